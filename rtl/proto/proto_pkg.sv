@@ -1,0 +1,223 @@
+// A request on its way through the card: job -> tokens -> request record -> result -> done.
+//
+// A *job* is one visit to one connection (or one UDP datagram): a run of received bytes, the room
+// for its replies, and the context that the connection was left in. Requests of a job pass the
+// pipeline one behind another, never mixed with another job's; the last record of every job is
+// OpEnd. What a job left behind comes back to the session as `done_t`.
+package proto_pkg;
+  import wirekv_pkg::*;
+  import net_pkg::*;
+
+  /// Virtual place of an item in the log in units of 16 bytes: how often the log has wrapped and
+  /// where the item starts. The full lap count is 36 bits; an index way keeps its low 8 bits.
+  typedef struct packed {
+    logic [7:0]  lap;
+    logic [27:0] pos;
+  } off_t;
+
+  typedef enum logic [4:0] {
+    OpGet,       // one key of get/gets/gat/gats
+    OpSet,
+    OpAdd,
+    OpReplace,
+    OpCas,
+    OpDelete,
+    OpIncr,
+    OpDecr,
+    OpTouch,
+    OpFlush,     // flush_all at `exptime` (0: at once)
+    OpReply,     // a fixed reply, no store access
+    OpTooBig,    // value over the limit: delete the key as memcached does, answer `reply`
+    OpHost,      // the key stream carries the command line; host software answers
+    OpHostData,  // a piece of the host's answer: bytes come from the exception queue
+    OpCont,      // next piece of a long value's reply
+    OpPart,      // part of a long SET's data went into the log; no reply yet
+    OpEnd        // end of job
+  } op_e;
+
+  typedef enum logic [4:0] {
+    RpNone,
+    RpError,
+    RpStored,
+    RpNotStored,
+    RpExists,
+    RpNotFound,
+    RpDeleted,
+    RpTouched,
+    RpOk,
+    RpEnd,
+    RpVersion,
+    RpBadFormat,      // CLIENT_ERROR bad command line format
+    RpBadChunk,       // CLIENT_ERROR bad data chunk
+    RpBadExptime,     // CLIENT_ERROR invalid exptime argument
+    RpBadDelta,       // CLIENT_ERROR invalid numeric delta argument
+    RpNonNumeric,     // CLIENT_ERROR cannot increment or decrement non-numeric value
+    RpTooLarge,       // SERVER_ERROR object too large for cache
+    RpNoMemory,       // SERVER_ERROR out of memory storing object
+    RpMultiPacket,    // SERVER_ERROR multi-packet request not supported
+    RpBadDelete       // CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]
+  } reply_e;
+
+  typedef enum logic [2:0] {
+    MdLine,    // at the start of a request line
+    MdKeys,    // inside a get line that was too long for one job: next byte starts a key
+    MdValue,   // inside a SET's data, `rem` bytes (CRLF included) still to come
+    MdSwallow, // `rem` bytes still to discard
+    MdHost,    // waits for the exception queue; no job until the answer is there
+    MdQuit,    // close after the replies so far
+    MdAbort    // a value half sent is gone from the log: reset the connection
+  } mode_e;
+
+  /// What a connection's next job must know.
+  typedef struct packed {
+    logic [31:0] rx_ptr;     // next byte to read
+    mode_e       mode;
+    logic [31:0] rem;        // MdLine: bytes the next request needs before a job is worthwhile
+                             // (0: any new byte); MdValue, MdSwallow: see mode_e
+    logic        cont;       // first finish the value below (OpCont), then go on in `mode`
+    logic [20:0] cont_start; // value bytes already sent
+    // the request that MdKeys, MdValue or `cont` goes on with
+    op_e         op;
+    logic        noreply;
+    logic        cas_out;    // gets, gats
+    logic        touch;      // gat, gats
+    logic        last_key;   // END follows this value
+    logic [7:0]  klen;
+    logic [20:0] vlen;
+    logic [31:0] exptime;
+    logic [63:0] num;        // CAS unique of `cas`
+    logic [63:0] hash;
+    off_t        off;        // MdValue: the item being written; cont: the item being read
+  } ctx_t;
+
+  /// A job: `len` bytes of received data follow it as a beat stream (an empty packet for len 0).
+  typedef struct packed {
+    logic        udp;
+    logic        host;       // carries `len` = 0 bytes; OpHostData moves `host_len` bytes
+    logic        host_final; // the host's answer ends with this piece
+    logic        host_close;
+    logic [10:0] host_len;
+    conn_t       conn;
+    logic [13:0] len;        // 0..JobBytes
+    logic [31:0] tx_ptr;     // where the replies go
+    logic [16:0] tx_space;   // bytes free in the transmit ring from tx_ptr
+    ctx_t        ctx;
+  } job_t;
+
+  localparam int unsigned JobBytes = 8192;
+  /// A reply other than value bytes never needs more than this.
+  localparam int unsigned ReplyMax = 512;
+  /// The most value bytes that one record may send (a longer value goes on as OpCont).
+  localparam int unsigned ValuePiece = 8192;
+
+  /// One request. The key (klen bytes) travels in the key stream beside it, 64 bytes a beat,
+  /// unless `key_stored`. A record's `after` is the context that holds once it is executed.
+  typedef struct packed {
+    op_e         op;
+    logic        udp;
+    conn_t       conn;
+    logic        first;      // first record of its job: tx_ptr and tx_space hold
+    logic [31:0] tx_ptr;
+    logic [16:0] tx_space;
+    logic        noreply;
+    logic        cas_out;
+    logic        touch;
+    logic        last_key;
+    reply_e      reply;      // OpReply, OpTooBig
+    logic [10:0] host_len;   // OpHostData
+    logic [7:0]  klen;
+    logic        key_stored; // SET with its data complete in the log: key is read from there
+    logic [63:0] hash;       // key_stored only; otherwise the store computes it
+    logic [20:0] vlen;
+    logic [31:0] flags;
+    logic [31:0] exptime;    // absolute UNIX seconds; 0 never, 1 already past
+    logic [63:0] num;        // CAS unique or delta
+    off_t        off;        // SETs: the new item; OpCont: the item
+    logic [20:0] cont_start; // OpCont
+    // context after this request
+    logic [31:0] rx_ptr;
+    mode_e       mode;
+    logic [31:0] rem;
+  } req_t;
+
+  /// Item data for the log: the beat stream beside it is the value bytes (key bytes come as the
+  /// first ceil(klen/64) beats when `start`; those beats may be shorter than 64).
+  typedef struct packed {
+    logic        start;     // a new item: header and key are written, room for vlen is taken
+    logic        own_lines; // data will come in several jobs: start and end on a line of its own
+    logic [7:0]  klen;
+    logic [20:0] vlen;
+    logic [31:0] flags;
+    logic [31:0] exptime;
+    off_t        off;       // !start: where the item is
+    logic [20:0] done;      // !start: value bytes already written
+  } put_t;
+
+  typedef enum logic [2:0] {
+    RsNone,     // nothing to say (only `first` matters)
+    RsReply,    // fixed reply
+    RsValue,    // VALUE line, key and value bytes come as chunks
+    RsNumber,   // incr/decr: decimal number and CRLF
+    RsHostData,
+    RsEnd       // end of job: ctx is what the session keeps
+  } res_e;
+
+  /// What executing a request gave.
+  typedef struct packed {
+    res_e        kind;
+    logic        udp;
+    conn_t       conn;
+    logic        first;     // first result of its job
+    logic [31:0] tx_ptr;    // with first
+    reply_e      reply;
+    logic        head;      // RsValue: the VALUE line comes first (not in an OpCont)
+    logic        tail;      // RsValue: CRLF after the bytes (the value is complete)
+    logic        last_key;  // RsValue with tail: END after it
+    logic        cas_out;
+    logic [31:0] flags;
+    logic [20:0] vlen;
+    logic [63:0] num;       // CAS unique or number
+    logic [10:0] host_len;
+    ctx_t        ctx;       // RsEnd
+  } res_t;
+
+  /// Piece of an item's line: bytes [start, start + len) of `data`; beside an RsValue come first
+  /// the key's pieces (if head), then the value's (at least one piece each, len may be 0 for an
+  /// empty value).
+  typedef struct packed {
+    line_t      data;
+    logic [5:0] start;
+    logic [6:0] len;
+    logic       key;
+    logic       last;  // last piece of the key, or of the value
+  } chunk_t;
+
+  /// A job is over: its replies are in the transmit ring.
+  typedef struct packed {
+    conn_t       conn;
+    logic [31:0] tx_ptr;
+    ctx_t        ctx;
+  } done_t;
+
+  /// Whom a UDP job answers: one a job, in the order of the jobs.
+  typedef struct packed {
+    peer_t       peer;
+    logic [15:0] reqid;
+  } uctx_t;
+
+  /// An executed OpHost on its way to the exception queue; its text follows as a beat stream.
+  typedef struct packed {
+    conn_t      conn;
+    logic       udp;
+    logic [7:0] len;
+  } hreq_t;
+
+  /// A piece of the host's answer that is completely in the card.
+  typedef struct packed {
+    conn_t       conn;
+    logic [10:0] len;
+    logic        final_piece;
+    logic        close;
+  } hpiece_t;
+
+endpackage
