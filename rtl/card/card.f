@@ -1,0 +1,10 @@
+-f rtl/pkg.f
+-f rtl/lib/lib.f
+-f rtl/mem/mem.f
+-f rtl/net/net.f
+-f rtl/tcp/tcp.f
+-f rtl/proto/front.f
+-f rtl/store/store.f
+-f rtl/proto/back.f
+rtl/card/csr.sv
+rtl/card/card.sv

@@ -1,0 +1,474 @@
+// The card: frames in, frames out. Wires the folders together in the order that a request walks
+// through them; holds no logic of its own but the idle flag.
+module card
+  import wirekv_pkg::*;
+  import net_pkg::*;
+  import tcp_pkg::*;
+  import proto_pkg::*;
+  import store_pkg::*;
+#(
+  /// Connections that can be open at once: a power of two, 16..16384.
+  parameter int unsigned Conns = 1024,
+  /// Memory ports: 0 index (even buckets), 1 index (odd), 2 log, 3 receive rings, 4 transmit rings.
+  localparam int unsigned NumMem = 5
+) (
+  input  logic                     clk_i,
+  input  logic                     rst_ni,
+  /// One-clock pulse each millisecond; every timer counts these, whatever the clock.
+  input  logic                     tick_i,
+  /// Frames from the wire (AXI4-Stream, no FCS). Always ready: a wire does not wait.
+  input  logic [511:0]             s_axis_rx_tdata,
+  input  logic [63:0]              s_axis_rx_tkeep,
+  input  logic                     s_axis_rx_tvalid,
+  output logic                     s_axis_rx_tready,
+  input  logic                     s_axis_rx_tlast,
+  /// Frames to the wire, at least 60 bytes, no FCS.
+  output logic [511:0]             m_axis_tx_tdata,
+  output logic [63:0]              m_axis_tx_tkeep,
+  output logic                     m_axis_tx_tvalid,
+  input  logic                     m_axis_tx_tready,
+  output logic                     m_axis_tx_tlast,
+  /// Host port: frames that are not for the data path, and frames that the host sends.
+  output logic [511:0]             m_axis_host_tdata,
+  output logic [63:0]              m_axis_host_tkeep,
+  output logic                     m_axis_host_tvalid,
+  input  logic                     m_axis_host_tready,
+  output logic                     m_axis_host_tlast,
+  input  logic [511:0]             s_axis_host_tdata,
+  input  logic [63:0]              s_axis_host_tkeep,
+  input  logic                     s_axis_host_tvalid,
+  output logic                     s_axis_host_tready,
+  input  logic                     s_axis_host_tlast,
+  /// Exception queue: requests that host software answers, and its answers.
+  output logic [511:0]             m_axis_exc_tdata,
+  output logic [63:0]              m_axis_exc_tkeep,
+  output logic                     m_axis_exc_tvalid,
+  input  logic                     m_axis_exc_tready,
+  output logic                     m_axis_exc_tlast,
+  input  logic [511:0]             s_axis_exc_tdata,
+  input  logic [63:0]              s_axis_exc_tkeep,
+  input  logic                     s_axis_exc_tvalid,
+  output logic                     s_axis_exc_tready,
+  input  logic                     s_axis_exc_tlast,
+  /// Registers (AXI4-Lite).
+  input  logic [11:0]              s_axil_awaddr,
+  input  logic                     s_axil_awvalid,
+  output logic                     s_axil_awready,
+  input  logic [31:0]              s_axil_wdata,
+  input  logic [3:0]               s_axil_wstrb,
+  input  logic                     s_axil_wvalid,
+  output logic                     s_axil_wready,
+  output logic [1:0]               s_axil_bresp,
+  output logic                     s_axil_bvalid,
+  input  logic                     s_axil_bready,
+  input  logic [11:0]              s_axil_araddr,
+  input  logic                     s_axil_arvalid,
+  output logic                     s_axil_arready,
+  output logic [31:0]              s_axil_rdata,
+  output logic [1:0]               s_axil_rresp,
+  output logic                     s_axil_rvalid,
+  input  logic                     s_axil_rready,
+  /// AXI4 to memory, element p = port p. Every access is one whole line: len 0, size 6, one id,
+  /// wlast 1; a board's top adds those constants. Responses keep the order of their port.
+  output logic [NumMem-1:0]        m_axi_awvalid,
+  input  logic [NumMem-1:0]        m_axi_awready,
+  output logic [NumMem-1:0][39:0]  m_axi_awaddr,
+  output logic [NumMem-1:0]        m_axi_wvalid,
+  input  logic [NumMem-1:0]        m_axi_wready,
+  output logic [NumMem-1:0][511:0] m_axi_wdata,
+  output logic [NumMem-1:0][63:0]  m_axi_wstrb,
+  input  logic [NumMem-1:0]        m_axi_bvalid,
+  output logic [NumMem-1:0]        m_axi_bready,
+  output logic [NumMem-1:0]        m_axi_arvalid,
+  input  logic [NumMem-1:0]        m_axi_arready,
+  output logic [NumMem-1:0][39:0]  m_axi_araddr,
+  input  logic [NumMem-1:0]        m_axi_rvalid,
+  output logic [NumMem-1:0]        m_axi_rready,
+  input  logic [NumMem-1:0][511:0] m_axi_rdata,
+  /// Nothing is in flight inside: the clock may stop until something comes in.
+  output logic                     idle_o,
+  /// A connection has a timer running: ticks must be delivered.
+  output logic                     timers_o
+);
+
+  // ---------------------------------------------------------------- settings
+  logic enable;
+  net_cfg_t net_cfg;
+  store_cfg_t store_cfg;
+  logic [127:0] secret;
+  logic [14:0] conn_limit, conns;
+  logic [15:0] time_wait_ms;
+  logic [20:0] item_max;
+  laddr_t rx_base, tx_base;
+  logic [NetCounts-1:0] net_count;
+  logic [TcpCounts-1:0] tcp_count;
+  logic [FrontCounts-1:0] front_count;
+  logic [BackCounts-1:0] back_count;
+  logic [StoreCounts-1:0] store_count;
+  logic csr_busy;
+
+  csr #(
+    .Conns      (Conns),
+    .NetCounts  (NetCounts),
+    .TcpCounts  (TcpCounts),
+    .FrontCounts(FrontCounts),
+    .BackCounts (BackCounts),
+    .StoreCounts(StoreCounts)
+  ) u_csr (
+    .clk_i,
+    .rst_ni,
+    .s_axil_awaddr,
+    .s_axil_awvalid,
+    .s_axil_awready,
+    .s_axil_wdata,
+    .s_axil_wstrb,
+    .s_axil_wvalid,
+    .s_axil_wready,
+    .s_axil_bresp,
+    .s_axil_bvalid,
+    .s_axil_bready,
+    .s_axil_araddr,
+    .s_axil_arvalid,
+    .s_axil_arready,
+    .s_axil_rdata,
+    .s_axil_rresp,
+    .s_axil_rvalid,
+    .s_axil_rready,
+    .enable_o      (enable),
+    .net_o         (net_cfg),
+    .store_o       (store_cfg),
+    .secret_o      (secret),
+    .conn_limit_o  (conn_limit),
+    .time_wait_ms_o(time_wait_ms),
+    .item_max_o    (item_max),
+    .rx_base_o     (rx_base),
+    .tx_base_o     (tx_base),
+    .idle_i        (idle_o),
+    .timers_i      (timers_o),
+    .conns_i       (conns),
+    .net_count_i   (net_count),
+    .tcp_count_i   (tcp_count),
+    .front_count_i (front_count),
+    .back_count_i  (back_count),
+    .store_count_i (store_count),
+    .busy_o        (csr_busy)
+  );
+
+  // ---------------------------------------------------------------- memory ports
+  line_write_t [NumMem-1:0] wr;
+  laddr_t [NumMem-1:0] rd_addr;
+  line_t [NumMem-1:0] rdat;
+  logic [NumMem-1:0] wr_valid, wr_ready, wr_done, rd_valid, rd_ready, rdat_valid, rdat_ready;
+
+  for (genvar p = 0; p < NumMem; p++) begin : gen_mem
+    mem_axi u_axi (
+      .clk_i,
+      .rst_ni,
+      .wr_valid_i   (wr_valid[p]),
+      .wr_ready_o   (wr_ready[p]),
+      .wr_i         (wr[p]),
+      .wr_done_o    (wr_done[p]),
+      .rd_valid_i   (rd_valid[p]),
+      .rd_ready_o   (rd_ready[p]),
+      .rd_addr_i    (rd_addr[p]),
+      .rdat_valid_o (rdat_valid[p]),
+      .rdat_ready_i (rdat_ready[p]),
+      .rdat_o       (rdat[p]),
+      .m_axi_awvalid(m_axi_awvalid[p]),
+      .m_axi_awready(m_axi_awready[p]),
+      .m_axi_awaddr (m_axi_awaddr[p]),
+      .m_axi_wvalid (m_axi_wvalid[p]),
+      .m_axi_wready (m_axi_wready[p]),
+      .m_axi_wdata  (m_axi_wdata[p]),
+      .m_axi_wstrb  (m_axi_wstrb[p]),
+      .m_axi_bvalid (m_axi_bvalid[p]),
+      .m_axi_bready (m_axi_bready[p]),
+      .m_axi_arvalid(m_axi_arvalid[p]),
+      .m_axi_arready(m_axi_arready[p]),
+      .m_axi_araddr (m_axi_araddr[p]),
+      .m_axi_rvalid (m_axi_rvalid[p]),
+      .m_axi_rready (m_axi_rready[p]),
+      .m_axi_rdata  (m_axi_rdata[p])
+    );
+  end
+  // The receive rings are written by tcp and read by front, the transmit rings written by back
+  // and read by tcp: one writer and one reader a port, so no port needs an arbiter.
+
+  // ---------------------------------------------------------------- net
+  logic seg_valid, seg_ready, dgram_valid, dgram_ready;
+  logic txseg_valid, txseg_ready, txdgram_valid, txdgram_ready;
+  seg_t seg;
+  txseg_t txseg;
+  dgram_t dgram, txdgram;
+  beat_t seg_beat, dgram_beat, txseg_beat, txdgram_beat;
+  logic net_idle, tcp_idle, front_idle, store_idle, back_idle;
+
+  net u_net (
+    .clk_i,
+    .rst_ni,
+    .cfg_i          (net_cfg),
+    .enable_i       (enable),
+    .s_axis_rx_tdata,
+    .s_axis_rx_tkeep,
+    .s_axis_rx_tvalid,
+    .s_axis_rx_tready,
+    .s_axis_rx_tlast,
+    .m_axis_tx_tdata,
+    .m_axis_tx_tkeep,
+    .m_axis_tx_tvalid,
+    .m_axis_tx_tready,
+    .m_axis_tx_tlast,
+    .m_axis_host_tdata,
+    .m_axis_host_tkeep,
+    .m_axis_host_tvalid,
+    .m_axis_host_tready,
+    .m_axis_host_tlast,
+    .s_axis_host_tdata,
+    .s_axis_host_tkeep,
+    .s_axis_host_tvalid,
+    .s_axis_host_tready,
+    .s_axis_host_tlast,
+    .seg_valid_o    (seg_valid),
+    .seg_ready_i    (seg_ready),
+    .seg_o          (seg),
+    .seg_beat_o     (seg_beat),
+    .dgram_valid_o  (dgram_valid),
+    .dgram_ready_i  (dgram_ready),
+    .dgram_o        (dgram),
+    .dgram_beat_o   (dgram_beat),
+    .txseg_valid_i  (txseg_valid),
+    .txseg_ready_o  (txseg_ready),
+    .txseg_i        (txseg),
+    .txseg_beat_i   (txseg_beat),
+    .txdgram_valid_i(txdgram_valid),
+    .txdgram_ready_o(txdgram_ready),
+    .txdgram_i      (txdgram),
+    .txdgram_beat_i (txdgram_beat),
+    .count_o        (net_count),
+    .idle_o         (net_idle)
+  );
+
+  // ---------------------------------------------------------------- tcp
+  logic ev_valid, ev_ready, app_valid, app_ready;
+  ev_t ev;
+  app_t app;
+
+  tcp #(
+    .Conns(Conns)
+  ) u_tcp (
+    .clk_i,
+    .rst_ni,
+    .tick_i,
+    .secret_i      (secret),
+    .lport_i       (net_cfg.tcp_port),
+    .mtu_i         (net_cfg.mtu),
+    .conn_limit_i  (conn_limit),
+    .time_wait_ms_i(time_wait_ms),
+    .rx_base_i     (rx_base),
+    .tx_base_i     (tx_base),
+    .seg_valid_i   (seg_valid),
+    .seg_ready_o   (seg_ready),
+    .seg_i         (seg),
+    .seg_beat_i    (seg_beat),
+    .txseg_valid_o (txseg_valid),
+    .txseg_ready_i (txseg_ready),
+    .txseg_o       (txseg),
+    .txseg_beat_o  (txseg_beat),
+    .ev_valid_o    (ev_valid),
+    .ev_ready_i    (ev_ready),
+    .ev_o          (ev),
+    .app_valid_i   (app_valid),
+    .app_ready_o   (app_ready),
+    .app_i         (app),
+    .wr_valid_o    (wr_valid[3]),
+    .wr_ready_i    (wr_ready[3]),
+    .wr_o          (wr[3]),
+    .wr_done_i     (wr_done[3]),
+    .rd_valid_o    (rd_valid[4]),
+    .rd_ready_i    (rd_ready[4]),
+    .rd_addr_o     (rd_addr[4]),
+    .rdat_valid_i  (rdat_valid[4]),
+    .rdat_ready_o  (rdat_ready[4]),
+    .rdat_i        (rdat[4]),
+    .count_o       (tcp_count),
+    .idle_o        (tcp_idle),
+    .timers_o,
+    .conns_o       (conns)
+  );
+
+  // ---------------------------------------------------------------- proto: bytes to requests
+  logic uctx_valid, uctx_ready, req_valid, req_ready, key_valid, key_ready;
+  logic put_valid, put_ready, putb_valid, putb_ready, done_valid, done_ready;
+  logic hpiece_valid, hpiece_ready;
+  uctx_t uctx;
+  req_t req;
+  beat_t key, putb;
+  put_t put;
+  off_t put_off;
+  done_t done;
+  hpiece_t hpiece;
+
+  front #(
+    .Conns(Conns)
+  ) u_front (
+    .clk_i,
+    .rst_ni,
+    .item_max_i    (item_max),
+    .now_i         (store_cfg.now),
+    .rx_base_i     (rx_base),
+    .ev_valid_i    (ev_valid),
+    .ev_ready_o    (ev_ready),
+    .ev_i          (ev),
+    .app_valid_o   (app_valid),
+    .app_ready_i   (app_ready),
+    .app_o         (app),
+    .rd_valid_o    (rd_valid[3]),
+    .rd_ready_i    (rd_ready[3]),
+    .rd_addr_o     (rd_addr[3]),
+    .rdat_valid_i  (rdat_valid[3]),
+    .rdat_ready_o  (rdat_ready[3]),
+    .rdat_i        (rdat[3]),
+    .dgram_valid_i (dgram_valid),
+    .dgram_ready_o (dgram_ready),
+    .dgram_i       (dgram),
+    .dgram_beat_i  (dgram_beat),
+    .uctx_valid_o  (uctx_valid),
+    .uctx_ready_i  (uctx_ready),
+    .uctx_o        (uctx),
+    .req_valid_o   (req_valid),
+    .req_ready_i   (req_ready),
+    .req_o         (req),
+    .key_valid_o   (key_valid),
+    .key_ready_i   (key_ready),
+    .key_o         (key),
+    .put_valid_o   (put_valid),
+    .put_ready_i   (put_ready),
+    .put_o         (put),
+    .put_off_i     (put_off),
+    .putb_valid_o  (putb_valid),
+    .putb_ready_i  (putb_ready),
+    .putb_o        (putb),
+    .done_valid_i  (done_valid),
+    .done_ready_o  (done_ready),
+    .done_i        (done),
+    .hpiece_valid_i(hpiece_valid),
+    .hpiece_ready_o(hpiece_ready),
+    .hpiece_i      (hpiece),
+    .count_o       (front_count),
+    .idle_o        (front_idle)
+  );
+
+  // ---------------------------------------------------------------- store
+  logic res_valid, res_ready, chunk_valid, chunk_ready, hreq_valid, hreq_ready;
+  logic hkey_valid, hkey_ready;
+  res_t res;
+  chunk_t chunk;
+  hreq_t hreq;
+  beat_t hkey;
+
+  store u_store (
+    .clk_i,
+    .rst_ni,
+    .cfg_i        (store_cfg),
+    .enable_i     (enable),
+    .req_valid_i  (req_valid),
+    .req_ready_o  (req_ready),
+    .req_i        (req),
+    .key_valid_i  (key_valid),
+    .key_ready_o  (key_ready),
+    .key_i        (key),
+    .put_valid_i  (put_valid),
+    .put_ready_o  (put_ready),
+    .put_i        (put),
+    .put_off_o    (put_off),
+    .putb_valid_i (putb_valid),
+    .putb_ready_o (putb_ready),
+    .putb_i       (putb),
+    .res_valid_o  (res_valid),
+    .res_ready_i  (res_ready),
+    .res_o        (res),
+    .chunk_valid_o(chunk_valid),
+    .chunk_ready_i(chunk_ready),
+    .chunk_o      (chunk),
+    .hreq_valid_o (hreq_valid),
+    .hreq_ready_i (hreq_ready),
+    .hreq_o       (hreq),
+    .hkey_valid_o (hkey_valid),
+    .hkey_ready_i (hkey_ready),
+    .hkey_o       (hkey),
+    .wr_valid_o   (wr_valid[2:0]),
+    .wr_ready_i   (wr_ready[2:0]),
+    .wr_o         (wr[2:0]),
+    .wr_done_i    (wr_done[2:0]),
+    .rd_valid_o   (rd_valid[2:0]),
+    .rd_ready_i   (rd_ready[2:0]),
+    .rd_addr_o    (rd_addr[2:0]),
+    .rdat_valid_i (rdat_valid[2:0]),
+    .rdat_ready_o (rdat_ready[2:0]),
+    .rdat_i       (rdat[2:0]),
+    .count_o      (store_count),
+    .idle_o       (store_idle)
+  );
+
+  // ---------------------------------------------------------------- proto: results to bytes
+  back u_back (
+    .clk_i,
+    .rst_ni,
+    .tx_base_i      (tx_base),
+    .res_valid_i    (res_valid),
+    .res_ready_o    (res_ready),
+    .res_i          (res),
+    .chunk_valid_i  (chunk_valid),
+    .chunk_ready_o  (chunk_ready),
+    .chunk_i        (chunk),
+    .uctx_valid_i   (uctx_valid),
+    .uctx_ready_o   (uctx_ready),
+    .uctx_i         (uctx),
+    .hreq_valid_i   (hreq_valid),
+    .hreq_ready_o   (hreq_ready),
+    .hreq_i         (hreq),
+    .hkey_valid_i   (hkey_valid),
+    .hkey_ready_o   (hkey_ready),
+    .hkey_i         (hkey),
+    .hpiece_valid_o (hpiece_valid),
+    .hpiece_ready_i (hpiece_ready),
+    .hpiece_o       (hpiece),
+    .m_axis_exc_tdata,
+    .m_axis_exc_tkeep,
+    .m_axis_exc_tvalid,
+    .m_axis_exc_tready,
+    .m_axis_exc_tlast,
+    .s_axis_exc_tdata,
+    .s_axis_exc_tkeep,
+    .s_axis_exc_tvalid,
+    .s_axis_exc_tready,
+    .s_axis_exc_tlast,
+    .wr_valid_o     (wr_valid[4]),
+    .wr_ready_i     (wr_ready[4]),
+    .wr_o           (wr[4]),
+    .wr_done_i      (wr_done[4]),
+    .txdgram_valid_o(txdgram_valid),
+    .txdgram_ready_i(txdgram_ready),
+    .txdgram_o      (txdgram),
+    .txdgram_beat_o (txdgram_beat),
+    .done_valid_o   (done_valid),
+    .done_ready_i   (done_ready),
+    .done_o         (done),
+    .count_o        (back_count),
+    .idle_o         (back_idle)
+  );
+
+  // ---------------------------------------------------------------- idle
+  // Registered, and only after a run of idle clocks, so that a word between two folders that is in
+  // neither one's flag is never missed.
+  logic [3:0] quiet_q;
+  logic all_idle;
+  assign all_idle = net_idle && tcp_idle && front_idle && store_idle && back_idle &&
+      !csr_busy && !tick_i && !s_axis_rx_tvalid && !s_axis_host_tvalid && !s_axis_exc_tvalid;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || !all_idle) quiet_q <= '0;
+    else if (quiet_q != '1) quiet_q <= quiet_q + 4'd1;
+  end
+  assign idle_o = quiet_q == '1;
+
+endmodule

@@ -1,0 +1,170 @@
+// Control and status registers: an AXI4-Lite slave, one access at a time (2 clocks a write, 2 a
+// read), and the event counters of every folder.
+//
+// The map stands in docs/ARCHITECTURE.md, "Registers". A write to a read-only or unknown address
+// does nothing; reading an unknown one gives 0. Responses are always OKAY.
+module csr
+  import wirekv_pkg::*;
+  import net_pkg::*;
+  import store_pkg::*;
+#(
+  /// Connections of this build, for software to read.
+  parameter int unsigned Conns = 1024,
+  /// Event counters of each group; at most 32.
+  parameter int unsigned NetCounts   = 1,
+  parameter int unsigned TcpCounts   = 1,
+  parameter int unsigned FrontCounts = 1,
+  parameter int unsigned BackCounts  = 1,
+  parameter int unsigned StoreCounts = 1
+) (
+  input  logic                   clk_i,
+  input  logic                   rst_ni,
+  /// AXI4-Lite, AMBA AXI and ACE protocol specification, part B.
+  input  logic [11:0]            s_axil_awaddr,
+  input  logic                   s_axil_awvalid,
+  output logic                   s_axil_awready,
+  input  logic [31:0]            s_axil_wdata,
+  input  logic [3:0]             s_axil_wstrb,
+  input  logic                   s_axil_wvalid,
+  output logic                   s_axil_wready,
+  output logic [1:0]             s_axil_bresp,
+  output logic                   s_axil_bvalid,
+  input  logic                   s_axil_bready,
+  input  logic [11:0]            s_axil_araddr,
+  input  logic                   s_axil_arvalid,
+  output logic                   s_axil_arready,
+  output logic [31:0]            s_axil_rdata,
+  output logic [1:0]             s_axil_rresp,
+  output logic                   s_axil_rvalid,
+  input  logic                   s_axil_rready,
+  /// Settings.
+  output logic                   enable_o,
+  output net_cfg_t               net_o,
+  output store_cfg_t             store_o,
+  output logic [127:0]           secret_o,
+  output logic [14:0]            conn_limit_o,
+  output logic [15:0]            time_wait_ms_o,
+  output logic [20:0]            item_max_o,
+  output laddr_t                 rx_base_o,
+  output laddr_t                 tx_base_o,
+  /// State.
+  input  logic                   idle_i,
+  input  logic                   timers_i,
+  input  logic [14:0]            conns_i,
+  /// One-clock pulses; bit i counts into register i of its group.
+  input  logic [NetCounts-1:0]   net_count_i,
+  input  logic [TcpCounts-1:0]   tcp_count_i,
+  input  logic [FrontCounts-1:0] front_count_i,
+  input  logic [BackCounts-1:0]  back_count_i,
+  input  logic [StoreCounts-1:0] store_count_i,
+  /// An access is under way: the clock must run.
+  output logic                   busy_o
+);
+
+  if (NetCounts > 32 || TcpCounts > 32 || StoreCounts > 32 || FrontCounts > 16 || BackCounts > 16)
+  begin : gen_misuse
+    $error("%m: too many counters for the register map");
+  end
+
+  // ---------------------------------------------------------------- settings, words 0..127
+  // A word a register keeps decoding and reading back alike; unused ones are removed by synthesis.
+  localparam int unsigned Words = 128;
+  logic [Words-1:0][31:0] reg_q;
+
+  logic we, re_q;
+  logic [9:0] waddr, raddr_q;
+  assign waddr = s_axil_awaddr[11:2];
+  assign we = s_axil_awvalid && s_axil_wvalid && !s_axil_bvalid;
+  assign s_axil_awready = we;
+  assign s_axil_wready  = we;
+  assign s_axil_bresp   = 2'b00;
+  assign s_axil_rresp   = 2'b00;
+  assign s_axil_arready = s_axil_arvalid && !re_q && !s_axil_rvalid;
+  assign busy_o = s_axil_awvalid || s_axil_wvalid || s_axil_bvalid || s_axil_arvalid || re_q ||
+                  s_axil_rvalid;
+
+  logic [1:0] unused_addr;
+  assign unused_addr = s_axil_awaddr[1:0] | s_axil_araddr[1:0];
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      s_axil_bvalid <= 1'b0;
+      reg_q         <= '0;
+    end else begin
+      if (we) begin
+        s_axil_bvalid <= 1'b1;
+        if (waddr < 10'(Words)) begin
+          for (int b = 0; b < 4; b++)
+            if (s_axil_wstrb[b]) reg_q[waddr[6:0]][8*b+:8] <= s_axil_wdata[8*b+:8];
+        end
+      end else if (s_axil_bready) begin
+        s_axil_bvalid <= 1'b0;
+      end
+    end
+  end
+
+  assign enable_o       = reg_q['h010 / 4][0];
+  assign net_o.mac      = {reg_q['h01C / 4][15:0], reg_q['h018 / 4]};
+  assign net_o.ip       = reg_q['h020 / 4];
+  assign net_o.tcp_port = reg_q['h024 / 4][15:0];
+  assign net_o.udp_port = reg_q['h028 / 4][15:0];
+  assign net_o.mtu      = reg_q['h02C / 4][15:0];
+  assign rx_base_o      = {2'b00, reg_q['h038 / 4]};
+  assign tx_base_o      = {2'b00, reg_q['h03C / 4]};
+  assign item_max_o     = reg_q['h048 / 4][20:0];
+  assign conn_limit_o   = reg_q['h04C / 4][14:0];
+  assign time_wait_ms_o = reg_q['h054 / 4][15:0];
+  assign secret_o       = {reg_q['h06C / 4], reg_q['h068 / 4], reg_q['h064 / 4], reg_q['h060 / 4]};
+
+  assign store_o.now        = reg_q['h014 / 4];
+  assign store_o.index_base = {2'b00, reg_q['h030 / 4]};
+  assign store_o.log_base   = {2'b00, reg_q['h034 / 4]};
+  assign store_o.index_bits = reg_q['h040 / 4][4:0];
+  assign store_o.log_lines  = reg_q['h044 / 4][25:0];
+  assign store_o.mix_key    = {reg_q['h08C / 4], reg_q['h088 / 4], reg_q['h084 / 4],
+                               reg_q['h080 / 4]};
+  assign store_o.nh_key     = reg_q['h17C / 4:'h100 / 4];
+
+  // ---------------------------------------------------------------- counters, words 128..255
+  logic [127:0] pulse;
+  logic [127:0][31:0] count_q;
+  assign pulse = {32'(store_count_i), 16'(back_count_i), 16'(front_count_i), 32'(tcp_count_i),
+                  32'(net_count_i)};
+  for (genvar g = 0; g < 16; g++) begin : gen_count
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) begin
+        count_q[8*g+:8] <= '0;
+      end else if (pulse[8*g+:8] != '0) begin
+        for (int i = 0; i < 8; i++)
+          if (pulse[8*g+i]) count_q[8*g+i] <= count_q[8*g+i] + 32'd1;
+      end
+    end
+  end
+
+  // ---------------------------------------------------------------- reads
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      re_q          <= 1'b0;
+      s_axil_rvalid <= 1'b0;
+    end else begin
+      re_q <= s_axil_arready;
+      if (re_q) s_axil_rvalid <= 1'b1;
+      else if (s_axil_rready) s_axil_rvalid <= 1'b0;
+    end
+    if (s_axil_arready) raddr_q <= s_axil_araddr[11:2];
+    if (re_q) begin
+      unique case (raddr_q)
+        10'h000: s_axil_rdata <= 32'h574B5631;
+        10'h001: s_axil_rdata <= Conns;
+        10'h002: s_axil_rdata <= {30'b0, timers_i, idle_i};
+        10'h003: s_axil_rdata <= {17'b0, conns_i};
+        default: begin
+          if (raddr_q[9:8] != 2'b00) s_axil_rdata <= '0;
+          else if (raddr_q[7]) s_axil_rdata <= count_q[raddr_q[6:0]];
+          else s_axil_rdata <= reg_q[raddr_q[6:0]];
+        end
+      endcase
+    end
+  end
+
+endmodule
