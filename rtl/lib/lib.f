@@ -1,0 +1,10 @@
++incdir+rtl/lib
+rtl/lib/lib_pkg.sv
+rtl/lib/lib_reg.sv
+rtl/lib/lib_ram.sv
+rtl/lib/lib_cfifo.sv
+rtl/lib/lib_fifo.sv
+rtl/lib/lib_arb.sv
+rtl/lib/lib_pack.sv
+rtl/lib/lib_join.sv
+rtl/lib/lib_align.sv

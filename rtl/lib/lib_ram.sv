@@ -1,0 +1,52 @@
+// RAM with one write and one read port on one clock. Latency 1, initiation interval 1.
+//
+// A read of the word being written returns the old data. rdata_o holds while re_i is low. The
+// contents are undefined at start.
+module lib_ram #(
+  /// Bits of a word.
+  parameter int unsigned Width = 32,
+  /// Words; 64 and more go to block RAM, fewer to distributed RAM.
+  parameter int unsigned Depth = 512,
+  /// Bits that are written together; divides Width.
+  parameter int unsigned ByteWidth = Width
+) (
+  input  logic                       clk_i,
+  /// Write the bytes of wdata_i that wbe_i selects.
+  input  logic                       we_i,
+  input  logic [$clog2(Depth)-1:0]   waddr_i,
+  input  logic [Width/ByteWidth-1:0] wbe_i,
+  input  logic [Width-1:0]           wdata_i,
+  /// Read; the data stands at rdata_o from the next clock on.
+  input  logic                       re_i,
+  input  logic [$clog2(Depth)-1:0]   raddr_i,
+  output logic [Width-1:0]           rdata_o
+);
+
+  if (Depth < 2) begin : gen_bad_depth
+    $error("%m: Depth must be 2 or more");
+  end
+  if (Width % ByteWidth != 0) begin : gen_bad_byte
+    $error("%m: ByteWidth must divide Width");
+  end
+
+  if (Depth >= 64) begin : gen_block
+    (* ram_style = "block" *) logic [Width-1:0] mem_q[Depth];
+    always_ff @(posedge clk_i) begin
+      if (re_i) rdata_o <= mem_q[raddr_i];
+      if (we_i) begin
+        for (int unsigned b = 0; b < Width / ByteWidth; b++)
+          if (wbe_i[b]) mem_q[waddr_i][b*ByteWidth+:ByteWidth] <= wdata_i[b*ByteWidth+:ByteWidth];
+      end
+    end
+  end else begin : gen_distributed
+    (* ram_style = "distributed" *) logic [Width-1:0] mem_q[Depth];
+    always_ff @(posedge clk_i) begin
+      if (re_i) rdata_o <= mem_q[raddr_i];
+      if (we_i) begin
+        for (int unsigned b = 0; b < Width / ByteWidth; b++)
+          if (wbe_i[b]) mem_q[waddr_i][b*ByteWidth+:ByteWidth] <= wdata_i[b*ByteWidth+:ByteWidth];
+      end
+    end
+  end
+
+endmodule
