@@ -1,0 +1,38 @@
+//! shim/sim.h, where each function is described.
+
+use std::ffi::{c_char, c_int};
+
+#[repr(C)]
+pub struct Raw {
+    _private: [u8; 0],
+}
+
+#[repr(C)]
+pub struct Config {
+    pub memory_bytes: u64,
+    pub mem_latency: u32,
+    pub mem_jitter: u32,
+    pub seed: u64,
+    pub wire_rate: f64,
+    pub trace_file: *const c_char,
+}
+
+extern "C" {
+    pub fn wk_new(config: *const Config, error: *mut c_char, error_size: usize) -> *mut Raw;
+    pub fn wk_free(sim: *mut Raw);
+    pub fn wk_push(sim: *mut Raw, port: u32, id: u64, bytes: *const u8, len: u32, not_before: u64);
+    pub fn wk_backlog(sim: *const Raw, port: u32) -> usize;
+    pub fn wk_run(sim: *mut Raw, clocks: u64, until_output: c_int) -> u64;
+    pub fn wk_output(sim: *const Raw, port: u32, bytes: *mut usize) -> *const u8;
+    pub fn wk_clear_output(sim: *mut Raw, port: u32);
+    pub fn wk_tick(sim: *mut Raw);
+    pub fn wk_csr_read(sim: *mut Raw, addr: u32, value: *mut u32) -> c_int;
+    pub fn wk_csr_write(sim: *mut Raw, addr: u32, value: u32) -> c_int;
+    pub fn wk_clock(sim: *const Raw) -> u64;
+    pub fn wk_idle(sim: *const Raw) -> c_int;
+    pub fn wk_timers(sim: *const Raw) -> c_int;
+    pub fn wk_log_inputs(sim: *mut Raw, on: c_int);
+    pub fn wk_input_log(sim: *const Raw, bytes: *mut usize) -> *const u8;
+    pub fn wk_clear_input_log(sim: *mut Raw);
+    pub fn wk_memory(sim: *mut Raw, addr: u64, bytes: u64) -> *mut u8;
+}
