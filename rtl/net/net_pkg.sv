@@ -65,4 +65,30 @@ package net_pkg;
     logic [15:0] len;
   } dgram_t;
 
+  /// Counters of net: one-clock pulses on `count_o`, bit = value.
+  typedef enum logic [4:0] {
+    NetCountRxFrames,     // frames from the wire
+    NetCountRxTcp,        // segments given to tcp
+    NetCountRxUdp,        // datagrams given to proto
+    NetCountRxReply,      // ARP and echo requests taken for an answer
+    NetCountRxHost,       // frames given to the host
+    NetCountRxBadIp,      // dropped: IPv4 version, header length below 5 or header checksum
+    NetCountRxBadTcp,     // dropped: TCP checksum
+    NetCountRxBadUdp,     // dropped: UDP checksum
+    NetCountRxBadIcmp,    // dropped: echo request with a wrong checksum
+    NetCountRxBadLength,  // dropped: lengths that contradict each other or the frame
+    NetCountRxFullTcp,    // dropped: no room, tcp was too slow
+    NetCountRxFullUdp,    // dropped: no room, proto was too slow
+    NetCountRxFullReply,  // dropped: no room, the wire was too slow for the answers
+    NetCountRxFullHost,   // dropped: no room, the host was too slow
+    NetCountRxDisabled,   // dropped: came before `enable`
+    NetCountTxFrames,     // frames to the wire
+    NetCountTxTcp,        // of these: segments
+    NetCountTxUdp,        // of these: datagrams
+    NetCountTxReply,      // of these: ARP and echo replies
+    NetCountTxHost,       // of these: from the host
+    NetCountTxHostLong    // dropped: frame from the host longer than 9,088 bytes
+  } net_count_e;
+  localparam int unsigned NetCounts = 21;
+
 endpackage
