@@ -134,14 +134,19 @@ package proto_pkg;
     logic [63:0] num;        // CAS unique or delta
     off_t        off;        // SETs: the new item; OpCont: the item
     logic [20:0] cont_start; // OpCont
-    // context after this request
+    // Context after this request. It is made of the fields of the last record executed (`op` from
+    // `ctx_op`, `hash` computed unless key_stored); an OpEnd that was not cut replaces all of it
+    // but the hash, which it replaces with `key_stored` only.
     logic [31:0] rx_ptr;
     mode_e       mode;
     logic [31:0] rem;
+    op_e         ctx_op;     // OpGet: itself; OpPart: the SET that the data belongs to
   } req_t;
 
   /// Item data for the log: the beat stream beside it is the value bytes (key bytes come as the
   /// first ceil(klen/64) beats when `start`; those beats may be shorter than 64).
+  /// `last` stands on the last beat of the value; a value of no bytes is one beat of length 0.
+  /// A `start` is followed by one record with its `off`, an OpReply if the data was bad.
   typedef struct packed {
     logic        start;     // a new item: header and key are written, room for vlen is taken
     logic        own_lines; // data will come in several jobs: start and end on a line of its own
