@@ -1,0 +1,325 @@
+"""What the cocotb tests share: building a design, clock and reset, streams, packed structs.
+
+A test file holds cocotb tests and one pytest function that runs them:
+
+    @cocotb.test()
+    async def order(dut):
+        await start(dut)
+        source, sink = Source(dut, "s", ["data"]), Sink(dut, "m", ["data"])
+        ...
+
+    def test_lib_fifo():
+        run(__file__, "fifo_tb", ["rtl/lib/lib.f", "tb/lib/fifo_tb.sv"], Depth=4)
+
+Random numbers come from `random`, which cocotb seeds and prints; COCOTB_RANDOM_SEED replays a run.
+"""
+
+import os
+import random
+import re
+import sys
+from pathlib import Path
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import Event, RisingEdge
+from cocotb_tools.runner import get_runner
+
+from filelist import ROOT, expand
+
+#: Sizes in bytes that every byte stream is tried with.
+SIZES = [*range(1, 129), 512, 1500, 9200]
+
+
+def run(test_file, top, files, build="", waves=bool(os.environ.get("WAVES")), **parameters):
+    """Builds `top` of the file lists with assertions on and runs the cocotb tests of `test_file`.
+
+    Parameters go to the top. WAVES=1 leaves build/tb/<top>*/dump.vcd.
+    """
+    test_file = Path(test_file).resolve()
+    name = "-".join([top, *(f"{k}{v}" for k, v in parameters.items()), *([build] if build else [])])
+    folder = ROOT / "build" / "tb" / name
+    sources, includes = expand("rtl/pkg.f", *files)
+    sys.path[:0] = [p for p in (str(test_file.parent),) if p not in sys.path]
+    runner = get_runner("verilator")
+    runner.build(
+        sources=sources,
+        includes=includes,
+        hdl_toplevel=top,
+        build_dir=folder,
+        parameters=parameters,
+        defines={"SIMASSERT": 1},
+        build_args=["--assert", "-Wno-fatal", "-O3", "--x-initial", "unique", "--x-assign", "unique",
+                    "-CFLAGS", "-O1"],
+        waves=waves,
+    )
+    seed = os.environ.get("COCOTB_RANDOM_SEED") or str(random.SystemRandom().randrange(1, 1 << 31))
+    results = runner.test(
+        hdl_toplevel=top,
+        test_module=test_file.stem,
+        build_dir=folder,
+        test_dir=folder,
+        seed=seed,
+        waves=waves,
+        # Registers without reset start with random contents.
+        test_args=["+verilator+rand+reset+2", f"+verilator+seed+{int(seed) % 0x7FFFFFFF + 1}"],
+        results_xml=str(folder / "results.xml"),
+    )
+    from cocotb_tools.runner import get_results
+
+    tests, failed = get_results(results)
+    assert tests > 0 and failed == 0, f"{failed} of {tests} failed; COCOTB_RANDOM_SEED={seed}"
+
+
+async def start(dut, clocks=4):
+    """Starts the clock and resets the design."""
+    Clock(dut.clk_i, 4, unit="ns").start()
+    dut.rst_ni.value = 0
+    for _ in range(clocks):
+        await RisingEdge(dut.clk_i)
+    dut.rst_ni.value = 1
+
+
+async def clocks(dut, n):
+    for _ in range(n):
+        await RisingEdge(dut.clk_i)
+
+
+class _Stream:
+    """`fields` names the payload ports; a dict maps a name to the Struct that the port carries.
+
+    The ports are <prefix>_valid, <prefix>_ready and <prefix>_<field> with lowRISC's direction
+    suffix; for a single field "" the payload port is <prefix>_<out/in suffix>.
+    """
+
+    def __init__(self, dut, prefix, fields, pause=0.0, out=False):
+        self.dut, self.pause = dut, pause
+        self.structs = fields if isinstance(fields, dict) else dict.fromkeys(fields)
+        forward, back = ("o", "i") if out else ("i", "o")
+        name = f"{prefix}_" if prefix else ""
+        self.valid = getattr(dut, f"{name}valid_{forward}")
+        self.ready = getattr(dut, f"{name}ready_{back}")
+        self.ports = {f: getattr(dut, f"{name}{f}_{forward}" if f else f"{name}{forward}")
+                      for f in self.structs}
+
+
+class Source(_Stream):
+    """Drives a stream. Items are dicts of the fields. `pause` is the probability of an idle clock;
+    while nothing is offered the payload is random."""
+
+    def __init__(self, dut, prefix, fields, pause=0.0):
+        super().__init__(dut, prefix, fields, pause)
+        self.queue, self._wake, self._done = [], Event(), Event()
+        self.valid.value = 0
+        self._task = cocotb.start_soon(self._run())
+
+    def put(self, *items):
+        self._done.clear()
+        self.queue.extend(items)
+        self._wake.set()
+
+    async def drain(self):
+        """Waits until everything was taken."""
+        if self.queue:
+            await self._done.wait()
+
+    def stop(self):
+        self._task.cancel()
+        self.valid.value = 0
+
+    async def _run(self):
+        edge = RisingEdge(self.dut.clk_i)
+        await edge
+        while not self.dut.rst_ni.value:
+            await edge
+        while True:
+            while not self.queue:
+                self._wake.clear()
+                await self._wake.wait()
+                await edge
+            if random.random() < self.pause:
+                for port in self.ports.values():
+                    port.value = random.getrandbits(len(port))
+                await edge
+                while random.random() < self.pause:
+                    await edge
+            item = self.queue[0]
+            for field, port in self.ports.items():
+                struct = self.structs[field]
+                port.value = struct.pack(item[field]) if struct else int(item[field])
+            self.valid.value = 1
+            await edge
+            while not self.ready.value:
+                await edge
+            self.valid.value = 0
+            self.queue.pop(0)
+            if not self.queue:
+                self._done.set()
+
+
+class Sink(_Stream):
+    """Takes a stream and keeps its items, dicts of the fields, in `items`. `pause` is the
+    probability of a clock without ready."""
+
+    def __init__(self, dut, prefix, fields, pause=0.0):
+        super().__init__(dut, prefix, fields, pause, out=True)
+        self.items = []
+        #: Clock (counted from the first) of each item.
+        self.times = []
+        self.ready.value = 0
+        self._task = cocotb.start_soon(self._run())
+
+    async def wait(self, n, timeout=100_000):
+        """Waits until `n` items have come in all; `timeout` in clocks."""
+        edge = RisingEdge(self.dut.clk_i)
+        for _ in range(timeout):
+            if len(self.items) >= n:
+                return self.items
+            await edge
+        raise AssertionError(f"{len(self.items)} of {n} items after {timeout} clocks")
+
+    def stop(self):
+        self._task.cancel()
+        self.ready.value = 0
+
+    async def _run(self):
+        edge = RisingEdge(self.dut.clk_i)
+        ready, clock = False, 0
+        while True:
+            await edge
+            clock += 1
+            if ready and self.valid.value:
+                self.items.append({
+                    field: self.structs[field].unpack(int(port.value)) if self.structs[field]
+                    else int(port.value)
+                    for field, port in self.ports.items()
+                })
+                self.times.append(clock)
+            if self.pause or not ready:
+                ready = random.random() >= self.pause
+                self.ready.value = int(ready)
+
+
+# ---------------------------------------------------------------- bytes
+
+
+def to_beats(data, size=64):
+    """Byte stream as the card carries it: 64 bytes a beat; an empty packet is one empty beat."""
+    cuts = range(0, max(len(data), 1), size)
+    return [{"data": int.from_bytes(data[i : i + size], "little"),
+             "len": len(data[i : i + size]),
+             "last": int(i + size >= len(data))} for i in cuts]
+
+
+def from_beats(beats):
+    """Packets (bytes) of a list of beats; checks that only last beats are short."""
+    packets, packet = [], b""
+    for beat in beats:
+        assert beat["last"] or beat["len"] == 64, "short beat inside a packet"
+        packet += (beat["data"] & ((1 << (8 * beat["len"])) - 1)).to_bytes(beat["len"], "little")
+        if beat["last"]:
+            packets.append(packet)
+            packet = b""
+    assert packet == b"", "packet without an end"
+    return packets
+
+
+# ---------------------------------------------------------------- packed structs
+
+
+class Struct:
+    """A packed struct: dict <-> integer, first field highest. Nested structs are dicts, packed
+    arrays of structs lists (element 0 lowest); fields left out are 0."""
+
+    def __init__(self, name, fields):
+        self.name, self.fields = name, fields  # [(name, width, Struct or None, count or None)]
+        self.width = sum(width for _, width, _, _ in fields)
+
+    def pack(self, values):
+        unknown = set(values) - {f[0] for f in self.fields}
+        assert not unknown, f"{self.name} has no {unknown}"
+        word = 0
+        for name, width, struct, count in self.fields:
+            value = values.get(name, [] if count else {} if struct else 0)
+            if struct and count:
+                value = sum(struct.pack(v) << (i * struct.width) for i, v in enumerate(value))
+            elif struct:
+                value = struct.pack(value)
+            word = word << width | int(value) & ((1 << width) - 1)
+        return word
+
+    def unpack(self, word):
+        values, low = {}, self.width
+        for name, width, struct, count in self.fields:
+            low -= width
+            value = word >> low & ((1 << width) - 1)
+            if struct and count:
+                ones = (1 << struct.width) - 1
+                value = [struct.unpack(value >> (i * struct.width) & ones) for i in range(count)]
+            elif struct:
+                value = struct.unpack(value)
+            values[name] = value
+        return values
+
+
+class Types:
+    """Packed structs and enums of SystemVerilog packages, read from the files themselves:
+
+    t = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv")
+    t.peer_t.pack({"ip": 0x0A000001}); t.OpGet; t.op_e.names[0]
+    """
+
+    _TYPEDEF = re.compile(
+        r"typedef\s+(?:struct\s+packed\s*\{(?P<struct>[^}]*)\}|"
+        r"enum\s+logic\s*(?P<ewidth>\[[^]]*\])?\s*\{(?P<enum>[^}]*)\}|"
+        r"logic\s*(?P<range>(?:\[[^]]*\]\s*)*))\s*(?P<name>\w+)\s*;|"
+        r"localparam\s+int\s+unsigned\s+(?P<param>\w+)\s*=\s*(?P<value>[^;]+);")
+
+    def __init__(self, *files):
+        self.params, self.widths = {}, {"logic": 1}
+        text = "".join((ROOT / f).read_text() for f in files)
+        text = re.sub(r"//.*", "", text)
+        for m in self._TYPEDEF.finditer(text):
+            if m["param"]:
+                self.params[m["param"]] = self._number(m["value"])
+                setattr(self, m["param"], self.params[m["param"]])
+            elif m["struct"] is not None:
+                struct = Struct(m["name"], list(self._fields(m["struct"])))
+                self.widths[m["name"]] = struct.width
+                setattr(self, m["name"], struct)
+            elif m["enum"] is not None:
+                self._enum(m["name"], m["enum"])
+                self.widths[m["name"]] = self._size(m["ewidth"] or "")
+            else:
+                self.widths[m["name"]] = self._size(m["range"])
+
+    def _number(self, text):
+        text = re.sub(r"\d*'[hdb]", lambda m: {"h": "0x", "b": "0b", "d": ""}[m[0][-1]], text)
+        return int(eval(text.replace("/", "//").replace("$clog2", "clog2"),
+                        {"clog2": lambda n: (n - 1).bit_length()}, dict(self.params)))
+
+    def _size(self, ranges):
+        size = 1
+        for high, low in re.findall(r"\[([^]:]*):([^]:]*)\]", ranges):
+            size *= self._number(high) - self._number(low) + 1
+        return size
+
+    def _fields(self, body):
+        for item in filter(None, (s.strip() for s in body.split(";"))):
+            base, ranges, names = re.fullmatch(r"(\w+)\s*((?:\[[^]]*\]\s*)*)\s*(.*)", item, re.S).groups()
+            struct = getattr(self, base, None)
+            struct = struct if isinstance(struct, Struct) else None
+            count = self._size(ranges) if ranges.strip() else None
+            for name in names.split(","):
+                width = self.widths[base] * (count or 1)
+                yield name.strip(), width, struct, count if struct else None
+
+    def _enum(self, name, body):
+        value, names = 0, {}
+        for item in filter(None, (s.strip() for s in body.split(","))):
+            label, _, number = (s.strip() for s in item.partition("="))
+            value = self._number(number) if number else value
+            names[value] = label
+            setattr(self, label, value)
+            value += 1
+        setattr(self, name, type(name, (), {"names": names}))
