@@ -194,7 +194,7 @@ package proto_pkg;
     logic [5:0] start;
     logic [6:0] len;
     logic       key;
-    logic       last;  // last piece of the key, or of the value
+    logic       last;  // last piece of the key, or of the value bytes of this record
   } chunk_t;
 
   /// A job is over: its replies are in the transmit ring.
@@ -224,5 +224,56 @@ package proto_pkg;
     logic        final_piece;
     logic        close;
   } hpiece_t;
+
+  /// A piece of reply text between encode and the two ways out of the card: bytes
+  /// [start, start + len) of `data`. Every job has at least one piece, which may be empty.
+  typedef struct packed {
+    line_t       data;
+    logic [5:0]  start;
+    logic [6:0]  len;
+    logic        udp;
+    conn_t       conn;
+    logic [31:0] tx_ptr;     // where the job's replies begin
+    logic        first;      // first piece of its job
+    logic        last;       // last piece of its job
+    logic        reply_last; // last piece of one reply: UDP datagrams end here
+    logic        sized;      // `rest` holds
+    logic [21:0] rest;       // bytes of this reply behind this piece
+  } text_t;
+
+  /// Event counters of the way back (rtl/proto/back.sv).
+  typedef enum int unsigned {
+    BackCountJobs,        // jobs answered in full
+    BackCountValues,      // VALUE lines begun
+    BackCountReplies,     // fixed replies
+    BackCountNumbers,     // results of incr and decr
+    BackCountLines,       // writes to the transmit rings
+    BackCountDatagrams,   // UDP datagrams sent
+    BackCountHostReqs,    // requests handed to the host program
+    BackCountHostPieces,  // pieces of its answers
+    BackCountHostBad,     // bytes of such a piece missing or too many
+    BackCountWaitChunk,   // clocks in which a reply waited for the value's bytes
+    BackCountWaitRing,    // clocks in which reply text waited for the transmit-ring writer
+    BackCountWaitUdp,     // clocks in which reply text waited for room for datagrams
+    BackCountNum
+  } back_count_e;
+  localparam int unsigned BackCounts = BackCountNum;
+
+  /// Event counters of the way in (rtl/proto/front.sv).
+  typedef enum int unsigned {
+    FrontCountJobs,       // visits to a TCP connection
+    FrontCountUdpJobs,    // datagrams taken
+    FrontCountUdpBad,     // datagrams ignored: no room for the frame header and a request
+    FrontCountLines,      // request lines finished
+    FrontCountErrors,     // of these: answered with an error without reaching the store
+    FrontCountRollbacks,  // lines put back until more of them has come
+    FrontCountSetBytes,   // beats of item data handed to the log
+    FrontCountHost,       // lines left to host software
+    FrontCountCloses,     // connections closed by `quit`, bad lines or after the peer's FIN
+    FrontCountWaitRoom,   // clocks in which the scanner waited for the store
+    FrontCountWaitBytes,  // clocks in which a job waited for its bytes
+    FrontCountNum
+  } front_count_e;
+  localparam int unsigned FrontCounts = FrontCountNum;
 
 endpackage
