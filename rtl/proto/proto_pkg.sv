@@ -243,7 +243,7 @@ package proto_pkg;
 
   /// Event counters of the way back (rtl/proto/back.sv).
   typedef enum int unsigned {
-    BackCountJobs,        // jobs answered in full
+    BackCountJobs,        // jobs begun
     BackCountValues,      // VALUE lines begun
     BackCountReplies,     // fixed replies
     BackCountNumbers,     // results of incr and decr

@@ -1,0 +1,192 @@
+// The way back: results of the store become reply text, which goes to transmit rings (TCP) or
+// into datagrams (UDP); command lines for the host program leave by the exception queue.
+module back
+  import wirekv_pkg::*;
+  import net_pkg::*;
+  import proto_pkg::*;
+(
+  input  logic                  clk_i,
+  input  logic                  rst_ni,
+  /// Where the transmit ring of connection 0 is.
+  input  laddr_t                tx_base_i,
+  /// Results and the bytes of values.
+  input  logic                  res_valid_i,
+  output logic                  res_ready_o,
+  input  res_t                  res_i,
+  input  logic                  chunk_valid_i,
+  output logic                  chunk_ready_o,
+  input  chunk_t                chunk_i,
+  /// Whom UDP jobs answer.
+  input  logic                  uctx_valid_i,
+  output logic                  uctx_ready_o,
+  input  uctx_t                 uctx_i,
+  /// Executed requests for the host program, and their text.
+  input  logic                  hreq_valid_i,
+  output logic                  hreq_ready_o,
+  input  hreq_t                 hreq_i,
+  input  logic                  hkey_valid_i,
+  output logic                  hkey_ready_o,
+  input  beat_t                 hkey_i,
+  /// Pieces of the host's answers, to the session.
+  output logic                  hpiece_valid_o,
+  input  logic                  hpiece_ready_i,
+  output hpiece_t               hpiece_o,
+  /// Exception queue.
+  output logic [511:0]          m_axis_exc_tdata,
+  output logic [63:0]           m_axis_exc_tkeep,
+  output logic                  m_axis_exc_tvalid,
+  input  logic                  m_axis_exc_tready,
+  output logic                  m_axis_exc_tlast,
+  input  logic [511:0]          s_axis_exc_tdata,
+  input  logic [63:0]           s_axis_exc_tkeep,
+  input  logic                  s_axis_exc_tvalid,
+  output logic                  s_axis_exc_tready,
+  input  logic                  s_axis_exc_tlast,
+  /// Writes to the transmit rings.
+  output logic                  wr_valid_o,
+  input  logic                  wr_ready_i,
+  output line_write_t           wr_o,
+  input  logic                  wr_done_i,
+  /// Datagrams to send.
+  output logic                  txdgram_valid_o,
+  input  logic                  txdgram_ready_i,
+  output dgram_t                txdgram_o,
+  output beat_t                 txdgram_beat_o,
+  /// TCP jobs that are over.
+  output logic                  done_valid_o,
+  input  logic                  done_ready_i,
+  output done_t                 done_o,
+  /// Events, see back_count_e.
+  output logic [BackCounts-1:0] count_o,
+  /// Nothing is in flight.
+  output logic                  idle_o
+);
+
+  logic hline_valid, hline_ready;
+  line_t hline;
+  logic exception_idle;
+
+  exception u_exception (
+    .clk_i,
+    .rst_ni,
+    .hreq_valid_i,
+    .hreq_ready_o,
+    .hreq_i,
+    .hkey_valid_i,
+    .hkey_ready_o,
+    .hkey_i,
+    .m_axis_exc_tdata,
+    .m_axis_exc_tkeep,
+    .m_axis_exc_tvalid,
+    .m_axis_exc_tready,
+    .m_axis_exc_tlast,
+    .s_axis_exc_tdata,
+    .s_axis_exc_tkeep,
+    .s_axis_exc_tvalid,
+    .s_axis_exc_tready,
+    .s_axis_exc_tlast,
+    .hpiece_valid_o,
+    .hpiece_ready_i,
+    .hpiece_o,
+    .hline_valid_o(hline_valid),
+    .hline_ready_i(hline_ready),
+    .hline_o      (hline),
+    .req_o        (count_o[BackCountHostReqs]),
+    .piece_o      (count_o[BackCountHostPieces]),
+    .bad_o        (count_o[BackCountHostBad]),
+    .idle_o       (exception_idle)
+  );
+
+  logic ctx_valid, ctx_ready, text_valid, text_ready;
+  ctx_t ctx;
+  text_t text;
+
+  encode u_encode (
+    .clk_i,
+    .rst_ni,
+    .res_valid_i,
+    .res_ready_o,
+    .res_i,
+    .chunk_valid_i,
+    .chunk_ready_o,
+    .chunk_i,
+    .hline_valid_i(hline_valid),
+    .hline_ready_o(hline_ready),
+    .hline_i      (hline),
+    .ctx_valid_o  (ctx_valid),
+    .ctx_ready_i  (ctx_ready),
+    .ctx_o        (ctx),
+    .text_valid_o (text_valid),
+    .text_ready_i (text_ready),
+    .text_o       (text),
+    .value_o      (count_o[BackCountValues]),
+    .reply_o      (count_o[BackCountReplies]),
+    .number_o     (count_o[BackCountNumbers]),
+    .wait_chunk_o (count_o[BackCountWaitChunk])
+  );
+
+  logic ring_ready, udp_ready;
+  assign text_ready = text.udp ? udp_ready : ring_ready;
+
+  ring_writer u_ring (
+    .clk_i,
+    .rst_ni,
+    .tx_base_i,
+    .text_valid_i(text_valid && !text.udp),
+    .text_ready_o(ring_ready),
+    .text_i      (text),
+    .ctx_valid_i (ctx_valid),
+    .ctx_ready_o (ctx_ready),
+    .ctx_i       (ctx),
+    .wr_valid_o,
+    .wr_ready_i,
+    .wr_o,
+    .wr_done_i,
+    .done_valid_o,
+    .done_ready_i,
+    .done_o
+  );
+
+  logic udp_job;
+  udp_reply u_udp (
+    .clk_i,
+    .rst_ni,
+    .text_valid_i(text_valid && text.udp),
+    .text_ready_o(udp_ready),
+    .text_i      (text),
+    .uctx_valid_i,
+    .uctx_ready_o,
+    .uctx_i,
+    .txdgram_valid_o,
+    .txdgram_ready_i,
+    .txdgram_o,
+    .txdgram_beat_o,
+    .job_o       (udp_job),
+    .dgram_o     (count_o[BackCountDatagrams])
+  );
+
+  // ---------------------------------------------------------------- counts
+  logic job_begin, tcp_job;
+  logic [9:0] jobs_q;  // begun and not over
+  assign job_begin = res_valid_i && res_ready_o && res_i.first;
+  assign tcp_job   = done_valid_o && done_ready_i;
+
+  assign count_o[BackCountLines]    = wr_valid_o && wr_ready_i;
+  assign count_o[BackCountWaitRing] = text_valid && !text.udp && !ring_ready;
+  assign count_o[BackCountWaitUdp]  = text_valid && text.udp && !udp_ready;
+
+  logic job_q;
+  assign count_o[BackCountJobs] = job_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      jobs_q <= '0;
+      job_q  <= 1'b0;
+      idle_o <= 1'b1;
+    end else begin
+      jobs_q <= jobs_q + 10'(job_begin) - 10'(tcp_job) - 10'(udp_job);
+      job_q  <= job_begin;
+      idle_o <= jobs_q == '0 && !job_begin && !res_valid_i && !txdgram_valid_o && exception_idle;
+    end
+  end
+
+endmodule

@@ -1,0 +1,188 @@
+// Reply text of TCP jobs to the transmit rings. Latency 3 from text to a line write, initiation
+// interval 1. A job is done when all its writes are acknowledged; many may be under way.
+`include "lib_assert.svh"
+
+module ring_writer
+  import wirekv_pkg::*;
+  import proto_pkg::*;
+(
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  /// Where the transmit ring of connection 0 is.
+  input  laddr_t      tx_base_i,
+  /// Reply text.
+  input  logic        text_valid_i,
+  output logic        text_ready_o,
+  // verilator lint_off UNUSEDSIGNAL (some fields are UDP's alone)
+  input  text_t       text_i,
+  // verilator lint_on UNUSEDSIGNAL
+  /// Context of each job.
+  input  logic        ctx_valid_i,
+  output logic        ctx_ready_o,
+  input  ctx_t        ctx_i,
+  /// Writes, and a pulse as each is done.
+  output logic        wr_valid_o,
+  input  logic        wr_ready_i,
+  output line_write_t wr_o,
+  input  logic        wr_done_i,
+  /// Jobs whose replies are in the ring.
+  output logic        done_valid_o,
+  input  logic        done_ready_i,
+  output done_t       done_o
+);
+
+  logic join_valid, join_ready, begin_ready, end_ready, take;
+  assign text_ready_o = join_ready && begin_ready && end_ready;
+  assign take         = text_valid_i && text_ready_o;
+
+  // ------------------------------------------------ text to lines
+  line_t line;
+  strb_t strb;
+  logic line_valid, line_ready, line_last;
+  assign join_valid = text_valid_i && begin_ready && end_ready;
+  lib_join u_join (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i (join_valid),
+    .s_ready_o (join_ready),
+    .s_data_i  (text_i.data),
+    .s_start_i (text_i.start),
+    .s_len_i   (text_i.len),
+    .s_first_i (text_i.first),
+    .s_offset_i(text_i.tx_ptr[5:0]),
+    .s_last_i  (text_i.last),
+    .m_valid_o (line_valid),
+    .m_ready_i (line_ready),
+    .m_data_o  (line),
+    .m_strb_o  (strb),
+    .m_last_o  (line_last)
+  );
+
+  // ------------------------------------------------ beside them: where a job's text begins, ends
+  typedef struct packed {
+    conn_t      conn;
+    logic [9:0] line;
+  } begin_t;
+  begin_t begin_in, job_begin;
+  logic begin_valid, pop;
+  logic [3:0] unused_begin_level;
+  assign begin_in = '{conn: text_i.conn, line: text_i.tx_ptr[15:6]};
+  lib_fifo #(
+    .T    (begin_t),
+    .Depth(8)
+  ) u_begins (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(take && text_i.first),
+    .s_ready_o(begin_ready),
+    .s_data_i (begin_in),
+    .m_valid_o(begin_valid),
+    .m_ready_i(pop),
+    .m_data_o (job_begin),
+    .level_o  (unused_begin_level)
+  );
+
+  logic [31:0] ptr_q, ptr, job_end;
+  logic end_valid;
+  logic [3:0] unused_end_level;
+  assign ptr = (text_i.first ? text_i.tx_ptr : ptr_q) + 32'(text_i.len);
+  always_ff @(posedge clk_i) if (take) ptr_q <= ptr;
+  lib_fifo #(
+    .T    (logic [31:0]),
+    .Depth(8)
+  ) u_ends (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(take && text_i.last),
+    .s_ready_o(end_ready),
+    .s_data_i (ptr),
+    .m_valid_o(end_valid),
+    .m_ready_i(pop),
+    .m_data_o (job_end),
+    .level_o  (unused_end_level)
+  );
+
+  // ------------------------------------------------ lines to writes
+  logic line_first_q, wait_ready, written;
+  logic [9:0] line_no_q, line_no;
+  assign line_no    = line_first_q ? job_begin.line : line_no_q;
+  assign line_ready = wait_ready && (wr_ready_i || strb == '0);
+  assign wr_valid_o = line_valid && wait_ready && strb != '0;
+  assign wr_o.addr  = tx_base_i + {10'b0, job_begin.conn, line_no};
+  assign wr_o.data  = line;
+  assign wr_o.strb  = strb;
+  assign written    = wr_valid_o && wr_ready_i;
+  assign pop        = line_valid && line_ready && line_last;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) line_first_q <= 1'b1;
+    else if (line_valid && line_ready) line_first_q <= line_last;
+    if (line_valid && line_ready) line_no_q <= line_no + 10'd1;
+  end
+
+  // ------------------------------------------------ jobs that wait for their writes
+  // Counted since reset, modulo 2**16: far more than memory can have outstanding.
+  logic [15:0] written_q, acked_q;
+  logic missing;
+  logic [14:0] unused_distance;
+  typedef struct packed {
+    conn_t       conn;
+    logic [31:0] tx_ptr;
+    logic [15:0] target;  // writes up to the job's last
+  } wait_t;
+  wait_t wait_in, waiting;
+  logic wait_valid;
+  logic [5:0] unused_wait_level;
+  assign wait_in = '{conn: job_begin.conn, tx_ptr: job_end, target: written_q + 16'(written)};
+  lib_fifo #(
+    .T    (wait_t),
+    .Depth(32)
+  ) u_waits (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(pop),
+    .s_ready_o(wait_ready),
+    .s_data_i (wait_in),
+    .m_valid_o(wait_valid),
+    .m_ready_i(done_valid_o && done_ready_i),
+    .m_data_o (waiting),
+    .level_o  (unused_wait_level)
+  );
+
+  ctx_t ctx;
+  logic ctx_valid;
+  logic [6:0] unused_ctx_level;
+  lib_fifo #(
+    .T    (ctx_t),
+    .Depth(64)
+  ) u_ctxs (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(ctx_valid_i),
+    .s_ready_o(ctx_ready_o),
+    .s_data_i (ctx_i),
+    .m_valid_o(ctx_valid),
+    .m_ready_i(done_valid_o && done_ready_i),
+    .m_data_o (ctx),
+    .level_o  (unused_ctx_level)
+  );
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      written_q <= '0;
+      acked_q   <= '0;
+    end else begin
+      written_q <= written_q + 16'(written);
+      acked_q   <= acked_q + 16'(wr_done_i);
+    end
+  end
+  assign {missing, unused_distance} = acked_q - waiting.target;
+  assign done_valid_o = wait_valid && ctx_valid && !missing;
+  assign done_o       = '{conn: waiting.conn, tx_ptr: waiting.tx_ptr, ctx: ctx};
+
+  `ASSERT_STABLE(WriteStable, wr_valid_o, wr_ready_i, wr_o)
+  `ASSERT_STABLE(DoneStable, done_valid_o, done_ready_i, done_o)
+  `ASSERT(PlaceKnown, !line_valid || begin_valid)
+  `ASSERT(EndKnown, !pop || end_valid)
+
+endmodule

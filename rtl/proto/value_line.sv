@@ -1,0 +1,130 @@
+// Numbers of a reply as text: " <flags> <bytes>[ <cas unique>]\r\n" behind a VALUE line's key, or
+// "<number>\r\n" alone. Latency 10, initiation interval 1, no back-pressure.
+module value_line (
+  input  logic             clk_i,
+  input  logic             rst_ni,
+  /// Numbers in. `line`: flags and bytes; `has_num`: the CAS unique, or the number alone.
+  input  logic             valid_i,
+  input  logic             line_i,
+  input  logic             has_num_i,
+  input  logic [31:0]      flags_i,
+  input  logic [20:0]      bytes_i,
+  input  logic [63:0]      num_i,
+  /// Text out; its end is at the highest lane.
+  output logic             valid_o,
+  output logic [41:0][7:0] text_o,
+  output logic [5:0]       len_o
+);
+
+  localparam int unsigned FlagDigits = 10, ByteDigits = 7, NumDigits = 20;
+  localparam int unsigned DecimalStages = 7;
+
+  logic [FlagDigits-1:0][3:0] flag_digit;
+  logic [ByteDigits-1:0][3:0] byte_digit;
+  logic [NumDigits-1:0][3:0] num_digit;
+  logic [3:0] flag_count;
+  logic [2:0] byte_count;
+  logic [4:0] num_count;
+
+  bin2dec #(
+    .Width (32),
+    .Digits(FlagDigits)
+  ) u_flags (
+    .clk_i,
+    .valid_i(valid_i && line_i),
+    .bin_i  (flags_i),
+    .digit_o(flag_digit),
+    .count_o(flag_count)
+  );
+  bin2dec #(
+    .Width (21),
+    .Digits(ByteDigits)
+  ) u_bytes (
+    .clk_i,
+    .valid_i(valid_i && line_i),
+    .bin_i  (bytes_i),
+    .digit_o(byte_digit),
+    .count_o(byte_count)
+  );
+  bin2dec #(
+    .Width (64),
+    .Digits(NumDigits)
+  ) u_num (
+    .clk_i,
+    .valid_i(valid_i && has_num_i),
+    .bin_i  (num_i),
+    .digit_o(num_digit),
+    .count_o(num_count)
+  );
+
+  // Beside the numbers.
+  logic [DecimalStages+2:0] valid_q;
+  logic [DecimalStages-1:0] line_q, has_num_q;
+  logic line, has_num;
+  always_ff @(posedge clk_i) begin
+    valid_q   <= rst_ni ? {valid_q[DecimalStages+1:0], valid_i} : '0;
+    line_q    <= {line_q[DecimalStages-2:0], line_i};
+    has_num_q <= {has_num_q[DecimalStages-2:0], has_num_i};
+  end
+  assign line    = line_q[DecimalStages-1];
+  assign has_num = has_num_q[DecimalStages-1];
+  assign valid_o = valid_q[DecimalStages+2];
+
+  // ------------------------------------------------ fields: a space and digits, at the field's end
+  function automatic logic [7:0] char(input logic [3:0] digit, input int unsigned place,
+                                      input int unsigned count);
+    return (place < count) ? {4'h3, digit} : (place == count) ? 8'h20 : 8'h00;
+  endfunction
+
+  logic [FlagDigits:0][7:0] flag_q;
+  logic [ByteDigits:0][7:0] byte_q;
+  logic [NumDigits:0][7:0] num_q;
+  logic [2:0] flag_shift_q;
+  logic [4:0] line_shift_q;
+  logic [5:0] line_len_q, num_len_q;
+  always_ff @(posedge clk_i) begin
+    if (valid_q[DecimalStages-1]) begin
+      for (int unsigned i = 0; i <= FlagDigits; i++)
+        flag_q[FlagDigits-i] <= !line ? '0 :
+            char((i == FlagDigits) ? '0 : flag_digit[i % FlagDigits], i, 32'(flag_count));
+      for (int unsigned i = 0; i <= ByteDigits; i++)
+        byte_q[ByteDigits-i] <= !line ? '0 :
+            char((i == ByteDigits) ? '0 : byte_digit[i % ByteDigits], i, 32'(byte_count));
+      for (int unsigned i = 0; i <= NumDigits; i++)
+        num_q[NumDigits-i] <= !has_num ? '0 :
+            char((i == NumDigits) ? '0 : num_digit[i % NumDigits], i, 32'(num_count));
+      flag_shift_q <= 3'(ByteDigits) - byte_count;
+      line_shift_q <= has_num ? 5'(NumDigits) - num_count : 5'(NumDigits + 1);
+      line_len_q   <= line ? 6'(flag_count) + 6'(byte_count) + 6'd2 : '0;
+      num_len_q    <= !has_num ? 6'd2 : 6'(num_count) + (line ? 6'd3 : 6'd2);
+    end
+  end
+
+  // ------------------------------------------------ flags up to bytes
+  localparam int unsigned LineLanes = FlagDigits + ByteDigits + 2;
+  logic [LineLanes-1:0][7:0] line_text_q;
+  logic [NumDigits:0][7:0] num_text_q;
+  logic [4:0] shift_q;
+  logic [5:0] len_q;
+  always_ff @(posedge clk_i) begin
+    if (valid_q[DecimalStages]) begin
+      line_text_q <= ((8 * LineLanes)'(flag_q) << {flag_shift_q, 3'b000}) |
+                     {byte_q, {(8 * (FlagDigits + 1)) {1'b0}}};
+      num_text_q  <= num_q;
+      shift_q     <= line_shift_q;
+      len_q       <= line_len_q + num_len_q;
+    end
+  end
+
+  // ------------------------------------------------ both up to the number, and the line's end
+  logic [LineLanes+NumDigits:0][7:0] all;
+  assign all = ((8 * (LineLanes + NumDigits + 1))'(line_text_q) << {shift_q, 3'b000}) |
+               {num_text_q, {(8 * LineLanes) {1'b0}}};
+  always_ff @(posedge clk_i) begin
+    if (valid_q[DecimalStages+1]) begin
+      text_o <= {8'h0a, 8'h0d, all};
+      len_o  <= len_q;
+    end
+  end
+
+endmodule
