@@ -277,7 +277,7 @@ class Types:
 
     _TYPEDEF = re.compile(
         r"typedef\s+(?:struct\s+packed\s*\{(?P<struct>[^}]*)\}|"
-        r"enum\s+logic\s*(?P<ewidth>\[[^]]*\])?\s*\{(?P<enum>[^}]*)\}|"
+        r"enum\s+(?:logic|int\s+unsigned)\s*(?P<ewidth>\[[^]]*\])?\s*\{(?P<enum>[^}]*)\}|"
         r"logic\s*(?P<range>(?:\[[^]]*\]\s*)*))\s*(?P<name>\w+)\s*;|"
         r"localparam\s+int\s+unsigned\s+(?P<param>\w+)\s*=\s*(?P<value>[^;]+);")
 
@@ -326,6 +326,7 @@ class Types:
             label, _, number = (s.strip() for s in item.partition("="))
             value = self._number(number) if number else value
             names[value] = label
+            self.params[label] = value
             setattr(self, label, value)
             value += 1
         setattr(self, name, type(name, (), {"names": names}))
