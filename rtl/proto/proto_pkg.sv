@@ -55,7 +55,8 @@ package proto_pkg;
     RpTooLarge,       // SERVER_ERROR object too large for cache
     RpNoMemory,       // SERVER_ERROR out of memory storing object
     RpMultiPacket,    // SERVER_ERROR multi-packet request not supported
-    RpBadDelete       // CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]
+    RpBadDelete,      // CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]
+    RpUnsupported     // SERVER_ERROR not supported
   } reply_e;
 
   typedef enum logic [2:0] {
