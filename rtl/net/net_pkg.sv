@@ -91,4 +91,112 @@ package net_pkg;
   } net_count_e;
   localparam int unsigned NetCounts = 21;
 
+  // ---------------------------------------------------------------- inside net
+
+  /// IPv4 header without options, in the order of the wire.
+  typedef struct packed {
+    logic [3:0]  version;
+    logic [3:0]  ihl;
+    logic [7:0]  tos;
+    logic [15:0] total;
+    logic [15:0] id;
+    logic [2:0]  frag_flags;
+    logic [12:0] frag_offset;
+    logic [7:0]  ttl;
+    logic [7:0]  proto;
+    logic [15:0] sum;
+    logic [31:0] src;
+    logic [31:0] dst;
+  } ipv4_t;
+
+  /// TCP header as far as the window.
+  typedef struct packed {
+    logic [15:0] sport;
+    logic [15:0] dport;
+    logic [31:0] seq;
+    logic [31:0] ack;
+    logic [3:0]  offset;
+    logic [3:0]  unused;
+    tcp_flags_t  flags;
+    logic [15:0] wnd;
+  } tcp_hdr_t;
+
+  /// ARP for IPv4 over Ethernet.
+  typedef struct packed {
+    logic [63:0] kind;  // hardware and protocol type, address lengths, operation
+    logic [47:0] smac;
+    logic [31:0] sip;
+    logic [47:0] tmac;
+    logic [31:0] tip;
+  } arp_t;
+  localparam logic [63:0] ArpRequest = 64'h0001_0800_0604_0001;
+  localparam logic [63:0] ArpReply   = 64'h0001_0800_0604_0002;
+
+  localparam logic [7:0] ProtoIcmp = 8'd1;
+  localparam logic [7:0] ProtoTcp  = 8'd6;
+  localparam logic [7:0] ProtoUdp  = 8'd17;
+
+  /// Where a received frame goes.
+  typedef enum logic [1:0] {
+    RxTcp,
+    RxUdp,
+    RxReply,  // ARP and echo requests
+    RxHost
+  } rx_dest_e;
+
+  /// What the header says about a received frame.
+  typedef struct packed {
+    rx_dest_e    dest;
+    logic        vlan;
+    logic        arp;
+    logic [6:0]  skip;        // bytes to cut off the front
+    logic [16:0] bytes;       // Ethernet and IP length: what follows is padding
+    logic        trim;        // cut the padding off
+    logic        sum_check;   // the payload of IP has a checksum
+    logic [5:0]  sum_from;    // first byte that it covers
+    logic [16:0] sum_init;    // the part of the pseudo header that is not in the frame
+    logic        bad_ip;
+    logic        bad_length;
+    logic        disabled;
+  } rx_ctl_t;
+
+  /// Fields of a received segment or datagram.
+  typedef struct packed {
+    peer_t       peer;
+    logic [31:0] seq;
+    logic [31:0] ack;
+    tcp_flags_t  flags;
+    logic [15:0] wnd;
+    logic [15:0] len;
+    logic [5:0]  opt_len;  // of a SYN: bytes of options; they are its payload here
+  } rx_meta_t;
+
+  /// One's-complement sum of 16-bit words folded to 16 bits.
+  function automatic logic [15:0] fold(input logic [31:0] sum);
+    logic [16:0] once;
+    once = {1'b0, sum[31:16]} + {1'b0, sum[15:0]};
+    return once[15:0] + 16'(once[16]);
+  endfunction
+
+  function automatic logic [15:0] swap16(input logic [15:0] word);
+    return {word[7:0], word[15:8]};
+  endfunction
+
+  /// Bytes in a beat whose `tkeep` is contiguous from lane 0.
+  function automatic logic [6:0] keep_len(input logic [63:0] keep);
+    logic [62:0] rest;
+    logic [5:0] len;
+    rest = keep[62:0];
+    for (int i = 5; i >= 0; i--) begin
+      len[i] = rest[(1 << i) - 1];
+      if (len[i]) rest = rest >> (1 << i);
+    end
+    return keep[63] ? 7'd64 : {1'b0, len};
+  endfunction
+
+  /// Bits of the lanes 0 .. n-1; n is 0..64.
+  function automatic logic [511:0] bits_below(input logic [6:0] n);
+    return ~({512{1'b1}} << {n, 3'b000});
+  endfunction
+
 endpackage

@@ -1,0 +1,1 @@
+rtl/mem/mem_axi.sv

@@ -1,0 +1,10 @@
+rtl/net/checksum.sv
+rtl/net/rx_parse.sv
+rtl/net/rx_cut.sv
+rtl/net/rx_syn.sv
+rtl/net/rx.sv
+rtl/net/responder.sv
+rtl/net/tx_build.sv
+rtl/net/tx_host.sv
+rtl/net/tx_merge.sv
+rtl/net/net.sv

@@ -1,0 +1,284 @@
+// Receive side: sorts frames by destination and keeps each until it is known to be good. Latency
+// 10 from a frame's last beat, initiation interval 1. Never stalls the wire: a frame for a full
+// queue is dropped whole.
+`include "lib_assert.svh"
+
+module rx
+  import wirekv_pkg::*;
+  import net_pkg::*;
+(
+  input  logic                clk_i,
+  input  logic                rst_ni,
+  input  net_cfg_t            cfg_i,
+  input  logic                enable_i,
+  /// Frames from the wire.
+  input  logic [511:0]        s_axis_tdata,
+  input  logic [63:0]         s_axis_tkeep,
+  input  logic                s_axis_tvalid,
+  input  logic                s_axis_tlast,
+  /// TCP segments.
+  output logic                seg_valid_o,
+  input  logic                seg_ready_i,
+  output seg_t                seg_o,
+  output beat_t               seg_beat_o,
+  /// UDP datagrams.
+  output logic                dgram_valid_o,
+  input  logic                dgram_ready_i,
+  output dgram_t              dgram_o,
+  output beat_t               dgram_beat_o,
+  /// Whole frames with ARP and echo requests.
+  output logic                reply_valid_o,
+  input  logic                reply_ready_i,
+  output logic                reply_arp_o,
+  output logic                reply_vlan_o,
+  output beat_t               reply_beat_o,
+  /// Whole frames for the host.
+  output logic                host_valid_o,
+  input  logic                host_ready_i,
+  output beat_t               host_beat_o,
+  /// Event pulses, see net_count_e.
+  output logic [NetCounts-1:0] count_o,
+  /// Nothing inside.
+  output logic                idle_o
+);
+
+  localparam int unsigned DataDepth  = 512;  // 32 KiB; a segment of one beat takes one word of each
+  localparam int unsigned FrameDepth = 256;  // more than the 142 beats of a 9,018-byte frame
+
+  // ---------------------------------------------------------------- parse and cut
+  logic parsed_valid, parsed_first, parse_busy, cut_busy;
+  beat_t parsed_beat, beat;
+  rx_ctl_t parsed_ctl;
+  rx_meta_t parsed_meta, meta;
+  logic beat_valid, vlan, arp, frame_end, bad;
+  rx_dest_e dest;
+  net_count_e cause;
+
+  rx_parse u_parse (
+    .clk_i,
+    .rst_ni,
+    .cfg_i,
+    .enable_i,
+    .s_axis_tdata,
+    .s_axis_tkeep,
+    .s_axis_tvalid,
+    .s_axis_tlast,
+    .valid_o(parsed_valid),
+    .first_o(parsed_first),
+    .beat_o (parsed_beat),
+    .ctl_o  (parsed_ctl),
+    .meta_o (parsed_meta),
+    .busy_o (parse_busy)
+  );
+
+  rx_cut u_cut (
+    .clk_i,
+    .rst_ni,
+    .valid_i(parsed_valid),
+    .first_i(parsed_first),
+    .beat_i (parsed_beat),
+    .ctl_i  (parsed_ctl),
+    .valid_o(beat_valid),
+    .beat_o (beat),
+    .dest_o (dest),
+    .vlan_o (vlan),
+    .arp_o  (arp),
+    .end_o  (frame_end),
+    .bad_o  (bad),
+    .cause_o(cause),
+    .busy_o (cut_busy)
+  );
+
+  // The fields of the frames inside rx_cut, at most one a clock of its latency.
+  lib_fifo #(
+    .T    (rx_meta_t),
+    .Depth(16)
+  ) u_meta (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(parsed_valid && parsed_first),
+    // verilator lint_off PINCONNECTEMPTY
+    .s_ready_o(),
+    .s_data_i (parsed_meta),
+    .m_valid_o(),
+    .m_ready_i(frame_end),
+    .m_data_o (meta),
+    .level_o  ()
+    // verilator lint_on PINCONNECTEMPTY
+  );
+
+  // ---------------------------------------------------------------- verdict
+  typedef struct packed {
+    beat_t beat;
+    logic  arp;
+    logic  vlan;
+  } reply_t;
+
+  logic [3:0] to, room, push, commit, rollback;
+  logic lost_q, lost, seg_meta_room, dgram_meta_room;
+
+  assign to       = 4'd1 << dest;
+  assign lost     = lost_q || (beat_valid && (to & room) == '0);
+  assign push     = (beat_valid && !lost) ? to : '0;
+  assign commit   = (frame_end && !lost && !bad) ? to : '0;
+  assign rollback = (frame_end && (lost || bad)) ? to : '0;
+
+  // A packet has one beat or more, so a meta queue as deep as its data queue has room.
+  `ASSERT(SegMetaRoom, !commit[RxTcp] || seg_meta_room)
+  `ASSERT(DgramMetaRoom, !commit[RxUdp] || dgram_meta_room)
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) lost_q <= 1'b0;
+    else lost_q <= lost && !frame_end;
+  end
+
+  // ---------------------------------------------------------------- queues
+  logic seg_data_valid, seg_meta_valid, seg_valid, seg_ready, syn_busy;
+  logic dgram_data_valid, dgram_meta_valid;
+  beat_t seg_beat;
+  rx_meta_t seg_meta;
+  reply_t reply;
+
+  // verilator lint_off PINCONNECTEMPTY
+  lib_cfifo #(
+    .T    (beat_t),
+    .Depth(DataDepth)
+  ) u_seg_data (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i (push[RxTcp]),
+    .s_ready_o (room[RxTcp]),
+    .s_data_i  (beat),
+    .commit_i  (commit[RxTcp]),
+    .rollback_i(rollback[RxTcp]),
+    .m_valid_o (seg_data_valid),
+    .m_ready_i (seg_valid && seg_ready),
+    .m_data_o  (seg_beat),
+    .free_o    ()
+  );
+  lib_fifo #(
+    .T    (rx_meta_t),
+    .Depth(DataDepth)
+  ) u_seg_meta (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(commit[RxTcp]),
+    .s_ready_o(seg_meta_room),
+    .s_data_i (meta),
+    .m_valid_o(seg_meta_valid),
+    .m_ready_i(seg_valid && seg_ready && seg_beat.last),
+    .m_data_o (seg_meta),
+    .level_o  ()
+  );
+
+  lib_cfifo #(
+    .T    (beat_t),
+    .Depth(DataDepth)
+  ) u_dgram_data (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i (push[RxUdp]),
+    .s_ready_o (room[RxUdp]),
+    .s_data_i  (beat),
+    .commit_i  (commit[RxUdp]),
+    .rollback_i(rollback[RxUdp]),
+    .m_valid_o (dgram_data_valid),
+    .m_ready_i (dgram_valid_o && dgram_ready_i),
+    .m_data_o  (dgram_beat_o),
+    .free_o    ()
+  );
+  lib_fifo #(
+    .T    (dgram_t),
+    .Depth(DataDepth)
+  ) u_dgram_meta (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(commit[RxUdp]),
+    .s_ready_o(dgram_meta_room),
+    .s_data_i ('{peer: meta.peer, len: meta.len}),
+    .m_valid_o(dgram_meta_valid),
+    .m_ready_i(dgram_valid_o && dgram_ready_i && dgram_beat_o.last),
+    .m_data_o (dgram_o),
+    .level_o  ()
+  );
+
+  lib_cfifo #(
+    .T    (reply_t),
+    .Depth(FrameDepth)
+  ) u_reply (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i (push[RxReply]),
+    .s_ready_o (room[RxReply]),
+    .s_data_i  ('{beat: beat, arp: arp, vlan: vlan}),
+    .commit_i  (commit[RxReply]),
+    .rollback_i(rollback[RxReply]),
+    .m_valid_o (reply_valid_o),
+    .m_ready_i (reply_ready_i),
+    .m_data_o  (reply),
+    .free_o    ()
+  );
+
+  lib_cfifo #(
+    .T    (beat_t),
+    .Depth(FrameDepth)
+  ) u_host (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i (push[RxHost]),
+    .s_ready_o (room[RxHost]),
+    .s_data_i  (beat),
+    .commit_i  (commit[RxHost]),
+    .rollback_i(rollback[RxHost]),
+    .m_valid_o (host_valid_o),
+    .m_ready_i (host_ready_i),
+    .m_data_o  (host_beat_o),
+    .free_o    ()
+  );
+  // verilator lint_on PINCONNECTEMPTY
+
+  assign seg_valid     = seg_data_valid && seg_meta_valid;
+  assign dgram_valid_o = dgram_data_valid && dgram_meta_valid;
+  assign reply_arp_o   = reply.arp;
+  assign reply_vlan_o  = reply.vlan;
+  assign reply_beat_o  = reply.beat;
+
+  rx_syn u_syn (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(seg_valid),
+    .s_ready_o(seg_ready),
+    .s_meta_i (seg_meta),
+    .s_beat_i (seg_beat),
+    .m_valid_o(seg_valid_o),
+    .m_ready_i(seg_ready_i),
+    .m_seg_o  (seg_o),
+    .m_beat_o (seg_beat_o),
+    .busy_o   (syn_busy)
+  );
+
+  logic unused;
+  assign unused = seg_meta_room || dgram_meta_room;
+
+  // ---------------------------------------------------------------- counters and idle
+  always_ff @(posedge clk_i) begin
+    count_o <= '0;
+    if (rst_ni && frame_end) begin
+      count_o[NetCountRxFrames] <= 1'b1;
+      if (bad) begin
+        count_o[cause] <= 1'b1;
+      end else begin
+        unique case (dest)
+          RxTcp:   count_o[lost ? NetCountRxFullTcp : NetCountRxTcp] <= 1'b1;
+          RxUdp:   count_o[lost ? NetCountRxFullUdp : NetCountRxUdp] <= 1'b1;
+          RxReply: count_o[lost ? NetCountRxFullReply : NetCountRxReply] <= 1'b1;
+          default: count_o[lost ? NetCountRxFullHost : NetCountRxHost] <= 1'b1;
+        endcase
+      end
+    end
+  end
+
+  assign idle_o = !parse_busy && !cut_busy && !syn_busy && !seg_data_valid && !dgram_data_valid &&
+      !reply_valid_o && !host_valid_o;
+
+endmodule

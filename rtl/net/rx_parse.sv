@@ -1,0 +1,239 @@
+// Reads the headers of received frames, all in the first beat, and decides where each frame goes.
+// Latency 3, initiation interval 1; never stalls.
+module rx_parse
+  import wirekv_pkg::*;
+  import net_pkg::*;
+(
+  input  logic         clk_i,
+  input  logic         rst_ni,
+  input  net_cfg_t     cfg_i,
+  /// Frames that begin while this is low are marked `disabled`.
+  input  logic         enable_i,
+  /// Frames from the wire.
+  input  logic [511:0] s_axis_tdata,
+  input  logic [63:0]  s_axis_tkeep,
+  input  logic         s_axis_tvalid,
+  input  logic         s_axis_tlast,
+  /// The same beats; ctl_o and meta_o mean something beside the first beat of a frame.
+  output logic         valid_o,
+  output logic         first_o,
+  output beat_t        beat_o,
+  output rx_ctl_t      ctl_o,
+  output rx_meta_t     meta_o,
+  /// A beat is inside.
+  output logic         busy_o
+);
+
+  localparam int unsigned L3Bytes = 36;  // IPv4 and TCP as far as the window
+
+  // ---------------------------------------------------------------- in
+  logic in_valid_q, in_first_q, in_vlan_q, in_enable_q, next_first_q;
+  beat_t in_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      in_valid_q   <= 1'b0;
+      next_first_q <= 1'b1;
+    end else begin
+      in_valid_q <= s_axis_tvalid;
+      if (s_axis_tvalid) next_first_q <= s_axis_tlast;
+    end
+    if (s_axis_tvalid) begin
+      in_q.data   <= s_axis_tdata;
+      in_q.len    <= keep_len(s_axis_tkeep);
+      in_q.last   <= s_axis_tlast;
+      in_first_q  <= next_first_q;
+      in_vlan_q   <= s_axis_tdata[12*8+:16] == swap16(16'h8100);
+      in_enable_q <= enable_i;
+    end
+  end
+
+  // ---------------------------------------------------------------- fields
+  // Header bytes in the order of the wire, that is first byte on top.
+  logic [14*8-1:0] mac_hdr;
+  logic [15:0] tci;
+  logic [L3Bytes*8-1:0] l3_lanes, l3;
+  ipv4_t ip;
+  tcp_hdr_t tcp;
+  arp_t arp;
+
+  always_comb begin
+    l3_lanes = in_vlan_q ? in_q.data[18*8+:L3Bytes*8] : in_q.data[14*8+:L3Bytes*8];
+    for (int i = 0; i < 12; i++) mac_hdr[(13-i)*8+:8] = in_q.data[i*8+:8];
+    mac_hdr[15:0] = swap16(in_vlan_q ? in_q.data[16*8+:16] : in_q.data[12*8+:16]);
+    tci = swap16(in_q.data[14*8+:16]);
+    for (int i = 0; i < L3Bytes; i++) l3[(L3Bytes-1-i)*8+:8] = l3_lanes[i*8+:8];
+    ip  = l3[L3Bytes*8-1-:160];
+    tcp = l3[127:0];
+    arp = l3[L3Bytes*8-1-:224];
+  end
+
+  // What the headers say, each item at most a compare away from the wire.
+  typedef struct packed {
+    logic        mac_us;
+    logic        mac_all;
+    logic        etype_ip;
+    logic        etype_arp;
+    logic        arp_ask;    // an ARP request for our address
+    logic        version_ok;
+    logic        ihl_short;
+    logic        ihl5;
+    logic        fragment;
+    logic        ip_us;
+    logic        proto_tcp;
+    logic        proto_udp;
+    logic        proto_icmp;
+    logic        port_tcp;
+    logic        port_udp;
+    logic        echo;
+    logic        udp_no_sum;
+    logic        runt;
+    logic        arp_fits;
+    logic        vlan;
+    logic        disabled;
+    logic [15:0] total;
+    logic [15:0] udp_len;
+    logic [3:0]  offset;
+    logic [3:0][17:0] ip_sum;
+  } fields_t;
+
+  fields_t fields_d, fields_q;
+  logic fields_valid_q, fields_first_q;
+  beat_t fields_beat_q;
+  rx_meta_t meta_q;
+
+  always_comb begin
+    fields_d.mac_us     = mac_hdr[111:64] == cfg_i.mac;
+    fields_d.mac_all    = &mac_hdr[111:64];
+    fields_d.etype_ip   = mac_hdr[15:0] == 16'h0800;
+    fields_d.etype_arp  = mac_hdr[15:0] == 16'h0806;
+    fields_d.arp_ask    = arp.kind == ArpRequest && arp.tip == cfg_i.ip;
+    fields_d.version_ok = ip.version == 4'd4;
+    fields_d.ihl_short  = ip.ihl < 4'd5;
+    fields_d.ihl5       = ip.ihl == 4'd5;
+    fields_d.fragment   = ip.frag_flags[0] || ip.frag_offset != '0;
+    fields_d.ip_us      = ip.dst == cfg_i.ip;
+    fields_d.proto_tcp  = ip.proto == ProtoTcp;
+    fields_d.proto_udp  = ip.proto == ProtoUdp;
+    fields_d.proto_icmp = ip.proto == ProtoIcmp;
+    fields_d.port_tcp   = tcp.dport == cfg_i.tcp_port;
+    fields_d.port_udp   = tcp.dport == cfg_i.udp_port && cfg_i.udp_port != '0;
+    fields_d.echo       = l3[127-:16] == 16'h0800;
+    fields_d.udp_no_sum = l3[127-48-:16] == '0;
+    fields_d.runt       = in_q.len < 7'd14;
+    fields_d.arp_fits   = in_q.len >= (in_vlan_q ? 7'd46 : 7'd42);
+    fields_d.vlan       = in_vlan_q;
+    fields_d.disabled   = !in_enable_q;
+    fields_d.total      = ip.total;
+    fields_d.udp_len    = l3[127-32-:16];
+    fields_d.offset     = tcp.offset;
+    for (int i = 0; i < 4; i++) begin
+      // Ten words: 3 + 3 + 2 + 2.
+      fields_d.ip_sum[i] = 18'(l3_lanes[32*i+:16]) + 18'(l3_lanes[32*i+16+:16]) +
+          (i < 2 ? 18'(l3_lanes[128+16*i+:16]) : 18'd0);
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) fields_valid_q <= 1'b0;
+    else fields_valid_q <= in_valid_q;
+    if (in_valid_q) begin
+      fields_beat_q  <= in_q;
+      fields_first_q <= in_first_q;
+    end
+    if (in_valid_q && in_first_q) begin
+      fields_q    <= fields_d;
+      meta_q.peer <= '{
+          mac: mac_hdr[63:16],
+          vlan_valid: in_vlan_q,
+          vlan_tci: tci,
+          ip: ip.src,
+          port: tcp.sport
+      };
+      meta_q.seq     <= tcp.seq;
+      meta_q.ack     <= tcp.ack;
+      meta_q.flags   <= tcp.flags;
+      meta_q.wnd     <= tcp.wnd;
+      meta_q.len     <= '0;
+      meta_q.opt_len <= '0;
+    end
+  end
+
+  // ---------------------------------------------------------------- class
+  rx_ctl_t ctl_d;
+  rx_meta_t meta_d;
+  logic [6:0] l2, tcp_hdr;
+  logic [15:0] l4_len, ip_fold;
+  logic [19:0] ip_sum;
+  logic ip_ok, to_us, local_ip, is_tcp, is_udp, is_echo, is_arp;
+
+  always_comb begin
+    l2      = fields_q.vlan ? 7'd18 : 7'd14;
+    l4_len  = fields_q.total - 16'd20;
+    tcp_hdr = {1'b0, fields_q.offset, 2'b00};
+    ip_sum  = (20'(fields_q.ip_sum[0]) + 20'(fields_q.ip_sum[1])) +
+        (20'(fields_q.ip_sum[2]) + 20'(fields_q.ip_sum[3]));
+    ip_fold = fold(32'(ip_sum));
+    ip_ok   = &ip_fold;
+
+    to_us    = fields_q.etype_ip && fields_q.mac_us;
+    local_ip = to_us && fields_q.ihl5 && !fields_q.fragment && fields_q.ip_us;
+    is_tcp   = local_ip && fields_q.proto_tcp && fields_q.port_tcp;
+    is_udp   = local_ip && fields_q.proto_udp && fields_q.port_udp;
+    is_echo  = local_ip && fields_q.proto_icmp && fields_q.echo;
+    is_arp   = fields_q.etype_arp && (fields_q.mac_us || fields_q.mac_all) &&
+        fields_q.arp_ask && fields_q.arp_fits;
+
+    ctl_d.dest      = is_tcp ? RxTcp : is_udp ? RxUdp : (is_echo || is_arp) ? RxReply : RxHost;
+    ctl_d.vlan      = fields_q.vlan;
+    ctl_d.arp       = is_arp;
+    ctl_d.trim      = is_tcp || is_udp;
+    ctl_d.bytes     = 17'(l2) + 17'(fields_q.total);
+    ctl_d.sum_check = is_tcp || is_echo || (is_udp && !fields_q.udp_no_sum);
+    // With TCP and UDP the sum begins at the IP addresses, which the pseudo header repeats.
+    ctl_d.sum_from  = 6'(l2) + (is_echo ? 6'd20 : 6'd12);
+    ctl_d.sum_init  = is_echo ? '0 :
+        17'(swap16(l4_len)) + 17'({is_tcp ? ProtoTcp : ProtoUdp, 8'd0});
+    ctl_d.disabled  = fields_q.disabled;
+    // A header with options is the host's affair.
+    ctl_d.bad_ip    = to_us && (!fields_q.version_ok || fields_q.ihl_short ||
+        (fields_q.ihl5 && !ip_ok));
+
+    meta_d     = meta_q;
+    ctl_d.skip = '0;
+    ctl_d.bad_length = fields_q.runt;
+    if (is_tcp) begin
+      // The options of a SYN stay in front of its payload.
+      ctl_d.skip       = l2 + (meta_q.flags.syn ? 7'd40 : 7'd20 + tcp_hdr);
+      ctl_d.bad_length = fields_q.offset < 4'd5 || fields_q.total < 16'd20 + 16'(tcp_hdr);
+      meta_d.len       = meta_q.flags.syn ? '0 : l4_len - 16'(tcp_hdr);
+      meta_d.opt_len   = 6'(tcp_hdr - 7'd20);
+    end else if (is_udp) begin
+      ctl_d.skip       = l2 + 7'd28;
+      ctl_d.bad_length = fields_q.udp_len != l4_len || fields_q.total < 16'd29;
+      meta_d.len       = l4_len - 16'd8;
+    end else if (is_echo) begin
+      ctl_d.bad_length = fields_q.total < 16'd28;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) valid_o <= 1'b0;
+    else valid_o <= fields_valid_q;
+    if (fields_valid_q) begin
+      beat_o  <= fields_beat_q;
+      first_o <= fields_first_q;
+    end
+    if (fields_valid_q && fields_first_q) begin
+      ctl_o  <= ctl_d;
+      meta_o <= meta_d;
+    end
+  end
+
+  assign busy_o = in_valid_q || fields_valid_q || valid_o;
+
+  logic unused;
+  assign unused = ^{cfg_i.mtu, ip.tos, ip.id, ip.frag_flags[2:1], ip.ttl, ip.sum, tcp.unused,
+      arp.smac, arp.sip, arp.tmac};
+
+endmodule
