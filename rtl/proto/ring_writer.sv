@@ -13,7 +13,8 @@ module ring_writer
   /// Reply text.
   input  logic        text_valid_i,
   output logic        text_ready_o,
-  // verilator lint_off UNUSEDSIGNAL (some fields are UDP's alone)
+  // Some fields are UDP's alone.
+  // verilator lint_off UNUSEDSIGNAL
   input  text_t       text_i,
   // verilator lint_on UNUSEDSIGNAL
   /// Context of each job.

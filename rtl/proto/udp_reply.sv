@@ -14,7 +14,8 @@ module udp_reply
   /// Reply text.
   input  logic   text_valid_i,
   output logic   text_ready_o,
-  // verilator lint_off UNUSEDSIGNAL (some fields are TCP's alone)
+  // Some fields are TCP's alone.
+  // verilator lint_off UNUSEDSIGNAL
   input  text_t  text_i,
   // verilator lint_on UNUSEDSIGNAL
   /// Whom to answer: one a job, in order.
