@@ -76,6 +76,7 @@ module encode
   localparam long_t TextNoMemory   = line_of("SERVER_ERROR out of memory storing object");
   localparam long_t TextMultiPacket =
       line_of("SERVER_ERROR multi-packet request not supported");
+  localparam long_t TextUnsupported = line_of("SERVER_ERROR not supported");
   localparam long_t TextBadDelete =
       line_of("CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]");
 
@@ -100,6 +101,7 @@ module encode
       RpNoMemory:    return TextNoMemory;
       RpMultiPacket: return TextMultiPacket;
       RpBadDelete:   return TextBadDelete;
+      RpUnsupported: return TextUnsupported;
       default:       return '0;
     endcase
   endfunction

@@ -1,0 +1,429 @@
+"""back: reply text, transmit rings, datagrams and exception queue against a model of the bytes."""
+
+import random
+from collections import deque
+
+import cocotb
+from cocotb.triggers import RisingEdge
+from common import Sink, Source, Types, from_beats, run, start, to_beats
+
+T = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv", "rtl/proto/proto_pkg.sv")
+
+REPLIES = {
+    "RpError": b"ERROR",
+    "RpStored": b"STORED",
+    "RpNotStored": b"NOT_STORED",
+    "RpExists": b"EXISTS",
+    "RpNotFound": b"NOT_FOUND",
+    "RpDeleted": b"DELETED",
+    "RpTouched": b"TOUCHED",
+    "RpOk": b"OK",
+    "RpEnd": b"END",
+    "RpVersion": b"VERSION 1.6.38",
+    "RpBadFormat": b"CLIENT_ERROR bad command line format",
+    "RpBadChunk": b"CLIENT_ERROR bad data chunk",
+    "RpBadExptime": b"CLIENT_ERROR invalid exptime argument",
+    "RpBadDelta": b"CLIENT_ERROR invalid numeric delta argument",
+    "RpNonNumeric": b"CLIENT_ERROR cannot increment or decrement non-numeric value",
+    "RpTooLarge": b"SERVER_ERROR object too large for cache",
+    "RpNoMemory": b"SERVER_ERROR out of memory storing object",
+    "RpMultiPacket": b"SERVER_ERROR multi-packet request not supported",
+    "RpBadDelete": b"CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]",
+    "RpUnsupported": b"SERVER_ERROR not supported",
+}
+PAYLOAD = 1392
+TX_BASE = 0x1_2345_6000
+RING = 65536
+
+
+def number(bits):
+    """Numbers of every length; powers of ten and their neighbours included."""
+    pick = random.random()
+    if pick < 0.3:
+        value = 10 ** random.randrange(20) + random.randrange(-1, 2)
+    elif pick < 0.4:
+        value = (1 << bits) - 1
+    else:
+        value = random.getrandbits(random.randrange(bits + 1))
+    return min(max(value, 0), (1 << bits) - 1)
+
+
+def pieces(data, lane, key, cut=0.2):
+    """The bytes as chunks from `lane` of a line on, as lines cut them and now and then shorter."""
+    chunks = []
+    while True:
+        room = 64 - lane
+        n = min(len(data), room)
+        if n > 1 and random.random() < cut:
+            n = random.randrange(1, n)
+        line = bytearray(random.randbytes(64))
+        line[lane : lane + n] = data[:n]
+        data = data[n:]
+        chunks.append({"data": int.from_bytes(line, "little"), "start": lane, "len": n,
+                       "key": key, "last": int(not data)})
+        lane = (lane + n) % 64
+        if not data:
+            return chunks
+
+
+class Model:
+    """Streams in, and what must come out."""
+
+    def __init__(self):
+        self.res, self.chunks, self.uctxs, self.host = [], [], [], []
+        self.done, self.dgrams, self.hpieces = [], [], []
+        self.ptr = {}
+
+    def value(self, key, value, flags, cas=None, last_key=True, head=True, tail=True, lane=None,
+              cut=0.2):
+        """A value record and its reply; without `head` or `tail` one part of a long value."""
+        lane = random.randrange(0, 64, 16) if lane is None else lane
+        text = b""
+        if head:
+            self.chunks += pieces(key, lane, 1, cut)
+            text += b"VALUE %s %d %d" % (key, flags, len(value))
+            text += b" %d\r\n" % cas if cas is not None else b"\r\n"
+        self.chunks += pieces(value, (lane + len(key)) % 64, 0, cut)
+        text += value + (b"\r\n" if tail else b"") + (b"END\r\n" if tail and last_key else b"")
+        return {"kind": T.RsValue, "head": head, "tail": tail, "last_key": last_key and tail,
+                "cas_out": cas is not None, "num": cas or 0, "flags": flags,
+                "vlen": len(value)}, text
+
+    def record(self, udp):
+        """A random record and its reply."""
+        kind = random.random()
+        if kind < 0.5:
+            size = random.choice((0, 1, 4, random.randrange(100), random.randrange(3000), 1369))
+            return self.value(
+                random.randbytes(random.choice((1, 6, random.randrange(1, 251)))),
+                random.randbytes(size),
+                number(32),
+                number(64) if random.random() < 0.4 else None,
+                random.random() < 0.5,
+            )
+        if kind < 0.55 and not udp:  # a long value's first part, which ends a job
+            key, value = random.randbytes(10), random.randbytes(random.randrange(1, 300))
+            return self.value(key, value, number(32), tail=False)
+        if kind < 0.6 and not udp:
+            return self.value(b"", random.randbytes(random.randrange(500)), 0, head=False,
+                              tail=random.random() < 0.5)
+        if kind < 0.7:
+            value = number(64)
+            return {"kind": T.RsNumber, "num": value}, b"%d\r\n" % value
+        if kind < 0.8:
+            return {"kind": T.RsNone}, b""
+        if kind < 0.85 and not udp:
+            text = random.randbytes(random.choice((0, 1, 64, 1024, random.randrange(1025))))
+            return self.host_piece(text)
+        name = random.choice(list(REPLIES))
+        return {"kind": T.RsReply, "reply": getattr(T, name)}, REPLIES[name] + b"\r\n"
+
+    def host_piece(self, text, conn=None):
+        conn = random.getrandbits(14) if conn is None else conn
+        final, close = random.getrandbits(1), random.getrandbits(1)
+        head = conn | random.getrandbits(1) << 31 | len(text) << 32 | final << 48 | close << 49
+        beats = [head | random.getrandbits(400) << 100]
+        self.host.append(beats + ([b["data"] for b in to_beats(text)] if text else []))
+        self.hpieces.append({"conn": conn, "len": len(text), "final_piece": final, "close": close})
+        return {"kind": T.RsHostData, "host_len": len(text)}, text
+
+    def job(self, records, udp=False, conn=None, end=True):
+        """A job of [(record, reply)]."""
+        conn = random.choice((0, 5, 16383, random.getrandbits(14))) if conn is None else conn
+        tx_ptr = self.ptr.get(conn, random.getrandbits(32))
+        ctx = {"rx_ptr": random.getrandbits(32), "num": random.getrandbits(64),
+               "mode": random.randrange(6), "off": {"pos": random.getrandbits(28)}}
+        rows = [r for r, _ in records] + [{"kind": T.RsEnd, "ctx": ctx}]
+        for i, row in enumerate(rows):
+            self.res.append({"": {"udp": udp, "conn": conn, "first": i == 0,
+                                  "tx_ptr": tx_ptr if i == 0 else random.getrandbits(32), **row}})
+        replies = [text for _, text in records if text]
+        if udp:
+            peer = {"mac": random.getrandbits(48), "ip": random.getrandbits(32),
+                    "port": random.getrandbits(16), "vlan_valid": random.getrandbits(1)}
+            reqid = random.getrandbits(16)
+            self.uctxs.append({"": {"peer": peer, "reqid": reqid}})
+            for text in replies:
+                total = -(-len(text) // PAYLOAD)
+                for seq in range(total):
+                    head = b"".join(x.to_bytes(2, "big") for x in (reqid, seq, total, 0))
+                    part = text[seq * PAYLOAD : (seq + 1) * PAYLOAD]
+                    self.dgrams.append((peer, head + part))
+        else:
+            text = b"".join(replies)
+            self.ptr[conn] = (tx_ptr + len(text)) & 0xFFFFFFFF
+            self.done.append((conn, tx_ptr, text, ctx))
+
+
+class Memory:
+    """Line writes, each done a random while later, in order; bytes appear when it is done."""
+
+    def __init__(self, dut, stall, delay):
+        self.dut, self.stall, self.delay = dut, stall, delay
+        self.lines, self.count = {}, 0
+        cocotb.start_soon(self._run())
+
+    async def _run(self):
+        dut, edge = self.dut, RisingEdge(self.dut.clk_i)
+        waiting, clock, ready = deque(), 0, False
+        while True:
+            dut.wr_done_i.value = 0
+            if waiting and waiting[0][0] <= clock:
+                _, word = waiting.popleft()
+                write = T.line_write_t.unpack(word)
+                line = self.lines.setdefault(write["addr"], bytearray(64))
+                data = write["data"].to_bytes(64, "little")
+                for lane in range(64):
+                    if write["strb"] >> lane & 1:
+                        line[lane] = data[lane]
+                self.count += 1
+                dut.wr_done_i.value = 1
+            ready = random.random() >= self.stall
+            dut.wr_ready_i.value = int(ready)
+            await edge
+            clock += 1
+            if ready and dut.wr_valid_o.value:
+                due = clock + random.randrange(self.delay + 1)
+                waiting.append((due, int(dut.wr_o.value)))
+
+    def read(self, conn, ptr, size):
+        out = bytearray()
+        for i in range(ptr, ptr + size):
+            place = i % RING
+            line = self.lines.get(TX_BASE + conn * RING // 64 + place // 64, bytes(64))
+            out.append(line[place % 64])
+        return bytes(out)
+
+
+async def axis_source(dut, packets, pause):
+    edge = RisingEdge(dut.clk_i)
+    dut.s_axis_exc_tvalid.value = 0
+    for packet in packets:
+        for i, beat in enumerate(packet):
+            while random.random() < pause:
+                await edge
+            dut.s_axis_exc_tdata.value = beat
+            dut.s_axis_exc_tkeep.value = (1 << 64) - 1
+            dut.s_axis_exc_tlast.value = int(i == len(packet) - 1)
+            dut.s_axis_exc_tvalid.value = 1
+            await edge
+            while not dut.s_axis_exc_tready.value:
+                await edge
+            dut.s_axis_exc_tvalid.value = 0
+
+
+async def axis_sink(dut, packets, pause):
+    edge = RisingEdge(dut.clk_i)
+    packet = []
+    while True:
+        ready = random.random() >= pause
+        dut.m_axis_exc_tready.value = int(ready)
+        await edge
+        if ready and dut.m_axis_exc_tvalid.value:
+            packet.append((int(dut.m_axis_exc_tdata.value), int(dut.m_axis_exc_tkeep.value)))
+            if dut.m_axis_exc_tlast.value:
+                packets.append(packet)
+                packet = []
+
+
+class Bench:
+    def __init__(self, dut, idle=0.0, stall=0.0, delay=40, chunk_idle=None):
+        self.dut = dut
+        dut.tx_base_i.value = TX_BASE
+        dut.s_axis_exc_tvalid.value = 0
+        chunk_idle = idle if chunk_idle is None else chunk_idle
+        self.res = Source(dut, "res", {"": T.res_t}, idle)
+        self.chunk = Source(dut, "chunk", {"": T.chunk_t}, chunk_idle)
+        self.uctx = Source(dut, "uctx", {"": T.uctx_t}, idle)
+        self.hreq = Source(dut, "hreq", {"": T.hreq_t}, idle)
+        self.hkey = Source(dut, "hkey", {"": T.beat_t}, idle)
+        self.done = Sink(dut, "done", {"": T.done_t}, stall)
+        self.dgram = Sink(dut, "txdgram", {"": T.dgram_t, "beat": T.beat_t}, stall)
+        self.hpiece = Sink(dut, "hpiece", {"": T.hpiece_t}, stall)
+        self.memory = Memory(dut, stall, delay)
+        self.idle, self.exc = idle, []
+        cocotb.start_soon(axis_sink(dut, self.exc, stall))
+
+    def send(self, model):
+        self.res.put(*model.res)
+        self.chunk.put(*({"": c} for c in model.chunks))
+        self.uctx.put(*model.uctxs)
+        if model.host:
+            cocotb.start_soon(axis_source(self.dut, model.host, self.idle))
+
+    async def check(self, model):
+        """Every job's bytes are in memory in the clock in which its end is announced."""
+        seen = 0
+        beats = sum(-(-len(text) // 64) for _, text in model.dgrams)
+        for _ in range(200_000):
+            while seen < len(self.done.items):
+                conn, tx_ptr, text, ctx = model.done[seen]
+                got = self.done.items[seen][""]
+                assert got["conn"] == conn
+                assert got["tx_ptr"] == (tx_ptr + len(text)) & 0xFFFFFFFF
+                assert T.ctx_t.pack(got["ctx"]) == T.ctx_t.pack(ctx)
+                ring = self.memory.read(conn, tx_ptr, len(text))
+                assert ring == text, (seen, tx_ptr & 63, ring[:120], text[:120])
+                seen += 1
+            if seen == len(model.done) and len(self.dgram.items) >= beats:
+                break
+            await RisingEdge(self.dut.clk_i)
+        assert seen == len(model.done) and len(self.dgram.items) == beats
+        packets = from_beats([d["beat"] for d in self.dgram.items])
+        heads = [d[""] for d in self.dgram.items if d["beat"]["last"]]
+        for (peer, text), got, head in zip(model.dgrams, packets, heads, strict=True):
+            assert got == text and head["len"] == len(text)
+            assert T.peer_t.pack(head["peer"]) == T.peer_t.pack(peer)
+        assert [h[""] for h in self.hpiece.items] == model.hpieces
+        for _ in range(4):
+            await RisingEdge(self.dut.clk_i)
+        assert self.dut.idle_o.value == 1
+
+
+PAUSES = ((0, 0), (0.5, 0), (0, 0.5), (0.5, 0.5), (0.1, 0.8), (0.8, 0.1))
+
+
+@cocotb.test()
+async def every_alignment(dut):
+    """Key lengths, value lengths, item places and ring offsets of every kind; no cuts in between."""
+    await start(dut)
+    bench, model = Bench(dut), Model()
+    for size in range(0, 132):
+        key = random.randbytes(random.randrange(1, 70))
+        record = model.value(key, random.randbytes(size), number(32), lane=16 * (size % 4), cut=0)
+        model.job([record], udp=bool(size & 1))
+    for offset in range(64):
+        conn = 100 + offset
+        model.ptr[conn] = RING - 200 + offset
+        model.job([model.value(b"k", random.randbytes(64 + offset), 0)], conn=conn)
+        model.job([model.value(random.randbytes(250), random.randbytes(offset), 0)], conn=conn)
+        model.job([], conn=conn)
+    bench.send(model)
+    await bench.check(model)
+
+
+@cocotb.test()
+async def random_jobs(dut):
+    await start(dut)
+    for idle, stall in PAUSES:
+        bench, model = Bench(dut, idle, stall, random.choice((0, 5, 40, 100))), Model()
+        for _ in range(60):
+            udp = random.random() < 0.4
+            records = []
+            for _ in range(random.choice((0, 1, 1, 2, 5, 20))):
+                records.append(model.record(udp))
+            model.job(records, udp)
+        bench.send(model)
+        await bench.check(model)
+        for stream in (bench.res, bench.chunk, bench.uctx, bench.hreq, bench.hkey, bench.done,
+                       bench.dgram, bench.hpiece):
+            stream.stop()
+
+
+@cocotb.test()
+async def replies(dut):
+    """Every fixed reply, over TCP and UDP; the enum has no reply without a text."""
+    assert set(T.reply_e.names.values()) - {"RpNone"} == set(REPLIES)
+    await start(dut)
+    bench, model = Bench(dut, 0.2, 0.2), Model()
+    records = [({"kind": T.RsReply, "reply": getattr(T, n)}, t + b"\r\n")
+               for n, t in REPLIES.items()]
+    silent = ({"kind": T.RsReply, "reply": T.RpNone}, b"")
+    for udp in (False, True):
+        for record in records:
+            model.job([record], udp)
+        model.job([silent, *records, silent], udp)
+        model.job([silent], udp)
+    bench.send(model)
+    await bench.check(model)
+
+
+@cocotb.test()
+async def datagrams(dut):
+    """Values around the limits of one and two datagrams, and a large one; many keys a request."""
+    await start(dut)
+    bench, model = Bench(dut, 0, 0.1), Model()
+    for around in (PAYLOAD, 2 * PAYLOAD):
+        for total in range(around - 8, around + 9):
+            head = len(b"VALUE kk 1 1392\r\n\r\nEND\r\n")
+            model.job([model.value(b"kk", random.randbytes(total - head), 1)], True)
+    model.job([model.value(random.randbytes(250), random.randbytes(120_000), 77, 1)], True)
+    model.job([model.value(b"a", random.randbytes(n), 1, last_key=n == 19)
+               for n in range(20)], True)
+    bench.send(model)
+    await bench.check(model)
+
+
+@cocotb.test()
+async def exception_queue(dut):
+    """Requests reach the host whole; broken packets from it are counted and hurt nobody."""
+    await start(dut)
+    bench, model = Bench(dut, 0.3, 0.3), Model()
+    texts = []
+    for size in (1, 63, 64, 65, 128, 250, *(random.randrange(1, 251) for _ in range(30))):
+        conn, udp, text = random.getrandbits(14), random.getrandbits(1), random.randbytes(size)
+        texts.append((conn, udp, text))
+        bench.hreq.put({"": {"conn": conn, "udp": udp, "len": size}})
+        bench.hkey.put(*({"": b} for b in to_beats(text)))
+    bad = 0
+    for i in range(30):
+        text = random.randbytes(random.randrange(0, 1025))
+        record, reply = model.host_piece(text, i)
+        packet = model.host[-1]
+        if i % 3 == 1:  # beats that the header does not announce
+            packet += [random.getrandbits(512)] * 2
+            bad += 1
+        elif i % 3 == 2 and len(packet) > 1:  # a beat is missing
+            packet.pop()
+            bad += 1
+            reply = reply[: 64 * (len(packet) - 1)]
+            record["host_len"] = model.hpieces[-1]["len"] = len(reply)
+        model.job([(record, reply)], conn=i)
+    counted = [0]
+
+    async def count():
+        while True:
+            await RisingEdge(dut.clk_i)
+            counted[0] += int(dut.count_o.value) >> T.BackCountHostBad & 1
+
+    cocotb.start_soon(count())
+    bench.send(model)
+    await bench.check(model)
+    assert counted[0] == bad
+    while len(bench.exc) < len(texts):
+        await RisingEdge(dut.clk_i)
+    for (conn, udp, text), packet in zip(texts, bench.exc, strict=True):
+        (head, keep), *rest = packet
+        assert head == conn | udp << 31 | len(text) << 32 | udp << 40 and keep == (1 << 64) - 1
+        assert from_beats([{"data": d, "len": k.bit_count(), "last": i == len(rest) - 1}
+                           for i, (d, k) in enumerate(rest)]) == [text]
+
+
+@cocotb.test()
+async def full_rate(dut):
+    """A small hit takes three clocks, over TCP and UDP, and is through in 25."""
+    await start(dut)
+    for udp in (True, False):
+        bench, model = Bench(dut, delay=0), Model()
+        jobs = 100
+        for i in range(jobs):
+            model.job([model.value(b"key%03d" % i, b"abcd", 0, lane=random.choice((16, 48)), cut=0)],
+                      udp, conn=i)
+        bench.send(model)
+        before = 0
+        while not int(dut.res_valid_i.value):
+            await RisingEdge(dut.clk_i)
+            before += 1
+        await bench.check(model)
+        times = bench.dgram.times if udp else bench.done.times
+        rate = (times[-1] - times[9]) / (jobs - 10)
+        dut._log.info("%s: %.2f clocks an op, first after %d clocks", "UDP" if udp else "TCP", rate,
+                      times[0] - before)
+        assert rate <= 3.05 and times[0] - before <= 25
+        for stream in (bench.res, bench.chunk, bench.uctx, bench.hreq, bench.hkey, bench.done,
+                       bench.dgram, bench.hpiece):
+            stream.stop()
+
+
+def test_back():
+    run(__file__, "back", ["rtl/lib/lib.f", "rtl/proto/back.f"])
