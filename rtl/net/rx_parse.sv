@@ -39,7 +39,10 @@ module rx_parse
       if (s_axis_tvalid) next_first_q <= s_axis_tlast;
     end
     if (s_axis_tvalid) begin
-      in_q.data   <= s_axis_tdata;
+      // Zeros behind the end: what becomes of a torn frame depends on the frame alone.
+      for (int i = 0; i < 64; i++) begin
+        in_q.data[i*8+:8] <= s_axis_tkeep[i] ? s_axis_tdata[i*8+:8] : '0;
+      end
       in_q.len    <= keep_len(s_axis_tkeep);
       in_q.last   <= s_axis_tlast;
       in_first_q  <= next_first_q;
@@ -176,7 +179,7 @@ module rx_parse
     ip_fold = fold(32'(ip_sum));
     ip_ok   = &ip_fold;
 
-    to_us    = fields_q.etype_ip && fields_q.mac_us;
+    to_us    = fields_q.etype_ip && fields_q.mac_us && !fields_q.runt;
     local_ip = to_us && fields_q.ihl5 && !fields_q.fragment && fields_q.ip_us;
     is_tcp   = local_ip && fields_q.proto_tcp && fields_q.port_tcp;
     is_udp   = local_ip && fields_q.proto_udp && fields_q.port_udp;

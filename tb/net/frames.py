@@ -1,0 +1,207 @@
+"""Frames for the tests of net: AXI4-Stream ends, a model of what net does with a received frame."""
+
+import random
+import struct
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from common import Types
+
+T = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv")
+BEAT = {"data": 512, "len": 7, "last": 1}
+
+CFG = {"mac": 0x02AABBCCDDEE, "ip": 0x0A4D0002, "tcp_port": 11211, "udp_port": 11212, "mtu": 9000}
+OUR_MAC, OUR_IP = "02:aa:bb:cc:dd:ee", "10.77.0.2"
+COUNTS = T.net_count_e.names
+
+
+def random_data(rng, size):
+    return rng.getrandbits(8 * size).to_bytes(size, "little") if size else b""
+
+
+class AxisSource:
+    """Sends frames (bytes), with idle clocks inside and between them."""
+
+    def __init__(self, dut, prefix, pause=0.0):
+        self.dut, self.pause, self.queue = dut, pause, []
+        self.port = {n: getattr(dut, f"{prefix}_t{n}") for n in ("data", "keep", "valid", "last", "ready")}
+        self.port["valid"].value = 0
+        #: Clock in which each frame's last beat was on the bus.
+        self.ends = []
+        cocotb.start_soon(self._run())
+
+    async def _run(self):
+        edge, clock, beats, driven = RisingEdge(self.dut.clk_i), 0, [], False
+        while True:
+            await edge
+            clock += 1
+            if driven and not self.port["ready"].value:
+                continue
+            if driven and beats.pop(0)[2]:
+                self.ends.append(clock)
+            if not beats and self.queue and self.dut.rst_ni.value:
+                frame = self.queue.pop(0)
+                beats = [(int.from_bytes(frame[i : i + 64], "little"), (1 << len(frame[i : i + 64])) - 1,
+                          int(i + 64 >= len(frame))) for i in range(0, len(frame), 64)]
+            driven = bool(beats) and random.random() >= self.pause
+            self.port["valid"].value = int(driven)
+            if driven:
+                data, keep, last = beats[0]
+                # Lanes behind the end are anything.
+                data |= random.getrandbits(512) & ~((1 << 8 * keep.bit_count()) - 1)
+                self.port["data"].value, self.port["keep"].value = data, keep
+                self.port["last"].value = last
+
+    async def drain(self):
+        while self.queue or self.port["valid"].value:
+            await RisingEdge(self.dut.clk_i)
+
+
+class AxisSink:
+    """Takes frames (bytes) into `frames`; `pause` is the probability of a clock without ready."""
+
+    def __init__(self, dut, prefix, pause=0.0):
+        self.dut, self.pause, self.frames, self.ends = dut, pause, [], []
+        self.port = {n: getattr(dut, f"{prefix}_t{n}") for n in ("data", "keep", "valid", "last", "ready")}
+        self.port["ready"].value = 0
+        cocotb.start_soon(self._run())
+
+    async def _run(self):
+        edge, clock, ready, frame = RisingEdge(self.dut.clk_i), 0, False, b""
+        while True:
+            await edge
+            clock += 1
+            if ready and self.port["valid"].value:
+                keep, last = int(self.port["keep"].value), int(self.port["last"].value)
+                size = keep.bit_count()
+                assert keep == (1 << size) - 1 and (last or size == 64), f"keep {keep:x}"
+                data = int(self.port["data"].value)
+                frame += (data & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+                if last:
+                    self.frames.append(frame)
+                    self.ends.append(clock)
+                    frame = b""
+            if self.pause or not ready:
+                ready = random.random() >= self.pause
+                self.port["ready"].value = int(ready)
+
+
+class Counters:
+    """Counts the pulses of count_o."""
+
+    def __init__(self, dut):
+        self.dut, self.count = dut, dict.fromkeys(COUNTS.values(), 0)
+        cocotb.start_soon(self._run())
+
+    async def _run(self):
+        edge = RisingEdge(self.dut.clk_i)
+        while True:
+            await edge
+            if not self.dut.rst_ni.value:
+                continue
+            word = int(self.dut.count_o.value)
+            while word:
+                low = word & -word
+                self.count[COUNTS[low.bit_length() - 1]] += 1
+                word ^= low
+
+    def nonzero(self):
+        return {k: v for k, v in self.count.items() if v}
+
+
+async def settle(dut, clocks=12):
+    """Until nothing has been inside for a while."""
+    quiet = 0
+    while quiet < clocks:
+        await RisingEdge(dut.clk_i)
+        quiet = quiet + 1 if dut.idle_o.value else 0
+
+
+# ---------------------------------------------------------------- model
+
+
+def word_sum(data):
+    """One's-complement sum, folded."""
+    if len(data) % 2:
+        data += b"\0"
+    total = sum(struct.unpack(f">{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total
+
+
+def syn_options(options):
+    """MSS and window scale (None where absent) of the options in front of any nonsense."""
+    mss = scale = None
+    while options and options[0]:
+        if options[0] == 1:
+            options = options[1:]
+            continue
+        if len(options) < 2 or not 2 <= options[1] <= len(options):
+            break
+        if options[:2] == b"\2\4":
+            mss = struct.unpack(">H", options[2:4])[0]
+        elif options[:2] == b"\3\3":
+            scale = min(options[2], 14)
+        options = options[options[1] :]
+    return mss, scale
+
+
+def receive(frame):
+    """What net has to do with a frame: (counter, None | frame | (fields, payload))."""
+    if len(frame) < 14:
+        return "NetCountRxBadLength", None
+    vlan = frame[12:14] == b"\x81\x00"
+    l2 = 18 if vlan else 14
+    ethertype = frame[l2 - 2 : l2].ljust(2, b"\0")
+    size, l3 = len(frame) - l2, frame[l2:].ljust(40, b"\0")  # a torn frame reads as zeros
+    dst = int.from_bytes(frame[:6], "big")
+    host = "NetCountRxHost", frame
+    if ethertype == b"\x08\x06":
+        ask = (dst in (CFG["mac"], (1 << 48) - 1) and size >= 28
+               and l3[:8].hex() == "0001080006040001" and int.from_bytes(l3[24:28], "big") == CFG["ip"])
+        return ("NetCountRxReply", frame) if ask else host
+    if ethertype != b"\x08\x00" or dst != CFG["mac"]:
+        return host
+    if l3[0] >> 4 != 4 or l3[0] & 15 < 5 or (l3[0] & 15 == 5 and word_sum(l3[:20]) != 0xFFFF):
+        return "NetCountRxBadIp", None
+    total, frag = struct.unpack(">H2xH", l3[2:8])
+    if l3[0] & 15 > 5 or frag & 0x3FFF or int.from_bytes(l3[16:20], "big") != CFG["ip"]:
+        return host
+    proto, l4 = l3[9], l3[20:total]
+    short = "NetCountRxBadLength", None
+    sport, dport = struct.unpack(">HH", l3[20:24])
+    pseudo = l3[12:20] + struct.pack(">HH", proto, (total - 20) & 0xFFFF)
+    peer = {"mac": int.from_bytes(frame[6:12], "big"), "vlan_valid": int(vlan),
+            "vlan_tci": int.from_bytes(frame[14:16], "big") if vlan else None,
+            "ip": int.from_bytes(l3[12:16], "big"), "port": sport}
+    if proto == 6 and dport == CFG["tcp_port"]:
+        offset = (l3[32] >> 4) * 4
+        if offset < 20 or total < 20 + offset or total > size:
+            return short
+        if word_sum(pseudo + l4) != 0xFFFF:
+            return "NetCountRxBadTcp", None
+        seq, ack, flags, wnd = struct.unpack(">IIxBH", l4[4:16])
+        payload = l4[offset:]
+        fields = {"peer": peer, "seq": seq, "ack": ack, "flags": flags, "wnd": wnd, "mss": None, "ws": None}
+        if flags & 2:
+            payload = b""  # a SYN's is not accepted
+            fields["mss"], fields["ws"] = syn_options(l4[20:offset])
+        return "NetCountRxTcp", (fields, payload)
+    if proto == 17 and dport == CFG["udp_port"]:
+        if struct.unpack(">H", l3[24:26])[0] != total - 20 or total < 29 or total > size:
+            return short
+        if l4[6:8] != b"\0\0" and word_sum(pseudo + l4) != 0xFFFF:
+            return "NetCountRxBadUdp", None
+        return "NetCountRxUdp", ({"peer": peer}, l4[8:])
+    if proto == 1 and l3[20:22] == b"\x08\0":
+        if total < 28 or total > size:
+            return short
+        return ("NetCountRxReply", frame) if word_sum(l4) == 0xFFFF else ("NetCountRxBadIcmp", None)
+    return host
+
+
+def flags_byte(flags):
+    names = ("cwr", "ece", "urg", "ack", "psh", "rst", "syn", "fin")
+    return sum(flags[n] << (7 - i) for i, n in enumerate(names))

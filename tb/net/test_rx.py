@@ -1,0 +1,370 @@
+"""Receive side of net: sorting, cutting, checking, ARP and echo answers, against a model."""
+
+import random
+
+import cocotb
+from cocotb.triggers import RisingEdge
+from common import SIZES, Sink, from_beats, run, start
+from net.frames import (CFG, OUR_IP, OUR_MAC, AxisSink, AxisSource, Counters, T, flags_byte, random_data,
+                    receive, settle, word_sum)
+from scapy.all import ARP, ICMP, IP, TCP, UDP, Dot1Q, Ether, raw
+from scapy.layers.inet6 import IPv6
+
+PEER_MAC, PEER_IP = "02:00:00:00:00:01", "10.77.0.1"
+SIZES = [s for s in SIZES if s <= 1500] + [1472, 8948]
+
+
+def ether(rng, vlan=None, **fields):
+    frame = Ether(**{"dst": OUR_MAC, "src": PEER_MAC} | fields)
+    if vlan if vlan is not None else rng.random() < 0.4:
+        frame /= Dot1Q(vlan=rng.randrange(4096), prio=rng.randrange(8))
+    return frame
+
+
+def segment(rng, size, vlan=None, flags=None, options=None):
+    """A segment for us, perhaps with options, padded or not."""
+    flags = flags if flags is not None else rng.choice(["A", "PA", "FA", "RA", "UPAECF", "A"])
+    if options is None:
+        options = rng.choice([[], [], [("Timestamp", (rng.getrandbits(32), rng.getrandbits(32)))],
+                              [("SAck", tuple(rng.getrandbits(32) for _ in range(8)))]])
+    return raw(ether(rng, vlan) / IP(src=PEER_IP, dst=OUR_IP, ttl=rng.randrange(1, 256))
+               / TCP(sport=rng.randrange(1, 65536), dport=CFG["tcp_port"], seq=rng.getrandbits(32),
+                     ack=rng.getrandbits(32), window=rng.getrandbits(16), flags=flags, options=options)
+               / random_data(rng, size))
+
+
+def datagram(rng, size, vlan=None, **fields):
+    return raw(ether(rng, vlan) / IP(src=PEER_IP, dst=OUR_IP)
+               / UDP(sport=rng.randrange(1, 65536), dport=CFG["udp_port"], **fields) / random_data(rng, size))
+
+
+def echo(rng, size, vlan=None):
+    return raw(ether(rng, vlan) / IP(src=PEER_IP, dst=OUR_IP, ttl=rng.randrange(1, 256), id=rng.getrandbits(16))
+               / ICMP(type=8, id=rng.getrandbits(16), seq=rng.getrandbits(16)) / random_data(rng, size))
+
+
+def arp(rng, vlan=None, op=1, ip=OUR_IP, dst=None):
+    return raw(ether(rng, vlan, dst=dst or rng.choice(["ff:ff:ff:ff:ff:ff", OUR_MAC]))
+               / ARP(op=op, hwsrc=PEER_MAC, psrc=PEER_IP, pdst=ip))
+
+
+def strange(rng):
+    """A frame for the host."""
+    kind = rng.randrange(9)
+    load = random_data(rng, rng.choice([0, 1, 30, 46, 64, 200]))
+    ours = {"src": PEER_IP, "dst": OUR_IP}
+    if kind == 0:
+        return raw(ether(rng) / IPv6(dst="fe80::1") / UDP(dport=CFG["udp_port"]) / load)
+    if kind == 1:
+        return raw(ether(rng) / IP(**ours, options=b"\x07\x03\x04\x00") / TCP(dport=CFG["tcp_port"]) / load)
+    if kind == 2:
+        return raw(ether(rng) / IP(**ours, flags="MF", frag=rng.choice([0, 0, 1])) / UDP(dport=CFG["udp_port"]) / load)
+    if kind == 3:
+        return raw(ether(rng) / IP(**ours, frag=rng.randrange(1, 8192)) / load)
+    if kind == 4:
+        return raw(ether(rng) / IP(**ours) / TCP(dport=CFG["tcp_port"] ^ 1 << rng.randrange(16)) / load)
+    if kind == 5:
+        return raw(ether(rng, dst="01:00:5e:00:00:fb") / IP(src=PEER_IP, dst="224.0.0.251") / UDP() / load)
+    if kind == 6:
+        return raw(ether(rng) / IP(src=PEER_IP, dst="10.77.0.3") / TCP(dport=CFG["tcp_port"]) / load)
+    if kind == 7:
+        return arp(rng, **rng.choice([{"op": 2}, {"ip": "10.77.0.3"}, {"dst": "02:00:00:00:00:09"}]))
+    return raw(ether(rng) / IP(**ours) / ICMP(type=rng.choice([0, 3, 13])) / load)
+
+
+def pad(rng, frame):
+    """Ethernet padding, mostly up to 60 bytes, sometimes absurdly much."""
+    if rng.random() < 0.2:
+        return frame + random_data(rng, rng.randrange(1, 200))
+    return frame + random_data(rng, max(0, 60 - len(frame)))
+
+
+class Bench:
+    """net with its wire, and the four places to which received frames go."""
+
+    def __init__(self, dut, pause, idle):
+        self.dut = dut
+        self.wire = AxisSource(dut, "s_axis_rx", idle)
+        self.seg = Sink(dut, "seg", {"": T.seg_t, "beat": T.beat_t}, pause)
+        self.dgram = Sink(dut, "dgram", {"": T.dgram_t, "beat": T.beat_t}, pause)
+        self.tx = AxisSink(dut, "m_axis_tx", pause)
+        self.host = AxisSink(dut, "m_axis_host", pause)
+        self.counters = Counters(dut)
+
+    @classmethod
+    async def make(cls, dut, pause=0.0, idle=0.0):
+        dut.cfg_i.value = T.net_cfg_t.pack(CFG)
+        dut.enable_i.value = 1
+        for name in ("txseg_valid_i", "txdgram_valid_i", "s_axis_host_tvalid"):
+            getattr(dut, name).value = 0
+        bench = cls(dut, pause, idle)
+        await start(dut)
+        return bench
+
+    async def send(self, *frames):
+        self.wire.queue.extend(frames)
+        await self.wire.drain()
+        await settle(self.dut)
+
+    @staticmethod
+    def packets(items):
+        """(fields, payload) of a sink's items; the fields must not change within a packet."""
+        payloads, fields, fresh = from_beats([i["beat"] for i in items]), [], True
+        for item in items:
+            if fresh:
+                fields.append(item[""])
+            assert item[""] == fields[-1]
+            fresh = item["beat"]["last"]
+        return list(zip(fields, payloads, strict=True))
+
+    def check(self, frames):
+        """Everything went where the model says, in order, and was counted."""
+        want = {}
+        for frame in frames:
+            cause, result = receive(frame)
+            want.setdefault(cause, []).append(result)
+        segs, dgrams = self.packets(self.seg.items), self.packets(self.dgram.items)
+        assert len(segs) == len(want.get("NetCountRxTcp", []))
+        for (got, payload), (fields, data) in zip(segs, want.get("NetCountRxTcp", [])):
+            assert payload == data and got["len"] == len(data)
+            same_peer(got["peer"], fields["peer"])
+            assert (got["seq"], got["ack"], flags_byte(got["flags"]), got["wnd"]) == (
+                fields["seq"], fields["ack"], fields["flags"], fields["wnd"])
+            assert (got["mss"] if got["mss_valid"] else None) == fields["mss"]
+            assert (got["ws"] if got["ws_valid"] else None) == fields["ws"]
+        assert len(dgrams) == len(want.get("NetCountRxUdp", []))
+        for (got, payload), (fields, data) in zip(dgrams, want.get("NetCountRxUdp", [])):
+            assert payload == data and got["len"] == len(data)
+            same_peer(got["peer"], fields["peer"])
+        assert self.host.frames == want.get("NetCountRxHost", [])
+        requests = want.get("NetCountRxReply", [])
+        assert len(self.tx.frames) == len(requests)
+        for answer, request in zip(self.tx.frames, requests):
+            assert answer == expected_answer(request)
+        counts = {k: len(v) for k, v in want.items()} | {"NetCountRxFrames": len(frames)}
+        if requests:
+            counts |= {"NetCountTxFrames": len(requests), "NetCountTxReply": len(requests)}
+        assert self.counters.nonzero() == counts
+
+
+def same_peer(got, want):
+    got = dict(got)
+    if not got["vlan_valid"]:
+        got["vlan_tci"] = None
+    assert got == want
+
+
+def expected_answer(request):
+    """The answer to an ARP or echo request, its checksums computed by scapy."""
+    size = max(len(request), 60)
+    frame = Ether(request)
+    frame.dst, frame.src = frame.src, OUR_MAC
+    if ARP in frame:
+        ask = frame[ARP]
+        ask.op, ask.hwdst, ask.pdst, ask.hwsrc, ask.psrc = 2, ask.hwsrc, ask.psrc, OUR_MAC, OUR_IP
+    else:
+        ip = frame[IP]
+        ip.src, ip.dst, ip.ttl, frame[ICMP].type = ip.dst, ip.src, 64, 0
+        del ip.chksum, frame[ICMP].chksum
+    return raw(frame).ljust(size, b"\0")
+
+
+# ---------------------------------------------------------------- tests
+
+
+@cocotb.test()
+async def sizes(dut):
+    """Every payload size, tagged or not."""
+    rng = random.Random(random.getrandbits(32))
+    bench = await Bench.make(dut, pause=0.1, idle=0.1)
+    frames = []
+    for size in SIZES:
+        for vlan in (False, True):
+            frames += [segment(rng, size, vlan), datagram(rng, size, vlan)]
+            if size <= 128:
+                frames.append(echo(rng, size, vlan))
+    frames += [segment(rng, 0, v, options=[("NOP", None)] * n) for v in (False, True) for n in range(0, 41, 4)]
+    frames = [pad(rng, f) for f in frames]
+    for i in range(0, len(frames), 20):
+        await bench.send(*frames[i : i + 20])
+    bench.check(frames)
+
+
+@cocotb.test()
+@cocotb.parametrize(pace=[(0.0, 0.0), (0.5, 0.0), (0.0, 0.5), (0.3, 0.3)])
+async def mixture(dut, pace):
+    """Everything at random, with pauses everywhere and with none; damaged frames among it."""
+    rng = random.Random(random.getrandbits(32))
+    bench = await Bench.make(dut, *pace)
+    frames = []
+    for _ in range(800):
+        size = rng.choice([0, 1, 2, 5, 6, 10, 22, 40, 64, 100, 128, 300])
+        make = rng.choice([segment, segment, datagram, datagram, echo, lambda r, _: arp(r),
+                           lambda r, _: strange(r)])
+        frame = pad(rng, make(rng, size))
+        if rng.random() < 0.25:
+            frame = damage(rng, frame)
+        if rng.random() < 0.03:
+            frame = frame[: rng.randrange(1, len(frame))]
+        frames.append(frame)
+    for i in range(0, len(frames), 25):
+        await bench.send(*frames[i : i + 25])
+    bench.check(frames)
+
+
+def damage(rng, frame):
+    bits = int.from_bytes(frame, "little")
+    for _ in range(rng.choice([1, 1, 2])):
+        bits ^= 1 << rng.randrange(8 * len(frame))
+    return bits.to_bytes(len(frame), "little")
+
+
+@cocotb.test()
+async def every_drop(dut):
+    """Each cause of a drop, alone, is counted as what it is."""
+    rng = random.Random(random.getrandbits(32))
+    bench = await Bench.make(dut)
+
+    def patched(frame, at, value):
+        return frame[:at] + value + frame[at + len(value) :]
+
+    def resummed(frame, at, value):
+        """Patched, with the header checksum made right again."""
+        packet = Ether(patched(frame, at, value))
+        del packet[IP].chksum
+        return raw(packet)
+
+    seg, dgram, ping = segment(rng, 10, False, options=[]), datagram(rng, 10, False), echo(rng, 10, False)
+    causes = [
+        ("NetCountRxBadIp", patched(seg, 14, b"\x55")),  # version
+        ("NetCountRxBadIp", patched(seg, 14, b"\x44")),  # header length
+        ("NetCountRxBadIp", patched(seg, 24, bytes([seg[24] ^ 1]))),
+        ("NetCountRxBadTcp", patched(seg, 60, bytes([seg[60] ^ 1]))),
+        ("NetCountRxBadTcp", patched(seg, 38, bytes([seg[38] ^ 1]))),
+        ("NetCountRxBadUdp", patched(dgram, 45, bytes([dgram[45] ^ 1]))),
+        ("NetCountRxBadIcmp", patched(ping, 50, bytes([ping[50] ^ 1]))),
+        ("NetCountRxBadLength", seg[:13]),
+        ("NetCountRxBadLength", seg[:-1]),
+        ("NetCountRxBadLength", segment(rng, 200, False, options=[])[:-137]),  # a whole beat is missing
+        ("NetCountRxBadLength", patched(seg, 46, b"\x40")),  # data offset
+        ("NetCountRxBadLength", patched(seg, 46, b"\xf0")),
+        ("NetCountRxBadLength", resummed(seg, 16, b"\x00\x27")),  # total length
+        ("NetCountRxBadLength", resummed(seg, 16, b"\xff\xff")),
+        ("NetCountRxBadLength", patched(dgram, 38, b"\x00\x13")),  # UDP length
+        ("NetCountRxBadLength", datagram(rng, 0, False)),
+        ("NetCountRxBadLength", resummed(ping, 16, b"\x00\x1b")),
+    ]
+    frames = [f for _, f in causes]
+    for cause, frame in causes:
+        assert receive(frame)[0] == cause
+        before = bench.counters.count[cause]
+        await bench.send(frame)
+        assert bench.counters.count[cause] == before + 1, cause
+    bench.check(frames)
+    # A zero UDP checksum means none.
+    dgram = datagram(rng, 33, True, chksum=0)
+    await bench.send(dgram)
+    bench.check([*frames, dgram])
+    dut.enable_i.value = 0
+    await bench.send(seg)
+    assert bench.counters.count["NetCountRxDisabled"] == 1 and not bench.seg.items
+
+
+@cocotb.test()
+async def syn(dut):
+    """Options of SYNs: usual ones, none, nonsense; never stuck, never long."""
+    rng = random.Random(random.getrandbits(32))
+    bench = await Bench.make(dut, pause=0.2)
+
+    def raw_syn(options, size=0, flags="S"):
+        """Options as bytes, a multiple of four."""
+        frame = bytearray(segment(rng, len(options) + size, flags=flags, options=[]))
+        l2 = 18 if frame[12:14] == b"\x81\x00" else 14
+        frame[l2 + 40 : l2 + 40 + len(options)] = options
+        frame[l2 + 32] = (5 + len(options) // 4) << 4
+        # scapy would rewrite nonsense options, so the checksum is made here.
+        frame[l2 + 36 : l2 + 38] = b"\0\0"
+        pseudo = bytes(frame[l2 + 12 : l2 + 20]) + b"\0\6" + (len(frame) - l2 - 20).to_bytes(2, "big")
+        frame[l2 + 36 : l2 + 38] = (word_sum(pseudo + bytes(frame[l2 + 20 :])) ^ 0xFFFF).to_bytes(2, "big")
+        return bytes(frame)
+
+    linux = bytes.fromhex("020405b40402080a1122334400000000" "01030307")
+    lists = [b"", linux, b"\1" * 40, b"\0" * 40, b"\1\3\3\7", b"\3\3\x0f\0", b"\3\3\xff\0", b"\2\4\x23\x28",
+             b"\2\0\1\1", b"\2\1\1\1", b"\1\1\1\2", b"\2\4\5\xb4\5\xff\3\3", b"\xfe\x28" + b"\xaa" * 38,
+             b"\1" * 36 + b"\2\4\5\xb4", b"\1" * 37 + b"\3\3\7", b"\2\4\5\xb4" * 10, b"\3\4\7\0\2\3\5\0"]
+    frames = [raw_syn(o, size) for o in lists for size in (0, 1, 90)]
+    for _ in range(60):
+        options = random_data(rng, 4 * rng.randrange(11))
+        if rng.random() < 0.7:
+            options = bytes(rng.choice([0, 1, 1, 2, 2, 3, 3, 4, 5, 8, 10]) for _ in options)
+        frames.append(raw_syn(options, rng.choice([0, 0, 20, 128]), rng.choice(["S", "SA", "S", "SF"])))
+        if rng.random() < 0.5:
+            frames.append(segment(rng, rng.randrange(100)))
+    await bench.send(*frames)
+    bench.check(frames)
+
+
+@cocotb.test()
+async def full_rate(dut):
+    """One-beat frames, one a clock, all delivered; latency of each as promised."""
+    rng = random.Random(random.getrandbits(32))
+    bench = await Bench.make(dut)
+    seg = [segment(rng, s % 7, False, flags="A", options=[]).ljust(60, b"\0") for s in range(100)]
+    dgram = [datagram(rng, 1 + s % 22, False).ljust(60, b"\0") for s in range(100)]
+    frames = [f for pair in zip(seg, dgram) for f in pair]
+    await bench.send(*frames)
+    bench.check(frames)
+    ends = bench.wire.ends
+    assert ends[-1] - ends[0] == len(frames) - 1
+    seg_latency = {b - a for a, b in zip(ends[0::2], bench.seg.times, strict=True)}
+    dgram_latency = {b - a for a, b in zip(ends[1::2], bench.dgram.times, strict=True)}
+    dut._log.info("latency %s %s", seg_latency, dgram_latency)
+    assert seg_latency == dgram_latency == {10}
+
+
+@cocotb.test()
+async def overload(dut):
+    """Full queues drop whole frames, count them, and what does come is right."""
+    rng = random.Random(random.getrandbits(32))
+    bench = await Bench.make(dut)
+    for sink in (bench.seg, bench.dgram):
+        sink.pause = 1.0
+    bench.tx.pause = bench.host.pause = 1.0
+    await RisingEdge(dut.clk_i)
+    await RisingEdge(dut.clk_i)
+    kinds = [segment(rng, 1400, options=[]), datagram(rng, 1400), echo(rng, 1400),
+             raw(ether(rng) / IP(src=PEER_IP, dst="10.9.9.9") / UDP() / random_data(rng, 1400))]
+    names = ["Tcp", "Udp", "Reply", "Host"]
+    bench.wire.queue.extend(kinds[i % 4] for i in range(4 * 30))
+    await bench.wire.drain()
+    for _ in range(20):
+        await RisingEdge(dut.clk_i)
+    for sink in (bench.seg, bench.dgram, bench.tx, bench.host):
+        sink.pause = 0.2
+    await settle(dut)
+    count = bench.counters.count
+    got = [len(from_beats([i["beat"] for i in bench.seg.items])),
+           len(from_beats([i["beat"] for i in bench.dgram.items])), len(bench.tx.frames), len(bench.host.frames)]
+    for name, n in zip(names, got):
+        assert count[f"NetCountRx{name}"] == n and count[f"NetCountRxFull{name}"] == 30 - n > 0, name
+    assert min(got[:2]) >= 20
+    for data, kind in zip(set(from_beats([i["beat"] for i in bench.seg.items])), kinds):
+        assert data == receive(kind)[1][1]
+    assert set(from_beats([i["beat"] for i in bench.dgram.items])) == {receive(kinds[1])[1][1]}
+    assert set(bench.tx.frames) == {expected_answer(kinds[2])} and set(bench.host.frames) == {kinds[3]}
+
+
+@cocotb.test()
+async def jumbo_echo(dut):
+    """Pings of 9,018-byte frames, and ARP, come back with their tag."""
+    rng = random.Random(random.getrandbits(32))
+    bench = await Bench.make(dut, pause=0.1)
+    frames = [echo(rng, 8972, True), arp(rng, True), echo(rng, 8972, False), arp(rng, False), echo(rng, 0, True)]
+    assert len(frames[0]) == 9018
+    for frame in frames:
+        await bench.send(frame)
+    bench.check(frames)
+
+
+def test_rx():
+    run(__file__, "net", ["rtl/lib/lib.f", "rtl/net/net.f"], build="rx")

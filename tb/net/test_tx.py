@@ -1,0 +1,221 @@
+"""Transmit side of net: frames around segments and datagrams, merged with the host's and the
+answers. Scapy builds every expected frame, checksums included."""
+
+import random
+
+import cocotb
+from cocotb.triggers import RisingEdge
+from common import SIZES, Source, run, start, to_beats
+from net.frames import (CFG, OUR_IP, OUR_MAC, AxisSink, AxisSource, Counters, T, random_data, settle)
+from scapy.all import ARP, IP, TCP, UDP, Dot1Q, Ether, raw
+
+FLAGS = ("cwr", "ece", "urg", "ack", "psh", "rst", "syn", "fin")
+SIZES = [s for s in SIZES if s <= 1500] + [1472, 8948, 8960, 8972]
+
+
+def peer(rng, vlan=None):
+    return {"mac": rng.getrandbits(48), "ip": rng.getrandbits(32), "port": rng.randrange(1, 65536),
+            "vlan_valid": int(rng.random() < 0.4) if vlan is None else vlan, "vlan_tci": rng.getrandbits(16)}
+
+
+def dotted(number, size, base, text):
+    return base.join(format(b, text) for b in number.to_bytes(size, "big"))
+
+
+def headers(to, proto):
+    frame = Ether(dst=dotted(to["mac"], 6, ":", "02x"), src=OUR_MAC)
+    if to["vlan_valid"]:
+        tci = to["vlan_tci"]
+        frame /= Dot1Q(prio=tci >> 13, dei=tci >> 12 & 1, vlan=tci & 0xFFF)
+    return frame / IP(src=OUR_IP, dst=dotted(to["ip"], 4, ".", "d"), ttl=64, id=0, flags="DF", proto=proto)
+
+
+def pad(frame):
+    return raw(frame).ljust(60, b"\0")
+
+
+def segment(rng, size, vlan=None, mss=None, ws=None):
+    """(beats to drive, expected frame)"""
+    to, data = peer(rng, vlan), random_data(rng, size)
+    flags = rng.getrandbits(8) & ~2
+    if mss is not None or ws is not None:
+        flags |= 2
+    meta = {"peer": to, "seq": rng.getrandbits(32), "ack": rng.getrandbits(32), "wnd": rng.getrandbits(16),
+            "len": size, "flags": {n: flags >> (7 - i) & 1 for i, n in enumerate(FLAGS)},
+            "mss_valid": mss is not None, "mss": mss or 0, "ws_valid": ws is not None, "ws": ws or 0}
+    options = ([("MSS", mss)] if mss is not None else []) + (
+        [("NOP", None), ("WScale", ws)] if ws is not None else [])
+    frame = headers(to, 6) / TCP(sport=CFG["tcp_port"], dport=to["port"], seq=meta["seq"], ack=meta["ack"],
+                                 flags=flags, window=meta["wnd"], options=options) / data
+    return [{"": meta, "beat": b} for b in to_beats(data)], pad(frame)
+
+
+def datagram(rng, size, vlan=None, data=None, to=None):
+    to, data = to or peer(rng, vlan), random_data(rng, size) if data is None else data
+    frame = headers(to, 17) / UDP(sport=CFG["udp_port"], dport=to["port"]) / data
+    return [{"": {"peer": to, "len": size}, "beat": b} for b in to_beats(data)], pad(frame)
+
+
+class Bench:
+    def __init__(self, dut, pause, idle):
+        self.dut = dut
+        self.seg = Source(dut, "txseg", {"": T.txseg_t, "beat": T.beat_t}, idle)
+        self.dgram = Source(dut, "txdgram", {"": T.dgram_t, "beat": T.beat_t}, idle)
+        self.host = AxisSource(dut, "s_axis_host", idle)
+        self.wire_in = AxisSource(dut, "s_axis_rx", idle)
+        self.wire = AxisSink(dut, "m_axis_tx", pause)
+        self.counters = Counters(dut)
+
+    @classmethod
+    async def make(cls, dut, pause=0.0, idle=0.0):
+        dut.cfg_i.value = T.net_cfg_t.pack(CFG)
+        dut.enable_i.value = 1
+        for name in ("seg_ready_i", "dgram_ready_i", "m_axis_host_tready"):
+            getattr(dut, name).value = 1
+        bench = cls(dut, pause, idle)
+        await start(dut)
+        return bench
+
+    async def drain(self):
+        for source in (self.seg, self.dgram, self.host, self.wire_in):
+            await source.drain()
+        await settle(self.dut)
+
+
+@cocotb.test()
+async def sizes(dut):
+    """Every payload size, tagged or not, back to back; padding is zero."""
+    rng = random.Random(random.getrandbits(32))
+    bench = await Bench.make(dut)
+    for make, source in ((segment, bench.seg), (datagram, bench.dgram)):
+        want = []
+        for size in SIZES:
+            if make is datagram and size > CFG["mtu"] - 28 or make is segment and size > CFG["mtu"] - 40:
+                continue
+            for vlan in (0, 1):
+                beats, frame = make(rng, size, vlan)
+                source.put(*beats)
+                want.append(frame)
+        if make is segment:
+            for vlan in (0, 1):
+                beats, frame = segment(rng, 0, vlan)
+                source.put(*beats)
+                want.append(frame)
+        del bench.wire.frames[:]
+        await bench.drain()
+        assert bench.wire.frames == want
+
+
+@cocotb.test()
+async def options(dut):
+    """SYN-ACKs with each set of options among other segments."""
+    rng = random.Random(random.getrandbits(32))
+    bench = await Bench.make(dut, pause=0.2)
+    want = []
+    for i in range(80):
+        mss = rng.choice([None, 1460, 8960, rng.getrandbits(16)])
+        ws = rng.choice([None, 7, rng.randrange(15)])
+        beats, frame = segment(rng, rng.randrange(100) if mss is None and ws is None else 0, i % 2, mss, ws)
+        bench.seg.put(*beats)
+        want.append(frame)
+    await bench.drain()
+    assert bench.wire.frames == want
+
+
+@cocotb.test()
+async def udp_zero_checksum(dut):
+    """A UDP checksum that comes to zero is sent as ffff."""
+    rng = random.Random(random.getrandbits(32))
+    bench = await Bench.make(dut)
+    for _ in range(10):
+        data, to = random_data(rng, 20), peer(rng)
+        # Choose the last word so that the sum comes to ffff.
+        sum_ = UDP(raw(headers(to, 17) / UDP(sport=CFG["udp_port"], dport=to["port"]) / (data + b"\0\0"))[
+            38 if to["vlan_valid"] else 34 :]).chksum
+        data += sum_.to_bytes(2, "big")
+        beats, frame = datagram(rng, 22, data=data, to=to)
+        at = 44 if to["vlan_valid"] else 40
+        assert frame[at : at + 2] == b"\xff\xff"
+        bench.dgram.put(*beats)
+        await bench.drain()
+        assert bench.wire.frames[-1] == frame
+
+
+@cocotb.test()
+@cocotb.parametrize(pace=[(0.0, 0.0), (0.5, 0.0), (0.0, 0.5), (0.3, 0.3)])
+async def merge(dut, pace):
+    """All four sources at once: whole frames, each source in order, none starved or lost."""
+    rng = random.Random(random.getrandbits(32))
+    bench = await Bench.make(dut, *pace)
+    want = {"Tcp": [], "Udp": [], "Host": [], "Reply": []}
+    for _ in range(100):
+        beats, frame = segment(rng, rng.choice([0, 1, 6, 10, 64, 100, 700]))
+        bench.seg.put(*beats)
+        want["Tcp"].append(frame)
+        beats, frame = datagram(rng, rng.choice([1, 14, 22, 23, 64, 100, 700]))
+        bench.dgram.put(*beats)
+        want["Udp"].append(frame)
+        frame = raw(Ether(type=0x88B5) / random_data(rng, rng.choice([1, 45, 46, 50, 51, 600])))
+        bench.host.queue.append(frame)
+        want["Host"].append(frame.ljust(60, b"\0"))
+    for i in range(20):
+        ask = Ether(dst=OUR_MAC, src="02:00:00:00:00:01") / ARP(
+            op=1, hwsrc="02:00:00:00:00:01", psrc=f"10.77.0.{i + 3}", pdst=OUR_IP)
+        bench.wire_in.queue.append(raw(ask))
+        want["Reply"].append(pad(Ether(dst="02:00:00:00:00:01", src=OUR_MAC) / ARP(
+            op=2, hwsrc=OUR_MAC, psrc=OUR_IP, hwdst="02:00:00:00:00:01", pdst=f"10.77.0.{i + 3}")))
+    await bench.drain()
+    got = {"Tcp": [], "Udp": [], "Host": [], "Reply": []}
+    for frame in bench.wire.frames:
+        l2 = 18 if frame[12:14] == b"\x81\0" else 14
+        kind = {b"\x08\x06": "Reply", b"\x88\xb5": "Host"}.get(frame[l2 - 2 : l2])
+        got[kind or {6: "Tcp", 17: "Udp"}[frame[l2 + 9]]].append(frame)
+    assert got == want
+    # Round robin: the answers did not wait for the others to finish.
+    first = [bench.wire.frames.index(want[k][9]) for k in want]
+    assert max(first) < 150, first
+    count = {f"NetCountTx{k}": len(v) for k, v in want.items()}
+    count |= {"NetCountTxFrames": 320, "NetCountRxFrames": 20, "NetCountRxReply": 20}
+    assert bench.counters.nonzero() == count
+
+
+@cocotb.test()
+async def long_host_frame(dut):
+    """A frame from the host that no MTU allows is dropped, not stuck; the longest allowed passes."""
+    rng = random.Random(random.getrandbits(32))
+    bench = await Bench.make(dut)
+    frames = [random_data(rng, n) for n in (9088, 9089, 100, 30000, 9018)]
+    bench.host.queue.extend(frames)
+    await bench.drain()
+    assert bench.wire.frames == [frames[0], frames[2], frames[4]]
+    assert bench.counters.count["NetCountTxHostLong"] == 2
+
+
+@cocotb.test()
+async def full_rate(dut):
+    """Frames of one beat leave one a clock; a small one leaves soon after it came."""
+    rng = random.Random(random.getrandbits(32))
+    bench = await Bench.make(dut)
+    packets = [segment(rng, i % 7, 0) if i % 2 else datagram(rng, 1 + i % 18) for i in range(200)]
+    for i, (beats, _) in enumerate(packets):
+        (bench.seg if i % 2 else bench.dgram).put(*beats)
+    await bench.drain()
+    assert sorted(bench.wire.frames) == sorted(f for _, f in packets)
+    ends = bench.wire.ends
+    # The drivers offer a segment and a datagram in every clock, so the wire is always busy.
+    assert ends[-1] - ends[0] <= len(packets) + 2
+    for make, source, valid in ((segment, bench.seg, dut.txseg_valid_i), (datagram, bench.dgram, dut.txdgram_valid_i)):
+        source.put(*make(rng, 6)[0])
+        while not valid.value:
+            await RisingEdge(dut.clk_i)
+        clocks = 0
+        while not dut.m_axis_tx_tvalid.value:
+            await RisingEdge(dut.clk_i)
+            clocks += 1
+        dut._log.info("latency %d", clocks)
+        assert clocks <= 8
+        await bench.drain()
+
+
+def test_tx():
+    run(__file__, "net", ["rtl/lib/lib.f", "rtl/net/net.f"], build="tx")
