@@ -105,6 +105,7 @@ fn main() {
     println!("cargo:rustc-link-lib=stdc++");
     println!("cargo:rustc-link-lib=pthread");
     if trace {
+        println!("cargo:rustc-link-lib=lz4");
         println!("cargo:rustc-link-lib=z");
     }
 }

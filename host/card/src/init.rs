@@ -95,8 +95,8 @@ pub struct Settings {
     /// 0: UDP off.
     pub udp_port: u16,
     pub mtu: u16,
-    /// Largest value accepted, in bytes.
-    pub max_value: u32,
+    /// Limit of an item's size, memcached's `-I`.
+    pub item_max: u32,
     pub max_conns: u32,
     pub time_wait_ms: u32,
     pub unix_seconds: u32,
@@ -132,7 +132,7 @@ pub fn init(card: &mut dyn Card, set: &Settings, seeds: &Seeds) -> Result<(), Ca
         (csr::TX_RING_BASE, lines(l.tx_ring_base)),
         (csr::INDEX_BITS, l.index_bits),
         (csr::LOG_LINES, l.log_lines),
-        (csr::MAX_VALUE, set.max_value),
+        (csr::ITEM_MAX, set.item_max),
         (csr::MAX_CONNS, set.max_conns),
         (csr::TIME_WAIT_MS, set.time_wait_ms),
     ] {

@@ -1,1 +1,33 @@
+//! The networks that carry frames between clients and a card.
+//!
+//! A network runs in its own thread and meets the card's thread at a [`Link`]. What the link's
+//! [`Wire`] does to frames on the way (capture, damage) happens on the card's side.
 
+mod ether;
+mod frames;
+mod impair;
+mod link;
+mod pcap;
+mod tap;
+mod user;
+mod wire;
+
+pub use frames::Frames;
+pub use impair::Impair;
+pub use link::{CardEnd, Link, NetEnd};
+pub use pcap::Pcap;
+pub use tap::Tap;
+pub use user::{User, UserConfig};
+pub use wire::{Wire, WireCounts};
+
+use std::net::Ipv4Addr;
+
+/// Addresses of both ends of the wire. The host's are in the card's subnet.
+#[derive(Clone, Copy, Debug)]
+pub struct Addresses {
+    pub card_mac: [u8; 6],
+    pub card_ip: Ipv4Addr,
+    pub card_tcp_port: u16,
+    pub card_udp_port: u16,
+    pub mtu: u16,
+}

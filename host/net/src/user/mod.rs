@@ -1,0 +1,350 @@
+//! The user network: listens on a local address and turns each accepted connection into a TCP
+//! connection to the card, made of real frames by smoltcp. Needs no privileges.
+//!
+//! One thread, one event loop. Only connections with something to do are touched: those whose
+//! local socket had an event, that got a packet, whose timer is due, or that wait for room.
+
+mod conn;
+mod datagrams;
+mod device;
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::{Duration, Instant as WallInstant};
+
+use anyhow::{anyhow, Context, Result};
+use mio::net::{TcpListener, UdpSocket};
+use mio::{Events, Interest, Poll, Token, Waker};
+use smoltcp::iface::{Interface, SocketSet};
+use smoltcp::time::Instant;
+use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr, IpEndpoint};
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::ether::{self, Kind, Mac};
+use crate::{Addresses, Frames, NetEnd};
+use conn::{Conn, Fate};
+use datagrams::Datagrams;
+use device::Tap;
+
+const WAKER: Token = Token(0);
+const LISTENER: Token = Token(1);
+const UDP: Token = Token(2);
+const FIRST_CONN: usize = 3;
+
+const OUR_MAC: Mac = [0x02, 0x57, 0x4B, 0x56, 0x00, 0x01];
+/// Connections come from so many addresses, so that a port rests long before it is used again.
+const SOURCES: usize = 8;
+const FIRST_SOURCE: u8 = 16;
+const UDP_SOURCE: u8 = 15;
+const PORTS: std::ops::Range<u16> = 1024..65_024;
+/// smoltcp's clock runs faster than the wall's: its retransmission timeout is at least one of its
+/// seconds, which is long on a wire that loses frames. This makes it 200 ms, as in Linux.
+const TIME_FACTOR: u64 = 5;
+
+pub struct UserConfig {
+    /// Where clients connect. Port 0: a free one.
+    pub listen: SocketAddr,
+    /// UDP port on the same address; None: off.
+    pub udp_port: Option<u16>,
+    pub wire: Addresses,
+}
+
+/// What the network did, for the summary.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct UserCounts {
+    pub accepted: u64,
+    pub datagrams: u64,
+}
+
+pub struct User {
+    poll: Poll,
+    listener: TcpListener,
+    datagrams: Option<Datagrams>,
+    interfaces: Vec<Interface>,
+    nobody: SocketSet<'static>,
+    tap: Tap,
+    card: IpEndpoint,
+    conns: Vec<Option<Conn>>,
+    free: Vec<usize>,
+    by_port: HashMap<(usize, u16), usize>,
+    opened: usize,
+    ready: VecDeque<usize>,
+    timers: BinaryHeap<Reverse<(Instant, usize)>>,
+    start: WallInstant,
+    counts: UserCounts,
+}
+
+impl User {
+    /// Opens the local sockets; clients can connect from here on.
+    pub fn bind(config: &UserConfig) -> Result<User> {
+        let poll = Poll::new()?;
+        let mut listener = listen(config.listen)?;
+        poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
+        let address = listener.local_addr()?;
+
+        let wire = config.wire;
+        let datagrams = match config.udp_port {
+            None => None,
+            Some(port) => {
+                let local = SocketAddr::new(address.ip(), port);
+                let mut socket = UdpSocket::bind(local).with_context(|| format!("UDP {local}"))?;
+                poll.registry().register(&mut socket, UDP, Interest::READABLE)?;
+                Some(Datagrams::new(socket, source(wire.card_ip, UDP_SOURCE), OUR_MAC, wire))
+            }
+        };
+
+        let mut tap = Tap {
+            mtu: usize::from(wire.mtu),
+            card_mac: wire.card_mac,
+            our_mac: OUR_MAC,
+            packets: VecDeque::new(),
+            to_card: Frames::default(),
+            room: 0,
+            refused: false,
+        };
+        let interfaces = (0..SOURCES)
+            .map(|n| {
+                let mut config = smoltcp::iface::Config::new(HardwareAddress::Ip);
+                config.random_seed = getrandom::u64().map_err(|e| anyhow!("no randomness: {e}"))?;
+                let mut iface = Interface::new(config, &mut tap, Instant::ZERO);
+                let address = source(wire.card_ip, FIRST_SOURCE + n as u8);
+                iface.update_ip_addrs(|list| {
+                    list.push(IpCidr::new(address.into(), 24)).expect("room for one");
+                });
+                Ok(iface)
+            })
+            .collect::<Result<_>>()?;
+        Ok(User {
+            poll,
+            listener,
+            datagrams,
+            interfaces,
+            nobody: SocketSet::new(Vec::new()),
+            tap,
+            card: IpEndpoint::new(IpAddress::Ipv4(wire.card_ip), wire.card_tcp_port),
+            conns: Vec::new(),
+            free: Vec::new(),
+            by_port: HashMap::new(),
+            opened: 0,
+            ready: VecDeque::new(),
+            timers: BinaryHeap::new(),
+            start: WallInstant::now(),
+            counts: UserCounts::default(),
+        })
+    }
+
+    /// Where it listens, with the port that was chosen for port 0.
+    pub fn local_addr(&self) -> Result<SocketAddr> {
+        Ok(self.listener.local_addr()?)
+    }
+
+    pub fn waker(&self) -> Result<Waker> {
+        Ok(Waker::new(self.poll.registry(), WAKER)?)
+    }
+
+    /// Serves until the link is stopped.
+    pub fn run(mut self, link: NetEnd) -> Result<UserCounts> {
+        let mut events = Events::with_capacity(1024);
+        let mut from_card = Frames::default();
+        let mut datagrams_wait = false;
+        loop {
+            let timeout = self.timeout();
+            match self.poll.poll(&mut events, timeout) {
+                Err(e) if e.kind() != ErrorKind::Interrupted => return Err(e.into()),
+                _ => {}
+            }
+            for event in &events {
+                match event.token() {
+                    WAKER => {}
+                    LISTENER => self.accept()?,
+                    UDP => datagrams_wait = true,
+                    Token(t) => {
+                        let n = t - FIRST_CONN;
+                        if let Some(conn) = &mut self.conns[n] {
+                            conn.readable |= event.is_readable() || event.is_error();
+                            conn.writable |= event.is_writable() || event.is_error();
+                            self.queue(n);
+                        }
+                    }
+                }
+            }
+            if link.stopped() {
+                self.counts.datagrams = self.datagrams.as_ref().map_or(0, |d| d.count);
+                return Ok(self.counts);
+            }
+            link.receive(&mut from_card);
+            for frame in from_card.iter() {
+                self.from_card(frame);
+            }
+            from_card.clear();
+            self.due_timers();
+
+            self.tap.room = link.send(&mut self.tap.to_card);
+            if let Some(datagrams) = self.datagrams.as_mut().filter(|_| datagrams_wait) {
+                datagrams_wait = !datagrams.receive(&mut self.tap.to_card, &mut self.tap.room)?;
+            }
+            self.serve_ready();
+            // With no room left the link will wake us, and those still queued are served then.
+            self.tap.room = link.send(&mut self.tap.to_card);
+        }
+    }
+
+    fn now(&self) -> Instant {
+        Instant::from_micros((self.start.elapsed().as_micros() as u64 * TIME_FACTOR) as i64)
+    }
+
+    fn timeout(&mut self) -> Option<Duration> {
+        if self.tap.room > 0 && !self.ready.is_empty() {
+            return Some(Duration::ZERO);
+        }
+        let now = self.now();
+        let Reverse((first, _)) = self.timers.peek()?;
+        let micros = (*first - now).total_micros() / TIME_FACTOR;
+        Some(if *first <= now { Duration::ZERO } else { Duration::from_micros(micros + 1) })
+    }
+
+    fn queue(&mut self, n: usize) {
+        if let Some(conn) = &mut self.conns[n] {
+            if !std::mem::replace(&mut conn.queued, true) {
+                self.ready.push_back(n);
+            }
+        }
+    }
+
+    fn due_timers(&mut self) {
+        let now = self.now();
+        while self.timers.peek().is_some_and(|Reverse((at, _))| *at <= now) {
+            let Reverse((at, n)) = self.timers.pop().expect("just seen");
+            // A timer that was moved since is no longer its connection's deadline.
+            if self.conns[n].as_ref().is_some_and(|c| c.deadline == Some(at)) {
+                self.queue(n);
+            }
+        }
+    }
+
+    /// Serves each queued connection once, while there is room for what they send.
+    fn serve_ready(&mut self) {
+        let now = self.now();
+        for _ in 0..self.ready.len() {
+            if self.tap.room == 0 {
+                return;
+            }
+            let n = self.ready.pop_front().expect("counted");
+            let Some(conn) = &mut self.conns[n] else { continue };
+            conn.queued = false;
+            let before = conn.deadline;
+            self.tap.refused = false;
+            match conn.serve(&mut self.interfaces[conn.interface], &mut self.tap, now) {
+                Fate::Over => self.forget(n),
+                Fate::Open if self.tap.refused => self.queue(n),
+                Fate::Open => {
+                    let deadline = conn.deadline;
+                    if let Some(at) = deadline.filter(|_| deadline != before) {
+                        self.timers.push(Reverse((at, n)));
+                    }
+                }
+            }
+        }
+    }
+
+    fn forget(&mut self, n: usize) {
+        if let Some(mut conn) = self.conns[n].take() {
+            // Closing the socket would do as well; an error here changes nothing.
+            let _ = self.poll.registry().deregister(conn.local());
+            self.by_port.remove(&(conn.interface, conn.port));
+            self.free.push(n);
+        }
+    }
+
+    fn accept(&mut self) -> Result<()> {
+        loop {
+            let (local, _) = match self.listener.accept() {
+                Ok(accepted) => accepted,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(()),
+                // The client gave up before it was accepted, or files ran out for a moment.
+                Err(e) => {
+                    eprintln!("wirekv: cannot accept a connection: {e}");
+                    return Ok(());
+                }
+            };
+            self.counts.accepted += 1;
+            let (interface, port) = self.free_port();
+            let iface = &mut self.interfaces[interface];
+            let mut conn = Conn::open(local, iface, interface, port, self.card)?;
+            let n = self.free.pop().unwrap_or_else(|| {
+                self.conns.push(None);
+                self.conns.len() - 1
+            });
+            let both = Interest::READABLE | Interest::WRITABLE;
+            self.poll.registry().register(conn.local(), Token(FIRST_CONN + n), both)?;
+            self.by_port.insert((interface, port), n);
+            self.conns[n] = Some(conn);
+            self.queue(n);
+        }
+    }
+
+    fn free_port(&mut self) -> (usize, u16) {
+        loop {
+            let n = self.opened;
+            self.opened += 1;
+            let port = PORTS.start + (n / SOURCES % PORTS.len()) as u16;
+            let key = (n % SOURCES, port);
+            if !self.by_port.contains_key(&key) {
+                return key;
+            }
+        }
+    }
+
+    fn from_card(&mut self, frame: &[u8]) {
+        let now = self.now();
+        match ether::classify(frame) {
+            Kind::Tcp { to, packet } => {
+                let interface = usize::from(to.ip().octets()[3].wrapping_sub(FIRST_SOURCE));
+                let conn = self.by_port.get(&(interface, to.port())).copied();
+                if let Some(n) = conn {
+                    let conn = self.conns[n].as_mut().expect("ports in use have connections");
+                    conn.packets.push_back(packet.to_vec());
+                    self.queue(n);
+                } else if let Some(iface) = self.interfaces.get_mut(interface) {
+                    // A connection that is over: smoltcp answers with a reset.
+                    self.tap.packets.push_back(packet.to_vec());
+                    iface.poll(now, &mut self.tap, &mut self.nobody);
+                }
+            }
+            Kind::Udp { to, from, payload } => {
+                if let Some(datagrams) = &mut self.datagrams {
+                    datagrams.deliver(to, from, payload);
+                }
+            }
+            Kind::ArpRequest { target, sender_mac, sender } if target != sender => {
+                self.tap.to_card.push_with(|out| {
+                    ether::push_arp_reply(out, OUR_MAC, target, sender_mac, sender);
+                });
+            }
+            _ => {}
+        }
+    }
+}
+
+/// An address of ours in the card's /24 network.
+fn source(card: Ipv4Addr, host: u8) -> Ipv4Addr {
+    let [a, b, c, _] = card.octets();
+    Ipv4Addr::new(a, b, c, host)
+}
+
+fn listen(address: SocketAddr) -> Result<TcpListener> {
+    let domain = if address.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
+    let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    let named = |what: &str| match address.ip() {
+        IpAddr::V4(ip) => format!("cannot {what} {ip}:{}", address.port()),
+        IpAddr::V6(ip) => format!("cannot {what} [{ip}]:{}", address.port()),
+    };
+    socket.bind(&address.into()).with_context(|| named("bind"))?;
+    // Bursts of a thousand clients find room in the queue.
+    socket.listen(4096).with_context(|| named("listen on"))?;
+    Ok(TcpListener::from_std(socket.into()))
+}

@@ -1,0 +1,155 @@
+//! The card's thread: moves frames between link and card, tells the card the time, answers its
+//! exception queue, and sleeps when there is nothing to do.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::Result;
+use wirekv_card::{csr, Card, Port};
+use wirekv_net::{CardEnd, Frames, Wire, WireCounts};
+
+use crate::exceptions::{self, Request};
+use crate::stats::Stats;
+
+/// Clocks between two looks at the link. Frames wait no longer than these take: under a
+/// millisecond at the simulator's speed.
+const CLOCKS: u64 = 128;
+/// How long an idle card with timers is left alone; the ticks it missed follow.
+const NAP: Duration = Duration::from_millis(10);
+/// A card that cannot follow is not told of more time than this.
+const MAX_OWED_TICKS: u64 = 100;
+
+pub struct Runner {
+    pub card: Box<dyn Card>,
+    pub link: CardEnd,
+    pub wire: Wire,
+    pub stats: Stats,
+    pub verbose: u8,
+}
+
+/// What was done, for people to read when the server ends.
+pub struct Summary {
+    pub stats: Stats,
+    pub wire: WireCounts,
+    pub damage: Option<String>,
+    pub host_frames: u64,
+    pub clocks: u64,
+    /// Time in which the card was running.
+    pub busy: Duration,
+    pub total: Duration,
+}
+
+impl Runner {
+    /// Runs until the link is stopped.
+    pub fn run(mut self) -> Result<Summary> {
+        let start = Instant::now();
+        let first_clock = self.card.clock();
+        let mut busy = Duration::ZERO;
+        let mut host_frames = 0;
+        let (mut to_card, mut from_card) = (Frames::default(), Frames::default());
+        let mut ticks = 0;
+        let mut second = 0;
+        loop {
+            self.link.exchange(&mut from_card, &mut to_card, self.card.backlog(Port::Wire))?;
+            for frame in to_card.iter() {
+                self.wire.to_card(frame, &mut |f| self.card.send(Port::Wire, f))?;
+            }
+            to_card.clear();
+            if self.link.stopped() {
+                break;
+            }
+            if self.card.idle() {
+                let card = &mut self.card;
+                self.wire.quiet(&mut |f| card.send(Port::Wire, f), &mut |f| from_card.push(f))?;
+            }
+            let due = start.elapsed().as_millis() as u64;
+            if self.card.idle() && from_card.is_empty() {
+                if !self.card.timers() {
+                    self.link.wait(Duration::MAX);
+                    // Without a timer running nobody counted these ticks.
+                    ticks = start.elapsed().as_millis() as u64;
+                    continue;
+                }
+                if ticks >= due {
+                    self.link.wait(NAP);
+                    continue;
+                }
+            }
+            ticks = ticks.max(due.saturating_sub(MAX_OWED_TICKS));
+            if ticks < due {
+                self.card.tick();
+                ticks += 1;
+            }
+            let began = Instant::now();
+            self.tell_time(&mut second)?;
+            self.card.advance(CLOCKS);
+            busy += began.elapsed();
+
+            self.answer_exceptions()?;
+            let (wire, mut result) = (&mut self.wire, Ok(()));
+            self.card.receive(Port::Wire, &mut |frame| {
+                if result.is_ok() {
+                    result = wire.from_card(frame, &mut |f| from_card.push(f));
+                }
+            });
+            result?;
+            let verbose = self.verbose;
+            self.card.receive(Port::Host, &mut |frame| {
+                host_frames += 1;
+                if verbose > 1 {
+                    eprintln!(
+                        "host port: {} bytes: {:02x?}",
+                        frame.len(),
+                        frame.first_chunk::<14>()
+                    );
+                }
+            });
+        }
+        self.stats.totals.update(self.card.as_mut())?;
+        self.wire.flush()?;
+        Ok(Summary {
+            stats: self.stats,
+            wire: self.wire.counts,
+            damage: self.wire.damage().map(|d| format!("{d:?}")),
+            host_frames,
+            clocks: self.card.clock() - first_clock,
+            busy,
+            total: start.elapsed(),
+        })
+    }
+
+    /// Once a second the card learns the time, and its counters are read before they wrap.
+    fn tell_time(&mut self, second: &mut u32) -> Result<()> {
+        let now = unix_seconds();
+        if now != *second {
+            *second = now;
+            self.card.write_csr(csr::UNIX_SECONDS, now)?;
+            self.stats.totals.update(self.card.as_mut())?;
+        }
+        Ok(())
+    }
+
+    fn answer_exceptions(&mut self) -> Result<()> {
+        let mut packets = Frames::default();
+        self.card.receive(Port::Exception, &mut |packet| packets.push(packet));
+        for packet in packets.iter() {
+            let Some(request) = Request::parse(packet) else {
+                eprintln!("wirekv: {} bytes from the exception queue are no request", packet.len());
+                continue;
+            };
+            if self.verbose > 1 {
+                eprintln!("exception queue: {}", String::from_utf8_lossy(request.text));
+            }
+            if request.text.starts_with(b"stats") {
+                self.stats.totals.update(self.card.as_mut())?;
+                self.stats.open = self.card.read_csr(csr::OPEN_CONNS)?;
+            }
+            let reply = exceptions::reply(request.text, &mut self.stats);
+            request.answer(&reply, |piece| self.card.send(Port::Exception, piece));
+        }
+        Ok(())
+    }
+}
+
+pub fn unix_seconds() -> u32 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs() as u32)
+}

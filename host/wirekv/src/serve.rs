@@ -1,0 +1,221 @@
+//! `wirekv serve`: a card, a network, and a thread for each.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::thread::{Builder, JoinHandle};
+
+use anyhow::{anyhow, bail, Context, Result};
+use wirekv_card::{csr, init, Card, Layout, Seeds, Settings};
+use wirekv_net::{Addresses, Link, NetEnd, Pcap, Tap, User, UserConfig, Wire};
+use wirekv_sim::{Config, Sim};
+
+use crate::args::{Body, NetKind, ServeArgs};
+use crate::runner::{unix_seconds, Runner, Summary};
+use crate::signals;
+use crate::stats::{Stats, Told};
+
+const CARD_MAC: [u8; 6] = [0x02, 0x57, 0x4B, 0x56, 0x00, 0x02];
+/// Rings are laid out for the largest card that can be built; memory nobody uses costs nothing.
+const MAX_CONNS: u32 = 16_384;
+/// The wires here are short: an old segment does not turn up much later.
+const TIME_WAIT_MS: u32 = 1000;
+const ITEM_SIZES: std::ops::RangeInclusive<u64> = 1 << 10..=1 << 20;
+
+/// A network with its local sockets or device open.
+enum Net {
+    User(Box<User>),
+    Tap(Tap),
+}
+
+pub fn serve(args: &ServeArgs) -> Result<()> {
+    let layout = check(args)?;
+    signals::block()?;
+    signals::raise_file_limit();
+
+    let mut wire = Addresses {
+        card_mac: CARD_MAC,
+        card_ip: args.card_ip,
+        card_tcp_port: if args.port == 0 { 11211 } else { args.port },
+        card_udp_port: args.udp_port,
+        mtu: args.mtu,
+    };
+    let pcap = match &args.pcap {
+        Some(path) => {
+            Some(Pcap::create(path).with_context(|| format!("cannot write {}", path.display()))?)
+        }
+        None => None,
+    };
+    let net = open_net(args, &mut wire)?;
+    let address = match &net {
+        Net::User(user) => user.local_addr()?,
+        Net::Tap(_) => SocketAddr::new(IpAddr::V4(args.card_ip), wire.card_tcp_port),
+    };
+
+    let mut card = open_card(args, &layout)?;
+    let settings = Settings {
+        mac: wire.card_mac,
+        ip: wire.card_ip,
+        tcp_port: wire.card_tcp_port,
+        udp_port: wire.card_udp_port,
+        mtu: wire.mtu,
+        item_max: args.max_item_size as u32,
+        max_conns: args.conn_limit,
+        time_wait_ms: TIME_WAIT_MS,
+        unix_seconds: unix_seconds(),
+        layout,
+    };
+    init(card.as_mut(), &settings, &Seeds::random()?)?;
+    if args.verbose > 0 {
+        eprintln!(
+            "card {} of {} connections, {layout:?}",
+            args.card_ip,
+            card.read_csr(csr::CONNS)?
+        );
+    }
+
+    let waker = match &net {
+        Net::User(user) => user.waker()?,
+        Net::Tap(tap) => tap.waker()?,
+    };
+    let (net_end, card_end) = Link::new(waker);
+    let runner = Runner {
+        card,
+        link: card_end.clone(),
+        wire: Wire::new(args.impair, pcap),
+        stats: Stats::new(told(args, &address, &layout)),
+        verbose: args.verbose,
+    };
+    let card_thread = thread("card", move || runner.run())?;
+    let net_thread = thread("net", move || run_net(net, net_end))?;
+    println!("listening on {address}");
+
+    signals::wait()?;
+    card_end.stop();
+    let summary = card_thread.join().map_err(|_| anyhow!("the card's thread failed"))?;
+    let accepted = net_thread.join().map_err(|_| anyhow!("the network's thread failed"))?;
+    report(&summary?, &accepted?);
+    Ok(())
+}
+
+/// Values that no later step would refuse in words a user understands.
+fn check(args: &ServeArgs) -> Result<Layout> {
+    if !ITEM_SIZES.contains(&args.max_item_size) {
+        bail!("-I {}: items can be limited to 1k up to 1m", args.max_item_size);
+    }
+    if args.conn_limit == 0 || args.conn_limit > MAX_CONNS {
+        bail!("-c {}: a card has 1 to {MAX_CONNS} connections", args.conn_limit);
+    }
+    let bytes = args.memory_limit.saturating_mul(1 << 20);
+    let layout = Layout::new(bytes, MAX_CONNS)
+        .ok_or_else(|| anyhow!("-m {}: a card has 1 to 4500 megabytes", args.memory_limit))?;
+    if u64::from(layout.log_lines) * 64 < 2 * args.max_item_size {
+        bail!(
+            "-m {} is too little for items of -I {} bytes",
+            args.memory_limit,
+            args.max_item_size
+        );
+    }
+    if args.mem_latency == 0 || args.mem_latency > 100_000 {
+        bail!("--mem-latency {}: 1 to 100000 clocks", args.mem_latency);
+    }
+    if matches!(args.card_ip.octets()[3], 0 | 1 | 15..=23 | 255) {
+        bail!("--card-ip {}: 0, 1, 15 to 23 and 255 of its network are taken", args.card_ip);
+    }
+    Ok(layout)
+}
+
+fn open_net(args: &ServeArgs, wire: &mut Addresses) -> Result<Net> {
+    match args.net {
+        NetKind::User => {
+            let listen = SocketAddr::new(args.listen, args.port);
+            let udp_port = (args.udp_port != 0).then_some(args.udp_port);
+            let config = UserConfig { listen, udp_port, wire: *wire };
+            let user = User::bind(&config)?;
+            Ok(Net::User(Box::new(user)))
+        }
+        NetKind::Tap => {
+            let [a, b, c, _] = args.card_ip.octets();
+            Ok(Net::Tap(Tap::open(&args.tap_name, Ipv4Addr::new(a, b, c, 1), wire.mtu)?))
+        }
+    }
+}
+
+fn open_card(args: &ServeArgs, layout: &Layout) -> Result<Box<dyn Card>> {
+    match args.body {
+        Body::Sim => {
+            let config = Config {
+                memory_bytes: layout.total,
+                mem_latency: args.mem_latency,
+                trace: args.trace.clone(),
+                ..Config::default()
+            };
+            Ok(Box::new(Sim::new(&config)?))
+        }
+    }
+}
+
+fn told(args: &ServeArgs, address: &SocketAddr, layout: &Layout) -> Told {
+    Told {
+        limit_bytes: args.memory_limit << 20,
+        max_conns: args.conn_limit,
+        tcp_port: address.port(),
+        udp_port: args.udp_port,
+        inter: address.ip(),
+        verbosity: args.verbose,
+        item_max: args.max_item_size,
+        buckets: 1 << layout.index_bits,
+    }
+}
+
+/// Starts a thread whose end, for whatever reason, ends the server.
+fn thread<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<JoinHandle<T>> {
+    let work = move || {
+        let _ends_server = signals::RaiseOnDrop;
+        work()
+    };
+    Ok(Builder::new().name(name.into()).spawn(work)?)
+}
+
+/// Runs the network; its figures for the summary.
+fn run_net(net: Net, link: NetEnd) -> Result<String> {
+    match net {
+        Net::User(user) => {
+            let counts = user.run(link)?;
+            Ok(format!("{} connections, {} datagrams", counts.accepted, counts.datagrams))
+        }
+        Net::Tap(tap) => {
+            let name = tap.name().to_string();
+            tap.run(link)?;
+            Ok(name)
+        }
+    }
+}
+
+fn report(s: &Summary, network: &str) {
+    let total = |name| s.stats.totals.get(name);
+    let requests = total("FrontLines");
+    let khz = s.clocks as f64 / s.busy.as_secs_f64().max(1e-9) / 1e3;
+    eprintln!("\nnetwork    {network}");
+    eprintln!("requests   {requests}");
+    eprintln!(
+        "frames     {} in, {} out, {} to the host",
+        s.wire.to_card, s.wire.from_card, s.host_frames
+    );
+    eprintln!(
+        "simulated  {} clocks at {khz:.0} kHz, running {:.0} % of {:.1} s",
+        s.clocks,
+        100.0 * s.busy.as_secs_f64() / s.total.as_secs_f64().max(1e-9),
+        s.total.as_secs_f64()
+    );
+    if let Some(damage) = &s.damage {
+        eprintln!("impaired   {damage}");
+    }
+    for (counter, n) in s.stats.totals.iter() {
+        let is_drop = counter.what.starts_with("dropped");
+        if is_drop && n > 0 {
+            eprintln!("dropped    {n} {}: {}", counter.name, counter.what);
+        }
+    }
+}

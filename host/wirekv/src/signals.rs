@@ -1,0 +1,71 @@
+//! Ctrl-C and SIGTERM, and the limit on open files.
+
+use std::io;
+use std::mem::{zeroed, MaybeUninit};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Result;
+
+/// The server is ending already.
+static ENDING: AtomicBool = AtomicBool::new(false);
+
+fn ending_signals() -> libc::sigset_t {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: sigemptyset initializes the set that the other calls change.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        libc::sigaddset(set.as_mut_ptr(), libc::SIGINT);
+        libc::sigaddset(set.as_mut_ptr(), libc::SIGTERM);
+        set.assume_init()
+    }
+}
+
+/// Keeps the ending signals for `wait`. To be called before any thread is started.
+pub fn block() -> Result<()> {
+    mask(libc::SIG_BLOCK)
+}
+
+fn mask(how: libc::c_int) -> Result<()> {
+    // SAFETY: the set is valid; the old one is not asked for.
+    match unsafe { libc::pthread_sigmask(how, &ending_signals(), std::ptr::null_mut()) } {
+        0 => Ok(()),
+        e => Err(io::Error::from_raw_os_error(e).into()),
+    }
+}
+
+/// Waits for an ending signal. The next one ends the process at once.
+pub fn wait() -> Result<()> {
+    let mut signal = 0;
+    // SAFETY: both pointers are valid during the call.
+    match unsafe { libc::sigwait(&ending_signals(), &mut signal) } {
+        0 => {
+            ENDING.store(true, Ordering::SeqCst);
+            mask(libc::SIG_UNBLOCK)
+        }
+        e => Err(io::Error::from_raw_os_error(e).into()),
+    }
+}
+
+/// Makes `wait` return when it is dropped, be it in a panic.
+pub struct RaiseOnDrop;
+
+impl Drop for RaiseOnDrop {
+    fn drop(&mut self) {
+        if !ENDING.load(Ordering::SeqCst) {
+            // SAFETY: a signal to this process, which `block` made harmless.
+            unsafe { libc::kill(libc::getpid(), libc::SIGTERM) };
+        }
+    }
+}
+
+/// Every connection is an open file: take as many as the system gives.
+pub fn raise_file_limit() {
+    // SAFETY: the structure is valid during both calls.
+    unsafe {
+        let mut limit: libc::rlimit = zeroed();
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 {
+            limit.rlim_cur = limit.rlim_max;
+            libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
+        }
+    }
+}
