@@ -2,6 +2,7 @@
 // low 16 bits are also the byte's place in its ring.
 package tcp_pkg;
   import wirekv_pkg::*;
+  import net_pkg::*;
 
   typedef enum logic [2:0] {
     EvOpen,    // handshake done: rx_ptr = first byte to come, tx_ptr = first byte to send
@@ -23,16 +24,163 @@ package tcp_pkg;
     conn_t       conn;
     logic [31:0] rx_ptr;      // bytes before it are consumed: their ring space is free
     logic [31:0] tx_ptr;      // bytes before it are in the transmit ring, to be sent
-    logic        close;       // send FIN after tx_ptr (sticky: later commands repeat it)
+    logic        close;       // send FIN after tx_ptr (sticky: later commands repeat it); what
+                              // still comes in is acknowledged and thrown away
     logic        reset;       // send RST and forget
     logic        release_id;  // answer to EvClosed: nothing of this connection is in flight
   } app_t;
 
+  // ---------------------------------------------------------------- inside tcp/
+
+  /// Life of an id. Who has closed which half is told by flags beside it, so that the states
+  /// Established .. LastAck of RFC 9293 are all StOpen.
+  typedef enum logic [2:0] {
+    StFree,
+    StSynRcvd,
+    StOpen,
+    StTimeWait,  // both halves closed, ours first; EvClosed is out
+    StDead       // over; waits for release_id
+  } state_e;
+
+  /// Hot state of a connection: one word of the table, at most 64 bytes.
+  typedef struct packed {
+    state_e      state;
+    logic        fin_rcvd;    // the peer's FIN is in order and counted in rcv_nxt
+    logic        close;       // the session has closed: FIN is at tx_end
+    logic        fin_first;   // ... and was sent before the peer's came
+    logic        fin_acked;
+    logic        released;    // StTimeWait: release_id came
+    logic        over;        // StTimeWait: the time is over, or the id is wanted
+    logic        tell_closed; // EvClosed is still to be sent
+    // where the connection waits for a visit: at most once in each queue
+    logic        in_more;
+    logic        in_fast;
+    logic        in_slow;
+    logic        in_wait;
+    // sending
+    logic [31:0] snd_una;
+    logic [31:0] snd_nxt;
+    logic [31:0] snd_max;     // the highest snd_nxt ever; a timeout moves snd_nxt back
+    logic [31:0] tx_end;      // bytes before it are in the transmit ring
+    logic [16:0] snd_wnd;     // scaled, at most the ring's size
+    logic        ws_ok;
+    logic [3:0]  ws;
+    logic [13:0] mss;         // largest payload both ends agree on
+    logic [16:0] cwnd;
+    logic [16:0] ssthresh;
+    logic [16:0] ca_count;    // bytes acknowledged towards the next step of cwnd
+    logic [31:0] recover;     // RFC 6582
+    logic        in_rec;
+    logic [1:0]  dupacks;
+    logic [3:0]  tries;       // timeouts since the peer was last heard of
+    // receiving
+    logic [31:0] rcv_nxt;
+    logic [31:0] credit;      // bytes before it are read by the session
+    logic [16:0] adv;         // window last advertised, less what has arrived since
+    logic [16:0] pend;        // bytes taken but not yet acknowledged
+    // time, in ticks
+    logic        rtt_on;      // a segment that ends at rtt_seq is being timed
+    logic [31:0] rtt_seq;
+    logic [15:0] rtt_time;
+    logic        rtt_valid;
+    logic [18:0] srtt;        // times 8
+    logic [17:0] rttvar;      // times 4
+    logic [15:0] rto;
+    logic        tm_on;       // retransmission or persist timer
+    logic [19:0] deadline;    // of that timer, or of StTimeWait
+    logic [9:0]  idle;        // slow visits since the peer was last heard of
+  } tcb_t;
+
+  /// A received segment and whose it is.
+  typedef struct packed {
+    seg_t        seg;
+    conn_t       conn;
+    logic        hit;
+    logic        fresh;  // a SYN that was given the free id `conn`
+    logic        drop;   // a SYN that was refused: only its payload is left to throw away
+    logic [31:0] isn;    // for a SYN: our initial sequence number
+  } found_t;
+
+  typedef enum logic [2:0] {
+    KdSeg,   // a segment came
+    KdApp,   // a command of the session
+    KdMore,  // there was more to send, or to tell
+    KdFast,  // visit while a short timer runs
+    KdSlow,  // visit for keep-alive
+    KdWait   // StTimeWait may be over
+  } kind_e;
+
+  /// What goes through the pipe. An app_t travels as seq = rx_ptr, ack = tx_ptr.
+  typedef struct packed {
+    kind_e  kind;
+    logic   close;
+    logic   reset;
+    logic   release_id;
+    logic   hurry;   // KdWait: do not wait any longer, ids are short
+    found_t found;
+  } event_t;
+
+  /// What becomes of a segment's payload, and what the session is told once the accepted part of
+  /// it is in the ring.
+  typedef struct packed {
+    conn_t       conn;
+    logic [15:0] len;      // payload bytes to take off the queue
+    logic [15:0] skip;     // of these, bytes at the front that are old
+    logic [15:0] take;     // bytes that go to the ring at rx_from (0: throw all away)
+    logic        open;     // events to send, in this order
+    logic        acked;
+    logic        data;
+    logic        fin;
+    logic        closed;
+    logic [31:0] rx_from;
+    logic [31:0] rx_ptr;
+    logic [31:0] tx_ptr;
+  } verdict_t;
+
+  /// A segment to send: `len` bytes of the transmit ring from seq on.
+  typedef struct packed {
+    conn_t  conn;
+    txseg_t seg;
+  } txcmd_t;
+
+  localparam int unsigned FastTicks = 25;     // delayed ACK, and grain of retransmission
+  localparam int unsigned SlowTicks = 10000;  // grain of keep-alive
+  localparam int unsigned KeepIdle  = 720;    // slow visits: 2 hours (a multiple of 8)
+  localparam int unsigned KeepEnd   = 792;    // nine probes, 80 seconds apart
+  localparam int unsigned Fin2End   = 6;      // slow visits without the peer's FIN
+  localparam int unsigned RtoInit   = 1000;
+  localparam int unsigned RtoMin    = 200;
+  localparam int unsigned RtoMax    = 60000;
+  localparam int unsigned SynTries  = 5;
+  localparam int unsigned DataTries = 10;
+
+  /// Counters. Pulses of tcp's count_o.
+  typedef enum int unsigned {
+    TcpCountSegsIn,
+    TcpCountSegsOut,
+    TcpCountOpened,         // handshakes completed
+    TcpCountClosed,         // connections over, however
+    TcpCountSynLimit,       // SYN dropped: connection limit
+    TcpCountSynNoId,        // SYN dropped: no id free
+    TcpCountSynNoWay,       // SYN dropped: both buckets of the lookup full
+    TcpCountStrays,         // segments of no connection answered with RST
+    TcpCountResetsIn,       // connections ended by the peer's RST
+    TcpCountResetsOut,      // connections ended by our RST
+    TcpCountTimeouts,       // retransmission timeouts
+    TcpCountFastRexmits,    // retransmissions after duplicate ACKs
+    TcpCountProbes,         // zero-window probes
+    TcpCountKeepAlives,
+    TcpCountGiveUps,        // connections given up: no answer
+    TcpCountChallenges,     // challenge ACKs
+    TcpCountDropped,        // segments with payload that was not (wholly) taken
+    TcpCountRecycled,       // TIME_WAIT cut short because ids were wanted
+    TcpCountNum
+  } tcp_count_e;
+  localparam int unsigned TcpCounts = TcpCountNum;
+
   /// A pointer a is before b, modulo 2^32 (RFC 9293, section 3.4).
   function automatic logic seq_lt(input logic [31:0] a, input logic [31:0] b);
-    logic [31:0] diff;
-    diff = a - b;
-    return diff[31];
+    return 1'((a - b) >> 31);
   endfunction
 
 endpackage

@@ -1,0 +1,297 @@
+// TCP, server side: accepts connections, puts what they send into receive rings, sends what stands
+// in transmit rings, and tells the session about it. Latency 14 from a segment to its first ring
+// write, 9 from a command to the first ring read; initiation interval 1 beat.
+//
+//   segment -> lookup -> connection table -> verdict -> receive ring -> event to the session
+//           \-> payload queue -------------------------/
+//   command, timer visit -> connection table -> transmit ring -> segment
+`include "lib_assert.svh"
+
+module tcp
+  import wirekv_pkg::*;
+  import net_pkg::*;
+  import tcp_pkg::*;
+#(
+  /// Connections that can be open at once: a power of two, 16..16384.
+  parameter int unsigned Conns = 1024
+) (
+  input  logic         clk_i,
+  input  logic         rst_ni,
+  /// One-clock pulse each millisecond.
+  input  logic         tick_i,
+  /// Random at start: keys the lookup and the initial sequence numbers.
+  input  logic [127:0] secret_i,
+  /// Our port. Segments to others never come here.
+  input  logic [15:0]  lport_i,
+  /// Largest IP packet; our MSS is 40 less.
+  input  logic [15:0]  mtu_i,
+  /// Most connections between SYN and TIME_WAIT.
+  input  logic [14:0]  conn_limit_i,
+  input  logic [15:0]  time_wait_ms_i,
+  /// Rings of connection 0; the others' follow, RingLines each.
+  input  laddr_t       rx_base_i,
+  input  laddr_t       tx_base_i,
+  /// Segments received; seg_i holds for all beats of its payload.
+  input  logic         seg_valid_i,
+  output logic         seg_ready_o,
+  input  seg_t         seg_i,
+  input  beat_t        seg_beat_i,
+  /// Segments to send; txseg_o holds for all beats of its payload.
+  output logic         txseg_valid_o,
+  input  logic         txseg_ready_i,
+  output txseg_t       txseg_o,
+  output beat_t        txseg_beat_o,
+  /// Events to the session.
+  output logic         ev_valid_o,
+  input  logic         ev_ready_i,
+  output ev_t          ev_o,
+  /// Commands of the session; taken whether or not it takes events.
+  input  logic         app_valid_i,
+  output logic         app_ready_o,
+  input  app_t         app_i,
+  /// Receive-ring memory.
+  output logic         wr_valid_o,
+  input  logic         wr_ready_i,
+  output line_write_t  wr_o,
+  input  logic         wr_done_i,
+  /// Transmit-ring memory.
+  output logic         rd_valid_o,
+  input  logic         rd_ready_i,
+  output laddr_t       rd_addr_o,
+  input  logic         rdat_valid_i,
+  output logic         rdat_ready_o,
+  input  line_t        rdat_i,
+  /// Event pulses, see tcp_count_e.
+  output logic [TcpCounts-1:0] count_o,
+  /// Nothing in flight.
+  output logic         idle_o,
+  /// Some connection waits for ticks.
+  output logic         timers_o,
+  /// Open connections.
+  output logic [14:0]  conns_o
+);
+
+  // Payload of 32 KiB may wait for its verdict.
+  localparam int unsigned PayloadBeats = 512;
+  localparam int unsigned DelDepth = 32;
+
+  // ---------------------------------------------------------------- headers and payload part
+  logic first_q, look_valid, look_ready, has_payload, pay_in_valid, pay_in_ready;
+  logic pay_valid, pay_ready;
+  beat_t pay;
+  assign has_payload  = seg_i.len != '0;
+  assign look_valid   = seg_valid_i && first_q && (pay_in_ready || !has_payload);
+  assign pay_in_valid = seg_valid_i && has_payload && (look_ready || !first_q);
+  assign seg_ready_o  = (look_ready || !first_q) && (pay_in_ready || !has_payload);
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) first_q <= 1'b1;
+    else if (seg_valid_i && seg_ready_o) first_q <= seg_beat_i.last;
+  end
+
+  lib_fifo #(
+    .T    (beat_t),
+    .Depth(PayloadBeats)
+  ) u_payload (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(pay_in_valid),
+    .s_ready_o(pay_in_ready),
+    .s_data_i (seg_beat_i),
+    .m_valid_o(pay_valid),
+    .m_ready_i(pay_ready),
+    .m_data_o (pay),
+    .level_o  ()
+  );
+
+  // ---------------------------------------------------------------- whose segment
+  logic found_valid, found_ready, del_valid, del_ready, taken, low, look_idle, limit_q;
+  logic [19:0] now;
+  logic [31:0] isn_base;
+  logic [2:0] refused;
+  found_t found;
+  conn_t del;
+
+  tcp_lookup #(
+    .Conns(Conns)
+  ) u_lookup (
+    .clk_i,
+    .rst_ni,
+    .secret_i,
+    .isn_base_i   (isn_base),
+    .limit_i      (limit_q),
+    .seg_valid_i  (look_valid),
+    .seg_ready_o  (look_ready),
+    .seg_i,
+    .found_valid_o(found_valid),
+    .found_ready_i(found_ready),
+    .found_o      (found),
+    .del_valid_i  (del_valid),
+    .del_ready_o  (del_ready),
+    .del_i        (del),
+    .taken_o      (taken),
+    .low_o        (low),
+    .refused_o    (refused),
+    .idle_o       (look_idle)
+  );
+
+  // ---------------------------------------------------------------- time
+  logic [2:0] visit_valid, visit_ready, push;
+  conn_t [2:0] visit;
+  conn_t push_conn;
+  logic hurry;
+
+  tcp_timers #(
+    .Conns(Conns)
+  ) u_timers (
+    .clk_i,
+    .rst_ni,
+    .tick_i,
+    .time_wait_i(time_wait_ms_i),
+    .low_i      (low),
+    .now_o      (now),
+    .isn_base_o (isn_base),
+    .push_i     (push),
+    .push_conn_i(push_conn),
+    .valid_o    (visit_valid),
+    .ready_i    (visit_ready),
+    .conn_o     (visit),
+    .hurry_o    (hurry),
+    .waits_o    (timers_o)
+  );
+
+  // ---------------------------------------------------------------- what to do with it
+  logic verdict_valid, verdict_room, cmd_valid, cmd_room, over_valid, unused_over_ready, over_room;
+  logic unused, reused, opened, closed, tcb_idle, rx_idle, tx_idle;
+  logic [TcpCounts-1:0] tcb_count;
+  logic [$clog2(DelDepth+1)-1:0] over_level;
+  verdict_t verdict;
+  txcmd_t cmd;
+  conn_t over;
+
+  tcp_tcb #(
+    .Conns(Conns)
+  ) u_tcb (
+    .clk_i,
+    .rst_ni,
+    .now_i          (now),
+    .mtu_i,
+    .time_wait_i    (time_wait_ms_i),
+    .seg_valid_i    (found_valid),
+    .seg_ready_o    (found_ready),
+    .seg_i          (found),
+    .app_valid_i,
+    .app_ready_o,
+    .app_i,
+    .visit_valid_i  (visit_valid),
+    .visit_ready_o  (visit_ready),
+    .visit_i        (visit),
+    .hurry_i        (hurry),
+    .push_o         (push),
+    .push_conn_o    (push_conn),
+    .verdict_valid_o(verdict_valid),
+    .verdict_o      (verdict),
+    .verdict_room_i (verdict_room),
+    .cmd_valid_o    (cmd_valid),
+    .cmd_o          (cmd),
+    .cmd_room_i     (cmd_room),
+    .del_valid_o    (over_valid),
+    .del_o          (over),
+    .del_room_i     (over_room),
+    .unused_o       (unused),
+    .reused_o       (reused),
+    .opened_o       (opened),
+    .closed_o       (closed),
+    .count_o        (tcb_count),
+    .idle_o         (tcb_idle)
+  );
+
+  // Ids on their way back to the lookup.
+  lib_fifo #(
+    .T    (conn_t),
+    .Depth(DelDepth)
+  ) u_over (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(over_valid),
+    .s_ready_o(unused_over_ready),
+    .s_data_i (over),
+    .m_valid_o(del_valid),
+    .m_ready_i(del_ready),
+    .m_data_o (del),
+    .level_o  (over_level)
+  );
+  `ASSERT(fits_over_room, !over_valid || unused_over_ready)
+
+  // ---------------------------------------------------------------- rings
+  tcp_rx_ring u_rx_ring (
+    .clk_i,
+    .rst_ni,
+    .base_i         (rx_base_i),
+    .verdict_valid_i(verdict_valid),
+    .verdict_i      (verdict),
+    .room_o         (verdict_room),
+    .beat_valid_i   (pay_valid),
+    .beat_ready_o   (pay_ready),
+    .beat_i         (pay),
+    .wr_valid_o,
+    .wr_ready_i,
+    .wr_o,
+    .wr_done_i,
+    .ev_valid_o,
+    .ev_ready_i,
+    .ev_o,
+    .idle_o         (rx_idle)
+  );
+
+  tcp_tx_seg u_tx_seg (
+    .clk_i,
+    .rst_ni,
+    .base_i       (tx_base_i),
+    .cmd_valid_i  (cmd_valid),
+    .cmd_i        (cmd),
+    .room_o       (cmd_room),
+    .rd_valid_o,
+    .rd_ready_i,
+    .rd_addr_o,
+    .rdat_valid_i,
+    .rdat_ready_o,
+    .rdat_i,
+    .txseg_valid_o,
+    .txseg_ready_i,
+    .txseg_o,
+    .txseg_beat_o,
+    .idle_o       (tx_idle)
+  );
+
+  // ---------------------------------------------------------------- numbers
+  logic [14:0] used_q;  // ids between SYN and TIME_WAIT
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      used_q    <= '0;
+      conns_o   <= '0;
+      limit_q   <= 1'b1;
+      over_room <= 1'b0;
+      idle_o    <= 1'b0;
+    end else begin
+      used_q    <= used_q + 15'(taken) + 15'(reused) - 15'(unused);
+      conns_o   <= conns_o + 15'(opened) - 15'(closed);
+      limit_q   <= used_q >= conn_limit_i;
+      over_room <= over_level < ($clog2(DelDepth+1))'(DelDepth - 12);
+      idle_o    <= look_idle && tcb_idle && rx_idle && tx_idle && !del_valid && !seg_valid_i &&
+          !app_valid_i && visit_valid == '0 && !pay_valid;
+    end
+  end
+
+  always_comb begin
+    count_o = tcb_count;
+    count_o[TcpCountSynLimit] = refused[0];
+    count_o[TcpCountSynNoId]  = refused[1];
+    count_o[TcpCountSynNoWay] = refused[2];
+  end
+
+  // The port is checked before.
+  logic unused_lport;
+  assign unused_lport = ^lport_i;
+
+endmodule

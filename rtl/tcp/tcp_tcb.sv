@@ -1,0 +1,1048 @@
+// The connection table and everything that decides about a connection: one pipe that segments,
+// commands of the session and timer visits go through, one event a clock. Latency 9 (a segment's
+// verdict: 5), initiation interval 1; an event waits while another one of its connection is inside.
+//
+//   pick     next event, round robin; a full output holds back only the events that need it
+//   fetch    no event of this connection inside: read its word
+//   diff     distances between sequence numbers, time since
+//   class    where the segment lies, what its ACK is
+//   update   the new state, as far as RFC 9293 section 3.10.7 goes
+//   measure  bytes in flight, bytes to send, windows; verdict out
+//   limit    how much may be sent
+//   choose   which segment is sent
+//   finish   timers and queues; segment out; write the word
+//
+// One event sends at most one segment. A connection with more to send puts itself into the `more`
+// queue, once.
+`include "lib_assert.svh"
+
+module tcp_tcb
+  import wirekv_pkg::*;
+  import net_pkg::*;
+  import tcp_pkg::*;
+#(
+  /// Connections: a power of two.
+  parameter int unsigned Conns = 1024
+) (
+  input  logic         clk_i,
+  input  logic         rst_ni,
+  /// Ticks since reset.
+  input  logic [19:0]  now_i,
+  /// Largest IP packet.
+  input  logic [15:0]  mtu_i,
+  input  logic [15:0]  time_wait_i,
+  /// Events.
+  input  logic         seg_valid_i,
+  output logic         seg_ready_o,
+  input  found_t       seg_i,
+  input  logic         app_valid_i,
+  output logic         app_ready_o,
+  input  app_t         app_i,
+  /// Visits: 0 fast, 1 slow, 2 wait.
+  input  logic [2:0]   visit_valid_i,
+  output logic [2:0]   visit_ready_o,
+  input  conn_t [2:0]  visit_i,
+  /// A visit of TIME_WAIT is to end it at once.
+  input  logic         hurry_i,
+  /// Ask for a visit of push_conn_o.
+  output logic [2:0]   push_o,
+  output conn_t        push_conn_o,
+  /// Verdicts; room for PipeRoom more.
+  output logic         verdict_valid_o,
+  output verdict_t     verdict_o,
+  input  logic         verdict_room_i,
+  /// Segments to send; room for PipeRoom more.
+  output logic         cmd_valid_o,
+  output txcmd_t       cmd_o,
+  input  logic         cmd_room_i,
+  /// Ids whose connection is over; room for PipeRoom more.
+  output logic         del_valid_o,
+  output conn_t        del_o,
+  input  logic         del_room_i,
+  /// Changes of the number of ids that count against the limit, and of open connections.
+  output logic         unused_o,
+  output logic         reused_o,
+  output logic         opened_o,
+  output logic         closed_o,
+  output logic [TcpCounts-1:0] count_o,
+  output logic         idle_o
+);
+
+  localparam int unsigned IdW = $clog2(Conns);
+  localparam int unsigned Stages = 7;  // diff .. finish
+  localparam logic [16:0] Ring = 17'(RingBytes);
+
+  // ---------------------------------------------------------------- sums
+  /// a - b, not below 0.
+  function automatic logic [16:0] minus(input logic [16:0] a, input logic [16:0] b);
+    return (a > b) ? a - b : '0;
+  endfunction
+  /// a + b, not above the ring.
+  function automatic logic [16:0] plus(input logic [16:0] a, input logic [16:0] b);
+    logic [17:0] sum;
+    sum = {1'b0, a} + {1'b0, b};
+    return (sum > {1'b0, Ring}) ? Ring : sum[16:0];
+  endfunction
+  function automatic logic [16:0] lesser(input logic [16:0] a, input logic [16:0] b);
+    return (a < b) ? a : b;
+  endfunction
+  function automatic logic [16:0] greater(input logic [16:0] a, input logic [16:0] b);
+    return (a > b) ? a : b;
+  endfunction
+
+  // ---------------------------------------------------------------- clear the table after reset
+  logic [IdW:0] clear_q;
+  logic cleared;
+  assign cleared = clear_q[IdW];
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) clear_q <= '0;
+    else if (!cleared) clear_q <= clear_q + 1'b1;
+  end
+
+  // ---------------------------------------------------------------- pick
+  typedef enum logic [2:0] {SrcSeg, SrcApp, SrcMore, SrcFast, SrcSlow, SrcWait} src_e;
+  localparam int unsigned Srcs = 6;
+
+  logic more_valid, more_ready, more_push, unused_more_ready;
+  logic [IdW-1:0] more_id;
+  logic [$clog2(Conns+1)-1:0] more_level;
+  conn_t write_conn;
+
+  lib_fifo #(
+    .T    (logic [IdW-1:0]),
+    .Depth(Conns)
+  ) u_more (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(more_push),
+    .s_ready_o(unused_more_ready),
+    .s_data_i (write_conn[IdW-1:0]),
+    .m_valid_o(more_valid),
+    .m_ready_i(more_ready),
+    .m_data_o (more_id),
+    .level_o  (more_level)
+  );
+  `ASSERT(fits_more_room, !more_push || unused_more_ready)
+
+  logic pick_valid_q, pick_ready;
+  event_t pick_q, pick;
+  logic [Srcs-1:0] want, grant, after_q, masked;
+  logic send_room;
+
+  // The session may wait for its commands before it takes events, so commands need no room for
+  // verdicts (an event that one causes is sent by `more`).
+  assign send_room = cleared && cmd_room_i && del_room_i && pick_ready;
+  assign want = {visit_valid_i[2], visit_valid_i[1], visit_valid_i[0], more_valid, app_valid_i, seg_valid_i}
+      & {4'({4{verdict_room_i}}), 1'b1, verdict_room_i} & {Srcs{send_room}};
+  assign masked = want & after_q;
+  assign grant  = (|masked) ? masked & (~masked + 1'b1) : want & (~want + 1'b1);
+
+  assign seg_ready_o   = grant[SrcSeg];
+  assign app_ready_o   = grant[SrcApp];
+  assign more_ready    = grant[SrcMore];
+  assign visit_ready_o = grant[SrcWait:SrcFast];
+
+  always_comb begin
+    pick = '0;
+    pick.found = seg_i;
+    unique case (1'b1)
+      grant[SrcApp]: begin
+        pick.kind          = KdApp;
+        pick.close         = app_i.close;
+        pick.reset         = app_i.reset;
+        pick.release_id    = app_i.release_id;
+        pick.found.conn    = app_i.conn;
+        pick.found.seg.seq = app_i.rx_ptr;
+        pick.found.seg.ack = app_i.tx_ptr;
+      end
+      grant[SrcMore]: begin
+        pick.kind       = KdMore;
+        pick.found.conn = conn_t'(more_id);
+      end
+      grant[SrcFast]: begin
+        pick.kind       = KdFast;
+        pick.found.conn = visit_i[0];
+      end
+      grant[SrcSlow]: begin
+        pick.kind       = KdSlow;
+        pick.found.conn = visit_i[1];
+      end
+      grant[SrcWait]: begin
+        pick.kind       = KdWait;
+        pick.hurry      = hurry_i;
+        pick.found.conn = visit_i[2];
+      end
+      default: pick.kind = KdSeg;
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (|grant) pick_q <= pick;
+    if (!rst_ni) begin
+      pick_valid_q <= 1'b0;
+      after_q      <= '0;
+    end else begin
+      if (pick_ready) pick_valid_q <= |grant;
+      // round robin: the sources above the last one go first
+      if (|grant) after_q <= ~((grant - 1'b1) | grant);
+    end
+  end
+
+  // ---------------------------------------------------------------- fetch
+  // The stages behind, diff first. A word is written at the end of the last one.
+  logic [Stages-1:0] valid_q;
+  logic [Stages-1:0][IdW-1:0] id_q;
+  logic busy, fetch;
+  always_comb begin
+    busy = 1'b0;
+    for (int unsigned s = 0; s < Stages; s++)
+      busy |= valid_q[s] && id_q[s] == pick_q.found.conn[IdW-1:0];
+  end
+  assign fetch      = pick_valid_q && !busy;
+  assign pick_ready = !pick_valid_q || fetch;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) valid_q <= '0;
+    else valid_q <= {valid_q[Stages-2:0], fetch};
+    id_q <= {id_q[Stages-2:0], pick_q.found.conn[IdW-1:0]};
+  end
+
+  tcb_t ram_tcb, write_tcb;
+  logic write;
+  lib_ram #(
+    .Width($bits(tcb_t)),
+    .Depth(Conns)
+  ) u_tcb (
+    .clk_i,
+    .we_i   (write || !cleared),
+    .waddr_i(cleared ? write_conn[IdW-1:0] : clear_q[IdW-1:0]),
+    .wbe_i  (1'b1),
+    .wdata_i(cleared ? write_tcb : '0),
+    .re_i   (fetch),
+    .raddr_i(pick_q.found.conn[IdW-1:0]),
+    .rdata_o(ram_tcb)
+  );
+
+  // ---------------------------------------------------------------- diff
+  typedef struct packed {
+    logic [31:0] seq;       // seq - rcv_nxt; rx_ptr - credit
+    logic [31:0] ack;       // ack - snd_una; tx_ptr - tx_end
+    logic [31:0] ack_end;   // ack - tx_end
+    logic [16:0] sent;      // sent and not acknowledged
+    logic [16:0] free;      // room in the receive ring
+    logic [16:0] wnd;       // the peer's window in bytes
+    logic [15:0] rtt;       // since the timed segment
+    logic        expired;
+    logic        rtt_past;  // the ACK covers the timed segment
+    logic        rec_past;  // ... and everything that was lost
+    logic        una_past_rec;
+    logic        nxt_behind;  // the ACK is beyond snd_nxt
+  } diff_t;
+
+  event_t diff_ev_q;
+  diff_t diff;
+  tcb_t diff_tcb;
+  assign diff_tcb = ram_tcb;
+  always_ff @(posedge clk_i) if (fetch) diff_ev_q <= pick_q;
+
+  logic diff_app;
+  seg_t diff_seg;
+  logic [19:0] diff_late;
+  logic [29:0] diff_wnd;
+  assign diff_app  = diff_ev_q.kind == KdApp;
+  assign diff_seg  = diff_ev_q.found.seg;
+  assign diff_late = now_i - diff_tcb.deadline;
+  // Windows in SYNs are not scaled; a connection without scaling keeps ws = 0.
+  assign diff_wnd  = 30'(diff_seg.wnd) << diff_tcb.ws;
+
+  always_comb begin
+    diff.seq  = diff_seg.seq - (diff_app ? diff_tcb.credit : diff_tcb.rcv_nxt);
+    diff.ack  = diff_seg.ack - (diff_app ? diff_tcb.tx_end : diff_tcb.snd_una);
+    diff.ack_end = diff_seg.ack - diff_tcb.tx_end;
+    diff.sent = 17'(diff_tcb.snd_max - diff_tcb.snd_una);
+    // The FIN takes a number but no room.
+    diff.free = 17'(diff_tcb.credit + 32'(diff_tcb.fin_rcvd) - diff_tcb.rcv_nxt) + Ring;
+    diff.wnd  = (|diff_wnd[29:16]) ? Ring : diff_wnd[16:0];
+    diff.rtt  = now_i[15:0] - diff_tcb.rtt_time;
+    diff.expired      = diff_tcb.tm_on && !diff_late[19];
+    diff.rtt_past     = !seq_lt(diff_seg.ack, diff_tcb.rtt_seq);
+    diff.rec_past     = !seq_lt(diff_seg.ack, diff_tcb.recover);
+    diff.una_past_rec = seq_lt(diff_tcb.recover, diff_tcb.snd_una);
+    diff.nxt_behind   = seq_lt(diff_tcb.snd_nxt, diff_seg.ack);
+  end
+
+  // ---------------------------------------------------------------- class
+  typedef struct packed {
+    logic        syn_only;
+    logic        seq_eq;      // seq = rcv_nxt
+    logic        seq_before;  // seq < rcv_nxt
+    logic        seq_inside;  // in the window
+    logic        syn_again;   // seq = rcv_nxt - 1: the SYN that opened it
+    logic        has;         // carries data or FIN
+    logic        has_data;
+    logic [31:0] end_;        // seq + len - rcv_nxt
+    logic        ack_new;
+    logic        ack_same;
+    logic        ack_bad;     // of something never sent, or too old to be honest
+    logic        ack_fin;     // covers our FIN
+    logic        wnd_same;
+    logic        in_ss;       // slow start
+    logic [16:0] cwnd_mss;    // cwnd + mss
+    logic [16:0] grow_ss;     // slow start's growth
+    logic [17:0] ca_sum;
+    logic signed [18:0] partial;  // cwnd's change at a partial ACK
+    logic [16:0] half;        // new ssthresh
+    logic [16:0] mss2;
+    logic signed [17:0] rtt_err;  // measured - srtt
+    logic [15:0] rto2;        // backed off
+    logic [13:0] new_mss;     // for a new connection
+  } class_t;
+
+  event_t class_ev_q;
+  diff_t class_diff_q;
+  tcb_t class_tcb_q;
+  always_ff @(posedge clk_i) begin
+    if (valid_q[0]) begin
+      class_ev_q   <= diff_ev_q;
+      class_diff_q <= diff;
+      class_tcb_q  <= diff_tcb;
+    end
+  end
+
+  class_t class_;
+  seg_t class_seg;
+  logic [15:0] own_mss, peer_mss, agreed_mss;
+  logic [16:0] rto_twice;
+  assign class_seg = class_ev_q.found.seg;
+  // Both ends' limits, and no silly one: every segment costs a header.
+  assign own_mss    = mtu_i - 16'd40;
+  assign peer_mss   = !class_seg.mss_valid ? 16'd536 : (class_seg.mss < 16'd64) ? 16'd64 : class_seg.mss;
+  assign agreed_mss = (peer_mss < own_mss) ? peer_mss : own_mss;
+  assign rto_twice  = {class_tcb_q.rto, 1'b0};
+
+  always_comb begin
+    class_.syn_only   = class_seg.flags.syn && !class_seg.flags.ack && !class_seg.flags.rst;
+    class_.seq_eq     = class_diff_q.seq == '0;
+    class_.seq_before = class_diff_q.seq[31];
+    class_.seq_inside = class_diff_q.seq[31:17] == '0 && class_diff_q.seq[16:0] <= class_diff_q.free;
+    class_.syn_again  = &class_diff_q.seq;
+    class_.has        = class_seg.len != '0 || class_seg.flags.fin;
+    class_.has_data   = class_seg.len != '0;
+    class_.end_       = class_diff_q.seq + 32'(class_seg.len);
+    class_.ack_same   = class_diff_q.ack == '0;
+    class_.ack_new    = class_diff_q.ack[31:17] == '0 && class_diff_q.ack != '0 &&
+        class_diff_q.ack[16:0] <= class_diff_q.sent;
+    class_.ack_bad    = !class_.ack_same && !class_.ack_new &&
+        !(class_diff_q.ack[31] && &class_diff_q.ack[30:17]);
+    class_.ack_fin    = class_diff_q.ack_end == 32'd1;
+    class_.wnd_same   = class_diff_q.wnd == class_tcb_q.snd_wnd;
+    class_.in_ss      = class_tcb_q.cwnd < class_tcb_q.ssthresh;
+    class_.mss2       = 17'({class_tcb_q.mss, 1'b0});
+    class_.cwnd_mss   = plus(class_tcb_q.cwnd, 17'(class_tcb_q.mss));
+    class_.grow_ss    = lesser(class_diff_q.ack[16:0], class_.mss2);
+    class_.ca_sum     = 18'(class_tcb_q.ca_count) + 18'(class_diff_q.ack[16:0]);
+    class_.partial    = 19'(class_tcb_q.mss) - 19'(class_diff_q.ack[16:0]);
+    class_.half       = greater({1'b0, class_diff_q.sent[16:1]}, class_.mss2);
+    class_.rtt_err    = 18'(class_diff_q.rtt) - 18'(class_tcb_q.srtt[18:3]);
+    class_.rto2       = (rto_twice > 17'(RtoMax)) ? 16'(RtoMax) : rto_twice[15:0];
+    class_.new_mss    = agreed_mss[13:0];
+  end
+
+  // ---------------------------------------------------------------- update
+  typedef struct packed {
+    logic        synack;    // send SYN and ACK
+    logic        rst;       // send RST: the connection ends
+    logic        stray;     // send RST: there is no such connection
+    logic        ack;       // send at least an ACK
+    logic        rexmit;    // send again what is at snd_una
+    logic        probe;     // ... one byte of it, whatever the window
+    logic        keep;      // send the keep-alive probe
+    logic        send;      // send what may be sent
+    logic        restart;   // set the timer anew
+    logic        sample;    // compute the timeout from the measured round trips
+    logic        fin;       // the peer's FIN is taken
+    logic        free_id;
+    logic        open;
+    logic        acked;
+    logic        data;
+    logic        closed;
+    logic [16:0] take;      // payload bytes taken
+    logic        to_ring;   // ... and wanted
+    logic        credit;    // the session has read
+  } act_t;
+
+  event_t up_ev_q;
+  diff_t up_diff_q;
+  tcb_t up_tcb_q;
+  class_t up_q;
+  always_ff @(posedge clk_i) begin
+    if (valid_q[1]) begin
+      up_ev_q   <= class_ev_q;
+      up_diff_q <= class_diff_q;
+      up_tcb_q  <= class_tcb_q;
+      up_q      <= class_;
+    end
+  end
+
+  // A new connection.
+  tcb_t fresh;
+  seg_t up_seg;
+  found_t up_found;
+  logic [16:0] mss10;
+  assign up_found = up_ev_q.found;
+  assign up_seg   = up_found.seg;
+  assign mss10    = 17'({up_q.new_mss, 3'b0}) + 17'({up_q.new_mss, 1'b0});
+  always_comb begin
+    fresh          = '0;
+    fresh.state    = StSynRcvd;
+    fresh.in_more  = up_tcb_q.in_more;
+    fresh.in_fast  = up_tcb_q.in_fast;
+    fresh.in_slow  = up_tcb_q.in_slow;
+    fresh.in_wait  = up_tcb_q.in_wait;
+    fresh.snd_una  = up_found.isn;
+    fresh.snd_nxt  = up_found.isn + 32'd1;
+    fresh.snd_max  = up_found.isn + 32'd1;
+    fresh.tx_end   = up_found.isn + 32'd1;
+    fresh.snd_wnd  = 17'(up_seg.wnd);
+    fresh.ws_ok    = up_seg.ws_valid;
+    fresh.ws       = !up_seg.ws_valid ? 4'd0 : (up_seg.ws > 4'd14) ? 4'd14 : up_seg.ws;
+    fresh.mss      = up_q.new_mss;
+    // RFC 6928
+    fresh.cwnd     = lesser(mss10, greater(17'({up_q.new_mss, 1'b0}), 17'd14600));
+    fresh.ssthresh = Ring;
+    fresh.recover  = up_found.isn;
+    fresh.rcv_nxt  = up_seg.seq + 32'd1;
+    fresh.credit   = up_seg.seq + 32'd1;
+    fresh.rtt_on   = 1'b1;
+    fresh.rtt_seq  = up_found.isn + 32'd1;
+    fresh.rtt_time = now_i[15:0];
+    fresh.rto      = 16'(RtoInit);
+    fresh.tm_on    = 1'b1;
+  end
+
+  tcb_t up_next;
+  act_t act;
+  logic known, create, in_order, whole, fresh_data, both_done;
+  logic heard, seq_ok, is_syn_rcvd, is_open, ack_ok, good;
+  logic signed [18:0] cwnd_partial;
+  logic [17:0] ca_left;
+  logic [17:0] rtt_abs;
+  logic [TcpCounts-1:0] up_count;
+
+  always_comb begin
+    up_next  = up_tcb_q;
+    act      = '0;
+    up_count = '0;
+
+    is_syn_rcvd = up_tcb_q.state == StSynRcvd;
+    is_open     = up_tcb_q.state == StOpen;
+    known       = up_found.hit && up_tcb_q.state != StFree && up_tcb_q.state != StDead;
+    // RFC 9293 lets a newer SYN replace a half-open connection and reuse one in TIME_WAIT.
+    create      = up_found.fresh || (up_found.hit && up_q.syn_only &&
+        ((is_syn_rcvd && !up_q.syn_again) ||
+         (up_tcb_q.state == StTimeWait && up_tcb_q.released && !up_q.seq_before)));
+
+    // seq <= rcv_nxt <= seq + len
+    in_order   = (up_q.seq_before || up_q.seq_eq) && !up_q.end_[31];
+    seq_ok     = in_order || up_q.seq_inside;
+    whole      = up_q.end_ <= 32'(up_diff_q.free);
+    fresh_data = in_order && up_q.end_ != '0 && !up_tcb_q.fin_rcvd;
+
+    heard  = up_ev_q.kind == KdSeg && !up_found.drop && known && !create && (is_syn_rcvd || is_open);
+    ack_ok = is_syn_rcvd ? up_q.ack_new : !up_q.ack_bad;
+    good   = heard && !up_seg.flags.rst && !up_seg.flags.syn && up_seg.flags.ack && seq_ok && ack_ok;
+
+    cwnd_partial = 19'(up_tcb_q.cwnd) + up_q.partial;
+    ca_left      = up_q.ca_sum - 18'(up_tcb_q.cwnd);
+    rtt_abs      = up_q.rtt_err[17] ? -up_q.rtt_err : up_q.rtt_err;
+
+    unique case (up_ev_q.kind)
+      KdSeg: begin
+        up_count[TcpCountSegsIn] = 1'b1;
+        if (up_found.drop) begin
+          // refused by the lookup, counted there
+        end else if (create) begin
+          up_next     = fresh;
+          act.synack  = 1'b1;
+          act.restart = 1'b1;
+        end else if (!known) begin
+          // A SYN for an id that is just being given back is repeated by the peer.
+          act.stray = !up_seg.flags.rst && !(up_found.hit && up_q.syn_only);
+        end else if (up_tcb_q.state == StTimeWait) begin
+          act.ack = !up_seg.flags.rst && (up_q.has || up_seg.flags.syn);
+        end else begin
+          up_next.idle = '0;
+          if (up_seg.flags.rst) begin
+            if (up_q.seq_eq) begin
+              up_next.state   = is_open ? StDead : StFree;
+              act.closed      = is_open;
+              act.free_id     = !is_open;
+              up_count[TcpCountResetsIn] = 1'b1;
+            end else if (up_q.seq_inside) begin
+              act.ack = 1'b1;
+              up_count[TcpCountChallenges] = 1'b1;
+            end
+          end else if (up_seg.flags.syn) begin
+            act.synack = is_syn_rcvd && up_q.syn_only;
+            act.ack    = !act.synack;
+            up_count[TcpCountChallenges] = act.ack;
+          end else if (up_seg.flags.ack) begin
+            act.stray = seq_ok && !ack_ok && is_syn_rcvd;
+            act.ack   = !seq_ok || (!ack_ok && !is_syn_rcvd);
+          end
+        end
+      end
+
+      KdApp: begin
+        if (up_ev_q.release_id) begin
+          up_next.released = 1'b1;
+          act.free_id = up_tcb_q.state == StDead || (up_tcb_q.state == StTimeWait && up_tcb_q.over);
+        end else if (is_open) begin
+          if (!up_tcb_q.close) begin
+            act.credit = !up_diff_q.seq[31];
+            if (act.credit) up_next.credit = up_seg.seq;
+            if (!up_diff_q.ack[31]) up_next.tx_end = up_seg.ack;
+            up_next.close = up_ev_q.close;
+          end
+          act.send = 1'b1;
+          if (up_ev_q.reset) begin
+            act.rst             = 1'b1;
+            up_next.state       = StDead;
+            up_next.tell_closed = 1'b1;
+            up_count[TcpCountResetsOut] = 1'b1;
+          end
+        end
+      end
+
+      KdMore: begin
+        up_next.in_more = 1'b0;
+        if (up_tcb_q.tell_closed) begin
+          up_next.tell_closed = 1'b0;
+          act.closed          = 1'b1;
+        end
+        act.send = is_open;
+      end
+
+      KdFast: begin
+        up_next.in_fast = 1'b0;
+        act.send        = is_open;
+        act.ack         = is_open && up_tcb_q.pend != '0;
+        if ((is_open || is_syn_rcvd) && up_diff_q.expired) begin
+          up_next.rto    = up_q.rto2;
+          up_next.tries  = up_tcb_q.tries + 4'd1;
+          up_next.rtt_on = 1'b0;  // Karn: what is sent twice is not timed
+          act.restart    = 1'b1;
+          if (is_syn_rcvd) begin
+            if (up_tcb_q.tries == 4'(SynTries)) begin
+              up_next.state = StFree;
+              act.free_id   = 1'b1;
+              up_count[TcpCountGiveUps] = 1'b1;
+            end else begin
+              act.synack = 1'b1;
+              up_count[TcpCountTimeouts] = 1'b1;
+            end
+          end else if (up_tcb_q.tries == 4'(DataTries)) begin
+            up_next.state = StDead;
+            act.rst       = 1'b1;
+            act.closed    = 1'b1;
+            up_count[TcpCountGiveUps]   = 1'b1;
+            up_count[TcpCountResetsOut] = 1'b1;
+          end else begin
+            // Start again at snd_una (RFC 6298); the window may hold more than it did.
+            up_next.snd_nxt = up_tcb_q.snd_una;
+            up_next.recover = up_tcb_q.snd_max;
+            up_next.in_rec  = 1'b0;
+            up_next.dupacks = '0;
+            if (up_tcb_q.snd_wnd == '0) begin
+              act.probe = 1'b1;
+              up_count[TcpCountProbes] = 1'b1;
+            end else begin
+              if (up_tcb_q.tries == '0) up_next.ssthresh = up_q.half;
+              up_next.cwnd     = 17'(up_tcb_q.mss);
+              up_next.ca_count = '0;
+              up_count[TcpCountTimeouts] = 1'b1;
+            end
+          end
+        end
+      end
+
+      KdSlow: begin
+        up_next.in_slow = 1'b0;
+        up_next.idle    = up_tcb_q.idle + 10'd1;
+        if (is_open) begin
+          if (up_tcb_q.idle == 10'(KeepEnd) ||
+              (up_tcb_q.fin_acked && up_tcb_q.idle >= 10'(Fin2End))) begin
+            up_next.state = StDead;
+            act.rst       = 1'b1;
+            act.closed    = 1'b1;
+            up_count[TcpCountGiveUps]   = 1'b1;
+            up_count[TcpCountResetsOut] = 1'b1;
+          end else if (up_tcb_q.idle >= 10'(KeepIdle) && up_tcb_q.idle[2:0] == '0) begin
+            act.keep = 1'b1;
+            up_count[TcpCountKeepAlives] = 1'b1;
+          end
+        end
+      end
+
+      default: begin  // KdWait
+        up_next.in_wait = 1'b0;
+        // An entry may be left from an earlier life of the id: then the time is not over.
+        if (up_tcb_q.state == StTimeWait && (up_diff_q.expired || up_ev_q.hurry)) begin
+          up_next.over = 1'b1;
+          act.free_id  = up_tcb_q.released;
+          up_count[TcpCountRecycled] = !up_diff_q.expired;
+        end
+      end
+    endcase
+
+    if (good) begin
+      act.send = 1'b1;
+      if (is_syn_rcvd) begin
+        up_next.state = StOpen;
+        act.open      = 1'b1;
+        up_count[TcpCountOpened] = 1'b1;
+      end
+      // ---- the ACK
+      if (up_q.ack_new) begin
+        up_next.snd_una = up_seg.ack;
+        if (up_diff_q.nxt_behind) up_next.snd_nxt = up_seg.ack;
+        up_next.tries     = '0;
+        up_next.dupacks   = '0;
+        up_next.fin_acked = up_q.ack_fin;
+        act.restart       = 1'b1;
+        act.acked         = is_open;
+        if (up_tcb_q.in_rec && !up_diff_q.rec_past) begin
+          // a partial ACK: the next segment is lost as well (RFC 6582)
+          act.rexmit   = 1'b1;
+          up_next.cwnd = (cwnd_partial < 19'(up_tcb_q.mss)) ? 17'(up_tcb_q.mss) : cwnd_partial[16:0];
+        end else if (up_tcb_q.in_rec) begin
+          up_next.in_rec = 1'b0;
+          up_next.cwnd   = up_tcb_q.ssthresh;
+        end else if (up_q.in_ss) begin
+          if (is_open) up_next.cwnd = plus(up_tcb_q.cwnd, up_q.grow_ss);
+        end else if (!ca_left[17]) begin
+          up_next.cwnd     = up_q.cwnd_mss;
+          up_next.ca_count = (ca_left > 18'(Ring)) ? '0 : ca_left[16:0];
+        end else begin
+          up_next.ca_count = up_q.ca_sum[16:0];
+        end
+        if (up_tcb_q.rtt_on && up_diff_q.rtt_past) begin
+          up_next.rtt_on    = 1'b0;
+          up_next.rtt_valid = 1'b1;
+          act.sample        = 1'b1;
+          if (!up_tcb_q.rtt_valid) begin
+            up_next.srtt   = {up_diff_q.rtt, 3'b0};
+            up_next.rttvar = {1'b0, up_diff_q.rtt, 1'b0};
+          end else begin
+            up_next.srtt   = up_tcb_q.srtt + {up_q.rtt_err[17], up_q.rtt_err};
+            up_next.rttvar = up_tcb_q.rttvar + rtt_abs - {2'b0, up_tcb_q.rttvar[17:2]};
+          end
+        end
+      end else if (up_q.ack_same && up_diff_q.sent != '0 && !up_q.has && up_q.wnd_same &&
+                   up_diff_q.wnd != '0) begin
+        // a duplicate ACK: something arrived behind a hole
+        if (up_tcb_q.in_rec) up_next.cwnd = up_q.cwnd_mss;
+        else if (up_tcb_q.dupacks != 2'd3) begin
+          up_next.dupacks = up_tcb_q.dupacks + 2'd1;
+          if (up_tcb_q.dupacks == 2'd2 && up_diff_q.una_past_rec) begin
+            act.rexmit       = 1'b1;
+            act.restart      = 1'b1;
+            up_next.in_rec   = 1'b1;
+            up_next.recover  = up_tcb_q.snd_max;
+            up_next.ssthresh = up_q.half;
+            up_next.cwnd     = plus(up_q.half, up_q.mss2 + 17'(up_tcb_q.mss));
+            up_count[TcpCountFastRexmits] = 1'b1;
+          end
+        end
+      end
+      // A peer that answers probes is alive, however long its window stays shut.
+      if (up_tcb_q.snd_wnd == '0) up_next.tries = '0;
+      if (!up_q.seq_before && !up_diff_q.ack[31]) begin
+        up_next.snd_wnd = up_diff_q.wnd;
+        if (up_tcb_q.snd_wnd == '0 && up_diff_q.wnd != '0) begin
+          // The window opens: forget the probes' backoff.
+          act.restart = 1'b1;
+          act.sample  = up_next.rtt_valid;
+        end
+      end
+      // ---- the data: in order or not at all
+      if (fresh_data) act.take = whole ? up_q.end_[16:0] : up_diff_q.free;
+      act.to_ring = act.take != '0 && !up_tcb_q.close;
+      act.data    = act.to_ring;
+      act.fin     = up_seg.flags.fin && in_order && whole && !up_tcb_q.fin_rcvd;
+      if (act.fin) up_next.fin_rcvd = 1'b1;
+      act.ack = up_q.has && (!fresh_data || !whole || up_seg.flags.fin);
+    end
+
+    up_count[TcpCountDropped] = up_ev_q.kind == KdSeg && up_q.has_data && (act.take == '0 || !whole);
+    up_count[TcpCountStrays]  = act.stray;
+
+    // ---- both halves closed
+    both_done = good && up_next.fin_rcvd && (up_next.fin_acked || up_tcb_q.fin_acked);
+    if (good && up_tcb_q.fin_acked) up_next.fin_acked = 1'b1;
+    if (both_done) begin
+      act.closed = 1'b1;
+      if (up_tcb_q.fin_first) begin
+        up_next.state    = StTimeWait;
+        up_next.deadline = now_i + 20'(time_wait_i);
+        up_next.tm_on    = 1'b1;
+      end else begin
+        up_next.state = StDead;
+      end
+    end
+    if (act.free_id) up_next.state = StFree;
+    if (up_next.state == StFree || up_next.state == StDead) begin
+      up_next.tm_on = 1'b0;
+      up_next.pend  = '0;
+    end
+    up_count[TcpCountClosed] = act.closed;
+  end
+
+  // ---------------------------------------------------------------- measure
+  typedef struct packed {
+    conn_t       conn;
+    logic        from_seg;
+    peer_t       peer;
+    logic [31:0] stray_seq, stray_ack;
+    logic        stray_has_ack;
+  } who_t;
+
+  event_t me_ev_q;
+  tcb_t me_tcb_q, me_next;
+  act_t me_q;
+  diff_t me_diff_q;
+  class_t me_class_q;
+  logic [TcpCounts-1:0] me_count_q;
+  logic me_was_counted_q, me_was_wait_q;
+  always_ff @(posedge clk_i) begin
+    if (valid_q[2]) begin
+      me_ev_q    <= up_ev_q;
+      me_tcb_q   <= up_next;
+      me_q       <= act;
+      me_diff_q  <= up_diff_q;
+      me_class_q <= up_q;
+      me_was_counted_q <= up_tcb_q.state != StFree && up_tcb_q.state != StTimeWait;
+      me_was_wait_q    <= up_tcb_q.state == StTimeWait;
+    end
+    me_count_q <= valid_q[2] ? up_count : '0;
+  end
+
+  logic me_valid;
+  assign me_valid = valid_q[3];
+  assign count_o = (TcpCounts)'(me_count_q) | (TcpCounts)'(cmd_valid_o) << TcpCountSegsOut;
+
+  // Ids that count against the limit are those between SYN and TIME_WAIT.
+  logic me_counted;
+  assign me_counted = me_tcb_q.state != StFree && me_tcb_q.state != StTimeWait;
+  assign unused_o = me_valid && me_was_counted_q && !me_counted;
+  assign reused_o = me_valid && me_was_wait_q && me_counted;
+  assign opened_o = me_valid && me_q.open;
+  assign closed_o = me_valid && me_q.closed;
+
+  verdict_t verdict;
+  seg_t me_seg;
+  logic [31:0] rx_ptr;
+  logic [15:0] me_rto;
+  logic [18:0] me_rto_sum;
+  assign me_seg = me_ev_q.found.seg;
+  assign rx_ptr = me_tcb_q.rcv_nxt + 32'(me_q.take);
+  assign me_rto_sum = 19'(me_tcb_q.srtt[18:3]) +
+      ((me_tcb_q.rttvar == '0) ? 19'd1 : 19'(me_tcb_q.rttvar));
+  assign me_rto = (me_rto_sum < 19'(RtoMin)) ? 16'(RtoMin) :
+      (me_rto_sum > 19'(RtoMax)) ? 16'(RtoMax) : me_rto_sum[15:0];
+
+  logic me_seg_len;
+  assign me_seg_len = me_ev_q.kind == KdSeg && me_class_q.has_data;
+  always_comb begin
+    verdict = '{
+        conn: me_ev_q.found.conn,
+        len: me_seg_len ? me_seg.len : '0,
+        skip: me_class_q.seq_before ? 16'(-me_diff_q.seq[15:0]) : '0,
+        take: me_q.to_ring ? me_q.take[15:0] : '0,
+        open: me_q.open,
+        acked: me_q.acked,
+        data: me_q.data,
+        fin: me_q.fin,
+        closed: me_q.closed,
+        rx_from: me_tcb_q.rcv_nxt,
+        rx_ptr: rx_ptr,
+        tx_ptr: me_tcb_q.snd_una - 32'(me_tcb_q.fin_acked)
+    };
+  end
+  assign verdict_o       = verdict;
+  assign verdict_valid_o = me_valid &&
+      (me_seg_len || me_q.open || me_q.acked || me_q.data || me_q.fin || me_q.closed);
+
+  always_comb begin
+    me_next = me_tcb_q;
+    me_next.rcv_nxt = rx_ptr + 32'(me_q.fin);
+    // After close nobody reads: the ring stays empty.
+    if (me_tcb_q.close) me_next.credit = rx_ptr;
+    me_next.pend = plus(me_tcb_q.pend, me_q.take);
+    me_next.adv  = minus(me_tcb_q.adv, me_q.take);
+    if (me_q.sample) me_next.rto = me_rto;
+  end
+
+  typedef struct packed {
+    logic        send;      // segments of an open connection may go
+    logic        from_una;  // from snd_una, not from snd_nxt
+    logic        probe;
+    logic        force_ack;
+    logic        synack, rst, stray, keep, restart, free_id;
+    logic [16:0] flight;
+    logic [31:0] unsent;    // from snd_nxt; -1: FIN is out
+    logic [31:0] unacked;   // from snd_una
+    logic [16:0] wnd;       // smaller of cwnd and the peer's window
+    logic [16:0] free;
+    logic [16:0] mss2;
+  } measure_t;
+
+  measure_t me;
+  who_t me_who;
+  always_comb begin
+    me.send      = me_q.send && me_tcb_q.state == StOpen;
+    me.from_una  = (me_q.rexmit || me_q.probe) && me_tcb_q.state == StOpen;
+    me.probe     = me_q.probe;
+    me.force_ack = me_q.ack;
+    me.synack    = me_q.synack;
+    me.rst       = me_q.rst;
+    me.stray     = me_q.stray;
+    me.keep      = me_q.keep;
+    me.restart   = me_q.restart;
+    me.free_id   = me_q.free_id;
+    me.flight    = 17'(me_tcb_q.snd_nxt - me_tcb_q.snd_una);
+    me.unsent    = me_tcb_q.tx_end - me_tcb_q.snd_nxt;
+    me.unacked   = me_tcb_q.tx_end - me_tcb_q.snd_una;
+    me.wnd       = lesser(me_tcb_q.cwnd, me_tcb_q.snd_wnd);
+    me.free      = me_tcb_q.close ? Ring : me_q.credit ? me_diff_q.free + me_diff_q.seq[16:0] :
+        me_diff_q.free - me_q.take;
+    me.mss2      = me_class_q.mss2;
+    me_who = '{
+        conn: me_ev_q.found.conn,
+        from_seg: me_ev_q.kind == KdSeg,
+        peer: me_seg.peer,
+        stray_seq: me_seg.flags.ack ? me_seg.ack : '0,
+        stray_ack: me_seg.seq + 32'(me_seg.len) + 32'(me_seg.flags.syn) + 32'(me_seg.flags.fin),
+        stray_has_ack: !me_seg.flags.ack
+    };
+    // A new connection has a ring of its own, whatever the id's last one left.
+    if (me_q.synack) me.free = Ring;
+  end
+
+  // ---------------------------------------------------------------- limit
+  tcb_t li_tcb_q;
+  measure_t li_q;
+  who_t li_who_q;
+  always_ff @(posedge clk_i) begin
+    if (valid_q[3]) begin
+      li_tcb_q <= me_next;
+      li_q     <= me;
+      li_who_q <= me_who;
+    end
+  end
+
+  typedef struct packed {
+    logic [16:0] usable;    // what the windows leave
+    logic [13:0] want;      // what a segment could carry
+    logic [13:0] again;     // the same, from snd_una
+    logic        again_all; // ... and that is all there is
+    logic        ack_due;
+    logic [16:0] gain;      // window that the peer does not know of
+    logic        fin_out;
+    logic [15:0] wnd;       // header field
+    logic [16:0] adv;
+    logic [19:0] deadline;
+  } limit_t;
+
+  limit_t li;
+  logic [16:0] li_unsent, li_unacked, li_mss;
+  always_comb begin
+    li_mss     = 17'(li_tcb_q.mss);
+    // Never more than a ring, but for the FIN.
+    li_unsent  = li_q.unsent[31] ? '0 : li_q.unsent[16:0];
+    li_unacked = li_q.unacked[31] ? '0 : li_q.unacked[16:0];
+    li.usable  = minus(li_q.wnd, li_q.flight);
+    li.want    = 14'(lesser(li_unsent, li_mss));
+    li.again   = 14'(lesser(li_unacked, li_q.probe ? 17'd1 : li_mss));
+    li.again_all = li_unacked <= (li_q.probe ? 17'd1 : li_mss);
+    li.ack_due = li_tcb_q.pend >= li_q.mss2;
+    li.gain    = minus(li_q.free, li_tcb_q.adv);
+    li.fin_out = li_q.unsent[31];
+    // The window is told in units of 128 bytes, or up to 65535 bytes.
+    li.wnd     = li_tcb_q.ws_ok ? 16'(li_q.free[16:7]) : (li_q.free[16]) ? '1 : li_q.free[15:0];
+    li.adv     = li_tcb_q.ws_ok ? {li_q.free[16:7], 7'd0} : {1'b0, li.wnd};
+    li.deadline = now_i + 20'(li_tcb_q.rto);
+  end
+
+  // ---------------------------------------------------------------- choose
+  tcb_t ch_tcb_q;
+  measure_t ch_q;
+  limit_t ch_li_q;
+  who_t ch_who_q;
+  always_ff @(posedge clk_i) begin
+    if (valid_q[4]) begin
+      ch_tcb_q <= li_tcb_q;
+      ch_q     <= li_q;
+      ch_li_q  <= li;
+      ch_who_q <= li_who_q;
+    end
+  end
+
+  // A segment that is short of the windows alone waits for the next ACK (no silly windows); with
+  // nothing in flight none would come.
+  logic short_, hold, ch_data, ch_fin, ch_update;
+  logic [13:0] ch_len;
+  typedef struct packed {
+    logic        valid;
+    logic        data;   // carries data or FIN from seq on
+    logic        fin;
+    logic        psh;
+    logic        more;   // there may be something left to send
+    logic [13:0] len;
+    logic [31:0] seq;
+  } choice_t;
+  choice_t ch;
+
+  always_comb begin
+    short_  = ch_li_q.usable < 17'(ch_li_q.want);
+    hold    = short_ && ch_q.flight != '0;
+    ch_len  = ch_q.from_una ? ch_li_q.again : !ch_q.send || hold ? '0 :
+        short_ ? ch_li_q.usable[13:0] : ch_li_q.want;
+    ch.psh  = ch_q.from_una ? ch_li_q.again_all : ch_q.unsent == 32'(ch_len);
+    // FIN follows the last byte at once; it needs no window.
+    ch_fin  = ch_tcb_q.close && ch.psh &&
+        (ch_q.from_una ? !ch_tcb_q.fin_acked : ch_q.send && !ch_li_q.fin_out);
+    ch_data = ch_len != '0 || ch_fin;
+    ch_update = ch_q.send && !ch_tcb_q.adv[16] && !ch_tcb_q.adv[15] && ch_li_q.gain >= ch_q.mss2 &&
+        !ch_tcb_q.fin_rcvd;
+    ch.len  = ch_len;
+    ch.fin  = ch_fin;
+    ch.data = ch_data;
+    ch.valid = ch_data || ch_q.force_ack || ch_q.synack || ch_q.rst || ch_q.stray || ch_q.keep ||
+        (ch_q.send && ch_li_q.ack_due) || ch_update;
+    ch.more = (ch_q.from_una && !ch_q.probe) || (ch_q.send && ch_len != '0 && !ch.psh && !short_);
+    if (ch_q.stray) ch.seq = ch_who_q.stray_seq;
+    else if (ch_q.synack || ch_q.from_una) ch.seq = ch_tcb_q.snd_una;
+    else if (ch_q.keep) ch.seq = ch_tcb_q.snd_una - 32'd1;
+    // A bare ACK stands where the peer expects it: behind all we sent, but not beyond a shut window.
+    else if (ch_data || ch_tcb_q.snd_wnd == '0) ch.seq = ch_tcb_q.snd_nxt;
+    else ch.seq = ch_tcb_q.snd_max;
+  end
+
+  // ---------------------------------------------------------------- finish
+  tcb_t fi_tcb_q;
+  measure_t fi_q;
+  limit_t fi_li_q;
+  who_t fi_who_q;
+  choice_t fi_ch_q;
+  always_ff @(posedge clk_i) begin
+    if (valid_q[5]) begin
+      fi_tcb_q <= ch_tcb_q;
+      fi_q     <= ch_q;
+      fi_li_q  <= ch_li_q;
+      fi_who_q <= ch_who_q;
+      fi_ch_q  <= ch;
+    end
+  end
+
+  // Where a connection's segments go; a segment's own source serves for its answer.
+  peer_t ram_peer;
+  logic peer_we;
+  lib_ram #(
+    .Width($bits(peer_t)),
+    .Depth(Conns)
+  ) u_peer (
+    .clk_i,
+    .we_i   (peer_we),
+    .waddr_i(fi_who_q.conn[IdW-1:0]),
+    .wbe_i  (1'b1),
+    .wdata_i(fi_who_q.peer),
+    .re_i   (valid_q[5] && ch.valid && !ch_who_q.from_seg),
+    .raddr_i(ch_who_q.conn[IdW-1:0]),
+    .rdata_o(ram_peer)
+  );
+  assign peer_we = valid_q[6] && fi_q.synack && fi_who_q.from_seg;
+
+  logic fi_valid, fi_new, fi_rst;
+  logic [31:0] fi_end, fi_max;
+  tcb_t fi;
+  assign fi_valid = valid_q[6];
+  assign fi_end   = fi_ch_q.seq + 32'(fi_ch_q.len) + 32'(fi_ch_q.fin);
+  assign fi_new   = seq_lt(fi_tcb_q.snd_max, fi_end);
+  assign fi_max   = (fi_ch_q.data && fi_new) ? fi_end : fi_tcb_q.snd_max;
+  assign fi_rst   = fi_q.rst || fi_q.stray;
+
+  logic fi_live, fi_waiting;
+  always_comb begin
+    fi = fi_tcb_q;
+    fi_live = fi_tcb_q.state == StOpen || fi_tcb_q.state == StSynRcvd;
+    if (fi_ch_q.valid && !fi_q.stray) begin
+      fi.pend = '0;
+      fi.adv  = fi_q.synack ? 17'h0_FFFF : fi_li_q.adv;
+    end
+    fi.snd_max = fi_max;
+    if (fi_ch_q.data && !fi_q.from_una) fi.snd_nxt = fi_end;
+    if (fi_ch_q.fin && !fi_tcb_q.fin_rcvd) fi.fin_first = 1'b1;
+    // Time one segment of new data at a time; never one that is sent again.
+    if (fi_ch_q.data) begin
+      if (fi_ch_q.seq != fi_tcb_q.snd_max) fi.rtt_on = 1'b0;
+      else if (!fi_tcb_q.rtt_on) begin
+        fi.rtt_on   = 1'b1;
+        fi.rtt_seq  = fi_end;
+        fi.rtt_time = now_i[15:0];
+      end
+    end
+    // The timer runs while something is unacknowledged, or the window is shut before waiting data.
+    fi_waiting = fi_max != fi_tcb_q.snd_una ||
+        (fi_tcb_q.snd_wnd == '0 && !fi_q.unsent[31] && fi_q.unsent != '0);
+    if (fi_live) begin
+      fi.tm_on = fi_waiting;
+      if (fi_q.restart || !fi_tcb_q.tm_on) fi.deadline = fi_li_q.deadline;
+    end
+    more_push = fi_valid && !fi.in_more && (fi.tell_closed || (fi_live && fi_ch_q.more));
+    push_o[0] = fi_valid && !fi.in_fast && fi_live && (fi.tm_on || fi.pend != '0);
+    push_o[1] = fi_valid && !fi.in_slow && fi_tcb_q.state == StOpen;
+    push_o[2] = fi_valid && !fi.in_wait && fi_tcb_q.state == StTimeWait && !fi_tcb_q.over;
+    if (more_push) fi.in_more = 1'b1;
+    if (push_o[0]) fi.in_fast = 1'b1;
+    if (push_o[1]) fi.in_slow = 1'b1;
+    if (push_o[2]) fi.in_wait = 1'b1;
+  end
+
+  assign write       = fi_valid;
+  assign write_tcb   = fi;
+  assign write_conn  = fi_who_q.conn;
+  assign push_conn_o = fi_who_q.conn;
+  assign del_valid_o = fi_valid && fi_q.free_id;
+  assign del_o       = fi_who_q.conn;
+
+  always_comb begin
+    cmd_o             = '0;
+    cmd_o.conn        = fi_who_q.conn;
+    cmd_o.seg.peer    = fi_who_q.from_seg ? fi_who_q.peer : ram_peer;
+    cmd_o.seg.seq     = fi_ch_q.seq;
+    cmd_o.seg.ack     = fi_q.stray ? (fi_who_q.stray_has_ack ? fi_who_q.stray_ack : '0) : fi_tcb_q.rcv_nxt;
+    cmd_o.seg.flags.ack = !fi_q.stray || fi_who_q.stray_has_ack;
+    cmd_o.seg.flags.rst = fi_rst;
+    cmd_o.seg.flags.syn = fi_q.synack;
+    cmd_o.seg.flags.fin = fi_ch_q.fin;
+    cmd_o.seg.flags.psh = fi_ch_q.len != '0 && fi_ch_q.psh;
+    cmd_o.seg.wnd     = fi_rst ? '0 : fi_q.synack ? '1 : fi_li_q.wnd;
+    cmd_o.seg.len     = 16'(fi_ch_q.len);
+    cmd_o.seg.mss_valid = fi_q.synack;
+    cmd_o.seg.mss     = own_mss;
+    cmd_o.seg.ws_valid = fi_q.synack && fi_tcb_q.ws_ok;
+    cmd_o.seg.ws      = 4'd7;
+  end
+  assign cmd_valid_o = fi_valid && fi_ch_q.valid;
+
+  assign idle_o = cleared && !pick_valid_q && valid_q == '0 && more_level == '0;
+
+  `ASSERT(conn_in_range, !fetch || 32'(pick_q.found.conn) < Conns)
+  `ASSERT(order, !fi_valid || fi.state != StOpen || !seq_lt(fi.snd_max, fi.snd_nxt))
+  `ASSERT(una, !fi_valid || fi.state != StOpen || !seq_lt(fi.snd_nxt, fi.snd_una))
+  if ($bits(tcb_t) > 512) begin : gen_big_tcb
+    $error("%m: the hot state of a connection exceeds 64 bytes");
+  end
+
+endmodule

@@ -1,0 +1,104 @@
+// Time of the TCP part: counts ticks and brings every connection that waits back to the table, in
+// one of three delay queues. Nothing is scanned and nothing depends on the clock's frequency.
+module tcp_timers
+  import wirekv_pkg::*;
+  import tcp_pkg::*;
+#(
+  /// Connections: a power of two.
+  parameter int unsigned Conns = 1024
+) (
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  /// One-clock pulse each millisecond.
+  input  logic        tick_i,
+  input  logic [15:0] time_wait_i,
+  /// Ids are short: end the oldest TIME_WAIT.
+  input  logic        low_i,
+  /// Ticks since reset.
+  output logic [19:0] now_o,
+  /// Clock part of initial sequence numbers: a step each 4 microseconds, on average.
+  output logic [31:0] isn_base_o,
+  /// A connection wants a visit: 0 fast, 1 slow, 2 wait.
+  input  logic [2:0]  push_i,
+  input  conn_t       push_conn_i,
+  /// Visits.
+  output logic [2:0]  valid_o,
+  input  logic [2:0]  ready_i,
+  output conn_t [2:0] conn_o,
+  /// The visit of queue 2 is early: the id is wanted.
+  output logic        hurry_o,
+  /// Some connection waits for a tick.
+  output logic        waits_o
+);
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      now_o      <= '0;
+      isn_base_o <= '0;
+    end else if (tick_i) begin
+      now_o      <= now_o + 20'd1;
+      isn_base_o <= isn_base_o + 32'd250;
+    end
+  end
+
+  // At most one early end in 32 clocks: the id needs some of them to come back.
+  logic [4:0] pace_q;
+  logic [2:0] empty;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) pace_q <= '0;
+    else if (pace_q != '0) pace_q <= pace_q - 5'd1;
+    else if (hurry_o && valid_o[2] && ready_i[2]) pace_q <= '1;
+  end
+  assign hurry_o = low_i && pace_q == '0;
+
+  tcp_delay #(
+    .Conns(Conns)
+  ) u_fast (
+    .clk_i,
+    .rst_ni,
+    .now_i  (now_o[15:0]),
+    .delay_i(16'(FastTicks)),
+    .hurry_i(1'b0),
+    .push_i (push_i[0]),
+    .conn_i (push_conn_i),
+    .valid_o(valid_o[0]),
+    .ready_i(ready_i[0]),
+    .conn_o (conn_o[0]),
+    .empty_o(empty[0])
+  );
+
+  tcp_delay #(
+    .Conns(Conns)
+  ) u_slow (
+    .clk_i,
+    .rst_ni,
+    .now_i  (now_o[15:0]),
+    .delay_i(16'(SlowTicks)),
+    .hurry_i(1'b0),
+    .push_i (push_i[1]),
+    .conn_i (push_conn_i),
+    .valid_o(valid_o[1]),
+    .ready_i(ready_i[1]),
+    .conn_o (conn_o[1]),
+    .empty_o(empty[1])
+  );
+
+  tcp_delay #(
+    .Conns(Conns)
+  ) u_wait (
+    .clk_i,
+    .rst_ni,
+    .now_i  (now_o[15:0]),
+    .delay_i(time_wait_i),
+    .hurry_i(hurry_o),
+    .push_i (push_i[2]),
+    .conn_i (push_conn_i),
+    .valid_o(valid_o[2]),
+    .ready_i(ready_i[2]),
+    .conn_o (conn_o[2]),
+    .empty_o(empty[2])
+  );
+
+  assign waits_o = empty != '1;
+
+endmodule

@@ -1,0 +1,163 @@
+// Turns segment commands into segments: reads the payload from the connection's transmit ring and
+// moves it to lane 0. Latency 1 to the first read and 4 from its data, initiation interval 1 beat.
+//
+// Reads run ahead: the lines of the next segments are asked for while those of the first one come.
+`include "lib_assert.svh"
+
+module tcp_tx_seg
+  import wirekv_pkg::*;
+  import net_pkg::*;
+  import tcp_pkg::*;
+#(
+  /// Commands that may still be on their way when room_o falls.
+  parameter int unsigned Reserve = 12
+) (
+  input  logic   clk_i,
+  input  logic   rst_ni,
+  /// Line address of connection 0's ring.
+  input  laddr_t base_i,
+  input  logic   cmd_valid_i,
+  input  txcmd_t cmd_i,
+  output logic   room_o,
+  /// Transmit-ring memory.
+  output logic   rd_valid_o,
+  input  logic   rd_ready_i,
+  output laddr_t rd_addr_o,
+  input  logic   rdat_valid_i,
+  output logic   rdat_ready_o,
+  input  line_t  rdat_i,
+  /// Segments.
+  output logic   txseg_valid_o,
+  input  logic   txseg_ready_i,
+  output txseg_t txseg_o,
+  output beat_t  txseg_beat_o,
+  output logic   idle_o
+);
+
+  localparam int unsigned Depth = 32;
+  localparam int unsigned LineW = $clog2(RingLines);
+
+  // ---------------------------------------------------------------- read
+  logic cmd_valid, cmd_ready, unused_cmd_ready;
+  txcmd_t cmd;
+  logic [$clog2(Depth+1)-1:0] cmd_level;
+
+  lib_fifo #(
+    .T    (txcmd_t),
+    .Depth(Depth)
+  ) u_cmd (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(cmd_valid_i),
+    .s_ready_o(unused_cmd_ready),
+    .s_data_i (cmd_i),
+    .m_valid_o(cmd_valid),
+    .m_ready_i(cmd_ready),
+    .m_data_o (cmd),
+    .level_o  (cmd_level)
+  );
+  `ASSERT(fits_cmd_room, !cmd_valid_i || unused_cmd_ready)
+  always_ff @(posedge clk_i)
+    room_o <= rst_ni && cmd_level < ($clog2(Depth+1))'(Depth - Reserve);
+
+  // What the data side must know: when the last line comes, and how many bytes it holds.
+  typedef struct packed {
+    txseg_t     seg;
+    logic [7:0] line_last;
+    logic [6:0] len_last;
+  } plan_t;
+
+  logic plan_in_ready, plan_valid, plan_take;
+  plan_t plan_in, plan;
+  logic [7:0] line_q;  // line of the segment
+  logic [15:0] last_byte;  // counted from lane 0 of the first line
+  logic bare, read_step, reads_all;
+
+  assign bare        = cmd.seg.len == '0;
+  assign last_byte   = cmd.seg.len + 16'(cmd.seg.seq[5:0]) - 16'd1;
+  assign plan_in     = '{
+      seg: cmd.seg,
+      line_last: bare ? '0 : last_byte[13:6],
+      len_last: bare ? '0 : {1'b0, last_byte[5:0]} + 7'd1
+  };
+  assign rd_valid_o  = cmd_valid && !bare && (plan_in_ready || line_q != '0);
+  assign rd_addr_o   = base_i + laddr_t'({cmd.conn, cmd.seg.seq[6+:LineW] + LineW'(line_q)});
+  assign read_step   = rd_valid_o && rd_ready_i;
+  assign reads_all   = line_q == plan_in.line_last;
+  assign cmd_ready   = bare ? plan_in_ready : read_step && reads_all;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) line_q <= '0;
+    else if (read_step) line_q <= reads_all ? '0 : line_q + 8'd1;
+  end
+
+  lib_fifo #(
+    .T    (plan_t),
+    .Depth(32)
+  ) u_plan (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(cmd_valid && (bare || (read_step && line_q == '0))),
+    .s_ready_o(plan_in_ready),
+    .s_data_i (plan_in),
+    .m_valid_o(plan_valid),
+    .m_ready_i(plan_take),
+    .m_data_o (plan),
+    .level_o  ()
+  );
+
+  // ---------------------------------------------------------------- align
+  logic [7:0] beat_q;
+  logic empty, at_last, align_valid, align_ready, head_ready, head_valid, align_step, out_valid;
+  beat_t out;
+  assign empty        = plan.seg.len == '0;
+  assign at_last      = beat_q == plan.line_last;
+  assign align_valid  = plan_valid && (empty || rdat_valid_i) && (head_ready || beat_q != '0);
+  assign rdat_ready_o = plan_valid && !empty && align_ready && (head_ready || beat_q != '0);
+  assign align_step   = align_valid && align_ready;
+  assign plan_take    = align_step && at_last;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) beat_q <= '0;
+    else if (align_step) beat_q <= at_last ? '0 : beat_q + 8'd1;
+  end
+
+  lib_align u_align (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(align_valid),
+    .s_ready_o(align_ready),
+    .s_data_i (rdat_i),
+    .s_len_i  (at_last ? plan.len_last : 7'd64),
+    .s_last_i (at_last),
+    .s_skip_i (empty ? '0 : plan.seg.seq[5:0]),
+    .m_valid_o(out_valid),
+    .m_ready_i(txseg_ready_i && head_valid),
+    .m_data_o (out.data),
+    .m_len_o  (out.len),
+    .m_last_o (out.last)
+  );
+
+  // The header travels beside the aligner.
+  lib_fifo #(
+    .T    (txseg_t),
+    .Depth(8)
+  ) u_head (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(align_step && beat_q == '0),
+    .s_ready_o(head_ready),
+    .s_data_i (plan.seg),
+    .m_valid_o(head_valid),
+    .m_ready_i(out_valid && txseg_ready_i && out.last),
+    .m_data_o (txseg_o),
+    .level_o  ()
+  );
+
+  assign txseg_valid_o = out_valid && head_valid;
+  assign txseg_beat_o  = out;
+  assign idle_o = !cmd_valid && cmd_level == '0 && !plan_valid && !head_valid;
+
+  `ASSERT_STABLE(seg_stable, txseg_valid_o, txseg_ready_i, {txseg_o, txseg_beat_o.len, txseg_beat_o.last})
+
+endmodule

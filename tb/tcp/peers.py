@@ -1,0 +1,510 @@
+"""Bench around `tcp`: both ring memories, a session, a network that damages, and TCP peers.
+
+Everything runs in one coroutine, clock by clock. Bytes of a stream are a function of the stream and
+the place in it, so that every byte received can be checked wherever it turns up.
+"""
+
+import random
+
+import cocotb
+from cocotb.triggers import RisingEdge
+from common import Types, start, to_beats
+
+T = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv", "rtl/tcp/tcp_pkg.sv")
+RING = 65536
+M32 = 0xFFFFFFFF
+PORT = 11211
+
+
+def names(file, enum):
+    """Names of a counter enum, in order."""
+    from filelist import ROOT
+    import re
+    text = re.sub(r"//.*", "", (ROOT / file).read_text())
+    body = re.search(r"\{([^{}]*)\}\s*" + enum, text)[1]
+    return [name.strip() for name in body.split(",")][:-1]
+
+
+COUNTS = names("rtl/tcp/tcp_pkg.sv", "tcp_count_e")
+_NOISE = random.Random(1).randbytes(1 << 17)
+
+
+def stream(key, start, n):
+    """Bytes start .. start+n-1 of stream `key`."""
+    out = bytearray()
+    while n:
+        at = (start + key * 7919) % (1 << 17)
+        part = _NOISE[at : at + n]
+        out += part
+        start, n = start + len(part), n - len(part)
+    return bytes(out)
+
+
+def diff(a, b):
+    """a - b of sequence numbers, signed."""
+    d = (a - b) & M32
+    return d - (1 << 32) if d >> 31 else d
+
+
+class Bench:
+    """The design, its memories and what is not TCP. `tick` is the number of clocks between ticks."""
+
+    def __init__(self, dut, tick=20, latency=(5, 40), stall=0.0, mtu=1500, time_wait=100, limit=16384):
+        self.dut, self.tick, self.latency, self.stall = dut, tick, latency, stall
+        self.clock = 0
+        self.rx_ring, self.tx_ring = {}, {}
+        self.segs, self.apps = [], []       # to be sent: beats; commands
+        self.on_segment = self.on_event = lambda *_: None
+        self.on_clock = []
+        self.counts = dict.fromkeys(COUNTS, 0)
+        self.ev_stall = False               # the session takes no events
+        self.times = {}                     # clock of the last seg in, write, app, read, txseg
+        for port, value in dict(tick_i=0, secret_i=random.getrandbits(128), lport_i=PORT, mtu_i=mtu,
+                                conn_limit_i=limit, time_wait_ms_i=time_wait, rx_base_i=0x1000,
+                                tx_base_i=0x2000000, seg_valid_i=0, txseg_ready_i=0, ev_ready_i=0,
+                                app_valid_i=0, wr_ready_i=0, wr_done_i=0, rd_ready_i=0,
+                                rdat_valid_i=0).items():
+            getattr(dut, port).value = value
+
+    async def run(self):
+        """Resets the design and lets it run."""
+        await start(self.dut)
+        cocotb.start_soon(self._run())
+        while not (int(self.dut.seg_ready_o.value) and int(self.dut.idle_o.value)):
+            await RisingEdge(self.dut.clk_i)
+
+    async def clocks(self, n):
+        for _ in range(n):
+            await RisingEdge(self.dut.clk_i)
+
+    async def until(self, done, limit=200_000, what="", every=1):
+        for _ in range(0, limit, every):
+            if done():
+                return
+            await self.clocks(every)
+        raise AssertionError(f"after {limit} clocks still not: {what or done}")
+
+    def send(self, seg, payload=b""):
+        """A segment from a peer."""
+        word = T.seg_t.pack({**seg, "len": len(payload)})
+        for beat in to_beats(payload):
+            self.segs.append((word, T.beat_t.pack(beat), beat["last"]))
+
+    def app(self, **command):
+        self.apps.append(T.app_t.pack(command))
+
+    def ring(self, rings, conn):
+        if conn not in rings:
+            rings[conn] = bytearray(random.randbytes(RING))
+        return rings[conn]
+
+    def _stalled(self):
+        return self.stall and random.random() < self.stall
+
+    async def _run(self):
+        d, edge = self.dut, RisingEdge(self.dut.clk_i)
+        writes, reads = [], []     # (clock when done, ...)
+        seg_on = app_on = rdat_on = False
+        beats = []
+        while True:
+            await edge
+            self.clock += 1
+            now = self.clock
+            # ---- what happened in the clock that ends here
+            if seg_on and d.seg_ready_o.value:
+                self.times["seg"] = now
+                self.segs.pop(0)
+                seg_on = False
+            if app_on and d.app_ready_o.value:
+                self.times["app"] = now
+                self.apps.pop(0)
+                app_on = False
+            if rdat_on and d.rdat_ready_o.value:
+                reads.pop(0)
+                rdat_on = False
+            if d.wr_valid_o.value:
+                self.times.setdefault("wr", now)
+                if wr_ready:
+                    self._write(T.line_write_t.unpack(int(d.wr_o.value)))
+                    last = writes[-1] if writes else 0
+                    writes.append(max(last + 1, now + random.randint(*self.latency)))
+            if d.rd_valid_o.value:
+                self.times.setdefault("rd", now)
+                if rd_ready:
+                    reads.append((now + random.randint(*self.latency), int(d.rd_addr_o.value)))
+            if d.txseg_valid_o.value:
+                self.times.setdefault("txseg", now)
+                if tx_ready:
+                    beat = T.beat_t.unpack(int(d.txseg_beat_o.value))
+                    beats.append(beat["data"].to_bytes(64, "little")[: beat["len"]])
+                    assert beat["last"] or beat["len"] == 64
+                    if beat["last"]:
+                        seg, payload = T.txseg_t.unpack(int(d.txseg_o.value)), b"".join(beats)
+                        assert seg["len"] == len(payload), (seg, len(payload))
+                        beats = []
+                        self.on_segment(seg, payload)
+            if d.ev_valid_o.value and ev_ready:
+                ev = T.ev_t.unpack(int(d.ev_o.value))
+                self.on_event(T.ev_e.names[ev["kind"]], ev["conn"], ev["rx_ptr"], ev["tx_ptr"])
+            if count := int(d.count_o.value):
+                for i, name in enumerate(COUNTS):
+                    self.counts[name] += count >> i & 1
+            for hook in self.on_clock:
+                hook()
+            # ---- what is offered in the next one
+            if self.segs and not seg_on and not self._stalled():
+                word, beat, _ = self.segs[0]
+                d.seg_i.value, d.seg_beat_i.value = word, beat
+                seg_on = True
+            d.seg_valid_i.value = int(seg_on)
+            if self.apps and not app_on and not self._stalled():
+                d.app_i.value = self.apps[0]
+                app_on = True
+            d.app_valid_i.value = int(app_on)
+            if reads and not rdat_on and reads[0][0] <= now:
+                d.rdat_i.value = self._read(reads[0][1])
+                rdat_on = True
+            d.rdat_valid_i.value = int(rdat_on)
+            done = bool(writes) and writes[0] <= now
+            if done:
+                writes.pop(0)
+            d.wr_done_i.value = int(done)
+            wr_ready, rd_ready = not self._stalled(), not self._stalled()
+            tx_ready, ev_ready = not self._stalled(), not self.ev_stall and not self._stalled()
+            d.wr_ready_i.value, d.rd_ready_i.value = int(wr_ready), int(rd_ready)
+            d.txseg_ready_i.value, d.ev_ready_i.value = int(tx_ready), int(ev_ready)
+            d.tick_i.value = int(self.tick and now % self.tick == 0)
+
+    def _write(self, write):
+        line = write["addr"] - 0x1000
+        ring, at = self.ring(self.rx_ring, line // 1024), line % 1024 * 64
+        data = write["data"].to_bytes(64, "little")
+        assert write["strb"], "write of nothing"
+        for i in range(64):
+            if write["strb"] >> i & 1:
+                ring[at + i] = data[i]
+
+    def _read(self, addr):
+        line = addr - 0x2000000
+        at = line % 1024 * 64
+        return int.from_bytes(self.ring(self.tx_ring, line // 1024)[at : at + 64], "little")
+
+
+class Session:
+    """Keeps what proto/session keeps: checks received bytes, sends as many as `want(conn)` says.
+
+    A connection's streams are numbered by `key(conn)`: key receives, key + 1 sends.
+    """
+
+    class Conn:
+        def __init__(self, key, rx_ptr, tx_ptr):
+            self.key = key
+            self.rx_first = self.rx_read = self.rx_have = rx_ptr
+            self.tx_first = self.tx_ptr = self.tx_acked = tx_ptr
+            self.want = 0            # bytes to send in all
+            self.hold = False        # do not read
+            self.fin = self.closing = self.closed = False
+
+        @property
+        def received(self):
+            return (self.rx_have - self.rx_first) & M32
+
+        @property
+        def sent(self):
+            return (self.tx_ptr - self.tx_first) & M32
+
+    def __init__(self, bench, key=lambda conn: 2 * conn, on_open=lambda c: None, chunk=9000):
+        self.bench, self.key, self.on_open, self.chunk = bench, key, on_open, chunk
+        self.conns, self.log = {}, []
+        self.auto_close = True       # answer the peer's FIN when everything is sent
+        self.auto_release = True
+        bench.on_event = self.event
+        bench.on_clock.append(self.step)
+
+    def event(self, kind, conn, rx_ptr, tx_ptr):
+        self.log.append((kind, conn))
+        if kind == "EvOpen":
+            assert conn not in self.conns, "id in use was opened"
+            self.conns[conn] = c = self.Conn(self.key(conn), rx_ptr, tx_ptr)
+            self.on_open(c)
+            return
+        c = self.conns[conn]
+        assert not c.closed, f"{kind} after EvClosed"
+        if kind == "EvData":
+            n = diff(rx_ptr, c.rx_have)
+            assert n > 0 and not c.fin and not c.closing, (kind, n)
+            assert diff(rx_ptr, c.rx_read) <= RING, "more than the ring holds"
+            ring, at = self.bench.ring(self.bench.rx_ring, conn), c.rx_have % RING
+            got = bytes((ring + ring)[at : at + n])
+            assert got == stream(c.key, c.received, n), f"conn {conn}: wrong bytes at {c.received}"
+            c.rx_have = rx_ptr
+        elif kind == "EvAcked":
+            assert diff(tx_ptr, c.tx_acked) >= 0 and diff(tx_ptr, c.tx_ptr) <= 0
+            c.tx_acked = tx_ptr
+        elif kind == "EvFin":
+            assert not c.fin
+            c.fin = True
+        else:
+            c.closed = True
+            if self.auto_release:
+                del self.conns[conn]
+                self.bench.app(conn=conn, release_id=1)
+
+    def step(self):
+        for conn, c in self.conns.items():
+            if c.closed or c.closing or random.random() < 0.9:
+                continue
+            tell = False
+            if not c.hold and c.rx_read != c.rx_have and random.random() < 0.5:
+                step = random.choice((diff(c.rx_have, c.rx_read), 1 + random.randrange(diff(c.rx_have, c.rx_read))))
+                c.rx_read = (c.rx_read + step) & M32
+                tell = True
+            room = min(RING - diff(c.tx_ptr, c.tx_acked), c.want - c.sent)
+            if room > 0:
+                n = random.randint(1, min(room, self.chunk))
+                self.put(conn, c, n)
+                tell = True
+            if self.auto_close and c.fin and c.sent >= c.want:
+                c.closing = tell = True
+            if tell:
+                self.tell(conn, c)
+
+    def put(self, conn, c, n):
+        """n bytes into the transmit ring."""
+        ring = self.bench.ring(self.bench.tx_ring, conn)
+        for i, byte in enumerate(stream(c.key + 1, c.sent, n)):
+            ring[(c.tx_ptr + i) % RING] = byte
+        c.tx_ptr = (c.tx_ptr + n) & M32
+
+    def tell(self, conn, c, **flags):
+        self.bench.app(conn=conn, rx_ptr=c.rx_read, tx_ptr=c.tx_ptr, close=int(c.closing), **flags)
+
+
+class Peer:
+    """A TCP client, simple but whole: sends `total` bytes of stream `key`, keeps out-of-order data,
+    retransmits, closes when it has sent everything and received `expect` bytes."""
+
+    def __init__(self, net, index, key, total=0, expect=0, isn=None, mss=1460, ws=7, ring=RING,
+                 piece=None, port=None, tag=None):
+        self.net, self.key, self.total, self.expect = net, key, total, expect
+        self.addr = {"ip": 0x0A000000 + index, "port": port or 1024 + index, "mac": 0x020000000000 + index,
+                     "vlan_valid": int(tag is not None), "vlan_tci": tag or 0}
+        self.isn = random.getrandbits(32) if isn is None else isn
+        self.mss, self.ws, self.ring = mss, ws, ring
+        self.piece = piece or (lambda: self.mss)
+        self.una = self.nxt = self.isn
+        self.rcv_nxt = self.rcv_isn = None
+        self.wnd = 0
+        self.dups = 0
+        self.stored = {}            # out of order: seq -> bytes
+        self.state = "closed"       # syn, open, done, reset
+        self.fin_at = None          # peer's FIN
+        self.fin_sent = False
+        self.may_close = True
+        self.hold = False           # do not read: the window shrinks
+        self.unread = 0
+        self.heard = 0              # clock of the last progress
+        self.seen = []              # headers received
+        self.rto = net.rto
+        self.tell_ack = False
+        net.peers[self.addr["ip"], self.addr["port"]] = self
+
+    # ---- sending
+    def segment(self, seq, payload=b"", **flags):
+        window = max(self.ring - self.unread, 0)
+        flags.setdefault("ack", int(self.rcv_nxt is not None))
+        seg = {"peer": self.addr, "seq": seq & M32, "ack": (self.rcv_nxt or 0),
+               "flags": flags, "wnd": min(window >> (0 if flags.get("syn") or not self.scaled else self.ws), 65535)}
+        if flags.get("syn"):
+            seg |= {"mss_valid": 1, "mss": self.mss}
+            if self.ws is not None:
+                seg |= {"ws_valid": 1, "ws": self.ws}
+        self.tell_ack = False
+        self.net.to_card(seg, payload)
+
+    @property
+    def scaled(self):
+        return self.ws is not None and getattr(self, "ws_ok", False)
+
+    def open(self):
+        self.state = "syn"
+        self.segment(self.isn, syn=1)
+        self.nxt = (self.isn + 1) & M32
+        self.heard = self.net.bench.clock
+
+    def reset(self, seq=None):
+        self.segment(self.nxt if seq is None else seq, rst=1)
+        self.state = "reset"
+
+    @property
+    def base(self):
+        return (self.isn + 1) & M32
+
+    @property
+    def received(self):
+        return diff(self.rcv_nxt, self.rcv_isn) - 1 - (1 if self.fin_at == "done" else 0)
+
+    def step(self):
+        """Sends what may be sent."""
+        clock = self.net.bench.clock
+        if self.state == "syn":
+            if clock - self.heard > self.rto:
+                self.heard = clock
+                self.segment(self.isn, syn=1)
+            return
+        if self.state != "open":
+            return
+        for _ in range(4):
+            at = diff(self.nxt, self.base)
+            n = min(self.total - at, self.piece(), self.mss, self.wnd - diff(self.nxt, self.una))
+            if n <= 0:
+                break
+            self.segment(self.nxt, stream(self.key, at, n), psh=1)
+            self.nxt = (self.nxt + n) & M32
+        if not self.fin_sent and self.may_close and diff(self.nxt, self.base) == self.total and \
+                self.received >= self.expect:
+            self.fin_sent = True
+            self.segment(self.nxt, fin=1)
+            self.nxt = (self.nxt + 1) & M32
+        if self.tell_ack:
+            self.segment(self.nxt)
+        waits = self.una != self.nxt or (diff(self.nxt, self.base) < self.total and self.wnd == 0)
+        if waits and clock - self.heard > self.rto:
+            self.heard = clock
+            self.resend()
+
+    def resend(self):
+        at = diff(self.una, self.base)
+        n = max(0, min(self.total - at, self.mss, max(self.wnd, 1)))
+        fin = int(self.fin_sent and at + n >= self.total)
+        self.segment(self.una, stream(self.key, at, n), fin=fin)
+        if diff(self.una + n + fin, self.nxt) > 0:
+            self.nxt = (self.una + n + fin) & M32
+
+    # ---- receiving
+    def receive(self, seg, payload):
+        self.seen.append(seg)
+        flags = seg["flags"]
+        assert seg["wnd"] <= (512 if self.scaled and not flags["syn"] else 65535)
+        if flags["rst"]:
+            if self.state != "closed":
+                self.state = "reset"
+            return
+        if self.state in ("closed", "reset"):
+            return
+        if flags["syn"]:
+            if self.state != "syn":
+                self.tell_ack = True
+                return
+            assert seg["ack"] == self.base and flags["ack"] and seg["mss_valid"]
+            self.card_mss = seg["mss"]
+            self.ws_ok = bool(seg["ws_valid"])
+            assert self.ws_ok == (self.ws is not None) and (not self.ws_ok or seg["ws"] == 7)
+            self.rcv_isn, self.rcv_nxt = seg["seq"], (seg["seq"] + 1) & M32
+            self.una, self.wnd, self.state = seg["ack"], seg["wnd"], "open"
+            self.tell_ack = True
+            self.heard = self.net.bench.clock
+            return
+        if self.state == "syn":
+            return
+        assert len(payload) <= min(self.mss, self.net.mtu - 40)
+        # the ACK
+        new = diff(seg["ack"], self.una)
+        assert diff(seg["ack"], self.nxt) <= 0, "ACK of something never sent"
+        if new >= 0:
+            shift = 7 if self.scaled else 0
+            if new == 0 and not payload and not flags["fin"] and self.una != self.nxt and \
+                    seg["wnd"] << shift == self.wnd:
+                self.dups += 1
+                if self.dups == 3:
+                    self.resend()
+            elif new:
+                self.dups = 0
+                self.heard = self.net.bench.clock
+            self.una = seg["ack"]
+            self.wnd = seg["wnd"] << shift
+        # the data
+        end = len(payload) + flags["fin"]
+        at = diff(seg["seq"], self.rcv_nxt)
+        if payload:
+            place = diff(seg["seq"], self.rcv_isn) - 1
+            if place >= 0:
+                assert payload == stream(self.key + 1, place, len(payload)), f"wrong bytes at {place}"
+        if at > 0:
+            if end:
+                self.stored[seg["seq"]] = (payload, flags["fin"])
+                self.tell_ack = True
+                self.segment(self.nxt)  # a duplicate ACK for each, at once
+            return
+        if end or at < 0:
+            self.tell_ack = True
+        self.take(seg["seq"], payload, flags["fin"])
+        for seq in sorted(self.stored, key=lambda s: diff(s, self.rcv_nxt)):
+            if diff(seq, self.rcv_nxt) <= 0:
+                self.take(seq, *self.stored.pop(seq))
+
+    def take(self, seq, payload, fin):
+        if self.fin_at == "done":
+            return
+        new = diff(seq + len(payload), self.rcv_nxt)
+        new = min(new, self.ring - self.unread)
+        if new > 0:
+            self.rcv_nxt = (self.rcv_nxt + new) & M32
+            if self.hold:
+                self.unread += new
+        if fin and diff(seq + len(payload), self.rcv_nxt) == 0:
+            self.fin_at = "done"
+            self.rcv_nxt = (self.rcv_nxt + 1) & M32
+            self.tell_ack = True
+
+    def read(self):
+        self.unread, self.hold = 0, False
+        self.tell_ack = True
+
+    @property
+    def finished(self):
+        """Both directions are closed and acknowledged."""
+        return self.fin_sent and self.una == self.nxt and self.fin_at == "done"
+
+
+class Net:
+    """Carries segments both ways; drops, doubles and delays them with the given probabilities."""
+
+    def __init__(self, bench, mtu=1500, drop=0.0, dup=0.0, late=0.0, rto=6000):
+        self.bench, self.mtu, self.drop, self.dup, self.late, self.rto = bench, mtu, drop, dup, late, rto
+        self.peers, self.queue, self.strays = {}, [], []
+        bench.on_segment = self.from_card
+        bench.on_clock.append(self.step)
+
+    def carry(self, item):
+        for _ in range(1 + (random.random() < self.dup)):
+            if random.random() < self.drop:
+                continue
+            delay = random.randrange(2000) if random.random() < self.late else 0
+            self.queue.append((self.bench.clock + delay, item))
+
+    def to_card(self, seg, payload):
+        self.carry((None, seg, payload))
+
+    def from_card(self, seg, payload):
+        peer = self.peers.get((seg["peer"]["ip"], seg["peer"]["port"]))
+        if peer is None:
+            self.strays.append(seg)
+            return
+        assert seg["peer"] == peer.addr
+        self.carry((peer, seg, payload))
+
+    def step(self):
+        clock = self.bench.clock
+        if self.queue:
+            due = [item for at, item in self.queue if at <= clock]
+            if due:
+                self.queue = [entry for entry in self.queue if entry[0] > clock]
+                for peer, seg, payload in due:
+                    if peer:
+                        peer.receive(seg, payload)
+                    else:
+                        self.bench.send(seg, payload)
+        if clock % 4 == 0:
+            for peer in self.peers.values():
+                peer.step()
