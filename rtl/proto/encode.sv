@@ -1,5 +1,5 @@
 // Results to reply text: fixed replies from a table, VALUE lines around key and value bytes,
-// numbers, the host's bytes. Latency 14 from a result and 2 from a chunk to its text,
+// numbers, the host's bytes. Latency 15 from a result and 2 from a chunk to its text,
 // initiation interval 1 a piece of text (a small value's reply is three pieces).
 //
 // Results pass the number formatter (split off the path of the chunks, which wait in a FIFO). The
@@ -122,7 +122,7 @@ module encode
   localparam logic [55:0] CrlfEnd = {8'h0a, 8'h0d, "D", "N", "E", 8'h0a, 8'h0d};
 
   // ---------------------------------------------------------------- results in
-  // Records in flight between here and pick below.
+  // Records between here and the register that pick works from.
   localparam int unsigned Depth = 32;
   typedef logic [5:0] seq_t;
 
@@ -164,8 +164,8 @@ module encode
   );
 
   // An end is the number of records that were issued before it.
-  logic end_valid, end_pop;
-  seq_t end_seq;
+  logic end_wait, end_load, end_valid, end_pop;
+  seq_t end_seq_wait, end_seq;
   logic [4:0] unused_end_level;
   lib_fifo #(
     .T    (seq_t),
@@ -176,32 +176,50 @@ module encode
     .s_valid_i(end_in),
     .s_ready_o(end_in_ready),
     .s_data_i (issued_q),
+    .m_valid_o(end_wait),
+    .m_ready_i(end_load),
+    .m_data_o (end_seq_wait),
+    .level_o  (unused_end_level)
+  );
+  lib_reg #(
+    .T(seq_t)
+  ) u_end (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(end_wait),
+    .s_ready_o(end_load),
+    .s_data_i (end_seq_wait),
     .m_valid_o(end_valid),
     .m_ready_i(end_pop),
-    .m_data_o (end_seq),
-    .level_o  (unused_end_level)
+    .m_data_o (end_seq)
   );
 
   typedef struct packed {
     res_e        kind;
     reply_e      reply;
+    logic        long_reply;  // over 64 bytes
+    logic [6:0]  reply_len;   // bytes of its only or of its second piece
     logic        head;
     logic        tail;
     logic        last_key;
+    logic        host_more;   // over 64 bytes
     logic [10:0] host_len;
-    logic [21:0] rest;      // bytes behind the VALUE line
+    logic [21:0] rest;        // bytes behind the VALUE line
   } info_t;
-  info_t info_in, rec;
+  info_t info_in, info;
   assign info_in = '{
       kind: res_i.kind,
       reply: res_i.reply,
+      long_reply: ReplyLen[res_i.reply] > 8'd64,
+      reply_len: 7'(ReplyLen[res_i.reply] - ((ReplyLen[res_i.reply] > 8'd64) ? 8'd64 : 8'd0)),
       head: res_i.head,
       tail: res_i.tail,
       last_key: res_i.last_key,
+      host_more: res_i.host_len > 11'd64,
       host_len: res_i.host_len,
       rest: 22'(res_i.vlen) + (res_i.last_key ? 22'd7 : 22'd2)
   };
-  logic info_valid, info_ready, rec_pop;
+  logic info_valid, info_ready, load, rec_pop;
   logic [5:0] unused_info_level;
   lib_fifo #(
     .T    (info_t),
@@ -213,8 +231,8 @@ module encode
     .s_ready_o(info_ready),
     .s_data_i (info_in),
     .m_valid_o(info_valid),
-    .m_ready_i(rec_pop),
-    .m_data_o (rec),
+    .m_ready_i(load),
+    .m_data_o (info),
     .level_o  (unused_info_level)
   );
 
@@ -222,8 +240,8 @@ module encode
     logic [41:0][7:0] text;
     logic [5:0]       len;
   } line_text_t;
-  line_text_t line_in, line_text;
-  logic line_in_valid, line_in_ready, rec_valid;
+  line_text_t line_in, line_out;
+  logic line_in_valid, line_in_ready, line_out_valid;
   logic [5:0] unused_line_level;
   value_line u_line (
     .clk_i,
@@ -247,10 +265,36 @@ module encode
     .s_valid_i(line_in_valid),
     .s_ready_o(line_in_ready),
     .s_data_i (line_in),
+    .m_valid_o(line_out_valid),
+    .m_ready_i(load),
+    .m_data_o (line_out),
+    .level_o  (unused_line_level)
+  );
+
+  // The record at work.
+  typedef struct packed {
+    info_t      info;
+    line_text_t line;
+  } work_t;
+  work_t work_in, work;
+  logic work_ready, rec_valid;
+  info_t rec;
+  line_text_t line;
+  assign load    = line_out_valid && work_ready;
+  assign work_in = '{info: info, line: line_out};
+  assign rec     = work.info;
+  assign line    = work.line;
+  lib_reg #(
+    .T(work_t)
+  ) u_work (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(line_out_valid),
+    .s_ready_o(work_ready),
+    .s_data_i (work_in),
     .m_valid_o(rec_valid),
     .m_ready_i(rec_pop),
-    .m_data_o (line_text),
-    .level_o  (unused_line_level)
+    .m_data_o (work)
   );
 
   always_ff @(posedge clk_i) begin
@@ -258,7 +302,7 @@ module encode
       credit_q <= 6'(Depth);
       issued_q <= '0;
     end else begin
-      credit_q <= credit_q - 6'(issue) + 6'(rec_pop);
+      credit_q <= credit_q - 6'(issue) + 6'(load);
       issued_q <= issued_q + 6'(issue);
     end
   end
@@ -267,9 +311,10 @@ module encode
   // "VALUE " goes in front of a key piece and the line's end behind a value piece where there are
   // lanes for it, if need be after the halves of the line have changed places.
   typedef struct packed {
-    chunk_t chunk;
-    logic   swap;
-    logic   fits;
+    chunk_t     chunk;
+    logic       swap;
+    logic       fits;
+    logic [5:0] stop;  // lane behind the last byte, after a swap
   } piece_t;
   piece_t piece_in, piece;
   logic piece_valid, piece_pop;
@@ -277,6 +322,7 @@ module encode
   logic [4:0] unused_piece_level;
   assign chunk_end = {1'b0, chunk_i.start} + chunk_i.len;
   assign piece_in.chunk = chunk_i;
+  assign piece_in.stop  = {chunk_end[5] ^ piece_in.swap, chunk_end[4:0]};
   always_comb begin
     if (chunk_i.key) begin
       piece_in.swap = chunk_i.start < 6'd6 && chunk_end <= 7'd32;
@@ -333,6 +379,7 @@ module encode
     add_e       add;
     logic [5:0] start;
     logic [6:0] len;
+    logic [5:0] at;     // lane of what is added
   } pick_t;
 
   step_e step_q, step_d;
@@ -340,15 +387,12 @@ module encode
   pick_t pick_d;
   logic reply_last, job_last, alone;
   logic host_pop, sized;
-  logic [10:0] left_q, left;
+  logic [10:0] left_q;   // host bytes
+  logic host_more;
   seq_t done_q;
   logic job_first_q;
 
-  logic long_reply;
-  logic [7:0] reply_len;
-  assign reply_len  = ReplyLen[rec.reply];
-  assign long_reply = reply_len > 8'd64;
-  assign left       = (step_q == StHost) ? left_q : rec.host_len;
+  assign host_more  = (step_q == StHost) ? left_q > 11'd64 : rec.host_more;
   // The job is over although no more text is coming.
   assign alone      = step_q == StHead && end_valid && end_seq == done_q;
 
@@ -360,7 +404,7 @@ module encode
 
   always_comb begin
     pick_valid = 1'b0;
-    pick_d = '{src: SrcPiece, add: AddNone, start: '0, len: '0};
+    pick_d = '{src: SrcPiece, add: AddNone, start: '0, len: '0, at: '0};
     step_d = step_q;
     reply_last = 1'b0;
     piece_pop = 1'b0;
@@ -372,14 +416,14 @@ module encode
     end else if (step_q == StRest) begin
       pick_valid = 1'b1;
       pick_d.add = AddRest;
-      pick_d.len = 7'(reply_len - 8'd64);
+      pick_d.len = rec.reply_len;
       step_d     = StHead;
       reply_last = 1'b1;
     end else if (step_q == StLine) begin
       pick_valid   = 1'b1;
       pick_d.src   = SrcLine;
-      pick_d.start = 6'(7'd64 - 7'(line_text.len));
-      pick_d.len   = 7'(line_text.len);
+      pick_d.start = 6'(7'd64 - 7'(line.len));
+      pick_d.len   = 7'(line.len);
       step_d       = StValue;
       sized        = 1'b1;
     end else if (step_q == StTail) begin
@@ -403,6 +447,7 @@ module encode
           pick_d.add   = AddPrefix;
           pick_d.start = {piece.chunk.start[5] ^ piece.swap, piece.chunk.start[4:0]} - 6'd6;
           pick_d.len   = piece.chunk.len + 7'd6;
+          pick_d.at    = pick_d.start;
         end
         step_d = piece.chunk.last ? StLine : StKey;
       end
@@ -418,6 +463,7 @@ module encode
           pick_d.start = {piece.chunk.start[5] ^ piece.swap, piece.chunk.start[4:0]};
           pick_d.add   = rec.last_key ? AddCrlfEnd : AddCrlf;
           pick_d.len   = piece.chunk.len + (rec.last_key ? 7'd7 : 7'd2);
+          pick_d.at    = piece.stop;
         end
         step_d     = (rec.tail && !piece.fits) ? StTail : StHead;
         reply_last = !rec.tail || piece.fits;
@@ -427,24 +473,24 @@ module encode
         RsReply: begin
           pick_valid = 1'b1;
           pick_d.add = AddReply;
-          pick_d.len = long_reply ? 7'd64 : 7'(reply_len);
-          step_d     = long_reply ? StRest : StHead;
-          reply_last = !long_reply;
+          pick_d.len = rec.long_reply ? 7'd64 : rec.reply_len;
+          step_d     = rec.long_reply ? StRest : StHead;
+          reply_last = !rec.long_reply;
         end
         RsNumber: begin
           pick_valid   = 1'b1;
           pick_d.src   = SrcLine;
-          pick_d.start = 6'(7'd64 - 7'(line_text.len));
-          pick_d.len   = 7'(line_text.len);
+          pick_d.start = 6'(7'd64 - 7'(line.len));
+          pick_d.len   = 7'(line.len);
           reply_last   = 1'b1;
         end
         default: begin  // RsHostData
-          pick_valid = hline_valid_i || left == '0;
-          host_pop   = left != '0;
+          pick_valid = hline_valid_i || rec.host_len == '0;
+          host_pop   = rec.host_len != '0;
           pick_d.src = SrcHost;
-          pick_d.len = (left > 11'd64) ? 7'd64 : 7'(left);
-          step_d     = (left > 11'd64) ? StHost : StHead;
-          reply_last = left <= 11'd64;
+          pick_d.len = host_more ? 7'd64 : 7'((step_q == StHost) ? left_q : rec.host_len);
+          step_d     = host_more ? StHost : StHead;
+          reply_last = !host_more;
         end
       endcase
     end
@@ -454,7 +500,6 @@ module encode
   assign rec_pop       = pick && reply_last;
   assign job_last      = alone || (reply_last && end_valid && end_seq == done_q + 6'd1);
   assign end_pop       = pick && job_last;
-  assign job_pop       = pick && job_last;
   assign hline_ready_o = pick_ready && host_pop && pick_valid;
 
   always_ff @(posedge clk_i) begin
@@ -467,7 +512,7 @@ module encode
       done_q      <= done_q + 6'(reply_last);
       job_first_q <= job_last;
     end
-    if (pick) left_q <= left - 11'd64;
+    if (pick) left_q <= ((step_q == StHost) ? left_q : rec.host_len) - 11'd64;
   end
 
   assign wait_chunk_o = pick_ready && rec_valid && !alone && (key_step || value_step) && !piece_valid;
@@ -477,9 +522,10 @@ module encode
 
   // ---------------------------------------------------------------- select: its bytes
   typedef struct packed {
-    text_t  text;
-    add_e   add;
-    reply_e reply;
+    text_t      text;
+    add_e       add;
+    logic [5:0] at;
+    reply_e     reply;
   } select_t;
   logic sel_valid_q, sel_ready;
   select_t sel_q;
@@ -492,45 +538,49 @@ module encode
       unique case (pick_d.src)
         SrcPiece:   sel_q.text.data <= piece.chunk.data;
         SrcSwapped: sel_q.text.data <= {piece.chunk.data[255:0], piece.chunk.data[511:256]};
-        SrcLine:    sel_q.text.data <= {line_text.text, 176'b0};
+        SrcLine:    sel_q.text.data <= {line.text, 176'b0};
         default:    sel_q.text.data <= hline_i;
       endcase
       sel_q.text.start      <= pick_d.start;
       sel_q.text.len        <= pick_d.len;
-      sel_q.text.udp        <= job.udp;
-      sel_q.text.conn       <= job.conn;
-      sel_q.text.tx_ptr     <= job.tx_ptr;
+      sel_q.text.udp        <= 1'b0;  // the job's fields are added below
+      sel_q.text.conn       <= '0;
+      sel_q.text.tx_ptr     <= '0;
       sel_q.text.first      <= job_first_q;
       sel_q.text.last       <= job_last;
       sel_q.text.reply_last <= reply_last;
       sel_q.text.sized      <= sized;
       sel_q.text.rest       <= rec.rest;
       sel_q.add             <= pick_d.add;
+      sel_q.at              <= pick_d.at;
       sel_q.reply           <= rec.reply;
     end
   end
 
   // ---------------------------------------------------------------- add: what stands around them
+  /// The lanes of `mask`, counted from lane `at`, replaced by those of `bytes`.
+  function automatic line_t overlay(input line_t data, input logic [55:0] bytes,
+                                    input logic [6:0] mask, input logic [5:0] at);
+    logic [55:0] bits;
+    for (int i = 0; i < 7; i++) bits[8*i+:8] = {8{mask[i]}};
+    return (data & ~(512'(bits) << {at, 3'b000})) | (512'(bytes) << {at, 3'b000});
+  endfunction
+
   text_t added;
   long_t fixed;
-  logic [5:0] suffix_at;
-  assign fixed     = reply_text(sel_q.reply);
-  assign suffix_at = sel_q.text.start + 6'(sel_q.text.len) -
-                     ((sel_q.add == AddCrlfEnd) ? 6'd7 : 6'd2);
+  assign fixed = reply_text(sel_q.reply);
+  assign job_pop = sel_valid_q && sel_ready && sel_q.text.last;
   always_comb begin
-    added = sel_q.text;
+    added        = sel_q.text;
+    added.udp    = job.udp;
+    added.conn   = job.conn;
+    added.tx_ptr = job.tx_ptr;
     unique case (sel_q.add)
-      AddPrefix:
-      added.data = (sel_q.text.data & ~(512'({48{1'b1}}) << {sel_q.text.start, 3'b000})) |
-                   (512'(Prefix) << {sel_q.text.start, 3'b000});
-      AddCrlf:
-      added.data = (sel_q.text.data & ~(512'({16{1'b1}}) << {suffix_at, 3'b000})) |
-                   (512'(Crlf) << {suffix_at, 3'b000});
-      AddCrlfEnd:
-      added.data = (sel_q.text.data & ~(512'({56{1'b1}}) << {suffix_at, 3'b000})) |
-                   (512'(CrlfEnd) << {suffix_at, 3'b000});
-      AddReply: added.data = fixed[63:0];
-      AddRest:  added.data = fixed[127:64];
+      AddPrefix:  added.data = overlay(sel_q.text.data, 56'(Prefix), 7'h3f, sel_q.at);
+      AddCrlf:    added.data = overlay(sel_q.text.data, 56'(Crlf), 7'h03, sel_q.at);
+      AddCrlfEnd: added.data = overlay(sel_q.text.data, CrlfEnd, 7'h7f, sel_q.at);
+      AddReply:   added.data = fixed[63:0];
+      AddRest:    added.data = fixed[127:64];
       default: ;
     endcase
   end
@@ -549,8 +599,8 @@ module encode
   );
 
   `ASSERT(CreditHolds, (!issue || info_ready) && (!line_in_valid || line_in_ready))
-  `ASSERT(InfoAheadOfLine, !rec_valid || info_valid)
-  `ASSERT(JobKnown, !pick || job_valid)
+  `ASSERT(InfoAheadOfLine, !load || info_valid)
+  `ASSERT(JobKnown, !sel_valid_q || job_valid)
   `ASSERT(KeyFirst, !(pick && piece_pop) || piece.chunk.key == key_step)
 
 endmodule
