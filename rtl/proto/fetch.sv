@@ -1,0 +1,255 @@
+// Gets the bytes of jobs: reads the receive ring for TCP jobs, cuts memcached's frame header from
+// UDP datagrams, and gives both out as jobs and byte streams that start at lane 0. A job's reads go
+// out while earlier ones stream. Latency 4 from datagram or memory to beat, initiation interval 1.
+module fetch
+  import wirekv_pkg::*;
+  import net_pkg::*;
+  import proto_pkg::*;
+(
+  input  logic   clk_i,
+  input  logic   rst_ni,
+  /// First line of the receive rings.
+  input  laddr_t rx_base_i,
+  /// TCP jobs.
+  input  logic   job_valid_i,
+  output logic   job_ready_o,
+  input  job_t   job_i,
+  /// Receive ring.
+  output logic   rd_valid_o,
+  input  logic   rd_ready_i,
+  output laddr_t rd_addr_o,
+  input  logic   rdat_valid_i,
+  output logic   rdat_ready_o,
+  input  line_t  rdat_i,
+  /// UDP datagrams, frame header included.
+  input  logic   dgram_valid_i,
+  output logic   dgram_ready_o,
+  input  dgram_t dgram_i,
+  input  beat_t  dgram_beat_i,
+  /// Whom the UDP jobs answer.
+  output logic   uctx_valid_o,
+  input  logic   uctx_ready_i,
+  output uctx_t  uctx_o,
+  /// Jobs, and one packet of bytes for each.
+  output logic   job_valid_o,
+  input  logic   job_ready_i,
+  output job_t   job_o,
+  output logic   beat_valid_o,
+  input  logic   beat_ready_i,
+  output beat_t  beat_o,
+  /// Pulses: a UDP job begins, a datagram is ignored, a TCP job waits for its bytes.
+  output logic   udp_o,
+  output logic   udp_bad_o,
+  output logic   wait_o,
+  /// Nothing in flight here.
+  output logic   idle_o
+);
+
+  // ---------------------------------------------------------------- read the ring
+  localparam int unsigned LineW = $clog2(RingLines);
+
+  // Lines that `len` bytes from lane `start` on touch.
+  function automatic logic [8:0] lines(input logic [5:0] start, input logic [13:0] len);
+    return (len == '0) ? '0 : 9'((15'(start) + 15'(len) + 15'd63) >> 6);
+  endfunction
+
+  logic wait_valid, wait_ready, wait_take;
+  job_t wait_job;
+  logic [3:0] wait_level;
+
+  logic reading_q;
+  laddr_t ring_q;
+  logic [LineW-1:0] line_q;
+  logic [8:0] left_q;
+
+  assign job_ready_o = wait_ready && (!reading_q || (left_q == 9'd1 && rd_ready_i));
+  assign rd_valid_o  = reading_q;
+  assign rd_addr_o   = ring_q + laddr_t'(line_q);
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      reading_q <= 1'b0;
+    end else begin
+      if (reading_q && rd_ready_i) begin
+        line_q <= line_q + 1'b1;  // wraps with the ring
+        left_q <= left_q - 1'b1;
+        if (left_q == 9'd1) reading_q <= 1'b0;
+      end
+      if (job_valid_i && job_ready_o) begin
+        ring_q    <= rx_base_i + (laddr_t'(job_i.conn) << LineW);
+        line_q    <= job_i.ctx.rx_ptr[6+:LineW];
+        left_q    <= lines(job_i.ctx.rx_ptr[5:0], job_i.len);
+        reading_q <= job_i.len != '0;
+      end
+    end
+  end
+
+  lib_fifo #(
+    .T    (job_t),
+    .Depth(8)
+  ) u_wait (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(job_valid_i && job_ready_o),
+    .s_ready_o(wait_ready),
+    .s_data_i (job_i),
+    .m_valid_o(wait_valid),
+    .m_ready_i(wait_take),
+    .m_data_o (wait_job),
+    .level_o  (wait_level)
+  );
+
+  // ---------------------------------------------------------------- datagrams
+  logic [15:0] reqid, total;
+  logic udp_good;
+  assign reqid    = {dgram_beat_i.data[7:0], dgram_beat_i.data[15:8]};
+  assign total    = {dgram_beat_i.data[39:32], dgram_beat_i.data[47:40]};
+  assign udp_good = dgram_i.len > 16'd8 && total == 16'd1;
+
+  // ---------------------------------------------------------------- one packet after another
+  typedef enum logic [1:0] {
+    StFree,
+    StTcp,
+    StUdp,
+    StIgnore  // the rest of a datagram that is no request
+  } state_e;
+
+  state_e state_q;
+  logic turn_q;  // TCP had its turn
+  logic [8:0] seen_q;
+
+  logic in_valid, in_ready, in_last;
+  line_t in_data;
+  logic [6:0] in_len;
+  logic [5:0] in_skip;
+  logic out_ready, uctx_ready, begin_ok;
+  logic tcp_ok, pick_tcp, pick_udp, ignore;
+  logic [8:0] tcp_lines, tcp_at;
+  logic [5:0] tcp_end;
+  logic beginning;
+  job_t udp_job;
+
+  assign tcp_lines = lines(wait_job.ctx.rx_ptr[5:0], wait_job.len);
+  assign tcp_end   = wait_job.ctx.rx_ptr[5:0] + wait_job.len[5:0];
+  assign tcp_ok    = wait_valid && (wait_job.len == '0 || rdat_valid_i);
+  assign begin_ok  = out_ready && uctx_ready;
+
+  always_comb begin
+    pick_udp  = 1'b0;
+    pick_tcp  = 1'b0;
+    ignore    = 1'b0;
+    beginning = state_q == StFree;
+    unique case (state_q)
+      StFree: begin
+        ignore   = dgram_valid_i && !udp_good && !(tcp_ok && !turn_q);
+        pick_udp = dgram_valid_i && udp_good && !(tcp_ok && !turn_q) && begin_ok;
+        pick_tcp = tcp_ok && !(dgram_valid_i && turn_q) && begin_ok;
+      end
+      StTcp:    pick_tcp = rdat_valid_i;
+      StUdp:    pick_udp = dgram_valid_i;
+      default:  ignore = dgram_valid_i;
+    endcase
+
+    tcp_at   = beginning ? 9'd1 : seen_q + 9'd1;
+    in_valid = pick_tcp || pick_udp;
+    if (pick_tcp) begin
+      in_data = rdat_i;
+      in_last = tcp_at >= tcp_lines;
+      in_len  = (wait_job.len == '0) ? 7'd0 :
+                (in_last && tcp_end != '0) ? {1'b0, tcp_end} : 7'd64;
+      in_skip = (wait_job.len == '0) ? 6'd0 : wait_job.ctx.rx_ptr[5:0];
+    end else begin
+      in_data = dgram_beat_i.data;
+      in_last = dgram_beat_i.last;
+      in_len  = dgram_beat_i.len;
+      in_skip = 6'd8;
+    end
+
+    udp_job     = '0;
+    udp_job.udp = 1'b1;
+    udp_job.len = 14'(dgram_i.len - 16'd8);
+  end
+
+  assign rdat_ready_o  = pick_tcp && in_ready && wait_job.len != '0;
+  assign dgram_ready_o = (pick_udp && in_ready) || ignore;
+  assign wait_take     = pick_tcp && in_ready && in_last;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      state_q <= StFree;
+      turn_q  <= 1'b0;
+    end else begin
+      if (in_valid && in_ready) begin
+        state_q <= in_last ? StFree : pick_tcp ? StTcp : StUdp;
+        turn_q  <= pick_tcp;
+        seen_q  <= tcp_at;
+      end
+      if (ignore) begin
+        state_q <= dgram_beat_i.last ? StFree : StIgnore;
+        turn_q  <= 1'b0;
+      end
+    end
+  end
+
+  assign udp_o     = beginning && pick_udp && in_ready;
+  assign udp_bad_o = beginning && ignore;
+  assign wait_o    = state_q inside {StFree, StTcp} && wait_valid && wait_job.len != '0 &&
+                     !rdat_valid_i;
+
+  logic [3:0] out_level;
+  lib_fifo #(
+    .T    (job_t),
+    .Depth(8)
+  ) u_out (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(beginning && in_valid && in_ready),
+    .s_ready_o(out_ready),
+    .s_data_i (pick_tcp ? wait_job : udp_job),
+    .m_valid_o(job_valid_o),
+    .m_ready_i(job_ready_i),
+    .m_data_o (job_o),
+    .level_o  (out_level)
+  );
+
+  uctx_t uctx;
+  assign uctx.peer  = dgram_i.peer;
+  assign uctx.reqid = reqid;
+
+  // As many as UDP requests that may be on their way through the store.
+  logic [8:0] uctx_level;
+  lib_fifo #(
+    .T    (uctx_t),
+    .Depth(256)
+  ) u_uctx (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(udp_o),
+    .s_ready_o(uctx_ready),
+    .s_data_i (uctx),
+    .m_valid_o(uctx_valid_o),
+    .m_ready_i(uctx_ready_i),
+    .m_data_o (uctx_o),
+    .level_o  (uctx_level)
+  );
+
+  lib_align u_align (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(in_valid),
+    .s_ready_o(in_ready),
+    .s_data_i (in_data),
+    .s_len_i  (in_len),
+    .s_last_i (in_last),
+    .s_skip_i (in_skip),
+    .m_valid_o(beat_valid_o),
+    .m_ready_i(beat_ready_i),
+    .m_data_o (beat_o.data),
+    .m_len_o  (beat_o.len),
+    .m_last_o (beat_o.last)
+  );
+
+  assign idle_o = !job_valid_i && !dgram_valid_i && !reading_q && wait_level == '0 &&
+                  state_q == StFree && out_level == '0 && !beat_valid_o && uctx_level == '0;
+
+endmodule

@@ -1,0 +1,210 @@
+// The way in of the protocol: decides which connection is served next, gets its bytes and turns
+// them into requests. A UDP request reaches the store 16 clocks after its datagram; a `get` of one
+// short key takes 2 clocks in a row of requests and 3 in a datagram of its own.
+module front
+  import wirekv_pkg::*;
+  import net_pkg::*;
+  import tcp_pkg::*;
+  import proto_pkg::*;
+  import front_pkg::*;
+#(
+  /// Connections; a power of two, 16..16384.
+  parameter int unsigned Conns = 1024
+) (
+  input  logic    clk_i,
+  input  logic    rst_ni,
+  /// Largest item: key and value bytes, and 4 if it has flags (memcached -I, less 59).
+  input  logic [20:0] item_max_i,
+  /// UNIX seconds.
+  input  logic [31:0] now_i,
+  /// First line of the receive rings.
+  input  laddr_t  rx_base_i,
+  /// From and to tcp.
+  input  logic    ev_valid_i,
+  output logic    ev_ready_o,
+  input  ev_t     ev_i,
+  output logic    app_valid_o,
+  input  logic    app_ready_i,
+  output app_t    app_o,
+  /// Receive rings in memory.
+  output logic    rd_valid_o,
+  input  logic    rd_ready_i,
+  output laddr_t  rd_addr_o,
+  input  logic    rdat_valid_i,
+  output logic    rdat_ready_o,
+  input  line_t   rdat_i,
+  /// UDP datagrams, memcached's frame header included; meta data stands beside every beat.
+  input  logic    dgram_valid_i,
+  output logic    dgram_ready_o,
+  input  dgram_t  dgram_i,
+  input  beat_t   dgram_beat_i,
+  /// Whom UDP jobs answer, one a job.
+  output logic    uctx_valid_o,
+  input  logic    uctx_ready_i,
+  output uctx_t   uctx_o,
+  /// Requests, and their keys; a record's key beats are there no later than the record.
+  output logic    req_valid_o,
+  input  logic    req_ready_i,
+  output req_t    req_o,
+  output logic    key_valid_o,
+  input  logic    key_ready_i,
+  output beat_t   key_o,
+  /// Items for the log; put_off_i holds in the clock in which a `start` is taken.
+  output logic    put_valid_o,
+  input  logic    put_ready_i,
+  output put_t    put_o,
+  input  off_t    put_off_i,
+  output logic    putb_valid_o,
+  input  logic    putb_ready_i,
+  output beat_t   putb_o,
+  /// Finished jobs, and pieces of the host's answers.
+  input  logic    done_valid_i,
+  output logic    done_ready_o,
+  input  done_t   done_i,
+  input  logic    hpiece_valid_i,
+  output logic    hpiece_ready_o,
+  input  hpiece_t hpiece_i,
+  /// Events: front_count_e.
+  output logic [FrontCounts-1:0] count_o,
+  /// Nothing in flight here.
+  output logic    idle_o
+);
+
+  logic tcp_valid, tcp_ready, job_valid, job_ready, beat_valid, beat_ready;
+  logic piece_valid, head_pop, room;
+  job_t tcp_job, job, head;
+  beat_t beat;
+  piece_t piece;
+  num_t num;
+  logic [63:0] value;
+  resume_t verdict;
+  logic session_idle, fetch_idle, tokens_idle, decode_idle;
+  logic close, udp, udp_bad, wait_bytes, line, error, rollback, host;
+
+  session #(
+    .Conns(Conns)
+  ) u_session (
+    .clk_i,
+    .rst_ni,
+    .ev_valid_i,
+    .ev_ready_o,
+    .ev_i,
+    .app_valid_o,
+    .app_ready_i,
+    .app_o,
+    .done_valid_i,
+    .done_ready_o,
+    .done_i,
+    .hpiece_valid_i,
+    .hpiece_ready_o,
+    .hpiece_i,
+    .job_valid_o(tcp_valid),
+    .job_ready_i(tcp_ready),
+    .job_o      (tcp_job),
+    .close_o    (close),
+    .idle_o     (session_idle)
+  );
+
+  fetch u_fetch (
+    .clk_i,
+    .rst_ni,
+    .rx_base_i,
+    .job_valid_i (tcp_valid),
+    .job_ready_o (tcp_ready),
+    .job_i       (tcp_job),
+    .rd_valid_o,
+    .rd_ready_i,
+    .rd_addr_o,
+    .rdat_valid_i,
+    .rdat_ready_o,
+    .rdat_i,
+    .dgram_valid_i,
+    .dgram_ready_o,
+    .dgram_i,
+    .dgram_beat_i,
+    .uctx_valid_o,
+    .uctx_ready_i,
+    .uctx_o,
+    .job_valid_o (job_valid),
+    .job_ready_i (job_ready),
+    .job_o       (job),
+    .beat_valid_o(beat_valid),
+    .beat_ready_i(beat_ready),
+    .beat_o      (beat),
+    .udp_o       (udp),
+    .udp_bad_o   (udp_bad),
+    .wait_o      (wait_bytes),
+    .idle_o      (fetch_idle)
+  );
+
+  tokens u_tokens (
+    .clk_i,
+    .rst_ni,
+    .job_valid_i  (job_valid),
+    .job_ready_o  (job_ready),
+    .job_i        (job),
+    .beat_valid_i (beat_valid),
+    .beat_ready_o (beat_ready),
+    .beat_i       (beat),
+    .room_i       (room),
+    .verdict_i    (verdict),
+    .piece_valid_o(piece_valid),
+    .piece_o      (piece),
+    .num_o        (num),
+    .value_o      (value),
+    .job_pop_i    (head_pop),
+    .job_o        (head),
+    .idle_o       (tokens_idle)
+  );
+
+  decode u_decode (
+    .clk_i,
+    .rst_ni,
+    .item_max_i,
+    .now_i,
+    .piece_valid_i(piece_valid),
+    .piece_i      (piece),
+    .num_i        (num),
+    .value_i      (value),
+    .job_pop_o    (head_pop),
+    .job_i        (head),
+    .room_o       (room),
+    .verdict_o    (verdict),
+    .req_valid_o,
+    .req_ready_i,
+    .req_o,
+    .key_valid_o,
+    .key_ready_i,
+    .key_o,
+    .put_valid_o,
+    .put_ready_i,
+    .put_o,
+    .put_off_i,
+    .putb_valid_o,
+    .putb_ready_i,
+    .putb_o,
+    .line_o       (line),
+    .error_o      (error),
+    .rollback_o   (rollback),
+    .host_o       (host),
+    .idle_o       (decode_idle)
+  );
+
+  always_comb begin
+    count_o                      = '0;
+    count_o[FrontCountJobs]      = tcp_valid && tcp_ready;
+    count_o[FrontCountUdpJobs]   = udp;
+    count_o[FrontCountUdpBad]    = udp_bad;
+    count_o[FrontCountLines]     = line;
+    count_o[FrontCountErrors]    = error;
+    count_o[FrontCountRollbacks] = rollback;
+    count_o[FrontCountSetBytes]  = putb_valid_o && putb_ready_i;
+    count_o[FrontCountHost]      = host;
+    count_o[FrontCountCloses]    = close;
+    count_o[FrontCountWaitRoom]  = !room && !tokens_idle;
+    count_o[FrontCountWaitBytes] = wait_bytes;
+  end
+
+  assign idle_o = session_idle && fetch_idle && tokens_idle && decode_idle;
+
+endmodule

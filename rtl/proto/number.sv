@@ -1,0 +1,115 @@
+// Reads a decimal number as strtol and strtoul do: white space, a sign, digits, then the word's end
+// or white space. Latency 2 to the early results, 4 to the value; initiation interval 1.
+//
+// A number must end within the word's first 32 characters.
+module number
+  import front_pkg::*;
+(
+  input  logic        clk_i,
+  /// A word.
+  input  logic        valid_i,
+  input  chars_t      chars_i,
+  /// Two clocks later.
+  output num_t        num_o,
+  /// Four clocks later: the magnitude modulo 2^64.
+  output logic [63:0] value_o
+);
+
+  function automatic logic [5:0] index33(input logic [32:0] onehot);
+    logic [5:0] idx;
+    idx = '0;
+    for (int unsigned b = 0; b < 6; b++) begin
+      logic [32:0] mask;
+      for (int unsigned i = 0; i < 33; i++) mask[i] = 1'((i >> b) & 1);
+      idx[b] = |(onehot & mask);
+    end
+    return idx;
+  endfunction
+
+  // ---------------------------------------------------------------- find the digits
+  logic [32:0] space, digit, start, first, stop, word_end;
+  logic signed_, found;
+  logic [5:0] stop_idx;
+  logic [31:0] run;
+  always_comb begin
+    space    = {1'b0, chars_i.space};
+    digit    = {1'b0, chars_i.digit};
+    word_end = (chars_i.n > 7'd32) ? '0 : 33'(1) << chars_i.n[5:0];
+    start    = (space + 33'd1) & ~space;
+    signed_  = |(start[31:0] & (chars_i.minus | chars_i.plus));
+    first    = signed_ ? start << 1 : start;
+    found    = |(first & digit);
+    // A carry runs through the digits and stops behind the last one.
+    stop     = (digit + first) & ~digit;
+    stop_idx = index33(stop);
+    run      = chars_i.digit & (stop[31:0] - 32'd1) & ~(first[31:0] - 32'd1);
+  end
+
+  logic [31:0][3:0] nib_q;
+  logic ok_q, neg_q;
+  logic [127:0] nib_masked;
+  always_comb begin
+    for (int unsigned i = 0; i < 32; i++)
+      nib_masked[4*(31-i)+:4] = run[i] ? chars_i.low[i] : 4'd0;
+  end
+  always_ff @(posedge clk_i) begin
+    if (valid_i) begin
+      // The last digit goes to nibble 0.
+      nib_q <= nib_masked >> {6'd32 - stop_idx, 2'b00};
+      ok_q  <= found && |(stop & (word_end | space));
+      neg_q <= |(start[31:0] & chars_i.minus);
+    end
+  end
+
+  // ---------------------------------------------------------------- groups of digits
+  function automatic logic [26:0] eight(input logic [7:0][3:0] d);
+    logic [3:0][6:0] two;
+    logic [1:0][13:0] four;
+    for (int unsigned i = 0; i < 4; i++)
+      two[i] = 7'(d[2*i+1]) * 7'd10 + 7'(d[2*i]);
+    for (int unsigned i = 0; i < 2; i++)
+      four[i] = 14'(two[2*i+1]) * 14'd100 + 14'(two[2*i]);
+    return 27'(four[1]) * 27'd10000 + 27'(four[0]);
+  endfunction
+
+  localparam logic [79:0] MaxUnsigned = 80'h1844_6744_0737_0955_1615;
+  localparam logic [79:0] MaxSigned   = 80'h0922_3372_0368_5477_5807;
+  localparam logic [79:0] MaxNegative = 80'h0922_3372_0368_5477_5808;
+
+  logic valid_q, valid2_q, valid3_q;
+  logic [79:0] bcd;
+  logic over, nonzero;
+  logic [26:0] mid_q;
+  logic [13:0] top_q;
+  assign bcd     = nib_q[19:0];
+  assign over    = |nib_q[31:20];
+  assign nonzero = |nib_q;
+
+  always_ff @(posedge clk_i) begin
+    valid_q  <= valid_i;
+    valid2_q <= valid_q;
+    valid3_q <= valid2_q;
+    if (valid_q) begin
+      num_o.ok_unsigned <= ok_q && !over && bcd <= MaxUnsigned && !(neg_q && nonzero);
+      num_o.ok_signed   <= ok_q && !over && bcd <= (neg_q ? MaxNegative : MaxSigned);
+      num_o.neg         <= neg_q;
+      num_o.nonzero     <= nonzero;
+      num_o.big         <= |nib_q[31:8];
+      num_o.low8       <= eight(nib_q[7:0]);
+      mid_q             <= eight(nib_q[15:8]);
+      top_q             <= 14'(eight({16'd0, nib_q[19:16]}));
+    end
+  end
+
+  // ---------------------------------------------------------------- the whole
+  logic [53:0] low_q;
+  logic [13:0] high_q;
+  always_ff @(posedge clk_i) begin
+    if (valid2_q) begin
+      low_q  <= 54'(mid_q) * 54'd100000000 + 54'(num_o.low8);
+      high_q <= top_q;
+    end
+    if (valid3_q) value_o <= 64'(high_q) * 64'd10000000000000000 + 64'(low_q);
+  end
+
+endmodule

@@ -1,0 +1,441 @@
+// Knows where every connection stands and hands out its next visit (a job) when there is something
+// to do: bytes enough for its next request, room for the replies, no other job of it on its way.
+//
+// One pipe owns the connection records: choose -> read -> decide -> job. It takes one event a
+// clock; two events of one connection are 3 clocks apart. From an event to its job 9 clocks.
+`include "lib_assert.svh"
+
+module session
+  import wirekv_pkg::*;
+  import proto_pkg::*;
+  import tcp_pkg::*;
+#(
+  /// Connections; a power of two, 16..16384.
+  parameter int unsigned Conns = 1024
+) (
+  input  logic    clk_i,
+  input  logic    rst_ni,
+  /// What happened to a connection.
+  input  logic    ev_valid_i,
+  output logic    ev_ready_o,
+  input  ev_t     ev_i,
+  /// Where reading and writing now stand.
+  output logic    app_valid_o,
+  input  logic    app_ready_i,
+  output app_t    app_o,
+  /// Jobs whose replies are in the transmit ring.
+  input  logic    done_valid_i,
+  output logic    done_ready_o,
+  input  done_t   done_i,
+  /// A piece of the host's answer waits; taken when its job is handed out.
+  input  logic    hpiece_valid_i,
+  output logic    hpiece_ready_o,
+  input  hpiece_t hpiece_i,
+  /// Jobs.
+  output logic    job_valid_o,
+  input  logic    job_ready_i,
+  output job_t    job_o,
+  /// Pulse: a connection is closed from this side.
+  output logic    close_o,
+  /// Nothing in flight here.
+  output logic    idle_o
+);
+
+  if (Conns < 16 || Conns > 16384 || (Conns & (Conns - 1)) != 0) begin : gen_bad_conns
+    $error("%m: Conns must be a power of two from 16 to 16384");
+  end
+
+  localparam int unsigned ConnW = $clog2(Conns);
+
+  /// Room in the transmit ring that makes a job worthwhile.
+  localparam int unsigned TxRoom     = 4096;
+  localparam int unsigned TxRoomCont = 2048;  // to finish a value, or for the host's answer
+
+  typedef enum logic [2:0] {
+    OpDone,
+    OpEvent,
+    OpPiece,
+    OpIssue,
+    OpClear
+  } sop_e;
+
+  /// The record of a connection, apart from its ctx_t.
+  typedef struct packed {
+    logic        open;
+    logic        closed;    // EvClosed came: only waits for what is in flight
+    logic        fin;       // the peer sends no more
+    logic        closing;   // FIN ordered
+    logic        busy;      // a job is on its way
+    logic        queued;    // in the ready queue
+    logic [31:0] rx_end;    // first byte not received yet
+    logic [31:0] rx_ptr;    // first byte not consumed
+    logic [31:0] tx_ptr;    // first byte not written
+    logic [31:0] tx_acked;  // first byte not acknowledged
+    mode_e       mode;
+    logic [31:0] rem;
+    logic        cont;
+  } rec_t;
+
+  // ---------------------------------------------------------------- choose
+  // Done jobs first (they are bounded by the jobs handed out); events and the ready queue by turns.
+  logic clear_q, turn_q;
+  logic [ConnW-1:0] clear_conn_q;
+  logic app_room, job_room;
+  logic ready_valid, ready_pop;
+  conn_t ready_conn;
+  logic piece_blocked_q;
+
+  logic read_valid_q, act_valid_q;
+  conn_t read_conn_q, act_conn_q;
+
+  function automatic logic hazard(input conn_t conn);
+    return (read_valid_q && conn == read_conn_q) || (act_valid_q && conn == act_conn_q);
+  endfunction
+
+  logic can_done, can_ev, can_piece, can_issue;
+  logic take_done, take_ev, take_piece, take_issue;
+  assign can_done  = done_valid_i && app_room && !clear_q && !hazard(done_i.conn);
+  assign can_ev    = ev_valid_i && app_room && !clear_q && !hazard(ev_i.conn);
+  assign can_piece = hpiece_valid_i && !piece_blocked_q && app_room && job_room && !clear_q &&
+                     !hazard(hpiece_i.conn);
+  assign can_issue = ready_valid && app_room && job_room && !clear_q && !hazard(ready_conn);
+
+  assign take_done  = can_done;
+  assign take_ev    = !can_done && can_ev && !(turn_q && can_issue);
+  assign take_issue = !can_done && can_issue && !(can_ev && !turn_q);
+  assign take_piece = !can_done && !can_ev && !can_issue && can_piece;
+
+  assign done_ready_o = take_done;
+  assign ev_ready_o   = take_ev;
+  assign ready_pop    = take_issue;
+
+  logic choose_valid;
+  conn_t choose_conn;
+  sop_e choose_op;
+  always_comb begin
+    choose_valid = take_done || take_ev || take_issue || take_piece;
+    choose_conn  = done_i.conn;
+    choose_op    = OpDone;
+    if (take_ev) begin
+      choose_conn = ev_i.conn;
+      choose_op   = OpEvent;
+    end else if (take_issue) begin
+      choose_conn = ready_conn;
+      choose_op   = OpIssue;
+    end else if (take_piece) begin
+      choose_conn = hpiece_i.conn;
+      choose_op   = OpPiece;
+    end
+  end
+
+  // ---------------------------------------------------------------- read: the record as it becomes
+  sop_e read_op_q;
+  ev_e read_kind_q;
+  logic [31:0] read_rx_q, read_tx_q;
+  ctx_t read_ctx_q;
+  rec_t rec, rec_d;
+  ctx_t ctx;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      read_valid_q <= 1'b0;
+      turn_q       <= 1'b0;
+    end else begin
+      read_valid_q <= choose_valid;
+      if (take_ev) turn_q <= 1'b1;
+      if (take_issue) turn_q <= 1'b0;
+    end
+    if (choose_valid) begin
+      read_conn_q <= choose_conn;
+      read_op_q   <= choose_op;
+    end
+    if (take_ev) begin
+      read_kind_q <= ev_i.kind;
+      read_rx_q   <= ev_i.rx_ptr;
+      read_tx_q   <= ev_i.tx_ptr;
+    end
+    if (take_done) begin
+      read_tx_q  <= done_i.tx_ptr;
+      read_ctx_q <= done_i.ctx;
+    end
+  end
+
+  always_comb begin
+    rec_d = rec;
+    unique case (read_op_q)
+      OpDone: begin
+        rec_d.busy   = 1'b0;
+        rec_d.tx_ptr = read_tx_q;
+        rec_d.rx_ptr = read_ctx_q.rx_ptr;
+        rec_d.mode   = read_ctx_q.mode;
+        rec_d.rem    = read_ctx_q.rem;
+        rec_d.cont   = read_ctx_q.cont;
+      end
+      OpEvent: begin
+        unique case (read_kind_q)
+          EvOpen: begin
+            rec_d          = '0;
+            rec_d.open     = 1'b1;
+            rec_d.rx_end   = read_rx_q;
+            rec_d.rx_ptr   = read_rx_q;
+            rec_d.tx_ptr   = read_tx_q;
+            rec_d.tx_acked = read_tx_q;
+            rec_d.mode     = MdLine;
+          end
+          EvData:  rec_d.rx_end = read_rx_q;
+          EvAcked: rec_d.tx_acked = read_tx_q;
+          EvFin:   rec_d.fin = 1'b1;
+          default: rec_d.closed = 1'b1;
+        endcase
+      end
+      OpIssue: rec_d.queued = 1'b0;
+      default: ;
+    endcase
+  end
+
+  // ---------------------------------------------------------------- decide
+  sop_e act_op_q;
+  logic act_data_q;  // EvData
+  rec_t act_rec_q;
+  ctx_t act_ctx_q;
+  logic act_final_q, act_close_q;
+  logic [10:0] act_host_len_q;
+  logic [31:0] act_avail_q, act_used_q;
+  logic [13:0] act_need_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) act_valid_q <= 1'b0;
+    else act_valid_q <= read_valid_q;
+    if (read_valid_q) begin
+      act_conn_q  <= read_conn_q;
+      act_op_q    <= read_op_q;
+      act_data_q  <= read_op_q == OpEvent && read_kind_q == EvData;
+      act_rec_q   <= rec_d;
+      act_avail_q <= rec_d.rx_end - rec_d.rx_ptr;
+      act_used_q  <= rec_d.tx_ptr - rec_d.tx_acked;
+      // Bytes that make a job worthwhile.
+      unique case (rec_d.mode)
+        MdValue:   act_need_q <= (rec_d.rem > JobBytes) ? 14'(JobBytes) : rec_d.rem[13:0];
+        MdSwallow: act_need_q <= 14'd1;
+        default:   act_need_q <= (rec_d.rem == '0) ? 14'd1 : rec_d.rem[13:0];
+      endcase
+      if (read_op_q == OpPiece) begin
+        act_final_q    <= hpiece_i.final_piece;
+        act_close_q    <= hpiece_i.close;
+        act_host_len_q <= hpiece_i.len;
+      end
+      if (read_op_q == OpIssue || read_op_q == OpPiece) act_ctx_q <= ctx;
+      if (read_op_q == OpDone) act_ctx_q <= read_ctx_q;
+      if (read_op_q == OpEvent && read_kind_q == EvOpen) begin
+        act_ctx_q        <= '0;
+        act_ctx_q.rx_ptr <= read_rx_q;
+      end
+    end
+  end
+
+  logic quit, live, wanted, room, room_cont, startable, issue, issue_piece, enqueue;
+  logic finish, discard, release_id, app_push;
+  rec_t act_rec_d;
+  app_t app_d;
+  always_comb begin
+    act_rec_d = act_rec_q;
+    quit      = act_rec_q.mode inside {MdQuit, MdAbort} || act_rec_q.closing;
+    live      = act_rec_q.open && !act_rec_q.closed && !quit;
+    wanted    = act_rec_q.cont || (act_rec_q.mode != MdHost && act_avail_q >= 32'(act_need_q));
+    room      = act_used_q <= 32'(RingBytes - TxRoom);
+    room_cont = act_used_q <= 32'(RingBytes - TxRoomCont);
+    startable = live && !act_rec_q.busy && wanted && (act_rec_q.cont ? room_cont : room);
+
+    issue       = act_op_q == OpIssue && startable;
+    // A dead connection still drains its answer, so that the pieces stay in step.
+    issue_piece = act_op_q == OpPiece && !act_rec_q.busy && !act_rec_q.queued &&
+                  (act_rec_q.closed || (act_rec_q.mode == MdHost && room_cont));
+    enqueue     = startable && !issue && !act_rec_q.queued;
+    finish      = live && act_rec_q.fin && !act_rec_q.busy && !wanted && act_rec_q.mode != MdHost &&
+                  !act_rec_q.queued;
+    discard     = act_rec_q.open && !act_rec_q.closed && quit && act_data_q && !act_rec_q.busy;
+    release_id  = act_rec_q.closed && !act_rec_q.busy && !act_rec_q.queued &&
+                  act_rec_q.mode != MdHost && act_op_q != OpPiece;
+
+    if (issue || issue_piece) act_rec_d.busy = 1'b1;
+    if (enqueue) act_rec_d.queued = 1'b1;
+    if (finish || (act_op_q == OpDone && act_rec_q.mode == MdQuit)) act_rec_d.closing = 1'b1;
+    // What comes after the last request is read and forgotten.
+    if (act_rec_d.closing && !act_rec_d.busy) act_rec_d.rx_ptr = act_rec_q.rx_end;
+    if (release_id) act_rec_d = '0;
+
+    app_push         = act_op_q == OpDone || finish || discard || release_id;
+    app_d.conn       = act_conn_q;
+    app_d.rx_ptr     = act_rec_d.rx_ptr;
+    app_d.tx_ptr     = act_rec_q.tx_ptr;
+    app_d.close      = act_rec_d.closing && !release_id;
+    app_d.reset      = act_op_q == OpDone && act_rec_q.mode == MdAbort && !release_id;
+    app_d.release_id = release_id;
+  end
+
+  assign hpiece_ready_o = act_valid_q && issue_piece;
+  assign close_o = act_valid_q && act_rec_d.closing && !act_rec_q.closing && !release_id;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      piece_blocked_q <= 1'b0;
+      clear_q         <= 1'b1;
+      clear_conn_q    <= '0;
+    end else begin
+      // A piece that could not go waits for the next event of its connection.
+      if (act_valid_q && act_op_q == OpPiece) piece_blocked_q <= !issue_piece;
+      else if (act_valid_q && act_conn_q == hpiece_i.conn) piece_blocked_q <= 1'b0;
+      if (clear_q) begin
+        clear_conn_q <= clear_conn_q + 1'b1;
+        if (clear_conn_q == ConnW'(Conns - 1)) clear_q <= 1'b0;
+      end
+    end
+  end
+
+  lib_ram #(
+    .Width($bits(rec_t)),
+    .Depth(Conns)
+  ) u_rec (
+    .clk_i,
+    .we_i   (act_valid_q || clear_q),
+    .waddr_i(clear_q ? clear_conn_q : act_conn_q[ConnW-1:0]),
+    .wbe_i  (1'b1),
+    .wdata_i(clear_q ? '0 : act_rec_d),
+    .re_i   (choose_valid),
+    .raddr_i(choose_conn[ConnW-1:0]),
+    .rdata_o(rec)
+  );
+
+  lib_ram #(
+    .Width($bits(ctx_t)),
+    .Depth(Conns)
+  ) u_ctx (
+    .clk_i,
+    .we_i   (act_valid_q && act_op_q inside {OpDone, OpEvent} &&
+             (act_op_q == OpDone || act_open_q)),
+    .waddr_i(act_conn_q[ConnW-1:0]),
+    .wbe_i  (1'b1),
+    .wdata_i(act_ctx_q),
+    .re_i   (take_issue || take_piece),
+    .raddr_i(choose_conn[ConnW-1:0]),
+    .rdata_o(ctx)
+  );
+
+  logic act_open_q;
+  always_ff @(posedge clk_i) begin
+    if (read_valid_q) act_open_q <= read_op_q == OpEvent && read_kind_q == EvOpen;
+  end
+
+  logic [$clog2(Conns+1)-1:0] ready_level;
+  logic [2:0] unused_ready;  // the queues always have room
+  lib_fifo #(
+    .T    (conn_t),
+    .Depth(Conns)
+  ) u_ready (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(act_valid_q && enqueue),
+    .s_ready_o(unused_ready[0]),
+    .s_data_i (act_conn_q),
+    .m_valid_o(ready_valid),
+    .m_ready_i(ready_pop),
+    .m_data_o (ready_conn),
+    .level_o  (ready_level)
+  );
+
+  // ---------------------------------------------------------------- job: how many bytes
+  logic job_valid_q, job_host_q;
+  conn_t job_conn_q;
+  ctx_t job_ctx_q;
+  logic job_final_q, job_close_q;
+  logic [10:0] job_host_len_q;
+  logic [31:0] job_tx_ptr_q, job_avail_q;
+  logic [16:0] job_used_q;
+  job_t job_d;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) job_valid_q <= 1'b0;
+    else job_valid_q <= act_valid_q && (issue || issue_piece);
+    if (act_valid_q && (issue || issue_piece)) begin
+      job_host_q   <= issue_piece;
+      job_conn_q   <= act_conn_q;
+      job_ctx_q    <= act_ctx_q;
+      job_final_q  <= act_final_q;
+      job_close_q  <= act_close_q;
+      job_host_len_q <= act_host_len_q;
+      job_tx_ptr_q <= act_rec_q.tx_ptr;
+      job_avail_q  <= act_avail_q;
+      job_used_q   <= act_used_q[16:0];
+    end
+  end
+
+  logic [31:0] most;
+  logic [13:0] len;
+  always_comb begin
+    // A value's last two bytes (CRLF) stay together.
+    most = 32'(JobBytes);
+    if (job_ctx_q.mode == MdValue && job_ctx_q.rem > job_avail_q)
+      most = job_ctx_q.rem - 32'd2;
+    if (job_ctx_q.mode == MdValue && job_ctx_q.rem > JobBytes && job_ctx_q.rem - 32'd2 < JobBytes)
+      most = job_ctx_q.rem - 32'd2;
+    if (most > JobBytes) most = 32'(JobBytes);
+    len = (job_avail_q > most) ? most[13:0] : job_avail_q[13:0];
+    if (job_host_q || job_ctx_q.cont) len = '0;
+
+    job_d            = '0;
+    job_d.host       = job_host_q;
+    job_d.host_final = job_final_q;
+    job_d.host_close = job_close_q;
+    job_d.host_len   = job_host_len_q;
+    job_d.conn       = job_conn_q;
+    job_d.len        = len;
+    job_d.tx_ptr     = job_tx_ptr_q;
+    job_d.tx_space   = 17'(RingBytes) - job_used_q;
+    job_d.ctx        = job_ctx_q;
+  end
+
+  // Room for what the pipe already holds is kept free, so the pipe itself never stalls.
+  localparam int unsigned OutDepth = 8;
+  logic [3:0] job_level, app_level;
+  assign job_room = job_level <= 4'(OutDepth - 4);
+  assign app_room = app_level <= 4'(OutDepth - 4);
+
+  lib_fifo #(
+    .T    (job_t),
+    .Depth(OutDepth)
+  ) u_job (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(job_valid_q),
+    .s_ready_o(unused_ready[1]),
+    .s_data_i (job_d),
+    .m_valid_o(job_valid_o),
+    .m_ready_i(job_ready_i),
+    .m_data_o (job_o),
+    .level_o  (job_level)
+  );
+
+  lib_fifo #(
+    .T    (app_t),
+    .Depth(OutDepth)
+  ) u_app (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(act_valid_q && app_push),
+    .s_ready_o(unused_ready[2]),
+    .s_data_i (app_d),
+    .m_valid_o(app_valid_o),
+    .m_ready_i(app_ready_i),
+    .m_data_o (app_o),
+    .level_o  (app_level)
+  );
+
+  assign idle_o = !clear_q && !read_valid_q && !act_valid_q && !job_valid_q && !ev_valid_i &&
+                  !done_valid_i && !(hpiece_valid_i && !piece_blocked_q) && ready_level == '0 &&
+                  job_level == '0 && app_level == '0;
+
+  `ASSERT(QueuesHold, !(act_valid_q && enqueue && !unused_ready[0]) &&
+                      !(job_valid_q && !unused_ready[1]) &&
+                      !(act_valid_q && app_push && !unused_ready[2]))
+
+endmodule

@@ -1,0 +1,440 @@
+// The scanner: cuts the bytes of a job into words of request lines, item data and bytes to
+// discard, one piece a clock, and puts each piece at lane 0. Latency 5 from beat to piece.
+//
+// A window of two beats makes a piece independent of where beats end: 64 bytes are always in
+// reach. A line end counts as delimiter of 1 or 2 bytes, so words never hold its CR. After a line
+// that may be followed by data (any but the commonest commands) the scanner waits for decode.
+// Pieces cannot be stalled: `room_i` must promise space for what is on its way.
+module tokens
+  import wirekv_pkg::*;
+  import proto_pkg::*;
+  import front_pkg::*;
+(
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  /// Jobs, and their bytes as one packet each.
+  input  logic        job_valid_i,
+  output logic        job_ready_o,
+  input  job_t        job_i,
+  input  logic        beat_valid_i,
+  output logic        beat_ready_o,
+  input  beat_t       beat_i,
+  /// There is room for the results of 8 more pieces.
+  input  logic        room_i,
+  /// Answer to a slow line.
+  input  resume_t    verdict_i,
+  /// Pieces, and the numbers they may be; the value comes two clocks later.
+  output logic        piece_valid_o,
+  output piece_t      piece_o,
+  output num_t        num_o,
+  output logic [63:0] value_o,
+  /// The job of the pieces: stands from before its first piece until taken.
+  input  logic        job_pop_i,
+  output job_t        job_o,
+  /// Nothing in flight here.
+  output logic        idle_o
+);
+
+  // ---------------------------------------------------------------- beats with their delimiters
+  typedef struct packed {
+    line_t       data;
+    logic [6:0]  len;
+    logic        last;
+    logic [63:0] hard;  // space, LF, NUL
+    logic [63:0] lf;
+    logic [63:0] cr;
+    logic [63:0] nul;
+  } marked_t;
+
+  marked_t in, next, w0_q, w1_q;
+  logic next_valid, next_ready;
+
+  always_comb begin
+    logic [63:0] lanes;
+    lanes   = beat_i.len[6] ? '1 : ~({64{1'b1}} << beat_i.len[5:0]);
+    in.data = beat_i.data;
+    in.len  = beat_i.len;
+    in.last = beat_i.last;
+    in.hard = '0;
+    in.lf   = '0;
+    in.cr   = '0;
+    in.nul  = '0;
+    if (beat_valid_i) begin
+      for (int unsigned i = 0; i < 64; i++) begin
+        in.hard[i] = beat_i.data[8*i+:8] inside {8'h20, 8'h0a, 8'h00};
+        in.lf[i]   = beat_i.data[8*i+:8] == 8'h0a;
+        in.cr[i]   = beat_i.data[8*i+:8] == 8'h0d;
+        in.nul[i]  = beat_i.data[8*i+:8] == 8'h00;
+      end
+      in.hard &= lanes;
+      in.lf   &= lanes;
+      in.cr   &= lanes;
+      in.nul  &= lanes;
+    end
+  end
+
+  lib_reg #(
+    .T(marked_t)
+  ) u_in (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(beat_valid_i),
+    .s_ready_o(beat_ready_o),
+    .s_data_i (in),
+    .m_valid_o(next_valid),
+    .m_ready_i(next_ready),
+    .m_data_o (next)
+  );
+
+  // ---------------------------------------------------------------- scan
+  typedef enum logic [2:0] {
+    ScLine,
+    ScValue,
+    ScSkip,
+    ScWait,  // for the verdict on a slow line
+    ScDrop   // throw away the rest of the job
+  } scan_e;
+
+  scan_e scan_q;
+  logic active_q, sof_q, final_q;
+  logic w0_valid_q, w1_valid_q;
+  logic [6:0] p_q;        // place in the window; over 63: the first beat is used up
+  logic [13:0] pos_q, left_q;
+  logic first_word_q;     // no word of this line seen yet
+  logic fast_q;           // a command whose lines need no verdict
+  logic long_q;           // the line has a word of more than one piece
+  logic [1:0] gap_q;
+
+  // The window from place p on.
+  logic [64:0] hard, lf, crlf, nul, delim;
+  logic [127:0] crlf_all;
+  logic [127:0] lf_all, cr_all;
+  logic window_ok, window_end;
+  logic [7:0] window_len;  // bytes from p on; exact if window_end
+  line_t shifted;
+  always_comb begin
+    window_ok  = w0_valid_q && !p_q[6] && (w0_q.last || (w1_valid_q && (w1_q.last || next_valid)));
+    window_end = w0_q.last || w1_q.last;
+    if (w0_q.last) window_len = 8'(w0_q.len) - 8'(p_q[5:0]);
+    else window_len = 8'd64 + 8'(w1_q.last ? w1_q.len : 7'd64) - 8'(p_q[5:0]);
+    lf_all   = {w0_q.last ? 64'd0 : w1_q.lf, w0_q.lf};
+    cr_all   = {w0_q.last ? 64'd0 : w1_q.cr, w0_q.cr};
+    crlf_all = cr_all & {next.lf[0] && !w0_q.last && !w1_q.last, lf_all[127:1]};
+    hard     = 65'({w0_q.last ? 64'd0 : w1_q.hard, w0_q.hard} >> p_q[5:0]);
+    lf       = 65'(lf_all >> p_q[5:0]);
+    crlf     = 65'(crlf_all >> p_q[5:0]);
+    nul      = 65'({w0_q.last ? 64'd0 : w1_q.nul, w0_q.nul} >> p_q[5:0]);
+    delim    = hard | crlf;
+    shifted  = '0;
+    if (w0_valid_q) shifted = 512'({w1_q.data, w0_q.data} >> {p_q[5:0], 3'b000});
+  end
+
+  function automatic logic [6:0] index65(input logic [64:0] onehot);
+    logic [6:0] idx;
+    for (int unsigned b = 0; b < 7; b++) begin
+      logic [64:0] mask;
+      for (int unsigned i = 0; i < 65; i++) mask[i] = 1'((i >> b) & 1);
+      idx[b] = |(onehot & mask);
+    end
+    return idx;
+  endfunction
+
+  logic emit, found, eol, crlf_hit, slow, value_last, consume_all;
+  logic [64:0] onehot;
+  logic [6:0] n, n_text;
+  logic [7:0] used, p_next;
+  logic fast_now;
+  always_comb begin
+    onehot   = delim & (~delim + 65'd1);
+    found    = delim != '0;
+    crlf_hit = |(onehot & crlf);
+    eol      = |(onehot & lf) || crlf_hit;
+    n_text   = found ? index65(onehot) : (window_len < 8'd64) ? window_len[6:0] : 7'd64;
+
+    emit       = active_q && window_ok && room_i && gap_q == '0 && scan_q != ScWait;
+    value_last = left_q <= 14'd64;
+    slow       = 1'b0;
+    unique case (scan_q)
+      ScLine: begin
+        n    = n_text;
+        used = 8'(n_text) + 8'(found) + 8'(crlf_hit);
+        slow = eol && (first_word_q || !fast_now || long_q);
+      end
+      ScValue: begin
+        n    = value_last ? left_q[6:0] : 7'd64;
+        used = 8'(n) + ((value_last && final_q) ? 8'd2 : 8'd0);
+      end
+      ScSkip: begin
+        n    = value_last ? left_q[6:0] : 7'd64;
+        used = 8'(n);
+      end
+      default: begin
+        n    = (window_len < 8'd64) ? window_len[6:0] : 7'd64;
+        used = 8'(n);
+      end
+    endcase
+    consume_all = window_end && used >= window_len;
+    p_next      = 8'(p_q[5:0]) + used;
+  end
+
+  // Beats move up as they are used.
+  logic drop_window, shift, w0_free, w1_free, fill0, fill1;
+  always_comb begin
+    drop_window = emit && consume_all;
+    shift       = (emit && p_next[7:6] != 2'b00) || (w0_valid_q && p_q[6] && w1_valid_q);
+    w0_free     = !w0_valid_q || drop_window || (shift && !w1_valid_q);
+    w1_free     = !w1_valid_q || drop_window || shift;
+    fill0       = w0_free;
+    fill1       = !w0_free && w1_free && !((shift && w1_valid_q) ? w1_q.last : w0_q.last);
+    next_ready  = fill0 || fill1;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      w0_valid_q <= 1'b0;
+      w1_valid_q <= 1'b0;
+    end else begin
+      w0_valid_q <= !w0_free || next_valid;
+      w1_valid_q <= fill1 ? next_valid : !w1_free;
+    end
+    if (fill0) begin
+      if (next_valid) w0_q <= next;
+    end else if (shift) begin
+      w0_q <= w1_q;
+    end
+    if (fill1 && next_valid) w1_q <= next;
+  end
+
+  // A value piece of the job ends with the job unless its final byte is in it.
+  logic start;
+  assign start = !active_q && gap_q[1] == 1'b0 && job_valid_i && queue_ready;
+  assign job_ready_o = start;
+
+  logic [31:0] job_rem;
+  assign job_rem = job_i.ctx.rem;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      active_q <= 1'b0;
+      gap_q    <= '0;
+      scan_q   <= ScLine;
+      p_q      <= '0;
+    end else begin
+      if (gap_q != '0) gap_q <= gap_q - 1'b1;
+      if (start) begin
+        active_q     <= 1'b1;
+        sof_q        <= 1'b1;
+        p_q          <= '0;
+        pos_q        <= '0;
+        first_word_q <= job_i.ctx.mode != MdKeys;
+        fast_q       <= 1'b1;
+        long_q       <= 1'b0;
+        final_q      <= 32'(job_i.len) >= job_rem;
+        scan_q       <= ScLine;
+        if (!job_i.udp && !job_i.host && !job_i.ctx.cont) begin
+          if (job_i.ctx.mode == MdValue) begin
+            scan_q <= ScValue;
+            left_q <= (32'(job_i.len) >= job_rem) ? job_rem[13:0] - 14'd2 : job_i.len;
+          end
+          if (job_i.ctx.mode == MdSwallow) begin
+            scan_q <= ScSkip;
+            left_q <= (32'(job_i.len) >= job_rem) ? job_rem[13:0] : job_i.len;
+          end
+        end
+      end
+      if (verdict_i.valid && scan_q == ScWait) begin
+        left_q  <= verdict_i.count;
+        final_q <= verdict_i.final_;
+        unique case (verdict_i.kind)
+          VdLine:  scan_q <= ScLine;
+          VdValue: scan_q <= ScValue;
+          VdSkip:  scan_q <= ScSkip;
+          default: scan_q <= ScDrop;
+        endcase
+      end
+      if (emit) begin
+        sof_q <= 1'b0;
+        pos_q <= pos_q + 14'(used);
+        p_q   <= consume_all ? '0 : (p_next[7:6] == '0) ? p_next[6:0] : {p_next[7], p_next[5:0]};
+        if (consume_all) begin
+          active_q <= 1'b0;
+          // Time for decode to end the job, and to finish a slow line before.
+          gap_q    <= slow ? 2'd3 : 2'd1;
+        end
+        unique case (scan_q)
+          ScLine: begin
+            if (eol) begin
+              first_word_q <= 1'b1;
+              long_q       <= 1'b0;
+              if (slow) scan_q <= ScWait;
+            end else begin
+              if (n != '0) first_word_q <= 1'b0;
+              if (!found && !consume_all) long_q <= 1'b1;
+            end
+          end
+          ScValue: begin
+            left_q <= left_q - 14'(n);
+            if (value_last) scan_q <= final_q ? ScLine : ScDrop;
+          end
+          ScSkip: begin
+            left_q <= left_q - 14'(n);
+            if (value_last) scan_q <= final_q ? ScLine : ScDrop;
+          end
+          default: ;
+        endcase
+      end else if (w0_valid_q && p_q[6] && w1_valid_q) begin
+        p_q <= {1'b0, p_q[5:0]};
+      end
+      if (word1_q) fast_q <= fast1;
+    end
+  end
+
+  // The job waits beside its pieces.
+  logic queue_ready, unused_valid;
+  logic [2:0] queue_level;
+  lib_fifo #(
+    .T    (job_t),
+    .Depth(4)
+  ) u_jobs (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(start),
+    .s_ready_o(queue_ready),
+    .s_data_i (job_i),
+    .m_valid_o(unused_valid),
+    .m_ready_i(job_pop_i),
+    .m_data_o (job_o),
+    .level_o  (queue_level)
+  );
+
+  // ---------------------------------------------------------------- piece at lane 0
+  logic valid1_q, valid2_q, valid3_q, word1_q;
+  piece_t piece1_q, piece2_q, piece3_q;
+  chars_t chars1_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      valid1_q <= 1'b0;
+      word1_q  <= 1'b0;
+    end else begin
+      valid1_q <= emit && (scan_q != ScDrop || consume_all);
+      word1_q  <= emit && scan_q == ScLine && first_word_q && n != '0;
+    end
+    if (emit) begin
+      piece1_q.data   <= shifted;
+      piece1_q.kind   <= (scan_q == ScValue) ? PcValue : (scan_q == ScLine) ? PcText : PcSkip;
+      piece1_q.n      <= n;
+      piece1_q.pos    <= pos_q + 14'(used);
+      piece1_q.sof    <= sof_q;
+      piece1_q.eof    <= consume_all;
+      piece1_q.ends   <= found;
+      piece1_q.eol    <= eol;
+      piece1_q.nul    <= |(onehot & nul);
+      piece1_q.slow   <= slow;
+      piece1_q.last   <= value_last || consume_all;
+      piece1_q.final_ <= value_last && final_q;
+      piece1_q.crlf   <= |(crlf & (65'd1 << n));
+      {piece1_q.cmd, piece1_q.noreply, piece1_q.zero} <= '0;  // the next stage's
+      for (int unsigned i = 0; i < 32; i++) begin
+        logic [7:0] c;
+        c = shifted[8*i+:8];
+        chars1_q.low[i]   <= c[3:0];
+        chars1_q.digit[i] <= 7'(i) < n && c inside {[8'h30:8'h39]};
+        chars1_q.space[i] <= 7'(i) < n && c inside {8'h09, 8'h0b, 8'h0c, 8'h0d};
+        chars1_q.minus[i] <= 7'(i) < n && c == 8'h2d;
+        chars1_q.plus[i]  <= 7'(i) < n && c == 8'h2b;
+      end
+      chars1_q.n <= n;
+    end
+  end
+
+  // ---------------------------------------------------------------- words that mean something
+  function automatic logic is_word(input logic [127:0] word, input logic [6:0] chars,
+                                   input logic [127:0] text, input int unsigned len);
+    logic same;
+    same = chars == 7'(len);
+    for (int unsigned i = 0; i < 16; i++)
+      if (i < len && word[8*i+:8] != text[8*(len-1-i)+:8]) same = 1'b0;
+    return same;
+  endfunction
+
+  logic fast1;
+  cmd_e cmd1;
+  logic [127:0] head1;
+  logic [6:0] n1;
+  assign head1 = piece1_q.data[127:0];
+  assign n1    = piece1_q.ends ? piece1_q.n : '0;
+  always_comb begin
+    cmd1 = CmdUnknown;
+    if (valid1_q && piece1_q.kind == PcText) begin
+      unique case (1'b1)
+        is_word(head1, n1, "get", 3):             cmd1 = CmdGet;
+        is_word(head1, n1, "gets", 4):            cmd1 = CmdGets;
+        is_word(head1, n1, "gat", 3):             cmd1 = CmdGat;
+        is_word(head1, n1, "gats", 4):            cmd1 = CmdGats;
+        is_word(head1, n1, "set", 3):             cmd1 = CmdSet;
+        is_word(head1, n1, "add", 3):             cmd1 = CmdAdd;
+        is_word(head1, n1, "replace", 7):         cmd1 = CmdReplace;
+        is_word(head1, n1, "cas", 3):             cmd1 = CmdCas;
+        is_word(head1, n1, "append", 6):          cmd1 = CmdAppend;
+        is_word(head1, n1, "prepend", 7):         cmd1 = CmdPrepend;
+        is_word(head1, n1, "delete", 6):          cmd1 = CmdDelete;
+        is_word(head1, n1, "incr", 4):            cmd1 = CmdIncr;
+        is_word(head1, n1, "decr", 4):            cmd1 = CmdDecr;
+        is_word(head1, n1, "touch", 5):           cmd1 = CmdTouch;
+        is_word(head1, n1, "flush_all", 9):       cmd1 = CmdFlush;
+        is_word(head1, n1, "verbosity", 9):       cmd1 = CmdVerbosity;
+        is_word(head1, n1, "version", 7):         cmd1 = CmdVersion;
+        is_word(head1, n1, "quit", 4):            cmd1 = CmdQuit;
+        is_word(head1, n1, "stats", 5),
+        is_word(head1, n1, "shutdown", 8),
+        is_word(head1, n1, "slabs", 5),
+        is_word(head1, n1, "lru", 3),
+        is_word(head1, n1, "lru_crawler", 11),
+        is_word(head1, n1, "watch", 5),
+        is_word(head1, n1, "cache_memlimit", 14),
+        is_word(head1, n1, "refresh_certs", 13),
+        is_word(head1, n1, "mn", 2),
+        is_word(head1, n1, "mg", 2),
+        is_word(head1, n1, "ms", 2),
+        is_word(head1, n1, "md", 2),
+        is_word(head1, n1, "ma", 2),
+        is_word(head1, n1, "me", 2):              cmd1 = CmdHost;
+        default:                                  cmd1 = CmdUnknown;
+      endcase
+    end
+    fast1 = cmd1 inside {CmdGet, CmdGets, CmdGat, CmdGats, CmdDelete, CmdIncr, CmdDecr, CmdTouch};
+  end
+  assign fast_now = word1_q ? fast1 : fast_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      valid2_q <= 1'b0;
+      valid3_q <= 1'b0;
+    end else begin
+      valid2_q <= valid1_q;
+      valid3_q <= valid2_q;
+    end
+    if (valid1_q) begin
+      piece2_q         <= piece1_q;
+      piece2_q.cmd     <= cmd1;
+      piece2_q.noreply <= is_word(head1, n1, "noreply", 7);
+      piece2_q.zero    <= is_word(head1, n1, "0", 1);
+    end
+    if (valid2_q) piece3_q <= piece2_q;
+  end
+
+  number u_number (
+    .clk_i,
+    .valid_i(valid1_q),
+    .chars_i(chars1_q),
+    .num_o,
+    .value_o
+  );
+
+  assign piece_valid_o = valid3_q;
+  assign piece_o       = piece3_q;
+  assign idle_o        = !beat_valid_i && !job_valid_i && !next_valid && !w0_valid_q && !active_q &&
+                         !valid1_q && !valid2_q && !valid3_q && queue_level == '0 && gap_q == '0;
+
+endmodule
