@@ -22,9 +22,11 @@ package store_pkg;
   } way_t;
 
   /// A bucket: ways are byte-aligned so that one of them can be written alone by byte strobes.
-  /// Byte 7w..7w+6 = way w, bytes 56..57 = use counts (2 bits a way), 58..63 = ghosts (unused).
+  /// Byte 7w..7w+6 = way w, bytes 56..57 = use counts (2 bits a way), 58..61 = epoch, 62..63 = 0.
+  /// A bucket of an older epoch than the store's is empty: `flush_all` only counts the epoch up.
   typedef struct packed {
-    logic [47:0]     ghosts;
+    logic [15:0]     zero;
+    logic [31:0]     epoch;
     logic [7:0][1:0] uses;
     way_t [7:0]      ways;
   } bucket_t;
@@ -38,5 +40,120 @@ package store_pkg;
     logic [23:0] vlen;
     logic [7:0]  klen;     // byte 0
   } head_t;
+
+  /// Line of a cache's region: a bank's bucket, or a line of the log.
+  typedef logic [25:0] line_no_t;
+
+  /// Line caches: sets, ways, and the classes that pin lines in them.
+  localparam int unsigned CacheSets    = 128;
+  localparam int unsigned IndexWays    = 4;
+  localparam int unsigned LogWays      = 8;
+  localparam int unsigned IndexSlotW   = $clog2(CacheSets * IndexWays);
+  localparam int unsigned LogSlotW     = $clog2(CacheSets * LogWays);
+  localparam int unsigned ClassRequest = 0;  // lines of the requests in flight
+  localparam int unsigned ClassExecute = 1;  // lines that execute finds missing at the last moment
+  localparam int unsigned ClassReader  = 2;  // log only: lines of long values
+  localparam int unsigned ClassAppend  = 3;  // log only: lines being written
+  typedef logic [IndexSlotW-1:0] index_slot_t;  // {set, way}
+  typedef logic [LogSlotW-1:0]   log_slot_t;
+  localparam int unsigned LogWayW = $clog2(LogWays);
+  typedef logic [LogWayW-1:0] log_way_t;
+  localparam int unsigned SetW = $clog2(CacheSets);
+
+  /// Lines of an item that are fetched before its request is executed.
+  localparam int unsigned PrefetchLines = 4;
+
+  /// What of the log is valid: [tail, head), the tail in the head's lap or in the one before.
+  typedef struct packed {
+    logic [35:0] lap;       // the head's lap
+    logic [35:0] last_lap;  // the lap before (laps with low byte 0 are left out)
+    logic [27:0] head;
+    logic [27:0] tail;
+    logic        tail_lap;  // the tail is in the head's lap
+  } log_range_t;
+
+  function automatic logic off_valid(input off_t off, input log_range_t range);
+    return off.lap != '0 &&
+        ((off.lap == range.lap[7:0]) ? off.pos < range.head &&
+                                        (!range.tail_lap || off.pos >= range.tail)
+                                      : off.lap == range.last_lap[7:0] && !range.tail_lap &&
+                                        off.pos >= range.tail);
+  endfunction
+
+  /// CAS unique of the item at a valid place.
+  function automatic logic [63:0] off_unique(input off_t off, input log_range_t range);
+    return {(off.lap == range.lap[7:0]) ? range.lap : range.last_lap, off.pos};
+  endfunction
+
+  /// Lines that `bytes` bytes from unit `unit` of a line on touch.
+  function automatic logic [15:0] lines_of(input logic [1:0] unit, input logic [21:0] bytes);
+    return 16'((23'({unit, 4'h0}) + 23'(bytes) + 23'd63) >> 6);
+  endfunction
+
+  /// A bucket's distance to the other bucket of an entry: odd, so that one of them is even.
+  function automatic logic [26:0] other_bucket(input logic [13:0] tag);
+    return {tag[12:0], tag} | 27'd1;
+  endfunction
+
+  /// A request on its way to execute; what the index said so far.
+  typedef struct packed {
+    logic                               lookup;
+    logic [63:0]                        hash;
+    line_no_t [1:0]                     line;    // bucket in bank 0 (even) and bank 1 (odd)
+    index_slot_t [1:0]                  slot;
+    logic                               cand;    // an item was prefetched
+    off_t                               off;
+    logic [2:0]                         count;   // its lines that were acquired
+    logic                               whole;   // these are all
+  } found_t;
+
+  /// Bytes of an item to send, or only lines to release.
+  typedef struct packed {
+    logic                               send;
+    logic                               whole;    // every line needed is pinned already, `ways`
+    logic [2:0]                         count;    // pinned lines, to be released
+    log_way_t [PrefetchLines-1:0]       ways;
+    off_t                               off;
+    logic                               head;     // key first
+    logic [7:0]                         klen;
+    logic [20:0]                        start;    // value bytes left out
+    logic [20:0]                        len;      // value bytes to send
+  } read_t;
+
+  /// Event counters of the store.
+  typedef enum int unsigned {
+    StoreCountGetHits,
+    StoreCountGetMisses,
+    StoreCountExpired,       // of the misses and the failed stores: the item had expired
+    StoreCountTouchHits,     // touch, gat, gats
+    StoreCountTouchMisses,
+    StoreCountSets,          // set, add, replace, cas executed
+    StoreCountStored,        // of these: stored
+    StoreCountDeleteHits,
+    StoreCountDeleteMisses,
+    StoreCountIncrHits,
+    StoreCountIncrMisses,
+    StoreCountDecrHits,
+    StoreCountDecrMisses,
+    StoreCountCasHits,
+    StoreCountCasMisses,
+    StoreCountCasBadval,
+    StoreCountFlushes,
+    StoreCountTooLarge,      // values refused because of their size
+    StoreCountNoMemory,      // items that the log refused
+    StoreCountInserts,       // index entries made
+    StoreCountRemovals,      // index entries cleared by delete
+    StoreCountMoves,         // entries moved to their other bucket
+    StoreCountEvictions,     // entries evicted from two full buckets
+    StoreCountItems,         // items appended to the log
+    StoreCountLaps,          // times the log wrapped
+    StoreCountSlow,          // requests whose item was not the prefetched one
+    StoreCountCut,           // records skipped because their replies had no room
+    StoreCountWaitIndex,     // clocks in which execute waited for the next request's lines
+    StoreCountWaitLog,       // clocks in which execute waited for an item's data to be written
+    StoreCountWaitBack,      // clocks in which execute waited for the way back
+    StoreCountNum
+  } store_count_e;
+  localparam int unsigned StoreCounts = StoreCountNum;
 
 endpackage

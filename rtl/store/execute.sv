@@ -1,0 +1,1159 @@
+// Executes requests in order: the one place where anything happens. Takes each request with its
+// lines already in the caches, looks into the buckets again, compares header and key, acts, and
+// says what to reply. Latency 3 clocks for a hit; initiation interval 1 for gets (2 where the key
+// ends in the item's second line) and for records without a key, 4 for other requests.
+//
+// Three stages: fetch (read buckets and item), check (tags, header, key) and act. Only plain gets
+// and records that need no lookup overlap; anything that may write keeps the next request out.
+// What check cannot decide - a key of several beats, a tag that was another key's, an item stored
+// after the prefetch - is looked up again step by step (states Sl*), as are inserts (In*, Mv*) and
+// incr and decr (Nu*).
+//
+// The cut: a record whose reply might not fit into the transmit ring, and everything behind it in
+// its job, is skipped without effect; the context of the last record executed goes back.
+`include "lib_assert.svh"
+
+module execute
+  import wirekv_pkg::*;
+  import proto_pkg::*;
+  import store_pkg::*;
+(
+  input  logic              clk_i,
+  input  logic              rst_ni,
+  /// UNIX seconds.
+  input  logic [31:0]       now_i,
+  /// log2 of the number of buckets.
+  input  logic [4:0]        index_bits_i,
+  input  log_range_t        range_i,
+  /// Requests with the log's count of puts taken before them; what lookup found; their keys.
+  input  logic              req_valid_i,
+  output logic              req_ready_o,
+  input  req_t              req_i,
+  input  logic [7:0]        stamp_i,
+  input  logic              found_valid_i,
+  output logic              found_ready_o,
+  input  found_t            found_i,
+  input  logic              key_valid_i,
+  output logic              key_ready_o,
+  input  beat_t             key_i,
+  /// Puts taken and written by the log.
+  input  logic [7:0]        taken_i,
+  input  logic [7:0]        written_i,
+  /// Items made here (incr, decr).
+  output logic              own_valid_o,
+  input  logic              own_ready_i,
+  output put_t              own_o,
+  output logic              ownb_valid_o,
+  input  logic              ownb_ready_i,
+  output beat_t             ownb_o,
+  input  off_t              own_off_i,
+  /// Index caches, banks 0 and 1: read port, write port, class ClassExecute, releases.
+  output logic [1:0]        bucket_rd_en_o,
+  output index_slot_t [1:0] bucket_rd_slot_o,
+  input  line_t [1:0]       bucket_rd_data_i,
+  output logic [1:0]        bucket_wr_valid_o,
+  input  logic [1:0]        bucket_wr_ready_i,
+  output index_slot_t       bucket_wr_slot_o,
+  output line_no_t          bucket_wr_line_o,
+  output line_t             bucket_wr_data_o,
+  output strb_t             bucket_wr_strb_o,
+  output logic [1:0]        bucket_acq_valid_o,
+  input  logic [1:0]        bucket_acq_ready_i,
+  output line_no_t          bucket_acq_line_o,
+  input  logic [1:0]        bucket_rsp_valid_i,
+  output logic [1:0]        bucket_rsp_ready_o,
+  input  index_slot_t [1:0] bucket_rsp_slot_i,
+  output logic              bucket_request_rel_o,
+  output logic [1:0]        bucket_rel_o,
+  /// Log cache: responses of ClassRequest, class ClassExecute, read port, write port.
+  input  logic              request_rsp_valid_i,
+  output logic              request_rsp_ready_o,
+  input  log_slot_t         request_rsp_slot_i,
+  output logic              acq_valid_o,
+  input  logic              acq_ready_i,
+  output line_no_t          acq_line_o,
+  input  logic              rsp_valid_i,
+  output logic              rsp_ready_o,
+  input  log_slot_t         rsp_slot_i,
+  output logic [3:0]        rel_o,
+  output logic              rd_en_o,
+  output log_slot_t         rd_slot_o,
+  input  line_t             rd_data_i,
+  output logic              wr_valid_o,
+  input  logic              wr_ready_i,
+  output log_slot_t         wr_slot_o,
+  output line_no_t          wr_line_o,
+  output line_t             wr_data_o,
+  output strb_t             wr_strb_o,
+  /// Value bytes to send, or lines to release.
+  output logic              read_valid_o,
+  input  logic              read_ready_i,
+  output read_t             read_o,
+  /// Results.
+  output logic              res_valid_o,
+  input  logic              res_ready_i,
+  output res_t              res_o,
+  /// Requests for host software.
+  output logic              hreq_valid_o,
+  input  logic              hreq_ready_i,
+  output hreq_t             hreq_o,
+  output logic              hkey_valid_o,
+  input  logic              hkey_ready_i,
+  output beat_t             hkey_o,
+  output logic [StoreCounts-1:0] count_o,
+  output logic              idle_o
+);
+
+  typedef enum logic [5:0] {
+    StRun,     // act on the request in the last stage, if check decided it
+    StAct,     // act on a request that was decided here
+    // look up step by step
+    SlKeys,    // wait for the rest of a long key
+    SlStored, SlStoredWait, SlStoredGet, // read a stored item's key
+    SlBuckets, // read the buckets again
+    SlPick,    // take a way whose tag fits
+    SlValid,   // is its item still there?
+    SlLine, SlLineWait, SlCompare, // the item's lines, one after the other
+    // insert
+    InFree, InChoose, InWrite,
+    MvBuckets, MvPick, MvOther, MvOtherWait, MvOtherRead, MvOtherFree, MvWrite,
+    InEvict,
+    // incr, decr
+    NuLine, NuLineWait, NuGet, NuParse, NuSum, NuDigits, NuTrim, NuPut, NuBeats, NuWritten,
+    // host
+    HoReq, HoText
+  } state_e;
+
+  function automatic logic is_lookup(input op_e op);
+    return op inside {OpGet, OpSet, OpAdd, OpReplace, OpCas, OpDelete, OpIncr, OpDecr, OpTouch,
+                      OpTooBig};
+  endfunction
+  function automatic logic has_key(input req_t req);
+    return (is_lookup(req.op) || req.op == OpHost || req.op == OpPart) && !req.key_stored;
+  endfunction
+  function automatic logic is_store(input op_e op);
+    return op inside {OpSet, OpAdd, OpReplace, OpCas};
+  endfunction
+  // May write, or needs more than the three stages give it.
+  function automatic logic is_alone(input req_t req);
+    return (is_lookup(req.op) && !(req.op == OpGet && !req.touch)) || req.op == OpFlush ||
+        req.op == OpHost || (has_key(req) && req.klen > 8'd64);
+  endfunction
+
+  // No reply is longer than this.
+  function automatic logic [16:0] reply_bytes(input reply_e reply);
+    case (reply)
+      RpNone:                               return 17'd0;
+      RpStored, RpExists, RpOk, RpEnd:      return 17'd8;
+      RpNotStored, RpNotFound, RpDeleted,
+      RpTouched:                            return 17'd12;
+      default:                              return 17'd80;
+    endcase
+  endfunction
+
+  // Lanes of an item's line `number` that hold key bytes.
+  function automatic strb_t key_lanes(input logic [2:0] number, input logic [1:0] unit,
+                                      input logic [7:0] klen);
+    logic [9:0] from, to, base;
+    strb_t above, below;
+    base  = {1'b0, number, 6'd0};
+    from  = 10'({unit, 4'h0}) + 10'd16;
+    to    = from + 10'(klen);
+    above = (from <= base) ? '1 : (from - base >= 10'd64) ? '0 : {64{1'b1}} << 6'(from - base);
+    below = (to <= base) ? '0 : (to - base >= 10'd64) ? '1 : ~({64{1'b1}} << 6'(to - base));
+    return above & below;
+  endfunction
+
+  typedef struct packed {
+    req_t                         req;
+    found_t                       found;
+    log_way_t [PrefetchLines-1:0] ways;
+  } op_t;
+
+  state_e state_q, state_d;
+
+  // ---------------------------------------------------------------- next: wait for everything
+  op_t next_q;
+  logic next_valid_q, next_ready, next_pop, load, key_there, data_there;
+  logic [7:0] next_stamp_q;
+  logic [2:0] got_q, got;
+
+  assign load          = req_valid_i && found_valid_i && (!next_valid_q || next_pop);
+  assign req_ready_o   = found_valid_i && (!next_valid_q || next_pop);
+  assign found_ready_o = req_valid_i && (!next_valid_q || next_pop);
+  assign got           = load ? '0 : got_q;
+  assign request_rsp_ready_o = load ? found_i.count != '0
+                                    : next_valid_q && !next_pop && got_q != next_q.found.count;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) next_valid_q <= 1'b0;
+    else if (load) next_valid_q <= 1'b1;
+    else if (next_pop) next_valid_q <= 1'b0;
+    if (load) begin
+      next_q.req   <= req_i;
+      next_q.found <= found_i;
+      next_stamp_q <= stamp_i;
+    end
+    if (request_rsp_valid_i && request_rsp_ready_o) begin
+      next_q.ways[got[1:0]] <= request_rsp_slot_i[LogWayW-1:0];
+      got_q                 <= got + 3'd1;
+    end else if (load) begin
+      got_q <= '0;
+    end
+  end
+
+  logic key_more_q;  // the rest of a long key is on its way
+  assign key_there  = !has_key(next_q.req) || (key_valid_i && !key_more_q);
+  assign data_there = !is_store(next_q.req.op) || 8'(written_i - next_stamp_q) < 8'd128;
+  assign next_ready = next_valid_q && got_q == next_q.found.count && key_there && data_there;
+
+  // ---------------------------------------------------------------- fetch
+  op_t check_q, act_q;
+  logic check_valid_q, check_data_q, check_second_q, act_valid_q;
+  line_t check_key_q;
+  logic act_done, act_free, check_go, check_two, fetch_again, fetch_second, fetch_next;
+  logic redo_q;
+
+  assign act_free     = !act_valid_q || act_done;
+  assign check_two    = check_q.found.cand && check_q.found.lookup && !is_long(check_q.req) &&
+      check_q.found.count > 3'd1 &&
+      9'({check_q.found.off.pos[1:0], 4'h0}) + 9'd16 + 9'(check_q.req.klen) > 9'd64;
+  assign check_go     = check_valid_q && check_data_q && act_free;
+  assign fetch_second = check_go && check_two && !check_second_q;
+  assign fetch_again  = check_valid_q && !check_data_q && redo_q && state_q == StRun && act_free;
+  assign fetch_next   = next_ready && state_q == StRun && state_d == StRun &&
+      (!check_valid_q || (check_go && !fetch_second && !is_alone(check_q.req))) &&
+      !(act_valid_q && is_alone(act_q.req));
+  assign next_pop     = fetch_next;
+
+  // A key that the three stages do not compare.
+  function automatic logic is_long(input req_t req);
+    return req.klen > 8'd64 || req.key_stored;
+  endfunction
+
+  // Keys: the first beat goes with its request, more of them into a store of their own.
+  line_t act_key_q;
+  line_t [3:1] more_key_q;
+  logic [1:0] more_q;
+  assign key_ready_o = key_more_q || (fetch_next && has_key(next_q.req));
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) key_more_q <= 1'b0;
+    else if (key_valid_i && key_ready_o) key_more_q <= !key_i.last;
+    if (key_valid_i && key_ready_o) begin
+      more_q <= key_more_q ? more_q + 2'd1 : 2'd1;
+      if (!key_more_q) check_key_q <= key_i.data;
+      for (int k = 1; k < 4; k++) if (key_more_q && more_q == 2'(k)) more_key_q[k] <= key_i.data;
+    end
+    // A stored key is copied from the log: line n holds the end of beat n - 1 and the begin of n.
+    if (state_q == SlStoredGet) begin
+      for (int k = 1; k < 4; k++) begin
+        if (line_q == 3'(k)) more_key_q[k][383:0] <= rd_data_i[511:128];
+        if (line_q == 3'(k + 1)) more_key_q[k][511:384] <= rd_data_i[127:0];
+      end
+    end
+    if (state_q == SlStoredGet) begin
+      if (line_q == '0) act_key_q[383:0] <= rd_data_i[511:128];
+      if (line_q == 3'd1) act_key_q[511:384] <= rd_data_i[127:0];
+    end else if (check_go && has_key(check_q.req)) begin
+      act_key_q <= check_key_q;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      check_valid_q <= 1'b0;
+      check_data_q  <= 1'b0;
+      act_valid_q   <= 1'b0;
+      redo_q        <= 1'b0;
+    end else begin
+      if (fetch_next) check_valid_q <= 1'b1;
+      else if (check_go && !fetch_second) check_valid_q <= 1'b0;
+      // Leaving StRun clobbers the read ports: what is in check must be fetched again.
+      if (state_d != StRun) check_data_q <= 1'b0;
+      else if (fetch_next || fetch_again) check_data_q <= 1'b1;
+      else if (check_go && !fetch_second) check_data_q <= 1'b0;
+      redo_q <= state_q != StRun || (redo_q && !fetch_again);
+      if (check_go && !fetch_second) act_valid_q <= 1'b1;
+      else if (act_done) act_valid_q <= 1'b0;
+    end
+    if (fetch_next) begin
+      check_q        <= next_q;
+      check_second_q <= 1'b0;
+    end else if (fetch_again) begin
+      check_second_q <= 1'b0;
+    end else if (fetch_second) begin
+      check_second_q <= 1'b1;
+    end
+  end
+
+  // ---------------------------------------------------------------- check
+  // One comparator, for the stage and for the steps.
+  strb_t lanes_q, lanes_d;
+  line_t cmp_now, cmp_before, expected, differs;
+  line_t [3:0] key_beat;
+  logic [1:0] cmp_unit;
+  logic cmp_equal, head_fits;
+  head_t cmp_head;
+  logic [2:0] line_q;       // line of the item, in the steps
+  way_t way_q;              // way under test
+  off_t cmp_off;
+  op_t cmp_op;
+
+  assign key_beat = {more_key_q, act_key_q};
+
+  always_comb begin
+    cmp_op     = (state_q == StRun) ? check_q : act_q;
+    cmp_off    = (state_q == StRun) ? check_q.found.off : way_q.off;
+    cmp_unit   = cmp_off.pos[1:0];
+    cmp_now    = (state_q == StRun) ? check_key_q : key_beat[line_q[1:0]];
+    cmp_before = (state_q == StRun) ? check_key_q : key_beat[2'(line_q - 3'd1)];
+    // Byte 0 of the key stands behind the header, 16 to 64 bytes into the first line.
+    unique case (cmp_unit)
+      2'd0: expected = {cmp_now[383:0], cmp_before[511:384]};
+      2'd1: expected = {cmp_now[255:0], cmp_before[511:256]};
+      2'd2: expected = {cmp_now[127:0], cmp_before[511:128]};
+      2'd3: expected = cmp_before;
+    endcase
+    for (int b = 0; b < 64; b++)
+      differs[8*b+:8] = (rd_data_i[8*b+:8] ^ expected[8*b+:8]) & {8{lanes_q[b]}};
+    cmp_equal = differs == '0;
+    cmp_head  = rd_data_i[128*cmp_unit+:128];
+    head_fits = cmp_head.klen == cmp_op.req.klen &&
+        cmp_head.lap == ((cmp_off.lap == range_i.lap[7:0]) ? range_i.lap[31:0]
+                                                            : range_i.last_lap[31:0]);
+  end
+
+  always_comb begin
+    if (state_q != StRun)
+      lanes_d = key_lanes(line_q, way_q.off.pos[1:0], act_q.req.klen);
+    else if (fetch_second)
+      lanes_d = key_lanes(3'd1, check_q.found.off.pos[1:0], check_q.req.klen);
+    else if (fetch_again)
+      lanes_d = key_lanes(3'd0, check_q.found.off.pos[1:0], check_q.req.klen);
+    else
+      lanes_d = key_lanes(3'd0, next_q.found.off.pos[1:0], next_q.req.klen);
+  end
+  always_ff @(posedge clk_i) begin
+    if (state_q != StRun || fetch_second || fetch_again || fetch_next) lanes_q <= lanes_d;
+  end
+
+  bucket_t [1:0] buckets;
+  logic [31:0] epoch_q;
+  logic [15:0] tag_fits, off_fits;
+  logic [15:0] tags_q, offs_q;
+  logic [1:0] epoch_fits, epoch_fits_q;
+  logic [15:0][1:0] uses_q;
+  logic equal_q, head_fits_q, off_valid_q;
+  head_t head_q;
+
+  assign buckets = bucket_rd_data_i;
+  for (genvar b = 0; b < 2; b++) begin : gen_bank
+    assign epoch_fits[b] = buckets[b].epoch == epoch_q;
+    for (genvar w = 0; w < 8; w++) begin : gen_way
+      assign tag_fits[8*b+w] = buckets[b].ways[w].tag == check_q.found.hash[63:50] &&
+          buckets[b].ways[w].off.lap != '0;
+      assign off_fits[8*b+w] = buckets[b].ways[w].off == check_q.found.off;
+    end
+  end
+
+  off_t valid_off;
+  assign valid_off = (check_q.req.op == OpCont || check_q.req.key_stored) ? check_q.req.off
+                                                                          : check_q.found.off;
+
+  always_ff @(posedge clk_i) begin
+    if (check_go) begin
+      equal_q <= cmp_equal && (!check_second_q || equal_q);
+      if (!check_second_q) begin
+        act_q        <= check_q;
+        off_valid_q  <= off_valid(valid_off, range_i);
+        if (check_q.found.lookup) begin
+          tags_q       <= tag_fits;
+          offs_q       <= off_fits & tag_fits;
+          epoch_fits_q <= epoch_fits;
+          uses_q       <= {buckets[1].uses, buckets[0].uses};
+          head_q       <= cmp_head;
+          head_fits_q  <= head_fits;
+        end
+      end
+    end else if (state_q == SlCompare && line_q == '0) begin
+      head_q <= cmp_head;
+    end else if (state_q == InFree) begin
+      uses_q       <= {buckets[1].uses, buckets[0].uses};
+      epoch_fits_q <= epoch_fits;
+    end
+  end
+
+  // ---------------------------------------------------------------- act
+  // The item that the request is about: the prefetched one, or the one that the steps found.
+  logic [15:0] tags, offs, found_way_q, at_way;
+  logic fetched_hit, no_tag, decided, acts, has, alive, slow_q, slow_found_q;
+  off_t at_off, slow_off_q;
+  log_slot_t slow_slot_q, at_slot;
+  logic [3:0] held_q;  // log lines acquired in the steps
+
+  assign tags        = tags_q & {{8{epoch_fits_q[1]}}, {8{epoch_fits_q[0]}}};
+  assign offs        = offs_q & {{8{epoch_fits_q[1]}}, {8{epoch_fits_q[0]}}};
+  assign fetched_hit = offs != '0 && act_q.found.cand && act_q.found.count != '0 && off_valid_q &&
+      head_fits_q && equal_q && !is_long(act_q.req);
+  assign no_tag      = tags == '0;
+  assign decided     = fetched_hit || no_tag;
+
+  assign has     = slow_q ? slow_found_q : fetched_hit;
+  assign at_way  = slow_q ? found_way_q : offs;
+  assign at_off  = slow_q ? slow_off_q : act_q.found.off;
+  assign at_slot = slow_q ? slow_slot_q : {act_q.found.off.pos[2+:SetW], act_q.ways[0]};
+  assign alive   = has && (head_q.exptime == '0 || head_q.exptime > now_i);
+
+  // The job: room for replies, cut, context of the last record executed.
+  logic [16:0] room_q, room, room_d;
+  logic cut_q, split_q, skip;
+  ctx_t last_q, ctx;
+  assign room = act_q.req.first ? act_q.req.tx_space : room_q;
+  assign skip = !act_q.req.udp && !act_q.req.first && act_q.req.op != OpEnd &&
+      (cut_q || room_q < 17'(ReplyMax));
+
+  // Value bytes to send now.
+  logic [20:0] left, piece;
+  logic [16:0] spare;
+  logic sends;
+  assign left  = (act_q.req.op == OpCont) ? act_q.req.vlen - act_q.req.cont_start
+                                          : head_q.vlen[20:0];
+  assign spare = (room < 17'(ReplyMax)) ? '0 : room - 17'(ReplyMax);
+  always_comb begin
+    piece = left;
+    if (!act_q.req.udp) begin
+      if (piece > 21'(ValuePiece)) piece = 21'(ValuePiece);
+      if (piece > 21'(spare)) piece = 21'(spare);
+    end
+  end
+
+  logic is_get, is_touch, in_run, ends, out_free;
+  logic replace, stores, place_ok;
+  logic [63:0] unique_no;
+  assign is_get    = act_q.req.op == OpGet;
+  assign is_touch  = act_q.req.op == OpTouch || (is_get && act_q.req.touch);
+  assign in_run    = state_q == StRun && act_valid_q;
+  assign out_free  = res_ready_i && read_ready_i;
+  assign unique_no = off_unique(at_off, range_i);
+  assign place_ok  = act_q.req.off.lap != '0 && (!act_q.req.key_stored || off_valid_q);
+
+  // Acts in this clock: records without lookup and decided gets at once, others from StAct.
+  assign acts = out_free && (state_q == StAct || (in_run && (skip ||
+      (!act_q.found.lookup && !(act_q.req.op == OpHost)) ||
+      (is_get && !act_q.req.touch && decided))));
+
+  reply_e reply;
+  logic store_try;
+  always_comb begin
+    // What a SET and its relatives do.
+    store_try = 1'b0;
+    reply     = RpNone;
+    unique case (act_q.req.op)
+      OpSet:     store_try = 1'b1;
+      OpAdd: begin
+        store_try = !alive;
+        if (alive) reply = RpNotStored;
+      end
+      OpReplace: begin
+        store_try = alive;
+        if (!alive) reply = RpNotStored;
+      end
+      OpCas: begin
+        store_try = alive && unique_no == act_q.req.num;
+        if (!store_try) reply = alive ? RpExists : RpNotFound;
+      end
+      OpDelete:  reply = alive ? RpDeleted : RpNotFound;
+      OpTouch:   reply = alive ? RpTouched : RpNotFound;
+      OpIncr, OpDecr: reply = alive ? RpNonNumeric : RpNotFound;
+      OpGet:     reply = act_q.req.last_key ? RpEnd : RpNone;
+      OpFlush:   reply = RpOk;
+      OpReply, OpTooBig: reply = act_q.req.reply;
+      default:   reply = RpNone;
+    endcase
+    if (store_try) reply = place_ok ? RpStored : RpNoMemory;
+  end
+  assign stores  = store_try && place_ok;
+  // The key's way is cleared: delete, and the old item of a SET that could not be stored.
+  logic clears;
+  assign clears  = has && ((act_q.req.op == OpDelete && alive) || act_q.req.op == OpTooBig ||
+      (act_q.req.op == OpSet && !place_ok));
+  assign replace = has && (stores || clears);
+  assign sends   = (is_get && alive) || (act_q.req.op == OpCont && off_valid_q);
+
+  // Steps that come before the end: writes must be taken, inserts and sums take longer.
+  logic number_op, insert_op, bucket_ok, touch_ok, end_insert, end_number, end_host, number_ok_q;
+  assign number_op = act_q.req.op inside {OpIncr, OpDecr} && alive;
+  assign insert_op = stores && !has;
+  assign bucket_ok = !replace || (at_way[15:8] != '0 ? bucket_wr_ready_i[1] : bucket_wr_ready_i[0]);
+  assign touch_ok  = !(is_touch && alive) || wr_ready_i;
+  assign ends      = acts && (skip || (!insert_op && !number_op && bucket_ok && touch_ok));
+  // The long ways round end in these clocks.
+  logic in_write_ok;
+  assign end_insert = state_q == InWrite && in_write_ok && out_free;
+  assign end_number = state_q == NuWritten && out_free && number_end;
+  assign end_host   = state_q == HoText && hkey_valid_o && hkey_ready_i && hkey_o.last;
+  logic number_end;
+  assign act_done   = ends || end_insert || end_number || end_host;
+
+  // ---------------------------------------------------------------- result
+  logic [63:0] number_q;
+  logic emits;
+  always_comb begin
+    ctx            = '0;
+    ctx.rx_ptr     = act_q.req.rx_ptr;
+    ctx.mode       = act_q.req.mode;
+    ctx.rem        = act_q.req.rem;
+    ctx.cont       = sends && !skip && piece != left;
+    ctx.cont_start = ((act_q.req.op == OpCont) ? act_q.req.cont_start : '0) + piece;
+    ctx.op         = act_q.req.ctx_op;
+    ctx.noreply    = act_q.req.noreply;
+    ctx.cas_out    = act_q.req.cas_out;
+    ctx.touch      = act_q.req.touch;
+    ctx.last_key   = act_q.req.last_key;
+    ctx.klen       = act_q.req.klen;
+    ctx.vlen       = is_get ? head_q.vlen[20:0] : act_q.req.vlen;
+    ctx.exptime    = act_q.req.exptime;
+    ctx.num        = act_q.req.num;
+    ctx.hash       = act_q.found.hash;
+    ctx.off        = is_get ? at_off : act_q.req.off;
+    if (act_q.req.op == OpCont && !off_valid_q) ctx.mode = MdAbort;
+    if (act_q.req.op == OpEnd && !act_q.req.key_stored) ctx.hash = last_q.hash;
+
+    res_o          = '0;
+    res_o.kind     = RsNone;
+    res_o.udp      = act_q.req.udp;
+    res_o.conn     = act_q.req.conn;
+    res_o.first    = act_q.req.first;
+    res_o.tx_ptr   = act_q.req.tx_ptr;
+    res_o.reply    = reply;
+    res_o.last_key = act_q.req.last_key;
+    res_o.cas_out  = act_q.req.cas_out;
+    res_o.flags    = head_q.flags;
+    res_o.vlen     = is_get ? head_q.vlen[20:0] : act_q.req.vlen;
+    res_o.num      = unique_no;
+    res_o.head     = is_get;
+    res_o.tail     = piece == left;
+    res_o.host_len = act_q.req.host_len;
+    res_o.ctx      = (cut_q || split_q) && !act_q.req.first ? last_q : ctx;
+    room_d         = room;
+    if (end_number && number_ok_q) begin
+      if (!act_q.req.noreply) begin
+        res_o.kind = RsNumber;
+        room_d     = room - 17'd24;
+      end
+      res_o.num  = number_q;
+    end else if (sends && !skip) begin
+      res_o.kind = RsValue;
+      room_d     = room - 17'(piece) - 17'(act_q.req.klen) - 17'd64;
+    end else if (act_q.req.op == OpEnd) begin
+      res_o.kind = RsEnd;
+    end else if (act_q.req.op == OpHostData) begin
+      res_o.kind = RsHostData;
+      room_d     = room - 17'(act_q.req.host_len);
+    end else if (reply != RpNone && !act_q.req.noreply) begin
+      res_o.kind = RsReply;
+      room_d     = room - reply_bytes(reply);
+    end
+    if (room_d > room) room_d = '0;
+  end
+  assign emits       = !skip && (res_o.kind != RsNone || act_q.req.first);
+  assign res_valid_o = act_done && emits;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      cut_q   <= 1'b0;
+      split_q <= 1'b0;
+    end else if (act_done) begin
+      if (act_q.req.op == OpEnd) begin
+        cut_q   <= 1'b0;
+        split_q <= 1'b0;
+      end else if (skip) begin
+        cut_q   <= 1'b1;
+      end else begin
+        // A value that goes on, or cannot: nothing more in this job.
+        if (ctx.cont) begin
+          cut_q   <= 1'b1;
+          split_q <= 1'b1;
+        end
+        if (ctx.mode == MdAbort) cut_q <= 1'b1;
+      end
+    end
+    if (act_done && !skip) begin
+      room_q <= room_d;
+      if (act_q.req.op != OpEnd) last_q <= ctx;
+    end
+  end
+
+  // Every lookup's item lines are released by the reader, in order.
+  assign read_valid_o = act_done && (act_q.found.count != '0 || (sends && !skip && is_value));
+  logic is_value;
+  assign is_value = is_get || act_q.req.op == OpCont;
+  always_comb begin
+    read_o       = '0;
+    read_o.send  = sends && !skip && is_value;
+    read_o.whole = act_q.found.whole && !slow_q && is_get;
+    read_o.count = act_q.found.count;
+    read_o.ways  = act_q.ways;
+    read_o.off   = is_get ? at_off : act_q.req.off;
+    read_o.head  = is_get;
+    read_o.klen  = act_q.req.klen;
+    read_o.start = is_get ? '0 : act_q.req.cont_start;
+    read_o.len   = piece;
+  end
+
+  // ---------------------------------------------------------------- steps
+  logic [15:0] todo_q, pick, pick_q, todo_pick;
+  logic [15:0] free_q, evict_pick, insert_q;
+  logic [1:0][7:0] free;
+  logic [3:0] move_q;          // entry that might move
+  logic [15:0][1:0] uses_after_q;
+  line_no_t other_line_q;
+  index_slot_t other_slot_q;
+  logic [2:0] last_line;
+  logic [4:0] turn_q;          // spreads evictions over the ways
+  logic [1:0] min_uses;
+  logic [7:0] other_free_q, other_way;
+  logic [15:0] other_uses_q;
+  logic other_epoch_q;
+
+  assign pick      = todo_q & (~todo_q + 16'd1);
+  assign last_line = 3'((10'({way_q.off.pos[1:0], 4'h0}) + 10'd15 + 10'(act_q.req.klen)) >> 6);
+
+  way_t picked;
+  always_comb begin
+    picked = '0;
+    for (int b = 0; b < 2; b++)
+      for (int w = 0; w < 8; w++)
+        if (pick_any[8*b+w]) picked |= buckets[b].ways[w];
+  end
+  logic [15:0] pick_any;
+  assign pick_any  = (state_q == MvPick) ? 16'd1 << move_q : pick;
+  assign todo_pick = todo_q & ~pick;
+
+  // A way is free if it never held anything, if its item is gone from the log, or if the bucket
+  // was flushed.
+  always_comb begin
+    for (int b = 0; b < 2; b++)
+      for (int w = 0; w < 8; w++)
+        free[b][w] = !epoch_fits[b] || !off_valid(buckets[b].ways[w].off, range_i);
+  end
+  function automatic logic [3:0] ones(input logic [7:0] v);
+    ones = '0;
+    for (int i = 0; i < 8; i++) ones += 4'(v[i]);
+  endfunction
+
+  // The least used way; those of the victim's bucket count down, so that use fades.
+  logic [15:0] least, least_upper;
+  always_comb begin
+    min_uses = 2'd3;
+    for (int l = 2; l >= 0; l--)
+      for (int i = 0; i < 16; i++) if (uses_q[i] == 2'(l)) min_uses = 2'(l);
+    for (int i = 0; i < 16; i++) least[i] = uses_q[i] == min_uses;
+    least_upper = least & ({16{1'b1}} << turn_q[3:0]);
+    evict_pick  = (least_upper != '0) ? least_upper & (~least_upper + 16'd1)
+                                      : least & (~least + 16'd1);
+  end
+
+  logic own_off_ok;
+  off_t number_off_q;
+  way_t new_way;
+  off_t new_off;
+  logic [20:0] new_vlen;
+  logic [6:0] number_len_q;
+  logic [15:0] new_lines;
+  assign new_off   = number_op ? number_off_q : act_q.req.off;
+  assign new_vlen  = number_op ? 21'(number_len_q) : act_q.req.vlen;
+  assign new_lines = lines_of(new_off.pos[1:0], 22'd16 + 22'(act_q.req.klen) + 22'(new_vlen));
+  assign new_way   = '{tag: act_q.found.hash[63:50], off: new_off,
+                       lines: (new_lines > 16'd63) ? 6'd63 : new_lines[5:0]};
+  assign own_off_ok = number_off_q.lap != '0;
+
+  logic [7:0] own_stamp_q;
+  logic written_own;
+  assign written_own = 8'(written_i - own_stamp_q) < 8'd128;
+  assign number_end  = !number_ok_q || !own_off_ok ||
+      (written_own && (at_way[15:8] != '0 ? bucket_wr_ready_i[1] : bucket_wr_ready_i[0]));
+
+  // Numbers: value bytes move past the parser, digits out of the converter.
+  line_t value_q;
+  logic [6:0] chars_q;
+  logic [22:0] value_at;
+  logic [5:0] value_lane;
+  logic value_two;
+  logic [63:0] acc_q;
+  logic [67:0] acc_next;
+  logic [79:0] bcd_q, bcd_next;
+  logic [63:0] bin_q, bin_next;
+  logic [4:0] digits_q, steps_q;
+  logic negative_q, over_q, end_seen;
+  typedef enum logic [1:0] {PaBlank, PaSign, PaDigit, PaEnd} parse_e;
+  parse_e parse_q;
+  logic [7:0] char;
+  logic char_blank, char_digit;
+  logic [1:0] beat_q;
+
+  assign value_at   = 23'({at_off.pos[1:0], 4'h0}) + 23'd16 + 23'(act_q.req.klen);
+  assign value_lane = value_at[5:0];
+  assign value_two  = 8'(value_lane) + 8'(head_q.vlen[6:0]) > 8'd64;
+  assign char       = value_q[7:0];
+  assign char_blank = char == 8'h20 || (char >= 8'h09 && char <= 8'h0d);
+  assign char_digit = char >= 8'h30 && char <= 8'h39;
+  assign acc_next   = 68'({acc_q, 3'b000}) + 68'({acc_q, 1'b0}) + 68'(char[3:0]);
+  assign end_seen   = chars_q == '0 || (parse_q == PaDigit && (char_blank || char == '0));
+
+  always_comb begin
+    bcd_next = bcd_q;
+    bin_next = bin_q;
+    for (int s = 0; s < 4; s++) begin
+      for (int d = 0; d < 20; d++)
+        if (bcd_next[4*d+:4] >= 4'd5) bcd_next[4*d+:4] = bcd_next[4*d+:4] + 4'd3;
+      {bcd_next, bin_next} = {bcd_next, bin_next} << 1;
+    end
+  end
+
+  logic [63:0] negated, summed;
+  assign negated = negative_q ? -acc_q : acc_q;
+  assign summed  = (act_q.req.op == OpIncr) ? negated + act_q.req.num
+                                            : (negated < act_q.req.num) ? '0
+                                                                        : negated - act_q.req.num;
+
+  line_t number_text;
+  always_comb begin
+    for (int i = 0; i < 64; i++)
+      number_text[8*i+:8] = (i < 20 && 5'(i) < digits_q) ? {4'h3, bcd_q[4*(19-(i%20))+:4]} : 8'h20;
+  end
+
+  always_comb begin
+    state_d = state_q;
+    unique case (state_q)
+      StRun: if (in_run && !skip) begin
+        if (act_q.req.op == OpHost) state_d = HoReq;
+        else if (act_q.found.lookup) begin
+          if (!decided) state_d = is_long(act_q.req) ? (act_q.req.key_stored ?
+                                                        (place_ok ? SlStored : SlBuckets) : SlKeys)
+                                                     : SlBuckets;
+          else if (!is_get || act_q.req.touch) state_d = StAct;
+        end
+      end
+      StAct: if (acts) begin
+        if (number_op) state_d = NuLine;
+        else if (insert_op) state_d = InFree;
+        else if (ends) state_d = StRun;
+      end
+      // look up
+      SlKeys:       if (!key_more_q) state_d = SlBuckets;
+      SlStored:     if (acq_ready_i) state_d = SlStoredWait;
+      SlStoredWait: if (rsp_valid_i) state_d = SlStoredGet;
+      SlStoredGet:  state_d = (line_q == last_line) ? SlBuckets : SlStored;
+      SlBuckets:    state_d = SlPick;
+      SlPick:       state_d = (todo_q == '0) ? StAct : SlValid;
+      SlValid:      state_d = off_valid(way_q.off, range_i) ? SlLine : SlPick;
+      SlLine:       if (acq_ready_i) state_d = SlLineWait;
+      SlLineWait:   if (rsp_valid_i) state_d = SlCompare;
+      SlCompare: begin
+        if (!cmp_equal || (line_q == '0 && !head_fits)) state_d = SlPick;
+        else state_d = (line_q == last_line) ? StAct : SlLine;
+      end
+      // insert
+      InFree:       state_d = InChoose;
+      InChoose:     state_d = (free_q != '0) ? InWrite : MvBuckets;
+      InWrite:      if (end_insert) state_d = StRun;
+      MvBuckets:    state_d = MvPick;
+      MvPick:       state_d = MvOther;
+      MvOther:      if (bucket_acq_ready_i[!move_q[3]]) state_d = MvOtherWait;
+      MvOtherWait:  if (bucket_rsp_valid_i[!move_q[3]]) state_d = MvOtherRead;
+      MvOtherRead:  state_d = MvOtherFree;
+      MvOtherFree:  if (other_free_q != '0) state_d = MvWrite;
+                    else state_d = (move_q == '1) ? InEvict : MvBuckets;
+      MvWrite:      if (bucket_wr_ready_i[!move_q[3]]) state_d = InWrite;
+      InEvict:      state_d = InWrite;
+      // incr, decr
+      NuLine:       if (head_q.vlen > 24'd64) state_d = NuWritten;
+                    else if (acq_ready_i) state_d = NuLineWait;
+      NuLineWait:   if (rsp_valid_i) state_d = NuGet;
+      NuGet:        state_d = (value_two && line_q == '0) ? NuLine : NuParse;
+      NuParse:      if (end_seen || over_q || parse_q == PaEnd) state_d = NuSum;
+      NuSum:        state_d = number_fits ? NuDigits : NuWritten;
+      NuDigits:     if (steps_q == '0) state_d = NuTrim;
+      NuTrim:       if (bcd_q[79:76] != '0 || digits_q == 5'd1) state_d = NuPut;
+      NuPut:        if (own_ready_i) state_d = NuBeats;
+      NuBeats:      if (ownb_ready_i && ownb_o.last) state_d = NuWritten;
+      NuWritten:    if (end_number) state_d = StRun;
+      // host
+      HoReq:        if (hreq_ready_i && !key_more_q && out_free) state_d = HoText;
+      HoText:       if (end_host) state_d = StRun;
+      default:      state_d = StRun;
+    endcase
+  end
+  logic number_fits;
+  assign number_fits = parse_q == PaDigit && !over_q && !(negative_q && negated[63]);
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      state_q <= StRun;
+      slow_q  <= 1'b0;
+      held_q  <= '0;
+      turn_q  <= '0;
+    end else begin
+      state_q <= state_d;
+      if (act_done) begin
+        slow_q <= 1'b0;
+        held_q <= '0;
+        turn_q <= turn_q + 1'b1;
+      end else if (state_q == SlBuckets) begin
+        slow_q <= 1'b1;
+      end
+      if (rsp_valid_i && rsp_ready_o) held_q <= held_q + 1'b1;
+      if (rel_o != '0 && !act_done) held_q <= '0;
+    end
+
+    // look up
+    unique case (state_q)
+      StRun: begin
+        // The prefetched item was compared already, unless its key is long.
+        todo_q       <= is_long(act_q.req) ? tags : tags & ~offs;
+        slow_found_q <= 1'b0;
+        line_q       <= '0;
+        number_ok_q  <= 1'b0;
+        move_q       <= '0;
+        if (act_q.req.key_stored) way_q.off <= act_q.req.off;
+      end
+      StAct: line_q <= '0;
+      SlStoredGet: line_q <= line_q + 3'd1;
+      SlBuckets: line_q <= '0;
+      SlPick: begin
+        way_q   <= picked;
+        pick_q  <= pick;
+        todo_q  <= todo_pick;
+        line_q  <= '0;
+      end
+      SlLineWait: if (rsp_valid_i && line_q == '0) slow_slot_q <= rsp_slot_i;
+      SlCompare: begin
+        line_q <= line_q + 3'd1;
+        if (state_d == StAct) begin
+          slow_found_q <= 1'b1;
+          slow_off_q   <= way_q.off;
+          found_way_q  <= pick_q;
+        end
+      end
+      // insert
+      InFree: free_q <= free;
+      InChoose: begin
+        // The emptier bucket; its first free way.
+        insert_q     <= (ones(free_q[7:0]) >= ones(free_q[15:8])) ?
+            {8'd0, free_q[7:0] & (~free_q[7:0] + 8'd1)} :
+            {free_q[15:8] & (~free_q[15:8] + 8'd1), 8'd0};
+        uses_after_q <= uses_q;
+      end
+      MvPick: begin
+        way_q    <= picked;
+        insert_q <= 16'd1 << move_q;
+      end
+      MvOther: other_line_q <= other_line;
+      MvOtherWait: other_slot_q <= bucket_rsp_slot_i[!move_q[3]];
+      MvOtherFree: if (other_free_q == '0) move_q <= move_q + 4'd1;
+      InEvict: begin
+        insert_q     <= evict_pick;
+        for (int i = 0; i < 16; i++) uses_after_q[i] <= uses_q[i] - min_uses;
+      end
+      // incr, decr
+      NuGet: begin
+        value_q <= (line_q == '0) ? rd_data_i >> {value_lane, 3'b000}
+                                  : value_q | (rd_data_i << {7'd64 - 7'(value_lane), 3'b000});
+        line_q  <= 3'd1;
+        chars_q <= head_q.vlen[6:0];
+        parse_q <= PaBlank;
+        acc_q   <= '0;
+        negative_q <= 1'b0;
+        over_q  <= 1'b0;
+      end
+      NuParse: if (!end_seen) begin
+        value_q <= value_q >> 8;
+        chars_q <= chars_q - 7'd1;
+        if (char_digit) begin
+          parse_q <= PaDigit;
+          acc_q   <= acc_next[63:0];
+          over_q  <= acc_next[67:64] != '0;
+        end else if (parse_q == PaBlank && (char == "+" || char == "-")) begin
+          parse_q    <= PaSign;
+          negative_q <= char == "-";
+        end else if (!(parse_q == PaBlank && char_blank)) begin
+          parse_q <= PaEnd;
+        end
+      end
+      NuSum: begin
+        number_ok_q <= number_fits;
+        number_q    <= summed;
+        bin_q       <= summed;
+        bcd_q       <= '0;
+        steps_q     <= 5'd15;
+        digits_q    <= 5'd20;
+      end
+      NuDigits: begin
+        bcd_q   <= bcd_next;
+        bin_q   <= bin_next;
+        steps_q <= steps_q - 5'd1;
+      end
+      NuTrim: if (state_d == NuTrim) begin
+        bcd_q    <= bcd_q << 4;
+        digits_q <= digits_q - 5'd1;
+      end else begin
+        number_len_q <= (head_q.vlen[6:0] > 7'(digits_q)) ? head_q.vlen[6:0] : 7'(digits_q);
+      end
+      NuPut: begin
+        number_off_q <= own_off_i;
+        own_stamp_q  <= taken_i + 8'd1;
+        beat_q       <= '0;
+      end
+      NuBeats: if (ownb_ready_i) beat_q <= beat_q + 2'd1;
+      HoReq: beat_q <= '0;
+      HoText: if (hkey_ready_i) beat_q <= beat_q + 2'd1;
+      default: ;
+    endcase
+  end
+
+  // ---------------------------------------------------------------- caches
+  // Buckets: read for the stages, again for the steps, and the other bucket of an entry.
+  line_no_t other_line;
+  logic [26:0] index_mask, here, there;
+  op_t fetched;
+  assign index_mask = ~({27{1'b1}} << index_bits_i);
+  assign here       = move_q[3] ? {act_q.found.line[1], 1'b1} : {act_q.found.line[0], 1'b0};
+  assign there      = here ^ (other_bucket(way_q.tag) & index_mask);
+  assign other_line = there[26:1];
+  assign fetched    = fetch_next ? next_q : check_q;
+
+  always_comb begin
+    bucket_rd_en_o   = '0;
+    bucket_rd_slot_o = fetched.found.slot;
+    if ((fetch_next || fetch_again) && fetched.found.lookup) bucket_rd_en_o = '1;
+    if (state_q inside {SlBuckets, MvBuckets}) begin
+      bucket_rd_en_o   = '1;
+      bucket_rd_slot_o = act_q.found.slot;
+    end
+    if (state_q == MvOtherWait) begin
+      bucket_rd_en_o[!move_q[3]]   = 1'b1;
+      bucket_rd_slot_o[!move_q[3]] = bucket_rsp_slot_i[!move_q[3]];
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (state_q == MvOtherRead) begin
+      other_free_q  <= free[!move_q[3]];
+      other_uses_q  <= buckets[!move_q[3]].uses;
+      other_epoch_q <= epoch_fits[!move_q[3]];
+    end
+  end
+  assign other_way = other_free_q & (~other_free_q + 8'd1);
+
+  // Writes of buckets: a way alone by strobes; the whole bucket if it was flushed.
+  function automatic strb_t way_lanes(input logic [7:0] ways);
+    way_lanes = '0;
+    for (int w = 0; w < 8; w++) way_lanes[7*w+:7] = {7{ways[w]}};
+  endfunction
+  function automatic bucket_t one_way(input logic [7:0] ways, input way_t way, input logic all,
+                                      input logic [7:0][1:0] uses, input logic [31:0] epoch);
+    one_way = '0;
+    one_way.epoch = epoch;
+    for (int w = 0; w < 8; w++) begin
+      one_way.ways[w] = (ways[w] || !all) ? way : '0;
+      one_way.uses[w] = (ways[w] || all) ? '0 : uses[w];
+    end
+  endfunction
+
+  logic count_use, insert_bank, use_bank;
+  logic [15:0][1:0] used;
+  assign insert_bank = insert_q[15:8] != '0;
+  assign use_bank    = at_way[15:8] != '0;
+  always_comb begin
+    count_use = 1'b0;
+    for (int i = 0; i < 16; i++) begin
+      used[i] = uses_q[i];
+      if (at_way[i] && uses_q[i] != 2'd3) begin
+        used[i]   = uses_q[i] + 2'd1;
+        count_use = 1'b1;
+      end
+    end
+  end
+
+  always_comb begin
+    bucket_wr_valid_o = '0;
+    bucket_wr_slot_o  = act_q.found.slot[use_bank];
+    bucket_wr_line_o  = act_q.found.line[use_bank];
+    bucket_wr_data_o  = one_way('0, (stores || number_op) ? new_way : '0, 1'b0, '0, epoch_q);
+    bucket_wr_strb_o  = way_lanes(at_way[7:0] | at_way[15:8]);
+    unique case (state_q)
+      StRun, StAct: begin
+        if (acts && !skip && replace) bucket_wr_valid_o[use_bank] = 1'b1;
+        else if (acts && touch_ok && !skip && is_get && alive && count_use && !slow_q) begin
+          // Best effort: if the port is busy the use is not counted.
+          bucket_wr_valid_o[use_bank] = 1'b1;
+          bucket_wr_data_o = one_way('0, '0, 1'b0, use_bank ? used[15:8] : used[7:0], epoch_q);
+          bucket_wr_strb_o = 64'h0300_0000_0000_0000;
+        end
+      end
+      NuWritten: if (number_ok_q && own_off_ok && written_own && out_free)
+        bucket_wr_valid_o[use_bank] = 1'b1;
+      InWrite: begin
+        bucket_wr_valid_o[insert_bank] = out_free;
+        bucket_wr_slot_o = act_q.found.slot[insert_bank];
+        bucket_wr_line_o = act_q.found.line[insert_bank];
+        bucket_wr_data_o = one_way(insert_q[7:0] | insert_q[15:8], new_way,
+                                   !epoch_fits_q[insert_bank],
+                                   insert_bank ? uses_after_q[15:8] : uses_after_q[7:0], epoch_q);
+        bucket_wr_strb_o = epoch_fits_q[insert_bank] ?
+            way_lanes(insert_q[7:0] | insert_q[15:8]) | 64'h0300_0000_0000_0000 : '1;
+      end
+      MvWrite: begin
+        bucket_wr_valid_o[!move_q[3]] = 1'b1;
+        bucket_wr_slot_o = other_slot_q;
+        bucket_wr_line_o = other_line_q;
+        bucket_wr_data_o = one_way(other_way, way_q, !other_epoch_q, other_uses_q, epoch_q);
+        bucket_wr_strb_o = other_epoch_q ? way_lanes(other_way) | 64'h0300_0000_0000_0000 : '1;
+      end
+      default: ;
+    endcase
+  end
+  assign in_write_ok = bucket_wr_ready_i[insert_bank];
+
+  assign bucket_acq_line_o  = other_line;
+  always_comb begin
+    bucket_acq_valid_o = '0;
+    bucket_rsp_ready_o = '0;
+    bucket_rel_o       = '0;
+    bucket_acq_valid_o[!move_q[3]] = state_q == MvOther;
+    bucket_rsp_ready_o[!move_q[3]] = state_q == MvOtherWait;
+    bucket_rel_o[!move_q[3]] = (state_q == MvOtherFree && other_free_q == '0) ||
+        (state_q == MvWrite && state_d == InWrite);
+  end
+  assign bucket_request_rel_o = act_done && act_q.found.lookup;
+
+  // The log.
+  assign acq_valid_o = state_q inside {SlStored, SlLine} ||
+      (state_q == NuLine && head_q.vlen <= 24'd64);
+  assign acq_line_o  = (state_q == NuLine) ? at_off.pos[27:2] + line_no_t'(value_at[22:6]) +
+                                             line_no_t'(line_q)
+                                           : way_q.off.pos[27:2] + line_no_t'(line_q);
+  assign rsp_ready_o = state_q inside {SlStoredWait, SlLineWait, NuLineWait};
+  always_comb begin
+    rel_o = '0;
+    if (act_done || (state_q == SlCompare && state_d == SlPick) ||
+        (state_q == SlBuckets)) rel_o = held_q;
+  end
+
+  always_comb begin
+    rd_en_o   = fetch_second || ((fetch_next || fetch_again) && fetched.found.cand);
+    rd_slot_o = fetch_second ?
+        {check_q.found.off.pos[2+:SetW] + SetW'(1), check_q.ways[1]} :
+        {fetched.found.off.pos[2+:SetW], fetched.ways[0]};
+    if (rsp_ready_o) begin
+      rd_en_o   = rsp_valid_i;
+      rd_slot_o = rsp_slot_i;
+    end
+  end
+
+  // touch: the expiry is patched where it stands, bytes 8 to 11 of the header.
+  assign wr_valid_o = acts && !skip && is_touch && alive;
+  assign wr_slot_o  = at_slot;
+  assign wr_line_o  = at_off.pos[27:2];
+  assign wr_data_o  = {16{act_q.req.exptime}};
+  assign wr_strb_o  = strb_t'(16'h0F00) << {at_off.pos[1:0], 4'h0};
+
+  // ---------------------------------------------------------------- items made here
+  logic [2:0] key_beats;
+  assign key_beats   = 3'((9'(act_q.req.klen) + 9'd63) >> 6);
+  assign own_valid_o = state_q == NuPut;
+  assign own_o = '{start: 1'b1, own_lines: 1'b0, klen: act_q.req.klen, vlen: 21'(number_len_q),
+                   flags: head_q.flags, exptime: head_q.exptime, off: '0, done: '0};
+  assign ownb_valid_o = state_q == NuBeats;
+  logic [2:0] beats_sent_q;
+  always_ff @(posedge clk_i) begin
+    if (state_q == NuPut || state_q == HoReq) beats_sent_q <= '0;
+    else if ((ownb_valid_o && ownb_ready_i) || (hkey_valid_o && hkey_ready_i))
+      beats_sent_q <= beats_sent_q + 3'd1;
+  end
+  logic value_beat, last_key_beat;
+  logic [6:0] last_key_len;
+  assign value_beat    = beats_sent_q == key_beats;
+  assign last_key_beat = beats_sent_q + 3'd1 == key_beats;
+  assign last_key_len  = (act_q.req.klen[5:0] == '0) ? 7'd64 : 7'(act_q.req.klen[5:0]);
+  assign ownb_o = value_beat ? '{data: number_text, len: number_len_q, last: 1'b1}
+                             : '{data: key_beat[beats_sent_q[1:0]],
+                                 len: last_key_beat ? last_key_len : 7'd64, last: 1'b0};
+
+  // ---------------------------------------------------------------- host software
+  assign hreq_valid_o = state_q == HoReq && !key_more_q && out_free;
+  assign hreq_o       = '{conn: act_q.req.conn, udp: act_q.req.udp, len: act_q.req.klen};
+  assign hkey_valid_o = state_q == HoText && out_free;
+  assign hkey_o       = '{data: key_beat[beats_sent_q[1:0]],
+                          len: last_key_beat ? last_key_len : 7'd64, last: last_key_beat};
+
+  // ---------------------------------------------------------------- flush
+  // At once: the epoch moves on. Later: when the second before `exptime` begins, and once more when
+  // it is over, so that items stored within it go too.
+  logic [1:0] flush_wait_q;
+  logic [31:0] flush_at_q;
+  logic flushes;
+  assign flushes = ends && !skip && act_q.req.op == OpFlush;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      epoch_q      <= '0;
+      flush_wait_q <= '0;
+    end else if (flushes) begin
+      if (act_q.req.exptime <= now_i) begin
+        epoch_q      <= epoch_q + 1'b1;
+        flush_wait_q <= '0;
+      end else begin
+        flush_wait_q <= 2'd2;
+      end
+    end else if (flush_wait_q != '0 && now_i >= flush_at_q && state_q == StRun && !act_valid_q &&
+                 !check_valid_q) begin
+      epoch_q      <= epoch_q + 1'b1;
+      flush_wait_q <= flush_wait_q - 2'd1;
+    end
+    if (flushes) flush_at_q <= act_q.req.exptime - 32'd1;
+    else if (flush_wait_q == 2'd2 && now_i >= flush_at_q && state_q == StRun && !act_valid_q &&
+             !check_valid_q) flush_at_q <= flush_at_q + 32'd1;
+  end
+
+  // ---------------------------------------------------------------- counters
+  logic done;
+  op_e op;
+  assign done = act_done && !skip;
+  assign op   = act_q.req.op;
+  always_ff @(posedge clk_i) begin
+    count_o <= '0;
+    if (rst_ni) begin
+      count_o[StoreCountGetHits]      <= done && is_get && alive;
+      count_o[StoreCountGetMisses]    <= done && is_get && !alive;
+      count_o[StoreCountExpired]      <= done && has && !alive && act_q.found.lookup;
+      count_o[StoreCountTouchHits]    <= done && is_touch && alive;
+      count_o[StoreCountTouchMisses]  <= done && is_touch && !alive;
+      count_o[StoreCountSets]         <= done && is_store(op);
+      count_o[StoreCountStored]       <= done && stores;
+      count_o[StoreCountDeleteHits]   <= done && op == OpDelete && alive;
+      count_o[StoreCountDeleteMisses] <= done && op == OpDelete && !alive;
+      count_o[StoreCountIncrHits]     <= done && op == OpIncr && alive;
+      count_o[StoreCountIncrMisses]   <= done && op == OpIncr && !alive;
+      count_o[StoreCountDecrHits]     <= done && op == OpDecr && alive;
+      count_o[StoreCountDecrMisses]   <= done && op == OpDecr && !alive;
+      count_o[StoreCountCasHits]      <= done && op == OpCas && store_try;
+      count_o[StoreCountCasMisses]    <= done && op == OpCas && !alive;
+      count_o[StoreCountCasBadval]    <= done && op == OpCas && alive && !store_try;
+      count_o[StoreCountFlushes]      <= flushes;
+      count_o[StoreCountTooLarge]     <= done && op inside {OpTooBig, OpReply} &&
+          act_q.req.reply == RpTooLarge;
+      count_o[StoreCountInserts]      <= end_insert;
+      count_o[StoreCountRemovals]     <= ends && !skip && clears;
+      count_o[StoreCountMoves]        <= state_q == MvWrite && state_d == InWrite;
+      count_o[StoreCountEvictions]    <= state_q == InEvict;
+      count_o[StoreCountSlow]         <= state_q == SlBuckets;
+      count_o[StoreCountCut]          <= act_done && skip;
+      count_o[StoreCountWaitIndex]    <= req_valid_i && !found_valid_i && !next_valid_q;
+      count_o[StoreCountWaitLog]      <= next_valid_q && !data_there;
+      count_o[StoreCountWaitBack]     <= act_valid_q && !out_free;
+    end
+  end
+
+  assign idle_o = !next_valid_q && !check_valid_q && !act_valid_q && !req_valid_i;
+
+endmodule

@@ -1,0 +1,433 @@
+// Coherent cache of the lines in flight in front of one memory port: a line is acquired early,
+// read and written at its turn, and released; so no one ever sees an older line than the last
+// write left. Write-through. Acquire to response 3 clocks for a line that is present, initiation
+// interval 1; a line that is absent is read from memory meanwhile.
+//
+// Every client class acquires in order and releases in order, so a pin needs no counter: a tag
+// holds the number of the class's last acquisition of its line (its ticket), and the line is
+// pinned while that acquisition is not yet released. A release takes effect once the writes
+// before it are acknowledged, so a line is never fetched again from behind its own write.
+// A class allocates only in its own ways: no class ever waits for another one's releases. A
+// request that finds no way steps aside (`retry`) and does not block the other classes.
+`include "lib_assert.svh"
+
+module line_cache
+  import wirekv_pkg::*;
+  import store_pkg::*;
+#(
+  /// Sets: a power of two, 64 or more.
+  parameter int unsigned Sets = 128,
+  /// Ways: a power of two, 2 or more.
+  parameter int unsigned Ways = 4,
+  /// Client classes, 2 or more.
+  parameter int unsigned Classes = 2,
+  /// Ways in which each class may allocate.
+  parameter logic [Classes-1:0][Ways-1:0] OwnWays = '1,
+  /// Responses that wait for their fill, for each class: the lines it can have outstanding.
+  parameter logic [Classes-1:0][7:0] Waiting = {Classes{8'd32}},
+  /// Ports that read lines, 1 or more; each costs a copy of the data.
+  parameter int unsigned Reads = 2,
+  /// Ports that write lines, 1 or more; the first has priority.
+  parameter int unsigned Writes = 1,
+  /// A line's address is base + (line << Shift) + Low.
+  parameter int unsigned Shift = 0,
+  parameter int unsigned Low = 0,
+  localparam int unsigned SetBits = $clog2(Sets),
+  localparam int unsigned SlotBits = $clog2(Sets * Ways)
+) (
+  input  logic                              clk_i,
+  input  logic                              rst_ni,
+  /// Address of line 0.
+  input  laddr_t                            base_i,
+  /// Acquire a line. With `fresh` an absent line is not read from memory: it will be written
+  /// from its beginning on.
+  input  logic        [Classes-1:0]         acq_valid_i,
+  output logic        [Classes-1:0]         acq_ready_o,
+  input  line_no_t    [Classes-1:0]         acq_line_i,
+  input  logic        [Classes-1:0]         acq_fresh_i,
+  /// The slot of each acquired line, in order, as soon as its data are there.
+  output logic        [Classes-1:0]         rsp_valid_o,
+  input  logic        [Classes-1:0]         rsp_ready_i,
+  output logic        [Classes-1:0][SlotBits-1:0] rsp_slot_o,
+  /// Number of lines to release in this clock, oldest first.
+  input  logic        [Classes-1:0][3:0]    rel_i,
+  /// Read slots: data stand from the next clock until the next read.
+  input  logic        [Reads-1:0]           rd_en_i,
+  input  logic        [Reads-1:0][SlotBits-1:0] rd_slot_i,
+  output line_t       [Reads-1:0]           rd_data_o,
+  /// Write lanes of a slot and of its line in memory.
+  input  logic        [Writes-1:0]          wr_valid_i,
+  output logic        [Writes-1:0]          wr_ready_o,
+  input  logic        [Writes-1:0][SlotBits-1:0] wr_slot_i,
+  input  line_no_t    [Writes-1:0]          wr_line_i,
+  input  line_t       [Writes-1:0]          wr_data_i,
+  input  strb_t       [Writes-1:0]          wr_strb_i,
+  /// Memory.
+  output logic                              mem_wr_valid_o,
+  input  logic                              mem_wr_ready_i,
+  output line_write_t                       mem_wr_o,
+  input  logic                              mem_wr_done_i,
+  output logic                              mem_rd_valid_o,
+  input  logic                              mem_rd_ready_i,
+  output laddr_t                            mem_rd_addr_o,
+  input  logic                              mem_rdat_valid_i,
+  output logic                              mem_rdat_ready_o,
+  input  line_t                             mem_rdat_i,
+  /// Nothing is pinned or outstanding.
+  output logic                              idle_o
+);
+
+  if (Sets < 64 || Sets != 2 ** $clog2(Sets) || Ways < 2 || Ways != 2 ** $clog2(Ways)) begin : gen_bad_size
+    $error("%m: Sets and Ways must be powers of two, at least 64 and 2");
+  end
+  if (Classes < 2) begin : gen_bad_classes
+    $error("%m: Classes must be 2 or more");
+  end
+
+  localparam int unsigned TagBits = $bits(line_no_t) - SetBits;
+  localparam int unsigned WayBits = $clog2(Ways);
+  localparam int unsigned ClassBits = $clog2(Classes);
+  localparam int unsigned MaxFills = 64;
+  localparam int unsigned MaxWrites = 100;
+
+  // Serial numbers. An old one may look as if it were in the window of those in flight; that only
+  // makes somebody wait until the window has moved on.
+  typedef logic [11:0]         ticket_t;
+  typedef logic [7:0]          serial_t;
+  typedef logic [SetBits-1:0]  set_t;
+  typedef logic [TagBits-1:0]  tag_t;
+  typedef logic [SlotBits-1:0] slot_t;
+  typedef logic [WayBits-1:0]  way_no_t;
+  typedef logic [ClassBits-1:0] class_t;
+
+  typedef struct packed {
+    logic                  valid;
+    tag_t                  tag;
+    serial_t               fill;     // number of the memory read that filled it
+    ticket_t [Classes-1:0] tickets;
+  } entry_t;
+
+  typedef struct packed {
+    line_no_t line;
+    logic     fresh;
+  } acq_t;
+
+  typedef struct packed {
+    slot_t   slot;
+    serial_t fill;
+  } rsp_t;
+
+  ticket_t [Classes-1:0] issued_q, released_q, inflight;
+  serial_t fill_issued_q, fill_done_q, fill_inflight;
+  serial_t wr_issued_q, wr_done_q;
+  logic    wr_push;
+  for (genvar c = 0; c < Classes; c++) begin : gen_inflight
+    assign inflight[c] = issued_q[c] - released_q[c];
+  end
+  assign fill_inflight = fill_issued_q - fill_done_q;
+
+  // ---------------------------------------------------------------- pick a request, read its set
+  logic [SetBits:0] init_q;  // all sets are cleared after reset
+  logic init_done;
+  assign init_done = init_q[SetBits];
+
+  logic [Classes-1:0] retry_valid_q, offer;
+  acq_t [Classes-1:0] retry_q, offer_acq;
+  class_t last_q, pick;
+  logic take;
+  logic check_valid_q, check_ok, check_fail;
+  class_t check_class_q;
+  acq_t check_q;
+
+  always_comb begin
+    for (int c = 0; c < Classes; c++) begin
+      offer[c]     = acq_valid_i[c] || retry_valid_q[c];
+      offer_acq[c] = retry_valid_q[c] ? retry_q[c] : {acq_line_i[c], acq_fresh_i[c]};
+    end
+    pick = last_q;
+    for (int c = Classes - 1; c >= 0; c--) if (offer[c]) pick = class_t'(c);
+    for (int c = Classes - 1; c >= 0; c--) if (offer[c] && c > int'(last_q)) pick = class_t'(c);
+  end
+  // Behind a request that steps aside its own class must wait.
+  assign take = |offer && init_done && !(check_fail && pick == check_class_q);
+  always_comb begin
+    acq_ready_o = '0;
+    acq_ready_o[pick] = take && !retry_valid_q[pick];
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      init_q        <= '0;
+      last_q        <= '0;
+      check_valid_q <= 1'b0;
+      retry_valid_q <= '0;
+    end else begin
+      if (!init_done) init_q <= init_q + 1'b1;
+      check_valid_q <= take;
+      if (take) begin
+        last_q              <= pick;
+        retry_valid_q[pick] <= 1'b0;
+      end
+      if (check_fail) retry_valid_q[check_class_q] <= 1'b1;
+    end
+    if (take) begin
+      check_q       <= offer_acq[pick];
+      check_class_q <= pick;
+    end
+    if (check_fail) retry_q[check_class_q] <= check_q;
+  end
+
+  // ---------------------------------------------------------------- check: hit, or a way to fill
+  set_t read_set, check_set;
+  assign read_set  = offer_acq[pick].line[SetBits-1:0];
+  assign check_set = check_q.line[SetBits-1:0];
+
+  entry_t [Ways-1:0] ram_entry, entry;
+  entry_t new_entry, bypass_entry_q;
+  logic [Ways-1:0] hit_way, free_way, pinned, own, upper, victim, way, bypass_q;
+  logic hit, fill_ready, rd_ready;
+  logic [Classes-1:0] rsp_room;
+  logic [WayBits-1:0] turn_q;  // spreads the victims over the ways
+  way_no_t way_no;
+
+  for (genvar w = 0; w < Ways; w++) begin : gen_way
+    lib_ram #(
+      .Width($bits(entry_t)),
+      .Depth(Sets)
+    ) u_tags (
+      .clk_i,
+      .we_i   (!init_done || (check_ok && way[w])),
+      .waddr_i(init_done ? check_set : init_q[SetBits-1:0]),
+      .wbe_i  (1'b1),
+      .wdata_i(init_done ? new_entry : '0),
+      .re_i   (take),
+      .raddr_i(read_set),
+      .rdata_o(ram_entry[w])
+    );
+    // The entry that was written in the clock of the read.
+    assign entry[w]    = bypass_q[w] ? bypass_entry_q : ram_entry[w];
+    assign hit_way[w]  = entry[w].valid && entry[w].tag == check_q.line[$bits(line_no_t)-1:SetBits];
+    always_comb begin
+      pinned[w] = 1'b0;
+      for (int c = 0; c < Classes; c++)
+        if (ticket_t'(entry[w].tickets[c] - released_q[c]) < inflight[c]) pinned[w] = 1'b1;
+    end
+    assign free_way[w] = !entry[w].valid || !pinned[w];
+  end
+
+  assign own    = free_way & OwnWays[check_class_q];
+  assign upper  = own & ({Ways{1'b1}} << turn_q);
+  assign victim = (upper != '0) ? upper & (~upper + 1'b1) : own & (~own + 1'b1);
+  assign hit    = |hit_way;
+  assign way    = hit ? hit_way : victim;
+
+  assign check_ok   = check_valid_q && rsp_room[check_class_q] &&
+      (hit || (own != '0 && (check_q.fresh || (fill_ready && rd_ready))));
+  assign check_fail = check_valid_q && !check_ok;
+
+  always_comb begin
+    new_entry       = '0;
+    new_entry.valid = 1'b1;
+    new_entry.tag   = check_q.line[$bits(line_no_t)-1:SetBits];
+    // A number outside the window: there at once, never pinned.
+    new_entry.fill  = check_q.fresh ? fill_done_q - 1'b1 : fill_issued_q;
+    for (int c = 0; c < Classes; c++) new_entry.tickets[c] = released_q[c] - 1'b1;
+    for (int w = 0; w < Ways; w++) if (hit_way[w]) begin
+      new_entry.fill    = entry[w].fill;
+      new_entry.tickets = entry[w].tickets;
+    end
+    new_entry.tickets[check_class_q] = issued_q[check_class_q];
+    way_no = '0;
+    for (int w = 0; w < Ways; w++) if (way[w]) way_no |= way_no_t'(w);
+  end
+
+  logic fetch;
+  assign fetch = check_ok && !hit && !check_q.fresh;
+
+  always_ff @(posedge clk_i) begin
+    bypass_q <= (check_ok && check_set == read_set) ? way : '0;
+    if (check_ok) bypass_entry_q <= new_entry;
+    if (!rst_ni) begin
+      issued_q      <= '0;
+      fill_issued_q <= '0;
+      turn_q        <= '0;
+    end else begin
+      if (check_ok) begin
+        issued_q[check_class_q] <= issued_q[check_class_q] + 1'b1;
+        turn_q                  <= turn_q + 1'b1;
+      end
+      if (fetch) fill_issued_q <= fill_issued_q + 1'b1;
+    end
+  end
+
+  // ---------------------------------------------------------------- responses wait for their fill
+  for (genvar c = 0; c < Classes; c++) begin : gen_rsp
+    rsp_t head;
+    logic head_valid, there;
+    logic [$clog2(int'(Waiting[c])+1)-1:0] unused_level;
+    lib_fifo #(
+      .T    (rsp_t),
+      .Depth(int'(Waiting[c]))
+    ) u_rsp (
+      .clk_i,
+      .rst_ni,
+      .s_valid_i(check_ok && check_class_q == class_t'(c)),
+      .s_ready_o(rsp_room[c]),
+      .s_data_i ({check_set, way_no, new_entry.fill}),
+      .m_valid_o(head_valid),
+      .m_ready_i(rsp_ready_i[c] && there),
+      .m_data_o (head),
+      .level_o  (unused_level)
+    );
+    assign there          = serial_t'(head.fill - fill_done_q) >= fill_inflight;
+    assign rsp_valid_o[c] = head_valid && there;
+    assign rsp_slot_o[c]  = head.slot;
+  end
+
+  // ---------------------------------------------------------------- fills
+  logic target_valid, fill;
+  slot_t target;
+  logic [$clog2(MaxFills+1)-1:0] unused_fills;
+  lib_fifo #(
+    .T    (slot_t),
+    .Depth(MaxFills)
+  ) u_targets (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(fetch),
+    .s_ready_o(fill_ready),
+    .s_data_i ({check_set, way_no}),
+    .m_valid_o(target_valid),
+    .m_ready_i(fill),
+    .m_data_o (target),
+    .level_o  (unused_fills)
+  );
+
+  function automatic laddr_t address(input laddr_t base, input line_no_t line);
+    return base + (laddr_t'(line) << Shift) + laddr_t'(Low);
+  endfunction
+
+  lib_reg #(
+    .T(laddr_t)
+  ) u_rd (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(fetch),
+    .s_ready_o(rd_ready),
+    .s_data_i (address(base_i, check_q.line)),
+    .m_valid_o(mem_rd_valid_o),
+    .m_ready_i(mem_rd_ready_i),
+    .m_data_o (mem_rd_addr_o)
+  );
+
+  // ---------------------------------------------------------------- writes, in turn with fills
+  logic [Writes-1:0] wr_pick;
+  logic wr_room, mem_wr_room, want_wr, fill_last_q;
+  slot_t ram_slot;
+  line_t ram_data;
+  strb_t ram_strb;
+  line_write_t mem_wr;
+  serial_t wr_open;
+
+  assign wr_open   = wr_issued_q - wr_done_q;
+  assign wr_pick   = wr_valid_i & (~wr_valid_i + 1'b1);
+  assign wr_room   = mem_wr_room && wr_open < serial_t'(MaxWrites);
+  assign want_wr   = |wr_valid_i && wr_room;
+  assign fill      = mem_rdat_valid_i && target_valid && !(want_wr && fill_last_q);
+  assign wr_push   = want_wr && !fill;
+  assign wr_ready_o = wr_push ? wr_pick : '0;
+  assign mem_rdat_ready_o = target_valid && !(want_wr && fill_last_q);
+
+  always_comb begin
+    ram_slot = target;
+    ram_data = mem_rdat_i;
+    ram_strb = '1;
+    mem_wr   = '0;
+    if (!fill) begin
+      for (int p = 0; p < Writes; p++) if (wr_pick[p]) begin
+        ram_slot    = wr_slot_i[p];
+        ram_data    = wr_data_i[p];
+        ram_strb    = wr_strb_i[p];
+        mem_wr.addr = address(base_i, wr_line_i[p]);
+      end
+    end
+    mem_wr.data = ram_data;
+    mem_wr.strb = ram_strb;
+  end
+
+  for (genvar r = 0; r < Reads; r++) begin : gen_read
+    lib_ram #(
+      .Width    (512),
+      .Depth    (Sets * Ways),
+      .ByteWidth(8)
+    ) u_data (
+      .clk_i,
+      .we_i   (fill || wr_push),
+      .waddr_i(ram_slot),
+      .wbe_i  (ram_strb),
+      .wdata_i(ram_data),
+      .re_i   (rd_en_i[r]),
+      .raddr_i(rd_slot_i[r]),
+      .rdata_o(rd_data_o[r])
+    );
+  end
+
+  lib_reg #(
+    .T(line_write_t)
+  ) u_wr (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(wr_push),
+    .s_ready_o(mem_wr_room),
+    .s_data_i (mem_wr),
+    .m_valid_o(mem_wr_valid_o),
+    .m_ready_i(mem_wr_ready_i),
+    .m_data_o (mem_wr_o)
+  );
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      fill_done_q <= '0;
+      wr_issued_q <= '0;
+      wr_done_q   <= '0;
+      fill_last_q <= 1'b0;
+    end else begin
+      if (fill) fill_done_q <= fill_done_q + 1'b1;
+      if (wr_push) wr_issued_q <= wr_issued_q + 1'b1;
+      if (mem_wr_done_i) wr_done_q <= wr_done_q + 1'b1;
+      if (fill || wr_push) fill_last_q <= fill;
+    end
+  end
+
+  // ---------------------------------------------------------------- releases
+  // They go in batches: a batch takes effect once every write before its last member is
+  // acknowledged; what is released meanwhile makes the next batch.
+  for (genvar c = 0; c < Classes; c++) begin : gen_release
+    ticket_t next_q, batch_q, next;
+    serial_t upto_q;
+    logic batch_done;
+    assign next       = next_q + ticket_t'(rel_i[c]);
+    assign batch_done = serial_t'(wr_done_q - upto_q) < 8'd128;
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) begin
+        next_q        <= '0;
+        batch_q       <= '0;
+        released_q[c] <= '0;
+        upto_q        <= '0;
+      end else if (batch_done) begin
+        released_q[c] <= released_q[c] + batch_q;
+        batch_q       <= next;
+        next_q        <= '0;
+        upto_q        <= wr_issued_q + serial_t'(wr_push);
+      end else begin
+        next_q        <= next;
+      end
+    end
+    `ASSERT(ReleaseAcquired, ticket_t'(next_q + batch_q + ticket_t'(rel_i[c])) <= inflight[c])
+  end
+
+  assign idle_o = init_done && inflight == '0 && wr_open == '0 && !(|offer) && !check_valid_q;
+
+  `ASSERT(OneHit, !check_valid_q || (hit_way & (hit_way - 1'b1)) == '0)
+
+endmodule

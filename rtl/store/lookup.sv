@@ -1,0 +1,268 @@
+// Fetches what a request will need: acquires its two buckets, and when they are there, the lines
+// of the item that their tags (or a SET still on its way) point to. Only prefetches: execute looks
+// again. Latency 3 + buckets' fetch + 5, initiation interval 1, or the number of lines acquired.
+module lookup
+  import wirekv_pkg::*;
+  import proto_pkg::*;
+  import store_pkg::*;
+#(
+  /// Requests between this module and execute.
+  parameter int unsigned Waiting = 32
+) (
+  input  logic              clk_i,
+  input  logic              rst_ni,
+  /// log2 of the number of buckets.
+  input  logic [4:0]        index_bits_i,
+  /// What of the log is valid.
+  input  log_range_t        range_i,
+  /// Hashed requests. `store`: the request stores the item at off_i, of vlen_i bytes.
+  input  logic              s_valid_i,
+  output logic              s_ready_o,
+  input  logic [63:0]       hash_i,
+  input  logic              lookup_i,
+  input  logic              store_i,
+  input  logic [7:0]        klen_i,
+  input  logic [20:0]       vlen_i,
+  input  off_t              off_i,
+  /// Caches of the even and the odd buckets: acquire, respond, read.
+  output logic [1:0]        bucket_acq_valid_o,
+  input  logic [1:0]        bucket_acq_ready_i,
+  output line_no_t [1:0]    bucket_acq_line_o,
+  input  logic [1:0]        bucket_rsp_valid_i,
+  output logic [1:0]        bucket_rsp_ready_o,
+  input  index_slot_t [1:0] bucket_rsp_slot_i,
+  output logic              bucket_rd_en_o,
+  output index_slot_t [1:0] bucket_rd_slot_o,
+  input  line_t [1:0]       bucket_rd_data_i,
+  /// Cache of the log: acquire. Execute takes the responses.
+  output logic              log_acq_valid_o,
+  input  logic              log_acq_ready_i,
+  output line_no_t          log_acq_line_o,
+  /// Requests with what was found.
+  output logic              m_valid_o,
+  input  logic              m_ready_i,
+  output found_t            m_found_o
+);
+
+  // ---------------------------------------------------------------- buckets
+  typedef struct packed {
+    logic           lookup;
+    logic           store;
+    logic [63:0]    hash;
+    line_no_t [1:0] line;
+    logic [7:0]     klen;
+    logic [20:0]    vlen;
+    off_t           off;
+  } req1_t;
+
+  req1_t hashed, fetched;
+  logic [26:0] mask, first, second;
+  logic hashed_valid, hashed_ready, wait_room, wait_valid, wait_pop;
+  logic [1:0] acquired_q;
+  logic [$clog2(Waiting+1)-1:0] unused_wait, unused_out;
+
+  assign mask   = ~({27{1'b1}} << index_bits_i);
+  assign first  = hash_i[26:0] & mask;
+  assign second = first ^ (other_bucket(hash_i[63:50]) & mask);
+
+  req1_t entering;
+  assign entering = '{lookup: lookup_i, store: store_i, hash: hash_i,
+                      line: {first[0] ? first[26:1] : second[26:1],
+                             first[0] ? second[26:1] : first[26:1]},
+                      klen: klen_i, vlen: vlen_i, off: off_i};
+
+  lib_reg #(
+    .T(req1_t)
+  ) u_hashed (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i,
+    .s_ready_o,
+    .s_data_i (entering),
+    .m_valid_o(hashed_valid),
+    .m_ready_i(hashed_ready),
+    .m_data_o (hashed)
+  );
+
+  logic [1:0] acquired;
+  assign acquired           = acquired_q | bucket_acq_ready_i | {2{!hashed.lookup}};
+  assign bucket_acq_valid_o = {2{hashed_valid && hashed.lookup && wait_room}} & ~acquired_q;
+  assign bucket_acq_line_o  = hashed.line;
+  assign hashed_ready       = wait_room && (&acquired);
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) acquired_q <= '0;
+    else if (hashed_valid && hashed_ready) acquired_q <= '0;
+    else if (hashed_valid && wait_room) acquired_q <= acquired_q | bucket_acq_ready_i;
+  end
+
+  lib_fifo #(
+    .T    (req1_t),
+    .Depth(Waiting)
+  ) u_wait (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(hashed_valid && (&acquired)),
+    .s_ready_o(wait_room),
+    .s_data_i (hashed),
+    .m_valid_o(wait_valid),
+    .m_ready_i(wait_pop),
+    .m_data_o (fetched),
+    .level_o  (unused_wait)
+  );
+
+  // ---------------------------------------------------------------- read: buckets are there
+  logic read_valid_q, match_valid_q, read_go, match_go, acquire_go;
+  req1_t read_q, match_q;
+  index_slot_t [1:0] read_slot_q, match_slot_q;
+  logic buckets_there;
+
+  assign buckets_there      = !fetched.lookup || (&bucket_rsp_valid_i);
+  assign wait_pop           = wait_valid && buckets_there && (!read_valid_q || read_go);
+  assign bucket_rsp_ready_o = {2{wait_pop && fetched.lookup}};
+  assign bucket_rd_en_o     = wait_pop && fetched.lookup;
+  assign bucket_rd_slot_o   = bucket_rsp_slot_i;
+
+  // A SET on its way to execute says where its key's item will be: the last SET of each hash.
+  typedef struct packed {
+    logic [7:0]  number;
+    logic [19:0] tag;
+    off_t        off;
+    logic [15:0] lines;
+  } recent_t;
+
+  recent_t recent;
+  logic [7:0] entered_q, left_q, read_number_q;
+  logic m_pop;
+  assign m_pop = m_valid_o && m_ready_i;
+
+  lib_ram #(
+    .Width($bits(recent_t)),
+    .Depth(64)
+  ) u_recent (
+    .clk_i,
+    .we_i   (wait_pop && fetched.lookup && fetched.store),
+    .waddr_i(fetched.hash[32:27]),
+    .wbe_i  (1'b1),
+    .wdata_i({entered_q, fetched.hash[52:33], fetched.off,
+              lines_of(fetched.off.pos[1:0], 22'd16 + 22'(fetched.klen) + 22'(fetched.vlen))}),
+    .re_i   (wait_pop && fetched.lookup),
+    .raddr_i(fetched.hash[32:27]),
+    .rdata_o(recent)
+  );
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      read_valid_q <= 1'b0;
+      entered_q    <= '0;
+      left_q       <= '0;
+    end else begin
+      if (wait_pop) begin
+        read_valid_q <= 1'b1;
+        entered_q    <= entered_q + 1'b1;
+      end else if (read_go) begin
+        read_valid_q <= 1'b0;
+      end
+      if (m_pop) left_q <= left_q + 1'b1;
+    end
+    if (wait_pop) begin
+      read_q        <= fetched;
+      read_slot_q   <= bucket_rsp_slot_i;
+      read_number_q <= entered_q;
+    end
+  end
+
+  // ---------------------------------------------------------------- match: tags
+  bucket_t [1:0] buckets;
+  assign buckets = bucket_rd_data_i;
+  way_t matched, matched_q;
+  logic recent_hit;
+
+  // Several ways with the tag (rare) give a place that is nobody's; execute sorts it out.
+  always_comb begin
+    matched = '0;
+    for (int b = 0; b < 2; b++)
+      for (int w = 0; w < 8; w++)
+        if (buckets[b].ways[w].tag == read_q.hash[63:50] && buckets[b].ways[w].off.lap != '0)
+          matched |= buckets[b].ways[w];
+  end
+  assign recent_hit = recent.tag == read_q.hash[52:33] &&
+      8'(recent.number - left_q) < 8'(read_number_q - left_q);
+  assign read_go = read_valid_q && (!match_valid_q || match_go);
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) match_valid_q <= 1'b0;
+    else if (read_go) match_valid_q <= 1'b1;
+    else if (match_go) match_valid_q <= 1'b0;
+    if (read_go) begin
+      match_q      <= read_q;
+      match_slot_q <= read_slot_q;
+      if (read_q.lookup) begin
+        matched_q    <= recent_hit ? '{tag: '0, off: recent.off, lines: recent.lines > 16'd63 ?
+                                       6'd63 : recent.lines[5:0]} : matched;
+      end
+    end
+  end
+
+  // ---------------------------------------------------------------- acquire the item's lines
+  // An item of few lines is fetched whole, else what holds header and key.
+  typedef struct packed {
+    found_t   found;
+    line_no_t line;
+  } get_t;
+
+  get_t get_q, get;
+  logic get_valid_q, there;
+  logic [2:0] got_q, key_lines;
+  logic out_room, get_done;
+
+  assign there     = match_q.lookup && matched_q.lines != '0 && off_valid(matched_q.off, range_i);
+  assign key_lines = 3'(lines_of(matched_q.off.pos[1:0], 22'd16 + 22'(match_q.klen)));
+
+  always_comb begin
+    get.line        = matched_q.off.pos[27:2];
+    get.found       = '{lookup: match_q.lookup, hash: match_q.hash, line: match_q.line,
+                        slot: match_slot_q, cand: there, off: matched_q.off, count: '0,
+                        whole: 1'b0};
+    if (there) begin
+      get.found.whole = matched_q.lines <= 6'(PrefetchLines);
+      get.found.count = get.found.whole ? matched_q.lines[2:0] :
+          (key_lines > 3'(PrefetchLines)) ? 3'(PrefetchLines) : key_lines;
+    end
+  end
+  assign acquire_go = get_valid_q && get_done && out_room;
+  assign match_go   = match_valid_q && (!get_valid_q || acquire_go);
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      get_valid_q <= 1'b0;
+      got_q       <= '0;
+    end else begin
+      if (match_go) get_valid_q <= 1'b1;
+      else if (acquire_go) get_valid_q <= 1'b0;
+      if (acquire_go) got_q <= '0;
+      else if (log_acq_valid_o && log_acq_ready_i) got_q <= got_q + 1'b1;
+    end
+    if (match_go) get_q <= get;
+  end
+
+  assign log_acq_valid_o = get_valid_q && got_q != get_q.found.count;
+  assign log_acq_line_o  = get_q.line + line_no_t'(got_q);
+  assign get_done        = got_q == get_q.found.count ||
+      (got_q + 3'd1 == get_q.found.count && log_acq_ready_i);
+
+  lib_fifo #(
+    .T    (found_t),
+    .Depth(Waiting)
+  ) u_out (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(get_valid_q && get_done),
+    .s_ready_o(out_room),
+    .s_data_i (get_q.found),
+    .m_valid_o,
+    .m_ready_i,
+    .m_data_o (m_found_o),
+    .level_o  (unused_out)
+  );
+
+endmodule

@@ -1,0 +1,199 @@
+// Streams the key and value bytes of items that execute found, as pieces of lines. Latency 4 from
+// the job where the lines are pinned already, initiation interval one piece.
+//
+// Lines of a short item are pinned by its request, and released here when they have been read;
+// so releases keep the order of the requests. Longer ones are acquired here, many at a time.
+module reader
+  import wirekv_pkg::*;
+  import proto_pkg::*;
+  import store_pkg::*;
+(
+  input  logic      clk_i,
+  input  logic      rst_ni,
+  /// Jobs.
+  input  logic      s_valid_i,
+  output logic      s_ready_o,
+  input  read_t     s_i,
+  /// The log's line cache: class ClassReader, a read port, and the releases of ClassRequest.
+  output logic      acq_valid_o,
+  input  logic      acq_ready_i,
+  output line_no_t  acq_line_o,
+  input  logic      rsp_valid_i,
+  output logic      rsp_ready_o,
+  input  log_slot_t rsp_slot_i,
+  output logic [3:0] rel_o,
+  output logic [3:0] request_rel_o,
+  output logic      rd_en_o,
+  output log_slot_t rd_slot_o,
+  input  line_t     rd_data_i,
+  /// Pieces.
+  output logic      chunk_valid_o,
+  input  logic      chunk_ready_i,
+  output chunk_t    chunk_o,
+  output logic      idle_o
+);
+
+  typedef logic [22:0] byte_t;  // counted from the beginning of the item's first line
+
+  function automatic byte_t key_start(input read_t job);
+    return byte_t'({job.off.pos[1:0], 4'h0}) + 23'd16;
+  endfunction
+
+  // ---------------------------------------------------------------- acquire
+  logic plan_ready, plan_valid, plan_next, job_room, job_valid, job_next;
+  read_t plan, job;
+  logic [3:0] unused_plan;
+  logic [4:0] unused_job;
+
+  assign s_ready_o = plan_ready && job_room;
+
+  lib_fifo #(
+    .T    (read_t),
+    .Depth(8)
+  ) u_plan (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(s_valid_i && job_room && s_i.send && !s_i.whole),
+    .s_ready_o(plan_ready),
+    .s_data_i (s_i),
+    .m_valid_o(plan_valid),
+    .m_ready_i(plan_next),
+    .m_data_o (plan),
+    .level_o  (unused_plan)
+  );
+
+  byte_t plan_from, plan_to;
+  assign plan_from = key_start(plan) + (plan.head ? '0 : byte_t'(plan.klen) + byte_t'(plan.start));
+  assign plan_to   = key_start(plan) + byte_t'(plan.klen) + byte_t'(plan.start) + byte_t'(plan.len);
+
+  logic going_q;
+  line_no_t line_q, last_q;
+  assign plan_next   = !going_q || (acq_ready_i && line_q == last_q);
+  assign acq_valid_o = going_q;
+  assign acq_line_o  = line_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) going_q <= 1'b0;
+    else if (plan_next) going_q <= plan_valid && plan_from != plan_to;
+    if (plan_next) begin
+      line_q <= plan.off.pos[27:2] + line_no_t'(plan_from[22:6]);
+      last_q <= plan.off.pos[27:2] + line_no_t'(17'((plan_to - 23'd1) >> 6));
+    end else if (acq_ready_i) begin
+      line_q <= line_q + 1'b1;
+    end
+  end
+
+  // ---------------------------------------------------------------- prepare a job
+  lib_fifo #(
+    .T    (read_t),
+    .Depth(16)
+  ) u_jobs (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(s_valid_i && plan_ready),
+    .s_ready_o(job_room),
+    .s_data_i (s_i),
+    .m_valid_o(job_valid),
+    .m_ready_i(job_next),
+    .m_data_o (job),
+    .level_o  (unused_job)
+  );
+
+  typedef struct packed {
+    logic        send;
+    logic        whole;
+    logic [2:0]  count;
+    log_way_t [PrefetchLines-1:0] ways;
+    logic [SetW-1:0] set;     // of the first line
+    logic        head;
+    byte_t       key;
+    byte_t       key_end;
+    byte_t       value;
+    byte_t       value_end;
+  } work_t;
+
+  work_t work, work_q;
+  logic work_valid_q, work_done;
+
+  always_comb begin
+    work.send      = job.send;
+    work.whole     = job.whole;
+    work.count     = job.count;
+    work.ways      = job.ways;
+    work.set       = job.off.pos[2+:SetW];
+    work.head      = job.head;
+    work.key       = key_start(job);
+    work.key_end   = key_start(job) + byte_t'(job.klen);
+    work.value     = key_start(job) + byte_t'(job.klen) + byte_t'(job.start);
+    work.value_end = key_start(job) + byte_t'(job.klen) + byte_t'(job.start) + byte_t'(job.len);
+  end
+  assign job_next = !work_valid_q || work_done;
+
+  // ---------------------------------------------------------------- pieces
+  logic key_done_q;   // the key's pieces are out
+  logic begun_q;      // at_q holds
+  byte_t at_q, at, stop, left;
+  logic in_key, there, piece, line_end, piece_last, out_free, open;
+  logic [6:0] len;
+
+  assign in_key     = work_q.head && !key_done_q;
+  assign at         = begun_q ? at_q : in_key ? work_q.key : work_q.value;
+  assign stop       = in_key ? work_q.key_end : work_q.value_end;
+  assign left       = stop - at;
+  assign line_end   = left >= 23'd64 - 23'(at[5:0]);
+  assign len        = line_end ? 7'd64 - 7'(at[5:0]) : left[6:0];
+  assign piece_last = left <= 23'd64 - 23'(at[5:0]);
+  // A piece without bytes needs a line only if the key before it left one open.
+  assign open       = len != '0 || (work_q.head && work_q.key_end[5:0] != '0);
+  assign there      = work_q.whole || !open || rsp_valid_i;
+  assign piece      = work_valid_q && work_q.send && there && out_free;
+  assign work_done  = work_valid_q && (!work_q.send || (piece && piece_last && !in_key));
+
+  assign rd_en_o     = piece && len != '0;
+  assign rd_slot_o   = work_q.whole ?
+      {work_q.set + SetW'(at[22:6]), work_q.ways[at[6+:$clog2(PrefetchLines)]]} : rsp_slot_i;
+  assign rsp_ready_o = piece && !work_q.whole && open && ((line_end && len != '0) || work_done);
+  assign rel_o         = 4'(rsp_ready_o);
+  assign request_rel_o = work_done ? 4'(work_q.count) : '0;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      work_valid_q <= 1'b0;
+      key_done_q   <= 1'b0;
+      begun_q      <= 1'b0;
+    end else begin
+      if (job_next) work_valid_q <= job_valid;
+      if (work_done) begin
+        key_done_q <= 1'b0;
+        begun_q    <= 1'b0;
+      end else if (piece) begin
+        begun_q    <= !piece_last;
+        if (piece_last) key_done_q <= 1'b1;
+      end
+    end
+    if (job_next && job_valid) work_q <= work;
+    if (piece) at_q <= at + byte_t'(len);
+  end
+
+  // ---------------------------------------------------------------- out
+  logic out_valid_q, out_key_q, out_last_q;
+  logic [5:0] out_start_q;
+  logic [6:0] out_len_q;
+  assign out_free = !out_valid_q || chunk_ready_i;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) out_valid_q <= 1'b0;
+    else if (out_free) out_valid_q <= piece;
+    if (piece) begin
+      out_start_q <= at[5:0];
+      out_len_q   <= len;
+      out_key_q   <= in_key;
+      out_last_q  <= piece_last;
+    end
+  end
+  assign chunk_valid_o = out_valid_q;
+  assign chunk_o = '{data: rd_data_i, start: out_start_q, len: out_len_q, key: out_key_q,
+                     last: out_last_q};
+
+  assign idle_o = !plan_valid && !going_q && !job_valid && !work_valid_q && !out_valid_q &&
+      !s_valid_i;
+
+endmodule

@@ -1,0 +1,492 @@
+// The key-value store: hash -> lookup -> execute -> reader, and the log's appender beside them, over
+// three line caches (even buckets, odd buckets, log). A get of a short item takes about 22 clocks
+// and two memory reads, or none if its lines are on chip; initiation interval see execute.sv.
+module store
+  import wirekv_pkg::*;
+  import proto_pkg::*;
+  import store_pkg::*;
+(
+  input  logic                   clk_i,
+  input  logic                   rst_ni,
+  /// Settings; fixed while enabled, but for the time.
+  input  store_cfg_t             cfg_i,
+  input  logic                   enable_i,
+  /// Requests in order, and the keys of those that have one.
+  input  logic                   req_valid_i,
+  output logic                   req_ready_o,
+  input  req_t                   req_i,
+  input  logic                   key_valid_i,
+  output logic                   key_ready_o,
+  input  beat_t                  key_i,
+  /// Item data for the log. put_off_o stands in the clock in which a start is taken; lap 0 means
+  /// that the log refused the item.
+  input  logic                   put_valid_i,
+  output logic                   put_ready_o,
+  input  put_t                   put_i,
+  input  logic                   putb_valid_i,
+  output logic                   putb_ready_o,
+  input  beat_t                  putb_i,
+  output off_t                   put_off_o,
+  /// Results, and beside each RsValue the pieces of its key and value.
+  output logic                   res_valid_o,
+  input  logic                   res_ready_i,
+  output res_t                   res_o,
+  output logic                   chunk_valid_o,
+  input  logic                   chunk_ready_i,
+  output chunk_t                 chunk_o,
+  /// Requests for host software with their text.
+  output logic                   hreq_valid_o,
+  input  logic                   hreq_ready_i,
+  output hreq_t                  hreq_o,
+  output logic                   hkey_valid_o,
+  input  logic                   hkey_ready_i,
+  output beat_t                  hkey_o,
+  /// Memory: 0 even buckets, 1 odd buckets, 2 log.
+  output logic [2:0]             wr_valid_o,
+  input  logic [2:0]             wr_ready_i,
+  output line_write_t [2:0]      wr_o,
+  input  logic [2:0]             wr_done_i,
+  output logic [2:0]             rd_valid_o,
+  input  logic [2:0]             rd_ready_i,
+  output laddr_t [2:0]           rd_addr_o,
+  input  logic [2:0]             rdat_valid_i,
+  output logic [2:0]             rdat_ready_o,
+  input  line_t [2:0]            rdat_i,
+  /// Events, see store_count_e.
+  output logic [StoreCounts-1:0] count_o,
+  output logic                   idle_o
+);
+
+  localparam int unsigned InFlight = 128;
+
+  // ---------------------------------------------------------------- requests and keys come in
+  typedef struct packed {
+    req_t       req;
+    logic [7:0] stamp;  // the log's count of puts that came before
+  } stamped_t;
+
+  typedef struct packed {
+    logic        lookup;
+    logic        store;
+    logic [7:0]  klen;
+    logic [20:0] vlen;
+    off_t        off;
+  } info_t;
+
+  logic is_lookup, has_key, enter, last_beat;
+  logic hash_ready, reqs_room, keys_room;
+  logic [7:0] taken, written;
+  assign is_lookup = req_i.op inside {OpGet, OpSet, OpAdd, OpReplace, OpCas, OpDelete, OpIncr,
+                                      OpDecr, OpTouch, OpTooBig};
+  assign has_key   = (is_lookup || req_i.op == OpHost || req_i.op == OpPart) && !req_i.key_stored;
+  assign last_beat = !has_key || key_i.last;
+  assign enter     = enable_i && req_valid_i && (!has_key || key_valid_i) && hash_ready &&
+      reqs_room && keys_room;
+  assign req_ready_o = enter && last_beat;
+  assign key_ready_o = enter && has_key;
+
+  logic reqs_valid, reqs_pop, keys_valid, keys_pop;
+  stamped_t reqs;
+  beat_t keys;
+  logic [7:0] reqs_level, unused_keys;
+
+  lib_fifo #(
+    .T    (stamped_t),
+    .Depth(InFlight)
+  ) u_reqs (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(enter && last_beat),
+    .s_ready_o(reqs_room),
+    .s_data_i ({req_i, taken}),
+    .m_valid_o(reqs_valid),
+    .m_ready_i(reqs_pop),
+    .m_data_o (reqs),
+    .level_o  (reqs_level)
+  );
+
+  lib_fifo #(
+    .T    (beat_t),
+    .Depth(InFlight)
+  ) u_keys (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(enter && has_key),
+    .s_ready_o(keys_room),
+    .s_data_i (key_i),
+    .m_valid_o(keys_valid),
+    .m_ready_i(keys_pop),
+    .m_data_o (keys),
+    .level_o  (unused_keys)
+  );
+
+  // ---------------------------------------------------------------- hash
+  info_t info, hashed_info;
+  logic hashed_valid, hashed_ready;
+  logic [63:0] hashed;
+  assign info = '{lookup: is_lookup, store: req_i.op inside {OpSet, OpCas}, klen: req_i.klen,
+                  vlen: req_i.vlen, off: req_i.off};
+
+  hash #(
+    .T(info_t)
+  ) u_hash (
+    .clk_i,
+    .rst_ni,
+    .nh_key_i (cfg_i.nh_key),
+    .mix_key_i(cfg_i.mix_key),
+    .s_valid_i(enter),
+    .s_ready_o(hash_ready),
+    .s_beat_i (key_i),
+    .known_i  (!has_key),
+    .hash_i   (req_i.hash),
+    .info_i   (info),
+    .m_valid_o(hashed_valid),
+    .m_ready_i(hashed_ready),
+    .m_hash_o (hashed),
+    .m_info_o (hashed_info)
+  );
+
+  // ---------------------------------------------------------------- lookup
+  log_range_t range;
+  logic found_valid, found_ready;
+  found_t found;
+
+  // Ports of the index caches: class 0 lookup, class 1 execute; read port 0 lookup, 1 execute.
+  logic [1:0][1:0] bkt_acq_valid, bkt_acq_ready, bkt_rsp_valid, bkt_rsp_ready, bkt_rd_en;
+  line_no_t [1:0][1:0] bkt_acq_line;
+  index_slot_t [1:0][1:0] bkt_rsp_slot, bkt_rd_slot;
+  line_t [1:0][1:0] bkt_rd_data;
+  logic [1:0][1:0][3:0] bkt_rel;
+  logic [1:0] bkt_wr_valid, bkt_wr_ready, bkt_idle;
+  index_slot_t bkt_wr_slot;
+  line_no_t bkt_wr_line;
+  line_t bkt_wr_data;
+  strb_t bkt_wr_strb;
+
+  // Ports of the log's cache: classes see store_pkg; read port 0 execute, 1 reader; write port 0
+  // execute, 1 appender.
+  logic [3:0] log_acq_valid, log_acq_ready, log_acq_fresh, log_rsp_valid, log_rsp_ready;
+  line_no_t [3:0] log_acq_line;
+  log_slot_t [3:0] log_rsp_slot;
+  logic [3:0][3:0] log_rel;
+  logic [1:0] log_rd_en, log_wr_valid, log_wr_ready;
+  log_slot_t [1:0] log_rd_slot, log_wr_slot;
+  line_t [1:0] log_rd_data, log_wr_data;
+  line_no_t [1:0] log_wr_line;
+  strb_t [1:0] log_wr_strb;
+  logic log_idle;
+
+  logic [1:0] look_acq_valid, look_rsp_ready, exe_acq_valid, exe_rsp_ready, exe_rd_en, exe_rel;
+  line_no_t [1:0] look_acq_line;
+  line_no_t exe_acq_line;
+  index_slot_t [1:0] look_rd_slot, exe_rd_slot;
+  logic look_rd_en, exe_request_rel;
+
+  for (genvar b = 0; b < 2; b++) begin : gen_bank
+    assign bkt_acq_valid[b] = {exe_acq_valid[b], look_acq_valid[b]};
+    assign bkt_acq_line[b]  = {exe_acq_line, look_acq_line[b]};
+    assign bkt_rsp_ready[b] = {exe_rsp_ready[b], look_rsp_ready[b]};
+    assign bkt_rd_en[b]     = {exe_rd_en[b], look_rd_en};
+    assign bkt_rd_slot[b]   = {exe_rd_slot[b], look_rd_slot[b]};
+    assign bkt_rel[b]       = {4'(exe_rel[b]), 4'(exe_request_rel)};
+
+    line_cache #(
+      .Sets   (CacheSets),
+      .Ways   (IndexWays),
+      .Classes(2),
+      .OwnWays({4'b1000, 4'b0111}),
+      .Waiting({8'd4, 8'd32}),
+      .Reads  (2),
+      .Writes (1),
+      .Shift  (1),
+      .Low    (b)
+    ) u_cache (
+      .clk_i,
+      .rst_ni,
+      .base_i          (cfg_i.index_base),
+      .acq_valid_i     (bkt_acq_valid[b]),
+      .acq_ready_o     (bkt_acq_ready[b]),
+      .acq_line_i      (bkt_acq_line[b]),
+      .acq_fresh_i     ('0),
+      .rsp_valid_o     (bkt_rsp_valid[b]),
+      .rsp_ready_i     (bkt_rsp_ready[b]),
+      .rsp_slot_o      (bkt_rsp_slot[b]),
+      .rel_i           (bkt_rel[b]),
+      .rd_en_i         (bkt_rd_en[b]),
+      .rd_slot_i       (bkt_rd_slot[b]),
+      .rd_data_o       (bkt_rd_data[b]),
+      .wr_valid_i      (bkt_wr_valid[b]),
+      .wr_ready_o      (bkt_wr_ready[b]),
+      .wr_slot_i       (bkt_wr_slot),
+      .wr_line_i       (bkt_wr_line),
+      .wr_data_i       (bkt_wr_data),
+      .wr_strb_i       (bkt_wr_strb),
+      .mem_wr_valid_o  (wr_valid_o[b]),
+      .mem_wr_ready_i  (wr_ready_i[b]),
+      .mem_wr_o        (wr_o[b]),
+      .mem_wr_done_i   (wr_done_i[b]),
+      .mem_rd_valid_o  (rd_valid_o[b]),
+      .mem_rd_ready_i  (rd_ready_i[b]),
+      .mem_rd_addr_o   (rd_addr_o[b]),
+      .mem_rdat_valid_i(rdat_valid_i[b]),
+      .mem_rdat_ready_o(rdat_ready_o[b]),
+      .mem_rdat_i      (rdat_i[b]),
+      .idle_o          (bkt_idle[b])
+    );
+  end
+
+  line_cache #(
+    .Sets   (CacheSets),
+    .Ways   (LogWays),
+    .Classes(4),
+    .OwnWays({8'b1100_0000, 8'b0010_0000, 8'b0001_0000, 8'b0000_1111}),
+    .Waiting({8'd16, 8'd64, 8'd8, 8'd32}),
+    .Reads  (2),
+    .Writes (2)
+  ) u_log_cache (
+    .clk_i,
+    .rst_ni,
+    .base_i          (cfg_i.log_base),
+    .acq_valid_i     (log_acq_valid),
+    .acq_ready_o     (log_acq_ready),
+    .acq_line_i      (log_acq_line),
+    .acq_fresh_i     (log_acq_fresh),
+    .rsp_valid_o     (log_rsp_valid),
+    .rsp_ready_i     (log_rsp_ready),
+    .rsp_slot_o      (log_rsp_slot),
+    .rel_i           (log_rel),
+    .rd_en_i         (log_rd_en),
+    .rd_slot_i       (log_rd_slot),
+    .rd_data_o       (log_rd_data),
+    .wr_valid_i      (log_wr_valid),
+    .wr_ready_o      (log_wr_ready),
+    .wr_slot_i       (log_wr_slot),
+    .wr_line_i       (log_wr_line),
+    .wr_data_i       (log_wr_data),
+    .wr_strb_i       (log_wr_strb),
+    .mem_wr_valid_o  (wr_valid_o[2]),
+    .mem_wr_ready_i  (wr_ready_i[2]),
+    .mem_wr_o        (wr_o[2]),
+    .mem_wr_done_i   (wr_done_i[2]),
+    .mem_rd_valid_o  (rd_valid_o[2]),
+    .mem_rd_ready_i  (rd_ready_i[2]),
+    .mem_rd_addr_o   (rd_addr_o[2]),
+    .mem_rdat_valid_i(rdat_valid_i[2]),
+    .mem_rdat_ready_o(rdat_ready_o[2]),
+    .mem_rdat_i      (rdat_i[2]),
+    .idle_o          (log_idle)
+  );
+  assign log_acq_fresh[2:0] = '0;
+
+  lookup u_lookup (
+    .clk_i,
+    .rst_ni,
+    .index_bits_i      (cfg_i.index_bits),
+    .range_i           (range),
+    .s_valid_i         (hashed_valid),
+    .s_ready_o         (hashed_ready),
+    .hash_i            (hashed),
+    .lookup_i          (hashed_info.lookup),
+    .store_i           (hashed_info.store),
+    .klen_i            (hashed_info.klen),
+    .vlen_i            (hashed_info.vlen),
+    .off_i             (hashed_info.off),
+    .bucket_acq_valid_o(look_acq_valid),
+    .bucket_acq_ready_i({bkt_acq_ready[1][0], bkt_acq_ready[0][0]}),
+    .bucket_acq_line_o (look_acq_line),
+    .bucket_rsp_valid_i({bkt_rsp_valid[1][0], bkt_rsp_valid[0][0]}),
+    .bucket_rsp_ready_o(look_rsp_ready),
+    .bucket_rsp_slot_i ({bkt_rsp_slot[1][0], bkt_rsp_slot[0][0]}),
+    .bucket_rd_en_o    (look_rd_en),
+    .bucket_rd_slot_o  (look_rd_slot),
+    .bucket_rd_data_i  ({bkt_rd_data[1][0], bkt_rd_data[0][0]}),
+    .log_acq_valid_o   (log_acq_valid[ClassRequest]),
+    .log_acq_ready_i   (log_acq_ready[ClassRequest]),
+    .log_acq_line_o    (log_acq_line[ClassRequest]),
+    .m_valid_o         (found_valid),
+    .m_ready_i         (found_ready),
+    .m_found_o         (found)
+  );
+
+  // ---------------------------------------------------------------- log
+  logic own_valid, own_ready, ownb_valid, ownb_ready, append_idle;
+  logic item, lap, refuse;
+  put_t own;
+  beat_t ownb;
+
+  log u_log (
+    .clk_i,
+    .rst_ni,
+    .log_lines_i (cfg_i.log_lines),
+    .put_valid_i (put_valid_i && enable_i),
+    .put_ready_o,
+    .put_i,
+    .putb_valid_i,
+    .putb_ready_o,
+    .putb_i,
+    .own_valid_i (own_valid),
+    .own_ready_o (own_ready),
+    .own_i       (own),
+    .ownb_valid_i(ownb_valid),
+    .ownb_ready_o(ownb_ready),
+    .ownb_i      (ownb),
+    .off_o       (put_off_o),
+    .range_o     (range),
+    .taken_o     (taken),
+    .written_o   (written),
+    .item_o      (item),
+    .lap_o       (lap),
+    .refuse_o    (refuse),
+    .acq_valid_o (log_acq_valid[ClassAppend]),
+    .acq_ready_i (log_acq_ready[ClassAppend]),
+    .acq_line_o  (log_acq_line[ClassAppend]),
+    .acq_fresh_o (log_acq_fresh[ClassAppend]),
+    .rsp_valid_i (log_rsp_valid[ClassAppend]),
+    .rsp_ready_o (log_rsp_ready[ClassAppend]),
+    .rsp_slot_i  (log_rsp_slot[ClassAppend]),
+    .rel_o       (log_rel[ClassAppend]),
+    .wr_valid_o  (log_wr_valid[1]),
+    .wr_ready_i  (log_wr_ready[1]),
+    .wr_slot_o   (log_wr_slot[1]),
+    .wr_line_o   (log_wr_line[1]),
+    .wr_data_o   (log_wr_data[1]),
+    .wr_strb_o   (log_wr_strb[1]),
+    .idle_o      (append_idle)
+  );
+
+  // ---------------------------------------------------------------- execute
+  logic read_valid, read_ready, exe_idle, read_idle, out_valid, out_ready;
+  read_t read;
+  res_t out;
+  logic [StoreCounts-1:0] exe_count;
+
+  execute u_execute (
+    .clk_i,
+    .rst_ni,
+    .now_i               (cfg_i.now),
+    .index_bits_i        (cfg_i.index_bits),
+    .range_i             (range),
+    .req_valid_i         (reqs_valid),
+    .req_ready_o         (reqs_pop),
+    .req_i               (reqs.req),
+    .stamp_i             (reqs.stamp),
+    .found_valid_i       (found_valid),
+    .found_ready_o       (found_ready),
+    .found_i             (found),
+    .key_valid_i         (keys_valid),
+    .key_ready_o         (keys_pop),
+    .key_i               (keys),
+    .taken_i             (taken),
+    .written_i           (written),
+    .own_valid_o         (own_valid),
+    .own_ready_i         (own_ready),
+    .own_o               (own),
+    .ownb_valid_o        (ownb_valid),
+    .ownb_ready_i        (ownb_ready),
+    .ownb_o              (ownb),
+    .own_off_i           (put_off_o),
+    .bucket_rd_en_o      (exe_rd_en),
+    .bucket_rd_slot_o    (exe_rd_slot),
+    .bucket_rd_data_i    ({bkt_rd_data[1][1], bkt_rd_data[0][1]}),
+    .bucket_wr_valid_o   (bkt_wr_valid),
+    .bucket_wr_ready_i   (bkt_wr_ready),
+    .bucket_wr_slot_o    (bkt_wr_slot),
+    .bucket_wr_line_o    (bkt_wr_line),
+    .bucket_wr_data_o    (bkt_wr_data),
+    .bucket_wr_strb_o    (bkt_wr_strb),
+    .bucket_acq_valid_o  (exe_acq_valid),
+    .bucket_acq_ready_i  ({bkt_acq_ready[1][1], bkt_acq_ready[0][1]}),
+    .bucket_acq_line_o   (exe_acq_line),
+    .bucket_rsp_valid_i  ({bkt_rsp_valid[1][1], bkt_rsp_valid[0][1]}),
+    .bucket_rsp_ready_o  (exe_rsp_ready),
+    .bucket_rsp_slot_i   ({bkt_rsp_slot[1][1], bkt_rsp_slot[0][1]}),
+    .bucket_request_rel_o(exe_request_rel),
+    .bucket_rel_o        (exe_rel),
+    .request_rsp_valid_i (log_rsp_valid[ClassRequest]),
+    .request_rsp_ready_o (log_rsp_ready[ClassRequest]),
+    .request_rsp_slot_i  (log_rsp_slot[ClassRequest]),
+    .acq_valid_o         (log_acq_valid[ClassExecute]),
+    .acq_ready_i         (log_acq_ready[ClassExecute]),
+    .acq_line_o          (log_acq_line[ClassExecute]),
+    .rsp_valid_i         (log_rsp_valid[ClassExecute]),
+    .rsp_ready_o         (log_rsp_ready[ClassExecute]),
+    .rsp_slot_i          (log_rsp_slot[ClassExecute]),
+    .rel_o               (log_rel[ClassExecute]),
+    .rd_en_o             (log_rd_en[0]),
+    .rd_slot_o           (log_rd_slot[0]),
+    .rd_data_i           (log_rd_data[0]),
+    .wr_valid_o          (log_wr_valid[0]),
+    .wr_ready_i          (log_wr_ready[0]),
+    .wr_slot_o           (log_wr_slot[0]),
+    .wr_line_o           (log_wr_line[0]),
+    .wr_data_o           (log_wr_data[0]),
+    .wr_strb_o           (log_wr_strb[0]),
+    .read_valid_o        (read_valid),
+    .read_ready_i        (read_ready),
+    .read_o              (read),
+    .res_valid_o         (out_valid),
+    .res_ready_i         (out_ready),
+    .res_o               (out),
+    .hreq_valid_o,
+    .hreq_ready_i,
+    .hreq_o,
+    .hkey_valid_o,
+    .hkey_ready_i,
+    .hkey_o,
+    .count_o             (exe_count),
+    .idle_o              (exe_idle)
+  );
+
+  lib_reg #(
+    .T(res_t)
+  ) u_res (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(out_valid),
+    .s_ready_o(out_ready),
+    .s_data_i (out),
+    .m_valid_o(res_valid_o),
+    .m_ready_i(res_ready_i),
+    .m_data_o (res_o)
+  );
+
+  // ---------------------------------------------------------------- reader
+  reader u_reader (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i    (read_valid),
+    .s_ready_o    (read_ready),
+    .s_i          (read),
+    .acq_valid_o  (log_acq_valid[ClassReader]),
+    .acq_ready_i  (log_acq_ready[ClassReader]),
+    .acq_line_o   (log_acq_line[ClassReader]),
+    .rsp_valid_i  (log_rsp_valid[ClassReader]),
+    .rsp_ready_o  (log_rsp_ready[ClassReader]),
+    .rsp_slot_i   (log_rsp_slot[ClassReader]),
+    .rel_o        (log_rel[ClassReader]),
+    .request_rel_o(log_rel[ClassRequest]),
+    .rd_en_o      (log_rd_en[1]),
+    .rd_slot_o    (log_rd_slot[1]),
+    .rd_data_i    (log_rd_data[1]),
+    .chunk_valid_o,
+    .chunk_ready_i,
+    .chunk_o,
+    .idle_o       (read_idle)
+  );
+
+  // ---------------------------------------------------------------- events, idle
+  always_comb begin
+    count_o                     = exe_count;
+    count_o[StoreCountItems]    = item;
+    count_o[StoreCountLaps]     = lap;
+    count_o[StoreCountNoMemory] = refuse;
+  end
+
+  // A request stays in u_reqs until execute takes it, so what is in between needs no flag.
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) idle_o <= 1'b0;
+    else idle_o <= !req_valid_i && !put_valid_i && reqs_level == '0 && exe_idle && read_idle &&
+        append_idle && (&bkt_idle) && log_idle && !res_valid_o && !hreq_valid_o && !hkey_valid_o;
+  end
+
+endmodule
