@@ -108,12 +108,7 @@ module card
   logic csr_busy;
 
   csr #(
-    .Conns      (Conns),
-    .NetCounts  (NetCounts),
-    .TcpCounts  (TcpCounts),
-    .FrontCounts(FrontCounts),
-    .BackCounts (BackCounts),
-    .StoreCounts(StoreCounts)
+    .Conns(Conns)
   ) u_csr (
     .clk_i,
     .rst_ni,

@@ -6,16 +6,12 @@
 module csr
   import wirekv_pkg::*;
   import net_pkg::*;
+  import tcp_pkg::*;
+  import proto_pkg::*;
   import store_pkg::*;
 #(
   /// Connections of this build, for software to read.
-  parameter int unsigned Conns = 1024,
-  /// Event counters of each group; at most 32.
-  parameter int unsigned NetCounts   = 1,
-  parameter int unsigned TcpCounts   = 1,
-  parameter int unsigned FrontCounts = 1,
-  parameter int unsigned BackCounts  = 1,
-  parameter int unsigned StoreCounts = 1
+  parameter int unsigned Conns = 1024
 ) (
   input  logic                   clk_i,
   input  logic                   rst_ni,
