@@ -42,16 +42,17 @@ module lib_cfifo #(
   // waddr_q runs ahead of start_q, the first word that a rollback takes back.
   addr_t waddr_q, waddr_d, start_q, raddr_q;
   // free_q + pending_q (uncommitted) + ready_q (committed, to be read) + the word at a registered
-  // output make up Depth.
-  count_t free_q, pending_q, pending_d, ready_q;
+  // output make up Depth. room_q and any_q say that free_q and ready_q are not 0; they are kept
+  // beside them because everything waits for these two.
+  count_t free_q, pending_q, ready_q;
+  logic room_q, any_q;
   logic push, pop, read;
 
-  assign s_ready_o = free_q != '0;
+  assign s_ready_o = room_q;
   assign free_o    = free_q;
-  assign push      = s_valid_i && s_ready_o;
+  assign push      = s_valid_i && room_q;
   assign pop       = m_valid_o && m_ready_i;
   assign waddr_d   = push ? next(waddr_q) : waddr_q;
-  assign pending_d = pending_q + count_t'(push);
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -61,12 +62,19 @@ module lib_cfifo #(
       free_q    <= count_t'(Depth);
       pending_q <= '0;
       ready_q   <= '0;
+      room_q    <= 1'b1;
+      any_q     <= 1'b0;
     end else begin
       waddr_q   <= rollback_i ? start_q : waddr_d;
       if (commit_i) start_q <= waddr_d;
-      pending_q <= (commit_i || rollback_i) ? '0 : pending_d;
+      pending_q <= (commit_i || rollback_i) ? '0 : pending_q + count_t'(push);
       free_q    <= free_q + count_t'(pop) + (rollback_i ? pending_q : -count_t'(push));
-      ready_q   <= ready_q - count_t'(read) + (commit_i ? pending_d : '0);
+      ready_q   <= ready_q + (commit_i ? pending_q : '0) +
+                   count_t'(push && commit_i) - count_t'(read);
+      room_q    <= pop || (room_q && (free_q != count_t'(1) || !push)) ||
+                   (rollback_i && (room_q || pending_q != '0));
+      any_q     <= (any_q && (ready_q != count_t'(1) || !read)) ||
+                   (commit_i && (push || pending_q != '0));
       if (read) raddr_q <= next(raddr_q);
     end
   end
@@ -74,13 +82,13 @@ module lib_cfifo #(
   if (Depth <= 32) begin : gen_small
     (* ram_style = "distributed" *) T mem_q[Depth];
     always_ff @(posedge clk_i) if (push) mem_q[waddr_q] <= s_data_i;
-    assign m_valid_o = ready_q != '0;
+    assign m_valid_o = any_q;
     assign m_data_o  = mem_q[raddr_q];
     assign read      = pop;
   end else begin : gen_large
     // The RAM's output register holds the head word.
     logic head_q;
-    assign read      = ready_q != '0 && (!head_q || m_ready_i);
+    assign read      = any_q && (!head_q || m_ready_i);
     assign m_valid_o = head_q;
     always_ff @(posedge clk_i) begin
       if (!rst_ni) head_q <= 1'b0;
@@ -102,6 +110,7 @@ module lib_cfifo #(
   end
 
   `ASSERT_STABLE(OutStable, m_valid_o, m_ready_i, m_data_o)
+  `ASSERT(FlagsMatch, room_q == (free_q != '0) && any_q == (ready_q != '0))
   `ASSERT(CommitXorRollback, !(commit_i && rollback_i))
 
 endmodule
