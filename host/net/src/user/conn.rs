@@ -44,6 +44,8 @@ pub struct Conn {
     /// The card sent its end, and the client was told.
     card_done: bool,
     client_told: bool,
+    /// The client's socket failed.
+    client_gone: bool,
     /// When smoltcp wants to be polled again.
     pub deadline: Option<Instant>,
     pub queued: bool,
@@ -81,6 +83,7 @@ impl Conn {
             client_done: false,
             card_done: false,
             client_told: false,
+            client_gone: false,
             deadline: None,
             queued: false,
         })
@@ -96,17 +99,22 @@ impl Conn {
         iface.poll(now, tap, &mut self.sockets);
         std::mem::swap(&mut tap.packets, &mut self.packets);
         loop {
-            let moved = self.to_client() | self.to_card();
+            let moved = !self.client_gone && (self.to_client() | self.to_card());
+            if self.client_gone {
+                // Bytes for it are lost: the card learns it by a reset.
+                self.socket().abort();
+            }
             let sent = iface.poll_egress(now, tap, &mut self.sockets);
             if !moved && matches!(sent, PollResult::None) {
                 break;
             }
         }
-        if self.over() {
-            return Fate::Over;
-        }
         self.deadline = iface.poll_at(now, &self.sockets);
-        Fate::Open
+        if self.over(now) {
+            Fate::Over
+        } else {
+            Fate::Open
+        }
     }
 
     fn socket(&mut self) -> &mut Socket<'static> {
@@ -118,7 +126,6 @@ impl Conn {
         let Conn { local, sockets, handle, .. } = self;
         let socket = sockets.get_mut::<Socket>(*handle);
         let mut moved = false;
-        let mut broken = false;
         while self.writable && socket.can_recv() {
             let written = socket.recv(|bytes| match local.write(bytes) {
                 Ok(n) => (n, Ok(n)),
@@ -129,16 +136,10 @@ impl Conn {
                 Ok(Err(ErrorKind::WouldBlock)) => self.writable = false,
                 Ok(Err(ErrorKind::Interrupted)) => {}
                 _ => {
-                    broken = true;
-                    break;
+                    self.client_gone = true;
+                    return true;
                 }
             }
-        }
-        if broken {
-            // The client is gone, and bytes for it are lost: the card learns it by a reset.
-            socket.abort();
-            self.client_told = true;
-            return true;
         }
         use State::*;
         self.card_done |= matches!(socket.state(), CloseWait | LastAck | Closing | TimeWait);
@@ -170,7 +171,7 @@ impl Conn {
                 Ok(Err(ErrorKind::WouldBlock)) => self.readable = false,
                 Ok(Err(ErrorKind::Interrupted)) => {}
                 _ => {
-                    socket.abort();
+                    self.client_gone = true;
                     return true;
                 }
             }
@@ -179,11 +180,11 @@ impl Conn {
     }
 
     /// Nothing more can happen on this connection. A reset by the card becomes one for the client.
-    fn over(&mut self) -> bool {
-        let told = self.client_told || !self.card_done;
+    fn over(&mut self, now: Instant) -> bool {
+        let told = self.client_told || self.client_gone || !self.card_done;
         match self.socket().state() {
-            // smoltcp's TIME_WAIT would only keep a port busy, and ports are plenty.
-            State::TimeWait => told,
+            // Once the card's end is acknowledged, TIME_WAIT would only keep a port busy.
+            State::TimeWait => told && self.deadline.is_none_or(|t| t > now + ACK_DELAY),
             State::Closed => {
                 if !(self.client_done && self.card_done) {
                     let _ = SockRef::from(&self.local).set_linger(Some(WallDuration::ZERO));

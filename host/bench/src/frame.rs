@@ -1,0 +1,165 @@
+//! Ethernet frames of the bench's clients: built with right checksums, taken apart with a check of
+//! every checksum.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use anyhow::{bail, ensure, Context, Result};
+
+pub const CARD_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
+pub const CARD_IP: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
+pub const PORT: u16 = 11211;
+
+const ETHERNET: usize = 14;
+const IP: usize = 20;
+const UDP: u8 = 17;
+const TCP: u8 = 6;
+
+pub const FIN: u8 = 0x01;
+pub const SYN: u8 = 0x02;
+pub const RST: u8 = 0x04;
+pub const PSH: u8 = 0x08;
+pub const ACK: u8 = 0x10;
+
+/// Bytes that a frame (given without FCS) takes on the wire: preamble, padding, FCS and gap count.
+pub fn wire_bytes(frame: &[u8]) -> u64 {
+    (frame.len() as u64).max(60) + 24
+}
+
+pub struct Segment<'a> {
+    pub seq: u32,
+    pub ack: u32,
+    pub flags: u8,
+    pub window: u16,
+    /// Shift of a SYN's window-scale option.
+    pub scale: Option<u8>,
+    pub payload: &'a [u8],
+}
+
+pub enum Packet<'a> {
+    Udp(&'a [u8]),
+    Tcp(Segment<'a>),
+}
+
+fn sum(start: u32, bytes: &[u8]) -> u32 {
+    let mut sum = start;
+    for w in bytes.chunks(2) {
+        sum += u32::from(w[0]) << 8 | u32::from(w.get(1).copied().unwrap_or(0));
+    }
+    sum
+}
+
+fn fold(mut sum: u32) -> u16 {
+    while sum >> 16 != 0 {
+        sum = (sum & 0xFFFF) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+/// Ethernet and IPv4 headers around `body`, and the checksum at `check` of the body.
+fn frame(from: Ipv4Addr, protocol: u8, body: &[u8], check: usize) -> Vec<u8> {
+    let mut f = Vec::with_capacity(ETHERNET + IP + body.len());
+    f.extend(CARD_MAC);
+    let o = from.octets();
+    f.extend([2, 1, o[0], o[1], o[2], o[3]]);
+    f.extend([8, 0, 0x45, 0]);
+    f.extend(((IP + body.len()) as u16).to_be_bytes());
+    f.extend([0, 0, 0x40, 0, 64, protocol, 0, 0]);
+    f.extend(from.octets());
+    f.extend(CARD_IP.octets());
+    let header = fold(sum(0, &f[ETHERNET..])).to_be_bytes();
+    f[ETHERNET + 10..ETHERNET + 12].copy_from_slice(&header);
+    let pseudo = sum(u32::from(protocol) + body.len() as u32, &f[ETHERNET + 12..]);
+    let body_sum = match fold(sum(pseudo, body)) {
+        0 if protocol == UDP => 0xFFFF, // 0 would mean "none"
+        s => s,
+    };
+    let start = f.len();
+    f.extend(body);
+    f[start + check..start + check + 2].copy_from_slice(&body_sum.to_be_bytes());
+    f
+}
+
+pub fn udp(from: SocketAddrV4, payload: &[u8]) -> Vec<u8> {
+    let mut body = Vec::with_capacity(8 + payload.len());
+    body.extend(from.port().to_be_bytes());
+    body.extend(PORT.to_be_bytes());
+    body.extend(((8 + payload.len()) as u16).to_be_bytes());
+    body.extend([0, 0]);
+    body.extend(payload);
+    frame(*from.ip(), UDP, &body, 6)
+}
+
+/// A SYN (`scale` given) also carries an MSS of 1,460.
+pub fn tcp(from: SocketAddrV4, s: &Segment) -> Vec<u8> {
+    let mut body = Vec::with_capacity(28 + s.payload.len());
+    body.extend(from.port().to_be_bytes());
+    body.extend(PORT.to_be_bytes());
+    body.extend(s.seq.to_be_bytes());
+    body.extend(s.ack.to_be_bytes());
+    body.extend([if s.scale.is_some() { 0x70 } else { 0x50 }, s.flags]);
+    body.extend(s.window.to_be_bytes());
+    body.extend([0, 0, 0, 0]);
+    if let Some(scale) = s.scale {
+        body.extend([2, 4, (1460u16 >> 8) as u8, 1460u16 as u8, 1, 3, 3, scale]);
+    }
+    body.extend(s.payload);
+    frame(*from.ip(), TCP, &body, 16)
+}
+
+fn u16_at(b: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes([b[at], b[at + 1]])
+}
+
+fn u32_at(b: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes(b[at..at + 4].try_into().unwrap())
+}
+
+/// A frame from the card and whom it is for; None for frames that are neither UDP nor TCP.
+pub fn parse(f: &[u8]) -> Result<Option<(SocketAddrV4, Packet<'_>)>> {
+    ensure!(f.len() >= 60, "a frame of {} bytes", f.len());
+    if f[12..14] != [8, 0] {
+        return Ok(None);
+    }
+    let ip = &f[ETHERNET..];
+    ensure!(ip[0] == 0x45 && fold(sum(0, &ip[..IP])) == 0, "bad IP header");
+    let len = usize::from(u16_at(ip, 2));
+    let body = ip.get(IP..len).context("the frame is shorter than its IP packet")?;
+    let pseudo = sum(u32::from(ip[9]) + body.len() as u32, &ip[12..20]);
+    ensure!(fold(sum(pseudo, body)) == 0, "bad checksum");
+    let to = SocketAddrV4::new(Ipv4Addr::from(u32_at(ip, 16)), u16_at(body, 2));
+    let octets = to.ip().octets();
+    ensure!(f[..6] == [2, 1, octets[0], octets[1], octets[2], octets[3]], "wrong MAC");
+    let packet = match ip[9] {
+        UDP => {
+            ensure!(usize::from(u16_at(body, 4)) == body.len(), "bad UDP length");
+            Packet::Udp(&body[8..])
+        }
+        TCP => {
+            let offset = usize::from(body[12] >> 4) * 4;
+            let mut options = body.get(20..offset).context("bad data offset")?;
+            let mut scale = None;
+            while let [kind, rest @ ..] = options {
+                options = match (kind, rest) {
+                    (0, _) => &[],
+                    (1, _) => rest,
+                    (3, [3, shift, rest @ ..]) => {
+                        scale = Some(*shift);
+                        rest
+                    }
+                    (_, [n, ..]) if *n >= 2 => options.get(usize::from(*n)..).context("options")?,
+                    _ => bail!("bad TCP options"),
+                };
+            }
+            Packet::Tcp(Segment {
+                seq: u32_at(body, 4),
+                ack: u32_at(body, 8),
+                flags: body[13],
+                window: u16_at(body, 14),
+                scale,
+                payload: &body[offset..],
+            })
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some((to, packet)))
+}

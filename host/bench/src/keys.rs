@@ -1,0 +1,132 @@
+//! Requests whose every reply is known beforehand.
+//!
+//! A value tells which key and which version of it it is, so that a stale, foreign or torn one is
+//! recognised. Versions of a key count up from 1.
+
+use rand::rngs::SmallRng;
+use rand::{Rng, RngCore, SeedableRng};
+
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    pub key_len: usize,
+    pub value_len: usize,
+    /// Keys of each client; 0: all clients use one single key together.
+    pub keys: u32,
+    /// Of 100 requests so many are GETs, the others SETs.
+    pub gets: u32,
+}
+
+/// What must come back.
+pub enum Expect {
+    Exactly(Vec<u8>),
+    /// A hit of the key that several clients write at the same time: any version up to this one.
+    AnyUpTo(u32),
+}
+
+impl Expect {
+    /// Length of the reply.
+    pub fn len(&self, keys: &Keys) -> usize {
+        match self {
+            Expect::Exactly(text) => text.len(),
+            Expect::AnyUpTo(_) => keys.hit(0, 1).len(),
+        }
+    }
+}
+
+/// The keys of all clients.
+pub struct Keys {
+    pub shape: Shape,
+    /// Replies of different clients may pass each other: only a client's own writes bind it.
+    shared: bool,
+    /// Last version asked to be stored, by key.
+    versions: Vec<u32>,
+    rng: SmallRng,
+}
+
+impl Keys {
+    pub fn new(shape: Shape, clients: u32, ordered: bool, seed: u64) -> Keys {
+        let count = if shape.keys == 0 { 1 } else { shape.keys * clients };
+        Keys {
+            shape,
+            shared: shape.keys == 0 && !ordered,
+            versions: vec![0; count as usize],
+            rng: SmallRng::seed_from_u64(seed),
+        }
+    }
+
+    /// For clients whose replies are all given as `Exactly`.
+    pub fn none() -> Keys {
+        Keys::new(Shape { key_len: 1, value_len: 0, keys: 0, gets: 0 }, 0, true, 0)
+    }
+
+    pub fn count(&self) -> u32 {
+        self.versions.len() as u32
+    }
+
+    fn key(&self, key: u32) -> String {
+        format!("k{key:0width$}", width = self.shape.key_len - 1)
+    }
+
+    fn value(&self, key: u32, version: u32) -> Vec<u8> {
+        let mut value = vec![0; self.shape.value_len.max(4)];
+        SmallRng::seed_from_u64(u64::from(key) << 32 | u64::from(version)).fill_bytes(&mut value);
+        let head = version ^ key.wrapping_mul(0x9E37_79B9);
+        value[..4].copy_from_slice(&head.to_le_bytes());
+        value.truncate(self.shape.value_len);
+        value
+    }
+
+    fn hit(&self, key: u32, version: u32) -> Vec<u8> {
+        let mut text =
+            format!("VALUE {} 0 {}\r\n", self.key(key), self.shape.value_len).into_bytes();
+        text.extend(self.value(key, version));
+        text.extend(b"\r\nEND\r\n");
+        text
+    }
+
+    pub fn set(&mut self, key: u32) -> (Vec<u8>, Expect) {
+        let version = &mut self.versions[key as usize];
+        *version += 1;
+        let version = *version;
+        let mut text =
+            format!("set {} 0 0 {}\r\n", self.key(key), self.shape.value_len).into_bytes();
+        text.extend(self.value(key, version));
+        text.extend(b"\r\n");
+        (text, Expect::Exactly(b"STORED\r\n".to_vec()))
+    }
+
+    pub fn get(&mut self, key: u32) -> (Vec<u8>, Expect) {
+        let version = self.versions[key as usize];
+        let text = format!("get {}\r\n", self.key(key)).into_bytes();
+        let expect = if self.shared {
+            Expect::AnyUpTo(version)
+        } else {
+            Expect::Exactly(self.hit(key, version))
+        };
+        (text, expect)
+    }
+
+    /// A request of the mix, for one of the client's keys.
+    pub fn next(&mut self, client: u32) -> (Vec<u8>, Expect) {
+        let key = match self.shape.keys {
+            0 => 0,
+            keys => client * keys + self.rng.random_range(0..keys),
+        };
+        if self.rng.random_range(0..100) < self.shape.gets {
+            self.get(key)
+        } else {
+            self.set(key)
+        }
+    }
+
+    pub fn right(&self, expect: &Expect, reply: &[u8]) -> bool {
+        match expect {
+            Expect::Exactly(text) => reply == text,
+            Expect::AnyUpTo(newest) => {
+                let at = reply.len() - 7 - self.shape.value_len;
+                let version = u32::from_le_bytes(reply[at..at + 4].try_into().unwrap());
+                (1..=*newest).contains(&version) && reply == self.hit(0, version)
+            }
+        }
+    }
+}

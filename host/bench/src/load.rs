@@ -1,0 +1,359 @@
+//! Clients in a closed loop: each keeps a number of requests outstanding, over UDP or TCP, and
+//! every reply is compared with what it must be.
+
+use std::collections::VecDeque;
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use anyhow::{bail, ensure, Context, Result};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+
+use crate::frame::{self, Packet};
+use crate::keys::{Expect, Keys};
+use crate::meter::Meter;
+use crate::rig::{Out, Rig};
+use crate::tcp::Tcp;
+
+/// Milliseconds in which nothing happens before a run is given up.
+const PATIENCE: u32 = 2000;
+
+/// A client's next request; None when it has no more.
+pub type Next<'a> = &'a mut dyn FnMut(&mut Keys, u32) -> Option<(Vec<u8>, Expect)>;
+
+pub trait Load {
+    fn clients(&self) -> u32;
+    /// Runs until the meter is done, or until all replies are there to what `next` gave.
+    fn run(
+        &mut self,
+        rig: &mut Rig,
+        keys: &mut Keys,
+        meter: Option<&mut Meter>,
+        next: Next,
+    ) -> Result<()>;
+}
+
+fn address(client: u32) -> SocketAddrV4 {
+    let ip = Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 77, 1, 0)) + client % 250 + 1);
+    SocketAddrV4::new(ip, 20_000 + client as u16)
+}
+
+fn client_of(address: SocketAddrV4) -> u32 {
+    u32::from(address.port()) - 20_000
+}
+
+fn show(text: &[u8]) -> String {
+    String::from_utf8_lossy(&text[..text.len().min(100)]).escape_debug().to_string()
+}
+
+fn wrong(expect: &Expect, reply: &[u8]) -> anyhow::Error {
+    match expect {
+        Expect::Exactly(text) => {
+            anyhow::anyhow!("wrong reply \"{}\", must be \"{}\"", show(reply), show(text))
+        }
+        Expect::AnyUpTo(v) => {
+            anyhow::anyhow!("wrong reply \"{}\", must be a version up to {v}", show(reply))
+        }
+    }
+}
+
+// ------------------------------------------------------------------------------------ UDP
+
+struct UdpPending {
+    client: u32,
+    frame: u64,
+    expect: Expect,
+}
+
+pub struct Udp {
+    clients: u32,
+    window: u32,
+    /// Random wait of a client before its next request, in clocks.
+    think: u64,
+    /// By request id.
+    pending: Vec<Option<UdpPending>>,
+    outstanding: u32,
+    id: u16,
+    rng: SmallRng,
+}
+
+impl Udp {
+    pub fn new(clients: u32, window: u32, think: u64) -> Udp {
+        Udp {
+            clients,
+            window,
+            think,
+            pending: (0..1 << 16).map(|_| None).collect(),
+            outstanding: 0,
+            id: 0,
+            rng: SmallRng::seed_from_u64(7),
+        }
+    }
+
+    fn issue(&mut self, rig: &mut Rig, client: u32, text: &[u8], expect: Expect, at: u64) {
+        let at = at + if self.think == 0 { 0 } else { self.rng.random_range(0..self.think) };
+        let mut payload = Vec::with_capacity(8 + text.len());
+        payload.extend(self.id.to_be_bytes());
+        payload.extend([0, 0, 0, 1, 0, 0]);
+        payload.extend(text);
+        let frame = rig.send(&frame::udp(address(client), &payload), at);
+        self.pending[usize::from(self.id)] = Some(UdpPending { client, frame, expect });
+        self.id = self.id.wrapping_add(1);
+        self.outstanding += 1;
+    }
+}
+
+impl Load for Udp {
+    fn clients(&self) -> u32 {
+        self.clients
+    }
+
+    fn run(
+        &mut self,
+        rig: &mut Rig,
+        keys: &mut Keys,
+        mut meter: Option<&mut Meter>,
+        next: Next,
+    ) -> Result<()> {
+        let now = rig.clock();
+        for n in 0..self.clients * self.window {
+            let client = n % self.clients;
+            if let Some((text, expect)) = next(keys, client) {
+                self.issue(rig, client, &text, expect, now);
+            }
+        }
+        let mut outs = Vec::new();
+        while self.outstanding > 0 && !meter.as_ref().is_some_and(|m| m.done()) {
+            ensure!(
+                rig.run(100_000, &mut outs),
+                "{} requests got no answer: the card dropped them",
+                self.outstanding
+            );
+            for Out { stamp, frame } in outs.drain(..) {
+                let Some((to, Packet::Udp(payload))) = frame::parse(&frame)? else { continue };
+                ensure!(payload.len() >= 8, "a datagram without a frame header");
+                let id = u16::from_be_bytes([payload[0], payload[1]]);
+                ensure!(payload[2..8] == [0, 0, 0, 1, 0, 0], "wrong frame header");
+                let pending = self.pending[usize::from(id)].take().context("unknown request id")?;
+                ensure!(client_of(to) == pending.client, "a reply to the wrong client");
+                if !keys.right(&pending.expect, &payload[8..]) {
+                    return Err(wrong(&pending.expect, &payload[8..]));
+                }
+                self.outstanding -= 1;
+                let latency = stamp.last - rig.entered(pending.frame);
+                if let Some(meter) = meter.as_mut() {
+                    meter.reply(rig, stamp.last, latency)?;
+                }
+                if let Some((text, expect)) = next(keys, pending.client) {
+                    self.issue(rig, pending.client, &text, expect, stamp.last + 1);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+// ------------------------------------------------------------------------------------ TCP
+
+struct TcpPending {
+    /// Sequence number behind the request.
+    end: u32,
+    /// The frame with its last byte, once sent.
+    frame: Option<u64>,
+    expect: Expect,
+}
+
+struct Client {
+    tcp: Tcp,
+    pending: VecDeque<TcpPending>,
+    /// Whether it takes its replies.
+    reads: bool,
+}
+
+pub struct TcpLoad {
+    clients: Vec<Client>,
+    /// Those that take part in `run`: the first ones.
+    active: u32,
+    pipeline: usize,
+    think: u64,
+    rng: SmallRng,
+}
+
+impl TcpLoad {
+    /// Opens connections of `active` clients.
+    pub fn new(rig: &mut Rig, active: u32, pipeline: usize, think: u64) -> Result<TcpLoad> {
+        let rng = SmallRng::seed_from_u64(11);
+        let mut load = TcpLoad { clients: Vec::new(), active, pipeline, think, rng };
+        for _ in 0..active {
+            load.connect(rig, 1 << 20)?;
+        }
+        Ok(load)
+    }
+
+    /// One more client; it has room for `capacity` unread bytes.
+    pub fn connect(&mut self, rig: &mut Rig, capacity: usize) -> Result<u32> {
+        let client = self.clients.len() as u32;
+        // Some sequence numbers pass 2^32.
+        let isn = client.wrapping_mul(0x1357_9BDF).wrapping_sub(3000);
+        let tcp = Tcp::connect(address(client), isn, capacity, rig);
+        self.clients.push(Client { tcp, pending: VecDeque::new(), reads: true });
+        let none: Next = &mut |_, _| None;
+        let mut keys = Keys::none();
+        while !self.clients[client as usize].tcp.open() {
+            self.turn(rig, &mut keys, None, none).context("no connection")?;
+        }
+        Ok(client)
+    }
+
+    /// Hands a request to a client outside of `run`.
+    pub fn request(&mut self, rig: &mut Rig, client: u32, text: &[u8], expect: Expect) {
+        let at = rig.clock();
+        let c = &mut self.clients[client as usize];
+        let end = c.tcp.write(text);
+        c.pending.push_back(TcpPending { end, frame: None, expect });
+        c.flush(at, rig);
+    }
+
+    /// From now on the client takes nothing out of its receive buffer.
+    pub fn stop_reading(&mut self, client: u32) {
+        self.clients[client as usize].reads = false;
+    }
+
+    /// Waits for everything outstanding of one client.
+    pub fn finish(&mut self, rig: &mut Rig, client: u32) -> Result<()> {
+        let mut keys = Keys::none();
+        while !self.clients[client as usize].pending.is_empty() {
+            self.turn(rig, &mut keys, None, &mut |_, _| None)?;
+        }
+        Ok(())
+    }
+
+    pub fn resent(&self) -> u64 {
+        self.clients.iter().map(|c| c.tcp.resent).sum()
+    }
+
+    /// Lets the card work until something comes out, and the clients react.
+    fn turn(
+        &mut self,
+        rig: &mut Rig,
+        keys: &mut Keys,
+        mut meter: Option<&mut Meter>,
+        next: Next,
+    ) -> Result<()> {
+        let mut outs = Vec::new();
+        for _ in 0..PATIENCE {
+            let due = self.clients.iter().map(|c| c.tcp.due()).min().unwrap_or(u64::MAX);
+            let now = rig.clock();
+            let moved = rig.run(due.saturating_sub(now).clamp(1, 100_000), &mut outs);
+            let late = rig.clock().max(if moved { 0 } else { due });
+            if due != u64::MAX && late >= due {
+                for c in &mut self.clients {
+                    if c.tcp.due() <= late {
+                        c.flush(late, rig);
+                    }
+                }
+            } else if !moved {
+                rig.tick();
+                continue;
+            }
+            for Out { stamp, frame } in outs.drain(..) {
+                let Some((to, Packet::Tcp(segment))) = frame::parse(&frame)? else { continue };
+                let n = client_of(to);
+                let c = self.clients.get_mut(n as usize).context("a segment to nobody")?;
+                c.tcp.receive(&segment, stamp.last)?;
+                c.take(rig, keys, meter.as_deref_mut(), stamp.last)?;
+                let mut at = stamp.last + 1;
+                if n < self.active {
+                    while c.pending.len() < self.pipeline {
+                        let Some((text, expect)) = next(keys, n) else { break };
+                        let end = c.tcp.write(&text);
+                        c.pending.push_back(TcpPending { end, frame: None, expect });
+                        if self.think != 0 {
+                            at += self.rng.random_range(0..self.think);
+                        }
+                    }
+                }
+                c.flush(at, rig);
+            }
+            return Ok(());
+        }
+        let waiting = self.clients.iter().filter(|c| !c.pending.is_empty()).count();
+        bail!("nothing moves any more; {waiting} connections wait for replies")
+    }
+}
+
+impl Client {
+    /// Takes the replies that are complete.
+    fn take(
+        &mut self,
+        rig: &mut Rig,
+        keys: &mut Keys,
+        mut meter: Option<&mut Meter>,
+        now: u64,
+    ) -> Result<()> {
+        let mut taken = 0;
+        while let Some(pending) = self.pending.front().filter(|_| self.reads) {
+            let Some(reply) = self.tcp.rx.get(taken..taken + pending.expect.len(keys)) else {
+                break;
+            };
+            if !keys.right(&pending.expect, reply) {
+                return Err(wrong(&pending.expect, reply).context(self.tcp.me.to_string()));
+            }
+            taken += reply.len();
+            let frame = pending.frame.context("a reply to a request that was not sent")?;
+            let latency = now - rig.entered(frame);
+            if let Some(meter) = meter.as_mut() {
+                meter.reply(rig, now, latency)?;
+            }
+            self.pending.pop_front();
+        }
+        self.tcp.rx.drain(..taken);
+        if self.pending.is_empty() && self.reads {
+            ensure!(self.tcp.rx.is_empty(), "unasked: \"{}\"", show(&self.tcp.rx));
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, at: u64, rig: &mut Rig) {
+        let pending = &mut self.pending;
+        self.tcp.send(at, rig, |end, id| {
+            for p in pending.iter_mut().filter(|p| p.frame.is_none()) {
+                if (end.wrapping_sub(p.end) as i32) < 0 {
+                    break;
+                }
+                p.frame = Some(id);
+            }
+        });
+    }
+}
+
+impl Load for TcpLoad {
+    fn clients(&self) -> u32 {
+        self.active
+    }
+
+    fn run(
+        &mut self,
+        rig: &mut Rig,
+        keys: &mut Keys,
+        mut meter: Option<&mut Meter>,
+        next: Next,
+    ) -> Result<()> {
+        let at = rig.clock();
+        for n in 0..self.active {
+            let c = &mut self.clients[n as usize];
+            while c.pending.len() < self.pipeline {
+                let Some((text, expect)) = next(keys, n) else { break };
+                let end = c.tcp.write(&text);
+                c.pending.push_back(TcpPending { end, frame: None, expect });
+            }
+            c.flush(at, rig);
+        }
+        let active = self.active as usize;
+        while self.clients[..active].iter().any(|c| !c.pending.is_empty())
+            && !meter.as_ref().is_some_and(|m| m.done())
+        {
+            self.turn(rig, keys, meter.as_deref_mut(), next)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,71 @@
+//! Cycle-exact bench of the simulated card: frames at 100GbE pace into the card's network port,
+//! clients that check every reply, figures as a table and as JSON.
+
+mod frame;
+mod keys;
+mod load;
+mod meter;
+mod report;
+mod rig;
+mod scenarios;
+mod tcp;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Parser;
+
+#[derive(Parser)]
+#[command(version, about = "Cycle-exact bench of the simulated card")]
+struct Args {
+    /// Run only the scenarios whose name contains this.
+    scenario: Option<String>,
+    /// Clocks from a memory request to its answer.
+    #[arg(long, default_value_t = 40)]
+    mem_latency: u32,
+    /// Up to so many clocks more, at random.
+    #[arg(long, default_value_t = 0)]
+    mem_jitter: u32,
+    /// Connections or UDP clients.
+    #[arg(long, default_value_t = 64)]
+    connections: u32,
+    /// Operations measured in each scenario.
+    #[arg(long, default_value_t = 20_000)]
+    ops: u64,
+    /// Of the keys, the requests, and the card's secrets.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Where the figures go as JSON.
+    #[arg(long, default_value = "build/bench/card.json")]
+    json: PathBuf,
+}
+
+fn main() -> Result<()> {
+    let args = Args::parse();
+    let mut report = report::Report::new(args.mem_latency, args.mem_jitter);
+    let mut failed = false;
+    for scenario in scenarios::all(args.connections) {
+        if args.scenario.as_ref().is_some_and(|name| !scenario.name.contains(name.as_str())) {
+            continue;
+        }
+        eprint!("{} ... ", scenario.name);
+        let start = std::time::Instant::now();
+        match scenarios::run(&scenario, &args) {
+            Ok(figures) => {
+                let khz = figures.total_clocks as f64 / start.elapsed().as_secs_f64() / 1e3;
+                eprintln!("{} clocks, {khz:.0} kHz", figures.total_clocks);
+                report.add(&scenario, figures);
+            }
+            Err(e) => {
+                eprintln!("failed: {e:#}");
+                failed = true;
+            }
+        }
+    }
+    report.print();
+    report.write(&args.json)?;
+    if failed {
+        std::process::exit(1);
+    }
+    Ok(())
+}

@@ -1,0 +1,94 @@
+//! What is measured between two replies of a run.
+
+use anyhow::Result;
+
+use crate::rig::{changes, Rig};
+
+struct Mark {
+    clock: u64,
+    wire_in: u64,
+    wire_out: u64,
+    counters: Vec<u64>,
+}
+
+impl Mark {
+    fn now(rig: &mut Rig, clock: u64) -> Result<Mark> {
+        let (wire_in, wire_out) = (rig.wire_in, rig.wire_out);
+        Ok(Mark { clock, wire_in, wire_out, counters: rig.counters()? })
+    }
+}
+
+/// Skips the first `skip` replies and measures the `count` after them.
+pub struct Meter {
+    skip: u64,
+    count: u64,
+    seen: u64,
+    start: Option<Mark>,
+    end: Option<Mark>,
+    latencies: Vec<u64>,
+}
+
+pub struct Figures {
+    pub ops: u64,
+    pub clocks: u64,
+    /// Bytes on the wire, for all operations.
+    pub wire_in: u64,
+    pub wire_out: u64,
+    /// Clocks from the first beat of the request's (last) frame to the last beat of the reply's;
+    /// sorted.
+    pub latencies: Vec<u64>,
+    pub counters: Vec<(&'static str, u64)>,
+}
+
+impl Meter {
+    pub fn new(skip: u64, count: u64) -> Meter {
+        Meter { skip, count, seen: 0, start: None, end: None, latencies: Vec::new() }
+    }
+
+    /// A reply, all of it, was out at clock `clock`.
+    pub fn reply(&mut self, rig: &mut Rig, clock: u64, latency: u64) -> Result<()> {
+        self.seen += 1;
+        if self.seen > self.skip && self.end.is_none() {
+            self.latencies.push(latency);
+        }
+        if self.seen == self.skip {
+            self.start = Some(Mark::now(rig, clock)?);
+        } else if self.seen == self.skip + self.count {
+            self.end = Some(Mark::now(rig, clock)?);
+        }
+        Ok(())
+    }
+
+    pub fn done(&self) -> bool {
+        self.end.is_some()
+    }
+
+    pub fn figures(mut self) -> Option<Figures> {
+        let (start, end) = (self.start?, self.end?);
+        self.latencies.sort_unstable();
+        Some(Figures {
+            ops: self.count,
+            clocks: end.clock - start.clock,
+            wire_in: end.wire_in - start.wire_in,
+            wire_out: end.wire_out - start.wire_out,
+            latencies: self.latencies,
+            counters: changes(&start.counters, &end.counters),
+        })
+    }
+}
+
+impl Figures {
+    pub fn rate(&self) -> f64 {
+        self.ops as f64 / self.clocks as f64
+    }
+
+    /// Operations a clock that a wire of `bytes` a clock could carry with this traffic.
+    pub fn wire_limit(&self, bytes: f64) -> f64 {
+        bytes * self.ops as f64 / self.wire_in.max(self.wire_out) as f64
+    }
+
+    pub fn latency(&self, quantile: f64) -> u64 {
+        let last = self.latencies.len() - 1;
+        self.latencies[(last as f64 * quantile).round() as usize]
+    }
+}

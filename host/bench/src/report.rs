@@ -1,0 +1,147 @@
+//! The figures as a table and as JSON.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde_json::{json, Value};
+use wirekv_sim::WIRE_100G;
+
+use crate::rig::CLOCK_MHZ;
+use crate::scenarios::{Goal, Outcome, Scenario};
+
+pub struct Report {
+    mem_latency: u32,
+    mem_jitter: u32,
+    rows: Vec<Row>,
+    rates: BTreeMap<&'static str, f64>,
+}
+
+struct Row {
+    name: &'static str,
+    framing: String,
+    result: Outcome,
+    /// What was asked for, and whether it was reached.
+    goals: Vec<(String, bool)>,
+}
+
+impl Report {
+    pub fn new(mem_latency: u32, mem_jitter: u32) -> Report {
+        Report { mem_latency, mem_jitter, rows: Vec::new(), rates: BTreeMap::new() }
+    }
+
+    pub fn add(&mut self, scenario: &Scenario, result: Outcome) {
+        let figures = &result.figures;
+        let rate = figures.rate();
+        self.rates.insert(scenario.name, rate);
+        let goals = scenario.goals.iter().filter_map(|goal| match *goal {
+            Goal::Rate(least) => Some((format!(">= {least} op/clk"), rate >= least)),
+            Goal::Latency(most) => {
+                Some((format!("median <= {most}"), figures.latency(0.5) <= most))
+            }
+            Goal::Like { other, within } => self.rates.get(other).map(|&r| {
+                let percent = 100.0 * (rate / r - 1.0);
+                (format!("{other} {percent:+.1} %"), rate >= r * (1.0 - within))
+            }),
+        });
+        let goals = goals.collect();
+        let framing = scenario.framing();
+        self.rows.push(Row { name: scenario.name, framing, result, goals });
+    }
+
+    pub fn print(&self) {
+        println!(
+            "\nSimulated at {CLOCK_MHZ} MHz (every time and M op/s is for that clock), 100GbE, \
+             memory latency {} clocks.",
+            self.mem_latency
+        );
+        println!("Limit: what the wire carries of these very frames, by 50 bytes a clock.");
+        println!("Latency: clocks from a request's frame's first beat to its reply's last beat.\n");
+        println!(
+            "{:<22} {:>6} {:>7} {:>7} {:>6} {:>6}  {:>5} {:>6} {:>6} {:>6}  goal",
+            "", "op/clk", "M op/s", "limit %", "B in", "B out", "min", "median", "p99", "max"
+        );
+        for row in &self.rows {
+            let f = &row.result.figures;
+            let share = 100.0 * f.rate() / f.wire_limit(WIRE_100G);
+            let per_op = |bytes: u64| bytes as f64 / f.ops as f64;
+            print!(
+                "{:<22} {:>6.3} {:>7.1} {:>7.1} {:>6.1} {:>6.1}  {:>5} {:>6} {:>6} {:>6} ",
+                row.name,
+                f.rate(),
+                f.rate() * CLOCK_MHZ,
+                share,
+                per_op(f.wire_in),
+                per_op(f.wire_out),
+                f.latency(0.0),
+                f.latency(0.5),
+                f.latency(0.99),
+                f.latency(1.0)
+            );
+            for (goal, reached) in &row.goals {
+                print!(" {goal}{}", if *reached { "" } else { " MISSED" });
+            }
+            println!();
+        }
+        println!("\nWhere the pipeline stalled, in % of the clocks:");
+        for row in &self.rows {
+            let f = &row.result.figures;
+            let stalls = f.counters.iter().filter(|(name, _)| name.contains("Wait"));
+            let stalls: Vec<String> = stalls
+                .map(|(name, n)| format!("{name} {:.1}", 100.0 * *n as f64 / f.clocks as f64))
+                .collect();
+            println!("{:<22} {}", row.name, stalls.join(", "));
+        }
+        println!("\nFramings:");
+        for row in &self.rows {
+            println!("{:<22} {}", row.name, row.framing);
+        }
+    }
+
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let scenarios: Vec<Value> = self.rows.iter().map(Row::json).collect();
+        let all = json!({
+            "clock_mhz": CLOCK_MHZ,
+            "wire_bytes_per_clock": WIRE_100G,
+            "mem_latency": self.mem_latency,
+            "mem_jitter": self.mem_jitter,
+            "scenarios": scenarios,
+        });
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        let text = serde_json::to_string_pretty(&all)? + "\n";
+        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+    }
+}
+
+impl Row {
+    fn json(&self) -> Value {
+        let f = &self.result.figures;
+        let per_op = |bytes: u64| bytes as f64 / f.ops as f64;
+        let counters: BTreeMap<&str, u64> = f.counters.iter().copied().collect();
+        let goals: Vec<Value> =
+            self.goals.iter().map(|(g, ok)| json!({ "goal": g, "reached": ok })).collect();
+        json!({
+            "name": self.name,
+            "framing": self.framing,
+            "ops": f.ops,
+            "clocks": f.clocks,
+            "op_per_clock": f.rate(),
+            "mops": f.rate() * CLOCK_MHZ,
+            "wire_limit_op_per_clock": f.wire_limit(WIRE_100G),
+            "wire_share": f.rate() / f.wire_limit(WIRE_100G),
+            "wire_bytes_in_per_op": per_op(f.wire_in),
+            "wire_bytes_out_per_op": per_op(f.wire_out),
+            "latency_clocks": {
+                "min": f.latency(0.0),
+                "median": f.latency(0.5),
+                "p99": f.latency(0.99),
+                "max": f.latency(1.0),
+            },
+            "client_resends": self.result.resent,
+            "counters": counters,
+            "goals": goals,
+        })
+    }
+}

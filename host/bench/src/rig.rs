@@ -1,0 +1,117 @@
+//! The card with its wire: sends frames, runs the clock, hands over what comes out.
+
+use anyhow::Result;
+use wirekv_card::csr::{Totals, COUNTERS};
+use wirekv_card::{init, Card, Layout, Port, Seeds, Settings};
+use wirekv_sim::{Config, Sim, Stamp, WIRE_100G};
+
+use crate::frame;
+
+pub const CLOCK_MHZ: f64 = 250.0;
+/// A timer tick each millisecond.
+const TICK: u64 = (CLOCK_MHZ * 1000.0) as u64;
+
+pub struct Rig {
+    pub sim: Sim,
+    counters: Totals,
+    next_tick: u64,
+    /// When each sent frame's first beat went in; frames still queued are at the end.
+    entered: Vec<u64>,
+    /// Bytes on the wire so far, everything between frames included.
+    pub wire_in: u64,
+    pub wire_out: u64,
+}
+
+/// A frame from the card.
+pub struct Out {
+    pub stamp: Stamp,
+    pub frame: Vec<u8>,
+}
+
+impl Rig {
+    pub fn new(mem_latency: u32, mem_jitter: u32, seed: u64) -> Result<Rig> {
+        let conns = 1024;
+        let layout = Layout::new(64 << 20, conns).expect("a valid size");
+        let mut sim = Sim::new(&Config {
+            memory_bytes: layout.total,
+            mem_latency,
+            mem_jitter,
+            seed,
+            wire_rate: WIRE_100G,
+            trace: None,
+        })?;
+        let settings = Settings {
+            mac: frame::CARD_MAC,
+            ip: frame::CARD_IP,
+            tcp_port: frame::PORT,
+            udp_port: frame::PORT,
+            mtu: 1500,
+            item_max: 1 << 20,
+            max_conns: conns,
+            time_wait_ms: 1000,
+            unix_seconds: 1_700_000_000,
+            layout,
+        };
+        init(&mut sim, &settings, &Seeds::repeatable(seed))?;
+        sim.log_inputs(true);
+        Ok(Rig {
+            next_tick: sim.clock() + TICK,
+            sim,
+            counters: Totals::default(),
+            entered: Vec::new(),
+            wire_in: 0,
+            wire_out: 0,
+        })
+    }
+
+    pub fn clock(&self) -> u64 {
+        self.sim.clock()
+    }
+
+    /// Queues a frame; it starts when the wire is free, not before clock `at`. Returns its id.
+    pub fn send(&mut self, frame: &[u8], at: u64) -> u64 {
+        self.wire_in += frame::wire_bytes(frame);
+        self.sim.send_at(Port::Wire, frame, at)
+    }
+
+    /// The clock in which a frame's first beat went in.
+    pub fn entered(&self, id: u64) -> u64 {
+        self.entered[id as usize]
+    }
+
+    /// Runs until a frame comes out, for `clocks` at most; false when nothing moves any more.
+    pub fn run(&mut self, clocks: u64, out: &mut Vec<Out>) -> bool {
+        let clocks = clocks.min(self.next_tick - self.clock());
+        let ran = self.sim.run(clocks, true);
+        if self.clock() >= self.next_tick {
+            self.next_tick += TICK;
+            self.sim.tick();
+        }
+        let entered = &mut self.entered;
+        self.sim.inputs(|id, stamp| {
+            assert_eq!(id as usize, entered.len(), "frames enter in the order they were sent");
+            entered.push(stamp.first);
+        });
+        let before = out.len();
+        self.sim.outputs(Port::Wire, |stamp, f| out.push(Out { stamp, frame: f.to_vec() }));
+        self.wire_out += out[before..].iter().map(|o| frame::wire_bytes(&o.frame)).sum::<u64>();
+        ran > 0 || out.len() > before
+    }
+
+    /// Nothing moves, but a timer may be running in the card: lets a millisecond pass.
+    pub fn tick(&mut self) {
+        self.sim.tick();
+    }
+
+    /// All counters of the card.
+    pub fn counters(&mut self) -> Result<Vec<u64>> {
+        self.counters.update(&mut self.sim)?;
+        Ok(self.counters.iter().map(|(_, n)| n).collect())
+    }
+}
+
+/// Counters by name, as far as they changed.
+pub fn changes(before: &[u64], after: &[u64]) -> Vec<(&'static str, u64)> {
+    let pairs = COUNTERS.iter().zip(before.iter().zip(after));
+    pairs.filter(|(_, (b, a))| a > b).map(|(c, (b, a))| (c.name, a - b)).collect()
+}

@@ -1,0 +1,180 @@
+//! What is measured.
+
+use anyhow::{Context, Result};
+
+use crate::keys::{Expect, Keys, Shape};
+use crate::load::{Load, TcpLoad, Udp};
+use crate::meter::{Figures, Meter};
+use crate::rig::Rig;
+use crate::Args;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Network {
+    /// One request a datagram; each client keeps `window` of them outstanding.
+    Udp { window: u32 },
+    /// One connection a client, `pipeline` requests outstanding.
+    Tcp { pipeline: usize },
+}
+
+pub enum Goal {
+    /// At least so many operations a clock.
+    Rate(f64),
+    /// A median of at most so many clocks.
+    Latency(u64),
+    /// Not slower than another scenario by more than so much of its rate.
+    Like { other: &'static str, within: f64 },
+}
+
+pub struct Scenario {
+    pub name: &'static str,
+    pub network: Network,
+    pub clients: u32,
+    pub shape: Shape,
+    /// Random wait before each request, in clocks.
+    pub think: u64,
+    /// One more client asks for 100 values of 1 MiB and never reads.
+    pub slow_reader: bool,
+    pub goals: Vec<Goal>,
+}
+
+impl Scenario {
+    /// In a few words, with everything that decides how many bytes travel.
+    pub fn framing(&self) -> String {
+        let network = match self.network {
+            Network::Udp { window } => format!("UDP, one request a datagram, {window} outstanding"),
+            Network::Tcp { pipeline } => format!("TCP, MSS 1460, pipelining {pipeline}"),
+        };
+        let Shape { key_len, value_len, keys, gets } = self.shape;
+        let which = if keys == 0 { "one key".into() } else { format!("{keys} keys a client") };
+        format!(
+            "{network}, {} clients, key {key_len} B, value {value_len} B, {gets} % GET, {which}",
+            self.clients
+        )
+    }
+}
+
+pub fn all(connections: u32) -> Vec<Scenario> {
+    let small = |keys, gets| Shape { key_len: 6, value_len: 4, keys, gets };
+    let large = |keys, gets| Shape { key_len: 16, value_len: 100, keys, gets };
+    let udp = Network::Udp { window: 4 };
+    let tcp = Network::Tcp { pipeline: 16 };
+    let make = |name, network, shape, goals| Scenario {
+        name,
+        network,
+        clients: connections,
+        shape,
+        think: 0,
+        slow_reader: false,
+        goals,
+    };
+    // A hot key may be slower by what differs between two runs anyway.
+    let like = |other| vec![Goal::Like { other, within: 0.02 }];
+    vec![
+        make("udp-get", udp, small(256, 100), vec![Goal::Rate(0.25)]),
+        make("udp-get-hot", udp, small(0, 100), like("udp-get")),
+        make("udp-mixed", udp, small(256, 50), vec![]),
+        make("udp-mixed-hot", udp, small(0, 50), like("udp-mixed")),
+        make("tcp-get", tcp, large(256, 100), vec![]),
+        make("tcp-get-hot", tcp, large(0, 100), like("tcp-get")),
+        make("tcp-mixed", tcp, large(256, 50), vec![Goal::Rate(0.1)]),
+        make("tcp-mixed-hot", tcp, large(0, 50), like("tcp-mixed")),
+        Scenario {
+            slow_reader: true,
+            ..make(
+                "tcp-mixed-slow-reader",
+                tcp,
+                large(256, 50),
+                vec![Goal::Like { other: "tcp-mixed", within: 0.05 }],
+            )
+        },
+        Scenario {
+            clients: 1,
+            think: 500,
+            ..make(
+                "udp-get-latency",
+                Network::Udp { window: 1 },
+                small(4096, 100),
+                vec![Goal::Latency(250)],
+            )
+        },
+        Scenario {
+            clients: 1,
+            think: 500,
+            ..make(
+                "tcp-get-latency",
+                Network::Tcp { pipeline: 1 },
+                small(4096, 100),
+                vec![Goal::Latency(500)],
+            )
+        },
+    ]
+}
+
+pub struct Outcome {
+    pub figures: Figures,
+    pub resent: u64,
+    pub total_clocks: u64,
+}
+
+const BIG: usize = (1 << 20) - 128; // with key and header just under the limit of 1 MiB
+
+/// A client that asks for 100 large values and reads none of them.
+fn add_slow_reader(load: &mut TcpLoad, rig: &mut Rig) -> Result<()> {
+    let mut set = format!("set big 0 0 {BIG}\r\n").into_bytes();
+    set.resize(set.len() + BIG, b'x');
+    set.extend(b"\r\n");
+    let writer = load.connect(rig, 1 << 16)?;
+    load.request(rig, writer, &set, Expect::Exactly(b"STORED\r\n".to_vec()));
+    load.finish(rig, writer).context("storing the large value")?;
+    let reader = load.connect(rig, 1 << 16)?;
+    load.stop_reading(reader);
+    let gets = b"get big\r\n".repeat(100);
+    load.request(rig, reader, &gets, Expect::Exactly(Vec::new()));
+    Ok(())
+}
+
+pub fn run(scenario: &Scenario, args: &Args) -> Result<Outcome> {
+    let mut rig = Rig::new(args.mem_latency, args.mem_jitter, args.seed)?;
+    let ordered = matches!(scenario.network, Network::Udp { .. });
+    let mut keys = Keys::new(scenario.shape, scenario.clients, ordered, args.seed);
+    let unloaded = scenario.think != 0;
+    let ops = if unloaded { args.ops / 20 } else { args.ops };
+    let skip = ops / 4;
+
+    // Every key is stored once, by the client whose it is.
+    let each = scenario.shape.keys.max(1);
+    let mut stored = vec![0; scenario.clients as usize];
+    let one = scenario.shape.keys == 0;
+    let mut preload = |keys: &mut Keys, client: u32| {
+        let n = &mut stored[client as usize];
+        let key = if one { 0 } else { client * each + *n };
+        (*n < each && (!one || client == 0)).then(|| {
+            *n += 1;
+            keys.set(key)
+        })
+    };
+
+    let mut meter = Meter::new(skip, ops);
+    let mut next = |keys: &mut Keys, client: u32| Some(keys.next(client));
+    let resent = match scenario.network {
+        Network::Udp { window } => {
+            let mut fill = Udp::new(scenario.clients, window.max(8), 0);
+            fill.run(&mut rig, &mut keys, None, &mut preload).context("storing the keys")?;
+            let mut load = Udp::new(scenario.clients, window, scenario.think);
+            load.run(&mut rig, &mut keys, Some(&mut meter), &mut next)?;
+            0
+        }
+        Network::Tcp { pipeline } => {
+            let mut load = TcpLoad::new(&mut rig, scenario.clients, pipeline, scenario.think)?;
+            load.run(&mut rig, &mut keys, None, &mut preload).context("storing the keys")?;
+            if scenario.slow_reader {
+                add_slow_reader(&mut load, &mut rig)?;
+            }
+            load.run(&mut rig, &mut keys, Some(&mut meter), &mut next)?;
+            load.resent()
+        }
+    };
+    let total_clocks = rig.clock();
+    let figures = meter.figures().context("the run ended before it was measured")?;
+    Ok(Outcome { figures, resent, total_clocks })
+}

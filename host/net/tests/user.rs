@@ -1,0 +1,287 @@
+//! The user network against a stand-in for the card: smoltcp as a server, so that these tests are
+//! about the network alone.
+//!
+//! The server echoes. A connection whose first byte is `R` is reset, `Q` is closed.
+
+use std::collections::VecDeque;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream, UdpSocket};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant as WallInstant};
+
+use smoltcp::iface::{Config, Interface, SocketHandle, SocketSet};
+use smoltcp::phy::{Device, DeviceCapabilities, Medium, RxToken, TxToken};
+use smoltcp::socket::{tcp, udp};
+use smoltcp::time::Instant;
+use smoltcp::wire::{HardwareAddress, IpCidr};
+use wirekv_net::{Addresses, CardEnd, Frames, Impair, Link, User, UserConfig, Wire};
+
+const SLOTS: usize = 256;
+const PORT: u16 = 11211;
+const CARD: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
+
+#[derive(Default)]
+struct Nic {
+    packets: VecDeque<Vec<u8>>,
+    out: Frames,
+}
+
+struct In(Vec<u8>);
+struct Out<'a>(&'a mut Frames);
+
+impl RxToken for In {
+    fn consume<R, F: FnOnce(&[u8]) -> R>(self, f: F) -> R {
+        f(&self.0)
+    }
+}
+
+impl TxToken for Out<'_> {
+    fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, len: usize, f: F) -> R {
+        let mut frame = vec![0; 14 + len];
+        frame[12] = 8; // IPv4
+        let result = f(&mut frame[14..]);
+        self.0.push(&frame);
+        result
+    }
+}
+
+impl Device for Nic {
+    type RxToken<'a> = In;
+    type TxToken<'a> = Out<'a>;
+
+    fn receive(&mut self, _: Instant) -> Option<(In, Out<'_>)> {
+        Some((In(self.packets.pop_front()?), Out(&mut self.out)))
+    }
+
+    fn transmit(&mut self, _: Instant) -> Option<Out<'_>> {
+        Some(Out(&mut self.out))
+    }
+
+    fn capabilities(&self) -> DeviceCapabilities {
+        let mut caps = DeviceCapabilities::default();
+        caps.medium = Medium::Ip;
+        caps.max_transmission_unit = 1500;
+        caps
+    }
+}
+
+/// Serves the card's end of the link until it is stopped.
+fn serve(link: CardEnd, mut wire: Wire) {
+    let mut nic = Nic::default();
+    let start = WallInstant::now();
+    let mut iface = Interface::new(Config::new(HardwareAddress::Ip), &mut nic, Instant::ZERO);
+    iface.update_ip_addrs(|a| a.push(IpCidr::new(CARD.into(), 24)).unwrap());
+    let mut sockets = SocketSet::new(Vec::new());
+    let buffer = || tcp::SocketBuffer::new(vec![0; 16 * 1024]);
+    let slots: Vec<SocketHandle> =
+        (0..SLOTS).map(|_| sockets.add(tcp::Socket::new(buffer(), buffer()))).collect();
+    let packets = || udp::PacketBuffer::new(vec![udp::PacketMetadata::EMPTY; 64], vec![0; 65536]);
+    let mut socket = udp::Socket::new(packets(), packets());
+    socket.bind(PORT).unwrap();
+    let datagrams = sockets.add(socket);
+
+    let (mut to_card, mut from_card) = (Frames::default(), Frames::default());
+    while !link.stopped() {
+        for slot in &slots {
+            answer(sockets.get_mut(*slot));
+        }
+        link.exchange(&mut from_card, &mut to_card, 0).unwrap();
+        for frame in to_card.iter() {
+            wire.to_card(frame, &mut |f| nic.packets.push_back(f[14..].to_vec())).unwrap();
+        }
+        let quiet = to_card.is_empty();
+        to_card.clear();
+        let now = Instant::from_micros(5 * start.elapsed().as_micros() as i64);
+        iface.poll(now, &mut nic, &mut sockets);
+        for slot in &slots {
+            answer(sockets.get_mut(*slot));
+        }
+        let socket = sockets.get_mut::<udp::Socket>(datagrams);
+        while let Ok((bytes, meta)) = socket.recv() {
+            let bytes = bytes.to_vec();
+            socket.send_slice(&bytes, meta).unwrap();
+        }
+        iface.poll(now, &mut nic, &mut sockets);
+        for frame in nic.out.iter() {
+            wire.from_card(frame, &mut |f| from_card.push(f)).unwrap();
+        }
+        nic.out.clear();
+        if quiet && from_card.is_empty() {
+            let Nic { packets, .. } = &mut nic;
+            wire.quiet(&mut |f| packets.push_back(f[14..].to_vec()), &mut |f| from_card.push(f))
+                .unwrap();
+            if nic.packets.is_empty() && from_card.is_empty() {
+                link.wait(Duration::from_millis(1));
+            }
+        }
+    }
+}
+
+fn answer(socket: &mut tcp::Socket<'static>) {
+    if !socket.is_open() {
+        socket.listen(PORT).unwrap();
+    }
+    while socket.can_recv() && socket.can_send() {
+        let mut bytes = [0; 4096];
+        let room = (socket.send_capacity() - socket.send_queue()).min(bytes.len());
+        let n = socket.recv_slice(&mut bytes[..room]).unwrap();
+        match bytes[0] {
+            b'R' => return socket.abort(),
+            b'Q' => return socket.close(),
+            _ => assert_eq!(socket.send_slice(&bytes[..n]), Ok(n)),
+        }
+    }
+    if socket.state() == tcp::State::CloseWait && !socket.can_recv() {
+        socket.close();
+    }
+}
+
+/// A network with a stand-in behind it, both ended when the test is over.
+struct Rig {
+    address: SocketAddr,
+    udp_port: u16,
+    link: CardEnd,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Rig {
+    fn new(impair: Option<Impair>) -> Rig {
+        // A port that was free a moment ago.
+        let udp_port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let user = User::bind(&UserConfig {
+            listen: "127.0.0.1:0".parse().unwrap(),
+            udp_port: Some(udp_port),
+            wire: Addresses {
+                card_mac: [2, 0, 0, 0, 0, 2],
+                card_ip: CARD,
+                card_tcp_port: PORT,
+                card_udp_port: PORT,
+                mtu: 1500,
+            },
+        })
+        .unwrap();
+        let address = user.local_addr().unwrap();
+        let (net, card) = Link::new(user.waker().unwrap());
+        let link = card.clone();
+        let net = thread::spawn(move || {
+            user.run(net).unwrap();
+        });
+        let card = thread::spawn(move || serve(card, Wire::new(impair, None)));
+        Rig { address, udp_port, link, threads: vec![net, card] }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream
+    }
+}
+
+impl Drop for Rig {
+    fn drop(&mut self) {
+        self.link.stop();
+        for t in self.threads.drain(..) {
+            assert!(t.join().is_ok());
+        }
+    }
+}
+
+fn pattern(len: usize, salt: u8) -> Vec<u8> {
+    (0..len).map(|n| b'a' + ((n / 7 + n + usize::from(salt)) % 23) as u8 % 16).collect()
+}
+
+/// Sends `len` bytes, ends its side, and expects them all back and then the end.
+fn echo(mut stream: TcpStream, len: usize, salt: u8) {
+    let sent = pattern(len, salt);
+    let mut writer = stream.try_clone().unwrap();
+    let bytes = sent.clone();
+    let writing = thread::spawn(move || {
+        writer.write_all(&bytes).unwrap();
+        writer.shutdown(Shutdown::Write).unwrap();
+    });
+    let mut got = Vec::new();
+    stream.read_to_end(&mut got).unwrap();
+    writing.join().unwrap();
+    assert!(got == sent, "{} of {} bytes came back", got.len(), sent.len());
+}
+
+#[test]
+fn bytes_and_ends_pass_both_ways() {
+    let rig = Rig::new(None);
+    for len in [1, 100, 1460, 65_536, 1_000_000] {
+        echo(rig.connect(), len, 0);
+    }
+    // An end without a byte before it.
+    echo(rig.connect(), 0, 0);
+}
+
+#[test]
+fn a_reset_by_the_card_reaches_the_client() {
+    let rig = Rig::new(None);
+    let mut stream = rig.connect();
+    stream.write_all(b"R").unwrap();
+    let e = stream.read(&mut [0; 10]).unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::ConnectionReset);
+}
+
+#[test]
+fn an_end_by_the_card_reaches_the_client() {
+    let rig = Rig::new(None);
+    let mut stream = rig.connect();
+    stream.write_all(b"Q").unwrap();
+    assert_eq!(stream.read(&mut [0; 10]).unwrap(), 0);
+}
+
+#[test]
+fn a_client_that_does_not_read_holds_up_nobody() {
+    let rig = Rig::new(None);
+    let mut lazy = rig.connect();
+    lazy.set_write_timeout(Some(Duration::from_millis(200))).unwrap();
+    let block = pattern(64 * 1024, 0);
+    while lazy.write(&block).is_ok() {}
+    echo(rig.connect(), 100_000, 1);
+}
+
+#[test]
+fn many_connections() {
+    let rig = Rig::new(None);
+    let streams: Vec<TcpStream> = (0..SLOTS - 20).map(|_| rig.connect()).collect();
+    for (n, stream) in streams.into_iter().enumerate() {
+        echo(stream, 200, n as u8);
+    }
+    for n in 0..1000 {
+        echo(rig.connect(), 20, n as u8);
+    }
+}
+
+#[test]
+fn a_bad_wire_damages_nothing() {
+    let bad = "drop=0.01,dup=0.01,reorder=0.01,damage=0.01,seed=5".parse().unwrap();
+    let rig = Rig::new(Some(bad));
+    for n in 0..3 {
+        echo(rig.connect(), 300_000, n);
+    }
+}
+
+#[test]
+fn datagrams() {
+    let rig = Rig::new(None);
+    let clients: Vec<UdpSocket> = (0..20)
+        .map(|_| {
+            let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+            socket.connect(("127.0.0.1", rig.udp_port)).unwrap();
+            socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+            socket
+        })
+        .collect();
+    for len in [1, 8, 1400] {
+        for (n, client) in clients.iter().enumerate() {
+            client.send(&pattern(len, n as u8)).unwrap();
+        }
+        for (n, client) in clients.iter().enumerate() {
+            let mut got = vec![0; 2000];
+            let size = client.recv(&mut got).unwrap();
+            assert!(got[..size] == pattern(len, n as u8), "client {n}, {len} bytes");
+        }
+    }
+}
