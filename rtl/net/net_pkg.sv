@@ -171,11 +171,14 @@ package net_pkg;
     logic [5:0]  opt_len;  // of a SYN: bytes of options; they are its payload here
   } rx_meta_t;
 
-  /// One's-complement sum of 16-bit words folded to 16 bits.
+  /// One's-complement sum of 16-bit words folded to 16 bits. Both candidates are added at once,
+  /// so that the carry selects and does not ripple again.
   function automatic logic [15:0] fold(input logic [31:0] sum);
-    logic [16:0] once;
-    once = {1'b0, sum[31:16]} + {1'b0, sum[15:0]};
-    return once[15:0] + 16'(once[16]);
+    logic [16:0] plain;
+    logic [15:0] carried;
+    plain   = 17'(sum[31:16]) + 17'(sum[15:0]);
+    carried = sum[31:16] + sum[15:0] + 16'd1;
+    return plain[16] ? carried : plain[15:0];
   endfunction
 
   function automatic logic [15:0] swap16(input logic [15:0] word);

@@ -30,15 +30,14 @@ module rx_cut
 );
 
   // ---------------------------------------------------------------- left: bytes of the packet
-  logic left_valid_q, left_first_q, part_last, cut_short;
+  logic left_valid_q, left_first_q, part_last_q, cut_short;
   beat_t left_beat_q;
   rx_ctl_t left_ctl_q;
   logic [16:0] left_q, left_d;
-  logic [6:0] part;  // bytes of this beat that belong to the packet
+  logic [6:0] part_q;  // bytes of this beat that belong to the packet
 
-  assign left_d = first_i ? ctl_i.bytes : part_last ? '0 : {left_q[16:6] - 11'd1, left_q[5:0]};
-  assign part_last = left_q <= 17'd64;
-  assign part      = part_last ? left_q[6:0] : 7'd64;
+  assign left_d = first_i ? ctl_i.bytes :
+      part_last_q ? '0 : {left_q[16:6] - 11'd1, left_q[5:0]};
   assign cut_short       = left_beat_q.last && left_q > 17'(left_beat_q.len) &&
       (left_ctl_q.trim || left_ctl_q.sum_check);
 
@@ -49,6 +48,8 @@ module rx_cut
       left_beat_q  <= beat_i;
       left_first_q <= first_i;
       left_q       <= left_d;
+      part_q       <= left_d <= 17'd64 ? left_d[6:0] : 7'd64;
+      part_last_q  <= left_d <= 17'd64;
       if (first_i) left_ctl_q <= ctl_i;
     end
   end
@@ -64,7 +65,7 @@ module rx_cut
     .last_i (left_beat_q.last),
     .data_i (left_beat_q.data),
     .from_i (left_first_q ? left_ctl_q.sum_from : '0),
-    .below_i(part),
+    .below_i(part_q),
     .init_i (left_ctl_q.sum_init),
     .valid_o(sum_valid),
     .sum_o  (sum)
@@ -95,9 +96,9 @@ module rx_cut
     end
     if (left_valid_q) begin
       turn_q.data  <= rotl_bytes(left_beat_q.data, -left_ctl_q.skip[5:0]);
-      turn_q.len   <= left_ctl_q.trim ? part : left_beat_q.len;
+      turn_q.len   <= left_ctl_q.trim ? part_q : left_beat_q.len;
       turn_q.first <= left_first_q;
-      turn_q.last  <= left_ctl_q.trim ? part_last : left_beat_q.last;
+      turn_q.last  <= left_ctl_q.trim ? part_last_q : left_beat_q.last;
       turn_q.eof   <= left_beat_q.last;
       turn_q.cut_short <= cut_short;
       if (left_first_q) turn_ctl_q <= left_ctl_q;

@@ -97,10 +97,11 @@ module rx_parse
     logic [15:0] total;
     logic [15:0] udp_len;
     logic [3:0]  offset;
-    logic [3:0][17:0] ip_sum;
+    logic [19:0] ip_sum;
   } fields_t;
 
   fields_t fields_d, fields_q;
+  logic [4:0][16:0] pairs;
   logic fields_valid_q, fields_first_q;
   beat_t fields_beat_q;
   rx_meta_t meta_q;
@@ -130,11 +131,12 @@ module rx_parse
     fields_d.total      = ip.total;
     fields_d.udp_len    = l3[127-32-:16];
     fields_d.offset     = tcp.offset;
-    for (int i = 0; i < 4; i++) begin
-      // Ten words: 3 + 3 + 2 + 2.
-      fields_d.ip_sum[i] = 18'(l3_lanes[32*i+:16]) + 18'(l3_lanes[32*i+16+:16]) +
-          (i < 2 ? 18'(l3_lanes[128+16*i+:16]) : 18'd0);
+    // The ten words of the header.
+    for (int i = 0; i < 5; i++) begin
+      pairs[i] = 17'(l3_lanes[32*i+:16]) + 17'(l3_lanes[32*i+16+:16]);
     end
+    fields_d.ip_sum = (20'(pairs[0]) + 20'(pairs[1])) + (20'(pairs[2]) + 20'(pairs[3])) +
+        20'(pairs[4]);
   end
 
   always_ff @(posedge clk_i) begin
@@ -166,18 +168,15 @@ module rx_parse
   rx_ctl_t ctl_d;
   rx_meta_t meta_d;
   logic [6:0] l2, tcp_hdr;
-  logic [15:0] l4_len, ip_fold;
-  logic [19:0] ip_sum;
+  logic [15:0] l4_len;
   logic ip_ok, to_us, local_ip, is_tcp, is_udp, is_echo, is_arp;
 
   always_comb begin
     l2      = fields_q.vlan ? 7'd18 : 7'd14;
     l4_len  = fields_q.total - 16'd20;
     tcp_hdr = {1'b0, fields_q.offset, 2'b00};
-    ip_sum  = (20'(fields_q.ip_sum[0]) + 20'(fields_q.ip_sum[1])) +
-        (20'(fields_q.ip_sum[2]) + 20'(fields_q.ip_sum[3]));
-    ip_fold = fold(32'(ip_sum));
-    ip_ok   = &ip_fold;
+    // Folded once: ten words cannot make it carry again and come to ffff.
+    ip_ok   = 17'(fields_q.ip_sum[15:0]) + 17'(fields_q.ip_sum[19:16]) == 17'h0ffff;
 
     to_us    = fields_q.etype_ip && fields_q.mac_us && !fields_q.runt;
     local_ip = to_us && fields_q.ihl5 && !fields_q.fragment && fields_q.ip_us;

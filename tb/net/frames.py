@@ -113,9 +113,12 @@ class Counters:
 async def settle(dut, clocks=12):
     """Until nothing has been inside for a while."""
     quiet = 0
-    while quiet < clocks:
+    for _ in range(50_000):
         await RisingEdge(dut.clk_i)
         quiet = quiet + 1 if dut.idle_o.value else 0
+        if quiet == clocks:
+            return
+    raise AssertionError("never idle")
 
 
 # ---------------------------------------------------------------- model
