@@ -1,0 +1,26 @@
+// What every harness needs: reset in the first clock, and inputs that behave as a stream.
+`ifndef FV_SVH
+`define FV_SVH
+
+`define FV_RESET \
+  logic rst_ni = 1'b0; \
+  always_ff @(posedge clk_i) rst_ni <= 1'b1;
+
+/// The source of a stream keeps what it offers.
+`define FV_STREAM(name, valid, ready, data) \
+  if (1) begin : name \
+    logic was_stalled = 1'b0; \
+    logic [$bits(data)-1:0] was; \
+    always_ff @(posedge clk_i) begin \
+      was_stalled <= rst_ni && (valid) && !(ready); \
+      was         <= data; \
+      if (rst_ni && was_stalled) assume ((valid) && was == (data)); \
+    end \
+  end
+
+`define FV_ASSUME(name, cond) \
+  always_ff @(posedge clk_i) begin : name \
+    assume (cond); \
+  end
+
+`endif

