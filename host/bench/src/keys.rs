@@ -46,6 +46,8 @@ pub struct Keys {
 impl Keys {
     pub fn new(shape: Shape, clients: u32, ordered: bool, seed: u64) -> Keys {
         let count = if shape.keys == 0 { 1 } else { shape.keys * clients };
+        let digits = shape.key_len as u32 - 1;
+        assert!(digits >= 9 || count <= 10u32.pow(digits), "too many keys for their length");
         Keys {
             shape,
             shared: shape.keys == 0 && !ordered,
@@ -57,10 +59,6 @@ impl Keys {
     /// For clients whose replies are all given as `Exactly`.
     pub fn none() -> Keys {
         Keys::new(Shape { key_len: 1, value_len: 0, keys: 0, gets: 0 }, 0, true, 0)
-    }
-
-    pub fn count(&self) -> u32 {
-        self.versions.len() as u32
     }
 
     fn key(&self, key: u32) -> String {
@@ -128,5 +126,53 @@ impl Keys {
                 (1..=*newest).contains(&version) && reply == self.hit(0, version)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reply(expect: &Expect) -> Vec<u8> {
+        match expect {
+            Expect::Exactly(text) => text.clone(),
+            Expect::AnyUpTo(_) => panic!("not exact"),
+        }
+    }
+
+    #[test]
+    fn stale_and_foreign_values_are_seen() {
+        for value_len in [4, 100] {
+            let shape = Shape { key_len: 6, value_len, keys: 10, gets: 50 };
+            let mut keys = Keys::new(shape, 2, true, 1);
+            keys.set(3);
+            keys.set(4);
+            let (text, old) = keys.get(3);
+            assert_eq!(text, b"get k00003\r\n");
+            let foreign = keys.value(4, 1);
+            keys.set(3);
+            let (_, new) = keys.get(3);
+            assert!(keys.right(&new, &reply(&new)) && !keys.right(&new, &reply(&old)));
+            let mut mixed = reply(&new);
+            let at = mixed.len() - 7 - value_len;
+            mixed[at..at + value_len].copy_from_slice(&foreign);
+            assert!(!keys.right(&new, &mixed));
+        }
+    }
+
+    #[test]
+    fn shared_key() {
+        let shape = Shape { key_len: 16, value_len: 100, keys: 0, gets: 50 };
+        let mut keys = Keys::new(shape, 2, false, 1);
+        keys.set(0);
+        keys.set(0);
+        let (_, expect) = keys.get(0);
+        assert_eq!(expect.len(&keys), keys.hit(0, 1).len());
+        assert!(keys.right(&expect, &keys.hit(0, 1)) && keys.right(&expect, &keys.hit(0, 2)));
+        assert!(!keys.right(&expect, &keys.hit(0, 3)) && !keys.right(&expect, &keys.hit(0, 0)));
+        let mut torn = keys.hit(0, 1);
+        let at = torn.len() - 10;
+        torn[at] ^= 1;
+        assert!(!keys.right(&expect, &torn));
     }
 }

@@ -20,18 +20,6 @@ const PATIENCE: u32 = 2000;
 /// A client's next request; None when it has no more.
 pub type Next<'a> = &'a mut dyn FnMut(&mut Keys, u32) -> Option<(Vec<u8>, Expect)>;
 
-pub trait Load {
-    fn clients(&self) -> u32;
-    /// Runs until the meter is done, or until all replies are there to what `next` gave.
-    fn run(
-        &mut self,
-        rig: &mut Rig,
-        keys: &mut Keys,
-        meter: Option<&mut Meter>,
-        next: Next,
-    ) -> Result<()>;
-}
-
 fn address(client: u32) -> SocketAddrV4 {
     let ip = Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 77, 1, 0)) + client % 250 + 1);
     SocketAddrV4::new(ip, 20_000 + client as u16)
@@ -100,14 +88,9 @@ impl Udp {
         self.id = self.id.wrapping_add(1);
         self.outstanding += 1;
     }
-}
 
-impl Load for Udp {
-    fn clients(&self) -> u32 {
-        self.clients
-    }
-
-    fn run(
+    /// Runs until the meter is done, or until all replies are there to what `next` gave.
+    pub fn run(
         &mut self,
         rig: &mut Rig,
         keys: &mut Keys,
@@ -231,6 +214,33 @@ impl TcpLoad {
         self.clients.iter().map(|c| c.tcp.resent).sum()
     }
 
+    /// Runs until the meter is done, or until all replies are there to what `next` gave.
+    pub fn run(
+        &mut self,
+        rig: &mut Rig,
+        keys: &mut Keys,
+        mut meter: Option<&mut Meter>,
+        next: Next,
+    ) -> Result<()> {
+        let at = rig.clock();
+        for n in 0..self.active {
+            let c = &mut self.clients[n as usize];
+            while c.pending.len() < self.pipeline {
+                let Some((text, expect)) = next(keys, n) else { break };
+                let end = c.tcp.write(&text);
+                c.pending.push_back(TcpPending { end, frame: None, expect });
+            }
+            c.flush(at, rig);
+        }
+        let active = self.active as usize;
+        while self.clients[..active].iter().any(|c| !c.pending.is_empty())
+            && !meter.as_ref().is_some_and(|m| m.done())
+        {
+            self.turn(rig, keys, meter.as_deref_mut(), next)?;
+        }
+        Ok(())
+    }
+
     /// Lets the card work until something comes out, and the clients react.
     fn turn(
         &mut self,
@@ -323,37 +333,5 @@ impl Client {
                 p.frame = Some(id);
             }
         });
-    }
-}
-
-impl Load for TcpLoad {
-    fn clients(&self) -> u32 {
-        self.active
-    }
-
-    fn run(
-        &mut self,
-        rig: &mut Rig,
-        keys: &mut Keys,
-        mut meter: Option<&mut Meter>,
-        next: Next,
-    ) -> Result<()> {
-        let at = rig.clock();
-        for n in 0..self.active {
-            let c = &mut self.clients[n as usize];
-            while c.pending.len() < self.pipeline {
-                let Some((text, expect)) = next(keys, n) else { break };
-                let end = c.tcp.write(&text);
-                c.pending.push_back(TcpPending { end, frame: None, expect });
-            }
-            c.flush(at, rig);
-        }
-        let active = self.active as usize;
-        while self.clients[..active].iter().any(|c| !c.pending.is_empty())
-            && !meter.as_ref().is_some_and(|m| m.done())
-        {
-            self.turn(rig, keys, meter.as_deref_mut(), next)?;
-        }
-        Ok(())
     }
 }

@@ -81,7 +81,7 @@ impl Rig {
 
     /// Runs until a frame comes out, for `clocks` at most; false when nothing moves any more.
     pub fn run(&mut self, clocks: u64, out: &mut Vec<Out>) -> bool {
-        let clocks = clocks.min(self.next_tick - self.clock());
+        let clocks = clocks.min(self.next_tick.saturating_sub(self.clock()).max(1));
         let ran = self.sim.run(clocks, true);
         if self.clock() >= self.next_tick {
             self.next_tick += TICK;

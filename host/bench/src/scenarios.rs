@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 
 use crate::keys::{Expect, Keys, Shape};
-use crate::load::{Load, TcpLoad, Udp};
+use crate::load::{TcpLoad, Udp};
 use crate::meter::{Figures, Meter};
 use crate::rig::Rig;
 use crate::Args;

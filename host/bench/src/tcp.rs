@@ -154,6 +154,7 @@ impl Tcp {
     /// byte and the frame's id.
     pub fn send(&mut self, at: u64, rig: &mut Rig, mut sent: impl FnMut(u32, u64)) {
         if at >= self.resend_at {
+            self.resend_at = u64::MAX;
             if self.open {
                 self.go_back();
             } else {
