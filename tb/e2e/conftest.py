@@ -1,0 +1,50 @@
+"""Servers for the end-to-end tests. Each test module gets fresh ones; a test that breaks a server
+does not take the others with it."""
+
+import os
+import random
+
+import pytest
+
+from e2e import reference
+
+LONG = os.environ.get("WIREKV_LONG") == "1"
+
+
+def scale(quick, long):
+    """A test's size: `quick` in every run, `long` with WIREKV_LONG=1."""
+    return long if LONG else quick
+
+
+@pytest.fixture
+def seed():
+    """WIREKV_SEED, or a new one each run; a failing test shows it."""
+    value = int(os.environ.get("WIREKV_SEED") or random.randrange(1 << 32))
+    print(f"seed {value}: again with WIREKV_SEED={value}")
+    return value
+
+
+@pytest.fixture(scope="module")
+def memcached():
+    server = reference.memcached()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def wirekv():
+    server = reference.wirekv()
+    yield server
+    alive = server.process.poll() is None
+    code = server.stop()
+    assert alive and code == 0, f"wirekv ended with {code}:\n{server.tail()}"
+
+
+@pytest.fixture(autouse=True)
+def server_log_on_failure(request):
+    """Where a test fails, what the servers printed is part of the report."""
+    yield
+    for name in ("wirekv", "memcached"):
+        if name in request.fixturenames:
+            server = request.getfixturevalue(name)
+            print(f"--- {name} ({server.log}):\n{server.tail()}")

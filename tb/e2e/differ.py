@@ -1,0 +1,356 @@
+"""Sends one stream to two servers and compares their replies byte for byte.
+
+CAS uniques are the one thing that may differ: they must correspond one to one over the whole run.
+"""
+
+import gzip
+import json
+import select
+import time
+
+from e2e.reference import BUILD
+from e2e.stream import SENTINEL, Burst, Cas
+
+# No bytes from either server for so long: the reply will never be complete.
+SILENCE_SECONDS = 25
+
+
+class Mismatch(AssertionError):
+    pass
+
+
+def tokens(reply):
+    """Splits replies into (text, CAS unique or None): a line, or a VALUE line with its data."""
+    out, at = [], 0
+    while at < len(reply):
+        end = reply.find(b"\r\n", at)
+        if end < 0:
+            out.append((reply[at:], None))
+            break
+        words = reply[at:end].split(b" ")
+        if words[0] == b"VALUE" and len(words) in (4, 5) and words[3].isdigit():
+            stop = end + 2 + int(words[3]) + 2
+            unique = words[4] if len(words) == 5 else None
+            head = b" ".join(words[:4]) + (b" <cas>" if unique else b"")
+            out.append((head + reply[end:stop], unique))
+            at = stop
+        else:
+            out.append((reply[at : end + 2], None))
+            at = end + 2
+    return out
+
+
+def brief(text, limit=160):
+    shown = repr(bytes(text))[1:]
+    if len(shown) <= limit:
+        return shown
+    return f"{shown[: limit // 2]} ..({len(text)} bytes).. {shown[-limit // 3 :]}"
+
+
+class Uniques:
+    """The correspondence of the two servers' CAS uniques, and the last ones seen of each key."""
+
+    def __init__(self):
+        self.pairs = ({}, {})
+        self.seen = {}  # key -> [older pair, newest pair]
+
+    def match(self, a, b):
+        return self.pairs[0].setdefault(a, b) == b and self.pairs[1].setdefault(b, a) == a
+
+    def note(self, text, pair):
+        key = text.split(b" ", 2)[1]
+        known = self.seen.setdefault(key, [pair, pair])
+        if known[1] != pair:
+            self.seen[key] = [known[1], pair]
+
+    def number(self, cas, side):
+        pair = self.seen.get(cas.key)
+        return pair[0 if cas.stale else 1][side] if pair else b"99999999999"
+
+
+def compare(ours, theirs, uniques):
+    """None when the replies agree, else what differs. `theirs` is the reference."""
+    a, b = tokens(theirs), tokens(ours)
+    for i in range(max(len(a), len(b))):
+        x = a[i] if i < len(a) else (b"(nothing)", None)
+        y = b[i] if i < len(b) else (b"(nothing)", None)
+        if x[0] == y[0] and (x[1] is None) == (y[1] is None):
+            if x[1] is None:
+                continue
+            if uniques.match(x[1], y[1]):
+                uniques.note(x[0], (x[1], y[1]))
+                continue
+            why = f"CAS uniques do not correspond: {x[1].decode()} and {y[1].decode()}"
+        else:
+            why = f"reply {i} differs"
+            at = next((j for j, (p, q) in enumerate(zip(x[0], y[0])) if p != q), None)
+            if at is not None and at > 60:
+                why += f" from its byte {at}: {brief(x[0][at:])} against {brief(y[0][at:])}"
+        before = "".join(f"    {brief(t[0])}\n" for t in a[max(0, i - 3) : i])
+        return (
+            f"{why}\n  equal before:\n{before}"
+            f"  memcached:  {brief(x[0])}\n  under test: {brief(y[0])}\n"
+            f"  then memcached:  {[brief(t[0], 60) for t in a[i + 1 : i + 4]]}\n"
+            f"  then under test: {[brief(t[0], 60) for t in b[i + 1 : i + 4]]}"
+        )
+    return None
+
+
+class Lane:
+    """One connection to one server, with a burst going out and replies coming in."""
+
+    def __init__(self, server):
+        self.server = server
+        self.socket = server.connect()
+        self.socket.setblocking(False)
+        self.pieces = []
+        self.reply = bytearray()
+        self.end = b""
+        self.done = True
+        self.closed = False
+
+    def start(self, data, cuts, end):
+        bounds = [0, *sorted({c for c in cuts if 0 < c < len(data)}), len(data)]
+        self.pieces = [memoryview(data)[a:b] for a, b in zip(bounds, bounds[1:])]
+        self.pieces = [p for p in self.pieces if len(p)]
+        self.reply = bytearray()
+        self.end = end
+        self.done = False
+
+    def write(self):
+        try:
+            sent = self.socket.send(self.pieces[0])
+        except BlockingIOError:
+            return
+        except (ConnectionResetError, BrokenPipeError):
+            self.pieces.clear()
+            return
+        self.pieces[0] = self.pieces[0][sent:]
+        if not len(self.pieces[0]):
+            self.pieces.pop(0)
+
+    def read(self):
+        try:
+            data = self.socket.recv(1 << 18)
+        except BlockingIOError:
+            return
+        except ConnectionResetError:
+            data = b""
+        self.reply += data
+        self.closed = not data
+        if self.closed:
+            self.done = True
+        elif self.end and not self.pieces:
+            self.done = self.reply.endswith(self.end)
+
+
+def exchange(lanes):
+    """Runs both lanes until their replies are complete. Returns the names of the silent ones."""
+    last = time.monotonic()
+    while True:
+        busy = [lane for lane in lanes if not lane.done]
+        if not busy:
+            return []
+        readable, writable, _ = select.select(
+            [lane.socket for lane in busy],
+            [lane.socket for lane in busy if lane.pieces],
+            [],
+            1,
+        )
+        for lane in busy:
+            if lane.socket in writable and lane.pieces:
+                lane.write()
+            if lane.socket in readable:
+                lane.read()
+        if readable or writable:
+            last = time.monotonic()
+        elif time.monotonic() - last > SILENCE_SECONDS:
+            return [lane.server.name for lane in busy]
+
+
+class Differ:
+    """A connection to each server; `run` sends bursts and raises Mismatch."""
+
+    def __init__(self, theirs, ours, uniques=None, label=""):
+        self.servers = (theirs, ours)
+        self.uniques = uniques or Uniques()
+        self.label = label
+        self.history = []
+        self.lanes = None
+        self.commands = 0
+
+    def connect(self):
+        if self.lanes is None:
+            self.lanes = [Lane(server) for server in self.servers]
+
+    def close(self):
+        for lane in self.lanes or []:
+            lane.socket.close()
+        self.lanes = None
+
+    def render(self, burst, side):
+        return b"".join(
+            p if isinstance(p, bytes) else self.uniques.number(p, side) for p in burst.parts()
+        )
+
+    def run(self, burst):
+        self.connect()
+        self.history.append(burst)
+        self.commands += len(burst.commands)
+        for side, lane in enumerate(self.lanes):
+            data = self.render(burst, side)
+            end = b""
+            if not burst.closes:
+                # "set <key> 0 0 16\r\n<nonce>\r\nget <key>\r\n"
+                end = b" 0 16\r\n" + burst.tail.split(b"\r\n")[1] + b"\r\nEND\r\n"
+            lane.start(data, burst.cuts, end)
+        silent = exchange(self.lanes)
+        replies = [bytes(lane.reply) for lane in self.lanes]
+        why = compare(replies[1], replies[0], self.uniques)
+        if why is None and silent:
+            why = f"no more bytes from {silent}; so far {brief(replies[1][-200:])}"
+        if why is None and self.lanes[0].closed != self.lanes[1].closed:
+            side = "memcached" if self.lanes[0].closed else "the server under test"
+            why = f"only {side} closed the connection"
+        if why is not None:
+            self.servers[1].check_alive()
+            self.fail(why, burst)
+        if self.lanes[0].closed:
+            self.close()
+        return replies[0]
+
+    def fail(self, why, burst):
+        path = save(self.history, self.label)
+        shown = "\n    ".join(show(command) for command in burst.commands)
+        option = " --udp" if isinstance(self, UdpDiffer) else ""
+        raise Mismatch(
+            f"{self.label}: {why}\n  burst {len(self.history)}, {self.commands} commands so far, "
+            f"cuts {burst.cuts[:20]}:\n    {shown}\n"
+            f"  replay: python tb/e2e/replay.py {path}{option} [--shrink]"
+        )
+
+
+def show(command):
+    parts = (p if isinstance(p, bytes) else b"<unique of %s>" % p.key for p in command)
+    return brief(b"".join(parts))
+
+
+# -- UDP
+
+
+class UdpDiffer(Differ):
+    """Bursts are datagrams; a datagram behind each asks for the sentinel, so nothing is awaited
+    longer than needed and a reply that never comes shows at once."""
+
+    def connect(self):
+        if self.lanes is None:
+            self.lanes = [server.datagrams() for server in self.servers]
+            self.request = 1
+
+    def close(self):
+        for lane in self.lanes or []:
+            lane.close()
+        self.lanes = None
+
+    def run(self, burst):
+        self.connect()
+        self.history.append(burst)
+        self.commands += len(burst.commands)
+        self.request = request = (self.request + 2) & 0xFFFF
+        replies = []
+        for side, lane in enumerate(self.lanes):
+            data = self.render(burst, side)
+            header = b"\x00\x00\x00\x01\x00\x00"
+            lane.send(request.to_bytes(2, "big") + header + data)
+            last = (request + 1) & 0xFFFF
+            lane.send(last.to_bytes(2, "big") + header + b"get %s\r\n" % SENTINEL)
+            try:
+                replies.append(self.collect(lane, request, last))
+            except TimeoutError as e:
+                self.servers[side].check_alive()
+                self.fail(f"{self.servers[side].name}: {e}", burst)
+            except ValueError as e:
+                self.fail(f"{self.servers[side].name}: {e}", burst)
+        units = [[u for u in r if u] for r in replies]
+        why = compare(b"".join(units[1]), b"".join(units[0]), self.uniques)
+        if why is None and [_shape(u) for u in units[0]] != [_shape(u) for u in units[1]]:
+            why = f"messages are split otherwise: {units[0]} and {units[1]}"
+        if why is not None:
+            self.fail(why, burst)
+
+    def collect(self, lane, request, last):
+        """The messages that answer `request`, put together from their datagrams."""
+        messages, expect, total = [], 0, 0
+        while True:
+            if not select.select([lane], [], [], 10)[0]:
+                raise TimeoutError(f"no answer to the datagram behind; so far {messages}")
+            data = lane.recv(65536)
+            if len(data) < 8:
+                raise ValueError(f"datagram of {len(data)} bytes")
+            ident, seq, of, reserved = (int.from_bytes(data[i : i + 2], "big") for i in (0, 2, 4, 6))
+            if ident == last:
+                if expect != total:
+                    raise ValueError(f"message ends after {expect} of {total} datagrams")
+                return messages
+            if len(data) == 8:  # memcached: an empty unit, when a get starts with a miss
+                continue
+            if ident != request or reserved != 0:
+                raise ValueError(f"wrong header {data[:8].hex()}, request {request:04x}")
+            if expect == total:
+                messages.append(b"")
+                expect, total = 0, of
+            if seq != expect or of != total:
+                raise ValueError(f"datagram {seq} of {of}, expected {expect} of {total}")
+            if len(data) > 1400 or (seq + 1 < of and len(data) != 1400):
+                raise ValueError(f"datagram {seq} of {of} has {len(data)} bytes")
+            messages[-1] += data[8:]
+            expect += 1
+
+
+def _shape(unit):
+    # A unit's length without its CAS unique, whose digits may differ.
+    return sum(len(text) for text, _ in tokens(unit))
+
+
+# -- replay files
+
+
+def save(history, label):
+    BUILD.mkdir(parents=True, exist_ok=True)
+    safe = "".join(c if c.isalnum() else "_" for c in label) or "stream"
+    path = BUILD / f"{safe}.replay.gz"
+    with gzip.open(path, "wt", compresslevel=1) as f:
+        for burst in history:
+            f.write(json.dumps(to_json(burst)) + "\n")
+    return path
+
+
+def load(path):
+    with gzip.open(path, "rt") as f:
+        return [from_json(json.loads(line)) for line in f]
+
+
+def to_json(burst):
+    return {
+        "commands": [[_part_to_json(p) for p in command] for command in burst.commands],
+        "tail": burst.tail.decode("latin-1"),
+        "cuts": burst.cuts,
+        "closes": burst.closes,
+    }
+
+
+def _part_to_json(part):
+    if isinstance(part, bytes):
+        return part.decode("latin-1")
+    return {"cas": part.key.decode("latin-1"), "stale": part.stale}
+
+
+def from_json(d):
+    commands = [[_part_from_json(p) for p in command] for command in d["commands"]]
+    return Burst(commands, d["tail"].encode("latin-1"), d["cuts"], d["closes"])
+
+
+def _part_from_json(part):
+    if isinstance(part, str):
+        return part.encode("latin-1")
+    return Cas(part["cas"].encode("latin-1"), part["stale"])

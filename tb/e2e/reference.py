@@ -1,0 +1,166 @@
+"""Starts and stops the two servers of an end-to-end test: memcached 1.6.38 and `wirekv serve`."""
+
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "e2e"
+MEMCACHED = ROOT / "build" / "memcached" / "memcached"
+WIREKV = ROOT / "build" / "target" / "release" / "wirekv"
+
+# A simulated card answers in milliseconds; a silent one has hung.
+START_SECONDS = 60
+STOP_SECONDS = 20
+
+
+class ServerDied(Exception):
+    pass
+
+
+def free_port(kind=socket.SOCK_STREAM):
+    with socket.socket(socket.AF_INET, kind) as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Server:
+    """A server process with its address; `log` holds what it printed."""
+
+    def __init__(self, name, argv):
+        BUILD.mkdir(parents=True, exist_ok=True)
+        self.name = name
+        self.argv = [str(a) for a in argv]
+        out, path = tempfile.mkstemp(prefix=f"{name}-", suffix=".log", dir=BUILD)
+        self.log = Path(path)
+        self.process = subprocess.Popen(self.argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+        os.close(out)
+        self.host = "127.0.0.1"
+        self.port = None
+        self.udp_port = None
+
+    def wait_until(self, ready):
+        end = time.monotonic() + START_SECONDS
+        while not ready():
+            if self.process.poll() is not None:
+                raise ServerDied(f"{' '.join(self.argv)} ended at start:\n{self.tail()}")
+            if time.monotonic() > end:
+                self.kill()
+                raise ServerDied(f"{' '.join(self.argv)} is not ready:\n{self.tail()}")
+            time.sleep(0.02)
+
+    def tail(self, lines=40):
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
+
+    @property
+    def address(self):
+        return (self.host, self.port)
+
+    def connect(self, timeout=20):
+        s = socket.create_connection(self.address, timeout=timeout)
+        s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return s
+
+    def datagrams(self):
+        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+        s.connect((self.host, self.udp_port))
+        return s
+
+    def check_alive(self):
+        if self.process.poll() is not None:
+            raise ServerDied(
+                f"{self.name} ended with {self.process.returncode}:\n{self.tail()}"
+            )
+
+    def stop(self):
+        """Asks the server to end and returns its exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        return self.process.returncode
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
+def memcached(*options, megabytes=1024, udp=True, connections=2048):
+    """The reference. One worker thread: so its UDP replies keep the order of the requests."""
+    if not MEMCACHED.exists():
+        raise FileNotFoundError(f"{MEMCACHED} is missing: run `make setup`")
+    port = free_port()
+    argv = [MEMCACHED, "-l", "127.0.0.1", "-p", port, "-U", port if udp else 0]
+    argv += ["-m", megabytes, "-c", connections, "-t", 1]
+    # Background threads hold references to items for moments, which changes how `decr` pads.
+    argv += ["-o", "no_lru_crawler,no_lru_maintainer"]
+    if os.geteuid() == 0:
+        argv += ["-u", "root"]
+    server = Server("memcached", argv + list(options))
+    server.port = server.udp_port = port
+    server.wait_until(lambda: _accepts(port))
+    return server
+
+
+def _accepts(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        return True
+    except OSError:
+        return False
+
+
+def wirekv(*options, megabytes=256, connections=1024, net="user"):
+    if not WIREKV.exists():
+        raise FileNotFoundError(f"{WIREKV} is missing: run `make build`")
+    argv = [WIREKV, "serve", "-m", megabytes, "-c", connections, "--net", net]
+    if net == "user":
+        udp_port = free_port(socket.SOCK_DGRAM)
+        argv += ["-l", "127.0.0.1", "-p", 0, "-U", udp_port]
+    else:
+        udp_port = 11211
+        argv += ["-p", 11211, "-U", udp_port]
+    server = Server("wirekv", argv + list(options))
+    address = []
+
+    def listening():
+        m = re.search(r"listening on ([\d.]+):(\d+)", server.log.read_text(errors="replace"))
+        address[:] = m.groups() if m else []
+        return bool(address)
+
+    server.wait_until(listening)
+    server.host, server.port, server.udp_port = address[0], int(address[1]), udp_port
+    return server
+
+
+def ask(connection, request, until, seconds=30):
+    """Sends `request` and returns the reply up to and with the bytes `until`."""
+    connection.sendall(request)
+    reply = b""
+    end = time.monotonic() + seconds
+    while until not in reply:
+        left = end - time.monotonic()
+        if left <= 0 or not select.select([connection], [], [], left)[0]:
+            raise TimeoutError(f"no {until!r} after {request[:80]!r}; got {reply[-200:]!r}")
+        piece = connection.recv(1 << 18)
+        if not piece:
+            raise ConnectionError(f"closed after {request[:80]!r}; got {reply[-200:]!r}")
+        reply += piece
+    return reply
+
+
+def stats(server):
+    """The answer to `stats` as a dictionary of strings."""
+    with server.connect() as s:
+        lines = ask(s, b"stats\r\n", b"END\r\n").decode().split("\r\n")
+    return dict(line.split(" ", 2)[1:] for line in lines if line.startswith("STAT "))

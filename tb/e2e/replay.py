@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Plays a recorded stream again, and finds a short one that still fails.
+
+    python tb/e2e/replay.py build/e2e/NAME.replay.gz [--shrink] [--udp] [--serve-args ...]
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from e2e import differ, reference, stream  # noqa: E402
+
+
+class Bench:
+    """Both servers, emptied before each try, started anew when one of them ended."""
+
+    def __init__(self, start, udp):
+        self.start = start
+        self.kind = differ.UdpDiffer if udp else differ.Differ
+        self.servers = []
+
+    def servers_up(self):
+        if len(self.servers) != 2 or any(s.process.poll() is not None for s in self.servers):
+            self.close()
+            self.servers = [reference.memcached(), self.start()]
+        return self.servers
+
+    def close(self):
+        for server in self.servers:
+            server.kill()
+        self.servers = []
+
+    def failure(self, history):
+        """What goes wrong when this history is sent, or None."""
+        theirs, ours = self.servers_up()
+        for server in (theirs, ours):
+            with server.connect() as s:
+                reference.ask(s, b"flush_all\r\n", b"OK\r\n")
+        run = self.kind(theirs, ours, label="replay")
+        try:
+            for burst in history:
+                run.run(burst)
+        except differ.Mismatch as e:
+            return str(e)
+        except (reference.ServerDied, OSError, TimeoutError) as e:
+            return f"{type(e).__name__}: {e}"
+        finally:
+            run.close()
+        return None
+
+
+def shrink(bench, history, seconds):
+    """Drops bursts, then commands, then cuts, as long as the rest still fails."""
+    end = time.monotonic() + seconds
+
+    def reduce(items, build):
+        chunk = max(1, len(items) // 2)
+        while chunk >= 1 and time.monotonic() < end:
+            at = 0
+            while at < len(items) and time.monotonic() < end:
+                fewer = items[:at] + items[at + chunk :]
+                if fewer and bench.failure(build(fewer)):
+                    items = fewer
+                    print(f"  still fails with {len(items)}", file=sys.stderr)
+                else:
+                    at += chunk
+            chunk //= 2
+        return items
+
+    history = reduce(history, lambda bursts: bursts)
+    for i in range(len(history)):
+        before, burst, after = history[:i], history[i], history[i + 1 :]
+
+        def rebuilt(commands, burst=burst, before=before, after=after):
+            fewer = stream.Burst(list(commands), burst.tail, burst.cuts, burst.closes)
+            return before + [fewer] + after
+
+        history = rebuilt(reduce(burst.commands, rebuilt))
+        uncut = stream.Burst(history[i].commands, burst.tail, [], burst.closes)
+        if bench.failure(before + [uncut] + after):
+            history = before + [uncut] + after
+    return history
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("file")
+    parser.add_argument("--shrink", action="store_true", help="find a short failing stream")
+    parser.add_argument("--seconds", type=float, default=300, help="time for --shrink")
+    parser.add_argument("--udp", action="store_true")
+    parser.add_argument("--against-memcached", action="store_true", help="memcached on both sides")
+    parser.add_argument("--silence", type=float, default=5, help="seconds until a reply is missing")
+    parser.add_argument("--serve-args", nargs="*", default=[], help="more arguments of the server")
+    args = parser.parse_args()
+    differ.SILENCE_SECONDS = args.silence
+
+    start = reference.memcached if args.against_memcached else reference.wirekv
+    bench = Bench(lambda: start(*args.serve_args), args.udp)
+    history = differ.load(args.file)
+    try:
+        why = bench.failure(history)
+        if why and args.shrink:
+            history = shrink(bench, history, args.seconds)
+            why = bench.failure(history) or why
+    finally:
+        bench.close()
+    for i, burst in enumerate(history if why and args.shrink else []):
+        print(f"burst {i + 1}, cuts {burst.cuts}:")
+        for command in burst.commands:
+            print(f"    {differ.show(command)}")
+    print(why or f"{len(history)} bursts: no difference")
+    return 1 if why else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

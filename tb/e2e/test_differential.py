@@ -1,0 +1,158 @@
+"""WireKV and memcached 1.6.38 get the same bytes and must send the same bytes back, over TCP."""
+
+import random
+import threading
+
+import pytest
+
+from e2e import corpus, differ, reference, stream
+from e2e.conftest import scale
+
+LOOK = b"gets a b n\r\n"
+
+
+def play(run, name, conversations, cuts):
+    """Each conversation from the same keys on, then a look at them."""
+    for nonce, text in enumerate(conversations, 1):
+        run.label = f"{name}_{nonce}"
+        run.history.clear()
+        run.run(stream.Burst([[corpus.SETUP]], stream.sentinel(b"", nonce)))
+        burst = stream.Burst([[text]], stream.sentinel(b"", nonce), cuts(len(text)))
+        run.run(burst)
+        run.run(stream.Burst([[LOOK]], stream.sentinel(b"", nonce)))
+
+
+@pytest.mark.parametrize("name", ["lines", "stores", "numbers", "overlong_gets", "long_lines", "sizes"])
+def test_corpus(memcached, wirekv, name):
+    run = differ.Differ(memcached, wirekv)
+    play(run, name, getattr(corpus, name)(), lambda size: [])
+    run.close()
+
+
+@pytest.mark.parametrize("name", ["lines", "stores", "numbers"])
+def test_corpus_cut(memcached, wirekv, name, seed):
+    """The same in pieces: what a server may decide from half a line shows here."""
+    rng = random.Random(seed)
+    run = differ.Differ(memcached, wirekv)
+
+    def cuts(size):
+        return [rng.randrange(size + 1) for _ in range(rng.choice([1, 2, 5]))]
+
+    conversations = list(getattr(corpus, name)())
+    count = scale(150, len(conversations))
+    play(run, f"{name}_cut", rng.sample(conversations, min(count, len(conversations))), cuts)
+    run.close()
+
+
+def test_corpus_pipelined(memcached, wirekv, seed):
+    """All short conversations behind each other without waiting."""
+    rng = random.Random(seed)
+    # `decr` behind an unanswered read pads otherwise in memcached: numbers stay out.
+    texts = [t for t in (*corpus.lines(), *corpus.stores()) if len(t) < 2000]
+    texts = [t for t in texts if not t.startswith((b"incr", b"decr"))]
+    rng.shuffle(texts)
+    run = differ.Differ(memcached, wirekv, label="corpus_pipelined")
+    for nonce in range(0, len(texts), 30):
+        commands = [[corpus.SETUP]]
+        for text in texts[nonce : nonce + 30]:
+            commands += [[text], [LOOK]]
+        run.run(stream.Burst(commands, stream.sentinel(b"", nonce + 1)))
+    run.close()
+
+
+def test_quit_closes(memcached, wirekv):
+    run = differ.Differ(memcached, wirekv, label="quit")
+    for text in corpus.closing():
+        run.run(stream.Burst([[text]], closes=True))
+        assert run.lanes is None, f"{text!r} left the connection open"
+
+
+def test_lines_without_end(memcached, wirekv):
+    """More than 2,048 bytes without a newline end the connection, unless they are a `get`."""
+    for verb in (b"x", b"set ", b"gat 0 ", b"\x00", b" " * 200 + b"get "):
+        run = differ.Differ(memcached, wirekv, label="line_without_end")
+        run.run(stream.Burst([[verb + b"q" * (2100 - len(verb))]], closes=True))
+    for verb in (b"get ", b"gets ", b"   get "):
+        run = differ.Differ(memcached, wirekv, label="long_get")
+        text = verb + b"q " * 5000 + b"\r\n"
+        run.run(stream.Burst([[text]], stream.sentinel(b"", 1), [2100, 4000, 9000]))
+        run.close()
+
+
+def run_stream(run, generator, commands):
+    while run.commands < commands:
+        run.run(generator.burst())
+
+
+def test_one_connection(memcached, wirekv, seed):
+    run = differ.Differ(memcached, wirekv, label=f"one_connection_{seed}")
+    run_stream(run, stream.Generator(seed), scale(12_000, 200_000))
+    run.close()
+
+
+def test_connections_share_keys(memcached, wirekv, seed):
+    """Bursts of eight connections in turn on the same keys: one sees what another wrote."""
+    generator = stream.Generator(seed, prefix=b"s:", value_budget=8 << 20, reply_budget=16 << 20)
+    uniques = differ.Uniques()
+    runs = [
+        differ.Differ(memcached, wirekv, uniques, f"share_keys_{seed}_{i}") for i in range(8)
+    ]
+    history = []
+    for run in runs:
+        run.history = history
+    rng = random.Random(seed)
+    while sum(run.commands for run in runs) < scale(4_000, 50_000):
+        rng.choice(runs).run(generator.burst())
+    for run in runs:
+        run.close()
+
+
+def test_connections_at_once(memcached, wirekv, seed):
+    """Sixteen connections at the same time, each with keys of its own."""
+    count, commands = 16, scale(6_000, 100_000) // 16
+    failures = []
+
+    def client(i):
+        run = differ.Differ(memcached, wirekv, label=f"at_once_{seed}_{i}")
+        generator = stream.Generator(
+            seed + i, b"%d:" % i, flush=False, value_budget=1 << 20, reply_budget=1 << 20
+        )
+        try:
+            run_stream(run, generator, commands)
+        except Exception as e:
+            failures.append(e)
+        finally:
+            run.close()
+
+    threads = [threading.Thread(target=client, args=(i,)) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+
+
+@pytest.mark.parametrize("pipeline", [1, 64])
+def test_small_requests(memcached, wirekv, seed, pipeline):
+    """Nothing but valid small requests: the everyday case, one at a time and 64 in a row."""
+    run = differ.Differ(memcached, wirekv, label=f"small_{pipeline}_{seed}")
+    generator = stream.Generator(
+        seed, b"p%d:" % pipeline, broken=0, pipeline=pipeline, value_budget=0, reply_budget=1 << 20
+    )
+    run_stream(run, generator, scale(500 * min(8, pipeline), 40_000))
+    run.close()
+
+
+def test_small_items_limit(seed):
+    """-I: the limit moves with the option, in both servers alike."""
+    theirs, ours = reference.memcached("-I", "16k"), reference.wirekv("-I", "16k")
+    try:
+        run = differ.Differ(theirs, ours, label="item_limit")
+        for nonce, size in enumerate((16384 - 61, 16384 - 60, 16384 - 59, 16384, 20000, 40000), 1):
+            text = b"set a 0 0 1\r\nx\r\nset a 0 0 %d\r\n" % size + b"v" * size + b"\r\nget a\r\n"
+            run.run(stream.Burst([[text]], stream.sentinel(b"", nonce)))
+        run.close()
+    finally:
+        theirs.stop()
+        ours.stop()
