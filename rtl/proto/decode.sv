@@ -56,7 +56,7 @@ module decode
   /// A line longer than this need not be kept in one piece.
   localparam int unsigned LineMax = 2048;
   /// A `get` line goes on in parts when this many beats of its keys wait for its end.
-  localparam int unsigned KeysMax = 128;
+  localparam int unsigned KeysMax = 384;
 
   typedef enum logic [2:0] {
     FdNone,
@@ -86,6 +86,7 @@ module decode
     logic [26:0] length;
     logic        zero;      // third word is "0"
     logic        noreply;   // last word is "noreply"
+    logic        eager;     // commit the keys of a `get` as they come
     logic        partial;   // a `get` line that was committed in part
     logic        bad;       // a `get` line with a key too long
   } line_info_t;
@@ -122,7 +123,7 @@ module decode
   // verilator lint_on UNUSEDSIGNAL
   logic dead_q, dead;           // nothing of the rest of the job counts
   logic [13:0] line_pos_q, line_pos, word_pos_q, word_pos;
-  logic [7:0] keys_q;           // key beats not committed
+  logic [8:0] keys_q;           // key beats not committed
   logic late_q;                 // a slow line's end waits
   logic [1:0] late_step_q;
   logic [31:0] rest_q;          // of item data or bytes to discard, behind this job
@@ -147,6 +148,7 @@ module decode
       dead     = 1'b0;
       line_pos = '0;
       word_pos = '0;
+      line_was.eager = !job_i.udp && ctx.mode inside {MdKeys, MdLong};
       if (!job_i.udp && ctx.mode == MdKeys) begin
         line_was.cmd        = ctx.touch ? (ctx.cas_out ? CmdGats : CmdGat) :
                                           (ctx.cas_out ? CmdGets : CmdGet);
@@ -272,7 +274,7 @@ module decode
   // Most lines are decided with their last piece; these need a clock in between: a bad `get` line
   // (its records are taken back first), host text (its last beat), a long number for a length.
   logic eol, late, decide, udp;
-  logic [31:0] length32, vlen, need, taken;
+  logic [31:0] length_q, length32, vlen, need, taken;
   logic [13:0] avail, line_len;
   logic words_ok, short_command, bad_format, too_big, unsupported;
   logic late_go;
@@ -491,11 +493,13 @@ module decode
     rec_d.req.tx_space = job_i.tx_space;
     rec_d.req.noreply  = noreply;
     rec_d.req.klen     = line_now.klen;
-    rec_d.req.hash     = ctx.hash;
-    rec_d.req.off      = ctx.off;
-    rec_d.req.exptime  = ctx.exptime;
-    rec_d.req.num      = ctx.num;
     rec_d.req.rx_ptr   = ctx.rx_ptr;
+    if (line_now.old || empty_job) begin
+      rec_d.req.hash    = ctx.hash;
+      rec_d.req.off     = ctx.off;
+      rec_d.req.exptime = ctx.exptime;
+      rec_d.req.num     = ctx.num;
+    end
     rec_d.req.cas_out  = line_now.cmd inside {CmdGets, CmdGats};
     rec_d.req.touch    = is_gat(line_now.cmd);
     rec_d.req.ctx_op   = op;
@@ -570,8 +574,7 @@ module decode
         rec_d.req.last_key = piece_i.eol;
         rec_d.use_exptime  = is_gat(line_was.cmd) && !line_was.old;
         rec_d.req.mode     = piece_i.eol ? MdLine : MdKeys;
-        part_commit        = !piece_i.eol && (keys_q >= 8'(KeysMax) || line_len > 14'(LineMax) ||
-                                              line_was.partial);
+        part_commit        = !piece_i.eol && (keys_q >= 9'(KeysMax) || line_was.eager);
         rec_commit         = piece_i.eol || part_commit;
         key_commit         = rec_commit;
       end
@@ -592,7 +595,9 @@ module decode
       end
       unique case (action)
         AcReply: begin
-          key_back  = 1'b1;
+          // END goes with the keys before it; any other reply stands for the whole line.
+          key_commit = reply == RpEnd;
+          key_back   = reply != RpEnd;
           putb_back = 1'b1;
         end
         AcEndOfGet: ;
@@ -680,10 +685,13 @@ module decode
         end_d.pos  = piece_i.ends ? piece_i.pos : word_pos;
         end_d.mode = MdKeys;
         end_d.rem  = piece_i.ends ? 32'd0 : 32'(piece_i.pos - word_pos) + 32'd1;
-      end else if (line_len > (line_d.cmd inside {CmdGet, CmdGets} ? 14'(2 * LineMax) :
-                                                                      14'(LineMax))) begin
+      end else if (line_len > 14'(LineMax) &&
+                   !(line_d.cmd inside {CmdGet, CmdGets} && !line_d.eager)) begin
         end_d.pos  = piece_i.pos;
         end_d.mode = MdQuit;
+        end_d.rem  = '0;
+      end else if (line_len == 14'(JobBytes)) begin
+        end_d.mode = MdLong;
         end_d.rem  = '0;
       end
     end
@@ -822,7 +830,7 @@ module decode
         if (rec_commit) first_kept_q <= first_q && !rec_push;
       end
       if (key_commit || key_back) keys_q <= '0;
-      else if (key_push) keys_q <= keys_q + 8'd1;
+      else if (key_push) keys_q <= keys_q + 9'd1;
     end
     if (piece_valid_i || decide) begin
       end_q  <= end_d;
@@ -843,7 +851,7 @@ module decode
   // A word's value comes two clocks after the word; its record waits that long.
   field_e field1_q, field2_q;
   logic neg1_q, neg2_q;
-  logic [31:0] flags_q, flags, exptime_q, exptime, length_q, signed32;
+  logic [31:0] flags_q, flags, exptime_q, exptime, signed32;
   logic [63:0] number_q, number;
   assign signed32 = neg2_q ? -value_i[31:0] : value_i[31:0];
   assign flags    = (field2_q == FdFlags) ? value_i[31:0] : flags_q;

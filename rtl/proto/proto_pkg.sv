@@ -62,11 +62,13 @@ package proto_pkg;
   typedef enum logic [2:0] {
     MdLine,    // at the start of a request line
     MdKeys,    // inside a get line that was too long for one job: next byte starts a key
+               // (noreply: the line is bad, only its end is looked for)
     MdValue,   // inside a SET's data, `rem` bytes (CRLF included) still to come
     MdSwallow, // `rem` bytes still to discard
     MdHost,    // waits for the exception queue; no job until the answer is there
     MdQuit,    // close after the replies so far
-    MdAbort    // a value half sent is gone from the log: reset the connection
+    MdAbort,   // a value half sent is gone from the log: reset the connection
+    MdLong     // as MdLine, but the line is a `get` too long to be held back until its end
   } mode_e;
 
   /// What a connection's next job must know.

@@ -195,7 +195,7 @@ module session
 
   // ---------------------------------------------------------------- decide
   sop_e act_op_q;
-  logic act_data_q;  // EvData
+  logic act_data_q, act_open_q;  // EvData, EvOpen
   rec_t act_rec_q;
   ctx_t act_ctx_q;
   logic act_final_q, act_close_q;
@@ -210,6 +210,7 @@ module session
       act_conn_q  <= read_conn_q;
       act_op_q    <= read_op_q;
       act_data_q  <= read_op_q == OpEvent && read_kind_q == EvData;
+      act_open_q  <= read_op_q == OpEvent && read_kind_q == EvOpen;
       act_rec_q   <= rec_d;
       act_avail_q <= rec_d.rx_end - rec_d.rx_ptr;
       act_used_q  <= rec_d.tx_ptr - rec_d.tx_acked;
@@ -311,8 +312,7 @@ module session
     .Depth(Conns)
   ) u_ctx (
     .clk_i,
-    .we_i   (act_valid_q && act_op_q inside {OpDone, OpEvent} &&
-             (act_op_q == OpDone || act_open_q)),
+    .we_i   (act_valid_q && (act_op_q == OpDone || act_open_q)),
     .waddr_i(act_conn_q[ConnW-1:0]),
     .wbe_i  (1'b1),
     .wdata_i(act_ctx_q),
@@ -320,11 +320,6 @@ module session
     .raddr_i(choose_conn[ConnW-1:0]),
     .rdata_o(ctx)
   );
-
-  logic act_open_q;
-  always_ff @(posedge clk_i) begin
-    if (read_valid_q) act_open_q <= read_op_q == OpEvent && read_kind_q == EvOpen;
-  end
 
   logic [$clog2(Conns+1)-1:0] ready_level;
   logic [2:0] unused_ready;  // the queues always have room

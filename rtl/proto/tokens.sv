@@ -143,7 +143,7 @@ module tokens
   logic [64:0] onehot;
   logic [6:0] n, n_text;
   logic [7:0] used, p_next;
-  logic fast_now;
+  logic word1_q, fast1, fast_now;  // the piece behind is a line's first word, and a fast one
   always_comb begin
     onehot   = delim & (~delim + 65'd1);
     found    = delim != '0;
@@ -206,7 +206,7 @@ module tokens
   end
 
   // A value piece of the job ends with the job unless its final byte is in it.
-  logic start;
+  logic start, queue_ready;
   assign start = !active_q && gap_q[1] == 1'b0 && job_valid_i && queue_ready;
   assign job_ready_o = start;
 
@@ -290,7 +290,7 @@ module tokens
   end
 
   // The job waits beside its pieces.
-  logic queue_ready, unused_valid;
+  logic unused_valid;
   logic [2:0] queue_level;
   lib_fifo #(
     .T    (job_t),
@@ -308,7 +308,7 @@ module tokens
   );
 
   // ---------------------------------------------------------------- piece at lane 0
-  logic valid1_q, valid2_q, valid3_q, word1_q;
+  logic valid1_q, valid2_q, valid3_q;
   piece_t piece1_q, piece2_q, piece3_q;
   chars_t chars1_q;
 
@@ -358,7 +358,6 @@ module tokens
     return same;
   endfunction
 
-  logic fast1;
   cmd_e cmd1;
   logic [127:0] head1;
   logic [6:0] n1;

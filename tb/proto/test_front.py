@@ -1,0 +1,627 @@
+"""front: byte streams cut anywhere give the requests, keys and items that memcached would see.
+
+The bench is tcp, the ring memory, the store and the way back at once. It executes the records,
+cuts jobs at random places as the store may, and sends each connection's context back.
+"""
+
+import random
+import sys
+from collections import deque
+from pathlib import Path
+
+import cocotb
+from cocotb.triggers import RisingEdge
+from common import Sink, Source, Types, run, start, to_beats
+
+sys.path.insert(0, str(Path(__file__).parent))
+from text_model import Text  # noqa: E402
+
+T = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv", "rtl/tcp/tcp_pkg.sv",
+          "rtl/proto/proto_pkg.sv")
+
+RX_BASE = 0x2_0000_0040
+RING = 65536
+ITEM_MAX = 1048576 - 59
+NOW = 1_800_000_000
+M32 = 0xFFFFFFFF
+
+
+def mod32(value):
+    return value & M32
+
+
+def name(value, enum):
+    return enum.names[value]
+
+
+class Conn:
+    """A connection: what its client sends, and what has been made of it."""
+
+    def __init__(self, data, fin=True):
+        self.data, self.fin = data, fin
+        self.rx0 = random.getrandbits(32)
+        self.tx0 = random.getrandbits(32)
+        self.sent = 0          # bytes in the ring
+        self.used = 0          # bytes consumed as app says
+        self.tx = self.acked = 0
+        self.ops = []
+        self.value = None      # parts of a long SET
+        self.closed = self.released = False
+        self.host = deque()    # pieces of the host's answer
+        self.ring = bytearray(random.randbytes(RING))
+
+
+class Bench:
+    """Everything around front."""
+
+    def __init__(self, dut, latency=40, pause=0.2, cut=0.04, long_value=0.02):
+        self.dut, self.latency, self.pause = dut, latency, pause
+        self.cut, self.long_value = cut, long_value
+        self.conns = {}
+        self.events = Source(dut, "ev", {"": T.ev_t}, pause)
+        self.dones = Source(dut, "done", {"": T.done_t}, pause)
+        self.pieces = Source(dut, "hpiece", {"": T.hpiece_t}, pause)
+        self.dgrams = Source(dut, "dgram", {"": T.dgram_t, "beat": T.beat_t}, pause)
+        self.apps = Sink(dut, "app", {"": T.app_t}, pause)
+        self.reqs = Sink(dut, "req", {"": T.req_t}, pause)
+        self.keys = Sink(dut, "key", {"": T.beat_t}, pause)
+        self.uctxs = Sink(dut, "uctx", {"": T.uctx_t}, pause)
+        self.putbs = Sink(dut, "putb", {"": T.beat_t}, pause)
+        self.puts = deque()          # accepted and not complete
+        self.items = {}              # by offset: dict of header, key, value
+        self.parts = {}
+        self.next_off = 1
+        self.udp_ops = [[]]
+        self.job = None
+        self.n_req = self.n_key = self.n_app = self.n_putb = 0
+        self.host_order = deque()
+        self.ended = 0
+        dut.item_max_i.value = ITEM_MAX
+        dut.now_i.value = NOW
+        dut.rx_base_i.value = RX_BASE
+        cocotb.start_soon(self.memory())
+        cocotb.start_soon(self.log())
+        cocotb.start_soon(self.loop())
+
+    # ------------------------------------------------------------ receive rings
+    async def memory(self):
+        dut, edge, waiting, clock = self.dut, RisingEdge(self.dut.clk_i), deque(), 0
+        dut.rd_ready_i.value = 0
+        dut.rdat_valid_i.value = 0
+        ready = offered = 0
+        while True:
+            await edge
+            clock += 1
+            if ready and dut.rd_valid_o.value:
+                addr = int(dut.rd_addr_o.value)
+                conn, line = divmod(addr - RX_BASE, RING // 64)
+                data = self.conns[conn].ring[64 * line : 64 * line + 64]
+                waiting.append((clock + self.latency, int.from_bytes(data, "little")))
+            if offered and dut.rdat_ready_o.value:
+                waiting.popleft()
+                offered = 0
+            if not offered:
+                offered = int(bool(waiting) and waiting[0][0] <= clock)
+                if offered:
+                    dut.rdat_i.value = waiting[0][1]
+                dut.rdat_valid_i.value = offered
+            ready = int(random.random() >= self.pause and len(waiting) < 96)
+            dut.rd_ready_i.value = ready
+
+    # ------------------------------------------------------------ item log
+    async def log(self):
+        dut, edge = self.dut, RisingEdge(self.dut.clk_i)
+        ready = 0
+        dut.put_ready_i.value = 0
+        dut.put_off_i.value = self.next_off
+        while True:
+            await edge
+            if ready and dut.put_valid_o.value:
+                put = T.put_t.unpack(int(dut.put_o.value))
+                if put["start"]:
+                    put["off"] = T.off_t.unpack(self.next_off)
+                    self.next_off += 1
+                    dut.put_off_i.value = self.next_off
+                self.puts.append(put)
+            ready = int(random.random() >= self.pause)
+            dut.put_ready_i.value = ready
+            self.take_puts()
+
+    def take_puts(self):
+        while self.puts:
+            put = self.puts[0]
+            beats = self.putbs.items[self.n_putb :]
+            last = next((i for i, b in enumerate(beats) if b[""]["last"]), None)
+            if last is None:
+                return
+            beats = [b[""] for b in beats[: last + 1]]
+            self.n_putb += last + 1
+            self.puts.popleft()
+            data = b"".join(self.bytes_of(b) for b in beats)
+            nkeys = -(-put["klen"] // 64) if put["start"] else 0
+            assert all(b["len"] == 64 for b in beats[nkeys:-1]), "short beat inside a value"
+            off = T.off_t.pack(put["off"])
+            if put["start"]:
+                self.items[off] = dict(put, key=data[: put["klen"]], value=data[put["klen"] :])
+            else:
+                item = self.items[off]
+                assert put["done"] == len(item["value"]), "part does not go on where it should"
+                assert put["vlen"] == item["vlen"] and put["klen"] == item["klen"]
+                item["value"] += data
+
+    @staticmethod
+    def bytes_of(beat):
+        data = beat["data"].to_bytes(64, "little")
+        assert not any(data[beat["len"] :]), "bytes beyond the beat's length"
+        return data[: beat["len"]]
+
+    # ------------------------------------------------------------ tcp
+    async def feed(self, number, conn, sizes):
+        """Opens the connection and sends its bytes in pieces, as the ring has room."""
+        self.conns[number] = conn
+        edge = RisingEdge(self.dut.clk_i)
+        self.event("EvOpen", number)
+        while conn.sent < len(conn.data) and not conn.closed:
+            n = min(sizes(), len(conn.data) - conn.sent, RING - (conn.sent - conn.used))
+            if n:
+                for i in range(conn.sent, conn.sent + n):
+                    conn.ring[(conn.rx0 + i) % RING] = conn.data[i]
+                conn.sent += n
+                self.event("EvData", number)
+            for _ in range(random.choice((1, 1, 5, 50, 200))):
+                await edge
+        if conn.fin:
+            self.event("EvFin", number)
+        while not (conn.closed or not conn.fin):
+            await edge
+        if conn.fin:
+            self.event("EvClosed", number)
+
+    def event(self, kind, number):
+        conn = self.conns[number]
+        self.events.put({"": {"kind": getattr(T, kind), "conn": number,
+                              "rx_ptr": mod32(conn.rx0 + conn.sent),
+                              "tx_ptr": mod32(conn.tx0 + conn.acked)}})
+
+    # ------------------------------------------------------------ records and commands
+    async def loop(self):
+        edge = RisingEdge(self.dut.clk_i)
+        while True:
+            await edge
+            while self.n_app < len(self.apps.items):
+                self.app(self.apps.items[self.n_app][""])
+                self.n_app += 1
+            while self.n_req < len(self.reqs.items) and self.complete():
+                rec = self.reqs.items[self.n_req][""]
+                self.n_req += 1
+                self.record(rec)
+
+    def app(self, app):
+        conn = self.conns[app["conn"]]
+        if app["release_id"]:
+            assert not conn.released
+            conn.released = True
+            return
+        assert not conn.released
+        used = mod32(app["rx_ptr"] - conn.rx0)
+        assert conn.used <= used <= conn.sent, "consumes what has not come"
+        conn.used = used
+        assert app["tx_ptr"] == mod32(conn.tx0 + conn.tx)
+        assert not app["reset"]
+        if app["close"]:
+            conn.closed = True
+        if conn.acked < conn.tx and random.random() < 0.9 or conn.tx - conn.acked > 20000:
+            conn.acked = conn.tx
+            self.event("EvAcked", app["conn"])
+
+    def has_key(self, rec):
+        return name(rec["op"], T.op_e) in (
+            "OpGet", "OpSet", "OpAdd", "OpReplace", "OpCas", "OpDelete", "OpIncr", "OpDecr",
+            "OpTouch", "OpTooBig", "OpHost", "OpPart") and not rec["key_stored"]
+
+    def complete(self):
+        """The first record's key and item data have come, too."""
+        rec = self.reqs.items[self.n_req][""]
+        op = name(rec["op"], T.op_e)
+        if op in ("OpSet", "OpAdd", "OpReplace", "OpCas", "OpPart"):
+            item = self.items.get(T.off_t.pack(rec["off"]))
+            missing = max(rec["rem"] - 2, 0) if op == "OpPart" else 0
+            if not item or len(item["value"]) < item["vlen"] - missing:
+                return False
+        if not self.has_key(rec):
+            return True
+        return len(self.keys.items) - self.n_key >= -(-rec["klen"] // 64)
+
+    def take_key(self, rec):
+        n = -(-rec["klen"] // 64)
+        beats = [b[""] for b in self.keys.items[self.n_key : self.n_key + n]]
+        self.n_key += n
+        assert [b["last"] for b in beats] == [0] * (n - 1) + [1], "key beats out of step"
+        assert all(b["len"] == 64 for b in beats[:-1])
+        key = b"".join(self.bytes_of(b) for b in beats)
+        assert len(key) == rec["klen"]
+        return key
+
+    def record(self, rec):
+        op = name(rec["op"], T.op_e)
+        key = self.take_key(rec) if self.has_key(rec) else None
+        first = self.job is None
+        assert rec["first"] == first, f"first is wrong at {op}"
+        if first:
+            self.job = {"cut": False, "ctx": None, "n": 0}
+        job = self.job
+        if rec["udp"]:
+            if op == "OpEnd":
+                self.udp_ops.append([])
+                self.job = None
+            else:
+                self.execute(rec, op, key, self.udp_ops[-1], None)
+            return
+        conn = self.conns[rec["conn"]]
+        assert not conn.released
+        if first:
+            assert rec["tx_ptr"] == mod32(conn.tx0 + conn.tx)
+            assert rec["tx_space"] <= RING - (conn.tx - conn.acked)
+            job["room"] = rec["tx_space"]
+        if op == "OpEnd":
+            self.finish(rec, job, conn)
+            return
+        if job["cut"]:
+            return
+        self.execute(rec, op, key, conn.ops, conn)
+        job["n"] += 1
+        job["ctx"] = self.context(rec, op, key)
+        grow = random.randrange(0, 200)
+        if job["room"] >= grow:
+            job["room"] -= grow
+            conn.tx += grow
+        # A value too long for one piece, or no room for the next reply.
+        if op == "OpGet" and random.random() < self.long_value:
+            job["ctx"].update(cont=1, cont_start=random.randrange(1 << 20), off=T.off_t.unpack(77))
+            job["cut"] = True
+        elif op == "OpCont" and random.random() < 0.5:
+            job["ctx"].update(cont=1, cont_start=rec["cont_start"] + 100)
+            job["cut"] = True
+        elif random.random() < self.cut:
+            job["cut"] = True
+
+    def context(self, rec, op, key):
+        ctx = {f: rec[f] for f in ("rx_ptr", "mode", "rem", "noreply", "cas_out", "touch",
+                                   "last_key", "klen", "vlen", "exptime", "num", "off", "hash")}
+        ctx["op"] = rec["ctx_op"]
+        if not rec["key_stored"] and key:
+            ctx["hash"] = hash_of(key)
+        return ctx
+
+    def finish(self, rec, job, conn):
+        self.job = None
+        self.ended += 1
+        if not job["cut"]:
+            ctx = self.context(rec, "OpEnd", None)
+            if not rec["key_stored"] and job["ctx"]:
+                ctx["hash"] = job["ctx"]["hash"]
+        else:
+            ctx = job["ctx"]
+        self.dones.put({"": {"conn": rec["conn"], "tx_ptr": mod32(conn.tx0 + conn.tx),
+                             "ctx": ctx}})
+
+    def execute(self, rec, op, key, ops, conn):
+        reply = name(rec["reply"], T.reply_e)
+        noreply = bool(rec["noreply"])
+        if op == "OpReply":
+            if reply == "RpEnd":
+                ops.append(("end",))
+            elif reply != "RpNone":
+                ops.append(("reply", reply))
+        elif op == "OpGet":
+            assert not noreply
+            ops.append(("get", key, bool(rec["cas_out"]), rec["exptime"] if rec["touch"] else None))
+            if rec["last_key"]:
+                ops.append(("end",))
+        elif op in ("OpSet", "OpAdd", "OpReplace", "OpCas"):
+            item = self.items[T.off_t.pack(rec["off"])]
+            if rec["key_stored"]:
+                key = item["key"]
+                assert rec["hash"] == hash_of(key)
+            assert item["key"] == key, "key of the item"
+            assert (item["vlen"], rec["vlen"]) == (len(item["value"]),) * 2
+            assert rec["exptime"] == item["exptime"]
+            ops.append(("store", op, key, item["flags"], item["exptime"], item["value"], noreply,
+                        rec["num"] if op == "OpCas" else 0))
+        elif op == "OpPart":
+            item = self.items[T.off_t.pack(rec["off"])]
+            assert item["own_lines"] and item["vlen"] == rec["vlen"]
+            assert rec["rem"] == item["vlen"] + 2 - len(item["value"])
+        elif op == "OpTooBig":
+            assert reply == ("RpNone" if noreply else "RpTooLarge")
+            ops.append(("toobig", key, noreply))
+        elif op in ("OpIncr", "OpDecr"):
+            ops.append(("delta", b"incr" if op == "OpIncr" else b"decr", key, rec["num"], noreply))
+        elif op == "OpTouch":
+            ops.append(("touch", key, rec["exptime"], noreply))
+        elif op == "OpDelete":
+            ops.append(("delete", key, noreply))
+        elif op == "OpFlush":
+            ops.append(("flush", rec["exptime"], noreply))
+        elif op == "OpHost":
+            ops.append(("host", key))
+            n = random.randrange(1, 4)
+            for i in range(n):
+                piece = {"conn": rec["conn"], "len": random.randrange(1025),
+                         "final_piece": int(i == n - 1)}
+                self.pieces.put({"": piece})
+                conn.host.append(piece)
+        elif op == "OpHostData":
+            assert conn.host.popleft()["len"] == rec["host_len"]
+        elif op == "OpCont":
+            assert rec["ctx_op"] == T.OpGet and T.off_t.pack(rec["off"]) == 77
+        else:
+            raise AssertionError(op)
+
+
+def hash_of(key):
+    return hash(key) & ((1 << 64) - 1)
+
+
+# ---------------------------------------------------------------- random commands
+
+
+def a_key(bad=0.03):
+    pick = random.random()
+    if pick < bad:
+        n = random.choice((251, 252, 255, 256, 257, 300, 400))
+    elif pick < 0.6:
+        n = random.randrange(1, 12)
+    elif pick < 0.8:
+        n = random.choice((63, 64, 65, 127, 128, 129, 191, 192, 193, 249, 250))
+    else:
+        n = random.randrange(1, 251)
+    return bytes(random.choices(b"abcdefghijklmnopqrstuvwxyz0123456789\t\r\x01\xff", k=n))
+
+
+def a_number(bad=0.08):
+    pick = random.random()
+    if pick < bad:
+        return random.choice((b"x", b"-1", b"1x", b"0x10", b"", b"18446744073709551616", b"-", b"+",
+                              b"9223372036854775808", b"99999999999999999999999", b"\t", b"1.5"))
+    if pick < bad + 0.1:
+        return random.choice((b"+5", b"007", b"\t5", b"5\tjunk", b"4294967296", b"4294967297",
+                              b"18446744073709551615", b"9223372036854775807", b"-0", b"2592000",
+                              b"2592001", b"2147483648", b"0000000000000000000000000012", b"5\r"))
+    return b"%d" % random.randrange(10 ** random.randrange(1, 10))
+
+
+def a_command(values=300, host=True, broken=True):
+    bad = 0.05 if broken else 0
+    gap = lambda: b" " * (random.choice((1, 1, 1, 1, 2, 3)) if broken else 1)
+    end = b"\n" if broken and random.random() < 0.1 else b"\r\n"
+    pick = random.random()
+    tail = [b"noreply"] if random.random() < 0.15 else []
+    if broken and random.random() < 0.05:
+        tail += [random.choice((b"x", b"0", b"noreply", b"noreply\t"))]
+    body = b""
+    if pick < 0.35:
+        words = [random.choice((b"get", b"gets"))] + [a_key(bad / 3) for _ in
+                                                     range(random.choice((1, 1, 1, 2, 3, 30)))]
+    elif pick < 0.4:
+        words = [random.choice((b"gat", b"gats")), a_number(bad)] + \
+                [a_key(bad / 3) for _ in range(random.choice((0, 1, 1, 2, 5)))]
+    elif pick < 0.7:
+        cmd = random.choice((b"set", b"set", b"set", b"add", b"replace", b"cas", b"append",
+                             b"prepend"))
+        n = random.choice((0, 1, random.randrange(200), random.randrange(values), 62, 63, 64, 65,
+                           126, 127, 128, 129))
+        length = b"%d" % n
+        if random.random() < bad:
+            length = a_number(0.5)
+        elif random.random() < bad:
+            length = b"%d" % random.choice((1048517, 1048518, 1048570, 2147483645, 2147483646,
+                                            4294967296 + n, 100000000))
+        words = [cmd, a_key(bad), a_number(bad), a_number(bad), length]
+        if cmd == b"cas":
+            words.append(a_number(bad))
+        words += tail
+        body = random.choice((bytes(random.choices(b"\r\n ab", k=n)), random.randbytes(n))) + \
+            (b"\r\n" if random.random() >= bad else b"!\n")
+    elif pick < 0.78:
+        words = [random.choice((b"incr", b"decr")), a_key(bad), a_number(bad)] + tail
+    elif pick < 0.83:
+        words = [b"touch", a_key(bad), a_number(bad)] + tail
+    elif pick < 0.89:
+        words = [b"delete", a_key(bad)] + random.choice(([], [b"0"], [b"5"])) * (not tail) + tail
+    elif pick < 0.92:
+        words = [b"flush_all"] + random.choice(([], [a_number(bad)])) + tail
+    elif pick < 0.94:
+        words = [b"verbosity", a_number(bad)] + tail
+    elif pick < 0.95:
+        words = [b"version"] + tail
+    elif pick < 0.97 and host:
+        words = [random.choice((b"stats", b"shutdown", b"refresh_certs", b"cache_memlimit"))] + \
+            [a_key(0) for _ in range(random.choice((0, 0, 1, 2, 6)))]
+    else:
+        words = [random.choice((b"getx", b"ge", b"g", b"", b"GET", b"setx a 0 0 1", b"get\ta",
+                                b"get", b"set a 0 0", b"a\0b", b"x" * 70, b"incr a", b"mget"))]
+    if broken and random.random() < 0.02:
+        words.insert(random.randrange(len(words) + 1), b"\0")
+    lead = b" " * random.choice((0, 0, 0, 0, 0, 1, 2)) if broken else b""
+    trail = b" " * random.choice((0, 0, 0, 0, 1, 2)) if broken else b""
+    line = lead + words[0] + b"".join(gap() + w for w in words[1:]) + trail + end
+    return line.replace(b"\n", b"", line.count(b"\n") - 1) + body
+
+
+async def settle(dut, bench, quiet=400, timeout=150_000):
+    """Until nothing has moved for a while."""
+    edge = RisingEdge(dut.clk_i)
+    last, still = None, 0
+    for _ in range(timeout):
+        await edge
+        now = (bench.n_req, bench.n_app, len(bench.events.queue), len(bench.dones.queue),
+               len(bench.dgrams.queue), len(bench.pieces.queue),
+               sum(c.sent for c in bench.conns.values()))
+        still = still + 1 if now == last else 0
+        last = now
+        if still >= quiet and not any(now[2:6]):
+            return
+    for n, c in bench.conns.items():
+        dut._log.info(f"{n}: {len(c.data)} sent {c.sent} used {c.used} closed {c.closed} "
+                      f"{c.released} next {c.data[c.used:c.used + 50]}")
+    for item in bench.reqs.items[-6:]:
+        rec = item[""]
+        dut._log.info(f"{name(rec['op'], T.op_e)} {name(rec['mode'], T.mode_e)} {rec}")
+    raise AssertionError("does not come to rest")
+
+
+def check(got, want):
+    for i, (g, w) in enumerate(zip(got, want)):
+        assert g == w, f"operation {i}: {g!r:.300} instead of {w!r:.300}"
+    assert len(got) == len(want), f"{len(got)} operations, not {len(want)}: {want[len(got):][:3]}"
+
+
+async def streams(dut, datas, sizes, **options):
+    await start(dut)
+    bench = Bench(dut, **options)
+    wants = {}
+    for i, data in enumerate(datas):
+        text = Text(ITEM_MAX, NOW)
+        number = 3 * i % 16
+        wants[number] = text.run(data)
+        cocotb.start_soon(bench.feed(number, Conn(data), sizes))
+    await settle(dut, bench)
+    for number, want in wants.items():
+        check(bench.conns[number].ops, want)
+        assert bench.conns[number].closed and bench.conns[number].released
+    assert dut.idle_o.value
+    return bench
+
+
+@cocotb.test()
+async def whole_lines(dut):
+    """Valid commands, in large pieces, without cuts."""
+    data = [b"".join(a_command(host=False, broken=False) for _ in range(60)) for _ in range(4)]
+    await streams(dut, data, lambda: random.randrange(500, 3000), pause=0, cut=0, long_value=0)
+
+
+@cocotb.test()
+async def cut_anywhere(dut):
+    """Broken and valid commands, cut at random bytes and at random records."""
+    data = [b"".join(a_command() for _ in range(60)) for _ in range(8)]
+    await streams(dut, data, lambda: random.choice((1, 2, 5, 20, 100, 1000, 5000)))
+
+
+@cocotb.test()
+async def short_memory(dut):
+    """The same with a memory that answers at once."""
+    data = [b"".join(a_command() for _ in range(50)) for _ in range(6)]
+    await streams(dut, data, lambda: random.choice((1, 64, 1460, 1460)), latency=1, cut=0.1)
+
+
+@cocotb.test()
+async def long_values(dut):
+    """Values around the size of a job and far beyond."""
+    def a_set(n, cmd=b"set"):
+        return cmd + b" %s %d 0 %d\r\n" % (a_key(0), random.randrange(3), n) + \
+            random.randbytes(n) + random.choice((b"\r\n", b"\r\n", b"\r\n", b"xx"))
+    sizes = [8192 - d for d in range(0, 60, 7)] + [8100, 8192, 8193, 16384, 20000, 50000, 100000]
+    data = []
+    for _ in range(4):
+        random.shuffle(sizes)
+        data.append(b"".join(a_set(n, random.choice((b"set", b"add"))) + a_command(broken=False)
+                             for n in sizes))
+    await streams(dut, data, lambda: random.choice((100, 1460, 8000)), pause=0.05)
+
+
+@cocotb.test()
+async def long_lines(dut):
+    """`get` lines of many keys, with and without a key too long; others are closed."""
+    keys = [b"%d" % random.randrange(10 ** random.randrange(1, 30)) for _ in range(1500)]
+    many = b"gets " + b" ".join(keys) + b"\r\nversion\r\n"
+    bad = b"get " + b"x" * 9000 + b" y\r\nversion\r\n"
+    short_bad = b"get a b " + b"x" * 400 + b" y\r\nget b\r\n"
+    await streams(dut, [many, bad, short_bad, many], lambda: random.choice((700, 1460, 5000)),
+                  cut=0.01, long_value=0.003)
+
+
+@cocotb.test()
+async def endless_line(dut):
+    """A line that is no `get` and has no end closes the connection, and so does quit."""
+    await start(dut)
+    bench = Bench(dut)
+    ends = [b"version\r\n" + b"x" * 5000, b"get a\r\nquit\r\nget b\r\n" + b"y" * 70000,
+            b"version\r\nset a 0 0 10\r\nabc", b"get a\r\nget unfinished", b"stats\r\nquit\r\n"]
+    wants = [[("reply", "RpVersion")], [("get", b"a", False, None), ("end",)],
+             [("reply", "RpVersion")], [("get", b"a", False, None), ("end",)],
+             [("host", b"stats")]]
+    for i, data in enumerate(ends):
+        cocotb.start_soon(bench.feed(i, Conn(data), lambda: 1000))
+    await settle(dut, bench)
+    for i, want in enumerate(wants):
+        check(bench.conns[i].ops, want)
+        assert bench.conns[i].closed and bench.conns[i].released, i
+
+
+@cocotb.test()
+async def datagrams(dut):
+    """UDP and TCP together; datagrams that are no requests are ignored."""
+    await start(dut)
+    bench = Bench(dut, pause=0.1)
+    want, peers = [], []
+    data = b"".join(a_command() for _ in range(60))
+    cocotb.start_soon(bench.feed(5, Conn(data), lambda: random.randrange(1, 2000)))
+    for _ in range(300):
+        body = b"".join(a_command(host=False) for _ in range(random.choice((1, 1, 2, 5))))[:8900]
+        if random.random() < 0.1:
+            body = body[: random.randrange(len(body))]
+        total = 1 if random.random() < 0.95 else random.choice((0, 2, 256))
+        reqid = random.getrandbits(16)
+        frame = reqid.to_bytes(2, "big") + random.randbytes(2) + total.to_bytes(2, "big") + \
+            random.randbytes(2) + body
+        if random.random() < 0.05:
+            frame = frame[: random.randrange(1, 9)]
+        peer = {"mac": random.getrandbits(48), "ip": random.getrandbits(32),
+                "port": random.getrandbits(16)}
+        for beat in to_beats(frame):
+            bench.dgrams.put({"": {"peer": peer, "len": len(frame)}, "beat": beat})
+        if len(frame) > 8 and total == 1:
+            text = Text(ITEM_MAX, NOW, udp=True)
+            want.append(text.run(body))
+            peers.append((peer["ip"], peer["port"], reqid))
+    await settle(dut, bench)
+    assert len(bench.udp_ops) == len(want) + 1
+    for got, ops in zip(bench.udp_ops, want):
+        check(got, ops)
+    got = [(u[""]["peer"]["ip"], u[""]["peer"]["port"], u[""]["reqid"]) for u in bench.uctxs.items]
+    assert got == peers
+    check(bench.conns[5].ops, Text(ITEM_MAX, NOW).run(data))
+
+
+@cocotb.test()
+async def rates(dut):
+    """Clocks per request with nothing in the way."""
+    await start(dut)
+    bench = Bench(dut, pause=0, cut=0, long_value=0)
+
+    async def clocks_of(data, number, n):
+        conn = Conn(data, fin=False)
+        cocotb.start_soon(bench.feed(number, conn, lambda: len(data)))
+        await settle(dut, bench)
+        assert len(conn.ops) >= n
+        times = bench.reqs.times[-n:]
+        return (times[-1] - times[0]) / (n - 1)
+
+    get = await clocks_of(b"get abcdef\r\n" * 200, 1, 200)
+    put = await clocks_of(b"set abcdef 0 0 100\r\n" + (b"x" * 100 + b"\r\nset abcdef 0 0 100\r\n") *
+                          60 + b"x" * 100 + b"\r\n", 2, 60)
+    frame = b"\0\1\0\0\0\1\0\0get abcdef\r\n"
+    n = len(bench.reqs.times)
+    for _ in range(100):
+        for beat in to_beats(frame):
+            bench.dgrams.put({"": {"len": len(frame)}, "beat": beat})
+    await settle(dut, bench)
+    times = bench.reqs.times[n:][::2]
+    udp = (times[-1] - times[0]) / (len(times) - 1)
+    dut._log.info(f"clocks: get {get:.2f}, set of 100 bytes {put:.2f}, UDP get {udp:.2f}")
+    assert get <= 3 and put <= 11 and udp <= 4
+
+
+def test_front():
+    run(__file__, "front", ["rtl/lib/lib.f", "rtl/proto/front.f"], Conns=16)
