@@ -777,7 +777,7 @@ module tcp_tcb
     me_next = me_tcb_q;
     me_next.rcv_nxt = rx_ptr + 32'(me_q.fin);
     // After close nobody reads: the ring stays empty.
-    if (me_tcb_q.close) me_next.credit = rx_ptr;
+    if (me_tcb_q.close && (me_q.fin || !me_tcb_q.fin_rcvd)) me_next.credit = rx_ptr;
     me_next.pend = plus(me_tcb_q.pend, me_q.take);
     me_next.adv  = minus(me_tcb_q.adv, me_q.take);
     if (me_q.sample) me_next.rto = me_rto;

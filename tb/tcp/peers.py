@@ -7,7 +7,7 @@ the place in it, so that every byte received can be checked wherever it turns up
 import random
 
 import cocotb
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import RisingEdge, Timer
 from common import Types, start, to_beats
 
 T = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv", "rtl/tcp/tcp_pkg.sv")
@@ -58,7 +58,8 @@ class Bench:
         self.on_clock = []
         self.counts = dict.fromkeys(COUNTS, 0)
         self.ev_stall = False               # the session takes no events
-        self.times = {}                     # clock of the last seg in, write, app, read, txseg
+        self.alone = 0                      # clocks to let pass without looking
+        self.times = {}                     # clock of the first seg in, write, app, read, txseg
         for port, value in dict(tick_i=0, secret_i=random.getrandbits(128), lport_i=PORT, mtu_i=mtu,
                                 conn_limit_i=limit, time_wait_ms_i=time_wait, rx_base_i=0x1000,
                                 tx_base_i=0x2000000, seg_valid_i=0, txseg_ready_i=0, ev_ready_i=0,
@@ -108,15 +109,19 @@ class Bench:
         beats = []
         while True:
             await edge
+            if self.alone:
+                await Timer(4 * self.alone, "ns")
+                self.clock, self.alone = self.clock + self.alone, 0
+                await edge
             self.clock += 1
             now = self.clock
             # ---- what happened in the clock that ends here
             if seg_on and d.seg_ready_o.value:
-                self.times["seg"] = now
+                self.times.setdefault("seg", now)
                 self.segs.pop(0)
                 seg_on = False
             if app_on and d.app_ready_o.value:
-                self.times["app"] = now
+                self.times.setdefault("app", now)
                 self.apps.pop(0)
                 app_on = False
             if rdat_on and d.rdat_ready_o.value:
@@ -465,6 +470,64 @@ class Peer:
     def finished(self):
         """Both directions are closed and acknowledged."""
         return self.fin_sent and self.una == self.nxt and self.fin_at == "done"
+
+
+class Hand:
+    """A peer that does only what the test says; segments that come are kept in `seen`."""
+
+    def __init__(self, net, index, isn=None, port=None, **options):
+        self.net, self.isn = net, random.getrandbits(32) if isn is None else isn
+        self.addr = {"ip": 0x0A000000 + index, "port": port or 1024 + index, "mac": 0x020000000000 + index,
+                     "vlan_valid": 0, "vlan_tci": 0}
+        self.options = {"mss_valid": 1, "mss": 1460} | options
+        self.seen = []
+        self.seq, self.ack, self.wnd = self.isn, 0, 65535
+        net.peers[self.addr["ip"], self.addr["port"]] = self
+
+    def step(self):
+        pass
+
+    def receive(self, seg, payload):
+        self.seen.append((seg, payload))
+
+    def send(self, payload=b"", seq=0, ack=0, wnd=None, bare=None, **flags):
+        """A segment `seq` bytes behind what was sent, acknowledging `ack` bytes behind what was
+        taken (`bare`: acknowledging nothing). Moves neither."""
+        flags["ack"] = int(not flags.get("syn") if bare is None else not bare)
+        self.net.to_card({"peer": self.addr, "seq": (self.seq + seq) & M32, "ack": (self.ack + ack) & M32,
+                          "flags": flags, "wnd": self.wnd if wnd is None else wnd,
+                          **(self.options if flags.get("syn") else {})}, payload)
+
+    async def answer(self, limit=2000):
+        """The next segment that comes."""
+        await self.net.bench.until(lambda: self.seen, limit, "an answer")
+        return self.seen.pop(0)
+
+    async def flags(self, limit=2000):
+        seg, payload = await self.answer(limit)
+        return "".join(f[0] for f, on in seg["flags"].items() if on), seg, payload
+
+    async def silence(self, clocks=400):
+        await self.net.bench.clocks(clocks)
+        assert not self.seen, self.seen
+
+    async def open(self):
+        """The handshake."""
+        self.send(syn=1)
+        self.seq = (self.isn + 1) & M32
+        flags, seg, _ = await self.flags()
+        assert flags == "as" and seg["ack"] == self.seq, (flags, seg)
+        self.syn_ack = seg
+        self.ack = (seg["seq"] + 1) & M32
+        self.send()
+        await self.net.bench.clocks(60)
+        return self
+
+    def took(self, n):
+        self.ack = (self.ack + n) & M32
+
+    def gave(self, n):
+        self.seq = (self.seq + n) & M32
 
 
 class Net:
