@@ -349,59 +349,86 @@ module tokens
   end
 
   // ---------------------------------------------------------------- words that mean something
-  function automatic logic is_word(input logic [127:0] word, input logic [6:0] chars,
-                                   input logic [127:0] text, input int unsigned len);
-    logic same;
-    same = chars == 7'(len);
-    for (int unsigned i = 0; i < 16; i++)
-      if (i < len && word[8*i+:8] != text[8*(len-1-i)+:8]) same = 1'b0;
-    return same;
+  typedef struct packed {
+    logic [6:0]   len;
+    logic [127:0] text;  // first character at lane 0
+    logic [127:0] lanes;
+  } word_t;
+
+  typedef struct packed {
+    cmd_e  cmd;
+    word_t word;
+  } command_t;
+
+  function automatic word_t word(input logic [127:0] text);
+    word_t w;
+    w = '0;
+    for (int i = 15; i >= 0; i--) begin
+      if (text[8*i+:8] != '0) begin
+        w.text[8*w.len+:8]  = text[8*i+:8];
+        w.lanes[8*w.len+:8] = '1;
+        w.len               = w.len + 7'd1;
+      end
+    end
+    return w;
+  endfunction
+
+  localparam int unsigned Commands = 32;
+  localparam command_t [Commands-1:0] CommandWords = {
+    {CmdGet, word("get")},
+    {CmdGets, word("gets")},
+    {CmdGat, word("gat")},
+    {CmdGats, word("gats")},
+    {CmdSet, word("set")},
+    {CmdAdd, word("add")},
+    {CmdReplace, word("replace")},
+    {CmdCas, word("cas")},
+    {CmdAppend, word("append")},
+    {CmdPrepend, word("prepend")},
+    {CmdDelete, word("delete")},
+    {CmdIncr, word("incr")},
+    {CmdDecr, word("decr")},
+    {CmdTouch, word("touch")},
+    {CmdFlush, word("flush_all")},
+    {CmdVerbosity, word("verbosity")},
+    {CmdVersion, word("version")},
+    {CmdQuit, word("quit")},
+    {CmdHost, word("stats")},
+    {CmdHost, word("shutdown")},
+    {CmdHost, word("slabs")},
+    {CmdHost, word("lru")},
+    {CmdHost, word("lru_crawler")},
+    {CmdHost, word("watch")},
+    {CmdHost, word("cache_memlimit")},
+    {CmdHost, word("refresh_certs")},
+    {CmdHost, word("mn")},
+    {CmdHost, word("mg")},
+    {CmdHost, word("ms")},
+    {CmdHost, word("md")},
+    {CmdHost, word("ma")},
+    {CmdHost, word("me")}
+  };
+  localparam word_t NoreplyWord = word("noreply");
+  localparam word_t ZeroWord    = word("0");
+
+  function automatic logic is_word(input logic [127:0] head, input logic [6:0] chars,
+                                   input word_t w);
+    return chars == w.len && ((head ^ w.text) & w.lanes) == '0;
   endfunction
 
   cmd_e cmd1;
+  logic [4:0] code1;
   logic [127:0] head1;
   logic [6:0] n1;
   assign head1 = piece1_q.data[127:0];
   assign n1    = piece1_q.ends ? piece1_q.n : '0;
   always_comb begin
-    cmd1 = CmdUnknown;
+    code1 = '0;
     if (valid1_q && piece1_q.kind == PcText) begin
-      unique case (1'b1)
-        is_word(head1, n1, "get", 3):             cmd1 = CmdGet;
-        is_word(head1, n1, "gets", 4):            cmd1 = CmdGets;
-        is_word(head1, n1, "gat", 3):             cmd1 = CmdGat;
-        is_word(head1, n1, "gats", 4):            cmd1 = CmdGats;
-        is_word(head1, n1, "set", 3):             cmd1 = CmdSet;
-        is_word(head1, n1, "add", 3):             cmd1 = CmdAdd;
-        is_word(head1, n1, "replace", 7):         cmd1 = CmdReplace;
-        is_word(head1, n1, "cas", 3):             cmd1 = CmdCas;
-        is_word(head1, n1, "append", 6):          cmd1 = CmdAppend;
-        is_word(head1, n1, "prepend", 7):         cmd1 = CmdPrepend;
-        is_word(head1, n1, "delete", 6):          cmd1 = CmdDelete;
-        is_word(head1, n1, "incr", 4):            cmd1 = CmdIncr;
-        is_word(head1, n1, "decr", 4):            cmd1 = CmdDecr;
-        is_word(head1, n1, "touch", 5):           cmd1 = CmdTouch;
-        is_word(head1, n1, "flush_all", 9):       cmd1 = CmdFlush;
-        is_word(head1, n1, "verbosity", 9):       cmd1 = CmdVerbosity;
-        is_word(head1, n1, "version", 7):         cmd1 = CmdVersion;
-        is_word(head1, n1, "quit", 4):            cmd1 = CmdQuit;
-        is_word(head1, n1, "stats", 5),
-        is_word(head1, n1, "shutdown", 8),
-        is_word(head1, n1, "slabs", 5),
-        is_word(head1, n1, "lru", 3),
-        is_word(head1, n1, "lru_crawler", 11),
-        is_word(head1, n1, "watch", 5),
-        is_word(head1, n1, "cache_memlimit", 14),
-        is_word(head1, n1, "refresh_certs", 13),
-        is_word(head1, n1, "mn", 2),
-        is_word(head1, n1, "mg", 2),
-        is_word(head1, n1, "ms", 2),
-        is_word(head1, n1, "md", 2),
-        is_word(head1, n1, "ma", 2),
-        is_word(head1, n1, "me", 2):              cmd1 = CmdHost;
-        default:                                  cmd1 = CmdUnknown;
-      endcase
+      for (int unsigned i = 0; i < Commands; i++)
+        if (is_word(head1, n1, CommandWords[i].word)) code1 |= CommandWords[i].cmd;
     end
+    cmd1  = cmd_e'(code1);
     fast1 = cmd1 inside {CmdGet, CmdGets, CmdGat, CmdGats, CmdDelete, CmdIncr, CmdDecr, CmdTouch};
   end
   assign fast_now = word1_q ? fast1 : fast_q;
@@ -417,8 +444,8 @@ module tokens
     if (valid1_q) begin
       piece2_q         <= piece1_q;
       piece2_q.cmd     <= cmd1;
-      piece2_q.noreply <= is_word(head1, n1, "noreply", 7);
-      piece2_q.zero    <= is_word(head1, n1, "0", 1);
+      piece2_q.noreply <= is_word(head1, n1, NoreplyWord);
+      piece2_q.zero    <= is_word(head1, n1, ZeroWord);
     end
     if (valid2_q) piece3_q <= piece2_q;
   end
