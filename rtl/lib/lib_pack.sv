@@ -128,6 +128,8 @@ module lib_pack
         acc_q.strb <= merged.strb;
         acc_q.stop <= merged.stop;
       end
+    end else if (full_q && out_ready) begin
+      acc_q.strb <= '0;  // sent: what follows in this packet begins a new line
     end
   end
 
