@@ -23,20 +23,16 @@ module checksum
 
   logic mask_valid_q, mask_first_q, mask_last_q, part_valid_q, part_first_q, part_last_q;
   logic [16:0] mask_init_q, part_init_q;
-  logic [511:0] masked;
-  logic [7:0][17:0] quad_d, quad_q;
-  logic [20:0] beat_d, beat_q;
+  logic [7:0][17:0] quad_q;
+  logic [20:0] beat_q;
 
-  assign masked = data_i & bits_below(below_i) & ~bits_below({1'b0, from_i});
-
-  always_comb begin
+  // A function, so that the simulator works only when there is a beat.
+  function automatic logic [7:0][17:0] quads(input logic [511:0] data);
     for (int i = 0; i < 8; i++) begin
-      quad_d[i] = (18'(masked[64*i+:16]) + 18'(masked[64*i+16+:16])) +
-          (18'(masked[64*i+32+:16]) + 18'(masked[64*i+48+:16]));
+      quads[i] = (18'(data[64*i+:16]) + 18'(data[64*i+16+:16])) +
+          (18'(data[64*i+32+:16]) + 18'(data[64*i+48+:16]));
     end
-    beat_d = ((21'(quad_q[0]) + 21'(quad_q[1])) + (21'(quad_q[2]) + 21'(quad_q[3]))) +
-        ((21'(quad_q[4]) + 21'(quad_q[5])) + (21'(quad_q[6]) + 21'(quad_q[7])));
-  end
+  endfunction
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -49,13 +45,14 @@ module checksum
       valid_o      <= part_valid_q && part_last_q;
     end
     if (valid_i) begin
-      quad_q       <= quad_d;
+      quad_q       <= quads(data_i & bits_below(below_i) & ~bits_below({1'b0, from_i}));
       mask_first_q <= first_i;
       mask_last_q  <= last_i;
       mask_init_q  <= init_i;
     end
     if (mask_valid_q) begin
-      beat_q       <= beat_d;
+      beat_q <= ((21'(quad_q[0]) + 21'(quad_q[1])) + (21'(quad_q[2]) + 21'(quad_q[3]))) +
+          ((21'(quad_q[4]) + 21'(quad_q[5])) + (21'(quad_q[6]) + 21'(quad_q[7])));
       part_first_q <= mask_first_q;
       part_last_q  <= mask_last_q;
       part_init_q  <= mask_init_q;

@@ -29,41 +29,48 @@ module responder
     logic [31:0] id;
   } echo_t;
 
+  typedef logic [L3Bytes*8-1:0] l3_t;
+
+  /// Bytes in reverse: the order of the wire <-> lanes.
+  function automatic l3_t reverse(input l3_t bytes);
+    for (int i = 0; i < L3Bytes; i++) reverse[i*8+:8] = bytes[(L3Bytes-1-i)*8+:8];
+  endfunction
+
+  function automatic arp_t arp_answer(input arp_t ask);
+    arp_answer      = ask;
+    arp_answer.kind = ArpReply;
+    {arp_answer.tmac, arp_answer.tip} = {ask.smac, ask.sip};
+    {arp_answer.smac, arp_answer.sip} = {cfg_i.mac, cfg_i.ip};
+  endfunction
+
+  // Both checksums change by the words that changed (RFC 1624, equation 3). Swapping the
+  // addresses changes no sum.
+  function automatic echo_t echo_answer(input echo_t ask);
+    echo_answer        = ask;
+    echo_answer.ip.src = ask.ip.dst;
+    echo_answer.ip.dst = ask.ip.src;
+    echo_answer.ip.ttl = 8'd64;
+    echo_answer.ip.sum = ~fold(32'({1'b0, ~ask.ip.sum}) + 32'({1'b0, ~ask.ip.ttl, 8'hff}) +
+                               32'(16'd64 << 8));
+    echo_answer.kind   = 16'h0000;
+    echo_answer.sum    = ~fold(32'({1'b0, ~ask.sum}) + 32'(17'h0f7ff));
+  endfunction
+
   logic first_q;
-  logic [L3Bytes*8-1:0] lanes, l3, answer, answer_lanes;
-  arp_t arp, arp_answer;
-  echo_t echo, echo_answer;
-  logic [47:0] mac_lanes;
+  l3_t ask, answer;
   beat_t beat;
 
   always_comb begin
-    lanes = s_vlan_i ? s_beat_i.data[18*8+:L3Bytes*8] : s_beat_i.data[14*8+:L3Bytes*8];
-    for (int i = 0; i < L3Bytes; i++) l3[(L3Bytes-1-i)*8+:8] = lanes[i*8+:8];
-    arp  = l3;
-    echo = l3;
-
-    arp_answer = '{kind: ArpReply, smac: cfg_i.mac, sip: cfg_i.ip, tmac: arp.smac, tip: arp.sip};
-
-    // Both checksums change by the words that changed (RFC 1624, equation 3). Swapping the
-    // addresses changes no sum.
-    echo_answer        = echo;
-    echo_answer.ip.src = echo.ip.dst;
-    echo_answer.ip.dst = echo.ip.src;
-    echo_answer.ip.ttl = 8'd64;
-    echo_answer.ip.sum = ~fold(32'({1'b0, ~echo.ip.sum}) + 32'({1'b0, ~echo.ip.ttl, 8'hff}) +
-                               32'(16'd64 << 8));
-    echo_answer.kind   = 16'h0000;
-    echo_answer.sum    = ~fold(32'({1'b0, ~echo.sum}) + 32'(17'h0f7ff));
-
-    answer = s_arp_i ? arp_answer : echo_answer;
-    for (int i = 0; i < L3Bytes; i++) answer_lanes[i*8+:8] = answer[(L3Bytes-1-i)*8+:8];
-    for (int i = 0; i < 6; i++) mac_lanes[i*8+:8] = cfg_i.mac[(5-i)*8+:8];
-
-    beat = s_beat_i;
-    if (first_q) begin
-      beat.data[95:0] = {mac_lanes, s_beat_i.data[95:48]};
-      if (s_vlan_i) beat.data[18*8+:L3Bytes*8] = answer_lanes;
-      else beat.data[14*8+:L3Bytes*8] = answer_lanes;
+    ask    = '0;
+    answer = '0;
+    beat   = s_beat_i;
+    if (s_valid_i && first_q) begin
+      ask    = reverse(s_vlan_i ? s_beat_i.data[18*8+:L3Bytes*8] : s_beat_i.data[14*8+:L3Bytes*8]);
+      answer = reverse(s_arp_i ? arp_answer(ask) : echo_answer(ask));
+      beat.data[47:0] = s_beat_i.data[95:48];
+      for (int i = 0; i < 6; i++) beat.data[48+i*8+:8] = cfg_i.mac[(5-i)*8+:8];
+      if (s_vlan_i) beat.data[18*8+:L3Bytes*8] = answer;
+      else beat.data[14*8+:L3Bytes*8] = answer;
     end
   end
 
@@ -86,6 +93,6 @@ module responder
   );
 
   logic unused;
-  assign unused = ^{cfg_i, arp};
+  assign unused = ^{cfg_i.tcp_port, cfg_i.udp_port, cfg_i.mtu};
 
 endmodule

@@ -115,7 +115,12 @@ module rx_cut
   logic [5:0] skip;
   logic [6:0] rest, front;
   logic headers, line_valid, line_last, done_q;
-  beat_t line;
+
+  function automatic line_t join_lines(input line_t low, input line_t high, input logic [6:0] n);
+    line_t mask;
+    mask = bits_below(n);
+    return (low & mask) | (high & ~mask);
+  endfunction
 
   assign skip      = hold_ctl_q.skip[5:0];
   assign headers   = hold_q.first && hold_ctl_q.skip[6] && !hold_q.last;  // nothing but headers
@@ -124,14 +129,6 @@ module rx_cut
   assign front     = hold_q.last ? '0 : turn_q.len < 7'(skip) ? turn_q.len : 7'(skip);
   assign line_last = hold_q.last || (!headers && turn_q.last && turn_q.len <= 7'(skip));
   assign line_valid = fire && !headers && !done_q;
-
-  always_comb begin
-    logic [511:0] low;
-    low       = bits_below(7'd64 - 7'(skip));
-    line.data = (hold_q.data & low) | (turn_q.data & ~low);
-    line.len  = rest + front;
-    line.last = line_last;
-  end
 
   logic line_valid_q, line_end_q, line_short_q;
   beat_t line_q;
@@ -152,7 +149,11 @@ module rx_cut
       valid_o      <= line_valid_q;
       end_o        <= line_end_q;
     end
-    if (line_valid) line_q <= line;
+    if (line_valid) begin
+      line_q.data <= join_lines(hold_q.data, turn_q.data, 7'd64 - 7'(skip));
+      line_q.len  <= rest + front;
+      line_q.last <= line_last;
+    end
     if (fire) begin
       line_ctl_q   <= hold_ctl_q;
       line_short_q <= hold_q.cut_short;

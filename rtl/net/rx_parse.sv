@@ -52,26 +52,9 @@ module rx_parse
   end
 
   // ---------------------------------------------------------------- fields
-  // Header bytes in the order of the wire, that is first byte on top.
-  logic [14*8-1:0] mac_hdr;
-  logic [15:0] tci;
-  logic [L3Bytes*8-1:0] l3_lanes, l3;
-  ipv4_t ip;
-  tcp_hdr_t tcp;
-  arp_t arp;
+  typedef logic [L3Bytes*8-1:0] l3_t;
 
-  always_comb begin
-    l3_lanes = in_vlan_q ? in_q.data[18*8+:L3Bytes*8] : in_q.data[14*8+:L3Bytes*8];
-    for (int i = 0; i < 12; i++) mac_hdr[(13-i)*8+:8] = in_q.data[i*8+:8];
-    mac_hdr[15:0] = swap16(in_vlan_q ? in_q.data[16*8+:16] : in_q.data[12*8+:16]);
-    tci = swap16(in_q.data[14*8+:16]);
-    for (int i = 0; i < L3Bytes; i++) l3[(L3Bytes-1-i)*8+:8] = l3_lanes[i*8+:8];
-    ip  = l3[L3Bytes*8-1-:160];
-    tcp = l3[127:0];
-    arp = l3[L3Bytes*8-1-:224];
-  end
-
-  // What the headers say, each item at most a compare away from the wire.
+  /// What the headers say, each item at most a compare away from the wire.
   typedef struct packed {
     logic        mac_us;
     logic        mac_all;
@@ -93,51 +76,103 @@ module rx_parse
     logic        runt;
     logic        arp_fits;
     logic        vlan;
-    logic        disabled;
     logic [15:0] total;
     logic [15:0] udp_len;
     logic [3:0]  offset;
     logic [19:0] ip_sum;
   } fields_t;
 
-  fields_t fields_d, fields_q;
-  logic [4:0][16:0] pairs;
-  logic fields_valid_q, fields_first_q;
-  beat_t fields_beat_q;
-  rx_meta_t meta_q;
+  // Functions, so that the simulator works only when there is a first beat. The headers have more
+  // fields than are read.
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic l3_t l3_lanes(input line_t data, input logic vlan);
+    return vlan ? data[18*8+:L3Bytes*8] : data[14*8+:L3Bytes*8];
+  endfunction
 
-  always_comb begin
-    fields_d.mac_us     = mac_hdr[111:64] == cfg_i.mac;
-    fields_d.mac_all    = &mac_hdr[111:64];
-    fields_d.etype_ip   = mac_hdr[15:0] == 16'h0800;
-    fields_d.etype_arp  = mac_hdr[15:0] == 16'h0806;
-    fields_d.arp_ask    = arp.kind == ArpRequest && arp.tip == cfg_i.ip;
-    fields_d.version_ok = ip.version == 4'd4;
-    fields_d.ihl_short  = ip.ihl < 4'd5;
-    fields_d.ihl5       = ip.ihl == 4'd5;
-    fields_d.fragment   = ip.frag_flags[0] || ip.frag_offset != '0;
-    fields_d.ip_us      = ip.dst == cfg_i.ip;
-    fields_d.proto_tcp  = ip.proto == ProtoTcp;
-    fields_d.proto_udp  = ip.proto == ProtoUdp;
-    fields_d.proto_icmp = ip.proto == ProtoIcmp;
-    fields_d.port_tcp   = tcp.dport == cfg_i.tcp_port;
-    fields_d.port_udp   = tcp.dport == cfg_i.udp_port && cfg_i.udp_port != '0;
-    fields_d.echo       = l3[127-:16] == 16'h0800;
-    fields_d.udp_no_sum = l3[127-48-:16] == '0;
-    fields_d.runt       = in_q.len < 7'd14;
-    fields_d.arp_fits   = in_q.len >= (in_vlan_q ? 7'd46 : 7'd42);
-    fields_d.vlan       = in_vlan_q;
-    fields_d.disabled   = !in_enable_q;
-    fields_d.total      = ip.total;
-    fields_d.udp_len    = l3[127-32-:16];
-    fields_d.offset     = tcp.offset;
+  /// In the order of the wire, that is first byte on top.
+  function automatic l3_t l3_wire(input l3_t lanes);
+    for (int i = 0; i < L3Bytes; i++) l3_wire[(L3Bytes-1-i)*8+:8] = lanes[i*8+:8];
+  endfunction
+
+  function automatic logic [47:0] mac_wire(input logic [47:0] lanes);
+    for (int i = 0; i < 6; i++) mac_wire[(5-i)*8+:8] = lanes[i*8+:8];
+  endfunction
+
+  function automatic fields_t read_fields(input beat_t beat, input logic vlan);
+    l3_t lanes, l3;
+    logic [47:0] dst;
+    logic [15:0] etype;
+    ipv4_t ip;
+    tcp_hdr_t tcp;
+    arp_t arp;
+    logic [4:0][16:0] pairs;
+
+    lanes = l3_lanes(beat.data, vlan);
+    l3    = l3_wire(lanes);
+    dst   = mac_wire(beat.data[47:0]);
+    etype = swap16(vlan ? beat.data[16*8+:16] : beat.data[12*8+:16]);
+    ip    = l3[L3Bytes*8-1-:160];
+    tcp   = l3[127:0];
+    arp   = l3[L3Bytes*8-1-:224];
+
+    read_fields.mac_us     = dst == cfg_i.mac;
+    read_fields.mac_all    = &dst;
+    read_fields.etype_ip   = etype == 16'h0800;
+    read_fields.etype_arp  = etype == 16'h0806;
+    read_fields.arp_ask    = arp.kind == ArpRequest && arp.tip == cfg_i.ip;
+    read_fields.version_ok = ip.version == 4'd4;
+    read_fields.ihl_short  = ip.ihl < 4'd5;
+    read_fields.ihl5       = ip.ihl == 4'd5;
+    read_fields.fragment   = ip.frag_flags[0] || ip.frag_offset != '0;
+    read_fields.ip_us      = ip.dst == cfg_i.ip;
+    read_fields.proto_tcp  = ip.proto == ProtoTcp;
+    read_fields.proto_udp  = ip.proto == ProtoUdp;
+    read_fields.proto_icmp = ip.proto == ProtoIcmp;
+    read_fields.port_tcp   = tcp.dport == cfg_i.tcp_port;
+    read_fields.port_udp   = tcp.dport == cfg_i.udp_port && cfg_i.udp_port != '0;
+    read_fields.echo       = l3[127-:16] == 16'h0800;
+    read_fields.udp_no_sum = l3[127-48-:16] == '0;
+    read_fields.runt       = beat.len < 7'd14;
+    read_fields.arp_fits   = beat.len >= (vlan ? 7'd46 : 7'd42);
+    read_fields.vlan       = vlan;
+    read_fields.total      = ip.total;
+    read_fields.udp_len    = l3[127-32-:16];
+    read_fields.offset     = tcp.offset;
     // The ten words of the header.
     for (int i = 0; i < 5; i++) begin
-      pairs[i] = 17'(l3_lanes[32*i+:16]) + 17'(l3_lanes[32*i+16+:16]);
+      pairs[i] = 17'(lanes[32*i+:16]) + 17'(lanes[32*i+16+:16]);
     end
-    fields_d.ip_sum = (20'(pairs[0]) + 20'(pairs[1])) + (20'(pairs[2]) + 20'(pairs[3])) +
+    read_fields.ip_sum = (20'(pairs[0]) + 20'(pairs[1])) + (20'(pairs[2]) + 20'(pairs[3])) +
         20'(pairs[4]);
-  end
+  endfunction
+
+  function automatic rx_meta_t read_meta(input line_t data, input logic vlan);
+    l3_t l3;
+    ipv4_t ip;
+    tcp_hdr_t tcp;
+    l3  = l3_wire(l3_lanes(data, vlan));
+    ip  = l3[L3Bytes*8-1-:160];
+    tcp = l3[127:0];
+    read_meta.peer = '{
+        mac: mac_wire(data[95:48]),
+        vlan_valid: vlan,
+        vlan_tci: swap16(data[14*8+:16]),
+        ip: ip.src,
+        port: tcp.sport
+    };
+    read_meta.seq     = tcp.seq;
+    read_meta.ack     = tcp.ack;
+    read_meta.flags   = tcp.flags;
+    read_meta.wnd     = tcp.wnd;
+    read_meta.len     = '0;
+    read_meta.opt_len = '0;
+  endfunction
+  // verilator lint_on UNUSEDSIGNAL
+
+  fields_t fields_q;
+  rx_meta_t meta_q;
+  logic fields_valid_q, fields_first_q, fields_enable_q;
+  beat_t fields_beat_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) fields_valid_q <= 1'b0;
@@ -147,20 +182,9 @@ module rx_parse
       fields_first_q <= in_first_q;
     end
     if (in_valid_q && in_first_q) begin
-      fields_q    <= fields_d;
-      meta_q.peer <= '{
-          mac: mac_hdr[63:16],
-          vlan_valid: in_vlan_q,
-          vlan_tci: tci,
-          ip: ip.src,
-          port: tcp.sport
-      };
-      meta_q.seq     <= tcp.seq;
-      meta_q.ack     <= tcp.ack;
-      meta_q.flags   <= tcp.flags;
-      meta_q.wnd     <= tcp.wnd;
-      meta_q.len     <= '0;
-      meta_q.opt_len <= '0;
+      fields_q        <= read_fields(in_q, in_vlan_q);
+      meta_q          <= read_meta(in_q.data, in_vlan_q);
+      fields_enable_q <= in_enable_q;
     end
   end
 
@@ -196,7 +220,7 @@ module rx_parse
     ctl_d.sum_from  = 6'(l2) + (is_echo ? 6'd20 : 6'd12);
     ctl_d.sum_init  = is_echo ? '0 :
         17'(swap16(l4_len)) + 17'({is_tcp ? ProtoTcp : ProtoUdp, 8'd0});
-    ctl_d.disabled  = fields_q.disabled;
+    ctl_d.disabled  = !fields_enable_q;
     // A header with options is the host's affair.
     ctl_d.bad_ip    = to_us && (!fields_q.version_ok || fields_q.ihl_short ||
         (fields_q.ihl5 && !ip_ok));
@@ -235,7 +259,6 @@ module rx_parse
   assign busy_o = in_valid_q || fields_valid_q || valid_o;
 
   logic unused;
-  assign unused = ^{cfg_i.mtu, ip.tos, ip.id, ip.frag_flags[2:1], ip.ttl, ip.sum, tcp.unused,
-      arp.smac, arp.sip, arp.tmac};
+  assign unused = ^cfg_i.mtu;
 
 endmodule

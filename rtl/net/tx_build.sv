@@ -252,11 +252,12 @@ module tx_build
 
   turn_t turn_q;
   logic turn_valid_q, turn_ready, first_q, tcp_q, vlan_q, tcp, vlan, take;
-  logic [463:0] headers_d, headers_q;  // lanes
-  logic [L3Bytes*8-1:0] l3;
-  logic [18*8-1:0] l2;
+  logic [463:0] headers_q;
 
-  always_comb begin
+  /// All headers, the first byte in lane 0.
+  function automatic logic [463:0] headers();
+    logic [L3Bytes*8-1:0] l3, l3_lanes;
+    logic [18*8-1:0] l2, l2_lanes;
     l3 = {
       16'h4500, head.l4_len + 16'd20, 16'd0, 16'h4000, 8'd64, head.tcp ? ProtoTcp : ProtoUdp,
       sums.ip, cfg_i.ip, head.peer.ip,
@@ -268,13 +269,10 @@ module tx_build
       head.peer.mac, cfg_i.mac,
       head.peer.vlan_valid ? {16'h8100, head.peer.vlan_tci, 16'h0800} : {16'h0800, 32'd0}
     };
-    headers_d = '0;
-    for (int i = 0; i < 18; i++) headers_d[i*8+:8] = l2[(17-i)*8+:8];
-    for (int i = 0; i < L3Bytes; i++) begin
-      if (head.peer.vlan_valid) headers_d[(18+i)*8+:8] = l3[(L3Bytes-1-i)*8+:8];
-      else headers_d[(14+i)*8+:8] = l3[(L3Bytes-1-i)*8+:8];
-    end
-  end
+    for (int i = 0; i < 18; i++) l2_lanes[i*8+:8] = l2[(17-i)*8+:8];
+    for (int i = 0; i < L3Bytes; i++) l3_lanes[i*8+:8] = l3[(L3Bytes-1-i)*8+:8];
+    return head.peer.vlan_valid ? {l3_lanes, l2_lanes} : {32'd0, l3_lanes, l2_lanes[111:0]};
+  endfunction
 
   assign tcp      = first_q ? head.tcp : tcp_q;
   assign vlan     = first_q ? head.peer.vlan_valid : vlan_q;
@@ -304,7 +302,7 @@ module tx_build
       turn_q.headers <= headers_len(tcp, vlan);
     end
     if (head_pop) begin
-      headers_q <= headers_d;
+      headers_q <= headers();
       tcp_q     <= head.tcp;
       vlan_q    <= head.peer.vlan_valid;
     end
@@ -320,27 +318,29 @@ module tx_build
 
   frame_t frame;
   logic frame_valid, frame_ready, tail_q, tail_tcp_q, fits;
-  line_t left_q, low;
+  line_t left_q;
   logic [7:0] sum_len;
   logic [6:0] tail_len_q;
 
-  assign low         = bits_below(7'(turn_q.headers));
   assign sum_len     = 8'(turn_q.headers) + 8'(turn_q.len);
   assign fits        = sum_len <= 8'd64;
   assign frame_valid = turn_valid_q || tail_q;
   assign turn_ready  = frame_ready && !tail_q;
 
   always_comb begin
-    frame.tcp       = turn_q.tcp;
-    frame.beat.data = (turn_q.data & ~low) |
-        ((turn_q.first ? {48'd0, headers_q} : left_q) & low);
-    frame.beat.len  = fits ? sum_len[6:0] : 7'd64;
-    frame.beat.last = turn_q.last && fits;
-    if (tail_q) begin
-      frame.tcp       = tail_tcp_q;
-      frame.beat.data = left_q;
-      frame.beat.len  = tail_len_q;
-      frame.beat.last = 1'b1;
+    line_t low;
+    low = '0;
+    frame.tcp       = tail_tcp_q;
+    frame.beat.data = left_q;
+    frame.beat.len  = tail_len_q;
+    frame.beat.last = 1'b1;
+    if (turn_valid_q && !tail_q) begin
+      low             = bits_below(7'(turn_q.headers));
+      frame.tcp       = turn_q.tcp;
+      frame.beat.data = (turn_q.data & ~low) |
+          ((turn_q.first ? {48'd0, headers_q} : left_q) & low);
+      frame.beat.len  = fits ? sum_len[6:0] : 7'd64;
+      frame.beat.last = turn_q.last && fits;
     end
   end
 

@@ -55,10 +55,14 @@ module tx_merge
   );
   // verilator lint_on PINCONNECTEMPTY
 
-  assign len         = (first_q && beat.len < FrameMin) ? FrameMin : beat.len;
-  assign padded.data = beat.data & bits_below(beat.len);
-  assign padded.keep = lanes_below(len);
-  assign padded.last = beat.last;
+  assign len = (first_q && beat.len < FrameMin) ? FrameMin : beat.len;
+
+  always_comb begin
+    padded.data = beat.data;
+    if (valid && beat.last) padded.data = beat.data & bits_below(beat.len);
+    padded.keep = lanes_below(len);
+    padded.last = beat.last;
+  end
 
   lib_reg #(
     .T(axis_t)
