@@ -8,6 +8,7 @@ import json
 import select
 import time
 
+from e2e import reference
 from e2e.reference import BUILD
 from e2e.stream import SENTINEL, Burst, Cas
 
@@ -151,18 +152,18 @@ def exchange(lanes):
         busy = [lane for lane in lanes if not lane.done]
         if not busy:
             return []
-        readable, writable, _ = select.select(
-            [lane.socket for lane in busy],
-            [lane.socket for lane in busy if lane.pieces],
-            [],
-            1,
-        )
+        # Not select(): thousands of connections have numbers that it cannot take.
+        poll = select.poll()
         for lane in busy:
-            if lane.socket in writable and lane.pieces:
+            poll.register(lane.socket, select.POLLIN | (select.POLLOUT if lane.pieces else 0))
+        events = dict(poll.poll(1000))
+        for lane in busy:
+            event = events.get(lane.socket.fileno(), 0)
+            if event & select.POLLOUT and lane.pieces:
                 lane.write()
-            if lane.socket in readable:
+            if event & ~select.POLLOUT:
                 lane.read()
-        if readable or writable:
+        if events:
             last = time.monotonic()
         elif time.monotonic() - last > SILENCE_SECONDS:
             return [lane.server.name for lane in busy]
@@ -282,7 +283,7 @@ class UdpDiffer(Differ):
         """The messages that answer `request`, put together from their datagrams."""
         messages, expect, total = [], 0, 0
         while True:
-            if not select.select([lane], [], [], 10)[0]:
+            if not reference.readable(lane, 10):
                 raise TimeoutError(f"no answer to the datagram behind; so far {messages}")
             data = lane.recv(65536)
             if len(data) < 8:

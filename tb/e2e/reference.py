@@ -143,6 +143,13 @@ def wirekv(*options, megabytes=256, connections=1024, net="user"):
     return server
 
 
+def readable(connection, seconds):
+    """Whether something comes within so long. (select() cannot take high descriptor numbers.)"""
+    poll = select.poll()
+    poll.register(connection, select.POLLIN)
+    return bool(poll.poll(max(0, seconds) * 1000))
+
+
 def ask(connection, request, until, seconds=30):
     """Sends `request` and returns the reply up to and with the bytes `until`."""
     connection.sendall(request)
@@ -150,7 +157,7 @@ def ask(connection, request, until, seconds=30):
     end = time.monotonic() + seconds
     while until not in reply:
         left = end - time.monotonic()
-        if left <= 0 or not select.select([connection], [], [], left)[0]:
+        if left <= 0 or not readable(connection, left):
             raise TimeoutError(f"no {until!r} after {request[:80]!r}; got {reply[-200:]!r}")
         piece = connection.recv(1 << 18)
         if not piece:

@@ -123,6 +123,7 @@ class Generator:
         flush=True,
         pipeline=64,
         udp=False,
+        keys=3000,
     ):
         self.rng = rng = random.Random(seed)
         self.prefix = prefix
@@ -138,17 +139,22 @@ class Generator:
         self.counters = [prefix + b"n%d" % i for i in range(8)]
         edges = [1, 2, 15, 16, 17, 47, 48, 49, 63, 64, 65, 127, 128, 129, 191, 192, 193, 248, 249]
         self.cold = []
-        for _ in range(3000):
+        for _ in range(keys):
             size = rng.choice([rng.randrange(1, 30), rng.randrange(1, room + 1), rng.choice(edges)])
             size = room if rng.random() < 0.03 else min(size, room)
             self.cold.append(prefix + _key_bytes(rng, size))
         # Keys are words of their own: none may mean something else at the end of a line.
         self.cold = [k for k in self.cold if k != b"noreply"]
         self.warm = self.cold[:200]
-        self.blob = rng.randbytes(2 << 20).replace(b"-", b"_")
+        self.blob = rng.randbytes(max(1 << 16, min(2 << 20, 4 * value_budget))).replace(b"-", b"_")
         self.sizes = {}  # key -> the largest value it may hold: bounds the replies
         self.read = set()  # keys that this burst has read
         self.nonce = 0
+
+    @classmethod
+    def small(cls, seed, prefix):
+        """A cheap one for a connection among very many: few keys, small values, short bursts."""
+        return cls(seed, prefix, value_budget=0, reply_budget=20_000, flush=False, pipeline=8, keys=60)
 
     # -- material
 

@@ -146,7 +146,8 @@ def test_small_requests(memcached, wirekv, seed, pipeline):
 
 def test_small_items_limit(seed):
     """-I: the limit moves with the option, in both servers alike."""
-    theirs, ours = reference.memcached("-I", "16k"), reference.wirekv("-I", "16k")
+    theirs = reference.memcached("-I", "16k", "-o", "slab_chunk_max=16")
+    ours = reference.wirekv("-I", "16k")
     try:
         run = differ.Differ(theirs, ours, label="item_limit")
         for nonce, size in enumerate((16384 - 61, 16384 - 60, 16384 - 59, 16384, 20000, 40000), 1):

@@ -1,0 +1,153 @@
+"""Many connections: at once, in a row, half closed, reset, and none left behind."""
+
+import re
+import socket
+import struct
+import time
+
+from e2e import differ, reference, stream
+from e2e.conftest import scale
+
+CONNECTIONS = 1024
+
+
+def settle(server, field, value, seconds=20):
+    """Waits until a `stats` field has come (back) to `value`; returns what it is then."""
+    end = time.monotonic() + seconds
+    while True:
+        now = int(reference.stats(server)[field])
+        if now == value or time.monotonic() > end:
+            return now
+        time.sleep(0.1)
+
+
+def test_1024_at_once(memcached, seed):
+    """All open at the same time; each writes and reads its own keys, twice around."""
+    server = reference.wirekv(connections=CONNECTIONS)
+    runs = []
+    try:
+        for i in range(CONNECTIONS):
+            runs.append(differ.Differ(memcached, server, label=f"at_once_{seed}_{i}"))
+            runs[-1].connect()
+        for turn in range(scale(2, 10)):
+            for i, run in enumerate(runs):
+                generator = stream.Generator.small(seed + i, b"%d:" % i)
+                burst = generator.burst()
+                burst.tail = stream.sentinel(b"%d:" % i, turn + 1)
+                run.run(burst)
+        # One more than allowed must not disturb the others.
+        with socket.socket() as extra:
+            extra.settimeout(2)
+            try:
+                extra.connect(server.address)
+                extra.sendall(b"version\r\n")
+                extra.recv(100)
+            except OSError:
+                pass
+        runs[0].run(stream.Burst([[b"version\r\n"]], stream.sentinel(b"0:", 99)))
+    finally:
+        for run in runs:
+            run.close()
+        code = server.stop()
+    assert code == 0, server.tail()
+
+
+def test_opened_and_closed_in_a_row():
+    """Every way to end a connection, thousands of times: no entry stays."""
+    server = reference.wirekv()
+    try:
+        before = int(reference.stats(server)["curr_connections"])
+        count = scale(10_000, 50_000)
+        for i in range(count):
+            s = server.connect()
+            if i % 5 == 0:
+                reference.ask(s, b"version\r\n", b"\r\n")
+            if i % 5 == 1:
+                s.sendall(b"quit\r\n")
+                assert s.recv(100) == b"", "quit did not close"
+            if i % 5 == 2:  # with an unfinished command
+                s.sendall(b"set half 0 0 100\r\nabc")
+            if i % 50 == 3:  # a reset instead of a close
+                s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            s.close()
+        assert settle(server, "curr_connections", before) == before
+        total = int(reference.stats(server)["total_connections"])
+        assert total >= count, f"{total} connections counted, {count} opened"
+    finally:
+        code = server.stop()
+    assert code == 0, server.tail()
+
+
+def test_half_close(memcached, wirekv):
+    """`printf ... | nc`: the end of the input comes with or before the reply."""
+    for text in (b"get a\r\n", b"version\r\n" * 100, b"set a 0 0 1\r\nx\r\nget a\r\n", b"get a", b""):
+        replies = []
+        for server in (memcached, wirekv):
+            with server.connect() as s:
+                s.sendall(text)
+                s.shutdown(socket.SHUT_WR)
+                reply = b""
+                while piece := s.recv(65536):
+                    reply += piece
+                replies.append(reply)
+        assert replies[0] == replies[1], f"after {text!r}"
+
+
+def test_long_reply_then_close(wirekv):
+    """A client that goes away in the middle of a long reply disturbs nobody."""
+    with wirekv.connect() as s:
+        reference.ask(s, b"set long 0 0 1000000\r\n" + b"v" * 1000000 + b"\r\n", b"STORED\r\n")
+        before = int(reference.stats(wirekv)["curr_connections"])
+        for _ in range(20):
+            t = wirekv.connect()
+            t.sendall(b"get long\r\n")
+            t.recv(1000)
+            t.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            t.close()
+        reply = reference.ask(s, b"get long\r\n", b"END\r\n", seconds=60)
+        assert reply == b"VALUE long 0 1000000\r\n" + b"v" * 1000000 + b"\r\nEND\r\n"
+    # The connection that asked is closed by now: one less.
+    assert settle(wirekv, "curr_connections", before - 1) == before - 1
+
+
+def test_stats_count(wirekv):
+    """`stats` knows what happened."""
+    before = reference.stats(wirekv)
+    assert before["version"] == "1.6.38" and before["limit_maxbytes"].isdigit()
+    with wirekv.connect() as s:
+        requests = b"set c 0 0 1\r\nx\r\nget c\r\nget c nothing\r\ntouch c 0\r\nflush_all\r\nversion\r\n"
+        reference.ask(s, requests, b"1.6.38\r\n")
+    after = reference.stats(wirekv)
+
+    def more(name):
+        return int(after[name]) - int(before[name])
+
+    assert more("cmd_set") == 1
+    assert more("get_hits") == 2
+    assert more("get_misses") == 1
+    assert more("cmd_get") == 3
+    assert more("cmd_touch") == 1
+    assert more("cmd_flush") == 1
+    assert more("total_connections") >= 1
+
+
+def test_stats_of_nothing(memcached, wirekv):
+    for text in (b"stats nonsense\r\n", b"shutdown\r\n", b"stats reset\r\n"):
+        replies = []
+        for server in (memcached, wirekv):
+            with server.connect() as s:
+                # Replies keep their order around one that software answers.
+                request = b"version\r\n" + text + b"get nothing\r\n"
+                replies.append(reference.ask(s, request, b"END\r\n"))
+        assert replies[0] == replies[1], f"after {text!r}"
+
+
+def test_summary_at_the_end():
+    """SIGTERM ends the server at once, cleanly, with its counters."""
+    server = reference.wirekv()
+    with server.connect() as s:
+        reference.ask(s, b"get a\r\n", b"END\r\n")
+    start = time.monotonic()
+    assert server.stop() == 0
+    assert time.monotonic() - start < 10
+    assert re.search(r"(?i)requests", server.tail()), f"no summary:\n{server.tail()}"

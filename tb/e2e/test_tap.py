@@ -1,0 +1,113 @@
+"""WireKV behind a TAP device: the kernel's TCP/IP talks to the card's, frame by frame."""
+
+import fcntl
+import os
+import random
+import select
+import socket
+import struct
+import subprocess
+
+import pytest
+
+from e2e import differ, reference, stream
+from e2e.conftest import scale
+
+
+def _may_open_tap():
+    try:
+        fd = os.open("/dev/net/tun", os.O_RDWR)
+    except OSError as e:
+        return f"/dev/net/tun: {e.strerror}"
+    try:
+        # TUNSETIFF with IFF_TAP | IFF_NO_PI: what the server will do.
+        fcntl.ioctl(fd, 0x400454CA, struct.pack("16sH22x", b"wirekvprobe", 0x1002))
+    except OSError as e:
+        return f"no TAP device without CAP_NET_ADMIN: {e.strerror}"
+    finally:
+        os.close(fd)
+    return None
+
+
+_why_not = _may_open_tap()
+pytestmark = pytest.mark.skipif(_why_not is not None, reason=_why_not or "")
+
+
+@pytest.fixture(scope="module")
+def card():
+    server = reference.wirekv(net="tap")
+    server.name = "wirekv"
+    yield server
+    assert server.stop() == 0, server.tail()
+
+
+def test_ping(card):
+    for size in (0, 1, 56, 64, 1000, 1472):
+        done = subprocess.run(
+            ["ping", "-c", "3", "-i", "0.05", "-W", "5", "-s", str(size), card.host],
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
+        assert " 0% packet loss" in done.stdout, done.stdout + done.stderr
+
+
+def test_netcat(card):
+    done = subprocess.run(
+        ["nc", "-q", "5", "-w", "10", card.host, str(card.port)],
+        input=b"set tap 5 0 3\r\nabc\r\nget tap\r\nquit\r\n",
+        capture_output=True,
+        timeout=30,
+    )
+    assert done.stdout == b"STORED\r\nVALUE tap 5 3\r\nabc\r\nEND\r\n"
+
+
+def test_streams(card, memcached, seed):
+    run = differ.Differ(memcached, card, label=f"tap_{seed}")
+    generator = stream.Generator(seed, b"t:", value_budget=4 << 20, reply_budget=6 << 20)
+    while run.commands < scale(2_000, 50_000):
+        run.run(generator.burst())
+    run.close()
+
+
+def test_udp(card, memcached, seed):
+    run = differ.UdpDiffer(memcached, card, label=f"tap_udp_{seed}")
+    generator = stream.Generator(seed, b"v:", udp=True)
+    while run.commands < scale(1_000, 20_000):
+        run.run(generator.datagram())
+    run.close()
+
+
+def test_connection_refused(card):
+    """A port that nobody listens on answers with a reset, not with silence."""
+    with socket.socket() as s:
+        s.settimeout(5)
+        with pytest.raises(ConnectionRefusedError):
+            s.connect((card.host, 4242))
+
+
+def test_broken_frames(card):
+    """Nonsense on the wire: nothing but silence, and the card goes on."""
+    interface = _interface_of(card.host)
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as raw:
+        raw.bind((interface, 0))
+        rng = random.Random(1)
+        for _ in range(500):
+            size = rng.choice([14, 15, 20, 33, 34, 41, 42, 53, 54, 60, 64, 65, 128, 600, 1514])
+            frame = bytearray(rng.randbytes(size))
+            frame[:6] = b"\xff" * 6
+            if rng.random() < 0.8 and size > 34:  # looks like IPv4 to some depth
+                frame[12:16] = b"\x08\x00" + rng.choice([b"\x45\x00", b"\x4f\x00", b"\x44\x00"])
+                frame[23] = rng.choice([1, 6, 17, 99])
+            raw.send(bytes(frame))
+    with card.connect() as s:
+        assert reference.ask(s, b"version\r\n", b"\r\n") == b"VERSION 1.6.38\r\n"
+    with card.datagrams() as s:
+        s.send(b"\0\1\0\0\0\1\0\0version\r\n")
+        assert select.select([s], [], [], 5)[0] and s.recv(100)[8:] == b"VERSION 1.6.38\r\n"
+
+
+def _interface_of(address):
+    out = subprocess.run(["ip", "route", "get", address], capture_output=True, text=True).stdout
+    words = out.split()
+    return words[words.index("dev") + 1]
