@@ -13,7 +13,7 @@ module decode
 (
   input  logic        clk_i,
   input  logic        rst_ni,
-  /// Largest item: key and value bytes, and 4 if it has flags.
+  /// Largest item as memcached counts it (-I): key, value, 4 if it has flags, and ItemOverhead.
   input  logic [20:0] item_max_i,
   /// UNIX seconds.
   input  logic [31:0] now_i,
@@ -51,6 +51,8 @@ module decode
   output logic        idle_o
 );
 
+  /// What memcached adds to an item: its header, CAS unique, a NUL and CRLF.
+  localparam int unsigned ItemOverhead = 59;
   /// Longest key.
   localparam int unsigned KeyMax = 250;
   /// A line longer than this need not be kept in one piece.
@@ -332,8 +334,8 @@ module decode
                  !line_now.length_ok || (line_now.cmd == CmdCas && !line_now.number_ok) ||
                  (line_now.length_big ? late_q && (length32[31] || length32[30:0] > 31'h7ffffffd) :
                                         line_now.length_neg);
-    too_big     = 33'(vlen) + 33'(line_now.klen) + (line_now.flags_set ? 33'd4 : 33'd0) >
-                  33'(item_max_i);
+    too_big     = 33'(vlen) + 33'(line_now.klen) + (line_now.flags_set ? 33'd4 : 33'd0) +
+                  33'(ItemOverhead) > 33'(item_max_i);
     unsupported = line_now.cmd inside {CmdAppend, CmdPrepend};
 
     action      = AcReply;

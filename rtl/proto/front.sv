@@ -13,7 +13,7 @@ module front
 ) (
   input  logic    clk_i,
   input  logic    rst_ni,
-  /// Largest item: key and value bytes, and 4 if it has flags (memcached -I, less 59).
+  /// Largest item as memcached counts it (-I), in bytes.
   input  logic [20:0] item_max_i,
   /// UNIX seconds.
   input  logic [31:0] now_i,

@@ -21,7 +21,7 @@ T = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv", "rtl/tcp/tcp_pkg.sv",
 
 RX_BASE = 0x2_0000_0040
 RING = 65536
-ITEM_MAX = 1048576 - 59
+ITEM_MAX = 1048576
 NOW = 1_800_000_000
 M32 = 0xFFFFFFFF
 

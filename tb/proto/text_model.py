@@ -97,7 +97,7 @@ class Text:
             length = s32(length)
             if not 0 <= length <= 2147483645:
                 return reply("RpBadFormat")
-            if len(words[1]) + length + (4 if flags & 0xFFFFFFFF else 0) > self.item_max:
+            if len(words[1]) + length + (4 if flags & 0xFFFFFFFF else 0) + 59 > self.item_max:
                 if cmd == b"set":
                     ops = [("toobig", words[1], noreply)]
                 else:
