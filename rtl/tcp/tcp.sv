@@ -13,7 +13,9 @@ module tcp
   import tcp_pkg::*;
 #(
   /// Connections that can be open at once: a power of two, 16..16384.
-  parameter int unsigned Conns = 1024
+  parameter int unsigned Conns = 1024,
+  /// Grain of keep-alive in ticks: 10 seconds, less only in tests.
+  parameter int unsigned SlowTicks = 10000
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -142,7 +144,8 @@ module tcp
   logic hurry;
 
   tcp_timers #(
-    .Conns(Conns)
+    .Conns    (Conns),
+    .SlowTicks(SlowTicks)
   ) u_timers (
     .clk_i,
     .rst_ni,

@@ -144,10 +144,10 @@ package tcp_pkg;
   } txcmd_t;
 
   localparam int unsigned FastTicks = 25;     // delayed ACK, and grain of retransmission
-  localparam int unsigned SlowTicks = 10000;  // grain of keep-alive
-  localparam int unsigned KeepIdle  = 720;    // slow visits: 2 hours (a multiple of 8)
+  // Slow visits: grain of keep-alive, 10 seconds.
+  localparam int unsigned KeepIdle  = 720;    // 2 hours (a multiple of 8)
   localparam int unsigned KeepEnd   = 792;    // nine probes, 80 seconds apart
-  localparam int unsigned Fin2End   = 6;      // slow visits without the peer's FIN
+  localparam int unsigned Fin2End   = 6;      // a minute without the peer's FIN
   localparam int unsigned RtoInit   = 1000;
   localparam int unsigned RtoMin    = 200;
   localparam int unsigned RtoMax    = 60000;

