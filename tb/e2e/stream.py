@@ -11,6 +11,7 @@ the next one. Everything here keeps to what the reference answers the same way e
   far behind the number, in whatever memory follows;
 - no line that ends with "HTTP/1.1", which memcached takes for an attack and closes, nor a value of
   nothing but blanks as a number, where it reads on behind the value;
+- no byte 0x80 at the start of a connection, which selects memcached's binary protocol;
 - no other line than `get` and `gets` beyond 2,048 bytes.
 """
 
@@ -421,7 +422,7 @@ class Generator:
         # Key and following words stay as they are: a touched expiry time could become a short one.
         verb, rest = (rng.choice(lines) % key).split(b" ", 1)
         verb = bytearray(verb)
-        verb[rng.randrange(len(verb))] = rng.choice(b"\x01\x08\t\x1f\x7f\x80\xffxyzQWG09/|")
+        verb[rng.randrange(len(verb))] = rng.choice(b"\x01\x08\t\x1f\x7f\x81\xffxyzQWG09/|")
         return [bytes(verb) + b" " + rest + b"\r\n"]
 
     def break_get(self):
