@@ -1,0 +1,72 @@
+// Lets Python drive the Verilated model: the address and size of each port, and a clock.
+#include <cstring>
+#include "Vstore_tb.h"
+#include "verilated.h"
+#if VM_TRACE
+#include "verilated_vcd_c.h"
+static VerilatedVcdC* trace;
+#endif
+
+static VerilatedContext* context;
+static Vstore_tb* top;
+
+#define PORTS(X) \
+  X(now_i) X(nh_key_i) X(mix_key_i) X(enable_i) X(latency_i) X(jitter_i) X(pause_i) \
+  X(req_valid_i) X(req_ready_o) X(req_i) X(key_valid_i) X(key_ready_o) X(key_i) \
+  X(put_valid_i) X(put_ready_o) X(put_i) X(put_off_o) X(putb_valid_i) X(putb_ready_o) X(putb_i) \
+  X(res_valid_o) X(res_ready_i) X(res_o) X(chunk_valid_o) X(chunk_ready_i) X(chunk_o) \
+  X(hreq_valid_o) X(hreq_ready_i) X(hreq_o) X(hkey_valid_o) X(hkey_ready_i) X(hkey_o) \
+  X(counts_o) X(clock_o) X(idle_o) X(rst_ni)
+
+extern "C" {
+
+void sim_open(int seed) {
+  context = new VerilatedContext;
+  context->randReset(2);
+  context->randSeed(seed);
+#if VM_TRACE
+  context->traceEverOn(true);
+#endif
+  top = new Vstore_tb(context);
+#if VM_TRACE
+  trace = new VerilatedVcdC;
+  top->trace(trace, 99);
+  trace->open("store.vcd");
+#endif
+}
+
+void sim_close() {
+#if VM_TRACE
+  trace->close();
+#endif
+  delete top;
+  delete context;
+}
+
+void* sim_port(const char* name, unsigned* size) {
+#define PORT(p) if (!strcmp(name, #p)) { *size = sizeof(top->p); return &top->p; }
+  PORTS(PORT)
+  return nullptr;
+}
+
+/// Outputs follow the inputs.
+void sim_settle() {
+  top->clk_i = 0;
+  top->eval();
+#if VM_TRACE
+  trace->dump(context->time());
+  context->timeInc(1);
+#endif
+}
+
+/// The clock's edge; 1 if an assertion failed.
+int sim_edge() {
+  top->clk_i = 1;
+  top->eval();
+#if VM_TRACE
+  trace->dump(context->time());
+  context->timeInc(1);
+#endif
+  return context->gotFinish() || context->gotError();
+}
+}

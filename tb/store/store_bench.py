@@ -1,0 +1,436 @@
+"""What the store's tests share: a Python model of it, and the driver of store_tb.
+
+Jobs go in as the front would send them - an item's data to the log first, then the record - and
+results are compared with the model job by job when the job's RsEnd comes: by then it is known how
+many of its records were executed, and the model executes just these.
+"""
+
+import random
+
+from common import Types, to_beats
+from hash_model import keys as hash_keys
+
+T = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv", "rtl/proto/proto_pkg.sv",
+          "rtl/store/store_pkg.sv")
+PIECE, REPLY_MAX = 8192, 512
+STORES = (T.OpSet, T.OpAdd, T.OpReplace, T.OpCas)
+
+
+def counters():
+    """Names of the store's counters, in order."""
+    import re
+    from filelist import ROOT
+    text = re.sub(r"//.*", "", (ROOT / "rtl/store/store_pkg.sv").read_text())
+    body = re.search(r"enum int unsigned \{([^}]*)\} store_count_e", text)[1]
+    return [s.strip().removeprefix("StoreCount") for s in body.split(",")][:-1]
+
+
+def numeric(value):
+    """memcached's reading of a stored number, or None."""
+    import re
+    m = re.match(rb"[ \t\n\v\f\r]*([+-]?)([0-9]+)([ \t\n\v\f\r\0]|$)", value, re.S)
+    if not m or not re.fullmatch(rb"[ \t\n\v\f\r]*[+-]?[0-9]+([ \t\n\v\f\r\0].*)?", value, re.S):
+        return None
+    number = int(m[2])
+    if number >= 1 << 64:
+        return None
+    if m[1] == b"-":
+        number = -number % (1 << 64)
+        if number >> 63:
+            return None
+    return number
+
+
+class Item:
+    def __init__(self, value, flags, exptime, off):
+        self.value, self.flags, self.exptime, self.off = value, flags, exptime, off
+
+
+class Model:
+    """What the requests should do; `lost` says whether a missing item may be gone from the log."""
+
+    def __init__(self, bench):
+        self.bench, self.items, self.now = bench, {}, 1_000_000
+
+    def alive(self, key):
+        item = self.items.get(key)
+        return item if item and (item.exptime == 0 or item.exptime > self.now) else None
+
+    def run(self, r):
+        """Executes record `r` (a dict) and returns the expected result, or None."""
+        key, op = r.get("_key"), r["op"]
+        item = self.alive(key) if key is not None else None
+
+        def reply(name):
+            return None if r.get("noreply") else ("reply", getattr(T, name))
+
+        def store():
+            if r["off"]["lap"] == 0:
+                if op == T.OpSet:
+                    self.items.pop(key, None)
+                return reply("RpNoMemory")
+            self.items[key] = Item(r["_value"], r["flags"], r["exptime"], r["off"])
+            return reply("RpStored")
+
+        if op == T.OpGet:
+            if not item:
+                return ("reply", T.RpEnd) if r.get("last_key") else None
+            if r.get("touch"):
+                old, item.exptime = item.exptime, r["exptime"]
+            return ("value", item, key)
+        if op == T.OpSet:
+            return store()
+        if op == T.OpAdd:
+            return reply("RpNotStored") if item else store()
+        if op == T.OpReplace:
+            return store() if item else reply("RpNotStored")
+        if op == T.OpCas:
+            if not item:
+                return reply("RpNotFound")
+            return store() if item.off and unique(item.off) == r["num"] else reply("RpExists")
+        if op == T.OpDelete:
+            if item:
+                del self.items[key]
+            return reply("RpDeleted" if item else "RpNotFound")
+        if op == T.OpTouch:
+            if item:
+                item.exptime = r["exptime"]
+            return reply("RpTouched" if item else "RpNotFound")
+        if op in (T.OpIncr, T.OpDecr):
+            if not item:
+                return reply("RpNotFound")
+            number = numeric(item.value) if len(item.value) <= 64 else None
+            if number is None:
+                return reply("RpNonNumeric")
+            delta = r["num"]
+            number = (number + delta) % (1 << 64) if op == T.OpIncr else max(number - delta, 0)
+            self.items[key] = Item(str(number).encode().ljust(len(item.value)), item.flags,
+                                   item.exptime, None)
+            return None if r.get("noreply") else ("number", number)
+        if op == T.OpFlush:
+            if r["exptime"] <= self.now:
+                self.items.clear()
+            return reply("RpOk")
+        if op == T.OpTooBig:
+            self.items.pop(key, None)
+            return reply("RpTooLarge")
+        if op == T.OpReply:
+            return reply("RpError")
+        if op == T.OpCont:
+            return ("more", r["_data"], r["cont_start"])
+        assert op in (T.OpPart, T.OpEnd, T.OpHost), op
+        return None
+
+
+def unique(off):
+    return off["lap"] << 28 | off["pos"]
+
+
+class Source:
+    """Offers a queue of integers; `pause` is the chance of an idle clock."""
+
+    def __init__(self, sim, name, pause):
+        self.valid, self.ready = getattr(sim, f"{name}_valid_i"), getattr(sim, f"{name}_ready_o")
+        self.data, self.pause = getattr(sim, f"{name}_i"), pause
+        self.queue, self.offers = [], False
+        self.valid.raw[0] = 0
+
+    def drive(self):
+        self.valid.raw[0] = self.offers
+        if not self.offers and self.queue and not (self.pause and random.random() < self.pause):
+            self.data.set(self.queue[0])
+            self.valid.raw[0] = 1
+            self.offers = True
+
+    def sample(self):
+        if self.offers and self.ready.raw[0]:
+            self.queue.pop(0)
+            self.offers = False
+            return True
+        return False
+
+
+class Sink:
+    """Takes a stream into `items`; `pause` is the chance of a clock without ready."""
+
+    def __init__(self, sim, name, struct, pause):
+        self.sim = sim
+        self.valid, self.ready = getattr(sim, f"{name}_valid_o"), getattr(sim, f"{name}_ready_i")
+        self.data, self.struct, self.pause = getattr(sim, f"{name}_o"), struct, pause
+        self.items, self.times = [], []
+
+    def drive(self):
+        self.ready.raw[0] = not (self.pause and random.random() < self.pause)
+
+    def sample(self):
+        if self.valid.raw[0] and self.ready.raw[0]:
+            self.items.append(self.struct.unpack(self.data.get()))
+            self.times.append(self.sim.clock)
+
+
+class Bench:
+    def __init__(self, sim, pause=0.0, out_pause=0.0, latency=40, jitter=0, mem_pause=0):
+        self.sim = sim
+        self.model = Model(self)
+        self.jobs, self.results, self.head = [], 0, 0
+        self.size = 4 * sim.parameters["LogLines"]
+        self.margin = min(self.size // 4, 69632)
+        self.nh, self.mix = hash_keys(random)
+        self.misses_by_age, self.cuts, self.splits, self.lost = 0, 0, 0, 0
+        self.allow_evict = False
+        self.pending, self.checked, self.chunks_read = [], 0, 0
+        sim.now_i.set(self.model.now)
+        sim.latency_i.set(latency)
+        sim.jitter_i.set(jitter)
+        sim.pause_i.set(mem_pause)
+        sim.nh_key_i.set(sum(k << (32 * i) for i, k in enumerate(self.nh)))
+        sim.mix_key_i.set(self.mix[0] | self.mix[1] << 64)
+        sim.enable_i.set(1)
+        self.req, self.key, self.putb, self.puts = self.sources = [
+            Source(sim, n, pause) for n in ("req", "key", "putb", "put")]
+        self.res, self.chunk, self.hreq, self.hkey = self.sinks = [
+            Sink(sim, n, t, out_pause) for n, t in (
+                ("res", T.res_t), ("chunk", T.chunk_t), ("hreq", T.hreq_t), ("hkey", T.beat_t))]
+        sim.rst_ni.set(0)
+        for _ in range(4):
+            sim.settle()
+            sim.edge()
+        sim.rst_ni.set(1)
+        for _ in range(140):
+            self.tick()
+
+    def tick(self):
+        for s in self.sources:
+            s.drive()
+        for s in self.sinks:
+            s.drive()
+        self.sim.settle()
+        self.put_taken = False
+        for s in self.sinks:
+            s.sample()
+        for s in self.sources:
+            if s.sample() and s is self.puts:
+                self.put_off = T.off_t.unpack(self.sim.put_off_o.get())
+                self.put_taken = True
+        self.sim.edge()
+        if self.checked < len(self.res.items) or self.pending:
+            self.collect()
+
+    # ------------------------------------------------------------ in
+    def place(self, off):
+        """Linear place: comparable across laps."""
+        return (off["lap"] - 1) * self.size + off["pos"]
+
+    def put(self, beats, **put):
+        """Offers item data; returns the item's place for a start."""
+        self.puts.queue.append(T.put_t.pack(put))
+        self.putb.queue.extend(map(T.beat_t.pack, beats))
+        for _ in range(20_000):
+            self.tick()
+            if self.put_taken:
+                break
+        else:
+            raise AssertionError("put not taken")
+        if not put["start"]:
+            return None
+        if self.put_off["lap"]:
+            units = -(-(16 + put["klen"] + put["vlen"]) // 16)
+            self.head = max(self.head, self.place(self.put_off) + units)
+        return self.put_off
+
+    def send(self, record, key=None):
+        if key is not None:
+            for beat in to_beats(key):
+                beat["data"] |= random.getrandbits(512 - 8 * beat["len"]) << (8 * beat["len"]) \
+                    if beat["len"] < 64 else 0
+                self.key.queue.append(T.beat_t.pack(beat))
+        self.req.queue.append(T.req_t.pack({k: v for k, v in record.items() if k[0] != "_"}))
+
+    def job(self, records, conn=0, udp=0, tx_space=65536):
+        """Sends a job; `records` are dicts with "_key" and, for stores, "_value"."""
+        sent = []
+        for n, r in enumerate(records):
+            r = {"udp": udp, "conn": conn, "first": int(n == 0), "rx_ptr": n + 1, **r}
+            r["mode"] = r.get("mode", T.MdLine)
+            if n == 0:
+                r |= {"tx_ptr": random.getrandbits(32), "tx_space": tx_space}
+            r.setdefault("ctx_op", r["op"])
+            key = r.get("_key")
+            if key is not None:
+                r["klen"] = len(key)
+            if r["op"] in STORES and not r.get("key_stored"):
+                value = r["_value"]
+                r["vlen"] = len(value)
+                r.setdefault("flags", 0)
+                r.setdefault("exptime", 0)
+                r["off"] = self.put(
+                    to_beats(key) + to_beats(value), start=1, own_lines=random.randrange(8) == 0,
+                    klen=len(key), vlen=len(value), flags=r["flags"], exptime=r["exptime"])
+            if r["op"] in STORES:
+                r["_place"] = self.place(r["off"])
+            self.send(r, None if r.get("key_stored") else key)
+            sent.append(r)
+        end = {"op": T.OpEnd, "udp": udp, "conn": conn, "rx_ptr": len(records) + 1,
+               "first": int(not records), "tx_space": tx_space}
+        self.send(end)
+        job = {"records": sent, "end": end, "conn": conn, "udp": udp, "space": tx_space,
+               "done": False}
+        self.jobs.append(job)
+        return job
+
+    # ------------------------------------------------------------ out
+    def collect(self):
+        """Takes results; checks a job when it is complete, the pieces of its values included."""
+        while True:
+            if self.pending and self.pending[-1]["kind"] == T.RsEnd:
+                if not self.pieces_there(self.pending):
+                    return
+                self.check(self.jobs.pop(0), self.pending)
+                self.pending = []
+            if self.checked == len(self.res.items):
+                return
+            self.pending.append(self.res.items[self.checked])
+            self.checked += 1
+
+    def pieces_there(self, results):
+        at = self.chunks_read
+        for p in results:
+            if p["kind"] == T.RsValue:
+                for part in ([1, 0] if p["head"] else [0]):
+                    while True:
+                        if at >= len(self.chunk.items):
+                            return False
+                        c = self.chunk.items[at]
+                        at += 1
+                        if c["last"]:
+                            break
+        return True
+
+    def bytes(self, key):
+        data = b""
+        while True:
+            c = self.chunk.items[self.chunks_read]
+            self.chunks_read += 1
+            assert c["key"] == key, c
+            assert c["start"] + c["len"] <= 64
+            line = c["data"].to_bytes(64, "little")
+            data += line[c["start"] : c["start"] + c["len"]]
+            if c["last"]:
+                return data
+
+    def check(self, job, results):
+        end = results.pop()
+        ctx = job["ctx"] = end["ctx"]
+        records, executed = job["records"], ctx["rx_ptr"]
+        assert 0 <= executed <= len(records) + 1
+        cut = executed <= len(records) or (records and ctx["cont"])
+        if not cut:
+            executed = len(records)
+        else:
+            assert not job["udp"] and executed >= 1
+            self.cuts += 1
+        room = job["space"]
+        for n, r in enumerate(records[:executed]):
+            was = self.model.items.get(r.get("_key"))
+            want = self.model.run(r)
+            if r["op"] == T.OpPart:
+                job["hash"] = ctx["hash"]
+            if want is None and n != 0:
+                continue
+            got = results.pop(0)
+            assert got["first"] == int(n == 0) and got["udp"] == job["udp"]
+            assert got["conn"] == job["conn"]
+            assert n or got["tx_ptr"] == r["tx_ptr"]
+            if not self.fits(want, got):
+                # Right if the item has fallen out of the store.
+                assert was, f"record {n}, {r}: want {want}, got {got}"
+                self.forgive(was, r)
+                self.model.items.pop(r["_key"])
+                want = self.model.run(r)
+                assert self.fits(want, got), f"record {n}, {r}: want {want}, got {got}, was {was}"
+            where = f"record {n} {r}: want {want}, got {got}"
+            if want is None:
+                continue
+            if want[0] == "reply":
+                assert (got["kind"], got["reply"]) == (T.RsReply, want[1]), where
+                room -= 12
+            elif want[0] == "number":
+                assert (got["kind"], got["num"]) == (T.RsNumber, want[1]), where
+                room -= 3
+            elif want[0] == "more":
+                value, begin = want[1], want[2]
+                assert got["head"] == 0, where
+                data = self.bytes(0)
+                assert data == value[begin : begin + len(data)], where
+                assert got["tail"] == int(begin + len(data) == len(value))
+                assert ctx["cont"] == 1 - got["tail"]
+                if not got["tail"]:
+                    assert ctx["cont_start"] == begin + len(data)
+                    job["cont"] = (None, value, ctx)
+                self.splits += 1
+            else:
+                item, key = want[1], want[2]
+                assert got["kind"] == T.RsValue and got["head"] == 1, where
+                assert (got["flags"], got["vlen"]) == (item.flags, len(item.value)), where
+                if item.off:
+                    assert got["num"] == unique(item.off), where
+                else:
+                    item.off = {"lap": got["num"] >> 28, "pos": got["num"] & 0xFFFFFFF}
+                assert self.bytes(1) == key
+                data = self.bytes(0)
+                assert data == item.value[: len(data)], (where, data, item.value)
+                assert got["tail"] == int(len(data) == len(item.value))
+                room -= len(data) + len(key) + 20
+                if job["udp"]:
+                    assert got["tail"]
+                if not got["tail"]:
+                    assert n == executed - 1 and ctx["cont"] == 1
+                    assert ctx["cont_start"] == len(data) and ctx["vlen"] == len(item.value)
+                    assert len(data) == PIECE or room < REPLY_MAX + 128
+                    job["cont"] = (key, item.value, ctx)
+                    self.splits += 1
+                else:
+                    assert not ctx["cont"]
+        assert not results, results
+        assert room >= 0
+        self.results += executed
+        job["done"] = True
+
+    @staticmethod
+    def fits(want, got):
+        if want is None:
+            return got["kind"] == T.RsNone
+        if want[0] == "reply":
+            return (got["kind"], got["reply"]) == (T.RsReply, want[1])
+        if want[0] == "number":
+            return (got["kind"], got["num"]) == (T.RsNumber, want[1])
+        return got["kind"] == T.RsValue
+
+    def forgive(self, item, r):
+        """An item may be missing if the log has gone past it, or if the index was full."""
+        age = self.head - self.place(item.off) if item.off else self.size
+        if age > self.size - self.margin - 64:
+            self.misses_by_age += 1
+        else:
+            self.lost += 1
+            assert self.allow_evict, f"lost at age {age} of {self.size}: {r}"
+
+    def room(self, jobs):
+        """Waits until at most `jobs` jobs are in flight."""
+        for _ in range(20_000):
+            if len(self.jobs) <= jobs:
+                return
+            self.tick()
+        raise AssertionError(f"stuck with {len(self.jobs)} jobs: {self.jobs[0]}")
+
+    def idle(self):
+        self.room(0)
+        for _ in range(2000):
+            self.tick()
+            if self.sim.idle_o.raw[0]:
+                return
+        raise AssertionError("never idle")
+
+    def counts(self):
+        word = self.sim.counts_o.get()
+        return {n: word >> (32 * i) & 0xFFFFFFFF for i, n in enumerate(counters())}

@@ -1,0 +1,136 @@
+// The store with its memory, for tb/store/test_store.py.
+module store_tb
+  import wirekv_pkg::*;
+  import proto_pkg::*;
+  import store_pkg::*;
+#(
+  parameter int unsigned IndexBits = 10,
+  parameter int unsigned LogLines = 4096
+) (
+  input  logic              clk_i,
+  input  logic              rst_ni,
+  input  logic [31:0]       now_i,
+  input  logic [1023:0]     nh_key_i,
+  input  logic [127:0]      mix_key_i,
+  input  logic              enable_i,
+  input  int unsigned       latency_i,
+  input  int unsigned       jitter_i,
+  input  logic [7:0]        pause_i,
+  input  logic              req_valid_i,
+  output logic              req_ready_o,
+  input  req_t              req_i,
+  input  logic              key_valid_i,
+  output logic              key_ready_o,
+  input  beat_t             key_i,
+  input  logic              put_valid_i,
+  output logic              put_ready_o,
+  input  put_t              put_i,
+  output off_t              put_off_o,
+  input  logic              putb_valid_i,
+  output logic              putb_ready_o,
+  input  beat_t             putb_i,
+  output logic              res_valid_o,
+  input  logic              res_ready_i,
+  output res_t              res_o,
+  output logic              chunk_valid_o,
+  input  logic              chunk_ready_i,
+  output chunk_t            chunk_o,
+  output logic              hreq_valid_o,
+  input  logic              hreq_ready_i,
+  output hreq_t             hreq_o,
+  output logic              hkey_valid_o,
+  input  logic              hkey_ready_i,
+  output beat_t             hkey_o,
+  output logic [StoreCounts-1:0][31:0] counts_o,
+  output logic [31:0]       clock_o,
+  output logic              idle_o
+);
+
+  localparam laddr_t IndexBase = 34'h100;
+  localparam laddr_t LogBase   = 34'h2_0000_0123;
+
+  store_cfg_t cfg;
+  assign cfg = '{index_base: IndexBase, index_bits: 5'(IndexBits), log_base: LogBase,
+                 log_lines: 26'(LogLines), now: now_i, nh_key: nh_key_i, mix_key: mix_key_i};
+
+  logic [2:0] wr_valid, wr_ready, wr_done, rd_valid, rd_ready, rdat_valid, rdat_ready;
+  line_write_t [2:0] wr;
+  laddr_t [2:0] rd_addr;
+  line_t [2:0] rdat;
+  logic [StoreCounts-1:0] count;
+
+  store u_store (
+    .clk_i,
+    .rst_ni,
+    .cfg_i       (cfg),
+    .enable_i,
+    .req_valid_i,
+    .req_ready_o,
+    .req_i,
+    .key_valid_i,
+    .key_ready_o,
+    .key_i,
+    .put_valid_i,
+    .put_ready_o,
+    .put_i,
+    .put_off_o,
+    .putb_valid_i,
+    .putb_ready_o,
+    .putb_i,
+    .res_valid_o,
+    .res_ready_i,
+    .res_o,
+    .chunk_valid_o,
+    .chunk_ready_i,
+    .chunk_o,
+    .hreq_valid_o,
+    .hreq_ready_i,
+    .hreq_o,
+    .hkey_valid_o,
+    .hkey_ready_i,
+    .hkey_o,
+    .wr_valid_o  (wr_valid),
+    .wr_ready_i  (wr_ready),
+    .wr_o        (wr),
+    .wr_done_i   (wr_done),
+    .rd_valid_o  (rd_valid),
+    .rd_ready_i  (rd_ready),
+    .rd_addr_o   (rd_addr),
+    .rdat_valid_i(rdat_valid),
+    .rdat_ready_o(rdat_ready),
+    .rdat_i      (rdat),
+    .count_o     (count),
+    .idle_o
+  );
+
+  for (genvar p = 0; p < 3; p++) begin : gen_mem
+    mem_model #(
+      .Depth((p == 2) ? LogLines : 2 ** (IndexBits - 1)),
+      .Base ((p == 2) ? LogBase : IndexBase + 34'(p)),
+      .Shift((p == 2) ? 0 : 1)
+    ) u_mem (
+      .clk_i,
+      .rst_ni,
+      .latency_i,
+      .jitter_i,
+      .pause_i,
+      .wr_valid_i  (wr_valid[p]),
+      .wr_ready_o  (wr_ready[p]),
+      .wr_i        (wr[p]),
+      .wr_done_o   (wr_done[p]),
+      .rd_valid_i  (rd_valid[p]),
+      .rd_ready_o  (rd_ready[p]),
+      .rd_addr_i   (rd_addr[p]),
+      .rdat_valid_o(rdat_valid[p]),
+      .rdat_ready_i(rdat_ready[p]),
+      .rdat_o      (rdat[p])
+    );
+  end
+
+  always_ff @(posedge clk_i) begin
+    clock_o <= rst_ni ? clock_o + 1 : '0;
+    for (int c = 0; c < int'(StoreCounts); c++)
+      counts_o[c] <= rst_ni ? counts_o[c] + 32'(count[c]) : '0;
+  end
+
+endmodule
