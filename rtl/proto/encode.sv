@@ -1,6 +1,6 @@
 // Results to reply text: fixed replies from a table, VALUE lines around key and value bytes,
 // numbers, the host's bytes. Latency 15 from a result and 2 from a chunk to its text,
-// initiation interval 1 a piece of text (a small value's reply is three pieces).
+// initiation interval 1 a piece of text (a small value's reply is two pieces).
 //
 // Results pass the number formatter (split off the path of the chunks, which wait in a FIFO). The
 // ends of jobs go round it: so the last piece of the last reply already knows that it is the last.
@@ -9,6 +9,7 @@
 module encode
   import wirekv_pkg::*;
   import proto_pkg::*;
+  import lib_pkg::*;
 (
   input  logic   clk_i,
   input  logic   rst_ni,
@@ -325,7 +326,8 @@ module encode
   assign piece_in.stop  = {chunk_end[5] ^ piece_in.swap, chunk_end[4:0]};
   always_comb begin
     if (chunk_i.key) begin
-      piece_in.swap = chunk_i.start < 6'd6 && chunk_end <= 7'd32;
+      // Towards the lower lanes, where the rest of the VALUE line may fit behind it.
+      piece_in.swap = (chunk_i.start < 6'd6 && chunk_end <= 7'd32) || chunk_i.start >= 6'd38;
       piece_in.fits = chunk_i.start >= 6'd6 || chunk_end <= 7'd32;
     end else begin
       piece_in.swap = chunk_i.start[5];
@@ -368,6 +370,7 @@ module encode
   typedef enum logic [2:0] {
     AddNone,
     AddPrefix,
+    AddAround,  // prefix and the rest of the VALUE line
     AddCrlf,
     AddCrlfEnd,
     AddReply,
@@ -395,6 +398,12 @@ module encode
   assign host_more  = (step_q == StHost) ? left_q > 11'd64 : rec.host_more;
   // The job is over although no more text is coming.
   assign alone      = step_q == StHead && end_valid && end_seq == done_q;
+
+  // All of the VALUE line fits into the lanes around a short key.
+  logic around;
+  logic [6:0] around_end;
+  assign around_end = {1'b0, piece.stop} + 7'(line.len);
+  assign around     = piece.chunk.last && piece.stop != '0 && around_end <= 7'd64;
 
   logic key_step, value_step;
   assign key_step   = step_q == StKey ||
@@ -450,6 +459,12 @@ module encode
           pick_d.at    = pick_d.start;
         end
         step_d = piece.chunk.last ? StLine : StKey;
+        if (step_q == StHead && around) begin
+          pick_d.add = AddAround;
+          pick_d.len = piece.chunk.len + 7'd6 + 7'(line.len);
+          step_d     = StValue;
+          sized      = 1'b1;
+        end
       end
     end else if (rec_valid && value_step) begin
       pick_valid   = piece_valid;
@@ -526,6 +541,9 @@ module encode
     add_e       add;
     logic [5:0] at;
     reply_e     reply;
+    line_t      line;    // rest of the VALUE line, its end at lane 63; its place
+    logic [5:0] line_at;
+    logic [5:0] line_turn;
   } select_t;
   logic sel_valid_q, sel_ready;
   select_t sel_q;
@@ -554,6 +572,11 @@ module encode
       sel_q.add             <= pick_d.add;
       sel_q.at              <= pick_d.at;
       sel_q.reply           <= rec.reply;
+      if (pick_d.add == AddAround) begin
+        sel_q.line      <= {line.text, 176'b0};
+        sel_q.line_at   <= piece.stop;
+        sel_q.line_turn <= around_end[5:0];
+      end
     end
   end
 
@@ -568,15 +591,22 @@ module encode
 
   text_t added;
   long_t fixed;
+  line_t behind;
   assign fixed = reply_text(sel_q.reply);
   assign job_pop = sel_valid_q && sel_ready && sel_q.text.last;
   always_comb begin
+    behind       = '0;
     added        = sel_q.text;
     added.udp    = job.udp;
     added.conn   = job.conn;
     added.tx_ptr = job.tx_ptr;
     unique case (sel_q.add)
       AddPrefix:  added.data = overlay(sel_q.text.data, 56'(Prefix), 7'h3f, sel_q.at);
+      AddAround: begin
+        behind     = {512{1'b1}} << {sel_q.line_at, 3'b000};
+        added.data = (overlay(sel_q.text.data, 56'(Prefix), 7'h3f, sel_q.at) & ~behind) |
+                     (rotl_bytes(sel_q.line, sel_q.line_turn) & behind);
+      end
       AddCrlf:    added.data = overlay(sel_q.text.data, 56'(Crlf), 7'h03, sel_q.at);
       AddCrlfEnd: added.data = overlay(sel_q.text.data, CrlfEnd, 7'h7f, sel_q.at);
       AddReply:   added.data = fixed[63:0];
