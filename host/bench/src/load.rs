@@ -163,13 +163,18 @@ pub struct TcpLoad {
 
 impl TcpLoad {
     /// Opens connections of `active` clients.
-    pub fn new(rig: &mut Rig, active: u32, pipeline: usize, think: u64) -> Result<TcpLoad> {
+    pub fn new(rig: &mut Rig, active: u32) -> Result<TcpLoad> {
         let rng = SmallRng::seed_from_u64(11);
-        let mut load = TcpLoad { clients: Vec::new(), active, pipeline, think, rng };
+        let mut load = TcpLoad { clients: Vec::new(), active, pipeline: 16, think: 0, rng };
         for _ in 0..active {
             load.connect(rig, 1 << 20)?;
         }
         Ok(load)
+    }
+
+    /// Requests that a client keeps outstanding, and its random wait before each.
+    pub fn pace(&mut self, pipeline: usize, think: u64) {
+        (self.pipeline, self.think) = (pipeline, think);
     }
 
     /// One more client; it has room for `capacity` unread bytes.

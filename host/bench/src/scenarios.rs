@@ -158,18 +158,19 @@ pub fn run(scenario: &Scenario, args: &Args) -> Result<Outcome> {
     let mut next = |keys: &mut Keys, client: u32| Some(keys.next(client));
     let resent = match scenario.network {
         Network::Udp { window } => {
-            let mut fill = Udp::new(scenario.clients, window.max(8), 0);
+            let mut fill = Udp::new(scenario.clients, window.max(4), 0);
             fill.run(&mut rig, &mut keys, None, &mut preload).context("storing the keys")?;
             let mut load = Udp::new(scenario.clients, window, scenario.think);
             load.run(&mut rig, &mut keys, Some(&mut meter), &mut next)?;
             0
         }
         Network::Tcp { pipeline } => {
-            let mut load = TcpLoad::new(&mut rig, scenario.clients, pipeline, scenario.think)?;
+            let mut load = TcpLoad::new(&mut rig, scenario.clients)?;
             load.run(&mut rig, &mut keys, None, &mut preload).context("storing the keys")?;
             if scenario.slow_reader {
                 add_slow_reader(&mut load, &mut rig)?;
             }
+            load.pace(pipeline, scenario.think);
             load.run(&mut rig, &mut keys, Some(&mut meter), &mut next)?;
             load.resent()
         }
