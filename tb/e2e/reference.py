@@ -122,7 +122,7 @@ def _accepts(port):
 
 def wirekv(*options, megabytes=256, connections=1024, net="user"):
     if not WIREKV.exists():
-        raise FileNotFoundError(f"{WIREKV} is missing: run `make build`")
+        raise FileNotFoundError(f"{WIREKV} is missing: run `make server`")
     argv = [WIREKV, "serve", "-m", megabytes, "-c", connections, "--net", net]
     if net == "user":
         udp_port = free_port(socket.SOCK_DGRAM)
