@@ -7,8 +7,11 @@
 // holds the number of the class's last acquisition of its line (its ticket), and the line is
 // pinned while that acquisition is not yet released. A release takes effect once the writes
 // before it are acknowledged, so a line is never fetched again from behind its own write.
-// A class allocates only in its own ways: no class ever waits for another one's releases. A
-// request that finds no way steps aside (`retry`) and does not block the other classes.
+// A class allocates only in its own ways, but finds lines in all of them. So that nobody waits for
+// a class that waits for it, there are ways in which a class must not stay: it fetches the line
+// again into a way of its own once the line is not pinned (then memory is up to date); and of some
+// ways class 0 may pin only so many that two remain. A request that must wait steps aside (`retry`)
+// and does not block the other classes.
 `include "lib_assert.svh"
 
 module line_cache
@@ -23,6 +26,10 @@ module line_cache
   parameter int unsigned Classes = 2,
   /// Ways in which each class may allocate.
   parameter logic [Classes-1:0][Ways-1:0] OwnWays = '1,
+  /// Ways of other classes in which each class must not stay.
+  parameter logic [Classes-1:0][Ways-1:0] Avoid = '0,
+  /// Ways (3 or more, or none) of which class 0 leaves two that it does not pin.
+  parameter logic [Ways-1:0] Spare = '0,
   /// Responses that wait for their fill, for each class: the lines it can have outstanding.
   parameter logic [Classes-1:0][7:0] Waiting = {Classes{8'd32}},
   /// Ports that read lines, 1 or more; each costs a copy of the data.
@@ -184,8 +191,9 @@ module line_cache
 
   entry_t [Ways-1:0] ram_entry, entry;
   entry_t new_entry, bypass_entry_q;
-  logic [Ways-1:0] hit_way, free_way, pinned, own, upper, victim, way, bypass_q;
-  logic hit, fill_ready, rd_ready;
+  logic [Ways-1:0] found_way, hit_way, away, pinned, pinned_0, own, upper, victim, way;
+  logic [Ways-1:0] bypass_q, gone_q, spare_free;
+  logic hit, leave, moves, crowded, fill_ready, rd_ready;
   logic [Classes-1:0] rsp_room;
   logic [WayBits-1:0] turn_q;  // spreads the victims over the ways
   way_no_t way_no;
@@ -196,32 +204,40 @@ module line_cache
       .Depth(Sets)
     ) u_tags (
       .clk_i,
-      .we_i   (!init_done || (check_ok && way[w])),
+      .we_i   (!init_done || (check_ok && (way[w] || away[w]))),
       .waddr_i(init_done ? check_set : init_q[SetBits-1:0]),
       .wbe_i  (1'b1),
-      .wdata_i(init_done ? new_entry : '0),
+      .wdata_i((init_done && way[w]) ? new_entry : '0),  // cleared: moves away, or reset
       .re_i   (take),
       .raddr_i(read_set),
       .rdata_o(ram_entry[w])
     );
     // The entry that was written in the clock of the read.
-    assign entry[w]    = bypass_q[w] ? bypass_entry_q : ram_entry[w];
-    assign hit_way[w]  = entry[w].valid && entry[w].tag == check_q.line[$bits(line_no_t)-1:SetBits];
+    assign entry[w] = bypass_q[w] ? bypass_entry_q : gone_q[w] ? '0 : ram_entry[w];
+    assign found_way[w] = entry[w].valid &&
+        entry[w].tag == check_q.line[$bits(line_no_t)-1:SetBits];
     always_comb begin
       pinned[w] = 1'b0;
       for (int c = 0; c < Classes; c++)
-        if (ticket_t'(entry[w].tickets[c] - released_q[c]) < inflight[c]) pinned[w] = 1'b1;
+        if (ticket_t'(entry[w].tickets[c] - released_q[c]) < inflight[c]) pinned[w] = entry[w].valid;
+      pinned_0[w] = entry[w].valid && ticket_t'(entry[w].tickets[0] - released_q[0]) < inflight[0];
     end
-    assign free_way[w] = !entry[w].valid || !pinned[w];
   end
 
-  assign own    = free_way & OwnWays[check_class_q];
-  assign upper  = own & ({Ways{1'b1}} << turn_q);
-  assign victim = (upper != '0) ? upper & (~upper + 1'b1) : own & (~own + 1'b1);
-  assign hit    = |hit_way;
-  assign way    = hit ? hit_way : victim;
+  assign away    = found_way & Avoid[check_class_q];
+  assign hit_way = found_way & ~Avoid[check_class_q];
+  assign hit     = |hit_way;
+  assign moves   = |away;
+  assign leave   = moves && (away & pinned) != '0;  // must move, but cannot yet
+  assign spare_free = Spare & ~hit_way & ~pinned_0;
+  assign crowded = check_class_q == '0 && (hit_way & Spare & ~pinned_0) != '0 &&
+      (spare_free & (spare_free - 1'b1)) == '0;
+  assign own     = ~pinned & OwnWays[check_class_q];
+  assign upper   = own & ({Ways{1'b1}} << turn_q);
+  assign victim  = (upper != '0) ? upper & (~upper + 1'b1) : own & (~own + 1'b1);
+  assign way     = hit ? hit_way : victim;
 
-  assign check_ok   = check_valid_q && rsp_room[check_class_q] &&
+  assign check_ok   = check_valid_q && rsp_room[check_class_q] && !leave && !crowded &&
       (hit || (own != '0 && (check_q.fresh || (fill_ready && rd_ready))));
   assign check_fail = check_valid_q && !check_ok;
 
@@ -246,6 +262,7 @@ module line_cache
 
   always_ff @(posedge clk_i) begin
     bypass_q <= (check_ok && check_set == read_set) ? way : '0;
+    gone_q   <= (check_ok && check_set == read_set) ? away : '0;
     if (check_ok) bypass_entry_q <= new_entry;
     if (!rst_ni) begin
       issued_q      <= '0;
@@ -428,6 +445,6 @@ module line_cache
 
   assign idle_o = init_done && inflight == '0 && wr_open == '0 && !(|offer) && !check_valid_q;
 
-  `ASSERT(OneHit, !check_valid_q || (hit_way & (hit_way - 1'b1)) == '0)
+  `ASSERT(OneHit, !check_valid_q || (found_way & (found_way - 1'b1)) == '0)
 
 endmodule

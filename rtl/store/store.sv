@@ -195,6 +195,7 @@ module store
       .Ways   (IndexWays),
       .Classes(2),
       .OwnWays({4'b1000, 4'b0111}),
+      .Avoid  ({4'b0000, 4'b1000}),
       .Waiting({8'd4, 8'd32}),
       .Reads  (2),
       .Writes (1),
@@ -239,7 +240,11 @@ module store
     .Sets   (CacheSets),
     .Ways   (LogWays),
     .Classes(4),
-    .OwnWays({8'b1100_0000, 8'b0010_0000, 8'b0001_0000, 8'b0000_1111}),
+    // Requests wait for execute, which waits for the reader and the appender; so requests must not
+    // hold what those need, nor execute what the reader needs.
+    .OwnWays({8'b1110_0000, 8'b0001_0000, 8'b0000_1000, 8'b0000_0111}),
+    .Avoid  ({8'b0000_0000, 8'b0000_0000, 8'b0001_0000, 8'b0001_1000}),
+    .Spare  (8'b1110_0000),
     .Waiting({8'd16, 8'd64, 8'd8, 8'd32}),
     .Reads  (2),
     .Writes (2)

@@ -225,7 +225,7 @@ class Bench:
         """Offers item data; returns the item's place for a start."""
         self.puts.queue.append(T.put_t.pack(put))
         self.putb.queue.extend(map(T.beat_t.pack, beats))
-        for _ in range(20_000):
+        for _ in range(5_000):
             self.tick()
             if self.put_taken:
                 break
@@ -417,7 +417,7 @@ class Bench:
 
     def room(self, jobs):
         """Waits until at most `jobs` jobs are in flight."""
-        for _ in range(20_000):
+        for _ in range(5_000):
             if len(self.jobs) <= jobs:
                 return
             self.tick()
