@@ -867,7 +867,7 @@ module execute
         negative_q <= 1'b0;
         over_q  <= 1'b0;
       end
-      NuParse: if (!end_seen) begin
+      NuParse: if (!end_seen && !over_q && parse_q != PaEnd) begin
         value_q <= value_q >> 8;
         chars_q <= chars_q - 7'd1;
         if (char_digit) begin
