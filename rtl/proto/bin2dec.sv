@@ -20,8 +20,8 @@ module bin2dec #(
 );
 
   localparam int unsigned Nibbles = (Width + 3) / 4;
-  localparam int unsigned Groups  = (Nibbles + 3) / 4;
-  localparam int unsigned CountW  = $clog2(Digits + 1);
+  localparam int unsigned Groups = (Nibbles + 3) / 4;
+  localparam int unsigned CountW = $clog2(Digits + 1);
 
   if (Width > 64 || Digits > 20) begin : gen_bad_width
     $error("%m: at most 64 bits, 20 digits");
@@ -36,7 +36,7 @@ module bin2dec #(
     scale  = 64'd1;
     for (int unsigned i = 0; i < digit; i++) scale = scale * 64'd10;
     for (int unsigned n = 0; n < 16; n++)
-      digit_table[n] = (nibble >= Nibbles) ? 4'd0 : 4'(((64'(n) * weight) / scale) % 64'd10);
+    digit_table[n] = (nibble >= Nibbles) ? 4'd0 : 4'(((64'(n) * weight) / scale) % 64'd10);
   endfunction
 
   typedef logic [159:0][7:0] split_t;
@@ -93,7 +93,7 @@ module bin2dec #(
     if (valid[3]) begin
       for (int d = 0; d < Digits; d++) begin
         logic [4:0] sum;
-        sum = 5'(ones1_q[d]) + ((d == 0) ? '0 : 5'(tens1_q[(d == 0) ? 0 : d-1]));
+        sum = 5'(ones1_q[d]) + ((d == 0) ? '0 : 5'(tens1_q[(d==0)?0 : d-1]));
         tens2_q[d] <= (sum >= 5'd20) ? 2'd2 : (sum >= 5'd10) ? 2'd1 : 2'd0;
         ones2_q[d] <= 4'(sum - ((sum >= 5'd20) ? 5'd20 : (sum >= 5'd10) ? 5'd10 : 5'd0));
       end
@@ -101,7 +101,7 @@ module bin2dec #(
     if (valid[4]) begin
       for (int d = 0; d < Digits; d++) begin
         logic [3:0] sum;
-        sum = ones2_q[d] + ((d == 0) ? '0 : 4'(tens2_q[(d == 0) ? 0 : d-1]));
+        sum = ones2_q[d] + ((d == 0) ? '0 : 4'(tens2_q[(d==0)?0 : d-1]));
         sum3_q[d] <= sum;
         gen_q[d]  <= sum >= 4'd10;
         prop_q[d] <= sum >= 4'd9;

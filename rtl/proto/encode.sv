@@ -57,29 +57,30 @@ module encode
     end
   endfunction
 
-  localparam long_t TextError      = line_of("ERROR");
-  localparam long_t TextStored     = line_of("STORED");
-  localparam long_t TextNotStored  = line_of("NOT_STORED");
-  localparam long_t TextExists     = line_of("EXISTS");
-  localparam long_t TextNotFound   = line_of("NOT_FOUND");
-  localparam long_t TextDeleted    = line_of("DELETED");
-  localparam long_t TextTouched    = line_of("TOUCHED");
-  localparam long_t TextOk         = line_of("OK");
-  localparam long_t TextEnd        = line_of("END");
-  localparam long_t TextVersion    = line_of("VERSION 1.6.38");
-  localparam long_t TextBadFormat  = line_of("CLIENT_ERROR bad command line format");
-  localparam long_t TextBadChunk   = line_of("CLIENT_ERROR bad data chunk");
+  localparam long_t TextError = line_of("ERROR");
+  localparam long_t TextStored = line_of("STORED");
+  localparam long_t TextNotStored = line_of("NOT_STORED");
+  localparam long_t TextExists = line_of("EXISTS");
+  localparam long_t TextNotFound = line_of("NOT_FOUND");
+  localparam long_t TextDeleted = line_of("DELETED");
+  localparam long_t TextTouched = line_of("TOUCHED");
+  localparam long_t TextOk = line_of("OK");
+  localparam long_t TextEnd = line_of("END");
+  localparam long_t TextVersion = line_of("VERSION 1.6.38");
+  localparam long_t TextBadFormat = line_of("CLIENT_ERROR bad command line format");
+  localparam long_t TextBadChunk = line_of("CLIENT_ERROR bad data chunk");
   localparam long_t TextBadExptime = line_of("CLIENT_ERROR invalid exptime argument");
-  localparam long_t TextBadDelta   = line_of("CLIENT_ERROR invalid numeric delta argument");
-  localparam long_t TextNonNumeric =
-      line_of("CLIENT_ERROR cannot increment or decrement non-numeric value");
-  localparam long_t TextTooLarge   = line_of("SERVER_ERROR object too large for cache");
-  localparam long_t TextNoMemory   = line_of("SERVER_ERROR out of memory storing object");
-  localparam long_t TextMultiPacket =
-      line_of("SERVER_ERROR multi-packet request not supported");
+  localparam long_t TextBadDelta = line_of("CLIENT_ERROR invalid numeric delta argument");
+  localparam long_t TextNonNumeric = line_of(
+      "CLIENT_ERROR cannot increment or decrement non-numeric value"
+  );
+  localparam long_t TextTooLarge = line_of("SERVER_ERROR object too large for cache");
+  localparam long_t TextNoMemory = line_of("SERVER_ERROR out of memory storing object");
+  localparam long_t TextMultiPacket = line_of("SERVER_ERROR multi-packet request not supported");
   localparam long_t TextUnsupported = line_of("SERVER_ERROR not supported");
-  localparam long_t TextBadDelete =
-      line_of("CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]");
+  localparam long_t TextBadDelete = line_of(
+      "CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]"
+  );
 
   function automatic long_t reply_text(input reply_e reply);
     unique case (reply)
@@ -119,7 +120,7 @@ module encode
   localparam lengths_t ReplyLen = reply_lengths();
 
   localparam logic [47:0] Prefix = {8'h20, "E", "U", "L", "A", "V"};  // lane 0 is on the right
-  localparam logic [15:0] Crlf   = {8'h0a, 8'h0d};
+  localparam logic [15:0] Crlf = {8'h0a, 8'h0d};
   localparam logic [55:0] CrlfEnd = {8'h0a, 8'h0d, "D", "N", "E", 8'h0a, 8'h0d};
 
   // ---------------------------------------------------------------- results in
@@ -146,7 +147,11 @@ module encode
     logic [31:0] tx_ptr;
   } job_in_t;
   job_in_t job_in, job;
-  logic job_valid, job_pop;
+  logic job_pop;
+  // Only the assertions look at these.
+  // verilator lint_off UNUSEDSIGNAL
+  logic job_valid, info_valid, info_ready, line_in_ready;
+  // verilator lint_on UNUSEDSIGNAL
   logic [4:0] unused_job_level;
   assign job_in = '{udp: res_i.udp, conn: res_i.conn, tx_ptr: res_i.tx_ptr};
   lib_fifo #(
@@ -209,18 +214,18 @@ module encode
   } info_t;
   info_t info_in, info;
   assign info_in = '{
-      kind: res_i.kind,
-      reply: res_i.reply,
-      long_reply: ReplyLen[res_i.reply] > 8'd64,
-      reply_len: 7'(ReplyLen[res_i.reply] - ((ReplyLen[res_i.reply] > 8'd64) ? 8'd64 : 8'd0)),
-      head: res_i.head,
-      tail: res_i.tail,
-      last_key: res_i.last_key,
-      host_more: res_i.host_len > 11'd64,
-      host_len: res_i.host_len,
-      rest: 22'(res_i.vlen) + (res_i.last_key ? 22'd7 : 22'd2)
-  };
-  logic info_valid, info_ready, load, rec_pop;
+          kind: res_i.kind,
+          reply: res_i.reply,
+          long_reply: ReplyLen[res_i.reply] > 8'd64,
+          reply_len: 7'(ReplyLen[res_i.reply] - ((ReplyLen[res_i.reply] > 8'd64) ? 8'd64 : 8'd0)),
+          head: res_i.head,
+          tail: res_i.tail,
+          last_key: res_i.last_key,
+          host_more: res_i.host_len > 11'd64,
+          host_len: res_i.host_len,
+          rest: 22'(res_i.vlen) + (res_i.last_key ? 22'd7 : 22'd2)
+      };
+  logic load, rec_pop;
   logic [5:0] unused_info_level;
   lib_fifo #(
     .T    (info_t),
@@ -242,7 +247,7 @@ module encode
     logic [5:0]       len;
   } line_text_t;
   line_text_t line_in, line_out;
-  logic line_in_valid, line_in_ready, line_out_valid;
+  logic line_in_valid, line_out_valid;
   logic [5:0] unused_line_level;
   value_line u_line (
     .clk_i,
@@ -530,7 +535,8 @@ module encode
     if (pick) left_q <= ((step_q == StHost) ? left_q : rec.host_len) - 11'd64;
   end
 
-  assign wait_chunk_o = pick_ready && rec_valid && !alone && (key_step || value_step) && !piece_valid;
+  assign wait_chunk_o = pick_ready && rec_valid && !alone && (key_step || value_step) &&
+      !piece_valid;
   assign value_o      = pick && step_q == StHead && !alone && key_step;
   assign reply_o      = pick && step_q == StHead && !alone && rec.kind == RsReply;
   assign number_o     = pick && step_q == StHead && !alone && rec.kind == RsNumber;

@@ -98,7 +98,7 @@ module exception
   // The header's length decides how many lines are kept: those are what the answer will use.
   hpiece_t piece_q;
   logic body_q;                  // header is seen
-  logic [4:0] want_q, have_q;    // lines of the piece; lines kept of it
+  logic [4:0] want_q, have_q;  // lines of the piece; lines kept of it
   logic beat, keep, line_ready, piece_ready, push_piece_q, bad_q;
   logic [15:0] length;
   assign length = s_axis_exc_tdata[47:32];
@@ -126,7 +126,8 @@ module exception
       piece_q.len         <= (length > PieceMax) ? PieceMax[10:0] : length[10:0];
       piece_q.final_piece <= s_axis_exc_tdata[48];
       piece_q.close       <= s_axis_exc_tdata[49];
-      want_q              <= (length > PieceMax) ? PieceMax[10:6] : 5'((length[10:0] + 11'd63) >> 6);
+      want_q              <= (length > PieceMax) ? PieceMax[10:6] :
+          5'((length[10:0] + 11'd63) >> 6);
       have_q              <= '0;
     end else if (beat && keep) begin
       have_q <= have_q + 5'd1;

@@ -65,7 +65,11 @@ module ring_writer
     logic [9:0] line;
   } begin_t;
   begin_t begin_in, job_begin;
-  logic begin_valid, pop;
+  logic pop;
+  // Only the assertions look at these.
+  // verilator lint_off UNUSEDSIGNAL
+  logic begin_valid, end_valid;
+  // verilator lint_on UNUSEDSIGNAL
   logic [3:0] unused_begin_level;
   assign begin_in = '{conn: text_i.conn, line: text_i.tx_ptr[15:6]};
   lib_fifo #(
@@ -84,7 +88,6 @@ module ring_writer
   );
 
   logic [31:0] ptr_q, ptr, job_end;
-  logic end_valid;
   logic [3:0] unused_end_level;
   assign ptr = (text_i.first ? text_i.tx_ptr : ptr_q) + 32'(text_i.len);
   always_ff @(posedge clk_i) if (take) ptr_q <= ptr;

@@ -36,7 +36,7 @@ module udp_reply
   localparam logic [6:0] Header = 7'd8;
 
   // ------------------------------------------------ cut: text to datagrams
-  logic [10:0] fill_q, room_q;   // bytes in the datagram begun; bytes that still fit
+  logic [10:0] fill_q, room_q;  // bytes in the datagram begun; bytes that still fit
   logic [5:0] cut_q;             // bytes of this piece that went into the datagram before
   logic [15:0] seq_q;
   logic [6:0] left, len;
@@ -148,12 +148,12 @@ module udp_reply
   logic meta_valid, meta_pop;
   logic [4:0] unused_meta_level;
   assign meta_in = '{
-      empty: silent,
-      last: text_i.last && !crosses,
-      len: fill_q + 11'(len) + 11'(Header),
-      seq: seq_q,
-      total: total_q
-  };
+          empty: silent,
+          last: text_i.last && !crosses,
+          len: fill_q + 11'(len) + 11'(Header),
+          seq: seq_q,
+          total: total_q
+      };
   lib_fifo #(
     .T    (meta_t),
     .Depth(16)

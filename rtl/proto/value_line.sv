@@ -85,14 +85,17 @@ module value_line (
   always_ff @(posedge clk_i) begin
     if (valid_q[DecimalStages-1]) begin
       for (int unsigned i = 0; i <= FlagDigits; i++)
-        flag_q[FlagDigits-i] <= !line ? '0 :
-            char((i == FlagDigits) ? '0 : flag_digit[i % FlagDigits], i, 32'(flag_count));
+      flag_q[FlagDigits-i] <= !line ? '0 : char(
+          (i == FlagDigits) ? '0 : flag_digit[i%FlagDigits], i, 32'(flag_count)
+      );
       for (int unsigned i = 0; i <= ByteDigits; i++)
-        byte_q[ByteDigits-i] <= !line ? '0 :
-            char((i == ByteDigits) ? '0 : byte_digit[i % ByteDigits], i, 32'(byte_count));
+      byte_q[ByteDigits-i] <= !line ? '0 : char(
+          (i == ByteDigits) ? '0 : byte_digit[i%ByteDigits], i, 32'(byte_count)
+      );
       for (int unsigned i = 0; i <= NumDigits; i++)
-        num_q[NumDigits-i] <= !has_num ? '0 :
-            char((i == NumDigits) ? '0 : num_digit[i % NumDigits], i, 32'(num_count));
+      num_q[NumDigits-i] <= !has_num ? '0 : char(
+          (i == NumDigits) ? '0 : num_digit[i%NumDigits], i, 32'(num_count)
+      );
       flag_shift_q <= 3'(ByteDigits) - byte_count;
       line_shift_q <= has_num ? 5'(NumDigits) - num_count : 5'(NumDigits + 1);
       line_len_q   <= line ? 6'(flag_count) + 6'(byte_count) + 6'd2 : '0;
