@@ -29,7 +29,10 @@ PROOFS = [
     ("lib_arb", {"N": 2}, 3, "one grant, packets whole, nobody passed over N times"),
     ("lib_arb", {"N": 3}, 3, "same"),
     ("lib_arb", {"N": 4}, 3, "same"),
-    ("lib_pack", {}, 3, "bytes and packets in = out per lane, lines whole, stable outputs"),
+    ("lib_pack", {}, 3, "bytes and packets in = out in any lane, lines whole"),
+    ("lib_pack", {"Lane": 0}, 3, "same, order and values of the bytes in one lane"),
+    ("lib_pack", {"Lane": 37}, 3, "same"),
+    ("lib_pack", {"Lane": 63}, 3, "same"),
     ("lib_align", {}, 3, "chunks in range, length = valid lanes, first beat found"),
 ]
 

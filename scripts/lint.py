@@ -1,0 +1,94 @@
+"""Lints everything: Verilator -Wall, Verible (rules and format), Clippy, rustfmt.
+
+    make lint       checks
+    make format     scripts/lint.py --format: rewrites the SystemVerilog sources
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tb"))
+from filelist import expand  # noqa: E402
+
+# Columns that an author has aligned by hand stay; the rest is Verible's layout.
+FORMAT = ["--column_limit=100", "--indentation_spaces=2", "--wrap_spaces=4",
+          "--try_wrap_long_lines=false"]
+FORMAT += [f"--{what}_indentation=indent" for what in (
+    "formal_parameters", "named_parameter", "named_port", "port_declarations")]
+FORMAT += [f"--{what}_alignment=preserve" for what in (
+    "assignment_statement", "case_items", "class_member_variable", "distribution_items",
+    "enum_assignment_statement", "formal_parameters", "module_net_variable", "named_parameter",
+    "named_port", "port_declarations", "struct_union_members")]
+
+
+def sources():
+    return sorted(str(p.relative_to(ROOT)) for d in ("rtl", "formal", "tb", "boards")
+                  for p in (ROOT / d).rglob("*.sv*"))
+
+
+def run(what, command, **more):
+    """True when the command succeeds; shows its output when not."""
+    result = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                            text=True, **more)
+    print(f"{'ok' if result.returncode == 0 else 'FAILED':8}{what}", flush=True)
+    if result.returncode:
+        print(result.stdout, flush=True)
+    return result.returncode == 0
+
+
+def verilator():
+    """Every file list as it is served, and with the assertions of the tests."""
+    good = True
+    for file_list in sorted(ROOT.glob("rtl/*/*.f")):
+        name = str(file_list.relative_to(ROOT))
+        files, includes = expand("rtl/pkg.f", "rtl/lib/lib.f", name)
+        command = ["verilator", "--lint-only", "-Wall", "--quiet",
+                   *(f"+incdir+{i}" for i in includes), *map(str, files)]
+        if name == "rtl/card/card.f":
+            command += ["--top-module", "card"]
+        else:
+            # A folder may have several tops, and uses a part of what the packages offer.
+            command += ["-Wno-MULTITOP", "-Wno-UNUSEDPARAM"]
+        for define in ([], ["-DSIMASSERT", "--assert"]):
+            good &= run(f"verilator {' '.join([name, *define[:1]])}", [*command, *define])
+    return good
+
+
+def verible():
+    good = run("verible lint", ["verible-verilog-lint", "--rules_config=.rules.verible_lint",
+                                *sources()])
+    return run("verible format", ["verible-verilog-format", *FORMAT, "--verify", "--inplace",
+                                  *sources()]) and good
+
+
+def rust():
+    if not (ROOT / "Cargo.toml").exists():
+        return True
+    # Debian's Rust comes without Clippy.
+    have_clippy = subprocess.run(["cargo", "clippy", "--version"], capture_output=True).returncode == 0
+    good = run("cargo fmt", ["cargo", "fmt", "--all", "--check"])
+    if not have_clippy:
+        print("skipped cargo clippy: not installed (rustup component add clippy)")
+        return good
+    return run("cargo clippy", ["cargo", "clippy", "--release", "--workspace", "--all-targets", "-q",
+                                "--", "-D", "warnings"]) and good
+
+
+def main():
+    os.environ.setdefault("CARGO_TARGET_DIR", str(ROOT / "build" / "target"))
+    if not shutil.which("verible-verilog-lint"):
+        sys.exit("Verible is missing: run `make setup`, then `make lint`")
+    if "--format" in sys.argv:
+        subprocess.run(["verible-verilog-format", *FORMAT, "--inplace", *sources()], cwd=ROOT,
+                       check=True)
+        return
+    results = [verilator(), verible(), rust()]
+    sys.exit(not all(results))
+
+
+if __name__ == "__main__":
+    main()
