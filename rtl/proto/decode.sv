@@ -1,9 +1,9 @@
-// Understands request lines: pieces in, request records, keys and item data out. One piece a
-// clock; latency 3 from the piece that completes a request to its record.
+// Decides request lines: steps in, request records, keys and item data out. One step a clock;
+// latency 2 from the step that completes a request to its record.
 //
 // Records and key beats of a line become visible at its end. A line that the job does not hold
 // completely is taken back and read again by the connection's next job; a SET whose data exceeds
-// a job goes to the log in parts, a long `get` line is left between two keys.
+// a job goes to the log in parts, a `get` line beyond a job is left between two keys.
 `include "lib_assert.svh"
 
 module decode
@@ -13,17 +13,18 @@ module decode
 (
   input  logic        clk_i,
   input  logic        rst_ni,
-  /// Largest item as memcached counts it (-I): key, value, 4 if it has flags, and ItemOverhead.
-  input  logic [20:0] item_max_i,
   /// UNIX seconds.
   input  logic [31:0] now_i,
-  /// Pieces of jobs. A slow piece and its number stay until the next one.
-  input  logic        piece_valid_i,
-  input  piece_t      piece_i,
-  input  num_t        num_i,
-  input  logic [63:0] value_i,
-  output logic        job_pop_o,
+  /// Steps and their job. A slow step stays until the next one. The value of its number comes a
+  /// clock later.
+  input  logic        step_valid_i,
+  input  step_t       step_i,
   input  job_t        job_i,
+  input  logic signed [21:0] value_max_i,
+  input  logic [63:0] value_i,
+  /// A slow line is over; the rest of the job does not count.
+  output logic        line_end_o,
+  output logic        dead_o,
   /// To the scanner.
   output logic        room_o,
   output resume_t    verdict_o,
@@ -51,8 +52,6 @@ module decode
   output logic        idle_o
 );
 
-  /// What memcached adds to an item: its header, CAS unique, a NUL and CRLF.
-  localparam int unsigned ItemOverhead = 59;
   /// Longest key.
   localparam int unsigned KeyMax = 250;
   /// A line longer than this need not be kept in one piece.
@@ -60,48 +59,6 @@ module decode
   /// A `get` line goes on in parts when this many beats of its keys wait for its end.
   localparam int unsigned KeysMax = 384;
 
-  typedef enum logic [2:0] {
-    FdNone,
-    FdFlags,
-    FdExptime,
-    FdLength,
-    FdNumber
-  } field_e;
-
-  /// What is known of the line so far.
-  typedef struct packed {
-    cmd_e        cmd;
-    op_e         op;        // of a line begun in an earlier job
-    logic        old;       // begun in an earlier job: see the job's context
-    logic [3:0]  words;     // complete ones, at most 8
-    logic [8:0]  chars;     // of the word so far, at most 511
-    logic        nul;       // the rest counts for nothing
-    logic [7:0]  klen;
-    logic        key_long;
-    logic        flags_ok;
-    logic        flags_set;
-    logic        exptime_ok;
-    logic        number_ok;
-    logic        length_ok;
-    logic        length_neg;
-    logic        length_big;
-    logic [26:0] length;
-    logic        zero;      // third word is "0"
-    logic        noreply;   // last word is "noreply"
-    logic        eager;     // commit the keys of a `get` as they come
-    logic        partial;   // a `get` line that was committed in part
-    logic        bad;       // a `get` line with a key too long
-  } line_info_t;
-
-  function automatic logic is_get(input cmd_e cmd);
-    return cmd inside {CmdGet, CmdGets, CmdGat, CmdGats};
-  endfunction
-  function automatic logic is_gat(input cmd_e cmd);
-    return cmd inside {CmdGat, CmdGats};
-  endfunction
-  function automatic logic is_store(input cmd_e cmd);
-    return cmd inside {CmdSet, CmdAdd, CmdReplace, CmdCas, CmdAppend, CmdPrepend};
-  endfunction
   function automatic op_e op_of(input cmd_e cmd);
     unique case (cmd)
       CmdSet:     return OpSet;
@@ -117,127 +74,28 @@ module decode
     endcase
   endfunction
 
-  // ---------------------------------------------------------------- the line with this piece
-  line_info_t line_q, line_was, line_d;
-  // The line's end needs most of the fields, not all.
-  // verilator lint_off UNUSEDSIGNAL
-  line_info_t line_now;
-  // verilator lint_on UNUSEDSIGNAL
-  logic dead_q, dead;           // nothing of the rest of the job counts
-  logic [13:0] line_pos_q, line_pos, word_pos_q, word_pos;
   logic [8:0] keys_q;           // key beats not committed
   logic late_q;                 // a slow line's end waits
   logic [1:0] late_step_q;
+  logic partial_q, partial;     // a `get` line that was committed in part
   logic [31:0] rest_q;          // of item data or bytes to discard, behind this job
 
+  // Short names; not every field is needed here.
+  // verilator lint_off UNUSEDSIGNAL
   ctx_t ctx;
-  assign ctx = job_i.ctx;
+  piece_t piece;
+  line_info_t line;
+  // verilator lint_on UNUSEDSIGNAL
+  assign ctx     = job_i.ctx;
+  assign piece   = step_i.piece;
+  assign line    = step_i.line;
+  assign partial = partial_q || (line.old && is_get(line.cmd));
 
   logic text, value, skip, empty_job;
-  logic word_done, single, is_key, key_too_long;
-  logic [6:0] n;
-  logic [8:0] chars;
-  logic [3:0] index;
-  field_e field;
-
-  always_comb begin
-    line_was = line_q;
-    dead     = dead_q;
-    line_pos = line_pos_q;
-    word_pos = word_pos_q;
-    if (piece_i.sof && piece_valid_i) begin
-      line_was = '0;
-      dead     = 1'b0;
-      line_pos = '0;
-      word_pos = '0;
-      line_was.eager = !job_i.udp && ctx.mode inside {MdKeys, MdLong};
-      if (!job_i.udp && ctx.mode == MdKeys) begin
-        line_was.cmd        = ctx.touch ? (ctx.cas_out ? CmdGats : CmdGat) :
-                                          (ctx.cas_out ? CmdGets : CmdGet);
-        line_was.words      = 4'd2;
-        line_was.old        = 1'b1;
-        line_was.partial    = 1'b1;
-        line_was.exptime_ok = 1'b1;
-        line_was.bad        = ctx.noreply;
-      end
-      if (!job_i.udp && ctx.mode == MdValue) begin
-        line_was.op      = ctx.op;
-        line_was.old     = 1'b1;
-        line_was.klen    = ctx.klen;
-        line_was.noreply = ctx.noreply;
-      end
-    end
-
-    empty_job = piece_valid_i && piece_i.sof && (job_i.host || ctx.cont) && !job_i.udp;
-    text      = piece_valid_i && piece_i.kind == PcText && !dead && !empty_job;
-    value     = piece_valid_i && piece_i.kind == PcValue && !dead;
-    skip      = piece_valid_i && piece_i.kind == PcSkip && !dead;
-
-    n         = line_was.nul ? 7'd0 : piece_i.n;
-    single    = line_was.chars == '0;
-    chars     = (line_was.chars[8]) ? line_was.chars : line_was.chars + 9'(n);
-    word_done = text && piece_i.ends && !line_was.nul && chars != '0;
-    index     = line_was.words;
-    line_d    = line_was;
-    field     = FdNone;
-    is_key    = 1'b0;
-
-    if (text) begin
-      line_d.chars = (piece_i.ends || line_was.nul) ? '0 : chars;
-      if (piece_i.nul) line_d.nul = 1'b1;
-      if (index == '0) begin
-        if (word_done) line_d.cmd = single ? piece_i.cmd : CmdUnknown;
-      end else if (is_get(line_was.cmd)) begin
-        is_key = !is_gat(line_was.cmd) || index >= 4'd2;
-      end else begin
-        is_key = index == 4'd1 && (is_store(line_was.cmd) || line_was.cmd inside
-                                   {CmdDelete, CmdIncr, CmdDecr, CmdTouch});
-      end
-      if (is_key) begin
-        line_d.klen     = chars[7:0];
-        line_d.key_long = chars > 9'(KeyMax);
-      end
-      if (word_done) begin
-        line_d.words   = (index == 4'd8) ? 4'd8 : index + 4'd1;
-        line_d.noreply = single && piece_i.noreply;
-        if (index == 4'd2) line_d.zero = single && piece_i.zero;
-        // Which number the word is.
-        if (is_store(line_was.cmd)) begin
-          unique case (index)
-            4'd2:    field = FdFlags;
-            4'd3:    field = FdExptime;
-            4'd4:    field = FdLength;
-            4'd5:    field = (line_was.cmd == CmdCas) ? FdNumber : FdNone;
-            default: field = FdNone;
-          endcase
-        end else if (index == 4'd2) begin
-          if (line_was.cmd inside {CmdIncr, CmdDecr}) field = FdNumber;
-          if (line_was.cmd == CmdTouch) field = FdExptime;
-        end else if (index == 4'd1) begin
-          if (is_gat(line_was.cmd) || line_was.cmd == CmdFlush) field = FdExptime;
-          if (line_was.cmd == CmdVerbosity) field = FdNumber;
-        end
-        unique case (field)
-          FdFlags: begin
-            line_d.flags_ok  = single && num_i.ok_unsigned;
-            line_d.flags_set = num_i.nonzero;
-          end
-          FdExptime: line_d.exptime_ok = single && num_i.ok_signed;
-          FdLength: begin
-            line_d.length_ok  = single && num_i.ok_signed;
-            line_d.length_neg = num_i.neg && num_i.nonzero;
-            line_d.length_big = num_i.big;
-            line_d.length     = num_i.low8;
-          end
-          FdNumber: line_d.number_ok = single && num_i.ok_unsigned;
-          default: ;
-        endcase
-      end
-    end
-    key_too_long = is_key && is_get(line_was.cmd) && line_d.key_long && !line_was.bad;
-    if (key_too_long) line_d.bad = 1'b1;
-    line_now = late_q ? line_q : line_d;
-  end
+  assign text      = step_valid_i && step_i.text;
+  assign value     = step_valid_i && step_i.value;
+  assign skip      = step_valid_i && step_i.skip;
+  assign empty_job = step_valid_i && step_i.empty_job;
 
   // ---------------------------------------------------------------- text for host software
   // Words joined by one space; a beat goes out when the next byte would not fit.
@@ -248,11 +106,11 @@ module decode
   logic [1023:0] gathered;
   logic [7:0] gathered_len;
   line_t piece_bytes;
-  assign piece_bytes = piece_i.data & ~({512{1'b1}} << {piece_i.n, 3'b000});
+  assign piece_bytes = piece.data & ~({512{1'b1}} << {piece.n, 3'b000});
 
   always_comb begin
-    gather         = text && n != '0 && line_d.cmd == CmdHost && (index != '0 || word_done);
-    gather_space   = gather && single && index != '0;
+    gather         = step_valid_i && step_i.host_text;
+    gather_space   = gather && step_i.word_start && !step_i.first_word;
     gather_d       = gather_q;
     gather_len_d   = gather_len_q;
     gather_total_d = gather_total_q;
@@ -260,14 +118,14 @@ module decode
     gathered_len   = 8'(gather_len_q);
     gather_full    = 1'b0;
     if (gather) begin
-      gathered_len = 8'(gather_len_q) + 8'(gather_space) + 8'(n);
+      gathered_len = 8'(gather_len_q) + 8'(gather_space) + 8'(piece.n);
       gathered     = {512'd0, gather_q} |
                      (({512'd0, piece_bytes} << {gather_space, 3'b000} |
                        (gather_space ? 1024'h20 : 1024'd0)) << {gather_len_q, 3'b000});
       gather_full  = gathered_len > 8'd64;
       gather_d     = gather_full ? gathered[1023:512] : gathered[511:0];
       gather_len_d = gather_full ? 7'(gathered_len - 8'd64) : gathered_len[6:0];
-      if (!gather_total_q[8]) gather_total_d = gather_total_q + 9'(gather_space) + 9'(n);
+      if (!gather_total_q[8]) gather_total_d = gather_total_q + 9'(gather_space) + 9'(piece.n);
       if (gathered_len[7] && gathered_len[0]) gather_total_d = '1;  // 129: over the limit anyway
     end
   end
@@ -276,20 +134,16 @@ module decode
   // Most lines are decided with their last piece; these need a clock in between: a bad `get` line
   // (its records are taken back first), host text (its last beat), a long number for a length.
   logic eol, late, decide, udp;
-  logic [31:0] length_q, length32, vlen, need, taken;
-  logic [13:0] avail, line_len;
-  logic words_ok, short_command, bad_format, too_big, unsupported;
+  logic [31:0] length_q, vlen, need, taken;
+  logic words_ok, bad_format, too_big, unsupported;
   logic late_go;
 
-  assign udp      = job_i.udp;
-  assign eol      = text && piece_i.eol;
-  assign late     = eol && piece_i.slow && ((line_d.cmd == CmdHost && !udp) || line_d.bad ||
-                    (is_store(line_d.cmd) && line_d.length_ok && line_d.length_big &&
-                     !piece_i.eof));
-  assign late_go  = late_q && late_step_q == (is_store(line_q.cmd) ? 2'd3 : 2'd1);
-  assign decide   = (eol && !late) || late_go;
-  assign avail    = job_i.len - piece_i.pos;
-  assign line_len = piece_i.pos - line_pos;
+  assign udp     = job_i.udp;
+  assign eol     = text && piece.eol;
+  assign late    = eol && piece.slow && ((line.cmd == CmdHost && !udp) || line.bad ||
+                   (is_store(line.cmd) && line.length_ok && line.length_big && !piece.eof));
+  assign late_go = late_q && late_step_q == (is_store(line.cmd) ? 2'd2 : 2'd1);
+  assign decide  = (eol && !late) || late_go;
 
   typedef enum logic [3:0] {
     AcReply,
@@ -307,72 +161,67 @@ module decode
   reply_e reply;
   op_e op;
   logic noreply, use_exptime, key_goes;
-  logic get_record;   // this piece completes a key of a `get`
+  logic get_record;   // this step completes a key of a `get`
 
   always_comb begin
-    get_record = word_done && is_key && is_get(line_was.cmd) && !line_d.bad &&
-                 (line_was.exptime_ok || !is_gat(line_was.cmd));
+    get_record = step_valid_i && step_i.get_key;
+    vlen       = late_q ? length_q : 32'(line.length);
+    need       = vlen + 32'd2;
 
-    length32 = length_q;
-    vlen     = (line_now.length_big && late_q) ? length32 : 32'(line_now.length);
-    need     = vlen + 32'd2;
-
-    short_command = line_now.words == '0;
-    unique case (line_now.cmd)
-      CmdGet, CmdGets, CmdGat, CmdGats: words_ok = line_now.words >= 4'd2;
+    unique case (line.cmd)
+      CmdGet, CmdGets, CmdGat, CmdGats: words_ok = line.words >= 4'd2;
       CmdSet, CmdAdd, CmdReplace, CmdAppend, CmdPrepend:
-        words_ok = line_now.words inside {4'd5, 4'd6};
-      CmdCas:                     words_ok = line_now.words inside {4'd6, 4'd7};
-      CmdIncr, CmdDecr, CmdTouch: words_ok = line_now.words inside {4'd3, 4'd4};
-      CmdDelete:                  words_ok = line_now.words inside {4'd2, 4'd3, 4'd4};
-      CmdFlush:                   words_ok = line_now.words <= 4'd3;
-      CmdVerbosity:               words_ok = line_now.words inside {4'd2, 4'd3};
+        words_ok = line.words inside {4'd5, 4'd6};
+      CmdCas:                     words_ok = line.words inside {4'd6, 4'd7};
+      CmdIncr, CmdDecr, CmdTouch: words_ok = line.words inside {4'd3, 4'd4};
+      CmdDelete:                  words_ok = line.words inside {4'd2, 4'd3, 4'd4};
+      CmdFlush:                   words_ok = line.words <= 4'd3;
+      CmdVerbosity:               words_ok = line.words inside {4'd2, 4'd3};
       default:                    words_ok = 1'b1;
     endcase
 
-    bad_format = line_now.key_long || !line_now.flags_ok || !line_now.exptime_ok ||
-                 !line_now.length_ok || (line_now.cmd == CmdCas && !line_now.number_ok) ||
-                 (line_now.length_big ? late_q && (length32[31] || length32[30:0] > 31'h7ffffffd) :
-                                        line_now.length_neg);
-    too_big     = 33'(vlen) + 33'(line_now.klen) + (line_now.flags_set ? 33'd4 : 33'd0) +
-                  33'(ItemOverhead) > 33'(item_max_i);
-    unsupported = line_now.cmd inside {CmdAppend, CmdPrepend};
+    bad_format = line.key_long || !line.flags_ok || !line.exptime_ok ||
+                 !line.length_ok || (line.cmd == CmdCas && !line.number_ok) ||
+                 (line.length_big ? late_q && (length_q[31] || length_q[30:0] > 31'h7ffffffd) :
+                                    line.length_neg);
+    too_big     = late_q ? 33'(length_q) > 33'(value_max_i) : line.too_big;
+    unsupported = line.cmd inside {CmdAppend, CmdPrepend};
 
     action      = AcReply;
     reply       = RpError;
-    op          = op_of(line_now.cmd);
-    noreply     = line_now.noreply;
+    op          = op_of(line.cmd);
+    noreply     = line.noreply;
     use_exptime = 1'b0;
     key_goes    = 1'b0;
 
-    if (short_command || !words_ok) begin
+    if (line.words == '0 || !words_ok) begin
       noreply = 1'b0;
     end else begin
-      unique case (line_now.cmd)
+      unique case (line.cmd)
         CmdGet, CmdGets, CmdGat, CmdGats: begin
           noreply = 1'b0;
-          if (is_gat(line_now.cmd) && !line_now.exptime_ok) reply = RpBadExptime;
-          else if (line_now.bad) reply = RpBadFormat;
+          if (is_gat(line.cmd) && !line.exptime_ok) reply = RpBadExptime;
+          else if (line.bad) reply = RpBadFormat;
           else if (get_record) action = AcEndOfGet;
           else reply = RpEnd;
         end
         CmdSet, CmdAdd, CmdReplace, CmdCas, CmdAppend, CmdPrepend: begin
           if (bad_format) begin
             reply = RpBadFormat;
-          end else if (line_now.length_big && !late_q) begin
+          end else if (line.length_big && !late_q) begin
             action = AcBack;
           end else if (too_big) begin
             action   = AcSwallow;
             reply    = RpTooLarge;
-            op       = (line_now.cmd == CmdSet) ? OpTooBig : OpReply;
-            key_goes = line_now.cmd == CmdSet;
+            op       = (line.cmd == CmdSet) ? OpTooBig : OpReply;
+            key_goes = line.cmd == CmdSet;
           end else if (unsupported) begin
             action = AcSwallow;
             reply  = RpUnsupported;
             op     = OpReply;
-          end else if (need <= 32'(avail)) begin
+          end else if (need <= 32'(piece.left)) begin
             action = AcStore;
-          end else if (!udp && !piece_i.eof && line_pos == '0 &&
+          end else if (!udp && !piece.eof && step_i.line_pos == '0 &&
                        job_i.len == 14'(JobBytes)) begin
             action = AcStorePart;
           end else begin
@@ -380,34 +229,34 @@ module decode
           end
         end
         CmdDelete: begin
-          if (line_now.words == 4'd2) noreply = 1'b0;
-          if (line_now.words > 4'd2 &&
-              !((line_now.words == 4'd3) ? (line_now.zero || line_now.noreply) :
-                                           (line_now.zero && line_now.noreply)))
+          if (line.words == 4'd2) noreply = 1'b0;
+          if (line.words > 4'd2 &&
+              !((line.words == 4'd3) ? (line.zero || line.noreply) :
+                                           (line.zero && line.noreply)))
             reply = RpBadDelete;
-          else if (line_now.key_long) reply = RpBadFormat;
+          else if (line.key_long) reply = RpBadFormat;
           else action = AcOp;
           key_goes = action == AcOp;
         end
         CmdIncr, CmdDecr: begin
-          if (line_now.key_long) reply = RpBadFormat;
-          else if (!line_now.number_ok) reply = RpBadDelta;
+          if (line.key_long) reply = RpBadFormat;
+          else if (!line.number_ok) reply = RpBadDelta;
           else action = AcOp;
           key_goes = action == AcOp;
         end
         CmdTouch: begin
           use_exptime = 1'b1;
-          if (line_now.key_long) reply = RpBadFormat;
-          else if (!line_now.exptime_ok) reply = RpBadExptime;
+          if (line.key_long) reply = RpBadFormat;
+          else if (!line.exptime_ok) reply = RpBadExptime;
           else action = AcOp;
           key_goes = action == AcOp;
         end
         CmdFlush: begin
-          use_exptime = line_now.words > (line_now.noreply ? 4'd2 : 4'd1);
-          if (use_exptime && !line_now.exptime_ok) reply = RpBadExptime;
+          use_exptime = line.words > (line.noreply ? 4'd2 : 4'd1);
+          if (use_exptime && !line.exptime_ok) reply = RpBadExptime;
           else action = AcOp;
         end
-        CmdVerbosity: reply = line_now.number_ok ? RpOk : RpBadFormat;
+        CmdVerbosity: reply = line.number_ok ? RpOk : RpBadFormat;
         CmdVersion: begin
           noreply = 1'b0;
           reply   = RpVersion;
@@ -423,7 +272,7 @@ module decode
         default: noreply = 1'b0;
       endcase
     end
-    taken = (need - 32'd2 < 32'(avail)) ? need - 32'd2 : 32'(avail);
+    taken = (vlen < 32'(piece.left)) ? vlen : 32'(piece.left);
   end
 
   // ---------------------------------------------------------------- what goes out
@@ -456,15 +305,14 @@ module decode
   put_t put_d;
   end_t end_d, end_q;
   logic end_go_q, end_go_d;    // the job ends with the next clock
-  logic dead_d, line_reset, part_commit;
+  logic line_over, part_commit;
   logic first_q, first_kept_q;
   resume_t verdict;
   logic [31:0] rest, rest_d;
 
   logic [20:0] vlen_q, vlen_line;
-  op_e op_line;
-  assign op_line   = line_was.old && ctx.mode == MdValue ? line_was.op : op_of(line_was.cmd);
-  assign vlen_line = line_was.old ? ctx.vlen : vlen_q;
+  logic make_dead;
+  assign vlen_line = line.old ? ctx.vlen : vlen_q;
 
   always_comb begin
     rec_push    = 1'b0;
@@ -479,10 +327,10 @@ module decode
     put_push    = 1'b0;
     end_go_d    = 1'b0;
     end_d       = end_q;
-    dead_d      = dead;
-    line_reset  = 1'b0;
+    make_dead   = 1'b0;
+    line_over   = 1'b0;
     part_commit = 1'b0;
-    rest        = (piece_i.sof && piece_valid_i) ? ctx.rem - 32'(job_i.len) : rest_q;
+    rest        = (piece.sof && step_valid_i) ? ctx.rem - 32'(job_i.len) : rest_q;
     rest_d      = rest;
     verdict     = '0;
 
@@ -494,27 +342,27 @@ module decode
     rec_d.req.tx_ptr   = job_i.tx_ptr;
     rec_d.req.tx_space = job_i.tx_space;
     rec_d.req.noreply  = noreply;
-    rec_d.req.klen     = line_now.klen;
+    rec_d.req.klen     = line.klen;
     rec_d.req.rx_ptr   = ctx.rx_ptr;
-    if (line_now.old || empty_job) begin
+    if (line.old || empty_job) begin
       rec_d.req.hash    = ctx.hash;
       rec_d.req.off     = ctx.off;
       rec_d.req.exptime = ctx.exptime;
       rec_d.req.num     = ctx.num;
     end
-    rec_d.req.cas_out  = line_now.cmd inside {CmdGets, CmdGats};
-    rec_d.req.touch    = is_gat(line_now.cmd);
+    rec_d.req.cas_out  = line.cmd inside {CmdGets, CmdGats};
+    rec_d.req.touch    = is_gat(line.cmd);
     rec_d.req.ctx_op   = op;
-    rec_pos          = piece_i.pos;
+    rec_pos          = piece.pos;
 
     key_d.data = piece_bytes;
-    key_d.len  = piece_i.n;
-    key_d.last = piece_i.ends;
+    key_d.len  = piece.n;
+    key_d.last = piece.ends;
     putb_d     = key_d;
 
     put_d           = '0;
     put_d.start     = 1'b1;
-    put_d.klen      = line_now.klen;
+    put_d.klen      = line.klen;
     put_d.vlen      = vlen[20:0];
 
     if (empty_job) begin
@@ -548,13 +396,13 @@ module decode
       end_d.pos      = '0;
       end_d.bad      = ctx.noreply;
       end_go_d       = 1'b1;
-      dead_d         = 1'b1;
+      make_dead   = 1'b1;
     end
 
     if (text) begin
-      if (is_key && n != '0 && !line_d.key_long && !line_d.bad) begin
+      if (step_i.key_beat) begin
         key_push  = 1'b1;
-        putb_push = is_store(line_was.cmd);
+        putb_push = is_store(line.cmd);
       end
       putb_d.last = 1'b0;
       if (gather_full) begin
@@ -563,7 +411,7 @@ module decode
         key_d.len  = 7'd64;
         key_d.last = 1'b0;
       end
-      if (key_too_long) begin
+      if (step_i.key_too_long) begin
         rec_back = 1'b1;
         key_back = 1'b1;
       end
@@ -573,24 +421,24 @@ module decode
         rec_d.req.ctx_op   = OpGet;
         rec_d.req.noreply  = 1'b0;
         rec_d.req.reply    = RpNone;
-        rec_d.req.last_key = piece_i.eol;
-        rec_d.use_exptime  = is_gat(line_was.cmd) && !line_was.old;
-        rec_d.req.mode     = piece_i.eol ? MdLine : MdKeys;
-        part_commit        = !piece_i.eol && (keys_q >= 9'(KeysMax) || line_was.eager);
-        rec_commit         = piece_i.eol || part_commit;
+        rec_d.req.last_key = piece.eol;
+        rec_d.use_exptime  = is_gat(line.cmd) && !line.old;
+        rec_d.req.mode     = piece.eol ? MdLine : MdKeys;
+        part_commit        = !piece.eol && (keys_q >= 9'(KeysMax) || line.eager);
+        rec_commit         = piece.eol || part_commit;
         key_commit         = rec_commit;
       end
     end
 
     if (decide) begin
-      line_reset    = 1'b1;
-      verdict.valid = piece_i.slow && !piece_i.eof;
+      line_over    = 1'b1;
+      verdict.valid = piece.slow && !piece.eof;
       verdict.kind  = VdLine;
-      end_d.pos     = piece_i.pos;
+      end_d.pos     = piece.pos;
       end_d.mode    = MdLine;
       end_d.rem     = '0;
       end_d.bad     = 1'b0;
-      if (!get_record || late_q) begin
+      if (!get_record) begin
         rec_push        = action inside {AcReply, AcOp, AcSwallow, AcHost};
         rec_commit      = 1'b1;
         rec_d.req.reply = noreply ? RpNone : reply;
@@ -619,14 +467,14 @@ module decode
           key_back       = !key_goes;
           putb_back      = 1'b1;
           verdict.kind   = VdSkip;
-          verdict.count  = (need < 32'(avail)) ? need[13:0] : avail;
-          verdict.final_ = need <= 32'(avail);
-          rest_d         = need - 32'(avail);
+          verdict.count  = (need < 32'(piece.left)) ? need[13:0] : piece.left;
+          verdict.final_ = need <= 32'(piece.left);
+          rest_d         = need - 32'(piece.left);
           end_d.mode     = MdSwallow;
           end_d.rem      = need;
         end
         AcStore, AcStorePart: begin
-          line_reset      = 1'b0;
+          line_over      = 1'b0;
           put_push        = 1'b1;
           put_d.own_lines = action == AcStorePart;
           putb_commit     = 1'b1;
@@ -647,117 +495,117 @@ module decode
           key_commit     = 1'b1;
           verdict.kind   = VdDrop;
           end_d.mode     = MdHost;
-          dead_d         = 1'b1;
+          make_dead   = 1'b1;
         end
         AcQuit: begin
           verdict.kind = VdDrop;
           end_d.mode   = MdQuit;
-          dead_d       = 1'b1;
+          make_dead = 1'b1;
         end
         default: begin
           key_back     = 1'b1;
           putb_back    = 1'b1;
           verdict.kind = VdDrop;
-          end_d.pos    = line_pos;
-          end_d.rem    = 32'(line_len) + need;
+          end_d.pos    = step_i.line_pos;
+          end_d.rem    = 32'(step_i.line_len) + need;
           if (end_d.rem > JobBytes) end_d.rem = 32'(JobBytes);
-          if (line_now.length_big && !late_q) end_d.rem = 32'(line_len) + 32'd1;
-          if (line_len > 14'(LineMax)) end_d.mode = MdQuit;
-          dead_d       = 1'b1;
+          if (line.length_big && !late_q) end_d.rem = 32'(step_i.line_len) + 32'd1;
+          if (step_i.line_len > 14'(LineMax)) end_d.mode = MdQuit;
+          make_dead = 1'b1;
         end
       endcase
-      end_go_d = piece_i.eof;
-    end else if (text && piece_i.eof && !eol) begin
+      end_go_d = piece.eof;
+    end else if (text && piece.eof && !eol) begin
       // The line goes on beyond the job.
       end_go_d  = 1'b1;
-      dead_d    = 1'b1;
+      make_dead = 1'b1;
       key_back  = !rec_commit;
       rec_back  = !rec_commit;
       putb_back = 1'b1;
       end_d.bad = 1'b0;
-      end_d.rem = 32'(line_len) + 32'd1;
-      end_d.pos = line_pos;
+      end_d.rem = 32'(step_i.line_len) + 32'd1;
+      end_d.pos = step_i.line_pos;
       end_d.mode = MdLine;
-      if (is_get(line_d.cmd) && line_d.bad && (line_d.partial || line_len > 14'(LineMax))) begin
-        end_d.pos  = piece_i.pos;
+      if (is_get(line.cmd) && line.bad && (partial || step_i.line_len > 14'(LineMax))) begin
+        end_d.pos  = piece.pos;
         end_d.mode = MdKeys;
         end_d.rem  = '0;
         end_d.bad  = 1'b1;
-      end else if (line_d.partial || part_commit) begin
-        end_d.pos  = piece_i.ends ? piece_i.pos : word_pos;
+      end else if (partial || part_commit) begin
+        end_d.pos  = piece.ends ? piece.pos : step_i.word_pos;
         end_d.mode = MdKeys;
-        end_d.rem  = piece_i.ends ? 32'd0 : 32'(piece_i.pos - word_pos) + 32'd1;
-      end else if (line_len > 14'(LineMax) &&
-                   !(line_d.cmd inside {CmdGet, CmdGets} && !line_d.eager)) begin
-        end_d.pos  = piece_i.pos;
+        end_d.rem  = piece.ends ? 32'd0 : 32'(piece.pos - step_i.word_pos) + 32'd1;
+      end else if (step_i.line_len > 14'(LineMax) &&
+                   !(line.cmd inside {CmdGet, CmdGets} && !line.eager)) begin
+        end_d.pos  = piece.pos;
         end_d.mode = MdQuit;
         end_d.rem  = '0;
-      end else if (line_len == 14'(JobBytes)) begin
+      end else if (step_i.line_len == 14'(JobBytes)) begin
         end_d.mode = MdLong;
         end_d.rem  = '0;
       end
     end
 
     if (value) begin
-      putb_push   = piece_i.n != '0 || !line_was.old;
+      putb_push   = piece.n != '0 || !line.old;
       putb_commit = 1'b1;
-      putb_d.last = piece_i.last;
+      putb_d.last = piece.last;
       // Only the first piece of a later part announces it.
-      put_push       = piece_i.sof && ctx.rem != 32'd2;
-      if (line_was.old) begin
+      put_push       = piece.sof && ctx.rem != 32'd2;
+      if (line.old) begin
         put_d.start = 1'b0;
         put_d.vlen  = ctx.vlen;
         put_d.off   = ctx.off;
         put_d.done  = ctx.vlen + 21'd2 - ctx.rem[20:0];
       end
-      if (piece_i.last) begin
+      if (piece.last) begin
         rec_push             = 1'b1;
         rec_commit           = 1'b1;
-        rec_d.req.op         = op_line;
-        rec_d.req.ctx_op     = op_line;
+        rec_d.req.op         = op;
+        rec_d.req.ctx_op     = op;
         rec_d.req.reply      = RpNone;
-        rec_d.req.noreply    = line_was.noreply;
-        rec_d.req.klen       = line_was.klen;
+        rec_d.req.noreply    = line.noreply;
+        rec_d.req.klen       = line.klen;
         rec_d.req.vlen       = vlen_line;
-        rec_d.req.key_stored = line_was.old;
-        rec_d.off_sel        = line_was.old ? OsOwn : OsNew;
-        rec_d.use_flags      = !line_was.old;
-        rec_d.use_exptime    = !line_was.old;
-        rec_d.use_number     = !line_was.old && op_line == OpCas;
+        rec_d.req.key_stored = line.old;
+        rec_d.off_sel        = line.old ? OsOwn : OsNew;
+        rec_d.use_flags      = !line.old;
+        rec_d.use_exptime    = !line.old;
+        rec_d.use_number     = !line.old && op == OpCas;
         key_commit           = 1'b1;
-        end_d.pos            = piece_i.pos;
+        end_d.pos            = piece.pos;
         end_d.mode           = MdLine;
         end_d.rem            = '0;
-        end_d.bad            = line_was.noreply;
-        line_reset           = 1'b1;
-        if (!piece_i.final_) begin
+        end_d.bad            = line.noreply;
+        line_over           = 1'b1;
+        if (!piece.final_) begin
           rec_d.req.op   = OpPart;
           rec_d.req.mode = MdValue;
           rec_d.req.rem  = rest;
           end_d.mode     = MdValue;
           end_d.rem      = rec_d.req.rem;
-          line_reset     = 1'b0;
-          dead_d         = 1'b1;
-        end else if (!piece_i.crlf) begin
+          line_over     = 1'b0;
+          make_dead   = 1'b1;
+        end else if (!piece.crlf) begin
           rec_d.req.op    = OpReply;
-          rec_d.req.reply = line_was.noreply ? RpNone : RpBadChunk;
+          rec_d.req.reply = line.noreply ? RpNone : RpBadChunk;
           key_commit      = 1'b0;
           key_back        = 1'b1;
         end
-        end_go_d = piece_i.eof;
+        end_go_d = piece.eof;
       end
     end
 
-    if (skip && piece_i.last) begin
-      end_d.pos  = piece_i.pos;
-      end_d.mode = piece_i.final_ ? MdLine : MdSwallow;
-      end_d.rem  = piece_i.final_ ? '0 : rest;
+    if (skip && piece.last) begin
+      end_d.pos  = piece.pos;
+      end_d.mode = piece.final_ ? MdLine : MdSwallow;
+      end_d.rem  = piece.final_ ? '0 : rest;
       end_d.bad  = 1'b0;
-      line_reset = piece_i.final_;
-      end_go_d   = piece_i.eof;
+      line_over = piece.final_;
+      end_go_d   = piece.eof;
     end
 
-    if (piece_valid_i && dead && piece_i.eof) end_go_d = 1'b1;
+    if (step_valid_i && step_i.ignored && piece.eof) end_go_d = 1'b1;
 
     // The last record of the job.
     if (end_go_q) begin
@@ -768,42 +616,38 @@ module decode
       rec_d.req.mode       = end_q.mode;
       rec_d.req.rem        = end_q.rem;
       rec_pos            = end_q.pos;
-      rec_d.off_sel        = (!line_q.old && end_q.mode == MdValue) ? OsSame : OsOwn;
+      rec_d.off_sel        = (!line.old && end_q.mode == MdValue) ? OsSame : OsOwn;
       rec_d.req.noreply    = end_q.bad;
-      rec_d.req.key_stored = line_q.old;
-      rec_d.req.klen       = line_q.klen;
-      rec_d.req.vlen       = line_q.old ? ctx.vlen : vlen_q;
-      rec_d.req.ctx_op     = (line_q.old && ctx.mode == MdValue) ? line_q.op : op_of(line_q.cmd);
-      rec_d.req.cas_out    = line_q.cmd inside {CmdGets, CmdGats};
-      rec_d.req.touch      = is_gat(line_q.cmd);
-      rec_d.use_exptime    = !line_q.old && end_q.mode inside {MdKeys, MdValue};
-      rec_d.use_number     = !line_q.old && end_q.mode == MdValue;
+      rec_d.req.key_stored = line.old;
+      rec_d.req.klen       = line.klen;
+      rec_d.req.vlen       = line.old ? ctx.vlen : vlen_q;
+      rec_d.req.ctx_op     = op;
+      rec_d.req.cas_out    = line.cmd inside {CmdGets, CmdGats};
+      rec_d.req.touch      = is_gat(line.cmd);
+      rec_d.use_exptime    = !line.old && end_q.mode inside {MdKeys, MdValue};
+      rec_d.use_number     = !line.old && end_q.mode == MdValue;
     end
   end
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      line_q         <= '0;
-      dead_q         <= 1'b0;
       late_q         <= 1'b0;
       end_go_q       <= 1'b0;
       first_q        <= 1'b1;
       first_kept_q   <= 1'b1;
+      partial_q      <= 1'b0;
       keys_q         <= '0;
       gather_q       <= '0;
       gather_len_q   <= '0;
       gather_total_q <= '0;
     end else begin
-      if (piece_valid_i) begin
-        line_q         <= line_d;
-        dead_q         <= dead_d;
-        line_pos_q     <= line_pos;
-        word_pos_q     <= (piece_i.ends || !text) ? piece_i.pos : word_pos;
+      if (gather) begin
         gather_q       <= gather_d;
         gather_len_q   <= gather_len_d;
         gather_total_q <= gather_total_d;
-        if (part_commit) line_q.partial <= 1'b1;
       end
+      if (line_over || end_go_q) partial_q <= 1'b0;
+      else if (part_commit) partial_q <= 1'b1;
       if (late) begin
         late_q      <= 1'b1;
         late_step_q <= 2'd1;
@@ -811,15 +655,10 @@ module decode
         late_step_q <= late_step_q + 2'd1;
         if (late_go) late_q <= 1'b0;
       end
-      if (decide) dead_q <= dead_d;
       if (decide || end_go_q) begin
         gather_q       <= '0;
         gather_len_q   <= '0;
         gather_total_q <= '0;
-      end
-      if (line_reset) begin
-        line_q     <= '0;
-        line_pos_q <= piece_i.pos;
       end
       end_go_q <= end_go_d;
       // The first record of a job stays the first until it can't be taken back any more.
@@ -834,46 +673,41 @@ module decode
       if (key_commit || key_back) keys_q <= '0;
       else if (key_push) keys_q <= keys_q + 9'd1;
     end
-    if (piece_valid_i || decide) begin
+    if (step_valid_i || decide) begin
       end_q  <= end_d;
       rest_q <= rest_d;
     end
     if (decide && put_push) vlen_q <= vlen[20:0];
   end
 
-  assign job_pop_o  = end_go_q;
+  assign line_end_o = decide && piece.slow && line_over;
+  assign dead_o     = decide && make_dead;
   assign verdict_o  = verdict;
-  assign line_o     = line_reset;
+  assign line_o     = line_over;
   assign error_o    = decide && action == AcReply && reply inside {RpError, RpBadFormat,
                       RpBadExptime, RpBadDelta, RpBadDelete};
-  assign rollback_o = (decide && action == AcBack) || (text && piece_i.eof && !eol);
+  assign rollback_o = (decide && action == AcBack) || (text && piece.eof && !eol);
   assign host_o     = decide && action == AcHost;
 
   // ---------------------------------------------------------------- numbers catch up
-  // A word's value comes two clocks after the word; its record waits that long.
-  field_e field1_q, field2_q;
-  logic neg1_q, neg2_q;
+  // A word's value comes a clock after its step, together with the record.
+  field_e field_q;
+  logic neg_q;
   logic [31:0] flags_q, flags, exptime_q, exptime, signed32;
   logic [63:0] number_q, number;
-  assign signed32 = neg2_q ? -value_i[31:0] : value_i[31:0];
-  assign flags    = (field2_q == FdFlags) ? value_i[31:0] : flags_q;
-  assign exptime  = (field2_q == FdExptime) ? signed32 : exptime_q;
-  assign number   = (field2_q == FdNumber) ? value_i : number_q;
+  assign signed32 = neg_q ? -value_i[31:0] : value_i[31:0];
+  assign flags    = (field_q == FdFlags) ? value_i[31:0] : flags_q;
+  assign exptime  = (field_q == FdExptime) ? signed32 : exptime_q;
+  assign number   = (field_q == FdNumber) ? value_i : number_q;
 
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      field1_q <= FdNone;
-      field2_q <= FdNone;
-    end else begin
-      field1_q <= field;
-      field2_q <= field1_q;
-    end
-    neg1_q <= num_i.neg;
-    neg2_q <= neg1_q;
-    if (field2_q == FdFlags) flags_q <= value_i[31:0];
-    if (field2_q == FdExptime) exptime_q <= signed32;
-    if (field2_q == FdNumber) number_q <= value_i;
-    if (field2_q == FdLength) length_q <= signed32;
+    if (!rst_ni) field_q <= FdNone;
+    else field_q <= step_valid_i ? step_i.field : FdNone;
+    neg_q <= step_i.neg;
+    if (field_q == FdFlags) flags_q <= value_i[31:0];
+    if (field_q == FdExptime) exptime_q <= signed32;
+    if (field_q == FdNumber) number_q <= value_i;
+    if (field_q == FdLength) length_q <= signed32;
   end
 
   // memcached's times: seconds up to 30 days are relative, more are absolute; negative is past.
@@ -887,31 +721,22 @@ module decode
   logic [31:0] when_;
   assign when_ = absolute(exptime, now_i);
 
-  out_rec_t rec1_q, rec2_q;
-  logic [13:0] rec1_pos_q;
-  logic rec1_push_q, rec1_commit_q, rec1_back_q, rec2_push_q, rec2_commit_q, rec2_back_q;
-  logic put1_push_q, put2_push_q;
-  put_t put1_q, put2_q;
+  out_rec_t rec_q;
+  logic [13:0] rec_pos_q;
+  logic rec_push_q, rec_commit_q, rec_back_q, put_push_q;
+  put_t put_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      {rec1_push_q, rec1_commit_q, rec1_back_q} <= '0;
-      {rec2_push_q, rec2_commit_q, rec2_back_q} <= '0;
-      {put1_push_q, put2_push_q} <= '0;
+      {rec_push_q, rec_commit_q, rec_back_q, put_push_q} <= '0;
     end else begin
-      {rec1_push_q, rec1_commit_q, rec1_back_q} <= {rec_push, rec_commit, rec_back};
-      {rec2_push_q, rec2_commit_q, rec2_back_q} <= {rec1_push_q, rec1_commit_q, rec1_back_q};
-      {put1_push_q, put2_push_q} <= {put_push, put1_push_q};
+      {rec_push_q, rec_commit_q, rec_back_q, put_push_q} <=
+          {rec_push, rec_commit, rec_back, put_push};
     end
     if (rec_push) begin
-      rec1_q     <= rec_d;
-      rec1_pos_q <= rec_pos;
+      rec_q     <= rec_d;
+      rec_pos_q <= rec_pos;
     end
-    if (rec1_push_q) begin
-      rec2_q            <= rec1_q;
-      rec2_q.req.rx_ptr <= rec1_q.req.rx_ptr + 32'(rec1_pos_q);
-    end
-    if (put_push) put1_q <= put_d;
-    if (put1_push_q) put2_q <= put1_q;
+    if (put_push) put_q <= put_d;
   end
 
   typedef struct packed {
@@ -922,14 +747,15 @@ module decode
   stored_t store_rec, head;
   put_t store_put;
   always_comb begin
-    store_rec.req     = rec2_q.req;
-    store_rec.off_sel = rec2_q.off_sel;
-    if (rec2_q.use_flags) store_rec.req.flags = flags;
-    if (rec2_q.use_exptime)
-      store_rec.req.exptime = (rec2_q.req.op == OpFlush && exptime[31]) ? '0 : when_;
-    if (rec2_q.use_number) store_rec.req.num = number;
-    store_put = put2_q;
-    if (put2_q.start) begin
+    store_rec.req     = rec_q.req;
+    store_rec.off_sel = rec_q.off_sel;
+    store_rec.req.rx_ptr = rec_q.req.rx_ptr + 32'(rec_pos_q);
+    if (rec_q.use_flags) store_rec.req.flags = flags;
+    if (rec_q.use_exptime)
+      store_rec.req.exptime = (rec_q.req.op == OpFlush && exptime[31]) ? '0 : when_;
+    if (rec_q.use_number) store_rec.req.num = number;
+    store_put = put_q;
+    if (put_q.start) begin
       store_put.flags   = flags;
       store_put.exptime = when_;
     end
@@ -964,11 +790,11 @@ module decode
   ) u_req (
     .clk_i,
     .rst_ni,
-    .s_valid_i (rec2_push_q),
+    .s_valid_i (rec_push_q),
     .s_ready_o (unused_ready[0]),
     .s_data_i  (store_rec),
-    .commit_i  (rec2_commit_q),
-    .rollback_i(rec2_back_q),
+    .commit_i  (rec_commit_q),
+    .rollback_i(rec_back_q),
     .m_valid_o (head_valid),
     .m_ready_i (head_ready),
     .m_data_o  (head),
@@ -1030,7 +856,7 @@ module decode
   ) u_put (
     .clk_i,
     .rst_ni,
-    .s_valid_i(put2_push_q),
+    .s_valid_i(put_push_q),
     .s_ready_o(unused_ready[3]),
     .s_data_i (store_put),
     .m_valid_o(puth_valid),
@@ -1068,12 +894,12 @@ module decode
   end
   always_ff @(posedge clk_i) if (off_take) off_last_q <= off_head;
 
-  assign idle_o = !piece_valid_i && !late_q && !end_go_q && !rec1_push_q && !rec2_push_q &&
+  assign idle_o = !step_valid_i && !late_q && !end_go_q && !rec_push_q &&
                   req_free == ($clog2(ReqDepth+1))'(ReqDepth) && !putb_valid_o && !puth_valid &&
                   !key_valid_o && off_level == '0;
 
-  `ASSERT(QueuesHold, !(rec2_push_q && !unused_ready[0]) && !(key1_push_q && !unused_ready[1]) &&
-                      !(putb1_push_q && !unused_ready[2]) && !(put2_push_q && !unused_ready[3]))
-  `ASSERT(OneThingAtATime, !(piece_valid_i && (end_go_q || late_q)))
+  `ASSERT(QueuesHold, !(rec_push_q && !unused_ready[0]) && !(key1_push_q && !unused_ready[1]) &&
+                      !(putb1_push_q && !unused_ready[2]) && !(put_push_q && !unused_ready[3]))
+  `ASSERT(OneThingAtATime, !(step_valid_i && (end_go_q || late_q)))
 
 endmodule

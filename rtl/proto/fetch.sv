@@ -1,6 +1,6 @@
 // Gets the bytes of jobs: reads the receive ring for TCP jobs, cuts memcached's frame header from
 // UDP datagrams, and gives both out as jobs and byte streams that start at lane 0. A job's reads go
-// out while earlier ones stream. Latency 4 from datagram or memory to beat, initiation interval 1.
+// out while earlier ones stream. Latency 5 from datagram or memory to beat, initiation interval 1.
 module fetch
   import wirekv_pkg::*;
   import net_pkg::*;
@@ -53,7 +53,14 @@ module fetch
     return (len == '0) ? '0 : 9'((15'(start) + 15'(len) + 15'd63) >> 6);
   endfunction
 
+  typedef struct packed {
+    job_t       job;
+    logic [8:0] lines;
+    logic [5:0] tail;  // bytes in the last line, 0: all
+  } wait_t;
+
   logic wait_valid, wait_ready, wait_take;
+  wait_t wait_in, wait_out;
   job_t wait_job;
   logic [3:0] wait_level;
 
@@ -63,6 +70,11 @@ module fetch
   logic [8:0] left_q;
 
   assign job_ready_o = wait_ready && (!reading_q || (left_q == 9'd1 && rd_ready_i));
+  assign wait_in.job   = job_i;
+  assign wait_in.lines = lines(job_i.ctx.rx_ptr[5:0], job_i.len);
+  assign wait_in.tail  = job_i.ctx.rx_ptr[5:0] + job_i.len[5:0];
+  assign wait_job      = wait_out.job;
+
   assign rd_valid_o  = reading_q;
   assign rd_addr_o   = ring_q + laddr_t'(line_q);
 
@@ -78,24 +90,24 @@ module fetch
       if (job_valid_i && job_ready_o) begin
         ring_q    <= rx_base_i + (laddr_t'(job_i.conn) << LineW);
         line_q    <= job_i.ctx.rx_ptr[6+:LineW];
-        left_q    <= lines(job_i.ctx.rx_ptr[5:0], job_i.len);
+        left_q    <= wait_in.lines;
         reading_q <= job_i.len != '0;
       end
     end
   end
 
   lib_fifo #(
-    .T    (job_t),
+    .T    (wait_t),
     .Depth(8)
   ) u_wait (
     .clk_i,
     .rst_ni,
     .s_valid_i(job_valid_i && job_ready_o),
     .s_ready_o(wait_ready),
-    .s_data_i (job_i),
+    .s_data_i (wait_in),
     .m_valid_o(wait_valid),
     .m_ready_i(wait_take),
-    .m_data_o (wait_job),
+    .m_data_o (wait_out),
     .level_o  (wait_level)
   );
 
@@ -124,13 +136,10 @@ module fetch
   logic [5:0] in_skip;
   logic out_ready, uctx_ready, begin_ok;
   logic tcp_ok, pick_tcp, pick_udp, ignore;
-  logic [8:0] tcp_lines, tcp_at;
-  logic [5:0] tcp_end;
+  logic [8:0] tcp_at;
   logic beginning;
   job_t udp_job;
 
-  assign tcp_lines = lines(wait_job.ctx.rx_ptr[5:0], wait_job.len);
-  assign tcp_end   = wait_job.ctx.rx_ptr[5:0] + wait_job.len[5:0];
   assign tcp_ok    = wait_valid && (wait_job.len == '0 || rdat_valid_i);
   assign begin_ok  = out_ready && uctx_ready;
 
@@ -154,9 +163,9 @@ module fetch
     in_valid = pick_tcp || pick_udp;
     if (pick_tcp) begin
       in_data = rdat_i;
-      in_last = tcp_at >= tcp_lines;
+      in_last = tcp_at >= wait_out.lines;
       in_len  = (wait_job.len == '0) ? 7'd0 :
-                (in_last && tcp_end != '0) ? {1'b0, tcp_end} : 7'd64;
+                (in_last && wait_out.tail != '0) ? {1'b0, wait_out.tail} : 7'd64;
       in_skip = (wait_job.len == '0) ? 6'd0 : wait_job.ctx.rx_ptr[5:0];
     end else begin
       in_data = dgram_beat_i.data;
@@ -233,15 +242,37 @@ module fetch
     .level_o  (uctx_level)
   );
 
-  lib_align u_align (
+  typedef struct packed {
+    beat_t      beat;
+    logic [5:0] skip;
+  } in_t;
+
+  in_t in_d, in_q;
+  logic aligned_valid, aligned_ready;
+  assign in_d = '{beat: '{data: in_data, len: in_len, last: in_last}, skip: in_skip};
+
+  lib_reg #(
+    .T(in_t)
+  ) u_in (
     .clk_i,
     .rst_ni,
     .s_valid_i(in_valid),
     .s_ready_o(in_ready),
-    .s_data_i (in_data),
-    .s_len_i  (in_len),
-    .s_last_i (in_last),
-    .s_skip_i (in_skip),
+    .s_data_i (in_d),
+    .m_valid_o(aligned_valid),
+    .m_ready_i(aligned_ready),
+    .m_data_o (in_q)
+  );
+
+  lib_align u_align (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(aligned_valid),
+    .s_ready_o(aligned_ready),
+    .s_data_i (in_q.beat.data),
+    .s_len_i  (in_q.beat.len),
+    .s_last_i (in_q.beat.last),
+    .s_skip_i (in_q.skip),
     .m_valid_o(beat_valid_o),
     .m_ready_i(beat_ready_i),
     .m_data_o (beat_o.data),

@@ -77,7 +77,11 @@ module front
   piece_t piece;
   num_t num;
   logic [63:0] value;
-  resume_t verdict;
+  resume_t verdict, words_verdict;
+  step_t step;
+  job_t step_job;
+  logic step_valid, line_end, dead;
+  logic signed [21:0] value_max;
   logic session_idle, fetch_idle, tokens_idle, decode_idle;
   logic close, udp, udp_bad, wait_bytes, line, error, rollback, host;
 
@@ -147,7 +151,8 @@ module front
     .beat_ready_o (beat_ready),
     .beat_i       (beat),
     .room_i       (room),
-    .verdict_i    (verdict),
+    .words_verdict_i(words_verdict),
+    .decode_verdict_i(verdict),
     .piece_valid_o(piece_valid),
     .piece_o      (piece),
     .num_o        (num),
@@ -157,17 +162,35 @@ module front
     .idle_o       (tokens_idle)
   );
 
-  decode u_decode (
+  words u_words (
     .clk_i,
     .rst_ni,
     .item_max_i,
-    .now_i,
     .piece_valid_i(piece_valid),
     .piece_i      (piece),
     .num_i        (num),
-    .value_i      (value),
-    .job_pop_o    (head_pop),
     .job_i        (head),
+    .job_pop_o    (head_pop),
+    .line_end_i   (line_end),
+    .dead_i       (dead),
+    .step_valid_o (step_valid),
+    .step_o       (step),
+    .job_o        (step_job),
+    .value_max_o  (value_max),
+    .verdict_o    (words_verdict)
+  );
+
+  decode u_decode (
+    .clk_i,
+    .rst_ni,
+    .now_i,
+    .step_valid_i (step_valid),
+    .step_i       (step),
+    .job_i        (step_job),
+    .value_max_i  (value_max),
+    .value_i      (value),
+    .line_end_o   (line_end),
+    .dead_o       (dead),
     .room_o       (room),
     .verdict_o    (verdict),
     .req_valid_o,
@@ -205,6 +228,6 @@ module front
     count_o[FrontCountWaitBytes] = wait_bytes;
   end
 
-  assign idle_o = session_idle && fetch_idle && tokens_idle && decode_idle;
+  assign idle_o = session_idle && fetch_idle && tokens_idle && !step_valid && decode_idle;
 
 endmodule

@@ -38,6 +38,7 @@ package front_pkg;
     kind_e       kind;
     logic [6:0]  n;        // bytes, the delimiter not counted
     logic [13:0] pos;      // bytes of the job consumed, delimiter included
+    logic [13:0] left;     // bytes of the job behind them
     logic        sof;      // first piece of the job
     logic        eof;      // last piece of the job
     logic        ends;     // PcText: a delimiter follows, the word is complete
@@ -73,6 +74,72 @@ package front_pkg;
     logic        big;          // more than 8 digits: `low8` is not the value
     logic [26:0] low8;
   } num_t;
+
+  typedef enum logic [2:0] {
+    FdNone,
+    FdFlags,
+    FdExptime,
+    FdLength,
+    FdNumber
+  } field_e;
+
+  /// What the words of a line have said so far.
+  typedef struct packed {
+    cmd_e        cmd;
+    logic        old;       // begun in an earlier job: the rest is in the job's context
+    logic        eager;     // commit the keys of a `get` as they come
+    logic [3:0]  words;     // complete ones, at most 8
+    logic [8:0]  chars;     // of the word so far, at most 511
+    logic        nul;       // the rest counts for nothing
+    logic [7:0]  klen;
+    logic        key_long;
+    logic        bad;       // a `get` line with a key too long
+    logic        flags_ok;
+    logic        flags_set;
+    logic        exptime_ok;
+    logic        number_ok;
+    logic        length_ok;
+    logic        length_neg;
+    logic        length_big;
+    logic [26:0] length;
+    logic        too_big;   // the item would be too large
+    logic        zero;      // third word is "0"
+    logic        noreply;   // last word is "noreply"
+  } line_info_t;
+
+  /// A piece and what it means in its line.
+  typedef struct packed {
+    piece_t      piece;
+    line_info_t  line;       // this piece included
+    logic        text;       // part of a line
+    logic        value;      // item data
+    logic        skip;       // bytes to discard
+    logic        empty_job;  // no bytes: the job is about a host answer or the rest of a value
+    logic        ignored;    // belongs to a part of the job that does not count
+    logic        key_beat;   // bytes of a key
+    logic        word_start; // first piece of its word
+    logic        first_word;
+    logic        host_text;  // bytes of a line for host software
+    logic        get_key;    // completes a key of a `get`
+    logic        key_too_long;  // makes a `get` line bad
+    field_e      field;      // the number it is
+    logic        neg;        // a negative one
+    logic [13:0] line_pos;   // where the line began
+    logic [13:0] line_len;   // bytes of it so far
+    logic [13:0] word_pos;   // where the word began
+  } step_t;
+
+  function automatic logic is_get(input cmd_e cmd);
+    return cmd inside {CmdGet, CmdGets, CmdGat, CmdGats};
+  endfunction
+
+  function automatic logic is_gat(input cmd_e cmd);
+    return cmd inside {CmdGat, CmdGats};
+  endfunction
+
+  function automatic logic is_store(input cmd_e cmd);
+    return cmd inside {CmdSet, CmdAdd, CmdReplace, CmdCas, CmdAppend, CmdPrepend};
+  endfunction
 
   /// How the scanner goes on after a slow line.
   typedef enum logic [1:0] {

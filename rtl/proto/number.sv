@@ -45,7 +45,9 @@ module number
     run      = chars_i.digit & (stop[31:0] - 32'd1) & ~(first[31:0] - 32'd1);
   end
 
-  logic [31:0][3:0] nib_q;
+  logic [127:0] nib_masked_q;
+  logic [5:0] turn_q;
+  logic [31:0][3:0] nib;
   logic ok_q, neg_q;
   logic [127:0] nib_masked;
   always_comb begin
@@ -54,21 +56,25 @@ module number
   end
   always_ff @(posedge clk_i) begin
     if (valid_i) begin
-      // The last digit goes to nibble 0.
-      nib_q <= nib_masked >> {6'd32 - stop_idx, 2'b00};
-      ok_q  <= found && |(stop & (word_end | space));
-      neg_q <= |(start[31:0] & chars_i.minus);
+      nib_masked_q <= nib_masked;
+      turn_q       <= 6'd32 - stop_idx;
+      ok_q         <= found && |(stop & (word_end | space));
+      neg_q        <= |(start[31:0] & chars_i.minus);
     end
   end
 
   // ---------------------------------------------------------------- groups of digits
+  // The last digit goes to nibble 0.
+  assign nib = nib_masked_q >> {turn_q, 2'b00};
+
   function automatic logic [26:0] eight(input logic [7:0][3:0] d);
     logic [3:0][6:0] two;
     logic [1:0][13:0] four;
     for (int unsigned i = 0; i < 4; i++)
-      two[i] = 7'(d[2*i+1]) * 7'd10 + 7'(d[2*i]);
+      two[i] = {d[2*i+1], 3'b000} + {2'b00, d[2*i+1], 1'b0} + 7'(d[2*i]);
     for (int unsigned i = 0; i < 2; i++)
-      four[i] = 14'(two[2*i+1]) * 14'd100 + 14'(two[2*i]);
+      four[i] = {1'b0, two[2*i+1], 6'd0} + {2'b00, two[2*i+1], 5'd0} +
+                {5'd0, two[2*i+1], 2'b00} + 14'(two[2*i]);
     return 27'(four[1]) * 27'd10000 + 27'(four[0]);
   endfunction
 
@@ -81,9 +87,9 @@ module number
   logic over, nonzero;
   logic [26:0] mid_q;
   logic [13:0] top_q;
-  assign bcd     = nib_q[19:0];
-  assign over    = |nib_q[31:20];
-  assign nonzero = |nib_q;
+  assign bcd     = nib[19:0];
+  assign over    = |nib[31:20];
+  assign nonzero = |nib;
 
   always_ff @(posedge clk_i) begin
     valid_q  <= valid_i;
@@ -94,10 +100,10 @@ module number
       num_o.ok_signed   <= ok_q && !over && bcd <= (neg_q ? MaxNegative : MaxSigned);
       num_o.neg         <= neg_q;
       num_o.nonzero     <= nonzero;
-      num_o.big         <= |nib_q[31:8];
-      num_o.low8       <= eight(nib_q[7:0]);
-      mid_q             <= eight(nib_q[15:8]);
-      top_q             <= 14'(eight({16'd0, nib_q[19:16]}));
+      num_o.big         <= |nib[31:8];
+      num_o.low8       <= eight(nib[7:0]);
+      mid_q             <= eight(nib[15:8]);
+      top_q             <= 14'(eight({16'd0, nib[19:16]}));
     end
   end
 

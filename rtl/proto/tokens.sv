@@ -21,14 +21,15 @@ module tokens
   input  beat_t       beat_i,
   /// There is room for the results of 8 more pieces.
   input  logic        room_i,
-  /// Answer to a slow line.
-  input  resume_t    verdict_i,
+  /// Answer to a slow line, from words or decode.
+  input  resume_t     words_verdict_i,
+  input  resume_t     decode_verdict_i,
   /// Pieces, and the numbers they may be; the value comes two clocks later.
   output logic        piece_valid_o,
   output piece_t      piece_o,
   output num_t        num_o,
   output logic [63:0] value_o,
-  /// The job of the pieces: stands from before its first piece until taken.
+  /// The job of the pieces: stands from before its first piece until taken with it.
   input  logic        job_pop_i,
   output job_t        job_o,
   /// Nothing in flight here.
@@ -99,82 +100,81 @@ module tokens
   logic active_q, sof_q, final_q;
   logic w0_valid_q, w1_valid_q;
   logic [6:0] p_q;        // place in the window; over 63: the first beat is used up
-  logic [13:0] pos_q, left_q;
+  logic [13:0] pos_q, left_q, job_len_q;
   logic first_word_q;     // no word of this line seen yet
   logic fast_q;           // a command whose lines need no verdict
   logic long_q;           // the line has a word of more than one piece
   logic [1:0] gap_q;
 
-  // The window from place p on.
-  logic [64:0] hard, lf, crlf, nul, delim;
-  logic [127:0] crlf_all;
-  logic [127:0] lf_all, cr_all;
+  // Places in the window (two beats) from p on, up to 64 bytes and a delimiter behind them.
+  logic [127:0] lf_all, crlf_all, hard_all, delim;
+  logic [63:0] from_p;
   logic window_ok, window_end;
-  logic [7:0] window_len;  // bytes from p on; exact if window_end
+  logic [7:0] window_stop;  // place behind the last byte, if window_end
   line_t shifted;
   always_comb begin
-    window_ok  = w0_valid_q && !p_q[6] && (w0_q.last || (w1_valid_q && (w1_q.last || next_valid)));
-    window_end = w0_q.last || w1_q.last;
-    if (w0_q.last) window_len = 8'(w0_q.len) - 8'(p_q[5:0]);
-    else window_len = 8'd64 + 8'(w1_q.last ? w1_q.len : 7'd64) - 8'(p_q[5:0]);
-    lf_all   = {w0_q.last ? 64'd0 : w1_q.lf, w0_q.lf};
-    cr_all   = {w0_q.last ? 64'd0 : w1_q.cr, w0_q.cr};
-    crlf_all = cr_all & {next.lf[0] && !w0_q.last && !w1_q.last, lf_all[127:1]};
-    hard     = 65'({w0_q.last ? 64'd0 : w1_q.hard, w0_q.hard} >> p_q[5:0]);
-    lf       = 65'(lf_all >> p_q[5:0]);
-    crlf     = 65'(crlf_all >> p_q[5:0]);
-    nul      = 65'({w0_q.last ? 64'd0 : w1_q.nul, w0_q.nul} >> p_q[5:0]);
-    delim    = hard | crlf;
-    shifted  = '0;
+    window_ok   = w0_valid_q && !p_q[6] && (w0_q.last || (w1_valid_q && (w1_q.last || next_valid)));
+    window_end  = w0_q.last || w1_q.last;
+    window_stop = w0_q.last ? 8'(w0_q.len) : 8'd64 + 8'(w1_q.len);
+    from_p      = {64{1'b1}} << p_q[5:0];
+    lf_all      = {w0_q.last ? 64'd0 : w1_q.lf, w0_q.lf};
+    hard_all    = {w0_q.last ? 64'd0 : w1_q.hard, w0_q.hard};
+    crlf_all    = {w0_q.last ? 64'd0 : w1_q.cr, w0_q.cr} &
+                  {next.lf[0] && !w0_q.last && !w1_q.last, lf_all[127:1]};
+    delim       = (hard_all | crlf_all) & {~(from_p << 1), from_p};
+    shifted     = '0;
     if (w0_valid_q) shifted = 512'({w1_q.data, w0_q.data} >> {p_q[5:0], 3'b000});
   end
 
-  function automatic logic [6:0] index65(input logic [64:0] onehot);
+  function automatic logic [6:0] index128(input logic [127:0] onehot);
     logic [6:0] idx;
     for (int unsigned b = 0; b < 7; b++) begin
-      logic [64:0] mask;
-      for (int unsigned i = 0; i < 65; i++) mask[i] = 1'((i >> b) & 1);
+      logic [127:0] mask;
+      for (int unsigned i = 0; i < 128; i++) mask[i] = 1'((i >> b) & 1);
       idx[b] = |(onehot & mask);
     end
     return idx;
   endfunction
 
-  logic emit, found, eol, crlf_hit, slow, value_last, consume_all;
-  logic [64:0] onehot;
-  logic [6:0] n, n_text;
-  logic [7:0] used, p_next;
+  logic emit, found, eol, crlf_hit, slow, last_part, consume_all, at_end;
+  logic [127:0] onehot;
+  logic [7:0] stop, stop_text, p_next;  // places behind the piece, and behind its delimiter
+  logic [6:0] n;
+  resume_t verdict;
+  assign verdict = words_verdict_i.valid ? words_verdict_i : decode_verdict_i;
   logic word1_q, fast1, fast_now;  // the piece behind is a line's first word, and a fast one
   always_comb begin
-    onehot   = delim & (~delim + 65'd1);
-    found    = delim != '0;
-    crlf_hit = |(onehot & crlf);
-    eol      = |(onehot & lf) || crlf_hit;
-    n_text   = found ? index65(onehot) : (window_len < 8'd64) ? window_len[6:0] : 7'd64;
+    onehot    = delim & (~delim + 128'd1);
+    found     = delim != '0;
+    crlf_hit  = |(onehot & crlf_all);
+    eol       = |(onehot & lf_all) || crlf_hit;
+    at_end    = window_end && window_stop <= 8'(p_q[5:0]) + 8'd64;
+    stop_text = found ? {1'b0, index128(onehot)} : at_end ? window_stop : 8'(p_q[5:0]) + 8'd64;
 
-    emit       = active_q && window_ok && room_i && gap_q == '0 && scan_q != ScWait;
-    value_last = left_q <= 14'd64;
-    slow       = 1'b0;
+    emit      = active_q && window_ok && room_i && gap_q == '0 && scan_q != ScWait;
+    last_part = left_q <= 14'd64;
+    slow      = 1'b0;
     unique case (scan_q)
       ScLine: begin
-        n    = n_text;
-        used = 8'(n_text) + 8'(found) + 8'(crlf_hit);
-        slow = eol && (first_word_q || !fast_now || long_q);
+        stop   = stop_text;
+        p_next = stop_text + 8'(found) + 8'(crlf_hit);
+        slow   = eol && (first_word_q || !fast_now || long_q);
       end
       ScValue: begin
-        n    = value_last ? left_q[6:0] : 7'd64;
-        used = 8'(n) + ((value_last && final_q) ? 8'd2 : 8'd0);
+        stop   = 8'(p_q[5:0]) + (last_part ? left_q[7:0] : 8'd64);
+        p_next = stop + ((last_part && final_q) ? 8'd2 : 8'd0);
       end
       ScSkip: begin
-        n    = value_last ? left_q[6:0] : 7'd64;
-        used = 8'(n);
+        stop   = 8'(p_q[5:0]) + (last_part ? left_q[7:0] : 8'd64);
+        p_next = stop;
       end
       default: begin
-        n    = (window_len < 8'd64) ? window_len[6:0] : 7'd64;
-        used = 8'(n);
+        stop   = at_end ? window_stop : 8'(p_q[5:0]) + 8'd64;
+        p_next = stop;
       end
     endcase
-    consume_all = window_end && used >= window_len;
-    p_next      = 8'(p_q[5:0]) + used;
+    n           = 7'(stop - 8'(p_q[5:0]));
+    consume_all = window_end && p_next >= window_stop;
   end
 
   // Beats move up as they are used.
@@ -230,6 +230,7 @@ module tokens
         fast_q       <= 1'b1;
         long_q       <= 1'b0;
         final_q      <= 32'(job_i.len) >= job_rem;
+        job_len_q    <= job_i.len;
         scan_q       <= ScLine;
         if (!job_i.udp && !job_i.host && !job_i.ctx.cont) begin
           if (job_i.ctx.mode == MdValue) begin
@@ -242,10 +243,10 @@ module tokens
           end
         end
       end
-      if (verdict_i.valid && scan_q == ScWait) begin
-        left_q  <= verdict_i.count;
-        final_q <= verdict_i.final_;
-        unique case (verdict_i.kind)
+      if (verdict.valid && scan_q == ScWait) begin
+        left_q  <= verdict.count;
+        final_q <= verdict.final_;
+        unique case (verdict.kind)
           VdLine:  scan_q <= ScLine;
           VdValue: scan_q <= ScValue;
           VdSkip:  scan_q <= ScSkip;
@@ -254,7 +255,7 @@ module tokens
       end
       if (emit) begin
         sof_q <= 1'b0;
-        pos_q <= pos_q + 14'(used);
+        pos_q <= pos_q + 14'(p_next) - 14'(p_q[5:0]);
         p_q   <= consume_all ? '0 : (p_next[7:6] == '0) ? p_next[6:0] : {p_next[7], p_next[5:0]};
         if (consume_all) begin
           active_q <= 1'b0;
@@ -274,11 +275,11 @@ module tokens
           end
           ScValue: begin
             left_q <= left_q - 14'(n);
-            if (value_last) scan_q <= final_q ? ScLine : ScDrop;
+            if (last_part) scan_q <= final_q ? ScLine : ScDrop;
           end
           ScSkip: begin
             left_q <= left_q - 14'(n);
-            if (value_last) scan_q <= final_q ? ScLine : ScDrop;
+            if (last_part) scan_q <= final_q ? ScLine : ScDrop;
           end
           default: ;
         endcase
@@ -324,17 +325,17 @@ module tokens
       piece1_q.data   <= shifted;
       piece1_q.kind   <= (scan_q == ScValue) ? PcValue : (scan_q == ScLine) ? PcText : PcSkip;
       piece1_q.n      <= n;
-      piece1_q.pos    <= pos_q + 14'(used);
+      piece1_q.pos    <= pos_q + 14'(p_next) - 14'(p_q[5:0]);
       piece1_q.sof    <= sof_q;
       piece1_q.eof    <= consume_all;
       piece1_q.ends   <= found;
       piece1_q.eol    <= eol;
-      piece1_q.nul    <= |(onehot & nul);
+      piece1_q.nul    <= |(onehot & {w1_q.nul, w0_q.nul});
       piece1_q.slow   <= slow;
-      piece1_q.last   <= value_last || consume_all;
-      piece1_q.final_ <= value_last && final_q;
-      piece1_q.crlf   <= |(crlf & (65'd1 << n));
-      {piece1_q.cmd, piece1_q.noreply, piece1_q.zero} <= '0;  // the next stage's
+      piece1_q.last   <= last_part || consume_all;
+      piece1_q.final_ <= last_part && final_q;
+      piece1_q.crlf   <= crlf_all[stop[6:0]];
+      {piece1_q.left, piece1_q.cmd, piece1_q.noreply, piece1_q.zero} <= '0;  // the next stage's
       for (int unsigned i = 0; i < 32; i++) begin
         logic [7:0] c;
         c = shifted[8*i+:8];
@@ -443,6 +444,7 @@ module tokens
     end
     if (valid1_q) begin
       piece2_q         <= piece1_q;
+      piece2_q.left    <= job_len_q - piece1_q.pos;
       piece2_q.cmd     <= cmd1;
       piece2_q.noreply <= is_word(head1, n1, NoreplyWord);
       piece2_q.zero    <= is_word(head1, n1, ZeroWord);
