@@ -56,6 +56,8 @@ impl Scenario {
 pub fn all(connections: u32) -> Vec<Scenario> {
     let small = |keys, gets| Shape { key_len: 6, value_len: 4, keys, gets };
     let large = |keys, gets| Shape { key_len: 16, value_len: 100, keys, gets };
+    // As many keys as the card's caches cannot hold.
+    let keys = (16_384 / connections).max(1);
     let udp = Network::Udp { window: 4 };
     let tcp = Network::Tcp { pipeline: 16 };
     let make = |name, network, shape, goals| Scenario {
@@ -70,23 +72,29 @@ pub fn all(connections: u32) -> Vec<Scenario> {
     // A hot key may be slower by what differs between two runs anyway.
     let like = |other| vec![Goal::Like { other, within: 0.02 }];
     vec![
-        make("udp-get", udp, small(256, 100), vec![Goal::Rate(0.25)]),
+        make("udp-get", udp, small(keys, 100), vec![Goal::Rate(0.25)]),
         make("udp-get-hot", udp, small(0, 100), like("udp-get")),
-        make("udp-mixed", udp, small(256, 50), vec![]),
+        make("udp-mixed", udp, small(keys, 50), vec![]),
         make("udp-mixed-hot", udp, small(0, 50), like("udp-mixed")),
-        make("tcp-get", tcp, large(256, 100), vec![]),
+        make("tcp-get", tcp, large(keys, 100), vec![]),
         make("tcp-get-hot", tcp, large(0, 100), like("tcp-get")),
-        make("tcp-mixed", tcp, large(256, 50), vec![Goal::Rate(0.1)]),
+        make("tcp-mixed", tcp, large(keys, 50), vec![Goal::Rate(0.1)]),
         make("tcp-mixed-hot", tcp, large(0, 50), like("tcp-mixed")),
         Scenario {
             slow_reader: true,
             ..make(
                 "tcp-mixed-slow-reader",
                 tcp,
-                large(256, 50),
+                large(keys, 50),
                 vec![Goal::Like { other: "tcp-mixed", within: 0.05 }],
             )
         },
+        make(
+            "tcp-get-8k",
+            Network::Tcp { pipeline: 4 },
+            Shape { key_len: 16, value_len: 8192, keys: (1024 / connections).max(1), gets: 100 },
+            vec![],
+        ),
         Scenario {
             clients: 1,
             think: 500,
@@ -138,7 +146,8 @@ pub fn run(scenario: &Scenario, args: &Args) -> Result<Outcome> {
     let ordered = matches!(scenario.network, Network::Udp { .. });
     let mut keys = Keys::new(scenario.shape, scenario.clients, ordered, args.seed);
     let unloaded = scenario.think != 0;
-    let ops = if unloaded { args.ops / 20 } else { args.ops };
+    let large = scenario.shape.value_len > 1000;
+    let ops = if unloaded || large { args.ops / 20 } else { args.ops };
     let skip = ops / 4;
 
     // Every key is stored once, by the client whose it is.

@@ -84,7 +84,7 @@ mod tests {
     fn answers_are_cut_into_pieces() {
         let packet = request(b"x");
         let r = Request::parse(&packet).unwrap();
-        for len in [0, 1, 1023, 1024, 1025, 3000] {
+        for len in [0usize, 1, 1023, 1024, 1025, 3000] {
             let text: Vec<u8> = (0..len).map(|n| n as u8).collect();
             let mut joined = Vec::new();
             let mut finals = Vec::new();

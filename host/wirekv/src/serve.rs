@@ -213,7 +213,7 @@ fn report(s: &Summary, network: &str) {
         eprintln!("impaired   {damage}");
     }
     for (counter, n) in s.stats.totals.iter() {
-        let is_drop = counter.what.starts_with("dropped");
+        let is_drop = counter.what.contains("dropped");
         if is_drop && n > 0 {
             eprintln!("dropped    {n} {}: {}", counter.name, counter.what);
         }

@@ -25,29 +25,29 @@ pub struct Told {
 /// memcached's name for a figure, and the card's counters that make it up.
 const COUNTED: &[(&str, &[&str])] = &[
     ("total_connections", &["TcpOpened"]),
-    ("rejected_connections", &["TcpRefused"]),
-    ("cmd_get", &["StoreGetHit", "StoreGetMiss"]),
-    ("cmd_set", &["StoreSet"]),
-    ("cmd_flush", &["StoreFlush"]),
-    ("cmd_touch", &["StoreTouchHit", "StoreTouchMiss"]),
-    ("get_hits", &["StoreGetHit"]),
-    ("get_misses", &["StoreGetMiss"]),
-    ("get_expired", &["StoreGetExpired"]),
-    ("get_flushed", &["StoreGetFlushed"]),
-    ("delete_misses", &["StoreDeleteMiss"]),
-    ("delete_hits", &["StoreDeleteHit"]),
-    ("incr_misses", &["StoreIncrMiss"]),
-    ("incr_hits", &["StoreIncrHit"]),
-    ("decr_misses", &["StoreDecrMiss"]),
-    ("decr_hits", &["StoreDecrHit"]),
-    ("cas_misses", &["StoreCasMiss"]),
-    ("cas_hits", &["StoreCasHit"]),
+    ("rejected_connections", &["TcpSynLimit", "TcpSynNoId", "TcpSynNoWay"]),
+    ("cmd_get", &["StoreGetHits", "StoreGetMisses"]),
+    ("cmd_set", &["StoreSets"]),
+    ("cmd_flush", &["StoreFlushes"]),
+    ("cmd_touch", &["StoreTouchHits", "StoreTouchMisses"]),
+    ("get_hits", &["StoreGetHits"]),
+    ("get_misses", &["StoreGetMisses"]),
+    ("get_expired", &["StoreExpired"]),
+    ("delete_misses", &["StoreDeleteMisses"]),
+    ("delete_hits", &["StoreDeleteHits"]),
+    ("incr_misses", &["StoreIncrMisses"]),
+    ("incr_hits", &["StoreIncrHits"]),
+    ("decr_misses", &["StoreDecrMisses"]),
+    ("decr_hits", &["StoreDecrHits"]),
+    ("cas_misses", &["StoreCasMisses"]),
+    ("cas_hits", &["StoreCasHits"]),
     ("cas_badval", &["StoreCasBadval"]),
-    ("touch_hits", &["StoreTouchHit"]),
-    ("touch_misses", &["StoreTouchMiss"]),
-    ("store_too_large", &["StoreTooBig"]),
-    ("total_items", &["StoreSet"]),
-    ("evictions", &["StoreEvict"]),
+    ("touch_hits", &["StoreTouchHits"]),
+    ("touch_misses", &["StoreTouchMisses"]),
+    ("store_too_large", &["StoreTooLarge"]),
+    ("store_no_memory", &["StoreNoMemory"]),
+    ("total_items", &["StoreItems"]),
+    ("evictions", &["StoreEvictions"]),
 ];
 
 pub struct Stats {
@@ -69,6 +69,12 @@ impl Stats {
     fn counted(&self) -> Vec<u64> {
         let sum = |names: &[&str]| names.iter().map(|n| self.totals.get(n)).sum();
         COUNTED.iter().map(|(_, names)| sum(names)).collect()
+    }
+
+    /// Entries of the index, with those whose items the log has dropped since.
+    fn items(&self) -> u64 {
+        let total = |name| self.totals.get(name);
+        total("StoreInserts").saturating_sub(total("StoreRemovals") + total("StoreEvictions"))
     }
 
     /// Answers `stats`, `stats SUB` and `stats SUB ARGUMENT`.
@@ -114,6 +120,7 @@ impl Stats {
             lines = lines.stat(name, total - reset);
         }
         lines
+            .stat("curr_items", self.items())
             .stat("limit_maxbytes", self.told.limit_bytes)
             .stat("accepting_conns", 1)
             .stat("threads", 1)
@@ -176,6 +183,7 @@ fn cpu_seconds() -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wirekv_card::csr::counter_index;
 
     fn stats() -> Stats {
         Stats::new(Told {
@@ -188,6 +196,14 @@ mod tests {
             item_max: 1 << 20,
             buckets: 1 << 17,
         })
+    }
+
+    #[test]
+    fn counters_exist() {
+        let items = ["StoreInserts", "StoreRemovals", "StoreEvictions"];
+        for name in COUNTED.iter().flat_map(|(_, names)| *names).chain(&items) {
+            assert!(counter_index(name).is_some(), "the card has no counter {name}");
+        }
     }
 
     #[test]

@@ -200,9 +200,13 @@ impl Requests {
     }
 }
 
-/// The value of every key: what a GET brings back can be checked.
+/// The value of every key, whatever its length: what a GET brings back can be checked.
 fn value(len: usize) -> Vec<u8> {
-    (0..len).map(|n| b'a' + (n % 26) as u8).collect()
+    (0..len).map(value_byte).collect()
+}
+
+fn value_byte(n: usize) -> u8 {
+    b'a' + (n % 26) as u8
 }
 
 pub fn load(args: &LoadArgs) -> Result<()> {

@@ -80,7 +80,7 @@ impl Client {
         let now = Instant::now();
         while let Some((op, sent)) = self.in_flight.front() {
             let rest = &self.input[self.parsed..];
-            let Some((outcome, len)) = parse(*op, &self.requests.value, rest) else { break };
+            let Some((outcome, len)) = parse(*op, rest) else { break };
             match outcome {
                 Outcome::Stored => {}
                 Outcome::Hit => figures.hits += 1,

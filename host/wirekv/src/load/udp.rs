@@ -79,7 +79,7 @@ impl Client {
         *part = Some(payload.to_vec());
         if asked.parts.iter().all(Option::is_some) {
             let answer: Vec<u8> = asked.parts.iter().flatten().flatten().copied().collect();
-            match parse(asked.op, &self.requests.value, &answer) {
+            match parse(asked.op, &answer) {
                 Some((Outcome::Stored, n)) if n == answer.len() => {}
                 Some((Outcome::Hit, n)) if n == answer.len() => figures.hits += 1,
                 Some((Outcome::Miss, n)) if n == answer.len() => figures.misses += 1,
