@@ -97,8 +97,10 @@ module line_cache
   localparam int unsigned MaxFills = 64;
   localparam int unsigned MaxWrites = 100;
 
-  // Serial numbers. An old one may look as if it were in the window of those in flight; that only
-  // makes somebody wait until the window has moved on.
+  // Serial numbers, compared only within the window of those in flight. An old fill number may look
+  // as if it were in the window; that only delays a response until memory has answered. An old
+  // ticket must not, so all sets are renewed in turn, one after every RenewEvery acquisitions.
+  localparam int unsigned RenewEvery = 8;
   typedef logic [11:0]         ticket_t;
   typedef logic [7:0]          serial_t;
   typedef logic [SetBits-1:0]  set_t;
@@ -145,6 +147,9 @@ module line_cache
   logic check_valid_q, check_ok, check_fail;
   class_t check_class_q;
   acq_t check_q;
+  set_t read_set, check_set, renew_set_q;
+  logic [$clog2(RenewEvery)-1:0] renew_count_q;
+  logic renew_due_q, renew_q;  // read a set to renew, write it
 
   always_comb begin
     for (int c = 0; c < Classes; c++) begin
@@ -156,7 +161,8 @@ module line_cache
     for (int c = Classes - 1; c >= 0; c--) if (offer[c] && c > int'(last_q)) pick = class_t'(c);
   end
   // Behind a request that steps aside its own class must wait.
-  assign take = |offer && init_done && !(check_fail && pick == check_class_q);
+  assign take = |offer && init_done && !renew_due_q && !(check_fail && pick == check_class_q) &&
+      !(renew_q && read_set == renew_set_q);
   always_comb begin
     acq_ready_o = '0;
     acq_ready_o[pick] = take && !retry_valid_q[pick];
@@ -165,6 +171,10 @@ module line_cache
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       init_q        <= '0;
+      renew_due_q   <= 1'b0;
+      renew_q       <= 1'b0;
+      renew_count_q <= '0;
+      renew_set_q   <= '0;
       last_q        <= '0;
       check_valid_q <= 1'b0;
       retry_valid_q <= '0;
@@ -176,6 +186,10 @@ module line_cache
         retry_valid_q[pick] <= 1'b0;
       end
       if (check_fail) retry_valid_q[check_class_q] <= 1'b1;
+      if (check_ok) renew_count_q <= renew_count_q + 1'b1;
+      renew_due_q <= check_ok && renew_count_q == '1;
+      renew_q     <= renew_due_q;
+      if (renew_q) renew_set_q <= renew_set_q + 1'b1;
     end
     if (take) begin
       check_q       <= offer_acq[pick];
@@ -185,8 +199,7 @@ module line_cache
   end
 
   // ---------------------------------------------------------------- check: hit, or a way to fill
-  set_t read_set, check_set;
-  assign read_set  = offer_acq[pick].line[SetBits-1:0];
+  assign read_set  = renew_due_q ? renew_set_q : offer_acq[pick].line[SetBits-1:0];
   assign check_set = check_q.line[SetBits-1:0];
 
   entry_t [Ways-1:0] ram_entry, entry;
@@ -199,16 +212,18 @@ module line_cache
   way_no_t way_no;
 
   for (genvar w = 0; w < Ways; w++) begin : gen_way
+    entry_t renewed;
     lib_ram #(
       .Width($bits(entry_t)),
       .Depth(Sets)
     ) u_tags (
       .clk_i,
-      .we_i   (!init_done || (check_ok && (way[w] || away[w]))),
-      .waddr_i(init_done ? check_set : init_q[SetBits-1:0]),
+      .we_i   (!init_done || renew_q || (check_ok && (way[w] || away[w]))),
+      .waddr_i(!init_done ? init_q[SetBits-1:0] : renew_q ? renew_set_q : check_set),
       .wbe_i  (1'b1),
-      .wdata_i((init_done && way[w]) ? new_entry : '0),  // cleared: moves away, or reset
-      .re_i   (take),
+      // Cleared after reset, and if the line moves to another way.
+      .wdata_i(!init_done ? '0 : renew_q ? renewed : way[w] ? new_entry : '0),
+      .re_i   (take || renew_due_q),
       .raddr_i(read_set),
       .rdata_o(ram_entry[w])
     );
@@ -218,8 +233,11 @@ module line_cache
         entry[w].tag == check_q.line[$bits(line_no_t)-1:SetBits];
     always_comb begin
       pinned[w] = 1'b0;
-      for (int c = 0; c < Classes; c++)
+      renewed   = entry[w];
+      for (int c = 0; c < Classes; c++) begin
         if (ticket_t'(entry[w].tickets[c] - released_q[c]) < inflight[c]) pinned[w] = entry[w].valid;
+        else renewed.tickets[c] = released_q[c] - 1'b1;
+      end
       pinned_0[w] = entry[w].valid && ticket_t'(entry[w].tickets[0] - released_q[0]) < inflight[0];
     end
   end
