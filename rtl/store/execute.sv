@@ -1099,9 +1099,9 @@ module execute
       epoch_q      <= '0;
       flush_wait_q <= '0;
     end else if (flushes) begin
-      // A time that is past (1) only calls a pending flush off: no item is as old.
+      // A time that is past only calls a pending flush off.
       if (act_q.req.exptime == '0) epoch_q <= epoch_q + 1'b1;
-      flush_wait_q <= (act_q.req.exptime > 32'd1) ? 2'd2 : 2'd0;
+      flush_wait_q <= (act_q.req.exptime > now_i) ? 2'd2 : 2'd0;
     end else if (flush_wait_q != '0 && now_i >= flush_at_q && state_q == StRun && !act_valid_q &&
                  !check_valid_q) begin
       epoch_q      <= epoch_q + 1'b1;
