@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "e2e"
 MEMCACHED = ROOT / "build" / "memcached" / "memcached"
-WIREKV = ROOT / "build" / "target" / "release" / "wirekv"
+WIREKV = Path(os.environ.get("WIREKV_BINARY") or ROOT / "build" / "target" / "release" / "wirekv")
 
 # A simulated card answers in milliseconds; a silent one has hung.
 START_SECONDS = 60
