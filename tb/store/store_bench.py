@@ -246,8 +246,9 @@ class Bench:
                 self.key.queue.append(T.beat_t.pack(beat))
         self.req.queue.append(T.req_t.pack({k: v for k, v in record.items() if k[0] != "_"}))
 
-    def job(self, records, conn=0, udp=0, tx_space=65536):
-        """Sends a job; `records` are dicts with "_key" and, for stores, "_value"."""
+    def job(self, records, conn=0, udp=0, tx_space=65536, **context):
+        """Sends a job; `records` are dicts with "_key" and, for stores, "_value";
+        `context` are fields of the OpEnd."""
         sent = []
         for n, r in enumerate(records):
             r = {"udp": udp, "conn": conn, "first": int(n == 0), "rx_ptr": n + 1, **r}
@@ -271,7 +272,7 @@ class Bench:
             self.send(r, None if r.get("key_stored") else key)
             sent.append(r)
         end = {"op": T.OpEnd, "udp": udp, "conn": conn, "rx_ptr": len(records) + 1,
-               "first": int(not records), "tx_space": tx_space}
+               "first": int(not records), "tx_space": tx_space, **context}
         self.send(end)
         job = {"records": sent, "end": end, "conn": conn, "udp": udp, "space": tx_space,
                "done": False}
@@ -345,7 +346,7 @@ class Bench:
                 # Right if the item has fallen out of the store.
                 assert was, f"record {n}, {r}: want {want}, got {got}"
                 self.forgive(was, r, want, got)
-                self.model.items.pop(r["_key"])
+                self.model.items.pop(r["_key"], None)
                 want = self.model.run(r)
                 assert self.fits(want, got), f"record {n}, {r}: want {want}, got {got}, was {was}"
             where = f"record {n} {r}: want {want}, got {got}"

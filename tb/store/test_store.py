@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+from common import to_beats  # noqa: E402
+from hash_model import hash64  # noqa: E402
 from sim import Sim  # noqa: E402
 from store_bench import Bench, T  # noqa: E402
 
@@ -60,6 +62,8 @@ def random_record(bench, key):
         return {"op": T.OpReply, "reply": T.RpError}
     if x < 0.995:
         return {"op": T.OpTooBig, "_key": key, "reply": T.RpTooLarge}
+    if bench.allow_evict:
+        return {"op": T.OpReply, "reply": T.RpError}
     return {"op": T.OpFlush, "exptime": 0}
 
 
@@ -143,3 +147,136 @@ def test_random(small, pause, out_pause, latency, jitter, mem_pause, keys):
     bench.idle()
     print(f"{bench.results} records in {small.clock} clocks, {bench.misses_by_age} fell out, "
           f"{bench.splits} split", bench.counts())
+
+
+def long_set(bench, key, value, conn, space=65536):
+    """A SET whose data come in several jobs: OpPart records, then a record with the key stored."""
+    cuts = sorted(random.randrange(1, max(len(value), 2)) for _ in range(random.randrange(1, 6)))
+    pieces = [value[a:b] for a, b in zip([0, *cuts], [*cuts, len(value)])]
+    fields = {"klen": len(key), "vlen": len(value), "flags": 77, "exptime": 0}
+    off = bench.put(to_beats(key) + to_beats(pieces[0]), start=1, own_lines=1, **fields)
+    context = {"ctx_op": T.OpSet, "mode": T.MdValue, "off": off, **fields}
+    job = bench.job([{"op": T.OpPart, "_key": key, **context}], conn, **context)
+    bench.room(0)
+    assert job["hash"] == hash64(key, bench.nh, bench.mix) == job["ctx"]["hash"]
+    assert job["ctx"]["op"] == T.OpSet and job["ctx"]["off"] == off
+    done = len(pieces[0])
+    for piece in pieces[1:]:
+        # Other requests in between.
+        for _ in range(random.randrange(3)):
+            bench.job([random_record(bench, random_key(random.randrange(30)))], 99)
+        bench.put(to_beats(piece), start=0, own_lines=1, off=off, done=done, klen=len(key),
+                  vlen=len(value))
+        done += len(piece)
+    bench.job([{"op": T.OpSet, "key_stored": 1, "hash": job["hash"], "off": off, "_key": key,
+                "_value": value, **fields}], conn, 0, space)
+
+
+def test_long_values(small):
+    """Values that come in several jobs and go out in several."""
+    bench = Bench(small, 0.05, 0.1, 30, 30, 20)
+    for n in range(25):
+        key = random_key(random.randrange(30))
+        value = random.randbytes(random.choice([1, 100, 5000, 9000, 30000]))
+        long_set(bench, key, value, 5)
+        bench.idle()
+        job = bench.job([{"op": T.OpGet, "_key": key, "last_key": 1}] * 3, 6, 0,
+                        random.choice([65536, 4096, 9000]))
+        bench.idle()
+        while "cont" in job:
+            job = continue_value(bench, job, lambda: random.choice([65536, 2048, 3000]))
+            bench.idle()
+    assert bench.splits > 10
+
+
+@pytest.fixture
+def tiny(seed):
+    """16 buckets, 64 KiB of log."""
+    sim = Sim(seed, IndexBits=4, LogLines=1024)
+    yield sim
+    sim.close()
+
+
+def test_laps(tiny):
+    """A log of 64 KiB: items fall out, offsets wrap, items end at its end; cut jobs as well."""
+    bench = Bench(tiny, 0, 0.2, 40, 20, 10)
+    bench.allow_evict = True  # 128 ways for 200 keys
+    names = [random_key(i) for i in range(200)]
+    random_jobs(bench, 8000, names, 8, lambda: random.choice([4096, 5000, 65536]))
+    bench.idle()
+    counts = bench.counts()
+    print(bench.cuts, bench.splits, bench.misses_by_age, bench.lost, counts)
+    assert counts["Laps"] > 5 and bench.misses_by_age > 20 and bench.cuts and bench.splits
+    assert bench.lost <= counts["Evictions"]
+
+
+def test_refused(tiny):
+    """An item of more than half the log is refused, and a SET deletes what it would replace."""
+    bench = Bench(tiny)
+    get = {"op": T.OpGet, "_key": b"big", "last_key": 1}
+    bench.job([{"op": T.OpSet, "_key": b"big", "_value": b"1"}, get])
+    bench.job([{"op": T.OpAdd, "_key": b"other", "_value": bytes(40000)}])
+    bench.job([{"op": T.OpSet, "_key": b"big", "_value": bytes(40000)}, get])
+    bench.idle()
+    assert bench.counts()["NoMemory"] == 2
+
+
+def test_fill(small):
+    """New keys only: the index is more than 90 % full before anything is evicted."""
+    bench = Bench(small)
+    ways = 8 << small.parameters["IndexBits"]
+    bench.allow_evict = True
+    n = 0
+    while not bench.counts()["Evictions"]:
+        bench.job([{"op": T.OpSet, "_key": b"key%d" % (n + i), "_value": b""} for i in range(8)])
+        n += 8
+        bench.room(4 if n < ways * 3 // 4 else 0)
+    bench.idle()
+    counts = bench.counts()
+    print(f"first eviction at {n} of {ways} ways: {counts}")
+    assert n > 0.9 * ways and counts["Moves"] > 0
+    # All but the evicted ones are there.
+    for i in range(0, n, 8):
+        bench.job([{"op": T.OpGet, "_key": b"key%d" % (i + j), "last_key": 1} for j in range(8)])
+        bench.room(4)
+    bench.idle()
+    assert bench.lost == counts["Evictions"] and bench.lost < 10
+
+
+def rate(bench, records, jobs=16, size=8):
+    """Clocks per operation of a stream of records, sent as fast as the store takes them."""
+    small = bench.sim
+    begin = small.clock
+    for i in range(0, len(records), size):
+        bench.job(records[i : i + size], i // size % 64)
+        bench.room(jobs)
+    bench.room(0)
+    return (small.clock - begin) / len(records)
+
+
+def test_speed(small):
+    """Clocks per operation and latency with 40-clock memory."""
+    bench = Bench(small)
+    names = [b"k%05d" % i for i in range(1000)]
+    sets = [{"op": T.OpSet, "_key": k, "_value": b"abcd"} for k in names]
+    gets = [{"op": T.OpGet, "_key": k, "last_key": 1} for k in names]
+    result = {"set new": rate(bench, sets), "set": rate(bench, sets)}
+    result["get"] = rate(bench, gets)
+    random.shuffle(gets)
+    result["get random"] = rate(bench, gets)
+    mixed = [x for pair in zip(sets, gets) for x in pair]
+    result["set:get 1:1"] = rate(bench, mixed)
+    result["get hot"] = rate(bench, [gets[0]] * 1000)
+    result["set:get 1:1 hot"] = rate(bench, [sets[0], {**gets[0], "_key": names[0]}] * 500)
+    # A single get, lines not on chip.
+    bench.idle()
+    cold = []
+    for k in random.sample(names, 20):
+        at = small.clock
+        bench.job([{"op": T.OpGet, "_key": k, "last_key": 1}])
+        bench.idle()
+        cold.append(bench.chunk.times[-1] - at)
+    result["latency of a get"] = min(cold), max(cold)
+    print(result)
+    assert result["get"] < 3 and result["get hot"] < 3 and result["set:get 1:1"] < 6
+    assert result["latency of a get"][1] < 120
