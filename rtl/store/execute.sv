@@ -35,7 +35,9 @@ module execute
   input  found_t            found_i,
   input  logic              key_valid_i,
   output logic              key_ready_o,
-  input  beat_t             key_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  beat_t             key_i,  // its length is in the request
+  // verilator lint_on UNUSEDSIGNAL
   /// Puts taken and written by the log.
   input  logic [7:0]        taken_i,
   input  logic [7:0]        written_i,
@@ -68,7 +70,9 @@ module execute
   /// Log cache: responses of ClassRequest, class ClassExecute, read port, write port.
   input  logic              request_rsp_valid_i,
   output logic              request_rsp_ready_o,
-  input  log_slot_t         request_rsp_slot_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  log_slot_t         request_rsp_slot_i,  // the set is in the line's number
+  // verilator lint_on UNUSEDSIGNAL
   output logic              acq_valid_o,
   input  logic              acq_ready_i,
   output line_no_t          acq_line_o,
@@ -128,16 +132,16 @@ module execute
     return op inside {OpGet, OpSet, OpAdd, OpReplace, OpCas, OpDelete, OpIncr, OpDecr, OpTouch,
                       OpTooBig};
   endfunction
-  function automatic logic has_key(input req_t req);
-    return (is_lookup(req.op) || req.op == OpHost || req.op == OpPart) && !req.key_stored;
+  function automatic logic has_key(input op_e op, input logic key_stored);
+    return (is_lookup(op) || op == OpHost || op == OpPart) && !key_stored;
   endfunction
   function automatic logic is_store(input op_e op);
     return op inside {OpSet, OpAdd, OpReplace, OpCas};
   endfunction
   // May write, or needs more than the three stages give it.
-  function automatic logic is_alone(input req_t req);
-    return (is_lookup(req.op) && !(req.op == OpGet && !req.touch)) || req.op == OpFlush ||
-        req.op == OpHost || (has_key(req) && req.klen > 8'd64);
+  function automatic logic is_alone(input op_e op, input logic touch, input logic [7:0] klen);
+    return op == OpFlush || op == OpHost || op == OpPart ||
+        (is_lookup(op) && !(op == OpGet && !touch && klen <= 8'd64));
   endfunction
 
   // No reply is longer than this.
@@ -203,7 +207,7 @@ module execute
   end
 
   logic key_more_q;  // the rest of a long key is on its way
-  assign key_there  = !has_key(next_q.req) || (key_valid_i && !key_more_q);
+  assign key_there  = !has_key(next_q.req.op, next_q.req.key_stored) || (key_valid_i && !key_more_q);
   assign data_there = !is_store(next_q.req.op) || 8'(written_i - next_stamp_q) < 8'd128;
   assign next_ready = next_valid_q && got_q == next_q.found.count && key_there && data_there;
 
@@ -215,27 +219,27 @@ module execute
   logic redo_q;
 
   assign act_free     = !act_valid_q || act_done;
-  assign check_two    = check_q.found.cand && check_q.found.lookup && !is_long(check_q.req) &&
+  assign check_two    = check_q.found.cand && check_q.found.lookup && !is_long(check_q.req.klen, check_q.req.key_stored) &&
       check_q.found.count > 3'd1 &&
       9'({check_q.found.off.pos[1:0], 4'h0}) + 9'd16 + 9'(check_q.req.klen) > 9'd64;
   assign check_go     = check_valid_q && check_data_q && act_free;
   assign fetch_second = check_go && check_two && !check_second_q;
   assign fetch_again  = check_valid_q && !check_data_q && redo_q && state_q == StRun && act_free;
   assign fetch_next   = next_ready && state_q == StRun && state_d == StRun &&
-      (!check_valid_q || (check_go && !fetch_second && !is_alone(check_q.req))) &&
-      !(act_valid_q && is_alone(act_q.req));
+      (!check_valid_q || (check_go && !fetch_second && !is_alone(check_q.req.op, check_q.req.touch, check_q.req.klen))) &&
+      !(act_valid_q && is_alone(act_q.req.op, act_q.req.touch, act_q.req.klen));
   assign next_pop     = fetch_next;
 
   // A key that the three stages do not compare.
-  function automatic logic is_long(input req_t req);
-    return req.klen > 8'd64 || req.key_stored;
+  function automatic logic is_long(input logic [7:0] klen, input logic key_stored);
+    return klen > 8'd64 || key_stored;
   endfunction
 
   // Keys: the first beat goes with its request, more of them into a store of their own.
   line_t act_key_q;
   line_t [3:1] more_key_q;
   logic [1:0] more_q;
-  assign key_ready_o = key_more_q || (fetch_next && has_key(next_q.req));
+  assign key_ready_o = key_more_q || (fetch_next && has_key(next_q.req.op, next_q.req.key_stored));
   always_ff @(posedge clk_i) begin
     if (!rst_ni) key_more_q <= 1'b0;
     else if (key_valid_i && key_ready_o) key_more_q <= !key_i.last;
@@ -254,7 +258,7 @@ module execute
     if (state_q == SlStoredGet) begin
       if (line_q == '0) act_key_q[383:0] <= rd_data_i[511:128];
       if (line_q == 3'd1) act_key_q[511:384] <= rd_data_i[127:0];
-    end else if (check_go && has_key(check_q.req)) begin
+    end else if (check_go && has_key(check_q.req.op, check_q.req.key_stored)) begin
       act_key_q <= check_key_q;
     end
   end
@@ -289,7 +293,8 @@ module execute
   // ---------------------------------------------------------------- check
   // One comparator, for the stage and for the steps.
   strb_t lanes_q, lanes_d;
-  line_t cmp_now, cmp_before, expected, differs;
+  logic [383:0] cmp_now;
+  line_t cmp_before, expected, differs;
   line_t [3:0] key_beat;
   logic [1:0] cmp_unit;
   logic cmp_equal, head_fits;
@@ -297,19 +302,19 @@ module execute
   logic [2:0] line_q;       // line of the item, in the steps
   way_t way_q;              // way under test
   off_t cmp_off;
-  op_t cmp_op;
+  logic [7:0] cmp_klen;
 
   assign key_beat = {more_key_q, act_key_q};
 
   always_comb begin
-    cmp_op     = (state_q == StRun) ? check_q : act_q;
+    cmp_klen   = (state_q == StRun) ? check_q.req.klen : act_q.req.klen;
     cmp_off    = (state_q == StRun) ? check_q.found.off : way_q.off;
     cmp_unit   = cmp_off.pos[1:0];
-    cmp_now    = (state_q == StRun) ? check_key_q : key_beat[line_q[1:0]];
+    cmp_now    = (state_q == StRun) ? check_key_q[383:0] : key_beat[line_q[1:0]][383:0];
     cmp_before = (state_q == StRun) ? check_key_q : key_beat[2'(line_q - 3'd1)];
     // Byte 0 of the key stands behind the header, 16 to 64 bytes into the first line.
     unique case (cmp_unit)
-      2'd0: expected = {cmp_now[383:0], cmp_before[511:384]};
+      2'd0: expected = {cmp_now, cmp_before[511:384]};
       2'd1: expected = {cmp_now[255:0], cmp_before[511:256]};
       2'd2: expected = {cmp_now[127:0], cmp_before[511:128]};
       2'd3: expected = cmp_before;
@@ -318,7 +323,7 @@ module execute
       differs[8*b+:8] = (rd_data_i[8*b+:8] ^ expected[8*b+:8]) & {8{lanes_q[b]}};
     cmp_equal = differs == '0;
     cmp_head  = rd_data_i[128*cmp_unit+:128];
-    head_fits = cmp_head.klen == cmp_op.req.klen &&
+    head_fits = cmp_head.klen == cmp_klen &&
         cmp_head.lap == ((cmp_off.lap == range_i.lap[7:0]) ? range_i.lap[31:0]
                                                             : range_i.last_lap[31:0]);
   end
@@ -344,7 +349,9 @@ module execute
   logic [1:0] epoch_fits, epoch_fits_q;
   logic [15:0][1:0] uses_q;
   logic equal_q, head_fits_q, off_valid_q;
-  head_t head_q;
+  // verilator lint_off UNUSEDSIGNAL
+  head_t head_q;  // lap and klen were compared
+  // verilator lint_on UNUSEDSIGNAL
 
   assign buckets = bucket_rd_data_i;
   for (genvar b = 0; b < 2; b++) begin : gen_bank
@@ -394,7 +401,7 @@ module execute
   assign tags        = tags_q & {{8{epoch_fits_q[1]}}, {8{epoch_fits_q[0]}}};
   assign offs        = offs_q & {{8{epoch_fits_q[1]}}, {8{epoch_fits_q[0]}}};
   assign fetched_hit = offs != '0 && act_q.found.cand && act_q.found.count != '0 && off_valid_q &&
-      head_fits_q && equal_q && !is_long(act_q.req);
+      head_fits_q && equal_q && !is_long(act_q.req.klen, act_q.req.key_stored);
   assign no_tag      = tags == '0;
   assign decided     = fetched_hit || no_tag;
 
@@ -434,7 +441,7 @@ module execute
   assign is_touch  = act_q.req.op == OpTouch || (is_get && act_q.req.touch);
   assign in_run    = state_q == StRun && act_valid_q;
   assign out_free  = res_ready_i && read_ready_i;
-  assign unique_no = off_unique(at_off, range_i);
+  assign unique_no = off_unique(at_off, range_i.lap, range_i.last_lap);
   assign place_ok  = act_q.req.off.lap != '0 && (!act_q.req.key_stored || off_valid_q);
 
   // Acts in this clock: records without lookup and decided gets at once, others from StAct.
@@ -729,7 +736,7 @@ module execute
       StRun: if (in_run && !skip) begin
         if (act_q.req.op == OpHost) state_d = HoReq;
         else if (act_q.found.lookup) begin
-          if (!decided) state_d = is_long(act_q.req) ? (act_q.req.key_stored ?
+          if (!decided) state_d = is_long(act_q.req.klen, act_q.req.key_stored) ? (act_q.req.key_stored ?
                                                         (place_ok ? SlStored : SlBuckets) : SlKeys)
                                                      : SlBuckets;
           else if (!is_get || act_q.req.touch) state_d = StAct;
@@ -811,7 +818,7 @@ module execute
     unique case (state_q)
       StRun: begin
         // The prefetched item was compared already, unless its key is long.
-        todo_q       <= is_long(act_q.req) ? tags : tags & ~offs;
+        todo_q       <= is_long(act_q.req.klen, act_q.req.key_stored) ? tags : tags & ~offs;
         slow_found_q <= 1'b0;
         line_q       <= '0;
         number_ok_q  <= 1'b0;
@@ -849,7 +856,7 @@ module execute
         way_q    <= picked;
         insert_q <= 16'd1 << move_q;
       end
-      MvOther: other_line_q <= other_line;
+      MvOther: other_line_q <= moved_line;
       MvOtherWait: other_slot_q <= bucket_rsp_slot_i[!move_q[3]];
       MvOtherFree: if (other_free_q == '0) move_q <= move_q + 4'd1;
       InEvict: begin
@@ -914,19 +921,17 @@ module execute
 
   // ---------------------------------------------------------------- caches
   // Buckets: read for the stages, again for the steps, and the other bucket of an entry.
-  line_no_t other_line;
-  logic [26:0] index_mask, here, there;
-  op_t fetched;
-  assign index_mask = ~({27{1'b1}} << index_bits_i);
-  assign here       = move_q[3] ? {act_q.found.line[1], 1'b1} : {act_q.found.line[0], 1'b0};
-  assign there      = here ^ (other_bucket(way_q.tag) & index_mask);
-  assign other_line = there[26:1];
-  assign fetched    = fetch_next ? next_q : check_q;
+  line_no_t moved_line;
+  line_no_t line_mask;
+  index_slot_t [1:0] fetch_slot;
+  assign line_mask  = ~({26{1'b1}} << (index_bits_i - 5'd1));
+  assign moved_line = act_q.found.line[move_q[3]] ^ (other_line(way_q.tag) & line_mask);
+  assign fetch_slot = fetch_next ? next_q.found.slot : check_q.found.slot;
 
   always_comb begin
     bucket_rd_en_o   = '0;
-    bucket_rd_slot_o = fetched.found.slot;
-    if ((fetch_next || fetch_again) && fetched.found.lookup) bucket_rd_en_o = '1;
+    bucket_rd_slot_o = fetch_slot;
+    if (fetch_next ? next_q.found.lookup : fetch_again && check_q.found.lookup) bucket_rd_en_o = '1;
     if (state_q inside {SlBuckets, MvBuckets}) begin
       bucket_rd_en_o   = '1;
       bucket_rd_slot_o = act_q.found.slot;
@@ -1015,7 +1020,7 @@ module execute
   end
   assign in_write_ok = bucket_wr_ready_i[insert_bank];
 
-  assign bucket_acq_line_o  = other_line;
+  assign bucket_acq_line_o  = moved_line;
   always_comb begin
     bucket_acq_valid_o = '0;
     bucket_rsp_ready_o = '0;
@@ -1041,10 +1046,10 @@ module execute
   end
 
   always_comb begin
-    rd_en_o   = fetch_second || ((fetch_next || fetch_again) && fetched.found.cand);
-    rd_slot_o = fetch_second ?
-        {check_q.found.off.pos[2+:SetW] + SetW'(1), check_q.ways[1]} :
-        {fetched.found.off.pos[2+:SetW], fetched.ways[0]};
+    rd_en_o   = fetch_second || (fetch_next ? next_q.found.cand : fetch_again && check_q.found.cand);
+    rd_slot_o = {check_q.found.off.pos[2+:SetW], check_q.ways[0]};
+    if (fetch_second) rd_slot_o = {check_q.found.off.pos[2+:SetW] + SetW'(1), check_q.ways[1]};
+    if (fetch_next) rd_slot_o = {next_q.found.off.pos[2+:SetW], next_q.ways[0]};
     if (rsp_ready_o) begin
       rd_en_o   = rsp_valid_i;
       rd_slot_o = rsp_slot_i;

@@ -79,7 +79,8 @@ module log
   place_e state_q;
   logic own_q, fits_q, large_q, still_q;
   put_t put_q;
-  units_t size, margin, need_q, start_q, next_q;
+  units_t size, margin, need_q, start_q, next;
+  logic [27:0] next_q;
   logic [35:0] lap_q, lap_next, lap_last_q;
   logic [27:0] head_q;
   logic [31:0] cont_byte_q;
@@ -91,6 +92,7 @@ module log
 
   assign size     = units_t'({log_lines_i, 2'b00});
   assign margin   = (size >> 2) < Margin ? size >> 2 : Margin;
+  assign next     = start_q + need_q;
   assign lap_next = (lap_q[7:0] == '1) ? lap_q + 36'd2 : lap_q + 36'd1;
 
   always_comb begin
@@ -139,15 +141,15 @@ module log
           state_q <= PlFit;
         end
         PlFit: begin
-          fits_q  <= start_q + need_q <= size;
-          next_q  <= start_q + need_q;
+          fits_q  <= next <= size;
+          next_q  <= next[27:0];
           large_q <= need_q > size >> 1;
           state_q <= PlTake;
         end
         PlTake: if (piece_ready) begin
           state_q <= PlIdle;
           if (put_q.start && !large_q) begin
-            head_q <= fits_q ? next_q[27:0] : need_q[27:0];
+            head_q <= fits_q ? next_q : need_q[27:0];
             if (!fits_q) begin
               lap_q      <= lap_next;
               lap_last_q <= lap_q;

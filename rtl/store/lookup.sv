@@ -56,19 +56,20 @@ module lookup
   } req1_t;
 
   req1_t hashed, fetched;
-  logic [26:0] mask, first, second;
+  logic [26:0] first;
+  line_no_t mask, second;  // mask: of a bucket's line in its bank
   logic hashed_valid, hashed_ready, wait_room, wait_valid, wait_pop;
   logic [1:0] acquired_q;
   logic [$clog2(Waiting+1)-1:0] unused_wait, unused_out;
 
-  assign mask   = ~({27{1'b1}} << index_bits_i);
-  assign first  = hash_i[26:0] & mask;
-  assign second = first ^ (other_bucket(hash_i[63:50]) & mask);
+  assign mask   = ~({26{1'b1}} << (index_bits_i - 5'd1));
+  assign first  = hash_i[26:0] & {mask, 1'b1};
+  assign second = first[26:1] ^ (other_line(hash_i[63:50]) & mask);
 
   req1_t entering;
   assign entering = '{lookup: lookup_i, store: store_i, hash: hash_i,
-                      line: {first[0] ? first[26:1] : second[26:1],
-                             first[0] ? second[26:1] : first[26:1]},
+                      line: {first[0] ? first[26:1] : second,
+                             first[0] ? second : first[26:1]},
                       klen: klen_i, vlen: vlen_i, off: off_i};
 
   lib_reg #(
@@ -112,8 +113,10 @@ module lookup
 
   // ---------------------------------------------------------------- read: buckets are there
   logic read_valid_q, match_valid_q, read_go, match_go, acquire_go;
-  req1_t read_q, match_q;
-  index_slot_t [1:0] read_slot_q, match_slot_q;
+  // verilator lint_off UNUSEDSIGNAL
+  req1_t read_q;  // `recent` has taken note of the item stored
+  // verilator lint_on UNUSEDSIGNAL
+  index_slot_t [1:0] read_slot_q;
   logic buckets_there;
 
   assign buckets_there      = !fetched.lookup || (&bucket_rsp_valid_i);
@@ -174,7 +177,13 @@ module lookup
   // ---------------------------------------------------------------- match: tags
   bucket_t [1:0] buckets;
   assign buckets = bucket_rd_data_i;
-  way_t matched, matched_q;
+  // verilator lint_off UNUSEDSIGNAL
+  way_t matched;  // its tag is known
+  // verilator lint_on UNUSEDSIGNAL
+  found_t match_q;
+  off_t matched_off_q;
+  logic [5:0] matched_lines_q;
+  logic [7:0] match_klen_q;
   logic recent_hit;
 
   // Several ways with the tag (rare) give a place that is nobody's; execute sorts it out.
@@ -194,11 +203,13 @@ module lookup
     else if (read_go) match_valid_q <= 1'b1;
     else if (match_go) match_valid_q <= 1'b0;
     if (read_go) begin
-      match_q      <= read_q;
-      match_slot_q <= read_slot_q;
+      match_q      <= '{lookup: read_q.lookup, hash: read_q.hash, line: read_q.line,
+                        slot: read_slot_q, default: '0};
+      match_klen_q <= read_q.klen;
       if (read_q.lookup) begin
-        matched_q    <= recent_hit ? '{tag: '0, off: recent.off, lines: recent.lines > 16'd63 ?
-                                       6'd63 : recent.lines[5:0]} : matched;
+        matched_off_q   <= recent_hit ? recent.off : matched.off;
+        matched_lines_q <= !recent_hit ? matched.lines :
+            (recent.lines > 16'd63) ? 6'd63 : recent.lines[5:0];
       end
     end
   end
@@ -215,17 +226,17 @@ module lookup
   logic [2:0] got_q, key_lines;
   logic out_room, get_done;
 
-  assign there     = match_q.lookup && matched_q.lines != '0 && off_valid(matched_q.off, range_i);
-  assign key_lines = 3'(lines_of(matched_q.off.pos[1:0], 22'd16 + 22'(match_q.klen)));
+  assign there     = match_q.lookup && matched_lines_q != '0 && off_valid(matched_off_q, range_i);
+  assign key_lines = 3'(lines_of(matched_off_q.pos[1:0], 22'd16 + 22'(match_klen_q)));
 
   always_comb begin
-    get.line        = matched_q.off.pos[27:2];
-    get.found       = '{lookup: match_q.lookup, hash: match_q.hash, line: match_q.line,
-                        slot: match_slot_q, cand: there, off: matched_q.off, count: '0,
-                        whole: 1'b0};
+    get.line        = matched_off_q.pos[27:2];
+    get.found       = match_q;
+    get.found.cand  = there;
+    get.found.off   = matched_off_q;
     if (there) begin
-      get.found.whole = matched_q.lines <= 6'(PrefetchLines);
-      get.found.count = get.found.whole ? matched_q.lines[2:0] :
+      get.found.whole = matched_lines_q <= 6'(PrefetchLines);
+      get.found.count = get.found.whole ? matched_lines_q[2:0] :
           (key_lines > 3'(PrefetchLines)) ? 3'(PrefetchLines) : key_lines;
     end
   end

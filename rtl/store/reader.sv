@@ -35,13 +35,16 @@ module reader
 
   typedef logic [22:0] byte_t;  // counted from the beginning of the item's first line
 
-  function automatic byte_t key_start(input read_t job);
-    return byte_t'({job.off.pos[1:0], 4'h0}) + 23'd16;
+  function automatic byte_t key_start(input logic [1:0] unit);
+    return byte_t'({unit, 4'h0}) + 23'd16;
   endfunction
 
   // ---------------------------------------------------------------- acquire
   logic plan_ready, plan_valid, plan_next, job_room, job_valid, job_next;
-  read_t plan, job;
+  // verilator lint_off UNUSEDSIGNAL
+  read_t plan;  // only lines that nobody has pinned
+  // verilator lint_on UNUSEDSIGNAL
+  read_t job;
   logic [3:0] unused_plan;
   logic [4:0] unused_job;
 
@@ -63,8 +66,8 @@ module reader
   );
 
   byte_t plan_from, plan_to;
-  assign plan_from = key_start(plan) + (plan.head ? '0 : byte_t'(plan.klen) + byte_t'(plan.start));
-  assign plan_to   = key_start(plan) + byte_t'(plan.klen) + byte_t'(plan.start) + byte_t'(plan.len);
+  assign plan_from = key_start(plan.off.pos[1:0]) + (plan.head ? '0 : byte_t'(plan.klen) + byte_t'(plan.start));
+  assign plan_to   = key_start(plan.off.pos[1:0]) + byte_t'(plan.klen) + byte_t'(plan.start) + byte_t'(plan.len);
 
   logic going_q;
   line_no_t line_q, last_q;
@@ -121,10 +124,10 @@ module reader
     work.ways      = job.ways;
     work.set       = job.off.pos[2+:SetW];
     work.head      = job.head;
-    work.key       = key_start(job);
-    work.key_end   = key_start(job) + byte_t'(job.klen);
-    work.value     = key_start(job) + byte_t'(job.klen) + byte_t'(job.start);
-    work.value_end = key_start(job) + byte_t'(job.klen) + byte_t'(job.start) + byte_t'(job.len);
+    work.key       = key_start(job.off.pos[1:0]);
+    work.key_end   = key_start(job.off.pos[1:0]) + byte_t'(job.klen);
+    work.value     = key_start(job.off.pos[1:0]) + byte_t'(job.klen) + byte_t'(job.start);
+    work.value_end = key_start(job.off.pos[1:0]) + byte_t'(job.klen) + byte_t'(job.start) + byte_t'(job.len);
   end
   assign job_next = !work_valid_q || work_done;
 

@@ -81,8 +81,9 @@ package store_pkg;
   endfunction
 
   /// CAS unique of the item at a valid place.
-  function automatic logic [63:0] off_unique(input off_t off, input log_range_t range);
-    return {(off.lap == range.lap[7:0]) ? range.lap : range.last_lap, off.pos};
+  function automatic logic [63:0] off_unique(input off_t off, input logic [35:0] lap,
+                                             input logic [35:0] last_lap);
+    return {(off.lap == lap[7:0]) ? lap : last_lap, off.pos};
   endfunction
 
   /// Lines that `bytes` bytes from unit `unit` of a line on touch.
@@ -90,9 +91,10 @@ package store_pkg;
     return 16'((23'({unit, 4'h0}) + 23'(bytes) + 23'd63) >> 6);
   endfunction
 
-  /// A bucket's distance to the other bucket of an entry: odd, so that one of them is even.
-  function automatic logic [26:0] other_bucket(input logic [13:0] tag);
-    return {tag[12:0], tag} | 27'd1;
+  /// The two buckets of an entry are f(tag) apart, and f is odd: one of them is even. This is f
+  /// without its lowest bit: the distance of their lines in the two banks.
+  function automatic line_no_t other_line(input logic [13:0] tag);
+    return {tag[12:0], tag[13:1]};
   endfunction
 
   /// A request on its way to execute; what the index said so far.
