@@ -97,8 +97,10 @@ module lib_cfifo_fv #(
     `ASSERT(Visible, !late_q || m_valid)
     `ASSERT(Output, !(seen_q && head && ahead_q == '0) || m_data == word_q)
   end
-  `ASSERT(Counts, dut.free_q == free && dut.pending_q == open_q &&
-          dut.ready_q == done_q - count_t'(head) && 32'(done_q) + 32'(open_q) <= Depth)
+  `ASSERT(FreeCount, dut.free_q == free)
+  `ASSERT(PendingCount, dut.pending_q == open_q)
+  `ASSERT(ReadyCount, dut.ready_q == done_q - count_t'(head))
+  `ASSERT(NotOver, 32'(done_q) + 32'(open_q) <= Depth)
   `ASSERT(HeadCounts, !head || done_q != '0)
   `ASSERT(Read, 32'(dut.raddr_q) < Depth)
   `ASSERT(Start, 32'(dut.start_q) == wrap(32'(dut.raddr_q) + 32'(dut.ready_q)))

@@ -83,13 +83,13 @@ module lib_fifo_fv #(
     `ASSERT(Visible, !late_q || m_valid)
     `ASSERT(Output, !(seen_q && head && ahead_q == '0) || m_data == word_q)
   end
-  `ASSERT(Counts, dut.u_fifo.free_q == count_t'(Depth) - level_q &&
-          dut.u_fifo.pending_q == '0 && dut.u_fifo.ready_q == level_q - count_t'(head) &&
-          32'(level_q) <= Depth)
+  `ASSERT(FreeCount, dut.u_fifo.free_q == count_t'(Depth) - level_q)
+  `ASSERT(PendingCount, dut.u_fifo.pending_q == '0)
+  `ASSERT(ReadyCount, dut.u_fifo.ready_q == level_q - count_t'(head))
+  `ASSERT(NotOver, 32'(level_q) <= Depth)
   `ASSERT(HeadCounts, !head || level_q != '0)
   `ASSERT(Read, 32'(dut.u_fifo.raddr_q) < Depth)
-  `ASSERT(Write, 32'(dut.u_fifo.waddr_q) ==
-          wrap(32'(dut.u_fifo.raddr_q) + 32'(dut.u_fifo.ready_q)))
+  `ASSERT(Write, dut.u_fifo.waddr_q == wrap(32'(dut.u_fifo.raddr_q) + 32'(dut.u_fifo.ready_q)))
   `ASSERT(Start, dut.u_fifo.start_q == dut.u_fifo.waddr_q)
   `ASSERT(Behind, !seen_q || ahead_q < level_q)
   `ASSERT(Stored, !seen_q || (head && ahead_q == '0) || stored == word_q)

@@ -4,7 +4,9 @@
 `include "fv.svh"
 `include "lib_assert.svh"
 
-module lib_pack_fv #(
+module lib_pack_fv
+  import lib_pkg::*;
+#(
   /// The lane, whose values are then proved too; -1: any lane, without values.
   parameter int Lane = -1
 ) (
@@ -64,7 +66,7 @@ module lib_pack_fv #(
   assign in_one  = lane_q >= in_lane && {1'b0, lane_q} < in_stop;
   assign in_two  = {1'b1, lane_q} < in_stop;
   assign in_any  = in_one || in_two;
-  assign in_byte = byte_of(s_data_i, lane_q - in_lane + s_start_i);
+  assign in_byte = byte_of(rotl_bytes(s_data_i, in_lane - s_start_i), lane_q);
 
   // Where bytes for the lane are, the oldest first.
   logic [5:0] there;
@@ -83,7 +85,7 @@ module lib_pack_fv #(
   assign bytes[2] = byte_of(dut.acc_q.data, lane_q);
   assign bytes[3] = byte_of(dut.turn_data_q, lane_q);
   assign bytes[4] = bytes[3];
-  assign bytes[5] = byte_of(dut.place_data_q, lane_q - dut.place_turn_q);
+  assign bytes[5] = byte_of(rotl_bytes(dut.place_data_q, dut.place_turn_q), lane_q);
 
   // ------------------------------------------------ a byte chosen by the prover, and counts
   logic [3:0] bytes_q, packets_q;  // in flight
@@ -128,27 +130,30 @@ module lib_pack_fv #(
     assign older[i] = older[i-1] + 4'(there[i-1]);
   end
   if (Lane >= 0) begin : gen_values
-    `ASSERT(Value, !(seen_q && m_valid && m_strb[lane_q] && ahead_q == '0) ||
-            byte_of(m_data, lane_q) == byte_q)
+    logic due;
+    assign due = seen_q && m_valid && m_strb[lane_q] && ahead_q == '0;
+    `ASSERT(Value, !due || byte_of(m_data, lane_q) == byte_q)
     for (genvar i = 0; i < 6; i++) begin : gen_held
       `ASSERT(Held, !(seen_q && there[i] && ahead_q == older[i]) || bytes[i] == byte_q)
     end
   end
   `ASSERT(Bytes, bytes_q == older[5] + 4'(there[5]))
   `ASSERT(Seen, !seen_q || ahead_q < bytes_q)
-  `ASSERT(Packets, packets_q ==
-          4'(dut.u_out.valid_q && dut.u_out.data_q.last) +
-          4'(dut.u_out.skid_valid_q && dut.u_out.skid_q.last) +
-          4'(dut.full_q && dut.acc_q.last) + 4'(dut.turn_valid_q && dut.turn_last_q) +
-          4'(dut.place_valid_q && dut.place_last_q))
+  logic [4:0] ends;  // of packets, in the stages
+  assign ends[0] = dut.u_out.valid_q && dut.u_out.data_q.last;
+  assign ends[1] = dut.u_out.skid_valid_q && dut.u_out.skid_q.last;
+  assign ends[2] = dut.full_q && dut.acc_q.last;
+  assign ends[3] = dut.turn_valid_q && dut.turn_last_q;
+  assign ends[4] = dut.place_valid_q && dut.place_last_q;
+  `ASSERT(Packets, packets_q == 4'($countones(ends)))
   `ASSERT(Skid, !dut.u_out.skid_valid_q || dut.u_out.valid_q)
-  `ASSERT(LinesHeld, (!dut.u_out.valid_q || dut.u_out.data_q.last || dut.u_out.data_q.strb[63]) &&
-          (!dut.u_out.skid_valid_q || dut.u_out.skid_q.last || dut.u_out.skid_q.strb[63]) &&
-          (!dut.full_q || dut.acc_q.last || (dut.acc_q.strb[63] && dut.acc_q.stop == 7'd64)))
-  `ASSERT(EndsHeld,
-          (!there[0] || {1'b0, lane_q} < dut.u_out.data_q.stop) &&
-          (!there[1] || {1'b0, lane_q} < dut.u_out.skid_q.stop) &&
-          (!there[2] || {1'b0, lane_q} < dut.acc_q.stop))
+  `ASSERT(LineOut, !dut.u_out.valid_q || dut.u_out.data_q.last || dut.u_out.data_q.strb[63])
+  `ASSERT(LineSkid, !dut.u_out.skid_valid_q || dut.u_out.skid_q.last || dut.u_out.skid_q.strb[63])
+  `ASSERT(LineFull, !dut.full_q || dut.acc_q.last || dut.acc_q.strb[63])
+  `ASSERT(StopFull, !dut.full_q || dut.acc_q.last || dut.acc_q.stop == 7'd64)
+  `ASSERT(EndOut, !there[0] || {1'b0, lane_q} < dut.u_out.data_q.stop)
+  `ASSERT(EndSkid, !there[1] || {1'b0, lane_q} < dut.u_out.skid_q.stop)
+  `ASSERT(EndAcc, !there[2] || {1'b0, lane_q} < dut.acc_q.stop)
   // Which chunk is a packet's first, and where a chunk begins, follow from the one before it.
   logic turn_open;
   logic [5:0] turn_next;
@@ -159,20 +164,26 @@ module lib_pack_fv #(
   `ASSERT(FirstIn, open_q == (dut.place_valid_q ? !dut.place_last_q : turn_open))
   `ASSERT(LaneTurn, !(dut.turn_valid_q && live_q) || dut.turn_lane_q == dut.acc_q.stop[5:0])
   `ASSERT(LanePlace, !(dut.place_valid_q && turn_open) || dut.place_lane_q == turn_next)
-  `ASSERT(LaneIn, !open_q ||
-          dut.lane_q == (dut.place_valid_q ? dut.place_stop_q[5:0] : turn_next))
+  logic [5:0] place_next;
+  assign place_next = dut.place_valid_q ? dut.place_stop_q[5:0] : turn_next;
+  `ASSERT(LaneIn, !open_q || dut.lane_q == place_next)
   `ASSERT(FullOrLive, !(dut.full_q && live_q) || !dut.acc_q.last)
   `ASSERT(FullLast, !(dut.full_q && !live_q) || dut.acc_q.last)
   // A line that was sent whole leaves nothing behind.
   `ASSERT(Sent, !(live_q && !dut.full_q && dut.acc_q.stop[6]) || !dut.acc_q.strb[lane_q])
   `ASSERT(StopRange, dut.acc_q.stop <= 7'd64 || !(live_q || dut.full_q))
-  // What the turn stage has worked out.
-  `ASSERT(Strobes, !dut.turn_valid_q || (
-          dut.turn_strb_q[lane_q] ==
-            (lane_q >= dut.turn_lane_q && {1'b0, lane_q} < dut.turn_stop_q) &&
-          dut.turn_over_strb_q[lane_q] == ({1'b1, lane_q} < dut.turn_stop_q) &&
-          dut.turn_strb_q[63] == dut.turn_fills_q && dut.turn_fills_q == dut.turn_stop_q[6] &&
-          dut.turn_over_q == (dut.turn_stop_q > 7'd64)))
-  `ASSERT(Short, (!dut.place_valid_q || (dut.place_stop_q - {1'b0, dut.place_lane_q} <= 7'd64)) &&
-          (!dut.turn_valid_q || (dut.turn_stop_q - {1'b0, dut.turn_lane_q} <= 7'd64)))
+  // What the stages have worked out.
+  logic turn_one, turn_two;
+  assign turn_one = lane_q >= dut.turn_lane_q && {1'b0, lane_q} < dut.turn_stop_q;
+  assign turn_two = {1'b1, lane_q} < dut.turn_stop_q;
+  `ASSERT(StrobeOne, !dut.turn_valid_q || dut.turn_strb_q[lane_q] == turn_one)
+  `ASSERT(StrobeTwo, !dut.turn_valid_q || dut.turn_over_strb_q[lane_q] == turn_two)
+  `ASSERT(StrobeFills, !dut.turn_valid_q || dut.turn_strb_q[63] == dut.turn_fills_q)
+  `ASSERT(Fills, !dut.turn_valid_q || dut.turn_fills_q == dut.turn_stop_q[6])
+  `ASSERT(Over, !dut.turn_valid_q || dut.turn_over_q == (dut.turn_stop_q > 7'd64))
+  logic [6:0] place_len, turn_len;
+  assign place_len = dut.place_stop_q - {1'b0, dut.place_lane_q};
+  assign turn_len  = dut.turn_stop_q - {1'b0, dut.turn_lane_q};
+  `ASSERT(PlaceShort, !dut.place_valid_q || place_len <= 7'd64)
+  `ASSERT(TurnShort, !dut.turn_valid_q || turn_len <= 7'd64)
 endmodule

@@ -31,9 +31,9 @@ module lib_cfifo #(
   end
 
   localparam int unsigned CountW = $clog2(Depth + 1);
-  localparam int unsigned AddrW  = $clog2(Depth);
+  localparam int unsigned AddrW = $clog2(Depth);
   typedef logic [CountW-1:0] count_t;
-  typedef logic [AddrW-1:0]  addr_t;
+  typedef logic [AddrW-1:0] addr_t;
 
   function automatic addr_t next(input addr_t addr);
     return (addr == addr_t'(Depth - 1)) ? '0 : addr + 1'b1;
@@ -65,7 +65,7 @@ module lib_cfifo #(
       room_q    <= 1'b1;
       any_q     <= 1'b0;
     end else begin
-      waddr_q   <= rollback_i ? start_q : waddr_d;
+      waddr_q <= rollback_i ? start_q : waddr_d;
       if (commit_i) start_q <= waddr_d;
       pending_q <= (commit_i || rollback_i) ? '0 : pending_q + count_t'(push);
       free_q    <= free_q + count_t'(pop) + (rollback_i ? pending_q : -count_t'(push));

@@ -41,9 +41,9 @@ module lib_pack
   // ------------------------------------------------ place: where in its line the chunk goes
   logic         place_valid_q;
   logic [511:0] place_data_q;
-  logic [5:0]   place_turn_q, place_lane_q;
-  logic [6:0]   place_stop_q;
-  logic         place_first_q, place_last_q;
+  logic [5:0] place_turn_q, place_lane_q;
+  logic [6:0] place_stop_q;
+  logic place_first_q, place_last_q;
 
   logic [5:0] lane_q, lane;
   logic [6:0] stop;
@@ -68,9 +68,9 @@ module lib_pack
   logic         turn_valid_q;
   logic [511:0] turn_data_q;
   logic [5:0]   turn_lane_q;
-  logic [63:0]  turn_strb_q, turn_over_strb_q;
-  logic [6:0]   turn_stop_q;
-  logic         turn_first_q, turn_last_q;
+  logic [63:0] turn_strb_q, turn_over_strb_q;
+  logic [6:0] turn_stop_q;
+  logic turn_first_q, turn_last_q;
   logic         turn_fills_q;  // reaches lane 63
   logic         turn_over_q;   // and goes on in the next line
 
@@ -92,8 +92,8 @@ module lib_pack
 
   // ------------------------------------------------ merge: with the line begun earlier
   line_t merged, acc_q;
-  logic  full_q;  // acc_q is complete and waits for its turn at the output
-  logic  take, out_valid, out_ready;
+  logic full_q;  // acc_q is complete and waits for its turn at the output
+  logic take, out_valid, out_ready;
   line_t out;
 
   // While acc_q is being sent, it can take a new line's beginning or all of it, but not two lines.

@@ -34,8 +34,9 @@ module lib_ram #(
     always_ff @(posedge clk_i) begin
       if (re_i) rdata_o <= mem_q[raddr_i];
       if (we_i) begin
-        for (int unsigned b = 0; b < Width / ByteWidth; b++)
+        for (int unsigned b = 0; b < Width / ByteWidth; b++) begin
           if (wbe_i[b]) mem_q[waddr_i][b*ByteWidth+:ByteWidth] <= wdata_i[b*ByteWidth+:ByteWidth];
+        end
       end
     end
   end else begin : gen_distributed
@@ -43,8 +44,9 @@ module lib_ram #(
     always_ff @(posedge clk_i) begin
       if (re_i) rdata_o <= mem_q[raddr_i];
       if (we_i) begin
-        for (int unsigned b = 0; b < Width / ByteWidth; b++)
+        for (int unsigned b = 0; b < Width / ByteWidth; b++) begin
           if (wbe_i[b]) mem_q[waddr_i][b*ByteWidth+:ByteWidth] <= wdata_i[b*ByteWidth+:ByteWidth];
+        end
       end
     end
   end

@@ -12,9 +12,5 @@ module lib_reg_tb #(
   output logic [Width-1:0] m_data_o
 );
   typedef logic [Width-1:0] word_t;
-  lib_reg #(
-    .T(word_t)
-  ) u_dut (
-    .*
-  );
+  lib_reg #(.T(word_t)) u_dut (.*);
 endmodule

@@ -3,7 +3,7 @@
 import random
 
 import cocotb
-from common import SIZES, Sink, Source, run, start
+from common import SIZES, Sink, Source, clocks, run, start
 
 PAUSES = ((0, 0), (0.3, 0), (0, 0.5), (0.5, 0.3))
 
@@ -49,6 +49,26 @@ async def join(dut):
             assert got == data, f"packet {n}"
         source.stop()
         sink.stop()
+
+
+@cocotb.test()
+async def pause_behind_a_full_line(dut):
+    """A packet's end overflows, the next packet begins with a full line, and then nothing comes for
+    a while: the line after that has only its own bytes."""
+    await start(dut)
+    source = Source(dut, "s", ["data", "start", "len", "first", "offset", "last"])
+    sink = Sink(dut, "m", ["data", "strb", "last"])
+    chunk = {"data": 0, "start": 0, "offset": 0}
+    for pause in range(4):
+        source.put({**chunk, "len": 40, "first": 1, "last": 0},
+                   {**chunk, "len": 40, "first": 0, "last": 1},
+                   {**chunk, "len": 64, "first": 1, "last": 0})
+        await source.drain()
+        await clocks(dut, pause)
+        source.put({**chunk, "len": 10, "first": 0, "last": 1})
+        strobes = [line["strb"] for line in await sink.wait(4)]
+        assert strobes == [2**64 - 1, 2**16 - 1, 2**64 - 1, 2**10 - 1]
+        sink.items.clear()
 
 
 @cocotb.test()
