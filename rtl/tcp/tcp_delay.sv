@@ -1,7 +1,7 @@
 // Delay queue: ids come back in order, each delay_i ticks after it was put in.
 //
 // All waits of a queue are equally long, so only its head can be due: no scan, whatever the number
-// of connections. Latency delay_i ticks, initiation interval 1. The owner of the connection table
+// of connections. Latency delay_i ticks, initiation interval 2. The owner of the connection table
 // puts an id in at most once, so the queue cannot overflow.
 `include "lib_assert.svh"
 
@@ -17,18 +17,23 @@ module tcp_delay
   input  logic [15:0] now_i,
   /// Ticks to wait.
   input  logic [15:0] delay_i,
-  /// The oldest id comes back at once.
+  /// The oldest id comes back at once, marked hurry_o.
   input  logic        hurry_i,
   input  logic        push_i,
   input  conn_t       conn_i,
   output logic        valid_o,
   input  logic        ready_i,
   output conn_t       conn_o,
+  output logic        hurry_o,
   /// Nobody waits.
   output logic        empty_o
 );
 
   localparam int unsigned IdW = $clog2(Conns);
+
+  // The bits of an id beyond those in use are 0.
+  logic unused_id;
+  assign unused_id = ^(conn_i >> IdW);
 
   typedef struct packed {
     logic [15:0]    since;
@@ -36,7 +41,7 @@ module tcp_delay
   } entry_t;
 
   entry_t head;
-  logic valid, ready;
+  logic valid, take, due, unused_ready;
   logic [$clog2(Conns+1)-1:0] level;
 
   lib_fifo #(
@@ -46,20 +51,29 @@ module tcp_delay
     .clk_i,
     .rst_ni,
     .s_valid_i(push_i),
-    .s_ready_o(ready),
+    .s_ready_o(unused_ready),
     .s_data_i ('{since: now_i, id: conn_i[IdW-1:0]}),
     .m_valid_o(valid),
-    .m_ready_i(valid_o && ready_i),
+    .m_ready_i(take),
     .m_data_o (head),
     .level_o  (level)
   );
 
   logic [15:0] waited;
   assign waited  = now_i - head.since;
-  assign valid_o = valid && (hurry_i || waited >= delay_i);
-  assign conn_o  = conn_t'(head.id);
-  assign empty_o = level == '0;
+  assign due     = waited >= delay_i;
+  assign take    = valid && (hurry_i || due) && !valid_o;
+  assign empty_o = level == '0 && !valid_o;
 
-  `ASSERT(fits_room, !push_i || ready)
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) valid_o <= 1'b0;
+    else valid_o <= take || (valid_o && !ready_i);
+    if (take) begin
+      conn_o  <= conn_t'(head.id);
+      hurry_o <= !due;
+    end
+  end
+
+  `ASSERT(fits_room, !push_i || unused_ready)
 
 endmodule

@@ -71,8 +71,12 @@ module tcp_lookup
     logic [AddrW-1:0] addr;
   } place_t;
 
+  // SYN and neither ACK nor RST.
+  localparam tcp_flags_t OpenFlags = '{syn: 1'b1, default: 1'b0};
+  localparam tcp_flags_t OpenMask  = '{syn: 1'b1, ack: 1'b1, rst: 1'b1, default: 1'b0};
+
   function automatic logic wants_open(input tcp_flags_t flags);
-    return {flags.syn, flags.ack, flags.rst} == 3'b100;
+    return (flags & OpenMask) == OpenFlags;
   endfunction
 
   // ---------------------------------------------------------------- clear the table after reset
@@ -269,7 +273,9 @@ module tcp_lookup
   // Where an id stands in the table.
   place_t ins_place, del_place;
   logic del_read, del_write_q, del_write;
-  conn_t del_id_q;
+  logic [IdW-1:0] del_id_q;
+  logic unused_del;  // the bits of an id beyond those in use are 0
+  assign unused_del = ^(del_i >> IdW);
   assign ins_place = '{table1: pick1, way: pick_way, addr: match_addr_q[pick1]};
 
   lib_ram #(
@@ -294,7 +300,7 @@ module tcp_lookup
     if (!rst_ni) del_write_q <= 1'b0;
     else del_write_q <= del_read || (del_write_q && !del_write);
   end
-  always_ff @(posedge clk_i) if (del_read) del_id_q <= del_i;
+  always_ff @(posedge clk_i) if (del_read) del_id_q <= del_i[IdW-1:0];
 
   always_comb begin
     ram_we    = {2{!cleared}};
@@ -314,6 +320,8 @@ module tcp_lookup
   end
 
   // ---------------------------------------------------------------- free ids
+  // The fill level is nobody's business here.
+  // verilator lint_off PINCONNECTEMPTY
   logic unused_back_ready;
   assign back_ready = insert && unused_q[IdW];
   lib_fifo #(
@@ -324,7 +332,7 @@ module tcp_lookup
     .rst_ni,
     .s_valid_i(del_write),
     .s_ready_o(unused_back_ready),
-    .s_data_i (del_id_q[IdW-1:0]),
+    .s_data_i (del_id_q),
     .m_valid_o(back_valid),
     .m_ready_i(back_ready),
     .m_data_o (back_id),

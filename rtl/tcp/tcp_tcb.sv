@@ -68,6 +68,9 @@ module tcp_tcb
   output logic         idle_o
 );
 
+  // Each stage hands whole structs to the next; what no later stage reads falls away in synthesis.
+  // verilator lint_off UNUSEDSIGNAL
+
   localparam int unsigned IdW = $clog2(Conns);
   localparam int unsigned Stages = 7;  // diff .. finish
   localparam logic [16:0] Ring = 17'(RingBytes);
@@ -103,10 +106,10 @@ module tcp_tcb
   typedef enum logic [2:0] {SrcSeg, SrcApp, SrcMore, SrcFast, SrcSlow, SrcWait} src_e;
   localparam int unsigned Srcs = 6;
 
-  logic more_valid, more_ready, more_push, unused_more_ready;
+  logic more_valid, more_ready, unused_more_ready;
+  logic [3:0] push_q;  // more, wait, slow, fast
   logic [IdW-1:0] more_id;
   logic [$clog2(Conns+1)-1:0] more_level;
-  conn_t write_conn;
 
   lib_fifo #(
     .T    (logic [IdW-1:0]),
@@ -114,17 +117,17 @@ module tcp_tcb
   ) u_more (
     .clk_i,
     .rst_ni,
-    .s_valid_i(more_push),
+    .s_valid_i(push_q[3]),
     .s_ready_o(unused_more_ready),
-    .s_data_i (write_conn[IdW-1:0]),
+    .s_data_i (push_conn_o[IdW-1:0]),
     .m_valid_o(more_valid),
     .m_ready_i(more_ready),
     .m_data_o (more_id),
     .level_o  (more_level)
   );
-  `ASSERT(fits_more_room, !more_push || unused_more_ready)
+  `ASSERT(fits_more_room, !push_q[3] || unused_more_ready)
 
-  logic pick_valid_q, pick_ready;
+  logic pick_valid, pick_ready;
   event_t pick_q, pick;
   logic [Srcs-1:0] want, grant, after_q, masked;
   logic send_room;
@@ -176,17 +179,24 @@ module tcp_tcb
     endcase
   end
 
+  // Round robin: the sources above the last one go first.
   always_ff @(posedge clk_i) begin
-    if (|grant) pick_q <= pick;
-    if (!rst_ni) begin
-      pick_valid_q <= 1'b0;
-      after_q      <= '0;
-    end else begin
-      if (pick_ready) pick_valid_q <= |grant;
-      // round robin: the sources above the last one go first
-      if (|grant) after_q <= ~((grant - 1'b1) | grant);
-    end
+    if (!rst_ni) after_q <= '0;
+    else if (|grant) after_q <= ~((grant - 1'b1) | grant);
   end
+
+  lib_reg #(
+    .T(event_t)
+  ) u_pick (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(|grant),
+    .s_ready_o(pick_ready),
+    .s_data_i (pick),
+    .m_valid_o(pick_valid),
+    .m_ready_i(!busy),
+    .m_data_o (pick_q)
+  );
 
   // ---------------------------------------------------------------- fetch
   // The stages behind, diff first. A word is written at the end of the last one.
@@ -198,8 +208,7 @@ module tcp_tcb
     for (int unsigned s = 0; s < Stages; s++)
       busy |= valid_q[s] && id_q[s] == pick_q.found.conn[IdW-1:0];
   end
-  assign fetch      = pick_valid_q && !busy;
-  assign pick_ready = !pick_valid_q || fetch;
+  assign fetch = pick_valid && !busy;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) valid_q <= '0;
@@ -215,7 +224,7 @@ module tcp_tcb
   ) u_tcb (
     .clk_i,
     .we_i   (write || !cleared),
-    .waddr_i(cleared ? write_conn[IdW-1:0] : clear_q[IdW-1:0]),
+    .waddr_i(cleared ? fi_who_q.conn[IdW-1:0] : clear_q[IdW-1:0]),
     .wbe_i  (1'b1),
     .wdata_i(cleared ? write_tcb : '0),
     .re_i   (fetch),
@@ -849,6 +858,7 @@ module tcp_tcb
     logic        ack_due;
     logic [16:0] gain;      // window that the peer does not know of
     logic        fin_out;
+    logic        waits;     // something is unacknowledged, or the window is shut before waiting data
     logic [15:0] wnd;       // header field
     logic [16:0] adv;
     logic [19:0] deadline;
@@ -868,6 +878,8 @@ module tcp_tcb
     li.ack_due = li_tcb_q.pend >= li_q.mss2;
     li.gain    = minus(li_q.free, li_tcb_q.adv);
     li.fin_out = li_q.unsent[31];
+    li.waits   = li_tcb_q.snd_max != li_tcb_q.snd_una ||
+        (li_tcb_q.snd_wnd == '0 && li_unsent != '0);
     // The window is told in units of 128 bytes, or up to 65535 bytes.
     li.wnd     = li_tcb_q.ws_ok ? 16'(li_q.free[16:7]) : (li_q.free[16]) ? '1 : li_q.free[15:0];
     li.adv     = li_tcb_q.ws_ok ? {li_q.free[16:7], 7'd0} : {1'b0, li.wnd};
@@ -898,6 +910,8 @@ module tcp_tcb
     logic        fin;
     logic        psh;
     logic        more;   // there may be something left to send
+    logic        waits;  // something is unacknowledged, or the window is shut before waiting data
+    logic        pends;  // bytes taken are not acknowledged
     logic [13:0] len;
     logic [31:0] seq;
   } choice_t;
@@ -921,6 +935,8 @@ module tcp_tcb
     ch.valid = ch_data || ch_q.force_ack || ch_q.synack || ch_q.rst || ch_q.stray || ch_q.keep ||
         (ch_q.send && ch_li_q.ack_due) || ch_update;
     ch.more = (ch_q.from_una && !ch_q.probe) || (ch_q.send && ch_len != '0 && !ch.psh && !short_);
+    ch.waits = ch_li_q.waits;
+    ch.pends = ch_tcb_q.pend != '0;
     if (ch_q.stray) ch.seq = ch_who_q.stray_seq;
     else if (ch_q.synack || ch_q.from_una) ch.seq = ch_tcb_q.snd_una;
     else if (ch_q.keep) ch.seq = ch_tcb_q.snd_una - 32'd1;
@@ -973,6 +989,7 @@ module tcp_tcb
   assign fi_rst   = fi_q.rst || fi_q.stray;
 
   logic fi_live, fi_waiting;
+  logic [3:0] push;
   always_comb begin
     fi = fi_tcb_q;
     fi_live = fi_tcb_q.state == StOpen || fi_tcb_q.state == StSynRcvd;
@@ -993,26 +1010,30 @@ module tcp_tcb
       end
     end
     // The timer runs while something is unacknowledged, or the window is shut before waiting data.
-    fi_waiting = fi_max != fi_tcb_q.snd_una ||
-        (fi_tcb_q.snd_wnd == '0 && !fi_q.unsent[31] && fi_q.unsent != '0);
+    fi_waiting = fi_ch_q.data || fi_ch_q.waits;
     if (fi_live) begin
       fi.tm_on = fi_waiting;
       if (fi_q.restart || !fi_tcb_q.tm_on) fi.deadline = fi_li_q.deadline;
     end
-    more_push = fi_valid && !fi.in_more && (fi.tell_closed || (fi_live && fi_ch_q.more));
-    push_o[0] = fi_valid && !fi.in_fast && fi_live && (fi.tm_on || fi.pend != '0);
-    push_o[1] = fi_valid && !fi.in_slow && fi_tcb_q.state == StOpen;
-    push_o[2] = fi_valid && !fi.in_wait && fi_tcb_q.state == StTimeWait && !fi_tcb_q.over;
-    if (more_push) fi.in_more = 1'b1;
-    if (push_o[0]) fi.in_fast = 1'b1;
-    if (push_o[1]) fi.in_slow = 1'b1;
-    if (push_o[2]) fi.in_wait = 1'b1;
+    push[3] = fi_tcb_q.tell_closed || (fi_live && fi_ch_q.more);
+    push[2] = fi_tcb_q.state == StTimeWait && !fi_tcb_q.over;
+    push[1] = fi_tcb_q.state == StOpen;
+    push[0] = fi_live && (fi_waiting || (fi_ch_q.pends && !fi_ch_q.valid));
+    push = push & ~{fi_tcb_q.in_more, fi_tcb_q.in_wait, fi_tcb_q.in_slow, fi_tcb_q.in_fast};
+    if (push[3]) fi.in_more = 1'b1;
+    if (push[2]) fi.in_wait = 1'b1;
+    if (push[1]) fi.in_slow = 1'b1;
+    if (push[0]) fi.in_fast = 1'b1;
   end
+
+  always_ff @(posedge clk_i) begin
+    push_q      <= (rst_ni && fi_valid) ? push : '0;
+    push_conn_o <= fi_who_q.conn;
+  end
+  assign push_o = push_q[2:0];
 
   assign write       = fi_valid;
   assign write_tcb   = fi;
-  assign write_conn  = fi_who_q.conn;
-  assign push_conn_o = fi_who_q.conn;
   assign del_valid_o = fi_valid && fi_q.free_id;
   assign del_o       = fi_who_q.conn;
 
@@ -1036,7 +1057,7 @@ module tcp_tcb
   end
   assign cmd_valid_o = fi_valid && fi_ch_q.valid;
 
-  assign idle_o = cleared && !pick_valid_q && valid_q == '0 && more_level == '0;
+  assign idle_o = cleared && !pick_valid && valid_q == '0 && push_q == '0 && more_level == '0;
 
   `ASSERT(conn_in_range, !fetch || 32'(pick_q.found.conn) < Conns)
   `ASSERT(order, !fi_valid || fi.state != StOpen || !seq_lt(fi.snd_max, fi.snd_nxt))

@@ -46,12 +46,11 @@ module tcp_timers
   // At most one early end in 32 clocks: the id needs some of them to come back.
   logic [4:0] pace_q;
   logic [2:0] empty;
+  logic [1:0] unused_hurry;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) pace_q <= '0;
-    else if (pace_q != '0) pace_q <= pace_q - 5'd1;
-    else if (hurry_o && valid_o[2] && ready_i[2]) pace_q <= '1;
+    else pace_q <= low_i ? pace_q + 5'd1 : '0;
   end
-  assign hurry_o = low_i && pace_q == '0;
 
   tcp_delay #(
     .Conns(Conns)
@@ -66,6 +65,7 @@ module tcp_timers
     .valid_o(valid_o[0]),
     .ready_i(ready_i[0]),
     .conn_o (conn_o[0]),
+    .hurry_o(unused_hurry[0]),
     .empty_o(empty[0])
   );
 
@@ -82,6 +82,7 @@ module tcp_timers
     .valid_o(valid_o[1]),
     .ready_i(ready_i[1]),
     .conn_o (conn_o[1]),
+    .hurry_o(unused_hurry[1]),
     .empty_o(empty[1])
   );
 
@@ -92,12 +93,13 @@ module tcp_timers
     .rst_ni,
     .now_i  (now_o[15:0]),
     .delay_i(time_wait_i),
-    .hurry_i(hurry_o),
+    .hurry_i(&pace_q),
     .push_i (push_i[2]),
     .conn_i (push_conn_i),
     .valid_o(valid_o[2]),
     .ready_i(ready_i[2]),
     .conn_o (conn_o[2]),
+    .hurry_o(hurry_o),
     .empty_o(empty[2])
   );
 

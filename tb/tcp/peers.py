@@ -69,9 +69,9 @@ class Bench:
     async def run(self):
         """Resets the design and lets it run."""
         await start(self.dut)
-        cocotb.start_soon(self._run())
         while not (int(self.dut.seg_ready_o.value) and int(self.dut.idle_o.value)):
             await RisingEdge(self.dut.clk_i)
+        cocotb.start_soon(self._run())
 
     async def clocks(self, n):
         for _ in range(n):
