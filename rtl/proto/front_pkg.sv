@@ -55,14 +55,14 @@ package front_pkg;
     logic        zero;     // exactly "0"
   } piece_t;
 
-  /// The first 32 characters of a word, as far as numbers are concerned.
+  /// The first 33 characters of a word and what follows, as far as numbers are concerned.
   typedef struct packed {
-    logic [31:0]      digit;
-    logic [31:0]      space;   // \t \v \f \r
-    logic [31:0]      minus;
-    logic [31:0]      plus;
-    logic [31:0][3:0] low;     // low nibbles
-    logic [6:0]       n;
+    logic [32:0]      digit;
+    logic [32:0]      space;   // \t \v \f \r: may stand before a number
+    logic [32:0]      ender;   // these, a blank, LF or NUL: may stand behind it
+    logic [32:0]      minus;
+    logic [32:0]      plus;
+    logic [32:0][3:0] low;     // low nibbles
   } chars_t;
 
   /// Early results of reading a number, beside the piece.

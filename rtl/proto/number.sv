@@ -1,7 +1,7 @@
 // Reads a decimal number as strtol and strtoul do: white space, a sign, digits, then the word's end
 // or white space. Latency 2 to the early results, 4 to the value; initiation interval 1.
 //
-// A number must end within the word's first 32 characters.
+// A number must end within the word's first 32 characters; what ends it stands among chars_i.
 module number
   import front_pkg::*;
 (
@@ -15,66 +15,66 @@ module number
   output logic [63:0] value_o
 );
 
-  function automatic logic [5:0] index33(input logic [32:0] onehot);
-    logic [5:0] idx;
-    idx = '0;
-    for (int unsigned b = 0; b < 6; b++) begin
-      logic [32:0] mask;
-      for (int unsigned i = 0; i < 33; i++) mask[i] = 1'((i >> b) & 1);
-      idx[b] = |(onehot & mask);
-    end
-    return idx;
-  endfunction
-
   // ---------------------------------------------------------------- find the digits
-  logic [32:0] space, digit, start, first, stop, word_end;
-  logic signed_, found;
-  logic [5:0] stop_idx;
-  logic [31:0] run;
+  // Bit b is set in 32 less the place.
+  typedef logic [5:0][32:0] turns_t;
+  function automatic turns_t turn_bits();
+    for (int unsigned b = 0; b < 6; b++)
+      for (int unsigned i = 0; i < 33; i++) turn_bits[b][i] = 1'(((32 - i) >> b) & 1);
+  endfunction
+  localparam turns_t TurnBit = turn_bits();
+
+  logic [32:0] sign, start, first, stop;
+  logic [5:0] turn;
+  logic [127:0] nib_masked, nib_coarse;
   always_comb begin
-    space    = {1'b0, chars_i.space};
-    digit    = {1'b0, chars_i.digit};
-    word_end = (chars_i.n > 7'd32) ? '0 : 33'(1) << chars_i.n[5:0];
-    start    = (space + 33'd1) & ~space;
-    signed_  = |(start[31:0] & (chars_i.minus | chars_i.plus));
-    first    = signed_ ? start << 1 : start;
-    found    = |(first & digit);
+    sign  = chars_i.minus | chars_i.plus;
+    start = (chars_i.space + 33'd1) & ~chars_i.space;
+    first = (start & ~sign) | ((start & sign) << 1);
     // A carry runs through the digits and stops behind the last one.
-    stop     = (digit + first) & ~digit;
-    stop_idx = index33(stop);
-    run      = chars_i.digit & (stop[31:0] - 32'd1) & ~(first[31:0] - 32'd1);
+    stop = (chars_i.digit + first) & ~chars_i.digit;
+    // The last digit goes to nibble 0, in two steps. What stands before the digits is zeros.
+    for (int unsigned b = 0; b < 6; b++) turn[b] = |(stop & TurnBit[b]);
+    for (int unsigned i = 0; i < 32; i++)
+      nib_masked[4*(31-i)+:4] = chars_i.digit[i] ? chars_i.low[i] : 4'd0;
+    nib_coarse = nib_masked >> {turn[5:2], 4'b0000};
   end
 
-  logic [127:0] nib_masked_q;
-  logic [5:0] turn_q;
+  logic [127:0] nib_coarse_q;
+  logic [1:0] turn_q;
   logic [31:0][3:0] nib;
   logic ok_q, neg_q;
-  logic [127:0] nib_masked;
-  always_comb begin
-    for (int unsigned i = 0; i < 32; i++)
-      nib_masked[4*(31-i)+:4] = run[i] ? chars_i.low[i] : 4'd0;
-  end
   always_ff @(posedge clk_i) begin
     if (valid_i) begin
-      nib_masked_q <= nib_masked;
-      turn_q       <= 6'd32 - stop_idx;
-      ok_q         <= found && |(stop & (word_end | space));
-      neg_q        <= |(start[31:0] & chars_i.minus);
+      nib_coarse_q <= nib_coarse;
+      turn_q       <= turn[1:0];
+      ok_q         <= |(first & chars_i.digit) && |(stop & chars_i.ender);
+      neg_q        <= |(start & chars_i.minus);
     end
   end
+  assign nib = nib_coarse_q >> {turn_q, 2'b00};
 
   // ---------------------------------------------------------------- groups of digits
-  // The last digit goes to nibble 0.
-  assign nib = nib_masked_q >> {turn_q, 2'b00};
+  // Multiples of 10 and 100 come from tables: one level of logic instead of adders.
+  typedef logic [15:0][6:0] tens_t;
+  typedef logic [127:0][13:0] hundreds_t;
+
+  function automatic tens_t tens();
+    for (int unsigned i = 0; i < 16; i++) tens[i] = 7'(10 * i);
+  endfunction
+
+  function automatic hundreds_t hundreds();
+    for (int unsigned i = 0; i < 128; i++) hundreds[i] = 14'(100 * i);
+  endfunction
+
+  localparam tens_t Tens = tens();
+  localparam hundreds_t Hundreds = hundreds();
 
   function automatic logic [26:0] eight(input logic [7:0][3:0] d);
     logic [3:0][6:0] two;
     logic [1:0][13:0] four;
-    for (int unsigned i = 0; i < 4; i++)
-      two[i] = {d[2*i+1], 3'b000} + {2'b00, d[2*i+1], 1'b0} + 7'(d[2*i]);
-    for (int unsigned i = 0; i < 2; i++)
-      four[i] = {1'b0, two[2*i+1], 6'd0} + {2'b00, two[2*i+1], 5'd0} +
-                {5'd0, two[2*i+1], 2'b00} + 14'(two[2*i]);
+    for (int unsigned i = 0; i < 4; i++) two[i] = Tens[d[2*i+1]] + 7'(d[2*i]);
+    for (int unsigned i = 0; i < 2; i++) four[i] = Hundreds[two[2*i+1]] + 14'(two[2*i]);
     return 27'(four[1]) * 27'd10000 + 27'(four[0]);
   endfunction
 

@@ -45,6 +45,7 @@ module tokens
     logic [63:0] lf;
     logic [63:0] cr;
     logic [63:0] nul;
+    logic [64:0] stop;  // one hot: the place behind the last byte of a last beat
   } marked_t;
 
   marked_t in, next, w0_q, w1_q;
@@ -60,6 +61,7 @@ module tokens
     in.lf   = '0;
     in.cr   = '0;
     in.nul  = '0;
+    in.stop = beat_i.last ? 65'(1) << beat_i.len : '0;
     if (beat_valid_i) begin
       for (int unsigned i = 0; i < 64; i++) begin
         in.hard[i] = beat_i.data[8*i+:8] inside {8'h20, 8'h0a, 8'h00};
@@ -100,88 +102,104 @@ module tokens
   logic active_q, sof_q, final_q;
   logic w0_valid_q, w1_valid_q;
   logic [6:0] p_q;        // place in the window; over 63: the first beat is used up
-  logic [13:0] pos_q, left_q, job_len_q;
+  logic [13:0] base_q;   // place of the window in the job
+  logic [13:0] left_q, job_len_q;
   logic first_word_q;     // no word of this line seen yet
   logic fast_q;           // a command whose lines need no verdict
   logic long_q;           // the line has a word of more than one piece
   logic [1:0] gap_q;
 
+  // Bit b is set in the numbers of these places.
+  typedef logic [7:0][129:0] places_t;
+  function automatic places_t place_bits();
+    for (int unsigned b = 0; b < 8; b++)
+      for (int unsigned i = 0; i < 130; i++) place_bits[b][i] = 1'((i >> b) & 1);
+  endfunction
+  localparam places_t PlaceBit = place_bits();
+
   // Places in the window (two beats) from p on, up to 64 bytes and a delimiter behind them.
-  logic [127:0] lf_all, crlf_all, hard_all, delim;
+  logic [127:0] lf_all, crlf_all, hard_all, near, delim, onehot, others;
+  logic [129:0] behind;
+  logic [129:1] window_hot;
   logic [63:0] from_p;
-  logic window_ok, window_end;
-  logic [7:0] window_stop;  // place behind the last byte, if window_end
+  logic [7:0] place_idx, behind_idx, window_stop;  // place behind the last byte, if window_end
+  logic window_ok, window_end, found, at_end, at_p;
   line_t shifted;
   always_comb begin
     window_ok   = w0_valid_q && !p_q[6] && (w0_q.last || (w1_valid_q && (w1_q.last || next_valid)));
     window_end  = w0_q.last || w1_q.last;
     window_stop = w0_q.last ? 8'(w0_q.len) : 8'd64 + 8'(w1_q.len);
-    from_p      = {64{1'b1}} << p_q[5:0];
-    lf_all      = {w0_q.last ? 64'd0 : w1_q.lf, w0_q.lf};
-    hard_all    = {w0_q.last ? 64'd0 : w1_q.hard, w0_q.hard};
-    crlf_all    = {w0_q.last ? 64'd0 : w1_q.cr, w0_q.cr} &
-                  {next.lf[0] && !w0_q.last && !w1_q.last, lf_all[127:1]};
-    delim       = (hard_all | crlf_all) & {~(from_p << 1), from_p};
-    shifted     = '0;
+    window_hot  = w0_q.last ? 129'(w0_q.stop[64:1]) : {1'b0, w1_q.stop, 63'd0};
+    at_end      = window_end && window_stop <= 8'(p_q[5:0]) + 8'd64;
+    at_p        = window_stop == 8'(p_q[5:0]);
+
+    from_p   = {64{1'b1}} << p_q[5:0];
+    near     = {~(from_p << 1), from_p};
+    lf_all   = {w0_q.last ? 64'd0 : w1_q.lf, w0_q.lf};
+    hard_all = {w0_q.last ? 64'd0 : w1_q.hard, w0_q.hard};
+    crlf_all = {w0_q.last ? 64'd0 : w1_q.cr, w0_q.cr} &
+               {next.lf[0] && !w0_q.last && !w1_q.last, lf_all[127:1]};
+    delim    = (hard_all | crlf_all) & near;
+    onehot   = delim & (~delim + 128'd1);
+    found    = delim != '0;
+    // The place behind the delimiter.
+    behind = {1'b0, onehot & ~crlf_all, 1'b0} | {onehot & crlf_all, 2'b00};
+    for (int unsigned b = 0; b < 8; b++) begin
+      place_idx[b]  = |(onehot & PlaceBit[b][127:0]);
+      behind_idx[b] = |(behind & PlaceBit[b]);
+    end
+    // Delimiters but for the one that ends the job.
+    others  = ((hard_all & ~window_hot[128:1]) | (crlf_all & ~window_hot[129:2])) & near;
+    shifted = '0;
     if (w0_valid_q) shifted = 512'({w1_q.data, w0_q.data} >> {p_q[5:0], 3'b000});
   end
 
-  function automatic logic [6:0] index128(input logic [127:0] onehot);
-    logic [6:0] idx;
-    for (int unsigned b = 0; b < 7; b++) begin
-      logic [127:0] mask;
-      for (int unsigned i = 0; i < 128; i++) mask[i] = 1'((i >> b) & 1);
-      idx[b] = |(onehot & mask);
-    end
-    return idx;
-  endfunction
-
-  logic emit, found, eol, crlf_hit, slow, last_part, consume_all, at_end;
-  logic [127:0] onehot;
-  logic [7:0] stop, stop_text, p_next;  // places behind the piece, and behind its delimiter
-  logic [6:0] n;
+  logic emit, eol, slow, last_part, any_bytes, consume_all, far;
+  logic [7:0] value_stop, take, window_left;
+  logic [7:0] stop, p_next, full;  // places behind the piece, and behind its delimiter
   resume_t verdict;
   assign verdict = words_verdict_i.valid ? words_verdict_i : decode_verdict_i;
   logic word1_q, fast1, fast_now;  // the piece behind is a line's first word, and a fast one
   always_comb begin
-    onehot    = delim & (~delim + 128'd1);
-    found     = delim != '0;
-    crlf_hit  = |(onehot & crlf_all);
-    eol       = |(onehot & lf_all) || crlf_hit;
-    at_end    = window_end && window_stop <= 8'(p_q[5:0]) + 8'd64;
-    stop_text = found ? {1'b0, index128(onehot)} : at_end ? window_stop : 8'(p_q[5:0]) + 8'd64;
-
     emit      = active_q && window_ok && room_i && gap_q == '0 && scan_q != ScWait;
+    eol       = |(onehot & (lf_all | crlf_all));
     last_part = left_q <= 14'd64;
+    // Item data: bytes to take with this piece, CRLF included.
+    value_stop  = 8'(p_q[5:0]) + (last_part ? left_q[7:0] : 8'd64);
+    take        = !last_part ? 8'd64 : left_q[7:0] + ((final_q && scan_q == ScValue) ? 8'd2 : 8'd0);
+    window_left = window_stop - 8'(p_q[5:0]);
+    full      = at_end ? window_stop : 8'(p_q[5:0]) + 8'd64;
     slow      = 1'b0;
     unique case (scan_q)
       ScLine: begin
-        stop   = stop_text;
-        p_next = stop_text + 8'(found) + 8'(crlf_hit);
-        slow   = eol && (first_word_q || !fast_now || long_q);
+        stop        = found ? place_idx : full;
+        p_next      = found ? behind_idx : full;
+        slow        = eol && (first_word_q || !fast_now || long_q);
+        consume_all = window_end && others == '0 && (found || at_end);
+        far         = !(|delim[61:0] || (delim[62] && !crlf_all[62]));
       end
-      ScValue: begin
-        stop   = 8'(p_q[5:0]) + (last_part ? left_q[7:0] : 8'd64);
-        p_next = stop + ((last_part && final_q) ? 8'd2 : 8'd0);
-      end
-      ScSkip: begin
-        stop   = 8'(p_q[5:0]) + (last_part ? left_q[7:0] : 8'd64);
-        p_next = stop;
+      ScValue, ScSkip: begin
+        stop        = value_stop;
+        p_next      = 8'(p_q[5:0]) + take;
+        consume_all = window_end && take >= window_left;
+        far         = p_next[7:6] != '0;
       end
       default: begin
-        stop   = at_end ? window_stop : 8'(p_q[5:0]) + 8'd64;
-        p_next = stop;
+        stop        = full;
+        p_next      = full;
+        consume_all = at_end;
+        far         = 1'b1;
       end
     endcase
-    n           = 7'(stop - 8'(p_q[5:0]));
-    consume_all = window_end && p_next >= window_stop;
+    // PcText only: there is something before the delimiter.
+    any_bytes = !(|(delim & near & {64'd0, ~(from_p << 1)})) && !at_p;
   end
 
   // Beats move up as they are used.
   logic drop_window, shift, w0_free, w1_free, fill0, fill1;
   always_comb begin
     drop_window = emit && consume_all;
-    shift       = (emit && p_next[7:6] != 2'b00) || (w0_valid_q && p_q[6] && w1_valid_q);
+    shift       = (emit && far) || (w0_valid_q && p_q[6] && w1_valid_q);
     w0_free     = !w0_valid_q || drop_window || (shift && !w1_valid_q);
     w1_free     = !w1_valid_q || drop_window || shift;
     fill0       = w0_free;
@@ -225,7 +243,7 @@ module tokens
         active_q     <= 1'b1;
         sof_q        <= 1'b1;
         p_q          <= '0;
-        pos_q        <= '0;
+        base_q       <= '0;
         first_word_q <= job_i.ctx.mode != MdKeys;
         fast_q       <= 1'b1;
         long_q       <= 1'b0;
@@ -255,8 +273,8 @@ module tokens
       end
       if (emit) begin
         sof_q <= 1'b0;
-        pos_q <= pos_q + 14'(p_next) - 14'(p_q[5:0]);
-        p_q   <= consume_all ? '0 : (p_next[7:6] == '0) ? p_next[6:0] : {p_next[7], p_next[5:0]};
+        if (far) base_q <= base_q + 14'd64;
+        p_q <= consume_all ? '0 : (p_next[7:6] == '0) ? p_next[6:0] : {p_next[7], p_next[5:0]};
         if (consume_all) begin
           active_q <= 1'b0;
           // Time for decode to end the job, and to finish a slow line before.
@@ -269,22 +287,23 @@ module tokens
               long_q       <= 1'b0;
               if (slow) scan_q <= ScWait;
             end else begin
-              if (n != '0) first_word_q <= 1'b0;
+              if (any_bytes) first_word_q <= 1'b0;
               if (!found && !consume_all) long_q <= 1'b1;
             end
           end
           ScValue: begin
-            left_q <= left_q - 14'(n);
+            left_q <= last_part ? '0 : left_q - 14'd64;
             if (last_part) scan_q <= final_q ? ScLine : ScDrop;
           end
           ScSkip: begin
-            left_q <= left_q - 14'(n);
+            left_q <= last_part ? '0 : left_q - 14'd64;
             if (last_part) scan_q <= final_q ? ScLine : ScDrop;
           end
           default: ;
         endcase
       end else if (w0_valid_q && p_q[6] && w1_valid_q) begin
-        p_q <= {1'b0, p_q[5:0]};
+        p_q    <= {1'b0, p_q[5:0]};
+        base_q <= base_q + 14'd64;
       end
       if (word1_q) fast_q <= fast1;
     end
@@ -311,6 +330,8 @@ module tokens
   // ---------------------------------------------------------------- piece at lane 0
   logic valid1_q, valid2_q, valid3_q;
   piece_t piece1_q, piece2_q, piece3_q;
+  logic [7:0] start1_q, stop1_q, next1_q;
+  logic [13:0] base1_q;
   chars_t chars1_q;
 
   always_ff @(posedge clk_i) begin
@@ -319,13 +340,15 @@ module tokens
       word1_q  <= 1'b0;
     end else begin
       valid1_q <= emit && (scan_q != ScDrop || consume_all);
-      word1_q  <= emit && scan_q == ScLine && first_word_q && n != '0;
+      word1_q  <= emit && scan_q == ScLine && first_word_q && any_bytes;
     end
     if (emit) begin
       piece1_q.data   <= shifted;
       piece1_q.kind   <= (scan_q == ScValue) ? PcValue : (scan_q == ScLine) ? PcText : PcSkip;
-      piece1_q.n      <= n;
-      piece1_q.pos    <= pos_q + 14'(p_next) - 14'(p_q[5:0]);
+      start1_q        <= {1'b0, p_q};
+      stop1_q         <= stop;
+      next1_q         <= p_next;
+      base1_q         <= base_q;
       piece1_q.sof    <= sof_q;
       piece1_q.eof    <= consume_all;
       piece1_q.ends   <= found;
@@ -334,18 +357,19 @@ module tokens
       piece1_q.slow   <= slow;
       piece1_q.last   <= last_part || consume_all;
       piece1_q.final_ <= last_part && final_q;
-      piece1_q.crlf   <= crlf_all[stop[6:0]];
-      {piece1_q.left, piece1_q.cmd, piece1_q.noreply, piece1_q.zero} <= '0;  // the next stage's
-      for (int unsigned i = 0; i < 32; i++) begin
+      piece1_q.crlf   <= crlf_all[value_stop[6:0]];
+      {piece1_q.n, piece1_q.pos, piece1_q.left, piece1_q.cmd, piece1_q.noreply,
+       piece1_q.zero} <= '0;  // the next stage's
+      for (int unsigned i = 0; i < 33; i++) begin
         logic [7:0] c;
         c = shifted[8*i+:8];
         chars1_q.low[i]   <= c[3:0];
-        chars1_q.digit[i] <= 7'(i) < n && c inside {[8'h30:8'h39]};
-        chars1_q.space[i] <= 7'(i) < n && c inside {8'h09, 8'h0b, 8'h0c, 8'h0d};
-        chars1_q.minus[i] <= 7'(i) < n && c == 8'h2d;
-        chars1_q.plus[i]  <= 7'(i) < n && c == 8'h2b;
+        chars1_q.digit[i] <= c inside {[8'h30:8'h39]};
+        chars1_q.space[i] <= c inside {8'h09, 8'h0b, 8'h0c, 8'h0d};
+        chars1_q.ender[i] <= c inside {8'h00, [8'h09:8'h0d], 8'h20};
+        chars1_q.minus[i] <= c == 8'h2d;
+        chars1_q.plus[i]  <= c == 8'h2b;
       end
-      chars1_q.n <= n;
     end
   end
 
@@ -420,14 +444,17 @@ module tokens
   cmd_e cmd1;
   logic [4:0] code1;
   logic [127:0] head1;
-  logic [6:0] n1;
+  logic [6:0] n1, word1;  // of a complete word
+  logic [13:0] pos1;
+  assign word1 = piece1_q.ends ? n1 : '0;
   assign head1 = piece1_q.data[127:0];
-  assign n1    = piece1_q.ends ? piece1_q.n : '0;
+  assign n1    = 7'(stop1_q - start1_q);
+  assign pos1  = base1_q + 14'(next1_q);
   always_comb begin
     code1 = '0;
     if (valid1_q && piece1_q.kind == PcText) begin
       for (int unsigned i = 0; i < Commands; i++)
-        if (is_word(head1, n1, CommandWords[i].word)) code1 |= CommandWords[i].cmd;
+        if (is_word(head1, word1, CommandWords[i].word)) code1 |= CommandWords[i].cmd;
     end
     cmd1  = cmd_e'(code1);
     fast1 = cmd1 inside {CmdGet, CmdGets, CmdGat, CmdGats, CmdDelete, CmdIncr, CmdDecr, CmdTouch};
@@ -444,10 +471,12 @@ module tokens
     end
     if (valid1_q) begin
       piece2_q         <= piece1_q;
-      piece2_q.left    <= job_len_q - piece1_q.pos;
+      piece2_q.n       <= n1;
+      piece2_q.pos     <= pos1;
+      piece2_q.left    <= job_len_q - pos1;
       piece2_q.cmd     <= cmd1;
-      piece2_q.noreply <= is_word(head1, n1, NoreplyWord);
-      piece2_q.zero    <= is_word(head1, n1, ZeroWord);
+      piece2_q.noreply <= is_word(head1, word1, NoreplyWord);
+      piece2_q.zero    <= is_word(head1, word1, ZeroWord);
     end
     if (valid2_q) piece3_q <= piece2_q;
   end
