@@ -55,8 +55,9 @@ module fetch
 
   typedef struct packed {
     job_t       job;
+    logic       empty;
     logic [8:0] lines;
-    logic [5:0] tail;  // bytes in the last line, 0: all
+    logic [5:0] tail;   // bytes in the last line, 0: all
   } wait_t;
 
   logic wait_valid, wait_ready, wait_take;
@@ -71,6 +72,7 @@ module fetch
 
   assign job_ready_o = wait_ready && (!reading_q || (left_q == 9'd1 && rd_ready_i));
   assign wait_in.job   = job_i;
+  assign wait_in.empty = job_i.len == '0;
   assign wait_in.lines = lines(job_i.ctx.rx_ptr[5:0], job_i.len);
   assign wait_in.tail  = job_i.ctx.rx_ptr[5:0] + job_i.len[5:0];
   assign wait_job      = wait_out.job;
@@ -140,7 +142,7 @@ module fetch
   logic beginning;
   job_t udp_job;
 
-  assign tcp_ok    = wait_valid && (wait_job.len == '0 || rdat_valid_i);
+  assign tcp_ok    = wait_valid && (wait_out.empty || rdat_valid_i);
   assign begin_ok  = out_ready && uctx_ready;
 
   always_comb begin
@@ -164,9 +166,9 @@ module fetch
     if (pick_tcp) begin
       in_data = rdat_i;
       in_last = tcp_at >= wait_out.lines;
-      in_len  = (wait_job.len == '0) ? 7'd0 :
+      in_len  = (wait_out.empty) ? 7'd0 :
                 (in_last && wait_out.tail != '0) ? {1'b0, wait_out.tail} : 7'd64;
-      in_skip = (wait_job.len == '0) ? 6'd0 : wait_job.ctx.rx_ptr[5:0];
+      in_skip = (wait_out.empty) ? 6'd0 : wait_job.ctx.rx_ptr[5:0];
     end else begin
       in_data = dgram_beat_i.data;
       in_last = dgram_beat_i.last;
@@ -179,7 +181,7 @@ module fetch
     udp_job.len = 14'(dgram_i.len - 16'd8);
   end
 
-  assign rdat_ready_o  = pick_tcp && in_ready && wait_job.len != '0;
+  assign rdat_ready_o  = pick_tcp && in_ready && !wait_out.empty;
   assign dgram_ready_o = (pick_udp && in_ready) || ignore;
   assign wait_take     = pick_tcp && in_ready && in_last;
 
@@ -202,7 +204,7 @@ module fetch
 
   assign udp_o     = beginning && pick_udp && in_ready;
   assign udp_bad_o = beginning && ignore;
-  assign wait_o    = state_q inside {StFree, StTcp} && wait_valid && wait_job.len != '0 &&
+  assign wait_o    = state_q inside {StFree, StTcp} && wait_valid && !wait_out.empty &&
                      !rdat_valid_i;
 
   logic [3:0] out_level;
