@@ -49,6 +49,11 @@ class Conn:
         self.closed = self.released = False
         self.host = deque()    # pieces of the host's answer
         self.ring = bytearray(random.randbytes(RING))
+        self.reads = True      # acknowledges what it is sent
+        self.grow = 200        # most reply bytes of a request
+        self.abort = False     # the store loses its next value half sent
+        self.reset = False
+        self.open = True
 
 
 class Bench:
@@ -207,9 +212,13 @@ class Bench:
         assert conn.used <= used <= conn.sent, "consumes what has not come"
         conn.used = used
         assert app["tx_ptr"] == mod32(conn.tx0 + conn.tx)
-        assert not app["reset"]
+        if app["reset"]:
+            assert conn.abort
+            conn.reset = True
         if app["close"]:
             conn.closed = True
+        if not (conn.reads and conn.open):
+            return
         if conn.acked < conn.tx and random.random() < 0.9 or conn.tx - conn.acked > 20000:
             conn.acked = conn.tx
             self.event("EvAcked", app["conn"])
@@ -271,10 +280,14 @@ class Bench:
         self.execute(rec, op, key, conn.ops, conn)
         job["n"] += 1
         job["ctx"] = self.context(rec, op, key)
-        grow = random.randrange(0, 200)
+        grow = random.randrange(conn.grow)
         if job["room"] >= grow:
             job["room"] -= grow
             conn.tx += grow
+        if conn.abort and op == "OpGet":
+            job["ctx"]["mode"] = T.MdAbort
+            job["cut"] = True
+            return
         # A value too long for one piece, or no room for the next reply.
         if op == "OpGet" and random.random() < self.long_value:
             job["ctx"].update(cont=1, cont_start=random.randrange(1 << 20), off=T.off_t.unpack(77))
@@ -592,6 +605,80 @@ async def datagrams(dut):
     got = [(u[""]["peer"]["ip"], u[""]["peer"]["port"], u[""]["reqid"]) for u in bench.uctxs.items]
     assert got == peers
     check(bench.conns[5].ops, Text(ITEM_MAX, NOW).run(data))
+
+
+@cocotb.test()
+async def slow_reader(dut):
+    """A connection that does not acknowledge waits alone, and goes on where it was."""
+    await start(dut)
+    bench = Bench(dut, cut=0.02)
+    datas = [b"".join(a_command() for _ in range(80)) for _ in range(4)]
+    wants = [Text(ITEM_MAX, NOW).run(data) for data in datas]
+    slow = Conn(datas[0])
+    slow.reads, slow.grow = False, 3000
+    cocotb.start_soon(bench.feed(0, slow, lambda: 3000))
+    for i in (1, 2, 3):
+        cocotb.start_soon(bench.feed(i, Conn(datas[i]), lambda: random.randrange(1, 3000)))
+    await settle(dut, bench, quiet=1500)
+    for i in (1, 2, 3):
+        check(bench.conns[i].ops, wants[i])
+    assert 0 < len(slow.ops) < len(wants[0])
+    assert RING - 4096 < slow.tx - slow.acked <= RING
+    slow.reads = True
+    slow.acked = slow.tx
+    bench.event("EvAcked", 0)
+    await settle(dut, bench, quiet=1500)
+    check(slow.ops, wants[0])
+    assert slow.closed and slow.released
+
+
+@cocotb.test()
+async def lost_connections(dut):
+    """Connections end at any time, with jobs and host answers on their way; ids are used again."""
+    await start(dut)
+    bench = Bench(dut)
+    edge = RisingEdge(dut.clk_i)
+
+    async def life(number):
+        for _ in range(12):
+            data = b"".join(random.choice((b"stats\r\n", a_command())) for _ in range(20))
+            conn = Conn(data, fin=False)
+            task = cocotb.start_soon(bench.feed(number, conn, lambda: random.randrange(1, 900)))
+            for _ in range(random.randrange(1500)):
+                await edge
+            task.cancel()
+            conn.open = False
+            bench.event("EvClosed", number)
+            for _ in range(20000):
+                if conn.released:
+                    break
+                await edge
+            assert conn.released and not conn.host, "the id is not given back"
+            want = Text(ITEM_MAX, NOW).run(data)
+            check(conn.ops, want[: len(conn.ops)])
+
+    lives = [cocotb.start_soon(life(number)) for number in range(8)]
+    for task in lives:
+        await task
+    await settle(dut, bench)
+    assert dut.idle_o.value
+
+
+@cocotb.test()
+async def value_gone(dut):
+    """A value that was overwritten while it was sent resets its connection."""
+    await start(dut)
+    bench = Bench(dut, cut=0, long_value=0)
+    conn = Conn(b"version\r\nget a\r\nget b\r\n" * 50, fin=False)
+    conn.abort = True
+    cocotb.start_soon(bench.feed(9, conn, lambda: 100))
+    await settle(dut, bench)
+    assert conn.reset and not conn.released
+    check(conn.ops[:2], [("reply", "RpVersion"), ("get", b"a", False, None)])
+    conn.open = False
+    bench.event("EvClosed", 9)
+    await settle(dut, bench)
+    assert conn.released
 
 
 @cocotb.test()
