@@ -236,6 +236,7 @@ module execute
   endfunction
 
   // Keys: the first beat goes with its request, more of them into a store of their own.
+  logic [2:0] line_q;  // line of the item, in the steps
   line_t act_key_q;
   line_t [3:1] more_key_q;
   logic [1:0] more_q;
@@ -299,7 +300,6 @@ module execute
   logic [1:0] cmp_unit;
   logic cmp_equal, head_fits;
   head_t cmp_head;
-  logic [2:0] line_q;       // line of the item, in the steps
   way_t way_q;              // way under test
   off_t cmp_off;
   logic [7:0] cmp_klen;
@@ -434,7 +434,7 @@ module execute
     end
   end
 
-  logic is_get, is_touch, in_run, ends, out_free;
+  logic is_get, is_touch, is_value, in_run, ends, out_free;
   logic replace, stores, place_ok;
   logic [63:0] unique_no;
   assign is_get    = act_q.req.op == OpGet;
@@ -495,11 +495,10 @@ module execute
   assign touch_ok  = !(is_touch && alive) || wr_ready_i;
   assign ends      = acts && (skip || (!insert_op && !number_op && bucket_ok && touch_ok));
   // The long ways round end in these clocks.
-  logic in_write_ok;
+  logic in_write_ok, number_end;
   assign end_insert = state_q == InWrite && in_write_ok && out_free;
   assign end_number = state_q == NuWritten && out_free && number_end;
   assign end_host   = state_q == HoText && hkey_valid_o && hkey_ready_i && hkey_o.last;
-  logic number_end;
   assign act_done   = ends || end_insert || end_number || end_host;
 
   // ---------------------------------------------------------------- result
@@ -593,7 +592,6 @@ module execute
 
   // Every lookup's item lines are released by the reader, in order.
   assign read_valid_o = act_done && (act_q.found.count != '0 || (sends && !skip && is_value));
-  logic is_value;
   assign is_value = is_get || act_q.req.op == OpCont;
   always_comb begin
     read_o       = '0;
@@ -609,12 +607,12 @@ module execute
   end
 
   // ---------------------------------------------------------------- steps
-  logic [15:0] todo_q, pick, pick_q, todo_pick;
+  logic [15:0] todo_q, pick, pick_any, pick_q, todo_pick;
   logic [15:0] free_q, evict_pick, insert_q;
   logic [1:0][7:0] free;
   logic [3:0] move_q;          // entry that might move
   logic [15:0][1:0] uses_after_q;
-  line_no_t other_line_q;
+  line_no_t other_line_q, moved_line;
   index_slot_t other_slot_q;
   logic [2:0] last_line;
   logic [4:0] turn_q;          // spreads evictions over the ways
@@ -633,7 +631,6 @@ module execute
       for (int w = 0; w < 8; w++)
         if (pick_any[8*b+w]) picked |= buckets[b].ways[w];
   end
-  logic [15:0] pick_any;
   assign pick_any  = (state_q == MvPick) ? 16'd1 << move_q : pick;
   assign todo_pick = todo_q & ~pick;
 
@@ -718,6 +715,7 @@ module execute
     end
   end
 
+  logic number_fits;
   logic [63:0] negated, summed;
   assign negated = negative_q ? -acc_q : acc_q;
   assign summed  = (act_q.req.op == OpIncr) ? negated + act_q.req.num
@@ -792,7 +790,6 @@ module execute
       default:      state_d = StRun;
     endcase
   end
-  logic number_fits;
   assign number_fits = parse_q == PaDigit && !over_q && !(negative_q && negated[63]);
 
   always_ff @(posedge clk_i) begin
@@ -921,7 +918,6 @@ module execute
 
   // ---------------------------------------------------------------- caches
   // Buckets: read for the stages, again for the steps, and the other bucket of an entry.
-  line_no_t moved_line;
   line_no_t line_mask;
   index_slot_t [1:0] fetch_slot;
   assign line_mask  = ~({26{1'b1}} << (index_bits_i - 5'd1));

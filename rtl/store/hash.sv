@@ -41,6 +41,7 @@ module hash
   } side_t;
 
   logic advance;
+  logic [2:0] last_q;           // last beat of its key, stages 0..2
   logic [Stages-1:0] valid_q;   // a beat (stages 0..2) or a whole key is here
   side_t [Stages-1:0] side_q;
   assign advance   = !valid_q[Stages-1] || m_ready_i;
@@ -58,7 +59,6 @@ module hash
 
   // ---------------------------------------------------------------- key words added to the beat
   logic [1:0] beat_q;
-  logic [2:0] last_q;
   logic [2:0][1:0] number_q;
   logic [2:0][7:0] length_q;
   logic [15:0][31:0] word, added_q;

@@ -393,7 +393,7 @@ class Bench:
                 if not got["tail"]:
                     assert n == executed - 1 and ctx["cont"] == 1
                     assert ctx["cont_start"] == len(data) and ctx["vlen"] == len(item.value)
-                    assert len(data) == PIECE or room < REPLY_MAX + 128
+                    assert len(data) == PIECE or room < REPLY_MAX + 130 * (n + 1)
                     job["cont"] = (key, item.value, ctx)
                     self.splits += 1
                 else:
