@@ -275,7 +275,8 @@ class UdpDiffer(Differ):
         units = [[u for u in r if u] for r in replies]
         why = compare(b"".join(units[1]), b"".join(units[0]), self.uniques)
         if why is None and [_shape(u) for u in units[0]] != [_shape(u) for u in units[1]]:
-            why = f"messages are split otherwise: {units[0]} and {units[1]}"
+            shown = [[brief(u, 80) for u in side] for side in units]
+            why = f"messages are split otherwise: {shown[0]} and {shown[1]}"
         if why is not None:
             self.fail(why, burst)
 

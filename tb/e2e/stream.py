@@ -11,6 +11,7 @@ the next one. Everything here keeps to what the reference answers the same way e
   far behind the number, in whatever memory follows;
 - no line that ends with "HTTP/1.1", which memcached takes for an attack and closes, nor a value of
   nothing but blanks as a number, where it reads on behind the value;
+- no `flush_all` with a delay: in memcached it brings back what the last one without has emptied;
 - no byte 0x80 at the start of a connection, which selects memcached's binary protocol;
 - no other line than `get` and `gets` beyond 2,048 bytes.
 """
@@ -224,7 +225,7 @@ class Generator:
     def line(self, *words):
         """Words to a line; sometimes with more spaces than needed or a lone newline."""
         rng = self.rng
-        if rng.random() < 0.95:
+        if rng.random() < 0.95 or self.udp:
             return b" ".join(words) + b"\r\n"
         spaces = [b" " * rng.choice([1, 1, 2, 5]) for _ in words]
         text = b"".join(s + w for s, w in zip(spaces, words))
@@ -323,7 +324,6 @@ class Generator:
             self.sizes.clear()
             options += [[b"flush_all"], [b"flush_all", b"0"], [b"flush_all", b"-1"]]
             options += [[b"flush_all", b"noreply"], [b"flush_all", b"0", b"noreply"]]
-            options += [[b"flush_all", b"100000"], [b"flush_all", b"100000", b"noreply"]]
             options += [[b"flush_all", b"0", b"x"], [b"flush_all", b"noreply", b"noreply"]]
         return [self.line(*rng.choice(options))]
 
