@@ -707,7 +707,32 @@ async def rates(dut):
     times = bench.reqs.times[n:][::2]
     udp = (times[-1] - times[0]) / (len(times) - 1)
     dut._log.info(f"clocks: get {get:.2f}, set of 100 bytes {put:.2f}, UDP get {udp:.2f}")
-    assert get <= 3 and put <= 11 and udp <= 4
+    assert get <= 3 and put <= 10 and udp <= 3
+
+    async def latency(valid):
+        edge, clocks = RisingEdge(dut.clk_i), 0
+        while not valid.value:
+            await edge
+        while not dut.req_valid_o.value:
+            await edge
+            clocks += 1
+        return clocks
+
+    task = cocotb.start_soon(latency(dut.dgram_valid_i))
+    for beat in to_beats(frame):
+        bench.dgrams.put({"": {"len": len(frame)}, "beat": beat})
+    udp = await task
+    await settle(dut, bench)
+    task = cocotb.start_soon(latency(dut.ev_valid_i))
+    conn = bench.conns[1]
+    conn.data += b"get abcdef\r\n"
+    for i in range(conn.sent, len(conn.data)):
+        conn.ring[(conn.rx0 + i) % RING] = conn.data[i]
+    conn.sent = len(conn.data)
+    bench.event("EvData", 1)
+    tcp = await task
+    dut._log.info(f"latency: UDP {udp}, TCP {tcp} of which memory {bench.latency}")
+    assert udp <= 22 and tcp <= 34 + bench.latency
 
 
 def test_front():
