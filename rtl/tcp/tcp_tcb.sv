@@ -127,7 +127,7 @@ module tcp_tcb
   );
   `ASSERT(fits_more_room, !push_q[3] || unused_more_ready)
 
-  logic pick_valid, pick_ready;
+  logic pick_valid, pick_ready, busy, fetch;
   event_t pick_q, pick;
   logic [Srcs-1:0] want, grant, after_q, masked;
   logic send_room;
@@ -202,7 +202,6 @@ module tcp_tcb
   // The stages behind, diff first. A word is written at the end of the last one.
   logic [Stages-1:0] valid_q;
   logic [Stages-1:0][IdW-1:0] id_q;
-  logic busy, fetch;
   always_comb begin
     busy = 1'b0;
     for (int unsigned s = 0; s < Stages; s++)
@@ -218,13 +217,14 @@ module tcp_tcb
 
   tcb_t ram_tcb, write_tcb;
   logic write;
+  logic [IdW-1:0] write_id;
   lib_ram #(
     .Width($bits(tcb_t)),
     .Depth(Conns)
   ) u_tcb (
     .clk_i,
     .we_i   (write || !cleared),
-    .waddr_i(cleared ? fi_who_q.conn[IdW-1:0] : clear_q[IdW-1:0]),
+    .waddr_i(cleared ? write_id : clear_q[IdW-1:0]),
     .wbe_i  (1'b1),
     .wdata_i(cleared ? write_tcb : '0),
     .re_i   (fetch),
@@ -1034,6 +1034,7 @@ module tcp_tcb
 
   assign write       = fi_valid;
   assign write_tcb   = fi;
+  assign write_id    = fi_who_q.conn[IdW-1:0];
   assign del_valid_o = fi_valid && fi_q.free_id;
   assign del_o       = fi_who_q.conn;
 
