@@ -1,6 +1,6 @@
 // Coherent cache of the lines in flight in front of one memory port: a line is acquired early,
 // read and written at its turn, and released; so no one ever sees an older line than the last
-// write left. Write-through. Acquire to response 3 clocks for a line that is present, initiation
+// write left. Write-through. Acquire to response 4 clocks for a line that is present, initiation
 // interval 1; a line that is absent is read from memory meanwhile.
 //
 // Every client class acquires in order and releases in order, so a pin needs no counter: a tag
@@ -10,7 +10,7 @@
 // A class allocates only in its own ways, but finds lines in all of them. So that nobody waits for
 // a class that waits for it, there are ways in which a class must not stay: it fetches the line
 // again into a way of its own once the line is not pinned (then memory is up to date); and of some
-// ways class 0 may pin only so many that two remain. A request that must wait steps aside (`retry`)
+// ways class 0 may pin only so many that two remain. A request that must wait steps aside
 // and does not block the other classes.
 `include "lib_assert.svh"
 
@@ -30,7 +30,8 @@ module line_cache
   parameter logic [Classes-1:0][Ways-1:0] Avoid = '0,
   /// Ways (3 or more, or none) of which class 0 leaves two that it does not pin.
   parameter logic [Ways-1:0] Spare = '0,
-  /// Responses that wait for their fill, for each class: the lines it can have outstanding.
+  /// Responses that wait for their fill, for each class: the lines it can have outstanding; 8 or
+  /// more.
   parameter logic [Classes-1:0][7:0] Waiting = {Classes{8'd32}},
   /// Ports that read lines, 1 or more; each costs a copy of the data.
   parameter int unsigned Reads = 2,
@@ -87,6 +88,11 @@ module line_cache
   if (Sets < 64 || Sets != 2 ** $clog2(Sets) || Ways < 2 || Ways != 2 ** $clog2(Ways)) begin : gen_bad_size
     $error("%m: Sets and Ways must be powers of two, at least 64 and 2");
   end
+  for (genvar c = 0; c < Classes; c++) begin : gen_check_waiting
+    if (Waiting[c] < 8) begin : gen_bad_waiting
+      $error("%m: Waiting must be 8 or more");
+    end
+  end
   if (Classes < 2) begin : gen_bad_classes
     $error("%m: Classes must be 2 or more");
   end
@@ -96,6 +102,12 @@ module line_cache
   localparam int unsigned ClassBits = $clog2(Classes);
   localparam int unsigned MaxFills = 64;
   localparam int unsigned MaxWrites = 100;
+  // Requests between the check for room and the place that needs it: of one class those of two
+  // stages (or their queue), the one that asks, and one as the check is registered; of all classes
+  // each one's queue.
+  localparam int OnTheWay = 5;
+  localparam int AllOnTheWay = 4 * int'(Classes);
+  localparam int MaxReads = 32;
 
   // Serial numbers, compared only within the window of those in flight. An old fill number may look
   // as if it were in the window; that only delays a response until memory has answered. An old
@@ -140,76 +152,117 @@ module line_cache
   logic init_done;
   assign init_done = init_q[SetBits];
 
-  logic [Classes-1:0] retry_valid_q, offer;
-  acq_t [Classes-1:0] retry_q, offer_acq;
+  // Requests that must wait stand in a queue of their class, and behind them what of the class was
+  // on its way; they are tried one by one until the queue is empty.
+  localparam int unsigned Queue = 3;
+  acq_t [Classes-1:0][Queue-1:0] queue_q;
+  logic [Classes-1:0][1:0] queued_q;
+  logic [Classes-1:0] trying_q, offer, rsp_room;
+  acq_t [Classes-1:0] offer_acq;
   class_t last_q, pick;
-  logic take;
-  logic check_valid_q, check_ok, check_fail;
-  class_t check_class_q;
-  acq_t check_q;
-  set_t read_set, check_set, renew_set_q;
+  logic take, mem_room;
+
+  // Stage look: compares the tags. Stage decide: gives the request a way.
+  logic look_valid_q, look_again_q, look_near_q, look_same_q, look_renew_q;
+  class_t look_class_q;
+  acq_t look_q;
+  logic decide_valid_q, decide_again_q, decide_renew_q;
+  class_t decide_class_q;
+  acq_t decide_q;
+  logic decide_ok;
+
+  // One set is renewed after every RenewEvery acquisitions.
+  set_t read_set, renew_set_q;
   logic [$clog2(RenewEvery)-1:0] renew_count_q;
-  logic renew_due_q, renew_q;  // read a set to renew, write it
+  logic renew_due_q, renew, renewing;
+  assign renewing = look_renew_q || decide_renew_q;
+  assign renew    = renew_due_q &&
+      !(look_valid_q && look_q.line[SetBits-1:0] == renew_set_q) &&
+      !(decide_valid_q && decide_q.line[SetBits-1:0] == renew_set_q);
 
   always_comb begin
     for (int c = 0; c < Classes; c++) begin
-      offer[c]     = acq_valid_i[c] || retry_valid_q[c];
-      offer_acq[c] = retry_valid_q[c] ? retry_q[c] : {acq_line_i[c], acq_fresh_i[c]};
+      offer[c]     = (queued_q[c] != '0) ? !trying_q[c] : acq_valid_i[c] && rsp_room[c] && mem_room;
+      offer_acq[c] = (queued_q[c] != '0) ? queue_q[c][0] : {acq_line_i[c], acq_fresh_i[c]};
     end
     pick = last_q;
     for (int c = Classes - 1; c >= 0; c--) if (offer[c]) pick = class_t'(c);
     for (int c = Classes - 1; c >= 0; c--) if (offer[c] && c > int'(last_q)) pick = class_t'(c);
   end
-  // Behind a request that steps aside its own class must wait.
-  assign take = |offer && init_done && !renew_due_q && !(check_fail && pick == check_class_q) &&
-      !(renew_q && read_set == renew_set_q);
+  assign read_set = renew ? renew_set_q : offer_acq[pick].line[SetBits-1:0];
+  assign take     = |offer && init_done && !renew &&
+      !(renewing && offer_acq[pick].line[SetBits-1:0] == renew_set_q);
   always_comb begin
     acq_ready_o = '0;
-    acq_ready_o[pick] = take && !retry_valid_q[pick];
+    acq_ready_o[pick] = take && queued_q[pick] == '0;
   end
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      init_q        <= '0;
-      renew_due_q   <= 1'b0;
-      renew_q       <= 1'b0;
-      renew_count_q <= '0;
-      renew_set_q   <= '0;
-      last_q        <= '0;
-      check_valid_q <= 1'b0;
-      retry_valid_q <= '0;
+      init_q         <= '0;
+      last_q         <= '0;
+      renew_due_q    <= 1'b0;
+      renew_count_q  <= '0;
+      renew_set_q    <= '0;
+      look_valid_q   <= 1'b0;
+      look_renew_q   <= 1'b0;
+      decide_valid_q <= 1'b0;
+      decide_renew_q <= 1'b0;
     end else begin
       if (!init_done) init_q <= init_q + 1'b1;
-      check_valid_q <= take;
-      if (take) begin
-        last_q              <= pick;
-        retry_valid_q[pick] <= 1'b0;
-      end
-      if (check_fail) retry_valid_q[check_class_q] <= 1'b1;
-      if (check_ok) renew_count_q <= renew_count_q + 1'b1;
-      renew_due_q <= check_ok && renew_count_q == '1;
-      renew_q     <= renew_due_q;
-      if (renew_q) renew_set_q <= renew_set_q + 1'b1;
+      if (take) last_q <= pick;
+      look_valid_q   <= take;
+      look_renew_q   <= renew;
+      decide_valid_q <= look_valid_q;
+      decide_renew_q <= look_renew_q;
+      if (decide_ok) renew_count_q <= renew_count_q + 1'b1;
+      if (decide_ok && renew_count_q == '1) renew_due_q <= 1'b1;
+      else if (renew) renew_due_q <= 1'b0;
+      if (decide_renew_q) renew_set_q <= renew_set_q + 1'b1;
     end
     if (take) begin
-      check_q       <= offer_acq[pick];
-      check_class_q <= pick;
+      look_q       <= offer_acq[pick];
+      look_class_q <= pick;
+      look_again_q <= queued_q[pick] != '0;
+      // The request right ahead is in the same set; for the same line.
+      look_near_q  <= look_valid_q && look_q.line[SetBits-1:0] == read_set;
+      look_same_q  <= look_q.line == offer_acq[pick].line;
     end
-    if (check_fail) retry_q[check_class_q] <= check_q;
+    if (look_valid_q) begin
+      decide_q       <= look_q;
+      decide_class_q <= look_class_q;
+      decide_again_q <= look_again_q;
+    end
   end
 
-  // ---------------------------------------------------------------- check: hit, or a way to fill
-  assign read_set  = renew_due_q ? renew_set_q : offer_acq[pick].line[SetBits-1:0];
-  assign check_set = check_q.line[SetBits-1:0];
+  for (genvar c = 0; c < Classes; c++) begin : gen_queue
+    logic mine, put, done;
+    assign mine = decide_valid_q && decide_class_q == class_t'(c);
+    assign put  = mine && !decide_again_q && !decide_ok;
+    assign done = mine && decide_again_q && decide_ok;
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) begin
+        queued_q[c] <= '0;
+        trying_q[c] <= 1'b0;
+      end else begin
+        queued_q[c] <= queued_q[c] + 2'(put) - 2'(done);
+        if (take && pick == class_t'(c) && queued_q[c] != '0) trying_q[c] <= 1'b1;
+        else if (mine && decide_again_q) trying_q[c] <= 1'b0;
+      end
+      if (done) queue_q[c] <= {queue_q[c][Queue-1], queue_q[c][Queue-1:1]};
+      for (int e = 0; e < int'(Queue); e++)
+        if (put && queued_q[c] - 2'(done) == 2'(e)) queue_q[c][e] <= decide_q;
+    end
+  end
 
-  entry_t [Ways-1:0] ram_entry, entry;
+  // ---------------------------------------------------------------- look: tags, pins
+  entry_t [Ways-1:0] ram_entry, entry, entry_q;
   entry_t new_entry, bypass_entry_q;
-  logic [Ways-1:0] found_way, hit_way, away, pinned, pinned_0, own, upper, victim, way;
-  logic [Ways-1:0] bypass_q, gone_q, spare_free;
-  logic hit, leave, moves, crowded, fill_ready, rd_ready;
-  logic [Classes-1:0] rsp_room;
-  logic [WayBits-1:0] turn_q;  // spreads the victims over the ways
-  way_no_t way_no;
+  logic [Ways-1:0][Classes-1:0] pins, pins_q;
+  logic [Ways-1:0] found, found_q, pinned_q, pinned_0_q;
+  logic [Ways-1:0] hit_way, away, own, upper, victim, way, bypass_q, gone_q, spare_free;
+  set_t decide_set;
+  assign decide_set = decide_renew_q ? renew_set_q : decide_q.line[SetBits-1:0];
 
   for (genvar w = 0; w < Ways; w++) begin : gen_way
     entry_t renewed;
@@ -218,78 +271,100 @@ module line_cache
       .Depth(Sets)
     ) u_tags (
       .clk_i,
-      .we_i   (!init_done || renew_q || (check_ok && (way[w] || away[w]))),
-      .waddr_i(!init_done ? init_q[SetBits-1:0] : renew_q ? renew_set_q : check_set),
+      .we_i   (!init_done || decide_renew_q || (decide_ok && (way[w] || away[w]))),
+      .waddr_i(init_done ? decide_set : init_q[SetBits-1:0]),
       .wbe_i  (1'b1),
       // Cleared after reset, and if the line moves to another way.
-      .wdata_i(!init_done ? '0 : renew_q ? renewed : way[w] ? new_entry : '0),
-      .re_i   (take || renew_due_q),
+      .wdata_i(!init_done ? '0 : decide_renew_q ? renewed : way[w] ? new_entry : '0),
+      .re_i   (take || renew),
       .raddr_i(read_set),
       .rdata_o(ram_entry[w])
     );
     // The entry that was written in the clock of the read.
     assign entry[w] = bypass_q[w] ? bypass_entry_q : gone_q[w] ? '0 : ram_entry[w];
-    assign found_way[w] = entry[w].valid &&
-        entry[w].tag == check_q.line[$bits(line_no_t)-1:SetBits];
+    assign found[w] = entry[w].valid && entry[w].tag == look_q.line[$bits(line_no_t)-1:SetBits];
     always_comb begin
-      pinned[w] = 1'b0;
-      renewed   = entry[w];
+      renewed = entry_q[w];
       for (int c = 0; c < Classes; c++) begin
-        if (ticket_t'(entry[w].tickets[c] - released_q[c]) < inflight[c]) pinned[w] = entry[w].valid;
-        else renewed.tickets[c] = released_q[c] - 1'b1;
+        pins[w][c] = entry[w].valid &&
+            ticket_t'(entry[w].tickets[c] - released_q[c]) < inflight[c];
+        if (!pins_q[w][c]) renewed.tickets[c] = released_q[c] - 1'b1;
       end
-      pinned_0[w] = entry[w].valid && ticket_t'(entry[w].tickets[0] - released_q[0]) < inflight[0];
+    end
+    // What the request right ahead changes in the same set.
+    always_ff @(posedge clk_i) begin
+      if (look_valid_q || look_renew_q) begin
+        entry_q[w]    <= entry[w];
+        found_q[w]    <= found[w];
+        pins_q[w]     <= pins[w];
+        pinned_q[w]   <= |pins[w];
+        pinned_0_q[w] <= pins[w][0];
+        if (look_valid_q && look_near_q && decide_ok && way[w]) begin
+          entry_q[w]    <= new_entry;
+          found_q[w]    <= look_same_q;
+          pinned_q[w]   <= 1'b1;
+          pinned_0_q[w] <= decide_class_q == '0 || (hit && pinned_0_q[w]);
+        end
+        if (look_valid_q && look_near_q && decide_ok && away[w]) begin
+          found_q[w]    <= 1'b0;
+          pinned_q[w]   <= 1'b0;
+          pinned_0_q[w] <= 1'b0;
+        end
+      end
     end
   end
 
-  assign away    = found_way & Avoid[check_class_q];
-  assign hit_way = found_way & ~Avoid[check_class_q];
+  // ---------------------------------------------------------------- decide: hit, or a way to fill
+  logic hit, leave, crowded;
+  logic [WayBits-1:0] turn_q;  // spreads the victims over the ways
+  way_no_t way_no;
+
+  assign away    = found_q & Avoid[decide_class_q];
+  assign hit_way = found_q & ~Avoid[decide_class_q];
   assign hit     = |hit_way;
-  assign moves   = |away;
-  assign leave   = moves && (away & pinned) != '0;  // must move, but cannot yet
-  assign spare_free = Spare & ~hit_way & ~pinned_0;
-  assign crowded = check_class_q == '0 && (hit_way & Spare & ~pinned_0) != '0 &&
+  assign leave   = (away & pinned_q) != '0;  // must move, but cannot yet
+  assign spare_free = Spare & ~hit_way & ~pinned_0_q;
+  assign crowded = decide_class_q == '0 && (hit_way & Spare & ~pinned_0_q) != '0 &&
       (spare_free & (spare_free - 1'b1)) == '0;
-  assign own     = ~pinned & OwnWays[check_class_q];
+  assign own     = ~pinned_q & OwnWays[decide_class_q];
   assign upper   = own & ({Ways{1'b1}} << turn_q);
   assign victim  = (upper != '0) ? upper & (~upper + 1'b1) : own & (~own + 1'b1);
   assign way     = hit ? hit_way : victim;
 
-  assign check_ok   = check_valid_q && rsp_room[check_class_q] && !leave && !crowded &&
-      (hit || (own != '0 && (check_q.fresh || (fill_ready && rd_ready))));
-  assign check_fail = check_valid_q && !check_ok;
+  assign decide_ok   = decide_valid_q && !leave && !crowded && (hit || own != '0) &&
+      (decide_again_q || queued_q[decide_class_q] == '0);
 
   always_comb begin
     new_entry       = '0;
     new_entry.valid = 1'b1;
-    new_entry.tag   = check_q.line[$bits(line_no_t)-1:SetBits];
+    new_entry.tag   = decide_q.line[$bits(line_no_t)-1:SetBits];
     // A number outside the window: there at once, never pinned.
-    new_entry.fill  = check_q.fresh ? fill_done_q - 1'b1 : fill_issued_q;
+    new_entry.fill  = decide_q.fresh ? fill_done_q - 1'b1 : fill_issued_q;
     for (int c = 0; c < Classes; c++) new_entry.tickets[c] = released_q[c] - 1'b1;
     for (int w = 0; w < Ways; w++) if (hit_way[w]) begin
-      new_entry.fill    = entry[w].fill;
-      new_entry.tickets = entry[w].tickets;
+      new_entry.fill    = entry_q[w].fill;
+      new_entry.tickets = entry_q[w].tickets;
     end
-    new_entry.tickets[check_class_q] = issued_q[check_class_q];
+    new_entry.tickets[decide_class_q] = issued_q[decide_class_q];
     way_no = '0;
     for (int w = 0; w < Ways; w++) if (way[w]) way_no |= way_no_t'(w);
   end
 
   logic fetch;
-  assign fetch = check_ok && !hit && !check_q.fresh;
+  assign fetch = decide_ok && !hit && !decide_q.fresh;
 
   always_ff @(posedge clk_i) begin
-    bypass_q <= (check_ok && check_set == read_set) ? way : '0;
-    gone_q   <= (check_ok && check_set == read_set) ? away : '0;
-    if (check_ok) bypass_entry_q <= new_entry;
+    bypass_q <= (decide_ok && decide_set == read_set) ? way : '0;
+    gone_q   <= (decide_ok && decide_set == read_set) ? away : '0;
+    if (decide_ok) bypass_entry_q <= new_entry;
     if (!rst_ni) begin
       issued_q      <= '0;
       fill_issued_q <= '0;
       turn_q        <= '0;
     end else begin
-      if (check_ok) begin
-        issued_q[check_class_q] <= issued_q[check_class_q] + 1'b1;
-        turn_q                  <= turn_q + 1'b1;
+      if (decide_ok) begin
+        issued_q[decide_class_q] <= issued_q[decide_class_q] + 1'b1;
+        turn_q                   <= turn_q + 1'b1;
       end
       if (fetch) fill_issued_q <= fill_issued_q + 1'b1;
     end
@@ -299,30 +374,38 @@ module line_cache
   for (genvar c = 0; c < Classes; c++) begin : gen_rsp
     rsp_t head;
     logic head_valid, there;
-    logic [$clog2(int'(Waiting[c])+1)-1:0] unused_level;
+    logic [$clog2(int'(Waiting[c])+1)-1:0] level;
+    logic unused_ready;
     lib_fifo #(
       .T    (rsp_t),
       .Depth(int'(Waiting[c]))
     ) u_rsp (
       .clk_i,
       .rst_ni,
-      .s_valid_i(check_ok && check_class_q == class_t'(c)),
-      .s_ready_o(rsp_room[c]),
-      .s_data_i ({check_set, way_no, new_entry.fill}),
+      .s_valid_i(decide_ok && decide_class_q == class_t'(c)),
+      .s_ready_o(unused_ready),
+      .s_data_i ({decide_q.line[SetBits-1:0], way_no, new_entry.fill}),
       .m_valid_o(head_valid),
       .m_ready_i(rsp_ready_i[c] && there),
       .m_data_o (head),
-      .level_o  (unused_level)
+      .level_o  (level)
     );
+    // Room for what is on its way, too.
+    always_ff @(posedge clk_i)
+      rsp_room[c] <= rst_ni && int'(level) + OnTheWay <= int'(Waiting[c]);
+    `ASSERT(RspRoom, unused_ready || !(decide_ok && decide_class_q == class_t'(c)))
     assign there          = serial_t'(head.fill - fill_done_q) >= fill_inflight;
     assign rsp_valid_o[c] = head_valid && there;
     assign rsp_slot_o[c]  = head.slot;
   end
 
   // ---------------------------------------------------------------- fills
-  logic target_valid, fill;
+  logic target_valid, fill, unused_target_ready, unused_rd_ready;
   slot_t target;
-  logic [$clog2(MaxFills+1)-1:0] unused_fills;
+  logic [$clog2(MaxFills+1)-1:0] fills;
+  logic [$clog2(MaxReads+1)-1:0] reads;
+  always_ff @(posedge clk_i) mem_room <= rst_ni && int'(fills) + AllOnTheWay <= int'(MaxFills) &&
+      int'(reads) + AllOnTheWay <= MaxReads;
   lib_fifo #(
     .T    (slot_t),
     .Depth(MaxFills)
@@ -330,30 +413,33 @@ module line_cache
     .clk_i,
     .rst_ni,
     .s_valid_i(fetch),
-    .s_ready_o(fill_ready),
-    .s_data_i ({check_set, way_no}),
+    .s_ready_o(unused_target_ready),
+    .s_data_i ({decide_q.line[SetBits-1:0], way_no}),
     .m_valid_o(target_valid),
     .m_ready_i(fill),
     .m_data_o (target),
-    .level_o  (unused_fills)
+    .level_o  (fills)
   );
 
   function automatic laddr_t address(input laddr_t base, input line_no_t line);
     return base + (laddr_t'(line) << Shift) + laddr_t'(Low);
   endfunction
 
-  lib_reg #(
-    .T(laddr_t)
+  lib_fifo #(
+    .T    (laddr_t),
+    .Depth(MaxReads)
   ) u_rd (
     .clk_i,
     .rst_ni,
     .s_valid_i(fetch),
-    .s_ready_o(rd_ready),
-    .s_data_i (address(base_i, check_q.line)),
+    .s_ready_o(unused_rd_ready),
+    .s_data_i (address(base_i, decide_q.line)),
     .m_valid_o(mem_rd_valid_o),
     .m_ready_i(mem_rd_ready_i),
-    .m_data_o (mem_rd_addr_o)
+    .m_data_o (mem_rd_addr_o),
+    .level_o  (reads)
   );
+  `ASSERT(ReadRoom, !fetch || (unused_rd_ready && unused_target_ready))
 
   // ---------------------------------------------------------------- writes, in turn with fills
   logic [Writes-1:0] wr_pick;
@@ -461,8 +547,9 @@ module line_cache
     `ASSERT(ReleaseAcquired, ticket_t'(next_q + batch_q + ticket_t'(rel_i[c])) <= inflight[c])
   end
 
-  assign idle_o = init_done && inflight == '0 && wr_open == '0 && !(|offer) && !check_valid_q;
+  assign idle_o = init_done && inflight == '0 && wr_open == '0 && acq_valid_i == '0 &&
+      queued_q == '0 && !look_valid_q && !decide_valid_q;
 
-  `ASSERT(OneHit, !check_valid_q || (found_way & (found_way - 1'b1)) == '0)
+  `ASSERT(OneHit, !decide_valid_q || (found_q & (found_q - 1'b1)) == '0)
 
 endmodule

@@ -196,7 +196,7 @@ module store
       .Classes(2),
       .OwnWays({4'b1000, 4'b0111}),
       .Avoid  ({4'b0000, 4'b1000}),
-      .Waiting({8'd4, 8'd32}),
+      .Waiting({8'd8, 8'd32}),
       .Reads  (2),
       .Writes (1),
       .Shift  (1),
