@@ -1,5 +1,5 @@
-// Decides request lines: steps in, request records, keys and item data out. One step a clock;
-// latency 2 from the step that completes a request to its record.
+// Decides request lines: steps in, request records, keys and item data out. One step a clock,
+// answered in the same clock.
 //
 // Records and key beats of a line become visible at its end. A line that the job does not hold
 // completely is taken back and read again by the connection's next job; a SET whose data exceeds
@@ -13,36 +13,20 @@ module decode
 (
   input  logic        clk_i,
   input  logic        rst_ni,
-  /// UNIX seconds.
-  input  logic [31:0] now_i,
-  /// Steps and their job. A slow step stays until the next one. The value of its number comes a
-  /// clock later.
+  /// Steps and their job. A slow step stays until the next one.
   input  logic        step_valid_i,
   input  step_t       step_i,
   input  job_t        job_i,
   input  logic signed [21:0] value_max_i,
-  input  logic [63:0] value_i,
+  /// The line's length field in full; two clocks after its step.
+  input  logic [31:0] length_i,
   /// A slow line is over; the rest of the job does not count.
   output logic        line_end_o,
   output logic        dead_o,
   /// To the scanner.
-  output logic        room_o,
-  output resume_t    verdict_o,
-  /// Requests and their keys.
-  output logic        req_valid_o,
-  input  logic        req_ready_i,
-  output req_t        req_o,
-  output logic        key_valid_o,
-  input  logic        key_ready_i,
-  output beat_t       key_o,
-  /// Items for the log.
-  output logic        put_valid_o,
-  input  logic        put_ready_i,
-  output put_t        put_o,
-  input  off_t        put_off_i,
-  output logic        putb_valid_o,
-  input  logic        putb_ready_i,
-  output beat_t       putb_o,
+  output resume_t     verdict_o,
+  /// Requests, keys and item data.
+  output out_t        out_o,
   /// Pulses.
   output logic        line_o,
   output logic        error_o,
@@ -77,7 +61,7 @@ module decode
   logic [8:0] keys_q;           // key beats not committed
   logic late_q;                 // a slow line's end waits
   logic [1:0] late_step_q;
-  logic partial_q, partial;     // a `get` line that was committed in part
+  logic partial_q, partial;  // a `get` line that was committed in part
   logic [31:0] rest_q;          // of item data or bytes to discard, behind this job
 
   // Short names; not every field is needed here.
@@ -134,7 +118,7 @@ module decode
   // Most lines are decided with their last piece; these need a clock in between: a bad `get` line
   // (its records are taken back first), host text (its last beat), a long number for a length.
   logic eol, late, decide, udp;
-  logic [31:0] length_q, vlen, need, taken;
+  logic [31:0] vlen, need, taken;
   logic words_ok, bad_format, too_big, unsupported;
   logic late_go;
 
@@ -161,11 +145,11 @@ module decode
   reply_e reply;
   op_e op;
   logic noreply, use_exptime, key_goes;
-  logic get_record;   // this step completes a key of a `get`
+  logic get_record;  // this step completes a key of a `get`
 
   always_comb begin
     get_record = step_valid_i && step_i.get_key;
-    vlen       = late_q ? length_q : 32'(line.length);
+    vlen       = late_q ? length_i : 32'(line.length);
     need       = vlen + 32'd2;
 
     unique case (line.cmd)
@@ -182,9 +166,9 @@ module decode
 
     bad_format = line.key_long || !line.flags_ok || !line.exptime_ok ||
                  !line.length_ok || (line.cmd == CmdCas && !line.number_ok) ||
-                 (line.length_big ? late_q && (length_q[31] || length_q[30:0] > 31'h7ffffffd) :
+                 (line.length_big ? late_q && (length_i[31] || length_i[30:0] > 31'h7ffffffd) :
                                     line.length_neg);
-    too_big     = late_q ? 33'(length_q) > 33'(value_max_i) : line.too_big;
+    too_big     = late_q ? 33'(length_i) > 33'(value_max_i) : line.too_big;
     unsupported = line.cmd inside {CmdAppend, CmdPrepend};
 
     action      = AcReply;
@@ -276,20 +260,6 @@ module decode
   end
 
   // ---------------------------------------------------------------- what goes out
-  typedef enum logic [1:0] {
-    OsOwn,   // the record's own
-    OsNew,   // of the item begun last, first use
-    OsSame   // of the item whose offset was used last
-  } off_sel_e;
-
-  typedef struct packed {
-    req_t        req;
-    off_sel_e    off_sel;
-    logic        use_flags;
-    logic        use_exptime;
-    logic        use_number;
-  } out_rec_t;
-
   typedef struct packed {
     logic [13:0] pos;
     mode_e       mode;
@@ -299,12 +269,11 @@ module decode
 
   logic rec_push, rec_commit, rec_back, key_push, key_commit, key_back;
   logic putb_push, putb_commit, putb_back, put_push;
-  out_rec_t rec_d;
-  logic [13:0] rec_pos;        // bytes of the job consumed with the record
+  record_t rec_d;
   beat_t key_d, putb_d;
   put_t put_d;
   end_t end_d, end_q;
-  logic end_go_q, end_go_d;    // the job ends with the next clock
+  logic end_go_q, end_go_d;  // the job ends with the next clock
   logic line_over, part_commit;
   logic first_q, first_kept_q;
   resume_t verdict;
@@ -353,7 +322,7 @@ module decode
     rec_d.req.cas_out  = line.cmd inside {CmdGets, CmdGats};
     rec_d.req.touch    = is_gat(line.cmd);
     rec_d.req.ctx_op   = op;
-    rec_pos          = piece.pos;
+    rec_d.pos          = piece.pos;
 
     key_d.data = piece_bytes;
     key_d.len  = piece.n;
@@ -392,7 +361,7 @@ module decode
       end
       rec_d.req.mode = end_d.mode;
       rec_d.req.rem  = end_d.rem;
-      rec_pos      = '0;
+      rec_d.pos      = '0;
       end_d.pos      = '0;
       end_d.bad      = ctx.noreply;
       end_go_d       = 1'b1;
@@ -615,7 +584,7 @@ module decode
       rec_d.req.reply      = RpNone;
       rec_d.req.mode       = end_q.mode;
       rec_d.req.rem        = end_q.rem;
-      rec_pos            = end_q.pos;
+      rec_d.pos            = end_q.pos;
       rec_d.off_sel        = (!line.old && end_q.mode == MdValue) ? OsSame : OsOwn;
       rec_d.req.noreply    = end_q.bad;
       rec_d.req.key_stored = line.old;
@@ -689,217 +658,19 @@ module decode
   assign rollback_o = (decide && action == AcBack) || (text && piece.eof && !eol);
   assign host_o     = decide && action == AcHost;
 
-  // ---------------------------------------------------------------- numbers catch up
-  // A word's value comes a clock after its step, together with the record.
-  field_e field_q;
-  logic neg_q;
-  logic [31:0] flags_q, flags, exptime_q, exptime, signed32;
-  logic [63:0] number_q, number;
-  assign signed32 = neg_q ? -value_i[31:0] : value_i[31:0];
-  assign flags    = (field_q == FdFlags) ? value_i[31:0] : flags_q;
-  assign exptime  = (field_q == FdExptime) ? signed32 : exptime_q;
-  assign number   = (field_q == FdNumber) ? value_i : number_q;
+  assign idle_o = !step_valid_i && !late_q && !end_go_q;
 
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) field_q <= FdNone;
-    else field_q <= step_valid_i ? step_i.field : FdNone;
-    neg_q <= step_i.neg;
-    if (field_q == FdFlags) flags_q <= value_i[31:0];
-    if (field_q == FdExptime) exptime_q <= signed32;
-    if (field_q == FdNumber) number_q <= value_i;
-    if (field_q == FdLength) length_q <= signed32;
-  end
-
-  // memcached's times: seconds up to 30 days are relative, more are absolute; negative is past.
-  function automatic logic [31:0] absolute(input logic [31:0] time_, input logic [31:0] now);
-    if (time_ == '0) return '0;
-    if (time_[31]) return 32'd1;
-    if (time_ <= 32'd2592000) return now + time_;
-    return time_;
-  endfunction
-
-  logic [31:0] when_;
-  assign when_ = absolute(exptime, now_i);
-
-  out_rec_t rec_q;
-  logic [13:0] rec_pos_q;
-  logic rec_push_q, rec_commit_q, rec_back_q, put_push_q;
-  put_t put_q;
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      {rec_push_q, rec_commit_q, rec_back_q, put_push_q} <= '0;
-    end else begin
-      {rec_push_q, rec_commit_q, rec_back_q, put_push_q} <=
-          {rec_push, rec_commit, rec_back, put_push};
-    end
-    if (rec_push) begin
-      rec_q     <= rec_d;
-      rec_pos_q <= rec_pos;
-    end
-    if (put_push) put_q <= put_d;
-  end
-
-  typedef struct packed {
-    req_t     req;
-    off_sel_e off_sel;
-  } stored_t;
-
-  stored_t store_rec, head;
-  put_t store_put;
   always_comb begin
-    store_rec.req     = rec_q.req;
-    store_rec.off_sel = rec_q.off_sel;
-    store_rec.req.rx_ptr = rec_q.req.rx_ptr + 32'(rec_pos_q);
-    if (rec_q.use_flags) store_rec.req.flags = flags;
-    if (rec_q.use_exptime)
-      store_rec.req.exptime = (rec_q.req.op == OpFlush && exptime[31]) ? '0 : when_;
-    if (rec_q.use_number) store_rec.req.num = number;
-    store_put = put_q;
-    if (put_q.start) begin
-      store_put.flags   = flags;
-      store_put.exptime = when_;
-    end
+    out_o.rec_do   = '{push: rec_push, commit: rec_commit, back: rec_back};
+    out_o.rec      = rec_d;
+    out_o.key_do   = '{push: key_push, commit: key_commit, back: key_back};
+    out_o.key      = key_d;
+    out_o.putb_do  = '{push: putb_push, commit: putb_commit, back: putb_back};
+    out_o.putb     = putb_d;
+    out_o.put_push = put_push;
+    out_o.put      = put_d;
   end
 
-  // ---------------------------------------------------------------- queues
-  localparam int unsigned ReqDepth  = 512;
-  localparam int unsigned KeyDepth  = 512;
-  localparam int unsigned PutbDepth = 256;
-  localparam int unsigned PutDepth  = 16;
-  localparam int unsigned Slack     = 16;  // results of the pieces that may still come
-
-  logic head_valid, head_ready;
-  logic [3:0] unused_ready;  // always there for what `room_o` promised
-  logic [$clog2(ReqDepth+1)-1:0] req_free;
-  logic [$clog2(KeyDepth+1)-1:0] key_free;
-  logic [$clog2(PutbDepth+1)-1:0] putb_free;
-  logic [$clog2(PutDepth+1)-1:0] put_level;
-  logic room_q;
-
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) room_q <= 1'b0;
-    else
-      room_q <= 32'(req_free) >= Slack && 32'(key_free) >= Slack && 32'(putb_free) >= Slack &&
-                32'(put_level) <= PutDepth - 10;
-  end
-  assign room_o = room_q;
-
-  lib_cfifo #(
-    .T    (stored_t),
-    .Depth(ReqDepth)
-  ) u_req (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i (rec_push_q),
-    .s_ready_o (unused_ready[0]),
-    .s_data_i  (store_rec),
-    .commit_i  (rec_commit_q),
-    .rollback_i(rec_back_q),
-    .m_valid_o (head_valid),
-    .m_ready_i (head_ready),
-    .m_data_o  (head),
-    .free_o    (req_free)
-  );
-
-  logic key1_push_q, key1_commit_q, key1_back_q, putb1_push_q, putb1_commit_q, putb1_back_q;
-  beat_t key1_q, putb1_q;
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      {key1_push_q, key1_commit_q, key1_back_q}    <= '0;
-      {putb1_push_q, putb1_commit_q, putb1_back_q} <= '0;
-    end else begin
-      {key1_push_q, key1_commit_q, key1_back_q}    <= {key_push, key_commit, key_back};
-      {putb1_push_q, putb1_commit_q, putb1_back_q} <= {putb_push, putb_commit, putb_back};
-    end
-    if (key_push) key1_q <= key_d;
-    if (putb_push) putb1_q <= putb_d;
-  end
-
-  lib_cfifo #(
-    .T    (beat_t),
-    .Depth(KeyDepth)
-  ) u_key (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i (key1_push_q),
-    .s_ready_o (unused_ready[1]),
-    .s_data_i  (key1_q),
-    .commit_i  (key1_commit_q),
-    .rollback_i(key1_back_q),
-    .m_valid_o (key_valid_o),
-    .m_ready_i (key_ready_i),
-    .m_data_o  (key_o),
-    .free_o    (key_free)
-  );
-
-  lib_cfifo #(
-    .T    (beat_t),
-    .Depth(PutbDepth)
-  ) u_putb (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i (putb1_push_q),
-    .s_ready_o (unused_ready[2]),
-    .s_data_i  (putb1_q),
-    .commit_i  (putb1_commit_q),
-    .rollback_i(putb1_back_q),
-    .m_valid_o (putb_valid_o),
-    .m_ready_i (putb_ready_i),
-    .m_data_o  (putb_o),
-    .free_o    (putb_free)
-  );
-
-  logic puth_valid, off_s_ready, off_valid, off_take;
-  lib_fifo #(
-    .T    (put_t),
-    .Depth(PutDepth)
-  ) u_put (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(put_push_q),
-    .s_ready_o(unused_ready[3]),
-    .s_data_i (store_put),
-    .m_valid_o(puth_valid),
-    .m_ready_i(put_ready_i && off_s_ready),
-    .m_data_o (put_o),
-    .level_o  (put_level)
-  );
-  assign put_valid_o = puth_valid && off_s_ready;
-
-  // Where the log put the items whose records are still to come.
-  off_t off_head, off_last_q;
-  logic [5:0] off_level;
-  lib_fifo #(
-    .T    (off_t),
-    .Depth(32)
-  ) u_off (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(put_valid_o && put_ready_i && put_o.start),
-    .s_ready_o(off_s_ready),
-    .s_data_i (put_off_i),
-    .m_valid_o(off_valid),
-    .m_ready_i(off_take),
-    .m_data_o (off_head),
-    .level_o  (off_level)
-  );
-
-  assign req_valid_o = head_valid && (head.off_sel != OsNew || off_valid);
-  assign head_ready  = req_ready_i && (head.off_sel != OsNew || off_valid);
-  assign off_take    = req_valid_o && req_ready_i && head.off_sel == OsNew;
-  always_comb begin
-    req_o = head.req;
-    if (head.off_sel == OsNew) req_o.off = off_head;
-    if (head.off_sel == OsSame) req_o.off = off_last_q;
-  end
-  always_ff @(posedge clk_i) if (off_take) off_last_q <= off_head;
-
-  assign idle_o = !step_valid_i && !late_q && !end_go_q && !rec_push_q &&
-                  req_free == ($clog2(ReqDepth+1))'(ReqDepth) && !putb_valid_o && !puth_valid &&
-                  !key_valid_o && off_level == '0;
-
-  `ASSERT(QueuesHold, !(rec_push_q && !unused_ready[0]) && !(key1_push_q && !unused_ready[1]) &&
-                      !(putb1_push_q && !unused_ready[2]) && !(put_push_q && !unused_ready[3]))
   `ASSERT(OneThingAtATime, !(step_valid_i && (end_go_q || late_q)))
 
 endmodule

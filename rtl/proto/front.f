@@ -5,4 +5,5 @@ rtl/proto/number.sv
 rtl/proto/tokens.sv
 rtl/proto/words.sv
 rtl/proto/decode.sv
+rtl/proto/requests.sv
 rtl/proto/front.sv

@@ -82,7 +82,11 @@ module front
   job_t step_job;
   logic step_valid, line_end, dead;
   logic signed [21:0] value_max;
-  logic session_idle, fetch_idle, tokens_idle, decode_idle;
+  logic session_idle, fetch_idle, tokens_idle, decode_idle, requests_idle;
+  out_t out;
+  field_e field;
+  logic neg;
+  logic [31:0] length;
   logic close, udp, udp_bad, wait_bytes, line, error, rollback, host;
 
   session #(
@@ -176,6 +180,8 @@ module front
     .step_valid_o (step_valid),
     .step_o       (step),
     .job_o        (step_job),
+    .field_o      (field),
+    .neg_o        (neg),
     .value_max_o  (value_max),
     .verdict_o    (words_verdict)
   );
@@ -183,16 +189,32 @@ module front
   decode u_decode (
     .clk_i,
     .rst_ni,
-    .now_i,
     .step_valid_i (step_valid),
     .step_i       (step),
     .job_i        (step_job),
     .value_max_i  (value_max),
-    .value_i      (value),
+    .length_i     (length),
     .line_end_o   (line_end),
     .dead_o       (dead),
-    .room_o       (room),
     .verdict_o    (verdict),
+    .out_o        (out),
+    .line_o       (line),
+    .error_o      (error),
+    .rollback_o   (rollback),
+    .host_o       (host),
+    .idle_o       (decode_idle)
+  );
+
+  requests u_requests (
+    .clk_i,
+    .rst_ni,
+    .now_i,
+    .field_i (field),
+    .neg_i   (neg),
+    .value_i (value),
+    .length_o(length),
+    .out_i   (out),
+    .room_o  (room),
     .req_valid_o,
     .req_ready_i,
     .req_o,
@@ -206,11 +228,7 @@ module front
     .putb_valid_o,
     .putb_ready_i,
     .putb_o,
-    .line_o       (line),
-    .error_o      (error),
-    .rollback_o   (rollback),
-    .host_o       (host),
-    .idle_o       (decode_idle)
+    .idle_o  (requests_idle)
   );
 
   always_comb begin
@@ -228,6 +246,7 @@ module front
     count_o[FrontCountWaitBytes] = wait_bytes;
   end
 
-  assign idle_o = session_idle && fetch_idle && tokens_idle && !step_valid && decode_idle;
+  assign idle_o = session_idle && fetch_idle && tokens_idle && !step_valid && decode_idle &&
+                  requests_idle;
 
 endmodule

@@ -122,8 +122,6 @@ package front_pkg;
     logic        host_text;  // bytes of a line for host software
     logic        get_key;    // completes a key of a `get`
     logic        key_too_long;  // makes a `get` line bad
-    field_e      field;      // the number it is
-    logic        neg;        // a negative one
     logic [13:0] line_pos;   // where the line began
     logic [13:0] line_len;   // bytes of it so far
     logic [13:0] word_pos;   // where the word began
@@ -155,5 +153,40 @@ package front_pkg;
     logic [13:0] count;
     logic        final_;   // what VdValue and VdSkip are about ends in this job
   } resume_t;
+
+  /// Whose place in the log a record carries.
+  typedef enum logic [1:0] {
+    OsOwn,   // the record's own
+    OsNew,   // of the oldest item begun and not yet named by a record
+    OsSame   // of the item that a record named last
+  } off_sel_e;
+
+  typedef struct packed {
+    req_t        req;
+    logic [13:0] pos;          // bytes of the job consumed with it, to be added to rx_ptr
+    off_sel_e    off_sel;
+    logic        use_flags;    // these fields come from the line's numbers
+    logic        use_exptime;
+    logic        use_number;
+  } record_t;
+
+  /// What decode does with a queue: add a word; make what was added count, or take it back.
+  typedef struct packed {
+    logic push;
+    logic commit;
+    logic back;
+  } queue_t;
+
+  /// What decode gives out in a clock.
+  typedef struct packed {
+    queue_t  rec_do;
+    record_t rec;
+    queue_t  key_do;
+    beat_t   key;
+    queue_t  putb_do;
+    beat_t   putb;
+    logic    put_push;
+    put_t    put;
+  } out_t;
 
 endpackage

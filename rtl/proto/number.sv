@@ -19,8 +19,9 @@ module number
   // Bit b is set in 32 less the place.
   typedef logic [5:0][32:0] turns_t;
   function automatic turns_t turn_bits();
-    for (int unsigned b = 0; b < 6; b++)
+    for (int unsigned b = 0; b < 6; b++) begin
       for (int unsigned i = 0; i < 33; i++) turn_bits[b][i] = 1'(((32 - i) >> b) & 1);
+    end
   endfunction
   localparam turns_t TurnBit = turn_bits();
 
@@ -35,8 +36,9 @@ module number
     stop = (chars_i.digit + first) & ~chars_i.digit;
     // The last digit goes to nibble 0, in two steps. What stands before the digits is zeros.
     for (int unsigned b = 0; b < 6; b++) turn[b] = |(stop & TurnBit[b]);
-    for (int unsigned i = 0; i < 32; i++)
+    for (int unsigned i = 0; i < 32; i++) begin
       nib_masked[4*(31-i)+:4] = chars_i.digit[i] ? chars_i.low[i] : 4'd0;
+    end
     nib_coarse = nib_masked >> {turn[5:2], 4'b0000};
   end
 
@@ -79,7 +81,7 @@ module number
   endfunction
 
   localparam logic [79:0] MaxUnsigned = 80'h1844_6744_0737_0955_1615;
-  localparam logic [79:0] MaxSigned   = 80'h0922_3372_0368_5477_5807;
+  localparam logic [79:0] MaxSigned = 80'h0922_3372_0368_5477_5807;
   localparam logic [79:0] MaxNegative = 80'h0922_3372_0368_5477_5808;
 
   logic valid_q, valid2_q, valid3_q;

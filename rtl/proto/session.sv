@@ -48,7 +48,7 @@ module session
   localparam int unsigned ConnW = $clog2(Conns);
 
   /// Room in the transmit ring that makes a job worthwhile.
-  localparam int unsigned TxRoom     = 4096;
+  localparam int unsigned TxRoom = 4096;
   localparam int unsigned TxRoomCont = 2048;  // to finish a value, or for the host's answer
 
   typedef enum logic [2:0] {
@@ -369,8 +369,7 @@ module session
   always_comb begin
     // A value's last two bytes (CRLF) stay together.
     most = 32'(JobBytes);
-    if (job_ctx_q.mode == MdValue && job_ctx_q.rem > job_avail_q)
-      most = job_ctx_q.rem - 32'd2;
+    if (job_ctx_q.mode == MdValue && job_ctx_q.rem > job_avail_q) most = job_ctx_q.rem - 32'd2;
     if (job_ctx_q.mode == MdValue && job_ctx_q.rem > JobBytes && job_ctx_q.rem - 32'd2 < JobBytes)
       most = job_ctx_q.rem - 32'd2;
     if (most > JobBytes) most = 32'(JobBytes);
@@ -429,8 +428,8 @@ module session
                   !done_valid_i && !(hpiece_valid_i && !piece_blocked_q) && ready_level == '0 &&
                   job_level == '0 && app_level == '0;
 
-  `ASSERT(QueuesHold, !(act_valid_q && enqueue && !unused_ready[0]) &&
-                      !(job_valid_q && !unused_ready[1]) &&
-                      !(act_valid_q && app_push && !unused_ready[2]))
+  `ASSERT(ReadyRoom, !(act_valid_q && enqueue && !unused_ready[0]))
+  `ASSERT(JobRoom, !(job_valid_q && !unused_ready[1]))
+  `ASSERT(AppRoom, !(act_valid_q && app_push && !unused_ready[2]))
 
 endmodule

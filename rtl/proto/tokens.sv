@@ -70,9 +70,9 @@ module tokens
         in.nul[i]  = beat_i.data[8*i+:8] == 8'h00;
       end
       in.hard &= lanes;
-      in.lf   &= lanes;
-      in.cr   &= lanes;
-      in.nul  &= lanes;
+      in.lf &= lanes;
+      in.cr &= lanes;
+      in.nul &= lanes;
     end
   end
 
@@ -112,8 +112,9 @@ module tokens
   // Bit b is set in the numbers of these places.
   typedef logic [7:0][129:0] places_t;
   function automatic places_t place_bits();
-    for (int unsigned b = 0; b < 8; b++)
+    for (int unsigned b = 0; b < 8; b++) begin
       for (int unsigned i = 0; i < 130; i++) place_bits[b][i] = 1'((i >> b) & 1);
+    end
   endfunction
   localparam places_t PlaceBit = place_bits();
 
@@ -192,7 +193,7 @@ module tokens
       end
     endcase
     // PcText only: there is something before the delimiter.
-    any_bytes = !(|(delim & near & {64'd0, ~(from_p << 1)})) && !at_p;
+    any_bytes = !(|(delim & near &{64'd0, ~(from_p << 1)})) && !at_p;
   end
 
   // Beats move up as they are used.
@@ -434,7 +435,7 @@ module tokens
     {CmdHost, word("me")}
   };
   localparam word_t NoreplyWord = word("noreply");
-  localparam word_t ZeroWord    = word("0");
+  localparam word_t ZeroWord = word("0");
 
   function automatic logic is_word(input logic [127:0] head, input logic [6:0] chars,
                                    input word_t w);
@@ -454,7 +455,7 @@ module tokens
     code1 = '0;
     if (valid1_q && piece1_q.kind == PcText) begin
       for (int unsigned i = 0; i < Commands; i++)
-        if (is_word(head1, word1, CommandWords[i].word)) code1 |= CommandWords[i].cmd;
+      if (is_word(head1, word1, CommandWords[i].word)) code1 |= CommandWords[i].cmd;
     end
     cmd1  = cmd_e'(code1);
     fast1 = cmd1 inside {CmdGet, CmdGets, CmdGat, CmdGats, CmdDelete, CmdIncr, CmdDecr, CmdTouch};

@@ -25,6 +25,9 @@ module words
   output logic        step_valid_o,
   output step_t       step_o,
   output job_t        job_o,
+  /// Which number a step is, beside it.
+  output field_e      field_o,
+  output logic        neg_o,
   /// Bytes that the value may have.
   output logic signed [21:0] value_max_o,
   output resume_t     verdict_o
@@ -51,6 +54,8 @@ module words
   ctx_t ctx;
   // verilator lint_on UNUSEDSIGNAL
   assign ctx = job_i.ctx;
+
+  field_e field;
 
   always_comb begin
     was  = fresh_q ? '0 : step_q.line;
@@ -99,12 +104,12 @@ module words
     step_d.ignored    = dead;
     step_d.word_start = single;
     step_d.first_word = index == '0;
-    step_d.neg        = num_i.neg;
     step_d.line_pos   = piece_i.sof ? '0 : line_pos_q;
     step_d.line_len   = piece_i.pos - step_d.line_pos;
     step_d.word_pos   = piece_i.sof ? '0 : word_pos_q;
 
     now    = was;
+    field  = FdNone;
     is_key = 1'b0;
     if (text) begin
       now.chars = (piece_i.ends || was.nul) ? '0 : chars;
@@ -114,8 +119,8 @@ module words
       end else if (is_get(was.cmd)) begin
         is_key = !is_gat(was.cmd) || index >= 4'd2;
       end else begin
-        is_key = index == 4'd1 && (is_store(was.cmd) ||
-                                   was.cmd inside {CmdDelete, CmdIncr, CmdDecr, CmdTouch});
+        is_key = index == 4'd1 &&
+            (is_store(was.cmd) || was.cmd inside {CmdDelete, CmdIncr, CmdDecr, CmdTouch});
       end
       if (is_key) begin
         now.klen     = chars[7:0];
@@ -128,20 +133,20 @@ module words
         // Which number the word is.
         if (is_store(was.cmd)) begin
           unique case (index)
-            4'd2:    step_d.field = FdFlags;
-            4'd3:    step_d.field = FdExptime;
-            4'd4:    step_d.field = FdLength;
-            4'd5:    step_d.field = (was.cmd == CmdCas) ? FdNumber : FdNone;
-            default: step_d.field = FdNone;
+            4'd2:    field = FdFlags;
+            4'd3:    field = FdExptime;
+            4'd4:    field = FdLength;
+            4'd5:    field = (was.cmd == CmdCas) ? FdNumber : FdNone;
+            default: field = FdNone;
           endcase
         end else if (index == 4'd2) begin
-          if (was.cmd inside {CmdIncr, CmdDecr}) step_d.field = FdNumber;
-          if (was.cmd == CmdTouch) step_d.field = FdExptime;
+          if (was.cmd inside {CmdIncr, CmdDecr}) field = FdNumber;
+          if (was.cmd == CmdTouch) field = FdExptime;
         end else if (index == 4'd1) begin
-          if (is_gat(was.cmd) || was.cmd == CmdFlush) step_d.field = FdExptime;
-          if (was.cmd == CmdVerbosity) step_d.field = FdNumber;
+          if (is_gat(was.cmd) || was.cmd == CmdFlush) field = FdExptime;
+          if (was.cmd == CmdVerbosity) field = FdNumber;
         end
-        unique case (step_d.field)
+        unique case (field)
           FdFlags: begin
             now.flags_ok  = single && num_i.ok_unsigned;
             now.flags_set = num_i.nonzero;
@@ -194,10 +199,12 @@ module words
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       valid_q <= 1'b0;
+      field_o <= FdNone;
       dead_q  <= 1'b0;
       fresh_q <= 1'b0;
     end else begin
       valid_q <= piece_valid_i;
+      field_o <= piece_valid_i ? field : FdNone;
       if (piece_valid_i) begin
         fresh_q <= text ? piece_i.eol && !piece_i.slow :
                           (step_d.value || step_d.skip) && piece_i.last && piece_i.final_;
@@ -209,6 +216,7 @@ module words
     end
     if (piece_valid_i) begin
       step_q <= step_d;
+      neg_o  <= num_i.neg;
       if (piece_i.sof) job_q <= job_i;
       if (!text || piece_i.eol) line_pos_q <= piece_i.pos;
       else line_pos_q <= step_d.line_pos;
