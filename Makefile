@@ -2,13 +2,21 @@
 
 VENV   := build/venv
 PYTHON := $(CURDIR)/$(VENV)/bin/python
-SERVER := build/target/release/wirekv
 # Debian's own Python is taken before others: its shared library is there for cocotb.
 SYSTEM_PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
 
 export VERILATOR_ROOT   := $(CURDIR)/build/verilator
 export PATH             := $(CURDIR)/$(VENV)/bin:$(VERILATOR_ROOT)/bin:$(PATH)
-export CARGO_TARGET_DIR := $(CURDIR)/build/target
+
+# Waves cost speed, so the card is compiled for them apart, and only when asked for.
+ifneq (,$(findstring --trace,$(ARGS)))
+TARGET   := build/target-trace
+FEATURES := --features wirekv/trace
+else
+TARGET   := build/target
+endif
+SERVER := $(TARGET)/release/wirekv
+export CARGO_TARGET_DIR := $(CURDIR)/$(TARGET)
 
 # e2e tests last: they are the slow ones.
 UNIT_TESTS := $(filter-out tb/e2e tb/reference,$(patsubst %/,%,$(wildcard tb/*/)))
@@ -43,7 +51,7 @@ build/.setup: build/.venv build/memcached/memcached
 
 server: setup
 	@echo "server: compiling (the simulated card takes a few minutes the first time) ..."
-	@cargo build --release
+	@cargo build --release $(FEATURES)
 
 serve: server ## run the cache: make serve ARGS='-p 11211 -m 64'
 	@exec $(SERVER) serve $(ARGS)
