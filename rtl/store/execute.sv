@@ -215,17 +215,18 @@ module execute
   op_t check_q, act_q;
   logic check_valid_q, check_data_q, check_second_q, act_valid_q;
   line_t check_key_q;
-  logic act_done, act_free, check_go, check_two, fetch_again, fetch_second, fetch_next;
+  logic act_done, fast_done, act_free, check_go, check_two, fetch_again, fetch_second, fetch_next;
   logic redo_q;
 
-  assign act_free     = !act_valid_q || act_done;
+  // What overlaps ends as it is decided; the rest has the stages for itself.
+  assign act_free     = !act_valid_q || fast_done;
   assign check_two    = check_q.found.cand && check_q.found.lookup && !is_long(check_q.req.klen, check_q.req.key_stored) &&
       check_q.found.count > 3'd1 &&
       9'({check_q.found.off.pos[1:0], 4'h0}) + 9'd16 + 9'(check_q.req.klen) > 9'd64;
   assign check_go     = check_valid_q && check_data_q && act_free;
   assign fetch_second = check_go && check_two && !check_second_q;
   assign fetch_again  = check_valid_q && !check_data_q && redo_q && state_q == StRun && act_free;
-  assign fetch_next   = next_ready && state_q == StRun && state_d == StRun &&
+  assign fetch_next   = next_ready && state_q == StRun && act_free &&
       (!check_valid_q || (check_go && !fetch_second && !is_alone(check_q.req.op, check_q.req.touch, check_q.req.klen))) &&
       !(act_valid_q && is_alone(act_q.req.op, act_q.req.touch, act_q.req.klen));
   assign next_pop     = fetch_next;
@@ -348,7 +349,8 @@ module execute
   logic [15:0] tags_q, offs_q;
   logic [1:0] epoch_fits, epoch_fits_q;
   logic [15:0][1:0] uses_q;
-  logic equal_q, head_fits_q, off_valid_q;
+  logic equal_q, may_hit_q, no_tag_q, off_valid_q, check_off_valid;
+  logic [15:0] epoch_mask;
   // verilator lint_off UNUSEDSIGNAL
   head_t head_q;  // lap and klen were compared
   // verilator lint_on UNUSEDSIGNAL
@@ -367,19 +369,25 @@ module execute
   assign valid_off = (check_q.req.op == OpCont || check_q.req.key_stored) ? check_q.req.off
                                                                           : check_q.found.off;
 
+  assign check_off_valid = off_valid(valid_off, range_i);
+  assign epoch_mask      = {{8{epoch_fits[1]}}, {8{epoch_fits[0]}}};
+
   always_ff @(posedge clk_i) begin
     if (check_go) begin
       equal_q <= cmp_equal && (!check_second_q || equal_q);
       if (!check_second_q) begin
         act_q        <= check_q;
-        off_valid_q  <= off_valid(valid_off, range_i);
+        off_valid_q  <= check_off_valid;
         if (check_q.found.lookup) begin
           tags_q       <= tag_fits;
           offs_q       <= off_fits & tag_fits;
           epoch_fits_q <= epoch_fits;
           uses_q       <= {buckets[1].uses, buckets[0].uses};
           head_q       <= cmp_head;
-          head_fits_q  <= head_fits;
+          no_tag_q     <= (tag_fits & epoch_mask) == '0;
+          may_hit_q    <= (off_fits & tag_fits & epoch_mask) != '0 && check_q.found.cand &&
+              check_q.found.count != '0 && check_off_valid && head_fits &&
+              !is_long(check_q.req.klen, check_q.req.key_stored);
         end
       end
     end else if (state_q == SlCompare && line_q == '0) begin
@@ -393,17 +401,15 @@ module execute
   // ---------------------------------------------------------------- act
   // The item that the request is about: the prefetched one, or the one that the steps found.
   logic [15:0] tags, offs, found_way_q, at_way;
-  logic fetched_hit, no_tag, decided, acts, has, alive, slow_q, slow_found_q;
+  logic fetched_hit, decided, acts, has, alive, slow_q, slow_found_q;
   off_t at_off, slow_off_q;
   log_slot_t slow_slot_q, at_slot;
   logic [3:0] held_q;  // log lines acquired in the steps
 
   assign tags        = tags_q & {{8{epoch_fits_q[1]}}, {8{epoch_fits_q[0]}}};
   assign offs        = offs_q & {{8{epoch_fits_q[1]}}, {8{epoch_fits_q[0]}}};
-  assign fetched_hit = offs != '0 && act_q.found.cand && act_q.found.count != '0 && off_valid_q &&
-      head_fits_q && equal_q && !is_long(act_q.req.klen, act_q.req.key_stored);
-  assign no_tag      = tags == '0;
-  assign decided     = fetched_hit || no_tag;
+  assign fetched_hit = may_hit_q && equal_q;
+  assign decided     = fetched_hit || no_tag_q;
 
   assign has     = slow_q ? slow_found_q : fetched_hit;
   assign at_way  = slow_q ? found_way_q : offs;
@@ -413,26 +419,36 @@ module execute
 
   // The job: room for replies, cut, context of the last record executed.
   logic [16:0] room_q, room, room_d;
-  logic cut_q, split_q, skip;
+  logic cut_q, split_q, low_q, skip;  // low_q: room for no more replies
   ctx_t last_q, ctx;
   assign room = act_q.req.first ? act_q.req.tx_space : room_q;
   assign skip = !act_q.req.udp && !act_q.req.first && act_q.req.op != OpEnd &&
-      (cut_q || room_q < 17'(ReplyMax));
+      (cut_q || low_q);
 
-  // Value bytes to send now.
-  logic [20:0] left, piece;
-  logic [16:0] spare;
+  // Value bytes to send now: as many as a record may send and the room allows. The limit of the
+  // next record is computed with the room it finds.
+  function automatic logic [13:0] limit_of(input logic [16:0] space);
+    logic [16:0] spare;
+    spare = space - 17'(ReplyMax);
+    if (space < 17'(ReplyMax)) return '0;
+    return (spare > 17'(ValuePiece)) ? 14'(ValuePiece) : spare[13:0];
+  endfunction
+  logic [20:0] left_cont_q, left, piece;
+  logic [13:0] limit_q, limit_first_q, limit;
   logic sends;
-  assign left  = (act_q.req.op == OpCont) ? act_q.req.vlen - act_q.req.cont_start
-                                          : head_q.vlen[20:0];
-  assign spare = (room < 17'(ReplyMax)) ? '0 : room - 17'(ReplyMax);
-  always_comb begin
-    piece = left;
-    if (!act_q.req.udp) begin
-      if (piece > 21'(ValuePiece)) piece = 21'(ValuePiece);
-      if (piece > 21'(spare)) piece = 21'(spare);
+  always_ff @(posedge clk_i) begin
+    if (check_go) begin
+      left_cont_q   <= check_q.req.vlen - check_q.req.cont_start;
+      limit_first_q <= limit_of(check_q.req.tx_space);
+    end
+    if (act_done && !skip) begin
+      limit_q <= limit_of(room_d);
+      low_q   <= room_d < 17'(ReplyMax);
     end
   end
+  assign left  = (act_q.req.op == OpCont) ? left_cont_q : head_q.vlen[20:0];
+  assign limit = act_q.req.first ? limit_first_q : limit_q;
+  assign piece = (!act_q.req.udp && left > 21'(limit)) ? 21'(limit) : left;
 
   logic is_get, is_touch, is_value, in_run, ends, out_free;
   logic replace, stores, place_ok;
@@ -445,9 +461,10 @@ module execute
   assign place_ok  = act_q.req.off.lap != '0 && (!act_q.req.key_stored || off_valid_q);
 
   // Acts in this clock: records without lookup and decided gets at once, others from StAct.
-  assign acts = out_free && (state_q == StAct || (in_run && (skip ||
+  assign fast_done = in_run && out_free && (skip ||
       (!act_q.found.lookup && !(act_q.req.op == OpHost)) ||
-      (is_get && !act_q.req.touch && decided))));
+      (is_get && !act_q.req.touch && decided));
+  assign acts = fast_done || (state_q == StAct && out_free);
 
   reply_e reply;
   logic store_try;

@@ -35,7 +35,7 @@ module line_cache
   parameter logic [Classes-1:0][7:0] Waiting = {Classes{8'd32}},
   /// Ports that read lines, 1 or more; each costs a copy of the data.
   parameter int unsigned Reads = 2,
-  /// Ports that write lines, 1 or more; the first has priority.
+  /// Ports that write lines, 1 or more; the first is for few writes and goes before all others.
   parameter int unsigned Writes = 1,
   /// A line's address is base + (line << Shift) + Low.
   parameter int unsigned Shift = 0,
@@ -443,7 +443,7 @@ module line_cache
 
   // ---------------------------------------------------------------- writes, in turn with fills
   logic [Writes-1:0] wr_pick;
-  logic wr_room, mem_wr_room, want_wr, fill_last_q;
+  logic wr_room, wr_room_q, mem_wr_room, want_wr, fill_last_q;
   slot_t ram_slot;
   line_t ram_data;
   strb_t ram_strb;
@@ -452,12 +452,16 @@ module line_cache
 
   assign wr_open   = wr_issued_q - wr_done_q;
   assign wr_pick   = wr_valid_i & (~wr_valid_i + 1'b1);
-  assign wr_room   = mem_wr_room && wr_open < serial_t'(MaxWrites);
-  assign want_wr   = |wr_valid_i && wr_room;
-  assign fill      = mem_rdat_valid_i && target_valid && !(want_wr && fill_last_q);
-  assign wr_push   = want_wr && !fill;
-  assign wr_ready_o = wr_push ? wr_pick : '0;
-  assign mem_rdat_ready_o = target_valid && !(want_wr && fill_last_q);
+  assign wr_room   = mem_wr_room && wr_room_q;
+  // Port 0 goes before everything, the other ports in turn with fills.
+  assign want_wr   = wr_room && (wr_valid_i[0] || (|wr_valid_i && fill_last_q));
+  assign fill      = mem_rdat_valid_i && target_valid && !want_wr;
+  assign wr_push   = |wr_valid_i && wr_room && !fill;
+  assign mem_rdat_ready_o = target_valid && !want_wr;
+  always_comb begin
+    wr_ready_o    = wr_push ? wr_pick : '0;
+    wr_ready_o[0] = wr_room;
+  end
 
   always_comb begin
     ram_slot = target;
@@ -512,11 +516,13 @@ module line_cache
       wr_issued_q <= '0;
       wr_done_q   <= '0;
       fill_last_q <= 1'b0;
+      wr_room_q   <= 1'b0;
     end else begin
       if (fill) fill_done_q <= fill_done_q + 1'b1;
       if (wr_push) wr_issued_q <= wr_issued_q + 1'b1;
       if (mem_wr_done_i) wr_done_q <= wr_done_q + 1'b1;
       if (fill || wr_push) fill_last_q <= fill;
+      wr_room_q <= wr_open < serial_t'(MaxWrites);
     end
   end
 
