@@ -272,6 +272,7 @@ module tcp
 
   // ---------------------------------------------------------------- numbers
   logic [14:0] used_q;  // ids between SYN and TIME_WAIT
+  logic [3:0] ticked_q;  // visits are due some clocks behind a tick
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       used_q    <= '0;
@@ -279,13 +280,15 @@ module tcp
       limit_q   <= 1'b1;
       over_room <= 1'b0;
       idle_o    <= 1'b0;
+      ticked_q  <= '0;
     end else begin
       used_q    <= used_q + 15'(taken) + 15'(reused) - 15'(unused);
       conns_o   <= conns_o + 15'(opened) - 15'(closed);
       limit_q   <= used_q >= conn_limit_i;
       over_room <= over_level < ($clog2(DelDepth+1))'(DelDepth - 12);
+      ticked_q  <= {ticked_q[2:0], tick_i};
       idle_o    <= look_idle && tcb_idle && rx_idle && tx_idle && !del_valid && !seg_valid_i &&
-          !app_valid_i && !tick_i && visit_valid == '0 && !pay_valid;
+          !app_valid_i && !tick_i && ticked_q == '0 && visit_valid == '0 && !pay_valid;
     end
   end
 

@@ -1,7 +1,7 @@
 // Delay queue: ids come back in order, each delay_i ticks after it was put in.
 //
 // All waits of a queue are equally long, so only its head can be due: no scan, whatever the number
-// of connections. Latency delay_i ticks, initiation interval 2. The owner of the connection table
+// of connections. Latency delay_i ticks, initiation interval 3. The owner of the connection table
 // puts an id in at most once, so the queue cannot overflow.
 `include "lib_assert.svh"
 
@@ -41,7 +41,7 @@ module tcp_delay
   } entry_t;
 
   entry_t head;
-  logic valid, take, due, unused_ready;
+  logic valid, take, due_q, unused_ready;
   logic [$clog2(Conns+1)-1:0] level;
 
   lib_fifo #(
@@ -61,16 +61,16 @@ module tcp_delay
 
   logic [15:0] waited;
   assign waited  = now_i - head.since;
-  assign due     = waited >= delay_i;
-  assign take    = valid && (hurry_i || due) && !valid_o;
+  assign take    = valid && (hurry_i || due_q) && !valid_o;
   assign empty_o = level == '0 && !valid_o;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) valid_o <= 1'b0;
     else valid_o <= take || (valid_o && !ready_i);
+    due_q <= valid && !take && waited >= delay_i;
     if (take) begin
       conn_o  <= conn_t'(head.id);
-      hurry_o <= !due;
+      hurry_o <= !due_q;
     end
   end
 

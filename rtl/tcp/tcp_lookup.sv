@@ -213,9 +213,10 @@ module tcp_lookup
   );
 
   // ---------------------------------------------------------------- decide
-  logic hit, full, pick1, insert, refuse;
+  logic hit, insert, refuse;
+  logic full_q, pick1_q;     // settled long before a SYN's number is there
   logic [IdW-1:0] hit_id;
-  logic [1:0] pick_way;
+  logic [1:0] pick_way_q;
   logic [Ways-1:0] pick_used;
 
   // Ids that were never used come from a counter, the others from a queue.
@@ -230,16 +231,19 @@ module tcp_lookup
     for (int unsigned t = 0; t < 2; t++)
       for (int unsigned w = 0; w < Ways; w++) hit_id |= hit_q[t][w] ? id_q[t][w] : '0;
     hit       = |hit_q;
-    pick1     = $countones(used_q[1]) < $countones(used_q[0]);
-    pick_used = used_q[pick1];
-    full      = &pick_used;
-    pick_way  = !pick_used[0] ? 2'd0 : !pick_used[1] ? 2'd1 : !pick_used[2] ? 2'd2 : 2'd3;
-    refuse    = match_syn && !hit && (limit_i || !id_valid || full);
+    refuse    = match_syn && !hit && (limit_i || !id_valid || full_q);
     insert    = fire && match_syn && !hit && !refuse;
   end
 
+  assign pick_used = used_q[pick1_q];
+  always_ff @(posedge clk_i) begin
+    pick1_q    <= $countones(used_q[1]) < $countones(used_q[0]);
+    full_q     <= &pick_used;
+    pick_way_q <= !pick_used[0] ? 2'd0 : !pick_used[1] ? 2'd1 : !pick_used[2] ? 2'd2 : 2'd3;
+  end
+
   assign taken_o   = insert;
-  assign refused_o = {3{fire && refuse}} & {full && id_valid && !limit_i, !id_valid && !limit_i, limit_i};
+  assign refused_o = {3{fire && refuse}} & {full_q && id_valid && !limit_i, !id_valid && !limit_i, limit_i};
 
   found_t found;
   assign found = '{
@@ -276,7 +280,7 @@ module tcp_lookup
   logic [IdW-1:0] del_id_q;
   logic unused_del;  // the bits of an id beyond those in use are 0
   assign unused_del = ^(del_i >> IdW);
-  assign ins_place = '{table1: pick1, way: pick_way, addr: match_addr_q[pick1]};
+  assign ins_place = '{table1: pick1_q, way: pick_way_q, addr: match_addr_q[pick1_q]};
 
   lib_ram #(
     .Width($bits(place_t)),
@@ -308,9 +312,9 @@ module tcp_lookup
     ram_wbe   = '1;
     ram_wdata = '{valid: 1'b0, peer: {match_seg_q.peer.ip, match_seg_q.peer.port}, id: new_id};
     if (insert) begin
-      ram_we          = 2'b01 << pick1;
+      ram_we          = 2'b01 << pick1_q;
       ram_waddr       = ins_place.addr;
-      ram_wbe         = Ways'(1) << pick_way;
+      ram_wbe         = Ways'(1) << pick_way_q;
       ram_wdata.valid = 1'b1;
     end else if (del_write_q) begin
       ram_we    = 2'b01 << del_place.table1;
