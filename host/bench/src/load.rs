@@ -38,13 +38,14 @@ fn wrong(expect: &Expect, reply: &[u8]) -> anyhow::Error {
         Expect::Exactly(text) => {
             anyhow::anyhow!("wrong reply \"{}\", must be \"{}\"", show(reply), show(text))
         }
-        Expect::AnyUpTo(v) => {
-            anyhow::anyhow!("wrong reply \"{}\", must be a version up to {v}", show(reply))
-        }
+        Expect::AnyVersion => anyhow::anyhow!("wrong reply \"{}\"", show(reply)),
     }
 }
 
 // ------------------------------------------------------------------------------------ UDP
+
+/// Nothing holds back a datagram on its way to a busy card, and the card drops what finds no room.
+const UDP_MOST: u32 = 256;
 
 struct UdpPending {
     client: u32,
@@ -54,7 +55,7 @@ struct UdpPending {
 
 pub struct Udp {
     clients: u32,
-    window: u32,
+    window: u32, // of all clients together
     /// Random wait of a client before its next request, in clocks.
     think: u64,
     /// By request id.
@@ -65,10 +66,11 @@ pub struct Udp {
 }
 
 impl Udp {
+    /// Each client keeps up to `window` requests outstanding, all together at most `UDP_MOST`.
     pub fn new(clients: u32, window: u32, think: u64) -> Udp {
         Udp {
             clients,
-            window,
+            window: (clients * window).min(UDP_MOST),
             think,
             pending: (0..1 << 16).map(|_| None).collect(),
             outstanding: 0,
@@ -98,7 +100,7 @@ impl Udp {
         next: Next,
     ) -> Result<()> {
         let now = rig.clock();
-        for n in 0..self.clients * self.window {
+        for n in 0..self.window {
             let client = n % self.clients;
             if let Some((text, expect)) = next(keys, client) {
                 self.issue(rig, client, &text, expect, now);
@@ -107,7 +109,7 @@ impl Udp {
         let mut outs = Vec::new();
         while self.outstanding > 0 && !meter.as_ref().is_some_and(|m| m.done()) {
             ensure!(
-                rig.run(100_000, &mut outs),
+                rig.run(100_000, &mut outs)?,
                 "{} requests got no answer: the card dropped them",
                 self.outstanding
             );
@@ -258,7 +260,7 @@ impl TcpLoad {
         for _ in 0..PATIENCE {
             let due = self.clients.iter().map(|c| c.tcp.due()).min().unwrap_or(u64::MAX);
             let now = rig.clock();
-            let moved = rig.run(due.saturating_sub(now).clamp(1, 100_000), &mut outs);
+            let moved = rig.run(due.saturating_sub(now).clamp(1, 100_000), &mut outs)?;
             let late = rig.clock().max(if moved { 0 } else { due });
             if due != u64::MAX && late >= due {
                 for c in &mut self.clients {

@@ -1,6 +1,6 @@
 //! The card with its wire: sends frames, runs the clock, hands over what comes out.
 
-use anyhow::Result;
+use anyhow::{ensure, Result};
 use wirekv_card::csr::{Totals, COUNTERS};
 use wirekv_card::{init, Card, Layout, Port, Seeds, Settings};
 use wirekv_sim::{Config, Sim, Stamp, WIRE_100G};
@@ -8,6 +8,8 @@ use wirekv_sim::{Config, Sim, Stamp, WIRE_100G};
 use crate::frame;
 
 pub const CLOCK_MHZ: f64 = 250.0;
+/// So long at most may the card work without a frame coming out (a client sends again long before).
+const SILENCE: u64 = 3_000_000;
 /// A timer tick each millisecond.
 const TICK: u64 = (CLOCK_MHZ * 1000.0) as u64;
 
@@ -15,6 +17,7 @@ pub struct Rig {
     pub sim: Sim,
     counters: Totals,
     next_tick: u64,
+    last_out: u64,
     /// When each sent frame's first beat went in; frames still queued are at the end.
     entered: Vec<u64>,
     /// Bytes on the wire so far, everything between frames included.
@@ -56,6 +59,7 @@ impl Rig {
         sim.log_inputs(true);
         Ok(Rig {
             next_tick: sim.clock() + TICK,
+            last_out: sim.clock(),
             sim,
             counters: Totals::default(),
             entered: Vec::new(),
@@ -80,7 +84,7 @@ impl Rig {
     }
 
     /// Runs until a frame comes out, for `clocks` at most; false when nothing moves any more.
-    pub fn run(&mut self, clocks: u64, out: &mut Vec<Out>) -> bool {
+    pub fn run(&mut self, clocks: u64, out: &mut Vec<Out>) -> Result<bool> {
         let clocks = clocks.min(self.next_tick.saturating_sub(self.clock()).max(1));
         let ran = self.sim.run(clocks, true);
         if self.clock() >= self.next_tick {
@@ -95,7 +99,11 @@ impl Rig {
         let before = out.len();
         self.sim.outputs(Port::Wire, |stamp, f| out.push(Out { stamp, frame: f.to_vec() }));
         self.wire_out += out[before..].iter().map(|o| frame::wire_bytes(&o.frame)).sum::<u64>();
-        ran > 0 || out.len() > before
+        if out.len() > before {
+            self.last_out = self.clock();
+        }
+        ensure!(self.clock() - self.last_out < SILENCE, "the card is busy but answers nothing");
+        Ok(ran > 0 || out.len() > before)
     }
 
     /// Nothing moves, but a timer may be running in the card: lets a millisecond pass.
