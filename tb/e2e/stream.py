@@ -359,7 +359,9 @@ class Generator:
             if words[0] == b"cas":
                 words.append(b"5")
                 where = rng.randrange(2, 6)
-            bad = [BAD_UNSIGNED, BAD_SIGNED, BAD_LENGTHS, BAD_UNSIGNED][where - 2]
+            # In a datagram, a length of ten digits with no data behind it is just incomplete.
+            lengths = BAD_LENGTHS if not self.udp else BAD_NUMBERS + [b"-1"]
+            bad = [BAD_UNSIGNED, BAD_SIGNED, lengths, BAD_UNSIGNED][where - 2]
             words[where] = rng.choice(bad)
             if b"\x00" in words[where]:
                 words[where] = b"x"
