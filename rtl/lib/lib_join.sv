@@ -3,7 +3,7 @@
 // overflows into a second line.
 //
 // A line comes out as soon as its lane 63 is filled, and the rest at the last chunk. A packet of 0
-// bytes gives one line without a valid lane, and so does a last chunk of 0 bytes behind a full line.
+// bytes gives one line without a valid lane; so does a last chunk of 0 bytes behind a full line.
 module lib_join (
   input  logic         clk_i,
   input  logic         rst_ni,
