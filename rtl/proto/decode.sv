@@ -125,7 +125,7 @@ module decode
   assign udp     = job_i.udp;
   assign eol     = text && piece.eol;
   assign late    = eol && piece.slow && ((line.cmd == CmdHost && !udp) || line.bad ||
-                   (is_store(line.cmd) && line.length_ok && line.length_big && !piece.eof));
+                   (is_store(line.cmd) && line.length_ok && line.length_big));
   assign late_go = late_q && late_step_q == (is_store(line.cmd) ? 2'd2 : 2'd1);
   assign decide  = (eol && !late) || late_go;
 
@@ -192,8 +192,6 @@ module decode
         CmdSet, CmdAdd, CmdReplace, CmdCas, CmdAppend, CmdPrepend: begin
           if (bad_format) begin
             reply = RpBadFormat;
-          end else if (line.length_big && !late_q) begin
-            action = AcBack;
           end else if (too_big) begin
             action   = AcSwallow;
             reply    = RpTooLarge;
@@ -393,7 +391,9 @@ module decode
         rec_d.req.last_key = piece.eol;
         rec_d.use_exptime  = is_gat(line.cmd) && !line.old;
         rec_d.req.mode     = piece.eol ? MdLine : MdKeys;
-        part_commit        = !piece.eol && (keys_q >= 9'(KeysMax) || line.eager);
+        // Once a part of the line is out, every key follows as soon as it is complete, so that the
+        // job's end has nothing but a broken-off key to take back.
+        part_commit        = !piece.eol && (keys_q >= 9'(KeysMax) || line.eager || partial);
         rec_commit         = piece.eol || part_commit;
         key_commit         = rec_commit;
       end
@@ -478,7 +478,6 @@ module decode
           end_d.pos    = step_i.line_pos;
           end_d.rem    = 32'(step_i.line_len) + need;
           if (end_d.rem > JobBytes) end_d.rem = 32'(JobBytes);
-          if (line.length_big && !late_q) end_d.rem = 32'(step_i.line_len) + 32'd1;
           if (step_i.line_len > 14'(LineMax)) end_d.mode = MdQuit;
           make_dead = 1'b1;
         end
@@ -505,7 +504,7 @@ module decode
         end_d.mode = MdKeys;
         end_d.rem  = piece.ends ? 32'd0 : 32'(piece.pos - step_i.word_pos) + 32'd1;
       end else if (step_i.line_len > 14'(LineMax) &&
-                   !(line.cmd inside {CmdGet, CmdGets} && !line.eager)) begin
+                   !(line.cmd inside {CmdGet, CmdGets} && !line.eager && !line.indented)) begin
         end_d.pos  = piece.pos;
         end_d.mode = MdQuit;
         end_d.rem  = '0;

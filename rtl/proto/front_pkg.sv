@@ -88,6 +88,8 @@ package front_pkg;
     cmd_e        cmd;
     logic        old;       // begun in an earlier job: the rest is in the job's context
     logic        eager;     // commit the keys of a `get` as they come
+    logic        indented;  // more spaces before the command than memcached puts up with in a
+                            // line over 2048 bytes
     logic [3:0]  words;     // complete ones, at most 8
     logic [8:0]  chars;     // of the word so far, at most 511
     logic        nul;       // the rest counts for nothing

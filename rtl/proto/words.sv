@@ -37,6 +37,8 @@ module words
   localparam int unsigned ItemOverhead = 59;
   /// Longest key.
   localparam int unsigned KeyMax = 250;
+  /// Spaces before the command of an overlong `get` line (memcached's try_read_command_ascii).
+  localparam int unsigned IndentMax = 100;
 
   logic valid_q, dead_q, fresh_q;
   step_t step_q, step_d;
@@ -115,7 +117,10 @@ module words
       now.chars = (piece_i.ends || was.nul) ? '0 : chars;
       if (piece_i.nul) now.nul = 1'b1;
       if (index == '0) begin
-        if (word_done) now.cmd = single ? piece_i.cmd : CmdUnknown;
+        if (word_done) begin
+          now.cmd      = single ? piece_i.cmd : CmdUnknown;
+          now.indented = step_d.word_pos - step_d.line_pos > 14'(IndentMax);
+        end
       end else if (is_get(was.cmd)) begin
         is_key = !is_gat(was.cmd) || index >= 4'd2;
       end else begin
