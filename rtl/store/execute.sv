@@ -418,10 +418,9 @@ module execute
   assign alive   = has && (head_q.exptime == '0 || head_q.exptime > now_i);
 
   // The job: room for replies, cut, context of the last record executed.
-  logic [16:0] room_q, room, room_d;
+  logic [16:0] room_q;
   logic cut_q, split_q, low_q, skip;  // low_q: room for no more replies
   ctx_t last_q, ctx;
-  assign room = act_q.req.first ? act_q.req.tx_space : room_q;
   assign skip = !act_q.req.udp && !act_q.req.first && act_q.req.op != OpEnd &&
       (cut_q || low_q);
 
@@ -435,27 +434,37 @@ module execute
   endfunction
   logic [20:0] left_cont_q, left, piece;
   logic [13:0] limit_q, limit_first_q, limit;
-  logic sends;
+  logic [16:0] spent_q, spent, room_left;
+  logic [8:0] overhead_q;  // of a VALUE line and what ends the value
+  logic spending_q, sends;
+  assign room_left = (spent_q > room_q) ? '0 : room_q - spent_q;
   always_ff @(posedge clk_i) begin
     if (check_go) begin
       left_cont_q   <= check_q.req.vlen - check_q.req.cont_start;
       limit_first_q <= limit_of(check_q.req.tx_space);
+      overhead_q    <= 9'(check_q.req.klen) + 9'd64;
     end
-    if (act_done && !skip) begin
-      limit_q <= limit_of(room_d);
-      low_q   <= room_d < 17'(ReplyMax);
+    // One clock for what a record spends, one for what is left then: `settled`.
+    if (spending_q) begin
+      room_q  <= room_left;
+      limit_q <= limit_of(room_left);
+      low_q   <= room_left < 17'(ReplyMax);
     end
+    spending_q <= rst_ni && act_done && !skip;
+    spent_q    <= spent;
+    if (act_done && act_q.req.first) room_q <= act_q.req.tx_space;
   end
   assign left  = (act_q.req.op == OpCont) ? left_cont_q : head_q.vlen[20:0];
   assign limit = act_q.req.first ? limit_first_q : limit_q;
   assign piece = (!act_q.req.udp && left > 21'(limit)) ? 21'(limit) : left;
 
-  logic is_get, is_touch, is_value, in_run, ends, out_free;
+  logic is_get, is_touch, is_value, settled, in_run, ends, out_free;
   logic replace, stores, place_ok;
   logic [63:0] unique_no;
   assign is_get    = act_q.req.op == OpGet;
   assign is_touch  = act_q.req.op == OpTouch || (is_get && act_q.req.touch);
-  assign in_run    = state_q == StRun && act_valid_q;
+  assign settled   = !spending_q || act_q.req.first || act_q.req.udp || act_q.req.op == OpEnd;
+  assign in_run    = state_q == StRun && act_valid_q && settled;
   assign out_free  = res_ready_i && read_ready_i;
   assign unique_no = off_unique(at_off, range_i.lap, range_i.last_lap);
   assign place_ok  = act_q.req.off.lap != '0 && (!act_q.req.key_stored || off_valid_q);
@@ -558,26 +567,25 @@ module execute
     res_o.tail     = piece == left;
     res_o.host_len = act_q.req.host_len;
     res_o.ctx      = (cut_q || split_q) && !act_q.req.first ? last_q : ctx;
-    room_d         = room;
+    spent          = '0;
     if (end_number && number_ok_q) begin
       if (!act_q.req.noreply) begin
         res_o.kind = RsNumber;
-        room_d     = room - 17'd24;
+        spent      = 17'd24;
       end
       res_o.num  = number_q;
     end else if (sends && !skip) begin
       res_o.kind = RsValue;
-      room_d     = room - 17'(piece) - 17'(act_q.req.klen) - 17'd64;
+      spent      = 17'(piece) + 17'(overhead_q);
     end else if (act_q.req.op == OpEnd) begin
       res_o.kind = RsEnd;
     end else if (act_q.req.op == OpHostData) begin
       res_o.kind = RsHostData;
-      room_d     = room - 17'(act_q.req.host_len);
+      spent      = 17'(act_q.req.host_len);
     end else if (reply != RpNone && !act_q.req.noreply) begin
       res_o.kind = RsReply;
-      room_d     = room - reply_bytes(reply);
+      spent      = reply_bytes(reply);
     end
-    if (room_d > room) room_d = '0;
   end
   assign emits       = !skip && (res_o.kind != RsNone || act_q.req.first);
   assign res_valid_o = act_done && emits;
@@ -601,10 +609,7 @@ module execute
         if (ctx.mode == MdAbort) cut_q <= 1'b1;
       end
     end
-    if (act_done && !skip) begin
-      room_q <= room_d;
-      if (act_q.req.op != OpEnd) last_q <= ctx;
-    end
+    if (act_done && !skip && act_q.req.op != OpEnd) last_q <= ctx;
   end
 
   // Every lookup's item lines are released by the reader, in order.
@@ -641,6 +646,7 @@ module execute
   assign pick      = todo_q & (~todo_q + 16'd1);
   assign last_line = 3'((10'({way_q.off.pos[1:0], 4'h0}) + 10'd15 + 10'(act_q.req.klen)) >> 6);
 
+  line_no_t acq_line_q;  // of the log, next to be acquired
   way_t picked;
   always_comb begin
     picked = '0;
@@ -838,9 +844,17 @@ module execute
         number_ok_q  <= 1'b0;
         move_q       <= '0;
         if (act_q.req.key_stored) way_q.off <= act_q.req.off;
+        acq_line_q   <= act_q.req.off.pos[27:2];
       end
-      StAct: line_q <= '0;
-      SlStoredGet: line_q <= line_q + 3'd1;
+      StAct: begin
+        line_q     <= '0;
+        acq_line_q <= at_off.pos[27:2] + line_no_t'(value_at[22:6]);
+      end
+      SlStoredGet: begin
+        line_q     <= line_q + 3'd1;
+        acq_line_q <= acq_line_q + 1'b1;
+      end
+      SlValid: acq_line_q <= way_q.off.pos[27:2];
       SlBuckets: line_q <= '0;
       SlPick: begin
         way_q   <= picked;
@@ -850,7 +864,8 @@ module execute
       end
       SlLineWait: if (rsp_valid_i && line_q == '0) slow_slot_q <= rsp_slot_i;
       SlCompare: begin
-        line_q <= line_q + 3'd1;
+        line_q     <= line_q + 3'd1;
+        acq_line_q <= acq_line_q + 1'b1;
         if (state_d == StAct) begin
           slow_found_q <= 1'b1;
           slow_off_q   <= way_q.off;
@@ -882,6 +897,7 @@ module execute
         value_q <= (line_q == '0) ? rd_data_i >> {value_lane, 3'b000}
                                   : value_q | (rd_data_i << {7'd64 - 7'(value_lane), 3'b000});
         line_q  <= 3'd1;
+        acq_line_q <= acq_line_q + 1'b1;
         chars_q <= head_q.vlen[6:0];
         parse_q <= PaBlank;
         acc_q   <= '0;
@@ -1048,9 +1064,7 @@ module execute
   // The log.
   assign acq_valid_o = state_q inside {SlStored, SlLine} ||
       (state_q == NuLine && head_q.vlen <= 24'd64);
-  assign acq_line_o  = (state_q == NuLine) ? at_off.pos[27:2] + line_no_t'(value_at[22:6]) +
-                                             line_no_t'(line_q)
-                                           : way_q.off.pos[27:2] + line_no_t'(line_q);
+  assign acq_line_o  = acq_line_q;
   assign rsp_ready_o = state_q inside {SlStoredWait, SlLineWait, NuLineWait};
   always_comb begin
     rel_o = '0;

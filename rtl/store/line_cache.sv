@@ -112,8 +112,8 @@ module line_cache
   // Serial numbers, compared only within the window of those in flight. An old fill number may look
   // as if it were in the window; that only delays a response until memory has answered. An old
   // ticket must not, so all sets are renewed in turn, one after every RenewEvery acquisitions.
-  localparam int unsigned RenewEvery = 8;
-  typedef logic [11:0]         ticket_t;
+  localparam int unsigned RenewEvery = 32;
+  typedef logic [12:0]         ticket_t;
   typedef logic [7:0]          serial_t;
   typedef logic [SetBits-1:0]  set_t;
   typedef logic [TagBits-1:0]  tag_t;
@@ -190,8 +190,7 @@ module line_cache
     for (int c = Classes - 1; c >= 0; c--) if (offer[c] && c > int'(last_q)) pick = class_t'(c);
   end
   assign read_set = renew ? renew_set_q : offer_acq[pick].line[SetBits-1:0];
-  assign take     = |offer && init_done && !renew &&
-      !(renewing && offer_acq[pick].line[SetBits-1:0] == renew_set_q);
+  assign take     = |offer && init_done && !renew_due_q && !renewing;
   always_comb begin
     acq_ready_o = '0;
     acq_ready_o[pick] = take && queued_q[pick] == '0;

@@ -108,10 +108,9 @@ module reader
     log_way_t [PrefetchLines-1:0] ways;
     logic [SetW-1:0] set;     // of the first line
     logic        head;
-    byte_t       key;
-    byte_t       key_end;
+    logic        key_open;    // the key does not end with a line
     byte_t       value;
-    byte_t       value_end;
+    byte_t       value_len;
   } work_t;
 
   work_t work, work_q;
@@ -124,36 +123,31 @@ module reader
     work.ways      = job.ways;
     work.set       = job.off.pos[2+:SetW];
     work.head      = job.head;
-    work.key       = key_start(job.off.pos[1:0]);
-    work.key_end   = key_start(job.off.pos[1:0]) + byte_t'(job.klen);
+    work.key_open  = 6'(key_start(job.off.pos[1:0]) + byte_t'(job.klen)) != '0;
     work.value     = key_start(job.off.pos[1:0]) + byte_t'(job.klen) + byte_t'(job.start);
-    work.value_end = key_start(job.off.pos[1:0]) + byte_t'(job.klen) + byte_t'(job.start) + byte_t'(job.len);
+    work.value_len = byte_t'(job.len);
   end
   assign job_next = !work_valid_q || work_done;
 
   // ---------------------------------------------------------------- pieces
-  logic key_done_q;   // the key's pieces are out
-  logic begun_q;      // at_q holds
-  byte_t at_q, at, stop, left;
-  logic in_key, there, piece, line_end, piece_last, out_free, open;
-  logic [6:0] len;
+  logic in_key_q;        // first the key's pieces, then the value's
+  byte_t at_q, left_q;   // place and bytes to go, of either
+  logic there, piece, line_end, piece_last, out_free, open;
+  logic [6:0] len, to_end;
 
-  assign in_key     = work_q.head && !key_done_q;
-  assign at         = begun_q ? at_q : in_key ? work_q.key : work_q.value;
-  assign stop       = in_key ? work_q.key_end : work_q.value_end;
-  assign left       = stop - at;
-  assign line_end   = left >= 23'd64 - 23'(at[5:0]);
-  assign len        = line_end ? 7'd64 - 7'(at[5:0]) : left[6:0];
-  assign piece_last = left <= 23'd64 - 23'(at[5:0]);
+  assign to_end     = 7'd64 - 7'(at_q[5:0]);
+  assign line_end   = left_q >= 23'(to_end);
+  assign len        = line_end ? to_end : left_q[6:0];
+  assign piece_last = left_q <= 23'(to_end);
   // A piece without bytes needs a line only if the key before it left one open.
-  assign open       = len != '0 || (work_q.head && work_q.key_end[5:0] != '0);
+  assign open       = len != '0 || (work_q.head && work_q.key_open);
   assign there      = work_q.whole || !open || rsp_valid_i;
   assign piece      = work_valid_q && work_q.send && there && out_free;
-  assign work_done  = work_valid_q && (!work_q.send || (piece && piece_last && !in_key));
+  assign work_done  = work_valid_q && (!work_q.send || (piece && piece_last && !in_key_q));
 
   assign rd_en_o     = piece && len != '0;
   assign rd_slot_o   = work_q.whole ?
-      {work_q.set + SetW'(at[22:6]), work_q.ways[at[6+:$clog2(PrefetchLines)]]} : rsp_slot_i;
+      {work_q.set + SetW'(at_q[22:6]), work_q.ways[at_q[6+:$clog2(PrefetchLines)]]} : rsp_slot_i;
   assign rsp_ready_o = piece && !work_q.whole && open && ((line_end && len != '0) || work_done);
   assign rel_o         = 4'(rsp_ready_o);
   assign request_rel_o = work_done ? 4'(work_q.count) : '0;
@@ -161,20 +155,22 @@ module reader
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       work_valid_q <= 1'b0;
-      key_done_q   <= 1'b0;
-      begun_q      <= 1'b0;
-    end else begin
-      if (job_next) work_valid_q <= job_valid;
-      if (work_done) begin
-        key_done_q <= 1'b0;
-        begun_q    <= 1'b0;
-      end else if (piece) begin
-        begun_q    <= !piece_last;
-        if (piece_last) key_done_q <= 1'b1;
-      end
+    end else if (job_next) begin
+      work_valid_q <= job_valid;
     end
-    if (job_next && job_valid) work_q <= work;
-    if (piece) at_q <= at + byte_t'(len);
+    if (job_next) begin
+      work_q   <= work;
+      in_key_q <= job.head;
+      at_q     <= job.head ? key_start(job.off.pos[1:0]) : work.value;
+      left_q   <= job.head ? byte_t'(job.klen) : byte_t'(job.len);
+    end else if (piece && piece_last) begin
+      in_key_q <= 1'b0;
+      at_q     <= work_q.value;
+      left_q   <= work_q.value_len;
+    end else if (piece) begin
+      at_q     <= at_q + byte_t'(len);
+      left_q   <= left_q - byte_t'(len);
+    end
   end
 
   // ---------------------------------------------------------------- out
@@ -186,9 +182,9 @@ module reader
     if (!rst_ni) out_valid_q <= 1'b0;
     else if (out_free) out_valid_q <= piece;
     if (piece) begin
-      out_start_q <= at[5:0];
+      out_start_q <= at_q[5:0];
       out_len_q   <= len;
-      out_key_q   <= in_key;
+      out_key_q   <= in_key_q;
       out_last_q  <= piece_last;
     end
   end

@@ -175,7 +175,6 @@ class Bench:
         self.jobs, self.results, self.head = [], 0, 0
         self.size = 4 * sim.parameters["LogLines"]
         self.margin = min(self.size // 4, 69632)
-        self.nh, self.mix = hash_keys(random)
         self.misses_by_age, self.cuts, self.splits, self.lost, self.aborts = 0, 0, 0, 0, 0
         self.allow_evict = False
         self.pending, self.checked, self.chunks_read = [], 0, 0
@@ -183,8 +182,7 @@ class Bench:
         sim.latency_i.set(latency)
         sim.jitter_i.set(jitter)
         sim.pause_i.set(mem_pause)
-        sim.nh_key_i.set(sum(k << (32 * i) for i, k in enumerate(self.nh)))
-        sim.mix_key_i.set(self.mix[0] | self.mix[1] << 64)
+        self.use_keys(*hash_keys(random))
         sim.enable_i.set(1)
         self.req, self.key, self.putb, self.puts = self.sources = [
             Source(sim, n, pause) for n in ("req", "key", "putb", "put")]
@@ -198,6 +196,12 @@ class Bench:
         sim.rst_ni.set(1)
         for _ in range(140):
             self.tick()
+
+    def use_keys(self, nh, mix):
+        """Keys of the hash."""
+        self.nh, self.mix = nh, mix
+        self.sim.nh_key_i.set(sum(k << (32 * i) for i, k in enumerate(nh)))
+        self.sim.mix_key_i.set(mix[0] | mix[1] << 64)
 
     def tick(self):
         for s in self.sources:

@@ -1,5 +1,6 @@
 """The store against a Python model: random requests, hot keys, long values, cuts, full index."""
 
+import json
 import os
 import random
 import sys
@@ -187,6 +188,19 @@ def test_long_values(small):
             job = continue_value(bench, job, lambda: random.choice([65536, 2048, 3000]))
             bench.idle()
     assert bench.splits > 10
+
+
+def test_hash(small):
+    """The hash of keys of all lengths; the vectors that the host's hash is tested with, too."""
+    vectors = json.loads((Path(__file__).parent / "hash_vectors.json").read_text())
+    nh, mix = ([int(k, 16) for k in vectors[part]] for part in ("nh", "mix"))
+    known = {bytes.fromhex(v["key"]): int(v["hash"], 16) for v in vectors["vectors"]}
+    bench = Bench(small, 0.1, 0.1)
+    bench.use_keys(nh, mix)
+    for key in [*known, *(random.randbytes(n) for n in range(1, 251))]:
+        job = bench.job([{"op": T.OpPart, "ctx_op": T.OpSet, "_key": key}])
+        bench.room(0)
+        assert job["hash"] == hash64(key, nh, mix) == known.get(key, job["hash"])
 
 
 @pytest.fixture
