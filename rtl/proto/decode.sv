@@ -143,7 +143,7 @@ module decode
 
   action_e action;
   reply_e reply;
-  op_e op;
+  op_e op, line_op;
   logic noreply, use_exptime, key_goes;
   logic get_record;  // this step completes a key of a `get`
 
@@ -171,9 +171,10 @@ module decode
     too_big     = late_q ? 33'(length_i) > 33'(value_max_i) : line.too_big;
     unsupported = line.cmd inside {CmdAppend, CmdPrepend};
 
+    line_op     = op_of(line.cmd);
     action      = AcReply;
     reply       = RpError;
-    op          = op_of(line.cmd);
+    op          = line_op;
     noreply     = line.noreply;
     use_exptime = 1'b0;
     key_goes    = 1'b0;
@@ -319,7 +320,7 @@ module decode
     end
     rec_d.req.cas_out  = line.cmd inside {CmdGets, CmdGats};
     rec_d.req.touch    = is_gat(line.cmd);
-    rec_d.req.ctx_op   = op;
+    rec_d.req.ctx_op   = line_op;
     rec_d.pos          = piece.pos;
 
     key_d.data = piece_bytes;
@@ -529,8 +530,8 @@ module decode
       if (piece.last) begin
         rec_push             = 1'b1;
         rec_commit           = 1'b1;
-        rec_d.req.op         = op;
-        rec_d.req.ctx_op     = op;
+        rec_d.req.op         = line_op;
+        rec_d.req.ctx_op     = line_op;
         rec_d.req.reply      = RpNone;
         rec_d.req.noreply    = line.noreply;
         rec_d.req.klen       = line.klen;
@@ -539,7 +540,7 @@ module decode
         rec_d.off_sel        = line.old ? OsOwn : OsNew;
         rec_d.use_flags      = !line.old;
         rec_d.use_exptime    = !line.old;
-        rec_d.use_number     = !line.old && op == OpCas;
+        rec_d.use_number     = !line.old && line_op == OpCas;
         key_commit           = 1'b1;
         end_d.pos            = piece.pos;
         end_d.mode           = MdLine;
@@ -589,7 +590,7 @@ module decode
       rec_d.req.key_stored = line.old;
       rec_d.req.klen       = line.klen;
       rec_d.req.vlen       = line.old ? ctx.vlen : vlen_q;
-      rec_d.req.ctx_op     = op;
+      rec_d.req.ctx_op     = line_op;
       rec_d.req.cas_out    = line.cmd inside {CmdGets, CmdGats};
       rec_d.req.touch      = is_gat(line.cmd);
       rec_d.use_exptime    = !line.old && end_q.mode inside {MdKeys, MdValue};

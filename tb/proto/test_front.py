@@ -550,8 +550,9 @@ async def long_lines(dut):
     many = b"gets " + b" ".join(keys) + b"\r\nversion\r\n"
     bad = b"get " + b"x" * 9000 + b" y\r\nversion\r\n"
     short_bad = b"get a b " + b"x" * 400 + b" y\r\nget b\r\n"
-    await streams(dut, [many, bad, short_bad, many], lambda: random.choice((700, 1460, 5000)),
-                  cut=0.01, long_value=0.003)
+    tiny = b"gets" + b" a" * 3000 + b"\r\nversion\r\n"
+    await streams(dut, [many, bad, short_bad, many, tiny, tiny + tiny],
+                  lambda: random.choice((700, 1460, 5000)), cut=0.002, long_value=0.001)
 
 
 @cocotb.test()
