@@ -69,7 +69,7 @@ def test_quit_closes(memcached, wirekv):
 
 def test_lines_without_end(memcached, wirekv):
     """More than 2,048 bytes without a newline end the connection, unless they are a `get`."""
-    for verb in (b"x", b"set ", b"\x00"):
+    for verb in (b"x", b"set ", b"\x00", b" " * 200 + b"get "):
         run = differ.Differ(memcached, wirekv, label="line_without_end")
         run.run(stream.Burst([[verb + b"q" * (2100 - len(verb))]], closes=True))
     for verb in (b"get ", b"gets ", b"   get "):
