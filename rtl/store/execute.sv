@@ -113,19 +113,41 @@ module execute
     StAct,     // act on a request that was decided here
     // look up step by step
     SlKeys,    // wait for the rest of a long key
-    SlStored, SlStoredWait, SlStoredGet, // read a stored item's key
+    SlStored,
+    SlStoredWait,
+    SlStoredGet, // read a stored item's key
     SlBuckets, // read the buckets again
     SlPick,    // take a way whose tag fits
     SlValid,   // is its item still there?
-    SlLine, SlLineWait, SlCompare, // the item's lines, one after the other
+    SlLine,
+    SlLineWait,
+    SlCompare, // the item's lines, one after the other
     // insert
-    InFree, InChoose, InWrite,
-    MvBuckets, MvPick, MvOther, MvOtherWait, MvOtherRead, MvOtherFree, MvWrite,
+    InFree,
+    InChoose,
+    InWrite,
+    MvBuckets,
+    MvPick,
+    MvOther,
+    MvOtherWait,
+    MvOtherRead,
+    MvOtherFree,
+    MvWrite,
     InEvict,
     // incr, decr
-    NuLine, NuLineWait, NuGet, NuParse, NuSum, NuDigits, NuTrim, NuPut, NuBeats, NuWritten,
+    NuLine,
+    NuLineWait,
+    NuGet,
+    NuParse,
+    NuSum,
+    NuDigits,
+    NuTrim,
+    NuPut,
+    NuBeats,
+    NuWritten,
     // host
-    HoReq, HoText
+    HoReq,
+    HoText
   } state_e;
 
   function automatic logic is_lookup(input op_e op);
@@ -172,6 +194,9 @@ module execute
     req_t                         req;
     found_t                       found;
     log_way_t [PrefetchLines-1:0] ways;
+    logic                         keyed;     // its key comes in the key stream
+    logic                         long_key;  // a key that the three stages do not compare
+    logic                         alone;     // must not overlap with the next request
   } op_t;
 
   state_e state_q, state_d;
@@ -196,6 +221,9 @@ module execute
     if (load) begin
       next_q.req   <= req_i;
       next_q.found <= found_i;
+      next_q.keyed <= has_key(req_i.op, req_i.key_stored);
+      next_q.long_key <= req_i.klen > 8'd64 || req_i.key_stored;
+      next_q.alone <= is_alone(req_i.op, req_i.touch, req_i.klen);
       next_stamp_q <= stamp_i;
     end
     if (request_rsp_valid_i && request_rsp_ready_o) begin
@@ -207,7 +235,7 @@ module execute
   end
 
   logic key_more_q;  // the rest of a long key is on its way
-  assign key_there  = !has_key(next_q.req.op, next_q.req.key_stored) || (key_valid_i && !key_more_q);
+  assign key_there  = !next_q.keyed || (key_valid_i && !key_more_q);
   assign data_there = !is_store(next_q.req.op) || 8'(written_i - next_stamp_q) < 8'd128;
   assign next_ready = next_valid_q && got_q == next_q.found.count && key_there && data_there;
 
@@ -220,28 +248,23 @@ module execute
 
   // What overlaps ends as it is decided; the rest has the stages for itself.
   assign act_free     = !act_valid_q || fast_done;
-  assign check_two    = check_q.found.cand && check_q.found.lookup && !is_long(check_q.req.klen, check_q.req.key_stored) &&
+  assign check_two    = check_q.found.cand && check_q.found.lookup && !check_q.long_key &&
       check_q.found.count > 3'd1 &&
       9'({check_q.found.off.pos[1:0], 4'h0}) + 9'd16 + 9'(check_q.req.klen) > 9'd64;
   assign check_go     = check_valid_q && check_data_q && act_free;
   assign fetch_second = check_go && check_two && !check_second_q;
   assign fetch_again  = check_valid_q && !check_data_q && redo_q && state_q == StRun && act_free;
   assign fetch_next   = next_ready && state_q == StRun && act_free &&
-      (!check_valid_q || (check_go && !fetch_second && !is_alone(check_q.req.op, check_q.req.touch, check_q.req.klen))) &&
-      !(act_valid_q && is_alone(act_q.req.op, act_q.req.touch, act_q.req.klen));
+      (!check_valid_q || (check_go && !fetch_second && !check_q.alone)) &&
+      !(act_valid_q && act_q.alone);
   assign next_pop     = fetch_next;
-
-  // A key that the three stages do not compare.
-  function automatic logic is_long(input logic [7:0] klen, input logic key_stored);
-    return klen > 8'd64 || key_stored;
-  endfunction
 
   // Keys: the first beat goes with its request, more of them into a store of their own.
   logic [2:0] line_q;  // line of the item, in the steps
   line_t act_key_q;
   line_t [3:1] more_key_q;
   logic [1:0] more_q;
-  assign key_ready_o = key_more_q || (fetch_next && has_key(next_q.req.op, next_q.req.key_stored));
+  assign key_ready_o = key_more_q || (fetch_next && next_q.keyed);
   always_ff @(posedge clk_i) begin
     if (!rst_ni) key_more_q <= 1'b0;
     else if (key_valid_i && key_ready_o) key_more_q <= !key_i.last;
@@ -260,7 +283,7 @@ module execute
     if (state_q == SlStoredGet) begin
       if (line_q == '0) act_key_q[383:0] <= rd_data_i[511:128];
       if (line_q == 3'd1) act_key_q[511:384] <= rd_data_i[127:0];
-    end else if (check_go && has_key(check_q.req.op, check_q.req.key_stored)) begin
+    end else if (check_go && check_q.keyed) begin
       act_key_q <= check_key_q;
     end
   end
@@ -321,7 +344,7 @@ module execute
       2'd3: expected = cmp_before;
     endcase
     for (int b = 0; b < 64; b++)
-      differs[8*b+:8] = (rd_data_i[8*b+:8] ^ expected[8*b+:8]) & {8{lanes_q[b]}};
+    differs[8*b+:8] = (rd_data_i[8*b+:8] ^ expected[8*b+:8]) & {8{lanes_q[b]}};
     cmp_equal = differs == '0;
     cmp_head  = rd_data_i[128*cmp_unit+:128];
     head_fits = cmp_head.klen == cmp_klen &&
@@ -330,14 +353,10 @@ module execute
   end
 
   always_comb begin
-    if (state_q != StRun)
-      lanes_d = key_lanes(line_q, way_q.off.pos[1:0], act_q.req.klen);
-    else if (fetch_second)
-      lanes_d = key_lanes(3'd1, check_q.found.off.pos[1:0], check_q.req.klen);
-    else if (fetch_again)
-      lanes_d = key_lanes(3'd0, check_q.found.off.pos[1:0], check_q.req.klen);
-    else
-      lanes_d = key_lanes(3'd0, next_q.found.off.pos[1:0], next_q.req.klen);
+    if (state_q != StRun) lanes_d = key_lanes(line_q, way_q.off.pos[1:0], act_q.req.klen);
+    else if (fetch_second) lanes_d = key_lanes(3'd1, check_q.found.off.pos[1:0], check_q.req.klen);
+    else if (fetch_again) lanes_d = key_lanes(3'd0, check_q.found.off.pos[1:0], check_q.req.klen);
+    else lanes_d = key_lanes(3'd0, next_q.found.off.pos[1:0], next_q.req.klen);
   end
   always_ff @(posedge clk_i) begin
     if (state_q != StRun || fetch_second || fetch_again || fetch_next) lanes_q <= lanes_d;
@@ -387,7 +406,7 @@ module execute
           no_tag_q     <= (tag_fits & epoch_mask) == '0;
           may_hit_q    <= (off_fits & tag_fits & epoch_mask) != '0 && check_q.found.cand &&
               check_q.found.count != '0 && check_off_valid && head_fits &&
-              !is_long(check_q.req.klen, check_q.req.key_stored);
+              !check_q.long_key;
         end
       end
     end else if (state_q == SlCompare && line_q == '0) begin
@@ -421,8 +440,7 @@ module execute
   logic [16:0] room_q;
   logic cut_q, split_q, low_q, skip;  // low_q: room for no more replies
   ctx_t last_q, ctx;
-  assign skip = !act_q.req.udp && !act_q.req.first && act_q.req.op != OpEnd &&
-      (cut_q || low_q);
+  assign skip = !act_q.req.udp && !act_q.req.first && act_q.req.op != OpEnd && (cut_q || low_q);
 
   // Value bytes to send now: as many as a record may send and the room allows. The limit of the
   // next record is computed with the room it finds.
@@ -505,7 +523,7 @@ module execute
     endcase
     if (store_try) reply = place_ok ? RpStored : RpNoMemory;
   end
-  assign stores  = store_try && place_ok;
+  assign stores = store_try && place_ok;
   // The key's way is cleared: delete, and the old item of a SET that could not be stored.
   logic clears;
   assign clears  = has && ((act_q.req.op == OpDelete && alive) || act_q.req.op == OpTooBig ||
@@ -573,7 +591,7 @@ module execute
         res_o.kind = RsNumber;
         spent      = 17'd24;
       end
-      res_o.num  = number_q;
+      res_o.num = number_q;
     end else if (sends && !skip) begin
       res_o.kind = RsValue;
       spent      = 17'(piece) + 17'(overhead_q);
@@ -599,7 +617,7 @@ module execute
         cut_q   <= 1'b0;
         split_q <= 1'b0;
       end else if (skip) begin
-        cut_q   <= 1'b1;
+        cut_q <= 1'b1;
       end else begin
         // A value that goes on, or cannot: nothing more in this job.
         if (ctx.cont) begin
@@ -651,8 +669,7 @@ module execute
   always_comb begin
     picked = '0;
     for (int b = 0; b < 2; b++)
-      for (int w = 0; w < 8; w++)
-        if (pick_any[8*b+w]) picked |= buckets[b].ways[w];
+    for (int w = 0; w < 8; w++) if (pick_any[8*b+w]) picked |= buckets[b].ways[w];
   end
   assign pick_any  = (state_q == MvPick) ? 16'd1 << move_q : pick;
   assign todo_pick = todo_q & ~pick;
@@ -661,8 +678,8 @@ module execute
   // was flushed.
   always_comb begin
     for (int b = 0; b < 2; b++)
-      for (int w = 0; w < 8; w++)
-        free[b][w] = !epoch_fits[b] || !off_valid(buckets[b].ways[w].off, range_i);
+    for (int w = 0; w < 8; w++)
+    free[b][w] = !epoch_fits[b] || !off_valid(buckets[b].ways[w].off, range_i);
   end
   function automatic logic [3:0] ones(input logic [7:0] v);
     ones = '0;
@@ -674,7 +691,7 @@ module execute
   always_comb begin
     min_uses = 2'd3;
     for (int l = 2; l >= 0; l--)
-      for (int i = 0; i < 16; i++) if (uses_q[i] == 2'(l)) min_uses = 2'(l);
+    for (int i = 0; i < 16; i++) if (uses_q[i] == 2'(l)) min_uses = 2'(l);
     for (int i = 0; i < 16; i++) least[i] = uses_q[i] == min_uses;
     least_upper = least & ({16{1'b1}} << turn_q[3:0]);
     evict_pick  = (least_upper != '0) ? least_upper & (~least_upper + 16'd1)
@@ -713,7 +730,12 @@ module execute
   logic [63:0] bin_q, bin_next;
   logic [4:0] digits_q, steps_q;
   logic negative_q, over_q, end_seen;
-  typedef enum logic [1:0] {PaBlank, PaSign, PaDigit, PaEnd} parse_e;
+  typedef enum logic [1:0] {
+    PaBlank,
+    PaSign,
+    PaDigit,
+    PaEnd
+  } parse_e;
   parse_e parse_q;
   logic [7:0] char;
   logic char_blank, char_digit;
@@ -733,7 +755,7 @@ module execute
     bin_next = bin_q;
     for (int s = 0; s < 4; s++) begin
       for (int d = 0; d < 20; d++)
-        if (bcd_next[4*d+:4] >= 4'd5) bcd_next[4*d+:4] = bcd_next[4*d+:4] + 4'd3;
+      if (bcd_next[4*d+:4] >= 4'd5) bcd_next[4*d+:4] = bcd_next[4*d+:4] + 4'd3;
       {bcd_next, bin_next} = {bcd_next, bin_next} << 1;
     end
   end
@@ -748,22 +770,27 @@ module execute
   line_t number_text;
   always_comb begin
     for (int i = 0; i < 64; i++)
-      number_text[8*i+:8] = (i < 20 && 5'(i) < digits_q) ? {4'h3, bcd_q[4*(19-(i%20))+:4]} : 8'h20;
+    number_text[8*i+:8] = (i < 20 && 5'(i) < digits_q) ? {4'h3, bcd_q[4*(19-(i%20))+:4]} : 8'h20;
   end
 
   always_comb begin
     state_d = state_q;
     unique case (state_q)
-      StRun: if (in_run && !skip) begin
+      StRun:
+      if (in_run && !skip) begin
         if (act_q.req.op == OpHost) state_d = HoReq;
         else if (act_q.found.lookup) begin
-          if (!decided) state_d = is_long(act_q.req.klen, act_q.req.key_stored) ? (act_q.req.key_stored ?
-                                                        (place_ok ? SlStored : SlBuckets) : SlKeys)
-                                                     : SlBuckets;
-          else if (!is_get || act_q.req.touch) state_d = StAct;
+          if (!decided) begin
+            state_d = SlBuckets;
+            if (act_q.keyed && act_q.long_key) state_d = SlKeys;
+            if (act_q.req.key_stored && place_ok) state_d = SlStored;
+          end else if (!is_get || act_q.req.touch) begin
+            state_d = StAct;
+          end
         end
       end
-      StAct: if (acts) begin
+      StAct:
+      if (acts) begin
         if (number_op) state_d = NuLine;
         else if (insert_op) state_d = InFree;
         else if (ends) state_d = StRun;
@@ -838,13 +865,13 @@ module execute
     unique case (state_q)
       StRun: begin
         // The prefetched item was compared already, unless its key is long.
-        todo_q       <= is_long(act_q.req.klen, act_q.req.key_stored) ? tags : tags & ~offs;
+        todo_q       <= act_q.long_key ? tags : tags & ~offs;
         slow_found_q <= 1'b0;
         line_q       <= '0;
         number_ok_q  <= 1'b0;
         move_q       <= '0;
         if (act_q.req.key_stored) way_q.off <= act_q.req.off;
-        acq_line_q   <= act_q.req.off.pos[27:2];
+        acq_line_q <= act_q.req.off.pos[27:2];
       end
       StAct: begin
         line_q     <= '0;
@@ -1068,12 +1095,13 @@ module execute
   assign rsp_ready_o = state_q inside {SlStoredWait, SlLineWait, NuLineWait};
   always_comb begin
     rel_o = '0;
-    if (act_done || (state_q == SlCompare && state_d == SlPick) ||
-        (state_q == SlBuckets)) rel_o = held_q;
+    if (act_done || (state_q == SlCompare && state_d == SlPick) || (state_q == SlBuckets))
+      rel_o = held_q;
   end
 
   always_comb begin
-    rd_en_o   = fetch_second || (fetch_next ? next_q.found.cand : fetch_again && check_q.found.cand);
+    rd_en_o   = fetch_second || (fetch_next && next_q.found.cand) ||
+        (fetch_again && check_q.found.cand);
     rd_slot_o = {check_q.found.off.pos[2+:SetW], check_q.ways[0]};
     if (fetch_second) rd_slot_o = {check_q.found.off.pos[2+:SetW] + SetW'(1), check_q.ways[1]};
     if (fetch_next) rd_slot_o = {next_q.found.off.pos[2+:SetW], next_q.ways[0]};
@@ -1141,7 +1169,8 @@ module execute
     end
     if (flushes) flush_at_q <= act_q.req.exptime - 32'd1;
     else if (flush_wait_q == 2'd2 && now_i >= flush_at_q && state_q == StRun && !act_valid_q &&
-             !check_valid_q) flush_at_q <= flush_at_q + 32'd1;
+             !check_valid_q)
+      flush_at_q <= flush_at_q + 32'd1;
   end
 
   // ---------------------------------------------------------------- counters

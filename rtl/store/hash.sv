@@ -66,7 +66,7 @@ module hash
 
   always_comb begin
     for (int b = 0; b < 64; b++)
-      masked[8*b+:8] = (7'(b) < s_beat_i.len && !known_i) ? s_beat_i.data[8*b+:8] : '0;
+    masked[8*b+:8] = (7'(b) < s_beat_i.len && !known_i) ? s_beat_i.data[8*b+:8] : '0;
   end
   assign word = masked;
 
@@ -76,12 +76,13 @@ module hash
     if (advance) begin
       if (s_valid_i) begin
         for (int i = 0; i < 16; i++)
-          added_q[i] <= word[i] + (beat_q[0] ? nh_key_i[16+i] : nh_key_i[i]);
+        added_q[i] <= word[i] + (beat_q[0] ? nh_key_i[16+i] : nh_key_i[i]);
         number_q[0] <= beat_q;
         last_q[0]   <= s_beat_i.last || known_i;
         length_q[0] <= {beat_q, 6'd0} + 8'(s_beat_i.len);
       end
-      for (int s = 1; s < 3; s++) if (valid_q[s-1]) begin
+      for (int s = 1; s < 3; s++)
+      if (valid_q[s-1]) begin
         number_q[s] <= number_q[s-1];
         last_q[s]   <= last_q[s-1];
         length_q[s] <= length_q[s-1];
@@ -92,7 +93,7 @@ module hash
   // ---------------------------------------------------------------- products and their sum
   logic [7:0][63:0] product_q;
   logic [63:0] sum_q, low_q, high_q, total;
-  logic [7:0]  len_q;
+  logic [7:0] len_q;
 
   assign total = ((number_q[2][0] ? ((number_q[2][1]) ? high_q : low_q) : '0)) + sum_q;
 

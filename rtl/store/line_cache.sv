@@ -85,7 +85,11 @@ module line_cache
   output logic                              idle_o
 );
 
-  if (Sets < 64 || Sets != 2 ** $clog2(Sets) || Ways < 2 || Ways != 2 ** $clog2(Ways)) begin : gen_bad_size
+  if (Sets < 64 || Sets != 2 ** $clog2(
+          Sets
+      ) || Ways < 2 || Ways != 2 ** $clog2(
+          Ways
+      )) begin : gen_bad_size
     $error("%m: Sets and Ways must be powers of two, at least 64 and 2");
   end
   for (genvar c = 0; c < Classes; c++) begin : gen_check_waiting
@@ -113,12 +117,12 @@ module line_cache
   // as if it were in the window; that only delays a response until memory has answered. An old
   // ticket must not, so all sets are renewed in turn, one after every RenewEvery acquisitions.
   localparam int unsigned RenewEvery = 32;
-  typedef logic [12:0]         ticket_t;
-  typedef logic [7:0]          serial_t;
-  typedef logic [SetBits-1:0]  set_t;
-  typedef logic [TagBits-1:0]  tag_t;
+  typedef logic [12:0] ticket_t;
+  typedef logic [7:0] serial_t;
+  typedef logic [SetBits-1:0] set_t;
+  typedef logic [TagBits-1:0] tag_t;
   typedef logic [SlotBits-1:0] slot_t;
-  typedef logic [WayBits-1:0]  way_no_t;
+  typedef logic [WayBits-1:0] way_no_t;
   typedef logic [ClassBits-1:0] class_t;
 
   typedef struct packed {
@@ -141,7 +145,7 @@ module line_cache
   ticket_t [Classes-1:0] issued_q, released_q, inflight;
   serial_t fill_issued_q, fill_done_q, fill_inflight;
   serial_t wr_issued_q, wr_done_q;
-  logic    wr_push;
+  logic wr_push;
   for (genvar c = 0; c < Classes; c++) begin : gen_inflight
     assign inflight[c] = issued_q[c] - released_q[c];
   end
@@ -250,7 +254,7 @@ module line_cache
       end
       if (done) queue_q[c] <= {queue_q[c][Queue-1], queue_q[c][Queue-1:1]};
       for (int e = 0; e < int'(Queue); e++)
-        if (put && queued_q[c] - 2'(done) == 2'(e)) queue_q[c][e] <= decide_q;
+      if (put && queued_q[c] - 2'(done) == 2'(e)) queue_q[c][e] <= decide_q;
     end
   end
 
@@ -285,8 +289,7 @@ module line_cache
     always_comb begin
       renewed = entry_q[w];
       for (int c = 0; c < Classes; c++) begin
-        pins[w][c] = entry[w].valid &&
-            ticket_t'(entry[w].tickets[c] - released_q[c]) < inflight[c];
+        pins[w][c] = entry[w].valid && ticket_t'(entry[w].tickets[c] - released_q[c]) < inflight[c];
         if (!pins_q[w][c]) renewed.tickets[c] = released_q[c] - 1'b1;
       end
     end
@@ -340,7 +343,8 @@ module line_cache
     // A number outside the window: there at once, never pinned.
     new_entry.fill  = decide_q.fresh ? fill_done_q - 1'b1 : fill_issued_q;
     for (int c = 0; c < Classes; c++) new_entry.tickets[c] = released_q[c] - 1'b1;
-    for (int w = 0; w < Ways; w++) if (hit_way[w]) begin
+    for (int w = 0; w < Ways; w++)
+    if (hit_way[w]) begin
       new_entry.fill    = entry_q[w].fill;
       new_entry.tickets = entry_q[w].tickets;
     end
@@ -390,8 +394,7 @@ module line_cache
       .level_o  (level)
     );
     // Room for what is on its way, too.
-    always_ff @(posedge clk_i)
-      rsp_room[c] <= rst_ni && int'(level) + OnTheWay <= int'(Waiting[c]);
+    always_ff @(posedge clk_i) rsp_room[c] <= rst_ni && int'(level) + OnTheWay <= int'(Waiting[c]);
     `ASSERT(RspRoom, unused_ready || !(decide_ok && decide_class_q == class_t'(c)))
     assign there          = serial_t'(head.fill - fill_done_q) >= fill_inflight;
     assign rsp_valid_o[c] = head_valid && there;
@@ -403,7 +406,8 @@ module line_cache
   slot_t target;
   logic [$clog2(MaxFills+1)-1:0] fills;
   logic [$clog2(MaxReads+1)-1:0] reads;
-  always_ff @(posedge clk_i) mem_room <= rst_ni && int'(fills) + AllOnTheWay <= int'(MaxFills) &&
+  always_ff @(posedge clk_i)
+    mem_room <= rst_ni && int'(fills) + AllOnTheWay <= int'(MaxFills) &&
       int'(reads) + AllOnTheWay <= MaxReads;
   lib_fifo #(
     .T    (slot_t),
@@ -468,7 +472,8 @@ module line_cache
     ram_strb = '1;
     mem_wr   = '0;
     if (!fill) begin
-      for (int p = 0; p < Writes; p++) if (wr_pick[p]) begin
+      for (int p = 0; p < Writes; p++)
+      if (wr_pick[p]) begin
         ram_slot    = wr_slot_i[p];
         ram_data    = wr_data_i[p];
         ram_strb    = wr_strb_i[p];
@@ -546,7 +551,7 @@ module line_cache
         next_q        <= '0;
         upto_q        <= wr_issued_q + serial_t'(wr_push);
       end else begin
-        next_q        <= next;
+        next_q <= next;
       end
     end
     `ASSERT(ReleaseAcquired, ticket_t'(next_q + batch_q + ticket_t'(rel_i[c])) <= inflight[c])

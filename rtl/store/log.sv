@@ -64,7 +64,12 @@ module log
   localparam units_t Margin = 29'd69632;
 
   // ---------------------------------------------------------------- place
-  typedef enum logic [1:0] {PlIdle, PlSize, PlFit, PlTake} place_e;
+  typedef enum logic [1:0] {
+    PlIdle,
+    PlSize,
+    PlFit,
+    PlTake
+  } place_e;
 
   typedef struct packed {
     logic        drop;   // refused, or already overtaken: the data go nowhere
@@ -81,6 +86,7 @@ module log
   put_t put_q;
   units_t size, margin, need_q, start_q, next;
   logic [27:0] next_q;
+  line_no_t next_line;
   logic [35:0] lap_q, lap_next, lap_last_q;
   logic [27:0] head_q;
   logic [31:0] cont_byte_q;
@@ -92,6 +98,7 @@ module log
 
   assign size     = units_t'({log_lines_i, 2'b00});
   assign margin   = (size >> 2) < Margin ? size >> 2 : Margin;
+  assign next_line = head_q[27:2] + 26'(head_q[1:0] != '0);
   assign next     = start_q + need_q;
   assign lap_next = (lap_q[7:0] == '1) ? lap_q + 36'd2 : lap_q + 36'd1;
 
@@ -105,7 +112,7 @@ module log
     piece.head      = '{lap: fits_q ? lap_q[31:0] : lap_next[31:0], exptime: put_q.exptime,
                         flags: put_q.flags, vlen: 24'(put_q.vlen), klen: put_q.klen};
     if (put_q.start) {piece.line, piece.lane} = {place.pos, 4'h0};
-    else             {piece.line, piece.lane} = cont_byte_q;
+    else {piece.line, piece.lane} = cont_byte_q;
   end
   assign off_o       = place;
   assign take        = state_q == PlTake && piece_ready;
@@ -125,14 +132,15 @@ module log
       head_q     <= '0;
     end else begin
       unique case (state_q)
-        PlIdle: if (put_valid_i || own_valid_i) begin
+        PlIdle:
+        if (put_valid_i || own_valid_i) begin
           // Execute waits for its item, so it goes first.
           own_q   <= own_valid_i;
           put_q   <= own_valid_i ? own_i : put_i;
           state_q <= PlSize;
         end
         PlSize: begin
-          start_q <= put_q.own_lines ? units_t'({head_q[27:2] + 26'(head_q[1:0] != '0), 2'b00}) : units_t'(head_q);
+          start_q <= put_q.own_lines ? {1'b0, next_line, 2'b00} : units_t'(head_q);
           need_q  <= put_q.own_lines ? (units_t'(item_bytes) + 29'd63) >> 6 << 2
                                      : (units_t'(item_bytes) + 29'd15) >> 4;
           cont_byte_q <= {put_q.off.pos, 4'h0} + 32'(item_bytes) - 32'(put_q.vlen) +
@@ -146,7 +154,8 @@ module log
           large_q <= need_q > size >> 1;
           state_q <= PlTake;
         end
-        PlTake: if (piece_ready) begin
+        PlTake:
+        if (piece_ready) begin
           state_q <= PlIdle;
           if (put_q.start && !large_q) begin
             head_q <= fits_q ? next_q : need_q[27:0];
@@ -196,8 +205,8 @@ module log
   );
 
   // ---------------------------------------------------------------- header, key, value to lines
-  logic [2:0] keys_q;      // key beats taken
-  logic headed_q, begun_q; // header sent; first beat of a continued item sent
+  logic [2:0] keys_q;  // key beats taken
+  logic headed_q, begun_q;  // header sent; first beat of a continued item sent
   logic in_valid, join_valid, join_ready, in_last, header, beat_go, in_key;
   beat_t in;
   line_t join_line;

@@ -67,10 +67,15 @@ module lookup
   assign second = first[26:1] ^ (other_line(hash_i[63:50]) & mask);
 
   req1_t entering;
-  assign entering = '{lookup: lookup_i, store: store_i, hash: hash_i,
-                      line: {first[0] ? first[26:1] : second,
-                             first[0] ? second : first[26:1]},
-                      klen: klen_i, vlen: vlen_i, off: off_i};
+  assign entering = '{
+          lookup: lookup_i,
+          store: store_i,
+          hash: hash_i,
+          line: {first[0] ? first[26:1] : second, first[0] ? second : first[26:1]},
+          klen: klen_i,
+          vlen: vlen_i,
+          off: off_i
+      };
 
   lib_reg #(
     .T(req1_t)
@@ -190,9 +195,9 @@ module lookup
   always_comb begin
     matched = '0;
     for (int b = 0; b < 2; b++)
-      for (int w = 0; w < 8; w++)
-        if (buckets[b].ways[w].tag == read_q.hash[63:50] && buckets[b].ways[w].off.lap != '0)
-          matched |= buckets[b].ways[w];
+    for (int w = 0; w < 8; w++)
+    if (buckets[b].ways[w].tag == read_q.hash[63:50] && buckets[b].ways[w].off.lap != '0)
+      matched |= buckets[b].ways[w];
   end
   assign recent_hit = recent.tag == read_q.hash[52:33] &&
       8'(recent.number - left_q) < 8'(read_number_q - left_q);

@@ -65,9 +65,11 @@ module reader
     .level_o  (unused_plan)
   );
 
-  byte_t plan_from, plan_to;
-  assign plan_from = key_start(plan.off.pos[1:0]) + (plan.head ? '0 : byte_t'(plan.klen) + byte_t'(plan.start));
-  assign plan_to   = key_start(plan.off.pos[1:0]) + byte_t'(plan.klen) + byte_t'(plan.start) + byte_t'(plan.len);
+  byte_t plan_key, plan_value, plan_from, plan_to;
+  assign plan_key   = key_start(plan.off.pos[1:0]);
+  assign plan_value = plan_key + byte_t'(plan.klen) + byte_t'(plan.start);
+  assign plan_from  = plan.head ? plan_key : plan_value;
+  assign plan_to    = plan_value + byte_t'(plan.len);
 
   logic going_q;
   line_no_t line_q, last_q;
@@ -130,8 +132,8 @@ module reader
   assign job_next = !work_valid_q || work_done;
 
   // ---------------------------------------------------------------- pieces
-  logic in_key_q;        // first the key's pieces, then the value's
-  byte_t at_q, left_q;   // place and bytes to go, of either
+  logic in_key_q;  // first the key's pieces, then the value's
+  byte_t at_q, left_q;  // place and bytes to go, of either
   logic there, piece, line_end, piece_last, out_free, open;
   logic [6:0] len, to_end;
 

@@ -1,5 +1,5 @@
-// The key-value store: hash -> lookup -> execute -> reader, and the log's appender beside them, over
-// three line caches (even buckets, odd buckets, log). A get of a short item takes about 22 clocks
+// The key-value store: hash -> lookup -> execute -> reader, and the log's appender beside them,
+// over three line caches (even buckets, odd buckets, log). A get of a short item takes 25 clocks
 // and two memory reads, or none if its lines are on chip; initiation interval see execute.sv.
 module store
   import wirekv_pkg::*;
@@ -124,8 +124,13 @@ module store
   info_t info, hashed_info;
   logic hashed_valid, hashed_ready;
   logic [63:0] hashed;
-  assign info = '{lookup: is_lookup, store: req_i.op inside {OpSet, OpCas}, klen: req_i.klen,
-                  vlen: req_i.vlen, off: req_i.off};
+  assign info = '{
+          lookup: is_lookup,
+          store: req_i.op inside {OpSet, OpCas},
+          klen: req_i.klen,
+          vlen: req_i.vlen,
+          off: req_i.off
+      };
 
   hash #(
     .T(info_t)
@@ -490,7 +495,8 @@ module store
   // A request stays in u_reqs until execute takes it, so what is in between needs no flag.
   always_ff @(posedge clk_i) begin
     if (!rst_ni) idle_o <= 1'b0;
-    else idle_o <= !req_valid_i && !put_valid_i && reqs_level == '0 && exe_idle && read_idle &&
+    else
+      idle_o <= !req_valid_i && !put_valid_i && reqs_level == '0 && exe_idle && read_idle &&
         append_idle && (&bkt_idle) && log_idle && !res_valid_o && !hreq_valid_o && !hkey_valid_o;
   end
 

@@ -45,17 +45,17 @@ package store_pkg;
   typedef logic [25:0] line_no_t;
 
   /// Line caches: sets, ways, and the classes that pin lines in them.
-  localparam int unsigned CacheSets    = 128;
-  localparam int unsigned IndexWays    = 4;
-  localparam int unsigned LogWays      = 8;
-  localparam int unsigned IndexSlotW   = $clog2(CacheSets * IndexWays);
-  localparam int unsigned LogSlotW     = $clog2(CacheSets * LogWays);
+  localparam int unsigned CacheSets = 128;
+  localparam int unsigned IndexWays = 4;
+  localparam int unsigned LogWays = 8;
+  localparam int unsigned IndexSlotW = $clog2(CacheSets * IndexWays);
+  localparam int unsigned LogSlotW = $clog2(CacheSets * LogWays);
   localparam int unsigned ClassRequest = 0;  // lines of the requests in flight
   localparam int unsigned ClassExecute = 1;  // lines that execute finds missing at the last moment
-  localparam int unsigned ClassReader  = 2;  // log only: lines of long values
-  localparam int unsigned ClassAppend  = 3;  // log only: lines being written
+  localparam int unsigned ClassReader = 2;  // log only: lines of long values
+  localparam int unsigned ClassAppend = 3;  // log only: lines being written
   typedef logic [IndexSlotW-1:0] index_slot_t;  // {set, way}
-  typedef logic [LogSlotW-1:0]   log_slot_t;
+  typedef logic [LogSlotW-1:0] log_slot_t;
   localparam int unsigned LogWayW = $clog2(LogWays);
   typedef logic [LogWayW-1:0] log_way_t;
   localparam int unsigned SetW = $clog2(CacheSets);

@@ -7,7 +7,7 @@ M64 = (1 << 64) - 1
 
 
 def hash64(key, nh, mix):
-    """Hash of `key` (bytes, up to 256) with 32 NH words of 32 bits and two odd 64-bit multipliers."""
+    """Hash of `key` (bytes, up to 256) with 32 NH words and two odd 64-bit multipliers."""
     sums = [0, 0]
     for n in range(max(1, -(-len(key) // 64))):
         beat = key[64 * n : 64 * n + 64].ljust(64, b"\0")
@@ -32,7 +32,8 @@ def keys(rng):
 if __name__ == "__main__":
     rng = random.Random(1)
     nh, mix = keys(rng)
-    lengths = [1, 2, 3, 4, 5, 6, 8, 16, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 191, 192, 193, 249, 250]
+    lengths = [1, 2, 3, 4, 5, 6, 8, 16, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 191, 192, 193,
+               249, 250]
     vectors = [rng.randbytes(n) for n in lengths]
     print(json.dumps({
         "nh": [f"{k:08x}" for k in nh],

@@ -75,7 +75,7 @@ module mem_model
       if (writes.size() != 0 && writes[0].due <= now) begin
         w = writes.pop_front();
         for (int b = 0; b < 64; b++)
-          if (w.wr.strb[b]) mem[index(w.wr.addr)][8*b+:8] = w.wr.data[8*b+:8];
+        if (w.wr.strb[b]) mem[index(w.wr.addr)][8*b+:8] = w.wr.data[8*b+:8];
         wr_done_o <= 1'b1;
       end
       if (rdat_ready_i || !rdat_valid_o) begin

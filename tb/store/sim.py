@@ -26,12 +26,14 @@ def build(**parameters):
     folder.mkdir(parents=True, exist_ok=True)
     subprocess.run(
         ["verilator", "--cc", "--exe", "--build", "-j", "2", "--top-module", "store_tb", "--assert",
-         "-DSIMASSERT", "-Wno-fatal", "-Wno-lint", "-Wno-style", *["--trace-vcd"] * trace, "--x-initial", "unique",
+         "-DSIMASSERT", "-Wno-fatal", "-Wno-lint", "-Wno-style",
+         *["--trace-vcd"] * trace, "--x-initial", "unique",
          "--x-assign", "unique", "-O3", "--Mdir", str(folder), "-o", "store.so",
          "-CFLAGS", "-fPIC -O1", "-LDFLAGS", "-shared",
          "-MAKEFLAGS", "OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1",
          *(f"-G{k}={v}" for k, v in parameters.items()),
-         *(f"-I{i}" for i in includes), *map(str, sources), str(Path(__file__).parent / "shim.cpp")],
+         *(f"-I{i}" for i in includes), *map(str, sources),
+         str(Path(__file__).parent / "shim.cpp")],
         check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
     return library
 

@@ -424,7 +424,7 @@ class Bench:
             self.misses_by_age += 1
         else:
             self.lost += 1
-            assert self.allow_evict, f"age {age} of {self.size}, {item.value}: {r}, want {want}, got {got}"
+            assert self.allow_evict, (age, self.size, item.value, r, want, got)
 
     def room(self, jobs):
         """Waits until at most `jobs` jobs are in flight."""

@@ -47,11 +47,18 @@ module store_tb
 );
 
   localparam laddr_t IndexBase = 34'h100;
-  localparam laddr_t LogBase   = 34'h2_0000_0123;
+  localparam laddr_t LogBase = 34'h2_0000_0123;
 
   store_cfg_t cfg;
-  assign cfg = '{index_base: IndexBase, index_bits: 5'(IndexBits), log_base: LogBase,
-                 log_lines: 26'(LogLines), now: now_i, nh_key: nh_key_i, mix_key: mix_key_i};
+  assign cfg = '{
+          index_base: IndexBase,
+          index_bits: 5'(IndexBits),
+          log_base: LogBase,
+          log_lines: 26'(LogLines),
+          now: now_i,
+          nh_key: nh_key_i,
+          mix_key: mix_key_i
+      };
 
   logic [2:0] wr_valid, wr_ready, wr_done, rd_valid, rd_ready, rdat_valid, rdat_ready;
   line_write_t [2:0] wr;
@@ -130,7 +137,7 @@ module store_tb
   always_ff @(posedge clk_i) begin
     clock_o <= rst_ni ? clock_o + 1 : '0;
     for (int c = 0; c < int'(StoreCounts); c++)
-      counts_o[c] <= rst_ni ? counts_o[c] + 32'(count[c]) : '0;
+    counts_o[c] <= rst_ni ? counts_o[c] + 32'(count[c]) : '0;
   end
 
 endmodule

@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from common import to_beats  # noqa: E402
 from hash_model import hash64  # noqa: E402
 from sim import Sim  # noqa: E402
-from store_bench import Bench, T  # noqa: E402
+from store_bench import Bench, T, unique  # noqa: E402
 
 
 def random_key(n):
@@ -50,8 +50,9 @@ def random_record(bench, key):
     if x < 0.80:
         op = random.choice([T.OpAdd, T.OpReplace, T.OpCas])
         item = bench.model.items.get(key)
-        num = item.off["lap"] << 28 | item.off["pos"] if item and item.off else random.getrandbits(64)
-        return {"op": op, "_value": random_value(), "flags": random.getrandbits(32), "num": num, **r}
+        num = unique(item.off) if item and item.off else random.getrandbits(64)
+        return {"op": op, "_value": random_value(), "flags": random.getrandbits(32), "num": num,
+                **r}
     if x < 0.85:
         return {"op": T.OpDelete, "_key": key, "noreply": random.randrange(4) == 0}
     if x < 0.94:
@@ -140,7 +141,8 @@ def test_basics(small):
 
 
 @pytest.mark.parametrize("pause,out_pause,latency,jitter,mem_pause,keys", [
-    (0, 0, 40, 0, 0, 40), (0, 0, 1, 0, 0, 3), (0.3, 0.3, 10, 60, 100, 100), (0, 0.5, 40, 40, 30, 8)])
+    (0, 0, 40, 0, 0, 40), (0, 0, 1, 0, 0, 3), (0.3, 0.3, 10, 60, 100, 100),
+    (0, 0.5, 40, 40, 30, 8)])
 def test_random(small, pause, out_pause, latency, jitter, mem_pause, keys):
     """Few keys, so that requests meet; a small log, so that it wraps; random stalls everywhere."""
     bench = Bench(small, pause, out_pause, latency, jitter, mem_pause)
