@@ -322,7 +322,7 @@ module execute
   line_t cmp_before, expected, differs;
   line_t [3:0] key_beat;
   logic [1:0] cmp_unit;
-  logic cmp_equal, head_fits;
+  logic cmp_equal, head_fits, line_fits;
   head_t cmp_head;
   way_t way_q;              // way under test
   off_t cmp_off;
@@ -350,6 +350,7 @@ module execute
     head_fits = cmp_head.klen == cmp_klen &&
         cmp_head.lap == ((cmp_off.lap == range_i.lap[7:0]) ? range_i.lap[31:0]
                                                             : range_i.last_lap[31:0]);
+    line_fits = cmp_equal && (line_q != '0 || head_fits);
   end
 
   always_comb begin
@@ -525,15 +526,18 @@ module execute
   end
   assign stores = store_try && place_ok;
   // The key's way is cleared: delete, and the old item of a SET that could not be stored.
-  logic clears;
+  logic clears, empties;  // empties: what is written into a way, if anything
+  assign empties = act_q.req.op == OpDelete || act_q.req.op == OpTooBig || !place_ok && !is_number;
   assign clears  = has && ((act_q.req.op == OpDelete && alive) || act_q.req.op == OpTooBig ||
       (act_q.req.op == OpSet && !place_ok));
   assign replace = has && (stores || clears);
   assign sends   = (is_get && alive) || (act_q.req.op == OpCont && off_valid_q);
 
   // Steps that come before the end: writes must be taken, inserts and sums take longer.
-  logic number_op, insert_op, bucket_ok, touch_ok, end_insert, end_number, end_host, number_ok_q;
-  assign number_op = act_q.req.op inside {OpIncr, OpDecr} && alive;
+  logic is_number, number_op, insert_op, bucket_ok, touch_ok;
+  logic end_insert, end_number, end_host, number_ok_q;
+  assign is_number = act_q.req.op inside {OpIncr, OpDecr};
+  assign number_op = is_number && alive;
   assign insert_op = stores && !has;
   assign bucket_ok = !replace || (at_way[15:8] != '0 ? bucket_wr_ready_i[1] : bucket_wr_ready_i[0]);
   assign touch_ok  = !(is_touch && alive) || wr_ready_i;
@@ -702,14 +706,21 @@ module execute
   off_t number_off_q;
   way_t new_way;
   off_t new_off;
-  logic [20:0] new_vlen;
   logic [6:0] number_len_q;
-  logic [15:0] new_lines;
-  assign new_off   = number_op ? number_off_q : act_q.req.off;
-  assign new_vlen  = number_op ? 21'(number_len_q) : act_q.req.vlen;
-  assign new_lines = lines_of(new_off.pos[1:0], 22'd16 + 22'(act_q.req.klen) + 22'(new_vlen));
-  assign new_way   = '{tag: act_q.found.hash[63:50], off: new_off,
-                       lines: (new_lines > 16'd63) ? 6'd63 : new_lines[5:0]};
+  logic [15:0] new_lines_q;
+  assign new_off = is_number ? number_off_q : act_q.req.off;
+  assign new_way = '{tag: act_q.found.hash[63:50], off: new_off,
+                     lines: (new_lines_q > 16'd63) ? 6'd63 : new_lines_q[5:0]};
+  always_ff @(posedge clk_i) begin
+    if (check_go)
+      new_lines_q <= lines_of(
+          check_q.req.off.pos[1:0], 22'd16 + 22'(check_q.req.klen) + 22'(check_q.req.vlen)
+      );
+    else if (state_q == NuBeats)
+      new_lines_q <= lines_of(
+          number_off_q.pos[1:0], 22'd16 + 22'(act_q.req.klen) + 22'(number_len_q)
+      );
+  end
   assign own_off_ok = number_off_q.lap != '0;
 
   logic [7:0] own_stamp_q;
@@ -722,8 +733,8 @@ module execute
   line_t value_q;
   logic [6:0] chars_q;
   logic [22:0] value_at;
-  logic [5:0] value_lane;
-  logic value_two;
+  logic [5:0] value_lane_q;  // where the value begins; it goes on in the next line
+  logic value_two_q;
   logic [63:0] acc_q;
   logic [67:0] acc_next;
   logic [79:0] bcd_q, bcd_next;
@@ -742,8 +753,6 @@ module execute
   logic [1:0] beat_q;
 
   assign value_at   = 23'({at_off.pos[1:0], 4'h0}) + 23'd16 + 23'(act_q.req.klen);
-  assign value_lane = value_at[5:0];
-  assign value_two  = 8'(value_lane) + 8'(head_q.vlen[6:0]) > 8'd64;
   assign char       = value_q[7:0];
   assign char_blank = char == 8'h20 || (char >= 8'h09 && char <= 8'h0d);
   assign char_digit = char >= 8'h30 && char <= 8'h39;
@@ -806,7 +815,7 @@ module execute
       SlLine:       if (acq_ready_i) state_d = SlLineWait;
       SlLineWait:   if (rsp_valid_i) state_d = SlCompare;
       SlCompare: begin
-        if (!cmp_equal || (line_q == '0 && !head_fits)) state_d = SlPick;
+        if (!line_fits) state_d = SlPick;
         else state_d = (line_q == last_line) ? StAct : SlLine;
       end
       // insert
@@ -826,7 +835,7 @@ module execute
       NuLine:       if (head_q.vlen > 24'd64) state_d = NuWritten;
                     else if (acq_ready_i) state_d = NuLineWait;
       NuLineWait:   if (rsp_valid_i) state_d = NuGet;
-      NuGet:        state_d = (value_two && line_q == '0) ? NuLine : NuParse;
+      NuGet:        state_d = (value_two_q && line_q == '0) ? NuLine : NuParse;
       NuParse:      if (end_seen || over_q || parse_q == PaEnd) state_d = NuSum;
       NuSum:        state_d = number_fits ? NuDigits : NuWritten;
       NuDigits:     if (steps_q == '0) state_d = NuTrim;
@@ -876,6 +885,8 @@ module execute
       StAct: begin
         line_q     <= '0;
         acq_line_q <= at_off.pos[27:2] + line_no_t'(value_at[22:6]);
+        value_lane_q <= value_at[5:0];
+        value_two_q  <= 8'(value_at[5:0]) + 8'(head_q.vlen[6:0]) > 8'd64;
       end
       SlStoredGet: begin
         line_q     <= line_q + 3'd1;
@@ -893,7 +904,7 @@ module execute
       SlCompare: begin
         line_q     <= line_q + 3'd1;
         acq_line_q <= acq_line_q + 1'b1;
-        if (state_d == StAct) begin
+        if (line_fits && line_q == last_line) begin
           slow_found_q <= 1'b1;
           slow_off_q   <= way_q.off;
           found_way_q  <= pick_q;
@@ -921,8 +932,8 @@ module execute
       end
       // incr, decr
       NuGet: begin
-        value_q <= (line_q == '0) ? rd_data_i >> {value_lane, 3'b000}
-                                  : value_q | (rd_data_i << {7'd64 - 7'(value_lane), 3'b000});
+        value_q <= (line_q == '0) ? rd_data_i >> {value_lane_q, 3'b000}
+                                  : value_q | (rd_data_i << {7'd64 - 7'(value_lane_q), 3'b000});
         line_q  <= 3'd1;
         acq_line_q <= acq_line_q + 1'b1;
         chars_q <= head_q.vlen[6:0];
@@ -958,7 +969,7 @@ module execute
         bin_q   <= bin_next;
         steps_q <= steps_q - 5'd1;
       end
-      NuTrim: if (state_d == NuTrim) begin
+      NuTrim: if (bcd_q[79:76] == '0 && digits_q != 5'd1) begin
         bcd_q    <= bcd_q << 4;
         digits_q <= digits_q - 5'd1;
       end else begin
@@ -1040,7 +1051,7 @@ module execute
     bucket_wr_valid_o = '0;
     bucket_wr_slot_o  = act_q.found.slot[use_bank];
     bucket_wr_line_o  = act_q.found.line[use_bank];
-    bucket_wr_data_o  = one_way('0, (stores || number_op) ? new_way : '0, 1'b0, '0, epoch_q);
+    bucket_wr_data_o  = one_way('0, empties ? '0 : new_way, 1'b0, '0, epoch_q);
     bucket_wr_strb_o  = way_lanes(at_way[7:0] | at_way[15:8]);
     unique case (state_q)
       StRun, StAct: begin
@@ -1084,7 +1095,7 @@ module execute
     bucket_acq_valid_o[!move_q[3]] = state_q == MvOther;
     bucket_rsp_ready_o[!move_q[3]] = state_q == MvOtherWait;
     bucket_rel_o[!move_q[3]] = (state_q == MvOtherFree && other_free_q == '0) ||
-        (state_q == MvWrite && state_d == InWrite);
+        (state_q == MvWrite && bucket_wr_ready_i[!move_q[3]]);
   end
   assign bucket_request_rel_o = act_done && act_q.found.lookup;
 
@@ -1095,8 +1106,7 @@ module execute
   assign rsp_ready_o = state_q inside {SlStoredWait, SlLineWait, NuLineWait};
   always_comb begin
     rel_o = '0;
-    if (act_done || (state_q == SlCompare && state_d == SlPick) || (state_q == SlBuckets))
-      rel_o = held_q;
+    if (act_done || (state_q == SlCompare && !line_fits) || (state_q == SlBuckets)) rel_o = held_q;
   end
 
   always_comb begin
@@ -1202,7 +1212,7 @@ module execute
           act_q.req.reply == RpTooLarge;
       count_o[StoreCountInserts]      <= end_insert;
       count_o[StoreCountRemovals]     <= ends && !skip && clears;
-      count_o[StoreCountMoves]        <= state_q == MvWrite && state_d == InWrite;
+      count_o[StoreCountMoves]        <= state_q == MvWrite && bucket_wr_ready_i[!move_q[3]];
       count_o[StoreCountEvictions]    <= state_q == InEvict;
       count_o[StoreCountSlow]         <= state_q == SlBuckets;
       count_o[StoreCountCut]          <= act_done && skip;

@@ -84,7 +84,7 @@ module log
   place_e state_q;
   logic own_q, fits_q, large_q, still_q;
   put_t put_q;
-  units_t size, margin, need_q, start_q, next;
+  units_t size, need_q, start_q, next;
   logic [27:0] next_q;
   line_no_t next_line;
   logic [35:0] lap_q, lap_next, lap_last_q;
@@ -97,7 +97,6 @@ module log
   log_range_t range_q;
 
   assign size     = units_t'({log_lines_i, 2'b00});
-  assign margin   = (size >> 2) < Margin ? size >> 2 : Margin;
   assign next_line = head_q[27:2] + 26'(head_q[1:0] != '0);
   assign next     = start_q + need_q;
   assign lap_next = (lap_q[7:0] == '1) ? lap_q + 36'd2 : lap_q + 36'd1;
@@ -170,14 +169,16 @@ module log
   end
 
   // The tail: head - (size - margin), in this lap or in the one before.
-  units_t limit;
-  assign limit = size - margin;
+  units_t margin_q, limit_q;
   always_ff @(posedge clk_i) begin
+    margin_q         <= ((size >> 2) < Margin) ? size >> 2 : Margin;
+    limit_q          <= size - margin_q;
     range_q.lap      <= lap_q;
     range_q.last_lap <= lap_last_q;
     range_q.head     <= head_q;
-    range_q.tail_lap <= units_t'(head_q) >= limit;
-    range_q.tail     <= (units_t'(head_q) >= limit) ? head_q - limit[27:0] : head_q + margin[27:0];
+    range_q.tail_lap <= units_t'(head_q) >= limit_q;
+    range_q.tail     <= (units_t'(head_q) >= limit_q) ? head_q - limit_q[27:0]
+                                                      : head_q + margin_q[27:0];
   end
   assign range_o = range_q;
 
@@ -297,15 +298,27 @@ module log
   } out_t;
 
   out_t out_in, out;
-  logic none, out_room, out_valid, out_pop;
-  logic [3:0] unused_out;
+  logic none, acq_room, out_room, out_valid, out_pop;
+  logic [3:0] unused_out, unused_acq;
   assign line           = within_q ? line_q : where;
   assign none           = join_strb == '0;
-  assign acq_valid_o    = join_out && where_valid && !none && out_room;
-  assign acq_line_o     = line;
+  assign join_out_ready = where_valid && out_room && acq_room;
+
   // A write from the line's beginning: nobody needs what the line held before.
-  assign acq_fresh_o    = join_strb[0];
-  assign join_out_ready = where_valid && out_room && (none || acq_ready_i);
+  lib_fifo #(
+    .T    (logic [$bits(line_no_t):0]),
+    .Depth(8)
+  ) u_acq (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(join_out && where_valid && out_room && !none),
+    .s_ready_o(acq_room),
+    .s_data_i ({line, join_strb[0]}),
+    .m_valid_o(acq_valid_o),
+    .m_ready_i(acq_ready_i),
+    .m_data_o ({acq_line_o, acq_fresh_o}),
+    .level_o  (unused_acq)
+  );
   assign out_in = '{none: none, last: join_last, line: line, data: join_line, strb: join_strb};
 
   always_ff @(posedge clk_i) begin

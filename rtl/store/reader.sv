@@ -142,15 +142,15 @@ module reader
   assign len        = line_end ? to_end : left_q[6:0];
   assign piece_last = left_q <= 23'(to_end);
   // A piece without bytes needs a line only if the key before it left one open.
-  assign open       = len != '0 || (work_q.head && work_q.key_open);
+  assign open       = left_q != '0 || (work_q.head && work_q.key_open);
   assign there      = work_q.whole || !open || rsp_valid_i;
   assign piece      = work_valid_q && work_q.send && there && out_free;
   assign work_done  = work_valid_q && (!work_q.send || (piece && piece_last && !in_key_q));
 
-  assign rd_en_o     = piece && len != '0;
+  assign rd_en_o     = piece && left_q != '0;
   assign rd_slot_o   = work_q.whole ?
       {work_q.set + SetW'(at_q[22:6]), work_q.ways[at_q[6+:$clog2(PrefetchLines)]]} : rsp_slot_i;
-  assign rsp_ready_o = piece && !work_q.whole && open && ((line_end && len != '0) || work_done);
+  assign rsp_ready_o = piece && !work_q.whole && open && (line_end || work_done);
   assign rel_o         = 4'(rsp_ready_o);
   assign request_rel_o = work_done ? 4'(work_q.count) : '0;
 

@@ -11,11 +11,10 @@ from filelist import ROOT, expand
 FILES = ["rtl/lib/lib.f", "rtl/store/store.f", "tb/store/mem_model.sv", "tb/store/store_tb.sv"]
 
 
-def build(**parameters):
+def build():
     """Builds the model's library and returns its path; make decides what is out of date."""
     trace = bool(os.environ.get("TRACE"))
-    name = "-".join(["store_sim", *["trace"] * trace, *(f"{k}{v}" for k, v in parameters.items())])
-    folder = ROOT / "build" / "tb" / name
+    folder = ROOT / "build" / "tb" / ("store_sim-trace" if trace else "store_sim")
     sources, includes = expand("rtl/pkg.f", *FILES)
     # Only the packages that the store knows.
     sources = [s for s in sources if not str(s).endswith("tcp_pkg.sv")]
@@ -31,7 +30,6 @@ def build(**parameters):
          "--x-assign", "unique", "-O3", "--Mdir", str(folder), "-o", "store.so",
          "-CFLAGS", "-fPIC -O1", "-LDFLAGS", "-shared",
          "-MAKEFLAGS", "OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1",
-         *(f"-G{k}={v}" for k, v in parameters.items()),
          *(f"-I{i}" for i in includes), *map(str, sources),
          str(Path(__file__).parent / "shim.cpp")],
         check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
@@ -51,14 +49,14 @@ class Port:
 
 
 class Sim:
-    def __init__(self, seed, **parameters):
-        self.parameters = parameters
-        # A copy of its own in memory: the library holds one model.
-        self.lib = ctypes.CDLL(str(build(**parameters)))
+    def __init__(self, seed, index_bits, log_lines):
+        self.index_bits, self.log_lines = index_bits, log_lines
+        self.lib = ctypes.CDLL(str(build()))
         self.lib.sim_port.restype = ctypes.c_void_p
         self.lib.sim_open(seed)
-        self.ports = {}
         self.clock = 0
+        self.index_bits_i.set(index_bits)
+        self.log_lines_i.set(log_lines)
 
     def __getattr__(self, name):
         size = ctypes.c_uint()

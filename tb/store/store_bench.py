@@ -173,7 +173,7 @@ class Bench:
         self.sim = sim
         self.model = Model(self)
         self.jobs, self.results, self.head = [], 0, 0
-        self.size = 4 * sim.parameters["LogLines"]
+        self.size = 4 * sim.log_lines
         self.margin = min(self.size // 4, 69632)
         self.misses_by_age, self.cuts, self.splits, self.lost, self.aborts = 0, 0, 0, 0, 0
         self.allow_evict = False

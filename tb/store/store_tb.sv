@@ -4,8 +4,9 @@ module store_tb
   import proto_pkg::*;
   import store_pkg::*;
 #(
-  parameter int unsigned IndexBits = 10,
-  parameter int unsigned LogLines = 4096
+  /// The most that index_bits_i and log_lines_i may say.
+  parameter int unsigned IndexBits = 14,
+  parameter int unsigned LogLines = 65536
 ) (
   input  logic              clk_i,
   input  logic              rst_ni,
@@ -13,6 +14,8 @@ module store_tb
   input  logic [1023:0]     nh_key_i,
   input  logic [127:0]      mix_key_i,
   input  logic              enable_i,
+  input  logic [4:0]        index_bits_i,
+  input  logic [25:0]       log_lines_i,
   input  int unsigned       latency_i,
   input  int unsigned       jitter_i,
   input  logic [7:0]        pause_i,
@@ -52,9 +55,9 @@ module store_tb
   store_cfg_t cfg;
   assign cfg = '{
           index_base: IndexBase,
-          index_bits: 5'(IndexBits),
+          index_bits: index_bits_i,
           log_base: LogBase,
-          log_lines: 26'(LogLines),
+          log_lines: log_lines_i,
           now: now_i,
           nh_key: nh_key_i,
           mix_key: mix_key_i
