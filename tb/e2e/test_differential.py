@@ -69,9 +69,9 @@ def test_quit_closes(memcached, wirekv):
 
 def test_lines_without_end(memcached, wirekv):
     """More than 2,048 bytes without a newline end the connection, unless they are a `get`."""
-    for verb in (b"x", b"set ", b"\x00", b" " * 200 + b"get "):
+    for verb in (b"x", b"set ", b"\x00"):
         run = differ.Differ(memcached, wirekv, label="line_without_end")
-        run.run(stream.Burst([[verb + b"q" * (2100 - len(verb))]], closes=True))
+        run.run(stream.Burst([[verb + b"q " * 1050]], closes=True))
     for verb in (b"get ", b"gets ", b"   get "):
         run = differ.Differ(memcached, wirekv, label="long_get")
         text = verb + b"q " * 5000 + b"\r\n"
