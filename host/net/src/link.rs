@@ -31,7 +31,7 @@ pub struct Link {
 
 impl Link {
     /// `waker` wakes the network's thread when frames have come, room has come, or it is to stop.
-    pub fn new(waker: Waker) -> (NetEnd, CardEnd) {
+    pub fn ends(waker: Waker) -> (NetEnd, CardEnd) {
         let link =
             Arc::new(Link { state: Mutex::default(), for_card: Condvar::new(), for_net: waker });
         (NetEnd(link.clone()), CardEnd(link))

@@ -161,7 +161,7 @@ impl Rig {
         })
         .unwrap();
         let address = user.local_addr().unwrap();
-        let (net, card) = Link::new(user.waker().unwrap());
+        let (net, card) = Link::ends(user.waker().unwrap());
         let link = card.clone();
         let net = thread::spawn(move || {
             user.run(net).unwrap();

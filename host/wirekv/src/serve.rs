@@ -76,7 +76,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         Net::User(user) => user.waker()?,
         Net::Tap(tap) => tap.waker()?,
     };
-    let (net_end, card_end) = Link::new(waker);
+    let (net_end, card_end) = Link::ends(waker);
     let runner = Runner {
         card,
         link: card_end.clone(),

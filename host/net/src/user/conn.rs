@@ -99,7 +99,7 @@ impl Conn {
         iface.poll(now, tap, &mut self.sockets);
         std::mem::swap(&mut tap.packets, &mut self.packets);
         loop {
-            let moved = !self.client_gone && (self.to_client() | self.to_card());
+            let moved = !self.client_gone && (self.pass_to_client() | self.pass_to_card());
             if self.client_gone {
                 // Bytes for it are lost: the card learns it by a reset.
                 self.socket().abort();
@@ -122,7 +122,7 @@ impl Conn {
     }
 
     /// Card to client. Says whether anything moved.
-    fn to_client(&mut self) -> bool {
+    fn pass_to_client(&mut self) -> bool {
         let Conn { local, sockets, handle, .. } = self;
         let socket = sockets.get_mut::<Socket>(*handle);
         let mut moved = false;
@@ -152,7 +152,7 @@ impl Conn {
     }
 
     /// Client to card. Says whether anything moved.
-    fn to_card(&mut self) -> bool {
+    fn pass_to_card(&mut self) -> bool {
         let Conn { local, sockets, handle, .. } = self;
         let socket = sockets.get_mut::<Socket>(*handle);
         let mut moved = false;

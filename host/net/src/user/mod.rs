@@ -176,7 +176,7 @@ impl User {
             }
             link.receive(&mut from_card);
             for frame in from_card.iter() {
-                self.from_card(frame);
+                self.take_frame(frame);
             }
             from_card.clear();
             self.due_timers();
@@ -297,7 +297,7 @@ impl User {
         }
     }
 
-    fn from_card(&mut self, frame: &[u8]) {
+    fn take_frame(&mut self, frame: &[u8]) {
         let now = self.now();
         match ether::classify(frame) {
             Kind::Tcp { to, packet } => {
