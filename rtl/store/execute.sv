@@ -477,10 +477,11 @@ module execute
   assign limit = act_q.req.first ? limit_first_q : limit_q;
   assign piece = (!act_q.req.udp && left > 21'(limit)) ? 21'(limit) : left;
 
-  logic is_get, is_touch, is_value, settled, in_run, ends, out_free;
+  logic is_get, is_touch, is_number, is_value, settled, in_run, ends, out_free;
   logic replace, stores, place_ok;
   logic [63:0] unique_no;
   assign is_get    = act_q.req.op == OpGet;
+  assign is_number = act_q.req.op inside {OpIncr, OpDecr};
   assign is_touch  = act_q.req.op == OpTouch || (is_get && act_q.req.touch);
   assign settled   = !spending_q || act_q.req.first || act_q.req.udp || act_q.req.op == OpEnd;
   assign in_run    = state_q == StRun && act_valid_q && settled;
@@ -534,9 +535,8 @@ module execute
   assign sends   = (is_get && alive) || (act_q.req.op == OpCont && off_valid_q);
 
   // Steps that come before the end: writes must be taken, inserts and sums take longer.
-  logic is_number, number_op, insert_op, bucket_ok, touch_ok;
+  logic number_op, insert_op, bucket_ok, touch_ok;
   logic end_insert, end_number, end_host, number_ok_q;
-  assign is_number = act_q.req.op inside {OpIncr, OpDecr};
   assign number_op = is_number && alive;
   assign insert_op = stores && !has;
   assign bucket_ok = !replace || (at_way[15:8] != '0 ? bucket_wr_ready_i[1] : bucket_wr_ready_i[0]);
