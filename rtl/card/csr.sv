@@ -90,8 +90,9 @@ module csr
       if (we) begin
         s_axil_bvalid <= 1'b1;
         if (waddr < 10'(Words)) begin
-          for (int b = 0; b < 4; b++)
+          for (int b = 0; b < 4; b++) begin
             if (s_axil_wstrb[b]) reg_q[waddr[6:0]][8*b+:8] <= s_axil_wdata[8*b+:8];
+          end
         end
       end else if (s_axil_bready) begin
         s_axil_bvalid <= 1'b0;
@@ -124,15 +125,15 @@ module csr
   // ---------------------------------------------------------------- counters, words 128..255
   logic [127:0] pulse;
   logic [127:0][31:0] count_q;
-  assign pulse = {32'(store_count_i), 16'(back_count_i), 16'(front_count_i), 32'(tcp_count_i),
-                  32'(net_count_i)};
+  assign pulse = {
+    32'(store_count_i), 16'(back_count_i), 16'(front_count_i), 32'(tcp_count_i), 32'(net_count_i)
+  };
   for (genvar g = 0; g < 16; g++) begin : gen_count
     always_ff @(posedge clk_i) begin
       if (!rst_ni) begin
         count_q[8*g+:8] <= '0;
       end else if (pulse[8*g+:8] != '0) begin
-        for (int i = 0; i < 8; i++)
-          if (pulse[8*g+i]) count_q[8*g+i] <= count_q[8*g+i] + 32'd1;
+        for (int i = 0; i < 8; i++) if (pulse[8*g+i]) count_q[8*g+i] <= count_q[8*g+i] + 32'd1;
       end
     end
   end

@@ -3,11 +3,11 @@ package wirekv_pkg;
 
   /// A memory line and a bus beat: 64 bytes, lane 0 = bits 7:0 = the first byte on the wire.
   typedef logic [511:0] line_t;
-  typedef logic [63:0]  strb_t;
+  typedef logic [63:0] strb_t;
   /// Line address: byte address / 64.
-  typedef logic [33:0]  laddr_t;
+  typedef logic [33:0] laddr_t;
   /// Connection id; the low $clog2(Conns) bits are used.
-  typedef logic [13:0]  conn_t;
+  typedef logic [13:0] conn_t;
 
   /// A beat of a byte stream: every beat but the last carries 64 bytes; an empty packet is one
   /// beat of length 0 with `last`.

@@ -130,11 +130,11 @@ package net_pkg;
     logic [31:0] tip;
   } arp_t;
   localparam logic [63:0] ArpRequest = 64'h0001_0800_0604_0001;
-  localparam logic [63:0] ArpReply   = 64'h0001_0800_0604_0002;
+  localparam logic [63:0] ArpReply = 64'h0001_0800_0604_0002;
 
   localparam logic [7:0] ProtoIcmp = 8'd1;
-  localparam logic [7:0] ProtoTcp  = 8'd6;
-  localparam logic [7:0] ProtoUdp  = 8'd17;
+  localparam logic [7:0] ProtoTcp = 8'd6;
+  localparam logic [7:0] ProtoUdp = 8'd17;
 
   /// Where a received frame goes.
   typedef enum logic [1:0] {
@@ -191,7 +191,7 @@ package net_pkg;
     logic [5:0] len;
     rest = keep[62:0];
     for (int i = 5; i >= 0; i--) begin
-      len[i] = rest[(1 << i) - 1];
+      len[i] = rest[(1<<i)-1];
       if (len[i]) rest = rest >> (1 << i);
     end
     return keep[63] ? 7'd64 : {1'b0, len};

@@ -42,7 +42,7 @@ module rx
   output logic                idle_o
 );
 
-  localparam int unsigned DataDepth  = 512;  // 32 KiB; a segment of one beat takes one word of each
+  localparam int unsigned DataDepth = 512;  // 32 KiB; a segment of one beat takes one word of each
   localparam int unsigned FrameDepth = 256;  // more than the 142 beats of a 9,018-byte frame
 
   // ---------------------------------------------------------------- parse and cut

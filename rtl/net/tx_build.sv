@@ -30,8 +30,8 @@ module tx_build
   output logic     idle_o
 );
 
-  localparam int unsigned DataDepth  = 256;  // 16 KiB: more than the largest packet
-  localparam int unsigned PacketsMax = 32;   // packets waiting for their checksum or for the wire
+  localparam int unsigned DataDepth = 256;  // 16 KiB: more than the largest packet
+  localparam int unsigned PacketsMax = 32;  // packets waiting for their checksum or for the wire
 
   // ---------------------------------------------------------------- merge
   /// What a frame's headers are made of.
@@ -252,6 +252,7 @@ module tx_build
 
   turn_t turn_q;
   logic turn_valid_q, turn_ready, first_q, tcp_q, vlan_q, tcp, vlan, take;
+  logic [1:0] layout;  // of the headers in front
   logic [463:0] headers_q;
 
   /// All headers, the first byte in lane 0.
@@ -276,6 +277,7 @@ module tx_build
 
   assign tcp      = first_q ? head.tcp : tcp_q;
   assign vlan     = first_q ? head.peer.vlan_valid : vlan_q;
+  assign layout   = {tcp, vlan};
   assign take     = data_valid && (!first_q || sums_valid) && (!turn_valid_q || turn_ready);
   assign data_pop = take;
   assign head_pop = take && first_q;
@@ -289,7 +291,7 @@ module tx_build
       if (take) first_q <= data.last;
     end
     if (take) begin
-      unique case ({tcp, vlan})
+      unique case (layout)
         2'b00: turn_q.data <= {data.data[175:0], data.data[511:176]};
         2'b01: turn_q.data <= {data.data[143:0], data.data[511:144]};
         2'b10: turn_q.data <= {data.data[79:0], data.data[511:80]};

@@ -21,7 +21,7 @@ module tx_host
 );
 
   localparam int unsigned BeatsMax = 142;  // 9,088 bytes
-  localparam int unsigned Depth    = 256;
+  localparam int unsigned Depth = 256;
 
   if (BeatsMax > Depth) begin : gen_bad_depth
     $error("%m: a frame must fit");

@@ -14,9 +14,7 @@ module tcp_isn (
   output logic [31:0]  hash_o
 );
 
-  typedef struct packed {
-    logic [31:0] v0, v1, v2, v3;
-  } sip_t;
+  typedef struct packed {logic [31:0] v0, v1, v2, v3;} sip_t;
 
   function automatic logic [31:0] rotl(input logic [31:0] x, input int unsigned n);
     return (x << n) | (x >> (32 - n));

@@ -73,7 +73,7 @@ module tcp_lookup
 
   // SYN and neither ACK nor RST.
   localparam tcp_flags_t OpenFlags = '{syn: 1'b1, default: 1'b0};
-  localparam tcp_flags_t OpenMask  = '{syn: 1'b1, ack: 1'b1, rst: 1'b1, default: 1'b0};
+  localparam tcp_flags_t OpenMask = '{syn: 1'b1, ack: 1'b1, rst: 1'b1, default: 1'b0};
 
   function automatic logic wants_open(input tcp_flags_t flags);
     return (flags & OpenMask) == OpenFlags;
@@ -98,8 +98,9 @@ module tcp_lookup
   assign key  = {secret_i[63:0], secret_i[127:64]};
   assign peer = {seg_i.peer.ip, seg_i.peer.port};
   always_comb begin
-    for (int unsigned i = 0; i < HashW; i++)
+    for (int unsigned i = 0; i < HashW; i++) begin
       for (int unsigned k = 0; k < 8; k++) part[i][k] = ^(peer[6*k+:6] & key[i+6*k+:6]);
+    end
   end
 
   logic accept, accept_syn, syn_q, fire;
@@ -214,7 +215,7 @@ module tcp_lookup
 
   // ---------------------------------------------------------------- decide
   logic hit, insert, refuse;
-  logic full_q, pick1_q;     // settled long before a SYN's number is there
+  logic full_q, pick1_q;  // settled long before a SYN's number is there
   logic [IdW-1:0] hit_id;
   logic [1:0] pick_way_q;
   logic [Ways-1:0] pick_used;
@@ -228,8 +229,9 @@ module tcp_lookup
 
   always_comb begin
     hit_id = '0;
-    for (int unsigned t = 0; t < 2; t++)
+    for (int unsigned t = 0; t < 2; t++) begin
       for (int unsigned w = 0; w < Ways; w++) hit_id |= hit_q[t][w] ? id_q[t][w] : '0;
+    end
     hit       = |hit_q;
     refuse    = match_syn && !hit && (limit_i || !id_valid || full_q);
     insert    = fire && match_syn && !hit && !refuse;
@@ -243,17 +245,18 @@ module tcp_lookup
   end
 
   assign taken_o   = insert;
-  assign refused_o = {3{fire && refuse}} & {full_q && id_valid && !limit_i, !id_valid && !limit_i, limit_i};
+  assign refused_o = (fire && refuse) ?
+                     {full_q && id_valid && !limit_i, !id_valid && !limit_i, limit_i} : '0;
 
   found_t found;
   assign found = '{
-      seg: match_seg_q,
-      conn: hit ? conn_t'(hit_id) : conn_t'(new_id),
-      hit: hit || insert,
-      fresh: insert,
-      drop: refuse,
-      isn: isn_hash + isn_base_i
-  };
+          seg: match_seg_q,
+          conn: hit ? conn_t'(hit_id) : conn_t'(new_id),
+          hit: hit || insert,
+          fresh: insert,
+          drop: refuse,
+          isn: isn_hash + isn_base_i
+      };
 
   logic unused_found_ready;
   lib_fifo #(
@@ -270,7 +273,7 @@ module tcp_lookup
     .m_data_o (found_o),
     .level_o  (found_level)
   );
-  always_ff @(posedge clk_i) found_room <= rst_ni && found_level < ($clog2(OutDepth+1))'(OutRoom - 1);
+  always_ff @(posedge clk_i) found_room <= rst_ni && 32'(found_level) < OutRoom - 1;
   `ASSERT(fits_found_room, !fire || unused_found_ready)
 
   // ---------------------------------------------------------------- delete
@@ -351,8 +354,8 @@ module tcp_lookup
 
   logic [IdW:0] free_q;
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) free_q <= (IdW+1)'(Conns);
-    else free_q <= free_q + (IdW+1)'(del_write) - (IdW+1)'(insert);
+    if (!rst_ni) free_q <= (IdW + 1)'(Conns);
+    else free_q <= free_q + (IdW + 1)'(del_write) - (IdW + 1)'(insert);
   end
   assign low_o = free_q < (IdW+1)'(Reserve);
 

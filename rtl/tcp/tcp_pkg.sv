@@ -143,15 +143,15 @@ package tcp_pkg;
     txseg_t seg;
   } txcmd_t;
 
-  localparam int unsigned FastTicks = 25;     // delayed ACK, and grain of retransmission
+  localparam int unsigned FastTicks = 25;  // delayed ACK, and grain of retransmission
   // Slow visits: grain of keep-alive, 10 seconds.
-  localparam int unsigned KeepIdle  = 720;    // 2 hours (a multiple of 8)
-  localparam int unsigned KeepEnd   = 792;    // nine probes, 80 seconds apart
-  localparam int unsigned Fin2End   = 6;      // a minute without the peer's FIN
-  localparam int unsigned RtoInit   = 1000;
-  localparam int unsigned RtoMin    = 200;
-  localparam int unsigned RtoMax    = 60000;
-  localparam int unsigned SynTries  = 5;
+  localparam int unsigned KeepIdle = 720;  // 2 hours (a multiple of 8)
+  localparam int unsigned KeepEnd = 792;  // nine probes, 80 seconds apart
+  localparam int unsigned Fin2End = 6;  // a minute without the peer's FIN
+  localparam int unsigned RtoInit = 1000;
+  localparam int unsigned RtoMin = 200;
+  localparam int unsigned RtoMax = 60000;
+  localparam int unsigned SynTries = 5;
   localparam int unsigned DataTries = 10;
 
   /// Counters. Pulses of tcp's count_o.

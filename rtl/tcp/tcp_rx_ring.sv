@@ -63,8 +63,7 @@ module tcp_rx_ring
     .level_o  (in_level)
   );
   `ASSERT(fits_verdict_room, !verdict_valid_i || unused_in_ready)
-  always_ff @(posedge clk_i)
-    room_o <= rst_ni && in_level < ($clog2(Depth+1))'(Depth - Reserve);
+  always_ff @(posedge clk_i) room_o <= rst_ni && in_level < ($clog2(Depth + 1))'(Depth - Reserve);
 
   // ---------------------------------------------------------------- cut out the accepted bytes
   // Beats before the first accepted byte and behind the last one are thrown away; what is between
@@ -80,7 +79,7 @@ module tcp_rx_ring
 
   logic first_q;              // at the first beat
   logic begun_q;              // some accepted bytes are through
-  logic [9:0] skip_q, skip;   // whole beats still to skip
+  logic [9:0] skip_q, skip;  // whole beats still to skip
   logic [15:0] left_q, left;  // accepted bytes still to come
   logic payload, useful, ends, step;
   logic [5:0] start;
@@ -170,14 +169,15 @@ module tcp_rx_ring
   localparam int unsigned CountW = 10;
   logic [CountW-1:0] issued_q, done_q, under_way, issued;
   logic [LineW-1:0] line_q, line;
-  logic line_first_q, wr_room_q, wait_ready, wr_take, talks;
+  logic line_first_q, wr_room_q, wait_ready, wr_go, wr_take, talks;
 
   assign under_way  = issued_q - done_q;
   assign line       = line_first_q ? note.rx_from[6+:LineW] : line_q;
   assign talks      = note.open || note.acked || note.data || note.fin || note.closed;
-  assign wr_valid_o = join_valid && note_valid && note.write && wr_room_q && (!join_last || wait_ready);
+  assign wr_go      = note_valid && note.write && wr_room_q && (!join_last || wait_ready);
+  assign wr_valid_o = join_valid && wr_go;
   assign wr_take    = wr_valid_o && wr_ready_i;
-  assign join_ready = note_valid && note.write && wr_room_q && (!join_last || wait_ready) && wr_ready_i;
+  assign join_ready = wr_go && wr_ready_i;
   assign note_take  = note_valid && (note.write ? wr_take && join_last : wait_ready);
   assign issued     = issued_q + CountW'(wr_take);
   assign wr_o = '{
@@ -227,8 +227,8 @@ module tcp_rx_ring
   logic [CountW-1:0] behind;
   logic [4:0] todo, pick, said_q;  // one-hot: open, acked, data, fin, closed from bit 0
   assign behind = done_q - waiting.issued;
-  assign todo = {waiting.note.closed, waiting.note.fin, waiting.note.data, waiting.note.acked, waiting.note.open}
-      & ~said_q;
+  assign todo = {waiting.note.closed, waiting.note.fin, waiting.note.data, waiting.note.acked,
+                 waiting.note.open} & ~said_q;
   assign pick       = todo & (~todo + 5'd1);
   assign ev_valid_o = wait_valid && !behind[CountW-1];
   assign told       = ev_valid_o && ev_ready_i && todo == pick;

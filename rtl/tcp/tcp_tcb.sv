@@ -103,7 +103,14 @@ module tcp_tcb
   end
 
   // ---------------------------------------------------------------- pick
-  typedef enum logic [2:0] {SrcSeg, SrcApp, SrcMore, SrcFast, SrcSlow, SrcWait} src_e;
+  typedef enum logic [2:0] {
+    SrcSeg,
+    SrcApp,
+    SrcMore,
+    SrcFast,
+    SrcSlow,
+    SrcWait
+  } src_e;
   localparam int unsigned Srcs = 6;
 
   logic more_valid, more_ready, unused_more_ready;
@@ -135,8 +142,8 @@ module tcp_tcb
   // The session may wait for its commands before it takes events, so commands need no room for
   // verdicts (an event that one causes is sent by `more`).
   assign send_room = cleared && cmd_room_i && del_room_i && pick_ready;
-  assign want = {visit_valid_i[2], visit_valid_i[1], visit_valid_i[0], more_valid, app_valid_i, seg_valid_i}
-      & {4'({4{verdict_room_i}}), 1'b1, verdict_room_i} & {Srcs{send_room}};
+  assign want = {visit_valid_i, more_valid, app_valid_i, seg_valid_i} &
+                {4'({4{verdict_room_i}}), 1'b1, verdict_room_i} & {Srcs{send_room}};
   assign masked = want & after_q;
   assign grant  = (|masked) ? masked & (~masked + 1'b1) : want & (~want + 1'b1);
 
@@ -204,8 +211,9 @@ module tcp_tcb
   logic [Stages-1:0][IdW-1:0] id_q;
   always_comb begin
     busy = 1'b0;
-    for (int unsigned s = 0; s < Stages; s++)
+    for (int unsigned s = 0; s < Stages; s++) begin
       busy |= valid_q[s] && id_q[s] == pick_q.found.conn[IdW-1:0];
+    end
   end
   assign fetch = pick_valid && !busy;
 
@@ -325,7 +333,8 @@ module tcp_tcb
   assign class_seg = class_ev_q.found.seg;
   // Both ends' limits, and no silly one: every segment costs a header.
   assign own_mss    = mtu_i - 16'd40;
-  assign peer_mss   = !class_seg.mss_valid ? 16'd536 : (class_seg.mss < 16'd64) ? 16'd64 : class_seg.mss;
+  assign peer_mss   = !class_seg.mss_valid ? 16'd536 :
+                      (class_seg.mss < 16'd64) ? 16'd64 : class_seg.mss;
   assign agreed_mss = (peer_mss < own_mss) ? peer_mss : own_mss;
   assign rto_twice  = {class_tcb_q.rto, 1'b0};
 
@@ -333,7 +342,8 @@ module tcp_tcb
     class_.syn_only   = class_seg.flags.syn && !class_seg.flags.ack && !class_seg.flags.rst;
     class_.seq_eq     = class_diff_q.seq == '0;
     class_.seq_before = class_diff_q.seq[31];
-    class_.seq_inside = class_diff_q.seq[31:17] == '0 && class_diff_q.seq[16:0] <= class_diff_q.free;
+    class_.seq_inside = class_diff_q.seq[31:17] == '0 &&
+                        class_diff_q.seq[16:0] <= class_diff_q.free;
     class_.syn_again  = &class_diff_q.seq;
     class_.has        = class_seg.len != '0 || class_seg.flags.fin;
     class_.has_data   = class_seg.len != '0;
@@ -457,9 +467,11 @@ module tcp_tcb
     whole      = up_q.end_ <= 32'(up_diff_q.free);
     fresh_data = in_order && up_q.end_ != '0 && !up_tcb_q.fin_rcvd;
 
-    heard  = up_ev_q.kind == KdSeg && !up_found.drop && known && !create && (is_syn_rcvd || is_open);
+    heard  = up_ev_q.kind == KdSeg && !up_found.drop && known && !create &&
+             (is_syn_rcvd || is_open);
     ack_ok = is_syn_rcvd ? up_q.ack_new : !up_q.ack_bad;
-    good   = heard && !up_seg.flags.rst && !up_seg.flags.syn && up_seg.flags.ack && seq_ok && ack_ok;
+    good   = heard && !up_seg.flags.rst && !up_seg.flags.syn && up_seg.flags.ack && seq_ok &&
+             ack_ok;
 
     cwnd_partial = 19'(up_tcb_q.cwnd) + up_q.partial;
     ca_left      = up_q.ca_sum - 18'(up_tcb_q.cwnd);
@@ -623,7 +635,8 @@ module tcp_tcb
         if (up_tcb_q.in_rec && !up_diff_q.rec_past) begin
           // a partial ACK: the next segment is lost as well (RFC 6582)
           act.rexmit   = 1'b1;
-          up_next.cwnd = (cwnd_partial < 19'(up_tcb_q.mss)) ? 17'(up_tcb_q.mss) : cwnd_partial[16:0];
+          up_next.cwnd = (cwnd_partial < 19'(up_tcb_q.mss)) ? 17'(up_tcb_q.mss) :
+                                                              cwnd_partial[16:0];
         end else if (up_tcb_q.in_rec) begin
           up_next.in_rec = 1'b0;
           up_next.cwnd   = up_tcb_q.ssthresh;
@@ -683,7 +696,8 @@ module tcp_tcb
       act.ack = up_q.has && (!fresh_data || !whole || up_seg.flags.fin);
     end
 
-    up_count[TcpCountDropped] = up_ev_q.kind == KdSeg && up_q.has_data && (act.take == '0 || !whole);
+    up_count[TcpCountDropped] = up_ev_q.kind == KdSeg && up_q.has_data &&
+                                (act.take == '0 || !whole);
     up_count[TcpCountStrays]  = act.stray;
 
     // ---- both halves closed
@@ -858,7 +872,7 @@ module tcp_tcb
     logic        ack_due;
     logic [16:0] gain;      // window that the peer does not know of
     logic        fin_out;
-    logic        waits;     // something is unacknowledged, or the window is shut before waiting data
+    logic        waits;     // something is unacknowledged, or waits for a shut window
     logic [15:0] wnd;       // header field
     logic [16:0] adv;
     logic [19:0] deadline;
@@ -910,7 +924,7 @@ module tcp_tcb
     logic        fin;
     logic        psh;
     logic        more;   // there may be something left to send
-    logic        waits;  // something is unacknowledged, or the window is shut before waiting data
+    logic        waits;  // something is unacknowledged, or waits for a shut window
     logic        pends;  // bytes taken are not acknowledged
     logic [13:0] len;
     logic [31:0] seq;
@@ -940,7 +954,7 @@ module tcp_tcb
     if (ch_q.stray) ch.seq = ch_who_q.stray_seq;
     else if (ch_q.synack || ch_q.from_una) ch.seq = ch_tcb_q.snd_una;
     else if (ch_q.keep) ch.seq = ch_tcb_q.snd_una - 32'd1;
-    // A bare ACK stands where the peer expects it: behind all we sent, but not beyond a shut window.
+    // A bare ACK stands where the peer expects it: behind all we sent, not beyond a shut window.
     else if (ch_data || ch_tcb_q.snd_wnd == '0) ch.seq = ch_tcb_q.snd_nxt;
     else ch.seq = ch_tcb_q.snd_max;
   end
@@ -1043,7 +1057,8 @@ module tcp_tcb
     cmd_o.conn        = fi_who_q.conn;
     cmd_o.seg.peer    = fi_who_q.from_seg ? fi_who_q.peer : ram_peer;
     cmd_o.seg.seq     = fi_ch_q.seq;
-    cmd_o.seg.ack     = fi_q.stray ? (fi_who_q.stray_has_ack ? fi_who_q.stray_ack : '0) : fi_tcb_q.rcv_nxt;
+    cmd_o.seg.ack     = !fi_q.stray ? fi_tcb_q.rcv_nxt :
+                        fi_who_q.stray_has_ack ? fi_who_q.stray_ack : '0;
     cmd_o.seg.flags.ack = !fi_q.stray || fi_who_q.stray_has_ack;
     cmd_o.seg.flags.rst = fi_rst;
     cmd_o.seg.flags.syn = fi_q.synack;

@@ -60,8 +60,7 @@ module tcp_tx_seg
     .level_o  (cmd_level)
   );
   `ASSERT(fits_cmd_room, !cmd_valid_i || unused_cmd_ready)
-  always_ff @(posedge clk_i)
-    room_o <= rst_ni && cmd_level < ($clog2(Depth+1))'(Depth - Reserve);
+  always_ff @(posedge clk_i) room_o <= rst_ni && cmd_level < ($clog2(Depth + 1))'(Depth - Reserve);
 
   // What the data side must know: when the last line comes, and how many bytes it holds.
   typedef struct packed {
@@ -161,6 +160,7 @@ module tcp_tx_seg
   assign txseg_beat_o  = out;
   assign idle_o = !cmd_valid && cmd_level == '0 && !plan_valid && !head_valid;
 
-  `ASSERT_STABLE(seg_stable, txseg_valid_o, txseg_ready_i, {txseg_o, txseg_beat_o.len, txseg_beat_o.last})
+  `ASSERT_STABLE(seg_stable, txseg_valid_o, txseg_ready_i, {txseg_o, txseg_beat_o.len,
+                                                            txseg_beat_o.last})
 
 endmodule
