@@ -29,7 +29,7 @@ def build():
          *["--trace-vcd"] * trace, "--x-initial", "unique",
          "--x-assign", "unique", "-O3", "--Mdir", str(folder), "-o", "store.so",
          "-CFLAGS", "-fPIC -O1", "-LDFLAGS", "-shared",
-         "-MAKEFLAGS", "OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1",
+         "-MAKEFLAGS", "OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1 CFG_CXXFLAGS_PCH_I=-include",
          *(f"-I{i}" for i in includes), *map(str, sources),
          str(Path(__file__).parent / "shim.cpp")],
         check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
