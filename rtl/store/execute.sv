@@ -297,8 +297,8 @@ module execute
     end else begin
       if (fetch_next) check_valid_q <= 1'b1;
       else if (check_go && !fetch_second) check_valid_q <= 1'b0;
-      // Leaving StRun clobbers the read ports: what is in check must be fetched again.
-      if (state_d != StRun) check_data_q <= 1'b0;
+      // Other states clobber the read ports: what is in check must be fetched again.
+      if (state_q != StRun) check_data_q <= 1'b0;
       else if (fetch_next || fetch_again) check_data_q <= 1'b1;
       else if (check_go && !fetch_second) check_data_q <= 1'b0;
       redo_q <= state_q != StRun || (redo_q && !fetch_again);
@@ -734,7 +734,7 @@ module execute
   logic [6:0] chars_q;
   logic [22:0] value_at;
   logic [5:0] value_lane_q;  // where the value begins; it goes on in the next line
-  logic value_two_q;
+  logic value_two_q, value_long_q;
   logic [63:0] acc_q;
   logic [67:0] acc_next;
   logic [79:0] bcd_q, bcd_next;
@@ -832,7 +832,7 @@ module execute
       MvWrite:      if (bucket_wr_ready_i[!move_q[3]]) state_d = InWrite;
       InEvict:      state_d = InWrite;
       // incr, decr
-      NuLine:       if (head_q.vlen > 24'd64) state_d = NuWritten;
+      NuLine:       if (value_long_q) state_d = NuWritten;
                     else if (acq_ready_i) state_d = NuLineWait;
       NuLineWait:   if (rsp_valid_i) state_d = NuGet;
       NuGet:        state_d = (value_two_q && line_q == '0) ? NuLine : NuParse;
@@ -887,6 +887,7 @@ module execute
         acq_line_q <= at_off.pos[27:2] + line_no_t'(value_at[22:6]);
         value_lane_q <= value_at[5:0];
         value_two_q  <= 8'(value_at[5:0]) + 8'(head_q.vlen[6:0]) > 8'd64;
+        value_long_q <= head_q.vlen > 24'd64;
       end
       SlStoredGet: begin
         line_q     <= line_q + 3'd1;
@@ -1101,7 +1102,7 @@ module execute
 
   // The log.
   assign acq_valid_o = state_q inside {SlStored, SlLine} ||
-      (state_q == NuLine && head_q.vlen <= 24'd64);
+      (state_q == NuLine && !value_long_q);
   assign acq_line_o  = acq_line_q;
   assign rsp_ready_o = state_q inside {SlStoredWait, SlLineWait, NuLineWait};
   always_comb begin
