@@ -144,16 +144,16 @@ def test_small_requests(memcached, wirekv, seed, pipeline):
     run.close()
 
 
-def test_small_items_limit(seed):
+def test_small_items_limit():
     """-I: the limit moves with the option, in both servers alike."""
-    theirs = reference.memcached("-I", "16k", "-o", "slab_chunk_max=16")
-    ours = reference.wirekv("-I", "16k")
+    servers = [reference.memcached("-I", "16k", "-o", "slab_chunk_max=16")]
     try:
-        run = differ.Differ(theirs, ours, label="item_limit")
+        servers.append(reference.wirekv("-I", "16k"))
+        run = differ.Differ(*servers, label="item_limit")
         for nonce, size in enumerate((16384 - 61, 16384 - 60, 16384 - 59, 16384, 20000, 40000), 1):
             text = b"set a 0 0 1\r\nx\r\nset a 0 0 %d\r\n" % size + b"v" * size + b"\r\nget a\r\n"
             run.run(stream.Burst([[text]], stream.sentinel(b"", nonce)))
         run.close()
     finally:
-        theirs.stop()
-        ours.stop()
+        for server in servers:
+            server.stop()
