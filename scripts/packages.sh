@@ -11,7 +11,7 @@ if [ "$(rust_minor || true)" = "" ] || [ "$(rust_minor)" -lt 91 ]; then
 fi
 
 # libpython3-dev brings the shared library that cocotb loads into the simulation.
-wanted="g++ make perl ccache python3 python3-venv libpython3-dev zlib1g-dev ca-certificates curl
+wanted="g++ make perl ccache python3 python3-venv libpython3-dev zlib1g-dev liblz4-dev ca-certificates curl
   libmemcached-tools netcat-openbsd iproute2 iputils-ping $rust"
 
 if ! command -v dpkg-query > /dev/null; then
