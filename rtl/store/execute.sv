@@ -243,16 +243,13 @@ module execute
   op_t check_q, act_q;
   logic check_valid_q, check_data_q, check_second_q, act_valid_q;
   line_t check_key_q;
-  logic act_done, fast_done, act_free, check_go, check_two, fetch_again, fetch_second, fetch_next;
+  logic act_done, fast_done, act_free, check_go, check_two_q, fetch_again, fetch_second, fetch_next;
   logic redo_q;
 
   // What overlaps ends as it is decided; the rest has the stages for itself.
   assign act_free     = !act_valid_q || fast_done;
-  assign check_two    = check_q.found.cand && check_q.found.lookup && !check_q.long_key &&
-      check_q.found.count > 3'd1 &&
-      9'({check_q.found.off.pos[1:0], 4'h0}) + 9'd16 + 9'(check_q.req.klen) > 9'd64;
   assign check_go     = check_valid_q && check_data_q && act_free;
-  assign fetch_second = check_go && check_two && !check_second_q;
+  assign fetch_second = check_go && check_two_q && !check_second_q;
   assign fetch_again  = check_valid_q && !check_data_q && redo_q && state_q == StRun && act_free;
   assign fetch_next   = next_ready && state_q == StRun && act_free &&
       (!check_valid_q || (check_go && !fetch_second && !check_q.alone)) &&
@@ -307,6 +304,10 @@ module execute
     end
     if (fetch_next) begin
       check_q        <= next_q;
+      // The key goes on in the item's second line.
+      check_two_q    <= next_q.found.cand && next_q.found.lookup && !next_q.long_key &&
+      next_q.found.count > 3'd1 &&
+      9'({next_q.found.off.pos[1:0], 4'h0}) + 9'd16 + 9'(next_q.req.klen) > 9'd64;
       check_second_q <= 1'b0;
     end else if (fetch_again) begin
       check_second_q <= 1'b0;
