@@ -65,7 +65,7 @@ module csr
   // ---------------------------------------------------------------- settings, words 0..127
   // A word a register keeps decoding and reading back alike; unused ones are removed by synthesis.
   localparam int unsigned Words = 128;
-  logic [Words-1:0][31:0] reg_q;
+  logic [31:0] reg_q[Words];
 
   logic we, re_q;
   logic [9:0] waddr, raddr_q;
@@ -85,7 +85,7 @@ module csr
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       s_axil_bvalid <= 1'b0;
-      reg_q         <= '0;
+      reg_q         <= '{default: '0};
     end else begin
       if (we) begin
         s_axil_bvalid <= 1'b1;
@@ -120,22 +120,23 @@ module csr
   assign store_o.log_lines  = reg_q['h044 / 4][25:0];
   assign store_o.mix_key    = {reg_q['h08C / 4], reg_q['h088 / 4], reg_q['h084 / 4],
                                reg_q['h080 / 4]};
-  assign store_o.nh_key     = reg_q['h17C / 4:'h100 / 4];
+  for (genvar w = 0; w < 32; w++) begin : gen_nh_key
+    assign store_o.nh_key[w] = reg_q['h100 / 4 + w];
+  end
 
   // ---------------------------------------------------------------- counters, words 128..255
   logic [127:0] pulse;
-  logic [127:0][31:0] count_q;
+  logic [127:0][31:0] count;
   assign pulse = {
     32'(store_count_i), 16'(back_count_i), 16'(front_count_i), 32'(tcp_count_i), 32'(net_count_i)
   };
-  for (genvar g = 0; g < 16; g++) begin : gen_count
+  for (genvar i = 0; i < 128; i++) begin : gen_count
+    logic [31:0] count_q;
     always_ff @(posedge clk_i) begin
-      if (!rst_ni) begin
-        count_q[8*g+:8] <= '0;
-      end else if (pulse[8*g+:8] != '0) begin
-        for (int i = 0; i < 8; i++) if (pulse[8*g+i]) count_q[8*g+i] <= count_q[8*g+i] + 32'd1;
-      end
+      if (!rst_ni) count_q <= '0;
+      else if (pulse[i]) count_q <= count_q + 32'd1;
     end
+    assign count[i] = count_q;
   end
 
   // ---------------------------------------------------------------- reads
@@ -157,7 +158,7 @@ module csr
         10'h003: s_axil_rdata <= {17'b0, conns_i};
         default: begin
           if (raddr_q[9:8] != 2'b00) s_axil_rdata <= '0;
-          else if (raddr_q[7]) s_axil_rdata <= count_q[raddr_q[6:0]];
+          else if (raddr_q[7]) s_axil_rdata <= count[raddr_q[6:0]];
           else s_axil_rdata <= reg_q[raddr_q[6:0]];
         end
       endcase

@@ -64,7 +64,7 @@ module lib_cfifo #(
       ready_q   <= '0;
       room_q    <= 1'b1;
       any_q     <= 1'b0;
-    end else begin
+    end else if (push || pop || read || commit_i || rollback_i) begin
       waddr_q <= rollback_i ? start_q : waddr_d;
       if (commit_i) start_q <= waddr_d;
       pending_q <= (commit_i || rollback_i) ? '0 : pending_q + count_t'(push);

@@ -1,4 +1,6 @@
 // First-word fall-through FIFO. Latency 1 (Depth <= 32) or 2 (block RAM), initiation interval 1.
+`include "lib_assert.svh"
+
 module lib_fifo #(
   /// Type of a word.
   parameter type T = logic,
@@ -19,25 +21,79 @@ module lib_fifo #(
   output logic [$clog2(Depth+1)-1:0] level_o
 );
 
-  logic [$clog2(Depth+1)-1:0] free;
-  assign level_o = $clog2(Depth + 1)'(Depth) - free;
+  if (Depth < 2) begin : gen_bad_depth
+    $error("%m: Depth must be 2 or more");
+  end
 
-  // Every word is committed as it is pushed.
-  lib_cfifo #(
-    .T    (T),
-    .Depth(Depth)
-  ) u_fifo (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i,
-    .s_ready_o,
-    .s_data_i,
-    .commit_i  (1'b1),
-    .rollback_i(1'b0),
-    .m_valid_o,
-    .m_ready_i,
-    .m_data_o,
-    .free_o    (free)
-  );
+  localparam int unsigned AddrW = $clog2(Depth);
+  typedef logic [$clog2(Depth+1)-1:0] count_t;
+  typedef logic [AddrW-1:0] addr_t;
+
+  function automatic addr_t next(input addr_t addr);
+    return (addr == addr_t'(Depth - 1)) ? '0 : addr + 1'b1;
+  endfunction
+
+  // room_q and any_q say that level_q is not Depth and that a word waits to be read; they are kept
+  // beside it because everything waits for these two.
+  addr_t waddr_q, raddr_q;
+  count_t level_q, wait_level;
+  logic room_q, any_q;
+  logic push, pop, read;
+
+  assign s_ready_o = room_q;
+  assign level_o   = level_q;
+  assign push      = s_valid_i && room_q;
+  assign pop       = m_valid_o && m_ready_i;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      waddr_q <= '0;
+      raddr_q <= '0;
+      level_q <= '0;
+      room_q  <= 1'b1;
+      any_q   <= 1'b0;
+    end else if (push || pop || read) begin
+      if (push) waddr_q <= next(waddr_q);
+      if (read) raddr_q <= next(raddr_q);
+      if (push != pop) level_q <= push ? level_q + 1'b1 : level_q - 1'b1;
+      room_q <= pop || (room_q && !(push && level_q == count_t'(Depth - 1)));
+      any_q  <= push || (any_q && !(read && wait_level == count_t'(1)));
+    end
+  end
+
+  if (Depth <= 32) begin : gen_small
+    (* ram_style = "distributed" *) T mem_q[Depth];
+    always_ff @(posedge clk_i) if (push) mem_q[waddr_q] <= s_data_i;
+    assign m_valid_o  = any_q;
+    assign m_data_o   = mem_q[raddr_q];
+    assign read       = pop;
+    assign wait_level = level_q;
+  end else begin : gen_large
+    // The RAM's output register holds the head word.
+    logic head_q;
+    assign read       = any_q && (!head_q || m_ready_i);
+    assign m_valid_o  = head_q;
+    assign wait_level = level_q - count_t'(head_q);
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) head_q <= 1'b0;
+      else head_q <= read || (head_q && !m_ready_i);
+    end
+    lib_ram #(
+      .Width($bits(T)),
+      .Depth(Depth)
+    ) u_ram (
+      .clk_i,
+      .we_i   (push),
+      .waddr_i(waddr_q),
+      .wbe_i  (1'b1),
+      .wdata_i(s_data_i),
+      .re_i   (read),
+      .raddr_i(raddr_q),
+      .rdata_o(m_data_o)
+    );
+  end
+
+  `ASSERT_STABLE(OutStable, m_valid_o, m_ready_i, m_data_o)
+  `ASSERT(FlagsMatch, room_q == (level_q != count_t'(Depth)) && any_q == (wait_level != '0))
 
 endmodule

@@ -653,15 +653,13 @@ module execute
 
   // ---------------------------------------------------------------- steps
   logic [15:0] todo_q, pick, pick_any, pick_q, todo_pick;
-  logic [15:0] free_q, evict_pick, insert_q;
-  logic [1:0][7:0] free;
+  logic [15:0] free_q, insert_q;
   logic [3:0] move_q;          // entry that might move
   logic [15:0][1:0] uses_after_q;
   line_no_t other_line_q, moved_line;
   index_slot_t other_slot_q;
   logic [2:0] last_line;
   logic [4:0] turn_q;          // spreads evictions over the ways
-  logic [1:0] min_uses;
   logic [7:0] other_free_q, other_way;
   logic [15:0] other_uses_q;
   logic other_epoch_q;
@@ -679,29 +677,29 @@ module execute
   assign pick_any  = (state_q == MvPick) ? 16'd1 << move_q : pick;
   assign todo_pick = todo_q & ~pick;
 
-  // A way is free if it never held anything, if its item is gone from the log, or if the bucket
-  // was flushed.
-  always_comb begin
-    for (int b = 0; b < 2; b++)
-    for (int w = 0; w < 8; w++)
-    free[b][w] = !epoch_fits[b] || !off_valid(buckets[b].ways[w].off, range_i);
-  end
+  /// A way is free if it never held anything, if its item is gone from the log, or if the bucket was
+  /// flushed.
+  function automatic logic [7:0] free_ways(input way_t [7:0] ways, input logic fits,
+                                           input log_range_t range);
+    for (int w = 0; w < 8; w++) free_ways[w] = !fits || !off_valid(ways[w].off, range);
+  endfunction
   function automatic logic [3:0] ones(input logic [7:0] v);
     ones = '0;
     for (int i = 0; i < 8; i++) ones += 4'(v[i]);
   endfunction
 
-  // The least used way; those of the victim's bucket count down, so that use fades.
-  logic [15:0] least, least_upper;
-  always_comb begin
-    min_uses = 2'd3;
+  function automatic logic [1:0] least_uses(input logic [15:0][1:0] uses);
+    least_uses = 2'd3;
     for (int l = 2; l >= 0; l--)
-    for (int i = 0; i < 16; i++) if (uses_q[i] == 2'(l)) min_uses = 2'(l);
-    for (int i = 0; i < 16; i++) least[i] = uses_q[i] == min_uses;
-    least_upper = least & ({16{1'b1}} << turn_q[3:0]);
-    evict_pick  = (least_upper != '0) ? least_upper & (~least_upper + 16'd1)
-                                      : least & (~least + 16'd1);
-  end
+    for (int i = 0; i < 16; i++) if (uses[i] == 2'(l)) least_uses = 2'(l);
+  endfunction
+  /// One of the least used ways: the first from way `turn` on.
+  function automatic logic [15:0] evicted(input logic [15:0][1:0] uses, input logic [3:0] turn);
+    logic [15:0] least, upper;
+    for (int i = 0; i < 16; i++) least[i] = uses[i] == least_uses(uses);
+    upper = least & ({16{1'b1}} << turn);
+    return (upper != '0) ? upper & (~upper + 16'd1) : least & (~least + 16'd1);
+  endfunction
 
   logic own_off_ok;
   off_t number_off_q;
@@ -738,8 +736,8 @@ module execute
   logic value_two_q, value_long_q;
   logic [63:0] acc_q;
   logic [67:0] acc_next;
-  logic [79:0] bcd_q, bcd_next;
-  logic [63:0] bin_q, bin_next;
+  logic [79:0] bcd_q;
+  logic [63:0] bin_q;
   logic [4:0] digits_q, steps_q;
   logic negative_q, over_q, end_seen;
   typedef enum logic [1:0] {
@@ -760,15 +758,19 @@ module execute
   assign acc_next   = 68'({acc_q, 3'b000}) + 68'({acc_q, 1'b0}) + 68'(char[3:0]);
   assign end_seen   = chars_q == '0 || (parse_q == PaDigit && (char_blank || char == '0));
 
-  always_comb begin
-    bcd_next = bcd_q;
-    bin_next = bin_q;
+  typedef struct packed {
+    logic [79:0] bcd;
+    logic [63:0] bin;
+  } double_dabble_t;
+  /// Four steps of shift-and-add-3: four more bits of `value.bin` are in the digits of `value.bcd`.
+  function automatic double_dabble_t double_dabble(input double_dabble_t value);
     for (int s = 0; s < 4; s++) begin
       for (int d = 0; d < 20; d++)
-      if (bcd_next[4*d+:4] >= 4'd5) bcd_next[4*d+:4] = bcd_next[4*d+:4] + 4'd3;
-      {bcd_next, bin_next} = {bcd_next, bin_next} << 1;
+      if (value.bcd[4*d+:4] >= 4'd5) value.bcd[4*d+:4] = value.bcd[4*d+:4] + 4'd3;
+      value = value << 1;
     end
-  end
+    return value;
+  endfunction
 
   logic number_fits;
   logic [63:0] negated, summed;
@@ -913,7 +915,9 @@ module execute
         end
       end
       // insert
-      InFree: free_q <= free;
+      InFree:
+      for (int b = 0; b < 2; b++)
+      free_q[8*b+:8] <= free_ways(buckets[b].ways, epoch_fits[b], range_i);
       InChoose: begin
         // The emptier bucket; its first free way.
         insert_q     <= (ones(free_q[7:0]) >= ones(free_q[15:8])) ?
@@ -929,8 +933,9 @@ module execute
       MvOtherWait: other_slot_q <= bucket_rsp_slot_i[!move_q[3]];
       MvOtherFree: if (other_free_q == '0) move_q <= move_q + 4'd1;
       InEvict: begin
-        insert_q     <= evict_pick;
-        for (int i = 0; i < 16; i++) uses_after_q[i] <= uses_q[i] - min_uses;
+        insert_q <= evicted(uses_q, turn_q[3:0]);
+        // Uses count down with every eviction, so that they fade.
+        for (int i = 0; i < 16; i++) uses_after_q[i] <= uses_q[i] - least_uses(uses_q);
       end
       // incr, decr
       NuGet: begin
@@ -967,8 +972,7 @@ module execute
         digits_q    <= 5'd20;
       end
       NuDigits: begin
-        bcd_q   <= bcd_next;
-        bin_q   <= bin_next;
+        {bcd_q, bin_q} <= double_dabble({bcd_q, bin_q});
         steps_q <= steps_q - 5'd1;
       end
       NuTrim: if (bcd_q[79:76] == '0 && digits_q != 5'd1) begin
@@ -1012,7 +1016,7 @@ module execute
   end
   always_ff @(posedge clk_i) begin
     if (state_q == MvOtherRead) begin
-      other_free_q  <= free[!move_q[3]];
+      other_free_q  <= free_ways(buckets[!move_q[3]].ways, epoch_fits[!move_q[3]], range_i);
       other_uses_q  <= buckets[!move_q[3]].uses;
       other_epoch_q <= epoch_fits[!move_q[3]];
     end

@@ -259,10 +259,10 @@ module line_cache
   end
 
   // ---------------------------------------------------------------- look: tags, pins
-  entry_t [Ways-1:0] ram_entry, entry, entry_q;
+  entry_t [Ways-1:0] ram_entry, entry_q;
   entry_t new_entry, bypass_entry_q;
-  logic [Ways-1:0][Classes-1:0] pins, pins_q;
-  logic [Ways-1:0] found, found_q, pinned_q, pinned_0_q;
+  logic [Ways-1:0][Classes-1:0] pins_q;
+  logic [Ways-1:0] found_q, pinned_q, pinned_0_q;
   logic [Ways-1:0] hit_way, away, own, upper, victim, way, bypass_q, gone_q, spare_free;
   set_t decide_set;
   assign decide_set = decide_renew_q ? renew_set_q : decide_q.line[SetBits-1:0];
@@ -283,24 +283,27 @@ module line_cache
       .raddr_i(read_set),
       .rdata_o(ram_entry[w])
     );
-    // The entry that was written in the clock of the read.
-    assign entry[w] = bypass_q[w] ? bypass_entry_q : gone_q[w] ? '0 : ram_entry[w];
-    assign found[w] = entry[w].valid && entry[w].tag == look_q.line[$bits(line_no_t)-1:SetBits];
     always_comb begin
       renewed = entry_q[w];
-      for (int c = 0; c < Classes; c++) begin
-        pins[w][c] = entry[w].valid && ticket_t'(entry[w].tickets[c] - released_q[c]) < inflight[c];
+      if (decide_renew_q) begin
+        for (int c = 0; c < Classes; c++)
         if (!pins_q[w][c]) renewed.tickets[c] = released_q[c] - 1'b1;
       end
     end
-    // What the request right ahead changes in the same set.
     always_ff @(posedge clk_i) begin
       if (look_valid_q || look_renew_q) begin
-        entry_q[w]    <= entry[w];
-        found_q[w]    <= found[w];
-        pins_q[w]     <= pins[w];
-        pinned_q[w]   <= |pins[w];
-        pinned_0_q[w] <= pins[w][0];
+        entry_t entry;
+        logic [Classes-1:0] pins;
+        // The entry that was written in the clock of the read.
+        entry = bypass_q[w] ? bypass_entry_q : gone_q[w] ? '0 : ram_entry[w];
+        for (int c = 0; c < Classes; c++)
+        pins[c] = entry.valid && ticket_t'(entry.tickets[c] - released_q[c]) < inflight[c];
+        entry_q[w]    <= entry;
+        found_q[w]    <= entry.valid && entry.tag == look_q.line[$bits(line_no_t)-1:SetBits];
+        pins_q[w]     <= pins;
+        pinned_q[w]   <= |pins;
+        pinned_0_q[w] <= pins[0];
+        // What the request right ahead changes in the same set.
         if (look_valid_q && look_near_q && decide_ok && way[w]) begin
           entry_q[w]    <= new_entry;
           found_q[w]    <= look_same_q;
