@@ -31,6 +31,8 @@ LATCHES = ("LDCE", "LDPE", "$_DLATCH", "$dlatch", "$_SR_", "$sr")
 FREE = ("INV", "BUF", "IBUF", "OBUF", "BUFG", "BUFGCTRL")  # an inverter merges into its neighbours
 MAP_LUTS = (
     "opt_expr -mux_undef -noclkinv",
+    # abc9 weighs pin delays in picoseconds and smaller LUTs, and then builds deeper and larger
+    # logic; what we count are LUT6 levels and LUT6s, so they are the cost here.
     "abc -lut 6",
     "clean",
     "xilinx_srl -fixed -minlen 3",
@@ -41,17 +43,18 @@ MAP_LUTS = (
 
 
 def synthesise(top, netlist, log):
-    """Runs Yosys; its own output goes to `log`."""
+    """Runs Yosys, its own output goes to `log`; returns the module of every instance."""
     packages, includes = expand("rtl/pkg.f", "rtl/lib/lib.f")
     packages = [p for p in packages if p.stem.endswith("_pkg")]
     file = next(ROOT.glob(f"rtl/*/{top}.sv"), None)
     if file is None:
         sys.exit(f"there is no rtl/*/{top}.sv")
-    words = ["read_slang", "--top", top, *map(str, packages), str(file)]
+    words = ["read_slang", "--best-effort-hierarchy", "--top", top, *map(str, packages), str(file)]
     words += [w for i in includes for w in ("-I", str(i))]
     # One module per file, named after it: the rest is found by name.
     words += [w for d in sorted(ROOT.glob("rtl/*/")) for w in ("-y", str(d))]
     words += ["--libext", ".sv"]
+    flow = f"synth_xilinx -family xcup -abc9 -flatten -noiopad -noclkbuf -top {top} -run"
     out = os.dup(1)
     with open(log, "w") as f:
         sys.stdout.flush()
@@ -59,27 +62,28 @@ def synthesise(top, netlist, log):
         try:
             from pyosys import libyosys as ys
 
-            # The hierarchy alone, for the names of the modules; then the design flattened.
-            names = ys.Design()
-            ys.run_pass(" ".join([*words, "--best-effort-hierarchy"]), names)
-            modules = dict(
-                reversed(str(m.name).lstrip("\\").split("$", 1))
-                for m in names.modules_.values() if "$" in str(m.name)
-            )
             design = ys.Design()
-            ys.run_pass(" ".join(words), design)
-            flow = f"synth_xilinx -family xcup -abc9 -flatten -noiopad -noclkbuf -top {top} -run"
-            ys.run_pass(f"{flow} begin:map_luts", design)
-            # abc9 weighs pin delays in picoseconds and smaller LUTs, and then builds deeper and
-            # larger logic; what we count are LUT6 levels and LUT6s, so they are the cost here.
-            for command in MAP_LUTS:
-                ys.run_pass(command, design)
-            ys.run_pass(f"{flow} finalize:edif", design)
-            ys.run_pass("check", design)
-            ys.run_pass(f"write_json {netlist}", design)
+
+            def run(*commands):
+                for command in commands:
+                    ys.run_pass(command, design)
+
+            run(" ".join(words))
+            # Every instance has a module of its own, called module$path.
+            modules = {str(m.name).lstrip("\\"): m for m in design.modules_.values()}
+            # Passes repeat over all of a module until nothing changes any more, so the card
+            # flattened at once takes many times as long as its instances one after another.
+            parts = modules[top].cells_.values() if top == "card" else ()
+            for name in {str(cell.type).lstrip("\\") for cell in parts} & modules.keys():
+                modules[name].set_bool_attribute(ys.IdString("\\keep_hierarchy"), True)
+            run(f"{flow} begin:map_dsp", "opt_hier", f"{flow} map_dsp:map_luts", *MAP_LUTS)
+            # Paths are measured through the boundaries.
+            run("setattr -mod -unset keep_hierarchy *", "flatten", f"{flow} finalize:edif")
+            run("check", f"write_json {netlist}")
         finally:
             os.dup2(out, 1)
-    return {path.removeprefix(f"{top}."): name for path, name in modules.items()}
+    paths = (name.split("$", 1) for name in modules if "$" in name)
+    return {path.removeprefix(f"{top}."): module for module, path in paths}
 
 
 class Netlist:
@@ -136,7 +140,7 @@ class Netlist:
     # ------------------------------------------------------------ what belongs to whom
     def instance(self, name):
         """Innermost instance that a named thing lies in."""
-        parts = name.split(".")
+        parts = name.removeprefix("$flatten").replace("\\", "").split(".")
         for n in range(len(parts) - 1, 0, -1):
             path = ".".join(parts[:n])
             if path in self.modules:
