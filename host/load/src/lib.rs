@@ -111,7 +111,7 @@ pub struct Figures {
     pub get: Histogram<u64>,
     pub hits: u64,
     pub misses: u64,
-    /// Answers that are not what the request asked for.
+    /// Answers that are not what the request asked for, refused SETs among them.
     pub wrong: u64,
     /// Datagrams without an answer in time.
     pub lost: u64,
@@ -137,7 +137,7 @@ impl Count {
             Outcome::Stored => self.stored += 1,
             Outcome::Hit => self.hits += 1,
             Outcome::Miss => self.misses += 1,
-            Outcome::Wrong => return false,
+            Outcome::Refused | Outcome::Wrong => return false,
         }
         true
     }

@@ -20,6 +20,8 @@ pub enum Outcome {
     Stored,
     Hit,
     Miss,
+    /// A SET for which the server found no memory.
+    Refused,
     /// Something else than the request asked for.
     Wrong,
 }
@@ -27,6 +29,7 @@ pub enum Outcome {
 const BINARY_HEADER: usize = 24;
 const BINARY_GET: u8 = 0x00;
 const BINARY_SET: u8 = 0x01;
+const BINARY_NO_MEMORY: u16 = 0x82;
 /// Flags and expiry of a binary SET.
 const BINARY_SET_EXTRAS: [u8; 8] = [0; 8];
 
@@ -160,6 +163,9 @@ fn parse_text(op: Op, bytes: &[u8]) -> Parsed<'_> {
     let line = &bytes[..end];
     match op {
         Op::Set if line == b"STORED\r\n" => Some((&[], Outcome::Stored, end)),
+        Op::Set if line.starts_with(b"SERVER_ERROR out of memory") => {
+            Some((&[], Outcome::Refused, end))
+        }
         Op::Get if line == b"END\r\n" => Some((&[], Outcome::Miss, end)),
         Op::Get if line.starts_with(b"VALUE ") => {
             let header = line.strip_suffix(b"\r\n").unwrap_or(line);
@@ -191,6 +197,7 @@ fn parse_binary(op: Op, bytes: &[u8]) -> Parsed<'_> {
     }
     match (op, short(6)) {
         (Op::Set, 0) => Some((&[], Outcome::Stored, whole)),
+        (Op::Set, BINARY_NO_MEMORY) => Some((&[], Outcome::Refused, whole)),
         (Op::Get, 0) => {
             let before = usize::from(header[4]) + usize::from(short(2));
             body.get(before..).map_or(wrong(whole), |value| Some((value, Outcome::Hit, whole)))
@@ -205,6 +212,7 @@ fn parse_resp(op: Op, bytes: &[u8]) -> Parsed<'_> {
     let line = &bytes[..end];
     match op {
         Op::Set if line == b"+OK\r\n" => Some((&[], Outcome::Stored, end)),
+        Op::Set if line.starts_with(b"-OOM ") => Some((&[], Outcome::Refused, end)),
         Op::Get if line == b"$-1\r\n" => Some((&[], Outcome::Miss, end)),
         Op::Get if line[0] == b'$' => {
             let Some(len) = line[1..].strip_suffix(b"\r\n").and_then(number) else {
@@ -222,8 +230,7 @@ fn parse_resp(op: Op, bytes: &[u8]) -> Parsed<'_> {
 mod tests {
     use super::*;
 
-    const ALL: [Protocol; 3] =
-        [Protocol::MemcacheText, Protocol::MemcacheBinary, Protocol::Redis];
+    const ALL: [Protocol; 3] = [Protocol::MemcacheText, Protocol::MemcacheBinary, Protocol::Redis];
 
     /// A hit on "k" with "abc", a miss, and the answer to a SET.
     fn answers(protocol: Protocol) -> [Vec<u8>; 3] {
@@ -286,6 +293,17 @@ mod tests {
         let resp = Wire::new(Protocol::Redis, 8);
         assert_eq!(resp.parse(Op::Get, None, b"$x\r\n"), Some((Outcome::Wrong, 4)));
         assert_eq!(resp.parse(Op::Set, None, b"-ERR\r\n"), Some((Outcome::Wrong, 6)));
+    }
+
+    #[test]
+    fn refusals() {
+        for (protocol, answer) in [
+            (Protocol::MemcacheText, &b"SERVER_ERROR out of memory storing object\r\n"[..]),
+            (Protocol::Redis, b"-OOM command not allowed when used memory > 'maxmemory'.\r\n"),
+        ] {
+            let found = Wire::new(protocol, 8).parse(Op::Set, None, answer);
+            assert_eq!(found, Some((Outcome::Refused, answer.len())));
+        }
     }
 
     #[test]

@@ -116,11 +116,8 @@ impl S3Fifo {
             self.evict();
         }
         // Making room may have been what made the ghost forgotten; it was present when asked.
-        let (place, queue) = if ghost {
-            (Place::Main, &mut self.main)
-        } else {
-            (Place::Small, &mut self.small)
-        };
+        let (place, queue) =
+            if ghost { (Place::Main, &mut self.main) } else { (Place::Small, &mut self.small) };
         self.keys[key as usize] = (place, 0, 0);
         queue.push_back(key);
         false

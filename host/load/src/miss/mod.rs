@@ -89,6 +89,10 @@ struct Seen {
     misses: u64,
     /// Misses of keys that came for the first time, which no cache can avoid.
     first: u64,
+    /// Keys that were to be stored, and how often the server refused for lack of memory. A server
+    /// may; it then misses the key the next time.
+    stored: u64,
+    refused: u64,
 }
 
 pub fn miss(args: &MissArgs) -> Result<()> {
@@ -110,6 +114,7 @@ pub fn miss(args: &MissArgs) -> Result<()> {
         "misses": seen.misses,
         "miss_ratio": seen.misses as f64 / seen.requests.max(1) as f64,
         "first_ratio": seen.first as f64 / seen.requests.max(1) as f64,
+        "refused_ratio": seen.refused as f64 / seen.stored.max(1) as f64,
         "seconds": began.elapsed().as_secs_f64(),
     });
     println!("{value}");
@@ -131,8 +136,7 @@ struct Driver {
 impl Driver {
     fn new(args: &MissArgs) -> Result<Driver> {
         let server = resolve(&args.server, args.port)?;
-        let stream =
-            TcpStream::connect(server).with_context(|| format!("connect to {server}"))?;
+        let stream = TcpStream::connect(server).with_context(|| format!("connect to {server}"))?;
         stream.set_nodelay(true)?;
         let sizes = Sizes::new(args);
         Ok(Driver {
@@ -179,7 +183,10 @@ impl Driver {
                 }
             })?;
             self.ask(Op::Set, &missing)?;
-            self.answers(Op::Set, &missing, |_, _| {})?;
+            seen.stored += missing.len() as u64;
+            self.answers(Op::Set, &missing, |_, outcome| {
+                seen.refused += u64::from(outcome == Outcome::Refused);
+            })?;
             once.clear();
             once.extend(again.iter().map(|(key, _)| *key));
             self.ask(Op::Get, &once)?;

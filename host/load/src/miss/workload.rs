@@ -213,7 +213,8 @@ mod tests {
 
     #[test]
     fn traces_are_numbered() {
-        let bytes: Vec<u8> = [7u32, 9, 7, 1 << 31, 9].iter().flat_map(|k| k.to_be_bytes()).collect();
+        let bytes: Vec<u8> =
+            [7u32, 9, 7, 1 << 31, 9].iter().flat_map(|k| k.to_be_bytes()).collect();
         assert_eq!(dense(&bytes).unwrap(), [0, 1, 0, 2, 1]);
         assert!(dense(&bytes[..7]).is_err());
     }
