@@ -27,11 +27,15 @@ def memcached_command(port, megabytes):
             "-u", "root", "-m", str(megabytes), "-t", "1", "-c", str(CONNECTIONS)]
 
 
-def redis_command(port, megabytes):
+def redis_command(port, megabytes, policy="allkeys-lru"):
     return ["redis-server", "--bind", "127.0.0.1", "--port", str(port), "--save", "",
             "--appendonly", "no", "--io-threads", "1", "--maxclients", str(CONNECTIONS),
-            "--maxmemory", f"{megabytes}mb", "--maxmemory-policy", "allkeys-lru",
+            "--maxmemory", f"{megabytes}mb", "--maxmemory-policy", policy,
             "--dir", str(OUT)]
+
+
+def redis_lfu_command(port, megabytes):
+    return redis_command(port, megabytes, "allkeys-lfu")
 
 
 def soft_command(port, megabytes):
@@ -45,10 +49,12 @@ def redis_program():
     return shutil.which("redis-server") or shutil.which("redis-check-rdb")
 
 
-COMMANDS = {"memcached": memcached_command, "redis": redis_command, "soft": soft_command}
+COMMANDS = {"memcached": memcached_command, "redis": redis_command,
+            "redis-lfu": redis_lfu_command, "soft": soft_command}
 # What a row of the tables calls text is each server's own text protocol.
 PROTOCOLS = {"memcached": {"text": "memcache_text", "binary": "memcache_binary"},
              "redis": {"text": "redis"},
+             "redis-lfu": {"text": "redis"},
              "soft": {"text": "memcache_text", "binary": "memcache_binary"}}
 
 
@@ -63,6 +69,7 @@ class Server:
 
     def __init__(self, peer, megabytes, cpu):
         self.peer = peer
+        self.is_redis = PROTOCOLS[peer]["text"] == "redis"
         self.megabytes = megabytes
         self.cpu = cpu
         self.port = free_port()
@@ -71,7 +78,7 @@ class Server:
 
     def __enter__(self):
         command = COMMANDS[self.peer](self.port, self.megabytes)
-        program = redis_program() if self.peer == "redis" else command[0]
+        program = redis_program() if self.is_redis else command[0]
         if program is None or not Path(program).exists():
             raise BenchError(f"{self.peer}: {program or command[0]} is missing; run `make setup`"
                              + (" and `make server`" if self.peer == "soft" else ""))
@@ -145,7 +152,7 @@ class Server:
 
     def stats(self):
         """Number of items held, and of items evicted so far."""
-        if self.peer == "redis":
+        if self.is_redis:
             # A bulk string: its length comes first, and an empty line ends no section but the last.
             lines = self._ask(b"*2\r\n$4\r\nINFO\r\n$5\r\nstats\r\n", b"total_eviction_exceeded_time")
             evicted = dict(line.split(":", 1) for line in lines.split("\r\n") if ":" in line)

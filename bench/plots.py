@@ -5,7 +5,8 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
-COLORS = {"memcached": "#4c72b0", "redis": "#c44e52", "soft": "#55a868"}
+COLORS = {"memcached": "#4c72b0", "redis": "#c44e52", "redis-lfu": "#dd8452",
+          "soft": "#55a868"}
 
 
 def plot(report, peers, folder):
@@ -76,9 +77,10 @@ def memory(results, peers):
     return figure
 
 
-def miss(results, peers):
+def miss(results, _):
     found = {(r["workload"], r["peer"]): r for r in results}
     names = list(dict.fromkeys(name for name, _ in found))
+    peers = [peer for peer in COLORS if any(p == peer for _, p in found)]
     figure, axes = plt.subplots(figsize=(max(8, 1.6 * len(names)), 4.5))
 
     def value(name, peer):

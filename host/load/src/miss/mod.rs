@@ -99,8 +99,11 @@ pub fn miss(args: &MissArgs) -> Result<()> {
     if args.batch == 0 || args.keys == 0 || args.run == 0 || args.scanned == 0 {
         bail!("--batch, --keys, --run and --scanned are at least 1");
     }
-    if !(args.exponent.is_finite() && args.exponent >= 0.0) || !(0.0..1.0).contains(&args.share) {
-        bail!("--exponent is not negative, --share at least 0 and below 1");
+    if !(args.exponent.is_finite() && args.exponent >= 0.0) {
+        bail!("--exponent is not negative");
+    }
+    if !(args.share > 0.0 && args.share < 1.0) {
+        bail!("--share is larger than 0 and smaller than 1");
     }
     let workload = Workload::new(args)?;
     if let Some(items) = args.exact {
