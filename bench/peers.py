@@ -64,6 +64,12 @@ def free_port():
         return s.getsockname()[1]
 
 
+def whole_bulk(answer):
+    """RESP: a string's length comes first. Anything else that ends a line is an error."""
+    head, end, rest = answer.partition(b"\r\n")
+    return bool(end) and (head[:1] != b"$" or len(rest) == int(head[1:]) + 2)
+
+
 class Server:
     """One server on a port and a CPU of its own. To be used in a `with`."""
 
@@ -139,11 +145,12 @@ class Server:
     def resume(self):
         self.process.send_signal(signal.SIGCONT)
 
-    def _ask(self, request, end):
+    def _ask(self, request, complete):
+        """The answer to a request, read until it is complete."""
         with socket.create_connection(("127.0.0.1", self.port), 5) as s:
             s.sendall(request)
             answer = b""
-            while end not in answer:
+            while not complete(answer):
                 more = s.recv(65536)
                 if not more:
                     raise BenchError(f"{self.peer} closed the connection on {request!r}")
@@ -153,12 +160,11 @@ class Server:
     def stats(self):
         """Number of items held, and of items evicted so far."""
         if self.is_redis:
-            # A bulk string: its length comes first, and an empty line ends no section but the last.
-            lines = self._ask(b"*2\r\n$4\r\nINFO\r\n$5\r\nstats\r\n", b"total_eviction_exceeded_time")
-            evicted = dict(line.split(":", 1) for line in lines.split("\r\n") if ":" in line)
-            items = self._ask(b"*1\r\n$6\r\nDBSIZE\r\n", b"\r\n")
+            lines = self._ask(b"*2\r\n$4\r\nINFO\r\n$5\r\nstats\r\n", whole_bulk).split("\r\n")
+            evicted = dict(line.split(":", 1) for line in lines if ":" in line)
+            items = self._ask(b"*1\r\n$6\r\nDBSIZE\r\n", lambda a: a.endswith(b"\r\n"))
             return {"items": int(items[1:]), "evictions": int(evicted["evicted_keys"])}
-        lines = self._ask(b"stats\r\n", b"END\r\n").split("\r\n")
+        lines = self._ask(b"stats\r\n", lambda a: a.endswith(b"END\r\n")).split("\r\n")
         values = dict(line.split(" ", 2)[1:] for line in lines if line.startswith("STAT "))
         return {"items": int(values["curr_items"]), "evictions": int(values["evictions"])}
 

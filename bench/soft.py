@@ -10,6 +10,7 @@ import json
 import lzma
 import os
 import platform
+import signal
 import subprocess
 import sys
 import time
@@ -368,6 +369,8 @@ def machine(args):
 
 def main():
     args = arguments()
+    # Ends the servers too, some of which may be stopped.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("bench-soft: terminated"))
     OUT.mkdir(parents=True, exist_ok=True)
     have = os.sched_getaffinity(0)
     if args.server_cpu == args.load_cpu or not {args.server_cpu, args.load_cpu} <= have:
@@ -393,9 +396,8 @@ def main():
     for section in args.only:
         show[section](report[section], args.peers)
     plots = plot(report, args.peers, args.json.parent)
-    say(f"\n{(time.monotonic() - began) / 60:.1f} minutes; "
-        + ", ".join(str(p.resolve().relative_to(Path.cwd()) if p.resolve().is_relative_to(Path.cwd())
-                        else p) for p in [args.json, *plots]))
+    files = ", ".join(os.path.relpath(path) for path in [args.json, *plots])
+    say(f"\n{(time.monotonic() - began) / 60:.1f} minutes; {files}")
 
 
 if __name__ == "__main__":
