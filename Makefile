@@ -22,10 +22,10 @@ export CARGO_TARGET_DIR := $(CURDIR)/$(TARGET)
 UNIT_TESTS := $(filter-out tb/e2e tb/reference,$(patsubst %/,%,$(wildcard tb/*/)))
 E2E_TESTS  := $(wildcard tb/e2e)
 
-.PHONY: help setup server serve test lint format formal synth bench clean
+.PHONY: help setup server serve test lint format formal synth bench bench-soft clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
 
 setup: build/.setup ## tools into build/ (Python packages, Verilator, reference memcached)
 
@@ -75,6 +75,9 @@ synth: setup ## area and logic depth of the card, or of TOP=<module>
 
 bench: server ## cycle-exact figures of the simulated card into build/bench/
 	@cargo run --release -q -p wirekv-bench -- $(ARGS)
+
+bench-soft: server ## the software body against memcached and Redis, into build/bench/
+	@$(PYTHON) bench/soft.py $(ARGS)
 
 clean: ## remove build/
 	rm -rf build

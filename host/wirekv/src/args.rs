@@ -4,9 +4,9 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use wirekv_load::LoadArgs;
 use wirekv_net::Impair;
 
-use crate::load::LoadArgs;
 use crate::size::parse_size;
 
 #[derive(Parser)]

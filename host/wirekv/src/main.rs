@@ -2,7 +2,6 @@
 
 mod args;
 mod exceptions;
-mod load;
 mod runner;
 mod serve;
 mod signals;
@@ -17,7 +16,10 @@ use clap::Parser;
 fn main() -> ExitCode {
     let result = match Args::parse().command {
         Command::Serve(args) => serve::serve(&args),
-        Command::Load(args) => load::load(&args),
+        Command::Load(args) => {
+            signals::raise_file_limit();
+            wirekv_load::load(&args)
+        }
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -9,8 +9,8 @@ use anyhow::{Context, Result};
 use mio::net::UdpSocket;
 use mio::{Events, Interest, Poll, Token};
 
-use super::reply::{parse, Outcome};
-use super::{Figures, LoadArgs, Op, Quota, Requests};
+use crate::protocol::Wire;
+use crate::{Count, Figures, LoadArgs, Op, Quota, Requests, Span};
 
 const HEADER: usize = 8;
 /// A request without an answer after this time is lost.
@@ -23,7 +23,8 @@ struct Asked {
     parts: Vec<Option<Vec<u8>>>,
 }
 
-struct Client {
+struct Client<'a> {
+    wire: &'a Wire,
     socket: UdpSocket,
     requests: Requests,
     quota: Quota,
@@ -31,7 +32,7 @@ struct Client {
     next_id: u16,
 }
 
-impl Client {
+impl Client<'_> {
     fn fill(&mut self, pipeline: usize, figures: &mut Figures) -> Result<()> {
         let now = Instant::now();
         while self.in_flight.len() < pipeline && self.quota.take(now) {
@@ -41,7 +42,7 @@ impl Client {
             for word in [id, 0, 1, 0] {
                 datagram.extend(word.to_be_bytes());
             }
-            let op = self.requests.write(&mut datagram);
+            let op = self.requests.write(self.wire, &mut datagram);
             figures.bytes_out += datagram.len() as u64;
             // One that cannot be sent is lost like any other.
             match self.socket.send(&datagram) {
@@ -54,7 +55,7 @@ impl Client {
         Ok(())
     }
 
-    fn read(&mut self, buffer: &mut [u8], figures: &mut Figures) -> Result<()> {
+    fn read(&mut self, buffer: &mut [u8], span: Span, figures: &mut Figures) -> Result<()> {
         loop {
             let len = match self.socket.recv(buffer) {
                 Ok(len) => len,
@@ -62,11 +63,11 @@ impl Client {
                 Err(e) => return Err(e).context("receive"),
             };
             figures.bytes_in += len as u64;
-            self.take(&buffer[..len], figures);
+            self.take(&buffer[..len], span, figures);
         }
     }
 
-    fn take(&mut self, datagram: &[u8], figures: &mut Figures) {
+    fn take(&mut self, datagram: &[u8], span: Span, figures: &mut Figures) {
         let Some((head, payload)) = datagram.split_at_checked(HEADER) else { return };
         let word = |n: usize| u16::from_be_bytes([head[2 * n], head[2 * n + 1]]);
         let (id, sequence, total) = (word(0), usize::from(word(1)), usize::from(word(2)));
@@ -79,13 +80,15 @@ impl Client {
         *part = Some(payload.to_vec());
         if asked.parts.iter().all(Option::is_some) {
             let answer: Vec<u8> = asked.parts.iter().flatten().flatten().copied().collect();
-            match parse(asked.op, &answer) {
-                Some((Outcome::Stored, n)) if n == answer.len() => {}
-                Some((Outcome::Hit, n)) if n == answer.len() => figures.hits += 1,
-                Some((Outcome::Miss, n)) if n == answer.len() => figures.misses += 1,
+            let mut count = Count::default();
+            match self.wire.parse(asked.op, None, &answer) {
+                Some((outcome, n)) if n == answer.len() && count.add(outcome) => {}
                 _ => figures.wrong += 1,
             }
-            figures.answered(asked.op, asked.at.elapsed());
+            let now = Instant::now();
+            if span.holds(now) {
+                figures.answered(&count, now - asked.at);
+            }
             self.in_flight.remove(&id);
         }
     }
@@ -101,8 +104,9 @@ pub fn run(
     args: &LoadArgs,
     server: SocketAddr,
     first_client: u64,
-    start: Instant,
+    ready: &dyn Fn() -> Span,
 ) -> Result<Figures> {
+    let wire = Wire::new(args.protocol, args.data_size);
     let mut figures = Figures::new()?;
     let mut poll = Poll::new()?;
     let any: IpAddr = match server {
@@ -115,13 +119,18 @@ pub fn run(
         socket.connect(server)?;
         poll.registry().register(&mut socket, Token(n), Interest::READABLE)?;
         clients.push(Client {
+            wire: &wire,
             socket,
             requests: Requests::new(args, first_client + n as u64),
-            quota: Quota::new(args, start),
+            quota: Quota::new(args),
             in_flight: HashMap::new(),
             next_id: 0,
         });
-        clients[n].fill(args.pipeline, &mut figures)?;
+    }
+    let span = ready();
+    for client in &mut clients {
+        client.quota.until = span.until;
+        client.fill(args.pipeline, &mut figures)?;
     }
     let mut events = Events::with_capacity(1024);
     let mut buffer = vec![0; 65_536];
@@ -133,7 +142,7 @@ pub fn run(
         }
         for event in &events {
             let client = &mut clients[event.token().0];
-            client.read(&mut buffer, &mut figures)?;
+            client.read(&mut buffer, span, &mut figures)?;
             client.fill(args.pipeline, &mut figures)?;
         }
         let now = Instant::now();

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use hdrhistogram::Histogram;
 use serde_json::{json, Value};
 
-use super::{Figures, LoadArgs};
+use crate::{Figures, LoadArgs, Used};
 
 const PERCENTILES: [(&str, f64); 4] =
     [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99.9", 99.9)];
@@ -20,7 +20,7 @@ fn all(figures: &Figures) -> Histogram<u64> {
     all
 }
 
-pub fn print(figures: &Figures, took: Duration) {
+pub fn print(figures: &Figures, used: &Used, took: Duration) {
     let seconds = took.as_secs_f64();
     print!("{:<6}{:>12}{:>12}", "", "requests", "per second");
     print!("{:>10}", "mean ms");
@@ -31,11 +31,11 @@ pub fn print(figures: &Figures, took: Duration) {
     let totals = all(figures);
     for (name, h) in [("SET", &figures.set), ("GET", &figures.get), ("all", &totals)] {
         print!("{name:<6}{:>12}{:>12.0}", h.len(), h.len() as f64 / seconds);
-        print!("{:>10.3}", h.mean() / 1e3);
+        print!("{:>10.3}", h.mean() / 1e6);
         for (_, p) in PERCENTILES {
-            print!("{:>10.3}", h.value_at_percentile(p) as f64 / 1e3);
+            print!("{:>10.3}", h.value_at_percentile(p) as f64 / 1e6);
         }
-        println!("{:>10.3}", h.max() as f64 / 1e3);
+        println!("{:>10.3}", h.max() as f64 / 1e6);
     }
     println!(
         "{} hits, {} misses, {} wrong, {} lost; {:.1} s, {:.2} MB/s out, {:.2} MB/s in",
@@ -47,24 +47,46 @@ pub fn print(figures: &Figures, took: Duration) {
         figures.bytes_out as f64 / seconds / 1e6,
         figures.bytes_in as f64 / seconds / 1e6
     );
+    for (who, time) in [("server", used.server), ("generator", Some(used.generator))] {
+        if let Some(time) = time {
+            let each = |us: f64| us / totals.len().max(1) as f64;
+            println!(
+                "{who}: {:.2} us user, {:.2} us system per operation, {:.0} % of a CPU",
+                each(time.user),
+                each(time.system),
+                (time.user + time.system) / took.as_secs_f64() / 1e4
+            );
+        }
+    }
+    if !figures.late.is_empty() {
+        let late = |p| figures.late.value_at_percentile(p) as f64 / 1e3;
+        println!("sent after due: p50 {:.1} us, p99 {:.1} us", late(50.0), late(99.0));
+    }
 }
 
 fn latencies(h: &Histogram<u64>, seconds: f64) -> Value {
     let mut value = json!({
         "requests": h.len(),
         "per_second": h.len() as f64 / seconds,
-        "mean_us": h.mean(),
-        "max_us": h.max(),
+        "mean_us": h.mean() / 1e3,
+        "max_us": h.max() as f64 / 1e3,
     });
     for (name, p) in PERCENTILES {
-        value[format!("{name}_us")] = h.value_at_percentile(p).into();
+        value[format!("{name}_us")] = (h.value_at_percentile(p) as f64 / 1e3).into();
     }
     value
 }
 
-pub fn write_json(path: &Path, args: &LoadArgs, figures: &Figures, took: Duration) -> Result<()> {
+pub fn write_json(
+    path: &Path,
+    args: &LoadArgs,
+    figures: &Figures,
+    used: &Used,
+    took: Duration,
+) -> Result<()> {
     let seconds = took.as_secs_f64();
-    let value = json!({
+    let totals = all(figures);
+    let mut value = json!({
         "transport": if args.udp { "udp" } else { "tcp" },
         "connections": args.threads * args.clients,
         "pipeline": args.pipeline,
@@ -72,7 +94,7 @@ pub fn write_json(path: &Path, args: &LoadArgs, figures: &Figures, took: Duratio
         "data_size": args.data_size,
         "key_range": [args.key_minimum, args.key_maximum],
         "seconds": seconds,
-        "all": latencies(&all(figures), seconds),
+        "all": latencies(&totals, seconds),
         "set": latencies(&figures.set, seconds),
         "get": latencies(&figures.get, seconds),
         "hits": figures.hits,
@@ -81,7 +103,15 @@ pub fn write_json(path: &Path, args: &LoadArgs, figures: &Figures, took: Duratio
         "lost": figures.lost,
         "bytes_out": figures.bytes_out,
         "bytes_in": figures.bytes_in,
+        "generator": used.generator.json(totals.len(), seconds),
     });
+    if let Some(server) = used.server {
+        value["server"] = server.json(totals.len(), seconds);
+    }
+    if let Some(rate) = args.rate {
+        value["rate"] = rate.into();
+        value["late"] = latencies(&figures.late, seconds);
+    }
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
     }

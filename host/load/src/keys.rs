@@ -1,12 +1,12 @@
 //! Which keys a client asks for.
 
-use std::io::Write;
 use std::str::FromStr;
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-use super::{LoadArgs, Op};
+use crate::protocol::decimal;
+use crate::{LoadArgs, Op};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Draw {
@@ -41,7 +41,8 @@ impl FromStr for KeyPattern {
 /// The keys of one client.
 pub struct Keys {
     pattern: KeyPattern,
-    prefix: String,
+    prefix: Vec<u8>,
+    digits: usize,
     first: u64,
     count: u64,
     dice: SmallRng,
@@ -53,7 +54,8 @@ impl Keys {
     pub fn new(args: &LoadArgs, client: u64) -> Keys {
         Keys {
             pattern: args.key_pattern,
-            prefix: args.key_prefix.clone(),
+            prefix: args.key_prefix.clone().into_bytes(),
+            digits: args.key_size.map_or(1, |size| size.saturating_sub(args.key_prefix.len())),
             first: args.key_minimum,
             count: (args.key_maximum - args.key_minimum).saturating_add(1),
             dice: SmallRng::seed_from_u64(args.seed.wrapping_mul(1 << 32).wrapping_add(client)),
@@ -62,11 +64,12 @@ impl Keys {
         }
     }
 
-    /// Appends the next key for an operation.
-    pub fn write(&mut self, op: Op, out: &mut Vec<u8>) {
+    /// Replaces `key` by the next key for an operation.
+    pub fn write(&mut self, op: Op, key: &mut Vec<u8>) {
         let number = self.first + self.next(op);
-        // Writing to a Vec cannot fail.
-        let _ = write!(out, "{}{number}", self.prefix);
+        key.clear();
+        key.extend_from_slice(&self.prefix);
+        decimal(number, self.digits, key);
     }
 
     fn next(&mut self, op: Op) -> u64 {
@@ -108,6 +111,17 @@ mod tests {
         let mut out = Vec::new();
         k.write(Op::Get, &mut out);
         assert_eq!(out, b"memtier-5");
+    }
+
+    #[test]
+    fn keys_of_one_size() {
+        let list = ["load", "--key-pattern", "S:S", "--key-size", "16", "--key-minimum", "99"];
+        let mut k = Keys::new(&LoadArgs::parse_from(list), 0);
+        let mut out = Vec::new();
+        k.write(Op::Get, &mut out);
+        assert_eq!(out, b"memtier-00000099");
+        k.write(Op::Get, &mut out);
+        assert_eq!(out, b"memtier-00000100");
     }
 
     #[test]

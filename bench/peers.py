@@ -1,0 +1,187 @@
+"""The servers that are compared: how each is started, asked for its figures, and ended."""
+
+import os
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "build" / "target")) / "release"
+OUT = ROOT / "build" / "bench"
+
+# Connections that a server must take, with some to spare for the bench itself.
+CONNECTIONS = 2048
+START_SECONDS = 30
+
+
+class BenchError(Exception):
+    """Ends the bench with a message for its user."""
+
+
+def memcached_command(port, megabytes):
+    return [str(ROOT / "build/memcached/memcached"), "-l", "127.0.0.1", "-p", str(port), "-U", "0",
+            "-u", "root", "-m", str(megabytes), "-t", "1", "-c", str(CONNECTIONS)]
+
+
+def redis_command(port, megabytes, policy="allkeys-lru"):
+    return ["redis-server", "--bind", "127.0.0.1", "--port", str(port), "--save", "",
+            "--appendonly", "no", "--io-threads", "1", "--maxclients", str(CONNECTIONS),
+            "--maxmemory", f"{megabytes}mb", "--maxmemory-policy", policy,
+            "--dir", str(OUT)]
+
+
+def redis_lfu_command(port, megabytes):
+    return redis_command(port, megabytes, "allkeys-lfu")
+
+
+def soft_command(port, megabytes):
+    return [str(TARGET / "wirekv"), "serve", "--body", "soft", "-l", "127.0.0.1", "-p", str(port),
+            "-m", str(megabytes), "-t", "1", "-c", str(CONNECTIONS)]
+
+
+def redis_program():
+    """Redis' program goes by several names. Debian's redis-tools has it as redis-check-rdb; the
+    name that it is started by makes it the server."""
+    return shutil.which("redis-server") or shutil.which("redis-check-rdb")
+
+
+COMMANDS = {"memcached": memcached_command, "redis": redis_command,
+            "redis-lfu": redis_lfu_command, "soft": soft_command}
+# What a row of the tables calls text is each server's own text protocol.
+PROTOCOLS = {"memcached": {"text": "memcache_text", "binary": "memcache_binary"},
+             "redis": {"text": "redis"},
+             "redis-lfu": {"text": "redis"},
+             "soft": {"text": "memcache_text", "binary": "memcache_binary"}}
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def whole_bulk(answer):
+    """RESP: a string's length comes first. Anything else that ends a line is an error."""
+    head, end, rest = answer.partition(b"\r\n")
+    return bool(end) and (head[:1] != b"$" or len(rest) == int(head[1:]) + 2)
+
+
+class Server:
+    """One server on a port and a CPU of its own. To be used in a `with`."""
+
+    def __init__(self, peer, megabytes, cpu):
+        self.peer = peer
+        self.is_redis = PROTOCOLS[peer]["text"] == "redis"
+        self.megabytes = megabytes
+        self.cpu = cpu
+        self.port = free_port()
+        self.log = OUT / f"{peer}.log"
+        self.process = None
+
+    def __enter__(self):
+        command = COMMANDS[self.peer](self.port, self.megabytes)
+        program = redis_program() if self.is_redis else command[0]
+        if program is None or not Path(program).exists():
+            raise BenchError(f"{self.peer}: {program or command[0]} is missing; run `make setup`"
+                             + (" and `make server`" if self.peer == "soft" else ""))
+
+        def prepare():
+            os.sched_setaffinity(0, {self.cpu})
+            most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+            # Ctrl-C is for the bench, which then ends its servers.
+            os.setpgrp()
+
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen(command, executable=program, stdin=subprocess.DEVNULL,
+                                            stdout=log, stderr=subprocess.STDOUT,
+                                            preexec_fn=prepare)
+        try:
+            self._wait_until_up(command)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def _wait_until_up(self, command):
+        give_up = time.monotonic() + START_SECONDS
+        while True:
+            if self.process.poll() is not None:
+                self._failed(command, f"ended at once, with status {self.process.returncode}")
+            try:
+                self.stats()
+                return
+            except (OSError, ValueError, BenchError):
+                if time.monotonic() > give_up:
+                    self._failed(command, f"does not answer after {START_SECONDS} s")
+            time.sleep(0.05)
+
+    def _failed(self, command, how):
+        said = self.log.read_text(errors="replace").strip().splitlines()[-10:]
+        lines = "\n".join(f"    {line}" for line in said) or "    (it said nothing)"
+        raise BenchError(f"{self.peer} {how}.\n  {' '.join(command)}\n{lines}")
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGCONT)
+        self.process.terminate()
+        try:
+            self.process.wait(5)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def pause(self):
+        """While another server is measured on the same CPU."""
+        self.process.send_signal(signal.SIGSTOP)
+
+    def resume(self):
+        self.process.send_signal(signal.SIGCONT)
+
+    def _ask(self, request, complete):
+        """The answer to a request, read until it is complete."""
+        with socket.create_connection(("127.0.0.1", self.port), 5) as s:
+            s.sendall(request)
+            answer = b""
+            while not complete(answer):
+                more = s.recv(65536)
+                if not more:
+                    raise BenchError(f"{self.peer} closed the connection on {request!r}")
+                answer += more
+        return answer.decode()
+
+    def stats(self):
+        """Number of items held, and of items evicted so far."""
+        if self.is_redis:
+            lines = self._ask(b"*2\r\n$4\r\nINFO\r\n$5\r\nstats\r\n", whole_bulk).split("\r\n")
+            evicted = dict(line.split(":", 1) for line in lines if ":" in line)
+            items = self._ask(b"*1\r\n$6\r\nDBSIZE\r\n", lambda a: a.endswith(b"\r\n"))
+            return {"items": int(items[1:]), "evictions": int(evicted["evicted_keys"])}
+        lines = self._ask(b"stats\r\n", lambda a: a.endswith(b"END\r\n")).split("\r\n")
+        values = dict(line.split(" ", 2)[1:] for line in lines if line.startswith("STAT "))
+        return {"items": int(values["curr_items"]), "evictions": int(values["evictions"])}
+
+    def resident(self):
+        """Resident memory in bytes."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
+        return int(line.split()[1]) * 1024
+
+
+def version(peer):
+    """What the peer calls itself."""
+    program = redis_program() if peer == "redis" else COMMANDS[peer](0, 64)[0]
+    name = "redis-server" if peer == "redis" else program
+    try:
+        said = subprocess.run([name, "--version"], executable=program, capture_output=True,
+                              text=True, timeout=10).stdout
+    except (OSError, TypeError):
+        return "missing"
+    return said.strip().splitlines()[0] if said.strip() else "unknown"
