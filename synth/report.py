@@ -71,8 +71,8 @@ def synthesise(top, netlist, log):
             run(" ".join(words))
             # Every instance has a module of its own, called module$path.
             modules = {str(m.name).lstrip("\\"): m for m in design.modules_.values()}
-            # Passes repeat over all of a module until nothing changes any more, so the card
-            # flattened at once takes many times as long as its instances one after another.
+            # The mapper saves LUTs wherever a path is shorter than the longest of the module. So
+            # the card's instances are mapped each by itself: fewer paths are made deeper.
             parts = modules[top].cells_.values() if top == "card" else ()
             for name in {str(cell.type).lstrip("\\") for cell in parts} & modules.keys():
                 modules[name].set_bool_attribute(ys.IdString("\\keep_hierarchy"), True)
