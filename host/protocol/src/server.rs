@@ -61,6 +61,13 @@ impl Default for Settings {
     }
 }
 
+impl Settings {
+    /// Bytes that a connection's input buffer must be able to hold.
+    pub fn buffer(&self) -> usize {
+        self.stream_from + 2 * crate::line::MAX_LINE
+    }
+}
+
 /// A thread's side: its handle of the store, its counters, the settings.
 pub struct Engine {
     pub local: Local,

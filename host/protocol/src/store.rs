@@ -2,27 +2,30 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::marker::PhantomData;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-#[derive(Copy, Clone, Debug)]
-pub struct Hash(pub u64);
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Hash(u64);
 
+#[derive(Debug)]
 pub struct Full;
 
-pub struct Stored {
+struct Stored {
     value: Vec<u8>,
     flags: u32,
     exptime: AtomicU32,
     time: AtomicU32,
-    cas: u64,
+    cas: AtomicU64,
     attr: AtomicU8,
 }
 
-pub const FETCHED: u8 = 1;
-pub const STALE: u8 = 2;
-pub const WIN_SENT: u8 = 4;
-pub const KEY_BINARY: u8 = 8;
+const FETCHED: u8 = 1;
+const STALE: u8 = 2;
+const WIN_SENT: u8 = 4;
+const KEY_BINARY: u8 = 8;
 
 type Map = HashMap<Vec<u8>, Arc<Stored>>;
 
@@ -35,7 +38,7 @@ pub struct Store {
 }
 
 impl Store {
-    pub fn new() -> Arc<Store> {
+    pub fn stub() -> Arc<Store> {
         Arc::new(Store::default())
     }
     pub fn local(self: &Arc<Store>) -> Local {
@@ -47,29 +50,46 @@ impl Store {
     pub fn set_now(&self, now: u32) {
         self.now.store(now, Relaxed);
     }
-    fn live(&self, item: &Stored) -> bool {
+    fn expired(&self, item: &Stored) -> bool {
         let e = item.exptime.load(Relaxed);
+        e != 0 && e <= self.now()
+    }
+    fn flushed(&self, item: &Stored) -> bool {
         let (at, cas) = *self.flush.lock().unwrap();
-        if at != 0 && at <= self.now() && (item.time.load(Relaxed) <= at || item.cas < cas) {
-            return false;
-        }
-        e == 0 || e > self.now()
+        at != 0
+            && at <= self.now()
+            && (item.time.load(Relaxed) <= at || item.cas.load(Relaxed) < cas)
     }
 }
 
+pub enum Lookup<'a> {
+    Live(Item<'a>),
+    Expired,
+    Flushed,
+    Absent,
+}
+
 pub struct Local {
-    pub store: Arc<Store>,
+    store: Arc<Store>,
     held: RefCell<Vec<Arc<Stored>>>,
 }
 
-pub struct Item {
-    it: Arc<Stored>,
+#[derive(Clone, Copy)]
+pub struct Item<'a> {
+    it: &'a Stored,
+    arc: *const Stored,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stamp(usize, u64);
+
 pub struct Reservation {
+    key: Vec<u8>,
+    hash: Hash,
     value: Vec<u8>,
     flags: u32,
     exptime: u32,
+    time: u32,
     attr: u8,
 }
 
@@ -77,94 +97,142 @@ pub struct Entry<'a> {
     map: MutexGuard<'a, Map>,
     local: &'a Local,
     key: Vec<u8>,
+    _l: PhantomData<&'a ()>,
 }
 
 impl Local {
+    pub fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
     pub fn hash(&self, key: &[u8]) -> Hash {
         Hash(key.iter().fold(0, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x100000001b3)))
     }
-    pub fn now(&self) -> u32 {
-        self.store.now()
-    }
     pub fn prefetch_buckets(&self, _: Hash) {}
     pub fn prefetch_item(&self, _: Hash) {}
-    pub fn get(&self, key: &[u8], _: Hash) -> Option<Item> {
-        let it = self.store.map.lock().unwrap().get(key)?.clone();
-        if !self.store.live(&it) {
-            return None;
-        }
+    fn item(&self, it: &Arc<Stored>) -> Item<'_> {
         self.held.borrow_mut().push(it.clone());
-        Some(Item { it })
+        let arc = Arc::as_ptr(it);
+        // SAFETY: held until this Local is borrowed mutably.
+        Item { it: unsafe { &*arc }, arc }
     }
-    pub fn hit(&self, item: &Item) {
+    pub fn get(&self, key: &[u8], hash: Hash) -> Option<Item<'_>> {
+        match self.look_up(key, hash) {
+            Lookup::Live(item) => Some(item),
+            _ => None,
+        }
+    }
+    pub fn look_up(&self, key: &[u8], _: Hash) -> Lookup<'_> {
+        match self.store.map.lock().unwrap().get(key) {
+            None => Lookup::Absent,
+            Some(it) if self.store.expired(it) => Lookup::Expired,
+            Some(it) if self.store.flushed(it) => Lookup::Flushed,
+            Some(it) => Lookup::Live(self.item(it)),
+        }
+    }
+    pub fn hit(&self, item: &Item<'_>) {
         item.it.attr.fetch_or(FETCHED, Relaxed);
-        item.it.time.store(self.now(), Relaxed);
+        item.it.time.store(self.store.now(), Relaxed);
     }
     pub fn reserve(
         &mut self,
-        _key: &[u8],
-        _: Hash,
+        key: &[u8],
+        hash: Hash,
         len: usize,
         flags: u32,
         exptime: u32,
     ) -> Result<Reservation, Full> {
-        Ok(Reservation { value: vec![0; len], flags, exptime, attr: 0 })
+        self.held.borrow_mut().clear();
+        let time = self.store.now();
+        let (key, value) = (key.to_vec(), vec![0; len]);
+        Ok(Reservation { key, hash, value, flags, exptime, time, attr: 0 })
+    }
+    pub fn reserve_wide(
+        &mut self,
+        key: &[u8],
+        hash: Hash,
+        len: usize,
+        flags: u32,
+        exptime: u32,
+    ) -> Result<Reservation, Full> {
+        self.reserve(key, hash, len, flags, exptime)
     }
     pub fn lock(&self, key: &[u8], _: Hash) -> Entry<'_> {
         let map = self.store.map.lock().unwrap();
-        Entry { map, local: self, key: key.to_vec() }
+        Entry { map, local: self, key: key.to_vec(), _l: PhantomData }
+    }
+    pub fn next_cas(&self) -> u64 {
+        self.store.cas.fetch_add(1, Relaxed) + 1
     }
     pub fn flush(&self) {
-        *self.store.flush.lock().unwrap() =
-            (self.now() - 1, self.store.cas.fetch_add(1, Relaxed) + 1);
+        *self.store.flush.lock().unwrap() = (self.store.now() - 1, self.next_cas());
     }
     pub fn flush_at(&self, at: u32) {
         *self.store.flush.lock().unwrap() = (at - 1, 0);
     }
-    pub fn quiesce(&self) {
+    pub fn quiesce(&mut self) {
         self.held.borrow_mut().clear();
     }
+    pub fn offline(&mut self) {}
+    pub fn online(&mut self) {}
 }
 
 impl Reservation {
+    pub fn hash(&self) -> Hash {
+        self.hash
+    }
+    pub fn key(&self) -> &[u8] {
+        &self.key
+    }
     pub fn value(&mut self) -> &mut [u8] {
         &mut self.value
     }
-    pub fn set_attr(&mut self, attr: u8) {
-        self.attr = attr;
+    fn set(&mut self, attr: u8, on: bool) {
+        self.attr = if on { self.attr | attr } else { self.attr & !attr };
+    }
+    pub fn inherit(&mut self, item: &Item<'_>) {
+        self.attr = item.it.attr.load(Relaxed);
+        self.time = item.time();
+    }
+    pub fn set_stale(&mut self, on: bool) {
+        self.set(STALE, on);
+    }
+    pub fn set_win_sent(&mut self, on: bool) {
+        self.set(WIN_SENT, on);
+    }
+    pub fn set_binary_key(&mut self, on: bool) {
+        self.set(KEY_BINARY, on);
     }
 }
 
-impl Entry<'_> {
-    pub fn item(&self) -> Option<Item> {
-        let it = self.map.get(&self.key)?.clone();
-        if !self.local.store.live(&it) {
-            return None;
-        }
-        self.local.held.borrow_mut().push(it.clone());
-        Some(Item { it })
+impl<'a> Entry<'a> {
+    fn live(&self) -> Option<&Arc<Stored>> {
+        let it = self.map.get(&self.key)?;
+        let store = &self.local.store;
+        (!store.expired(it) && !store.flushed(it)).then_some(it)
+    }
+    pub fn item(&self) -> Option<Item<'_>> {
+        self.live().map(|it| self.local.item(it))
     }
     pub fn link(mut self, r: Reservation, cas: Option<u64>) -> u64 {
-        let cas = cas.unwrap_or_else(|| self.local.store.cas.fetch_add(1, Relaxed) + 1);
+        let cas = cas.unwrap_or_else(|| self.local.next_cas());
         let it = Stored {
             value: r.value,
             flags: r.flags,
             exptime: r.exptime.into(),
-            time: self.local.now().into(),
-            cas,
+            time: r.time.into(),
+            cas: cas.into(),
             attr: r.attr.into(),
         };
         let key = std::mem::take(&mut self.key);
         self.map.insert(key, Arc::new(it));
         cas
     }
-    pub fn remove(mut self) {
+    pub fn remove(mut self) -> bool {
         let key = std::mem::take(&mut self.key);
-        self.map.remove(&key);
+        self.map.remove(&key).is_some()
     }
-    /// False: has no room for an expiry time.
     pub fn touch(&self, exptime: u32) -> bool {
-        match self.map.get(&self.key) {
+        match self.live() {
             Some(it) if it.exptime.load(Relaxed) != 0 || exptime == 0 => {
                 it.exptime.store(exptime, Relaxed);
                 true
@@ -172,10 +240,28 @@ impl Entry<'_> {
             _ => false,
         }
     }
+    pub fn set_cas(&self, cas: u64) -> bool {
+        self.live().unwrap().cas.store(cas, Relaxed);
+        true
+    }
+    fn set(&self, attr: u8, on: bool) {
+        let item = &self.live().unwrap().attr;
+        if on {
+            item.fetch_or(attr, Relaxed);
+        } else {
+            item.fetch_and(!attr, Relaxed);
+        }
+    }
+    pub fn set_stale(&self, on: bool) {
+        self.set(STALE, on);
+    }
+    pub fn set_win_sent(&self, on: bool) {
+        self.set(WIN_SENT, on);
+    }
 }
 
-impl Item {
-    pub fn value(&self) -> &[u8] {
+impl<'a> Item<'a> {
+    pub fn value(&self) -> &'a [u8] {
         &self.it.value
     }
     pub fn flags(&self) -> u32 {
@@ -188,12 +274,33 @@ impl Item {
         self.it.time.load(Relaxed)
     }
     pub fn cas(&self) -> u64 {
-        self.it.cas
+        self.it.cas.load(Relaxed)
     }
-    pub fn attr(&self) -> u8 {
-        self.it.attr.load(Relaxed)
+    pub fn stamp(&self) -> Stamp {
+        Stamp(self.arc as usize, self.cas())
     }
-    pub fn set_attr(&self, set: u8, clear: u8) {
-        self.it.attr.store((self.attr() | set) & !clear, Relaxed);
+    pub fn fetched(&self) -> bool {
+        self.it.attr.load(Relaxed) & FETCHED != 0
+    }
+    pub fn stale(&self) -> bool {
+        self.it.attr.load(Relaxed) & STALE != 0
+    }
+    pub fn win_sent(&self) -> bool {
+        self.it.attr.load(Relaxed) & WIN_SENT != 0
+    }
+    pub fn binary_key(&self) -> bool {
+        self.it.attr.load(Relaxed) & KEY_BINARY != 0
+    }
+    pub fn pin(&self) -> Option<Pin> {
+        Some(Pin(self.it.value.clone()))
+    }
+}
+
+pub struct Pin(Vec<u8>);
+
+impl Deref for Pin {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        &self.0
     }
 }
