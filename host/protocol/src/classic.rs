@@ -57,6 +57,10 @@ pub enum Op {
         unique: bool,
         touch: bool,
     },
+    /// One whose keys are too long somewhere: those before are read all the same.
+    GetUntilBad {
+        touch: bool,
+    },
     /// A block of data for a key.
     Store(Mode),
     Delta {
@@ -198,7 +202,8 @@ fn parse_get(line: &Line, input: &[u8], engine: &Engine, unique: bool, touch: bo
     let mut count = 0;
     for key in Words::new(keys.of(input)) {
         if key.len() > KEY_MAX {
-            return say(BAD_FORMAT, false);
+            let what = Op::GetUntilBad { touch };
+            return Request { op: op(what), key: keys, exptime, ..Request::default() };
         }
         count += 1;
     }
@@ -514,6 +519,17 @@ fn execute_rare(
         Op::Verbosity => {
             server.verbosity(request.number as u32);
             reply(out, request, OK);
+        }
+        Op::GetUntilBad { touch } => {
+            let Engine { local, counters, .. } = engine;
+            for key in Words::new(request.key.of(input)).take_while(|key| key.len() <= KEY_MAX) {
+                let hash = local.hash(key);
+                match touch {
+                    true => ops::get_and_touch(local, counters, key, hash, request.exptime),
+                    false => ops::get(local, counters, key, hash),
+                };
+            }
+            reply(out, request, BAD_FORMAT);
         }
         Op::Version => {
             out.unit();

@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(words(b"\0get a\r\n"), [&b""[..]; 0]);
         assert_eq!(words(b"\r\n"), [&b"\r"[..]]);
         assert_eq!(words(b"\n"), [&b""[..]; 0]);
-        assert_eq!(words(b"a long word that has no end soon\r\n").len(), 7);
+        assert_eq!(words(b"a long word that has no end soon\r\n").len(), 8);
         let many = [&b"x "[..].repeat(30), &b"\r\n"[..]].concat();
         assert_eq!(words(&many).len(), MAX_WORDS);
     }

@@ -372,7 +372,10 @@ fn get(
         let empty = Put { mode: Mode::Add, explicit: flags.explicit, ..Put::default() };
         engine.counters.cmd_set -= 1;
         match ops::put(engine, key, hash, &empty, Value::Here(b"")) {
-            Stored::Yes(..) => created = true,
+            Stored::Yes(..) => {
+                created = true;
+                break engine.local.get(key, hash).map(|item| item.exptime());
+            }
             Stored::NotStored => {}
             _ => break None,
         }

@@ -500,11 +500,13 @@ pub fn invalidate(
             return Deleted::Exists;
         }
         let stamp = old.stamp();
+        // An item that is only emptied keeps its unique.
+        let cas = rest.explicit.or_else(|| (!rest.stale).then(|| old.cas()));
         let (len, fields) = match rest.empty {
             Some(flags) => (0, (flags, rest.exptime.unwrap_or(0))),
             None => (old.value().len(), (old.flags(), rest.exptime.unwrap_or(old.exptime()))),
         };
-        let Ok(mut new) = reserve(local, key, hash, len, fields, rest.explicit) else {
+        let Ok(mut new) = reserve(local, key, hash, len, fields, cas) else {
             return Deleted::NoMemory;
         };
         let entry = local.lock(key, hash);
@@ -519,7 +521,7 @@ pub fn invalidate(
         } else {
             counters.delete_hits += 1;
         }
-        entry.link(new, rest.explicit);
+        entry.link(new, cas);
         return Deleted::Yes;
     }
 }

@@ -51,7 +51,6 @@ pub struct Request {
     pub streams: bool,
     pub(crate) flags: u32,
     pub(crate) exptime: u32,
-    pub(crate) opaque: u32,
     pub(crate) key: Span,
     /// Flags of a meta command.
     pub(crate) args: Span,
@@ -73,7 +72,6 @@ impl Default for Request {
             streams: false,
             flags: 0,
             exptime: 0,
-            opaque: 0,
             key: Span::default(),
             args: Span::default(),
             value: Span::default(),

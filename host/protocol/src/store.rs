@@ -20,6 +20,7 @@ struct Stored {
     time: AtomicU32,
     cas: AtomicU64,
     attr: AtomicU8,
+    seq: u64,
 }
 
 const FETCHED: u8 = 1;
@@ -34,6 +35,7 @@ pub struct Store {
     map: Mutex<Map>,
     now: AtomicU32,
     cas: AtomicU64,
+    seq: AtomicU64,
     flush: Mutex<(u32, u64)>,
 }
 
@@ -58,7 +60,7 @@ impl Store {
         let (at, cas) = *self.flush.lock().unwrap();
         at != 0
             && at <= self.now()
-            && (item.time.load(Relaxed) <= at || item.cas.load(Relaxed) < cas)
+            && (item.seq < cas)
     }
 }
 
@@ -163,11 +165,14 @@ impl Local {
     pub fn next_cas(&self) -> u64 {
         self.store.cas.fetch_add(1, Relaxed) + 1
     }
+    fn next_seq(&self) -> u64 {
+        self.store.seq.fetch_add(1, Relaxed)
+    }
     pub fn flush(&self) {
-        *self.store.flush.lock().unwrap() = (self.store.now() - 1, self.next_cas());
+        *self.store.flush.lock().unwrap() = (self.store.now() - 1, self.next_seq());
     }
     pub fn flush_at(&self, at: u32) {
-        *self.store.flush.lock().unwrap() = (at - 1, 0);
+        *self.store.flush.lock().unwrap() = (at - 1, u64::MAX);
     }
     pub fn quiesce(&mut self) {
         self.held.borrow_mut().clear();
@@ -222,6 +227,7 @@ impl<'a> Entry<'a> {
             time: r.time.into(),
             cas: cas.into(),
             attr: r.attr.into(),
+            seq: self.local.next_seq(),
         };
         let key = std::mem::take(&mut self.key);
         self.map.insert(key, Arc::new(it));
