@@ -224,7 +224,7 @@ impl Local {
     pub fn flush(&self) {}
 
     /// The same at a second to come, as memcached 1.6.38 does it: `when` is absolute on the
-    /// store's clock.
+    /// store's clock, 0 as `flush`.
     pub fn flush_at(&self, when: u32) {}
 
     /// Says that this thread holds no reference. Once per loop iteration.
@@ -338,8 +338,9 @@ impl<'a> Entry<'a> {
         todo!()
     }
     /// Makes the reservation the key's item. `cas`: the unique to give it; `None`: a new one.
-    /// Returns it.
-    pub fn link(self, reservation: Reservation, cas: Option<u64>) -> u64 {
+    /// Returns it. `Full`: the index has no way left (only in a store that does not evict); the
+    /// key keeps what it had.
+    pub fn link(self, reservation: Reservation, cas: Option<u64>) -> Result<u64, Full> {
         todo!()
     }
     /// Drops the item, if there is one.
