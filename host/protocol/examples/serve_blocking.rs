@@ -8,7 +8,7 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use wirekv_protocol::store::Store;
+use wirekv_protocol::store::{Config, Store};
 use wirekv_protocol::{udp, Counters, Engine, Next, Out, Parse, Server, Session, Settings};
 
 struct Small;
@@ -78,8 +78,9 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
-fn store(_megabytes: usize, _item_max: usize) -> Arc<Store> {
-    Store::stub()
+fn store(megabytes: usize, item_max: usize) -> Arc<Store> {
+    let config = Config { item_max: item_max + 64, threads: 64, ..Config::new(megabytes << 20) };
+    Store::new(config).expect("a store")
 }
 
 fn serve(mut stream: TcpStream, mut engine: Engine) -> std::io::Result<()> {

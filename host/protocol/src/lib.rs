@@ -23,8 +23,9 @@ pub mod ops;
 mod out;
 mod server;
 mod session;
-pub mod store;
 pub mod udp;
+
+pub use wirekv_store as store;
 
 pub use counters::Counters;
 pub use out::Out;

@@ -432,7 +432,7 @@ fn get(
             b't' => show_exptime(exptime, now, out),
             b'c' => show_number(b'c', item.cas(), out),
             b'f' => show_number(b'f', item.flags().into(), out),
-            b'l' => show_number(b'l', now.wrapping_sub(item.time()).into(), out),
+            b'l' => show_number(b'l', now.saturating_sub(item.time()).into(), out),
             b'h' => show_number(b'h', item.fetched().into(), out),
             b'k' => show_key(key, item.binary_key(), out),
             b'O' => opaque(word, out)?,
@@ -756,7 +756,7 @@ fn debug(request: &Request, key: Option<&[u8]>, engine: &mut Engine, out: &mut O
         exptime => w.number(exptime.wrapping_sub(now).into()),
     };
     let size = ops::size(settings, key.len(), item.value().len() as u64, item.flags());
-    w.bytes(b" la=").number(now.wrapping_sub(item.time()).into());
+    w.bytes(b" la=").number(now.saturating_sub(item.time()).into());
     w.bytes(b" cas=").number(item.cas());
     w.bytes(b" fetch=").bytes(if item.fetched() { b"yes" } else { b"no" });
     w.bytes(b" cls=").number(ops::slab_class(size)).bytes(b" size=").number(size);

@@ -134,7 +134,8 @@ pub fn touch<'a>(
         let Some(old) = entry.item().filter(|item| item.stamp() == stamp) else { continue };
         copy.value().copy_from_slice(old.value());
         copy.inherit(&old);
-        entry.link(copy, Some(cas));
+        // It takes the place of the one that is there, so there is a way for it.
+        let _ = entry.link(copy, Some(cas));
         break;
     }
     Some((local, local.get(key, hash)?))
@@ -313,7 +314,10 @@ pub fn put(engine: &mut Engine, key: &[u8], hash: Hash, what: &Put, value: Value
                 }
             }
         }
-        return Stored::Yes(entry.link(new, what.explicit), len);
+        return match entry.link(new, what.explicit) {
+            Ok(cas) => Stored::Yes(cas, len),
+            Err(Full) => Stored::NoMemory,
+        };
     }
 }
 
@@ -370,7 +374,10 @@ fn extend(engine: &mut Engine, key: &[u8], hash: Hash, what: &Put, value: Value<
         };
         both.value()[..left.len()].copy_from_slice(left);
         both.value()[left.len()..].copy_from_slice(right);
-        return Stored::Yes(entry.link(both, what.explicit), len);
+        return match entry.link(both, what.explicit) {
+            Ok(cas) => Stored::Yes(cas, len),
+            Err(Full) => Stored::NotStored,
+        };
     }
 }
 
@@ -435,7 +442,10 @@ pub fn delta(engine: &mut Engine, key: &[u8], hash: Hash, what: &Delta) -> Sum {
             new.inherit(&old);
         }
         *(if what.decrement { &mut counters.decr_hits } else { &mut counters.incr_hits }) += 1;
-        return Sum::Is(value, entry.link(new, what.explicit), before);
+        return match entry.link(new, what.explicit) {
+            Ok(cas) => Sum::Is(value, cas, before),
+            Err(Full) => Sum::NoMemory,
+        };
     }
 }
 
@@ -521,8 +531,10 @@ pub fn invalidate(
         } else {
             counters.delete_hits += 1;
         }
-        entry.link(new, cas);
-        return Deleted::Yes;
+        return match entry.link(new, cas) {
+            Ok(_) => Deleted::Yes,
+            Err(Full) => Deleted::NoMemory,
+        };
     }
 }
 
@@ -538,7 +550,7 @@ pub fn forget(engine: &mut Engine, key: &[u8], hash: Hash) {
 pub fn flush(engine: &mut Engine, at: Option<u32>) {
     engine.counters.cmd_flush += 1;
     match at {
-        None => engine.local.flush(),
-        Some(at) => engine.local.flush_at(at),
+        None => engine.local.store().flush(),
+        Some(at) => engine.local.store().flush_at(at),
     }
 }
