@@ -23,6 +23,8 @@ pub struct Options {
     /// Connections that the kernel may hold until they are accepted.
     pub backlog: i32,
     pub protocol: Protocol,
+    /// Requests of one connection that are served before others have their turn (`-R`).
+    pub batch: usize,
     /// Seconds after which a silent connection is closed.
     pub idle_timeout: Option<u32>,
     /// `shutdown` is obeyed.

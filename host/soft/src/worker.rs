@@ -17,8 +17,6 @@ use crate::stats::{Answers, Shared};
 
 /// Connections served together: their requests share the passes, and so the waits for memory.
 const GROUP: usize = 16;
-/// Requests of one connection in a pass.
-const BATCH: usize = 64;
 /// Replies are offered to the kernel at the latest when they are this long.
 const REPLY_HIGH: usize = 256 << 10;
 const WAKE: Token = Token(usize::MAX);
@@ -81,7 +79,7 @@ impl Worker {
             end: 0,
             at: 0,
             done: 0,
-            requests: Vec::with_capacity(BATCH),
+            requests: Vec::with_capacity(shared.options.batch),
             more: false,
             out: Out::new(),
         };
@@ -270,7 +268,7 @@ impl Worker {
                 Err(_) => return self.close(slot.conn),
             }
         }
-        while slot.requests.len() < BATCH {
+        while slot.requests.len() < self.shared.options.batch {
             match conn.session.parse(&slot.buf[slot.at..slot.end], &self.engine) {
                 Parse::Request(request) => {
                     request.prefetch_bucket(&self.engine);
