@@ -25,7 +25,6 @@ from e2e.stream import (
     Burst,
     Cas,
     Generator,
-    sentinel,
 )
 
 ADMIN = [
@@ -258,7 +257,7 @@ class Text(Generator):
         if r < 0.8:
             length = rng.choice([n for n in BAD_LENGTHS + BAD_NUMBERS if b"\x00" not in n and n[-1:] != b"\t"])
             return [b"ms %s %s\r\n" % (key, length)]
-        bad = rng.choice([b"data", b"data55", b"data5x", b"d\r\nta55", b"data5\n"])
+        bad = rng.choice([b"data55", b"data5xx", b"d\r\nta55", b"data5\n"])
         return [b"ms %s 5 %s\r\n" % (key, rng.choice([b"", b"q", b"c k", b"ME"])), bad + b"\r\n"]
 
 
@@ -382,6 +381,8 @@ class Binary(Generator):
         # Nothing here looks at them.
         return packet(0x00, key, opaque=self.id(key), type=rng.randrange(256), reserved=rng.randrange(65536))
 
+    break_get = break_packet  # what `burst` begins with now and then
+
     def closing(self):
         """One that ends the connection."""
         rng = self.rng
@@ -399,10 +400,7 @@ class Binary(Generator):
 
     def burst(self):
         if self.rng.random() < 0.02 * self.broken / 0.15:
-            burst = Burst([packet(0x0A, opaque=b"last")], closes=True)
             burst = Burst([self.closing()], closes=True)
-            if burst.commands[0][0][0] != 0x80:
-                burst = Burst([self.closing()], closes=True)
             burst.cuts = self.cut(burst.size())
             return burst
         burst = super().burst()
