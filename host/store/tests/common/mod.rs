@@ -73,3 +73,7 @@ pub fn any_len(rng: &mut SmallRng, most: usize) -> usize {
         _ => rng.random_range(8..64.min(most)),
     }
 }
+
+pub fn fork(rng: &mut SmallRng) -> SmallRng {
+    SmallRng::seed_from_u64(rng.random())
+}
