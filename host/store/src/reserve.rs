@@ -227,7 +227,7 @@ impl Drop for Reservation {
     fn drop(&mut self) {
         // SAFETY: as in `linked`.
         let chunk = unsafe { self.chunk.as_ref() };
-        self.raw.assign(attr::DEAD, true);
+        self.raw.set_dead();
         chunk.rewind(self.from, self.from + self.size);
         chunk.end();
     }
