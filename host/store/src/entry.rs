@@ -52,9 +52,11 @@ impl<'a> Entry<'a> {
         if !reservation.raw.set_cas(cas) {
             reservation.raw.set_cas(cas & CAS_MASK);
         }
+        if reservation.raw.has(attr::WIDE) {
+            reservation.raw.set_order(local.store.next_cas());
+        }
         if reservation.raw.time() == 0 {
-            let now = local.store.flush.time(local.store.now());
-            reservation.raw.time_field().store(now, Relaxed);
+            reservation.raw.time_field().store(local.store.now(), Relaxed);
         }
         let count = found.map_or(0, |(found, _)| found.way.count());
         let way = Way::new(hash.tag(), reservation.offset, reservation.size, count);

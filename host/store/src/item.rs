@@ -280,6 +280,19 @@ impl Raw {
         }
     }
 
+    /// When it was stored, among all: its own unique, or with one that a client chose the unique
+    /// that it would have got.
+    #[inline]
+    pub fn order(self) -> u64 {
+        self.word0().load(Relaxed) & CAS_MASK
+    }
+
+    pub fn set_order(self, order: u64) {
+        // Readers set attributes meanwhile.
+        let change = |word: u64| Some(word & !CAS_MASK | order & CAS_MASK);
+        let _ = self.word0().fetch_update(Relaxed, Relaxed, change);
+    }
+
     /// `false`: too large a number for this item's layout.
     #[inline]
     pub fn set_cas(self, cas: u64) -> bool {
@@ -290,9 +303,7 @@ impl Raw {
         if cas > CAS_MASK {
             return false;
         }
-        // Readers set attributes meanwhile.
-        let change = |word: u64| Some(word & !CAS_MASK | cas);
-        let _ = self.word0().fetch_update(Relaxed, Relaxed, change);
+        self.set_order(cas);
         true
     }
 
