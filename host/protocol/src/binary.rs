@@ -431,6 +431,7 @@ pub(crate) fn store(
     let (Op::Store(mode), Some(hash)) = (what, request.hash) else { return };
     let key = request.key.of(input);
     let put = put(mode, input, engine);
+    engine.counters.cmd_set += 1;
     match ops::put(engine, key, hash, &put, value) {
         Stored::Yes(..) if request.quiet => {}
         Stored::Yes(unique, _) => reply(input, unique, b"", out),

@@ -684,6 +684,7 @@ pub(crate) fn store(
     out: &mut Out,
 ) {
     let (Op::Store(mode), Some(hash)) = (what, request.hash) else { return };
+    engine.counters.cmd_set += 1;
     let Some(value) = value else { return reply(out, request, BAD_CHUNK) };
     let key = request.key.of(input);
     let text = match ops::put(engine, key, hash, &put(mode, request), value) {

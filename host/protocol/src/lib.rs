@@ -16,6 +16,7 @@ mod base64;
 pub mod binary;
 pub mod classic;
 mod counters;
+pub mod fuzz;
 mod line;
 pub mod meta;
 mod number;

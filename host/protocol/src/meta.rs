@@ -370,7 +370,6 @@ fn get(
         }
         // An empty item takes its place, for the one who wins to fill.
         let empty = Put { mode: Mode::Add, explicit: flags.explicit, ..Put::default() };
-        engine.counters.cmd_set -= 1;
         match ops::put(engine, key, hash, &empty, Value::Here(b"")) {
             Stored::Yes(..) => {
                 created = true;
@@ -562,6 +561,7 @@ fn set(
         let flags = Flags::parse(request, input, engine)?;
         let (Some(key), Some(hash)) = (key, request.hash) else { return Err(BAD_KEY) };
         let put = plan_set(&flags, request, input, key, hash, engine)?;
+        engine.counters.cmd_set += 1;
         let value = value.ok_or(BAD_CHUNK)?;
         let (mut unique, mut len) = (0, request.value.len as usize);
         let status: &[u8] = match ops::put(engine, key, hash, &put, value) {

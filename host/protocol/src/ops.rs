@@ -61,19 +61,18 @@ pub fn slab_class(size: u64) -> u64 {
     class
 }
 
-/// Room for an item; `cas` is the CAS unique that it will be linked with, if that is known.
+/// Room for an item; `wide` if a client chose its CAS unique.
 fn reserve(
     local: &mut Local,
     key: &[u8],
     hash: Hash,
     len: usize,
     (flags, exptime): (u32, u32),
-    cas: Option<u64>,
+    wide: bool,
 ) -> Result<Reservation, Full> {
-    match cas {
-        // A client may choose one that the store's own never reach.
-        Some(cas) if cas >> 48 != 0 => local.reserve_wide(key, hash, len, flags, exptime),
-        _ => local.reserve(key, hash, len, flags, exptime),
+    match wide {
+        true => local.reserve_wide(key, hash, len, flags, exptime),
+        false => local.reserve(key, hash, len, flags, exptime),
     }
 }
 
@@ -120,7 +119,8 @@ pub fn touch<'a>(
     }
     loop {
         let old = local.get(key, hash)?;
-        let (stamp, len, flags, cas) = (old.stamp(), old.value().len(), old.flags(), old.cas());
+        let (stamp, len, flags) = (old.stamp(), old.value().len(), old.flags());
+        let (cas, wide) = (old.cas(), old.wide());
         let entry = local.lock(key, hash);
         if !is(&entry, stamp) {
             continue;
@@ -129,7 +129,7 @@ pub fn touch<'a>(
             break;
         }
         drop(entry);
-        let mut copy = reserve(local, key, hash, len, (flags, exptime), Some(cas)).ok()?;
+        let mut copy = reserve(local, key, hash, len, (flags, exptime), wide).ok()?;
         let entry = local.lock(key, hash);
         let Some(old) = entry.item().filter(|item| item.stamp() == stamp) else { continue };
         copy.value().copy_from_slice(old.value());
@@ -227,7 +227,7 @@ impl Put {
         hash: Hash,
         len: usize,
     ) -> Result<Reservation, Full> {
-        reserve(local, key, hash, len, (self.flags, self.exptime), self.explicit)
+        reserve(local, key, hash, len, (self.flags, self.exptime), self.explicit.is_some())
     }
 }
 
@@ -265,7 +265,6 @@ fn judge(what: &Put, old: Option<&Item<'_>>, counters: &mut Counters) -> Verdict
 
 /// Stores a value.
 pub fn put(engine: &mut Engine, key: &[u8], hash: Hash, what: &Put, value: Value<'_>) -> Stored {
-    engine.counters.cmd_set += 1;
     if matches!(what.mode, Mode::Append | Mode::Prepend) {
         return extend(engine, key, hash, what, value);
     }
@@ -303,7 +302,7 @@ pub fn put(engine: &mut Engine, key: &[u8], hash: Hash, what: &Put, value: Value
                         _ => what.exptime,
                     };
                     let fields = (what.flags, exptime);
-                    let Ok(mut other) = reserve(local, key, hash, len, fields, what.explicit)
+                    let Ok(mut other) = reserve(local, key, hash, len, fields, what.explicit.is_some())
                     else {
                         return Stored::NoMemory;
                     };
@@ -346,7 +345,6 @@ fn extend(engine: &mut Engine, key: &[u8], hash: Hash, what: &Put, value: Value<
             if !what.vivify {
                 return Stored::NotStored;
             }
-            engine.counters.cmd_set -= 1;
             return put(engine, key, hash, &Put { mode: Mode::Add, unique: 0, ..*what }, value);
         };
         if let Match::Other(_) = matches(&old, what.unique) {
@@ -361,8 +359,8 @@ fn extend(engine: &mut Engine, key: &[u8], hash: Hash, what: &Put, value: Value<
         if too_large(&engine.settings, key.len(), len as u64, flags) {
             return Stored::NotStored;
         }
-        let local = &mut engine.local;
-        let Ok(mut both) = reserve(local, key, hash, len, (flags, exptime), what.explicit) else {
+        let (local, wide) = (&mut engine.local, what.explicit.is_some());
+        let Ok(mut both) = reserve(local, key, hash, len, (flags, exptime), wide) else {
             return Stored::NotStored;
         };
         let entry = local.lock(key, hash);
@@ -430,7 +428,7 @@ pub fn delta(engine: &mut Engine, key: &[u8], hash: Hash, what: &Delta) -> Sum {
         let len = digits.len().max(text.len());
         let (stamp, flags, before) = (old.stamp(), old.flags(), old.exptime());
         let fields = (flags, what.exptime.unwrap_or(before));
-        let Ok(mut new) = reserve(local, key, hash, len, fields, what.explicit) else {
+        let Ok(mut new) = reserve(local, key, hash, len, fields, what.explicit.is_some()) else {
             return Sum::NoMemory;
         };
         new.value()[..digits.len()].copy_from_slice(digits);
@@ -512,11 +510,12 @@ pub fn invalidate(
         let stamp = old.stamp();
         // An item that is only emptied keeps its unique.
         let cas = rest.explicit.or_else(|| (!rest.stale).then(|| old.cas()));
+        let wide = rest.explicit.is_some() || (!rest.stale && old.wide());
         let (len, fields) = match rest.empty {
             Some(flags) => (0, (flags, rest.exptime.unwrap_or(0))),
             None => (old.value().len(), (old.flags(), rest.exptime.unwrap_or(old.exptime()))),
         };
-        let Ok(mut new) = reserve(local, key, hash, len, fields, cas) else {
+        let Ok(mut new) = reserve(local, key, hash, len, fields, wide) else {
             return Deleted::NoMemory;
         };
         let entry = local.lock(key, hash);

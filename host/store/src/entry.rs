@@ -52,23 +52,25 @@ impl<'a> Entry<'a> {
         if !reservation.raw.set_cas(cas) {
             reservation.raw.set_cas(cas & CAS_MASK);
         }
+        if reservation.raw.has(attr::WIDE) {
+            reservation.raw.set_order(local.store.next_cas());
+        }
         if reservation.raw.time() == 0 {
-            let now = local.store.flush.time(local.store.now());
-            reservation.raw.time_field().store(now, Relaxed);
+            reservation.raw.time_field().store(local.store.now(), Relaxed);
         }
         let count = found.map_or(0, |(found, _)| found.way.count());
         let way = Way::new(hash.tag(), reservation.offset, reservation.size, count);
         let (bucket, i) = match found {
-            Some((found, item)) => {
-                local.forget(found.way, item);
-                (found.bucket, found.i)
-            }
+            Some((found, _)) => (found.bucket, found.i),
             None => {
                 local.lay_ghost(pair, hash);
                 local.free_way(pair, &locked)?
             }
         };
         local.store.index.bucket(bucket).set(i, way);
+        if let Some((found, item)) = found {
+            local.forget(found.way, item);
+        }
         let counters = local.counters();
         counters.items.add(1);
         counters.bytes.add(reservation.size as u64);
@@ -125,10 +127,12 @@ impl<'a> Entry<'a> {
 
 /// Changes to the index. The caller holds the locks of the buckets concerned.
 impl Local {
-    /// The item leaves the index; counters only.
+    /// The item has left the index: what is to be said of it elsewhere. No way leads to it any
+    /// more, as it is now skipped when its chunk is emptied.
     #[inline]
     fn forget(&self, way: Way, item: Raw) {
         let size = item.size();
+        item.set_dead();
         self.counters().items.sub(1);
         self.counters().bytes.sub(size as u64);
         if !self.store.evict {

@@ -1,21 +1,20 @@
 //! `flush_all`, as memcached 1.6.38 does it: nothing is visited, items are dead by their age.
 
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 use crate::item::Raw;
 
-/// Items last used in or before second `live` are dead. So are, from second `pending` on, those
-/// last used in or before that second.
-///
-/// What is stored after a flush in its very second lives: its time is the second that follows, see
-/// `Flush::time`. A CAS unique would not tell it, since clients may choose theirs.
+/// Items last used in or before second `live`, or stored before `order`, are dead. So are, from
+/// second `pending` on, those last used in or before that second.
 #[derive(Default)]
 pub(crate) struct Flush {
     /// There was one at all; almost always the only field that is looked at.
     any: AtomicBool,
     live: AtomicU32,
     pending: AtomicU32,
+    /// A CAS unique, which are given in the order of stores; see `Raw::order`.
+    order: AtomicU64,
 }
 
 impl Flush {
@@ -27,38 +26,37 @@ impl Flush {
     fn flushed_by(&self, item: Raw, now: u32) -> bool {
         let time = item.time();
         let pending = self.pending.load(Relaxed);
-        time <= self.live.load(Relaxed) || (pending <= now && time <= pending)
-    }
-
-    /// The time of what is stored or used now.
-    #[inline]
-    pub fn time(&self, now: u32) -> u32 {
-        if self.any.load(Relaxed) {
-            now.max(self.live.load(Relaxed) + 1)
-        } else {
-            now
+        if time <= self.live.load(Relaxed) || (pending <= now && time <= pending) {
+            return true;
         }
+        let order = item.order();
+        order != 0 && order < self.order.load(Relaxed)
     }
 
-    pub fn at_once(&self, now: u32) {
-        // A second one in a second reaches those that were stored after the first.
-        let step = |live: u32| Some(now.max(live + 1));
-        let _ = self.live.fetch_update(Relaxed, Relaxed, step);
+    /// `cas`: a new unique, when the store has them; then items stored in this very second but
+    /// after the flush live.
+    pub fn at_once(&self, now: u32, cas: Option<u64>) {
+        match cas {
+            Some(cas) => {
+                self.live.fetch_max(now.saturating_sub(1), Relaxed);
+                self.order.store(cas, Relaxed);
+            }
+            None => {
+                self.live.fetch_max(now, Relaxed);
+            }
+        }
         self.pending.store(0, Relaxed);
         self.any.store(true, Relaxed);
     }
 
-    /// At second `when - 1`, as memcached does; with `whole`, as it does without CAS uniques, at
-    /// `when`.
+    /// At second `when - 1` (memcached's way of not losing what is stored at `when`); without CAS
+    /// uniques, `whole`, at `when`. Second 0 is never: a date before the start flushes nothing.
     pub fn later(&self, now: u32, when: u32, whole: bool) {
         let second = when.saturating_sub(u32::from(!whole));
         let earlier = self.pending.load(Relaxed);
         if earlier <= now {
             // What a flush has killed stays dead.
             self.live.fetch_max(earlier, Relaxed);
-        }
-        if second <= now {
-            return self.at_once(now);
         }
         self.pending.store(second, Relaxed);
         self.any.store(true, Relaxed);

@@ -2,7 +2,8 @@
 //! over beats of 64 bytes, finalised with secret odd multipliers.
 //!
 //! Nearly all keys fit into one beat, most into half of one; these have a path without a loop over
-//! beats. The arithmetic is plain integers in a shape that compiles to vector instructions.
+//! beats. All of
+//! it is plain integer arithmetic on registers.
 
 /// 32 NH words and two odd multipliers.
 #[derive(Clone, Debug)]
@@ -51,26 +52,39 @@ impl HashKey {
     /// Sums of beats 0 and 1 and of beats 2 and 3. Beats 0 and 2 take words 0..16 of the key.
     #[inline(never)]
     fn long(&self, key: &[u8]) -> (u64, u64) {
+        let (low, high) = self.nh.split_at(16);
+        if key.len() <= 64 {
+            return (beat(key, low), 0);
+        }
         let mut sums = [0u64; 2];
-        for (n, beat) in key.chunks(64).take(4).enumerate() {
-            let mut m = [0u32; 16];
-            for (words, part) in m.chunks_exact_mut(4).zip(beat.chunks(16)) {
-                let bits = if part.len() == 16 { whole(part) } else { padded(part) };
-                for (i, word) in words.iter_mut().enumerate() {
-                    *word = (bits >> (32 * i)) as u32;
-                }
+        for (pair, sum) in key.chunks(128).zip(&mut sums) {
+            let (first, second) = pair.split_at(pair.len().min(64));
+            *sum = beat(first, low);
+            if !second.is_empty() {
+                *sum = sum.wrapping_add(beat(second, high));
             }
-            let k = &self.nh[16 * (n % 2)..][..16];
-            let mut sum = 0u64;
-            for i in 0..8 {
-                let a = m[i].wrapping_add(k[i]);
-                let b = m[i + 8].wrapping_add(k[i + 8]);
-                sum = sum.wrapping_add(u64::from(a) * u64::from(b));
-            }
-            sums[n / 2] = sums[n / 2].wrapping_add(sum);
         }
         (sums[0], sums[1])
     }
+}
+
+/// NH of one beat, padded with zeros.
+#[inline(always)]
+fn beat(bytes: &[u8], k: &[u32]) -> u64 {
+    let k: &[u32; 16] = k.try_into().unwrap();
+    let quarter = |n: usize| match bytes.len() {
+        len if len >= n + 16 => whole(&bytes[n..]),
+        len if len > n => padded(&bytes[n..]),
+        _ => 0,
+    };
+    let (a, b) = ([quarter(0), quarter(16)], [quarter(32), quarter(48)]);
+    let mut sum = 0u64;
+    for i in 0..8 {
+        let a = ((a[i / 4] >> (32 * (i % 4))) as u32).wrapping_add(k[i]);
+        let b = ((b[i / 4] >> (32 * (i % 4))) as u32).wrapping_add(k[i + 8]);
+        sum = sum.wrapping_add(u64::from(a) * u64::from(b));
+    }
+    sum
 }
 
 #[inline(always)]

@@ -14,7 +14,7 @@
 //! atomic.
 
 use std::ptr::NonNull;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub(crate) const HEADER: usize = 16;
@@ -35,7 +35,8 @@ pub(crate) mod attr {
     pub const ACTIVE: u64 = 1 << 60;
     pub const STALE: u64 = 1 << 61;
     pub const WIN: u64 = 1 << 62;
-    /// Never linked: an abandoned reservation.
+    /// Not in the index, and never again: replaced, removed, or never linked. Spares whoever
+    /// empties the chunk a look-up.
     pub const DEAD: u64 = 1 << 63;
     /// Bits that a changed copy of an item takes over.
     pub const STATE: u64 = FETCHED | ACTIVE | STALE | WIN;
@@ -251,6 +252,18 @@ impl Raw {
         self.word0().load(Relaxed) & attr != 0
     }
 
+    /// What led to the item was undone before.
+    #[inline]
+    pub fn set_dead(self) {
+        self.word0().fetch_or(attr::DEAD, Release);
+    }
+
+    /// If so, nothing leads to the item.
+    #[inline]
+    pub fn is_dead(self) -> bool {
+        self.word0().load(Acquire) & attr::DEAD != 0
+    }
+
     pub fn assign(self, attr: u64, on: bool) {
         if on {
             self.word0().fetch_or(attr, Relaxed);
@@ -267,6 +280,19 @@ impl Raw {
         }
     }
 
+    /// When it was stored, among all: its own unique, or with one that a client chose the unique
+    /// that it would have got.
+    #[inline]
+    pub fn order(self) -> u64 {
+        self.word0().load(Relaxed) & CAS_MASK
+    }
+
+    pub fn set_order(self, order: u64) {
+        // Readers set attributes meanwhile.
+        let change = |word: u64| Some(word & !CAS_MASK | order & CAS_MASK);
+        let _ = self.word0().fetch_update(Relaxed, Relaxed, change);
+    }
+
     /// `false`: too large a number for this item's layout.
     #[inline]
     pub fn set_cas(self, cas: u64) -> bool {
@@ -277,9 +303,7 @@ impl Raw {
         if cas > CAS_MASK {
             return false;
         }
-        // Readers set attributes meanwhile.
-        let change = |word: u64| Some(word & !CAS_MASK | cas);
-        let _ = self.word0().fetch_update(Relaxed, Relaxed, change);
+        self.set_order(cas);
         true
     }
 

@@ -185,7 +185,7 @@ impl Local {
             item.raw.word0().fetch_or(attr::FETCHED, Relaxed);
             return;
         }
-        let now = self.store.flush.time(self.store.now());
+        let now = self.store.now();
         if word & attr::ACTIVE == 0 {
             item.raw.word0().fetch_or(attr::ACTIVE, Relaxed);
             item.raw.time_field().store(now, Relaxed);
@@ -313,6 +313,12 @@ impl<'a> Item<'a> {
     #[inline]
     pub fn win_sent(&self) -> bool {
         self.raw.has(attr::WIN)
+    }
+
+    /// It was made by `reserve_wide`.
+    #[inline]
+    pub fn wide(&self) -> bool {
+        self.raw.has(attr::WIDE)
     }
 
     /// The key is shown in base64.

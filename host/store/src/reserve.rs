@@ -47,7 +47,8 @@ impl Local {
         self.take(Shape { key: key.len(), value, flags, exptime, wide: false }, key, hash)
     }
 
-    /// As `reserve`, with room for a CAS unique of more than 48 bits (a client's own).
+    /// As `reserve`, for a CAS unique that does not come from the store: it has room for 64 bits,
+    /// and says nothing of when the item was stored.
     pub fn reserve_wide(
         &mut self,
         key: &[u8],
@@ -227,7 +228,7 @@ impl Drop for Reservation {
     fn drop(&mut self) {
         // SAFETY: as in `linked`.
         let chunk = unsafe { self.chunk.as_ref() };
-        self.raw.assign(attr::DEAD, true);
+        self.raw.set_dead();
         chunk.rewind(self.from, self.from + self.size);
         chunk.end();
     }

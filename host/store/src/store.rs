@@ -151,7 +151,7 @@ impl Store {
 
     /// Every item stored before is dead (memcached's `flush_all` without a delay).
     pub fn flush(&self) {
-        self.flush.at_once(self.now());
+        self.flush.at_once(self.now(), self.with_cas.then(|| self.next_cas()));
     }
 
     /// The same at a second to come, as memcached does it: `when` is absolute on the store's

@@ -23,7 +23,7 @@ struct Known {
 
 /// Random operations on one thread. Returns the hits.
 fn run(config: Config, rng: &mut SmallRng, keys: u64, steps: usize, most: usize) -> u64 {
-    let evict = config.evict;
+    let (evict, chunk) = (config.evict, config.chunk.unwrap());
     let store = Store::new(config).unwrap();
     let mut local = store.local();
     let mut model: HashMap<u64, Known> = HashMap::new();
@@ -54,7 +54,8 @@ fn run(config: Config, rng: &mut SmallRng, keys: u64, steps: usize, most: usize)
                         };
                         model.insert(n, known);
                     }
-                    None => assert!(!evict, "evicting stores are not full"),
+                    // Pins and reservations of large items may leave no chunks in a row.
+                    None => assert!(!evict || most > chunk, "evicting stores are not full"),
                 }
             }
             350..400 => {
@@ -184,7 +185,8 @@ fn run(config: Config, rng: &mut SmallRng, keys: u64, steps: usize, most: usize)
     println!("{hits} hits, {stats:?}");
     assert!(stats.items >= live && stats.items <= stats.ways);
     assert!(stats.bytes <= stats.log_bytes);
-    assert_eq!(evict || stats.evictions == 0, true);
+    assert!(evict || stats.evictions == 0);
+    assert!(!evict || stats.full < stats.total_items / 10);
     hits
 }
 

@@ -8,7 +8,7 @@ use wirekv_store::{Config, HashKey, Local};
 /// A generator whose seed is printed; `SEED` repeats a run.
 pub fn rng(name: &str) -> SmallRng {
     let seed = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok());
-    let seed = seed.unwrap_or_else(|| rand_seed());
+    let seed = seed.unwrap_or_else(rand_seed);
     println!("{name}: SEED={seed}");
     SmallRng::seed_from_u64(seed)
 }
@@ -72,4 +72,8 @@ pub fn any_len(rng: &mut SmallRng, most: usize) -> usize {
         1..4 => rng.random_range(8..300.min(most)),
         _ => rng.random_range(8..64.min(most)),
     }
+}
+
+pub fn fork(rng: &mut SmallRng) -> SmallRng {
+    SmallRng::seed_from_u64(rng.random())
 }
