@@ -23,8 +23,8 @@ use mio::Waker;
 use wirekv_protocol::{Engine, Settings};
 use wirekv_store::{Config, Store};
 
-pub use options::Options;
 use listen::{Acceptor, Sockets};
+pub use options::Options;
 use stats::{Shared, FIRST_SECOND};
 use worker::{Inbox, Worker};
 

@@ -12,9 +12,19 @@ use crate::stats::Shared;
 
 /// What goes up and down; all else only counts up.
 const GAUGES: &[&str] = &[
-    "uptime", "max_connections", "curr_connections", "connection_structures", "limit_maxbytes",
-    "accepting_conns", "threads", "hash_power_level", "hash_bytes", "hash_is_expanding", "bytes",
-    "curr_items", "log_bytes",
+    "uptime",
+    "max_connections",
+    "curr_connections",
+    "connection_structures",
+    "limit_maxbytes",
+    "accepting_conns",
+    "threads",
+    "hash_power_level",
+    "hash_bytes",
+    "hash_is_expanding",
+    "bytes",
+    "curr_items",
+    "log_bytes",
 ];
 /// What is no metric.
 const NONE: &[&str] = &["pid", "time", "version", "pointer_size"];

@@ -138,7 +138,11 @@ impl Shared {
     }
 
     /// `stats`: names and values in memcached's order, as far as they mean something here.
-    pub fn general(&self, own: Option<(usize, &Counters)>, line: &mut dyn FnMut(&str, &dyn Display)) {
+    pub fn general(
+        &self,
+        own: Option<(usize, &Counters)>,
+        line: &mut dyn FnMut(&str, &dyn Display),
+    ) {
         let o = &self.options;
         let store = self.store.stats();
         let base = self.base.lock().unwrap().clone();

@@ -297,8 +297,13 @@ impl Worker {
         'requests: for request in &mut slot.requests {
             loop {
                 let input = &slot.buf[slot.done..slot.end];
-                let next =
-                    conn.session.execute(request, input, &mut self.engine, &mut answers, &mut slot.out);
+                let next = conn.session.execute(
+                    request,
+                    input,
+                    &mut self.engine,
+                    &mut answers,
+                    &mut slot.out,
+                );
                 if next == Next::Close {
                     conn.closing = true;
                     break 'requests;

@@ -101,10 +101,7 @@ fn options(args: &ServeArgs) -> Result<Options> {
         (Vec::new(), Vec::new())
     } else {
         let udp = if args.udp_port == 0 { None } else { Some(args.udp_port) };
-        (
-            addresses(&args.listen, Some(args.port), true)?,
-            addresses(&args.listen, udp, false)?,
-        )
+        (addresses(&args.listen, Some(args.port), true)?, addresses(&args.listen, udp, false)?)
     };
     let idle = soft.extended.iter().map(|Extended::IdleTimeout(seconds)| *seconds).next_back();
     Ok(Options {
