@@ -20,24 +20,86 @@ class Mismatch(AssertionError):
     pass
 
 
+META = {b"HD", b"VA", b"EN", b"NF", b"NS", b"EX"}
+
+
+def meta(words):
+    """A meta reply's words, CAS unique and key, with what depends on the clock taken out."""
+    unique = key = None
+    for i, word in enumerate(words[1:], 1):
+        if word[:1] == b"c" and word[1:].isdigit():
+            unique, words[i] = word[1:], b"c<cas>"
+        elif word[:1] == b"t" and word[1:].isdigit():
+            words[i] = (b"t", int(word[1:]))
+        elif word[:1] == b"k":
+            key = word[1:]
+    return words, unique, key
+
+
 def tokens(reply):
-    """Splits replies into (text, CAS unique or None): a line, or a VALUE line with its data."""
+    """Splits replies into (text, CAS unique or None, key): a line, or one with its data."""
     out, at = [], 0
     while at < len(reply):
         end = reply.find(b"\r\n", at)
         if end < 0:
-            out.append((reply[at:], None))
+            out.append((reply[at:], None, None))
             break
         words = reply[at:end].split(b" ")
         if words[0] == b"VALUE" and len(words) in (4, 5) and words[3].isdigit():
             stop = end + 2 + int(words[3]) + 2
             unique = words[4] if len(words) == 5 else None
             head = b" ".join(words[:4]) + (b" <cas>" if unique else b"")
-            out.append((head + reply[end:stop], unique))
-            at = stop
+            out.append((head + reply[end:stop], unique, words[1]))
+        elif words[0] in META:
+            stop = end + 2
+            if words[0] == b"VA" and len(words) > 1 and words[1].isdigit():
+                stop += int(words[1]) + 2
+            words, unique, key = meta(words)
+            out.append((Timed(words, reply[end:stop]), unique, key))
+        elif words[0] == b"ME":
+            stop = end + 2
+            words = [w for w in words if not w.startswith((b"la=", b"exp=", b"cas="))]
+            out.append((b" ".join(words) + b"\r\n", None, None))
         else:
-            out.append((reply[at : end + 2], None))
-            at = end + 2
+            stop = end + 2
+            out.append((reply[at:stop], None, None))
+        at = stop
+    return out
+
+
+class Timed(bytes):
+    """A reply with times to live, which two servers may give two seconds apart: left out of the
+    bytes, and compared apart from them."""
+
+    def __new__(cls, words, tail):
+        text = b" ".join(w if isinstance(w, bytes) else b"t<time>" for w in words) + tail
+        self = super().__new__(cls, text)
+        self.times = [w[1] for w in words if not isinstance(w, bytes)]
+        return self
+
+    def __eq__(self, other):
+        def near(a, b):
+            # Beyond 2^31 it is over, since a time that counts from the server's start.
+            return abs(a - b) <= 2 or min(a, b) > 1 << 31
+
+        times = getattr(other, "times", [])
+        same = len(times) == len(self.times) and all(map(near, self.times, times))
+        return same and bytes(self) == bytes(other)
+
+    __hash__ = bytes.__hash__
+
+
+def packets(reply):
+    """The same for the binary protocol: a packet's key is its opaque."""
+    out, at = [], 0
+    while at < len(reply):
+        stop = at + 24 + int.from_bytes(reply[at + 8 : at + 12], "big")
+        head = reply[at : at + 24]
+        unique = b"%d" % int.from_bytes(head[16:], "big")
+        if unique == b"0":
+            unique = None
+        out.append((head[:16] + reply[at + 24 : stop], unique, head[12:16]))
+        at = stop
     return out
 
 
@@ -58,28 +120,29 @@ class Uniques:
     def match(self, a, b):
         return self.pairs[0].setdefault(a, b) == b and self.pairs[1].setdefault(b, a) == a
 
-    def note(self, text, pair):
-        key = text.split(b" ", 2)[1]
+    def note(self, key, pair):
         known = self.seen.setdefault(key, [pair, pair])
         if known[1] != pair:
             self.seen[key] = [known[1], pair]
 
     def number(self, cas, side):
         pair = self.seen.get(cas.key)
-        return pair[0 if cas.stale else 1][side] if pair else b"99999999999"
+        text = pair[0 if cas.stale else 1][side] if pair else b"99999999999"
+        return int(text).to_bytes(8, "big") if cas.binary else text
 
 
-def compare(ours, theirs, uniques):
+def compare(ours, theirs, uniques, split=tokens):
     """None when the replies agree, else what differs. `theirs` is the reference."""
-    a, b = tokens(theirs), tokens(ours)
+    a, b = split(theirs), split(ours)
     for i in range(max(len(a), len(b))):
-        x = a[i] if i < len(a) else (b"(nothing)", None)
-        y = b[i] if i < len(b) else (b"(nothing)", None)
+        x = a[i] if i < len(a) else (b"(nothing)", None, None)
+        y = b[i] if i < len(b) else (b"(nothing)", None, None)
         if x[0] == y[0] and (x[1] is None) == (y[1] is None):
             if x[1] is None:
                 continue
             if uniques.match(x[1], y[1]):
-                uniques.note(x[0], (x[1], y[1]))
+                if x[2] is not None:
+                    uniques.note(x[2], (x[1], y[1]))
                 continue
             why = f"CAS uniques do not correspond: {x[1].decode()} and {y[1].decode()}"
         else:
@@ -172,6 +235,8 @@ def exchange(lanes):
 class Differ:
     """A connection to each server; `run` sends bursts and raises Mismatch."""
 
+    split = staticmethod(tokens)
+
     def __init__(self, theirs, ours, uniques=None, label=""):
         self.servers = (theirs, ours)
         self.uniques = uniques or Uniques()
@@ -200,14 +265,11 @@ class Differ:
         self.commands += len(burst.commands)
         for side, lane in enumerate(self.lanes):
             data = self.render(burst, side)
-            end = b""
-            if not burst.closes:
-                # "set <key> 0 0 16\r\n<nonce>\r\nget <key>\r\n"
-                end = b" 0 16\r\n" + burst.tail.split(b"\r\n")[1] + b"\r\nEND\r\n"
+            end = b"" if burst.closes else self.last_reply(burst)
             lane.start(data, burst.cuts, end)
         silent = exchange(self.lanes)
         replies = [bytes(lane.reply) for lane in self.lanes]
-        why = compare(replies[1], replies[0], self.uniques)
+        why = compare(replies[1], replies[0], self.uniques, self.split)
         if why is None and silent:
             why = f"no more bytes from {silent}; so far {brief(replies[1][-200:])}"
         if why is None and self.lanes[0].closed != self.lanes[1].closed:
@@ -219,6 +281,10 @@ class Differ:
         if self.lanes[0].closed:
             self.close()
         return replies[0]
+
+    def last_reply(self, burst):
+        # "set <key> 0 0 16\r\n<nonce>\r\nget <key>\r\n"
+        return b" 0 16\r\n" + burst.tail.split(b"\r\n")[1] + b"\r\nEND\r\n"
 
     def fail(self, why, burst):
         path = save(self.history, self.label)
@@ -237,6 +303,15 @@ def show(command):
 
 
 # -- UDP
+
+
+class BinaryDiffer(Differ):
+    """Speaks the binary protocol; a `noop` ends each burst."""
+
+    split = staticmethod(packets)
+
+    def last_reply(self, burst):
+        return b"\x81" + burst.tail[1:24]
 
 
 class UdpDiffer(Differ):
@@ -311,7 +386,7 @@ class UdpDiffer(Differ):
 
 def _shape(unit):
     # A unit's length without its CAS unique, whose digits may differ.
-    return sum(len(text) for text, _ in tokens(unit))
+    return sum(len(text) for text, _, _ in tokens(unit))
 
 
 # -- replay files
@@ -344,7 +419,7 @@ def to_json(burst):
 def _part_to_json(part):
     if isinstance(part, bytes):
         return part.decode("latin-1")
-    return {"cas": part.key.decode("latin-1"), "stale": part.stale}
+    return {"cas": part.key.decode("latin-1"), "stale": part.stale, "binary": part.binary}
 
 
 def from_json(d):
@@ -355,4 +430,4 @@ def from_json(d):
 def _part_from_json(part):
     if isinstance(part, str):
         return part.encode("latin-1")
-    return Cas(part["cas"].encode("latin-1"), part["stale"])
+    return Cas(part["cas"].encode("latin-1"), part["stale"], part.get("binary", False))

@@ -73,6 +73,7 @@ class Cas:
 
     key: bytes
     stale: bool = False
+    binary: bool = False  # as eight bytes; the key is then the opaque that its replies had
 
 
 @dataclass
@@ -86,7 +87,7 @@ class Burst:
         return [part for command in self.commands for part in command] + [self.tail]
 
     def size(self):
-        return sum(len(p) if isinstance(p, bytes) else 2 for p in self.parts())
+        return sum(len(p) if isinstance(p, bytes) else 8 if p.binary else 2 for p in self.parts())
 
 
 def sentinel(prefix, nonce):

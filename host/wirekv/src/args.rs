@@ -1,9 +1,10 @@
 //! The command line.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::str::FromStr;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use wirekv_load::LoadArgs;
 use wirekv_net::Impair;
 
@@ -11,7 +12,7 @@ use crate::size::parse_size;
 
 #[derive(Parser)]
 #[command(name = "wirekv", version, about = "A key-value cache whose data path is hardware")]
-pub struct Args {
+pub struct CommandLine {
     #[command(subcommand)]
     pub command: Command,
 }
@@ -28,6 +29,8 @@ pub enum Command {
 pub enum Body {
     /// The RTL, simulated in this process.
     Sim,
+    /// The same cache in software, over the kernel's sockets.
+    Soft,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -38,17 +41,17 @@ pub enum NetKind {
     Tap,
 }
 
+/// Flags of memcached mean what they mean there.
 #[derive(Parser)]
 pub struct ServeArgs {
     /// What runs the data path.
     #[arg(long, value_enum, default_value = "sim")]
     pub body: Body,
-    /// How frames reach the card.
-    #[arg(long, value_enum, default_value = "user")]
-    pub net: NetKind,
-    /// Address to listen on (--net user).
+    /// Addresses to listen on, with a comma between; with a port of its own as ADDR:PORT. One
+    /// address with --body sim.
     #[arg(short = 'l', long = "listen", value_name = "ADDR", default_value = "127.0.0.1")]
-    pub listen: IpAddr,
+    #[arg(value_delimiter = ',')]
+    pub listen: Vec<String>,
     /// TCP port; 0 picks a free one.
     #[arg(short = 'p', long, default_value_t = 11211)]
     pub port: u16,
@@ -61,12 +64,24 @@ pub struct ServeArgs {
     /// Largest number of connections at once.
     #[arg(short = 'c', long, value_name = "NUMBER", default_value_t = 1024)]
     pub conn_limit: u32,
-    /// Largest size of an item: 1k to 1m.
+    /// Largest size of an item, such as 512k or 1m.
     #[arg(short = 'I', long, value_name = "SIZE", default_value = "1m", value_parser = parse_size)]
     pub max_item_size: u64,
-    /// Say more; twice, say what the host port and the exception queue bring.
+    /// Say more; with --body sim twice: what the host port and the exception queue bring.
     #[arg(short, long, action = clap::ArgAction::Count)]
     pub verbose: u8,
+    #[command(flatten)]
+    pub sim: SimArgs,
+    #[command(flatten)]
+    pub soft: SoftArgs,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "With --body sim")]
+pub struct SimArgs {
+    /// How frames reach the card.
+    #[arg(long, value_enum, default_value = "user")]
+    pub net: NetKind,
     /// Write waves of the simulated card to this file. Needs a build with `--features trace`.
     #[arg(long, value_name = "FILE.fst")]
     pub trace: Option<PathBuf>,
@@ -88,4 +103,95 @@ pub struct ServeArgs {
     /// The card's address, in a /24 network in which the host is .1.
     #[arg(long, value_name = "ADDR", default_value = "10.77.0.2")]
     pub card_ip: Ipv4Addr,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Binding {
+    /// The first byte of a connection decides.
+    Auto,
+    Ascii,
+    Binary,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "With --body soft")]
+pub struct SoftArgs {
+    /// Threads that serve.
+    #[arg(short = 't', long, value_name = "NUMBER", default_value_t = 4)]
+    pub threads: u16,
+    /// Listen on this UNIX domain socket, and on nothing else.
+    #[arg(short = 's', long, value_name = "FILE")]
+    pub unix_socket: Option<PathBuf>,
+    /// Access mode of the UNIX domain socket, octal.
+    #[arg(short = 'a', long, value_name = "MODE", default_value = "700", value_parser = parse_octal)]
+    pub unix_mask: u32,
+    /// Bytes of key and value that an item has on average; sizes the index.
+    #[arg(short = 'n', long, value_name = "BYTES", default_value_t = 56)]
+    pub mean_item: u32,
+    /// Requests of one connection that are served before others have their turn.
+    #[arg(short = 'R', long, value_name = "NUMBER", default_value_t = 64)]
+    pub max_reqs_per_event: u16,
+    /// Connections that may wait to be accepted.
+    #[arg(short = 'b', long, value_name = "NUMBER", default_value_t = 1024)]
+    pub listen_backlog: i32,
+    /// Protocol that clients may speak.
+    #[arg(short = 'B', long, value_enum, default_value = "auto")]
+    pub protocol: Binding,
+    /// Refuse new items when memory is full instead of evicting old ones.
+    #[arg(short = 'M', long)]
+    pub disable_evictions: bool,
+    /// No CAS uniques.
+    #[arg(short = 'C', long)]
+    pub disable_cas: bool,
+    /// No flush_all.
+    #[arg(short = 'F', long)]
+    pub disable_flush_all: bool,
+    /// Obey the command `shutdown`.
+    #[arg(short = 'A', long)]
+    pub enable_shutdown: bool,
+    /// Run in the background.
+    #[arg(short = 'd', long)]
+    pub daemon: bool,
+    /// Serve as this user; for root.
+    #[arg(short = 'u', long, value_name = "NAME")]
+    pub user: Option<String>,
+    /// Write the process id to this file.
+    #[arg(short = 'P', long, value_name = "FILE")]
+    pub pidfile: Option<PathBuf>,
+    /// Keep all memory resident.
+    #[arg(short = 'k', long)]
+    pub lock_memory: bool,
+    /// Allow core files of any size.
+    #[arg(short = 'r', long)]
+    pub coredumps: bool,
+    /// idle_timeout=SECONDS closes silent connections.
+    #[arg(short = 'o', long, value_name = "LIST", value_delimiter = ',')]
+    pub extended: Vec<Extended>,
+    /// Serve Prometheus metrics over HTTP on this address.
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub metrics: Option<SocketAddr>,
+}
+
+/// What `-o` knows.
+#[derive(Clone, Copy)]
+pub enum Extended {
+    IdleTimeout(u32),
+}
+
+impl FromStr for Extended {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Extended, String> {
+        let seconds = text.strip_prefix("idle_timeout=").and_then(|n| n.parse().ok());
+        seconds
+            .map(Extended::IdleTimeout)
+            .ok_or_else(|| format!("'{text}' is not known; there is idle_timeout=SECONDS"))
+    }
+}
+
+fn parse_octal(text: &str) -> Result<u32, String> {
+    u32::from_str_radix(text, 8)
+        .ok()
+        .filter(|mode| *mode <= 0o777)
+        .ok_or_else(|| format!("'{text}' is not an access mode such as 700"))
 }

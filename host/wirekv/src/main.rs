@@ -1,21 +1,23 @@
-//! `wirekv serve` answers memcached clients with a card; `wirekv load` measures such a server.
+//! `wirekv serve` answers memcached clients with one of the bodies; `wirekv load` measures such a server.
 
 mod args;
 mod exceptions;
 mod runner;
-mod serve;
 mod signals;
+mod sim;
 mod size;
+mod soft;
 mod stats;
 
 use std::process::ExitCode;
 
-use args::{Args, Command};
+use args::{Body, Command, CommandLine};
 use clap::Parser;
 
 fn main() -> ExitCode {
-    let result = match Args::parse().command {
-        Command::Serve(args) => serve::serve(&args),
+    let result = match CommandLine::parse().command {
+        Command::Serve(args) if args.body == Body::Soft => soft::serve(&args),
+        Command::Serve(args) => sim::serve(&args),
         Command::Load(args) => {
             signals::raise_file_limit();
             wirekv_load::load(&args)

@@ -46,14 +46,19 @@ pub fn wait() -> Result<()> {
     }
 }
 
+/// Makes `wait` return.
+pub fn raise() {
+    // SAFETY: a signal to this process, which `block` made harmless.
+    unsafe { libc::kill(libc::getpid(), libc::SIGTERM) };
+}
+
 /// Makes `wait` return when it is dropped, be it in a panic.
 pub struct RaiseOnDrop;
 
 impl Drop for RaiseOnDrop {
     fn drop(&mut self) {
         if !ENDING.load(Ordering::SeqCst) {
-            // SAFETY: a signal to this process, which `block` made harmless.
-            unsafe { libc::kill(libc::getpid(), libc::SIGTERM) };
+            raise();
         }
     }
 }

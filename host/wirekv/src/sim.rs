@@ -1,4 +1,4 @@
-//! `wirekv serve`: a card, a network, and a thread for each.
+//! `wirekv serve --body sim`: a card, a network, and a thread for each.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::thread::{Builder, JoinHandle};
@@ -8,7 +8,7 @@ use wirekv_card::{csr, init, Card, Layout, Seeds, Settings};
 use wirekv_net::{Addresses, Link, NetEnd, Pcap, Tap, User, UserConfig, Wire};
 use wirekv_sim::{Config, Sim};
 
-use crate::args::{Body, NetKind, ServeArgs};
+use crate::args::{NetKind, ServeArgs};
 use crate::runner::{unix_seconds, Runner, Summary};
 use crate::signals;
 use crate::stats::{Stats, Told};
@@ -33,12 +33,12 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
 
     let mut wire = Addresses {
         card_mac: CARD_MAC,
-        card_ip: args.card_ip,
+        card_ip: args.sim.card_ip,
         card_tcp_port: if args.port == 0 { 11211 } else { args.port },
         card_udp_port: args.udp_port,
-        mtu: args.mtu,
+        mtu: args.sim.mtu,
     };
-    let pcap = match &args.pcap {
+    let pcap = match &args.sim.pcap {
         Some(path) => {
             Some(Pcap::create(path).with_context(|| format!("cannot write {}", path.display()))?)
         }
@@ -47,7 +47,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     let net = open_net(args, &mut wire)?;
     let address = match &net {
         Net::User(user) => user.local_addr()?,
-        Net::Tap(_) => SocketAddr::new(IpAddr::V4(args.card_ip), wire.card_tcp_port),
+        Net::Tap(_) => SocketAddr::new(IpAddr::V4(args.sim.card_ip), wire.card_tcp_port),
     };
 
     let mut card = open_card(args, &layout)?;
@@ -67,7 +67,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     if args.verbose > 0 {
         eprintln!(
             "card {} of {} connections, {layout:?}",
-            args.card_ip,
+            args.sim.card_ip,
             card.read_csr(csr::CONNS)?
         );
     }
@@ -80,7 +80,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     let runner = Runner {
         card,
         link: card_end.clone(),
-        wire: Wire::new(args.impair, pcap),
+        wire: Wire::new(args.sim.impair, pcap),
         stats: Stats::new(told(args, &address, &layout)),
         verbose: args.verbose,
     };
@@ -114,43 +114,46 @@ fn check(args: &ServeArgs) -> Result<Layout> {
             args.max_item_size
         );
     }
-    if args.mem_latency == 0 || args.mem_latency > 100_000 {
-        bail!("--mem-latency {}: 1 to 100000 clocks", args.mem_latency);
+    if args.sim.mem_latency == 0 || args.sim.mem_latency > 100_000 {
+        bail!("--mem-latency {}: 1 to 100000 clocks", args.sim.mem_latency);
     }
-    if matches!(args.card_ip.octets()[3], 0 | 1 | 15..=23 | 255) {
-        bail!("--card-ip {}: 0, 1, 15 to 23 and 255 of its network are taken", args.card_ip);
+    if matches!(args.sim.card_ip.octets()[3], 0 | 1 | 15..=23 | 255) {
+        bail!("--card-ip {}: 0, 1, 15 to 23 and 255 of its network are taken", args.sim.card_ip);
     }
     Ok(layout)
 }
 
+fn listen_address(args: &ServeArgs) -> Result<IpAddr> {
+    match args.listen.as_slice() {
+        [one] => one.parse().map_err(|_| anyhow!("-l {one}: this is no address such as 127.0.0.1")),
+        _ => bail!("-l: --body sim listens on one address"),
+    }
+}
+
 fn open_net(args: &ServeArgs, wire: &mut Addresses) -> Result<Net> {
-    match args.net {
+    match args.sim.net {
         NetKind::User => {
-            let listen = SocketAddr::new(args.listen, args.port);
+            let listen = SocketAddr::new(listen_address(args)?, args.port);
             let udp_port = (args.udp_port != 0).then_some(args.udp_port);
             let config = UserConfig { listen, udp_port, wire: *wire };
             let user = User::bind(&config)?;
             Ok(Net::User(Box::new(user)))
         }
         NetKind::Tap => {
-            let [a, b, c, _] = args.card_ip.octets();
-            Ok(Net::Tap(Tap::open(&args.tap_name, Ipv4Addr::new(a, b, c, 1), wire.mtu)?))
+            let [a, b, c, _] = args.sim.card_ip.octets();
+            Ok(Net::Tap(Tap::open(&args.sim.tap_name, Ipv4Addr::new(a, b, c, 1), wire.mtu)?))
         }
     }
 }
 
 fn open_card(args: &ServeArgs, layout: &Layout) -> Result<Box<dyn Card>> {
-    match args.body {
-        Body::Sim => {
-            let config = Config {
-                memory_bytes: layout.total,
-                mem_latency: args.mem_latency,
-                trace: args.trace.clone(),
-                ..Config::default()
-            };
-            Ok(Box::new(Sim::new(&config)?))
-        }
-    }
+    let config = Config {
+        memory_bytes: layout.total,
+        mem_latency: args.sim.mem_latency,
+        trace: args.sim.trace.clone(),
+        ..Config::default()
+    };
+    Ok(Box::new(Sim::new(&config)?))
 }
 
 fn told(args: &ServeArgs, address: &SocketAddr, layout: &Layout) -> Told {

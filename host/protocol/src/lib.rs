@@ -1,0 +1,34 @@
+//! memcached 1.6.38's protocols over the WireKV store: incremental, without copies or allocation
+//! per request.
+//!
+//! A server keeps one [`Session`] a connection, one [`Engine`] a thread. It serves in four passes,
+//! over as many requests and connections as it has at hand:
+//!
+//! 1. [`Session::parse`] until it says [`Parse::Need`] or [`Parse::Close`]; it takes
+//!    `request.len` bytes of input each time;
+//! 2. [`Request::prefetch_bucket`] of each request, then [`Request::prefetch_item`] of each;
+//! 3. [`Session::execute`] of each, in the order of its connection, with the same bytes of input;
+//! 4. [`Out::slices`] of what they answered, written at once. What the kernel did not take stays in
+//!    the [`Out`].
+#![deny(unsafe_op_in_unsafe_fn)]
+
+mod base64;
+pub mod binary;
+pub mod classic;
+mod counters;
+pub mod fuzz;
+mod line;
+pub mod meta;
+mod number;
+pub mod ops;
+mod out;
+mod server;
+mod session;
+pub mod udp;
+
+pub use wirekv_store as store;
+
+pub use counters::Counters;
+pub use out::Out;
+pub use server::{Engine, Protocol, Server, Settings};
+pub use session::{Next, Op, Parse, Request, Session, Span};

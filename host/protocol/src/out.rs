@@ -1,0 +1,275 @@
+//! Replies on their way out.
+
+use std::io::IoSlice;
+use std::ops::Range;
+
+use crate::number;
+use crate::store::{Item, Pin};
+
+/// A reply part that stays where it is.
+struct Far {
+    /// The part comes before this byte of `near`.
+    at: usize,
+    part: Part,
+}
+
+enum Part {
+    Pinned(Pin),
+    Copied(Box<[u8]>),
+}
+
+impl Part {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Part::Pinned(pin) => pin,
+            Part::Copied(bytes) => bytes,
+        }
+    }
+}
+
+/// The replies of a run of requests, as parts for one gathered write: small ones in a buffer of
+/// its own, long values where they are in the store, which keeps them while they are in here: so
+/// it may wait for as long as the kernel needs. Cleared and used again, it allocates nothing.
+#[derive(Default)]
+pub struct Out {
+    /// All of it initialised; the replies end at `end`.
+    near: Vec<u8>,
+    end: usize,
+    far: Vec<Far>,
+    far_len: usize,
+    /// Bytes already written.
+    done: usize,
+    /// Where units begin; only kept when `units`.
+    marks: Vec<usize>,
+    units: bool,
+}
+
+impl Out {
+    pub fn new() -> Out {
+        Out::default()
+    }
+
+    /// For datagrams: remembers which bytes are one message, see [`Out::units`].
+    pub fn with_units() -> Out {
+        Out { units: true, ..Out::default() }
+    }
+
+    /// Bytes not written yet.
+    pub fn len(&self) -> usize {
+        self.end + self.far_len - self.done
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn clear(&mut self) {
+        self.end = 0;
+        self.far.clear();
+        self.far_len = 0;
+        self.done = 0;
+        self.marks.clear();
+    }
+
+    /// Calls `part` with each part in order, until it says stop.
+    fn parts<'a>(&'a self, mut part: impl FnMut(&'a [u8]) -> bool) {
+        let mut near = 0;
+        for far in &self.far {
+            if far.at > near && !part(&self.near[near..far.at]) {
+                return;
+            }
+            near = far.at;
+            if !part(far.part.bytes()) {
+                return;
+            }
+        }
+        if self.end > near {
+            part(&self.near[near..self.end]);
+        }
+    }
+
+    /// The unwritten parts in order, for `writev`; at most `slices.len()` of them. Returns how
+    /// many.
+    pub fn slices<'a>(&'a self, slices: &mut [IoSlice<'a>]) -> usize {
+        self.slices_of(self.done..self.end + self.far_len, slices)
+    }
+
+    /// The same of a range of all bytes, such as one of a [unit](Out::units).
+    pub fn slices_of<'a>(&'a self, range: Range<usize>, slices: &mut [IoSlice<'a>]) -> usize {
+        let (mut skip, mut left, mut count) = (range.start, range.len(), 0);
+        if slices.is_empty() || left == 0 {
+            return 0;
+        }
+        self.parts(|part| {
+            if skip >= part.len() {
+                skip -= part.len();
+                return true;
+            }
+            let part = &part[skip..part.len().min(skip + left)];
+            slices[count] = IoSlice::new(part);
+            skip = 0;
+            left -= part.len();
+            count += 1;
+            count < slices.len() && left > 0
+        });
+        count
+    }
+
+    /// `count` bytes were written.
+    pub fn written(&mut self, count: usize) {
+        debug_assert!(count <= self.len());
+        self.done += count;
+        if self.is_empty() {
+            self.clear();
+        }
+    }
+
+    /// All unwritten bytes in one piece, for tests and for what is short anyhow.
+    pub fn to_vec(&self) -> Vec<u8> {
+        let mut all = Vec::with_capacity(self.end + self.far_len);
+        self.parts(|part| {
+            all.extend_from_slice(part);
+            true
+        });
+        all.split_off(self.done)
+    }
+
+    /// The messages of a datagram's replies: of an [`Out::with_units`], before anything was
+    /// written.
+    pub fn units(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+        let ends = self.marks.iter().skip(1).copied().chain([self.end + self.far_len]);
+        self.marks.iter().copied().zip(ends).map(|(from, to)| from..to).filter(|r| !r.is_empty())
+    }
+
+    // -- writing
+
+    /// A message of its own begins.
+    #[inline]
+    pub(crate) fn unit(&mut self) {
+        if self.units {
+            self.marks.push(self.end + self.far_len);
+        }
+    }
+
+    /// Room for `len` bytes behind the end.
+    #[inline]
+    pub(crate) fn room(&mut self, len: usize) -> Writer<'_> {
+        if self.near.len() - self.end < len {
+            self.grow(len);
+        }
+        Writer { to: &mut self.near[self.end..], at: 0, end: &mut self.end }
+    }
+
+    #[cold]
+    fn grow(&mut self, len: usize) {
+        let size = (self.end + len).max(2 * self.near.len()).max(4096);
+        self.near.resize(size, 0);
+    }
+
+    #[inline]
+    pub(crate) fn text(&mut self, text: &[u8]) {
+        let mut w = self.room(text.len());
+        w.bytes(text);
+        w.finish();
+    }
+
+    /// An item's value: copied up to `copy_max` bytes, else pinned where it is in the store.
+    pub(crate) fn item(&mut self, item: &Item<'_>, copy_max: usize) {
+        let value = item.value();
+        if value.len() <= copy_max {
+            return self.text(value);
+        }
+        self.part(match item.pin() {
+            Some(pin) => Part::Pinned(pin),
+            None => Part::Copied(value.into()),
+        });
+    }
+
+    fn part(&mut self, part: Part) {
+        self.far_len += part.bytes().len();
+        self.far.push(Far { at: self.end, part });
+    }
+
+    /// Where the reply so far ends, to take back what comes behind.
+    pub(crate) fn mark(&self) -> usize {
+        self.end
+    }
+
+    /// Other bytes in place of those behind `mark`.
+    pub(crate) fn replace(&mut self, mark: usize, text: &[u8]) {
+        self.near[mark..mark + text.len()].copy_from_slice(text);
+    }
+
+    /// Takes back what was written since `mark`: no far parts.
+    pub(crate) fn rewind(&mut self, mark: usize) {
+        self.end = mark;
+    }
+}
+
+/// Writes into an [`Out`]'s buffer. What it wrote counts when it is finished.
+pub(crate) struct Writer<'a> {
+    to: &'a mut [u8],
+    at: usize,
+    end: &'a mut usize,
+}
+
+impl Writer<'_> {
+    #[inline]
+    pub fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
+        self.to[self.at..self.at + bytes.len()].copy_from_slice(bytes);
+        self.at += bytes.len();
+        self
+    }
+
+    #[inline]
+    pub fn byte(&mut self, byte: u8) -> &mut Self {
+        self.to[self.at] = byte;
+        self.at += 1;
+        self
+    }
+
+    #[inline]
+    pub fn number(&mut self, value: u64) -> &mut Self {
+        if value < 10 {
+            return self.byte(b'0' + value as u8);
+        }
+        self.bytes(number::digits(value, &mut [0; number::DIGITS]))
+    }
+
+    #[inline]
+    pub fn finish(&mut self) {
+        *self.end += self.at;
+        self.at = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_come_in_order_and_from_where_writing_stopped() {
+        let value = |byte, len| Part::Copied(vec![byte; len].into());
+        let mut out = Out::new();
+        out.part(value(b'1', 3));
+        out.text(b"ab");
+        out.part(value(b'2', 4));
+        out.part(value(b'1', 3));
+        out.text(b"c");
+        let all = b"111ab2222111c";
+        for done in 0..=all.len() {
+            for step in [1, 2, 8] {
+                let mut slices = vec![IoSlice::new(&[]); step];
+                let count = out.slices(&mut slices);
+                let got: Vec<u8> = slices[..count].iter().flat_map(|part| part.to_vec()).collect();
+                assert!(all[done..].starts_with(&got));
+                assert!(step < 8 || got == all[done..]);
+            }
+            assert_eq!(out.to_vec(), &all[done..]);
+            if done < all.len() {
+                out.written(1);
+            }
+        }
+        assert!(out.is_empty());
+    }
+}

@@ -1,0 +1,104 @@
+//! What the protocols need to know besides the store.
+
+use std::sync::Arc;
+
+use crate::store::Local;
+use crate::Counters;
+
+/// Which protocol a connection may speak (`-B`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Protocol {
+    /// The first byte decides: 0x80 is binary.
+    #[default]
+    Auto,
+    Ascii,
+    Binary,
+}
+
+/// What is set at start and the same for every thread.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// As `version` gives it.
+    pub version: String,
+    /// UNIX time of the store clock's second 0.
+    pub epoch: i64,
+    /// Largest item in memcached's measure (`-I`): key, value and memcached's own header count.
+    pub item_max: usize,
+    pub protocol: Protocol,
+    /// CAS uniques are in use (no `-C`).
+    pub cas: bool,
+    /// `shutdown` ends the server (`-A`).
+    pub shutdown: bool,
+    /// `flush_all` is allowed (no `-F`).
+    pub flush: bool,
+    /// Values from this length on are taken in pieces instead of waiting for the whole block in
+    /// the input buffer, which must hold this and a command line.
+    pub stream_from: usize,
+    /// Longest line of a `get` of many keys; any other line may have 2,048 bytes.
+    pub multiget_max: usize,
+    /// Values up to this length are copied into the reply buffer, longer ones gathered from the
+    /// store.
+    pub copy_max: usize,
+    /// After so many bytes of replies a `get` of many keys lets them be written first.
+    pub reply_soft: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            version: "1.6.38".into(),
+            epoch: 0,
+            item_max: 1 << 20,
+            protocol: Protocol::Auto,
+            cas: true,
+            shutdown: false,
+            flush: true,
+            stream_from: 16 << 10,
+            multiget_max: 16 << 20,
+            copy_max: 1 << 10,
+            reply_soft: 1 << 20,
+        }
+    }
+}
+
+impl Settings {
+    /// Bytes that a connection's input buffer must be able to hold.
+    pub fn buffer(&self) -> usize {
+        self.stream_from + 2 * crate::line::MAX_LINE
+    }
+}
+
+/// A thread's side: its handle of the store, its counters, the settings.
+pub struct Engine {
+    pub local: Local,
+    pub settings: Arc<Settings>,
+    pub counters: Counters,
+}
+
+impl Engine {
+    pub fn new(local: Local, settings: Arc<Settings>) -> Engine {
+        Engine { local, settings, counters: Counters::default() }
+    }
+}
+
+/// What the server answers for itself: rare requests, none of them on the hot path.
+pub trait Server {
+    /// Calls `line` with name and value of each statistic of `stats <args>`; false if there are
+    /// no such statistics. `stats` alone has empty `args`. `own` are this thread's counters, which
+    /// the server need not have seen yet.
+    fn stats(&mut self, args: &[u8], own: &Counters, line: &mut dyn FnMut(&[u8], &[u8])) -> bool;
+
+    /// `stats reset`: the counters of all threads begin anew. The caller's are reset already.
+    fn reset(&mut self) {}
+
+    /// `verbosity <level>`.
+    fn verbosity(&mut self, _level: u32) {}
+
+    /// `cache_memlimit <megabytes>`: whether the store's memory is as large now.
+    fn memory(&mut self, _megabytes: u32) -> bool {
+        false
+    }
+
+    /// `shutdown`: only called where [`Settings::shutdown`] allows it.
+    fn shutdown(&mut self, graceful: bool);
+}

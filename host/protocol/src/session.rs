@@ -1,0 +1,391 @@
+//! One connection: what its next request is, and what that does.
+
+use crate::line::{Found, Line};
+use crate::ops::{self, Value};
+use crate::store::{Hash, Reservation};
+use crate::{binary, classic, meta};
+use crate::{Engine, Out, Protocol, Server};
+
+/// A range of a request's bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    pub at: u32,
+    pub len: u32,
+}
+
+impl Span {
+    #[inline]
+    pub fn new(from: usize, to: usize) -> Span {
+        Span { at: from as u32, len: (to - from) as u32 }
+    }
+
+    #[inline]
+    pub fn of(self, input: &[u8]) -> &[u8] {
+        &input[self.at as usize..][..self.len as usize]
+    }
+}
+
+/// What a request asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Op {
+    /// Nothing: input that is skipped.
+    #[default]
+    Skip,
+    /// The next bytes of a long value.
+    Piece,
+    Classic(classic::Op),
+    Meta(meta::Op),
+    Binary(binary::Op),
+}
+
+/// A parsed request. Its spans count from the first byte of the input it was parsed from. What
+/// the other fields mean depends on the operation.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// Bytes of input it takes.
+    pub len: u32,
+    pub op: Op,
+    /// No reply but to what fails, or none at all.
+    pub quiet: bool,
+    /// The value does not come with the request but in pieces behind it.
+    pub streams: bool,
+    pub(crate) flags: u32,
+    pub(crate) exptime: u32,
+    pub(crate) key: Span,
+    /// Flags of a meta command.
+    pub(crate) args: Span,
+    pub(crate) value: Span,
+    pub(crate) number: u64,
+    pub(crate) unique: u64,
+    pub(crate) say: &'static [u8],
+    /// Of its key; `None` where it has none or several.
+    pub hash: Option<Hash>,
+}
+
+impl Default for Request {
+    #[inline]
+    fn default() -> Request {
+        Request {
+            len: 0,
+            op: Op::Skip,
+            quiet: false,
+            streams: false,
+            flags: 0,
+            exptime: 0,
+            key: Span::default(),
+            args: Span::default(),
+            value: Span::default(),
+            number: 0,
+            unique: 0,
+            say: b"",
+            hash: None,
+        }
+    }
+}
+
+impl Request {
+    /// First pass of a batch: the bucket of its key.
+    #[inline]
+    pub fn prefetch_bucket(&self, engine: &Engine) {
+        if let Some(hash) = self.hash {
+            engine.local.prefetch_buckets(hash);
+        }
+    }
+
+    /// Second pass: the item.
+    #[inline]
+    pub fn prefetch_item(&self, engine: &Engine) {
+        if let Some(hash) = self.hash {
+            engine.local.prefetch_item(hash);
+        }
+    }
+}
+
+/// What [`Session::parse`] found.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant)]
+pub enum Parse {
+    Request(Request),
+    /// Nothing complete yet: at least so many bytes more are needed. The input so far must be
+    /// given again with them. More than [`Settings::buffer`](crate::Settings::buffer) bytes are
+    /// asked for only by a `get` of very many keys.
+    Need(usize),
+    /// The connection is at its end, or the protocol violated: close once the requests before
+    /// were answered.
+    Close,
+}
+
+/// What follows a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    Continue,
+    /// Much was answered, and there is more: execute the same request again, best when the reply
+    /// so far was taken.
+    Again,
+    /// Close when the replies are written.
+    Close,
+}
+
+/// A long value on its way into the store.
+struct Stream {
+    request: Request,
+    /// The request's bytes but the value.
+    head: Vec<u8>,
+    hash: Hash,
+    reservation: Reservation,
+    filled: usize,
+    /// What has come of the text protocols' line end.
+    tail: [u8; 2],
+    ended: usize,
+}
+
+impl Stream {
+    fn tail_len(&self) -> usize {
+        if matches!(self.request.op, Op::Binary(_)) {
+            0
+        } else {
+            2
+        }
+    }
+
+    /// Takes bytes; true when it has all.
+    fn take(&mut self, bytes: &[u8]) -> bool {
+        let place = &mut self.reservation.value()[self.filled..];
+        let (value, tail) = bytes.split_at(bytes.len().min(place.len()));
+        place[..value.len()].copy_from_slice(value);
+        self.filled += value.len();
+        self.tail[self.ended..self.ended + tail.len()].copy_from_slice(tail);
+        self.ended += tail.len();
+        self.filled == self.reservation.value().len() && self.ended == self.tail_len()
+    }
+}
+
+/// One connection's state between requests.
+#[derive(Default)]
+pub struct Session {
+    spoken: Option<Spoken>,
+    /// No request will follow.
+    closing: bool,
+    /// A value was read into the store up to its end.
+    sunk: bool,
+    /// Bytes of a long value that were not parsed yet, and whether they are only skipped.
+    left: u64,
+    /// Where the search for a very long line's end goes on.
+    scanned: usize,
+    /// None while a value is skipped.
+    stream: Option<Box<Stream>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Spoken {
+    Text,
+    Binary,
+}
+
+impl Session {
+    /// A connection's, before its first byte; or a datagram's.
+    pub fn new() -> Session {
+        Session::default()
+    }
+
+    /// The next request at the front of `input`. Copies nothing.
+    #[inline]
+    pub fn parse(&mut self, input: &[u8], engine: &Engine) -> Parse {
+        if self.left > 0 || self.sunk || self.closing {
+            return self.parse_piece(input);
+        }
+        match self.spoken {
+            Some(Spoken::Text) => {}
+            Some(Spoken::Binary) => return self.parse_binary(input, engine),
+            None => {
+                let Some(first) = input.first() else { return Parse::Need(1) };
+                let binary = match engine.settings.protocol {
+                    Protocol::Auto => *first == binary::REQUEST,
+                    Protocol::Ascii => false,
+                    Protocol::Binary => true,
+                };
+                self.spoken = Some(if binary { Spoken::Binary } else { Spoken::Text });
+                if binary {
+                    return self.parse_binary(input, engine);
+                }
+            }
+        }
+        match classic::parse_short_get(input, engine) {
+            Some(request) => Parse::Request(request),
+            None => self.parse_line(input, engine),
+        }
+    }
+
+    fn parse_line(&mut self, input: &[u8], engine: &Engine) -> Parse {
+        if self.scanned > 0 && memchr::memchr(b'\n', &input[self.scanned..]).is_none() {
+            self.scanned = input.len();
+            if input.len() <= engine.settings.multiget_max {
+                return Parse::Need(1);
+            }
+        }
+        let mut line = Line::new();
+        match line.find(input, engine.settings.multiget_max) {
+            Found::Line => {}
+            Found::TooLong => return self.parse_close(),
+            Found::Part => {
+                if input.len() > crate::line::MAX_LINE {
+                    self.scanned = input.len();
+                }
+                return Parse::Need(1);
+            }
+        };
+        self.scanned = 0;
+        let mut request = match line.word(input, 0) {
+            [b'm', _] => meta::parse(&line, input, engine),
+            _ => classic::parse(&line, input, engine),
+        };
+        if request.op == Op::Skip {
+            return self.parse_close();
+        }
+        request.len = line.next as u32;
+        if request.value.at > 0 {
+            let value = request.value.len as usize;
+            let end = line.next + value + 2;
+            if request.streams || value >= engine.settings.stream_from {
+                request.streams = true;
+                self.left = value as u64 + 2;
+            } else if end > input.len() {
+                return Parse::Need(end - input.len());
+            } else {
+                request.len = end as u32;
+            }
+        } else if request.op == Op::Classic(classic::Op::Quit) {
+            self.closing = true;
+        }
+        Parse::Request(request)
+    }
+
+    fn parse_binary(&mut self, input: &[u8], engine: &Engine) -> Parse {
+        let (request, skip) = match binary::parse(input, engine) {
+            binary::Parsed::Request(request) => (request, 0),
+            binary::Parsed::Skip(request, skip) => (request, skip),
+            binary::Parsed::Need(more) => return Parse::Need(more),
+            binary::Parsed::Close => return self.parse_close(),
+        };
+        self.left = skip;
+        self.closing = matches!(request.op, Op::Binary(op) if op.closes());
+        Parse::Request(request)
+    }
+
+    fn parse_close(&mut self) -> Parse {
+        self.closing = true;
+        Parse::Close
+    }
+
+    #[cold]
+    fn parse_piece(&mut self, input: &[u8]) -> Parse {
+        if self.closing {
+            return Parse::Close;
+        }
+        let here = self.left.min(input.len() as u64).min(u32::MAX.into());
+        if here == 0 && !self.sunk {
+            return Parse::Need(self.left.min(1 << 30) as usize);
+        }
+        self.sunk = false;
+        self.left -= here;
+        Parse::Request(Request { len: here as u32, op: Op::Piece, ..Request::default() })
+    }
+
+    /// Runs a request; the reply is added to `out`. `input` begins where it did when the request
+    /// was parsed.
+    #[inline]
+    pub fn execute(
+        &mut self,
+        request: &mut Request,
+        input: &[u8],
+        engine: &mut Engine,
+        server: &mut dyn Server,
+        out: &mut Out,
+    ) -> Next {
+        if request.streams {
+            self.begin(request, input, engine, out);
+            return Next::Continue;
+        }
+        match request.op {
+            Op::Classic(op) => classic::execute(op, request, input, engine, server, out),
+            Op::Meta(op) => meta::execute(op, request, input, engine, out),
+            Op::Binary(op) => binary::execute(op, request, input, engine, server, out),
+            Op::Piece => self.piece(&input[..request.len as usize], engine, out),
+            Op::Skip => Next::Continue,
+        }
+    }
+
+    /// A long value's request: makes room for the value, or skips it.
+    #[cold]
+    fn begin(&mut self, request: &Request, input: &[u8], engine: &mut Engine, out: &mut Out) {
+        let len = request.value.len as usize;
+        let mut decoded = [0; ops::KEY_MAX];
+        let planned = match request.op {
+            Op::Classic(op) => classic::plan(op, request, input, engine, out),
+            Op::Meta(_) => meta::plan(request, input, engine, out, &mut decoded),
+            Op::Binary(op) => binary::plan(op, request, input, engine, out),
+            _ => None,
+        };
+        self.stream = None;
+        let Some((key, put)) = planned else { return };
+        let hash = engine.local.hash(key);
+        if let Ok(reservation) = put.reserve(&mut engine.local, key, hash, len) {
+            let request = *request;
+            let head = input[..request.len as usize].to_vec();
+            let (filled, tail, ended) = (0, [0; 2], 0);
+            let stream = Stream { request, head, hash, reservation, filled, tail, ended };
+            self.stream = Some(Box::new(stream));
+            return;
+        }
+        engine.counters.store_no_memory += 1;
+        if put.mode == ops::Mode::Set {
+            ops::forget(engine, key, hash);
+        }
+        match request.op {
+            Op::Classic(_) if request.quiet => {}
+            Op::Classic(_) | Op::Meta(_) => {
+                out.unit();
+                out.text(classic::NO_MEMORY);
+            }
+            _ => binary::no_memory(request, input, out),
+        }
+    }
+
+    #[cold]
+    fn piece(&mut self, bytes: &[u8], engine: &mut Engine, out: &mut Out) -> Next {
+        if !self.stream.as_mut().is_some_and(|stream| stream.take(bytes)) {
+            return Next::Continue;
+        }
+        let stream = *self.stream.take().expect("one is under way");
+        let Stream { mut request, head, hash, reservation, tail, .. } = stream;
+        request.hash = Some(hash);
+        let value = (stream.ended == 0 || tail == *b"\r\n").then_some(Value::There(reservation));
+        match request.op {
+            Op::Classic(op) => classic::store(op, &request, &head, value, engine, out),
+            Op::Meta(_) => meta::store(&request, &head, value, engine, out),
+            Op::Binary(op) => {
+                let value = value.expect("no tail that could be wrong");
+                binary::store(op, &request, &head, value, engine, out);
+            }
+            _ => {}
+        }
+        Next::Continue
+    }
+
+    /// While a long value arrives: where its next bytes go, so that they can be read from the
+    /// socket straight into the store. Only when no input is left and every request executed.
+    pub fn sink(&mut self) -> Option<&mut [u8]> {
+        let stream = self.stream.as_mut()?;
+        let place = &mut stream.reservation.value()[stream.filled..];
+        (!place.is_empty()).then_some(place)
+    }
+
+    /// `count` bytes were read into the [`sink`](Session::sink). [`parse`](Session::parse) goes
+    /// on behind them, even with no input.
+    pub fn sunk(&mut self, count: usize) {
+        let stream = self.stream.as_mut().expect("there was a sink");
+        stream.filled += count;
+        self.left -= count as u64;
+        self.sunk = self.left == 0;
+    }
+}

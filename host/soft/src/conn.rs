@@ -1,0 +1,156 @@
+//! One connection.
+
+use std::collections::VecDeque;
+use std::io::{self, IoSlice, Read, Write};
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::Arc;
+
+use mio::event::Source;
+use mio::net::{TcpStream, UnixStream};
+use mio::{Interest, Registry, Token};
+use wirekv_protocol::{Out, Request, Session};
+
+/// What `stats conns` tells of a connection.
+pub struct Told {
+    pub peer: String,
+    pub listener: String,
+    /// Store's second of the last request.
+    pub last: AtomicU32,
+}
+
+pub enum Stream {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+impl Stream {
+    fn source(&mut self) -> &mut dyn Source {
+        match self {
+            Stream::Tcp(s) => s,
+            Stream::Unix(s) => s,
+        }
+    }
+
+    pub fn fd(&self) -> RawFd {
+        match self {
+            Stream::Tcp(s) => s.as_raw_fd(),
+            Stream::Unix(s) => s.as_raw_fd(),
+        }
+    }
+
+    pub fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Stream::Tcp(s) => s.read(to),
+            Stream::Unix(s) => s.read(to),
+        }
+    }
+
+    fn write(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        match (self, parts) {
+            // One part is cheaper without the gathering.
+            (Stream::Tcp(s), [one]) => s.write(one),
+            (Stream::Tcp(s), _) => s.write_vectored(parts),
+            (Stream::Unix(s), _) => s.write_vectored(parts),
+        }
+    }
+}
+
+pub struct Conn {
+    pub stream: Stream,
+    pub session: Session,
+    pub told: Arc<Told>,
+    /// Its number in `stats conns`.
+    pub number: usize,
+    /// Input that was not executed yet, and the requests already parsed from its front.
+    pub pending: Vec<u8>,
+    pub parsed: VecDeque<Request>,
+    /// Replies that the kernel did not take yet. While there are any, nothing is read or executed.
+    pub out: Option<Out>,
+    /// The socket may have input; it may have had its last.
+    pub readable: bool,
+    pub read_closed: bool,
+    /// There is something to do without any event.
+    pub queued: bool,
+    /// The socket is of no use any more.
+    pub lost: bool,
+    /// No input will follow: to be closed when what there is was served.
+    pub ended: bool,
+    /// To be closed when the replies are written.
+    pub closing: bool,
+}
+
+impl Conn {
+    pub fn new(stream: Stream, told: Arc<Told>, number: usize) -> Conn {
+        Conn {
+            stream,
+            session: Session::new(),
+            told,
+            number,
+            pending: Vec::new(),
+            parsed: VecDeque::new(),
+            out: None,
+            readable: true,
+            read_closed: false,
+            queued: false,
+            lost: false,
+            ended: false,
+            closing: false,
+        }
+    }
+
+    /// Edge-triggered, both directions, once and for all: no system call a request.
+    pub fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        let both = Interest::READABLE | Interest::WRITABLE;
+        self.stream.source().register(registry, token, both)
+    }
+
+    pub fn deregister(&mut self, registry: &Registry) {
+        let _ = self.stream.source().deregister(registry);
+    }
+
+    /// What came of reading up to `size` bytes, behind `before` bytes of input. Returns how many.
+    pub fn came(&mut self, size: usize, result: io::Result<usize>, before: usize) -> usize {
+        match result {
+            // What came before the end is still served.
+            Ok(0) => {
+                self.ended = true;
+                self.lost |= before == 0;
+            }
+            Ok(n) => {
+                // Less than there is room for is all there was.
+                self.readable = n == size;
+                return n;
+            }
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => self.readable = false,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => self.lost = true,
+        }
+        0
+    }
+
+    pub fn used(&self, now: u32) {
+        self.told.last.store(now, Relaxed);
+    }
+}
+
+/// Writes what the kernel takes. `Ok(bytes)`: all of it if `out` is empty then.
+pub fn write(stream: &mut Stream, out: &mut Out) -> io::Result<usize> {
+    let mut total = 0;
+    while !out.is_empty() {
+        let mut parts = [IoSlice::new(&[]); 64];
+        let count = out.slices(&mut parts);
+        let result = stream.write(&parts[..count]);
+        match result {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(n) => {
+                out.written(n);
+                total += n;
+            }
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(total)
+}

@@ -1,0 +1,223 @@
+//! Sockets to listen on, and the thread that accepts connections and keeps the time.
+
+use std::io::{ErrorKind, Write};
+use std::net::SocketAddr;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::path::PathBuf;
+use std::sync::atomic::AtomicU32;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{bail, Context, Result};
+use mio::net::{TcpListener, UdpSocket, UnixListener};
+use mio::{Events, Interest, Poll, Token, Waker};
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+
+use crate::conn::{Conn, Stream, Told};
+use crate::options::Options;
+use crate::stats::Shared;
+use crate::worker::Inbox;
+
+const REFUSAL: &[u8] = b"ERROR Too many open connections\r\n";
+const WAKE: Token = Token(usize::MAX);
+/// How long nothing is accepted when the process has no file descriptor left.
+const PAUSE: Duration = Duration::from_millis(10);
+
+enum Listener {
+    Tcp(TcpListener, SocketAddr),
+    Unix(UnixListener, PathBuf),
+}
+
+pub struct Sockets {
+    listeners: Vec<Listener>,
+    pub udp: Vec<UdpSocket>,
+}
+
+impl Sockets {
+    pub fn open(options: &Options) -> Result<Sockets> {
+        let mut listeners = Vec::new();
+        for address in &options.tcp {
+            let socket = bind(*address, Type::STREAM, Protocol::TCP)?;
+            socket.listen(options.backlog)?;
+            let listener = TcpListener::from_std(socket.into());
+            let address = listener.local_addr()?;
+            listeners.push(Listener::Tcp(listener, address));
+        }
+        if let Some((path, mode)) = &options.unix {
+            listeners.push(Listener::Unix(bind_unix(path, *mode, options.backlog)?, path.clone()));
+        }
+        let mut udp = Vec::new();
+        for address in &options.udp {
+            let socket = bind(*address, Type::DGRAM, Protocol::UDP)?;
+            // Room for a burst; the kernel gives what it allows.
+            let _ = socket.set_recv_buffer_size(4 << 20);
+            udp.push(UdpSocket::from_std(socket.into()));
+        }
+        Ok(Sockets { listeners, udp })
+    }
+
+    /// The TCP addresses, ports as the kernel gave them.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.listeners
+            .iter()
+            .filter_map(|l| match l {
+                Listener::Tcp(_, address) => Some(*address),
+                Listener::Unix(..) => None,
+            })
+            .collect()
+    }
+}
+
+fn bind(address: SocketAddr, kind: Type, protocol: Protocol) -> Result<Socket> {
+    let open = || -> std::io::Result<Socket> {
+        let socket = Socket::new(Domain::for_address(address), kind, Some(protocol))?;
+        if kind == Type::STREAM {
+            socket.set_reuse_address(true)?;
+        }
+        if address.is_ipv6() {
+            socket.set_only_v6(true)?;
+        }
+        socket.set_nonblocking(true)?;
+        socket.bind(&address.into())?;
+        Ok(socket)
+    };
+    let name = if kind == Type::STREAM { "TCP" } else { "UDP" };
+    open().map_err(|e| match e.kind() {
+        ErrorKind::AddrInUse => anyhow::anyhow!(
+            "{name} port {} of {} is in use; choose another one with -{}",
+            address.port(),
+            address.ip(),
+            if kind == Type::STREAM { 'p' } else { 'U' }
+        ),
+        _ => anyhow::anyhow!("cannot listen on {name} {address}: {e}"),
+    })
+}
+
+fn bind_unix(path: &PathBuf, mode: u32, backlog: i32) -> Result<UnixListener> {
+    // A socket that an earlier server left behind is replaced; nothing else is.
+    match std::fs::symlink_metadata(path) {
+        Ok(meta) if meta.file_type().is_socket() => std::fs::remove_file(path)?,
+        Ok(_) => bail!("{} exists and is not a socket", path.display()),
+        Err(_) => {}
+    }
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    socket.set_nonblocking(true)?;
+    socket
+        .bind(&SockAddr::unix(path)?)
+        .with_context(|| format!("cannot listen on {}", path.display()))?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?;
+    socket.listen(backlog)?;
+    Ok(UnixListener::from_std(std::os::fd::OwnedFd::from(socket).into()))
+}
+
+/// Accepts connections and hands them to the workers in turn; sets the store's clock.
+pub struct Acceptor {
+    poll: Poll,
+    waker: Arc<Waker>,
+    listeners: Vec<Listener>,
+    inboxes: Vec<Arc<Inbox>>,
+    shared: Arc<Shared>,
+    /// Seconds since the store's second 0.
+    clock: Box<dyn Fn() -> u32 + Send>,
+    next: usize,
+}
+
+impl Acceptor {
+    pub fn new(
+        mut listeners: Sockets,
+        inboxes: Vec<Arc<Inbox>>,
+        shared: Arc<Shared>,
+        clock: Box<dyn Fn() -> u32 + Send>,
+    ) -> Result<Acceptor> {
+        let poll = Poll::new()?;
+        let waker = Arc::new(Waker::new(poll.registry(), WAKE)?);
+        for (i, listener) in listeners.listeners.iter_mut().enumerate() {
+            let registry = poll.registry();
+            match listener {
+                Listener::Tcp(l, _) => registry.register(l, Token(i), Interest::READABLE)?,
+                Listener::Unix(l, _) => registry.register(l, Token(i), Interest::READABLE)?,
+            }
+        }
+        let listeners = listeners.listeners;
+        Ok(Acceptor { poll, waker, listeners, inboxes, shared, clock, next: 0 })
+    }
+
+    /// Wakes the acceptor to see that the server stops.
+    pub fn waker(&self) -> Arc<Waker> {
+        self.waker.clone()
+    }
+
+    pub fn run(mut self) -> Result<()> {
+        let mut events = Events::with_capacity(16);
+        let mut tick = Instant::now();
+        let mut pending = vec![true; self.listeners.len()];
+        while !self.shared.stopping() {
+            let starved = pending.contains(&true);
+            let wait = tick.saturating_duration_since(Instant::now());
+            let wait = if starved { wait.min(PAUSE) } else { wait };
+            match self.poll.poll(&mut events, Some(wait)) {
+                Err(e) if e.kind() != ErrorKind::Interrupted => return Err(e.into()),
+                _ => {}
+            }
+            if Instant::now() >= tick {
+                self.shared.store.set_now((self.clock)());
+                tick += Duration::from_secs(1);
+            }
+            for event in events.iter().filter(|e| e.token() != WAKE) {
+                pending[event.token().0] = true;
+            }
+            for (i, pending) in pending.iter_mut().enumerate() {
+                if *pending {
+                    *pending = self.accept(i)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Accepts what waits. True: some may still wait, but there are no descriptors for them.
+    fn accept(&mut self, index: usize) -> Result<bool> {
+        loop {
+            let accepted = match &self.listeners[index] {
+                Listener::Tcp(listener, address) => listener.accept().map(|(stream, peer)| {
+                    // A reply is complete when it is sent.
+                    let _ = stream.set_nodelay(true);
+                    let _ = socket2::SockRef::from(&stream).set_keepalive(true);
+                    (Stream::Tcp(stream), format!("tcp:{peer}"), format!("tcp:{address}"))
+                }),
+                Listener::Unix(listener, path) => listener.accept().map(|(stream, _)| {
+                    let path = format!("unix:{}", path.display());
+                    (Stream::Unix(stream), path.clone(), path)
+                }),
+            };
+            match accepted {
+                Ok((stream, peer, listener)) => self.hand_over(stream, peer, listener)?,
+                Err(e) => match e.raw_os_error() {
+                    Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM) => {
+                        return Ok(true)
+                    }
+                    _ if e.kind() == ErrorKind::WouldBlock => return Ok(false),
+                    // The client left again.
+                    _ => {}
+                },
+            }
+        }
+    }
+
+    fn hand_over(&mut self, mut stream: Stream, peer: String, listener: String) -> Result<()> {
+        if !self.shared.admit() {
+            let _ = match &mut stream {
+                Stream::Tcp(s) => s.write(REFUSAL),
+                Stream::Unix(s) => s.write(REFUSAL),
+            };
+            return Ok(());
+        }
+        let last = AtomicU32::new(self.shared.store.now());
+        let told = Arc::new(Told { peer, listener, last });
+        let number = self.shared.tell(told.clone());
+        let inbox = &self.inboxes[self.next];
+        self.next = (self.next + 1) % self.inboxes.len();
+        inbox.conns.lock().unwrap().push(Conn::new(stream, told, number));
+        inbox.waker.wake().context("cannot wake a worker")
+    }
+}

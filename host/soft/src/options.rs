@@ -1,0 +1,40 @@
+//! What a server can be told at start.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use wirekv_protocol::Protocol;
+
+/// The options of a server; memcached's flags in parentheses.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub tcp: Vec<SocketAddr>,
+    pub udp: Vec<SocketAddr>,
+    /// A UNIX domain socket and its access mode; without TCP and UDP then.
+    pub unix: Option<(PathBuf, u32)>,
+    /// Bytes: everything that is resident.
+    pub memory: usize,
+    /// Largest item, bytes (`-I`).
+    pub item_max: usize,
+    /// Bytes of key and value that items are expected to have on average (`-n`).
+    pub mean_item: usize,
+    pub threads: usize,
+    pub max_conns: usize,
+    /// Connections that the kernel may hold until they are accepted.
+    pub backlog: i32,
+    pub protocol: Protocol,
+    /// Requests of one connection that are served before others have their turn (`-R`).
+    pub batch: usize,
+    /// Seconds after which a silent connection is closed.
+    pub idle_timeout: Option<u32>,
+    /// `shutdown` is obeyed.
+    pub shutdown: bool,
+    pub cas: bool,
+    /// Evict when memory is full; otherwise refuse.
+    pub evict: bool,
+    /// `flush_all` is obeyed.
+    pub flush: bool,
+    pub verbosity: u32,
+    /// Where Prometheus metrics are served.
+    pub metrics: Option<SocketAddr>,
+}

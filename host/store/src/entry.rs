@@ -1,0 +1,243 @@
+//! A key whose buckets are locked.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use crate::chunk::Log;
+use crate::config::Full;
+use crate::hash::Hash;
+use crate::index::{Locked, Pair, Way, WAYS};
+use crate::item::{attr, Raw, CAS_MASK};
+use crate::local::{Found, Item, Local};
+use crate::reserve::Reservation;
+
+/// A key whose buckets are locked. What is done through it is one step for all other threads.
+pub struct Entry<'a> {
+    local: &'a Local,
+    locked: Locked<'a>,
+    pair: Pair,
+    hash: Hash,
+    found: Option<(Found, Raw)>,
+}
+
+impl<'a> Entry<'a> {
+    #[inline]
+    pub(crate) fn new(local: &'a Local, key: &[u8], hash: Hash) -> Self {
+        let pair = local.store.index.pair(hash);
+        let locked = local.store.index.lock(pair);
+        let mut found = local.find(pair, hash.tag(), key);
+        if let Some((way, item)) = found {
+            if local.death(item, local.store.now()).is_some() {
+                local.drop_dead(way, item);
+                found = None;
+            }
+        }
+        Self { local, locked, pair, hash, found }
+    }
+
+    /// The live item.
+    #[inline]
+    pub fn item(&self) -> Option<Item<'_>> {
+        self.found.map(|(found, raw)| Item { local: self.local, raw, found })
+    }
+
+    /// Makes the reservation the key's item. `cas`: the unique to give it (it is cut to 48 bits
+    /// unless reserved wide); `None`: a new one. Returns it. `Full`: the index has no way left
+    /// (only in a store that does not evict); the key keeps what it had.
+    #[inline]
+    pub fn link(self, reservation: Reservation, cas: Option<u64>) -> Result<u64, Full> {
+        let Self { local, locked, pair, hash, found } = self;
+        assert!(reservation.hash() == hash, "a reservation of another key");
+        debug_assert!(found.is_none_or(|(_, item)| item.key() == reservation.key()));
+        let cas = cas.unwrap_or_else(|| local.store.next_cas());
+        if !reservation.raw.set_cas(cas) {
+            reservation.raw.set_cas(cas & CAS_MASK);
+        }
+        if reservation.raw.has(attr::WIDE) {
+            reservation.raw.set_order(local.store.next_cas());
+        }
+        if reservation.raw.time() == 0 {
+            reservation.raw.time_field().store(local.store.now(), Relaxed);
+        }
+        let count = found.map_or(0, |(found, _)| found.way.count());
+        let way = Way::new(hash.tag(), reservation.offset, reservation.size, count);
+        let (bucket, i) = match found {
+            Some((found, _)) => (found.bucket, found.i),
+            None => {
+                local.lay_ghost(pair, hash);
+                local.free_way(pair, &locked)?
+            }
+        };
+        local.store.index.bucket(bucket).set(i, way);
+        if let Some((found, item)) = found {
+            local.forget(found.way, item);
+        }
+        let counters = local.counters();
+        counters.items.add(1);
+        counters.bytes.add(reservation.size as u64);
+        counters.total_items.add(1);
+        drop(locked);
+        reservation.linked();
+        Ok(cas)
+    }
+
+    /// Drops the item, if there is one.
+    pub fn remove(self) -> bool {
+        if let Some((found, item)) = self.found {
+            self.local.unlink(found, item);
+        }
+        self.found.is_some()
+    }
+
+    /// Sets the expiry. `false`: the item has no field for it; it must be copied.
+    pub fn touch(&self, exptime: u32) -> bool {
+        let Some((_, item)) = self.found else { return false };
+        match item.exptime_field() {
+            Some(field) => field.store(exptime, Relaxed),
+            None => return exptime == 0,
+        }
+        true
+    }
+
+    /// Sets the item's CAS unique. `false`: it does not fit (`reserve_wide`).
+    pub fn set_cas(&self, cas: u64) -> bool {
+        self.found.is_some_and(|(_, item)| item.set_cas(cas))
+    }
+
+    pub fn set_stale(&self, on: bool) {
+        self.assign(attr::STALE, on);
+    }
+
+    pub fn set_win_sent(&self, on: bool) {
+        self.assign(attr::WIN, on);
+    }
+
+    fn assign(&self, attr: u64, on: bool) {
+        if let Some((_, item)) = self.found {
+            item.assign(attr, on);
+        }
+    }
+
+    /// As `Local::hit`, for the locked item.
+    pub fn hit(&self) {
+        if let Some(item) = self.item() {
+            self.local.hit(&item);
+        }
+    }
+}
+
+/// Changes to the index. The caller holds the locks of the buckets concerned.
+impl Local {
+    /// The item has left the index: what is to be said of it elsewhere. No way leads to it any
+    /// more, as it is now skipped when its chunk is emptied.
+    #[inline]
+    fn forget(&self, way: Way, item: Raw) {
+        let size = item.size();
+        item.set_dead();
+        self.counters().items.sub(1);
+        self.counters().bytes.sub(size as u64);
+        if !self.store.evict {
+            let chunks = &self.store.chunks;
+            chunks.get(chunks.managing(way.offset())).add_dead(size);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn unlink(&self, found: Found, item: Raw) {
+        self.store.index.bucket(found.bucket).clear(found.i);
+        self.forget(found.way, item);
+    }
+
+    /// Unlinks an expired or flushed item.
+    pub(crate) fn drop_dead(&self, found: Found, item: Raw) {
+        self.counters().reclaimed.add(1);
+        if !item.has(attr::FETCHED) {
+            self.counters().expired_unfetched.add(1);
+        }
+        self.unlink(found, item);
+    }
+
+    /// Unlinks a live item for want of room.
+    pub(crate) fn drop_live(&self, found: Found, item: Raw) {
+        self.counters().evictions.add(1);
+        if !item.has(attr::FETCHED) {
+            self.counters().evicted_unfetched.add(1);
+        }
+        self.unlink(found, item);
+    }
+
+    /// The key is back; its ghost goes.
+    #[inline]
+    fn lay_ghost(&self, pair: Pair, hash: Hash) {
+        let fingerprint = hash.fingerprint();
+        for bucket in [pair.first, pair.second] {
+            if self.store.index.bucket(bucket).remove_ghost(fingerprint) {
+                self.counters().ghost_hits.add(1);
+                return;
+            }
+        }
+    }
+
+    /// An empty way in one of both buckets.
+    #[inline]
+    fn free_way(&self, pair: Pair, locked: &Locked<'_>) -> Result<(usize, usize), Full> {
+        let index = &self.store.index;
+        let first = index.bucket(pair.first).free_ways();
+        let second = index.bucket(pair.second).free_ways();
+        // The emptier one: that is what fills the table evenly.
+        if first.count_ones() >= second.count_ones() && first != 0 {
+            Ok((pair.first, first.trailing_zeros() as usize))
+        } else if second != 0 {
+            Ok((pair.second, second.trailing_zeros() as usize))
+        } else {
+            self.force_way(pair, locked)
+        }
+    }
+
+    /// Both buckets are full: moves an entry, or drops a dead item, or the one used least.
+    #[cold]
+    fn force_way(&self, pair: Pair, locked: &Locked<'_>) -> Result<(usize, usize), Full> {
+        let store = &*self.store;
+        if let Some(free) = store.index.make_way(pair, locked) {
+            self.counters().index_moves.add(1);
+            return Ok(free);
+        }
+        let now = store.now();
+        let mut least: Option<((u64, bool, u64), Found, Raw)> = None;
+        for bucket in [pair.first, pair.second] {
+            for i in 0..WAYS {
+                let way = store.index.bucket(bucket).way(i);
+                let found = Found { bucket, i, way };
+                // SAFETY: the bucket is locked.
+                let item = unsafe { store.item(way.offset()) };
+                if self.death(item, now).is_some() {
+                    self.drop_dead(found, item);
+                    return Ok((bucket, i));
+                }
+                let chunk = store.chunks.get(store.chunks.managing(way.offset()));
+                let rank = (way.count(), chunk.log() == Log::Main, chunk.age.load(Relaxed));
+                if least.is_none_or(|(other, ..)| rank < other) {
+                    least = Some((rank, found, item));
+                }
+            }
+        }
+        let (rank, found, item) = least.expect("a bucket has ways");
+        if !store.evict {
+            return Err(Full);
+        }
+        if rank.0 > 0 {
+            // All were used: they age, so that newcomers do not only push each other out.
+            for bucket in [pair.first, pair.second] {
+                for i in 0..WAYS {
+                    let way = store.index.bucket(bucket).way(i);
+                    let count = way.count().saturating_sub(1);
+                    store.index.bucket(bucket).set(i, way.with_count(count));
+                }
+            }
+        }
+        let ghost = self.hash(item.key()).fingerprint();
+        store.index.bucket(found.bucket).add_ghost(ghost);
+        self.counters().index_evictions.add(1);
+        self.drop_live(found, item);
+        Ok((found.bucket, found.i))
+    }
+}

@@ -1,0 +1,387 @@
+//! The index: buckets of eight ways, one cache line each; two buckets a key.
+//!
+//! A way: tag 14 | place 36 | use count 2 | lines 6 | ghost 6. Place is the item's offset in the
+//! mapping in units of 8 bytes; the index lies in front of the log, so 0 is no place and means an
+//! empty way. The ghost fields of two neighbours make one of a bucket's four ghosts.
+//!
+//! A key's other bucket follows from either bucket and the tag (partial-key cuckoo hashing, Fan et
+//! al., CoNEXT 2014), so entries are moved without reading their keys.
+//!
+//! Ways are written by whoever holds the bucket's lock. Only use counts are raised without it, by
+//! compare-exchange; a count that is lost to a lock holder's store does no harm.
+
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicU8};
+
+use crate::hash::Hash;
+
+pub(crate) const WAYS: usize = 8;
+pub(crate) const GHOSTS: usize = 4;
+
+/// One way's value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Way(pub u64);
+
+const GHOST: u64 = 0x3f;
+const COUNT_ONE: u64 = 1 << 12;
+pub(crate) const COUNT_MAX: u64 = 3;
+const PLACE_BITS: u32 = 36;
+
+impl Way {
+    /// `offset`: of the item in the mapping; `size`: of the item.
+    #[inline]
+    pub fn new(tag: u64, offset: usize, size: usize, count: u64) -> Self {
+        let lines = (offset % 64 + size).div_ceil(64).min(63) as u64;
+        Way(tag << 50 | (offset as u64 / 8) << 14 | count << 12 | lines << 6)
+    }
+
+    #[inline]
+    pub fn tag(self) -> u64 {
+        self.0 >> 50
+    }
+
+    #[inline]
+    pub fn offset(self) -> usize {
+        (self.0 >> 14 & ((1 << PLACE_BITS) - 1)) as usize * 8
+    }
+
+    #[inline]
+    pub fn is_empty(self) -> bool {
+        self.0 & !GHOST == 0
+    }
+
+    #[inline]
+    pub fn count(self) -> u64 {
+        self.0 >> 12 & 3
+    }
+
+    #[inline]
+    pub fn lines(self) -> usize {
+        (self.0 >> 6 & 0x3f) as usize
+    }
+
+    #[inline]
+    pub fn with_count(self, count: u64) -> Self {
+        Way(self.0 & !(3 << 12) | count << 12)
+    }
+
+    /// Same item, whatever count and ghost are.
+    #[inline]
+    pub fn same_item(self, other: Way) -> bool {
+        (self.0 ^ other.0) >> 14 == 0
+    }
+}
+
+/// Largest offset that a way can hold.
+pub(crate) const OFFSET_MAX: usize = 8 << PLACE_BITS;
+
+#[repr(C, align(64))]
+pub(crate) struct Bucket([AtomicU64; WAYS]);
+
+impl Bucket {
+    #[inline]
+    pub fn way(&self, i: usize) -> Way {
+        Way(self.0[i].load(Acquire))
+    }
+
+    /// The caller holds the lock. What was written to the item before is seen with the way.
+    #[inline]
+    pub fn set(&self, i: usize, way: Way) {
+        let ghost = self.0[i].load(Relaxed) & GHOST;
+        self.0[i].store(way.0 & !GHOST | ghost, Release);
+    }
+
+    #[inline]
+    pub fn clear(&self, i: usize) {
+        self.set(i, Way(0));
+    }
+
+    /// Counts a use of the entry seen as `seen`; no lock needed. It may be missed.
+    #[inline]
+    pub fn used(&self, i: usize, seen: Way) {
+        if seen.count() < COUNT_MAX {
+            let more = seen.0 + COUNT_ONE;
+            let _ = self.0[i].compare_exchange(seen.0, more, Relaxed, Relaxed);
+        }
+    }
+
+    /// Bit i: way i has this tag.
+    #[inline]
+    pub fn matches(&self, tag: u64) -> u32 {
+        let mut mask = 0;
+        for (i, way) in self.0.iter().enumerate() {
+            mask |= u32::from(way.load(Acquire) >> 50 == tag) << i;
+        }
+        mask
+    }
+
+    #[inline]
+    pub fn free_ways(&self) -> u32 {
+        let mut mask = 0;
+        for i in 0..WAYS {
+            mask |= u32::from(self.way(i).is_empty()) << i;
+        }
+        mask
+    }
+
+    #[inline]
+    pub fn ghost(&self, g: usize) -> u64 {
+        let half = |i: usize| self.0[i].load(Relaxed) & GHOST;
+        half(2 * g) | half(2 * g + 1) << 6
+    }
+
+    #[inline]
+    pub fn find_ghost(&self, fingerprint: u64) -> Option<usize> {
+        (0..GHOSTS).find(|&g| self.ghost(g) == fingerprint)
+    }
+
+    /// The caller holds the lock.
+    fn set_ghost(&self, g: usize, fingerprint: u64) {
+        for (i, half) in [(2 * g, fingerprint & GHOST), (2 * g + 1, fingerprint >> 6)] {
+            let way = self.0[i].load(Relaxed);
+            if way & GHOST != half {
+                self.0[i].store(way & !GHOST | half, Relaxed);
+            }
+        }
+    }
+
+    /// Remembers a dropped key, forgets the oldest. The caller holds the lock.
+    pub fn add_ghost(&self, fingerprint: u64) {
+        // Youngest first; a hole left by `remove_ghost` is filled before the oldest goes.
+        let last = self.find_ghost(0).unwrap_or(GHOSTS - 1);
+        for g in (0..last).rev() {
+            self.set_ghost(g + 1, self.ghost(g));
+        }
+        self.set_ghost(0, fingerprint);
+    }
+
+    /// The caller holds the lock.
+    pub fn remove_ghost(&self, fingerprint: u64) -> bool {
+        let found = self.find_ghost(fingerprint);
+        if let Some(g) = found {
+            self.set_ghost(g, 0);
+        }
+        found.is_some()
+    }
+}
+
+/// A number that changes whenever an entry of some tags is moved.
+pub(crate) const MOVE_COUNTERS: usize = 256;
+
+/// Both buckets of a key.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pair {
+    pub first: usize,
+    pub second: usize,
+}
+
+pub(crate) struct Index {
+    buckets: NonNull<Bucket>,
+    locks: NonNull<AtomicU8>,
+    moves: NonNull<AtomicU32>,
+    len: usize,
+    lock_mask: usize,
+}
+
+// SAFETY: everything behind the pointers is atomic.
+unsafe impl Send for Index {}
+// SAFETY: as above.
+unsafe impl Sync for Index {}
+
+impl Index {
+    /// Locks for this many threads; a power of two.
+    pub fn locks_for(threads: usize) -> usize {
+        (threads * 256).next_power_of_two().clamp(256, 1 << 16)
+    }
+
+    /// # Safety
+    /// `len` buckets, `locks` (a power of two) locks and `MOVE_COUNTERS` numbers, zeroed and
+    /// aligned, are there as long as this is used.
+    pub unsafe fn new(
+        buckets: NonNull<u8>,
+        len: usize,
+        locks: NonNull<u8>,
+        lock_count: usize,
+        moves: NonNull<u8>,
+    ) -> Self {
+        Self {
+            buckets: buckets.cast(),
+            locks: locks.cast(),
+            moves: moves.cast(),
+            len,
+            lock_mask: lock_count - 1,
+        }
+    }
+
+    pub fn ways(&self) -> usize {
+        self.len * WAYS
+    }
+
+    #[inline]
+    pub fn bucket(&self, i: usize) -> &Bucket {
+        debug_assert!(i < self.len);
+        // SAFETY: bucket numbers are made by `first` and `other`, which are below `len`.
+        unsafe { self.buckets.add(i).as_ref() }
+    }
+
+    #[inline]
+    pub fn pair(&self, hash: Hash) -> Pair {
+        let first = ((hash.high() * self.len as u64) >> 32) as usize;
+        Pair { first, second: self.other(first, hash.tag()) }
+    }
+
+    /// The other bucket of an entry: `other(other(b, t), t) == b`.
+    #[inline]
+    pub fn other(&self, bucket: usize, tag: u64) -> usize {
+        let scrambled = tag.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let sum = ((scrambled * self.len as u64) >> 32) as usize;
+        if sum >= bucket {
+            sum - bucket
+        } else {
+            sum + self.len - bucket
+        }
+    }
+
+    #[inline]
+    pub fn prefetch(&self, pair: Pair) {
+        prefetch(self.bucket(pair.first));
+        prefetch(self.bucket(pair.second));
+    }
+
+    /// A reader that misses a key must have seen the same number before and after.
+    #[inline]
+    pub fn moves(&self, tag: u64) -> &AtomicU32 {
+        // SAFETY: below `MOVE_COUNTERS`.
+        unsafe { self.moves.add(tag as usize % MOVE_COUNTERS).as_ref() }
+    }
+
+    #[inline]
+    fn lock_of(&self, bucket: usize) -> usize {
+        bucket & self.lock_mask
+    }
+
+    #[inline]
+    fn lock_at(&self, i: usize) -> &AtomicU8 {
+        // SAFETY: masked to the number of locks.
+        unsafe { self.locks.add(i & self.lock_mask).as_ref() }
+    }
+
+    /// Locks both buckets.
+    #[inline]
+    pub fn lock(&self, pair: Pair) -> Locked<'_> {
+        let (a, b) = (self.lock_of(pair.first), self.lock_of(pair.second));
+        let (low, high) = (a.min(b), a.max(b));
+        acquire(self.lock_at(low));
+        if high != low {
+            acquire(self.lock_at(high));
+        }
+        Locked { index: self, low, high }
+    }
+
+    /// Moves one entry of the pair's buckets to its other bucket, if one of them has a free way
+    /// there, or if one can be made there in the same way. Says which way became free. The caller
+    /// holds the lock on the pair.
+    pub fn make_way(&self, pair: Pair, locked: &Locked<'_>) -> Option<(usize, usize)> {
+        let entries = || {
+            let buckets = [pair.first, pair.second];
+            buckets.into_iter().flat_map(|bucket| (0..WAYS).map(move |i| (bucket, i)))
+        };
+        for (from, i) in entries() {
+            prefetch(self.bucket(self.other(from, self.bucket(from).way(i).tag())));
+        }
+        let held = [locked.low, locked.high, locked.low];
+        (0..=1).find_map(|depth| entries().find(|&(from, i)| self.shift(from, i, held, depth)))
+    }
+
+    /// Moves an entry out of its way, after up to `depth` others. `held`: the locks that this
+    /// thread has, that of `from` among them.
+    fn shift(&self, from: usize, i: usize, mut held: [usize; 3], depth: u32) -> bool {
+        let way = self.bucket(from).way(i);
+        let to = self.other(from, way.tag());
+        if to == from || (depth == 0 && self.bucket(to).free_ways() == 0) {
+            return false;
+        }
+        let stripe = self.lock_of(to);
+        // Only tried: locks are taken in order, and this one would not be.
+        let mine = held.contains(&stripe);
+        if !mine && !try_acquire(self.lock_at(stripe)) {
+            return false;
+        }
+        held[2] = stripe;
+        let free = self.bucket(to).free_ways();
+        let place = if free != 0 {
+            Some(free.trailing_zeros() as usize)
+        } else if depth > 0 {
+            (0..WAYS).find(|&j| self.shift(to, j, held, depth - 1))
+        } else {
+            None
+        };
+        if let Some(j) = place {
+            // A reader finds the entry in one bucket or the other, or sees the number change and
+            // looks again.
+            self.bucket(to).set(j, self.bucket(from).way(i));
+            self.moves(way.tag()).fetch_add(1, AcqRel);
+            self.bucket(from).clear(i);
+        }
+        if !mine {
+            self.lock_at(stripe).store(0, Release);
+        }
+        place.is_some()
+    }
+}
+
+/// Two buckets' locks, held.
+pub(crate) struct Locked<'a> {
+    index: &'a Index,
+    low: usize,
+    high: usize,
+}
+
+impl Drop for Locked<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.index.lock_at(self.low).store(0, Release);
+        if self.high != self.low {
+            self.index.lock_at(self.high).store(0, Release);
+        }
+    }
+}
+
+#[inline]
+fn try_acquire(lock: &AtomicU8) -> bool {
+    lock.compare_exchange(0, 1, Acquire, Relaxed).is_ok()
+}
+
+#[inline]
+fn acquire(lock: &AtomicU8) {
+    if !try_acquire(lock) {
+        acquire_slow(lock);
+    }
+}
+
+#[cold]
+fn acquire_slow(lock: &AtomicU8) {
+    let mut turns = 0u32;
+    while lock.load(Relaxed) != 0 || !try_acquire(lock) {
+        turns += 1;
+        // The holder may not be running.
+        if turns.is_multiple_of(64) {
+            std::thread::yield_now();
+        } else {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+#[inline(always)]
+pub(crate) fn prefetch<T>(at: *const T) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a hint; any address will do.
+    unsafe {
+        use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
+        _mm_prefetch::<_MM_HINT_T0>(at.cast());
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = at;
+}

@@ -1,0 +1,51 @@
+//! The store of the `soft` body: items in two logs, S3-FIFO between them, and one index.
+//!
+//! - [`Store`] holds everything, in one mapping of a fixed size ([`Config::memory`]).
+//! - Each thread has a [`Local`], through which it looks up ([`Local::get`]), takes room for items
+//!   ([`Local::reserve`]) and changes what keys stand for ([`Local::lock`]).
+//! - An [`Item`] is read in place, without a lock, and stays where it is while its `Local` is
+//!   borrowed, or longer with a [`Pin`].
+//! - A [`Reservation`] is room for an item that is being filled; [`Entry::link`] makes it visible.
+//!
+//! ```
+//! # use wirekv_store::{Config, Store};
+//! let store = Store::new(Config::new(64 << 20))?;
+//! let mut local = store.local();
+//! let hash = local.hash(b"key");
+//! let mut room = local.reserve(b"key", hash, 5, 0, 0)?;
+//! room.value().copy_from_slice(b"value");
+//! local.lock(b"key", hash).link(room, None)?;
+//! assert_eq!(local.get(b"key", hash).unwrap().value(), b"value");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Files: `hash`, `index` (buckets), `item` (an item's bytes), `chunk` and `pool` (the log's
+//! pieces, and which is where), `evict`, `qsbr` (when room may be used again), `flush`, and the
+//! API in `store`, `local`, `reserve`, `entry`, `pin`.
+#![deny(unsafe_op_in_unsafe_fn)]
+
+mod chunk;
+mod config;
+mod entry;
+mod evict;
+mod flush;
+mod hash;
+mod index;
+mod item;
+mod local;
+mod map;
+mod pin;
+mod pool;
+mod qsbr;
+mod reserve;
+mod stats;
+mod store;
+
+pub use config::{Config, Error, Full, KEY_MAX};
+pub use entry::Entry;
+pub use hash::{Hash, HashKey};
+pub use local::{Item, Local, Lookup, Stamp};
+pub use pin::Pin;
+pub use reserve::Reservation;
+pub use stats::Stats;
+pub use store::Store;

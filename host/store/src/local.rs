@@ -1,0 +1,356 @@
+//! One thread's handle: looking up, and saying when no references are held.
+
+use std::cell::Cell;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::Arc;
+
+use crate::entry::Entry;
+use crate::hash::Hash;
+use crate::index::{prefetch, Pair, Way};
+use crate::item::{attr, Raw};
+use crate::pin::Pin;
+use crate::pool::Thread;
+use crate::qsbr::Seen;
+use crate::reserve::Open;
+use crate::stats::Counters;
+use crate::store::Store;
+
+/// Lines of an item that are fetched ahead; the processor sees by itself where a longer copy goes.
+const LINES_AHEAD: usize = 8;
+/// An item's time is brought up to date at least this often (memcached's `ITEM_UPDATE_INTERVAL`).
+const TIME_INTERVAL: u32 = 60;
+
+/// One thread's handle.
+///
+/// Items are borrowed from it; what needs `&mut` (`reserve`, `quiesce`, `offline`) is therefore a
+/// point at which this thread holds none of them, which is when the room of evicted items may be
+/// used again. What must live longer is pinned.
+///
+/// A thread that waits without having gone `offline` keeps emptied chunks from being used again.
+pub struct Local {
+    pub(crate) store: Arc<Store>,
+    pub(crate) thread: Arc<Thread>,
+    /// The open chunks of the small and of the main log.
+    pub(crate) open: [Cell<Open>; 2],
+    pub(crate) links: Cell<u32>,
+    online: Cell<bool>,
+}
+
+/// What a look-up found.
+pub enum Lookup<'a> {
+    Live(Item<'a>),
+    /// The item's time has come.
+    Expired,
+    /// The item is older than a flush.
+    Flushed,
+    Absent,
+}
+
+/// Why an item is dead.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Death {
+    Flushed,
+    Expired,
+}
+
+/// A way that leads to the wanted item.
+#[derive(Clone, Copy)]
+pub(crate) struct Found {
+    pub bucket: usize,
+    pub i: usize,
+    pub way: Way,
+}
+
+impl Local {
+    pub(crate) fn new(store: Arc<Store>) -> Self {
+        let thread = Arc::new(Thread { seen: Seen::new(), counters: Counters::default() });
+        store.pool().threads.push(thread.clone());
+        thread.seen.online(&store.epoch);
+        let open = [Cell::new(Open::NONE), Cell::new(Open::NONE)];
+        Self { store, thread, open, links: Cell::new(0), online: Cell::new(true) }
+    }
+
+    pub fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+
+    /// Hash of a key of up to 255 bytes; the same function as in `rtl/store/hash.sv`.
+    #[inline]
+    pub fn hash(&self, key: &[u8]) -> Hash {
+        self.store.seed.hash(key)
+    }
+
+    /// First pass over a batch: fetches both buckets.
+    #[inline]
+    pub fn prefetch_buckets(&self, hash: Hash) {
+        self.store.index.prefetch(self.store.index.pair(hash));
+    }
+
+    /// Second pass: fetches the first lines of the items that may be the key's.
+    #[inline]
+    pub fn prefetch_item(&self, hash: Hash) {
+        let Pair { first, second } = self.store.index.pair(hash);
+        for bucket in [first, second] {
+            let bucket = self.store.index.bucket(bucket);
+            let mut mask = bucket.matches(hash.tag());
+            while mask != 0 {
+                let way = bucket.way(mask.trailing_zeros() as usize);
+                mask &= mask - 1;
+                if way.is_empty() {
+                    continue;
+                }
+                let at = self.store.chunks.at(way.offset()).as_ptr();
+                for line in 0..way.lines().min(LINES_AHEAD) {
+                    prefetch(at.wrapping_add(64 * line));
+                }
+            }
+        }
+    }
+
+    /// The key's live item. Counts no use.
+    #[inline]
+    pub fn get(&self, key: &[u8], hash: Hash) -> Option<Item<'_>> {
+        match self.look_up(key, hash) {
+            Lookup::Live(item) => Some(item),
+            _ => None,
+        }
+    }
+
+    /// As `get`, and says why there is none (memcached's `get_expired`, `get_flushed`).
+    #[inline]
+    pub fn look_up(&self, key: &[u8], hash: Hash) -> Lookup<'_> {
+        if !self.online.get() {
+            self.come_online();
+        }
+        let pair = self.store.index.pair(hash);
+        let moves = self.store.index.moves(hash.tag());
+        let mut before = moves.load(Acquire);
+        let (found, item) = loop {
+            if let Some(found) = self.find(pair, hash.tag(), key) {
+                break found;
+            }
+            // The entry may have been moved behind this look's back.
+            let after = moves.load(Acquire);
+            if after == before {
+                return Lookup::Absent;
+            }
+            before = after;
+        };
+        match self.death(item, self.store.now()) {
+            None => Lookup::Live(Item { local: self, raw: item, found }),
+            Some(Death::Expired) => Lookup::Expired,
+            Some(Death::Flushed) => Lookup::Flushed,
+        }
+    }
+
+    /// The way and item of a key, dead or alive. This thread is online or holds the pair's lock.
+    #[inline]
+    pub(crate) fn find(&self, pair: Pair, tag: u64, key: &[u8]) -> Option<(Found, Raw)> {
+        for bucket in [pair.first, pair.second] {
+            let ways = self.store.index.bucket(bucket);
+            let mut mask = ways.matches(tag);
+            while mask != 0 {
+                let i = mask.trailing_zeros() as usize;
+                mask &= mask - 1;
+                let way = ways.way(i);
+                if way.tag() != tag {
+                    continue;
+                }
+                // SAFETY: the way was read just now.
+                let item = unsafe { self.store.item(way.offset()) };
+                if item.key() == key {
+                    return Some((Found { bucket, i, way }, item));
+                }
+            }
+        }
+        None
+    }
+
+    #[inline]
+    pub(crate) fn death(&self, item: Raw, now: u32) -> Option<Death> {
+        if self.store.flush.flushed(item, now) {
+            return Some(Death::Flushed);
+        }
+        let exptime = item.exptime();
+        (exptime != 0 && exptime <= now).then_some(Death::Expired)
+    }
+
+    /// A use: counts for eviction, sets FETCHED and the last-access time. As in memcached the time
+    /// is that of the second use, and of later ones when it has grown old.
+    #[inline]
+    pub fn hit(&self, item: &Item<'_>) {
+        self.store.index.bucket(item.found.bucket).used(item.found.i, item.found.way);
+        let word = item.raw.word0().load(Relaxed);
+        if word & attr::FETCHED == 0 {
+            item.raw.word0().fetch_or(attr::FETCHED, Relaxed);
+            return;
+        }
+        let now = self.store.now();
+        if word & attr::ACTIVE == 0 {
+            item.raw.word0().fetch_or(attr::ACTIVE, Relaxed);
+            item.raw.time_field().store(now, Relaxed);
+        } else if item.raw.time() < now.saturating_sub(TIME_INTERVAL) {
+            item.raw.time_field().store(now, Relaxed);
+        }
+    }
+
+    /// Locks the key's buckets. A dead item (expired, flushed) is dropped on the way. Until the
+    /// entry is gone, other threads that lock these buckets wait, and this thread must not lock
+    /// another key.
+    #[inline]
+    pub fn lock(&self, key: &[u8], hash: Hash) -> Entry<'_> {
+        if !self.online.get() {
+            self.come_online();
+        }
+        Entry::new(self, key, hash)
+    }
+
+    /// A new CAS unique; 0 when the store has none.
+    pub fn next_cas(&self) -> u64 {
+        self.store.next_cas()
+    }
+
+    /// Says that this thread holds no reference. Once per loop iteration.
+    #[inline]
+    pub fn quiesce(&mut self) {
+        if self.online.get() {
+            self.thread.seen.quiesce(&self.store.epoch);
+        }
+    }
+
+    /// Before a wait of any length: others need not wait for this thread until it is back.
+    pub fn offline(&mut self) {
+        self.thread.seen.offline();
+        self.online.set(false);
+    }
+
+    /// After the wait. The next use of the store would do it, too.
+    pub fn online(&mut self) {
+        if !self.online.get() {
+            self.come_online();
+        }
+    }
+
+    #[cold]
+    pub(crate) fn come_online(&self) {
+        self.thread.seen.online(&self.store.epoch);
+        self.online.set(true);
+    }
+
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.thread.counters
+    }
+}
+
+impl Drop for Local {
+    fn drop(&mut self) {
+        let mut pool = self.store.pool();
+        for open in &self.open {
+            if let Some(head) = open.replace(Open::NONE).head() {
+                pool.close(&self.store.chunks, head);
+            }
+        }
+        pool.threads.retain(|thread| !Arc::ptr_eq(thread, &self.thread));
+        pool.past.absorb(&self.thread.counters);
+        self.store.publish(&pool);
+    }
+}
+
+/// An item in the log, valid while its `Local` is borrowed.
+#[derive(Clone, Copy)]
+pub struct Item<'a> {
+    pub(crate) local: &'a Local,
+    pub(crate) raw: Raw,
+    pub(crate) found: Found,
+}
+
+impl<'a> Item<'a> {
+    #[inline]
+    pub fn key(&self) -> &'a [u8] {
+        self.raw.key()
+    }
+
+    #[inline]
+    pub fn value(&self) -> &'a [u8] {
+        self.raw.value()
+    }
+
+    /// The client's.
+    #[inline]
+    pub fn flags(&self) -> u32 {
+        self.raw.flags()
+    }
+
+    /// On the store's clock; 0: never.
+    #[inline]
+    pub fn exptime(&self) -> u32 {
+        self.raw.exptime()
+    }
+
+    /// Time of the last access.
+    #[inline]
+    pub fn time(&self) -> u32 {
+        self.raw.time()
+    }
+
+    #[inline]
+    pub fn cas(&self) -> u64 {
+        self.raw.cas()
+    }
+
+    /// Was read since it was stored.
+    #[inline]
+    pub fn fetched(&self) -> bool {
+        self.raw.has(attr::FETCHED)
+    }
+
+    #[inline]
+    pub fn stale(&self) -> bool {
+        self.raw.has(attr::STALE)
+    }
+
+    /// The one recache token of a stale or ageing item was handed out.
+    #[inline]
+    pub fn win_sent(&self) -> bool {
+        self.raw.has(attr::WIN)
+    }
+
+    /// It was made by `reserve_wide`.
+    #[inline]
+    pub fn wide(&self) -> bool {
+        self.raw.has(attr::WIDE)
+    }
+
+    /// The key is shown in base64.
+    #[inline]
+    pub fn binary_key(&self) -> bool {
+        self.raw.binary_key()
+    }
+
+    /// Bytes that it takes in the log.
+    #[inline]
+    pub fn size(&self) -> usize {
+        self.raw.size()
+    }
+
+    /// What tells this very version of the key from any other.
+    pub fn stamp(&self) -> Stamp {
+        Stamp { place: self.found.way.offset(), cas: self.raw.cas() }
+    }
+
+    /// Keeps the value in place until the pin is dropped. `None`: too much is pinned; copy.
+    pub fn pin(&self) -> Option<Pin> {
+        let offset = self.found.way.offset();
+        // SAFETY: an `Item` cannot outlive a `quiesce`.
+        unsafe { Pin::new(&self.local.store, offset, self.raw.value()) }
+    }
+}
+
+/// One version of one key: equal stamps before and after `lock` mean that nothing was stored in
+/// between. Taken from items without CAS uniques, it may miss a version that has come to lie at the
+/// same place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    place: usize,
+    cas: u64,
+}

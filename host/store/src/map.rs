@@ -1,0 +1,76 @@
+//! The store's memory: one zeroed mapping, aligned so that huge pages can back it.
+
+use std::io;
+use std::ptr::NonNull;
+
+/// Size of a huge page.
+const HUGE: usize = 2 << 20;
+
+pub(crate) struct Map {
+    base: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: a mapping belongs to no thread.
+unsafe impl Send for Map {}
+// SAFETY: only its address is shared through `&Map`.
+unsafe impl Sync for Map {}
+
+impl Map {
+    #[cfg(not(miri))]
+    pub fn new(len: usize) -> io::Result<Self> {
+        let len = len.next_multiple_of(4096);
+        let prot = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: a new anonymous mapping, wherever the kernel likes.
+        let raw = unsafe { libc::mmap(std::ptr::null_mut(), len + HUGE, prot, flags, -1, 0) };
+        if raw == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let front = (raw as usize).next_multiple_of(HUGE) - raw as usize;
+        // SAFETY: both trimmed ends are whole pages inside the mapping, and nobody uses them.
+        let base = unsafe {
+            if front > 0 {
+                libc::munmap(raw, front);
+            }
+            let base = raw.byte_add(front);
+            libc::munmap(base.byte_add(len), HUGE - front);
+            // Only advice: without huge pages everything works, with more TLB misses.
+            libc::madvise(base, len, libc::MADV_HUGEPAGE);
+            base
+        };
+        let base = NonNull::new(base.cast()).expect("a mapping is not at 0");
+        Ok(Self { base, len })
+    }
+
+    /// The interpreter knows no `madvise`.
+    #[cfg(miri)]
+    pub fn new(len: usize) -> io::Result<Self> {
+        let layout = std::alloc::Layout::from_size_align(len, HUGE).unwrap();
+        // SAFETY: the layout is not empty.
+        let base = NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) });
+        Ok(Self { base: base.ok_or(io::ErrorKind::OutOfMemory)?, len })
+    }
+
+    pub fn base(&self) -> NonNull<u8> {
+        self.base
+    }
+
+    /// Gives the memory back. Without this call it stays mapped for the process' life.
+    ///
+    /// # Safety
+    /// Nothing may point into it any more.
+    pub unsafe fn unmap(&self) {
+        #[cfg(not(miri))]
+        // SAFETY: the caller's promise; the range is the mapping.
+        unsafe {
+            libc::munmap(self.base.as_ptr().cast(), self.len);
+        }
+        #[cfg(miri)]
+        // SAFETY: the caller's promise; the layout is that of `new`.
+        unsafe {
+            let layout = std::alloc::Layout::from_size_align(self.len, HUGE).unwrap();
+            std::alloc::dealloc(self.base.as_ptr(), layout);
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Which chunk is where: the free ones, the two logs' closed ones in order, and the emptied ones
+//! that readers may still look at. One lock for all of it, taken about once a chunk, and for steps
+//! of eviction.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::chunk::{Chunks, Log};
+use crate::qsbr::{Epoch, Seen};
+use crate::stats::Counters;
+
+/// Chunks that only relocation may take, so that emptying a chunk can always begin.
+pub(crate) const SPARE: usize = 1;
+/// Chunks that eviction keeps free or about to be free.
+const AHEAD: usize = SPARE + 2;
+
+/// What the others know of a thread.
+pub(crate) struct Thread {
+    pub seen: Seen,
+    pub counters: Counters,
+}
+
+/// A run that is being emptied, and how far.
+pub(crate) struct Victim {
+    pub head: usize,
+    /// Offset in the mapping.
+    pub at: usize,
+    pub end: usize,
+    pub log: Log,
+}
+
+pub(crate) struct Pool {
+    pub free: Vec<u32>,
+    /// Closed runs, oldest first.
+    pub small: VecDeque<u32>,
+    pub main: VecDeque<u32>,
+    /// Chunks of each log, those that are open or being emptied included.
+    pub small_chunks: usize,
+    pub main_chunks: usize,
+    /// Emptied runs and the epoch that has to pass, in that order.
+    limbo: VecDeque<(u32, u64)>,
+    pub limbo_chunks: usize,
+    /// Emptied runs whose epoch has passed but which are pinned.
+    held: Vec<u32>,
+    held_chunks: usize,
+    /// Chunks in a row that are being collected for a large item, and those collected.
+    pub claim: Option<Range<usize>>,
+    pub claimed: Vec<u32>,
+    pub victim: Option<Victim>,
+    pub threads: Vec<Arc<Thread>>,
+    /// Counters of threads that are gone.
+    pub past: Counters,
+    /// Runs closed so far.
+    closed: u64,
+    /// Items more than the index takes without getting crowded.
+    pub excess: i64,
+    /// Bytes copied within the main log since a chunk's worth of bytes was dropped, and bytes
+    /// dropped since.
+    pub copied: usize,
+    pub dropped: usize,
+    /// Anything was evicted yet.
+    pub evicted: bool,
+    /// Scratch: what emptying a chunk would cost.
+    pub cost: Vec<u32>,
+}
+
+impl Pool {
+    /// Heap bytes a chunk: what all lists together can hold.
+    pub const BYTES_A_CHUNK: usize = 4 * 6 + 16;
+
+    pub fn new(len: usize) -> Self {
+        Self {
+            // Low ones first, which leaves free chunks in a row for large items.
+            free: (0..len as u32).rev().collect(),
+            small: VecDeque::with_capacity(len),
+            main: VecDeque::with_capacity(len),
+            small_chunks: 0,
+            main_chunks: 0,
+            limbo: VecDeque::with_capacity(len),
+            limbo_chunks: 0,
+            held: Vec::with_capacity(len),
+            held_chunks: 0,
+            claim: None,
+            claimed: Vec::with_capacity(len),
+            victim: None,
+            threads: Vec::new(),
+            past: Counters::default(),
+            closed: 0,
+            excess: 0,
+            copied: 0,
+            dropped: 0,
+            evicted: false,
+            cost: Vec::with_capacity(len),
+        }
+    }
+
+    /// Eviction has something to do.
+    pub fn is_short(&self) -> bool {
+        self.free.len() + self.limbo_chunks < AHEAD || self.excess > 0
+    }
+
+    /// The same without the index: chunks are short.
+    pub fn is_short_of_chunks(&self) -> bool {
+        self.free.len() + self.limbo_chunks < AHEAD
+    }
+
+    /// The small log has its share of a tenth, or more.
+    pub fn small_is_full(&self, chunks: &Chunks) -> bool {
+        self.small_chunks > (chunks.len() / 10).max(1)
+    }
+
+    pub fn queue(&mut self, log: Log) -> &mut VecDeque<u32> {
+        match log {
+            Log::Small => &mut self.small,
+            Log::Main => &mut self.main,
+        }
+    }
+
+    fn held_by(&mut self, log: Log) -> &mut usize {
+        match log {
+            Log::Small => &mut self.small_chunks,
+            Log::Main => &mut self.main_chunks,
+        }
+    }
+
+    /// Chunks from `first` on, which the caller took from the free ones, become an open run.
+    pub fn open(&mut self, chunks: &Chunks, first: usize, run: usize, log: Log) {
+        chunks.get(first).open(log, run);
+        chunks.get(first).age.store(u64::MAX, std::sync::atomic::Ordering::Relaxed);
+        for i in first..first + run {
+            chunks.get(i).join(first, log);
+        }
+        *self.held_by(log) += run;
+    }
+
+    /// An open run gets no more items.
+    pub fn close(&mut self, chunks: &Chunks, head: usize) {
+        self.closed += 1;
+        chunks.get(head).age.store(self.closed, std::sync::atomic::Ordering::Relaxed);
+        self.queue(chunks.get(head).log()).push_back(head as u32);
+    }
+
+    /// A closed run, not in a queue, is appended to the main log as it is.
+    pub fn promote(&mut self, chunks: &Chunks, head: usize) {
+        let (log, run) = (chunks.get(head).log(), chunks.get(head).run());
+        *self.held_by(log) -= run;
+        for i in head..head + run {
+            chunks.get(i).join(head, Log::Main);
+        }
+        self.main_chunks += run;
+        self.close(chunks, head);
+    }
+
+    /// No way leads into the run any more.
+    pub fn retire(&mut self, chunks: &Chunks, epoch: &Epoch, head: usize) {
+        let chunk = chunks.get(head);
+        let run = chunk.run();
+        *self.held_by(chunk.log()) -= run;
+        self.limbo.push_back((head as u32, epoch.advance()));
+        self.limbo_chunks += run;
+    }
+
+    /// Frees the emptied runs that nobody can look at any more.
+    pub fn reclaim(&mut self, chunks: &Chunks) {
+        while let Some(&(head, epoch)) = self.limbo.front() {
+            if !self.threads.iter().all(|thread| thread.seen.passed(epoch)) {
+                break;
+            }
+            self.limbo.pop_front();
+            let run = chunks.get(head as usize).run();
+            self.limbo_chunks -= run;
+            // Pins are made from items that a thread holds, so none is added after the epoch.
+            if chunks.get(head as usize).pins() != 0 {
+                self.held.push(head);
+                self.held_chunks += run;
+            } else {
+                self.release(head as usize, run);
+            }
+        }
+        if self.is_short_of_chunks() || self.claim.is_some() {
+            let mut i = 0;
+            while i < self.held.len() {
+                let head = self.held[i] as usize;
+                if chunks.get(head).pins() != 0 {
+                    i += 1;
+                    continue;
+                }
+                self.held.swap_remove(i);
+                let run = chunks.get(head).run();
+                self.held_chunks -= run;
+                self.release(head, run);
+            }
+        }
+    }
+
+    fn release(&mut self, head: usize, run: usize) {
+        for i in head..head + run {
+            match &self.claim {
+                Some(claim) if claim.contains(&i) => self.claimed.push(i as u32),
+                _ => self.free.push(i as u32),
+            }
+        }
+    }
+
+    /// Gives up collecting chunks in a row.
+    pub fn unclaim(&mut self) {
+        self.claim = None;
+        self.free.append(&mut self.claimed);
+    }
+
+    /// The runs in limbo.
+    pub fn limbo(&self) -> impl Iterator<Item = usize> + '_ {
+        self.limbo.iter().map(|&(head, _)| head as usize)
+    }
+
+    /// Runs that were emptied and are not free yet.
+    pub fn waiting_chunks(&self) -> usize {
+        self.limbo_chunks + self.held_chunks
+    }
+
+    /// Items in the index.
+    pub fn items(&self) -> i64 {
+        let items = self.threads.iter().map(|thread| thread.counters.items.get());
+        items.fold(self.past.items.get(), u64::wrapping_add) as i64
+    }
+}

@@ -1,0 +1,235 @@
+//! Taking room in the log for an item before anybody sees it.
+
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering::Relaxed;
+
+use crate::chunk::{Chunk, Log};
+use crate::config::{Full, KEY_MAX};
+use crate::hash::Hash;
+use crate::item::{attr, Raw, Shape};
+use crate::local::{Item, Local};
+
+/// A thread's open run of one log.
+#[derive(Clone, Copy)]
+pub(crate) struct Open {
+    head: u32,
+    /// Bytes of the run.
+    pub capacity: usize,
+}
+
+impl Open {
+    pub const NONE: Open = Open { head: u32::MAX, capacity: 0 };
+
+    pub fn new(head: usize, capacity: usize) -> Self {
+        Self { head: head as u32, capacity }
+    }
+
+    #[inline]
+    pub fn head(&self) -> Option<usize> {
+        (self.capacity != 0).then_some(self.head as usize)
+    }
+}
+
+impl Local {
+    /// Takes room for an item and writes its header and key. `exptime` is absolute on the store's
+    /// clock, 0 never. The item is seen by nobody before `Entry::link`. The key has at most 255
+    /// bytes.
+    #[inline]
+    pub fn reserve(
+        &mut self,
+        key: &[u8],
+        hash: Hash,
+        value: usize,
+        flags: u32,
+        exptime: u32,
+    ) -> Result<Reservation, Full> {
+        self.take(Shape { key: key.len(), value, flags, exptime, wide: false }, key, hash)
+    }
+
+    /// As `reserve`, for a CAS unique that does not come from the store: it has room for 64 bits,
+    /// and says nothing of when the item was stored.
+    pub fn reserve_wide(
+        &mut self,
+        key: &[u8],
+        hash: Hash,
+        value: usize,
+        flags: u32,
+        exptime: u32,
+    ) -> Result<Reservation, Full> {
+        self.take(Shape { key: key.len(), value, flags, exptime, wide: true }, key, hash)
+    }
+
+    fn take(&mut self, shape: Shape, key: &[u8], hash: Hash) -> Result<Reservation, Full> {
+        assert!(key.len() <= KEY_MAX, "a key of {} bytes", key.len());
+        let size = shape.size();
+        let log = self.log_for(hash);
+        self.count_link();
+        if self.store.short.load(Relaxed) {
+            self.relieve(size);
+        }
+        let (head, from) = match self.bump(log, size) {
+            Some(place) => place,
+            None => self.refill(log, size).inspect_err(|_| self.counters().full.add(1))?,
+        };
+        let store = &*self.store;
+        let offset = store.chunks.offset(head) + from;
+        let chunk = store.chunks.get(head);
+        // SAFETY: `bump` or `refill` gave these bytes to this thread alone.
+        let raw = unsafe { Raw::write(store.chunks.at(offset), &shape, key) };
+        Ok(Reservation { raw, chunk: chunk.into(), hash, offset, from, size })
+    }
+
+    /// A key whose ghost is there, or whose item is in the main log, goes to the main log. Another
+    /// key of the same tag may mislead this; that costs nothing but precision.
+    #[inline]
+    fn log_for(&self, hash: Hash) -> Log {
+        let store = &*self.store;
+        if store.overflow.load(Relaxed) {
+            return Log::Main;
+        }
+        let pair = store.index.pair(hash);
+        for bucket in [pair.first, pair.second] {
+            let bucket = store.index.bucket(bucket);
+            let mut mask = bucket.matches(hash.tag());
+            while mask != 0 {
+                let way = bucket.way(mask.trailing_zeros() as usize);
+                mask &= mask - 1;
+                if !way.is_empty() && store.chunks.log_of(way.offset()) == Log::Main {
+                    return Log::Main;
+                }
+            }
+            if bucket.find_ghost(hash.fingerprint()).is_some() {
+                return Log::Main;
+            }
+        }
+        Log::Small
+    }
+
+    /// From time to time, looks how crowded the index is.
+    #[inline]
+    fn count_link(&self) {
+        let links = self.links.get() + 1;
+        self.links.set(links);
+        if links >= self.store.links_a_look {
+            self.links.set(0);
+            if let Some(mut pool) = self.store.try_pool() {
+                pool.excess = pool.items() - self.store.crowded;
+                self.store.publish(&pool);
+            }
+        }
+    }
+
+    /// Room in the open chunk, with a reservation begun: the chunk, and where in it.
+    #[inline]
+    fn bump(&self, log: Log, size: usize) -> Option<(usize, usize)> {
+        let open = self.open[log as usize].get();
+        let head = open.head()?;
+        let chunk = self.store.chunks.get(head);
+        let at = chunk.bump(size, open.capacity)?;
+        chunk.begin();
+        Some((head, at))
+    }
+
+    /// Room in a new chunk. Of the old and the new one, that with more room left stays open.
+    #[cold]
+    fn refill(&mut self, log: Log, size: usize) -> Result<(usize, usize), Full> {
+        let run = size.div_ceil(self.store.chunks.size());
+        let head = match run {
+            1 => self.take_chunk(log)?,
+            _ => self.take_run(log, run)?,
+        };
+        let chunks = &self.store.chunks;
+        let capacity = run * chunks.size();
+        let chunk = chunks.get(head);
+        let at = chunk.bump(size, capacity).expect("a fresh run has the room it was taken for");
+        chunk.begin();
+        self.replace_open(log, Open::new(head, capacity), &mut self.store.pool());
+        Ok((head, at))
+    }
+}
+
+/// Room for an item that is being filled, on any thread, for any time. Dropped without
+/// `Entry::link` it is given back.
+pub struct Reservation {
+    pub(crate) raw: Raw,
+    chunk: NonNull<Chunk>,
+    hash: Hash,
+    /// Of the item in the mapping, and in its run.
+    pub(crate) offset: usize,
+    from: usize,
+    pub(crate) size: usize,
+}
+
+// SAFETY: the bytes belong to the reservation alone; the chunk's state is atomic.
+unsafe impl Send for Reservation {}
+
+impl Reservation {
+    #[inline]
+    pub fn hash(&self) -> Hash {
+        self.hash
+    }
+
+    #[inline]
+    pub fn key(&self) -> &[u8] {
+        self.raw.key()
+    }
+
+    /// The value's bytes. What is not written holds whatever was there before.
+    #[inline]
+    pub fn value(&mut self) -> &mut [u8] {
+        // SAFETY: nobody else knows these bytes, and the chunk is not reused before `end`.
+        unsafe { self.raw.value_ptr().as_mut() }
+    }
+
+    /// Takes over what is not key, value, flags, exptime or CAS unique: last access, FETCHED,
+    /// STALE, WIN_SENT. For items that are copied because they have to change.
+    pub fn inherit(&mut self, item: &Item<'_>) {
+        let state = item.raw.word0().load(Relaxed) & attr::STATE;
+        let own = self.raw.word0().load(Relaxed) & !attr::STATE;
+        self.raw.word0().store(own | state, Relaxed);
+        self.raw.time_field().store(item.time(), Relaxed);
+        self.set_binary_key(item.binary_key());
+    }
+
+    pub fn set_stale(&mut self, on: bool) {
+        self.raw.assign(attr::STALE, on);
+    }
+
+    pub fn set_win_sent(&mut self, on: bool) {
+        self.raw.assign(attr::WIN, on);
+    }
+
+    /// The key was given in base64, and is shown so.
+    pub fn set_binary_key(&mut self, on: bool) {
+        // SAFETY: it is not linked yet.
+        unsafe { self.raw.set_binary_key(on) }
+    }
+
+    pub fn set_fetched(&mut self, on: bool) {
+        self.raw.assign(attr::FETCHED, on);
+    }
+
+    /// Sets the last-access time; otherwise it is that of `link`.
+    pub fn set_time(&mut self, time: u32) {
+        self.raw.time_field().store(time, Relaxed);
+    }
+
+    /// The item is in the index now, and no longer this reservation's.
+    #[inline]
+    pub(crate) fn linked(self) {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: the mapping stays while a reservation is open.
+        unsafe { this.chunk.as_ref() }.end();
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        // SAFETY: as in `linked`.
+        let chunk = unsafe { self.chunk.as_ref() };
+        self.raw.set_dead();
+        chunk.rewind(self.from, self.from + self.size);
+        chunk.end();
+    }
+}

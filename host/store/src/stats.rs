@@ -1,0 +1,92 @@
+//! Counters: each thread writes its own, `Store::stats` adds them up.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// One thread's counters. Differences may wrap below zero here; their sums do not.
+        #[derive(Default)]
+        pub(crate) struct Counters { $(pub $name: Counter,)* }
+
+        impl Counters {
+            pub fn add_to(&self, stats: &mut Stats) {
+                $(stats.$name = stats.$name.wrapping_add(self.$name.0.load(Relaxed));)*
+            }
+
+            /// Takes over the counters of a thread that is gone.
+            pub fn absorb(&self, other: &Counters) {
+                $(self.$name.add(other.$name.0.load(Relaxed));)*
+            }
+        }
+
+        /// What happened and what there is, over all threads.
+        #[derive(Clone, Debug, Default)]
+        pub struct Stats {
+            $($(#[$doc])* pub $name: u64,)*
+            /// Ways of the index.
+            pub ways: u64,
+            pub index_bytes: u64,
+            pub log_bytes: u64,
+            /// Bytes mapped, managing data included.
+            pub memory: u64,
+            /// Bytes of a chunk.
+            pub chunk: u64,
+            pub chunks: u64,
+            pub chunks_free: u64,
+            /// Chunks of the small log and of the main log, open ones included.
+            pub chunks_small: u64,
+            pub chunks_main: u64,
+            /// Emptied chunks that wait for readers and pins.
+            pub chunks_limbo: u64,
+            pub chunks_pinned: u64,
+        }
+    };
+}
+
+counters! {
+    /// Items in the index.
+    items,
+    /// Bytes that they take in the log.
+    bytes,
+    /// Items ever linked.
+    total_items,
+    /// Live items dropped for room.
+    evictions,
+    /// Of these, items never read.
+    evicted_unfetched,
+    /// Of the evictions, those for want of a way in the index.
+    index_evictions,
+    /// Expired or flushed items whose room was taken back.
+    reclaimed,
+    /// Of these, items never read.
+    expired_unfetched,
+    /// Newcomers that a ghost sent to the main log.
+    ghost_hits,
+    /// Items copied to the main log's head.
+    relocations,
+    /// Entries moved to their other bucket.
+    index_moves,
+    /// Reservations that found no room.
+    full,
+}
+
+/// A number with one writer.
+#[derive(Default)]
+pub(crate) struct Counter(AtomicU64);
+
+impl Counter {
+    #[inline]
+    pub fn add(&self, n: u64) {
+        self.0.store(self.0.load(Relaxed).wrapping_add(n), Relaxed);
+    }
+
+    #[inline]
+    pub fn sub(&self, n: u64) {
+        self.add(n.wrapping_neg());
+    }
+
+    pub fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}

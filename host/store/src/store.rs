@@ -1,0 +1,273 @@
+//! The store: how its memory is divided, and what all threads share.
+
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use crate::chunk::{Chunk, Chunks};
+use crate::config::{Config, Error};
+use crate::flush::Flush;
+use crate::hash::HashKey;
+use crate::index::{Bucket, Index, MOVE_COUNTERS, OFFSET_MAX, WAYS};
+use crate::item::{Raw, Shape, HEADER};
+use crate::local::Local;
+use crate::map::Map;
+use crate::pool::Pool;
+use crate::qsbr::Epoch;
+use crate::stats::Stats;
+
+/// Share of the ways that items may take before eviction makes room in the index.
+const FILL: f64 = 0.95;
+/// Chunks without which the logs do not work: open ones, some ahead, and something to evict.
+const CHUNKS_MIN: usize = 8;
+
+/// On cache lines of its own.
+#[repr(align(128))]
+pub(crate) struct Apart<T>(pub T);
+
+/// The store, shared by all threads. Each thread works through its own [`Local`].
+pub struct Store {
+    map: Map,
+    mapped: usize,
+    pub(crate) index: Index,
+    pub(crate) chunks: Chunks,
+    /// Chunks with pins. In the mapping, as pins may outlive this structure.
+    pub(crate) pinned: NonNull<AtomicU32>,
+    pub(crate) seed: HashKey,
+    pub(crate) evict: bool,
+    pub(crate) with_cas: bool,
+    /// Items that the index takes without getting crowded.
+    pub(crate) crowded: i64,
+    /// Links of a thread between two looks at how crowded the index is.
+    pub(crate) links_a_look: u32,
+    pub(crate) now: AtomicU32,
+    pub(crate) flush: Flush,
+    /// Copies of what the pool says, to be read without its lock: there is something to evict;
+    /// newcomers fill the main log because nothing was evicted yet and the small one is full.
+    pub(crate) short: AtomicBool,
+    pub(crate) overflow: AtomicBool,
+    pub(crate) epoch: Epoch,
+    cas: Apart<AtomicU64>,
+    pub(crate) pool: Apart<Mutex<Pool>>,
+}
+
+// SAFETY: `pinned` points at an atomic in the mapping; the rest is Send and Sync by itself.
+unsafe impl Send for Store {}
+// SAFETY: as above.
+unsafe impl Sync for Store {}
+
+impl Store {
+    pub fn new(config: Config) -> Result<Arc<Self>, Error> {
+        let plan = Plan::new(&config)?;
+        let map = Map::new(plan.mapped)?;
+        let part = |offset: usize| {
+            debug_assert!(offset <= plan.mapped);
+            // SAFETY: parts begin inside the mapping.
+            unsafe { map.base().add(offset) }
+        };
+        // SAFETY: the plan's parts do not overlap, are aligned to lines, and lie in the zeroed
+        // mapping, which stays as long as the store.
+        let (index, chunks) = unsafe {
+            let (buckets, moves) = (part(plan.buckets_at), part(plan.moves_at));
+            let index = Index::new(buckets, plan.buckets, part(plan.locks_at), plan.locks, moves);
+            let table = part(plan.table_at);
+            (index, Chunks::new(table, map.base(), plan.log_at, plan.shift, plan.chunks))
+        };
+        let ways = index.ways();
+        Ok(Arc::new(Self {
+            pinned: part(0).cast(),
+            mapped: plan.mapped,
+            map,
+            crowded: (ways as f64 * FILL) as i64,
+            links_a_look: (ways / 128).clamp(1, 512) as u32,
+            index,
+            pool: Apart(Mutex::new(Pool::new(chunks.len()))),
+            chunks,
+            seed: config.seed,
+            evict: config.evict,
+            with_cas: config.cas,
+            now: AtomicU32::new(2),
+            flush: Flush::default(),
+            short: AtomicBool::new(false),
+            overflow: AtomicBool::new(false),
+            epoch: Epoch::new(),
+            cas: Apart(AtomicU64::new(1)),
+        }))
+    }
+
+    /// A handle for one thread. It starts online.
+    pub fn local(self: &Arc<Self>) -> Local {
+        Local::new(self.clone())
+    }
+
+    /// Sets the clock: seconds, as memcached's `rel_time`. It starts at 2 and never goes back.
+    pub fn set_now(&self, now: u32) {
+        self.now.store(now, Relaxed);
+    }
+
+    #[inline]
+    pub fn now(&self) -> u32 {
+        self.now.load(Relaxed)
+    }
+
+    /// Bytes that an item takes in the log.
+    pub fn footprint(key: usize, value: usize, flags: u32, exptime: u32) -> usize {
+        Shape { key, value, flags, exptime, wide: false }.size()
+    }
+
+    pub fn stats(&self) -> Stats {
+        let pool = self.pool();
+        let mut stats = Stats {
+            ways: self.index.ways() as u64,
+            index_bytes: (self.index.ways() * 8) as u64,
+            log_bytes: (self.chunks.len() * self.chunks.size()) as u64,
+            memory: self.mapped as u64,
+            chunk: self.chunks.size() as u64,
+            chunks: self.chunks.len() as u64,
+            chunks_free: pool.free.len() as u64,
+            chunks_small: pool.small_chunks as u64,
+            chunks_main: pool.main_chunks as u64,
+            chunks_limbo: pool.waiting_chunks() as u64,
+            chunks_pinned: u64::from(self.pinned().load(Relaxed)),
+            ..Stats::default()
+        };
+        pool.past.add_to(&mut stats);
+        for thread in &pool.threads {
+            thread.counters.add_to(&mut stats);
+        }
+        stats
+    }
+
+    /// A new CAS unique; 0 when the store has none.
+    #[inline]
+    pub fn next_cas(&self) -> u64 {
+        if self.with_cas {
+            self.cas.0.fetch_add(1, Relaxed) + 1
+        } else {
+            0
+        }
+    }
+
+    /// Every item stored before is dead (memcached's `flush_all` without a delay).
+    pub fn flush(&self) {
+        self.flush.at_once(self.now(), self.with_cas.then(|| self.next_cas()));
+    }
+
+    /// The same at a second to come, as memcached does it: `when` is absolute on the store's
+    /// clock, 0 as `flush`.
+    pub fn flush_at(&self, when: u32) {
+        if when == 0 {
+            return self.flush();
+        }
+        self.flush.later(self.now(), when, !self.with_cas);
+    }
+
+    pub(crate) fn pinned(&self) -> &AtomicU32 {
+        // SAFETY: in the mapping, only used as an atomic.
+        unsafe { self.pinned.as_ref() }
+    }
+
+    pub(crate) fn pool(&self) -> MutexGuard<'_, Pool> {
+        // A panic elsewhere leaves the pool's lists whole: each change is one push or pop.
+        self.pool.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    pub(crate) fn try_pool(&self) -> Option<MutexGuard<'_, Pool>> {
+        self.pool.0.try_lock().ok()
+    }
+
+    /// To be called before the pool is unlocked.
+    pub(crate) fn publish(&self, pool: &Pool) {
+        self.short.store(self.evict && pool.is_short(), Relaxed);
+        self.overflow.store(!pool.evicted && pool.small_is_full(&self.chunks), Relaxed);
+    }
+
+    /// The item of a place that the caller found in a way.
+    ///
+    /// # Safety
+    /// The caller's thread is online and found the way since it last quiesced, or it holds the lock
+    /// of the way's bucket.
+    #[inline]
+    pub(crate) unsafe fn item(&self, offset: usize) -> Raw {
+        // SAFETY: a way's place is that of an item written before; its chunk is not reused before
+        // every thread that may have seen the way has quiesced.
+        unsafe { Raw::new(self.chunks.at(offset)) }
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        // Pins and reservations may live longer than the store. Then the mapping stays.
+        if self.pinned().load(Acquire) == 0 && !self.chunks.any_in_use() {
+            // SAFETY: no `Local` is left, as each holds the store; no pin and no reservation, as
+            // was just seen, and none can be made without a `Local`.
+            unsafe { self.map.unmap() }
+        }
+    }
+}
+
+/// Where everything lies in the mapping: the number of pinned chunks, move counters, locks, chunk
+/// table, index, log.
+struct Plan {
+    moves_at: usize,
+    locks_at: usize,
+    locks: usize,
+    table_at: usize,
+    buckets_at: usize,
+    buckets: usize,
+    log_at: usize,
+    shift: u32,
+    chunks: usize,
+    mapped: usize,
+}
+
+impl Plan {
+    fn new(config: &Config) -> Result<Self, Error> {
+        let memory = config.memory;
+        let too_small = Error::Memory(memory, config.item_max);
+        if memory > OFFSET_MAX {
+            return Err(Error::TooMuch(memory));
+        }
+        let chunk = config.chunk.unwrap_or_else(|| {
+            let floor = |n: usize| 1usize << n.max(64).ilog2();
+            floor(memory / 1024).clamp(64 << 10, 1 << 20).min(floor(memory / 64))
+        });
+        if !chunk.is_power_of_two() || !(64..=1 << 30).contains(&chunk) {
+            return Err(Error::Chunk(chunk));
+        }
+        let moves_at = 128;
+        let locks_at = (moves_at + 4 * MOVE_COUNTERS).next_multiple_of(64);
+        let locks = Index::locks_for(config.threads);
+        let table_at = (locks_at + locks).next_multiple_of(64);
+        let a_chunk = chunk + size_of::<Chunk>() + Pool::BYTES_A_CHUNK;
+        let left = memory.checked_sub(table_at).ok_or(too_small)?;
+        let buckets = config.buckets.unwrap_or_else(|| {
+            let item = (HEADER + config.mean_item).next_multiple_of(8);
+            let item = item as f64 * (a_chunk as f64 / chunk as f64);
+            (left as f64 / (8.0 + FILL * item)) as usize / WAYS
+        });
+        let index = buckets * size_of::<Bucket>();
+        let chunks = left.saturating_sub(index) / a_chunk;
+        let large = config.item_max > chunks * chunk / 4 * 3;
+        if buckets == 0 || chunks < CHUNKS_MIN || large {
+            return Err(Error::Memory(memory, config.item_max));
+        }
+        let buckets_at = table_at + chunks * size_of::<Chunk>();
+        let log_at = buckets_at + index;
+        let mapped = log_at + chunks * chunk;
+        let shift = chunk.ilog2();
+        Ok(Self {
+            moves_at,
+            locks_at,
+            locks,
+            table_at,
+            buckets_at,
+            buckets,
+            log_at,
+            shift,
+            chunks,
+            mapped,
+        })
+    }
+}

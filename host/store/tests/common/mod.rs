@@ -1,0 +1,79 @@
+//! What the tests share.
+#![allow(dead_code)]
+
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use wirekv_store::{Config, HashKey, Local};
+
+/// A generator whose seed is printed; `SEED` repeats a run.
+pub fn rng(name: &str) -> SmallRng {
+    let seed = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or_else(rand_seed);
+    println!("{name}: SEED={seed}");
+    SmallRng::seed_from_u64(seed)
+}
+
+fn rand_seed() -> u64 {
+    u64::from(HashKey::random().nh[0])
+}
+
+/// Rounds of a test: fewer in an interpreter, more if `ROUNDS` says so.
+pub fn rounds(usual: usize) -> usize {
+    let factor: usize = std::env::var("ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
+    if cfg!(miri) {
+        usual / 100
+    } else {
+        usual * factor
+    }
+}
+
+/// A store in which everything happens all the time.
+pub fn tiny(memory: usize, chunk: usize, buckets: usize) -> Config {
+    Config { chunk: Some(chunk), buckets: Some(buckets), item_max: chunk, ..Config::new(memory) }
+}
+
+pub fn key(n: u64) -> Vec<u8> {
+    // Lengths differ, so that all of the hash's paths are used.
+    let mut key = format!("key-{n}-").into_bytes();
+    key.resize(key.len() + (n % 40) as usize, b'k');
+    key
+}
+
+/// A value that says whose it is and is wrong if any of its bytes is.
+pub fn value(key: &[u8], version: u64, len: usize) -> Vec<u8> {
+    let mut value = version.to_le_bytes().to_vec();
+    value.extend(key.iter().copied().cycle().zip(0u8..).map(|(k, i)| k ^ i).take(255));
+    let mut state = version.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    while value.len() < len {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(key.len() as u64);
+        value.push((state >> 56) as u8);
+    }
+    value.truncate(len.max(8));
+    value
+}
+
+/// The version that a value claims, if the rest of it agrees.
+pub fn check(key: &[u8], bytes: &[u8]) -> u64 {
+    let version = u64::from_le_bytes(bytes[..8].try_into().unwrap());
+    assert!(bytes == value(key, version, bytes.len()), "a value of another key or version");
+    version
+}
+
+pub fn set(local: &mut Local, key: &[u8], value: &[u8], flags: u32, exptime: u32) -> Option<u64> {
+    let hash = local.hash(key);
+    let mut room = local.reserve(key, hash, value.len(), flags, exptime).ok()?;
+    room.value().copy_from_slice(value);
+    local.lock(key, hash).link(room, None).ok()
+}
+
+pub fn any_len(rng: &mut SmallRng, most: usize) -> usize {
+    match rng.random_range(0..10) {
+        0 => rng.random_range(8..most),
+        1..4 => rng.random_range(8..300.min(most)),
+        _ => rng.random_range(8..64.min(most)),
+    }
+}
+
+pub fn fork(rng: &mut SmallRng) -> SmallRng {
+    SmallRng::seed_from_u64(rng.random())
+}

@@ -1,0 +1,185 @@
+//! `wirekv serve --body soft`: memcached's flags, and the process around the server.
+
+use std::ffi::CString;
+use std::fs;
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+
+use anyhow::{anyhow, bail, ensure, Context, Result};
+use wirekv_protocol::Protocol;
+use wirekv_soft::{clock, Options, Soft};
+
+use crate::args::{Binding, Extended, ServeArgs};
+use crate::signals;
+
+const THREADS: std::ops::RangeInclusive<u16> = 1..=256;
+const ITEM_SIZES: std::ops::RangeInclusive<u64> = 1 << 10..=1 << 30;
+
+pub fn serve(args: &ServeArgs) -> Result<()> {
+    let options = options(args)?;
+    let soft = &args.soft;
+    if soft.coredumps {
+        set_limit(libc::RLIMIT_CORE).context("-r: core files stay limited")?;
+    }
+    if let Some(user) = &soft.user {
+        become_user(user)?;
+    }
+    if soft.daemon {
+        // SAFETY: no other thread runs yet.
+        check(unsafe { libc::daemon(0, libc::c_int::from(args.verbose > 0)) })
+            .context("-d: cannot run in the background")?;
+    }
+    signals::block()?;
+    signals::raise_file_limit();
+    if soft.lock_memory {
+        // SAFETY: the call has no pointers.
+        check(unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) })
+            .context("-k: memory cannot be locked; raise the limit (ulimit -l)")?;
+    }
+
+    let unix = options.unix.as_ref().map(|(path, _)| path.clone());
+    let server = Soft::start(options, clock(), Box::new(signals::raise))?;
+    if let Some(path) = &soft.pidfile {
+        fs::write(path, format!("{}\n", std::process::id()))
+            .with_context(|| format!("-P: cannot write {}", path.display()))?;
+    }
+    for address in server.addresses() {
+        println!("listening on {address}");
+    }
+    if let Some(path) = &unix {
+        println!("listening on {}", path.display());
+    }
+
+    signals::wait()?;
+    let mut figures = Vec::new();
+    server.stats(|name, value| {
+        if SUMMARY.contains(&name) {
+            figures.push(format!("{name} {value}"));
+        }
+    });
+    server.stop()?;
+    for file in unix.iter().chain(&soft.pidfile) {
+        let _ = fs::remove_file(file);
+    }
+    eprintln!("\n{}", figures.join("\n"));
+    Ok(())
+}
+
+/// Statistics that are told at the end.
+const SUMMARY: &[&str] = &[
+    "uptime",
+    "total_connections",
+    "cmd_get",
+    "cmd_set",
+    "get_hits",
+    "get_misses",
+    "curr_items",
+    "evictions",
+    "bytes_read",
+    "bytes_written",
+];
+
+fn options(args: &ServeArgs) -> Result<Options> {
+    let soft = &args.soft;
+    ensure!(THREADS.contains(&soft.threads), "-t {}: 1 to 256 threads", soft.threads);
+    ensure!(args.conn_limit > 0, "-c 0: there must be a connection");
+    ensure!(soft.max_reqs_per_event > 0, "-R 0: there must be a request");
+    ensure!(soft.listen_backlog > 0, "-b {}: 1 or more", soft.listen_backlog);
+    ensure!(
+        ITEM_SIZES.contains(&args.max_item_size),
+        "-I {}: items can be limited to 1k up to 1024m",
+        args.max_item_size
+    );
+    let memory = args.memory_limit.saturating_mul(1 << 20);
+    ensure!(
+        args.max_item_size <= memory / 2,
+        "-I {}: cannot be larger than half of -m {}",
+        args.max_item_size,
+        args.memory_limit
+    );
+    let (tcp, udp) = if soft.unix_socket.is_some() {
+        (Vec::new(), Vec::new())
+    } else {
+        let udp = if args.udp_port == 0 { None } else { Some(args.udp_port) };
+        (addresses(&args.listen, Some(args.port), true)?, addresses(&args.listen, udp, false)?)
+    };
+    let idle = soft.extended.iter().map(|Extended::IdleTimeout(seconds)| *seconds).next_back();
+    Ok(Options {
+        tcp,
+        udp,
+        unix: soft.unix_socket.clone().map(|path| (path, soft.unix_mask)),
+        memory: memory as usize,
+        item_max: args.max_item_size as usize,
+        mean_item: soft.mean_item as usize,
+        threads: soft.threads.into(),
+        max_conns: args.conn_limit as usize,
+        backlog: soft.listen_backlog,
+        protocol: match soft.protocol {
+            Binding::Auto => Protocol::Auto,
+            Binding::Ascii => Protocol::Ascii,
+            Binding::Binary => Protocol::Binary,
+        },
+        batch: soft.max_reqs_per_event.into(),
+        idle_timeout: idle.filter(|seconds| *seconds > 0),
+        shutdown: soft.enable_shutdown,
+        cas: !soft.disable_cas,
+        evict: !soft.disable_evictions,
+        flush: !soft.disable_flush_all,
+        verbosity: args.verbose.into(),
+        metrics: soft.metrics,
+    })
+}
+
+/// Sockets of `-l`: a name or an address, with or without a port of its own (TCP's).
+fn addresses(listen: &[String], port: Option<u16>, tcp: bool) -> Result<Vec<SocketAddr>> {
+    let Some(port) = port else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    for text in listen {
+        let own = text.parse().ok().or_else(|| {
+            let (host, port) = text.rsplit_once(':')?;
+            let port = port.parse::<u16>().ok().filter(|_| !host.contains(':'))?;
+            (host, port).to_socket_addrs().ok()?.next()
+        });
+        let address = match own {
+            Some(address) if tcp => Some(address),
+            Some(address) => Some(SocketAddr::new(address.ip(), port)),
+            None => (text.as_str(), port).to_socket_addrs().ok().and_then(|mut all| all.next()),
+        };
+        found.push(address.ok_or_else(|| anyhow!("-l {text}: there is no such address"))?);
+    }
+    Ok(found)
+}
+
+fn check(result: libc::c_int) -> io::Result<()> {
+    if result == 0 {
+        return Ok(());
+    }
+    Err(io::Error::last_os_error())
+}
+
+fn set_limit(what: libc::__rlimit_resource_t) -> io::Result<()> {
+    let limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: the structure is valid during the call.
+    check(unsafe { libc::setrlimit(what, &limit) })
+}
+
+fn become_user(name: &str) -> Result<()> {
+    // SAFETY: geteuid cannot fail.
+    if unsafe { libc::geteuid() } != 0 {
+        return Ok(()); // as memcached: only root can, and must
+    }
+    let c_name = CString::new(name).with_context(|| format!("-u {name}"))?;
+    // SAFETY: the name is a C string; no other thread runs that could change the entry.
+    let entry = unsafe { libc::getpwnam(c_name.as_ptr()) };
+    if entry.is_null() {
+        bail!("-u {name}: there is no such user");
+    }
+    // SAFETY: the entry is valid until the next getpw call.
+    unsafe {
+        let (uid, gid) = ((*entry).pw_uid, (*entry).pw_gid);
+        check(libc::initgroups(c_name.as_ptr(), gid))
+            .and_then(|()| check(libc::setgid(gid)))
+            .and_then(|()| check(libc::setuid(uid)))
+            .with_context(|| format!("-u {name}: cannot become this user"))
+    }
+}
