@@ -1,5 +1,5 @@
 // Reply text of TCP jobs to the transmit rings. Latency 3 from text to a line write, initiation
-// interval 1. A job is done when all its writes are acknowledged; many may be under way.
+// interval 1. A job is done a clock after all its writes are acknowledged; many may be under way.
 `include "lib_assert.svh"
 
 module ring_writer
@@ -135,7 +135,8 @@ module ring_writer
     logic [15:0] target;  // writes up to the job's last
   } wait_t;
   wait_t wait_in, waiting;
-  logic wait_valid;
+  logic wait_valid, done_valid, done_ready, done;
+  done_t done_in;
   logic [5:0] unused_wait_level;
   assign wait_in = '{conn: job_begin.conn, tx_ptr: job_end, target: written_q + 16'(written)};
   lib_fifo #(
@@ -148,7 +149,7 @@ module ring_writer
     .s_ready_o(wait_ready),
     .s_data_i (wait_in),
     .m_valid_o(wait_valid),
-    .m_ready_i(done_valid_o && done_ready_i),
+    .m_ready_i(done),
     .m_data_o (waiting),
     .level_o  (unused_wait_level)
   );
@@ -166,7 +167,7 @@ module ring_writer
     .s_ready_o(ctx_ready_o),
     .s_data_i (ctx_i),
     .m_valid_o(ctx_valid),
-    .m_ready_i(done_valid_o && done_ready_i),
+    .m_ready_i(done),
     .m_data_o (ctx),
     .level_o  (unused_ctx_level)
   );
@@ -181,11 +182,25 @@ module ring_writer
     end
   end
   assign {missing, unused_distance} = acked_q - waiting.target;
-  assign done_valid_o = wait_valid && ctx_valid && !missing;
-  assign done_o       = '{conn: waiting.conn, tx_ptr: waiting.tx_ptr, ctx: ctx};
+  assign done_valid = wait_valid && ctx_valid && !missing;
+  assign done       = done_valid && done_ready;
+  assign done_in    = '{conn: waiting.conn, tx_ptr: waiting.tx_ptr, ctx: ctx};
+
+  // The session acts on it in the same clock, far from here.
+  lib_reg #(
+    .T(done_t)
+  ) u_done (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(done_valid),
+    .s_ready_o(done_ready),
+    .s_data_i (done_in),
+    .m_valid_o(done_valid_o),
+    .m_ready_i(done_ready_i),
+    .m_data_o (done_o)
+  );
 
   `ASSERT_STABLE(WriteStable, wr_valid_o, wr_ready_i, wr_o)
-  `ASSERT_STABLE(DoneStable, done_valid_o, done_ready_i, done_o)
   `ASSERT(PlaceKnown, !line_valid || begin_valid)
   `ASSERT(EndKnown, !pop || end_valid)
 

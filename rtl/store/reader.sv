@@ -65,10 +65,11 @@ module reader
     .level_o  (unused_plan)
   );
 
-  byte_t plan_key, plan_value, plan_from, plan_to;
+  byte_t plan_key, plan_value, plan_to;
+  logic [16:0] plan_from;  // line
   assign plan_key   = key_start(plan.off.pos[1:0]);
   assign plan_value = plan_key + byte_t'(plan.klen) + byte_t'(plan.start);
-  assign plan_from  = plan.head ? plan_key : plan_value;
+  assign plan_from  = 17'((plan.head ? plan_key : plan_value) >> 6);
   assign plan_to    = plan_value + byte_t'(plan.len);
 
   logic going_q;
@@ -78,9 +79,9 @@ module reader
   assign acq_line_o  = line_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) going_q <= 1'b0;
-    else if (plan_next) going_q <= plan_valid && plan_from != plan_to;
+    else if (plan_next) going_q <= plan_valid && (plan.head || plan.len != '0);
     if (plan_next) begin
-      line_q <= plan.off.pos[27:2] + line_no_t'(plan_from[22:6]);
+      line_q <= plan.off.pos[27:2] + line_no_t'(plan_from);
       last_q <= plan.off.pos[27:2] + line_no_t'(17'((plan_to - 23'd1) >> 6));
     end else if (acq_ready_i) begin
       line_q <= line_q + 1'b1;
