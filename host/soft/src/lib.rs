@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Result};
+use anyhow::{anyhow, Result};
 use mio::Waker;
 use wirekv_protocol::{Engine, Settings};
 use wirekv_store::{Config, Store};
@@ -41,6 +41,17 @@ pub struct Soft {
     threads: Vec<JoinHandle<Result<()>>>,
 }
 
+/// A thread that ends before its time, be it in a panic, is the end of the server.
+struct EndsServer(Arc<Shared>);
+
+impl Drop for EndsServer {
+    fn drop(&mut self) {
+        if !self.0.stopping() {
+            (self.0.on_shutdown)();
+        }
+    }
+}
+
 /// Seconds on the store's clock, which begins at the call: no jump of the wall clock moves it.
 pub fn clock() -> Box<dyn Fn() -> u32 + Send> {
     let start = Instant::now();
@@ -49,7 +60,7 @@ pub fn clock() -> Box<dyn Fn() -> u32 + Send> {
 
 impl Soft {
     /// Opens the sockets and starts the threads. `clock` is asked once a second; `on_shutdown` is
-    /// called when a client sends `shutdown`, and should lead to `stop`.
+    /// called when a client sends `shutdown` or a thread fails, and should lead to `stop`.
     pub fn start(
         options: Options,
         clock: Box<dyn Fn() -> u32 + Send>,
@@ -96,11 +107,19 @@ impl Soft {
         }
 
         let mut threads = Vec::new();
-        for worker in workers {
-            let name = format!("worker {}", threads.len());
-            threads.push(Builder::new().name(name).spawn(|| worker.run())?);
+        let mut thread = |name: String, work: Box<dyn FnOnce() -> Result<()> + Send>| {
+            let shared = shared.clone();
+            let work = move || {
+                let _ends_server = EndsServer(shared);
+                work()
+            };
+            threads.push(Builder::new().name(name).spawn(work)?);
+            anyhow::Ok(())
+        };
+        for (number, worker) in workers.into_iter().enumerate() {
+            thread(format!("worker {number}"), Box::new(|| worker.run()))?;
         }
-        threads.push(Builder::new().name("accept".into()).spawn(|| acceptor.run())?);
+        thread("accept".into(), Box::new(|| acceptor.run()))?;
         Ok(Soft { shared, addresses, acceptor: waker, inboxes, threads })
     }
 
@@ -122,7 +141,7 @@ impl Soft {
             inbox.waker.wake()?;
         }
         for thread in self.threads {
-            thread.join().expect("no thread panics").context("a thread failed")?;
+            thread.join().map_err(|_| anyhow!("a thread panicked"))??;
         }
         Ok(())
     }

@@ -120,7 +120,9 @@ impl Worker {
         loop {
             self.shared.exchange(self.number, &mut self.engine.counters);
             let idle = self.ready.is_empty() && !self.udp_ready.contains(&true);
-            let wait = if idle { None } else { Some(Duration::ZERO) };
+            // Silent connections are looked for once a second.
+            let silence = self.shared.options.idle_timeout.map(|_| Duration::from_secs(1));
+            let wait = if idle { silence } else { Some(Duration::ZERO) };
             self.engine.local.offline();
             match self.poll.poll(&mut events, wait) {
                 Err(e) if e.kind() == ErrorKind::Interrupted => continue,
