@@ -33,7 +33,7 @@ impl Config {
         Self {
             memory,
             item_max: 1 << 20,
-            mean_item: 56,
+            mean_item: 88,
             chunk: None,
             buckets: None,
             threads: 1,

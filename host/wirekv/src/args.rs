@@ -126,7 +126,7 @@ pub struct SoftArgs {
     #[arg(short = 'a', long, value_name = "MODE", default_value = "700", value_parser = parse_octal)]
     pub unix_mask: u32,
     /// Bytes of key and value that an item has on average; sizes the index.
-    #[arg(short = 'n', long, value_name = "BYTES", default_value_t = 56)]
+    #[arg(short = 'n', long, value_name = "BYTES", default_value_t = 88)]
     pub mean_item: u32,
     /// Requests of one connection that are served before others have their turn.
     #[arg(short = 'R', long, value_name = "NUMBER", default_value_t = 64)]
