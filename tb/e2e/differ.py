@@ -301,7 +301,10 @@ class Differ:
 
     def fail(self, why, burst, side):
         path = save(self.history, self.label)
-        shown = "\n    ".join(show(command) for command in burst.commands)
+        shown = [show(command) for command in burst.commands]
+        if len(shown) > 24:
+            shown[12:-12] = [f"({len(shown) - 24} more)"]
+        shown = "\n    ".join(shown)
         option = f"--body {self.servers[side].name} --kind {self.kind}"
         raise Mismatch(
             f"{self.label}, {self.servers[side].name}: {why}\n  burst {len(self.history)}, {self.commands} commands so far, "

@@ -173,6 +173,11 @@ def ask(connection, request, until, seconds=30):
     return reply
 
 
+def empty(server):
+    with server.connect() as s:
+        ask(s, b"flush_all\r\n", b"OK\r\n")
+
+
 def stats(server, of=""):
     """The answer to `stats` as a dictionary of strings."""
     with server.connect() as s:

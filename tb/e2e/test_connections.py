@@ -85,6 +85,8 @@ def test_opened_and_closed_in_a_row(body):
 
 def test_half_close(memcached, body):
     """`printf ... | nc`: the end of the input comes with or before the reply."""
+    for server in (memcached, body):
+        reference.empty(server)
     for text in (b"get a\r\n", b"version\r\n" * 100, b"set a 0 0 1\r\nx\r\nget a\r\n", b"get a", b""):
         replies = []
         for server in (memcached, body):
