@@ -376,7 +376,12 @@ impl Worker {
         let idle: Vec<usize> = self
             .conns
             .iter()
-            .filter(|(_, c)| !c.queued && now.saturating_sub(c.told.last.load(Relaxed)) > limit)
+            // A client that takes its replies slowly is not idle.
+            .filter(|(_, c)| {
+                !c.queued
+                    && c.out.is_none()
+                    && now.saturating_sub(c.told.last.load(Relaxed)) > limit
+            })
             .map(|(index, _)| index)
             .collect();
         for index in idle {
