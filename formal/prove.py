@@ -67,7 +67,7 @@ def prove(name, parameters, depth):
     # An assertion is about the clock in which it stands, not the one after it: that saves a step.
     sby.write_text(
         f"[options]\nmode prove\ndepth {depth}\ntimeout {TIMEOUT}\n\n"
-        "[engines]\nsmtbmc bitwuzla\n\n"
+        "[engines]\nsmtbmc --nomem bitwuzla -- --noincr\n\n"
         f"[script]\n{' '.join(words)}\nprep -top {name}_fv\nasync2sync\n"
         "chformal -assert -assume -early\n"
     )

@@ -144,19 +144,17 @@ module tcp_lookup_fv
                      6'(dut.match_valid_q);
   `ASSERT(Room, under_way <= 6'd16)
   `ASSERT(RoomSeen, !dut.found_room || dut.found_level <= 5'd11)
-  `ASSERT(FoundPending, dut.u_found.u_fifo.pending_q == '0)
-  `ASSERT(FoundReady, dut.u_found.u_fifo.ready_q == dut.found_level)
-  `ASSERT(FoundWrite, dut.u_found.u_fifo.waddr_q ==
-                      4'(dut.u_found.u_fifo.raddr_q + 4'(dut.found_level)))
+  `ASSERT(FoundReady, dut.u_found.wait_level == dut.found_level)
+  `ASSERT(FoundWrite, dut.u_found.waddr_q ==
+                      4'(dut.u_found.raddr_q + 4'(dut.found_level)))
 
   // Ids that came back.
   logic [IdW:0] back_level;
-  assign back_level = (IdW + 1)'(Conns) - dut.u_back.u_fifo.free_q;
+  assign back_level = dut.u_back.level_q;
   `ASSERT(BackRange, 32'(back_level) <= Conns)
-  `ASSERT(BackPending, dut.u_back.u_fifo.pending_q == '0)
-  `ASSERT(BackReady, dut.u_back.u_fifo.ready_q == back_level)
-  `ASSERT(BackWrite, dut.u_back.u_fifo.waddr_q ==
-                     id_t'(dut.u_back.u_fifo.raddr_q + id_t'(back_level)))
+  `ASSERT(BackReady, dut.u_back.wait_level == back_level)
+  `ASSERT(BackWrite, dut.u_back.waddr_q ==
+                     id_t'(dut.u_back.raddr_q + id_t'(back_level)))
 
   // ------------------------------------------------ ids
   if (!Ids) begin : gen_ids_known
@@ -168,7 +166,7 @@ module tcp_lookup_fv
 
     // Every id is live, or in the queue, or was never used.
     function automatic id_t queued(input int unsigned place);
-      return dut.u_back.u_fifo.gen_small.mem_q[id_t'(dut.u_back.u_fifo.raddr_q + place)];
+      return dut.u_back.gen_small.mem_q[id_t'(dut.u_back.raddr_q + place)];
     endfunction
     for (genvar i = 0; i < Conns; i++) begin : gen_id
       `ASSERT(LiveUsed, !live_q[i] || i < dut.unused_q)

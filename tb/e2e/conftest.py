@@ -31,20 +31,42 @@ def memcached():
     server.stop()
 
 
-@pytest.fixture(scope="module")
-def wirekv():
-    server = reference.wirekv()
+def _wirekv(body):
+    server = reference.wirekv(body=body)
     yield server
     alive = server.process.poll() is None
     code = server.stop()
     assert alive and code == 0, f"wirekv ended with {code}:\n{server.tail()}"
 
 
+@pytest.fixture(scope="module")
+def wirekv():
+    """The simulated card."""
+    yield from _wirekv("sim")
+
+
+@pytest.fixture(scope="module")
+def soft():
+    yield from _wirekv("soft")
+
+
+@pytest.fixture(scope="module")
+def bodies(wirekv, soft):
+    """All that must answer as memcached does."""
+    return wirekv, soft
+
+
+@pytest.fixture(params=["wirekv", "soft"])
+def body(request):
+    """Each body in turn."""
+    return request.getfixturevalue(request.param)
+
+
 @pytest.fixture(autouse=True)
 def server_log_on_failure(request):
     """Where a test fails, what the servers printed is part of the report."""
     yield
-    for name in ("wirekv", "memcached"):
+    for name in ("wirekv", "soft", "memcached"):
         if name in request.fixturenames:
             server = request.getfixturevalue(name)
             print(f"--- {name} ({server.log}):\n{server.tail()}")

@@ -1,4 +1,4 @@
-"""Sends one stream to two servers and compares their replies byte for byte.
+"""Sends one stream to memcached and to others and compares their replies byte for byte.
 
 CAS uniques are the one thing that may differ: they must correspond one to one over the whole run.
 """
@@ -7,6 +7,7 @@ import gzip
 import json
 import select
 import time
+from collections import defaultdict
 
 from e2e import reference
 from e2e.reference import BUILD
@@ -110,8 +111,18 @@ def brief(text, limit=160):
     return f"{shown[: limit // 2]} ..({len(text)} bytes).. {shown[-limit // 3 :]}"
 
 
-class Uniques:
-    """The correspondence of the two servers' CAS uniques, and the last ones seen of each key."""
+class Uniques(defaultdict):
+    """A `Pairing` of each server under test, by its place among the servers."""
+
+    def __init__(self):
+        super().__init__(Pairing)
+
+    def number(self, cas, side):
+        return self[side or 1].number(cas, min(side, 1))
+
+
+class Pairing:
+    """The correspondence of two servers' CAS uniques, and the last ones seen of each key."""
 
     def __init__(self):
         self.pairs = ({}, {})
@@ -131,7 +142,7 @@ class Uniques:
         return int(text).to_bytes(8, "big") if cas.binary else text
 
 
-def compare(ours, theirs, uniques, split=tokens):
+def compare(ours, theirs, pairing, split=tokens):
     """None when the replies agree, else what differs. `theirs` is the reference."""
     a, b = split(theirs), split(ours)
     for i in range(max(len(a), len(b))):
@@ -140,9 +151,9 @@ def compare(ours, theirs, uniques, split=tokens):
         if x[0] == y[0] and (x[1] is None) == (y[1] is None):
             if x[1] is None:
                 continue
-            if uniques.match(x[1], y[1]):
+            if pairing.match(x[1], y[1]):
                 if x[2] is not None:
-                    uniques.note(x[2], (x[1], y[1]))
+                    pairing.note(x[2], (x[1], y[1]))
                 continue
             why = f"CAS uniques do not correspond: {x[1].decode()} and {y[1].decode()}"
         else:
@@ -209,7 +220,7 @@ class Lane:
 
 
 def exchange(lanes):
-    """Runs both lanes until their replies are complete. Returns the names of the silent ones."""
+    """Runs all lanes until their replies are complete. Returns the names of the silent ones."""
     last = time.monotonic()
     while True:
         busy = [lane for lane in lanes if not lane.done]
@@ -233,13 +244,14 @@ def exchange(lanes):
 
 
 class Differ:
-    """A connection to each server; `run` sends bursts and raises Mismatch."""
+    """A connection to each server, the reference first; `run` sends bursts and raises Mismatch."""
 
     split = staticmethod(tokens)
+    kind = "text"
 
-    def __init__(self, theirs, ours, uniques=None, label=""):
-        self.servers = (theirs, ours)
-        self.uniques = uniques or Uniques()
+    def __init__(self, *servers, uniques=None, label=""):
+        self.servers = servers
+        self.uniques = Uniques() if uniques is None else uniques
         self.label = label
         self.history = []
         self.lanes = None
@@ -269,15 +281,16 @@ class Differ:
             lane.start(data, burst.cuts, end)
         silent = exchange(self.lanes)
         replies = [bytes(lane.reply) for lane in self.lanes]
-        why = compare(replies[1], replies[0], self.uniques, self.split)
-        if why is None and silent:
-            why = f"no more bytes from {silent}; so far {brief(replies[1][-200:])}"
-        if why is None and self.lanes[0].closed != self.lanes[1].closed:
-            side = "memcached" if self.lanes[0].closed else "the server under test"
-            why = f"only {side} closed the connection"
-        if why is not None:
-            self.servers[1].check_alive()
-            self.fail(why, burst)
+        for side in range(1, len(self.lanes)):
+            why = compare(replies[side], replies[0], self.uniques[side], self.split)
+            if why is None and silent:
+                why = f"no more bytes from {silent}; so far {brief(replies[side][-200:])}"
+            if why is None and self.lanes[0].closed != self.lanes[side].closed:
+                name = self.servers[0 if self.lanes[0].closed else side].name
+                why = f"only {name} closed the connection"
+            if why is not None:
+                self.servers[side].check_alive()
+                self.fail(why, burst, side)
         if self.lanes[0].closed:
             self.close()
         return replies[0]
@@ -286,14 +299,17 @@ class Differ:
         # "set <key> 0 0 16\r\n<nonce>\r\nget <key>\r\n"
         return b" 0 16\r\n" + burst.tail.split(b"\r\n")[1] + b"\r\nEND\r\n"
 
-    def fail(self, why, burst):
+    def fail(self, why, burst, side):
         path = save(self.history, self.label)
-        shown = "\n    ".join(show(command) for command in burst.commands)
-        option = " --udp" if isinstance(self, UdpDiffer) else ""
+        shown = [show(command) for command in burst.commands]
+        if len(shown) > 24:
+            shown[12:-12] = [f"({len(shown) - 24} more)"]
+        shown = "\n    ".join(shown)
+        option = f"--body {self.servers[side].name} --kind {self.kind}"
         raise Mismatch(
-            f"{self.label}: {why}\n  burst {len(self.history)}, {self.commands} commands so far, "
+            f"{self.label}, {self.servers[side].name}: {why}\n  burst {len(self.history)}, {self.commands} commands so far, "
             f"cuts {burst.cuts[:20]}:\n    {shown}\n"
-            f"  replay: python tb/e2e/replay.py {path}{option} [--shrink]"
+            f"  replay: python tb/e2e/replay.py {path} {option} [--shrink]"
         )
 
 
@@ -302,13 +318,11 @@ def show(command):
     return brief(b"".join(parts))
 
 
-# -- UDP
-
-
 class BinaryDiffer(Differ):
     """Speaks the binary protocol; a `noop` ends each burst."""
 
     split = staticmethod(packets)
+    kind = "binary"
 
     def last_reply(self, burst):
         return b"\x81" + burst.tail[1:24]
@@ -317,6 +331,8 @@ class BinaryDiffer(Differ):
 class UdpDiffer(Differ):
     """Bursts are datagrams; a datagram behind each asks for the sentinel, so nothing is awaited
     longer than needed and a reply that never comes shows at once."""
+
+    kind = "udp"
 
     def connect(self):
         if self.lanes is None:
@@ -344,16 +360,17 @@ class UdpDiffer(Differ):
                 replies.append(self.collect(lane, request, last))
             except TimeoutError as e:
                 self.servers[side].check_alive()
-                self.fail(f"{self.servers[side].name}: {e}", burst)
+                self.fail(str(e), burst, side)
             except ValueError as e:
-                self.fail(f"{self.servers[side].name}: {e}", burst)
-        units = [[u for u in r if u] for r in replies]
-        why = compare(b"".join(units[1]), b"".join(units[0]), self.uniques)
-        if why is None and [_shape(u) for u in units[0]] != [_shape(u) for u in units[1]]:
-            shown = [[brief(u, 80) for u in side] for side in units]
-            why = f"messages are split otherwise: {shown[0]} and {shown[1]}"
-        if why is not None:
-            self.fail(why, burst)
+                self.fail(str(e), burst, side)
+        theirs, *others = [[u for u in r if u] for r in replies]
+        for side, units in enumerate(others, 1):
+            why = compare(b"".join(units), b"".join(theirs), self.uniques[side])
+            if why is None and [_shape(u) for u in theirs] != [_shape(u) for u in units]:
+                shown = [[brief(u, 80) for u in messages] for messages in (theirs, units)]
+                why = f"messages are split otherwise: {shown[0]} and {shown[1]}"
+            if why is not None:
+                self.fail(why, burst, side)
 
     def collect(self, lane, request, last):
         """The messages that answer `request`, put together from their datagrams."""
@@ -431,3 +448,6 @@ def _part_from_json(part):
     if isinstance(part, str):
         return part.encode("latin-1")
     return Cas(part["cas"].encode("latin-1"), part["stale"], part.get("binary", False))
+
+
+KINDS = {kind.kind: kind for kind in (Differ, BinaryDiffer, UdpDiffer)}

@@ -1,4 +1,5 @@
-"""Starts and stops the two servers of an end-to-end test: memcached 1.6.38 and `wirekv serve`."""
+"""Starts and stops the servers of an end-to-end test: memcached 1.6.38 and `wirekv serve` with any
+body."""
 
 import os
 import re
@@ -120,27 +121,33 @@ def _accepts(port):
         return False
 
 
-def wirekv(*options, megabytes=256, connections=1024, net="user"):
+def wirekv(*options, body="sim", megabytes=256, connections=1024, net="user", threads=1):
     if not WIREKV.exists():
         raise FileNotFoundError(f"{WIREKV} is missing: run `make server`")
-    argv = [WIREKV, "serve", "-m", megabytes, "-c", connections, "--net", net]
+    argv = [WIREKV, "serve", "--body", body, "-m", megabytes, "-c", connections]
+    argv += ["--net", net] if body == "sim" else ["-t", threads]
+    udp_port = 11211
     if net == "user":
         udp_port = free_port(socket.SOCK_DGRAM)
         argv += ["-l", "127.0.0.1", "-p", 0, "-U", udp_port]
     else:
-        udp_port = 11211
         argv += ["-p", 11211, "-U", udp_port]
-    server = Server("wirekv", argv + list(options))
-    address = []
+    server = Server(body, argv + list(options))
+    found = []
 
     def listening():
-        m = re.search(r"listening on ([\d.]+):(\d+)", server.log.read_text(errors="replace"))
-        address[:] = m.groups() if m else []
-        return bool(address)
+        found[:] = re.findall(r"listening on (.+)", server.log.read_text(errors="replace"))
+        return bool(found)
 
     server.wait_until(listening)
-    server.host, server.port, server.udp_port = address[0], int(address[1]), udp_port
+    if not found[0].startswith("/"):  # a UNIX domain socket
+        server.host, server.port = found[0].rsplit(":", 1)
+        server.port, server.udp_port = int(server.port), udp_port
     return server
+
+
+def soft(*options, **more):
+    return wirekv(*options, body="soft", **more)
 
 
 def readable(connection, seconds):
@@ -166,8 +173,13 @@ def ask(connection, request, until, seconds=30):
     return reply
 
 
-def stats(server):
+def empty(server):
+    with server.connect() as s:
+        ask(s, b"flush_all\r\n", b"OK\r\n")
+
+
+def stats(server, of=""):
     """The answer to `stats` as a dictionary of strings."""
     with server.connect() as s:
-        lines = ask(s, b"stats\r\n", b"END\r\n").decode().split("\r\n")
+        lines = ask(s, f"stats {of}\r\n".encode(), b"END\r\n").decode().split("\r\n")
     return dict(line.split(" ", 2)[1:] for line in lines if line.startswith("STAT "))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plays a recorded stream again, and finds a short one that still fails.
 
-    python tb/e2e/replay.py build/e2e/NAME.replay.gz [--shrink] [--udp] [--serve-args ...]
+    python tb/e2e/replay.py build/e2e/NAME.replay.gz [--body soft] [--kind udp] [--shrink]
 """
 
 import argparse
@@ -17,9 +17,9 @@ from e2e import differ, reference, stream  # noqa: E402
 class Bench:
     """Both servers, emptied before each try, started anew when one of them ended."""
 
-    def __init__(self, start, udp):
+    def __init__(self, start, kind):
         self.start = start
-        self.kind = differ.UdpDiffer if udp else differ.Differ
+        self.kind = kind
         self.servers = []
 
     def servers_up(self):
@@ -37,8 +37,7 @@ class Bench:
         """What goes wrong when this history is sent, or None."""
         theirs, ours = self.servers_up()
         for server in (theirs, ours):
-            with server.connect() as s:
-                reference.ask(s, b"flush_all\r\n", b"OK\r\n")
+            reference.empty(server)
         run = self.kind(theirs, ours, label="replay")
         try:
             for burst in history:
@@ -90,15 +89,20 @@ def main():
     parser.add_argument("file")
     parser.add_argument("--shrink", action="store_true", help="find a short failing stream")
     parser.add_argument("--seconds", type=float, default=300, help="time for --shrink")
-    parser.add_argument("--udp", action="store_true")
+    parser.add_argument("--body", choices=["sim", "soft"], default="sim")
+    parser.add_argument("--kind", choices=differ.KINDS, default="text")
     parser.add_argument("--against-memcached", action="store_true", help="memcached on both sides")
     parser.add_argument("--silence", type=float, default=5, help="seconds until a reply is missing")
     parser.add_argument("--serve-args", nargs="*", default=[], help="more arguments of the server")
     args = parser.parse_args()
     differ.SILENCE_SECONDS = args.silence
 
-    start = reference.memcached if args.against_memcached else reference.wirekv
-    bench = Bench(lambda: start(*args.serve_args), args.udp)
+    def start():
+        if args.against_memcached:
+            return reference.memcached(*args.serve_args)
+        return reference.wirekv(*args.serve_args, body=args.body)
+
+    bench = Bench(start, differ.KINDS[args.kind])
     history = differ.load(args.file)
     try:
         why = bench.failure(history)

@@ -5,6 +5,8 @@ import socket
 import struct
 import time
 
+import pytest
+
 from e2e import differ, reference, stream
 from e2e.conftest import scale
 
@@ -21,9 +23,11 @@ def settle(server, field, value, seconds=20):
         time.sleep(0.1)
 
 
-def test_1024_at_once(memcached, seed):
+@pytest.mark.parametrize("body", ["sim", "soft"])
+def test_1024_at_once(memcached, seed, body):
     """All open at the same time; each writes and reads its own keys, twice around."""
-    server = reference.wirekv(connections=CONNECTIONS)
+    server = reference.wirekv(body=body, connections=CONNECTIONS)
+    prefix = body.encode() + b"%d:"
     runs = []
     try:
         for i in range(CONNECTIONS):
@@ -31,9 +35,9 @@ def test_1024_at_once(memcached, seed):
             runs[-1].connect()
         for turn in range(scale(2, 10)):
             for i, run in enumerate(runs):
-                generator = stream.Generator.small(seed + i, b"%d:" % i)
+                generator = stream.Generator.small(seed + i, prefix % i)
                 burst = generator.burst()
-                burst.tail = stream.sentinel(b"%d:" % i, turn + 1)
+                burst.tail = stream.sentinel(prefix % i, turn + 1)
                 run.run(burst)
         # One more than allowed must not disturb the others.
         with socket.socket() as extra:
@@ -44,7 +48,7 @@ def test_1024_at_once(memcached, seed):
                 extra.recv(100)
             except OSError:
                 pass
-        runs[0].run(stream.Burst([[b"version\r\n"]], stream.sentinel(b"0:", 99)))
+        runs[0].run(stream.Burst([[b"version\r\n"]], stream.sentinel(prefix % 0, 99)))
     finally:
         for run in runs:
             run.close()
@@ -52,9 +56,10 @@ def test_1024_at_once(memcached, seed):
     assert code == 0, server.tail()
 
 
-def test_opened_and_closed_in_a_row():
+@pytest.mark.parametrize("body", ["sim", "soft"])
+def test_opened_and_closed_in_a_row(body):
     """Every way to end a connection, thousands of times: no entry stays."""
-    server = reference.wirekv()
+    server = reference.wirekv(body=body)
     try:
         before = int(reference.stats(server)["curr_connections"])
         count = scale(10_000, 50_000)
@@ -78,11 +83,13 @@ def test_opened_and_closed_in_a_row():
     assert code == 0, server.tail()
 
 
-def test_half_close(memcached, wirekv):
+def test_half_close(memcached, body):
     """`printf ... | nc`: the end of the input comes with or before the reply."""
+    for server in (memcached, body):
+        reference.empty(server)
     for text in (b"get a\r\n", b"version\r\n" * 100, b"set a 0 0 1\r\nx\r\nget a\r\n", b"get a", b""):
         replies = []
-        for server in (memcached, wirekv):
+        for server in (memcached, body):
             with server.connect() as s:
                 s.sendall(text)
                 s.shutdown(socket.SHUT_WR)
@@ -93,13 +100,13 @@ def test_half_close(memcached, wirekv):
         assert replies[0] == replies[1], f"after {text!r}"
 
 
-def test_long_reply_then_close(wirekv):
+def test_long_reply_then_close(body):
     """A client that goes away in the middle of a long reply disturbs nobody."""
-    with wirekv.connect() as s:
+    with body.connect() as s:
         reference.ask(s, b"set long 0 0 1000000\r\n" + b"v" * 1000000 + b"\r\n", b"STORED\r\n")
-        before = int(reference.stats(wirekv)["curr_connections"])
+        before = int(reference.stats(body)["curr_connections"])
         for _ in range(20):
-            t = wirekv.connect()
+            t = body.connect()
             t.sendall(b"get long\r\n")
             t.recv(1000)
             t.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -107,17 +114,17 @@ def test_long_reply_then_close(wirekv):
         reply = reference.ask(s, b"get long\r\n", b"END\r\n", seconds=60)
         assert reply == b"VALUE long 0 1000000\r\n" + b"v" * 1000000 + b"\r\nEND\r\n"
     # The connection that asked is closed by now: one less.
-    assert settle(wirekv, "curr_connections", before - 1) == before - 1
+    assert settle(body, "curr_connections", before - 1) == before - 1
 
 
-def test_stats_count(wirekv):
+def test_stats_count(body):
     """`stats` knows what happened."""
-    before = reference.stats(wirekv)
+    before = reference.stats(body)
     assert before["version"] == "1.6.38" and before["limit_maxbytes"].isdigit()
-    with wirekv.connect() as s:
+    with body.connect() as s:
         requests = b"set c 0 0 1\r\nx\r\nget c\r\nget c nothing\r\ntouch c 0\r\nflush_all\r\nversion\r\n"
         reference.ask(s, requests, b"1.6.38\r\n")
-    after = reference.stats(wirekv)
+    after = reference.stats(body)
 
     def more(name):
         return int(after[name]) - int(before[name])
@@ -131,10 +138,10 @@ def test_stats_count(wirekv):
     assert more("total_connections") >= 1
 
 
-def test_stats_of_nothing(memcached, wirekv):
+def test_stats_of_nothing(memcached, body):
     for text in (b"stats nonsense\r\n", b"shutdown\r\n", b"stats reset\r\n"):
         replies = []
-        for server in (memcached, wirekv):
+        for server in (memcached, body):
             with server.connect() as s:
                 # Replies keep their order around one that software answers.
                 request = b"version\r\n" + text + b"get nothing\r\n"
@@ -142,12 +149,13 @@ def test_stats_of_nothing(memcached, wirekv):
         assert replies[0] == replies[1], f"after {text!r}"
 
 
-def test_summary_at_the_end():
+@pytest.mark.parametrize("body", ["sim", "soft"])
+def test_summary_at_the_end(body):
     """SIGTERM ends the server at once, cleanly, with its counters."""
-    server = reference.wirekv()
+    server = reference.wirekv(body=body)
     with server.connect() as s:
         reference.ask(s, b"get a\r\n", b"END\r\n")
     start = time.monotonic()
     assert server.stop() == 0
     assert time.monotonic() - start < 10
-    assert re.search(r"(?i)requests", server.tail()), f"no summary:\n{server.tail()}"
+    assert re.search(r"(?i)requests|get_misses", server.tail()), f"no summary:\n{server.tail()}"

@@ -1,4 +1,4 @@
-"""WireKV and memcached 1.6.38 get the same bytes and must send the same bytes back, over TCP."""
+"""Every body and memcached 1.6.38 get the same bytes and must send the same bytes back, over TCP."""
 
 import random
 import threading
@@ -23,17 +23,17 @@ def play(run, name, conversations, cuts):
 
 
 @pytest.mark.parametrize("name", ["lines", "stores", "numbers", "overlong_gets", "long_lines", "sizes"])
-def test_corpus(memcached, wirekv, name):
-    run = differ.Differ(memcached, wirekv)
+def test_corpus(memcached, bodies, name):
+    run = differ.Differ(memcached, *bodies)
     play(run, name, getattr(corpus, name)(), lambda size: [])
     run.close()
 
 
 @pytest.mark.parametrize("name", ["lines", "stores", "numbers"])
-def test_corpus_cut(memcached, wirekv, name, seed):
+def test_corpus_cut(memcached, bodies, name, seed):
     """The same in pieces: what a server may decide from half a line shows here."""
     rng = random.Random(seed)
-    run = differ.Differ(memcached, wirekv)
+    run = differ.Differ(memcached, *bodies)
 
     def cuts(size):
         return [rng.randrange(size + 1) for _ in range(rng.choice([1, 2, 5]))]
@@ -44,14 +44,14 @@ def test_corpus_cut(memcached, wirekv, name, seed):
     run.close()
 
 
-def test_corpus_pipelined(memcached, wirekv, seed):
+def test_corpus_pipelined(memcached, bodies, seed):
     """All short conversations behind each other without waiting."""
     rng = random.Random(seed)
     # `decr` behind an unanswered read pads otherwise in memcached: numbers stay out.
     texts = [t for t in (*corpus.lines(), *corpus.stores()) if len(t) < 2000]
     texts = [t for t in texts if not t.startswith((b"incr", b"decr"))]
     rng.shuffle(texts)
-    run = differ.Differ(memcached, wirekv, label="corpus_pipelined")
+    run = differ.Differ(memcached, *bodies, label="corpus_pipelined")
     for nonce in range(0, len(texts), 30):
         commands = [[corpus.SETUP]]
         for text in texts[nonce : nonce + 30]:
@@ -60,20 +60,20 @@ def test_corpus_pipelined(memcached, wirekv, seed):
     run.close()
 
 
-def test_quit_closes(memcached, wirekv):
-    run = differ.Differ(memcached, wirekv, label="quit")
+def test_quit_closes(memcached, bodies):
+    run = differ.Differ(memcached, *bodies, label="quit")
     for text in corpus.closing():
         run.run(stream.Burst([[text]], closes=True))
         assert run.lanes is None, f"{text!r} left the connection open"
 
 
-def test_lines_without_end(memcached, wirekv):
+def test_lines_without_end(memcached, bodies):
     """More than 2,048 bytes without a newline end the connection, unless they are a `get`."""
     for verb in (b"x", b"set ", b"\x00"):
-        run = differ.Differ(memcached, wirekv, label="line_without_end")
+        run = differ.Differ(memcached, *bodies, label="line_without_end")
         run.run(stream.Burst([[verb + b"q " * 1050]], closes=True))
     for verb in (b"get ", b"gets ", b"   get "):
-        run = differ.Differ(memcached, wirekv, label="long_get")
+        run = differ.Differ(memcached, *bodies, label="long_get")
         text = verb + b"q " * 5000 + b"\r\n"
         run.run(stream.Burst([[text]], stream.sentinel(b"", 1), [2100, 4000, 9000]))
         run.close()
@@ -84,22 +84,22 @@ def run_stream(run, generator, commands):
         run.run(generator.burst())
 
 
-def test_one_connection(memcached, wirekv, seed):
-    run = differ.Differ(memcached, wirekv, label=f"one_connection_{seed}")
+def test_one_connection(memcached, bodies, seed):
+    run = differ.Differ(memcached, *bodies, label=f"one_connection_{seed}")
     run_stream(run, stream.Generator(seed), scale(12_000, 200_000))
     run.close()
 
 
-def test_connections_share_keys(memcached, wirekv, seed):
+def test_connections_share_keys(memcached, bodies, seed):
     """Bursts of eight connections in turn on the same keys: one sees what another wrote."""
     generator = stream.Generator(seed, prefix=b"s:", value_budget=8 << 20, reply_budget=16 << 20)
     uniques = differ.Uniques()
-    runs = [
-        differ.Differ(memcached, wirekv, uniques, f"share_keys_{seed}_{i}") for i in range(8)
-    ]
     history = []
-    for run in runs:
+    runs = []
+    for i in range(8):
+        run = differ.Differ(memcached, *bodies, uniques=uniques, label=f"share_keys_{seed}_{i}")
         run.history = history
+        runs.append(run)
     rng = random.Random(seed)
     while sum(run.commands for run in runs) < scale(4_000, 50_000):
         rng.choice(runs).run(generator.burst())
@@ -107,13 +107,13 @@ def test_connections_share_keys(memcached, wirekv, seed):
         run.close()
 
 
-def test_connections_at_once(memcached, wirekv, seed):
+def test_connections_at_once(memcached, bodies, seed):
     """Sixteen connections at the same time, each with keys of its own."""
     count, commands = 16, scale(6_000, 100_000) // 16
     failures = []
 
     def client(i):
-        run = differ.Differ(memcached, wirekv, label=f"at_once_{seed}_{i}")
+        run = differ.Differ(memcached, *bodies, label=f"at_once_{seed}_{i}")
         generator = stream.Generator(
             seed + i, b"%d:" % i, flush=False, value_budget=1 << 20, reply_budget=1 << 20
         )
@@ -134,9 +134,9 @@ def test_connections_at_once(memcached, wirekv, seed):
 
 
 @pytest.mark.parametrize("pipeline", [1, 64])
-def test_small_requests(memcached, wirekv, seed, pipeline):
+def test_small_requests(memcached, bodies, seed, pipeline):
     """Nothing but valid small requests: the everyday case, one at a time and 64 in a row."""
-    run = differ.Differ(memcached, wirekv, label=f"small_{pipeline}_{seed}")
+    run = differ.Differ(memcached, *bodies, label=f"small_{pipeline}_{seed}")
     generator = stream.Generator(
         seed, b"p%d:" % pipeline, broken=0, pipeline=pipeline, value_budget=0, reply_budget=1 << 20
     )
@@ -145,10 +145,10 @@ def test_small_requests(memcached, wirekv, seed, pipeline):
 
 
 def test_small_items_limit():
-    """-I: the limit moves with the option, in both servers alike."""
+    """-I: the limit moves with the option, in all servers alike."""
     servers = [reference.memcached("-I", "16k", "-o", "slab_chunk_max=16")]
     try:
-        servers.append(reference.wirekv("-I", "16k"))
+        servers += [reference.wirekv("-I", "16k", body=body) for body in ("sim", "soft")]
         run = differ.Differ(*servers, label="item_limit")
         for nonce, size in enumerate((16384 - 61, 16384 - 60, 16384 - 59, 16384, 20000, 40000), 1):
             text = b"set a 0 0 1\r\nx\r\nset a 0 0 %d\r\n" % size + b"v" * size + b"\r\nget a\r\n"

@@ -17,8 +17,8 @@ def value(seed):
     return stream.Generator(seed).blob[:SIZE]
 
 
-def test_gets_that_nobody_reads(memcached, wirekv, seed, value):
-    for server in (memcached, wirekv):
+def test_gets_that_nobody_reads(memcached, body, seed, value):
+    for server in (memcached, body):
         with server.connect() as s:
             line = b"set huge 0 0 %d\r\n" % SIZE
             reference.ask(s, line + value + b"\r\n", b"STORED\r\n", seconds=60)
@@ -26,13 +26,13 @@ def test_gets_that_nobody_reads(memcached, wirekv, seed, value):
     # A small receive buffer: the replies have to wait in the server.
     slow = socket.socket()
     slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    slow.connect(wirekv.address)
+    slow.connect(body.address)
     slow.sendall(b"get huge\r\n" * COUNT)
     time.sleep(0.5)
 
     # Others, meanwhile: right, and in good time.
-    run = differ.Differ(memcached, wirekv, label=f"slow_reader_{seed}")
-    generator = stream.Generator(seed, b"o:", flush=False, value_budget=2 << 20, reply_budget=4 << 20)
+    run = differ.Differ(memcached, body, label=f"slow_reader_{seed}")
+    generator = stream.Generator(seed, b"%s:" % body.name.encode(), flush=False, value_budget=2 << 20, reply_budget=4 << 20)
     start = time.monotonic()
     while run.commands < scale(3_000, 20_000):
         run.run(generator.burst())
@@ -52,20 +52,20 @@ def test_gets_that_nobody_reads(memcached, wirekv, seed, value):
     slow.close()
 
 
-def test_many_slow_readers(memcached, wirekv, seed, value):
+def test_many_slow_readers(memcached, body, seed, value):
     """Fifty clients that stop reading, one that does not."""
-    with wirekv.connect() as s:
+    with body.connect() as s:
         line = b"set huge 0 0 %d\r\n" % SIZE
         reference.ask(s, line + value + b"\r\n", b"STORED\r\n", seconds=60)
     slow = []
     for _ in range(50):
         s = socket.socket()
         s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        s.connect(wirekv.address)
+        s.connect(body.address)
         s.sendall(b"get huge\r\n" * 5)
         slow.append(s)
-    run = differ.Differ(memcached, wirekv, label=f"slow_readers_{seed}")
-    generator = stream.Generator(seed, b"m:", flush=False, value_budget=1 << 20, reply_budget=1 << 20)
+    run = differ.Differ(memcached, body, label=f"slow_readers_{seed}")
+    generator = stream.Generator(seed, b"m%s:" % body.name.encode(), flush=False, value_budget=1 << 20, reply_budget=1 << 20)
     while run.commands < scale(1_000, 10_000):
         run.run(generator.burst())
     run.close()

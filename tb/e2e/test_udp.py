@@ -1,4 +1,4 @@
-"""WireKV and memcached 1.6.38 get the same datagrams and must answer with the same messages."""
+"""Every body and memcached 1.6.38 get the same datagrams and must answer with the same messages."""
 
 import select
 
@@ -12,14 +12,14 @@ SIZES = [0, 1, 1366, 1367, 1368, 1369, 1370, 1375, 1376, 2758, 2759, 2760, 2761,
 
 
 @pytest.fixture(scope="module")
-def pair(memcached, wirekv):
-    """Both servers hold values that do not fit into a request datagram."""
-    for server in (memcached, wirekv):
+def servers(memcached, bodies):
+    """All servers hold values that do not fit into a request datagram."""
+    for server in (memcached, *bodies):
         with server.connect() as s:
             for size in SIZES:
                 line = b"set big%d %d 0 %d\r\n" % (size, size, size)
                 reference.ask(s, line + b"v" * size + b"\r\n", b"STORED\r\n")
-    return memcached, wirekv
+    return memcached, *bodies
 
 
 def send(run, *commands):
@@ -27,8 +27,8 @@ def send(run, *commands):
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_long_replies(pair, size):
-    run = differ.UdpDiffer(*pair, label=f"udp_long_{size}")
+def test_long_replies(servers, size):
+    run = differ.UdpDiffer(*servers, label=f"udp_long_{size}")
     key = b"big%d" % size
     send(run, b"get " + key + b"\r\n")
     send(run, b"gets " + key + b"\r\n")
@@ -37,8 +37,8 @@ def test_long_replies(pair, size):
     run.close()
 
 
-def test_commands(pair):
-    run = differ.UdpDiffer(*pair, label="udp_commands")
+def test_commands(servers):
+    run = differ.UdpDiffer(*servers, label="udp_commands")
     for commands in (
         [b"set u 5 0 1\r\nx\r\n"],
         [b"get u\r\n", b"gets u\r\n", b"get nothing\r\n", b"get u nothing\r\n", b"get nothing u\r\n"],
@@ -62,7 +62,7 @@ def test_commands(pair):
     run.close()
 
 
-def test_header(pair):
+def test_header(servers):
     """A datagram that is not one whole request is ignored; sequence and reserved do not matter."""
 
     def answer(server, datagram):
@@ -85,12 +85,13 @@ def test_header(pair):
         b"\xff\xff\0\0\0\1\0\0version\r\n",
     ]
     for case in cases:
-        theirs, ours = (answer(server, case) for server in pair)
-        assert theirs == ours, f"datagram {case!r}"
+        theirs, *others = (answer(server, case) for server in servers)
+        for ours in others:
+            assert theirs == ours, f"datagram {case!r}"
 
 
-def test_quit_ends_the_datagram(wirekv):
-    with wirekv.datagrams() as s:
+def test_quit_ends_the_datagram(body):
+    with body.datagrams() as s:
         s.send(b"\0\1\0\0\0\1\0\0version\r\nquit\r\nversion\r\n")
         s.send(b"\0\2\0\0\0\1\0\0version\r\n")
         replies = []
@@ -99,17 +100,17 @@ def test_quit_ends_the_datagram(wirekv):
     assert [r[:2] for r in replies] == [b"\0\1", b"\0\2"]
 
 
-def test_incomplete_data_is_dropped(wirekv):
+def test_incomplete_data_is_dropped(body):
     """memcached would wait for it in the next datagram of whomever. Here it leaves no trace."""
-    with wirekv.datagrams() as s:
+    with body.datagrams() as s:
         s.send(b"\0\1\0\0\0\1\0\0set half 0 0 100\r\nabc")
         s.send(b"\0\2\0\0\0\1\0\0get half\r\n")
         assert select.select([s], [], [], 10)[0], "no answer behind incomplete data"
         assert s.recv(2048) == b"\0\2\0\0\0\1\0\0END\r\n"
 
 
-def test_random_streams(pair, seed):
-    run = differ.UdpDiffer(*pair, label=f"udp_{seed}")
+def test_random_streams(servers, seed):
+    run = differ.UdpDiffer(*servers, label=f"udp_{seed}")
     generator = stream.Generator(seed, prefix=b"u:", udp=True)
     generator.cold += [b"big%d" % size for size in SIZES[:-2]] * 40
     while run.commands < scale(3_000, 50_000):

@@ -53,38 +53,48 @@ KINDS = {
 }
 
 
-def empty(server):
-    with server.connect() as s:
-        reference.ask(s, b"flush_all\r\n", b"OK\r\n")
-
-
-def bursts(args, seed, prefix, flush):
-    """Bursts without end."""
-    _, make, options = KINDS[args.protocol]
-    options = dict(options, prefix=prefix, flush=flush, broken=args.broken)
-    options["value_budget"] = options["reply_budget"] = args.commands * 300
-    if args.largest is not None:
-        options["largest"] = args.largest
-    generator = make(seed, **options)
-    while True:
-        yield generator.datagram() if args.protocol == "udp" else generator.burst()
-
-
-def run(args, servers, seed, prefix=b"", commands=None, flush=True):
-    kind = KINDS[args.protocol][0]
-    play = kind(*servers, label=f"soft_{args.protocol}_{seed}")
-    # A replay file of the whole run would be too long to be of use: it begins anew where both
-    # servers were emptied.
-    for burst in bursts(args, seed, prefix, flush):
-        if flush and len(play.history) >= args.history:
+def run(servers, protocol, seed, commands, history=400, flush=True, **options):
+    """So many commands on one connection; `options` are the generator's."""
+    kind, make, more = KINDS[protocol]
+    budget = commands * 300
+    generator = make(
+        seed, flush=flush, **{"value_budget": budget, "reply_budget": budget, **more, **options}
+    )
+    play = kind(*servers, label=f"soft_{protocol}_{seed}")
+    while play.commands < commands:
+        # A replay file of the whole run would be too long to be of use: it begins anew where both
+        # servers were emptied.
+        if flush and len(play.history) >= history:
             for server in servers:
-                empty(server)
+                reference.empty(server)
             play.history.clear()
-        play.run(burst)
-        if play.commands >= (commands or args.commands):
-            break
+        play.run(generator.datagram() if protocol == "udp" else generator.burst())
     play.close()
     return play.commands
+
+
+def together(servers, protocol, seed, commands, connections, **options):
+    """So many commands on several connections at the same time, each with keys of its own."""
+    results = []
+
+    def client(i):
+        try:
+            each = commands // connections
+            prefix = b"%d:" % i
+            done = run(servers, protocol, seed + i, each, flush=False, prefix=prefix, **options)
+            results.append(done)
+        except Exception as e:
+            results.append(e)
+
+    threads = [threading.Thread(target=client, args=(i,)) for i in range(connections)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for result in results:
+        if isinstance(result, Exception):
+            raise result
+    return sum(results)
 
 
 def play_corpus(servers):
@@ -139,17 +149,21 @@ def main():
     servers = [theirs, ours]
     try:
         for server in servers:
-            empty(server)
+            reference.empty(server)
         if args.replay:
             return again(args, servers)
         print(f"{args.protocol}, seed {seed}", flush=True)
         start = time.monotonic()
+        options = {"broken": args.broken}
+        if args.largest is not None:
+            options["largest"] = args.largest
+        work = (servers, args.protocol, seed, args.commands)
         if args.protocol == "corpus":
             count = play_corpus(servers)
         elif args.connections > 1:
-            count = together(args, servers, seed)
+            count = together(*work, args.connections, **options)
         else:
-            count = run(args, servers, seed)
+            count = run(*work, args.history, **options)
         print(f"{count} commands, all replies equal, {time.monotonic() - start:.0f} s")
         return 0
     except differ.Mismatch as e:
@@ -157,28 +171,6 @@ def main():
         return 1
     finally:
         theirs.stop()
-
-
-def together(args, servers, seed):
-    """Several connections at the same time."""
-    results = []
-
-    def client(i):
-        try:
-            each = args.commands // args.connections
-            results.append(run(args, servers, seed + i, b"%d:" % i, each, flush=False))
-        except Exception as e:
-            results.append(e)
-
-    threads = [threading.Thread(target=client, args=(i,)) for i in range(args.connections)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for result in results:
-        if isinstance(result, Exception):
-            raise result
-    return sum(results)
 
 
 def again(args, servers):

@@ -272,6 +272,8 @@ def packet(op, key=b"", extras=b"", value=b"", opaque=b"\0\0\0\0", cas=b"\0" * 8
 class Binary(Generator):
     """The binary protocol. Keys are told by the opaque, which every reply has."""
 
+    closed_at = 0  # the nonce of the last burst before the connection ended
+
     def id(self, key):
         return zlib.crc32(key).to_bytes(4, "big")
 
@@ -376,7 +378,7 @@ class Binary(Generator):
             self.sizes[key] = MAX_ITEM
             op = rng.choice([0x01, 0x11, 0x02, 0x03])
             return packet(op, key, bytes(8), b"v" * size, self.id(key))
-        # Nobody looks at these fields.
+        # Nothing here looks at them.
         self.read.add(key)
         return packet(0x00, key, opaque=self.id(key), type=rng.randrange(256), reserved=rng.randrange(65536))
 
@@ -399,9 +401,11 @@ class Binary(Generator):
         ])  # fmt: skip
 
     def burst(self):
-        if self.rng.random() < 0.02 * self.broken / 0.15:
+        # Not as the first on a connection: that byte chooses the protocol.
+        if self.nonce > self.closed_at and self.rng.random() < 0.02 * self.broken / 0.15:
             burst = Burst([self.closing()], closes=True)
             burst.cuts = self.cut(burst.size())
+            self.closed_at = self.nonce
             return burst
         burst = super().burst()
         burst.tail = b"".join(packet(0x0A, opaque=(self.nonce + (1 << 31)).to_bytes(4, "big")))

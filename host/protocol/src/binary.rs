@@ -389,7 +389,8 @@ fn found(input: &[u8], key: &[u8], item: &Item<'_>, value: bool, copy_max: usize
 }
 
 fn put(mode: Mode, input: &[u8], engine: &Engine) -> Put {
-    let unique = Header::of(input).unique;
+    // memcached notes it in the new item, which has no room for it with -C.
+    let unique = if engine.settings.cas { Header::of(input).unique } else { 0 };
     if matches!(mode, Mode::Append | Mode::Prepend) {
         return Put { mode, unique, ..Put::default() };
     }

@@ -247,6 +247,8 @@ impl Flags {
                 error = Some(());
             }
         }
+        // Where items have no uniques, none can be given them.
+        flags.explicit = flags.explicit.filter(|_| engine.settings.cas);
         match error {
             None => Ok(flags),
             Some(()) => Err(reason),
@@ -504,7 +506,8 @@ fn plan_set(
         mode,
         flags: flags.client,
         exptime,
-        unique: flags.unique.unwrap_or(0),
+        // memcached notes it in the new item, which has no room for it with -C.
+        unique: flags.unique.filter(|_| engine.settings.cas).unwrap_or(0),
         explicit: flags.explicit,
         stale: flags.invalidate && mode == Mode::Cas,
         vivify: extends && flags.vivify.is_some(),

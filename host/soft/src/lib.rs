@@ -12,6 +12,7 @@ mod listen;
 mod metrics;
 mod options;
 mod stats;
+mod time;
 mod worker;
 
 use std::net::SocketAddr;
@@ -27,6 +28,8 @@ use wirekv_store::{Config, Store};
 use listen::{Acceptor, Sockets};
 pub use options::Options;
 use stats::{Shared, FIRST_SECOND};
+pub use time::Clock;
+use time::Time;
 use worker::{Inbox, Worker};
 
 /// The memcached whose protocols these are.
@@ -37,6 +40,7 @@ pub struct Soft {
     shared: Arc<Shared>,
     addresses: Vec<SocketAddr>,
     acceptor: Arc<Waker>,
+    time: Arc<Time>,
     inboxes: Vec<Arc<Inbox>>,
     threads: Vec<JoinHandle<Result<()>>>,
 }
@@ -53,7 +57,7 @@ impl Drop for EndsServer {
 }
 
 /// Seconds on the store's clock, which begins at the call: no jump of the wall clock moves it.
-pub fn clock() -> Box<dyn Fn() -> u32 + Send> {
+pub fn clock() -> Clock {
     let start = Instant::now();
     Box::new(move || FIRST_SECOND + start.elapsed().as_secs() as u32)
 }
@@ -63,7 +67,7 @@ impl Soft {
     /// called when a client sends `shutdown` or a thread fails, and should lead to `stop`.
     pub fn start(
         options: Options,
-        clock: Box<dyn Fn() -> u32 + Send>,
+        clock: Clock,
         on_shutdown: Box<dyn Fn() + Send + Sync>,
     ) -> Result<Soft> {
         let mut sockets = Sockets::open(&options)?;
@@ -100,7 +104,8 @@ impl Soft {
             workers.push(Worker::new(number, engine, shared.clone(), std::mem::take(&mut udp))?);
         }
         let inboxes: Vec<_> = workers.iter().map(Worker::inbox).collect();
-        let acceptor = Acceptor::new(sockets, inboxes.clone(), shared.clone(), clock)?;
+        let time = Arc::new(Time { clock, shared: shared.clone(), inboxes: inboxes.clone() });
+        let acceptor = Acceptor::new(sockets, inboxes.clone(), shared.clone(), time.clone())?;
         let waker = acceptor.waker();
         if let Some(address) = metrics {
             metrics::serve(address, shared.clone())?;
@@ -120,7 +125,7 @@ impl Soft {
             thread(format!("worker {number}"), Box::new(|| worker.run()))?;
         }
         thread("accept".into(), Box::new(|| acceptor.run()))?;
-        Ok(Soft { shared, addresses, acceptor: waker, inboxes, threads })
+        Ok(Soft { shared, addresses, acceptor: waker, time, inboxes, threads })
     }
 
     /// The TCP addresses that it listens on.
@@ -131,6 +136,11 @@ impl Soft {
     /// Calls `line` with name and value of each of memcached's general statistics.
     pub fn stats(&self, mut line: impl FnMut(&str, &str)) {
         self.shared.general(None, &mut |name, value| line(name, &value.to_string()));
+    }
+
+    /// Asks the clock now; otherwise it is the next second's matter that a clock was set.
+    pub fn tick(&self) {
+        self.time.tick();
     }
 
     /// Ends all threads; connections are closed.

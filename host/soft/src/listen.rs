@@ -16,6 +16,7 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use crate::conn::{Conn, Stream, Told};
 use crate::options::Options;
 use crate::stats::Shared;
+use crate::time::Time;
 use crate::worker::Inbox;
 
 const REFUSAL: &[u8] = b"ERROR Too many open connections\r\n";
@@ -117,8 +118,7 @@ pub struct Acceptor {
     listeners: Vec<Listener>,
     inboxes: Vec<Arc<Inbox>>,
     shared: Arc<Shared>,
-    /// Seconds since the store's second 0.
-    clock: Box<dyn Fn() -> u32 + Send>,
+    time: Arc<Time>,
     next: usize,
 }
 
@@ -127,7 +127,7 @@ impl Acceptor {
         mut listeners: Sockets,
         inboxes: Vec<Arc<Inbox>>,
         shared: Arc<Shared>,
-        clock: Box<dyn Fn() -> u32 + Send>,
+        time: Arc<Time>,
     ) -> Result<Acceptor> {
         let poll = Poll::new()?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKE)?);
@@ -139,7 +139,7 @@ impl Acceptor {
             }
         }
         let listeners = listeners.listeners;
-        Ok(Acceptor { poll, waker, listeners, inboxes, shared, clock, next: 0 })
+        Ok(Acceptor { poll, waker, listeners, inboxes, shared, time, next: 0 })
     }
 
     /// Wakes the acceptor to see that the server stops.
@@ -160,7 +160,7 @@ impl Acceptor {
                 _ => {}
             }
             if Instant::now() >= tick {
-                self.shared.store.set_now((self.clock)());
+                self.time.tick();
                 tick += Duration::from_secs(1);
             }
             for event in events.iter().filter(|e| e.token() != WAKE) {

@@ -120,9 +120,7 @@ impl Worker {
         loop {
             self.shared.exchange(self.number, &mut self.engine.counters);
             let idle = self.ready.is_empty() && !self.udp_ready.contains(&true);
-            // Silent connections are looked for once a second.
-            let silence = self.shared.options.idle_timeout.map(|_| Duration::from_secs(1));
-            let wait = if idle { silence } else { Some(Duration::ZERO) };
+            let wait = if idle { None } else { Some(Duration::ZERO) };
             self.engine.local.offline();
             match self.poll.poll(&mut events, wait) {
                 Err(e) if e.kind() == ErrorKind::Interrupted => continue,
@@ -416,7 +414,12 @@ impl Worker {
         let idle: Vec<usize> = self
             .conns
             .iter()
-            .filter(|(_, c)| !c.queued && now.saturating_sub(c.told.last.load(Relaxed)) > limit)
+            // A client that takes its replies slowly is not idle.
+            .filter(|(_, c)| {
+                !c.queued
+                    && c.out.is_none()
+                    && now.saturating_sub(c.told.last.load(Relaxed)) > limit
+            })
             .map(|(index, _)| index)
             .collect();
         for index in idle {

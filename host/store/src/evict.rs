@@ -27,8 +27,9 @@ const STEP: usize = 512;
 /// Chunks' worth of bytes that may be copied within the main log for one chunk's worth dropped.
 /// Beyond, items are dropped whatever their count: room is found in bounded time.
 const COPIES: usize = 16;
-/// How long a thread waits for others to let go of emptied chunks.
-const PATIENCE: Duration = Duration::from_millis(20);
+/// How long a thread waits for others to let go of emptied chunks. They do so within microseconds,
+/// unless the system has taken the processor from one of them.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// One item of the chunk that is being emptied.
 #[derive(Clone, Copy)]

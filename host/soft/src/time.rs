@@ -1,0 +1,29 @@
+//! Keeps the store's clock.
+
+use std::sync::Arc;
+
+use crate::stats::Shared;
+use crate::worker::Inbox;
+
+/// Seconds since the store's second 0.
+pub type Clock = Box<dyn Fn() -> u32 + Send + Sync>;
+
+pub struct Time {
+    pub clock: Clock,
+    pub shared: Arc<Shared>,
+    pub inboxes: Vec<Arc<Inbox>>,
+}
+
+impl Time {
+    /// A new second.
+    pub fn tick(&self) {
+        self.shared.store.set_now((self.clock)());
+        if self.shared.options.idle_timeout.is_some() {
+            // Workers that have nothing to do sleep, but silent connections are theirs to close.
+            for inbox in &self.inboxes {
+                // The next second tries again.
+                let _ = inbox.waker.wake();
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+"""Ten thousand connections, and one too many."""
+
+import random
+import socket
+
+import pytest
+
+from e2e import reference
+from soft import values, watch
+
+CONNECTIONS = 10_000
+
+
+def test_10000_at_once(seed):
+    """All open at the same time, each writes and reads; then nothing is left of them."""
+    if watch.raise_file_limit() < CONNECTIONS + 100:
+        pytest.skip("ulimit -Hn allows fewer descriptors")
+    server = reference.soft("-b", 4096, connections=CONNECTIONS + 1, megabytes=64)
+    rng = random.Random(seed)
+    keys = [b"key%d" % i for i in range(CONNECTIONS)]
+    try:
+        client = values.Client(server)
+        # Every page of the index that the test needs is resident from now on.
+        for key in keys:
+            client.set(key, values.make(key, 0, 100))
+        client.close()
+        fds = watch.settle(lambda: watch.descriptors(server), watch.descriptors(server) - 1, 1)
+        before = watch.resident(server)
+        after = []
+        for turn in (1, 2):
+            clients = [values.Client(server) for _ in keys]
+            for _ in range(2):
+                order = rng.sample(range(CONNECTIONS), CONNECTIONS)
+                sent = {}
+                for i in order:
+                    sent[i] = values.make(keys[i], rng.randrange(1 << 30), rng.randrange(64, 100))
+                    clients[i].socket.sendall(
+                        b"set %s 0 0 %d noreply\r\n" % (keys[i], len(sent[i])) + sent[i] + b"\r\n"
+                        b"get %s\r\n" % keys[i]
+                    )
+                for i in order:
+                    assert clients[i].reply() == sent[i]
+            assert watch.descriptors(server) == fds + CONNECTIONS
+            most = watch.resident(server)
+            for client in clients:
+                client.close()
+            assert watch.settle(lambda: watch.descriptors(server), fds) == fds
+            after.append(watch.resident(server))
+            print(f"turn {turn}: {fds + CONNECTIONS} descriptors, {most:.1f} MiB; "
+                  f"after it {fds} and {after[-1]:.1f} MiB, before it {before:.1f} MiB")  # fmt: skip
+        # 1 KiB for each connection, and the log that the writes filled.
+        assert after[0] - before <= 12, "memory of closed connections is kept"
+        assert after[1] - after[0] <= 4, "memory of closed connections is lost"
+    finally:
+        code = server.stop()
+    assert code == 0, server.tail()
+
+
+def test_one_too_many():
+    """Beyond -c: memcached's words, the others go on, and there is room again when one leaves."""
+    limit, refusals = 20, []
+    for server in (reference.memcached(connections=limit), reference.soft(connections=limit)):
+        try:
+            clients = [values.Client(server) for _ in range(2 * limit)]
+
+            def settled():
+                # Asked over the first connection, which was let in.
+                reply = reference.ask(clients[0].socket, b"stats\r\n", b"END\r\n")
+                stats = dict(line.split()[1:] for line in reply.splitlines()[:-1])
+                return int(stats[b"total_connections"]), int(stats[b"rejected_connections"])
+
+            watch.settle(lambda: sum(settled()) >= 2 * limit, True)
+            refused = [c for c in clients[1:] if reference.readable(c.socket, 0.2)]
+            refusals.append({c.file.read() for c in refused})
+            served = [c for c in clients if c not in refused]
+            assert all(c.line(b"version\r\n") == b"VERSION 1.6.38\r\n" for c in served)
+            if server.name == "soft":
+                assert len(served) == limit
+            served.pop().close()
+
+            def again():
+                with server.connect() as s:
+                    s.sendall(b"version\r\n")
+                    try:
+                        return s.recv(100) == b"VERSION 1.6.38\r\n"
+                    except ConnectionResetError:
+                        return False
+
+            assert watch.settle(again, True), "no room where one left"
+        finally:
+            server.stop()
+    assert refusals[0] == refusals[1] and len(refusals[0]) == 1, refusals
+
+
+def test_half_closed_and_reset_are_no_leak(soft):
+    """A client that says it is done, in the middle of a value, is gone."""
+    fds = watch.descriptors(soft)
+    for text in (b"", b"get a", b"set a 0 0 100\r\nxyz", b"set a 0 0 1000000\r\n" + b"x" * 300_000):
+        with soft.connect() as s:
+            s.sendall(text)
+            s.shutdown(socket.SHUT_WR)
+            assert s.recv(100) == b""
+    assert watch.settle(lambda: watch.descriptors(soft), fds) == fds

@@ -1,0 +1,164 @@
+"""-m holds: under pressure, and for clients that do not read their replies."""
+
+import random
+import socket
+import threading
+
+from e2e import differ, reference, stream
+from e2e.conftest import scale
+from soft import values, watch
+
+MEGABYTES = 64
+# What the process has beside -m: program, stacks, buffers of connections being served.
+BESIDE = 12
+
+
+def together(count, work):
+    """Calls work(0), work(1), ... at the same time; fails when one does."""
+    failures = []
+
+    def one(i):
+        try:
+            work(i)
+        except BaseException as e:
+            failures.append(e)
+
+    threads = [threading.Thread(target=one, args=(i,)) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+
+
+def test_pressure(seed):
+    """1 GB of items in 64 MB: a read gives what was written last, or nothing."""
+    server = reference.soft(megabytes=MEGABYTES, threads=2)
+    total = scale(1 << 30, 10 << 30)
+    hits = [0] * 4
+
+    def work(i):
+        rng = random.Random(seed + i)
+        client = values.Client(server)
+        newest, written, turn = {}, 0, 0
+        while written < total // 4:
+            turn += 1
+            key = b"%d:%d" % (i, rng.randrange(400))
+            size = values.size(rng)
+            newest[key] = values.make(key, turn, size)
+            assert client.set(key, newest[key]) == b"STORED\r\n"
+            written += size
+            key = b"%d:%d" % (i, rng.randrange(400))
+            value = client.get(key)
+            if value is not None:
+                hits[i] += 1
+                assert value == newest.get(key), f"{key} is not what was written last"
+        client.close()
+
+    try:
+        together(4, work)
+        stats = reference.stats(server)
+        print(f"{stats['cmd_set']} items, {stats['evictions']} evicted, {sum(hits)} hits; "
+              f"at most {watch.peak(server):.1f} MiB resident")  # fmt: skip
+        assert int(stats["evictions"]) > 0 and min(hits) > 0
+        assert watch.peak(server) <= MEGABYTES + BESIDE
+    finally:
+        code = server.stop()
+    assert code == 0, server.tail()
+
+
+def test_without_evictions(seed):
+    """-M: memcached's words when memory is full, and all that was stored is there."""
+    rng = random.Random(seed)
+    replies = []
+    for server in (
+        reference.memcached("-M", megabytes=MEGABYTES),
+        reference.soft("-M", megabytes=MEGABYTES),
+    ):
+        try:
+            client = values.Client(server)
+            stored, said = {}, set()
+            for i in range(40_000):
+                key = b"key%d" % i
+                value = values.make(key, i, rng.randrange(1000, 8000))
+                said.add(reply := client.set(key, value))
+                if reply == b"STORED\r\n":
+                    stored[key] = value
+            # A value that is received in pieces, and one that is not.
+            said.add(client.set(b"long", b"x" * 500_000))
+            replies.append(said)
+            bytes_stored = sum(map(len, stored.values())) >> 20
+            print(f"{server.name}: {len(stored)} stored, {bytes_stored} MiB, {said}")
+            assert all(client.get(key) == value for key, value in stored.items())
+            assert bytes_stored > MEGABYTES // 2
+            if server.name == "soft":
+                assert watch.peak(server) <= MEGABYTES + BESIDE
+                assert int(reference.stats(server)["evictions"]) == 0
+                # Removed items make room.
+                for key in stored:
+                    assert client.line(b"delete %s\r\n" % key) == b"DELETED\r\n"
+                again = [client.set(key, value) for key, value in list(stored.items())[:5000]]
+                assert set(again) == {b"STORED\r\n"}
+            client.close()
+        finally:
+            code = server.stop()
+        assert code == 0, server.tail()
+    assert replies[0] == replies[1] == {
+        b"STORED\r\n", b"SERVER_ERROR out of memory storing object\r\n"}  # fmt: skip
+
+
+def test_slow_readers(memcached, seed):
+    """Many ask for a 1 MiB value again and again and read nothing; the others go on. Then all of it
+    is read."""
+    readers, count = scale(48, 100), scale(20, 100)
+    server = reference.soft(megabytes=MEGABYTES)
+    try:
+        client = values.Client(server)
+        slow = []
+        for i in range(readers):
+            key = b"big%d" % i
+            assert client.set(key, values.make(key, 0, values.LONGEST)) == b"STORED\r\n"
+            # A small receive buffer: the replies have to wait in the server.
+            reader = values.Client.__new__(values.Client)
+            reader.socket = socket.socket()
+            reader.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            reader.socket.settimeout(60)
+            reader.socket.connect(server.address)
+            reader.file = reader.socket.makefile("rb", 1 << 20)
+            reader.socket.sendall(b"get %s\r\n" % key * count)
+            slow.append(reader)
+        run = differ.Differ(memcached, server, label=f"soft_slow_{seed}")
+        generator = stream.Generator(
+            seed, b"o:", flush=False, value_budget=1 << 20, reply_budget=4 << 20, largest=50_000
+        )
+        while run.commands < scale(2000, 20_000):
+            run.run(generator.burst())
+        run.close()
+        # Newer values push out what is not held.
+        for i in range(2 * MEGABYTES):
+            assert client.set(b"push%d" % (i % 50), values.make(b"p", i, values.LONGEST)) == b"STORED\r\n"
+        waiting = watch.resident(server)
+
+        found = [0] * readers
+
+        def read(i):
+            slow[i].socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+            for _ in range(count):
+                value = slow[i].reply()
+                if value is not None:
+                    found[i] += 1
+                    values.version(b"big%d" % i, value)
+            slow[i].close()
+
+        for first in range(0, readers, 4):
+            together(4, lambda i, first=first: read(first + i))
+        print(f"{readers} readers: {waiting:.1f} MiB while they wait, at most "
+              f"{watch.peak(server):.1f} MiB; {sum(found)} of {readers * count} values were there")  # fmt: skip
+        # A reply being sent holds its item; when half of the memory is held, it is copied.
+        assert watch.peak(server) <= MEGABYTES + BESIDE + readers
+        assert min(found) > 0, "a reply that was begun must come whole"
+        client.close()
+    finally:
+        code = server.stop()
+    assert code == 0, server.tail()

@@ -1,0 +1,39 @@
+"""What the system knows of a server process."""
+
+import os
+import resource
+import time
+
+
+def _status(server, field):
+    with open(f"/proc/{server.process.pid}/status") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith(field + ":")) / 1024
+
+
+def resident(server):
+    """MiB that are resident."""
+    return _status(server, "VmRSS")
+
+
+def peak(server):
+    """Most MiB that ever were."""
+    return _status(server, "VmHWM")
+
+
+def descriptors(server):
+    return len(os.listdir(f"/proc/{server.process.pid}/fd"))
+
+
+def settle(read, value, seconds=30):
+    """Waits until `read()` gives `value`; returns what it gives in the end."""
+    end = time.monotonic() + seconds
+    while (now := read()) != value and time.monotonic() < end:
+        time.sleep(0.02)
+    return now
+
+
+def raise_file_limit():
+    """This process may hold as many connections as the system allows; returns how many."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    return most
