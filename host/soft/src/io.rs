@@ -74,7 +74,9 @@ impl Io {
                     }
                     _ => {
                         let (at, len) = (parts.as_ptr().cast(), length(parts.len()));
-                        opcode::Writev::new(types::Fd(fd), at, len).build()
+                        // Without the flag io_uring would wait for room, whatever the socket says.
+                        let write = opcode::Writev::new(types::Fd(fd), at, len);
+                        write.rw_flags(libc::RWF_NOWAIT).build()
                     }
                 });
                 // SAFETY: the parts are borrowed for longer than this call.
