@@ -19,8 +19,8 @@ SERVER := $(TARGET)/release/wirekv
 export CARGO_TARGET_DIR := $(CURDIR)/$(TARGET)
 
 # e2e tests last: they are the slow ones.
-UNIT_TESTS := $(filter-out tb/e2e tb/reference,$(patsubst %/,%,$(wildcard tb/*/)))
-E2E_TESTS  := $(wildcard tb/e2e)
+E2E_TESTS  := tb/soft tb/e2e
+UNIT_TESTS := $(filter-out $(E2E_TESTS) tb/reference,$(patsubst %/,%,$(wildcard tb/*/)))
 
 .PHONY: help setup server serve test lint format formal synth bench bench-soft clean
 

@@ -226,7 +226,7 @@ class Text(Generator):
     def break_meta(self):
         rng = self.rng
         key = self.key()
-        self.read.add(key)
+        self.read.add(key)  # some are right after all
         data = b"data5\r\n"
         lines = [
             b"mg", b"mg ", b"ms", b"ms %s" % key, b"md", b"ma", b"me", b"mg %s" % self.long_key(),

@@ -38,29 +38,17 @@ def victim(server, number, ready):
 
 def test_half_of_the_clients_are_killed(seed):
     server = reference.soft(megabytes=64, threads=2)
-    rng = random.Random(seed)
     context = multiprocessing.get_context("fork")
-    survivors = [values.Client(server) for _ in range(CLIENTS // 2)]
-    newest = {}
-
-    def others(count):
-        """Those that stay: what they read was written last, or is gone for want of memory."""
-        for turn in range(count):
-            i = turn % len(survivors)
-            key = b"%d:%d" % (i, rng.randrange(20))
-            newest[key] = values.make(key, turn, values.size(rng, 50_000))
-            assert survivors[i].set(key, newest[key]) == b"STORED\r\n"
-            key = b"%d:%d" % (i, rng.randrange(20))
-            assert survivors[i].get(key) in (newest.get(key), None)
+    others = values.Others(server, random.Random(seed), CLIENTS // 2)
 
     def big_is_whole():
         big = values.make(b"big", 1, values.LONGEST)
-        assert survivors[0].set(b"big", big) == b"STORED\r\n"
-        assert survivors[0].get(b"big") == big
+        assert others.clients[0].set(b"big", big) == b"STORED\r\n"
+        assert others.clients[0].get(b"big") == big
 
     processes = []
     try:
-        others(100)
+        others.work(100)
         fds = watch.descriptors(server)
         sizes = []
         for turn in range(scale(6, 60)):
@@ -72,10 +60,10 @@ def test_half_of_the_clients_are_killed(seed):
                 process.start()
                 processes.append(process)
                 assert receive.poll(60), "a client does not get its requests sent"
-            others(200)
+            others.work(200)
             for process in processes:
                 os.kill(process.pid, signal.SIGKILL)
-            others(200)
+            others.work(200)
             for process in processes:
                 process.join()
             assert watch.settle(lambda: watch.descriptors(server), fds) == fds
@@ -88,7 +76,6 @@ def test_half_of_the_clients_are_killed(seed):
     finally:
         for process in processes:
             process.kill()
-        for client in survivors:
-            client.close()
+        others.close()
         code = server.stop()
     assert code == 0, server.tail()

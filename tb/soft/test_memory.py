@@ -4,7 +4,7 @@ import random
 import socket
 import threading
 
-from e2e import differ, reference, stream
+from e2e import reference
 from e2e.conftest import scale
 from soft import values, watch
 
@@ -108,7 +108,7 @@ def test_without_evictions(seed):
         b"STORED\r\n", b"SERVER_ERROR out of memory storing object\r\n"}  # fmt: skip
 
 
-def test_slow_readers(memcached, seed):
+def test_slow_readers(seed):
     """Many ask for a 1 MiB value again and again and read nothing; the others go on. Then all of it
     is read."""
     readers, count = scale(48, 100), scale(20, 100)
@@ -128,13 +128,9 @@ def test_slow_readers(memcached, seed):
             reader.file = reader.socket.makefile("rb", 1 << 20)
             reader.socket.sendall(b"get %s\r\n" % key * count)
             slow.append(reader)
-        run = differ.Differ(memcached, server, label=f"soft_slow_{seed}")
-        generator = stream.Generator(
-            seed, b"o:", flush=False, value_budget=1 << 20, reply_budget=4 << 20, largest=50_000
-        )
-        while run.commands < scale(2000, 20_000):
-            run.run(generator.burst())
-        run.close()
+        others = values.Others(server, random.Random(seed))
+        others.work(scale(2000, 20_000))
+        others.close()
         # Newer values push out what is not held.
         for i in range(2 * MEGABYTES):
             assert client.set(b"push%d" % (i % 50), values.make(b"p", i, values.LONGEST)) == b"STORED\r\n"

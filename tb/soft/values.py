@@ -62,3 +62,26 @@ class Client:
     def close(self):
         self.file.close()
         self.socket.close()
+
+
+class Others:
+    """Clients that write and read keys of their own while a test does something else: what they
+    read was written last, or is gone for want of memory."""
+
+    def __init__(self, server, rng, count=4):
+        self.clients = [Client(server) for _ in range(count)]
+        self.rng = rng
+        self.newest = {}
+
+    def work(self, turns):
+        for turn in range(turns):
+            i = turn % len(self.clients)
+            key = b"%d:%d" % (i, self.rng.randrange(20))
+            self.newest[key] = make(key, turn, size(self.rng, 50_000))
+            assert self.clients[i].set(key, self.newest[key]) == b"STORED\r\n"
+            key = b"%d:%d" % (i, self.rng.randrange(20))
+            assert self.clients[i].get(key) in (self.newest.get(key), None)
+
+    def close(self):
+        for client in self.clients:
+            client.close()

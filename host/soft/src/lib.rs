@@ -66,12 +66,14 @@ impl Soft {
     /// Opens the sockets and starts the threads. `clock` is asked once a second; `on_shutdown` is
     /// called when a client sends `shutdown` or a thread fails, and should lead to `stop`.
     pub fn start(
-        options: Options,
+        mut options: Options,
         clock: Clock,
         on_shutdown: Box<dyn Fn() + Send + Sync>,
     ) -> Result<Soft> {
         let mut sockets = Sockets::open(&options)?;
         let addresses = sockets.addresses();
+        // With the ports that the kernel chose, for `stats settings`.
+        options.tcp.clone_from(&addresses);
         let store = Store::new(Config {
             item_max: options.item_max,
             mean_item: options.mean_item,

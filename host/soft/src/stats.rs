@@ -40,8 +40,19 @@ pub struct Shared {
     rejected: AtomicU64,
     kicked: AtomicU64,
     conns: Mutex<Slab<Arc<Told>>>,
-    /// Store counters at the last `stats reset`.
-    base: Mutex<wirekv_store::Stats>,
+    /// What had been counted at the last `stats reset`.
+    base: Mutex<Counted>,
+}
+
+/// What `stats reset` sets back and which is not a thread's counter of requests.
+#[derive(Clone, Default)]
+struct Counted {
+    store: wirekv_store::Stats,
+    opened: u64,
+    rejected: u64,
+    kicked: u64,
+    read: u64,
+    written: u64,
 }
 
 impl Shared {
@@ -137,6 +148,35 @@ impl Shared {
         sum
     }
 
+    fn counted(&self) -> Counted {
+        Counted {
+            store: self.store.stats(),
+            opened: self.opened.load(Relaxed),
+            rejected: self.rejected.load(Relaxed),
+            kicked: self.kicked.load(Relaxed),
+            read: self.threads.iter().map(|t| t.read.load(Relaxed)).sum(),
+            written: self.threads.iter().map(|t| t.written.load(Relaxed)).sum(),
+        }
+    }
+
+    /// What counts since the last `stats reset`.
+    fn recent(&self) -> Counted {
+        let base = self.base.lock().unwrap();
+        let mut now = self.counted();
+        now.opened -= base.opened;
+        now.rejected -= base.rejected;
+        now.kicked -= base.kicked;
+        now.read -= base.read;
+        now.written -= base.written;
+        now.store.total_items -= base.store.total_items;
+        now.store.expired_unfetched -= base.store.expired_unfetched;
+        now.store.evicted_unfetched -= base.store.evicted_unfetched;
+        now.store.evictions -= base.store.evictions;
+        now.store.reclaimed -= base.store.reclaimed;
+        now.store.full -= base.store.full;
+        now
+    }
+
     /// `stats`: names and values in memcached's order, as far as they mean something here.
     pub fn general(
         &self,
@@ -144,13 +184,10 @@ impl Shared {
         line: &mut dyn FnMut(&str, &dyn Display),
     ) {
         let o = &self.options;
-        let store = self.store.stats();
-        let base = self.base.lock().unwrap().clone();
+        let recent = self.recent();
+        let store = &recent.store;
         let now = self.store.now();
         let usage = usage();
-        let bytes = |of: fn(&Thread) -> &AtomicU64| -> u64 {
-            self.threads.iter().map(|t| of(t).load(Relaxed)).sum()
-        };
         line("pid", &std::process::id());
         line("uptime", &(now.saturating_sub(FIRST_SECOND)));
         line("time", &(self.epoch + i64::from(now)));
@@ -160,29 +197,32 @@ impl Shared {
         line("rusage_system", &format_args!("{}.{:06}", usage.1 / 1_000_000, usage.1 % 1_000_000));
         line("max_connections", &o.max_conns);
         line("curr_connections", &self.open.load(Relaxed));
-        line("total_connections", &self.opened.load(Relaxed));
-        line("rejected_connections", &self.rejected.load(Relaxed));
+        line("total_connections", &recent.opened);
+        line("rejected_connections", &recent.rejected);
         line("connection_structures", &self.open.load(Relaxed));
         for (name, value) in self.sum(own).each() {
             line(name, &value);
         }
-        line("idle_kicks", &self.kicked.load(Relaxed));
-        line("bytes_read", &bytes(|t| &t.read));
-        line("bytes_written", &bytes(|t| &t.written));
+        line("auth_cmds", &0);
+        line("auth_errors", &0);
+        line("idle_kicks", &recent.kicked);
+        line("bytes_read", &recent.read);
+        line("bytes_written", &recent.written);
         line("limit_maxbytes", &o.memory);
         line("accepting_conns", &u8::from(!self.stopping()));
         line("listen_disabled_num", &0);
+        line("time_in_listen_disabled_us", &0);
         line("threads", &o.threads);
         line("hash_power_level", &store.ways.max(1).ilog2());
         line("hash_bytes", &store.index_bytes);
         line("hash_is_expanding", &0);
         line("bytes", &store.bytes);
         line("curr_items", &store.items);
-        line("total_items", &(store.total_items - base.total_items));
-        line("expired_unfetched", &(store.expired_unfetched - base.expired_unfetched));
-        line("evicted_unfetched", &(store.evicted_unfetched - base.evicted_unfetched));
-        line("evictions", &(store.evictions - base.evictions));
-        line("reclaimed", &(store.reclaimed - base.reclaimed));
+        line("total_items", &store.total_items);
+        line("expired_unfetched", &store.expired_unfetched);
+        line("evicted_unfetched", &store.evicted_unfetched);
+        line("evictions", &store.evictions);
+        line("reclaimed", &store.reclaimed);
         // What memcached has no names for.
         line("log_bytes", &store.log_bytes);
         line("log_relocations", &store.relocations);
@@ -236,11 +276,17 @@ impl Shared {
         line("maxconns_fast", &"yes");
         line("flush_enabled", &yes(o.flush));
         line("idle_timeout", &o.idle_timeout.unwrap_or(0));
+        line("reqs_per_event", &o.batch);
+        line("client_flags_size", &4);
+        // What monitoring looks for, and what this server does not have.
+        for name in NOT_HERE {
+            line(name, &"no");
+        }
     }
 
     /// All items are of one class: the log knows no others.
     fn items(&self, line: &mut dyn FnMut(&str, &dyn Display)) {
-        let s = self.store.stats();
+        let s = self.recent().store;
         if s.items == 0 {
             return;
         }
@@ -253,12 +299,22 @@ impl Shared {
         line("items:1:outofmemory", &s.full);
     }
 
-    fn slabs(&self, line: &mut dyn FnMut(&str, &dyn Display)) {
+    /// One class, of the log's chunks; a page is a chunk.
+    fn slabs(&self, own: (usize, &Counters), line: &mut dyn FnMut(&str, &dyn Display)) {
         let s = self.store.stats();
         line("1:chunk_size", &s.chunk);
+        line("1:chunks_per_page", &1);
         line("1:total_pages", &s.chunks);
+        line("1:total_chunks", &s.chunks);
         line("1:used_chunks", &(s.chunks - s.chunks_free));
         line("1:free_chunks", &s.chunks_free);
+        line("1:free_chunks_end", &0);
+        line("1:mem_requested", &s.bytes);
+        for (name, value) in self.sum(Some(own)).each() {
+            if OF_A_SLAB.contains(&name) {
+                line(&format!("1:{name}"), &value);
+            }
+        }
         line("active_slabs", &1);
         line("total_malloced", &s.log_bytes);
     }
@@ -274,6 +330,31 @@ impl Shared {
         }
     }
 }
+
+/// Settings of memcached that are off here for good.
+const NOT_HERE: &[&str] = &[
+    "dump_enabled",
+    "lru_crawler",
+    "lru_maintainer_thread",
+    "lru_segmented",
+    "proxy_enabled",
+    "slab_reassign",
+    "ssl_enabled",
+    "temp_lru",
+    "track_sizes",
+];
+
+/// Counters that memcached has for each slab class.
+const OF_A_SLAB: &[&str] = &[
+    "get_hits",
+    "cmd_set",
+    "delete_hits",
+    "incr_hits",
+    "decr_hits",
+    "cas_hits",
+    "cas_badval",
+    "touch_hits",
+];
 
 /// The store's clock begins here, as memcached's: no time that a client gives is in the past then.
 pub const FIRST_SECOND: u32 = 2;
@@ -305,7 +386,7 @@ impl Server for Answers<'_> {
             b"" => self.shared.general(Some((self.number, own)), &mut text),
             b"settings" => self.shared.settings(&mut text),
             b"items" => self.shared.items(&mut text),
-            b"slabs" => self.shared.slabs(&mut text),
+            b"slabs" => self.shared.slabs((self.number, own), &mut text),
             b"sizes" => text("sizes_status", &"disabled"),
             b"conns" => self.shared.list_conns(&mut text),
             _ => return false,
@@ -316,7 +397,7 @@ impl Server for Answers<'_> {
     fn reset(&mut self) {
         let resets = self.shared.resets.fetch_add(1, Relaxed) + 1;
         self.shared.threads[self.number].resets.store(resets, Relaxed);
-        *self.shared.base.lock().unwrap() = self.shared.store.stats();
+        *self.shared.base.lock().unwrap() = self.shared.counted();
     }
 
     fn verbosity(&mut self, level: u32) {

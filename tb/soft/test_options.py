@@ -1,0 +1,262 @@
+"""What the command line and `stats` promise, as memcached has it."""
+
+import re
+import socket
+import stat
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from e2e import reference
+from soft import watch
+
+
+@pytest.fixture
+def both():
+    """Starts memcached and the soft body with the same options."""
+    servers = []
+
+    def start(*options):
+        servers.extend([reference.memcached(*options), reference.soft(*options)])
+        return servers[-2:]
+
+    yield start
+    for server in servers:
+        server.stop()
+
+
+def replies(servers, *requests):
+    """What each server answers on one connection, up to the end of it."""
+    found = []
+    for server in servers:
+        with server.connect() as s:
+            s.sendall(b"".join(requests))
+            s.shutdown(socket.SHUT_WR)
+            reply = b""
+            while piece := s.recv(1 << 16):
+                reply += piece
+            found.append(reply)
+    return found
+
+
+# A command, and as a binary packet: version.
+TEXT, BINARY = b"version\r\n", b"\x80\x0b" + bytes(22)
+
+
+@pytest.mark.parametrize(
+    "options, request_, expect",
+    [
+        ((), b"shutdown\r\n", b"ERROR: shutdown not enabled\r\n"),
+        (("-F",), b"flush_all\r\nflush_all 5 noreply\r\n", b"CLIENT_ERROR flush_all not allowed\r\n"),
+        (("-C",), b"set a 0 0 1\r\nx\r\ngets a\r\n", b"STORED\r\nVALUE a 0 1 0\r\nx\r\nEND\r\n"),
+        (("-B", "ascii"), TEXT, b"VERSION 1.6.38\r\n"),
+        (("-B", "ascii"), BINARY, None),
+        (("-B", "binary"), BINARY, b"\x81\x0b" + bytes(9) + b"\x06" + bytes(12) + b"1.6.38"),
+        (("-B", "binary"), TEXT, b""),
+        (("-I", "2m"), b"set a 0 0 2000000\r\n" + b"v" * 2_000_000 + b"\r\n", b"STORED\r\n"),
+    ],
+)
+def test_replies(both, options, request_, expect):
+    theirs, ours = replies(both(*options), request_)
+    assert theirs == ours
+    assert expect is None or ours == expect
+
+
+def test_shutdown(both):
+    for server in both("-A"):
+        with server.connect() as s:
+            s.sendall(b"shutdown\r\n")
+            server.process.wait(20)
+        if server.name == "soft":
+            assert server.process.returncode == 0, server.tail()
+
+
+def test_unix_socket(tmp_path):
+    path = tmp_path / "socket"
+    server = reference.soft("-s", path, "-a", "750")
+    try:
+        assert stat.S_IMODE(path.stat().st_mode) == 0o750
+        assert server.port is None, "listens on TCP as well"
+        with socket.socket(socket.AF_UNIX) as s:
+            s.connect(str(path))
+            reply = reference.ask(s, b"set a 0 0 1\r\nx\r\nget a\r\n", b"END\r\n")
+            assert reply == b"STORED\r\nVALUE a 0 1\r\nx\r\nEND\r\n"
+            conns = reference.ask(s, b"stats conns\r\n", b"END\r\n")
+            assert f"unix:{path}".encode() in conns
+    finally:
+        code = server.stop()
+    assert code == 0 and not path.exists()
+
+
+def test_pid_file(tmp_path):
+    path = tmp_path / "pid"
+    server = reference.soft("-P", path)
+    try:
+        # The program says that it listens before others can see the file.
+        watch.settle(lambda: path.exists() and path.read_text(), f"{server.process.pid}\n")
+        assert int(path.read_text()) == server.process.pid
+    finally:
+        server.stop()
+    assert not path.exists()
+
+
+def test_silent_connections_are_closed():
+    """The clock that jumps is in host/soft/tests; here it is the system's."""
+    server = reference.soft("-o", "idle_timeout=1")
+    try:
+        with server.connect(timeout=60) as s:
+            assert s.recv(10) == b""
+        assert reference.stats(server)["idle_kicks"] == "1"
+    finally:
+        server.stop()
+
+
+def test_metrics():
+    port = reference.free_port()
+    server = reference.soft("--metrics", f"127.0.0.1:{port}")
+    try:
+        with server.connect() as s:
+            reference.ask(s, b"set a 0 0 1\r\nx\r\nget a\r\nget b\r\n", b"END\r\nEND\r\n")
+            address = f"http://127.0.0.1:{port}/metrics"
+
+            def metrics():
+                with urllib.request.urlopen(address, timeout=20) as reply:
+                    assert reply.headers["Content-Type"].startswith("text/plain")
+                    text = reply.read().decode()
+                kinds, found = {}, {}
+                for line in text.splitlines():
+                    if m := re.fullmatch(r"# TYPE (\w+) (counter|gauge)", line):
+                        kinds[m[1]] = m[2]
+                    else:
+                        name, value = re.fullmatch(r"([a-z_]+) (\d+(?:\.\d+)?)", line).groups()
+                        assert (kinds[name] == "counter") == name.endswith("_total"), name
+                        found[name] = float(value)
+                return found
+
+            # A thread tells its counters when it is through with its work.
+            watch.settle(lambda: metrics()["wirekv_cmd_get_total"], 2)
+            found = metrics()
+            assert found["wirekv_cmd_set_total"] == found["wirekv_curr_items"] == 1
+            assert found["wirekv_get_hits_total"] == found["wirekv_get_misses_total"] == 1
+            assert found["wirekv_curr_connections"] == 1
+    finally:
+        server.stop()
+
+
+# What memcached tells of things that are not here: its LRU lists and their threads, slabs, proxy,
+# TLS, extstore, watchers, its buffers and libevent.
+NOT_HERE = {
+    "": r"""conn_yields crawler_.* direct_reclaims evicted_active libevent log_w.* lru.* malloc_fails
+        moves_.* read_buf_.* reserved_fds response_obj_.* round_robin_fallback slab.*
+        unexpected_napi_ids""",
+    "settings": r"""ext_.* hash_algorithm hashpower_init hot_.* inline_ascii_response lru_.*_.*
+        memory_file num_napi_ids num_threads_per_udp proxy_uring.* read_buf_mem_limit slab_automove.*
+        slab_chunk_max ssl_.*_.* ssl_c.* ssl_key.* tail_repair_time temporary_ttl warm_.*
+        w.*_logbuf_size""",
+    "items": r"""items:1:(age.* crawler_.* evicted_active evicted_nonzero evicted_time hits_to_.*
+        lrutail_reflocked moves_.* number_.* tailrepairs direct_reclaims)""",
+    "slabs": "",
+    "sizes": "",
+    "conns": "",
+}
+
+
+@pytest.mark.parametrize("of", NOT_HERE)
+def test_stats_have_memcached_s_names(memcached, soft, of):
+    names = []
+    for server in (memcached, soft):
+        reference.empty(server)
+        with server.connect() as s:
+            reference.ask(s, b"set a 0 0 1\r\nx\r\n", b"STORED\r\n")
+        # Slab classes and connections have numbers of the server's choice, a UDP socket is none.
+        found = {re.sub(r"\b\d+:", "1:", name) for name in reference.stats(server, of)}
+        names.append(found - {"1:UDP"})
+    words = NOT_HERE[of]
+    if m := re.fullmatch(r"(.*)\((.*)\)", words, re.S):
+        words = " ".join(m[1] + word for word in m[2].split())
+    missing = {n for n in names[0] - names[1] if not any(re.fullmatch(w, n) for w in words.split())}
+    assert not missing, f"stats {of}: {sorted(missing)}"
+
+
+# Every kind of command, found and not found.
+COMMANDS = (
+    b"set a 0 0 1\r\n1\r\nget a b\r\ngets a\r\nincr a 1\r\nincr b 1\r\ndecr a 1\r\ndecr b 1\r\n"
+    b"cas a 0 0 1 99999999\r\nx\r\ncas b 0 0 1 5\r\nx\r\ntouch a 0\r\ntouch b 0\r\ngat 0 a b\r\n"
+    b"set e 0 -1 1\r\nx\r\nget e\r\nadd a 0 0 1\r\nx\r\nappend a 0 0 1\r\nx\r\n"
+    b"mg a v\r\nmg b v\r\nmg a T0\r\nms c 1\r\nx\r\nma n\r\nma n N0\r\nmd c\r\nmd c\r\nme a\r\n"
+    b"set big 0 0 2000000\r\n" + b"v" * 2_000_000 + b"\r\n"
+    b"delete a\r\ndelete b\r\nset f 0 0 1\r\nx\r\nflush_all\r\nget f\r\nmn\r\n"
+)
+
+
+def test_stats_count(both):
+    """The counters count as memcached's do, and a reset begins anew."""
+    counted = []
+    for server in both():
+        with server.connect() as s:
+
+            def stats(s=s):
+                text = reference.ask(s, b"stats\r\n", b"END\r\n").decode()
+                return dict(line.split(" ", 2)[1:] for line in text.split("\r\n")[:-2])
+
+            before = stats()
+            reference.ask(s, COMMANDS, b"MN\r\n")
+            after = stats()
+            more = {name: int(after[name]) - int(before[name]) for name in after
+                    if re.match(r"(cmd|get|incr|decr|cas|touch|delete|store)_", name)}
+            # memcached unlinks what a flush_all finds among the newest, so it is not found then.
+            more.pop("get_flushed")
+            counted.append(more)
+            assert int(after["bytes_read"]) - int(before["bytes_read"]) >= len(COMMANDS)
+            reference.ask(s, b"stats reset\r\n", b"RESET\r\n")
+            again = stats()
+            names = ["cmd_get", "cmd_set", "get_hits", "total_items", "evictions", "bytes_read"]
+            kept = {name: again[name] for name in names if int(again[name]) > 100}
+            assert not kept, f"{server.name} keeps {kept}"
+    theirs, ours = counted
+    different = {n: (theirs[n], ours.get(n)) for n in theirs if theirs[n] != ours.get(n)}
+    assert not different, f"memcached's and ours: {different}"
+    assert sum(n > 0 for n in ours.values()) >= 18
+
+
+def test_settings_show_options(tmp_path):
+    options = {
+        ("-R", "7"): ("reqs_per_event", "7"),
+        ("-I", "2m"): ("item_size_max", str(2 << 20)),
+        ("-b", "77"): ("tcp_backlog", "77"),
+        ("-M",): ("evictions", "off"),
+        ("-C",): ("cas_enabled", "no"),
+        ("-F",): ("flush_enabled", "no"),
+        ("-A",): ("shutdown_command", "yes"),
+        ("-B", "ascii"): ("binding_protocol", "ascii"),
+        ("-o", "idle_timeout=99"): ("idle_timeout", "99"),
+    }
+    server = reference.soft(*(word for option in options for word in option), connections=55)
+    try:
+        found = reference.stats(server, "settings")
+        for name, value in [*options.values(), ("maxconns", "55"), ("num_threads", "1")]:
+            assert found[name] == value, name
+        assert found["tcpport"] == str(server.port)
+    finally:
+        server.stop()
+
+
+def test_wrong_options_say_why(tmp_path):
+    taken = socket.create_server(("127.0.0.1", 0))
+    path = tmp_path / "file"
+    path.write_text("not a socket")
+    for options, why in (
+        (["-t", "0"], "threads"),
+        (["-c", "0"], "connection"),
+        (["-I", "1g"], "-m"),
+        (["-o", "nonsense=5"], "idle_timeout"),
+        (["-p", taken.getsockname()[1]], "in use"),
+        (["-s", path], "not a socket"),
+        (["-u", "nobody-of-this-name"], "user"),
+    ):
+        server = reference.Server("soft", [reference.WIREKV, "serve", "--body", "soft", *options])
+        assert server.process.wait(20) != 0, options
+        assert why in Path(server.log).read_text(), (options, server.tail())
+    assert path.read_text() == "not a socket"
+    taken.close()
