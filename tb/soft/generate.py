@@ -226,6 +226,7 @@ class Text(Generator):
     def break_meta(self):
         rng = self.rng
         key = self.key()
+        self.read.add(key)
         data = b"data5\r\n"
         lines = [
             b"mg", b"mg ", b"ms", b"ms %s" % key, b"md", b"ma", b"me", b"mg %s" % self.long_key(),
@@ -375,7 +376,8 @@ class Binary(Generator):
             self.sizes[key] = MAX_ITEM
             op = rng.choice([0x01, 0x11, 0x02, 0x03])
             return packet(op, key, bytes(8), b"v" * size, self.id(key))
-        # Nothing here looks at them.
+        # Nobody looks at these fields.
+        self.read.add(key)
         return packet(0x00, key, opaque=self.id(key), type=rng.randrange(256), reserved=rng.randrange(65536))
 
     break_get = break_packet  # what `burst` begins with now and then
@@ -392,7 +394,8 @@ class Binary(Generator):
             packet(0x08, b"", bytes(3)), packet(0x0A, b"k"), packet(0x0B, b"k"), packet(0x0E, key, b"1234", b"x"),
             packet(0x10, b"k", b"x"), packet(0x1C, key), packet(0x1C, b"", bytes(4)), packet(0x1D, key, bytes(5)),
             packet(0x07), packet(0x17), packet(0x07, b"k"), packet(0x20, b"k"), packet(0x21), packet(0x21, b"k", b"x"),
-            packet(0x0A, magic=0x81), packet(0x0A, magic=0),
+            # The first byte of a connection would select the protocol.
+            packet(0x0A) + packet(0x0A, magic=0x81), packet(0x0A) + packet(0x0A, magic=0),
         ])  # fmt: skip
 
     def burst(self):

@@ -48,8 +48,8 @@ pub fn decode(text: &[u8], to: &mut [u8]) -> Option<usize> {
 /// Calls `put` with each group of four letters.
 pub fn encode(bytes: &[u8], mut put: impl FnMut(&[u8])) {
     for group in bytes.chunks(3) {
-        let word = group.iter().fold(0u32, |word, b| word << 8 | u32::from(*b))
-            << (8 * (3 - group.len()));
+        let word =
+            group.iter().fold(0u32, |word, b| word << 8 | u32::from(*b)) << (8 * (3 - group.len()));
         let mut text = [b'='; 4];
         for (i, letter) in text[..=group.len()].iter_mut().enumerate() {
             *letter = ALPHABET[(word >> (18 - 6 * i) & 63) as usize];

@@ -461,36 +461,36 @@ fn delta(request: &Request, input: &[u8], decrement: bool, engine: &mut Engine, 
     let Some(hash) = request.hash else { return };
     let (by, initial, exptime) = (extra64(input, 0), extra64(input, 8), extra(input, 16));
     let unique = Header::of(input).unique;
-    let status = match ops::delta(engine, key, hash, &Delta { decrement, by, unique, ..Delta::default() })
-    {
-        Sum::Is(value, unique, _) => {
-            return match request.quiet {
-                true => {}
-                false => reply(input, unique, &value.to_be_bytes(), out),
-            }
-        }
-        Sum::NotFound if exptime == u32::MAX => {
-            ops::count_miss(engine, decrement);
-            Status::NotFound
-        }
-        Sum::NotFound => {
-            let mut buffer = [0; number::DIGITS];
-            let digits = Value::Here(number::digits(initial, &mut buffer));
-            let exptime = when(exptime, engine);
-            let put = Put { mode: Mode::Add, exptime, ..Put::default() };
-            match ops::put(engine, key, hash, &put, digits) {
-                Stored::Yes(..) if request.quiet => return,
-                Stored::Yes(unique, _) => {
-                    return reply(input, unique, &initial.to_be_bytes(), out);
+    let status =
+        match ops::delta(engine, key, hash, &Delta { decrement, by, unique, ..Delta::default() }) {
+            Sum::Is(value, unique, _) => {
+                return match request.quiet {
+                    true => {}
+                    false => reply(input, unique, &value.to_be_bytes(), out),
                 }
-                Stored::NoMemory => Status::NoMemory,
-                _ => Status::NotStored,
             }
-        }
-        Sum::Exists => Status::Exists,
-        Sum::NotNumber => Status::NotNumber,
-        Sum::NoMemory => Status::NoMemory,
-    };
+            Sum::NotFound if exptime == u32::MAX => {
+                ops::count_miss(engine, decrement);
+                Status::NotFound
+            }
+            Sum::NotFound => {
+                let mut buffer = [0; number::DIGITS];
+                let digits = Value::Here(number::digits(initial, &mut buffer));
+                let exptime = when(exptime, engine);
+                let put = Put { mode: Mode::Add, exptime, ..Put::default() };
+                match ops::put(engine, key, hash, &put, digits) {
+                    Stored::Yes(..) if request.quiet => return,
+                    Stored::Yes(unique, _) => {
+                        return reply(input, unique, &initial.to_be_bytes(), out);
+                    }
+                    Stored::NoMemory => Status::NoMemory,
+                    _ => Status::NotStored,
+                }
+            }
+            Sum::Exists => Status::Exists,
+            Sum::NotNumber => Status::NotNumber,
+            Sum::NoMemory => Status::NoMemory,
+        };
     fail(input, status, out);
 }
 

@@ -496,7 +496,9 @@ pub(crate) fn execute(
             let found = ops::get_and_touch(local, counters, key, hash, request.exptime).is_some();
             reply(out, request, if found { TOUCHED } else { NOT_FOUND });
         }
-        (Op::Get { unique, touch, .. }, _) => return get_many(request, input, unique, touch, engine, out),
+        (Op::Get { unique, touch, .. }, _) => {
+            return get_many(request, input, unique, touch, engine, out)
+        }
         _ => return execute_rare(what, request, input, engine, server, out),
     }
     Next::Continue
@@ -570,7 +572,14 @@ fn number(out: &mut Out, request: &Request, number: u64) {
 
 /// `VALUE <key> <flags> <length> [unique]`, the data, and what follows them.
 #[inline]
-fn value(key: &[u8], item: &Item<'_>, unique: bool, settings: &Settings, out: &mut Out, then: &[u8]) {
+fn value(
+    key: &[u8],
+    item: &Item<'_>,
+    unique: bool,
+    settings: &Settings,
+    out: &mut Out,
+    then: &[u8],
+) {
     let data = item.value();
     let near = data.len() <= settings.copy_max;
     let mut w = out.room(80 + key.len() + if near { data.len() } else { 0 });

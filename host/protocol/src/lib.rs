@@ -10,7 +10,7 @@
 //! 3. [`Session::execute`] of each, in the order of its connection, with the same bytes of input;
 //! 4. [`Out::slices`] of what they answered, written at once. What the kernel did not take stays in
 //!    the [`Out`].
-#![deny(unsafe_op_in_unsafe_fn)]
+#![forbid(unsafe_code)]
 
 mod base64;
 pub mod binary;

@@ -20,16 +20,24 @@ pub struct Line {
 }
 
 /// What the front of the input is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    Line(Line),
+    Line,
     /// The line goes on.
     Part,
     TooLong,
 }
 
 impl Line {
-    pub fn find(input: &[u8], longest_get: usize) -> Found {
-        let mut line = Line { words: [Span::default(); MAX_WORDS], count: 0, next: 0, end: 0 };
+    #[inline]
+    pub fn new() -> Line {
+        Line { words: [Span::default(); MAX_WORDS], count: 0, next: 0, end: 0 }
+    }
+
+    /// Takes the line at the front of `input`; this is a new one.
+    #[inline]
+    pub fn find(&mut self, input: &[u8], longest_get: usize) -> Found {
+        let line = self;
         let (mut word, mut at) = (0, 0);
         let found = loop {
             at = match find_control(input, at) {
@@ -73,7 +81,7 @@ impl Line {
         if line.count < MAX_WORDS {
             line.push(word, line.end);
         }
-        Found::Line(line)
+        Found::Line
     }
 
     fn push(&mut self, from: usize, to: usize) {
@@ -189,10 +197,9 @@ mod tests {
     use super::*;
 
     fn words(input: &[u8]) -> Vec<&[u8]> {
-        match Line::find(input, 1 << 20) {
-            Found::Line(line) => (0..line.count).map(|i| line.word(input, i)).collect(),
-            _ => panic!("no line"),
-        }
+        let mut line = Line::new();
+        assert_eq!(line.find(input, 1 << 20), Found::Line);
+        (0..line.count).map(|i| line.word(input, i)).collect()
     }
 
     #[test]
@@ -212,8 +219,8 @@ mod tests {
 
     #[test]
     fn long_lines() {
-        let kind = |input: &[u8]| match Line::find(input, 10_000) {
-            Found::Line(_) => 'l',
+        let kind = |input: &[u8]| match Line::new().find(input, 10_000) {
+            Found::Line => 'l',
             Found::Part => 'p',
             Found::TooLong => 't',
         };

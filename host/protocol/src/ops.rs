@@ -251,9 +251,7 @@ fn judge(what: &Put, old: Option<&Item<'_>>, counters: &mut Counters) -> Verdict
                 counters.cas_hits += 1;
                 Verdict::Store
             }
-            Match::Other(true) if what.stale => {
-                Verdict::StoreStale(old.exptime(), old.win_sent())
-            }
+            Match::Other(true) if what.stale => Verdict::StoreStale(old.exptime(), old.win_sent()),
             _ => {
                 counters.cas_badval += 1;
                 Verdict::Refuse(Stored::Exists)
@@ -302,7 +300,8 @@ pub fn put(engine: &mut Engine, key: &[u8], hash: Hash, what: &Put, value: Value
                         _ => what.exptime,
                     };
                     let fields = (what.flags, exptime);
-                    let Ok(mut other) = reserve(local, key, hash, len, fields, what.explicit.is_some())
+                    let Ok(mut other) =
+                        reserve(local, key, hash, len, fields, what.explicit.is_some())
                     else {
                         return Stored::NoMemory;
                     };
@@ -406,11 +405,13 @@ pub struct Delta {
 /// Adds to a number, modulo 2^64, or subtracts, down to 0. A number that gets shorter is padded
 /// with blanks on the right.
 pub fn delta(engine: &mut Engine, key: &[u8], hash: Hash, what: &Delta) -> Sum {
-    let Engine { local, counters, .. } = engine;
+    let Engine { local, counters, settings } = engine;
     loop {
         let Some(old) = local.get(key, hash) else { return Sum::NotFound };
         let text = old.value();
-        if text.is_empty() {
+        // memcached keeps the largest items in several chunks, and looks for no number in those.
+        let chunked = size(settings, key.len(), text.len() as u64, old.flags());
+        if text.is_empty() || chunked > settings.item_max as u64 / 2 {
             return Sum::NotNumber;
         }
         if let Match::Other(_) = matches(&old, what.unique) {

@@ -263,7 +263,7 @@ mod tests {
                 let count = out.slices(&mut slices);
                 let got: Vec<u8> = slices[..count].iter().flat_map(|part| part.to_vec()).collect();
                 assert!(all[done..].starts_with(&got));
-                assert!(step < 8 || got == &all[done..]);
+                assert!(step < 8 || got == all[done..]);
             }
             assert_eq!(out.to_vec(), &all[done..]);
             if done < all.len() {

@@ -223,8 +223,9 @@ impl Session {
                 return Parse::Need(1);
             }
         }
-        let line = match Line::find(input, engine.settings.multiget_max) {
-            Found::Line(line) => line,
+        let mut line = Line::new();
+        match line.find(input, engine.settings.multiget_max) {
+            Found::Line => {}
             Found::TooLong => return self.parse_close(),
             Found::Part => {
                 if input.len() > crate::line::MAX_LINE {

@@ -21,7 +21,7 @@ pub fn serve(
     out: &mut Out,
 ) -> Option<u16> {
     let (header, mut input) = datagram.split_at_checked(HEADER)?;
-    // memcached looks at the total alone, and takes none for one.
+    // Of a message in several datagrams none is served. Nothing else in the header matters.
     if header[4] != 0 || header[5] != 1 {
         return None;
     }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, Read, Write};
+use std::os::fd::{AsRawFd, RawFd};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::Arc;
 
@@ -28,6 +29,13 @@ impl Stream {
         match self {
             Stream::Tcp(s) => s,
             Stream::Unix(s) => s,
+        }
+    }
+
+    pub fn fd(&self) -> RawFd {
+        match self {
+            Stream::Tcp(s) => s.as_raw_fd(),
+            Stream::Unix(s) => s.as_raw_fd(),
         }
     }
 
@@ -64,6 +72,8 @@ pub struct Conn {
     pub read_closed: bool,
     /// There is something to do without any event.
     pub queued: bool,
+    /// The socket is of no use any more.
+    pub lost: bool,
     /// No input will follow: to be closed when what there is was served.
     pub ended: bool,
     /// To be closed when the replies are written.
@@ -83,6 +93,7 @@ impl Conn {
             readable: true,
             read_closed: false,
             queued: false,
+            lost: false,
             ended: false,
             closing: false,
         }
@@ -96,6 +107,26 @@ impl Conn {
 
     pub fn deregister(&mut self, registry: &Registry) {
         let _ = self.stream.source().deregister(registry);
+    }
+
+    /// What came of reading up to `size` bytes, behind `before` bytes of input. Returns how many.
+    pub fn came(&mut self, size: usize, result: io::Result<usize>, before: usize) -> usize {
+        match result {
+            // What came before the end is still served.
+            Ok(0) => {
+                self.ended = true;
+                self.lost |= before == 0;
+            }
+            Ok(n) => {
+                // Less than there is room for is all there was.
+                self.readable = n == size;
+                return n;
+            }
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => self.readable = false,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => self.lost = true,
+        }
+        0
     }
 
     pub fn used(&self, now: u32) {

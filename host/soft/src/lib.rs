@@ -7,6 +7,7 @@
 
 mod conn;
 mod datagrams;
+mod io;
 mod listen;
 mod metrics;
 mod options;

@@ -1,6 +1,6 @@
 //! One thread: its connections, its event loop, and the passes over what they bring.
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, IoSlice};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -13,10 +13,13 @@ use wirekv_protocol::{Engine, Next, Out, Parse, Request};
 
 use crate::conn::{self, Conn};
 use crate::datagrams;
+use crate::io::{retry, Io};
 use crate::stats::{Answers, Shared};
 
 /// Connections served together: their requests share the passes, and so the waits for memory.
 const GROUP: usize = 16;
+/// Parts of a reply in the first write.
+const PARTS: usize = 8;
 /// Replies are offered to the kernel at the latest when they are this long.
 const REPLY_HIGH: usize = 256 << 10;
 const WAKE: Token = Token(usize::MAX);
@@ -38,6 +41,8 @@ struct Slot {
     at: usize,
     done: usize,
     requests: Vec<Request>,
+    /// Input is to be read.
+    reads: bool,
     /// Behind `at` may be more requests.
     more: bool,
     out: Out,
@@ -49,6 +54,7 @@ pub struct Worker {
     inbox: Arc<Inbox>,
     shared: Arc<Shared>,
     engine: Engine,
+    io: Io,
     conns: Slab<Conn>,
     udp: Vec<UdpSocket>,
     /// They may have datagrams.
@@ -80,6 +86,7 @@ impl Worker {
             at: 0,
             done: 0,
             requests: Vec::with_capacity(shared.options.batch),
+            reads: false,
             more: false,
             out: Out::new(),
         };
@@ -90,6 +97,7 @@ impl Worker {
             inbox,
             shared,
             engine,
+            io: Io::default(),
             conns: Slab::new(),
             udp_ready: vec![false; udp.len()],
             udp,
@@ -105,6 +113,8 @@ impl Worker {
 
     /// Serves until the server stops.
     pub fn run(mut self) -> Result<()> {
+        // The kernel wants one thread to make and to use it.
+        self.io = Io::new(GROUP as u32);
         let mut events = Events::with_capacity(1024);
         let mut second = self.engine.local.store().now();
         loop {
@@ -179,6 +189,8 @@ impl Worker {
         self.udp_ready[index] = turn.more;
     }
 
+    /// Serves the connections that have something to do, in groups. Each step is taken for a whole
+    /// group before the next, so that system calls and waits for memory are shared.
     fn serve_ready(&mut self) {
         let mut ready = std::mem::take(&mut self.ready);
         let mut slots = std::mem::take(&mut self.slots);
@@ -187,17 +199,24 @@ impl Worker {
             for &index in group {
                 self.conns[index].queued = false;
                 slots[used].conn = index;
-                if self.fill(&mut slots[used]) {
+                if self.prepare(&mut slots[used]) {
                     used += 1;
                 }
             }
             let slots = &mut slots[..used];
-            // Four passes: the waits for memory of all these requests run at the same time.
+            self.read(slots);
+            for slot in slots.iter_mut() {
+                self.parse(slot);
+            }
+            // Their buckets have been on their way since each key was parsed; now the items.
             for request in slots.iter().flat_map(|s| &s.requests) {
                 request.prefetch_item(&self.engine);
             }
-            for slot in slots {
+            for slot in slots.iter_mut() {
                 self.execute(slot);
+            }
+            self.write(slots);
+            for slot in slots {
                 self.finish(slot);
             }
             self.engine.local.quiesce();
@@ -208,11 +227,9 @@ impl Worker {
         self.slots = slots;
     }
 
-    /// Reads and parses. False: there is nothing to execute or to finish.
-    fn fill(&mut self, slot: &mut Slot) -> bool {
+    /// Gets a slot ready for its connection. False: there is nothing to do for it now.
+    fn prepare(&mut self, slot: &mut Slot) -> bool {
         let conn = &mut self.conns[slot.conn];
-        (slot.at, slot.end, slot.done) = (0, 0, 0);
-        slot.requests.clear();
         if let Some(out) = &mut conn.out {
             match conn::write(&mut conn.stream, out) {
                 Ok(n) => self.shared.bytes(self.number, 0, n),
@@ -226,8 +243,9 @@ impl Worker {
                 return self.close(slot.conn);
             }
         }
-        slot.more = true;
+        slot.done = 0;
         slot.end = conn.pending.len();
+        slot.more = true;
         let size = self.engine.settings.buffer();
         if slot.buf.len() < slot.end + size / 2 {
             slot.buf.resize(2 * slot.end + size, 0);
@@ -236,38 +254,43 @@ impl Worker {
         }
         slot.buf[..slot.end].copy_from_slice(&conn.pending);
         conn.pending = Vec::new();
+        slot.requests.clear();
         slot.requests.extend(conn.parsed.drain(..));
-        if !slot.requests.is_empty() {
-            slot.at = slot.requests.iter().map(|r| r.len as usize).sum();
-            return true;
-        }
-        if conn.readable || conn.read_closed {
-            let (room, sinks) = match conn.session.sink() {
-                Some(place) if slot.end == 0 => (place, true),
-                _ => (&mut slot.buf[slot.end..], false),
-            };
-            let size = room.len();
-            let result = conn.stream.read(room);
-            match result {
-                // What came before the end is still served.
-                Ok(0) if slot.end == 0 => return self.close(slot.conn),
-                Ok(0) => conn.ended = true,
-                Ok(n) => {
-                    // Less than asked for is all there was.
-                    conn.readable = n == size;
-                    if sinks {
-                        conn.session.sunk(n);
-                    } else {
-                        slot.end += n;
-                    }
-                    self.shared.bytes(self.number, n, 0);
-                    conn.used(self.engine.local.store().now());
-                }
-                Err(e) if e.kind() == ErrorKind::WouldBlock => conn.readable = false,
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(_) => return self.close(slot.conn),
+        slot.at = slot.requests.iter().map(|r| r.len as usize).sum();
+        slot.reads = slot.requests.is_empty() && (conn.readable || conn.read_closed);
+        true
+    }
+
+    /// Reads what there is, once.
+    fn read(&mut self, slots: &mut [Slot]) {
+        for slot in slots.iter_mut().filter(|s| s.reads && s.end == 0) {
+            // A long value goes straight to its place in the store.
+            let conn = &mut self.conns[slot.conn];
+            if let Some(place) = conn.session.sink() {
+                let (size, result) = (place.len(), conn.stream.read(place));
+                let count = conn.came(size, result, 0);
+                conn.session.sunk(count);
+                self.shared.bytes(self.number, count, 0);
+                slot.reads = false;
             }
         }
+        let count = slots.iter().filter(|s| s.reads).count();
+        let rooms = slots
+            .iter_mut()
+            .filter(|s| s.reads)
+            .map(|slot| (self.conns[slot.conn].stream.fd(), &mut slot.buf[slot.end..]));
+        let results = self.io.read(count, rooms);
+        for (slot, result) in slots.iter_mut().filter(|s| s.reads).zip(results) {
+            let conn = &mut self.conns[slot.conn];
+            let count = conn.came(slot.buf.len() - slot.end, result, slot.end);
+            slot.end += count;
+            self.shared.bytes(self.number, count, 0);
+            conn.used(self.engine.local.store().now());
+        }
+    }
+
+    fn parse(&mut self, slot: &mut Slot) {
+        let conn = &mut self.conns[slot.conn];
         while slot.requests.len() < self.shared.options.batch {
             match conn.session.parse(&slot.buf[slot.at..slot.end], &self.engine) {
                 Parse::Request(request) => {
@@ -286,66 +309,81 @@ impl Worker {
                 }
             }
         }
-        true
     }
 
     /// Runs a slot's requests; stops early when the client does not take its replies.
     fn execute(&mut self, slot: &mut Slot) {
         let conn = &mut self.conns[slot.conn];
         let mut answers = Answers { shared: &self.shared, number: self.number };
+        let Slot { requests, buf, end, done, out, .. } = slot;
         let mut executed = 0;
-        'requests: for request in &mut slot.requests {
-            loop {
-                let input = &slot.buf[slot.done..slot.end];
-                let next = conn.session.execute(
-                    request,
-                    input,
-                    &mut self.engine,
-                    &mut answers,
-                    &mut slot.out,
-                );
-                if next == Next::Close {
-                    conn.closing = true;
-                    break 'requests;
-                }
-                if next == Next::Continue {
-                    executed += 1;
-                    slot.done += request.len as usize;
-                }
-                if next == Next::Again || slot.out.len() > REPLY_HIGH {
-                    match conn::write(&mut conn.stream, &mut slot.out) {
+        for request in requests.iter_mut() {
+            let next = loop {
+                let input = &buf[*done..*end];
+                let next =
+                    conn.session.execute(request, input, &mut self.engine, &mut answers, out);
+                if next == Next::Again || out.len() > REPLY_HIGH {
+                    match conn::write(&mut conn.stream, out) {
                         Ok(n) => self.shared.bytes(self.number, 0, n),
-                        Err(_) => slot.out.clear(), // reading says that it is over
-                    }
-                    if !slot.out.is_empty() {
-                        break 'requests;
+                        Err(_) => conn.lost = true,
                     }
                 }
-                if next == Next::Continue {
-                    break;
+                if next != Next::Again || !out.is_empty() {
+                    break next;
                 }
+            };
+            if next == Next::Continue {
+                executed += 1;
+                *done += request.len as usize;
+            }
+            conn.closing |= next == Next::Close;
+            if next != Next::Continue || out.len() > REPLY_HIGH {
+                break;
             }
         }
-        slot.requests.drain(..executed);
+        requests.drain(..executed);
     }
 
-    /// Writes the replies; keeps what could not be done now.
+    /// Offers the replies to the kernel, once.
+    fn write(&mut self, slots: &mut [Slot]) {
+        let mut parts = [[IoSlice::new(&[]); PARTS]; GROUP];
+        let mut counts = [0; GROUP];
+        let replies = slots.iter().filter(|s| !s.out.is_empty());
+        let mut count = 0;
+        for (slot, parts) in replies.clone().zip(&mut parts) {
+            counts[count] = slot.out.slices(parts);
+            count += 1;
+        }
+        let gathered = replies
+            .zip(parts.iter().zip(counts))
+            .map(|(slot, (parts, count))| (self.conns[slot.conn].stream.fd(), &parts[..count]));
+        let results = self.io.write(count, gathered);
+        for (slot, result) in slots.iter_mut().filter(|s| !s.out.is_empty()).zip(results) {
+            match result {
+                Ok(n) => {
+                    slot.out.written(n);
+                    self.shared.bytes(self.number, 0, n);
+                }
+                Err(e) if retry(&e) => {}
+                Err(_) => self.conns[slot.conn].lost = true,
+            }
+        }
+    }
+
+    /// Keeps what could not be done now.
     fn finish(&mut self, slot: &mut Slot) {
         let conn = &mut self.conns[slot.conn];
-        if !slot.out.is_empty() {
+        if !slot.out.is_empty() && !conn.lost {
             match conn::write(&mut conn.stream, &mut slot.out) {
                 Ok(n) => self.shared.bytes(self.number, 0, n),
-                Err(_) => {
-                    slot.out.clear();
-                    self.close(slot.conn);
-                    return;
-                }
+                Err(_) => conn.lost = true,
             }
         }
         let blocked = !slot.out.is_empty();
         let more = slot.more || !slot.requests.is_empty();
         conn.closing |= conn.ended && !more;
-        if conn.closing && !blocked {
+        if conn.lost || (conn.closing && !blocked) {
+            slot.out.clear();
             self.close(slot.conn);
             return;
         }
@@ -361,7 +399,7 @@ impl Worker {
         }
     }
 
-    /// Always false, for those who say whether there is more to do.
+    /// Always false, for `prepare`.
     fn close(&mut self, index: usize) -> bool {
         let mut conn = self.conns.remove(index);
         conn.deregister(self.poll.registry());

@@ -280,48 +280,54 @@ impl Index {
     }
 
     /// Moves one entry of the pair's buckets to its other bucket, if one of them has a free way
-    /// there. Says which way became free. The caller holds the lock on the pair.
-    pub fn make_way(&self, pair: Pair, held: &Locked<'_>) -> Option<(usize, usize)> {
-        let both = [pair.first, pair.second];
-        for &from in &both {
-            for i in 0..WAYS {
-                let way = self.bucket(from).way(i);
-                prefetch(self.bucket(self.other(from, way.tag())));
-            }
-            if pair.first == pair.second {
-                break;
-            }
+    /// there, or if one can be made there in the same way. Says which way became free. The caller
+    /// holds the lock on the pair.
+    pub fn make_way(&self, pair: Pair, locked: &Locked<'_>) -> Option<(usize, usize)> {
+        let entries = || {
+            let buckets = [pair.first, pair.second];
+            buckets.into_iter().flat_map(|bucket| (0..WAYS).map(move |i| (bucket, i)))
+        };
+        for (from, i) in entries() {
+            prefetch(self.bucket(self.other(from, self.bucket(from).way(i).tag())));
         }
-        for &from in &both {
-            for i in 0..WAYS {
-                let way = self.bucket(from).way(i);
-                let to = self.other(from, way.tag());
-                if to == pair.first || to == pair.second || self.bucket(to).free_ways() == 0 {
-                    continue;
-                }
-                let stripe = self.lock_of(to);
-                // Only tried: this thread's locks were not taken in order with the third one.
-                let mine = held.holds(stripe);
-                if !mine && !try_acquire(self.lock_at(stripe)) {
-                    continue;
-                }
-                let free = self.bucket(to).free_ways();
-                if free != 0 {
-                    // A reader finds the entry in one bucket or the other, or sees the number
-                    // change and looks again.
-                    self.bucket(to).set(free.trailing_zeros() as usize, self.bucket(from).way(i));
-                    self.moves(way.tag()).fetch_add(1, AcqRel);
-                    self.bucket(from).clear(i);
-                }
-                if !mine {
-                    self.lock_at(stripe).store(0, Release);
-                }
-                if free != 0 {
-                    return Some((from, i));
-                }
-            }
+        let held = [locked.low, locked.high, locked.low];
+        (0..=1).find_map(|depth| entries().find(|&(from, i)| self.shift(from, i, held, depth)))
+    }
+
+    /// Moves an entry out of its way, after up to `depth` others. `held`: the locks that this
+    /// thread has, that of `from` among them.
+    fn shift(&self, from: usize, i: usize, mut held: [usize; 3], depth: u32) -> bool {
+        let way = self.bucket(from).way(i);
+        let to = self.other(from, way.tag());
+        if to == from || (depth == 0 && self.bucket(to).free_ways() == 0) {
+            return false;
         }
-        None
+        let stripe = self.lock_of(to);
+        // Only tried: locks are taken in order, and this one would not be.
+        let mine = held.contains(&stripe);
+        if !mine && !try_acquire(self.lock_at(stripe)) {
+            return false;
+        }
+        held[2] = stripe;
+        let free = self.bucket(to).free_ways();
+        let place = if free != 0 {
+            Some(free.trailing_zeros() as usize)
+        } else if depth > 0 {
+            (0..WAYS).find(|&j| self.shift(to, j, held, depth - 1))
+        } else {
+            None
+        };
+        if let Some(j) = place {
+            // A reader finds the entry in one bucket or the other, or sees the number change and
+            // looks again.
+            self.bucket(to).set(j, self.bucket(from).way(i));
+            self.moves(way.tag()).fetch_add(1, AcqRel);
+            self.bucket(from).clear(i);
+        }
+        if !mine {
+            self.lock_at(stripe).store(0, Release);
+        }
+        place.is_some()
     }
 }
 
@@ -330,12 +336,6 @@ pub(crate) struct Locked<'a> {
     index: &'a Index,
     low: usize,
     high: usize,
-}
-
-impl Locked<'_> {
-    fn holds(&self, stripe: usize) -> bool {
-        stripe == self.low || stripe == self.high
-    }
 }
 
 impl Drop for Locked<'_> {

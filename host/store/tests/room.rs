@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use wirekv_store::{Config, Error, Full, Store};
+use wirekv_store::{Config, Error, Full, Local, Store};
 
 /// Stores small items until the first one is dropped for want of a way, or until the index counts
 /// as crowded.
@@ -20,7 +20,7 @@ fn fill_at_the_first_forced_eviction() {
     let stats = store.stats();
     let fill = stats.items as f64 / stats.ways as f64;
     println!("fill at the first item without a way: {:.2} %", 100.0 * fill);
-    assert!(fill > 0.9);
+    assert!(fill > 0.95);
 }
 
 #[test]
@@ -119,28 +119,26 @@ fn large_items_up_to_the_limit() {
 fn without_eviction_room_comes_back() {
     let store = Store::new(Config { evict: false, ..tiny(64 << 10, 1024, 64) }).unwrap();
     let mut local = store.local();
-    let mut fill = |version: u64, exptime: u32| {
+    let fill = |local: &mut Local, version: u64, exptime: u32| {
         (0..10_000)
             .take_while(|&n| {
                 let k = key(n);
-                set(&mut local, &k, &value(&k, version, 200), 0, exptime).is_some()
+                set(local, &k, &value(&k, version, 200), 0, exptime).is_some()
             })
             .count()
     };
-    let first = fill(1, 10);
+    let first = fill(&mut local, 1, 10);
     assert!(first > 100);
     store.set_now(11);
-    let second = fill(2, 0);
+    let second = fill(&mut local, 2, 0);
     assert!(second * 10 > first * 9, "{second} of {first}");
     for n in 0..second as u64 {
         let k = key(n);
-        let local = store.local();
         assert_eq!(check(&k, local.get(&k, local.hash(&k)).unwrap().value()), 2);
         if n % 2 == 0 {
             local.lock(&k, local.hash(&k)).remove();
         }
     }
-    let mut local = store.local();
     for n in 0..second as u64 / 3 {
         let k = key(20_000 + n);
         set(&mut local, &k, &value(&k, n, 200), 0, 0).unwrap();
