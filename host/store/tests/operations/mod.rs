@@ -283,7 +283,7 @@ impl Game {
     fn link(&mut self, version: Version, mut room: Reservation) {
         let k = key(version.key);
         assert!(room.key() == k && *room.value() == version.value());
-        let binary = version.number % 4 == 0;
+        let binary = version.number.is_multiple_of(4);
         room.set_binary_key(binary);
         let entry = self.local.lock(&k, self.local.hash(&k));
         match entry.link(room, version.explicit) {
