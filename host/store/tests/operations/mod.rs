@@ -255,6 +255,10 @@ impl Game {
         self.held = false;
         if let (Some(item), Some((value, flags))) = (item, seen) {
             assert!(item.key() == k && item.value() == value && item.flags() == flags);
+            // Its chunk may have been emptied meanwhile.
+            if u.arbitrary()? {
+                self.pins.extend(item.pin().map(|pin| (value, pin)));
+            }
         }
         other.offline();
         Ok(())
