@@ -18,11 +18,14 @@ endif
 SERVER := $(TARGET)/release/wirekv
 export CARGO_TARGET_DIR := $(CURDIR)/$(TARGET)
 
+FUZZ    := classic meta binary udp store number base64
+SECONDS := 60
+
 # e2e tests last: they are the slow ones.
 E2E_TESTS  := tb/soft tb/e2e
 UNIT_TESTS := $(filter-out $(E2E_TESTS) tb/reference,$(patsubst %/,%,$(wildcard tb/*/)))
 
-.PHONY: help setup server serve test lint format formal synth bench bench-soft clean
+.PHONY: help setup server serve test lint format formal synth bench bench-soft fuzz clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -66,6 +69,7 @@ lint: setup ## Verilator, Verible, Clippy, rustfmt: no warnings
 format: setup ## Verible and rustfmt rewrite the sources
 	@$(PYTHON) scripts/lint.py --format
 	@cargo fmt
+	@cargo fmt --manifest-path fuzz/Cargo.toml
 
 formal: setup ## prove FIFOs, arbiters, framing: make formal PROOF='lib_fifo lib_arb'
 	@$(PYTHON) formal/prove.py $(PROOF)
@@ -78,6 +82,13 @@ bench: server ## cycle-exact figures of the simulated card into build/bench/
 
 bench-soft: server ## the software body against memcached and Redis, into build/bench/
 	@$(PYTHON) bench/soft.py $(ARGS)
+
+build/cargo/bin/cargo-fuzz:
+	@echo "cargo-fuzz into build/cargo ..."
+	@cargo install -q cargo-fuzz --version =0.13.2 --locked --root build/cargo
+
+fuzz: build/cargo/bin/cargo-fuzz ## look for what breaks it: make fuzz FUZZ='classic store' SECONDS=600
+	@$(SYSTEM_PYTHON) scripts/fuzz.py $(SECONDS) $(FUZZ)
 
 clean: ## remove build/
 	rm -rf build

@@ -71,6 +71,7 @@ def rust():
     # Debian's Rust comes without Clippy.
     have_clippy = subprocess.run(["cargo", "clippy", "--version"], capture_output=True).returncode == 0
     good = run("cargo fmt", ["cargo", "fmt", "--all", "--check"])
+    good &= run("cargo fmt fuzz", ["cargo", "fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"])
     if not have_clippy:
         print("skipped cargo clippy: not installed (rustup component add clippy)")
         return good

@@ -1,5 +1,7 @@
 //! What a store is made of, and what can be wrong with it.
 
+use std::time::Duration;
+
 use crate::hash::HashKey;
 
 /// Most that a key may have.
@@ -25,6 +27,8 @@ pub struct Config {
     pub evict: bool,
     /// Without it every CAS unique is 0 (`-C`).
     pub cas: bool,
+    /// How long a thread waits for others to let go of emptied chunks before it is out of room.
+    pub patience: Duration,
 }
 
 impl Config {
@@ -40,6 +44,7 @@ impl Config {
             seed: HashKey::random(),
             evict: true,
             cas: true,
+            patience: Duration::from_millis(500),
         }
     }
 }

@@ -5,7 +5,7 @@
 //! item of the main log that was used goes to its head with its count lowered. The work is done in
 //! steps by the threads that take room, in proportion to the room they take.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::chunk::Log;
 use crate::config::Full;
@@ -27,9 +27,6 @@ const STEP: usize = 512;
 /// Chunks' worth of bytes that may be copied within the main log for one chunk's worth dropped.
 /// Beyond, items are dropped whatever their count: room is found in bounded time.
 const COPIES: usize = 16;
-/// How long a thread waits for others to let go of emptied chunks. They do so within microseconds,
-/// unless the system has taken the processor from one of them.
-const PATIENCE: Duration = Duration::from_millis(500);
 
 /// One item of the chunk that is being emptied.
 #[derive(Clone, Copy)]
@@ -85,7 +82,7 @@ impl Local {
         self.quiesce();
         match since {
             None => *since = Some(Instant::now()),
-            Some(start) if start.elapsed() > PATIENCE => return Err(Full),
+            Some(start) if start.elapsed() > self.store.patience => return Err(Full),
             Some(_) => std::thread::yield_now(),
         }
         Ok(())

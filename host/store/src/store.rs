@@ -4,6 +4,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use crate::chunk::{Chunk, Chunks};
 use crate::config::{Config, Error};
@@ -37,6 +38,7 @@ pub struct Store {
     pub(crate) seed: HashKey,
     pub(crate) evict: bool,
     pub(crate) with_cas: bool,
+    pub(crate) patience: Duration,
     /// Items that the index takes without getting crowded.
     pub(crate) crowded: i64,
     /// Links of a thread between two looks at how crowded the index is.
@@ -87,6 +89,7 @@ impl Store {
             seed: config.seed,
             evict: config.evict,
             with_cas: config.cas,
+            patience: config.patience,
             now: AtomicU32::new(2),
             flush: Flush::default(),
             short: AtomicBool::new(false),
