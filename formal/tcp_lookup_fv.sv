@@ -145,16 +145,14 @@ module tcp_lookup_fv
   `ASSERT(Room, under_way <= 6'd16)
   `ASSERT(RoomSeen, !dut.found_room || dut.found_level <= 5'd11)
   `ASSERT(FoundReady, dut.u_found.wait_level == dut.found_level)
-  `ASSERT(FoundWrite, dut.u_found.waddr_q ==
-                      4'(dut.u_found.raddr_q + 4'(dut.found_level)))
+  `ASSERT(FoundWrite, dut.u_found.waddr_q == 4'(dut.u_found.raddr_q + 4'(dut.found_level)))
 
   // Ids that came back.
   logic [IdW:0] back_level;
   assign back_level = dut.u_back.level_q;
   `ASSERT(BackRange, 32'(back_level) <= Conns)
   `ASSERT(BackReady, dut.u_back.wait_level == back_level)
-  `ASSERT(BackWrite, dut.u_back.waddr_q ==
-                     id_t'(dut.u_back.raddr_q + id_t'(back_level)))
+  `ASSERT(BackWrite, dut.u_back.waddr_q == id_t'(dut.u_back.raddr_q + id_t'(back_level)))
 
   // ------------------------------------------------ ids
   if (!Ids) begin : gen_ids_known
@@ -166,7 +164,7 @@ module tcp_lookup_fv
 
     // Every id is live, or in the queue, or was never used.
     function automatic id_t queued(input int unsigned place);
-      return dut.u_back.gen_small.mem_q[id_t'(dut.u_back.raddr_q + place)];
+      return dut.u_back.gen_small.mem_q[id_t'(dut.u_back.raddr_q+place)];
     endfunction
     for (genvar i = 0; i < Conns; i++) begin : gen_id
       `ASSERT(LiveUsed, !live_q[i] || i < dut.unused_q)
@@ -186,7 +184,8 @@ module tcp_lookup_fv
     // ------------------------------------------------ what is said of it
     logic mine;
     assign mine = dut.fire && match_mine;
-    `ASSERT(Finds, !(mine && match_there_q) ||
+    `ASSERT(Finds,
+            !(mine && match_there_q) ||
                    (dut.found.hit && !dut.found.fresh && dut.found.conn == conn_t'(match_id_q)))
     `ASSERT(NothingElse, !(mine && !match_there_q) || dut.found.hit == dut.found.fresh)
     `ASSERT(Fresh, !(dut.fire && dut.found.fresh) || (dut.insert && dut.new_id == dut.found.conn))
@@ -207,8 +206,8 @@ module tcp_lookup_fv
       assign way = way_at(dut.u_place.gen_distributed.mem_q[i]);
       `ASSERT(Placed, !live_q[i] || (way.valid && way.id == id_t'(i)))
     end
-    `ASSERT(Deleting, !dut.del_write_q ||
-                      dut.del_place == dut.u_place.gen_distributed.mem_q[dut.del_id_q])
+    `ASSERT(Deleting,
+            !dut.del_write_q || dut.del_place == dut.u_place.gen_distributed.mem_q[dut.del_id_q])
 
     // The hash depends on nothing but the secret and the peer. So there is a value that it always has
     // for the chosen peer; which one does not matter.
@@ -241,11 +240,13 @@ module tcp_lookup_fv
       for (genvar w = 0; w < Ways; w++) begin : gen_way
         way_t way;
         assign way = way_at('{table1: 1'(t), way: 2'(w), addr: addr[t]});
-        `ASSERT(There, !(dut.clear_q > {1'b0, addr[t]}) || (way.valid && way.peer == peer_q) ==
+        `ASSERT(There,
+                !(dut.clear_q > {1'b0, addr[t]}) || (way.valid && way.peer == peer_q) ==
                        (there_q && there == {1'(t), 2'(w), addr[t]}))
       end
     end
-    `ASSERT(Cleared, dut.cleared || !(dut.hash_valid_q || dut.read_valid_q || dut.match_valid_q ||
+    `ASSERT(Cleared,
+            dut.cleared || !(dut.hash_valid_q || dut.read_valid_q || dut.match_valid_q ||
                                       dut.del_write_q || there_q || live_q != '0))
     `ASSERT(ClearRange, dut.clear_q <= {1'b1, AddrW'(0)})
 
@@ -262,22 +263,23 @@ module tcp_lookup_fv
         assign read_there  = read_there_q && read_place_q == {1'(t), 2'(w), addr[t]};
         assign match_there = match_there_q && match_place_q == {1'(t), 2'(w), addr[t]};
         `ASSERT(ReadHit, !(dut.read_valid_q && read_mine) || read_hit == read_there)
-        `ASSERT(ReadId, !(dut.read_valid_q && read_mine && read_there) ||
-                        dut.ways[t][w].id == read_id_q)
+        `ASSERT(ReadId,
+                !(dut.read_valid_q && read_mine && read_there) || dut.ways[t][w].id == read_id_q)
         `ASSERT(MatchHit, !(dut.match_valid_q && match_mine) || dut.hit_q[t][w] == match_there)
-        `ASSERT(MatchId, !(dut.match_valid_q && match_mine && match_there) ||
-                         dut.id_q[t][w] == match_id_q)
+        `ASSERT(MatchId,
+                !(dut.match_valid_q && match_mine && match_there) || dut.id_q[t][w] == match_id_q)
         // A way that a SYN found free stays free while it waits.
-        `ASSERT(ReadFree, !(read_syn && !dut.ways[t][w].valid) ||
-                !way_at('{table1: 1'(t), way: 2'(w), addr: dut.read_addr_q[t]}).valid)
-        `ASSERT(MatchFree, !(match_syn && !dut.used_q[t][w]) ||
-                !way_at('{table1: 1'(t), way: 2'(w), addr: dut.match_addr_q[t]}).valid)
+        `ASSERT(ReadFree, !(read_syn && !dut.ways[t][w].valid) || !way_at(
+                '{table1: 1'(t), way: 2'(w), addr: dut.read_addr_q[t]}).valid)
+        `ASSERT(MatchFree, !(match_syn && !dut.used_q[t][w]) || !way_at(
+                '{table1: 1'(t), way: 2'(w), addr: dut.match_addr_q[t]}).valid)
       end
     end
-    `ASSERT(ReadThere, !(dut.read_valid_q && read_there_q) ||
-                       read_place_q.addr == addr[read_place_q.table1])
-    `ASSERT(MatchThere, !(dut.match_valid_q && match_there_q) ||
-                        match_place_q.addr == addr[match_place_q.table1])
+    `ASSERT(ReadThere,
+            !(dut.read_valid_q && read_there_q) || read_place_q.addr == addr[read_place_q.table1])
+    `ASSERT(
+        MatchThere,
+        !(dut.match_valid_q && match_there_q) || match_place_q.addr == addr[match_place_q.table1])
     `ASSERT(NewRead, !(read_syn && read_mine && !read_there_q) || !there_q)
     `ASSERT(NewMatch, !(match_syn && match_mine && !match_there_q) || !there_q)
     logic fewer1, settled;

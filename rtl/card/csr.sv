@@ -121,7 +121,7 @@ module csr
   assign store_o.mix_key    = {reg_q['h08C / 4], reg_q['h088 / 4], reg_q['h084 / 4],
                                reg_q['h080 / 4]};
   for (genvar w = 0; w < 32; w++) begin : gen_nh_key
-    assign store_o.nh_key[w] = reg_q['h100 / 4 + w];
+    assign store_o.nh_key[w] = reg_q['h100/4+w];
   end
 
   // ---------------------------------------------------------------- counters, words 128..255
