@@ -1,0 +1,138 @@
+// rx_cut, seen through one lane of its output: the payload bytes of a frame that belong there come
+// out there, each once, in order, with their value and inside their own frame, however the beats
+// arrive; headers and padding do not; lines inside a payload are whole, every frame ends once, and
+// its payload has ended by then. A byte is one bit wide: rx_cut moves all its bits alike.
+`include "fv.svh"
+`include "lib_assert.svh"
+
+module rx_cut_fv
+  import wirekv_pkg::*;
+  import net_pkg::*;
+#(
+  parameter int Lane = 0
+) (
+  input logic        clk_i,
+  input logic        valid_i,
+  input logic [63:0] bits_i,
+  input logic [6:0]  len_i,
+  input logic        last_i,
+  input rx_ctl_t     ctl_i,
+  input logic        choose_i
+);
+  `FV_RESET
+
+  // ------------------------------------------------ frames
+  logic open_q, second_q;  // inside a frame; the next beat is its second
+  beat_t beat;
+  rx_ctl_t ctl_q, ctl;
+  logic [16:0] left_q, left;  // bytes of the packet from this beat on
+  logic valid, first;
+  assign valid = rst_ni && valid_i;
+  assign first = !open_q;
+  assign ctl   = first ? ctl_i : ctl_q;
+  assign left  = first ? ctl_i.bytes : left_q;
+  always_comb begin
+    beat.len  = last_i ? len_i : 7'd64;
+    beat.last = last_i;
+    for (int i = 0; i < 64; i++) beat.data[8*i+:8] = 8'(bits_i[i]);
+  end
+  `FV_ASSUME(Len, !last_i || (len_i != '0 && len_i <= 7'd64))
+  // A frame that is shorter than its packet or than its headers is bad: what it gives is dropped.
+  `FV_ASSUME(Whole, !(ctl.trim && last_i) || left <= 17'(beat.len))
+  // Headers are 14 or 18 bytes and a multiple of 4: never 64. What goes on whole has none to cut.
+  `FV_ASSUME(Headers, ctl_i.skip != 7'd64)
+  `FV_ASSUME(Skip, ctl_i.trim ? ctl_i.bytes >= 17'(ctl_i.skip) : ctl_i.skip == '0)
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) open_q <= 1'b0;
+    else if (valid) begin
+      open_q   <= !last_i;
+      second_q <= first;
+      ctl_q    <= ctl;
+      left_q   <= (left > 17'd64) ? left - 17'd64 : '0;
+    end
+  end
+
+  logic out_valid, out_end, out_vlan, out_arp, out_bad, busy;
+  beat_t out;
+  rx_dest_e out_dest;
+  net_count_e out_cause;
+  rx_cut dut (
+    .clk_i,
+    .rst_ni,
+    .valid_i(valid),
+    .first_i(first),
+    .beat_i (beat),
+    .ctl_i,
+    .valid_o(out_valid),
+    .beat_o (out),
+    .dest_o (out_dest),
+    .vlan_o (out_vlan),
+    .arp_o  (out_arp),
+    .end_o  (out_end),
+    .bad_o  (out_bad),
+    .cause_o(out_cause),
+    .busy_o (busy)
+  );
+
+  // ------------------------------------------------ the lane's bytes
+  logic [5:0] from;  // where the lane's byte is in a beat
+  logic [6:0] part;  // bytes of this beat that belong to the packet
+  logic past, in_any, out_any;
+  assign from   = 6'(Lane) + ctl.skip[5:0];
+  assign part   = !ctl.trim ? beat.len : (left < 17'd64) ? left[6:0] : 7'd64;
+  assign past   = first ? !ctl.skip[6] && from >= ctl.skip[5:0]
+                        : !(second_q && ctl.skip[6]) || from >= ctl.skip[5:0];
+  assign in_any = valid && past && 7'(from) < part;
+  assign out_any = out_valid && 7'(Lane) < out.len;
+
+  // A byte chosen by the prover, and what is before it.
+  logic [3:0] bytes_q, frames_q, bytes_ahead_q, frames_ahead_q;
+  logic [2:0] quiet_q;  // clocks without a beat
+  logic seen_q, value_q, begun_q, finished_q;
+  rx_dest_e dest_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      bytes_q    <= '0;
+      frames_q   <= '0;
+      quiet_q    <= '0;
+      seen_q     <= 1'b0;
+      begun_q    <= 1'b0;
+      finished_q <= 1'b0;
+    end else begin
+      bytes_q  <= bytes_q + 4'(in_any) - 4'(out_any);
+      frames_q <= frames_q + 4'(valid && last_i) - 4'(out_end);
+      if (valid) quiet_q <= '0;
+      else if (quiet_q != '1) quiet_q <= quiet_q + 1'b1;
+      begun_q <= !out_end && (begun_q || out_valid);
+      if (out_end) finished_q <= 1'b0;
+      else if (out_valid && out.last) finished_q <= 1'b1;
+      if (in_any && choose_i && !seen_q) begin
+        seen_q         <= 1'b1;
+        value_q        <= bits_i[from];
+        dest_q         <= ctl.dest;
+        bytes_ahead_q  <= bytes_q - 4'(out_any);
+        frames_ahead_q <= frames_q - 4'(out_end);
+      end else if (seen_q) begin
+        if (out_any) begin
+          seen_q        <= bytes_ahead_q != '0;
+          bytes_ahead_q <= bytes_ahead_q - 1'b1;
+        end
+        if (out_end) frames_ahead_q <= frames_ahead_q - 1'b1;
+      end
+    end
+  end
+
+  logic due;
+  assign due = seen_q && out_any && bytes_ahead_q == '0;
+  `ASSERT(Value, !due || out.data[8*Lane] == value_q)
+  `ASSERT(Frame, !due || (frames_ahead_q == '0 && out_dest == dest_q))
+  `ASSERT(NotLate, !(seen_q && out_end && frames_ahead_q == '0) || due)
+  `ASSERT(NothingInvented, !out_any || bytes_q != '0)
+  `ASSERT(EndsOnce, !out_end || frames_q != '0)
+  `ASSERT(Lines, !out_valid || (out.len == 7'd64) || (out.last && (out.len != '0 || !begun_q)))
+  `ASSERT(FinishedOnce, !out_valid || !finished_q)
+  `ASSERT(Finished, !out_end || (out_valid ? out.last : finished_q))
+  `ASSERT(Late, quiet_q < 3'd5 || open_q || (bytes_q == '0 && frames_q == '0))
+  `ASSERT(Busy, busy || (bytes_q == '0 && frames_q == '0))
+endmodule
