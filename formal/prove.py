@@ -55,6 +55,10 @@ PROOFS = [
     ("tcp_lookup", {"Ids": 0}, 1, "finds what was inserted and not removed, nothing else, once"),
     ("rx_cut", {"Lane": 0}, 14, "payload in = out in one lane, frames end once", "bmc"),
     ("rx_cut", {"Lane": 63}, 14, "same", "bmc"),
+    ("line_cache", {"Moves": 1, "Each": 1, "Few": 1}, 21,
+     "a read gives what was written last; pinned lines stay", "bmc"),
+    ("line_cache", {"Moves": 1}, 15, "same, more lines, two acquired at a time", "bmc"),
+    ("line_cache", {"Moves": 0}, 15, "same, ways for everyone", "bmc"),
 ]
 
 
@@ -101,7 +105,7 @@ def prove(name, parameters, depth, mode):
 
 def main():
     wanted = sys.argv[1:]
-    print(f"{'proof':22}{'depth':>6}{'seconds':>9}  {'result':8}properties", flush=True)
+    print(f"{'proof':32}{'depth':>6}{'seconds':>9}  {'result':8}properties", flush=True)
     failed = 0
     for name, parameters, depth, what, *rest in PROOFS:
         if wanted and not any(name.startswith(w) for w in wanted):
@@ -110,7 +114,7 @@ def main():
         passed, seconds, folder = prove(name, parameters, depth, mode)
         good = "proved" if mode == "prove" else f"to {depth}"
         label = " ".join([name, *(f"{k}={v}" for k, v in parameters.items())])
-        print(f"{label:22}{depth:6}{seconds:9.1f}  {good if passed else 'FAILED':8}{what}",
+        print(f"{label:32}{depth:6}{seconds:9.1f}  {good if passed else 'FAILED':8}{what}",
               flush=True)
         if not passed:
             failed += 1

@@ -18,7 +18,7 @@ module line_cache
   import wirekv_pkg::*;
   import store_pkg::*;
 #(
-  /// Sets: a power of two, 64 or more.
+  /// Sets: a power of two, 2 or more.
   parameter int unsigned Sets = 128,
   /// Ways: a power of two, 2 or more.
   parameter int unsigned Ways = 4,
@@ -40,6 +40,14 @@ module line_cache
   /// A line's address is base + (line << Shift) + Low.
   parameter int unsigned Shift = 0,
   parameter int unsigned Low = 0,
+  /// Lines being read from memory, and reads that memory has not taken; more than 4 a class.
+  parameter int unsigned MaxFills = 64,
+  parameter int unsigned MaxReads = 32,
+  /// A set is renewed after every so many acquisitions: a power of two, 4 or more (those on their
+  /// way when one becomes due must not bring the next); and the bits of a ticket, enough for those
+  /// between two renewals of a set and as many in flight.
+  parameter int unsigned RenewEvery = 32,
+  parameter int unsigned TicketBits = 13,
   localparam int unsigned SetBits = $clog2(Sets),
   localparam int unsigned SlotBits = $clog2(Sets * Ways)
 ) (
@@ -85,17 +93,22 @@ module line_cache
   output logic                              idle_o
 );
 
-  if (Sets < 64 || Sets != 2 ** $clog2(
+  if (Sets < 2 || Sets != 2 ** $clog2(
           Sets
       ) || Ways < 2 || Ways != 2 ** $clog2(
           Ways
       )) begin : gen_bad_size
-    $error("%m: Sets and Ways must be powers of two, at least 64 and 2");
+    $error("%m: Sets and Ways must be powers of two, at least 2");
   end
   for (genvar c = 0; c < Classes; c++) begin : gen_check_waiting
     if (Waiting[c] < 8) begin : gen_bad_waiting
       $error("%m: Waiting must be 8 or more");
     end
+  end
+  if (RenewEvery < 4 || RenewEvery != 2 ** $clog2(
+          RenewEvery
+      ) || Sets * RenewEvery * 2 > 2 ** TicketBits) begin : gen_bad_tickets
+    $error("%m: RenewEvery must be a power of two, at least 4, and TicketBits enough");
   end
   if (Classes < 2) begin : gen_bad_classes
     $error("%m: Classes must be 2 or more");
@@ -104,20 +117,17 @@ module line_cache
   localparam int unsigned TagBits = $bits(line_no_t) - SetBits;
   localparam int unsigned WayBits = $clog2(Ways);
   localparam int unsigned ClassBits = $clog2(Classes);
-  localparam int unsigned MaxFills = 64;
   localparam int unsigned MaxWrites = 100;
   // Requests between the check for room and the place that needs it: of one class those of two
   // stages (or their queue), the one that asks, and one as the check is registered; of all classes
   // each one's queue.
   localparam int OnTheWay = 5;
   localparam int AllOnTheWay = 4 * int'(Classes);
-  localparam int MaxReads = 32;
 
   // Serial numbers, compared only within the window of those in flight. An old fill number may look
   // as if it were in the window; that only delays a response until memory has answered. An old
   // ticket must not, so all sets are renewed in turn, one after every RenewEvery acquisitions.
-  localparam int unsigned RenewEvery = 32;
-  typedef logic [12:0] ticket_t;
+  typedef logic [TicketBits-1:0] ticket_t;
   typedef logic [7:0] serial_t;
   typedef logic [SetBits-1:0] set_t;
   typedef logic [TagBits-1:0] tag_t;
@@ -411,7 +421,7 @@ module line_cache
   logic [$clog2(MaxReads+1)-1:0] reads;
   always_ff @(posedge clk_i)
     mem_room <= rst_ni && int'(fills) + AllOnTheWay <= int'(MaxFills) &&
-      int'(reads) + AllOnTheWay <= MaxReads;
+      int'(reads) + AllOnTheWay <= int'(MaxReads);
   lib_fifo #(
     .T    (slot_t),
     .Depth(MaxFills)

@@ -1,0 +1,224 @@
+// line_cache, seen through one line and one bit of it: a read gives what was last written there,
+// whatever the clients do with other lines, however long memory takes and whatever it holds
+// elsewhere; and a line keeps its slot, alone, as long as it is pinned.
+//
+// The cache is as small as it gets, so that few clocks suffice to evict a line, to fetch it again,
+// and to renew its ticket. Clients take responses at once and memory takes orders at once: waiting
+// there would look like a longer latency. Queues never fill, and no data wait at both write ports.
+`include "fv.svh"
+`include "lib_assert.svh"
+
+module line_cache_fv
+  import wirekv_pkg::*;
+  import store_pkg::*;
+#(
+  /// Class 1 has a way of its own, where class 0 must not stay; else all ways are everyone's.
+  parameter bit Moves = 0,
+  /// Lines that a class may have acquired.
+  parameter logic [1:0] Each = 2,
+  /// Other lines: one, or three.
+  parameter bit Few = 0
+) (
+  input logic            clk_i,
+  input logic [1:0]      acq_valid_i,
+  input logic [1:0][1:0] acq_line_i,
+  input logic            acq_fresh_i,
+  input logic [1:0]      rel_i,
+  // Who reads and writes: class and place of a line that it holds.
+  input logic            rd_en_i,
+  input logic [1:0]      rd_by_i,
+  input logic            wr_valid_i,
+  input logic [1:0]      wr_by_i,
+  input logic            wr_lane_i,
+  input logic            wr_bit_i,
+  // Memory.
+  input logic            mem_wr_done_i,
+  input logic            mem_rdat_valid_i,
+  input logic            mem_bit_i
+);
+  `FV_RESET
+
+  // Lines 0 to 3 are 0, 2 and 4, which share a set, and 1; the line seen through is 0.
+  localparam int unsigned Classes = 2;
+  typedef logic [1:0] small_line_t;
+  typedef logic [1:0] slot_t;
+  function automatic small_line_t choice(input small_line_t n);
+    return Few ? {1'b0, n[0]} : n;
+  endfunction
+  function automatic line_no_t line(input small_line_t n);
+    return (n == 2'd3) ? line_no_t'(1) : line_no_t'({n, 1'b0});
+  endfunction
+
+  // ------------------------------------------------ the cache
+  logic [Classes-1:0] acq_valid, acq_ready, rsp_valid;
+  line_no_t [Classes-1:0] acq_line;
+  slot_t [Classes-1:0] rsp_slot;
+  logic [Classes-1:0][3:0] rel;
+  logic rd_en, wr_valid, wr_ready;
+  slot_t rd_slot, wr_slot;
+  line_no_t wr_line;
+  line_t rd_data;
+  logic mem_wr_valid, mem_wr_done, mem_rd_valid, mem_rdat_valid, mem_rdat_ready, mem_rdat, idle;
+  line_write_t mem_wr;
+  laddr_t mem_rd_addr;
+
+  line_cache #(
+    .Sets      (2),
+    .Ways      (2),
+    .Classes   (Classes),
+    .OwnWays   (Moves ? 4'b1001 : 4'b1111),
+    .Avoid     (Moves ? 4'b0010 : 4'b0000),
+    .Waiting   ({8'd8, 8'd8}),
+    .Reads     (1),
+    .Writes    (1),
+    .MaxFills  (10),
+    .MaxReads  (10),
+    .RenewEvery(4),
+    .TicketBits(4)
+  ) dut (
+    .clk_i,
+    .rst_ni,
+    .base_i          ('0),
+    .acq_valid_i     (acq_valid),
+    .acq_ready_o     (acq_ready),
+    .acq_line_i      (acq_line),
+    .acq_fresh_i     ({acq_fresh_i, 1'b0}),
+    .rsp_valid_o     (rsp_valid),
+    .rsp_ready_i     ('1),
+    .rsp_slot_o      (rsp_slot),
+    .rel_i           (rel),
+    .rd_en_i         (rd_en),
+    .rd_slot_i       (rd_slot),
+    .rd_data_o       (rd_data),
+    .wr_valid_i      (wr_valid),
+    .wr_ready_o      (wr_ready),
+    .wr_slot_i       (wr_slot),
+    .wr_line_i       (wr_line),
+    .wr_data_i       (line_t'(wr_bit_i)),
+    .wr_strb_i       (strb_t'(wr_lane_i)),
+    .mem_wr_valid_o  (mem_wr_valid),
+    .mem_wr_ready_i  (1'b1),
+    .mem_wr_o        (mem_wr),
+    .mem_wr_done_i   (mem_wr_done),
+    .mem_rd_valid_o  (mem_rd_valid),
+    .mem_rd_ready_i  (1'b1),
+    .mem_rd_addr_o   (mem_rd_addr),
+    .mem_rdat_valid_i(mem_rdat_valid),
+    .mem_rdat_ready_o(mem_rdat_ready),
+    .mem_rdat_i      (line_t'(mem_rdat)),
+    .idle_o          (idle)
+  );
+
+  // ------------------------------------------------ clients: up to 2 acquisitions a class
+  logic [Classes-1:0][1:0] acq_q, rsp_q, rel_q;  // how many so far
+  logic [Classes-1:0][1:0] asked, pinned, fresh_q;
+  small_line_t [Classes-1:0][1:0] lines_q;
+  slot_t [Classes-1:0][1:0] slots_q;
+  logic [3:0] held;
+  small_line_t [3:0] held_line;
+  slot_t [3:0] held_slot;
+  assign held      = pinned;
+  assign held_line = lines_q;
+  assign held_slot = slots_q;
+
+  for (genvar c = 0; c < Classes; c++) begin : gen_class
+    logic [1:0] all, have;
+    assign all          = acq_q[c] - rel_q[c];
+    assign have         = rsp_q[c] - rel_q[c];
+    assign acq_valid[c] = acq_valid_i[c] && all != Each;
+    assign acq_line[c]  = line(choice(acq_line_i[c]));
+    assign rel[c]       = 4'(rel_i[c] && have != '0);
+    for (genvar i = 0; i < 2; i++) begin : gen_place
+      logic age;
+      assign age          = 1'(i) - rel_q[c][0];
+      assign pinned[c][i] = 2'(age) < have;
+      assign asked[c][i]  = 2'(age) >= have && 2'(age) < all;
+    end
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) begin
+        acq_q[c] <= '0;
+        rsp_q[c] <= '0;
+        rel_q[c] <= '0;
+      end else begin
+        if (acq_valid[c] && acq_ready[c]) begin
+          acq_q[c]               <= acq_q[c] + 1'b1;
+          lines_q[c][acq_q[c][0]] <= choice(acq_line_i[c]);
+          fresh_q[c][acq_q[c][0]] <= c == 1 && acq_fresh_i;
+        end
+        if (rsp_valid[c]) begin
+          rsp_q[c]                <= rsp_q[c] + 1'b1;
+          slots_q[c][rsp_q[c][0]] <= rsp_slot[c];
+        end
+        rel_q[c] <= rel_q[c] + rel[c][1:0];
+      end
+    end
+    `ASSERT(Asked, !rsp_valid[c] || acq_q[c] != rsp_q[c])
+  end
+
+  // A pinned line is in one slot, and no other line is.
+  logic [3:0][3:0] alone;
+  for (genvar i = 0; i < 4; i++) begin : gen_slot
+    for (genvar j = 0; j < 4; j++) begin : gen_other
+      assign alone[i][j] = !(held[i] && held[j] && held_line[i] == '0) ||
+                           (held_slot[i] == held_slot[j]) == (held_line[j] == '0);
+    end
+  end
+  `ASSERT(Alone, &alone)
+
+  // ------------------------------------------------ the bit as it must be
+  logic bit_q, mem_q;
+  logic known_q;  // a fresh line is anything until it is written
+  logic pending;  // a fresh acquisition of the line waits for its slot
+  logic acquired, put, due_q, due_bit_q;
+  assign pending  = |(asked[1] & fresh_q[1] & {lines_q[1][1] == '0, lines_q[1][0] == '0});
+  assign acquired = acq_valid[1] && acq_ready[1] && acq_fresh_i && choice(acq_line_i[1]) == '0;
+  assign wr_valid = wr_valid_i && held[wr_by_i];
+  assign wr_slot  = held_slot[wr_by_i];
+  assign wr_line  = line(held_line[wr_by_i]);
+  assign put      = wr_valid && wr_ready && wr_line == '0 && wr_lane_i;
+  assign rd_en    = rd_en_i && held[rd_by_i];
+  assign rd_slot  = held_slot[rd_by_i];
+  always_ff @(posedge clk_i) begin
+    due_q     <= rst_ni && rd_en && held_line[rd_by_i] == '0 && known_q;
+    due_bit_q <= bit_q;
+    if (!rst_ni) bit_q <= mem_q;
+    else if (put) bit_q <= wr_bit_i;
+    if (!rst_ni) known_q <= 1'b1;
+    else if (pending || acquired) known_q <= 1'b0;
+    else if (put) known_q <= 1'b1;
+  end
+  `ASSERT(Forwarded, !due_q || rd_data[0] == due_bit_q)
+
+  // ------------------------------------------------ memory: knows the line
+  // It may say anything of it while a write of it is not acknowledged.
+  logic [3:0] writes_q, unsafe_q;  // outstanding; of these up to the last of the line
+  logic [2:0] reads_q;
+  logic [3:0] good_q;  // of the outstanding reads, the oldest first
+  logic mem_put, mem_pop;
+  assign mem_wr_done    = mem_wr_done_i && writes_q != '0;
+  assign mem_rdat_valid = mem_rdat_valid_i && reads_q != '0;
+  assign mem_rdat       = good_q[0] ? mem_q : mem_bit_i;
+  assign mem_put        = mem_wr_valid && mem_wr.addr == '0;
+  assign mem_pop        = mem_rdat_valid && mem_rdat_ready;
+
+  always_ff @(posedge clk_i) begin
+    logic [2:0] n;
+    logic [3:0] good;
+    n    = reads_q - 3'(mem_pop);
+    good = mem_pop ? good_q >> 1 : good_q;
+    if (mem_rd_valid) good[n[1:0]] = mem_rd_addr == '0 && unsafe_q == '0;
+    good_q <= mem_put ? '0 : good;
+    if (!rst_ni) begin
+      writes_q <= '0;
+      unsafe_q <= '0;
+      reads_q  <= '0;
+    end else begin
+      writes_q <= writes_q + 4'(mem_wr_valid) - 4'(mem_wr_done);
+      reads_q  <= n + 3'(mem_rd_valid);
+      if (mem_put) unsafe_q <= writes_q + 4'd1 - 4'(mem_wr_done);
+      else if (mem_wr_done && unsafe_q != '0) unsafe_q <= unsafe_q - 1'b1;
+      if (mem_put && mem_wr.strb[0]) mem_q <= mem_wr.data[0];
+    end
+  end
+  `ASSERT(MemoryKeepsUp, writes_q != '1 && reads_q <= 3'd4)
+endmodule
