@@ -4,7 +4,7 @@
 //
 // The cache is as small as it gets, so that few clocks suffice to evict a line, to fetch it again,
 // and to renew its ticket. Clients take responses at once and memory takes orders at once: waiting
-// there would look like a longer latency. Queues never fill, and no data wait at both write ports.
+// there would look like a longer latency. Not seen here: full queues, several write ports.
 `include "fv.svh"
 `include "lib_assert.svh"
 
