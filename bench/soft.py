@@ -11,6 +11,7 @@ import lzma
 import os
 import platform
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -59,7 +60,9 @@ def arguments():
     p.add_argument("--quick", action="store_true", help="few points, short: figures are rough")
     p.add_argument("--traces", type=Path, metavar="DIR",
                    help="miss: also these, *.xz of 32-bit keys, big end first")
-    p.add_argument("--seconds", type=float, default=3, help="cpu: of each measurement (3)")
+    p.add_argument("--seconds", type=float, default=1, help="cpu: of each measurement (1)")
+    p.add_argument("--rounds", type=int, default=5,
+                   help="cpu: measurements of each server, in turn; medians count (5)")
     p.add_argument("--load", type=float, default=0.5, metavar="SHARE",
                    help="cpu: offered load for latency, of the slowest peer's throughput (0.5)")
     p.add_argument("--server-cpu", type=int, default=0)
@@ -116,14 +119,16 @@ def cpu_section(args):
               for connections in (50, 1000) for pipeline in (1, 16, 64)]
     if args.quick:
         points = [p for p in points if p[2] == 50]
-        args.seconds = min(args.seconds, 1)
+        args.rounds = 1
     results = []
     with contextlib.ExitStack() as stack:
         servers = []
         for peer in args.peers:
             say(f"{peer}: starting, storing {keys:,} keys")
             server = stack.enter_context(Server(peer, CPU_MEGABYTES, args.server_cpu))
-            store(server, 0, keys, CPU_KEY, CPU_VALUE)
+            # As often as goes through all its memory: a cache that runs for a while has touched it.
+            for _ in range(-(-(CPU_MEGABYTES << 20) // (keys * (CPU_KEY + CPU_VALUE)))):
+                store(server, 0, keys, CPU_KEY, CPU_VALUE)
             held = server.stats()["items"]
             if held < keys:
                 raise BenchError(f"{peer} holds {held:,} of {keys:,} keys in {CPU_MEGABYTES} MB")
@@ -135,14 +140,14 @@ def cpu_section(args):
             if not here:
                 continue
             say(f"[{n + 1}/{len(points)}] {point_name(point)}")
-            found = {s.peer: {"closed": measure(s, point, keys, args)} for s in here}
-            slowest = min(f["closed"]["all"]["per_second"] for f in found.values())
-            rate = slowest * args.load
-            for s in here:
-                found[s.peer]["open"] = measure(s, point, keys, args, rate)
-                say(f"    {s.peer:<10}{cpu_line(found[s.peer])}")
+            closed = measure(here, point, keys, args)
+            slowest = min(figures["all"]["per_second"] for figures in closed)
+            opened = measure(here, point, keys, args, slowest * args.load)
+            for s, *both in zip(here, closed, opened):
+                found = dict(zip(("closed", "open"), both))
+                say(f"    {s.peer:<10}{cpu_line(found)}")
                 results.append(dict(zip(("protocol", "mix", "connections", "pipeline"), point),
-                                    peer=s.peer, **found[s.peer]))
+                                    peer=s.peer, **found))
     return results
 
 
@@ -151,8 +156,24 @@ def point_name(point):
     return f"{protocol}, {mix}, {connections} connections, pipelining {pipeline}"
 
 
-def measure(server, point, keys, args, rate=None):
-    """Closed loop, or with a rate an open one."""
+def measure(servers, point, keys, args, rate=None):
+    """Each server's figures in closed loop, or with a rate in an open one: medians of the rounds. The
+    servers take turns, so that what disturbs the machine for a while disturbs all of them, or is a
+    minority's matter."""
+    rounds = [[measure_once(s, point, keys, args, rate) for s in servers]
+              for _ in range(args.rounds)]
+    return [median(figures) for figures in zip(*rounds)]
+
+
+def median(figures):
+    """Of each number in equally built dictionaries."""
+    one = figures[0]
+    if isinstance(one, dict):
+        return {key: median([f[key] for f in figures]) for key in one}
+    return statistics.median(figures) if isinstance(one, (int, float)) else one
+
+
+def measure_once(server, point, keys, args, rate):
     protocol, mix, connections, pipeline = point
     server.resume()
     figures = run_load(
