@@ -22,9 +22,9 @@ class BenchError(Exception):
     """Ends the bench with a message for its user."""
 
 
-def memcached_command(port, megabytes):
+def memcached_command(port, megabytes, threads=1):
     return [str(ROOT / "build/memcached/memcached"), "-l", "127.0.0.1", "-p", str(port), "-U", "0",
-            "-u", "root", "-m", str(megabytes), "-t", "1", "-c", str(CONNECTIONS)]
+            "-u", "root", "-m", str(megabytes), "-t", str(threads), "-c", str(CONNECTIONS)]
 
 
 def redis_command(port, megabytes, policy="allkeys-lru"):
@@ -38,9 +38,9 @@ def redis_lfu_command(port, megabytes):
     return redis_command(port, megabytes, "allkeys-lfu")
 
 
-def soft_command(port, megabytes):
+def soft_command(port, megabytes, threads=1):
     return [str(TARGET / "wirekv"), "serve", "--body", "soft", "-l", "127.0.0.1", "-p", str(port),
-            "-m", str(megabytes), "-t", "1", "-c", str(CONNECTIONS)]
+            "-m", str(megabytes), "-t", str(threads), "-c", str(CONNECTIONS)]
 
 
 def redis_program():
@@ -71,26 +71,28 @@ def whole_bulk(answer):
 
 
 class Server:
-    """One server on a port and a CPU of its own. To be used in a `with`."""
+    """One server on a port of its own and on these CPUs, with a thread for each. To be used in a
+    `with`."""
 
-    def __init__(self, peer, megabytes, cpu):
+    def __init__(self, peer, megabytes, *cpus):
         self.peer = peer
         self.is_redis = PROTOCOLS[peer]["text"] == "redis"
         self.megabytes = megabytes
-        self.cpu = cpu
+        self.cpus = cpus
         self.port = free_port()
         self.log = OUT / f"{peer}.log"
         self.process = None
 
     def __enter__(self):
-        command = COMMANDS[self.peer](self.port, self.megabytes)
+        threads = {} if self.is_redis else {"threads": len(self.cpus)}
+        command = COMMANDS[self.peer](self.port, self.megabytes, **threads)
         program = redis_program() if self.is_redis else command[0]
         if program is None or not Path(program).exists():
             raise BenchError(f"{self.peer}: {program or command[0]} is missing; run `make setup`"
                              + (" and `make server`" if self.peer == "soft" else ""))
 
         def prepare():
-            os.sched_setaffinity(0, {self.cpu})
+            os.sched_setaffinity(0, self.cpus)
             most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
             # Ctrl-C is for the bench, which then ends its servers.

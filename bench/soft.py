@@ -20,7 +20,7 @@ from pathlib import Path
 from peers import OUT, PROTOCOLS, TARGET, BenchError, Server, version
 from plots import plot
 
-SECTIONS = ["cpu", "memory", "miss"]
+SECTIONS = ["cpu", "threads", "memory", "miss"]
 PEERS = ["memcached", "redis", "soft"]
 MIXES = {"GET": "0:1", "1:1": "1:1"}
 
@@ -54,7 +54,7 @@ def arguments():
     p = argparse.ArgumentParser(prog="make bench-soft ARGS=...", description=__doc__.split("\n")[0])
     names = lambda allowed: lambda text: check_names(text.split(","), allowed)
     p.add_argument("--only", type=names(SECTIONS), default=SECTIONS, metavar="LIST",
-                   help="sections, of cpu,memory,miss")
+                   help=f"sections, of {','.join(SECTIONS)}")
     p.add_argument("--peers", type=names(PEERS), default=PEERS, metavar="LIST",
                    help="servers, of memcached,redis,soft")
     p.add_argument("--quick", action="store_true", help="few points, short: figures are rough")
@@ -124,16 +124,7 @@ def cpu_section(args):
     with contextlib.ExitStack() as stack:
         servers = []
         for peer in args.peers:
-            say(f"{peer}: starting, storing {keys:,} keys")
-            server = stack.enter_context(Server(peer, CPU_MEGABYTES, args.server_cpu))
-            # As often as goes through all its memory: a cache that runs for a while has touched it.
-            for _ in range(-(-(CPU_MEGABYTES << 20) // (keys * (CPU_KEY + CPU_VALUE)))):
-                store(server, 0, keys, CPU_KEY, CPU_VALUE)
-            held = server.stats()["items"]
-            if held < keys:
-                raise BenchError(f"{peer} holds {held:,} of {keys:,} keys in {CPU_MEGABYTES} MB")
-            server.pause()
-            servers.append(server)
+            servers.append(stack.enter_context(loaded(peer, keys, args.server_cpu)))
         for n, point in enumerate(points):
             protocol = point[0]
             here = [s for s in servers if protocol in PROTOCOLS[s.peer]]
@@ -151,15 +142,30 @@ def cpu_section(args):
     return results
 
 
+@contextlib.contextmanager
+def loaded(peer, keys, *cpus):
+    """A server that holds the keys, stopped until it is measured."""
+    say(f"{peer}: starting, storing {keys:,} keys")
+    with Server(peer, CPU_MEGABYTES, *cpus) as server:
+        # As often as goes through all its memory: a cache that runs for a while has touched it.
+        for _ in range(-(-(CPU_MEGABYTES << 20) // (keys * (CPU_KEY + CPU_VALUE)))):
+            store(server, 0, keys, CPU_KEY, CPU_VALUE)
+        held = server.stats()["items"]
+        if held < keys:
+            raise BenchError(f"{peer} holds {held:,} of {keys:,} keys in {CPU_MEGABYTES} MB")
+        server.pause()
+        yield server
+
+
 def point_name(point):
     protocol, mix, connections, pipeline = point
     return f"{protocol}, {mix}, {connections} connections, pipelining {pipeline}"
 
 
 def measure(servers, point, keys, args, rate=None):
-    """Each server's figures in closed loop, or with a rate in an open one: medians of the rounds. The
-    servers take turns, so that what disturbs the machine for a while disturbs all of them, or is a
-    minority's matter."""
+    """Each server's figures in closed loop, or with a rate in an open one: medians of the rounds.
+    The servers take turns: what disturbs the machine for a while disturbs all of them, or only a
+    minority of the rounds."""
     rounds = [[measure_once(s, point, keys, args, rate) for s in servers]
               for _ in range(args.rounds)]
     return [median(figures) for figures in zip(*rounds)]
@@ -173,14 +179,14 @@ def median(figures):
     return statistics.median(figures) if isinstance(one, (int, float)) else one
 
 
-def measure_once(server, point, keys, args, rate):
+def measure_once(server, point, keys, args, rate, *options):
     protocol, mix, connections, pipeline = point
     server.resume()
     figures = run_load(
         server, protocol, "-c", connections, "--pipeline", pipeline, "--ratio", MIXES[mix],
         "--key-prefix", "key-", "--key-size", CPU_KEY, "-d", CPU_VALUE, "--key-minimum", 0,
         "--key-maximum", keys - 1, "--test-time", args.seconds, "--warmup", 0.3,
-        "--server-pid", server.pid, *(["--rate", rate] if rate else ["--lockstep"]))
+        "--server-pid", server.pid, *(["--rate", rate] if rate else ["--lockstep"]), *options)
     server.pause()
     if figures["misses"]:
         raise BenchError(f"{server.peer} lost keys: {figures['misses']:,} misses")
@@ -224,6 +230,53 @@ def cpu_tables(results, peers):
         rows = [(point_name(point), {peer: metric(r) for peer, r in found.items()})
                 for point, found in points.items()]
         table(title, rows, peers, digits)
+
+
+# ---- Threads ----
+
+def threads_section(args):
+    """One thread on one CPU against two on two. The load generator has as many threads and the same
+    CPUs: what it takes of them is taken out by counting operations per second of the server's own
+    time."""
+    keys = 100_000 if args.quick else 1_000_000
+    both = (args.server_cpu, args.load_cpu)
+    results = []
+    for peer in [p for p in args.peers if p != "redis"]:
+        with loaded(peer, keys, *both[:1]) as one, loaded(peer, keys, *both) as two:
+            for mix in MIXES:
+                for pipeline in (16, 64):
+                    point = ("text", mix, 50, pipeline)
+                    found = []
+                    for _ in range(args.rounds):
+                        found.append([on_cpus(s, point, keys, args) for s in (one, two)])
+                    name = point_name(point)
+                    alone, beside = (median(figures) for figures in zip(*found))
+                    results.append({"peer": peer, "point": name, "one": alone, "two": beside,
+                                    "ratio": 2 * alone["server"]["us_per_op"]
+                                    / beside["server"]["us_per_op"],
+                                    "wall_ratio": beside["all"]["per_second"]
+                                    / alone["all"]["per_second"]})
+                    say(f"    {peer:<10}{name}: {results[-1]['ratio']:.2f}")
+    return results
+
+
+def on_cpus(server, point, keys, args):
+    """Figures with the load generator on the server's CPUs."""
+    mine = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, server.cpus)
+    try:
+        return measure_once(server, point, keys, args, None, "--threads", len(server.cpus))
+    finally:
+        os.sched_setaffinity(0, mine)
+
+
+def threads_tables(results, peers):
+    for title, key in (("Two threads' operations a second of server time, of one's", "ratio"),
+                       ("  the same of wall time, load generator included", "wall_ratio")):
+        rows = {}
+        for r in results:
+            rows.setdefault(r["point"], {})[r["peer"]] = r[key]
+        table(title, rows.items(), [p for p in peers if p != "redis"], 2)
 
 
 # ---- Memory ----
@@ -407,8 +460,10 @@ def main():
         say(f"The machine is busy (load average {report['machine']['load_average_before']:.1f}):"
             " times will be wrong.")
     began = time.monotonic()
-    run = {"cpu": cpu_section, "memory": memory_section, "miss": miss_section}
-    show = {"cpu": cpu_tables, "memory": memory_tables, "miss": miss_tables}
+    run = {"cpu": cpu_section, "threads": threads_section, "memory": memory_section,
+           "miss": miss_section}
+    show = {"cpu": cpu_tables, "threads": threads_tables, "memory": memory_tables,
+            "miss": miss_tables}
     for section in args.only:
         say(f"\n== {section}")
         report[section] = run[section](args)

@@ -30,7 +30,7 @@ pub(crate) struct Chunk {
     run: AtomicU32,
     /// 1: in the main log.
     main: AtomicU32,
-    /// Bytes of items that were unlinked. Kept only by a store that does not evict.
+    /// Bytes of items that were unlinked.
     dead: AtomicU64,
     /// When it was closed, in chunks closed before.
     pub age: AtomicU64,
@@ -128,12 +128,14 @@ impl Chunk {
         self.pins.fetch_sub(1, AcqRel) == 1
     }
 
+    /// Bytes of an item to which no way leads any more.
     pub fn add_dead(&self, bytes: usize) {
-        self.dead.fetch_add(bytes as u64, Relaxed);
+        self.dead.fetch_add(bytes as u64, Release);
     }
 
+    /// All that `used` says: no way leads into the chunk, and whoever acts on it knows that.
     pub fn dead(&self) -> u64 {
-        self.dead.load(Relaxed)
+        self.dead.load(Acquire)
     }
 }
 

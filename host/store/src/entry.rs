@@ -135,10 +135,8 @@ impl Local {
         item.set_dead();
         self.counters().items.sub(1);
         self.counters().bytes.sub(size as u64);
-        if !self.store.evict {
-            let chunks = &self.store.chunks;
-            chunks.get(chunks.managing(way.offset())).add_dead(size);
-        }
+        let chunks = &self.store.chunks;
+        chunks.get(chunks.managing(way.offset())).add_dead(size);
     }
 
     #[inline]

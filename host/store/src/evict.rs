@@ -4,6 +4,9 @@
 //! it was stored goes to the main log's head; one that was not is dropped and leaves a ghost. An
 //! item of the main log that was used goes to its head with its count lowered. The work is done in
 //! steps by the threads that take room, in proportion to the room they take.
+//!
+//! A cache of few live items has its room among the dead ones, those that were replaced or deleted:
+//! then the chunk with the most of them is emptied, and what lives in it is copied, not dropped.
 
 use std::time::Instant;
 
@@ -27,6 +30,9 @@ const STEP: usize = 512;
 /// Chunks' worth of bytes that may be copied within the main log for one chunk's worth dropped.
 /// Beyond, items are dropped whatever their count: room is found in bounded time.
 const COPIES: usize = 16;
+/// While live items fill less than so many quarters of the log, nothing is dropped. Copying costs at
+/// most about three bytes a byte of room then.
+const ROOMY: usize = 3;
 
 /// One item of the chunk that is being emptied.
 #[derive(Clone, Copy)]
@@ -122,9 +128,16 @@ impl Local {
         true
     }
 
-    /// The oldest run of the log that is over its share.
+    /// While there is room among dead items the chunk with the most of them, otherwise the oldest
+    /// run of the log that is over its share.
     fn next_victim(&self, pool: &mut Pool) -> Option<Victim> {
         let store = &*self.store;
+        let log_bytes = store.chunks.len() * store.chunks.size();
+        if pool.excess <= 0 && pool.bytes() < (log_bytes / 4 * ROOMY) as i64 {
+            if let Some(head) = self.deadest(pool) {
+                return Some(self.victim(head, true));
+            }
+        }
         let small = pool.small_is_full(&store.chunks) || pool.main.is_empty();
         let logs = if small { [Log::Small, Log::Main] } else { [Log::Main, Log::Small] };
         for log in logs {
@@ -141,16 +154,33 @@ impl Local {
                     pool.promote(&store.chunks, head);
                     continue;
                 }
-                return Some(self.victim(head));
+                return Some(self.victim(head, false));
             }
         }
         None
     }
 
-    fn victim(&self, head: usize) -> Victim {
+    fn victim(&self, head: usize, keep: bool) -> Victim {
         let chunk = self.store.chunks.get(head);
         let at = self.store.chunks.offset(head);
-        Victim { head, at, end: at + chunk.used(), log: chunk.log() }
+        Victim { head, at, end: at + chunk.used(), log: chunk.log(), keep }
+    }
+
+    /// Takes the chunk with the most bytes of unlinked items out of its queue. `None`: no chunk is
+    /// worth the copying.
+    fn deadest(&self, pool: &mut Pool) -> Option<usize> {
+        let chunks = &self.store.chunks;
+        let worth = chunks.size() as u64 / 8;
+        let ready = |head: &u32| {
+            let chunk = chunks.get(*head as usize);
+            // A large item cannot be copied.
+            let can_copy = chunk.run() == 1 || chunk.dead() == chunk.used() as u64;
+            can_copy && chunk.is_settled() && chunk.pins() == 0 && chunk.dead() >= worth
+        };
+        let heads = pool.small.iter().chain(&pool.main).copied().filter(ready);
+        let head = heads.max_by_key(|head| chunks.get(*head as usize).dead())?;
+        pool.queue(chunks.get(head as usize).log()).retain(|other| *other != head);
+        Some(head as usize)
     }
 
     /// A run is there for its first, large item. If that was used, the run is kept where it is.
@@ -184,6 +214,12 @@ impl Local {
     fn walk(&self, pool: &mut Pool, victim: &mut Victim) -> usize {
         let mut batch = [const { None }; BATCH];
         let from = victim.at;
+        let chunk = self.store.chunks.get(victim.head);
+        if chunk.dead() == chunk.used() as u64 {
+            victim.at = victim.end;
+            self.dropped(pool, victim.end - from);
+            return victim.end - from;
+        }
         for slot in &mut batch {
             if victim.at == victim.end {
                 break;
@@ -201,7 +237,7 @@ impl Local {
             *slot = Some(candidate);
         }
         for candidate in batch.iter().flatten() {
-            if !self.settle(pool, victim.log, candidate) {
+            if !self.settle(pool, victim.log, victim.keep, candidate) {
                 // No room for a copy, and it must not be dropped.
                 victim.at = candidate.offset;
                 break;
@@ -229,7 +265,7 @@ impl Local {
     }
 
     /// Drops an item, or copies it to the main log. `false`: neither is possible.
-    fn settle(&self, pool: &mut Pool, log: Log, candidate: &Candidate) -> bool {
+    fn settle(&self, pool: &mut Pool, log: Log, keep: bool, candidate: &Candidate) -> bool {
         let store = &*self.store;
         let found = self.locate(candidate).or_else(|| {
             // It was unlinked just now, or is being moved to its other bucket.
@@ -245,7 +281,7 @@ impl Local {
         let dead = self.death(item, store.now()).is_some();
         let count = match log {
             _ if dead => None,
-            _ if !store.evict => Some(found.way.count()),
+            _ if keep => Some(found.way.count()),
             Log::Small => (found.way.count() >= PROMOTE).then_some(0),
             Log::Main if pool.copied > COPIES * store.chunks.size() => None,
             Log::Main => found.way.count().checked_sub(1),
@@ -253,7 +289,7 @@ impl Local {
         if let Some(count) = count {
             if let Some(offset) = self.room_in_main(pool, candidate.size) {
                 self.relocate(candidate, item, offset, count);
-                if log == Log::Main {
+                if log == Log::Main && !keep {
                     pool.copied += candidate.size;
                 }
                 return true;
@@ -331,10 +367,8 @@ impl Local {
                 let way = Way::new(candidate.hash.tag(), offset, candidate.size, count);
                 store.index.bucket(found.bucket).set(found.i, way);
                 self.counters().relocations.add(1);
-                if !store.evict {
-                    let chunk = store.chunks.managing(candidate.offset);
-                    store.chunks.get(chunk).add_dead(candidate.size);
-                }
+                let chunk = store.chunks.managing(candidate.offset);
+                store.chunks.get(chunk).add_dead(candidate.size);
             }
             None => copy.set_dead(),
         }
@@ -352,22 +386,11 @@ impl Local {
             // To the end of its queue, so that the next one is looked at next.
             pool.queue(store.chunks.get(head).log()).push_back(head as u32);
         }
-        let worth = store.chunks.size() as u64 / 8;
-        let ready = |head: &u32| {
-            let chunk = store.chunks.get(*head as usize);
-            chunk.is_settled() && chunk.pins() == 0 && chunk.dead() >= worth
-        };
-        let heads = pool.small.iter().chain(&pool.main).copied().filter(ready);
-        let Some(head) = heads.max_by_key(|head| store.chunks.get(*head as usize).dead()) else {
-            return false;
-        };
-        let head = head as usize;
-        let log = store.chunks.get(head).log();
-        pool.queue(log).retain(|other| *other as usize != head);
-        let mut victim = self.victim(head);
+        let Some(head) = self.deadest(pool) else { return false };
+        let mut victim = self.victim(head, true);
         while victim.at < victim.end {
             if self.walk(pool, &mut victim) == 0 {
-                pool.queue(log).push_back(head as u32);
+                pool.queue(victim.log).push_back(head as u32);
                 return false;
             }
         }
@@ -378,7 +401,7 @@ impl Local {
     /// Unlinks the dead items of a chunk.
     fn expire(&self, head: usize) {
         let store = &*self.store;
-        let mut victim = self.victim(head);
+        let mut victim = self.victim(head, true);
         while victim.at < victim.end {
             let candidate = self.candidate(victim.at);
             victim.at += candidate.size;
@@ -456,7 +479,7 @@ impl Local {
                 continue;
             }
             pool.evicted = true;
-            let mut victim = self.victim(head);
+            let mut victim = self.victim(head, false);
             while victim.at < victim.end {
                 self.walk(pool, &mut victim);
             }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::chunk::{Chunks, Log};
 use crate::qsbr::{Epoch, Seen};
-use crate::stats::Counters;
+use crate::stats::{Counter, Counters};
 
 /// Chunks that only relocation may take, so that emptying a chunk can always begin.
 pub(crate) const SPARE: usize = 1;
@@ -28,6 +28,8 @@ pub(crate) struct Victim {
     pub at: usize,
     pub end: usize,
     pub log: Log,
+    /// Live items are copied, whatever their use.
+    pub keep: bool,
 }
 
 pub(crate) struct Pool {
@@ -221,7 +223,16 @@ impl Pool {
 
     /// Items in the index.
     pub fn items(&self) -> i64 {
-        let items = self.threads.iter().map(|thread| thread.counters.items.get());
-        items.fold(self.past.items.get(), u64::wrapping_add) as i64
+        self.sum(|counters| &counters.items)
+    }
+
+    /// Bytes of these items.
+    pub fn bytes(&self) -> i64 {
+        self.sum(|counters| &counters.bytes)
+    }
+
+    fn sum(&self, counter: impl Fn(&Counters) -> &Counter) -> i64 {
+        let each = self.threads.iter().map(|thread| counter(&thread.counters).get());
+        each.fold(counter(&self.past).get(), u64::wrapping_add) as i64
     }
 }

@@ -54,6 +54,31 @@ fn pins_hold_bytes() {
     }
 }
 
+/// Keys that nobody asks for fill half of the log; one more is written again and again.
+#[test]
+fn replaced_items_make_room_before_live_ones_do() {
+    let store = Store::new(tiny(64 << 10, 1024, 64)).unwrap();
+    let mut local = store.local();
+    let log = store.stats().log_bytes;
+    let mut keys = 0;
+    while store.stats().bytes < log / 2 {
+        let k = key(keys);
+        set(&mut local, &k, &value(&k, 0, 100), 0, 0).unwrap();
+        keys += 1;
+    }
+    for version in 0..log / 20 {
+        let k = key(u64::MAX);
+        set(&mut local, &k, &value(&k, version, 100), 0, 0).unwrap();
+    }
+    let stats = store.stats();
+    assert_eq!(stats.evictions, 0, "{stats:?}");
+    for n in 0..keys {
+        let k = key(n);
+        let item = local.get(&k, local.hash(&k)).expect("it was never dropped");
+        assert_eq!(check(&k, item.value()), 0);
+    }
+}
+
 #[test]
 fn full_is_an_error() {
     let store = Store::new(tiny(32 << 10, 1024, 64)).unwrap();
