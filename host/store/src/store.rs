@@ -234,7 +234,9 @@ impl Plan {
         }
         let chunk = config.chunk.unwrap_or_else(|| {
             let floor = |n: usize| 1usize << n.max(64).ilog2();
-            floor(memory / 1024).clamp(64 << 10, 1 << 20).min(floor(memory / 64))
+            // Large chunks waste little at their ends, small ones where they are kept free or are
+            // being filled.
+            floor(memory / 512).clamp(256 << 10, 1 << 20).min(floor(memory / 64))
         });
         if !chunk.is_power_of_two() || !(64..=1 << 30).contains(&chunk) {
             return Err(Error::Chunk(chunk));
