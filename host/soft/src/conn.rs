@@ -15,7 +15,7 @@ use wirekv_protocol::{Out, Request, Session};
 pub struct Told {
     pub peer: String,
     pub listener: String,
-    /// Store's second of the last request.
+    /// Store's second in which bytes last came, or went after a wait.
     pub last: AtomicU32,
 }
 

@@ -239,6 +239,7 @@ impl Worker {
                 return false; // until the socket is writable
             }
             conn.out = None;
+            conn.used(self.engine.local.store().now());
             if conn.closing {
                 return self.close(slot.conn);
             }
@@ -271,6 +272,7 @@ impl Worker {
                 let count = conn.came(size, result, 0);
                 conn.session.sunk(count);
                 self.shared.bytes(self.number, count, 0);
+                conn.used(self.engine.local.store().now());
                 slot.reads = false;
             }
         }
