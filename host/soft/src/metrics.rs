@@ -1,6 +1,6 @@
 //! `stats` for Prometheus: its text format 0.0.4 over HTTP.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread::Builder;
@@ -29,6 +29,9 @@ const GAUGES: &[&str] = &[
 /// What is no metric.
 const NONE: &[&str] = &["pid", "time", "version", "pointer_size"];
 
+/// Bytes of a request that are read; of more the rest does not matter.
+const HEAD: u64 = 8 << 10;
+
 /// Answers every HTTP request to `address` with the metrics, in a thread of its own.
 pub fn serve(address: SocketAddr, shared: Arc<Shared>) -> Result<()> {
     let listener =
@@ -44,7 +47,7 @@ pub fn serve(address: SocketAddr, shared: Arc<Shared>) -> Result<()> {
 fn answer(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
     stream.set_read_timeout(Some(Duration::from_secs(1)))?;
     stream.set_write_timeout(Some(Duration::from_secs(1)))?;
-    let mut head = BufReader::new(&stream).lines().take(100);
+    let mut head = BufReader::new((&stream).take(HEAD)).lines();
     while head.next().transpose()?.is_some_and(|line| !line.is_empty()) {}
     let body = text(shared);
     write!(
