@@ -1,8 +1,13 @@
 """What the command line and `stats` promise, as memcached has it."""
 
+import os
 import re
+import resource
+import shutil
+import signal
 import socket
 import stat
+import subprocess
 import urllib.request
 from pathlib import Path
 
@@ -72,6 +77,14 @@ def test_shutdown(both):
             assert server.process.returncode == 0, server.tail()
 
 
+def test_hangup_is_no_end(both):
+    for server in both():
+        server.process.send_signal(signal.SIGHUP)
+        with server.connect() as s:
+            assert reference.ask(s, TEXT, b"\r\n") == b"VERSION 1.6.38\r\n"
+        server.check_alive()
+
+
 def test_unix_socket(tmp_path):
     path = tmp_path / "socket"
     server = reference.soft("-s", path, "-a", "750")
@@ -99,6 +112,77 @@ def test_pid_file(tmp_path):
     finally:
         server.stop()
     assert not path.exists()
+
+
+def test_daemon(tmp_path):
+    """In the background: the command is over, the server is in a session of its own."""
+    path, port = tmp_path / "pid", reference.free_port()
+    argv = [reference.WIREKV, "serve", "--body", "soft", "-d", "-P", path, "-p", port, "-t", "1"]
+    # A descriptor that the server kept would make this wait for the server's end.
+    run = subprocess.run([str(a) for a in argv], capture_output=True, timeout=60)
+    assert (run.returncode, run.stdout, run.stderr) == (0, b"", b"")
+    assert watch.settle(lambda: path.exists() and path.read_text().endswith("\n"), True)
+    pid = int(path.read_text())
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as s:
+            assert b"STAT pid %d\r\n" % pid in reference.ask(s, b"stats\r\n", b"END\r\n")
+        assert os.getsid(pid) == pid != os.getsid(0)
+        assert os.readlink(f"/proc/{pid}/cwd") == "/"
+        assert {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in range(3)} == {"/dev/null"}
+        os.kill(pid, signal.SIGTERM)
+        assert watch.settle(path.exists, False) is False
+    finally:
+        if path.exists():
+            os.kill(pid, signal.SIGKILL)
+
+
+def test_locked_memory():
+    most = resource.getrlimit(resource.RLIMIT_MEMLOCK)[1]
+    if os.geteuid() != 0 and most != resource.RLIM_INFINITY:
+        pytest.skip("ulimit -Hl allows too little")
+    for options, least, below in (((), 0, 1), (("-k",), 64, 1 << 20)):
+        server = reference.soft(*options, megabytes=64)
+        try:
+            assert least <= watch.locked(server) < below
+        finally:
+            server.stop()
+
+
+def core_limits(server):
+    """Soft and hard limit of core files."""
+    text = Path(f"/proc/{server.process.pid}/limits").read_text()
+    return re.search(r"Max core file size +(\w+) +(\w+)", text).groups()
+
+
+@pytest.mark.skipif(not (shutil.which("prlimit") and shutil.which("setpriv")), reason="util-linux")
+def test_core_limit():
+    """As high as may be: up to the hard limit, and past it with the right to do so."""
+    wirekv = [reference.WIREKV, "serve", "--body", "soft", "-p", "0", "-t", "1"]
+    below = ["prlimit", "--core=0:1000000"]
+    bounded = below
+    expect = [(below, [], ("0", "1000000"))]
+    if os.geteuid() == 0:
+        bounded = [*below, "setpriv", "--bounding-set=-sys_resource"]
+        expect.append((below, ["-r"], ("unlimited", "unlimited")))
+    expect.append((bounded, ["-r"], ("1000000", "1000000")))
+    for prefix, options, limits in expect:
+        server = reference.Server("soft", [*prefix, *wirekv, *options])
+        try:
+            server.wait_until(lambda log=server.log: "listening on" in log.read_text())
+            assert core_limits(server) == limits
+        finally:
+            assert server.stop() == 0, server.tail()
+
+
+def test_memory_is_there_from_the_start():
+    """-L: no request waits for a page."""
+    megabytes = 256
+    for options, least, most in (((), 0, 64), (("-L",), megabytes - 4, megabytes + 64)):
+        server = reference.soft(*options, megabytes=megabytes)
+        try:
+            assert least <= watch.resident(server) <= most
+        finally:
+            assert server.stop() == 0, server.tail()
 
 
 def test_silent_connections_are_closed():
@@ -142,6 +226,23 @@ def test_metrics():
             assert found["wirekv_curr_connections"] == 1
     finally:
         server.stop()
+
+
+def test_metrics_keep_no_endless_request():
+    port = reference.free_port()
+    server = reference.soft("--metrics", f"127.0.0.1:{port}")
+    try:
+        before = watch.peak(server)
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as s:
+            try:
+                for _ in range(64):
+                    s.sendall(b"x" * (1 << 20))
+            except ConnectionError:
+                pass  # answered after the first of it
+        assert watch.peak(server) - before < 16
+        assert reference.stats(server)["curr_connections"] == "1"
+    finally:
+        assert server.stop() == 0, server.tail()
 
 
 # What memcached tells of things that are not here: its LRU lists and their threads, slabs, proxy,

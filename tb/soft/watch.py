@@ -20,6 +20,11 @@ def peak(server):
     return _status(server, "VmHWM")
 
 
+def locked(server):
+    """MiB that cannot be paged out."""
+    return _status(server, "VmLck")
+
+
 def descriptors(server):
     return len(os.listdir(f"/proc/{server.process.pid}/fd"))
 

@@ -80,6 +80,7 @@ impl Soft {
             threads: options.threads,
             evict: options.evict,
             cas: options.cas,
+            resident: options.resident,
             ..Config::new(options.memory)
         })?;
         store.set_now(clock());

@@ -14,6 +14,8 @@ pub struct Options {
     pub unix: Option<(PathBuf, u32)>,
     /// Bytes: everything that is resident.
     pub memory: usize,
+    /// All of it from the start (`-L`).
+    pub resident: bool,
     /// Largest item, bytes (`-I`).
     pub item_max: usize,
     /// Bytes of key and value that items are expected to have on average (`-n`).

@@ -23,6 +23,7 @@ impl Server {
             udp: Vec::new(),
             unix: None,
             memory: 16 << 20,
+            resident: false,
             item_max: 1 << 20,
             mean_item: 56,
             threads: 2,
@@ -261,6 +262,41 @@ fn a_slow_reader_is_not_idle() {
         assert_ne!(n, 0, "closed with {left} bytes to come");
         left -= n;
     }
+    // From here on it is silent, not before.
+    server.jump(5);
+    // Both threads have looked for silent ones when they answer for the second time.
+    for mut other in [server.client(), server.client()] {
+        other.ask("version");
+        other.ask("version");
+    }
+    slow.ask("version");
+}
+
+#[test]
+fn a_slow_writer_is_not_idle() {
+    let server = Server::start(Some(10));
+    let [mut slow, mut other] = [(); 2].map(|()| server.client());
+    let mut send = |text: &str| {
+        let before = bytes_read(&mut other);
+        slow.0.write_all(text.as_bytes()).unwrap();
+        // Each look at it adds some bytes, but less than the value's pieces have.
+        while bytes_read(&mut other) < before + text.len() as u64 {
+            std::thread::yield_now();
+        }
+    };
+    let piece = "v".repeat(100_000);
+    send("set big 0 0 1000000\r\n");
+    for _ in 0..10 {
+        send(&piece);
+        server.jump(5);
+    }
+    assert_eq!(slow.ask(""), "STORED\r\n");
+}
+
+fn bytes_read(client: &mut Client) -> u64 {
+    let stats = client.ask("stats");
+    let from = stats.split("STAT bytes_read ").nth(1).unwrap();
+    from.split("\r\n").next().unwrap().parse().unwrap()
 }
 
 #[test]

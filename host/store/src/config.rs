@@ -27,6 +27,9 @@ pub struct Config {
     pub evict: bool,
     /// Without it every CAS unique is 0 (`-C`).
     pub cas: bool,
+    /// All memory is made resident at the start, so that nobody waits for the kernel to zero a page
+    /// (`-L`).
+    pub resident: bool,
     /// How long a thread waits for others to let go of emptied chunks before it is out of room.
     pub patience: Duration,
 }
@@ -44,6 +47,7 @@ impl Config {
             seed: HashKey::random(),
             evict: true,
             cas: true,
+            resident: false,
             patience: Duration::from_millis(500),
         }
     }

@@ -5,6 +5,9 @@ use std::ptr::NonNull;
 
 /// Size of a huge page.
 const HUGE: usize = 2 << 20;
+/// Smallest page.
+#[cfg(not(miri))]
+const PAGE: usize = 4096;
 
 pub(crate) struct Map {
     base: NonNull<u8>,
@@ -17,9 +20,10 @@ unsafe impl Send for Map {}
 unsafe impl Sync for Map {}
 
 impl Map {
+    /// With `resident` every page is there when this returns.
     #[cfg(not(miri))]
-    pub fn new(len: usize) -> io::Result<Self> {
-        let len = len.next_multiple_of(4096);
+    pub fn new(len: usize, resident: bool) -> io::Result<Self> {
+        let len = len.next_multiple_of(PAGE);
         let prot = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: a new anonymous mapping, wherever the kernel likes.
@@ -28,7 +32,8 @@ impl Map {
             return Err(io::Error::last_os_error());
         }
         let front = (raw as usize).next_multiple_of(HUGE) - raw as usize;
-        // SAFETY: both trimmed ends are whole pages inside the mapping, and nobody uses them.
+        // SAFETY: both trimmed ends are whole pages inside the mapping, and nobody uses them; what
+        // is left is zero, and only this function knows of it yet.
         let base = unsafe {
             if front > 0 {
                 libc::munmap(raw, front);
@@ -37,6 +42,12 @@ impl Map {
             libc::munmap(base.byte_add(len), HUGE - front);
             // Only advice: without huge pages everything works, with more TLB misses.
             libc::madvise(base, len, libc::MADV_HUGEPAGE);
+            // Kernels before 5.14 do not know the advice.
+            if resident && libc::madvise(base, len, libc::MADV_POPULATE_WRITE) != 0 {
+                for page in (0..len).step_by(PAGE) {
+                    base.cast::<u8>().byte_add(page).write_volatile(0);
+                }
+            }
             base
         };
         let base = NonNull::new(base.cast()).expect("a mapping is not at 0");
@@ -45,7 +56,7 @@ impl Map {
 
     /// The interpreter knows no `madvise`.
     #[cfg(miri)]
-    pub fn new(len: usize) -> io::Result<Self> {
+    pub fn new(len: usize, _resident: bool) -> io::Result<Self> {
         let layout = std::alloc::Layout::from_size_align(len, HUGE).unwrap();
         // SAFETY: the layout is not empty.
         let base = NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) });

@@ -62,7 +62,7 @@ unsafe impl Sync for Store {}
 impl Store {
     pub fn new(config: Config) -> Result<Arc<Self>, Error> {
         let plan = Plan::new(&config)?;
-        let map = Map::new(plan.mapped)?;
+        let map = Map::new(plan.mapped, config.resident)?;
         let part = |offset: usize| {
             debug_assert!(offset <= plan.mapped);
             // SAFETY: parts begin inside the mapping.

@@ -161,6 +161,10 @@ pub struct SoftArgs {
     /// Keep all memory resident.
     #[arg(short = 'k', long)]
     pub lock_memory: bool,
+    /// Touch all of -m at the start, in huge pages where there are any, so that no request waits for
+    /// a page.
+    #[arg(short = 'L', long)]
+    pub enable_largepages: bool,
     /// Allow core files of any size.
     #[arg(short = 'r', long)]
     pub coredumps: bool,

@@ -33,6 +33,12 @@ fn mask(how: libc::c_int) -> Result<()> {
     }
 }
 
+/// As memcached, which goes on when its terminal is gone or when it is told to read its files anew.
+pub fn ignore_hangup() {
+    // SAFETY: no handler is installed.
+    unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
+}
+
 /// Waits for an ending signal. The next one ends the process at once.
 pub fn wait() -> Result<()> {
     let mut signal = 0;

@@ -19,7 +19,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     let options = options(args)?;
     let soft = &args.soft;
     if soft.coredumps {
-        set_limit(libc::RLIMIT_CORE).context("-r: core files stay limited")?;
+        raise_core_limit().context("-r: core files stay limited")?;
     }
     if let Some(user) = &soft.user {
         become_user(user)?;
@@ -30,6 +30,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
             .context("-d: cannot run in the background")?;
     }
     signals::block()?;
+    signals::ignore_hangup();
     signals::raise_file_limit();
     if soft.lock_memory {
         // SAFETY: the call has no pointers.
@@ -109,6 +110,7 @@ fn options(args: &ServeArgs) -> Result<Options> {
         udp,
         unix: soft.unix_socket.clone().map(|path| (path, soft.unix_mask)),
         memory: memory as usize,
+        resident: soft.enable_largepages,
         item_max: args.max_item_size as usize,
         mean_item: soft.mean_item as usize,
         threads: soft.threads.into(),
@@ -157,10 +159,18 @@ fn check(result: libc::c_int) -> io::Result<()> {
     Err(io::Error::last_os_error())
 }
 
-fn set_limit(what: libc::__rlimit_resource_t) -> io::Result<()> {
-    let limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: the structure is valid during the call.
-    check(unsafe { libc::setrlimit(what, &limit) })
+/// As far as it goes: only root gets past the hard limit.
+fn raise_core_limit() -> io::Result<()> {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: the structure is valid during the calls.
+    unsafe {
+        if libc::setrlimit(libc::RLIMIT_CORE, &limit) == 0 {
+            return Ok(());
+        }
+        check(libc::getrlimit(libc::RLIMIT_CORE, &mut limit))?;
+        limit.rlim_cur = limit.rlim_max;
+        check(libc::setrlimit(libc::RLIMIT_CORE, &limit))
+    }
 }
 
 fn become_user(name: &str) -> Result<()> {
