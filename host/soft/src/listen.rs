@@ -21,7 +21,7 @@ use crate::worker::Inbox;
 
 const REFUSAL: &[u8] = b"ERROR Too many open connections\r\n";
 const WAKE: Token = Token(usize::MAX);
-/// How long nothing is accepted when the process has no file descriptor left.
+/// How long nothing is accepted when the process has no file descriptor left, for instance.
 const PAUSE: Duration = Duration::from_millis(10);
 
 enum Listener {
@@ -175,7 +175,8 @@ impl Acceptor {
         Ok(())
     }
 
-    /// Accepts what waits. True: some may still wait, but there are no descriptors for them.
+    /// Accepts what waits. True: some may still wait, but now there are no descriptors for them, or
+    /// something else is in the way.
     fn accept(&mut self, index: usize) -> Result<bool> {
         loop {
             let accepted = match &self.listeners[index] {
@@ -192,13 +193,11 @@ impl Acceptor {
             };
             match accepted {
                 Ok((stream, peer, listener)) => self.hand_over(stream, peer, listener)?,
-                Err(e) => match e.raw_os_error() {
-                    Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM) => {
-                        return Ok(true)
-                    }
-                    _ if e.kind() == ErrorKind::WouldBlock => return Ok(false),
+                Err(e) => match e.kind() {
+                    ErrorKind::WouldBlock => return Ok(false),
                     // The client left again.
-                    _ => {}
+                    ErrorKind::ConnectionAborted | ErrorKind::Interrupted => {}
+                    _ => return Ok(true),
                 },
             }
         }

@@ -1,10 +1,10 @@
 //! `stats` for Prometheus: its text format 0.0.4 over HTTP.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::thread::Builder;
-use std::time::Duration;
+use std::thread::{sleep, Builder};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
@@ -30,25 +30,38 @@ const GAUGES: &[&str] = &[
 const NONE: &[&str] = &["pid", "time", "version", "pointer_size"];
 
 /// Bytes of a request that are read; of more the rest does not matter.
-const HEAD: u64 = 8 << 10;
+const HEAD: usize = 8 << 10;
+/// For a client that does not finish its request or does not take the answer: others wait.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Answers every HTTP request to `address` with the metrics, in a thread of its own.
 pub fn serve(address: SocketAddr, shared: Arc<Shared>) -> Result<()> {
     let listener =
         TcpListener::bind(address).with_context(|| format!("cannot serve metrics on {address}"))?;
     Builder::new().name("metrics".into()).spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let _ = answer(stream, &shared);
+        for stream in listener.incoming() {
+            match stream {
+                Ok(stream) => drop(answer(stream, &shared)),
+                // No file descriptor is left, for instance.
+                Err(_) => sleep(PATIENCE),
+            }
         }
     })?;
     Ok(())
 }
 
 fn answer(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
-    stream.set_read_timeout(Some(Duration::from_secs(1)))?;
-    stream.set_write_timeout(Some(Duration::from_secs(1)))?;
-    let mut head = BufReader::new((&stream).take(HEAD)).lines();
-    while head.next().transpose()?.is_some_and(|line| !line.is_empty()) {}
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let start = Instant::now();
+    let mut head = [0; HEAD];
+    let mut len = 0;
+    while len < HEAD && !head[..len].windows(4).any(|end| end == b"\r\n\r\n") {
+        match stream.read(&mut head[len..])? {
+            n if n > 0 && start.elapsed() < PATIENCE => len += n,
+            _ => return Ok(()),
+        }
+    }
     let body = text(shared);
     write!(
         stream,

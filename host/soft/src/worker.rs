@@ -248,13 +248,16 @@ impl Worker {
         slot.end = conn.pending.len();
         slot.more = true;
         let size = self.engine.settings.buffer();
-        if slot.buf.len() < slot.end + size / 2 {
-            slot.buf.resize(2 * slot.end + size, 0);
-        } else if slot.buf.len() > size && slot.end < size / 2 {
-            slot.buf = vec![0; size];
+        let mut pending = std::mem::take(&mut conn.pending);
+        if slot.end > size / 2 {
+            pending.resize(slot.end + size / 2, 0);
+            slot.buf = pending;
+        } else {
+            if slot.buf.len() != size {
+                slot.buf = vec![0; size];
+            }
+            slot.buf[..slot.end].copy_from_slice(&pending);
         }
-        slot.buf[..slot.end].copy_from_slice(&conn.pending);
-        conn.pending = Vec::new();
         slot.requests.clear();
         slot.requests.extend(conn.parsed.drain(..));
         slot.at = slot.requests.iter().map(|r| r.len as usize).sum();
@@ -392,7 +395,11 @@ impl Worker {
         if blocked {
             conn.out = Some(std::mem::take(&mut slot.out));
         }
-        if slot.done < slot.end {
+        if slot.done == 0 && slot.end > self.engine.settings.buffer() / 2 {
+            // A long request is on its way: it is not copied for each piece.
+            conn.pending = std::mem::take(&mut slot.buf);
+            conn.pending.truncate(slot.end);
+        } else if slot.done < slot.end {
             conn.pending = slot.buf[slot.done..slot.end].to_vec();
         }
         conn.parsed.extend(slot.requests.drain(..));
