@@ -128,8 +128,9 @@ module words
             (is_store(was.cmd) || was.cmd inside {CmdDelete, CmdIncr, CmdDecr, CmdTouch});
       end
       if (is_key) begin
-        now.klen     = chars[7:0];
-        now.key_long = chars > 9'(KeyMax);
+        now.klen = chars[7:0];
+        // The last byte of an unfinished word may be the CR of a line whose LF is still to come.
+        now.key_long = chars > (piece_i.ends ? 9'(KeyMax) : 9'(KeyMax + 1));
       end
       if (word_done) begin
         now.words   = (index == 4'd8) ? 4'd8 : index + 4'd1;

@@ -556,6 +556,14 @@ async def long_lines(dut):
 
 
 @cocotb.test()
+async def key_and_cr(dut):
+    """A line's LF comes by itself, behind keys about as long as they may be."""
+    lines = [b"get a " + b"k" * random.randrange(248, 253) + b"\r\n" for _ in range(40)]
+    sizes = iter([n for line in lines for n in (len(line) - 1, 1)])
+    await streams(dut, [b"".join(lines)], lambda: next(sizes), cut=0)
+
+
+@cocotb.test()
 async def endless_line(dut):
     """A line that is no `get` and has no end closes the connection, and so does quit."""
     await start(dut)
