@@ -1,5 +1,5 @@
-//! Verilates the card and links it with the shim. Both are compiled by clang++, whose model takes a
-//! quarter less time a clock than that of g++, and half the time to compile.
+//! Verilates the card and links it with the shim. Both are compiled by clang++: its model runs faster
+//! than that of g++ (docs/PERFORMANCE.md) and takes half the time to compile.
 //!
 //! `WIREKV_CARD_F` names another file list than rtl/card/card.f; `WIREKV_CONNS` builds a card for
 //! another number of connections than its default.
