@@ -62,7 +62,7 @@ def arguments():
                    help="miss: also these, *.xz of 32-bit keys, big end first")
     p.add_argument("--seconds", type=float, default=1, help="cpu: of each measurement (1)")
     p.add_argument("--rounds", type=int, default=5,
-                   help="cpu: measurements of each server, in turn; medians count (5)")
+                   help="cpu: measurements of each server, in turn (5)")
     p.add_argument("--load", type=float, default=0.5, metavar="SHARE",
                    help="cpu: offered load for latency, of the slowest peer's throughput (0.5)")
     p.add_argument("--server-cpu", type=int, default=0)
@@ -134,8 +134,8 @@ def cpu_section(args):
             closed = measure(here, point, keys, args)
             slowest = min(figures["all"]["per_second"] for figures in closed)
             opened = measure(here, point, keys, args, slowest * args.load)
-            for s, *both in zip(here, closed, opened):
-                found = dict(zip(("closed", "open"), both))
+            for s, at_full, at_rate in zip(here, closed, opened):
+                found = {"closed": at_full, "open": at_rate}
                 say(f"    {s.peer:<10}{cpu_line(found)}")
                 results.append(dict(zip(("protocol", "mix", "connections", "pipeline"), point),
                                     peer=s.peer, **found))
@@ -251,11 +251,10 @@ def threads_section(args):
             for mix in MIXES:
                 for pipeline in (16, 64):
                     point = ("text", mix, 50, pipeline)
-                    found = []
-                    for _ in range(args.rounds):
-                        found.append([on_cpus(s, point, keys, args) for s in (one, two)])
+                    rounds = [[on_cpus(s, point, keys, args) for s in (one, two)]
+                              for _ in range(args.rounds)]
                     name = point_name(point)
-                    alone, beside = (median(figures) for figures in zip(*found))
+                    alone, beside = (median(figures) for figures in zip(*rounds))
                     results.append({"peer": peer, "point": name, "one": alone, "two": beside,
                                     "ratio": 2 * alone["server"]["us_per_op"]
                                     / beside["server"]["us_per_op"],
