@@ -77,6 +77,12 @@ def test_shutdown(both):
             assert server.process.returncode == 0, server.tail()
 
 
+def test_graceful_end(both):
+    for server in both():
+        server.process.send_signal(signal.SIGUSR1)
+        assert server.process.wait(20) == 0, server.tail()
+
+
 def test_hangup_is_no_end(both):
     for server in both():
         server.process.send_signal(signal.SIGHUP)
@@ -111,6 +117,14 @@ def test_pid_file(tmp_path):
         assert int(path.read_text()) == server.process.pid
     finally:
         server.stop()
+    assert not path.exists()
+
+
+def test_pid_file_that_cannot_be(tmp_path):
+    path, missing = tmp_path / "socket", tmp_path / "no" / "pid"
+    argv = [reference.WIREKV, "serve", "--body", "soft", "-s", path, "-P", missing]
+    run = subprocess.run([str(a) for a in argv], capture_output=True, timeout=60, text=True)
+    assert run.returncode == 1 and f"-P: cannot write {missing}" in run.stderr
     assert not path.exists()
 
 

@@ -54,12 +54,12 @@ enum How {
     Batches,
 }
 
-/// One connection.
+/// One connection. A store whose reservations and pins end before it does gives its memory back.
 struct Talk {
-    engine: Engine,
-    clock: Clock,
     session: Session,
     out: Out,
+    engine: Engine,
+    clock: Clock,
     input: Vec<u8>,
     written: Vec<u8>,
 }
@@ -69,7 +69,7 @@ impl Talk {
         let engine = engine(protocol, crowded);
         let clock = Clock(engine.local.store().clone());
         let (session, out) = (Session::new(), Out::new());
-        Talk { engine, clock, session, out, input: Vec::new(), written: Vec::new() }
+        Talk { session, out, engine, clock, input: Vec::new(), written: Vec::new() }
     }
 
     /// Serves what has come. False: the connection closes.

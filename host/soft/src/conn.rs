@@ -129,28 +129,26 @@ impl Conn {
         0
     }
 
+    /// Writes what the kernel takes: all of it if `out` is empty then. Returns how many bytes.
+    pub fn write(&mut self, out: &mut Out) -> usize {
+        let mut total = 0;
+        while !out.is_empty() && !self.lost {
+            let mut parts = [IoSlice::new(&[]); 64];
+            let count = out.slices(&mut parts);
+            match self.stream.write(&parts[..count]) {
+                Ok(n) if n > 0 => {
+                    out.written(n);
+                    total += n;
+                }
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                _ => self.lost = true,
+            }
+        }
+        total
+    }
+
     pub fn used(&self, now: u32) {
         self.told.last.store(now, Relaxed);
     }
-}
-
-/// Writes what the kernel takes. `Ok(bytes)`: all of it if `out` is empty then.
-pub fn write(stream: &mut Stream, out: &mut Out) -> io::Result<usize> {
-    let mut total = 0;
-    while !out.is_empty() {
-        let mut parts = [IoSlice::new(&[]); 64];
-        let count = out.slices(&mut parts);
-        let result = stream.write(&parts[..count]);
-        match result {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(n) => {
-                out.written(n);
-                total += n;
-            }
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
-        }
-    }
-    Ok(total)
 }

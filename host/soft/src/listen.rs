@@ -29,6 +29,15 @@ enum Listener {
     Unix(UnixListener, PathBuf),
 }
 
+impl Drop for Listener {
+    /// A socket in the file system stays when nobody listens any more.
+    fn drop(&mut self) {
+        if let Listener::Unix(_, path) = self {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
 pub struct Sockets {
     listeners: Vec<Listener>,
     pub udp: Vec<UdpSocket>,

@@ -11,7 +11,7 @@ use mio::{Events, Interest, Poll, Token, Waker};
 use slab::Slab;
 use wirekv_protocol::{Engine, Next, Out, Parse, Request};
 
-use crate::conn::{self, Conn};
+use crate::conn::Conn;
 use crate::datagrams;
 use crate::io::{retry, Io};
 use crate::stats::{Answers, Shared};
@@ -230,15 +230,15 @@ impl Worker {
     /// Gets a slot ready for its connection. False: there is nothing to do for it now.
     fn prepare(&mut self, slot: &mut Slot) -> bool {
         let conn = &mut self.conns[slot.conn];
-        if let Some(out) = &mut conn.out {
-            match conn::write(&mut conn.stream, out) {
-                Ok(n) => self.shared.bytes(self.number, 0, n),
-                Err(_) => return self.close(slot.conn),
+        if let Some(mut out) = conn.out.take() {
+            self.shared.bytes(self.number, 0, conn.write(&mut out));
+            if conn.lost {
+                return self.close(slot.conn);
             }
             if !out.is_empty() {
+                conn.out = Some(out);
                 return false; // until the socket is writable
             }
-            conn.out = None;
             conn.used(self.engine.local.store().now());
             if conn.closing {
                 return self.close(slot.conn);
@@ -328,10 +328,7 @@ impl Worker {
                 let next =
                     conn.session.execute(request, input, &mut self.engine, &mut answers, out);
                 if next == Next::Again || out.len() > REPLY_HIGH {
-                    match conn::write(&mut conn.stream, out) {
-                        Ok(n) => self.shared.bytes(self.number, 0, n),
-                        Err(_) => conn.lost = true,
-                    }
+                    self.shared.bytes(self.number, 0, conn.write(out));
                 }
                 if next != Next::Again || !out.is_empty() {
                     break next;
@@ -379,10 +376,7 @@ impl Worker {
     fn finish(&mut self, slot: &mut Slot) {
         let conn = &mut self.conns[slot.conn];
         if !slot.out.is_empty() && !conn.lost {
-            match conn::write(&mut conn.stream, &mut slot.out) {
-                Ok(n) => self.shared.bytes(self.number, 0, n),
-                Err(_) => conn.lost = true,
-            }
+            self.shared.bytes(self.number, 0, conn.write(&mut slot.out));
         }
         let blocked = !slot.out.is_empty();
         let more = slot.more || !slot.requests.is_empty();

@@ -1,7 +1,7 @@
-//! Ctrl-C and SIGTERM, and the limit on open files.
+//! Signals that end the process, and the system's limits on it.
 
 use std::io;
-use std::mem::{zeroed, MaybeUninit};
+use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
@@ -16,6 +16,8 @@ fn ending_signals() -> libc::sigset_t {
         libc::sigemptyset(set.as_mut_ptr());
         libc::sigaddset(set.as_mut_ptr(), libc::SIGINT);
         libc::sigaddset(set.as_mut_ptr(), libc::SIGTERM);
+        // In memcached the graceful one; there is nothing to be written before the end.
+        libc::sigaddset(set.as_mut_ptr(), libc::SIGUSR1);
         set.assume_init()
     }
 }
@@ -71,12 +73,25 @@ impl Drop for RaiseOnDrop {
 
 /// Every connection is an open file: take as many as the system gives.
 pub fn raise_file_limit() {
-    // SAFETY: the structure is valid during both calls.
-    unsafe {
-        let mut limit: libc::rlimit = zeroed();
-        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 {
-            limit.rlim_cur = limit.rlim_max;
-            libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
-        }
-    }
+    // With fewer it still serves.
+    let _ = raise_limit(libc::RLIMIT_NOFILE);
+}
+
+/// The size of a core file.
+pub fn raise_core_limit() -> io::Result<()> {
+    raise_limit(libc::RLIMIT_CORE)
+}
+
+/// As far as it goes: only root gets past the hard limit.
+fn raise_limit(resource: libc::__rlimit_resource_t) -> io::Result<()> {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: the structure is valid during the calls.
+    let done = unsafe {
+        libc::setrlimit(resource, &limit) == 0
+            || (libc::getrlimit(resource, &mut limit) == 0 && {
+                limit.rlim_cur = limit.rlim_max;
+                libc::setrlimit(resource, &limit) == 0
+            })
+    };
+    if done { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

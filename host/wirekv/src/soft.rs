@@ -4,6 +4,7 @@ use std::ffi::CString;
 use std::fs;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::Path;
 
 use anyhow::{anyhow, bail, ensure, Context, Result};
 use wirekv_protocol::Protocol;
@@ -19,7 +20,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     let options = options(args)?;
     let soft = &args.soft;
     if soft.coredumps {
-        raise_core_limit().context("-r: core files stay limited")?;
+        signals::raise_core_limit().context("-r: core files stay limited")?;
     }
     if let Some(user) = &soft.user {
         become_user(user)?;
@@ -38,20 +39,17 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
             .context("-k: memory cannot be locked; raise the limit (ulimit -l)")?;
     }
 
-    let unix = options.unix.as_ref().map(|(path, _)| path.clone());
+    let unix = options.unix.as_ref().map(|(path, _)| path.display().to_string());
     let server = Soft::start(options, clock(), Box::new(signals::raise))?;
-    if let Some(path) = &soft.pidfile {
-        fs::write(path, format!("{}\n", std::process::id()))
-            .with_context(|| format!("-P: cannot write {}", path.display()))?;
-    }
-    for address in server.addresses() {
-        println!("listening on {address}");
-    }
-    if let Some(path) = &unix {
-        println!("listening on {}", path.display());
-    }
-
-    signals::wait()?;
+    let served = write_pid(soft.pidfile.as_deref()).and_then(|()| {
+        for address in server.addresses() {
+            println!("listening on {address}");
+        }
+        if let Some(path) = &unix {
+            println!("listening on {path}");
+        }
+        signals::wait()
+    });
     let mut figures = Vec::new();
     server.stats(|name, value| {
         if SUMMARY.contains(&name) {
@@ -59,11 +57,18 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         }
     });
     server.stop()?;
-    for file in unix.iter().chain(&soft.pidfile) {
-        let _ = fs::remove_file(file);
+    if let Some(path) = &soft.pidfile {
+        let _ = fs::remove_file(path);
     }
+    served?;
     eprintln!("\n{}", figures.join("\n"));
     Ok(())
+}
+
+fn write_pid(file: Option<&Path>) -> Result<()> {
+    let Some(path) = file else { return Ok(()) };
+    fs::write(path, format!("{}\n", std::process::id()))
+        .with_context(|| format!("-P: cannot write {}", path.display()))
 }
 
 /// Statistics that are told at the end.
@@ -157,20 +162,6 @@ fn check(result: libc::c_int) -> io::Result<()> {
         return Ok(());
     }
     Err(io::Error::last_os_error())
-}
-
-/// As far as it goes: only root gets past the hard limit.
-fn raise_core_limit() -> io::Result<()> {
-    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: the structure is valid during the calls.
-    unsafe {
-        if libc::setrlimit(libc::RLIMIT_CORE, &limit) == 0 {
-            return Ok(());
-        }
-        check(libc::getrlimit(libc::RLIMIT_CORE, &mut limit))?;
-        limit.rlim_cur = limit.rlim_max;
-        check(libc::setrlimit(libc::RLIMIT_CORE, &limit))
-    }
 }
 
 fn become_user(name: &str) -> Result<()> {
