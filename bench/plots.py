@@ -46,7 +46,7 @@ def cpu(results, peers):
     pipelines = sorted({key[3] for key in found})
     metrics = [("CPU us an operation", lambda r: r["closed"]["server"]["us_per_op"]),
                ("million operations a second", lambda r: r["closed"]["all"]["per_second"] / 1e6),
-               ("p99 us, equal offered rate", lambda r: r["open"]["all"]["p99_us"])]
+               ("p99 us, equal offered rate", lambda r: r["open"]["windows"]["p99_us"])]
     figure, grid = plt.subplots(len(setups), len(metrics), squeeze=False,
                                 figsize=(5 * len(metrics), 2.8 * len(setups)), layout="tight")
     for row, setup in zip(grid, setups):

@@ -8,6 +8,7 @@ mod protocol;
 mod report;
 mod tcp;
 mod udp;
+mod windows;
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
@@ -23,6 +24,7 @@ use cpu::CpuTime;
 use keys::{KeyPattern, Keys};
 pub use protocol::Protocol;
 use protocol::{Outcome, Wire};
+use windows::Windows;
 
 #[derive(Clone, Parser)]
 pub struct LoadArgs {
@@ -120,6 +122,7 @@ pub struct Figures {
     /// With a rate: how long after they were due requests were sent. Large figures here mean that
     /// the generator, not the server, is slow.
     pub late: Histogram<u64>,
+    pub windows: Windows,
 }
 
 /// Answers by kind.
@@ -157,11 +160,13 @@ impl Figures {
             bytes_out: 0,
             bytes_in: 0,
             late: histogram()?,
+            windows: Windows::new()?,
         })
     }
 
-    /// Counts answers that took equally long.
-    fn answered(&mut self, count: &Count, took: Duration) {
+    /// Counts answers that came now and took equally long.
+    fn answered(&mut self, count: &Count, now: Instant, took: Duration) {
+        self.windows.add(now, took, count.stored + count.hits + count.misses);
         let took = took.as_nanos() as u64;
         self.hits += count.hits;
         self.misses += count.misses;
@@ -179,6 +184,7 @@ impl Figures {
         self.bytes_out += other.bytes_out;
         self.bytes_in += other.bytes_in;
         self.late.add(&other.late)?;
+        self.windows.join(&other.windows);
         Ok(())
     }
 }

@@ -111,6 +111,7 @@ pub fn write_json(
     if let Some(rate) = args.rate {
         value["rate"] = rate.into();
         value["late"] = latencies(&figures.late, seconds);
+        value["windows"] = figures.windows.json();
     }
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;

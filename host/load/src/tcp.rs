@@ -136,7 +136,7 @@ impl Client {
                 self.waiting -= 1;
             }
             if counts {
-                thread.figures.answered(&count, now.saturating_duration_since(batch.at));
+                thread.figures.answered(&count, now, now.saturating_duration_since(batch.at));
             }
             if batch.left > 0 {
                 return Ok(parsed);

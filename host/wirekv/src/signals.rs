@@ -93,5 +93,9 @@ fn raise_limit(resource: libc::__rlimit_resource_t) -> io::Result<()> {
                 libc::setrlimit(resource, &limit) == 0
             })
     };
-    if done { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if done {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
