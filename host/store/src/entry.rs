@@ -168,7 +168,7 @@ impl Local {
     fn lay_ghost(&self, pair: Pair, hash: Hash) {
         let fingerprint = hash.fingerprint();
         for bucket in [pair.first, pair.second] {
-            if self.store.index.bucket(bucket).remove_ghost(fingerprint) {
+            if self.store.index.ghosts_of(bucket).remove_ghost(fingerprint) {
                 self.counters().ghost_hits.add(1);
                 return;
             }
@@ -233,7 +233,7 @@ impl Local {
             }
         }
         let ghost = self.hash(item.key()).fingerprint();
-        store.index.bucket(found.bucket).add_ghost(ghost);
+        store.index.ghosts_of(found.bucket).add_ghost(ghost);
         self.counters().index_evictions.add(1);
         self.drop_live(found, item);
         Ok((found.bucket, found.i))

@@ -233,6 +233,7 @@ impl Local {
             }
             let candidate = self.candidate(victim.at);
             self.store.index.prefetch(candidate.pair);
+            self.store.index.prefetch_ghosts(candidate.pair);
             victim.at += candidate.size;
             *slot = Some(candidate);
         }
@@ -304,7 +305,7 @@ impl Local {
                 self.drop_dead(found, item);
             } else {
                 if log == Log::Small {
-                    let bucket = store.index.bucket(candidate.pair.first);
+                    let bucket = store.index.ghosts_of(candidate.pair.first);
                     bucket.add_ghost(candidate.hash.fingerprint());
                 }
                 self.drop_live(found, item);

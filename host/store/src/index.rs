@@ -12,7 +12,7 @@
 
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicU8};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicU8, AtomicUsize};
 
 use crate::hash::Hash;
 
@@ -182,6 +182,8 @@ pub(crate) struct Index {
     moves: NonNull<AtomicU32>,
     len: usize,
     lock_mask: usize,
+    /// Buckets whose numbers have no other bits have the ghosts of all.
+    ghost_mask: AtomicUsize,
 }
 
 // SAFETY: everything behind the pointers is atomic.
@@ -211,6 +213,32 @@ impl Index {
             moves: moves.cast(),
             len,
             lock_mask: lock_count - 1,
+            ghost_mask: AtomicUsize::new(usize::MAX),
+        }
+    }
+
+    /// The bucket that has this one's ghosts. Both have the same lock.
+    #[inline]
+    pub fn ghosts_of(&self, bucket: usize) -> &Bucket {
+        self.bucket(bucket & self.ghost_mask.load(Relaxed))
+    }
+
+    #[inline]
+    pub fn prefetch_ghosts(&self, pair: Pair) {
+        prefetch(self.ghosts_of(pair.first));
+        prefetch(self.ghosts_of(pair.second));
+    }
+
+    /// Makes room for one to four times as many ghosts as there are items, about what S3-FIFO has:
+    /// older ones would let too many newcomers into the main log. Another size forgets most ghosts.
+    pub fn fit_ghosts(&self, items: usize) {
+        // With at least as many bits as the locks' mask, so that a lock is that of the ghosts, too.
+        let wanted = (items / GHOSTS).max(self.lock_mask + 1);
+        let now = self.ghost_mask.load(Relaxed).min(self.len - 1);
+        if wanted > now + 1 || wanted < now / 4 {
+            let fit = wanted.next_power_of_two();
+            let mask = if fit < self.len { fit - 1 } else { usize::MAX };
+            self.ghost_mask.store(mask, Relaxed);
         }
     }
 

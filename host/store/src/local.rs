@@ -86,13 +86,16 @@ impl Local {
         self.store.index.prefetch(self.store.index.pair(hash));
     }
 
-    /// Second pass: fetches the first lines of the items that may be the key's.
+    /// Second pass: fetches the first lines of the items that may be the key's, or where the ghost of
+    /// a new key may be.
     #[inline]
     pub fn prefetch_item(&self, hash: Hash) {
-        let Pair { first, second } = self.store.index.pair(hash);
-        for bucket in [first, second] {
+        let pair = self.store.index.pair(hash);
+        let mut new = true;
+        for bucket in [pair.first, pair.second] {
             let bucket = self.store.index.bucket(bucket);
             let mut mask = bucket.matches(hash.tag());
+            new &= mask == 0;
             while mask != 0 {
                 let way = bucket.way(mask.trailing_zeros() as usize);
                 mask &= mask - 1;
@@ -104,6 +107,9 @@ impl Local {
                     prefetch(at.wrapping_add(64 * line));
                 }
             }
+        }
+        if new {
+            self.store.index.prefetch_ghosts(pair);
         }
     }
 

@@ -80,7 +80,7 @@ impl Local {
         Ok(Reservation { raw, chunk: chunk.into(), hash, offset, from, size })
     }
 
-    /// A key whose ghost is there, or whose item is in the main log, goes to the main log. Another
+    /// A key's item stays in its log; a new key whose ghost is there goes to the main log. Another
     /// key of the same tag may mislead this; that costs nothing but precision.
     #[inline]
     fn log_for(&self, hash: Hash) -> Log {
@@ -95,15 +95,16 @@ impl Local {
             while mask != 0 {
                 let way = bucket.way(mask.trailing_zeros() as usize);
                 mask &= mask - 1;
-                if !way.is_empty() && store.chunks.log_of(way.offset()) == Log::Main {
-                    return Log::Main;
+                if !way.is_empty() {
+                    return store.chunks.log_of(way.offset());
                 }
             }
-            if bucket.find_ghost(hash.fingerprint()).is_some() {
-                return Log::Main;
-            }
         }
-        Log::Small
+        let ghost = |bucket| store.index.ghosts_of(bucket).find_ghost(hash.fingerprint());
+        match ghost(pair.first).or_else(|| ghost(pair.second)) {
+            Some(_) => Log::Main,
+            None => Log::Small,
+        }
     }
 
     /// From time to time, looks how crowded the index is.
@@ -114,7 +115,11 @@ impl Local {
         if links >= self.store.links_a_look {
             self.links.set(0);
             if let Some(mut pool) = self.store.try_pool() {
-                pool.excess = pool.items() - self.store.crowded;
+                let items = pool.items();
+                pool.excess = items - self.store.crowded;
+                if pool.evicted {
+                    self.store.index.fit_ghosts(items.max(0) as usize);
+                }
                 self.store.publish(&pool);
             }
         }

@@ -54,6 +54,33 @@ fn pins_hold_bytes() {
     }
 }
 
+/// Few large items in an index that has room for the ghosts of many: only those of the last ones
+/// that were dropped are remembered.
+#[test]
+#[cfg_attr(miri, ignore)]
+fn ghosts_do_not_outnumber_items() {
+    let store = Store::new(tiny(1 << 20, 4096, 4096)).unwrap();
+    let mut local = store.local();
+    let last = 8000;
+    for n in 0..last {
+        set(&mut local, &key(n), &[0; 1000], 0, 0).unwrap();
+    }
+    let items = store.stats().items;
+    let mut known = |keys: &mut dyn Iterator<Item = u64>| {
+        let before = store.stats().ghost_hits;
+        let gone: Vec<u64> =
+            keys.filter(|&n| local.get(&key(n), local.hash(&key(n))).is_none()).take(100).collect();
+        assert_eq!(gone.len(), 100);
+        for n in gone {
+            set(&mut local, &key(n), &[0; 1000], 0, 0).unwrap();
+        }
+        store.stats().ghost_hits - before
+    };
+    let (young, old) = (known(&mut (0..last).rev()), known(&mut (0..last)));
+    println!("{items} items; of 100 keys each, ghosts of {young} just dropped, {old} long ago");
+    assert!(items < 800 && young > 80 && old < 10);
+}
+
 /// Keys that nobody asks for fill half of the log; one more is written again and again.
 #[test]
 fn replaced_items_make_room_before_live_ones_do() {

@@ -57,10 +57,10 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         }
     });
     server.stop()?;
+    served?;
     if let Some(path) = &soft.pidfile {
         let _ = fs::remove_file(path);
     }
-    served?;
     eprintln!("\n{}", figures.join("\n"));
     Ok(())
 }
