@@ -122,6 +122,7 @@ pub struct Figures {
     /// With a rate: how long after they were due requests were sent. Large figures here mean that
     /// the generator, not the server, is slow.
     pub late: Histogram<u64>,
+    /// With a rate.
     pub windows: Windows,
 }
 
@@ -134,6 +135,11 @@ struct Count {
 }
 
 impl Count {
+    /// GETs.
+    fn asked(&self) -> u64 {
+        self.hits + self.misses
+    }
+
     /// False when the answer is wrong.
     fn add(&mut self, outcome: Outcome) -> bool {
         match outcome {
@@ -164,14 +170,13 @@ impl Figures {
         })
     }
 
-    /// Counts answers that came now and took equally long.
-    fn answered(&mut self, count: &Count, now: Instant, took: Duration) {
-        self.windows.add(now, took, count.stored + count.hits + count.misses);
+    /// Counts answers that took equally long.
+    fn answered(&mut self, count: &Count, took: Duration) {
         let took = took.as_nanos() as u64;
         self.hits += count.hits;
         self.misses += count.misses;
         self.set.saturating_record_n(took.max(1), count.stored);
-        self.get.saturating_record_n(took.max(1), count.hits + count.misses);
+        self.get.saturating_record_n(took.max(1), count.asked());
     }
 
     fn add(&mut self, other: &Figures) -> Result<()> {

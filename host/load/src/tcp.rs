@@ -136,7 +136,11 @@ impl Client {
                 self.waiting -= 1;
             }
             if counts {
-                thread.figures.answered(&count, now, now.saturating_duration_since(batch.at));
+                let took = now.saturating_duration_since(batch.at);
+                thread.figures.answered(&count, took);
+                if thread.args.rate.is_some() {
+                    thread.figures.windows.add(now, took, count.stored + count.asked());
+                }
             }
             if batch.left > 0 {
                 return Ok(parsed);

@@ -87,7 +87,7 @@ impl Client<'_> {
             }
             let now = Instant::now();
             if span.holds(now) {
-                figures.answered(&count, now, now - asked.at);
+                figures.answered(&count, now - asked.at);
             }
             self.in_flight.remove(&id);
         }
