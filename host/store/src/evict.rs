@@ -13,7 +13,7 @@ use std::time::Instant;
 use crate::chunk::Log;
 use crate::config::Full;
 use crate::hash::Hash;
-use crate::index::{Pair, Way};
+use crate::index::{prefetch, Pair, Way};
 use crate::item::Raw;
 use crate::local::{Found, Local};
 use crate::pool::{Pool, Victim, SPARE};
@@ -233,7 +233,7 @@ impl Local {
             }
             let candidate = self.candidate(victim.at);
             self.store.index.prefetch(candidate.pair);
-            self.store.index.prefetch_ghosts(candidate.pair);
+            prefetch(self.store.index.ghosts_of(candidate.pair.first));
             victim.at += candidate.size;
             *slot = Some(candidate);
         }

@@ -223,12 +223,6 @@ impl Index {
         self.bucket(bucket & self.ghost_mask.load(Relaxed))
     }
 
-    #[inline]
-    pub fn prefetch_ghosts(&self, pair: Pair) {
-        prefetch(self.ghosts_of(pair.first));
-        prefetch(self.ghosts_of(pair.second));
-    }
-
     /// Makes room for one to four times as many ghosts as there are items, about what S3-FIFO has:
     /// older ones would let too many newcomers into the main log. Another size forgets most ghosts.
     pub fn fit_ghosts(&self, items: usize) {

@@ -109,7 +109,9 @@ impl Local {
             }
         }
         if new {
-            self.store.index.prefetch_ghosts(pair);
+            for bucket in [pair.first, pair.second] {
+                prefetch(self.store.index.ghosts_of(bucket));
+            }
         }
     }
 
