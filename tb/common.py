@@ -11,7 +11,7 @@ A test file holds cocotb tests and one pytest function that runs them:
     def test_lib_fifo():
         run(__file__, "fifo_tb", ["rtl/lib/lib.f", "tb/lib/fifo_tb.sv"], Depth=4)
 
-Random numbers come from `random`, which cocotb seeds and prints; COCOTB_RANDOM_SEED replays a run.
+Random numbers come from `random`, which cocotb seeds and prints; WIREKV_SEED replays a run.
 """
 
 import os
@@ -63,7 +63,7 @@ def run(test_file, top, files, build="", waves=bool(os.environ.get("WAVES")), **
                     "-CFLAGS", "-O1"],
         waves=waves,
     )
-    seed = os.environ.get("COCOTB_RANDOM_SEED") or str(random.SystemRandom().randrange(1, 1 << 31))
+    seed = os.environ.get("WIREKV_SEED") or str(random.SystemRandom().randrange(1, 1 << 31))
     try:
         runner.test(
             hdl_toplevel=top,
@@ -77,7 +77,7 @@ def run(test_file, top, files, build="", waves=bool(os.environ.get("WAVES")), **
             results_xml=str(folder / "results.xml"),
         )
     except (SystemExit, RuntimeError):
-        pytest.fail(f"{name}: replay with COCOTB_RANDOM_SEED={seed}", pytrace=False)
+        pytest.fail(f"{name}: replay with WIREKV_SEED={seed}", pytrace=False)
 
 
 async def start(dut, clocks=4):

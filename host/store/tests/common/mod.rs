@@ -5,11 +5,11 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use wirekv_store::{Config, HashKey, Local};
 
-/// A generator whose seed is printed; `SEED` repeats a run.
+/// A generator whose seed is printed; `WIREKV_SEED` repeats a run.
 pub fn rng(name: &str) -> SmallRng {
-    let seed = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = std::env::var("WIREKV_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or_else(rand_seed);
-    println!("{name}: SEED={seed}");
+    println!("{name}: seed {seed}: again with WIREKV_SEED={seed}");
     SmallRng::seed_from_u64(seed)
 }
 
