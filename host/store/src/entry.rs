@@ -55,8 +55,11 @@ impl<'a> Entry<'a> {
         if reservation.raw.has(attr::WIDE) {
             reservation.raw.set_order(local.store.next_cas());
         }
+        let counters = local.counters();
+        // One that has a time inherited it: it is the item that was there, with a change.
         if reservation.raw.time() == 0 {
             reservation.raw.time_field().store(local.store.now(), Relaxed);
+            counters.total_items.add(1);
         }
         let count = found.map_or(0, |(found, _)| found.way.count());
         let way = Way::new(hash.tag(), reservation.offset, reservation.size, count);
@@ -71,10 +74,8 @@ impl<'a> Entry<'a> {
         if let Some((found, item)) = found {
             local.forget(found.way, item);
         }
-        let counters = local.counters();
         counters.items.add(1);
         counters.bytes.add(reservation.size as u64);
-        counters.total_items.add(1);
         drop(locked);
         reservation.linked();
         Ok(cas)

@@ -188,7 +188,8 @@ impl Reservation {
     }
 
     /// Takes over what is not key, value, flags, exptime or CAS unique: last access, FETCHED,
-    /// STALE, WIN_SENT. For items that are copied because they have to change.
+    /// STALE, WIN_SENT. For items that are copied because they have to change; no new item is
+    /// counted.
     pub fn inherit(&mut self, item: &Item<'_>) {
         let state = item.raw.word0().load(Relaxed) & attr::STATE;
         let own = self.raw.word0().load(Relaxed) & !attr::STATE;
@@ -213,11 +214,6 @@ impl Reservation {
 
     pub fn set_fetched(&mut self, on: bool) {
         self.raw.assign(attr::FETCHED, on);
-    }
-
-    /// Sets the last-access time; otherwise it is that of `link`.
-    pub fn set_time(&mut self, time: u32) {
-        self.raw.time_field().store(time, Relaxed);
     }
 
     /// The item is in the index now, and no longer this reservation's.
