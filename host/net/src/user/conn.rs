@@ -8,7 +8,7 @@ use std::time::Duration as WallDuration;
 
 use mio::net::TcpStream;
 use smoltcp::iface::{Interface, PollResult, SocketHandle, SocketSet};
-use smoltcp::socket::tcp::{Socket, SocketBuffer, State};
+use smoltcp::socket::tcp::{CongestionControl, Socket, SocketBuffer, State};
 use smoltcp::time::{Duration, Instant};
 use smoltcp::wire::IpEndpoint;
 use socket2::SockRef;
@@ -66,6 +66,7 @@ impl Conn {
         // Nothing waits: a client's flush is a flush.
         socket.set_nagle_enabled(false);
         socket.set_ack_delay(Some(ACK_DELAY));
+        socket.set_congestion_control(CongestionControl::Reno);
         socket
             .connect(iface.context(), card, port)
             .map_err(|e| anyhow::anyhow!("no connection to the card: {e}"))?;
