@@ -334,7 +334,7 @@ module decode
     put_d.vlen      = vlen[20:0];
 
     if (empty_job) begin
-      // A piece of the host's answer, or the rest of a value.
+      // A piece of the host's answer, asking for the next one, or the rest of a value.
       rec_push         = 1'b1;
       rec_commit       = 1'b1;
       rec_d.req.reply  = RpNone;
@@ -345,8 +345,14 @@ module decode
         rec_d.req.op       = OpHostData;
         rec_d.req.host_len = job_i.host_len;
         rec_d.req.noreply  = 1'b0;
-        end_d.rem          = '0;
+        end_d.rem          = 32'(!job_i.host_final);
         end_d.mode         = !job_i.host_final ? MdHost : job_i.host_close ? MdQuit : MdLine;
+      end else if (ctx.mode == MdHost) begin
+        rec_d.req.op         = OpHost;
+        rec_d.req.key_stored = 1'b1;
+        rec_d.req.klen       = '0;
+        rec_d.req.noreply    = 1'b0;
+        end_d.rem            = '0;
       end else begin
         rec_d.req.op         = OpCont;
         rec_d.req.ctx_op     = ctx.op;

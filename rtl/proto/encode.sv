@@ -209,7 +209,7 @@ module encode
     logic        tail;
     logic        last_key;
     logic        host_more;   // over 64 bytes
-    logic [10:0] host_len;
+    logic [9:0]  host_len;
     logic [21:0] rest;        // bytes behind the VALUE line
   } info_t;
   info_t info_in, info;
@@ -221,7 +221,7 @@ module encode
           head: res_i.head,
           tail: res_i.tail,
           last_key: res_i.last_key,
-          host_more: res_i.host_len > 11'd64,
+          host_more: res_i.host_len > 10'd64,
           host_len: res_i.host_len,
           rest: 22'(res_i.vlen) + (res_i.last_key ? 22'd7 : 22'd2)
       };
@@ -395,12 +395,12 @@ module encode
   pick_t pick_d;
   logic reply_last, job_last, alone;
   logic host_pop, sized;
-  logic [10:0] left_q;   // host bytes
+  logic [9:0] left_q;    // host bytes
   logic host_more;
   seq_t done_q;
   logic job_first_q;
 
-  assign host_more  = (step_q == StHost) ? left_q > 11'd64 : rec.host_more;
+  assign host_more  = (step_q == StHost) ? left_q > 10'd64 : rec.host_more;
   // The job is over although no more text is coming.
   assign alone      = step_q == StHead && end_valid && end_seq == done_q;
 
@@ -532,7 +532,7 @@ module encode
       done_q      <= done_q + 6'(reply_last);
       job_first_q <= job_last;
     end
-    if (pick) left_q <= ((step_q == StHost) ? left_q : rec.host_len) - 11'd64;
+    if (pick) left_q <= ((step_q == StHost) ? left_q : rec.host_len) - 10'd64;
   end
 
   assign wait_chunk_o = pick_ready && rec_valid && !alone && (key_step || value_step) &&

@@ -1,5 +1,5 @@
 // Exception queue: command lines that the hardware does not know go to the host program, pieces of
-// its answers come back. One packet each; formats in docs/ARCHITECTURE.md, "Exception queue".
+// its answers come back, each when the card asks for it. One packet each; formats in docs/ARCHITECTURE.md, "Exception queue".
 // Latency 2 to the host; a piece is announced 2 clocks after its last beat.
 `include "lib_assert.svh"
 
@@ -43,7 +43,7 @@ module exception
   output logic         idle_o
 );
 
-  localparam logic [15:0] PieceMax = 16'd1024;
+  localparam logic [15:0] PieceMax = 16'(ReplyMax);
 
   // ---------------------------------------------------------------- to the host
   typedef struct packed {
@@ -53,8 +53,10 @@ module exception
   } axis_t;
   axis_t out_in, out;
   logic out_valid, out_ready, text_q;  // text_q: header is sent, its text follows
+  logic bare;                          // has no text
   logic [31:0] tag;
   assign tag = {hreq_i.udp, 17'b0, hreq_i.conn};
+  assign bare = hreq_i.len == '0;
 
   always_comb begin
     if (text_q) begin
@@ -66,7 +68,7 @@ module exception
       out_valid   = hreq_valid_i;
       out_in.data = 512'({7'b0, hreq_i.udp, hreq_i.len, tag});
       out_in.keep = '1;
-      out_in.last = 1'b0;
+      out_in.last = bare;
     end
   end
   assign hreq_ready_o = out_ready && !text_q;
@@ -75,7 +77,7 @@ module exception
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) text_q <= 1'b0;
-    else if (out_valid && out_ready) text_q <= !text_q || !hkey_i.last;
+    else if (out_valid && out_ready) text_q <= text_q ? !hkey_i.last : !bare;
   end
 
   lib_reg #(
@@ -98,7 +100,7 @@ module exception
   // The header's length decides how many lines are kept: those are what the answer will use.
   hpiece_t piece_q;
   logic body_q;                  // header is seen
-  logic [4:0] want_q, have_q;  // lines of the piece; lines kept of it
+  logic [3:0] want_q, have_q;  // lines of the piece; lines kept of it
   logic beat, keep, line_ready, piece_ready, push_piece_q, bad_q;
   logic [15:0] length;
   assign length = s_axis_exc_tdata[47:32];
@@ -123,14 +125,14 @@ module exception
     end
     if (beat && !body_q) begin
       piece_q.conn        <= s_axis_exc_tdata[13:0];
-      piece_q.len         <= (length > PieceMax) ? PieceMax[10:0] : length[10:0];
+      piece_q.len         <= (length > PieceMax) ? PieceMax[9:0] : length[9:0];
       piece_q.final_piece <= s_axis_exc_tdata[48];
       piece_q.close       <= s_axis_exc_tdata[49];
-      want_q              <= (length > PieceMax) ? PieceMax[10:6] :
-          5'((length[10:0] + 11'd63) >> 6);
+      want_q              <= (length > PieceMax) ? PieceMax[9:6] :
+          4'((length[9:0] + 10'd63) >> 6);
       have_q              <= '0;
     end else if (beat && keep) begin
-      have_q <= have_q + 5'd1;
+      have_q <= have_q + 4'd1;
     end
   end
 

@@ -28,7 +28,8 @@ package proto_pkg;
     OpFlush,     // flush_all at `exptime` (0: at once)
     OpReply,     // a fixed reply, no store access
     OpTooBig,    // value over the limit: delete the key as memcached does, answer `reply`
-    OpHost,      // the key stream carries the command line; host software answers
+    OpHost,      // the key stream carries the command line; host software answers. key_stored: no
+                 // line, the next piece of the answer is asked for
     OpHostData,  // a piece of the host's answer: bytes come from the exception queue
     OpCont,      // next piece of a long value's reply
     OpPart,      // part of a long SET's data went into the log; no reply yet
@@ -65,7 +66,7 @@ package proto_pkg;
                // (noreply: the line is bad, only its end is looked for)
     MdValue,   // inside a SET's data, `rem` bytes (CRLF included) still to come
     MdSwallow, // `rem` bytes still to discard
-    MdHost,    // waits for the exception queue; no job until the answer is there
+    MdHost,    // host software answers: a piece is on its way (`rem` 0), or is to be asked for (1)
     MdQuit,    // close after the replies so far
     MdAbort,   // a value half sent is gone from the log: reset the connection
     MdLong     // as MdLine, but the line is a `get` too long to be held back until its end
@@ -99,7 +100,7 @@ package proto_pkg;
     logic        host;       // carries `len` = 0 bytes; OpHostData moves `host_len` bytes
     logic        host_final; // the host's answer ends with this piece
     logic        host_close;
-    logic [10:0] host_len;
+    logic [9:0]  host_len;
     conn_t       conn;
     logic [13:0] len;        // 0..JobBytes
     logic [31:0] tx_ptr;     // where the replies go
@@ -108,7 +109,7 @@ package proto_pkg;
   } job_t;
 
   localparam int unsigned JobBytes = 8192;
-  /// A reply other than value bytes never needs more than this.
+  /// A reply other than value bytes never needs more than this; nor does a piece of the host's.
   localparam int unsigned ReplyMax = 512;
   /// The most value bytes that one record may send (a longer value goes on as OpCont).
   localparam int unsigned ValuePiece = 8192;
@@ -127,7 +128,7 @@ package proto_pkg;
     logic        touch;
     logic        last_key;
     reply_e      reply;      // OpReply, OpTooBig
-    logic [10:0] host_len;   // OpHostData
+    logic [9:0]  host_len;   // OpHostData
     logic [7:0]  klen;
     logic        key_stored; // SET with its data complete in the log: key is read from there
     logic [63:0] hash;       // key_stored only; otherwise the store computes it
@@ -185,7 +186,7 @@ package proto_pkg;
     logic [31:0] flags;
     logic [20:0] vlen;
     logic [63:0] num;       // CAS unique or number
-    logic [10:0] host_len;
+    logic [9:0]  host_len;
     ctx_t        ctx;       // RsEnd
   } res_t;
 
@@ -213,7 +214,8 @@ package proto_pkg;
     logic [15:0] reqid;
   } uctx_t;
 
-  /// An executed OpHost on its way to the exception queue; its text follows as a beat stream.
+  /// An executed OpHost on its way to the exception queue; `len` bytes of text follow as a beat
+  /// stream. 0: the next piece of the answer is asked for.
   typedef struct packed {
     conn_t      conn;
     logic       udp;
@@ -223,7 +225,7 @@ package proto_pkg;
   /// A piece of the host's answer that is completely in the card.
   typedef struct packed {
     conn_t       conn;
-    logic [10:0] len;
+    logic [9:0]  len;        // 0..ReplyMax
     logic        final_piece;
     logic        close;
   } hpiece_t;

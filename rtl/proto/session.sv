@@ -49,7 +49,7 @@ module session
 
   /// Room in the transmit ring that makes a job worthwhile.
   localparam int unsigned TxRoom = 4096;
-  localparam int unsigned TxRoomCont = 2048;  // to finish a value, or for the host's answer
+  localparam int unsigned TxRoomCont = 2048;  // to finish a value, or to ask for the host's next piece
 
   typedef enum logic [2:0] {
     OpDone,
@@ -199,7 +199,7 @@ module session
   rec_t act_rec_q;
   ctx_t act_ctx_q;
   logic act_final_q, act_close_q;
-  logic [10:0] act_host_len_q;
+  logic [9:0] act_host_len_q;
   logic [31:0] act_avail_q, act_used_q;
   logic [13:0] act_need_q;
 
@@ -234,7 +234,7 @@ module session
     end
   end
 
-  logic quit, live, wanted, room, room_cont, startable, issue, issue_piece, enqueue;
+  logic quit, live, host, wanted, room, startable, issue, issue_piece, enqueue;
   logic finish, discard, release_id, app_push;
   rec_t act_rec_d;
   app_t app_d;
@@ -242,21 +242,20 @@ module session
     act_rec_d = act_rec_q;
     quit      = act_rec_q.mode inside {MdQuit, MdAbort} || act_rec_q.closing;
     live      = act_rec_q.open && !act_rec_q.closed && !quit;
-    wanted    = act_rec_q.cont || (act_rec_q.mode != MdHost && act_avail_q >= 32'(act_need_q));
-    room      = act_used_q <= 32'(RingBytes - TxRoom);
-    room_cont = act_used_q <= 32'(RingBytes - TxRoomCont);
-    startable = live && !act_rec_q.busy && wanted && (act_rec_q.cont ? room_cont : room);
+    host      = act_rec_q.mode == MdHost;
+    wanted    = act_rec_q.cont || (host ? act_rec_q.rem[0] : act_avail_q >= 32'(act_need_q));
+    room      = act_used_q <= 32'(RingBytes - (act_rec_q.cont || host ? TxRoomCont : TxRoom));
+    startable = live && !act_rec_q.busy && wanted && room;
 
     issue       = act_op_q == OpIssue && startable;
-    // A dead connection still drains its answer, so that the pieces stay in step.
-    issue_piece = act_op_q == OpPiece && !act_rec_q.busy && !act_rec_q.queued &&
-                  (act_rec_q.closed || (act_rec_q.mode == MdHost && room_cont));
+    // A piece was asked for when there was room for it, so it never waits for the client: those
+    // behind it are other connections'. A dead connection takes it, too.
+    issue_piece = act_op_q == OpPiece && !act_rec_q.busy;
     enqueue     = startable && !issue && !act_rec_q.queued;
-    finish      = live && act_rec_q.fin && !act_rec_q.busy && !wanted && act_rec_q.mode != MdHost &&
-                  !act_rec_q.queued;
+    finish      = live && act_rec_q.fin && !act_rec_q.busy && !wanted && !host && !act_rec_q.queued;
     discard     = act_rec_q.open && !act_rec_q.closed && quit && act_data_q && !act_rec_q.busy;
     release_id  = act_rec_q.closed && !act_rec_q.busy && !act_rec_q.queued &&
-                  act_rec_q.mode != MdHost && act_op_q != OpPiece;
+                  !(host && !wanted) && act_op_q != OpPiece;
 
     if (issue || issue_piece) act_rec_d.busy = 1'b1;
     if (enqueue) act_rec_d.queued = 1'b1;
@@ -283,7 +282,7 @@ module session
       clear_q         <= 1'b1;
       clear_conn_q    <= '0;
     end else begin
-      // A piece that could not go waits for the next event of its connection.
+      // The job that asked for it is not done yet; that is the next event of its connection.
       if (act_valid_q && act_op_q == OpPiece) piece_blocked_q <= !issue_piece;
       else if (act_valid_q && act_conn_q == hpiece_i.conn) piece_blocked_q <= 1'b0;
       if (clear_q) begin
@@ -343,7 +342,7 @@ module session
   conn_t job_conn_q;
   ctx_t job_ctx_q;
   logic job_final_q, job_close_q;
-  logic [10:0] job_host_len_q;
+  logic [9:0] job_host_len_q;
   logic [31:0] job_tx_ptr_q, job_avail_q;
   logic [16:0] job_used_q;
   job_t job_d;
@@ -374,7 +373,7 @@ module session
       most = job_ctx_q.rem - 32'd2;
     if (most > JobBytes) most = 32'(JobBytes);
     len = (job_avail_q > most) ? most[13:0] : job_avail_q[13:0];
-    if (job_host_q || job_ctx_q.cont) len = '0;
+    if (job_ctx_q.mode == MdHost || job_ctx_q.cont) len = '0;
 
     job_d            = '0;
     job_d.host       = job_host_q;
@@ -428,6 +427,9 @@ module session
                   !done_valid_i && !(hpiece_valid_i && !piece_blocked_q) && ready_level == '0 &&
                   job_level == '0 && app_level == '0;
 
+  `ASSERT(
+      PieceRoom,
+      !(act_valid_q && issue_piece && !act_rec_q.closed) || (host && !act_rec_q.rem[0] && act_used_q <= 32'(RingBytes - ReplyMax)))
   `ASSERT(ReadyRoom, !(act_valid_q && enqueue && !unused_ready[0]))
   `ASSERT(JobRoom, !(job_valid_q && !unused_ready[1]))
   `ASSERT(AppRoom, !(act_valid_q && app_push && !unused_ready[2]))

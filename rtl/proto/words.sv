@@ -89,7 +89,7 @@ module words
       end
     end
 
-    in_job    = !(piece_i.sof && (job_i.host || ctx.cont) && !job_i.udp) && !dead;
+    in_job    = !(piece_i.sof && (ctx.mode == MdHost || ctx.cont) && !job_i.udp) && !dead;
     text      = piece_i.kind == PcText && in_job;
     n         = was.nul ? 7'd0 : piece_i.n;
     single    = was.chars == '0;

@@ -547,7 +547,8 @@ module execute
   logic in_write_ok, number_end;
   assign end_insert = state_q == InWrite && in_write_ok && out_free;
   assign end_number = state_q == NuWritten && out_free && number_end;
-  assign end_host   = state_q == HoText && hkey_valid_o && hkey_ready_i && hkey_o.last;
+  assign end_host   = act_q.req.key_stored ? hreq_valid_o && hreq_ready_i
+                                           : hkey_valid_o && hkey_ready_i && hkey_o.last;
   assign act_done   = ends || end_insert || end_number || end_host;
 
   // ---------------------------------------------------------------- result
@@ -847,7 +848,7 @@ module execute
       NuBeats:      if (ownb_ready_i && ownb_o.last) state_d = NuWritten;
       NuWritten:    if (end_number) state_d = StRun;
       // host
-      HoReq:        if (hreq_ready_i && !key_more_q && out_free) state_d = HoText;
+      HoReq:        if (hreq_valid_o && hreq_ready_i) state_d = end_host ? StRun : HoText;
       HoText:       if (end_host) state_d = StRun;
       default:      state_d = StRun;
     endcase

@@ -22,6 +22,7 @@ T = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv", "rtl/tcp/tcp_pkg.sv",
 RX_BASE = 0x2_0000_0040
 RING = 65536
 ITEM_MAX = 1048576
+REPLY_MAX = 512
 NOW = 1_800_000_000
 M32 = 0xFFFFFFFF
 
@@ -47,7 +48,8 @@ class Conn:
         self.ops = []
         self.value = None      # parts of a long SET
         self.closed = self.released = False
-        self.host = deque()    # pieces of the host's answer
+        self.host = deque()    # pieces of the host's answer that have not come yet
+        self.asked = False     # the first of them is on its way
         self.ring = bytearray(random.randbytes(RING))
         self.reads = True      # acknowledges what it is sent
         self.grow = 200        # most reply bytes of a request
@@ -79,7 +81,6 @@ class Bench:
         self.udp_ops = [[]]
         self.job = None
         self.n_req = self.n_key = self.n_app = self.n_putb = 0
-        self.host_order = deque()
         self.ended = 0
         dut.item_max_i.value = ITEM_MAX
         dut.now_i.value = NOW
@@ -275,15 +276,15 @@ class Bench:
         if op == "OpEnd":
             self.finish(rec, job, conn)
             return
+        job["cut"] |= not first and job["room"] < REPLY_MAX
         if job["cut"]:
             return
         self.execute(rec, op, key, conn.ops, conn)
         job["n"] += 1
         job["ctx"] = self.context(rec, op, key)
-        grow = random.randrange(conn.grow)
-        if job["room"] >= grow:
-            job["room"] -= grow
-            conn.tx += grow
+        grow = min(random.randrange(conn.grow), job["room"])
+        job["room"] -= grow
+        conn.tx += grow
         if conn.abort and op == "OpGet":
             job["ctx"]["mode"] = T.MdAbort
             job["cut"] = True
@@ -357,15 +358,17 @@ class Bench:
         elif op == "OpFlush":
             ops.append(("flush", rec["exptime"], noreply))
         elif op == "OpHost":
-            ops.append(("host", key))
-            n = random.randrange(1, 4)
-            for i in range(n):
-                piece = {"conn": rec["conn"], "len": random.randrange(1025),
-                         "final_piece": int(i == n - 1)}
-                self.pieces.put({"": piece})
-                conn.host.append(piece)
+            assert not conn.asked and bool(conn.host) == bool(rec["key_stored"])
+            conn.asked = True
+            if not rec["key_stored"]:
+                ops.append(("host", key))
+                n = random.randrange(1, 4)
+                conn.host.extend({"conn": rec["conn"], "len": random.randrange(513),
+                                  "final_piece": int(i == n - 1)} for i in range(n))
+            self.pieces.put({"": conn.host[0]})
         elif op == "OpHostData":
-            assert conn.host.popleft()["len"] == rec["host_len"]
+            assert conn.asked and conn.host.popleft()["len"] == rec["host_len"]
+            conn.asked = False
         elif op == "OpCont":
             assert rec["ctx_op"] == T.OpGet and T.off_t.pack(rec["off"]) == 77
         else:
@@ -642,6 +645,32 @@ async def slow_reader(dut):
 
 
 @cocotb.test()
+async def slow_host_reader(dut):
+    """The host's answers to a connection that does not acknowledge keep nobody else's waiting."""
+    await start(dut)
+    bench = Bench(dut, cut=0.02)
+    data = b"stats\r\n" * 300
+    want = Text(ITEM_MAX, NOW).run(data)
+    slow = Conn(data)
+    slow.reads, slow.grow = False, 700
+    others = [Conn(data[: len(data) // 10]) for _ in range(3)]
+    cocotb.start_soon(bench.feed(0, slow, lambda: 3000))
+    await settle(dut, bench, quiet=1500)
+    assert 0 < len(slow.ops) < len(want) and not slow.asked
+    for i, conn in enumerate(others, 1):
+        cocotb.start_soon(bench.feed(i, conn, lambda: random.randrange(1, 300)))
+    await settle(dut, bench, quiet=1500)
+    for conn in others:
+        check(conn.ops, want[: len(want) // 10])
+        assert conn.closed and conn.released
+    slow.reads = True
+    slow.acked = slow.tx
+    bench.event("EvAcked", 0)
+    await settle(dut, bench, quiet=1500)
+    check(slow.ops, want)
+
+
+@cocotb.test()
 async def lost_connections(dut):
     """Connections end at any time, with jobs and host answers on their way; ids are used again."""
     await start(dut)
@@ -662,7 +691,7 @@ async def lost_connections(dut):
                 if conn.released:
                     break
                 await edge
-            assert conn.released and not conn.host, "the id is not given back"
+            assert conn.released and not conn.asked, "the id is not given back"
             want = Text(ITEM_MAX, NOW).run(data)
             check(conn.ops, want[: len(conn.ops)])
 

@@ -2,18 +2,24 @@
 //!
 //! A request is a header (a beat of 64 bytes: tag, length of the text, flags) and the request's
 //! words, one space apart. An answer is a row of pieces, each a header (the tag, the piece's
-//! length, flags) and up to 1024 bytes.
+//! length, flags) and up to 512 bytes. One piece is sent for each request; the card asks for the
+//! next one, by a request without text, when the client has taken enough of what came before.
+
+use std::collections::HashMap;
 
 use crate::stats::Stats;
 
 const BEAT: usize = 64;
-const MAX_PIECE: usize = 1024;
+const MAX_PIECE: usize = 512;
 const FINAL: u8 = 1;
+
+/// Names a connection of the card. A later one may have the same.
+type Tag = [u8; 4];
 
 /// A request as the hardware handed it over.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Request<'a> {
-    tag: [u8; 4],
+    tag: Tag,
     pub text: &'a [u8],
     pub udp: bool,
 }
@@ -28,23 +34,33 @@ impl Request<'_> {
             udp: head[5] & 1 != 0,
         })
     }
+}
 
-    /// The packets that carry an answer back.
-    pub fn answer(&self, text: &[u8], mut send: impl FnMut(&[u8])) {
-        let mut rest = text;
-        loop {
-            let (piece, after) = rest.split_at(rest.len().min(MAX_PIECE));
-            let mut packet = vec![0; BEAT];
-            packet[..4].copy_from_slice(&self.tag);
-            packet[4..6].copy_from_slice(&(piece.len() as u16).to_le_bytes());
-            packet[6] = if after.is_empty() { FINAL } else { 0 };
-            packet.extend(piece);
-            send(&packet);
-            if after.is_empty() {
-                return;
-            }
-            rest = after;
+/// What is left of answers whose connections have not asked for the next piece yet. What a lost
+/// connection did not take stays until the next one of its tag asks for something.
+#[derive(Default)]
+pub struct Answers {
+    rests: HashMap<Tag, Vec<u8>>,
+}
+
+impl Answers {
+    /// The packet for a request: the first piece of `text()`, or the next piece of an answer.
+    pub fn packet(&mut self, request: &Request<'_>, text: impl FnOnce() -> Vec<u8>) -> Vec<u8> {
+        let rest = self.rests.remove(&request.tag);
+        let mut piece = match request.text {
+            [] => rest.unwrap_or_default(),
+            _ => text(),
+        };
+        let rest = piece.split_off(piece.len().min(MAX_PIECE));
+        let mut packet = vec![0; BEAT];
+        packet[..4].copy_from_slice(&request.tag);
+        packet[4..6].copy_from_slice(&(piece.len() as u16).to_le_bytes());
+        packet[6] = if rest.is_empty() { FINAL } else { 0 };
+        packet.extend(piece);
+        if !rest.is_empty() {
+            self.rests.insert(request.tag, rest);
         }
+        packet
     }
 }
 
@@ -82,22 +98,27 @@ mod tests {
 
     #[test]
     fn answers_are_cut_into_pieces() {
-        let packet = request(b"x");
-        let r = Request::parse(&packet).unwrap();
-        for len in [0usize, 1, 1023, 1024, 1025, 3000] {
+        let (first, next) = (request(b"x"), request(b""));
+        let (first, next) = (Request::parse(&first).unwrap(), Request::parse(&next).unwrap());
+        let mut answers = Answers::default();
+        // What a lost connection left is nobody else's.
+        let _ = answers.packet(&first, || vec![b'?'; 5000]);
+        for len in [0usize, 1, 511, 512, 513, 3000] {
             let text: Vec<u8> = (0..len).map(|n| n as u8).collect();
             let mut joined = Vec::new();
             let mut finals = Vec::new();
-            r.answer(&text, |p| {
+            while !finals.contains(&true) {
+                let r = if finals.is_empty() { &first } else { &next };
+                let p = answers.packet(r, || text.clone());
                 let n = usize::from(u16::from_le_bytes([p[4], p[5]]));
                 assert_eq!(p[..4], [1, 2, 3, 4]);
                 assert_eq!(p.len(), BEAT + n);
                 joined.extend_from_slice(&p[BEAT..]);
                 finals.push(p[6] & FINAL != 0);
-            });
+            }
             assert_eq!(joined, text);
             assert_eq!(finals.len(), len.div_ceil(MAX_PIECE).max(1));
-            assert_eq!(finals.iter().position(|f| *f), Some(finals.len() - 1));
+            assert!(answers.rests.is_empty());
         }
     }
 }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use wirekv_card::{csr, Card, Port};
 use wirekv_net::{CardEnd, Frames, Wire, WireCounts};
 
-use crate::exceptions::{self, Request};
+use crate::exceptions::{self, Answers, Request};
 use crate::stats::Stats;
 
 /// Clocks between two looks at the link. Frames wait no longer than these take: under a
@@ -23,6 +23,7 @@ pub struct Runner {
     pub link: CardEnd,
     pub wire: Wire,
     pub stats: Stats,
+    pub answers: Answers,
     pub verbose: u8,
 }
 
@@ -143,8 +144,8 @@ impl Runner {
                 self.stats.totals.update(self.card.as_mut())?;
                 self.stats.open = self.card.read_csr(csr::OPEN_CONNS)?;
             }
-            let reply = exceptions::reply(request.text, &mut self.stats);
-            request.answer(&reply, |piece| self.card.send(Port::Exception, piece));
+            let reply = || exceptions::reply(request.text, &mut self.stats);
+            self.card.send(Port::Exception, &self.answers.packet(&request, reply));
         }
         Ok(())
     }

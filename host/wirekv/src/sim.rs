@@ -9,6 +9,7 @@ use wirekv_net::{Addresses, Link, NetEnd, Pcap, Tap, User, UserConfig, Wire};
 use wirekv_sim::{Config, Sim};
 
 use crate::args::{NetKind, ServeArgs};
+use crate::exceptions::Answers;
 use crate::runner::{unix_seconds, Runner, Summary};
 use crate::signals;
 use crate::stats::{Stats, Told};
@@ -82,6 +83,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         link: card_end.clone(),
         wire: Wire::new(args.sim.impair, pcap),
         stats: Stats::new(told(args, &address, &layout)),
+        answers: Answers::default(),
         verbose: args.verbose,
     };
     let card_thread = thread("card", move || runner.run())?;
