@@ -49,7 +49,7 @@ module session
 
   /// Room in the transmit ring that makes a job worthwhile.
   localparam int unsigned TxRoom = 4096;
-  localparam int unsigned TxRoomCont = 2048;  // to finish a value, or to ask for the host's next piece
+  localparam int unsigned TxRoomCont = 2048;  // to finish a value, or to go on with the host's answer
 
   typedef enum logic [2:0] {
     OpDone,
@@ -427,9 +427,10 @@ module session
                   !done_valid_i && !(hpiece_valid_i && !piece_blocked_q) && ready_level == '0 &&
                   job_level == '0 && app_level == '0;
 
-  `ASSERT(
-      PieceRoom,
-      !(act_valid_q && issue_piece && !act_rec_q.closed) || (host && !act_rec_q.rem[0] && act_used_q <= 32'(RingBytes - ReplyMax)))
+  // A piece of a live connection was asked for, and there is room for it.
+  `ASSERT(PieceAsked, !(act_valid_q && issue_piece) || (host && !act_rec_q.rem[0]))
+  `ASSERT(PieceRoom,
+          !(act_valid_q && issue_piece && live) || act_used_q <= 32'(RingBytes - ReplyMax))
   `ASSERT(ReadyRoom, !(act_valid_q && enqueue && !unused_ready[0]))
   `ASSERT(JobRoom, !(job_valid_q && !unused_ready[1]))
   `ASSERT(AppRoom, !(act_valid_q && app_push && !unused_ready[2]))
