@@ -49,7 +49,7 @@ module session
 
   /// Room in the transmit ring that makes a job worthwhile.
   localparam int unsigned TxRoom = 4096;
-  localparam int unsigned TxRoomCont = 2048;  // to finish a value, or to go on with the host's answer
+  localparam int unsigned TxRoomCont = 2048;  // to finish a value or the host's answer
 
   typedef enum logic [2:0] {
     OpDone,
