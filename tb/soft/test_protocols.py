@@ -97,9 +97,7 @@ def test_options(seed, option):
     try:
         servers += [reference.memcached(option), reference.soft(option)]
         for protocol in ("text", "binary"):
-            # Without CAS uniques memcached has no order but seconds for what was stored before a
-            # flush_all.
-            options = {"history": 1 << 30, "prefix": protocol.encode(), "flush": option == "-F"}
+            options = {"history": 1 << 30, "prefix": protocol.encode()}
             compare.run(servers, protocol, seed, scale(3000, 20_000), **options)
     finally:
         for server in servers:

@@ -32,13 +32,17 @@ pub(crate) struct Chunk {
     main: AtomicU32,
     /// Bytes of items that were unlinked.
     dead: AtomicU64,
-    /// When it was closed, in chunks closed before.
+    /// When it was closed, in chunks closed before; `OPEN` until then.
     pub age: AtomicU64,
 }
+
+/// The age of an open chunk.
+const OPEN: u64 = u64::MAX;
 
 impl Chunk {
     /// Makes this the first chunk of a fresh run.
     pub fn open(&self, log: Log, run: usize) {
+        self.age.store(OPEN, Relaxed);
         self.used.store(0, Relaxed);
         self.opened.store(0, Relaxed);
         self.closed.store(0, Relaxed);
@@ -90,10 +94,14 @@ impl Chunk {
         Some(at)
     }
 
-    /// Gives the bytes `from..to` back if they are the last. The caller no longer touches them.
-    pub fn rewind(&self, from: usize, to: usize) {
-        let (from, to) = ((from / 8) as u32, (to / 8) as u32);
-        let _ = self.used.compare_exchange(to, from, Release, Relaxed);
+    /// Takes back the bytes `from..to`, to which no way leads: if they are the last of an open chunk
+    /// they can be given out again, otherwise they are dead. The caller no longer touches them.
+    pub fn give_back(&self, from: usize, to: usize) {
+        let (first, end) = ((from / 8) as u32, (to / 8) as u32);
+        let open = self.age.load(Relaxed) == OPEN;
+        if !open || self.used.compare_exchange(end, first, Release, Relaxed).is_err() {
+            self.add_dead(to - from);
+        }
     }
 
     /// A reservation begins. Only for the owner of the open chunk.

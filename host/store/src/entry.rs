@@ -48,7 +48,9 @@ impl<'a> Entry<'a> {
         let Self { local, locked, pair, hash, found } = self;
         assert!(reservation.hash() == hash, "a reservation of another key");
         debug_assert!(found.is_none_or(|(_, item)| item.key() == reservation.key()));
-        let cas = cas.unwrap_or_else(|| local.store.next_cas());
+        // A store without CAS uniques still gives each item its place in the order of stores.
+        let shown = local.store.with_cas || reservation.raw.has(attr::WIDE);
+        let cas = cas.filter(|_| shown).unwrap_or_else(|| local.store.next_cas());
         if !reservation.raw.set_cas(cas) {
             reservation.raw.set_cas(cas & CAS_MASK);
         }
@@ -78,7 +80,7 @@ impl<'a> Entry<'a> {
         counters.bytes.add(reservation.size as u64);
         drop(locked);
         reservation.linked();
-        Ok(cas)
+        Ok(if shown { cas } else { 0 })
     }
 
     /// Drops the item, if there is one.
@@ -97,11 +99,6 @@ impl<'a> Entry<'a> {
             None => return exptime == 0,
         }
         true
-    }
-
-    /// Sets the item's CAS unique. `false`: it does not fit (`reserve_wide`).
-    pub fn set_cas(&self, cas: u64) -> bool {
-        self.found.is_some_and(|(_, item)| item.set_cas(cas))
     }
 
     pub fn set_stale(&self, on: bool) {

@@ -8,9 +8,10 @@
 //! A cache of few live items has its room among the dead ones, those that were replaced or deleted:
 //! then the chunk with the most of them is emptied, and what lives in it is copied, not dropped.
 
+use std::ops::Range;
 use std::time::Instant;
 
-use crate::chunk::Log;
+use crate::chunk::{Chunk, Log};
 use crate::config::Full;
 use crate::hash::Hash;
 use crate::index::{prefetch, Pair, Way};
@@ -18,6 +19,7 @@ use crate::item::Raw;
 use crate::local::{Found, Local};
 use crate::pool::{Pool, Victim, SPARE};
 use crate::reserve::Open;
+use crate::store::Store;
 
 /// Uses that take an item from the small log to the main one. One is often a mere echo of the
 /// request that stored it: with 2 fewer requests miss on real traces.
@@ -115,7 +117,10 @@ impl Local {
             let Some(mut victim) = pool.victim.take().or_else(|| self.next_victim(pool)) else {
                 return walked > 0;
             };
-            walked += self.walk(pool, &mut victim);
+            let now = self.walk(pool, &mut victim);
+            // Without room for copies something must go.
+            victim.keep &= now != 0;
+            walked += now;
             if victim.at < victim.end {
                 pool.victim = Some(victim);
                 continue;
@@ -132,8 +137,7 @@ impl Local {
     /// run of the log that is over its share.
     fn next_victim(&self, pool: &mut Pool) -> Option<Victim> {
         let store = &*self.store;
-        let log_bytes = store.chunks.len() * store.chunks.size();
-        if pool.excess <= 0 && pool.bytes() < (log_bytes / 4 * ROOMY) as i64 {
+        if self.is_roomy(pool) {
             if let Some(head) = self.deadest(pool) {
                 return Some(self.victim(head, true));
             }
@@ -160,6 +164,13 @@ impl Local {
         None
     }
 
+    /// Room comes from dead items; live ones stay.
+    fn is_roomy(&self, pool: &Pool) -> bool {
+        let Store { chunks, evict, .. } = &*self.store;
+        let limit = chunks.len() * chunks.size() / 4 * ROOMY;
+        !evict || (pool.excess <= 0 && pool.bytes() < limit as i64)
+    }
+
     fn victim(&self, head: usize, keep: bool) -> Victim {
         let chunk = self.store.chunks.get(head);
         let at = self.store.chunks.offset(head);
@@ -171,16 +182,26 @@ impl Local {
     fn deadest(&self, pool: &mut Pool) -> Option<usize> {
         let chunks = &self.store.chunks;
         let worth = chunks.size() as u64 / 8;
+        // What is gained. What needs no copies comes first, an abandoned item's run among it.
+        let gain = |head: u32| match chunks.get(head as usize) {
+            chunk if chunk.dead() == chunk.used() as u64 => u64::MAX,
+            chunk => chunk.dead(),
+        };
         let ready = |head: &u32| {
             let chunk = chunks.get(*head as usize);
-            // A large item cannot be copied.
-            let can_copy = chunk.run() == 1 || chunk.dead() == chunk.used() as u64;
-            can_copy && chunk.is_settled() && chunk.pins() == 0 && chunk.dead() >= worth
+            let can_empty = self.can_copy(chunk) && chunk.is_settled() && chunk.pins() == 0;
+            can_empty && gain(*head) >= worth
         };
         let heads = pool.small.iter().chain(&pool.main).copied().filter(ready);
-        let head = heads.max_by_key(|head| chunks.get(*head as usize).dead())?;
+        let head = heads.max_by_key(|head| gain(*head))?;
         pool.queue(chunks.get(head as usize).log()).retain(|other| *other != head);
         Some(head as usize)
+    }
+
+    /// Whatever lives in the run fits into chunks. In a longer one the first, large item does not;
+    /// those behind it are less than a chunk, so this many dead bytes tell that it is dead.
+    fn can_copy(&self, chunk: &Chunk) -> bool {
+        chunk.run() == 1 || chunk.used() == 0 || chunk.dead() >= self.store.chunks.size() as u64
     }
 
     /// A run is there for its first, large item. If that was used, the run is kept where it is.
@@ -239,7 +260,6 @@ impl Local {
         }
         for candidate in batch.iter().flatten() {
             if !self.settle(pool, victim.log, victim.keep, candidate) {
-                // No room for a copy, and it must not be dropped.
                 victim.at = candidate.offset;
                 break;
             }
@@ -265,7 +285,7 @@ impl Local {
         None
     }
 
-    /// Drops an item, or copies it to the main log. `false`: neither is possible.
+    /// Drops an item, or copies it to the main log. `false`: it is to be kept, but there is no room.
     fn settle(&self, pool: &mut Pool, log: Log, keep: bool, candidate: &Candidate) -> bool {
         let store = &*self.store;
         let found = self.locate(candidate).or_else(|| {
@@ -295,7 +315,7 @@ impl Local {
                 }
                 return true;
             }
-            if !store.evict {
+            if keep {
                 return false;
             }
         }
@@ -344,13 +364,22 @@ impl Local {
     }
 
     /// Of the open run and a new one, that with more room left stays open, the other is closed.
+    /// What is open cannot be emptied: all threads' long runs together take at most a quarter.
     pub(crate) fn replace_open(&self, log: Log, new: Open, pool: &mut Pool) {
         let chunks = &self.store.chunks;
         let old = self.open[log as usize].get();
-        let room = |open: &Open| open.head().map(|head| open.capacity - chunks.get(head).used());
-        let (keep, close) = if room(&old) > room(&new) { (old, new) } else { (new, old) };
+        let most = chunks.len() / (8 * pool.threads.len());
+        let room = |open: &Open| {
+            let chunk = chunks.get(open.head()?);
+            (chunk.run() <= most.max(1)).then(|| open.capacity - chunk.used())
+        };
+        let (less, more) = if room(&old) > room(&new) { (new, old) } else { (old, new) };
+        let (keep, close) = match room(&more) {
+            Some(_) => (more, [less, Open::NONE]),
+            None => (Open::NONE, [less, more]),
+        };
         self.open[log as usize].set(keep);
-        if let Some(head) = close.head() {
+        for head in close.iter().filter_map(Open::head) {
             pool.close(chunks, head);
         }
         self.store.publish(pool);
@@ -371,12 +400,15 @@ impl Local {
                 let chunk = store.chunks.managing(candidate.offset);
                 store.chunks.get(chunk).add_dead(candidate.size);
             }
-            None => copy.set_dead(),
+            None => {
+                copy.set_dead();
+                store.chunks.get(store.chunks.managing(offset)).add_dead(candidate.size);
+            }
         }
     }
 
-    /// Without eviction: empties the chunk with the most bytes of unlinked items, by copying the
-    /// live ones; before, takes expired items out of one more chunk. `false`: no chunk is worth it.
+    /// Empties the chunk with the most bytes of unlinked items, by copying the live ones; before,
+    /// takes expired items out of one more chunk. `false`: no chunk is worth it.
     fn compact(&self, pool: &mut Pool) -> bool {
         let store = &*self.store;
         if let Some(head) = pool.small.pop_front().or_else(|| pool.main.pop_front()) {
@@ -433,12 +465,16 @@ impl Local {
             }
             // One thread at a time collects chunks.
             if !mine && pool.claim.is_none() {
-                if !self.claim(&mut pool, run) {
-                    return Err(Full);
+                match self.claim(&mut pool, run) {
+                    Claim::Made => mine = true,
+                    Claim::Later => {}
+                    Claim::Never => return Err(Full),
                 }
-                mine = true;
+                since = None;
                 self.store.publish(&pool);
-                continue;
+                if mine {
+                    continue;
+                }
             }
             drop(pool);
             let waited = self.wait(&mut since);
@@ -449,15 +485,48 @@ impl Local {
         }
     }
 
-    /// Chooses `run` chunks in a row and empties those that are not free. `false`: there are no
-    /// such chunks.
-    fn claim(&self, pool: &mut Pool, run: usize) -> bool {
-        let store = &*self.store;
+    /// Chooses `run` chunks in a row and empties those that are not free; while there is room among
+    /// dead items, by copying what lives.
+    fn claim(&self, pool: &mut Pool, run: usize) -> Claim {
         while pool.victim.is_some() {
-            self.evict_some(pool, store.chunks.size());
+            self.evict_some(pool, self.store.chunks.size());
         }
-        let Some(first) = self.cheapest(pool, run) else { return false };
-        let range = first..first + run;
+        if self.is_roomy(pool) {
+            if let Some(range) = self.cheapest(pool, run, true) {
+                let others = pool.free.iter().filter(|&&i| !range.contains(&(i as usize)));
+                if others.count() >= SPARE && self.collect(pool, range, true) {
+                    return Claim::Made;
+                }
+                // There is no room for copies. It comes from where they need less of it.
+                if self.compact(pool) {
+                    return Claim::Later;
+                }
+            }
+        }
+        match self.cheapest(pool, run, false) {
+            Some(range) if self.store.evict => {
+                self.collect(pool, range, false);
+                Claim::Made
+            }
+            // This thread's own open chunks may be in the way.
+            _ if self.close_open(pool) => Claim::Later,
+            _ => Claim::Never,
+        }
+    }
+
+    /// Closes what this thread has open. `false`: nothing was.
+    fn close_open(&self, pool: &mut Pool) -> bool {
+        let open = self.open.each_ref().map(|open| open.replace(Open::NONE).head());
+        for head in open.iter().flatten() {
+            pool.close(&self.store.chunks, *head);
+        }
+        open.iter().any(Option::is_some)
+    }
+
+    /// Empties these chunks, and the runs they are part of; they wait for `take_run` as they come
+    /// free. `false`: a copy found no room, and nothing may be dropped.
+    fn collect(&self, pool: &mut Pool, range: Range<usize>, keep: bool) -> bool {
+        let store = &*self.store;
         let Pool { free, claimed, .. } = &mut *pool;
         free.retain(|&i| {
             let inside = range.contains(&(i as usize));
@@ -479,10 +548,14 @@ impl Local {
                 // Emptied already, as another chunk of the same run was in the range.
                 continue;
             }
-            pool.evicted = true;
-            let mut victim = self.victim(head, false);
+            pool.evicted |= !keep;
+            let mut victim = self.victim(head, keep);
             while victim.at < victim.end {
-                self.walk(pool, &mut victim);
+                if self.walk(pool, &mut victim) == 0 {
+                    pool.queue(log).push_back(head as u32);
+                    pool.unclaim();
+                    return false;
+                }
             }
             pool.retire(&store.chunks, &store.epoch, head);
         }
@@ -490,8 +563,9 @@ impl Local {
     }
 
     /// Where `run` chunks in a row are emptied with the least loss: free and emptied ones count
-    /// little, others the more the younger they are.
-    fn cheapest(&self, pool: &mut Pool, run: usize) -> Option<usize> {
+    /// little, others by what lives in them. That is copied (`keep`), or dropped: then the young
+    /// count twice the old.
+    fn cheapest(&self, pool: &mut Pool, run: usize, keep: bool) -> Option<Range<usize>> {
         let store = &*self.store;
         let len = store.chunks.len();
         let mut cost = std::mem::take(&mut pool.cost);
@@ -505,16 +579,16 @@ impl Local {
                 *cost = 1;
             }
         }
-        if store.evict {
-            for queue in [&pool.small, &pool.main] {
-                for (i, &head) in queue.iter().enumerate() {
-                    let chunk = store.chunks.get(head as usize);
-                    if chunk.is_settled() && chunk.pins() == 0 {
-                        let head = head as usize;
-                        let age = (i * OCCUPIED as usize / queue.len()) as u32;
-                        cost[head..head + chunk.run()].fill(OCCUPIED + age);
-                    }
+        for queue in [&pool.small, &pool.main] {
+            for (i, &head) in queue.iter().enumerate() {
+                let (head, chunk) = (head as usize, store.chunks.get(head as usize));
+                if !chunk.is_settled() || chunk.pins() != 0 || (keep && !self.can_copy(chunk)) {
+                    continue;
                 }
+                let live = chunk.used().saturating_sub(chunk.dead() as usize);
+                let share = live * FULL / (chunk.run() * store.chunks.size());
+                let young = if keep { 0 } else { share * i / queue.len() };
+                cost[head..head + chunk.run()].fill(OCCUPIED + (share + young) as u32);
             }
         }
         let mut best = None;
@@ -532,10 +606,21 @@ impl Local {
             }
         }
         pool.cost = cost;
-        best.map(|(_, first)| first)
+        best.map(|(_, first)| first..first + run)
     }
 }
 
-/// Costs of emptying: more than any, and least of a chunk with items in it.
+/// Costs of emptying: more than any, least of a chunk with items in it, and what a chunk full of live
+/// ones adds.
 const BLOCKED: u32 = u32::MAX;
-const OCCUPIED: u32 = 1000;
+const OCCUPIED: u32 = 2;
+const FULL: usize = 1000;
+
+/// What becomes of a thread's wish for chunks in a row.
+enum Claim {
+    /// They are being emptied.
+    Made,
+    /// Something else is being emptied that was in the way.
+    Later,
+    Never,
+}

@@ -33,24 +33,16 @@ impl Flush {
         order != 0 && order < self.order.load(Relaxed)
     }
 
-    /// `cas`: a new unique, when the store has them; then items stored in this very second but
-    /// after the flush live.
-    pub fn at_once(&self, now: u32, cas: Option<u64>) {
-        match cas {
-            Some(cas) => {
-                self.live.fetch_max(now.saturating_sub(1), Relaxed);
-                self.order.store(cas, Relaxed);
-            }
-            None => {
-                self.live.fetch_max(now, Relaxed);
-            }
-        }
+    /// `cas`: a new unique. Items stored in this very second but after the flush live.
+    pub fn at_once(&self, now: u32, cas: u64) {
+        self.live.fetch_max(now.saturating_sub(1), Relaxed);
+        self.order.fetch_max(cas, Relaxed);
         self.pending.store(0, Relaxed);
         self.any.store(true, Relaxed);
     }
 
-    /// At second `when - 1` (memcached's way of not losing what is stored at `when`); without CAS
-    /// uniques, `whole`, at `when`. Second 0 is never: a date before the start flushes nothing.
+    /// At second `when - 1` (memcached's way of not losing what is stored at `when`); if it shows no
+    /// CAS uniques, `whole`, at `when`. Second 0 is never: a date before the start flushes nothing.
     pub fn later(&self, now: u32, when: u32, whole: bool) {
         let second = when.saturating_sub(u32::from(!whole));
         let earlier = self.pending.load(Relaxed);

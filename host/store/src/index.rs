@@ -141,7 +141,8 @@ impl Bucket {
         for (i, half) in [(2 * g, fingerprint & GHOST), (2 * g + 1, fingerprint >> 6)] {
             let way = self.0[i].load(Relaxed);
             if way & GHOST != half {
-                self.0[i].store(way & !GHOST | half, Relaxed);
+                // Release: a reader that finds its item by this word must see the item's bytes.
+                self.0[i].store(way & !GHOST | half, Release);
             }
         }
     }

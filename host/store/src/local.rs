@@ -213,11 +213,6 @@ impl Local {
         Entry::new(self, key, hash)
     }
 
-    /// A new CAS unique; 0 when the store has none.
-    pub fn next_cas(&self) -> u64 {
-        self.store.next_cas()
-    }
-
     /// Says that this thread holds no reference. Once per loop iteration.
     #[inline]
     pub fn quiesce(&mut self) {
@@ -303,7 +298,11 @@ impl<'a> Item<'a> {
 
     #[inline]
     pub fn cas(&self) -> u64 {
-        self.raw.cas()
+        if self.local.store.with_cas || self.wide() {
+            self.raw.cas()
+        } else {
+            0
+        }
     }
 
     /// Was read since it was stored.

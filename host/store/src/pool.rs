@@ -129,7 +129,6 @@ impl Pool {
     /// Chunks from `first` on, which the caller took from the free ones, become an open run.
     pub fn open(&mut self, chunks: &Chunks, first: usize, run: usize, log: Log) {
         chunks.get(first).open(log, run);
-        chunks.get(first).age.store(u64::MAX, std::sync::atomic::Ordering::Relaxed);
         for i in first..first + run {
             chunks.get(i).join(first, log);
         }

@@ -212,10 +212,6 @@ impl Reservation {
         unsafe { self.raw.set_binary_key(on) }
     }
 
-    pub fn set_fetched(&mut self, on: bool) {
-        self.raw.assign(attr::FETCHED, on);
-    }
-
     /// The item is in the index now, and no longer this reservation's.
     #[inline]
     pub(crate) fn linked(self) {
@@ -230,7 +226,7 @@ impl Drop for Reservation {
         // SAFETY: as in `linked`.
         let chunk = unsafe { self.chunk.as_ref() };
         self.raw.set_dead();
-        chunk.rewind(self.from, self.from + self.size);
+        chunk.give_back(self.from, self.from + self.size);
         chunk.end();
     }
 }

@@ -142,19 +142,15 @@ impl Store {
         stats
     }
 
-    /// A new CAS unique; 0 when the store has none.
+    /// A new CAS unique. Items have them for their order even if the store shows none.
     #[inline]
-    pub fn next_cas(&self) -> u64 {
-        if self.with_cas {
-            self.cas.0.fetch_add(1, Relaxed) + 1
-        } else {
-            0
-        }
+    pub(crate) fn next_cas(&self) -> u64 {
+        self.cas.0.fetch_add(1, Relaxed) + 1
     }
 
     /// Every item stored before is dead (memcached's `flush_all` without a delay).
     pub fn flush(&self) {
-        self.flush.at_once(self.now(), self.with_cas.then(|| self.next_cas()));
+        self.flush.at_once(self.now(), self.next_cas());
     }
 
     /// The same at a second to come, as memcached does it: `when` is absolute on the store's
@@ -235,8 +231,9 @@ impl Plan {
         let chunk = config.chunk.unwrap_or_else(|| {
             let floor = |n: usize| 1usize << n.max(64).ilog2();
             // Large chunks waste little at their ends, small ones where they are kept free or are
-            // being filled.
-            floor(memory / 512).clamp(256 << 10, 1 << 20).min(floor(memory / 64))
+            // being filled: each thread fills one of each log.
+            let most = floor(memory / 64).min(floor(memory / 16 / config.threads.max(1)));
+            floor(memory / 512).clamp(256 << 10, 1 << 20).min(most)
         });
         if !chunk.is_power_of_two() || !(64..=1 << 30).contains(&chunk) {
             return Err(Error::Chunk(chunk));

@@ -321,7 +321,7 @@ impl Game {
         match local.look_up(&k, hash) {
             Lookup::Live(item) => {
                 let known = known.get_mut(&n).expect("a key that is gone does not come back");
-                known.check(&item, flush, self.cas, *now);
+                known.check(&item, flush, *now);
                 for _ in 0..hits {
                     known.fetched = true;
                     local.hit(&item);
@@ -334,7 +334,7 @@ impl Game {
             }
             Lookup::Flushed => {
                 let known = known.get_mut(&n).expect("an item that was there");
-                assert!(known.flushed(known.second, flush, self.cas, *now));
+                assert!(known.flushed(known.second, flush, *now));
                 known.dead = true;
             }
             Lookup::Absent => self.lost(n),
@@ -344,7 +344,7 @@ impl Game {
     /// The key has no item.
     fn lost(&mut self, n: u8) {
         if let Some(known) = self.known.remove(&n) {
-            let flushed = known.flushed(known.second, &self.flush, self.cas, self.now);
+            let flushed = known.flushed(known.second, &self.flush, self.now);
             let may = self.evict || known.dead || known.expired(self.now) || flushed;
             assert!(may, "lost without eviction");
         }
@@ -392,7 +392,7 @@ impl Game {
         known.version.exptime = exptime;
     }
 
-    /// Marks, or a new CAS unique.
+    /// Marks.
     fn change(&mut self, n: u8, what: u8) {
         let k = key(n);
         let entry = self.local.lock(&k, self.local.hash(&k));
@@ -401,9 +401,9 @@ impl Game {
             return self.lost(n);
         };
         let known = self.known.get_mut(&n).expect("a key that is gone does not come back");
-        known.check(&item, &self.flush, self.cas, self.now);
+        known.check(&item, &self.flush, self.now);
         assert_eq!(item.wide(), known.version.explicit.is_some());
-        match what % 4 {
+        match what % 3 {
             0 => {
                 known.stale = what & 4 == 0;
                 entry.set_stale(known.stale);
@@ -412,13 +412,9 @@ impl Game {
                 known.win = what & 4 == 0;
                 entry.set_win_sent(known.win);
             }
-            2 => {
+            _ => {
                 entry.hit();
                 known.fetched = true;
-            }
-            _ => {
-                known.cas = self.local.next_cas();
-                assert!(entry.set_cas(known.cas));
             }
         }
     }
@@ -427,13 +423,9 @@ impl Game {
     fn flush(&mut self, when: u32) {
         let Game { flush, now, cas, .. } = self;
         match when {
-            0 if *cas => {
+            0 => {
                 flush.live = flush.live.max(*now - 1);
                 flush.number = u64::from(self.number);
-                flush.pending = 0;
-            }
-            0 => {
-                flush.live = flush.live.max(*now);
                 flush.pending = 0;
             }
             when => {
@@ -470,18 +462,18 @@ impl Known {
     }
 
     /// If it was last used in that second.
-    fn flushed(&self, second: u32, flush: &Flush, cas: bool, now: u32) -> bool {
+    fn flushed(&self, second: u32, flush: &Flush, now: u32) -> bool {
         flush.any
             && (second <= flush.live
                 || (flush.pending <= now && second <= flush.pending)
-                || (cas && self.number < flush.number))
+                || self.number < flush.number)
     }
 
-    fn check(&self, item: &Item<'_>, flush: &Flush, cas: bool, now: u32) {
+    fn check(&self, item: &Item<'_>, flush: &Flush, now: u32) {
         let Version { key: n, len, flags, exptime, .. } = self.version;
         assert!(!self.dead && !self.expired(now), "alive after its time");
         assert!((self.second..=now).contains(&item.time()));
-        assert!(!self.flushed(item.time(), flush, cas, now), "alive after a flush");
+        assert!(!self.flushed(item.time(), flush, now), "alive after a flush");
         assert!(item.key() == key(n) && item.value() == self.version.value());
         assert_eq!((item.value().len(), item.flags(), item.exptime()), (len, flags, exptime));
         assert_eq!((item.cas(), item.binary_key()), (self.cas, self.binary));
