@@ -60,6 +60,8 @@ TEXT, BINARY = b"version\r\n", b"\x80\x0b" + bytes(22)
         (("-B", "binary"), BINARY, b"\x81\x0b" + bytes(9) + b"\x06" + bytes(12) + b"1.6.38"),
         (("-B", "binary"), TEXT, b""),
         (("-I", "2m"), b"set a 0 0 2000000\r\n" + b"v" * 2_000_000 + b"\r\n", b"STORED\r\n"),
+        (("-F", "-F", "-B", "binary", "-B", "ascii", "-b", "0"), TEXT, b"VERSION 1.6.38\r\n"),
+        (("-f", "1.08", "-D", "/", "-X", "-W"), b"stats cachedump 1 1\r\nwatch\r\n", None),
     ],
 )
 def test_replies(both, options, request_, expect):
@@ -353,6 +355,56 @@ def test_settings_show_options(tmp_path):
         server.stop()
 
 
+# What tunes memcached, and is nothing to do here.
+TUNING = """no_modern modern no_lru_maintainer lru_maintainer no_lru_crawler lru_crawler
+    no_slab_reassign slab_reassign no_slab_automove slab_automove slab_automove=2
+    slab_automove_ratio=0.8 slab_automove_window=30 slab_automove_freeratio=0.01 slab_chunk_max=512
+    slab_sizes=100-200-300 no_hashexpand hashpower=16 hash_algorithm=xxh3 lru_crawler_sleep=100
+    lru_crawler_tocrawl=0 hot_lru_pct=10 warm_lru_pct=20 hot_max_factor=0.2 warm_max_factor=2
+    temporary_ttl=61 tail_repair_time=10 no_maxconns_fast maxconns_fast resp_obj_mem_limit=10
+    read_buf_mem_limit=10 track_sizes no_inline_ascii_resp inline_ascii_resp worker_logbuf_size=64
+    watcher_logbuf_size=256 no_drop_privileges drop_privileges no_chunked_items
+    idle_timeout=0""".split()
+NO_TUNING = """hashpower hashpower=5 hash_algorithm hash_algorithm=md5 slab_automove=3
+    slab_automove_ratio=16 slab_automove_window=1 slab_automove_freeratio slab_chunk_max=0
+    slab_sizes=200-100 lru_crawler_sleep lru_crawler_tocrawl=x hot_lru_pct=80 warm_lru_pct
+    hot_max_factor=0 warm_max_factor temporary_ttl tail_repair_time=9 read_buf_mem_limit
+    worker_logbuf_size watcher_logbuf_size=x idle_timeout Modern no_track_sizes modern,,track_sizes
+    ext_path ssl_chain_cert""".split()
+
+
+def test_tuning_is_accepted(both):
+    theirs, ours = both("-o", ",".join(TUNING), "-o", "idle_timeout=77,modern")
+    for server in (theirs, ours):
+        assert reference.stats(server, "settings")["idle_timeout"] == "77"
+
+
+def test_wrong_tuning_is_not():
+    soft = [reference.WIREKV, "serve", "--body", "soft", "-p"]
+    for option in NO_TUNING:
+        for argv in ([reference.MEMCACHED, "-u", "root", "-p"], soft):
+            argv = [*argv, str(reference.free_port()), "-o", option]
+            assert subprocess.run(argv, capture_output=True, timeout=60).returncode > 0, argv
+
+
+def test_version():
+    for options in (["serve", "-V"], ["serve", "--body", "soft", "-m", "64", "--version"], ["-V"]):
+        argv = [reference.WIREKV, *options]
+        run = subprocess.run(argv, capture_output=True, timeout=60, text=True)
+        assert run.returncode == 0 and re.fullmatch(r"wirekv [0-9.]+\n", run.stdout), run
+
+
+def test_long_names():
+    """memcached's, but of what is not here."""
+    helps = []
+    for argv in ([reference.MEMCACHED, "-h"], [reference.WIREKV, "serve", "-h"]):
+        run = subprocess.run(argv, capture_output=True, timeout=60, text=True)
+        helps.append(dict(re.findall(r"^ *(-\w),? +(--[a-z-]+)", run.stdout, re.M)))
+    theirs, ours = helps
+    missing = {short for short in theirs if ours.get(short) != theirs[short]}
+    assert missing == {"-S", "-Y", "-Z", "-e", "-i", "-N"}
+
+
 def test_wrong_options_say_why(tmp_path):
     taken = socket.create_server(("127.0.0.1", 0))
     path = tmp_path / "file"
@@ -362,6 +414,12 @@ def test_wrong_options_say_why(tmp_path):
         (["-c", "0"], "connection"),
         (["-I", "1g"], "-m"),
         (["-o", "nonsense=5"], "idle_timeout"),
+        (["-o", "modern,hashpower=5"], "hashpower"),
+        (["-f", "1"], "factor"),
+        (["-D", ""], "-D"),
+        (["-n", "0"], "slab-min-size"),
+        (["-b=-1"], "-b"),
+        (["-S"], "-S"),
         (["-p", taken.getsockname()[1]], "in use"),
         (["-s", path], "not a socket"),
         (["-u", "nobody-of-this-name"], "user"),
