@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import urllib.request
 from pathlib import Path
@@ -48,6 +49,11 @@ def replies(servers, *requests):
 # A command, and as a binary packet: version.
 TEXT, BINARY = b"version\r\n", b"\x80\x0b" + bytes(22)
 
+SMALL_STATS = (
+    b"stats sizes x\r\nstats reset x y\r\nstats nothing\r\nstats settingsx\r\n"
+    b"stats detail on x\r\nstats detail off x\r\nstats detail\r\nstats detail x\r\n"
+)
+
 
 @pytest.mark.parametrize(
     "options, request_, expect",
@@ -62,12 +68,41 @@ TEXT, BINARY = b"version\r\n", b"\x80\x0b" + bytes(22)
         (("-I", "2m"), b"set a 0 0 2000000\r\n" + b"v" * 2_000_000 + b"\r\n", b"STORED\r\n"),
         (("-F", "-F", "-B", "binary", "-B", "ascii", "-b", "0"), TEXT, b"VERSION 1.6.38\r\n"),
         (("-f", "1.08", "-D", "/", "-X", "-W"), b"stats cachedump 1 1\r\nwatch\r\n", None),
+        ((), b"refresh_certs\r\nrefresh_certs noreply\r\n", b"Error TLS not enabled\r\n" * 2),
+        ((), SMALL_STATS, None),
     ],
 )
 def test_replies(both, options, request_, expect):
     theirs, ours = replies(both(*options), request_)
     assert theirs == ours
     assert expect is None or ours == expect
+
+
+@pytest.mark.parametrize("of", ["settings", "items", "slabs", "conns"])
+def test_words_behind_stats_do_not_matter(both, of):
+    request = f"set a 0 0 1\r\nx\r\nstats {of}\r\nstats {of} \r\nstats {of} x y\r\n".encode()
+    for reply in replies(both(), request):
+        stored, *stats, rest = re.split(rb"(?<=END\r\n)|(?<=STORED\r\n)", reply)
+        assert (stored, rest) == (b"STORED\r\n", b"") and len(stats[0]) > 50
+        assert stats == [stats[0]] * 3
+
+
+def test_binary_settings_may_go_on(both):
+    for reply in replies(both(), packet(0x10, b"settings"), packet(0x10, b"settings x")):
+        half = len(reply) // 2
+        assert reply[:half] == reply[half:] and half > 100
+
+
+def test_memory_keeps_its_size(both):
+    """memcached would change it; what is said to be so already is so here, too."""
+    for size, reply in ((64, b"OK\r\n"), (65, b"MEMLIMIT_ADJUST_FAILED")):
+        theirs, ours = replies(both("-m", "64"), b"cache_memlimit %d\r\n" % size)
+        assert (theirs, ours[: len(reply)]) == (b"OK\r\n", reply)
+
+
+def packet(opcode, key, extras=b"", value=b""):
+    body = extras + key + value
+    return struct.pack(">BBHBxxxI12x", 0x80, opcode, len(key), len(extras), len(body)) + body
 
 
 def test_shutdown(both):
@@ -289,6 +324,8 @@ def test_stats_have_memcached_s_names(memcached, soft, of):
         words = " ".join(m[1] + word for word in m[2].split())
     missing = {n for n in names[0] - names[1] if not any(re.fullmatch(w, n) for w in words.split())}
     assert not missing, f"stats {of}: {sorted(missing)}"
+    if of:  # There are more in general only.
+        assert names[1] <= names[0], f"stats {of}: {sorted(names[1] - names[0])}"
 
 
 # Every kind of command, found and not found. Arithmetic comes before gets: memcached copies a number

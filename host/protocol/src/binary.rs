@@ -521,6 +521,8 @@ fn stat(
         }
         how.starts_with(b" dump") || how.starts_with(b" on") || how.starts_with(b" off")
     } else {
+        // The other names may not go on.
+        let args = if args.starts_with(b"settings") { b"settings" } else { args };
         server.stats(args, &engine.counters, &mut line)
     };
     match known {
