@@ -100,6 +100,18 @@ def test_memory_keeps_its_size(both):
         assert (theirs, ours[: len(reply)]) == (b"OK\r\n", reply)
 
 
+@pytest.mark.parametrize("options", ["-I 512k", "-I 1m -C", "-I 2m", "-I 2m -C", "-I 4m"])
+def test_numbers_in_large_items(both, options):
+    """memcached finds a number in an item of half a megabyte, and in no larger one."""
+    requests = []
+    for length in (300_000, 524_227, 524_228, 524_229, 524_236, 524_237, 900_000, 1_500_000):
+        value = b"%-*d" % (length, 5)
+        requests.append(b"set k 0 0 %d\r\n%b\r\nincr k 1\r\n" % (length, value))
+    theirs, ours = replies(both(*options.split()), *requests)
+    assert theirs == ours
+    assert theirs.count(b"\r\n6\r\n") == (5 if "-C" in options else 3)
+
+
 def packet(opcode, key, extras=b"", value=b""):
     body = extras + key + value
     return struct.pack(">BBHBxxxI12x", 0x80, opcode, len(key), len(extras), len(body)) + body
