@@ -1,5 +1,6 @@
 """What the command line and `stats` promise, as memcached has it."""
 
+import itertools
 import os
 import re
 import resource
@@ -15,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from e2e import reference
-from soft import watch
+from soft import values, watch
 
 
 @pytest.fixture
@@ -115,6 +116,65 @@ def test_numbers_in_large_items(both, options):
 def packet(opcode, key, extras=b"", value=b""):
     body = extras + key + value
     return struct.pack(">BBHBxxxI12x", 0x80, opcode, len(key), len(extras), len(body)) + body
+
+
+# In one piece, and received in pieces.
+SHORT, LONG = 20, 25_111
+
+
+def without_memory():
+    """Requests that need memory. `n00` is there and is 9, `e00` is there too, `x00` is not."""
+    for value in (b"v" * SHORT, b"v" * LONG):
+        data = b" %d\r\n%b\r\n" % (len(value), value)
+        for command in (b"set x00", b"set e00", b"add x00", b"replace e00"):
+            yield command + b" 0 0" + data + b"get e00\r\n"
+        for command in (b"append e00", b"prepend e00"):
+            yield command + b" 0 0" + data + b"get e00\r\n"
+        yield b"cas e00 0 0 %d 1\r\n%b\r\nget e00\r\n" % (len(value), value)
+        for flags in (b"", b"q", b"MA", b"MP k O1", b"ME", b"MR", b"C1"):
+            yield b"ms e00 %d %b\r\n%b\r\nget e00\r\n" % (len(value), flags, value)
+        for opcode in (0x01, 0x02, 0x03, 0x11, 0x12, 0x13):
+            yield packet(opcode, b"x00", bytes(8), value)
+            yield packet(opcode, b"e00", bytes(8), value) + packet(0x00, b"e00")
+        for opcode in (0x0E, 0x0F, 0x19, 0x1A):
+            yield packet(opcode, b"e00", b"", value) + packet(0x00, b"e00")
+    yield b"incr n00 1\r\nincr n00 1 noreply\r\nget n00\r\n"
+    yield b"ma n00\r\nma n00 q\r\nma x00 N0\r\nma x00 N0 q\r\n"
+    for opcode in (0x05, 0x15):
+        for key in (b"n00", b"x00"):
+            yield packet(opcode, key, struct.pack(">QQI", 1, 5, 0))
+
+
+def test_replies_without_memory():
+    """Under -M, when not one more item fits."""
+    servers = []
+    # Each has keys of its own, for who cannot replace an item may remove it.
+    requests = [r.replace(b"00", b"%02d" % i) for i, r in enumerate(without_memory())]
+    there = b"set n%02d 0 0 1\r\n9\r\nset e%02d 0 0 5\r\nvalue\r\n"
+    setup = b"".join(there % (i, i) for i in range(len(requests)))
+    try:
+        servers += [reference.memcached("-M", megabytes=8), reference.soft("-M", megabytes=8)]
+        stored = b"STORED\r\n" * 2 * len(requests)
+        assert replies(servers, setup) == [stored, stored]
+        numbers = itertools.count(0x1000)
+        for request in requests:
+            for server in servers:
+                fill(server, numbers)
+            theirs, ours = replies(servers, request)
+            assert theirs == ours, request[:60]
+            assert b"emory" in ours, request[:60]
+    finally:
+        for server in servers:
+            server.stop()
+
+
+def fill(server, numbers):
+    """Until it has no place for a long item nor for a short one, which memcached keeps apart."""
+    client = values.Client(server)
+    for length in (LONG, SHORT, 1):
+        while client.set(b"%x" % next(numbers), b"v" * length) == b"STORED\r\n":
+            pass
+    client.close()
 
 
 def test_shutdown(both):

@@ -362,7 +362,7 @@ fn extend(engine: &mut Engine, key: &[u8], hash: Hash, what: &Put, value: Value<
         }
         let (local, wide) = (&mut engine.local, what.explicit.is_some());
         let Ok(mut both) = reserve(local, key, hash, len, (flags, exptime), wide) else {
-            return Stored::NotStored;
+            return Stored::NoMemory;
         };
         let entry = local.lock(key, hash);
         let same = |item: &Item<'_>| item.stamp() == stamp && item.exptime() == exptime;
@@ -375,7 +375,7 @@ fn extend(engine: &mut Engine, key: &[u8], hash: Hash, what: &Put, value: Value<
         both.value()[left.len()..].copy_from_slice(right);
         return match entry.link(both, what.explicit) {
             Ok(cas) => Stored::Yes(cas, len),
-            Err(Full) => Stored::NotStored,
+            Err(Full) => Stored::NoMemory,
         };
     }
 }
