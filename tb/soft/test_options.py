@@ -1,5 +1,6 @@
 """What the command line and `stats` promise, as memcached has it."""
 
+import itertools
 import os
 import re
 import resource
@@ -7,6 +8,7 @@ import shutil
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import urllib.request
 from pathlib import Path
@@ -14,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from e2e import reference
-from soft import watch
+from soft import values, watch
 
 
 @pytest.fixture
@@ -48,6 +50,11 @@ def replies(servers, *requests):
 # A command, and as a binary packet: version.
 TEXT, BINARY = b"version\r\n", b"\x80\x0b" + bytes(22)
 
+SMALL_STATS = (
+    b"stats sizes x\r\nstats reset x y\r\nstats nothing\r\nstats settingsx\r\n"
+    b"stats detail on x\r\nstats detail off x\r\nstats detail\r\nstats detail x\r\n"
+)
+
 
 @pytest.mark.parametrize(
     "options, request_, expect",
@@ -60,12 +67,114 @@ TEXT, BINARY = b"version\r\n", b"\x80\x0b" + bytes(22)
         (("-B", "binary"), BINARY, b"\x81\x0b" + bytes(9) + b"\x06" + bytes(12) + b"1.6.38"),
         (("-B", "binary"), TEXT, b""),
         (("-I", "2m"), b"set a 0 0 2000000\r\n" + b"v" * 2_000_000 + b"\r\n", b"STORED\r\n"),
+        (("-F", "-F", "-B", "binary", "-B", "ascii", "-b", "0"), TEXT, b"VERSION 1.6.38\r\n"),
+        (("-f", "1.08", "-D", "/", "-X", "-W"), b"stats cachedump 1 1\r\nwatch\r\n", None),
+        ((), b"refresh_certs\r\nrefresh_certs noreply\r\n", b"Error TLS not enabled\r\n" * 2),
+        ((), SMALL_STATS, None),
     ],
 )
 def test_replies(both, options, request_, expect):
     theirs, ours = replies(both(*options), request_)
     assert theirs == ours
     assert expect is None or ours == expect
+
+
+@pytest.mark.parametrize("of", ["settings", "items", "slabs", "conns"])
+def test_words_behind_stats_do_not_matter(both, of):
+    request = f"set a 0 0 1\r\nx\r\nstats {of}\r\nstats {of} \r\nstats {of} x y\r\n".encode()
+    for reply in replies(both(), request):
+        stored, *stats, rest = re.split(rb"(?<=END\r\n)|(?<=STORED\r\n)", reply)
+        assert (stored, rest) == (b"STORED\r\n", b"") and len(stats[0]) > 50
+        assert stats == [stats[0]] * 3
+
+
+def test_binary_settings_may_go_on(both):
+    for reply in replies(both(), packet(0x10, b"settings"), packet(0x10, b"settings x")):
+        half = len(reply) // 2
+        assert reply[:half] == reply[half:] and half > 100
+
+
+def test_memory_keeps_its_size(both):
+    """memcached would change it; what is said to be so already is so here, too."""
+    for size, reply in ((64, b"OK\r\n"), (65, b"MEMLIMIT_ADJUST_FAILED")):
+        theirs, ours = replies(both("-m", "64"), b"cache_memlimit %d\r\n" % size)
+        assert (theirs, ours[: len(reply)]) == (b"OK\r\n", reply)
+
+
+@pytest.mark.parametrize("options", ["-I 512k", "-I 1m -C", "-I 2m", "-I 2m -C", "-I 4m"])
+def test_numbers_in_large_items(both, options):
+    """memcached finds a number in an item of half a megabyte, and in no larger one."""
+    requests = []
+    for length in (300_000, 524_227, 524_228, 524_229, 524_236, 524_237, 900_000, 1_500_000):
+        value = b"%-*d" % (length, 5)
+        requests.append(b"set k 0 0 %d\r\n%b\r\nincr k 1\r\n" % (length, value))
+    theirs, ours = replies(both(*options.split()), *requests)
+    assert theirs == ours
+    assert theirs.count(b"\r\n6\r\n") == (5 if "-C" in options else 3)
+
+
+def packet(opcode, key, extras=b"", value=b""):
+    body = extras + key + value
+    return struct.pack(">BBHBxxxI12x", 0x80, opcode, len(key), len(extras), len(body)) + body
+
+
+# In one piece, and received in pieces.
+SHORT, LONG = 20, 25_111
+
+
+def without_memory():
+    """Requests that need memory. `n00` is there and is 9, `e00` is there too, `x00` is not."""
+    for value in (b"v" * SHORT, b"v" * LONG):
+        data = b" %d\r\n%b\r\n" % (len(value), value)
+        for command in (b"set x00", b"set e00", b"add x00", b"replace e00"):
+            yield command + b" 0 0" + data + b"get e00\r\n"
+        for command in (b"append e00", b"prepend e00"):
+            yield command + b" 0 0" + data + b"get e00\r\n"
+        yield b"cas e00 0 0 %d 1\r\n%b\r\nget e00\r\n" % (len(value), value)
+        for flags in (b"", b"q", b"MA", b"MP k O1", b"ME", b"MR", b"C1"):
+            yield b"ms e00 %d %b\r\n%b\r\nget e00\r\n" % (len(value), flags, value)
+        for opcode in (0x01, 0x02, 0x03, 0x11, 0x12, 0x13):
+            yield packet(opcode, b"x00", bytes(8), value)
+            yield packet(opcode, b"e00", bytes(8), value) + packet(0x00, b"e00")
+        for opcode in (0x0E, 0x0F, 0x19, 0x1A):
+            yield packet(opcode, b"e00", b"", value) + packet(0x00, b"e00")
+    yield b"incr n00 1\r\nincr n00 1 noreply\r\nget n00\r\n"
+    yield b"ma n00\r\nma n00 q\r\nma x00 N0\r\nma x00 N0 q\r\n"
+    for opcode in (0x05, 0x15):
+        for key in (b"n00", b"x00"):
+            yield packet(opcode, key, struct.pack(">QQI", 1, 5, 0))
+
+
+def test_replies_without_memory():
+    """Under -M, when not one more item fits."""
+    servers = []
+    # Each has keys of its own, for who cannot replace an item may remove it.
+    requests = [r.replace(b"00", b"%02d" % i) for i, r in enumerate(without_memory())]
+    there = b"set n%02d 0 0 1\r\n9\r\nset e%02d 0 0 5\r\nvalue\r\n"
+    setup = b"".join(there % (i, i) for i in range(len(requests)))
+    try:
+        servers += [reference.memcached("-M", megabytes=8), reference.soft("-M", megabytes=8)]
+        stored = b"STORED\r\n" * 2 * len(requests)
+        assert replies(servers, setup) == [stored, stored]
+        numbers = itertools.count(0x1000)
+        for request in requests:
+            for server in servers:
+                fill(server, numbers)
+            theirs, ours = replies(servers, request)
+            assert theirs == ours, request[:60]
+            assert b"emory" in ours, request[:60]
+    finally:
+        for server in servers:
+            server.stop()
+
+
+def fill(server, numbers):
+    """Until it has no place for a long item nor for a short one, which memcached keeps apart."""
+    client = values.Client(server)
+    for length in (LONG, SHORT, 1):
+        while client.set(b"%x" % next(numbers), b"v" * length) == b"STORED\r\n":
+            pass
+    client.close()
 
 
 def test_shutdown(both):
@@ -287,6 +396,8 @@ def test_stats_have_memcached_s_names(memcached, soft, of):
         words = " ".join(m[1] + word for word in m[2].split())
     missing = {n for n in names[0] - names[1] if not any(re.fullmatch(w, n) for w in words.split())}
     assert not missing, f"stats {of}: {sorted(missing)}"
+    if of:  # There are more in general only.
+        assert names[1] <= names[0], f"stats {of}: {sorted(names[1] - names[0])}"
 
 
 # Every kind of command, found and not found. Arithmetic comes before gets: memcached copies a number
@@ -353,6 +464,56 @@ def test_settings_show_options(tmp_path):
         server.stop()
 
 
+# What tunes memcached, and is nothing to do here.
+TUNING = """no_modern modern no_lru_maintainer lru_maintainer no_lru_crawler lru_crawler
+    no_slab_reassign slab_reassign no_slab_automove slab_automove slab_automove=2
+    slab_automove_ratio=0.8 slab_automove_window=30 slab_automove_freeratio=0.01 slab_chunk_max=512
+    slab_sizes=100-200-300 no_hashexpand hashpower=16 hash_algorithm=xxh3 lru_crawler_sleep=100
+    lru_crawler_tocrawl=0 hot_lru_pct=10 warm_lru_pct=20 hot_max_factor=0.2 warm_max_factor=2
+    temporary_ttl=61 tail_repair_time=10 no_maxconns_fast maxconns_fast resp_obj_mem_limit=10
+    read_buf_mem_limit=10 track_sizes no_inline_ascii_resp inline_ascii_resp worker_logbuf_size=64
+    watcher_logbuf_size=256 no_drop_privileges drop_privileges no_chunked_items
+    idle_timeout=0""".split()
+NO_TUNING = """hashpower hashpower=5 hash_algorithm hash_algorithm=md5 slab_automove=3
+    slab_automove_ratio=16 slab_automove_window=1 slab_automove_freeratio slab_chunk_max=0
+    slab_sizes=200-100 lru_crawler_sleep lru_crawler_tocrawl=x hot_lru_pct=80 warm_lru_pct
+    hot_max_factor=0 warm_max_factor temporary_ttl tail_repair_time=9 read_buf_mem_limit
+    worker_logbuf_size watcher_logbuf_size=x idle_timeout Modern no_track_sizes modern,,track_sizes
+    ext_path ssl_chain_cert""".split()
+
+
+def test_tuning_is_accepted(both):
+    theirs, ours = both("-o", ",".join(TUNING), "-o", "idle_timeout=77,modern")
+    for server in (theirs, ours):
+        assert reference.stats(server, "settings")["idle_timeout"] == "77"
+
+
+def test_wrong_tuning_is_not():
+    soft = [reference.WIREKV, "serve", "--body", "soft", "-p"]
+    for option in NO_TUNING:
+        for argv in ([reference.MEMCACHED, "-u", "root", "-p"], soft):
+            argv = [*argv, str(reference.free_port()), "-o", option]
+            assert subprocess.run(argv, capture_output=True, timeout=60).returncode > 0, argv
+
+
+def test_version():
+    for options in (["serve", "-V"], ["serve", "--body", "soft", "-m", "64", "--version"], ["-V"]):
+        argv = [reference.WIREKV, *options]
+        run = subprocess.run(argv, capture_output=True, timeout=60, text=True)
+        assert run.returncode == 0 and re.fullmatch(r"wirekv [0-9.]+\n", run.stdout), run
+
+
+def test_long_names():
+    """memcached's, but of what is not here."""
+    helps = []
+    for argv in ([reference.MEMCACHED, "-h"], [reference.WIREKV, "serve", "-h"]):
+        run = subprocess.run(argv, capture_output=True, timeout=60, text=True)
+        helps.append(dict(re.findall(r"^ *(-\w),? +(--[a-z-]+)", run.stdout, re.M)))
+    theirs, ours = helps
+    missing = {short for short in theirs if ours.get(short) != theirs[short]}
+    assert missing == {"-S", "-Y", "-Z", "-e", "-i", "-N"}
+
+
 def test_wrong_options_say_why(tmp_path):
     taken = socket.create_server(("127.0.0.1", 0))
     path = tmp_path / "file"
@@ -362,6 +523,12 @@ def test_wrong_options_say_why(tmp_path):
         (["-c", "0"], "connection"),
         (["-I", "1g"], "-m"),
         (["-o", "nonsense=5"], "idle_timeout"),
+        (["-o", "modern,hashpower=5"], "hashpower"),
+        (["-f", "1"], "factor"),
+        (["-D", ""], "-D"),
+        (["-n", "0"], "slab-min-size"),
+        (["-b=-1"], "-b"),
+        (["-S"], "-S"),
         (["-p", taken.getsockname()[1]], "in use"),
         (["-s", path], "not a socket"),
         (["-u", "nobody-of-this-name"], "user"),

@@ -13,6 +13,8 @@ use crate::{number, Engine, Out, Server};
 pub const REQUEST: u8 = 0x80;
 const REPLY: u8 = 0x81;
 const HEADER: usize = 24;
+const NO_NEW_ITEM: &[u8] = b"Out of memory allocating new item";
+const NO_INCREMENT: &[u8] = b"Out of memory incrementing value";
 /// More extras and key than this are not waited for: whatever they are, they are wrong.
 const MAX_HEAD: usize = 8 << 10;
 
@@ -42,7 +44,7 @@ impl Status {
             Status::NotNumber => b"Non-numeric server-side value for incr or decr",
             Status::Auth => b"Auth failure.",
             Status::Unknown => b"Unknown command",
-            Status::NoMemory => b"Out of memory",
+            Status::NoMemory => b"Out of memory allocating item",
         }
     }
 }
@@ -276,8 +278,11 @@ fn reply(request: &[u8], unique: u64, body: &[u8], out: &mut Out) {
 }
 
 fn fail(request: &[u8], status: Status, out: &mut Out) {
+    fail_with(request, status, status.text(), out);
+}
+
+fn fail_with(request: &[u8], status: Status, text: &[u8], out: &mut Out) {
     out.unit();
-    let text = status.text();
     let header = Reply { status: status as u16, key: 0, extras: 0, body: text.len(), unique: 0 };
     out.room(HEADER + text.len()).bytes(&header.bytes(request)).bytes(text).finish();
 }
@@ -484,13 +489,15 @@ fn delta(request: &Request, input: &[u8], decrement: bool, engine: &mut Engine, 
                     Stored::Yes(unique, _) => {
                         return reply(input, unique, &initial.to_be_bytes(), out);
                     }
-                    Stored::NoMemory => Status::NoMemory,
+                    Stored::NoMemory => {
+                        return fail_with(input, Status::NoMemory, NO_NEW_ITEM, out)
+                    }
                     _ => Status::NotStored,
                 }
             }
             Sum::Exists => Status::Exists,
             Sum::NotNumber => Status::NotNumber,
-            Sum::NoMemory => Status::NoMemory,
+            Sum::NoMemory => return fail_with(input, Status::NoMemory, NO_INCREMENT, out),
         };
     fail(input, status, out);
 }
@@ -521,6 +528,8 @@ fn stat(
         }
         how.starts_with(b" dump") || how.starts_with(b" on") || how.starts_with(b" off")
     } else {
+        // The other names may not go on.
+        let args = if args.starts_with(b"settings") { b"settings" } else { args };
         server.stats(args, &engine.counters, &mut line)
     };
     match known {

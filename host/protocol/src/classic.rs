@@ -175,7 +175,7 @@ pub(crate) fn parse(line: &Line, input: &[u8], engine: &Engine) -> Request {
             b"watch" => say(NO_WATCH, noreply(line, input)),
             b"verbosity" => parse_verbosity(line, input),
             b"lru" if count >= 2 => parse_lru(line, input),
-            b"refresh_certs" => say(NO_TLS, noreply(line, input)),
+            b"refresh_certs" => say(NO_TLS, false),
             b"bget" | b"lru" => say(ERROR, false),
             // A browser that was tricked into talking to a cache.
             _ if line.last(input).starts_with(b"HTTP/") => Request::default(),
@@ -329,7 +329,7 @@ fn parse_verbosity(line: &Line, input: &[u8]) -> Request {
     }
 }
 
-/// `stats [what ..]`
+/// `stats [what]`; what is behind it is not looked at.
 fn parse_stats(line: &Line, input: &[u8]) -> Request {
     let word = |i| line.word(input, i);
     match word(1) {
@@ -340,7 +340,7 @@ fn parse_stats(line: &Line, input: &[u8]) -> Request {
         },
         b"cachedump" if line.count < 4 => say(BAD_LINE, false),
         b"cachedump" => say(NO_CACHEDUMP, false),
-        _ => Request { op: op(Op::Stats), key: line.rest(1), ..Request::default() },
+        _ => Request { op: op(Op::Stats), key: line.span(1), ..Request::default() },
     }
 }
 
@@ -715,7 +715,7 @@ pub(crate) fn store(
 /// `STAT <name> <value>` for each.
 fn stats(args: &[u8], engine: &mut Engine, server: &mut dyn Server, out: &mut Out) {
     out.unit();
-    if Words::new(args).next() == Some(b"reset") {
+    if args == b"reset" {
         engine.counters = Default::default();
         server.reset();
         return out.text(RESET);

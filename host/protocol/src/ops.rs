@@ -46,15 +46,17 @@ pub fn too_large(settings: &Settings, key: usize, value: u64, flags: u32) -> boo
     size(settings, key, value, flags) > settings.item_max as u64
 }
 
+/// memcached keeps larger items in several chunks, whatever `-I` says.
+const CHUNK_MAX: u64 = 512 << 10;
+
 /// The slab class in which memcached would keep an item: chunks from 96 bytes on, each a quarter
 /// larger than the one before.
 pub fn slab_class(size: u64) -> u64 {
-    const LARGEST: u64 = 512 << 10;
     let (mut class, mut chunk) = (1, 96);
-    while chunk < size && chunk < LARGEST {
+    while chunk < size && chunk < CHUNK_MAX {
         chunk = (chunk * 5 / 4).next_multiple_of(8);
         class += 1;
-        if chunk * 5 / 4 > LARGEST {
+        if chunk * 5 / 4 > CHUNK_MAX {
             break;
         }
     }
@@ -360,7 +362,7 @@ fn extend(engine: &mut Engine, key: &[u8], hash: Hash, what: &Put, value: Value<
         }
         let (local, wide) = (&mut engine.local, what.explicit.is_some());
         let Ok(mut both) = reserve(local, key, hash, len, (flags, exptime), wide) else {
-            return Stored::NotStored;
+            return Stored::NoMemory;
         };
         let entry = local.lock(key, hash);
         let same = |item: &Item<'_>| item.stamp() == stamp && item.exptime() == exptime;
@@ -373,7 +375,7 @@ fn extend(engine: &mut Engine, key: &[u8], hash: Hash, what: &Put, value: Value<
         both.value()[left.len()..].copy_from_slice(right);
         return match entry.link(both, what.explicit) {
             Ok(cas) => Stored::Yes(cas, len),
-            Err(Full) => Stored::NotStored,
+            Err(Full) => Stored::NoMemory,
         };
     }
 }
@@ -409,9 +411,9 @@ pub fn delta(engine: &mut Engine, key: &[u8], hash: Hash, what: &Delta) -> Sum {
     loop {
         let Some(old) = local.get(key, hash) else { return Sum::NotFound };
         let text = old.value();
-        // memcached keeps the largest items in several chunks, and looks for no number in those.
-        let chunked = size(settings, key.len(), text.len() as u64, old.flags());
-        if text.is_empty() || chunked > settings.item_max as u64 / 2 {
+        // memcached looks for no number in several chunks.
+        let size = size(settings, key.len(), text.len() as u64, old.flags());
+        if text.is_empty() || size > CHUNK_MAX {
             return Sum::NotNumber;
         }
         if let Match::Other(_) = matches(&old, what.unique) {

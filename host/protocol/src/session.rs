@@ -338,7 +338,7 @@ impl Session {
             return;
         }
         engine.counters.store_no_memory += 1;
-        if put.mode == ops::Mode::Set {
+        if put.mode == ops::Mode::Set || matches!(request.op, Op::Meta(_)) {
             ops::forget(engine, key, hash);
         }
         match request.op {

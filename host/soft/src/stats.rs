@@ -309,7 +309,6 @@ impl Shared {
         line("1:used_chunks", &(s.chunks - s.chunks_free));
         line("1:free_chunks", &s.chunks_free);
         line("1:free_chunks_end", &0);
-        line("1:mem_requested", &s.bytes);
         for (name, value) in self.sum(Some(own)).each() {
             if OF_A_SLAB.contains(&name) {
                 line(&format!("1:{name}"), &value);
@@ -402,6 +401,11 @@ impl Server for Answers<'_> {
 
     fn verbosity(&mut self, level: u32) {
         self.shared.verbosity.store(level, Relaxed);
+    }
+
+    /// The memory is one mapping from the start on, and keeps its size.
+    fn memory(&mut self, megabytes: u32) -> bool {
+        megabytes as usize == self.shared.options.memory >> 20
     }
 
     fn shutdown(&mut self, _graceful: bool) {

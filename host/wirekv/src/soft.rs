@@ -19,7 +19,7 @@ const ITEM_SIZES: std::ops::RangeInclusive<u64> = 1 << 10..=1 << 30;
 pub fn serve(args: &ServeArgs) -> Result<()> {
     let options = options(args)?;
     let soft = &args.soft;
-    if soft.coredumps {
+    if soft.enable_coredumps {
         signals::raise_core_limit().context("-r: core files stay limited")?;
     }
     if let Some(user) = &soft.user {
@@ -90,7 +90,7 @@ fn options(args: &ServeArgs) -> Result<Options> {
     ensure!(THREADS.contains(&soft.threads), "-t {}: 1 to 256 threads", soft.threads);
     ensure!(args.conn_limit > 0, "-c 0: there must be a connection");
     ensure!(soft.max_reqs_per_event > 0, "-R 0: there must be a request");
-    ensure!(soft.listen_backlog > 0, "-b {}: 1 or more", soft.listen_backlog);
+    ensure!(soft.listen_backlog >= 0, "-b {}: 0 or more", soft.listen_backlog);
     ensure!(
         ITEM_SIZES.contains(&args.max_item_size),
         "-I {}: items can be limited to 1k up to 1024m",
@@ -109,7 +109,10 @@ fn options(args: &ServeArgs) -> Result<Options> {
         let udp = if args.udp_port == 0 { None } else { Some(args.udp_port) };
         (addresses(&args.listen, Some(args.port), true)?, addresses(&args.listen, udp, false)?)
     };
-    let idle = soft.extended.iter().map(|Extended::IdleTimeout(seconds)| *seconds).next_back();
+    let idle = soft.extended.iter().rev().find_map(|extended| match extended {
+        Extended::IdleTimeout(seconds) => Some(*seconds),
+        Extended::Ignored => None,
+    });
     Ok(Options {
         tcp,
         udp,
