@@ -163,6 +163,10 @@ def test_replies_without_memory():
             theirs, ours = replies(servers, request)
             assert theirs == ours, request[:60]
             assert b"emory" in ours, request[:60]
+        # Another expiry time needs none.
+        touches = b"touch n00 100\r\ngat 100 e00\r\nmg n01 t T200\r\ntouch n00 0\r\nmg n00 t\r\n"
+        theirs, ours = replies(servers, touches)
+        assert theirs == ours and ours.startswith(b"TOUCHED\r\nVALUE e00")
     finally:
         for server in servers:
             server.stop()

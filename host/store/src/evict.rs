@@ -407,17 +407,20 @@ impl Local {
         }
     }
 
-    /// Empties the chunk with the most bytes of unlinked items, by copying the live ones; before,
-    /// takes expired items out of one more chunk. `false`: no chunk is worth it.
+    /// Empties the chunk with the most bytes of unlinked items, by copying the live ones. Without
+    /// eviction, where nothing else finds them, takes expired items out of one more chunk of each
+    /// log before. `false`: no chunk is worth it.
     fn compact(&self, pool: &mut Pool) -> bool {
         let store = &*self.store;
-        if let Some(head) = pool.small.pop_front().or_else(|| pool.main.pop_front()) {
-            let head = head as usize;
-            if store.chunks.get(head).is_settled() {
-                self.expire(head);
+        if !store.evict {
+            for log in [Log::Small, Log::Main] {
+                let Some(head) = pool.queue(log).pop_front() else { continue };
+                if store.chunks.get(head as usize).is_settled() {
+                    self.expire(head as usize);
+                }
+                // To the end, so that the next one is looked at next.
+                pool.queue(log).push_back(head);
             }
-            // To the end of its queue, so that the next one is looked at next.
-            pool.queue(store.chunks.get(head).log()).push_back(head as u32);
         }
         let Some(head) = self.deadest(pool) else { return false };
         let mut victim = self.victim(head, true);

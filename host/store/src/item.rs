@@ -48,7 +48,8 @@ pub(crate) struct Shape {
     pub key: usize,
     pub value: usize,
     pub flags: u32,
-    pub exptime: u32,
+    /// `None`: there is no field for it.
+    pub exptime: Option<u32>,
     pub wide: bool,
 }
 
@@ -57,7 +58,7 @@ impl Shape {
     pub fn size(&self) -> usize {
         let fields = 8 * usize::from(self.wide)
             + 4 * usize::from(self.flags != 0)
-            + 4 * usize::from(self.exptime != 0);
+            + 4 * usize::from(self.exptime.is_some());
         (HEADER + fields + self.key + self.value).next_multiple_of(8)
     }
 }
@@ -96,9 +97,9 @@ impl Raw {
                 item.0.add(at).cast::<u32>().write(shape.flags);
                 at += 4;
             }
-            if shape.exptime != 0 {
+            if let Some(exptime) = shape.exptime {
                 word |= attr::EXPIRY;
-                item.0.add(at).cast::<u32>().write(shape.exptime);
+                item.0.add(at).cast::<u32>().write(exptime);
                 at += 4;
             }
             item.0.add(at).copy_from_nonoverlapping(NonNull::from(key).cast(), key.len());

@@ -44,7 +44,7 @@ impl Local {
         flags: u32,
         exptime: u32,
     ) -> Result<Reservation, Full> {
-        self.take(Shape { key: key.len(), value, flags, exptime, wide: false }, key, hash)
+        self.take(self.shape(key, value, flags, exptime), key, hash)
     }
 
     /// As `reserve`, for a CAS unique that does not come from the store: it has room for 64 bits,
@@ -57,7 +57,13 @@ impl Local {
         flags: u32,
         exptime: u32,
     ) -> Result<Reservation, Full> {
-        self.take(Shape { key: key.len(), value, flags, exptime, wide: true }, key, hash)
+        self.take(Shape { wide: true, ..self.shape(key, value, flags, exptime) }, key, hash)
+    }
+
+    /// Without eviction a later change of the expiry time must not need room, so each item has it.
+    fn shape(&self, key: &[u8], value: usize, flags: u32, exptime: u32) -> Shape {
+        let exptime = (exptime != 0 || !self.store.evict).then_some(exptime);
+        Shape { key: key.len(), value, flags, exptime, wide: false }
     }
 
     fn take(&mut self, shape: Shape, key: &[u8], hash: Hash) -> Result<Reservation, Full> {

@@ -114,8 +114,9 @@ impl Store {
         self.now.load(Relaxed)
     }
 
-    /// Bytes that an item takes in the log.
+    /// Bytes that an item takes in the log of a store that evicts.
     pub fn footprint(key: usize, value: usize, flags: u32, exptime: u32) -> usize {
+        let exptime = (exptime != 0).then_some(exptime);
         Shape { key, value, flags, exptime, wide: false }.size()
     }
 

@@ -269,7 +269,7 @@ impl Game {
         let hash = self.local.hash(&k);
         let Version { len, flags, exptime, explicit, .. } = version;
         // Eight more bytes for a client's CAS unique.
-        self.large |= Store::footprint(k.len(), len, flags, exptime) + 8 > self.chunk;
+        self.large |= Store::footprint(k.len(), len, flags, exptime) + 16 > self.chunk;
         let room = match explicit {
             Some(_) => self.local.reserve_wide(&k, hash, len, flags, exptime),
             None => self.local.reserve(&k, hash, len, flags, exptime),
