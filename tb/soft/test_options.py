@@ -221,6 +221,24 @@ def test_unix_socket(tmp_path):
     assert code == 0 and not path.exists()
 
 
+def test_unix_socket_of_a_successor(tmp_path):
+    """A server that ends leaves the socket of the one that took its place."""
+    path = tmp_path / "socket"
+    old = reference.soft("-s", path)
+    try:
+        new = reference.soft("-s", path)
+        try:
+            assert old.stop() == 0, old.tail()
+            with socket.socket(socket.AF_UNIX) as s:
+                s.connect(str(path))
+                assert reference.ask(s, TEXT, b"\r\n") == b"VERSION 1.6.38\r\n"
+        finally:
+            new.stop()
+        assert not path.exists()
+    finally:
+        old.kill()
+
+
 def test_pid_file(tmp_path):
     path = tmp_path / "pid"
     server = reference.soft("-P", path)
