@@ -314,6 +314,34 @@ def test_core_limit():
             assert server.stop() == 0, server.tail()
 
 
+@pytest.mark.skipif(not shutil.which("prlimit"), reason="util-linux")
+def test_file_limit():
+    """-c: there are as many file descriptors as that takes, or the server says that there are not."""
+    capabilities = re.search(r"CapEff:\s+(\w+)", Path("/proc/self/status").read_text())[1]
+    may = int(capabilities, 16) >> 24 & 1  # CAP_SYS_RESOURCE: past a hard limit
+    bounded = ["prlimit", "--nofile=64:1000"]
+    bound = ["setpriv", "--bounding-set", "-sys_resource", *bounded] if may else bounded
+    cases = [(bound, 900, True), (bound, 1000, False), (bounded, 4_000_000_000, False)]
+    if may:
+        cases.append((bounded, 1000, True))
+    for child, connections, starts in cases:
+        wirekv = [reference.WIREKV, "serve", "--body", "soft", "-p", "0", "-t", "1", "-c", connections]
+        # Root is not root any more when it serves.
+        server = reference.Server("soft", [*child, *wirekv, "-u", "nobody"])
+        try:
+            if starts:
+                server.wait_until(lambda log=server.log: "listening on" in log.read_text())
+                limits = Path(f"/proc/{server.process.pid}/limits").read_text()
+                limit = int(re.search(r"Max open files +(\d+)", limits)[1])
+                assert limit >= connections + watch.descriptors(server)
+            else:
+                assert server.process.wait(20) == 1, connections
+                assert "failed to set rlimit for open files. Try starting as root or " \
+                       "requesting smaller maxconns value." in server.tail()  # fmt: skip
+        finally:
+            server.stop()
+
+
 def test_memory_is_there_from_the_start():
     """-L: no request waits for a page."""
     megabytes = 256
