@@ -197,6 +197,7 @@ impl Acceptor {
                     *pending = self.accept(i)?;
                 }
             }
+            self.shared.starved(pending.contains(&true));
         }
         Ok(())
     }
