@@ -1,7 +1,9 @@
-"""Ten thousand connections, and one too many."""
+"""Ten thousand connections, one too many, and what the system does not allow."""
 
 import random
+import resource
 import socket
+import time
 
 import pytest
 
@@ -90,6 +92,46 @@ def test_one_too_many():
         finally:
             server.stop()
     assert refusals[0] == refusals[1] and len(refusals[0]) == 1, refusals
+
+
+def test_no_descriptor_left():
+    """Clients wait until there is one: the server forgets none and rests meanwhile."""
+    server = reference.soft()
+    try:
+        first = values.Client(server)
+
+        def stats(*names):
+            reply = reference.ask(first.socket, b"stats\r\n", b"END\r\n").decode()
+            found = dict(line.split()[1:] for line in reply.splitlines()[:-1])
+            return [int(found[name]) for name in names]
+
+        limit = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
+        few = watch.descriptors(server) + 5
+        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (few, limit[1]))
+        waiting = [values.Client(server) for _ in range(20)]
+        for client in waiting:
+            client.socket.sendall(b"version\r\n")
+
+        def served():
+            return [client for client in waiting if reference.readable(client.socket, 0)]
+
+        assert watch.settle(lambda: len(served()), 5) == 5
+        before = watch.seconds(server)
+        time.sleep(1)
+        assert watch.seconds(server) - before < 0.3, "busy with nothing"
+        assert len(served()) == 5
+        assert stats("accepting_conns", "listen_disabled_num") == [0, 1]
+        while waiting:
+            assert watch.settle(lambda: len(served()) > 0, True), "forgotten"
+            for client in served():
+                assert client.file.readline() == b"VERSION 1.6.38\r\n"
+                client.close()
+                waiting.remove(client)
+        assert watch.settle(lambda: stats("accepting_conns"), [1]) == [1]
+        assert stats("time_in_listen_disabled_us")[0] > 900_000
+    finally:
+        code = server.stop()
+    assert code == 0, server.tail()
 
 
 def test_half_closed_and_reset_are_no_leak(soft):

@@ -108,6 +108,35 @@ def test_without_evictions(seed):
         b"STORED\r\n", b"SERVER_ERROR out of memory storing object\r\n"}  # fmt: skip
 
 
+def test_long_lines_keep_no_memory():
+    """One thread looks up millions of keys that are not there: the other one goes on storing, for
+    which the first must let go of memory now and then."""
+    server = reference.soft(megabytes=MEGABYTES, threads=2)
+    keys = b"get" + b" m" * 7_000_000
+    lines = [keys, keys + b" " + b"k" * 300]
+    try:
+        # The threads are given connections in turn.
+        clients = [values.Client(server) for _ in range(8)]
+        writer, asking = clients[1], clients[0::2]
+        value = b"x" * 20_000
+        for i in range(2 * MEGABYTES * 50):
+            assert writer.set(b"%d" % i, value) == b"STORED\r\n"
+        together(len(asking), lambda i: asking[i].socket.sendall(lines[i % 2]))
+        for client in asking:
+            client.socket.sendall(b"\r\n")
+        said = set()
+        while not all(reference.readable(client.socket, 0) for client in asking):
+            said.update(writer.set(b"%d" % i, value) for i in range(100))
+        assert said == {b"STORED\r\n"}
+        replies = [client.file.readline() for client in asking]
+        assert replies == [b"END\r\n", b"CLIENT_ERROR bad command line format\r\n"] * 2
+        for client in clients:
+            client.close()
+    finally:
+        code = server.stop()
+    assert code == 0, server.tail()
+
+
 def test_slow_readers(seed):
     """Many ask for a 1 MiB value again and again and read nothing; the others go on. Then all of it
     is read."""

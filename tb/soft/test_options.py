@@ -221,6 +221,24 @@ def test_unix_socket(tmp_path):
     assert code == 0 and not path.exists()
 
 
+def test_unix_socket_of_a_successor(tmp_path):
+    """A server that ends leaves the socket of the one that took its place."""
+    path = tmp_path / "socket"
+    old = reference.soft("-s", path)
+    try:
+        new = reference.soft("-s", path)
+        try:
+            assert old.stop() == 0, old.tail()
+            with socket.socket(socket.AF_UNIX) as s:
+                s.connect(str(path))
+                assert reference.ask(s, TEXT, b"\r\n") == b"VERSION 1.6.38\r\n"
+        finally:
+            new.stop()
+        assert not path.exists()
+    finally:
+        old.kill()
+
+
 def test_pid_file(tmp_path):
     path = tmp_path / "pid"
     server = reference.soft("-P", path)
@@ -294,6 +312,34 @@ def test_core_limit():
             assert core_limits(server) in limits
         finally:
             assert server.stop() == 0, server.tail()
+
+
+@pytest.mark.skipif(not shutil.which("prlimit"), reason="util-linux")
+def test_file_limit():
+    """-c: there are as many file descriptors as that takes, or the server says that there are not."""
+    capabilities = re.search(r"CapEff:\s+(\w+)", Path("/proc/self/status").read_text())[1]
+    may = int(capabilities, 16) >> 24 & 1  # CAP_SYS_RESOURCE: past a hard limit
+    bounded = ["prlimit", "--nofile=64:1000"]
+    bound = ["setpriv", "--bounding-set", "-sys_resource", *bounded] if may else bounded
+    cases = [(bound, 900, True), (bound, 1000, False), (bounded, 4_000_000_000, False)]
+    if may:
+        cases.append((bounded, 1000, True))
+    for child, connections, starts in cases:
+        wirekv = [reference.WIREKV, "serve", "--body", "soft", "-p", "0", "-t", "1", "-c", connections]
+        # Root is not root any more when it serves.
+        server = reference.Server("soft", [*child, *wirekv, "-u", "nobody"])
+        try:
+            if starts:
+                server.wait_until(lambda log=server.log: "listening on" in log.read_text())
+                limits = Path(f"/proc/{server.process.pid}/limits").read_text()
+                limit = int(re.search(r"Max open files +(\d+)", limits)[1])
+                assert limit >= connections + watch.descriptors(server)
+            else:
+                assert server.process.wait(20) == 1, connections
+                assert "failed to set rlimit for open files. Try starting as root or " \
+                       "requesting smaller maxconns value." in server.tail()  # fmt: skip
+        finally:
+            server.stop()
 
 
 def test_memory_is_there_from_the_start():

@@ -29,6 +29,13 @@ def descriptors(server):
     return len(os.listdir(f"/proc/{server.process.pid}/fd"))
 
 
+def seconds(server):
+    """Of processor time so far."""
+    with open(f"/proc/{server.process.pid}/stat") as f:
+        user, system = f.read().rsplit(") ", 1)[1].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
 def settle(read, value, seconds=30):
     """Waits until `read()` gives `value`; returns what it gives in the end."""
     end = time.monotonic() + seconds

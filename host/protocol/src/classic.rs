@@ -507,7 +507,7 @@ pub(crate) fn execute(
 #[cold]
 fn execute_rare(
     what: Op,
-    request: &Request,
+    request: &mut Request,
     input: &[u8],
     engine: &mut Engine,
     server: &mut dyn Server,
@@ -523,15 +523,22 @@ fn execute_rare(
             reply(out, request, OK);
         }
         Op::GetUntilBad { touch } => {
-            let Engine { local, counters, .. } = engine;
-            for key in Words::new(request.key.of(input)).take_while(|key| key.len() <= KEY_MAX) {
+            let Engine { local, counters, settings } = engine;
+            let Span { at, len } = request.key;
+            let mut words = Words::new(request.key.of(input));
+            for _ in 0..settings.keys_soft {
+                let Some(key) = words.next().filter(|key| key.len() <= KEY_MAX) else {
+                    reply(out, request, BAD_FORMAT);
+                    return Next::Continue;
+                };
                 let hash = local.hash(key);
                 match touch {
                     true => ops::get_and_touch(local, counters, key, hash, request.exptime),
                     false => ops::get(local, counters, key, hash),
                 };
             }
-            reply(out, request, BAD_FORMAT);
+            request.key = Span { at: at + words.at as u32, len: len - words.at as u32 };
+            return Next::Again;
         }
         Op::Version => {
             out.unit();
@@ -613,7 +620,7 @@ fn get_many(
     let Engine { local, counters, settings } = engine;
     let start = out.len();
     let mut words = Words::new(request.key.of(input)).peekable();
-    let mut taken = 0;
+    let (mut taken, mut keys) = (0, 0);
     loop {
         let mut group: [(&[u8], _); GROUP] = [(&[], None); GROUP];
         let mut count = 0;
@@ -649,7 +656,8 @@ fn get_many(
             }
             return Next::Continue;
         }
-        if out.len() - start >= settings.reply_soft {
+        keys += count;
+        if keys >= settings.keys_soft || out.len() - start >= settings.reply_soft {
             let end = request.key.at as usize + request.key.len as usize;
             request.key = Span::new(taken, end);
             return Next::Again;

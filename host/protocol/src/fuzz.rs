@@ -37,6 +37,7 @@ fn engine(protocol: Protocol, crowded: bool) -> Engine {
         multiget_max: 3 << 10,
         copy_max: 100,
         reply_soft: 200,
+        keys_soft: 20,
         shutdown: true,
         ..Settings::default()
     };
@@ -468,6 +469,37 @@ mod tests {
             fuzz_classic(&data);
             fuzz_meta(&data);
             fuzz_udp(&[b"\0\0\x01\0\0\0\x01\0\0", &data[..]].concat());
+        }
+    }
+
+    /// The end of a long line is not waited for, whether or not its keys are found; the answer is
+    /// as if it was.
+    #[test]
+    fn a_get_of_many_keys_pauses() {
+        let good = format!("get{} a{}\r\n", " miss".repeat(1000), " miss".repeat(50));
+        let bad = format!("get a{} {}\r\n", " miss".repeat(1050), "k".repeat(300));
+        let value = "VALUE a 0 1\r\nx\r\nEND\r\n";
+        for (line, expect) in [(good, value), (bad, "CLIENT_ERROR bad command line format\r\n")] {
+            let engine = engine(Protocol::Auto, false);
+            let settings =
+                Settings { multiget_max: 1 << 20, keys_soft: 100, ..(*engine.settings).clone() };
+            let mut engine = Engine { settings: Arc::new(settings), ..engine };
+            let mut clock = Clock(engine.local.store().clone());
+            let (mut session, mut out) = (Session::new(), Out::new());
+            let mut pauses = 0;
+            for input in ["set a 0 0 1\r\nx\r\n", &line] {
+                out.clear();
+                let input = input.as_bytes();
+                let Parse::Request(mut request) = session.parse(input, &engine) else { panic!() };
+                while session.execute(&mut request, input, &mut engine, &mut clock, &mut out)
+                    == Next::Again
+                {
+                    pauses += 1;
+                }
+            }
+            assert_eq!(out.to_vec(), expect.as_bytes());
+            assert_eq!((engine.counters.get_hits, engine.counters.get_misses), (1, 1050));
+            assert!((9..=10).contains(&pauses), "{pauses} pauses");
         }
     }
 

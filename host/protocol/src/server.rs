@@ -41,6 +41,8 @@ pub struct Settings {
     pub copy_max: usize,
     /// After so many bytes of replies a `get` of many keys lets them be written first.
     pub reply_soft: usize,
+    /// And after so many keys it lets others have their turn: a miss has no reply, but takes time.
+    pub keys_soft: usize,
 }
 
 impl Default for Settings {
@@ -57,6 +59,7 @@ impl Default for Settings {
             multiget_max: 16 << 20,
             copy_max: 1 << 10,
             reply_soft: 1 << 20,
+            keys_soft: 4096,
         }
     }
 }

@@ -119,8 +119,8 @@ pub enum Parse {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     Continue,
-    /// Much was answered, and there is more: execute the same request again, best when the reply
-    /// so far was taken.
+    /// Much was done, and there is more: execute the same request again, best when the reply so far
+    /// was taken and others have had their turn.
     Again,
     /// Close when the replies are written.
     Close,

@@ -19,7 +19,8 @@ pub struct Io {
 }
 
 impl Io {
-    /// For groups of up to `most`. Where io_uring is missing or forbidden, it does without.
+    /// For groups of up to `most`. Where io_uring is missing or forbidden, it does without; so it
+    /// does from the first operation on that the kernel does not know.
     pub fn new(most: u32) -> Io {
         let ring = IoUring::builder().setup_single_issuer().setup_coop_taskrun().build(most);
         let ring = ring.or_else(|_| IoUring::new(most)).ok();
@@ -45,6 +46,7 @@ impl Io {
                 });
                 // SAFETY: the rooms are borrowed for longer than this call.
                 unsafe { submit(ring, entries, &mut self.results) };
+                self.check();
             }
         }
         self.results()
@@ -62,28 +64,40 @@ impl Io {
                 outcome(match parts {
                     // SAFETY: the part is valid for its length.
                     [one] => unsafe { libc::send(fd, one.as_ptr().cast(), one.len(), FLAGS) },
-                    // SAFETY: an `IoSlice` is an `iovec`, by its documentation.
-                    _ => unsafe { libc::writev(fd, parts.as_ptr().cast(), parts.len() as i32) },
+                    // SAFETY: the parts are valid for their lengths.
+                    _ => unsafe { libc::sendmsg(fd, &message(parts), FLAGS) },
                 })
             })),
             Some(ring) => {
-                let entries = gathered.map(|(fd, parts)| match parts {
-                    [one] => {
-                        let (at, len) = (one.as_ptr(), length(one.len()));
-                        opcode::Send::new(types::Fd(fd), at, len).flags(FLAGS).build()
+                let messages: Vec<_> = gathered.map(|(fd, parts)| (fd, message(parts))).collect();
+                let entries = messages.iter().map(|(fd, message)| match message.msg_iovlen {
+                    1 => {
+                        // SAFETY: it points to one part.
+                        let one = unsafe { *message.msg_iov };
+                        let (at, len) = (one.iov_base.cast_const().cast(), length(one.iov_len));
+                        opcode::Send::new(types::Fd(*fd), at, len).flags(FLAGS).build()
                     }
-                    _ => {
-                        let (at, len) = (parts.as_ptr().cast(), length(parts.len()));
-                        // Without the flag io_uring would wait for room, whatever the socket says.
-                        let write = opcode::Writev::new(types::Fd(fd), at, len);
-                        write.rw_flags(libc::RWF_NOWAIT).build()
-                    }
+                    // Not `Writev`: it would wait for room whatever the socket says, and where
+                    // sockets do not know RWF_NOWAIT (Linux 6.1) it cannot be told otherwise.
+                    _ => opcode::SendMsg::new(types::Fd(*fd), message).flags(FLAGS as u32).build(),
                 });
-                // SAFETY: the parts are borrowed for longer than this call.
+                // SAFETY: the parts are borrowed and the messages kept for longer than this call.
                 unsafe { submit(ring, entries, &mut self.results) };
+                self.check();
             }
         }
         self.results()
+    }
+
+    /// What the kernel does not know is as if it was interrupted: the caller tries again, and then
+    /// it is a system call. An error of the socket itself comes again there.
+    fn check(&mut self) {
+        for n in &mut self.results {
+            if matches!(-*n, libc::EINVAL | libc::EOPNOTSUPP) {
+                *n = -libc::EINTR;
+                self.ring = None;
+            }
+        }
     }
 
     fn results(&self) -> impl Iterator<Item = io::Result<usize>> + '_ {
@@ -104,6 +118,16 @@ fn outcome(n: isize) -> i32 {
         return n as i32;
     }
     -io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
+}
+
+/// What `sendmsg` takes: nothing but the parts.
+fn message(parts: &[IoSlice<'_>]) -> libc::msghdr {
+    // SAFETY: zeros are null pointers and no bytes behind them.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    // An `IoSlice` is an `iovec`, by its documentation. Sending only reads it.
+    message.msg_iov = parts.as_ptr().cast_mut().cast();
+    message.msg_iovlen = parts.len() as _;
+    message
 }
 
 /// One operation need not take all.
@@ -140,5 +164,85 @@ unsafe fn submit(
             results[done.user_data() as usize] = done.result();
             left -= 1;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{ErrorKind, Read, Write};
+    use std::os::fd::AsRawFd;
+    use std::os::unix::net::UnixStream;
+
+    use socket2::{Domain, Socket, Type};
+
+    use super::*;
+
+    fn pairs(count: usize) -> Vec<(UnixStream, UnixStream)> {
+        let pairs: Vec<_> = (0..count).map(|_| UnixStream::pair().unwrap()).collect();
+        pairs.iter().for_each(|(ours, _)| ours.set_nonblocking(true).unwrap());
+        pairs
+    }
+
+    /// Writes the parts to each of the sockets.
+    fn write(io: &mut Io, to: &[RawFd], parts: &[&str]) -> Vec<Result<usize, ErrorKind>> {
+        let parts: Vec<_> = parts.iter().map(|part| IoSlice::new(part.as_bytes())).collect();
+        let results = io.write(to.len(), to.iter().map(|fd| (*fd, &parts[..])));
+        results.map(|result| result.map_err(|e| e.kind())).collect()
+    }
+
+    /// Reads up to 8 bytes from each of the sockets.
+    fn read(io: &mut Io, from: &[RawFd]) -> Vec<Result<String, ErrorKind>> {
+        let mut rooms = vec![[0; 8]; from.len()];
+        let to = from.iter().copied().zip(rooms.iter_mut().map(|room| &mut room[..]));
+        let results: Vec<_> = io.read(from.len(), to).collect();
+        let text = |(result, room): (io::Result<usize>, [u8; 8])| match result {
+            Ok(n) => Ok(std::str::from_utf8(&room[..n]).unwrap().into()),
+            Err(e) => Err(e.kind()),
+        };
+        results.into_iter().zip(rooms).map(text).collect()
+    }
+
+    #[test]
+    fn a_group_is_written_and_read() {
+        for mut io in [Io::default(), Io::new(4)] {
+            let pairs = pairs(4);
+            let fds: Vec<_> = pairs.iter().map(|(ours, _)| ours.as_raw_fd()).collect();
+            // One takes nothing more, be it a single part or several; nothing waits for it.
+            while (&pairs[2].0).write(&[0; 4096]).is_ok() {}
+            let full = Err(ErrorKind::WouldBlock);
+            for (parts, all) in [(&["one"][..], "one"), (&["several ", "parts"], "several parts")] {
+                let len = all.len();
+                assert_eq!(write(&mut io, &fds, parts), [Ok(len), Ok(len), full, Ok(len)]);
+                for mut theirs in [0, 1, 3].map(|i| &pairs[i].1) {
+                    let mut came = vec![0; len];
+                    theirs.read_exact(&mut came).unwrap();
+                    assert_eq!(came, all.as_bytes());
+                }
+            }
+            (&pairs[0].1).write_all(b"for 0").unwrap();
+            (&pairs[3].1).write_all(b"for 3, more than there is room for").unwrap();
+            let empty = || Err(ErrorKind::WouldBlock);
+            let came = [Ok("for 0".into()), empty(), empty(), Ok("for 3, m".into())];
+            assert_eq!(read(&mut io, &fds), came);
+        }
+    }
+
+    /// A socket without a peer refuses as a kernel does that does not know the operation.
+    #[test]
+    fn what_the_kernel_does_not_know_is_tried_without_it() {
+        let alone = Socket::new(Domain::UNIX, Type::STREAM, None).unwrap();
+        let pairs = pairs(1);
+        let fds = [pairs[0].0.as_raw_fd(), alone.as_raw_fd()];
+        let mut io = Io::new(4);
+        if io.ring.is_none() {
+            return;
+        }
+        for (text, refused) in
+            [("before", ErrorKind::Interrupted), ("after", ErrorKind::InvalidInput)]
+        {
+            (&pairs[0].1).write_all(text.as_bytes()).unwrap();
+            assert_eq!(read(&mut io, &fds), [Ok(text.into()), Err(refused)]);
+        }
+        assert_eq!(write(&mut io, &[fds[0]; 2], &["a ", "reply"]), [Ok(7), Ok(7)]);
     }
 }

@@ -2,8 +2,8 @@
 
 use std::io::{ErrorKind, Write};
 use std::net::SocketAddr;
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
-use std::path::PathBuf;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU32;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,14 +26,29 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 enum Listener {
     Tcp(TcpListener, SocketAddr),
-    Unix(UnixListener, PathBuf),
+    /// In this order: while the socket is there, no other file has its inode.
+    Unix(SocketFile, UnixListener),
 }
 
-impl Drop for Listener {
-    /// A socket in the file system stays when nobody listens any more.
+/// A socket in the file system. It would stay when nobody listens any more.
+struct SocketFile {
+    path: PathBuf,
+    /// Device and inode.
+    id: (u64, u64),
+}
+
+impl SocketFile {
+    fn id(path: &Path) -> std::io::Result<(u64, u64)> {
+        let meta = std::fs::symlink_metadata(path)?;
+        Ok((meta.dev(), meta.ino()))
+    }
+}
+
+impl Drop for SocketFile {
     fn drop(&mut self) {
-        if let Listener::Unix(_, path) = self {
-            let _ = std::fs::remove_file(path);
+        // By now the path can be the socket of another server, which took this one's place.
+        if SocketFile::id(&self.path).is_ok_and(|id| id == self.id) {
+            let _ = std::fs::remove_file(&self.path);
         }
     }
 }
@@ -54,7 +69,7 @@ impl Sockets {
             listeners.push(Listener::Tcp(listener, address));
         }
         if let Some((path, mode)) = &options.unix {
-            listeners.push(Listener::Unix(bind_unix(path, *mode, options.backlog)?, path.clone()));
+            listeners.push(bind_unix(path, *mode, options.backlog)?);
         }
         let mut udp = Vec::new();
         for address in &options.udp {
@@ -103,7 +118,7 @@ fn bind(address: SocketAddr, kind: Type, protocol: Protocol) -> Result<Socket> {
     })
 }
 
-fn bind_unix(path: &PathBuf, mode: u32, backlog: i32) -> Result<UnixListener> {
+fn bind_unix(path: &Path, mode: u32, backlog: i32) -> Result<Listener> {
     // A socket that an earlier server left behind is replaced; nothing else is.
     match std::fs::symlink_metadata(path) {
         Ok(meta) if meta.file_type().is_socket() => std::fs::remove_file(path)?,
@@ -115,9 +130,11 @@ fn bind_unix(path: &PathBuf, mode: u32, backlog: i32) -> Result<UnixListener> {
     socket
         .bind(&SockAddr::unix(path)?)
         .with_context(|| format!("cannot listen on {}", path.display()))?;
+    let file = SocketFile { path: path.into(), id: SocketFile::id(path)? };
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?;
     socket.listen(backlog)?;
-    Ok(UnixListener::from_std(std::os::fd::OwnedFd::from(socket).into()))
+    let listener = UnixListener::from_std(std::os::fd::OwnedFd::from(socket).into());
+    Ok(Listener::Unix(file, listener))
 }
 
 /// Accepts connections and hands them to the workers in turn; sets the store's clock.
@@ -144,7 +161,7 @@ impl Acceptor {
             let registry = poll.registry();
             match listener {
                 Listener::Tcp(l, _) => registry.register(l, Token(i), Interest::READABLE)?,
-                Listener::Unix(l, _) => registry.register(l, Token(i), Interest::READABLE)?,
+                Listener::Unix(_, l) => registry.register(l, Token(i), Interest::READABLE)?,
             }
         }
         let listeners = listeners.listeners;
@@ -180,6 +197,7 @@ impl Acceptor {
                     *pending = self.accept(i)?;
                 }
             }
+            self.shared.starved(pending.contains(&true));
         }
         Ok(())
     }
@@ -195,8 +213,8 @@ impl Acceptor {
                     let _ = socket2::SockRef::from(&stream).set_keepalive(true);
                     (Stream::Tcp(stream), format!("tcp:{peer}"), format!("tcp:{address}"))
                 }),
-                Listener::Unix(listener, path) => listener.accept().map(|(stream, _)| {
-                    let path = format!("unix:{}", path.display());
+                Listener::Unix(file, listener) => listener.accept().map(|(stream, _)| {
+                    let path = format!("unix:{}", file.path.display());
                     (Stream::Unix(stream), path.clone(), path)
                 }),
             };

@@ -40,3 +40,15 @@ pub struct Options {
     /// Where Prometheus metrics are served.
     pub metrics: Option<SocketAddr>,
 }
+
+impl Options {
+    /// Files that such a server has open at most.
+    pub fn files(&self) -> u64 {
+        // Event loop, waker, io_uring, and a connection that is being closed or refused.
+        const THREAD: usize = 4;
+        // Standard streams, metrics, and what the process was given by who started it.
+        const MORE: usize = 32;
+        let listeners = self.tcp.len() + self.udp.len() + usize::from(self.unix.is_some());
+        (self.max_conns + listeners + (self.threads + 1) * THREAD + MORE) as u64
+    }
+}

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use slab::Slab;
 use wirekv_protocol::{Counters, Protocol, Server};
@@ -39,6 +40,9 @@ pub struct Shared {
     opened: AtomicU64,
     rejected: AtomicU64,
     kicked: AtomicU64,
+    starved: Mutex<Option<Instant>>,
+    starvations: AtomicU64,
+    starved_us: AtomicU64,
     conns: Mutex<Slab<Arc<Told>>>,
     /// What had been counted at the last `stats reset`.
     base: Mutex<Counted>,
@@ -51,6 +55,8 @@ struct Counted {
     opened: u64,
     rejected: u64,
     kicked: u64,
+    starvations: u64,
+    starved_us: u64,
     read: u64,
     written: u64,
 }
@@ -77,6 +83,9 @@ impl Shared {
             opened: AtomicU64::new(0),
             rejected: AtomicU64::new(0),
             kicked: AtomicU64::new(0),
+            starved: Mutex::default(),
+            starvations: AtomicU64::new(0),
+            starved_us: AtomicU64::new(0),
             conns: Mutex::default(),
             base: Mutex::default(),
         }
@@ -118,6 +127,22 @@ impl Shared {
         false
     }
 
+    /// Whether connections wait that cannot be accepted now.
+    pub fn starved(&self, now: bool) {
+        let mut since = self.starved.lock().unwrap();
+        match *since {
+            None if now => {
+                *since = Some(Instant::now());
+                self.starvations.fetch_add(1, Relaxed);
+            }
+            Some(start) if !now => {
+                *since = None;
+                self.starved_us.fetch_add(start.elapsed().as_micros() as u64, Relaxed);
+            }
+            _ => {}
+        }
+    }
+
     /// Where `stats conns` finds a connection, until it is closed.
     pub fn tell(&self, told: Arc<Told>) -> usize {
         self.conns.lock().unwrap().insert(told)
@@ -154,6 +179,8 @@ impl Shared {
             opened: self.opened.load(Relaxed),
             rejected: self.rejected.load(Relaxed),
             kicked: self.kicked.load(Relaxed),
+            starvations: self.starvations.load(Relaxed),
+            starved_us: self.starved_us.load(Relaxed),
             read: self.threads.iter().map(|t| t.read.load(Relaxed)).sum(),
             written: self.threads.iter().map(|t| t.written.load(Relaxed)).sum(),
         }
@@ -166,6 +193,8 @@ impl Shared {
         now.opened -= base.opened;
         now.rejected -= base.rejected;
         now.kicked -= base.kicked;
+        now.starvations -= base.starvations;
+        now.starved_us -= base.starved_us;
         now.read -= base.read;
         now.written -= base.written;
         now.store.total_items -= base.store.total_items;
@@ -209,9 +238,10 @@ impl Shared {
         line("bytes_read", &recent.read);
         line("bytes_written", &recent.written);
         line("limit_maxbytes", &o.memory);
-        line("accepting_conns", &u8::from(!self.stopping()));
-        line("listen_disabled_num", &0);
-        line("time_in_listen_disabled_us", &0);
+        let accepting = !self.stopping() && self.starved.lock().unwrap().is_none();
+        line("accepting_conns", &u8::from(accepting));
+        line("listen_disabled_num", &recent.starvations);
+        line("time_in_listen_disabled_us", &recent.starved_us);
         line("threads", &o.threads);
         line("hash_power_level", &store.ways.max(1).ilog2());
         line("hash_bytes", &store.index_bytes);

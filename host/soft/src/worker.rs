@@ -207,6 +207,8 @@ impl Worker {
             self.read(slots);
             for slot in slots.iter_mut() {
                 self.parse(slot);
+                // A line of very many keys takes a while to be parsed, and holds nothing yet.
+                self.engine.local.quiesce();
             }
             // Their buckets have been on their way since each key was parsed; now the items.
             for request in slots.iter().flat_map(|s| &s.requests) {
@@ -316,24 +318,19 @@ impl Worker {
         }
     }
 
-    /// Runs a slot's requests; stops early when the client does not take its replies.
+    /// Runs a slot's requests; stops early when the client does not take its replies, or within a
+    /// request of very many keys: memory that others wait for is free only between the groups.
     fn execute(&mut self, slot: &mut Slot) {
         let conn = &mut self.conns[slot.conn];
         let mut answers = Answers { shared: &self.shared, number: self.number };
         let Slot { requests, buf, end, done, out, .. } = slot;
         let mut executed = 0;
         for request in requests.iter_mut() {
-            let next = loop {
-                let input = &buf[*done..*end];
-                let next =
-                    conn.session.execute(request, input, &mut self.engine, &mut answers, out);
-                if next == Next::Again || out.len() > REPLY_HIGH {
-                    self.shared.bytes(self.number, 0, conn.write(out));
-                }
-                if next != Next::Again || !out.is_empty() {
-                    break next;
-                }
-            };
+            let input = &buf[*done..*end];
+            let next = conn.session.execute(request, input, &mut self.engine, &mut answers, out);
+            if out.len() > REPLY_HIGH {
+                self.shared.bytes(self.number, 0, conn.write(out));
+            }
             if next == Next::Continue {
                 executed += 1;
                 *done += request.len as usize;

@@ -77,6 +77,23 @@ pub fn raise_file_limit() {
     let _ = raise_limit(libc::RLIMIT_NOFILE);
 }
 
+/// The same, but so many are needed: past the hard limit if this process may go there.
+pub fn need_files(count: u64) -> io::Result<()> {
+    raise_file_limit();
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    let needed = libc::rlimit { rlim_cur: count, rlim_max: count };
+    // SAFETY: the structures are valid during the calls.
+    let done = unsafe {
+        libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0
+            && (limit.rlim_cur >= count || libc::setrlimit(libc::RLIMIT_NOFILE, &needed) == 0)
+    };
+    if done {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
 /// The size of a core file.
 pub fn raise_core_limit() -> io::Result<()> {
     raise_limit(libc::RLIMIT_CORE)

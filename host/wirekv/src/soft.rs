@@ -22,6 +22,15 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     if soft.enable_coredumps {
         signals::raise_core_limit().context("-r: core files stay limited")?;
     }
+    // While it may be root, which alone gets past the hard limit. The words are memcached's.
+    signals::need_files(options.files()).map_err(|e| {
+        anyhow!(
+            "-c {}: failed to set rlimit for open files. Try starting as root or requesting \
+             smaller maxconns value. ({} files: {e})",
+            args.conn_limit,
+            options.files()
+        )
+    })?;
     if let Some(user) = &soft.user {
         become_user(user)?;
     }
@@ -32,7 +41,6 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     }
     signals::block()?;
     signals::ignore_hangup();
-    signals::raise_file_limit();
     if soft.lock_memory {
         // SAFETY: the call has no pointers.
         check(unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) })
