@@ -321,7 +321,7 @@ def test_file_limit():
     may = int(capabilities, 16) >> 24 & 1  # CAP_SYS_RESOURCE: past a hard limit
     bounded = ["prlimit", "--nofile=64:1000"]
     bound = ["setpriv", "--bounding-set", "-sys_resource", *bounded] if may else bounded
-    cases = [(bound, 900, True), (bound, 1000, False), (bounded, 4_000_000_000, False)]
+    cases = [(bound, 900, True), (bound, 1001, False), (bounded, 4_000_000_000, False)]
     if may:
         cases.append((bounded, 1000, True))
     for child, connections, starts in cases:

@@ -12,6 +12,10 @@ use io_uring::{opcode, squeue, types, IoUring};
 /// The sockets do not block anyhow; a closed one is an error, not a signal.
 const FLAGS: libc::c_int = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
 
+/// Connections served together: one submission for all, and their requests share the waits for
+/// memory.
+pub const GROUP: usize = 16;
+
 #[derive(Default)]
 pub struct Io {
     ring: Option<IoUring>,
@@ -19,15 +23,16 @@ pub struct Io {
 }
 
 impl Io {
-    /// For groups of up to `most`. Where io_uring is missing or forbidden, it does without; so it
-    /// does from the first operation on that the kernel does not know.
-    pub fn new(most: u32) -> Io {
-        let ring = IoUring::builder().setup_single_issuer().setup_coop_taskrun().build(most);
-        let ring = ring.or_else(|_| IoUring::new(most)).ok();
-        Io { ring, results: Vec::with_capacity(most as usize) }
+    /// Where io_uring is missing or forbidden, it does without; so it does from the first operation
+    /// on that the kernel does not know.
+    pub fn new() -> Io {
+        let entries = GROUP as u32;
+        let ring = IoUring::builder().setup_single_issuer().setup_coop_taskrun().build(entries);
+        let ring = ring.or_else(|_| IoUring::new(entries)).ok();
+        Io { ring, results: Vec::with_capacity(GROUP) }
     }
 
-    /// Fills each of `count` rooms from its socket. What came of it, in the same order.
+    /// Fills each of `count` rooms, up to `GROUP`, from its socket. What came of it, in the same order.
     pub fn read<'a>(
         &mut self,
         count: usize,
@@ -52,7 +57,7 @@ impl Io {
         self.results()
     }
 
-    /// Writes the parts to each of `count` sockets. What came of it, in the same order.
+    /// Writes the parts to each of `count` sockets, up to `GROUP`. What came of it, in the same order.
     pub fn write<'a>(
         &mut self,
         count: usize,
@@ -69,17 +74,18 @@ impl Io {
                 })
             })),
             Some(ring) => {
-                let messages: Vec<_> = gathered.map(|(fd, parts)| (fd, message(parts))).collect();
-                let entries = messages.iter().map(|(fd, message)| match message.msg_iovlen {
-                    1 => {
-                        // SAFETY: it points to one part.
-                        let one = unsafe { *message.msg_iov };
-                        let (at, len) = (one.iov_base.cast_const().cast(), length(one.iov_len));
-                        opcode::Send::new(types::Fd(*fd), at, len).flags(FLAGS).build()
+                let mut messages = [message(&[]); GROUP];
+                let entries = gathered.zip(&mut messages).map(|((fd, parts), room)| match parts {
+                    [one] => {
+                        let (at, len) = (one.as_ptr(), length(one.len()));
+                        opcode::Send::new(types::Fd(fd), at, len).flags(FLAGS).build()
                     }
                     // Not `Writev`: it would wait for room whatever the socket says, and where
                     // sockets do not know RWF_NOWAIT (Linux 6.1) it cannot be told otherwise.
-                    _ => opcode::SendMsg::new(types::Fd(*fd), message).flags(FLAGS as u32).build(),
+                    _ => {
+                        *room = message(parts);
+                        opcode::SendMsg::new(types::Fd(fd), room).flags(FLAGS as u32).build()
+                    }
                 });
                 // SAFETY: the parts are borrowed and the messages kept for longer than this call.
                 unsafe { submit(ring, entries, &mut self.results) };
@@ -204,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_group_is_written_and_read() {
-        for mut io in [Io::default(), Io::new(4)] {
+        for mut io in [Io::default(), Io::new()] {
             let pairs = pairs(4);
             let fds: Vec<_> = pairs.iter().map(|(ours, _)| ours.as_raw_fd()).collect();
             // One takes nothing more, be it a single part or several; nothing waits for it.
@@ -233,7 +239,7 @@ mod tests {
         let alone = Socket::new(Domain::UNIX, Type::STREAM, None).unwrap();
         let pairs = pairs(1);
         let fds = [pairs[0].0.as_raw_fd(), alone.as_raw_fd()];
-        let mut io = Io::new(4);
+        let mut io = Io::new();
         if io.ring.is_none() {
             return;
         }

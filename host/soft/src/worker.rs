@@ -13,11 +13,9 @@ use wirekv_protocol::{Engine, Next, Out, Parse, Request};
 
 use crate::conn::Conn;
 use crate::datagrams;
-use crate::io::{retry, Io};
+use crate::io::{retry, Io, GROUP};
 use crate::stats::{Answers, Shared};
 
-/// Connections served together: their requests share the passes, and so the waits for memory.
-const GROUP: usize = 16;
 /// Parts of a reply in the first write.
 const PARTS: usize = 8;
 /// Replies are offered to the kernel at the latest when they are this long.
@@ -114,7 +112,7 @@ impl Worker {
     /// Serves until the server stops.
     pub fn run(mut self) -> Result<()> {
         // The kernel wants one thread to make and to use it.
-        self.io = Io::new(GROUP as u32);
+        self.io = Io::new();
         let mut events = Events::with_capacity(1024);
         let mut second = self.engine.local.store().now();
         loop {

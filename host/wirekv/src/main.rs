@@ -19,7 +19,7 @@ fn main() -> ExitCode {
         Command::Serve(args) if args.body == Body::Soft => soft::serve(&args),
         Command::Serve(args) => sim::serve(&args),
         Command::Load(args) => {
-            signals::raise_file_limit();
+            signals::raise_file_limit(0);
             wirekv_load::load(&args)
         }
     };

@@ -71,27 +71,20 @@ impl Drop for RaiseOnDrop {
     }
 }
 
-/// Every connection is an open file: take as many as the system gives.
-pub fn raise_file_limit() {
-    // With fewer it still serves.
+/// Every connection is an open file: takes as many as the system gives, and past the hard limit up to
+/// `needed` if this process may go there. Returns how many there are now.
+pub fn raise_file_limit(needed: u64) -> u64 {
     let _ = raise_limit(libc::RLIMIT_NOFILE);
-}
-
-/// The same, but so many are needed: past the hard limit if this process may go there.
-pub fn need_files(count: u64) -> io::Result<()> {
-    raise_file_limit();
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    let needed = libc::rlimit { rlim_cur: count, rlim_max: count };
+    let more = libc::rlimit { rlim_cur: needed, rlim_max: needed };
     // SAFETY: the structures are valid during the calls.
-    let done = unsafe {
-        libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0
-            && (limit.rlim_cur >= count || libc::setrlimit(libc::RLIMIT_NOFILE, &needed) == 0)
-    };
-    if done {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
+    unsafe {
+        libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit);
+        if limit.rlim_cur < needed && libc::setrlimit(libc::RLIMIT_NOFILE, &more) == 0 {
+            return needed;
+        }
     }
+    limit.rlim_cur
 }
 
 /// The size of a core file.

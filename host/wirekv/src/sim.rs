@@ -30,7 +30,7 @@ enum Net {
 pub fn serve(args: &ServeArgs) -> Result<()> {
     let layout = check(args)?;
     signals::block()?;
-    signals::raise_file_limit();
+    signals::raise_file_limit(0);
 
     let mut wire = Addresses {
         card_mac: CARD_MAC,

@@ -23,14 +23,13 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         signals::raise_core_limit().context("-r: core files stay limited")?;
     }
     // While it may be root, which alone gets past the hard limit. The words are memcached's.
-    signals::need_files(options.files()).map_err(|e| {
-        anyhow!(
-            "-c {}: failed to set rlimit for open files. Try starting as root or requesting \
-             smaller maxconns value. ({} files: {e})",
-            args.conn_limit,
-            options.files()
-        )
-    })?;
+    let files = signals::raise_file_limit(options.files());
+    ensure!(
+        files >= u64::from(args.conn_limit),
+        "-c {}: failed to set rlimit for open files. Try starting as root or requesting smaller \
+         maxconns value. (There are {files}.)",
+        args.conn_limit
+    );
     if let Some(user) = &soft.user {
         become_user(user)?;
     }
