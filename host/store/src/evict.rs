@@ -497,7 +497,7 @@ impl Local {
         if self.is_roomy(pool) {
             if let Some(range) = self.cheapest(pool, run, true) {
                 let others = pool.free.iter().filter(|&&i| !range.contains(&(i as usize)));
-                if others.count() >= SPARE && self.collect(pool, range, true) {
+                if others.count() >= SPARE && self.collect(pool, range, false) {
                     return Claim::Made;
                 }
                 // There is no room for copies. It comes from where they need less of it.
@@ -506,30 +506,29 @@ impl Local {
                 }
             }
         }
-        match self.cheapest(pool, run, false) {
-            Some(range) if self.store.evict => {
-                self.collect(pool, range, false);
+        let range = self.store.evict.then(|| self.cheapest(pool, run, false)).flatten();
+        match range {
+            Some(range) => {
+                self.collect(pool, range, true);
                 Claim::Made
             }
-            // This thread's own open chunks may be in the way.
-            _ if self.close_open(pool) => Claim::Later,
-            _ => Claim::Never,
+            None => Claim::Never,
         }
-    }
-
-    /// Closes what this thread has open. `false`: nothing was.
-    fn close_open(&self, pool: &mut Pool) -> bool {
-        let open = self.open.each_ref().map(|open| open.replace(Open::NONE).head());
-        for head in open.iter().flatten() {
-            pool.close(&self.store.chunks, *head);
-        }
-        open.iter().any(Option::is_some)
     }
 
     /// Empties these chunks, and the runs they are part of; they wait for `take_run` as they come
-    /// free. `false`: a copy found no room, and nothing may be dropped.
-    fn collect(&self, pool: &mut Pool, range: Range<usize>, keep: bool) -> bool {
+    /// free. `false`: a copy found no room, and nothing is to be dropped.
+    fn collect(&self, pool: &mut Pool, range: Range<usize>, drop: bool) -> bool {
         let store = &*self.store;
+        let roomy = self.is_roomy(pool);
+        // What this thread has open there is closed.
+        for open in &self.open {
+            let Some(head) = open.get().head() else { continue };
+            if head < range.end && range.start < head + store.chunks.get(head).run() {
+                open.set(Open::NONE);
+                pool.close(&store.chunks, head);
+            }
+        }
         let Pool { free, claimed, .. } = &mut *pool;
         free.retain(|&i| {
             let inside = range.contains(&(i as usize));
@@ -551,13 +550,16 @@ impl Local {
                 // Emptied already, as another chunk of the same run was in the range.
                 continue;
             }
-            pool.evicted |= !keep;
-            let mut victim = self.victim(head, keep);
+            pool.evicted |= drop;
+            let mut victim = self.victim(head, roomy && self.can_copy(store.chunks.get(head)));
             while victim.at < victim.end {
                 if self.walk(pool, &mut victim) == 0 {
-                    pool.queue(log).push_back(head as u32);
-                    pool.unclaim();
-                    return false;
+                    if !drop {
+                        pool.queue(log).push_back(head as u32);
+                        pool.unclaim();
+                        return false;
+                    }
+                    victim.keep = false;
                 }
             }
             pool.retire(&store.chunks, &store.epoch, head);
@@ -582,17 +584,24 @@ impl Local {
                 *cost = 1;
             }
         }
+        let mut occupied = |head: usize, place: usize, of: usize| {
+            let chunk = store.chunks.get(head);
+            if !chunk.is_settled() || chunk.pins() != 0 || (keep && !self.can_copy(chunk)) {
+                return;
+            }
+            let live = chunk.used().saturating_sub(chunk.dead() as usize);
+            let share = live * FULL / (chunk.run() * store.chunks.size());
+            let young = if keep { 0 } else { share * place / of };
+            cost[head..head + chunk.run()].fill(OCCUPIED + (share + young) as u32);
+        };
         for queue in [&pool.small, &pool.main] {
             for (i, &head) in queue.iter().enumerate() {
-                let (head, chunk) = (head as usize, store.chunks.get(head as usize));
-                if !chunk.is_settled() || chunk.pins() != 0 || (keep && !self.can_copy(chunk)) {
-                    continue;
-                }
-                let live = chunk.used().saturating_sub(chunk.dead() as usize);
-                let share = live * FULL / (chunk.run() * store.chunks.size());
-                let young = if keep { 0 } else { share * i / queue.len() };
-                cost[head..head + chunk.run()].fill(OCCUPIED + (share + young) as u32);
+                occupied(head as usize, i, queue.len());
             }
+        }
+        // What other threads have open is out of reach.
+        for head in self.open.iter().filter_map(|open| open.get().head()) {
+            occupied(head, 1, 1);
         }
         let mut best = None;
         let (mut sum, mut blocked) = (0u64, 0);
