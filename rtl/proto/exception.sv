@@ -1,5 +1,6 @@
 // Exception queue: command lines that the hardware does not know go to the host program, pieces of
-// its answers come back, each when the card asks for it. One packet each; formats in docs/ARCHITECTURE.md, "Exception queue".
+// its answers come back, each when the card asks for it. One packet each; formats in
+// docs/ARCHITECTURE.md, "Exception queue".
 // Latency 2 to the host; a piece is announced 2 clocks after its last beat.
 `include "lib_assert.svh"
 
