@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from e2e import reference
-from soft import values, watch
+from soft import generate, values, watch
 
 
 @pytest.fixture
@@ -113,9 +113,8 @@ def test_numbers_in_large_items(both, options):
     assert theirs.count(b"\r\n6\r\n") == (5 if "-C" in options else 3)
 
 
-def packet(opcode, key, extras=b"", value=b""):
-    body = extras + key + value
-    return struct.pack(">BBHBxxxI12x", 0x80, opcode, len(key), len(extras), len(body)) + body
+def packet(*parts):
+    return b"".join(generate.packet(*parts))
 
 
 # In one piece, and received in pieces.
