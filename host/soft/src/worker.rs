@@ -260,6 +260,10 @@ impl Worker {
         }
         slot.requests.clear();
         slot.requests.extend(conn.parsed.drain(..));
+        if !slot.requests.is_empty() {
+            // It is not silent while it is being answered.
+            conn.used(self.engine.local.store().now());
+        }
         slot.at = slot.requests.iter().map(|r| r.len as usize).sum();
         slot.reads = slot.requests.is_empty() && (conn.readable || conn.read_closed);
         true

@@ -272,15 +272,36 @@ fn a_slow_reader_is_not_idle() {
     slow.ask("version");
 }
 
+/// A request that takes many turns is no silence, though nothing comes and nothing is waited for.
+#[test]
+fn a_long_request_is_not_idle() {
+    let server = Server::start(Some(10));
+    let [mut busy, mut other] = [(); 2].map(|()| server.client());
+    let keys = " miss".repeat(2_000_000);
+    busy.0.write_all(format!("get{keys}\r\n").as_bytes()).unwrap();
+    while stat(&mut other, "get_misses") == 0 {}
+    server.jump(DAY);
+    let mut end = [0; 5];
+    busy.0.read_exact(&mut end).unwrap();
+    assert_eq!(&end, b"END\r\n");
+    server.jump(5);
+    // Both threads have looked for silent ones when they answer for the second time.
+    for mut other in [server.client(), server.client()] {
+        other.ask("version");
+        other.ask("version");
+    }
+    busy.ask("version");
+}
+
 #[test]
 fn a_slow_writer_is_not_idle() {
     let server = Server::start(Some(10));
     let [mut slow, mut other] = [(); 2].map(|()| server.client());
     let mut send = |text: &str| {
-        let before = bytes_read(&mut other);
+        let before = stat(&mut other, "bytes_read");
         slow.0.write_all(text.as_bytes()).unwrap();
         // Each look at it adds some bytes, but less than the value's pieces have.
-        while bytes_read(&mut other) < before + text.len() as u64 {
+        while stat(&mut other, "bytes_read") < before + text.len() as u64 {
             std::thread::yield_now();
         }
     };
@@ -293,9 +314,9 @@ fn a_slow_writer_is_not_idle() {
     assert_eq!(slow.ask(""), "STORED\r\n");
 }
 
-fn bytes_read(client: &mut Client) -> u64 {
+fn stat(client: &mut Client, name: &str) -> u64 {
     let stats = client.ask("stats");
-    let from = stats.split("STAT bytes_read ").nth(1).unwrap();
+    let from = stats.split(&format!("STAT {name} ")).nth(1).unwrap();
     from.split("\r\n").next().unwrap().parse().unwrap()
 }
 
