@@ -87,7 +87,7 @@ module card
   input  logic [NumMem-1:0][511:0] m_axi_rdata,
   /// Nothing is in flight inside: the clock may stop until something comes in.
   output logic                     idle_o,
-  /// A connection has a timer running: ticks must be delivered.
+  /// A timer is running: ticks must be delivered.
   output logic                     timers_o
 );
 
@@ -196,13 +196,14 @@ module card
   txseg_t txseg;
   dgram_t dgram, txdgram;
   beat_t seg_beat, dgram_beat, txseg_beat, txdgram_beat;
-  logic net_idle, tcp_idle, front_idle, store_idle, back_idle;
+  logic net_idle, tcp_idle, front_idle, store_idle, back_idle, net_timer, tcp_timers;
 
   net u_net (
     .clk_i,
     .rst_ni,
     .cfg_i          (net_cfg),
     .enable_i       (enable),
+    .tick_i,
     .s_axis_rx_tdata,
     .s_axis_rx_tkeep,
     .s_axis_rx_tvalid,
@@ -240,7 +241,8 @@ module card
     .txdgram_i      (txdgram),
     .txdgram_beat_i (txdgram_beat),
     .count_o        (net_count),
-    .idle_o         (net_idle)
+    .idle_o         (net_idle),
+    .timer_o        (net_timer)
   );
 
   // ---------------------------------------------------------------- tcp
@@ -287,7 +289,7 @@ module card
     .rdat_i        (rdat[4]),
     .count_o       (tcp_count),
     .idle_o        (tcp_idle),
-    .timers_o,
+    .timers_o      (tcp_timers),
     .conns_o       (conns)
   );
 
@@ -464,6 +466,7 @@ module card
     if (!rst_ni || !all_idle) quiet_q <= '0;
     else if (quiet_q != '1) quiet_q <= quiet_q + 4'd1;
   end
-  assign idle_o = quiet_q == '1;
+  assign idle_o   = quiet_q == '1;
+  assign timers_o = net_timer || tcp_timers;
 
 endmodule

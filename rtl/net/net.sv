@@ -11,6 +11,8 @@ module net
   input  net_cfg_t             cfg_i,
   /// Received frames count only while this is set.
   input  logic                 enable_i,
+  /// One-clock pulse each millisecond.
+  input  logic                 tick_i,
   /// Frames from the wire (no FCS). Always ready; a frame that finds no room is dropped whole.
   input  logic [511:0]         s_axis_rx_tdata,
   input  logic [63:0]          s_axis_rx_tkeep,
@@ -58,7 +60,9 @@ module net
   /// Event pulses, see net_count_e.
   output logic [NetCounts-1:0] count_o,
   /// Nothing inside.
-  output logic                 idle_o
+  output logic                 idle_o,
+  /// Ticks are needed.
+  output logic                 timer_o
 );
 
   logic request_valid, request_ready, request_arp, request_vlan, built_tcp, rx_idle, build_idle;
@@ -75,6 +79,7 @@ module net
     .rst_ni,
     .cfg_i,
     .enable_i,
+    .tick_i,
     .s_axis_tdata (s_axis_rx_tdata),
     .s_axis_tkeep (s_axis_rx_tkeep),
     .s_axis_tvalid(s_axis_rx_tvalid),
@@ -96,7 +101,8 @@ module net
     .host_ready_i (m_axis_host_tready),
     .host_beat_o  (host_beat),
     .count_o      (rx_count),
-    .idle_o       (rx_idle)
+    .idle_o       (rx_idle),
+    .timer_o
   );
 
   assign m_axis_host_tvalid = host_valid;

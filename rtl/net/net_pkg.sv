@@ -87,9 +87,20 @@ package net_pkg;
     NetCountTxUdp,        // of these: datagrams
     NetCountTxReply,      // of these: ARP and echo replies
     NetCountTxHost,       // of these: from the host
-    NetCountTxHostLong    // dropped: frame from the host longer than 9,088 bytes
+    NetCountTxHostLong,   // dropped: frame from the host longer than 9,088 bytes
+    NetCountRxFromUs,         // dropped: source is the card's own address
+    NetCountRxFromBroadcast,  // dropped: source 255.255.255.255
+    NetCountRxFromMulticast,  // dropped: source in 224.0.0.0/4
+    NetCountRxFromReserved,   // dropped: source in 240.0.0.0/4
+    NetCountRxFromZero,       // dropped: source in 0.0.0.0/8
+    NetCountRxFromLoopback,   // dropped: source in 127.0.0.0/8
+    NetCountRxFromPort0,      // dropped: source port 0
+    NetCountRxFromGroupMac,   // dropped: source MAC is a group's
+    NetCountRxToGroupMac,     // dropped: for the card's address, but to a group's MAC
+    NetCountRxBadFlags,       // dropped: SYN with FIN or RST, or none of SYN, ACK and RST
+    NetCountRxEchoLimit       // dropped: echo requests beyond 1,000 a second
   } net_count_e;
-  localparam int unsigned NetCounts = 21;
+  localparam int unsigned NetCounts = 32;
 
   // ---------------------------------------------------------------- inside net
 
@@ -157,6 +168,8 @@ package net_pkg;
     logic [16:0] sum_init;    // the part of the pseudo header that is not in the frame
     logic        bad_ip;
     logic        bad_length;
+    logic        martian;     // nobody can have sent this, or nobody may
+    net_count_e  martian_why;
     logic        disabled;
   } rx_ctl_t;
 

@@ -11,6 +11,8 @@ module rx
   input  logic                rst_ni,
   input  net_cfg_t            cfg_i,
   input  logic                enable_i,
+  /// One-clock pulse each millisecond.
+  input  logic                tick_i,
   /// Frames from the wire.
   input  logic [511:0]        s_axis_tdata,
   input  logic [63:0]         s_axis_tkeep,
@@ -39,20 +41,24 @@ module rx
   /// Event pulses, see net_count_e.
   output logic [NetCounts-1:0] count_o,
   /// Nothing inside.
-  output logic                idle_o
+  output logic                idle_o,
+  /// Ticks are needed.
+  output logic                timer_o
 );
 
   localparam int unsigned DataDepth = 512;  // 32 KiB; a segment of one beat takes one word of each
   localparam int unsigned FrameDepth = 256;  // more than the 142 beats of a 9,018-byte frame
+  // Echo replies at once; in the long run one a tick. Both as Linux limits what ICMP it sends.
+  localparam int unsigned EchoBurst = 50;
 
   // ---------------------------------------------------------------- parse and cut
   logic parsed_valid, parsed_first, parse_busy, cut_busy;
   beat_t parsed_beat, beat;
   rx_ctl_t parsed_ctl;
   rx_meta_t parsed_meta, meta;
-  logic beat_valid, vlan, arp, frame_end, bad;
+  logic beat_valid, vlan, arp, frame_end, cut_bad, bad;
   rx_dest_e dest;
-  net_count_e cause;
+  net_count_e cut_cause, cause;
 
   rx_parse u_parse (
     .clk_i,
@@ -84,8 +90,8 @@ module rx
     .vlan_o (vlan),
     .arp_o  (arp),
     .end_o  (frame_end),
-    .bad_o  (bad),
-    .cause_o(cause),
+    .bad_o  (cut_bad),
+    .cause_o(cut_cause),
     .busy_o (cut_busy)
   );
 
@@ -115,13 +121,28 @@ module rx
   } reply_t;
 
   logic [3:0] to, room, push, commit, rollback;
+  logic is_echo, echo_ok;
   logic lost_q, lost, seg_meta_room, dgram_meta_room;
 
+  assign is_echo  = dest == RxReply && !arp;
+  assign bad      = cut_bad || (is_echo && !echo_ok);
+  assign cause    = cut_bad ? cut_cause : NetCountRxEchoLimit;
   assign to       = 4'd1 << dest;
   assign lost     = lost_q || (beat_valid && (to & room) == '0);
   assign push     = (beat_valid && !lost) ? to : '0;
   assign commit   = (frame_end && !lost && !bad) ? to : '0;
   assign rollback = (frame_end && (lost || bad)) ? to : '0;
+
+  lib_limit #(
+    .Burst(EchoBurst)
+  ) u_echo_limit (
+    .clk_i,
+    .rst_ni,
+    .tick_i,
+    .take_i (commit[RxReply] && is_echo),
+    .ok_o   (echo_ok),
+    .timer_o
+  );
 
   // A packet has one beat or more, so a meta queue as deep as its data queue has room.
   `ASSERT(SegMetaRoom, !commit[RxTcp] || seg_meta_room)

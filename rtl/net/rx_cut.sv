@@ -182,6 +182,7 @@ module rx_cut
     if (ctl_q.disabled) cause_o = NetCountRxDisabled;
     else if (ctl_q.bad_ip) cause_o = NetCountRxBadIp;
     else if (ctl_q.bad_length || short_q) cause_o = NetCountRxBadLength;
+    else if (ctl_q.martian) cause_o = ctl_q.martian_why;
     else begin
       bad_o = ctl_q.sum_check && !sum_ok_q;
       unique case (ctl_q.dest)

@@ -54,8 +54,25 @@ module rx_parse
   // ---------------------------------------------------------------- fields
   typedef logic [L3Bytes*8-1:0] l3_t;
 
+  /// What can be wrong with an address that asks for an answer.
+  typedef struct packed {
+    logic us;
+    logic all;
+    logic multicast;
+    logic reserved;
+    logic loopback;
+    logic zero_net;
+    logic zero;
+  } source_t;
+
   /// What the headers say, each item at most a compare away from the wire.
   typedef struct packed {
+    logic        mac_group;
+    logic        from_group;
+    source_t     ip_source;
+    source_t     arp_source;
+    logic        from_port0;
+    logic        bad_flags;
     logic        mac_us;
     logic        mac_all;
     logic        etype_ip;
@@ -98,6 +115,16 @@ module rx_parse
     for (int i = 0; i < 6; i++) mac_wire[(5-i)*8+:8] = lanes[i*8+:8];
   endfunction
 
+  function automatic source_t read_source(input logic [31:0] ip);
+    read_source.us        = ip == cfg_i.ip;
+    read_source.all       = &ip;
+    read_source.multicast = ip[31:28] == 4'he;
+    read_source.reserved  = ip[31:28] == 4'hf;
+    read_source.loopback  = ip[31:24] == 8'd127;
+    read_source.zero_net  = ip[31:24] == 8'd0;
+    read_source.zero      = ip == '0;
+  endfunction
+
   function automatic fields_t read_fields(input beat_t beat, input logic vlan);
     l3_t lanes, l3;
     logic [47:0] dst;
@@ -115,6 +142,14 @@ module rx_parse
     tcp   = l3[127:0];
     arp   = l3[L3Bytes*8-1-:224];
 
+    read_fields.mac_group  = dst[40];
+    read_fields.from_group = beat.data[48];
+    read_fields.ip_source  = read_source(ip.src);
+    read_fields.arp_source = read_source(arp.sip);
+    read_fields.from_port0 = tcp.sport == '0;
+    // Linux' TCP drops these silently when it listens, and so here always.
+    read_fields.bad_flags  = (tcp.flags.syn && (tcp.flags.fin || tcp.flags.rst)) ||
+        !(tcp.flags.syn || tcp.flags.ack || tcp.flags.rst);
     read_fields.mac_us     = dst == cfg_i.mac;
     read_fields.mac_all    = &dst;
     read_fields.etype_ip   = etype == 16'h0800;
@@ -194,6 +229,7 @@ module rx_parse
   logic [6:0] l2, tcp_hdr;
   logic [15:0] l4_len;
   logic ip_ok, to_us, local_ip, is_tcp, is_udp, is_echo, is_arp;
+  source_t source;
 
   always_comb begin
     l2      = fields_q.vlan ? 7'd18 : 7'd14;
@@ -224,6 +260,24 @@ module rx_parse
     // A header with options is the host's affair.
     ctl_d.bad_ip    = to_us && (!fields_q.version_ok || fields_q.ihl_short ||
         (fields_q.ihl5 && !ip_ok));
+
+    // An ARP probe asks in the name of 0.0.0.0 (RFC 5227).
+    source = local_ip ? fields_q.ip_source : is_arp ? fields_q.arp_source : '0;
+    if (is_arp && source.zero) source = '0;
+    ctl_d.martian     = 1'b1;
+    ctl_d.martian_why = NetCountRxFromGroupMac;
+    if (fields_q.from_group) ctl_d.martian_why = NetCountRxFromGroupMac;
+    else if (fields_q.mac_group && fields_q.etype_ip && fields_q.ip_us)
+      ctl_d.martian_why = NetCountRxToGroupMac;
+    else if (source.us) ctl_d.martian_why = NetCountRxFromUs;
+    else if (source.all) ctl_d.martian_why = NetCountRxFromBroadcast;
+    else if (source.multicast) ctl_d.martian_why = NetCountRxFromMulticast;
+    else if (source.reserved) ctl_d.martian_why = NetCountRxFromReserved;
+    else if (source.loopback) ctl_d.martian_why = NetCountRxFromLoopback;
+    else if (source.zero_net) ctl_d.martian_why = NetCountRxFromZero;
+    else if ((is_tcp || is_udp) && fields_q.from_port0) ctl_d.martian_why = NetCountRxFromPort0;
+    else if (is_tcp && fields_q.bad_flags) ctl_d.martian_why = NetCountRxBadFlags;
+    else ctl_d.martian = 1'b0;
 
     meta_d     = meta_q;
     ctl_d.skip = '0;

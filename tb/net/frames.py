@@ -151,6 +151,13 @@ def syn_options(options):
     return mss, scale
 
 
+def martian_source(ip):
+    """Why nobody can have sent from this address: the counter's name, or None."""
+    kinds = [("Us", CFG["ip"], 32), ("Broadcast", 0xFFFFFFFF, 32), ("Multicast", 0xE0000000, 4),
+             ("Reserved", 0xF0000000, 4), ("Loopback", 0x7F000000, 8), ("Zero", 0, 8)]
+    return next((f"NetCountRxFrom{name}" for name, net, bits in kinds if (ip ^ net) >> (32 - bits) == 0), None)
+
+
 def receive(frame):
     """What net has to do with a frame: (counter, None | frame | (fields, payload))."""
     if len(frame) < 14:
@@ -161,20 +168,28 @@ def receive(frame):
     size, l3 = len(frame) - l2, frame[l2:].ljust(40, b"\0")  # a torn frame reads as zeros
     dst = int.from_bytes(frame[:6], "big")
     host = "NetCountRxHost", frame
+    from_group = ("NetCountRxFromGroupMac", None) if frame[6] & 1 else None
     if ethertype == b"\x08\x06":
         ask = (dst in (CFG["mac"], (1 << 48) - 1) and size >= 28
                and l3[:8].hex() == "0001080006040001" and int.from_bytes(l3[24:28], "big") == CFG["ip"])
-        return ("NetCountRxReply", frame) if ask else host
+        asker = int.from_bytes(l3[14:18], "big")
+        # An ARP probe asks in the name of 0.0.0.0.
+        martian = martian_source(asker) if ask and asker else None
+        return from_group or (martian and (martian, None)) or (("NetCountRxReply", frame) if ask else host)
+    if ethertype == b"\x08\x00" and frame[0] & 1 and int.from_bytes(l3[16:20], "big") == CFG["ip"]:
+        return from_group or ("NetCountRxToGroupMac", None)
     if ethertype != b"\x08\x00" or dst != CFG["mac"]:
-        return host
+        return from_group or host
     if l3[0] >> 4 != 4 or l3[0] & 15 < 5 or (l3[0] & 15 == 5 and word_sum(l3[:20]) != 0xFFFF):
         return "NetCountRxBadIp", None
     total, frag = struct.unpack(">H2xH", l3[2:8])
     if l3[0] & 15 > 5 or frag & 0x3FFF or int.from_bytes(l3[16:20], "big") != CFG["ip"]:
-        return host
+        return from_group or host
     proto, l4 = l3[9], l3[20:total]
     short = "NetCountRxBadLength", None
     sport, dport = struct.unpack(">HH", l3[20:24])
+    martian = martian_source(int.from_bytes(l3[12:16], "big"))
+    drop = from_group or (martian and (martian, None))
     pseudo = l3[12:20] + struct.pack(">HH", proto, (total - 20) & 0xFFFF)
     peer = {"mac": int.from_bytes(frame[6:12], "big"), "vlan_valid": int(vlan),
             "vlan_tci": int.from_bytes(frame[14:16], "big") if vlan else None,
@@ -183,9 +198,13 @@ def receive(frame):
         offset = (l3[32] >> 4) * 4
         if offset < 20 or total < 20 + offset or total > size:
             return short
+        seq, ack, flags, wnd = struct.unpack(">IIxBH", l4[4:16])
+        if drop or not sport:
+            return drop or ("NetCountRxFromPort0", None)
+        if (flags & 2 and flags & 5) or not flags & 0x16:
+            return "NetCountRxBadFlags", None
         if word_sum(pseudo + l4) != 0xFFFF:
             return "NetCountRxBadTcp", None
-        seq, ack, flags, wnd = struct.unpack(">IIxBH", l4[4:16])
         payload = l4[offset:]
         fields = {"peer": peer, "seq": seq, "ack": ack, "flags": flags, "wnd": wnd, "mss": None, "ws": None}
         if flags & 2:
@@ -195,14 +214,18 @@ def receive(frame):
     if proto == 17 and dport == CFG["udp_port"]:
         if struct.unpack(">H", l3[24:26])[0] != total - 20 or total < 29 or total > size:
             return short
+        if drop or not sport:
+            return drop or ("NetCountRxFromPort0", None)
         if l4[6:8] != b"\0\0" and word_sum(pseudo + l4) != 0xFFFF:
             return "NetCountRxBadUdp", None
         return "NetCountRxUdp", ({"peer": peer}, l4[8:])
     if proto == 1 and l3[20:22] == b"\x08\0":
         if total < 28 or total > size:
             return short
+        if drop:
+            return drop
         return ("NetCountRxReply", frame) if word_sum(l4) == 0xFFFF else ("NetCountRxBadIcmp", None)
-    return host
+    return drop or host
 
 
 def flags_byte(flags):

@@ -95,6 +95,7 @@ class Bench:
     async def make(cls, dut, pause=0.0, idle=0.0):
         dut.cfg_i.value = T.net_cfg_t.pack(CFG)
         dut.enable_i.value = 1
+        dut.tick_i.value = 1  # echo requests come back as fast as they can
         for name in ("txseg_valid_i", "txdgram_valid_i", "s_axis_host_tvalid"):
             getattr(dut, name).value = 0
         bench = cls(dut, pause, idle)
@@ -270,6 +271,88 @@ async def every_drop(dut):
     assert bench.counters.count["NetCountRxDisabled"] == 1 and not bench.seg.items
 
 
+ADDRESSES = {
+    "Us": [OUR_IP], "Broadcast": ["255.255.255.255"], "Multicast": ["224.0.0.1", "239.255.255.255"],
+    "Reserved": ["240.0.0.0", "255.255.255.254"], "Loopback": ["127.0.0.1", "127.255.255.255"],
+    "Zero": ["0.1.0.0", "0.255.255.255"],
+}  # fmt: skip
+NEIGHBOURS = ["223.255.255.255", "128.0.0.0", "126.255.255.255", "1.0.0.0", "10.77.0.3", "8.8.8.8"]
+GROUPS = ["ff:ff:ff:ff:ff:ff", "01:00:5e:00:00:01", "33:33:00:00:00:01"]
+
+
+@cocotb.test()
+async def martians(dut):
+    """What nobody can have sent, or nobody may: dropped, and counted by what is wrong with it."""
+    rng = random.Random(random.getrandbits(32))
+    bench = await Bench.make(dut, pause=0.1)
+    load = random_data(rng, 20)
+
+    def requests(ip, vlan):
+        """One of each kind that the card answers, from an address."""
+        link, ours = lambda: ether(rng, vlan), {"src": ip, "dst": OUR_IP}
+        return [raw(link() / IP(**ours) / TCP(sport=5, dport=CFG["tcp_port"], flags="S")),
+                raw(link() / IP(**ours) / TCP(sport=5, dport=CFG["tcp_port"], flags="A") / load),
+                raw(link() / IP(**ours) / UDP(sport=5, dport=CFG["udp_port"]) / load),
+                raw(link() / IP(**ours) / ICMP(type=8) / load),
+                raw(link() / ARP(op=1, hwsrc=PEER_MAC, psrc=ip, pdst=OUR_IP))]
+
+    want = []
+    for vlan in (False, True):
+        for name, ips in ADDRESSES.items():
+            want += [(f"From{name}", f) for ip in ips for f in requests(ip, vlan)]
+        want += [("Zero", f) for f in requests("0.0.0.0", vlan)[:-1]]
+        want += [("Reply", requests("0.0.0.0", vlan)[-1])]  # an ARP probe: Linux answers it
+        for ip in NEIGHBOURS:
+            want += zip(("Tcp", "Tcp", "Udp", "Reply", "Reply"), requests(ip, vlan))
+        for mac in GROUPS:
+            for frame in requests(PEER_IP, vlan):
+                want.append(("FromGroupMac", frame[:6] + bytes.fromhex(mac.replace(":", "")) + frame[12:]))
+            for frame in requests(PEER_IP, vlan)[:4]:
+                want.append(("ToGroupMac", bytes.fromhex(mac.replace(":", "")) + frame[6:]))
+        link, ours = lambda: ether(rng, vlan), IP(src=PEER_IP, dst=OUR_IP)
+        want += [("FromPort0", raw(link() / ours / TCP(sport=0, dport=CFG["tcp_port"], flags="S"))),
+                 ("FromPort0", raw(link() / ours / UDP(sport=0, dport=CFG["udp_port"]) / load))]
+        for flags in range(256):
+            good = flags & 0x16 and not (flags & 2 and flags & 5)
+            segment = TCP(sport=5, dport=CFG["tcp_port"], flags=flags) / (b"" if flags & 2 else load)
+            want.append(("Tcp" if good else "BadFlags", raw(link() / ours / segment)))
+    want = [(f"NetCountRx{'From' * (k == 'Zero')}{k}", f) for k, f in want]
+    for name, frame in want:
+        assert receive(frame)[0] == name
+    frames = [frame for _, frame in want]
+    for i in range(0, len(frames), 20):
+        await bench.send(*frames[i : i + 20])
+    bench.check(frames)
+
+
+@cocotb.test()
+async def echo_limit(dut):
+    """Fifty echo requests are answered at once, then one a tick; the rest are counted. ARP and TCP
+    among them are served."""
+    rng = random.Random(random.getrandbits(32))
+    bench = await Bench.make(dut)
+    dut.tick_i.value = 0
+    count = bench.counters.count
+    assert not dut.timer_o.value
+    await bench.send(*[echo(rng, 20) for _ in range(400)], arp(rng), segment(rng, 10))
+    assert (count["NetCountTxReply"], count["NetCountRxEchoLimit"]) == (51, 350)
+    assert count["NetCountRxTcp"] == 1 and dut.timer_o.value
+    for _ in range(7):
+        dut.tick_i.value = 1
+        await RisingEdge(dut.clk_i)
+        dut.tick_i.value = 0
+        for _ in range(5):
+            await RisingEdge(dut.clk_i)
+    # A request that is damaged takes nothing from the others.
+    damaged = echo(rng, 20, False)
+    await bench.send(damaged[:-1] + bytes([damaged[-1] ^ 1]), *[echo(rng, 20) for _ in range(10)])
+    assert (count["NetCountTxReply"], count["NetCountRxEchoLimit"]) == (58, 353)
+    dut.tick_i.value = 1
+    for _ in range(60):
+        await RisingEdge(dut.clk_i)
+    assert not dut.timer_o.value
+
+
 @cocotb.test()
 async def syn(dut):
     """Options of SYNs: usual ones, none, nonsense; never stuck, never long."""
@@ -297,7 +380,7 @@ async def syn(dut):
         options = random_data(rng, 4 * rng.randrange(11))
         if rng.random() < 0.7:
             options = bytes(rng.choice([0, 1, 1, 2, 2, 3, 3, 4, 5, 8, 10]) for _ in options)
-        frames.append(raw_syn(options, rng.choice([0, 0, 20, 128]), rng.choice(["S", "SA", "S", "SF"])))
+        frames.append(raw_syn(options, rng.choice([0, 0, 20, 128]), rng.choice(["S", "SA", "S", "SPU"])))
         if rng.random() < 0.5:
             frames.append(segment(rng, rng.randrange(100)))
     await bench.send(*frames)

@@ -69,7 +69,7 @@ class Bench:
     @classmethod
     async def make(cls, dut, pause=0.0, idle=0.0):
         dut.cfg_i.value = T.net_cfg_t.pack(CFG)
-        dut.enable_i.value = 1
+        dut.enable_i.value = dut.tick_i.value = 1
         for name in ("seg_ready_i", "dgram_ready_i", "m_axis_host_tready"):
             getattr(dut, name).value = 1
         bench = cls(dut, pause, idle)
