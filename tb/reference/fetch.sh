@@ -1,13 +1,26 @@
 #!/bin/sh
-# Fetches the reference memcached, Debian 13's 1.6.38, with the libraries that it needs, and
-# unpacks them into build/memcached/. Nothing is installed; build/memcached/memcached starts it.
+# Fetches a server of Debian 13, with the libraries that it needs, and unpacks it into build/NAME/:
+# memcached 1.6.38, the reference of the tests, or valkey 8.1, with which the bench compares. Nothing
+# is installed; build/NAME/NAME starts it.
 set -eu
 
-root=$(cd "$(dirname "$0")/../.." && pwd)
-dir=$root/build/memcached
-packages="memcached libc6 libevent-2.1-7t64 libssl3t64 libsasl2-2 libseccomp2 libzstd1 zlib1g"
+name=${1:-memcached}
+case $name in
+  memcached)
+    program=memcached
+    packages="memcached libc6 libevent-2.1-7t64 libssl3t64 libsasl2-2 libseccomp2 libzstd1 zlib1g" ;;
+  valkey)
+    # The tools have the whole program, which under another name is the server.
+    program=valkey-check-rdb
+    packages="valkey-tools libc6 libatomic1 libcap2 libgcc-s1 libjemalloc2 liblzf1 libssl3t64
+      libstdc++6 libsystemd0 libzstd1 zlib1g" ;;
+  *) echo "fetch.sh: '$name' is neither memcached nor valkey" >&2; exit 2 ;;
+esac
 
-if [ -x "$dir/memcached" ]; then exit 0; fi
+root=$(cd "$(dirname "$0")/../.." && pwd)
+dir=$root/build/$name
+
+if [ -x "$dir/$name" ]; then exit 0; fi
 rm -rf "$dir"
 mkdir -p "$dir/lists/partial" "$dir/cache/archives/partial" "$dir/debs" "$dir/root"
 
@@ -21,7 +34,7 @@ apt() {
   apt-get -qq -o Dir::Etc::sourcelist="$dir/sources.list" -o Dir::Etc::sourceparts=- \
     -o Dir::State::lists="$dir/lists" -o Dir::Cache="$dir/cache" -o APT::Sandbox::User= "$@"
 }
-echo "reference memcached: reading the package list of Debian 13 at $mirror"
+echo "$name: reading the package list of Debian 13 at $mirror"
 apt update
 (cd "$dir/debs" && apt download $packages)
 for deb in "$dir"/debs/*.deb; do dpkg -x "$deb" "$dir/root"; done
@@ -30,10 +43,10 @@ rm -rf "$dir/lists" "$dir/cache"
 # The programs bring their own loader and C library: Debian 12's are too old for them.
 loader=$(find "$dir/root" -name 'ld-linux-*.so.*' | head -n 1)
 libs=$(dirname "$(find "$dir/root" -name 'libc.so.6' | head -n 1)")
-cat > "$dir/memcached.tmp" <<LAUNCHER
+cat > "$dir/$name.tmp" <<LAUNCHER
 #!/bin/sh
-exec "$loader" --library-path "$libs" "$dir/root/usr/bin/memcached" "\$@"
+exec "$loader" --library-path "$libs" --argv0 "$name" "$dir/root/usr/bin/$program" "\$@"
 LAUNCHER
-chmod +x "$dir/memcached.tmp"
-"$dir/memcached.tmp" --version
-mv "$dir/memcached.tmp" "$dir/memcached"
+chmod +x "$dir/$name.tmp"
+"$dir/$name.tmp" --version
+mv "$dir/$name.tmp" "$dir/$name"

@@ -32,6 +32,35 @@ def together(count, work):
         raise failures[0]
 
 
+def test_memory_comes_ahead_of_use():
+    """Memory grows with what is stored, and no request waits for a page of it to be zeroed."""
+    megabytes, stored = 1024, 96
+    server = reference.soft(megabytes=megabytes)
+    try:
+        # An index of 7.5 % and a part of the log.
+        fresh = watch.settle(lambda: watch.resident(server) > megabytes * 0.08, True)
+        assert fresh, f"{watch.resident(server):.1f} MiB"
+        assert watch.resident(server) < megabytes / 8
+        client = values.Client(server)
+        before = watch.first_touches(server, "worker 0")
+        value = b"x" * 8192
+        for done in range(stored):
+            # It may run away from the thread that populates, but not in this test.
+            assert watch.settle(lambda: watch.resident(server) > megabytes * 0.08 + done, True)
+            for i in range(128):
+                assert client.set(b"key%d" % (done * 128 + i), value) == b"STORED\r\n"
+        touched = watch.first_touches(server, "worker 0") - before
+        resident = watch.resident(server)
+        print(f"{resident:.1f} MiB resident; {touched} first touches by requests")
+        assert stored < resident < megabytes / 8 + stored
+        # Of the worker's own buffers.
+        assert touched < 32
+        client.close()
+    finally:
+        code = server.stop()
+    assert code == 0, server.tail()
+
+
 def test_pressure(seed):
     """1 GB of items in 64 MB: a read gives what was written last, or nothing."""
     server = reference.soft(megabytes=MEGABYTES, threads=2)

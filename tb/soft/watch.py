@@ -3,6 +3,7 @@
 import os
 import resource
 import time
+from pathlib import Path
 
 
 def _status(server, field):
@@ -34,6 +35,15 @@ def seconds(server):
     with open(f"/proc/{server.process.pid}/stat") as f:
         user, system = f.read().rsplit(") ", 1)[1].split()[11:13]
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+def first_touches(server, thread):
+    """Pages that a thread, named so, found not resident so far."""
+    for task in Path(f"/proc/{server.process.pid}/task").iterdir():
+        name, rest = (task / "stat").read_text().split("(", 1)[1].rsplit(") ", 1)
+        if name == thread:
+            return int(rest.split()[7])
+    raise LookupError(f"{server.name} has no thread '{thread}'")
 
 
 def settle(read, value, seconds=30):

@@ -1,6 +1,7 @@
 //! The `soft` body: WireKV's store and protocols over kernel sockets.
 //!
-//! One thread accepts connections and keeps the time, `-t` threads serve them. A thread takes what
+//! One thread accepts connections and keeps the time, one makes the store's memory resident ahead of
+//! its use, `-t` threads serve connections. A thread takes what
 //! its event loop brings in groups: input of up to 16 connections is read and parsed, the store's
 //! lines that the requests need are fetched at the same time, the requests are executed, each
 //! connection's replies are written in one gathered write.
@@ -96,7 +97,7 @@ impl Soft {
             flush: options.flush,
             ..Settings::default()
         });
-        let metrics = options.metrics;
+        let (metrics, resident) = (options.metrics, options.resident);
         let shared =
             Arc::new(Shared::new(options, VERSION.into(), store.clone(), epoch, on_shutdown));
 
@@ -128,6 +129,14 @@ impl Soft {
             thread(format!("worker {number}"), Box::new(|| worker.run()))?;
         }
         thread("accept".into(), Box::new(|| acceptor.run()))?;
+        if !resident {
+            // It may end when it likes.
+            let populate = move || {
+                store.populate();
+                Ok(())
+            };
+            threads.push(Builder::new().name("populate".into()).spawn(populate)?);
+        }
         Ok(Soft { shared, addresses, acceptor: waker, time, inboxes, threads })
     }
 
@@ -149,6 +158,7 @@ impl Soft {
     /// Ends all threads; connections are closed.
     pub fn stop(self) -> Result<()> {
         self.shared.stop();
+        self.shared.store.end_populating();
         self.acceptor.wake()?;
         for inbox in &self.inboxes {
             inbox.waker.wake()?;

@@ -1,8 +1,9 @@
 //! Chunks: what the log is cut into, and what is known about each.
 
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 
 /// The two logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,6 +156,8 @@ pub(crate) struct Chunks {
     start: usize,
     shift: u32,
     len: usize,
+    /// No chunk from here on was given out yet.
+    opened: AtomicUsize,
 }
 
 // SAFETY: the table is atomic; the log's bytes are handed out by the rules of this crate.
@@ -173,11 +176,28 @@ impl Chunks {
         shift: u32,
         len: usize,
     ) -> Self {
-        Self { table: table.cast(), base, start, shift, len }
+        Self { table: table.cast(), base, start, shift, len, opened: AtomicUsize::new(0) }
     }
 
     pub fn len(&self) -> usize {
         self.len
+    }
+
+    /// Offsets of the log in the mapping.
+    pub fn range(&self) -> Range<usize> {
+        self.start..self.offset(self.len)
+    }
+
+    /// How many chunks were given out at least once, of those that lie first.
+    pub fn opened(&self) -> usize {
+        self.opened.load(Acquire)
+    }
+
+    /// Chunks up to `end` are given out. Only with the pool locked.
+    pub fn open_up_to(&self, end: usize) {
+        if end > self.opened.load(Relaxed) {
+            self.opened.store(end, Release);
+        }
     }
 
     /// Bytes of a chunk.

@@ -241,6 +241,16 @@ impl Index {
         self.len * WAYS
     }
 
+    pub fn bytes(&self) -> usize {
+        self.len * size_of::<Bucket>()
+    }
+
+    /// Writes to the bucket that lies so many bytes before the index's end, and changes nothing.
+    pub fn touch(&self, before_end: usize) {
+        let i = self.len - before_end.div_ceil(size_of::<Bucket>());
+        self.bucket(i).0[0].fetch_or(0, Relaxed);
+    }
+
     #[inline]
     pub fn bucket(&self, i: usize) -> &Bucket {
         debug_assert!(i < self.len);

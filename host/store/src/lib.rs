@@ -19,9 +19,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Files: `hash`, `index` (buckets), `item` (an item's bytes), `chunk` and `pool` (the log's
-//! pieces, and which is where), `evict`, `qsbr` (when room may be used again), `flush`, and the
-//! API in `store`, `local`, `reserve`, `entry`, `pin`.
+//! Files: `map` and `populate` (memory), `hash`, `index` (buckets), `item` (an item's bytes), `chunk`
+//! and `pool` (the log's pieces, and which is where), `evict`, `qsbr` (when room may be used again),
+//! `flush`, and the API in `store`, `local`, `reserve`, `entry`, `pin`.
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod chunk;
@@ -36,6 +36,7 @@ mod local;
 mod map;
 mod pin;
 mod pool;
+mod populate;
 mod qsbr;
 mod reserve;
 mod stats;

@@ -1,13 +1,13 @@
 //! The store's memory: one zeroed mapping, aligned so that huge pages can back it.
 
 use std::io;
+use std::ops::Range;
 use std::ptr::NonNull;
 
 /// Size of a huge page.
-const HUGE: usize = 2 << 20;
+pub(crate) const HUGE: usize = 2 << 20;
 /// Smallest page.
-#[cfg(not(miri))]
-const PAGE: usize = 4096;
+pub(crate) const PAGE: usize = 4096;
 
 pub(crate) struct Map {
     base: NonNull<u8>,
@@ -42,16 +42,36 @@ impl Map {
             libc::munmap(base.byte_add(len), HUGE - front);
             // Only advice: without huge pages everything works, with more TLB misses.
             libc::madvise(base, len, libc::MADV_HUGEPAGE);
-            // Kernels before 5.14 do not know the advice.
-            if resident && libc::madvise(base, len, libc::MADV_POPULATE_WRITE) != 0 {
-                for page in (0..len).step_by(PAGE) {
-                    base.cast::<u8>().byte_add(page).write_volatile(0);
-                }
-            }
             base
         };
         let base = NonNull::new(base.cast()).expect("a mapping is not at 0");
-        Ok(Self { base, len })
+        let map = Self { base, len };
+        if resident && !map.populate(0..len) {
+            for page in (0..len).step_by(PAGE) {
+                // SAFETY: inside the mapping, of which nobody else knows yet.
+                unsafe { base.add(page).write_volatile(0) };
+            }
+        }
+        Ok(map)
+    }
+
+    /// Makes the pages of these bytes resident, and changes none. `false`: the kernel does not know
+    /// how; it does since 5.14. Where there is no memory, they stay as they are.
+    #[cfg(not(miri))]
+    pub fn populate(&self, range: Range<usize>) -> bool {
+        let from = range.start / PAGE * PAGE;
+        let len = range.end.next_multiple_of(PAGE).min(self.len) - from;
+        // SAFETY: whole pages of the mapping; only advice.
+        let done = unsafe {
+            let at = self.base.as_ptr().add(from).cast();
+            libc::madvise(at, len, libc::MADV_POPULATE_WRITE)
+        };
+        done == 0 || io::Error::last_os_error().raw_os_error() != Some(libc::EINVAL)
+    }
+
+    #[cfg(miri)]
+    pub fn populate(&self, _range: Range<usize>) -> bool {
+        true
     }
 
     /// The interpreter knows no `madvise`.

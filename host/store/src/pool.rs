@@ -133,6 +133,7 @@ impl Pool {
             chunks.get(i).join(first, log);
         }
         *self.held_by(log) += run;
+        chunks.open_up_to(first + run);
     }
 
     /// An open run gets no more items.

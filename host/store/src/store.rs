@@ -15,6 +15,7 @@ use crate::item::{Raw, Shape, HEADER};
 use crate::local::Local;
 use crate::map::Map;
 use crate::pool::Pool;
+use crate::populate::Populator;
 use crate::qsbr::Epoch;
 use crate::stats::Stats;
 
@@ -29,8 +30,9 @@ pub(crate) struct Apart<T>(pub T);
 
 /// The store, shared by all threads. Each thread works through its own [`Local`].
 pub struct Store {
-    map: Map,
+    pub(crate) map: Map,
     mapped: usize,
+    pub(crate) populator: Populator,
     pub(crate) index: Index,
     pub(crate) chunks: Chunks,
     /// Chunks with pins. In the mapping, as pins may outlive this structure.
@@ -81,6 +83,7 @@ impl Store {
             pinned: part(0).cast(),
             mapped: plan.mapped,
             map,
+            populator: Populator::default(),
             crowded: (ways as f64 * FILL) as i64,
             links_a_look: (ways / 128).clamp(1, 512) as u32,
             index,
@@ -181,6 +184,7 @@ impl Store {
     pub(crate) fn publish(&self, pool: &Pool) {
         self.short.store(self.evict && pool.is_short(), Relaxed);
         self.overflow.store(!pool.evicted && pool.small_is_full(&self.chunks), Relaxed);
+        self.populator.follow(self.chunks.opened());
     }
 
     /// The item of a place that the caller found in a way.
