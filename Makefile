@@ -25,7 +25,7 @@ SECONDS := 60
 E2E_TESTS  := tb/soft tb/e2e
 UNIT_TESTS := $(filter-out $(E2E_TESTS) tb/reference,$(patsubst %/,%,$(wildcard tb/*/)))
 
-.PHONY: help setup server serve test lint format formal synth bench bench-soft fuzz clean
+.PHONY: help setup server serve test mutants lint format formal synth bench bench-soft fuzz clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -62,6 +62,9 @@ serve: server ## run the cache: make serve ARGS='-p 11211 -m 64'
 test: server ## every test: units first, then end to end against memcached
 	cargo test --release --workspace -q
 	$(PYTHON) -m pytest -q $(UNIT_TESTS) $(E2E_TESTS)
+
+mutants: setup ## seeded faults that the tests must find, for hours: make mutants MODULE=tcp_tcb
+	@$(PYTHON) tb/mutants/run.py $(MODULE)
 
 lint: setup ## Verilator, Verible, Clippy, rustfmt: no warnings
 	@$(PYTHON) scripts/lint.py

@@ -5,7 +5,8 @@ those marked "bmc", for every run from reset of so many clocks (ABC).
     make formal PROOF='lib_reg lib_arb'  what begins with these names
 
 Every proof is a harness module `<name>_fv` in formal/, with the assertions of the module under
-proof itself (lib_assert.svh) switched on. A failed proof leaves a trace in build/formal/.
+proof itself (lib_assert.svh) switched on. A failed proof leaves a trace in build/formal/, and ends
+this with 1; one that could not be tried (a design that does not compile) with 2.
 """
 
 import os
@@ -33,6 +34,9 @@ PREPARE = {
     "prove": "async2sync\nchformal -assert -assume -early\n",
     "bmc": "memory_map\nopt -full\n",
 }
+
+# SymbiYosys' exit codes: proved, and a property that does not hold or is not known to.
+PASS, FAIL, UNKNOWN, TIMED_OUT = 0, 2, 4, 8
 
 # (harness, parameters, depth of the induction or clocks, what is proved[, mode])
 PROOFS = [
@@ -72,7 +76,7 @@ def stand_in(program, script):
 
 
 def prove(name, parameters, depth, mode):
-    """Runs one proof; returns (passed, seconds, folder)."""
+    """Runs one proof; returns (SymbiYosys' exit code, seconds, folder)."""
     folder = ROOT / "build" / "formal" / "-".join([name, *(f"{k}{v}" for k, v in parameters.items())])
     yosys = stand_in("yosys", "yosys.py")
     solver = stand_in("bitwuzla", "solver.py")
@@ -100,26 +104,28 @@ def prove(name, parameters, depth, mode):
         env={**os.environ, "PATH": f"{solver.parent}:{bin_}:{os.environ['PATH']}"},
     )
     (folder.with_suffix(".log")).write_text(result.stdout)
-    return result.returncode == 0, time.time() - begin, folder
+    return result.returncode, time.time() - begin, folder
 
 
 def main():
     wanted = sys.argv[1:]
     print(f"{'proof':32}{'depth':>6}{'seconds':>9}  {'result':8}properties", flush=True)
-    failed = 0
+    failed, broken = 0, 0
     for name, parameters, depth, what, *rest in PROOFS:
         if wanted and not any(name.startswith(w) for w in wanted):
             continue
         mode = rest[0] if rest else "prove"
-        passed, seconds, folder = prove(name, parameters, depth, mode)
+        code, seconds, folder = prove(name, parameters, depth, mode)
+        passed = code == PASS
         good = "proved" if mode == "prove" else f"to {depth}"
         label = " ".join([name, *(f"{k}={v}" for k, v in parameters.items())])
         print(f"{label:32}{depth:6}{seconds:9.1f}  {good if passed else 'FAILED':8}{what}",
               flush=True)
         if not passed:
             failed += 1
+            broken += code not in (FAIL, UNKNOWN, TIMED_OUT)
             print(f"  see {folder.relative_to(ROOT).with_suffix('.log')}", flush=True)
-    sys.exit(bool(failed))
+    sys.exit(2 if broken else bool(failed))
 
 
 if __name__ == "__main__":

@@ -41,6 +41,10 @@ os.environ["MAKEFLAGS"] = "CFG_CXXFLAGS_PCH_I=-include"
 SIZES = [*range(1, 129), 512, 1500, 9200]
 
 
+class BuildError(Exception):
+    """The design does not compile."""
+
+
 def run(test_file, top, files, build="", waves=bool(os.environ.get("WAVES")), **parameters):
     """Builds `top` of the file lists with assertions on and runs the cocotb tests of `test_file`.
 
@@ -52,17 +56,20 @@ def run(test_file, top, files, build="", waves=bool(os.environ.get("WAVES")), **
     sources, includes = expand("rtl/pkg.f", *files)
     sys.path[:0] = [p for p in (str(test_file.parent),) if p not in sys.path]
     runner = get_runner("verilator")
-    runner.build(
-        sources=sources,
-        includes=includes,
-        hdl_toplevel=top,
-        build_dir=folder,
-        parameters=parameters,
-        defines={"SIMASSERT": 1},
-        build_args=["--assert", "-Wno-fatal", "-O3", "--x-initial", "unique", "--x-assign", "unique",
-                    "-CFLAGS", "-O1"],
-        waves=waves,
-    )
+    try:
+        runner.build(
+            sources=sources,
+            includes=includes,
+            hdl_toplevel=top,
+            build_dir=folder,
+            parameters=parameters,
+            defines={"SIMASSERT": 1},
+            build_args=["--assert", "-Wno-fatal", "-O3", "--x-initial", "unique", "--x-assign",
+                        "unique", "-CFLAGS", "-O1"],
+            waves=waves,
+        )
+    except (SystemExit, RuntimeError) as error:
+        raise BuildError(name) from error
     seed = os.environ.get("WIREKV_SEED") or str(random.SystemRandom().randrange(1, 1 << 31))
     try:
         runner.test(

@@ -559,6 +559,39 @@ async def long_lines(dut):
 
 
 @cocotb.test()
+async def limits(dut):
+    """Numbers, keys, items and words as long as they may be, and a little longer."""
+    keys = [b"k" * n for n in (249, 250, 251, 252, 256)]
+    numbers = [b"%d" % (n + d) for n in (0, 1 << 31, 1 << 32, 1 << 63, 1 << 64, 10**31, 2592000)
+               for d in (-1, 0, 1)]
+    numbers += [b"-" + n for n in numbers if n[0] != b"-"[0]] + [b"+0", b"-0", b"0" * 31, b"0" * 32]
+    lines = [b"%s %s %s" % (cmd, key, rest) for key in keys for cmd, rest in (
+        (b"get", b"a"), (b"gets", b""), (b"gat 5", b""), (b"set", b"0 0 0"), (b"incr", b"1"),
+        (b"touch", b"5"), (b"delete", b""))]
+    lines += [line % n for n in numbers for line in (
+        b"incr a %s", b"touch a %s", b"gat %s a", b"set a %s 0 0", b"set a 0 %s 0", b"flush_all %s",
+        b"cas a 0 0 0 %s", b"verbosity %s")]
+    lines += [b"delete" + rest for rest in (
+        b"", b" noreply", b" a noreply", b" a 0", b" a 0 noreply", b" a noreply 0", b" a 5",
+        b" a 0 noreply x")]
+    lines += [b"touch a 5 " + b"x" * n + b"noreply" for n in range(130)]
+    random.shuffle(lines)
+    data = b"".join(line + b"\r\n" * (1 + line.startswith((b"set", b"cas"))) for line in lines)
+    # A small limit of the items' size; what is too large is swallowed to its end.
+    sets = b"".join(b"set key %d 0 %d\r\n" % (flags, size) + b"y" * size + b"\r\n"
+                    for size in range(332, 341) for flags in (0, 1))
+    await start(dut)
+    bench = Bench(dut)
+    dut.item_max_i.value = 400
+    for number, stream in enumerate((data, sets)):
+        cocotb.start_soon(bench.feed(number, Conn(stream), lambda: random.randrange(1, 3000)))
+    await settle(dut, bench)
+    for number, stream in enumerate((data, sets)):
+        check(bench.conns[number].ops, Text(400, NOW).run(stream))
+        assert bench.conns[number].closed and bench.conns[number].released
+
+
+@cocotb.test()
 async def key_and_cr(dut):
     """A line's LF comes by itself, behind keys about as long as they may be."""
     lines = [b"get a " + b"k" * random.randrange(248, 253) + b"\r\n" for _ in range(40)]
@@ -677,6 +710,8 @@ async def lost_connections(dut):
     bench = Bench(dut)
     edge = RisingEdge(dut.clk_i)
 
+    done = [0]
+
     async def life(number):
         for _ in range(12):
             data = b"".join(random.choice((b"stats\r\n", a_command())) for _ in range(20))
@@ -694,12 +729,13 @@ async def lost_connections(dut):
             assert conn.released and not conn.asked, "the id is not given back"
             want = Text(ITEM_MAX, NOW).run(data)
             check(conn.ops, want[: len(conn.ops)])
+            done[0] += len(conn.ops)
 
     lives = [cocotb.start_soon(life(number)) for number in range(8)]
     for task in lives:
         await task
     await settle(dut, bench)
-    assert dut.idle_o.value
+    assert dut.idle_o.value and done[0] > 100
 
 
 @cocotb.test()
@@ -712,7 +748,7 @@ async def value_gone(dut):
     cocotb.start_soon(bench.feed(9, conn, lambda: 100))
     await settle(dut, bench)
     assert conn.reset and not conn.released
-    check(conn.ops[:2], [("reply", "RpVersion"), ("get", b"a", False, None)])
+    check(conn.ops, [("reply", "RpVersion"), ("get", b"a", False, None), ("end",)])
     conn.open = False
     bench.event("EvClosed", 9)
     await settle(dut, bench)

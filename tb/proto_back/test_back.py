@@ -367,10 +367,14 @@ async def exception_queue(dut):
         bench.hkey.put(*({"": b} for b in to_beats(text)[:size]))  # none without text
     bad = 0
     for i in range(30):
-        text = random.randbytes(random.randrange(0, 513))
+        text = random.randbytes(random.randrange(513, 700) if i % 6 == 3 else random.randrange(513))
         record, reply = model.host_piece(text, i)
         packet = model.host[-1]
-        if i % 3 == 1:  # beats that the header does not announce
+        if len(text) > 512:  # more than a piece may have
+            bad += 1
+            reply = reply[:512]
+            record["host_len"] = model.hpieces[-1]["len"] = 512
+        elif i % 3 == 1:  # beats that the header does not announce
             packet += [random.getrandbits(512)] * 2
             bad += 1
         elif i % 3 == 2 and len(packet) > 1:  # a beat is missing

@@ -87,7 +87,8 @@ class Model:
         if op == T.OpCas:
             if not item:
                 return reply("RpNotFound")
-            return store() if item.off and unique(item.off) == r["num"] else reply("RpExists")
+            return store() if item.off and self.bench.unique(item.off) == r["num"] \
+                else reply("RpExists")
         if op == T.OpDelete:
             if item:
                 del self.items[key]
@@ -108,7 +109,7 @@ class Model:
                                    item.exptime, None)
             return None if r.get("noreply") else ("number", number)
         if op == T.OpFlush:
-            if r["exptime"] <= self.now:
+            if r["exptime"] == 0:
                 self.items.clear()
             return reply("RpOk")
         if op == T.OpTooBig:
@@ -120,10 +121,6 @@ class Model:
             return ("more", r["_data"], r["cont_start"])
         assert op in (T.OpPart, T.OpEnd, T.OpHost), op
         return None
-
-
-def unique(off):
-    return off["lap"] << 28 | off["pos"]
 
 
 class Source:
@@ -169,6 +166,10 @@ class Sink:
 
 
 class Bench:
+    COUNTED = ["GetHits", "GetMisses", "TouchHits", "TouchMisses", "Sets", "Stored", "DeleteHits",
+               "DeleteMisses", "IncrHits", "IncrMisses", "DecrHits", "DecrMisses", "CasHits",
+               "CasMisses", "CasBadval", "Flushes", "TooLarge", "Cut"]
+
     def __init__(self, sim, pause=0.0, out_pause=0.0, latency=40, jitter=0, mem_pause=0):
         self.sim = sim
         self.model = Model(self)
@@ -177,6 +178,9 @@ class Bench:
         self.margin = min(self.size // 4, 69632)
         self.misses_by_age, self.cuts, self.splits, self.lost, self.aborts = 0, 0, 0, 0, 0
         self.allow_evict = False
+        #: Nothing falls out of the store, so the counters are known, too.
+        self.exact, self.expected = False, dict.fromkeys(self.COUNTED, 0)
+        self.lap = 1  # the head's, with all its bits
         self.pending, self.checked, self.chunks_read = [], 0, 0
         sim.now_i.set(self.model.now)
         sim.latency_i.set(latency)
@@ -221,9 +225,22 @@ class Bench:
             self.collect()
 
     # ------------------------------------------------------------ in
+    def full_lap(self, off):
+        """The lap of a place, which has its low byte only; it is not ahead of the head's."""
+        return self.lap - ((self.lap - off["lap"]) & 0xFF)
+
     def place(self, off):
-        """Linear place: comparable across laps."""
-        return (off["lap"] - 1) * self.size + off["pos"]
+        """Linear place: comparable across laps. Laps with low byte 0 are left out."""
+        lap = self.full_lap(off)
+        return (lap - 1 - (lap >> 8)) * self.size + off["pos"]
+
+    def unique(self, off):
+        return self.full_lap(off) << 28 | off["pos"]
+
+    def sleep(self, seconds):
+        """The clock moves on."""
+        self.model.now += seconds
+        self.sim.now_i.set(self.model.now)
 
     def put(self, beats, **put):
         """Offers item data; returns the item's place for a start."""
@@ -238,6 +255,7 @@ class Bench:
         if not put["start"]:
             return None
         if self.put_off["lap"]:
+            self.lap += (self.put_off["lap"] - self.lap) & 0xFF
             units = -(-(16 + put["klen"] + put["vlen"]) // 16)
             self.head = max(self.head, self.place(self.put_off) + units)
         return self.put_off
@@ -337,6 +355,7 @@ class Bench:
         room = job["space"]
         for n, r in enumerate(records[:executed]):
             was = self.model.items.get(r.get("_key"))
+            self.count(r)
             want = self.model.run(r)
             if r["op"] == T.OpPart:
                 job["hash"] = ctx["hash"]
@@ -384,9 +403,9 @@ class Bench:
                 assert got["kind"] == T.RsValue and got["head"] == 1, where
                 assert (got["flags"], got["vlen"]) == (item.flags, len(item.value)), where
                 if item.off:
-                    assert got["num"] == unique(item.off), where
+                    assert got["num"] == self.unique(item.off), where
                 else:
-                    item.off = {"lap": got["num"] >> 28, "pos": got["num"] & 0xFFFFFFF}
+                    item.off = {"lap": got["num"] >> 28 & 0xFF, "pos": got["num"] & 0xFFFFFFF}
                 assert self.bytes(1) == key
                 data = self.bytes(0)
                 assert data == item.value[: len(data)], (where, data, item.value)
@@ -404,8 +423,37 @@ class Bench:
                     assert n < executed - 1 or not ctx["cont"]
         assert not results, results
         assert room >= 0 or job["udp"]
+        # What the connection goes on with: where the record executed last has left it.
+        last = records[executed - 1] if cut else job["end"]
+        for field in ("noreply", "cas_out", "touch", "last_key", "klen", "exptime", "num"):
+            assert ctx[field] == last.get(field, 0), (field, ctx, last)
+        assert ctx["op"] == last.get("ctx_op", 0)
+        assert ctx["mode"] in (last.get("mode", 0), T.MdAbort)
+        self.expected["Cut"] += len(records) - executed
         self.results += executed
         job["done"] = True
+
+    def count(self, r):
+        """Counts what record `r` will do."""
+        op, expected = r["op"], self.expected
+        alive = self.model.alive(r["_key"]) if "_key" in r else None
+        hit = "Hits" if alive else "Misses"
+        if op == T.OpGet:
+            expected[f"Get{hit}"] += 1
+        if op == T.OpTouch or r.get("touch"):
+            expected[f"Touch{hit}"] += 1
+        for name in ("Delete", "Incr", "Decr"):
+            if op == getattr(T, f"Op{name}"):
+                expected[f"{name}{hit}"] += 1
+        if op in STORES:
+            equal = bool(alive and alive.off and self.unique(alive.off) == r.get("num"))
+            expected["Sets"] += 1
+            expected["Stored"] += r["off"]["lap"] != 0 and {
+                T.OpSet: True, T.OpAdd: not alive, T.OpReplace: bool(alive), T.OpCas: equal}[op]
+            if op == T.OpCas:
+                expected["CasHits" if equal else "CasBadval" if alive else "CasMisses"] += 1
+        expected["Flushes"] += op == T.OpFlush
+        expected["TooLarge"] += op == T.OpTooBig
 
     @staticmethod
     def fits(want, got):

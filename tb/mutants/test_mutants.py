@@ -1,0 +1,36 @@
+"""The list of seeded faults is not stale, and docs/TESTING.md names them all. That the faults are
+found, `make mutants` shows: it takes much longer."""
+
+import pytest
+from filelist import ROOT
+from mutants.faults import load, switched, table, wrong
+
+FAULTS = load()
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f.name)
+def test_applies(fault):
+    assert wrong(fault, (ROOT / fault.file).read_text()) is None
+
+
+def test_names():
+    names = [fault.name for fault in FAULTS]
+    assert len(set(names)) == len(names) >= 40
+
+
+def test_documented():
+    assert table(FAULTS) in (ROOT / "docs" / "TESTING.md").read_text(), \
+        "python tb/mutants/run.py --document"
+
+
+def test_switched():
+    """All faults in one text: each is there, as one of two choices."""
+    texts = {fault.file: (ROOT / fault.file).read_text() for fault in FAULTS}
+    together, numbers = switched(texts, FAULTS)
+    text = "".join(together.values())
+    for fault in FAULTS:
+        if fault.name in numbers:
+            assert text.count(f"fault_pkg::id == {numbers[fault.name]} ") + text.count(
+                f"fault_pkg::id == {numbers[fault.name]})") == 1
+            assert fault.new in text and fault.old in text
+    assert len(numbers) > len(FAULTS) / 2

@@ -1,0 +1,45 @@
+"""Stores of a few sizes."""
+
+import os
+import random
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from sim import Sim  # noqa: E402
+
+
+@pytest.fixture
+def seed():
+    value = int(os.environ.get("WIREKV_SEED") or random.SystemRandom().randrange(1, 1 << 31))
+    print(f"seed {value}: again with WIREKV_SEED={value}")
+    random.seed(value)
+    return value
+
+
+@pytest.fixture
+def make(seed):
+    """A store of so many index bits and lines of log."""
+    sims = []
+
+    def sim(index_bits, log_lines):
+        sims.append(Sim(seed, index_bits, log_lines))
+        return sims[-1]
+
+    yield sim
+    for one in sims:
+        one.close()
+
+
+@pytest.fixture
+def small(make):
+    """256 buckets, 512 KiB of log."""
+    return make(8, 8192)
+
+
+@pytest.fixture
+def tiny(make):
+    """16 buckets, 64 KiB of log."""
+    return make(4, 1024)

@@ -1,0 +1,139 @@
+"""The store at its limits: keys that collide, seconds, epochs, laps, numbers, what is evicted."""
+
+import random
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from common import from_beats  # noqa: E402
+from store_bench import Bench, T  # noqa: E402
+
+
+def do(bench, *records):
+    """One job, to its end."""
+    bench.job(list(records))
+    bench.idle()
+
+
+def get(key):
+    return {"op": T.OpGet, "_key": key, "last_key": 1}
+
+
+def put(key, value=b"", **fields):
+    return {"op": T.OpSet, "_key": key, "_value": value, **fields}
+
+
+def test_collisions(small):
+    """Keys with the same hash, in the same buckets: those that only differ in their last byte, and
+    those that another item's key and value begin with."""
+    bench = Bench(small)
+    # A sum of products with 0, so that the length alone makes the hash, and a tag of 0 for all.
+    bench.use_keys([0] * 32, [1, 1])
+    for size in [*range(1, 8), *range(12, 18), *range(28, 65)]:
+        head = (bytes(size - 1) if size > 32 else random.randbytes(size - 1))
+        keys = [head + bytes([n]) for n in range(3)]
+        do(bench, put(keys[0], keys[1][-1:] + b"+"))
+        do(bench, get(keys[0]), get(keys[1]), get(keys[0][:-1]), get(keys[0] + keys[1][-1:]))
+        do(bench, put(keys[1], b"b"), get(keys[0]), get(keys[1]), get(keys[2]))
+        do(bench, {"op": T.OpDelete, "_key": keys[0]}, get(keys[0]), get(keys[1]))
+        do(bench, {"op": T.OpDelete, "_key": keys[1]}, get(keys[1]))
+    assert bench.lost == bench.misses_by_age == 0
+
+
+def test_clock(small):
+    """Items end with the second that they name; a delayed flush when its second begins."""
+    bench = Bench(small)
+    now = bench.model.now
+    do(bench, put(b"set", b"1", exptime=now + 2), put(b"touch", b"2", exptime=now + 1),
+       {"op": T.OpTouch, "_key": b"touch", "exptime": now + 3}, put(b"ever", b"3"))
+    for _ in range(5):
+        do(bench, get(b"set"), get(b"touch"), get(b"ever"))
+        bench.sleep(1)
+    now = bench.model.now
+    do(bench, {"op": T.OpFlush, "exptime": now + 4}, put(b"a", b"1"))
+    for _ in range(2):
+        bench.sleep(1)
+        do(bench, get(b"a"), get(b"ever"))
+    # memcached empties the store as the second before begins, and of what is stored within it.
+    bench.sleep(1)
+    bench.model.items.clear()
+    do(bench, get(b"a"), get(b"ever"), put(b"b", b"2"), get(b"b"))
+    bench.sleep(1)
+    bench.model.items.clear()
+    do(bench, get(b"b"), put(b"c", b"3"), get(b"c"))
+    bench.sleep(5)
+    do(bench, get(b"c"))
+    # One that is past calls a pending one off.
+    do(bench, {"op": T.OpFlush, "exptime": bench.model.now + 2}, {"op": T.OpFlush, "exptime": 1})
+    bench.sleep(5)
+    do(bench, get(b"c"))
+
+
+def test_flushes(tiny):
+    """What was flushed does not come back: into emptied buckets, or after many flushes."""
+    bench = Bench(tiny)
+    names = [b"key%d" % i for i in range(100)]
+    do(bench, *(put(name, b"old") for name in names[:50]))
+    do(bench, {"op": T.OpFlush, "exptime": 0}, *(put(name, b"new") for name in names[50:]))
+    do(bench, *map(get, names))
+    for _ in range(64):
+        do(bench, *[{"op": T.OpFlush, "exptime": 0}] * 4)
+    do(bench, *map(get, names))
+    assert bench.counts()["Flushes"] == 257
+
+
+def test_numbers(small):
+    """incr and decr of all that is around a limit."""
+    bench = Bench(small)
+    values = [b"%d" % (n + d) for n in (1, 10, 1 << 32, 1 << 63, 1 << 64, 10**19, 10**20)
+              for d in (-1, 0, 1)]
+    values += [b"-" + value for value in values]
+    for value in values:
+        for op in (T.OpIncr, T.OpDecr):
+            do(bench, put(b"n", value, flags=7), {"op": op, "_key": b"n", "num": 1}, get(b"n"),
+               {"op": op, "_key": b"n", "num": (1 << 64) - 1}, get(b"n"))
+
+
+def test_host(small):
+    """Texts for the host, of all lengths."""
+    bench = Bench(small, 0.2, 0.2)
+    texts = [random.randbytes(n) for n in (1, 63, 64, 65, 127, 128, 129, 192, 193, 249, 250)]
+    for n, text in enumerate(texts):
+        bench.job([put(b"k", b"v"), {"op": T.OpHost, "_key": text}], n)
+    bench.idle()
+    assert [(h["conn"], h["udp"], h["len"]) for h in bench.hreq.items] == \
+        [(n, 0, len(text)) for n, text in enumerate(texts)]
+    beats = [{**b, "data": b["data"] & (1 << 8 * b["len"]) - 1} for b in bench.hkey.items]
+    assert from_beats(beats) == texts
+
+
+def test_evicts_unused(tiny):
+    """A full index: what is read stays, what is not read goes."""
+    bench = Bench(tiny)
+    bench.allow_evict = True
+    cold = iter(range(10**6))
+
+    def fill(n):
+        for _ in range(n // 10):
+            do(bench, *(put(b"cold%d" % next(cold)) for _ in range(10)))
+
+    fill(300)
+    hot = [b"hot%d" % i for i in range(20)]
+    for key in hot:
+        do(bench, put(key))
+        for _ in range(3):
+            do(bench, get(key))
+    fill(400)
+    assert bench.counts()["Evictions"] > 400
+    do(bench, *map(get, hot))
+    assert bench.lost == bench.misses_by_age == 0
+
+
+def test_lap_numbers(make):
+    """A log of 4 KiB, until its lap number has more than 8 bits: nothing gets lost on the way."""
+    bench = Bench(make(4, 64))
+    keys = [b"key%d" % i for i in range(4)]
+    while bench.lap < 300:
+        do(bench, *(record for key in random.choices(keys, k=2) for record in (
+            put(key, random.randbytes(random.randrange(300, 1400))), get(key), get(keys[0]))))
+    assert bench.counts()["Laps"] == 298 and bench.lost == 0
