@@ -50,8 +50,8 @@ impl Io {
                     opcode::Recv::new(types::Fd(fd), at, len).flags(FLAGS).build()
                 });
                 // SAFETY: the rooms are borrowed for longer than this call.
-                unsafe { submit(ring, entries, &mut self.results) };
-                self.check();
+                let whole = unsafe { submit(ring, entries, &mut self.results, enter) };
+                self.check(whole);
             }
         }
         self.results()
@@ -88,16 +88,21 @@ impl Io {
                     }
                 });
                 // SAFETY: the parts are borrowed and the messages kept for longer than this call.
-                unsafe { submit(ring, entries, &mut self.results) };
-                self.check();
+                let whole = unsafe { submit(ring, entries, &mut self.results, enter) };
+                self.check(whole);
             }
         }
         self.results()
     }
 
     /// What the kernel does not know is as if it was interrupted: the caller tries again, and then
-    /// it is a system call. An error of the socket itself comes again there.
-    fn check(&mut self) {
+    /// it is a system call. An error of the socket itself comes again there. So it is when it did
+    /// not take a `whole` group.
+    fn check(&mut self, whole: bool) {
+        if !whole {
+            eprintln!("wirekv: io_uring has no memory: a thread goes on without it");
+            self.ring = None;
+        }
         for n in &mut self.results {
             if matches!(-*n, libc::EINVAL | libc::EOPNOTSUPP) {
                 *n = -libc::EINTR;
@@ -141,7 +146,21 @@ fn length(len: usize) -> u32 {
     len.min(1 << 30) as u32
 }
 
-/// Puts the results where their entries were in the order.
+/// What the kernel says when it has no memory for an operation at the moment, or when the results of
+/// earlier ones are to be taken first.
+const REFUSALS: [i32; 3] = [libc::EAGAIN, libc::EBUSY, libc::ENOMEM];
+/// As often it is asked again at once.
+const PATIENCE: u32 = 16;
+
+/// Gives the kernel `submit` entries and waits for `wait` results. Returns how many entries it took.
+fn enter(ring: &IoUring, submit: usize, wait: usize) -> io::Result<usize> {
+    const GETEVENTS: u32 = 1;
+    // SAFETY: there is no argument; the entries are the business of who pushed them.
+    unsafe { ring.submitter().enter::<()>(submit as u32, wait as u32, GETEVENTS, None) }
+}
+
+/// Puts the results where their entries were in the order. False: the kernel did not take all
+/// entries, which are as if they were interrupted, and the ring must go: it still has them.
 ///
 /// # Safety
 /// What the entries point to is valid until the call returns.
@@ -149,28 +168,49 @@ unsafe fn submit(
     ring: &mut IoUring,
     entries: impl Iterator<Item = squeue::Entry>,
     results: &mut Vec<i32>,
-) {
+    mut enter: impl FnMut(&IoUring, usize, usize) -> io::Result<usize>,
+) -> bool {
     for entry in entries {
         let entry = entry.user_data(results.len() as u64);
-        results.push(0);
-        // SAFETY: the caller's promise: all is complete when this returns.
+        results.push(-libc::EINTR);
+        // SAFETY: the caller's promise: the kernel has none of them when this returns.
         unsafe { ring.submission().push(&entry) }.expect("the ring has room for a group");
     }
-    let mut left = results.len();
-    while left > 0 {
-        match ring.submit_and_wait(left) {
-            Err(e) if e.raw_os_error() != Some(libc::EINTR) => {
-                // The kernel may hold buffers: there is no safe way on.
-                eprintln!("wirekv: io_uring fails: {e}");
-                std::process::abort();
+    let count = results.len();
+    let (mut taken, mut done, mut refusals) = (0, 0, 0);
+    while done < count {
+        // While the kernel refuses more, what it has is waited for: those are the caller's buffers.
+        let (submit, wait) = match refusals {
+            0 => (count - taken, count - done),
+            _ if done < taken => (0, taken - done),
+            _ if refusals > PATIENCE => return false,
+            _ => (count - taken, 0),
+        };
+        match enter(ring, submit, wait) {
+            Ok(n) => {
+                taken += n;
+                refusals = if n > 0 { 0 } else { refusals };
             }
-            _ => {}
+            Err(e) => match e.raw_os_error().unwrap_or(0) {
+                libc::EINTR => {}
+                error if REFUSALS.contains(&error) => {
+                    refusals += 1;
+                    std::thread::yield_now();
+                }
+                _ if done == taken => return false,
+                _ => {
+                    // There is no safe way on.
+                    eprintln!("wirekv: io_uring fails and keeps buffers: {e}");
+                    std::process::abort();
+                }
+            },
         }
-        for done in ring.completion() {
-            results[done.user_data() as usize] = done.result();
-            left -= 1;
+        for result in ring.completion() {
+            results[result.user_data() as usize] = result.result();
+            done += 1;
         }
     }
+    true
 }
 
 #[cfg(test)]
@@ -230,6 +270,59 @@ mod tests {
             let empty = || Err(ErrorKind::WouldBlock);
             let came = [Ok("for 0".into()), empty(), empty(), Ok("for 3, m".into())];
             assert_eq!(read(&mut io, &fds), came);
+        }
+    }
+
+    /// The kernel refuses, or takes a part: everything is done once, or said not to be done.
+    #[test]
+    fn refusals_lose_nothing() {
+        use libc::{EAGAIN, EBUSY, EINTR, ENOMEM};
+        const COUNT: usize = 8;
+        // What it does in turn, the last for ever: an error, or a part of the entries.
+        let scripts: [&[Result<usize, i32>]; 8] = [
+            &[Ok(9)],
+            &[Err(EAGAIN), Ok(9)],
+            &[Err(EINTR), Ok(3), Err(ENOMEM), Ok(0), Ok(9)],
+            &[Ok(1), Err(EBUSY), Ok(0), Err(EBUSY), Ok(2), Ok(9)],
+            &[Ok(5), Err(EAGAIN)],
+            &[Err(ENOMEM)],
+            &[Ok(2), Ok(9)],
+            &[Err(libc::EBADF)],
+        ];
+        for script in scripts {
+            let Some(mut ring) = Io::new().ring else { return };
+            let pairs = pairs(COUNT);
+            for (_, theirs) in &pairs {
+                (&mut &*theirs).write_all(b"!").unwrap();
+            }
+            let mut rooms = [[0u8; 1]; COUNT];
+            let entries = pairs.iter().zip(&mut rooms).map(|((ours, _), room)| {
+                let fd = types::Fd(ours.as_raw_fd());
+                opcode::Recv::new(fd, room.as_mut_ptr(), 1).flags(FLAGS).build()
+            });
+            let (mut turn, mut results) = (0, Vec::new());
+            let faulty = |ring: &IoUring, submit: usize, wait: usize| {
+                turn += 1;
+                assert!(turn < 100, "no end");
+                match script[(turn - 1).min(script.len() - 1)] {
+                    // A wait for what was taken is no new entry, and never refused for ever.
+                    _ if submit == 0 && turn > script.len() => enter(ring, 0, wait),
+                    // After a part, the kernel does not wait.
+                    Ok(most) if most < submit => enter(ring, most, 0),
+                    Ok(_) => enter(ring, submit, wait),
+                    Err(error) => Err(io::Error::from_raw_os_error(error)),
+                }
+            };
+            // SAFETY: the rooms are there for longer than the call.
+            let whole = unsafe { submit(&mut ring, entries, &mut results, faulty) };
+            assert_eq!(whole, script.last().unwrap().is_ok());
+            assert_eq!(whole, !results.contains(&-EINTR));
+            drop(ring);
+            for ((result, room), (ours, _)) in results.iter().zip(rooms).zip(&pairs) {
+                let left = (&mut &*ours).read(&mut [0; 2]).is_ok();
+                assert_eq!((*result == 1, *result == 1), (room == *b"!", !left), "{script:?}");
+                assert!(matches!(*result, 1 | -4));
+            }
         }
     }
 
