@@ -1,12 +1,15 @@
 //! `stats` for Prometheus: its text format 0.0.4 over HTTP.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{ErrorKind, Read, Write};
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::thread::{sleep, Builder};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use mio::net::{TcpListener, TcpStream};
+use mio::{Events, Interest, Poll, Token};
+use slab::Slab;
 
 use crate::stats::Shared;
 
@@ -31,54 +34,140 @@ const NONE: &[&str] = &["pid", "time", "version", "pointer_size"];
 
 /// Bytes of a request that are read; of more the rest does not matter.
 const HEAD: usize = 8 << 10;
-/// For a client that does not finish its request or does not take the answer: others wait.
+const HEAD_END: &[u8] = b"\r\n\r\n";
+/// For a client that does not finish its request or does not take the answer.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// Clients at once: for one more, the oldest gives way.
+const CLIENTS: usize = 64;
+const LISTENER: Token = Token(usize::MAX);
+
+struct Client {
+    stream: TcpStream,
+    since: Instant,
+    /// Bytes of the request that came, and how many of the last are the beginning of `HEAD_END`.
+    came: usize,
+    ending: usize,
+    /// What is left of the answer.
+    answer: Option<Vec<u8>>,
+}
 
 /// Answers every HTTP request to `address` with the metrics, in a thread of its own.
 pub fn serve(address: SocketAddr, shared: Arc<Shared>) -> Result<()> {
-    let listener =
-        TcpListener::bind(address).with_context(|| format!("cannot serve metrics on {address}"))?;
+    let context = || format!("cannot serve metrics on {address}");
+    let mut listener = TcpListener::bind(address).with_context(context)?;
+    let mut poll = Poll::new()?;
+    poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
     Builder::new().name("metrics".into()).spawn(move || {
-        for stream in listener.incoming() {
-            match stream {
-                Ok(stream) => drop(answer(stream, &shared)),
-                // No file descriptor is left, for instance.
-                Err(_) => sleep(PATIENCE),
+        let mut events = Events::with_capacity(CLIENTS);
+        let mut clients = Slab::with_capacity(CLIENTS);
+        loop {
+            let wait = (!clients.is_empty()).then_some(PATIENCE / 10);
+            // No file descriptor is left, for instance: again a little later.
+            if !accept(&listener, &poll, &mut clients, &shared) {
+                std::thread::sleep(PATIENCE / 10);
+                continue;
             }
+            if poll.poll(&mut events, wait).is_err() {
+                continue;
+            }
+            for event in events.iter().filter(|event| event.token() != LISTENER) {
+                let Token(number) = event.token();
+                if clients.get_mut(number).is_some_and(|client| client.serve(&shared)) {
+                    clients.remove(number);
+                }
+            }
+            clients.retain(|_, client| client.since.elapsed() < PATIENCE);
         }
     })?;
     Ok(())
 }
 
-fn answer(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let start = Instant::now();
-    let mut head = [0; HEAD];
-    let mut len = 0;
-    while len < HEAD && !head[..len].windows(4).any(|end| end == b"\r\n\r\n") {
-        match stream.read(&mut head[len..])? {
-            n if n > 0 && start.elapsed() < PATIENCE => len += n,
-            _ => return Ok(()),
+/// Takes whoever waits. False: some may still wait.
+fn accept(
+    listener: &TcpListener,
+    poll: &Poll,
+    clients: &mut Slab<Client>,
+    shared: &Shared,
+) -> bool {
+    loop {
+        let stream = match listener.accept() {
+            Ok((stream, _)) => stream,
+            Err(e) if e.kind() == ErrorKind::WouldBlock => return true,
+            // The client left again.
+            Err(e) if e.kind() == ErrorKind::ConnectionAborted => continue,
+            Err(_) => return false,
+        };
+        let mut client = Client::new(stream);
+        if client.serve(shared) {
+            continue;
+        }
+        if clients.len() == CLIENTS {
+            let oldest = clients.iter().min_by_key(|(_, client)| client.since).map(|(n, _)| n);
+            clients.remove(oldest.expect("there are many"));
+        }
+        let place = clients.vacant_entry();
+        let both = Interest::READABLE | Interest::WRITABLE;
+        if poll.registry().register(&mut client.stream, Token(place.key()), both).is_ok() {
+            place.insert(client);
         }
     }
-    let body = text(shared);
-    write!(
-        stream,
-        "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\n\
-         Connection: close\r\n\r\n{body}",
-        body.len()
-    )
 }
 
-fn text(shared: &Shared) -> String {
-    let mut text = String::new();
+impl Client {
+    fn new(stream: TcpStream) -> Client {
+        Client { stream, since: Instant::now(), came: 0, ending: 0, answer: None }
+    }
+
+    /// Reads and writes what can be. True: it is over.
+    fn serve(&mut self, shared: &Shared) -> bool {
+        loop {
+            let result = match &mut self.answer {
+                None => self.read(),
+                Some(answer) if answer.is_empty() => return true,
+                Some(answer) => self.stream.write(answer).inspect(|n| drop(answer.drain(..*n))),
+            };
+            match result {
+                Ok(0) => return true,
+                Ok(_) => {}
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return false,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return true,
+            }
+            let whole = self.ending == HEAD_END.len() || self.came >= HEAD;
+            if whole && self.answer.is_none() {
+                self.answer = Some(answer(shared));
+            }
+        }
+    }
+
+    fn read(&mut self) -> std::io::Result<usize> {
+        let mut bytes = [0; 1024];
+        let count = self.stream.read(&mut bytes)?;
+        self.came += count;
+        for byte in &bytes[..count] {
+            self.ending = match HEAD_END.get(self.ending) {
+                None => break,
+                Some(next) if byte == next => self.ending + 1,
+                Some(_) => usize::from(*byte == HEAD_END[0]),
+            };
+        }
+        Ok(count)
+    }
+}
+
+fn answer(shared: &Shared) -> Vec<u8> {
+    let mut body = String::new();
     shared.general(None, &mut |name, value| {
         if !NONE.contains(&name) {
             let kind = if GAUGES.contains(&name) { "gauge" } else { "counter" };
             let name = format!("wirekv_{name}{}", if kind == "counter" { "_total" } else { "" });
-            text += &format!("# TYPE {name} {kind}\n{name} {value}\n");
+            body += &format!("# TYPE {name} {kind}\n{name} {value}\n");
         }
     });
-    text
+    let head = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\n\
+         Connection: close\r\n\r\n",
+        body.len()
+    );
+    (head + &body).into()
 }
