@@ -131,7 +131,7 @@ def wirekv(*options, body="sim", megabytes=256, connections=1024, net="user", th
         udp_port = free_port(socket.SOCK_DGRAM)
         argv += ["-l", "127.0.0.1", "-p", 0, "-U", udp_port]
     else:
-        argv += ["-p", 11211, "-U", udp_port]
+        argv += ["-p", 11211, "-U", udp_port, "--udp-public"]
     server = Server(body, argv + list(options))
     found = []
 

@@ -605,6 +605,13 @@ fn value(
     }
 }
 
+/// The keys from `taken` on are for the next time.
+fn again(request: &mut Request, taken: usize) -> Next {
+    let end = request.key.at as usize + request.key.len as usize;
+    request.key = Span::new(taken, end);
+    Next::Again
+}
+
 /// Keys are looked up in groups, so that the memory's latencies overlap.
 const GROUP: usize = 16;
 
@@ -648,6 +655,10 @@ fn get_many(
                 None => out.text(then),
             }
             taken = key.as_ptr() as usize + key.len() - input.as_ptr() as usize;
+            let full = out.len() - start >= settings.reply_soft;
+            if full && !(last && i + 1 == count) {
+                return again(request, taken);
+            }
         }
         if last {
             if count == 0 {
@@ -657,10 +668,8 @@ fn get_many(
             return Next::Continue;
         }
         keys += count;
-        if keys >= settings.keys_soft || out.len() - start >= settings.reply_soft {
-            let end = request.key.at as usize + request.key.len as usize;
-            request.key = Span::new(taken, end);
-            return Next::Again;
+        if keys >= settings.keys_soft {
+            return again(request, taken);
         }
     }
 }

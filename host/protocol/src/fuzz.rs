@@ -299,21 +299,27 @@ pub fn fuzz_udp(data: &[u8]) {
     let mut engine = engine(Protocol::Auto, how & 0x80 != 0);
     let mut clock = Clock(engine.local.store().clone());
     for datagram in data.split(|b| *b == 0xff) {
-        let id = udp::serve(datagram, &mut engine, &mut clock, &mut out);
-        assert!(id.is_some() || out.is_empty());
-        let (mut payload, mut next) = (Vec::new(), (0, 0));
-        udp::datagrams(&out, id.unwrap_or(0), |parts| {
-            let bytes: Vec<u8> = parts.iter().flat_map(|part| part.to_vec()).collect();
+        let Some(mut exchange) = udp::Exchange::new(datagram) else { continue };
+        while exchange.execute(datagram, &mut engine, &mut clock, &mut out) {
+            engine.local.quiesce();
+        }
+        let (mut payload, mut count, mut next) = (Vec::new(), 0, (0, 0));
+        while let Some(bytes) = exchange
+            .send(&out, |parts| parts.iter().flat_map(|part| part.to_vec()).collect::<Vec<u8>>())
+        {
             assert!(bytes.len() <= udp::DATAGRAM);
+            count += 1;
             let (header, bytes) = bytes.split_at(udp::HEADER);
             let field = |i: usize| u16::from_be_bytes([header[2 * i], header[2 * i + 1]]);
             let total = if next.0 == 0 { field(2) } else { next.1 };
-            assert_eq!((Some(field(0)), field(1), field(2), field(3)), (id, next.0, total, 0));
+            assert!(header[..2] == datagram[..2]);
+            assert_eq!((field(1), field(2), field(3)), (next.0, total, 0));
             next = if next.0 + 1 == total { (0, 0) } else { (next.0 + 1, total) };
             payload.extend_from_slice(bytes);
-        });
+        }
         assert_eq!(next.0, 0, "a message of fewer datagrams than said");
-        assert!(payload == out.to_vec());
+        assert!(count <= udp::ANSWER + 1);
+        assert!(payload == out.to_vec() || count >= udp::ANSWER / 2);
         out.clear();
         engine.local.quiesce();
     }

@@ -49,7 +49,7 @@ impl Out {
         Out::default()
     }
 
-    /// For datagrams: remembers which bytes are one message, see [`Out::units`].
+    /// For datagrams: remembers which bytes are one message, see [`Out::message`].
     pub fn with_units() -> Out {
         Out { units: true, ..Out::default() }
     }
@@ -94,7 +94,7 @@ impl Out {
         self.slices_of(self.done..self.end + self.far_len, slices)
     }
 
-    /// The same of a range of all bytes, such as one of a [unit](Out::units).
+    /// The same of a range of all bytes, such as one of a [message](Out::message).
     pub fn slices_of<'a>(&'a self, range: Range<usize>, slices: &mut [IoSlice<'a>]) -> usize {
         let (mut skip, mut left, mut count) = (range.start, range.len(), 0);
         if slices.is_empty() || left == 0 {
@@ -134,11 +134,18 @@ impl Out {
         all.split_off(self.done)
     }
 
-    /// The messages of a datagram's replies: of an [`Out::with_units`], before anything was
-    /// written.
-    pub fn units(&self) -> impl Iterator<Item = Range<usize>> + '_ {
-        let ends = self.marks.iter().skip(1).copied().chain([self.end + self.far_len]);
-        self.marks.iter().copied().zip(ends).map(|(from, to)| from..to).filter(|r| !r.is_empty())
+    /// A message of a datagram's replies: of an [`Out::with_units`], before anything was written.
+    pub fn message(&self, number: usize) -> Option<Range<usize>> {
+        let all = self.end + self.far_len;
+        let from = *self.marks.get(number)?;
+        let to = self.marks.get(number + 1).copied().unwrap_or(all);
+        // Only the last one can be empty.
+        (from < to).then_some(from..to)
+    }
+
+    /// How many there are.
+    pub fn messages(&self) -> usize {
+        self.marks.len()
     }
 
     // -- writing
@@ -146,8 +153,9 @@ impl Out {
     /// A message of its own begins.
     #[inline]
     pub(crate) fn unit(&mut self) {
-        if self.units {
-            self.marks.push(self.end + self.far_len);
+        let at = self.end + self.far_len;
+        if self.units && self.marks.last() != Some(&at) {
+            self.marks.push(at);
         }
     }
 

@@ -188,6 +188,10 @@ impl Session {
         Session::default()
     }
 
+    pub(crate) fn speaks_binary(&self) -> bool {
+        self.spoken == Some(Spoken::Binary)
+    }
+
     /// The next request at the front of `input`. Copies nothing.
     #[inline]
     pub fn parse(&mut self, input: &[u8], engine: &Engine) -> Parse {

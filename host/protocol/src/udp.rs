@@ -4,61 +4,130 @@
 
 use std::io::IoSlice;
 
-use crate::{Engine, Next, Out, Parse, Server, Session};
+use crate::{Engine, Next, Out, Parse, Request, Server, Session};
 
 /// Request id, sequence number, datagrams in the message, reserved; 16 bits each, big endian.
 pub const HEADER: usize = 8;
 /// Longest datagram sent, header included.
 pub const DATAGRAM: usize = 1400;
 const PAYLOAD: usize = DATAGRAM - HEADER;
+/// One datagram is answered with at most so many: enough for an item of 1 MiB. The sender's address
+/// may be a lie, so whoever is there gets no more. One that says so follows.
+pub const ANSWER: usize = 1024;
+const TOO_LARGE: &[u8] = b"SERVER_ERROR reply too large for UDP\r\n";
+/// Requests in one step.
+const STEP: usize = 64;
 
-/// Serves the requests of a datagram. Their replies are in `out`, an [`Out::with_units`], and the
-/// request id is returned. None: it is not a datagram of one, and gets no answer.
-pub fn serve(
-    datagram: &[u8],
-    engine: &mut Engine,
-    server: &mut dyn Server,
-    out: &mut Out,
-) -> Option<u16> {
-    let (header, mut input) = datagram.split_at_checked(HEADER)?;
-    // Of a message in several datagrams none is served. Nothing else in the header matters.
-    if header[4] != 0 || header[5] != 1 {
-        return None;
-    }
-    let mut session = Session::new();
-    while let Parse::Request(mut request) = session.parse(input, engine) {
-        loop {
-            match session.execute(&mut request, input, engine, server, out) {
-                Next::Continue => break,
-                Next::Again => {}
-                // There is no connection to close, but the rest is not served.
-                Next::Close => return Some(u16::from_be_bytes([header[0], header[1]])),
-            }
-        }
-        input = &input[request.len as usize..];
-        if input.is_empty() {
-            break;
-        }
-    }
-    Some(u16::from_be_bytes([header[0], header[1]]))
+/// A datagram that is being answered, step by step, so that others have their turn in between. Its
+/// replies are collected in an [`Out::with_units`].
+pub struct Exchange {
+    id: [u8; 2],
+    session: Session,
+    /// Requests were executed up to here, and this one in part.
+    at: usize,
+    request: Option<Request>,
+    /// Not everything is answered.
+    cut: bool,
+    /// What is sent next: a message, and a datagram of it.
+    message: usize,
+    sequence: usize,
+    /// Datagrams that may still be sent.
+    left: usize,
 }
 
-/// Calls `send` with the parts of each datagram, frame header first.
-pub fn datagrams(out: &Out, id: u16, mut send: impl FnMut(&[IoSlice<'_>])) {
-    for unit in out.units() {
-        // A longer message cannot be numbered.
-        let Ok(total) = u16::try_from(unit.len().div_ceil(PAYLOAD)) else { continue };
-        for (sequence, from) in unit.clone().step_by(PAYLOAD).enumerate() {
-            let mut header = [0; HEADER];
-            header[..2].copy_from_slice(&id.to_be_bytes());
-            header[2..4].copy_from_slice(&(sequence as u16).to_be_bytes());
-            header[4..6].copy_from_slice(&total.to_be_bytes());
-            // Even a payload of single bytes and pins between them cannot have more parts.
-            let mut slices = [IoSlice::new(&[]); 8];
-            slices[0] = IoSlice::new(&header);
-            let to = unit.end.min(from + PAYLOAD);
-            let count = out.slices_of(from..to, &mut slices[1..]);
-            send(&slices[..=count]);
+impl Exchange {
+    /// None: it is not a datagram of one, and gets no answer.
+    pub fn new(datagram: &[u8]) -> Option<Exchange> {
+        let header = datagram.get(..HEADER)?;
+        // Of a message in several datagrams none is served. Nothing else in the header matters.
+        (header[4] == 0 && header[5] == 1).then(|| Exchange {
+            id: [header[0], header[1]],
+            session: Session::new(),
+            at: HEADER,
+            request: None,
+            cut: false,
+            message: 0,
+            sequence: 0,
+            left: ANSWER,
+        })
+    }
+
+    /// Executes some of the datagram's requests. False: those were the last.
+    pub fn execute(
+        &mut self,
+        datagram: &[u8],
+        engine: &mut Engine,
+        server: &mut dyn Server,
+        out: &mut Out,
+    ) -> bool {
+        for _ in 0..STEP {
+            let input = &datagram[self.at..];
+            if input.is_empty() {
+                return false;
+            }
+            self.cut = out.messages() + out.len() / PAYLOAD > ANSWER;
+            if self.cut {
+                return false;
+            }
+            let mut request = match self.request.take() {
+                Some(request) => request,
+                None => match self.session.parse(input, engine) {
+                    Parse::Request(request) => request,
+                    Parse::Need(_) | Parse::Close => return false,
+                },
+            };
+            match self.session.execute(&mut request, input, engine, server, out) {
+                Next::Continue => self.at += request.len as usize,
+                Next::Again => {
+                    self.request = Some(request);
+                    return true;
+                }
+                // There is no connection to close, but the rest is not served.
+                Next::Close => return false,
+            }
         }
+        true
+    }
+
+    /// When all was executed: calls `send` with the parts of the next datagram, frame header first.
+    /// None: there is none.
+    pub fn send<T>(&mut self, out: &Out, send: impl FnOnce(&[IoSlice<'_>]) -> T) -> Option<T> {
+        // Even a payload of single bytes and pins between them cannot have more parts.
+        let mut parts = [IoSlice::new(&[]); 8];
+        let Some(message) = out.message(self.message).filter(|_| self.message < usize::MAX) else {
+            // A text says nothing to a client that speaks binary.
+            if !std::mem::take(&mut self.cut) || self.session.speaks_binary() {
+                return None;
+            }
+            let header = self.header(0, 1);
+            return Some(send(&[IoSlice::new(&header), IoSlice::new(TOO_LARGE)]));
+        };
+        let total = message.len().div_ceil(PAYLOAD);
+        if self.sequence == 0 {
+            if total > self.left {
+                self.cut = true;
+                self.message = usize::MAX;
+                return self.send(out, send);
+            }
+            self.left -= total;
+        }
+        let header = self.header(self.sequence, total);
+        parts[0] = IoSlice::new(&header);
+        let from = message.start + self.sequence * PAYLOAD;
+        let to = message.end.min(from + PAYLOAD);
+        let count = out.slices_of(from..to, &mut parts[1..]);
+        self.sequence += 1;
+        if self.sequence == total {
+            (self.message, self.sequence) = (self.message + 1, 0);
+        }
+        Some(send(&parts[..=count]))
+    }
+
+    fn header(&self, sequence: usize, total: usize) -> [u8; HEADER] {
+        let mut header = [0; HEADER];
+        header[..2].copy_from_slice(&self.id);
+        header[2..4].copy_from_slice(&(sequence as u16).to_be_bytes());
+        header[4..6].copy_from_slice(&(total as u16).to_be_bytes());
+        header
     }
 }

@@ -67,6 +67,8 @@ pub struct Conn {
     pub parsed: VecDeque<Request>,
     /// Replies that the kernel did not take yet. While there are any, nothing is read or executed.
     pub out: Option<Out>,
+    /// Bytes that the kernel had for the client when that was last asked, since the replies wait.
+    unsent: libc::c_int,
     /// The socket may have input; it may have had its last.
     pub readable: bool,
     pub read_closed: bool,
@@ -90,6 +92,7 @@ impl Conn {
             pending: Vec::new(),
             parsed: VecDeque::new(),
             out: None,
+            unsent: libc::c_int::MAX,
             readable: true,
             read_closed: false,
             queued: false,
@@ -146,6 +149,23 @@ impl Conn {
             }
         }
         total
+    }
+
+    /// The replies wait from now on.
+    pub fn park(&mut self, out: Out) {
+        self.out = Some(out);
+        self.unsent = libc::c_int::MAX;
+    }
+
+    /// Whether a client whose replies wait has taken something since it was last asked: of a slow
+    /// one the socket is not writable for long.
+    pub fn takes(&mut self) -> bool {
+        let mut unsent = 0;
+        // SAFETY: the kernel fills in the number.
+        let known = unsafe { libc::ioctl(self.stream.fd(), libc::TIOCOUTQ, &mut unsent) } == 0;
+        let less = known && self.out.is_some() && unsent < self.unsent;
+        self.unsent = unsent;
+        less
     }
 
     pub fn used(&self, now: u32) {

@@ -1,66 +1,107 @@
 //! memcached over UDP.
 
 use std::io::ErrorKind;
+use std::net::SocketAddr;
 
 use mio::net::UdpSocket;
-use wirekv_protocol::{udp, Engine, Out, Server};
+use wirekv_protocol::udp::{self, Exchange};
+use wirekv_protocol::{Engine, Out, Server};
 
-/// Datagrams taken from a socket before others have their turn.
+/// Datagrams taken from a socket, and as many sent, before others have their turn.
 const TURN: usize = 64;
 
-pub struct Buffers {
+/// A socket, and the datagram from it that is being answered. Those behind it wait in the kernel.
+pub struct Port {
+    pub socket: UdpSocket,
+    /// There may be something to do.
+    pub ready: bool,
     input: Box<[u8]>,
+    len: usize,
+    current: Option<Current>,
     out: Out,
     datagram: Vec<u8>,
 }
 
-impl Default for Buffers {
-    fn default() -> Buffers {
-        Buffers {
+struct Current {
+    from: SocketAddr,
+    exchange: Exchange,
+    executed: bool,
+}
+
+/// What came of a turn, in bytes.
+#[derive(Default)]
+pub struct Turn {
+    pub read: usize,
+    pub written: usize,
+}
+
+impl Port {
+    pub fn new(socket: UdpSocket) -> Port {
+        Port {
+            socket,
+            ready: false,
             input: vec![0; 1 << 16].into(),
+            len: 0,
+            current: None,
             out: Out::with_units(),
             datagram: Vec::with_capacity(udp::DATAGRAM),
         }
     }
-}
 
-/// What came of a turn.
-pub struct Turn {
-    pub read: usize,
-    pub written: usize,
-    /// The socket may have more.
-    pub more: bool,
-}
-
-/// Answers what a socket has. An answer that the kernel does not take is lost, as UDP may.
-pub fn serve(
-    socket: &UdpSocket,
-    engine: &mut Engine,
-    server: &mut dyn Server,
-    buffers: &mut Buffers,
-) -> Turn {
-    let Buffers { input, out, datagram } = buffers;
-    let mut turn = Turn { read: 0, written: 0, more: true };
-    for _ in 0..TURN {
-        let (len, from) = match socket.recv_from(input) {
-            Ok(got) => got,
-            Err(e) if e.kind() == ErrorKind::WouldBlock => {
-                turn.more = false;
-                break;
+    /// Answers some of what the socket has.
+    pub fn serve(&mut self, engine: &mut Engine, server: &mut dyn Server) -> Turn {
+        let mut turn = Turn::default();
+        let (mut received, mut sent) = (0, 0);
+        while received < TURN && sent < TURN {
+            let Some(current) = &mut self.current else {
+                received += 1;
+                match self.socket.recv_from(&mut self.input) {
+                    Ok((len, from)) => {
+                        turn.read += len;
+                        self.len = len;
+                        self.current = Exchange::new(&self.input[..len]).map(|exchange| Current {
+                            from,
+                            exchange,
+                            executed: false,
+                        });
+                    }
+                    Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                        self.ready = false;
+                        break;
+                    }
+                    // An earlier answer's ICMP error, for instance.
+                    Err(_) => {}
+                }
+                continue;
+            };
+            if !current.executed {
+                let datagram = &self.input[..self.len];
+                let more = current.exchange.execute(datagram, engine, server, &mut self.out);
+                engine.local.quiesce();
+                if more {
+                    break;
+                }
+                current.executed = true;
             }
-            // An earlier answer's ICMP error, for instance.
-            Err(_) => continue,
-        };
-        turn.read += len;
-        if let Some(id) = udp::serve(&input[..len], engine, server, out) {
-            udp::datagrams(out, id, |parts| {
+            let (socket, datagram, from) = (&self.socket, &mut self.datagram, current.from);
+            let result = current.exchange.send(&self.out, |parts| {
                 datagram.clear();
                 parts.iter().for_each(|part| datagram.extend_from_slice(part));
-                turn.written += socket.send_to(datagram, from).unwrap_or(0);
+                socket.send_to(datagram, from)
             });
+            match result {
+                Some(Ok(n)) => {
+                    turn.written += n;
+                    sent += 1;
+                }
+                // What the kernel does not take is lost, as with UDP it may be, and so the rest is
+                // of no use: nobody waits for a network.
+                None | Some(Err(_)) => {
+                    self.current = None;
+                    self.out.clear();
+                }
+            }
         }
-        out.clear();
-        engine.local.quiesce();
+        turn
     }
-    turn
 }

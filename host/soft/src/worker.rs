@@ -12,7 +12,7 @@ use slab::Slab;
 use wirekv_protocol::{Engine, Next, Out, Parse, Request};
 
 use crate::conn::Conn;
-use crate::datagrams;
+use crate::datagrams::Port;
 use crate::io::{retry, Io, GROUP};
 use crate::stats::{Answers, Shared};
 
@@ -54,13 +54,10 @@ pub struct Worker {
     engine: Engine,
     io: Io,
     conns: Slab<Conn>,
-    udp: Vec<UdpSocket>,
-    /// They may have datagrams.
-    udp_ready: Vec<bool>,
+    udp: Vec<Port>,
     /// Connections with something to do.
     ready: Vec<usize>,
     slots: Vec<Slot>,
-    datagrams: datagrams::Buffers,
 }
 
 impl Worker {
@@ -68,13 +65,14 @@ impl Worker {
         number: usize,
         engine: Engine,
         shared: Arc<Shared>,
-        mut udp: Vec<UdpSocket>,
+        udp: Vec<UdpSocket>,
     ) -> Result<Worker> {
         let poll = Poll::new().context("no epoll instance")?;
         let waker = Waker::new(poll.registry(), WAKE).context("no event descriptor")?;
         let inbox = Arc::new(Inbox { waker, conns: Mutex::default() });
-        for (i, socket) in udp.iter_mut().enumerate() {
-            poll.registry().register(socket, Token(UDP + i), Interest::READABLE)?;
+        let mut udp: Vec<_> = udp.into_iter().map(Port::new).collect();
+        for (i, port) in udp.iter_mut().enumerate() {
+            poll.registry().register(&mut port.socket, Token(UDP + i), Interest::READABLE)?;
         }
         let size = engine.settings.buffer();
         let slot = || Slot {
@@ -97,11 +95,9 @@ impl Worker {
             engine,
             io: Io::default(),
             conns: Slab::new(),
-            udp_ready: vec![false; udp.len()],
             udp,
             ready: Vec::new(),
             slots,
-            datagrams: datagrams::Buffers::default(),
         })
     }
 
@@ -117,7 +113,7 @@ impl Worker {
         let mut second = self.engine.local.store().now();
         loop {
             self.shared.exchange(self.number, &mut self.engine.counters);
-            let idle = self.ready.is_empty() && !self.udp_ready.contains(&true);
+            let idle = self.ready.is_empty() && !self.udp.iter().any(|port| port.ready);
             let wait = if idle { None } else { Some(Duration::ZERO) };
             self.engine.local.offline();
             match self.poll.poll(&mut events, wait) {
@@ -131,7 +127,7 @@ impl Worker {
             for event in &events {
                 match event.token() {
                     WAKE => self.take_inbox()?,
-                    Token(t) if t >= UDP => self.udp_ready[t - UDP] = true,
+                    Token(t) if t >= UDP => self.udp[t - UDP].ready = true,
                     Token(t) => {
                         // An event may be older than the connection's end.
                         let Some(conn) = self.conns.get_mut(t) else { continue };
@@ -142,10 +138,10 @@ impl Worker {
                 }
             }
             self.serve_ready();
-            for index in 0..self.udp.len() {
-                if self.udp_ready[index] {
-                    self.serve_udp(index);
-                }
+            for port in self.udp.iter_mut().filter(|port| port.ready) {
+                let mut answers = Answers { shared: &self.shared, number: self.number };
+                let turn = port.serve(&mut self.engine, &mut answers);
+                self.shared.bytes(self.number, turn.read, turn.written);
             }
             let now = self.engine.local.store().now();
             if now != second {
@@ -177,14 +173,6 @@ impl Worker {
             self.enqueue(index);
         }
         Ok(())
-    }
-
-    fn serve_udp(&mut self, index: usize) {
-        let mut answers = Answers { shared: &self.shared, number: self.number };
-        let socket = &self.udp[index];
-        let turn = datagrams::serve(socket, &mut self.engine, &mut answers, &mut self.datagrams);
-        self.shared.bytes(self.number, turn.read, turn.written);
-        self.udp_ready[index] = turn.more;
     }
 
     /// Serves the connections that have something to do, in groups. Each step is taken for a whole
@@ -231,15 +219,18 @@ impl Worker {
     fn prepare(&mut self, slot: &mut Slot) -> bool {
         let conn = &mut self.conns[slot.conn];
         if let Some(mut out) = conn.out.take() {
-            self.shared.bytes(self.number, 0, conn.write(&mut out));
+            let count = conn.write(&mut out);
+            self.shared.bytes(self.number, 0, count);
             if conn.lost {
                 return self.close(slot.conn);
             }
+            if count > 0 {
+                conn.used(self.engine.local.store().now());
+            }
             if !out.is_empty() {
-                conn.out = Some(out);
+                conn.park(out);
                 return false; // until the socket is writable
             }
-            conn.used(self.engine.local.store().now());
             if conn.closing {
                 return self.close(slot.conn);
             }
@@ -386,7 +377,7 @@ impl Worker {
             return;
         }
         if blocked {
-            conn.out = Some(std::mem::take(&mut slot.out));
+            conn.park(std::mem::take(&mut slot.out));
         }
         if slot.done == 0 && slot.end > self.engine.settings.buffer() / 2 {
             // A long request is on its way: it is not copied for each piece.
@@ -415,14 +406,16 @@ impl Worker {
         };
         let idle: Vec<usize> = self
             .conns
-            .iter()
+            .iter_mut()
+            .filter(|(_, c)| !c.queued && now.saturating_sub(c.told.last.load(Relaxed)) > limit)
             // A client that takes its replies slowly is not idle.
-            .filter(|(_, c)| {
-                !c.queued
-                    && c.out.is_none()
-                    && now.saturating_sub(c.told.last.load(Relaxed)) > limit
+            .filter_map(|(index, c)| match c.takes() {
+                true => {
+                    c.used(now);
+                    None
+                }
+                false => Some(index),
             })
-            .map(|(index, _)| index)
             .collect();
         for index in idle {
             self.shared.idle_kick();

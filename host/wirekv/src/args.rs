@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -59,9 +59,14 @@ pub struct ServeArgs {
     /// TCP port; 0 picks a free one.
     #[arg(short = 'p', long, default_value_t = 11211)]
     pub port: u16,
-    /// UDP port; 0 is off.
+    /// UDP port; 0 is off. Over UDP the sender's address may be a lie: with one small datagram
+    /// anybody can have the server send up to 1.4 MB to somebody else (amplification).
     #[arg(short = 'U', long, default_value_t = 0)]
     pub udp_port: u16,
+    /// Serve -U on addresses that are not loopback ones, too. Only where a firewall keeps strangers
+    /// away.
+    #[arg(long)]
+    pub udp_public: bool,
     /// Memory for items and their index, in megabytes.
     #[arg(short = 'm', long, value_name = "MEGABYTES", default_value_t = 64)]
     pub memory_limit: u64,
@@ -80,6 +85,19 @@ pub struct ServeArgs {
     pub soft: SoftArgs,
     #[command(flatten)]
     pub ignored: IgnoredArgs,
+}
+
+impl ServeArgs {
+    /// Whether UDP may be served on such an address.
+    pub fn check_udp(&self, address: IpAddr) -> anyhow::Result<()> {
+        anyhow::ensure!(
+            self.udp_port == 0 || self.udp_public || address.is_loopback(),
+            "-U {}: on {address}, others could have this server flood whomever they like; where a \
+             firewall keeps them away, say --udp-public",
+            self.udp_port
+        );
+        Ok(())
+    }
 }
 
 #[derive(Args)]

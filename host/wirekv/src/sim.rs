@@ -136,12 +136,14 @@ fn open_net(args: &ServeArgs, wire: &mut Addresses) -> Result<Net> {
     match args.sim.net {
         NetKind::User => {
             let listen = SocketAddr::new(listen_address(args)?, args.port);
+            args.check_udp(listen.ip())?;
             let udp_port = (args.udp_port != 0).then_some(args.udp_port);
             let config = UserConfig { listen, udp_port, wire: *wire };
             let user = User::bind(&config)?;
             Ok(Net::User(Box::new(user)))
         }
         NetKind::Tap => {
+            args.check_udp(args.sim.card_ip.into())?;
             let [a, b, c, _] = args.sim.card_ip.octets();
             Ok(Net::Tap(Tap::open(&args.sim.tap_name, Ipv4Addr::new(a, b, c, 1), wire.mtu)?))
         }

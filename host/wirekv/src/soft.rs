@@ -116,6 +116,7 @@ fn options(args: &ServeArgs) -> Result<Options> {
         let udp = if args.udp_port == 0 { None } else { Some(args.udp_port) };
         (addresses(&args.listen, Some(args.port), true)?, addresses(&args.listen, udp, false)?)
     };
+    udp.iter().try_for_each(|address| args.check_udp(address.ip()))?;
     let idle = soft.extended.iter().rev().find_map(|extended| match extended {
         Extended::IdleTimeout(seconds) => Some(*seconds),
         Extended::Ignored => None,
