@@ -57,7 +57,9 @@ server: setup
 	@cargo build --release $(FEATURES)
 
 serve: server ## run the cache: make serve ARGS='-p 11211 -m 64'
-	@exec $(SERVER) serve $(ARGS)
+	@user=; if [ "$$(id -u)" = 0 ]; then user='-u root'; \
+	  echo "started by root, so it serves as root (-u root); as another user: ARGS='-u NAME'"; fi; \
+	exec $(SERVER) serve $$user $(ARGS)
 
 test: server ## every test: units first, then end to end against memcached
 	cargo test --release --workspace -q

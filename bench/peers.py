@@ -40,7 +40,7 @@ def redis_lfu_command(port, megabytes):
 
 def soft_command(port, megabytes, threads=1):
     return [str(TARGET / "wirekv"), "serve", "--body", "soft", "-l", "127.0.0.1", "-p", str(port),
-            "-m", str(megabytes), "-t", str(threads), "-c", str(CONNECTIONS)]
+            "-u", "root", "-m", str(megabytes), "-t", str(threads), "-c", str(CONNECTIONS)]
 
 
 def redis_program():

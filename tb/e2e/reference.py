@@ -16,6 +16,9 @@ BUILD = ROOT / "build" / "e2e"
 MEMCACHED = ROOT / "build" / "memcached" / "memcached"
 WIREKV = Path(os.environ.get("WIREKV_BINARY") or ROOT / "build" / "target" / "release" / "wirekv")
 
+# Who starts a server as root must say so.
+AS_ROOT = ["-u", "root"] if os.geteuid() == 0 else []
+
 # A simulated card answers in milliseconds; a silent one has hung.
 START_SECONDS = 60
 STOP_SECONDS = 20
@@ -105,9 +108,7 @@ def memcached(*options, megabytes=1024, udp=True, connections=2048):
     argv += ["-m", megabytes, "-c", connections, "-t", 1]
     # Background threads hold references to items for moments, which changes how `decr` pads.
     argv += ["-o", "no_lru_crawler,no_lru_maintainer"]
-    if os.geteuid() == 0:
-        argv += ["-u", "root"]
-    server = Server("memcached", argv + list(options))
+    server = Server("memcached", argv + AS_ROOT + list(options))
     server.port = server.udp_port = port
     server.wait_until(lambda: _accepts(port))
     return server
@@ -132,7 +133,7 @@ def wirekv(*options, body="sim", megabytes=256, connections=1024, net="user", th
         argv += ["-l", "127.0.0.1", "-p", 0, "-U", udp_port]
     else:
         argv += ["-p", 11211, "-U", udp_port, "--udp-public"]
-    server = Server(body, argv + list(options))
+    server = Server(body, argv + AS_ROOT + list(options))
     found = []
 
     def listening():

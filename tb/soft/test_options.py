@@ -19,6 +19,9 @@ from e2e import reference
 from soft import generate, values, watch
 
 
+SOFT = [reference.WIREKV, "serve", "--body", "soft", *reference.AS_ROOT]
+
+
 @pytest.fixture
 def both():
     """Starts memcached and the soft body with the same options."""
@@ -238,46 +241,12 @@ def test_unix_socket_of_a_successor(tmp_path):
         old.kill()
 
 
-def test_pid_file(tmp_path):
-    path = tmp_path / "pid"
-    server = reference.soft("-P", path)
-    try:
-        # The program says that it listens before others can see the file.
-        watch.settle(lambda: path.exists() and path.read_text(), f"{server.process.pid}\n")
-        assert int(path.read_text()) == server.process.pid
-    finally:
-        server.stop()
-    assert not path.exists()
-
-
 def test_pid_file_that_cannot_be(tmp_path):
     path, missing = tmp_path / "socket", tmp_path / "no" / "pid"
-    argv = [reference.WIREKV, "serve", "--body", "soft", "-s", path, "-P", missing]
+    argv = [*SOFT, "-s", path, "-P", missing]
     run = subprocess.run([str(a) for a in argv], capture_output=True, timeout=60, text=True)
     assert run.returncode == 1 and f"-P: cannot write {missing}" in run.stderr
     assert not path.exists()
-
-
-def test_daemon(tmp_path):
-    """In the background: the command is over, the server is in a session of its own."""
-    path, port = tmp_path / "pid", reference.free_port()
-    argv = [reference.WIREKV, "serve", "--body", "soft", "-d", "-P", path, "-p", port, "-t", "1"]
-    # A descriptor that the server kept would make this wait for the server's end.
-    run = subprocess.run([str(a) for a in argv], capture_output=True, timeout=60)
-    assert (run.returncode, run.stdout, run.stderr) == (0, b"", b"")
-    assert watch.settle(lambda: path.exists() and path.read_text().endswith("\n"), True)
-    pid = int(path.read_text())
-    try:
-        with socket.create_connection(("127.0.0.1", port), timeout=20) as s:
-            assert b"STAT pid %d\r\n" % pid in reference.ask(s, b"stats\r\n", b"END\r\n")
-        assert os.getsid(pid) == pid != os.getsid(0)
-        assert os.readlink(f"/proc/{pid}/cwd") == "/"
-        assert {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in range(3)} == {"/dev/null"}
-        os.kill(pid, signal.SIGTERM)
-        assert watch.settle(path.exists, False) is False
-    finally:
-        if path.exists():
-            os.kill(pid, signal.SIGKILL)
 
 
 def test_locked_memory():
@@ -292,27 +261,6 @@ def test_locked_memory():
             server.stop()
 
 
-def core_limits(server):
-    """Soft and hard limit of core files."""
-    text = Path(f"/proc/{server.process.pid}/limits").read_text()
-    return re.search(r"Max core file size +(\w+) +(\w+)", text).groups()
-
-
-@pytest.mark.skipif(not shutil.which("prlimit"), reason="util-linux")
-def test_core_limit():
-    """-r: up to the hard limit, or past it with the right to do so."""
-    bounded = ["prlimit", "--core=0:1000000"]
-    wirekv = [reference.WIREKV, "serve", "--body", "soft", "-p", "0", "-t", "1"]
-    raised = [("1000000", "1000000"), ("unlimited", "unlimited")]
-    for options, limits in (([], [("0", "1000000")]), (["-r"], raised)):
-        server = reference.Server("soft", [*bounded, *wirekv, *options])
-        try:
-            server.wait_until(lambda log=server.log: "listening on" in log.read_text())
-            assert core_limits(server) in limits
-        finally:
-            assert server.stop() == 0, server.tail()
-
-
 @pytest.mark.skipif(not shutil.which("prlimit"), reason="util-linux")
 def test_file_limit():
     """-c: there are as many file descriptors as that takes, or the server says that there are not."""
@@ -324,7 +272,7 @@ def test_file_limit():
     if may:
         cases.append((bounded, 1000, True))
     for child, connections, starts in cases:
-        wirekv = [reference.WIREKV, "serve", "--body", "soft", "-p", "0", "-t", "1", "-c", connections]
+        wirekv = [*SOFT, "-p", "0", "-t", "1", "-c", connections]
         # Root is not root any more when it serves.
         server = reference.Server("soft", [*child, *wirekv, "-u", "nobody"])
         try:
@@ -538,7 +486,7 @@ def test_tuning_is_accepted(both):
 
 
 def test_wrong_tuning_is_not():
-    soft = [reference.WIREKV, "serve", "--body", "soft", "-p"]
+    soft = [*SOFT, "-p"]
     for option in NO_TUNING:
         for argv in ([reference.MEMCACHED, "-u", "root", "-p"], soft):
             argv = [*argv, str(reference.free_port()), "-o", option]
@@ -580,9 +528,8 @@ def test_wrong_options_say_why(tmp_path):
         (["-S"], "-S"),
         (["-p", taken.getsockname()[1]], "in use"),
         (["-s", path], "not a socket"),
-        (["-u", "nobody-of-this-name"], "user"),
     ):
-        server = reference.Server("soft", [reference.WIREKV, "serve", "--body", "soft", *options])
+        server = reference.Server("soft", [*SOFT, *options])
         assert server.process.wait(20) != 0, options
         assert why in Path(server.log).read_text(), (options, server.tail())
     assert path.read_text() == "not a socket"

@@ -90,9 +90,9 @@ def test_shared_counter(four_threads):
     client.close()
 
 
-@pytest.mark.parametrize("option", ["-C", "-F"])
+@pytest.mark.parametrize("option", ["-C", "-F", "-odrop_privileges"])
 def test_options(seed, option):
-    """The same streams where CAS uniques or flush_all are switched off."""
+    """The same streams where CAS uniques, flush_all or most system calls are switched off."""
     servers = []
     try:
         servers += [reference.memcached(option), reference.soft(option)]

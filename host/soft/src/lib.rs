@@ -6,6 +6,7 @@
 //! lines that the requests need are fetched at the same time, the requests are executed, each
 //! connection's replies are written in one gathered write.
 
+mod confine;
 mod conn;
 mod datagrams;
 mod io;
@@ -17,7 +18,7 @@ mod time;
 mod worker;
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{mpsc, Arc};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -115,6 +116,8 @@ impl Soft {
             metrics::serve(address, shared.clone())?;
         }
 
+        // Each thread drops its end when it has what it needs from the system.
+        let (up, all_up) = mpsc::channel::<()>();
         let mut threads = Vec::new();
         let mut thread = |name: String, work: Box<dyn FnOnce() -> Result<()> + Send>| {
             let shared = shared.clone();
@@ -126,9 +129,10 @@ impl Soft {
             anyhow::Ok(())
         };
         for (number, worker) in workers.into_iter().enumerate() {
-            thread(format!("worker {number}"), Box::new(|| worker.run()))?;
+            let up = up.clone();
+            thread(format!("worker {number}"), Box::new(|| worker.run(up)))?;
         }
-        thread("accept".into(), Box::new(|| acceptor.run()))?;
+        thread("accept".into(), Box::new(|| acceptor.run(up)))?;
         if !resident {
             // It may end when it likes.
             let populate = move || {
@@ -137,6 +141,8 @@ impl Soft {
             };
             threads.push(Builder::new().name("populate".into()).spawn(populate)?);
         }
+        // Nobody sends: this is the end of the last.
+        let _ = all_up.recv();
         Ok(Soft { shared, addresses, acceptor: waker, time, inboxes, threads })
     }
 
@@ -153,6 +159,12 @@ impl Soft {
     /// Asks the clock now; otherwise it is the next second's matter that a clock was set.
     pub fn tick(&self) {
         self.time.tick();
+    }
+
+    /// Leaves the process no system calls but those that serving takes, and, with `removes_files` or a
+    /// UNIX domain socket, those that remove a file.
+    pub fn confine(&self, removes_files: bool) -> Result<()> {
+        confine::confine(removes_files || self.shared.options.unix.is_some())
     }
 
     /// Ends all threads; connections are closed.

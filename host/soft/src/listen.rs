@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU32;
+use std::sync::mpsc::Sender;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -173,7 +174,9 @@ impl Acceptor {
         self.waker.clone()
     }
 
-    pub fn run(mut self) -> Result<()> {
+    /// Until the server stops; drops `up` when it begins.
+    pub fn run(mut self, up: Sender<()>) -> Result<()> {
+        drop(up);
         let mut events = Events::with_capacity(16);
         let mut tick = Instant::now();
         let mut pending = vec![true; self.listeners.len()];

@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, IoSlice};
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -105,10 +106,11 @@ impl Worker {
         self.inbox.clone()
     }
 
-    /// Serves until the server stops.
-    pub fn run(mut self) -> Result<()> {
+    /// Serves until the server stops; drops `up` when it begins.
+    pub fn run(mut self, up: Sender<()>) -> Result<()> {
         // The kernel wants one thread to make and to use it.
         self.io = Io::new();
+        drop(up);
         let mut events = Events::with_capacity(1024);
         let mut second = self.engine.local.store().now();
         loop {

@@ -1,14 +1,17 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::builder::NonEmptyStringValueParser;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Id, Parser, Subcommand, ValueEnum};
 use wirekv_load::LoadArgs;
 use wirekv_net::Impair;
 
+use crate::extended::Extended;
 use crate::size::parse_size;
 
 #[derive(Parser)]
@@ -16,6 +19,57 @@ use crate::size::parse_size;
 pub struct CommandLine {
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// The body that has the flags of a group. What stands in no group here, both bodies have.
+const OWNERS: [(&str, Body); 2] = [("SimArgs", Body::Sim), ("SoftArgs", Body::Soft)];
+
+impl CommandLine {
+    /// As `try_parse_from`; a flag that would do nothing is an error as well.
+    pub fn read<W>(words: impl IntoIterator<Item = W>) -> Result<CommandLine, clap::Error>
+    where
+        W: Into<OsString> + Clone,
+    {
+        let mut command = CommandLine::command();
+        let matches = command.try_get_matches_from_mut(words)?;
+        let line = CommandLine::from_arg_matches(&matches)?;
+        if let (Command::Serve(args), Some(given)) =
+            (&line.command, matches.subcommand_matches("serve"))
+        {
+            let serve =
+                command.find_subcommand_mut("serve").expect("the subcommand that was found");
+            if let Some((id, why)) = useless(args, given) {
+                let flag = serve.get_arguments().find(|arg| *arg.get_id() == id);
+                let flag = flag.map_or_else(String::new, ToString::to_string);
+                let conflict = ErrorKind::ArgumentConflict;
+                return Err(serve.error(conflict, format!("'{flag}' {why}")));
+            }
+        }
+        Ok(line)
+    }
+}
+
+/// A flag that was given and that nothing would look at, and why.
+fn useless(args: &ServeArgs, given: &ArgMatches) -> Option<(Id, &'static str)> {
+    for (group, owner) in OWNERS.into_iter().filter(|(_, owner)| *owner != args.body) {
+        let first = given.get_many::<Id>(group).and_then(|mut ids| ids.next().cloned());
+        let why = match owner {
+            Body::Sim => "is a flag of --body sim; here it is --body soft",
+            Body::Soft => "is a flag of --body soft; here it is --body sim",
+        };
+        if let Some(id) = first {
+            return Some((id, why));
+        }
+    }
+    let (other, why) = match (args.body, args.sim.net) {
+        (Body::Soft, _) => return None,
+        (Body::Sim, NetKind::User) => ("tap_name", "is a flag of --net tap"),
+        (Body::Sim, NetKind::Tap) => {
+            ("listen", "is a flag of --net user; --card-ip sets the address")
+        }
+    };
+    let is_given = given.value_source(other) == Some(ValueSource::CommandLine);
+    is_given.then(|| (Id::from(other), why))
 }
 
 #[derive(Subcommand)]
@@ -80,6 +134,8 @@ pub struct ServeArgs {
     #[arg(short, long, action = clap::ArgAction::Count)]
     pub verbose: u8,
     #[command(flatten)]
+    pub process: ProcessArgs,
+    #[command(flatten)]
     pub sim: SimArgs,
     #[command(flatten)]
     pub soft: SoftArgs,
@@ -98,6 +154,23 @@ impl ServeArgs {
         );
         Ok(())
     }
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "The process")]
+pub struct ProcessArgs {
+    /// Run in the background.
+    #[arg(short = 'd', long)]
+    pub daemon: bool,
+    /// Serve as this user. Needed if root starts it, be it as `-u root`; of no effect else.
+    #[arg(short = 'u', long, value_name = "NAME")]
+    pub user: Option<String>,
+    /// Write the process id to this file.
+    #[arg(short = 'P', long, value_name = "FILE")]
+    pub pidfile: Option<PathBuf>,
+    /// Allow core files of any size.
+    #[arg(short = 'r', long)]
+    pub enable_coredumps: bool,
 }
 
 #[derive(Args)]
@@ -174,15 +247,6 @@ pub struct SoftArgs {
     /// Obey the command `shutdown`.
     #[arg(short = 'A', long)]
     pub enable_shutdown: bool,
-    /// Run in the background.
-    #[arg(short = 'd', long)]
-    pub daemon: bool,
-    /// Serve as this user; for root.
-    #[arg(short = 'u', long, value_name = "NAME")]
-    pub user: Option<String>,
-    /// Write the process id to this file.
-    #[arg(short = 'P', long, value_name = "FILE")]
-    pub pidfile: Option<PathBuf>,
     /// Keep all memory resident.
     #[arg(short = 'k', long)]
     pub lock_memory: bool,
@@ -190,11 +254,9 @@ pub struct SoftArgs {
     /// a page.
     #[arg(short = 'L', long)]
     pub enable_largepages: bool,
-    /// Allow core files of any size.
-    #[arg(short = 'r', long)]
-    pub enable_coredumps: bool,
-    /// idle_timeout=SECONDS closes silent connections. What tunes memcached's slabs, LRU lists, hash
-    /// table and buffers is accepted and does nothing.
+    /// idle_timeout=SECONDS closes silent connections; drop_privileges leaves the process no system
+    /// calls but those that serving needs. What tunes memcached's slabs, LRU lists, hash table and
+    /// buffers is accepted and does nothing.
     #[arg(short = 'o', long, value_name = "LIST", value_delimiter = ',')]
     pub extended: Vec<Extended>,
     /// Serve Prometheus metrics over HTTP on this address.
@@ -220,70 +282,6 @@ pub struct IgnoredArgs {
     disable_watch: bool,
 }
 
-/// What `-o` knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extended {
-    IdleTimeout(u32),
-    /// Tunes what memcached has and this server does not.
-    Ignored,
-}
-
-impl FromStr for Extended {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Extended, String> {
-        let (name, value) = match text.split_once('=') {
-            Some((name, value)) => (name, Some(value)),
-            None => (text, None),
-        };
-        let number = |least: f64, most: f64| {
-            let number = value.and_then(|text| text.parse().ok());
-            number.is_some_and(|number| (least..=most).contains(&number))
-        };
-        const MANY: f64 = u32::MAX as f64;
-        // What memcached would refuse is refused though nobody needs it: it is a mistake.
-        let right = match name {
-            "idle_timeout" => match value.and_then(|text| text.parse().ok()) {
-                Some(seconds) => return Ok(Extended::IdleTimeout(seconds)),
-                None => false,
-            },
-            "drop_privileges" | "inline_ascii_resp" | "lru_crawler" | "lru_maintainer" => true,
-            "maxconns_fast" | "modern" | "slab_reassign" | "track_sizes" => true,
-            "no_drop_privileges" | "no_inline_ascii_resp" | "no_lru_crawler" => true,
-            "no_lru_maintainer" | "no_maxconns_fast" | "no_modern" | "no_slab_reassign" => true,
-            "no_chunked_items" | "no_hashexpand" | "no_slab_automove" => true,
-            "resp_obj_mem_limit" => true,
-            "hash_algorithm" => matches!(value, Some("jenkins" | "murmur3" | "xxh3")),
-            "hashpower" => number(12.0, 32.0),
-            "hot_lru_pct" | "warm_lru_pct" => number(1.0, 79.0),
-            "hot_max_factor" | "warm_max_factor" => number(f64::MIN_POSITIVE, MANY),
-            "lru_crawler_sleep" => number(0.0, 1e6),
-            "lru_crawler_tocrawl" | "read_buf_mem_limit" => number(0.0, MANY),
-            "slab_automove" => value.is_none() || number(0.0, 2.0),
-            "slab_automove_freeratio" => number(0.0, MANY),
-            "slab_automove_ratio" => number(f64::MIN_POSITIVE, 1.0),
-            "slab_automove_window" => number(3.0, MANY),
-            "slab_chunk_max" => number(1.0, MANY),
-            "slab_sizes" => value.is_some_and(|list| {
-                let sizes: Result<Vec<u32>, _> = list.split('-').map(str::parse).collect();
-                sizes.is_ok_and(|sizes| sizes.is_sorted_by(|a, b| a < b))
-            }),
-            "tail_repair_time" => number(10.0, MANY),
-            "temporary_ttl" => number(-MANY, MANY),
-            "watcher_logbuf_size" | "worker_logbuf_size" => number(0.0, MANY),
-            _ => {
-                let known = "there is idle_timeout=SECONDS, and what tunes memcached";
-                return Err(format!("'{name}' is not known; {known}"));
-            }
-        };
-        match value {
-            _ if right => Ok(Extended::Ignored),
-            Some(value) => Err(format!("'{value}' is no value of {name}")),
-            None => Err(format!("{name} needs a value")),
-        }
-    }
-}
-
 fn parse_growth(text: &str) -> Result<f64, String> {
     let factor = text.parse().ok().filter(|factor| *factor > 1.0);
     factor.ok_or_else(|| format!("'{text}' is not a factor above 1"))
@@ -302,7 +300,7 @@ mod tests {
 
     fn serve(words: &str) -> ServeArgs {
         let words = ["wirekv", "serve"].into_iter().chain(words.split_whitespace());
-        match CommandLine::try_parse_from(words).unwrap_or_else(|e| panic!("{e}")).command {
+        match CommandLine::read(words).unwrap_or_else(|e| panic!("{e}")).command {
             Command::Serve(args) => args,
             Command::Load(_) => unreachable!(),
         }
@@ -310,7 +308,9 @@ mod tests {
 
     #[test]
     fn the_last_one_counts() {
-        let args = serve("-p 1 -m 64 -t 2 -M -B ascii -M -m 128 --port=2 -B binary --threads 3");
+        let args = serve(
+            "--body soft -p 1 -m 64 -t 2 -M -B ascii -M -m 128 --port=2 -B binary --threads 3",
+        );
         assert_eq!((args.port, args.memory_limit, args.soft.threads), (2, 128, 3));
         assert!(args.soft.disable_evictions && args.soft.protocol == Binding::Binary);
     }
@@ -318,7 +318,7 @@ mod tests {
     #[test]
     fn lists_add_up() {
         let args = serve(
-            "-l ::1,127.0.0.1 -v -o idle_timeout=5,modern -l 127.0.0.2 -vv -o idle_timeout=6",
+            "--body soft -l ::1,127.0.0.1 -v -o idle_timeout=5,modern -l 127.0.0.2 -vv -o idle_timeout=6",
         );
         assert_eq!(args.listen, ["::1", "127.0.0.1", "127.0.0.2"]);
         assert_eq!(args.verbose, 3);
@@ -326,18 +326,92 @@ mod tests {
         assert_eq!(args.soft.extended, [idle(5), Extended::Ignored, idle(6)]);
     }
 
+    /// What both bodies have. Whoever adds a flag here sees to it that it does something in both.
+    const OF_BOTH: &[&str] = &[
+        "body",
+        "listen",
+        "port",
+        "udp_port",
+        "udp_public",
+        "memory_limit",
+        "conn_limit",
+        "max_item_size",
+        "verbose",
+        "daemon",
+        "user",
+        "pidfile",
+        "enable_coredumps",
+        "slab_growth_factor",
+        "delimiter",
+        "disable_dumping",
+        "disable_watch",
+    ];
+
+    /// Words that give a flag, with a value that it takes.
+    fn words_for(flag: &clap::Arg, body: &str) -> Vec<String> {
+        let short = || format!("-{}", flag.get_short().expect("a flag has a name"));
+        let name = flag.get_long().map_or_else(short, |long| format!("--{long}"));
+        let net = if (name.as_str(), body) == ("--tap-name", "sim") { "--net tap" } else { "" };
+        let values = [
+            "",
+            "700",
+            "10.0.0.1",
+            "127.0.0.1:1",
+            "drop=0.1",
+            "modern",
+            "auto",
+            "user",
+            "sim",
+            "1400",
+        ];
+        let words = values.map(|value| format!("wirekv serve --body {body} {net} {name} {value}"));
+        let mut words = words.iter().map(|w| w.split_whitespace().map(String::from).collect());
+        let is_right = |words: &Vec<String>| CommandLine::try_parse_from(words).is_ok();
+        words.find(is_right).unwrap_or_else(|| panic!("no value is right for {name}"))
+    }
+
+    /// Every flag there is: one body's is the other's error, which says whose it is.
     #[test]
-    fn an_error_names_what_is_wrong() {
-        for (text, why) in [
-            ("nonsense", "'nonsense' is not known"),
-            ("ext_path=/dev/null:1G", "'ext_path' is not known"),
-            ("hashpower", "hashpower needs a value"),
-            ("idle_timeout=x", "'x' is no value of idle_timeout"),
-            ("hot_max_factor=0", "'0' is no value of hot_max_factor"),
-            ("slab_sizes=200-100", "'200-100' is no value of slab_sizes"),
-        ] {
-            let error = text.parse::<Extended>().unwrap_err();
-            assert!(error.starts_with(why), "{error}");
+    fn a_flag_that_a_body_does_not_have_is_an_error() {
+        let command = CommandLine::command();
+        let serve = command.find_subcommand("serve").unwrap();
+        let mut counts = [0; 3];
+        for flag in serve.get_arguments() {
+            let id = flag.get_id();
+            let of = |group: &str| {
+                let group = serve.get_groups().find(|g| g.get_id() == group);
+                group.expect("a group of arguments").get_args().any(|arg| arg == id)
+            };
+            let owner = OWNERS.iter().find(|(group, _)| of(group)).map(|(_, body)| *body);
+            counts[owner.map_or(2, |body| body as usize)] += 1;
+            assert_eq!(owner.is_none(), OF_BOTH.contains(&id.as_str()), "{id}");
+            for (body, body_name) in [(Body::Sim, "sim"), (Body::Soft, "soft")] {
+                let read = CommandLine::read(words_for(flag, body_name));
+                if owner.is_none_or(|owner| owner == body) {
+                    assert!(read.is_ok(), "{id} with {body_name}");
+                } else {
+                    let error =
+                        read.err().unwrap_or_else(|| panic!("{id} with {body_name}")).to_string();
+                    let other = if body == Body::Sim { "soft" } else { "sim" };
+                    let name = flag.get_long().expect("a long name");
+                    assert!(error.starts_with(&format!("error: '--{name}")), "{error}");
+                    assert!(error.contains(&format!("is a flag of --body {other};")), "{error}");
+                }
+            }
         }
+        assert!(counts.into_iter().all(|count| count > 5), "{counts:?}");
+    }
+
+    #[test]
+    fn a_flag_of_another_network_is_an_error() {
+        for (words, why) in [
+            ("wirekv serve --tap-name x", "is a flag of --net tap"),
+            ("wirekv serve --net tap -l 127.0.0.1", "is a flag of --net user"),
+        ] {
+            let error = CommandLine::read(words.split(' ')).err().unwrap().to_string();
+            assert!(error.contains(why), "{error}");
+        }
+        serve("--net tap --tap-name x");
+        serve("--net user -l 127.0.0.1");
     }
 }

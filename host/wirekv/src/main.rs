@@ -2,6 +2,8 @@
 
 mod args;
 mod exceptions;
+mod extended;
+mod process;
 mod runner;
 mod signals;
 mod sim;
@@ -12,10 +14,10 @@ mod stats;
 use std::process::ExitCode;
 
 use args::{Body, Command, CommandLine};
-use clap::Parser;
+use process::Refusal;
 
 fn main() -> ExitCode {
-    let result = match CommandLine::parse().command {
+    let result = match CommandLine::read(std::env::args_os()).unwrap_or_else(|e| e.exit()).command {
         Command::Serve(args) if args.body == Body::Soft => soft::serve(&args),
         Command::Serve(args) => sim::serve(&args),
         Command::Load(args) => {
@@ -27,7 +29,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
             eprintln!("wirekv: {e:#}");
-            ExitCode::FAILURE
+            e.downcast_ref::<Refusal>().map_or(ExitCode::FAILURE, |r| ExitCode::from(r.status))
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `wirekv serve --body sim`: a card, a network, and a thread for each.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::thread::{Builder, JoinHandle};
 
 use anyhow::{anyhow, bail, Context, Result};
@@ -10,6 +11,7 @@ use wirekv_sim::{Config, Sim};
 
 use crate::args::{NetKind, ServeArgs};
 use crate::exceptions::Answers;
+use crate::process::Process;
 use crate::runner::{unix_seconds, Runner, Summary};
 use crate::signals;
 use crate::stats::{Stats, Told};
@@ -29,7 +31,7 @@ enum Net {
 
 pub fn serve(args: &ServeArgs) -> Result<()> {
     let layout = check(args)?;
-    signals::block()?;
+    let process = Process::new(&args.process)?;
     signals::raise_file_limit(0);
 
     let mut wire = Addresses {
@@ -51,7 +53,12 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         Net::Tap(_) => SocketAddr::new(IpAddr::V4(args.sim.card_ip), wire.card_tcp_port),
     };
 
-    let mut card = open_card(args, &layout)?;
+    let trace = args.sim.trace.as_ref().map(std::path::absolute).transpose()?;
+    // What root may open is open, and clients may connect. The simulated card may start threads.
+    process.settle(args.verbose > 0)?;
+    let _pid_file = process.write_pid()?;
+
+    let mut card = open_card(args, trace, &layout)?;
     let settings = Settings {
         mac: wire.card_mac,
         ip: wire.card_ip,
@@ -150,11 +157,11 @@ fn open_net(args: &ServeArgs, wire: &mut Addresses) -> Result<Net> {
     }
 }
 
-fn open_card(args: &ServeArgs, layout: &Layout) -> Result<Box<dyn Card>> {
+fn open_card(args: &ServeArgs, trace: Option<PathBuf>, layout: &Layout) -> Result<Box<dyn Card>> {
     let config = Config {
         memory_bytes: layout.total,
         mem_latency: args.sim.mem_latency,
-        trace: args.sim.trace.clone(),
+        trace,
         ..Config::default()
     };
     Ok(Box::new(Sim::new(&config)?))

@@ -1,16 +1,14 @@
 //! `wirekv serve --body soft`: memcached's flags, and the process around the server.
 
-use std::ffi::CString;
-use std::fs;
-use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::path::Path;
 
-use anyhow::{anyhow, bail, ensure, Context, Result};
+use anyhow::{anyhow, ensure, Context, Result};
 use wirekv_protocol::Protocol;
 use wirekv_soft::{clock, Options, Soft};
 
-use crate::args::{Binding, Extended, ServeArgs};
+use crate::args::{Binding, ServeArgs};
+use crate::extended::Extended;
+use crate::process::{check, Process};
 use crate::signals;
 
 const THREADS: std::ops::RangeInclusive<u16> = 1..=256;
@@ -18,10 +16,7 @@ const ITEM_SIZES: std::ops::RangeInclusive<u64> = 1 << 10..=1 << 30;
 
 pub fn serve(args: &ServeArgs) -> Result<()> {
     let options = options(args)?;
-    let soft = &args.soft;
-    if soft.enable_coredumps {
-        signals::raise_core_limit().context("-r: core files stay limited")?;
-    }
+    let process = Process::new(&args.process)?;
     // While it may be root, which alone gets past the hard limit. The words are memcached's.
     let files = signals::raise_file_limit(options.files());
     ensure!(
@@ -30,17 +25,8 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
          maxconns value. (There are {files}.)",
         args.conn_limit
     );
-    if let Some(user) = &soft.user {
-        become_user(user)?;
-    }
-    if soft.daemon {
-        // SAFETY: no other thread runs yet.
-        check(unsafe { libc::daemon(0, libc::c_int::from(args.verbose > 0)) })
-            .context("-d: cannot run in the background")?;
-    }
-    signals::block()?;
-    signals::ignore_hangup();
-    if soft.lock_memory {
+    process.settle(args.verbose > 0)?;
+    if args.soft.lock_memory {
         // SAFETY: the call has no pointers.
         check(unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) })
             .context("-k: memory cannot be locked; raise the limit (ulimit -l)")?;
@@ -48,14 +34,18 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
 
     let unix = options.unix.as_ref().map(|(path, _)| path.display().to_string());
     let server = Soft::start(options, clock(), Box::new(signals::raise))?;
-    let served = write_pid(soft.pidfile.as_deref()).and_then(|()| {
+    let served = process.write_pid().and_then(|pid_file| {
+        if drops_privileges(args) {
+            server.confine(args.process.pidfile.is_some())?;
+        }
         for address in server.addresses() {
             println!("listening on {address}");
         }
         if let Some(path) = &unix {
             println!("listening on {path}");
         }
-        signals::wait()
+        signals::wait()?;
+        Ok(pid_file)
     });
     let mut figures = Vec::new();
     server.stats(|name, value| {
@@ -64,18 +54,19 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         }
     });
     server.stop()?;
-    served?;
-    if let Some(path) = &soft.pidfile {
-        let _ = fs::remove_file(path);
-    }
+    drop(served?);
     eprintln!("\n{}", figures.join("\n"));
     Ok(())
 }
 
-fn write_pid(file: Option<&Path>) -> Result<()> {
-    let Some(path) = file else { return Ok(()) };
-    fs::write(path, format!("{}\n", std::process::id()))
-        .with_context(|| format!("-P: cannot write {}", path.display()))
+/// The last word of `-o` counts.
+fn drops_privileges(args: &ServeArgs) -> bool {
+    let words = args.soft.extended.iter().rev();
+    let mut said = words.filter_map(|word| match word {
+        Extended::DropPrivileges(drop) => Some(*drop),
+        _ => None,
+    });
+    said.next().unwrap_or(false)
 }
 
 /// Statistics that are told at the end.
@@ -119,7 +110,7 @@ fn options(args: &ServeArgs) -> Result<Options> {
     udp.iter().try_for_each(|address| args.check_udp(address.ip()))?;
     let idle = soft.extended.iter().rev().find_map(|extended| match extended {
         Extended::IdleTimeout(seconds) => Some(*seconds),
-        Extended::Ignored => None,
+        _ => None,
     });
     Ok(Options {
         tcp,
@@ -166,32 +157,4 @@ fn addresses(listen: &[String], port: Option<u16>, tcp: bool) -> Result<Vec<Sock
         found.push(address.ok_or_else(|| anyhow!("-l {text}: there is no such address"))?);
     }
     Ok(found)
-}
-
-fn check(result: libc::c_int) -> io::Result<()> {
-    if result == 0 {
-        return Ok(());
-    }
-    Err(io::Error::last_os_error())
-}
-
-fn become_user(name: &str) -> Result<()> {
-    // SAFETY: geteuid cannot fail.
-    if unsafe { libc::geteuid() } != 0 {
-        return Ok(()); // as memcached: only root can, and must
-    }
-    let c_name = CString::new(name).with_context(|| format!("-u {name}"))?;
-    // SAFETY: the name is a C string; no other thread runs that could change the entry.
-    let entry = unsafe { libc::getpwnam(c_name.as_ptr()) };
-    if entry.is_null() {
-        bail!("-u {name}: there is no such user");
-    }
-    // SAFETY: the entry is valid until the next getpw call.
-    unsafe {
-        let (uid, gid) = ((*entry).pw_uid, (*entry).pw_gid);
-        check(libc::initgroups(c_name.as_ptr(), gid))
-            .and_then(|()| check(libc::setgid(gid)))
-            .and_then(|()| check(libc::setuid(uid)))
-            .with_context(|| format!("-u {name}: cannot become this user"))
-    }
 }
