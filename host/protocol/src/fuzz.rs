@@ -63,6 +63,8 @@ struct Talk {
     clock: Clock,
     input: Vec<u8>,
     written: Vec<u8>,
+    /// A value was given up for want of room.
+    crowded: bool,
 }
 
 impl Talk {
@@ -70,12 +72,13 @@ impl Talk {
         let engine = engine(protocol, crowded);
         let clock = Clock(engine.local.store().clone());
         let (session, out) = (Session::new(), Out::new());
-        Talk { session, out, engine, clock, input: Vec::new(), written: Vec::new() }
+        let (input, written, crowded) = (Vec::new(), Vec::new(), false);
+        Talk { session, out, engine, clock, input, written, crowded }
     }
 
     /// Serves what has come. False: the connection closes.
     fn serve(&mut self, batch: usize) -> bool {
-        let Talk { engine, session, input, out, .. } = self;
+        let Talk { engine, session, input, out, crowded, .. } = self;
         let (mut at, mut open) = (0, true);
         // Each takes a byte at least, but one that ends a value which went straight to the store.
         let mut limit = input.len() + 1;
@@ -109,12 +112,21 @@ impl Talk {
                 requests.iter().for_each(|request| request.prefetch_item(engine));
             }
             for mut request in requests.drain(..) {
-                let mut rounds = input.len();
+                let (mut rounds, mut waits) = (input.len(), 10);
                 loop {
                     match session.execute(&mut request, &input[at..], engine, &mut self.clock, out)
                     {
                         Next::Continue => break,
                         Next::Again => rounds = rounds.checked_sub(1).expect("it ends"),
+                        Next::Wait if waits == 0 => {
+                            *crowded = true;
+                            session.give_up(engine, out);
+                            break;
+                        }
+                        Next::Wait => {
+                            waits -= 1;
+                            engine.local.quiesce();
+                        }
                         Next::Close => return false,
                     }
                 }
@@ -150,9 +162,12 @@ fn converse(protocol: Protocol, crowded: bool, data: &[u8], how: How) -> Option<
     for (i, piece) in data.chunks(pieces.max(1)).enumerate() {
         let mut rest = piece;
         if i % 2 == 1 && talk.input.is_empty() {
-            if let Some(sink) = talk.session.sink() {
+            let sunk = talk.session.sink().map(|mut sink| {
                 let count = sink.len().min(rest.len());
                 sink[..count].copy_from_slice(&rest[..count]);
+                count
+            });
+            if let Some(count) = sunk {
                 talk.session.sunk(count);
                 rest = &rest[count..];
             }
@@ -169,7 +184,7 @@ fn converse(protocol: Protocol, crowded: bool, data: &[u8], how: How) -> Option<
     let mut replies = talk.written;
     replies.extend(talk.out.to_vec());
     let stats = talk.clock.0.stats();
-    (stats.evictions == 0 && stats.full == 0).then_some((replies, !open))
+    (!talk.crowded && stats.evictions == 0 && stats.full == 0).then_some((replies, !open))
 }
 
 /// The first byte says where the rest is cut, and its top bit how much room there is.

@@ -2,7 +2,7 @@
 
 use crate::number;
 use crate::server::Settings;
-use crate::store::{Entry, Full, Hash, Item, Local, Lookup, Reservation, Stamp};
+use crate::store::{Entry, Full, Hash, Item, Local, Lookup, Reservation, Stamp, Whole};
 use crate::{Counters, Engine};
 
 /// Longest key.
@@ -205,8 +205,26 @@ pub struct Put {
 pub enum Value<'a> {
     /// In the input.
     Here(&'a [u8]),
-    /// Received into its place already.
-    There(Reservation),
+    /// Received in pieces.
+    There(Whole),
+}
+
+impl Value<'_> {
+    #[inline]
+    fn len(&self) -> usize {
+        match self {
+            Value::Here(value) => value.len(),
+            Value::There(value) => value.len(),
+        }
+    }
+
+    #[inline]
+    fn copy_to(&self, to: &mut [u8]) {
+        match self {
+            Value::Here(value) => to.copy_from_slice(value),
+            Value::There(value) => value.copy_to(to),
+        }
+    }
 }
 
 /// What became of it.
@@ -221,7 +239,7 @@ pub enum Stored {
 }
 
 impl Put {
-    /// Room for a value that arrives in pieces.
+    /// Room for its item.
     pub fn reserve(
         &self,
         local: &mut Local,
@@ -269,17 +287,17 @@ pub fn put(engine: &mut Engine, key: &[u8], hash: Hash, what: &Put, value: Value
         return extend(engine, key, hash, what, value);
     }
     let Engine { local, counters, .. } = engine;
+    let len = value.len();
     let mut new = match value {
-        Value::There(new) => new,
-        Value::Here(value) => match what.reserve(local, key, hash, value.len()) {
+        Value::There(Whole::Item(new)) => new,
+        value => match what.reserve(local, key, hash, len) {
             Ok(mut new) => {
-                new.value().copy_from_slice(value);
+                value.copy_to(new.value());
                 new
             }
             Err(Full) => return Stored::NoMemory,
         },
     };
-    let len = new.value().len();
     if what.binary_key {
         new.set_binary_key(true);
     }
@@ -340,7 +358,6 @@ fn matches(item: &Item<'_>, unique: u64) -> Match {
 
 /// Append and prepend: a new item of both values.
 fn extend(engine: &mut Engine, key: &[u8], hash: Hash, what: &Put, value: Value<'_>) -> Stored {
-    let mut value = value;
     loop {
         let Some(old) = engine.local.get(key, hash) else {
             if !what.vivify {
@@ -351,12 +368,8 @@ fn extend(engine: &mut Engine, key: &[u8], hash: Hash, what: &Put, value: Value<
         if let Match::Other(_) = matches(&old, what.unique) {
             return Stored::Exists;
         }
-        let more = match &mut value {
-            Value::Here(value) => *value,
-            Value::There(new) => &*new.value(),
-        };
         let (stamp, flags, exptime) = (old.stamp(), old.flags(), old.exptime());
-        let len = old.value().len() + more.len();
+        let len = old.value().len() + value.len();
         if too_large(&engine.settings, key.len(), len as u64, flags) {
             return Stored::NotStored;
         }
@@ -367,12 +380,11 @@ fn extend(engine: &mut Engine, key: &[u8], hash: Hash, what: &Put, value: Value<
         let entry = local.lock(key, hash);
         let same = |item: &Item<'_>| item.stamp() == stamp && item.exptime() == exptime;
         let Some(old) = entry.item().filter(same) else { continue };
-        let (left, right) = match what.mode {
-            Mode::Append => (old.value(), more),
-            _ => (more, old.value()),
-        };
-        both.value()[..left.len()].copy_from_slice(left);
-        both.value()[left.len()..].copy_from_slice(right);
+        let left = if what.mode == Mode::Append { old.value().len() } else { value.len() };
+        let (left, right) = both.value().split_at_mut(left);
+        let (first, second) = if what.mode == Mode::Append { (left, right) } else { (right, left) };
+        first.copy_from_slice(old.value());
+        value.copy_to(second);
         return match entry.link(both, what.explicit) {
             Ok(cas) => Stored::Yes(cas, len),
             Err(Full) => Stored::NoMemory,

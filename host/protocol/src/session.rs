@@ -2,7 +2,7 @@
 
 use crate::line::{Found, Line};
 use crate::ops::{self, Value};
-use crate::store::{Hash, Reservation};
+use crate::store::{Full, Hash, Room, Stage, Wanting};
 use crate::{binary, classic, meta};
 use crate::{Engine, Out, Protocol, Server};
 
@@ -122,6 +122,9 @@ pub enum Next {
     /// Much was done, and there is more: execute the same request again, best when the reply so far
     /// was taken and others have had their turn.
     Again,
+    /// There is no room yet for what has come of a long value: execute the same request again, a
+    /// moment later, or [give it up](Session::give_up).
+    Wait,
     /// Close when the replies are written.
     Close,
 }
@@ -132,8 +135,7 @@ struct Stream {
     /// The request's bytes but the value.
     head: Vec<u8>,
     hash: Hash,
-    reservation: Reservation,
-    filled: usize,
+    stage: Stage,
     /// What has come of the text protocols' line end.
     tail: [u8; 2],
     ended: usize,
@@ -148,15 +150,15 @@ impl Stream {
         }
     }
 
-    /// Takes bytes; true when it has all.
-    fn take(&mut self, bytes: &[u8]) -> bool {
-        let place = &mut self.reservation.value()[self.filled..];
-        let (value, tail) = bytes.split_at(bytes.len().min(place.len()));
-        place[..value.len()].copy_from_slice(value);
-        self.filled += value.len();
+    /// Takes bytes, all or none; true when it has all.
+    fn take(&mut self, bytes: &[u8], engine: &Engine) -> Result<bool, Wanting> {
+        let left = self.stage.len() - self.stage.came();
+        let (value, tail) = bytes.split_at(bytes.len().min(left));
+        self.stage.make_room(&engine.local, value.len())?;
+        self.stage.take(value).map_err(|Full| Wanting::Never)?;
         self.tail[self.ended..self.ended + tail.len()].copy_from_slice(tail);
         self.ended += tail.len();
-        self.filled == self.reservation.value().len() && self.ended == self.tail_len()
+        Ok(value.len() == left && self.ended == self.tail_len())
     }
 }
 
@@ -166,7 +168,7 @@ pub struct Session {
     spoken: Option<Spoken>,
     /// No request will follow.
     closing: bool,
-    /// A value was read into the store up to its end.
+    /// A value was read into the store up to its end, or to that of its room.
     sunk: bool,
     /// Bytes of a long value that were not parsed yet, and whether they are only skipped.
     left: u64,
@@ -307,8 +309,7 @@ impl Session {
         out: &mut Out,
     ) -> Next {
         if request.streams {
-            self.begin(request, input, engine, out);
-            return Next::Continue;
+            return self.begin(request, input, engine, out);
         }
         match request.op {
             Op::Classic(op) => classic::execute(op, request, input, engine, server, out),
@@ -319,31 +320,61 @@ impl Session {
         }
     }
 
-    /// A long value's request: makes room for the value, or skips it.
+    /// A long value's request.
     #[cold]
-    fn begin(&mut self, request: &Request, input: &[u8], engine: &mut Engine, out: &mut Out) {
-        let len = request.value.len as usize;
-        let mut decoded = [0; ops::KEY_MAX];
-        let planned = match request.op {
-            Op::Classic(op) => classic::plan(op, request, input, engine, out),
-            Op::Meta(_) => meta::plan(request, input, engine, out, &mut decoded),
-            Op::Binary(op) => binary::plan(op, request, input, engine, out),
-            _ => None,
-        };
-        self.stream = None;
-        let Some((key, put)) = planned else { return };
-        let hash = engine.local.hash(key);
-        if let Ok(reservation) = put.reserve(&mut engine.local, key, hash, len) {
-            let request = *request;
+    fn begin(
+        &mut self,
+        request: &Request,
+        input: &[u8],
+        engine: &mut Engine,
+        out: &mut Out,
+    ) -> Next {
+        if self.stream.is_none() {
+            let mut decoded = [0; ops::KEY_MAX];
+            let Some((key, _)) = plan(request, input, engine, out, &mut decoded) else {
+                return Next::Continue;
+            };
+            let hash = engine.local.hash(key);
+            let stage = engine.local.stage(request.value.len as usize);
             let head = input[..request.len as usize].to_vec();
-            let (filled, tail, ended) = (0, [0; 2], 0);
-            let stream = Stream { request, head, hash, reservation, filled, tail, ended };
+            let stream = Stream { request: *request, head, hash, stage, tail: [0; 2], ended: 0 };
             self.stream = Some(Box::new(stream));
-            return;
         }
+        match self.place(engine, out) {
+            Ok(()) => Next::Continue,
+            Err(Wanting::Later) => Next::Wait,
+            Err(Wanting::Never) => {
+                self.give_up(engine, out);
+                Next::Continue
+            }
+        }
+    }
+
+    /// The place of a value that is received in the log.
+    fn place(&mut self, engine: &mut Engine, out: &mut Out) -> Result<(), Wanting> {
+        let Some(stream) = self.stream.as_mut().filter(|stream| stream.stage.is_long()) else {
+            return Ok(());
+        };
+        stream.stage.want_place(&engine.local)?;
+        let mut decoded = [0; ops::KEY_MAX];
+        let Stream { request, head, hash, stage, .. } = &mut **stream;
+        let (key, put) = plan(request, head, engine, out, &mut decoded).ok_or(Wanting::Never)?;
+        let place = put.reserve(&mut engine.local, key, *hash, stage.len());
+        stage.set_place(place.map_err(|Full| Wanting::Never)?);
+        Ok(())
+    }
+
+    /// The value that is on its way is not stored, for want of memory; what still comes of it is
+    /// skipped.
+    #[cold]
+    pub fn give_up(&mut self, engine: &mut Engine, out: &mut Out) {
+        let Some(stream) = self.stream.take() else { return };
+        let Stream { request, head, hash, .. } = &*stream;
+        let mut decoded = [0; ops::KEY_MAX];
+        let Some((key, put)) = plan(request, head, engine, out, &mut decoded) else { return };
         engine.counters.store_no_memory += 1;
         if put.mode == ops::Mode::Set || matches!(request.op, Op::Meta(_)) {
-            ops::forget(engine, key, hash);
+            ops::forget(engine, key, *hash);
         }
         match request.op {
             Op::Classic(_) if request.quiet => {}
@@ -351,19 +382,30 @@ impl Session {
                 out.unit();
                 out.text(classic::NO_MEMORY);
             }
-            _ => binary::no_memory(request, input, out),
+            _ => binary::no_memory(request, head, out),
         }
     }
 
     #[cold]
     fn piece(&mut self, bytes: &[u8], engine: &mut Engine, out: &mut Out) -> Next {
-        if !self.stream.as_mut().is_some_and(|stream| stream.take(bytes)) {
-            return Next::Continue;
-        }
+        let Some(stream) = &mut self.stream else { return Next::Continue };
+        let whole = match stream.take(bytes, engine) {
+            Ok(true) => stream.stage.finish().map_err(|Full| Wanting::Never),
+            Ok(false) => return Next::Continue,
+            Err(wanting) => Err(wanting),
+        };
+        let whole = match whole {
+            Ok(whole) => whole,
+            Err(Wanting::Later) => return Next::Wait,
+            Err(Wanting::Never) => {
+                self.give_up(engine, out);
+                return Next::Continue;
+            }
+        };
         let stream = *self.stream.take().expect("one is under way");
-        let Stream { mut request, head, hash, reservation, tail, .. } = stream;
+        let Stream { mut request, head, hash, tail, ended, .. } = stream;
         request.hash = Some(hash);
-        let value = (stream.ended == 0 || tail == *b"\r\n").then_some(Value::There(reservation));
+        let value = (ended == 0 || tail == *b"\r\n").then_some(Value::There(whole));
         match request.op {
             Op::Classic(op) => classic::store(op, &request, &head, value, engine, out),
             Op::Meta(_) => meta::store(&request, &head, value, engine, out),
@@ -378,18 +420,32 @@ impl Session {
 
     /// While a long value arrives: where its next bytes go, so that they can be read from the
     /// socket straight into the store. Only when no input is left and every request executed.
-    pub fn sink(&mut self) -> Option<&mut [u8]> {
-        let stream = self.stream.as_mut()?;
-        let place = &mut stream.reservation.value()[stream.filled..];
-        (!place.is_empty()).then_some(place)
+    pub fn sink(&mut self) -> Option<Room<'_>> {
+        self.stream.as_mut()?.stage.room()
     }
 
     /// `count` bytes were read into the [`sink`](Session::sink). [`parse`](Session::parse) goes
     /// on behind them, even with no input.
     pub fn sunk(&mut self, count: usize) {
         let stream = self.stream.as_mut().expect("there was a sink");
-        stream.filled += count;
+        stream.stage.wrote(count);
         self.left -= count as u64;
-        self.sunk = self.left == 0;
+        self.sunk = stream.stage.is_full();
+    }
+}
+
+/// What a long value is for: its key, and how it is stored. None: it is refused, and that was said.
+fn plan<'a>(
+    request: &Request,
+    input: &'a [u8],
+    engine: &mut Engine,
+    out: &mut Out,
+    decoded: &'a mut [u8; ops::KEY_MAX],
+) -> Option<(&'a [u8], ops::Put)> {
+    match request.op {
+        Op::Classic(op) => classic::plan(op, request, input, engine, out),
+        Op::Meta(_) => meta::plan(request, input, engine, out, decoded),
+        Op::Binary(op) => binary::plan(op, request, input, engine, out),
+        _ => None,
     }
 }

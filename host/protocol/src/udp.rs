@@ -78,6 +78,11 @@ impl Exchange {
             };
             match self.session.execute(&mut request, input, engine, server, out) {
                 Next::Continue => self.at += request.len as usize,
+                // Nothing waits for a datagram.
+                Next::Wait => {
+                    self.session.give_up(engine, out);
+                    self.at += request.len as usize;
+                }
                 Next::Again => {
                     self.request = Some(request);
                     return true;

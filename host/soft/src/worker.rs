@@ -21,6 +21,8 @@ use crate::stats::{Answers, Shared};
 const PARTS: usize = 8;
 /// Replies are offered to the kernel at the latest when they are this long.
 const REPLY_HIGH: usize = 256 << 10;
+/// Values that wait for room look for it again after so long.
+const ROOM_AGAIN: Duration = Duration::from_millis(1);
 const WAKE: Token = Token(usize::MAX);
 /// UDP sockets have the tokens from here on.
 const UDP: usize = usize::MAX / 2;
@@ -44,6 +46,8 @@ struct Slot {
     reads: bool,
     /// Behind `at` may be more requests.
     more: bool,
+    /// The next request waits for room for a long value.
+    waits: bool,
     out: Out,
 }
 
@@ -58,6 +62,8 @@ pub struct Worker {
     udp: Vec<Port>,
     /// Connections with something to do.
     ready: Vec<usize>,
+    /// Connections whose long values wait for room.
+    waiting: Vec<usize>,
     slots: Vec<Slot>,
 }
 
@@ -85,6 +91,7 @@ impl Worker {
             requests: Vec::with_capacity(shared.options.batch),
             reads: false,
             more: false,
+            waits: false,
             out: Out::new(),
         };
         let slots = (0..GROUP).map(|_| slot()).collect();
@@ -98,6 +105,7 @@ impl Worker {
             conns: Slab::new(),
             udp,
             ready: Vec::new(),
+            waiting: Vec::new(),
             slots,
         })
     }
@@ -116,7 +124,10 @@ impl Worker {
         loop {
             self.shared.exchange(self.number, &mut self.engine.counters);
             let idle = self.ready.is_empty() && !self.udp.iter().any(|port| port.ready);
-            let wait = if idle { None } else { Some(Duration::ZERO) };
+            let wait = match idle {
+                false => Some(Duration::ZERO),
+                true => (!self.waiting.is_empty()).then_some(ROOM_AGAIN),
+            };
             self.engine.local.offline();
             match self.poll.poll(&mut events, wait) {
                 Err(e) if e.kind() == ErrorKind::Interrupted => continue,
@@ -137,6 +148,12 @@ impl Worker {
                         conn.read_closed |= event.is_read_closed() || event.is_error();
                         self.enqueue(t);
                     }
+                }
+            }
+            for index in std::mem::take(&mut self.waiting) {
+                // It may be gone, and another in its place, which comes to no harm.
+                if self.conns.contains(index) {
+                    self.enqueue(index);
                 }
             }
             self.serve_ready();
@@ -240,6 +257,7 @@ impl Worker {
         slot.done = 0;
         slot.end = conn.pending.len();
         slot.more = true;
+        slot.waits = false;
         let size = self.engine.settings.buffer();
         let mut pending = std::mem::take(&mut conn.pending);
         if slot.end > size / 2 {
@@ -267,8 +285,9 @@ impl Worker {
         for slot in slots.iter_mut().filter(|s| s.reads && s.end == 0) {
             // A long value goes straight to its place in the store.
             let conn = &mut self.conns[slot.conn];
-            if let Some(place) = conn.session.sink() {
-                let (size, result) = (place.len(), conn.stream.read(place));
+            let read =
+                conn.session.sink().map(|mut place| (place.len(), conn.stream.read(&mut place)));
+            if let Some((size, result)) = read {
                 let count = conn.came(size, result, 0);
                 conn.session.sunk(count);
                 self.shared.bytes(self.number, count, 0);
@@ -318,7 +337,7 @@ impl Worker {
     fn execute(&mut self, slot: &mut Slot) {
         let conn = &mut self.conns[slot.conn];
         let mut answers = Answers { shared: &self.shared, number: self.number };
-        let Slot { requests, buf, end, done, out, .. } = slot;
+        let Slot { requests, buf, end, done, out, waits, .. } = slot;
         let mut executed = 0;
         for request in requests.iter_mut() {
             let input = &buf[*done..*end];
@@ -331,6 +350,7 @@ impl Worker {
                 *done += request.len as usize;
             }
             conn.closing |= next == Next::Close;
+            *waits = next == Next::Wait;
             if next != Next::Continue || out.len() > REPLY_HIGH {
                 break;
             }
@@ -389,7 +409,9 @@ impl Worker {
             conn.pending = slot.buf[slot.done..slot.end].to_vec();
         }
         conn.parsed.extend(slot.requests.drain(..));
-        if !blocked && (conn.readable || conn.read_closed || more) {
+        if slot.waits && !blocked {
+            self.waiting.push(slot.conn);
+        } else if !blocked && (conn.readable || conn.read_closed || more) {
             self.enqueue(slot.conn);
         }
     }

@@ -54,6 +54,25 @@ impl Server {
         self.soft().tick();
     }
 
+    /// Sends, and waits until it was read.
+    fn send(&self, client: &mut Client, bytes: &[u8]) {
+        let before = self.bytes_read();
+        client.0.write_all(bytes).unwrap();
+        while self.bytes_read() < before + bytes.len() {
+            std::thread::yield_now();
+        }
+    }
+
+    fn bytes_read(&self) -> usize {
+        let mut bytes = 0;
+        self.soft().stats(|name, value| {
+            if name == "bytes_read" {
+                bytes = value.parse().unwrap();
+            }
+        });
+        bytes
+    }
+
     fn client(&self) -> Client {
         let stream = TcpStream::connect(self.soft().addresses()[0]).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
@@ -108,6 +127,32 @@ impl Client {
 
 fn unix() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64
+}
+
+/// Values that were announced: one comes in time; one trickles, and loses its room, with what its key
+/// had, but not the connection.
+#[test]
+fn trickle() {
+    let server = Server::start(None);
+    let (mut fast, mut slow) = (server.client(), server.client());
+    slow.set("slow", 0);
+    server.send(&mut slow, b"set slow 0 0 100000\r\n");
+    for _ in 0..20 {
+        server.send(&mut slow, b"x");
+        server.jump(1);
+    }
+    server.send(&mut fast, b"set fast 0 0 100000\r\n");
+    for _ in 0..20 {
+        server.send(&mut fast, &[b'x'; 5000]);
+        server.jump(1);
+    }
+    assert_eq!(fast.ask(""), "STORED\r\n");
+    let rest = "x".repeat(100_000 - 20);
+    let reply = "SERVER_ERROR out of memory storing object\r\n";
+    assert_eq!(slow.ask(&rest), reply);
+    assert!(!slow.has("slow"));
+    slow.set("slow", 0);
+    assert!(slow.has("slow"));
 }
 
 #[test]

@@ -167,7 +167,7 @@ impl Local {
     /// Room comes from dead items; live ones stay.
     fn is_roomy(&self, pool: &Pool) -> bool {
         let Store { chunks, evict, .. } = &*self.store;
-        let limit = chunks.len() * chunks.size() / 4 * ROOMY;
+        let limit = (chunks.len() - pool.stages.chunks()) * chunks.size() / 4 * ROOMY;
         !evict || (pool.excess <= 0 && pool.bytes() < limit as i64)
     }
 
@@ -410,7 +410,7 @@ impl Local {
     /// Empties the chunk with the most bytes of unlinked items, by copying the live ones. Without
     /// eviction, where nothing else finds them, takes expired items out of one more chunk of each
     /// log before. `false`: no chunk is worth it.
-    fn compact(&self, pool: &mut Pool) -> bool {
+    pub(crate) fn compact(&self, pool: &mut Pool) -> bool {
         let store = &*self.store;
         if !store.evict {
             for log in [Log::Small, Log::Main] {
@@ -495,7 +495,7 @@ impl Local {
             self.evict_some(pool, self.store.chunks.size());
         }
         if self.is_roomy(pool) {
-            if let Some(range) = self.cheapest(pool, run, true) {
+            if let Some(range) = self.cheapest(pool, 0..self.store.chunks.len(), run, true) {
                 let others = pool.free.iter().filter(|&&i| !range.contains(&(i as usize)));
                 if others.count() >= SPARE && self.collect(pool, range, false) {
                     return Claim::Made;
@@ -506,7 +506,8 @@ impl Local {
                 }
             }
         }
-        let range = self.store.evict.then(|| self.cheapest(pool, run, false)).flatten();
+        let all = 0..self.store.chunks.len();
+        let range = self.store.evict.then(|| self.cheapest(pool, all, run, false)).flatten();
         match range {
             Some(range) => {
                 self.collect(pool, range, true);
@@ -520,7 +521,6 @@ impl Local {
     /// free. `false`: a copy found no room, and nothing is to be dropped.
     fn collect(&self, pool: &mut Pool, range: Range<usize>, drop: bool) -> bool {
         let store = &*self.store;
-        let roomy = self.is_roomy(pool);
         // What this thread has open there is closed.
         for open in &self.open {
             let Some(head) = open.get().head() else { continue };
@@ -538,6 +538,18 @@ impl Local {
             !inside
         });
         pool.claim = Some(range.clone());
+        let emptied = self.empty(pool, range, drop);
+        if !emptied {
+            pool.unclaim();
+        }
+        emptied
+    }
+
+    /// Empties the runs of which these chunks are part. `false`: a copy found no room, and nothing is
+    /// to be dropped.
+    fn empty(&self, pool: &mut Pool, range: Range<usize>, drop: bool) -> bool {
+        let store = &*self.store;
+        let roomy = self.is_roomy(pool);
         for i in range {
             if pool.cost[i] < OCCUPIED {
                 continue;
@@ -556,7 +568,6 @@ impl Local {
                 if self.walk(pool, &mut victim) == 0 {
                     if !drop {
                         pool.queue(log).push_back(head as u32);
-                        pool.unclaim();
                         return false;
                     }
                     victim.keep = false;
@@ -567,10 +578,31 @@ impl Local {
         true
     }
 
-    /// Where `run` chunks in a row are emptied with the least loss: free and emptied ones count
+    /// Empties a chunk out of these, to be lent. `false`: none can be.
+    pub(crate) fn empty_one(&self, pool: &mut Pool, within: Range<usize>) -> bool {
+        while pool.victim.is_some() {
+            self.evict_some(pool, self.store.chunks.size());
+        }
+        let Some(range) = self.cheapest(pool, within, 1, false) else { return false };
+        if pool.cost[range.start] == 0 {
+            // It is the last free one, which is not for this: more are on their way.
+            self.evict_some(pool, self.store.chunks.size());
+            return true;
+        }
+        pool.stages.wanted = Some(range.start);
+        self.empty(pool, range, true)
+    }
+
+    /// Where `run` chunks in a row out of some are emptied with the least loss: free and emptied ones count
     /// little, others by what lives in them. That is copied (`keep`), or dropped: then the young
     /// count twice the old.
-    fn cheapest(&self, pool: &mut Pool, run: usize, keep: bool) -> Option<Range<usize>> {
+    fn cheapest(
+        &self,
+        pool: &mut Pool,
+        within: Range<usize>,
+        run: usize,
+        keep: bool,
+    ) -> Option<Range<usize>> {
         let store = &*self.store;
         let len = store.chunks.len();
         let mut cost = std::mem::take(&mut pool.cost);
@@ -603,17 +635,22 @@ impl Local {
         for head in self.open.iter().filter_map(|open| open.get().head()) {
             occupied(head, 1, 1);
         }
+        // What others wait for.
+        for i in pool.claim.iter().cloned().flatten().chain(pool.stages.wanted) {
+            cost[i] = BLOCKED;
+        }
         let mut best = None;
         let (mut sum, mut blocked) = (0u64, 0);
-        for end in 0..len {
+        let from = within.start;
+        for end in within {
             let weigh = |cost: u32| if cost == BLOCKED { (0, 1) } else { (u64::from(cost), 0) };
             let (more, block) = weigh(cost[end]);
             (sum, blocked) = (sum + more, blocked + block);
-            if end >= run {
+            if end >= from + run {
                 let (less, block) = weigh(cost[end - run]);
                 (sum, blocked) = (sum - less, blocked - block);
             }
-            if end + 1 >= run && blocked == 0 && best.is_none_or(|(least, _)| sum < least) {
+            if end + 1 >= from + run && blocked == 0 && best.is_none_or(|(least, _)| sum < least) {
                 best = Some((sum, end + 1 - run));
             }
         }

@@ -39,6 +39,7 @@ mod pool;
 mod populate;
 mod qsbr;
 mod reserve;
+mod stage;
 mod stats;
 mod store;
 
@@ -48,5 +49,6 @@ pub use hash::{Hash, HashKey};
 pub use local::{Item, Local, Lookup, Stamp};
 pub use pin::Pin;
 pub use reserve::Reservation;
+pub use stage::{Blocks, Room, Stage, Wanting, Whole};
 pub use stats::Stats;
 pub use store::Store;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::chunk::{Chunks, Log};
 use crate::qsbr::{Epoch, Seen};
+use crate::stage::Stages;
 use crate::stats::{Counter, Counters};
 
 /// Chunks that only relocation may take, so that emptying a chunk can always begin.
@@ -50,6 +51,8 @@ pub(crate) struct Pool {
     pub claim: Option<Range<usize>>,
     pub claimed: Vec<u32>,
     pub victim: Option<Victim>,
+    /// Values on their way in, and the chunks that they lie in.
+    pub stages: Stages,
     pub threads: Vec<Arc<Thread>>,
     /// Counters of threads that are gone.
     pub past: Counters,
@@ -71,7 +74,7 @@ impl Pool {
     /// Heap bytes a chunk: what all lists together can hold.
     pub const BYTES_A_CHUNK: usize = 4 * 6 + 16;
 
-    pub fn new(len: usize) -> Self {
+    pub fn new(len: usize, stages: Stages) -> Self {
         Self {
             // Low ones first, which leaves free chunks in a row for large items.
             free: (0..len as u32).rev().collect(),
@@ -86,6 +89,7 @@ impl Pool {
             claim: None,
             claimed: Vec::with_capacity(len),
             victim: None,
+            stages,
             threads: Vec::new(),
             past: Counters::default(),
             closed: 0,
@@ -180,7 +184,8 @@ impl Pool {
                 self.release(head as usize, run);
             }
         }
-        if self.is_short_of_chunks() || self.claim.is_some() {
+        let waited_for = self.claim.is_some() || self.stages.wanted.is_some();
+        if self.is_short_of_chunks() || waited_for {
             let mut i = 0;
             while i < self.held.len() {
                 let head = self.held[i] as usize;
@@ -199,6 +204,10 @@ impl Pool {
     fn release(&mut self, head: usize, run: usize) {
         for i in head..head + run {
             match &self.claim {
+                _ if self.stages.wanted == Some(i) => {
+                    self.stages.wanted = None;
+                    self.stages.lend(i as u32);
+                }
                 Some(claim) if claim.contains(&i) => self.claimed.push(i as u32),
                 _ => self.free.push(i as u32),
             }

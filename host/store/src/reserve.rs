@@ -186,11 +186,22 @@ impl Reservation {
         self.raw.key()
     }
 
+    /// Bytes of the value.
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        self.raw.value_len()
+    }
+
     /// The value's bytes. What is not written holds whatever was there before.
     #[inline]
     pub fn value(&mut self) -> &mut [u8] {
         // SAFETY: nobody else knows these bytes, and the chunk is not reused before `end`.
         unsafe { self.raw.value_ptr().as_mut() }
+    }
+
+    /// The same, to be read.
+    pub fn filled(&self) -> &[u8] {
+        self.raw.value()
     }
 
     /// Takes over what is not key, value, flags, exptime or CAS unique: last access, FETCHED,

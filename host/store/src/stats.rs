@@ -39,6 +39,8 @@ macro_rules! counters {
             pub chunks_main: u64,
             /// Emptied chunks that wait for readers and pins.
             pub chunks_limbo: u64,
+            /// Chunks in which values lie that are not whole yet.
+            pub chunks_lent: u64,
             pub chunks_pinned: u64,
         }
     };

@@ -17,6 +17,7 @@ use crate::map::Map;
 use crate::pool::Pool;
 use crate::populate::Populator;
 use crate::qsbr::Epoch;
+use crate::stage::Stages;
 use crate::stats::Stats;
 
 /// Share of the ways that items may take before eviction makes room in the index.
@@ -35,6 +36,10 @@ pub struct Store {
     pub(crate) populator: Populator,
     pub(crate) index: Index,
     pub(crate) chunks: Chunks,
+    /// Bytes of a block for values on their way in.
+    pub(crate) block: usize,
+    /// Bytes of the longest value that is received in such.
+    pub(crate) longest: usize,
     /// Chunks with pins. In the mapping, as pins may outlive this structure.
     pub(crate) pinned: NonNull<AtomicU32>,
     pub(crate) seed: HashKey,
@@ -79,6 +84,7 @@ impl Store {
             (index, Chunks::new(table, map.base(), plan.log_at, plan.shift, plan.chunks))
         };
         let ways = index.ways();
+        let stages = Stages::new(chunks.len(), chunks.size(), config.item_max);
         Ok(Arc::new(Self {
             pinned: part(0).cast(),
             mapped: plan.mapped,
@@ -87,7 +93,9 @@ impl Store {
             crowded: (ways as f64 * FILL) as i64,
             links_a_look: (ways / 128).clamp(1, 512) as u32,
             index,
-            pool: Apart(Mutex::new(Pool::new(chunks.len()))),
+            block: stages.block(),
+            longest: stages.longest(),
+            pool: Apart(Mutex::new(Pool::new(chunks.len(), stages))),
             chunks,
             seed: config.seed,
             evict: config.evict,
@@ -107,9 +115,14 @@ impl Store {
         Local::new(self.clone())
     }
 
-    /// Sets the clock: seconds, as memcached's `rel_time`. It starts at 2 and never goes back.
+    /// Sets the clock: seconds, as memcached's `rel_time`. It starts at 2 and never goes back. To be
+    /// called about once a second: values that do not come are given up then.
     pub fn set_now(&self, now: u32) {
-        self.now.store(now, Relaxed);
+        if self.now.swap(now, Relaxed) != now {
+            let mut pool = self.pool();
+            pool.sweep(now);
+            self.publish(&pool);
+        }
     }
 
     #[inline]
@@ -136,6 +149,7 @@ impl Store {
             chunks_small: pool.small_chunks as u64,
             chunks_main: pool.main_chunks as u64,
             chunks_limbo: pool.waiting_chunks() as u64,
+            chunks_lent: pool.stages.chunks() as u64,
             chunks_pinned: u64::from(self.pinned().load(Relaxed)),
             ..Stats::default()
         };

@@ -1,0 +1,165 @@
+//! Values that come in pieces.
+
+mod common;
+
+use common::{any_len, check, key, rng, rounds, set, value};
+use rand::Rng;
+use wirekv_store::{Config, Stage, Store, Wanting, Whole};
+
+const MIB: usize = 1 << 20;
+
+fn store(item_max: usize) -> std::sync::Arc<Store> {
+    Store::new(Config { item_max, ..Config::new(32 * MIB) }).unwrap()
+}
+
+/// All chunks that were lent are back once nothing was in them for a while.
+fn assert_all_back(store: &Store) {
+    store.set_now(store.now() + 20);
+    assert_eq!(store.stats().chunks_lent, 0);
+}
+
+/// More of them than there is room for, a piece of each in turn, next to items that are set: those
+/// that are whole are right, the others were given up, and one can always go on.
+#[test]
+#[cfg_attr(miri, ignore)]
+fn they_arrive_or_are_given_up() {
+    let mut rng = rng("they_arrive_or_are_given_up");
+    let store = store(MIB);
+    let mut local = store.local();
+    let (mut whole, mut waited, mut version) = (0, 0, 0);
+    let mut coming: Vec<(Stage, Vec<u8>, Vec<u8>)> = Vec::new();
+    for _ in 0..rounds(20_000) {
+        version += 1;
+        if coming.len() < 12 {
+            let k = key(version % 50);
+            let v = value(&k, version, rng.random_range(20_000..MIB - 500));
+            coming.push((local.stage(v.len()), k, v));
+        }
+        let small = key(version % 9999 + 100);
+        set(&mut local, &small, &value(&small, version, any_len(&mut rng, 9000)), 0, 0).unwrap();
+        let i = rng.random_range(0..coming.len());
+        let (stage, _, v) = &mut coming[i];
+        let came = stage.came();
+        let piece = &v[came..v.len().min(came + rng.random_range(1..100_000))];
+        match stage.make_room(&local, piece.len()) {
+            Ok(()) => stage.take(piece).unwrap(),
+            Err(Wanting::Later) => waited += 1,
+            Err(Wanting::Never) => drop(coming.swap_remove(i)),
+        }
+        local.quiesce();
+        let Some((stage, k, v)) =
+            coming.get_mut(i).filter(|(stage, ..)| stage.came() == stage.len())
+        else {
+            let stats = store.stats();
+            assert!(stats.chunks_lent <= stats.chunks / 8);
+            continue;
+        };
+        if let Ok(arrived) = stage.finish() {
+            let hash = local.hash(k);
+            let mut room = local.reserve(k, hash, v.len(), 0, 0).unwrap();
+            arrived.copy_to(room.value());
+            local.lock(k, hash).link(room, None).unwrap();
+            assert!(local.get(k, hash).unwrap().value() == *v);
+            whole += 1;
+        }
+        coming.swap_remove(i);
+    }
+    println!("{whole} whole, {waited} times one waited");
+    assert!(whole > 100 && waited > 100);
+    drop(coming);
+    assert_all_back(&store);
+    for n in 0..10_000 {
+        if let Some(item) = local.get(&key(n), local.hash(&key(n))) {
+            check(item.key(), item.value());
+        }
+    }
+}
+
+/// Where all are stuck but one, that one comes to its end.
+#[test]
+fn one_can_always_go_on() {
+    let store = store(MIB);
+    let local = store.local();
+    let mut all: Vec<_> = (0..20).map(|_| local.stage(MIB)).collect();
+    let mut finished = 0;
+    while !all.is_empty() {
+        let mut moved = false;
+        all.retain_mut(|stage| {
+            match stage.make_room(&local, 10_000.min(stage.len() - stage.came())) {
+                Ok(()) => {
+                    stage.take(&[7; 10_000][..10_000.min(stage.len() - stage.came())]).unwrap();
+                    moved = true;
+                }
+                Err(Wanting::Later) => return true,
+                // The machine stood still for long.
+                Err(Wanting::Never) => {
+                    moved = true;
+                    return false;
+                }
+            }
+            finished += usize::from(stage.came() == stage.len() && stage.finish().is_ok());
+            stage.came() < stage.len()
+        });
+        assert!(moved, "all wait for each other, {finished} finished");
+    }
+    println!("{finished} of 20 finished");
+    assert!(finished > 0);
+    assert_all_back(&store);
+}
+
+/// Who has announced much and sent nothing holds nothing; who has sent a little has some seconds.
+#[test]
+fn what_trickles_loses_its_room() {
+    let store = store(MIB);
+    let local = store.local();
+    let mut silent = local.stage(MIB);
+    let mut slow = local.stage(MIB);
+    assert_eq!(store.stats().chunks_lent, 0);
+    slow.make_room(&local, 1).unwrap();
+    slow.take(b"x").unwrap();
+    assert_eq!(store.stats().chunks_lent, 1);
+    store.set_now(12);
+    assert!(!slow.is_lost());
+    store.set_now(14);
+    assert!(slow.is_lost() && slow.room().is_none());
+    assert_eq!(slow.make_room(&local, 1), Err(Wanting::Never));
+    assert!(slow.take(b"x").is_err());
+    assert!(silent.make_room(&local, 1000).is_ok());
+    drop((silent, slow));
+    assert_all_back(&store);
+}
+
+/// A value that is too long for this is received in its place, one at a time; the next one gets
+/// its turn when the first has come, or was too slow.
+#[test]
+fn long_ones_take_turns() {
+    let store = store(8 * MIB);
+    let mut local = store.local();
+    let k = key(1);
+    let mut place = |stage: &mut Stage| {
+        stage.want_place(&local)?;
+        stage.set_place(local.reserve(&k, local.hash(&k), stage.len(), 0, 0).unwrap());
+        Ok(())
+    };
+    let mut first = store.local().stage(8 * MIB - 500);
+    let mut second = store.local().stage(7 * MIB);
+    assert!(first.is_long() && !store.local().stage(MIB).is_long());
+    assert_eq!(place(&mut first), Ok(()));
+    assert_eq!(place(&mut second), Err(Wanting::Later));
+    store.set_now(20);
+    assert!(first.is_lost());
+    let mut second = store.local().stage(7 * MIB);
+    assert_eq!(place(&mut second), Ok(()));
+    let local = store.local();
+    let bytes = value(&k, 5, 7 * MIB);
+    second.make_room(&local, bytes.len()).unwrap();
+    second.take(&bytes).unwrap();
+    assert!(matches!(second.finish(), Ok(Whole::Item(room)) if room.filled() == bytes));
+}
+
+#[test]
+#[should_panic(expected = "another store")]
+fn of_another_store() {
+    let (one, other) = (store(MIB), store(MIB));
+    let _ = one.local().stage(MIB).make_room(&other.local(), 1);
+}
