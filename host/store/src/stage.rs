@@ -245,7 +245,8 @@ impl Pool {
         self.stages.lent.retain(|lent| {
             let back = lent.free == full && which(lent);
             if back {
-                free.push(lent.chunk);
+                // Those that lie first are taken first.
+                free.insert(free.partition_point(|&i| i > lent.chunk), lent.chunk);
             }
             !back
         });
