@@ -12,6 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "build" / "target")) / "release"
 OUT = ROOT / "build" / "bench"
+VALKEY = ROOT / "build" / "valkey" / "valkey"
 
 # Connections that a server must take, with some to spare for the bench itself.
 CONNECTIONS = 2048
@@ -27,8 +28,8 @@ def memcached_command(port, megabytes, threads=1):
             "-u", "root", "-m", str(megabytes), "-t", str(threads), "-c", str(CONNECTIONS)]
 
 
-def redis_command(port, megabytes, policy="allkeys-lru"):
-    return ["redis-server", "--bind", "127.0.0.1", "--port", str(port), "--save", "",
+def redis_command(port, megabytes, policy="allkeys-lru", program="redis-server"):
+    return [program, "--bind", "127.0.0.1", "--port", str(port), "--save", "",
             "--appendonly", "no", "--io-threads", "1", "--maxclients", str(CONNECTIONS),
             "--maxmemory", f"{megabytes}mb", "--maxmemory-policy", policy,
             "--dir", str(OUT)]
@@ -36,6 +37,10 @@ def redis_command(port, megabytes, policy="allkeys-lru"):
 
 def redis_lfu_command(port, megabytes):
     return redis_command(port, megabytes, "allkeys-lfu")
+
+
+def valkey_command(port, megabytes):
+    return redis_command(port, megabytes, program=str(VALKEY))
 
 
 def soft_command(port, megabytes, threads=1):
@@ -49,12 +54,26 @@ def redis_program():
     return shutil.which("redis-server") or shutil.which("redis-check-rdb")
 
 
+def program_of(command):
+    """What is run under the command's name; None: it is missing."""
+    return redis_program() if command[0] == "redis-server" else command[0]
+
+
+def fetch(peer):
+    """Only a part of the bench needs valkey: it is not there before."""
+    if peer == "valkey" and not VALKEY.exists():
+        done = subprocess.run([ROOT / "tb/reference/fetch.sh", peer], capture_output=True, text=True)
+        if done.returncode:
+            raise BenchError(f"{peer} cannot be fetched:\n{done.stderr.strip()}")
+
+
 COMMANDS = {"memcached": memcached_command, "redis": redis_command,
-            "redis-lfu": redis_lfu_command, "soft": soft_command}
+            "redis-lfu": redis_lfu_command, "valkey": valkey_command, "soft": soft_command}
 # What a row of the tables calls text is each server's own text protocol.
 PROTOCOLS = {"memcached": {"text": "memcache_text", "binary": "memcache_binary"},
              "redis": {"text": "redis"},
              "redis-lfu": {"text": "redis"},
+             "valkey": {"text": "redis"},
              "soft": {"text": "memcache_text", "binary": "memcache_binary"}}
 
 
@@ -86,7 +105,7 @@ class Server:
     def __enter__(self):
         threads = {} if self.is_redis else {"threads": len(self.cpus)}
         command = COMMANDS[self.peer](self.port, self.megabytes, **threads)
-        program = redis_program() if self.is_redis else command[0]
+        program = program_of(command)
         if program is None or not Path(program).exists():
             raise BenchError(f"{self.peer}: {program or command[0]} is missing; run `make setup`"
                              + (" and `make server`" if self.peer == "soft" else ""))
@@ -179,10 +198,10 @@ class Server:
 
 def version(peer):
     """What the peer calls itself."""
-    program = redis_program() if peer == "redis" else COMMANDS[peer](0, 64)[0]
-    name = "redis-server" if peer == "redis" else program
+    command = COMMANDS[peer](0, 64)
+    program = program_of(command)
     try:
-        said = subprocess.run([name, "--version"], executable=program, capture_output=True,
+        said = subprocess.run([command[0], "--version"], executable=program, capture_output=True,
                               text=True, timeout=10).stdout
     except (OSError, TypeError):
         return "missing"

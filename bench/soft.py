@@ -1,4 +1,4 @@
-"""Compares `wirekv serve --body soft` with memcached and Redis: see docs/BENCH.md.
+"""Compares `wirekv serve --body soft` with memcached, Redis and Valkey: see docs/BENCH.md.
 
     make bench-soft
     make bench-soft ARGS='--only cpu --quick'
@@ -11,17 +11,17 @@ import lzma
 import os
 import platform
 import signal
-import statistics
-import subprocess
 import sys
 import time
 from pathlib import Path
 
-from peers import OUT, PROTOCOLS, TARGET, BenchError, Server, version
+from common import calmest, drive, median, run_load, say, store, table
+from peers import OUT, PROTOCOLS, BenchError, Server, fetch, version
 from plots import plot
+from uneven import uneven_section, uneven_tables
 
-SECTIONS = ["cpu", "threads", "memory", "miss"]
-PEERS = ["memcached", "redis", "soft"]
+SECTIONS = ["cpu", "uneven", "threads", "memory", "miss"]
+PEERS = ["memcached", "redis", "valkey", "soft"]
 MIXES = {"GET": "0:1", "1:1": "1:1"}
 
 CPU_MEGABYTES = 1024
@@ -55,20 +55,24 @@ def arguments():
     names = lambda allowed: lambda text: check_names(text.split(","), allowed)
     p.add_argument("--only", type=names(SECTIONS), default=SECTIONS, metavar="LIST",
                    help=f"sections, of {','.join(SECTIONS)}")
-    p.add_argument("--peers", type=names(PEERS), default=PEERS, metavar="LIST",
-                   help="servers, of memcached,redis,soft")
+    p.add_argument("--peers", type=names(PEERS), metavar="LIST",
+                   help=f"servers, of {','.join(PEERS)} (all, but valkey in uneven only)")
     p.add_argument("--quick", action="store_true", help="few points, short: figures are rough")
     p.add_argument("--traces", type=Path, metavar="DIR",
                    help="miss: also these, *.xz of 32-bit keys, big end first")
     p.add_argument("--seconds", type=float, default=1, help="cpu: of each measurement (1)")
     p.add_argument("--rounds", type=int, default=5,
-                   help="cpu: measurements of each server, in turn (5)")
+                   help="cpu, uneven: measurements of each server, in turn (5)")
     p.add_argument("--load", type=float, default=0.5, metavar="SHARE",
-                   help="cpu: offered load for latency, of the slowest peer's throughput (0.5)")
+                   help="cpu, uneven: offered load for latency, of the slowest peer's throughput (0.5)")
     p.add_argument("--server-cpu", type=int, default=0)
     p.add_argument("--load-cpu", type=int, default=1)
     p.add_argument("--json", type=Path, default=OUT / "soft.json", metavar="FILE")
     return p.parse_args()
+
+
+def default_peers(section):
+    return PEERS if section == "uneven" else [peer for peer in PEERS if peer != "valkey"]
 
 
 def check_names(names, allowed):
@@ -77,37 +81,6 @@ def check_names(names, allowed):
             raise argparse.ArgumentTypeError(f"'{name}' is none of {', '.join(allowed)}")
     # In the order of the tables.
     return [name for name in allowed if name in names]
-
-
-def say(text=""):
-    print(text, flush=True)
-
-
-def drive(*command, timeout=600):
-    """Runs the load generator; what it printed."""
-    command = [str(TARGET / "wirekv-load"), *map(str, command)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
-    except FileNotFoundError:
-        raise BenchError(f"{command[0]} is missing: run `make server`") from None
-    except subprocess.TimeoutExpired:
-        raise BenchError(f"no end after {timeout} s: {' '.join(command)}") from None
-    if done.returncode:
-        raise BenchError(f"{' '.join(command)}\n  {done.stderr.strip() or done.stdout.strip()}")
-    return done.stdout
-
-
-def run_load(server, protocol, *options):
-    out = OUT / "load.json"
-    drive("run", "-p", server.port, "-P", PROTOCOLS[server.peer][protocol], "--json-out-file", out,
-          *options)
-    return json.loads(out.read_text())
-
-
-def store(server, first, count, key_size, value_size):
-    run_load(server, "text", "-c", 1, "--pipeline", 64, "--ratio", "1:0", "--key-pattern", "S:S",
-             "--key-prefix", "key-", "--key-size", key_size, "-d", value_size, "-n", count,
-             "--key-minimum", first, "--key-maximum", first + count - 1)
 
 
 # ---- Throughput, latency, CPU time ----
@@ -170,18 +143,6 @@ def measure(servers, point, keys, args, rate=None):
               for _ in range(args.rounds)]
     of_rounds = calmest if rate else median
     return [of_rounds(figures) for figures in zip(*rounds)]
-
-
-def calmest(figures):
-    return min(figures, key=lambda f: f["windows"]["p99_us"])
-
-
-def median(figures):
-    """Of each number in equally built dictionaries."""
-    one = figures[0]
-    if isinstance(one, dict):
-        return {key: median([f[key] for f in figures]) for key in one}
-    return statistics.median(figures) if isinstance(one, (int, float)) else one
 
 
 def measure_once(server, point, keys, args, rate, *options):
@@ -410,31 +371,6 @@ def miss_tables(results, peers):
         say("* exact, with as many items as memcached held")
 
 
-# ---- Tables ----
-
-def table(title, rows, peers, digits, more=()):
-    """Figures of each peer, and how soft compares."""
-    rows = list(rows)
-    ratios = [peer for peer in peers if peer != "soft"] if "soft" in peers else []
-    width = max([len(title), *(len(name) for name, _ in rows)]) + 2
-    heads = [*peers, *(f"soft/{peer}" for peer in ratios), *more]
-    say(f"\n{title:<{width}}" + "".join(f"{h:>{max(len(h), 9) + 2}}" for h in heads))
-    for name, found in rows:
-        cells = [cell(found.get(peer), digits) for peer in peers]
-        cells += [cell(divide(found.get("soft"), found.get(peer)), 2) for peer in ratios]
-        cells += [cell(found.get(column), digits) for column in more]
-        say(f"{name:<{width}}" + "".join(f"{c:>{max(len(h), 9) + 2}}"
-                                         for c, h in zip(cells, heads)))
-
-
-def cell(value, digits):
-    return "-" if value is None else f"{value:,.{digits}f}"
-
-
-def divide(a, b):
-    return a / b if a is not None and b else None
-
-
 def machine(args):
     """What the figures depend on."""
     model = next((line.split(":", 1)[1].strip()
@@ -458,25 +394,30 @@ def main():
     # The load generator inherits this; servers are pinned as they start.
     os.sched_setaffinity(0, {args.load_cpu})
     report = {"machine": machine(args), "quick": args.quick, "seconds": args.seconds,
-              "versions": {peer: version(peer) for peer in args.peers}}
+              "versions": {}}
+    sections = {section: args.peers or default_peers(section) for section in args.only}
+    for peer in PEERS:
+        if any(peer in peers for peers in sections.values()):
+            fetch(peer)
+            report["versions"][peer] = version(peer)
     for peer, name in report["versions"].items():
         say(f"{peer}: {name}")
     if report["machine"]["load_average_before"] > 0.5:
         say(f"The machine is busy (load average {report['machine']['load_average_before']:.1f}):"
             " times will be wrong.")
     began = time.monotonic()
-    run = {"cpu": cpu_section, "threads": threads_section, "memory": memory_section,
-           "miss": miss_section}
-    show = {"cpu": cpu_tables, "threads": threads_tables, "memory": memory_tables,
-            "miss": miss_tables}
-    for section in args.only:
+    run = {"cpu": cpu_section, "uneven": uneven_section, "threads": threads_section,
+           "memory": memory_section, "miss": miss_section}
+    show = {"cpu": cpu_tables, "uneven": uneven_tables, "threads": threads_tables,
+            "memory": memory_tables, "miss": miss_tables}
+    for section, args.peers in sections.items():
         say(f"\n== {section}")
         report[section] = run[section](args)
         # Written after each section: what was measured stays when a later one fails.
         args.json.write_text(json.dumps(report, indent=1) + "\n")
-    for section in args.only:
-        show[section](report[section], args.peers)
-    plots = plot(report, args.peers, args.json.parent)
+    for section, peers in sections.items():
+        show[section](report[section], peers)
+    plots = plot(report, [p for p in PEERS if p != "valkey"], args.json.parent)
     files = ", ".join(os.path.relpath(path) for path in [args.json, *plots])
     say(f"\n{(time.monotonic() - began) / 60:.1f} minutes; {files}")
 

@@ -5,6 +5,7 @@ mod cpu;
 mod keys;
 pub mod miss;
 mod protocol;
+mod rate;
 mod report;
 mod tcp;
 mod udp;
@@ -53,6 +54,12 @@ pub struct LoadArgs {
     #[arg(long, value_name = "PER_SECOND", requires = "test_time",
         conflicts_with_all = ["lockstep", "udp"])]
     pub rate: Option<f64>,
+    /// Requests a second of each connection on average, due one by one at random times; up to
+    /// `--pipeline` in flight, each sent when it is due or, later, as soon as an answer has made
+    /// room. Latency counts from when a request was due.
+    #[arg(long, value_name = "PER_SECOND", requires = "test_time",
+        conflicts_with_all = ["rate", "lockstep", "udp"])]
+    pub rate_limiting: Option<f64>,
     /// SET:GET.
     #[arg(long, default_value = "1:10", value_parser = parse_ratio)]
     pub ratio: (u32, u32),
@@ -91,6 +98,14 @@ pub struct LoadArgs {
     pub seed: u64,
     #[arg(long, value_name = "FILE", default_value = "build/bench/load.json")]
     pub json_out_file: PathBuf,
+}
+
+impl LoadArgs {
+    /// Requests a second of all connections that are due whether answers are in or not.
+    pub fn offered(&self) -> Option<f64> {
+        let all = |each: f64| each * (self.threads * self.clients) as f64;
+        self.rate.or(self.rate_limiting.map(all))
+    }
 }
 
 fn parse_ratio(text: &str) -> Result<(u32, u32), String> {
@@ -324,8 +339,8 @@ pub fn load(args: &LoadArgs) -> Result<()> {
         bail!("--udp is for --protocol memcache_text");
     }
     let positive = |n: f64| n.is_finite() && n > 0.0;
-    if !args.test_time.is_none_or(positive) || !args.rate.is_none_or(positive) {
-        bail!("--test-time and --rate are larger than 0");
+    if ![args.test_time, args.rate, args.rate_limiting].into_iter().flatten().all(positive) {
+        bail!("--test-time, --rate and --rate-limiting are larger than 0");
     }
     if !(args.warmup.is_finite() && args.warmup >= 0.0) {
         bail!("--warmup is not negative");

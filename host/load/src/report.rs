@@ -54,7 +54,7 @@ pub fn print(figures: &Figures, used: &Used, took: Duration) {
                 "{who}: {:.2} us user, {:.2} us system per operation, {:.0} % of a CPU",
                 each(time.user),
                 each(time.system),
-                (time.user + time.system) / took.as_secs_f64() / 1e4
+                time.sum / took.as_secs_f64() / 1e4
             );
         }
     }
@@ -108,7 +108,7 @@ pub fn write_json(
     if let Some(server) = used.server {
         value["server"] = server.json(totals.len(), seconds);
     }
-    if let Some(rate) = args.rate {
+    if let Some(rate) = args.offered() {
         value["rate"] = rate.into();
         value["late"] = latencies(&figures.late, seconds);
         value["windows"] = figures.windows.json();

@@ -13,9 +13,10 @@ use anyhow::{bail, Context, Result};
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
 use rand::rngs::SmallRng;
-use rand::{Rng, SeedableRng};
+use rand::SeedableRng;
 
 use crate::protocol::Wire;
+use crate::rate::{limited_loop, open_loop, Schedule};
 use crate::{Count, Figures, LoadArgs, Quota, Requests, Span, Turns};
 
 /// Connections that are made at once: servers do not queue any number.
@@ -29,15 +30,17 @@ struct Batch {
     left: usize,
 }
 
-struct Client {
+pub(crate) struct Client {
     stream: TcpStream,
     requests: Requests,
     quota: Quota,
+    /// When those requests were due that wait for room among those in flight.
+    pub due: VecDeque<Instant>,
     /// What the next answer is for.
     answers: Turns,
     in_flight: VecDeque<Batch>,
     /// Requests of all batches without an answer.
-    waiting: usize,
+    pub waiting: usize,
     /// Bytes that the socket did not take yet.
     unsent: Vec<u8>,
     /// The first bytes of an answer.
@@ -45,18 +48,18 @@ struct Client {
 }
 
 /// What the connections of a thread share.
-struct Thread<'a> {
-    args: &'a LoadArgs,
+pub(crate) struct Thread<'a> {
+    pub args: &'a LoadArgs,
     wire: Wire,
-    span: Span,
-    figures: Figures,
+    pub span: Span,
+    pub figures: Figures,
     out: Vec<u8>,
     input: Vec<u8>,
 }
 
 impl Client {
     /// Sends up to `most` requests that are due at `at`.
-    fn ask(&mut self, most: usize, at: Instant, thread: &mut Thread) -> Result<()> {
+    pub fn ask(&mut self, most: usize, at: Instant, thread: &mut Thread) -> Result<()> {
         let mut count = 0;
         thread.out.clear();
         while count < most && self.quota.take(at) {
@@ -68,6 +71,26 @@ impl Client {
         }
         self.waiting += count;
         self.in_flight.push_back(Batch { at, left: count });
+        self.send(thread)
+    }
+
+    /// Sends what is due, up to `most` in flight.
+    pub fn ask_due(&mut self, most: usize, thread: &mut Thread) -> Result<()> {
+        thread.out.clear();
+        while self.waiting < most {
+            let Some(at) = self.due.pop_front() else { break };
+            self.requests.write(&thread.wire, &mut thread.out);
+            self.waiting += 1;
+            self.in_flight.push_back(Batch { at, left: 1 });
+        }
+        self.send(thread)
+    }
+
+    /// Sends the thread's output, and keeps what the socket does not take.
+    fn send(&mut self, thread: &mut Thread) -> Result<()> {
+        if thread.out.is_empty() {
+            return Ok(());
+        }
         let mut sent = 0;
         if self.unsent.is_empty() {
             sent = write(&mut self.stream, &thread.out, &mut thread.figures)?;
@@ -138,7 +161,7 @@ impl Client {
             if counts {
                 let took = now.saturating_duration_since(batch.at);
                 thread.figures.answered(&count, took);
-                if thread.args.rate.is_some() {
+                if thread.args.offered().is_some() {
                     thread.figures.windows.add(now, took, count.stored + count.asked());
                 }
             }
@@ -201,6 +224,7 @@ fn connect(
                 stream,
                 requests: Requests::new(args, first_client + n as u64),
                 quota: Quota::new(args),
+                due: VecDeque::new(),
                 answers: Turns::new(args.ratio),
                 in_flight: VecDeque::new(),
                 waiting: 0,
@@ -244,12 +268,16 @@ pub fn run(
     for client in &mut clients {
         client.quota.until = thread.span.until;
     }
-    match args.rate {
+    match args.offered() {
         Some(rate) => {
-            let rate = rate / args.threads as f64;
             // Not the seed of any client's keys.
             let dice = SmallRng::seed_from_u64(!args.seed ^ first_client);
-            open_loop(&mut thread, &mut clients, &mut poll, &mut events, rate, dice)?;
+            let due = Schedule::new(&thread, dice, rate / args.threads as f64);
+            if args.rate.is_some() {
+                open_loop(&mut thread, &mut clients, &mut poll, &mut events, due)?;
+            } else {
+                limited_loop(&mut thread, &mut clients, &mut poll, &mut events, due)?;
+            }
         }
         None => closed_loop(&mut thread, &mut clients, &mut poll, &mut events)?,
     }
@@ -286,47 +314,8 @@ fn closed_loop(
     Ok(())
 }
 
-/// Connections ask when it is time, at random moments, however many answers they wait for.
-fn open_loop(
-    thread: &mut Thread,
-    clients: &mut [Client],
-    poll: &mut Poll,
-    events: &mut Events,
-    rate: f64,
-    mut dice: SmallRng,
-) -> Result<()> {
-    let pipeline = thread.args.pipeline;
-    let pause = pipeline as f64 / rate;
-    // The exponential distribution: moments that do not know of each other.
-    let mut gap = move || Duration::from_secs_f64(-(1.0 - dice.random::<f64>()).ln() * pause);
-    let mut choose = SmallRng::seed_from_u64(thread.args.seed ^ 0x5bd1_e995);
-    let mut due = Instant::now() + gap();
-    let until = thread.span.until.expect("a rate comes with a time");
-    while due < until {
-        let now = Instant::now();
-        if now >= due {
-            let n = choose.random_range(0..clients.len());
-            clients[n].ask(pipeline, due, thread)?;
-            if thread.span.holds(now) {
-                thread.figures.late.saturating_record(((now - due).as_nanos() as u64).max(1));
-            }
-            due += gap();
-            // When several are due at once, answers are looked for only after all are sent;
-            // unless it is so late that the answers would pile up.
-            if now >= due && now - due < Duration::from_millis(1) {
-                continue;
-            }
-        }
-        // Without sleeping: waking up would take longer than many an answer does.
-        answers(thread, clients, poll, events, Some(Duration::ZERO))?;
-    }
-    while clients.iter().any(|c| c.waiting > 0) {
-        answers(thread, clients, poll, events, None)?;
-    }
-    Ok(())
-}
-
-fn answers(
+/// Takes the answers that are there, and sends what waited for them.
+pub(crate) fn answers(
     thread: &mut Thread,
     clients: &mut [Client],
     poll: &mut Poll,
@@ -338,6 +327,7 @@ fn answers(
         let client = &mut clients[event.token().0];
         client.send_rest(thread)?;
         client.read(thread)?;
+        client.ask_due(thread.args.pipeline, thread)?;
     }
     Ok(())
 }

@@ -1,0 +1,73 @@
+"""What all sections of the bench use: the load generator, and tables of its figures."""
+
+import json
+import statistics
+import subprocess
+
+from peers import OUT, PROTOCOLS, TARGET, BenchError
+
+
+def say(text=""):
+    print(text, flush=True)
+
+
+def drive(*command, timeout=600):
+    """Runs the load generator; what it printed."""
+    command = [str(TARGET / "wirekv-load"), *map(str, command)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
+    except FileNotFoundError:
+        raise BenchError(f"{command[0]} is missing: run `make server`") from None
+    except subprocess.TimeoutExpired:
+        raise BenchError(f"no end after {timeout} s: {' '.join(command)}") from None
+    if done.returncode:
+        raise BenchError(f"{' '.join(command)}\n  {done.stderr.strip() or done.stdout.strip()}")
+    return done.stdout
+
+
+def run_load(server, protocol, *options):
+    out = OUT / "load.json"
+    drive("run", "-p", server.port, "-P", PROTOCOLS[server.peer][protocol], "--json-out-file", out,
+          *options)
+    return json.loads(out.read_text())
+
+
+def store(server, first, count, key_size, value_size):
+    run_load(server, "text", "-c", 1, "--pipeline", 64, "--ratio", "1:0", "--key-pattern", "S:S",
+             "--key-prefix", "key-", "--key-size", key_size, "-d", value_size, "-n", count,
+             "--key-minimum", first, "--key-maximum", first + count - 1)
+
+
+def calmest(figures):
+    return min(figures, key=lambda f: f["windows"]["p99_us"])
+
+
+def median(figures):
+    """Of each number in equally built dictionaries."""
+    one = figures[0]
+    if isinstance(one, dict):
+        return {key: median([f[key] for f in figures]) for key in one}
+    return statistics.median(figures) if isinstance(one, (int, float)) else one
+
+
+def table(title, rows, peers, digits, more=()):
+    """Figures of each peer, and how soft compares."""
+    rows = list(rows)
+    ratios = [peer for peer in peers if peer != "soft"] if "soft" in peers else []
+    width = max([len(title), *(len(name) for name, _ in rows)]) + 2
+    heads = [*peers, *(f"soft/{peer}" for peer in ratios), *more]
+    say(f"\n{title:<{width}}" + "".join(f"{h:>{max(len(h), 9) + 2}}" for h in heads))
+    for name, found in rows:
+        cells = [cell(found.get(peer), digits) for peer in peers]
+        cells += [cell(divide(found.get("soft"), found.get(peer)), 2) for peer in ratios]
+        cells += [cell(found.get(column), 2) for column in more]
+        say(f"{name:<{width}}" + "".join(f"{c:>{max(len(h), 9) + 2}}"
+                                         for c, h in zip(cells, heads)))
+
+
+def cell(value, digits):
+    return "-" if value is None else f"{value:,.{digits}f}"
+
+
+def divide(a, b):
+    return a / b if a is not None and b else None
