@@ -308,9 +308,8 @@ pub(crate) fn execute(
         }
         Op::Delta { decrement } => delta(request, input, decrement, engine, out),
         Op::Delete => {
-            let Some(hash) = request.hash else { return Next::Continue };
             let unique = Some(Header::of(input).unique).filter(|unique| *unique != 0);
-            match ops::delete(engine, request.key.of(input), hash, unique) {
+            match ops::delete(engine, request.key.of(input), unique) {
                 Deleted::Yes if request.quiet => {}
                 Deleted::Yes => reply(input, 0, b"", out),
                 Deleted::NotFound => fail(input, Status::NotFound, out),
@@ -417,8 +416,8 @@ pub(crate) fn plan<'a>(
     let flags = client_flags(input, what);
     if ops::too_large(&engine.settings, key.len(), request.value.len.into(), flags) {
         engine.counters.store_too_large += 1;
-        if let (Mode::Set, Some(hash)) = (mode, request.hash) {
-            ops::forget(engine, key, hash);
+        if mode == Mode::Set {
+            ops::forget(engine, key);
         }
         fail(input, Status::TooLarge, out);
         return None;
@@ -454,7 +453,7 @@ pub(crate) fn store(
         Stored::NoMemory => {
             engine.counters.store_no_memory += 1;
             if mode == Mode::Set {
-                ops::forget(engine, key, hash);
+                ops::forget(engine, key);
             }
             fail(input, Status::NoMemory, out);
         }

@@ -487,8 +487,8 @@ pub(crate) fn execute(
                 Sum::NoMemory => reply(out, request, NO_MEMORY_DELTA),
             }
         }
-        (Op::Delete, Some(hash)) => {
-            let found = ops::delete(engine, key, hash, None) == Deleted::Yes;
+        (Op::Delete, Some(_)) => {
+            let found = ops::delete(engine, key, None) == Deleted::Yes;
             reply(out, request, if found { DELETED } else { NOT_FOUND });
         }
         (Op::Touch, Some(hash)) => {
@@ -686,8 +686,8 @@ pub(crate) fn plan<'a>(
     let key = request.key.of(input);
     if ops::too_large(&engine.settings, key.len(), request.value.len.into(), request.flags) {
         engine.counters.store_too_large += 1;
-        if let (Mode::Set, Some(hash)) = (mode, request.hash) {
-            ops::forget(engine, key, hash);
+        if mode == Mode::Set {
+            ops::forget(engine, key);
         }
         reply(out, request, TOO_LARGE);
         return None;
@@ -721,7 +721,7 @@ pub(crate) fn store(
         Stored::NoMemory => {
             engine.counters.store_no_memory += 1;
             if mode == Mode::Set {
-                ops::forget(engine, key, hash);
+                ops::forget(engine, key);
             }
             NO_MEMORY
         }

@@ -449,7 +449,7 @@ fn get(
         won |= !win_sent;
     }
     if won {
-        let entry = local.lock(key, hash);
+        let entry = local.lock(key);
         if entry.item().is_some_and(|item| item.win_sent()) {
             // Another one was faster.
             won = false;
@@ -475,7 +475,6 @@ fn plan_set(
     request: &Request,
     input: &[u8],
     key: &[u8],
-    hash: Hash,
     engine: &mut Engine,
 ) -> Result<Put, &'static [u8]> {
     let mut exptime = flags.exptime.unwrap_or(0);
@@ -499,7 +498,7 @@ fn plan_set(
     }
     if ops::too_large(&engine.settings, key.len(), request.value.len.into(), flags.client) {
         engine.counters.store_too_large += 1;
-        ops::forget(engine, key, hash);
+        ops::forget(engine, key);
         return Err(classic::TOO_LARGE);
     }
     Ok(Put {
@@ -524,9 +523,8 @@ pub(crate) fn plan<'a>(
     decoded: &'a mut [u8; KEY_MAX],
 ) -> Option<(&'a [u8], Put)> {
     let key = whole_key(request, input, decoded).unwrap_or_default();
-    let hash = request.hash.unwrap_or_else(|| engine.local.hash(key));
     let put = Flags::parse(request, input, engine)
-        .and_then(|flags| plan_set(&flags, request, input, key, hash, engine));
+        .and_then(|flags| plan_set(&flags, request, input, key, engine));
     match put {
         Ok(put) => Some((key, put)),
         Err(why) => {
@@ -563,7 +561,7 @@ fn set(
     let done = (|| {
         let flags = Flags::parse(request, input, engine)?;
         let (Some(key), Some(hash)) = (key, request.hash) else { return Err(BAD_KEY) };
-        let put = plan_set(&flags, request, input, key, hash, engine)?;
+        let put = plan_set(&flags, request, input, key, engine)?;
         engine.counters.cmd_set += 1;
         let value = value.ok_or(BAD_CHUNK)?;
         let (mut unique, mut len) = (0, request.value.len as usize);
@@ -577,7 +575,7 @@ fn set(
             Stored::NotStored => b"NS",
             Stored::NoMemory => {
                 engine.counters.store_no_memory += 1;
-                ops::forget(engine, key, hash);
+                ops::forget(engine, key);
                 return Err(NO_MEMORY);
             }
         };
@@ -625,7 +623,7 @@ fn delete(
         };
         ops::invalidate(engine, key, hash, flags.unique, &rest)
     } else {
-        ops::delete(engine, key, hash, flags.unique)
+        ops::delete(engine, key, flags.unique)
     };
     match done {
         Deleted::Yes if flags.quiet => out.rewind(mark),

@@ -67,14 +67,13 @@ pub fn slab_class(size: u64) -> u64 {
 fn reserve(
     local: &mut Local,
     key: &[u8],
-    hash: Hash,
     len: usize,
     (flags, exptime): (u32, u32),
     wide: bool,
 ) -> Result<Reservation, Full> {
     match wide {
-        true => local.reserve_wide(key, hash, len, flags, exptime),
-        false => local.reserve(key, hash, len, flags, exptime),
+        true => local.reserve_wide(key, len, flags, exptime),
+        false => local.reserve(key, len, flags, exptime),
     }
 }
 
@@ -113,7 +112,7 @@ pub fn touch<'a>(
     if exptime != 0 && exptime <= local.store().now() {
         let local: &Local = local;
         let item = local.get(key, hash)?;
-        let entry = local.lock(key, hash);
+        let entry = local.lock(key);
         if is(&entry, item.stamp()) {
             entry.remove();
         }
@@ -123,7 +122,7 @@ pub fn touch<'a>(
         let old = local.get(key, hash)?;
         let (stamp, len, flags) = (old.stamp(), old.value().len(), old.flags());
         let (cas, wide) = (old.cas(), old.wide());
-        let entry = local.lock(key, hash);
+        let entry = local.lock(key);
         if !is(&entry, stamp) {
             continue;
         }
@@ -131,8 +130,8 @@ pub fn touch<'a>(
             break;
         }
         drop(entry);
-        let mut copy = reserve(local, key, hash, len, (flags, exptime), wide).ok()?;
-        let entry = local.lock(key, hash);
+        let mut copy = reserve(local, key, len, (flags, exptime), wide).ok()?;
+        let entry = local.lock_for(&copy);
         let Some(old) = entry.item().filter(|item| item.stamp() == stamp) else { continue };
         copy.value().copy_from_slice(old.value());
         copy.inherit(&old);
@@ -240,14 +239,8 @@ pub enum Stored {
 
 impl Put {
     /// Room for its item.
-    pub fn reserve(
-        &self,
-        local: &mut Local,
-        key: &[u8],
-        hash: Hash,
-        len: usize,
-    ) -> Result<Reservation, Full> {
-        reserve(local, key, hash, len, (self.flags, self.exptime), self.explicit.is_some())
+    pub fn reserve(&self, local: &mut Local, key: &[u8], len: usize) -> Result<Reservation, Full> {
+        reserve(local, key, len, (self.flags, self.exptime), self.explicit.is_some())
     }
 }
 
@@ -290,7 +283,7 @@ pub fn put(engine: &mut Engine, key: &[u8], hash: Hash, what: &Put, value: Value
     let len = value.len();
     let mut new = match value {
         Value::There(Whole::Item(new)) => new,
-        value => match what.reserve(local, key, hash, len) {
+        value => match what.reserve(local, key, len) {
             Ok(mut new) => {
                 value.copy_to(new.value());
                 new
@@ -303,7 +296,7 @@ pub fn put(engine: &mut Engine, key: &[u8], hash: Hash, what: &Put, value: Value
     }
     let mut exptime = what.exptime;
     loop {
-        let entry = local.lock(key, hash);
+        let entry = local.lock_for(&new);
         if what.mode != Mode::Set {
             match judge(what, entry.item().as_ref(), counters) {
                 Verdict::Store if exptime == what.exptime => {}
@@ -320,8 +313,7 @@ pub fn put(engine: &mut Engine, key: &[u8], hash: Hash, what: &Put, value: Value
                         _ => what.exptime,
                     };
                     let fields = (what.flags, exptime);
-                    let Ok(mut other) =
-                        reserve(local, key, hash, len, fields, what.explicit.is_some())
+                    let Ok(mut other) = reserve(local, key, len, fields, what.explicit.is_some())
                     else {
                         return Stored::NoMemory;
                     };
@@ -374,10 +366,10 @@ fn extend(engine: &mut Engine, key: &[u8], hash: Hash, what: &Put, value: Value<
             return Stored::NotStored;
         }
         let (local, wide) = (&mut engine.local, what.explicit.is_some());
-        let Ok(mut both) = reserve(local, key, hash, len, (flags, exptime), wide) else {
+        let Ok(mut both) = reserve(local, key, len, (flags, exptime), wide) else {
             return Stored::NoMemory;
         };
-        let entry = local.lock(key, hash);
+        let entry = local.lock_for(&both);
         let same = |item: &Item<'_>| item.stamp() == stamp && item.exptime() == exptime;
         let Some(old) = entry.item().filter(same) else { continue };
         let left = if what.mode == Mode::Append { old.value().len() } else { value.len() };
@@ -443,12 +435,12 @@ pub fn delta(engine: &mut Engine, key: &[u8], hash: Hash, what: &Delta) -> Sum {
         let len = digits.len().max(text.len());
         let (stamp, flags, before) = (old.stamp(), old.flags(), old.exptime());
         let fields = (flags, what.exptime.unwrap_or(before));
-        let Ok(mut new) = reserve(local, key, hash, len, fields, what.explicit.is_some()) else {
+        let Ok(mut new) = reserve(local, key, len, fields, what.explicit.is_some()) else {
             return Sum::NoMemory;
         };
         new.value()[..digits.len()].copy_from_slice(digits);
         new.value()[digits.len()..].fill(b' ');
-        let entry = local.lock(key, hash);
+        let entry = local.lock_for(&new);
         let same = |item: &Item<'_>| item.stamp() == stamp && item.exptime() == before;
         let Some(old) = entry.item().filter(same) else { continue };
         if in_place {
@@ -478,8 +470,8 @@ pub enum Deleted {
 }
 
 /// Removes an item, if its CAS unique is the given one.
-pub fn delete(engine: &mut Engine, key: &[u8], hash: Hash, unique: Option<u64>) -> Deleted {
-    let entry = engine.local.lock(key, hash);
+pub fn delete(engine: &mut Engine, key: &[u8], unique: Option<u64>) -> Deleted {
+    let entry = engine.local.lock(key);
     let Some(item) = entry.item() else {
         engine.counters.delete_misses += 1;
         return Deleted::NotFound;
@@ -530,10 +522,10 @@ pub fn invalidate(
             Some(flags) => (0, (flags, rest.exptime.unwrap_or(0))),
             None => (old.value().len(), (old.flags(), rest.exptime.unwrap_or(old.exptime()))),
         };
-        let Ok(mut new) = reserve(local, key, hash, len, fields, wide) else {
+        let Ok(mut new) = reserve(local, key, len, fields, wide) else {
             return Deleted::NoMemory;
         };
-        let entry = local.lock(key, hash);
+        let entry = local.lock_for(&new);
         let Some(old) = entry.item().filter(|item| item.stamp() == stamp) else { continue };
         if rest.empty.is_none() {
             new.value().copy_from_slice(old.value());
@@ -553,8 +545,8 @@ pub fn invalidate(
 }
 
 /// After a value that could not be taken: what the key held before must not stay.
-pub fn forget(engine: &mut Engine, key: &[u8], hash: Hash) {
-    let entry = engine.local.lock(key, hash);
+pub fn forget(engine: &mut Engine, key: &[u8]) {
+    let entry = engine.local.lock(key);
     if entry.item().is_some() {
         entry.remove();
     }

@@ -357,9 +357,9 @@ impl Session {
         };
         stream.stage.want_place(&engine.local)?;
         let mut decoded = [0; ops::KEY_MAX];
-        let Stream { request, head, hash, stage, .. } = &mut **stream;
+        let Stream { request, head, stage, .. } = &mut **stream;
         let (key, put) = plan(request, head, engine, out, &mut decoded).ok_or(Wanting::Never)?;
-        let place = put.reserve(&mut engine.local, key, *hash, stage.len());
+        let place = put.reserve(&mut engine.local, key, stage.len());
         stage.set_place(place.map_err(|Full| Wanting::Never)?);
         Ok(())
     }
@@ -369,12 +369,12 @@ impl Session {
     #[cold]
     pub fn give_up(&mut self, engine: &mut Engine, out: &mut Out) {
         let Some(stream) = self.stream.take() else { return };
-        let Stream { request, head, hash, .. } = &*stream;
+        let Stream { request, head, .. } = &*stream;
         let mut decoded = [0; ops::KEY_MAX];
         let Some((key, put)) = plan(request, head, engine, out, &mut decoded) else { return };
         engine.counters.store_no_memory += 1;
         if put.mode == ops::Mode::Set || matches!(request.op, Op::Meta(_)) {
-            ops::forget(engine, key, *hash);
+            ops::forget(engine, key);
         }
         match request.op {
             Op::Classic(_) if request.quiet => {}

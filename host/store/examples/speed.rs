@@ -58,10 +58,10 @@ fn time(name: &str, operations: usize, mut run: impl FnMut()) {
     println!("{name:32} {:7.1} ns", nanoseconds.fold(f64::MAX, f64::min));
 }
 
-fn set(local: &mut Local, key: &[u8], hash: Hash, value: &[u8]) {
-    let mut room = local.reserve(key, hash, value.len(), 0, 0).expect("room");
+fn set(local: &mut Local, key: &[u8], value: &[u8]) {
+    let mut room = local.reserve(key, value.len(), 0, 0).expect("room");
     room.value().copy_from_slice(value);
-    local.lock(key, hash).link(room, None).expect("a way");
+    local.lock_for(&room).link(room, None).expect("a way");
 }
 
 fn main() {
@@ -91,16 +91,18 @@ fn main() {
     let count = count / BATCH * BATCH;
     time("set, batched, first and again", count, || {
         for from in (0..count).step_by(BATCH) {
-            for (i, &hash) in hashes(&local, &keys, from).iter().enumerate() {
-                set(&mut local, keys.get(from + i), hash, &value);
+            hashes(&local, &keys, from);
+            for i in 0..BATCH {
+                set(&mut local, keys.get(from + i), &value);
             }
             local.quiesce();
         }
     });
     time("set, batched, random order", count, || {
         for from in (0..count).step_by(BATCH) {
-            for (i, &hash) in hashes(&local, &shuffled, from).iter().enumerate() {
-                set(&mut local, shuffled.get(from + i), hash, &value);
+            hashes(&local, &shuffled, from);
+            for i in 0..BATCH {
+                set(&mut local, shuffled.get(from + i), &value);
             }
             local.quiesce();
         }
@@ -181,8 +183,7 @@ fn main() {
     time("set, evicting", count, || {
         for n in 0..count {
             let key = shuffled.get(n);
-            let hash = local.hash(key);
-            set(&mut local, key, hash, &value);
+            set(&mut local, key, &value);
         }
     });
     println!("{:?}", store.stats());

@@ -55,9 +55,9 @@ fn main() {
             Some(item) => local.hit(&item),
             None => {
                 misses += 1;
-                let mut room = local.reserve(key, hash, VALUE.len(), 0, 0).expect("room");
+                let mut room = local.reserve(key, VALUE.len(), 0, 0).expect("room");
                 room.value().copy_from_slice(&VALUE);
-                local.lock(key, hash).link(room, None).expect("a way");
+                local.lock_for(&room).link(room, None).expect("a way");
             }
         }
         local.quiesce();

@@ -238,6 +238,13 @@ impl Chunks {
         unsafe { self.base.add(offset) }
     }
 
+    /// This chunk is one of these.
+    #[inline]
+    pub fn has(&self, chunk: NonNull<Chunk>) -> bool {
+        let from = self.table.addr().get();
+        (from..from + self.len * size_of::<Chunk>()).contains(&chunk.addr().get())
+    }
+
     /// Any reservation or pin that could still touch the mapping?
     pub fn any_in_use(&self) -> bool {
         (0..self.len).any(|i| self.get(i).pins() != 0 || !self.get(i).is_settled())

@@ -22,6 +22,7 @@ pub struct Entry<'a> {
 impl<'a> Entry<'a> {
     #[inline]
     pub(crate) fn new(local: &'a Local, key: &[u8], hash: Hash) -> Self {
+        local.come_back();
         let pair = local.store.index.pair(hash);
         let locked = local.store.index.lock(pair);
         let mut found = local.find(pair, hash.tag(), key);
@@ -42,10 +43,12 @@ impl<'a> Entry<'a> {
 
     /// Makes the reservation the key's item. `cas`: the unique to give it (it is cut to 48 bits
     /// unless reserved wide); `None`: a new one. Returns it. `Full`: the index has no way left
-    /// (only in a store that does not evict); the key keeps what it had.
+    /// (only in a store that does not evict); the key keeps what it had. Panics if it is not of this
+    /// store and key.
     #[inline]
     pub fn link(self, reservation: Reservation, cas: Option<u64>) -> Result<u64, Full> {
         let Self { local, locked, pair, hash, found } = self;
+        assert!(reservation.is_of(&local.store), "a reservation of another store");
         assert!(reservation.hash() == hash, "a reservation of another key");
         debug_assert!(found.is_none_or(|(_, item)| item.key() == reservation.key()));
         // A store without CAS uniques still gives each item its place in the order of stores.

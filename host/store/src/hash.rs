@@ -116,7 +116,7 @@ fn padded(bytes: &[u8]) -> u128 {
 /// A key's hash. The index takes its bucket from bits 32..64, the tag from 0..14 and the ghost's
 /// fingerprint from 14..26.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hash(pub u64);
+pub struct Hash(u64);
 
 impl Hash {
     #[inline]

@@ -23,6 +23,8 @@ pub(crate) const CAS_MASK: u64 = (1 << 48) - 1;
 
 /// With the value length: the key is shown in base64 (memcached's meta commands).
 const BINARY_KEY: u32 = 1 << 31;
+/// Bytes that a value may have.
+pub(crate) const VALUE_MAX: usize = BINARY_KEY as usize - 1;
 
 pub(crate) mod attr {
     //! Attribute bits of word 0.

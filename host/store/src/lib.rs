@@ -12,9 +12,9 @@
 //! let store = Store::new(Config::new(64 << 20))?;
 //! let mut local = store.local();
 //! let hash = local.hash(b"key");
-//! let mut room = local.reserve(b"key", hash, 5, 0, 0)?;
+//! let mut room = local.reserve(b"key", 5, 0, 0)?;
 //! room.value().copy_from_slice(b"value");
-//! local.lock(b"key", hash).link(room, None)?;
+//! local.lock_for(&room).link(room, None)?;
 //! assert_eq!(local.get(b"key", hash).unwrap().value(), b"value");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -11,7 +11,7 @@ use crate::item::{attr, Raw};
 use crate::pin::Pin;
 use crate::pool::Thread;
 use crate::qsbr::Seen;
-use crate::reserve::Open;
+use crate::reserve::{Open, Reservation};
 use crate::stats::Counters;
 use crate::store::Store;
 
@@ -74,7 +74,8 @@ impl Local {
         &self.store
     }
 
-    /// Hash of a key of up to 255 bytes; the same function as in `rtl/store/hash.sv`.
+    /// Hash of a key of up to 255 bytes; the same function as in `rtl/store/hash.sv`. It is for
+    /// looking up, where a wrong one finds nothing; what changes the store computes its own.
     #[inline]
     pub fn hash(&self, key: &[u8]) -> Hash {
         self.store.seed.hash(key)
@@ -127,9 +128,7 @@ impl Local {
     /// As `get`, and says why there is none (memcached's `get_expired`, `get_flushed`).
     #[inline]
     pub fn look_up(&self, key: &[u8], hash: Hash) -> Lookup<'_> {
-        if !self.online.get() {
-            self.come_online();
-        }
+        self.come_back();
         let pair = self.store.index.pair(hash);
         let moves = self.store.index.moves(hash.tag());
         let mut before = moves.load(Acquire);
@@ -187,13 +186,15 @@ impl Local {
     /// is that of the second use, and of later ones when it has grown old.
     #[inline]
     pub fn hit(&self, item: &Item<'_>) {
-        self.store.index.bucket(item.found.bucket).used(item.found.i, item.found.way);
+        // Of the store where it was found, be it this one or another.
+        let store = &item.local.store;
+        store.index.bucket(item.found.bucket).used(item.found.i, item.found.way);
         let word = item.raw.word0().load(Relaxed);
         if word & attr::FETCHED == 0 {
             item.raw.word0().fetch_or(attr::FETCHED, Relaxed);
             return;
         }
-        let now = self.store.now();
+        let now = store.now();
         if word & attr::ACTIVE == 0 {
             item.raw.word0().fetch_or(attr::ACTIVE, Relaxed);
             item.raw.time_field().store(now, Relaxed);
@@ -206,11 +207,14 @@ impl Local {
     /// entry is gone, other threads that lock these buckets wait, and this thread must not lock
     /// another key.
     #[inline]
-    pub fn lock(&self, key: &[u8], hash: Hash) -> Entry<'_> {
-        if !self.online.get() {
-            self.come_online();
-        }
-        Entry::new(self, key, hash)
+    pub fn lock(&self, key: &[u8]) -> Entry<'_> {
+        Entry::new(self, key, self.hash(key))
+    }
+
+    /// The same for the key of a reservation, to link it.
+    #[inline]
+    pub fn lock_for(&self, reservation: &Reservation) -> Entry<'_> {
+        Entry::new(self, reservation.key(), reservation.hash())
     }
 
     /// Says that this thread holds no reference. Once per loop iteration.
@@ -229,13 +233,18 @@ impl Local {
 
     /// After the wait. The next use of the store would do it, too.
     pub fn online(&mut self) {
+        self.come_back();
+    }
+
+    #[inline]
+    pub(crate) fn come_back(&self) {
         if !self.online.get() {
             self.come_online();
         }
     }
 
     #[cold]
-    pub(crate) fn come_online(&self) {
+    fn come_online(&self) {
         self.thread.seen.online(&self.store.epoch);
         self.online.set(true);
     }

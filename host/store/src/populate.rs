@@ -175,10 +175,9 @@ mod tests {
 
     fn put(local: &mut Local, n: usize, value: usize) {
         let key = n.to_le_bytes();
-        let hash = local.hash(&key);
-        let mut room = local.reserve(&key, hash, value, 0, 0).unwrap();
+        let mut room = local.reserve(&key, value, 0, 0).unwrap();
         room.value().fill(n as u8);
-        local.lock(&key, hash).link(room, None).unwrap();
+        local.lock(&key).link(room, None).unwrap();
     }
 
     #[test]

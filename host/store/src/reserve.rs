@@ -7,8 +7,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use crate::chunk::{Chunk, Log};
 use crate::config::{Full, KEY_MAX};
 use crate::hash::Hash;
-use crate::item::{attr, Raw, Shape};
+use crate::item::{attr, Raw, Shape, VALUE_MAX};
 use crate::local::{Item, Local};
+use crate::store::Store;
 
 /// A thread's open run of one log.
 #[derive(Clone, Copy)]
@@ -39,12 +40,11 @@ impl Local {
     pub fn reserve(
         &mut self,
         key: &[u8],
-        hash: Hash,
         value: usize,
         flags: u32,
         exptime: u32,
     ) -> Result<Reservation, Full> {
-        self.take(self.shape(key, value, flags, exptime), key, hash)
+        self.take(self.shape(key, value, flags, exptime), key)
     }
 
     /// As `reserve`, for a CAS unique that does not come from the store: it has room for 64 bits,
@@ -52,12 +52,11 @@ impl Local {
     pub fn reserve_wide(
         &mut self,
         key: &[u8],
-        hash: Hash,
         value: usize,
         flags: u32,
         exptime: u32,
     ) -> Result<Reservation, Full> {
-        self.take(Shape { wide: true, ..self.shape(key, value, flags, exptime) }, key, hash)
+        self.take(Shape { wide: true, ..self.shape(key, value, flags, exptime) }, key)
     }
 
     /// Without eviction a later change of the expiry time must not need room, so each item has it.
@@ -66,8 +65,12 @@ impl Local {
         Shape { key: key.len(), value, flags, exptime, wide: false }
     }
 
-    fn take(&mut self, shape: Shape, key: &[u8], hash: Hash) -> Result<Reservation, Full> {
+    fn take(&mut self, shape: Shape, key: &[u8]) -> Result<Reservation, Full> {
         assert!(key.len() <= KEY_MAX, "a key of {} bytes", key.len());
+        if shape.value > VALUE_MAX {
+            return Err(Full);
+        }
+        let hash = self.hash(key);
         let size = shape.size();
         let log = self.log_for(hash);
         self.count_link();
@@ -176,9 +179,16 @@ pub struct Reservation {
 unsafe impl Send for Reservation {}
 
 impl Reservation {
+    /// Of its key, in its store.
     #[inline]
     pub fn hash(&self) -> Hash {
         self.hash
+    }
+
+    /// A store's memory stays while a reservation in it is open, so no two have the same chunk.
+    #[inline]
+    pub(crate) fn is_of(&self, store: &Store) -> bool {
+        store.chunks.has(self.chunk)
     }
 
     #[inline]

@@ -100,7 +100,7 @@ fn abandoned_items_leave_nothing() {
     let fill = |local: &mut Local| {
         let stored = (0..10_000).take_while(|&n| store_one(local, n, 0, 10_000)).count();
         for n in 0..stored as u64 {
-            local.lock(&key(n), local.hash(&key(n))).remove();
+            local.lock(&key(n)).remove();
         }
         stored
     };
@@ -109,7 +109,7 @@ fn abandoned_items_leave_nothing() {
         local.quiesce();
         let hold = |local: &mut Local, n: u64, len: usize| {
             let k = key(n);
-            local.reserve(&k, local.hash(&k), len, 0, 0).ok()
+            local.reserve(&k, len, 0, 0).ok()
         };
         // Several at once: none but the last can be taken back by the run it is in.
         let _held: Vec<_> = (0..4).filter_map(|n| hold(&mut local, n, 900_000)).collect();

@@ -59,14 +59,14 @@ fn run(config: Config, rng: &mut SmallRng, keys: u64, steps: usize, most: usize)
                 }
             }
             350..400 => {
-                let was_there = local.lock(&k, hash).remove();
+                let was_there = local.lock(&k).remove();
                 assert!(!was_there || model.contains_key(&n));
                 model.remove(&n);
             }
             400..430 => {
                 // Touch, in place or by a copy that keeps the CAS unique.
                 let exptime = now + rng.random_range(1..50);
-                let entry = local.lock(&k, hash);
+                let entry = local.lock(&k);
                 if entry.item().is_none() {
                     continue;
                 }
@@ -74,11 +74,11 @@ fn run(config: Config, rng: &mut SmallRng, keys: u64, steps: usize, most: usize)
                     drop(entry);
                     let item = local.get(&k, hash).unwrap();
                     let (v, flags) = (item.value().to_vec(), item.flags());
-                    let Ok(mut room) = local.reserve(&k, hash, v.len(), flags, exptime) else {
+                    let Ok(mut room) = local.reserve(&k, v.len(), flags, exptime) else {
                         continue;
                     };
                     room.value().copy_from_slice(&v);
-                    let entry = local.lock(&k, hash);
+                    let entry = local.lock(&k);
                     let Some(cas) = entry.item().map(|item| item.cas()) else { continue };
                     room.inherit(&entry.item().unwrap());
                     assert_eq!(entry.link(room, Some(cas)), Ok(cas));
@@ -86,7 +86,7 @@ fn run(config: Config, rng: &mut SmallRng, keys: u64, steps: usize, most: usize)
                 model.get_mut(&n).unwrap().exptime = exptime;
             }
             430..440 => {
-                let entry = local.lock(&k, hash);
+                let entry = local.lock(&k);
                 if entry.item().is_some() {
                     entry.set_stale(true);
                     model.get_mut(&n).unwrap().stale = true;
@@ -96,7 +96,7 @@ fn run(config: Config, rng: &mut SmallRng, keys: u64, steps: usize, most: usize)
                 // A reservation that takes its time; it is linked or abandoned much later.
                 version += 1;
                 let v = value(&k, version, any_len(rng, most));
-                if let Ok(mut room) = local.reserve(&k, hash, v.len(), 0, 0) {
+                if let Ok(mut room) = local.reserve(&k, v.len(), 0, 0) {
                     room.value().copy_from_slice(&v);
                     half_done.push((n, version, v.len(), room));
                 }
@@ -104,8 +104,7 @@ fn run(config: Config, rng: &mut SmallRng, keys: u64, steps: usize, most: usize)
                     let i = rng.random_range(0..half_done.len());
                     let (n, version, len, room) = half_done.swap_remove(i);
                     if rng.random() {
-                        let hash = room.hash();
-                        let Ok(cas) = local.lock(&key(n), hash).link(room, None) else { continue };
+                        let Ok(cas) = local.lock(&key(n)).link(room, None) else { continue };
                         let known = Known {
                             version,
                             len,

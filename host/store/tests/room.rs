@@ -113,7 +113,7 @@ fn full_is_an_error() {
     let mut held = Vec::new();
     let error = loop {
         let k = key(held.len() as u64);
-        match local.reserve(&k, local.hash(&k), 200, 0, 0) {
+        match local.reserve(&k, 200, 0, 0) {
             Ok(room) => held.push(room),
             Err(error) => break error,
         }
@@ -163,7 +163,7 @@ fn large_items_up_to_the_limit() {
     }
     println!("{:?}", store.stats());
     let k = key(0);
-    assert!(local.reserve(&k, local.hash(&k), 80 << 20, 0, 0).is_err());
+    assert!(local.reserve(&k, 80 << 20, 0, 0).is_err());
 }
 
 /// Without eviction, room comes back from what was replaced, removed or has expired.
@@ -188,7 +188,7 @@ fn without_eviction_room_comes_back() {
         let k = key(n);
         assert_eq!(check(&k, local.get(&k, local.hash(&k)).unwrap().value()), 2);
         if n % 2 == 0 {
-            local.lock(&k, local.hash(&k)).remove();
+            local.lock(&k).remove();
         }
     }
     for n in 0..second as u64 / 3 {
@@ -233,13 +233,12 @@ fn flush() {
     set(&mut local, b"c", b"1", 0, 0);
     assert!(alive(b"c"));
     // An abandoned reservation and one linked after a flush.
-    let hash = local.hash(b"d");
-    let room = local.reserve(b"d", hash, 1, 0, 0).unwrap();
+    let room = local.reserve(b"d", 1, 0, 0).unwrap();
     store.flush();
     assert!(!alive(b"c"));
-    local.lock(b"d", hash).link(room, None).unwrap();
+    local.lock(b"d").link(room, None).unwrap();
     assert!(alive(b"d"));
-    drop(local.reserve(b"e", hash, 1, 0, 0));
+    drop(local.reserve(b"e", 1, 0, 0));
 }
 
 /// A client's own unique may need 64 bits; copies and touches keep it.
@@ -247,10 +246,9 @@ fn flush() {
 fn wide_uniques() {
     let store = Store::new(tiny(64 << 10, 1024, 64)).unwrap();
     let mut local = store.local();
-    let hash = local.hash(b"k");
-    let room = local.reserve_wide(b"k", hash, 3, 7, 0).unwrap();
-    assert_eq!(local.lock(b"k", hash).link(room, Some(u64::MAX)), Ok(u64::MAX));
-    let entry = local.lock(b"k", hash);
+    let room = local.reserve_wide(b"k", 3, 7, 0).unwrap();
+    assert_eq!(local.lock(b"k").link(room, Some(u64::MAX)), Ok(u64::MAX));
+    let entry = local.lock(b"k");
     let item = entry.item().unwrap();
     assert_eq!((item.cas(), item.flags(), item.key()), (u64::MAX, 7, b"k".as_slice()));
     assert!(entry.touch(0) && !entry.touch(9));

@@ -56,9 +56,9 @@ fn they_arrive_or_are_given_up() {
         };
         if let Ok(arrived) = stage.finish() {
             let hash = local.hash(k);
-            let mut room = local.reserve(k, hash, v.len(), 0, 0).unwrap();
+            let mut room = local.reserve(k, v.len(), 0, 0).unwrap();
             arrived.copy_to(room.value());
-            local.lock(k, hash).link(room, None).unwrap();
+            local.lock_for(&room).link(room, None).unwrap();
             assert!(local.get(k, hash).unwrap().value() == *v);
             whole += 1;
         }
@@ -138,7 +138,7 @@ fn long_ones_take_turns() {
     let k = key(1);
     let mut place = |stage: &mut Stage| {
         stage.want_place(&local)?;
-        stage.set_place(local.reserve(&k, local.hash(&k), stage.len(), 0, 0).unwrap());
+        stage.set_place(local.reserve(&k, stage.len(), 0, 0).unwrap());
         Ok(())
     };
     let mut first = store.local().stage(8 * MIB - 500);

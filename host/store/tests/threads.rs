@@ -46,8 +46,8 @@ fn all_at_once() {
                                 // running.
                                 set(&mut local, &k, &v, 0, exptime);
                             }
-                            40..43 if writes => drop(local.lock(&k, hash).remove()),
-                            43..46 if writes => drop(local.lock(&k, hash).touch(2000)),
+                            40..43 if writes => drop(local.lock(&k).remove()),
+                            43..46 if writes => drop(local.lock(&k).touch(2000)),
                             46..48 => {
                                 if let Some(pin) = local.get(&k, hash).and_then(|i| i.pin()) {
                                     held.push((k, pin));
@@ -137,7 +137,7 @@ fn moved_entries_are_found() {
             }
             if others.len() > 24 {
                 let k = others.swap_remove(rng.random_range(0..others.len()));
-                local.lock(&k, local.hash(&k)).remove();
+                local.lock(&k).remove();
             }
             local.quiesce();
         }
@@ -168,9 +168,9 @@ fn counting() {
                     let (stamp, next) = (item.stamp(), item.value().try_into().unwrap());
                     local.hit(&item);
                     let next = u64::from_le_bytes(next) + 1;
-                    let Ok(mut room) = local.reserve(k, hash, 8, 0, 0) else { continue };
+                    let Ok(mut room) = local.reserve(k, 8, 0, 0) else { continue };
                     room.value().copy_from_slice(&next.to_le_bytes());
-                    let entry = local.lock(k, hash);
+                    let entry = local.lock(k);
                     if entry.item().is_some_and(|item| item.stamp() == stamp) {
                         entry.link(room, None).unwrap();
                         done += 1;

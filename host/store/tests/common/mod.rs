@@ -60,10 +60,9 @@ pub fn check(key: &[u8], bytes: &[u8]) -> u64 {
 }
 
 pub fn set(local: &mut Local, key: &[u8], value: &[u8], flags: u32, exptime: u32) -> Option<u64> {
-    let hash = local.hash(key);
-    let mut room = local.reserve(key, hash, value.len(), flags, exptime).ok()?;
+    let mut room = local.reserve(key, value.len(), flags, exptime).ok()?;
     room.value().copy_from_slice(value);
-    local.lock(key, hash).link(room, None).ok()
+    local.lock_for(&room).link(room, None).ok()
 }
 
 pub fn any_len(rng: &mut SmallRng, most: usize) -> usize {

@@ -266,13 +266,12 @@ impl Game {
 
     fn reserve(&mut self, version: Version) -> Option<Reservation> {
         let k = key(version.key);
-        let hash = self.local.hash(&k);
         let Version { len, flags, exptime, explicit, .. } = version;
         // Eight more bytes for a client's CAS unique.
         self.large |= Store::footprint(k.len(), len, flags, exptime) + 16 > self.chunk;
         let room = match explicit {
-            Some(_) => self.local.reserve_wide(&k, hash, len, flags, exptime),
-            None => self.local.reserve(&k, hash, len, flags, exptime),
+            Some(_) => self.local.reserve_wide(&k, len, flags, exptime),
+            None => self.local.reserve(&k, len, flags, exptime),
         };
         let Ok(mut room) = room else {
             let free = !self.held && self.pins.is_empty() && self.rooms.is_empty();
@@ -289,7 +288,7 @@ impl Game {
         assert!(room.key() == k && *room.value() == version.value());
         let binary = version.number.is_multiple_of(4);
         room.set_binary_key(binary);
-        let entry = self.local.lock(&k, self.local.hash(&k));
+        let entry = self.local.lock(&k);
         match entry.link(room, version.explicit) {
             Ok(cas) => {
                 assert!(version.explicit.map_or(self.cas == (cas != 0), |given| cas == given));
@@ -352,7 +351,7 @@ impl Game {
 
     fn remove(&mut self, n: u8) {
         let k = key(n);
-        let there = self.local.lock(&k, self.local.hash(&k)).remove();
+        let there = self.local.lock(&k).remove();
         if !there {
             return self.lost(n);
         }
@@ -363,8 +362,7 @@ impl Game {
     /// In place, or by a copy.
     fn touch(&mut self, n: u8, exptime: u32) {
         let k = key(n);
-        let hash = self.local.hash(&k);
-        let entry = self.local.lock(&k, hash);
+        let entry = self.local.lock(&k);
         if entry.item().is_none() {
             drop(entry);
             return self.lost(n);
@@ -380,7 +378,7 @@ impl Game {
         let mut copy = known.version;
         copy.exptime = exptime;
         let Some(mut room) = self.reserve(copy) else { return };
-        let entry = self.local.lock(&k, hash);
+        let entry = self.local.lock(&k);
         let Some(item) = entry.item() else {
             drop(entry);
             return self.lost(n);
@@ -395,7 +393,7 @@ impl Game {
     /// Marks.
     fn change(&mut self, n: u8, what: u8) {
         let k = key(n);
-        let entry = self.local.lock(&k, self.local.hash(&k));
+        let entry = self.local.lock(&k);
         let Some(item) = entry.item() else {
             drop(entry);
             return self.lost(n);
