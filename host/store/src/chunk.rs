@@ -156,7 +156,7 @@ pub(crate) struct Chunks {
     start: usize,
     shift: u32,
     len: usize,
-    /// No chunk from here on was given out yet.
+    /// No item is or was in a chunk from here on.
     opened: AtomicUsize,
 }
 
@@ -188,12 +188,12 @@ impl Chunks {
         self.start..self.offset(self.len)
     }
 
-    /// How many chunks were given out at least once, of those that lie first.
+    /// No item is or was in a chunk from here on.
     pub fn opened(&self) -> usize {
         self.opened.load(Acquire)
     }
 
-    /// Chunks up to `end` are given out. Only with the pool locked.
+    /// Items come into the chunks up to `end`. Only with the pool locked.
     pub fn open_up_to(&self, end: usize) {
         if end > self.opened.load(Relaxed) {
             self.opened.store(end, Release);
@@ -219,15 +219,21 @@ impl Chunks {
         self.start + (i << self.shift)
     }
 
+    /// The chunk that has this offset in the mapping.
+    #[inline]
+    pub fn number(&self, offset: usize) -> usize {
+        (offset - self.start) >> self.shift
+    }
+
     /// The chunk that manages the item at this offset.
     #[inline]
     pub fn managing(&self, offset: usize) -> usize {
-        self.get((offset - self.start) >> self.shift).head()
+        self.get(self.number(offset)).head()
     }
 
     #[inline]
     pub fn log_of(&self, offset: usize) -> Log {
-        self.get((offset - self.start) >> self.shift).log()
+        self.get(self.number(offset)).log()
     }
 
     /// Address of an offset in the log.

@@ -58,7 +58,8 @@ fn give_way() {
     unsafe {
         let mut attr: libc::sched_attr = std::mem::zeroed();
         attr.size = size_of::<libc::sched_attr>() as u32;
-        attr.sched_nice = NICE;
+        // Nicer than the others, however nice they were made.
+        attr.sched_nice = (libc::getpriority(libc::PRIO_PROCESS, 0) + NICE).min(19);
         attr.sched_runtime = SLICE_NS;
         libc::syscall(libc::SYS_sched_setattr, 0, &attr, 0);
     }
@@ -84,6 +85,8 @@ impl Store {
         let Range { start: log, end } = self.chunks.range();
         let ahead = ((end - log) / SHARE).clamp(LEAST, MOST);
         let (mut index_at, mut log_at) = (log - self.index.bytes(), log);
+        // The last chunks are lent to values on their way in.
+        self.populate_bytes(end.saturating_sub(HUGE).max(log)..end);
         // Behind the first piece of log comes the index, which any key may touch anywhere.
         while !self.populator.ended.load(Acquire) && (log_at < end || index_at < log) {
             let wanted = self.chunks.offset(self.chunks.opened()) + ahead;
@@ -101,10 +104,14 @@ impl Store {
     /// wait for long. Returns where it ends.
     fn populate_piece(&self, from: usize, end: usize) -> usize {
         let to = (from + 1).next_multiple_of(HUGE).min(end);
-        if !self.map.populate(from..to) {
-            self.touch(from..to);
-        }
+        self.populate_bytes(from..to);
         to
+    }
+
+    fn populate_bytes(&self, range: Range<usize>) {
+        if !self.map.populate(range.clone()) {
+            self.touch(range);
+        }
     }
 
     /// The same for kernels that cannot be told.
@@ -115,10 +122,11 @@ impl Store {
                 self.index.touch(log - at);
                 continue;
             }
-            // Nobody is given a chunk while the pool is locked; what is in use is there.
+            let chunk = self.chunks.number(at) as u32;
             let pool = self.pool();
-            if at >= self.chunks.offset(self.chunks.opened()) {
-                // SAFETY: inside the log, in a chunk that nobody was given yet.
+            if pool.free.contains(&chunk) {
+                // SAFETY: inside the log, in a chunk that nobody has, and gets while the pool is
+                // locked.
                 unsafe { self.chunks.at(at).write_volatile(0) };
             }
             drop(pool);
@@ -209,7 +217,7 @@ mod tests {
             }
             first_touches += faults() - before;
             let opened = store.chunks.offset(store.chunks.opened()) - log.start;
-            assert!(resident(&store, log.clone()) <= opened + LEAST + 2 * HUGE);
+            assert!(resident(&store, log.clone()) <= opened + LEAST + 4 * HUGE);
         }
         assert!(store.chunks.opened() * store.chunks.size() > 60 << 20);
         assert!(first_touches < 8, "{first_touches} pages were not there");
