@@ -542,7 +542,7 @@ async def long_values(dut):
     for _ in range(4):
         random.shuffle(sizes)
         data.append(b"".join(a_set(n, random.choice((b"set", b"add"))) + a_command(broken=False)
-                             for n in sizes))
+                             for n in sizes) + a_set(9000))  # nothing comes behind the last one
     await streams(dut, data, lambda: random.choice((100, 1460, 8000)), pause=0.05)
 
 
