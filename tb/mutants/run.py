@@ -29,6 +29,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tb"))
+from filelist import expand  # noqa: E402
 from mutants import faults as lists  # noqa: E402
 
 WORK = ROOT / "build" / "mutants"
@@ -142,14 +143,22 @@ class Run:
         part.write_text(json.dumps(self.results, indent=1))
         part.replace(self.store)
 
+    def used(self, found_by):
+        """The files that a test or proof reads."""
+        if found_by.startswith("proof "):
+            return sorted(name for name in self.files if name.startswith(("rtl/", "formal/")))
+        folder = found_by.rpartition("/")[0] + "/"
+        used = {name for name in self.files
+                if name.startswith((folder, "rtl/lib/")) or re.fullmatch(r"(rtl|tb)/[^/]+", name)}
+        designs = {design.decode() for name in used if name.endswith(".py")
+                   for design in re.findall(rb"rtl/\w+/\w+\.f\b", self.files[name])}
+        return sorted(used | {str(p.relative_to(ROOT)) for p in expand("rtl/pkg.f", *designs)[0]})
+
     def key(self, found_by, *more):
         """Changes with everything that the result depends on."""
-        folders = ("rtl/", "formal/") if found_by.startswith("proof ") else \
-            ("rtl/", found_by.rpartition("/")[0] + "/")
         digest = hashlib.sha256(repr((found_by, SEEDS, more)).encode())
-        for name, data in self.files.items():
-            if name.startswith(folders) or name.count("/") == 1:
-                digest.update(f"{name} {len(data)} ".encode() + data)
+        for name in self.used(found_by):
+            digest.update(f"{name} {len(self.files[name])} ".encode() + self.files[name])
         return digest.hexdigest()[:32]
 
     def measure(self, found_by, fault=None):
@@ -184,7 +193,7 @@ class Run:
 
     def clean(self, found_by):
         """A test without a fault must pass; tells how long it may take with one."""
-        key = self.key(found_by, "clean", sorted(self.texts.items()))
+        key = self.key(found_by, [self.texts.get(name) for name in self.used(found_by)])
         if key not in self.results:
             state, why, seconds, cost = self.measure(found_by)
             print(f"{'ok' if state == 'pass' else 'FAILED':9}{seconds:7.0f} s  without a fault: "
