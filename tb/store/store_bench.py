@@ -13,6 +13,10 @@ from hash_model import keys as hash_keys
 T = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv", "rtl/proto/proto_pkg.sv",
           "rtl/store/store_pkg.sv")
 PIECE, REPLY_MAX = 8192, 512
+#: Bytes of what the tests see of them.
+REPLY_BYTES = {T.RpStored: 8, T.RpNotStored: 12, T.RpExists: 8, T.RpNotFound: 11, T.RpDeleted: 9,
+               T.RpTouched: 9, T.RpOk: 4, T.RpEnd: 5, T.RpError: 7, T.RpNonNumeric: 62,
+               T.RpTooLarge: 41, T.RpNoMemory: 44, T.RpBadDelete: 70}
 STORES = (T.OpSet, T.OpAdd, T.OpReplace, T.OpCas)
 
 
@@ -116,7 +120,7 @@ class Model:
             self.items.pop(key, None)
             return reply("RpTooLarge")
         if op == T.OpReply:
-            return reply("RpError")
+            return None if r.get("noreply") else ("reply", r["reply"])
         if op == T.OpCont:
             return ("more", r["_data"], r["cont_start"])
         assert op in (T.OpPart, T.OpEnd, T.OpHost), op
@@ -383,10 +387,10 @@ class Bench:
                 continue
             if want[0] == "reply":
                 assert (got["kind"], got["reply"]) == (T.RsReply, want[1]), where
-                room -= 12
+                room -= REPLY_BYTES[want[1]]
             elif want[0] == "number":
                 assert (got["kind"], got["num"]) == (T.RsNumber, want[1]), where
-                room -= 3
+                room -= len(b"%d\r\n" % want[1])
             elif want[0] == "more":
                 value, begin = want[1], want[2]
                 assert got["head"] == 0, where
@@ -397,6 +401,7 @@ class Bench:
                 if not got["tail"]:
                     assert ctx["cont_start"] == begin + len(data)
                     job["cont"] = (None, value, ctx)
+                room -= len(data) + got["tail"] * (2 + 5 * got["last_key"])
                 self.splits += 1
             else:
                 item, key = want[1], want[2]
@@ -410,7 +415,9 @@ class Bench:
                 data = self.bytes(0)
                 assert data == item.value[: len(data)], (where, data, item.value)
                 assert got["tail"] == int(len(data) == len(item.value))
-                room -= len(data) + len(key) + 20
+                room -= len(b"VALUE %s %d %d\r\n" % (key, item.flags, len(item.value))) + len(data)
+                room -= got["cas_out"] * len(b" %d" % got["num"])
+                room -= got["tail"] * (2 + 5 * got["last_key"])
                 if job["udp"]:
                     assert got["tail"]
                 if not got["tail"]:

@@ -159,7 +159,8 @@ def long_set(bench, key, value, conn, space=65536):
     pieces = [value[a:b] for a, b in zip([0, *cuts], [*cuts, len(value)])]
     fields = {"klen": len(key), "vlen": len(value), "flags": 77, "exptime": 0}
     off = bench.put(to_beats(key) + to_beats(pieces[0]), start=1, own_lines=1, **fields)
-    context = {"ctx_op": T.OpSet, "mode": T.MdValue, "off": off, **fields}
+    context = {"ctx_op": T.OpSet, "mode": T.MdValue, "off": off, "noreply": random.randrange(2),
+               **fields}
     job = bench.job([{"op": T.OpPart, "_key": key, **context}], conn, **context)
     bench.room(0)
     assert job["hash"] == hash64(key, bench.nh, bench.mix) == job["ctx"]["hash"]
