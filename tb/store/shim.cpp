@@ -55,8 +55,8 @@ void sim_settle() {
   top->eval();
 #if VM_TRACE
   trace->dump(context->time());
-  context->timeInc(1);
 #endif
+  context->timeInc(1);  // assertions hold from time 1 on
 }
 
 /// The clock's edge; 1 if an assertion failed.
@@ -65,8 +65,8 @@ int sim_edge() {
   top->eval();
 #if VM_TRACE
   trace->dump(context->time());
-  context->timeInc(1);
 #endif
+  context->timeInc(1);
   return context->gotFinish() || context->gotError();
 }
 }
