@@ -11,6 +11,8 @@ pub struct Counters {
     pub cas_hits: u64, pub cas_misses: u64, pub cas_badval: u64,
     pub touch_hits: u64, pub touch_misses: u64,
     pub store_too_large: u64, pub store_no_memory: u64,
+    /// For whoever serves connections: one had its share of requests and more were there.
+    pub conn_yields: u64,
 }
 
 impl Counters {
@@ -40,5 +42,5 @@ macro_rules! each {
 each! {
     cmd_get cmd_set cmd_flush cmd_touch cmd_meta get_hits get_misses get_expired get_flushed
     delete_hits delete_misses incr_hits incr_misses decr_hits decr_misses cas_hits cas_misses
-    cas_badval touch_hits touch_misses store_too_large store_no_memory
+    cas_badval touch_hits touch_misses store_too_large store_no_memory conn_yields
 }

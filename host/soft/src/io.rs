@@ -32,7 +32,7 @@ impl Io {
         let plain = builder.setup_r_disabled().clone();
         let ring = builder.setup_single_issuer().setup_coop_taskrun().build(entries);
         let ring = ring.or_else(|_| plain.build(entries));
-        let ring = ring.and_then(|ring| Io::restricted(ring)).ok();
+        let ring = ring.and_then(Io::restricted).ok();
         Io { ring, results: Vec::with_capacity(GROUP) }
     }
 

@@ -19,6 +19,7 @@ const GAUGES: &[&str] = &[
     "max_connections",
     "curr_connections",
     "connection_structures",
+    "reserved_fds",
     "limit_maxbytes",
     "accepting_conns",
     "threads",

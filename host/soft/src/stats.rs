@@ -229,6 +229,7 @@ impl Shared {
         line("total_connections", &recent.opened);
         line("rejected_connections", &recent.rejected);
         line("connection_structures", &self.open.load(Relaxed));
+        line("reserved_fds", &(o.files() - o.max_conns as u64));
         for (name, value) in self.sum(own).each() {
             line(name, &value);
         }
@@ -290,6 +291,8 @@ impl Shared {
         line("growth_factor", &"1.25");
         line("chunk_size", &o.mean_item);
         line("num_threads", &o.threads);
+        // The first thread serves all UDP sockets.
+        line("num_threads_per_udp", &1);
         line("stat_key_prefix", &":");
         line("detail_enabled", &"no");
         line("cas_enabled", &yes(o.cas));
@@ -304,13 +307,20 @@ impl Shared {
         line("auth_enabled_ascii", &"no");
         line("item_size_max", &o.item_max);
         line("maxconns_fast", &"yes");
+        let store = self.store.stats();
+        line("hashpower_init", &store.ways.max(1).ilog2());
+        line("hash_algorithm", &"nh");
+        line("slab_chunk_max", &store.chunk);
         line("flush_enabled", &yes(o.flush));
         line("idle_timeout", &o.idle_timeout.unwrap_or(0));
         line("reqs_per_event", &o.batch);
         line("client_flags_size", &4);
         // What monitoring looks for, and what this server does not have.
-        for name in NOT_HERE {
+        for name in OFF {
             line(name, &"no");
+        }
+        for name in NOT_SET {
+            line(name, &"(null)");
         }
     }
 
@@ -361,17 +371,23 @@ impl Shared {
 }
 
 /// Settings of memcached that are off here for good.
-const NOT_HERE: &[&str] = &[
+const OFF: &[&str] = &[
     "dump_enabled",
+    "inline_ascii_response",
     "lru_crawler",
     "lru_maintainer_thread",
     "lru_segmented",
     "proxy_enabled",
+    "proxy_uring_enabled",
     "slab_reassign",
     "ssl_enabled",
+    "ssl_kernel_tls",
+    "ssl_session_cache",
     "temp_lru",
     "track_sizes",
 ];
+/// Settings of memcached that name a file or number that is not set.
+const NOT_SET: &[&str] = &["memory_file", "num_napi_ids", "ssl_chain_cert", "ssl_key"];
 
 /// Counters that memcached has for each slab class.
 const OF_A_SLAB: &[&str] = &[

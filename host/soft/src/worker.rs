@@ -330,6 +330,8 @@ impl Worker {
                 }
             }
         }
+        // More is there, and others have their turn first.
+        self.engine.counters.conn_yields += u64::from(slot.more && slot.at < slot.end);
     }
 
     /// Runs a slot's requests; stops early when the client does not take its replies, or within a
