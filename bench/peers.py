@@ -93,8 +93,9 @@ class Server:
     """One server on a port of its own and on these CPUs, with a thread for each. To be used in a
     `with`."""
 
-    def __init__(self, peer, megabytes, *cpus):
+    def __init__(self, peer, megabytes, *cpus, options=()):
         self.peer = peer
+        self.options = options
         self.is_redis = PROTOCOLS[peer]["text"] == "redis"
         self.megabytes = megabytes
         self.cpus = cpus
@@ -104,7 +105,7 @@ class Server:
 
     def __enter__(self):
         threads = {} if self.is_redis else {"threads": len(self.cpus)}
-        command = COMMANDS[self.peer](self.port, self.megabytes, **threads)
+        command = [*COMMANDS[self.peer](self.port, self.megabytes, **threads), *self.options]
         program = program_of(command)
         if program is None or not Path(program).exists():
             raise BenchError(f"{self.peer}: {program or command[0]} is missing; run `make setup`"

@@ -16,11 +16,12 @@ import time
 from pathlib import Path
 
 from common import calmest, drive, median, run_load, say, store, table
+from hostile import hostile_section, hostile_tables
 from peers import OUT, PROTOCOLS, BenchError, Server, fetch, version
 from plots import plot
 from uneven import uneven_section, uneven_tables
 
-SECTIONS = ["cpu", "uneven", "threads", "memory", "miss"]
+SECTIONS = ["cpu", "uneven", "hostile", "threads", "memory", "miss"]
 PEERS = ["memcached", "redis", "valkey", "soft"]
 MIXES = {"GET": "0:1", "1:1": "1:1"}
 
@@ -72,6 +73,8 @@ def arguments():
 
 
 def default_peers(section):
+    if section == "hostile":
+        return ["memcached", "soft"]
     return PEERS if section == "uneven" else [peer for peer in PEERS if peer != "valkey"]
 
 
@@ -406,10 +409,10 @@ def main():
         say(f"The machine is busy (load average {report['machine']['load_average_before']:.1f}):"
             " times will be wrong.")
     began = time.monotonic()
-    run = {"cpu": cpu_section, "uneven": uneven_section, "threads": threads_section,
-           "memory": memory_section, "miss": miss_section}
-    show = {"cpu": cpu_tables, "uneven": uneven_tables, "threads": threads_tables,
-            "memory": memory_tables, "miss": miss_tables}
+    run = {"cpu": cpu_section, "uneven": uneven_section, "hostile": hostile_section,
+           "threads": threads_section, "memory": memory_section, "miss": miss_section}
+    show = {"cpu": cpu_tables, "uneven": uneven_tables, "hostile": hostile_tables,
+            "threads": threads_tables, "memory": memory_tables, "miss": miss_tables}
     for section, args.peers in sections.items():
         say(f"\n== {section}")
         report[section] = run[section](args)
