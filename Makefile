@@ -65,6 +65,12 @@ test: server ## every test: units first, then end to end against memcached
 	cargo test --release --workspace -q
 	$(PYTHON) -m pytest -q $(UNIT_TESTS) $(E2E_TESTS)
 
+test-long: ## what takes hours: tests ten times as long, proofs, fuzzing, seeded faults
+	$(MAKE) test WIREKV_LONG=1
+	$(MAKE) formal
+	$(MAKE) fuzz SECONDS=600
+	$(MAKE) mutants
+
 mutants: setup ## seeded faults that the tests must find, for hours: make mutants MODULE=tcp_tcb
 	@$(PYTHON) tb/mutants/run.py $(MODULE)
 

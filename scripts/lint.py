@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -30,19 +31,17 @@ def sources():
                   for p in (ROOT / d).rglob("*.sv*"))
 
 
-def run(what, command, **more):
+def run(what, command):
     """True when the command succeeds; shows its output when not."""
     result = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                            text=True, **more)
-    print(f"{'ok' if result.returncode == 0 else 'FAILED':8}{what}", flush=True)
-    if result.returncode:
-        print(result.stdout, flush=True)
-    return result.returncode == 0
+                            text=True)
+    good = result.returncode == 0
+    print(f"{'ok' if good else 'FAILED':8}{what}\n{'' if good else result.stdout}", end="", flush=True)
+    return good
 
 
 def verilator():
     """Every file list as it is served, and with the assertions of the tests."""
-    good = True
     for file_list in sorted(ROOT.glob("rtl/*/*.f")):
         name = str(file_list.relative_to(ROOT))
         files, includes = expand("rtl/pkg.f", "rtl/lib/lib.f", name)
@@ -57,29 +56,24 @@ def verilator():
         if name == "rtl/card/card.f":
             variants.append(["-GConns=16384"])  # the most connections that a card can have
         for variant in variants:
-            good &= run(f"verilator {' '.join([name, *variant[:1]])}", [*command, *variant])
-    return good
+            yield f"verilator {' '.join([name, *variant[:1]])}", [*command, *variant]
 
 
 def verible():
-    good = run("verible lint", ["verible-verilog-lint", "--rules_config=.rules.verible_lint",
-                                *sources()])
-    return run("verible format", ["verible-verilog-format", *FORMAT, "--verify", "--inplace",
-                                  *sources()]) and good
+    yield "verible lint", ["verible-verilog-lint", "--rules_config=.rules.verible_lint", *sources()]
+    yield "verible format", ["verible-verilog-format", *FORMAT, "--verify", "--inplace", *sources()]
 
 
 def rust():
-    if not (ROOT / "Cargo.toml").exists():
-        return True
     # Debian's Rust comes without Clippy.
     have_clippy = subprocess.run(["cargo", "clippy", "--version"], capture_output=True).returncode == 0
-    good = run("cargo fmt", ["cargo", "fmt", "--all", "--check"])
-    good &= run("cargo fmt fuzz", ["cargo", "fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"])
-    if not have_clippy:
+    if have_clippy:
+        yield "cargo clippy", ["cargo", "clippy", "--release", "--workspace", "--all-targets", "-q",
+                               "--", "-D", "warnings"]
+    else:
         print("skipped cargo clippy: not installed (rustup component add clippy)")
-        return good
-    return run("cargo clippy", ["cargo", "clippy", "--release", "--workspace", "--all-targets", "-q",
-                                "--", "-D", "warnings"]) and good
+    yield "cargo fmt", ["cargo", "fmt", "--all", "--check"]
+    yield "cargo fmt fuzz", ["cargo", "fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"]
 
 
 def main():
@@ -90,7 +84,10 @@ def main():
         subprocess.run(["verible-verilog-format", *FORMAT, "--inplace", *sources()], cwd=ROOT,
                        check=True)
         return
-    results = [verilator(), verible(), rust()]
+    # The longest first.
+    commands = [*rust(), *verilator(), *verible()]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = list(pool.map(lambda named: run(*named), commands))
     sys.exit(not all(results))
 
 
