@@ -249,6 +249,9 @@ def main():
     wanted.sort(key=lambda f: f.found_by)
     with ThreadPoolExecutor(args.jobs) as pool:
         checks = list(dict.fromkeys(f.found_by for f in wanted))
+        # At first one of each file, so that no two jobs compile the same design at once.
+        files = [check.partition("::")[0] for check in checks]
+        checks = [checks[i] for i in sorted(range(len(checks)), key=lambda i: files[:i].count(files[i]))]
         if not all(pool.map(run.clean, checks)):
             sys.exit("a test fails without a fault")
         results = dict(zip([f.name for f in wanted], pool.map(run.seed, wanted)))
