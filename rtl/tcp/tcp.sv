@@ -15,7 +15,11 @@ module tcp
   /// Connections that can be open at once: a power of two, 16..16384.
   parameter int unsigned Conns = 1024,
   /// Grain of keep-alive in ticks: 10 seconds, less only in tests.
-  parameter int unsigned SlowTicks = 10000
+  parameter int unsigned SlowTicks = 10000,
+  /// Challenge ACKs, and RSTs to segments of no connection: so many at once, and one more every so
+  /// many ticks. 1 tick is 1,000 a second (Linux' tcp_challenge_ack_limit until 5.18).
+  parameter int unsigned LimitBurst = 50,
+  parameter int unsigned LimitTicks = 1
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -144,7 +148,7 @@ module tcp
   logic [2:0] visit_valid, visit_ready, push;
   conn_t [2:0] visit;
   conn_t push_conn;
-  logic hurry;
+  logic hurry, waits;
 
   tcp_timers #(
     .Conns    (Conns),
@@ -163,8 +167,37 @@ module tcp
     .ready_i    (visit_ready),
     .conn_o     (visit),
     .hurry_o    (hurry),
-    .waits_o    (timers_o)
+    .waits_o    (waits)
   );
+
+  // ---------------------------------------------------------------- what strangers can make us send
+  logic challenge, challenge_ok, stray, stray_ok;
+  logic [1:0] limited;
+
+  lib_limit #(
+    .Burst(LimitBurst),
+    .Ticks(LimitTicks)
+  ) u_challenges (
+    .clk_i,
+    .rst_ni,
+    .tick_i,
+    .take_i (challenge),
+    .ok_o   (challenge_ok),
+    .timer_o(limited[0])
+  );
+
+  lib_limit #(
+    .Burst(LimitBurst),
+    .Ticks(LimitTicks)
+  ) u_strays (
+    .clk_i,
+    .rst_ni,
+    .tick_i,
+    .take_i (stray),
+    .ok_o   (stray_ok),
+    .timer_o(limited[1])
+  );
+  assign timers_o = waits || limited != '0;
 
   // ---------------------------------------------------------------- what to do with it
   logic verdict_valid, verdict_room, cmd_valid, cmd_room, over_valid, unused_over_ready, over_room;
@@ -183,6 +216,10 @@ module tcp
     .now_i          (now),
     .mtu_i,
     .time_wait_i    (time_wait_ms_i),
+    .challenge_ok_i (challenge_ok),
+    .challenge_o    (challenge),
+    .stray_ok_i     (stray_ok),
+    .stray_o        (stray),
     .seg_valid_i    (found_valid),
     .seg_ready_o    (found_ready),
     .seg_i          (found),

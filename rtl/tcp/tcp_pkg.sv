@@ -42,6 +42,10 @@ package tcp_pkg;
     StDead       // over; waits for release_id
   } state_e;
 
+  /// A sequence number that is never further from snd_una and snd_max than their ring's size: its
+  /// low bits say all.
+  typedef logic [17:0] near_t;
+
   /// Hot state of a connection: one word of the table, at most 64 bytes.
   typedef struct packed {
     state_e      state;
@@ -63,13 +67,14 @@ package tcp_pkg;
     logic [31:0] snd_max;     // the highest snd_nxt ever; a timeout moves snd_nxt back
     logic [31:0] tx_end;      // bytes before it are in the transmit ring
     logic [16:0] snd_wnd;     // scaled, at most the ring's size
+    logic [16:0] max_wnd;     // the largest snd_wnd ever (RFC 5961's MAX.SND.WND)
     logic        ws_ok;
     logic [3:0]  ws;
     logic [13:0] mss;         // largest payload both ends agree on
     logic [16:0] cwnd;
     logic [16:0] ssthresh;
     logic [16:0] ca_count;    // bytes acknowledged towards the next step of cwnd
-    logic [31:0] recover;     // RFC 6582
+    near_t       recover;     // RFC 6582; from snd_una - 1 to snd_max
     logic        in_rec;
     logic [1:0]  dupacks;
     logic [3:0]  tries;       // timeouts since the peer was last heard of
@@ -80,7 +85,7 @@ package tcp_pkg;
     logic [16:0] pend;        // bytes taken but not yet acknowledged
     // time, in ticks
     logic        rtt_on;      // a segment that ends at rtt_seq is being timed
-    logic [31:0] rtt_seq;
+    near_t       rtt_seq;
     logic [15:0] rtt_time;
     logic        rtt_valid;
     logic [18:0] srtt;        // times 8
@@ -89,6 +94,8 @@ package tcp_pkg;
     logic        tm_on;       // retransmission or persist timer
     logic [19:0] deadline;    // of that timer, or of StTimeWait
     logic [9:0]  idle;        // slow visits since the peer was last heard of
+    logic        told_on;     // a challenge ACK was sent at told_at
+    logic [11:0] told_at;     // in units of 64 ticks
   } tcb_t;
 
   /// A received segment and whose it is.
@@ -153,6 +160,7 @@ package tcp_pkg;
   localparam int unsigned RtoMax = 60000;
   localparam int unsigned SynTries = 5;
   localparam int unsigned DataTries = 10;
+  localparam int unsigned ToldUnits = 8;  // half a second between two challenge ACKs
 
   /// Counters. Pulses of tcp's count_o.
   typedef enum int unsigned {
@@ -171,9 +179,12 @@ package tcp_pkg;
     TcpCountProbes,         // zero-window probes
     TcpCountKeepAlives,
     TcpCountGiveUps,        // connections given up: no answer
-    TcpCountChallenges,     // challenge ACKs
+    TcpCountChallenges,     // challenge ACKs, for segments that do not fit the connection
     TcpCountDropped,        // segments with payload that was not (wholly) taken
     TcpCountRecycled,       // TIME_WAIT cut short because ids were wanted
+    TcpCountChallengesHeld, // challenge ACKs not sent: the connection's or the card's limit
+    TcpCountStraysHeld,     // RSTs to segments of no connection not sent: the card's limit
+    TcpCountMoved,          // peers that are behind another MAC address or VLAN than before
     TcpCountNum
   } tcp_count_e;
   localparam int unsigned TcpCounts = TcpCountNum;
@@ -181,6 +192,11 @@ package tcp_pkg;
   /// A pointer a is before b, modulo 2^32 (RFC 9293, section 3.4).
   function automatic logic seq_lt(input logic [31:0] a, input logic [31:0] b);
     return 1'((a - b) >> 31);
+  endfunction
+
+  /// The same of two that are near each other.
+  function automatic logic near_lt(input near_t a, input near_t b);
+    return 1'((a - b) >> 17);
   endfunction
 
 endpackage

@@ -31,6 +31,11 @@ module tcp_tcb
   /// Largest IP packet.
   input  logic [15:0]  mtu_i,
   input  logic [15:0]  time_wait_i,
+  /// What may be sent to strangers: challenge ACKs and RSTs. Each one sent is told.
+  input  logic         challenge_ok_i,
+  output logic         challenge_o,
+  input  logic         stray_ok_i,
+  output logic         stray_o,
   /// Events.
   input  logic         seg_valid_i,
   output logic         seg_ready_o,
@@ -91,6 +96,12 @@ module tcp_tcb
   endfunction
   function automatic logic [16:0] greater(input logic [16:0] a, input logic [16:0] b);
     return (a > b) ? a : b;
+  endfunction
+
+  /// Both are reached the same way: MAC address and VLAN. Priority bits do not matter.
+  function automatic logic same_link(input peer_t a, input peer_t b);
+    return a.mac == b.mac && a.vlan_valid == b.vlan_valid &&
+           (!a.vlan_valid || a.vlan_tci[11:0] == b.vlan_tci[11:0]);
   endfunction
 
   // ---------------------------------------------------------------- clear the table after reset
@@ -240,6 +251,23 @@ module tcp_tcb
     .rdata_o(ram_tcb)
   );
 
+  // Where a connection's segments go: to the sender of the last one that fitted.
+  peer_t ram_peer, write_peer;
+  logic write_peer_on;
+  lib_ram #(
+    .Width($bits(peer_t)),
+    .Depth(Conns)
+  ) u_peer (
+    .clk_i,
+    .we_i   (write_peer_on),
+    .waddr_i(write_id),
+    .wbe_i  (1'b1),
+    .wdata_i(write_peer),
+    .re_i   (fetch),
+    .raddr_i(pick_q.found.conn[IdW-1:0]),
+    .rdata_o(ram_peer)
+  );
+
   // ---------------------------------------------------------------- diff
   typedef struct packed {
     logic [31:0] seq;       // seq - rcv_nxt; rx_ptr - credit
@@ -252,25 +280,32 @@ module tcp_tcb
     logic        expired;
     logic        rtt_past;  // the ACK covers the timed segment
     logic        rec_past;  // ... and everything that was lost
+    logic        rec_beyond;  // ... and more
     logic        una_past_rec;
+    logic        same_link;  // the segment comes from where the connection's segments go
+    logic        told;       // a challenge ACK was sent a moment ago
     logic        nxt_behind;  // the ACK is beyond snd_nxt
   } diff_t;
 
   event_t diff_ev_q;
   diff_t diff;
   tcb_t diff_tcb;
-  assign diff_tcb = ram_tcb;
+  peer_t diff_peer;
+  assign diff_tcb  = ram_tcb;
+  assign diff_peer = ram_peer;
   always_ff @(posedge clk_i) if (fetch) diff_ev_q <= pick_q;
 
   logic diff_app;
   seg_t diff_seg;
   logic [19:0] diff_late;
   logic [29:0] diff_wnd;
+  logic [11:0] diff_told;
   assign diff_app  = diff_ev_q.kind == KdApp;
   assign diff_seg  = diff_ev_q.found.seg;
   assign diff_late = now_i - diff_tcb.deadline;
   // Windows in SYNs are not scaled; a connection without scaling keeps ws = 0.
   assign diff_wnd  = 30'(diff_seg.wnd) << diff_tcb.ws;
+  assign diff_told = now_i[17:6] - diff_tcb.told_at;
 
   always_comb begin
     diff.seq  = diff_seg.seq - (diff_app ? diff_tcb.credit : diff_tcb.rcv_nxt);
@@ -282,10 +317,14 @@ module tcp_tcb
     diff.wnd  = (|diff_wnd[29:16]) ? Ring : diff_wnd[16:0];
     diff.rtt  = now_i[15:0] - diff_tcb.rtt_time;
     diff.expired      = diff_tcb.tm_on && !diff_late[19];
-    diff.rtt_past     = !seq_lt(diff_seg.ack, diff_tcb.rtt_seq);
-    diff.rec_past     = !seq_lt(diff_seg.ack, diff_tcb.recover);
-    diff.una_past_rec = seq_lt(diff_tcb.recover, diff_tcb.snd_una);
+    // For an ACK of something new, so all of these are near each other.
+    diff.rtt_past     = !near_lt(near_t'(diff_seg.ack), diff_tcb.rtt_seq);
+    diff.rec_past     = !near_lt(near_t'(diff_seg.ack), diff_tcb.recover);
+    diff.rec_beyond   = near_lt(diff_tcb.recover, near_t'(diff_seg.ack));
+    diff.una_past_rec = near_lt(diff_tcb.recover, near_t'(diff_tcb.snd_una));
     diff.nxt_behind   = seq_lt(diff_tcb.snd_nxt, diff_seg.ack);
+    diff.same_link    = same_link(diff_seg.peer, diff_peer);
+    diff.told         = diff_tcb.told_on && diff_told < 12'(ToldUnits);
   end
 
   // ---------------------------------------------------------------- class
@@ -294,32 +333,38 @@ module tcp_tcb
     logic        seq_eq;      // seq = rcv_nxt
     logic        seq_before;  // seq < rcv_nxt
     logic        seq_inside;  // in the window
+    logic        seq_recent;  // less than a ring before rcv_nxt: sent again, or a keep-alive probe
     logic        syn_again;   // seq = rcv_nxt - 1: the SYN that opened it
     logic        has;         // carries data or FIN
     logic        has_data;
     logic [31:0] end_;        // seq + len - rcv_nxt
     logic        ack_new;
     logic        ack_same;
-    logic        ack_bad;     // of something never sent, or too old to be honest
+    logic        ack_bad;     // of something never sent, or too old to be honest (RFC 5961, 5.2)
+    near_t       ack_less1;
     logic        ack_fin;     // covers our FIN
     logic        wnd_same;
     logic        in_ss;       // slow start
     logic [16:0] cwnd_mss;    // cwnd + mss
     logic [16:0] grow_ss;     // slow start's growth
     logic [17:0] ca_sum;
-    logic signed [18:0] partial;  // cwnd's change at a partial ACK
+    logic [16:0] partial;     // cwnd after a partial ACK
+    logic [16:0] max_wnd;     // with this segment's window
     logic [16:0] half;        // new ssthresh
     logic [16:0] mss2;
     logic signed [17:0] rtt_err;  // measured - srtt
     logic [15:0] rto2;        // backed off
     logic [13:0] new_mss;     // for a new connection
+    logic [31:0] new_isn;
   } class_t;
 
   event_t class_ev_q;
   diff_t class_diff_q;
   tcb_t class_tcb_q;
+  peer_t class_peer_q;
   always_ff @(posedge clk_i) begin
     if (valid_q[0]) begin
+      class_peer_q <= diff_peer;
       class_ev_q   <= diff_ev_q;
       class_diff_q <= diff;
       class_tcb_q  <= diff_tcb;
@@ -329,7 +374,8 @@ module tcp_tcb
   class_t class_;
   seg_t class_seg;
   logic [15:0] own_mss, peer_mss, agreed_mss;
-  logic [16:0] rto_twice;
+  logic [16:0] rto_twice, class_left, class_back;
+  logic class_recent_ack;
   assign class_seg = class_ev_q.found.seg;
   // Both ends' limits, and no silly one: every segment costs a header.
   assign own_mss    = mtu_i - 16'd40;
@@ -337,6 +383,11 @@ module tcp_tcb
                       (class_seg.mss < 16'd64) ? 16'd64 : class_seg.mss;
   assign agreed_mss = (peer_mss < own_mss) ? peer_mss : own_mss;
   assign rto_twice  = {class_tcb_q.rto, 1'b0};
+  assign class_left = minus(class_tcb_q.cwnd, class_diff_q.ack[16:0]);
+  // snd_una - ack, where it is no more than twice the ring.
+  assign class_back = 17'(-class_diff_q.ack[16:0]);
+  assign class_recent_ack = &class_diff_q.ack[31:17] && class_back != '0 &&
+      class_back <= class_tcb_q.max_wnd;
 
   always_comb begin
     class_.syn_only   = class_seg.flags.syn && !class_seg.flags.ack && !class_seg.flags.rst;
@@ -344,6 +395,7 @@ module tcp_tcb
     class_.seq_before = class_diff_q.seq[31];
     class_.seq_inside = class_diff_q.seq[31:17] == '0 &&
                         class_diff_q.seq[16:0] <= class_diff_q.free;
+    class_.seq_recent = &class_diff_q.seq[31:16];
     class_.syn_again  = &class_diff_q.seq;
     class_.has        = class_seg.len != '0 || class_seg.flags.fin;
     class_.has_data   = class_seg.len != '0;
@@ -351,8 +403,8 @@ module tcp_tcb
     class_.ack_same   = class_diff_q.ack == '0;
     class_.ack_new    = class_diff_q.ack[31:17] == '0 && class_diff_q.ack != '0 &&
         class_diff_q.ack[16:0] <= class_diff_q.sent;
-    class_.ack_bad    = !class_.ack_same && !class_.ack_new &&
-        !(class_diff_q.ack[31] && &class_diff_q.ack[30:17]);
+    class_.ack_bad    = !class_.ack_same && !class_.ack_new && !class_recent_ack;
+    class_.ack_less1  = near_t'(class_seg.ack - 32'd1);
     class_.ack_fin    = class_diff_q.ack_end == 32'd1;
     class_.wnd_same   = class_diff_q.wnd == class_tcb_q.snd_wnd;
     class_.in_ss      = class_tcb_q.cwnd < class_tcb_q.ssthresh;
@@ -360,11 +412,18 @@ module tcp_tcb
     class_.cwnd_mss   = plus(class_tcb_q.cwnd, 17'(class_tcb_q.mss));
     class_.grow_ss    = lesser(class_diff_q.ack[16:0], class_.mss2);
     class_.ca_sum     = 18'(class_tcb_q.ca_count) + 18'(class_diff_q.ack[16:0]);
-    class_.partial    = 19'(class_tcb_q.mss) - 19'(class_diff_q.ack[16:0]);
+    // What left the network goes off, one segment comes back (RFC 6582, section 3.2, step 3).
+    class_.partial    = class_left + ((class_diff_q.ack[16:0] >= 17'(class_tcb_q.mss) ||
+        class_left < 17'(class_tcb_q.mss)) ? 17'(class_tcb_q.mss) : '0);
+    class_.max_wnd    = greater(class_tcb_q.max_wnd, class_diff_q.wnd);
     class_.half       = greater({1'b0, class_diff_q.sent[16:1]}, class_.mss2);
     class_.rtt_err    = 18'(class_diff_q.rtt) - 18'(class_tcb_q.srtt[18:3]);
     class_.rto2       = (rto_twice > 17'(RtoMax)) ? 16'(RtoMax) : rto_twice[15:0];
     class_.new_mss    = agreed_mss[13:0];
+    // Above all that the last connection of the same peer sent, so that nothing of it fits the new
+    // one (RFC 9293, section 3.6.1): beyond its largest window.
+    class_.new_isn    = class_ev_q.found.fresh ? class_ev_q.found.isn :
+                        class_tcb_q.snd_max + 32'(RingBytes) + 32'd1;
   end
 
   // ---------------------------------------------------------------- update
@@ -373,6 +432,8 @@ module tcp_tcb
     logic        rst;       // send RST: the connection ends
     logic        stray;     // send RST: there is no such connection
     logic        ack;       // send at least an ACK
+    logic        challenge; // the same, if it was not done too often
+    logic        own;       // the sender is the peer: its segments go there from now on
     logic        rexmit;    // send again what is at snd_una
     logic        probe;     // ... one byte of it, whatever the window
     logic        keep;      // send the keep-alive probe
@@ -394,8 +455,10 @@ module tcp_tcb
   diff_t up_diff_q;
   tcb_t up_tcb_q;
   class_t up_q;
+  peer_t up_peer_q;
   always_ff @(posedge clk_i) begin
     if (valid_q[1]) begin
+      up_peer_q <= class_peer_q;
       up_ev_q   <= class_ev_q;
       up_diff_q <= class_diff_q;
       up_tcb_q  <= class_tcb_q;
@@ -418,22 +481,23 @@ module tcp_tcb
     fresh.in_fast  = up_tcb_q.in_fast;
     fresh.in_slow  = up_tcb_q.in_slow;
     fresh.in_wait  = up_tcb_q.in_wait;
-    fresh.snd_una  = up_found.isn;
-    fresh.snd_nxt  = up_found.isn + 32'd1;
-    fresh.snd_max  = up_found.isn + 32'd1;
-    fresh.tx_end   = up_found.isn + 32'd1;
+    fresh.snd_una  = up_q.new_isn;
+    fresh.snd_nxt  = up_q.new_isn + 32'd1;
+    fresh.snd_max  = up_q.new_isn + 32'd1;
+    fresh.tx_end   = up_q.new_isn + 32'd1;
     fresh.snd_wnd  = 17'(up_seg.wnd);
+    fresh.max_wnd  = 17'(up_seg.wnd);
     fresh.ws_ok    = up_seg.ws_valid;
     fresh.ws       = !up_seg.ws_valid ? 4'd0 : (up_seg.ws > 4'd14) ? 4'd14 : up_seg.ws;
     fresh.mss      = up_q.new_mss;
     // RFC 6928
     fresh.cwnd     = lesser(mss10, greater(17'({up_q.new_mss, 1'b0}), 17'd14600));
     fresh.ssthresh = Ring;
-    fresh.recover  = up_found.isn;
+    fresh.recover  = near_t'(up_q.new_isn);
     fresh.rcv_nxt  = up_seg.seq + 32'd1;
     fresh.credit   = up_seg.seq + 32'd1;
     fresh.rtt_on   = 1'b1;
-    fresh.rtt_seq  = up_found.isn + 32'd1;
+    fresh.rtt_seq  = near_t'(up_q.new_isn + 32'd1);
     fresh.rtt_time = now_i[15:0];
     fresh.rto      = 16'(RtoInit);
     fresh.tm_on    = 1'b1;
@@ -442,8 +506,7 @@ module tcp_tcb
   tcb_t up_next;
   act_t act;
   logic known, create, in_order, whole, fresh_data, both_done;
-  logic heard, seq_ok, is_syn_rcvd, is_open, ack_ok, good;
-  logic signed [18:0] cwnd_partial;
+  logic heard, seq_ok, is_syn_rcvd, is_open, is_wait, ack_ok, good, again;
   logic [17:0] ca_left;
   logic [17:0] rtt_abs;
   logic [TcpCounts-1:0] up_count;
@@ -455,11 +518,13 @@ module tcp_tcb
 
     is_syn_rcvd = up_tcb_q.state == StSynRcvd;
     is_open     = up_tcb_q.state == StOpen;
+    is_wait     = up_tcb_q.state == StTimeWait;
     known       = up_found.hit && up_tcb_q.state != StFree && up_tcb_q.state != StDead;
-    // RFC 9293 lets a newer SYN replace a half-open connection and reuse one in TIME_WAIT.
-    create      = up_found.fresh || (up_found.hit && up_q.syn_only &&
+    // RFC 9293 lets a newer SYN replace a half-open connection and reuse one in TIME_WAIT; a
+    // stranger's does neither.
+    create      = up_found.fresh || (up_found.hit && up_q.syn_only && up_diff_q.same_link &&
         ((is_syn_rcvd && !up_q.syn_again) ||
-         (up_tcb_q.state == StTimeWait && up_tcb_q.released && !up_q.seq_before)));
+         (is_wait && up_tcb_q.released && !up_q.seq_before)));
 
     // seq <= rcv_nxt <= seq + len
     in_order   = (up_q.seq_before || up_q.seq_eq) && !up_q.end_[31];
@@ -472,8 +537,12 @@ module tcp_tcb
     ack_ok = is_syn_rcvd ? up_q.ack_new : !up_q.ack_bad;
     good   = heard && !up_seg.flags.rst && !up_seg.flags.syn && up_seg.flags.ack && seq_ok &&
              ack_ok;
+    // Sent again because our ACK was lost, or to hear one: not taken, but only the peer knows these
+    // numbers. A peer that heard no ACK while its router failed over sends nothing else.
+    again  = up_ev_q.kind == KdSeg && known && !create && (is_open || is_wait) &&
+             !up_seg.flags.rst && !up_seg.flags.syn && up_seg.flags.ack && up_q.seq_recent &&
+             (up_q.ack_same || up_q.ack_new);
 
-    cwnd_partial = 19'(up_tcb_q.cwnd) + up_q.partial;
     ca_left      = up_q.ca_sum - 18'(up_tcb_q.cwnd);
     rtt_abs      = up_q.rtt_err[17] ? -up_q.rtt_err : up_q.rtt_err;
 
@@ -484,40 +553,48 @@ module tcp_tcb
           // refused by the lookup, counted there
         end else if (create) begin
           up_next     = fresh;
+          act.own     = 1'b1;
           act.synack  = 1'b1;
           act.restart = 1'b1;
         end else if (!known) begin
           // A SYN for an id that is just being given back is repeated by the peer.
           act.stray = !up_seg.flags.rst && !(up_found.hit && up_q.syn_only);
-        end else if (up_tcb_q.state == StTimeWait) begin
-          act.ack = !up_seg.flags.rst && (up_q.has || up_seg.flags.syn);
+        end else if (is_wait) begin
+          act.ack       = !up_seg.flags.rst && !up_seg.flags.syn && up_q.has;
+          act.challenge = !up_seg.flags.rst && up_seg.flags.syn;
         end else begin
-          up_next.idle = '0;
           if (up_seg.flags.rst) begin
             if (up_q.seq_eq) begin
               up_next.state   = is_open ? StDead : StFree;
               act.closed      = is_open;
               act.free_id     = !is_open;
               up_count[TcpCountResetsIn] = 1'b1;
-            end else if (up_q.seq_inside) begin
-              act.ack = 1'b1;
-              up_count[TcpCountChallenges] = 1'b1;
+            end else begin
+              act.challenge = up_q.seq_inside;
             end
           end else if (up_seg.flags.syn) begin
-            act.synack = is_syn_rcvd && up_q.syn_only;
-            act.ack    = !act.synack;
-            up_count[TcpCountChallenges] = act.ack;
+            // The SYN again: who knows its number is who sent it.
+            act.synack    = is_syn_rcvd && up_q.syn_only && up_q.syn_again;
+            act.own       = act.synack;
+            act.challenge = !act.synack;
           end else if (up_seg.flags.ack) begin
             act.stray = seq_ok && !ack_ok && is_syn_rcvd;
-            act.ack   = !seq_ok || (!ack_ok && !is_syn_rcvd);
+            // Whoever sent data waits for this ACK, and no ACK answers it: never held back.
+            act.ack       = !seq_ok && up_q.has;
+            act.challenge = (!seq_ok && !up_q.has) || (seq_ok && !ack_ok && !is_syn_rcvd);
           end
         end
+        if (good || again) begin
+          act.own      = 1'b1;
+          up_next.idle = '0;
+        end
+        up_count[TcpCountMoved] = act.own && !create && !up_diff_q.same_link;
       end
 
       KdApp: begin
         if (up_ev_q.release_id) begin
           up_next.released = 1'b1;
-          act.free_id = up_tcb_q.state == StDead || (up_tcb_q.state == StTimeWait && up_tcb_q.over);
+          act.free_id = up_tcb_q.state == StDead || (is_wait && up_tcb_q.over);
         end else if (is_open) begin
           if (!up_tcb_q.close) begin
             act.credit = !up_diff_q.seq[31];
@@ -571,7 +648,7 @@ module tcp_tcb
           end else begin
             // Start again at snd_una (RFC 6298); the window may hold more than it did.
             up_next.snd_nxt = up_tcb_q.snd_una;
-            up_next.recover = up_tcb_q.snd_max;
+            up_next.recover = near_t'(up_tcb_q.snd_max);
             up_next.in_rec  = 1'b0;
             up_next.dupacks = '0;
             if (up_tcb_q.snd_wnd == '0) begin
@@ -590,6 +667,7 @@ module tcp_tcb
       KdSlow: begin
         up_next.in_slow = 1'b0;
         up_next.idle    = up_tcb_q.idle + 10'd1;
+        if (!up_diff_q.told) up_next.told_on = 1'b0;
         if (is_open) begin
           if (up_tcb_q.idle == 10'(KeepEnd) ||
               (up_tcb_q.fin_acked && up_tcb_q.idle >= 10'(Fin2End))) begin
@@ -608,7 +686,7 @@ module tcp_tcb
       default: begin  // KdWait
         up_next.in_wait = 1'b0;
         // An entry may be left from an earlier life of the id: then the time is not over.
-        if (up_tcb_q.state == StTimeWait && (up_diff_q.expired || up_ev_q.hurry)) begin
+        if (is_wait && (up_diff_q.expired || up_ev_q.hurry)) begin
           up_next.over = 1'b1;
           act.free_id  = up_tcb_q.released;
           up_count[TcpCountRecycled] = !up_diff_q.expired;
@@ -632,11 +710,11 @@ module tcp_tcb
         up_next.fin_acked = up_q.ack_fin;
         act.restart       = 1'b1;
         act.acked         = is_open;
+        if (up_diff_q.rec_beyond) up_next.recover = up_q.ack_less1;
         if (up_tcb_q.in_rec && !up_diff_q.rec_past) begin
           // a partial ACK: the next segment is lost as well (RFC 6582)
           act.rexmit   = 1'b1;
-          up_next.cwnd = (cwnd_partial < 19'(up_tcb_q.mss)) ? 17'(up_tcb_q.mss) :
-                                                              cwnd_partial[16:0];
+          up_next.cwnd = up_q.partial;
         end else if (up_tcb_q.in_rec) begin
           up_next.in_rec = 1'b0;
           up_next.cwnd   = up_tcb_q.ssthresh;
@@ -670,7 +748,7 @@ module tcp_tcb
             act.rexmit       = 1'b1;
             act.restart      = 1'b1;
             up_next.in_rec   = 1'b1;
-            up_next.recover  = up_tcb_q.snd_max;
+            up_next.recover  = near_t'(up_tcb_q.snd_max);
             up_next.ssthresh = up_q.half;
             up_next.cwnd     = plus(up_q.half, up_q.mss2 + 17'(up_tcb_q.mss));
             up_count[TcpCountFastRexmits] = 1'b1;
@@ -681,6 +759,7 @@ module tcp_tcb
       if (up_tcb_q.snd_wnd == '0) up_next.tries = '0;
       if (!up_q.seq_before && !up_diff_q.ack[31]) begin
         up_next.snd_wnd = up_diff_q.wnd;
+        up_next.max_wnd = up_q.max_wnd;
         if (up_tcb_q.snd_wnd == '0 && up_diff_q.wnd != '0) begin
           // The window opens: forget the probes' backoff.
           act.restart = 1'b1;
@@ -698,7 +777,6 @@ module tcp_tcb
 
     up_count[TcpCountDropped] = up_ev_q.kind == KdSeg && up_q.has_data &&
                                 (act.take == '0 || !whole);
-    up_count[TcpCountStrays]  = act.stray;
 
     // ---- both halves closed
     both_done = good && up_next.fin_rcvd && (up_next.fin_acked || up_tcb_q.fin_acked);
@@ -724,13 +802,14 @@ module tcp_tcb
   // ---------------------------------------------------------------- measure
   typedef struct packed {
     conn_t       conn;
-    logic        from_seg;
+    logic        own;   // peer is to be kept
     peer_t       peer;
     logic [31:0] stray_seq, stray_ack;
     logic        stray_has_ack;
   } who_t;
 
   event_t me_ev_q;
+  peer_t me_peer_q;
   tcb_t me_tcb_q, me_next;
   act_t me_q;
   diff_t me_diff_q;
@@ -740,19 +819,36 @@ module tcp_tcb
   always_ff @(posedge clk_i) begin
     if (valid_q[2]) begin
       me_ev_q    <= up_ev_q;
+      me_peer_q  <= up_peer_q;
       me_tcb_q   <= up_next;
       me_q       <= act;
       me_diff_q  <= up_diff_q;
       me_class_q <= up_q;
       me_was_counted_q <= up_tcb_q.state != StFree && up_tcb_q.state != StTimeWait;
-      me_was_wait_q    <= up_tcb_q.state == StTimeWait;
+      me_was_wait_q    <= is_wait;
     end
     me_count_q <= valid_q[2] ? up_count : '0;
   end
 
   logic me_valid;
   assign me_valid = valid_q[3];
-  assign count_o = (TcpCounts)'(me_count_q) | (TcpCounts)'(cmd_valid_o) << TcpCountSegsOut;
+
+  // Held back: a connection's challenge ACKs if one was just sent (two peers that challenge each
+  // other's would never end), everybody's if there are very many, and so are RSTs to strangers
+  // (RFC 5961, section 7).
+  logic me_challenge, me_stray;
+  assign me_challenge = me_q.challenge && !me_diff_q.told && challenge_ok_i;
+  assign me_stray     = me_q.stray && stray_ok_i;
+  assign challenge_o  = me_valid && me_challenge;
+  assign stray_o      = me_valid && me_stray;
+  always_comb begin
+    count_o = me_count_q;
+    count_o[TcpCountSegsOut]        = cmd_valid_o;
+    count_o[TcpCountChallenges]     = challenge_o;
+    count_o[TcpCountChallengesHeld] = me_valid && me_q.challenge && !me_challenge;
+    count_o[TcpCountStrays]         = stray_o;
+    count_o[TcpCountStraysHeld]     = me_valid && me_q.stray && !me_stray;
+  end
 
   // Ids that count against the limit are those between SYN and TIME_WAIT.
   logic me_counted;
@@ -804,6 +900,10 @@ module tcp_tcb
     me_next.pend = plus(me_tcb_q.pend, me_q.take);
     me_next.adv  = minus(me_tcb_q.adv, me_q.take);
     if (me_q.sample) me_next.rto = me_rto;
+    if (me_challenge) begin
+      me_next.told_on = 1'b1;
+      me_next.told_at = now_i[17:6];
+    end
   end
 
   typedef struct packed {
@@ -826,10 +926,10 @@ module tcp_tcb
     me.send      = me_q.send && me_tcb_q.state == StOpen;
     me.from_una  = (me_q.rexmit || me_q.probe) && me_tcb_q.state == StOpen;
     me.probe     = me_q.probe;
-    me.force_ack = me_q.ack;
+    me.force_ack = me_q.ack || me_challenge;
     me.synack    = me_q.synack;
     me.rst       = me_q.rst;
-    me.stray     = me_q.stray;
+    me.stray     = me_stray;
     me.keep      = me_q.keep;
     me.restart   = me_q.restart;
     me.free_id   = me_q.free_id;
@@ -842,8 +942,9 @@ module tcp_tcb
     me.mss2      = me_class_q.mss2;
     me_who = '{
         conn: me_ev_q.found.conn,
-        from_seg: me_ev_q.kind == KdSeg,
-        peer: me_seg.peer,
+        own: me_q.own,
+        // Nothing about a connection goes to anybody but its peer.
+        peer: (me_q.own || me_q.stray) ? me_seg.peer : me_peer_q,
         stray_seq: me_seg.flags.ack ? me_seg.ack : '0,
         stray_ack: me_seg.seq + 32'(me_seg.len) + 32'(me_seg.flags.syn) + 32'(me_seg.flags.fin),
         stray_has_ack: !me_seg.flags.ack
@@ -975,24 +1076,6 @@ module tcp_tcb
     end
   end
 
-  // Where a connection's segments go; a segment's own source serves for its answer.
-  peer_t ram_peer;
-  logic peer_we;
-  lib_ram #(
-    .Width($bits(peer_t)),
-    .Depth(Conns)
-  ) u_peer (
-    .clk_i,
-    .we_i   (peer_we),
-    .waddr_i(fi_who_q.conn[IdW-1:0]),
-    .wbe_i  (1'b1),
-    .wdata_i(fi_who_q.peer),
-    .re_i   (valid_q[5] && ch.valid && !ch_who_q.from_seg),
-    .raddr_i(ch_who_q.conn[IdW-1:0]),
-    .rdata_o(ram_peer)
-  );
-  assign peer_we = valid_q[6] && fi_q.synack && fi_who_q.from_seg;
-
   logic fi_valid, fi_new, fi_rst;
   logic [31:0] fi_end, fi_max;
   tcb_t fi;
@@ -1019,7 +1102,7 @@ module tcp_tcb
       if (fi_ch_q.seq != fi_tcb_q.snd_max) fi.rtt_on = 1'b0;
       else if (!fi_tcb_q.rtt_on) begin
         fi.rtt_on   = 1'b1;
-        fi.rtt_seq  = fi_end;
+        fi.rtt_seq  = near_t'(fi_end);
         fi.rtt_time = now_i[15:0];
       end
     end
@@ -1049,13 +1132,15 @@ module tcp_tcb
   assign write       = fi_valid;
   assign write_tcb   = fi;
   assign write_id    = fi_who_q.conn[IdW-1:0];
+  assign write_peer_on = fi_valid && fi_who_q.own;
+  assign write_peer    = fi_who_q.peer;
   assign del_valid_o = fi_valid && fi_q.free_id;
   assign del_o       = fi_who_q.conn;
 
   always_comb begin
     cmd_o             = '0;
     cmd_o.conn        = fi_who_q.conn;
-    cmd_o.seg.peer    = fi_who_q.from_seg ? fi_who_q.peer : ram_peer;
+    cmd_o.seg.peer    = fi_who_q.peer;
     cmd_o.seg.seq     = fi_ch_q.seq;
     cmd_o.seg.ack     = !fi_q.stray ? fi_tcb_q.rcv_nxt :
                         fi_who_q.stray_has_ack ? fi_who_q.stray_ack : '0;

@@ -492,11 +492,11 @@ class Hand:
     def receive(self, seg, payload):
         self.seen.append((seg, payload))
 
-    def send(self, payload=b"", seq=0, ack=0, wnd=None, bare=None, **flags):
+    def send(self, payload=b"", seq=0, ack=0, wnd=None, bare=None, link={}, **flags):
         """A segment `seq` bytes behind what was sent, acknowledging `ack` bytes behind what was
-        taken (`bare`: acknowledging nothing). Moves neither."""
+        taken (`bare`: acknowledging nothing), from another MAC or VLAN with `link`. Moves neither."""
         flags["ack"] = int(not flags.get("syn") if bare is None else not bare)
-        self.net.to_card({"peer": self.addr, "seq": (self.seq + seq) & M32, "ack": (self.ack + ack) & M32,
+        self.net.to_card({"peer": self.addr | link, "seq": (self.seq + seq) & M32, "ack": (self.ack + ack) & M32,
                           "flags": flags, "wnd": self.wnd if wnd is None else wnd,
                           **(self.options if flags.get("syn") else {})}, payload)
 
@@ -556,7 +556,7 @@ class Net:
         if peer is None:
             self.strays.append(seg)
             return
-        assert seg["peer"] == peer.addr
+        assert seg["peer"] == peer.addr, "the connection's numbers go to somebody else"
         self.carry((peer, seg, payload))
 
     def step(self):
@@ -573,3 +573,10 @@ class Net:
         if clock % 4 == 0:
             for peer in self.peers.values():
                 peer.step()
+
+
+async def setup(dut, mtu=1500, net={}, session={}, **bench):
+    """Everything around the design; the design is reset."""
+    bench = Bench(dut, mtu=mtu, **bench)
+    await bench.run()
+    return bench, Net(bench, mtu=mtu, **net), Session(bench, **session)

@@ -1,0 +1,284 @@
+"""How much tcp sends, segment for segment, against a model of RFC 5681, 6582 and 6928: slow start,
+congestion avoidance, fast retransmit and recovery, timeouts."""
+
+import random
+
+import cocotb
+from common import run
+from tcp.peers import M32, RING, T, Hand, setup, stream
+
+MSS = 1000
+TICK = 60
+
+
+class Model:
+    """What a sender with endless data sends, counted in bytes from the first one."""
+
+    def __init__(self):
+        self.cwnd = min(10 * MSS, max(2 * MSS, 14600))
+        self.ssthresh = RING
+        self.counted = 0            # bytes acknowledged towards the next step
+        self.una = self.nxt = self.top = 0
+        self.dups = 0
+        self.recover, self.recovers = -1, False
+
+    def _send(self):
+        out = []
+        while self.nxt + MSS - self.una <= self.cwnd:
+            out.append(self.nxt)
+            self.nxt += MSS
+        self.top = max(self.top, self.nxt)
+        return out
+
+    def _half(self):
+        return max((self.top - self.una) // 2, 2 * MSS)
+
+    def start(self):
+        return self._send()
+
+    def ack(self, to):
+        new, self.una, self.dups = to - self.una, to, 0
+        self.nxt = max(self.nxt, to)
+        again = []
+        if self.recovers and to < self.recover:
+            again = [to]
+            self.cwnd = max(self.cwnd - new, 0)
+            if new >= MSS or self.cwnd < MSS:
+                self.cwnd += MSS
+        elif self.recovers:
+            self.recovers, self.cwnd = False, self.ssthresh
+        elif self.cwnd < self.ssthresh:
+            self.cwnd = min(self.cwnd + min(new, 2 * MSS), RING)
+        else:
+            self.counted += new
+            if self.counted >= self.cwnd:
+                self.counted -= self.cwnd
+                self.cwnd = min(self.cwnd + MSS, RING)
+        return again + self._send()
+
+    def dup(self):
+        if self.recovers:
+            self.cwnd = min(self.cwnd + MSS, RING)
+            return self._send()
+        self.dups += 1
+        if self.dups != 3 or self.una <= self.recover:
+            return []
+        self.recovers, self.recover = True, self.top
+        self.ssthresh = self._half()
+        self.cwnd = self.ssthresh + 3 * MSS
+        return [self.una] + self._send()
+
+    def timeout(self, first=True):
+        if first:
+            self.ssthresh = self._half()
+        self.cwnd, self.counted = MSS, 0
+        self.nxt, self.recover, self.recovers, self.dups = self.una, self.top, False, 0
+        return self._send()
+
+
+class Flow:
+    """A connection of the card with endless data, beside its model."""
+
+    async def open(self, dut):
+        self.bench, net, self.session = await setup(dut, tick=TICK, latency=(1, 3))
+        self.peer = await Hand(net, 1, mss=MSS).open()
+        self.c = self.session.conns[0]
+        self.model, self.first = Model(), self.peer.ack
+        self.fill()
+        await self.sends(self.model.start())
+        return self
+
+    def fill(self):
+        n = RING - ((self.c.tx_ptr - self.c.tx_acked) & M32)
+        if n:
+            self.session.put(0, self.c, n)
+            self.session.tell(0, self.c)
+
+    async def sends(self, wanted, what=""):
+        """The card sends these segments and no other."""
+        await self.bench.clocks(120)
+        seen = -1
+        while seen != len(self.peer.seen):
+            seen = len(self.peer.seen)
+            await self.bench.clocks(120)
+        got = []
+        for seg, payload in self.peer.seen:
+            at = (seg["seq"] - self.first) & M32
+            if payload:
+                assert payload == stream(1, at, MSS)
+                got.append(at)
+        self.peer.seen.clear()
+        assert got == wanted, (what, got, wanted, vars(self.model))
+
+    async def ack(self, to, **options):
+        self.peer.took(to - self.model.una)
+        self.peer.send()
+        await self.sends(self.model.ack(to), f"ACK of {to}")
+        self.fill()
+
+    async def dup(self):
+        self.peer.send()
+        await self.sends(self.model.dup(), "duplicate ACK")
+
+    async def timeout(self, first=True):
+        await self.bench.until(lambda: self.peer.seen, 3000 * TICK, "timeout", every=10)
+        await self.sends(self.model.timeout(first), "timeout")
+
+
+@cocotb.test()
+async def slow_start(dut):
+    """Ten segments at first, then two more for each one or two acknowledged."""
+    flow = await Flow().open(dut)
+    for n in (1, 2, 1, 3, 5, 2, 2, 1, 1, 4, 2, 2, 2):
+        await flow.ack(flow.model.una + n * MSS)
+    assert flow.model.cwnd == 32 * MSS
+
+
+@cocotb.test()
+async def after_timeout(dut):
+    """One segment, slow start to half of what was in flight, then one segment more a window."""
+    flow = await Flow().open(dut)
+    for _ in range(10):
+        await flow.ack(flow.model.una + 2 * MSS)
+    assert flow.model.top - flow.model.una == 30 * MSS
+    await flow.timeout()
+    assert flow.model.ssthresh == 15 * MSS
+    await flow.timeout(first=False)
+    assert flow.model.ssthresh == 15 * MSS
+    grown = []
+    for _ in range(60):
+        await flow.ack(flow.model.una + MSS)
+        grown.append(flow.model.cwnd // MSS)
+    assert grown[:14] == [*range(2, 16)] and grown[-1] == 17, grown
+    assert flow.bench.counts["TcpCountTimeouts"] == 2
+
+
+@cocotb.test()
+async def recovery(dut):
+    """The third duplicate ACK brings the lost segment, each further one makes room for a new one; a
+    partial ACK brings the next lost one, whatever it acknowledges; the last one leaves half."""
+    flow = await Flow().open(dut)
+    for _ in range(10):
+        await flow.ack(flow.model.una + 2 * MSS)
+    for _ in range(2):
+        await flow.dup()
+    await flow.ack(flow.model.una + MSS)      # it was only late
+    for _ in range(3 + 12):
+        await flow.dup()
+    assert flow.bench.counts["TcpCountFastRexmits"] == 1
+    await flow.ack(flow.model.una + MSS)
+    await flow.ack(flow.model.una + 4 * MSS)
+    await flow.dup()
+    await flow.ack(flow.model.recover)
+    assert flow.model.cwnd == flow.model.ssthresh == 15 * MSS + MSS // 2
+    await flow.ack(flow.model.una + 3 * MSS)
+    assert flow.bench.counts["TcpCountTimeouts"] == 0
+
+
+@cocotb.test()
+async def large_partial_ack(dut):
+    """A partial ACK of more than cwnd leaves one segment of it, not a huge window."""
+    flow = await Flow().open(dut)
+    for _ in range(15):
+        await flow.ack(flow.model.una + 2 * MSS)
+    for _ in range(3):
+        await flow.dup()
+    before = flow.model.cwnd
+    await flow.ack(flow.model.una + before + 4 * MSS)
+    assert flow.model.cwnd == MSS and flow.model.recovers
+
+
+@cocotb.test()
+async def window_updates(dut):
+    """ACKs that change the window are no duplicates; neither are those that carry data."""
+    flow = await Flow().open(dut)
+    for wnd in (60000, 50000, 40000, 30000, 65535):
+        flow.peer.send(wnd=wnd)
+        await flow.sends([], "window update")
+    for at in range(4):
+        flow.peer.send(stream(0, at, 1), seq=at)
+        await flow.sends([], "data")
+    flow.peer.gave(4)
+    for _ in range(2):
+        await flow.dup()
+    flow.peer.send(wnd=65000)
+    await flow.sends([], "window update")
+    assert flow.bench.counts["TcpCountFastRexmits"] == 0
+    flow.peer.send(wnd=65000)                   # now the third one
+    await flow.sends(flow.model.dup(), "duplicate ACK")
+    assert flow.bench.counts["TcpCountFastRexmits"] == 1
+
+
+@cocotb.test()
+async def duplicates_of_a_timeout(dut):
+    """What was sent again after a timeout causes duplicate ACKs: no loss until beyond it."""
+    flow = await Flow().open(dut)
+    await flow.timeout()
+    await flow.ack(4 * MSS)
+    for _ in range(4):
+        await flow.dup()
+    await flow.ack(10 * MSS)                    # all that was out at the timeout
+    for _ in range(4):
+        await flow.dup()
+    assert flow.bench.counts["TcpCountFastRexmits"] == 0
+    await flow.ack(11 * MSS)
+    for _ in range(3):
+        await flow.dup()
+    assert flow.bench.counts["TcpCountFastRexmits"] == 1
+
+
+@cocotb.test()
+async def long_without_loss(dut):
+    """Fast retransmit works after any amount without a loss, around the numbers' wrap as well."""
+    flow = await Flow().open(dut)
+    for turn in range(1, 5):
+        for _ in range(10 * turn):
+            await flow.ack(flow.model.una + 10 * MSS)
+        for _ in range(3):
+            await flow.dup()
+        assert flow.bench.counts["TcpCountFastRexmits"] == turn
+        await flow.ack(flow.model.recover)
+
+
+@cocotb.test()
+async def two_gigabytes(dut):
+    """The same after so much that half of all numbers are gone; they are set in the table."""
+    flow = await Flow().open(dut)
+    await flow.ack(10 * MSS)
+    table, gone = dut.u_tcb.u_tcb.mem_q[0], 1 << 31
+    tcb = T.tcb_t.unpack(int(table.value))
+    for field in ("snd_una", "snd_nxt", "snd_max", "tx_end"):
+        tcb[field] = (tcb[field] + gone) & M32
+    table.value = T.tcb_t.pack(tcb)
+    flow.c.tx_ptr, flow.c.tx_acked = (flow.c.tx_ptr + gone) & M32, (flow.c.tx_acked + gone) & M32
+    flow.first = (flow.first + gone) & M32
+    flow.peer.took(gone)
+    await flow.ack(12 * MSS)
+    for _ in range(3):
+        await flow.dup()
+    assert flow.bench.counts["TcpCountFastRexmits"] == 1
+
+
+@cocotb.test()
+async def any_order(dut):
+    """ACKs of any number of segments, duplicates and timeouts, as they come."""
+    flow = await Flow().open(dut)
+    timeouts = 0
+    for _ in range(100):
+        model = flow.model
+        out = (model.top - model.una) // MSS
+        what = random.random()
+        if what < 0.35:
+            for _ in range(random.choice((1, 2, 3, 3, 4, 8))):
+                await flow.dup()
+        elif what < 0.97 or timeouts == 4:
+            # The ring holds 65 segments: all that may be sent must be there.
+            await flow.ack(model.una + MSS * (random.randint(1, out) if model.cwnd < 30000 else out))
+        else:
+            timeouts += 1
+            await flow.timeout()
+    dut._log.info(f"{flow.bench.counts['TcpCountFastRexmits']} fast retransmits, {timeouts} timeouts")
+
+
+def test_congestion():
+    run(__file__, "tcp", ["rtl/lib/lib.f", "rtl/tcp/tcp.f"], Conns=16)
