@@ -103,7 +103,9 @@ def line(row):
         text += (f"; unlimited {closed['all']['per_second'] / 1e3:7.1f} K/s,"
                  f" {closed['server']['us_per_op']:5.2f} us CPU, server"
                  f" {closed['server']['share']:4.0%}, load {closed['generator']['share']:4.0%}")
-    return text
+    # What waits for the generator does not wait for the server.
+    late = limited["late"]["p50_us"] > limited["windows"]["p50_us"] / 5
+    return text + ("  (load generator is a part of it)" if late else "")
 
 
 METRICS = [

@@ -95,6 +95,7 @@ fn filter(removes_files: bool) -> Result<BpfProgram> {
         (libc::SYS_mmap, argument(2, Qword, executable.clone(), 0)?),
         (libc::SYS_mprotect, argument(2, Qword, executable, 0)?),
         // How a thread that has been started names itself and gives way to others.
+        (libc::SYS_getpriority, argument(1, Dword, Eq, 0)?),
         (libc::SYS_sched_setattr, argument(0, Dword, Eq, 0)?),
         (libc::SYS_prctl, argument(0, Dword, Eq, libc::PR_SET_NAME as u64)?),
         // `shutdown`, and a panic that aborts.
