@@ -64,9 +64,8 @@ def wrong(fault, text):
         known = f'("{proof}"' in (ROOT / "formal" / "prove.py").read_text()
     else:
         path, _, test = fault.found_by.partition("::")
-        test = re.escape(test.split("[")[0])
-        known = (ROOT / path).is_file() and re.search(rf"^(async )?def {test}\(", (ROOT / path).read_text(),
-                                                      re.M)
+        begins = rf"^(async )?def {re.escape(test.split('[')[0])}\("
+        known = (ROOT / path).is_file() and re.search(begins, (ROOT / path).read_text(), re.M)
     return None if known else f"there is no {fault.found_by}"
 
 

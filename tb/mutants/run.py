@@ -69,7 +69,7 @@ class Tree:
                 path.write_bytes(data)
 
     def run(self, found_by, seed, number, limit):
-        """Runs a test or proof: ("pass" | "fail" | "broken", reason, seconds, processor seconds)."""
+        """Runs a test or proof: (pass, fail or broken, reason, seconds, processor seconds)."""
         self.fault.parent.mkdir(parents=True, exist_ok=True)
         self.fault.write_text(f"{number}\n")
         report = self.root / "report.xml"
@@ -162,7 +162,7 @@ class Run:
         return digest.hexdigest()[:32]
 
     def measure(self, found_by, fault=None):
-        """All seeds of a test, in a tree of its own: (state, reason, seconds, processor seconds)."""
+        """All seeds of a test, in a free tree; what `Tree.run` returns of them together."""
         together = not found_by.startswith("proof ") and (not fault or fault.name in self.numbers)
         job = self.trees.get()
         try:
@@ -178,8 +178,9 @@ class Run:
             tree.write(files)
             number = self.numbers[fault.name] if fault and together else 0
             seconds = cost = 0
+            limit = self.limits.get(found_by, 7200)
             for seed in SEEDS[:1] if found_by.startswith("proof ") else SEEDS:
-                state, why, took, used = tree.run(found_by, seed, number, self.limits.get(found_by, 7200))
+                state, why, took, used = tree.run(found_by, seed, number, limit)
                 seconds, cost = seconds + took, cost + used
                 if state != ("fail" if fault else "pass"):
                     why = f"seed {seed}: {why}" if why else f"seed {seed}"
@@ -251,15 +252,16 @@ def main():
         checks = list(dict.fromkeys(f.found_by for f in wanted))
         # At first one of each file, so that no two jobs compile the same design at once.
         files = [check.partition("::")[0] for check in checks]
-        checks = [checks[i] for i in sorted(range(len(checks)), key=lambda i: files[:i].count(files[i]))]
+        turns = sorted(range(len(checks)), key=lambda i: files[:i].count(files[i]))
+        checks = [checks[i] for i in turns]
         if not all(pool.map(run.clean, checks)):
             sys.exit("a test fails without a fault")
         results = dict(zip([f.name for f in wanted], pool.map(run.seed, wanted)))
     print()
     for fault in run.all:
         if result := results.get(fault.name):
-            print(f"{result['state']:9}{result['seconds']:7.0f} s  {fault.module:14} {fault.name:26} "
-                  f"{fault.found_by}")
+            print(f"{result['state']:9}{result['seconds']:7.0f} s  {fault.module:14} "
+                  f"{fault.name:26} {fault.found_by}")
     left = [name for name, result in results.items() if result["state"] != "found"]
     print(f"{len(results) - len(left)} of {len(results)} faults found")
     sys.exit(bool(left))
