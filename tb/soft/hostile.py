@@ -27,11 +27,11 @@ def key(number):
 # Each of these makes one connection's moves: what it sends, and at the end it is silent but for `drop`.
 
 
-def half_sent(rng):
+def half_sent(rng, _):
     yield b"set half%d 0 0 1048000\r\n" % rng.randrange(1 << 30) + bytes(rng.randrange(200_000))
 
 
-def byte_a_second(rng):
+def byte_a_second(rng, _):
     text = b"set slow%d 0 0 100000\r\n" % rng.randrange(1 << 30)
     # Some are in the line when it begins, some in the value, some have no value to end.
     start = rng.choice([b"g", b"get " + key(0), text, text + bytes(5000), b"mg " + key(0)])
@@ -40,20 +40,20 @@ def byte_a_second(rng):
         yield b"x"
 
 
-def never_reads(rng):
+def never_reads(rng, _):
     keys = b" ".join(key(rng.randrange(ITEMS)) for _ in range(100))
     while True:
         yield (b"get " + keys + b"\r\n") * 200
 
 
-def endless_line(rng):
+def endless_line(rng, piece):
     word = rng.choice([b"x ", key(1) + b" ", b"k" * 250 + b" "])
-    yield rng.choice([b"get ", b"gets ", b"mg ", b"gat 0 ", b"nonsense "]) + word * ((256 << 10) // len(word))
+    yield rng.choice([b"get ", b"gets ", b"mg ", b"gat 0 ", b"nonsense "]) + word * (4 * piece // len(word))
     while True:
-        yield word * ((64 << 10) // len(word))
+        yield word * (piece // len(word))
 
 
-def lying_lengths(rng):
+def lying_lengths(rng, _):
     op = rng.choice([0x00, 0x01, 0x05, 0x0E, 0x11, 0x1C])
     length, extras, body = rng.choice(
         [(5, 8, 0x7FFFFFFF), (5, 8, 0xFFFFFFFF), (250, 8, 1 << 20), (65535, 255, 65535),
@@ -62,16 +62,16 @@ def lying_lengths(rng):
     yield struct.pack(">BBHBBHIIQ", 0x80, op, length, extras, 0, 0, body, 0, 0) + bytes(1000)
 
 
-def drops(rng):
+def drops(rng, _):
     yield rng.choice([b"", b"get " + key(1), b"get " + key(1) + b"\r\n", b"set d 0 0 500000\r\nxyz", b"\x80\x01"])
 
 
-def half_a_handshake(rng):
+def half_a_handshake(rng, _):
     # A ClientHello that would be 508 bytes long.
     yield b"\x16\x03\x01\x01\xfc\x01\x00\x01\xf8\x03\x03" + rng.randbytes(100)
 
 
-def holds_metrics(rng):
+def holds_metrics(rng, _):
     yield rng.choice([b"", b"G", b"GET /metrics HTTP/1.1\r\nHost: x\r\n"])
     while True:
         yield b"x"
@@ -84,8 +84,8 @@ KINDS = [half_sent, byte_a_second, never_reads, endless_line, lying_lengths, dro
 class Hostile:
     """One connection, opened again when the server has closed it."""
 
-    def __init__(self, kind, address, rng):
-        self.kind, self.address, self.rng = kind, address, rng
+    def __init__(self, kind, address, rng, piece):
+        self.kind, self.address, self.rng, self.piece = kind, address, rng, piece
         self.opened = self.closed = self.sent = 0
         self.open()
 
@@ -95,7 +95,7 @@ class Hostile:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         self.socket.setblocking(False)
         self.socket.connect_ex(self.address)
-        self.moves, self.left = self.kind(self.rng), b""
+        self.moves, self.left = self.kind(self.rng, self.piece), b""
         self.opened += 1
 
     def close(self):
@@ -131,6 +131,8 @@ def main():
     p.add_argument("--count", type=int, default=2000)
     p.add_argument("--ticks", type=int, default=5)
     p.add_argument("--kinds", default="", metavar="LIST", help="all, without a word")
+    p.add_argument("--piece", type=int, default=64 << 10, metavar="BYTES",
+                   help="of an endless line, in a move")
     p.add_argument("--seed", type=int, default=1)
     args = p.parse_args()
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -144,7 +146,7 @@ def main():
     for i in range(args.count):
         kind = kinds[i % len(kinds)]
         to = args.metrics if kind is holds_metrics else int(port)
-        crowd.append(Hostile(kind, (host, to), random.Random(rng.random())))
+        crowd.append(Hostile(kind, (host, to), random.Random(rng.random()), args.piece))
         # The kernel's queue of connections not accepted yet is not what this is about.
         if i % 50 == 49:
             time.sleep(0.02)
