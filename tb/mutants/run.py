@@ -1,7 +1,7 @@
 """Seeds faults into the RTL, one at a time: the test or proof that the list names must fail.
 
     make mutants                   every fault
-    make mutants MODULE=tcp_tcb    one module's (or a folder's, a list's name of a fault)
+    make mutants MODULE=tcp_tcb    one module's, a folder's, or one by its name
     tb/mutants/run.py --document   the table in docs/TESTING.md
 
 Works in copies of the tree in build/mutants. Every test is run without a fault first, and has to
@@ -74,7 +74,6 @@ class Tree:
         self.fault.write_text(f"{number}\n")
         report = self.root / "report.xml"
         report.unlink(missing_ok=True)
-        # Where the tests' own random numbers come from; where Python finds tb.
         env = {**os.environ, "WIREKV_SEED": seed, "PYTHONDONTWRITEBYTECODE": "1"}
         kind, _, name = found_by.partition(" ")
         if kind == "proof":
