@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
+
+use crate::sync::{AtomicU32, AtomicU64, AtomicUsize};
 
 /// The two logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

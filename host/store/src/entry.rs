@@ -126,6 +126,22 @@ impl<'a> Entry<'a> {
     }
 }
 
+impl Local {
+    /// Locks the key's buckets. A dead item (expired, flushed) is dropped on the way. Until the
+    /// entry is gone, other threads that lock these buckets wait, and this thread must not lock
+    /// another key.
+    #[inline]
+    pub fn lock(&self, key: &[u8]) -> Entry<'_> {
+        Entry::new(self, key, self.hash(key))
+    }
+
+    /// The same for the key of a reservation, to link it.
+    #[inline]
+    pub fn lock_for(&self, reservation: &Reservation) -> Entry<'_> {
+        Entry::new(self, reservation.key(), reservation.hash())
+    }
+}
+
 /// Changes to the index. The caller holds the locks of the buckets concerned.
 impl Local {
     /// The item has left the index: what is to be said of it elsewhere. No way leads to it any

@@ -1,9 +1,9 @@
 //! `flush_all`, as memcached 1.6.38 does it: nothing is visited, items are dead by their age.
 
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 use crate::item::Raw;
+use crate::sync::{AtomicBool, AtomicU32, AtomicU64};
 
 /// Items last used in or before second `live`, or stored before `order`, are dead. So are, from
 /// second `pending` on, those last used in or before that second.

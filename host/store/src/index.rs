@@ -12,9 +12,9 @@
 
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicU8, AtomicUsize};
 
 use crate::hash::Hash;
+use crate::sync::{spin_loop, yield_now, AtomicU32, AtomicU64, AtomicU8, AtomicUsize};
 
 pub(crate) const WAYS: usize = 8;
 pub(crate) const GHOSTS: usize = 4;
@@ -400,9 +400,9 @@ fn acquire_slow(lock: &AtomicU8) {
         turns += 1;
         // The holder may not be running.
         if turns.is_multiple_of(64) {
-            std::thread::yield_now();
+            yield_now();
         } else {
-            std::hint::spin_loop();
+            spin_loop();
         }
     }
 }

@@ -15,7 +15,8 @@
 
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicU32, AtomicU64};
+
+use crate::sync::{AtomicU32, AtomicU64};
 
 pub(crate) const HEADER: usize = 16;
 /// CAS uniques that need no field of their own.

@@ -19,12 +19,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Files: `map` and `populate` (memory), `hash`, `index` (buckets), `item` (an item's bytes), `chunk`
-//! and `pool` (the log's pieces, and which is where), `evict`, `qsbr` (when room may be used again),
-//! `flush`, and the API in `store`, `local`, `reserve`, `entry`, `pin`.
+//! Files, in about the order in which they build on each other: `hash`, `sync`, `index` (buckets),
+//! `item` (an item's bytes), `chunk` and `pool` (the log's pieces, and which is where), `qsbr` (when
+//! room may be used again), `flush`, `populate`, `store` (all of these); `local` (a thread's handle,
+//! looking up), `entry` (changing what a key stands for); `walk` (emptying a chunk), `compact` and
+//! `evict` (which one), `room` and `runs` (free chunks, one or several in a row); `reserve`, `pin`;
+//! `stage` and `lent` (values on their way in).
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod chunk;
+mod compact;
 mod config;
 mod entry;
 mod evict;
@@ -32,6 +36,7 @@ mod flush;
 mod hash;
 mod index;
 mod item;
+mod lent;
 mod local;
 mod map;
 mod pin;
@@ -39,9 +44,13 @@ mod pool;
 mod populate;
 mod qsbr;
 mod reserve;
+mod room;
+mod runs;
 mod stage;
 mod stats;
 mod store;
+mod sync;
+mod walk;
 
 pub use config::{Config, Error, Full, KEY_MAX};
 pub use entry::Entry;

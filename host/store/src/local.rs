@@ -4,14 +4,11 @@ use std::cell::Cell;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::Arc;
 
-use crate::entry::Entry;
 use crate::hash::Hash;
 use crate::index::{prefetch, Pair, Way};
 use crate::item::{attr, Raw};
-use crate::pin::Pin;
 use crate::pool::Thread;
 use crate::qsbr::Seen;
-use crate::reserve::{Open, Reservation};
 use crate::stats::Counters;
 use crate::store::Store;
 
@@ -34,6 +31,27 @@ pub struct Local {
     pub(crate) open: [Cell<Open>; 2],
     pub(crate) links: Cell<u32>,
     online: Cell<bool>,
+}
+
+/// A thread's open run of one log.
+#[derive(Clone, Copy)]
+pub(crate) struct Open {
+    head: u32,
+    /// Bytes of the run.
+    pub capacity: usize,
+}
+
+impl Open {
+    pub const NONE: Open = Open { head: u32::MAX, capacity: 0 };
+
+    pub fn new(head: usize, capacity: usize) -> Self {
+        Self { head: head as u32, capacity }
+    }
+
+    #[inline]
+    pub fn head(&self) -> Option<usize> {
+        (self.capacity != 0).then_some(self.head as usize)
+    }
 }
 
 /// What a look-up found.
@@ -203,20 +221,6 @@ impl Local {
         }
     }
 
-    /// Locks the key's buckets. A dead item (expired, flushed) is dropped on the way. Until the
-    /// entry is gone, other threads that lock these buckets wait, and this thread must not lock
-    /// another key.
-    #[inline]
-    pub fn lock(&self, key: &[u8]) -> Entry<'_> {
-        Entry::new(self, key, self.hash(key))
-    }
-
-    /// The same for the key of a reservation, to link it.
-    #[inline]
-    pub fn lock_for(&self, reservation: &Reservation) -> Entry<'_> {
-        Entry::new(self, reservation.key(), reservation.hash())
-    }
-
     /// Says that this thread holds no reference. Once per loop iteration.
     #[inline]
     pub fn quiesce(&mut self) {
@@ -352,13 +356,6 @@ impl<'a> Item<'a> {
     /// What tells this very version of the key from any other.
     pub fn stamp(&self) -> Stamp {
         Stamp { place: self.found.way.offset(), cas: self.raw.cas() }
-    }
-
-    /// Keeps the value in place until the pin is dropped. `None`: too much is pinned; copy.
-    pub fn pin(&self) -> Option<Pin> {
-        let offset = self.found.way.offset();
-        // SAFETY: an `Item` cannot outlive a `quiesce`.
-        unsafe { Pin::new(&self.local.store, offset, self.raw.value()) }
     }
 }
 

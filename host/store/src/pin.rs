@@ -2,11 +2,12 @@
 
 use std::ops::Deref;
 use std::ptr::NonNull;
-use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use crate::chunk::Chunk;
+use crate::local::Item;
 use crate::store::Store;
+use crate::sync::AtomicU32;
 
 /// A value that stays where it is, on any thread, for any time.
 pub struct Pin {
@@ -19,6 +20,15 @@ pub struct Pin {
 unsafe impl Send for Pin {}
 // SAFETY: as above.
 unsafe impl Sync for Pin {}
+
+impl Item<'_> {
+    /// Keeps the value in place until the pin is dropped. `None`: too much is pinned; copy.
+    pub fn pin(&self) -> Option<Pin> {
+        let offset = self.found.way.offset();
+        // SAFETY: an `Item` cannot outlive a `quiesce`.
+        unsafe { Pin::new(&self.local.store, offset, self.raw.value()) }
+    }
+}
 
 impl Pin {
     /// `None`: half of all chunks are pinned already.

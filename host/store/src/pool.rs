@@ -7,8 +7,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::chunk::{Chunks, Log};
+use crate::lent::Stages;
 use crate::qsbr::{Epoch, Seen};
-use crate::stage::Stages;
 use crate::stats::{Counter, Counters};
 
 /// Chunks that only relocation may take, so that emptying a chunk can always begin.

@@ -5,7 +5,8 @@
 //! that number or a later one (or are offline), nobody can hold a reference into the chunk.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use std::sync::atomic::{fence, AtomicU64};
+
+use crate::sync::{fence, AtomicU64};
 
 /// What an offline thread publishes.
 const OFFLINE: u64 = u64::MAX;

@@ -8,29 +8,8 @@ use crate::chunk::{Chunk, Log};
 use crate::config::{Full, KEY_MAX};
 use crate::hash::Hash;
 use crate::item::{attr, Raw, Shape, VALUE_MAX};
-use crate::local::{Item, Local};
+use crate::local::{Item, Local, Open};
 use crate::store::Store;
-
-/// A thread's open run of one log.
-#[derive(Clone, Copy)]
-pub(crate) struct Open {
-    head: u32,
-    /// Bytes of the run.
-    pub capacity: usize,
-}
-
-impl Open {
-    pub const NONE: Open = Open { head: u32::MAX, capacity: 0 };
-
-    pub fn new(head: usize, capacity: usize) -> Self {
-        Self { head: head as u32, capacity }
-    }
-
-    #[inline]
-    pub fn head(&self) -> Option<usize> {
-        (self.capacity != 0).then_some(self.head as usize)
-    }
-}
 
 impl Local {
     /// Takes room for an item and writes its header and key. `exptime` is absolute on the store's

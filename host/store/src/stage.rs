@@ -9,106 +9,24 @@
 //! When all blocks are taken, the slowest sender loses its own. If none is slow, whoever needs one
 //! waits. Some blocks, as many as the largest value needs, are left to one sender at a time
 //! (`senior`): so one can always go on, and waiting ends. A value that comes at less than
-//! `RATE_ALONE` loses its room even if nobody waits.
+//! 8 KiB a second loses its room even if nobody waits.
 //!
 //! A value that would take more than half of the blocks is received in its place in the log, one
 //! at a time, on the same terms.
 
 use std::ops::{Deref, DerefMut, Range};
 use std::ptr::NonNull;
-use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Instant;
 
-use crate::chunk::Chunks;
 use crate::config::Full;
+use crate::lent::{Arrival, Block, Place, Stages, ALONE};
 use crate::local::Local;
 use crate::pool::{Pool, SPARE};
 use crate::reserve::Reservation;
 use crate::store::Store;
-
-/// Bytes of a block, where chunks are not smaller or very large.
-const BLOCK: usize = 64 << 10;
-/// Seconds in which any value may come, bytes a second that it has to have beyond. A megabyte has a
-/// little more than two minutes.
-const ALONE: u32 = 10;
-const RATE_ALONE: u64 = 8 << 10;
-/// The same where others wait for room.
-const CROWDED: Duration = Duration::from_millis(500);
-const RATE_CROWDED: u64 = 4 << 20;
-/// Seconds for which lent chunks are kept although nothing is in them: each that is borrowed anew
-/// has to be emptied, out of turn.
-const KEEP: u32 = 10;
-
-#[derive(Clone, Copy)]
-struct Block {
-    chunk: u32,
-    part: u32,
-}
-
-/// A lent chunk.
-struct Lent {
-    chunk: u32,
-    /// Bit i: block i is free.
-    free: u64,
-    /// The second in which the last block came back.
-    idle: u32,
-}
-
-/// What the pool knows of values on their way in.
-pub(crate) struct Stages {
-    /// Bytes of a block, blocks of a chunk.
-    block: usize,
-    parts: u32,
-    /// The first chunk that is lent, if it can be had.
-    first: usize,
-    /// Blocks at most, and how many of them are left to the senior.
-    limit: usize,
-    reserve: usize,
-    used: usize,
-    lent: Vec<Lent>,
-    /// The chunk that was emptied to be lent, and is on its way to be free.
-    pub wanted: Option<usize>,
-    /// Who has room.
-    holders: Vec<Arc<Arrival>>,
-    senior: Option<Arc<Arrival>>,
-    /// Who receives in the log.
-    placed: Option<Arc<Arrival>>,
-}
-
-/// A value on its way in, as others see it.
-struct Arrival {
-    since: Instant,
-    second: u32,
-    came: AtomicUsize,
-    place: Mutex<Place>,
-}
-
-enum Place {
-    Blocks(Vec<Block>),
-    Item(Reservation),
-    /// It was too slow.
-    Lost,
-}
-
-impl Arrival {
-    fn place(&self) -> MutexGuard<'_, Place> {
-        self.place.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-
-    /// Came so much less than it should have, were it not for the first moments.
-    fn late(&self, age: Duration, first: Duration, rate: u64) -> bool {
-        let should = age.saturating_sub(first).as_millis() as u64 * rate / 1000;
-        (self.came.load(Relaxed) as u64) < should
-    }
-
-    /// Bytes a second so far.
-    fn rate(&self) -> u64 {
-        let age = self.since.elapsed().as_micros().max(1) as u64;
-        self.came.load(Relaxed) as u64 * 1_000_000 / age
-    }
-}
+use crate::sync::{AtomicUsize, Mutex, MutexGuard};
 
 /// Why there is no room for bytes that have come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,141 +34,6 @@ pub enum Wanting {
     /// There will be, or the value is given up, in seconds at most: try again.
     Later,
     Never,
-}
-
-impl Stages {
-    pub fn new(chunks: usize, size: usize, item_max: usize) -> Self {
-        let block = BLOCK.max(size / 64).min(size);
-        let parts = size / block;
-        let most = (chunks / 8).max(1);
-        let limit = most * parts;
-        Self {
-            block,
-            parts: parts as u32,
-            first: chunks - most,
-            limit,
-            reserve: item_max.div_ceil(block).min(limit / 2),
-            used: 0,
-            lent: Vec::new(),
-            wanted: None,
-            holders: Vec::new(),
-            senior: None,
-            placed: None,
-        }
-    }
-
-    pub fn chunks(&self) -> usize {
-        self.lent.len()
-    }
-
-    pub fn block(&self) -> usize {
-        self.block
-    }
-
-    /// Bytes of the longest value that is received in blocks.
-    pub fn longest(&self) -> usize {
-        self.reserve * self.block
-    }
-
-    fn full_mask(&self) -> u64 {
-        u64::MAX >> (64 - self.parts)
-    }
-
-    fn is_senior(&self, arrival: &Arc<Arrival>) -> bool {
-        self.senior.as_ref().is_some_and(|senior| Arc::ptr_eq(senior, arrival))
-    }
-
-    /// A block of what is lent; of the first such chunk, so that the last ones come free.
-    fn take(&mut self) -> Option<Block> {
-        let lent = self.lent.iter_mut().find(|lent| lent.free != 0)?;
-        let part = lent.free.trailing_zeros();
-        lent.free &= lent.free - 1;
-        self.used += 1;
-        Some(Block { chunk: lent.chunk, part })
-    }
-
-    pub fn lend(&mut self, chunk: u32) {
-        self.lent.push(Lent { chunk, free: self.full_mask(), idle: 0 });
-    }
-
-    fn give_back(&mut self, blocks: &[Block], now: u32) {
-        self.used -= blocks.len();
-        for block in blocks {
-            let lent = self.lent.iter_mut().find(|lent| lent.chunk == block.chunk);
-            let lent = lent.expect("a chunk of which a block is used is lent");
-            lent.free |= 1 << block.part;
-            lent.idle = now;
-        }
-    }
-
-    /// Nothing of this value is to be found here any more.
-    fn forget(&mut self, arrival: &Arc<Arrival>) {
-        self.holders.retain(|other| !Arc::ptr_eq(other, arrival));
-        for one in [&mut self.senior, &mut self.placed] {
-            if one.as_ref().is_some_and(|other| Arc::ptr_eq(other, arrival)) {
-                *one = None;
-            }
-        }
-    }
-
-    /// Takes a sender's room away. `false`: it is in use at this moment.
-    fn evict(&mut self, arrival: &Arc<Arrival>, now: u32) -> bool {
-        let Ok(mut place) = arrival.place.try_lock() else { return false };
-        if let Place::Blocks(blocks) = std::mem::replace(&mut *place, Place::Lost) {
-            self.give_back(&blocks, now);
-        }
-        self.forget(arrival);
-        true
-    }
-
-    /// Takes away the room of the slowest of those who are slow enough to make room for others.
-    fn evict_slowest(
-        &mut self,
-        asking: &Arc<Arrival>,
-        now: u32,
-        among: impl Fn(&Place) -> bool,
-    ) -> bool {
-        let late = |a: &&Arc<Arrival>| {
-            !Arc::ptr_eq(a, asking) && a.late(a.since.elapsed(), CROWDED, RATE_CROWDED)
-        };
-        let fits = |a: &&Arc<Arrival>| a.place.try_lock().is_ok_and(|place| among(&place));
-        let slow = self.holders.iter().filter(late).filter(fits);
-        let Some(slowest) = slow.min_by_key(|arrival| arrival.rate()).cloned() else {
-            return false;
-        };
-        self.evict(&slowest, now)
-    }
-}
-
-impl Pool {
-    /// Once a second: takes the room of values that trickle, and takes back what nobody uses.
-    pub fn sweep(&mut self, now: u32) {
-        let stages = &mut self.stages;
-        let first = Duration::from_secs(ALONE.into());
-        let late = |arrival: &&Arc<Arrival>| {
-            let age = Duration::from_secs(now.saturating_sub(arrival.second).into());
-            arrival.late(age, first, RATE_ALONE)
-        };
-        let slow: Vec<_> = stages.holders.iter().filter(late).cloned().collect();
-        for arrival in slow {
-            stages.evict(&arrival, now);
-        }
-        self.take_back(|lent| now.saturating_sub(lent.idle) >= KEEP);
-    }
-
-    /// Lent chunks without a used block become free.
-    fn take_back(&mut self, which: impl Fn(&Lent) -> bool) {
-        let full = self.stages.full_mask();
-        let free = &mut self.free;
-        self.stages.lent.retain(|lent| {
-            let back = lent.free == full && which(lent);
-            if back {
-                // Those that lie first are taken first.
-                free.insert(free.partition_point(|&i| i > lent.chunk), lent.chunk);
-            }
-            !back
-        });
-    }
 }
 
 impl Store {
@@ -538,8 +321,7 @@ impl Store {
     /// Bytes of a block. They are the caller's as long as it owns the block.
     fn bytes_of(&self, block: Block, within: Range<usize>) -> NonNull<[u8]> {
         let offset = self.chunks.offset(block.chunk as usize) + block.part as usize * self.block;
-        let chunks: &Chunks = &self.chunks;
-        NonNull::slice_from_raw_parts(chunks.at(offset + within.start), within.len())
+        NonNull::slice_from_raw_parts(self.chunks.at(offset + within.start), within.len())
     }
 }
 

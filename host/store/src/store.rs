@@ -2,8 +2,7 @@
 
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::chunk::{Chunk, Chunks};
@@ -12,13 +11,14 @@ use crate::flush::Flush;
 use crate::hash::HashKey;
 use crate::index::{Bucket, Index, MOVE_COUNTERS, OFFSET_MAX, WAYS};
 use crate::item::{Raw, Shape, HEADER};
+use crate::lent::Stages;
 use crate::local::Local;
 use crate::map::Map;
 use crate::pool::Pool;
 use crate::populate::Populator;
 use crate::qsbr::Epoch;
-use crate::stage::Stages;
 use crate::stats::Stats;
+use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Mutex, MutexGuard};
 
 /// Share of the ways that items may take before eviction makes room in the index.
 const FILL: f64 = 0.95;

@@ -1,0 +1,226 @@
+//! Who has how much room for values on their way in: what the pool knows of them. See `stage`.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::pool::Pool;
+use crate::reserve::Reservation;
+use crate::sync::{AtomicUsize, Mutex, MutexGuard};
+
+/// Bytes of a block, where chunks are not smaller or very large.
+const BLOCK: usize = 64 << 10;
+/// Seconds in which any value may come, bytes a second that it has to have beyond. A megabyte has a
+/// little more than two minutes.
+pub(crate) const ALONE: u32 = 10;
+const RATE_ALONE: u64 = 8 << 10;
+/// The same where others wait for room.
+const CROWDED: Duration = Duration::from_millis(500);
+const RATE_CROWDED: u64 = 4 << 20;
+/// Seconds for which lent chunks are kept although nothing is in them: each that is borrowed anew
+/// has to be emptied, out of turn.
+const KEEP: u32 = 10;
+
+#[derive(Clone, Copy)]
+pub(crate) struct Block {
+    pub chunk: u32,
+    pub part: u32,
+}
+
+/// A lent chunk.
+pub(crate) struct Lent {
+    chunk: u32,
+    /// Bit i: block i is free.
+    free: u64,
+    /// The second in which the last block came back.
+    idle: u32,
+}
+
+/// What the pool knows of values on their way in.
+pub(crate) struct Stages {
+    /// Bytes of a block, blocks of a chunk.
+    block: usize,
+    pub parts: u32,
+    /// The first chunk that is lent, if it can be had.
+    pub first: usize,
+    /// Blocks at most, and how many of them are left to the senior.
+    pub limit: usize,
+    pub reserve: usize,
+    pub used: usize,
+    lent: Vec<Lent>,
+    /// The chunk that was emptied to be lent, and is on its way to be free.
+    pub wanted: Option<usize>,
+    /// Who has room.
+    pub holders: Vec<Arc<Arrival>>,
+    pub senior: Option<Arc<Arrival>>,
+    /// Who receives in the log.
+    pub placed: Option<Arc<Arrival>>,
+}
+
+/// A value on its way in, as others see it.
+pub(crate) struct Arrival {
+    pub since: Instant,
+    pub second: u32,
+    pub came: AtomicUsize,
+    pub place: Mutex<Place>,
+}
+
+pub(crate) enum Place {
+    Blocks(Vec<Block>),
+    Item(Reservation),
+    /// It was too slow.
+    Lost,
+}
+
+impl Arrival {
+    pub fn place(&self) -> MutexGuard<'_, Place> {
+        self.place.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Came so much less than it should have, were it not for the first moments.
+    fn late(&self, age: Duration, first: Duration, rate: u64) -> bool {
+        let should = age.saturating_sub(first).as_millis() as u64 * rate / 1000;
+        (self.came.load(Relaxed) as u64) < should
+    }
+
+    /// Bytes a second so far.
+    fn rate(&self) -> u64 {
+        let age = self.since.elapsed().as_micros().max(1) as u64;
+        self.came.load(Relaxed) as u64 * 1_000_000 / age
+    }
+}
+
+impl Stages {
+    pub fn new(chunks: usize, size: usize, item_max: usize) -> Self {
+        let block = BLOCK.max(size / 64).min(size);
+        let parts = size / block;
+        let most = (chunks / 8).max(1);
+        let limit = most * parts;
+        Self {
+            block,
+            parts: parts as u32,
+            first: chunks - most,
+            limit,
+            reserve: item_max.div_ceil(block).min(limit / 2),
+            used: 0,
+            lent: Vec::new(),
+            wanted: None,
+            holders: Vec::new(),
+            senior: None,
+            placed: None,
+        }
+    }
+
+    pub fn chunks(&self) -> usize {
+        self.lent.len()
+    }
+
+    pub fn block(&self) -> usize {
+        self.block
+    }
+
+    /// Bytes of the longest value that is received in blocks.
+    pub fn longest(&self) -> usize {
+        self.reserve * self.block
+    }
+
+    fn full_mask(&self) -> u64 {
+        u64::MAX >> (64 - self.parts)
+    }
+
+    pub fn is_senior(&self, arrival: &Arc<Arrival>) -> bool {
+        self.senior.as_ref().is_some_and(|senior| Arc::ptr_eq(senior, arrival))
+    }
+
+    /// A block of what is lent; of the first such chunk, so that the last ones come free.
+    pub fn take(&mut self) -> Option<Block> {
+        let lent = self.lent.iter_mut().find(|lent| lent.free != 0)?;
+        let part = lent.free.trailing_zeros();
+        lent.free &= lent.free - 1;
+        self.used += 1;
+        Some(Block { chunk: lent.chunk, part })
+    }
+
+    pub fn lend(&mut self, chunk: u32) {
+        self.lent.push(Lent { chunk, free: self.full_mask(), idle: 0 });
+    }
+
+    pub fn give_back(&mut self, blocks: &[Block], now: u32) {
+        self.used -= blocks.len();
+        for block in blocks {
+            let lent = self.lent.iter_mut().find(|lent| lent.chunk == block.chunk);
+            let lent = lent.expect("a chunk of which a block is used is lent");
+            lent.free |= 1 << block.part;
+            lent.idle = now;
+        }
+    }
+
+    /// Nothing of this value is to be found here any more.
+    pub fn forget(&mut self, arrival: &Arc<Arrival>) {
+        self.holders.retain(|other| !Arc::ptr_eq(other, arrival));
+        for one in [&mut self.senior, &mut self.placed] {
+            if one.as_ref().is_some_and(|other| Arc::ptr_eq(other, arrival)) {
+                *one = None;
+            }
+        }
+    }
+
+    /// Takes a sender's room away. `false`: it is in use at this moment.
+    fn evict(&mut self, arrival: &Arc<Arrival>, now: u32) -> bool {
+        let Ok(mut place) = arrival.place.try_lock() else { return false };
+        if let Place::Blocks(blocks) = std::mem::replace(&mut *place, Place::Lost) {
+            self.give_back(&blocks, now);
+        }
+        self.forget(arrival);
+        true
+    }
+
+    /// Takes away the room of the slowest of those who are slow enough to make room for others.
+    pub fn evict_slowest(
+        &mut self,
+        asking: &Arc<Arrival>,
+        now: u32,
+        among: impl Fn(&Place) -> bool,
+    ) -> bool {
+        let late = |a: &&Arc<Arrival>| {
+            !Arc::ptr_eq(a, asking) && a.late(a.since.elapsed(), CROWDED, RATE_CROWDED)
+        };
+        let fits = |a: &&Arc<Arrival>| a.place.try_lock().is_ok_and(|place| among(&place));
+        let slow = self.holders.iter().filter(late).filter(fits);
+        let Some(slowest) = slow.min_by_key(|arrival| arrival.rate()).cloned() else {
+            return false;
+        };
+        self.evict(&slowest, now)
+    }
+}
+
+impl Pool {
+    /// Once a second: takes the room of values that trickle, and takes back what nobody uses.
+    pub fn sweep(&mut self, now: u32) {
+        let stages = &mut self.stages;
+        let first = Duration::from_secs(ALONE.into());
+        let late = |arrival: &&Arc<Arrival>| {
+            let age = Duration::from_secs(now.saturating_sub(arrival.second).into());
+            arrival.late(age, first, RATE_ALONE)
+        };
+        let slow: Vec<_> = stages.holders.iter().filter(late).cloned().collect();
+        for arrival in slow {
+            stages.evict(&arrival, now);
+        }
+        self.take_back(|lent| now.saturating_sub(lent.idle) >= KEEP);
+    }
+
+    /// Lent chunks without a used block become free.
+    pub fn take_back(&mut self, which: impl Fn(&Lent) -> bool) {
+        let full = self.stages.full_mask();
+        let free = &mut self.free;
+        self.stages.lent.retain(|lent| {
+            let back = lent.free == full && which(lent);
+            if back {
+                // Those that lie first are taken first.
+                free.insert(free.partition_point(|&i| i > lent.chunk), lent.chunk);
+            }
+            !back
+        });
+    }
+}
