@@ -63,6 +63,7 @@ serve: server ## run the cache: make serve ARGS='-p 11211 -m 64'
 
 test: server ## every test: units first, then end to end against memcached
 	cargo test --release --workspace -q
+	cargo test --release -q -p wirekv-store --features shuttle --test interleavings
 	$(PYTHON) -m pytest -q $(UNIT_TESTS) $(E2E_TESTS)
 
 test-long: ## what takes hours: tests ten times as long, proofs, fuzzing, seeded faults

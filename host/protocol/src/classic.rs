@@ -301,7 +301,7 @@ fn parse_flush(line: &Line, input: &[u8], engine: &Engine) -> Request {
     }
     let quiet = noreply(line, input);
     if !engine.settings.flush {
-        return say(NO_FLUSH, quiet);
+        return Request { op: op(Op::Flush { delayed: false }), quiet, ..Request::default() };
     }
     let mut exptime = 0;
     if line.count != if quiet { 2 } else { 1 } {
@@ -514,6 +514,11 @@ fn execute_rare(
     out: &mut Out,
 ) -> Next {
     match what {
+        Op::Flush { .. } if !engine.settings.flush => {
+            // Counted as memcached does it, which does not count binary ones.
+            engine.counters.cmd_flush += 1;
+            reply(out, request, NO_FLUSH);
+        }
         Op::Flush { delayed } => {
             ops::flush(engine, delayed.then_some(request.exptime));
             reply(out, request, OK);

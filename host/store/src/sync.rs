@@ -1,6 +1,6 @@
 //! What threads share: atomics, locks, giving way.
 //!
-//! With the feature `shuttle` (for tests/interleavings.rs) each operation on them is a point at which
+//! With the feature `shuttle` (for tests/interleavings.rs) each operation on them may be a point at which
 //! the scheduler of the shuttle crate may let another thread go on: it tries orders that a processor
 //! would show once in a long time. The atomics are the processor's own all the same, as they have to
 //! lie in zeroed memory; so all threads see one order, and what only weaker memory allows is not
@@ -25,8 +25,17 @@ mod model {
     pub(crate) use shuttle::thread::yield_now;
     pub(crate) use shuttle::thread::yield_now as spin_loop;
 
+    /// Others may go on here. Not each time: what goes wrong needs one thread to stop at the wrong
+    /// place and another one to get far.
+    fn step() {
+        use shuttle::rand::RngCore;
+        if shuttle::rand::thread_rng().next_u32().is_multiple_of(6) {
+            yield_now();
+        }
+    }
+
     pub(crate) fn fence(order: Ordering) {
-        yield_now();
+        step();
         std::sync::atomic::fence(order);
     }
 
@@ -43,12 +52,12 @@ mod model {
                 }
 
                 pub fn load(&self, order: Ordering) -> $value {
-                    yield_now();
+                    step();
                     self.0.load(order)
                 }
 
                 pub fn store(&self, value: $value, order: Ordering) {
-                    yield_now();
+                    step();
                     self.0.store(value, order);
                 }
 
@@ -59,7 +68,7 @@ mod model {
                     done: Ordering,
                     not: Ordering,
                 ) -> Result<$value, $value> {
-                    yield_now();
+                    step();
                     self.0.compare_exchange(old, new, done, not)
                 }
 
@@ -69,13 +78,13 @@ mod model {
                     not: Ordering,
                     change: impl FnMut($value) -> Option<$value>,
                 ) -> Result<$value, $value> {
-                    yield_now();
+                    step();
                     self.0.fetch_update(done, not, change)
                 }
 
                 $(
                     pub fn $method(&self, value: $value, order: Ordering) -> $value {
-                        yield_now();
+                        step();
                         self.0.$method(value, order)
                     }
                 )*

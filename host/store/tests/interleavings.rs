@@ -4,17 +4,19 @@
 
 mod common;
 
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
 
 use common::{rounds, set, value};
+use shuttle::rand::RngCore;
 use shuttle::thread;
 use wirekv_store::{Config, HashKey, Local, Stage, Store, Whole};
 
 const MIX: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f];
 
-/// A store in which everything happens soon; always with the same hash.
+/// A store in which everything happens soon, with a hash that the scheduler's seed draws.
 fn store(evict: bool, buckets: usize, chunk: usize, chunks: usize) -> Arc<Store> {
-    let nh = std::array::from_fn(|i| (i as u32 + 1).wrapping_mul(0x85eb_ca6b));
+    let nh = std::array::from_fn(|_| shuttle::rand::thread_rng().next_u32());
     let config = Config {
         chunk: Some(chunk),
         buckets: Some(buckets),
@@ -62,29 +64,40 @@ fn explore(orders: usize, test: impl Fn() + Send + Sync + 'static) {
     shuttle::check_random(test, rounds(orders));
 }
 
-/// Inserts move entries to their other buckets: a reader finds each all the time.
+/// Inserts move entries to their other buckets: each reader finds its key all the time.
 #[test]
 fn entries_move_and_are_found() {
-    explore(400, || {
-        let store = store(false, 3, 1024, 16);
+    static MOVES: AtomicU64 = AtomicU64::new(0);
+    explore(1000, || {
+        let store = store(false, 4, 1024, 16);
         let mut local = store.local();
-        let there: Vec<_> = (0..20).filter(|&n| put(&mut local, n, n, 8)).collect();
+        let there: Vec<_> = (0..18).filter(|&n| put(&mut local, n, n, 8)).collect();
         local.offline();
-        let read = there.clone();
-        let reader = Box::new(move |local: &mut Local| {
-            for &n in read.iter().chain(&read) {
-                assert!(check(local, n), "{n} is there");
-                local.quiesce();
-            }
-        });
-        let writer = Box::new(|local: &mut Local| {
-            for n in 20..26 {
+        let before = store.stats().index_moves;
+        let writing = Arc::new(AtomicBool::new(true));
+        let mut threads: Vec<Box<dyn FnOnce(&mut Local) + Send>> = Vec::new();
+        for &n in &there {
+            let writing = writing.clone();
+            threads.push(Box::new(move |local: &mut Local| {
+                while writing.load(Relaxed) {
+                    assert!(check(local, n), "{n} is there");
+                    local.quiesce();
+                }
+            }));
+        }
+        threads.push(Box::new(move |local: &mut Local| {
+            for n in 18..30 {
                 put(local, n, n, 8);
                 local.quiesce();
             }
-        });
-        together(&store, vec![reader, writer]);
+            writing.store(false, Relaxed);
+        }));
+        together(&store, threads);
+        MOVES.fetch_add(store.stats().index_moves - before, Relaxed);
     });
+    let moves = MOVES.load(Relaxed);
+    println!("{moves} moves");
+    assert!(moves > 500);
 }
 
 /// Room that a reader may look at is not written to: what it found stays as it is until it says
@@ -97,10 +110,10 @@ fn a_reader_keeps_what_it_found() {
         put(&mut local, 0, 1, 8);
         local.offline();
         let reader = Box::new(|local: &mut Local| {
-            for turn in 0..6 {
-                let k = key(turn % 3);
+            for turn in 0..4 {
+                let k = key(turn % 2);
                 if let Some(item) = local.get(&k, local.hash(&k)) {
-                    for _ in 0..3 {
+                    for _ in 0..300 {
                         common::check(&k, item.value());
                         thread::yield_now();
                     }
@@ -110,7 +123,7 @@ fn a_reader_keeps_what_it_found() {
         });
         let writer = |first: u64| {
             Box::new(move |local: &mut Local| {
-                for n in first..first + 12 {
+                for n in first..first + 30 {
                     put(local, n % 8, n, 40);
                     local.quiesce();
                 }
