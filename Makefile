@@ -68,6 +68,7 @@ test: server ## every test: units first, then end to end against memcached
 
 test-long: ## what takes hours: tests ten times as long, proofs, fuzzing, seeded faults
 	$(MAKE) test WIREKV_LONG=1
+	ROUNDS=100 cargo test --release -q -p wirekv-store --features shuttle --test interleavings
 	$(MAKE) formal
 	$(MAKE) fuzz SECONDS=600
 	$(MAKE) mutants

@@ -83,6 +83,13 @@ def test_replies(both, options, request_, expect):
     assert expect is None or ours == expect
 
 
+def test_refused_flushes_are_counted(both):
+    servers = both("-F")
+    replies(servers, b"flush_all\r\nflush_all 5 noreply\r\nflush_all 5\r\n")
+    theirs, ours = (reference.stats(server)["cmd_flush"] for server in servers)
+    assert theirs == ours == "3"
+
+
 @pytest.mark.parametrize("of", ["settings", "items", "slabs", "conns"])
 def test_words_behind_stats_do_not_matter(both, of):
     request = f"set a 0 0 1\r\nx\r\nstats {of}\r\nstats {of} \r\nstats {of} x y\r\n".encode()
