@@ -97,7 +97,7 @@ fn entries_move_and_are_found() {
     });
     let moves = MOVES.load(Relaxed);
     println!("{moves} moves");
-    assert!(moves > 500);
+    assert!(moves > 50);
 }
 
 /// Room that a reader may look at is not written to: what it found stays as it is until it says
