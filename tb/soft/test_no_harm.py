@@ -90,6 +90,7 @@ def test_one_datagram_is_nobody_else_s_matter():
 def test_udp_for_all_needs_a_word(body):
     """memcached serves UDP to anybody when told -U."""
     argv = [reference.WIREKV, "serve", "--body", body, "-l", "0.0.0.0", "-p", "0", "-m", "64"]
+    argv += reference.AS_ROOT
     for port, more in (("0", []), (reference.free_port(socket.SOCK_DGRAM), ["--udp-public"])):
         server = reference.Server(body, [*argv, "-U", port, *more])
         server.wait_until(lambda server=server: "listening on" in server.tail())
@@ -98,6 +99,23 @@ def test_udp_for_all_needs_a_word(body):
     assert refused.returncode != 0 and "--udp-public" in refused.stderr
     shown = subprocess.run([argv[0], "serve", "--help"], capture_output=True, text=True).stdout
     assert "amplification" in re.sub(r"\s+", " ", shown)
+
+
+def test_stats_of_many_connections_come_in_pieces(memcached):
+    """`stats conns` names all, as memcached's. How little a piece holds, test_memory.py shows."""
+    server = reference.soft(threads=1)
+    try:
+        lists = {}
+        for peer in (memcached, server):
+            idle = [peer.connect() for _ in range(900)]
+            found = reference.stats(peer, "conns")
+            lists[peer] = {s.getsockname()[1] for s in idle} - {
+                int(value.rsplit(":", 1)[1]) for name, value in found.items()
+                if name.endswith(":addr") and value.startswith("tcp:")
+            }  # fmt: skip
+        assert lists[memcached] == lists[server] == set()
+    finally:
+        assert server.stop() == 0, server.tail()
 
 
 def test_silent_metrics_clients_do_not_block():

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use wirekv_protocol::store::{Config, Store};
-use wirekv_protocol::{Counters, Engine, Out, Parse, Request, Server, Session, Settings};
+use wirekv_protocol::{Counters, Engine, Out, Parse, Request, Server, Session, Settings, Told};
 
 struct Nobody;
 
 impl Server for Nobody {
-    fn stats(&mut self, _: &[u8], _: &Counters, _: &mut dyn FnMut(&[u8], &[u8])) -> bool {
-        false
+    fn stats(&mut self, _: &[u8], _: u64, _: &Counters, _: &mut dyn FnMut(&[u8], &[u8])) -> Told {
+        Told::Nothing
     }
 
     fn shutdown(&mut self, _graceful: bool) {}

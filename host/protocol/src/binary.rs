@@ -7,7 +7,7 @@
 use crate::ops::{self, Deleted, Delta, Mode, Put, Stored, Sum, Value, KEY_MAX};
 use crate::session::{self, Next, Request, Span};
 use crate::store::Item;
-use crate::{number, Engine, Out, Server};
+use crate::{number, Engine, Out, Server, Told};
 
 /// First byte of a request, and of a reply.
 pub const REQUEST: u8 = 0x80;
@@ -294,7 +294,7 @@ pub(crate) fn no_memory(_: &Request, input: &[u8], out: &mut Out) {
 #[inline]
 pub(crate) fn execute(
     what: Op,
-    request: &Request,
+    request: &mut Request,
     input: &[u8],
     engine: &mut Engine,
     server: &mut dyn Server,
@@ -328,7 +328,7 @@ pub(crate) fn execute(
         }
         Op::Noop => reply(input, 0, b"", out),
         Op::Version => reply(input, 0, engine.settings.version.as_bytes(), out),
-        Op::Stat => stat(request, input, engine, server, out),
+        Op::Stat => return stat(request, input, engine, server, out),
         Op::Quit => {
             if !request.quiet {
                 reply(input, 0, b"", out);
@@ -504,14 +504,16 @@ fn delta(request: &Request, input: &[u8], decrement: bool, engine: &mut Engine, 
 /// One reply a statistic, with its name as the key, and an empty one at the end.
 #[cold]
 fn stat(
-    request: &Request,
+    request: &mut Request,
     input: &[u8],
     engine: &mut Engine,
     server: &mut dyn Server,
     out: &mut Out,
-) {
+) -> Next {
     let args = request.key.of(input);
-    out.unit();
+    if request.number == 0 {
+        out.unit();
+    }
     let mut line = |name: &[u8], value: &[u8]| {
         let body = name.len() + value.len();
         let header = Reply { status: 0, key: name.len(), extras: 0, body, unique: 0 };
@@ -529,10 +531,18 @@ fn stat(
     } else {
         // The other names may not go on.
         let args = if args.starts_with(b"settings") { b"settings" } else { args };
-        server.stats(args, &engine.counters, &mut line)
+        match server.stats(args, request.number, &engine.counters, &mut line) {
+            Told::Nothing => false,
+            Told::All => true,
+            Told::Part(next) => {
+                request.number = next;
+                return Next::Full;
+            }
+        }
     };
     match known {
         true => line(b"", b""),
         false => fail(input, Status::NotFound, out),
     }
+    Next::Continue
 }

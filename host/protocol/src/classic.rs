@@ -8,7 +8,7 @@ use crate::number::{signed32, unsigned32, unsigned64};
 use crate::ops::{self, Deleted, Delta, Mode, Put, Stored, Sum, Value, KEY_MAX};
 use crate::session::{self, Next, Request, Span};
 use crate::store::Item;
-use crate::{Engine, Out, Server, Settings};
+use crate::{Engine, Out, Server, Settings, Told};
 
 const ERROR: &[u8] = b"ERROR\r\n";
 const OK: &[u8] = b"OK\r\n";
@@ -56,6 +56,10 @@ pub enum Op {
         many: bool,
         unique: bool,
         touch: bool,
+    },
+    /// Some of the keys of a long line.
+    Keys {
+        unique: bool,
     },
     /// One whose keys are too long somewhere: those before are read all the same.
     GetUntilBad {
@@ -213,6 +217,82 @@ fn parse_get(line: &Line, input: &[u8], engine: &Engine, unique: bool, touch: bo
         return Request { op: op(what), key: keys, exptime, ..Request::default() };
     }
     Request { exptime, ..keyed(what, line, first, input, engine) }
+}
+
+/// Within a `get` line that is too long to be kept until its end has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keys {
+    Wanted {
+        unique: bool,
+        /// There was one.
+        any: bool,
+    },
+    /// No more of them: this is said when the line ends.
+    Over(&'static [u8]),
+}
+
+impl Keys {
+    /// What the next bytes of the line ask for, and whether they end it. None: more must come.
+    pub fn parse(&mut self, input: &[u8]) -> (Option<Request>, bool) {
+        let newline = memchr::memchr(b'\n', input);
+        let line = &input[..newline.unwrap_or(input.len())];
+        let whole = newline.map(|at| at as u32 + 1);
+        let (unique, mut any) = match *self {
+            Keys::Wanted { unique, any } => (unique, any),
+            Keys::Over(text) => {
+                return match whole {
+                    Some(len) => (Some(Request { len, ..say(text, false) }), true),
+                    None if line.is_empty() => (None, false),
+                    None => (Some(Request { len: line.len() as u32, ..Request::default() }), false),
+                }
+            }
+        };
+        let nul = memchr::memchr(0, line);
+        let text = match nul {
+            Some(nul) => &line[..nul],
+            None if newline.is_some() => line.strip_suffix(b"\r").unwrap_or(line),
+            None => line,
+        };
+        let ended = newline.is_some() || nul.is_some();
+        // Up to where the keys are whole and right.
+        let (mut words, mut end) = (Words::new(text), 0);
+        let keys = |what, end, len| {
+            Some(Request { op: op(what), key: Span::new(0, end), len, ..Request::default() })
+        };
+        loop {
+            match words.next() {
+                Some(key) if key.len() > KEY_MAX => {
+                    *self = Keys::Over(BAD_FORMAT);
+                    break;
+                }
+                Some(_) if words.at == text.len() && !ended => break,
+                Some(_) => (end, any) = (words.at, true),
+                None => {
+                    end = text.len();
+                    match (whole, nul) {
+                        (_, Some(_)) => *self = Keys::Over(if any { END } else { ERROR }),
+                        (Some(len), None) if any => {
+                            let what = Op::Get { many: true, unique, touch: false };
+                            return (keys(what, end, len), true);
+                        }
+                        (Some(len), None) => {
+                            return (Some(Request { len, ..say(ERROR, false) }), true);
+                        }
+                        (None, None) => {}
+                    }
+                    break;
+                }
+            }
+        }
+        if let Keys::Wanted { any: known, .. } = self {
+            *known = any;
+        }
+        match end {
+            0 if matches!(self, Keys::Over(_)) => self.parse(input),
+            0 => (None, false),
+            end => (keys(Op::Keys { unique }, end, end as u32), false),
+        }
+    }
 }
 
 /// `set|add|replace|append|prepend <key> <flags> <exptime> <length> [noreply]`,
@@ -497,7 +577,10 @@ pub(crate) fn execute(
             reply(out, request, if found { TOUCHED } else { NOT_FOUND });
         }
         (Op::Get { unique, touch, .. }, _) => {
-            return get_many(request, input, unique, touch, engine, out)
+            return get_many(request, input, unique, touch, END, engine, out)
+        }
+        (Op::Keys { unique }, _) => {
+            return get_many(request, input, unique, false, b"", engine, out)
         }
         _ => return execute_rare(what, request, input, engine, server, out),
     }
@@ -551,7 +634,7 @@ fn execute_rare(
             let mut w = out.room(version.len() + 10);
             w.bytes(b"VERSION ").bytes(version).bytes(b"\r\n").finish();
         }
-        Op::Stats => stats(request.key.of(input), engine, server, out),
+        Op::Stats => return stats(request, input, engine, server, out),
         Op::MemoryLimit => {
             let done = server.memory(request.number as u32);
             reply(out, request, if done { OK } else { LIMIT_FAILED });
@@ -611,10 +694,9 @@ fn value(
 }
 
 /// The keys from `taken` on are for the next time.
-fn again(request: &mut Request, taken: usize) -> Next {
+fn leave(request: &mut Request, taken: usize) {
     let end = request.key.at as usize + request.key.len as usize;
     request.key = Span::new(taken, end);
-    Next::Again
 }
 
 /// Keys are looked up in groups, so that the memory's latencies overlap.
@@ -626,11 +708,11 @@ fn get_many(
     input: &[u8],
     unique: bool,
     touch: bool,
+    end: &[u8],
     engine: &mut Engine,
     out: &mut Out,
 ) -> Next {
     let Engine { local, counters, settings } = engine;
-    let start = out.len();
     let mut words = Words::new(request.key.of(input)).peekable();
     let (mut taken, mut keys) = (0, 0);
     loop {
@@ -649,7 +731,7 @@ fn get_many(
         let last = words.peek().is_none();
         for (i, (key, hash)) in group.iter().enumerate() {
             let Some(hash) = *hash else { break };
-            let then = if last && i + 1 == count { END } else { b"" };
+            let then = if last && i + 1 == count { end } else { b"" };
             out.unit();
             let item = match touch {
                 true => ops::get_and_touch(local, counters, key, hash, request.exptime),
@@ -660,21 +742,23 @@ fn get_many(
                 None => out.text(then),
             }
             taken = key.as_ptr() as usize + key.len() - input.as_ptr() as usize;
-            let full = out.len() - start >= settings.reply_soft;
+            let full = out.held() >= settings.reply_soft || out.len() >= 16 * settings.reply_soft;
             if full && !(last && i + 1 == count) {
-                return again(request, taken);
+                leave(request, taken);
+                return Next::Full;
             }
         }
         if last {
             if count == 0 {
                 out.unit();
-                out.text(END);
+                out.text(end);
             }
             return Next::Continue;
         }
         keys += count;
         if keys >= settings.keys_soft {
-            return again(request, taken);
+            leave(request, taken);
+            return Next::Again;
         }
     }
 }
@@ -735,16 +819,34 @@ pub(crate) fn store(
 }
 
 /// `STAT <name> <value>` for each.
-fn stats(args: &[u8], engine: &mut Engine, server: &mut dyn Server, out: &mut Out) {
-    out.unit();
+fn stats(
+    request: &mut Request,
+    input: &[u8],
+    engine: &mut Engine,
+    server: &mut dyn Server,
+    out: &mut Out,
+) -> Next {
+    let args = request.key.of(input);
+    if request.number == 0 {
+        out.unit();
+    }
     if args == b"reset" {
         engine.counters = Default::default();
         server.reset();
-        return out.text(RESET);
+        out.text(RESET);
+        return Next::Continue;
     }
-    let known = server.stats(args, &engine.counters, &mut |name, value| {
+    let told = server.stats(args, request.number, &engine.counters, &mut |name, value| {
         let mut w = out.room(name.len() + value.len() + 8);
         w.bytes(b"STAT ").bytes(name).byte(b' ').bytes(value).bytes(b"\r\n").finish();
     });
-    out.text(if known { END } else { ERROR });
+    match told {
+        Told::All => out.text(END),
+        Told::Nothing => out.text(ERROR),
+        Told::Part(next) => {
+            request.number = next;
+            return Next::Full;
+        }
+    }
+    Next::Continue
 }

@@ -5,16 +5,26 @@ use std::sync::Arc;
 
 use crate::store::{Config, HashKey, Store};
 use crate::{base64, binary, classic, number, udp};
-use crate::{Counters, Engine, Next, Op, Out, Parse, Protocol, Server, Session, Settings};
+use crate::{Counters, Engine, Next, Op, Out, Parse, Protocol, Server, Session, Settings, Told};
 
 /// As a server, it can make time pass: `stats <args>` takes a second a byte.
 struct Clock(Arc<Store>);
 
 impl Server for Clock {
-    fn stats(&mut self, args: &[u8], _: &Counters, line: &mut dyn FnMut(&[u8], &[u8])) -> bool {
+    fn stats(
+        &mut self,
+        args: &[u8],
+        from: u64,
+        _: &Counters,
+        line: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Told {
         self.0.set_now(self.0.now() + args.len() as u32);
         line(b"args", args);
-        args.is_empty()
+        match (args.is_empty(), from) {
+            (false, _) => Told::Nothing,
+            (true, 2) => Told::All,
+            (true, from) => Told::Part(from + 1),
+        }
     }
 
     fn shutdown(&mut self, _graceful: bool) {}
@@ -112,12 +122,14 @@ impl Talk {
                 requests.iter().for_each(|request| request.prefetch_item(engine));
             }
             for mut request in requests.drain(..) {
-                let (mut rounds, mut waits) = (input.len(), 10);
+                let (mut rounds, mut waits) = (input.len() + 2, 10);
                 loop {
                     match session.execute(&mut request, &input[at..], engine, &mut self.clock, out)
                     {
                         Next::Continue => break,
-                        Next::Again => rounds = rounds.checked_sub(1).expect("it ends"),
+                        Next::Again | Next::Full => {
+                            rounds = rounds.checked_sub(1).expect("it ends")
+                        }
                         Next::Wait if waits == 0 => {
                             *crowded = true;
                             session.give_up(engine, out);
@@ -493,6 +505,36 @@ mod tests {
         }
     }
 
+    /// A line that is longer than what is kept is executed as it comes, however it comes.
+    #[test]
+    fn endless_lines_are_executed_as_they_come() {
+        let set = "set a 0 0 1\r\nx\r\n";
+        let (a, miss, long) = ("VALUE a 0 1\r\nx\r\n", " miss".repeat(700), "k".repeat(251));
+        let bad = "CLIENT_ERROR bad command line format\r\n";
+        for (line, expect) in [
+            (format!("get a{miss} a\r\n"), format!("{a}{a}END\r\n")),
+            (format!("get{miss} a\n"), format!("{a}END\r\n")),
+            (format!("  get{miss} a \r\n"), format!("{a}END\r\n")),
+            (format!("get a{miss}{}a\r\n", " ".repeat(4000)), format!("{a}{a}END\r\n")),
+            (format!("get{}\r\n", " ".repeat(4000)), "ERROR\r\n".into()),
+            (format!("get a{miss} {} a\r\n", &long[1..]), format!("{a}{a}END\r\n")),
+            (format!("get a{miss} {long} a{miss}\r\n"), format!("{a}{bad}")),
+            (format!("get a {}\r\n", long.repeat(20)), format!("{a}{bad}")),
+            (format!("get {} a\r\n", long.repeat(20)), bad.into()),
+            (format!("get a{miss} a\0 a{miss} {long}\r\n"), format!("{a}{a}END\r\n")),
+            (format!("get a{miss} \0\r\n"), format!("{a}END\r\n")),
+            (format!("get a{miss} \r\r\n"), format!("{a}END\r\n")),
+        ] {
+            let all = format!("{set}{line}version\r\n");
+            let expect = format!("STORED\r\n{expect}VERSION 1.6.38\r\n");
+            let pieces = [1, 2, 3, 7, 50, 250, 251, 299].map(How::Pieces).into_iter();
+            for how in pieces.chain([How::OneByOne, How::Batches]) {
+                let (reply, closed) = converse(Protocol::Auto, false, all.as_bytes(), how).unwrap();
+                assert_eq!((String::from_utf8(reply).unwrap(), closed), (expect.clone(), false));
+            }
+        }
+    }
+
     /// The end of a long line is not waited for, whether or not its keys are found; the answer is
     /// as if it was.
     #[test]
@@ -513,7 +555,7 @@ mod tests {
                 let input = input.as_bytes();
                 let Parse::Request(mut request) = session.parse(input, &engine) else { panic!() };
                 while session.execute(&mut request, input, &mut engine, &mut clock, &mut out)
-                    == Next::Again
+                    != Next::Continue
                 {
                     pauses += 1;
                 }

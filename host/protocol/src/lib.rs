@@ -30,5 +30,5 @@ pub use wirekv_store as store;
 
 pub use counters::Counters;
 pub use out::Out;
-pub use server::{Engine, Protocol, Server, Settings};
+pub use server::{Engine, Protocol, Server, Settings, Told};
 pub use session::{Next, Op, Parse, Request, Session, Span};

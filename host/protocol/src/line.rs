@@ -25,6 +25,8 @@ pub enum Found {
     Line,
     /// The line goes on.
     Part,
+    /// A `get` or `gets` of more keys than are waited for. Its keys begin here, it is `gets`.
+    Keys(usize, bool),
     TooLong,
 }
 
@@ -123,11 +125,13 @@ fn too_long(line: &[u8], longest_get: usize, ended: bool) -> Option<Found> {
         return None;
     }
     let text = &line[line.iter().take_while(|b| **b == b' ').count()..];
-    let many = line.len() - text.len() <= MAX_INDENT
-        && (text.starts_with(b"get ") || text.starts_with(b"gets "))
-        && line.len() <= longest_get;
-    match many {
+    let indent = line.len() - text.len();
+    let unique = text.starts_with(b"gets ");
+    match indent <= MAX_INDENT && (unique || text.starts_with(b"get ")) {
         false => Some(Found::TooLong),
+        true if line.len() > longest_get => {
+            Some(Found::Keys(indent + if unique { 5 } else { 4 }, unique))
+        }
         true if ended => None,
         true => Some(Found::Part),
     }
@@ -223,6 +227,7 @@ mod tests {
             Found::Line => 'l',
             Found::Part => 'p',
             Found::TooLong => 't',
+            Found::Keys(..) => 'k',
         };
         for (head, tail, expect) in [
             (&b"x"[..], &b""[..], "pt"),
@@ -239,7 +244,10 @@ mod tests {
             }
         }
         assert_eq!(kind(&[&b" ".repeat(101)[..], b"get ", &b"q".repeat(2000)].concat()), 't');
-        assert_eq!(kind(&[&b"get "[..], &b"q".repeat(10_000)].concat()), 't');
+        assert_eq!(kind(&[&b"get "[..], &b"q".repeat(9_996)].concat()), 'p');
+        for tail in [&b""[..], b"\n"] {
+            assert_eq!(kind(&[&b"get "[..], &b"q".repeat(9_997), tail].concat()), 'k');
+        }
     }
 
     #[test]

@@ -37,6 +37,8 @@ pub struct Out {
     end: usize,
     far: Vec<Far>,
     far_len: usize,
+    /// Of those, bytes that are copies.
+    copied: usize,
     /// Bytes already written.
     done: usize,
     /// Where units begin; only kept when `units`.
@@ -59,6 +61,43 @@ impl Out {
         self.end + self.far_len - self.done
     }
 
+    /// Bytes of memory outside the store, written ones included.
+    pub fn held(&self) -> usize {
+        self.end + self.copied
+    }
+
+    /// Of those, copies of long values: there are such only when half of the store is pinned.
+    pub fn copied(&self) -> usize {
+        self.copied
+    }
+
+    /// Takes what is not written, in as little memory as that needs; the buffer stays here.
+    pub fn take_rest(&mut self) -> Out {
+        // Where the rest begins: at `near`, or `skip` bytes into the far part that is there.
+        let (mut near, mut skip, mut first) = (0, self.done, 0);
+        for far in &self.far {
+            let before = far.at - near;
+            if skip < before {
+                break;
+            }
+            (near, skip) = (far.at, skip - before);
+            let len = far.part.bytes().len();
+            if skip < len {
+                break;
+            }
+            (skip, first) = (skip - len, first + 1);
+        }
+        let inside = self.far.get(first).is_some_and(|far| far.at == near);
+        let (near, done) = if inside { (near, skip) } else { (near + skip, 0) };
+        let text = self.near[near..self.end].to_vec();
+        let far = self.far.drain(first..).map(|far| Far { at: far.at - near, ..far });
+        let mut rest = Out { end: text.len(), near: text, done, units: self.units, ..Out::new() };
+        far.for_each(|far| rest.push(far));
+        rest.far.shrink_to_fit();
+        self.clear();
+        rest
+    }
+
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -67,6 +106,7 @@ impl Out {
         self.end = 0;
         self.far.clear();
         self.far_len = 0;
+        self.copied = 0;
         self.done = 0;
         self.marks.clear();
     }
@@ -194,8 +234,15 @@ impl Out {
     }
 
     fn part(&mut self, part: Part) {
-        self.far_len += part.bytes().len();
-        self.far.push(Far { at: self.end, part });
+        self.push(Far { at: self.end, part });
+    }
+
+    fn push(&mut self, far: Far) {
+        self.far_len += far.part.bytes().len();
+        if let Part::Copied(bytes) = &far.part {
+            self.copied += bytes.len();
+        }
+        self.far.push(far);
     }
 
     /// Where the reply so far ends, to take back what comes behind.
@@ -274,6 +321,12 @@ mod tests {
                 assert!(step < 8 || got == all[done..]);
             }
             assert_eq!(out.to_vec(), &all[done..]);
+            // What waits for the client is moved to where it needs less room.
+            let whole = out.held();
+            let mut rest = out.take_rest();
+            assert!(out.is_empty() && out.held() == 0 && rest.held() <= whole);
+            assert_eq!((rest.to_vec(), rest.len()), (all[done..].to_vec(), all.len() - done));
+            std::mem::swap(&mut out, &mut rest);
             if done < all.len() {
                 out.written(1);
             }

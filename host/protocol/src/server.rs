@@ -34,12 +34,14 @@ pub struct Settings {
     /// Values from this length on are taken in pieces instead of waiting for the whole block in
     /// the input buffer, which must hold this and a command line.
     pub stream_from: usize,
-    /// Longest line of a `get` of many keys; any other line may have 2,048 bytes.
+    /// Longest line of a `get` of many keys that is waited for: of a longer one the keys are
+    /// executed as they come. Any other line may have 2,048 bytes.
     pub multiget_max: usize,
     /// Values up to this length are copied into the reply buffer, longer ones gathered from the
     /// store.
     pub copy_max: usize,
-    /// After so many bytes of replies a `get` of many keys lets them be written first.
+    /// After so many bytes of replies a `get` of many keys lets them be written first; sixteen times
+    /// as many where they are gathered from the store.
     pub reply_soft: usize,
     /// And after so many keys it lets others have their turn: a miss has no reply, but takes time.
     pub keys_soft: usize,
@@ -56,9 +58,9 @@ impl Default for Settings {
             shutdown: false,
             flush: true,
             stream_from: 16 << 10,
-            multiget_max: 16 << 20,
+            multiget_max: 16 << 10,
             copy_max: 1 << 10,
-            reply_soft: 1 << 20,
+            reply_soft: 16 << 10,
             keys_soft: 4096,
         }
     }
@@ -84,12 +86,28 @@ impl Engine {
     }
 }
 
+/// What a [`Server`] told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// There are no such statistics.
+    Nothing,
+    All,
+    /// Some; the rest from this number on.
+    Part(u64),
+}
+
 /// What the server answers for itself: rare requests, none of them on the hot path.
 pub trait Server {
-    /// Calls `line` with name and value of each statistic of `stats <args>`; false if there are
-    /// no such statistics. `stats` alone has empty `args`. `own` are this thread's counters, which
-    /// the server need not have seen yet.
-    fn stats(&mut self, args: &[u8], own: &Counters, line: &mut dyn FnMut(&[u8], &[u8])) -> bool;
+    /// Calls `line` with name and value of each statistic of `stats <args>`. `stats` alone has empty `args`. `own` are this thread's counters, which
+    /// the server need not have seen yet. It may tell some, and go on when called again with the
+    /// number that it gave as `from`, which is 0 at first.
+    fn stats(
+        &mut self,
+        args: &[u8],
+        from: u64,
+        own: &Counters,
+        line: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Told;
 
     /// `stats reset`: the counters of all threads begin anew. The caller's are reset already.
     fn reset(&mut self) {}

@@ -1,5 +1,6 @@
 //! One connection: what its next request is, and what that does.
 
+use crate::classic::Keys;
 use crate::line::{Found, Line};
 use crate::ops::{self, Value};
 use crate::store::{Full, Hash, Room, Stage, Wanting};
@@ -107,8 +108,7 @@ impl Request {
 pub enum Parse {
     Request(Request),
     /// Nothing complete yet: at least so many bytes more are needed. The input so far must be
-    /// given again with them. More than [`Settings::buffer`](crate::Settings::buffer) bytes are
-    /// asked for only by a `get` of very many keys.
+    /// given again with them: never more than [`Settings::buffer`](crate::Settings::buffer) bytes.
     Need(usize),
     /// The connection is at its end, or the protocol violated: close once the requests before
     /// were answered.
@@ -125,6 +125,8 @@ pub enum Next {
     /// There is no room yet for what has come of a long value: execute the same request again, a
     /// moment later, or [give it up](Session::give_up).
     Wait,
+    /// There is more, but much reply by now: execute the same request again when that was taken.
+    Full,
     /// Close when the replies are written.
     Close,
 }
@@ -172,8 +174,6 @@ pub struct Session {
     sunk: bool,
     /// Bytes of a long value that were not parsed yet, and whether they are only skipped.
     left: u64,
-    /// Where the search for a very long line's end goes on.
-    scanned: usize,
     /// None while a value is skipped.
     stream: Option<Box<Stream>>,
 }
@@ -182,6 +182,8 @@ pub struct Session {
 enum Spoken {
     Text,
     Binary,
+    /// Text, within a `get` line whose end is not waited for.
+    Keys(Keys),
 }
 
 impl Session {
@@ -203,6 +205,7 @@ impl Session {
         match self.spoken {
             Some(Spoken::Text) => {}
             Some(Spoken::Binary) => return self.parse_binary(input, engine),
+            Some(Spoken::Keys(keys)) => return self.parse_keys(keys, input),
             None => {
                 let Some(first) = input.first() else { return Parse::Need(1) };
                 let binary = match engine.settings.protocol {
@@ -223,24 +226,16 @@ impl Session {
     }
 
     fn parse_line(&mut self, input: &[u8], engine: &Engine) -> Parse {
-        if self.scanned > 0 && memchr::memchr(b'\n', &input[self.scanned..]).is_none() {
-            self.scanned = input.len();
-            if input.len() <= engine.settings.multiget_max {
-                return Parse::Need(1);
-            }
-        }
         let mut line = Line::new();
         match line.find(input, engine.settings.multiget_max) {
             Found::Line => {}
             Found::TooLong => return self.parse_close(),
-            Found::Part => {
-                if input.len() > crate::line::MAX_LINE {
-                    self.scanned = input.len();
-                }
-                return Parse::Need(1);
+            Found::Part => return Parse::Need(1),
+            Found::Keys(at, unique) => {
+                self.spoken = Some(Spoken::Keys(Keys::Wanted { unique, any: false }));
+                return Parse::Request(Request { len: at as u32, ..Request::default() });
             }
         };
-        self.scanned = 0;
         let mut request = match line.word(input, 0) {
             [b'm', _] => meta::parse(&line, input, engine),
             _ => classic::parse(&line, input, engine),
@@ -264,6 +259,13 @@ impl Session {
             self.closing = true;
         }
         Parse::Request(request)
+    }
+
+    #[cold]
+    fn parse_keys(&mut self, mut keys: Keys, input: &[u8]) -> Parse {
+        let (parsed, ends) = keys.parse(input);
+        self.spoken = Some(if ends { Spoken::Text } else { Spoken::Keys(keys) });
+        parsed.map_or(Parse::Need(1), Parse::Request)
     }
 
     fn parse_binary(&mut self, input: &[u8], engine: &Engine) -> Parse {

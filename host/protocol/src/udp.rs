@@ -83,6 +83,7 @@ impl Exchange {
                     self.session.give_up(engine, out);
                     self.at += request.len as usize;
                 }
+                Next::Full => self.request = Some(request),
                 Next::Again => {
                     self.request = Some(request);
                     return true;

@@ -1,6 +1,5 @@
 //! One connection.
 
-use std::collections::VecDeque;
 use std::io::{self, IoSlice, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -12,7 +11,7 @@ use mio::{Interest, Registry, Token};
 use wirekv_protocol::{Out, Request, Session};
 
 /// What `stats conns` tells of a connection.
-pub struct Told {
+pub struct Peer {
     pub peer: String,
     pub listener: String,
     /// Store's second in which bytes last came, or went after a wait.
@@ -59,14 +58,18 @@ impl Stream {
 pub struct Conn {
     pub stream: Stream,
     pub session: Session,
-    pub told: Arc<Told>,
+    pub told: Arc<Peer>,
     /// Its number in `stats conns`.
     pub number: usize,
     /// Input that was not executed yet, and the requests already parsed from its front.
     pub pending: Vec<u8>,
-    pub parsed: VecDeque<Request>,
+    pub parsed: Vec<Request>,
     /// Replies that the kernel did not take yet. While there are any, nothing is read or executed.
     pub out: Option<Out>,
+    /// When that began, or went on: a later one has a larger number.
+    pub waits: u64,
+    /// It is worked on just now.
+    pub served: bool,
     /// Bytes that the kernel had for the client when that was last asked, since the replies wait.
     unsent: libc::c_int,
     /// The socket may have input; it may have had its last.
@@ -83,15 +86,17 @@ pub struct Conn {
 }
 
 impl Conn {
-    pub fn new(stream: Stream, told: Arc<Told>, number: usize) -> Conn {
+    pub fn new(stream: Stream, told: Arc<Peer>, number: usize) -> Conn {
         Conn {
             stream,
             session: Session::new(),
             told,
             number,
             pending: Vec::new(),
-            parsed: VecDeque::new(),
+            parsed: Vec::new(),
             out: None,
+            waits: 0,
+            served: false,
             unsent: libc::c_int::MAX,
             readable: true,
             read_closed: false,
@@ -151,9 +156,9 @@ impl Conn {
         total
     }
 
-    /// The replies wait from now on.
-    pub fn park(&mut self, out: Out) {
-        self.out = Some(out);
+    /// The client is waited for from now on.
+    pub fn wait(&mut self, waits: u64) {
+        self.waits = waits;
         self.unsent = libc::c_int::MAX;
     }
 

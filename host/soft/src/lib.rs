@@ -13,6 +13,7 @@ mod io;
 mod listen;
 mod metrics;
 mod options;
+mod shared;
 mod stats;
 mod time;
 mod worker;
@@ -29,7 +30,7 @@ use wirekv_store::{Config, Store};
 
 use listen::{Acceptor, Sockets};
 pub use options::Options;
-use stats::{Shared, FIRST_SECOND};
+use shared::{Shared, FIRST_SECOND};
 pub use time::Clock;
 use time::Time;
 use worker::{Inbox, Worker};

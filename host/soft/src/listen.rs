@@ -14,9 +14,9 @@ use mio::net::{TcpListener, UdpSocket, UnixListener};
 use mio::{Events, Interest, Poll, Token, Waker};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
-use crate::conn::{Conn, Stream, Told};
+use crate::conn::{Conn, Peer, Stream};
 use crate::options::Options;
-use crate::stats::Shared;
+use crate::shared::Shared;
 use crate::time::Time;
 use crate::worker::Inbox;
 
@@ -242,7 +242,7 @@ impl Acceptor {
             return Ok(());
         }
         let last = AtomicU32::new(self.shared.store.now());
-        let told = Arc::new(Told { peer, listener, last });
+        let told = Arc::new(Peer { peer, listener, last });
         let number = self.shared.tell(told.clone());
         let inbox = &self.inboxes[self.next];
         self.next = (self.next + 1) % self.inboxes.len();

@@ -11,7 +11,7 @@ use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token};
 use slab::Slab;
 
-use crate::stats::Shared;
+use crate::shared::Shared;
 
 /// What goes up and down; all else only counts up.
 const GAUGES: &[&str] = &[

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::stats::Shared;
+use crate::shared::Shared;
 use crate::worker::Inbox;
 
 /// Seconds since the store's second 0.

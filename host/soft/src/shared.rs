@@ -1,0 +1,217 @@
+//! What all threads know together.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use slab::Slab;
+use wirekv_protocol::Counters;
+use wirekv_store::Store;
+
+use crate::conn::{Conn, Peer};
+use crate::options::Options;
+
+/// What one thread counts. It alone writes the sums; anyone reads them.
+#[derive(Default)]
+#[repr(align(128))]
+struct Thread {
+    counters: Mutex<Counters>,
+    /// The reset that `counters` begin after.
+    resets: AtomicU64,
+    read: AtomicU64,
+    written: AtomicU64,
+}
+
+pub struct Shared {
+    pub options: Options,
+    pub version: String,
+    pub store: Arc<Store>,
+    /// UNIX time of the store clock's second 0.
+    pub epoch: i64,
+    threads: Vec<Thread>,
+    resets: AtomicU64,
+    stop: AtomicBool,
+    /// Wakes whoever waits for the end.
+    pub on_shutdown: Box<dyn Fn() + Send + Sync>,
+    pub verbosity: AtomicU32,
+    pub open: AtomicUsize,
+    opened: AtomicU64,
+    rejected: AtomicU64,
+    kicked: AtomicU64,
+    pub starved: Mutex<Option<Instant>>,
+    starvations: AtomicU64,
+    starved_us: AtomicU64,
+    pub conns: Mutex<Slab<Arc<Peer>>>,
+    /// What had been counted at the last `stats reset`.
+    base: Mutex<Counted>,
+}
+
+/// What `stats reset` sets back and which is not a thread's counter of requests.
+#[derive(Clone, Default)]
+pub struct Counted {
+    pub store: wirekv_store::Stats,
+    pub opened: u64,
+    pub rejected: u64,
+    pub kicked: u64,
+    pub starvations: u64,
+    pub starved_us: u64,
+    pub read: u64,
+    pub written: u64,
+}
+
+impl Shared {
+    pub fn new(
+        options: Options,
+        version: String,
+        store: Arc<Store>,
+        epoch: i64,
+        on_shutdown: Box<dyn Fn() + Send + Sync>,
+    ) -> Shared {
+        Shared {
+            threads: (0..options.threads).map(|_| Thread::default()).collect(),
+            verbosity: AtomicU32::new(options.verbosity),
+            options,
+            version,
+            store,
+            epoch,
+            resets: AtomicU64::new(0),
+            stop: AtomicBool::new(false),
+            on_shutdown,
+            open: AtomicUsize::new(0),
+            opened: AtomicU64::new(0),
+            rejected: AtomicU64::new(0),
+            kicked: AtomicU64::new(0),
+            starved: Mutex::default(),
+            starvations: AtomicU64::new(0),
+            starved_us: AtomicU64::new(0),
+            conns: Mutex::default(),
+            base: Mutex::default(),
+        }
+    }
+
+    pub fn stopping(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+
+    pub fn stop(&self) {
+        self.stop.store(true, Relaxed);
+    }
+
+    /// Publishes a thread's counters, or begins them anew after a reset.
+    pub fn exchange(&self, number: usize, counters: &mut Counters) {
+        let thread = &self.threads[number];
+        let resets = self.resets.load(Relaxed);
+        if thread.resets.load(Relaxed) != resets {
+            thread.resets.store(resets, Relaxed);
+            *counters = Counters::default();
+        }
+        *thread.counters.lock().unwrap() = *counters;
+    }
+
+    pub fn bytes(&self, number: usize, read: usize, written: usize) {
+        let add = |sum: &AtomicU64, n: usize| sum.store(sum.load(Relaxed) + n as u64, Relaxed);
+        add(&self.threads[number].read, read);
+        add(&self.threads[number].written, written);
+    }
+
+    /// A connection is accepted, if there may be one more.
+    pub fn admit(&self) -> bool {
+        if self.open.fetch_add(1, Relaxed) < self.options.max_conns {
+            self.opened.fetch_add(1, Relaxed);
+            return true;
+        }
+        self.open.fetch_sub(1, Relaxed);
+        self.rejected.fetch_add(1, Relaxed);
+        false
+    }
+
+    /// Whether connections wait that cannot be accepted now.
+    pub fn starved(&self, now: bool) {
+        let mut since = self.starved.lock().unwrap();
+        match *since {
+            None if now => {
+                *since = Some(Instant::now());
+                self.starvations.fetch_add(1, Relaxed);
+            }
+            Some(start) if !now => {
+                *since = None;
+                self.starved_us.fetch_add(start.elapsed().as_micros() as u64, Relaxed);
+            }
+            _ => {}
+        }
+    }
+
+    /// Where `stats conns` finds a connection, until it is closed.
+    pub fn tell(&self, told: Arc<Peer>) -> usize {
+        self.conns.lock().unwrap().insert(told)
+    }
+
+    pub fn closed(&self, conn: &Conn) {
+        self.open.fetch_sub(1, Relaxed);
+        self.conns.lock().unwrap().remove(conn.number);
+    }
+
+    pub fn idle_kick(&self) {
+        self.kicked.fetch_add(1, Relaxed);
+    }
+
+    /// Counters of all threads; `own` in place of what thread `number` published.
+    pub fn sum(&self, own: Option<(usize, &Counters)>) -> Counters {
+        let mut sum = Counters::default();
+        let resets = self.resets.load(Relaxed);
+        for (n, thread) in self.threads.iter().enumerate() {
+            match own {
+                Some((number, counters)) if number == n => sum.add(counters),
+                _ if thread.resets.load(Relaxed) == resets => {
+                    sum.add(&thread.counters.lock().unwrap());
+                }
+                _ => {}
+            }
+        }
+        sum
+    }
+
+    /// What is counted begins anew; thread `number` has begun already.
+    pub fn reset(&self, number: usize) {
+        let resets = self.resets.fetch_add(1, Relaxed) + 1;
+        self.threads[number].resets.store(resets, Relaxed);
+        *self.base.lock().unwrap() = self.counted();
+    }
+
+    fn counted(&self) -> Counted {
+        Counted {
+            store: self.store.stats(),
+            opened: self.opened.load(Relaxed),
+            rejected: self.rejected.load(Relaxed),
+            kicked: self.kicked.load(Relaxed),
+            starvations: self.starvations.load(Relaxed),
+            starved_us: self.starved_us.load(Relaxed),
+            read: self.threads.iter().map(|t| t.read.load(Relaxed)).sum(),
+            written: self.threads.iter().map(|t| t.written.load(Relaxed)).sum(),
+        }
+    }
+
+    /// What counts since the last `stats reset`.
+    pub fn recent(&self) -> Counted {
+        let base = self.base.lock().unwrap();
+        let mut now = self.counted();
+        now.opened -= base.opened;
+        now.rejected -= base.rejected;
+        now.kicked -= base.kicked;
+        now.starvations -= base.starvations;
+        now.starved_us -= base.starved_us;
+        now.read -= base.read;
+        now.written -= base.written;
+        now.store.total_items -= base.store.total_items;
+        now.store.expired_unfetched -= base.store.expired_unfetched;
+        now.store.evicted_unfetched -= base.store.evicted_unfetched;
+        now.store.evictions -= base.store.evictions;
+        now.store.reclaimed -= base.store.reclaimed;
+        now.store.full -= base.store.full;
+        now
+    }
+}
+
+/// The store's clock begins here, as memcached's: no time that a client gives is in the past then.
+pub const FIRST_SECOND: u32 = 2;

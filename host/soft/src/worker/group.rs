@@ -1,0 +1,310 @@
+//! The passes over a group of connections: what they hold, and for how long others wait for them.
+
+use std::io::IoSlice;
+
+use wirekv_protocol::{Next, Out, Parse, Request};
+
+use super::Worker;
+use crate::conn::Conn;
+use crate::io::{retry, GROUP};
+use crate::stats::Answers;
+
+/// Parts of a reply in the first write.
+const PARTS: usize = 8;
+/// Replies are offered to the kernel at the latest when they are this long.
+const REPLY_HIGH: usize = 256 << 10;
+/// Or when they and the input together hold so much memory: what a client that takes nothing can keep.
+const HELD: usize = 24 << 10;
+/// After so many bytes of replies to one connection the others have their turn.
+const TURN: usize = 128 << 10;
+/// Long values that wait for clients are pinned in the store, up to half of it. Beyond that they are
+/// copied, up to so many bytes in all threads, or one; then the client that waits longest goes.
+const COPIES: usize = 4 << 20;
+/// Where one connection of a group is worked on: memory that stays in the processor's cache.
+pub(super) struct Slot {
+    conn: usize,
+    /// Input is `buf[..end]`; requests were parsed up to `at`, executed up to `done`.
+    buf: Vec<u8>,
+    end: usize,
+    at: usize,
+    done: usize,
+    requests: Vec<Request>,
+    /// Input is to be read.
+    reads: bool,
+    /// Behind `at` may be more requests.
+    more: bool,
+    /// The next request waits for room for a long value.
+    waits: bool,
+    out: Out,
+}
+
+impl Slot {
+    pub fn new(size: usize, batch: usize) -> Slot {
+        Slot {
+            conn: 0,
+            buf: vec![0; size],
+            end: 0,
+            at: 0,
+            done: 0,
+            requests: Vec::with_capacity(batch),
+            reads: false,
+            more: false,
+            waits: false,
+            out: Out::new(),
+        }
+    }
+}
+
+impl Worker {
+    /// Serves the connections that have something to do, in groups. Each step is taken for a whole
+    /// group before the next, so that system calls and waits for memory are shared.
+    pub(super) fn serve_ready(&mut self) {
+        let mut ready = std::mem::take(&mut self.ready);
+        let mut slots = std::mem::take(&mut self.slots);
+        for group in ready.chunks(GROUP) {
+            let mut used = 0;
+            for &index in group {
+                self.conns[index].queued = false;
+                slots[used].conn = index;
+                if self.prepare(&mut slots[used]) {
+                    used += 1;
+                }
+            }
+            let slots = &mut slots[..used];
+            self.read(slots);
+            for slot in slots.iter_mut() {
+                self.parse(slot);
+                // A line of very many keys takes a while to be parsed, and holds nothing yet.
+                self.engine.local.quiesce();
+            }
+            // Their buckets have been on their way since each key was parsed; now the items.
+            for request in slots.iter().flat_map(|s| &s.requests) {
+                request.prefetch_item(&self.engine);
+            }
+            for slot in slots.iter_mut() {
+                self.execute(slot);
+                self.engine.local.quiesce();
+            }
+            self.write(slots);
+            for slot in slots {
+                self.finish(slot);
+            }
+            self.engine.local.quiesce();
+        }
+        ready.clear();
+        ready.append(&mut self.ready);
+        self.ready = ready;
+        self.slots = slots;
+    }
+
+    /// Gets a slot ready for its connection. False: there is nothing to do for it now.
+    fn prepare(&mut self, slot: &mut Slot) -> bool {
+        let conn = &mut self.conns[slot.conn];
+        if conn.lost {
+            return self.close(slot.conn);
+        }
+        if let Some(mut out) = conn.out.take() {
+            let copied = out.copied();
+            let count = conn.write(&mut out);
+            self.shared.bytes(self.number, 0, count);
+            if count > 0 {
+                conn.used(self.engine.local.store().now());
+                self.waits += 1;
+                conn.wait(self.waits);
+            }
+            if !out.is_empty() {
+                conn.out = Some(out);
+                return if conn.lost { self.close(slot.conn) } else { false };
+            }
+            self.copied -= copied;
+            if conn.closing {
+                return self.close(slot.conn);
+            }
+        }
+        conn.served = true;
+        slot.done = 0;
+        slot.end = conn.pending.len();
+        slot.more = true;
+        slot.waits = false;
+        slot.buf[..slot.end].copy_from_slice(&std::mem::take(&mut conn.pending));
+        slot.requests.clear();
+        slot.requests.append(&mut std::mem::take(&mut conn.parsed));
+        if !slot.requests.is_empty() {
+            // It is not silent while it is being answered.
+            conn.used(self.engine.local.store().now());
+        }
+        slot.at = slot.requests.iter().map(|r| r.len as usize).sum();
+        slot.reads = slot.requests.is_empty() && (conn.readable || conn.read_closed);
+        true
+    }
+
+    /// Reads what there is, once.
+    fn read(&mut self, slots: &mut [Slot]) {
+        for slot in slots.iter_mut().filter(|s| s.reads && s.end == 0) {
+            // A long value goes straight to its place in the store.
+            let conn = &mut self.conns[slot.conn];
+            let read =
+                conn.session.sink().map(|mut place| (place.len(), conn.stream.read(&mut place)));
+            if let Some((size, result)) = read {
+                let count = conn.came(size, result, 0);
+                conn.session.sunk(count);
+                self.shared.bytes(self.number, count, 0);
+                conn.used(self.engine.local.store().now());
+                slot.reads = false;
+            }
+        }
+        let count = slots.iter().filter(|s| s.reads).count();
+        let rooms = slots
+            .iter_mut()
+            .filter(|s| s.reads)
+            .map(|slot| (self.conns[slot.conn].stream.fd(), &mut slot.buf[slot.end..]));
+        let results = self.io.read(count, rooms);
+        for (slot, result) in slots.iter_mut().filter(|s| s.reads).zip(results) {
+            let conn = &mut self.conns[slot.conn];
+            let count = conn.came(slot.buf.len() - slot.end, result, slot.end);
+            slot.end += count;
+            self.shared.bytes(self.number, count, 0);
+            conn.used(self.engine.local.store().now());
+        }
+    }
+
+    fn parse(&mut self, slot: &mut Slot) {
+        let conn = &mut self.conns[slot.conn];
+        while slot.requests.len() < self.shared.options.batch {
+            match conn.session.parse(&slot.buf[slot.at..slot.end], &self.engine) {
+                Parse::Request(request) => {
+                    request.prefetch_bucket(&self.engine);
+                    slot.at += request.len as usize;
+                    slot.requests.push(request);
+                }
+                Parse::Need(_) => {
+                    slot.more = false;
+                    break;
+                }
+                Parse::Close => {
+                    slot.more = false;
+                    conn.ended = true;
+                    break;
+                }
+            }
+        }
+        // More is there, and others have their turn first.
+        self.engine.counters.conn_yields += u64::from(slot.more && slot.at < slot.end);
+    }
+
+    /// Runs a slot's requests; stops early when the client does not take its replies, or within a
+    /// request of very many keys: memory that others wait for is free only between the groups.
+    fn execute(&mut self, slot: &mut Slot) {
+        let conn = &mut self.conns[slot.conn];
+        let mut answers = Answers { shared: &self.shared, number: self.number };
+        let Slot { requests, buf, end, done, out, waits, .. } = slot;
+        let (mut executed, mut turn) = (0, 0);
+        while let Some(request) = requests.get_mut(executed) {
+            let input = &buf[*done..*end];
+            let next = conn.session.execute(request, input, &mut self.engine, &mut answers, out);
+            if next == Next::Continue {
+                executed += 1;
+                *done += request.len as usize;
+            }
+            conn.closing |= next == Next::Close;
+            *waits = next == Next::Wait;
+            let held = out.held() + *end - *done;
+            let offer = next == Next::Full || held > HELD || out.len() > REPLY_HIGH;
+            if offer || out.copied() > 0 {
+                let count = conn.write(out);
+                self.shared.bytes(self.number, 0, count);
+                turn += count;
+                if !out.is_empty() || turn > TURN {
+                    break;
+                }
+            }
+            if matches!(next, Next::Again | Next::Wait | Next::Close) {
+                break;
+            }
+        }
+        requests.drain(..executed);
+        if out.copied() > 0 {
+            self.park(slot.conn, out);
+        }
+    }
+
+    /// What is left of the replies waits until the client takes more.
+    fn park(&mut self, index: usize, out: &mut Out) {
+        let limit = COPIES / self.shared.options.threads;
+        while out.copied() > 0 && self.copied > 0 && self.copied + out.copied() > limit {
+            let copies = |c: &Conn| c.out.as_ref().is_some_and(|out| out.copied() > 0);
+            let others = self.conns.iter().filter(|(_, c)| copies(c) && !c.served);
+            let Some((longest, _)) = others.min_by_key(|(_, c)| c.waits) else {
+                // All of them are being served: this one is too many.
+                self.conns[index].lost = true;
+                return out.clear();
+            };
+            let conn = &mut self.conns[longest];
+            self.copied -= conn.out.take().map_or(0, |out| out.copied());
+            conn.lost = true;
+            self.enqueue(longest);
+        }
+        let rest = out.take_rest();
+        self.copied += rest.copied();
+        self.waits += 1;
+        let conn = &mut self.conns[index];
+        conn.wait(self.waits);
+        conn.out = Some(rest);
+    }
+
+    /// Offers the replies to the kernel, once.
+    fn write(&mut self, slots: &mut [Slot]) {
+        let mut parts = [[IoSlice::new(&[]); PARTS]; GROUP];
+        let mut counts = [0; GROUP];
+        let replies = slots.iter().filter(|s| !s.out.is_empty());
+        let mut count = 0;
+        for (slot, parts) in replies.clone().zip(&mut parts) {
+            counts[count] = slot.out.slices(parts);
+            count += 1;
+        }
+        let gathered = replies
+            .zip(parts.iter().zip(counts))
+            .map(|(slot, (parts, count))| (self.conns[slot.conn].stream.fd(), &parts[..count]));
+        let results = self.io.write(count, gathered);
+        for (slot, result) in slots.iter_mut().filter(|s| !s.out.is_empty()).zip(results) {
+            match result {
+                Ok(n) => {
+                    slot.out.written(n);
+                    self.shared.bytes(self.number, 0, n);
+                }
+                Err(e) if retry(&e) => {}
+                Err(_) => self.conns[slot.conn].lost = true,
+            }
+        }
+    }
+
+    /// Keeps what could not be done now.
+    fn finish(&mut self, slot: &mut Slot) {
+        let conn = &mut self.conns[slot.conn];
+        conn.served = false;
+        if !slot.out.is_empty() && !conn.lost {
+            self.shared.bytes(self.number, 0, conn.write(&mut slot.out));
+            if !slot.out.is_empty() && !conn.lost {
+                self.park(slot.conn, &mut slot.out);
+            }
+        }
+        let conn = &mut self.conns[slot.conn];
+        let blocked = conn.out.is_some();
+        let more = slot.more || !slot.requests.is_empty();
+        conn.closing |= conn.ended && !more;
+        if conn.lost || (conn.closing && !blocked) {
+            slot.out.clear();
+            self.close(slot.conn);
+            return;
+        }
+        if slot.done < slot.end {
+            conn.pending = slot.buf[slot.done..slot.end].to_vec();
+        }
+        conn.parsed = slot.requests.as_slice().to_vec();
+        if slot.waits && !blocked {
+            self.waiting.push(slot.conn);
+        } else if !blocked && (conn.readable || conn.read_closed || more) {
+            self.enqueue(slot.conn);
+        }
+    }
+}
