@@ -25,7 +25,7 @@ SECONDS := 60
 E2E_TESTS  := tb/soft tb/e2e
 UNIT_TESTS := $(filter-out $(E2E_TESTS) tb/reference,$(patsubst %/,%,$(wildcard tb/*/)))
 
-.PHONY: help setup server serve test mutants lint format formal synth bench bench-soft fuzz clean
+.PHONY: help setup server checked serve test mutants lint format formal synth bench bench-soft fuzz clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -56,12 +56,17 @@ server: setup
 	@echo "server: compiling (the simulated card takes a few minutes the first time) ..."
 	@cargo build --release $(FEATURES)
 
+# A second model, whose RTL checks its assertions; everything else is compiled once for both.
+checked: server
+	@CARGO_BUILD_BUILD_DIR=$(CURDIR)/$(TARGET) CARGO_TARGET_DIR=$(CURDIR)/build/target-checked \
+	  cargo build --release --features wirekv/assert
+
 serve: server ## run the cache: make serve ARGS='-p 11211 -m 64'
 	@user=; if [ "$$(id -u)" = 0 ]; then user='-u root'; \
 	  echo "started by root, so it serves as root (-u root); as another user: ARGS='-u NAME'"; fi; \
 	exec $(SERVER) serve $$user $(ARGS)
 
-test: server ## every test: units first, then end to end against memcached
+test: server checked ## every test: units first, then end to end against memcached
 	cargo test --release --workspace -q
 	cargo test --release -q -p wirekv-store --features shuttle --test interleavings
 	$(PYTHON) -m pytest -q $(UNIT_TESTS) $(E2E_TESTS)

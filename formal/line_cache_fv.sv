@@ -58,6 +58,7 @@ module line_cache_fv
   slot_t rd_slot, wr_slot;
   line_no_t wr_line;
   line_t rd_data;
+  logic unused_bad;
   logic mem_wr_valid, mem_wr_done, mem_rd_valid, mem_rdat_valid, mem_rdat_ready, mem_rdat, idle;
   line_write_t mem_wr;
   laddr_t mem_rd_addr;
@@ -90,6 +91,7 @@ module line_cache_fv
     .rd_en_i         (rd_en),
     .rd_slot_i       (rd_slot),
     .rd_data_o       (rd_data),
+    .rd_bad_o        (unused_bad),
     .wr_valid_i      (wr_valid),
     .wr_ready_o      (wr_ready),
     .wr_slot_i       (wr_slot),
@@ -106,6 +108,7 @@ module line_cache_fv
     .mem_rdat_valid_i(mem_rdat_valid),
     .mem_rdat_ready_o(mem_rdat_ready),
     .mem_rdat_i      (line_t'(mem_rdat)),
+    .mem_rdat_bad_i  (1'b0),
     .idle_o          (idle)
   );
 

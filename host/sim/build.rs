@@ -49,6 +49,7 @@ fn main() {
     let repo = repo.canonicalize().unwrap();
     let out = PathBuf::from(env::var("OUT_DIR").unwrap()).join("model");
     let trace = env::var_os("CARGO_FEATURE_TRACE").is_some();
+    let assert = env::var_os("CARGO_FEATURE_ASSERT").is_some();
     let root = verilator_root(&repo);
 
     println!("cargo:rerun-if-env-changed=WIREKV_CARD_F");
@@ -67,7 +68,12 @@ fn main() {
     let mut verilator = Command::new(root.join("bin/verilator"));
     verilator.current_dir(&repo).env("VERILATOR_ROOT", &root);
     verilator.args(["--cc", "--top-module", "card", "--prefix", "Vcard", "-f", &list]);
-    verilator.args(["-O3", "--x-assign", "fast", "--x-initial", "fast", "--no-assert"]);
+    verilator.args(["-O3", "--x-assign", "fast", "--x-initial", "fast"]);
+    if assert {
+        verilator.args(["--assert", "+define+SIMASSERT"]);
+    } else {
+        verilator.arg("--no-assert");
+    }
     // Warnings are `make lint`'s business.
     verilator.args(["-Wno-fatal", "--output-split", "15000"]);
     verilator.arg("--Mdir").arg(&out);
@@ -103,6 +109,9 @@ fn main() {
     }
     if trace {
         shim.define("WK_TRACE", None);
+    }
+    if assert {
+        shim.define("WK_ASSERT", None);
     }
     shim.compile("wirekv_shim");
 

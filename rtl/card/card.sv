@@ -78,6 +78,7 @@ module card
   output logic [NumMem-1:0][511:0] m_axi_wdata,
   output logic [NumMem-1:0][63:0]  m_axi_wstrb,
   input  logic [NumMem-1:0]        m_axi_bvalid,
+  input  logic [NumMem-1:0][1:0]   m_axi_bresp,
   output logic [NumMem-1:0]        m_axi_bready,
   output logic [NumMem-1:0]        m_axi_arvalid,
   input  logic [NumMem-1:0]        m_axi_arready,
@@ -85,6 +86,8 @@ module card
   input  logic [NumMem-1:0]        m_axi_rvalid,
   output logic [NumMem-1:0]        m_axi_rready,
   input  logic [NumMem-1:0][511:0] m_axi_rdata,
+  input  logic [NumMem-1:0][1:0]   m_axi_rresp,
+  input  logic [NumMem-1:0]        m_axi_rlast,
   /// Nothing is in flight inside: the clock may stop until something comes in.
   output logic                     idle_o,
   /// A timer is running: ticks must be delivered.
@@ -154,6 +157,7 @@ module card
   laddr_t [NumMem-1:0] rd_addr;
   line_t [NumMem-1:0] rdat;
   logic [NumMem-1:0] wr_valid, wr_ready, wr_done, rd_valid, rd_ready, rdat_valid, rdat_ready;
+  logic [NumMem-1:0] wr_bad, rdat_bad;
 
   for (genvar p = 0; p < NumMem; p++) begin : gen_mem
     mem_axi u_axi (
@@ -163,12 +167,14 @@ module card
       .wr_ready_o   (wr_ready[p]),
       .wr_i         (wr[p]),
       .wr_done_o    (wr_done[p]),
+      .wr_bad_o     (wr_bad[p]),
       .rd_valid_i   (rd_valid[p]),
       .rd_ready_o   (rd_ready[p]),
       .rd_addr_i    (rd_addr[p]),
       .rdat_valid_o (rdat_valid[p]),
       .rdat_ready_i (rdat_ready[p]),
       .rdat_o       (rdat[p]),
+      .rdat_bad_o   (rdat_bad[p]),
       .m_axi_awvalid(m_axi_awvalid[p]),
       .m_axi_awready(m_axi_awready[p]),
       .m_axi_awaddr (m_axi_awaddr[p]),
@@ -177,13 +183,16 @@ module card
       .m_axi_wdata  (m_axi_wdata[p]),
       .m_axi_wstrb  (m_axi_wstrb[p]),
       .m_axi_bvalid (m_axi_bvalid[p]),
+      .m_axi_bresp  (m_axi_bresp[p]),
       .m_axi_bready (m_axi_bready[p]),
       .m_axi_arvalid(m_axi_arvalid[p]),
       .m_axi_arready(m_axi_arready[p]),
       .m_axi_araddr (m_axi_araddr[p]),
       .m_axi_rvalid (m_axi_rvalid[p]),
       .m_axi_rready (m_axi_rready[p]),
-      .m_axi_rdata  (m_axi_rdata[p])
+      .m_axi_rdata  (m_axi_rdata[p]),
+      .m_axi_rresp  (m_axi_rresp[p]),
+      .m_axi_rlast  (m_axi_rlast[p])
     );
   end
   // The receive rings are written by tcp and read by front, the transmit rings written by back
@@ -191,12 +200,13 @@ module card
 
   // ---------------------------------------------------------------- net
   logic seg_valid, seg_ready, dgram_valid, dgram_ready;
-  logic txseg_valid, txseg_ready, txdgram_valid, txdgram_ready;
+  logic txseg_valid, txseg_ready, txseg_bad, txdgram_valid, txdgram_ready;
   seg_t seg;
   txseg_t txseg;
   dgram_t dgram, txdgram;
   beat_t seg_beat, dgram_beat, txseg_beat, txdgram_beat;
   logic net_idle, tcp_idle, front_idle, store_idle, back_idle, net_timer, tcp_timers;
+  logic store_timer;
 
   net u_net (
     .clk_i,
@@ -236,6 +246,7 @@ module card
     .txseg_ready_o  (txseg_ready),
     .txseg_i        (txseg),
     .txseg_beat_i   (txseg_beat),
+    .txseg_bad_i    (txseg_bad),
     .txdgram_valid_i(txdgram_valid),
     .txdgram_ready_o(txdgram_ready),
     .txdgram_i      (txdgram),
@@ -271,6 +282,7 @@ module card
     .txseg_ready_i (txseg_ready),
     .txseg_o       (txseg),
     .txseg_beat_o  (txseg_beat),
+    .txseg_bad_o   (txseg_bad),
     .ev_valid_o    (ev_valid),
     .ev_ready_i    (ev_ready),
     .ev_o          (ev),
@@ -287,6 +299,7 @@ module card
     .rdat_valid_i  (rdat_valid[4]),
     .rdat_ready_o  (rdat_ready[4]),
     .rdat_i        (rdat[4]),
+    .rdat_bad_i    (rdat_bad[4]),
     .count_o       (tcp_count),
     .idle_o        (tcp_idle),
     .timers_o      (tcp_timers),
@@ -296,6 +309,8 @@ module card
   // ---------------------------------------------------------------- proto: bytes to requests
   logic uctx_valid, uctx_ready, req_valid, req_ready, key_valid, key_ready;
   logic put_valid, put_ready, putb_valid, putb_ready, done_valid, done_ready;
+  logic bad_job_valid, bad_job_done, bad_job_all;
+  conn_t bad_job_conn;
   logic hpiece_valid, hpiece_ready;
   uctx_t uctx;
   req_t req;
@@ -325,6 +340,12 @@ module card
     .rdat_valid_i  (rdat_valid[3]),
     .rdat_ready_o  (rdat_ready[3]),
     .rdat_i        (rdat[3]),
+    .rdat_bad_i    (rdat_bad[3]),
+    .bad_valid_o   (bad_job_valid),
+    .bad_conn_o    (bad_job_conn),
+    .bad_done_i    (bad_job_done),
+    .wr_bad_i      (wr_bad[3]),
+    .bad_all_o     (bad_job_all),
     .dgram_valid_i (dgram_valid),
     .dgram_ready_o (dgram_ready),
     .dgram_i       (dgram),
@@ -367,6 +388,7 @@ module card
     .clk_i,
     .rst_ni,
     .cfg_i        (store_cfg),
+    .tick_i,
     .enable_i     (enable),
     .req_valid_i  (req_valid),
     .req_ready_o  (req_ready),
@@ -374,6 +396,10 @@ module card
     .key_valid_i  (key_valid),
     .key_ready_o  (key_ready),
     .key_i        (key),
+    .bad_valid_i  (bad_job_valid),
+    .bad_conn_i   (bad_job_conn),
+    .bad_done_o   (bad_job_done),
+    .bad_all_i    (bad_job_all),
     .put_valid_i  (put_valid),
     .put_ready_o  (put_ready),
     .put_i        (put),
@@ -403,8 +429,11 @@ module card
     .rdat_valid_i (rdat_valid[2:0]),
     .rdat_ready_o (rdat_ready[2:0]),
     .rdat_i       (rdat[2:0]),
+    .wr_bad_i     (wr_bad[2:0]),
+    .rdat_bad_i   (rdat_bad[2:0]),
     .count_o      (store_count),
-    .idle_o       (store_idle)
+    .idle_o       (store_idle),
+    .timer_o      (store_timer)
   );
 
   // ---------------------------------------------------------------- proto: results to bytes
@@ -444,6 +473,7 @@ module card
     .wr_ready_i     (wr_ready[4]),
     .wr_o           (wr[4]),
     .wr_done_i      (wr_done[4]),
+    .wr_bad_i       (wr_bad[4]),
     .txdgram_valid_o(txdgram_valid),
     .txdgram_ready_i(txdgram_ready),
     .txdgram_o      (txdgram),
@@ -467,6 +497,6 @@ module card
     else if (quiet_q != '1) quiet_q <= quiet_q + 4'd1;
   end
   assign idle_o   = quiet_q == '1;
-  assign timers_o = net_timer || tcp_timers;
+  assign timers_o = net_timer || tcp_timers || store_timer;
 
 endmodule

@@ -1,23 +1,31 @@
 // One memory port: whole lines on the inside, single-beat AXI4 on the outside (len 0, size 6, one
 // id, wlast 1; a board's top adds those constants). Latency 1 for a write, 1 + 1 for a read on top
 // of the memory's, initiation interval 1.
+//
+// A reset of the card is none of the memory's: what was offered stays offered until it is taken, and
+// what was asked for before is answered after it. Such answers are counted off and go nowhere.
+`include "lib_assert.svh"
+
 module mem_axi
   import wirekv_pkg::*;
 (
   input  logic         clk_i,
   input  logic         rst_ni,
-  /// Writes; wr_done_o pulses once for each, in order, when it has reached memory.
+  /// Writes; wr_done_o pulses once for each, in order, when it has reached memory, wr_bad_o with it
+  /// if it has not: what is there now is unknown.
   input  logic         wr_valid_i,
   output logic         wr_ready_o,
   input  line_write_t  wr_i,
   output logic         wr_done_o,
-  /// Reads, answered in order.
+  output logic         wr_bad_o,
+  /// Reads, answered in order; a bad one has no data: the line is zero.
   input  logic         rd_valid_i,
   output logic         rd_ready_o,
   input  laddr_t       rd_addr_i,
   output logic         rdat_valid_o,
   input  logic         rdat_ready_i,
   output line_t        rdat_o,
+  output logic         rdat_bad_o,
   /// AXI4. Address and data of a write are independent; each may be taken first.
   output logic         m_axi_awvalid,
   input  logic         m_axi_awready,
@@ -27,13 +35,16 @@ module mem_axi
   output logic [511:0] m_axi_wdata,
   output logic [63:0]  m_axi_wstrb,
   input  logic         m_axi_bvalid,
+  input  logic [1:0]   m_axi_bresp,
   output logic         m_axi_bready,
   output logic         m_axi_arvalid,
   input  logic         m_axi_arready,
   output logic [39:0]  m_axi_araddr,
   input  logic         m_axi_rvalid,
   output logic         m_axi_rready,
-  input  logic [511:0] m_axi_rdata
+  input  logic [511:0] m_axi_rdata,
+  input  logic [1:0]   m_axi_rresp,
+  input  logic         m_axi_rlast
 );
 
   typedef struct packed {
@@ -41,12 +52,66 @@ module mem_axi
     strb_t strb;
   } wdata_t;
 
-  logic aw_ready, w_ready;
+  typedef struct packed {
+    line_t data;
+    logic  bad;
+  } rdat_t;
+
+  logic aw_ready, w_ready, ar_ready, r_ready;
   laddr_t aw_addr, ar_addr;
   wdata_t wdata;
+  rdat_t rdat_in, rdat;
+
+  // Low in the first clock after configuration, and never again: the reset of what faces memory.
+  logic live_q;
+  initial live_q = 1'b0;
+  always_ff @(posedge clk_i) live_q <= 1'b1;
+
+  // ---------------------------------------------------------------- answers to come
+  typedef logic [15:0] count_t;  // far more than memory can have outstanding
+  count_t reads_q, writes_q, stale_reads_q, stale_writes_q;
+  count_t reads_d, writes_d;
+  logic wr_push, rd_push, b_take, r_take, r_end, long_q;
+
+  assign wr_push  = rst_ni && wr_valid_i && wr_ready_o;
+  assign rd_push  = rst_ni && rd_valid_i && rd_ready_o;
+  assign b_take   = m_axi_bvalid && m_axi_bready;
+  assign r_take   = m_axi_rvalid && m_axi_rready;
+  assign r_end    = r_take && m_axi_rlast;
+  assign reads_d  = reads_q + count_t'(rd_push) - count_t'(r_end);
+  assign writes_d = writes_q + count_t'(wr_push) - count_t'(b_take);
+
+  always_ff @(posedge clk_i) begin
+    if (!live_q) begin
+      reads_q        <= '0;
+      writes_q       <= '0;
+      stale_reads_q  <= '0;
+      stale_writes_q <= '0;
+      long_q         <= 1'b0;
+    end else begin
+      reads_q  <= reads_d;
+      writes_q <= writes_d;
+      // Of an answer with more beats than one, the first is enough.
+      if (r_take) long_q <= !m_axi_rlast;
+      if (!rst_ni) begin
+        stale_reads_q  <= reads_d;
+        stale_writes_q <= writes_d;
+      end else begin
+        if (stale_reads_q != '0) stale_reads_q <= stale_reads_q - count_t'(r_end);
+        if (stale_writes_q != '0) stale_writes_q <= stale_writes_q - count_t'(b_take);
+      end
+    end
+  end
 
   assign wr_ready_o   = aw_ready && w_ready;
-  assign wr_done_o    = m_axi_bvalid;
+  assign rd_ready_o   = ar_ready;
+  assign wr_done_o    = m_axi_bvalid && stale_writes_q == '0;
+  assign wr_bad_o     = wr_done_o && m_axi_bresp != '0;
+  assign m_axi_rready = r_ready || long_q || stale_reads_q != '0;
+  assign rdat_in.bad  = m_axi_rresp != '0 || !m_axi_rlast;
+  assign rdat_in.data = rdat_in.bad ? '0 : m_axi_rdata;
+  assign rdat_o       = rdat.data;
+  assign rdat_bad_o   = rdat.bad;
   assign m_axi_bready = 1'b1;
   assign m_axi_awaddr = {aw_addr, 6'd0};
   assign m_axi_araddr = {ar_addr, 6'd0};
@@ -57,8 +122,8 @@ module mem_axi
     .T(laddr_t)
   ) u_aw (
     .clk_i,
-    .rst_ni,
-    .s_valid_i(wr_valid_i && w_ready),
+    .rst_ni   (live_q),
+    .s_valid_i(rst_ni && wr_valid_i && w_ready),
     .s_ready_o(aw_ready),
     .s_data_i (wr_i.addr),
     .m_valid_o(m_axi_awvalid),
@@ -70,8 +135,8 @@ module mem_axi
     .T(wdata_t)
   ) u_w (
     .clk_i,
-    .rst_ni,
-    .s_valid_i(wr_valid_i && aw_ready),
+    .rst_ni   (live_q),
+    .s_valid_i(rst_ni && wr_valid_i && aw_ready),
     .s_ready_o(w_ready),
     .s_data_i ('{data: wr_i.data, strb: wr_i.strb}),
     .m_valid_o(m_axi_wvalid),
@@ -83,9 +148,9 @@ module mem_axi
     .T(laddr_t)
   ) u_ar (
     .clk_i,
-    .rst_ni,
-    .s_valid_i(rd_valid_i),
-    .s_ready_o(rd_ready_o),
+    .rst_ni   (live_q),
+    .s_valid_i(rst_ni && rd_valid_i),
+    .s_ready_o(ar_ready),
     .s_data_i (rd_addr_i),
     .m_valid_o(m_axi_arvalid),
     .m_ready_i(m_axi_arready),
@@ -93,16 +158,19 @@ module mem_axi
   );
 
   lib_reg #(
-    .T(line_t)
+    .T(rdat_t)
   ) u_r (
     .clk_i,
     .rst_ni,
-    .s_valid_i(m_axi_rvalid),
-    .s_ready_o(m_axi_rready),
-    .s_data_i (m_axi_rdata),
+    .s_valid_i(m_axi_rvalid && !long_q && stale_reads_q == '0),
+    .s_ready_o(r_ready),
+    .s_data_i (rdat_in),
     .m_valid_o(rdat_valid_o),
     .m_ready_i(rdat_ready_i),
-    .m_data_o (rdat_o)
+    .m_data_o (rdat)
   );
+
+  `ASSERT(ReadAskedFor, !m_axi_rvalid || reads_q != '0)
+  `ASSERT(WriteAskedFor, !m_axi_bvalid || writes_q != '0)
 
 endmodule

@@ -52,6 +52,8 @@ module net
   output logic                 txseg_ready_o,
   input  txseg_t               txseg_i,
   input  beat_t                txseg_beat_i,
+  /// Beside a segment's last beat: what it carries is wrong, and so shall be its checksum.
+  input  logic                 txseg_bad_i,
   /// Datagrams to send.
   input  logic                 txdgram_valid_i,
   output logic                 txdgram_ready_o,
@@ -118,6 +120,7 @@ module net
     .seg_ready_o  (txseg_ready_o),
     .seg_i        (txseg_i),
     .seg_beat_i   (txseg_beat_i),
+    .seg_bad_i    (txseg_bad_i),
     .dgram_valid_i(txdgram_valid_i),
     .dgram_ready_o(txdgram_ready_o),
     .dgram_i      (txdgram_i),

@@ -16,6 +16,9 @@ module tx_build
   output logic     seg_ready_o,
   input  txseg_t   seg_i,
   input  beat_t    seg_beat_i,
+  /// Beside the last beat: the payload is wrong, and so shall be the checksum. The peer drops such a
+  /// segment, and is sent it again.
+  input  logic     seg_bad_i,
   /// Datagrams.
   input  logic     dgram_valid_i,
   output logic     dgram_ready_o,
@@ -37,6 +40,7 @@ module tx_build
   /// What a frame's headers are made of.
   typedef struct packed {
     logic        tcp;
+    logic        bad;
     peer_t       peer;
     logic [31:0] seq;
     logic [31:0] ack;
@@ -62,6 +66,7 @@ module tx_build
     if (!seg_i.mss_valid) opts[63:32] = opts[31:0];
 
     seg_item.head.tcp          = 1'b1;
+    seg_item.head.bad          = seg_bad_i;
     seg_item.head.peer         = seg_i.peer;
     seg_item.head.seq          = seg_i.seq;
     seg_item.head.ack          = seg_i.ack;
@@ -102,7 +107,9 @@ module tx_build
   // ---------------------------------------------------------------- keep
   logic data_room, head_room, data_valid, data_pop, head_valid, head_pop, sums_valid;
   beat_t data;
-  head_t head;
+  // verilator lint_off UNUSEDSIGNAL
+  head_t head;  // `bad` is in the checksum
+  // verilator lint_on UNUSEDSIGNAL
 
   assign item_ready = data_room && head_room;
   assign item_fire  = item_valid && item_ready;
@@ -179,7 +186,7 @@ module tx_build
     .sum_o  (payload_sum)
   );
 
-  assign proto    = {8'd0, item.head.tcp ? ProtoTcp : ProtoUdp};
+  assign proto    = {7'd0, item.head.bad, item.head.tcp ? ProtoTcp : ProtoUdp};
   assign our_port = item.head.tcp ? cfg_i.tcp_port : cfg_i.udp_port;
 
   always_ff @(posedge clk_i) begin

@@ -47,6 +47,7 @@ module back
   input  logic                  wr_ready_i,
   output line_write_t           wr_o,
   input  logic                  wr_done_i,
+  input  logic                  wr_bad_i,
   /// Datagrams to send.
   output logic                  txdgram_valid_o,
   input  logic                  txdgram_ready_i,
@@ -142,6 +143,7 @@ module back
     .wr_ready_i,
     .wr_o,
     .wr_done_i,
+    .wr_bad_i,
     .done_valid_o,
     .done_ready_i,
     .done_o

@@ -573,6 +573,7 @@ module encode
       sel_q.text.first      <= job_first_q;
       sel_q.text.last       <= job_last;
       sel_q.text.reply_last <= reply_last;
+      sel_q.text.bad        <= piece_pop && piece.chunk.bad;
       sel_q.text.sized      <= sized;
       sel_q.text.rest       <= rec.rest;
       sel_q.add             <= pick_d.add;

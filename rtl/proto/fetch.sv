@@ -21,6 +21,18 @@ module fetch
   input  logic   rdat_valid_i,
   output logic   rdat_ready_o,
   input  line_t  rdat_i,
+  input  logic   rdat_bad_i,
+  /// A job of this connection has bytes that memory could not read. What they are taken for must
+  /// have no effect; bad_done_i says that the job is over.
+  output logic   bad_valid_o,
+  output conn_t  bad_conn_o,
+  input  logic   bad_done_i,
+  /// Memory refused a write to the receive rings. Nobody knows whose bytes it were: from then on, all
+  /// jobs are as above.
+  input  logic   wr_bad_i,
+  output logic   bad_all_o,
+  /// Pulse: a line that memory could not read.
+  output logic   bad_read_o,
   /// UDP datagrams, frame header included.
   input  logic   dgram_valid_i,
   output logic   dgram_ready_o,
@@ -142,7 +154,11 @@ module fetch
   logic beginning;
   job_t udp_job;
 
-  assign tcp_ok    = wait_valid && (wait_out.empty || rdat_valid_i);
+  // One such job at a time.
+  logic line_ok, bad_q;
+  conn_t bad_conn_q;
+  assign line_ok   = rdat_valid_i && !(rdat_bad_i && bad_q && bad_conn_q != wait_job.conn);
+  assign tcp_ok    = wait_valid && (wait_out.empty || line_ok);
   assign begin_ok  = out_ready && uctx_ready;
 
   always_comb begin
@@ -156,7 +172,7 @@ module fetch
         pick_udp = dgram_valid_i && udp_good && !(tcp_ok && !turn_q) && begin_ok;
         pick_tcp = tcp_ok && !(dgram_valid_i && turn_q) && begin_ok;
       end
-      StTcp:    pick_tcp = rdat_valid_i;
+      StTcp:    pick_tcp = line_ok;
       StUdp:    pick_udp = dgram_valid_i;
       default:  ignore = dgram_valid_i;
     endcase
@@ -201,6 +217,20 @@ module fetch
       end
     end
   end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) bad_q <= 1'b0;
+    else if (rdat_ready_o && rdat_bad_i) bad_q <= 1'b1;
+    else if (bad_done_i) bad_q <= 1'b0;
+    if (rdat_ready_o && rdat_bad_i) bad_conn_q <= wait_job.conn;
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) bad_all_o <= 1'b0;
+    else if (wr_bad_i) bad_all_o <= 1'b1;
+  end
+  assign bad_read_o  = rdat_ready_o && rdat_bad_i;
+  assign bad_valid_o = bad_q;
+  assign bad_conn_o  = bad_conn_q;
 
   assign udp_o     = beginning && pick_udp && in_ready;
   assign udp_bad_o = beginning && ignore;

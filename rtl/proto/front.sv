@@ -33,6 +33,13 @@ module front
   input  logic    rdat_valid_i,
   output logic    rdat_ready_o,
   input  line_t   rdat_i,
+  input  logic    rdat_bad_i,
+  /// Memory could not read bytes of this connection's job: see fetch.
+  output logic    bad_valid_o,
+  output conn_t   bad_conn_o,
+  input  logic    bad_done_i,
+  input  logic    wr_bad_i,
+  output logic    bad_all_o,
   /// UDP datagrams, memcached's frame header included; meta data stands beside every beat.
   input  logic    dgram_valid_i,
   output logic    dgram_ready_o,
@@ -87,7 +94,7 @@ module front
   field_e field;
   logic neg;
   logic [31:0] length;
-  logic close, udp, udp_bad, wait_bytes, line, error, rollback, host;
+  logic close, udp, udp_bad, wait_bytes, line, error, rollback, host, bad_read;
 
   session #(
     .Conns(Conns)
@@ -126,6 +133,13 @@ module front
     .rdat_valid_i,
     .rdat_ready_o,
     .rdat_i,
+    .rdat_bad_i,
+    .bad_valid_o,
+    .bad_conn_o,
+    .bad_done_i,
+    .wr_bad_i,
+    .bad_all_o,
+    .bad_read_o  (bad_read),
     .dgram_valid_i,
     .dgram_ready_o,
     .dgram_i,
@@ -244,6 +258,8 @@ module front
     count_o[FrontCountCloses]    = close;
     count_o[FrontCountWaitRoom]  = !room && !tokens_idle;
     count_o[FrontCountWaitBytes] = wait_bytes;
+    count_o[FrontCountBadReads]  = bad_read;
+    count_o[FrontCountBadWrites] = wr_bad_i;
   end
 
   assign idle_o = session_idle && fetch_idle && tokens_idle && !step_valid && decode_idle &&

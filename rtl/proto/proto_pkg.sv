@@ -199,6 +199,7 @@ package proto_pkg;
     logic [6:0] len;
     logic       key;
     logic       last;  // last piece of the key, or of the value bytes of this record
+    logic       bad;   // memory could not read it: nobody may get it
   } chunk_t;
 
   /// A job is over: its replies are in the transmit ring.
@@ -242,6 +243,7 @@ package proto_pkg;
     logic        first;      // first piece of its job
     logic        last;       // last piece of its job
     logic        reply_last; // last piece of one reply: UDP datagrams end here
+    logic        bad;        // bytes of a chunk that was bad
     logic        sized;      // `rest` holds
     logic [21:0] rest;       // bytes of this reply behind this piece
   } text_t;
@@ -277,6 +279,8 @@ package proto_pkg;
     FrontCountCloses,     // connections closed by `quit`, bad lines or after the peer's FIN
     FrontCountWaitRoom,   // clocks in which the scanner waited for the store
     FrontCountWaitBytes,  // clocks in which a job waited for its bytes
+    FrontCountBadReads,   // reads of receive rings that memory refused; the connection is reset
+    FrontCountBadWrites,  // writes to them that memory refused; all connections are, until a reset
     FrontCountNum
   } front_count_e;
   localparam int unsigned FrontCounts = FrontCountNum;

@@ -26,6 +26,8 @@ module ring_writer
   input  logic        wr_ready_i,
   output line_write_t wr_o,
   input  logic        wr_done_i,
+  /// Beside it: memory refused, and what the ring holds there is unknown.
+  input  logic        wr_bad_i,
   /// Jobs whose replies are in the ring.
   output logic        done_valid_o,
   input  logic        done_ready_i,
@@ -87,19 +89,29 @@ module ring_writer
     .level_o  (unused_begin_level)
   );
 
-  logic [31:0] ptr_q, ptr, job_end;
+  typedef struct packed {
+    logic [31:0] ptr;
+    logic        bad;  // bytes that nobody may get
+  } end_t;
+  logic [31:0] ptr_q, ptr;
+  logic bad_q, bad;
+  end_t job_end;
+  assign bad = text_i.bad || (bad_q && !text_i.first);
   logic [3:0] unused_end_level;
   assign ptr = (text_i.first ? text_i.tx_ptr : ptr_q) + 32'(text_i.len);
-  always_ff @(posedge clk_i) if (take) ptr_q <= ptr;
+  always_ff @(posedge clk_i) begin
+    if (take) ptr_q <= ptr;
+    if (take) bad_q <= bad;
+  end
   lib_fifo #(
-    .T    (logic [31:0]),
+    .T    (end_t),
     .Depth(8)
   ) u_ends (
     .clk_i,
     .rst_ni,
     .s_valid_i(take && text_i.last),
     .s_ready_o(end_ready),
-    .s_data_i (ptr),
+    .s_data_i ({ptr, bad}),
     .m_valid_o(end_valid),
     .m_ready_i(pop),
     .m_data_o (job_end),
@@ -131,14 +143,14 @@ module ring_writer
   logic [14:0] unused_distance;
   typedef struct packed {
     conn_t       conn;
-    logic [31:0] tx_ptr;
+    end_t        upto;
     logic [15:0] target;  // writes up to the job's last
   } wait_t;
   wait_t wait_in, waiting;
   logic wait_valid, done_valid, done_ready, done;
   done_t done_in;
   logic [5:0] unused_wait_level;
-  assign wait_in = '{conn: job_begin.conn, tx_ptr: job_end, target: written_q + 16'(written)};
+  assign wait_in = '{conn: job_begin.conn, upto: job_end, target: written_q + 16'(written)};
   lib_fifo #(
     .T    (wait_t),
     .Depth(32)
@@ -182,9 +194,31 @@ module ring_writer
     end
   end
   assign {missing, unused_distance} = acked_q - waiting.target;
+
+  // Writes that memory refused, from the first to the last of those whose jobs are not done.
+  logic refused_q, first_refused, last_refused;
+  logic [15:0] first_refused_q, last_refused_q;
+  logic [14:0] unused_first, unused_last;
+  assign {first_refused, unused_first} = waiting.target - first_refused_q - 16'd1;
+  assign {last_refused, unused_last}   = waiting.target - last_refused_q - 16'd1;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      refused_q <= 1'b0;
+    end else if (wr_done_i && wr_bad_i) begin
+      refused_q      <= 1'b1;
+      last_refused_q <= acked_q;
+      if (!refused_q) first_refused_q <= acked_q;
+    end else if (done && !last_refused) begin
+      refused_q <= 1'b0;
+    end
+  end
   assign done_valid = wait_valid && ctx_valid && !missing;
   assign done       = done_valid && done_ready;
-  assign done_in    = '{conn: waiting.conn, tx_ptr: waiting.tx_ptr, ctx: ctx};
+  always_comb begin
+    done_in = '{conn: waiting.conn, tx_ptr: waiting.upto.ptr, ctx: ctx};
+    // What is in the ring goes nowhere then.
+    if (waiting.upto.bad || (refused_q && !first_refused)) done_in.ctx.mode = MdAbort;
+  end
 
   // The session acts on it in the same clock, far from here.
   lib_reg #(

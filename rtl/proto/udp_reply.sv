@@ -140,16 +140,25 @@ module udp_reply
   typedef struct packed {
     logic        empty;  // no datagram, only the end of a job
     logic        last;   // of its job
+    logic        bad;    // has bytes that nobody may get: dropped
     logic [10:0] len;    // with the header
     logic [15:0] seq;
     logic [15:0] total;
   } meta_t;
+  logic bad_q, bad;
+  assign bad = text_i.bad || bad_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) bad_q <= 1'b0;
+    else if (move) bad_q <= bad && !ends;
+  end
+
   meta_t meta_in, meta;
   logic meta_valid, meta_pop;
   logic [4:0] unused_meta_level;
   assign meta_in = '{
           empty: silent,
           last: text_i.last && !crosses,
+          bad: bad,
           len: fill_q + 11'(len) + 11'(Header),
           seq: seq_q,
           total: total_q
@@ -203,12 +212,14 @@ module udp_reply
   endfunction
   assign header = {16'h0000, net16(meta.total), net16(meta.seq), net16(uctx.reqid)};
 
-  assign out_valid    = meta_valid && uctx_valid && !meta.empty && out_line_valid;
-  assign out_line_pop = out_valid && out_ready;
+  logic line_there;
+  assign line_there   = meta_valid && uctx_valid && !meta.empty && out_line_valid;
+  assign out_valid    = line_there && !meta.bad;
+  assign out_line_pop = line_there && (out_ready || meta.bad);
   assign meta_pop     = meta_valid && uctx_valid &&
                         (meta.empty || (out_line_pop && out_line.last));
   assign job_o        = meta_pop && meta.last;
-  assign dgram_o      = meta_pop && !meta.empty;
+  assign dgram_o      = meta_pop && !meta.empty && !meta.bad;
 
   assign out_in.dgram     = '{peer: uctx.peer, len: 16'(meta.len)};
   assign out_in.beat.data = {out_line.data[511:64], out_first_q ? header : out_line.data[63:0]};

@@ -30,6 +30,11 @@ module execute
   output logic              req_ready_o,
   input  req_t              req_i,
   input  logic [7:0]        stamp_i,
+  /// Records of this connection come from bytes that nobody knows, up to its OpEnd (bad_done_o).
+  input  logic              bad_valid_i,
+  input  conn_t             bad_conn_i,
+  output logic              bad_done_o,
+  input  logic              bad_all_i,
   input  logic              found_valid_i,
   output logic              found_ready_o,
   input  found_t            found_i,
@@ -83,6 +88,7 @@ module execute
   output logic              rd_en_o,
   output log_slot_t         rd_slot_o,
   input  line_t             rd_data_i,
+  input  logic              rd_bad_i,
   output logic              wr_valid_o,
   input  logic              wr_ready_i,
   output log_slot_t         wr_slot_o,
@@ -207,6 +213,10 @@ module execute
   logic [7:0] next_stamp_q;
   logic [2:0] got_q, got;
 
+  logic req_bad;
+  assign req_bad       = !req_i.udp && (bad_all_i ||
+      (bad_valid_i && req_i.conn == bad_conn_i));
+  assign bad_done_o    = load && req_bad && req_i.op == OpEnd;
   assign load          = req_valid_i && found_valid_i && (!next_valid_q || next_pop);
   assign req_ready_o   = found_valid_i && (!next_valid_q || next_pop);
   assign found_ready_o = req_valid_i && (!next_valid_q || next_pop);
@@ -223,8 +233,15 @@ module execute
       next_q.found <= found_i;
       next_q.keyed <= has_key(req_i.op, req_i.key_stored);
       next_q.long_key <= req_i.klen > 8'd64 || req_i.key_stored;
-      next_q.alone <= is_alone(req_i.op, req_i.touch, req_i.klen);
+      next_q.alone <= is_alone(req_i.op, req_i.touch, req_i.klen) || req_bad;
       next_stamp_q <= stamp_i;
+      if (req_bad && req_i.op == OpEnd) begin
+        next_q.req.mode <= MdAbort;
+      end else if (req_bad) begin
+        // It only takes its key and gives back its lines.
+        next_q.req.op    <= OpReply;
+        next_q.req.reply <= RpNone;
+      end
     end
     if (request_rsp_valid_i && request_rsp_ready_o) begin
       next_q.ways[got[1:0]] <= request_rsp_slot_i[LogWayW-1:0];
@@ -497,7 +514,7 @@ module execute
   assign acts = fast_done || (state_q == StAct && out_free);
 
   reply_e reply;
-  logic store_try;
+  logic store_try, number_bad_q;  // the number could not be read
   always_comb begin
     // What a SET and its relatives do.
     store_try = 1'b0;
@@ -518,7 +535,7 @@ module execute
       end
       OpDelete:  reply = alive ? RpDeleted : RpNotFound;
       OpTouch:   reply = alive ? RpTouched : RpNotFound;
-      OpIncr, OpDecr: reply = alive ? RpNonNumeric : RpNotFound;
+      OpIncr, OpDecr: reply = (alive && !number_bad_q) ? RpNonNumeric : RpNotFound;
       OpGet:     reply = act_q.req.last_key ? RpEnd : RpNone;
       OpFlush:   reply = RpOk;
       OpReply, OpTooBig: reply = act_q.req.reply;
@@ -839,7 +856,8 @@ module execute
       NuLine:       if (value_long_q) state_d = NuWritten;
                     else if (acq_ready_i) state_d = NuLineWait;
       NuLineWait:   if (rsp_valid_i) state_d = NuGet;
-      NuGet:        state_d = (value_two_q && line_q == '0) ? NuLine : NuParse;
+      NuGet:        if (rd_bad_i) state_d = NuWritten;
+                    else state_d = (value_two_q && line_q == '0) ? NuLine : NuParse;
       NuParse:      if (end_seen || over_q || parse_q == PaEnd) state_d = NuSum;
       NuSum:        state_d = number_fits ? NuDigits : NuWritten;
       NuDigits:     if (steps_q == '0) state_d = NuTrim;
@@ -882,6 +900,7 @@ module execute
         slow_found_q <= 1'b0;
         line_q       <= '0;
         number_ok_q  <= 1'b0;
+        number_bad_q <= 1'b0;
         move_q       <= '0;
         if (act_q.req.key_stored) way_q.off <= act_q.req.off;
         acq_line_q <= act_q.req.off.pos[27:2];
@@ -942,6 +961,7 @@ module execute
       NuGet: begin
         value_q <= (line_q == '0) ? rd_data_i >> {value_lane_q, 3'b000}
                                   : value_q | (rd_data_i << {7'd64 - 7'(value_lane_q), 3'b000});
+        number_bad_q <= rd_bad_i;
         line_q  <= 3'd1;
         acq_line_q <= acq_line_q + 1'b1;
         chars_q <= head_q.vlen[6:0];

@@ -71,6 +71,8 @@ module line_cache
   input  logic        [Reads-1:0]           rd_en_i,
   input  logic        [Reads-1:0][SlotBits-1:0] rd_slot_i,
   output line_t       [Reads-1:0]           rd_data_o,
+  /// Beside the data: memory could not read the line, and nobody has begun it anew since.
+  output logic        [Reads-1:0]           rd_bad_o,
   /// Write lanes of a slot and of its line in memory.
   input  logic        [Writes-1:0]          wr_valid_i,
   output logic        [Writes-1:0]          wr_ready_o,
@@ -89,6 +91,7 @@ module line_cache
   input  logic                              mem_rdat_valid_i,
   output logic                              mem_rdat_ready_o,
   input  line_t                             mem_rdat_i,
+  input  logic                              mem_rdat_bad_i,
   /// Nothing is pinned or outstanding.
   output logic                              idle_o
 );
@@ -511,6 +514,19 @@ module line_cache
       .re_i   (rd_en_i[r]),
       .raddr_i(rd_slot_i[r]),
       .rdata_o(rd_data_o[r])
+    );
+    lib_ram #(
+      .Width(1),
+      .Depth(Sets * Ways)
+    ) u_bad (
+      .clk_i,
+      .we_i   (fill || (wr_push && ram_strb[0])),
+      .waddr_i(ram_slot),
+      .wbe_i  (1'b1),
+      .wdata_i(fill && mem_rdat_bad_i),
+      .re_i   (rd_en_i[r]),
+      .raddr_i(rd_slot_i[r]),
+      .rdata_o(rd_bad_o[r])
     );
   end
 

@@ -2,9 +2,16 @@
 // the log's line cache. A place is given 3 clocks after the request, initiation interval 3 and 1
 // more for every beat; an item's lines are in the cache about 10 clocks after its last beat.
 //
+// When memory has not taken or given what it was asked, all that was stored is given up: the log goes
+// on in a lap of which nothing is valid. So no one sees an older state than he left, wherever it was.
+//
 // Places only grow; an item never wraps, so the end of a lap may stay unused. What of the log is
 // valid follows from the head: a margin in front of it is given up early, so that whoever reads an
 // item that was valid a moment ago is not overtaken.
+//
+// An item that comes in several parts has its room from the start, and that evicts others before its
+// bytes have come, if they ever do. So such rooms have a budget of an eighth of the log: what is
+// taken comes back with the bytes, or within a minute; who finds too little is refused.
 `include "lib_assert.svh"
 
 module log
@@ -14,8 +21,12 @@ module log
 (
   input  logic        clk_i,
   input  logic        rst_ni,
+  /// One-clock pulse each millisecond.
+  input  logic        tick_i,
   /// Size of the log in lines.
   input  logic [25:0] log_lines_i,
+  /// Memory has failed.
+  input  logic        bad_i,
   /// Items from requests; off_o stands in the clock in which a start is taken, lap 0: refused.
   input  logic        put_valid_i,
   output logic        put_ready_o,
@@ -55,7 +66,9 @@ module log
   output line_no_t    wr_line_o,
   output line_t       wr_data_o,
   output strb_t       wr_strb_o,
-  output logic        idle_o
+  output logic        idle_o,
+  /// Ticks are needed.
+  output logic        timer_o
 );
 
   typedef logic [28:0] units_t;  // places and sizes in units of 16 bytes
@@ -75,6 +88,7 @@ module log
     logic        drop;   // refused, or already overtaken: the data go nowhere
     logic        own;
     logic        start;
+    logic        parts;  // of an item that comes in parts
     logic [2:0]  key_beats;
     head_t       head;
     line_no_t    line;   // where the first byte goes
@@ -101,11 +115,17 @@ module log
   assign next     = start_q + need_q;
   assign lap_next = (lap_q[7:0] == '1) ? lap_q + 36'd2 : lap_q + 36'd1;
 
+  // Beyond every lap that a place was given in, and so is the lap before it.
+  logic [35:0] lap_far, lap_new;
+  assign lap_far = lap_q + 36'd4;
+  assign lap_new = (lap_far[7:0] == '0) ? lap_q + 36'd5 : lap_far;
+
   always_comb begin
     place = fits_q ? '{lap: lap_q[7:0], pos: start_q[27:0]} : '{lap: lap_next[7:0], pos: '0};
     if (large_q) place = '0;
     piece.own       = own_q;
     piece.start     = put_q.start;
+    piece.parts     = put_q.own_lines || !put_q.start;
     piece.drop      = put_q.start ? large_q : !still_q;
     piece.key_beats = put_q.start ? 3'((9'(put_q.klen) + 9'd63) >> 6) : '0;
     piece.head      = '{lap: fits_q ? lap_q[31:0] : lap_next[31:0], exptime: put_q.exptime,
@@ -150,7 +170,7 @@ module log
         PlFit: begin
           fits_q  <= next <= size;
           next_q  <= next[27:0];
-          large_q <= need_q > size >> 1;
+          large_q <= need_q > size >> 1 || (put_q.own_lines && need_q[28:2] > spare_q);
           state_q <= PlTake;
         end
         PlTake:
@@ -165,7 +185,29 @@ module log
           end
         end
       endcase
+      if (bad_i) begin
+        lap_q      <= lap_new;
+        lap_last_q <= lap_new - 36'd1;
+      end
     end
+  end
+
+  // ---------------------------------------------------------------- room before bytes
+  typedef logic [26:0] lines_t;
+  // The largest item, however small the log.
+  localparam lines_t LeastBudget = 27'd16640;
+  lines_t budget_q, owed_q, spare_q, lent, back;
+  logic written_chunk;
+
+  assign lent    = (take && put_q.start && put_q.own_lines && !large_q) ? need_q[28:2] : '0;
+  assign back    = (tick_i ? (budget_q >> 16) + 27'd1 : '0) + lines_t'(written_chunk);
+  assign timer_o = owed_q != '0;
+  always_ff @(posedge clk_i) begin
+    budget_q <= (lines_t'(log_lines_i[25:3]) < LeastBudget) ? LeastBudget
+                                                           : lines_t'(log_lines_i[25:3]);
+    spare_q  <= budget_q - owed_q;
+    if (!rst_ni) owed_q <= '0;
+    else owed_q <= lent + ((owed_q > back) ? owed_q - back : '0);
   end
 
   // The tail: head - (size - margin), in this lap or in the one before.
@@ -224,6 +266,7 @@ module log
   assign beat_go  = data_valid && !header && in_valid &&
       (data_piece.drop || (join_ready && where_room));
   assign data_ready   = beat_go && in_last;
+  assign written_chunk = join_valid && join_ready && data_piece.parts;
   assign putb_ready_o = data_valid && !data_piece.own && !header &&
       (data_piece.drop || (join_ready && where_room));
   assign ownb_ready_o = data_valid && data_piece.own && !header &&

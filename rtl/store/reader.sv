@@ -26,6 +26,7 @@ module reader
   output logic      rd_en_o,
   output log_slot_t rd_slot_o,
   input  line_t     rd_data_i,
+  input  logic      rd_bad_i,
   /// Pieces.
   output logic      chunk_valid_o,
   input  logic      chunk_ready_i,
@@ -193,7 +194,7 @@ module reader
   end
   assign chunk_valid_o = out_valid_q;
   assign chunk_o = '{data: rd_data_i, start: out_start_q, len: out_len_q, key: out_key_q,
-                     last: out_last_q};
+                     last: out_last_q, bad: rd_bad_i && out_len_q != '0};
 
   assign idle_o = !plan_valid && !going_q && !job_valid && !work_valid_q && !out_valid_q &&
       !s_valid_i;

@@ -10,6 +10,8 @@ module store
   input  logic                   rst_ni,
   /// Settings; fixed while enabled, but for the time.
   input  store_cfg_t             cfg_i,
+  /// One-clock pulse each millisecond.
+  input  logic                   tick_i,
   input  logic                   enable_i,
   /// Requests in order, and the keys of those that have one.
   input  logic                   req_valid_i,
@@ -18,6 +20,12 @@ module store
   input  logic                   key_valid_i,
   output logic                   key_ready_o,
   input  beat_t                  key_i,
+  /// The job of this connection has bytes that nobody knows: its records have no effect, and its
+  /// connection is reset. bad_done_o: this has been seen to.
+  input  logic                   bad_valid_i,
+  input  conn_t                  bad_conn_i,
+  output logic                   bad_done_o,
+  input  logic                   bad_all_i,
   /// Item data for the log. put_off_o stands in the clock in which a start is taken; lap 0 means
   /// that the log refused the item.
   input  logic                   put_valid_i,
@@ -52,9 +60,14 @@ module store
   input  logic [2:0]             rdat_valid_i,
   output logic [2:0]             rdat_ready_o,
   input  line_t [2:0]            rdat_i,
+  /// Beside wr_done_i and rdat_i: memory refused.
+  input  logic [2:0]             wr_bad_i,
+  input  logic [2:0]             rdat_bad_i,
   /// Events, see store_count_e.
   output logic [StoreCounts-1:0] count_o,
-  output logic                   idle_o
+  output logic                   idle_o,
+  /// Ticks are needed.
+  output logic                   timer_o
 );
 
   localparam int unsigned InFlight = 128;
@@ -180,6 +193,8 @@ module store
   line_no_t [1:0] log_wr_line;
   strb_t [1:0] log_wr_strb;
   logic log_idle;
+  logic [1:0] log_rd_bad;
+  logic [1:0][1:0] unused_bad;  // a bucket that cannot be read is empty, and so is all else then
 
   logic [1:0] look_acq_valid, look_rsp_ready, exe_acq_valid, exe_rsp_ready, exe_rd_en, exe_rel;
   line_no_t [1:0] look_acq_line;
@@ -221,6 +236,7 @@ module store
       .rd_en_i         (bkt_rd_en[b]),
       .rd_slot_i       (bkt_rd_slot[b]),
       .rd_data_o       (bkt_rd_data[b]),
+      .rd_bad_o        (unused_bad[b]),
       .wr_valid_i      (bkt_wr_valid[b]),
       .wr_ready_o      (bkt_wr_ready[b]),
       .wr_slot_i       (bkt_wr_slot),
@@ -237,6 +253,7 @@ module store
       .mem_rdat_valid_i(rdat_valid_i[b]),
       .mem_rdat_ready_o(rdat_ready_o[b]),
       .mem_rdat_i      (rdat_i[b]),
+      .mem_rdat_bad_i  (rdat_bad_i[b]),
       .idle_o          (bkt_idle[b])
     );
   end
@@ -268,6 +285,7 @@ module store
     .rd_en_i         (log_rd_en),
     .rd_slot_i       (log_rd_slot),
     .rd_data_o       (log_rd_data),
+    .rd_bad_o        (log_rd_bad),
     .wr_valid_i      (log_wr_valid),
     .wr_ready_o      (log_wr_ready),
     .wr_slot_i       (log_wr_slot),
@@ -284,6 +302,7 @@ module store
     .mem_rdat_valid_i(rdat_valid_i[2]),
     .mem_rdat_ready_o(rdat_ready_o[2]),
     .mem_rdat_i      (rdat_i[2]),
+    .mem_rdat_bad_i  (rdat_bad_i[2]),
     .idle_o          (log_idle)
   );
   assign log_acq_fresh[2:0] = '0;
@@ -320,14 +339,16 @@ module store
 
   // ---------------------------------------------------------------- log
   logic own_valid, own_ready, ownb_valid, ownb_ready, append_idle;
-  logic item, lap, refuse;
+  logic item, lap, refuse, bad_read_q, bad_write_q;
   put_t own;
   beat_t ownb;
 
   log u_log (
     .clk_i,
     .rst_ni,
+    .tick_i,
     .log_lines_i (cfg_i.log_lines),
+    .bad_i       (bad_read_q || bad_write_q),
     .put_valid_i (put_valid_i && enable_i),
     .put_ready_o,
     .put_i,
@@ -361,7 +382,8 @@ module store
     .wr_line_o   (log_wr_line[1]),
     .wr_data_o   (log_wr_data[1]),
     .wr_strb_o   (log_wr_strb[1]),
-    .idle_o      (append_idle)
+    .idle_o      (append_idle),
+    .timer_o
   );
 
   // ---------------------------------------------------------------- execute
@@ -380,6 +402,10 @@ module store
     .req_ready_o         (reqs_pop),
     .req_i               (reqs.req),
     .stamp_i             (reqs.stamp),
+    .bad_valid_i,
+    .bad_conn_i,
+    .bad_done_o,
+    .bad_all_i,
     .found_valid_i       (found_valid),
     .found_ready_o       (found_ready),
     .found_i             (found),
@@ -425,6 +451,7 @@ module store
     .rd_en_o             (log_rd_en[0]),
     .rd_slot_o           (log_rd_slot[0]),
     .rd_data_i           (log_rd_data[0]),
+    .rd_bad_i            (log_rd_bad[0]),
     .wr_valid_o          (log_wr_valid[0]),
     .wr_ready_i          (log_wr_ready[0]),
     .wr_slot_o           (log_wr_slot[0]),
@@ -478,6 +505,7 @@ module store
     .rd_en_o      (log_rd_en[1]),
     .rd_slot_o    (log_rd_slot[1]),
     .rd_data_i    (log_rd_data[1]),
+    .rd_bad_i     (log_rd_bad[1]),
     .chunk_valid_o,
     .chunk_ready_i,
     .chunk_o,
@@ -490,6 +518,13 @@ module store
     count_o[StoreCountItems]    = item;
     count_o[StoreCountLaps]     = lap;
     count_o[StoreCountNoMemory] = refuse;
+    count_o[StoreCountBadReads]  = bad_read_q;
+    count_o[StoreCountBadWrites] = bad_write_q;
+  end
+
+  always_ff @(posedge clk_i) begin
+    bad_read_q  <= rst_ni && (rdat_valid_i & rdat_ready_o & rdat_bad_i) != '0;
+    bad_write_q <= rst_ni && (wr_done_i & wr_bad_i) != '0;
   end
 
   // A request stays in u_reqs until execute takes it, so what is in between needs no flag.

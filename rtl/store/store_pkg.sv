@@ -154,6 +154,8 @@ package store_pkg;
     StoreCountWaitIndex,     // clocks in which execute waited for the next request's lines
     StoreCountWaitLog,       // clocks in which execute waited for an item's data to be written
     StoreCountWaitBack,      // clocks in which execute waited for the way back
+    StoreCountBadReads,      // reads that memory refused; all items are given up
+    StoreCountBadWrites,     // writes that memory refused; all items are given up
     StoreCountNum
   } store_count_e;
   localparam int unsigned StoreCounts = StoreCountNum;

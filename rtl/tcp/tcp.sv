@@ -47,6 +47,8 @@ module tcp
   input  logic         txseg_ready_i,
   output txseg_t       txseg_o,
   output beat_t        txseg_beat_o,
+  /// Beside a segment's last beat: memory could not read it.
+  output logic         txseg_bad_o,
   /// Events to the session.
   output logic         ev_valid_o,
   input  logic         ev_ready_i,
@@ -67,6 +69,7 @@ module tcp
   input  logic         rdat_valid_i,
   output logic         rdat_ready_o,
   input  line_t        rdat_i,
+  input  logic         rdat_bad_i,
   /// Event pulses, see tcp_count_e.
   output logic [TcpCounts-1:0] count_o,
   /// Nothing in flight.
@@ -300,10 +303,12 @@ module tcp
     .rdat_valid_i,
     .rdat_ready_o,
     .rdat_i,
+    .rdat_bad_i,
     .txseg_valid_o,
     .txseg_ready_i,
     .txseg_o,
     .txseg_beat_o,
+    .txseg_bad_o,
     .idle_o       (tx_idle)
   );
 

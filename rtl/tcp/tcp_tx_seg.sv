@@ -26,11 +26,13 @@ module tcp_tx_seg
   input  logic   rdat_valid_i,
   output logic   rdat_ready_o,
   input  line_t  rdat_i,
-  /// Segments.
+  input  logic   rdat_bad_i,
+  /// Segments; bad stands beside the last beat of one that memory could not read.
   output logic   txseg_valid_o,
   input  logic   txseg_ready_i,
   output txseg_t txseg_o,
   output beat_t  txseg_beat_o,
+  output logic   txseg_bad_o,
   output logic   idle_o
 );
 
@@ -111,6 +113,7 @@ module tcp_tx_seg
   // ---------------------------------------------------------------- align
   logic [7:0] beat_q;
   logic empty, at_last, align_valid, align_ready, head_ready, head_valid, align_step, out_valid;
+  logic bad_q, bad, unused_bad_ready, bad_valid, out_bad, out_ok;
   beat_t out;
   assign empty        = plan.seg.len == '0;
   assign at_last      = beat_q == plan.line_last;
@@ -134,7 +137,7 @@ module tcp_tx_seg
     .s_last_i (at_last),
     .s_skip_i (empty ? '0 : plan.seg.seq[5:0]),
     .m_valid_o(out_valid),
-    .m_ready_i(txseg_ready_i && head_valid),
+    .m_ready_i(txseg_ready_i && out_ok),
     .m_data_o (out.data),
     .m_len_o  (out.len),
     .m_last_o (out.last)
@@ -151,12 +154,35 @@ module tcp_tx_seg
     .s_ready_o(head_ready),
     .s_data_i (plan.seg),
     .m_valid_o(head_valid),
-    .m_ready_i(out_valid && txseg_ready_i && out.last),
+    .m_ready_i(txseg_valid_o && txseg_ready_i && out.last),
     .m_data_o (txseg_o),
     .level_o  ()
   );
 
-  assign txseg_valid_o = out_valid && head_valid;
+  assign bad = bad_q || (!empty && rdat_bad_i);
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) bad_q <= 1'b0;
+    else if (align_step) bad_q <= bad && !at_last;
+  end
+  lib_fifo #(
+    .T    (logic),
+    .Depth(8)
+  ) u_bad (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(align_step && at_last),
+    .s_ready_o(unused_bad_ready),
+    .s_data_i (bad),
+    .m_valid_o(bad_valid),
+    .m_ready_i(txseg_valid_o && txseg_ready_i && out.last),
+    .m_data_o (out_bad),
+    .level_o  ()
+  );
+  `ASSERT(BadRoom, !(align_step && at_last) || unused_bad_ready)
+  assign out_ok      = head_valid && (!out.last || bad_valid);
+  assign txseg_bad_o = out.last && out_bad;
+
+  assign txseg_valid_o = out_valid && out_ok;
   assign txseg_beat_o  = out;
   assign idle_o = !cmd_valid && cmd_level == '0 && !plan_valid && !head_valid;
 

@@ -18,6 +18,8 @@ WIREKV = Path(os.environ.get("WIREKV_BINARY") or ROOT / "build" / "target" / "re
 
 # Who starts a server as root must say so.
 AS_ROOT = ["-u", "root"] if os.geteuid() == 0 else []
+# The same with the RTL's assertions.
+CHECKED = ROOT / "build" / "target-checked" / "release" / "wirekv"
 
 # A simulated card answers in milliseconds; a silent one has hung.
 START_SECONDS = 60
@@ -122,10 +124,10 @@ def _accepts(port):
         return False
 
 
-def wirekv(*options, body="sim", megabytes=256, connections=1024, net="user", threads=1):
-    if not WIREKV.exists():
-        raise FileNotFoundError(f"{WIREKV} is missing: run `make server`")
-    argv = [WIREKV, "serve", "--body", body, "-m", megabytes, "-c", connections]
+def wirekv(*options, body="sim", megabytes=256, connections=1024, net="user", threads=1, binary=WIREKV):
+    if not binary.exists():
+        raise FileNotFoundError(f"{binary} is missing: run `make server checked`")
+    argv = [binary, "serve", "--body", body, "-m", megabytes, "-c", connections]
     argv += ["--net", net] if body == "sim" else ["-t", threads]
     udp_port = 11211
     if net == "user":

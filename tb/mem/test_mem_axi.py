@@ -1,5 +1,6 @@
 """mem_axi against a memory behind AXI4: every write lands once, reads answer in order, the address
-and the data of a write may be taken in any order, and nothing is lost at full rate."""
+and the data of a write may be taken in any order, and nothing is lost at full rate. Answers that say
+that they are none are marked, and those to what was asked before a reset go nowhere."""
 
 import random
 from collections import deque
@@ -13,11 +14,15 @@ T = Types("rtl/lib/wirekv_pkg.sv")
 
 class Memory:
     """AXI4 memory of single lines: `pause` is the probability that a channel is not ready, each
-    on its own; answers come `latency` clocks later."""
+    on its own; answers come `latency` clocks later, each of them bad with the probability `bad`. A
+    reset of the port is none of it."""
 
-    def __init__(self, dut, pause, latency):
-        self.dut, self.pause, self.latency = dut, pause, latency
+    def __init__(self, dut, pause, latency, bad=0.0):
+        self.dut, self.pause, self.latency, self.bad = dut, pause, latency, bad
         self.lines, self.most_reads = {}, 0
+        #: Places of bad reads and writes among all, and the answers outstanding.
+        self.bad_reads, self.bad_writes, self.read_count, self.write_count = set(), set(), 0, 0
+        self.open = 0
         for name in ("awready", "wready", "arready", "bvalid", "rvalid"):
             getattr(dut, f"m_axi_{name}").value = 0
         cocotb.start_soon(self._run())
@@ -31,12 +36,13 @@ class Memory:
         dut, edge = self.dut, RisingEdge(self.dut.clk_i)
         addrs, datas, acks, reads = deque(), deque(), deque(), deque()
         aw = w = ar = False
-        clock = 0
+        clock = beats = 0
+        dut.m_axi_rlast.value = 1
+        dut.m_axi_rresp.value = dut.m_axi_bresp.value = 0
+        await edge
         while True:
             await edge
             clock += 1
-            if not dut.rst_ni.value:
-                continue
             if aw and dut.m_axi_awvalid.value:
                 addrs.append(int(dut.m_axi_awaddr.value))
             if w and dut.m_axi_wvalid.value:
@@ -52,21 +58,38 @@ class Memory:
             ack = bool(acks) and acks[0] <= clock
             if ack:
                 acks.popleft()
+                bad = random.random() < self.bad
+                dut.m_axi_bresp.value = random.choice([2, 3]) if bad else 0
+                if bad:
+                    self.bad_writes.add(self.write_count)
+                self.write_count += 1
             dut.m_axi_bvalid.value = int(ack)
             if not (dut.m_axi_rvalid.value and not dut.m_axi_rready.value):
-                answer = bool(reads) and reads[0][0] <= clock
+                answer = beats > 0 or (bool(reads) and reads[0][0] <= clock)
                 dut.m_axi_rvalid.value = int(answer)
-                if answer:
-                    dut.m_axi_rdata.value = self.lines.get(reads.popleft()[1], 0)
+                if beats:
+                    # What follows a bad answer's first beat.
+                    beats -= 1
+                    dut.m_axi_rdata.value, dut.m_axi_rresp.value = random.getrandbits(512), random.choice([0, 2])
+                elif answer:
+                    dut.m_axi_rdata.value, dut.m_axi_rresp.value = self.lines.get(reads.popleft()[1], 0), 0
+                    if random.random() < self.bad:
+                        self.bad_reads.add(self.read_count)
+                        beats = random.choice([0, 0, 1, 3])
+                        if not beats or random.random() < 0.5:
+                            dut.m_axi_rresp.value = random.choice([2, 3])
+                    self.read_count += 1
+                dut.m_axi_rlast.value = int(beats == 0)
+            self.open = len(reads) + len(acks) + len(addrs) + len(datas)
             aw, w, ar = (random.random() >= self.pause for _ in range(3))
             dut.m_axi_awready.value, dut.m_axi_wready.value, dut.m_axi_arready.value = aw, w, ar
 
 
-async def bench(dut, pause, latency):
-    memory = Memory(dut, pause, latency)
+async def bench(dut, pause, latency, bad=0.0):
+    memory = Memory(dut, pause, latency, bad)
     writes = Source(dut, "wr", {"": T.line_write_t}, pause)
     asks = Source(dut, "rd", ["addr"], pause)
-    answers = Sink(dut, "rdat", [""], pause)
+    answers = Sink(dut, "rdat", ["", "bad"], pause)
     await start(dut)
     return memory, writes, asks, answers
 
@@ -108,6 +131,102 @@ async def lines(dut, pace):
     for _ in range(100):
         await RisingEdge(dut.clk_i)
     assert done == 600 and len(answers.items) == 600
+
+
+@cocotb.test()
+@cocotb.parametrize(pace=[(0.0, 1), (0.0, 40), (0.4, 10)])
+async def bad_answers(dut, pace):
+    """SLVERR, DECERR, and more beats than one: the answer is marked and has no data, those around it are
+    right."""
+    memory, writes, asks, answers = await bench(dut, *pace, bad=0.2)
+    done = []
+
+    async def count():
+        while True:
+            await RisingEdge(dut.clk_i)
+            if dut.wr_done_o.value:
+                done.append(int(dut.wr_bad_o.value))
+            else:
+                assert not dut.wr_bad_o.value
+
+    cocotb.start_soon(count())
+    want = [random.getrandbits(512) for _ in range(300)]
+    writes.put(*({"": {"addr": n, "data": line, "strb": (1 << 64) - 1}} for n, line in enumerate(want)))
+    while len(done) < len(want):
+        await RisingEdge(dut.clk_i)
+    assert {n for n, bad in enumerate(done) if bad} == memory.bad_writes != set()
+    asks.put(*({"addr": n} for n in range(len(want))))
+    await answers.wait(len(want))
+    for n, (answer, line) in enumerate(zip(answers.items, want)):
+        bad = n in memory.bad_reads
+        assert answer == {"": 0 if bad else line, "bad": int(bad)}, n
+    assert len(memory.bad_reads) > 20
+    for _ in range(100):
+        await RisingEdge(dut.clk_i)
+    assert len(done) == len(answers.items) == len(want)
+
+
+@cocotb.test()
+@cocotb.parametrize(pace=[(0.0, 40), (0.0, 3), (0.5, 20)])
+async def reset(dut, pace):
+    """A reset while reads and writes are on their way: what comes of them is nobody's answer, and nothing
+    that was offered to memory is taken back."""
+    memory, writes, asks, answers = await bench(dut, *pace, bad=0.1)
+    done = 0
+
+    async def count():
+        nonlocal done
+        while True:
+            await RisingEdge(dut.clk_i)
+            done += int(dut.wr_done_o.value) and int(dut.rst_ni.value)
+
+    async def stable():
+        names = {"aw": ["awaddr"], "w": ["wdata", "wstrb"], "ar": ["araddr"]}
+        offered = {}
+        while True:
+            await RisingEdge(dut.clk_i)
+            for channel, fields in names.items():
+                now = [int(getattr(dut, f"m_axi_{f}").value) for f in fields]
+                valid = bool(getattr(dut, f"m_axi_{channel}valid").value)
+                if channel in offered:
+                    assert valid and now == offered[channel], channel
+                if valid and not getattr(dut, f"m_axi_{channel}ready").value:
+                    offered[channel] = now
+                else:
+                    offered.pop(channel, None)
+
+    cocotb.start_soon(count())
+    cocotb.start_soon(stable())
+    full, cut_reads = (1 << 64) - 1, 0
+    for round_ in range(12):
+        writes.put(*({"": {"addr": 1000 + random.randrange(50), "data": 0, "strb": full}} for _ in range(60)))
+        asks.put(*({"addr": 2000 + n} for n in range(60)))
+        for _ in range(random.randrange(1, 90)):
+            await RisingEdge(dut.clk_i)
+        cut_reads += memory.open
+        writes.stop()
+        asks.stop()
+        dut.rst_ni.value = 0
+        for _ in range(random.choice([1, 2, 7, 60])):
+            await RisingEdge(dut.clk_i)
+        dut.rst_ni.value = 1
+        answers.items.clear()
+        done = 0
+        writes = Source(dut, "wr", {"": T.line_write_t}, pace[0])
+        asks = Source(dut, "rd", ["addr"], pace[0])
+        memory.bad = 0.0
+        lines = [random.getrandbits(512) for _ in range(40)]
+        writes.put(*({"": {"addr": n, "data": line, "strb": full}} for n, line in enumerate(lines)))
+        for _ in range(3000):
+            await RisingEdge(dut.clk_i)
+            if done == len(lines):
+                break
+        assert done == len(lines) and [memory.lines[64 * n] for n in range(40)] == lines, round_
+        asks.put(*({"addr": n} for n in range(40)))
+        await answers.wait(40)
+        assert [a[""] for a in answers.items] == lines and not any(a["bad"] for a in answers.items), round_
+        memory.bad = 0.1
+    assert cut_reads > 50
 
 
 def test_mem_axi():

@@ -95,6 +95,7 @@ class Bench:
     async def make(cls, dut, pause=0.0, idle=0.0):
         dut.cfg_i.value = T.net_cfg_t.pack(CFG)
         dut.enable_i.value = 1
+        dut.txseg_bad_i.value = 0
         dut.tick_i.value = 1  # echo requests come back as fast as they can
         for name in ("txseg_valid_i", "txdgram_valid_i", "s_axis_host_tvalid"):
             getattr(dut, name).value = 0

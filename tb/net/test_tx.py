@@ -70,6 +70,7 @@ class Bench:
     async def make(cls, dut, pause=0.0, idle=0.0):
         dut.cfg_i.value = T.net_cfg_t.pack(CFG)
         dut.enable_i.value = dut.tick_i.value = 1
+        dut.txseg_bad_i.value = 0
         for name in ("seg_ready_i", "dgram_ready_i", "m_axis_host_tready"):
             getattr(dut, name).value = 1
         bench = cls(dut, pause, idle)

@@ -93,7 +93,7 @@ class Bench:
     async def memory(self):
         dut, edge, waiting, clock = self.dut, RisingEdge(self.dut.clk_i), deque(), 0
         dut.rd_ready_i.value = 0
-        dut.rdat_valid_i.value = 0
+        dut.rdat_valid_i.value = dut.rdat_bad_i.value = dut.bad_done_i.value = dut.wr_bad_i.value = 0
         ready = offered = 0
         while True:
             await edge

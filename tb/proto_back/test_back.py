@@ -167,7 +167,7 @@ class Memory:
         dut, edge = self.dut, RisingEdge(self.dut.clk_i)
         waiting, clock, ready = deque(), 0, False
         while True:
-            dut.wr_done_i.value = 0
+            dut.wr_done_i.value = dut.wr_bad_i.value = 0
             if waiting and waiting[0][0] <= clock:
                 _, word = waiting.popleft()
                 write = T.line_write_t.unpack(word)

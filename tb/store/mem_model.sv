@@ -17,16 +17,21 @@ module mem_model
   input  int unsigned jitter_i,
   /// Chance of a clock without ready, in 256ths.
   input  logic [7:0]  pause_i,
+  /// Chance of a bad answer, in 65,536ths; a bad write may have taken place, or not.
+  input  logic [15:0] bad_reads_i,
+  input  logic [15:0] bad_writes_i,
   input  logic        wr_valid_i,
   output logic        wr_ready_o,
   input  line_write_t wr_i,
   output logic        wr_done_o,
+  output logic        wr_bad_o,
   input  logic        rd_valid_i,
   output logic        rd_ready_o,
   input  laddr_t      rd_addr_i,
   output logic        rdat_valid_o,
   input  logic        rdat_ready_i,
-  output line_t       rdat_o
+  output line_t       rdat_o,
+  output logic        rdat_bad_o
 );
 
   typedef struct {
@@ -52,6 +57,7 @@ module mem_model
   always @(posedge clk_i) begin
     write_t w;
     read_t r;
+    logic bad, half;
     now <= now + 1;
     wr_done_o  <= 1'b0;
     wr_ready_o <= 8'($urandom) >= pause_i;
@@ -74,16 +80,21 @@ module mem_model
       end
       if (writes.size() != 0 && writes[0].due <= now) begin
         w = writes.pop_front();
-        for (int b = 0; b < 64; b++)
-        if (w.wr.strb[b]) mem[index(w.wr.addr)][8*b+:8] = w.wr.data[8*b+:8];
+        bad = 16'($urandom) < bad_writes_i;
+        half = 1'($urandom);
         wr_done_o <= 1'b1;
+        wr_bad_o  <= bad;
+        for (int b = 0; b < 64; b++)
+        if (w.wr.strb[b] && !(bad && half)) mem[index(w.wr.addr)][8*b+:8] = w.wr.data[8*b+:8];
       end
       if (rdat_ready_i || !rdat_valid_o) begin
         rdat_valid_o <= 1'b0;
         if (reads.size() != 0 && reads[0].due <= now) begin
           r = reads.pop_front();
           rdat_valid_o <= 1'b1;
-          rdat_o       <= r.data;
+          bad = 16'($urandom) < bad_reads_i;
+          rdat_o       <= bad ? '0 : r.data;
+          rdat_bad_o   <= bad;
         end
       end
     end

@@ -14,17 +14,24 @@ module store_tb
   input  logic [1023:0]     nh_key_i,
   input  logic [127:0]      mix_key_i,
   input  logic              enable_i,
+  input  logic              tick_i,
   input  logic [4:0]        index_bits_i,
   input  logic [25:0]       log_lines_i,
   input  int unsigned       latency_i,
   input  int unsigned       jitter_i,
   input  logic [7:0]        pause_i,
+  input  logic [2:0][15:0]  bad_reads_i,
+  input  logic [2:0][15:0]  bad_writes_i,
   input  logic              req_valid_i,
   output logic              req_ready_o,
   input  req_t              req_i,
   input  logic              key_valid_i,
   output logic              key_ready_o,
   input  beat_t             key_i,
+  input  logic              bad_valid_i,
+  input  conn_t             bad_conn_i,
+  output logic              bad_done_o,
+  input  logic              bad_all_i,
   input  logic              put_valid_i,
   output logic              put_ready_o,
   input  put_t              put_i,
@@ -46,7 +53,8 @@ module store_tb
   output beat_t             hkey_o,
   output logic [StoreCounts-1:0][31:0] counts_o,
   output logic [31:0]       clock_o,
-  output logic              idle_o
+  output logic              idle_o,
+  output logic              timer_o
 );
 
   localparam laddr_t IndexBase = 34'h100;
@@ -67,12 +75,14 @@ module store_tb
   line_write_t [2:0] wr;
   laddr_t [2:0] rd_addr;
   line_t [2:0] rdat;
+  logic [2:0] wr_bad, rdat_bad;
   logic [StoreCounts-1:0] count;
 
   store u_store (
     .clk_i,
     .rst_ni,
     .cfg_i       (cfg),
+    .tick_i,
     .enable_i,
     .req_valid_i,
     .req_ready_o,
@@ -80,6 +90,10 @@ module store_tb
     .key_valid_i,
     .key_ready_o,
     .key_i,
+    .bad_valid_i,
+    .bad_conn_i,
+    .bad_done_o,
+    .bad_all_i,
     .put_valid_i,
     .put_ready_o,
     .put_i,
@@ -109,8 +123,11 @@ module store_tb
     .rdat_valid_i(rdat_valid),
     .rdat_ready_o(rdat_ready),
     .rdat_i      (rdat),
+    .wr_bad_i    (wr_bad),
+    .rdat_bad_i  (rdat_bad),
     .count_o     (count),
-    .idle_o
+    .idle_o,
+    .timer_o
   );
 
   for (genvar p = 0; p < 3; p++) begin : gen_mem
@@ -124,6 +141,10 @@ module store_tb
       .latency_i,
       .jitter_i,
       .pause_i,
+      .bad_reads_i (bad_reads_i[p]),
+      .bad_writes_i(bad_writes_i[p]),
+      .wr_bad_o    (wr_bad[p]),
+      .rdat_bad_o  (rdat_bad[p]),
       .wr_valid_i  (wr_valid[p]),
       .wr_ready_o  (wr_ready[p]),
       .wr_i        (wr[p]),

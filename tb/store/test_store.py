@@ -194,6 +194,141 @@ def test_long_values(small):
     assert bench.splits > 10
 
 
+def test_room_before_bytes(seed):
+    """Items whose bytes have not come have an eighth of the log, or room for the largest item; what
+    they take comes back with the bytes, and with time. Short items are not concerned."""
+    small = Sim(seed, 8, 65536)
+    bench = Bench(small)
+    budget, lines = 16640, 7000
+    fields = {"klen": 3, "vlen": 64 * lines - 19, "flags": 0, "exptime": 0}
+    first = random.randbytes(8192)
+
+    def begin():
+        return bench.put(to_beats(b"key") + to_beats(first), start=1, own_lines=1, **fields)
+
+    def pause(clocks, tick=0):
+        small.tick_i.set(tick)
+        for _ in range(clocks):
+            bench.tick()
+        small.tick_i.set(0)
+
+    def short():
+        assert bench.put(to_beats(b"key") + to_beats(bytes(2000)), start=1, own_lines=0, klen=3, vlen=2000,
+                         flags=0, exptime=0)["lap"]
+
+    assert not small.timer_o.get()
+    offs = [begin() for _ in range(4)]
+    assert [bool(off["lap"]) for off in offs] == [True, True, False, False]
+    pause(300)
+    short()
+    assert bench.counts()["NoMemory"] == 2 and small.timer_o.get()
+    # 8,192 bytes of each of the two have come, and more of one: as much can be taken again.
+    missing = 3 * lines - budget - 2 * 129
+    done = 8192
+    while missing > 0:
+        assert not begin()["lap"]
+        bench.put(to_beats(random.randbytes(64000)), start=0, own_lines=0, off=offs[0], done=done,
+                  klen=3, vlen=fields["vlen"])
+        done += 64000
+        missing -= 1000
+        pause(1300)
+    assert begin()["lap"]
+    pause(300)
+    assert not begin()["lap"]
+    pause(lines, tick=1)
+    assert begin()["lap"]
+    short()
+    pause(2 * budget, tick=1)
+    assert not small.timer_o.get()
+    small.close()
+
+
+@pytest.mark.parametrize("ports", [[0, 1], [2], [0, 1, 2]])
+@pytest.mark.parametrize("what", ["bad_reads_i", "bad_writes_i"])
+def test_memory_refuses(seed, what, ports):
+    """Memory refuses now and then: what is answered is the newest, or a miss, or marked; never older,
+    and never what memory did not say. Afterwards everything works."""
+    small = Sim(seed, 13, 16384)  # more than the caches hold
+    bench = Bench(small, 0, 0.1, 40, 20, 10)
+    bench.allow_evict = bench.gives_up = True
+    names = [random_key(i) for i in range(1500)]
+    refusals = getattr(small, what)
+    for chance in (100, 400, 0, 2000, 200):
+        refusals.set(sum(chance << 16 * p for p in ports))
+        random_jobs(bench, 1200, names, 8)
+        bench.idle()
+    counts = bench.counts()
+    assert counts["BadReads" if what == "bad_reads_i" else "BadWrites"] > 3
+    assert counts["GetHits"] > 20
+    refusals.set(0)
+    lost = bench.lost + bench.misses_by_age
+    for n in range(0, 400, 8):
+        bench.job([{"op": T.OpSet, "_key": name, "_value": b"%d" % n} for name in names[n : n + 8]])
+        bench.room(4)
+    for n in range(0, 400, 8):
+        bench.job([{"op": T.OpGet, "_key": name, "last_key": 1} for name in names[n : n + 8]])
+        bench.room(4)
+    bench.idle()
+    print(lost, counts)
+    assert bench.lost + bench.misses_by_age - lost < 5
+    small.close()
+
+
+@pytest.mark.parametrize("every", [False, True])
+def test_unknown_bytes(small, every):
+    """Requests out of bytes that nobody knows: none has an effect or a reply, and the connection is reset.
+    Those of other connections, around and after them, are served."""
+    bench = Bench(small, 0.1, 0.1, 40, 20, 10)
+    names = [random_key(i) for i in range(60)]
+
+    def fill(value):
+        for n in range(0, len(names), 6):
+            bench.job([{"op": T.OpSet, "_key": k, "_value": value + k} for k in names[n : n + 6]], 1)
+            bench.room(4)
+        bench.idle()
+
+    def unknown(conn):
+        """A job of sixteen records that are not to be executed."""
+        first = True
+        for key in random.choices(names, k=16):
+            r = {"conn": conn, "first": int(first), "tx_ptr": 7, "tx_space": 65536, "klen": len(key), "last_key": 1,
+                 "ctx_op": T.OpGet, "num": 1, "reply": T.RpOk}
+            first = False
+            op = random.choice([T.OpGet, T.OpSet, T.OpDelete, T.OpIncr, T.OpTouch, T.OpFlush, T.OpTooBig])
+            if op == T.OpSet:
+                r |= {"vlen": 5, "off": bench.put(to_beats(key) + to_beats(b"wrong"), start=1, own_lines=0,
+                                                  klen=len(key), vlen=5, flags=0, exptime=0)}
+            bench.send({"op": op, **r}, None if op == T.OpFlush else key)
+        bench.send({"op": T.OpEnd, "conn": conn, "mode": T.MdLine})
+
+    fill(b"")
+    for round_ in range(6):
+        (small.bad_all_i if every else small.bad_valid_i).set(1)
+        small.bad_conn_i.set(5)
+        start = len(bench.res.items)
+        bench.collect = lambda: None  # none of this is the model's
+        unknown(5)
+        done = 0
+        for _ in range(3000):
+            over = bool(small.bad_done_o.get())
+            bench.tick()
+            if over:
+                small.bad_valid_i.set(0)
+                small.bad_all_i.set(0)
+                done += 1
+        del bench.collect
+        bench.checked = len(bench.res.items)
+        got = bench.res.items[start:]
+        assert done == 1 and [r["kind"] for r in got] == [T.RsNone, T.RsEnd], got
+        assert got[1]["ctx"]["mode"] == T.MdAbort
+        bench.job([{"op": T.OpGet, "_key": k, "last_key": 1} for k in random.sample(names, 8)], 6)
+        bench.idle()
+    for n in range(0, len(names), 6):
+        bench.job([{"op": T.OpGet, "_key": k, "last_key": 1} for k in names[n : n + 6]], 5)
+        bench.room(4)
+    bench.idle()
+
+
 def test_hash(small):
     """The hash of keys of all lengths; the vectors that the host's hash is tested with, too."""
     vectors = json.loads((Path(__file__).parent / "hash_vectors.json").read_text())

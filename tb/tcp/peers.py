@@ -63,7 +63,7 @@ class Bench:
                                 conn_limit_i=limit, time_wait_ms_i=time_wait, rx_base_i=0x1000,
                                 tx_base_i=0x2000000, seg_valid_i=0, txseg_ready_i=0, ev_ready_i=0,
                                 app_valid_i=0, wr_ready_i=0, wr_done_i=0, rd_ready_i=0,
-                                rdat_valid_i=0).items():
+                                rdat_valid_i=0, rdat_bad_i=0).items():
             getattr(dut, port).value = value
 
     async def run(self):

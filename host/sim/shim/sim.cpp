@@ -51,6 +51,7 @@ struct wk_sim {
 #endif
     top->s_axil_bready = 1;
     top->s_axil_rready = 1;
+    top->m_axi_rlast = (1u << MemPorts) - 1;
     top->rst_ni = 0;
     for (unsigned n = 0; n < 16; ++n) {
       top->clk_i = 0;
@@ -90,6 +91,9 @@ struct wk_sim {
     t.clk_i = 0;
     t.eval();
     dump(0);
+#ifdef WK_ASSERT
+    context->timeInc(1);  // assertions hold from time 1 on
+#endif
 
     const bool memory_quiet = sample_memory();
     const bool still = t.idle_o && memory_quiet && !t.s_axis_rx_tvalid && !t.s_axis_host_tvalid &&
