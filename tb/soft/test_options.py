@@ -112,6 +112,13 @@ def test_memory_keeps_its_size(both):
         assert (theirs, ours[: len(reply)]) == (b"OK\r\n", reply)
 
 
+def test_memcacheds_default_of_n_is_ours(both):
+    """A command line that states it has the same index as one that does not."""
+    for options in ((), ("-n", "48")):
+        found = [reference.stats(server, "settings")["chunk_size"] for server in both(*options)]
+        assert found == ["48", "48"], options
+
+
 @pytest.mark.parametrize("options", ["-I 512k", "-I 1m -C", "-I 2m", "-I 2m -C", "-I 4m"])
 def test_numbers_in_large_items(both, options):
     """memcached finds a number in an item of half a megabyte, and in no larger one."""

@@ -79,7 +79,7 @@ impl Soft {
         options.tcp.clone_from(&addresses);
         let store = Store::new(Config {
             item_max: options.item_max,
-            mean_item: options.mean_item,
+            mean_item: options.least_item + options::MEAN_OVER_LEAST,
             threads: options.threads,
             evict: options.evict,
             cas: options.cas,

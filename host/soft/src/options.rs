@@ -5,6 +5,10 @@ use std::path::PathBuf;
 
 use wirekv_protocol::Protocol;
 
+/// Bytes of key and value that items have on average beyond the smallest ones: with memcached's
+/// default the index suits items of 88.
+pub const MEAN_OVER_LEAST: usize = 40;
+
 /// The options of a server; memcached's flags in parentheses.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -18,8 +22,8 @@ pub struct Options {
     pub resident: bool,
     /// Largest item, bytes (`-I`).
     pub item_max: usize,
-    /// Bytes of key and value that items are expected to have on average (`-n`).
-    pub mean_item: usize,
+    /// Bytes of key, value and flags that the smallest items have (`-n`).
+    pub least_item: usize,
     pub threads: usize,
     pub max_conns: usize,
     /// Connections that the kernel may hold until they are accepted.

@@ -91,7 +91,7 @@ impl Shared {
         }
         line("shutdown_command", &yes(o.shutdown));
         line("growth_factor", &"1.25");
-        line("chunk_size", &o.mean_item);
+        line("chunk_size", &o.least_item);
         line("num_threads", &o.threads);
         // The first thread serves all UDP sockets.
         line("num_threads_per_udp", &1);

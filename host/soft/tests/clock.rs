@@ -25,7 +25,7 @@ impl Server {
             memory: 16 << 20,
             resident: false,
             item_max: 1 << 20,
-            mean_item: 56,
+            least_item: 16,
             threads: 2,
             max_conns: 100,
             backlog: 100,

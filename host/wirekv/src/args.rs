@@ -222,10 +222,11 @@ pub struct SoftArgs {
     /// Access mode of the UNIX domain socket, octal.
     #[arg(short = 'a', long, value_name = "MODE", default_value = "700", value_parser = parse_octal)]
     pub unix_mask: u32,
-    /// Bytes of key and value that an item has on average; sizes the index.
-    #[arg(short = 'n', long = "slab-min-size", value_name = "BYTES", default_value_t = 88)]
+    /// Bytes of key, value and flags that the smallest items have; the index is sized for items that
+    /// have 40 more on average.
+    #[arg(short = 'n', long = "slab-min-size", value_name = "BYTES", default_value_t = 48)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
-    pub mean_item: u32,
+    pub least_item: u32,
     /// Requests of one connection that are served before others have their turn.
     #[arg(short = 'R', long, value_name = "NUMBER", default_value_t = 64)]
     pub max_reqs_per_event: u16,

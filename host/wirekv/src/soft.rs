@@ -119,7 +119,7 @@ fn options(args: &ServeArgs) -> Result<Options> {
         memory: memory as usize,
         resident: soft.enable_largepages,
         item_max: args.max_item_size as usize,
-        mean_item: soft.mean_item as usize,
+        least_item: soft.least_item as usize,
         threads: soft.threads.into(),
         max_conns: args.conn_limit as usize,
         backlog: soft.listen_backlog,
