@@ -66,6 +66,12 @@ impl Out {
         self.end + self.copied
     }
 
+    /// All of it is here, and with `more` bytes it is at most `limit`.
+    #[inline]
+    pub fn is_small(&self, limit: usize, more: usize) -> bool {
+        self.end + more <= limit && self.far.is_empty()
+    }
+
     /// Of those, copies of long values: there are such only when half of the store is pinned.
     pub fn copied(&self) -> usize {
         self.copied

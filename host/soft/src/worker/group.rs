@@ -205,6 +205,9 @@ impl Worker {
             if next == Next::Continue {
                 executed += 1;
                 *done += request.len as usize;
+                if out.is_small(HELD, *end - *done) {
+                    continue;
+                }
             }
             conn.closing |= next == Next::Close;
             *waits = next == Next::Wait;
