@@ -91,15 +91,7 @@ impl Local {
     /// Empties these chunks, and the runs they are part of; they wait for `take_run` as they come
     /// free. `false`: a copy found no room, and nothing is to be dropped.
     fn collect(&self, pool: &mut Pool, range: Range<usize>, drop: bool) -> bool {
-        let store = &*self.store;
-        // What this thread has open there is closed.
-        for open in &self.open {
-            let Some(head) = open.get().head() else { continue };
-            if head < range.end && range.start < head + store.chunks.get(head).run() {
-                open.set(Open::NONE);
-                pool.close(&store.chunks, head);
-            }
-        }
+        self.close_within(pool, &range);
         let Pool { free, claimed, .. } = &mut *pool;
         free.retain(|&i| {
             let inside = range.contains(&(i as usize));
@@ -149,6 +141,18 @@ impl Local {
         true
     }
 
+    /// Closes what this thread has open there.
+    fn close_within(&self, pool: &mut Pool, range: &Range<usize>) {
+        let chunks = &self.store.chunks;
+        for open in &self.open {
+            let Some(head) = open.get().head() else { continue };
+            if head < range.end && range.start < head + chunks.get(head).run() {
+                open.set(Open::NONE);
+                pool.close(chunks, head);
+            }
+        }
+    }
+
     /// Empties a chunk out of these, to be lent. `false`: none can be.
     pub(crate) fn empty_one(&self, pool: &mut Pool, within: Range<usize>) -> bool {
         while pool.victim.is_some() {
@@ -160,6 +164,12 @@ impl Local {
             self.evict_some(pool, self.store.chunks.size());
             return true;
         }
+        let live = pool.cost[range.start] > OCCUPIED;
+        if live && self.is_roomy(pool) && pool.free.len() <= SPARE {
+            // What lives in it is to be copied, and there is no chunk for the copies yet.
+            return pool.limbo_chunks > 0 || self.make_room(pool);
+        }
+        self.close_within(pool, &range);
         pool.stages.wanted = Some(range.start);
         self.empty(pool, range, true)
     }

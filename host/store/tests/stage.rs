@@ -75,6 +75,40 @@ fn they_arrive_or_are_given_up() {
     }
 }
 
+/// Where few items live, room for values on their way in comes from dead ones, wherever in the log the
+/// live ones are.
+#[test]
+fn what_lives_stays() {
+    const ITEMS: u64 = 5000;
+    for more in 0..8 {
+        let store = store(MIB);
+        let mut local = store.local();
+        // The last chunks of the table have been in use when these are written again, in a part.
+        let times = 4 * 32 * MIB as u64 / 1000 + more * ITEMS / 2;
+        for n in 0..times {
+            let k = key(n % ITEMS);
+            set(&mut local, &k, &value(&k, n, 1000), 0, 0).unwrap();
+        }
+        assert_eq!(store.stats().evictions, 0);
+        let mut coming: Vec<_> = (0..40).map(|_| local.stage(MIB - 500)).collect();
+        for _ in 0..1000 {
+            for stage in &mut coming {
+                if stage.came() < 100_000 && stage.make_room(&local, 10_000).is_ok() {
+                    let _ = stage.take(&[0; 10_000]);
+                }
+            }
+            local.quiesce();
+        }
+        let came: Vec<_> = coming.iter().map(Stage::came).collect();
+        assert!(came.contains(&100_000), "{more}: {came:?}, {:?}", store.stats());
+        assert!(store.stats().chunks_lent > 1, "{more}");
+        assert_eq!(store.stats().evictions, 0, "{more}");
+        for n in 0..ITEMS {
+            check(&key(n), local.get(&key(n), local.hash(&key(n))).expect("it lives").value());
+        }
+    }
+}
+
 /// Where all are stuck but one, that one comes to its end.
 #[test]
 fn one_can_always_go_on() {
