@@ -109,6 +109,8 @@ module log
   logic piece_valid, piece_ready, take, data_valid, data_ready;
   logic [2:0] unused_pieces;
   log_range_t range_q;
+  typedef logic [26:0] lines_t;
+  lines_t spare_q;  // that may be given out before their bytes have come
 
   assign size     = units_t'({log_lines_i, 2'b00});
   assign next_line = head_q[27:2] + 26'(head_q[1:0] != '0);
@@ -193,10 +195,9 @@ module log
   end
 
   // ---------------------------------------------------------------- room before bytes
-  typedef logic [26:0] lines_t;
   // The largest item, however small the log.
   localparam lines_t LeastBudget = 27'd16640;
-  lines_t budget_q, owed_q, spare_q, lent, back;
+  lines_t budget_q, owed_q, lent, back;
   logic written_chunk;
 
   assign lent    = (take && put_q.start && put_q.own_lines && !large_q) ? need_q[28:2] : '0;
