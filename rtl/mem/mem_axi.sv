@@ -62,10 +62,11 @@ module mem_axi
   wdata_t wdata;
   rdat_t rdat_in, rdat;
 
-  // Low in the first clock after configuration, and never again: the reset of what faces memory.
-  logic live_q;
-  initial live_q = 1'b0;
-  always_ff @(posedge clk_i) live_q <= 1'b1;
+  // Low in the first two clocks after configuration, then never: the reset of what faces memory.
+  // A simulation may begin with an edge that only some of its modules see, so one is not enough.
+  logic live_q, begun_q;
+  initial {live_q, begun_q} = 2'b00;
+  always_ff @(posedge clk_i) {live_q, begun_q} <= {begun_q, 1'b1};
 
   // ---------------------------------------------------------------- answers to come
   typedef logic [15:0] count_t;  // far more than memory can have outstanding

@@ -48,6 +48,7 @@ async def full_rate(dut):
     source, sink = Source(dut, "s", ["data"]), Sink(dut, "m", ["data"])
     for n in range(1, 5):
         source.put({"data": n})
+        await RisingEdge(dut.clk_i)
         while not (int(dut.s_valid_i.value) and int(dut.s_ready_o.value)):
             await RisingEdge(dut.clk_i)
         latency = 0
