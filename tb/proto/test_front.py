@@ -594,9 +594,28 @@ async def limits(dut):
 @cocotb.test()
 async def key_and_cr(dut):
     """A line's LF comes by itself, behind keys about as long as they may be."""
-    lines = [b"get a " + b"k" * random.randrange(248, 253) + b"\r\n" for _ in range(40)]
+    # What has come is looked at only where the line is longer than 2,048 bytes.
+    lines = [b"get " + b"%d " % random.getrandbits(300) * keys + b"k" * size + b"\r\n"
+             for keys in (1, 25) for size in (248, 249, 250, 251, 252) for _ in range(3)]
+    random.shuffle(lines)
     sizes = iter([n for line in lines for n in (len(line) - 1, 1)])
     await streams(dut, [b"".join(lines)], lambda: next(sizes), cut=0)
+
+
+@cocotb.test()
+async def line_ends(dut):
+    """What a client sends last ends with a line of memory, or one byte before or behind it."""
+    await start(dut)
+    bench = Bench(dut, cut=0)
+    data = b"version\r\n" * 9 + b"get abc\r\n"
+    for i in range(9):
+        conn = Conn(data)
+        conn.rx0 = conn.rx0 - (conn.rx0 + len(data)) % 64 + i % 3 - 1 & M32
+        cocotb.start_soon(bench.feed(i, conn, lambda: len(data)))
+    await settle(dut, bench)
+    for conn in bench.conns.values():
+        check(conn.ops, Text(ITEM_MAX, NOW).run(data))
+        assert conn.closed and conn.released
 
 
 @cocotb.test()

@@ -339,6 +339,20 @@ async def replies(dut):
 
 
 @cocotb.test()
+async def numbers(dut):
+    """Powers of ten and their neighbours, and numbers of every length, as counters and in lines."""
+    await start(dut)
+    bench, model = Bench(dut), Model()
+    values = [10**n + d for n in range(20) for d in (-1, 0, 1)] + [(1 << 64) - 1]
+    values += [random.getrandbits(random.randrange(65)) for _ in range(300)]
+    for n in range(0, len(values), 10):
+        model.job([({"kind": T.RsNumber, "num": v}, b"%d\r\n" % v) for v in values[n : n + 10]])
+        model.job([model.value(b"k", b"", v & 0xFFFFFFFF, v) for v in values[n : n + 10]], udp=True)
+    bench.send(model)
+    await bench.check(model)
+
+
+@cocotb.test()
 async def datagrams(dut):
     """Values around the limits of one and two datagrams, and a large one; many keys a request."""
     await start(dut)
