@@ -1,7 +1,7 @@
 //! Who has how much room for values on their way in: what the pool knows of them. See `stage`.
 
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use crate::pool::Pool;
@@ -59,7 +59,8 @@ pub(crate) struct Stages {
 
 /// A value on its way in, as others see it.
 pub(crate) struct Arrival {
-    pub since: Instant,
+    /// When it had its first room: while it waits for that, it cannot come.
+    pub since: OnceLock<Instant>,
     pub second: u32,
     pub came: AtomicUsize,
     pub place: Mutex<Place>,
@@ -83,9 +84,18 @@ impl Arrival {
         (self.came.load(Relaxed) as u64) < should
     }
 
+    /// It has room from now on, if it had none yet.
+    pub fn begin(&self) {
+        self.since.get_or_init(Instant::now);
+    }
+
+    fn age(&self) -> Duration {
+        self.since.get().map_or(Duration::ZERO, Instant::elapsed)
+    }
+
     /// Bytes a second so far.
     fn rate(&self) -> u64 {
-        let age = self.since.elapsed().as_micros().max(1) as u64;
+        let age = self.age().as_micros().max(1) as u64;
         self.came.load(Relaxed) as u64 * 1_000_000 / age
     }
 }
@@ -182,9 +192,8 @@ impl Stages {
         now: u32,
         among: impl Fn(&Place) -> bool,
     ) -> bool {
-        let late = |a: &&Arc<Arrival>| {
-            !Arc::ptr_eq(a, asking) && a.late(a.since.elapsed(), CROWDED, RATE_CROWDED)
-        };
+        let late =
+            |a: &&Arc<Arrival>| !Arc::ptr_eq(a, asking) && a.late(a.age(), CROWDED, RATE_CROWDED);
         let fits = |a: &&Arc<Arrival>| a.place.try_lock().is_ok_and(|place| among(&place));
         let slow = self.holders.iter().filter(late).filter(fits);
         let Some(slowest) = slow.min_by_key(|arrival| arrival.rate()).cloned() else {

@@ -17,8 +17,7 @@
 use std::ops::{Deref, DerefMut, Range};
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::Arc;
-use std::time::Instant;
+use std::sync::{Arc, OnceLock};
 
 use crate::config::Full;
 use crate::lent::{Arrival, Block, Place, Stages, ALONE};
@@ -52,7 +51,7 @@ impl Local {
     /// A value of `len` bytes is about to come. It has no room yet.
     pub fn stage(&self, len: usize) -> Stage {
         let value = Arc::new(Arrival {
-            since: Instant::now(),
+            since: OnceLock::new(),
             second: self.store.now(),
             came: AtomicUsize::new(0),
             place: Mutex::new(Place::Blocks(Vec::new())),
@@ -72,6 +71,7 @@ impl Local {
             {
                 match stages.take() {
                     Some(block) => {
+                        arrival.begin();
                         if !stages.holders.iter().any(|other| Arc::ptr_eq(other, arrival)) {
                             stages.holders.push(arrival.clone());
                         }
@@ -223,6 +223,7 @@ impl Stage {
         }
         if stages.placed.is_none() {
             stages.placed = Some(self.value.clone());
+            self.value.begin();
             return Ok(());
         }
         drop(pool);
