@@ -197,18 +197,22 @@ module log
   // ---------------------------------------------------------------- room before bytes
   // The largest item, however small the log.
   localparam lines_t LeastBudget = 27'd16640;
-  lines_t budget_q, owed_q, lent, back;
-  logic written_chunk;
+  lines_t budget_q, owed_q, lent_q, back;
+  logic written_chunk_q;
 
-  assign lent    = (take && put_q.start && put_q.own_lines && !large_q) ? need_q[28:2] : '0;
-  assign back    = (tick_i ? (budget_q >> 16) + 27'd1 : '0) + lines_t'(written_chunk);
+  assign back    = (tick_i ? (budget_q >> 16) + 27'd1 : '0) + lines_t'(written_chunk_q);
   assign timer_o = owed_q != '0;
   always_ff @(posedge clk_i) begin
     budget_q <= (lines_t'(log_lines_i[25:3]) < LeastBudget) ? LeastBudget
                                                            : lines_t'(log_lines_i[25:3]);
     spare_q  <= budget_q - owed_q;
-    if (!rst_ni) owed_q <= '0;
-    else owed_q <= lent + ((owed_q > back) ? owed_q - back : '0);
+    if (!rst_ni) begin
+      lent_q <= '0;
+      owed_q <= '0;
+    end else begin
+      lent_q <= (take && put_q.start && put_q.own_lines && !large_q) ? need_q[28:2] : '0;
+      owed_q <= lent_q + ((owed_q > back) ? owed_q - back : '0);
+    end
   end
 
   // The tail: head - (size - margin), in this lap or in the one before.
@@ -267,7 +271,7 @@ module log
   assign beat_go  = data_valid && !header && in_valid &&
       (data_piece.drop || (join_ready && where_room));
   assign data_ready   = beat_go && in_last;
-  assign written_chunk = join_valid && join_ready && data_piece.parts;
+  always_ff @(posedge clk_i) written_chunk_q <= join_valid && join_ready && data_piece.parts;
   assign putb_ready_o = data_valid && !data_piece.own && !header &&
       (data_piece.drop || (join_ready && where_room));
   assign ownb_ready_o = data_valid && data_piece.own && !header &&
