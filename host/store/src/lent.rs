@@ -1,7 +1,7 @@
 //! Who has how much room for values on their way in: what the pool knows of them. See `stage`.
 
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::pool::Pool;
@@ -17,6 +17,8 @@ const RATE_ALONE: u64 = 8 << 10;
 /// The same where others wait for room.
 const CROWDED: Duration = Duration::from_millis(500);
 const RATE_CROWDED: u64 = 4 << 20;
+/// Milliseconds for which room just given is not taken away.
+const FRESH: usize = 10;
 /// Seconds for which lent chunks are kept although nothing is in them: each that is borrowed anew
 /// has to be emptied, out of turn.
 const KEEP: u32 = 10;
@@ -59,8 +61,9 @@ pub(crate) struct Stages {
 
 /// A value on its way in, as others see it.
 pub(crate) struct Arrival {
-    /// When it had its first room: while it waits for that, it cannot come.
-    pub since: OnceLock<Instant>,
+    pub since: Instant,
+    /// When it last got room, in milliseconds after that.
+    pub granted: AtomicUsize,
     pub second: u32,
     pub came: AtomicUsize,
     pub place: Mutex<Place>,
@@ -84,18 +87,19 @@ impl Arrival {
         (self.came.load(Relaxed) as u64) < should
     }
 
-    /// It has room from now on, if it had none yet.
-    pub fn begin(&self) {
-        self.since.get_or_init(Instant::now);
+    /// It gets room now.
+    pub fn grant(&self) {
+        self.granted.store(self.since.elapsed().as_millis() as usize, Relaxed);
     }
 
-    fn age(&self) -> Duration {
-        self.since.get().map_or(Duration::ZERO, Instant::elapsed)
+    /// It got room a moment ago, and what it waited with could not come yet.
+    fn is_fresh(&self) -> bool {
+        (self.since.elapsed().as_millis() as usize) < self.granted.load(Relaxed) + FRESH
     }
 
     /// Bytes a second so far.
     fn rate(&self) -> u64 {
-        let age = self.age().as_micros().max(1) as u64;
+        let age = self.since.elapsed().as_micros().max(1) as u64;
         self.came.load(Relaxed) as u64 * 1_000_000 / age
     }
 }
@@ -192,8 +196,10 @@ impl Stages {
         now: u32,
         among: impl Fn(&Place) -> bool,
     ) -> bool {
-        let late =
-            |a: &&Arc<Arrival>| !Arc::ptr_eq(a, asking) && a.late(a.age(), CROWDED, RATE_CROWDED);
+        let late = |a: &&Arc<Arrival>| {
+            let late = a.late(a.since.elapsed(), CROWDED, RATE_CROWDED);
+            late && !a.is_fresh() && !Arc::ptr_eq(a, asking)
+        };
         let fits = |a: &&Arc<Arrival>| a.place.try_lock().is_ok_and(|place| among(&place));
         let slow = self.holders.iter().filter(late).filter(fits);
         let Some(slowest) = slow.min_by_key(|arrival| arrival.rate()).cloned() else {

@@ -17,7 +17,8 @@
 use std::ops::{Deref, DerefMut, Range};
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::time::Instant;
 
 use crate::config::Full;
 use crate::lent::{Arrival, Block, Place, Stages, ALONE};
@@ -51,7 +52,8 @@ impl Local {
     /// A value of `len` bytes is about to come. It has no room yet.
     pub fn stage(&self, len: usize) -> Stage {
         let value = Arc::new(Arrival {
-            since: OnceLock::new(),
+            since: Instant::now(),
+            granted: AtomicUsize::new(0),
             second: self.store.now(),
             came: AtomicUsize::new(0),
             place: Mutex::new(Place::Blocks(Vec::new())),
@@ -71,7 +73,7 @@ impl Local {
             {
                 match stages.take() {
                     Some(block) => {
-                        arrival.begin();
+                        arrival.grant();
                         if !stages.holders.iter().any(|other| Arc::ptr_eq(other, arrival)) {
                             stages.holders.push(arrival.clone());
                         }
@@ -223,7 +225,7 @@ impl Stage {
         }
         if stages.placed.is_none() {
             stages.placed = Some(self.value.clone());
-            self.value.begin();
+            self.value.grant();
             return Ok(());
         }
         drop(pool);

@@ -75,37 +75,6 @@ fn they_arrive_or_are_given_up() {
     }
 }
 
-/// Who waited for its first room for as long as makes others late is not late itself.
-#[test]
-#[cfg_attr(miri, ignore)]
-fn waiting_is_not_slow() {
-    let store = store(MIB);
-    let local = store.local();
-    let take = |stage: &mut Stage, len: usize| {
-        let room = stage.make_room(&local, len);
-        if room.is_ok() {
-            stage.take(&vec![0; len]).unwrap();
-        }
-        room
-    };
-    let mut stuck: Vec<_> = (0..200).map(|_| local.stage(MIB - 500)).collect();
-    let mut honest = local.stage(50_000);
-    for stage in &mut stuck {
-        let _ = take(stage, 1000);
-    }
-    assert_eq!(honest.make_room(&local, 25_000), Err(Wanting::Later));
-    std::thread::sleep(std::time::Duration::from_secs(1));
-    honest.make_room(&local, 25_000).unwrap();
-    // Of those that have room it has sent the least now, and others want some.
-    for stage in &mut stuck {
-        let _ = take(stage, 65_000);
-    }
-    assert!(stuck.iter().any(Stage::is_lost));
-    honest.take(&[0; 25_000]).unwrap();
-    take(&mut honest, 25_000).unwrap();
-    assert!(honest.finish().is_ok());
-}
-
 /// Where few items live, room for values on their way in comes from dead ones, wherever in the log the
 /// live ones are.
 #[test]
