@@ -1,5 +1,5 @@
 rtl/lib/wirekv_pkg.sv
 rtl/net/net_pkg.sv
 rtl/tcp/tcp_pkg.sv
-rtl/proto/proto_pkg.sv
+rtl/parse/request_pkg.sv
 rtl/store/store_pkg.sv

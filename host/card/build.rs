@@ -9,8 +9,8 @@ use std::{env, fs};
 const GROUPS: [(&str, &str, u32); 5] = [
     ("NetCount", "rtl/net/net_pkg.sv", 0x200),
     ("TcpCount", "rtl/tcp/tcp_pkg.sv", 0x280),
-    ("FrontCount", "rtl/proto/proto_pkg.sv", 0x300),
-    ("BackCount", "rtl/proto/proto_pkg.sv", 0x340),
+    ("FrontCount", "rtl/parse/request_pkg.sv", 0x300),
+    ("BackCount", "rtl/parse/request_pkg.sv", 0x340),
     ("StoreCount", "rtl/store/store_pkg.sv", 0x380),
 ];
 

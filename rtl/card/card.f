@@ -3,8 +3,8 @@
 -f rtl/mem/mem.f
 -f rtl/net/net.f
 -f rtl/tcp/tcp.f
--f rtl/proto/front.f
+-f rtl/parse/front.f
 -f rtl/store/store.f
--f rtl/proto/back.f
+-f rtl/reply/back.f
 rtl/card/csr.sv
 rtl/card/card.sv

@@ -4,7 +4,7 @@ module card
   import wirekv_pkg::*;
   import net_pkg::*;
   import tcp_pkg::*;
-  import proto_pkg::*;
+  import request_pkg::*;
   import store_pkg::*;
 #(
   /// Connections that can be open at once: a power of two, 16..16384.
@@ -306,7 +306,7 @@ module card
     .conns_o       (conns)
   );
 
-  // ---------------------------------------------------------------- proto: bytes to requests
+  // ---------------------------------------------------------------- parse: bytes to requests
   logic uctx_valid, uctx_ready, req_valid, req_ready, key_valid, key_ready;
   logic put_valid, put_ready, putb_valid, putb_ready, done_valid, done_ready;
   logic bad_job_valid, bad_job_done, bad_job_all;
@@ -436,7 +436,7 @@ module card
     .timer_o      (store_timer)
   );
 
-  // ---------------------------------------------------------------- proto: results to bytes
+  // ---------------------------------------------------------------- reply: results to bytes
   back u_back (
     .clk_i,
     .rst_ni,

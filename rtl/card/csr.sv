@@ -7,7 +7,7 @@ module csr
   import wirekv_pkg::*;
   import net_pkg::*;
   import tcp_pkg::*;
-  import proto_pkg::*;
+  import request_pkg::*;
   import store_pkg::*;
 #(
   /// Connections of this build, for software to read.

@@ -1,4 +1,4 @@
-// What net/ exchanges with tcp/ and the UDP side of proto/.
+// What net/ exchanges with tcp/ and the UDP side of parse/ and reply/.
 package net_pkg;
 
   /// Addresses that the card answers to. `mtu` is the largest IP packet sent.
@@ -69,7 +69,7 @@ package net_pkg;
   typedef enum logic [4:0] {
     NetCountRxFrames,     // frames from the wire
     NetCountRxTcp,        // segments given to tcp
-    NetCountRxUdp,        // datagrams given to proto
+    NetCountRxUdp,        // datagrams given to parse
     NetCountRxReply,      // ARP and echo requests taken for an answer
     NetCountRxHost,       // frames given to the host
     NetCountRxBadIp,      // dropped: IPv4 version, header length below 5 or header checksum
@@ -78,7 +78,7 @@ package net_pkg;
     NetCountRxBadIcmp,    // dropped: echo request with a wrong checksum
     NetCountRxBadLength,  // dropped: lengths that contradict each other or the frame
     NetCountRxFullTcp,    // dropped: no room, tcp was too slow
-    NetCountRxFullUdp,    // dropped: no room, proto was too slow
+    NetCountRxFullUdp,    // dropped: no room, parse was too slow
     NetCountRxFullReply,  // dropped: no room, the wire was too slow for the answers
     NetCountRxFullHost,   // dropped: no room, the host was too slow
     NetCountRxDisabled,   // dropped: came before `enable`

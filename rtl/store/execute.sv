@@ -15,7 +15,7 @@
 
 module execute
   import wirekv_pkg::*;
-  import proto_pkg::*;
+  import request_pkg::*;
   import store_pkg::*;
 (
   input  logic              clk_i,

@@ -16,7 +16,7 @@
 
 module log
   import wirekv_pkg::*;
-  import proto_pkg::*;
+  import request_pkg::*;
   import store_pkg::*;
 (
   input  logic        clk_i,

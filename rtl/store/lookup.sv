@@ -3,7 +3,7 @@
 // again. Latency 3 + buckets' fetch + 5, initiation interval 1, or the number of lines acquired.
 module lookup
   import wirekv_pkg::*;
-  import proto_pkg::*;
+  import request_pkg::*;
   import store_pkg::*;
 #(
   /// Requests between this module and execute.

@@ -5,7 +5,7 @@
 // so releases keep the order of the requests. Longer ones are acquired here, many at a time.
 module reader
   import wirekv_pkg::*;
-  import proto_pkg::*;
+  import request_pkg::*;
   import store_pkg::*;
 (
   input  logic      clk_i,

@@ -3,7 +3,7 @@
 // and two memory reads, or none if its lines are on chip; initiation interval see execute.sv.
 module store
   import wirekv_pkg::*;
-  import proto_pkg::*;
+  import request_pkg::*;
   import store_pkg::*;
 (
   input  logic                   clk_i,

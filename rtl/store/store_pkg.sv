@@ -1,7 +1,7 @@
 // The store's memory formats and settings.
 package store_pkg;
   import wirekv_pkg::*;
-  import proto_pkg::*;
+  import request_pkg::*;
 
   /// Settings written by the host before the card is enabled.
   typedef struct packed {

@@ -1,4 +1,4 @@
-// What tcp/ and proto/session tell each other. Pointers are TCP sequence numbers, so a pointer's
+// What tcp/ and parse/session tell each other. Pointers are TCP sequence numbers, so a pointer's
 // low 16 bits are also the byte's place in its ring.
 package tcp_pkg;
   import wirekv_pkg::*;

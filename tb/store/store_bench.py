@@ -10,7 +10,7 @@ import random
 from common import Types, to_beats
 from hash_model import keys as hash_keys
 
-T = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv", "rtl/proto/proto_pkg.sv",
+T = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv", "rtl/parse/request_pkg.sv",
           "rtl/store/store_pkg.sv")
 PIECE, REPLY_MAX = 8192, 512
 #: Bytes of what the tests see of them.

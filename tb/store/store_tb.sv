@@ -1,7 +1,7 @@
 // The store with its memory, for tb/store/test_store.py.
 module store_tb
   import wirekv_pkg::*;
-  import proto_pkg::*;
+  import request_pkg::*;
   import store_pkg::*;
 #(
   /// The most that index_bits_i and log_lines_i may say.

@@ -191,7 +191,7 @@ class Bench:
 
 
 class Session:
-    """Keeps what proto/session keeps: checks received bytes, sends as many as `want(conn)` says.
+    """Keeps what parse/session keeps: checks received bytes, sends as many as `want(conn)` says.
 
     A connection's streams are numbered by `key(conn)`: key receives, key + 1 sends.
     """

@@ -1,7 +1,7 @@
-// What the stages of the way in (rtl/proto/front.sv) tell each other.
+// What the stages of the way in (rtl/parse/front.sv) tell each other.
 package front_pkg;
   import wirekv_pkg::*;
-  import proto_pkg::*;
+  import request_pkg::*;
 
   typedef enum logic [4:0] {
     CmdUnknown,

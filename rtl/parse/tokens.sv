@@ -7,7 +7,7 @@
 // Pieces cannot be stalled: `room_i` must promise space for what is on its way.
 module tokens
   import wirekv_pkg::*;
-  import proto_pkg::*;
+  import request_pkg::*;
   import front_pkg::*;
 (
   input  logic        clk_i,

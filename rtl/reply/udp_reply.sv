@@ -7,7 +7,7 @@
 module udp_reply
   import wirekv_pkg::*;
   import net_pkg::*;
-  import proto_pkg::*;
+  import request_pkg::*;
 (
   input  logic   clk_i,
   input  logic   rst_ni,

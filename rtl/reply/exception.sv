@@ -6,7 +6,7 @@
 
 module exception
   import wirekv_pkg::*;
-  import proto_pkg::*;
+  import request_pkg::*;
 (
   input  logic         clk_i,
   input  logic         rst_ni,

@@ -4,7 +4,7 @@
 module fetch
   import wirekv_pkg::*;
   import net_pkg::*;
-  import proto_pkg::*;
+  import request_pkg::*;
 (
   input  logic   clk_i,
   input  logic   rst_ni,

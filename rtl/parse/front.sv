@@ -5,7 +5,7 @@ module front
   import wirekv_pkg::*;
   import net_pkg::*;
   import tcp_pkg::*;
-  import proto_pkg::*;
+  import request_pkg::*;
   import front_pkg::*;
 #(
   /// Connections; a power of two, 16..16384.

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from text_model import Text  # noqa: E402
 
 T = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv", "rtl/tcp/tcp_pkg.sv",
-          "rtl/proto/proto_pkg.sv")
+          "rtl/parse/request_pkg.sv")
 
 RX_BASE = 0x2_0000_0040
 RING = 65536
@@ -829,4 +829,4 @@ async def rates(dut):
 
 
 def test_front():
-    run(__file__, "front", ["rtl/lib/lib.f", "rtl/proto/front.f"], Conns=16)
+    run(__file__, "front", ["rtl/lib/lib.f", "rtl/parse/front.f"], Conns=16)

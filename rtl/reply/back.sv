@@ -3,7 +3,7 @@
 module back
   import wirekv_pkg::*;
   import net_pkg::*;
-  import proto_pkg::*;
+  import request_pkg::*;
 (
   input  logic                  clk_i,
   input  logic                  rst_ni,

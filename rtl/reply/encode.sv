@@ -8,7 +8,7 @@
 
 module encode
   import wirekv_pkg::*;
-  import proto_pkg::*;
+  import request_pkg::*;
   import lib_pkg::*;
 (
   input  logic   clk_i,

@@ -7,7 +7,7 @@
 
 module session
   import wirekv_pkg::*;
-  import proto_pkg::*;
+  import request_pkg::*;
   import tcp_pkg::*;
 #(
   /// Connections; a power of two, 16..16384.

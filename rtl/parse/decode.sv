@@ -8,7 +8,7 @@
 
 module decode
   import wirekv_pkg::*;
-  import proto_pkg::*;
+  import request_pkg::*;
   import front_pkg::*;
 (
   input  logic        clk_i,

@@ -4,7 +4,7 @@
 // for its replies, and the context that the connection was left in. Requests of a job pass the
 // pipeline one behind another, never mixed with another job's; the last record of every job is
 // OpEnd. What a job left behind comes back to the session as `done_t`.
-package proto_pkg;
+package request_pkg;
   import wirekv_pkg::*;
   import net_pkg::*;
 
@@ -248,7 +248,7 @@ package proto_pkg;
     logic [21:0] rest;       // bytes of this reply behind this piece
   } text_t;
 
-  /// Event counters of the way back (rtl/proto/back.sv).
+  /// Event counters of the way back (rtl/reply/back.sv).
   typedef enum int unsigned {
     BackCountJobs,        // jobs begun
     BackCountValues,      // VALUE lines begun
@@ -266,7 +266,7 @@ package proto_pkg;
   } back_count_e;
   localparam int unsigned BackCounts = BackCountNum;
 
-  /// Event counters of the way in (rtl/proto/front.sv).
+  /// Event counters of the way in (rtl/parse/front.sv).
   typedef enum int unsigned {
     FrontCountJobs,       // visits to a TCP connection
     FrontCountUdpJobs,    // datagrams taken

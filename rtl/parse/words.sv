@@ -5,7 +5,7 @@
 // follows as soon as possible; decode, a clock later, comes to the same verdict.
 module words
   import wirekv_pkg::*;
-  import proto_pkg::*;
+  import request_pkg::*;
   import front_pkg::*;
 (
   input  logic        clk_i,

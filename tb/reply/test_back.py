@@ -7,7 +7,7 @@ import cocotb
 from cocotb.triggers import RisingEdge
 from common import Sink, Source, Types, from_beats, run, start, to_beats
 
-T = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv", "rtl/proto/proto_pkg.sv")
+T = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv", "rtl/parse/request_pkg.sv")
 
 REPLIES = {
     "RpError": b"ERROR",
@@ -445,4 +445,4 @@ async def full_rate(dut):
 
 
 def test_back():
-    run(__file__, "back", ["rtl/lib/lib.f", "rtl/proto/back.f"])
+    run(__file__, "back", ["rtl/lib/lib.f", "rtl/reply/back.f"])

@@ -4,7 +4,7 @@
 
 module requests
   import wirekv_pkg::*;
-  import proto_pkg::*;
+  import request_pkg::*;
   import front_pkg::*;
 (
   input  logic        clk_i,

@@ -1,0 +1,9 @@
+rtl/parse/front_pkg.sv
+rtl/parse/session.sv
+rtl/parse/fetch.sv
+rtl/parse/number.sv
+rtl/parse/tokens.sv
+rtl/parse/words.sv
+rtl/parse/decode.sv
+rtl/parse/requests.sv
+rtl/parse/front.sv
