@@ -4,8 +4,9 @@
 //! reserved 2, body length 4, opaque 4, CAS unique 8; big endian), then extras, key and value, which
 //! together are the body. Quiet requests answer with what fails, or is found, only.
 
+use crate::dialect::Dialect;
 use crate::ops::{self, Deleted, Delta, Mode, Put, Stored, Sum, Value, KEY_MAX};
-use crate::session::{self, Next, Request, Span};
+use crate::request::{self, Next, Parsed, Request, Span};
 use crate::store::Item;
 use crate::{number, Engine, Out, Server, Told};
 
@@ -75,12 +76,6 @@ pub enum Op {
     },
 }
 
-impl Op {
-    pub(crate) fn closes(self) -> bool {
-        matches!(self, Op::Quit | Op::Fail { close: true, .. })
-    }
-}
-
 /// A request's header.
 struct Header {
     opcode: u8,
@@ -106,15 +101,6 @@ impl Header {
     }
 }
 
-/// What is at the front of the input.
-pub(crate) enum Parsed {
-    Request(Request),
-    /// As many bytes behind the request are skipped, or taken in pieces.
-    Skip(Request, u64),
-    Need(usize),
-    Close,
-}
-
 pub(crate) fn parse(input: &[u8], engine: &Engine) -> Parsed {
     if input.len() < HEADER {
         return Parsed::Need(HEADER - input.len());
@@ -133,9 +119,9 @@ pub(crate) fn parse(input: &[u8], engine: &Engine) -> Parsed {
         let key = if head <= MAX_HEAD { Span::new(end - key, end) } else { Span::default() };
         let hash = (key.len > 0).then(|| engine.local.hash(key.of(input)));
         let len = end.min(input.len()) as u32;
-        Request { op: session::Op::Binary(what), len, key, hash, ..Request::default() }
+        Request { op: request::Op::Binary(what), len, key, hash, ..Request::default() }
     };
-    let fail = |status| Parsed::Request(request(Op::Fail { status, close: true }));
+    let fail = |status| Parsed::Last(request(Op::Fail { status, close: true }));
     if head > body {
         return fail(Status::Unknown);
     }
@@ -152,7 +138,7 @@ pub(crate) fn parse(input: &[u8], engine: &Engine) -> Parsed {
             _ => (body, Status::Unknown),
         };
         let fail = Op::Fail { status: what, close: false };
-        return Parsed::Skip(request(fail), skip as u64);
+        return Parsed::Long(request(fail), skip as u64);
     };
     let right = match what {
         Op::Get { touch: true, .. } => extras == 4 && key > 0,
@@ -174,14 +160,17 @@ pub(crate) fn parse(input: &[u8], engine: &Engine) -> Parsed {
         let large = ops::too_large(&engine.settings, key, value as u64, client_flags(input, what));
         if large || value >= engine.settings.stream_from {
             request.streams = true;
-            return Parsed::Skip(request, value as u64);
+            return Parsed::Long(request, value as u64);
         }
         if input.len() < end + value {
             return Parsed::Need(end + value - input.len());
         }
         request.len += value as u32;
     }
-    Parsed::Request(request)
+    match what {
+        Op::Quit => Parsed::Last(request),
+        _ => Parsed::Request(request),
+    }
 }
 
 /// What an opcode means, and whether quietly. None: not known.
@@ -287,12 +276,73 @@ fn fail_with(request: &[u8], status: Status, text: &[u8], out: &mut Out) {
     out.room(HEADER + text.len()).bytes(&header.bytes(request)).bytes(text).finish();
 }
 
-pub(crate) fn no_memory(_: &Request, input: &[u8], out: &mut Out) {
-    fail(input, Status::NoMemory, out);
+impl Dialect for Op {
+    const TAIL: usize = 0;
+
+    #[inline]
+    fn execute(
+        self,
+        request: &mut Request,
+        input: &[u8],
+        engine: &mut Engine,
+        server: &mut dyn Server,
+        out: &mut Out,
+    ) -> Next {
+        execute(self, request, input, engine, server, out)
+    }
+
+    fn plan<'a>(
+        self,
+        request: &Request,
+        input: &'a [u8],
+        engine: &mut Engine,
+        out: &mut Out,
+        _: &'a mut [u8; KEY_MAX],
+    ) -> Option<(&'a [u8], Put)> {
+        let Op::Store(mode) = self else { return None };
+        let key = request.key.of(input);
+        let flags = client_flags(input, self);
+        if ops::too_large(&engine.settings, key.len(), request.value.len.into(), flags) {
+            engine.counters.store_too_large += 1;
+            if mode == Mode::Set {
+                ops::forget(engine, key);
+            }
+            fail(input, Status::TooLarge, out);
+            return None;
+        }
+        Some((key, put(mode, input, engine)))
+    }
+
+    fn store(
+        self,
+        request: &Request,
+        input: &[u8],
+        value: Option<Value<'_>>,
+        engine: &mut Engine,
+        out: &mut Out,
+    ) {
+        if let Some(value) = value {
+            store(self, request, input, value, engine, out);
+        }
+    }
+
+    fn no_memory(
+        self,
+        _: &Request,
+        input: &[u8],
+        (key, put): (&[u8], &Put),
+        engine: &mut Engine,
+        out: &mut Out,
+    ) {
+        if put.mode == Mode::Set {
+            ops::forget(engine, key);
+        }
+        fail(input, Status::NoMemory, out);
+    }
 }
 
 #[inline]
-pub(crate) fn execute(
+fn execute(
     what: Op,
     request: &mut Request,
     input: &[u8],
@@ -403,29 +453,7 @@ fn put(mode: Mode, input: &[u8], engine: &Engine) -> Put {
     Put { mode, flags, exptime, unique, ..Put::default() }
 }
 
-/// What a long value is for. None: it is refused, and that was said.
-pub(crate) fn plan<'a>(
-    what: Op,
-    request: &Request,
-    input: &'a [u8],
-    engine: &mut Engine,
-    out: &mut Out,
-) -> Option<(&'a [u8], Put)> {
-    let Op::Store(mode) = what else { return None };
-    let key = request.key.of(input);
-    let flags = client_flags(input, what);
-    if ops::too_large(&engine.settings, key.len(), request.value.len.into(), flags) {
-        engine.counters.store_too_large += 1;
-        if mode == Mode::Set {
-            ops::forget(engine, key);
-        }
-        fail(input, Status::TooLarge, out);
-        return None;
-    }
-    Some((key, put(mode, input, engine)))
-}
-
-pub(crate) fn store(
+fn store(
     what: Op,
     request: &Request,
     input: &[u8],

@@ -3,11 +3,13 @@
 //! A command is a line of words that end in `\r\n` or `\n`; stores have a block of data behind
 //! it. The checks of a command come in memcached's order, since each has its own error text.
 
+use crate::dialect::Dialect;
 use crate::line::{find_control, Line, Words};
 use crate::number::{signed32, unsigned32, unsigned64};
 use crate::ops::{self, Deleted, Delta, Mode, Put, Stored, Sum, Value, KEY_MAX};
-use crate::session::{self, Next, Request, Span};
+use crate::request::{self, Next, Request, Span};
 use crate::store::Item;
+use crate::texts::{BAD_CHUNK, BAD_FORMAT, NOT_NUMBER, NO_MEMORY, NO_MEMORY_DELTA, TOO_LARGE};
 use crate::{Engine, Out, Server, Settings, Told};
 
 const ERROR: &[u8] = b"ERROR\r\n";
@@ -20,18 +22,11 @@ const NOT_FOUND: &[u8] = b"NOT_FOUND\r\n";
 const DELETED: &[u8] = b"DELETED\r\n";
 const TOUCHED: &[u8] = b"TOUCHED\r\n";
 const RESET: &[u8] = b"RESET\r\n";
-pub(crate) const BAD_FORMAT: &[u8] = b"CLIENT_ERROR bad command line format\r\n";
 const BAD_LINE: &[u8] = b"CLIENT_ERROR bad command line\r\n";
 const BAD_EXPTIME: &[u8] = b"CLIENT_ERROR invalid exptime argument\r\n";
 const BAD_DELTA: &[u8] = b"CLIENT_ERROR invalid numeric delta argument\r\n";
 const BAD_DELETE: &[u8] =
     b"CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]\r\n";
-pub(crate) const BAD_CHUNK: &[u8] = b"CLIENT_ERROR bad data chunk\r\n";
-pub(crate) const NOT_NUMBER: &[u8] =
-    b"CLIENT_ERROR cannot increment or decrement non-numeric value\r\n";
-pub(crate) const TOO_LARGE: &[u8] = b"SERVER_ERROR object too large for cache\r\n";
-pub(crate) const NO_MEMORY: &[u8] = b"SERVER_ERROR out of memory storing object\r\n";
-pub(crate) const NO_MEMORY_DELTA: &[u8] = b"SERVER_ERROR out of memory\r\n";
 const NO_FLUSH: &[u8] = b"CLIENT_ERROR flush_all not allowed\r\n";
 const NO_SHUTDOWN: &[u8] = b"ERROR: shutdown not enabled\r\n";
 const BAD_SHUTDOWN: &[u8] = b"CLIENT_ERROR invalid shutdown mode\r\n";
@@ -87,8 +82,8 @@ pub enum Op {
     Say,
 }
 
-fn op(op: Op) -> session::Op {
-    session::Op::Classic(op)
+fn op(op: Op) -> request::Op {
+    request::Op::Classic(op)
 }
 
 /// A reply that is known by now; `quiet` swallows it.
@@ -119,7 +114,7 @@ pub(crate) fn parse_short_get(input: &[u8], engine: &Engine) -> Option<Request> 
     Some(Request { len: end as u32 + 2, op: op(what), key, hash, ..Request::default() })
 }
 
-/// What a line asks for. [`session::Op::Skip`] closes the connection. A data block's length is in
+/// What a line asks for. [`request::Op::Skip`] closes the connection. A data block's length is in
 /// `value.len`, and `value.at` is not 0 then.
 pub(crate) fn parse(line: &Line, input: &[u8], engine: &Engine) -> Request {
     let count = line.count;
@@ -528,8 +523,70 @@ fn text_when(exptime: i32, engine: &Engine) -> u32 {
 
 // -- what the commands do
 
+impl Dialect for Op {
+    const TAIL: usize = 2;
+
+    #[inline]
+    fn execute(
+        self,
+        request: &mut Request,
+        input: &[u8],
+        engine: &mut Engine,
+        server: &mut dyn Server,
+        out: &mut Out,
+    ) -> Next {
+        execute(self, request, input, engine, server, out)
+    }
+
+    fn plan<'a>(
+        self,
+        request: &Request,
+        input: &'a [u8],
+        engine: &mut Engine,
+        out: &mut Out,
+        _: &'a mut [u8; KEY_MAX],
+    ) -> Option<(&'a [u8], Put)> {
+        let Op::Store(mode) = self else { return None };
+        let key = request.key.of(input);
+        if ops::too_large(&engine.settings, key.len(), request.value.len.into(), request.flags) {
+            engine.counters.store_too_large += 1;
+            if mode == Mode::Set {
+                ops::forget(engine, key);
+            }
+            reply(out, request, TOO_LARGE);
+            return None;
+        }
+        Some((key, put(mode, request)))
+    }
+
+    fn store(
+        self,
+        request: &Request,
+        input: &[u8],
+        value: Option<Value<'_>>,
+        engine: &mut Engine,
+        out: &mut Out,
+    ) {
+        store(self, request, input, value, engine, out);
+    }
+
+    fn no_memory(
+        self,
+        request: &Request,
+        _: &[u8],
+        (key, put): (&[u8], &Put),
+        engine: &mut Engine,
+        out: &mut Out,
+    ) {
+        if put.mode == Mode::Set {
+            ops::forget(engine, key);
+        }
+        reply(out, request, NO_MEMORY);
+    }
+}
+
 #[inline]
-pub(crate) fn execute(
+fn execute(
     what: Op,
     request: &mut Request,
     input: &[u8],
@@ -763,34 +820,13 @@ fn get_many(
     }
 }
 
-/// What a long value is for. None: it is refused, and that was said.
-pub(crate) fn plan<'a>(
-    what: Op,
-    request: &Request,
-    input: &'a [u8],
-    engine: &mut Engine,
-    out: &mut Out,
-) -> Option<(&'a [u8], Put)> {
-    let Op::Store(mode) = what else { return None };
-    let key = request.key.of(input);
-    if ops::too_large(&engine.settings, key.len(), request.value.len.into(), request.flags) {
-        engine.counters.store_too_large += 1;
-        if mode == Mode::Set {
-            ops::forget(engine, key);
-        }
-        reply(out, request, TOO_LARGE);
-        return None;
-    }
-    Some((key, put(mode, request)))
-}
-
 fn put(mode: Mode, request: &Request) -> Put {
     let Request { flags, exptime, unique, .. } = *request;
     Put { mode, flags, exptime, unique, ..Put::default() }
 }
 
 /// Stores what has come; no value when its end is wrong.
-pub(crate) fn store(
+fn store(
     what: Op,
     request: &Request,
     input: &[u8],

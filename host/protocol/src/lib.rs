@@ -1,5 +1,5 @@
-//! memcached 1.6.38's protocols over the WireKV store: incremental, without copies or allocation
-//! per request.
+//! memcached 1.6.38's protocols and that of Redis 7.0 over the WireKV store: incremental, without
+//! copies or allocation per request.
 //!
 //! A server keeps one [`Session`] a connection, one [`Engine`] a thread. It serves in four passes,
 //! over as many requests and connections as it has at hand:
@@ -16,19 +16,25 @@ mod base64;
 pub mod binary;
 pub mod classic;
 mod counters;
+mod dialect;
 pub mod fuzz;
 mod line;
 pub mod meta;
 mod number;
 pub mod ops;
 mod out;
+pub mod redis;
+mod request;
 mod server;
 mod session;
+mod text;
+mod texts;
 pub mod udp;
 
 pub use wirekv_store as store;
 
 pub use counters::Counters;
 pub use out::Out;
+pub use request::{Next, Op, Parse, Request, Span};
 pub use server::{Engine, Protocol, Server, Settings, Told};
-pub use session::{Next, Op, Parse, Request, Session, Span};
+pub use session::Session;

@@ -1,6 +1,6 @@
 //! A text line as memcached cuts it into words.
 
-use crate::session::Span;
+use crate::request::Span;
 
 /// memcached takes a line apart into so many words at once; only `get` goes on behind them.
 pub const MAX_WORDS: usize = 23;

@@ -4,13 +4,14 @@
 //! Flags are worked off in the order in which they are given, which shows in the reply.
 
 use crate::base64;
-use crate::classic::{self, BAD_CHUNK, BAD_FORMAT, NOT_NUMBER, NO_MEMORY, NO_MEMORY_DELTA};
+use crate::dialect::Dialect;
 use crate::line::{Line, Words};
 use crate::number::{self, signed32, unsigned32, unsigned64};
 use crate::ops::{self, Deleted, Delta, Mode, Put, Rest, Stored, Sum, Value, KEY_MAX};
-use crate::session::{self, Next, Request, Span};
+use crate::request::{self, Next, Request, Span};
 use crate::store::Hash;
-use crate::{Engine, Out};
+use crate::texts::{BAD_CHUNK, BAD_FORMAT, NOT_NUMBER, NO_MEMORY, NO_MEMORY_DELTA, TOO_LARGE};
+use crate::{Engine, Out, Server};
 
 const ERROR: &[u8] = b"ERROR\r\n";
 const DUPLICATE: &[u8] = b"CLIENT_ERROR duplicate flag\r\n";
@@ -49,7 +50,7 @@ pub enum Op {
 }
 
 fn say(text: &'static [u8]) -> Request {
-    Request { op: session::Op::Meta(Op::Say), say: text, ..Request::default() }
+    Request { op: request::Op::Meta(Op::Say), say: text, ..Request::default() }
 }
 
 /// What a line asks for. The data block of `ms` is in `value`.
@@ -77,7 +78,7 @@ pub(crate) fn parse(line: &Line, input: &[u8], engine: &Engine) -> Request {
         return say(if op == Op::Get { MANY_FLAGS_GET } else { MANY_FLAGS });
     }
     let mut request = Request {
-        op: session::Op::Meta(op),
+        op: request::Op::Meta(op),
         key: line.span(1),
         args: line.rest(if op == Op::Set { 3 } else { 2 }),
         ..Request::default()
@@ -106,7 +107,7 @@ fn whole_key<'a>(
     let key = request.key.of(input);
     let mut flags = Words::new(request.args.of(input));
     let binary = match request.op {
-        session::Op::Meta(Op::Debug) => flags.next() == Some(b"b"),
+        request::Op::Meta(Op::Debug) => flags.next() == Some(b"b"),
         _ => flags.any(|flag| flag[0] == b'b'),
     };
     if !binary {
@@ -256,13 +257,71 @@ impl Flags {
     }
 }
 
-pub(crate) fn execute(
-    op: Op,
-    request: &Request,
-    input: &[u8],
-    engine: &mut Engine,
-    out: &mut Out,
-) -> Next {
+impl Dialect for Op {
+    const TAIL: usize = 2;
+
+    #[inline]
+    fn execute(
+        self,
+        request: &mut Request,
+        input: &[u8],
+        engine: &mut Engine,
+        _: &mut dyn Server,
+        out: &mut Out,
+    ) -> Next {
+        execute(self, request, input, engine, out)
+    }
+
+    fn plan<'a>(
+        self,
+        request: &Request,
+        input: &'a [u8],
+        engine: &mut Engine,
+        out: &mut Out,
+        decoded: &'a mut [u8; KEY_MAX],
+    ) -> Option<(&'a [u8], Put)> {
+        let key = whole_key(request, input, decoded).unwrap_or_default();
+        let put = Flags::parse(request, input, engine)
+            .and_then(|flags| plan_set(&flags, request, input, key, engine));
+        match put {
+            Ok(put) => Some((key, put)),
+            Err(why) => {
+                out.unit();
+                out.text(why);
+                None
+            }
+        }
+    }
+
+    fn store(
+        self,
+        request: &Request,
+        input: &[u8],
+        value: Option<Value<'_>>,
+        engine: &mut Engine,
+        out: &mut Out,
+    ) {
+        let mut decoded = [0; KEY_MAX];
+        let key = whole_key(request, input, &mut decoded);
+        out.unit();
+        set(request, input, key, value, engine, out);
+    }
+
+    fn no_memory(
+        self,
+        _: &Request,
+        _: &[u8],
+        (key, _): (&[u8], &Put),
+        engine: &mut Engine,
+        out: &mut Out,
+    ) {
+        ops::forget(engine, key);
+        out.unit();
+        out.text(NO_MEMORY);
+    }
+}
+
+fn execute(op: Op, request: &Request, input: &[u8], engine: &mut Engine, out: &mut Out) -> Next {
     out.unit();
     if op == Op::Say {
         out.text(request.say);
@@ -499,7 +558,7 @@ fn plan_set(
     if ops::too_large(&engine.settings, key.len(), request.value.len.into(), flags.client) {
         engine.counters.store_too_large += 1;
         ops::forget(engine, key);
-        return Err(classic::TOO_LARGE);
+        return Err(TOO_LARGE);
     }
     Ok(Put {
         mode,
@@ -512,41 +571,6 @@ fn plan_set(
         vivify: extends && flags.vivify.is_some(),
         binary_key: flags.binary_key,
     })
-}
-
-/// What a long value is for. None: it is refused, and that was said.
-pub(crate) fn plan<'a>(
-    request: &Request,
-    input: &'a [u8],
-    engine: &mut Engine,
-    out: &mut Out,
-    decoded: &'a mut [u8; KEY_MAX],
-) -> Option<(&'a [u8], Put)> {
-    let key = whole_key(request, input, decoded).unwrap_or_default();
-    let put = Flags::parse(request, input, engine)
-        .and_then(|flags| plan_set(&flags, request, input, key, engine));
-    match put {
-        Ok(put) => Some((key, put)),
-        Err(why) => {
-            out.unit();
-            out.text(why);
-            None
-        }
-    }
-}
-
-/// Stores what has come of a long value; no value when its end is wrong.
-pub(crate) fn store(
-    request: &Request,
-    input: &[u8],
-    value: Option<Value<'_>>,
-    engine: &mut Engine,
-    out: &mut Out,
-) {
-    let mut decoded = [0; KEY_MAX];
-    let key = whole_key(request, input, &mut decoded);
-    out.unit();
-    set(request, input, key, value, engine, out);
 }
 
 fn set(

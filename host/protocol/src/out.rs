@@ -265,6 +265,29 @@ impl Out {
     pub(crate) fn rewind(&mut self, mark: usize) {
         self.end = mark;
     }
+
+    /// As `mark`, for replies that may have far parts.
+    #[inline]
+    pub(crate) fn mark_all(&self) -> Mark {
+        Mark { end: self.end, far: self.far.len() }
+    }
+
+    /// Takes back what was written since `mark`, far parts included.
+    pub(crate) fn rewind_all(&mut self, mark: Mark) {
+        for far in self.far.drain(mark.far..) {
+            let len = far.part.bytes().len();
+            self.far_len -= len;
+            self.copied -= if matches!(far.part, Part::Copied(_)) { len } else { 0 };
+        }
+        self.end = mark.end;
+    }
+}
+
+/// A place in an [`Out`].
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    end: usize,
+    far: usize,
 }
 
 /// Writes into an [`Out`]'s buffer. What it wrote counts when it is finished.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::redis::Common;
 use crate::store::Local;
 use crate::Counters;
 
@@ -45,6 +46,8 @@ pub struct Settings {
     pub reply_soft: usize,
     /// And after so many keys it lets others have their turn: a miss has no reply, but takes time.
     pub keys_soft: usize,
+    /// What Redis' commands share.
+    pub redis: Arc<Common>,
 }
 
 impl Default for Settings {
@@ -62,6 +65,7 @@ impl Default for Settings {
             copy_max: 1 << 10,
             reply_soft: 16 << 10,
             keys_soft: 4096,
+            redis: Arc::default(),
         }
     }
 }
@@ -70,6 +74,11 @@ impl Settings {
     /// Bytes that a connection's input buffer must be able to hold.
     pub fn buffer(&self) -> usize {
         self.stream_from + 2 * crate::line::MAX_LINE
+    }
+
+    /// Bytes of the longest command of Redis' protocol.
+    pub fn gather_max(&self) -> usize {
+        (64 << 10) + self.item_max
     }
 }
 

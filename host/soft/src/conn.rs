@@ -86,10 +86,10 @@ pub struct Conn {
 }
 
 impl Conn {
-    pub fn new(stream: Stream, told: Arc<Peer>, number: usize) -> Conn {
+    pub fn new(stream: Stream, session: Session, told: Arc<Peer>, number: usize) -> Conn {
         Conn {
             stream,
-            session: Session::new(),
+            session,
             told,
             number,
             pending: Vec::new(),

@@ -25,10 +25,11 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{anyhow, Result};
 use mio::Waker;
+use wirekv_protocol::redis::Common;
 use wirekv_protocol::{Engine, Settings};
 use wirekv_store::{Config, Store};
 
-use listen::{Acceptor, Sockets};
+use listen::{Acceptor, Sockets, Spoken};
 pub use options::Options;
 use shared::{Shared, FIRST_SECOND};
 pub use time::Clock;
@@ -42,6 +43,7 @@ pub const VERSION: &str = "1.6.38";
 pub struct Soft {
     shared: Arc<Shared>,
     addresses: Vec<SocketAddr>,
+    redis: Vec<SocketAddr>,
     acceptor: Arc<Waker>,
     time: Arc<Time>,
     inboxes: Vec<Arc<Inbox>>,
@@ -74,7 +76,8 @@ impl Soft {
         on_shutdown: Box<dyn Fn() + Send + Sync>,
     ) -> Result<Soft> {
         let mut sockets = Sockets::open(&options)?;
-        let addresses = sockets.addresses();
+        let addresses = sockets.addresses(Spoken::Memcached);
+        let redis = sockets.addresses(Spoken::Redis);
         // With the ports that the kernel chose, for `stats settings`.
         options.tcp.clone_from(&addresses);
         let store = Store::new(Config {
@@ -89,7 +92,9 @@ impl Soft {
         store.set_now(clock());
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let epoch = unix.as_secs() as i64 - i64::from(store.now());
+        let common = Arc::new(Common::new(&options.password));
         let settings = Arc::new(Settings {
+            redis: common.clone(),
             version: VERSION.into(),
             epoch,
             item_max: options.item_max,
@@ -111,7 +116,8 @@ impl Soft {
         }
         let inboxes: Vec<_> = workers.iter().map(Worker::inbox).collect();
         let time = Arc::new(Time { clock, shared: shared.clone(), inboxes: inboxes.clone() });
-        let acceptor = Acceptor::new(sockets, inboxes.clone(), shared.clone(), time.clone())?;
+        let acceptor =
+            Acceptor::new(sockets, inboxes.clone(), shared.clone(), time.clone(), common)?;
         let waker = acceptor.waker();
         if let Some(address) = metrics {
             metrics::serve(address, shared.clone())?;
@@ -144,12 +150,17 @@ impl Soft {
         }
         // Nobody sends: this is the end of the last.
         let _ = all_up.recv();
-        Ok(Soft { shared, addresses, acceptor: waker, time, inboxes, threads })
+        Ok(Soft { shared, addresses, redis, acceptor: waker, time, inboxes, threads })
     }
 
-    /// The TCP addresses that it listens on.
+    /// The TCP addresses on which it listens to memcached's clients.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
+    }
+
+    /// And to those of Redis.
+    pub fn redis_addresses(&self) -> &[SocketAddr] {
+        &self.redis
     }
 
     /// Calls `line` with name and value of each of memcached's general statistics.
@@ -165,7 +176,9 @@ impl Soft {
     /// Leaves the process no system calls but those that serving takes, and, with `removes_files` or a
     /// UNIX domain socket, those that remove a file.
     pub fn confine(&self, removes_files: bool) -> Result<()> {
-        confine::confine(removes_files || self.shared.options.unix.is_some())
+        let options = &self.shared.options;
+        let unix = options.unix.is_some() || options.unix_redis.is_some();
+        confine::confine(removes_files || unix)
     }
 
     /// Ends all threads; connections are closed.

@@ -13,6 +13,8 @@ use anyhow::{bail, Context, Result};
 use mio::net::{TcpListener, UdpSocket, UnixListener};
 use mio::{Events, Interest, Poll, Token, Waker};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use wirekv_protocol::redis::{Client, Common};
+use wirekv_protocol::Session;
 
 use crate::conn::{Conn, Peer, Stream};
 use crate::options::Options;
@@ -20,7 +22,31 @@ use crate::shared::Shared;
 use crate::time::Time;
 use crate::worker::Inbox;
 
-const REFUSAL: &[u8] = b"ERROR Too many open connections\r\n";
+/// What the clients of a listener speak.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Spoken {
+    Memcached,
+    Redis,
+}
+
+impl Spoken {
+    /// What a client is told that is one too many.
+    fn refusal(self) -> &'static [u8] {
+        match self {
+            Spoken::Memcached => b"ERROR Too many open connections\r\n",
+            Spoken::Redis => b"-ERR max number of clients reached\r\n",
+        }
+    }
+
+    /// The flag that chooses the TCP port.
+    fn port_flag(self) -> &'static str {
+        match self {
+            Spoken::Memcached => "-p",
+            Spoken::Redis => "--redis-port",
+        }
+    }
+}
+
 const WAKE: Token = Token(usize::MAX);
 /// How long nothing is accepted when the process has no file descriptor left, for instance.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -55,26 +81,30 @@ impl Drop for SocketFile {
 }
 
 pub struct Sockets {
-    listeners: Vec<Listener>,
+    listeners: Vec<(Listener, Spoken)>,
     pub udp: Vec<UdpSocket>,
 }
 
 impl Sockets {
     pub fn open(options: &Options) -> Result<Sockets> {
         let mut listeners = Vec::new();
-        for address in &options.tcp {
-            let socket = bind(*address, Type::STREAM, Protocol::TCP)?;
-            socket.listen(options.backlog)?;
-            let listener = TcpListener::from_std(socket.into());
-            let address = listener.local_addr()?;
-            listeners.push(Listener::Tcp(listener, address));
-        }
-        if let Some((path, mode)) = &options.unix {
-            listeners.push(bind_unix(path, *mode, options.backlog)?);
+        let memcached = (&options.tcp, &options.unix, Spoken::Memcached);
+        let redis = (&options.redis, &options.unix_redis, Spoken::Redis);
+        for (tcp, unix, spoken) in [memcached, redis] {
+            for address in tcp {
+                let socket = bind(*address, Type::STREAM, spoken.port_flag())?;
+                socket.listen(options.backlog)?;
+                let listener = TcpListener::from_std(socket.into());
+                let address = listener.local_addr()?;
+                listeners.push((Listener::Tcp(listener, address), spoken));
+            }
+            if let Some((path, mode)) = unix {
+                listeners.push((bind_unix(path, *mode, options.backlog)?, spoken));
+            }
         }
         let mut udp = Vec::new();
         for address in &options.udp {
-            let socket = bind(*address, Type::DGRAM, Protocol::UDP)?;
+            let socket = bind(*address, Type::DGRAM, "-U")?;
             // Room for a burst; the kernel gives what it allows.
             let _ = socket.set_recv_buffer_size(4 << 20);
             udp.push(UdpSocket::from_std(socket.into()));
@@ -83,18 +113,19 @@ impl Sockets {
     }
 
     /// The TCP addresses, ports as the kernel gave them.
-    pub fn addresses(&self) -> Vec<SocketAddr> {
+    pub fn addresses(&self, spoken: Spoken) -> Vec<SocketAddr> {
         self.listeners
             .iter()
-            .filter_map(|l| match l {
-                Listener::Tcp(_, address) => Some(*address),
-                Listener::Unix(..) => None,
+            .filter_map(|(listener, speaks)| match listener {
+                Listener::Tcp(_, address) if *speaks == spoken => Some(*address),
+                _ => None,
             })
             .collect()
     }
 }
 
-fn bind(address: SocketAddr, kind: Type, protocol: Protocol) -> Result<Socket> {
+fn bind(address: SocketAddr, kind: Type, flag: &str) -> Result<Socket> {
+    let protocol = if kind == Type::STREAM { Protocol::TCP } else { Protocol::UDP };
     let open = || -> std::io::Result<Socket> {
         let socket = Socket::new(Domain::for_address(address), kind, Some(protocol))?;
         if kind == Type::STREAM {
@@ -110,10 +141,9 @@ fn bind(address: SocketAddr, kind: Type, protocol: Protocol) -> Result<Socket> {
     let name = if kind == Type::STREAM { "TCP" } else { "UDP" };
     open().map_err(|e| match e.kind() {
         ErrorKind::AddrInUse => anyhow::anyhow!(
-            "{name} port {} of {} is in use; choose another one with -{}",
+            "{name} port {} of {} is in use; choose another one with {flag}",
             address.port(),
             address.ip(),
-            if kind == Type::STREAM { 'p' } else { 'U' }
         ),
         _ => anyhow::anyhow!("cannot listen on {name} {address}: {e}"),
     })
@@ -142,10 +172,11 @@ fn bind_unix(path: &Path, mode: u32, backlog: i32) -> Result<Listener> {
 pub struct Acceptor {
     poll: Poll,
     waker: Arc<Waker>,
-    listeners: Vec<Listener>,
+    listeners: Vec<(Listener, Spoken)>,
     inboxes: Vec<Arc<Inbox>>,
     shared: Arc<Shared>,
     time: Arc<Time>,
+    redis: Arc<Common>,
     next: usize,
 }
 
@@ -155,10 +186,11 @@ impl Acceptor {
         inboxes: Vec<Arc<Inbox>>,
         shared: Arc<Shared>,
         time: Arc<Time>,
+        redis: Arc<Common>,
     ) -> Result<Acceptor> {
         let poll = Poll::new()?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKE)?);
-        for (i, listener) in listeners.listeners.iter_mut().enumerate() {
+        for (i, (listener, _)) in listeners.listeners.iter_mut().enumerate() {
             let registry = poll.registry();
             match listener {
                 Listener::Tcp(l, _) => registry.register(l, Token(i), Interest::READABLE)?,
@@ -166,7 +198,7 @@ impl Acceptor {
             }
         }
         let listeners = listeners.listeners;
-        Ok(Acceptor { poll, waker, listeners, inboxes, shared, time, next: 0 })
+        Ok(Acceptor { poll, waker, listeners, inboxes, shared, time, redis, next: 0 })
     }
 
     /// Wakes the acceptor to see that the server stops.
@@ -209,7 +241,9 @@ impl Acceptor {
     /// something else is in the way.
     fn accept(&mut self, index: usize) -> Result<bool> {
         loop {
-            let accepted = match &self.listeners[index] {
+            let (listener, spoken) = &self.listeners[index];
+            let spoken = *spoken;
+            let accepted = match listener {
                 Listener::Tcp(listener, address) => listener.accept().map(|(stream, peer)| {
                     // A reply is complete when it is sent.
                     let _ = stream.set_nodelay(true);
@@ -222,7 +256,7 @@ impl Acceptor {
                 }),
             };
             match accepted {
-                Ok((stream, peer, listener)) => self.hand_over(stream, peer, listener)?,
+                Ok((stream, peer, listener)) => self.hand_over(stream, spoken, peer, listener)?,
                 Err(e) => match e.kind() {
                     ErrorKind::WouldBlock => return Ok(false),
                     // The client left again.
@@ -233,20 +267,31 @@ impl Acceptor {
         }
     }
 
-    fn hand_over(&mut self, mut stream: Stream, peer: String, listener: String) -> Result<()> {
-        if !self.shared.admit() {
+    fn hand_over(
+        &mut self,
+        mut stream: Stream,
+        spoken: Spoken,
+        peer: String,
+        listener: String,
+    ) -> Result<()> {
+        let Some(id) = self.shared.admit() else {
+            let refusal = spoken.refusal();
             let _ = match &mut stream {
-                Stream::Tcp(s) => s.write(REFUSAL),
-                Stream::Unix(s) => s.write(REFUSAL),
+                Stream::Tcp(s) => s.write(refusal),
+                Stream::Unix(s) => s.write(refusal),
             };
             return Ok(());
-        }
+        };
+        let session = match spoken {
+            Spoken::Memcached => Session::new(),
+            Spoken::Redis => Session::redis(Client::new(id, &self.redis)),
+        };
         let last = AtomicU32::new(self.shared.store.now());
         let told = Arc::new(Peer { peer, listener, last });
         let number = self.shared.tell(told.clone());
         let inbox = &self.inboxes[self.next];
         self.next = (self.next + 1) % self.inboxes.len();
-        inbox.conns.lock().unwrap().push(Conn::new(stream, told, number));
+        inbox.conns.lock().unwrap().push(Conn::new(stream, session, told, number));
         inbox.waker.wake().context("cannot wake a worker")
     }
 }

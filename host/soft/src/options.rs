@@ -14,8 +14,14 @@ pub const MEAN_OVER_LEAST: usize = 40;
 pub struct Options {
     pub tcp: Vec<SocketAddr>,
     pub udp: Vec<SocketAddr>,
+    /// Where Redis' protocol is spoken.
+    pub redis: Vec<SocketAddr>,
     /// A UNIX domain socket and its access mode; without TCP and UDP then.
     pub unix: Option<(PathBuf, u32)>,
+    /// Another one, for Redis' protocol.
+    pub unix_redis: Option<(PathBuf, u32)>,
+    /// What Redis' clients must say first; empty: nothing.
+    pub password: Vec<u8>,
     /// Bytes: everything that is resident.
     pub memory: usize,
     /// All of it from the start (`-L`).
@@ -52,7 +58,8 @@ impl Options {
         const THREAD: usize = 4;
         // Standard streams, metrics, and what the process was given by who started it.
         const MORE: usize = 32;
-        let listeners = self.tcp.len() + self.udp.len() + usize::from(self.unix.is_some());
+        let unix = usize::from(self.unix.is_some()) + usize::from(self.unix_redis.is_some());
+        let listeners = self.tcp.len() + self.redis.len() + self.udp.len() + unix;
         (self.max_conns + listeners + (self.threads + 1) * THREAD + MORE) as u64
     }
 }

@@ -115,15 +115,14 @@ impl Shared {
         add(&self.threads[number].written, written);
     }
 
-    /// A connection is accepted, if there may be one more.
-    pub fn admit(&self) -> bool {
+    /// A connection is accepted, if there may be one more: how many there were with it.
+    pub fn admit(&self) -> Option<u64> {
         if self.open.fetch_add(1, Relaxed) < self.options.max_conns {
-            self.opened.fetch_add(1, Relaxed);
-            return true;
+            return Some(self.opened.fetch_add(1, Relaxed) + 1);
         }
         self.open.fetch_sub(1, Relaxed);
         self.rejected.fetch_add(1, Relaxed);
-        false
+        None
     }
 
     /// Whether connections wait that cannot be accepted now.

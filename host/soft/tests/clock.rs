@@ -21,7 +21,10 @@ impl Server {
         let options = Options {
             tcp: vec!["127.0.0.1:0".parse().unwrap()],
             udp: Vec::new(),
+            redis: Vec::new(),
             unix: None,
+            unix_redis: None,
+            password: Vec::new(),
             memory: 16 << 20,
             resident: false,
             item_max: 1 << 20,

@@ -216,6 +216,13 @@ pub struct SoftArgs {
     /// Threads that serve.
     #[arg(short = 't', long, value_name = "NUMBER", default_value_t = 4)]
     pub threads: u16,
+    /// TCP port for Redis clients; 0 is off. With -s, any other number has them served on the socket
+    /// FILE.redis.
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    pub redis_port: u16,
+    /// Redis clients must give this password. Whoever may list processes sees it.
+    #[arg(long, value_name = "PASSWORD")]
+    pub requirepass: Option<String>,
     /// Listen on this UNIX domain socket, and on nothing else.
     #[arg(short = 's', long, value_name = "FILE")]
     pub unix_socket: Option<PathBuf>,

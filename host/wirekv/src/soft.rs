@@ -1,6 +1,7 @@
 //! `wirekv serve --body soft`: memcached's flags, and the process around the server.
 
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
 
 use anyhow::{anyhow, ensure, Context, Result};
 use wirekv_protocol::Protocol;
@@ -32,16 +33,17 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
             .context("-k: memory cannot be locked; raise the limit (ulimit -l)")?;
     }
 
-    let unix = options.unix.as_ref().map(|(path, _)| path.display().to_string());
+    let path = |unix: &Option<(PathBuf, u32)>| Some(unix.as_ref()?.0.display().to_string());
+    let unix = [path(&options.unix), path(&options.unix_redis)];
     let server = Soft::start(options, clock(), Box::new(signals::raise))?;
     let served = process.write_pid().and_then(|pid_file| {
         if drops_privileges(args) {
             server.confine(args.process.pidfile.is_some())?;
         }
-        for address in server.addresses() {
+        for address in server.addresses().iter().chain(server.redis_addresses()) {
             println!("listening on {address}");
         }
-        if let Some(path) = &unix {
+        for path in unix.iter().flatten() {
             println!("listening on {path}");
         }
         signals::wait()?;
@@ -101,12 +103,21 @@ fn options(args: &ServeArgs) -> Result<Options> {
         args.max_item_size,
         args.memory_limit
     );
-    let (tcp, udp) = if soft.unix_socket.is_some() {
-        (Vec::new(), Vec::new())
+    let given = |port: u16| (port != 0).then_some(port);
+    let (tcp, redis, udp) = if soft.unix_socket.is_some() {
+        (Vec::new(), Vec::new(), Vec::new())
     } else {
-        let udp = if args.udp_port == 0 { None } else { Some(args.udp_port) };
-        (addresses(&args.listen, Some(args.port), true)?, addresses(&args.listen, udp, false)?)
+        (
+            addresses(&args.listen, Some(args.port), true)?,
+            addresses(&args.listen, given(soft.redis_port), false)?,
+            addresses(&args.listen, given(args.udp_port), false)?,
+        )
     };
+    let unix_redis = soft.unix_socket.as_ref().filter(|_| soft.redis_port != 0).map(|path| {
+        let mut path = path.clone().into_os_string();
+        path.push(".redis");
+        (path.into(), soft.unix_mask)
+    });
     udp.iter().try_for_each(|address| args.check_udp(address.ip()))?;
     let idle = soft.extended.iter().rev().find_map(|extended| match extended {
         Extended::IdleTimeout(seconds) => Some(*seconds),
@@ -115,7 +126,10 @@ fn options(args: &ServeArgs) -> Result<Options> {
     Ok(Options {
         tcp,
         udp,
+        redis,
         unix: soft.unix_socket.clone().map(|path| (path, soft.unix_mask)),
+        unix_redis,
+        password: soft.requirepass.clone().unwrap_or_default().into_bytes(),
         memory: memory as usize,
         resident: soft.enable_largepages,
         item_max: args.max_item_size as usize,
@@ -139,7 +153,7 @@ fn options(args: &ServeArgs) -> Result<Options> {
     })
 }
 
-/// Sockets of `-l`: a name or an address, with or without a port of its own (TCP's).
+/// Sockets of `-l`: a name or an address, with or without a port of its own (memcached's over TCP).
 fn addresses(listen: &[String], port: Option<u16>, tcp: bool) -> Result<Vec<SocketAddr>> {
     let Some(port) = port else { return Ok(Vec::new()) };
     let mut found = Vec::new();

@@ -1,0 +1,48 @@
+//! One call of a command: what its handler works with.
+
+use super::args::Args;
+use super::client::Client;
+use super::items;
+use super::reply::Reply;
+use super::table::Command;
+use crate::request::Next;
+use crate::store::Hash;
+use crate::{Engine, Server};
+
+/// What a handler is given. It writes one reply, or returns an error in its place.
+pub struct Call<'a> {
+    pub command: &'static Command,
+    pub args: Args<'a>,
+    pub reply: Reply<'a>,
+    pub engine: &'a mut Engine,
+    pub client: &'a mut Client,
+    pub server: &'a mut dyn Server,
+    /// Of argument 1, if that is a key.
+    pub hash: Option<Hash>,
+    /// What follows. A handler that says [`Next::Again`] or [`Next::Full`] is called once more, with
+    /// what it leaves in `from`: 0 the first time.
+    pub next: Next,
+    pub from: u64,
+}
+
+impl<'a> Call<'a> {
+    /// Argument `i`, which must be there.
+    #[inline]
+    pub fn arg(&self, i: usize) -> &'a [u8] {
+        self.args.get(i)
+    }
+
+    /// The time, in Unix milliseconds.
+    pub fn now_ms(&self) -> u64 {
+        items::now_ms(self.engine)
+    }
+
+    /// The hash of argument `i`, a key.
+    #[inline]
+    pub fn hash_of(&self, i: usize) -> Hash {
+        match self.hash {
+            Some(hash) if i == 1 => hash,
+            _ => self.engine.local.hash(self.arg(i)),
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! From a request to its handler.
+
+use super::args::Args;
+use super::call::Call;
+use super::client::{Client, Replies};
+use super::line;
+use super::parse::{self, Op, Violation, MAX_ARGS_STRANGER, MAX_BULK_STRANGER, MAX_LINE};
+use super::reply::Reply;
+use super::table::{flag, Command, Named};
+use super::word::c_string;
+use super::LONG_KEY;
+use crate::dialect::Dialect;
+use crate::ops::{Put, Value, KEY_MAX};
+use crate::request::{self, Next, Request};
+use crate::{Engine, Out, Server};
+
+const NO_AUTH: &str = "NOAUTH Authentication required.";
+
+/// One operation on a connection that speaks Redis' protocol.
+pub(crate) struct Spoken<'a> {
+    pub op: Op,
+    pub client: &'a mut Client,
+}
+
+impl Dialect for Spoken<'_> {
+    const TAIL: usize = 2;
+
+    fn execute(
+        self,
+        request: &mut Request,
+        input: &[u8],
+        engine: &mut Engine,
+        server: &mut dyn Server,
+        out: &mut Out,
+    ) -> Next {
+        let mut place = Place { engine, server, out };
+        match self.op {
+            Op::Command(named) => place.command(self.client, named, request, input),
+            op => place.other(self.client, op, request, input),
+        }
+    }
+
+    /// Values of this protocol are gathered with their command.
+    fn plan<'a>(
+        self,
+        _: &Request,
+        _: &'a [u8],
+        _: &mut Engine,
+        _: &mut Out,
+        _: &'a mut [u8; KEY_MAX],
+    ) -> Option<(&'a [u8], Put)> {
+        None
+    }
+
+    fn store(self, _: &Request, _: &[u8], _: Option<Value<'_>>, _: &mut Engine, _: &mut Out) {}
+
+    fn no_memory(self, _: &Request, _: &[u8], _: (&[u8], &Put), _: &mut Engine, _: &mut Out) {}
+}
+
+/// Where requests are executed.
+struct Place<'a> {
+    engine: &'a mut Engine,
+    server: &'a mut dyn Server,
+    out: &'a mut Out,
+}
+
+impl Place<'_> {
+    fn reply(&mut self, client: &Client) -> Reply<'_> {
+        Reply { out: self.out, resp3: client.resp3, copy_max: self.engine.settings.copy_max }
+    }
+
+    #[cold]
+    fn other(&mut self, client: &mut Client, op: Op, request: &Request, input: &[u8]) -> Next {
+        let bytes = &input[..request.len as usize];
+        match op {
+            Op::Line => self.line(client, bytes),
+            Op::Part | Op::End => self.gather(client, op, request.unique, bytes),
+            Op::Broken(violation) => self.broken(client, violation),
+            Op::Command(_) => Next::Continue,
+        }
+    }
+
+    /// Nothing more is understood of what comes.
+    fn broken(&mut self, client: &Client, violation: Violation) -> Next {
+        if matches!(client.replies, Replies::On | Replies::SkipNext) {
+            self.reply(client).error(violation.text());
+        }
+        Next::Close
+    }
+
+    fn line(&mut self, client: &mut Client, bytes: &[u8]) -> Next {
+        let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        let text = text.strip_suffix(b"\r").unwrap_or(text);
+        match line::words(text) {
+            None => self.broken(client, Violation::Quotes),
+            Some(words) if words.is_empty() => Next::Continue,
+            Some(words) => self.whole(client, &line::encode(&words)),
+        }
+    }
+
+    /// A command that is not in the input.
+    fn whole(&mut self, client: &mut Client, bytes: &[u8]) -> Next {
+        let Some(mut request) = parse::parse_whole(bytes, client.db, self.engine) else {
+            return Next::Continue;
+        };
+        let request::Op::Redis(Op::Command(named)) = request.op else { return Next::Continue };
+        loop {
+            match self.command(client, named, &mut request, bytes) {
+                // There is nothing to go back to.
+                Next::Again | Next::Full => {}
+                next => return next,
+            }
+        }
+    }
+
+    fn gather(&mut self, client: &mut Client, op: Op, missing: u64, bytes: &[u8]) -> Next {
+        client.gathered.extend_from_slice(bytes);
+        let is_line = client.gathered.first() != Some(&b'*');
+        let limit = if is_line { MAX_LINE } else { self.engine.settings.gather_max() };
+        let too_much = client.gathered.len() as u64 + missing > limit as u64;
+        let violation = match too_much {
+            true if is_line => Some(Violation::LongLine),
+            true => Some(Violation::TooMuch),
+            false if client.is_stranger(&self.engine.settings.redis) && !is_line => {
+                strangers_violation(&client.gathered)
+            }
+            false => None,
+        };
+        if let Some(violation) = violation {
+            client.gathered = Vec::new();
+            return self.broken(client, violation);
+        }
+        if op == Op::Part {
+            return Next::Continue;
+        }
+        let bytes = std::mem::take(&mut client.gathered);
+        match is_line {
+            true => self.line(client, &bytes),
+            false => self.whole(client, &bytes),
+        }
+    }
+
+    #[inline]
+    fn command(
+        &mut self,
+        client: &mut Client,
+        named: Option<Named>,
+        request: &mut Request,
+        input: &[u8],
+    ) -> Next {
+        let args = Args::new(request, input);
+        let mark = self.out.mark_all();
+        let next = match self.check(client, named, &args) {
+            Ok(command) => self.call(client, command, args, request),
+            Err(next) => next,
+        };
+        if client.replies != Replies::On {
+            match client.replies {
+                Replies::Off | Replies::Skip => self.out.rewind_all(mark),
+                Replies::On | Replies::SkipNext => {}
+            }
+            if !matches!(next, Next::Again | Next::Full) {
+                client.replies = match client.replies {
+                    Replies::SkipNext => Replies::Skip,
+                    Replies::Skip => Replies::On,
+                    same => same,
+                };
+            }
+        }
+        next
+    }
+
+    #[inline]
+    fn call(
+        &mut self,
+        client: &mut Client,
+        command: &'static Command,
+        args: Args<'_>,
+        request: &mut Request,
+    ) -> Next {
+        let reply =
+            Reply { out: self.out, resp3: client.resp3, copy_max: self.engine.settings.copy_max };
+        // The database may have changed since the request was parsed.
+        let hash = request.hash.filter(|_| request.flags == u32::from(client.db));
+        let (next, from) = (Next::Continue, request.number);
+        let (engine, server) = (&mut *self.engine, &mut *self.server);
+        let mut call = Call { command, args, reply, engine, client, server, hash, next, from };
+        let mark = call.reply.mark();
+        match (command.handler)(&mut call) {
+            Ok(()) => {
+                request.number = call.from;
+                call.next
+            }
+            Err(error) => {
+                call.reply.rewind(mark);
+                call.reply.error(error);
+                Next::Continue
+            }
+        }
+    }
+
+    /// What does not depend on what the command does, in Redis' order. `Err`: it is refused, and that
+    /// was replied.
+    #[inline]
+    fn check(
+        &mut self,
+        client: &Client,
+        named: Option<Named>,
+        args: &Args<'_>,
+    ) -> Result<&'static Command, Next> {
+        if client.is_stranger(&self.engine.settings.redis) {
+            if let Some(violation) = strangers_violation(args.bytes()) {
+                return Err(self.broken(client, violation));
+            }
+        }
+        let refuse = |place: &mut Self, text: &[u8]| {
+            place.reply(client).error(text);
+            Err(Next::Continue)
+        };
+        let Some(Named(mut command)) = named else {
+            return refuse(self, &unknown(args));
+        };
+        if !command.subcommands.is_empty() && args.len() > 1 {
+            let name = args.get(1);
+            let found =
+                command.subcommands.iter().find(|c| c.name.as_bytes().eq_ignore_ascii_case(name));
+            let Some(found) = found else {
+                return refuse(self, &unknown_subcommand(command, name));
+            };
+            if !found.takes(args.len()) {
+                return refuse(self, &wrong_number(&format!("{}|{}", command.name, found.name)));
+            }
+            command = found;
+        } else if !command.takes(args.len()) {
+            return refuse(self, &wrong_number(command.name));
+        }
+        if !command.has(flag::NO_AUTH) && client.is_stranger(&self.engine.settings.redis) {
+            return refuse(self, NO_AUTH.as_bytes());
+        }
+        if has_long_key(command, args) {
+            return refuse(self, LONG_KEY.as_bytes());
+        }
+        Ok(command)
+    }
+}
+
+#[inline]
+fn has_long_key(command: &Command, args: &Args<'_>) -> bool {
+    match (command.keys.first, command.keys.last) {
+        (0, _) => false,
+        (1, 1) => args.get(1).len() > KEY_MAX,
+        _ => {
+            let mut places = command.key_places(args.len());
+            let Some(first) = places.next() else { return false };
+            let step = command.keys.step as usize;
+            let count = 1 + places.count();
+            args.from(first).step_by(step.max(1)).take(count).any(|key| key.len() > KEY_MAX)
+        }
+    }
+}
+
+/// What a client may not send before it has given the password.
+#[cold]
+fn strangers_violation(bytes: &[u8]) -> Option<Violation> {
+    let mut at = memchr::memchr(b'\n', bytes)? + 1;
+    let count = number_of(bytes.get(1..at.checked_sub(2)?)?)?;
+    if count > MAX_ARGS_STRANGER {
+        return Some(Violation::StrangersCount);
+    }
+    for _ in 0..count {
+        let end = at + memchr::memchr(b'\n', bytes.get(at..)?)? + 1;
+        let len = number_of(bytes.get(at + 1..end.checked_sub(2)?)?)?;
+        if len > MAX_BULK_STRANGER {
+            return Some(Violation::StrangersLength);
+        }
+        at = end + len as usize + 2;
+    }
+    None
+}
+
+fn number_of(text: &[u8]) -> Option<u64> {
+    super::number::integer(text)?.try_into().ok()
+}
+
+/// As `%.128s` of C.
+fn shown(text: &[u8], most: usize) -> &[u8] {
+    let text = c_string(text);
+    &text[..text.len().min(most)]
+}
+
+#[cold]
+fn unknown(args: &Args<'_>) -> Vec<u8> {
+    let mut list = Vec::new();
+    for arg in args.from(1) {
+        if list.len() >= 128 {
+            break;
+        }
+        let arg = shown(arg, 128 - list.len());
+        list.extend_from_slice(&[b"'", arg, b"' "].concat());
+    }
+    let name = shown(args.get(0), 128);
+    [b"ERR unknown command '", name, b"', with args beginning with: ", &list].concat()
+}
+
+#[cold]
+fn unknown_subcommand(command: &Command, name: &[u8]) -> Vec<u8> {
+    let try_this = format!("'. Try {} HELP.", command.name.to_ascii_uppercase());
+    [b"ERR unknown subcommand '", shown(name, 128), try_this.as_bytes()].concat()
+}
+
+#[cold]
+pub fn wrong_number(name: &str) -> Vec<u8> {
+    format!("ERR wrong number of arguments for '{name}' command").into_bytes()
+}

@@ -1,0 +1,140 @@
+//! What all protocols share: a request, parsed, and what becomes of it.
+
+use crate::store::Hash;
+use crate::{binary, classic, meta, redis, Engine};
+
+/// A range of a request's bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    pub at: u32,
+    pub len: u32,
+}
+
+impl Span {
+    #[inline]
+    pub fn new(from: usize, to: usize) -> Span {
+        Span { at: from as u32, len: (to - from) as u32 }
+    }
+
+    #[inline]
+    pub fn of(self, input: &[u8]) -> &[u8] {
+        &input[self.at as usize..][..self.len as usize]
+    }
+}
+
+/// What a request asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Op {
+    /// Nothing: input that is skipped.
+    #[default]
+    Skip,
+    /// The next bytes of a long value.
+    Piece,
+    Classic(classic::Op),
+    Meta(meta::Op),
+    Binary(binary::Op),
+    Redis(redis::Op),
+}
+
+/// A parsed request. Its spans count from the first byte of the input it was parsed from. What
+/// the other fields mean depends on the operation.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// Bytes of input it takes.
+    pub len: u32,
+    pub op: Op,
+    /// No reply but to what fails, or none at all.
+    pub quiet: bool,
+    /// The value does not come with the request but in pieces behind it.
+    pub streams: bool,
+    pub(crate) flags: u32,
+    pub(crate) exptime: u32,
+    pub(crate) key: Span,
+    /// Flags of a meta command.
+    pub(crate) args: Span,
+    pub(crate) value: Span,
+    pub(crate) number: u64,
+    pub(crate) unique: u64,
+    pub(crate) say: &'static [u8],
+    /// Of its key; `None` where it has none or several.
+    pub hash: Option<Hash>,
+}
+
+impl Default for Request {
+    #[inline]
+    fn default() -> Request {
+        Request {
+            len: 0,
+            op: Op::Skip,
+            quiet: false,
+            streams: false,
+            flags: 0,
+            exptime: 0,
+            key: Span::default(),
+            args: Span::default(),
+            value: Span::default(),
+            number: 0,
+            unique: 0,
+            say: b"",
+            hash: None,
+        }
+    }
+}
+
+impl Request {
+    /// First pass of a batch: the bucket of its key.
+    #[inline]
+    pub fn prefetch_bucket(&self, engine: &Engine) {
+        if let Some(hash) = self.hash {
+            engine.local.prefetch_buckets(hash);
+        }
+    }
+
+    /// Second pass: the item.
+    #[inline]
+    pub fn prefetch_item(&self, engine: &Engine) {
+        if let Some(hash) = self.hash {
+            engine.local.prefetch_item(hash);
+        }
+    }
+}
+
+/// What [`Session::parse`](crate::Session::parse) found.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant)]
+pub enum Parse {
+    Request(Request),
+    /// Nothing complete yet: at least so many bytes more are needed. The input so far must be
+    /// given again with them: never more than [`Settings::buffer`](crate::Settings::buffer) bytes.
+    Need(usize),
+    /// The connection is at its end, or the protocol violated: close once the requests before
+    /// were answered.
+    Close,
+}
+
+/// What a protocol found at the front of the input.
+pub(crate) enum Parsed {
+    Request(Request),
+    /// As many bytes behind the request come in pieces: a long value, or what is skipped.
+    Long(Request, u64),
+    /// No other request follows.
+    Last(Request),
+    Need(usize),
+    Close,
+}
+
+/// What follows a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    Continue,
+    /// Much was done, and there is more: execute the same request again, best when the reply so far
+    /// was taken and others have had their turn.
+    Again,
+    /// There is no room yet for what has come of a long value: execute the same request again, a
+    /// moment later, or [give it up](crate::Session::give_up).
+    Wait,
+    /// There is more, but much reply by now: execute the same request again when that was taken.
+    Full,
+    /// Close when the replies are written.
+    Close,
+}

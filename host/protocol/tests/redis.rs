@@ -1,0 +1,143 @@
+//! Redis' protocol, however its bytes come.
+
+use std::sync::Arc;
+
+use wirekv_protocol::redis::{Client, Common};
+use wirekv_protocol::store::{Config, Store};
+use wirekv_protocol::{Counters, Engine, Next, Out, Parse, Server, Session, Settings, Told};
+
+struct Nobody;
+
+impl Server for Nobody {
+    fn stats(&mut self, _: &[u8], _: u64, _: &Counters, _: &mut dyn FnMut(&[u8], &[u8])) -> Told {
+        Told::Nothing
+    }
+
+    fn shutdown(&mut self, _graceful: bool) {}
+}
+
+/// A new server's reply to bytes that come in pieces, and whether it closes the connection.
+fn reply(settings: Settings, bytes: &[u8], piece: usize) -> (String, bool) {
+    let store = Store::new(Config::new(16 << 20)).unwrap();
+    let client = Client::new(1, &settings.redis);
+    let mut engine = Engine::new(store.local(), Arc::new(settings));
+    let (mut session, mut out) = (Session::redis(client), Out::new());
+    let mut input = Vec::new();
+    for piece in bytes.chunks(piece) {
+        input.extend_from_slice(piece);
+        loop {
+            let mut request = match session.parse(&input, &engine) {
+                Parse::Request(request) => request,
+                Parse::Need(more) => {
+                    assert!(more > 0 && input.len() + more <= engine.settings.buffer());
+                    break;
+                }
+                Parse::Close => return (text(&out), true),
+            };
+            loop {
+                let server = &mut Nobody;
+                match session.execute(&mut request, &input, &mut engine, server, &mut out) {
+                    Next::Continue => break,
+                    Next::Close => return (text(&out), true),
+                    Next::Again | Next::Full | Next::Wait => {}
+                }
+            }
+            input.drain(..request.len as usize);
+            engine.local.quiesce();
+        }
+    }
+    (text(&out), false)
+}
+
+fn text(out: &Out) -> String {
+    String::from_utf8(out.to_vec()).unwrap()
+}
+
+fn command(args: &[&str]) -> String {
+    let args: String = args.iter().map(|a| format!("${}\r\n{a}\r\n", a.len())).collect();
+    format!("*{}\r\n{args}", args.matches('$').count())
+}
+
+fn settings() -> Settings {
+    Settings { item_max: 8 << 10, stream_from: 64, ..Settings::default() }
+}
+
+#[test]
+fn pieces_of_any_size_are_answered_alike() {
+    let long = "v".repeat(3000);
+    let keys: Vec<String> = (0..100).map(|i| format!("key-{i}")).collect();
+    let many: Vec<&str> = ["MGET"].into_iter().chain(keys.iter().map(String::as_str)).collect();
+    let all = [
+        command(&["SET", "a", &long]),
+        command(&["GET", "a"]),
+        "*0\r\n*-5\r\nset b 'x y'\r\n\r\nappend b \"\\x41\"\r\n".into(),
+        format!("set c {long}\nstrlen c\n"),
+        command(&many),
+        command(&["GET", "b"]),
+        command(&["NO", &long]),
+    ];
+    let whole = format!("${}\r\n{long}\r\n", long.len());
+    let nulls = "$-1\r\n".repeat(100);
+    let unknown = format!("'{}'", &long[..128]);
+    let expect = format!(
+        "+OK\r\n{whole}+OK\r\n:4\r\n+OK\r\n:3000\r\n*100\r\n{nulls}$4\r\nx yA\r\n-ERR unknown \
+         command 'NO', with args beginning with: {unknown} \r\n"
+    );
+    for piece in [1, 2, 3, 7, 50, 63, 64, 65, 1000, 1 << 20] {
+        let got = reply(settings(), all.concat().as_bytes(), piece);
+        assert_eq!(got, (expect.clone(), false), "{piece} bytes at a time");
+    }
+}
+
+#[test]
+fn what_is_against_the_protocol_ends_the_connection() {
+    let long = "1".repeat(70_000);
+    for (bytes, error) in [
+        ("*a\r\n".into(), "invalid multibulk length"),
+        ("*2147483648\r\n".into(), "invalid multibulk length"),
+        ("*1\r\n$-1\r\n".into(), "invalid bulk length"),
+        ("*1\r\n$536870913\r\n".into(), "invalid bulk length"),
+        ("*1\r\n*1\r\n".into(), "expected '$', got '*'"),
+        (format!("*{long}"), "too big mbulk count string"),
+        (format!("*1\r\n${long}"), "too big bulk count string"),
+        (long, "too big inline request"),
+        ("get 'a\r\n".into(), "unbalanced quotes in request"),
+        // What Redis would take or wait for.
+        (
+            format!("*3\r\n$3\r\nSET\r\n$1\r\na\r\n$80000\r\n{}", "v".repeat(100)),
+            "command is longer than this server takes",
+        ),
+        (
+            format!("*1000000\r\n{}", "$1\r\na\r\n".repeat(20)),
+            "command is longer than this server takes",
+        ),
+    ] {
+        let bytes = format!("PING\r\n{bytes}");
+        let expect = format!("+PONG\r\n-ERR Protocol error: {error}\r\n");
+        for piece in [1, 50, 1 << 20] {
+            assert_eq!(reply(settings(), bytes.as_bytes(), piece), (expect.clone(), true));
+        }
+    }
+}
+
+#[test]
+fn a_stranger_can_do_little() {
+    let many = command(&["MGET", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"]);
+    let large = command(&["GET", &"k".repeat(16_385)]);
+    let login = command(&["AUTH", "secret"]);
+    let (ok, refused) = ("+OK\r\n", "-NOAUTH Authentication required.\r\n");
+    let broken = |what| format!("-ERR Protocol error: unauthenticated {what} length\r\n");
+    for (bytes, expect, closes) in [
+        (command(&["GET", "a"]), refused.into(), false),
+        (many.clone(), broken("multibulk"), true),
+        (large, broken("bulk"), true),
+        (login + &many, format!("{ok}*10\r\n{}", "$-1\r\n".repeat(10)), false),
+    ] {
+        let redis = Arc::new(Common::new(b"secret"));
+        let settings = || Settings { redis: redis.clone(), ..settings() };
+        for piece in [1, 50, 1 << 20] {
+            let got = reply(settings(), bytes.as_bytes(), piece);
+            assert_eq!(got, (expect.clone(), closes), "{piece} bytes at a time");
+        }
+    }
+}
