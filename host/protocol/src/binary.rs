@@ -406,7 +406,7 @@ fn get(
     let key = request.key.of(input);
     let Some(hash) = request.hash else { return };
     let exptime = if touch { when(extra(input, 0), engine) } else { 0 };
-    let Engine { local, counters, settings } = engine;
+    let Engine { local, counters, settings, .. } = engine;
     let item = match touch {
         true => ops::get_and_touch(local, counters, key, hash, exptime),
         false => ops::get(local, counters, key, hash),

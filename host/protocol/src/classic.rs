@@ -598,7 +598,7 @@ fn execute(
     let hash = request.hash;
     match (what, hash) {
         (Op::Get { many: false, unique, touch: false }, Some(hash)) => {
-            let Engine { local, counters, settings } = engine;
+            let Engine { local, counters, settings, .. } = engine;
             out.unit();
             if let Some(item) = ops::get(local, counters, key, hash) {
                 value(key, &item, unique, settings, out, END);
@@ -668,7 +668,7 @@ fn execute_rare(
             reply(out, request, OK);
         }
         Op::GetUntilBad { touch } => {
-            let Engine { local, counters, settings } = engine;
+            let Engine { local, counters, settings, .. } = engine;
             let Span { at, len } = request.key;
             let mut words = Words::new(request.key.of(input));
             for _ in 0..settings.keys_soft {
@@ -769,7 +769,7 @@ fn get_many(
     engine: &mut Engine,
     out: &mut Out,
 ) -> Next {
-    let Engine { local, counters, settings } = engine;
+    let Engine { local, counters, settings, .. } = engine;
     let mut words = Words::new(request.key.of(input)).peekable();
     let (mut taken, mut keys) = (0, 0);
     loop {

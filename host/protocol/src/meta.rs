@@ -440,7 +440,7 @@ fn get(
             _ => break None,
         }
     };
-    let Engine { local, counters, settings } = engine;
+    let Engine { local, counters, settings, .. } = engine;
     let item = match before {
         Some(before) => match last_exptime(flags, args, created).filter(|new| *new != before) {
             Some(exptime) => ops::touch(local, key, hash, exptime),
@@ -762,7 +762,7 @@ fn last_exptime(flags: &Flags, args: &[u8], created: bool) -> Option<u32> {
 /// `me <key> [b]`
 fn debug(request: &Request, key: Option<&[u8]>, engine: &mut Engine, out: &mut Out) {
     let (Some(key), Some(hash)) = (key, request.hash) else { return out.text(BAD_FORMAT) };
-    let Engine { local, counters, settings } = engine;
+    let Engine { local, counters, settings, .. } = engine;
     counters.cmd_meta += 1;
     let Some(item) = local.get(key, hash) else { return out.text(b"EN\r\n") };
     out.text(b"ME ");

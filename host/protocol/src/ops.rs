@@ -411,7 +411,7 @@ pub struct Delta {
 /// Adds to a number, modulo 2^64, or subtracts, down to 0. A number that gets shorter is padded
 /// with blanks on the right.
 pub fn delta(engine: &mut Engine, key: &[u8], hash: Hash, what: &Delta) -> Sum {
-    let Engine { local, counters, settings } = engine;
+    let Engine { local, counters, settings, .. } = engine;
     loop {
         let Some(old) = local.get(key, hash) else { return Sum::NotFound };
         let text = old.value();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::redis::Common;
+use crate::redis::{Common, Facts, Shown, Thread};
 use crate::store::Local;
 use crate::Counters;
 
@@ -87,11 +87,14 @@ pub struct Engine {
     pub local: Local,
     pub settings: Arc<Settings>,
     pub counters: Counters,
+    /// What it counts of Redis' commands.
+    pub commands: Arc<Thread>,
 }
 
 impl Engine {
     pub fn new(local: Local, settings: Arc<Settings>) -> Engine {
-        Engine { local, settings, counters: Counters::default() }
+        let commands = settings.redis.stats.join();
+        Engine { local, settings, counters: Counters::default(), commands }
     }
 }
 
@@ -127,6 +130,19 @@ pub trait Server {
     /// `cache_memlimit <megabytes>`: whether the store's memory is as large now.
     fn memory(&mut self, _megabytes: u32) -> bool {
         false
+    }
+
+    /// All connections that speak Redis' protocol, as they were seen last.
+    fn connections(&mut self) -> Vec<Arc<Shown>> {
+        Vec::new()
+    }
+
+    /// Some were killed: their threads should look.
+    fn close_killed(&mut self) {}
+
+    /// What Redis' `INFO` and `CONFIG GET` tell of the server. `own` as with `stats`.
+    fn facts(&mut self, own: &Counters) -> Facts {
+        Facts { counters: *own, ..Facts::default() }
     }
 
     /// `shutdown`: only called where [`Settings::shutdown`] allows it.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use mio::event::Source;
 use mio::net::{TcpStream, UnixStream};
 use mio::{Interest, Registry, Token};
+use wirekv_protocol::redis::Shown;
 use wirekv_protocol::{Out, Request, Session};
 
 /// What `stats conns` tells of a connection.
@@ -16,6 +17,8 @@ pub struct Peer {
     pub listener: String,
     /// Store's second in which bytes last came, or went after a wait.
     pub last: AtomicU32,
+    /// What CLIENT LIST tells, of a Redis client.
+    pub redis: Option<Arc<Shown>>,
 }
 
 pub enum Stream {
@@ -173,7 +176,17 @@ impl Conn {
         less
     }
 
+    /// Lets others see what it keeps.
+    pub fn publish(&self) {
+        if let Some(shown) = &self.told.redis {
+            shown.keeps(self.pending.len(), self.out.as_ref().map_or(0, Out::held));
+        }
+    }
+
     pub fn used(&self, now: u32) {
         self.told.last.store(now, Relaxed);
+        if let Some(shown) = &self.told.redis {
+            shown.used();
+        }
     }
 }

@@ -92,7 +92,7 @@ impl Soft {
         store.set_now(clock());
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let epoch = unix.as_secs() as i64 - i64::from(store.now());
-        let common = Arc::new(Common::new(&options.password));
+        let common = Arc::new(Common::new(&options.password, options.debug));
         let settings = Arc::new(Settings {
             redis: common.clone(),
             version: VERSION.into(),
@@ -105,8 +105,14 @@ impl Soft {
             ..Settings::default()
         });
         let (metrics, resident) = (options.metrics, options.resident);
-        let shared =
-            Arc::new(Shared::new(options, VERSION.into(), store.clone(), epoch, on_shutdown));
+        let shared = Arc::new(Shared::new(
+            options,
+            VERSION.into(),
+            store.clone(),
+            common.clone(),
+            epoch,
+            on_shutdown,
+        ));
 
         let mut workers = Vec::new();
         let mut udp = std::mem::take(&mut sockets.udp);
@@ -115,6 +121,7 @@ impl Soft {
             workers.push(Worker::new(number, engine, shared.clone(), std::mem::take(&mut udp))?);
         }
         let inboxes: Vec<_> = workers.iter().map(Worker::inbox).collect();
+        let _ = shared.inboxes.set(inboxes.clone());
         let time = Arc::new(Time { clock, shared: shared.clone(), inboxes: inboxes.clone() });
         let acceptor =
             Acceptor::new(sockets, inboxes.clone(), shared.clone(), time.clone(), common)?;

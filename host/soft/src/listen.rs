@@ -13,7 +13,7 @@ use anyhow::{bail, Context, Result};
 use mio::net::{TcpListener, UdpSocket, UnixListener};
 use mio::{Events, Interest, Poll, Token, Waker};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
-use wirekv_protocol::redis::{Client, Common};
+use wirekv_protocol::redis::{Client, Common, Shown};
 use wirekv_protocol::Session;
 
 use crate::conn::{Conn, Peer, Stream};
@@ -169,6 +169,15 @@ fn bind_unix(path: &Path, mode: u32, backlog: i32) -> Result<Listener> {
 }
 
 /// Accepts connections and hands them to the workers in turn; sets the store's clock.
+/// An address as Redis writes it; of a socket in the file system the port is 0.
+fn redis_name(name: &str) -> String {
+    match name.split_once(':') {
+        Some(("unix", path)) => format!("{path}:0"),
+        Some((_, address)) => address.to_owned(),
+        None => name.to_owned(),
+    }
+}
+
 pub struct Acceptor {
     poll: Poll,
     waker: Arc<Waker>,
@@ -282,12 +291,17 @@ impl Acceptor {
             };
             return Ok(());
         };
-        let session = match spoken {
-            Spoken::Memcached => Session::new(),
-            Spoken::Redis => Session::redis(Client::new(id, &self.redis)),
+        let (session, redis) = match spoken {
+            Spoken::Memcached => (Session::new(), None),
+            Spoken::Redis => {
+                let is_unix = matches!(stream, Stream::Unix(_));
+                let (peer, listener) = (redis_name(&peer), redis_name(&listener));
+                let shown = Arc::new(Shown::new(id, peer, listener, is_unix, stream.fd()));
+                (Session::redis(Client::shown_as(shown.clone(), &self.redis)), Some(shown))
+            }
         };
         let last = AtomicU32::new(self.shared.store.now());
-        let told = Arc::new(Peer { peer, listener, last });
+        let told = Arc::new(Peer { peer, listener, last, redis });
         let number = self.shared.tell(told.clone());
         let inbox = &self.inboxes[self.next];
         self.next = (self.next + 1) % self.inboxes.len();

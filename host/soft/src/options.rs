@@ -22,6 +22,8 @@ pub struct Options {
     pub unix_redis: Option<(PathBuf, u32)>,
     /// What Redis' clients must say first; empty: nothing.
     pub password: Vec<u8>,
+    /// They may use DEBUG.
+    pub debug: bool,
     /// Bytes: everything that is resident.
     pub memory: usize,
     /// All of it from the start (`-L`).

@@ -2,15 +2,17 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use slab::Slab;
+use wirekv_protocol::redis::Common;
 use wirekv_protocol::Counters;
 use wirekv_store::Store;
 
 use crate::conn::{Conn, Peer};
 use crate::options::Options;
+use crate::worker::Inbox;
 
 /// What one thread counts. It alone writes the sums; anyone reads them.
 #[derive(Default)]
@@ -27,6 +29,11 @@ pub struct Shared {
     pub options: Options,
     pub version: String,
     pub store: Arc<Store>,
+    pub redis: Arc<Common>,
+    /// How the workers are reached, as soon as there are any.
+    pub inboxes: OnceLock<Vec<Arc<Inbox>>>,
+    /// How often connections were killed that their threads should close.
+    kills: AtomicU64,
     /// UNIX time of the store clock's second 0.
     pub epoch: i64,
     threads: Vec<Thread>,
@@ -65,6 +72,7 @@ impl Shared {
         options: Options,
         version: String,
         store: Arc<Store>,
+        redis: Arc<Common>,
         epoch: i64,
         on_shutdown: Box<dyn Fn() + Send + Sync>,
     ) -> Shared {
@@ -74,6 +82,9 @@ impl Shared {
             options,
             version,
             store,
+            redis,
+            inboxes: OnceLock::new(),
+            kills: AtomicU64::new(0),
             epoch,
             resets: AtomicU64::new(0),
             stop: AtomicBool::new(false),
@@ -96,6 +107,19 @@ impl Shared {
 
     pub fn stop(&self) {
         self.stop.store(true, Relaxed);
+    }
+
+    /// Has the workers look for connections that were killed.
+    pub fn killed(&self) {
+        self.kills.fetch_add(1, Relaxed);
+        for inbox in self.inboxes.get().into_iter().flatten() {
+            // If it fails, the thread finds them when it next has something to do.
+            let _ = inbox.waker.wake();
+        }
+    }
+
+    pub fn kills(&self) -> u64 {
+        self.kills.load(Relaxed)
     }
 
     /// Publishes a thread's counters, or begins them anew after a reset.
@@ -178,7 +202,16 @@ impl Shared {
         *self.base.lock().unwrap() = self.counted();
     }
 
+    /// Bytes that were read and written, ever.
+    pub fn transferred(&self) -> (u64, u64) {
+        let sum = |of: fn(&Thread) -> &AtomicU64| {
+            self.threads.iter().map(|thread| of(thread).load(Relaxed)).sum()
+        };
+        (sum(|thread| &thread.read), sum(|thread| &thread.written))
+    }
+
     fn counted(&self) -> Counted {
+        let (read, written) = self.transferred();
         Counted {
             store: self.store.stats(),
             opened: self.opened.load(Relaxed),
@@ -186,8 +219,8 @@ impl Shared {
             kicked: self.kicked.load(Relaxed),
             starvations: self.starvations.load(Relaxed),
             starved_us: self.starved_us.load(Relaxed),
-            read: self.threads.iter().map(|t| t.read.load(Relaxed)).sum(),
-            written: self.threads.iter().map(|t| t.written.load(Relaxed)).sum(),
+            read,
+            written,
         }
     }
 

@@ -2,7 +2,9 @@
 
 use std::fmt::Display;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::Arc;
 
+use wirekv_protocol::redis::{Facts, Shown};
 use wirekv_protocol::{Counters, Protocol, Server, Told};
 
 use crate::shared::{Shared, FIRST_SECOND};
@@ -126,6 +128,39 @@ impl Shared {
         }
     }
 
+    /// What Redis' clients can ask for.
+    fn facts(&self, own: (usize, &Counters)) -> Facts {
+        let o = &self.options;
+        let recent = self.recent();
+        let usage = usage();
+        let bind = o.redis.iter().map(|address| address.ip().to_string());
+        let socket = o.unix_redis.as_ref().map(|(path, _)| path.display().to_string());
+        Facts {
+            port: o.redis.first().map_or(0, |address| address.port()),
+            bind: bind.collect::<Vec<_>>().join(" "),
+            unix_socket: socket.unwrap_or_default(),
+            threads: o.threads,
+            backlog: o.backlog,
+            max_conns: o.max_conns,
+            idle_timeout: o.idle_timeout.unwrap_or(0),
+            memory: o.memory,
+            item_max: o.item_max,
+            open: self.open.load(Relaxed),
+            opened: recent.opened,
+            rejected: recent.rejected,
+            read: recent.read,
+            written: recent.written,
+            cpu_user: usage.0 as u64,
+            cpu_system: usage.1 as u64,
+            resident: usage.2,
+            counters: self.sum(Some(own)),
+            evicts: o.evict,
+            debug: o.debug,
+            evictions: recent.store.evictions,
+            reclaimed: recent.store.reclaimed,
+        }
+    }
+
     /// All items are of one class: the log knows no others.
     fn items(&self, line: &mut dyn FnMut(&str, &dyn Display)) {
         let s = self.recent().store;
@@ -213,8 +248,9 @@ const OF_A_SLAB: &[&str] = &[
 /// Connections that `stats conns` tells of at a time.
 const CONNS_TOLD: usize = 64;
 
-/// CPU time of this process, user and system, in microseconds.
-fn usage() -> (i64, i64) {
+/// CPU time of this process, user and system, in microseconds, and the most bytes that it has had
+/// resident: it gives nothing back.
+fn usage() -> (i64, i64, u64) {
     // SAFETY: the call fills the structure it is given.
     let usage = unsafe {
         let mut usage = std::mem::zeroed::<libc::rusage>();
@@ -222,7 +258,7 @@ fn usage() -> (i64, i64) {
         usage
     };
     let micros = |t: libc::timeval| t.tv_sec * 1_000_000 + t.tv_usec;
-    (micros(usage.ru_utime), micros(usage.ru_stime))
+    (micros(usage.ru_utime), micros(usage.ru_stime), usage.ru_maxrss as u64 * 1024)
 }
 
 /// The engines' way to what the server knows.
@@ -256,6 +292,19 @@ impl Server for Answers<'_> {
 
     fn reset(&mut self) {
         self.shared.reset(self.number);
+    }
+
+    fn connections(&mut self) -> Vec<Arc<Shown>> {
+        let conns = self.shared.conns.lock().unwrap();
+        conns.iter().filter_map(|(_, told)| told.redis.clone()).collect()
+    }
+
+    fn close_killed(&mut self) {
+        self.shared.killed();
+    }
+
+    fn facts(&mut self, own: &Counters) -> Facts {
+        self.shared.facts((self.number, own))
     }
 
     fn verbosity(&mut self, level: u32) {

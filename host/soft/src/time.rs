@@ -18,6 +18,8 @@ impl Time {
     /// A new second.
     pub fn tick(&self) {
         self.shared.store.set_now((self.clock)());
+        let (read, written) = self.shared.transferred();
+        self.shared.redis.measure(read, written);
         if self.shared.options.idle_timeout.is_some() {
             // Workers that have nothing to do sleep, but silent connections are theirs to close.
             for inbox in &self.inboxes {

@@ -50,6 +50,8 @@ pub struct Worker {
     copied: usize,
     /// Replies that began to wait.
     waits: u64,
+    /// Kills that it has seen.
+    kills: u64,
     slots: Vec<Slot>,
 }
 
@@ -82,6 +84,7 @@ impl Worker {
             waiting: Vec::new(),
             copied: 0,
             waits: 0,
+            kills: 0,
             slots,
         })
     }
@@ -126,6 +129,10 @@ impl Worker {
                     }
                 }
             }
+            if self.kills != self.shared.kills() {
+                self.kills = self.shared.kills();
+                self.find_killed();
+            }
             for index in std::mem::take(&mut self.waiting) {
                 // It may be gone, and another in its place, which comes to no harm.
                 if self.conns.contains(index) {
@@ -151,6 +158,17 @@ impl Worker {
         if !conn.queued {
             conn.queued = true;
             self.ready.push(index);
+        }
+    }
+
+    /// Connections that another one has killed are closed when it is their turn.
+    fn find_killed(&mut self) {
+        let is_killed = |conn: &Conn| conn.told.redis.as_ref().is_some_and(|r| r.is_killed());
+        let killed: Vec<_> =
+            self.conns.iter().filter(|(_, c)| is_killed(c)).map(|(index, _)| index).collect();
+        for index in killed {
+            self.conns[index].lost = true;
+            self.enqueue(index);
         }
     }
 

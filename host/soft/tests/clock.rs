@@ -25,6 +25,7 @@ impl Server {
             unix: None,
             unix_redis: None,
             password: Vec::new(),
+            debug: false,
             memory: 16 << 20,
             resident: false,
             item_max: 1 << 20,

@@ -347,6 +347,11 @@ impl<'a> Item<'a> {
         self.raw.binary_key()
     }
 
+    /// How often it was used of late, before this: at most 3.
+    pub fn uses(&self) -> u64 {
+        self.found.way.count()
+    }
+
     /// Bytes that it takes in the log.
     #[inline]
     pub fn size(&self) -> usize {

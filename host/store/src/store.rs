@@ -130,6 +130,11 @@ impl Store {
         self.now.load(Relaxed)
     }
 
+    /// Items make room for others (no `-M`).
+    pub fn evicts(&self) -> bool {
+        self.evict
+    }
+
     /// Bytes that an item takes in the log of a store that evicts.
     pub fn footprint(key: usize, value: usize, flags: u32, exptime: u32) -> usize {
         let exptime = (exptime != 0).then_some(exptime);

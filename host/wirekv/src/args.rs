@@ -216,6 +216,9 @@ pub struct SoftArgs {
     /// Threads that serve.
     #[arg(short = 't', long, value_name = "NUMBER", default_value_t = 4)]
     pub threads: u16,
+    /// Let Redis clients use DEBUG.
+    #[arg(long)]
+    pub enable_debug_command: bool,
     /// TCP port for Redis clients; 0 is off. With -s, any other number has them served on the socket
     /// FILE.redis.
     #[arg(long, value_name = "PORT", default_value_t = 0)]

@@ -129,6 +129,7 @@ fn options(args: &ServeArgs) -> Result<Options> {
         redis,
         unix: soft.unix_socket.clone().map(|path| (path, soft.unix_mask)),
         unix_redis,
+        debug: soft.enable_debug_command,
         password: soft.requirepass.clone().unwrap_or_default().into_bytes(),
         memory: memory as usize,
         resident: soft.enable_largepages,

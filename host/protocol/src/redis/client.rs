@@ -1,6 +1,10 @@
 //! What a connection is to Redis' commands, between them.
 
+use std::sync::Arc;
+
 use super::parse::{self, Gather};
+use super::shown::Shown;
+use super::table::Command;
 use super::Common;
 use crate::request::Parsed;
 use crate::Engine;
@@ -29,6 +33,13 @@ pub struct Client {
     /// It needs no password, or has given it.
     pub authenticated: bool,
     pub replies: Replies,
+    /// It must not be closed for want of memory (`CLIENT NO-EVICT`).
+    pub no_evict: bool,
+    /// What others see of it, and the command that they do.
+    shown: Option<Arc<Shown>>,
+    last: Option<&'static Command>,
+    /// When it goes on, in milliseconds after the server's start.
+    pub sleeps_until: Option<u64>,
     gather: Option<Gather>,
     /// What has come of a command that is gathered.
     pub(super) gathered: Vec<u8>,
@@ -39,6 +50,38 @@ impl Client {
     pub fn new(id: u64, common: &Common) -> Client {
         let authenticated = !common.has_password();
         Client { id, authenticated, ..Client::default() }
+    }
+
+    /// Of a connection that others can see.
+    pub fn shown_as(shown: Arc<Shown>, common: &Common) -> Client {
+        Client { shown: Some(shown.clone()), ..Client::new(shown.id, common) }
+    }
+
+    pub fn shown(&self) -> Option<&Arc<Shown>> {
+        self.shown.as_ref()
+    }
+
+    /// A command is called.
+    #[inline]
+    pub fn calls(&mut self, command: &'static Command) {
+        if !self.last.is_some_and(|last| std::ptr::eq(last, command)) {
+            self.last = Some(command);
+            if let Some(shown) = &self.shown {
+                shown.calls(command);
+            }
+        }
+    }
+
+    /// Lets others see what has changed.
+    pub fn publish(&self) {
+        if let Some(shown) = &self.shown {
+            shown.tell(self.db, self.resp3, self.no_evict, &self.name);
+        }
+    }
+
+    /// The peer's.
+    pub fn address(&self) -> &str {
+        self.shown.as_ref().map_or("", |shown| &shown.address)
     }
 
     #[inline]
@@ -54,6 +97,7 @@ impl Client {
 
     /// As it was at first (`RESET`).
     pub fn reset(&mut self, common: &Common) {
-        *self = Client { gather: self.gather, ..Client::new(self.id, common) };
+        let (gather, shown) = (self.gather, self.shown.take());
+        *self = Client { gather, shown, ..Client::new(self.id, common) };
     }
 }

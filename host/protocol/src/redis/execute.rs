@@ -1,5 +1,6 @@
 //! From a request to its handler.
 
+use super::absent;
 use super::args::Args;
 use super::call::Call;
 use super::client::{Client, Replies};
@@ -133,11 +134,17 @@ impl Place<'_> {
         if op == Op::Part {
             return Next::Continue;
         }
-        let bytes = std::mem::take(&mut client.gathered);
-        match is_line {
-            true => self.line(client, &bytes),
-            false => self.whole(client, &bytes),
+        let mut whole = std::mem::take(&mut client.gathered);
+        let next = match is_line {
+            true => self.line(client, &whole),
+            false => self.whole(client, &whole),
+        };
+        if next == Next::Wait {
+            // The last part comes again.
+            whole.truncate(whole.len() - bytes.len());
+            client.gathered = whole;
         }
+        next
     }
 
     #[inline]
@@ -151,7 +158,8 @@ impl Place<'_> {
         let args = Args::new(request, input);
         let mark = self.out.mark_all();
         let next = match self.check(client, named, &args) {
-            Ok(command) => self.call(client, command, args, request),
+            Ok((command, _)) if self.is_paused(command) => Next::Wait,
+            Ok((command, number)) => self.call(client, command, number, args, request),
             Err(next) => next,
         };
         if client.replies != Replies::On {
@@ -159,7 +167,7 @@ impl Place<'_> {
                 Replies::Off | Replies::Skip => self.out.rewind_all(mark),
                 Replies::On | Replies::SkipNext => {}
             }
-            if !matches!(next, Next::Again | Next::Full) {
+            if !matches!(next, Next::Again | Next::Full | Next::Wait) {
                 client.replies = match client.replies {
                     Replies::SkipNext => Replies::Skip,
                     Replies::Skip => Replies::On,
@@ -175,9 +183,13 @@ impl Place<'_> {
         &mut self,
         client: &mut Client,
         command: &'static Command,
+        number: usize,
         args: Args<'_>,
         request: &mut Request,
     ) -> Next {
+        client.calls(command);
+        let all = self.engine.settings.redis.times_all();
+        let timed = self.engine.commands.begin(number, command, all, request.number == 0);
         let reply =
             Reply { out: self.out, resp3: client.resp3, copy_max: self.engine.settings.copy_max };
         // The database may have changed since the request was parsed.
@@ -186,7 +198,7 @@ impl Place<'_> {
         let (engine, server) = (&mut *self.engine, &mut *self.server);
         let mut call = Call { command, args, reply, engine, client, server, hash, next, from };
         let mark = call.reply.mark();
-        match (command.handler)(&mut call) {
+        let next = match (command.handler)(&mut call) {
             Ok(()) => {
                 request.number = call.from;
                 call.next
@@ -194,9 +206,27 @@ impl Place<'_> {
             Err(error) => {
                 call.reply.rewind(mark);
                 call.reply.error(error);
+                self.engine.commands.failed(number);
+                self.engine.settings.redis.stats.error(error.as_bytes());
                 Next::Continue
             }
+        };
+        if let Some(timed) = timed {
+            let micros = self.engine.commands.end(number, &timed);
+            self.engine.settings.redis.took(micros, command, &args, client);
         }
+        if command.has(flag::STALE) {
+            // It may have been about the connection itself.
+            client.publish();
+        }
+        next
+    }
+
+    /// Whether it has to wait (CLIENT PAUSE).
+    #[inline]
+    fn is_paused(&self, command: &Command) -> bool {
+        let common = &self.engine.settings.redis;
+        common.pause.is_set() && common.pause.holds(common.uptime_ms(), command.has(flag::WRITE))
     }
 
     /// What does not depend on what the command does, in Redis' order. `Err`: it is refused, and that
@@ -207,40 +237,47 @@ impl Place<'_> {
         client: &Client,
         named: Option<Named>,
         args: &Args<'_>,
-    ) -> Result<&'static Command, Next> {
+    ) -> Result<(&'static Command, usize), Next> {
         if client.is_stranger(&self.engine.settings.redis) {
             if let Some(violation) = strangers_violation(args.bytes()) {
                 return Err(self.broken(client, violation));
             }
         }
-        let refuse = |place: &mut Self, text: &[u8]| {
+        let refuse = |place: &mut Self, number: Option<usize>, text: &[u8]| {
             place.reply(client).error(text);
+            place.engine.settings.redis.stats.error(text);
+            if let Some(number) = number {
+                place.engine.commands.rejected(number);
+            }
             Err(Next::Continue)
         };
-        let Some(Named(mut command)) = named else {
-            return refuse(self, &unknown(args));
+        let Some(Named(mut command, number)) = named else {
+            return refuse(self, None, &unknown(args));
         };
+        let mut number = usize::from(number);
         if !command.subcommands.is_empty() && args.len() > 1 {
             let name = args.get(1);
-            let found =
-                command.subcommands.iter().find(|c| c.name.as_bytes().eq_ignore_ascii_case(name));
-            let Some(found) = found else {
-                return refuse(self, &unknown_subcommand(command, name));
+            let mut names = command.subcommands.iter().map(|c| c.name.as_bytes());
+            let Some(at) = names.position(|n| n.eq_ignore_ascii_case(name)) else {
+                return refuse(self, None, &unknown_subcommand(command, name));
             };
+            let found = &command.subcommands[at];
+            number += 1 + at;
             if !found.takes(args.len()) {
-                return refuse(self, &wrong_number(&format!("{}|{}", command.name, found.name)));
+                let name = format!("{}|{}", command.name, found.name);
+                return refuse(self, Some(number), &wrong_number(&name));
             }
             command = found;
         } else if !command.takes(args.len()) {
-            return refuse(self, &wrong_number(command.name));
+            return refuse(self, Some(number), &wrong_number(command.name));
         }
         if !command.has(flag::NO_AUTH) && client.is_stranger(&self.engine.settings.redis) {
-            return refuse(self, NO_AUTH.as_bytes());
+            return refuse(self, Some(number), NO_AUTH.as_bytes());
         }
         if has_long_key(command, args) {
-            return refuse(self, LONG_KEY.as_bytes());
+            return refuse(self, Some(number), LONG_KEY.as_bytes());
         }
-        Ok(command)
+        Ok((command, number))
     }
 }
 
@@ -290,6 +327,11 @@ fn shown(text: &[u8], most: usize) -> &[u8] {
 
 #[cold]
 fn unknown(args: &Args<'_>) -> Vec<u8> {
+    if let Some(kind) = absent::kind(args.get(0)) {
+        let name = String::from_utf8_lossy(args.get(0)).to_lowercase();
+        return format!("ERR '{name}' is a command on {kind}; this server keeps strings only")
+            .into_bytes();
+    }
     let mut list = Vec::new();
     for arg in args.from(1) {
         if list.len() >= 128 {

@@ -12,30 +12,53 @@
 //! - `call.server`: what only the server knows;
 //! - `call.next`: how it goes on, be it with another call of the same command.
 
+mod absent;
+mod admin;
 mod args;
+pub mod bitfield;
+pub mod bits;
 mod call;
 mod client;
+mod clients;
+mod common;
+mod config;
 mod connection;
+mod docs;
 mod execute;
 mod expiry;
+mod facts;
+pub mod glob;
+mod info;
+mod introspect;
 mod items;
 mod keys;
+mod latency;
+pub mod lcs;
 mod line;
 pub mod number;
+mod object;
 mod parse;
 pub mod range;
 mod reply;
+mod shown;
+mod slowlog;
+mod stats;
 mod strings;
 pub mod table;
+#[cfg(test)]
+mod values;
 pub mod word;
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::RwLock;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use call::Call;
 pub use client::Client;
+pub use common::{Common, Rates};
 pub(crate) use execute::Spoken;
+pub use facts::Facts;
 pub use parse::Op;
+pub use shown::Shown;
+pub use stats::Thread;
 
 /// The Redis whose commands these are.
 pub const VERSION: &str = "7.0.15";
@@ -48,40 +71,27 @@ pub const LONG_KEY: Error = "ERR key is longer than 250 bytes";
 pub const LONG_VALUE: Error = "ERR item is larger than this server takes (-I)";
 pub const NO_MEMORY: Error = "OOM command not allowed when used memory > 'maxmemory'.";
 
-/// What all connections share, and commands can change.
-#[derive(Debug, Default)]
-pub struct Common {
-    has_password: AtomicBool,
-    password: RwLock<Vec<u8>>,
+/// A thread that panicked has left nothing half done in what is kept so.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Common {
-    /// Of a server with this password; an empty one is none.
-    pub fn new(password: &[u8]) -> Common {
-        let common = Common::default();
-        common.set_password(password);
-        common
-    }
+/// `<command> HELP`
+fn help(call: &mut Call<'_>, lines: &[&str]) -> Result<(), Error> {
+    let name = String::from_utf8_lossy(call.arg(0)).to_uppercase();
+    let head = format!("{name} <subcommand> [<arg> [value] [opt] ...]. Subcommands are:");
+    call.reply.array(lines.len() + 3);
+    call.reply.simple(&head);
+    let last = ["HELP", "    Prints this help."];
+    lines.iter().chain(&last).for_each(|line| call.reply.simple(line));
+    Ok(())
+}
 
-    /// From now on. Connections that are there stay as they are.
-    pub fn set_password(&self, password: &[u8]) {
-        let mut now = self.password.write().unwrap_or_else(|poisoned| poisoned.into_inner());
-        now.clear();
-        now.extend_from_slice(password);
-        self.has_password.store(!password.is_empty(), Relaxed);
-    }
-
-    /// Clients must give one.
-    #[inline]
-    pub fn has_password(&self) -> bool {
-        self.has_password.load(Relaxed)
-    }
-
-    /// Whether a client that says this may come in.
-    pub fn admits(&self, password: &[u8]) -> bool {
-        let right = self.password.read().unwrap_or_else(|poisoned| poisoned.into_inner());
-        // Every byte is looked at, so that the time says nothing of where they differ.
-        let differ = right.iter().zip(password).fold(0, |sum, (a, b)| sum | (a ^ b));
-        right.is_empty() || (differ == 0 && right.len() == password.len())
-    }
+/// A subcommand was found, and its arguments are too many or none that it takes.
+fn subcommand_syntax(call: &mut Call<'_>) {
+    let name = String::from_utf8_lossy(call.arg(0)).to_uppercase();
+    let what = b"ERR unknown subcommand or wrong number of arguments for '";
+    let sub = word::c_string(call.arg(1));
+    let sub = &sub[..sub.len().min(128)];
+    call.reply.error([&what[..], sub, b"'. Try ", name.as_bytes(), b" HELP."].concat());
 }

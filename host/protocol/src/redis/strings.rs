@@ -55,7 +55,7 @@ fn mget(call: &mut Call<'_>) -> Result<(), Error> {
         call.reply.array(count);
     }
     let mut keys = call.args.from(1 + call.from as usize);
-    let Engine { local, counters, settings } = call.engine;
+    let Engine { local, counters, settings, .. } = call.engine;
     let mut done = 0;
     loop {
         let mut group: [(&[u8], _); GROUP] = [(&[], None); GROUP];

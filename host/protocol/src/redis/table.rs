@@ -8,7 +8,10 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use super::call::Call;
-use super::{connection, keys, strings, Error};
+use super::{
+    admin, clients, config, connection, info, introspect, keys, latency, object, slowlog, strings,
+    Error,
+};
 
 pub type Handler = fn(&mut Call<'_>) -> Result<(), Error>;
 
@@ -104,9 +107,9 @@ impl Command {
     }
 }
 
-/// A command that was found.
+/// A command that was found, and its number: each of its subcommands has one of the next.
 #[derive(Clone, Copy)]
-pub struct Named(pub &'static Command);
+pub struct Named(pub &'static Command, pub u16);
 
 impl PartialEq for Named {
     fn eq(&self, other: &Named) -> bool {
@@ -123,11 +126,56 @@ impl fmt::Debug for Named {
 }
 
 /// The lists of all topics.
-const LISTS: &[&[Command]] = &[connection::COMMANDS, keys::COMMANDS, strings::COMMANDS];
+static LISTS: &[&[Command]] = &[
+    admin::COMMANDS,
+    connection::COMMANDS,
+    keys::COMMANDS,
+    strings::COMMANDS,
+    &[
+        clients::COMMAND,
+        config::COMMAND,
+        info::COMMAND,
+        introspect::COMMAND,
+        latency::COMMAND,
+        object::MEMORY,
+        object::OBJECT,
+        slowlog::COMMAND,
+    ],
+];
 
 /// All commands, without subcommands.
 pub fn all() -> impl Iterator<Item = &'static Command> {
     LISTS.iter().flat_map(|list| list.iter())
+}
+
+/// All of them in the order of their numbers: each with the name of what it is a subcommand of.
+fn numbered() -> impl Iterator<Item = (Option<&'static str>, &'static Command)> {
+    all().flat_map(|command| {
+        let subcommands = command.subcommands.iter();
+        [(None, command)].into_iter().chain(subcommands.map(|sub| (Some(command.name), sub)))
+    })
+}
+
+/// Commands and subcommands.
+pub fn count() -> usize {
+    numbered().count()
+}
+
+fn join((of, command): (Option<&str>, &Command)) -> String {
+    match of {
+        Some(of) => format!("{of}|{}", command.name),
+        None => command.name.to_owned(),
+    }
+}
+
+/// Names, a subcommand's with its command's, in the order of their numbers.
+pub fn full_names() -> impl Iterator<Item = String> {
+    numbered().map(join)
+}
+
+/// The name of the first one for which this is true.
+pub fn full_name(mut is: impl FnMut(&'static Command) -> bool) -> Option<String> {
+    numbered().find(|(_, command)| is(command)).map(join)
 }
 
 /// Places in the hash table of names: several times as many as there are commands.
@@ -135,12 +183,15 @@ const PLACES: usize = 1024;
 
 static NAMES: LazyLock<[Option<Named>; PLACES]> = LazyLock::new(|| {
     let mut names = [None; PLACES];
-    for command in all() {
+    for (number, (of, command)) in numbered().enumerate() {
+        if of.is_some() {
+            continue;
+        }
         let mut place = place_of(command.name.as_bytes());
         while names[place].is_some() {
             place = (place + 1) % PLACES;
         }
-        names[place] = Some(Named(command));
+        names[place] = Some(Named(command, number as u16));
     }
     names
 });

@@ -304,6 +304,7 @@ impl Worker {
             conn.pending = slot.buf[slot.done..slot.end].to_vec();
         }
         conn.parsed = slot.requests.as_slice().to_vec();
+        conn.publish();
         if slot.waits && !blocked {
             self.waiting.push(slot.conn);
         } else if !blocked && (conn.readable || conn.read_closed || more) {

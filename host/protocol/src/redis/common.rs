@@ -1,0 +1,157 @@
+//! What all connections share, and commands can change.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError, RwLock};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use super::args::Args;
+use super::client::Client;
+use super::latency::Latency;
+use super::locked;
+use super::shown::Pause;
+use super::slowlog::Slowlog;
+use super::stats::Stats;
+use super::table::Command;
+
+/// What happened in the last second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rates {
+    pub commands: u64,
+    pub read: u64,
+    pub written: u64,
+}
+
+pub struct Common {
+    has_password: AtomicBool,
+    password: RwLock<Vec<u8>>,
+    debug: bool,
+    start: Instant,
+    /// UNIX time of the start in microseconds.
+    start_us: u64,
+    run_id: String,
+    pub stats: Stats,
+    pub slowlog: Slowlog,
+    pub latency: Latency,
+    pub pause: Pause,
+    /// When it was last measured, what there had been by then, and what came of it.
+    rates: Mutex<(Instant, Rates, Rates)>,
+}
+
+impl Default for Common {
+    fn default() -> Common {
+        Common::new(b"", false)
+    }
+}
+
+impl std::fmt::Debug for Common {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Common").field("run_id", &self.run_id).finish_non_exhaustive()
+    }
+}
+
+impl Common {
+    /// Of a server with this password, an empty one is none; `debug`: DEBUG is allowed.
+    pub fn new(password: &[u8], debug: bool) -> Common {
+        let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let start = Instant::now();
+        // The standard library seeds its hash tables from the system's randomness.
+        let random = || RandomState::new().hash_one(start);
+        let run_id = format!("{:016x}{:016x}{:08x}", random(), random(), random() as u32);
+        Common {
+            has_password: AtomicBool::new(!password.is_empty()),
+            password: RwLock::new(password.to_vec()),
+            debug,
+            start,
+            start_us: unix.as_micros() as u64,
+            run_id,
+            stats: Stats::default(),
+            slowlog: Slowlog::default(),
+            latency: Latency::default(),
+            pause: Pause::default(),
+            rates: Mutex::new((start, Rates::default(), Rates::default())),
+        }
+    }
+
+    /// From now on. Connections that are there stay as they are.
+    pub fn set_password(&self, password: &[u8]) {
+        let mut now = self.password.write().unwrap_or_else(PoisonError::into_inner);
+        now.clear();
+        now.extend_from_slice(password);
+        self.has_password.store(!password.is_empty(), Relaxed);
+    }
+
+    /// Clients must give one.
+    #[inline]
+    pub fn has_password(&self) -> bool {
+        self.has_password.load(Relaxed)
+    }
+
+    /// An empty one is none.
+    pub fn password(&self) -> Vec<u8> {
+        self.password.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether a client that says this may come in.
+    pub fn admits(&self, password: &[u8]) -> bool {
+        let right = self.password.read().unwrap_or_else(PoisonError::into_inner);
+        // Every byte is looked at, so that the time says nothing of where they differ.
+        let differ = right.iter().zip(password).fold(0, |sum, (a, b)| sum | (a ^ b));
+        right.is_empty() || (differ == 0 && right.len() == password.len())
+    }
+
+    pub fn allows_debug(&self) -> bool {
+        self.debug
+    }
+
+    /// Of this run of the server, in hexadecimal digits as Redis has them.
+    pub fn run_id(&self) -> &str {
+        &self.run_id
+    }
+
+    pub fn uptime_ms(&self) -> u64 {
+        self.start.elapsed().as_millis() as u64
+    }
+
+    /// UNIX time in microseconds; the wall clock's jumps are not seen.
+    pub fn unix_us(&self) -> u64 {
+        self.start_us + self.start.elapsed().as_micros() as u64
+    }
+
+    /// A command took so long.
+    pub fn took(&self, micros: u64, command: &Command, args: &Args<'_>, by: &Client) {
+        if micros >= 1000 || self.times_all() {
+            let second = (self.unix_us() / 1_000_000) as i64;
+            self.slowlog.took(micros, command, args, by, second);
+            self.latency.took(micros, command, second);
+        }
+    }
+
+    /// Every call must be timed: what is slow may be quicker than what is sampled.
+    #[inline]
+    pub fn times_all(&self) -> bool {
+        (0..1000).contains(&self.slowlog.threshold()) || self.latency.threshold() > 0
+    }
+
+    /// So many bytes were read and written by now. To be told once a second.
+    pub fn measure(&self, read: u64, written: u64) {
+        let now = Rates { commands: self.stats.calls(), read, written };
+        let mut rates = locked(&self.rates);
+        let (since, before, _) = *rates;
+        let millis = since.elapsed().as_millis().max(1) as u64;
+        // Statistics may have begun anew.
+        let rate = |now: u64, before: u64| now.saturating_sub(before) * 1000 / millis;
+        let recent = Rates {
+            commands: rate(now.commands, before.commands),
+            read: rate(now.read, before.read),
+            written: rate(now.written, before.written),
+        };
+        *rates = (Instant::now(), now, recent);
+    }
+
+    /// In a second, of late.
+    pub fn rates(&self) -> Rates {
+        locked(&self.rates).2
+    }
+}
