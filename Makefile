@@ -92,7 +92,7 @@ format: setup ## Verible and rustfmt rewrite the sources
 formal: setup ## prove FIFOs, arbiters, framing: make formal PROOF='lib_fifo lib_arb'
 	@$(PYTHON) formal/prove.py $(PROOF)
 
-synth: setup ## area and logic depth of the card, or of TOP=<module>
+synth: setup ## area, logic depth and delay of the card, or of TOP=<module>
 	@$(PYTHON) synth/report.py $(TOP)
 
 bench: server ## cycle-exact figures of the simulated card into build/bench/

@@ -1,0 +1,111 @@
+"""The model of delays on netlists small enough to add up by hand."""
+
+import json
+import sys
+from math import log
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "synth"))
+from delay import Delays, net  # noqa: E402
+from netlist import Netlist  # noqa: E402
+
+OUTPUTS = {"Q", "O", "CO", "DOUTADOUT", "P"}
+ONE, TWO = 0.25, 0.25 + 0.65 * log(2) / log(500)
+
+
+@pytest.fixture
+def delays(tmp_path):
+    """Delays of a netlist of (cell, type, {port: bits}, parameters); bits are numbers or "0"."""
+
+    def build(*cells):
+        module = {"netnames": {}, "cells": {}}
+        for name, kind, ports, *parameters in cells:
+            ports = {port: bits if isinstance(bits, list) else [bits] for port, bits in ports.items()}
+            module["cells"][name] = {
+                "type": kind, "connections": ports, "parameters": dict(*parameters),
+                "port_directions": {p: "output" if p in OUTPUTS else "input" for p in ports}}
+        file = tmp_path / "netlist.json"
+        file.write_text(json.dumps({"modules": {"top": module}}))
+        netlist = Netlist(file, "top", {})
+        assert netlist.analyse() == []
+        times = Delays(netlist)
+        return {f"{name}.{port}": ns for ns, _, name, port in times.endpoints()}
+
+    return build
+
+
+def register(name, d, q):
+    return name, "FDRE", {"C": 1, "D": d, "Q": q}
+
+
+def test_net_grows_to_its_limit():
+    assert net(1) == 0.25
+    assert net(2) == pytest.approx(TWO)
+    assert net(500) == pytest.approx(0.9)
+    assert net(5000) == 0.9
+
+
+def test_register_to_register(delays):
+    assert delays(register("a", 9, 2), register("b", 2, 3))["b.D"] == pytest.approx(0.15 + ONE)
+
+
+def test_lut_and_fanout(delays):
+    ends = delays(register("a", 9, 2), ("l", "LUT2", {"I0": 2, "I1": 2, "O": 3}),
+                  register("b", 3, 4))
+    assert ends["b.D"] == pytest.approx(0.15 + TWO + 0.10 + ONE)
+
+
+def test_the_latest_input_counts(delays):
+    ends = delays(register("a", 9, 2), register("z", 9, 5),
+                  ("l", "LUT1", {"I0": 2, "O": 3}), ("m", "LUT2", {"I0": 5, "I1": 3, "O": 4}),
+                  register("b", 4, 6))
+    assert ends["b.D"] == pytest.approx(0.15 + 2 * (ONE + 0.10) + ONE)
+
+
+def test_multiplexer_has_its_own_wires(delays):
+    ends = delays(register("a", 9, 2), ("l", "LUT1", {"I0": 2, "O": 3}),
+                  ("m", "MUXF7", {"I0": 3, "I1": "0", "S": "0", "O": 4}), register("b", 4, 5))
+    assert ends["b.D"] == pytest.approx(0.15 + ONE + 0.10 + 0.10 + ONE)
+
+
+def test_carry_goes_upwards(delays):
+    chain = ("c", "CARRY8", {"CI": "0", "S": [2] + ["0"] * 6 + [3], "DI": ["0"] * 8,
+                             "O": list(range(10, 18)), "CO": list(range(20, 28))})
+    more = ("d", "CARRY8", {"CI": 27, "S": ["0"] * 8, "DI": ["0"] * 8,
+                            "O": list(range(30, 38)), "CO": list(range(40, 48))})
+    ends = delays(register("a", 9, 2), ("l", "LUT1", {"I0": 2, "O": 3}), chain, more,
+                  register("low", 10, 50), register("top", 17, 51), register("next", 31, 52))
+    entered = 0.15 + TWO + 0.15  # bit 2 goes to the LUT, too
+    assert ends["low.D"] == pytest.approx(entered + ONE)
+    late = 0.15 + TWO + 0.10 + ONE + 0.15  # through the LUT into the last bit
+    assert ends["top.D"] == pytest.approx(late + ONE)
+    assert ends["next.D"] == pytest.approx(late + 2 * 0.01 + ONE)
+
+
+@pytest.mark.parametrize("registered, out", [("0", 1.0), ("1", 0.4)])
+def test_block_ram(delays, registered, out):
+    ram = ("r", "RAMB36E2", {"CLKARDCLK": 1, "ADDRARDADDR": 7, "DOUTADOUT": 2},
+           {"DOA_REG": registered})
+    ends = delays(register("a", 9, 7), ram, register("b", 2, 3))
+    assert ends == pytest.approx({"r.ADDRARDADDR": 0.15 + ONE, "b.D": 0.15 + out + ONE})
+
+
+def test_distributed_ram_is_a_lookup(delays):
+    ram = ("r", "RAM32M", {"WCLK": 1, "ADDRA": 2, "DIA": 3, "O": 4})
+    ends = delays(register("a", 9, 2), register("d", 9, 3), ram, register("b", 4, 5))
+    assert ends["b.D"] == pytest.approx(0.15 + ONE + 0.10 + ONE)
+    assert ends["r.DIA"] == pytest.approx(0.15 + ONE)
+
+
+@pytest.mark.parametrize("registers, into, out", [
+    ({}, None, 0.15 + ONE + 1.5 + ONE),
+    ({"AREG": "1", "PREG": "1"}, 0.15 + ONE, 0.15 + ONE),
+    ({"MREG": "1"}, 0.15 + ONE + 1.5, 0.15 + 1.5 + ONE)])
+def test_dsp(delays, registers, into, out):
+    dsp = ("m", "DSP48E2", {"CLK": 1, "A": 2, "P": 3},
+           {"AREG": "0", "BREG": "0", "MREG": "0", "PREG": "0"} | registers)
+    ends = delays(register("a", 9, 2), dsp, register("b", 3, 4))
+    assert ends.get("m.A") == (None if into is None else pytest.approx(into))
+    assert ends["b.D"] == pytest.approx(out)
