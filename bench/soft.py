@@ -58,6 +58,8 @@ def arguments():
                    help=f"sections, of {','.join(SECTIONS)}")
     p.add_argument("--peers", type=names(PEERS), metavar="LIST",
                    help=f"servers, of {','.join(PEERS)} (all, but valkey in uneven only)")
+    p.add_argument("--points", default="", metavar="TEXT",
+                   help="cpu, uneven: only points whose name, as printed, contains this")
     p.add_argument("--quick", action="store_true", help="few points, short: figures are rough")
     p.add_argument("--traces", type=Path, metavar="DIR",
                    help="miss: also these, *.xz of 32-bit keys, big end first")
@@ -96,6 +98,7 @@ def cpu_section(args):
     if args.quick:
         points = [p for p in points if p[2] == 50]
         args.rounds = 1
+    points = [p for p in points if args.points in point_name(p)]
     results = []
     with contextlib.ExitStack() as stack:
         servers = []

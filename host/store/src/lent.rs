@@ -92,9 +92,11 @@ impl Arrival {
         self.granted.store(self.since.elapsed().as_millis() as usize, Relaxed);
     }
 
-    /// It got room a moment ago, and what it waited with could not come yet.
-    fn is_fresh(&self) -> bool {
-        (self.since.elapsed().as_millis() as usize) < self.granted.load(Relaxed) + FRESH
+    /// Slow enough to make room for others, at this age; not if it got room a moment ago, when what it
+    /// waited with could not come yet.
+    fn gives_way(&self, age: Duration) -> bool {
+        let fresh = (age.as_millis() as usize) < self.granted.load(Relaxed) + FRESH;
+        self.late(age, CROWDED, RATE_CROWDED) && !fresh
     }
 
     /// Bytes a second so far.
@@ -196,10 +198,8 @@ impl Stages {
         now: u32,
         among: impl Fn(&Place) -> bool,
     ) -> bool {
-        let late = |a: &&Arc<Arrival>| {
-            let late = a.late(a.since.elapsed(), CROWDED, RATE_CROWDED);
-            late && !a.is_fresh() && !Arc::ptr_eq(a, asking)
-        };
+        let late =
+            |a: &&Arc<Arrival>| a.gives_way(a.since.elapsed()) && !Arc::ptr_eq(a, asking);
         let fits = |a: &&Arc<Arrival>| a.place.try_lock().is_ok_and(|place| among(&place));
         let slow = self.holders.iter().filter(late).filter(fits);
         let Some(slowest) = slow.min_by_key(|arrival| arrival.rate()).cloned() else {
@@ -237,5 +237,27 @@ impl Pool {
             }
             !back
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_just_given_stays_for_a_moment() {
+        let arrival = Arrival {
+            since: Instant::now(),
+            granted: AtomicUsize::new(0),
+            second: 0,
+            came: AtomicUsize::new(0),
+            place: Mutex::new(Place::Blocks(Vec::new())),
+        };
+        let gives_way = |ms| arrival.gives_way(Duration::from_millis(ms));
+        assert!(!gives_way(500) && gives_way(501), "nothing came in the first half second");
+        arrival.granted.store(1000, Relaxed);
+        assert!(!gives_way(1009) && gives_way(1010));
+        arrival.came.store(4 << 20, Relaxed);
+        assert!(!gives_way(1500) && gives_way(1501), "4 MiB are a second's");
     }
 }
