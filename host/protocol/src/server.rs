@@ -64,7 +64,7 @@ impl Default for Settings {
             multiget_max: 16 << 10,
             copy_max: 1 << 10,
             reply_soft: 16 << 10,
-            keys_soft: 4096,
+            keys_soft: 256,
             redis: Arc::default(),
         }
     }

@@ -2,6 +2,7 @@
 
 mod group;
 
+use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::Sender;
@@ -44,6 +45,8 @@ pub struct Worker {
     udp: Vec<Port>,
     /// Connections with something to do.
     ready: Vec<usize>,
+    /// Connections that had their turn, and are within a request that takes several.
+    later: VecDeque<usize>,
     /// Connections whose long values wait for room.
     waiting: Vec<usize>,
     /// Bytes of copied values that wait for clients.
@@ -81,6 +84,7 @@ impl Worker {
             conns: Slab::new(),
             udp,
             ready: Vec::new(),
+            later: VecDeque::new(),
             waiting: Vec::new(),
             copied: 0,
             waits: 0,
@@ -102,12 +106,17 @@ impl Worker {
         let mut second = self.engine.local.store().now();
         loop {
             self.shared.exchange(self.number, &mut self.engine.counters);
-            let idle = self.ready.is_empty() && !self.udp.iter().any(|port| port.ready);
+            let worked_off = self.ready.is_empty() && self.later.is_empty();
+            let idle = worked_off && !self.udp.iter().any(|port| port.ready);
             let wait = match idle {
                 false => Some(Duration::ZERO),
                 true => (!self.waiting.is_empty()).then_some(ROOM_AGAIN),
             };
             self.engine.local.offline();
+            if !self.later.is_empty() {
+                // Another thread may have something short to do on this processor.
+                std::thread::yield_now();
+            }
             match self.poll.poll(&mut events, wait) {
                 Err(e) if e.kind() == ErrorKind::Interrupted => continue,
                 result => result.context("cannot wait for events")?,
@@ -154,10 +163,14 @@ impl Worker {
     }
 
     fn enqueue(&mut self, index: usize) {
-        let conn = &mut self.conns[index];
-        if !conn.queued {
-            conn.queued = true;
+        if !std::mem::replace(&mut self.conns[index].queued, true) {
             self.ready.push(index);
+        }
+    }
+
+    fn enqueue_later(&mut self, index: usize) {
+        if !std::mem::replace(&mut self.conns[index].queued, true) {
+            self.later.push_back(index);
         }
     }
 

@@ -56,10 +56,12 @@ impl Slot {
 }
 
 impl Worker {
-    /// Serves the connections that have something to do, in groups. Each step is taken for a whole
-    /// group before the next, so that system calls and waits for memory are shared.
+    /// Serves the connections that have something to do, in groups, and one of those that are within a
+    /// long request: who asks for little waits for one turn of theirs, however many they are. Each step
+    /// is taken for a whole group before the next, so that system calls and waits for memory are shared.
     pub(super) fn serve_ready(&mut self) {
         let mut ready = std::mem::take(&mut self.ready);
+        ready.extend(self.later.pop_front());
         let mut slots = std::mem::take(&mut self.slots);
         for group in ready.chunks(GROUP) {
             let mut used = 0;
@@ -307,6 +309,8 @@ impl Worker {
         conn.publish();
         if slot.waits && !blocked {
             self.waiting.push(slot.conn);
+        } else if !blocked && !slot.requests.is_empty() {
+            self.enqueue_later(slot.conn);
         } else if !blocked && (conn.readable || conn.read_closed || more) {
             self.enqueue(slot.conn);
         }
