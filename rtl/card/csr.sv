@@ -1,5 +1,6 @@
-// Control and status registers: an AXI4-Lite slave, one access at a time (2 clocks a write, 2 a
-// read), and the event counters of every folder.
+// Control and status registers: an AXI4-Lite slave, one access at a time (2 clocks a write, 4 a
+// read), and the event counters of every folder. In the 128 clocks after reset nothing is counted
+// or read.
 //
 // The map stands in docs/ARCHITECTURE.md, "Registers". A write to a read-only or unknown address
 // does nothing; reading an unknown one gives 0. Responses are always OKAY.
@@ -63,21 +64,26 @@ module csr
   end
 
   // ---------------------------------------------------------------- settings, words 0..127
-  // A word a register keeps decoding and reading back alike; unused ones are removed by synthesis.
+  // A word a register keeps decoding and reading back alike; those that mean nothing stay 0.
   localparam int unsigned Words = 128;
+  function automatic logic used(input int unsigned word);
+    return word inside {['h010 / 4 : 'h04C / 4], 'h054 / 4, ['h060 / 4 : 'h06C / 4],
+                        ['h080 / 4 : 'h08C / 4], ['h100 / 4 : 'h17C / 4]};
+  endfunction
   logic [31:0] reg_q[Words];
 
-  logic we, re_q;
+  logic we, re_q, re1_q, re2_q, clearing;
   logic [9:0] waddr, raddr_q;
+  logic [31:0] reg_rdata_q;
   assign waddr = s_axil_awaddr[11:2];
   assign we = s_axil_awvalid && s_axil_wvalid && !s_axil_bvalid;
   assign s_axil_awready = we;
   assign s_axil_wready  = we;
   assign s_axil_bresp   = 2'b00;
   assign s_axil_rresp   = 2'b00;
-  assign s_axil_arready = s_axil_arvalid && !re_q && !s_axil_rvalid;
+  assign s_axil_arready = s_axil_arvalid && !re_q && !re1_q && !re2_q && !s_axil_rvalid && !clearing;
   assign busy_o = s_axil_awvalid || s_axil_wvalid || s_axil_bvalid || s_axil_arvalid || re_q ||
-                  s_axil_rvalid;
+                  re1_q || re2_q || s_axil_rvalid || clearing;
 
   logic [1:0] unused_addr;
   assign unused_addr = s_axil_awaddr[1:0] | s_axil_araddr[1:0];
@@ -89,9 +95,11 @@ module csr
     end else begin
       if (we) begin
         s_axil_bvalid <= 1'b1;
-        if (waddr < 10'(Words)) begin
+        for (int unsigned w = 0; w < Words; w++) begin
           for (int b = 0; b < 4; b++) begin
-            if (s_axil_wstrb[b]) reg_q[waddr[6:0]][8*b+:8] <= s_axil_wdata[8*b+:8];
+            if (used(w) && waddr == 10'(w) && s_axil_wstrb[b]) begin
+              reg_q[w][8*b+:8] <= s_axil_wdata[8*b+:8];
+            end
           end
         end
       end else if (s_axil_bready) begin
@@ -125,32 +133,39 @@ module csr
   end
 
   // ---------------------------------------------------------------- counters, words 128..255
-  logic [127:0] pulse;
-  logic [127:0][31:0] count;
-  assign pulse = {
-    32'(store_count_i), 16'(back_count_i), 16'(front_count_i), 32'(tcp_count_i), 32'(net_count_i)
-  };
-  for (genvar i = 0; i < 128; i++) begin : gen_count
-    logic [31:0] count_q;
-    always_ff @(posedge clk_i) begin
-      if (!rst_ni) count_q <= '0;
-      else if (pulse[i]) count_q <= count_q + 32'd1;
-    end
-    assign count[i] = count_q;
-  end
+  logic [31:0] count;
+  lib_counters #(
+    .N    (128),
+    .Width(32)
+  ) u_counters (
+    .clk_i,
+    .rst_ni,
+    .event_i({
+      32'(store_count_i), 16'(back_count_i), 16'(front_count_i), 32'(tcp_count_i), 32'(net_count_i)
+    }),
+    .re_i      (re_q && raddr_q[9:7] == 3'b001),
+    .index_i   (raddr_q[6:0]),
+    .count_o   (count),
+    .clearing_o(clearing)
+  );
 
   // ---------------------------------------------------------------- reads
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       re_q          <= 1'b0;
+      re1_q         <= 1'b0;
+      re2_q         <= 1'b0;
       s_axil_rvalid <= 1'b0;
     end else begin
-      re_q <= s_axil_arready;
-      if (re_q) s_axil_rvalid <= 1'b1;
+      re_q  <= s_axil_arready;
+      re1_q <= re_q;
+      re2_q <= re1_q;
+      if (re2_q) s_axil_rvalid <= 1'b1;
       else if (s_axil_rready) s_axil_rvalid <= 1'b0;
     end
     if (s_axil_arready) raddr_q <= s_axil_araddr[11:2];
-    if (re_q) begin
+    if (re_q) reg_rdata_q <= reg_q[raddr_q[6:0]];
+    if (re2_q) begin
       unique case (raddr_q)
         10'h000: s_axil_rdata <= 32'h574B5631;
         10'h001: s_axil_rdata <= Conns;
@@ -158,8 +173,8 @@ module csr
         10'h003: s_axil_rdata <= {17'b0, conns_i};
         default: begin
           if (raddr_q[9:8] != 2'b00) s_axil_rdata <= '0;
-          else if (raddr_q[7]) s_axil_rdata <= count[raddr_q[6:0]];
-          else s_axil_rdata <= reg_q[raddr_q[6:0]];
+          else if (raddr_q[7]) s_axil_rdata <= count;
+          else s_axil_rdata <= reg_rdata_q;
         end
       endcase
     end

@@ -6,6 +6,7 @@ rtl/lib/lib_cfifo.sv
 rtl/lib/lib_fifo.sv
 rtl/lib/lib_arb.sv
 rtl/lib/lib_limit.sv
+rtl/lib/lib_counters.sv
 rtl/lib/lib_pack.sv
 rtl/lib/lib_join.sv
 rtl/lib/lib_align.sv
