@@ -81,9 +81,11 @@ module csr
   assign s_axil_wready  = we;
   assign s_axil_bresp   = 2'b00;
   assign s_axil_rresp   = 2'b00;
-  assign s_axil_arready = s_axil_arvalid && !re_q && !re1_q && !re2_q && !s_axil_rvalid && !clearing;
-  assign busy_o = s_axil_awvalid || s_axil_wvalid || s_axil_bvalid || s_axil_arvalid || re_q ||
-                  re1_q || re2_q || s_axil_rvalid || clearing;
+  logic reading;
+  assign reading = re_q || re1_q || re2_q || s_axil_rvalid;
+  assign s_axil_arready = s_axil_arvalid && !reading && !clearing;
+  assign busy_o = s_axil_awvalid || s_axil_wvalid || s_axil_bvalid || s_axil_arvalid || reading ||
+                  clearing;
 
   logic [1:0] unused_addr;
   assign unused_addr = s_axil_awaddr[1:0] | s_axil_araddr[1:0];
