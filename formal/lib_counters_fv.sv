@@ -68,27 +68,26 @@ module lib_counters_fv #(
   logic [Width-1:0] word;
   assign on_the_way = dut.visit_q && dut.visited_q == chosen_q;
   assign word       = dut.u_words.gen_distributed.mem_q[chosen_q];
-  `ASSERT(
-      Nothing,
-      !clearing || (total_q == '0 && dut.short_q[chosen_q] == '0 && !dut.empty_q && !dut.visit_q))
-  `ASSERT(
-      Sum,
-      clearing || total_q == word + Width'(dut.short_q[chosen_q]) + (on_the_way ? Width'(dut.add_q) : '0))
+  logic [Width-1:0] added;
+  assign added = Width'(dut.short_q[chosen_q]) + (on_the_way ? Width'(dut.add_q) : '0);
+  `ASSERT(Zero, !clearing || (total_q == '0 && dut.short_q[chosen_q] == '0))
+  `ASSERT(Still, !clearing || (!dut.empty_q && !dut.visit_q))
+  `ASSERT(Sum, clearing || total_q == word + added)
   `ASSERT(Base, !on_the_way || dut.base == word)
   `ASSERT(Cleared, !clearing || chosen_q >= dut.turn_q || word == '0)
   for (genvar i = 0; i < N; i++) begin : gen_few
     index_t passed;  // turns since its own
     assign passed = turn1_q - index_t'(i) - index_t'(1);
     // In its own, in each of these, and in those in which another was read instead: one in three.
-    `ASSERT(Few,
-            clearing ? dut.short_q[i] == '0 :
-            32'(dut.short_q[i]) <= 1 + 32'(passed) + (32'(passed) + 32'(rest1_q)) / 2)
+    logic [31:0] most;
+    assign most = clearing ? 0 : 1 + 32'(passed) + (32'(passed) + 32'(rest1_q)) / 2;
+    `ASSERT(Few, 32'(dut.short_q[i]) <= most)
   end
   `ASSERT(Emptied, !read_q || (dut.empty_q && dut.now_q == chosen_q))
   `ASSERT(Read, !read2_q || on_the_way)
   // One step of the turn, or a read instead of it.
-  `ASSERT(
-      Turn,
-      !dut.empty_q || (rest_q == 2'd2 ? dut.turn_q == turn1_q : dut.turn_q == turn1_q + index_t'(1) && dut.now_q == turn1_q))
+  logic stepped;
+  assign stepped = dut.turn_q == turn1_q + index_t'(1) && dut.now_q == turn1_q;
+  `ASSERT(Turn, !dut.empty_q || (rest_q == 2'd2 ? dut.turn_q == turn1_q : stepped))
   `ASSERT(Rest, rest_q == 2'd2 || rest_q == ((rest1_q != '0) ? rest1_q - 2'd1 : '0))
 endmodule
