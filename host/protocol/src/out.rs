@@ -239,6 +239,11 @@ impl Out {
         });
     }
 
+    /// Bytes that are long.
+    pub(crate) fn copy(&mut self, bytes: &[u8]) {
+        self.part(Part::Copied(bytes.into()));
+    }
+
     fn part(&mut self, part: Part) {
         self.push(Far { at: self.end, part });
     }

@@ -6,7 +6,10 @@ use super::table::{flag::*, Command, NONE};
 use super::{help, number, word, Error, VERSION};
 use crate::request::Next;
 
-const REFUSED: Error = "ERR DEBUG command not allowed. It is with --enable-debug-command.";
+const REFUSED: Error =
+    "ERR DEBUG command not allowed. If the enable-debug-command option is set to \
+                        \"local\", you can run it from a local connection, otherwise you need to \
+                        set this option in the configuration file, and then restart the server.";
 const NO_KEY: Error = "ERR no such key";
 const NOT_A_FLOAT: Error = number::NOT_A_FLOAT;
 const BAD_TIMEOUT: Error = "ERR timeout is not an integer or out of range";

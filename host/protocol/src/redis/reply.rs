@@ -4,6 +4,9 @@ use crate::out::Mark;
 use crate::store::Item;
 use crate::Out;
 
+/// Longer texts are not kept with the replies.
+const LONG_TEXT: usize = 16 << 10;
+
 /// Where a command's reply goes.
 pub struct Reply<'a> {
     pub out: &'a mut Out,
@@ -99,12 +102,26 @@ impl Reply<'_> {
 
     /// A text for people: `format` is `txt` or `mkd`.
     pub fn verbatim(&mut self, format: &str, text: &[u8]) {
+        if text.len() > LONG_TEXT {
+            return self.long_verbatim(format, text);
+        }
         if !self.resp3 {
             return self.bulk(text);
         }
         let mut w = self.out.room(text.len() + 32);
         w.byte(b'=').number(text.len() as u64 + 4).bytes(b"\r\n").bytes(format.as_bytes());
         w.byte(b':').bytes(text).bytes(b"\r\n").finish();
+    }
+
+    /// What many clients together must not be able to keep: such copies have a bound.
+    fn long_verbatim(&mut self, format: &str, text: &[u8]) {
+        let head = match self.resp3 {
+            true => format!("={}\r\n{format}:", text.len() + 4),
+            false => format!("${}\r\n", text.len()),
+        };
+        self.out.text(head.as_bytes());
+        self.out.copy(text);
+        self.out.text(b"\r\n");
     }
 
     /// A floating-point number, in the shape in which Redis writes it.
