@@ -2,7 +2,7 @@
 
 use crate::number;
 use crate::server::Settings;
-use crate::store::{Entry, Full, Hash, Item, Local, Lookup, Reservation, Stamp, Whole};
+use crate::store::{Entry, Fields, Full, Hash, Item, Local, Lookup, Reservation, Stamp, Whole};
 use crate::{Counters, Engine};
 
 /// Longest key.
@@ -63,20 +63,6 @@ pub fn slab_class(size: u64) -> u64 {
     class
 }
 
-/// Room for an item; `wide` if a client chose its CAS unique.
-fn reserve(
-    local: &mut Local,
-    key: &[u8],
-    len: usize,
-    (flags, exptime): (u32, u32),
-    wide: bool,
-) -> Result<Reservation, Full> {
-    match wide {
-        true => local.reserve_wide(key, len, flags, exptime),
-        false => local.reserve(key, len, flags, exptime),
-    }
-}
-
 /// A live item that counts as used, and as found or not in the counters.
 #[inline]
 pub fn get<'a>(
@@ -109,10 +95,21 @@ pub fn touch<'a>(
     hash: Hash,
     exptime: u32,
 ) -> Option<(&'a Local, Item<'a>)> {
-    if exptime != 0 && exptime <= local.store().now() {
+    let expiry = local.store().to_expiry(exptime);
+    expire(local, key, hash, expiry)
+}
+
+/// The same in Unix milliseconds, 0 for never, and for a key of any database.
+pub fn expire<'a>(
+    local: &'a mut Local,
+    key: &[u8],
+    hash: Hash,
+    expiry: u64,
+) -> Option<(&'a Local, Item<'a>)> {
+    if expiry != 0 && expiry <= local.store().now_ms() {
         let local: &Local = local;
         let item = local.get(key, hash)?;
-        let entry = local.lock(key);
+        let entry = local.lock_in(hash.db(), key);
         if is(&entry, item.stamp()) {
             entry.remove();
         }
@@ -122,15 +119,16 @@ pub fn touch<'a>(
         let old = local.get(key, hash)?;
         let (stamp, len, flags) = (old.stamp(), old.value().len(), old.flags());
         let (cas, wide) = (old.cas(), old.wide());
-        let entry = local.lock(key);
+        let entry = local.lock_in(hash.db(), key);
         if !is(&entry, stamp) {
             continue;
         }
-        if entry.touch(exptime) {
+        if entry.expire(expiry) {
             break;
         }
         drop(entry);
-        let mut copy = reserve(local, key, len, (flags, exptime), wide).ok()?;
+        let fields = Fields { flags, expiry, wide };
+        let mut copy = local.reserve_in(hash.db(), key, len, fields).ok()?;
         let entry = local.lock_for(&copy);
         let Some(old) = entry.item().filter(|item| item.stamp() == stamp) else { continue };
         copy.value().copy_from_slice(old.value());
@@ -240,7 +238,11 @@ pub enum Stored {
 impl Put {
     /// Room for its item.
     pub fn reserve(&self, local: &mut Local, key: &[u8], len: usize) -> Result<Reservation, Full> {
-        reserve(local, key, len, (self.flags, self.exptime), self.explicit.is_some())
+        local.reserve_in(0, key, len, self.fields(local.store().to_expiry(self.exptime)))
+    }
+
+    fn fields(&self, expiry: u64) -> Fields {
+        Fields { flags: self.flags, expiry, wide: self.explicit.is_some() }
     }
 }
 
@@ -248,7 +250,7 @@ impl Put {
 enum Verdict {
     Store,
     /// As a stale value: expiry time and win mark of the item that is there go over.
-    StoreStale(u32, bool),
+    StoreStale(u64, bool),
     Refuse(Stored),
 }
 
@@ -264,7 +266,7 @@ fn judge(what: &Put, old: Option<&Item<'_>>, counters: &mut Counters) -> Verdict
                 counters.cas_hits += 1;
                 Verdict::Store
             }
-            Match::Other(true) if what.stale => Verdict::StoreStale(old.exptime(), old.win_sent()),
+            Match::Other(true) if what.stale => Verdict::StoreStale(old.expiry(), old.win_sent()),
             _ => {
                 counters.cas_badval += 1;
                 Verdict::Refuse(Stored::Exists)
@@ -294,13 +296,14 @@ pub fn put(engine: &mut Engine, key: &[u8], hash: Hash, what: &Put, value: Value
     if what.binary_key {
         new.set_binary_key(true);
     }
-    let mut exptime = what.exptime;
+    let wanted = local.store().to_expiry(what.exptime);
+    let mut expiry = wanted;
     loop {
         let entry = local.lock_for(&new);
         if what.mode != Mode::Set {
             match judge(what, entry.item().as_ref(), counters) {
-                Verdict::Store if exptime == what.exptime => {}
-                Verdict::StoreStale(keep, win) if exptime == keep => {
+                Verdict::Store if expiry == wanted => {}
+                Verdict::StoreStale(keep, win) if expiry == keep => {
                     new.set_stale(true);
                     new.set_win_sent(win);
                 }
@@ -308,13 +311,11 @@ pub fn put(engine: &mut Engine, key: &[u8], hash: Hash, what: &Put, value: Value
                 verdict => {
                     // Made for another expiry time: once more, for the right one.
                     drop(entry);
-                    exptime = match verdict {
+                    expiry = match verdict {
                         Verdict::StoreStale(keep, _) => keep,
-                        _ => what.exptime,
+                        _ => wanted,
                     };
-                    let fields = (what.flags, exptime);
-                    let Ok(mut other) = reserve(local, key, len, fields, what.explicit.is_some())
-                    else {
+                    let Ok(mut other) = local.reserve_in(0, key, len, what.fields(expiry)) else {
                         return Stored::NoMemory;
                     };
                     other.value().copy_from_slice(new.value());
@@ -360,17 +361,17 @@ fn extend(engine: &mut Engine, key: &[u8], hash: Hash, what: &Put, value: Value<
         if let Match::Other(_) = matches(&old, what.unique) {
             return Stored::Exists;
         }
-        let (stamp, flags, exptime) = (old.stamp(), old.flags(), old.exptime());
+        let (stamp, flags, expiry) = (old.stamp(), old.flags(), old.expiry());
         let len = old.value().len() + value.len();
         if too_large(&engine.settings, key.len(), len as u64, flags) {
             return Stored::NotStored;
         }
         let (local, wide) = (&mut engine.local, what.explicit.is_some());
-        let Ok(mut both) = reserve(local, key, len, (flags, exptime), wide) else {
+        let Ok(mut both) = local.reserve_in(0, key, len, Fields { flags, expiry, wide }) else {
             return Stored::NoMemory;
         };
         let entry = local.lock_for(&both);
-        let same = |item: &Item<'_>| item.stamp() == stamp && item.exptime() == exptime;
+        let same = |item: &Item<'_>| item.stamp() == stamp && item.expiry() == expiry;
         let Some(old) = entry.item().filter(same) else { continue };
         let left = if what.mode == Mode::Append { old.value().len() } else { value.len() };
         let (left, right) = both.value().split_at_mut(left);
@@ -433,22 +434,24 @@ pub fn delta(engine: &mut Engine, key: &[u8], hash: Hash, what: &Delta) -> Sum {
         // memcached changes a number in its place if it does not get longer.
         let in_place = digits.len() <= text.len();
         let len = digits.len().max(text.len());
-        let (stamp, flags, before) = (old.stamp(), old.flags(), old.exptime());
-        let fields = (flags, what.exptime.unwrap_or(before));
-        let Ok(mut new) = reserve(local, key, len, fields, what.explicit.is_some()) else {
+        let (stamp, flags, before) = (old.stamp(), old.flags(), old.expiry());
+        let seconds = old.exptime();
+        let expiry = what.exptime.map_or(before, |exptime| local.store().to_expiry(exptime));
+        let fields = Fields { flags, expiry, wide: what.explicit.is_some() };
+        let Ok(mut new) = local.reserve_in(0, key, len, fields) else {
             return Sum::NoMemory;
         };
         new.value()[..digits.len()].copy_from_slice(digits);
         new.value()[digits.len()..].fill(b' ');
         let entry = local.lock_for(&new);
-        let same = |item: &Item<'_>| item.stamp() == stamp && item.exptime() == before;
+        let same = |item: &Item<'_>| item.stamp() == stamp && item.expiry() == before;
         let Some(old) = entry.item().filter(same) else { continue };
         if in_place {
             new.inherit(&old);
         }
         *(if what.decrement { &mut counters.decr_hits } else { &mut counters.incr_hits }) += 1;
         return match entry.link(new, what.explicit) {
-            Ok(cas) => Sum::Is(value, cas, before),
+            Ok(cas) => Sum::Is(value, cas, seconds),
             Err(Full) => Sum::NoMemory,
         };
     }
@@ -518,11 +521,12 @@ pub fn invalidate(
         // An item that is only emptied keeps its unique.
         let cas = rest.explicit.or_else(|| (!rest.stale).then(|| old.cas()));
         let wide = rest.explicit.is_some() || (!rest.stale && old.wide());
-        let (len, fields) = match rest.empty {
-            Some(flags) => (0, (flags, rest.exptime.unwrap_or(0))),
-            None => (old.value().len(), (old.flags(), rest.exptime.unwrap_or(old.exptime()))),
+        let (len, flags, expiry) = match rest.empty {
+            Some(flags) => (0, flags, 0),
+            None => (old.value().len(), old.flags(), old.expiry()),
         };
-        let Ok(mut new) = reserve(local, key, len, fields, wide) else {
+        let expiry = rest.exptime.map_or(expiry, |exptime| local.store().to_expiry(exptime));
+        let Ok(mut new) = local.reserve_in(0, key, len, Fields { flags, expiry, wide }) else {
             return Deleted::NoMemory;
         };
         let entry = local.lock_for(&new);

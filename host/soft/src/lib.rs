@@ -61,15 +61,15 @@ impl Drop for EndsServer {
     }
 }
 
-/// Seconds on the store's clock, which begins at the call: no jump of the wall clock moves it.
+/// The store's clock, which begins at the call: no jump of the wall clock moves it.
 pub fn clock() -> Clock {
     let start = Instant::now();
-    Box::new(move || FIRST_SECOND + start.elapsed().as_secs() as u32)
+    Box::new(move || 1000 * u64::from(FIRST_SECOND) + start.elapsed().as_millis() as u64)
 }
 
 impl Soft {
-    /// Opens the sockets and starts the threads. `clock` is asked once a second; `on_shutdown` is
-    /// called when a client sends `shutdown` or a thread fails, and should lead to `stop`.
+    /// Opens the sockets and starts the threads. `clock` is asked before each group of requests, and
+    /// once a second; `on_shutdown` is called when a client sends `shutdown` or a thread fails, and should lead to `stop`.
     pub fn start(
         mut options: Options,
         clock: Clock,
@@ -80,7 +80,10 @@ impl Soft {
         let redis = sockets.addresses(Spoken::Redis);
         // With the ports that the kernel chose, for `stats settings`.
         options.tcp.clone_from(&addresses);
+        let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let began = clock();
         let store = Store::new(Config {
+            epoch: (unix.as_millis() as u64).saturating_sub(began),
             item_max: options.item_max,
             mean_item: options.least_item + options::MEAN_OVER_LEAST,
             threads: options.threads,
@@ -89,8 +92,7 @@ impl Soft {
             resident: options.resident,
             ..Config::new(options.memory)
         })?;
-        store.set_now(clock());
-        let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        store.set_clock(began);
         let epoch = unix.as_secs() as i64 - i64::from(store.now());
         let common = Arc::new(Common::new(&options.password, options.debug));
         let settings = Arc::new(Settings {
@@ -110,7 +112,7 @@ impl Soft {
             VERSION.into(),
             store.clone(),
             common.clone(),
-            epoch,
+            (clock, epoch),
             on_shutdown,
         ));
 
@@ -122,7 +124,7 @@ impl Soft {
         }
         let inboxes: Vec<_> = workers.iter().map(Worker::inbox).collect();
         let _ = shared.inboxes.set(inboxes.clone());
-        let time = Arc::new(Time { clock, shared: shared.clone(), inboxes: inboxes.clone() });
+        let time = Arc::new(Time { shared: shared.clone(), inboxes: inboxes.clone() });
         let acceptor =
             Acceptor::new(sockets, inboxes.clone(), shared.clone(), time.clone(), common)?;
         let waker = acceptor.waker();

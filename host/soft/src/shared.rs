@@ -12,6 +12,7 @@ use wirekv_store::Store;
 
 use crate::conn::{Conn, Peer};
 use crate::options::Options;
+use crate::time::Clock;
 use crate::worker::Inbox;
 
 /// What one thread counts. It alone writes the sums; anyone reads them.
@@ -34,6 +35,7 @@ pub struct Shared {
     pub inboxes: OnceLock<Vec<Arc<Inbox>>>,
     /// How often connections were killed that their threads should close.
     kills: AtomicU64,
+    clock: Clock,
     /// UNIX time of the store clock's second 0.
     pub epoch: i64,
     threads: Vec<Thread>,
@@ -73,7 +75,7 @@ impl Shared {
         version: String,
         store: Arc<Store>,
         redis: Arc<Common>,
-        epoch: i64,
+        (clock, epoch): (Clock, i64),
         on_shutdown: Box<dyn Fn() + Send + Sync>,
     ) -> Shared {
         Shared {
@@ -85,6 +87,7 @@ impl Shared {
             redis,
             inboxes: OnceLock::new(),
             kills: AtomicU64::new(0),
+            clock,
             epoch,
             resets: AtomicU64::new(0),
             stop: AtomicBool::new(false),
@@ -99,6 +102,11 @@ impl Shared {
             conns: Mutex::default(),
             base: Mutex::default(),
         }
+    }
+
+    /// Sets the store's clock.
+    pub fn tell_time(&self) {
+        self.store.set_clock((self.clock)());
     }
 
     pub fn stopping(&self) -> bool {

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use crate::shared::Shared;
 use crate::worker::Inbox;
 
-/// Seconds since the store's second 0.
-pub type Clock = Box<dyn Fn() -> u32 + Send + Sync>;
+/// Milliseconds since the 0 of the store's clock.
+pub type Clock = Box<dyn Fn() -> u64 + Send + Sync>;
 
 pub struct Time {
-    pub clock: Clock,
     pub shared: Arc<Shared>,
     pub inboxes: Vec<Arc<Inbox>>,
 }
@@ -17,7 +16,7 @@ pub struct Time {
 impl Time {
     /// A new second.
     pub fn tick(&self) {
-        self.shared.store.set_now((self.clock)());
+        self.shared.tell_time();
         let (read, written) = self.shared.transferred();
         self.shared.redis.measure(read, written);
         if self.shared.options.idle_timeout.is_some() {

@@ -122,6 +122,7 @@ impl Worker {
                 result => result.context("cannot wait for events")?,
             }
             self.engine.local.online();
+            self.shared.tell_time();
             if self.shared.stopping() {
                 return Ok(());
             }

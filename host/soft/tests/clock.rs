@@ -44,8 +44,9 @@ impl Server {
             metrics: None,
         };
         let seconds = Arc::new(AtomicU32::new(2));
-        let clock = seconds.clone();
-        let soft = Soft::start(options, Box::new(move || clock.load(SeqCst)), Box::new(|| ()));
+        let time = seconds.clone();
+        let clock = move || 1000 * u64::from(time.load(SeqCst));
+        let soft = Soft::start(options, Box::new(clock), Box::new(|| ()));
         Server { soft: Some(soft.unwrap()), seconds }
     }
 

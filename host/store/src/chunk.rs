@@ -13,6 +13,15 @@ pub(crate) enum Log {
     Main,
 }
 
+impl Log {
+    pub fn other(self) -> Log {
+        match self {
+            Log::Small => Log::Main,
+            Log::Main => Log::Small,
+        }
+    }
+}
+
 /// A chunk's state. Chunks in a row that were opened as one (a *run*, for large items) are managed
 /// by the first of them; of the others only `head` and `main` count.
 #[repr(C, align(64))]

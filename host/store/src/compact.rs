@@ -82,7 +82,7 @@ impl Local {
             victim.at += candidate.size;
             // SAFETY: as in `candidate`.
             let item = unsafe { store.item(candidate.offset) };
-            if self.death(item, store.now()).is_some() {
+            if self.death(item).is_some() {
                 let _locked = store.index.lock(candidate.pair);
                 if let Some(found) = self.locate(&candidate) {
                     self.drop_dead(found, item);

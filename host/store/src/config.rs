@@ -6,6 +6,8 @@ use crate::hash::HashKey;
 
 /// Most that a key may have.
 pub const KEY_MAX: usize = 255;
+/// Databases; a key is one of its database. memcached's is 0.
+pub const DATABASES: usize = 16;
 
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -30,6 +32,8 @@ pub struct Config {
     /// All memory is made resident at the start, so that nobody waits for the kernel to zero a page
     /// (`-L`).
     pub resident: bool,
+    /// Unix time, in milliseconds, of the 0 of the store's clock.
+    pub epoch: u64,
     /// How long a thread waits for others to let go of emptied chunks before it is out of room.
     pub patience: Duration,
 }
@@ -48,6 +52,7 @@ impl Config {
             evict: true,
             cas: true,
             resident: false,
+            epoch: 0,
             patience: Duration::from_millis(500),
         }
     }

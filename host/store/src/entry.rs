@@ -1,6 +1,6 @@
 //! A key whose buckets are locked.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use crate::chunk::Log;
 use crate::config::Full;
@@ -9,6 +9,7 @@ use crate::index::{Locked, Pair, Way, WAYS};
 use crate::item::{attr, Raw, CAS_MASK};
 use crate::local::{Found, Item, Local};
 use crate::reserve::Reservation;
+use crate::together::Together;
 
 /// A key whose buckets are locked. What is done through it is one step for all other threads.
 pub struct Entry<'a> {
@@ -24,10 +25,13 @@ impl<'a> Entry<'a> {
     pub(crate) fn new(local: &'a Local, key: &[u8], hash: Hash) -> Self {
         local.come_back();
         let pair = local.store.index.pair(hash);
-        let locked = local.store.index.lock(pair);
-        let mut found = local.find(pair, hash.tag(), key);
+        let locked = match &local.together {
+            Together { on: true, stripes, .. } => local.store.index.locked(pair, stripes),
+            _ => local.store.index.lock(pair),
+        };
+        let mut found = local.find(pair, hash, key);
         if let Some((way, item)) = found {
-            if local.death(item, local.store.now()).is_some() {
+            if local.death(item).is_some() {
                 local.drop_dead(way, item);
                 found = None;
             }
@@ -51,6 +55,7 @@ impl<'a> Entry<'a> {
         assert!(reservation.is_of(&local.store), "a reservation of another store");
         assert!(reservation.hash() == hash, "a reservation of another key");
         debug_assert!(found.is_none_or(|(_, item)| item.key() == reservation.key()));
+        local.announce();
         // A store without CAS uniques still gives each item its place in the order of stores.
         let shown = local.store.with_cas || reservation.raw.has(attr::WIDE);
         let cas = cas.filter(|_| shown).unwrap_or_else(|| local.store.next_cas());
@@ -76,11 +81,14 @@ impl<'a> Entry<'a> {
             }
         };
         local.store.index.bucket(bucket).set(i, way);
-        if let Some((found, item)) = found {
-            local.forget(found.way, item);
+        local.store.watches.changed(hash, reservation.key());
+        let mut bytes = reservation.size as u64;
+        match found {
+            Some((found, item)) => bytes = bytes.wrapping_sub(local.give_up(found.way, item)),
+            None => counters.items.add(1),
         }
-        counters.items.add(1);
-        counters.bytes.add(reservation.size as u64);
+        counters.bytes.add(bytes);
+        local.count_key(reservation.raw, found.map(|(_, item)| item));
         drop(locked);
         reservation.linked();
         Ok(if shown { cas } else { 0 })
@@ -89,18 +97,30 @@ impl<'a> Entry<'a> {
     /// Drops the item, if there is one.
     pub fn remove(self) -> bool {
         if let Some((found, item)) = self.found {
+            self.local.announce();
             self.local.unlink(found, item);
         }
         self.found.is_some()
     }
 
-    /// Sets the expiry. `false`: the item has no field for it; it must be copied.
+    /// Sets the second, on the store's clock, from which on the item is no longer there; 0: never.
+    /// `false`: the item has no field for it; it must be copied.
     pub fn touch(&self, exptime: u32) -> bool {
+        self.expire(self.local.store.to_expiry(exptime))
+    }
+
+    /// The same in Unix milliseconds.
+    pub fn expire(&self, expiry: u64) -> bool {
         let Some((_, item)) = self.found else { return false };
-        match item.exptime_field() {
-            Some(field) => field.store(exptime, Relaxed),
-            None => return exptime == 0,
+        match item.expiry_field() {
+            Some(field) => {
+                self.local.announce();
+                field.store(expiry, Release);
+            }
+            None if expiry != 0 => return false,
+            None => {}
         }
+        self.local.store.watches.changed(self.hash, item.key());
         true
     }
 
@@ -127,12 +147,18 @@ impl<'a> Entry<'a> {
 }
 
 impl Local {
-    /// Locks the key's buckets. A dead item (expired, flushed) is dropped on the way. Until the
+    /// Locks the buckets of a key of memcached's database. A dead item (expired, flushed) is dropped on the way. Until the
     /// entry is gone, other threads that lock these buckets wait, and this thread must not lock
     /// another key.
     #[inline]
     pub fn lock(&self, key: &[u8]) -> Entry<'_> {
-        Entry::new(self, key, self.hash(key))
+        self.lock_in(0, key)
+    }
+
+    /// The same for a key of any database.
+    #[inline]
+    pub fn lock_in(&self, db: u8, key: &[u8]) -> Entry<'_> {
+        Entry::new(self, key, self.hash_in(db, key))
     }
 
     /// The same for the key of a reservation, to link it.
@@ -144,22 +170,39 @@ impl Local {
 
 /// Changes to the index. The caller holds the locks of the buckets concerned.
 impl Local {
-    /// The item has left the index: what is to be said of it elsewhere. No way leads to it any
-    /// more, as it is now skipped when its chunk is emptied.
+    /// No way leads to the item any more, and it is now skipped when its chunk is emptied. Returns its
+    /// bytes.
     #[inline]
-    fn forget(&self, way: Way, item: Raw) {
+    fn give_up(&self, way: Way, item: Raw) -> u64 {
         let size = item.size();
         item.set_dead();
-        self.counters().items.sub(1);
-        self.counters().bytes.sub(size as u64);
         let chunks = &self.store.chunks;
         chunks.get(chunks.managing(way.offset())).add_dead(size);
+        size as u64
+    }
+
+    /// Counts the item's key, if it is not that of `old`, which was counted. What was stored before a
+    /// flush is no longer counted.
+    #[inline]
+    fn count_key(&self, item: Raw, old: Option<Raw>) {
+        let flush = &self.store.flush;
+        if let Some(since) = flush.since(item) {
+            if old.is_none_or(|old| flush.since(old).is_none()) {
+                self.counters().keys[usize::from(item.db())].add(since, 1);
+            }
+        }
     }
 
     #[inline]
     pub(crate) fn unlink(&self, found: Found, item: Raw) {
         self.store.index.bucket(found.bucket).clear(found.i);
-        self.forget(found.way, item);
+        let bytes = self.give_up(found.way, item);
+        let counters = self.counters();
+        counters.items.sub(1);
+        counters.bytes.sub(bytes);
+        if let Some(since) = self.store.flush.since(item) {
+            counters.keys[usize::from(item.db())].add(since, 1u64.wrapping_neg());
+        }
     }
 
     /// Unlinks an expired or flushed item.
@@ -212,11 +255,10 @@ impl Local {
     #[cold]
     fn force_way(&self, pair: Pair, locked: &Locked<'_>) -> Result<(usize, usize), Full> {
         let store = &*self.store;
-        if let Some(free) = store.index.make_way(pair, locked) {
+        if let Some(free) = store.index.make_way(pair, locked, !store.is_walked()) {
             self.counters().index_moves.add(1);
             return Ok(free);
         }
-        let now = store.now();
         let mut least: Option<((u64, bool, u64), Found, Raw)> = None;
         for bucket in [pair.first, pair.second] {
             for i in 0..WAYS {
@@ -224,7 +266,7 @@ impl Local {
                 let found = Found { bucket, i, way };
                 // SAFETY: the bucket is locked.
                 let item = unsafe { store.item(way.offset()) };
-                if self.death(item, now).is_some() {
+                if self.death(item).is_some() {
                     self.drop_dead(found, item);
                     return Ok((bucket, i));
                 }
@@ -249,7 +291,7 @@ impl Local {
                 }
             }
         }
-        let ghost = self.hash(item.key()).fingerprint();
+        let ghost = self.hash_of(item).fingerprint();
         store.index.ghosts_of(found.bucket).add_ghost(ghost);
         self.counters().index_evictions.add(1);
         self.drop_live(found, item);

@@ -94,7 +94,7 @@ impl Local {
         // SAFETY: the bucket is locked.
         let item = unsafe { store.item(candidate.offset) };
         let used = found.way.count();
-        if used < PROMOTE || self.death(item, store.now()).is_some() {
+        if used < PROMOTE || self.death(item).is_some() {
             return false;
         }
         store.index.bucket(found.bucket).set(found.i, found.way.with_count(used - 1));

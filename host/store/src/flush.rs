@@ -1,48 +1,77 @@
-//! `flush_all`, as memcached 1.6.38 does it: nothing is visited, items are dead by their age.
+//! Flushes: nothing is visited, items are dead by their age. `flush_all` is as in memcached 1.6.38.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
+use crate::config::DATABASES;
 use crate::item::Raw;
-use crate::sync::{AtomicBool, AtomicU32, AtomicU64};
+use crate::sync::{spin_loop, AtomicBool, AtomicU32, AtomicU64};
 
-/// Items last used in or before second `live`, or stored before `order`, are dead. So are, from
-/// second `pending` on, those last used in or before that second.
+/// Items stored before their database's `order` are dead. In database 0 so are those last used in or
+/// before second `live`, and, from second `pending` on, those last used in or before that second.
 #[derive(Default)]
 pub(crate) struct Flush {
     /// There was one at all; almost always the only field that is looked at.
     any: AtomicBool,
+    /// One gets its place in the order of stores.
+    ordering: AtomicBool,
     live: AtomicU32,
     pending: AtomicU32,
-    /// A CAS unique, which are given in the order of stores; see `Raw::order`.
-    order: AtomicU64,
+    /// CAS uniques, which are given in the order of stores; see `Raw::order`.
+    order: [AtomicU64; DATABASES],
 }
 
 impl Flush {
     #[inline]
-    pub fn flushed(&self, item: Raw, now: u32) -> bool {
-        self.any.load(Relaxed) && self.flushed_by(item, now)
+    pub fn flushed(&self, item: Raw, now: impl FnOnce() -> u32) -> bool {
+        self.any.load(Relaxed) && self.flushed_by(item, now())
     }
 
     fn flushed_by(&self, item: Raw, now: u32) -> bool {
         let time = item.time();
         let pending = self.pending.load(Relaxed);
-        if time <= self.live.load(Relaxed) || (pending <= now && time <= pending) {
-            return true;
+        let old = time <= self.live.load(Relaxed) || (pending <= now && time <= pending);
+        (item.db() == 0 && old) || before(item, self.order(item.db()))
+    }
+
+    /// A database's last flush, 0 if there was none.
+    #[inline]
+    pub fn order(&self, db: u8) -> u64 {
+        self.order[usize::from(db)].load(Acquire)
+    }
+
+    /// The last flush of an item's database. `None`: the item is older. Called when the item just got
+    /// its place in the order of stores, or was found.
+    #[inline]
+    pub fn since(&self, item: Raw) -> Option<u64> {
+        // One that has its place before the item's is not there yet.
+        while self.ordering.load(Acquire) {
+            spin_loop();
         }
-        let order = item.order();
-        order != 0 && order < self.order.load(Relaxed)
+        let order = self.order(item.db());
+        (!before(item, order)).then_some(order)
     }
 
-    /// `cas`: a new unique. Items stored in this very second but after the flush live.
-    pub fn at_once(&self, now: u32, cas: u64) {
-        self.live.fetch_max(now.saturating_sub(1), Relaxed);
-        self.order.fetch_max(cas, Relaxed);
-        self.pending.store(0, Relaxed);
+    /// At once, some databases. `next`: makes a new CAS unique. Items stored in this very second but
+    /// after the flush live.
+    pub fn at_once(&self, now: u32, dbs: impl Iterator<Item = u8>, next: impl FnOnce() -> u64) {
+        while self.ordering.swap(true, AcqRel) {
+            spin_loop();
+        }
+        let order = next();
+        for db in dbs {
+            self.order[usize::from(db)].store(order, Release);
+            if db == 0 {
+                self.live.fetch_max(now.saturating_sub(1), Relaxed);
+                self.pending.store(0, Relaxed);
+            }
+        }
         self.any.store(true, Relaxed);
+        self.ordering.store(false, Release);
     }
 
-    /// At second `when - 1` (memcached's way of not losing what is stored at `when`); if it shows no
-    /// CAS uniques, `whole`, at `when`. Second 0 is never: a date before the start flushes nothing.
+    /// Database 0, at second `when - 1` (memcached's way of not losing what is stored at `when`); if
+    /// it shows no CAS uniques, `whole`, at `when`. Second 0 is never: a date before the start flushes
+    /// nothing.
     pub fn later(&self, now: u32, when: u32, whole: bool) {
         let second = when.saturating_sub(u32::from(!whole));
         let earlier = self.pending.load(Relaxed);
@@ -53,4 +82,10 @@ impl Flush {
         self.pending.store(second, Relaxed);
         self.any.store(true, Relaxed);
     }
+}
+
+#[inline]
+fn before(item: Raw, flush: u64) -> bool {
+    let order = item.order();
+    order != 0 && order < flush
 }

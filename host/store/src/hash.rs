@@ -114,11 +114,26 @@ fn padded(bytes: &[u8]) -> u128 {
 }
 
 /// A key's hash. The index takes its bucket from bits 32..64, the tag from 0..14 and the ghost's
-/// fingerprint from 14..26.
+/// fingerprint from 14..26. Of a key of a store, bits 28..32 are its database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hash(u64);
 
+/// Bits that nothing else is taken from.
+const SPARE: u64 = 0x3f << 26;
+
 impl Hash {
+    /// The same key in different databases has different buckets and tags.
+    #[inline]
+    pub(crate) fn in_db(self, db: u8) -> Hash {
+        let mixed = self.0 ^ u64::from(db).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        Hash(mixed & !SPARE | u64::from(db & 15) << 28)
+    }
+
+    #[inline]
+    pub fn db(self) -> u8 {
+        (self.0 >> 28 & 15) as u8
+    }
+
     #[inline]
     pub(crate) fn high(self) -> u64 {
         self.0 >> 32

@@ -14,7 +14,8 @@ use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use crate::hash::Hash;
-use crate::sync::{spin_loop, yield_now, AtomicU32, AtomicU64, AtomicU8, AtomicUsize};
+use crate::scan::Walks;
+use crate::sync::{spin_loop, yield_now, AtomicU64, AtomicU8, AtomicUsize};
 
 pub(crate) const WAYS: usize = 8;
 pub(crate) const GHOSTS: usize = 4;
@@ -167,8 +168,21 @@ impl Bucket {
     }
 }
 
-/// A number that changes whenever an entry of some tags is moved.
+/// Numbers that change whenever an entry of some tags is moved, in units of `MOVED`; below, how many
+/// keys of these tags others must not look at without a lock, see `together`.
 pub(crate) const MOVE_COUNTERS: usize = 256;
+pub(crate) const MOVED: u64 = 1 << 32;
+
+#[inline]
+pub(crate) fn is_busy(moves: u64) -> bool {
+    moves as u32 != 0
+}
+
+/// Which way an entry moves while somebody walks the buckets: see `scan`.
+#[inline]
+pub(crate) fn rises(tag: u64) -> bool {
+    tag & 1 == 0
+}
 
 /// Both buckets of a key.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -180,7 +194,8 @@ pub(crate) struct Pair {
 pub(crate) struct Index {
     buckets: NonNull<Bucket>,
     locks: NonNull<AtomicU8>,
-    moves: NonNull<AtomicU32>,
+    moves: NonNull<AtomicU64>,
+    pub walks: Walks,
     len: usize,
     lock_mask: usize,
     /// Buckets whose numbers have no other bits have the ghosts of all.
@@ -212,6 +227,7 @@ impl Index {
             buckets: buckets.cast(),
             locks: locks.cast(),
             moves: moves.cast(),
+            walks: Walks::default(),
             len,
             lock_mask: lock_count - 1,
             ghost_mask: AtomicUsize::new(usize::MAX),
@@ -235,6 +251,11 @@ impl Index {
             let mask = if fit < self.len { fit - 1 } else { usize::MAX };
             self.ghost_mask.store(mask, Relaxed);
         }
+    }
+
+    /// Buckets.
+    pub fn len(&self) -> usize {
+        self.len
     }
 
     pub fn ways(&self) -> usize {
@@ -284,7 +305,7 @@ impl Index {
 
     /// A reader that misses a key must have seen the same number before and after.
     #[inline]
-    pub fn moves(&self, tag: u64) -> &AtomicU32 {
+    pub fn moves(&self, tag: u64) -> &AtomicU64 {
         // SAFETY: below `MOVE_COUNTERS`.
         unsafe { self.moves.add(tag as usize % MOVE_COUNTERS).as_ref() }
     }
@@ -300,22 +321,49 @@ impl Index {
         unsafe { self.locks.add(i & self.lock_mask).as_ref() }
     }
 
+    /// The locks of both buckets, in the order in which they are to be taken.
+    #[inline]
+    pub fn stripes(&self, pair: Pair) -> [usize; 2] {
+        let (a, b) = (self.lock_of(pair.first), self.lock_of(pair.second));
+        [a.min(b), a.max(b)]
+    }
+
     /// Locks both buckets.
     #[inline]
     pub fn lock(&self, pair: Pair) -> Locked<'_> {
-        let (a, b) = (self.lock_of(pair.first), self.lock_of(pair.second));
-        let (low, high) = (a.min(b), a.max(b));
+        let [low, high] = self.stripes(pair);
         acquire(self.lock_at(low));
         if high != low {
             acquire(self.lock_at(high));
         }
-        Locked { index: self, low, high }
+        Locked { index: self, low, high, others: None }
+    }
+
+    /// The same where this thread has these locks already: they are among `all`, which is in order.
+    pub fn locked<'a>(&'a self, pair: Pair, all: &'a [u32]) -> Locked<'a> {
+        let [low, high] = self.stripes(pair);
+        let locked = Locked { index: self, low, high, others: Some(all) };
+        assert!(locked.has(low) && locked.has(high), "a key that is not among those locked");
+        locked
+    }
+
+    pub fn acquire(&self, stripe: usize) {
+        acquire(self.lock_at(stripe));
+    }
+
+    pub fn release(&self, stripe: usize) {
+        self.lock_at(stripe).store(0, Release);
     }
 
     /// Moves one entry of the pair's buckets to its other bucket, if one of them has a free way
     /// there, or if one can be made there in the same way. Says which way became free. The caller
     /// holds the lock on the pair.
-    pub fn make_way(&self, pair: Pair, locked: &Locked<'_>) -> Option<(usize, usize)> {
+    pub fn make_way(
+        &self,
+        pair: Pair,
+        locked: &Locked<'_>,
+        both_ways: bool,
+    ) -> Option<(usize, usize)> {
         let entries = || {
             let buckets = [pair.first, pair.second];
             buckets.into_iter().flat_map(|bucket| (0..WAYS).map(move |i| (bucket, i)))
@@ -323,30 +371,31 @@ impl Index {
         for (from, i) in entries() {
             prefetch(self.bucket(self.other(from, self.bucket(from).way(i).tag())));
         }
-        let held = [locked.low, locked.high, locked.low];
-        (0..=1).find_map(|depth| entries().find(|&(from, i)| self.shift(from, i, held, depth)))
+        let way = Moving { locked, tried: locked.low, both_ways };
+        (0..=1).find_map(|depth| entries().find(|&(from, i)| self.shift(from, i, way, depth)))
     }
 
-    /// Moves an entry out of its way, after up to `depth` others. `held`: the locks that this
-    /// thread has, that of `from` among them.
-    fn shift(&self, from: usize, i: usize, mut held: [usize; 3], depth: u32) -> bool {
+    /// Moves an entry out of its way, after up to `depth` others. This thread has the lock of `from`.
+    fn shift(&self, from: usize, i: usize, mut moving: Moving<'_>, depth: u32) -> bool {
         let way = self.bucket(from).way(i);
         let to = self.other(from, way.tag());
-        if to == from || (depth == 0 && self.bucket(to).free_ways() == 0) {
+        let right_way = if rises(way.tag()) { to > from } else { to < from };
+        let allowed = right_way || (moving.both_ways && to != from);
+        if !allowed || (depth == 0 && self.bucket(to).free_ways() == 0) {
             return false;
         }
         let stripe = self.lock_of(to);
         // Only tried: locks are taken in order, and this one would not be.
-        let mine = held.contains(&stripe);
+        let mine = stripe == moving.tried || moving.locked.has(stripe);
         if !mine && !try_acquire(self.lock_at(stripe)) {
             return false;
         }
-        held[2] = stripe;
+        moving.tried = stripe;
         let free = self.bucket(to).free_ways();
         let place = if free != 0 {
             Some(free.trailing_zeros() as usize)
         } else if depth > 0 {
-            (0..WAYS).find(|&j| self.shift(to, j, held, depth - 1))
+            (0..WAYS).find(|&j| self.shift(to, j, moving, depth - 1))
         } else {
             None
         };
@@ -354,14 +403,27 @@ impl Index {
             // A reader finds the entry in one bucket or the other, or sees the number change and
             // looks again.
             self.bucket(to).set(j, self.bucket(from).way(i));
-            self.moves(way.tag()).fetch_add(1, AcqRel);
+            self.moves(way.tag()).fetch_add(MOVED, AcqRel);
+            if !right_way {
+                // A walk that misses it where it was sees the new era.
+                self.walks.moved_back();
+            }
             self.bucket(from).clear(i);
         }
         if !mine {
-            self.lock_at(stripe).store(0, Release);
+            self.release(stripe);
         }
         place.is_some()
     }
+}
+
+/// How entries may be moved.
+#[derive(Clone, Copy)]
+struct Moving<'a> {
+    /// Locks that this thread has, and one more.
+    locked: &'a Locked<'a>,
+    tried: usize,
+    both_ways: bool,
 }
 
 /// Two buckets' locks, held.
@@ -369,14 +431,29 @@ pub(crate) struct Locked<'a> {
     index: &'a Index,
     low: usize,
     high: usize,
+    /// They are among these, which this thread holds for longer.
+    others: Option<&'a [u32]>,
+}
+
+impl Locked<'_> {
+    /// This thread has this lock.
+    fn has(&self, stripe: usize) -> bool {
+        match self.others {
+            Some(all) => all.binary_search(&(stripe as u32)).is_ok(),
+            None => stripe == self.low || stripe == self.high,
+        }
+    }
 }
 
 impl Drop for Locked<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.index.lock_at(self.low).store(0, Release);
+        if self.others.is_some() {
+            return;
+        }
+        self.index.release(self.low);
         if self.high != self.low {
-            self.index.lock_at(self.high).store(0, Release);
+            self.index.release(self.high);
         }
     }
 }

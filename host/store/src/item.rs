@@ -2,16 +2,17 @@
 //!
 //! | offset | what |
 //! |---|---|
-//! | 0 | `AtomicU64`: CAS unique 48 bits, key length 8, attributes 8 |
-//! | 8 | u32: value length 31 bits, and above them `BINARY_KEY` |
+//! | 0 | `AtomicU64`: CAS unique 48 bits, attributes 16 |
+//! | 8 | u32: key length 8 bits, database 4, value length 20 |
 //! | 12 | last-access time, `AtomicU32` |
 //! | 16 | CAS unique of 64 bits, `AtomicU64`, with `WIDE` |
+//! | | expiry in Unix milliseconds, `AtomicU64`, with `EXPIRY` |
+//! | | u32: value length's upper 12 bits, key length's upper 8, with `LONG` |
 //! | | client flags, u32, with `FLAGS` |
-//! | | expiry, `AtomicU32`, with `EXPIRY` |
 //! | | key, value; zero to seven bytes up to the next multiple of 8 |
 //!
-//! Key, value, flags, lengths and the layout never change once the item can be seen. What can is
-//! atomic.
+//! Key, value, flags, database, lengths and the layout never change once the item can be seen. What
+//! can is atomic. Keys here have at most 255 bytes, so the upper bits of their lengths are 0.
 
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -22,27 +23,48 @@ pub(crate) const HEADER: usize = 16;
 /// CAS uniques that need no field of their own.
 pub(crate) const CAS_MASK: u64 = (1 << 48) - 1;
 
-/// With the value length: the key is shown in base64 (memcached's meta commands).
-const BINARY_KEY: u32 = 1 << 31;
+/// Bits of a value's length that need no field of their own.
+const SHORT_BITS: u32 = 20;
+const SHORT_MAX: usize = (1 << SHORT_BITS) - 1;
 /// Bytes that a value may have.
-pub(crate) const VALUE_MAX: usize = BINARY_KEY as usize - 1;
+pub(crate) const VALUE_MAX: usize = u32::MAX as usize;
 
 pub(crate) mod attr {
-    //! Attribute bits of word 0.
-    pub const FLAGS: u64 = 1 << 56;
-    pub const EXPIRY: u64 = 1 << 57;
-    pub const WIDE: u64 = 1 << 58;
+    //! Attribute bits of word 0. The four that say which fields there are come last.
     /// Read since it was stored.
-    pub const FETCHED: u64 = 1 << 59;
+    pub const FETCHED: u64 = 1 << 48;
     /// Read twice; its time is current enough.
-    pub const ACTIVE: u64 = 1 << 60;
-    pub const STALE: u64 = 1 << 61;
-    pub const WIN: u64 = 1 << 62;
+    pub const ACTIVE: u64 = 1 << 49;
+    pub const STALE: u64 = 1 << 50;
+    pub const WIN: u64 = 1 << 51;
     /// Not in the index, and never again: replaced, removed, or never linked. Spares whoever
     /// empties the chunk a look-up.
-    pub const DEAD: u64 = 1 << 63;
+    pub const DEAD: u64 = 1 << 52;
+    /// The key is shown in base64 (memcached's meta commands).
+    pub const BINARY: u64 = 1 << 53;
+    pub const FLAGS: u64 = 1 << 60;
+    pub const LONG: u64 = 1 << 61;
+    pub const EXPIRY: u64 = 1 << 62;
+    pub const WIDE: u64 = 1 << 63;
     /// Bits that a changed copy of an item takes over.
-    pub const STATE: u64 = FETCHED | ACTIVE | STALE | WIN;
+    pub const STATE: u64 = FETCHED | ACTIVE | STALE | WIN | BINARY;
+}
+
+/// Where the key begins, in units of 4 bytes, for each combination of fields: 4 bits each.
+const KEY_AT: u64 = {
+    let (mut table, mut fields) = (0, 0);
+    while fields < 16 {
+        let (flags, long, expiry, wide) =
+            (fields & 1, fields >> 1 & 1, fields >> 2 & 1, fields >> 3 & 1);
+        table |= (HEADER as u64 / 4 + flags + long + 2 * expiry + 2 * wide) << (4 * fields);
+        fields += 1;
+    }
+    table
+};
+
+#[inline]
+fn key_offset(word: u64) -> usize {
+    (KEY_AT >> (word >> 60 << 2) & 15) as usize * 4
 }
 
 /// What is decided when an item's room is taken.
@@ -50,19 +72,26 @@ pub(crate) mod attr {
 pub(crate) struct Shape {
     pub key: usize,
     pub value: usize,
+    pub db: u8,
     pub flags: u32,
     /// `None`: there is no field for it.
-    pub exptime: Option<u32>,
+    pub expiry: Option<u64>,
     pub wide: bool,
 }
 
 impl Shape {
     #[inline]
+    fn layout(&self) -> u64 {
+        let mark = |there: bool, attr: u64| if there { attr } else { 0 };
+        mark(self.flags != 0, attr::FLAGS)
+            | mark(self.value > SHORT_MAX, attr::LONG)
+            | mark(self.expiry.is_some(), attr::EXPIRY)
+            | mark(self.wide, attr::WIDE)
+    }
+
+    #[inline]
     pub fn size(&self) -> usize {
-        let fields = 8 * usize::from(self.wide)
-            + 4 * usize::from(self.flags != 0)
-            + 4 * usize::from(self.exptime.is_some());
-        (HEADER + fields + self.key + self.value).next_multiple_of(8)
+        (key_offset(self.layout()) + self.key + self.value).next_multiple_of(8)
     }
 }
 
@@ -86,26 +115,24 @@ impl Raw {
     #[inline]
     pub unsafe fn write(at: NonNull<u8>, shape: &Shape, key: &[u8]) -> Self {
         let item = Self(at);
-        let mut word = (key.len() as u64) << 48;
-        let mut at = HEADER;
-        // SAFETY: all within the size that the caller promises; `at` grows as `Shape::size` does.
+        let word = shape.layout();
+        let lengths = key.len() as u32 | u32::from(shape.db) << 8;
+        // SAFETY: all within the size that the caller promises; which fields there are, and so where
+        // they are, follows from the layout, as `Shape::size` does.
         unsafe {
-            item.value_len_field().write(shape.value as u32);
-            if shape.wide {
-                word |= attr::WIDE;
-                at += 8;
+            item.lengths_field().write(lengths | (shape.value as u32) << (32 - SHORT_BITS));
+            if let Some(expiry) = shape.expiry {
+                item.0.add(expiry_offset(word)).cast::<u64>().write(expiry);
+            }
+            if word & attr::LONG != 0 {
+                let long = (shape.value >> SHORT_BITS) as u32;
+                item.0.add(long_offset(word)).cast::<u32>().write(long);
             }
             if shape.flags != 0 {
-                word |= attr::FLAGS;
-                item.0.add(at).cast::<u32>().write(shape.flags);
-                at += 4;
+                item.0.add(key_offset(word) - 4).cast::<u32>().write(shape.flags);
             }
-            if let Some(exptime) = shape.exptime {
-                word |= attr::EXPIRY;
-                item.0.add(at).cast::<u32>().write(exptime);
-                at += 4;
-            }
-            item.0.add(at).copy_from_nonoverlapping(NonNull::from(key).cast(), key.len());
+            let at = item.0.add(key_offset(word));
+            at.copy_from_nonoverlapping(NonNull::from(key).cast(), key.len());
         }
         item.time_field().store(0, Relaxed);
         item.word0().store(word, Relaxed);
@@ -119,19 +146,14 @@ impl Raw {
     /// `to` is 8-byte aligned, `size()` bytes are there, and nobody else knows them yet.
     pub unsafe fn copy(self, to: NonNull<u8>) -> Self {
         let copy = Self(to);
-        // The expiry lies between flags and key and may be written to meanwhile: it is left out
-        // of the plain copies.
+        // Unique and expiry may be written to meanwhile: they are left out of the plain copies.
         let word = self.word0().load(Relaxed);
-        let key = key_offset(word);
+        let fixed = long_offset(word);
         // SAFETY: both items have the same layout and size, which the caller promises is there.
         unsafe {
-            to.add(8).cast::<u32>().write(self.value_len_field().read());
-            if word & attr::FLAGS != 0 {
-                let at = flags_offset(word);
-                to.add(at).cast::<u32>().write(self.0.add(at).cast::<u32>().read());
-            }
-            let len = self.key_len() + self.value_len();
-            to.add(key).copy_from_nonoverlapping(self.0.add(key), len);
+            to.add(8).cast::<u32>().write(self.lengths_field().read());
+            let len = self.end() - fixed;
+            to.add(fixed).copy_from_nonoverlapping(self.0.add(fixed), len);
         }
         copy.word0().store(word, Relaxed);
         copy.copy_state(self);
@@ -146,7 +168,7 @@ impl Raw {
         if let (Some(to), Some(from)) = (self.wide_field(), from.wide_field()) {
             to.store(from.load(Relaxed), Relaxed);
         }
-        if let (Some(to), Some(from)) = (self.exptime_field(), from.exptime_field()) {
+        if let (Some(to), Some(from)) = (self.expiry_field(), from.expiry_field()) {
             to.store(from.load(Relaxed), Relaxed);
         }
     }
@@ -158,9 +180,15 @@ impl Raw {
     }
 
     #[inline]
-    fn value_len_field(self) -> NonNull<u32> {
+    fn lengths_field(self) -> NonNull<u32> {
         // SAFETY: within the header.
         unsafe { self.0.add(8).cast() }
+    }
+
+    #[inline]
+    fn lengths(self) -> u32 {
+        // SAFETY: within the header, and never written to after `write`.
+        unsafe { self.lengths_field().read() }
     }
 
     #[inline]
@@ -177,44 +205,46 @@ impl Raw {
     }
 
     #[inline]
-    pub fn exptime_field<'a>(self) -> Option<&'a AtomicU32> {
+    pub fn expiry_field<'a>(self) -> Option<&'a AtomicU64> {
         let word = self.word0().load(Relaxed);
-        // SAFETY: as `word0`; the attribute says that the field is there, right before the key.
+        // SAFETY: as `word0`; the attribute says that the field is there.
         (word & attr::EXPIRY != 0)
-            .then(|| unsafe { self.0.add(key_offset(word) - 4).cast().as_ref() })
+            .then(|| unsafe { self.0.add(expiry_offset(word)).cast().as_ref() })
     }
 
     #[inline]
     pub fn key_len(self) -> usize {
-        (self.word0().load(Relaxed) >> 48 & 0xff) as usize
+        (self.lengths() & 0xff) as usize
+    }
+
+    #[inline]
+    pub fn db(self) -> u8 {
+        (self.lengths() >> 8 & 15) as u8
     }
 
     #[inline]
     pub fn value_len(self) -> usize {
-        // SAFETY: within the header, and never written to after `write`.
-        unsafe { (self.value_len_field().read() & !BINARY_KEY) as usize }
+        let word = self.word0().load(Relaxed);
+        let len = (self.lengths() >> (32 - SHORT_BITS)) as usize;
+        if word & attr::LONG == 0 {
+            return len;
+        }
+        // SAFETY: the attribute says that the field is there; it never changes.
+        let long = unsafe { self.0.add(long_offset(word)).cast::<u32>().read() };
+        len | (long as usize) << SHORT_BITS
     }
 
+    /// Key, and database.
     #[inline]
-    pub fn binary_key(self) -> bool {
-        // SAFETY: as in `value_len`.
-        unsafe { self.value_len_field().read() & BINARY_KEY != 0 }
-    }
-
-    /// # Safety
-    /// Nobody else knows the item yet.
-    pub unsafe fn set_binary_key(self, on: bool) {
-        let mark = if on { BINARY_KEY } else { 0 };
-        // SAFETY: within the header, and the caller's alone.
-        unsafe { self.value_len_field().write(self.value_len() as u32 | mark) }
+    pub fn is(self, key: &[u8], db: u8) -> bool {
+        self.lengths() & 0xfff == key.len() as u32 | u32::from(db) << 8 && self.key() == key
     }
 
     #[inline]
     pub fn key<'a>(self) -> &'a [u8] {
-        let word = self.word0().load(Relaxed);
-        let len = (word >> 48 & 0xff) as usize;
+        let at = key_offset(self.word0().load(Relaxed));
         // SAFETY: key bytes follow the fields, and never change.
-        unsafe { NonNull::slice_from_raw_parts(self.0.add(key_offset(word)), len).as_ref() }
+        unsafe { NonNull::slice_from_raw_parts(self.0.add(at), self.key_len()).as_ref() }
     }
 
     #[inline]
@@ -225,10 +255,9 @@ impl Raw {
 
     #[inline]
     pub fn value_ptr(self) -> NonNull<[u8]> {
-        let word = self.word0().load(Relaxed);
+        let at = key_offset(self.word0().load(Relaxed)) + self.key_len();
         // SAFETY: value bytes follow the key.
-        let at = unsafe { self.0.add(key_offset(word) + (word >> 48 & 0xff) as usize) };
-        NonNull::slice_from_raw_parts(at, self.value_len())
+        NonNull::slice_from_raw_parts(unsafe { self.0.add(at) }, self.value_len())
     }
 
     #[inline]
@@ -237,13 +266,14 @@ impl Raw {
         if word & attr::FLAGS == 0 {
             return 0;
         }
-        // SAFETY: the attribute says that the field is there; it never changes.
-        unsafe { self.0.add(flags_offset(word)).cast::<u32>().read() }
+        // SAFETY: the attribute says that the field is there, right before the key; it never changes.
+        unsafe { self.0.add(key_offset(word) - 4).cast::<u32>().read() }
     }
 
+    /// In Unix milliseconds; 0: never.
     #[inline]
-    pub fn exptime(self) -> u32 {
-        self.exptime_field().map_or(0, |field| field.load(Relaxed))
+    pub fn expiry(self) -> u64 {
+        self.expiry_field().map_or(0, |field| field.load(Acquire))
     }
 
     #[inline]
@@ -311,21 +341,25 @@ impl Raw {
         true
     }
 
+    /// Bytes up to the end of the value.
+    #[inline]
+    fn end(self) -> usize {
+        key_offset(self.word0().load(Relaxed)) + self.key_len() + self.value_len()
+    }
+
     #[inline]
     pub fn size(self) -> usize {
-        let word = self.word0().load(Relaxed);
-        (key_offset(word) + (word >> 48 & 0xff) as usize + self.value_len()).next_multiple_of(8)
+        self.end().next_multiple_of(8)
     }
 }
 
 #[inline]
-fn flags_offset(word: u64) -> usize {
+fn expiry_offset(word: u64) -> usize {
     HEADER + 8 * usize::from(word & attr::WIDE != 0)
 }
 
+/// Of the field of upper bits, or what is there instead: from here on nothing ever changes.
 #[inline]
-fn key_offset(word: u64) -> usize {
-    flags_offset(word)
-        + 4 * usize::from(word & attr::FLAGS != 0)
-        + 4 * usize::from(word & attr::EXPIRY != 0)
+fn long_offset(word: u64) -> usize {
+    expiry_offset(word) + 8 * usize::from(word & attr::EXPIRY != 0)
 }

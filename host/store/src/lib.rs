@@ -5,6 +5,8 @@
 //!   ([`Local::reserve`]) and changes what keys stand for ([`Local::lock`]).
 //! - An [`Item`] is read in place, without a lock, and stays where it is while its `Local` is
 //!   borrowed, or longer with a [`Pin`].
+//! - [`Local::lock_all`] makes what is done to several keys one step; [`Local::watch`] notes whether a
+//!   key is changed; [`Local::scan`] walks all of them.
 //! - A [`Reservation`] is room for an item that is being filled; [`Entry::link`] makes it visible.
 //!
 //! ```
@@ -24,7 +26,8 @@
 //! room may be used again), `flush`, `populate`, `store` (all of these); `local` (a thread's handle,
 //! looking up), `entry` (changing what a key stands for); `walk` (emptying a chunk), `compact` and
 //! `evict` (which one), `room` and `runs` (free chunks, one or several in a row); `reserve`, `pin`;
-//! `stage` and `lent` (values on their way in).
+//! `stage` and `lent` (values on their way in); `together` (several keys as one step), `watch` (was a
+//! key changed), `scan` (all keys).
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod chunk;
@@ -46,18 +49,22 @@ mod qsbr;
 mod reserve;
 mod room;
 mod runs;
+mod scan;
 mod stage;
 mod stats;
 mod store;
 mod sync;
+mod together;
 mod walk;
+mod watch;
 
-pub use config::{Config, Error, Full, KEY_MAX};
+pub use config::{Config, Error, Full, DATABASES, KEY_MAX};
 pub use entry::Entry;
 pub use hash::{Hash, HashKey};
 pub use local::{Item, Local, Lookup, Stamp};
 pub use pin::Pin;
-pub use reserve::Reservation;
+pub use reserve::{Fields, Reservation};
 pub use stage::{Blocks, Room, Stage, Wanting, Whole};
 pub use stats::Stats;
 pub use store::Store;
+pub use watch::Watch;

@@ -5,12 +5,13 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::Arc;
 
 use crate::hash::Hash;
-use crate::index::{prefetch, Pair, Way};
+use crate::index::{is_busy, prefetch, Pair, Way};
 use crate::item::{attr, Raw};
-use crate::pool::Thread;
+use crate::pool::{lock, Thread};
 use crate::qsbr::Seen;
 use crate::stats::Counters;
 use crate::store::Store;
+use crate::together::Together;
 
 /// Lines of an item that are fetched ahead; the processor sees by itself where a longer copy goes.
 const LINES_AHEAD: usize = 8;
@@ -30,6 +31,8 @@ pub struct Local {
     /// The open chunks of the small and of the main log.
     pub(crate) open: [Cell<Open>; 2],
     pub(crate) links: Cell<u32>,
+    pub(crate) together: Together,
+    pub(crate) random: Cell<u64>,
     online: Cell<bool>,
 }
 
@@ -82,21 +85,44 @@ pub(crate) struct Found {
 impl Local {
     pub(crate) fn new(store: Arc<Store>) -> Self {
         let thread = Arc::new(Thread { seen: Seen::new(), counters: Counters::default() });
-        store.pool().threads.push(thread.clone());
+        let mut threads = lock(&store.threads);
+        threads.list.push(thread.clone());
+        threads.made += 1;
+        let random = store.seed.mix[1].wrapping_mul(threads.made);
+        drop(threads);
         thread.seen.online(&store.epoch);
         let open = [Cell::new(Open::NONE), Cell::new(Open::NONE)];
-        Self { store, thread, open, links: Cell::new(0), online: Cell::new(true) }
+        Self {
+            store,
+            thread,
+            open,
+            links: Cell::new(0),
+            together: Together::default(),
+            random: Cell::new(random),
+            online: Cell::new(true),
+        }
     }
 
     pub fn store(&self) -> &Arc<Store> {
         &self.store
     }
 
-    /// Hash of a key of up to 255 bytes; the same function as in `rtl/store/hash.sv`. It is for
-    /// looking up, where a wrong one finds nothing; what changes the store computes its own.
+    /// Hash of a key of up to 255 bytes, of memcached's database; the same function as in
+    /// `rtl/store/hash.sv`. It is for looking up, where a wrong one finds nothing; what changes the
+    /// store computes its own.
     #[inline]
     pub fn hash(&self, key: &[u8]) -> Hash {
-        self.store.seed.hash(key)
+        self.hash_in(0, key)
+    }
+
+    /// The same for a key of any database.
+    #[inline]
+    pub fn hash_in(&self, db: u8, key: &[u8]) -> Hash {
+        self.store.seed.hash(key).in_db(db)
+    }
+
+    pub(crate) fn hash_of(&self, item: Raw) -> Hash {
+        self.hash_in(item.db(), item.key())
     }
 
     /// First pass over a batch: fetches both buckets.
@@ -150,8 +176,11 @@ impl Local {
         let pair = self.store.index.pair(hash);
         let moves = self.store.index.moves(hash.tag());
         let mut before = moves.load(Acquire);
+        if is_busy(before) && !self.together.on {
+            return self.look_up_busy(key, hash);
+        }
         let (found, item) = loop {
-            if let Some(found) = self.find(pair, hash.tag(), key) {
+            if let Some(found) = self.find(pair, hash, key) {
                 break found;
             }
             // The entry may have been moved behind this look's back.
@@ -161,16 +190,33 @@ impl Local {
             }
             before = after;
         };
-        match self.death(item, self.store.now()) {
+        self.judge(found, item)
+    }
+
+    #[inline]
+    fn judge(&self, found: Found, item: Raw) -> Lookup<'_> {
+        match self.death(item) {
             None => Lookup::Live(Item { local: self, raw: item, found }),
             Some(Death::Expired) => Lookup::Expired,
             Some(Death::Flushed) => Lookup::Flushed,
         }
     }
 
+    /// The key may be one of several that are changed in one step: it is found before or after.
+    #[cold]
+    fn look_up_busy(&self, key: &[u8], hash: Hash) -> Lookup<'_> {
+        let pair = self.store.index.pair(hash);
+        let _locked = self.store.index.lock(pair);
+        match self.find(pair, hash, key) {
+            Some((found, item)) => self.judge(found, item),
+            None => Lookup::Absent,
+        }
+    }
+
     /// The way and item of a key, dead or alive. This thread is online or holds the pair's lock.
     #[inline]
-    pub(crate) fn find(&self, pair: Pair, tag: u64, key: &[u8]) -> Option<(Found, Raw)> {
+    pub(crate) fn find(&self, pair: Pair, hash: Hash, key: &[u8]) -> Option<(Found, Raw)> {
+        let tag = hash.tag();
         for bucket in [pair.first, pair.second] {
             let ways = self.store.index.bucket(bucket);
             let mut mask = ways.matches(tag);
@@ -183,7 +229,7 @@ impl Local {
                 }
                 // SAFETY: the way was read just now.
                 let item = unsafe { self.store.item(way.offset()) };
-                if item.key() == key {
+                if item.is(key, hash.db()) {
                     return Some((Found { bucket, i, way }, item));
                 }
             }
@@ -192,12 +238,12 @@ impl Local {
     }
 
     #[inline]
-    pub(crate) fn death(&self, item: Raw, now: u32) -> Option<Death> {
-        if self.store.flush.flushed(item, now) {
+    pub(crate) fn death(&self, item: Raw) -> Option<Death> {
+        if self.store.flush.flushed(item, || self.store.now()) {
             return Some(Death::Flushed);
         }
-        let exptime = item.exptime();
-        (exptime != 0 && exptime <= now).then_some(Death::Expired)
+        let expiry = item.expiry();
+        (expiry != 0 && expiry <= self.store.now_ms()).then_some(Death::Expired)
     }
 
     /// A use: counts for eviction, sets FETCHED and the last-access time. As in memcached the time
@@ -260,14 +306,19 @@ impl Local {
 
 impl Drop for Local {
     fn drop(&mut self) {
+        if self.together.on {
+            self.unlock_all();
+        }
         let mut pool = self.store.pool();
         for open in &self.open {
             if let Some(head) = open.replace(Open::NONE).head() {
                 pool.close(&self.store.chunks, head);
             }
         }
-        pool.threads.retain(|thread| !Arc::ptr_eq(thread, &self.thread));
-        pool.past.absorb(&self.thread.counters);
+        let mut threads = pool.threads();
+        threads.list.retain(|thread| !Arc::ptr_eq(thread, &self.thread));
+        threads.past.absorb(&self.thread.counters);
+        drop(threads);
         self.store.publish(&pool);
     }
 }
@@ -297,10 +348,21 @@ impl<'a> Item<'a> {
         self.raw.flags()
     }
 
-    /// On the store's clock; 0: never.
+    /// The second on the store's clock in which it is no longer there; 0: never.
     #[inline]
     pub fn exptime(&self) -> u32 {
-        self.raw.exptime()
+        self.local.store.to_exptime(self.raw.expiry())
+    }
+
+    /// Unix time, in milliseconds, from which on it is no longer there; 0: never.
+    #[inline]
+    pub fn expiry(&self) -> u64 {
+        self.raw.expiry()
+    }
+
+    #[inline]
+    pub fn db(&self) -> u8 {
+        self.raw.db()
     }
 
     /// Time of the last access.
@@ -335,7 +397,7 @@ impl<'a> Item<'a> {
         self.raw.has(attr::WIN)
     }
 
-    /// It was made by `reserve_wide`.
+    /// It has room for a CAS unique of 64 bits.
     #[inline]
     pub fn wide(&self) -> bool {
         self.raw.has(attr::WIDE)
@@ -344,7 +406,7 @@ impl<'a> Item<'a> {
     /// The key is shown in base64.
     #[inline]
     pub fn binary_key(&self) -> bool {
-        self.raw.binary_key()
+        self.raw.has(attr::BINARY)
     }
 
     /// How often it was used of late, before this: at most 3.

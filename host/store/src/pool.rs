@@ -9,7 +9,8 @@ use std::sync::Arc;
 use crate::chunk::{Chunks, Log};
 use crate::lent::Stages;
 use crate::qsbr::{Epoch, Seen};
-use crate::stats::{Counter, Counters};
+use crate::stats::Counters;
+use crate::sync::{Mutex, MutexGuard};
 
 /// Chunks that only relocation may take, so that emptying a chunk can always begin.
 pub(crate) const SPARE: usize = 1;
@@ -20,6 +21,22 @@ const AHEAD: usize = SPARE + 2;
 pub(crate) struct Thread {
     pub seen: Seen,
     pub counters: Counters,
+}
+
+/// The threads, and what those counted that are gone. Locked after the pool, if both are.
+#[derive(Default)]
+pub(crate) struct Threads {
+    pub list: Vec<Arc<Thread>>,
+    /// Threads that there ever were.
+    pub made: u64,
+    pub past: Counters,
+}
+
+impl Threads {
+    pub fn sum(&self, counter: impl Fn(&Counters) -> u64) -> u64 {
+        let each = self.list.iter().map(|thread| counter(&thread.counters));
+        each.fold(counter(&self.past), u64::wrapping_add)
+    }
 }
 
 /// A run that is being emptied, and how far.
@@ -53,9 +70,7 @@ pub(crate) struct Pool {
     pub victim: Option<Victim>,
     /// Values on their way in, and the chunks that they lie in.
     pub stages: Stages,
-    pub threads: Vec<Arc<Thread>>,
-    /// Counters of threads that are gone.
-    pub past: Counters,
+    threads: Arc<Mutex<Threads>>,
     /// Runs closed so far.
     closed: u64,
     /// Items more than the index takes without getting crowded.
@@ -74,7 +89,7 @@ impl Pool {
     /// Heap bytes a chunk: what all lists together can hold.
     pub const BYTES_A_CHUNK: usize = 4 * 6 + 16;
 
-    pub fn new(len: usize, stages: Stages) -> Self {
+    pub fn new(len: usize, stages: Stages, threads: Arc<Mutex<Threads>>) -> Self {
         Self {
             // Low ones first, which leaves free chunks in a row for large items.
             free: (0..len as u32).rev().collect(),
@@ -90,8 +105,7 @@ impl Pool {
             claimed: Vec::with_capacity(len),
             victim: None,
             stages,
-            threads: Vec::new(),
-            past: Counters::default(),
+            threads,
             closed: 0,
             excess: 0,
             copied: 0,
@@ -170,7 +184,7 @@ impl Pool {
     /// Frees the emptied runs that nobody can look at any more.
     pub fn reclaim(&mut self, chunks: &Chunks) {
         while let Some(&(head, epoch)) = self.limbo.front() {
-            if !self.threads.iter().all(|thread| thread.seen.passed(epoch)) {
+            if !self.threads().list.iter().all(|thread| thread.seen.passed(epoch)) {
                 break;
             }
             self.limbo.pop_front();
@@ -232,16 +246,20 @@ impl Pool {
 
     /// Items in the index.
     pub fn items(&self) -> i64 {
-        self.sum(|counters| &counters.items)
+        self.threads().sum(|counters| counters.items.get()) as i64
     }
 
     /// Bytes of these items.
     pub fn bytes(&self) -> i64 {
-        self.sum(|counters| &counters.bytes)
+        self.threads().sum(|counters| counters.bytes.get()) as i64
     }
 
-    fn sum(&self, counter: impl Fn(&Counters) -> &Counter) -> i64 {
-        let each = self.threads.iter().map(|thread| counter(&thread.counters).get());
-        each.fold(counter(&self.past).get(), u64::wrapping_add) as i64
+    pub fn threads(&self) -> MutexGuard<'_, Threads> {
+        lock(&self.threads)
     }
+}
+
+/// A panic elsewhere leaves what is behind the store's locks whole: each change is one push or pop.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

@@ -5,16 +5,27 @@ use std::ptr::NonNull;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::chunk::{Chunk, Log};
-use crate::config::{Full, KEY_MAX};
+use crate::config::{Full, DATABASES, KEY_MAX};
 use crate::hash::Hash;
 use crate::item::{attr, Raw, Shape, VALUE_MAX};
 use crate::local::{Item, Local, Open};
 use crate::store::Store;
 
+/// What an item may have besides key and value.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Fields {
+    /// The client's.
+    pub flags: u32,
+    /// Unix time in milliseconds; 0: never.
+    pub expiry: u64,
+    /// Room for a CAS unique of 64 bits, which says nothing of when the item was stored.
+    pub wide: bool,
+}
+
 impl Local {
-    /// Takes room for an item and writes its header and key. `exptime` is absolute on the store's
-    /// clock, 0 never. The item is seen by nobody before `Entry::link`. The key has at most 255
-    /// bytes.
+    /// Takes room for an item of memcached's database and writes its header and key. `exptime` is
+    /// absolute on the store's clock, 0 never. The item is seen by nobody before `Entry::link`. The key
+    /// has at most 255 bytes.
     #[inline]
     pub fn reserve(
         &mut self,
@@ -23,7 +34,8 @@ impl Local {
         flags: u32,
         exptime: u32,
     ) -> Result<Reservation, Full> {
-        self.take(self.shape(key, value, flags, exptime), key)
+        let expiry = self.store.to_expiry(exptime);
+        self.reserve_in(0, key, value, Fields { flags, expiry, wide: false })
     }
 
     /// As `reserve`, for a CAS unique that does not come from the store: it has room for 64 bits,
@@ -35,13 +47,24 @@ impl Local {
         flags: u32,
         exptime: u32,
     ) -> Result<Reservation, Full> {
-        self.take(Shape { wide: true, ..self.shape(key, value, flags, exptime) }, key)
+        let expiry = self.store.to_expiry(exptime);
+        self.reserve_in(0, key, value, Fields { flags, expiry, wide: true })
     }
 
-    /// Without eviction a later change of the expiry time must not need room, so each item has it.
-    fn shape(&self, key: &[u8], value: usize, flags: u32, exptime: u32) -> Shape {
-        let exptime = (exptime != 0 || !self.store.evict).then_some(exptime);
-        Shape { key: key.len(), value, flags, exptime, wide: false }
+    /// The same for any database.
+    #[inline]
+    pub fn reserve_in(
+        &mut self,
+        db: u8,
+        key: &[u8],
+        value: usize,
+        fields: Fields,
+    ) -> Result<Reservation, Full> {
+        let Fields { flags, expiry, wide } = fields;
+        assert!(usize::from(db) < DATABASES);
+        // Without eviction a later change of the expiry must not need room, so each item has it.
+        let expiry = (expiry != 0 || !self.store.evict).then_some(expiry);
+        self.take(Shape { key: key.len(), value, db, flags, expiry, wide }, key)
     }
 
     fn take(&mut self, shape: Shape, key: &[u8]) -> Result<Reservation, Full> {
@@ -49,16 +72,20 @@ impl Local {
         if shape.value > VALUE_MAX {
             return Err(Full);
         }
-        let hash = self.hash(key);
+        let hash = self.hash_in(shape.db, key);
         let size = shape.size();
         let log = self.log_for(hash);
         self.count_link();
-        if self.store.short.load(Relaxed) {
-            self.relieve(size);
-        }
-        let (head, from) = match self.bump(log, size) {
-            Some(place) => place,
-            None => self.refill(log, size).inspect_err(|_| self.counters().full.add(1))?,
+        let (head, from) = if self.together.on {
+            self.bump_aside(log, size)?
+        } else {
+            if self.store.short.load(Relaxed) {
+                self.relieve(size);
+            }
+            match self.bump_in(self.open[log as usize].get(), size) {
+                Some(place) => place,
+                None => self.refill(log, size).inspect_err(|_| self.counters().full.add(1))?,
+            }
         };
         let store = &*self.store;
         let offset = store.chunks.offset(head) + from;
@@ -113,10 +140,9 @@ impl Local {
         }
     }
 
-    /// Room in the open chunk, with a reservation begun: the chunk, and where in it.
+    /// Room in an open run of this thread, with a reservation begun: the run, and where in it.
     #[inline]
-    fn bump(&self, log: Log, size: usize) -> Option<(usize, usize)> {
-        let open = self.open[log as usize].get();
+    pub(crate) fn bump_in(&self, open: Open, size: usize) -> Option<(usize, usize)> {
         let head = open.head()?;
         let chunk = self.store.chunks.get(head);
         let at = chunk.bump(size, open.capacity)?;
@@ -193,7 +219,7 @@ impl Reservation {
         self.raw.value()
     }
 
-    /// Takes over what is not key, value, flags, exptime or CAS unique: last access, FETCHED,
+    /// Takes over what is not key, value, flags, expiry or CAS unique: last access, FETCHED,
     /// STALE, WIN_SENT. For items that are copied because they have to change; no new item is
     /// counted.
     pub fn inherit(&mut self, item: &Item<'_>) {
@@ -201,7 +227,6 @@ impl Reservation {
         let own = self.raw.word0().load(Relaxed) & !attr::STATE;
         self.raw.word0().store(own | state, Relaxed);
         self.raw.time_field().store(item.time(), Relaxed);
-        self.set_binary_key(item.binary_key());
     }
 
     pub fn set_stale(&mut self, on: bool) {
@@ -214,8 +239,7 @@ impl Reservation {
 
     /// The key was given in base64, and is shown so.
     pub fn set_binary_key(&mut self, on: bool) {
-        // SAFETY: it is not linked yet.
-        unsafe { self.raw.set_binary_key(on) }
+        self.raw.assign(attr::BINARY, on);
     }
 
     /// The item is in the index now, and no longer this reservation's.

@@ -53,7 +53,9 @@ impl Local {
             drop(pool);
             let waited = self.wait(&mut since);
             if waited.is_err() && mine {
-                self.store.pool().unclaim();
+                let mut pool = self.store.pool();
+                pool.unclaim();
+                self.store.publish(&pool);
             }
             waited?;
         }

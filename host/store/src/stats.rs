@@ -1,13 +1,19 @@
 //! Counters: each thread writes its own, `Store::stats` adds them up.
 
 use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use crate::config::DATABASES;
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)*) => {
         /// One thread's counters. Differences may wrap below zero here; their sums do not.
         #[derive(Default)]
-        pub(crate) struct Counters { $(pub $name: Counter,)* }
+        pub(crate) struct Counters {
+            $(pub $name: Counter,)*
+            /// Keys of each database.
+            pub keys: [Keys; DATABASES],
+        }
 
         impl Counters {
             pub fn add_to(&self, stats: &mut Stats) {
@@ -17,6 +23,9 @@ macro_rules! counters {
             /// Takes over the counters of a thread that is gone.
             pub fn absorb(&self, other: &Counters) {
                 $(self.$name.add(other.$name.0.load(Relaxed));)*
+                for (keys, others) in self.keys.iter().zip(&other.keys) {
+                    keys.absorb(others);
+                }
             }
         }
 
@@ -90,5 +99,41 @@ impl Counter {
 
     pub fn get(&self) -> u64 {
         self.0.load(Relaxed)
+    }
+}
+
+/// Keys of a database that were stored since its last flush, with one writer.
+#[derive(Default)]
+pub(crate) struct Keys {
+    /// The flush.
+    since: AtomicU64,
+    count: AtomicU64,
+}
+
+impl Keys {
+    /// `flush`: the database's last one, which only grows. `n` may be negative, in two's complement.
+    #[inline]
+    pub fn add(&self, flush: u64, n: u64) {
+        if self.since.load(Relaxed) != flush {
+            self.count.store(0, Relaxed);
+            self.since.store(flush, Release);
+        }
+        self.count.store(self.count.load(Relaxed).wrapping_add(n), Relaxed);
+    }
+
+    /// May have wrapped below zero; the sum over all threads has not.
+    pub fn get(&self, flush: u64) -> u64 {
+        if self.since.load(Acquire) == flush {
+            self.count.load(Relaxed)
+        } else {
+            0
+        }
+    }
+
+    fn absorb(&self, other: &Keys) {
+        let flush = other.since.load(Relaxed);
+        if flush >= self.since.load(Relaxed) {
+            self.add(flush, other.count.load(Relaxed));
+        }
     }
 }

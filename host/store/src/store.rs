@@ -1,12 +1,12 @@
 //! The store: how its memory is divided, and what all threads share.
 
 use std::ptr::NonNull;
-use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::chunk::{Chunk, Chunks};
-use crate::config::{Config, Error};
+use crate::config::{Config, Error, DATABASES};
 use crate::flush::Flush;
 use crate::hash::HashKey;
 use crate::index::{Bucket, Index, MOVE_COUNTERS, OFFSET_MAX, WAYS};
@@ -14,11 +14,12 @@ use crate::item::{Raw, Shape, HEADER};
 use crate::lent::Stages;
 use crate::local::Local;
 use crate::map::Map;
-use crate::pool::Pool;
+use crate::pool::{lock, Pool, Threads};
 use crate::populate::Populator;
 use crate::qsbr::Epoch;
 use crate::stats::Stats;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Mutex, MutexGuard};
+use crate::watch::Watches;
 
 /// Share of the ways that items may take before eviction makes room in the index.
 const FILL: f64 = 0.95;
@@ -50,15 +51,32 @@ pub struct Store {
     pub(crate) crowded: i64,
     /// Links of a thread between two looks at how crowded the index is.
     pub(crate) links_a_look: u32,
-    pub(crate) now: AtomicU32,
+    /// The clock: seconds, as memcached's `rel_time`, and Unix milliseconds.
+    now: AtomicU32,
+    now_ms: AtomicU64,
+    /// Unix milliseconds of the clock's 0.
+    epoch_ms: u64,
     pub(crate) flush: Flush,
     /// Copies of what the pool says, to be read without its lock: there is something to evict;
     /// newcomers fill the main log because nothing was evicted yet and the small one is full.
     pub(crate) short: AtomicBool,
     pub(crate) overflow: AtomicBool,
     pub(crate) epoch: Epoch,
+    pub(crate) watches: Watches,
     cas: Apart<AtomicU64>,
+    pub(crate) threads: Arc<Mutex<Threads>>,
     pub(crate) pool: Apart<Mutex<Pool>>,
+    levels: Levels,
+}
+
+/// Numbers of the pool, as of when it was last unlocked.
+#[derive(Default)]
+struct Levels {
+    free: AtomicU32,
+    small: AtomicU32,
+    main: AtomicU32,
+    limbo: AtomicU32,
+    lent: AtomicU32,
 }
 
 // SAFETY: `pinned` points at an atomic in the mapping; the rest is Send and Sync by itself.
@@ -85,7 +103,8 @@ impl Store {
         };
         let ways = index.ways();
         let stages = Stages::new(chunks.len(), chunks.size(), config.item_max);
-        Ok(Arc::new(Self {
+        let threads = Arc::new(Mutex::new(Threads::default()));
+        let store = Arc::new(Self {
             pinned: part(0).cast(),
             mapped: plan.mapped,
             map,
@@ -95,19 +114,26 @@ impl Store {
             index,
             block: stages.block(),
             longest: stages.longest(),
-            pool: Apart(Mutex::new(Pool::new(chunks.len(), stages))),
+            pool: Apart(Mutex::new(Pool::new(chunks.len(), stages, threads.clone()))),
+            threads,
+            levels: Levels::default(),
             chunks,
             seed: config.seed,
             evict: config.evict,
             with_cas: config.cas,
             patience: config.patience,
             now: AtomicU32::new(2),
+            now_ms: AtomicU64::new(config.epoch + 2000),
+            epoch_ms: config.epoch,
             flush: Flush::default(),
             short: AtomicBool::new(false),
             overflow: AtomicBool::new(false),
             epoch: Epoch::new(),
+            watches: Watches::default(),
             cas: Apart(AtomicU64::new(1)),
-        }))
+        });
+        store.publish(&store.pool());
+        Ok(store)
     }
 
     /// A handle for one thread. It starts online.
@@ -115,16 +141,28 @@ impl Store {
         Local::new(self.clone())
     }
 
-    /// Sets the clock: seconds, as memcached's `rel_time`. It starts at 2 and never goes back. To be
-    /// called about once a second: values that do not come are given up then.
-    pub fn set_now(&self, now: u32) {
-        if self.now.swap(now, Relaxed) != now {
+    /// Sets the clock to so many milliseconds since its 0. It starts at 2,000 and never goes back. To be
+    /// called at least about once a second: values that do not come are given up then.
+    pub fn set_clock(&self, ms: u64) {
+        let unix = self.epoch_ms + ms;
+        if unix <= self.now_ms() {
+            return;
+        }
+        self.now_ms.fetch_max(unix, Relaxed);
+        let second = (ms / 1000) as u32;
+        if second > self.now() && self.now.fetch_max(second, Relaxed) < second {
             let mut pool = self.pool();
-            pool.sweep(now);
+            pool.sweep(second);
             self.publish(&pool);
         }
     }
 
+    /// The same in seconds.
+    pub fn set_now(&self, now: u32) {
+        self.set_clock(1000 * u64::from(now));
+    }
+
+    /// The clock's seconds, as memcached's `rel_time`.
     #[inline]
     pub fn now(&self) -> u32 {
         self.now.load(Relaxed)
@@ -135,14 +173,51 @@ impl Store {
         self.evict
     }
 
-    /// Bytes that an item takes in the log of a store that evicts.
-    pub fn footprint(key: usize, value: usize, flags: u32, exptime: u32) -> usize {
-        let exptime = (exptime != 0).then_some(exptime);
-        Shape { key, value, flags, exptime, wide: false }.size()
+    /// Unix time in milliseconds, on the same clock: it runs as it does from the start on, whatever
+    /// becomes of the system's.
+    #[inline]
+    pub fn now_ms(&self) -> u64 {
+        self.now_ms.load(Relaxed)
+    }
+
+    /// Unix milliseconds of a second on the store's clock; 0, which is never, stays 0.
+    #[inline]
+    pub fn to_expiry(&self, exptime: u32) -> u64 {
+        match exptime {
+            0 => 0,
+            exptime => self.epoch_ms + 1000 * u64::from(exptime),
+        }
+    }
+
+    /// The second on the store's clock in which such an item is no longer there; 0 stays 0.
+    #[inline]
+    pub fn to_exptime(&self, expiry: u64) -> u32 {
+        match expiry {
+            0 => 0,
+            expiry => {
+                let second = expiry.saturating_sub(self.epoch_ms).div_ceil(1000);
+                u32::try_from(second.max(1)).unwrap_or(u32::MAX)
+            }
+        }
+    }
+
+    /// Bytes that an item takes in the log of a store that evicts. `expiry`: 0 if it has none.
+    pub fn footprint(key: usize, value: usize, flags: u32, expiry: u64) -> usize {
+        let expiry = Some(expiry).filter(|&expiry| expiry != 0);
+        Shape { key, value, db: 0, flags, expiry, wide: false }.size()
+    }
+
+    /// Keys of a database. Expired ones count until somebody meets them.
+    pub fn keys(&self, db: u8) -> u64 {
+        let flush = self.flush.order(db);
+        let sum = lock(&self.threads).sum(|counters| counters.keys[usize::from(db)].get(flush));
+        // What is under way may be counted where it ends and not where it began.
+        (sum as i64).max(0) as u64
     }
 
     pub fn stats(&self) -> Stats {
-        let pool = self.pool();
+        let levels = &self.levels;
+        let level = |level: &AtomicU32| u64::from(level.load(Relaxed));
         let mut stats = Stats {
             ways: self.index.ways() as u64,
             index_bytes: (self.index.ways() * 8) as u64,
@@ -150,16 +225,17 @@ impl Store {
             memory: self.mapped as u64,
             chunk: self.chunks.size() as u64,
             chunks: self.chunks.len() as u64,
-            chunks_free: pool.free.len() as u64,
-            chunks_small: pool.small_chunks as u64,
-            chunks_main: pool.main_chunks as u64,
-            chunks_limbo: pool.waiting_chunks() as u64,
-            chunks_lent: pool.stages.chunks() as u64,
+            chunks_free: level(&levels.free),
+            chunks_small: level(&levels.small),
+            chunks_main: level(&levels.main),
+            chunks_limbo: level(&levels.limbo),
+            chunks_lent: level(&levels.lent),
             chunks_pinned: u64::from(self.pinned().load(Relaxed)),
             ..Stats::default()
         };
-        pool.past.add_to(&mut stats);
-        for thread in &pool.threads {
+        let threads = lock(&self.threads);
+        threads.past.add_to(&mut stats);
+        for thread in &threads.list {
             thread.counters.add_to(&mut stats);
         }
         stats
@@ -168,15 +244,26 @@ impl Store {
     /// A new CAS unique. Items have them for their order even if the store shows none.
     #[inline]
     pub(crate) fn next_cas(&self) -> u64 {
-        self.cas.0.fetch_add(1, Relaxed) + 1
+        // Ordered: see `Flush::since`.
+        self.cas.0.fetch_add(1, AcqRel) + 1
     }
 
-    /// Every item stored before is dead (memcached's `flush_all` without a delay).
+    /// Every item of memcached's database stored before is dead (`flush_all` without a delay).
     pub fn flush(&self) {
-        self.flush.at_once(self.now(), self.next_cas());
+        self.flush_db(0);
     }
 
-    /// The same at a second to come, as memcached does it: `when` is absolute on the store's
+    /// The same for any database.
+    pub fn flush_db(&self, db: u8) {
+        self.flush.at_once(self.now(), std::iter::once(db), || self.next_cas());
+    }
+
+    /// All of them, in one step.
+    pub fn flush_all_dbs(&self) {
+        self.flush.at_once(self.now(), 0..DATABASES as u8, || self.next_cas());
+    }
+
+    /// As `flush`, at a second to come, as memcached does it: `when` is absolute on the store's
     /// clock, 0 as `flush`.
     pub fn flush_at(&self, when: u32) {
         if when == 0 {
@@ -191,8 +278,7 @@ impl Store {
     }
 
     pub(crate) fn pool(&self) -> MutexGuard<'_, Pool> {
-        // A panic elsewhere leaves the pool's lists whole: each change is one push or pop.
-        self.pool.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.pool.0)
     }
 
     pub(crate) fn try_pool(&self) -> Option<MutexGuard<'_, Pool>> {
@@ -204,6 +290,12 @@ impl Store {
         self.short.store(self.evict && pool.is_short(), Relaxed);
         self.overflow.store(!pool.evicted && pool.small_is_full(&self.chunks), Relaxed);
         self.populator.follow(self.chunks.opened());
+        let levels = &self.levels;
+        levels.free.store(pool.free.len() as u32, Relaxed);
+        levels.small.store(pool.small_chunks as u32, Relaxed);
+        levels.main.store(pool.main_chunks as u32, Relaxed);
+        levels.limbo.store(pool.waiting_chunks() as u32, Relaxed);
+        levels.lent.store(pool.stages.chunks() as u32, Relaxed);
     }
 
     /// The item of a place that the caller found in a way.
@@ -263,7 +355,7 @@ impl Plan {
             return Err(Error::Chunk(chunk));
         }
         let moves_at = 128;
-        let locks_at = (moves_at + 4 * MOVE_COUNTERS).next_multiple_of(64);
+        let locks_at = (moves_at + 8 * MOVE_COUNTERS).next_multiple_of(64);
         let locks = Index::locks_for(config.threads);
         let table_at = (locks_at + locks).next_multiple_of(64);
         let a_chunk = chunk + size_of::<Chunk>() + Pool::BYTES_A_CHUNK;

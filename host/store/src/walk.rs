@@ -36,7 +36,7 @@ impl Local {
         // SAFETY: a settled chunk is a row of whole items; nobody reuses it while the pool is
         // locked, as it is not free.
         let item = unsafe { self.store.item(offset) };
-        let hash = self.hash(item.key());
+        let hash = self.hash_of(item);
         Candidate { offset, size: item.size(), hash, pair: self.store.index.pair(hash) }
     }
 
@@ -108,7 +108,7 @@ impl Local {
         };
         // SAFETY: as in `candidate`.
         let item = unsafe { store.item(candidate.offset) };
-        let dead = self.death(item, store.now()).is_some();
+        let dead = self.death(item).is_some();
         let count = match log {
             _ if dead => None,
             _ if keep => Some(found.way.count()),
@@ -177,7 +177,7 @@ impl Local {
     pub(crate) fn replace_open(&self, log: Log, new: Open, pool: &mut Pool) {
         let chunks = &self.store.chunks;
         let old = self.open[log as usize].get();
-        let most = chunks.len() / (8 * pool.threads.len());
+        let most = chunks.len() / (8 * pool.threads().list.len());
         let room = |open: &Open| {
             let chunk = chunks.get(open.head()?);
             (chunk.run() <= most.max(1)).then(|| open.capacity - chunk.used())

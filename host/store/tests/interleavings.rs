@@ -212,6 +212,203 @@ fn chunks_have_one_owner() {
     });
 }
 
+/// Several keys are changed in one step, also for readers, which take no lock.
+#[test]
+fn several_keys_are_one_step() {
+    explore(400, || {
+        let store = store(true, 4, 1024, 16);
+        let next = Arc::new(AtomicU64::new(1));
+        let writer = || {
+            let next = next.clone();
+            Box::new(move |local: &mut Local| {
+                for _ in 0..3 {
+                    let rooms = (0..3).map(|n| local.reserve(&key(n), 8, 0, 0).unwrap());
+                    let mut rooms: Vec<_> = rooms.collect();
+                    let hashes: Vec<_> = rooms.iter().map(|room| room.hash()).collect();
+                    local.lock_all(&hashes);
+                    let number = next.fetch_add(1, Relaxed).to_le_bytes();
+                    rooms.iter_mut().for_each(|room| room.value().copy_from_slice(&number));
+                    local.link_all(rooms).unwrap();
+                    local.unlock_all();
+                    local.quiesce();
+                }
+            })
+        };
+        let reader = || {
+            Box::new(|local: &mut Local| {
+                let mut last = 0;
+                for n in [0, 1, 2, 1, 0, 2, 0, 1, 2] {
+                    let k = key(n);
+                    let item = local.get(&k, local.hash(&k));
+                    let number =
+                        item.map_or(0, |item| u64::from_le_bytes(item.value().try_into().unwrap()));
+                    assert!(number >= last, "{number} after {last}");
+                    last = number;
+                    local.quiesce();
+                }
+            })
+        };
+        together(&store, vec![writer(), writer(), reader(), reader()]);
+    });
+}
+
+/// Nobody waits in a circle: keys are locked, room is set aside, found by eviction and by moving
+/// entries, all at once.
+#[test]
+fn locked_keys_and_eviction() {
+    explore(300, || {
+        let store = store(true, 4, 256, 16);
+        let several = |first: u64| {
+            Box::new(move |local: &mut Local| {
+                for turn in 0..6 {
+                    let numbers: Vec<_> = (0..4).map(|n| first + (7 * n + 5 * turn) % 30).collect();
+                    let keys: Vec<_> = numbers.iter().map(|&n| key(n)).collect();
+                    let hashes: Vec<_> = keys.iter().map(|k| local.hash(k)).collect();
+                    let sizes = keys.iter().map(|k| Store::footprint(k.len(), 40, 0, 0));
+                    let sizes: Vec<_> = sizes.collect();
+                    local.quiesce();
+                    if local.set_aside(&sizes).is_err() {
+                        continue;
+                    }
+                    local.lock_all(&hashes);
+                    for k in &keys {
+                        let mut room = local.reserve(k, 40, 0, 0).expect("it was set aside");
+                        room.value().copy_from_slice(&value(k, turn, 40));
+                        local.lock_for(&room).link(room, None).unwrap();
+                    }
+                    local.unlock_all();
+                }
+            })
+        };
+        let single = Box::new(|local: &mut Local| {
+            for n in 0..30 {
+                put(local, n, n, 60);
+                check(local, n / 2);
+                local.quiesce();
+            }
+        });
+        together(&store, vec![several(0), several(10), single]);
+        let local = store.local();
+        let there = (0..40).filter(|&n| check(&local, n)).count();
+        assert_eq!(store.keys(0), there as u64);
+    });
+}
+
+/// A walk meets what is there all the time, wherever it is moved meanwhile.
+#[test]
+fn walks_meet_what_is_there() {
+    static MOVES: AtomicU64 = AtomicU64::new(0);
+    explore(1000, || {
+        let store = store(false, 6, 1024, 16);
+        let mut local = store.local();
+        let there: Vec<_> = (0..40).filter(|&n| put(&mut local, n, n, 8)).collect();
+        local.offline();
+        let before = store.stats().index_moves;
+        let walker = Box::new(move |local: &mut Local| {
+            let (mut cursor, mut met) = (0, Vec::new());
+            loop {
+                cursor = local.scan(Some(0), cursor, 1, |item| met.push(item.key().to_vec()));
+                if cursor == 0 {
+                    break;
+                }
+                local.quiesce();
+                thread::yield_now();
+            }
+            for &n in &there {
+                assert!(met.contains(&key(n)), "{n} is there");
+            }
+        });
+        let writer = Box::new(|local: &mut Local| {
+            for n in 40..70 {
+                put(local, n, n, 8);
+                if n > 44 {
+                    local.lock(&key(n - 4)).remove();
+                }
+                local.quiesce();
+            }
+        });
+        together(&store, vec![walker, writer]);
+        MOVES.fetch_add(store.stats().index_moves - before, Relaxed);
+    });
+    let moves = MOVES.load(Relaxed);
+    println!("{moves} moves");
+    assert!(moves > 50);
+}
+
+/// What was watched and is unchanged has the same item; and if it has, it is unchanged.
+#[test]
+fn a_watch_misses_nothing() {
+    explore(500, || {
+        let store = store(true, 4, 1024, 16);
+        let mut local = store.local();
+        put(&mut local, 0, 0, 8);
+        local.offline();
+        let unique = |local: &Local| {
+            let k = key(0);
+            local.get(&k, local.hash(&k)).map(|item| (item.cas(), item.expiry()))
+        };
+        let watcher = Box::new(move |local: &mut Local| {
+            for _ in 0..4 {
+                let watch = local.watch(0, &key(0));
+                local.lock_all(&[watch.hash()]);
+                // As of when it is locked for the first time.
+                let before = watch.is_unchanged(local).then(|| unique(local));
+                local.unlock_all();
+                thread::yield_now();
+                local.lock_all(&[watch.hash()]);
+                if let Some(before) = before {
+                    let (unchanged, after) = (watch.is_unchanged(local), unique(local));
+                    assert!(!unchanged || before == after);
+                    assert!(unchanged || before != after || after.is_none());
+                }
+                local.unlock_all();
+                local.quiesce();
+            }
+        });
+        let writer = |first: u64| {
+            Box::new(move |local: &mut Local| {
+                for n in first..first + 4 {
+                    match n % 3 {
+                        0 => drop(local.lock(&key(0)).remove()),
+                        _ => drop(put(local, 0, n, 8)),
+                    }
+                    local.quiesce();
+                }
+            })
+        };
+        together(&store, vec![watcher, writer(1), writer(10)]);
+    });
+}
+
+/// Keys are counted to the one, whatever is flushed meanwhile.
+#[test]
+fn keys_are_counted() {
+    explore(500, || {
+        let store = store(true, 4, 1024, 16);
+        let writer = |first: u64| {
+            Box::new(move |local: &mut Local| {
+                for n in first..first + 6 {
+                    put(local, n % 5, n, 8);
+                    if n % 4 == 0 {
+                        local.lock(&key((n + 1) % 5)).remove();
+                    }
+                    local.quiesce();
+                }
+            })
+        };
+        let flusher = Box::new(|local: &mut Local| {
+            for _ in 0..3 {
+                local.store().flush_db(0);
+                thread::yield_now();
+            }
+        });
+        together(&store, vec![writer(0), writer(3), flusher]);
+        let local = store.local();
+        let there = (0..5).filter(|&n| check(&local, n)).count();
+        assert_eq!(store.keys(0), there as u64);
+    });
+}
+
 fn arrive(local: &mut Local, stage: &mut Stage, bytes: &[u8]) -> bool {
     for piece in bytes.chunks(70) {
         for _ in 0..50 {

@@ -1,5 +1,6 @@
-//! Operations on a store, drawn from bytes, against a plain map: a hit must be right, a miss must
-//! have been evicted, removed, expired or flushed, and without eviction nothing else is lost. For
+//! Operations on a store, drawn from bytes, against a plain map of each database: a hit must be right,
+//! a miss must have been evicted, removed, expired or flushed, and without eviction nothing else is
+//! lost; a walk meets what is there. For
 //! the fuzzer, which includes this file, and for the replay of what it found.
 
 use std::collections::HashMap;
@@ -7,7 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arbitrary::{Result, Unstructured};
-use wirekv_store::{Config, Full, HashKey, Item, Local, Lookup, Pin, Reservation, Store};
+use wirekv_store::{
+    Config, Fields, Full, Hash, HashKey, Item, Local, Lookup, Pin, Reservation, Store,
+};
 
 pub fn run(data: &[u8]) {
     // Drawing only fails when there are no bytes left.
@@ -37,7 +40,8 @@ struct Version {
     number: u32,
     len: usize,
     flags: u32,
-    exptime: u32,
+    /// In Unix milliseconds.
+    expiry: u64,
     /// The CAS unique comes from the client.
     explicit: Option<u64>,
 }
@@ -67,14 +71,25 @@ struct Known {
     dead: bool,
 }
 
+/// The databases in use, and the two bits of a key's number that say which.
+const DBS: [u8; 4] = [0, 0, 1, 15];
+
+fn db(n: u8) -> u8 {
+    DBS[usize::from(n % 4)]
+}
+
 /// memcached's `flush_all`: see `src/flush.rs`.
 #[derive(Default)]
 struct Flush {
     any: bool,
     live: u32,
     pending: u32,
-    number: u64,
+    /// The last one of each database.
+    numbers: HashMap<u8, u64>,
 }
+
+/// Unix milliseconds of the clock's 0.
+const EPOCH: u64 = 1_000_000_007;
 
 struct Game {
     store: Arc<Store>,
@@ -89,7 +104,8 @@ struct Game {
     rooms: Vec<(Version, Reservation)>,
     pins: Vec<(Vec<u8>, Pin)>,
     flush: Flush,
-    now: u32,
+    /// Milliseconds.
+    now: u64,
     number: u32,
     /// Another thread holds an item.
     held: bool,
@@ -99,6 +115,8 @@ struct Game {
 }
 
 fn key(n: u8) -> Vec<u8> {
+    // Those of different databases are the same.
+    let n = if db(n) == 0 { n } else { n & !3 };
     let mut key = vec![n; [1, 8, 14, 30, 8, 8, 8, 250][usize::from(n % 8)]];
     key[0] = n.wrapping_mul(77);
     key
@@ -123,6 +141,7 @@ impl Game {
             seed: HashKey { nh: [0x9e37_79b9; 32], mix: [0x9e37_79b9_7f4a_7c15; 2] },
             evict,
             cas,
+            epoch: EPOCH,
             // The other thread is this one, and lets go of nothing meanwhile.
             patience: Duration::ZERO,
             ..Config::new(memory)
@@ -142,7 +161,7 @@ impl Game {
             rooms: Vec::new(),
             pins: Vec::new(),
             flush: Flush::default(),
-            now: 2,
+            now: 2000,
             number: 0,
             held: false,
             large: false,
@@ -154,11 +173,16 @@ impl Game {
         Ok(u.arbitrary::<u8>()? % self.keys)
     }
 
-    fn any_time(&self, u: &mut Unstructured<'_>) -> Result<u32> {
+    fn any_time(&self, u: &mut Unstructured<'_>) -> Result<u64> {
         Ok(match u.arbitrary::<u8>()? {
             0..=127 => 0,
-            more => self.now + u32::from(more - 128),
+            more @ ..192 => self.store.to_expiry((self.now / 1000) as u32 + u32::from(more - 128)),
+            more => EPOCH + self.now + u64::from(more - 192),
         })
+    }
+
+    fn hash(&self, n: u8) -> Hash {
+        self.local.hash_in(db(n), &key(n))
     }
 
     fn any_version(&mut self, u: &mut Unstructured<'_>) -> Result<Version> {
@@ -168,10 +192,10 @@ impl Game {
         let len = len * len * self.longest / (255 * 255);
         let kind: u8 = u.arbitrary()?;
         let flags = if kind & 3 == 0 { u32::from(kind) << 20 } else { 0 };
-        let exptime = if kind & 12 == 0 { self.any_time(u)? } else { 0 };
+        let expiry = if kind & 12 == 0 { self.any_time(u)? } else { 0 };
         let explicit = if kind & 48 == 0 { Some(u.arbitrary::<u64>()?) } else { None };
         self.number += 1;
-        Ok(Version { key, number: self.number, len, flags, exptime, explicit })
+        Ok(Version { key, number: self.number, len, flags, expiry, explicit })
     }
 
     fn step(&mut self, u: &mut Unstructured<'_>) -> Result<()> {
@@ -191,8 +215,8 @@ impl Game {
                 self.remove(n);
             }
             65..=69 => {
-                let (n, exptime) = (self.any_key(u)?, self.any_time(u)?);
-                self.touch(n, exptime);
+                let (n, expiry) = (self.any_key(u)?, self.any_time(u)?);
+                self.touch(n, expiry);
             }
             70..=73 => {
                 let (n, what) = (self.any_key(u)?, u.arbitrary()?);
@@ -214,8 +238,8 @@ impl Game {
                 }
             }
             82..=84 => {
-                let k = key(self.any_key(u)?);
-                if let Some(item) = self.local.get(&k, self.local.hash(&k)) {
+                let n = self.any_key(u)?;
+                if let Some(item) = self.local.get(&key(n), self.hash(n)) {
                     self.pins.extend(item.pin().map(|pin| (item.value().to_vec(), pin)));
                 }
             }
@@ -227,14 +251,20 @@ impl Game {
                 }
             }
             88..=92 => {
-                self.now += u32::from(u.int_in_range(1..=100u8)?);
-                self.store.set_now(self.now);
+                let step = u64::from(u.arbitrary::<u8>()?);
+                self.now += if step < 128 { step } else { 1000 * (step - 127) };
+                self.store.set_clock(self.now);
             }
             93 => {
                 let delay = u.int_in_range(0..=20u8)?;
-                let when = (self.now + u32::from(delay)).saturating_sub(5);
-                self.flush(if delay == 0 { 0 } else { when });
+                let when = (self.second() + u32::from(delay)).saturating_sub(5);
+                match delay {
+                    0 => self.flush_at_once(&[DBS[u.choose_index(DBS.len())?]]),
+                    1 => self.flush_at_once(&[0, 1, 15]),
+                    _ => self.flush(when),
+                }
             }
+            94 if self.number.is_multiple_of(4) => self.walk(u)?,
             94..=96 => self.local.quiesce(),
             97 => self.local.offline(),
             _ => self.local.online(),
@@ -244,9 +274,10 @@ impl Game {
 
     /// An item that another thread has found stays as it is whatever this one does.
     fn hold(&mut self, u: &mut Unstructured<'_>, other: &mut Local) -> Result<()> {
-        let k = key(self.any_key(u)?);
+        let n = self.any_key(u)?;
+        let k = key(n);
         other.online();
-        let item = other.get(&k, other.hash(&k));
+        let item = other.get(&k, other.hash_in(db(n), &k));
         let seen = item.map(|item| (item.value().to_vec(), item.flags()));
         self.held = true;
         for _ in 0..u.int_in_range(1..=12u8)? {
@@ -266,13 +297,11 @@ impl Game {
 
     fn reserve(&mut self, version: Version) -> Option<Reservation> {
         let k = key(version.key);
-        let Version { len, flags, exptime, explicit, .. } = version;
+        let Version { len, flags, expiry, explicit, .. } = version;
         // Eight more bytes for a client's CAS unique.
-        self.large |= Store::footprint(k.len(), len, flags, exptime) + 16 > self.chunk;
-        let room = match explicit {
-            Some(_) => self.local.reserve_wide(&k, len, flags, exptime),
-            None => self.local.reserve(&k, len, flags, exptime),
-        };
+        self.large |= Store::footprint(k.len(), len, flags, expiry) + 16 > self.chunk;
+        let fields = Fields { flags, expiry, wide: explicit.is_some() };
+        let room = self.local.reserve_in(db(version.key), &k, len, fields);
         let Ok(mut room) = room else {
             let free = !self.held && self.pins.is_empty() && self.rooms.is_empty();
             assert!(!self.evict || self.large || !free, "out of room with all to evict");
@@ -288,11 +317,11 @@ impl Game {
         assert!(room.key() == k && *room.value() == version.value());
         let binary = version.number.is_multiple_of(4);
         room.set_binary_key(binary);
-        let entry = self.local.lock(&k);
+        let entry = self.local.lock_in(db(version.key), &k);
         match entry.link(room, version.explicit) {
             Ok(cas) => {
                 assert!(version.explicit.map_or(self.cas == (cas != 0), |given| cas == given));
-                let (second, number) = (self.now, u64::from(self.number));
+                let (second, number) = (self.second(), u64::from(self.number));
                 self.number += 1;
                 let fresh = Known {
                     version,
@@ -313,8 +342,8 @@ impl Game {
 
     fn get(&mut self, n: u8, hits: u8) {
         let k = key(n);
+        let hash = self.hash(n);
         let Game { local, known, flush, now, .. } = self;
-        let hash = local.hash(&k);
         local.prefetch_buckets(hash);
         local.prefetch_item(hash);
         match local.look_up(&k, hash) {
@@ -351,7 +380,7 @@ impl Game {
 
     fn remove(&mut self, n: u8) {
         let k = key(n);
-        let there = self.local.lock(&k).remove();
+        let there = self.local.lock_in(db(n), &k).remove();
         if !there {
             return self.lost(n);
         }
@@ -360,25 +389,25 @@ impl Game {
     }
 
     /// In place, or by a copy.
-    fn touch(&mut self, n: u8, exptime: u32) {
+    fn touch(&mut self, n: u8, expiry: u64) {
         let k = key(n);
-        let entry = self.local.lock(&k);
+        let entry = self.local.lock_in(db(n), &k);
         if entry.item().is_none() {
             drop(entry);
             return self.lost(n);
         }
         let known = self.known.get_mut(&n).expect("a key that is gone does not come back");
-        let done = entry.touch(exptime);
+        let done = entry.expire(expiry);
         if done {
-            known.version.exptime = exptime;
+            known.version.expiry = expiry;
             return;
         }
         drop(entry);
-        assert_eq!(known.version.exptime, 0);
+        assert_eq!(known.version.expiry, 0);
         let mut copy = known.version;
-        copy.exptime = exptime;
+        copy.expiry = expiry;
         let Some(mut room) = self.reserve(copy) else { return };
-        let entry = self.local.lock(&k);
+        let entry = self.local.lock_in(db(n), &k);
         let Some(item) = entry.item() else {
             drop(entry);
             return self.lost(n);
@@ -387,13 +416,13 @@ impl Game {
         room.inherit(&item);
         assert_eq!(entry.link(room, Some(cas)), Ok(cas), "it has a way");
         let known = self.known.get_mut(&n).expect("a key that is gone does not come back");
-        known.version.exptime = exptime;
+        known.version.expiry = expiry;
     }
 
     /// Marks.
     fn change(&mut self, n: u8, what: u8) {
         let k = key(n);
-        let entry = self.local.lock(&k);
+        let entry = self.local.lock_in(db(n), &k);
         let Some(item) = entry.item() else {
             drop(entry);
             return self.lost(n);
@@ -417,24 +446,72 @@ impl Game {
         }
     }
 
-    /// At a second; 0 is at once.
+    fn second(&self) -> u32 {
+        (self.now / 1000) as u32
+    }
+
+    /// memcached's `flush_all` at a second; 0 is at once.
     fn flush(&mut self, when: u32) {
-        let Game { flush, now, cas, .. } = self;
-        match when {
-            0 => {
-                flush.live = flush.live.max(*now - 1);
-                flush.number = u64::from(self.number);
-                flush.pending = 0;
-            }
-            when => {
-                if flush.pending <= *now {
-                    flush.live = flush.live.max(flush.pending);
-                }
-                flush.pending = when - u32::from(*cas);
-            }
+        if when == 0 {
+            return self.flush_at_once(&[0]);
         }
+        let now = self.second();
+        let Game { flush, cas, .. } = self;
+        if flush.pending <= now {
+            flush.live = flush.live.max(flush.pending);
+        }
+        flush.pending = when - u32::from(*cas);
         flush.any = true;
         self.store.flush_at(when);
+    }
+
+    fn flush_at_once(&mut self, dbs: &[u8]) {
+        let now = self.second();
+        for &db in dbs {
+            self.flush.numbers.insert(db, u64::from(self.number));
+            if db == 0 {
+                self.flush.live = self.flush.live.max(now - 1);
+                self.flush.pending = 0;
+                self.flush.any = true;
+            }
+        }
+        match dbs {
+            [0] => self.store.flush(),
+            [db] => self.store.flush_db(*db),
+            _ => self.store.flush_all_dbs(),
+        }
+        for &db in dbs {
+            assert_eq!(self.store.keys(db), 0);
+        }
+    }
+
+    /// Nobody does anything meanwhile: each live item is met once.
+    fn walk(&mut self, u: &mut Unstructured<'_>) -> Result<()> {
+        let count = usize::from(u.arbitrary::<u8>()?);
+        let mut met = Vec::new();
+        let mut cursor = 0;
+        loop {
+            let each = |item: Item<'_>| met.push((item.db(), item.key().to_vec()));
+            cursor = self.local.scan(None, cursor, count, each);
+            if cursor == 0 {
+                break;
+            }
+        }
+        met.sort();
+        let there = |n: &u8| self.local.get(&key(*n), self.hash(*n)).is_some();
+        let mut wanted: Vec<_> = (0..self.keys).filter(there).map(|n| (db(n), key(n))).collect();
+        wanted.sort();
+        wanted.dedup();
+        assert!(met == wanted, "what a walk meets");
+        for db in [0, 1, 15] {
+            assert!(self.store.keys(db) >= met.iter().filter(|(of, _)| *of == db).count() as u64);
+            let random = self.local.random(db).map(|item| (item.db(), item.key().to_vec()));
+            match random {
+                Some(random) => assert!(met.contains(&random)),
+                None => assert!(met.iter().all(|(of, _)| *of != db)),
+            }
+        }
+        Ok(())
     }
 
     fn finish(mut self) {
@@ -455,25 +532,25 @@ impl Game {
 }
 
 impl Known {
-    fn expired(&self, now: u32) -> bool {
-        self.version.exptime != 0 && self.version.exptime <= now
+    fn expired(&self, now: u64) -> bool {
+        self.version.expiry != 0 && self.version.expiry <= EPOCH + now
     }
 
     /// If it was last used in that second.
-    fn flushed(&self, second: u32, flush: &Flush, now: u32) -> bool {
-        flush.any
-            && (second <= flush.live
-                || (flush.pending <= now && second <= flush.pending)
-                || self.number < flush.number)
+    fn flushed(&self, second: u32, flush: &Flush, now: u64) -> bool {
+        let of = db(self.version.key);
+        let by_time = second <= flush.live
+            || (flush.pending <= (now / 1000) as u32 && second <= flush.pending);
+        (of == 0 && flush.any && by_time) || self.number < *flush.numbers.get(&of).unwrap_or(&0)
     }
 
-    fn check(&self, item: &Item<'_>, flush: &Flush, now: u32) {
-        let Version { key: n, len, flags, exptime, .. } = self.version;
+    fn check(&self, item: &Item<'_>, flush: &Flush, now: u64) {
+        let Version { key: n, len, flags, expiry, .. } = self.version;
         assert!(!self.dead && !self.expired(now), "alive after its time");
-        assert!((self.second..=now).contains(&item.time()));
+        assert!((self.second..=(now / 1000) as u32).contains(&item.time()));
         assert!(!self.flushed(item.time(), flush, now), "alive after a flush");
-        assert!(item.key() == key(n) && item.value() == self.version.value());
-        assert_eq!((item.value().len(), item.flags(), item.exptime()), (len, flags, exptime));
+        assert!(item.key() == key(n) && item.value() == self.version.value() && item.db() == db(n));
+        assert_eq!((item.value().len(), item.flags(), item.expiry()), (len, flags, expiry));
         assert_eq!((item.cas(), item.binary_key()), (self.cas, self.binary));
         let marks = (item.fetched(), item.stale(), item.win_sent());
         assert_eq!(marks, (self.fetched, self.stale, self.win));
