@@ -22,7 +22,7 @@ FUZZ    := classic meta binary udp store number base64
 SECONDS := 60
 
 # e2e tests last: they are the slow ones.
-E2E_TESTS  := tb/soft tb/e2e
+E2E_TESTS  := tb/soft tb/resp tb/e2e
 UNIT_TESTS := $(filter-out $(E2E_TESTS) tb/reference,$(patsubst %/,%,$(wildcard tb/*/)))
 
 .PHONY: help setup server checked serve test mutants lint format formal synth bench bench-soft fuzz clean

@@ -39,13 +39,15 @@ def free_port(kind=socket.SOCK_STREAM):
 class Server:
     """A server process with its address; `log` holds what it printed."""
 
-    def __init__(self, name, argv):
+    def __init__(self, name, argv, executable=None):
         BUILD.mkdir(parents=True, exist_ok=True)
         self.name = name
         self.argv = [str(a) for a in argv]
         out, path = tempfile.mkstemp(prefix=f"{name}-", suffix=".log", dir=BUILD)
         self.log = Path(path)
-        self.process = subprocess.Popen(self.argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+        self.process = subprocess.Popen(
+            self.argv, executable=executable, stdin=subprocess.DEVNULL, stdout=out, stderr=out
+        )
         os.close(out)
         self.host = "127.0.0.1"
         self.port = None
@@ -112,11 +114,11 @@ def memcached(*options, megabytes=1024, udp=True, connections=2048):
     argv += ["-o", "no_lru_crawler,no_lru_maintainer"]
     server = Server("memcached", argv + AS_ROOT + list(options))
     server.port = server.udp_port = port
-    server.wait_until(lambda: _accepts(port))
+    server.wait_until(lambda: accepts(port))
     return server
 
 
-def _accepts(port):
+def accepts(port):
     try:
         socket.create_connection(("127.0.0.1", port), timeout=1).close()
         return True

@@ -7,11 +7,12 @@
 import argparse
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from e2e import differ, reference, stream  # noqa: E402
+from e2e import differ, reference  # noqa: E402
 
 
 class Bench:
@@ -74,11 +75,11 @@ def shrink(bench, history, seconds):
         before, burst, after = history[:i], history[i], history[i + 1 :]
 
         def rebuilt(commands, burst=burst, before=before, after=after):
-            fewer = stream.Burst(list(commands), burst.tail, burst.cuts, burst.closes)
+            fewer = replace(burst, commands=list(commands))
             return before + [fewer] + after
 
         history = rebuilt(reduce(burst.commands, rebuilt))
-        uncut = stream.Burst(history[i].commands, burst.tail, [], burst.closes)
+        uncut = replace(history[i], cuts=[])
         if bench.failure(before + [uncut] + after):
             history = before + [uncut] + after
     return history

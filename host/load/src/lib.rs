@@ -66,6 +66,9 @@ pub struct LoadArgs {
     /// Bytes of a value.
     #[arg(short = 'd', long, default_value_t = 32)]
     pub data_size: usize,
+    /// Seconds that values live. Default: for ever.
+    #[arg(long, value_name = "SECONDS", default_value_t = 0, hide_default_value = true)]
+    pub expiry: u32,
     /// How keys are drawn, SET:GET: R random, S sequential, G Gaussian around the middle.
     #[arg(long, default_value = "R:R")]
     pub key_pattern: KeyPattern,

@@ -30,19 +30,25 @@ const BINARY_HEADER: usize = 24;
 const BINARY_GET: u8 = 0x00;
 const BINARY_SET: u8 = 0x01;
 const BINARY_NO_MEMORY: u16 = 0x82;
-/// Flags and expiry of a binary SET.
-const BINARY_SET_EXTRAS: [u8; 8] = [0; 8];
 
 /// A protocol, and the bytes that all values are prefixes of: what a GET brings back is checked.
 pub struct Wire {
     protocol: Protocol,
     pattern: Vec<u8>,
+    /// Seconds that what is stored lives; 0: for ever.
+    expiry: u32,
 }
 
 impl Wire {
     /// For values up to `longest` bytes.
     pub fn new(protocol: Protocol, longest: usize) -> Wire {
-        Wire { protocol, pattern: (0..longest).map(|n| b'a' + (n % 26) as u8).collect() }
+        let pattern = (0..longest).map(|n| b'a' + (n % 26) as u8).collect();
+        Wire { protocol, pattern, expiry: 0 }
+    }
+
+    /// What is stored lives so many seconds; 0: for ever.
+    pub fn expiring(self, expiry: u32) -> Wire {
+        Wire { expiry, ..self }
     }
 
     /// Appends a GET.
@@ -68,18 +74,30 @@ impl Wire {
             Protocol::MemcacheText => {
                 out.extend_from_slice(b"set ");
                 out.extend_from_slice(key);
-                out.extend_from_slice(b" 0 0 ");
+                out.extend_from_slice(b" 0 ");
+                decimal(self.expiry.into(), 1, out);
+                out.push(b' ');
                 decimal(value_len as u64, 1, out);
                 out.extend_from_slice(b"\r\n");
                 out.extend_from_slice(value);
                 out.extend_from_slice(b"\r\n");
             }
-            Protocol::MemcacheBinary => binary(BINARY_SET, &BINARY_SET_EXTRAS, key, value, out),
+            Protocol::MemcacheBinary => {
+                // Flags and expiry.
+                let extras = u64::from(self.expiry).to_be_bytes();
+                binary(BINARY_SET, &extras, key, value, out);
+            }
             Protocol::Redis => {
-                out.extend_from_slice(b"*3\r\n$3\r\nSET\r\n$");
+                let words: &[u8] = if self.expiry > 0 { b"*5" } else { b"*3" };
+                out.extend_from_slice(words);
+                out.extend_from_slice(b"\r\n$3\r\nSET\r\n$");
                 resp_string(key, out);
                 out.push(b'$');
                 resp_string(value, out);
+                if self.expiry > 0 {
+                    out.extend_from_slice(b"$2\r\nEX\r\n$");
+                    resp_string(self.expiry.to_string().as_bytes(), out);
+                }
             }
         }
     }
@@ -321,17 +339,21 @@ mod tests {
 
     #[test]
     fn requests() {
-        let bytes = |protocol| {
-            let wire = Wire::new(protocol, 8);
+        let bytes = |protocol, expiry| {
+            let wire = Wire::new(protocol, 8).expiring(expiry);
             let mut out = Vec::new();
             wire.set(b"key", 2, &mut out);
             wire.get(b"key", &mut out);
             out
         };
-        assert_eq!(bytes(Protocol::MemcacheText), b"set key 0 0 2\r\nab\r\nget key\r\n");
+        assert_eq!(bytes(Protocol::MemcacheText, 0), b"set key 0 0 2\r\nab\r\nget key\r\n");
+        assert_eq!(bytes(Protocol::MemcacheText, 60), b"set key 0 60 2\r\nab\r\nget key\r\n");
         let resp = b"*3\r\n$3\r\nSET\r\n$3\r\nkey\r\n$2\r\nab\r\n*2\r\n$3\r\nGET\r\n$3\r\nkey\r\n";
-        assert_eq!(bytes(Protocol::Redis), resp);
-        let binary = bytes(Protocol::MemcacheBinary);
+        assert_eq!(bytes(Protocol::Redis, 0), resp);
+        let expiring = b"*5\r\n$3\r\nSET\r\n$3\r\nkey\r\n$2\r\nab\r\n$2\r\nEX\r\n$2\r\n60\r\n";
+        assert!(bytes(Protocol::Redis, 60).starts_with(expiring));
+        let binary = bytes(Protocol::MemcacheBinary, 0x102);
+        assert_eq!(binary[24..32], [0, 0, 0, 0, 0, 0, 1, 2]);
         assert_eq!(binary.len(), 24 + 8 + 3 + 2 + 24 + 3);
         assert_eq!(binary[..12], [0x80, 1, 0, 3, 8, 0, 0, 0, 0, 0, 0, 13]);
         assert!(binary.ends_with(b"key"));

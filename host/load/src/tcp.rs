@@ -259,7 +259,7 @@ pub fn run(
     let mut clients = connect(args, server, first_client, &mut poll, &mut events)?;
     let mut thread = Thread {
         args,
-        wire: Wire::new(args.protocol, args.data_size),
+        wire: Wire::new(args.protocol, args.data_size).expiring(args.expiry),
         figures: Figures::new()?,
         out: Vec::new(),
         input: Vec::new(),

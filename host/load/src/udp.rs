@@ -106,7 +106,7 @@ pub fn run(
     first_client: u64,
     ready: &dyn Fn() -> Span,
 ) -> Result<Figures> {
-    let wire = Wire::new(args.protocol, args.data_size);
+    let wire = Wire::new(args.protocol, args.data_size).expiring(args.expiry);
     let mut figures = Figures::new()?;
     let mut poll = Poll::new()?;
     let any: IpAddr = match server {

@@ -252,6 +252,11 @@ impl Place<'_> {
             Err(Next::Continue)
         };
         let Some(Named(mut command, number)) = named else {
+            // A browser's request, which some page sends on behalf of its visitor.
+            let name = args.get(0);
+            if name.eq_ignore_ascii_case(b"post") || name.eq_ignore_ascii_case(b"host:") {
+                return Err(Next::Close);
+            }
             return refuse(self, None, &unknown(args));
         };
         let mut number = usize::from(number);

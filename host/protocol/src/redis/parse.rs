@@ -53,12 +53,12 @@ pub enum Violation {
 }
 
 impl Violation {
-    pub fn text(self) -> String {
+    pub fn text(self) -> Vec<u8> {
         let what = match self {
             Violation::Count => "invalid multibulk length",
             Violation::Length => "invalid bulk length",
             Violation::Expected(byte) => {
-                return format!("ERR Protocol error: expected '$', got '{}'", char::from(byte));
+                return [b"ERR Protocol error: expected '$', got '", &[byte][..], b"'"].concat();
             }
             Violation::LongCount => "too big mbulk count string",
             Violation::LongLength => "too big bulk count string",
@@ -68,7 +68,7 @@ impl Violation {
             Violation::StrangersLength => "unauthenticated bulk length",
             Violation::TooMuch => "command is longer than this server takes",
         };
-        format!("ERR Protocol error: {what}")
+        format!("ERR Protocol error: {what}").into_bytes()
     }
 }
 

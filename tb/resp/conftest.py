@@ -1,0 +1,37 @@
+"""Redis and the soft body, with RESP, for the tests of a module."""
+
+import pytest
+
+from e2e.conftest import seed  # noqa: F401
+from resp import servers
+
+
+@pytest.fixture(scope="module")
+def redis():
+    server = servers.redis()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def soft():
+    server = servers.soft()
+    yield server
+    alive = server.process.poll() is None
+    code = server.stop()
+    assert alive and code == 0, f"wirekv ended with {code}:\n{server.tail()}"
+
+
+@pytest.fixture(params=["redis", "soft"])
+def either(request):
+    """Each in turn: what a test expects of ours is what Redis does."""
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture(autouse=True)
+def server_log_on_failure(request):
+    yield
+    for name in ("soft", "redis"):
+        if name in request.fixturenames:
+            server = request.getfixturevalue(name)
+            print(f"--- {name} ({server.log}):\n{server.tail()}")
