@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
 
 use wirekv_protocol::Protocol;
 use wirekv_soft::{clock, Options, Soft};
@@ -41,7 +42,10 @@ impl Server {
 
     fn client(&self) -> Client {
         let address = self.0.as_ref().unwrap().redis_addresses()[0];
-        let mut client = Client(BufReader::new(TcpStream::connect(address).unwrap()));
+        let stream = TcpStream::connect(address).unwrap();
+        // What does not come at all is not waited for.
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let mut client = Client(BufReader::new(stream));
         // It is served by now.
         assert!(!client.ask("PING").is_empty());
         client
@@ -163,11 +167,13 @@ fn a_password_is_asked_of_those_who_come_then() {
     assert_eq!(old.ask("CONFIG SET requirepass secret"), "OK");
     let mut new = server.client();
     assert_eq!(new.ask("GET a"), "-NOAUTH Authentication required.");
-    assert_eq!(new.ask("AUTH wrong").split(' ').next(), Some("-WRONGPASS"));
+    for wrong in ["secre", "secret2", "secres", "\"\""] {
+        assert_eq!(new.ask(&format!("AUTH {wrong}")).split(' ').next(), Some("-WRONGPASS"));
+    }
     assert_eq!(new.ask("AUTH secret"), "OK");
     assert_eq!((new.ask("GET a"), old.ask("GET a")), ("nil".into(), "nil".into()));
     assert_eq!(old.ask("CONFIG GET requirepass"), "[requirepass,secret]");
-    assert_eq!(old.info("errorstat_WRONGPASS"), "count=1");
+    assert_eq!(old.info("errorstat_WRONGPASS"), "count=4");
 
     let server = Server::start("secret");
     assert_eq!(server.client().ask("GET a"), "-NOAUTH Authentication required.");
@@ -207,7 +213,14 @@ fn settings_and_statistics_are_true() {
         (client.info("keyspace_hits"), client.info("keyspace_misses")),
         ("100".into(), "100".into())
     );
-    assert!(client.info("db0").starts_with("keys=1,"));
+    assert!(client.info("db0").starts_with("keys=1,expires=0,"));
+    assert_eq!(
+        (client.ask("SETEX t 100 v"), client.ask("SETEX a 100 v")),
+        ("OK".into(), "OK".into())
+    );
+    assert!(client.info("db0").starts_with("keys=2,expires=2,"));
+    assert_eq!((client.ask("SET a v"), client.ask("DEL t")), ("OK".into(), "1".into()));
+    assert!(client.info("db0").starts_with("keys=1,expires=0,"));
     assert_eq!(client.info("errorstat_ERR"), "count=2");
 
     assert_eq!(client.ask("CONFIG SET slowlog-log-slower-than 0"), "OK");

@@ -115,7 +115,9 @@ impl<'a> Entry<'a> {
         match item.expiry_field() {
             Some(field) => {
                 self.local.announce();
+                let was = item.expiry();
                 field.store(expiry, Release);
+                self.local.count_expiring(item, was != 0, expiry != 0);
             }
             None if expiry != 0 => return false,
             None => {}
@@ -187,9 +189,24 @@ impl Local {
     fn count_key(&self, item: Raw, old: Option<Raw>) {
         let flush = &self.store.flush;
         if let Some(since) = flush.since(item) {
-            if old.is_none_or(|old| flush.since(old).is_none()) {
+            let old = old.filter(|old| flush.since(*old).is_some());
+            if old.is_none() {
                 self.counters().keys[usize::from(item.db())].add(since, 1);
             }
+            let expired = old.is_some_and(|old| old.expiry() != 0);
+            self.count_expiring(item, expired, item.expiry() != 0);
+        }
+    }
+
+    /// A key that is counted expired some time, or not, and does so now, or not.
+    #[inline]
+    fn count_expiring(&self, item: Raw, was: bool, is: bool) {
+        if was == is {
+            return;
+        }
+        if let Some(since) = self.store.flush.since(item) {
+            let change = u64::from(is).wrapping_sub(was.into());
+            self.counters().expiring[usize::from(item.db())].add(since, change);
         }
     }
 
@@ -202,6 +219,7 @@ impl Local {
         counters.bytes.sub(bytes);
         if let Some(since) = self.store.flush.since(item) {
             counters.keys[usize::from(item.db())].add(since, 1u64.wrapping_neg());
+            self.count_expiring(item, item.expiry() != 0, false);
         }
     }
 

@@ -198,8 +198,7 @@ impl Stages {
         now: u32,
         among: impl Fn(&Place) -> bool,
     ) -> bool {
-        let late =
-            |a: &&Arc<Arrival>| a.gives_way(a.since.elapsed()) && !Arc::ptr_eq(a, asking);
+        let late = |a: &&Arc<Arrival>| a.gives_way(a.since.elapsed()) && !Arc::ptr_eq(a, asking);
         let fits = |a: &&Arc<Arrival>| a.place.try_lock().is_ok_and(|place| among(&place));
         let slow = self.holders.iter().filter(late).filter(fits);
         let Some(slowest) = slow.min_by_key(|arrival| arrival.rate()).cloned() else {

@@ -13,6 +13,8 @@ macro_rules! counters {
             $(pub $name: Counter,)*
             /// Keys of each database.
             pub keys: [Keys; DATABASES],
+            /// Of these, those that expire.
+            pub expiring: [Keys; DATABASES],
         }
 
         impl Counters {
@@ -24,6 +26,9 @@ macro_rules! counters {
             pub fn absorb(&self, other: &Counters) {
                 $(self.$name.add(other.$name.0.load(Relaxed));)*
                 for (keys, others) in self.keys.iter().zip(&other.keys) {
+                    keys.absorb(others);
+                }
+                for (keys, others) in self.expiring.iter().zip(&other.expiring) {
                     keys.absorb(others);
                 }
             }

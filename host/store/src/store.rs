@@ -17,7 +17,7 @@ use crate::map::Map;
 use crate::pool::{lock, Pool, Threads};
 use crate::populate::Populator;
 use crate::qsbr::Epoch;
-use crate::stats::Stats;
+use crate::stats::{Counters, Keys, Stats};
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Mutex, MutexGuard};
 use crate::watch::Watches;
 
@@ -209,8 +209,17 @@ impl Store {
 
     /// Keys of a database. Expired ones count until somebody meets them.
     pub fn keys(&self, db: u8) -> u64 {
+        self.sum_keys(db, |counters| &counters.keys)
+    }
+
+    /// Those of them that expire some time.
+    pub fn expiring(&self, db: u8) -> u64 {
+        self.sum_keys(db, |counters| &counters.expiring)
+    }
+
+    fn sum_keys(&self, db: u8, of: impl Fn(&Counters) -> &[Keys; DATABASES]) -> u64 {
         let flush = self.flush.order(db);
-        let sum = lock(&self.threads).sum(|counters| counters.keys[usize::from(db)].get(flush));
+        let sum = lock(&self.threads).sum(|counters| of(counters)[usize::from(db)].get(flush));
         // What is under way may be counted where it ends and not where it began.
         (sum as i64).max(0) as u64
     }

@@ -9,8 +9,18 @@ use common::{check, key, rng, rounds, tiny, value};
 use rand::Rng;
 use wirekv_store::{Config, Fields, Local, Store, DATABASES};
 
-fn set(local: &mut Local, db: u8, key: &[u8], value: &[u8]) -> bool {
-    let Ok(mut room) = local.reserve_in(db, key, value.len(), Fields::default()) else {
+/// A time that does not come, or none.
+fn expiry(expires: bool) -> u64 {
+    if expires {
+        1 << 50
+    } else {
+        0
+    }
+}
+
+fn set(local: &mut Local, db: u8, key: &[u8], value: &[u8], expires: bool) -> bool {
+    let fields = Fields { expiry: expiry(expires), ..Fields::default() };
+    let Ok(mut room) = local.reserve_in(db, key, value.len(), fields) else {
         return false;
     };
     room.value().copy_from_slice(value);
@@ -23,14 +33,15 @@ fn as_maps() {
     let mut rng = rng("as_maps");
     let store = Store::new(Config::new(16 << 20)).unwrap();
     let mut local = store.local();
-    let mut maps: Vec<HashMap<u64, u64>> = vec![HashMap::new(); DATABASES];
+    let mut maps: Vec<HashMap<u64, (u64, bool)>> = vec![HashMap::new(); DATABASES];
     for version in 0..rounds(200_000) as u64 {
         let (db, n) = (rng.random_range(0..DATABASES as u8), rng.random_range(0..50));
         let (k, map) = (key(n), &mut maps[usize::from(db)]);
         match rng.random_range(0..100) {
             0..40 => {
-                assert!(set(&mut local, db, &k, &value(&k, version, 20)));
-                map.insert(n, version);
+                let expires = rng.random_bool(0.3);
+                assert!(set(&mut local, db, &k, &value(&k, version, 20), expires));
+                map.insert(n, (version, expires));
             }
             40..60 => assert_eq!(local.lock_in(db, &k).remove(), map.remove(&n).is_some()),
             60 if rng.random_bool(0.1) => match rng.random_range(0..3) {
@@ -47,6 +58,12 @@ fn as_maps() {
                     map.clear();
                 }
             },
+            62..72 => {
+                let expires = rng.random_bool(0.5);
+                if local.lock_in(db, &k).expire(expiry(expires)) {
+                    map.get_mut(&n).expect("it is there").1 = expires;
+                }
+            }
             61 => {
                 let item = local.random(db).map(|item| (item.key().to_vec(), item.db()));
                 assert_eq!(item.is_some(), !map.is_empty());
@@ -54,12 +71,14 @@ fn as_maps() {
             }
             _ => {
                 let item = local.get(&k, local.hash_in(db, &k));
-                assert_eq!(item.map(|item| check(&k, item.value())), map.get(&n).copied());
+                assert_eq!(item.map(|item| check(&k, item.value())), map.get(&n).map(|of| of.0));
                 assert!(item.is_none_or(|item| item.db() == db));
             }
         }
         for (db, map) in maps.iter().enumerate() {
             assert_eq!(store.keys(db as u8), map.len() as u64, "keys of {db}");
+            let expiring = map.values().filter(|(_, expires)| *expires).count();
+            assert_eq!(store.expiring(db as u8), expiring as u64, "of {db}");
         }
         local.quiesce();
     }
@@ -88,7 +107,10 @@ fn keys_are_counted() {
                             drop(local);
                             local = store.local();
                         }
-                        _ => drop(set(&mut local, db, &k, &value(&k, 1, 40))),
+                        301..400 => {
+                            let _ = local.lock_in(db, &k).expire(expiry(rng.random_bool(0.5)));
+                        }
+                        _ => drop(set(&mut local, db, &k, &value(&k, 1, 40), rng.random_bool(0.5))),
                     }
                     local.quiesce();
                 }
@@ -99,7 +121,10 @@ fn keys_are_counted() {
     });
     let local = store.local();
     for db in 0..DATABASES as u8 {
-        let found = (0..500).filter(|&n| local.get(&key(n), local.hash_in(db, &key(n))).is_some());
-        assert_eq!(store.keys(db), found.count() as u64, "keys of {db}");
+        let found: Vec<_> =
+            (0..500).filter_map(|n| local.get(&key(n), local.hash_in(db, &key(n)))).collect();
+        assert_eq!(store.keys(db), found.len() as u64, "keys of {db}");
+        let expiring = found.iter().filter(|item| item.expiry() != 0).count();
+        assert_eq!(store.expiring(db), expiring as u64, "of {db}");
     }
 }

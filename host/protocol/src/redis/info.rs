@@ -232,9 +232,10 @@ fn error_stats(call: &mut Call<'_>, _: &Facts, text: &mut String) {
 
 fn keyspace(call: &mut Call<'_>, _: &Facts, text: &mut String) {
     for db in 0..DATABASES {
-        let keys = call.engine.local.store().stats().items;
+        let store = call.engine.local.store();
+        let (keys, expiring) = (store.keys(db as u8), store.expiring(db as u8));
         if keys > 0 {
-            let _ = write!(text, "db{db}:keys={keys},expires=0,avg_ttl=0\r\n");
+            let _ = write!(text, "db{db}:keys={keys},expires={expiring},avg_ttl=0\r\n");
         }
     }
 }
