@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::redis::{Common, Facts, Shown, Thread};
-use crate::store::Local;
+use crate::store::{Hash, Local, Reservation};
 use crate::Counters;
 
 /// Which protocol a connection may speak (`-B`).
@@ -28,6 +28,8 @@ pub struct Settings {
     pub protocol: Protocol,
     /// CAS uniques are in use (no `-C`).
     pub cas: bool,
+    /// Items make room for others (no `-M`).
+    pub evict: bool,
     /// `shutdown` ends the server (`-A`).
     pub shutdown: bool,
     /// `flush_all` is allowed (no `-F`).
@@ -58,6 +60,7 @@ impl Default for Settings {
             item_max: 1 << 20,
             protocol: Protocol::Auto,
             cas: true,
+            evict: true,
             shutdown: false,
             flush: true,
             stream_from: 16 << 10,
@@ -89,12 +92,32 @@ pub struct Engine {
     pub counters: Counters,
     /// What it counts of Redis' commands.
     pub commands: Arc<Thread>,
+    /// The keys that are worked on are locked, and room for them is set aside.
+    pub(crate) together: bool,
+    /// What a command of several keys works with, to be used again.
+    pub(crate) batch: Batch,
+}
+
+/// Several keys of one command.
+#[derive(Default)]
+pub(crate) struct Batch {
+    pub hashes: Vec<Hash>,
+    /// Items that nobody sees yet.
+    pub new: Vec<Reservation>,
+}
+
+impl Batch {
+    pub fn clear(&mut self) {
+        self.hashes.clear();
+        self.new.clear();
+    }
 }
 
 impl Engine {
     pub fn new(local: Local, settings: Arc<Settings>) -> Engine {
         let commands = settings.redis.stats.join();
-        Engine { local, settings, counters: Counters::default(), commands }
+        let (counters, batch) = (Counters::default(), Batch::default());
+        Engine { local, settings, counters, commands, together: false, batch }
     }
 }
 

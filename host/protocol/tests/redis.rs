@@ -96,17 +96,13 @@ fn what_is_against_the_protocol_ends_the_connection() {
         ("*a\r\n".into(), "invalid multibulk length"),
         ("*2147483648\r\n".into(), "invalid multibulk length"),
         ("*1\r\n$-1\r\n".into(), "invalid bulk length"),
-        ("*1\r\n$536870913\r\n".into(), "invalid bulk length"),
+        ("*1\r\n$8193\r\n".into(), "invalid bulk length"),
         ("*1\r\n*1\r\n".into(), "expected '$', got '*'"),
         (format!("*{long}"), "too big mbulk count string"),
         (format!("*1\r\n${long}"), "too big bulk count string"),
         (long, "too big inline request"),
         ("get 'a\r\n".into(), "unbalanced quotes in request"),
         // What Redis would take or wait for.
-        (
-            format!("*3\r\n$3\r\nSET\r\n$1\r\na\r\n$80000\r\n{}", "v".repeat(100)),
-            "command is longer than this server takes",
-        ),
         (
             format!("*1000000\r\n{}", "$1\r\na\r\n".repeat(20)),
             "command is longer than this server takes",
@@ -134,7 +130,7 @@ fn a_stranger_can_do_little() {
         (login + &many, format!("{ok}*10\r\n{}", "$-1\r\n".repeat(10)), false),
     ] {
         let redis = Arc::new(Common::new(b"secret", false));
-        let settings = || Settings { redis: redis.clone(), ..settings() };
+        let settings = || Settings { redis: redis.clone(), item_max: 1 << 20, ..settings() };
         for piece in [1, 50, 1 << 20] {
             let got = reply(settings(), bytes.as_bytes(), piece);
             assert_eq!(got, (expect.clone(), closes), "{piece} bytes at a time");

@@ -102,6 +102,7 @@ impl Soft {
             item_max: options.item_max,
             protocol: options.protocol,
             cas: options.cas,
+            evict: options.evict,
             shutdown: options.shutdown,
             flush: options.flush,
             ..Settings::default()

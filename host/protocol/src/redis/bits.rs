@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::{number, range, word, Error, SYNTAX};
 
-const OFFSET: Error = "ERR bit offset is not an integer or out of range";
+pub const OFFSET: Error = "ERR bit offset is not an integer or out of range";
 const BIT: Error = "ERR bit is not an integer or out of range";
 const NO_BIT: Error = "ERR The bit argument must be 1 or 0.";
 const NOT_OF_ONE: Error = "ERR BITOP NOT must be called with a single source key.";

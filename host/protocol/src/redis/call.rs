@@ -6,7 +6,7 @@ use super::items;
 use super::reply::Reply;
 use super::table::Command;
 use crate::request::Next;
-use crate::store::Hash;
+use crate::store::{Hash, Item};
 use crate::{Engine, Server};
 
 /// What a handler is given. It writes one reply, or returns an error in its place.
@@ -34,7 +34,7 @@ impl<'a> Call<'a> {
 
     /// The time, in Unix milliseconds.
     pub fn now_ms(&self) -> u64 {
-        items::now_ms(self.engine)
+        self.engine.local.store().now_ms()
     }
 
     /// The hash of argument `i`, a key.
@@ -42,7 +42,14 @@ impl<'a> Call<'a> {
     pub fn hash_of(&self, i: usize) -> Hash {
         match self.hash {
             Some(hash) if i == 1 => hash,
-            _ => self.engine.local.hash(self.arg(i)),
+            _ => self.engine.local.hash_in(self.client.db, self.arg(i)),
         }
+    }
+
+    /// The item of argument `i`, a key, as one that is used.
+    #[inline]
+    pub fn get(&mut self, i: usize) -> Option<Item<'_>> {
+        let (key, hash) = (self.arg(i), self.hash_of(i));
+        items::get(self.engine, key, hash)
     }
 }

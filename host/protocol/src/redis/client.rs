@@ -7,6 +7,7 @@ use super::shown::Shown;
 use super::table::Command;
 use super::Common;
 use crate::request::Parsed;
+use crate::store::Watch;
 use crate::Engine;
 
 /// Which replies are sent (`CLIENT REPLY`).
@@ -19,6 +20,42 @@ pub enum Replies {
     SkipNext,
     /// That to this command is not.
     Skip,
+}
+
+/// Commands of a transaction.
+#[derive(Default)]
+pub struct Queue {
+    /// One behind the other, and where each ends.
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    /// One of them was refused, so none is done.
+    pub is_broken: bool,
+}
+
+impl Queue {
+    /// One more. False: they are too many.
+    pub fn push(&mut self, command: &[u8], limit: usize) -> bool {
+        // Those of a broken one are of no use.
+        if self.is_broken {
+            return true;
+        }
+        if self.bytes.len() + command.len() + size_of_val(&*self.ends) > limit {
+            return false;
+        }
+        self.bytes.extend_from_slice(command);
+        self.ends.push(self.bytes.len());
+        true
+    }
+
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub fn commands(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| &self.bytes[start..*end])
+    }
 }
 
 /// A connection's state.
@@ -40,6 +77,10 @@ pub struct Client {
     last: Option<&'static Command>,
     /// When it goes on, in milliseconds after the server's start.
     pub sleeps_until: Option<u64>,
+    /// A transaction's commands, from `MULTI` on.
+    pub queue: Option<Box<Queue>>,
+    /// Keys that must not change until `EXEC`.
+    pub watches: Vec<Watch>,
     gather: Option<Gather>,
     /// What has come of a command that is gathered.
     pub(super) gathered: Vec<u8>,

@@ -55,7 +55,7 @@ const SETTINGS: &[(&str, Value)] = &[
     ("bind", Fixed(false, |facts| facts.bind.clone())),
     ("cluster-enabled", Fixed(true, |_| yes(false))),
     ("daemonize", Fixed(true, |_| yes(false))),
-    ("databases", Fixed(true, |_| super::connection::DATABASES.to_string())),
+    ("databases", Fixed(true, |_| crate::store::DATABASES.to_string())),
     ("enable-debug-command", Fixed(true, |facts| yes(facts.debug))),
     ("io-threads", Fixed(true, |facts| facts.threads.to_string())),
     (

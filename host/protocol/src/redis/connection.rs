@@ -6,6 +6,7 @@ use super::number::{self, integer};
 use super::table::{flag::*, Command, NONE};
 use super::{word, Error, SYNTAX, VERSION};
 use crate::request::Next;
+use crate::store::DATABASES;
 
 const WRONG_PASS: Error = "WRONGPASS invalid username-password pair or user is disabled.";
 const NO_PASSWORD: Error = "ERR AUTH <password> called without any password configured for the \
@@ -17,8 +18,8 @@ const STRANGER: Error = "NOAUTH HELLO must be called with the client already aut
                         the client and select the RESP protocol version at the same time";
 const BAD_NAME: Error = "ERR Client names cannot contain spaces, newlines or special characters.";
 const NO_DATABASE: Error = "ERR DB index is out of range";
-/// Databases that there are.
-pub const DATABASES: i64 = 1;
+const NOT_AN_INT: Error =
+    "ERR value is out of range, value must between -2147483648 and 2147483647";
 /// The one user that there is.
 const USER: &str = "default";
 
@@ -64,13 +65,16 @@ fn reset(call: &mut Call<'_>) -> Result<(), Error> {
     Ok(())
 }
 
+/// The number of a database.
+pub fn database(text: &[u8]) -> Result<u8, Error> {
+    let number = i32::try_from(number::argument(text)?).map_err(|_| NOT_AN_INT)?;
+    let db = u8::try_from(number).ok().filter(|db| usize::from(*db) < DATABASES);
+    db.ok_or(NO_DATABASE)
+}
+
 /// `SELECT index`
 fn select(call: &mut Call<'_>) -> Result<(), Error> {
-    let db = number::argument(call.arg(1))?;
-    if !(0..DATABASES).contains(&db) {
-        return Err(NO_DATABASE);
-    }
-    call.client.db = db as u8;
+    call.client.db = database(call.arg(1))?;
     call.reply.ok();
     Ok(())
 }

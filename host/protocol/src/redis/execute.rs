@@ -59,10 +59,10 @@ impl Dialect for Spoken<'_> {
 }
 
 /// Where requests are executed.
-struct Place<'a> {
-    engine: &'a mut Engine,
-    server: &'a mut dyn Server,
-    out: &'a mut Out,
+pub(super) struct Place<'a> {
+    pub engine: &'a mut Engine,
+    pub server: &'a mut dyn Server,
+    pub out: &'a mut Out,
 }
 
 impl Place<'_> {
@@ -100,8 +100,8 @@ impl Place<'_> {
     }
 
     /// A command that is not in the input.
-    fn whole(&mut self, client: &mut Client, bytes: &[u8]) -> Next {
-        let Some(mut request) = parse::parse_whole(bytes, client.db, self.engine) else {
+    pub fn whole(&mut self, client: &mut Client, bytes: &[u8]) -> Next {
+        let Some(mut request) = parse::parse_whole(bytes) else {
             return Next::Continue;
         };
         let request::Op::Redis(Op::Command(named)) = request.op else { return Next::Continue };
@@ -193,7 +193,7 @@ impl Place<'_> {
         let reply =
             Reply { out: self.out, resp3: client.resp3, copy_max: self.engine.settings.copy_max };
         // The database may have changed since the request was parsed.
-        let hash = request.hash.filter(|_| request.flags == u32::from(client.db));
+        let hash = request.hash.filter(|hash| hash.db() == client.db);
         let (next, from) = (Next::Continue, request.number);
         let (engine, server) = (&mut *self.engine, &mut *self.server);
         let mut call = Call { command, args, reply, engine, client, server, hash, next, from };
@@ -226,7 +226,10 @@ impl Place<'_> {
     #[inline]
     fn is_paused(&self, command: &Command) -> bool {
         let common = &self.engine.settings.redis;
-        common.pause.is_set() && common.pause.holds(common.uptime_ms(), command.has(flag::WRITE))
+        // A transaction is not interrupted.
+        common.pause.is_set()
+            && !self.engine.together
+            && common.pause.holds(common.uptime_ms(), command.has(flag::WRITE))
     }
 
     /// What does not depend on what the command does, in Redis' order. `Err`: it is refused, and that
@@ -234,7 +237,7 @@ impl Place<'_> {
     #[inline]
     fn check(
         &mut self,
-        client: &Client,
+        client: &mut Client,
         named: Option<Named>,
         args: &Args<'_>,
     ) -> Result<(&'static Command, usize), Next> {
@@ -243,47 +246,92 @@ impl Place<'_> {
                 return Err(self.broken(client, violation));
             }
         }
-        let refuse = |place: &mut Self, number: Option<usize>, text: &[u8]| {
-            place.reply(client).error(text);
-            place.engine.settings.redis.stats.error(text);
-            if let Some(number) = number {
-                place.engine.commands.rejected(number);
-            }
-            Err(Next::Continue)
-        };
         let Some(Named(mut command, number)) = named else {
-            // A browser's request, which some page sends on behalf of its visitor.
-            let name = args.get(0);
-            if name.eq_ignore_ascii_case(b"post") || name.eq_ignore_ascii_case(b"host:") {
+            if is_attack(args.get(0)) {
                 return Err(Next::Close);
             }
-            return refuse(self, None, &unknown(args));
+            return Err(self.refuse(client, named, None, &unknown(args)));
         };
         let mut number = usize::from(number);
         if !command.subcommands.is_empty() && args.len() > 1 {
             let name = args.get(1);
             let mut names = command.subcommands.iter().map(|c| c.name.as_bytes());
             let Some(at) = names.position(|n| n.eq_ignore_ascii_case(name)) else {
-                return refuse(self, None, &unknown_subcommand(command, name));
+                let text = unknown_subcommand(command, name);
+                return Err(self.refuse(client, named, None, &text));
             };
             let found = &command.subcommands[at];
             number += 1 + at;
             if !found.takes(args.len()) {
-                let name = format!("{}|{}", command.name, found.name);
-                return refuse(self, Some(number), &wrong_number(&name));
+                let text = wrong_number(&format!("{}|{}", command.name, found.name));
+                return Err(self.refuse(client, named, Some(number), &text));
             }
             command = found;
         } else if !command.takes(args.len()) {
-            return refuse(self, Some(number), &wrong_number(command.name));
+            let text = wrong_number(command.name);
+            return Err(self.refuse(client, named, Some(number), &text));
         }
         if !command.has(flag::NO_AUTH) && client.is_stranger(&self.engine.settings.redis) {
-            return refuse(self, Some(number), NO_AUTH.as_bytes());
+            return Err(self.refuse(client, named, Some(number), NO_AUTH.as_bytes()));
         }
         if has_long_key(command, args) {
-            return refuse(self, Some(number), LONG_KEY.as_bytes());
+            return Err(self.refuse(client, named, Some(number), LONG_KEY.as_bytes()));
+        }
+        if client.queue.is_some() && !command.has(flag::AT_ONCE) {
+            return Err(self.queue(client, args));
         }
         Ok((command, number))
     }
+
+    /// Says why a command is not done; a transaction is not done either, then.
+    #[cold]
+    fn refuse(
+        &mut self,
+        client: &mut Client,
+        named: Option<Named>,
+        number: Option<usize>,
+        text: &[u8],
+    ) -> Next {
+        self.engine.settings.redis.stats.error(text);
+        if let Some(number) = number {
+            self.engine.commands.rejected(number);
+        }
+        let is_exec = named.is_some_and(|named| named.0.name == "exec");
+        match &mut client.queue {
+            Some(_) if is_exec => {
+                client.queue = None;
+                client.watches.clear();
+                let text = text.strip_prefix(b"ERR ").unwrap_or(text);
+                let why = [b"EXECABORT Transaction discarded because of: ", text].concat();
+                self.reply(client).error(why);
+            }
+            queue => {
+                if let Some(queue) = queue {
+                    queue.is_broken = true;
+                }
+                self.reply(client).error(text);
+            }
+        }
+        Next::Continue
+    }
+
+    /// One more command of a transaction.
+    #[cold]
+    fn queue(&mut self, client: &mut Client, args: &Args<'_>) -> Next {
+        let limit = self.engine.settings.gather_max();
+        let Some(queue) = &mut client.queue else { return Next::Continue };
+        if !queue.push(args.bytes(), limit) {
+            return self.broken(client, Violation::TooMuch);
+        }
+        self.out.text(b"+QUEUED\r\n");
+        Next::Continue
+    }
+}
+
+/// A browser's request, which some page sends on behalf of its visitor.
+#[cold]
+fn is_attack(name: &[u8]) -> bool {
+    super::word::is(name, "post") || super::word::is(name, "host:")
 }
 
 #[inline]

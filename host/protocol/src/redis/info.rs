@@ -5,10 +5,10 @@
 use std::fmt::Write;
 
 use super::call::Call;
-use super::connection::DATABASES;
 use super::facts::Facts;
 use super::table::{self, flag::*, Command, NONE};
 use super::{word, Error, VERSION};
+use crate::store::DATABASES;
 
 pub const COMMAND: Command = Command::new("info", -1, LOADING | STALE, NONE, info);
 

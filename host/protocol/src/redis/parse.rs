@@ -4,19 +4,20 @@
 //! words. The checks come in Redis' order, and what it waits for is waited for here: a number is
 //! judged when its line is whole.
 //!
-//! What does not fit into the connection's input is *gathered*: it goes, piece by piece, to memory
+//! An argument has at most as many bytes as an item may have (`-I`), which is this server's
+//! `proto-max-bulk-len`. What does not fit into the connection's input is *gathered*: it goes, piece by piece, to memory
 //! of the connection's own, up to [`Settings::gather_max`](crate::Settings::gather_max).
 
 use super::number;
 use super::table::{self, Named};
 use crate::ops::KEY_MAX;
 use crate::request::{self, Parsed, Request, Span};
+use crate::store::Hash;
 use crate::Engine;
 
 /// A line that is longer than this is an attack.
 pub const MAX_LINE: usize = 64 << 10;
-/// Most bytes in an argument, and before a client has given its password.
-const MAX_BULK: i64 = 512 << 20;
+/// Most bytes in an argument before a client has given its password.
 pub const MAX_BULK_STRANGER: u64 = 16 << 10;
 /// Most arguments before a client has given its password.
 pub const MAX_ARGS_STRANGER: u64 = 10;
@@ -125,9 +126,9 @@ fn count(input: &[u8]) -> Result<(i64, usize), Stop> {
     }
 }
 
-/// `$<length>`
+/// `$<length>`, of `most` bytes at most
 #[inline]
-fn length(input: &[u8], at: usize) -> Result<(u64, usize), Stop> {
+fn length(input: &[u8], at: usize, most: usize) -> Result<(u64, usize), Stop> {
     match input.get(at) {
         None => return Err(Stop::Part(1)),
         Some(b'$') => {}
@@ -137,20 +138,20 @@ fn length(input: &[u8], at: usize) -> Result<(u64, usize), Stop> {
         }
     }
     match line_number(input, at, Violation::Length)? {
-        (len @ 0..=MAX_BULK, next) => Ok((len as u64, next)),
+        (len, next) if (0..=most as i64).contains(&len) => Ok((len as u64, next)),
         _ => Err(Stop::Broken(Violation::Length)),
     }
 }
 
-/// The argument at `at`, and where the next one begins.
+/// The argument at `at` of a command that was parsed, and where the next one begins.
 #[inline]
 pub fn argument(input: &[u8], at: usize) -> Option<(Span, usize)> {
-    bulk(input, at).ok()
+    bulk(input, at, isize::MAX as usize).ok()
 }
 
 #[inline]
-fn bulk(input: &[u8], at: usize) -> Result<(Span, usize), Stop> {
-    let (len, from) = length(input, at)?;
+fn bulk(input: &[u8], at: usize, most: usize) -> Result<(Span, usize), Stop> {
+    let (len, from) = length(input, at, most)?;
     let next = from as u64 + len + 2;
     match (input.len() as u64).checked_sub(next) {
         Some(_) => Ok((Span { at: from as u32, len: len as u32 }, next as usize)),
@@ -179,8 +180,11 @@ pub fn parse(gather: &mut Option<Gather>, input: &[u8], db: u8, engine: &Engine)
         Some(_) => return parse_line(gather, input, engine),
         None => return Parsed::Need(1),
     }
-    match command(input, db, engine) {
-        Ok(request) => Parsed::Request(request),
+    match command(input, engine.settings.item_max) {
+        Ok(mut request) => {
+            request.hash = hash(&request, input, db, engine);
+            Parsed::Request(request)
+        }
         Err(Stop::Broken(violation)) => broken(violation),
         Err(Stop::Part(more)) => {
             let whole = input.len() as u64 + more;
@@ -192,7 +196,7 @@ pub fn parse(gather: &mut Option<Gather>, input: &[u8], db: u8, engine: &Engine)
             };
             *gather = Some(Gather::Args { left: count as u64, bulk: 0 });
             let Some(Gather::Args { left, bulk }) = gather else { unreachable!("just set") };
-            match advance(input, next, left, bulk) {
+            match advance(input, next, left, bulk, engine.settings.item_max) {
                 Ok(len) => part(Op::Part, len, missing(*left, *bulk)),
                 Err(violation) => broken(violation),
             }
@@ -205,7 +209,7 @@ fn missing(left: u64, bulk: u64) -> u64 {
     6 * left + bulk
 }
 
-fn command(input: &[u8], db: u8, engine: &Engine) -> Result<Request, Stop> {
+fn command(input: &[u8], most: usize) -> Result<Request, Stop> {
     let (count, mut at) = count(input)?;
     if count <= 0 {
         return Ok(Request { len: at as u32, ..Request::default() });
@@ -213,33 +217,36 @@ fn command(input: &[u8], db: u8, engine: &Engine) -> Result<Request, Stop> {
     let mut spans = [Span::default(); 3];
     let few = (count as usize).min(3);
     for span in &mut spans[..few] {
-        (*span, at) = bulk(input, at)?;
+        (*span, at) = bulk(input, at, most)?;
     }
     let rest = at;
     for _ in few..count as usize {
-        (_, at) = bulk(input, at)?;
+        (_, at) = bulk(input, at, most)?;
     }
     let [name, key, value] = spans;
-    let command = table::find(name.of(input));
-    let keyed = command.is_some_and(|command| command.0.keys.first == 1);
-    let hash =
-        (keyed && few > 1 && key.len as usize <= KEY_MAX).then(|| engine.local.hash(key.of(input)));
     Ok(Request {
-        op: request::Op::Redis(Op::Command(command)),
+        op: request::Op::Redis(Op::Command(table::find(name.of(input)))),
         len: at as u32,
         key,
         value,
         args: Span::new(rest, at),
         unique: count as u64,
-        flags: db.into(),
-        hash,
         ..Request::default()
     })
 }
 
+/// The hash of a command's first argument, if that is a key.
+#[inline]
+fn hash(request: &Request, input: &[u8], db: u8, engine: &Engine) -> Option<Hash> {
+    let request::Op::Redis(Op::Command(Some(Named(command, _)))) = request.op else { return None };
+    let keyed =
+        command.keys.first == 1 && request.unique > 1 && request.key.len as usize <= KEY_MAX;
+    keyed.then(|| engine.local.hash_in(db, request.key.of(input)))
+}
+
 /// A whole command that did not come as one piece of input.
-pub fn parse_whole(input: &[u8], db: u8, engine: &Engine) -> Option<Request> {
-    command(input, db, engine).ok()
+pub fn parse_whole(input: &[u8]) -> Option<Request> {
+    command(input, isize::MAX as usize).ok()
 }
 
 #[cold]
@@ -282,7 +289,7 @@ fn parse_on(gather: &mut Option<Gather>, at: Gather, input: &[u8], engine: &Engi
             };
         }
     };
-    let len = match advance(input, 0, &mut left, &mut bulk) {
+    let len = match advance(input, 0, &mut left, &mut bulk, engine.settings.item_max) {
         Ok(len) => len,
         Err(violation) => return broken(violation),
     };
@@ -302,6 +309,7 @@ fn advance(
     mut at: usize,
     left: &mut u64,
     bulk: &mut u64,
+    most: usize,
 ) -> Result<usize, Violation> {
     loop {
         let here = (*bulk).min((input.len() - at) as u64);
@@ -310,7 +318,7 @@ fn advance(
         if *bulk > 0 || *left == 0 {
             return Ok(at);
         }
-        match length(input, at) {
+        match length(input, at, most) {
             Ok((len, next)) => (*left, *bulk, at) = (*left - 1, len + 2, next),
             Err(Stop::Part(_)) => return Ok(at),
             Err(Stop::Broken(violation)) => return Err(violation),

@@ -66,6 +66,14 @@ impl Reply<'_> {
         self.out.text(b"\r\n");
     }
 
+    /// An item's value, or that there is none.
+    pub fn value(&mut self, item: Option<&Item<'_>>) {
+        match item {
+            Some(item) => self.item(item),
+            None => self.null(),
+        }
+    }
+
     /// In place of a value.
     #[inline]
     pub fn null(&mut self) {

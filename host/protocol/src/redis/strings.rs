@@ -1,35 +1,31 @@
 //! Commands about values.
 
-use std::cell::Cell;
-
 use super::call::Call;
 use super::expiry::{self, Options, Unit};
 use super::items::{self, Change, Expiry};
+use super::lcs::Lcs;
 use super::number;
-use super::table::{flag::*, Command, ALL, ONE};
+use super::table::{flag::*, Command, ALL, ONE, TWO};
 use super::{range, Error};
-use crate::number::{digits, DIGITS};
-use crate::ops;
 use crate::store::Item;
-use crate::{Engine, Next};
+use crate::Next;
 
-const NOT_AN_INTEGER: Error = number::NOT_AN_INTEGER;
+const LONG_STRING: Error = "ERR string exceeds maximum allowed size (proto-max-bulk-len)";
 
 pub const COMMANDS: &[Command] = &[
     Command::new("append", 3, WRITE | DENYOOM | FAST, ONE, append),
-    Command::new("decr", 2, WRITE | DENYOOM | FAST, ONE, decr),
-    Command::new("decrby", 3, WRITE | DENYOOM | FAST, ONE, decrby),
     Command::new("get", 2, READONLY | FAST, ONE, get),
     Command::new("getdel", 2, WRITE | FAST, ONE, getdel),
+    Command::new("getex", -2, WRITE | FAST, ONE, getex),
     Command::new("getrange", 4, READONLY, ONE, getrange),
     Command::new("getset", 3, WRITE | DENYOOM | FAST, ONE, getset),
-    Command::new("incr", 2, WRITE | DENYOOM | FAST, ONE, incr),
-    Command::new("incrby", 3, WRITE | DENYOOM | FAST, ONE, incrby),
+    Command::new("lcs", -3, READONLY, TWO, lcs),
     Command::new("mget", -2, READONLY | FAST, ALL, mget),
     Command::new("psetex", 4, WRITE | DENYOOM, ONE, psetex),
     Command::new("set", -3, WRITE | DENYOOM, ONE, set),
     Command::new("setex", 4, WRITE | DENYOOM, ONE, setex),
     Command::new("setnx", 3, WRITE | DENYOOM | FAST, ONE, setnx),
+    Command::new("setrange", 4, WRITE | DENYOOM, ONE, setrange),
     Command::new("strlen", 2, READONLY | FAST, ONE, strlen),
     Command::new("substr", 4, READONLY, ONE, getrange),
 ];
@@ -37,11 +33,8 @@ pub const COMMANDS: &[Command] = &[
 /// `GET key`
 fn get(call: &mut Call<'_>) -> Result<(), Error> {
     let (key, hash) = (call.arg(1), call.hash_of(1));
-    let Engine { local, counters, .. } = call.engine;
-    match ops::get(local, counters, key, hash) {
-        Some(item) => call.reply.item(&item),
-        None => call.reply.null(),
-    }
+    let item = items::get(call.engine, key, hash);
+    call.reply.value(item.as_ref());
     Ok(())
 }
 
@@ -55,33 +48,30 @@ fn mget(call: &mut Call<'_>) -> Result<(), Error> {
         call.reply.array(count);
     }
     let mut keys = call.args.from(1 + call.from as usize);
-    let Engine { local, counters, settings, .. } = call.engine;
+    let Call { engine, reply, client, .. } = call;
     let mut done = 0;
     loop {
         let mut group: [(&[u8], _); GROUP] = [(&[], None); GROUP];
         let mut here = 0;
         for (place, key) in group.iter_mut().zip(&mut keys) {
-            let hash = local.hash(key);
-            local.prefetch_buckets(hash);
+            let hash = engine.local.hash_in(client.db, key);
+            engine.local.prefetch_buckets(hash);
             *place = (key, Some(hash));
             here += 1;
         }
         for hash in group[..here].iter().filter_map(|(_, hash)| *hash) {
-            local.prefetch_item(hash);
+            engine.local.prefetch_item(hash);
         }
         for (key, hash) in &group[..here] {
             let Some(hash) = *hash else { break };
-            match ops::get(local, counters, key, hash) {
-                Some(item) => call.reply.item(&item),
-                None => call.reply.null(),
-            }
+            reply.value(items::get(engine, key, hash).as_ref());
         }
         call.from += here as u64;
         done += here;
         if call.from as usize == count {
             return Ok(());
         }
-        let out = &call.reply.out;
+        let (out, settings) = (&reply.out, &engine.settings);
         if out.held() >= settings.reply_soft || out.len() >= 16 * settings.reply_soft {
             call.next = Next::Full;
             return Ok(());
@@ -95,9 +85,7 @@ fn mget(call: &mut Call<'_>) -> Result<(), Error> {
 
 /// `STRLEN key`
 fn strlen(call: &mut Call<'_>) -> Result<(), Error> {
-    let (key, hash) = (call.arg(1), call.hash_of(1));
-    let Engine { local, counters, .. } = call.engine;
-    let len = ops::get(local, counters, key, hash).map_or(0, |item| item.value().len());
+    let len = call.get(1).map_or(0, |item| item.value().len());
     call.reply.integer(len as i64);
     Ok(())
 }
@@ -106,8 +94,7 @@ fn strlen(call: &mut Call<'_>) -> Result<(), Error> {
 fn getrange(call: &mut Call<'_>) -> Result<(), Error> {
     let (start, end) = (number::argument(call.arg(2))?, number::argument(call.arg(3))?);
     let (key, hash) = (call.arg(1), call.hash_of(1));
-    let Engine { local, counters, .. } = call.engine;
-    let value = ops::get(local, counters, key, hash).map_or(&b""[..], |item| item.value());
+    let value = items::get(call.engine, key, hash).map_or(&b""[..], |item| item.value());
     call.reply.bulk(&value[range::get(start, end, value.len())]);
     Ok(())
 }
@@ -121,7 +108,7 @@ fn set(call: &mut Call<'_>) -> Result<(), Error> {
     if call.args.len() > 3 {
         return set_with_options(call);
     }
-    items::set(call.engine, call.arg(1), call.arg(2), 0)?;
+    items::set(call.engine, call.client.db, call.arg(1), call.arg(2), 0)?;
     call.reply.ok();
     Ok(())
 }
@@ -167,7 +154,7 @@ fn psetex(call: &mut Call<'_>) -> Result<(), Error> {
 
 fn set_until(call: &mut Call<'_>, unit: Unit) -> Result<(), Error> {
     if let Some(expiry) = expiry::deadline(call, unit, call.arg(2))? {
-        items::set(call.engine, call.arg(1), call.arg(3), expiry)?;
+        items::set(call.engine, call.client.db, call.arg(1), call.arg(3), expiry)?;
         call.reply.ok();
     }
     Ok(())
@@ -224,9 +211,12 @@ fn getdel(call: &mut Call<'_>) -> Result<(), Error> {
 /// `APPEND key value`
 fn append(call: &mut Call<'_>) -> Result<(), Error> {
     let (key, value, hash) = (call.arg(1), call.arg(2), call.hash_of(1));
-    let mut len = 0;
+    let (mut len, most) = (0, call.engine.settings.item_max);
     let plan = |old: Option<&Item<'_>>| {
         len = len_of(old) + value.len();
+        if len > most {
+            return Err(LONG_STRING);
+        }
         Ok(Change::Value { len })
     };
     items::update(call.engine, key, hash, plan, |old, new| {
@@ -238,53 +228,93 @@ fn append(call: &mut Call<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-fn incr(call: &mut Call<'_>) -> Result<(), Error> {
-    add(call, 1)
-}
-
-fn decr(call: &mut Call<'_>) -> Result<(), Error> {
-    add(call, -1)
-}
-
-/// `INCRBY key increment`
-fn incrby(call: &mut Call<'_>) -> Result<(), Error> {
-    let by = number::argument(call.arg(2))?;
-    add(call, by)
-}
-
-/// `DECRBY key decrement`
-fn decrby(call: &mut Call<'_>) -> Result<(), Error> {
-    let by = number::decrement(call.arg(2))?;
-    add(call, by)
-}
-
-fn add(call: &mut Call<'_>, by: i64) -> Result<(), Error> {
+/// `GETEX key [EX seconds|PX milliseconds|EXAT seconds|PXAT milliseconds|PERSIST]`
+fn getex(call: &mut Call<'_>) -> Result<(), Error> {
     let (key, hash) = (call.arg(1), call.hash_of(1));
-    let mut sum = 0;
-    let text = Cell::new(([0; 1 + DIGITS], 0));
+    let options = Options::parse(call.args.from(2), false)?;
+    if items::get(call.engine, key, hash).is_none() {
+        call.reply.null();
+        return Ok(());
+    }
+    let mut change = if options.persist { Change::Expire(0) } else { Change::None };
+    if let Some((unit, text)) = options.expiry {
+        match expiry::deadline(call, unit, text)? {
+            Some(deadline) => change = Change::Expire(deadline),
+            None => return Ok(()),
+        }
+    }
+    let Call { reply, engine, .. } = call;
+    let mark = reply.mark();
     let plan = |old: Option<&Item<'_>>| {
-        let value = match old {
-            Some(item) => number::integer(item.value()).ok_or(NOT_AN_INTEGER)?,
-            None => 0,
-        };
-        sum = number::add(value, by)?;
-        let (digits, from) = decimal(sum);
-        text.set((digits, from));
-        Ok(Change::Value { len: digits.len() - from })
+        reply.rewind(mark);
+        reply.value(old);
+        Ok(match (old, change) {
+            (None, _) => Change::None,
+            (Some(item), Change::Expire(0)) if item.expiry() == 0 => Change::None,
+            _ => change,
+        })
     };
-    items::update(call.engine, key, hash, plan, |_, new| {
-        let (text, from) = text.get();
-        new.copy_from_slice(&text[from..]);
+    items::update(engine, key, hash, plan, |_, _| {})
+}
+
+/// `SETRANGE key offset value`
+fn setrange(call: &mut Call<'_>) -> Result<(), Error> {
+    let (key, value, hash) = (call.arg(1), call.arg(3), call.hash_of(1));
+    let offset = range::offset(call.arg(2))?;
+    let (mut len, most) = (0, call.engine.settings.item_max as u64);
+    let plan = |old: Option<&Item<'_>>| {
+        len = len_of(old);
+        if value.is_empty() {
+            return Ok(Change::None);
+        }
+        let end = offset.saturating_add(value.len() as u64);
+        if end > most {
+            return Err(LONG_STRING);
+        }
+        len = len.max(end as usize);
+        Ok(Change::Value { len })
+    };
+    items::update(call.engine, key, hash, plan, |old, new| {
+        let (before, behind) = new.split_at_mut(len_of(old));
+        before.copy_from_slice(old.map_or(b"", |item| item.value()));
+        behind.fill(0);
+        new[offset as usize..][..value.len()].copy_from_slice(value);
     })?;
-    call.reply.integer(sum);
+    call.reply.integer(len as i64);
     Ok(())
 }
 
-/// A number's text, and where it begins.
-fn decimal(value: i64) -> ([u8; 1 + DIGITS], usize) {
-    let (mut text, mut buffer) = ([b'-'; 1 + DIGITS], [0; DIGITS]);
-    let digits = digits(value.unsigned_abs(), &mut buffer);
-    let from = text.len() - digits.len();
-    text[from..].copy_from_slice(digits);
-    (text, from - usize::from(value < 0))
+/// `LCS key1 key2 [LEN] [IDX] [MINMATCHLEN len] [WITHMATCHLEN]`
+fn lcs(call: &mut Call<'_>) -> Result<(), Error> {
+    let wanted = Lcs::parse(&call.args.vec(3))?;
+    let local = &call.engine.local;
+    let value = |i| {
+        let item = items::find(local, call.arg(i), call.hash_of(i));
+        item.map_or(&b""[..], |item| item.value())
+    };
+    let found = wanted.find(value(1), value(2))?;
+    let reply = &mut call.reply;
+    if wanted.only_len {
+        reply.integer(found.len as i64);
+    } else if !wanted.indices {
+        reply.bulk(&found.text);
+    } else {
+        reply.map(2);
+        reply.bulk(b"matches");
+        reply.array(found.matches.len());
+        for run in &found.matches {
+            reply.array(if wanted.with_match_len { 3 } else { 2 });
+            for (from, to) in [run.a, run.b] {
+                reply.array(2);
+                reply.integer(from as i64);
+                reply.integer(to as i64);
+            }
+            if wanted.with_match_len {
+                reply.integer(run.len() as i64);
+            }
+        }
+        reply.bulk(b"len");
+        reply.integer(found.len as i64);
+    }
+    Ok(())
 }

@@ -9,8 +9,8 @@ use std::sync::LazyLock;
 
 use super::call::Call;
 use super::{
-    admin, clients, config, connection, info, introspect, keys, latency, object, slowlog, strings,
-    Error,
+    admin, bitmaps, clients, config, connection, info, introspect, keys, keyspace, latency,
+    lifetimes, multiple, object, slowlog, strings, sums, transactions, Error,
 };
 
 pub type Handler = fn(&mut Call<'_>) -> Result<(), Error>;
@@ -128,9 +128,15 @@ impl fmt::Debug for Named {
 /// The lists of all topics.
 static LISTS: &[&[Command]] = &[
     admin::COMMANDS,
+    bitmaps::COMMANDS,
     connection::COMMANDS,
     keys::COMMANDS,
+    keyspace::COMMANDS,
+    lifetimes::COMMANDS,
+    multiple::COMMANDS,
     strings::COMMANDS,
+    sums::COMMANDS,
+    transactions::COMMANDS,
     &[
         clients::COMMAND,
         config::COMMAND,

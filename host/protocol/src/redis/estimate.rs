@@ -1,0 +1,121 @@
+//! What a queued command will lock, and what room it will take.
+
+use std::collections::HashMap;
+
+use super::args::Args;
+use super::bitfield::Fields;
+use super::connection::database;
+use super::items;
+use super::table::{flag::WRITE, Command};
+use super::word::is;
+use super::{bits, range};
+use crate::Engine;
+
+/// Characters of the longest number that `INCRBYFLOAT` makes.
+const FLOAT: usize = 5 << 10;
+const INTEGER: usize = 21;
+
+/// Calls `visit` with the database and name of each key that a command reads or changes.
+pub fn keys<'a>(command: &Command, args: &Args<'a>, db: u8, mut visit: impl FnMut(u8, &'a [u8])) {
+    for place in command.key_places(args.len()) {
+        visit(db, args.get(place));
+    }
+    if let Some((other, key)) = key_elsewhere(command, args) {
+        visit(other, key);
+    }
+}
+
+/// `COPY` and `MOVE` go to a key of another database.
+fn key_elsewhere<'a>(command: &Command, args: &Args<'a>) -> Option<(u8, &'a [u8])> {
+    match command.name {
+        "move" => Some((database(args.get(2)).ok()?, args.get(1))),
+        "copy" => {
+            let (mut to, mut rest) = (None, args.from(3));
+            while let Some(option) = rest.next() {
+                if is(option, "db") {
+                    to = Some((database(rest.next()?).ok()?, args.get(2)));
+                }
+            }
+            to
+        }
+        _ => None,
+    }
+}
+
+/// Room that is taken at most, command by command.
+pub struct Estimate<'a> {
+    engine: &'a Engine,
+    /// Of keys that were stored, the longest value so far.
+    lens: HashMap<(u8, &'a [u8]), usize>,
+    pub sizes: Vec<usize>,
+}
+
+impl<'a> Estimate<'a> {
+    pub fn new(engine: &'a Engine) -> Estimate<'a> {
+        Estimate { engine, lens: HashMap::new(), sizes: Vec::new() }
+    }
+
+    /// One more command.
+    pub fn take(&mut self, command: &Command, args: &Args<'a>, db: u8) {
+        if !command.has(WRITE) {
+            return;
+        }
+        let key = || args.get(1);
+        match command.name {
+            "set" | "setnx" | "getset" => self.store(db, key(), args.get(2).len()),
+            "setex" | "psetex" => self.store(db, key(), args.get(3).len()),
+            "mset" | "msetnx" => {
+                let mut pairs = args.from(1);
+                while let (Some(key), Some(value)) = (pairs.next(), pairs.next()) {
+                    self.store(db, key, value.len());
+                }
+            }
+            "append" => self.store(db, key(), self.len(db, key()) + args.get(2).len()),
+            "incr" | "decr" | "incrby" | "decrby" => self.store(db, key(), INTEGER),
+            "incrbyfloat" => self.store(db, key(), FLOAT),
+            "setrange" => {
+                let offset = range::offset(args.get(2)).unwrap_or(0) as usize;
+                let end = offset.saturating_add(args.get(3).len());
+                self.store(db, key(), end.max(self.len(db, key())));
+            }
+            "setbit" => {
+                let end = bits::offset(args.get(2)).map_or(0, bits::bytes_for);
+                self.store(db, key(), end.max(self.len(db, key())));
+            }
+            "bitfield" => {
+                let end = Fields::parse(&args.vec(2), false).map_or(0, |fields| fields.room());
+                self.store(db, key(), end.max(self.len(db, key())));
+            }
+            "bitop" => {
+                let len = args.from(3).map(|key| self.len(db, key)).max().unwrap_or(0);
+                self.store(db, args.get(2), len);
+            }
+            "rename" | "renamenx" => self.store(db, args.get(2), self.len(db, key())),
+            "copy" | "move" => {
+                let default = if command.name == "copy" { (db, args.get(2)) } else { (db, key()) };
+                let (to, name) = key_elsewhere(command, args).unwrap_or(default);
+                self.store(to, name, self.len(db, key()));
+            }
+            // An item without an expiry is copied to get one.
+            "expire" | "pexpire" | "expireat" | "pexpireat" | "getex" => {
+                self.store(db, key(), self.len(db, key()));
+            }
+            _ => {}
+        }
+    }
+
+    fn len(&self, db: u8, key: &'a [u8]) -> usize {
+        self.lens.get(&(db, key)).copied().unwrap_or_else(|| {
+            let local = &self.engine.local;
+            local.get(key, local.hash_in(db, key)).map_or(0, |item| item.value().len())
+        })
+    }
+
+    fn store(&mut self, db: u8, key: &'a [u8], len: usize) {
+        // What is longer is refused.
+        let len = len.min(self.engine.settings.item_max);
+        self.sizes.push(items::footprint(key, len));
+        let longest = len.max(self.len(db, key));
+        self.lens.insert((db, key), longest);
+    }
+}

@@ -1,0 +1,152 @@
+//! Commands about all keys of a database.
+
+use super::call::Call;
+use super::glob::Pattern;
+use super::number::{integer, NOT_AN_INTEGER};
+use super::table::{flag::*, Command, NONE};
+use super::word::is;
+use super::{Error, SYNTAX};
+use crate::number::{digits, DIGITS};
+
+const BAD_CURSOR: Error = "ERR invalid cursor";
+const TOO_MANY: Error = "ERR the keys are more than this server replies at once; SCAN finds them";
+/// Keys that KEYS takes from the store at a time.
+const KEYS_AT_ONCE: usize = 1 << 16;
+/// Keys that a SCAN looks for by default.
+const COUNT: usize = 10;
+
+pub const COMMANDS: &[Command] = &[
+    Command::new("dbsize", 1, READONLY | FAST, NONE, dbsize),
+    Command::new("flushall", -1, WRITE, NONE, flushall),
+    Command::new("flushdb", -1, WRITE, NONE, flushdb),
+    Command::new("keys", 2, READONLY, NONE, keys),
+    Command::new("randomkey", 1, READONLY, NONE, randomkey),
+    Command::new("scan", -2, READONLY, NONE, scan),
+];
+
+/// `DBSIZE`
+fn dbsize(call: &mut Call<'_>) -> Result<(), Error> {
+    let count = call.engine.local.store().keys(call.client.db);
+    call.reply.integer(count as i64);
+    Ok(())
+}
+
+/// What `FLUSHALL` and `FLUSHDB` may have behind them; they are done at once anyhow.
+fn flush_option(call: &Call<'_>) -> Result<(), Error> {
+    match call.args.find(1) {
+        None => Ok(()),
+        Some(option) if call.args.len() == 2 && (is(option, "sync") || is(option, "async")) => {
+            Ok(())
+        }
+        _ => Err(SYNTAX),
+    }
+}
+
+/// `FLUSHALL [ASYNC|SYNC]`
+fn flushall(call: &mut Call<'_>) -> Result<(), Error> {
+    flush_option(call)?;
+    call.engine.counters.cmd_flush += 1;
+    call.engine.local.store().flush_all_dbs();
+    call.reply.ok();
+    Ok(())
+}
+
+/// `FLUSHDB [ASYNC|SYNC]`
+fn flushdb(call: &mut Call<'_>) -> Result<(), Error> {
+    flush_option(call)?;
+    call.engine.counters.cmd_flush += 1;
+    call.engine.local.store().flush_db(call.client.db);
+    call.reply.ok();
+    Ok(())
+}
+
+/// `RANDOMKEY`
+fn randomkey(call: &mut Call<'_>) -> Result<(), Error> {
+    match call.engine.local.random(call.client.db) {
+        Some(item) => call.reply.bulk(item.key()),
+        None => call.reply.null(),
+    }
+    Ok(())
+}
+
+/// Redis does not match this pattern, which the empty key would not, but takes all.
+fn is_all(pattern: &[u8]) -> bool {
+    pattern == b"*"
+}
+
+/// `KEYS pattern`
+fn keys(call: &mut Call<'_>) -> Result<(), Error> {
+    let (pattern, all) = (Pattern::new(call.arg(1)), is_all(call.arg(1)));
+    let (db, limit) = (call.client.db, call.engine.settings.gather_max());
+    let local = &call.engine.local;
+    // Others store meanwhile; what is met twice is told once.
+    let mut found = std::collections::BTreeSet::new();
+    let (mut cursor, mut bytes) = (0, 0);
+    loop {
+        cursor = local.scan(Some(db), cursor, KEYS_AT_ONCE, |item| {
+            if bytes <= limit && (all || pattern.matches(item.key())) && found.insert(item.key()) {
+                bytes += item.key().len() + 16;
+            }
+        });
+        if bytes > limit {
+            return Err(TOO_MANY);
+        }
+        if cursor == 0 {
+            break;
+        }
+    }
+    call.reply.array(found.len());
+    found.into_iter().for_each(|key| call.reply.bulk(key));
+    Ok(())
+}
+
+/// C's `strtoul` of a whole argument, as Redis reads cursors.
+fn cursor_of(text: &[u8]) -> Option<u64> {
+    let text = super::word::c_string(text);
+    let (negative, digits) = match text {
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] => (false, digits),
+        digits => (false, digits),
+    };
+    if text.is_empty() {
+        return Some(0);
+    }
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let value: u64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
+    Some(if negative { value.wrapping_neg() } else { value })
+}
+
+/// `SCAN cursor [MATCH pattern] [COUNT count] [TYPE type]`
+fn scan(call: &mut Call<'_>) -> Result<(), Error> {
+    let cursor = cursor_of(call.arg(1)).ok_or(BAD_CURSOR)?;
+    let (mut count, mut pattern, mut is_string) = (COUNT, None, true);
+    let mut options = call.args.from(2);
+    while let Some(option) = options.next() {
+        let value = options.next().ok_or(SYNTAX)?;
+        if is(option, "count") {
+            let number = integer(value).ok_or(NOT_AN_INTEGER)?;
+            count = usize::try_from(number).ok().filter(|count| *count > 0).ok_or(SYNTAX)?;
+        } else if is(option, "match") {
+            pattern = (!is_all(value)).then(|| Pattern::new(value));
+        } else if is(option, "type") {
+            is_string = is(value, "string");
+        } else {
+            return Err(SYNTAX);
+        }
+    }
+    let (db, local) = (call.client.db, &call.engine.local);
+    let mut found = Vec::new();
+    let count = count.min(call.engine.settings.keys_soft);
+    let next = local.scan(Some(db), cursor, count, |item| {
+        if is_string && pattern.as_ref().is_none_or(|pattern| pattern.matches(item.key())) {
+            found.push(item.key());
+        }
+    });
+    call.reply.array(2);
+    call.reply.bulk(digits(next, &mut [0; DIGITS]));
+    call.reply.array(found.len());
+    found.into_iter().for_each(|key| call.reply.bulk(key));
+    Ok(())
+}

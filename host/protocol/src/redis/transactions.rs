@@ -1,0 +1,145 @@
+//! Transactions: commands that are queued, then done as one step.
+//!
+//! At `EXEC` the keys of all commands are locked together and room for whatever they may store is set
+//! aside; then their handlers run as they always do. As in Redis a command that fails does not keep
+//! the others from being done.
+
+use std::time::Duration;
+
+use super::args::Args;
+use super::call::Call;
+use super::client::Queue;
+use super::estimate::Estimate;
+use super::execute::Place;
+use super::items;
+use super::parse;
+use super::table::{flag::*, Command, ALL, NONE};
+use super::Error;
+use crate::request::{self, Next};
+use crate::Engine;
+
+const NESTED: Error = "ERR MULTI calls can not be nested";
+const NO_MULTI: Error = "ERR EXEC without MULTI";
+const NO_DISCARD: Error = "ERR DISCARD without MULTI";
+const WATCH_INSIDE: Error = "ERR WATCH inside MULTI is not allowed";
+const ABORTED: Error = "EXECABORT Transaction discarded because of previous errors.";
+const LONG_REPLY: Error = "ERR the transaction's replies are more than this server takes";
+
+const OF_TRANSACTION: u32 = NOSCRIPT | LOADING | STALE | FAST | ALLOW_BUSY;
+
+pub const COMMANDS: &[Command] = &[
+    Command::new("discard", 1, OF_TRANSACTION | AT_ONCE, NONE, discard),
+    Command::new("exec", 1, NOSCRIPT | LOADING | STALE | SKIP_SLOWLOG | AT_ONCE, NONE, exec),
+    Command::new("multi", 1, OF_TRANSACTION | AT_ONCE, NONE, multi),
+    Command::new("unwatch", 1, OF_TRANSACTION, NONE, unwatch),
+    Command::new("watch", -2, OF_TRANSACTION | AT_ONCE, ALL, watch),
+];
+
+/// `MULTI`
+fn multi(call: &mut Call<'_>) -> Result<(), Error> {
+    if call.client.queue.is_some() {
+        return Err(NESTED);
+    }
+    call.client.queue = Some(Box::default());
+    call.reply.ok();
+    Ok(())
+}
+
+/// `DISCARD`
+fn discard(call: &mut Call<'_>) -> Result<(), Error> {
+    call.client.queue.take().ok_or(NO_DISCARD)?;
+    call.client.watches.clear();
+    call.reply.ok();
+    Ok(())
+}
+
+/// `WATCH key [key ...]`
+fn watch(call: &mut Call<'_>) -> Result<(), Error> {
+    if call.client.queue.is_some() {
+        return Err(WATCH_INSIDE);
+    }
+    let (db, local) = (call.client.db, &call.engine.local);
+    for key in call.args.from(1) {
+        let watches = &mut call.client.watches;
+        if !watches.iter().any(|watch| watch.db() == db && watch.key() == key) {
+            watches.push(local.watch(db, key));
+        }
+    }
+    call.reply.ok();
+    Ok(())
+}
+
+/// `UNWATCH`
+fn unwatch(call: &mut Call<'_>) -> Result<(), Error> {
+    call.client.watches.clear();
+    call.reply.ok();
+    Ok(())
+}
+
+/// `EXEC`
+fn exec(call: &mut Call<'_>) -> Result<(), Error> {
+    let queue = *call.client.queue.take().ok_or(NO_MULTI)?;
+    let watches = std::mem::take(&mut call.client.watches);
+    if queue.is_broken {
+        return Err(ABORTED);
+    }
+    let db = call.client.db;
+    let mut hashes = Vec::new();
+    let locals = &call.engine.local;
+    each(&queue, db, |command, args, db| {
+        super::estimate::keys(command, args, db, |db, key| hashes.push(locals.hash_in(db, key)));
+    });
+    hashes.extend(watches.iter().map(|watch| watch.hash()));
+    let sizes = |engine: &Engine| {
+        let mut estimate = Estimate::new(engine);
+        each(&queue, db, |command, args, db| estimate.take(command, args, db));
+        estimate.sizes
+    };
+    let Call { engine, client, server, reply, .. } = call;
+    let mark = reply.mark();
+    let out = &mut *reply.out;
+    let (mut next, mut fits) = (Next::Continue, true);
+    let done = items::together(engine, &hashes, sizes, |engine| {
+        if !watches.iter().all(|watch| watch.is_unchanged(&engine.local)) {
+            return false;
+        }
+        let limit = engine.settings.gather_max();
+        out.room(24).byte(b'*').number(queue.len() as u64).bytes(b"\r\n").finish();
+        for bytes in queue.commands() {
+            let mut place = Place { engine, server: &mut **server, out };
+            loop {
+                match place.whole(client, bytes) {
+                    // `DEBUG SLEEP`: as in Redis all wait that want one of the keys.
+                    Next::Wait => std::thread::sleep(Duration::from_millis(1)),
+                    Next::Close => break next = Next::Close,
+                    _ => break,
+                }
+            }
+            fits &= out.held() <= limit;
+        }
+        true
+    })?;
+    if !fits {
+        reply.rewind(mark);
+        call.next = Next::Close;
+        return Err(LONG_REPLY);
+    }
+    if !done {
+        reply.null_array();
+    }
+    call.next = next;
+    Ok(())
+}
+
+/// Calls `visit` with each queued command and the database in which it will run.
+fn each<'q>(queue: &'q Queue, mut db: u8, mut visit: impl FnMut(&'static Command, &Args<'q>, u8)) {
+    for bytes in queue.commands() {
+        let Some(request) = parse::parse_whole(bytes) else { continue };
+        let request::Op::Redis(parse::Op::Command(Some(named))) = request.op else { continue };
+        let args = Args::new(&request, bytes);
+        if named.0.name == "select" {
+            db = super::connection::database(args.get(1)).unwrap_or(db);
+        }
+        visit(named.0, &args, db);
+    }
+}
