@@ -141,18 +141,21 @@ fn clients_see_and_kill_each_other() {
 #[test]
 fn a_pause_holds_what_it_should() {
     let server = Server::start("");
-    let [mut a, mut b, mut c] = [server.client(), server.client(), server.client()];
+    let [mut a, mut b, mut c, mut d] = std::array::from_fn(|_| server.client());
     assert_eq!(a.ask("CLIENT PAUSE 3600000 WRITE"), "OK");
     // As a line, whole, and in pieces that are gathered.
+    assert_eq!((d.ask("MULTI"), d.ask("SET m v")), ("OK".into(), "QUEUED".into()));
+    assert!(a.ask("CLIENT LIST").contains(" flags=x db=0 sub=0 psub=0 ssub=0 multi=1 "));
+    d.send("EXEC");
     b.send("SET k line");
     let long = "x".repeat(100_000);
     c.send(&format!("*3\r\n$3\r\nSET\r\n$1\r\nl\r\n${}\r\n{long}", long.len()));
     // Both were read when all bytes are counted; they have had their turn when this has it again.
     let read = long.len() + "SET k line".len();
     while a.info("total_net_input_bytes").parse::<usize>().unwrap() < read {}
-    assert_eq!((a.ask("GET k"), a.ask("GET l")), ("nil".into(), "nil".into()));
+    assert_eq!(a.ask("MGET k l m"), "[nil,nil,nil]");
     assert_eq!(a.ask("CLIENT UNPAUSE"), "OK");
-    assert_eq!((b.reply(), c.reply()), ("OK".into(), "OK".into()));
+    assert_eq!((b.reply(), c.reply(), d.reply()), ("OK".into(), "OK".into(), "[OK]".into()));
     assert_eq!((a.ask("GET k"), a.ask("GET l")), ("line".into(), long));
     // All commands wait, and the pause ends by itself.
     assert_eq!(a.ask("CLIENT PAUSE 20"), "OK");
@@ -235,4 +238,7 @@ fn settings_and_statistics_are_true() {
     assert_eq!(client.ask("SLOWLOG RESET"), "OK");
     assert_eq!(client.ask("SLOWLOG LEN"), "0");
     assert!(client.ask("DEBUG SLEEP 0").starts_with("-ERR DEBUG command not allowed."));
+    assert_eq!(client.ask("MULTI"), "OK");
+    assert!(client.ask("DEBUG SLEEP 0").starts_with("-ERR DEBUG command not allowed."));
+    assert!(client.ask("EXEC").starts_with("-EXECABORT"));
 }

@@ -6,7 +6,8 @@ use super::table::{flag::*, Command, NONE};
 use super::{help, number, word, Error, VERSION};
 use crate::request::Next;
 
-const REFUSED: Error =
+/// Without `--enable-debug-command` it is refused before it is called.
+pub const REFUSED: Error =
     "ERR DEBUG command not allowed. If the enable-debug-command option is set to \
                         \"local\", you can run it from a local connection, otherwise you need to \
                         set this option in the configuration file, and then restart the server.";
@@ -72,9 +73,6 @@ fn lolwut(call: &mut Call<'_>) -> Result<(), Error> {
 }
 
 fn debug(call: &mut Call<'_>) -> Result<(), Error> {
-    if !call.engine.settings.redis.allows_debug() {
-        return Err(REFUSED);
-    }
     let what = call.arg(1);
     match call.args.len() {
         2 if word::is(what, "help") => return help(call, DEBUG_HELP),

@@ -30,6 +30,8 @@ pub struct Queue {
     ends: Vec<usize>,
     /// One of them was refused, so none is done.
     pub is_broken: bool,
+    /// One of them writes.
+    pub writes: bool,
 }
 
 impl Queue {
@@ -116,7 +118,8 @@ impl Client {
     /// Lets others see what has changed.
     pub fn publish(&self) {
         if let Some(shown) = &self.shown {
-            shown.tell(self.db, self.resp3, self.no_evict, &self.name);
+            let queued = self.queue.as_ref().map(|queue| queue.len());
+            shown.tell(self.db, self.resp3, self.no_evict, queued, &self.name);
         }
     }
 

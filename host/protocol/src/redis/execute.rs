@@ -1,6 +1,7 @@
 //! From a request to its handler.
 
 use super::absent;
+use super::admin;
 use super::args::Args;
 use super::call::Call;
 use super::client::{Client, Replies};
@@ -158,7 +159,7 @@ impl Place<'_> {
         let args = Args::new(request, input);
         let mark = self.out.mark_all();
         let next = match self.check(client, named, &args) {
-            Ok((command, _)) if self.is_paused(command) => Next::Wait,
+            Ok((command, _)) if self.is_paused(client, command) => Next::Wait,
             Ok((command, number)) => self.call(client, command, number, args, request),
             Err(next) => next,
         };
@@ -224,12 +225,17 @@ impl Place<'_> {
 
     /// Whether it has to wait (CLIENT PAUSE).
     #[inline]
-    fn is_paused(&self, command: &Command) -> bool {
+    fn is_paused(&self, client: &Client, command: &Command) -> bool {
         let common = &self.engine.settings.redis;
+        let writes = || {
+            let queue = client.queue.as_ref();
+            command.has(flag::WRITE)
+                || (command.name == "exec" && queue.is_some_and(|queue| queue.writes))
+        };
         // A transaction is not interrupted.
         common.pause.is_set()
             && !self.engine.together
-            && common.pause.holds(common.uptime_ms(), command.has(flag::WRITE))
+            && common.pause.holds(common.uptime_ms(), writes())
     }
 
     /// What does not depend on what the command does, in Redis' order. `Err`: it is refused, and that
@@ -271,6 +277,9 @@ impl Place<'_> {
             let text = wrong_number(command.name);
             return Err(self.refuse(client, named, Some(number), &text));
         }
+        if command.has(flag::PROTECTED) && !self.engine.settings.redis.allows_debug() {
+            return Err(self.refuse(client, named, Some(number), admin::REFUSED.as_bytes()));
+        }
         if !command.has(flag::NO_AUTH) && client.is_stranger(&self.engine.settings.redis) {
             return Err(self.refuse(client, named, Some(number), NO_AUTH.as_bytes()));
         }
@@ -278,7 +287,7 @@ impl Place<'_> {
             return Err(self.refuse(client, named, Some(number), LONG_KEY.as_bytes()));
         }
         if client.queue.is_some() && !command.has(flag::AT_ONCE) {
-            return Err(self.queue(client, args));
+            return Err(self.queue(client, command, args));
         }
         Ok((command, number))
     }
@@ -317,12 +326,14 @@ impl Place<'_> {
 
     /// One more command of a transaction.
     #[cold]
-    fn queue(&mut self, client: &mut Client, args: &Args<'_>) -> Next {
+    fn queue(&mut self, client: &mut Client, command: &Command, args: &Args<'_>) -> Next {
         let limit = self.engine.settings.gather_max();
         let Some(queue) = &mut client.queue else { return Next::Continue };
         if !queue.push(args.bytes(), limit) {
             return self.broken(client, Violation::TooMuch);
         }
+        queue.writes |= command.has(flag::WRITE);
+        client.publish();
         self.out.text(b"+QUEUED\r\n");
         Next::Continue
     }

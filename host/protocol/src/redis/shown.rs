@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicU8};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicU8};
 use std::sync::Mutex;
 use std::time::Instant;
 
@@ -24,6 +24,8 @@ pub struct Shown {
     db: AtomicU8,
     resp: AtomicU8,
     no_evict: AtomicBool,
+    /// Commands in its transaction; below 0 there is none.
+    queued: AtomicI64,
     name: Mutex<Vec<u8>>,
     /// Bytes of input and of replies that it keeps.
     input: AtomicU32,
@@ -45,6 +47,7 @@ impl Shown {
             db: AtomicU8::new(0),
             resp: AtomicU8::new(2),
             no_evict: AtomicBool::new(false),
+            queued: AtomicI64::new(-1),
             name: Mutex::default(),
             input: AtomicU32::new(0),
             output: AtomicU32::new(0),
@@ -68,7 +71,15 @@ impl Shown {
         self.command.store(std::ptr::from_ref(command).cast_mut(), Relaxed);
     }
 
-    pub(super) fn tell(&self, db: u8, resp3: bool, no_evict: bool, name: &[u8]) {
+    pub(super) fn tell(
+        &self,
+        db: u8,
+        resp3: bool,
+        no_evict: bool,
+        queued: Option<usize>,
+        name: &[u8],
+    ) {
+        self.queued.store(queued.map_or(-1, |count| count as i64), Relaxed);
         self.db.store(db, Relaxed);
         self.resp.store(if resp3 { 3 } else { 2 }, Relaxed);
         self.no_evict.store(no_evict, Relaxed);
@@ -99,18 +110,16 @@ impl Shown {
         let age = self.since.elapsed().as_secs();
         let idle = age.saturating_sub(self.last.load(Relaxed).into());
         let name = String::from_utf8_lossy(&locked(&self.name)).into_owned();
-        let flags = match (self.is_unix, self.no_evict.load(Relaxed)) {
-            (false, false) => "N",
-            (true, false) => "U",
-            (false, true) => "e",
-            (true, true) => "Ue",
-        };
+        let queued = self.queued.load(Relaxed);
+        let flags = [(queued >= 0, "x"), (self.is_unix, "U"), (self.no_evict.load(Relaxed), "e")];
+        let flags: String = flags.iter().filter(|(is, _)| *is).map(|(_, flag)| *flag).collect();
+        let flags = if flags.is_empty() { "N" } else { &flags };
         let memory = size_of::<Shown>() + self.address.len() + self.listener.len();
         // A string takes what is written to it.
         let _ = writeln!(
             to,
             "id={} addr={} laddr={} fd={} name={name} age={age} idle={idle} flags={flags} db={} \
-             sub=0 psub=0 ssub=0 multi=-1 qbuf={input} qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 \
+             sub=0 psub=0 ssub=0 multi={queued} qbuf={input} qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 \
              rbp=0 obl={output} oll=0 omem={output} tot-mem={} events={} cmd={} user=default \
              redir=-1 resp={}",
             self.id,
@@ -188,13 +197,13 @@ mod tests {
     fn lines() {
         let shown = Shown::new(7, "1.2.3.4:5".into(), "1.2.3.4:6379".into(), false, 9);
         shown.calls(table::find(b"get").unwrap().0);
-        shown.tell(3, true, true, b"me");
+        shown.tell(3, true, true, Some(2), b"me");
         shown.keeps(10, 20);
         let mut line = String::new();
         shown.line(&mut line);
         for part in [
-            "id=7 addr=1.2.3.4:5 laddr=1.2.3.4:6379 fd=9 name=me age=0 idle=0 flags=e db=3 ",
-            " qbuf=10 ",
+            "id=7 addr=1.2.3.4:5 laddr=1.2.3.4:6379 fd=9 name=me age=0 idle=0 flags=xe db=3 ",
+            " multi=2 qbuf=10 ",
             " omem=20 ",
             " events=rw cmd=get user=default redir=-1 resp=3\n",
         ] {
