@@ -6,6 +6,9 @@ use std::ops::Range;
 use crate::number;
 use crate::store::{Item, Pin};
 
+/// A buffer that grew beyond this for once is given back.
+const KEPT: usize = 4 << 20;
+
 /// A reply part that stays where it is.
 struct Far {
     /// The part comes before this byte of `near`.
@@ -109,6 +112,9 @@ impl Out {
     }
 
     pub fn clear(&mut self) {
+        if self.near.len() > KEPT {
+            self.near = Vec::new();
+        }
         self.end = 0;
         self.far.clear();
         self.far_len = 0;

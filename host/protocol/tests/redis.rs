@@ -137,3 +137,25 @@ fn a_stranger_can_do_little() {
         }
     }
 }
+
+#[test]
+fn what_a_transaction_may_hold_is_bounded() {
+    let multi = command(&["MULTI"]);
+    let pings = command(&["PING"]).repeat(10_000);
+    let (got, closed) = reply(settings(), (multi.clone() + &pings).as_bytes(), 1000);
+    let error = "-ERR Protocol error: command is longer than this server takes\r\n";
+    assert!(closed && got.ends_with(error) && got.matches("+QUEUED").count() > 1000);
+
+    let large = command(&["SET", "a", &"v".repeat(1000)]);
+    let reads = command(&["GET", "a"]).repeat(500);
+    let all = large + &multi + &reads + &command(&["EXEC"]);
+    let (got, closed) = reply(settings(), all.as_bytes(), 1000);
+    assert!(
+        closed
+            && got.ends_with("-ERR the transaction's replies are more than this server takes\r\n")
+    );
+
+    let watches: String = (0..1000).map(|i| command(&["WATCH", &i.to_string()])).collect();
+    let (got, closed) = reply(settings(), watches.as_bytes(), 1000);
+    assert!(closed && got.ends_with("-ERR the watched keys are more than this server takes\r\n"));
+}

@@ -81,6 +81,8 @@ pub struct Client {
     pub sleeps_until: Option<u64>,
     /// A transaction's commands, from `MULTI` on.
     pub queue: Option<Box<Queue>>,
+    /// How many are being done.
+    pub running: Option<usize>,
     /// Keys that must not change until `EXEC`.
     pub watches: Vec<Watch>,
     gather: Option<Gather>,
@@ -118,7 +120,7 @@ impl Client {
     /// Lets others see what has changed.
     pub fn publish(&self) {
         if let Some(shown) = &self.shown {
-            let queued = self.queue.as_ref().map(|queue| queue.len());
+            let queued = self.queue.as_ref().map(|queue| queue.len()).or(self.running);
             shown.tell(self.db, self.resp3, self.no_evict, queued, &self.name);
         }
     }

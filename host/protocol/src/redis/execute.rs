@@ -188,7 +188,10 @@ impl Place<'_> {
         args: Args<'_>,
         request: &mut Request,
     ) -> Next {
-        client.calls(command);
+        // Of a transaction `EXEC` is shown.
+        if !self.engine.together {
+            client.calls(command);
+        }
         let all = self.engine.settings.redis.times_all();
         let timed = self.engine.commands.begin(number, command, all, request.number == 0);
         let reply =
@@ -207,9 +210,14 @@ impl Place<'_> {
             Err(error) => {
                 call.reply.rewind(mark);
                 call.reply.error(error);
+                let closes = call.next == Next::Close;
                 self.engine.commands.failed(number);
                 self.engine.settings.redis.stats.error(error.as_bytes());
-                Next::Continue
+                if closes {
+                    Next::Close
+                } else {
+                    Next::Continue
+                }
             }
         };
         if let Some(timed) = timed {
@@ -305,22 +313,19 @@ impl Place<'_> {
         if let Some(number) = number {
             self.engine.commands.rejected(number);
         }
-        let is_exec = named.is_some_and(|named| named.0.name == "exec");
-        match &mut client.queue {
-            Some(_) if is_exec => {
-                client.queue = None;
-                client.watches.clear();
-                let text = text.strip_prefix(b"ERR ").unwrap_or(text);
-                let why = [b"EXECABORT Transaction discarded because of: ", text].concat();
-                self.reply(client).error(why);
-            }
-            queue => {
-                if let Some(queue) = queue {
-                    queue.is_broken = true;
-                }
-                self.reply(client).error(text);
-            }
+        if named.is_some_and(|named| named.0.name == "exec") {
+            client.queue = None;
+            client.watches.clear();
+            client.publish();
+            let text = text.strip_prefix(b"ERR ").unwrap_or(text);
+            self.reply(client)
+                .error([b"EXECABORT Transaction discarded because of: ", text].concat());
+            return Next::Continue;
         }
+        if let Some(queue) = &mut client.queue {
+            queue.is_broken = true;
+        }
+        self.reply(client).error(text);
         Next::Continue
     }
 

@@ -139,7 +139,7 @@ fn tell(call: &mut Call<'_>, from_now: bool, scale: i64) -> Result<(), Error> {
         Some(0) => -1,
         Some(expiry) => {
             let millis = if from_now { (expiry - now).max(0) } else { expiry };
-            (millis + scale / 2) / scale
+            millis / scale + i64::from(2 * (millis % scale) >= scale && scale > 1)
         }
     };
     call.reply.integer(told);

@@ -10,6 +10,7 @@ use super::{range, Error};
 use crate::store::Item;
 use crate::Next;
 
+const LONG_REPLY: Error = "ERR the reply is more than this server takes in a transaction";
 const LONG_STRING: Error = "ERR string exceeds maximum allowed size (proto-max-bulk-len)";
 
 pub const COMMANDS: &[Command] = &[
@@ -72,6 +73,10 @@ fn mget(call: &mut Call<'_>) -> Result<(), Error> {
             return Ok(());
         }
         let (out, settings) = (&reply.out, &engine.settings);
+        // A transaction does not wait for its client in between.
+        if engine.together && out.held() > settings.gather_max() {
+            return Err(LONG_REPLY);
+        }
         if out.held() >= settings.reply_soft || out.len() >= 16 * settings.reply_soft {
             call.next = Next::Full;
             return Ok(());

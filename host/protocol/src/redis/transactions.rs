@@ -23,6 +23,9 @@ const NO_MULTI: Error = "ERR EXEC without MULTI";
 const NO_DISCARD: Error = "ERR DISCARD without MULTI";
 const WATCH_INSIDE: Error = "ERR WATCH inside MULTI is not allowed";
 const ABORTED: Error = "EXECABORT Transaction discarded because of previous errors.";
+const MANY_WATCHES: Error = "ERR the watched keys are more than this server takes";
+/// Bytes that a watched key takes, about.
+const WATCH: usize = 256;
 const LONG_REPLY: Error = "ERR the transaction's replies are more than this server takes";
 
 const OF_TRANSACTION: u32 = NOSCRIPT | LOADING | STALE | FAST | ALLOW_BUSY;
@@ -59,8 +62,13 @@ fn watch(call: &mut Call<'_>) -> Result<(), Error> {
         return Err(WATCH_INSIDE);
     }
     let (db, local) = (call.client.db, &call.engine.local);
+    let most = call.engine.settings.gather_max() / WATCH;
     for key in call.args.from(1) {
         let watches = &mut call.client.watches;
+        if watches.len() == most {
+            call.next = Next::Close;
+            return Err(MANY_WATCHES);
+        }
         if !watches.iter().any(|watch| watch.db() == db && watch.key() == key) {
             watches.push(local.watch(db, key));
         }
@@ -79,6 +87,14 @@ fn unwatch(call: &mut Call<'_>) -> Result<(), Error> {
 /// `EXEC`
 fn exec(call: &mut Call<'_>) -> Result<(), Error> {
     let queue = *call.client.queue.take().ok_or(NO_MULTI)?;
+    // Whoever looks meanwhile sees a transaction.
+    call.client.running = Some(queue.len());
+    let done = run(call, &queue);
+    call.client.running = None;
+    done
+}
+
+fn run(call: &mut Call<'_>, queue: &Queue) -> Result<(), Error> {
     let watches = std::mem::take(&mut call.client.watches);
     if queue.is_broken {
         return Err(ABORTED);
@@ -86,13 +102,13 @@ fn exec(call: &mut Call<'_>) -> Result<(), Error> {
     let db = call.client.db;
     let mut hashes = Vec::new();
     let locals = &call.engine.local;
-    each(&queue, db, |command, args, db| {
+    each(queue, db, |command, args, db| {
         super::estimate::keys(command, args, db, |db, key| hashes.push(locals.hash_in(db, key)));
     });
     hashes.extend(watches.iter().map(|watch| watch.hash()));
     let sizes = |engine: &Engine| {
         let mut estimate = Estimate::new(engine);
-        each(&queue, db, |command, args, db| estimate.take(command, args, db));
+        each(queue, db, |command, args, db| estimate.take(command, args, db));
         estimate.sizes
     };
     let Call { engine, client, server, reply, .. } = call;
