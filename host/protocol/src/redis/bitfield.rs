@@ -36,12 +36,13 @@ struct Field {
 pub struct Fields {
     all: Vec<(Field, What, Overflow)>,
     room: usize,
+    reach: usize,
 }
 
 impl Fields {
     /// From the arguments behind the key.
     pub fn parse(args: &[&[u8]], read_only: bool) -> Result<Fields, Error> {
-        let mut fields = Fields { all: Vec::new(), room: 0 };
+        let mut fields = Fields { all: Vec::new(), room: 0, reach: 0 };
         let mut overflow = Overflow::Wrap;
         let mut rest = args;
         while let [name, behind @ ..] = rest {
@@ -58,6 +59,7 @@ impl Fields {
                 () => return Err(SYNTAX),
             };
             let field = Field::parse(behind[0], behind[1])?;
+            fields.reach = fields.reach.max(bytes_for(field.offset));
             let what = if writes {
                 fields.room = fields.room.max(bytes_for(field.offset + u64::from(field.width) - 1));
                 let number = number::argument(behind[2])?;
@@ -88,6 +90,11 @@ impl Fields {
     /// only read.
     pub fn room(&self) -> usize {
         self.room
+    }
+
+    /// The bytes up to the beginning of the last field, be it only read.
+    pub fn reach(&self) -> usize {
+        self.reach
     }
 
     /// Does everything, in a value of [`Fields::room`] bytes or more. A number is left alone where

@@ -121,10 +121,7 @@ fn bitop(call: &mut Call<'_>) -> Result<(), Error> {
 
 /// `BITFIELD key [GET|SET|INCRBY|OVERFLOW ...]`
 fn bitfield(call: &mut Call<'_>) -> Result<(), Error> {
-    let fields = Fields::parse(&call.args.vec(2), false)?;
-    if fields.room() > call.engine.settings.item_max {
-        return Err(bits::OFFSET);
-    }
+    let fields = fields_of(call, false)?;
     if fields.room() == 0 {
         return read_fields(call, &fields);
     }
@@ -153,8 +150,16 @@ fn bitfield(call: &mut Call<'_>) -> Result<(), Error> {
 
 /// `BITFIELD_RO key [GET ...]`
 fn bitfield_ro(call: &mut Call<'_>) -> Result<(), Error> {
-    let fields = Fields::parse(&call.args.vec(2), true)?;
+    let fields = fields_of(call, true)?;
     read_fields(call, &fields)
+}
+
+fn fields_of(call: &Call<'_>, read_only: bool) -> Result<Fields, Error> {
+    let fields = Fields::parse(&call.args.vec(2), read_only)?;
+    match fields.room().max(fields.reach()) <= call.engine.settings.item_max {
+        true => Ok(fields),
+        false => Err(bits::OFFSET),
+    }
 }
 
 fn read_fields(call: &mut Call<'_>, fields: &Fields) -> Result<(), Error> {
