@@ -43,6 +43,9 @@ impl Flush {
     /// its place in the order of stores, or was found.
     #[inline]
     pub fn since(&self, item: Raw) -> Option<u64> {
+        if !self.any.load(Acquire) {
+            return Some(0);
+        }
         // One that has its place before the item's is not there yet.
         while self.ordering.load(Acquire) {
             spin_loop();
@@ -57,6 +60,7 @@ impl Flush {
         while self.ordering.swap(true, AcqRel) {
             spin_loop();
         }
+        self.any.store(true, Release);
         let order = next();
         for db in dbs {
             self.order[usize::from(db)].store(order, Release);
@@ -65,7 +69,6 @@ impl Flush {
                 self.pending.store(0, Relaxed);
             }
         }
-        self.any.store(true, Relaxed);
         self.ordering.store(false, Release);
     }
 

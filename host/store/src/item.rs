@@ -17,6 +17,7 @@
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
+use crate::reserve::Fields;
 use crate::sync::{AtomicU32, AtomicU64};
 
 pub(crate) const HEADER: usize = 16;
@@ -50,13 +51,13 @@ pub(crate) mod attr {
     pub const STATE: u64 = FETCHED | ACTIVE | STALE | WIN | BINARY;
 }
 
-/// Where the key begins, in units of 4 bytes, for each combination of fields: 4 bits each.
-const KEY_AT: u64 = {
-    let (mut table, mut fields) = (0, 0);
+/// Where the key begins for each combination of fields.
+static KEY_AT: [u8; 16] = {
+    let (mut table, mut fields) = ([HEADER as u8; 16], 0);
     while fields < 16 {
-        let (flags, long, expiry, wide) =
-            (fields & 1, fields >> 1 & 1, fields >> 2 & 1, fields >> 3 & 1);
-        table |= (HEADER as u64 / 4 + flags + long + 2 * expiry + 2 * wide) << (4 * fields);
+        let flags_and_long = (fields & 1) + (fields >> 1 & 1);
+        let expiry_and_wide = (fields >> 2 & 1) + (fields >> 3 & 1);
+        table[fields] += (4 * flags_and_long + 8 * expiry_and_wide) as u8;
         fields += 1;
     }
     table
@@ -64,7 +65,7 @@ const KEY_AT: u64 = {
 
 #[inline]
 fn key_offset(word: u64) -> usize {
-    (KEY_AT >> (word >> 60 << 2) & 15) as usize * 4
+    usize::from(KEY_AT[(word >> 60) as usize])
 }
 
 /// What is decided when an item's room is taken.
@@ -74,24 +75,24 @@ pub(crate) struct Shape {
     pub value: usize,
     pub db: u8,
     pub flags: u32,
-    /// `None`: there is no field for it.
-    pub expiry: Option<u64>,
-    pub wide: bool,
+    pub expiry: u64,
+    /// Which fields there are.
+    layout: u64,
 }
 
 impl Shape {
+    /// `expires`: there is a field for the expiry, whatever it is.
     #[inline]
-    fn layout(&self) -> u64 {
-        let mark = |there: bool, attr: u64| if there { attr } else { 0 };
-        mark(self.flags != 0, attr::FLAGS)
-            | mark(self.value > SHORT_MAX, attr::LONG)
-            | mark(self.expiry.is_some(), attr::EXPIRY)
-            | mark(self.wide, attr::WIDE)
+    pub fn new(db: u8, key: usize, value: usize, fields: Fields, expires: bool) -> Self {
+        let Fields { flags, expiry, wide } = fields;
+        let short = u64::from(flags != 0) | u64::from(value > SHORT_MAX) << 1;
+        let layout = short | u64::from(expires) << 2 | u64::from(wide) << 3;
+        Self { key, value, db, flags, expiry, layout: layout << 60 }
     }
 
     #[inline]
     pub fn size(&self) -> usize {
-        (key_offset(self.layout()) + self.key + self.value).next_multiple_of(8)
+        (key_offset(self.layout) + self.key + self.value).next_multiple_of(8)
     }
 }
 
@@ -115,20 +116,20 @@ impl Raw {
     #[inline]
     pub unsafe fn write(at: NonNull<u8>, shape: &Shape, key: &[u8]) -> Self {
         let item = Self(at);
-        let word = shape.layout();
+        let word = shape.layout;
         let lengths = key.len() as u32 | u32::from(shape.db) << 8;
         // SAFETY: all within the size that the caller promises; which fields there are, and so where
         // they are, follows from the layout, as `Shape::size` does.
         unsafe {
             item.lengths_field().write(lengths | (shape.value as u32) << (32 - SHORT_BITS));
-            if let Some(expiry) = shape.expiry {
-                item.0.add(expiry_offset(word)).cast::<u64>().write(expiry);
+            if word & attr::EXPIRY != 0 {
+                item.0.add(expiry_offset(word)).cast::<u64>().write(shape.expiry);
             }
             if word & attr::LONG != 0 {
                 let long = (shape.value >> SHORT_BITS) as u32;
                 item.0.add(long_offset(word)).cast::<u32>().write(long);
             }
-            if shape.flags != 0 {
+            if word & attr::FLAGS != 0 {
                 item.0.add(key_offset(word) - 4).cast::<u32>().write(shape.flags);
             }
             let at = item.0.add(key_offset(word));

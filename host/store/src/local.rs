@@ -176,25 +176,21 @@ impl Local {
         let pair = self.store.index.pair(hash);
         let moves = self.store.index.moves(hash.tag());
         let mut before = moves.load(Acquire);
-        if is_busy(before) && !self.together.on {
-            return self.look_up_busy(key, hash);
-        }
-        let (found, item) = loop {
+        let found = loop {
+            if is_busy(before) && !self.together.on {
+                break self.find_locked(pair, hash, key);
+            }
             if let Some(found) = self.find(pair, hash, key) {
-                break found;
+                break Some(found);
             }
             // The entry may have been moved behind this look's back.
             let after = moves.load(Acquire);
             if after == before {
-                return Lookup::Absent;
+                break None;
             }
             before = after;
         };
-        self.judge(found, item)
-    }
-
-    #[inline]
-    fn judge(&self, found: Found, item: Raw) -> Lookup<'_> {
+        let Some((found, item)) = found else { return Lookup::Absent };
         match self.death(item) {
             None => Lookup::Live(Item { local: self, raw: item, found }),
             Some(Death::Expired) => Lookup::Expired,
@@ -204,13 +200,9 @@ impl Local {
 
     /// The key may be one of several that are changed in one step: it is found before or after.
     #[cold]
-    fn look_up_busy(&self, key: &[u8], hash: Hash) -> Lookup<'_> {
-        let pair = self.store.index.pair(hash);
+    fn find_locked(&self, pair: Pair, hash: Hash, key: &[u8]) -> Option<(Found, Raw)> {
         let _locked = self.store.index.lock(pair);
-        match self.find(pair, hash, key) {
-            Some((found, item)) => self.judge(found, item),
-            None => Lookup::Absent,
-        }
+        self.find(pair, hash, key)
     }
 
     /// The way and item of a key, dead or alive. This thread is online or holds the pair's lock.

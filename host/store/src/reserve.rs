@@ -52,7 +52,6 @@ impl Local {
     }
 
     /// The same for any database.
-    #[inline]
     pub fn reserve_in(
         &mut self,
         db: u8,
@@ -60,14 +59,10 @@ impl Local {
         value: usize,
         fields: Fields,
     ) -> Result<Reservation, Full> {
-        let Fields { flags, expiry, wide } = fields;
         assert!(usize::from(db) < DATABASES);
         // Without eviction a later change of the expiry must not need room, so each item has it.
-        let expiry = (expiry != 0 || !self.store.evict).then_some(expiry);
-        self.take(Shape { key: key.len(), value, db, flags, expiry, wide }, key)
-    }
-
-    fn take(&mut self, shape: Shape, key: &[u8]) -> Result<Reservation, Full> {
+        let expires = fields.expiry != 0 || !self.store.evict;
+        let shape = Shape::new(db, key.len(), value, fields, expires);
         assert!(key.len() <= KEY_MAX, "a key of {} bytes", key.len());
         if shape.value > VALUE_MAX {
             return Err(Full);

@@ -17,6 +17,7 @@ use crate::map::Map;
 use crate::pool::{lock, Pool, Threads};
 use crate::populate::Populator;
 use crate::qsbr::Epoch;
+use crate::reserve::Fields;
 use crate::stats::{Counters, Keys, Stats};
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Mutex, MutexGuard};
 use crate::watch::Watches;
@@ -203,8 +204,7 @@ impl Store {
 
     /// Bytes that an item takes in the log of a store that evicts. `expiry`: 0 if it has none.
     pub fn footprint(key: usize, value: usize, flags: u32, expiry: u64) -> usize {
-        let expiry = Some(expiry).filter(|&expiry| expiry != 0);
-        Shape { key, value, db: 0, flags, expiry, wide: false }.size()
+        Shape::new(0, key, value, Fields { flags, expiry, wide: false }, expiry != 0).size()
     }
 
     /// Keys of a database. Expired ones count until somebody meets them.
