@@ -235,7 +235,7 @@ fn keyspace(call: &mut Call<'_>, _: &Facts, text: &mut String) {
         let store = call.engine.local.store();
         let (keys, expiring) = (store.keys(db as u8), store.expiring(db as u8));
         if keys > 0 {
-            let _ = write!(text, "db{db}:keys={keys},expires={expiring},avg_ttl=0\r\n");
+            let _ = write!(text, "db{db}:keys={keys},expires={expiring}\r\n");
         }
     }
 }
