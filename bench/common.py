@@ -38,10 +38,10 @@ def run_load(server, protocol, *options, refusals=False):
     return json.loads(out.read_text())
 
 
-def store(server, first, count, key_size, value_size):
+def store(server, first, count, key_size, value_size, expiry=0):
     run_load(server, "text", "-c", 1, "--pipeline", 64, "--ratio", "1:0", "--key-pattern", "S:S",
              "--key-prefix", "key-", "--key-size", key_size, "-d", value_size, "-n", count,
-             "--key-minimum", first, "--key-maximum", first + count - 1)
+             "--key-minimum", first, "--key-maximum", first + count - 1, "--expiry", expiry)
 
 
 def calmest(figures):
@@ -56,16 +56,24 @@ def median(figures):
     return statistics.median(figures) if isinstance(one, (int, float)) else one
 
 
-def table(title, rows, peers, digits, more=()):
-    """Figures of each peer, and how soft compares."""
+# With whom each protocol of ours is compared: who speaks the same.
+RIVALS = {"soft": ("memcached",), "soft-resp": ("redis", "valkey")}
+
+
+def table(title, rows, peers, digits, more=(), best=min):
+    """Figures of each peer, and how ours compare with the best of those that speak the same."""
     rows = list(rows)
-    ratios = [peer for peer in peers if peer != "soft"] if "soft" in peers else []
+    rivals = {ours: [peer for peer in of if peer in peers] for ours, of in RIVALS.items()}
+    rivals = {ours: of for ours, of in rivals.items() if ours in peers and of}
     width = max([len(title), *(len(name) for name, _ in rows)]) + 2
-    heads = [*peers, *(f"soft/{peer}" for peer in ratios), *more]
+    ratios = [f"{ours}/{'best' if len(of) > 1 else of[0]}" for ours, of in rivals.items()]
+    heads = [*peers, *ratios, *more]
     say(f"\n{title:<{width}}" + "".join(f"{h:>{max(len(h), 9) + 2}}" for h in heads))
     for name, found in rows:
         cells = [cell(found.get(peer), digits) for peer in peers]
-        cells += [cell(divide(found.get("soft"), found.get(peer)), 2) for peer in ratios]
+        for ours, of in rivals.items():
+            figures = [found[peer] for peer in of if found.get(peer) is not None]
+            cells.append(cell(divide(found.get(ours), best(figures, default=None)), 2))
         cells += [cell(found.get(column), 2) for column in more]
         say(f"{name:<{width}}" + "".join(f"{c:>{max(len(h), 9) + 2}}"
                                          for c, h in zip(cells, heads)))

@@ -48,6 +48,11 @@ def soft_command(port, megabytes, threads=1):
             "-u", "root", "-m", str(megabytes), "-t", str(threads), "-c", str(CONNECTIONS)]
 
 
+def soft_resp_command(port, megabytes, threads=1):
+    """The same server, spoken to as one speaks to Redis."""
+    return [*soft_command(0, megabytes, threads), "--redis-port", str(port)]
+
+
 def redis_program():
     """Redis' program goes by several names. Debian's redis-tools has it as redis-check-rdb; the
     name that it is started by makes it the server."""
@@ -68,13 +73,18 @@ def fetch(peer):
 
 
 COMMANDS = {"memcached": memcached_command, "redis": redis_command,
-            "redis-lfu": redis_lfu_command, "valkey": valkey_command, "soft": soft_command}
+            "redis-lfu": redis_lfu_command, "valkey": valkey_command, "soft": soft_command,
+            "soft-resp": soft_resp_command}
 # What a row of the tables calls text is each server's own text protocol.
 PROTOCOLS = {"memcached": {"text": "memcache_text", "binary": "memcache_binary"},
              "redis": {"text": "redis"},
              "redis-lfu": {"text": "redis"},
              "valkey": {"text": "redis"},
-             "soft": {"text": "memcache_text", "binary": "memcache_binary"}}
+             "soft": {"text": "memcache_text", "binary": "memcache_binary"},
+             "soft-resp": {"text": "redis"}}
+# Which of them run with a number of threads.
+OURS = ("soft", "soft-resp")
+THREADED = ("memcached", *OURS)
 
 
 def free_port():
@@ -96,7 +106,7 @@ class Server:
     def __init__(self, peer, megabytes, *cpus, options=()):
         self.peer = peer
         self.options = options
-        self.is_redis = PROTOCOLS[peer]["text"] == "redis"
+        self.speaks_resp = PROTOCOLS[peer]["text"] == "redis"
         self.megabytes = megabytes
         self.cpus = cpus
         self.port = free_port()
@@ -104,12 +114,12 @@ class Server:
         self.process = None
 
     def __enter__(self):
-        threads = {} if self.is_redis else {"threads": len(self.cpus)}
+        threads = {"threads": len(self.cpus)} if self.peer in THREADED else {}
         command = [*COMMANDS[self.peer](self.port, self.megabytes, **threads), *self.options]
         program = program_of(command)
         if program is None or not Path(program).exists():
             raise BenchError(f"{self.peer}: {program or command[0]} is missing; run `make setup`"
-                             + (" and `make server`" if self.peer == "soft" else ""))
+                             + (" and `make server`" if self.peer in OURS else ""))
 
         def prepare():
             os.sched_setaffinity(0, self.cpus)
@@ -181,7 +191,7 @@ class Server:
 
     def stats(self):
         """Number of items held, and of items evicted so far."""
-        if self.is_redis:
+        if self.speaks_resp:
             lines = self._ask(b"*2\r\n$4\r\nINFO\r\n$5\r\nstats\r\n", whole_bulk).split("\r\n")
             evicted = dict(line.split(":", 1) for line in lines if ":" in line)
             items = self._ask(b"*1\r\n$6\r\nDBSIZE\r\n", lambda a: a.endswith(b"\r\n"))

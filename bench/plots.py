@@ -6,7 +6,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
 COLORS = {"memcached": "#4c72b0", "redis": "#c44e52", "redis-lfu": "#dd8452",
-          "soft": "#55a868"}
+          "valkey": "#8172b3", "soft": "#55a868", "soft-resp": "#1f7a3d"}
 
 
 def plot(report, peers, folder):
@@ -62,10 +62,11 @@ def cpu(results, peers):
 
 
 def memory(results, peers):
-    found = {(f"{r['key_size']}/{r['value_size']}", r["peer"]): r for r in results}
+    found = {(f"{r['key_size']}/{r['value_size']}" + ("\nwith expiry" if r["expiry"] else ""),
+              r["peer"]): r for r in results}
     names = list(dict.fromkeys(name for name, _ in found))
     # What servers add to an item, not the item itself, which is the same for all.
-    figure, axes = plt.subplots(figsize=(7, 4))
+    figure, axes = plt.subplots(figsize=(10, 4))
 
     def value(name, peer):
         r = found.get((name, peer))

@@ -17,12 +17,17 @@ from pathlib import Path
 
 from common import calmest, drive, median, run_load, say, store, table
 from hostile import hostile_section, hostile_tables
-from peers import OUT, PROTOCOLS, BenchError, Server, fetch, version
+from peers import OUT, PROTOCOLS, THREADED, BenchError, Server, fetch, version
 from plots import plot
+from redis_benchmark import redis_benchmark_section, redis_benchmark_tables
 from uneven import uneven_section, uneven_tables
 
-SECTIONS = ["cpu", "uneven", "hostile", "threads", "memory", "miss"]
-PEERS = ["memcached", "redis", "valkey", "soft"]
+SECTIONS = ["cpu", "uneven", "redis-benchmark", "hostile", "threads", "memory", "miss"]
+PEERS = ["memcached", "soft", "redis", "valkey", "soft-resp"]
+# Who takes part without --peers, where it is not all.
+DEFAULT_PEERS = {"hostile": ["memcached", "soft"], "threads": ["memcached", "soft"],
+                 "redis-benchmark": ["redis", "valkey", "soft-resp"],
+                 "miss": ["memcached", "soft", "redis"]}
 MIXES = {"GET": "0:1", "1:1": "1:1"}
 
 CPU_MEGABYTES = 1024
@@ -30,6 +35,8 @@ CPU_KEY, CPU_VALUE = 16, 100
 
 MEMORY_MEGABYTES = 256
 ITEM_SIZES = [(16, 32), (36, 195), (64, 1024)]
+# Seconds: a day, within which nothing ends here.
+MEMORY_EXPIRY = 86_400
 
 MISS_MEGABYTES = 64
 MISS_KEYS, MISS_REQUESTS, MISS_WARMUP = 1_000_000, 5_000_000, 2_000_000
@@ -57,7 +64,7 @@ def arguments():
     p.add_argument("--only", type=names(SECTIONS), default=SECTIONS, metavar="LIST",
                    help=f"sections, of {','.join(SECTIONS)}")
     p.add_argument("--peers", type=names(PEERS), metavar="LIST",
-                   help=f"servers, of {','.join(PEERS)} (all, but valkey in uneven only)")
+                   help=f"servers, of {','.join(PEERS)} (those of each section)")
     p.add_argument("--points", default="", metavar="TEXT",
                    help="cpu, uneven: only points whose name, as printed, contains this")
     p.add_argument("--quick", action="store_true", help="few points, short: figures are rough")
@@ -72,12 +79,6 @@ def arguments():
     p.add_argument("--load-cpu", type=int, default=1)
     p.add_argument("--json", type=Path, default=OUT / "soft.json", metavar="FILE")
     return p.parse_args()
-
-
-def default_peers(section):
-    if section == "hostile":
-        return ["memcached", "soft"]
-    return PEERS if section == "uneven" else [peer for peer in PEERS if peer != "valkey"]
 
 
 def check_names(names, allowed):
@@ -202,7 +203,7 @@ def cpu_tables(results, peers):
     for title, digits, metric in CPU_METRICS:
         rows = [(point_name(point), {peer: metric(r) for peer, r in found.items()})
                 for point, found in points.items()]
-        table(title, rows, peers, digits)
+        table(title, rows, peers, digits, best=max if title.startswith("Thousand") else min)
 
 
 # ---- Threads ----
@@ -214,7 +215,7 @@ def threads_section(args):
     keys = 100_000 if args.quick else 1_000_000
     both = (args.server_cpu, args.load_cpu)
     results = []
-    for peer in [p for p in args.peers if p != "redis"]:
+    for peer in [p for p in args.peers if p in THREADED]:
         with loaded(peer, keys, *both[:1]) as one, loaded(peer, keys, *both) as two:
             for mix in MIXES:
                 for pipeline in (16, 64):
@@ -248,7 +249,7 @@ def threads_tables(results, peers):
         rows = {}
         for r in results:
             rows.setdefault(r["point"], {})[r["peer"]] = r[key]
-        table(title, rows.items(), [p for p in peers if p != "redis"], 2)
+        table(title, rows.items(), [p for p in peers if p in THREADED], 2, best=max)
 
 
 # ---- Memory ----
@@ -256,27 +257,34 @@ def threads_tables(results, peers):
 def memory_section(args):
     results = []
     for key_size, value_size in ITEM_SIZES[1:2] if args.quick else ITEM_SIZES:
-        say(f"keys of {key_size}, values of {value_size} bytes")
-        for peer in args.peers:
-            with Server(peer, MEMORY_MEGABYTES, args.server_cpu) as server:
-                fill(server, key_size, value_size)
-                stats = server.stats()
-                resident = server.resident()
-            results.append({"peer": peer, "key_size": key_size, "value_size": value_size,
-                            "megabytes": MEMORY_MEGABYTES, "resident": resident, **stats,
-                            "bytes_per_item": resident / stats["items"]})
-            say(f"    {peer:<10}{resident / 2**20:7.1f} MiB resident, {stats['items']:,} items:"
-                f" {resident / stats['items']:.1f} bytes each")
+        for expiry in (0, MEMORY_EXPIRY):
+            say(memory_name(key_size, value_size, expiry))
+            for peer in args.peers:
+                with Server(peer, MEMORY_MEGABYTES, args.server_cpu) as server:
+                    fill(server, key_size, value_size, expiry)
+                    stats = server.stats()
+                    resident = server.resident()
+                results.append({"peer": peer, "key_size": key_size, "value_size": value_size,
+                                "expiry": expiry, "megabytes": MEMORY_MEGABYTES,
+                                "resident": resident, **stats,
+                                "bytes_per_item": resident / stats["items"]})
+                say(f"    {peer:<10}{resident / 2**20:7.1f} MiB resident, {stats['items']:,} items:"
+                    f" {resident / stats['items']:.1f} bytes each")
     return results
 
 
-def fill(server, key_size, value_size):
+def memory_name(key_size, value_size, expiry):
+    return (f"keys of {key_size}, values of {value_size} bytes"
+            + (", with expiry" if expiry else ""))
+
+
+def fill(server, key_size, value_size, expiry):
     """Stores until the cache evicts, then half as much again: what is freed and used again has
     found its place then."""
     chunk = (MEMORY_MEGABYTES << 20) // (key_size + value_size) // 8
     stored, full_at = 0, None
     while full_at is None or stored < 1.5 * full_at:
-        store(server, stored, chunk, key_size, value_size)
+        store(server, stored, chunk, key_size, value_size, expiry)
         stored += chunk
         if full_at is None and server.stats()["evictions"]:
             full_at = stored
@@ -288,7 +296,7 @@ def fill(server, key_size, value_size):
 def memory_tables(results, peers):
     rows = {}
     for r in results:
-        name = f"keys of {r['key_size']}, values of {r['value_size']} bytes"
+        name = memory_name(r["key_size"], r["value_size"], r["expiry"])
         rows.setdefault(name, {})[r["peer"]] = r["bytes_per_item"]
     table("Bytes of resident memory an item, caches full", rows.items(), peers, 1)
 
@@ -401,7 +409,7 @@ def main():
     os.sched_setaffinity(0, {args.load_cpu})
     report = {"machine": machine(args), "quick": args.quick, "seconds": args.seconds,
               "versions": {}}
-    sections = {section: args.peers or default_peers(section) for section in args.only}
+    sections = {section: args.peers or DEFAULT_PEERS.get(section, PEERS) for section in args.only}
     for peer in PEERS:
         if any(peer in peers for peers in sections.values()):
             fetch(peer)
@@ -412,9 +420,11 @@ def main():
         say(f"The machine is busy (load average {report['machine']['load_average_before']:.1f}):"
             " times will be wrong.")
     began = time.monotonic()
-    run = {"cpu": cpu_section, "uneven": uneven_section, "hostile": hostile_section,
+    run = {"cpu": cpu_section, "uneven": uneven_section,
+           "redis-benchmark": redis_benchmark_section, "hostile": hostile_section,
            "threads": threads_section, "memory": memory_section, "miss": miss_section}
-    show = {"cpu": cpu_tables, "uneven": uneven_tables, "hostile": hostile_tables,
+    show = {"cpu": cpu_tables, "uneven": uneven_tables,
+            "redis-benchmark": redis_benchmark_tables, "hostile": hostile_tables,
             "threads": threads_tables, "memory": memory_tables, "miss": miss_tables}
     for section, args.peers in sections.items():
         say(f"\n== {section}")
@@ -423,7 +433,7 @@ def main():
         args.json.write_text(json.dumps(report, indent=1) + "\n")
     for section, peers in sections.items():
         show[section](report[section], peers)
-    plots = plot(report, [p for p in PEERS if p != "valkey"], args.json.parent)
+    plots = plot(report, PEERS, args.json.parent)
     files = ", ".join(os.path.relpath(path) for path in [args.json, *plots])
     say(f"\n{(time.monotonic() - began) / 60:.1f} minutes; {files}")
 

@@ -122,7 +122,6 @@ METRICS = [
 
 
 def uneven_tables(results, peers):
-    others = [peer for peer in peers if peer != "soft"]
     for title, digits, metric in METRICS:
         found = {}
         for r in results:
@@ -132,8 +131,4 @@ def uneven_tables(results, peers):
                 row = found.setdefault(f"{r['memory']}: {name_of(point)}", {})
                 row[r["peer"]] = value
         best = max if title.startswith("Unlimited: thousand") else min
-        for row in found.values():
-            if "soft" in row and others:
-                row["soft/best"] = row["soft"] / best(row[peer] for peer in others)
-        ratio = ["soft/best"] if "soft" in peers and others else []
-        table(title, found.items(), peers, digits, ratio)
+        table(title, found.items(), peers, digits, best=best)

@@ -10,17 +10,22 @@ if [ "$(rust_minor || true)" = "" ] || [ "$(rust_minor)" -lt 91 ]; then
   rust="cargo-web rustc-web rustfmt-web"
 fi
 
+# go-redis, a client of the tests, wants 1.18.
+go_minor() { go version 2>/dev/null | sed -n 's/^go version go1\.\([0-9]*\).*/\1/p'; }
+go=
+if [ "$(go_minor || true)" = "" ] || [ "$(go_minor)" -lt 18 ]; then go=golang-go; fi
+
 # clang compiles the simulated card, g++ what the tests simulate.
 # libpython3-dev brings the shared library that cocotb loads into the simulation.
 # redis-tools has Redis' whole program, which is a server under the name redis-server; the package of
 # that name would start a service.
 wanted="g++ clang make perl ccache python3 python3-venv libpython3-dev zlib1g-dev liblz4-dev ca-certificates curl
-  libmemcached-tools redis-tools netcat-openbsd iproute2 iputils-ping $rust"
+  libmemcached-tools redis-tools netcat-openbsd iproute2 iputils-ping $rust $go"
 
 if ! command -v dpkg-query > /dev/null; then
   echo "This is no Debian: please see to it yourself that there are"
   echo "  clang++ and g++ for C++17, make, perl, Python 3.9 or newer with venv, Rust 1.91 or newer,"
-  echo "  for the tests the tools of libmemcached, nc, ip and ping, and for make bench-soft redis-server."
+  echo "  for the tests the tools of libmemcached, Redis 7.0 and its tools, Go 1.18 or newer, nc, ip and ping."
   exit 0
 fi
 

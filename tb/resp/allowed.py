@@ -90,8 +90,10 @@ def _refused_key(_, b):
 
 
 def _encoding(a, b):
-    """A short string that APPEND, SETRANGE, SETBIT or the like made is raw in Redis, and embstr here."""
-    return (a, b) == ((b"$", b"raw"), (b"$", b"embstr"))
+    """What APPEND, SETRANGE, INCRBYFLOAT or the like made is raw or embstr in Redis even where a SET of
+    the same would have made it embstr or int, as it is here."""
+    made = [b"raw", b"embstr", b"int"]
+    return a[1] in made and b[1] in made[made.index(a[1]) :]
 
 
 def _refused(a, b):
@@ -107,6 +109,7 @@ ALLOWED = {
     "milliseconds": ("the same", _near(1000, 2000)),
     "idle": ("the same", _near(1, 5)),
     "uses": ("how often is counted, is the server's", _kind),
+    "shared": ("what Redis holds twice, such as a value and the command that brought it", _kind),
     "encoding": ("how a string was made is not kept", _encoding),
     "time": ("TIME is the clock", _time),
     "hello": ("the connection's id is the server's", _hello),

@@ -15,7 +15,7 @@ LOOSE = {
     (b"KEYS",): "keys", (b"RANDOMKEY",): "random", (b"SCAN",): "scan", (b"TTL",): "seconds",
     (b"EXPIRETIME",): "seconds", (b"PTTL",): "milliseconds", (b"PEXPIRETIME",): "milliseconds",
     (b"OBJECT", b"IDLETIME"): "idle", (b"OBJECT", b"FREQ"): "uses",
-    (b"OBJECT", b"ENCODING"): "encoding", (b"TIME",): "time", (b"HELLO",): "hello", (b"CLIENT", b"ID"): "id",
+    (b"OBJECT", b"ENCODING"): "encoding", (b"OBJECT", b"REFCOUNT"): "shared", (b"TIME",): "time", (b"HELLO",): "hello", (b"CLIENT", b"ID"): "id",
     (b"CLIENT", b"LIST"): "client", (b"CLIENT", b"INFO"): "client", (b"INFO",): "info",
     (b"MEMORY", b"USAGE"): "memory", (b"MEMORY", b"STATS"): "memory", (b"COMMAND", b"COUNT"): "count",
     (b"COMMAND", b"LIST"): "list", (b"COMMAND", b"DOCS"): "list", (b"CONFIG", b"GET"): "list",
@@ -55,7 +55,7 @@ class State:
 
 def loose(words):
     upper = [word.upper() for word in words[:2]]
-    if upper == [b"COMMAND"]:
+    if upper == [b"COMMAND"] or words == [b"COMMAND", b"INFO"]:
         return "list"
     return LOOSE.get(tuple(upper[:1])) or LOOSE.get(tuple(upper))
 
@@ -176,7 +176,7 @@ class Generator(Commands):
     def draw(self):
         while True:
             words = self.rng.choices(self.choices, self.weights)[0](self)
-            if self.has(words[0]):
+            if self.has(words[0]) and not (self.state.multi and words[0] == b"CLIENT"):
                 return words
             self.pending.clear()
 
@@ -189,8 +189,9 @@ class Generator(Commands):
         else:
             words = [b"MULTI"] if r < 0.9 else [b"EXEC"] if r < 0.95 else [b"DISCARD"]
             state.multi = words[0] == b"MULTI"
-        if self.rng.random() < 0.02:
-            words, state.multi = [*words, b"too", b"many"], before
+        if self.rng.random() < 0.02 and words[0] != b"EXEC":
+            # A broken EXEC ends the transaction, too.
+            words, state.multi = [*words, b"too", b"many"], before and words[0] != b"EXEC"
         return Command(request(*words), name=words[0])
 
     def stranger(self):
@@ -206,7 +207,7 @@ class Generator(Commands):
             commands = [
                 [b"GET", b"h1"], [b"AUTH", b"wrong"], [b"AUTH", b"nobody", self.password], [b"PING"], [b"HELLO", b"2"],
                 [b"HELLO", b"3", b"AUTH", b"default", b"x"], [b"MULTI"], [b"foo"], [b"SET", b"a"], [b"RESET"],
-                [b"EXEC"], [b"AUTH"], [b"WATCH", b"a"], [b"AUTH", b"a", b"b", b"c"], [b"COMMAND", b"COUNT"],
+                [b"AUTH"], [b"WATCH", b"a"], [b"AUTH", b"a", b"b", b"c"], [b"COMMAND", b"COUNT"],
             ]  # fmt: skip
             missing = {b"MULTI", b"EXEC", b"WATCH", b"COMMAND"}
             words = rng.choice([c for c in commands if c[0] not in missing or self.has(c[0])])
