@@ -14,6 +14,8 @@ module line_cache_fv
 #(
   /// Class 1 has a way of its own, where class 0 must not stay; else all ways are everyone's.
   parameter bit Moves = 0,
+  /// Data of odd and even sets in RAMs of their own.
+  parameter bit Split = 0,
   /// Lines that a class may have acquired.
   parameter logic [1:0] Each = 2,
   /// Other lines: one, or three.
@@ -69,11 +71,14 @@ module line_cache_fv
     .Classes   (Classes),
     .OwnWays   (Moves ? 4'b1001 : 4'b1111),
     .Avoid     (Moves ? 4'b0010 : 4'b0000),
-    .Waiting   ({8'd8, 8'd8}),
+    .Waiting   ({9'd8, 9'd8}),
     .Reads     (1),
     .Writes    (1),
+    .Split     (Split),
     .MaxFills  (10),
     .MaxReads  (10),
+    .MaxWrites (100),
+    .NumberBits(8),
     .RenewEvery(4),
     .TicketBits(4)
   ) dut (

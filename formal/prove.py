@@ -64,6 +64,7 @@ PROOFS = [
      "a read gives what was written last; pinned lines stay", "bmc"),
     ("line_cache", {"Moves": 1}, 15, "same, more lines, two acquired at a time", "bmc"),
     ("line_cache", {"Moves": 0}, 15, "same, ways for everyone", "bmc"),
+    ("line_cache", {"Moves": 1, "Split": 1}, 15, "same, with a RAM for odd sets", "bmc"),
 ]
 
 

@@ -27,7 +27,7 @@ FORMAT += [f"--{what}_alignment=preserve" for what in (
 
 
 def sources():
-    return sorted(str(p.relative_to(ROOT)) for d in ("rtl", "formal", "tb", "boards")
+    return sorted(str(p.relative_to(ROOT)) for d in ("rtl", "formal", "tb", "boards", "host")
                   for p in (ROOT / d).rglob("*.sv*"))
 
 

@@ -9,8 +9,9 @@ module card
 #(
   /// Connections that can be open at once: a power of two, 16..16384.
   parameter int unsigned Conns = 1024,
-  /// Memory ports: 0 index (even buckets), 1 index (odd), 2 log, 3 receive rings, 4 transmit rings.
-  localparam int unsigned NumMem = 5
+  /// Memory ports: 0 index (even buckets), 1 index (odd), 2 log (even lines), 3 log (odd), 4 receive
+  /// rings, 5 transmit rings.
+  localparam int unsigned NumMem = 6
 ) (
   input  logic                     clk_i,
   input  logic                     rst_ni,
@@ -289,17 +290,17 @@ module card
     .app_valid_i   (app_valid),
     .app_ready_o   (app_ready),
     .app_i         (app),
-    .wr_valid_o    (wr_valid[3]),
-    .wr_ready_i    (wr_ready[3]),
-    .wr_o          (wr[3]),
-    .wr_done_i     (wr_done[3]),
-    .rd_valid_o    (rd_valid[4]),
-    .rd_ready_i    (rd_ready[4]),
-    .rd_addr_o     (rd_addr[4]),
-    .rdat_valid_i  (rdat_valid[4]),
-    .rdat_ready_o  (rdat_ready[4]),
-    .rdat_i        (rdat[4]),
-    .rdat_bad_i    (rdat_bad[4]),
+    .wr_valid_o    (wr_valid[4]),
+    .wr_ready_i    (wr_ready[4]),
+    .wr_o          (wr[4]),
+    .wr_done_i     (wr_done[4]),
+    .rd_valid_o    (rd_valid[5]),
+    .rd_ready_i    (rd_ready[5]),
+    .rd_addr_o     (rd_addr[5]),
+    .rdat_valid_i  (rdat_valid[5]),
+    .rdat_ready_o  (rdat_ready[5]),
+    .rdat_i        (rdat[5]),
+    .rdat_bad_i    (rdat_bad[5]),
     .count_o       (tcp_count),
     .idle_o        (tcp_idle),
     .timers_o      (tcp_timers),
@@ -334,17 +335,17 @@ module card
     .app_valid_o   (app_valid),
     .app_ready_i   (app_ready),
     .app_o         (app),
-    .rd_valid_o    (rd_valid[3]),
-    .rd_ready_i    (rd_ready[3]),
-    .rd_addr_o     (rd_addr[3]),
-    .rdat_valid_i  (rdat_valid[3]),
-    .rdat_ready_o  (rdat_ready[3]),
-    .rdat_i        (rdat[3]),
-    .rdat_bad_i    (rdat_bad[3]),
+    .rd_valid_o    (rd_valid[4]),
+    .rd_ready_i    (rd_ready[4]),
+    .rd_addr_o     (rd_addr[4]),
+    .rdat_valid_i  (rdat_valid[4]),
+    .rdat_ready_o  (rdat_ready[4]),
+    .rdat_i        (rdat[4]),
+    .rdat_bad_i    (rdat_bad[4]),
     .bad_valid_o   (bad_job_valid),
     .bad_conn_o    (bad_job_conn),
     .bad_done_i    (bad_job_done),
-    .wr_bad_i      (wr_bad[3]),
+    .wr_bad_i      (wr_bad[4]),
     .bad_all_o     (bad_job_all),
     .dgram_valid_i (dgram_valid),
     .dgram_ready_o (dgram_ready),
@@ -376,11 +377,40 @@ module card
     .idle_o        (front_idle)
   );
 
+  logic item_valid, item_ready, item_off_valid, itemk_valid, itemk_ready, itemb_valid, itemb_ready;
+  put_t item;
+  off_t item_off;
+  beat_t itemk, itemb;
+
+  put_split u_put_split (
+    .clk_i,
+    .rst_ni,
+    .put_valid_i (put_valid && enable),
+    .put_ready_o (put_ready),
+    .put_i       (put),
+    .off_o       (put_off),
+    .beat_valid_i(putb_valid),
+    .beat_ready_o(putb_ready),
+    .beat_i      (putb),
+    .put_valid_o (item_valid),
+    .put_ready_i (item_ready),
+    .put_o       (item),
+    .off_valid_i (item_off_valid),
+    .off_i       (item_off),
+    .putk_valid_o(itemk_valid),
+    .putk_ready_i(itemk_ready),
+    .putk_o      (itemk),
+    .putb_valid_o(itemb_valid),
+    .putb_ready_i(itemb_ready),
+    .putb_o      (itemb)
+  );
+
   // ---------------------------------------------------------------- store
   logic res_valid, res_ready, chunk_valid, chunk_ready, hreq_valid, hreq_ready;
-  logic hkey_valid, hkey_ready;
-  res_t res;
+  logic hkey_valid, hkey_ready, cut_valid, cut_ready, part_valid, part_ready;
+  res_t res, cut;
   chunk_t chunk;
+  part_t part;
   hreq_t hreq;
   beat_t hkey;
 
@@ -400,13 +430,17 @@ module card
     .bad_conn_i   (bad_job_conn),
     .bad_done_o   (bad_job_done),
     .bad_all_i    (bad_job_all),
-    .put_valid_i  (put_valid),
-    .put_ready_o  (put_ready),
-    .put_i        (put),
-    .put_off_o    (put_off),
-    .putb_valid_i (putb_valid),
-    .putb_ready_o (putb_ready),
-    .putb_i       (putb),
+    .put_valid_i  (item_valid),
+    .put_ready_o  (item_ready),
+    .put_i        (item),
+    .put_off_valid_o(item_off_valid),
+    .put_off_o    (item_off),
+    .putk_valid_i (itemk_valid),
+    .putk_ready_o (itemk_ready),
+    .putk_i       (itemk),
+    .putb_valid_i (itemb_valid),
+    .putb_ready_o (itemb_ready),
+    .putb_i       (itemb),
     .res_valid_o  (res_valid),
     .res_ready_i  (res_ready),
     .res_o        (res),
@@ -419,34 +453,51 @@ module card
     .hkey_valid_o (hkey_valid),
     .hkey_ready_i (hkey_ready),
     .hkey_o       (hkey),
-    .wr_valid_o   (wr_valid[2:0]),
-    .wr_ready_i   (wr_ready[2:0]),
-    .wr_o         (wr[2:0]),
-    .wr_done_i    (wr_done[2:0]),
-    .rd_valid_o   (rd_valid[2:0]),
-    .rd_ready_i   (rd_ready[2:0]),
-    .rd_addr_o    (rd_addr[2:0]),
-    .rdat_valid_i (rdat_valid[2:0]),
-    .rdat_ready_o (rdat_ready[2:0]),
-    .rdat_i       (rdat[2:0]),
-    .wr_bad_i     (wr_bad[2:0]),
-    .rdat_bad_i   (rdat_bad[2:0]),
+    .wr_valid_o   (wr_valid[3:0]),
+    .wr_ready_i   (wr_ready[3:0]),
+    .wr_o         (wr[3:0]),
+    .wr_done_i    (wr_done[3:0]),
+    .rd_valid_o   (rd_valid[3:0]),
+    .rd_ready_i   (rd_ready[3:0]),
+    .rd_addr_o    (rd_addr[3:0]),
+    .rdat_valid_i (rdat_valid[3:0]),
+    .rdat_ready_o (rdat_ready[3:0]),
+    .rdat_i       (rdat[3:0]),
+    .wr_bad_i     (wr_bad[3:0]),
+    .rdat_bad_i   (rdat_bad[3:0]),
     .count_o      (store_count),
     .idle_o       (store_idle),
     .timer_o      (store_timer)
   );
 
   // ---------------------------------------------------------------- reply: results to bytes
+  pieces u_pieces (
+    .clk_i,
+    .rst_ni,
+    .res_valid_i  (res_valid),
+    .res_ready_o  (res_ready),
+    .res_i        (res),
+    .chunk_valid_i(chunk_valid),
+    .chunk_ready_o(chunk_ready),
+    .chunk_i      (chunk),
+    .res_valid_o  (cut_valid),
+    .res_ready_i  (cut_ready),
+    .res_o        (cut),
+    .part_valid_o (part_valid),
+    .part_ready_i (part_ready),
+    .part_o       (part)
+  );
+
   back u_back (
     .clk_i,
     .rst_ni,
     .tx_base_i      (tx_base),
-    .res_valid_i    (res_valid),
-    .res_ready_o    (res_ready),
-    .res_i          (res),
-    .chunk_valid_i  (chunk_valid),
-    .chunk_ready_o  (chunk_ready),
-    .chunk_i        (chunk),
+    .res_valid_i    (cut_valid),
+    .res_ready_o    (cut_ready),
+    .res_i          (cut),
+    .chunk_valid_i  (part_valid),
+    .chunk_ready_o  (part_ready),
+    .chunk_i        (part),
     .uctx_valid_i   (uctx_valid),
     .uctx_ready_o   (uctx_ready),
     .uctx_i         (uctx),
@@ -469,11 +520,11 @@ module card
     .s_axis_exc_tvalid,
     .s_axis_exc_tready,
     .s_axis_exc_tlast,
-    .wr_valid_o     (wr_valid[4]),
-    .wr_ready_i     (wr_ready[4]),
-    .wr_o           (wr[4]),
-    .wr_done_i      (wr_done[4]),
-    .wr_bad_i       (wr_bad[4]),
+    .wr_valid_o     (wr_valid[5]),
+    .wr_ready_i     (wr_ready[5]),
+    .wr_o           (wr[5]),
+    .wr_done_i      (wr_done[5]),
+    .wr_bad_i       (wr_bad[5]),
     .txdgram_valid_o(txdgram_valid),
     .txdgram_ready_i(txdgram_ready),
     .txdgram_o      (txdgram),

@@ -6,4 +6,5 @@ rtl/parse/tokens.sv
 rtl/parse/words.sv
 rtl/parse/decode.sv
 rtl/parse/requests.sv
+rtl/parse/put_split.sv
 rtl/parse/front.sv

@@ -3,7 +3,7 @@
 // A *job* is one visit to one connection (or one UDP datagram): a run of received bytes, the room
 // for its replies, and the context that the connection was left in. Requests of a job pass the
 // pipeline one behind another, never mixed with another job's; the last record of every job is
-// OpEnd. What a job left behind comes back to the session as `done_t`.
+// OpEnd, or says that it is the `last`. What a job left behind comes back to the session as `done_t`.
 package request_pkg;
   import wirekv_pkg::*;
   import net_pkg::*;
@@ -121,6 +121,7 @@ package request_pkg;
     logic        udp;
     conn_t       conn;
     logic        first;      // first record of its job: tx_ptr and tx_space hold
+    logic        last;       // the job ends with it, in the context after it; no OpEnd follows
     logic [31:0] tx_ptr;
     logic [16:0] tx_space;
     logic        noreply;
@@ -168,7 +169,7 @@ package request_pkg;
     RsValue,    // VALUE line, key and value bytes come as chunks
     RsNumber,   // incr/decr: decimal number and CRLF
     RsHostData,
-    RsEnd       // end of job: ctx is what the session keeps
+    RsEnd       // nothing but the end of the job (with `last`): ctx is what the session keeps
   } res_e;
 
   /// What executing a request gave.
@@ -177,6 +178,7 @@ package request_pkg;
     logic        udp;
     conn_t       conn;
     logic        first;     // first result of its job
+    logic        last;      // its job ends with it: ctx holds
     logic [31:0] tx_ptr;    // with first
     reply_e      reply;
     logic        head;      // RsValue: the VALUE line comes first (not in an OpCont)
@@ -187,20 +189,31 @@ package request_pkg;
     logic [20:0] vlen;
     logic [63:0] num;       // CAS unique or number
     logic [9:0]  host_len;
-    ctx_t        ctx;       // RsEnd
+    ctx_t        ctx;       // with last: what the session keeps
   } res_t;
 
-  /// Piece of an item's line: bytes [start, start + len) of `data`; beside an RsValue come first
-  /// the key's pieces (if head), then the value's (at least one piece each, len may be 0 for an
-  /// empty value).
+  /// Piece of an item's line, beside an RsValue: from byte `start` of `data` on `key_len` bytes of the
+  /// key (if head), and behind them `len` bytes of the value.
+  typedef struct packed {
+    line_t      data;
+    logic [5:0] start;
+    logic [6:0] key_len;
+    logic [6:0] len;
+    logic       key_last;  // the key ends here
+    logic       last;      // so do the value bytes of this record
+    logic       bad;       // memory could not read it: nobody may get it
+  } chunk_t;
+
+  /// What `pieces` makes of it for encode: bytes [start, start + len) of `data`; first the key's
+  /// pieces (if head), then the value's (at least one piece each, len may be 0 for an empty value).
   typedef struct packed {
     line_t      data;
     logic [5:0] start;
     logic [6:0] len;
     logic       key;
     logic       last;  // last piece of the key, or of the value bytes of this record
-    logic       bad;   // memory could not read it: nobody may get it
-  } chunk_t;
+    logic       bad;
+  } part_t;
 
   /// A job is over: its replies are in the transmit ring.
   typedef struct packed {

@@ -5,3 +5,4 @@ rtl/reply/ring_writer.sv
 rtl/reply/udp_reply.sv
 rtl/reply/exception.sv
 rtl/reply/back.sv
+rtl/reply/pieces.sv

@@ -15,7 +15,7 @@ module back
   input  res_t                  res_i,
   input  logic                  chunk_valid_i,
   output logic                  chunk_ready_o,
-  input  chunk_t                chunk_i,
+  input  part_t                 chunk_i,
   /// Whom UDP jobs answer.
   input  logic                  uctx_valid_i,
   output logic                  uctx_ready_o,

@@ -16,10 +16,12 @@ module encode
   /// Results and, beside RsValue, the item's bytes.
   input  logic   res_valid_i,
   output logic   res_ready_o,
-  input  res_t   res_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  res_t   res_i,  // only an RsEnd is the last
+  // verilator lint_on UNUSEDSIGNAL
   input  logic   chunk_valid_i,
   output logic   chunk_ready_o,
-  input  chunk_t chunk_i,
+  input  part_t  chunk_i,
   /// Bytes of the host's answers: full lines but for a piece's last.
   input  logic   hline_valid_i,
   output logic   hline_ready_o,
@@ -317,7 +319,7 @@ module encode
   // "VALUE " goes in front of a key piece and the line's end behind a value piece where there are
   // lanes for it, if need be after the halves of the line have changed places.
   typedef struct packed {
-    chunk_t     chunk;
+    part_t      chunk;
     logic       swap;
     logic       fits;
     logic [5:0] stop;  // lane behind the last byte, after a swap

@@ -1,13 +1,15 @@
 // Executes requests in order: the one place where anything happens. Takes each request with its
 // lines already in the caches, looks into the buckets again, compares header and key, acts, and
-// says what to reply. Latency 3 clocks for a hit; initiation interval 1 for gets (2 where the key
-// ends in the item's second line) and for records without a key, 4 for other requests.
+// says what to reply. Latency 3 clocks for a hit; initiation interval 1 for gets, sets of keys that
+// are there (2 where the key ends in the item's second line) and records without a key, 4 for others.
 //
-// Three stages: fetch (read buckets and item), check (tags, header, key) and act. Only plain gets
-// and records that need no lookup overlap; anything that may write keeps the next request out.
+// Three stages: fetch (read buckets and item), check (tags, header, key) and act. Plain gets and sets
+// and records that need no lookup overlap; anything else that may write keeps the next request out.
+// A set that replaces its key's item writes one way; so what the requests in the other stages have
+// read of that way is put right by what was written (commit_t).
 // What check cannot decide - a key of several beats, a tag that was another key's, an item stored
 // after the prefetch - is looked up again step by step (states Sl*), as are inserts (In*, Mv*) and
-// incr and decr (Nu*).
+// incr and decr (Nu*). Whoever is behind waits, and reads again.
 //
 // The cut: a record whose reply might not fit into the transmit ring, and everything behind it in
 // its job, is skipped without effect; the context of the last record executed goes back.
@@ -29,7 +31,7 @@ module execute
   input  logic              req_valid_i,
   output logic              req_ready_o,
   input  req_t              req_i,
-  input  logic [7:0]        stamp_i,
+  input  serial_t           stamp_i,
   /// Records of this connection come from bytes that nobody knows, up to its OpEnd (bad_done_o).
   input  logic              bad_valid_i,
   input  conn_t             bad_conn_i,
@@ -44,12 +46,15 @@ module execute
   input  beat_t             key_i,  // its length is in the request
   // verilator lint_on UNUSEDSIGNAL
   /// Puts taken and written by the log.
-  input  logic [7:0]        taken_i,
-  input  logic [7:0]        written_i,
+  input  serial_t           taken_i,
+  input  serial_t           written_i,
   /// Items made here (incr, decr).
   output logic              own_valid_o,
   input  logic              own_ready_i,
   output put_t              own_o,
+  output logic              ownk_valid_o,
+  input  logic              ownk_ready_i,
+  output beat_t             ownk_o,
   output logic              ownb_valid_o,
   input  logic              ownb_ready_i,
   output beat_t             ownb_o,
@@ -75,6 +80,7 @@ module execute
   /// Log cache: responses of ClassRequest, class ClassExecute, read port, write port.
   input  logic              request_rsp_valid_i,
   output logic              request_rsp_ready_o,
+  output logic              request_rsp_bank_o,
   // verilator lint_off UNUSEDSIGNAL
   input  log_slot_t         request_rsp_slot_i,  // the set is in the line's number
   // verilator lint_on UNUSEDSIGNAL
@@ -83,8 +89,9 @@ module execute
   output line_no_t          acq_line_o,
   input  logic              rsp_valid_i,
   output logic              rsp_ready_o,
+  output logic              rsp_bank_o,
   input  log_slot_t         rsp_slot_i,
-  output logic [3:0]        rel_o,
+  output log_rel_t          rel_o,
   output logic              rd_en_o,
   output log_slot_t         rd_slot_o,
   input  line_t             rd_data_i,
@@ -166,10 +173,10 @@ module execute
   function automatic logic is_store(input op_e op);
     return op inside {OpSet, OpAdd, OpReplace, OpCas};
   endfunction
-  // May write, or needs more than the three stages give it.
-  function automatic logic is_alone(input op_e op, input logic touch, input logic [7:0] klen);
+  // Needs more than the three stages give it.
+  function automatic logic is_alone(input op_e op, input logic touch, input logic long_key);
     return op == OpFlush || op == OpHost || op == OpPart ||
-        (is_lookup(op) && !(op == OpGet && !touch && klen <= 8'd64));
+        (is_lookup(op) && !(((op == OpGet && !touch) || op == OpSet) && !long_key));
   endfunction
 
   // No reply is longer than this.
@@ -210,17 +217,18 @@ module execute
   // ---------------------------------------------------------------- next: wait for everything
   op_t next_q;
   logic next_valid_q, next_ready, next_pop, load, key_there, data_there;
-  logic [7:0] next_stamp_q;
+  serial_t next_stamp_q;
   logic [2:0] got_q, got;
 
   logic req_bad;
   assign req_bad       = !req_i.udp && (bad_all_i ||
       (bad_valid_i && req_i.conn == bad_conn_i));
-  assign bad_done_o    = load && req_bad && req_i.op == OpEnd;
+  assign bad_done_o    = load && req_bad && (req_i.op == OpEnd || req_i.last);
   assign load          = req_valid_i && found_valid_i && (!next_valid_q || next_pop);
   assign req_ready_o   = found_valid_i && (!next_valid_q || next_pop);
   assign found_ready_o = req_valid_i && (!next_valid_q || next_pop);
   assign got           = load ? '0 : got_q;
+  assign request_rsp_bank_o  = load ? found_i.off.pos[2] : next_q.found.off.pos[2] ^ got_q[0];
   assign request_rsp_ready_o = load ? found_i.count != '0
                                     : next_valid_q && !next_pop && got_q != next_q.found.count;
 
@@ -233,11 +241,11 @@ module execute
       next_q.found <= found_i;
       next_q.keyed <= has_key(req_i.op, req_i.key_stored);
       next_q.long_key <= req_i.klen > 8'd64 || req_i.key_stored;
-      next_q.alone <= is_alone(req_i.op, req_i.touch, req_i.klen) || req_bad;
+      next_q.alone <= is_alone(req_i.op, req_i.touch, req_i.klen > 8'd64 || req_i.key_stored) ||
+          req_bad;
       next_stamp_q <= stamp_i;
-      if (req_bad && req_i.op == OpEnd) begin
-        next_q.req.mode <= MdAbort;
-      end else if (req_bad) begin
+      if (req_bad && (req_i.op == OpEnd || req_i.last)) next_q.req.mode <= MdAbort;
+      if (req_bad && req_i.op != OpEnd) begin
         // It only takes its key and gives back its lines.
         next_q.req.op    <= OpReply;
         next_q.req.reply <= RpNone;
@@ -253,7 +261,7 @@ module execute
 
   logic key_more_q;  // the rest of a long key is on its way
   assign key_there  = !next_q.keyed || (key_valid_i && !key_more_q);
-  assign data_there = !is_store(next_q.req.op) || 8'(written_i - next_stamp_q) < 8'd128;
+  assign data_there = !is_store(next_q.req.op) || reached(written_i, next_stamp_q);
   assign next_ready = next_valid_q && got_q == next_q.found.count && key_there && data_there;
 
   // ---------------------------------------------------------------- fetch
@@ -381,6 +389,20 @@ module execute
     if (state_q != StRun || fetch_second || fetch_again || fetch_next) lanes_q <= lanes_d;
   end
 
+  // What a SET writes without keeping the next requests out: the place of a way.
+  typedef struct packed {
+    logic           valid;
+    line_no_t [1:0] line;  // buckets of its key
+    logic [15:0]    way;   // one of their ways
+    off_t           off;
+  } commit_t;
+  commit_t commit, near_q;  // of act; of the clock in which the buckets in check were read
+  logic [1:0] commit_same, near_same;
+  logic commit_off, near_off;
+  assign commit_off = commit.off == check_q.found.off;
+  assign near_off   = near_q.off == check_q.found.off;
+  always_ff @(posedge clk_i) if (fetch_next || fetch_again) near_q <= commit;
+
   bucket_t [1:0] buckets;
   logic [31:0] epoch_q;
   logic [15:0] tag_fits, off_fits;
@@ -396,10 +418,15 @@ module execute
   assign buckets = bucket_rd_data_i;
   for (genvar b = 0; b < 2; b++) begin : gen_bank
     assign epoch_fits[b] = buckets[b].epoch == epoch_q;
+    assign commit_same[b] = commit.valid && commit.line[b] == check_q.found.line[b];
+    assign near_same[b] = near_q.valid && near_q.line[b] == check_q.found.line[b];
     for (genvar w = 0; w < 8; w++) begin : gen_way
       assign tag_fits[8*b+w] = buckets[b].ways[w].tag == check_q.found.hash[63:50] &&
           buckets[b].ways[w].off.lap != '0;
-      assign off_fits[8*b+w] = buckets[b].ways[w].off == check_q.found.off;
+      // A way that was written has the tag that it had.
+      assign off_fits[8*b+w] = (commit_same[b] && commit.way[8*b+w]) ? commit_off :
+          (near_same[b] && near_q.way[8*b+w]) ? near_off :
+          buckets[b].ways[w].off == check_q.found.off;
     end
   end
 
@@ -442,7 +469,7 @@ module execute
   logic fetched_hit, decided, acts, has, alive, slow_q, slow_found_q;
   off_t at_off, slow_off_q;
   log_slot_t slow_slot_q, at_slot;
-  logic [3:0] held_q;  // log lines acquired in the steps
+  log_rel_t held_q;  // log lines acquired in the steps
 
   assign tags        = tags_q & {{8{epoch_fits_q[1]}}, {8{epoch_fits_q[0]}}};
   assign offs        = offs_q & {{8{epoch_fits_q[1]}}, {8{epoch_fits_q[0]}}};
@@ -458,7 +485,9 @@ module execute
   // The job: room for replies, cut, context of the last record executed.
   logic [16:0] room_q;
   logic cut_q, split_q, low_q, skip;  // low_q: room for no more replies
+  logic ends_job;
   ctx_t last_q, ctx;
+  assign ends_job = act_q.req.op == OpEnd || act_q.req.last;
   assign skip = !act_q.req.udp && !act_q.req.first && act_q.req.op != OpEnd && (cut_q || low_q);
 
   // Value bytes to send now: as many as a record may send and the room allows. The limit of the
@@ -474,11 +503,15 @@ module execute
   logic [16:0] spent_q, spent, room_left;
   logic [8:0] overhead_q;  // of a VALUE line and what ends the value
   logic spending_q, sends;
+  // So much room that two records cannot use it up: what is left need not be known to the byte.
+  localparam logic [16:0] Plenty = 17'(3 * ValuePiece);
+  logic plenty_q, plenty_first_q;
   assign room_left = (spent_q > room_q) ? '0 : room_q - spent_q;
   always_ff @(posedge clk_i) begin
     if (check_go) begin
       left_cont_q   <= check_q.req.vlen - check_q.req.cont_start;
       limit_first_q <= limit_of(check_q.req.tx_space);
+      plenty_first_q <= check_q.req.tx_space >= Plenty;
       overhead_q    <= 9'(check_q.req.klen) + 9'd64;
     end
     // One clock for what a record spends, one for what is left then: `settled`.
@@ -486,10 +519,16 @@ module execute
       room_q  <= room_left;
       limit_q <= limit_of(room_left);
       low_q   <= room_left < 17'(ReplyMax);
+      plenty_q <= room_left >= Plenty;
     end
     spending_q <= rst_ni && act_done && !skip;
     spent_q    <= spent;
-    if (act_done && act_q.req.first) room_q <= act_q.req.tx_space;
+    if (act_done && act_q.req.first) begin
+      room_q   <= act_q.req.tx_space;
+      plenty_q <= plenty_first_q;
+      limit_q  <= 14'(ValuePiece);
+      low_q    <= 1'b0;
+    end
   end
   assign left  = (act_q.req.op == OpCont) ? left_cont_q : head_q.vlen[20:0];
   assign limit = act_q.req.first ? limit_first_q : limit_q;
@@ -501,16 +540,25 @@ module execute
   assign is_get    = act_q.req.op == OpGet;
   assign is_number = act_q.req.op inside {OpIncr, OpDecr};
   assign is_touch  = act_q.req.op == OpTouch || (is_get && act_q.req.touch);
-  assign settled   = !spending_q || act_q.req.first || act_q.req.udp || act_q.req.op == OpEnd;
+  assign settled   = !spending_q || plenty_q || act_q.req.first ||
+      act_q.req.udp || act_q.req.op == OpEnd;
   assign in_run    = state_q == StRun && act_valid_q && settled;
   assign out_free  = res_ready_i && read_ready_i;
   assign unique_no = off_unique(at_off, range_i.lap, range_i.last_lap);
   assign place_ok  = act_q.req.off.lap != '0 && (!act_q.req.key_stored || off_valid_q);
 
-  // Acts in this clock: records without lookup and decided gets at once, others from StAct.
+  // Acts in this clock: records without lookup, decided gets, and sets that replace what check has
+  // found, at once; others from StAct.
+  logic fast_set, use_bank, at_ready;
+  assign fast_set  = act_q.req.op == OpSet && fetched_hit && place_ok;
+  assign use_bank  = at_way[15:8] != '0;
+  assign at_ready  = bucket_wr_ready_i[use_bank];
   assign fast_done = in_run && out_free && (skip ||
       (!act_q.found.lookup && !(act_q.req.op == OpHost)) ||
-      (is_get && !act_q.req.touch && decided));
+      (is_get && !act_q.req.touch && decided) || (fast_set && at_ready));
+  // Who looks at it knows that the request in act, if there is one, ends in this clock.
+  assign commit = '{valid: act_valid_q && fast_set && !skip, line: act_q.found.line, way: offs,
+                    off: act_q.req.off};
   assign acts = fast_done || (state_q == StAct && out_free);
 
   reply_e reply;
@@ -557,7 +605,7 @@ module execute
   logic end_insert, end_number, end_host, number_ok_q;
   assign number_op = is_number && alive;
   assign insert_op = stores && !has;
-  assign bucket_ok = !replace || (at_way[15:8] != '0 ? bucket_wr_ready_i[1] : bucket_wr_ready_i[0]);
+  assign bucket_ok = !replace || at_ready;
   assign touch_ok  = !(is_touch && alive) || wr_ready_i;
   assign ends      = acts && (skip || (!insert_op && !number_op && bucket_ok && touch_ok));
   // The long ways round end in these clocks.
@@ -597,6 +645,7 @@ module execute
     res_o.udp      = act_q.req.udp;
     res_o.conn     = act_q.req.conn;
     res_o.first    = act_q.req.first;
+    res_o.last     = ends_job;
     res_o.tx_ptr   = act_q.req.tx_ptr;
     res_o.reply    = reply;
     res_o.last_key = act_q.req.last_key;
@@ -607,15 +656,17 @@ module execute
     res_o.head     = is_get;
     res_o.tail     = piece == left;
     res_o.host_len = act_q.req.host_len;
-    res_o.ctx      = (cut_q || split_q) && !act_q.req.first ? last_q : ctx;
+    res_o.ctx      = (skip || cut_q || split_q) && !act_q.req.first ? last_q : ctx;
     spent          = '0;
-    if (end_number && number_ok_q) begin
+    if (skip) begin
+      res_o.kind = RsEnd;
+    end else if (end_number && number_ok_q) begin
       if (!act_q.req.noreply) begin
         res_o.kind = RsNumber;
         spent      = 17'd24;
       end
       res_o.num = number_q;
-    end else if (sends && !skip) begin
+    end else if (sends) begin
       res_o.kind = RsValue;
       spent      = 17'(piece) + 17'(overhead_q);
     end else if (act_q.req.op == OpEnd) begin
@@ -628,7 +679,7 @@ module execute
       spent      = reply_bytes(reply);
     end
   end
-  assign emits       = !skip && (res_o.kind != RsNone || act_q.req.first);
+  assign emits       = ends_job || (!skip && (res_o.kind != RsNone || act_q.req.first));
   assign res_valid_o = act_done && emits;
 
   always_ff @(posedge clk_i) begin
@@ -636,7 +687,7 @@ module execute
       cut_q   <= 1'b0;
       split_q <= 1'b0;
     end else if (act_done) begin
-      if (act_q.req.op == OpEnd) begin
+      if (ends_job) begin
         cut_q   <= 1'b0;
         split_q <= 1'b0;
       end else if (skip) begin
@@ -661,6 +712,7 @@ module execute
     read_o.send  = sends && !skip && is_value;
     read_o.whole = act_q.found.whole && !slow_q && is_get;
     read_o.count = act_q.found.count;
+    read_o.bank  = act_q.found.off.pos[2];
     read_o.ways  = act_q.ways;
     read_o.off   = is_get ? at_off : act_q.req.off;
     read_o.head  = is_get;
@@ -719,7 +771,7 @@ module execute
     return (upper != '0) ? upper & (~upper + 16'd1) : least & (~least + 16'd1);
   endfunction
 
-  logic own_off_ok;
+  logic own_off_ok, own_done;
   off_t number_off_q;
   way_t new_way;
   off_t new_off;
@@ -740,11 +792,11 @@ module execute
   end
   assign own_off_ok = number_off_q.lap != '0;
 
-  logic [7:0] own_stamp_q;
+  serial_t own_stamp_q;
   logic written_own;
-  assign written_own = 8'(written_i - own_stamp_q) < 8'd128;
+  assign written_own = reached(written_i, own_stamp_q);
   assign number_end  = !number_ok_q || !own_off_ok ||
-      (written_own && (at_way[15:8] != '0 ? bucket_wr_ready_i[1] : bucket_wr_ready_i[0]));
+      (written_own && at_ready);
 
   // Numbers: value bytes move past the parser, digits out of the converter.
   line_t value_q;
@@ -767,7 +819,6 @@ module execute
   parse_e parse_q;
   logic [7:0] char;
   logic char_blank, char_digit;
-  logic [1:0] beat_q;
 
   assign value_at   = 23'({at_off.pos[1:0], 4'h0}) + 23'd16 + 23'(act_q.req.klen);
   assign char       = value_q[7:0];
@@ -814,7 +865,7 @@ module execute
             state_d = SlBuckets;
             if (act_q.keyed && act_q.long_key) state_d = SlKeys;
             if (act_q.req.key_stored && place_ok) state_d = SlStored;
-          end else if (!is_get || act_q.req.touch) begin
+          end else if ((!is_get || act_q.req.touch) && !fast_set) begin
             state_d = StAct;
           end
         end
@@ -863,7 +914,7 @@ module execute
       NuDigits:     if (steps_q == '0) state_d = NuTrim;
       NuTrim:       if (bcd_q[79:76] != '0 || digits_q == 5'd1) state_d = NuPut;
       NuPut:        if (own_ready_i) state_d = NuBeats;
-      NuBeats:      if (ownb_ready_i && ownb_o.last) state_d = NuWritten;
+      NuBeats:      if (own_done) state_d = NuWritten;
       NuWritten:    if (end_number) state_d = StRun;
       // host
       HoReq:        if (hreq_valid_o && hreq_ready_i) state_d = end_host ? StRun : HoText;
@@ -888,7 +939,7 @@ module execute
       end else if (state_q == SlBuckets) begin
         slow_q <= 1'b1;
       end
-      if (rsp_valid_i && rsp_ready_o) held_q <= held_q + 1'b1;
+      if (rsp_valid_i && rsp_ready_o) held_q[rsp_bank_o] <= held_q[rsp_bank_o] + 1'b1;
       if (rel_o != '0 && !act_done) held_q <= '0;
     end
 
@@ -1004,12 +1055,8 @@ module execute
       end
       NuPut: begin
         number_off_q <= own_off_i;
-        own_stamp_q  <= taken_i + 8'd1;
-        beat_q       <= '0;
+        own_stamp_q  <= taken_i + 1'b1;
       end
-      NuBeats: if (ownb_ready_i) beat_q <= beat_q + 2'd1;
-      HoReq: beat_q <= '0;
-      HoText: if (hkey_ready_i) beat_q <= beat_q + 2'd1;
       default: ;
     endcase
   end
@@ -1026,7 +1073,8 @@ module execute
     bucket_rd_en_o   = '0;
     bucket_rd_slot_o = fetch_slot;
     if (fetch_next ? next_q.found.lookup : fetch_again && check_q.found.lookup) bucket_rd_en_o = '1;
-    if (state_q inside {SlBuckets, MvBuckets}) begin
+    // StAct: for an insert; who is behind may have read others meanwhile.
+    if (state_q inside {StAct, SlBuckets, MvBuckets}) begin
       bucket_rd_en_o   = '1;
       bucket_rd_slot_o = act_q.found.slot;
     end
@@ -1059,10 +1107,9 @@ module execute
     end
   endfunction
 
-  logic count_use, insert_bank, use_bank;
+  logic count_use, insert_bank;
   logic [15:0][1:0] used;
   assign insert_bank = insert_q[15:8] != '0;
-  assign use_bank    = at_way[15:8] != '0;
   always_comb begin
     count_use = 1'b0;
     for (int i = 0; i < 16; i++) begin
@@ -1131,6 +1178,7 @@ module execute
       (state_q == NuLine && !value_long_q);
   assign acq_line_o  = acq_line_q;
   assign rsp_ready_o = state_q inside {SlStoredWait, SlLineWait, NuLineWait};
+  assign rsp_bank_o  = acq_line_q[0];
   always_comb begin
     rel_o = '0;
     if (act_done || (state_q == SlCompare && !line_fits) || (state_q == SlBuckets)) rel_o = held_q;
@@ -1161,28 +1209,31 @@ module execute
   assign own_valid_o = state_q == NuPut;
   assign own_o = '{start: 1'b1, own_lines: 1'b0, klen: act_q.req.klen, vlen: 21'(number_len_q),
                    flags: head_q.flags, exptime: head_q.exptime, off: '0, done: '0};
-  assign ownb_valid_o = state_q == NuBeats;
+  // Key and value; the log takes the last of the key with the value.
   logic [2:0] beats_sent_q;
+  logic value_sent_q;
   always_ff @(posedge clk_i) begin
     if (state_q == NuPut || state_q == HoReq) beats_sent_q <= '0;
-    else if ((ownb_valid_o && ownb_ready_i) || (hkey_valid_o && hkey_ready_i))
+    else if ((ownk_valid_o && ownk_ready_i) || (hkey_valid_o && hkey_ready_i))
       beats_sent_q <= beats_sent_q + 3'd1;
+    value_sent_q <= state_q == NuBeats && (value_sent_q || ownb_ready_i);
   end
-  logic value_beat, last_key_beat;
+  logic last_key_beat;
   logic [6:0] last_key_len;
-  assign value_beat    = beats_sent_q == key_beats;
   assign last_key_beat = beats_sent_q + 3'd1 == key_beats;
   assign last_key_len  = (act_q.req.klen[5:0] == '0) ? 7'd64 : 7'(act_q.req.klen[5:0]);
-  assign ownb_o = value_beat ? '{data: number_text, len: number_len_q, last: 1'b1}
-                             : '{data: key_beat[beats_sent_q[1:0]],
-                                 len: last_key_beat ? last_key_len : 7'd64, last: 1'b0};
+  assign own_done      = value_sent_q && (beats_sent_q == key_beats);
+  assign ownk_valid_o  = state_q == NuBeats && beats_sent_q != key_beats;
+  assign ownb_valid_o  = state_q == NuBeats && !value_sent_q;
+  assign ownk_o = '{data: key_beat[beats_sent_q[1:0]], len: last_key_beat ? last_key_len : 7'd64,
+                    last: last_key_beat};
+  assign ownb_o = '{data: number_text, len: number_len_q, last: 1'b1};
 
   // ---------------------------------------------------------------- host software
   assign hreq_valid_o = state_q == HoReq && !key_more_q && out_free;
   assign hreq_o       = '{conn: act_q.req.conn, udp: act_q.req.udp, len: act_q.req.klen};
   assign hkey_valid_o = state_q == HoText && out_free;
-  assign hkey_o       = '{data: key_beat[beats_sent_q[1:0]],
-                          len: last_key_beat ? last_key_len : 7'd64, last: last_key_beat};
+  assign hkey_o       = ownk_o;
 
   // ---------------------------------------------------------------- flush
   // At once: the epoch moves on. Later: when the second before `exptime` begins, and once more when

@@ -28,26 +28,34 @@ module line_cache
   parameter logic [Classes-1:0][Ways-1:0] OwnWays = '1,
   /// Ways of other classes in which each class must not stay.
   parameter logic [Classes-1:0][Ways-1:0] Avoid = '0,
-  /// Ways (3 or more, or none) of which class 0 leaves two that it does not pin.
+  /// Ways (3 or more, or none) of which class 0, which may have them among its own, leaves two that
+  /// it does not pin.
   parameter logic [Ways-1:0] Spare = '0,
   /// Responses that wait for their fill, for each class: the lines it can have outstanding; 8 or
   /// more.
-  parameter logic [Classes-1:0][7:0] Waiting = {Classes{8'd32}},
+  parameter logic [Classes-1:0][8:0] Waiting = {Classes{9'd32}},
   /// Ports that read lines, 1 or more; each costs a copy of the data.
   parameter int unsigned Reads = 2,
   /// Ports that write lines, 1 or more; the first is for few writes and goes before all others.
   parameter int unsigned Writes = 1,
+  /// Data of odd and even sets are in RAMs of their own, so that one is written while the other is
+  /// filled.
+  parameter bit Split = 0,
   /// A line's address is base + (line << Shift) + Low.
   parameter int unsigned Shift = 0,
   parameter int unsigned Low = 0,
   /// Lines being read from memory, and reads that memory has not taken; more than 4 a class.
-  parameter int unsigned MaxFills = 64,
+  parameter int unsigned MaxFills = 256,
   parameter int unsigned MaxReads = 32,
+  /// Writes that memory has not acknowledged; and the bits of these and other numbers, enough for
+  /// twice as many of each.
+  parameter int unsigned MaxWrites = 256,
+  parameter int unsigned NumberBits = SerialBits,
   /// A set is renewed after every so many acquisitions: a power of two, 4 or more (those on their
   /// way when one becomes due must not bring the next); and the bits of a ticket, enough for those
   /// between two renewals of a set and as many in flight.
-  parameter int unsigned RenewEvery = 32,
-  parameter int unsigned TicketBits = 13,
+  parameter int unsigned RenewEvery = 64,
+  parameter int unsigned TicketBits = 16,
   localparam int unsigned SetBits = $clog2(Sets),
   localparam int unsigned SlotBits = $clog2(Sets * Ways)
 ) (
@@ -120,7 +128,6 @@ module line_cache
   localparam int unsigned TagBits = $bits(line_no_t) - SetBits;
   localparam int unsigned WayBits = $clog2(Ways);
   localparam int unsigned ClassBits = $clog2(Classes);
-  localparam int unsigned MaxWrites = 100;
   // Requests between the check for room and the place that needs it: of one class those of two
   // stages (or their queue), the one that asks, and one as the check is registered; of all classes
   // each one's queue.
@@ -131,7 +138,7 @@ module line_cache
   // as if it were in the window; that only delays a response until memory has answered. An old
   // ticket must not, so all sets are renewed in turn, one after every RenewEvery acquisitions.
   typedef logic [TicketBits-1:0] ticket_t;
-  typedef logic [7:0] serial_t;
+  typedef logic [NumberBits-1:0] number_t;
   typedef logic [SetBits-1:0] set_t;
   typedef logic [TagBits-1:0] tag_t;
   typedef logic [SlotBits-1:0] slot_t;
@@ -141,7 +148,7 @@ module line_cache
   typedef struct packed {
     logic                  valid;
     tag_t                  tag;
-    serial_t               fill;     // number of the memory read that filled it
+    number_t               fill;     // number of the memory read, of its RAM, that filled it
     ticket_t [Classes-1:0] tickets;
   } entry_t;
 
@@ -152,17 +159,30 @@ module line_cache
 
   typedef struct packed {
     slot_t   slot;
-    serial_t fill;
+    number_t fill;
   } rsp_t;
 
+  // RAMs of data; which one a slot is in, and where.
+  localparam int unsigned Rams = Split ? 2 : 1;
+  localparam int unsigned RamBits = SlotBits - $clog2(Rams);
+  typedef logic [RamBits-1:0] place_t;
+  function automatic logic ram_of(input slot_t slot);
+    return Split && slot[WayBits];
+  endfunction
+  function automatic place_t place_of(input slot_t slot);
+    return place_t'(slot >> (WayBits + $clog2(Rams)) << WayBits) | place_t'(slot[WayBits-1:0]);
+  endfunction
+
   ticket_t [Classes-1:0] issued_q, released_q, inflight;
-  serial_t fill_issued_q, fill_done_q, fill_inflight;
-  serial_t wr_issued_q, wr_done_q;
+  number_t [Rams-1:0] fill_issued_q, fill_done_q, fill_inflight;
+  number_t wr_issued_q, wr_done_q;
   logic wr_push;
   for (genvar c = 0; c < Classes; c++) begin : gen_inflight
     assign inflight[c] = issued_q[c] - released_q[c];
   end
-  assign fill_inflight = fill_issued_q - fill_done_q;
+  for (genvar m = 0; m < Rams; m++) begin : gen_fills
+    assign fill_inflight[m] = fill_issued_q[m] - fill_done_q[m];
+  end
 
   // ---------------------------------------------------------------- pick a request, read its set
   logic [SetBits:0] init_q;  // all sets are cleared after reset
@@ -280,8 +300,23 @@ module line_cache
   set_t decide_set;
   assign decide_set = decide_renew_q ? renew_set_q : decide_q.line[SetBits-1:0];
 
+  // Class 0 takes a spare way only where three are not pinned by it.
+  logic [Ways-1:0] look_pinned_0, spare_0;
+  logic roomy_q;
+  assign spare_0 = Spare & ~look_pinned_0;
+  always_ff @(posedge clk_i) begin
+    logic [Ways-1:0] two;
+    two = spare_0 & (spare_0 - 1'b1);
+    // The request right ahead may be about to take one.
+    if (look_valid_q) roomy_q <= (two & (two - 1'b1)) != '0 && !look_near_q;
+  end
+
   for (genvar w = 0; w < Ways; w++) begin : gen_way
-    entry_t renewed;
+    entry_t renewed, look_entry;
+    // The entry that was written in the clock of the read.
+    assign look_entry = bypass_q[w] ? bypass_entry_q : gone_q[w] ? '0 : ram_entry[w];
+    assign look_pinned_0[w] = look_entry.valid &&
+        ticket_t'(look_entry.tickets[0] - released_q[0]) < inflight[0];
     lib_ram #(
       .Width($bits(entry_t)),
       .Depth(Sets)
@@ -307,8 +342,7 @@ module line_cache
       if (look_valid_q || look_renew_q) begin
         entry_t entry;
         logic [Classes-1:0] pins;
-        // The entry that was written in the clock of the read.
-        entry = bypass_q[w] ? bypass_entry_q : gone_q[w] ? '0 : ram_entry[w];
+        entry = look_entry;
         for (int c = 0; c < Classes; c++)
         pins[c] = entry.valid && ticket_t'(entry.tickets[c] - released_q[c]) < inflight[c];
         entry_q[w]    <= entry;
@@ -333,10 +367,11 @@ module line_cache
   end
 
   // ---------------------------------------------------------------- decide: hit, or a way to fill
-  logic hit, leave, crowded;
+  logic hit, leave, crowded, decide_ram;
   logic [WayBits-1:0] turn_q;  // spreads the victims over the ways
   way_no_t way_no;
 
+  assign decide_ram = Split && decide_q.line[0];
   assign away    = found_q & Avoid[decide_class_q];
   assign hit_way = found_q & ~Avoid[decide_class_q];
   assign hit     = |hit_way;
@@ -344,7 +379,8 @@ module line_cache
   assign spare_free = Spare & ~hit_way & ~pinned_0_q;
   assign crowded = decide_class_q == '0 && (hit_way & Spare & ~pinned_0_q) != '0 &&
       (spare_free & (spare_free - 1'b1)) == '0;
-  assign own     = ~pinned_q & OwnWays[decide_class_q];
+  assign own     = ~pinned_q & OwnWays[decide_class_q] &
+      ((decide_class_q == '0 && !roomy_q) ? ~Spare : '1);
   assign upper   = own & ({Ways{1'b1}} << turn_q);
   assign victim  = (upper != '0) ? upper & (~upper + 1'b1) : own & (~own + 1'b1);
   assign way     = hit ? hit_way : victim;
@@ -357,7 +393,7 @@ module line_cache
     new_entry.valid = 1'b1;
     new_entry.tag   = decide_q.line[$bits(line_no_t)-1:SetBits];
     // A number outside the window: there at once, never pinned.
-    new_entry.fill  = decide_q.fresh ? fill_done_q - 1'b1 : fill_issued_q;
+    new_entry.fill  = decide_q.fresh ? fill_done_q[decide_ram] - 1'b1 : fill_issued_q[decide_ram];
     for (int c = 0; c < Classes; c++) new_entry.tickets[c] = released_q[c] - 1'b1;
     for (int w = 0; w < Ways; w++)
     if (hit_way[w]) begin
@@ -385,7 +421,7 @@ module line_cache
         issued_q[decide_class_q] <= issued_q[decide_class_q] + 1'b1;
         turn_q                   <= turn_q + 1'b1;
       end
-      if (fetch) fill_issued_q <= fill_issued_q + 1'b1;
+      if (fetch) fill_issued_q[decide_ram] <= fill_issued_q[decide_ram] + 1'b1;
     end
   end
 
@@ -412,13 +448,14 @@ module line_cache
     // Room for what is on its way, too.
     always_ff @(posedge clk_i) rsp_room[c] <= rst_ni && int'(level) + OnTheWay <= int'(Waiting[c]);
     `ASSERT(RspRoom, unused_ready || !(decide_ok && decide_class_q == class_t'(c)))
-    assign there          = serial_t'(head.fill - fill_done_q) >= fill_inflight;
+    assign there          = number_t'(head.fill - fill_done_q[ram_of(head.slot)]) >=
+        fill_inflight[ram_of(head.slot)];
     assign rsp_valid_o[c] = head_valid && there;
     assign rsp_slot_o[c]  = head.slot;
   end
 
   // ---------------------------------------------------------------- fills
-  logic target_valid, fill, unused_target_ready, unused_rd_ready;
+  logic target_valid, arrives, unused_target_ready, unused_rd_ready;
   slot_t target;
   logic [$clog2(MaxFills+1)-1:0] fills;
   logic [$clog2(MaxReads+1)-1:0] reads;
@@ -435,7 +472,7 @@ module line_cache
     .s_ready_o(unused_target_ready),
     .s_data_i ({decide_q.line[SetBits-1:0], way_no}),
     .m_valid_o(target_valid),
-    .m_ready_i(fill),
+    .m_ready_i(arrives),
     .m_data_o (target),
     .level_o  (fills)
   );
@@ -461,73 +498,125 @@ module line_cache
   `ASSERT(ReadRoom, !fetch || (unused_rd_ready && unused_target_ready))
 
   // ---------------------------------------------------------------- writes, in turn with fills
+  typedef struct packed {
+    slot_t slot;
+    line_t data;
+    logic  bad;
+  } fill_t;
+
   logic [Writes-1:0] wr_pick;
-  logic wr_room, wr_room_q, mem_wr_room, want_wr, fill_last_q;
-  slot_t ram_slot;
-  line_t ram_data;
-  strb_t ram_strb;
+  logic wr_room, wr_room_q, mem_wr_room, want_wr, fill_last_q, wr_ram;
+  slot_t wr_slot;
+  line_t wr_data;
+  strb_t wr_strb;
   line_write_t mem_wr;
-  serial_t wr_open;
+  number_t wr_open;
+  fill_t arrived;
+  fill_t [Rams-1:0] to_fill;
+  logic [Rams-1:0] fill_want, fill, fill_room;
 
   assign wr_open   = wr_issued_q - wr_done_q;
   assign wr_pick   = wr_valid_i & (~wr_valid_i + 1'b1);
   assign wr_room   = mem_wr_room && wr_room_q;
+  assign wr_ram    = ram_of(wr_slot);
   // Port 0 goes before everything, the other ports in turn with fills.
   assign want_wr   = wr_room && (wr_valid_i[0] || (|wr_valid_i && fill_last_q));
-  assign fill      = mem_rdat_valid_i && target_valid && !want_wr;
-  assign wr_push   = |wr_valid_i && wr_room && !fill;
-  assign mem_rdat_ready_o = target_valid && !want_wr;
+  assign wr_push   = |wr_valid_i && wr_room && !fill[wr_ram];
   always_comb begin
     wr_ready_o    = wr_push ? wr_pick : '0;
     wr_ready_o[0] = wr_room;
+    wr_slot       = '0;
+    wr_data       = '0;
+    wr_strb       = '0;
+    mem_wr        = '0;
+    for (int p = 0; p < Writes; p++)
+    if (wr_pick[p]) begin
+      wr_slot     = wr_slot_i[p];
+      wr_data     = wr_data_i[p];
+      wr_strb     = wr_strb_i[p];
+      mem_wr.addr = address(base_i, wr_line_i[p]);
+    end
+    mem_wr.data = wr_data;
+    mem_wr.strb = wr_strb;
   end
 
-  always_comb begin
-    ram_slot = target;
-    ram_data = mem_rdat_i;
-    ram_strb = '1;
-    mem_wr   = '0;
-    if (!fill) begin
-      for (int p = 0; p < Writes; p++)
-      if (wr_pick[p]) begin
-        ram_slot    = wr_slot_i[p];
-        ram_data    = wr_data_i[p];
-        ram_strb    = wr_strb_i[p];
-        mem_wr.addr = address(base_i, wr_line_i[p]);
-      end
+  // What arrives for a RAM that is being written waits, and what is for the other one does not.
+  logic target_ram;
+  assign target_ram       = ram_of(target);
+  assign arrived          = '{slot: target, data: mem_rdat_i, bad: mem_rdat_bad_i};
+  assign mem_rdat_ready_o = target_valid && fill_room[target_ram];
+  assign arrives          = mem_rdat_valid_i && mem_rdat_ready_o;
+  for (genvar m = 0; m < Rams; m++) begin : gen_fill
+    logic mine, blocked;
+    assign mine    = mem_rdat_valid_i && target_valid && target_ram == 1'(m);
+    assign blocked = want_wr && wr_ram == 1'(m);
+    assign fill[m] = fill_want[m] && !blocked;
+    if (Split) begin : gen_wait
+      logic waits;
+      fill_t waiting;
+      logic [1:0] unused_level;
+      lib_fifo #(
+        .T    (fill_t),
+        .Depth(2)
+      ) u_wait (
+        .clk_i,
+        .rst_ni,
+        .s_valid_i(mine && (waits || blocked)),
+        .s_ready_o(fill_room[m]),
+        .s_data_i (arrived),
+        .m_valid_o(waits),
+        .m_ready_i(fill[m]),
+        .m_data_o (waiting),
+        .level_o  (unused_level)
+      );
+      assign to_fill[m]   = waits ? waiting : arrived;
+      assign fill_want[m] = waits || (mine && fill_room[m]);
+    end else begin : gen_direct
+      assign to_fill[m]   = arrived;
+      assign fill_want[m] = mine;
+      assign fill_room[m] = !blocked;
     end
-    mem_wr.data = ram_data;
-    mem_wr.strb = ram_strb;
   end
 
   for (genvar r = 0; r < Reads; r++) begin : gen_read
-    lib_ram #(
-      .Width    (512),
-      .Depth    (Sets * Ways),
-      .ByteWidth(8)
-    ) u_data (
-      .clk_i,
-      .we_i   (fill || wr_push),
-      .waddr_i(ram_slot),
-      .wbe_i  (ram_strb),
-      .wdata_i(ram_data),
-      .re_i   (rd_en_i[r]),
-      .raddr_i(rd_slot_i[r]),
-      .rdata_o(rd_data_o[r])
-    );
-    lib_ram #(
-      .Width(1),
-      .Depth(Sets * Ways)
-    ) u_bad (
-      .clk_i,
-      .we_i   (fill || (wr_push && ram_strb[0])),
-      .waddr_i(ram_slot),
-      .wbe_i  (1'b1),
-      .wdata_i(fill && mem_rdat_bad_i),
-      .re_i   (rd_en_i[r]),
-      .raddr_i(rd_slot_i[r]),
-      .rdata_o(rd_bad_o[r])
-    );
+    line_t [Rams-1:0] data;
+    logic [Rams-1:0] bad;
+    logic ram_q;
+    always_ff @(posedge clk_i) if (rd_en_i[r]) ram_q <= ram_of(rd_slot_i[r]);
+    assign rd_data_o[r] = data[ram_q];
+    assign rd_bad_o[r]  = bad[ram_q];
+    for (genvar m = 0; m < Rams; m++) begin : gen_ram
+      logic wr, rd;
+      assign wr = wr_push && wr_ram == 1'(m);
+      assign rd = rd_en_i[r] && ram_of(rd_slot_i[r]) == 1'(m);
+      lib_ram #(
+        .Width    (512),
+        .Depth    (2 ** RamBits),
+        .ByteWidth(8)
+      ) u_data (
+        .clk_i,
+        .we_i   (fill[m] || wr),
+        .waddr_i(place_of(fill[m] ? to_fill[m].slot : wr_slot)),
+        .wbe_i  (fill[m] ? '1 : wr_strb),
+        .wdata_i(fill[m] ? to_fill[m].data : wr_data),
+        .re_i   (rd),
+        .raddr_i(place_of(rd_slot_i[r])),
+        .rdata_o(data[m])
+      );
+      lib_ram #(
+        .Width(1),
+        .Depth(2 ** RamBits)
+      ) u_bad (
+        .clk_i,
+        .we_i   (fill[m] || (wr && wr_strb[0])),
+        .waddr_i(place_of(fill[m] ? to_fill[m].slot : wr_slot)),
+        .wbe_i  (1'b1),
+        .wdata_i(fill[m] && to_fill[m].bad),
+        .re_i   (rd),
+        .raddr_i(place_of(rd_slot_i[r])),
+        .rdata_o(bad[m])
+      );
+    end
   end
 
   lib_reg #(
@@ -551,11 +640,11 @@ module line_cache
       fill_last_q <= 1'b0;
       wr_room_q   <= 1'b0;
     end else begin
-      if (fill) fill_done_q <= fill_done_q + 1'b1;
+      for (int m = 0; m < int'(Rams); m++) if (fill[m]) fill_done_q[m] <= fill_done_q[m] + 1'b1;
       if (wr_push) wr_issued_q <= wr_issued_q + 1'b1;
       if (mem_wr_done_i) wr_done_q <= wr_done_q + 1'b1;
-      if (fill || wr_push) fill_last_q <= fill;
-      wr_room_q <= wr_open < serial_t'(MaxWrites);
+      if (|fill || wr_push) fill_last_q <= |fill;
+      wr_room_q <= wr_open < number_t'(MaxWrites);
     end
   end
 
@@ -564,10 +653,12 @@ module line_cache
   // acknowledged; what is released meanwhile makes the next batch.
   for (genvar c = 0; c < Classes; c++) begin : gen_release
     ticket_t next_q, batch_q, next;
-    serial_t upto_q;
+    number_t upto_q;
     logic batch_done;
-    assign next       = next_q + ticket_t'(rel_i[c]);
-    assign batch_done = serial_t'(wr_done_q - upto_q) < 8'd128;
+    assign next = next_q + ticket_t'(rel_i[c]);
+    number_t behind;
+    assign behind     = wr_done_q - upto_q;
+    assign batch_done = !behind[NumberBits-1];
     always_ff @(posedge clk_i) begin
       if (!rst_ni) begin
         next_q        <= '0;
@@ -578,7 +669,7 @@ module line_cache
         released_q[c] <= released_q[c] + batch_q;
         batch_q       <= next;
         next_q        <= '0;
-        upto_q        <= wr_issued_q + serial_t'(wr_push);
+        upto_q        <= wr_issued_q + number_t'(wr_push);
       end else begin
         next_q <= next;
       end

@@ -1,6 +1,6 @@
 // The log's appender: gives each item its place at the head and writes header, key and value into
-// the log's line cache. A place is given 3 clocks after the request, initiation interval 3 and 1
-// more for every beat; an item's lines are in the cache about 10 clocks after its last beat.
+// the log's line cache. A place is given 3 clocks after the request; initiation interval 1, or the
+// number of lines that the item touches; its lines are in the cache about 10 clocks after its bytes.
 //
 // When memory has not taken or given what it was asked, all that was stored is given up: the log goes
 // on in a lap of which nothing is valid. So no one sees an older state than he left, wherever it was.
@@ -27,26 +27,39 @@ module log
   input  logic [25:0] log_lines_i,
   /// Memory has failed.
   input  logic        bad_i,
-  /// Items from requests; off_o stands in the clock in which a start is taken, lap 0: refused.
+  /// Items from requests, the keys of those that start, and the bytes of values. Each start is
+  /// answered, in order, by its place: lap 0 if it is refused.
   input  logic        put_valid_i,
   output logic        put_ready_o,
   input  put_t        put_i,
+  input  logic        putk_valid_i,
+  output logic        putk_ready_o,
+  // verilator lint_off UNUSEDSIGNAL
+  input  beat_t       putk_i,  // its length is in the item
+  // verilator lint_on UNUSEDSIGNAL
   input  logic        putb_valid_i,
   output logic        putb_ready_o,
   input  beat_t       putb_i,
-  /// Items from execute (incr and decr); off_o as well.
+  output logic        off_valid_o,
+  output off_t        off_o,
+  /// Items from execute (incr and decr), one at a time; off_o stands in the clock in which one is
+  /// taken.
   input  logic        own_valid_i,
   output logic        own_ready_o,
   input  put_t        own_i,
+  input  logic        ownk_valid_i,
+  output logic        ownk_ready_o,
+  // verilator lint_off UNUSEDSIGNAL
+  input  beat_t       ownk_i,
+  // verilator lint_on UNUSEDSIGNAL
   input  logic        ownb_valid_i,
   output logic        ownb_ready_o,
   input  beat_t       ownb_i,
-  output off_t        off_o,
   /// What is valid. Registered.
   output log_range_t  range_o,
   /// Items and pieces taken, and of these written: what a record's stamp compares to.
-  output logic [7:0]  taken_o,
-  output logic [7:0]  written_o,
+  output serial_t     taken_o,
+  output serial_t     written_o,
   /// Pulses: an item got its place; the log wrapped; an item was refused.
   output logic        item_o,
   output logic        lap_o,
@@ -58,8 +71,9 @@ module log
   output logic        acq_fresh_o,
   input  logic        rsp_valid_i,
   output logic        rsp_ready_o,
+  output logic        rsp_bank_o,
   input  log_slot_t   rsp_slot_i,
-  output logic [3:0]  rel_o,
+  output log_rel_t    rel_o,
   output logic        wr_valid_o,
   input  logic        wr_ready_i,
   output log_slot_t   wr_slot_o,
@@ -76,46 +90,97 @@ module log
   // 1 MiB + 64 KiB: more than all readers can have in flight.
   localparam units_t Margin = 29'd69632;
 
-  // ---------------------------------------------------------------- place
-  typedef enum logic [1:0] {
-    PlIdle,
-    PlSize,
-    PlFit,
-    PlTake
-  } place_e;
+  // ---------------------------------------------------------------- size: what an item needs
+  // Three stages to its place: size, limit (the last start with which it fits), take.
+  typedef logic [26:0] lines_t;
+  typedef struct packed {
+    logic        own;
+    put_t        put;
+    units_t      need;
+    logic [31:0] cont_byte;  // of a continued item: where its bytes go on
+    logic        still;      // and whether it is still in the log
+  } sized_t;
 
   typedef struct packed {
     logic        drop;   // refused, or already overtaken: the data go nowhere
     logic        own;
     logic        start;
     logic        parts;  // of an item that comes in parts
-    logic [2:0]  key_beats;
     head_t       head;
     line_no_t    line;   // where the first byte goes
     logic [5:0]  lane;
   } piece_t;
 
-  place_e state_q;
-  logic own_q, fits_q, large_q, still_q;
-  put_t put_q;
-  units_t size, need_q, start_q, next;
-  logic [27:0] next_q;
-  line_no_t next_line;
+  units_t size;
+  sized_t size_d, size_q, limit_q;
+  logic size_valid_q, limit_valid_q, size_go, limit_go, limit_first_q, own_sent_q, from_own;
+  logic [21:0] item_bytes;
+  put_t first_put;
+  log_range_t range_q;
+
+  assign size       = units_t'({log_lines_i, 2'b00});
+  // Execute waits for its item, so it goes first; it is offered until it has its place.
+  assign from_own   = own_valid_i && !own_sent_q;
+  assign first_put  = from_own ? own_i : put_i;
+  assign item_bytes = 22'd16 + 22'(first_put.klen) + 22'(first_put.vlen);
+  always_comb begin
+    size_d.own       = from_own;
+    size_d.put       = first_put;
+    size_d.need      = first_put.own_lines ? (units_t'(item_bytes) + 29'd63) >> 6 << 2
+                                           : (units_t'(item_bytes) + 29'd15) >> 4;
+    size_d.cont_byte = {first_put.off.pos, 4'h0} + 32'd16 + 32'(first_put.klen) +
+        32'(first_put.done);
+    size_d.still     = off_valid(first_put.off, range_q);
+  end
+  assign size_go     = !size_valid_q || limit_go;
+  assign put_ready_o = size_go && !from_own;
+
+  // ---------------------------------------------------------------- limit
+  units_t last_start_q, half_q;  // the last start at which it fits
+  logic too_large_q, take;
+  logic [1:0] lend_q;  // clocks until what was lent is counted
+  assign limit_go = !limit_valid_q || take;
+
+  always_ff @(posedge clk_i) begin
+    half_q <= size >> 1;
+    if (!rst_ni) begin
+      size_valid_q  <= 1'b0;
+      limit_valid_q <= 1'b0;
+      own_sent_q    <= 1'b0;
+    end else begin
+      if (size_go) size_valid_q <= from_own || put_valid_i;
+      if (limit_go) limit_valid_q <= size_valid_q;
+      if (own_ready_o) own_sent_q <= 1'b0;
+      else if (from_own && size_go) own_sent_q <= 1'b1;
+    end
+    if (size_go) size_q <= size_d;
+    if (limit_go) begin
+      limit_q      <= size_q;
+      last_start_q <= size - size_q.need;
+      too_large_q  <= size_q.need > half_q;
+    end
+    limit_first_q <= limit_go;
+  end
+
+  // ---------------------------------------------------------------- take: its place
+  logic fits, refused, own_lines, aligned, budget_known;
   logic [35:0] lap_q, lap_next, lap_last_q;
-  logic [27:0] head_q;
-  logic [31:0] cont_byte_q;
+  logic [27:0] head_q, head_next;
   off_t place;
   piece_t piece, data_piece;
-  logic piece_valid, piece_ready, take, data_valid, data_ready;
+  logic piece_ready, data_valid, data_ready, parts_large_q;
   logic [2:0] unused_pieces;
-  log_range_t range_q;
-  typedef logic [26:0] lines_t;
   lines_t spare_q;  // that may be given out before their bytes have come
 
-  assign size     = units_t'({log_lines_i, 2'b00});
-  assign next_line = head_q[27:2] + 26'(head_q[1:0] != '0);
-  assign next     = start_q + need_q;
-  assign lap_next = (lap_q[7:0] == '1) ? lap_q + 36'd2 : lap_q + 36'd1;
+  assign lap_next  = (lap_q[7:0] == '1) ? lap_q + 36'd2 : lap_q + 36'd1;
+  assign fits      = units_t'(head_q) <= last_start_q;
+  assign head_next = fits ? head_q + limit_q.need[27:0] : limit_q.need[27:0];
+  // An item with lines of its own first moves the head to the next line, and waits until all that
+  // was lent before is known.
+  assign own_lines    = limit_q.put.start && limit_q.put.own_lines;
+  assign aligned      = !own_lines || head_q[1:0] == '0 || !fits;
+  assign budget_known = !own_lines || (!limit_first_q && lend_q == '0);
+  assign refused      = too_large_q || (own_lines && parts_large_q);
 
   // Beyond every lap that a place was given in, and so is the lap before it.
   logic [35:0] lap_far, lap_new;
@@ -123,84 +188,55 @@ module log
   assign lap_new = (lap_far[7:0] == '0) ? lap_q + 36'd5 : lap_far;
 
   always_comb begin
-    place = fits_q ? '{lap: lap_q[7:0], pos: start_q[27:0]} : '{lap: lap_next[7:0], pos: '0};
-    if (large_q) place = '0;
-    piece.own       = own_q;
-    piece.start     = put_q.start;
-    piece.parts     = put_q.own_lines || !put_q.start;
-    piece.drop      = put_q.start ? large_q : !still_q;
-    piece.key_beats = put_q.start ? 3'((9'(put_q.klen) + 9'd63) >> 6) : '0;
-    piece.head      = '{lap: fits_q ? lap_q[31:0] : lap_next[31:0], exptime: put_q.exptime,
-                        flags: put_q.flags, vlen: 24'(put_q.vlen), klen: put_q.klen};
-    if (put_q.start) {piece.line, piece.lane} = {place.pos, 4'h0};
-    else {piece.line, piece.lane} = cont_byte_q;
+    place = fits ? '{lap: lap_q[7:0], pos: head_q} : '{lap: lap_next[7:0], pos: '0};
+    if (refused) place = '0;
+    piece.own       = limit_q.own;
+    piece.start     = limit_q.put.start;
+    piece.parts     = limit_q.put.own_lines || !limit_q.put.start;
+    piece.drop      = limit_q.put.start ? refused : !limit_q.still;
+    piece.head      = '{lap: fits ? lap_q[31:0] : lap_next[31:0], exptime: limit_q.put.exptime,
+                        flags: limit_q.put.flags, vlen: 24'(limit_q.put.vlen),
+                        klen: limit_q.put.klen};
+    if (limit_q.put.start) {piece.line, piece.lane} = {place.pos, 4'h0};
+    else {piece.line, piece.lane} = limit_q.cont_byte;
   end
   assign off_o       = place;
-  assign take        = state_q == PlTake && piece_ready;
-  assign piece_valid = state_q == PlTake;
-  assign put_ready_o = take && !own_q;
-  assign own_ready_o = take && own_q;
+  assign take        = limit_valid_q && piece_ready && budget_known && (aligned || refused);
+  assign off_valid_o = take && limit_q.put.start && !limit_q.own;
+  assign own_ready_o = take && limit_q.own;
 
-  logic [21:0] item_bytes;
-  assign item_bytes = 22'd16 + 22'(put_q.klen) + 22'(put_q.vlen);
-
+  logic placed;
+  assign placed = take && limit_q.put.start && !refused;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      state_q    <= PlIdle;
-      own_q      <= 1'b0;
       lap_q      <= 36'd1;
       lap_last_q <= 36'd255;
       head_q     <= '0;
     end else begin
-      unique case (state_q)
-        PlIdle:
-        if (put_valid_i || own_valid_i) begin
-          // Execute waits for its item, so it goes first.
-          own_q   <= own_valid_i;
-          put_q   <= own_valid_i ? own_i : put_i;
-          state_q <= PlSize;
+      if (placed) begin
+        head_q <= head_next;
+        if (!fits) begin
+          lap_q      <= lap_next;
+          lap_last_q <= lap_q;
         end
-        PlSize: begin
-          start_q <= put_q.own_lines ? {1'b0, next_line, 2'b00} : units_t'(head_q);
-          need_q  <= put_q.own_lines ? (units_t'(item_bytes) + 29'd63) >> 6 << 2
-                                     : (units_t'(item_bytes) + 29'd15) >> 4;
-          cont_byte_q <= {put_q.off.pos, 4'h0} + 32'(item_bytes) - 32'(put_q.vlen) +
-              32'(put_q.done);
-          still_q <= off_valid(put_q.off, range_q);
-          state_q <= PlFit;
-        end
-        PlFit: begin
-          fits_q  <= next <= size;
-          next_q  <= next[27:0];
-          large_q <= need_q > size >> 1 || (put_q.own_lines && need_q[28:2] > spare_q);
-          state_q <= PlTake;
-        end
-        PlTake:
-        if (piece_ready) begin
-          state_q <= PlIdle;
-          if (put_q.start && !large_q) begin
-            head_q <= fits_q ? next_q : need_q[27:0];
-            if (!fits_q) begin
-              lap_q      <= lap_next;
-              lap_last_q <= lap_q;
-            end
-          end
-        end
-      endcase
+      end else if (limit_valid_q && !aligned) begin
+        head_q <= {head_q[27:2] + 26'd1, 2'b00};
+      end
       if (bad_i) begin
         lap_q      <= lap_new;
         lap_last_q <= lap_new - 36'd1;
       end
     end
+    parts_large_q <= limit_q.need[28:2] > spare_q;
   end
 
   // ---------------------------------------------------------------- room before bytes
   // The largest item, however small the log.
   localparam lines_t LeastBudget = 27'd16640;
   lines_t budget_q, owed_q, lent_q, back;
-  logic written_chunk_q;
+  logic written_line_q;
 
-  assign back    = (tick_i ? (budget_q >> 16) + 27'd1 : '0) + lines_t'(written_chunk_q);
+  assign back    = (tick_i ? (budget_q >> 16) + 27'd1 : '0) + lines_t'(written_line_q);
   assign timer_o = owed_q != '0;
   always_ff @(posedge clk_i) begin
     budget_q <= (lines_t'(log_lines_i[25:3]) < LeastBudget) ? LeastBudget
@@ -208,23 +244,25 @@ module log
     spare_q  <= budget_q - owed_q;
     if (!rst_ni) begin
       lent_q <= '0;
+      lend_q <= '0;
       owed_q <= '0;
     end else begin
-      lent_q <= (take && put_q.start && put_q.own_lines && !large_q) ? need_q[28:2] : '0;
+      lent_q <= (placed && own_lines) ? limit_q.need[28:2] : '0;
+      lend_q <= (placed && own_lines) ? 2'd3 : lend_q - 2'(lend_q != '0);
       owed_q <= lent_q + ((owed_q > back) ? owed_q - back : '0);
     end
   end
 
   // The tail: head - (size - margin), in this lap or in the one before.
-  units_t margin_q, limit_q;
+  units_t margin_q, reach_q;
   always_ff @(posedge clk_i) begin
     margin_q         <= ((size >> 2) < Margin) ? size >> 2 : Margin;
-    limit_q          <= size - margin_q;
+    reach_q          <= size - margin_q;
     range_q.lap      <= lap_q;
     range_q.last_lap <= lap_last_q;
     range_q.head     <= head_q;
-    range_q.tail_lap <= units_t'(head_q) >= limit_q;
-    range_q.tail     <= (units_t'(head_q) >= limit_q) ? head_q - limit_q[27:0]
+    range_q.tail_lap <= units_t'(head_q) >= reach_q;
+    range_q.tail     <= (units_t'(head_q) >= reach_q) ? head_q - reach_q[27:0]
                                                       : head_q + margin_q[27:0];
   end
   assign range_o = range_q;
@@ -232,8 +270,8 @@ module log
   always_ff @(posedge clk_i) begin
     if (!rst_ni) taken_o <= '0;
     else if (take && !piece.drop) taken_o <= taken_o + 1'b1;
-    item_o   <= rst_ni && take && put_q.start && !large_q;
-    lap_o    <= rst_ni && take && put_q.start && !large_q && !fits_q;
+    item_o   <= rst_ni && placed;
+    lap_o    <= rst_ni && placed && !fits;
     refuse_o <= rst_ni && take && piece.drop;
   end
 
@@ -243,7 +281,7 @@ module log
   ) u_pieces (
     .clk_i,
     .rst_ni,
-    .s_valid_i(piece_valid),
+    .s_valid_i(take),
     .s_ready_o(piece_ready),
     .s_data_i (piece),
     .m_valid_o(data_valid),
@@ -252,64 +290,41 @@ module log
     .level_o  (unused_pieces)
   );
 
-  // ---------------------------------------------------------------- header, key, value to lines
-  logic [2:0] keys_q;  // key beats taken
-  logic headed_q, begun_q;  // header sent; first beat of a continued item sent
-  logic in_valid, join_valid, join_ready, in_last, header, beat_go, in_key;
+  // ---------------------------------------------------------------- values to lines
+  logic in_valid, join_valid, join_ready, beat_go, begun_q;
   beat_t in;
   line_t join_line;
   strb_t join_strb;
   logic join_last, join_out, join_out_ready, where_room, where_valid;
+  logic [5:0] value_lane;
 
-  assign in_valid = data_piece.own ? ownb_valid_i : putb_valid_i;
-  assign in       = data_piece.own ? ownb_i : putb_i;
-  assign in_key   = keys_q != data_piece.key_beats;
-  assign in_last  = in.last && !in_key;
-  // The header is a chunk of its own in front of the first beat.
-  assign header   = data_piece.start && !headed_q && !data_piece.drop;
-  assign join_valid = data_valid && where_room && !data_piece.drop && (header || in_valid);
-  assign beat_go  = data_valid && !header && in_valid &&
-      (data_piece.drop || (join_ready && where_room));
-  assign data_ready   = beat_go && in_last;
-  always_ff @(posedge clk_i) written_chunk_q <= join_valid && join_ready && data_piece.parts;
-  assign putb_ready_o = data_valid && !data_piece.own && !header &&
-      (data_piece.drop || (join_ready && where_room));
-  assign ownb_ready_o = data_valid && data_piece.own && !header &&
-      (data_piece.drop || (join_ready && where_room));
+  assign in_valid   = data_piece.own ? ownb_valid_i : putb_valid_i;
+  assign in         = data_piece.own ? ownb_i : putb_i;
+  assign join_valid = data_valid && where_room && !data_piece.drop && in_valid;
+  assign beat_go    = data_valid && where_room && in_valid && (data_piece.drop || join_ready);
+  assign data_ready   = beat_go && in.last;
+  assign putb_ready_o = beat_go && !data_piece.own;
+  assign ownb_ready_o = beat_go && data_piece.own;
+  // It goes on behind header and key.
+  assign value_lane   = data_piece.start ? data_piece.lane + 6'd16 + data_piece.head.klen[5:0]
+                                         : data_piece.lane;
 
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      keys_q   <= '0;
-      headed_q <= 1'b0;
-      begun_q  <= 1'b0;
-    end else begin
-      if (join_valid && join_ready && header) headed_q <= 1'b1;
-      if (beat_go) begin
-        begun_q <= 1'b1;
-        if (in_key) keys_q <= keys_q + 1'b1;
-      end
-      if (data_ready) begin
-        keys_q   <= '0;
-        headed_q <= 1'b0;
-        begun_q  <= 1'b0;
-      end
-    end
+    if (!rst_ni) begun_q <= 1'b0;
+    else if (beat_go) begun_q <= !in.last;
   end
-
-  logic first;
-  assign first = header || (!data_piece.start && !begun_q);
 
   lib_join u_join (
     .clk_i,
     .rst_ni,
     .s_valid_i (join_valid),
     .s_ready_o (join_ready),
-    .s_data_i  (header ? line_t'(data_piece.head) : in.data),
+    .s_data_i  (in.data),
     .s_start_i ('0),
-    .s_len_i   (header ? 7'd16 : in.len),
-    .s_first_i (first),
-    .s_offset_i(data_piece.lane),
-    .s_last_i  (!header && in_last),
+    .s_len_i   (in.len),
+    .s_first_i (!begun_q),
+    .s_offset_i(value_lane),
+    .s_last_i  (in.last),
     .m_valid_o (join_out),
     .m_ready_i (join_out_ready),
     .m_data_o  (join_line),
@@ -317,28 +332,87 @@ module log
     .m_last_o  (join_last)
   );
 
-  // Where each piece's lines begin, beside the join.
-  line_no_t where, line_q, line;
-  logic within_q;
+  // The pieces whose value has begun, beside the join.
+  piece_t where;
+  logic where_pop;
   logic [3:0] unused_where;
   lib_fifo #(
-    .T    (line_no_t),
+    .T    (piece_t),
     .Depth(8)
   ) u_where (
     .clk_i,
     .rst_ni,
-    .s_valid_i(join_valid && join_ready && first),
+    .s_valid_i(beat_go && !begun_q),
     .s_ready_o(where_room),
-    .s_data_i (data_piece.line),
+    .s_data_i (data_piece),
     .m_valid_o(where_valid),
-    .m_ready_i(join_out && join_out_ready && join_last),
+    .m_ready_i(where_pop),
     .m_data_o (where),
     .level_o  (unused_where)
   );
 
+  // ---------------------------------------------------------------- header and key in front
+  // Line n of an item has the end of the key's beat n - 1 and the beginning of beat n. Where the
+  // key ends within a line, the value's first line is laid over it.
+  logic [2:0] number_q, key_beats, head_lines;  // lines so far; of the key; before the value
+  logic in_head, key_beat, key_valid, line_valid, line_go, line_last;
+  logic [8:0] head_end;
+  logic [1:0] unit;
+  line_t key, prior, prior_q, head_line, line_data;
+  strb_t head_strb, line_strb;
+  logic acq_room, out_room;
+
+  assign unit       = where.lane[5:4];
+  assign head_end   = 9'({unit, 4'h0}) + 9'd16 + 9'(where.head.klen);
+  assign head_lines = head_end[8:6];
+  assign key_beats  = where.start ? 3'((9'(where.head.klen) + 9'd63) >> 6) : '0;
+  assign key        = where.own ? ownk_i.data : putk_i.data;
+  assign key_valid  = where.own ? ownk_valid_i : putk_valid_i;
+
+  // Of an item that is dropped only the key is taken.
+  assign in_head    = where.start && number_q < head_lines;
+  assign key_beat   = number_q < key_beats;
+  assign line_valid = where_valid && (!key_beat || key_valid) &&
+      (where.drop || in_head || join_out);
+  assign line_go    = line_valid && (where.drop || (acq_room && out_room));
+  assign line_last  = where.drop ? number_q + 3'd1 >= key_beats : !in_head && join_last;
+  assign where_pop  = line_go && line_last;
+  assign putk_ready_o   = line_go && key_beat && !where.own;
+  assign ownk_ready_o   = line_go && key_beat && where.own;
+  assign join_out_ready = line_go && !where.drop && !in_head;
+
+  // The header stands where a beat before the key would end.
+  assign prior = (number_q == '0) ? {where.head, 384'd0} : prior_q;
+  always_comb begin
+    unique case (unit)
+      2'd0: head_line = {key[383:0], prior[511:384]};
+      2'd1: head_line = {key[255:0], prior[511:256]};
+      2'd2: head_line = {key[127:0], prior[511:128]};
+      2'd3: head_line = prior;
+    endcase
+    // From the item's first byte to the key's last.
+    head_strb = '1;
+    if (number_q == '0) head_strb = {64{1'b1}} << {unit, 4'h0};
+    if (number_q == head_lines) head_strb &= ~({64{1'b1}} << head_end[5:0]);
+    if (!where.start || number_q > head_lines) head_strb = '0;
+    line_strb = head_strb | (in_head ? '0 : join_strb);
+    for (int b = 0; b < 64; b++)
+    line_data[8*b+:8] = head_strb[b] ? head_line[8*b+:8] : join_line[8*b+:8];
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) number_q <= '0;
+    else if (where_pop) number_q <= '0;
+    else if (line_go && (where.drop || number_q <= head_lines)) number_q <= number_q + 3'd1;
+    if (line_go && key_beat) prior_q <= key;
+    written_line_q <= line_go && !where.drop && where.parts;
+  end
+
   // ---------------------------------------------------------------- lines to the cache
+  // A line stays acquired as long as items follow that lie in it.
   typedef struct packed {
     logic     none;   // the value ended with the line before
+    logic     same;   // it is the one before
     logic     last;
     line_no_t line;
     line_t    data;
@@ -346,42 +420,57 @@ module log
   } out_t;
 
   out_t out_in, out;
-  logic none, acq_room, out_room, out_valid, out_pop;
-  logic [3:0] unused_out, unused_acq;
-  assign line           = within_q ? line_q : where;
-  assign none           = join_strb == '0;
-  assign join_out_ready = where_valid && out_room && acq_room;
+  logic none, out_valid, out_pop, within_q, same, open_q, close;
+  line_no_t line, line_q, open_line_q;  // open_line_q: acquired last
+  logic [4:0] unused_out, unused_acq;
+  assign line = within_q ? line_q : where.line;
+  assign none = line_strb == '0;
+  assign same = open_q && line == open_line_q;
 
   // A write from the line's beginning: nobody needs what the line held before.
   lib_fifo #(
     .T    (logic [$bits(line_no_t):0]),
-    .Depth(8)
+    .Depth(16)
   ) u_acq (
     .clk_i,
     .rst_ni,
-    .s_valid_i(join_out && where_valid && out_room && !none),
+    .s_valid_i(line_go && !where.drop && !none && !same),
     .s_ready_o(acq_room),
-    .s_data_i ({line, join_strb[0]}),
+    .s_data_i ({line, line_strb[0]}),
     .m_valid_o(acq_valid_o),
     .m_ready_i(acq_ready_i),
     .m_data_o ({acq_line_o, acq_fresh_o}),
     .level_o  (unused_acq)
   );
-  assign out_in = '{none: none, last: join_last, line: line, data: join_line, strb: join_strb};
+  assign out_in = '{
+          none: none,
+          same: same,
+          last: line_last,
+          line: line,
+          data: line_data,
+          strb: line_strb
+      };
 
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) within_q <= 1'b0;
-    else if (join_out && join_out_ready) within_q <= !join_last;
-    if (join_out && join_out_ready) line_q <= line + 1'b1;
+    if (!rst_ni) begin
+      within_q <= 1'b0;
+      open_q   <= 1'b0;
+    end else begin
+      if (line_go && !where.drop) within_q <= !line_last;
+      if (line_go && !where.drop && !none) open_q <= 1'b1;
+      else if (close) open_q <= 1'b0;
+    end
+    if (line_go) line_q <= line + 1'b1;
+    if (line_go && !where.drop && !none) open_line_q <= line;
   end
 
   lib_fifo #(
     .T    (out_t),
-    .Depth(8)
+    .Depth(16)
   ) u_out (
     .clk_i,
     .rst_ni,
-    .s_valid_i(join_out && join_out_ready),
+    .s_valid_i(line_go && !where.drop),
     .s_ready_o(out_room),
     .s_data_i (out_in),
     .m_valid_o(out_valid),
@@ -390,22 +479,44 @@ module log
     .level_o  (unused_out)
   );
 
-  assign wr_valid_o  = out_valid && !out.none && rsp_valid_i;
-  assign wr_slot_o   = rsp_slot_i;
+  logic held_q, writes;  // the line written last is still acquired
+  log_slot_t held_slot_q;
+  logic [2:0] quiet_q;   // clocks in which nothing came
+  assign writes      = out_valid && !out.none && (out.same || rsp_valid_i);
+  assign wr_valid_o  = writes;
+  assign wr_slot_o   = out.same ? held_slot_q : rsp_slot_i;
   assign wr_line_o   = out.line;
   assign wr_data_o   = out.data;
   assign wr_strb_o   = out.strb;
-  assign out_pop     = out_valid && (out.none || (rsp_valid_i && wr_ready_i));
-  assign rsp_ready_o = out_valid && !out.none && wr_ready_i;
-  assign rel_o       = 4'(out_pop && !out.none);
+  assign out_pop     = out_valid && (out.none || (writes && wr_ready_i));
+  assign rsp_ready_o = out_valid && !out.none && !out.same && wr_ready_i;
+  assign rsp_bank_o  = out.line[0];
+  assign close       = held_q && quiet_q == '1 && !line_go && !out_valid;
+  always_comb begin
+    rel_o = '0;
+    rel_o[held_slot_q[LogWayW]] = 4'(held_q && ((rsp_ready_o && rsp_valid_i) || close));
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      held_q  <= 1'b0;
+      quiet_q <= '0;
+    end else begin
+      if (rsp_ready_o && rsp_valid_i) held_q <= 1'b1;
+      else if (close) held_q <= 1'b0;
+      if (line_go || out_valid) quiet_q <= '0;
+      else if (quiet_q != '1) quiet_q <= quiet_q + 3'd1;
+    end
+    if (rsp_ready_o && rsp_valid_i) held_slot_q <= rsp_slot_i;
+  end
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) written_o <= '0;
     else if (out_pop && out.last) written_o <= written_o + 1'b1;
   end
 
-  assign idle_o = state_q == PlIdle && !put_valid_i && !own_valid_i && !data_valid &&
-      taken_o == written_o;
+  assign idle_o = !put_valid_i && !own_valid_i && !size_valid_q && !limit_valid_q && !data_valid &&
+      !where_valid && !held_q && taken_o == written_o;
 
   `ASSERT(HeadInside, units_t'(head_q) <= size)
 

@@ -7,7 +7,7 @@ module lookup
   import store_pkg::*;
 #(
   /// Requests between this module and execute.
-  parameter int unsigned Waiting = 32
+  parameter int unsigned Waiting = 256
 ) (
   input  logic              clk_i,
   input  logic              rst_ni,
@@ -132,29 +132,29 @@ module lookup
 
   // A SET on its way to execute says where its key's item will be: the last SET of each hash.
   typedef struct packed {
-    logic [7:0]  number;
-    logic [19:0] tag;
+    serial_t     number;
+    logic [16:0] tag;
     off_t        off;
     logic [15:0] lines;
   } recent_t;
 
   recent_t recent;
-  logic [7:0] entered_q, left_q, read_number_q;
+  serial_t entered_q, left_q, read_number_q;
   logic m_pop;
   assign m_pop = m_valid_o && m_ready_i;
 
   lib_ram #(
     .Width($bits(recent_t)),
-    .Depth(64)
+    .Depth(512)
   ) u_recent (
     .clk_i,
     .we_i   (wait_pop && fetched.lookup && fetched.store),
-    .waddr_i(fetched.hash[32:27]),
+    .waddr_i(fetched.hash[35:27]),
     .wbe_i  (1'b1),
-    .wdata_i({entered_q, fetched.hash[52:33], fetched.off,
+    .wdata_i({entered_q, fetched.hash[52:36], fetched.off,
               lines_of(fetched.off.pos[1:0], 22'd16 + 22'(fetched.klen) + 22'(fetched.vlen))}),
     .re_i   (wait_pop && fetched.lookup),
-    .raddr_i(fetched.hash[32:27]),
+    .raddr_i(fetched.hash[35:27]),
     .rdata_o(recent)
   );
 
@@ -199,8 +199,11 @@ module lookup
     if (buckets[b].ways[w].tag == read_q.hash[63:50] && buckets[b].ways[w].off.lap != '0)
       matched |= buckets[b].ways[w];
   end
-  assign recent_hit = recent.tag == read_q.hash[52:33] &&
-      8'(recent.number - left_q) < 8'(read_number_q - left_q);
+  // Those that left a moment ago may be before their write still.
+  serial_t since;
+  assign since      = left_q - serial_t'(16);
+  assign recent_hit = recent.tag == read_q.hash[52:36] &&
+      serial_t'(recent.number - since) < serial_t'(read_number_q - since);
   assign read_go = read_valid_q && (!match_valid_q || match_go);
 
   always_ff @(posedge clk_i) begin

@@ -20,9 +20,10 @@ module reader
   output line_no_t  acq_line_o,
   input  logic      rsp_valid_i,
   output logic      rsp_ready_o,
+  output logic      rsp_bank_o,
   input  log_slot_t rsp_slot_i,
-  output logic [3:0] rel_o,
-  output logic [3:0] request_rel_o,
+  output log_rel_t  rel_o,
+  output log_rel_t  request_rel_o,
   output logic      rd_en_o,
   output log_slot_t rd_slot_o,
   input  line_t     rd_data_i,
@@ -109,52 +110,54 @@ module reader
     logic        send;
     logic        whole;
     logic [2:0]  count;
+    logic        bank;
     log_way_t [PrefetchLines-1:0] ways;
     logic [SetW-1:0] set;     // of the first line
-    logic        head;
-    logic        key_open;    // the key does not end with a line
-    byte_t       value;
-    byte_t       value_len;
   } work_t;
 
   work_t work, work_q;
   logic work_valid_q, work_done;
+  byte_t job_key, job_value;
 
-  always_comb begin
-    work.send      = job.send;
-    work.whole     = job.whole;
-    work.count     = job.count;
-    work.ways      = job.ways;
-    work.set       = job.off.pos[2+:SetW];
-    work.head      = job.head;
-    work.key_open  = 6'(key_start(job.off.pos[1:0]) + byte_t'(job.klen)) != '0;
-    work.value     = key_start(job.off.pos[1:0]) + byte_t'(job.klen) + byte_t'(job.start);
-    work.value_len = byte_t'(job.len);
-  end
-  assign job_next = !work_valid_q || work_done;
+  assign work = '{send: job.send, whole: job.whole, count: job.count, bank: job.bank,
+                  ways: job.ways, set: job.off.pos[2+:SetW]};
+  assign job_key   = key_start(job.off.pos[1:0]);
+  assign job_value = job_key + byte_t'(job.klen) + byte_t'(job.start);
+  assign job_next  = !work_valid_q || work_done;
 
   // ---------------------------------------------------------------- pieces
-  logic in_key_q;  // first the key's pieces, then the value's
-  byte_t at_q, left_q;  // place and bytes to go, of either
-  logic there, piece, line_end, piece_last, out_free, open;
-  logic [6:0] len, to_end;
+  // Key and value follow each other without a gap.
+  byte_t at_q, left_q;  // place, and bytes to go
+  logic [7:0] key_left_q;  // those of the key
+  logic there, piece, line_end, piece_last, key_end, out_free, open;
+  logic [6:0] len, key_len, to_end;
 
   assign to_end     = 7'd64 - 7'(at_q[5:0]);
   assign line_end   = left_q >= 23'(to_end);
   assign len        = line_end ? to_end : left_q[6:0];
   assign piece_last = left_q <= 23'(to_end);
-  // A piece without bytes needs a line only if the key before it left one open.
-  assign open       = left_q != '0 || (work_q.head && work_q.key_open);
+  assign key_end    = key_left_q <= 8'(to_end);
+  assign key_len    = key_end ? key_left_q[6:0] : to_end;
+  assign open       = left_q != '0;
   assign there      = work_q.whole || !open || rsp_valid_i;
   assign piece      = work_valid_q && work_q.send && there && out_free;
-  assign work_done  = work_valid_q && (!work_q.send || (piece && piece_last && !in_key_q));
+  assign work_done  = work_valid_q && (!work_q.send || (piece && piece_last));
 
-  assign rd_en_o     = piece && left_q != '0;
+  assign rd_en_o     = piece && open;
   assign rd_slot_o   = work_q.whole ?
       {work_q.set + SetW'(at_q[22:6]), work_q.ways[at_q[6+:$clog2(PrefetchLines)]]} : rsp_slot_i;
-  assign rsp_ready_o = piece && !work_q.whole && open && (line_end || work_done);
-  assign rel_o         = 4'(rsp_ready_o);
-  assign request_rel_o = work_done ? 4'(work_q.count) : '0;
+  assign rsp_ready_o = piece && !work_q.whole && open;
+  // An item's lines are in the banks by turns.
+  assign rsp_bank_o  = work_q.set[0] ^ at_q[6];
+  always_comb begin
+    rel_o             = '0;
+    rel_o[rsp_bank_o] = 4'(rsp_ready_o);
+    request_rel_o     = '0;
+    if (work_done) begin
+      request_rel_o[work_q.bank]  = (4'(work_q.count) + 4'd1) >> 1;
+      request_rel_o[!work_q.bank] = 4'(work_q.count >> 1);
+    end
+  end
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -163,38 +166,37 @@ module reader
       work_valid_q <= job_valid;
     end
     if (job_next) begin
-      work_q   <= work;
-      in_key_q <= job.head;
-      at_q     <= job.head ? key_start(job.off.pos[1:0]) : work.value;
-      left_q   <= job.head ? byte_t'(job.klen) : byte_t'(job.len);
-    end else if (piece && piece_last) begin
-      in_key_q <= 1'b0;
-      at_q     <= work_q.value;
-      left_q   <= work_q.value_len;
+      work_q     <= work;
+      at_q       <= job.head ? job_key : job_value;
+      left_q     <= (job.head ? byte_t'(job.klen) : '0) + byte_t'(job.len);
+      key_left_q <= job.head ? job.klen : '0;
     end else if (piece) begin
-      at_q     <= at_q + byte_t'(len);
-      left_q   <= left_q - byte_t'(len);
+      at_q       <= at_q + byte_t'(len);
+      left_q     <= left_q - byte_t'(len);
+      key_left_q <= key_left_q - 8'(key_len);
     end
   end
 
   // ---------------------------------------------------------------- out
-  logic out_valid_q, out_key_q, out_last_q;
+  logic out_valid_q, out_key_last_q, out_last_q, out_read_q;
   logic [5:0] out_start_q;
-  logic [6:0] out_len_q;
+  logic [6:0] out_key_len_q, out_len_q;
   assign out_free = !out_valid_q || chunk_ready_i;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) out_valid_q <= 1'b0;
     else if (out_free) out_valid_q <= piece;
     if (piece) begin
-      out_start_q <= at_q[5:0];
-      out_len_q   <= len;
-      out_key_q   <= in_key_q;
-      out_last_q  <= piece_last;
+      out_start_q    <= at_q[5:0];
+      out_key_len_q  <= key_len;
+      out_len_q      <= len - key_len;
+      out_key_last_q <= key_left_q != '0 && key_end;
+      out_last_q     <= piece_last;
+      out_read_q     <= open;
     end
   end
   assign chunk_valid_o = out_valid_q;
-  assign chunk_o = '{data: rd_data_i, start: out_start_q, len: out_len_q, key: out_key_q,
-                     last: out_last_q, bad: rd_bad_i && out_len_q != '0};
+  assign chunk_o = '{data: rd_data_i, start: out_start_q, key_len: out_key_len_q, len: out_len_q,
+                     key_last: out_key_last_q, last: out_last_q, bad: rd_bad_i && out_read_q};
 
   assign idle_o = !plan_valid && !going_q && !job_valid && !work_valid_q && !out_valid_q &&
       !s_valid_i;

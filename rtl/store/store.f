@@ -1,4 +1,5 @@
 rtl/store/line_cache.sv
+rtl/store/log_cache.sv
 rtl/store/hash.sv
 rtl/store/lookup.sv
 rtl/store/log.sv

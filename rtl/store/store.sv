@@ -1,5 +1,5 @@
 // The key-value store: hash -> lookup -> execute -> reader, and the log's appender beside them,
-// over three line caches (even buckets, odd buckets, log). A get of a short item takes 25 clocks
+// over four line caches (even buckets, odd buckets, even and odd lines of the log). A get of a short item takes 25 clocks
 // and two memory reads, or none if its lines are on chip; initiation interval see execute.sv.
 module store
   import wirekv_pkg::*;
@@ -26,14 +26,18 @@ module store
   input  conn_t                  bad_conn_i,
   output logic                   bad_done_o,
   input  logic                   bad_all_i,
-  /// Item data for the log. put_off_o stands in the clock in which a start is taken; lap 0 means
-  /// that the log refused the item.
+  /// Items for the log, the keys of those that start, and the bytes of values. Each start is
+  /// answered, in order, by its place; lap 0 means that the log refused the item.
   input  logic                   put_valid_i,
   output logic                   put_ready_o,
   input  put_t                   put_i,
+  input  logic                   putk_valid_i,
+  output logic                   putk_ready_o,
+  input  beat_t                  putk_i,
   input  logic                   putb_valid_i,
   output logic                   putb_ready_o,
   input  beat_t                  putb_i,
+  output logic                   put_off_valid_o,
   output off_t                   put_off_o,
   /// Results, and beside each RsValue the pieces of its key and value.
   output logic                   res_valid_o,
@@ -49,20 +53,20 @@ module store
   output logic                   hkey_valid_o,
   input  logic                   hkey_ready_i,
   output beat_t                  hkey_o,
-  /// Memory: 0 even buckets, 1 odd buckets, 2 log.
-  output logic [2:0]             wr_valid_o,
-  input  logic [2:0]             wr_ready_i,
-  output line_write_t [2:0]      wr_o,
-  input  logic [2:0]             wr_done_i,
-  output logic [2:0]             rd_valid_o,
-  input  logic [2:0]             rd_ready_i,
-  output laddr_t [2:0]           rd_addr_o,
-  input  logic [2:0]             rdat_valid_i,
-  output logic [2:0]             rdat_ready_o,
-  input  line_t [2:0]            rdat_i,
+  /// Memory: 0 even buckets, 1 odd buckets, 2 even lines of the log, 3 odd ones.
+  output logic [3:0]             wr_valid_o,
+  input  logic [3:0]             wr_ready_i,
+  output line_write_t [3:0]      wr_o,
+  input  logic [3:0]             wr_done_i,
+  output logic [3:0]             rd_valid_o,
+  input  logic [3:0]             rd_ready_i,
+  output laddr_t [3:0]           rd_addr_o,
+  input  logic [3:0]             rdat_valid_i,
+  output logic [3:0]             rdat_ready_o,
+  input  line_t [3:0]            rdat_i,
   /// Beside wr_done_i and rdat_i: memory refused.
-  input  logic [2:0]             wr_bad_i,
-  input  logic [2:0]             rdat_bad_i,
+  input  logic [3:0]             wr_bad_i,
+  input  logic [3:0]             rdat_bad_i,
   /// Events, see store_count_e.
   output logic [StoreCounts-1:0] count_o,
   output logic                   idle_o,
@@ -70,12 +74,12 @@ module store
   output logic                   timer_o
 );
 
-  localparam int unsigned InFlight = 128;
+  localparam int unsigned InFlight = 320;
 
   // ---------------------------------------------------------------- requests and keys come in
   typedef struct packed {
-    req_t       req;
-    logic [7:0] stamp;  // the log's count of puts that came before
+    req_t    req;
+    serial_t stamp;  // the log's count of puts that came before
   } stamped_t;
 
   typedef struct packed {
@@ -88,7 +92,7 @@ module store
 
   logic is_lookup, has_key, enter, last_beat;
   logic hash_ready, reqs_room, keys_room;
-  logic [7:0] taken, written;
+  serial_t taken, written;
   assign is_lookup = req_i.op inside {OpGet, OpSet, OpAdd, OpReplace, OpCas, OpDelete, OpIncr,
                                       OpDecr, OpTouch, OpTooBig};
   assign has_key   = (is_lookup || req_i.op == OpHost || req_i.op == OpPart) && !req_i.key_stored;
@@ -101,7 +105,7 @@ module store
   logic reqs_valid, reqs_pop, keys_valid, keys_pop;
   stamped_t reqs;
   beat_t keys;
-  logic [7:0] reqs_level, unused_keys;
+  logic [$clog2(InFlight+1)-1:0] reqs_level, unused_keys;
 
   lib_fifo #(
     .T    (stamped_t),
@@ -183,10 +187,11 @@ module store
 
   // Ports of the log's cache: classes see store_pkg; read port 0 execute, 1 reader; write port 0
   // execute, 1 appender.
-  logic [3:0] log_acq_valid, log_acq_ready, log_acq_fresh, log_rsp_valid, log_rsp_ready;
+  logic [3:0] log_acq_valid, log_acq_ready, log_acq_fresh;
+  logic [3:0] log_rsp_valid, log_rsp_ready, log_rsp_bank;
   line_no_t [3:0] log_acq_line;
   log_slot_t [3:0] log_rsp_slot;
-  logic [3:0][3:0] log_rel;
+  log_rel_t [3:0] log_rel;
   logic [1:0] log_rd_en, log_wr_valid, log_wr_ready;
   log_slot_t [1:0] log_rd_slot, log_wr_slot;
   line_t [1:0] log_rd_data, log_wr_data;
@@ -211,16 +216,18 @@ module store
     assign bkt_rel[b]       = {4'(exe_rel[b]), 4'(exe_request_rel)};
 
     line_cache #(
-      .Sets   (CacheSets),
+      .Sets   (IndexSets),
       .Ways   (IndexWays),
       .Classes(2),
-      .OwnWays({4'b1000, 4'b0111}),
-      .Avoid  ({4'b0000, 4'b1000}),
-      .Waiting({8'd8, 8'd32}),
+      .OwnWays({8'b1000_0000, 8'b0111_1111}),
+      .Avoid  ({8'b0000_0000, 8'b1000_0000}),
+      .Waiting({9'd8, 9'd256}),
       .Reads  (2),
       .Writes (1),
+      .Split  (1'b1),
       .Shift  (1),
-      .Low    (b)
+      .Low    (b),
+      .RenewEvery(256)
     ) u_cache (
       .clk_i,
       .rst_ni,
@@ -258,19 +265,7 @@ module store
     );
   end
 
-  line_cache #(
-    .Sets   (CacheSets),
-    .Ways   (LogWays),
-    .Classes(4),
-    // Requests wait for execute, which waits for the reader and the appender; so requests must not
-    // hold what those need, nor execute what the reader needs.
-    .OwnWays({8'b1110_0000, 8'b0001_0000, 8'b0000_1000, 8'b0000_0111}),
-    .Avoid  ({8'b0000_0000, 8'b0000_0000, 8'b0001_0000, 8'b0001_1000}),
-    .Spare  (8'b1110_0000),
-    .Waiting({8'd16, 8'd64, 8'd8, 8'd32}),
-    .Reads  (2),
-    .Writes (2)
-  ) u_log_cache (
+  log_cache u_log_cache (
     .clk_i,
     .rst_ni,
     .base_i          (cfg_i.log_base),
@@ -280,6 +275,7 @@ module store
     .acq_fresh_i     (log_acq_fresh),
     .rsp_valid_o     (log_rsp_valid),
     .rsp_ready_i     (log_rsp_ready),
+    .rsp_bank_i      (log_rsp_bank),
     .rsp_slot_o      (log_rsp_slot),
     .rel_i           (log_rel),
     .rd_en_i         (log_rd_en),
@@ -292,17 +288,17 @@ module store
     .wr_line_i       (log_wr_line),
     .wr_data_i       (log_wr_data),
     .wr_strb_i       (log_wr_strb),
-    .mem_wr_valid_o  (wr_valid_o[2]),
-    .mem_wr_ready_i  (wr_ready_i[2]),
-    .mem_wr_o        (wr_o[2]),
-    .mem_wr_done_i   (wr_done_i[2]),
-    .mem_rd_valid_o  (rd_valid_o[2]),
-    .mem_rd_ready_i  (rd_ready_i[2]),
-    .mem_rd_addr_o   (rd_addr_o[2]),
-    .mem_rdat_valid_i(rdat_valid_i[2]),
-    .mem_rdat_ready_o(rdat_ready_o[2]),
-    .mem_rdat_i      (rdat_i[2]),
-    .mem_rdat_bad_i  (rdat_bad_i[2]),
+    .mem_wr_valid_o  (wr_valid_o[3:2]),
+    .mem_wr_ready_i  (wr_ready_i[3:2]),
+    .mem_wr_o        (wr_o[3:2]),
+    .mem_wr_done_i   (wr_done_i[3:2]),
+    .mem_rd_valid_o  (rd_valid_o[3:2]),
+    .mem_rd_ready_i  (rd_ready_i[3:2]),
+    .mem_rd_addr_o   (rd_addr_o[3:2]),
+    .mem_rdat_valid_i(rdat_valid_i[3:2]),
+    .mem_rdat_ready_o(rdat_ready_o[3:2]),
+    .mem_rdat_i      (rdat_i[3:2]),
+    .mem_rdat_bad_i  (rdat_bad_i[3:2]),
     .idle_o          (log_idle)
   );
   assign log_acq_fresh[2:0] = '0;
@@ -338,10 +334,10 @@ module store
   );
 
   // ---------------------------------------------------------------- log
-  logic own_valid, own_ready, ownb_valid, ownb_ready, append_idle;
+  logic own_valid, own_ready, ownk_valid, ownk_ready, ownb_valid, ownb_ready, append_idle;
   logic item, lap, refuse, bad_read_q, bad_write_q;
   put_t own;
-  beat_t ownb;
+  beat_t ownk, ownb;
 
   log u_log (
     .clk_i,
@@ -352,15 +348,22 @@ module store
     .put_valid_i (put_valid_i && enable_i),
     .put_ready_o,
     .put_i,
+    .putk_valid_i,
+    .putk_ready_o,
+    .putk_i,
     .putb_valid_i,
     .putb_ready_o,
     .putb_i,
     .own_valid_i (own_valid),
     .own_ready_o (own_ready),
     .own_i       (own),
+    .ownk_valid_i(ownk_valid),
+    .ownk_ready_o(ownk_ready),
+    .ownk_i      (ownk),
     .ownb_valid_i(ownb_valid),
     .ownb_ready_o(ownb_ready),
     .ownb_i      (ownb),
+    .off_valid_o (put_off_valid_o),
     .off_o       (put_off_o),
     .range_o     (range),
     .taken_o     (taken),
@@ -374,6 +377,7 @@ module store
     .acq_fresh_o (log_acq_fresh[ClassAppend]),
     .rsp_valid_i (log_rsp_valid[ClassAppend]),
     .rsp_ready_o (log_rsp_ready[ClassAppend]),
+    .rsp_bank_o  (log_rsp_bank[ClassAppend]),
     .rsp_slot_i  (log_rsp_slot[ClassAppend]),
     .rel_o       (log_rel[ClassAppend]),
     .wr_valid_o  (log_wr_valid[1]),
@@ -417,6 +421,9 @@ module store
     .own_valid_o         (own_valid),
     .own_ready_i         (own_ready),
     .own_o               (own),
+    .ownk_valid_o        (ownk_valid),
+    .ownk_ready_i        (ownk_ready),
+    .ownk_o              (ownk),
     .ownb_valid_o        (ownb_valid),
     .ownb_ready_i        (ownb_ready),
     .ownb_o              (ownb),
@@ -440,12 +447,14 @@ module store
     .bucket_rel_o        (exe_rel),
     .request_rsp_valid_i (log_rsp_valid[ClassRequest]),
     .request_rsp_ready_o (log_rsp_ready[ClassRequest]),
+    .request_rsp_bank_o  (log_rsp_bank[ClassRequest]),
     .request_rsp_slot_i  (log_rsp_slot[ClassRequest]),
     .acq_valid_o         (log_acq_valid[ClassExecute]),
     .acq_ready_i         (log_acq_ready[ClassExecute]),
     .acq_line_o          (log_acq_line[ClassExecute]),
     .rsp_valid_i         (log_rsp_valid[ClassExecute]),
     .rsp_ready_o         (log_rsp_ready[ClassExecute]),
+    .rsp_bank_o          (log_rsp_bank[ClassExecute]),
     .rsp_slot_i          (log_rsp_slot[ClassExecute]),
     .rel_o               (log_rel[ClassExecute]),
     .rd_en_o             (log_rd_en[0]),
@@ -499,6 +508,7 @@ module store
     .acq_line_o   (log_acq_line[ClassReader]),
     .rsp_valid_i  (log_rsp_valid[ClassReader]),
     .rsp_ready_o  (log_rsp_ready[ClassReader]),
+    .rsp_bank_o   (log_rsp_bank[ClassReader]),
     .rsp_slot_i   (log_rsp_slot[ClassReader]),
     .rel_o        (log_rel[ClassReader]),
     .request_rel_o(log_rel[ClassRequest]),

@@ -44,21 +44,36 @@ package store_pkg;
   /// Line of a cache's region: a bank's bucket, or a line of the log.
   typedef logic [25:0] line_no_t;
 
+  /// Requests, items and memory accesses in flight are numbered. Numbers are compared by their
+  /// distance, which is less than half of their range.
+  localparam int unsigned SerialBits = 10;
+  typedef logic [SerialBits-1:0] serial_t;
+
+  /// Number `count` is `number`, or one after it.
+  function automatic logic reached(input serial_t count, input serial_t number);
+    serial_t distance;
+    distance = count - number;
+    return !distance[SerialBits-1];
+  endfunction
+
   /// Line caches: sets, ways, and the classes that pin lines in them.
-  localparam int unsigned CacheSets = 128;
-  localparam int unsigned IndexWays = 4;
+  localparam int unsigned IndexSets = 128;
+  localparam int unsigned IndexWays = 8;
+  localparam int unsigned LogSets = 128;  // in each of its two banks
   localparam int unsigned LogWays = 8;
-  localparam int unsigned IndexSlotW = $clog2(CacheSets * IndexWays);
-  localparam int unsigned LogSlotW = $clog2(CacheSets * LogWays);
+  localparam int unsigned LogClasses = 4;
+  localparam int unsigned IndexSlotW = $clog2(IndexSets * IndexWays);
+  localparam int unsigned LogSlotW = $clog2(2 * LogSets * LogWays);
   localparam int unsigned ClassRequest = 0;  // lines of the requests in flight
   localparam int unsigned ClassExecute = 1;  // lines that execute finds missing at the last moment
   localparam int unsigned ClassReader = 2;  // log only: lines of long values
   localparam int unsigned ClassAppend = 3;  // log only: lines being written
   typedef logic [IndexSlotW-1:0] index_slot_t;  // {set, way}
-  typedef logic [LogSlotW-1:0] log_slot_t;
+  typedef logic [LogSlotW-1:0] log_slot_t;  // the set's lowest bit is the bank
+  typedef logic [1:0][3:0] log_rel_t;  // lines to release in each bank
   localparam int unsigned LogWayW = $clog2(LogWays);
   typedef logic [LogWayW-1:0] log_way_t;
-  localparam int unsigned SetW = $clog2(CacheSets);
+  localparam int unsigned SetW = $clog2(2 * LogSets);
 
   /// Lines of an item that are fetched before its request is executed.
   localparam int unsigned PrefetchLines = 4;
@@ -114,6 +129,7 @@ package store_pkg;
     logic                               send;
     logic                               whole;    // every line needed is pinned already, `ways`
     logic [2:0]                         count;    // pinned lines, to be released
+    logic                               bank;     // of the first of them
     log_way_t [PrefetchLines-1:0]       ways;
     off_t                               off;
     logic                               head;     // key first

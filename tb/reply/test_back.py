@@ -233,7 +233,7 @@ class Bench:
         dut.s_axis_exc_tvalid.value = 0
         chunk_idle = idle if chunk_idle is None else chunk_idle
         self.res = Source(dut, "res", {"": T.res_t}, idle)
-        self.chunk = Source(dut, "chunk", {"": T.chunk_t}, chunk_idle)
+        self.chunk = Source(dut, "chunk", {"": T.part_t}, chunk_idle)
         self.uctx = Source(dut, "uctx", {"": T.uctx_t}, idle)
         self.hreq = Source(dut, "hreq", {"": T.hreq_t}, idle)
         self.hkey = Source(dut, "hkey", {"": T.beat_t}, idle)

@@ -1,7 +1,7 @@
 """What the store's tests share: a Python model of it, and the driver of store_tb.
 
 Jobs go in as the front would send them - an item's data to the log first, then the record - and
-results are compared with the model job by job when the job's RsEnd comes: by then it is known how
+results are compared with the model job by job when the job's end comes: by then it is known how
 many of its records were executed, and the model executes just these.
 """
 
@@ -188,7 +188,7 @@ class Bench:
         #: Nothing falls out of the store, so the counters are known, too.
         self.exact, self.expected = False, dict.fromkeys(self.COUNTED, 0)
         self.lap = 1  # the head's, with all its bits
-        self.pending, self.checked, self.chunks_read = [], 0, 0
+        self.pending, self.checked, self.chunks_read, self.put_offs = [], 0, 0, []
         sim.now_i.set(self.model.now)
         sim.latency_i.set(latency)
         sim.jitter_i.set(jitter)
@@ -197,8 +197,8 @@ class Bench:
             getattr(sim, name).set(0)
         self.use_keys(*hash_keys(random))
         sim.enable_i.set(1)
-        self.req, self.key, self.putb, self.puts = self.sources = [
-            Source(sim, n, pause) for n in ("req", "key", "putb", "put")]
+        self.req, self.key, self.putk, self.putb, self.puts = self.sources = [
+            Source(sim, n, pause) for n in ("req", "key", "putk", "putb", "put")]
         self.res, self.chunk, self.hreq, self.hkey = self.sinks = [
             Sink(sim, n, t, out_pause) for n, t in (
                 ("res", T.res_t), ("chunk", T.chunk_t), ("hreq", T.hreq_t), ("hkey", T.beat_t))]
@@ -222,13 +222,12 @@ class Bench:
         for s in self.sinks:
             s.drive()
         self.sim.settle()
-        self.put_taken = False
         for s in self.sinks:
             s.sample()
         for s in self.sources:
-            if s.sample() and s is self.puts:
-                self.put_off = T.off_t.unpack(self.sim.put_off_o.get())
-                self.put_taken = True
+            s.sample()
+        if self.sim.put_off_valid_o.raw[0]:
+            self.put_offs.append(T.off_t.unpack(self.sim.put_off_o.get()))
         self.sim.edge()
         if self.checked < len(self.res.items) or self.pending:
             self.collect()
@@ -254,20 +253,24 @@ class Bench:
     def put(self, beats, **put):
         """Offers item data; returns the item's place for a start."""
         self.puts.queue.append(T.put_t.pack(put))
-        self.putb.queue.extend(map(T.beat_t.pack, beats))
+        keys = -(-put["klen"] // 64) if put["start"] else 0
+        self.putk.queue.extend(map(T.beat_t.pack, beats[:keys]))
+        self.putb.queue.extend(map(T.beat_t.pack, beats[keys:]))
         for _ in range(5_000):
             self.tick()
-            if self.put_taken:
+            if self.put_offs or not (put["start"] or self.puts.queue):
                 break
         else:
             raise AssertionError("put not taken")
         if not put["start"]:
             return None
-        if self.put_off["lap"]:
-            self.lap += (self.put_off["lap"] - self.lap) & 0xFF
+        off = self.put_offs.pop()
+        assert not self.put_offs
+        if off["lap"]:
+            self.lap += (off["lap"] - self.lap) & 0xFF
             units = -(-(16 + put["klen"] + put["vlen"]) // 16)
-            self.head = max(self.head, self.place(self.put_off) + units)
-        return self.put_off
+            self.head = max(self.head, self.place(off) + units)
+        return off
 
     def send(self, record, key=None):
         if key is not None:
@@ -281,8 +284,12 @@ class Bench:
         """Sends a job; `records` are dicts with "_key" and, for stores, "_value";
         `context` are fields of the OpEnd."""
         sent = []
+        merged = records and not context and random.randrange(2)
         for n, r in enumerate(records):
             r = {"udp": udp, "conn": conn, "first": int(n == 0), "rx_ptr": n + 1, **r}
+            if merged and n == len(records) - 1:
+                r |= {"last": 1, "rx_ptr": n + 2}
+                end = r
             r["mode"] = r.get("mode", T.MdLine)
             if n == 0:
                 r |= {"tx_ptr": random.getrandbits(32), "tx_space": tx_space}
@@ -302,9 +309,10 @@ class Bench:
                 r["_place"] = self.place(r["off"])
             self.send(r, None if r.get("key_stored") else key)
             sent.append(r)
-        end = {"op": T.OpEnd, "udp": udp, "conn": conn, "rx_ptr": len(records) + 1,
-               "first": int(not records), "tx_space": tx_space, **context}
-        self.send(end)
+        if not merged:
+            end = {"op": T.OpEnd, "udp": udp, "conn": conn, "rx_ptr": len(records) + 1,
+                   "first": int(not records), "tx_space": tx_space, **context}
+            self.send(end)
         job = {"records": sent, "end": end, "conn": conn, "udp": udp, "space": tx_space,
                "done": False}
         self.jobs.append(job)
@@ -314,7 +322,7 @@ class Bench:
     def collect(self):
         """Takes results; checks a job when it is complete, the pieces of its values included."""
         while True:
-            if self.pending and self.pending[-1]["kind"] == T.RsEnd:
+            if self.pending and self.pending[-1]["last"]:
                 if not self.pieces_there(self.pending):
                     return
                 self.check(self.jobs.pop(0), self.pending)
@@ -327,39 +335,44 @@ class Bench:
     def pieces_there(self, results):
         at = self.chunks_read
         for p in results:
-            if p["kind"] == T.RsValue:
-                for part in ([1, 0] if p["head"] else [0]):
-                    while True:
-                        if at >= len(self.chunk.items):
-                            return False
-                        c = self.chunk.items[at]
-                        at += 1
-                        if c["last"]:
-                            break
+            while p["kind"] == T.RsValue:
+                if at >= len(self.chunk.items):
+                    return False
+                at += 1
+                if self.chunk.items[at - 1]["last"]:
+                    break
         return True
 
-    def bytes(self, key):
-        data = b""
+    def bytes(self, head):
+        """Key (with `head`) and value of the next result."""
+        key, value = b"", b""
+        key_ended = not head
         while True:
             c = self.chunk.items[self.chunks_read]
             self.chunks_read += 1
             self.bad |= bool(c["bad"])
-            assert c["key"] == key, c
-            assert c["start"] + c["len"] <= 64
+            middle = c["start"] + c["key_len"]
+            assert middle + c["len"] <= 64 and (c["last"] or c["key_len"] + c["len"]), c
             line = c["data"].to_bytes(64, "little")
-            data += line[c["start"] : c["start"] + c["len"]]
+            assert bool(c["key_len"]) != key_ended, c
+            key_ended |= c["key_last"]
+            assert key_ended or not c["len"], c
+            key += line[c["start"] : middle]
+            value += line[middle : middle + c["len"]]
             if c["last"]:
-                return data
+                assert key_ended, c
+                return key, value
 
     def check(self, job, results):
-        end = results.pop()
+        end = results[-1]
+        if end["kind"] == T.RsEnd:
+            results.pop()
         ctx = job["ctx"] = end["ctx"]
         records, executed = job["records"], ctx["rx_ptr"]
         assert 0 <= executed <= len(records) + 1
         cut = executed <= len(records) or (records and ctx["cont"])
-        if not cut:
-            executed = len(records)
-        else:
+        executed = min(executed, len(records))
+        if cut:
             assert not job["udp"] and executed >= 1
             self.cuts += 1
         room = job["space"]
@@ -369,9 +382,10 @@ class Bench:
             want = self.model.run(r)
             if r["op"] == T.OpPart:
                 job["hash"] = ctx["hash"]
-            if want is None and n != 0:
+            if want is None and n != 0 and not (n == len(records) - 1 and results[:1] == [end]):
                 continue
             got = results.pop(0)
+            assert got["last"] == int(got is end), got
             assert got["first"] == int(n == 0) and got["udp"] == job["udp"]
             assert got["conn"] == job["conn"]
             assert n or got["tx_ptr"] == r["tx_ptr"]
@@ -404,7 +418,7 @@ class Bench:
             elif want[0] == "more":
                 value, begin = want[1], want[2]
                 assert got["head"] == 0, where
-                data = self.bytes(0)
+                _, data = self.bytes(0)
                 assert self.bad or data == value[begin : begin + len(data)], where
                 assert got["tail"] == int(begin + len(data) == len(value))
                 assert ctx["cont"] == 1 - got["tail"]
@@ -421,8 +435,8 @@ class Bench:
                     assert self.gives_up or got["num"] == self.unique(item.off), where
                 else:
                     item.off = {"lap": got["num"] >> 28 & 0xFF, "pos": got["num"] & 0xFFFFFFF}
-                assert self.bytes(1) == key or self.bad
-                data = self.bytes(0)
+                name, data = self.bytes(1)
+                assert name == key or self.bad
                 assert self.bad or data == item.value[: len(data)], (where, data, item.value)
                 assert got["tail"] == int(len(data) == len(item.value))
                 room -= len(b"VALUE %s %d %d\r\n" % (key, item.flags, len(item.value))) + len(data)

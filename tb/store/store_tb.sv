@@ -20,8 +20,8 @@ module store_tb
   input  int unsigned       latency_i,
   input  int unsigned       jitter_i,
   input  logic [7:0]        pause_i,
-  input  logic [2:0][15:0]  bad_reads_i,
-  input  logic [2:0][15:0]  bad_writes_i,
+  input  logic [3:0][15:0]  bad_reads_i,
+  input  logic [3:0][15:0]  bad_writes_i,
   input  logic              req_valid_i,
   output logic              req_ready_o,
   input  req_t              req_i,
@@ -35,7 +35,11 @@ module store_tb
   input  logic              put_valid_i,
   output logic              put_ready_o,
   input  put_t              put_i,
+  output logic              put_off_valid_o,
   output off_t              put_off_o,
+  input  logic              putk_valid_i,
+  output logic              putk_ready_o,
+  input  beat_t             putk_i,
   input  logic              putb_valid_i,
   output logic              putb_ready_o,
   input  beat_t             putb_i,
@@ -71,11 +75,11 @@ module store_tb
           mix_key: mix_key_i
       };
 
-  logic [2:0] wr_valid, wr_ready, wr_done, rd_valid, rd_ready, rdat_valid, rdat_ready;
-  line_write_t [2:0] wr;
-  laddr_t [2:0] rd_addr;
-  line_t [2:0] rdat;
-  logic [2:0] wr_bad, rdat_bad;
+  logic [3:0] wr_valid, wr_ready, wr_done, rd_valid, rd_ready, rdat_valid, rdat_ready;
+  line_write_t [3:0] wr;
+  laddr_t [3:0] rd_addr;
+  line_t [3:0] rdat;
+  logic [3:0] wr_bad, rdat_bad;
   logic [StoreCounts-1:0] count;
 
   store u_store (
@@ -97,7 +101,11 @@ module store_tb
     .put_valid_i,
     .put_ready_o,
     .put_i,
+    .put_off_valid_o,
     .put_off_o,
+    .putk_valid_i,
+    .putk_ready_o,
+    .putk_i,
     .putb_valid_i,
     .putb_ready_o,
     .putb_i,
@@ -130,11 +138,11 @@ module store_tb
     .timer_o
   );
 
-  for (genvar p = 0; p < 3; p++) begin : gen_mem
+  for (genvar p = 0; p < 4; p++) begin : gen_mem
     mem_model #(
-      .Depth((p == 2) ? LogLines : 2 ** (IndexBits - 1)),
-      .Base ((p == 2) ? LogBase : IndexBase + 34'(p)),
-      .Shift((p == 2) ? 0 : 1)
+      .Depth((p >= 2) ? LogLines / 2 : 2 ** (IndexBits - 1)),
+      .Base (((p >= 2) ? LogBase : IndexBase) + 34'(p % 2)),
+      .Shift(1)
     ) u_mem (
       .clk_i,
       .rst_ni,

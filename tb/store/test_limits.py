@@ -6,6 +6,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 from common import from_beats  # noqa: E402
+from hash_model import hash64  # noqa: E402
 from store_bench import Bench, T  # noqa: E402
 
 
@@ -129,6 +130,26 @@ def test_data_late(small):
     for size in random.sample(range(3000), 30):
         key = b"key%d" % (size % 3)
         do(bench, get(key), put(key, random.randbytes(size)), get(key))
+
+
+def test_back_to_back(small):
+    """Sets and gets of one key right behind each other; and of a key whose last set lookup cannot
+    know of, because another key's has taken its place in the table of recent sets."""
+    bench = Bench(small, latency=200)
+    value = lambda: random.randbytes(random.choice([4, 100]))  # noqa: E731
+    for _ in range(10):
+        do(bench, *(random.choice([put(b"key", value()), get(b"key")]) for _ in range(12)))
+    assert bench.counts()["Slow"] == 0
+    seen = {}
+    for n in range(10**6):
+        key = b"%d" % n
+        other = seen.setdefault(hash64(key, bench.nh, bench.mix) >> 27 & 511, key)
+        if other != key:
+            break
+    for _ in range(20):
+        do(bench, put(key, value()), put(other, value()), get(key), put(key, value()), get(key),
+           put(other, value()), put(key, value()), get(other), get(key), put(other), put(key, value()))
+    assert bench.lost == bench.misses_by_age == 0
 
 
 def test_evicts_unused(tiny):

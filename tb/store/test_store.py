@@ -243,7 +243,7 @@ def test_room_before_bytes(seed):
     small.close()
 
 
-@pytest.mark.parametrize("ports", [[0, 1], [2], [0, 1, 2]])
+@pytest.mark.parametrize("ports", [[0, 1], [2, 3], [0, 1, 2, 3]])
 @pytest.mark.parametrize("what", ["bad_reads_i", "bad_writes_i"])
 def test_memory_refuses(seed, what, ports):
     """Memory refuses now and then: what is answered is the newest, or a miss, or marked; never older,

@@ -61,11 +61,15 @@ impl Keys {
         Keys::new(Shape { key_len: 1, value_len: 0, keys: 0, gets: 0 }, 0, true, 0)
     }
 
-    fn key(&self, key: u32) -> String {
+    pub fn count(&self) -> u32 {
+        self.versions.len() as u32
+    }
+
+    pub fn key(&self, key: u32) -> String {
         format!("k{key:0width$}", width = self.shape.key_len - 1)
     }
 
-    fn value(&self, key: u32, version: u32) -> Vec<u8> {
+    pub fn value(&self, key: u32, version: u32) -> Vec<u8> {
         let mut value = vec![0; self.shape.value_len.max(4)];
         SmallRng::seed_from_u64(u64::from(key) << 32 | u64::from(version)).fill_bytes(&mut value);
         let head = version ^ key.wrapping_mul(0x9E37_79B9);
@@ -82,10 +86,19 @@ impl Keys {
         text
     }
 
+    /// The last version asked to be stored.
+    pub fn version(&self, key: u32) -> u32 {
+        self.versions[key as usize]
+    }
+
+    /// The next version of a key.
+    pub fn renew(&mut self, key: u32) -> u32 {
+        self.versions[key as usize] += 1;
+        self.version(key)
+    }
+
     pub fn set(&mut self, key: u32) -> (Vec<u8>, Expect) {
-        let version = &mut self.versions[key as usize];
-        *version += 1;
-        let version = *version;
+        let version = self.renew(key);
         let mut text =
             format!("set {} 0 0 {}\r\n", self.key(key), self.shape.value_len).into_bytes();
         text.extend(self.value(key, version));
@@ -94,7 +107,7 @@ impl Keys {
     }
 
     pub fn get(&mut self, key: u32) -> (Vec<u8>, Expect) {
-        let version = self.versions[key as usize];
+        let version = self.version(key);
         let text = format!("get {}\r\n", self.key(key)).into_bytes();
         let expect =
             if self.shared { Expect::AnyVersion } else { Expect::Exactly(self.hit(key, version)) };
@@ -112,6 +125,12 @@ impl Keys {
         } else {
             self.set(key)
         }
+    }
+
+    /// A key of any client, and whether it is a GET's.
+    pub fn pick(&mut self) -> (u32, bool) {
+        let key = self.rng.random_range(0..self.count());
+        (key, self.rng.random_range(0..100) < self.shape.gets)
     }
 
     pub fn right(&self, expect: &Expect, reply: &[u8]) -> bool {

@@ -8,6 +8,7 @@ mod meter;
 mod report;
 mod rig;
 mod scenarios;
+mod store;
 mod tcp;
 
 use std::path::PathBuf;

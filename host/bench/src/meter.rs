@@ -31,7 +31,7 @@ pub struct Meter {
 pub struct Figures {
     pub ops: u64,
     pub clocks: u64,
-    /// Bytes on the wire, for all operations.
+    /// Bytes on the wire, for all operations; 0 where there is no wire.
     pub wire_in: u64,
     pub wire_out: u64,
     /// Clocks from the first beat of the request's (last) frame to the last beat of the reply's;
@@ -83,8 +83,9 @@ impl Figures {
     }
 
     /// Operations a clock that a wire of `bytes` a clock could carry with this traffic.
-    pub fn wire_limit(&self, bytes: f64) -> f64 {
-        bytes * self.ops as f64 / self.wire_in.max(self.wire_out) as f64
+    pub fn wire_limit(&self, bytes: f64) -> Option<f64> {
+        let busier = self.wire_in.max(self.wire_out);
+        (busier != 0).then(|| bytes * self.ops as f64 / busier as f64)
     }
 
     pub fn latency(&self, quantile: f64) -> u64 {

@@ -63,10 +63,11 @@ impl Report {
         );
         for row in &self.rows {
             let f = &row.result.figures;
-            let share = 100.0 * f.rate() / f.wire_limit(WIRE_100G);
+            let share = f.wire_limit(WIRE_100G).map(|limit| 100.0 * f.rate() / limit);
+            let share = share.map_or("-".into(), |share| format!("{share:.1}"));
             let per_op = |bytes: u64| bytes as f64 / f.ops as f64;
             print!(
-                "{:<22} {:>6.3} {:>7.1} {:>7.1} {:>6.1} {:>6.1}  {:>5} {:>6} {:>6} {:>6} ",
+                "{:<22} {:>6.3} {:>7.1} {:>7} {:>6.1} {:>6.1}  {:>5} {:>6} {:>6} {:>6} ",
                 row.name,
                 f.rate(),
                 f.rate() * CLOCK_MHZ,
@@ -130,7 +131,7 @@ impl Row {
             "op_per_clock": f.rate(),
             "mops": f.rate() * CLOCK_MHZ,
             "wire_limit_op_per_clock": f.wire_limit(WIRE_100G),
-            "wire_share": f.rate() / f.wire_limit(WIRE_100G),
+            "wire_share": f.wire_limit(WIRE_100G).map(|limit| f.rate() / limit),
             "wire_bytes_in_per_op": per_op(f.wire_in),
             "wire_bytes_out_per_op": per_op(f.wire_out),
             "latency_clocks": {

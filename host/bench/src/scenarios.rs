@@ -6,6 +6,7 @@ use crate::keys::{Expect, Keys, Shape};
 use crate::load::{TcpLoad, Udp};
 use crate::meter::{Figures, Meter};
 use crate::rig::Rig;
+use crate::store;
 use crate::Args;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -14,6 +15,8 @@ pub enum Network {
     Udp { window: u32 },
     /// One connection a client, `pipeline` requests outstanding.
     Tcp { pipeline: usize },
+    /// None: the store alone, `job` requests a job.
+    Store { job: u32 },
 }
 
 pub enum Goal {
@@ -43,6 +46,7 @@ impl Scenario {
         let network = match self.network {
             Network::Udp { window } => format!("UDP, one request a datagram, {window} outstanding"),
             Network::Tcp { pipeline } => format!("TCP, MSS 1460, pipelining {pipeline}"),
+            Network::Store { job } => format!("the store alone, {job} requests a job"),
         };
         let Shape { key_len, value_len, keys, gets } = self.shape;
         let which = if keys == 0 { "one key".into() } else { format!("{keys} keys a client") };
@@ -69,9 +73,24 @@ pub fn all(connections: u32) -> Vec<Scenario> {
         slow_reader: false,
         goals,
     };
+    let one = Network::Store { job: 1 };
+    let many = Network::Store { job: 16 };
     // A hot key may be slower by what differs between two runs anyway.
     let like = |other| vec![Goal::Like { other, within: 0.02 }];
+    let goal = || vec![Goal::Rate(0.9)];
     vec![
+        make("store-get", one, small(keys, 100), goal()),
+        make("store-get-hot", one, small(0, 100), goal()),
+        make("store-set", one, small(keys, 0), goal()),
+        make("store-set-hot", one, small(0, 0), goal()),
+        make("store-mixed", one, small(keys, 50), goal()),
+        make("store-mixed-hot", one, small(0, 50), goal()),
+        make("store-get-16", many, small(keys, 100), goal()),
+        make("store-get-16-hot", many, small(0, 100), goal()),
+        make("store-set-16", many, small(keys, 0), goal()),
+        make("store-set-16-hot", many, small(0, 0), goal()),
+        make("store-mixed-16", many, small(keys, 50), goal()),
+        make("store-mixed-16-hot", many, small(0, 50), goal()),
         make("udp-get", udp, small(keys, 100), vec![Goal::Rate(0.25)]),
         make("udp-get-hot", udp, small(0, 100), like("udp-get")),
         make("udp-mixed", udp, small(keys, 50), vec![]),
@@ -142,6 +161,9 @@ fn add_slow_reader(load: &mut TcpLoad, rig: &mut Rig) -> Result<()> {
 }
 
 pub fn run(scenario: &Scenario, args: &Args) -> Result<Outcome> {
+    if let Network::Store { job } = scenario.network {
+        return store::run(scenario, job, args);
+    }
     let mut rig = Rig::new(args.mem_latency, args.mem_jitter, args.seed)?;
     let ordered = matches!(scenario.network, Network::Udp { .. });
     let mut keys = Keys::new(scenario.shape, scenario.clients, ordered, args.seed);
@@ -183,6 +205,7 @@ pub fn run(scenario: &Scenario, args: &Args) -> Result<Outcome> {
             load.run(&mut rig, &mut keys, Some(&mut meter), &mut next)?;
             load.resent()
         }
+        Network::Store { .. } => unreachable!("has no network"),
     };
     let total_clocks = rig.clock();
     let figures = meter.figures().context("the run ended before it was measured")?;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "Vcard.h"
-#include "axi_port.h"
+#include "axi_ports.h"
 #include "streams.h"
 #include "verilated.h"
 #ifdef WK_TRACE
@@ -19,7 +19,7 @@ using namespace wirekv;
 
 namespace {
 
-constexpr unsigned MemPorts = 5;
+constexpr unsigned MemPorts = 6;
 // idle_o may come from registers, a few clocks behind the port it speaks of.
 constexpr unsigned QuietClocks = 8;
 constexpr unsigned CsrPatience = 100000;
@@ -29,6 +29,7 @@ constexpr unsigned CsrPatience = 100000;
 struct wk_sim {
   explicit wk_sim(const wk_config& c)
       : memory(c.memory_bytes),
+        mem(memory, MemPorts, c.mem_latency, c.mem_jitter, c.seed),
         sources{Source(c.wire_rate), Source(0), Source(0)},
         sinks{Sink(c.wire_rate), Sink(0), Sink(0)} {
     context.reset(new VerilatedContext);
@@ -36,8 +37,6 @@ struct wk_sim {
     context->traceEverOn(true);
 #endif
     top.reset(new Vcard(context.get(), "card"));
-    for (unsigned p = 0; p < MemPorts; ++p)
-      mem.emplace_back(new AxiPort(memory, c.mem_latency, c.mem_jitter, c.seed * MemPorts + p));
 #ifdef WK_TRACE
     if (c.trace_file) {
       trace.reset(new VerilatedFstC);
@@ -86,7 +85,7 @@ struct wk_sim {
     t.m_axis_exc_tready = 1;
     t.tick_i = tick;
     tick = false;
-    drive_memory();
+    mem.drive(t, now);
 
     t.clk_i = 0;
     t.eval();
@@ -95,7 +94,7 @@ struct wk_sim {
     context->timeInc(1);  // assertions hold from time 1 on
 #endif
 
-    const bool memory_quiet = sample_memory();
+    const bool memory_quiet = mem.sample(t, now);
     const bool still = t.idle_o && memory_quiet && !t.s_axis_rx_tvalid && !t.s_axis_host_tvalid &&
                        !t.s_axis_exc_tvalid && !t.tick_i;
     quiet = still ? quiet + 1 : 0;
@@ -134,60 +133,6 @@ struct wk_sim {
     return !csr_pending;
   }
 
-  void drive_memory() {
-    Vcard& t = *top;
-    unsigned awready = 0, wready = 0, arready = 0, bvalid = 0, rvalid = 0;
-    for (unsigned p = 0; p < MemPorts; ++p) {
-      AxiPort& m = *mem[p];
-      const bool had_data = m.rvalid();
-      m.begin(now);
-      awready |= unsigned(m.awready()) << p;
-      wready |= unsigned(m.wready()) << p;
-      arready |= unsigned(m.arready()) << p;
-      bvalid |= unsigned(m.bvalid()) << p;
-      rvalid |= unsigned(m.rvalid()) << p;
-      if (m.rvalid() && !had_data) memcpy(&t.m_axi_rdata[16 * p], m.rdata(), LineBytes);
-    }
-    t.m_axi_awready = awready;
-    t.m_axi_wready = wready;
-    t.m_axi_arready = arready;
-    t.m_axi_bvalid = bvalid;
-    t.m_axi_rvalid = rvalid;
-  }
-
-  /// Takes the handshakes of the memory ports; says whether nothing is under way there.
-  bool sample_memory() {
-    const Vcard& t = *top;
-    const unsigned aw = t.m_axi_awvalid & t.m_axi_awready, w = t.m_axi_wvalid & t.m_axi_wready,
-                   ar = t.m_axi_arvalid & t.m_axi_arready, b = t.m_axi_bvalid & t.m_axi_bready,
-                   r = t.m_axi_rvalid & t.m_axi_rready;
-    const unsigned any = aw | w | ar | b | r;
-    bool quiet_memory = any == 0;
-    for (unsigned p = 0; p < MemPorts; ++p) {
-      AxiPort& m = *mem[p];
-      if (any >> p & 1) {
-        if (r >> p & 1) m.take_r();
-        if (b >> p & 1) m.take_b();
-        if (ar >> p & 1) m.take_ar(now, address(&t.m_axi_araddr[0], p));
-        if (aw >> p & 1) m.take_aw(now, address(&t.m_axi_awaddr[0], p));
-        if (w >> p & 1) {
-          uint64_t strb;
-          memcpy(&strb, &t.m_axi_wstrb[2 * p], 8);
-          m.take_w(now, &t.m_axi_wdata[16 * p], strb);
-        }
-      }
-      quiet_memory = quiet_memory && m.quiet();
-    }
-    return quiet_memory;
-  }
-
-  /// Element p of a packed array of 40-bit addresses.
-  static uint64_t address(const void* words, unsigned p) {
-    uint64_t a = 0;
-    memcpy(&a, static_cast<const uint8_t*>(words) + 5 * p, 5);
-    return a;
-  }
-
   bool idle() const {
     return quiet >= QuietClocks && !tick && sources[WK_WIRE].empty() && sources[WK_HOST].empty() &&
            sources[WK_EXC].empty();
@@ -211,7 +156,7 @@ struct wk_sim {
   std::unique_ptr<VerilatedFstC> trace;
 #endif
   Memory memory;
-  std::vector<std::unique_ptr<AxiPort>> mem;
+  AxiPorts mem;
   Source sources[WK_PORTS];
   Sink sinks[WK_PORTS];
   std::vector<Stamp> input_log;

@@ -15,7 +15,7 @@ use wirekv_card::{Card, CardError, Port};
 /// What surrounds the simulated card.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Size of the card's memory; its five ports share one address space. Starts as zeroes.
+    /// Size of the card's memory; its six ports share one address space. Starts as zeroes.
     pub memory_bytes: u64,
     /// Clocks from a memory request to its answer, at full rate.
     pub mem_latency: u32,

@@ -1,0 +1,153 @@
+// The log's line cache: two banks, of even and of odd lines, each with tags, data and a memory port
+// of its own. Latency as line_cache's; initiation interval 1 in each bank.
+//
+// A client of several lines takes its responses bank by bank in the order of its lines. In each bank
+// requests keep their order, so whoever waits there waits for older ones only, and nobody waits in
+// a circle.
+module log_cache
+  import wirekv_pkg::*;
+  import store_pkg::*;
+(
+  input  logic                           clk_i,
+  input  logic                           rst_ni,
+  /// Address of line 0.
+  input  laddr_t                         base_i,
+  /// As line_cache's, for the classes of store_pkg. Of which bank a class takes its next response is
+  /// its own to say, and how many lines it releases in each.
+  input  logic        [LogClasses-1:0]   acq_valid_i,
+  output logic        [LogClasses-1:0]   acq_ready_o,
+  input  line_no_t    [LogClasses-1:0]   acq_line_i,
+  input  logic        [LogClasses-1:0]   acq_fresh_i,
+  output logic        [LogClasses-1:0]   rsp_valid_o,
+  input  logic        [LogClasses-1:0]   rsp_ready_i,
+  input  logic        [LogClasses-1:0]   rsp_bank_i,
+  output log_slot_t   [LogClasses-1:0]   rsp_slot_o,
+  input  log_rel_t    [LogClasses-1:0]   rel_i,
+  /// Read ports: execute, reader.
+  input  logic        [1:0]              rd_en_i,
+  input  log_slot_t   [1:0]              rd_slot_i,
+  output line_t       [1:0]              rd_data_o,
+  output logic        [1:0]              rd_bad_o,
+  /// Write ports: execute, appender.
+  input  logic        [1:0]              wr_valid_i,
+  output logic        [1:0]              wr_ready_o,
+  input  line_no_t    [1:0]              wr_line_i,
+  input  log_slot_t   [1:0]              wr_slot_i,
+  input  line_t       [1:0]              wr_data_i,
+  input  strb_t       [1:0]              wr_strb_i,
+  /// Memory: even lines, odd lines.
+  output logic        [1:0]              mem_wr_valid_o,
+  input  logic        [1:0]              mem_wr_ready_i,
+  output line_write_t [1:0]              mem_wr_o,
+  input  logic        [1:0]              mem_wr_done_i,
+  output logic        [1:0]              mem_rd_valid_o,
+  input  logic        [1:0]              mem_rd_ready_i,
+  output laddr_t      [1:0]              mem_rd_addr_o,
+  input  logic        [1:0]              mem_rdat_valid_i,
+  output logic        [1:0]              mem_rdat_ready_o,
+  input  line_t       [1:0]              mem_rdat_i,
+  input  logic        [1:0]              mem_rdat_bad_i,
+  output logic                           idle_o
+);
+
+  typedef logic [LogSlotW-2:0] bank_slot_t;  // without the bank, the lowest bit of the set
+
+  logic [1:0][LogClasses-1:0] acq_valid, acq_ready, rsp_valid, rsp_ready;
+  line_no_t [LogClasses-1:0] acq_line;
+  bank_slot_t [1:0][LogClasses-1:0] rsp_slot;
+  logic [1:0][LogClasses-1:0][3:0] rel;
+  logic [1:0][1:0] rd_en, rd_bad, wr_valid, wr_ready;
+  bank_slot_t [1:0] rd_slot, wr_slot;
+  line_t [1:0][1:0] rd_data;
+  line_no_t [1:0] wr_line;
+  logic [1:0] idle;
+  assign idle_o = &idle;
+
+  for (genvar c = 0; c < LogClasses; c++) begin : gen_class
+    logic bank;
+    assign bank           = acq_line_i[c][0];
+    assign acq_line[c]    = acq_line_i[c] >> 1;
+    assign acq_ready_o[c] = acq_ready[bank][c];
+    assign rsp_valid_o[c] = rsp_valid[rsp_bank_i[c]][c];
+    assign rsp_slot_o[c]  = {rsp_slot[rsp_bank_i[c]][c][LogSlotW-2:LogWayW], rsp_bank_i[c],
+                             rsp_slot[rsp_bank_i[c]][c][LogWayW-1:0]};
+  end
+
+  for (genvar r = 0; r < 2; r++) begin : gen_read
+    logic bank_q;
+    assign rd_slot[r] = {rd_slot_i[r][LogSlotW-1:LogWayW+1], rd_slot_i[r][LogWayW-1:0]};
+    always_ff @(posedge clk_i) if (rd_en_i[r]) bank_q <= rd_slot_i[r][LogWayW];
+    assign rd_data_o[r] = rd_data[bank_q][r];
+    assign rd_bad_o[r]  = rd_bad[bank_q][r];
+  end
+
+  for (genvar p = 0; p < 2; p++) begin : gen_write
+    assign wr_slot[p]    = {wr_slot_i[p][LogSlotW-1:LogWayW+1], wr_slot_i[p][LogWayW-1:0]};
+    assign wr_line[p]    = wr_line_i[p] >> 1;
+    assign wr_ready_o[p] = wr_ready[wr_line_i[p][0]][p];
+  end
+
+  for (genvar b = 0; b < 2; b++) begin : gen_bank
+    for (genvar c = 0; c < LogClasses; c++) begin : gen_class_bank
+      assign acq_valid[b][c] = acq_valid_i[c] && acq_line_i[c][0] == 1'(b);
+      assign rsp_ready[b][c] = rsp_ready_i[c] && rsp_bank_i[c] == 1'(b);
+      assign rel[b][c]       = rel_i[c][b];
+    end
+    for (genvar p = 0; p < 2; p++) begin : gen_port
+      assign rd_en[b][p]    = rd_en_i[p] && rd_slot_i[p][LogWayW] == 1'(b);
+      assign wr_valid[b][p] = wr_valid_i[p] && wr_line_i[p][0] == 1'(b);
+    end
+
+    line_cache #(
+      .Sets   (LogSets),
+      .Ways   (LogWays),
+      .Classes(LogClasses),
+      // Requests wait for execute, which waits for the reader and the appender; so requests must not
+      // hold what those need, nor execute what the reader needs.
+      .OwnWays({8'b1110_0000, 8'b0001_0000, 8'b0000_1000, 8'b1110_0111}),
+      .Avoid  ({8'b0000_0000, 8'b0000_0000, 8'b0001_0000, 8'b0001_1000}),
+      .Spare  (8'b1110_0000),
+      .Waiting({9'd16, 9'd32, 9'd8, 9'd256}),
+      .Reads  (2),
+      .Writes (2),
+      .Shift  (1),
+      .Low    (b),
+      .RenewEvery(256)
+    ) u_bank (
+      .clk_i,
+      .rst_ni,
+      .base_i,
+      .acq_valid_i     (acq_valid[b]),
+      .acq_ready_o     (acq_ready[b]),
+      .acq_line_i      (acq_line),
+      .acq_fresh_i,
+      .rsp_valid_o     (rsp_valid[b]),
+      .rsp_ready_i     (rsp_ready[b]),
+      .rsp_slot_o      (rsp_slot[b]),
+      .rel_i           (rel[b]),
+      .rd_en_i         (rd_en[b]),
+      .rd_slot_i       (rd_slot),
+      .rd_data_o       (rd_data[b]),
+      .rd_bad_o        (rd_bad[b]),
+      .wr_valid_i      (wr_valid[b]),
+      .wr_ready_o      (wr_ready[b]),
+      .wr_slot_i       (wr_slot),
+      .wr_line_i       (wr_line),
+      .wr_data_i,
+      .wr_strb_i,
+      .mem_wr_valid_o  (mem_wr_valid_o[b]),
+      .mem_wr_ready_i  (mem_wr_ready_i[b]),
+      .mem_wr_o        (mem_wr_o[b]),
+      .mem_wr_done_i   (mem_wr_done_i[b]),
+      .mem_rd_valid_o  (mem_rd_valid_o[b]),
+      .mem_rd_ready_i  (mem_rd_ready_i[b]),
+      .mem_rd_addr_o   (mem_rd_addr_o[b]),
+      .mem_rdat_valid_i(mem_rdat_valid_i[b]),
+      .mem_rdat_ready_o(mem_rdat_ready_o[b]),
+      .mem_rdat_i      (mem_rdat_i[b]),
+      .mem_rdat_bad_i  (mem_rdat_bad_i[b]),
+      .idle_o          (idle[b])
+    );
+  end
+
+endmodule
