@@ -96,27 +96,20 @@ impl Local {
     pub fn set_aside(&mut self, sizes: &[usize]) -> Result<(), Full> {
         assert!(!self.together.on, "keys are locked already");
         let chunk = self.store.chunks.size();
-        let (mut small, mut largest) = (0, 0);
-        for &size in sizes {
-            if size <= chunk / 2 {
-                small += size.next_multiple_of(8);
-            } else {
-                largest = size.max(largest);
-            }
+        // Large ones first: chunks in a row may be had by closing what is open.
+        for &size in sizes.iter().filter(|&&size| size > chunk / 2) {
+            let run = self.aside(size)?;
+            self.together.large.push(run);
         }
-        let has_room = |open: Open| self.room_of(open) >= small;
-        if !self.open.iter().any(|open| has_room(open.get())) {
-            // Whatever comes in which order: each is filled to a half at least.
-            for _ in 0..small.div_ceil(chunk / 2) {
-                let head = self.aside(chunk)?;
-                self.together.small.push(head);
-            }
+        let small = sizes.iter().filter(|&&size| size <= chunk / 2);
+        let small: usize = small.map(|size| size.next_multiple_of(8)).sum();
+        if self.open.iter().any(|open| self.room_of(open.get()) >= small) {
+            return Ok(());
         }
-        if largest > 0 {
-            for &size in sizes.iter().filter(|&&size| size > chunk / 2) {
-                let head = self.aside(size)?;
-                self.together.large.push(head);
-            }
+        // Whatever comes in which order: each is filled to a half at least.
+        for _ in 0..small.div_ceil(chunk / 2) {
+            let run = self.aside(chunk)?;
+            self.together.small.push(run);
         }
         Ok(())
     }
@@ -162,18 +155,24 @@ impl Local {
         self.bump_in(run, size).ok_or(Full)
     }
 
-    /// What was set aside is closed, or given back if nothing is in it.
+    /// What was set aside is closed, or given back if nothing is in it. The run with the most room
+    /// stays open, so that the next steps take theirs from it.
     fn put_back(&mut self) {
-        let Self { store, together, .. } = self;
-        if together.small.is_empty() && together.large.is_empty() {
+        let small = std::mem::take(&mut self.together.small);
+        let large = std::mem::take(&mut self.together.large);
+        if small.is_empty() && large.is_empty() {
             return;
         }
+        let store = &*self.store;
         let mut pool = store.pool();
-        for head in together.small.drain(..).chain(together.large.drain(..)) {
-            let Some(head) = head.head() else { continue };
-            match store.chunks.get(head).used() {
-                0 => pool.retire(&store.chunks, &store.epoch, head),
-                _ => pool.close(&store.chunks, head),
+        for run in small.into_iter().chain(large) {
+            let Some(head) = run.head() else { continue };
+            if self.room_of(run) > self.room_of(self.open[Log::Small as usize].get()) {
+                self.replace_open(Log::Small, run, &mut pool);
+            } else if store.chunks.get(head).used() == 0 {
+                pool.retire(&store.chunks, &store.epoch, head);
+            } else {
+                pool.close(&store.chunks, head);
             }
         }
         store.publish(&pool);

@@ -179,6 +179,28 @@ fn room_that_was_set_aside() {
     assert_eq!(all, s.chunks, "{s:?}");
 }
 
+/// Steps for which room is set aside take no more of it than they need: nothing has to go.
+#[test]
+fn many_steps_in_little_room() {
+    const KEYS: u64 = 700;
+    let store = Store::new(tiny(1 << 18, 4096, 200)).unwrap();
+    let mut local = store.local();
+    for turn in 0..rounds(20_000) as u64 {
+        let two = [turn, turn * 7 + 1].map(|n| key(n % KEYS));
+        let hashes = two.each_ref().map(|key| local.hash(key));
+        let sizes = two.each_ref().map(|key| Store::footprint(key.len(), 100, 0, 0));
+        local.set_aside(&sizes).unwrap();
+        local.lock_all(&hashes);
+        for key in &two {
+            let room = room(&mut local, key, &[turn as u8; 100]).expect("it was set aside");
+            local.lock_for(&room).link(room, None).unwrap();
+        }
+        local.unlock_all();
+        local.quiesce();
+        assert_eq!(store.stats().evictions, 0, "{turn}: {:?}", store.stats());
+    }
+}
+
 /// More than was set aside is refused, and does not wait for anybody.
 #[test]
 fn no_more_than_was_set_aside() {
