@@ -92,7 +92,8 @@ class Generator(Commands):
         self.counters = [b"n%d" % i for i in range(6)]
         self.floats = [b"f%d" % i for i in range(4)]
         self.bits = [b"b%d" % i for i in range(6)]
-        self.letters = [b"l%d" % i for i in range(5)]
+        # Short values, and so no names that another key may have.
+        self.letters = [b"letters%d" % i for i in range(5)]
         self.large = [b"large%d" % i for i in range(2)]
         edges = [1, 2, 15, 16, 17, 47, 48, 49, 63, 64, 65, 127, 128, 129, 248, 249, 250]
         self.cold = [self.new_key(rng.choice([rng.randrange(1, 30), rng.choice(edges)])) for _ in range(400)]
@@ -250,7 +251,7 @@ class Generator(Commands):
             [b"BITOP", b"OR", key, b"b1"], [b"BITOP", b"OR", b"b1", key], [b"SETBIT", key, b"0", b"1"], [b"TTL", key],
             [b"UNLINK", b"h2", key], [b"GETEX", key], [b"GETDEL", key], [b"SETNX", key, b"v"], [b"EXISTS", key],
             [b"INCRBYFLOAT", key, b"1"], [b"BITFIELD", key, b"GET", b"u8", b"0"], [b"TYPE", key], [b"MOVE", key, b"1"],
-            [b"OBJECT", b"ENCODING", key], [b"LCS", b"l1", key], [b"TOUCH", key], [b"PERSIST", key],
+            [b"OBJECT", b"ENCODING", key], [b"LCS", b"letters1", key], [b"TOUCH", key], [b"PERSIST", key],
         ]  # fmt: skip
         words = rng.choice([words for words in commands if self.has(words[0])])
         return Command(request(b"GET"), request(*words), loose="long key")
