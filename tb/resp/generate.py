@@ -177,7 +177,7 @@ class Generator(Commands):
     def draw(self):
         while True:
             words = self.rng.choices(self.choices, self.weights)[0](self)
-            if self.has(words[0]) and not (self.state.multi and words[0] == b"CLIENT"):
+            if self.has(words[0]):
                 return words
             self.pending.clear()
 
@@ -190,7 +190,7 @@ class Generator(Commands):
         else:
             words = [b"MULTI"] if r < 0.9 else [b"EXEC"] if r < 0.95 else [b"DISCARD"]
             state.multi = words[0] == b"MULTI"
-        if self.rng.random() < 0.02 and words[0] != b"EXEC":
+        if self.rng.random() < 0.02:
             # A broken EXEC ends the transaction, too.
             words, state.multi = [*words, b"too", b"many"], before and words[0] != b"EXEC"
         return Command(request(*words), name=words[0])
@@ -208,7 +208,7 @@ class Generator(Commands):
             commands = [
                 [b"GET", b"h1"], [b"AUTH", b"wrong"], [b"AUTH", b"nobody", self.password], [b"PING"], [b"HELLO", b"2"],
                 [b"HELLO", b"3", b"AUTH", b"default", b"x"], [b"MULTI"], [b"foo"], [b"SET", b"a"], [b"RESET"],
-                [b"AUTH"], [b"WATCH", b"a"], [b"AUTH", b"a", b"b", b"c"], [b"COMMAND", b"COUNT"],
+                [b"EXEC"], [b"AUTH"], [b"WATCH", b"a"], [b"AUTH", b"a", b"b", b"c"], [b"COMMAND", b"COUNT"],
             ]  # fmt: skip
             missing = {b"MULTI", b"EXEC", b"WATCH", b"COMMAND"}
             words = rng.choice([c for c in commands if c[0] not in missing or self.has(c[0])])
@@ -277,7 +277,9 @@ class Generator(Commands):
             return words + [rng.choice([b"x", b"1", b"NX", b"GET", b"", b"EX", b"PERSIST", b"-1"])]
         if r < 0.75 and len(words) > 1:
             at = rng.randrange(2, len(words)) if len(words) > 2 and rng.random() < 0.9 else 1
-            words[at] = rng.choice(BAD_INTEGERS + EXTREMES + [b"4294967295", b"4294967296", b"536870912"])
+            # Of an offset beyond the longest value, and another mistake behind it, BITFIELD names the latter.
+            far = [] if words[0].startswith(b"BITFIELD") else [b"4294967295", b"4294967296", b"536870912"]
+            words[at] = rng.choice(BAD_INTEGERS + EXTREMES + far)
             return words
         if r < 0.85 and len(words) > 2:
             a, b = rng.randrange(1, len(words)), rng.randrange(1, len(words))
