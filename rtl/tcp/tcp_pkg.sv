@@ -61,6 +61,9 @@ package tcp_pkg;
     logic        in_fast;
     logic        in_slow;
     logic        in_wait;
+    // what a quiet event would have sent, and `more` will
+    logic        owe_ack;     // an ACK; in StSynRcvd, SYN and ACK
+    logic        owe_again;   // what is at snd_una
     // sending
     logic [31:0] snd_una;
     logic [31:0] snd_nxt;
@@ -120,6 +123,7 @@ package tcp_pkg;
   /// What goes through the pipe. An app_t travels as seq = rx_ptr, ack = tx_ptr.
   typedef struct packed {
     kind_e  kind;
+    logic   quiet;   // no room for a segment: what it would send is left to `more`
     logic   close;
     logic   reset;
     logic   release_id;

@@ -2,7 +2,8 @@
 // commands of the session and timer visits go through, one event a clock. Latency 9 (a segment's
 // verdict: 5), initiation interval 1; an event waits while another one of its connection is inside.
 //
-//   pick     next event, round robin; a full output holds back only the events that need it
+//   pick     next event, round robin; a full output holds back only the events that need it, and
+//            makes segments and commands quiet
 //   fetch    no event of this connection inside: read its word
 //   diff     distances between sequence numbers, time since
 //   class    where the segment lies, what its ACK is
@@ -13,7 +14,8 @@
 //   finish   timers and queues; segment out; write the word
 //
 // One event sends at most one segment. A connection with more to send puts itself into the `more`
-// queue, once.
+// queue, once. A quiet event sends none and leaves it to `more`: what comes in never waits for room
+// to send, or a few that read much would keep everybody's segments out.
 `include "lib_assert.svh"
 
 module tcp_tcb
@@ -148,13 +150,14 @@ module tcp_tcb
   logic pick_valid, pick_ready, busy, fetch;
   event_t pick_q, pick;
   logic [Srcs-1:0] want, grant, after_q, masked;
-  logic send_room;
+  logic room, app_room;
 
   // The session may wait for its commands before it takes events, so commands need no room for
   // verdicts (an event that one causes is sent by `more`).
-  assign send_room = cleared && cmd_room_i && del_room_i && pick_ready;
+  assign room     = cleared && del_room_i && pick_ready;
+  assign app_room = cmd_room_i || !app_i.reset;
   assign want = {visit_valid_i, more_valid, app_valid_i, seg_valid_i} &
-                {4'({4{verdict_room_i}}), 1'b1, verdict_room_i} & {Srcs{send_room}};
+                {{4{verdict_room_i && cmd_room_i}}, app_room, verdict_room_i} & {Srcs{room}};
   assign masked = want & after_q;
   assign grant  = (|masked) ? masked & (~masked + 1'b1) : want & (~want + 1'b1);
 
@@ -195,6 +198,7 @@ module tcp_tcb
       end
       default: pick.kind = KdSeg;
     endcase
+    pick.quiet = !cmd_room_i && (pick.kind == KdSeg || pick.kind == KdApp);
   end
 
   // Round robin: the sources above the last one go first.
@@ -618,7 +622,12 @@ module tcp_tcb
           up_next.tell_closed = 1'b0;
           act.closed          = 1'b1;
         end
-        act.send = is_open;
+        act.send   = is_open;
+        act.synack = is_syn_rcvd && up_tcb_q.owe_ack;
+        act.ack    = !is_syn_rcvd && up_tcb_q.owe_ack;
+        act.rexmit = is_open && up_tcb_q.owe_again;
+        up_next.owe_ack   = 1'b0;
+        up_next.owe_again = 1'b0;
       end
 
       KdFast: begin
@@ -647,9 +656,10 @@ module tcp_tcb
             up_count[TcpCountResetsOut] = 1'b1;
           end else begin
             // Start again at snd_una (RFC 6298); the window may hold more than it did.
-            up_next.snd_nxt = up_tcb_q.snd_una;
-            up_next.recover = near_t'(up_tcb_q.snd_max);
-            up_next.in_rec  = 1'b0;
+            up_next.snd_nxt   = up_tcb_q.snd_una;
+            up_next.owe_again = 1'b0;
+            up_next.recover   = near_t'(up_tcb_q.snd_max);
+            up_next.in_rec    = 1'b0;
             up_next.dupacks = '0;
             if (up_tcb_q.snd_wnd == '0) begin
               act.probe = 1'b1;
@@ -703,7 +713,8 @@ module tcp_tcb
       end
       // ---- the ACK
       if (up_q.ack_new) begin
-        up_next.snd_una = up_seg.ack;
+        up_next.snd_una   = up_seg.ack;
+        up_next.owe_again = 1'b0;
         if (up_diff_q.nxt_behind) up_next.snd_nxt = up_seg.ack;
         up_next.tries     = '0;
         up_next.dupacks   = '0;
@@ -791,7 +802,10 @@ module tcp_tcb
         up_next.state = StDead;
       end
     end
-    if (act.free_id) up_next.state = StFree;
+    if (act.free_id) begin
+      up_next.state   = StFree;
+      up_next.owe_ack = 1'b0;
+    end
     if (up_next.state == StFree || up_next.state == StDead) begin
       up_next.tm_on = 1'b0;
       up_next.pend  = '0;
@@ -835,10 +849,10 @@ module tcp_tcb
 
   // Held back: a connection's challenge ACKs if one was just sent (two peers that challenge each
   // other's would never end), everybody's if there are very many, and so are RSTs to strangers
-  // (RFC 5961, section 7).
+  // (RFC 5961, section 7). Neither is worth a wait for room.
   logic me_challenge, me_stray;
-  assign me_challenge = me_q.challenge && !me_diff_q.told && challenge_ok_i;
-  assign me_stray     = me_q.stray && stray_ok_i;
+  assign me_challenge = me_q.challenge && !me_diff_q.told && challenge_ok_i && !me_ev_q.quiet;
+  assign me_stray     = me_q.stray && stray_ok_i && !me_ev_q.quiet;
   assign challenge_o  = me_valid && me_challenge;
   assign stray_o      = me_valid && me_stray;
   always_comb begin
@@ -907,6 +921,7 @@ module tcp_tcb
   end
 
   typedef struct packed {
+    logic        quiet;     // ... but not now
     logic        send;      // segments of an open connection may go
     logic        from_una;  // from snd_una, not from snd_nxt
     logic        probe;
@@ -923,6 +938,7 @@ module tcp_tcb
   measure_t me;
   who_t me_who;
   always_comb begin
+    me.quiet     = me_ev_q.quiet;
     me.send      = me_q.send && me_tcb_q.state == StOpen;
     me.from_una  = (me_q.rexmit || me_q.probe) && me_tcb_q.state == StOpen;
     me.probe     = me_q.probe;
@@ -1017,13 +1033,14 @@ module tcp_tcb
 
   // A segment that is short of the windows alone waits for the next ACK (no silly windows); with
   // nothing in flight none would come.
-  logic short_, hold, ch_data, ch_fin, ch_update;
+  logic short_, hold, ch_data, ch_fin, ch_update, ch_due;
   logic [13:0] ch_len;
   typedef struct packed {
     logic        valid;
     logic        data;   // carries data or FIN from seq on
     logic        fin;
     logic        psh;
+    logic        owe;    // quiet, and it would have been valid
     logic        more;   // there may be something left to send
     logic        waits;  // something is unacknowledged, or waits for a shut window
     logic        pends;  // bytes taken are not acknowledged
@@ -1045,10 +1062,12 @@ module tcp_tcb
     ch_update = ch_q.send && !ch_tcb_q.adv[16] && !ch_tcb_q.adv[15] && ch_li_q.gain >= ch_q.mss2 &&
         !ch_tcb_q.fin_rcvd;
     ch.len  = ch_len;
-    ch.fin  = ch_fin;
-    ch.data = ch_data;
-    ch.valid = ch_data || ch_q.force_ack || ch_q.synack || ch_q.rst || ch_q.stray || ch_q.keep ||
+    ch.fin  = ch_fin && !ch_q.quiet;
+    ch.data = ch_data && !ch_q.quiet;
+    ch_due  = ch_data || ch_q.force_ack || ch_q.synack || ch_q.rst || ch_q.stray || ch_q.keep ||
         (ch_q.send && ch_li_q.ack_due) || ch_update;
+    ch.valid = ch_due && !ch_q.quiet;
+    ch.owe   = ch_due && ch_q.quiet;
     ch.more = (ch_q.from_una && !ch_q.probe) || (ch_q.send && ch_len != '0 && !ch.psh && !short_);
     ch.waits = ch_li_q.waits;
     ch.pends = ch_tcb_q.pend != '0;
@@ -1094,6 +1113,12 @@ module tcp_tcb
       fi.pend = '0;
       fi.adv  = fi_q.synack ? 17'h0_FFFF : fi_li_q.adv;
     end
+    // Whatever is sent acknowledges.
+    if (fi_ch_q.valid && !fi_q.stray) fi.owe_ack = 1'b0;
+    if (fi_ch_q.owe) begin
+      fi.owe_ack   = fi_tcb_q.owe_ack || fi_q.force_ack || fi_q.synack;
+      fi.owe_again = fi_tcb_q.owe_again || fi_q.from_una;
+    end
     fi.snd_max = fi_max;
     if (fi_ch_q.data && !fi_q.from_una) fi.snd_nxt = fi_end;
     if (fi_ch_q.fin && !fi_tcb_q.fin_rcvd) fi.fin_first = 1'b1;
@@ -1112,7 +1137,7 @@ module tcp_tcb
       fi.tm_on = fi_waiting;
       if (fi_q.restart || !fi_tcb_q.tm_on) fi.deadline = fi_li_q.deadline;
     end
-    push[3] = fi_tcb_q.tell_closed || (fi_live && fi_ch_q.more);
+    push[3] = fi_tcb_q.tell_closed || (fi_live && fi_ch_q.more) || fi_ch_q.owe;
     push[2] = fi_tcb_q.state == StTimeWait && !fi_tcb_q.over;
     push[1] = fi_tcb_q.state == StOpen;
     push[0] = fi_live && (fi_waiting || (fi_ch_q.pends && !fi_ch_q.valid));
@@ -1160,6 +1185,7 @@ module tcp_tcb
 
   assign idle_o = cleared && !pick_valid && valid_q == '0 && push_q == '0 && more_level == '0;
 
+  `ASSERT(quiet, !cmd_valid_o || !fi_q.quiet)
   `ASSERT(conn_in_range, !fetch || 32'(pick_q.found.conn) < Conns)
   `ASSERT(order, !fi_valid || fi.state != StOpen || !seq_lt(fi.snd_max, fi.snd_nxt))
   `ASSERT(una, !fi_valid || fi.state != StOpen || !seq_lt(fi.snd_nxt, fi.snd_una))

@@ -58,6 +58,7 @@ class Bench:
         self.on_clock = []
         self.counts = dict.fromkeys(COUNTS, 0)
         self.ev_stall = False               # the session takes no events
+        self.tx_stop = False                # no segment can leave
         self.times = {}                     # clock of the first seg in, write, app, read, txseg
         for port, value in dict(tick_i=0, secret_i=random.getrandbits(128), lport_i=PORT, mtu_i=mtu,
                                 conn_limit_i=limit, time_wait_ms_i=time_wait, rx_base_i=0x1000,
@@ -170,7 +171,8 @@ class Bench:
                 writes.pop(0)
             d.wr_done_i.value = int(done)
             wr_ready, rd_ready = not self._stalled(), not self._stalled()
-            tx_ready, ev_ready = not self._stalled(), not self.ev_stall and not self._stalled()
+            tx_ready = not self.tx_stop and not self._stalled()
+            ev_ready = not self.ev_stall and not self._stalled()
             d.wr_ready_i.value, d.rd_ready_i.value = int(wr_ready), int(rd_ready)
             d.txseg_ready_i.value, d.ev_ready_i.value = int(tx_ready), int(ev_ready)
             d.tick_i.value = int(self.tick and now % self.tick == 0)

@@ -1,0 +1,120 @@
+"""What comes in does not wait for what goes out: while the way out is full, segments are taken and the
+session's commands heard; what they would have sent goes out afterwards."""
+
+import cocotb
+from common import run
+from tcp.peers import M32, Hand, setup, stream
+
+
+async def saturated(dut, hands):
+    """`hands` open connections (ids 0, 1, ...), and eight that have sent more than the way out holds."""
+    bench, net, session = await setup(dut, tick=500)
+    peers = [await Hand(net, i).open() for i in range(hands)]
+    fill = [await Hand(net, i).open() for i in range(hands, hands + 8)]
+
+    async def stop():
+        bench.tx_stop = True
+        for peer in fill:
+            conn = peer.addr["ip"] & 15
+            session.put(conn, session.conns[conn], 40000)
+            session.tell(conn, session.conns[conn])
+        await bench.until(lambda: not bench.apps, 500, "commands taken")
+        await bench.clocks(500)
+
+    return bench, net, session, peers, stop
+
+
+@cocotb.test()
+async def upload(dut):
+    """28 segments are taken, and acknowledged when there is room again."""
+    bench, net, session, (peer,), stop = await saturated(dut, 1)
+    await stop()
+    for _ in range(28):
+        peer.send(stream(0, (peer.seq - peer.isn - 1) & M32, 1460))
+        peer.gave(1460)
+    await bench.until(lambda: session.conns[0].received == 28 * 1460, 5000, "the upload taken")
+    assert not peer.seen
+    bench.tx_stop = False
+    await bench.until(lambda: peer.seen and peer.seen[-1][0]["ack"] == peer.seq, 5000, "the ACK")
+
+
+@cocotb.test()
+async def owed(dut):
+    """SYN and ACK, duplicate ACK, fast retransmission, the ACK of a FIN, data: each once."""
+    bench, net, session, (hole, lost, ends, writes), stop = await saturated(dut, 4)
+    session.put(1, session.conns[1], 7000)
+    session.tell(1, session.conns[1])
+    await bench.until(lambda: sum(len(p) for _, p in lost.seen) == 7000, 2000)
+    lost.seen.clear()
+    await stop()
+    hole.send(b"x" * 20, seq=10)
+    for _ in range(3):
+        lost.send()
+    session.auto_close = False
+    ends.send(fin=1)
+    ends.gave(1)
+    session.put(3, session.conns[3], 100)
+    session.tell(3, session.conns[3])
+    stranger = Hand(net, 14)
+    stranger.send(syn=1)
+    nobody = Hand(net, 15)
+    nobody.send(b"x")
+    await bench.until(lambda: not bench.segs and not bench.apps and session.conns[2].fin, 1000, "all taken")
+    await bench.clocks(100)
+    assert not any(p.seen for p in (hole, lost, ends, writes, stranger, nobody))
+    bench.tx_stop = False
+    flags, seg, _ = await hole.flags()
+    assert flags == "a" and seg["ack"] == hole.seq
+    flags, seg, payload = await lost.flags()
+    assert seg["seq"] == lost.ack and payload == stream(3, 0, 1460)
+    flags, seg, _ = await ends.flags()
+    assert flags == "a" and seg["ack"] == ends.seq
+    flags, seg, payload = await writes.flags()
+    assert payload == stream(7, 0, 100)
+    flags, seg, _ = await stranger.flags()
+    assert flags == "as" and seg["ack"] == (stranger.seq + 1) & M32
+    for peer in (hole, ends, writes, stranger, nobody):
+        await peer.silence()
+    assert all(seg["seq"] != lost.ack for seg, _ in lost.seen), "sent again twice"
+    assert bench.counts["TcpCountFastRexmits"] == 1 and bench.counts["TcpCountStraysHeld"] == 1
+
+
+@cocotb.test()
+async def acknowledged_meanwhile(dut):
+    """What was owed and has been acknowledged since is not sent again, and what is new is sent once."""
+    bench, net, session, (peer,), stop = await saturated(dut, 1)
+    session.put(0, session.conns[0], 7000)
+    session.tell(0, session.conns[0])
+    await bench.until(lambda: sum(len(p) for _, p in peer.seen) == 7000, 2000)
+    peer.seen.clear()
+    await stop()
+    for _ in range(3):
+        peer.send()
+    peer.took(7000)
+    peer.send()
+    await bench.until(lambda: not bench.segs, 1000, "all taken")
+    session.put(0, session.conns[0], 2000)
+    session.tell(0, session.conns[0])
+    await bench.until(lambda: not bench.apps, 1000, "all taken")
+    bench.tx_stop = False
+    await bench.clocks(5000)
+    sent = [((seg["seq"] - peer.ack) & M32, len(payload)) for seg, payload in peer.seen if payload]
+    assert sent == [(0, 1460), (1460, 540)]
+
+
+@cocotb.test()
+async def reset(dut):
+    """The session's RST waits for room, and goes out."""
+    bench, net, session, (peer,), stop = await saturated(dut, 1)
+    await stop()
+    session.tell(0, session.conns[0], reset=1)
+    await bench.clocks(300)
+    assert 0 in session.conns and not peer.seen
+    bench.tx_stop = False
+    flags, _, _ = await peer.flags()
+    assert set(flags) == set("ra")
+    await bench.until(lambda: 0 not in session.conns, 1000, "closed")
+
+
+def test_saturated():
+    run(__file__, "tcp", ["rtl/lib/lib.f", "rtl/tcp/tcp.f"], Conns=16)
