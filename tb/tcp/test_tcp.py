@@ -167,6 +167,13 @@ async def volume_stalled(dut):
 async def random_damage(dut, size, **damage):
     """Every byte arrives once and in order, whatever the network does, and everything ends."""
     bench, net, session = await setup(dut, stall=random.choice((0, 0.2)), net=damage)
+
+    def jam():
+        # Now and then nothing leaves, until the way out is full.
+        if random.random() < 1 / 500:
+            bench.tx_stop = not bench.tx_stop
+
+    bench.on_clock.append(jam)
     peers = []
     for i in range(8):
         total, expect = random.randrange(size), random.randrange(size)
@@ -182,6 +189,8 @@ async def random_damage(dut, size, **damage):
         peer.may_close = True
     await bench.until(lambda: all(p.finished for p in peers), 600_000, "closed", every=50)
     net.drop = 0
+    bench.on_clock.remove(jam)
+    bench.tx_stop = False
     await bench.until(lambda: not session.conns, 600_000, "session", every=50)
     dut._log.info(f"{bench.clock} clocks, " + " ".join(f"{k[8:]} {v}" for k, v in bench.counts.items() if v))
     await nothing_left(dut, bench, session)
