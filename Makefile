@@ -18,7 +18,7 @@ endif
 SERVER := $(TARGET)/release/wirekv
 export CARGO_TARGET_DIR := $(CURDIR)/$(TARGET)
 
-FUZZ    := classic meta binary udp store number base64
+FUZZ    := classic meta binary resp redis udp store number base64
 SECONDS := 60
 
 # e2e tests last: they are the slow ones.

@@ -3,8 +3,8 @@
 Each entry is a reason and a function of both replies, as `wire.read` gives them, Redis' first. All
 other replies, and errors in any case, must be equal to the byte."""
 
-# Absolute times of generate.py lie in this range; all others depend on when a command came.
-DATES = range(4_100_000_000, 4_300_000_000)
+# Absolute times of generate.py lie in this range, below 2^32; all others depend on when a command came.
+DATES = range(4_100_000_000, 4_290_000_000)
 
 
 def _kind(a, b):

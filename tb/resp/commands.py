@@ -141,7 +141,9 @@ class Commands:
     def large_value(self):
         rng = self.rng
         key = rng.choice(self.large)
-        size = rng.choice([rng.randrange(30_000, 70_000), rng.randrange(70_000, 900_000)])
+        # A transaction has at most 64 KiB and the longest value.
+        most = 300_000 if self.state.multi else 900_000
+        size = rng.choice([rng.randrange(30_000, 70_000), rng.randrange(70_000, most)])
         if self.budget < size:
             return [b"STRLEN", key]
         self.budget -= size

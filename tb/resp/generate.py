@@ -7,6 +7,7 @@ away, or over."""
 import random
 from dataclasses import dataclass, field
 
+from resp import allowed
 from resp.commands import (BAD_INTEGERS, EXTREMES, NO_NUMBERS, NUMBERS, SIZES, UNKNOWN, Commands)
 from resp.wire import request
 
@@ -263,7 +264,7 @@ class Generator(Commands):
         words = [word[:250] for word in words]
         for _ in range(9):
             made = self.break_words(list(words))
-            if made[:1] and made[0].upper() in TIMED and any(near(word) for word in made[1:]):
+            if made[:1] and made[0].upper() in TIMED and (over(made) or any(near(word) for word in made[1:])):
                 continue
             return made
         return words
@@ -277,9 +278,7 @@ class Generator(Commands):
             return words + [rng.choice([b"x", b"1", b"NX", b"GET", b"", b"EX", b"PERSIST", b"-1"])]
         if r < 0.75 and len(words) > 1:
             at = rng.randrange(2, len(words)) if len(words) > 2 and rng.random() < 0.9 else 1
-            # Of an offset beyond the longest value, and another mistake behind it, BITFIELD names the latter.
-            far = [] if words[0].startswith(b"BITFIELD") else [b"4294967295", b"4294967296", b"536870912"]
-            words[at] = rng.choice(BAD_INTEGERS + EXTREMES + far)
+            words[at] = rng.choice(BAD_INTEGERS + EXTREMES + [b"4294967295", b"4294967296", b"536870912"])
             return words
         if r < 0.85 and len(words) > 2:
             a, b = rng.randrange(1, len(words)), rng.randrange(1, len(words))
@@ -332,6 +331,14 @@ class Generator(Commands):
         if size < 200 and rng.random() < 0.2:
             return list(range(1, size))
         return sorted(rng.randrange(1, size) for _ in range(rng.choice([1, 1, 2, 5, 20])))
+
+
+def over(words):
+    """SET with a date that is over: Redis keeps that until somebody looks, or it does so itself."""
+    least = {b"EXAT": allowed.DATES.start, b"PXAT": allowed.DATES.start * 1000}
+    options = zip(words[3:], words[4:])
+    early = [date for name, date in options if date.isdigit() and int(date) < least.get(name.upper(), 0)]
+    return words[0].upper() == b"SET" and bool(early)
 
 
 def near(word):

@@ -63,3 +63,36 @@ def test_other_commands_are_refused(redis, soft):
         reply = ours(*name.split(b"|"), *[b"k"] * 6)
         assert isinstance(reply, wire.Error), f"{name}: {reply!r}"
     assert ours("GET", "k") == b"v" and ours("UNLINK", "k") == 1
+
+
+# One mistake of each kind, and where it is counted.
+MISTAKES = [
+    ["GET"], ["NOSUCH", "x"], ["CLIENT", "NOSUCH"], ["SELECT", "16"], ["INCR", "text"], ["MSET", "a"],
+    ["SET", "a", "b", "EX", "0"], ["PING", "a", "b"], ["HELLO", "3", "x"], ["HELLO", "9"], ["EXEC"],
+    ["CLIENT", "KILL", "TYPE", "x"], ["CLIENT", "REPLY", "x"], ["CONFIG", "SET", "nosuch", "1"],
+    ["AUTH", "x"], ["OBJECT", "HELP", "x"], ["SETRANGE", "a", "-1", "x"], ["GETEX", "text", "EX", "x"],
+    ["MULTI"], ["INCR", "text"], ["GET"], ["EXEC"], ["MULTI"], ["INCR", "text"], ["GET", "text"], ["EXEC"],
+]  # fmt: skip
+
+
+def test_errors_are_counted(redis, soft):
+    """INFO's errorstats, and what of each command failed or was rejected."""
+    told = []
+    for server in (redis, soft):
+        client = wire.Client(server)
+        assert client("SET", "text", "x") == b"OK"
+        assert client("CONFIG", "RESETSTAT") == b"OK"
+        replies = [repr(client(*words)) for words in MISTAKES]
+        counts = {}
+        for line in client("INFO", "errorstats", "commandstats").decode().splitlines():
+            name, _, fields = line.partition(":")
+            fields = dict(field.split("=") for field in fields.split(",") if "=" in field)
+            wanted = ("count", "rejected_calls", "failed_calls")
+            counts[name] = {field: fields[field] for field in wanted if field in fields}
+        told.append((replies, counts))
+        client.close()
+    assert told[1][0] == told[0][0]
+    names = told[0][1].keys() & told[1][1].keys()
+    assert {n: told[1][1][n] for n in names} == {n: told[0][1][n] for n in names}
+    # Redis counts a call when it has ended.
+    assert told[0][1].keys() - names == {"cmdstat_config|resetstat"}

@@ -1,8 +1,15 @@
 //! Entries for a fuzzer: whatever the bytes are, nothing panics or hangs, replies are well formed,
 //! and requests that come in pieces or are served in batches answer what they answer one by one.
 
+mod commands;
+mod map;
+mod redis;
+
+pub use commands::fuzz_redis;
+
 use std::sync::Arc;
 
+use crate::redis::Client;
 use crate::store::{Config, HashKey, Store};
 use crate::{base64, binary, classic, number, udp};
 use crate::{Counters, Engine, Next, Op, Out, Parse, Protocol, Server, Session, Settings, Told};
@@ -28,6 +35,13 @@ impl Server for Clock {
     }
 
     fn shutdown(&mut self, _graceful: bool) {}
+}
+
+/// What a connection speaks.
+#[derive(Clone, Copy, PartialEq)]
+enum Spoken {
+    Memcached(Protocol),
+    Redis,
 }
 
 /// Small limits, so that short data reaches them; `crowded` for eviction, too.
@@ -78,10 +92,17 @@ struct Talk {
 }
 
 impl Talk {
-    fn new(protocol: Protocol, crowded: bool) -> Talk {
-        let engine = engine(protocol, crowded);
+    fn new(spoken: Spoken, crowded: bool) -> Talk {
+        let (engine, session) = match spoken {
+            Spoken::Memcached(protocol) => (engine(protocol, crowded), Session::new()),
+            Spoken::Redis => {
+                let engine = engine(Protocol::Auto, crowded);
+                let client = Client::new(1, &engine.settings.redis);
+                (engine, Session::redis(client))
+            }
+        };
         let clock = Clock(engine.local.store().clone());
-        let (session, out) = (Session::new(), Out::new());
+        let out = Out::new();
         let (input, written, crowded) = (Vec::new(), Vec::new(), false);
         Talk { session, out, engine, clock, input, written, crowded }
     }
@@ -130,12 +151,12 @@ impl Talk {
                         Next::Again | Next::Full => {
                             rounds = rounds.checked_sub(1).expect("it ends")
                         }
-                        Next::Wait if waits == 0 => {
+                        Next::Wait | Next::Sleep if waits == 0 => {
                             *crowded = true;
                             session.give_up(engine, out);
                             break;
                         }
-                        Next::Wait => {
+                        Next::Wait | Next::Sleep => {
                             waits -= 1;
                             engine.local.quiesce();
                         }
@@ -163,8 +184,8 @@ impl Talk {
 
 /// What a connection answers, and whether it closes. None: there was not room for everything, so
 /// that what is left depends on when it came.
-fn converse(protocol: Protocol, crowded: bool, data: &[u8], how: How) -> Option<(Vec<u8>, bool)> {
-    let mut talk = Talk::new(protocol, crowded);
+fn converse(spoken: Spoken, crowded: bool, data: &[u8], how: How) -> Option<(Vec<u8>, bool)> {
+    let mut talk = Talk::new(spoken, crowded);
     let (pieces, batch) = match how {
         How::OneByOne => (data.len(), 1),
         How::Pieces(size) => (size, 1),
@@ -200,20 +221,29 @@ fn converse(protocol: Protocol, crowded: bool, data: &[u8], how: How) -> Option<
 }
 
 /// The first byte says where the rest is cut, and its top bit how much room there is.
-fn all_ways(protocol: Protocol, data: &[u8]) {
+fn all_ways(spoken: Spoken, data: &[u8]) {
     let Some((how, data)) = data.split_first() else { return };
     let (crowded, cut) = (how & 0x80 != 0, usize::from(how & 0x7f).max(1));
-    let expect = converse(protocol, crowded, data, How::OneByOne);
+    let expect = converse(spoken, crowded, data, How::OneByOne);
     if let Some((replies, _)) = &expect {
-        match protocol {
-            Protocol::Binary => check_packets(replies),
-            Protocol::Auto if data.first() == Some(&binary::REQUEST) => check_packets(replies),
+        match spoken {
+            Spoken::Redis => redis::check_replies(replies),
+            Spoken::Memcached(Protocol::Binary) => check_packets(replies),
+            Spoken::Memcached(Protocol::Auto) if data.first() == Some(&binary::REQUEST) => {
+                check_packets(replies)
+            }
             _ => check_lines(replies, data),
         }
     }
     for how in [How::Pieces(cut), How::Batches] {
-        let got = converse(protocol, crowded, data, how);
+        let got = converse(spoken, crowded, data, how);
+        if spoken == Spoken::Redis && redis::depends_on_time(data) {
+            continue;
+        }
         if let (Some(expect), Some(got)) = (&expect, &got) {
+            if spoken == Spoken::Redis && redis::too_long(&[&expect.0, &got.0]) {
+                continue;
+            }
             assert!(
                 expect == got,
                 "cut every {cut} bytes or in batches: {}\nand: {}",
@@ -296,7 +326,7 @@ fn check_packets(mut rest: &[u8]) {
 
 /// Text and binary commands: the first byte after that of the cut selects.
 pub fn fuzz_classic(data: &[u8]) {
-    all_ways(Protocol::Auto, data);
+    all_ways(Spoken::Memcached(Protocol::Auto), data);
 }
 
 /// Text, each line with a meta command's letters before it.
@@ -311,12 +341,17 @@ pub fn fuzz_meta(data: &[u8]) {
         });
         text.extend_from_slice(&line[1..]);
     }
-    all_ways(Protocol::Ascii, &text);
+    all_ways(Spoken::Memcached(Protocol::Ascii), &text);
 }
 
 /// The binary protocol.
 pub fn fuzz_binary(data: &[u8]) {
-    all_ways(Protocol::Binary, data);
+    all_ways(Spoken::Memcached(Protocol::Binary), data);
+}
+
+/// RESP and inline commands.
+pub fn fuzz_resp(data: &[u8]) {
+    all_ways(Spoken::Redis, data);
 }
 
 /// Datagrams, separated by bytes of 255.
@@ -529,7 +564,8 @@ mod tests {
             let expect = format!("STORED\r\n{expect}VERSION 1.6.38\r\n");
             let pieces = [1, 2, 3, 7, 50, 250, 251, 299].map(How::Pieces).into_iter();
             for how in pieces.chain([How::OneByOne, How::Batches]) {
-                let (reply, closed) = converse(Protocol::Auto, false, all.as_bytes(), how).unwrap();
+                let spoken = Spoken::Memcached(Protocol::Auto);
+                let (reply, closed) = converse(spoken, false, all.as_bytes(), how).unwrap();
                 assert_eq!((String::from_utf8(reply).unwrap(), closed), (expect.clone(), false));
             }
         }

@@ -9,6 +9,9 @@ use crate::store::{Item, Pin};
 /// A buffer that grew beyond this for once is given back.
 const KEPT: usize = 4 << 20;
 
+/// Of more near replies each byte counts as copied.
+const NEAR: usize = 48 << 10;
+
 /// A reply part that stays where it is.
 struct Far {
     /// The part comes before this byte of `near`.
@@ -75,9 +78,10 @@ impl Out {
         self.end + more <= limit && self.far.is_empty()
     }
 
-    /// Of those, copies of long values: there are such only when half of the store is pinned.
+    /// Of those, what is long: copies of long values, of which there are such only when half of the
+    /// store is pinned; and all that is near, where that is more than what replies have mostly.
     pub fn copied(&self) -> usize {
-        self.copied
+        self.copied + if self.end > NEAR { self.end } else { 0 }
     }
 
     /// Takes what is not written, in as little memory as that needs; the buffer stays here.

@@ -130,9 +130,13 @@ pub enum Next {
     /// Much was done, and there is more: execute the same request again, best when the reply so far
     /// was taken and others have had their turn.
     Again,
-    /// There is no room yet for what has come of a long value: execute the same request again, a
-    /// moment later, or [give it up](crate::Session::give_up).
+    /// There is no room yet for what has come: execute the same request again, a moment later and if
+    /// [it may go on](crate::Session::may_go_on); or [give it up](crate::Session::give_up), if it is a
+    /// long value.
     Wait,
+    /// Execute the same request again in [so many milliseconds](crate::Session::sleeps), or when a pause
+    /// is ended.
+    Sleep,
     /// There is more, but much reply by now: execute the same request again when that was taken.
     Full,
     /// Close when the replies are written.

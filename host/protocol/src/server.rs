@@ -160,8 +160,8 @@ pub trait Server {
         Vec::new()
     }
 
-    /// Some were killed: their threads should look.
-    fn close_killed(&mut self) {}
+    /// Connections were killed, or a pause has ended: their threads should look.
+    fn wake(&mut self) {}
 
     /// What Redis' `INFO` and `CONFIG GET` tell of the server. `own` as with `stats`.
     fn facts(&mut self, own: &Counters) -> Facts {

@@ -267,6 +267,22 @@ impl Session {
         self.stream.as_mut()?.stage.room()
     }
 
+    /// Whether what a request waited for may be there.
+    pub fn may_go_on(&self, engine: &Engine) -> bool {
+        match &self.spoken {
+            Spoken::Redis(client) => client.may_go_on(engine),
+            _ => true,
+        }
+    }
+
+    /// In how many milliseconds a request that sleeps goes on.
+    pub fn sleeps(&self, engine: &Engine) -> u64 {
+        match &self.spoken {
+            Spoken::Redis(client) => client.sleeps(&engine.settings.redis),
+            _ => 0,
+        }
+    }
+
     /// `count` bytes were read into the [`sink`](Session::sink). [`parse`](Session::parse) goes
     /// on behind them, even with no input.
     pub fn sunk(&mut self, count: usize) {

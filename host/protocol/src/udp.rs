@@ -79,7 +79,7 @@ impl Exchange {
             match self.session.execute(&mut request, input, engine, server, out) {
                 Next::Continue => self.at += request.len as usize,
                 // Nothing waits for a datagram.
-                Next::Wait => {
+                Next::Wait | Next::Sleep => {
                     self.session.give_up(engine, out);
                     self.at += request.len as usize;
                 }

@@ -18,6 +18,16 @@ fn classic() {
 }
 
 #[test]
+fn resp() {
+    replay("resp", fuzz::fuzz_resp);
+}
+
+#[test]
+fn redis() {
+    replay("redis", fuzz::fuzz_redis);
+}
+
+#[test]
 fn meta() {
     replay("meta", fuzz::fuzz_meta);
 }

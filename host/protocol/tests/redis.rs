@@ -39,7 +39,7 @@ fn reply(settings: Settings, bytes: &[u8], piece: usize) -> (String, bool) {
                 match session.execute(&mut request, &input, &mut engine, server, &mut out) {
                     Next::Continue => break,
                     Next::Close => return (text(&out), true),
-                    Next::Again | Next::Full | Next::Wait => {}
+                    Next::Again | Next::Full | Next::Wait | Next::Sleep => {}
                 }
             }
             input.drain(..request.len as usize);

@@ -80,6 +80,8 @@ pub struct Conn {
     pub read_closed: bool,
     /// There is something to do without any event.
     pub queued: bool,
+    /// It is listed as waiting for room.
+    pub waits_for_room: bool,
     /// The socket is of no use any more.
     pub lost: bool,
     /// No input will follow: to be closed when what there is was served.
@@ -104,6 +106,7 @@ impl Conn {
             readable: true,
             read_closed: false,
             queued: false,
+            waits_for_room: false,
             lost: false,
             ended: false,
             closing: false,

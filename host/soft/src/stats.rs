@@ -299,7 +299,7 @@ impl Server for Answers<'_> {
         conns.iter().filter_map(|(_, told)| told.redis.clone()).collect()
     }
 
-    fn close_killed(&mut self) {
+    fn wake(&mut self) {
         self.shared.killed();
     }
 

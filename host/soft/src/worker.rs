@@ -2,12 +2,12 @@
 
 mod group;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::io::ErrorKind;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use mio::net::UdpSocket;
@@ -47,8 +47,11 @@ pub struct Worker {
     ready: Vec<usize>,
     /// Connections that had their turn, and are within a request that takes several.
     later: VecDeque<usize>,
-    /// Connections whose long values wait for room.
+    /// Connections that wait for room for what they send.
     waiting: Vec<usize>,
+    /// Connections that sleep, and when the first of them goes on.
+    sleeping: BTreeSet<usize>,
+    wakes: Option<Instant>,
     /// Bytes of copied values that wait for clients.
     copied: usize,
     /// Replies that began to wait.
@@ -86,6 +89,8 @@ impl Worker {
             ready: Vec::new(),
             later: VecDeque::new(),
             waiting: Vec::new(),
+            sleeping: BTreeSet::new(),
+            wakes: None,
             copied: 0,
             waits: 0,
             kills: 0,
@@ -110,7 +115,8 @@ impl Worker {
             let idle = worked_off && !self.udp.iter().any(|port| port.ready);
             let wait = match idle {
                 false => Some(Duration::ZERO),
-                true => (!self.waiting.is_empty()).then_some(ROOM_AGAIN),
+                true if !self.waiting.is_empty() => Some(ROOM_AGAIN),
+                true => self.wakes.map(|at| at.saturating_duration_since(Instant::now())),
             };
             self.engine.local.offline();
             if !self.later.is_empty() {
@@ -142,11 +148,19 @@ impl Worker {
             if self.kills != self.shared.kills() {
                 self.kills = self.shared.kills();
                 self.find_killed();
+                self.wake_up();
+            } else if self.wakes.is_some_and(|at| Instant::now() >= at) {
+                self.wake_up();
             }
             for index in std::mem::take(&mut self.waiting) {
                 // It may be gone, and another in its place, which comes to no harm.
-                if self.conns.contains(index) {
-                    self.enqueue(index);
+                match self.conns.get_mut(index) {
+                    Some(conn) if conn.session.may_go_on(&self.engine) => {
+                        conn.waits_for_room = false;
+                        self.enqueue(index);
+                    }
+                    Some(_) => self.waiting.push(index),
+                    None => {}
                 }
             }
             self.serve_ready();
@@ -172,6 +186,24 @@ impl Worker {
     fn enqueue_later(&mut self, index: usize) {
         if !std::mem::replace(&mut self.conns[index].queued, true) {
             self.later.push_back(index);
+        }
+    }
+
+    /// Nothing is done for it until it goes on, or all look whether they do.
+    fn put_to_sleep(&mut self, index: usize) {
+        let millis = self.conns[index].session.sleeps(&self.engine);
+        let at = Instant::now() + Duration::from_millis(millis.min(1000));
+        self.wakes = Some(self.wakes.map_or(at, |other| other.min(at)));
+        self.sleeping.insert(index);
+    }
+
+    fn wake_up(&mut self) {
+        self.wakes = None;
+        for index in std::mem::take(&mut self.sleeping) {
+            // As with those that wait.
+            if self.conns.contains(index) {
+                self.enqueue(index);
+            }
         }
     }
 

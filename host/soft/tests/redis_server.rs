@@ -11,6 +11,15 @@ struct Server(Option<Soft>);
 
 impl Server {
     fn start(password: &str) -> Server {
+        Server::start_with(password, false, || ())
+    }
+
+    /// `shutdown`: whether clients may end it, which calls `ended`.
+    fn start_with(
+        password: &str,
+        shutdown: bool,
+        ended: impl Fn() + Send + Sync + 'static,
+    ) -> Server {
         let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
         let options = Options {
             tcp: Vec::new(),
@@ -30,14 +39,14 @@ impl Server {
             protocol: Protocol::Auto,
             batch: 20,
             idle_timeout: None,
-            shutdown: false,
+            shutdown,
             cas: true,
             evict: true,
             flush: true,
             verbosity: 0,
             metrics: None,
         };
-        Server(Some(Soft::start(options, clock(), Box::new(|| ())).unwrap()))
+        Server(Some(Soft::start(options, clock(), Box::new(ended)).unwrap()))
     }
 
     fn client(&self) -> Client {
@@ -165,6 +174,36 @@ fn a_pause_holds_what_it_should() {
     // All commands wait, and the pause ends by itself.
     assert_eq!(a.ask("CLIENT PAUSE 20"), "OK");
     assert_eq!(b.ask("GET k"), "line");
+}
+
+#[test]
+fn the_server_ends_where_that_is_allowed() {
+    let server = Server::start("");
+    let mut client = server.client();
+    for (command, reply) in [
+        ("SHUTDOWN", "-ERR SHUTDOWN is not enabled: the server was started without -A"),
+        (
+            "SHUTDOWN NOSAVE NOW FORCE",
+            "-ERR SHUTDOWN is not enabled: the server was started without -A",
+        ),
+        ("SHUTDOWN SAVE NOSAVE", "-ERR syntax error"),
+        ("SHUTDOWN ABORT NOW", "-ERR syntax error"),
+        ("SHUTDOWN ABORT", "-ERR No shutdown in progress."),
+        ("MULTI", "OK"),
+        ("SHUTDOWN", "-ERR Command not allowed inside a transaction"),
+        ("EXEC", "-EXECABORT Transaction discarded because of previous errors."),
+        ("PING", "PONG"),
+    ] {
+        assert_eq!(client.ask(command), reply, "{command}");
+    }
+    let (ended, is_ended) = std::sync::mpsc::channel();
+    let ended = std::sync::Mutex::new(ended);
+    let server = Server::start_with("", true, move || ended.lock().unwrap().send(()).unwrap());
+    let mut client = server.client();
+    assert_eq!(client.ask("SHUTDOWN SAVE"), "-ERR there is nothing that items could be saved to");
+    assert!(is_ended.try_recv().is_err());
+    assert_eq!(client.ask("SHUTDOWN nosave"), "");
+    is_ended.recv_timeout(Duration::from_secs(60)).unwrap();
 }
 
 #[test]

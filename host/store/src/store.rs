@@ -224,6 +224,11 @@ impl Store {
         (sum as i64).max(0) as u64
     }
 
+    /// Bytes that items, their index and what manages them have.
+    pub fn memory(&self) -> usize {
+        self.mapped
+    }
+
     pub fn stats(&self) -> Stats {
         let levels = &self.levels;
         let level = |level: &AtomicU32| u64::from(level.load(Relaxed));

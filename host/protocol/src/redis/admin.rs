@@ -1,9 +1,9 @@
-//! Commands about the server as a whole: DEBUG, LOLWUT, TIME, WAIT.
+//! Commands about the server as a whole: DEBUG, LOLWUT, SHUTDOWN, TIME, WAIT.
 
 use super::call::Call;
 use super::object::{encoding, idle_seconds};
 use super::table::{flag::*, Command, NONE};
-use super::{help, number, word, Error, VERSION};
+use super::{help, number, word, Error, SYNTAX, VERSION};
 use crate::request::Next;
 
 /// Without `--enable-debug-command` it is refused before it is called.
@@ -11,6 +11,10 @@ pub const REFUSED: Error =
     "ERR DEBUG command not allowed. If the enable-debug-command option is set to \
                         \"local\", you can run it from a local connection, otherwise you need to \
                         set this option in the configuration file, and then restart the server.";
+const SHUTDOWN: u32 = ADMIN | NOSCRIPT | LOADING | STALE | NO_MULTI | ALLOW_BUSY;
+const NO_SHUTDOWN: Error = "ERR SHUTDOWN is not enabled: the server was started without -A";
+const NOT_SAVED: Error = "ERR there is nothing that items could be saved to";
+const NOT_IN_PROGRESS: Error = "ERR No shutdown in progress.";
 const NO_KEY: Error = "ERR no such key";
 const NOT_A_FLOAT: Error = number::NOT_A_FLOAT;
 const BAD_TIMEOUT: Error = "ERR timeout is not an integer or out of range";
@@ -19,6 +23,7 @@ const LOW_TIMEOUT: Error = "ERR timeout is negative";
 pub const COMMANDS: &[Command] = &[
     Command::new("debug", -2, ADMIN | NOSCRIPT | LOADING | STALE | PROTECTED, NONE, debug),
     Command::new("lolwut", -1, READONLY | FAST, NONE, lolwut),
+    Command::new("shutdown", -1, SHUTDOWN, NONE, shutdown),
     Command::new("time", 1, LOADING | STALE | FAST, NONE, time),
     Command::new("wait", 3, NOSCRIPT, NONE, wait),
 ];
@@ -47,6 +52,31 @@ fn wait(call: &mut Call<'_>) -> Result<(), Error> {
         ..0 => Err(LOW_TIMEOUT),
         _ => {
             call.reply.integer(0);
+            Ok(())
+        }
+    }
+}
+
+/// `SHUTDOWN [NOSAVE|SAVE] [NOW] [FORCE] [ABORT]`, where memcached's `shutdown` is allowed, too
+fn shutdown(call: &mut Call<'_>) -> Result<(), Error> {
+    let (mut saves, mut now, mut aborts) = (None, false, false);
+    for option in call.args.from(1) {
+        match () {
+            () if word::is(option, "nosave") && saves != Some(true) => saves = Some(false),
+            () if word::is(option, "save") && saves != Some(false) => saves = Some(true),
+            () if word::is(option, "now") || word::is(option, "force") => now = true,
+            () if word::is(option, "abort") => aborts = true,
+            () => return Err(SYNTAX),
+        }
+    }
+    match () {
+        () if aborts && (now || saves.is_some()) => Err(SYNTAX),
+        () if aborts => Err(NOT_IN_PROGRESS),
+        () if !call.engine.settings.shutdown => Err(NO_SHUTDOWN),
+        () if saves == Some(true) => Err(NOT_SAVED),
+        () => {
+            call.server.shutdown(false);
+            call.next = Next::Close;
             Ok(())
         }
     }
@@ -93,7 +123,7 @@ fn sleep(call: &mut Call<'_>) -> Result<(), Error> {
         call.client.sleeps_until = Some(now.saturating_add(millis.max(0.0) as u64));
     }
     if call.client.sleeps_until.is_some_and(|end| now < end) {
-        call.next = Next::Wait;
+        (call.next, call.from) = (Next::Sleep, 1);
     } else {
         call.client.sleeps_until = None;
         call.reply.ok();

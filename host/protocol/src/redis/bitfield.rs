@@ -1,7 +1,7 @@
 //! BITFIELD and BITFIELD_RO: a value as numbers of 1 to 64 bits anywhere in it, the highest bit
 //! first. No store here: the command parses with [`Fields::parse`], looks the item up, and runs.
 
-use super::bits::{bytes_for, field_offset};
+use super::bits::{bytes_for, field_offset, OFFSET};
 use super::{number, word, Error, SYNTAX};
 
 const KIND: Error = "ERR Invalid bitfield type. Use something like i16 u8. Note that u64 is not \
@@ -36,13 +36,12 @@ struct Field {
 pub struct Fields {
     all: Vec<(Field, What, Overflow)>,
     room: usize,
-    reach: usize,
 }
 
 impl Fields {
-    /// From the arguments behind the key.
-    pub fn parse(args: &[&[u8]], read_only: bool) -> Result<Fields, Error> {
-        let mut fields = Fields { all: Vec::new(), room: 0, reach: 0 };
+    /// From the arguments behind the key; numbers begin within the first `most` bytes.
+    pub fn parse(args: &[&[u8]], read_only: bool, most: usize) -> Result<Fields, Error> {
+        let mut fields = Fields { all: Vec::new(), room: 0 };
         let mut overflow = Overflow::Wrap;
         let mut rest = args;
         while let [name, behind @ ..] = rest {
@@ -59,7 +58,9 @@ impl Fields {
                 () => return Err(SYNTAX),
             };
             let field = Field::parse(behind[0], behind[1])?;
-            fields.reach = fields.reach.max(bytes_for(field.offset));
+            if bytes_for(field.offset) > most {
+                return Err(OFFSET);
+            }
             let what = if writes {
                 fields.room = fields.room.max(bytes_for(field.offset + u64::from(field.width) - 1));
                 let number = number::argument(behind[2])?;
@@ -90,11 +91,6 @@ impl Fields {
     /// only read.
     pub fn room(&self) -> usize {
         self.room
-    }
-
-    /// The bytes up to the beginning of the last field, be it only read.
-    pub fn reach(&self) -> usize {
-        self.reach
     }
 
     /// Does everything, in a value of [`Fields::room`] bytes or more. A number is left alone where
@@ -243,10 +239,10 @@ mod tests {
         {
             let number = to.to_string();
             let args: [&[u8]; 6] = [b"overflow", b"sat", b"set", b"i13", b"0", number.as_bytes()];
-            let fields = Fields::parse(&args, false).unwrap();
+            let fields = Fields::parse(&args, false, 2).unwrap();
             let mut value = [0; 2];
             fields.write(&mut value, |_| {});
-            let fields = Fields::parse(&[b"get", b"i13", b"0"], true).unwrap();
+            let fields = Fields::parse(&[b"get", b"i13", b"0"], true, 2).unwrap();
             fields.read(&value, |now| assert_eq!(now, expect, "{to}"));
         }
     }

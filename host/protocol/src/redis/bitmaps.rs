@@ -155,9 +155,11 @@ fn bitfield_ro(call: &mut Call<'_>) -> Result<(), Error> {
 }
 
 fn fields_of(call: &Call<'_>, read_only: bool) -> Result<Fields, Error> {
-    let fields = Fields::parse(&call.args.vec(2), read_only)?;
-    match fields.room().max(fields.reach()) <= call.engine.settings.item_max {
+    let most = call.engine.settings.item_max;
+    let fields = Fields::parse(&call.args.vec(2), read_only, most)?;
+    match fields.room() <= most {
         true => Ok(fields),
+        // The last one ends beyond.
         false => Err(bits::OFFSET),
     }
 }

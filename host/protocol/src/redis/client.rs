@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use super::kept::{places, Answer, Share};
 use super::parse::{self, Gather};
 use super::shown::Shown;
 use super::table::Command;
 use super::Common;
-use crate::request::Parsed;
-use crate::store::Watch;
-use crate::Engine;
+use crate::request::{Next, Parsed};
+use crate::store::{Local, Watch};
+use crate::{Engine, Server};
 
 /// Which replies are sent (`CLIENT REPLY`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,18 +36,22 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// One more. False: they are too many.
-    pub fn push(&mut self, command: &[u8], limit: usize) -> bool {
+    pub fn push(&mut self, command: &[u8]) {
         // Those of a broken one are of no use.
-        if self.is_broken {
-            return true;
+        if !self.is_broken {
+            extend(&mut self.bytes, command);
+            self.ends.push(self.bytes.len());
         }
-        if self.bytes.len() + command.len() + size_of_val(&*self.ends) > limit {
-            return false;
-        }
-        self.bytes.extend_from_slice(command);
-        self.ends.push(self.bytes.len());
-        true
+    }
+
+    /// Bytes that it takes, about.
+    pub fn size(&self) -> usize {
+        self.bytes.len() + 2 * size_of_val(&*self.ends)
+    }
+
+    /// What a command adds to that.
+    pub fn size_of(command: &[u8]) -> usize {
+        command.len() + 2 * size_of::<usize>()
     }
 
     #[allow(clippy::len_without_is_empty)]
@@ -57,6 +62,41 @@ impl Queue {
     pub fn commands(&self) -> impl Iterator<Item = &[u8]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, end)| &self.bytes[start..*end])
+    }
+}
+
+/// Appends without room for as much again: many may do that at once.
+pub(super) fn extend(bytes: &mut Vec<u8>, more: &[u8]) {
+    if bytes.capacity() - bytes.len() < more.len() {
+        bytes.reserve_exact(more.len().max(bytes.len() / 8));
+    }
+    bytes.extend_from_slice(more);
+}
+
+/// Keys that must not change until `EXEC`.
+#[derive(Default)]
+pub struct Watched {
+    list: Vec<Watch>,
+    size: usize,
+}
+
+impl Watched {
+    /// Bytes that a key takes here and in the store's list, about.
+    pub fn size_of(key: &[u8]) -> usize {
+        200 + 2 * key.len()
+    }
+
+    pub fn has(&self, db: u8, key: &[u8]) -> bool {
+        self.list.iter().any(|watch| watch.db() == db && watch.key() == key)
+    }
+
+    pub fn push(&mut self, local: &Local, db: u8, key: &[u8]) {
+        self.list.push(local.watch(db, key));
+        self.size += Watched::size_of(key);
+    }
+
+    pub fn iter(&self) -> std::slice::Iter<'_, Watch> {
+        self.list.iter()
     }
 }
 
@@ -72,7 +112,7 @@ pub struct Client {
     /// It needs no password, or has given it.
     pub authenticated: bool,
     pub replies: Replies,
-    /// It must not be closed for want of memory (`CLIENT NO-EVICT`).
+    /// What it said with `CLIENT NO-EVICT`. It counts for nothing: any client may say so.
     pub no_evict: bool,
     /// What others see of it, and the command that they do.
     shown: Option<Arc<Shown>>,
@@ -83,11 +123,12 @@ pub struct Client {
     pub queue: Option<Box<Queue>>,
     /// How many are being done.
     pub running: Option<usize>,
-    /// Keys that must not change until `EXEC`.
-    pub watches: Vec<Watch>,
+    pub watches: Watched,
     gather: Option<Gather>,
     /// What has come of a command that is gathered.
     pub(super) gathered: Vec<u8>,
+    /// Of the memory that all connections keep.
+    share: Option<Share>,
 }
 
 impl Client {
@@ -133,6 +174,64 @@ impl Client {
     #[inline]
     pub(crate) fn parse(&mut self, input: &[u8], engine: &Engine) -> Parsed {
         parse::parse(&mut self.gather, input, self.db, engine)
+    }
+
+    /// Bytes that it keeps.
+    fn keeps(&self) -> usize {
+        let queue = self.queue.as_ref().map_or(0, |queue| queue.size());
+        self.gathered.len() + queue + self.watches.size
+    }
+
+    /// Whether it may keep so many bytes more. `Err`: it is to be closed, or has to wait.
+    pub fn keep(
+        &mut self,
+        more: usize,
+        engine: &Engine,
+        server: &mut dyn Server,
+    ) -> Result<(), Next> {
+        let bytes = self.keeps() + more;
+        if bytes > engine.settings.gather_max() {
+            return Err(Next::Close);
+        }
+        if self.share.is_none() && Share::is_small(bytes) {
+            return Ok(());
+        }
+        let common = &engine.settings.redis;
+        let share = self.share.get_or_insert_with(|| Share::new(common, self.shown.as_ref()));
+        match share.grow(bytes, places(engine)) {
+            Answer::Granted => return Ok(()),
+            Answer::Wait => {}
+            Answer::Killed => server.wake(),
+        }
+        Err(Next::Wait)
+    }
+
+    /// Whether what it waits for may be there.
+    pub(crate) fn may_go_on(&self, engine: &Engine) -> bool {
+        let share = self.share.as_ref();
+        share.is_none_or(|share| share.may_grow(places(engine)))
+    }
+
+    /// In how many milliseconds it goes on.
+    pub(crate) fn sleeps(&self, common: &Common) -> u64 {
+        let now = common.uptime_ms();
+        let until = self.sleeps_until.unwrap_or_else(|| common.pause.until());
+        until.saturating_sub(now)
+    }
+
+    /// Gives back what it does not keep any more.
+    #[inline]
+    pub fn settle(&mut self) {
+        if self.share.is_some() {
+            self.give_back();
+        }
+    }
+
+    #[cold]
+    fn give_back(&mut self) {
+        if Share::is_small(self.keeps()) {
+            self.share = None;
+        }
     }
 
     /// It must give the password first.

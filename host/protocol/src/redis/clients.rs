@@ -62,7 +62,7 @@ const HELP: &[&str] = &[
     "LIST [TYPE (NORMAL|MASTER|REPLICA|PUBSUB)|ID <number> ...]",
     "    Tells all about the connections.",
     "NO-EVICT (ON|OFF)",
-    "    Accepted: no connection is closed for want of memory for items.",
+    "    Accepted, and told by LIST; without effect.",
     "NO-TOUCH (ON|OFF)",
     "    Accepted: reads count as use in any case.",
     "PAUSE <milliseconds> [WRITE|ALL]",
@@ -264,7 +264,7 @@ fn kill(call: &mut Call<'_>) -> Result<(), Error> {
         }
     }
     if killed.iter().any(|shown| shown.id != me) {
-        call.server.close_killed();
+        call.server.wake();
     }
     match (args.len(), killed.len()) {
         (1, 0) => return Err(NO_CLIENT),
@@ -334,6 +334,7 @@ fn pause(call: &mut Call<'_>) -> Result<(), Error> {
 
 fn unpause(call: &mut Call<'_>) -> Result<(), Error> {
     call.engine.settings.redis.pause.end();
+    call.server.wake();
     call.reply.ok();
     Ok(())
 }

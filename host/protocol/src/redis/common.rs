@@ -8,6 +8,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use super::args::Args;
 use super::client::Client;
+use super::kept::Kept;
 use super::latency::Latency;
 use super::locked;
 use super::shown::Pause;
@@ -35,6 +36,7 @@ pub struct Common {
     pub slowlog: Slowlog,
     pub latency: Latency,
     pub pause: Pause,
+    pub(super) kept: Kept,
     /// When it was last measured, what there had been by then, and what came of it.
     rates: Mutex<(Instant, Rates, Rates)>,
 }
@@ -70,6 +72,7 @@ impl Common {
             slowlog: Slowlog::default(),
             latency: Latency::default(),
             pause: Pause::default(),
+            kept: Kept::default(),
             rates: Mutex::new((start, Rates::default(), Rates::default())),
         }
     }

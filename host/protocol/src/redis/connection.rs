@@ -17,9 +17,12 @@ const STRANGER: Error = "NOAUTH HELLO must be called with the client already aut
                         otherwise the HELLO AUTH <user> <pass> option can be used to authenticate \
                         the client and select the RESP protocol version at the same time";
 const BAD_NAME: Error = "ERR Client names cannot contain spaces, newlines or special characters.";
+const LONG_NAME: Error = "ERR Client names cannot have more than 1024 bytes";
 const NO_DATABASE: Error = "ERR DB index is out of range";
 const NOT_AN_INT: Error =
     "ERR value is out of range, value must between -2147483648 and 2147483647";
+/// Connections keep it, and CLIENT LIST and SLOWLOG tell it.
+const NAME_MAX: usize = 1024;
 /// The one user that there is.
 const USER: &str = "default";
 
@@ -103,6 +106,9 @@ fn log_in(call: &mut Call<'_>, user: &[u8], password: &[u8]) -> Result<(), Error
 
 /// A connection's name, if that may be one.
 pub fn check_name(name: &[u8]) -> Result<(), Error> {
+    if name.len() > NAME_MAX {
+        return Err(LONG_NAME);
+    }
     match name.iter().all(|byte| (b'!'..=b'~').contains(byte)) {
         true => Ok(()),
         false => Err(BAD_NAME),

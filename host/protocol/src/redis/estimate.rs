@@ -83,7 +83,8 @@ impl<'a> Estimate<'a> {
                 self.store(db, key(), end.max(self.len(db, key())));
             }
             "bitfield" => {
-                let end = Fields::parse(&args.vec(2), false).map_or(0, |fields| fields.room());
+                let fields = Fields::parse(&args.vec(2), false, self.engine.settings.item_max);
+                let end = fields.map_or(0, |fields| fields.room());
                 self.store(db, key(), end.max(self.len(db, key())));
             }
             "bitop" => {

@@ -4,7 +4,7 @@ use super::absent;
 use super::admin;
 use super::args::Args;
 use super::call::Call;
-use super::client::{Client, Replies};
+use super::client::{extend, Client, Queue, Replies, Watched};
 use super::line;
 use super::parse::{self, Op, Violation, MAX_ARGS_STRANGER, MAX_BULK_STRANGER, MAX_LINE};
 use super::reply::Reply;
@@ -16,6 +16,7 @@ use crate::ops::{Put, Value, KEY_MAX};
 use crate::request::{self, Next, Request};
 use crate::{Engine, Out, Server};
 
+const NOT_QUEUED: &str = "ERR Command not allowed inside a transaction";
 const NO_AUTH: &str = "NOAUTH Authentication required.";
 
 /// One operation on a connection that speaks Redis' protocol.
@@ -36,10 +37,14 @@ impl Dialect for Spoken<'_> {
         out: &mut Out,
     ) -> Next {
         let mut place = Place { engine, server, out };
-        match self.op {
+        let next = match self.op {
             Op::Command(named) => place.command(self.client, named, request, input),
             op => place.other(self.client, op, request, input),
+        };
+        if !matches!(next, Next::Wait | Next::Sleep) {
+            self.client.settle();
         }
+        next
     }
 
     /// Values of this protocol are gathered with their command.
@@ -68,7 +73,7 @@ pub(super) struct Place<'a> {
 
 impl Place<'_> {
     fn reply(&mut self, client: &Client) -> Reply<'_> {
-        Reply { out: self.out, resp3: client.resp3, copy_max: self.engine.settings.copy_max }
+        Reply::new(self.out, client.resp3, self.engine.settings.copy_max)
     }
 
     #[cold]
@@ -116,12 +121,19 @@ impl Place<'_> {
     }
 
     fn gather(&mut self, client: &mut Client, op: Op, missing: u64, bytes: &[u8]) -> Next {
-        client.gathered.extend_from_slice(bytes);
-        let is_line = client.gathered.first() != Some(&b'*');
+        let is_line = client.gathered.first().or(bytes.first()) != Some(&b'*');
         let limit = if is_line { MAX_LINE } else { self.engine.settings.gather_max() };
-        let too_much = client.gathered.len() as u64 + missing > limit as u64;
+        let len = client.gathered.len() + bytes.len();
+        let mut too_much = len as u64 + missing > limit as u64;
+        if !too_much {
+            match client.keep(bytes.len(), self.engine, self.server) {
+                Ok(()) => extend(&mut client.gathered, bytes),
+                Err(Next::Close) => too_much = true,
+                Err(next) => return next,
+            }
+        }
         let violation = match too_much {
-            true if is_line => Some(Violation::LongLine),
+            true if is_line && len > limit => Some(Violation::LongLine),
             true => Some(Violation::TooMuch),
             false if client.is_stranger(&self.engine.settings.redis) && !is_line => {
                 strangers_violation(&client.gathered)
@@ -140,7 +152,7 @@ impl Place<'_> {
             true => self.line(client, &whole),
             false => self.whole(client, &whole),
         };
-        if next == Next::Wait {
+        if matches!(next, Next::Wait | Next::Sleep) {
             // The last part comes again.
             whole.truncate(whole.len() - bytes.len());
             client.gathered = whole;
@@ -159,7 +171,7 @@ impl Place<'_> {
         let args = Args::new(request, input);
         let mark = self.out.mark_all();
         let next = match self.check(client, named, &args) {
-            Ok((command, _)) if self.is_paused(client, command) => Next::Wait,
+            Ok((command, _)) if self.is_paused(client, command) => Next::Sleep,
             Ok((command, number)) => self.call(client, command, number, args, request),
             Err(next) => next,
         };
@@ -168,7 +180,7 @@ impl Place<'_> {
                 Replies::Off | Replies::Skip => self.out.rewind_all(mark),
                 Replies::On | Replies::SkipNext => {}
             }
-            if !matches!(next, Next::Again | Next::Full | Next::Wait) {
+            if !matches!(next, Next::Again | Next::Full | Next::Wait | Next::Sleep) {
                 client.replies = match client.replies {
                     Replies::SkipNext => Replies::Skip,
                     Replies::Skip => Replies::On,
@@ -194,32 +206,27 @@ impl Place<'_> {
         }
         let all = self.engine.settings.redis.times_all();
         let timed = self.engine.commands.begin(number, command, all, request.number == 0);
-        let reply =
-            Reply { out: self.out, resp3: client.resp3, copy_max: self.engine.settings.copy_max };
+        let reply = Reply::new(self.out, client.resp3, self.engine.settings.copy_max);
         // The database may have changed since the request was parsed.
         let hash = request.hash.filter(|hash| hash.db() == client.db);
         let (next, from) = (Next::Continue, request.number);
         let (engine, server) = (&mut *self.engine, &mut *self.server);
         let mut call = Call { command, args, reply, engine, client, server, hash, next, from };
         let mark = call.reply.mark();
-        let next = match (command.handler)(&mut call) {
-            Ok(()) => {
-                request.number = call.from;
-                call.next
+        if let Err(error) = (command.handler)(&mut call) {
+            call.reply.rewind(mark);
+            call.reply.error(error);
+            if call.next != Next::Close {
+                call.next = Next::Continue;
             }
-            Err(error) => {
-                call.reply.rewind(mark);
-                call.reply.error(error);
-                let closes = call.next == Next::Close;
-                self.engine.commands.failed(number);
-                self.engine.settings.redis.stats.error(error.as_bytes());
-                if closes {
-                    Next::Close
-                } else {
-                    Next::Continue
-                }
-            }
-        };
+        } else {
+            request.number = call.from;
+        }
+        let next = call.next;
+        if let Some(error) = call.reply.failed.take() {
+            self.engine.commands.failed(number);
+            self.engine.settings.redis.stats.error(&error);
+        }
         if let Some(timed) = timed {
             let micros = self.engine.commands.end(number, &timed);
             self.engine.settings.redis.took(micros, command, &args, client);
@@ -294,6 +301,9 @@ impl Place<'_> {
         if has_long_key(command, args) {
             return Err(self.refuse(client, named, Some(number), LONG_KEY.as_bytes()));
         }
+        if client.queue.is_some() && command.has(flag::NO_MULTI) {
+            return Err(self.refuse(client, named, Some(number), NOT_QUEUED.as_bytes()));
+        }
         if client.queue.is_some() && !command.has(flag::AT_ONCE) {
             return Err(self.queue(client, command, args));
         }
@@ -315,7 +325,7 @@ impl Place<'_> {
         }
         if named.is_some_and(|named| named.0.name == "exec") {
             client.queue = None;
-            client.watches.clear();
+            client.watches = Watched::default();
             client.publish();
             let text = text.strip_prefix(b"ERR ").unwrap_or(text);
             self.reply(client)
@@ -332,11 +342,16 @@ impl Place<'_> {
     /// One more command of a transaction.
     #[cold]
     fn queue(&mut self, client: &mut Client, command: &Command, args: &Args<'_>) -> Next {
-        let limit = self.engine.settings.gather_max();
-        let Some(queue) = &mut client.queue else { return Next::Continue };
-        if !queue.push(args.bytes(), limit) {
-            return self.broken(client, Violation::TooMuch);
+        let bytes = args.bytes();
+        if client.queue.as_ref().is_some_and(|queue| !queue.is_broken) {
+            match client.keep(Queue::size_of(bytes), self.engine, self.server) {
+                Ok(()) => {}
+                Err(Next::Close) => return self.broken(client, Violation::TooMuch),
+                Err(next) => return next,
+            }
         }
+        let Some(queue) = &mut client.queue else { return Next::Continue };
+        queue.push(bytes);
         queue.writes |= command.has(flag::WRITE);
         client.publish();
         self.out.text(b"+QUEUED\r\n");

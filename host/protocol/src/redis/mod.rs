@@ -33,6 +33,7 @@ pub mod glob;
 mod info;
 mod introspect;
 mod items;
+mod kept;
 mod keys;
 mod keyspace;
 mod latency;

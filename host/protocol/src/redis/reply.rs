@@ -14,9 +14,15 @@ pub struct Reply<'a> {
     pub resp3: bool,
     /// Longer values are not copied.
     pub copy_max: usize,
+    /// The error that was said, to be counted.
+    pub failed: Option<Box<[u8]>>,
 }
 
-impl Reply<'_> {
+impl<'a> Reply<'a> {
+    pub fn new(out: &'a mut Out, resp3: bool, copy_max: usize) -> Reply<'a> {
+        Reply { out, resp3, copy_max, failed: None }
+    }
+
     pub fn ok(&mut self) {
         self.out.text(b"+OK\r\n");
     }
@@ -36,6 +42,7 @@ impl Reply<'_> {
             w.byte(if matches!(byte, b'\r' | b'\n') { b' ' } else { *byte });
         }
         w.bytes(b"\r\n").finish();
+        self.failed = Some(text.into());
     }
 
     #[inline]

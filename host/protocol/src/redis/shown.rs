@@ -157,6 +157,10 @@ impl Pause {
         self.until.store(0, Relaxed);
     }
 
+    pub fn until(&self) -> u64 {
+        self.until.load(Relaxed)
+    }
+
     /// Whether there may be one: the rest is asked then.
     #[inline]
     pub fn is_set(&self) -> bool {

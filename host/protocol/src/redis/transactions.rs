@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::args::Args;
 use super::call::Call;
-use super::client::Queue;
+use super::client::{Queue, Watched};
 use super::estimate::Estimate;
 use super::execute::Place;
 use super::items;
@@ -24,8 +24,6 @@ const NO_DISCARD: Error = "ERR DISCARD without MULTI";
 const WATCH_INSIDE: Error = "ERR WATCH inside MULTI is not allowed";
 const ABORTED: Error = "EXECABORT Transaction discarded because of previous errors.";
 const MANY_WATCHES: Error = "ERR the watched keys are more than this server takes";
-/// Bytes that a watched key takes, about.
-const WATCH: usize = 256;
 const LONG_REPLY: Error = "ERR the transaction's replies are more than this server takes";
 
 const OF_TRANSACTION: u32 = NOSCRIPT | LOADING | STALE | FAST | ALLOW_BUSY;
@@ -51,7 +49,7 @@ fn multi(call: &mut Call<'_>) -> Result<(), Error> {
 /// `DISCARD`
 fn discard(call: &mut Call<'_>) -> Result<(), Error> {
     call.client.queue.take().ok_or(NO_DISCARD)?;
-    call.client.watches.clear();
+    call.client.watches = Watched::default();
     call.reply.ok();
     Ok(())
 }
@@ -61,17 +59,16 @@ fn watch(call: &mut Call<'_>) -> Result<(), Error> {
     if call.client.queue.is_some() {
         return Err(WATCH_INSIDE);
     }
-    let (db, local) = (call.client.db, &call.engine.local);
-    let most = call.engine.settings.gather_max() / WATCH;
+    let Call { client, engine, server, .. } = call;
     for key in call.args.from(1) {
-        let watches = &mut call.client.watches;
-        if watches.len() == most {
-            call.next = Next::Close;
-            return Err(MANY_WATCHES);
+        if client.watches.has(client.db, key) {
+            continue;
         }
-        if !watches.iter().any(|watch| watch.db() == db && watch.key() == key) {
-            watches.push(local.watch(db, key));
+        if let Err(next) = client.keep(Watched::size_of(key), engine, &mut **server) {
+            (call.next, call.from) = (next, 1);
+            return if next == Next::Close { Err(MANY_WATCHES) } else { Ok(()) };
         }
+        client.watches.push(&engine.local, client.db, key);
     }
     call.reply.ok();
     Ok(())
@@ -79,7 +76,7 @@ fn watch(call: &mut Call<'_>) -> Result<(), Error> {
 
 /// `UNWATCH`
 fn unwatch(call: &mut Call<'_>) -> Result<(), Error> {
-    call.client.watches.clear();
+    call.client.watches = Watched::default();
     call.reply.ok();
     Ok(())
 }
@@ -126,7 +123,7 @@ fn run(call: &mut Call<'_>, queue: &Queue) -> Result<(), Error> {
             loop {
                 match place.whole(client, bytes) {
                     // `DEBUG SLEEP`: as in Redis all wait that want one of the keys.
-                    Next::Wait => std::thread::sleep(Duration::from_millis(1)),
+                    Next::Sleep => std::thread::sleep(Duration::from_millis(1)),
                     Next::Close => break next = Next::Close,
                     _ => break,
                 }

@@ -62,7 +62,7 @@ fn bitop(name: &[u8], sources: &[&[u8]], result: &mut Option<Vec<u8>>) -> Result
 }
 
 fn bitfield(value: &mut Vec<u8>, args: &[&[u8]], read_only: bool) -> Result<String, Error> {
-    let fields = Fields::parse(args, read_only)?;
+    let fields = Fields::parse(args, read_only, usize::MAX)?;
     let mut replies = Vec::new();
     if fields.room() == 0 {
         fields.read(value, |number| replies.push(number.to_string()));

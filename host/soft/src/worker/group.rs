@@ -33,8 +33,9 @@ pub(super) struct Slot {
     reads: bool,
     /// Behind `at` may be more requests.
     more: bool,
-    /// The next request waits for room for a long value.
+    /// The next request waits for room, or sleeps.
     waits: bool,
+    sleeps: bool,
     out: Out,
 }
 
@@ -50,6 +51,7 @@ impl Slot {
             reads: false,
             more: false,
             waits: false,
+            sleeps: false,
             out: Out::new(),
         }
     }
@@ -127,7 +129,7 @@ impl Worker {
         slot.done = 0;
         slot.end = conn.pending.len();
         slot.more = true;
-        slot.waits = false;
+        (slot.waits, slot.sleeps) = (false, false);
         slot.buf[..slot.end].copy_from_slice(&std::mem::take(&mut conn.pending));
         slot.requests.clear();
         slot.requests.append(&mut std::mem::take(&mut conn.parsed));
@@ -199,7 +201,7 @@ impl Worker {
     fn execute(&mut self, slot: &mut Slot) {
         let conn = &mut self.conns[slot.conn];
         let mut answers = Answers { shared: &self.shared, number: self.number };
-        let Slot { requests, buf, end, done, out, waits, .. } = slot;
+        let Slot { requests, buf, end, done, out, waits, sleeps, .. } = slot;
         let (mut executed, mut turn) = (0, 0);
         while let Some(request) = requests.get_mut(executed) {
             let input = &buf[*done..*end];
@@ -212,7 +214,7 @@ impl Worker {
                 }
             }
             conn.closing |= next == Next::Close;
-            *waits = next == Next::Wait;
+            (*waits, *sleeps) = (next == Next::Wait, next == Next::Sleep);
             let held = out.held() + *end - *done;
             let offer = next == Next::Full || held > HELD || out.len() > REPLY_HIGH;
             if offer || out.copied() > 0 {
@@ -223,7 +225,7 @@ impl Worker {
                     break;
                 }
             }
-            if matches!(next, Next::Again | Next::Wait | Next::Close) {
+            if matches!(next, Next::Again | Next::Wait | Next::Sleep | Next::Close) {
                 break;
             }
         }
@@ -308,7 +310,11 @@ impl Worker {
         conn.parsed = slot.requests.as_slice().to_vec();
         conn.publish();
         if slot.waits && !blocked {
-            self.waiting.push(slot.conn);
+            if !std::mem::replace(&mut conn.waits_for_room, true) {
+                self.waiting.push(slot.conn);
+            }
+        } else if slot.sleeps && !blocked {
+            self.put_to_sleep(slot.conn);
         } else if !blocked && !slot.requests.is_empty() {
             self.enqueue_later(slot.conn);
         } else if !blocked && (conn.readable || conn.read_closed || more) {
