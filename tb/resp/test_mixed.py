@@ -180,15 +180,20 @@ def five(soft):
 
 def test_each_value_and_version(five, seed):
     """At every step all of a key is as the model has it: value, flags, whether it expires; a CAS unique
-    that changes with each change of the value, whoever made it, and with nothing else."""
+    that changes with each change of the value, whoever made it, and with nothing else. Databases are
+    swapped in between."""
     rng = random.Random(seed)
-    model = {}
+    model, elsewhere = {}, {}
     redis = five[3].client
     for step in range(scale(4000, 100_000)):
         key, client = rng.choice(KEYS), rng.choice(five)
-        item = model.get(key)
         act = rng.choice(["set", "set", "append", "number", "delete", "expire", "cas", "persist", "read", "rename"])
         changed = True
+        if rng.random() < 0.03:
+            # Database 0 is another one then, for memcached's clients, too.
+            assert redis("SWAPDB", 0, 5) == b"OK"
+            model, elsewhere, act = elsewhere, model, "swap"
+        item = model.get(key)
         if act == "set":
             value = rng.choice([b"%d" % rng.randrange(1000), values.make(key, step, rng.choice([10, 100, 3000, 40_000]))])
             client.set(key, value)

@@ -10,7 +10,7 @@ use crate::ops::{self, Deleted, Delta, Mode, Put, Stored, Sum, Value, KEY_MAX};
 use crate::request::{self, Next, Request, Span};
 use crate::store::Item;
 use crate::texts::{BAD_CHUNK, BAD_FORMAT, NOT_NUMBER, NO_MEMORY, NO_MEMORY_DELTA, TOO_LARGE};
-use crate::{Engine, Out, Server, Settings, Told};
+use crate::{dump, Engine, Out, Server, Settings, Told};
 
 const ERROR: &[u8] = b"ERROR\r\n";
 const OK: &[u8] = b"OK\r\n";
@@ -32,6 +32,7 @@ const NO_SHUTDOWN: &[u8] = b"ERROR: shutdown not enabled\r\n";
 const BAD_SHUTDOWN: &[u8] = b"CLIENT_ERROR invalid shutdown mode\r\n";
 const NO_WATCH: &[u8] = b"CLIENT_ERROR watch commands not allowed\r\n";
 const NO_CRAWLER: &[u8] = b"CLIENT_ERROR lru crawler disabled\r\n";
+const BAD_CLASS: &[u8] = b"BADCLASS invalid class id\r\n";
 const LONG_SLEEP: &[u8] = b"CLIENT_ERROR sleep must be one second or less\r\n";
 const NO_REASSIGN: &[u8] = b"CLIENT_ERROR slab reassignment disabled\r\n";
 const NO_CACHEDUMP: &[u8] = b"CLIENT_ERROR stats cachedump not allowed\r\n";
@@ -73,6 +74,10 @@ pub enum Op {
     Verbosity,
     Version,
     Stats,
+    /// `lru_crawler metadump`, or `mgdump`.
+    Dump {
+        meta: bool,
+    },
     MemoryLimit,
     Shutdown {
         graceful: bool,
@@ -170,7 +175,7 @@ pub(crate) fn parse(line: &Line, input: &[u8], engine: &Engine) -> Request {
             b"flush_all" => parse_flush(line, input, engine),
             b"version" => Request { op: op(Op::Version), ..Request::default() },
             b"quit" => Request { op: op(Op::Quit), ..Request::default() },
-            b"lru_crawler" => parse_crawler(line, input),
+            b"lru_crawler" => parse_crawler(line, input, engine),
             b"watch" => say(NO_WATCH, noreply(line, input)),
             b"verbosity" => parse_verbosity(line, input),
             b"lru" if count >= 2 => parse_lru(line, input),
@@ -501,9 +506,15 @@ fn parse_lru(line: &Line, input: &[u8]) -> Request {
 
 /// `lru_crawler crawl|metadump|mgdump <what>`, `lru_crawler tocrawl|sleep <number>`,
 /// `lru_crawler enable|disable`
-fn parse_crawler(line: &Line, input: &[u8]) -> Request {
+fn parse_crawler(line: &Line, input: &[u8], engine: &Engine) -> Request {
+    let command = line.word(input, 1);
+    if line.count == 3 && engine.settings.crawler && matches!(command, b"metadump" | b"mgdump") {
+        let Some(unique) = dump::classes(line.word(input, 2)) else { return say(BAD_CLASS, false) };
+        let what = Op::Dump { meta: command == b"metadump" };
+        return Request { op: op(what), unique, ..Request::default() };
+    }
     let number = unsigned32(line.word(input, 2));
-    let text = match (line.count, line.word(input, 1)) {
+    let text = match (line.count, command) {
         (3, b"crawl" | b"metadump" | b"mgdump") => NO_CRAWLER,
         (3, b"tocrawl" | b"sleep") if number.is_none() => BAD_FORMAT,
         (3, b"sleep") if number > Some(1_000_000) => LONG_SLEEP,
@@ -692,6 +703,9 @@ fn execute_rare(
             w.bytes(b"VERSION ").bytes(version).bytes(b"\r\n").finish();
         }
         Op::Stats => return stats(request, input, engine, server, out),
+        // It has no end that a datagram could hold.
+        Op::Dump { .. } if out.is_of_datagrams() => out.text(NO_CRAWLER),
+        Op::Dump { meta } => return dump::step(request, meta, engine, out),
         Op::MemoryLimit => {
             let done = server.memory(request.number as u32);
             reply(out, request, if done { OK } else { LIMIT_FAILED });

@@ -17,6 +17,7 @@ pub mod binary;
 pub mod classic;
 mod counters;
 mod dialect;
+mod dump;
 pub mod fuzz;
 mod line;
 pub mod meta;

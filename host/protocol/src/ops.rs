@@ -109,7 +109,7 @@ pub fn expire<'a>(
     if expiry != 0 && expiry <= local.store().now_ms() {
         let local: &Local = local;
         let item = local.get(key, hash)?;
-        let entry = local.lock_in(hash.db(), key);
+        let entry = local.lock_of(hash, key);
         if is(&entry, item.stamp()) {
             entry.remove();
         }
@@ -119,7 +119,7 @@ pub fn expire<'a>(
         let old = local.get(key, hash)?;
         let (stamp, len, flags) = (old.stamp(), old.value().len(), old.flags());
         let (cas, wide) = (old.cas(), old.wide());
-        let entry = local.lock_in(hash.db(), key);
+        let entry = local.lock_of(hash, key);
         if !is(&entry, stamp) {
             continue;
         }
@@ -128,7 +128,7 @@ pub fn expire<'a>(
         }
         drop(entry);
         let fields = Fields { flags, expiry, wide };
-        let mut copy = local.reserve_in(hash.db(), key, len, fields).ok()?;
+        let mut copy = local.reserve_of(hash, key, len, fields).ok()?;
         let entry = local.lock_for(&copy);
         let Some(old) = entry.item().filter(|item| item.stamp() == stamp) else { continue };
         copy.value().copy_from_slice(old.value());

@@ -62,6 +62,10 @@ impl Out {
         Out { units: true, ..Out::default() }
     }
 
+    pub(crate) fn is_of_datagrams(&self) -> bool {
+        self.units
+    }
+
     /// Bytes not written yet.
     pub fn len(&self) -> usize {
         self.end + self.far_len - self.done

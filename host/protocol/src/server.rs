@@ -32,6 +32,8 @@ pub struct Settings {
     pub evict: bool,
     /// `shutdown` ends the server (`-A`).
     pub shutdown: bool,
+    /// `lru_crawler` lists keys (no `-o no_lru_crawler`).
+    pub crawler: bool,
     /// `flush_all` is allowed (no `-F`).
     pub flush: bool,
     /// Values from this length on are taken in pieces instead of waiting for the whole block in
@@ -62,6 +64,7 @@ impl Default for Settings {
             cas: true,
             evict: true,
             shutdown: false,
+            crawler: true,
             flush: true,
             stream_from: 16 << 10,
             multiget_max: 16 << 10,

@@ -166,6 +166,10 @@ impl Session {
         if request.streams {
             return self.begin(request, input, engine, out);
         }
+        // It may have been parsed long ago.
+        if let (Some(hash), false) = (request.hash, matches!(self.spoken, Spoken::Redis(_))) {
+            request.hash = Some(engine.local.renew(hash, 0));
+        }
         if request.op == Op::Piece {
             return self.piece(&input[..request.len as usize], engine, out);
         }
@@ -253,7 +257,7 @@ impl Session {
         };
         let stream = *self.stream.take().expect("one is under way");
         let Stream { mut request, head, hash, tail, ended, .. } = stream;
-        request.hash = Some(hash);
+        request.hash = Some(engine.local.renew(hash, 0));
         let value = (ended == 0 || tail == *b"\r\n").then_some(Value::There(whole));
         dialect!(request.op, self.spoken, dialect => {
             dialect.store(&request, &head, value, engine, out);

@@ -103,6 +103,7 @@ impl Soft {
             protocol: options.protocol,
             cas: options.cas,
             evict: options.evict,
+            crawler: options.crawler,
             shutdown: options.shutdown,
             flush: options.flush,
             ..Settings::default()

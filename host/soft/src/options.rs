@@ -41,6 +41,8 @@ pub struct Options {
     pub batch: usize,
     /// Seconds after which a silent connection is closed.
     pub idle_timeout: Option<u32>,
+    /// `lru_crawler` lists keys.
+    pub crawler: bool,
     /// `shutdown` is obeyed.
     pub shutdown: bool,
     pub cas: bool,

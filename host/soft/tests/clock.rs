@@ -36,6 +36,7 @@ impl Server {
             protocol: Protocol::Auto,
             batch: 20,
             idle_timeout,
+            crawler: true,
             shutdown: false,
             cas: true,
             evict: true,

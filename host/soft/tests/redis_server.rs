@@ -39,6 +39,7 @@ impl Server {
             protocol: Protocol::Auto,
             batch: 20,
             idle_timeout: None,
+            crawler: true,
             shutdown,
             cas: true,
             evict: true,

@@ -81,7 +81,7 @@ impl<'a> Entry<'a> {
             }
         };
         local.store.index.bucket(bucket).set(i, way);
-        local.store.watches.changed(hash, reservation.key());
+        local.store.changed(hash, reservation.key());
         let mut bytes = reservation.size as u64;
         match found {
             Some((found, item)) => bytes = bytes.wrapping_sub(local.give_up(found.way, item)),
@@ -122,7 +122,7 @@ impl<'a> Entry<'a> {
             None if expiry != 0 => return false,
             None => {}
         }
-        self.local.store.watches.changed(self.hash, item.key());
+        self.local.store.changed(self.hash, item.key());
         true
     }
 
@@ -163,6 +163,12 @@ impl Local {
         Entry::new(self, key, self.hash_in(db, key))
     }
 
+    /// The same for the database of a hash of the key; made in the same turn.
+    #[inline]
+    pub fn lock_of(&self, hash: Hash, key: &[u8]) -> Entry<'_> {
+        Entry::new(self, key, self.store.seed.hash(key).in_place(hash.place()))
+    }
+
     /// The same for the key of a reservation, to link it.
     #[inline]
     pub fn lock_for(&self, reservation: &Reservation) -> Entry<'_> {
@@ -191,7 +197,7 @@ impl Local {
         if let Some(since) = flush.since(item) {
             let old = old.filter(|old| flush.since(*old).is_some());
             if old.is_none() {
-                self.counters().keys[usize::from(item.db())].add(since, 1);
+                self.counters().keys[usize::from(item.place())].add(since, 1);
             }
             let expired = old.is_some_and(|old| old.expiry() != 0);
             self.count_expiring(item, expired, item.expiry() != 0);
@@ -206,7 +212,7 @@ impl Local {
         }
         if let Some(since) = self.store.flush.since(item) {
             let change = u64::from(is).wrapping_sub(was.into());
-            self.counters().expiring[usize::from(item.db())].add(since, change);
+            self.counters().expiring[usize::from(item.place())].add(since, change);
         }
     }
 
@@ -218,7 +224,7 @@ impl Local {
         counters.items.sub(1);
         counters.bytes.sub(bytes);
         if let Some(since) = self.store.flush.since(item) {
-            counters.keys[usize::from(item.db())].add(since, 1u64.wrapping_neg());
+            counters.keys[usize::from(item.place())].add(since, 1u64.wrapping_neg());
             self.count_expiring(item, item.expiry() != 0, false);
         }
     }

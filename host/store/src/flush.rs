@@ -6,16 +6,17 @@ use crate::config::DATABASES;
 use crate::item::Raw;
 use crate::sync::{spin_loop, AtomicBool, AtomicU32, AtomicU64};
 
-/// Items stored before their database's `order` are dead. In database 0 so are those last used in or
-/// before second `live`, and, from second `pending` on, those last used in or before that second.
+/// By the places of databases. Items stored before the `order` are dead. After a flush by memcached so
+/// are those last used in or before second `live`, and, from second `pending` on, those last used in or
+/// before that second.
 #[derive(Default)]
 pub(crate) struct Flush {
     /// There was one at all; almost always the only field that is looked at.
     any: AtomicBool,
     /// One gets its place in the order of stores.
     ordering: AtomicBool,
-    live: AtomicU32,
-    pending: AtomicU32,
+    live: [AtomicU32; DATABASES],
+    pending: [AtomicU32; DATABASES],
     /// CAS uniques, which are given in the order of stores; see `Raw::order`.
     order: [AtomicU64; DATABASES],
 }
@@ -27,16 +28,16 @@ impl Flush {
     }
 
     fn flushed_by(&self, item: Raw, now: u32) -> bool {
-        let time = item.time();
-        let pending = self.pending.load(Relaxed);
-        let old = time <= self.live.load(Relaxed) || (pending <= now && time <= pending);
-        (item.db() == 0 && old) || before(item, self.order(item.db()))
+        let (time, place) = (item.time(), usize::from(item.place()));
+        let pending = self.pending[place].load(Relaxed);
+        let old = time <= self.live[place].load(Relaxed) || (pending <= now && time <= pending);
+        old || before(item, self.order(item.place()))
     }
 
     /// A database's last flush, 0 if there was none.
     #[inline]
-    pub fn order(&self, db: u8) -> u64 {
-        self.order[usize::from(db)].load(Acquire)
+    pub fn order(&self, place: u8) -> u64 {
+        self.order[usize::from(place)].load(Acquire)
     }
 
     /// The last flush of an item's database. `None`: the item is older. Called when the item just got
@@ -50,39 +51,47 @@ impl Flush {
         while self.ordering.load(Acquire) {
             spin_loop();
         }
-        let order = self.order(item.db());
+        let order = self.order(item.place());
         (!before(item, order)).then_some(order)
     }
 
-    /// At once, some databases. `next`: makes a new CAS unique. Items stored in this very second but
-    /// after the flush live.
-    pub fn at_once(&self, now: u32, dbs: impl Iterator<Item = u8>, next: impl FnOnce() -> u64) {
+    /// At once, some databases; `own` is the place of memcached's. `next`: makes a new CAS unique.
+    /// Items stored in this very second but after the flush live.
+    pub fn at_once(
+        &self,
+        now: u32,
+        places: impl Iterator<Item = u8>,
+        own: u8,
+        next: impl FnOnce() -> u64,
+    ) {
         while self.ordering.swap(true, AcqRel) {
             spin_loop();
         }
         self.any.store(true, Release);
         let order = next();
-        for db in dbs {
-            self.order[usize::from(db)].store(order, Release);
-            if db == 0 {
-                self.live.fetch_max(now.saturating_sub(1), Relaxed);
-                self.pending.store(0, Relaxed);
+        for place in places {
+            let at = usize::from(place);
+            self.order[at].store(order, Release);
+            if place == own {
+                self.live[at].fetch_max(now.saturating_sub(1), Relaxed);
+                self.pending[at].store(0, Relaxed);
             }
         }
         self.ordering.store(false, Release);
     }
 
-    /// Database 0, at second `when - 1` (memcached's way of not losing what is stored at `when`); if
-    /// it shows no CAS uniques, `whole`, at `when`. Second 0 is never: a date before the start flushes
-    /// nothing.
-    pub fn later(&self, now: u32, when: u32, whole: bool) {
+    /// Memcached's database, at second `when - 1` (memcached's way of not losing what is stored at
+    /// `when`); if it shows no CAS uniques, `whole`, at `when`. Second 0 is never: a date before the
+    /// start flushes nothing.
+    pub fn later(&self, now: u32, when: u32, whole: bool, place: u8) {
+        let (live, pending) = (&self.live[usize::from(place)], &self.pending[usize::from(place)]);
         let second = when.saturating_sub(u32::from(!whole));
-        let earlier = self.pending.load(Relaxed);
+        let earlier = pending.load(Relaxed);
         if earlier <= now {
             // What a flush has killed stays dead.
-            self.live.fetch_max(earlier, Relaxed);
+            live.fetch_max(earlier, Relaxed);
         }
-        self.pending.store(second, Relaxed);
+        pending.store(second, Relaxed);
         self.any.store(true, Relaxed);
     }
 }

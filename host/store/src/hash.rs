@@ -114,23 +114,34 @@ fn padded(bytes: &[u8]) -> u128 {
 }
 
 /// A key's hash. The index takes its bucket from bits 32..64, the tag from 0..14 and the ghost's
-/// fingerprint from 14..26. Of a key of a store, bits 28..32 are its database.
+/// fingerprint from 14..26. Of a key of a store, bits 28..32 are its database's place (see `swap`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hash(u64);
+
+#[inline]
+fn mix(place: u8) -> u64 {
+    u64::from(place).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
 
 /// Bits that nothing else is taken from.
 const SPARE: u64 = 0x3f << 26;
 
 impl Hash {
-    /// The same key in different databases has different buckets and tags.
+    /// Of a key, for its database's place: the same key in different ones has different buckets and
+    /// tags.
     #[inline]
-    pub(crate) fn in_db(self, db: u8) -> Hash {
-        let mixed = self.0 ^ u64::from(db).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        Hash(mixed & !SPARE | u64::from(db & 15) << 28)
+    pub(crate) fn in_place(self, place: u8) -> Hash {
+        Hash((self.0 ^ mix(place)) & !SPARE | u64::from(place) << 28)
+    }
+
+    /// The same key's in another place.
+    #[cold]
+    pub(crate) fn at(self, place: u8) -> Hash {
+        Hash(self.0 ^ mix(self.place())).in_place(place)
     }
 
     #[inline]
-    pub fn db(self) -> u8 {
+    pub(crate) fn place(self) -> u8 {
         (self.0 >> 28 & 15) as u8
     }
 

@@ -3,7 +3,7 @@
 //! | offset | what |
 //! |---|---|
 //! | 0 | `AtomicU64`: CAS unique 48 bits, attributes 16 |
-//! | 8 | u32: key length 8 bits, database 4, value length 20 |
+//! | 8 | u32: key length 8 bits, place of its database 4, value length 20 |
 //! | 12 | last-access time, `AtomicU32` |
 //! | 16 | CAS unique of 64 bits, `AtomicU64`, with `WIDE` |
 //! | | expiry in Unix milliseconds, `AtomicU64`, with `EXPIRY` |
@@ -11,7 +11,7 @@
 //! | | client flags, u32, with `FLAGS` |
 //! | | key, value; zero to seven bytes up to the next multiple of 8 |
 //!
-//! Key, value, flags, database, lengths and the layout never change once the item can be seen. What
+//! Key, value, flags, place, lengths and the layout never change once the item can be seen. What
 //! can is atomic. Keys here have at most 255 bytes, so the upper bits of their lengths are 0.
 
 use std::ptr::NonNull;
@@ -73,7 +73,7 @@ fn key_offset(word: u64) -> usize {
 pub(crate) struct Shape {
     pub key: usize,
     pub value: usize,
-    pub db: u8,
+    pub place: u8,
     pub flags: u32,
     pub expiry: u64,
     /// Which fields there are.
@@ -83,11 +83,11 @@ pub(crate) struct Shape {
 impl Shape {
     /// `expires`: there is a field for the expiry, whatever it is.
     #[inline]
-    pub fn new(db: u8, key: usize, value: usize, fields: Fields, expires: bool) -> Self {
+    pub fn new(place: u8, key: usize, value: usize, fields: Fields, expires: bool) -> Self {
         let Fields { flags, expiry, wide } = fields;
         let short = u64::from(flags != 0) | u64::from(value > SHORT_MAX) << 1;
         let layout = short | u64::from(expires) << 2 | u64::from(wide) << 3;
-        Self { key, value, db, flags, expiry, layout: layout << 60 }
+        Self { key, value, place, flags, expiry, layout: layout << 60 }
     }
 
     #[inline]
@@ -117,7 +117,7 @@ impl Raw {
     pub unsafe fn write(at: NonNull<u8>, shape: &Shape, key: &[u8]) -> Self {
         let item = Self(at);
         let word = shape.layout;
-        let lengths = key.len() as u32 | u32::from(shape.db) << 8;
+        let lengths = key.len() as u32 | u32::from(shape.place) << 8;
         // SAFETY: all within the size that the caller promises; which fields there are, and so where
         // they are, follows from the layout, as `Shape::size` does.
         unsafe {
@@ -219,8 +219,15 @@ impl Raw {
     }
 
     #[inline]
-    pub fn db(self) -> u8 {
+    pub fn place(self) -> u8 {
         (self.lengths() >> 8 & 15) as u8
+    }
+
+    /// Of an item that nobody sees yet.
+    pub fn set_place(self, place: u8) {
+        let lengths = self.lengths() & !(15 << 8) | u32::from(place) << 8;
+        // SAFETY: within the header, and only the caller knows of it.
+        unsafe { self.lengths_field().write(lengths) }
     }
 
     #[inline]
@@ -235,10 +242,10 @@ impl Raw {
         len | (long as usize) << SHORT_BITS
     }
 
-    /// Key, and database.
+    /// Key, and its database's place.
     #[inline]
-    pub fn is(self, key: &[u8], db: u8) -> bool {
-        self.lengths() & 0xfff == key.len() as u32 | u32::from(db) << 8 && self.key() == key
+    pub fn is(self, key: &[u8], place: u8) -> bool {
+        self.lengths() & 0xfff == key.len() as u32 | u32::from(place) << 8 && self.key() == key
     }
 
     #[inline]

@@ -6,7 +6,7 @@
 //! - An [`Item`] is read in place, without a lock, and stays where it is while its `Local` is
 //!   borrowed, or longer with a [`Pin`].
 //! - [`Local::lock_all`] makes what is done to several keys one step; [`Local::watch`] notes whether a
-//!   key is changed; [`Local::scan`] walks all of them.
+//!   key is changed; [`Local::scan`] walks all of them; [`Local::swap`] swaps two databases.
 //! - A [`Reservation`] is room for an item that is being filled; [`Entry::link`] makes it visible.
 //!
 //! ```
@@ -27,7 +27,7 @@
 //! looking up), `entry` (changing what a key stands for); `walk` (emptying a chunk), `compact` and
 //! `evict` (which one), `room` and `runs` (free chunks, one or several in a row); `reserve`, `pin`;
 //! `stage` and `lent` (values on their way in); `together` (several keys as one step), `watch` (was a
-//! key changed), `scan` (all keys).
+//! key changed), `scan` (all keys), `swap` (databases that change places).
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod chunk;
@@ -53,6 +53,7 @@ mod scan;
 mod stage;
 mod stats;
 mod store;
+mod swap;
 mod sync;
 mod together;
 mod walk;

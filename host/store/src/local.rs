@@ -90,17 +90,18 @@ impl Local {
         threads.made += 1;
         let random = store.seed.mix[1].wrapping_mul(threads.made);
         drop(threads);
-        thread.seen.online(&store.epoch);
         let open = [Cell::new(Open::NONE), Cell::new(Open::NONE)];
-        Self {
+        let local = Self {
             store,
             thread,
             open,
             links: Cell::new(0),
             together: Together::default(),
             random: Cell::new(random),
-            online: Cell::new(true),
-        }
+            online: Cell::new(false),
+        };
+        local.come_online();
+        local
     }
 
     pub fn store(&self) -> &Arc<Store> {
@@ -118,11 +119,11 @@ impl Local {
     /// The same for a key of any database.
     #[inline]
     pub fn hash_in(&self, db: u8, key: &[u8]) -> Hash {
-        self.store.seed.hash(key).in_db(db)
+        self.store.seed.hash(key).in_place(self.store.place(db))
     }
 
     pub(crate) fn hash_of(&self, item: Raw) -> Hash {
-        self.hash_in(item.db(), item.key())
+        self.store.seed.hash(item.key()).in_place(item.place())
     }
 
     /// First pass over a batch: fetches both buckets.
@@ -221,7 +222,7 @@ impl Local {
                 }
                 // SAFETY: the way was read just now.
                 let item = unsafe { self.store.item(way.offset()) };
-                if item.is(key, hash.db()) {
+                if item.is(key, hash.place()) {
                     return Some((Found { bucket, i, way }, item));
                 }
             }
@@ -288,6 +289,10 @@ impl Local {
     #[cold]
     fn come_online(&self) {
         self.thread.seen.online(&self.store.epoch);
+        while self.store.places.are_stopped() {
+            self.wait_for_places();
+            self.thread.seen.online(&self.store.epoch);
+        }
         self.online.set(true);
     }
 
@@ -352,9 +357,8 @@ impl<'a> Item<'a> {
         self.raw.expiry()
     }
 
-    #[inline]
     pub fn db(&self) -> u8 {
-        self.raw.db()
+        self.local.store.database(self.raw.place())
     }
 
     /// Time of the last access.

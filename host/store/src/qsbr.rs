@@ -59,6 +59,10 @@ impl Seen {
         self.0.store(OFFLINE, Release);
     }
 
+    pub fn is_offline(&self) -> bool {
+        self.0.load(Acquire) == OFFLINE
+    }
+
     /// Has this thread let go of everything that was unlinked before `epoch`?
     pub fn passed(&self, epoch: u64) -> bool {
         self.0.load(Acquire) >= epoch

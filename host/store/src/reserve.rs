@@ -60,14 +60,36 @@ impl Local {
         fields: Fields,
     ) -> Result<Reservation, Full> {
         assert!(usize::from(db) < DATABASES);
+        self.reserve_at(self.store.place(db), key, value, fields)
+    }
+
+    /// The same for the database of a hash of the key; made in the same turn.
+    #[inline]
+    pub fn reserve_of(
+        &mut self,
+        hash: Hash,
+        key: &[u8],
+        value: usize,
+        fields: Fields,
+    ) -> Result<Reservation, Full> {
+        self.reserve_at(hash.place(), key, value, fields)
+    }
+
+    fn reserve_at(
+        &mut self,
+        place: u8,
+        key: &[u8],
+        value: usize,
+        fields: Fields,
+    ) -> Result<Reservation, Full> {
         // Without eviction a later change of the expiry must not need room, so each item has it.
         let expires = fields.expiry != 0 || !self.store.evict;
-        let shape = Shape::new(db, key.len(), value, fields, expires);
+        let shape = Shape::new(place, key.len(), value, fields, expires);
         assert!(key.len() <= KEY_MAX, "a key of {} bytes", key.len());
         if shape.value > VALUE_MAX {
             return Err(Full);
         }
-        let hash = self.hash_in(shape.db, key);
+        let hash = self.store.seed.hash(key).in_place(place);
         let size = shape.size();
         let log = self.log_for(hash);
         self.count_link();
@@ -183,6 +205,14 @@ impl Reservation {
     #[inline]
     pub fn hash(&self) -> Hash {
         self.hash
+    }
+
+    /// It was made some time ago: it is for the place that its database has now.
+    pub(crate) fn renew(&mut self, place: u8) {
+        if self.hash.place() != place {
+            self.hash = self.hash.at(place);
+            self.raw.set_place(place);
+        }
     }
 
     /// A store's memory stays while a reservation in it is open, so no two have the same chunk.

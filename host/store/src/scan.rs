@@ -87,6 +87,7 @@ impl Local {
         mut each: impl FnMut(Item<'a>),
     ) -> u64 {
         self.come_back();
+        let db = db.map(|db| self.store.place(db));
         let walks = &self.store.index.walks;
         let era = walks.step(self.store.now());
         let places = 2 * self.store.index.len();
@@ -138,8 +139,13 @@ impl Local {
         }
     }
 
-    /// Live items of a bucket, and whether they rise.
-    fn items_of<'a>(&'a self, bucket: usize, db: Option<u8>, mut each: impl FnMut(Item<'a>, bool)) {
+    /// Live items of a bucket, of one place or all, and whether they rise.
+    fn items_of<'a>(
+        &'a self,
+        bucket: usize,
+        place: Option<u8>,
+        mut each: impl FnMut(Item<'a>, bool),
+    ) {
         for i in 0..WAYS {
             let way = self.store.index.bucket(bucket).way(i);
             if way.is_empty() {
@@ -147,7 +153,7 @@ impl Local {
             }
             // SAFETY: the way was read just now, by a thread that is online.
             let raw = unsafe { self.store.item(way.offset()) };
-            if db.is_none_or(|db| db == raw.db()) && self.death(raw).is_none() {
+            if place.is_none_or(|place| place == raw.place()) && self.death(raw).is_none() {
                 each(Item { local: self, raw, found: Found { bucket, i, way } }, rises(way.tag()));
             }
         }
@@ -159,6 +165,7 @@ impl Local {
             return None;
         }
         self.come_back();
+        let place = self.store.place(db);
         let len = self.store.index.len();
         for _ in 0..TRIES {
             let number = self.draw();
@@ -170,7 +177,7 @@ impl Local {
             }
             // SAFETY: as in `items_of`.
             let raw = unsafe { self.store.item(way.offset()) };
-            if raw.db() == db && self.death(raw).is_none() {
+            if raw.place() == place && self.death(raw).is_none() {
                 let found = Found { bucket, i: number as usize % WAYS, way };
                 return Some(Item { local: self, raw, found });
             }
@@ -178,7 +185,7 @@ impl Local {
         let from = within(self.draw(), len);
         (0..len).find_map(|step| {
             let mut found = None;
-            self.items_of((from + step) % len, Some(db), |item, _| found = Some(item));
+            self.items_of((from + step) % len, Some(place), |item, _| found = Some(item));
             found
         })
     }

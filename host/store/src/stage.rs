@@ -300,7 +300,10 @@ impl Stage {
         let place = std::mem::replace(&mut *self.value.place(), Place::Lost);
         match place {
             Place::Lost => Err(Full),
-            Place::Item(reservation) => Ok(Whole::Item(reservation)),
+            Place::Item(mut reservation) => {
+                reservation.renew(self.store.place(0));
+                Ok(Whole::Item(reservation))
+            }
             Place::Blocks(blocks) => {
                 self.store.pool().stages.forget(&self.value);
                 let (store, value, len) = (self.store.clone(), self.value.clone(), self.len);

@@ -19,6 +19,7 @@ use crate::populate::Populator;
 use crate::qsbr::Epoch;
 use crate::reserve::Fields;
 use crate::stats::{Counters, Keys, Stats};
+use crate::swap::Places;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Mutex, MutexGuard};
 use crate::watch::Watches;
 
@@ -45,6 +46,7 @@ pub struct Store {
     /// Chunks with pins. In the mapping, as pins may outlive this structure.
     pub(crate) pinned: NonNull<AtomicU32>,
     pub(crate) seed: HashKey,
+    pub(crate) places: Places,
     pub(crate) evict: bool,
     pub(crate) with_cas: bool,
     pub(crate) patience: Duration,
@@ -120,6 +122,7 @@ impl Store {
             levels: Levels::default(),
             chunks,
             seed: config.seed,
+            places: Places::default(),
             evict: config.evict,
             with_cas: config.cas,
             patience: config.patience,
@@ -218,8 +221,9 @@ impl Store {
     }
 
     fn sum_keys(&self, db: u8, of: impl Fn(&Counters) -> &[Keys; DATABASES]) -> u64 {
-        let flush = self.flush.order(db);
-        let sum = lock(&self.threads).sum(|counters| of(counters)[usize::from(db)].get(flush));
+        let place = self.place(db);
+        let flush = self.flush.order(place);
+        let sum = lock(&self.threads).sum(|counters| of(counters)[usize::from(place)].get(flush));
         // What is under way may be counted where it ends and not where it began.
         (sum as i64).max(0) as u64
     }
@@ -269,12 +273,14 @@ impl Store {
 
     /// The same for any database.
     pub fn flush_db(&self, db: u8) {
-        self.flush.at_once(self.now(), std::iter::once(db), || self.next_cas());
+        let places = std::iter::once(self.place(db));
+        self.flush.at_once(self.now(), places, self.place(0), || self.next_cas());
     }
 
     /// All of them, in one step.
     pub fn flush_all_dbs(&self) {
-        self.flush.at_once(self.now(), 0..DATABASES as u8, || self.next_cas());
+        let places = 0..DATABASES as u8;
+        self.flush.at_once(self.now(), places, self.place(0), || self.next_cas());
     }
 
     /// As `flush`, at a second to come, as memcached does it: `when` is absolute on the store's
@@ -283,7 +289,7 @@ impl Store {
         if when == 0 {
             return self.flush();
         }
-        self.flush.later(self.now(), when, !self.with_cas);
+        self.flush.later(self.now(), when, !self.with_cas, self.place(0));
     }
 
     pub(crate) fn pinned(&self) -> &AtomicU32 {

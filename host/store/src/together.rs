@@ -188,15 +188,15 @@ impl Local {
         let (new, old): (Vec<_>, Vec<_>) = reservations.into_iter().partition(is_new);
         let mut linked = Vec::with_capacity(new.len());
         for reservation in new {
-            let (db, key) = (reservation.hash().db(), reservation.key().to_vec());
+            let (hash, key) = (reservation.hash(), reservation.key().to_vec());
             if let Err(full) = self.lock_for(&reservation).link(reservation, None) {
-                for (db, key) in &linked {
+                for (hash, key) in &linked {
                     let key: &Vec<u8> = key;
-                    self.lock_in(*db, key).remove();
+                    self.lock_of(*hash, key).remove();
                 }
                 return Err(full);
             }
-            linked.push((db, key));
+            linked.push((hash, key));
         }
         for reservation in old {
             self.lock_for(&reservation).link(reservation, None).expect("it has a way");

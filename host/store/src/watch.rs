@@ -17,7 +17,7 @@ use crate::sync::{AtomicUsize, Mutex};
 /// Parts that the list is cut into, each with a lock.
 const PARTS: usize = 32;
 
-/// The watched keys, each behind its database's byte.
+/// The watched keys, each behind its database's byte, whatever place that has.
 #[derive(Default)]
 pub(crate) struct Watches {
     /// How many there are.
@@ -48,23 +48,35 @@ fn name(db: u8, key: &[u8]) -> Box<[u8]> {
 
 impl Watches {
     fn part(&self, hash: Hash) -> &Part {
-        &self.parts[hash.fingerprint() as usize % PARTS]
+        &self.parts[hash.at(0).fingerprint() as usize % PARTS]
     }
 
+    /// The keys that `is` says have changed.
+    pub fn change(&self, is: impl Fn(u8, &[u8]) -> bool) {
+        for part in self.parts.iter().filter(|part| part.count.load(Relaxed) != 0) {
+            for (name, watched) in lock(&part.keys).iter_mut() {
+                watched.changes += u64::from(is(name[0], &name[1..]));
+            }
+        }
+    }
+}
+
+impl Store {
     /// The key is stored, or its expiry set. The caller has its buckets locked, as has whoever begins
     /// to watch.
     #[inline]
-    pub fn changed(&self, hash: Hash, key: &[u8]) {
-        if self.count.load(Relaxed) != 0 {
+    pub(crate) fn changed(&self, hash: Hash, key: &[u8]) {
+        if self.watches.count.load(Relaxed) != 0 {
             self.count_change(hash, key);
         }
     }
 
     #[cold]
     fn count_change(&self, hash: Hash, key: &[u8]) {
-        let part = self.part(hash);
+        let part = self.watches.part(hash);
         if part.count.load(Relaxed) != 0 {
-            if let Some(watched) = lock(&part.keys).get_mut(&name(hash.db(), key)) {
+            let name = name(self.database(hash.place()), key);
+            if let Some(watched) = lock(&part.keys).get_mut(&name) {
                 watched.changes += 1;
             }
         }
@@ -74,7 +86,6 @@ impl Watches {
 /// A key that is watched, until this is dropped.
 pub struct Watch {
     store: Arc<Store>,
-    hash: Hash,
     /// Behind its database's byte.
     name: Box<[u8]>,
     changes: u64,
@@ -97,13 +108,13 @@ impl Local {
         store.watches.count.fetch_add(1, Relaxed);
         drop(keys);
         drop(entry);
-        Watch { store, hash, name, changes, there }
+        Watch { store, name, changes, there }
     }
 }
 
 impl Watch {
     pub fn hash(&self) -> Hash {
-        self.hash
+        self.store.seed.hash(self.key()).in_place(self.store.place(self.db()))
     }
 
     pub fn db(&self) -> u8 {
@@ -120,8 +131,9 @@ impl Watch {
     pub fn is_unchanged(&self, local: &Local) -> bool {
         assert!(Arc::ptr_eq(&self.store, &local.store), "a watch of another store");
         // What is stored after this look is seen by the next one, and the other way round it is not.
-        let there = local.get(self.key(), self.hash).is_some();
-        let keys = lock(&self.store.watches.part(self.hash).keys);
+        let hash = self.hash();
+        let there = local.get(self.key(), hash).is_some();
+        let keys = lock(&self.store.watches.part(hash).keys);
         keys[&self.name].changes == self.changes && (there || !self.there)
     }
 }
@@ -129,7 +141,7 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         let watches = &self.store.watches;
-        let part = watches.part(self.hash);
+        let part = watches.part(self.hash());
         let mut keys = lock(&part.keys);
         let watched = keys.get_mut(&self.name).expect("it is watched");
         watched.watchers -= 1;

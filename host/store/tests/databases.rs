@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use common::{check, key, rng, rounds, tiny, value};
 use rand::Rng;
-use wirekv_store::{Config, Fields, Local, Store, DATABASES};
+use wirekv_store::{Config, Fields, Local, Store, Whole, DATABASES};
 
 /// A time that does not come, or none.
 fn expiry(expires: bool) -> u64 {
@@ -58,6 +58,13 @@ fn as_maps() {
                     map.clear();
                 }
             },
+            62 if rng.random_bool(0.2) => {
+                let other = rng.random_range(0..DATABASES as u8);
+                assert!(local.stop_others());
+                local.swap(db, other);
+                local.let_go();
+                maps.swap(db.into(), other.into());
+            }
             62..72 => {
                 let expires = rng.random_bool(0.5);
                 if local.lock_in(db, &k).expire(expiry(expires)) {
@@ -126,5 +133,83 @@ fn keys_are_counted() {
         assert_eq!(store.keys(db), found.len() as u64, "keys of {db}");
         let expiring = found.iter().filter(|item| item.expiry() != 0).count();
         assert_eq!(store.expiring(db), expiring as u64, "of {db}");
+    }
+}
+
+/// Two databases change places again and again: others see each key in one of them, whatever they do at
+/// that moment, and what they store is where they have put it.
+#[test]
+fn swapped_in_one_step() {
+    let store = Store::new(Config::new(16 << 20)).unwrap();
+    let mut local = store.local();
+    assert!(set(&mut local, 3, b"mark", b"x", false));
+    let (stop, swaps) = (AtomicBool::new(false), rounds(2000));
+    std::thread::scope(|scope| {
+        for n in 0..2u64 {
+            let (store, stop) = (&store, &stop);
+            scope.spawn(move || {
+                let (mut local, own) = (store.local(), key(n));
+                let mut version = 0;
+                loop {
+                    // A turn: meanwhile nothing is swapped.
+                    let marks = [3, 5].map(|db| local.get(b"mark", local.hash_in(db, b"mark")));
+                    assert!(marks[0].is_some() != marks[1].is_some(), "in one of them");
+                    let db = if marks[0].is_some() { 3 } else { 5 };
+                    let item = local.get(&own, local.hash_in(db, &own));
+                    let found = item.map_or(0, |item| check(&own, item.value()));
+                    assert_eq!(found, version, "it is where it was put");
+                    version += 1;
+                    assert!(set(&mut local, db, &own, &value(&own, version, 20), false));
+                    local.offline();
+                    if stop.load(Relaxed) {
+                        break;
+                    }
+                    local.online();
+                }
+            });
+        }
+        // The threads that swap wait for each other, too.
+        for _ in 0..2 {
+            let (store, swaps) = (&store, swaps);
+            scope.spawn(move || {
+                let mut local = store.local();
+                for _ in 0..swaps {
+                    while !local.stop_others() {
+                        local.offline();
+                        local.online();
+                    }
+                    local.swap(3, 5);
+                    local.let_go();
+                    local.offline();
+                }
+            });
+        }
+        local.offline();
+        while store.stats().total_items < swaps as u64 / 4 {
+            std::thread::yield_now();
+        }
+        stop.store(true, Relaxed);
+    });
+    assert_eq!(store.keys(3) + store.keys(5), 3);
+}
+
+/// What was received in the log while its database got another place is that database's.
+#[test]
+fn a_place_that_was_kept() {
+    let store = Store::new(Config::new(16 << 20)).unwrap();
+    let mut local = store.local();
+    let len = 2 << 20;
+    let mut stage = local.stage(len);
+    assert!(stage.is_long());
+    stage.want_place(&local).unwrap();
+    stage.set_place(local.reserve(b"long", len, 0, 0).unwrap());
+    assert!(local.stop_others());
+    local.swap(0, 7);
+    local.let_go();
+    stage.take(&vec![b'v'; len]).unwrap();
+    let Ok(Whole::Item(place)) = stage.finish() else { panic!("it has its place") };
+    local.lock_for(&place).link(place, None).unwrap();
+    for (db, there) in [(0, true), (7, false)] {
+        assert_eq!(local.get(b"long", local.hash_in(db, b"long")).is_some(), there, "in {db}");
     }
 }

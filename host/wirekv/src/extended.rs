@@ -7,6 +7,7 @@ use std::str::FromStr;
 pub enum Extended {
     IdleTimeout(u32),
     DropPrivileges(bool),
+    Crawler(bool),
     /// Tunes what memcached has and this server does not.
     Ignored,
 }
@@ -32,9 +33,11 @@ impl FromStr for Extended {
             },
             "drop_privileges" => return Ok(Extended::DropPrivileges(true)),
             "no_drop_privileges" => return Ok(Extended::DropPrivileges(false)),
-            "inline_ascii_resp" | "lru_crawler" | "lru_maintainer" => true,
+            "lru_crawler" => return Ok(Extended::Crawler(true)),
+            "no_lru_crawler" => return Ok(Extended::Crawler(false)),
+            "inline_ascii_resp" | "lru_maintainer" => true,
             "maxconns_fast" | "modern" | "slab_reassign" | "track_sizes" => true,
-            "no_inline_ascii_resp" | "no_lru_crawler" => true,
+            "no_inline_ascii_resp" => true,
             "no_lru_maintainer" | "no_maxconns_fast" | "no_modern" | "no_slab_reassign" => true,
             "no_chunked_items" | "no_hashexpand" | "no_slab_automove" => true,
             "resp_obj_mem_limit" => true,

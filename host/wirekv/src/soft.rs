@@ -71,6 +71,16 @@ fn drops_privileges(args: &ServeArgs) -> bool {
     said.next().unwrap_or(false)
 }
 
+/// The same.
+fn crawls(args: &ServeArgs) -> bool {
+    let words = args.soft.extended.iter().rev();
+    let mut said = words.filter_map(|word| match word {
+        Extended::Crawler(on) => Some(*on),
+        _ => None,
+    });
+    said.next().unwrap_or(true)
+}
+
 /// Statistics that are told at the end.
 const SUMMARY: &[&str] = &[
     "uptime",
@@ -145,6 +155,7 @@ fn options(args: &ServeArgs) -> Result<Options> {
         },
         batch: soft.max_reqs_per_event.into(),
         idle_timeout: idle.filter(|seconds| *seconds > 0),
+        crawler: crawls(args),
         shutdown: soft.enable_shutdown,
         cas: !soft.disable_cas,
         evict: !soft.disable_evictions,

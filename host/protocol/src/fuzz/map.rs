@@ -128,7 +128,7 @@ impl Map {
 
     /// The next command, and its reply.
     pub fn step(&mut self, choices: &mut Choices<'_>) -> (Words, Vec<u8>) {
-        let op = choices.byte() % 25;
+        let op = choices.byte() % 26;
         let key = choices.key();
         let name = |parts: &[&str]| {
             let mut list = words(parts);
@@ -231,6 +231,11 @@ impl Map {
                 let values =
                     [&key, &other].map(|key| bulk_or_nil(self.databases[self.db].get(key)));
                 (vec![b"MGET".to_vec(), key, other], [b"*2\r\n", &values.concat()[..]].concat())
+            }
+            24 => {
+                let (a, b) = (choices.below(3), choices.below(3));
+                self.databases.swap(a, b);
+                (words(&["SWAPDB", &a.to_string(), &b.to_string()]), ok())
             }
             _ => {
                 let both = vec![choices.key(), key];

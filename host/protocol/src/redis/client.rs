@@ -31,8 +31,9 @@ pub struct Queue {
     ends: Vec<usize>,
     /// One of them was refused, so none is done.
     pub is_broken: bool,
-    /// One of them writes.
+    /// One of them writes; swaps databases.
     pub writes: bool,
+    pub swaps: bool,
 }
 
 impl Queue {

@@ -18,7 +18,7 @@ const STRANGER: Error = "NOAUTH HELLO must be called with the client already aut
                         the client and select the RESP protocol version at the same time";
 const BAD_NAME: Error = "ERR Client names cannot contain spaces, newlines or special characters.";
 const LONG_NAME: Error = "ERR Client names cannot have more than 1024 bytes";
-const NO_DATABASE: Error = "ERR DB index is out of range";
+pub const NO_DATABASE: Error = "ERR DB index is out of range";
 const NOT_AN_INT: Error =
     "ERR value is out of range, value must between -2147483648 and 2147483647";
 /// Connections keep it, and CLIENT LIST and SLOWLOG tell it.

@@ -9,6 +9,7 @@ use super::items;
 use super::table::{flag::WRITE, Command};
 use super::word::is;
 use super::{bits, range};
+use crate::store::DATABASES;
 use crate::Engine;
 
 /// Characters of the longest number that `INCRBYFLOAT` makes.
@@ -42,17 +43,40 @@ fn key_elsewhere<'a>(command: &Command, args: &Args<'a>) -> Option<(u8, &'a [u8]
     }
 }
 
+/// What the databases were called before a transaction swapped some.
+pub struct Names([u8; DATABASES]);
+
+impl Default for Names {
+    fn default() -> Names {
+        Names(std::array::from_fn(|db| db as u8))
+    }
+}
+
+impl Names {
+    pub fn at_first(&self, db: u8) -> u8 {
+        self.0[usize::from(db)]
+    }
+
+    /// `SWAPDB`
+    pub fn swap(&mut self, args: &Args<'_>) {
+        if let (Ok(a), Ok(b)) = (database(args.get(1)), database(args.get(2))) {
+            self.0.swap(a.into(), b.into());
+        }
+    }
+}
+
 /// Room that is taken at most, command by command.
 pub struct Estimate<'a> {
     engine: &'a Engine,
     /// Of keys that were stored, the longest value so far.
     lens: HashMap<(u8, &'a [u8]), usize>,
+    names: Names,
     pub sizes: Vec<usize>,
 }
 
 impl<'a> Estimate<'a> {
     pub fn new(engine: &'a Engine) -> Estimate<'a> {
-        Estimate { engine, lens: HashMap::new(), sizes: Vec::new() }
+        Estimate { engine, lens: HashMap::new(), names: Names::default(), sizes: Vec::new() }
     }
 
     /// One more command.
@@ -101,11 +125,13 @@ impl<'a> Estimate<'a> {
             "expire" | "pexpire" | "expireat" | "pexpireat" | "getex" => {
                 self.store(db, key(), self.len(db, key()));
             }
+            "swapdb" => self.names.swap(args),
             _ => {}
         }
     }
 
     fn len(&self, db: u8, key: &'a [u8]) -> usize {
+        let db = self.names.at_first(db);
         self.lens.get(&(db, key)).copied().unwrap_or_else(|| {
             let local = &self.engine.local;
             local.get(key, local.hash_in(db, key)).map_or(0, |item| item.value().len())
@@ -117,6 +143,6 @@ impl<'a> Estimate<'a> {
         let len = len.min(self.engine.settings.item_max);
         self.sizes.push(items::footprint(key, len));
         let longest = len.max(self.len(db, key));
-        self.lens.insert((db, key), longest);
+        self.lens.insert((self.names.at_first(db), key), longest);
     }
 }

@@ -207,8 +207,8 @@ impl Place<'_> {
         let all = self.engine.settings.redis.times_all();
         let timed = self.engine.commands.begin(number, command, all, request.number == 0);
         let reply = Reply::new(self.out, client.resp3, self.engine.settings.copy_max);
-        // The database may have changed since the request was parsed.
-        let hash = request.hash.filter(|hash| hash.db() == client.db);
+        // The database, or its place, may have changed since the request was parsed.
+        let hash = request.hash.map(|hash| self.engine.local.renew(hash, client.db));
         let (next, from) = (Next::Continue, request.number);
         let (engine, server) = (&mut *self.engine, &mut *self.server);
         let mut call = Call { command, args, reply, engine, client, server, hash, next, from };
@@ -353,6 +353,7 @@ impl Place<'_> {
         let Some(queue) = &mut client.queue else { return Next::Continue };
         queue.push(bytes);
         queue.writes |= command.has(flag::WRITE);
+        queue.swaps |= command.name == "swapdb";
         client.publish();
         self.out.text(b"+QUEUED\r\n");
         Next::Continue

@@ -50,7 +50,7 @@ pub fn update(
         let (len, flags, expiry) = match change {
             Change::None => return Ok(()),
             Change::Remove => {
-                let entry = local.lock_in(hash.db(), key);
+                let entry = local.lock_of(hash, key);
                 if self::version(entry.item()) == version {
                     entry.remove();
                     return Ok(());
@@ -72,7 +72,7 @@ pub fn update(
             return Err(LONG_VALUE);
         }
         let fields = Fields { flags, expiry, wide: false };
-        let mut new = local.reserve_in(hash.db(), key, len, fields).map_err(|Full| NO_MEMORY)?;
+        let mut new = local.reserve_of(hash, key, len, fields).map_err(|Full| NO_MEMORY)?;
         let entry = local.lock_for(&new);
         if self::version(entry.item()) == version {
             fill(entry.item().as_ref(), new.value());
@@ -94,7 +94,7 @@ fn expire(
     version: Option<(Stamp, u64)>,
     expiry: u64,
 ) -> Result<bool, Error> {
-    let entry = local.lock_in(hash.db(), key);
+    let entry = local.lock_of(hash, key);
     let Some(item) = entry.item().filter(|item| self::version(Some(*item)) == version) else {
         return Ok(false);
     };
@@ -109,7 +109,7 @@ fn expire(
     drop(entry);
     // An item that had no expiry has no field for one.
     let fields = Fields { flags, expiry, wide };
-    let mut copy = local.reserve_in(hash.db(), key, len, fields).map_err(|Full| NO_MEMORY)?;
+    let mut copy = local.reserve_of(hash, key, len, fields).map_err(|Full| NO_MEMORY)?;
     let entry = local.lock_for(&copy);
     let Some(item) = entry.item().filter(|item| self::version(Some(*item)) == version) else {
         return Ok(false);
@@ -205,7 +205,7 @@ pub fn find<'a>(local: &'a Local, key: &[u8], hash: Hash) -> Option<Item<'a>> {
         Lookup::Live(item) => Some(item),
         Lookup::Expired => {
             // Whoever locks a key drops what is dead.
-            drop(local.lock_in(hash.db(), key));
+            drop(local.lock_of(hash, key));
             None
         }
         Lookup::Flushed | Lookup::Absent => None,

@@ -1,13 +1,18 @@
 //! Commands about all keys of a database.
 
 use super::call::Call;
+use super::connection::NO_DATABASE;
 use super::glob::Pattern;
 use super::number::{integer, NOT_AN_INTEGER};
 use super::table::{flag::*, Command, NONE};
 use super::word::is;
 use super::{Error, SYNTAX};
 use crate::number::{digits, DIGITS};
+use crate::store::DATABASES;
+use crate::{Engine, Next};
 
+const BAD_FIRST: Error = "ERR invalid first DB index";
+const BAD_SECOND: Error = "ERR invalid second DB index";
 const BAD_CURSOR: Error = "ERR invalid cursor";
 const TOO_MANY: Error = "ERR the keys are more than this server replies at once; SCAN finds them";
 /// Keys that KEYS takes from the store at a time.
@@ -22,6 +27,7 @@ pub const COMMANDS: &[Command] = &[
     Command::new("keys", 2, READONLY, NONE, keys),
     Command::new("randomkey", 1, READONLY, NONE, randomkey),
     Command::new("scan", -2, READONLY, NONE, scan),
+    Command::new("swapdb", 3, WRITE | FAST, NONE, swapdb),
 ];
 
 /// `DBSIZE`
@@ -56,6 +62,31 @@ fn flushdb(call: &mut Call<'_>) -> Result<(), Error> {
     flush_option(call)?;
     call.engine.counters.cmd_flush += 1;
     call.engine.local.store().flush_db(call.client.db);
+    call.reply.ok();
+    Ok(())
+}
+
+/// `SWAPDB index1 index2`: for whoever speaks memcached's protocols, too, whose database is 0.
+fn swapdb(call: &mut Call<'_>) -> Result<(), Error> {
+    let index = |i, error| {
+        let number = integer(call.arg(i)).and_then(|number| i32::try_from(number).ok());
+        number.ok_or(error)
+    };
+    let (a, b) = (index(1, BAD_FIRST)?, index(2, BAD_SECOND)?);
+    let [Some(a), Some(b)] = [a, b].map(|n| u8::try_from(n).ok().filter(|n| *n < DATABASES as u8))
+    else {
+        return Err(NO_DATABASE);
+    };
+    let Engine { local, together, .. } = &mut *call.engine;
+    // A transaction has stopped them already.
+    if !*together && !local.stop_others() {
+        call.next = Next::Wait;
+        return Ok(());
+    }
+    local.swap(a, b);
+    if !*together {
+        local.let_go();
+    }
     call.reply.ok();
     Ok(())
 }

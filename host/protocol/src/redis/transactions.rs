@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::args::Args;
 use super::call::Call;
 use super::client::{Queue, Watched};
-use super::estimate::Estimate;
+use super::estimate::{Estimate, Names};
 use super::execute::Place;
 use super::items;
 use super::parse;
@@ -83,11 +83,20 @@ fn unwatch(call: &mut Call<'_>) -> Result<(), Error> {
 
 /// `EXEC`
 fn exec(call: &mut Call<'_>) -> Result<(), Error> {
-    let queue = *call.client.queue.take().ok_or(NO_MULTI)?;
+    let queue = call.client.queue.as_ref().ok_or(NO_MULTI)?;
+    let swaps = queue.swaps && !queue.is_broken;
+    if swaps && !call.engine.local.stop_others() {
+        call.next = Next::Wait;
+        return Ok(());
+    }
+    let queue = *call.client.queue.take().expect("it was just there");
     // Whoever looks meanwhile sees a transaction.
     call.client.running = Some(queue.len());
     let done = run(call, &queue);
     call.client.running = None;
+    if swaps {
+        call.engine.local.let_go();
+    }
     done
 }
 
@@ -98,9 +107,14 @@ fn run(call: &mut Call<'_>, queue: &Queue) -> Result<(), Error> {
     }
     let db = call.client.db;
     let mut hashes = Vec::new();
-    let locals = &call.engine.local;
+    let (locals, mut names) = (&call.engine.local, Names::default());
     each(queue, db, |command, args, db| {
-        super::estimate::keys(command, args, db, |db, key| hashes.push(locals.hash_in(db, key)));
+        super::estimate::keys(command, args, db, |db, key| {
+            hashes.push(locals.hash_in(names.at_first(db), key));
+        });
+        if command.name == "swapdb" {
+            names.swap(args);
+        }
     });
     hashes.extend(watches.iter().map(|watch| watch.hash()));
     let sizes = |engine: &Engine| {

@@ -1,0 +1,116 @@
+"""`lru_crawler metadump` and `mgdump`: memcached's lines, and each key that is there all the time."""
+
+import re
+import threading
+
+from e2e import reference
+from e2e.conftest import scale
+from soft import values
+
+STORE = [
+    b"set plain 0 0 1\r\nx\r\n",
+    b"set a%20\xc3~._-+/ 4294967295 2000000000 3\r\nxyz\r\n",
+    b"set " + b"k" * 250 + b" 7 0 600\r\n" + b"v" * 600 + b"\r\n",
+    b"set long 0 0 500000\r\n" + b"v" * 500_000 + b"\r\n",
+    b"set over 0 -1 1\r\nx\r\n",
+    b"set read 0 0 0\r\n\r\n",
+    b"get read\r\n",
+    b"ms AP8KYmlu 2 b F5\r\nhi\r\n",
+    b"set touched 0 0 2\r\nxy\r\n",
+    b"touch touched 2000000000\r\n",
+]
+COMMANDS = [b"all", b"hash", b"1", b"2", b"10", b"1,10", b"63", b"9,,10", b"0", b"64", b"x", b"1,x", b"-1", b""]
+
+
+def dump(connection, command):
+    """Sends one, and returns the lines of the reply, in order."""
+    connection.sendall(command + b"\r\n")
+    reply = b""
+    while not re.search(rb"(^|\n)(END|EN|ERROR|BADCLASS [^\r]*|CLIENT_ERROR [^\r]*)\r\n$", reply):
+        piece = connection.recv(1 << 20)
+        assert piece, reply
+        reply += piece
+    return sorted(reply.split(b"\n"))
+
+
+def test_as_memcached():
+    """All fields but the time of the last access and the unique, which are the server's own."""
+    told = []
+    for server in (reference.memcached("-o", "lru_crawler"), reference.soft(megabytes=64)):
+        try:
+            with server.connect() as s:
+                said = [dump(s, b"lru_crawler metadump all"), dump(s, b"lru_crawler mgdump hash")]
+                for request in STORE:
+                    end = b"END\r\n" if request.startswith(b"get") else b"\r\n"
+                    reference.ask(s, request, end)
+                uniques = {}
+                for line in dump(s, b"lru_crawler metadump all"):
+                    fields = dict(word.split(b"=", 1) for word in line.split() if b"=" in word)
+                    if b"%00" not in fields.get(b"key", b"%00"):
+                        key = re.sub(rb"%(..)", lambda hex: bytes([int(hex[1], 16)]), fields[b"key"])
+                        uniques[key] = fields[b"cas"]
+                for key, unique in uniques.items():
+                    reply = reference.ask(s, b"mg " + key + b" c t k\r\n", b"\r\n")
+                    assert reply.split()[1] == b"c" + unique
+                assert len(uniques) == 6
+                stats = reference.stats(server)
+                began = int(stats["time"]) - int(stats["uptime"]) - 3
+                for command in (b"metadump", b"mgdump"):
+                    for what in COMMANDS:
+                        lines = dump(s, b"lru_crawler " + command + b" " + what)
+                        for line in lines:
+                            accessed = re.search(rb" la=(\d+) ", line)
+                            assert not accessed or began <= int(accessed[1]) <= int(stats["time"]) + 60
+                        said.append([re.sub(rb" la=\d+ cas=\d+ ", b" ", line) for line in lines])
+                told.append(said)
+        finally:
+            server.stop()
+    assert told[1] == told[0]
+
+
+def test_disabled():
+    for server in (reference.memcached(), reference.soft("-o", "no_lru_crawler", megabytes=64)):
+        try:
+            with server.connect() as s:
+                reply = dump(s, b"lru_crawler metadump all")
+                assert reply == [b"", b"CLIENT_ERROR lru crawler disabled\r"]
+        finally:
+            server.stop()
+
+
+def test_each_key_that_stays(seed):
+    """While four connections write and remove others, which moves entries of the index."""
+    keys = scale(20_000, 500_000)
+    server = reference.soft(megabytes=128, threads=4)
+    stop = threading.Event()
+    failures = []
+
+    def churn(i):
+        try:
+            client, turn = values.Client(server), 0
+            while not stop.is_set():
+                turn += 1
+                key = b"other%d:%d" % (i, turn % 5000)
+                assert client.set(key, values.make(key, turn, 50)) == b"STORED\r\n"
+            client.close()
+        except BaseException as e:
+            failures.append(e)
+
+    writers = [threading.Thread(target=churn, args=(i,)) for i in range(4)]
+    try:
+        with server.connect() as s:
+            names = {b"stay%d" % i for i in range(keys)}
+            for name in names:
+                s.sendall(b"set %s 0 0 1 noreply\r\nx\r\n" % name)
+            for writer in writers:
+                writer.start()
+            for command, head in ((b"metadump", b"key="), (b"mgdump", b"mg ")):
+                found = [line[len(head) :].split()[0] for line in dump(s, b"lru_crawler %s all" % command)
+                         if line.startswith(head)]  # fmt: skip
+                assert not names - set(found)
+    finally:
+        stop.set()
+        for writer in writers:
+            writer.join()
+        code = server.stop()
+    assert code == 0 and not failures, (server.tail(), failures)
