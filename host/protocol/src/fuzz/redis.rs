@@ -9,9 +9,11 @@ pub fn depends_on_time(data: &[u8]) -> bool {
     TELLING.iter().any(|name| within(name))
 }
 
-/// One way found a line too long, the end of which another way has seen.
+/// One way found a line or a command too long, the end of which, or another mistake in it, another
+/// way has seen.
 pub fn too_long(replies: &[&Vec<u8>; 2]) -> bool {
-    let within = |text: &[u8]| text.windows(28).any(|part| part == b"-ERR Protocol error: too big");
+    let errors = [b"-ERR Protocol error: too big", b"-ERR Protocol error: command"];
+    let within = |text: &[u8]| text.windows(28).any(|part| errors.iter().any(|e| part == *e));
     replies.iter().any(|reply| within(reply))
 }
 
