@@ -72,7 +72,8 @@ module csr
   endfunction
   logic [31:0] reg_q[Words];
 
-  logic we, re_q, re1_q, re2_q, clearing;
+  logic we, clearing;
+  logic [2:0] read_q;  // a read under way, by stage
   logic [9:0] waddr, raddr_q;
   logic [31:0] reg_rdata_q;
   assign waddr = s_axil_awaddr[11:2];
@@ -82,7 +83,7 @@ module csr
   assign s_axil_bresp   = 2'b00;
   assign s_axil_rresp   = 2'b00;
   logic reading;
-  assign reading = re_q || re1_q || re2_q || s_axil_rvalid;
+  assign reading = read_q != '0 || s_axil_rvalid;
   assign s_axil_arready = s_axil_arvalid && !reading && !clearing;
   assign busy_o = s_axil_awvalid || s_axil_wvalid || s_axil_bvalid || s_axil_arvalid || reading ||
                   clearing;
@@ -135,17 +136,22 @@ module csr
   end
 
   // ---------------------------------------------------------------- counters, words 128..255
+  // A register before them: events come from everywhere.
   logic [31:0] count;
+  logic [127:0] event_q;
+  always_ff @(posedge clk_i) begin
+    event_q <= {
+      32'(store_count_i), 16'(back_count_i), 16'(front_count_i), 32'(tcp_count_i), 32'(net_count_i)
+    };
+  end
   lib_counters #(
     .N    (128),
     .Width(32)
   ) u_counters (
     .clk_i,
     .rst_ni,
-    .event_i({
-      32'(store_count_i), 16'(back_count_i), 16'(front_count_i), 32'(tcp_count_i), 32'(net_count_i)
-    }),
-    .re_i      (re_q && raddr_q[9:7] == 3'b001),
+    .event_i   (event_q),
+    .re_i      (read_q[0] && raddr_q[9:7] == 3'b001),
     .index_i   (raddr_q[6:0]),
     .count_o   (count),
     .clearing_o(clearing)
@@ -154,20 +160,16 @@ module csr
   // ---------------------------------------------------------------- reads
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      re_q          <= 1'b0;
-      re1_q         <= 1'b0;
-      re2_q         <= 1'b0;
+      read_q        <= '0;
       s_axil_rvalid <= 1'b0;
     end else begin
-      re_q  <= s_axil_arready;
-      re1_q <= re_q;
-      re2_q <= re1_q;
-      if (re2_q) s_axil_rvalid <= 1'b1;
+      read_q <= {read_q[1:0], s_axil_arready};
+      if (read_q[2]) s_axil_rvalid <= 1'b1;
       else if (s_axil_rready) s_axil_rvalid <= 1'b0;
     end
     if (s_axil_arready) raddr_q <= s_axil_araddr[11:2];
-    if (re_q) reg_rdata_q <= reg_q[raddr_q[6:0]];
-    if (re2_q) begin
+    if (read_q[0]) reg_rdata_q <= reg_q[raddr_q[6:0]];
+    if (read_q[2]) begin
       unique case (raddr_q)
         10'h000: s_axil_rdata <= 32'h574B5631;
         10'h001: s_axil_rdata <= Conns;
