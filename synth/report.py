@@ -51,7 +51,7 @@ def synthesise(top, netlist, log):
     # One module per file, named after it: the rest is found by name.
     words += [w for d in sorted(ROOT.glob("rtl/*/")) for w in ("-y", str(d))]
     words += ["--libext", ".sv"]
-    flow = f"synth_xilinx -family xcup -abc9 -flatten -noiopad -noclkbuf -top {top} -run"
+    flow = f"synth_xilinx -family xcup -uram -abc9 -flatten -noiopad -noclkbuf -top {top} -run"
     out = os.dup(1)
     with open(log, "w") as f:
         sys.stdout.flush()

@@ -8,7 +8,11 @@ module lib_ram #(
   /// Words; 64 and more go to block RAM, fewer to distributed RAM.
   parameter int unsigned Depth = 512,
   /// Bits that are written together; divides Width.
-  parameter int unsigned ByteWidth = Width
+  parameter int unsigned ByteWidth = Width,
+  // verilator lint_off UNUSEDPARAM
+  /// In UltraRAM, blocks of 4,096 words of 72 bits: for what is wide and deep.
+  parameter bit Ultra = 0
+  // verilator lint_on UNUSEDPARAM
 ) (
   input  logic                       clk_i,
   /// Write the bytes of wdata_i that wbe_i selects.
@@ -44,24 +48,13 @@ module lib_ram #(
     end
   end
 `else
-  if (Depth >= 64) begin : gen_block
-    (* ram_style = "block" *) logic [Width-1:0] mem_q[Depth];
-    always_ff @(posedge clk_i) begin
-      if (re_i) rdata_o <= mem_q[raddr_i];
-      if (we_i) begin
-        for (int unsigned b = 0; b < Width / ByteWidth; b++) begin
-          if (wbe_i[b]) mem_q[waddr_i][b*ByteWidth+:ByteWidth] <= wdata_i[b*ByteWidth+:ByteWidth];
-        end
-      end
-    end
-  end else begin : gen_distributed
-    (* ram_style = "distributed" *) logic [Width-1:0] mem_q[Depth];
-    always_ff @(posedge clk_i) begin
-      if (re_i) rdata_o <= mem_q[raddr_i];
-      if (we_i) begin
-        for (int unsigned b = 0; b < Width / ByteWidth; b++) begin
-          if (wbe_i[b]) mem_q[waddr_i][b*ByteWidth+:ByteWidth] <= wdata_i[b*ByteWidth+:ByteWidth];
-        end
+  localparam string Style = Ultra ? "ultra" : (Depth >= 64) ? "block" : "distributed";
+  (* ram_style = Style *) logic [Width-1:0] mem_q[Depth];
+  always_ff @(posedge clk_i) begin
+    if (re_i) rdata_o <= mem_q[raddr_i];
+    if (we_i) begin
+      for (int unsigned b = 0; b < Width / ByteWidth; b++) begin
+        if (wbe_i[b]) mem_q[waddr_i][b*ByteWidth+:ByteWidth] <= wdata_i[b*ByteWidth+:ByteWidth];
       end
     end
   end

@@ -267,7 +267,6 @@ module execute
   // ---------------------------------------------------------------- fetch
   op_t check_q, act_q;
   logic check_valid_q, check_data_q, check_second_q, act_valid_q;
-  line_t check_key_q;
   logic act_done, fast_done, act_free, check_go, check_two_q, fetch_again, fetch_second, fetch_next;
   logic redo_q;
 
@@ -281,32 +280,62 @@ module execute
       !(act_valid_q && act_q.alone);
   assign next_pop     = fetch_next;
 
-  // Keys: the first beat goes with its request, more of them into a store of their own.
-  logic [2:0] line_q;  // line of the item, in the steps
-  line_t act_key_q;
-  line_t [3:1] more_key_q;
+  // Keys stand in a RAM, those of the requests in check and in act in a half each, and each quarter
+  // of a line by itself: a line of the item has the end of one beat and the begin of the next, which
+  // are read at once. For its first comparison a key comes straight from the stream.
+  way_t way_q;         // way under test, in the steps
+  logic [2:0] line_q;  // line of its item
   logic [1:0] more_q;
+  logic key_half_q, act_half_q, more_half_q, key_take;
+  logic [1:0] key_unit;
+  logic [2:0] beats_sent_q;  // of an item made here, or of a text for the host
+  logic [3:0][127:0] key_read, key_new;
+  logic [3:0][127:0] expected_q;  // of the item's line, where it has key bytes
   assign key_ready_o = key_more_q || (fetch_next && next_q.keyed);
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) key_more_q <= 1'b0;
-    else if (key_valid_i && key_ready_o) key_more_q <= !key_i.last;
-    if (key_valid_i && key_ready_o) begin
-      more_q <= key_more_q ? more_q + 2'd1 : 2'd1;
-      if (!key_more_q) check_key_q <= key_i.data;
-      for (int k = 1; k < 4; k++) if (key_more_q && more_q == 2'(k)) more_key_q[k] <= key_i.data;
-    end
+  assign key_take    = key_valid_i && key_ready_o;
+  // Byte 0 of a key stands behind the header, 16 to 64 bytes into the first line.
+  assign key_unit = (state_q != StRun) ? way_q.off.pos[1:0] :
+      check_valid_q && !check_data_q ? check_q.found.off.pos[1:0] : next_q.found.off.pos[1:0];
+  assign key_new  = (state_q != StRun || (check_valid_q && !check_data_q)) ? key_read : key_i.data;
+
+  for (genvar k = 0; k < 4; k++) begin : gen_key
+    logic stored, we;
+    logic [2:0] waddr, raddr;
+    logic [127:0] wdata;
+    (* ram_style = "distributed" *) logic [127:0] mem_q[8];
     // A stored key is copied from the log: line n holds the end of beat n - 1 and the begin of n.
-    if (state_q == SlStoredGet) begin
-      for (int k = 1; k < 4; k++) begin
-        if (line_q == 3'(k)) more_key_q[k][383:0] <= rd_data_i[511:128];
-        if (line_q == 3'(k + 1)) more_key_q[k][511:384] <= rd_data_i[127:0];
-      end
+    assign stored = state_q == SlStoredGet && ((k == 3) ? line_q != '0 : line_q != 3'd4);
+    assign we     = key_take || stored;
+    assign wdata  = stored ? rd_data_i[128*((k+1)%4)+:128] : key_i.data[128*k+:128];
+    always_comb begin
+      if (stored) waddr = {act_half_q, 2'(line_q - 3'(k == 3))};
+      else waddr = key_more_q ? {more_half_q, more_q} : {!key_half_q, 2'd0};
+      unique case (state_q)
+        StRun:           raddr = {key_half_q, 2'd0};
+        NuBeats, HoText: raddr = {act_half_q, beats_sent_q[1:0]};
+        default:         raddr = {act_half_q, 2'(line_q - 3'(3'(k) + 3'(key_unit) >= 3'd3))};
+      endcase
     end
-    if (state_q == SlStoredGet) begin
-      if (line_q == '0) act_key_q[383:0] <= rd_data_i[511:128];
-      if (line_q == 3'd1) act_key_q[511:384] <= rd_data_i[127:0];
-    end else if (check_go && check_q.keyed) begin
-      act_key_q <= check_key_q;
+    always_ff @(posedge clk_i) if (we) mem_q[waddr] <= wdata;
+    assign key_read[k] = mem_q[raddr];
+    `ASSERT(OneWrite, !(key_take && stored))
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      key_more_q <= 1'b0;
+      key_half_q <= 1'b0;
+    end else begin
+      if (key_take) key_more_q <= !key_i.last;
+      if (fetch_next) key_half_q <= !key_half_q;
+    end
+    if (key_take) begin
+      more_q <= key_more_q ? more_q + 2'd1 : 2'd1;
+      if (!key_more_q) more_half_q <= !key_half_q;
+    end
+    if (check_go) act_half_q <= key_half_q;
+    if (state_q != StRun || fetch_next || fetch_again) begin
+      for (int j = 0; j < 4; j++) expected_q[j] <= key_new[2'(j-1)-key_unit];
     end
   end
 
@@ -344,33 +373,19 @@ module execute
   // ---------------------------------------------------------------- check
   // One comparator, for the stage and for the steps.
   strb_t lanes_q, lanes_d;
-  logic [383:0] cmp_now;
-  line_t cmp_before, expected, differs;
-  line_t [3:0] key_beat;
+  line_t differs;
   logic [1:0] cmp_unit;
   logic cmp_equal, head_fits, line_fits;
   head_t cmp_head;
-  way_t way_q;              // way under test
   off_t cmp_off;
   logic [7:0] cmp_klen;
-
-  assign key_beat = {more_key_q, act_key_q};
 
   always_comb begin
     cmp_klen   = (state_q == StRun) ? check_q.req.klen : act_q.req.klen;
     cmp_off    = (state_q == StRun) ? check_q.found.off : way_q.off;
     cmp_unit   = cmp_off.pos[1:0];
-    cmp_now    = (state_q == StRun) ? check_key_q[383:0] : key_beat[line_q[1:0]][383:0];
-    cmp_before = (state_q == StRun) ? check_key_q : key_beat[2'(line_q - 3'd1)];
-    // Byte 0 of the key stands behind the header, 16 to 64 bytes into the first line.
-    unique case (cmp_unit)
-      2'd0: expected = {cmp_now, cmp_before[511:384]};
-      2'd1: expected = {cmp_now[255:0], cmp_before[511:256]};
-      2'd2: expected = {cmp_now[127:0], cmp_before[511:128]};
-      2'd3: expected = cmp_before;
-    endcase
     for (int b = 0; b < 64; b++)
-    differs[8*b+:8] = (rd_data_i[8*b+:8] ^ expected[8*b+:8]) & {8{lanes_q[b]}};
+    differs[8*b+:8] = (rd_data_i[8*b+:8] ^ expected_q[b/16][8*(b%16)+:8]) & {8{lanes_q[b]}};
     cmp_equal = differs == '0;
     cmp_head  = rd_data_i[128*cmp_unit+:128];
     head_fits = cmp_head.klen == cmp_klen &&
@@ -409,7 +424,7 @@ module execute
   logic [15:0] tags_q, offs_q;
   logic [1:0] epoch_fits, epoch_fits_q;
   logic [15:0][1:0] uses_q;
-  logic equal_q, may_hit_q, no_tag_q, off_valid_q, check_off_valid;
+  logic equal_q, may_hit_q, no_tag_q, off_valid_q, check_off_valid, unexpired, unexpired_q;
   logic [15:0] epoch_mask;
   // verilator lint_off UNUSEDSIGNAL
   head_t head_q;  // lap and klen were compared
@@ -435,6 +450,7 @@ module execute
                                                                           : check_q.found.off;
 
   assign check_off_valid = off_valid(valid_off, range_i);
+  assign unexpired       = cmp_head.exptime == '0 || cmp_head.exptime > now_i;
   assign epoch_mask      = {{8{epoch_fits[1]}}, {8{epoch_fits[0]}}};
 
   always_ff @(posedge clk_i) begin
@@ -449,6 +465,7 @@ module execute
           epoch_fits_q <= epoch_fits;
           uses_q       <= {buckets[1].uses, buckets[0].uses};
           head_q       <= cmp_head;
+          unexpired_q  <= unexpired;
           no_tag_q     <= (tag_fits & epoch_mask) == '0;
           may_hit_q    <= (off_fits & tag_fits & epoch_mask) != '0 && check_q.found.cand &&
               check_q.found.count != '0 && check_off_valid && head_fits &&
@@ -456,7 +473,8 @@ module execute
         end
       end
     end else if (state_q == SlCompare && line_q == '0) begin
-      head_q <= cmp_head;
+      head_q      <= cmp_head;
+      unexpired_q <= unexpired;
     end else if (state_q == InFree) begin
       uses_q       <= {buckets[1].uses, buckets[0].uses};
       epoch_fits_q <= epoch_fits;
@@ -480,15 +498,15 @@ module execute
   assign at_way  = slow_q ? found_way_q : offs;
   assign at_off  = slow_q ? slow_off_q : act_q.found.off;
   assign at_slot = slow_q ? slow_slot_q : {act_q.found.off.pos[2+:SetW], act_q.ways[0]};
-  assign alive   = has && (head_q.exptime == '0 || head_q.exptime > now_i);
+  assign alive   = has && unexpired_q;
 
   // The job: room for replies, cut, context of the last record executed.
   logic [16:0] room_q;
-  logic cut_q, split_q, low_q, skip;  // low_q: room for no more replies
+  logic cut_q, split_q, low_q, may_skip_q, skip;  // low_q: room for no more replies
   logic ends_job;
   ctx_t last_q, ctx;
   assign ends_job = act_q.req.op == OpEnd || act_q.req.last;
-  assign skip = !act_q.req.udp && !act_q.req.first && act_q.req.op != OpEnd && (cut_q || low_q);
+  assign skip     = may_skip_q && (cut_q || low_q);
 
   // Value bytes to send now: as many as a record may send and the room allows. The limit of the
   // next record is computed with the room it finds.
@@ -509,6 +527,7 @@ module execute
   assign room_left = (spent_q > room_q) ? '0 : room_q - spent_q;
   always_ff @(posedge clk_i) begin
     if (check_go) begin
+      may_skip_q    <= !check_q.req.udp && !check_q.req.first && check_q.req.op != OpEnd;
       left_cont_q   <= check_q.req.vlen - check_q.req.cont_start;
       limit_first_q <= limit_of(check_q.req.tx_space);
       plenty_first_q <= check_q.req.tx_space >= Plenty;
@@ -540,8 +559,7 @@ module execute
   assign is_get    = act_q.req.op == OpGet;
   assign is_number = act_q.req.op inside {OpIncr, OpDecr};
   assign is_touch  = act_q.req.op == OpTouch || (is_get && act_q.req.touch);
-  assign settled   = !spending_q || plenty_q || act_q.req.first ||
-      act_q.req.udp || act_q.req.op == OpEnd;
+  assign settled   = !spending_q || plenty_q || !may_skip_q;
   assign in_run    = state_q == StRun && act_valid_q && settled;
   assign out_free  = res_ready_i && read_ready_i;
   assign unique_no = off_unique(at_off, range_i.lap, range_i.last_lap);
@@ -601,12 +619,12 @@ module execute
   assign sends   = (is_get && alive) || (act_q.req.op == OpCont && off_valid_q);
 
   // Steps that come before the end: writes must be taken, inserts and sums take longer.
-  logic number_op, insert_op, bucket_ok, touch_ok;
+  logic number_op, insert_op, bucket_ok, touch_ok, patch_q;
   logic end_insert, end_number, end_host, number_ok_q;
   assign number_op = is_number && alive;
   assign insert_op = stores && !has;
   assign bucket_ok = !replace || at_ready;
-  assign touch_ok  = !(is_touch && alive) || wr_ready_i;
+  assign touch_ok  = !(is_touch && alive) || (patch_q && wr_ready_i);
   assign ends      = acts && (skip || (!insert_op && !number_op && bucket_ok && touch_ok));
   // The long ways round end in these clocks.
   logic in_write_ok, number_end;
@@ -798,18 +816,18 @@ module execute
   assign number_end  = !number_ok_q || !own_off_ok ||
       (written_own && at_ready);
 
-  // Numbers: value bytes move past the parser, digits out of the converter.
-  line_t value_q;
-  logic [6:0] chars_q;
+  // Numbers: the parser goes over the value's bytes where they stand in the line read last, digits
+  // move out of the converter.
+  logic [6:0] chars_q;   // to come
+  logic [5:0] lane_q;    // of the next of them; behind lane 63 the value goes on in the next line
   logic [22:0] value_at;
-  logic [5:0] value_lane_q;  // where the value begins; it goes on in the next line
-  logic value_two_q, value_long_q;
+  logic value_long_q;
   logic [63:0] acc_q;
   logic [67:0] acc_next;
   logic [79:0] bcd_q;
   logic [63:0] bin_q;
   logic [4:0] digits_q, steps_q;
-  logic negative_q, over_q, end_seen;
+  logic negative_q, over_q, parsed;
   typedef enum logic [1:0] {
     PaBlank,
     PaSign,
@@ -821,11 +839,12 @@ module execute
   logic char_blank, char_digit;
 
   assign value_at   = 23'({at_off.pos[1:0], 4'h0}) + 23'd16 + 23'(act_q.req.klen);
-  assign char       = value_q[7:0];
+  assign char       = rd_data_i[8*lane_q+:8];
   assign char_blank = char == 8'h20 || (char >= 8'h09 && char <= 8'h0d);
   assign char_digit = char >= 8'h30 && char <= 8'h39;
   assign acc_next   = 68'({acc_q, 3'b000}) + 68'({acc_q, 1'b0}) + 68'(char[3:0]);
-  assign end_seen   = chars_q == '0 || (parse_q == PaDigit && (char_blank || char == '0));
+  assign parsed     = over_q || parse_q == PaEnd || chars_q == '0 ||
+      (parse_q == PaDigit && (char_blank || char == '0));
 
   typedef struct packed {
     logic [79:0] bcd;
@@ -907,9 +926,9 @@ module execute
       NuLine:       if (value_long_q) state_d = NuWritten;
                     else if (acq_ready_i) state_d = NuLineWait;
       NuLineWait:   if (rsp_valid_i) state_d = NuGet;
-      NuGet:        if (rd_bad_i) state_d = NuWritten;
-                    else state_d = (value_two_q && line_q == '0) ? NuLine : NuParse;
-      NuParse:      if (end_seen || over_q || parse_q == PaEnd) state_d = NuSum;
+      NuGet:        state_d = rd_bad_i ? NuWritten : NuParse;
+      NuParse:      if (parsed) state_d = NuSum;
+                    else if (lane_q == '1 && chars_q != 7'd1) state_d = NuLine;
       NuSum:        state_d = number_fits ? NuDigits : NuWritten;
       NuDigits:     if (steps_q == '0) state_d = NuTrim;
       NuTrim:       if (bcd_q[79:76] != '0 || digits_q == 5'd1) state_d = NuPut;
@@ -959,9 +978,13 @@ module execute
       StAct: begin
         line_q     <= '0;
         acq_line_q <= at_off.pos[27:2] + line_no_t'(value_at[22:6]);
-        value_lane_q <= value_at[5:0];
-        value_two_q  <= 8'(value_at[5:0]) + 8'(head_q.vlen[6:0]) > 8'd64;
+        lane_q       <= value_at[5:0];
         value_long_q <= head_q.vlen > 24'd64;
+        chars_q      <= head_q.vlen[6:0];
+        parse_q      <= PaBlank;
+        acc_q        <= '0;
+        negative_q   <= 1'b0;
+        over_q       <= 1'b0;
       end
       SlStoredGet: begin
         line_q     <= line_q + 3'd1;
@@ -1010,19 +1033,11 @@ module execute
       end
       // incr, decr
       NuGet: begin
-        value_q <= (line_q == '0) ? rd_data_i >> {value_lane_q, 3'b000}
-                                  : value_q | (rd_data_i << {7'd64 - 7'(value_lane_q), 3'b000});
         number_bad_q <= rd_bad_i;
-        line_q  <= 3'd1;
-        acq_line_q <= acq_line_q + 1'b1;
-        chars_q <= head_q.vlen[6:0];
-        parse_q <= PaBlank;
-        acc_q   <= '0;
-        negative_q <= 1'b0;
-        over_q  <= 1'b0;
+        acq_line_q   <= acq_line_q + 1'b1;
       end
-      NuParse: if (!end_seen && !over_q && parse_q != PaEnd) begin
-        value_q <= value_q >> 8;
+      NuParse: if (!parsed) begin
+        lane_q  <= lane_q + 6'd1;
         chars_q <= chars_q - 7'd1;
         if (char_digit) begin
           parse_q <= PaDigit;
@@ -1174,7 +1189,7 @@ module execute
   assign bucket_request_rel_o = act_done && act_q.found.lookup;
 
   // The log.
-  assign acq_valid_o = state_q inside {SlStored, SlLine} ||
+  assign acq_valid_o = state_q == SlLine || (state_q == SlStored && !key_more_q) ||
       (state_q == NuLine && !value_long_q);
   assign acq_line_o  = acq_line_q;
   assign rsp_ready_o = state_q inside {SlStoredWait, SlLineWait, NuLineWait};
@@ -1196,8 +1211,11 @@ module execute
     end
   end
 
-  // touch: the expiry is patched where it stands, bytes 8 to 11 of the header.
-  assign wr_valid_o = acts && !skip && is_touch && alive;
+  // touch: the expiry is patched where it stands, bytes 8 to 11 of the header. It is decided a clock
+  // before, so that the order at the cache's memory port does not wait for it.
+  always_ff @(posedge clk_i)
+    patch_q <= rst_ni && state_q == StAct && !act_done && !skip && is_touch && alive;
+  assign wr_valid_o = patch_q && out_free;
   assign wr_slot_o  = at_slot;
   assign wr_line_o  = at_off.pos[27:2];
   assign wr_data_o  = {16{act_q.req.exptime}};
@@ -1210,7 +1228,6 @@ module execute
   assign own_o = '{start: 1'b1, own_lines: 1'b0, klen: act_q.req.klen, vlen: 21'(number_len_q),
                    flags: head_q.flags, exptime: head_q.exptime, off: '0, done: '0};
   // Key and value; the log takes the last of the key with the value.
-  logic [2:0] beats_sent_q;
   logic value_sent_q;
   always_ff @(posedge clk_i) begin
     if (state_q == NuPut || state_q == HoReq) beats_sent_q <= '0;
@@ -1225,7 +1242,7 @@ module execute
   assign own_done      = value_sent_q && (beats_sent_q == key_beats);
   assign ownk_valid_o  = state_q == NuBeats && beats_sent_q != key_beats;
   assign ownb_valid_o  = state_q == NuBeats && !value_sent_q;
-  assign ownk_o = '{data: key_beat[beats_sent_q[1:0]], len: last_key_beat ? last_key_len : 7'd64,
+  assign ownk_o = '{data: key_read, len: last_key_beat ? last_key_len : 7'd64,
                     last: last_key_beat};
   assign ownb_o = '{data: number_text, len: number_len_q, last: 1'b1};
 

@@ -31,16 +31,21 @@ module line_cache
   /// Ways (3 or more, or none) of which class 0, which may have them among its own, leaves two that
   /// it does not pin.
   parameter logic [Ways-1:0] Spare = '0,
+  /// Classes that go behind all others.
+  parameter logic [Classes-1:0] Patient = '0,
   /// Responses that wait for their fill, for each class: the lines it can have outstanding; 8 or
   /// more.
   parameter logic [Classes-1:0][8:0] Waiting = {Classes{9'd32}},
   /// Ports that read lines, 1 or more; each costs a copy of the data.
   parameter int unsigned Reads = 2,
-  /// Ports that write lines, 1 or more; the first is for few writes and goes before all others.
+  /// Ports that write lines, 1 or more; the first goes before all others. Lines that come from
+  /// memory wait for all of them, so nobody may write into the same RAM for ever.
   parameter int unsigned Writes = 1,
   /// Data of odd and even sets are in RAMs of their own, so that one is written while the other is
   /// filled.
   parameter bit Split = 0,
+  /// Data are in UltraRAM.
+  parameter bit Ultra = 0,
   /// A line's address is base + (line << Shift) + Low.
   parameter int unsigned Shift = 0,
   parameter int unsigned Low = 0,
@@ -48,7 +53,7 @@ module line_cache
   parameter int unsigned MaxFills = 256,
   parameter int unsigned MaxReads = 32,
   /// Writes that memory has not acknowledged; and the bits of these and other numbers, enough for
-  /// twice as many of each.
+  /// twice as many of each; with more bits an old fill looks like one on its way less often.
   parameter int unsigned MaxWrites = 256,
   parameter int unsigned NumberBits = SerialBits,
   /// A set is renewed after every so many acquisitions: a power of two, 4 or more (those on their
@@ -89,6 +94,7 @@ module line_cache
   input  line_t       [Writes-1:0]          wr_data_i,
   input  strb_t       [Writes-1:0]          wr_strb_i,
   /// Memory.
+  // Offered when it is ready, so its ready must not wait for that.
   output logic                              mem_wr_valid_o,
   input  logic                              mem_wr_ready_i,
   output line_write_t                       mem_wr_o,
@@ -174,14 +180,11 @@ module line_cache
   endfunction
 
   ticket_t [Classes-1:0] issued_q, released_q, inflight;
-  number_t [Rams-1:0] fill_issued_q, fill_done_q, fill_inflight;
+  number_t [Rams-1:0] fill_issued_q, fill_done_q, fill_inflight_q;
   number_t wr_issued_q, wr_done_q;
   logic wr_push;
   for (genvar c = 0; c < Classes; c++) begin : gen_inflight
     assign inflight[c] = issued_q[c] - released_q[c];
-  end
-  for (genvar m = 0; m < Rams; m++) begin : gen_fills
-    assign fill_inflight[m] = fill_issued_q[m] - fill_done_q[m];
   end
 
   // ---------------------------------------------------------------- pick a request, read its set
@@ -194,7 +197,7 @@ module line_cache
   localparam int unsigned Queue = 3;
   acq_t [Classes-1:0][Queue-1:0] queue_q;
   logic [Classes-1:0][1:0] queued_q;
-  logic [Classes-1:0] trying_q, offer, rsp_room;
+  logic [Classes-1:0] trying_q, offer, urgent, rsp_room;
   acq_t [Classes-1:0] offer_acq;
   class_t last_q, pick;
   logic take, mem_room;
@@ -222,9 +225,10 @@ module line_cache
       offer[c]     = (queued_q[c] != '0) ? !trying_q[c] : acq_valid_i[c] && rsp_room[c] && mem_room;
       offer_acq[c] = (queued_q[c] != '0) ? queue_q[c][0] : {acq_line_i[c], acq_fresh_i[c]};
     end
-    pick = last_q;
-    for (int c = Classes - 1; c >= 0; c--) if (offer[c]) pick = class_t'(c);
-    for (int c = Classes - 1; c >= 0; c--) if (offer[c] && c > int'(last_q)) pick = class_t'(c);
+    urgent = ((offer & ~Patient) != '0) ? offer & ~Patient : offer;
+    pick   = last_q;
+    for (int c = Classes - 1; c >= 0; c--) if (urgent[c]) pick = class_t'(c);
+    for (int c = Classes - 1; c >= 0; c--) if (urgent[c] && c > int'(last_q)) pick = class_t'(c);
   end
   assign read_set = renew ? renew_set_q : offer_acq[pick].line[SetBits-1:0];
   assign take     = |offer && init_done && !renew_due_q && !renewing;
@@ -304,12 +308,14 @@ module line_cache
   logic [Ways-1:0] look_pinned_0, spare_0;
   logic roomy_q;
   assign spare_0 = Spare & ~look_pinned_0;
-  always_ff @(posedge clk_i) begin
-    logic [Ways-1:0] two;
-    two = spare_0 & (spare_0 - 1'b1);
-    // The request right ahead may be about to take one.
-    if (look_valid_q) roomy_q <= (two & (two - 1'b1)) != '0 && !look_near_q;
-  end
+  // The request right ahead may be about to take one.
+  always_ff @(posedge clk_i) if (look_valid_q) roomy_q <= several(spare_0) [2] && !look_near_q;
+
+  /// There are one or more, two or more, three or more.
+  function automatic logic [2:0] several(input logic [Ways-1:0] ways);
+    several = '0;
+    for (int w = 0; w < Ways; w++) if (ways[w]) several = {several[1:0], 1'b1};
+  endfunction
 
   for (genvar w = 0; w < Ways; w++) begin : gen_way
     entry_t renewed, look_entry;
@@ -378,7 +384,7 @@ module line_cache
   assign leave   = (away & pinned_q) != '0;  // must move, but cannot yet
   assign spare_free = Spare & ~hit_way & ~pinned_0_q;
   assign crowded = decide_class_q == '0 && (hit_way & Spare & ~pinned_0_q) != '0 &&
-      (spare_free & (spare_free - 1'b1)) == '0;
+      !several(spare_free)[1];
   assign own     = ~pinned_q & OwnWays[decide_class_q] &
       ((decide_class_q == '0 && !roomy_q) ? ~Spare : '1);
   assign upper   = own & ({Ways{1'b1}} << turn_q);
@@ -449,7 +455,7 @@ module line_cache
     always_ff @(posedge clk_i) rsp_room[c] <= rst_ni && int'(level) + OnTheWay <= int'(Waiting[c]);
     `ASSERT(RspRoom, unused_ready || !(decide_ok && decide_class_q == class_t'(c)))
     assign there          = number_t'(head.fill - fill_done_q[ram_of(head.slot)]) >=
-        fill_inflight[ram_of(head.slot)];
+        fill_inflight_q[ram_of(head.slot)];
     assign rsp_valid_o[c] = head_valid && there;
     assign rsp_slot_o[c]  = head.slot;
   end
@@ -497,7 +503,7 @@ module line_cache
   );
   `ASSERT(ReadRoom, !fetch || (unused_rd_ready && unused_target_ready))
 
-  // ---------------------------------------------------------------- writes, in turn with fills
+  // ---------------------------------------------------------------- writes, before fills
   typedef struct packed {
     slot_t slot;
     line_t data;
@@ -505,11 +511,10 @@ module line_cache
   } fill_t;
 
   logic [Writes-1:0] wr_pick;
-  logic wr_room, wr_room_q, mem_wr_room, want_wr, fill_last_q, wr_ram;
+  logic wr_room, wr_room_q, wr_ram;
   slot_t wr_slot;
   line_t wr_data;
   strb_t wr_strb;
-  line_write_t mem_wr;
   number_t wr_open;
   fill_t arrived;
   fill_t [Rams-1:0] to_fill;
@@ -517,27 +522,26 @@ module line_cache
 
   assign wr_open   = wr_issued_q - wr_done_q;
   assign wr_pick   = wr_valid_i & (~wr_valid_i + 1'b1);
-  assign wr_room   = mem_wr_room && wr_room_q;
+  assign wr_room   = mem_wr_ready_i && wr_room_q;
   assign wr_ram    = ram_of(wr_slot);
-  // Port 0 goes before everything, the other ports in turn with fills.
-  assign want_wr   = wr_room && (wr_valid_i[0] || (|wr_valid_i && fill_last_q));
-  assign wr_push   = |wr_valid_i && wr_room && !fill[wr_ram];
+  assign wr_push   = |wr_valid_i && wr_room;
+  assign mem_wr_valid_o = wr_push;
   always_comb begin
     wr_ready_o    = wr_push ? wr_pick : '0;
     wr_ready_o[0] = wr_room;
     wr_slot       = '0;
     wr_data       = '0;
     wr_strb       = '0;
-    mem_wr        = '0;
+    mem_wr_o      = '0;
     for (int p = 0; p < Writes; p++)
     if (wr_pick[p]) begin
       wr_slot     = wr_slot_i[p];
       wr_data     = wr_data_i[p];
       wr_strb     = wr_strb_i[p];
-      mem_wr.addr = address(base_i, wr_line_i[p]);
+      mem_wr_o.addr = address(base_i, wr_line_i[p]);
     end
-    mem_wr.data = wr_data;
-    mem_wr.strb = wr_strb;
+    mem_wr_o.data = wr_data;
+    mem_wr_o.strb = wr_strb;
   end
 
   // What arrives for a RAM that is being written waits, and what is for the other one does not.
@@ -549,7 +553,7 @@ module line_cache
   for (genvar m = 0; m < Rams; m++) begin : gen_fill
     logic mine, blocked;
     assign mine    = mem_rdat_valid_i && target_valid && target_ram == 1'(m);
-    assign blocked = want_wr && wr_ram == 1'(m);
+    assign blocked = wr_push && wr_ram == 1'(m);
     assign fill[m] = fill_want[m] && !blocked;
     if (Split) begin : gen_wait
       logic waits;
@@ -592,7 +596,8 @@ module line_cache
       lib_ram #(
         .Width    (512),
         .Depth    (2 ** RamBits),
-        .ByteWidth(8)
+        .ByteWidth(8),
+        .Ultra    (Ultra)
       ) u_data (
         .clk_i,
         .we_i   (fill[m] || wr),
@@ -619,31 +624,21 @@ module line_cache
     end
   end
 
-  lib_reg #(
-    .T(line_write_t)
-  ) u_wr (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(wr_push),
-    .s_ready_o(mem_wr_room),
-    .s_data_i (mem_wr),
-    .m_valid_o(mem_wr_valid_o),
-    .m_ready_i(mem_wr_ready_i),
-    .m_data_o (mem_wr_o)
-  );
-
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       fill_done_q <= '0;
+      fill_inflight_q <= '0;
       wr_issued_q <= '0;
       wr_done_q   <= '0;
-      fill_last_q <= 1'b0;
       wr_room_q   <= 1'b0;
     end else begin
-      for (int m = 0; m < int'(Rams); m++) if (fill[m]) fill_done_q[m] <= fill_done_q[m] + 1'b1;
+      for (int m = 0; m < int'(Rams); m++) begin
+        if (fill[m]) fill_done_q[m] <= fill_done_q[m] + 1'b1;
+        fill_inflight_q[m] <= fill_inflight_q[m] + number_t'(fetch && decide_ram == 1'(m)) -
+            number_t'(fill[m]);
+      end
       if (wr_push) wr_issued_q <= wr_issued_q + 1'b1;
       if (mem_wr_done_i) wr_done_q <= wr_done_q + 1'b1;
-      if (|fill || wr_push) fill_last_q <= |fill;
       wr_room_q <= wr_open < number_t'(MaxWrites);
     end
   end

@@ -1,6 +1,6 @@
 // The log's appender: gives each item its place at the head and writes header, key and value into
 // the log's line cache. A place is given 3 clocks after the request; initiation interval 1, or the
-// number of lines that the item touches; its lines are in the cache about 10 clocks after its bytes.
+// number of lines that the item touches; its lines are in the cache about 12 clocks after its bytes.
 //
 // When memory has not taken or given what it was asked, all that was stored is given up: the log goes
 // on in a lap of which nothing is valid. So no one sees an older state than he left, wherever it was.
@@ -89,6 +89,8 @@ module log
 
   // 1 MiB + 64 KiB: more than all readers can have in flight.
   localparam units_t Margin = 29'd69632;
+
+  localparam int unsigned OutDepth = 16;  // lines that wait for their slot
 
   // ---------------------------------------------------------------- size: what an item needs
   // Three stages to its place: size, limit (the last start with which it fits), take.
@@ -305,9 +307,6 @@ module log
   assign data_ready   = beat_go && in.last;
   assign putb_ready_o = beat_go && !data_piece.own;
   assign ownb_ready_o = beat_go && data_piece.own;
-  // It goes on behind header and key.
-  assign value_lane   = data_piece.start ? data_piece.lane + 6'd16 + data_piece.head.klen[5:0]
-                                         : data_piece.lane;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begun_q <= 1'b0;
@@ -332,19 +331,48 @@ module log
     .m_last_o  (join_last)
   );
 
-  // The pieces whose value has begun, beside the join.
-  piece_t where;
+  // The pieces whose value has begun, beside the join: what their lines need of them, and where the
+  // key ends, counted from the beginning of the first line.
+  typedef struct packed {
+    logic       drop;
+    logic       own;
+    logic       start;
+    logic       parts;
+    head_t      head;
+    line_no_t   line;
+    logic [1:0] unit;        // of the first byte in its line
+    logic [2:0] key_beats;
+    logic [2:0] head_lines;  // lines before the value
+    logic [5:0] head_lane;   // where it begins
+  } where_t;
+
+  where_t where_in, where;
   logic where_pop;
   logic [3:0] unused_where;
+  always_comb begin
+    where_in.drop      = data_piece.drop;
+    where_in.own       = data_piece.own;
+    where_in.start     = data_piece.start;
+    where_in.parts     = data_piece.parts;
+    where_in.head      = data_piece.head;
+    where_in.line      = data_piece.line;
+    where_in.unit      = data_piece.lane[5:4];
+    where_in.key_beats = data_piece.start ? 3'((9'(data_piece.head.klen) + 9'd63) >> 6) : '0;
+    {where_in.head_lines, where_in.head_lane} =
+        9'({data_piece.lane[5:4], 4'h0}) + 9'd16 + 9'(data_piece.head.klen);
+  end
+  // It goes on behind header and key.
+  assign value_lane = data_piece.start ? where_in.head_lane : data_piece.lane;
+
   lib_fifo #(
-    .T    (piece_t),
+    .T    (where_t),
     .Depth(8)
   ) u_where (
     .clk_i,
     .rst_ni,
     .s_valid_i(beat_go && !begun_q),
     .s_ready_o(where_room),
-    .s_data_i (data_piece),
+    .s_data_i (where_in),
     .m_valid_o(where_valid),
     .m_ready_i(where_pop),
     .m_data_o (where),
@@ -354,28 +382,21 @@ module log
   // ---------------------------------------------------------------- header and key in front
   // Line n of an item has the end of the key's beat n - 1 and the beginning of beat n. Where the
   // key ends within a line, the value's first line is laid over it.
-  logic [2:0] number_q, key_beats, head_lines;  // lines so far; of the key; before the value
-  logic in_head, key_beat, key_valid, line_valid, line_go, line_last;
-  logic [8:0] head_end;
-  logic [1:0] unit;
+  logic [2:0] number_q;  // lines so far
+  logic in_head, key_beat, key_valid, line_valid, line_go, line_last, out_room;
   line_t key, prior, prior_q, head_line, line_data;
   strb_t head_strb, line_strb;
-  logic acq_room, out_room;
 
-  assign unit       = where.lane[5:4];
-  assign head_end   = 9'({unit, 4'h0}) + 9'd16 + 9'(where.head.klen);
-  assign head_lines = head_end[8:6];
-  assign key_beats  = where.start ? 3'((9'(where.head.klen) + 9'd63) >> 6) : '0;
   assign key        = where.own ? ownk_i.data : putk_i.data;
   assign key_valid  = where.own ? ownk_valid_i : putk_valid_i;
 
   // Of an item that is dropped only the key is taken.
-  assign in_head    = where.start && number_q < head_lines;
-  assign key_beat   = number_q < key_beats;
+  assign in_head    = where.start && number_q < where.head_lines;
+  assign key_beat   = number_q < where.key_beats;
   assign line_valid = where_valid && (!key_beat || key_valid) &&
       (where.drop || in_head || join_out);
-  assign line_go    = line_valid && (where.drop || (acq_room && out_room));
-  assign line_last  = where.drop ? number_q + 3'd1 >= key_beats : !in_head && join_last;
+  assign line_go    = line_valid && (where.drop || out_room);
+  assign line_last  = where.drop ? number_q + 3'd1 >= where.key_beats : !in_head && join_last;
   assign where_pop  = line_go && line_last;
   assign putk_ready_o   = line_go && key_beat && !where.own;
   assign ownk_ready_o   = line_go && key_beat && where.own;
@@ -384,7 +405,7 @@ module log
   // The header stands where a beat before the key would end.
   assign prior = (number_q == '0) ? {where.head, 384'd0} : prior_q;
   always_comb begin
-    unique case (unit)
+    unique case (where.unit)
       2'd0: head_line = {key[383:0], prior[511:384]};
       2'd1: head_line = {key[255:0], prior[511:256]};
       2'd2: head_line = {key[127:0], prior[511:128]};
@@ -392,9 +413,9 @@ module log
     endcase
     // From the item's first byte to the key's last.
     head_strb = '1;
-    if (number_q == '0) head_strb = {64{1'b1}} << {unit, 4'h0};
-    if (number_q == head_lines) head_strb &= ~({64{1'b1}} << head_end[5:0]);
-    if (!where.start || number_q > head_lines) head_strb = '0;
+    if (number_q == '0) head_strb = {64{1'b1}} << {where.unit, 4'h0};
+    if (number_q == where.head_lines) head_strb &= ~({64{1'b1}} << where.head_lane);
+    if (!where.start || number_q > where.head_lines) head_strb = '0;
     line_strb = head_strb | (in_head ? '0 : join_strb);
     for (int b = 0; b < 64; b++)
     line_data[8*b+:8] = head_strb[b] ? head_line[8*b+:8] : join_line[8*b+:8];
@@ -403,16 +424,13 @@ module log
   always_ff @(posedge clk_i) begin
     if (!rst_ni) number_q <= '0;
     else if (where_pop) number_q <= '0;
-    else if (line_go && (where.drop || number_q <= head_lines)) number_q <= number_q + 3'd1;
+    else if (line_go && (where.drop || number_q <= where.head_lines)) number_q <= number_q + 3'd1;
     if (line_go && key_beat) prior_q <= key;
     written_line_q <= line_go && !where.drop && where.parts;
   end
 
   // ---------------------------------------------------------------- lines to the cache
-  // A line stays acquired as long as items follow that lie in it.
   typedef struct packed {
-    logic     none;   // the value ended with the line before
-    logic     same;   // it is the one before
     logic     last;
     line_no_t line;
     line_t    data;
@@ -420,53 +438,20 @@ module log
   } out_t;
 
   out_t out_in, out;
-  logic none, out_valid, out_pop, within_q, same, open_q, close;
-  line_no_t line, line_q, open_line_q;  // open_line_q: acquired last
-  logic [4:0] unused_out, unused_acq;
-  assign line = within_q ? line_q : where.line;
-  assign none = line_strb == '0;
-  assign same = open_q && line == open_line_q;
-
-  // A write from the line's beginning: nobody needs what the line held before.
-  lib_fifo #(
-    .T    (logic [$bits(line_no_t):0]),
-    .Depth(16)
-  ) u_acq (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(line_go && !where.drop && !none && !same),
-    .s_ready_o(acq_room),
-    .s_data_i ({line, line_strb[0]}),
-    .m_valid_o(acq_valid_o),
-    .m_ready_i(acq_ready_i),
-    .m_data_o ({acq_line_o, acq_fresh_o}),
-    .level_o  (unused_acq)
-  );
-  assign out_in = '{
-          none: none,
-          same: same,
-          last: line_last,
-          line: line,
-          data: line_data,
-          strb: line_strb
-      };
-
+  logic out_valid, out_pop, within_q;
+  line_no_t line, line_q;
+  logic [4:0] unused_out;
+  assign line   = within_q ? line_q : where.line;
+  assign out_in = '{last: line_last, line: line, data: line_data, strb: line_strb};
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      within_q <= 1'b0;
-      open_q   <= 1'b0;
-    end else begin
-      if (line_go && !where.drop) within_q <= !line_last;
-      if (line_go && !where.drop && !none) open_q <= 1'b1;
-      else if (close) open_q <= 1'b0;
-    end
+    if (!rst_ni) within_q <= 1'b0;
+    else if (line_go && !where.drop) within_q <= !line_last;
     if (line_go) line_q <= line + 1'b1;
-    if (line_go && !where.drop && !none) open_line_q <= line;
   end
 
   lib_fifo #(
     .T    (out_t),
-    .Depth(16)
+    .Depth(OutDepth)
   ) u_out (
     .clk_i,
     .rst_ni,
@@ -479,19 +464,83 @@ module log
     .level_o  (unused_out)
   );
 
-  logic held_q, writes;  // the line written last is still acquired
+  // In the next clock it is seen what is to be done for the line. One stays acquired as long as items
+  // follow that lie in it.
+  typedef struct packed {
+    logic none;  // nothing: the value ended with the line before
+    logic same;  // it is the one before
+  } kind_t;
+
+  kind_t kind_in, kind;
+  logic laid_valid_q, kind_valid, open_q, close, unused_acq_room, unused_kind_room;
+  line_no_t laid_line_q, open_line_q;  // open_line_q: acquired last
+  strb_t laid_strb_q;
+  logic [4:0] unused_kind, unused_acq;
+  assign kind_in.none = laid_strb_q == '0;
+  assign kind_in.same = open_q && laid_line_q == open_line_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      laid_valid_q <= 1'b0;
+      open_q       <= 1'b0;
+    end else begin
+      laid_valid_q <= line_go && !where.drop;
+      if (laid_valid_q && !kind_in.none) open_q <= 1'b1;
+      else if (close) open_q <= 1'b0;
+    end
+    laid_line_q <= line;
+    laid_strb_q <= line_strb;
+    if (laid_valid_q && !kind_in.none) open_line_q <= laid_line_q;
+  end
+
+  // Both have room as long as u_out had: a line leaves that one last.
+  lib_fifo #(
+    .T    (kind_t),
+    .Depth(OutDepth)
+  ) u_kind (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(laid_valid_q),
+    .s_ready_o(unused_kind_room),
+    .s_data_i (kind_in),
+    .m_valid_o(kind_valid),
+    .m_ready_i(out_pop),
+    .m_data_o (kind),
+    .level_o  (unused_kind)
+  );
+
+  // A write from the line's beginning: nobody needs what the line held before.
+  lib_fifo #(
+    .T    (logic [$bits(line_no_t):0]),
+    .Depth(OutDepth)
+  ) u_acq (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(laid_valid_q && !kind_in.none && !kind_in.same),
+    .s_ready_o(unused_acq_room),
+    .s_data_i ({laid_line_q, laid_strb_q[0]}),
+    .m_valid_o(acq_valid_o),
+    .m_ready_i(acq_ready_i),
+    .m_data_o ({acq_line_o, acq_fresh_o}),
+    .level_o  (unused_acq)
+  );
+  `ASSERT(LaidRoom, !laid_valid_q || (unused_acq_room && unused_kind_room))
+
+  // A register before the cache: its memory port's order does not depend on how a line was found.
+  logic held_q;  // the line written last is still acquired
   log_slot_t held_slot_q;
-  logic [2:0] quiet_q;   // clocks in which nothing came
-  assign writes      = out_valid && !out.none && (out.same || rsp_valid_i);
-  assign wr_valid_o  = writes;
-  assign wr_slot_o   = out.same ? held_slot_q : rsp_slot_i;
-  assign wr_line_o   = out.line;
-  assign wr_data_o   = out.data;
-  assign wr_strb_o   = out.strb;
-  assign out_pop     = out_valid && (out.none || (writes && wr_ready_i));
-  assign rsp_ready_o = out_valid && !out.none && !out.same && wr_ready_i;
+  logic [2:0] quiet_q;  // clocks in which nothing came
+  logic write_valid_q, write_none_q, write_free;
+  out_t write_q;
+  assign write_free  = !write_valid_q || write_none_q || wr_ready_i;
+  assign rsp_ready_o = kind_valid && !kind.none && !kind.same && write_free;
+  assign out_pop     = kind_valid && write_free && (kind.none || kind.same || rsp_valid_i);
   assign rsp_bank_o  = out.line[0];
-  assign close       = held_q && quiet_q == '1 && !line_go && !out_valid;
+  assign wr_valid_o  = write_valid_q && !write_none_q;
+  assign wr_slot_o   = held_slot_q;
+  assign wr_line_o   = write_q.line;
+  assign wr_data_o   = write_q.data;
+  assign wr_strb_o   = write_q.strb;
+  assign close       = held_q && quiet_q == '1 && !out_valid && !write_valid_q;
   always_comb begin
     rel_o = '0;
     rel_o[held_slot_q[LogWayW]] = 4'(held_q && ((rsp_ready_o && rsp_valid_i) || close));
@@ -499,20 +548,23 @@ module log
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      held_q  <= 1'b0;
-      quiet_q <= '0;
+      held_q        <= 1'b0;
+      quiet_q       <= '0;
+      write_valid_q <= 1'b0;
+      written_o     <= '0;
     end else begin
       if (rsp_ready_o && rsp_valid_i) held_q <= 1'b1;
       else if (close) held_q <= 1'b0;
-      if (line_go || out_valid) quiet_q <= '0;
+      if (out_valid || write_valid_q) quiet_q <= '0;
       else if (quiet_q != '1) quiet_q <= quiet_q + 3'd1;
+      if (write_free) write_valid_q <= out_pop;
+      if (write_valid_q && write_free && write_q.last) written_o <= written_o + 1'b1;
     end
     if (rsp_ready_o && rsp_valid_i) held_slot_q <= rsp_slot_i;
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) written_o <= '0;
-    else if (out_pop && out.last) written_o <= written_o + 1'b1;
+    if (out_pop) begin
+      write_q      <= out;
+      write_none_q <= kind.none;
+    end
   end
 
   assign idle_o = !put_valid_i && !own_valid_i && !size_valid_q && !limit_valid_q && !data_valid &&

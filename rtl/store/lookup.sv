@@ -189,6 +189,7 @@ module lookup
   off_t matched_off_q;
   logic [5:0] matched_lines_q;
   logic [7:0] match_klen_q;
+  logic match_store_q;
   logic recent_hit;
 
   // Several ways with the tag (rare) give a place that is nobody's; execute sorts it out.
@@ -213,7 +214,8 @@ module lookup
     if (read_go) begin
       match_q      <= '{lookup: read_q.lookup, hash: read_q.hash, line: read_q.line,
                         slot: read_slot_q, default: '0};
-      match_klen_q <= read_q.klen;
+      match_klen_q  <= read_q.klen;
+      match_store_q <= read_q.store;
       if (read_q.lookup) begin
         matched_off_q   <= recent_hit ? recent.off : matched.off;
         matched_lines_q <= !recent_hit ? matched.lines :
@@ -223,7 +225,8 @@ module lookup
   end
 
   // ---------------------------------------------------------------- acquire the item's lines
-  // An item of few lines is fetched whole, else what holds header and key.
+  // An item of few lines is fetched whole, else what holds header and key; of one that is to be
+  // replaced nobody wants more.
   typedef struct packed {
     found_t   found;
     line_no_t line;
@@ -243,7 +246,7 @@ module lookup
     get.found.cand  = there;
     get.found.off   = matched_off_q;
     if (there) begin
-      get.found.whole = matched_lines_q <= 6'(PrefetchLines);
+      get.found.whole = matched_lines_q <= 6'(PrefetchLines) && !match_store_q;
       get.found.count = get.found.whole ? matched_lines_q[2:0] :
           (key_lines > 3'(PrefetchLines)) ? 3'(PrefetchLines) : key_lines;
     end

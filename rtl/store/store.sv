@@ -225,9 +225,12 @@ module store
       .Reads  (2),
       .Writes (1),
       .Split  (1'b1),
+      .Ultra  (1'b1),
       .Shift  (1),
       .Low    (b),
-      .RenewEvery(256)
+      .NumberBits(14),
+      .RenewEvery(256),
+      .TicketBits(17)
     ) u_cache (
       .clk_i,
       .rst_ni,
@@ -483,8 +486,11 @@ module store
     .idle_o              (exe_idle)
   );
 
-  lib_reg #(
-    .T(res_t)
+  // Two words deep it is smaller than a register stage so wide.
+  logic [1:0] unused_res;
+  lib_fifo #(
+    .T    (res_t),
+    .Depth(2)
   ) u_res (
     .clk_i,
     .rst_ni,
@@ -493,7 +499,8 @@ module store
     .s_data_i (out),
     .m_valid_o(res_valid_o),
     .m_ready_i(res_ready_i),
-    .m_data_o (res_o)
+    .m_data_o (res_o),
+    .level_o  (unused_res)
   );
 
   // ---------------------------------------------------------------- reader
