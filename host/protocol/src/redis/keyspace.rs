@@ -19,6 +19,8 @@ const TOO_MANY: Error = "ERR the keys are more than this server replies at once;
 const KEYS_AT_ONCE: usize = 1 << 16;
 /// Keys that a SCAN looks for by default.
 const COUNT: usize = 10;
+/// And at most, as others wait for that long.
+const COUNT_MAX: usize = 4096;
 
 pub const COMMANDS: &[Command] = &[
     Command::new("dbsize", 1, READONLY | FAST, NONE, dbsize),
@@ -169,7 +171,7 @@ fn scan(call: &mut Call<'_>) -> Result<(), Error> {
     }
     let (db, local) = (call.client.db, &call.engine.local);
     let mut found = Vec::new();
-    let count = count.min(call.engine.settings.keys_soft);
+    let count = count.min(COUNT_MAX);
     let next = local.scan(Some(db), cursor, count, |item| {
         if is_string && pattern.as_ref().is_none_or(|pattern| pattern.matches(item.key())) {
             found.push(item.key());
