@@ -30,6 +30,8 @@ ANSWERED = {
     "deep": b"*2\r\n$3\r\nGET\r\n*1\r\n*1\r\n$1\r\nk\r\n",
     "map": b"%1\r\n$3\r\nGET\r\n$1\r\nk\r\nQUIT\r\n",
     "zero": b"\x00" * 70_000,
+    # Behind a CR may be anything.
+    "line ends": b"*2\rx$6\ryExists\r\n$1\r\nk\r\n*1\r\r$3\rxNO!zz*1\rx$4\rxQUITxx",
     "quotes": b'"' * 1001 + b"\r\n",
     "empty": b"*0\r\n" * 20_000 + b"QUIT\r\n",
     "blank": b"\r\n" * 20_000 + b"QUIT\r\n",

@@ -47,8 +47,9 @@ impl<'a> Args<'a> {
 
     #[cold]
     fn name(&self) -> &'a [u8] {
-        let line = memchr::memchr(b'\n', self.input).expect("a command has a first line");
-        let (name, _) = parse::argument(self.input, line + 1).expect("and a name");
+        // As for Redis, the byte behind is the line's end, whatever it is.
+        let line = memchr::memchr(b'\r', self.input).expect("a command has a first line");
+        let (name, _) = parse::argument(self.input, line + 2).expect("and a name");
         name.of(self.input)
     }
 

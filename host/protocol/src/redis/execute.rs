@@ -384,14 +384,14 @@ fn has_long_key(command: &Command, args: &Args<'_>) -> bool {
 /// What a client may not send before it has given the password.
 #[cold]
 fn strangers_violation(bytes: &[u8]) -> Option<Violation> {
-    let mut at = memchr::memchr(b'\n', bytes)? + 1;
-    let count = number_of(bytes.get(1..at.checked_sub(2)?)?)?;
+    let mut at = memchr::memchr(b'\r', bytes)? + 2;
+    let count = number_of(bytes.get(1..at - 2)?)?;
     if count > MAX_ARGS_STRANGER {
         return Some(Violation::StrangersCount);
     }
     for _ in 0..count {
-        let end = at + memchr::memchr(b'\n', bytes.get(at..)?)? + 1;
-        let len = number_of(bytes.get(at + 1..end.checked_sub(2)?)?)?;
+        let end = at + memchr::memchr(b'\r', bytes.get(at..)?)? + 2;
+        let len = number_of(bytes.get(at + 1..end - 2)?)?;
         if len > MAX_BULK_STRANGER {
             return Some(Violation::StrangersLength);
         }
