@@ -431,7 +431,7 @@ def test_speed(large):
             latency[n].append(bench.chunk.times[-1] - at)
     result["clocks of a get"] = {"lines in memory": max(latency[0]), "on chip": max(latency[1])}
     print(result)
-    assert result["get"] < 3.1 and result["get hot"] < 3 and result["set:get 1:1"] < 5
-    assert result["get hot"] <= result["get random"]
+    assert result["get"] < 1.3 and result["get hot"] < 1.3 and result["set:get 1:1"] < 2
+    assert result["get hot"] <= 1.1 * result["get random"]
     assert result["set:get 1:1 hot"] <= 1.1 * result["set:get 1:1"]
     assert max(latency[1]) <= 26 and max(latency[0]) <= 26 + 2 * 45
