@@ -921,7 +921,7 @@ module tcp_tcb
   end
 
   typedef struct packed {
-    logic        quiet;     // ... but not now
+    logic        quiet;     // nothing may be sent now
     logic        send;      // segments of an open connection may go
     logic        from_una;  // from snd_una, not from snd_nxt
     logic        probe;

@@ -61,24 +61,25 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     Ok(())
 }
 
-/// The last word of `-o` counts.
-fn drops_privileges(args: &ServeArgs) -> bool {
-    let words = args.soft.extended.iter().rev();
-    let mut said = words.filter_map(|word| match word {
-        Extended::DropPrivileges(drop) => Some(*drop),
-        _ => None,
-    });
-    said.next().unwrap_or(false)
+/// What the last word of `-o` says that says anything of it.
+fn said(args: &ServeArgs, of: impl Fn(&Extended) -> Option<bool>) -> Option<bool> {
+    args.soft.extended.iter().rev().find_map(of)
 }
 
-/// The same.
+fn drops_privileges(args: &ServeArgs) -> bool {
+    let drop = |word: &Extended| match word {
+        Extended::DropPrivileges(drop) => Some(*drop),
+        _ => None,
+    };
+    said(args, drop).unwrap_or(false)
+}
+
 fn crawls(args: &ServeArgs) -> bool {
-    let words = args.soft.extended.iter().rev();
-    let mut said = words.filter_map(|word| match word {
+    let crawler = |word: &Extended| match word {
         Extended::Crawler(on) => Some(*on),
         _ => None,
-    });
-    said.next().unwrap_or(true)
+    };
+    said(args, crawler).unwrap_or(true)
 }
 
 /// Statistics that are told at the end.
