@@ -92,7 +92,7 @@ module lib_cfifo_fv #(
     logic late_q;
     always_ff @(posedge clk_i) late_q <= rst_ni && done_q != '0 && !pop;
     assign head   = dut.gen_large.head_q;
-    assign stored = dut.gen_large.u_ram.gen_distributed.mem_q[
+    assign stored = dut.gen_large.u_ram.mem_q[
                     wrap(32'(dut.raddr_q) + 32'(ahead_q) - 32'(head))];
     `ASSERT(Visible, !late_q || m_valid)
     `ASSERT(Output, !(seen_q && head && ahead_q == '0) || m_data == word_q)

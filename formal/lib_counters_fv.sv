@@ -67,7 +67,7 @@ module lib_counters_fv #(
   logic on_the_way;
   logic [Width-1:0] word;
   assign on_the_way = dut.visit_q && dut.visited_q == chosen_q;
-  assign word       = dut.u_words.gen_distributed.mem_q[chosen_q];
+  assign word       = dut.u_words.mem_q[chosen_q];
   logic [Width-1:0] added;
   assign added = Width'(dut.short_q[chosen_q]) + (on_the_way ? Width'(dut.add_q) : '0);
   `ASSERT(Zero, !clearing || (total_q == '0 && dut.short_q[chosen_q] == '0))

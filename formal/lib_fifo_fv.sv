@@ -75,7 +75,7 @@ module lib_fifo_fv #(
     `ASSERT(Visible, m_valid == (level_q != '0))
   end else begin : gen_large
     assign head   = dut.gen_large.head_q;
-    assign stored = dut.gen_large.u_ram.gen_distributed.mem_q[
+    assign stored = dut.gen_large.u_ram.mem_q[
                     wrap(32'(dut.raddr_q) + 32'(ahead_q) - 32'(head))];
     // A word shows up two clocks after its push at the latest.
     logic late_q;

@@ -92,7 +92,7 @@ module tcp_lookup_fv
   logic read_there_q, match_there_q;
   id_t read_id_q, match_id_q;
   place_t there, read_place_q, match_place_q;
-  assign there = dut.u_place.gen_distributed.mem_q[there_id_q];
+  assign there = dut.u_place.mem_q[there_id_q];
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -195,19 +195,19 @@ module tcp_lookup_fv
     // ------------------------------------------------ invariants: the table
     function automatic way_t way_at(input place_t place);
       way_t [Ways-1:0] bucket;
-      bucket = place.table1 ? dut.gen_table[1].u_ram.gen_distributed.mem_q[place.addr]
-                            : dut.gen_table[0].u_ram.gen_distributed.mem_q[place.addr];
+      bucket = place.table1 ? dut.gen_table[1].u_ram.mem_q[place.addr]
+                            : dut.gen_table[0].u_ram.mem_q[place.addr];
       return bucket[place.way];
     endfunction
 
     // Each live id has its own way.
     for (genvar i = 0; i < Conns; i++) begin : gen_place
       way_t way;
-      assign way = way_at(dut.u_place.gen_distributed.mem_q[i]);
+      assign way = way_at(dut.u_place.mem_q[i]);
       `ASSERT(Placed, !live_q[i] || (way.valid && way.id == id_t'(i)))
     end
     `ASSERT(Deleting,
-            !dut.del_write_q || dut.del_place == dut.u_place.gen_distributed.mem_q[dut.del_id_q])
+            !dut.del_write_q || dut.del_place == dut.u_place.mem_q[dut.del_id_q])
 
     // The hash depends on nothing but the secret and the peer. So there is a value that it always has
     // for the chosen peer; which one does not matter.
