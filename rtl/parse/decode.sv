@@ -20,6 +20,8 @@ module decode
   input  logic signed [21:0] value_max_i,
   /// The line's length field in full; two clocks after its step.
   input  logic [31:0] length_i,
+  /// Pulse: the job's last record goes out.
+  output logic        done_o,
   /// A slow line is over; the rest of the job does not count.
   output logic        line_end_o,
   output logic        dead_o,
@@ -306,7 +308,7 @@ module decode
     rec_d.req.op       = OpReply;
     rec_d.req.udp      = udp;
     rec_d.req.conn     = job_i.conn;
-    rec_d.req.first    = first_q;
+    rec_d.req.first    = first_q && !job_i.begun;
     rec_d.req.tx_ptr   = job_i.tx_ptr;
     rec_d.req.tx_space = job_i.tx_space;
     rec_d.req.noreply  = noreply;
@@ -655,6 +657,7 @@ module decode
     if (decide && put_push) vlen_q <= vlen[20:0];
   end
 
+  assign done_o     = end_go_q;
   assign line_end_o = decide && piece.slow && line_over;
   assign dead_o     = decide && make_dead;
   assign verdict_o  = verdict;

@@ -1,10 +1,12 @@
-// Gets the bytes of jobs: reads the receive ring for TCP jobs, cuts memcached's frame header from
-// UDP datagrams, and gives both out as jobs and byte streams that start at lane 0. A job's reads go
-// out while earlier ones stream. Latency 5 from datagram or memory to beat, initiation interval 1.
+// Gets the bytes of jobs: reads the receive ring for TCP jobs, takes UDP datagrams without memcached's
+// frame header, and gives both out as jobs and the lines that hold their bytes, wherever they begin. A
+// job's reads go out while earlier ones stream. Latency 1 from datagram or memory to line, initiation
+// interval 1.
 module fetch
   import wirekv_pkg::*;
   import net_pkg::*;
   import request_pkg::*;
+  import front_pkg::*;
 (
   input  logic   clk_i,
   input  logic   rst_ni,
@@ -42,13 +44,13 @@ module fetch
   output logic   uctx_valid_o,
   input  logic   uctx_ready_i,
   output uctx_t  uctx_o,
-  /// Jobs, and one packet of bytes for each.
+  /// Jobs, and the lines of each.
   output logic   job_valid_o,
   input  logic   job_ready_i,
   output job_t   job_o,
-  output logic   beat_valid_o,
-  input  logic   beat_ready_i,
-  output beat_t  beat_o,
+  output logic   raw_valid_o,
+  input  logic   raw_ready_i,
+  output raw_t   raw_o,
   /// Pulses: a UDP job begins, a datagram is ignored, a TCP job waits for its bytes.
   output logic   udp_o,
   output logic   udp_bad_o,
@@ -274,45 +276,29 @@ module fetch
     .level_o  (uctx_level)
   );
 
-  typedef struct packed {
-    beat_t      beat;
-    logic [5:0] skip;
-  } in_t;
-
-  in_t in_d, in_q;
-  logic aligned_valid, aligned_ready;
-  assign in_d = '{beat: '{data: in_data, len: in_len, last: in_last}, skip: in_skip};
+  raw_t raw;
+  assign raw = '{
+          data: in_data,
+          start: beginning ? in_skip : 6'd0,
+          stop: in_len,
+          first: beginning,
+          last: in_last
+      };
 
   lib_reg #(
-    .T(in_t)
-  ) u_in (
+    .T(raw_t)
+  ) u_raw (
     .clk_i,
     .rst_ni,
     .s_valid_i(in_valid),
     .s_ready_o(in_ready),
-    .s_data_i (in_d),
-    .m_valid_o(aligned_valid),
-    .m_ready_i(aligned_ready),
-    .m_data_o (in_q)
-  );
-
-  lib_align u_align (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(aligned_valid),
-    .s_ready_o(aligned_ready),
-    .s_data_i (in_q.beat.data),
-    .s_len_i  (in_q.beat.len),
-    .s_last_i (in_q.beat.last),
-    .s_skip_i (in_q.skip),
-    .m_valid_o(beat_valid_o),
-    .m_ready_i(beat_ready_i),
-    .m_data_o (beat_o.data),
-    .m_len_o  (beat_o.len),
-    .m_last_o (beat_o.last)
+    .s_data_i (raw),
+    .m_valid_o(raw_valid_o),
+    .m_ready_i(raw_ready_i),
+    .m_data_o (raw_o)
   );
 
   assign idle_o = !job_valid_i && !dgram_valid_i && !reading_q && wait_level == '0 &&
-                  state_q == StFree && out_level == '0 && !beat_valid_o && uctx_level == '0;
+                  state_q == StFree && out_level == '0 && !raw_valid_o && uctx_level == '0;
 
 endmodule

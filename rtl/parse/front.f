@@ -1,10 +1,17 @@
 rtl/parse/front_pkg.sv
 rtl/parse/session.sv
 rtl/parse/fetch.sv
+rtl/parse/line_scan.sv
+rtl/parse/line_window.sv
+rtl/parse/recognise.sv
+rtl/parse/walker.sv
+rtl/parse/mover.sv
+rtl/parse/lines.sv
 rtl/parse/number.sv
 rtl/parse/tokens.sv
 rtl/parse/words.sv
 rtl/parse/decode.sv
 rtl/parse/requests.sv
 rtl/parse/put_split.sv
+rtl/parse/parser.sv
 rtl/parse/front.sv

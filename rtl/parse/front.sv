@@ -77,24 +77,11 @@ module front
   output logic    idle_o
 );
 
-  logic tcp_valid, tcp_ready, job_valid, job_ready, beat_valid, beat_ready;
-  logic piece_valid, head_pop, room;
-  job_t tcp_job, job, head;
-  beat_t beat;
-  piece_t piece;
-  num_t num;
-  logic [63:0] value;
-  resume_t verdict, words_verdict;
-  step_t step;
-  job_t step_job;
-  logic step_valid, line_end, dead;
-  logic signed [21:0] value_max;
-  logic session_idle, fetch_idle, tokens_idle, decode_idle, requests_idle;
-  out_t out;
-  field_e field;
-  logic neg;
-  logic [31:0] length;
-  logic close, udp, udp_bad, wait_bytes, line, error, rollback, host, bad_read;
+  logic tcp_valid, tcp_ready, job_valid, job_ready, raw_valid, raw_ready;
+  job_t tcp_job, job;
+  raw_t raw;
+  logic session_idle, fetch_idle, parser_idle;
+  logic close, udp, udp_bad, wait_bytes, wait_room, line, error, rollback, host, bad_read;
 
   session #(
     .Conns(Conns)
@@ -150,85 +137,26 @@ module front
     .job_valid_o (job_valid),
     .job_ready_i (job_ready),
     .job_o       (job),
-    .beat_valid_o(beat_valid),
-    .beat_ready_i(beat_ready),
-    .beat_o      (beat),
+    .raw_valid_o (raw_valid),
+    .raw_ready_i (raw_ready),
+    .raw_o       (raw),
     .udp_o       (udp),
     .udp_bad_o   (udp_bad),
     .wait_o      (wait_bytes),
     .idle_o      (fetch_idle)
   );
 
-  tokens u_tokens (
-    .clk_i,
-    .rst_ni,
-    .job_valid_i  (job_valid),
-    .job_ready_o  (job_ready),
-    .job_i        (job),
-    .beat_valid_i (beat_valid),
-    .beat_ready_o (beat_ready),
-    .beat_i       (beat),
-    .room_i       (room),
-    .words_verdict_i(words_verdict),
-    .decode_verdict_i(verdict),
-    .piece_valid_o(piece_valid),
-    .piece_o      (piece),
-    .num_o        (num),
-    .value_o      (value),
-    .job_pop_i    (head_pop),
-    .job_o        (head),
-    .idle_o       (tokens_idle)
-  );
-
-  words u_words (
+  parser u_parser (
     .clk_i,
     .rst_ni,
     .item_max_i,
-    .piece_valid_i(piece_valid),
-    .piece_i      (piece),
-    .num_i        (num),
-    .job_i        (head),
-    .job_pop_o    (head_pop),
-    .line_end_i   (line_end),
-    .dead_i       (dead),
-    .step_valid_o (step_valid),
-    .step_o       (step),
-    .job_o        (step_job),
-    .field_o      (field),
-    .neg_o        (neg),
-    .value_max_o  (value_max),
-    .verdict_o    (words_verdict)
-  );
-
-  decode u_decode (
-    .clk_i,
-    .rst_ni,
-    .step_valid_i (step_valid),
-    .step_i       (step),
-    .job_i        (step_job),
-    .value_max_i  (value_max),
-    .length_i     (length),
-    .line_end_o   (line_end),
-    .dead_o       (dead),
-    .verdict_o    (verdict),
-    .out_o        (out),
-    .line_o       (line),
-    .error_o      (error),
-    .rollback_o   (rollback),
-    .host_o       (host),
-    .idle_o       (decode_idle)
-  );
-
-  requests u_requests (
-    .clk_i,
-    .rst_ni,
     .now_i,
-    .field_i (field),
-    .neg_i   (neg),
-    .value_i (value),
-    .length_o(length),
-    .out_i   (out),
-    .room_o  (room),
+    .job_valid_i (job_valid),
+    .job_ready_o (job_ready),
+    .job_i       (job),
+    .raw_valid_i (raw_valid),
+    .raw_ready_o (raw_ready),
+    .raw_i       (raw),
     .req_valid_o,
     .req_ready_i,
     .req_o,
@@ -242,7 +170,12 @@ module front
     .putb_valid_o,
     .putb_ready_i,
     .putb_o,
-    .idle_o  (requests_idle)
+    .line_o      (line),
+    .error_o     (error),
+    .rollback_o  (rollback),
+    .host_o      (host),
+    .wait_o      (wait_room),
+    .idle_o      (parser_idle)
   );
 
   always_comb begin
@@ -256,13 +189,12 @@ module front
     count_o[FrontCountSetBytes]  = putb_valid_o && putb_ready_i;
     count_o[FrontCountHost]      = host;
     count_o[FrontCountCloses]    = close;
-    count_o[FrontCountWaitRoom]  = !room && !tokens_idle;
+    count_o[FrontCountWaitRoom]  = wait_room;
     count_o[FrontCountWaitBytes] = wait_bytes;
     count_o[FrontCountBadReads]  = bad_read;
     count_o[FrontCountBadWrites] = wr_bad_i;
   end
 
-  assign idle_o = session_idle && fetch_idle && tokens_idle && !step_valid && decode_idle &&
-                  requests_idle;
+  assign idle_o = session_idle && fetch_idle && parser_idle;
 
 endmodule

@@ -179,6 +179,94 @@ package front_pkg;
     logic back;
   } queue_t;
 
+  // ---------------------------------------------------------------- the line engine
+  /// Place of a byte among the lines that are kept: number of its line, counted from reset, and
+  /// lane. A job is shorter than half of what this can tell apart.
+  typedef logic [7:0] line_no_t;
+  typedef struct packed {
+    line_no_t   line;
+    logic [5:0] lane;
+  } place_t;
+
+  /// Lines that are kept; a power of two.
+  localparam int unsigned KeptLines = 64;
+  localparam int unsigned KeptW = $clog2(KeptLines);
+  /// Longest value that the line engine moves. Half of the lines hold it, with the request before.
+  localparam int unsigned ValueMax = 1920;
+
+  /// A line of received bytes: lanes [start, stop) belong to the job.
+  typedef struct packed {
+    line_t      data;
+    logic [5:0] start;  // 0 but in the first line
+    logic [6:0] stop;   // 64 but in the last line; 0: the job has no bytes
+    logic       first;
+    logic       last;
+  } raw_t;
+
+  /// A place where a request may start.
+  typedef struct packed {
+    place_t place;
+    logic   ending;  // none: the job ends
+    logic   key;     // behind a blank, where a line of keys may go on
+    logic   last;    // the job has no line behind this one
+  } start_t;
+
+  /// Digits in groups: the number is (high * 10^4 + mid) * 10^4 + low.
+  typedef struct packed {
+    logic [6:0]  high;
+    logic [13:0] mid;
+    logic [13:0] low;
+  } digits_t;
+
+  /// What a request begins with: a request, or the part of one that has a window for itself.
+  typedef struct packed {
+    place_t      place;
+    logic        ending;      // as in start_t
+    logic        key;
+    logic        good;        // understood; everything below holds
+    logic        unfinished;  // the job ends before it does
+    place_t      next;        // behind it, value included
+    place_t      value;       // where its value starts
+    op_e         op;
+    logic        record;      // gives a request; else it only says what the keys behind it are for
+    logic        keys;        // begins or goes on with keys: the op is that of the first part
+    logic        more;        // another key follows
+    logic        store;       // a value of `vlen` bytes and CR LF follows
+    logic        noreply;
+    logic        cas_out;
+    logic        touch;
+    logic        exptime_a;   // the expiry time is number a, not b
+    logic [6:0]  klen;
+    logic [10:0] vlen;
+    digits_t     a;
+    digits_t     b;
+    line_t       data;        // the key
+  } cand_t;
+
+  /// What the walker makes of a candidate.
+  typedef enum logic [1:0] {
+    WkNone,     // nothing: it stands inside of another request
+    WkRequest,  // [from, to) of the job is this request, or a part of it
+    WkEnd,      // the job ends; [from, its end) is left for the connection's next job
+    WkScan      // [from, its end) is for the scanner
+  } walk_e;
+
+  typedef struct packed {
+    walk_e       kind;
+    place_t      from;
+    logic        back;    // take back what is not committed
+    logic        commit;
+    logic        first;   // first record of its job
+    logic [31:0] rem;     // WkEnd: bytes that the connection's next request needs
+  } walk_t;
+
+  /// Numbers of a request, a clock behind its record.
+  typedef struct packed {
+    logic [31:0] flags;
+    logic [31:0] exptime;
+    logic [33:0] number;
+  } numbers_t;
+
   /// What decode gives out in a clock.
   typedef struct packed {
     queue_t  rec_do;

@@ -102,6 +102,7 @@ package request_pkg;
     logic        host_close;
     logic [9:0]  host_len;
     conn_t       conn;
+    logic        begun;      // the rest of a job whose first records went out
     logic [13:0] len;        // 0..JobBytes
     logic [31:0] tx_ptr;     // where the replies go
     logic [16:0] tx_space;   // bytes free in the transmit ring from tx_ptr

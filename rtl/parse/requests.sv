@@ -17,8 +17,16 @@ module requests
   input  logic [63:0] value_i,
   output logic [31:0] length_o,
   input  out_t        out_i,
-  /// There is room for the results of 8 more pieces.
+  /// The same from the line engine, numbers a clock later; never both at once. Item data by itself.
+  // verilator lint_off UNUSEDSIGNAL
+  input  out_t        line_i,
+  // verilator lint_on UNUSEDSIGNAL
+  input  numbers_t    numbers_i,
+  input  logic        item_valid_i,
+  input  beat_t       item_i,
+  /// There is room for the results of 8 more pieces; for 16 beats of item data.
   output logic        room_o,
+  output logic        item_room_o,
   /// Requests and their keys.
   output logic        req_valid_o,
   input  logic        req_ready_i,
@@ -67,11 +75,11 @@ module requests
     return time_;
   endfunction
 
-  logic [31:0] when_;
-  assign when_ = absolute(exptime, now_i);
-
   // ---------------------------------------------------------------- a clock later
   out_t out_q;
+  logic line_q;  // the record is the line engine's
+  logic [31:0] when_;
+  assign when_ = absolute(line_q ? numbers_i.exptime : exptime, now_i);
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       out_q.rec_do   <= '0;
@@ -79,15 +87,22 @@ module requests
       out_q.putb_do  <= '0;
       out_q.put_push <= 1'b0;
     end else begin
-      out_q.rec_do   <= out_i.rec_do;
-      out_q.key_do   <= out_i.key_do;
+      out_q.rec_do   <= out_i.rec_do | line_i.rec_do;
+      out_q.key_do   <= out_i.key_do | line_i.key_do;
       out_q.putb_do  <= out_i.putb_do;
-      out_q.put_push <= out_i.put_push;
+      out_q.put_push <= out_i.put_push || line_i.put_push;
     end
-    if (out_i.rec_do.push) out_q.rec <= out_i.rec;
-    if (out_i.key_do.push) out_q.key <= out_i.key;
+    line_q <= line_i.rec_do.push;
+    if (line_i.rec_do.push) begin
+      out_q.rec <= line_i.rec;
+      out_q.key <= line_i.key;
+      out_q.put <= line_i.put;
+    end else begin
+      if (out_i.rec_do.push) out_q.rec <= out_i.rec;
+      if (out_i.key_do.push) out_q.key <= out_i.key;
+      if (out_i.put_push) out_q.put <= out_i.put;
+    end
     if (out_i.putb_do.push) out_q.putb <= out_i.putb;
-    if (out_i.put_push) out_q.put <= out_i.put;
   end
 
   typedef struct packed {
@@ -101,13 +116,13 @@ module requests
     store_rec.req        = out_q.rec.req;
     store_rec.off_sel    = out_q.rec.off_sel;
     store_rec.req.rx_ptr = out_q.rec.req.rx_ptr + 32'(out_q.rec.pos);
-    if (out_q.rec.use_flags) store_rec.req.flags = flags;
+    if (out_q.rec.use_flags) store_rec.req.flags = line_q ? numbers_i.flags : flags;
     if (out_q.rec.use_exptime)
       store_rec.req.exptime = (out_q.rec.req.op == OpFlush && exptime[31]) ? '0 : when_;
-    if (out_q.rec.use_number) store_rec.req.num = number;
+    if (out_q.rec.use_number) store_rec.req.num = line_q ? 64'(numbers_i.number) : number;
     store_put = out_q.put;
     if (out_q.put.start) begin
-      store_put.flags   = flags;
+      store_put.flags   = line_q ? numbers_i.flags : flags;
       store_put.exptime = when_;
     end
   end
@@ -125,15 +140,18 @@ module requests
   logic [$clog2(KeyDepth+1)-1:0] key_free;
   logic [$clog2(PutbDepth+1)-1:0] putb_free;
   logic [$clog2(PutDepth+1)-1:0] put_level;
-  logic room_q;
+  logic room_q, item_room_q;
 
   always_ff @(posedge clk_i) begin
+    if (!rst_ni) item_room_q <= 1'b0;
+    else item_room_q <= 32'(putb_free) >= Slack;
     if (!rst_ni) room_q <= 1'b0;
     else
       room_q <= 32'(req_free) >= Slack && 32'(key_free) >= Slack && 32'(putb_free) >= Slack &&
                 32'(put_level) <= PutDepth - 10;
   end
-  assign room_o = room_q;
+  assign room_o      = room_q;
+  assign item_room_o = item_room_q;
 
   lib_cfifo #(
     .T    (stored_t),
@@ -175,10 +193,10 @@ module requests
   ) u_putb (
     .clk_i,
     .rst_ni,
-    .s_valid_i (out_q.putb_do.push),
+    .s_valid_i (out_q.putb_do.push || item_valid_i),
     .s_ready_o (unused_ready[2]),
-    .s_data_i  (out_q.putb),
-    .commit_i  (out_q.putb_do.commit),
+    .s_data_i  (item_valid_i ? item_i : out_q.putb),
+    .commit_i  (out_q.putb_do.commit || item_valid_i),
     .rollback_i(out_q.putb_do.back),
     .m_valid_o (putb_valid_o),
     .m_ready_i (putb_ready_i),
@@ -231,12 +249,14 @@ module requests
   end
   always_ff @(posedge clk_i) if (off_take) off_last_q <= off_head;
 
-  assign idle_o = out_q.rec_do == '0 && 32'(req_free) == ReqDepth && !putb_valid_o && !puth_valid &&
-                  !key_valid_o && off_level == '0;
+  assign idle_o = out_q.rec_do == '0 && !item_valid_i && 32'(req_free) == ReqDepth &&
+                  !putb_valid_o && !puth_valid && !key_valid_o && off_level == '0;
 
   `ASSERT(ReqRoom, !(out_q.rec_do.push && !unused_ready[0]))
   `ASSERT(KeyRoom, !(out_q.key_do.push && !unused_ready[1]))
-  `ASSERT(PutbRoom, !(out_q.putb_do.push && !unused_ready[2]))
+  `ASSERT(PutbRoom, !((out_q.putb_do.push || item_valid_i) && !unused_ready[2]))
+  `ASSERT(OneAtATime,
+          !(out_i.rec_do.push && line_i.rec_do.push) && !(out_q.putb_do != '0 && item_valid_i))
   `ASSERT(PutRoom, !(out_q.put_push && !unused_ready[3]))
 
 endmodule

@@ -12,15 +12,17 @@ module tokens
 (
   input  logic        clk_i,
   input  logic        rst_ni,
-  /// Jobs, and their bytes as one packet each.
+  /// Jobs, and their bytes as one packet each, from this lane of the first beat on.
   input  logic        job_valid_i,
   output logic        job_ready_o,
   input  job_t        job_i,
+  input  logic [5:0]  lane_i,
   input  logic        beat_valid_i,
   output logic        beat_ready_o,
   input  beat_t       beat_i,
-  /// There is room for the results of 8 more pieces.
+  /// There is room for the results of 8 more pieces; for 16 beats of item data.
   input  logic        room_i,
+  input  logic        item_room_i,
   /// Answer to a slow line, from words or decode.
   input  resume_t     words_verdict_i,
   input  resume_t     decode_verdict_i,
@@ -162,7 +164,10 @@ module tokens
   assign verdict = words_verdict_i.valid ? words_verdict_i : decode_verdict_i;
   logic word1_q, fast1, fast_now;  // the piece behind is a line's first word, and a fast one
   always_comb begin
-    emit      = active_q && window_ok && room_i && gap_q == '0 && scan_q != ScWait;
+    // The store may want all of an item before it takes another request: item data waits for no more
+    // than room of its own. There is room for its record since its line, or its job, began.
+    emit      = active_q && window_ok && ((scan_q == ScValue) ? item_room_i : room_i) &&
+                gap_q == '0 && scan_q != ScWait;
     eol       = |(onehot & (lf_all | crlf_all));
     last_part = left_q <= 14'd64;
     // Item data: bytes to take with this piece, CRLF included.
@@ -226,7 +231,7 @@ module tokens
 
   // A value piece of the job ends with the job unless its final byte is in it.
   logic start, queue_ready;
-  assign start = !active_q && gap_q[1] == 1'b0 && job_valid_i && queue_ready;
+  assign start = !active_q && gap_q[1] == 1'b0 && job_valid_i && queue_ready && room_i;
   assign job_ready_o = start;
 
   logic [31:0] job_rem;
@@ -243,8 +248,8 @@ module tokens
       if (start) begin
         active_q     <= 1'b1;
         sof_q        <= 1'b1;
-        p_q          <= '0;
-        base_q       <= '0;
+        p_q          <= {1'b0, lane_i};
+        base_q       <= -14'(lane_i);
         first_word_q <= job_i.ctx.mode != MdKeys;
         fast_q       <= 1'b1;
         long_q       <= 1'b0;

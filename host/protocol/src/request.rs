@@ -47,15 +47,22 @@ pub struct Request {
     pub quiet: bool,
     /// The value does not come with the request but in pieces behind it.
     pub streams: bool,
-    pub(crate) flags: u32,
-    pub(crate) exptime: u32,
-    pub(crate) key: Span,
+    /// Client flags of a store.
+    pub flags: u32,
+    /// When it expires, in seconds of the store's clock; 0: never.
+    pub exptime: u32,
+    /// Its key; of a `get` of several, all of them.
+    pub key: Span,
     /// Flags of a meta command.
     pub(crate) args: Span,
-    pub(crate) value: Span,
-    pub(crate) number: u64,
-    pub(crate) unique: u64,
-    pub(crate) say: &'static [u8],
+    /// The value behind it.
+    pub value: Span,
+    /// Delta of a counter.
+    pub number: u64,
+    /// CAS unique.
+    pub unique: u64,
+    /// The reply, where it is known by now.
+    pub say: &'static [u8],
     /// Of its key; `None` where it has none or several.
     pub hash: Option<Hash>,
 }

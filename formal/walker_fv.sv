@@ -1,0 +1,146 @@
+// Every byte of a job goes to exactly one place: to one request, to the scanner, or back to the
+// connection; in order, whatever places were read. What is taken back goes elsewhere as a whole.
+`include "fv.svh"
+`include "lib_assert.svh"
+
+module walker_fv
+  import wirekv_pkg::*;
+  import request_pkg::*;
+  import front_pkg::*;
+(
+  input logic   clk_i,
+  input logic   job_valid_i,
+  input place_t job_start_i,
+  input logic [13:0] job_len_i,
+  input logic   job_plain_i,
+  input logic   job_again_i,
+  input logic   cand_valid_i,
+  input place_t cand_place_i,
+  input logic [11:0] cand_size_i,
+  input logic   cand_ending_i,
+  input logic   cand_key_i,
+  input logic   cand_good_i,
+  input logic   cand_unfinished_i,
+  input logic   cand_store_i,
+  input logic   cand_record_i,
+  input logic   cand_more_i,
+  input logic   walk_ready_i,
+  input logic   scanned_i
+);
+  `FV_RESET
+
+  localparam logic [1:0] StWalk = 2'd0;  // of walker
+  logic job_ready, cand_ready, walk_valid, scanning;
+  walk_t walk;
+  place_t stop, next;
+  line_no_t oldest, at_line;
+  assign stop = job_start_i + job_len_i;
+  assign next = cand_place_i + 14'(cand_size_i);
+
+  walker dut (
+    .clk_i,
+    .rst_ni,
+    .job_valid_i,
+    .job_ready_o (job_ready),
+    .job_start_i,
+    .job_stop_i  (stop),
+    .job_plain_i,
+    .job_again_i,
+    .cand_valid_i,
+    .cand_ready_o(cand_ready),
+    .cand_place_i,
+    .cand_next_i (next),
+    .cand_ending_i,
+    .cand_key_i,
+    .cand_good_i,
+    .cand_unfinished_i,
+    .cand_store_i,
+    .cand_record_i,
+    .cand_more_i,
+    .walk_valid_o(walk_valid),
+    .walk_ready_i,
+    .walk_o      (walk),
+    .scanned_i,
+    .scanning_o  (scanning),
+    .at_line_o   (at_line),
+    .oldest_o    (oldest)
+  );
+
+  `FV_STREAM(Job, job_valid_i, job_ready, {job_start_i, job_len_i, job_plain_i, job_again_i})
+  `FV_STREAM(Cand, cand_valid_i, cand_ready, {cand_place_i, cand_size_i, cand_ending_i, cand_key_i,
+                                              cand_good_i, cand_unfinished_i, cand_store_i,
+                                              cand_record_i, cand_more_i})
+  `FV_ASSUME(JobLen, job_len_i <= 14'(JobBytes))
+  // The end of a job that is not there yet does not come; what was read has bytes, and each line of
+  // keys ends with a request.
+  `FV_ASSUME(Ends, !(cand_valid_i && cand_ending_i) || job_valid_i)
+  `FV_ASSUME(Size, cand_size_i >= 12'd1 && cand_size_i <= 12'd2000)
+  `FV_ASSUME(Record, cand_more_i || cand_record_i)
+
+  // [start, kept) went to requests that count, [kept, known) to keys that may be taken back.
+  logic
+      fresh_q, over_q, waits_q, any_q;  // any_q: records count; waits_q: records may be taken back
+  place_t kept_q, known_q, kept, known;
+  assign kept  = fresh_q ? job_start_i : kept_q;
+  assign known = fresh_q ? job_start_i : known_q;
+
+  logic acts;
+  assign acts = walk_valid && walk_ready_i;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      fresh_q <= 1'b1;
+      over_q  <= 1'b0;
+      waits_q <= 1'b0;
+      any_q   <= 1'b0;
+    end else begin
+      if (acts) begin
+        fresh_q <= 1'b0;
+        kept_q  <= kept;
+        known_q <= known;
+        if (walk.kind == WkRequest) begin
+          known_q <= next;
+          if (walk.commit) kept_q <= next;
+          waits_q <= !walk.commit && (waits_q || cand_record_i);
+          any_q   <= any_q || walk.commit;
+        end else begin
+          over_q  <= 1'b1;
+          waits_q <= 1'b0;
+        end
+      end
+      if (job_ready) begin
+        fresh_q <= 1'b1;
+        over_q  <= 1'b0;
+        any_q   <= 1'b0;
+      end
+    end
+  end
+
+  `ASSERT(InOrder, !(acts && walk.kind == WkRequest) || (!over_q && walk.from == known))
+  `ASSERT(Within, !(acts && walk.kind == WkRequest) || 14'(next - job_start_i) <= job_len_i)
+  `ASSERT(RestOnce, !(acts && walk.kind inside {WkScan, WkEnd}) || (!over_q && walk.from == kept))
+  `ASSERT(TakenBack, !acts || walk.back == (walk.kind != WkRequest && waits_q))
+  `ASSERT(First, !acts || walk.first == (!any_q && (walk.back || !waits_q)))
+  `ASSERT(AllOfIt, !job_ready || over_q || (acts && walk.kind == WkEnd && kept == stop))
+  `ASSERT(LeftOver,
+          !(acts && walk.kind == WkEnd) || kept == stop || walk.rem > 32'(14'(stop - kept)))
+  `ASSERT(LinesStay, fresh_q || over_q || 8'(kept_q.line - oldest) == '0)
+
+  // Invariants.
+  `ASSERT(Fresh, dut.fresh_q || !fresh_q || dut.state_q == StWalk)
+  `ASSERT(JobStays, dut.fresh_q || job_valid_i)
+  `ASSERT(FreshAt, dut.fresh_q || !fresh_q || (dut.at_q == job_start_i && !dut.keys_q))
+  `ASSERT(FreshState, !dut.fresh_q || (fresh_q && !dut.keys_q && dut.state_q == StWalk))
+  `ASSERT(States, dut.state_q != 2'd3)
+  `ASSERT(OverNoKeys, dut.state_q != 2'd2 || !dut.keys_q)
+  `ASSERT(OverOnce, !over_q || (!dut.fresh_q && !fresh_q))
+  `ASSERT(Over, over_q == (dut.state_q != StWalk))
+  `ASSERT(At, fresh_q || over_q || (dut.at_q == known_q && job_valid_i))
+  `ASSERT(Line, fresh_q || over_q || kept_q == (dut.keys_q ? dut.line_q : dut.at_q))
+  `ASSERT(
+      Known,
+      fresh_q || (14'(known_q - job_start_i) <= job_len_i &&
+                  14'(kept_q - job_start_i) <= 14'(known_q - job_start_i)))
+  `ASSERT(Waits, waits_q == dut.pending_q && (!waits_q || (dut.keys_q && !over_q)))
+  `ASSERT(Any, fresh_q ? !any_q && !dut.begun_q && !waits_q : any_q == dut.begun_q)
+  `ASSERT(NoKeys, dut.keys_q || fresh_q || over_q || kept_q == known_q)
+endmodule

@@ -1,0 +1,466 @@
+// The line engine: jobs and their bytes in, one request a clock out, for requests that it understands
+// at a glance (recognise); from the first other one on, a job goes to the scanner. Requests leave in
+// order, those of the scanner included. Latency 10 from a line to the request in it, where that
+// follows the request before at once.
+//
+// Received lines are kept until walker and mover are through with them. Places where requests may
+// start are read ahead of knowing that they do; walker picks those that are.
+`include "lib_assert.svh"
+
+module lines
+  import wirekv_pkg::*;
+  import request_pkg::*;
+  import front_pkg::*;
+(
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  /// Largest item as memcached counts it (-I), in bytes.
+  input  logic [20:0] item_max_i,
+  /// Jobs, and the lines that hold their bytes, one at the least.
+  input  logic        job_valid_i,
+  output logic        job_ready_o,
+  input  job_t        job_i,
+  input  logic        raw_valid_i,
+  output logic        raw_ready_o,
+  input  raw_t        raw_i,
+  /// The rest of a job for the scanner, from this lane of its first line on; done with a pulse.
+  output logic        scan_valid_o,
+  input  logic        scan_ready_i,
+  output job_t        scan_o,
+  output logic [5:0]  scan_lane_o,
+  input  logic        scanned_i,
+  output logic        beat_valid_o,
+  input  logic        beat_ready_i,
+  output beat_t       beat_o,
+  /// Requests; their numbers come a clock later.
+  input  logic        room_i,
+  output out_t        out_o,
+  output numbers_t    numbers_o,
+  /// Item data; it counts at once. With room there is for 4 more.
+  input  logic        item_room_i,
+  output logic        item_valid_o,
+  output beat_t       item_o,
+  /// Pulses: a request line, one that is not complete.
+  output logic        line_o,
+  output logic        rollback_o,
+  /// Nothing in flight here.
+  output logic        idle_o
+);
+
+  // ---------------------------------------------------------------- jobs, and where their bytes are
+  typedef struct packed {
+    job_t   job;
+    place_t start;
+    place_t stop;
+    logic   plain;
+  } placed_t;
+
+  placed_t placed, job;
+  logic job_valid, job_pop, placed_ready;
+  logic [2:0] unused_jobs;
+  line_no_t next_line_q;
+  // verilator lint_off UNUSEDSIGNAL
+  place_t stop1;  // of the last byte
+  // verilator lint_on UNUSEDSIGNAL
+
+  always_comb begin
+    placed.job        = job_i;
+    placed.start.line = next_line_q;
+    placed.start.lane = job_i.udp ? 6'd8 : (job_i.len == '0) ? 6'd0 : job_i.ctx.rx_ptr[5:0];
+    placed.stop       = placed.start + job_i.len;
+    placed.plain      = job_i.udp ||
+        (!job_i.host && !job_i.ctx.cont && job_i.ctx.mode == MdLine);
+    stop1             = placed.stop - 14'd1;
+  end
+  assign job_ready_o = placed_ready;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) next_line_q <= '0;
+    else if (job_valid_i && placed_ready)
+      next_line_q <= ((job_i.len == '0) ? next_line_q : stop1.line) + 1'b1;
+  end
+
+  lib_fifo #(
+    .T    (placed_t),
+    .Depth(4)
+  ) u_jobs (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(job_valid_i),
+    .s_ready_o(placed_ready),
+    .s_data_i (placed),
+    .m_valid_o(job_valid),
+    .m_ready_i(job_pop),
+    .m_data_o (job),
+    .level_o  (unused_jobs)
+  );
+
+  // ---------------------------------------------------------------- lines, and where to look
+  logic we, start_valid, start_ready_q;
+  line_no_t coming, oldest;
+  line_t data;
+  logic [63:0] cr, lf;
+  start_t start;
+  line_no_t at_line;
+
+  line_scan u_scan (
+    .clk_i,
+    .rst_ni,
+    .raw_valid_i,
+    .raw_ready_o,
+    .raw_i,
+    .oldest_i     (oldest),
+    .skip_i       (at_line),
+    .we_o         (we),
+    .line_o       (coming),
+    .data_o       (data),
+    .cr_o         (cr),
+    .lf_o         (lf),
+    .start_ready_i(start_ready_q),
+    .start_valid_o(start_valid),
+    .start_o      (start)
+  );
+
+  // What is known of the lines beside their bytes.
+  typedef struct packed {
+    logic       last;
+    logic [6:0] stop;
+  } end_t;
+  (* ram_style = "distributed" *) end_t end_q[KeptLines];
+  (* ram_style = "distributed" *) logic [63:0] cr_q[KeptLines];
+  (* ram_style = "distributed" *) logic [63:0] lf_q[KeptLines];
+  always_ff @(posedge clk_i) begin
+    if (we) begin
+      end_q[coming[KeptW-1:0]] <= '{last: raw_i.last, stop: raw_i.stop};
+      cr_q[coming[KeptW-1:0]]  <= cr;
+      lf_q[coming[KeptW-1:0]]  <= lf;
+    end
+  end
+
+  // ---------------------------------------------------------------- read ahead
+  line_t window;
+  end_t behind, feed_end;
+  logic read_valid, short;
+  cand_t read, cand;
+  logic cand_valid, cand_pop, unused_room;
+  logic [5:0] cand_level;
+
+  assign behind = end_q[start.place.line[KeptW-1:0]+KeptW'(1)];
+  assign short  = start.last || (behind.last && behind.stop <= 7'(start.place.lane));
+
+  line_window u_window (
+    .clk_i,
+    .we_i   (we),
+    .wline_i(coming[KeptW-1:0]),
+    .wdata_i(data),
+    .place_i(start.place),
+    .alone_i(start.last),
+    .data_o (window)
+  );
+
+  // memcached counts key, value, 4 for flags, and 59.
+  logic [10:0] value_max_q;
+  always_ff @(posedge clk_i) begin
+    value_max_q <= (item_max_i >= 21'(ValueMax + 128)) ? 11'(ValueMax) :
+        (item_max_i >= 21'd128) ? 11'(item_max_i - 21'd128) : '0;
+  end
+
+  recognise u_recognise (
+    .clk_i,
+    .rst_ni,
+    .value_max_i(value_max_q),
+    .valid_i    (start_valid),
+    .start_i    (start),
+    .short_i    (short),
+    .data_i     (window),
+    .valid_o    (read_valid),
+    .cand_o     (read)
+  );
+
+  // There is room for all that is on its way.
+  localparam int unsigned CandDepth = 32;
+  localparam int unsigned OnTheWay = 10;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) start_ready_q <= 1'b0;
+    else start_ready_q <= cand_level <= 6'(CandDepth - OnTheWay);
+  end
+
+  lib_fifo #(
+    .T    (cand_t),
+    .Depth(CandDepth)
+  ) u_cands (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(read_valid),
+    .s_ready_o(unused_room),
+    .s_data_i (read),
+    .m_valid_o(cand_valid),
+    .m_ready_i(cand_pop),
+    .m_data_o (cand),
+    .level_o  (cand_level)
+  );
+
+  // ---------------------------------------------------------------- which of them are requests
+  walk_t walk;
+  logic walk_valid, walk_ready, act_valid_q, act_done, mover_busy, scan_go, scanning;
+  line_no_t walk_oldest;
+
+  walker u_walker (
+    .clk_i,
+    .rst_ni,
+    .job_valid_i      (job_valid),
+    .job_ready_o      (job_pop),
+    .job_start_i      (job.start),
+    .job_stop_i       (job.stop),
+    .job_plain_i      (job.plain),
+    .job_again_i      (job.job.udp || job.job.len != 14'(JobBytes)),
+    .cand_valid_i     (cand_valid),
+    .cand_ready_o     (cand_pop),
+    .cand_place_i     (cand.place),
+    .cand_next_i      (cand.next),
+    .cand_ending_i    (cand.ending),
+    .cand_key_i       (cand.key),
+    .cand_good_i      (cand.good),
+    .cand_unfinished_i(cand.unfinished),
+    .cand_store_i     (cand.store),
+    .cand_record_i    (cand.record),
+    .cand_more_i      (cand.more),
+    .walk_valid_o     (walk_valid),
+    .walk_ready_i     (walk_ready),
+    .walk_o           (walk),
+    .scanned_i,
+    .scanning_o       (scanning),
+    .at_line_o        (at_line),
+    .oldest_o         (walk_oldest)
+  );
+
+  // The scanner starts when all before is on its way.
+  assign scan_valid_o = walk_valid && walk.kind == WkScan && !act_valid_q && !mover_busy;
+  assign scan_go      = scan_valid_o && scan_ready_i;
+  assign scan_lane_o  = walk.from.lane;
+  always_comb begin
+    scan_o            = job.job;
+    scan_o.ctx.rx_ptr = job.job.ctx.rx_ptr + 32'(14'(walk.from - job.start));
+    scan_o.len        = job.stop - walk.from;
+    scan_o.begun      = !walk.first;
+  end
+  assign walk_ready = (walk.kind == WkScan) ? scan_valid_o && scan_ready_i
+                                            : (!act_valid_q || act_done) && room_i;
+
+  // ---------------------------------------------------------------- act: a request leaves
+  typedef struct packed {
+    logic [6:0]  high;
+    logic [26:0] low;
+  } number_t;
+  function automatic number_t joined(input digits_t digits);
+    return '{high: digits.high, low: 27'(digits.mid) * 27'd10000 + 27'(digits.low)};
+  endfunction
+
+  // verilator lint_off UNUSEDSIGNAL
+  walk_t act_q;     // all but its place
+  job_t act_job_q;  // what records say of their job
+  // verilator lint_on UNUSEDSIGNAL
+  logic act_more_q, act_keys_q, act_store_q, act_noreply_q;
+  logic act_cas_out_q, act_touch_q, act_exptime_a_q;
+  op_e act_op_q;
+  logic [6:0] act_klen_q;
+  logic [10:0] act_vlen_q;
+  line_t act_data_q;
+  place_t act_value_q, act_cr_q, act_lf_q;
+  logic [13:0] act_pos_q;
+  number_t act_a_q, act_b_q;
+  // What the first part of a line says for all its keys.
+  logic keys_cas_out_q, keys_touch_q;
+  number_t keys_exptime_q;
+
+  logic take, act_back_q;
+  assign take = walk_valid && walk_ready && (walk.kind != WkRequest || cand.record);
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) act_valid_q <= 1'b0;
+    else if (take) act_valid_q <= 1'b1;
+    else if (act_done) act_valid_q <= 1'b0;
+    if (!rst_ni) act_back_q <= 1'b0;
+    else act_back_q <= take && walk.back;
+    if (take) begin
+      act_q           <= walk;
+      act_more_q      <= cand.more;
+      act_keys_q      <= cand.keys;
+      act_store_q     <= cand.store && walk.kind == WkRequest;
+      act_noreply_q   <= cand.noreply;
+      act_exptime_a_q <= cand.exptime_a;
+      act_op_q        <= cand.op;
+      act_cas_out_q   <= cand.key ? keys_cas_out_q : cand.cas_out;
+      act_touch_q     <= cand.key && keys_touch_q;
+      act_klen_q      <= cand.klen;
+      act_vlen_q      <= cand.vlen;
+      act_data_q      <= cand.data;
+      act_value_q     <= cand.value;
+      act_cr_q        <= cand.next - 14'd2;
+      act_lf_q        <= cand.next - 14'd1;
+      act_pos_q       <= ((walk.kind == WkRequest) ? cand.next : walk.from) - job.start;
+      act_a_q         <= cand.key ? keys_exptime_q : joined(cand.a);
+      act_b_q         <= joined(cand.b);
+      act_job_q       <= job.job;
+    end
+    if (walk_valid && walk_ready && walk.kind == WkRequest && !cand.key) begin
+      keys_cas_out_q <= cand.cas_out;
+      keys_touch_q   <= cand.touch;
+      keys_exptime_q <= joined(cand.a);
+    end
+  end
+
+  // An item's data ends with CR LF, or was bad.
+  logic item_ready, arrived, crlf;
+  assign arrived  = $signed(line_no_t'(coming - act_lf_q.line)) > 0;
+  assign crlf     = cr_q[act_cr_q.line[KeptW-1:0]][act_cr_q.lane] &&
+                    lf_q[act_lf_q.line[KeptW-1:0]][act_lf_q.lane];
+  // What is to be taken back is taken back a clock before.
+  assign act_done = act_valid_q && !act_back_q && (!act_store_q || (arrived && item_ready));
+
+  logic request, bad;
+  always_comb begin
+    request = act_done && act_q.kind == WkRequest;
+    bad     = act_store_q && !crlf;
+
+    out_o               = '0;
+    out_o.rec_do.push   = act_done && act_q.kind != WkScan;
+    out_o.rec_do.commit = act_done && act_q.commit;
+    out_o.rec_do.back   = act_back_q;
+    out_o.key_do.push   = request && !bad;
+    out_o.key_do.commit = request && act_q.commit;
+    out_o.key_do.back   = act_back_q;
+    out_o.put_push      = request && act_store_q;
+
+    out_o.rec.pos          = act_pos_q;
+    out_o.rec.req.op       = OpEnd;
+    out_o.rec.req.ctx_op   = OpEnd;
+    out_o.rec.req.udp      = act_job_q.udp;
+    out_o.rec.req.conn     = act_job_q.conn;
+    out_o.rec.req.first    = act_q.first;
+    out_o.rec.req.tx_ptr   = act_job_q.tx_ptr;
+    out_o.rec.req.tx_space = act_job_q.tx_space;
+    out_o.rec.req.rx_ptr   = act_job_q.ctx.rx_ptr;
+    out_o.rec.req.reply    = RpNone;
+    out_o.rec.req.mode     = MdLine;
+    out_o.rec.req.rem      = act_q.rem;
+    if (act_q.kind == WkRequest) begin
+      out_o.rec.req.op       = act_op_q;
+      out_o.rec.req.ctx_op   = act_op_q;
+      out_o.rec.req.noreply  = act_noreply_q;
+      out_o.rec.req.cas_out  = act_cas_out_q;
+      out_o.rec.req.touch    = act_touch_q;
+      out_o.rec.req.last_key = act_keys_q && !act_more_q;
+      out_o.rec.req.klen     = 8'(act_klen_q);
+      out_o.rec.req.vlen     = act_store_q ? 21'(act_vlen_q) : '0;
+      if (act_more_q) out_o.rec.req.mode = MdKeys;
+      if (act_store_q) out_o.rec.off_sel = OsNew;
+      out_o.rec.use_flags   = act_store_q;
+      out_o.rec.use_exptime = act_store_q || act_touch_q || act_op_q == OpTouch;
+      out_o.rec.use_number  = act_op_q inside {OpIncr, OpDecr};
+      if (bad) begin
+        out_o.rec.req.op    = OpReply;
+        out_o.rec.req.reply = act_noreply_q ? RpNone : RpBadChunk;
+      end
+    end
+
+    out_o.key.data  = act_data_q;
+    out_o.key.len   = act_klen_q;
+    out_o.key.last  = 1'b1;
+    out_o.put.start = 1'b1;
+    out_o.put.klen  = 8'(act_klen_q);
+    out_o.put.vlen  = 21'(act_vlen_q);
+  end
+
+  logic [33:0] a;
+  logic [31:0] b;
+  assign a = 34'(act_a_q.high) * 34'd100000000 + 34'(act_a_q.low);
+  assign b = 32'(act_b_q.high) * 32'd100000000 + 32'(act_b_q.low);
+  always_ff @(posedge clk_i) begin
+    if (act_done) begin
+      numbers_o.flags   <= a[31:0];
+      numbers_o.exptime <= act_exptime_a_q ? a[31:0] : b;
+      numbers_o.number  <= a;
+    end
+  end
+
+  assign line_o     = request && act_q.commit;
+  assign rollback_o = act_done && act_q.kind == WkEnd && act_q.rem != '0;
+
+  // ---------------------------------------------------------------- item data, lines for the scanner
+  logic item_beat_valid, feed_beat_valid, feed_ready, mover_holds;
+  place_t mover_place;
+  line_t mover_data;
+  line_no_t mover_line;
+  logic [KeptW-1:0] feed_line;
+  beat_t mover_beat;
+  logic [3:0] feed_level;
+
+  line_window u_values (
+    .clk_i,
+    .we_i   (we),
+    .wline_i(coming[KeptW-1:0]),
+    .wdata_i(data),
+    .place_i(mover_place),
+    .alone_i(1'b0),
+    .data_o (mover_data)
+  );
+
+  mover u_mover (
+    .clk_i,
+    .rst_ni,
+    .item_valid_i     (request && act_store_q),
+    .item_ready_o     (item_ready),
+    .item_value_i     (act_value_q),
+    .item_vlen_i      (act_vlen_q),
+    .item_klen_i      (act_klen_q),
+    .item_key_i       (act_data_q),
+    .feed_valid_i     (scan_go),
+    .feed_line_i      (walk.from.line),
+    .coming_i         (coming),
+    .end_line_o       (feed_line),
+    .end_stop_i       (feed_end.stop),
+    .end_last_i       (feed_end.last),
+    .place_o          (mover_place),
+    .data_i           (mover_data),
+    .item_room_i,
+    .item_beat_valid_o(item_beat_valid),
+    .feed_room_i      (feed_level <= 4'd4),
+    .feed_beat_valid_o(feed_beat_valid),
+    .beat_o           (mover_beat),
+    .holds_o          (mover_holds),
+    .line_o           (mover_line),
+    .busy_o           (mover_busy)
+  );
+  assign feed_end     = end_q[feed_line];
+  assign item_valid_o = item_beat_valid;
+  assign item_o       = mover_beat;
+
+  lib_fifo #(
+    .T    (beat_t),
+    .Depth(8)
+  ) u_feed (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(feed_beat_valid),
+    .s_ready_o(feed_ready),
+    .s_data_i (mover_beat),
+    .m_valid_o(beat_valid_o),
+    .m_ready_i(beat_ready_i),
+    .m_data_o (beat_o),
+    .level_o  (feed_level)
+  );
+
+  // The oldest of those who need lines says what is kept.
+  always_comb begin
+    oldest = walk_oldest;
+    if (act_valid_q && act_store_q) oldest = act_value_q.line;
+    if (mover_holds || scanning) oldest = mover_line;
+  end
+
+  assign idle_o = !job_valid_i && !raw_valid_i && !job_valid && !cand_valid && !act_valid_q &&
+                  !mover_busy && feed_level == '0 && !beat_valid_o;
+
+  `ASSERT(CandRoom, !(read_valid && !unused_room))
+  `ASSERT(FeedRoom, !(feed_beat_valid && !feed_ready))
+  `ASSERT(LinesKept, !mover_holds || line_no_t'(coming - mover_line) <= line_no_t'(KeptLines))
+
+endmodule

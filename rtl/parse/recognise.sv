@@ -1,0 +1,422 @@
+// Reads a request line, or a key of a line of keys, at once: which command, the key at lane 0, all
+// numbers. Latency 6, initiation interval 1, no back-pressure.
+//
+// A row of `Rows` is a form of request. What fits none (odd spacing, a sign before a number, a line
+// of more than 64 bytes, an error) is not `good`: the scanner reads it.
+module recognise
+  import wirekv_pkg::*;
+  import request_pkg::*;
+  import front_pkg::*;
+(
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  /// Longest value that is taken.
+  input  logic [10:0] value_max_i,
+  /// Where to read.
+  input  logic        valid_i,
+  input  start_t      start_i,
+  /// The job has no bytes behind the 64 from there on.
+  input  logic        short_i,
+  /// A clock later: those bytes; zeros behind the job's end.
+  input  line_t       data_i,
+  output logic        valid_o,
+  output cand_t       cand_o
+);
+
+  typedef enum logic [2:0] {
+    FmKey,     // key, end of the line or a blank
+    FmGat,     // number, blank
+    FmStore,   // key, number a, number b, length
+    FmDelete,  // key
+    FmNumber,  // key, number a
+    FmTouch    // key, number a: an expiry time
+  } form_e;
+
+  typedef struct packed {
+    logic [63:0] text;
+    logic [3:0]  len;
+    logic [3:0]  key;      // lane where the key starts
+    form_e       form;
+    op_e         op;
+    logic        cas_out;
+    logic        touch;
+  } row_t;
+
+  // A command and the blank behind it, of at most 8 characters: the blank of the longest is the first
+  // that ends the word.
+  function automatic row_t row(input logic [63:0] text, input form_e form, input op_e op,
+                               input logic cas_out = 1'b0);
+    row_t r;
+    r = '{form: form, op: op, cas_out: cas_out, touch: form == FmGat, default: '0};
+    for (int i = 7; i >= 0; i--) begin
+      if (text[8*i+:8] != '0) begin
+        r.text[8*r.len+:8] = text[8*i+:8];
+        r.len              = r.len + 4'd1;
+      end
+    end
+    // In front of the number of a gat an empty key, so that the number is a.
+    r.key = (form == FmGat) ? r.len - 4'd1 : r.len;
+    return r;
+  endfunction
+
+  localparam int unsigned RowsNum = 12;
+  localparam row_t [RowsNum-1:0] Rows = {
+    row("get ", FmKey, OpGet),
+    row("gets ", FmKey, OpGet, 1'b1),
+    row("gat ", FmGat, OpGet),
+    row("gats ", FmGat, OpGet, 1'b1),
+    row("set ", FmStore, OpSet),
+    row("add ", FmStore, OpAdd),
+    row("replace ", FmStore, OpReplace),
+    row("delete ", FmDelete, OpDelete),
+    row("incr ", FmNumber, OpIncr),
+    row("decr ", FmNumber, OpDecr),
+    row("touch ", FmTouch, OpTouch),
+    row("", FmKey, OpGet)  // a key of a line of keys
+  };
+  localparam int unsigned RowKey = 0;
+
+  // What the stages hand on about a row.
+  typedef struct packed {
+    logic [3:0] key;
+    form_e      form;
+    op_e        op;
+    logic       cas_out;
+    logic       touch;
+    logic       found;
+  } what_t;
+
+  /// The lowest bit that is set, alone; and the others.
+  function automatic logic [63:0] lowest(input logic [63:0] bits);
+    return bits & (~bits + 64'd1);
+  endfunction
+  function automatic logic [63:0] others(input logic [63:0] bits);
+    return bits & (bits - 64'd1);
+  endfunction
+
+  // Bit b is set in the numbers of these lanes.
+  typedef logic [5:0][63:0] lanes_t;
+  function automatic lanes_t lane_bits();
+    for (int unsigned b = 0; b < 6; b++)
+    for (int unsigned i = 0; i < 64; i++) lane_bits[b][i] = 1'((i >> b) & 1);
+  endfunction
+  localparam lanes_t LaneBit = lane_bits();
+
+  function automatic logic [5:0] lane_of(input logic [63:0] hot);
+    for (int unsigned b = 0; b < 6; b++) lane_of[b] = |(hot & LaneBit[b]);
+  endfunction
+
+  // What a number's reader must know of a character.
+  typedef struct packed {
+    logic       blank;
+    logic       other;  // no digit
+    logic [3:0] low;
+  } char_t;
+  typedef char_t [63:0] chars_t;
+
+  // The characters before a lane, the last one first.
+  function automatic chars_t turned(input chars_t chars, input logic [5:0] lane);
+    chars_t high;
+    high = chars << (6 * (7'd64 - 7'(lane)));
+    for (int unsigned i = 0; i < 64; i++) turned[i] = high[63-i];
+  endfunction
+
+  // ---------------------------------------------------------------- where
+  logic [5:0] valid_q;
+  start_t start1_q;
+  logic short1_q;
+  always_ff @(posedge clk_i) begin
+    valid_q  <= rst_ni ? {valid_q[4:0], valid_i} : '0;
+    start1_q <= start_i;
+    short1_q <= short_i;
+  end
+
+  // ---------------------------------------------------------------- kinds of characters; command
+  start_t start2_q;
+  logic short2_q;
+  line_t data2_q;
+  logic [63:0] blank2_q, eol2_q, cr2_q, nul2_q;
+  chars_t chars2_q;
+  what_t what2_q;
+  logic [8:0] from2_q;  // lanes of the key, or behind it
+  always_ff @(posedge clk_i) begin
+    if (valid_q[0]) begin
+      logic [63:0] lf, cr;
+      what_t what;
+      what = '0;
+      for (int unsigned i = 0; i < 64; i++) begin
+        logic [7:0] c;
+        c                 = data_i[8*i+:8];
+        lf[i]             = c == 8'h0a;
+        cr[i]             = c == 8'h0d;
+        blank2_q[i]       <= c == 8'h20;
+        nul2_q[i]         <= c == 8'h00;
+        chars2_q[i].blank <= c == 8'h20;
+        chars2_q[i].other <= !(c inside {[8'h30 : 8'h39]});
+        chars2_q[i].low   <= c[3:0];
+      end
+      for (int unsigned r = 0; r < RowsNum; r++) begin
+        logic same;
+        same = (r == RowKey) ? start1_q.key : !start1_q.key;
+        for (int unsigned i = 0; i < 8; i++) begin
+          if (4'(i) < Rows[r].len) same &= data_i[8*i+:8] == Rows[r].text[8*i+:8];
+        end
+        if (same) begin
+          what = what_t'(what | what_t
+'{
+              key: Rows[r].key,
+              form: Rows[r].form,
+              op: Rows[r].op,
+              cas_out: Rows[r].cas_out,
+              touch: Rows[r].touch,
+              found: 1'b1
+          }
+          );
+        end
+      end
+      for (int unsigned i = 0; i < 9; i++) from2_q[i] <= 4'(i) >= what.key;
+      what2_q  <= what;
+      eol2_q   <= lf | (cr & {1'b0, lf[63:1]});
+      cr2_q    <= cr;
+      data2_q  <= data_i;
+      start2_q <= start1_q;
+      short2_q <= short1_q;
+    end
+  end
+
+  // ---------------------------------------------------------------- first word's end; key to lane 0
+  start_t start3_q;
+  what_t what3_q;
+  logic short3_q;
+  line_t data3_q, key3_q;
+  logic [63:0] end1_3_q, rest3_q, line_end3_q, eol3_q, cr3_q, nul3_q;
+  chars_t chars3_q;
+  always_ff @(posedge clk_i) begin
+    if (valid_q[1]) begin
+      logic [63:0] ends;
+      ends = (blank2_q | eol2_q) & {{55{1'b1}}, from2_q};
+      end1_3_q    <= lowest(ends);
+      rest3_q     <= others(ends);
+      line_end3_q <= lowest(eol2_q);
+      eol3_q      <= eol2_q;
+      cr3_q       <= cr2_q;
+      nul3_q      <= nul2_q & {{55{1'b1}}, from2_q};
+      chars3_q    <= chars2_q;
+      data3_q     <= data2_q;
+      unique case (what2_q.key)
+        4'd0:    key3_q <= data2_q;
+        4'd4:    key3_q <= 512'(data2_q[511:32]);
+        4'd5:    key3_q <= 512'(data2_q[511:40]);
+        4'd6:    key3_q <= 512'(data2_q[511:48]);
+        4'd7:    key3_q <= 512'(data2_q[511:56]);
+        default: key3_q <= 512'(data2_q[511:64]);
+      endcase
+      what3_q  <= what2_q;
+      start3_q <= start2_q;
+      short3_q <= short2_q;
+    end
+  end
+
+  // ---------------------------------------------------------------- second and third word's end
+  start_t start4_q;
+  what_t what4_q;
+  logic short4_q;
+  line_t data4_q, key4_q;
+  logic [63:0] end2_4_q, end3_4_q, rest4_q, eol4_q;
+  logic [5:0] lane1_4_q, line_end4_q;
+  logic any4_q, whole4_q, crlf4_q, last1_4_q, nul4_q;
+  chars_t chars4_q;
+  always_ff @(posedge clk_i) begin
+    if (valid_q[2]) begin
+      end2_4_q    <= lowest(rest3_q);
+      end3_4_q    <= lowest(others(rest3_q));
+      rest4_q     <= others(others(rest3_q));
+      eol4_q      <= eol3_q;
+      lane1_4_q   <= lane_of(end1_3_q);
+      line_end4_q <= lane_of(line_end3_q);
+      any4_q      <= end1_3_q != '0;
+      whole4_q    <= line_end3_q != '0;
+      crlf4_q     <= |(line_end3_q & cr3_q);
+      last1_4_q   <= |(end1_3_q & eol3_q);
+      nul4_q      <= |(nul3_q & (end1_3_q - 64'd1));
+      chars4_q    <= chars3_q;
+      data4_q     <= data3_q;
+      key4_q      <= key3_q;
+      what4_q     <= what3_q;
+      start4_q    <= start3_q;
+      short4_q    <= short3_q;
+    end
+  end
+
+  // ---------------------------------------------------------------- numbers a and b
+  localparam int unsigned Digits = 10;  // longest number
+  start_t start5_q;
+  what_t what5_q;
+  logic short5_q;
+  line_t key5_q;
+  logic [63:0] end4_5_q, end5_5_q, eol5_q, tail5_q;
+  logic [5:0] lane1_5_q, lane2_5_q;
+  logic [6:0] klen5_q, line_len5_q;
+  logic any5_q, whole5_q, last1_5_q, last2_5_q, last3_5_q, nul5_q;
+  chars_t chars5_q;
+  char_t [Digits:0] a5_q, b5_q;
+  always_ff @(posedge clk_i) begin
+    if (valid_q[3]) begin
+      logic [5:0] lane2;
+      lane2 = lane_of(end2_4_q);
+      end4_5_q    <= lowest(rest4_q);
+      end5_5_q    <= lowest(others(rest4_q));
+      eol5_q      <= eol4_q;
+      lane1_5_q   <= lane1_4_q;
+      lane2_5_q   <= lane2;
+      a5_q        <= 66'(turned(chars4_q, lane2));
+      b5_q        <= 66'(turned(chars4_q, lane_of(end3_4_q)));
+      klen5_q     <= 7'(lane1_4_q) - 7'(what4_q.key);
+      line_len5_q <= 7'(line_end4_q) + (crlf4_q ? 7'd2 : 7'd1);
+      // The last eight characters of the line.
+      tail5_q     <= 64'((data4_q << {6'(7'd64 - 7'(line_end4_q)), 3'b000}) >> 448);
+      any5_q      <= any4_q;
+      whole5_q    <= whole4_q;
+      last1_5_q   <= last1_4_q;
+      last2_5_q   <= |(end2_4_q & eol4_q);
+      last3_5_q   <= |(end3_4_q & eol4_q);
+      nul5_q      <= nul4_q;
+      chars5_q    <= chars4_q;
+      key5_q      <= key4_q;
+      what5_q     <= what4_q;
+      start5_q    <= start4_q;
+      short5_q    <= short4_q;
+    end
+  end
+
+  // ---------------------------------------------------------------- length; digits by twos
+  localparam int unsigned LengthDigits = 4;
+  localparam logic [63:0] NoreplyTail = {"ylperon "};
+
+  // Multiples of 10 and 100 come from tables.
+  typedef logic [15:0][6:0] tens_t;
+  typedef logic [127:0][13:0] hundreds_t;
+  function automatic tens_t tens();
+    for (int unsigned i = 0; i < 16; i++) tens[i] = 7'(10 * i);
+  endfunction
+  function automatic hundreds_t hundreds();
+    for (int unsigned i = 0; i < 128; i++) hundreds[i] = 14'(100 * i);
+  endfunction
+  localparam tens_t Tens = tens();
+  localparam hundreds_t Hundreds = hundreds();
+
+  // Digits of the word, as long as nothing else has come; `ok`: a blank came before them.
+  function automatic logic [Digits-1:0][3:0] digits_of(input char_t [Digits:0] chars,
+                                                       output logic ok);
+    logic over;
+    over = 1'b0;
+    ok   = 1'b0;
+    for (int unsigned i = 0; i < Digits; i++) begin
+      if (!over && chars[i].other) ok = i != 0 && chars[i].blank;
+      over |= chars[i].other;
+      digits_of[i] = over ? '0 : chars[i].low;
+    end
+    if (!over) ok = chars[Digits].blank;
+  endfunction
+
+  // verilator lint_off UNUSEDSIGNAL
+  start_t start6_q;  // all but `last`
+  what_t what6_q;    // all but where the key starts
+  // verilator lint_on UNUSEDSIGNAL
+  line_t key6_q;
+  char_t [LengthDigits:0] length6_q;
+  logic [4:0][6:0] a6_q, b6_q;
+  place_t behind6_q;  // behind the line or the part of it
+  logic [6:0] klen6_q;
+  logic fits6_q, noreply6_q, last1_6_q, unfinished6_q;
+  always_ff @(posedge clk_i) begin
+    if (valid_q[4]) begin
+      logic [Digits-1:0][3:0] a, b;
+      logic noreply, a_ok, b_ok;
+      logic [6:0] len;
+      a       = digits_of(a5_q, a_ok);
+      b       = digits_of(b5_q, b_ok);
+      noreply = tail5_q == NoreplyTail;
+      for (int unsigned i = 0; i < 5; i++) begin
+        a6_q[i] <= Tens[a[2*i+1]] + 7'(a[2*i]);
+        b6_q[i] <= Tens[b[2*i+1]] + 7'(b[2*i]);
+      end
+      length6_q <= 30'(turned(chars5_q, lane_of(end4_5_q)));
+      // The words are those of the form.
+      unique case (what5_q.form)
+        FmKey:    fits6_q <= any5_q && klen5_q != '0 && !nul5_q;
+        FmGat:    fits6_q <= any5_q && klen5_q == '0 && !last1_5_q && a_ok && !last2_5_q;
+        FmStore:
+        fits6_q <= klen5_q != '0 && !nul5_q && a_ok && b_ok && whole5_q &&
+            (|(end4_5_q & eol5_q) || (|(end5_5_q & eol5_q) && noreply));
+        FmDelete:
+        fits6_q <= any5_q && klen5_q != '0 && !nul5_q && (last1_5_q || (last2_5_q && noreply));
+        default:
+        fits6_q <= any5_q && klen5_q != '0 && !nul5_q && a_ok &&
+            (last2_5_q || (last3_5_q && noreply));
+      endcase
+      unique case (what5_q.form)
+        FmDelete: noreply6_q <= !last1_5_q;
+        FmStore:  noreply6_q <= !(|(end4_5_q & eol5_q));
+        default:  noreply6_q <= !last2_5_q;
+      endcase
+      len = line_len5_q;
+      if (what5_q.form == FmKey && !last1_5_q) len = 7'(lane1_5_q) + 7'd1;
+      if (what5_q.form == FmGat) len = 7'(lane2_5_q) + 7'd1;
+      behind6_q     <= start5_q.place + 14'(len);
+      unfinished6_q <= !whole5_q && short5_q;
+      key6_q        <= key5_q & ~({512{1'b1}} << {klen5_q[5:0], 3'b000});
+      klen6_q       <= klen5_q;
+      last1_6_q     <= last1_5_q;
+      what6_q       <= what5_q;
+      start6_q      <= start5_q;
+    end
+  end
+
+  // ---------------------------------------------------------------- the whole
+  always_comb begin
+    logic [LengthDigits-1:0][3:0] d;
+    logic length_ok, over, store;
+    logic [13:0] length;
+    over      = 1'b0;
+    length_ok = 1'b0;
+    for (int unsigned i = 0; i < LengthDigits; i++) begin
+      if (!over && length6_q[i].other) length_ok = i != 0 && length6_q[i].blank;
+      over |= length6_q[i].other;
+      d[i] = over ? '0 : length6_q[i].low;
+    end
+    if (!over) length_ok = length6_q[LengthDigits].blank;
+    length    = Hundreds[Tens[d[3]]+7'(d[2])] + 14'(Tens[d[1]]) + 14'(d[0]);
+    store     = what6_q.form == FmStore;
+
+    cand_o            = '0;
+    cand_o.place      = start6_q.place;
+    cand_o.ending     = start6_q.ending;
+    cand_o.key        = start6_q.key;
+    cand_o.good       = what6_q.found && fits6_q &&
+                        (!store || (length_ok && length <= 14'(value_max_i)));
+    cand_o.unfinished = unfinished6_q;
+    cand_o.value      = behind6_q;
+    cand_o.next       = store ? behind6_q + length + 14'd2 : behind6_q;
+    cand_o.op         = what6_q.op;
+    cand_o.record     = what6_q.form != FmGat;
+    cand_o.keys       = what6_q.form inside {FmKey, FmGat};
+    cand_o.more       = what6_q.form == FmGat || (what6_q.form == FmKey && !last1_6_q);
+    cand_o.store      = store;
+    cand_o.noreply    = noreply6_q && !cand_o.keys;
+    cand_o.cas_out    = what6_q.cas_out;
+    cand_o.touch      = what6_q.touch;
+    cand_o.exptime_a  = !store;
+    cand_o.klen       = klen6_q;
+    cand_o.vlen       = length[10:0];
+    cand_o.a.high     = a6_q[4];
+    cand_o.a.mid      = Hundreds[a6_q[3]] + 14'(a6_q[2]);
+    cand_o.a.low      = Hundreds[a6_q[1]] + 14'(a6_q[0]);
+    cand_o.b.high     = b6_q[4];
+    cand_o.b.mid      = Hundreds[b6_q[3]] + 14'(b6_q[2]);
+    cand_o.b.low      = Hundreds[b6_q[1]] + 14'(b6_q[0]);
+    cand_o.data       = key6_q;
+  end
+  assign valid_o = valid_q[5];
+
+endmodule

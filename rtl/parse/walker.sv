@@ -1,0 +1,178 @@
+// Knows where a job's next request must start, and so which of the places that were read are
+// requests: those before it stand inside of another request, the one exactly there is the next; if
+// there is none, or it was not understood, the rest of the job goes to the scanner. So every byte of
+// a job belongs to one request, to the scanner, or to the connection's next job, and to one only.
+// Answers in the same clock, one place a clock.
+module walker
+  import wirekv_pkg::*;
+  import request_pkg::*;
+  import front_pkg::*;
+(
+  input  logic   clk_i,
+  input  logic   rst_ni,
+  /// The job, until its end has been reached: its bytes are [start, stop).
+  input  logic   job_valid_i,
+  output logic   job_ready_o,
+  input  place_t job_start_i,
+  input  place_t job_stop_i,
+  /// It begins with a request; others are all for the scanner.
+  input  logic   job_plain_i,
+  /// A value that goes on beyond the job is read again later, even if the job begins with its request.
+  input  logic   job_again_i,
+  /// What was read, in order, each job's end included. These fields decide.
+  input  logic   cand_valid_i,
+  output logic   cand_ready_o,
+  input  place_t cand_place_i,
+  input  place_t cand_next_i,
+  input  logic   cand_ending_i,
+  input  logic   cand_key_i,
+  input  logic   cand_good_i,
+  input  logic   cand_unfinished_i,
+  input  logic   cand_store_i,
+  input  logic   cand_record_i,
+  input  logic   cand_more_i,
+  /// What becomes of it.
+  output logic   walk_valid_o,
+  input  logic   walk_ready_i,
+  output walk_t  walk_o,
+  /// The scanner has done what it was given.
+  input  logic   scanned_i,
+  output logic   scanning_o,
+  /// No places before this line are wanted; lines before this one are not needed here any more.
+  output line_no_t at_line_o,
+  output line_no_t oldest_o
+);
+
+  /// Keys of a line that may wait for its end. More, or a longer line, are the scanner's.
+  localparam int unsigned KeysMax = 256;
+  localparam int unsigned LineMax = 1920;
+
+  typedef enum logic [1:0] {
+    StWalk,
+    StScan,  // the scanner works
+    StOver   // nothing more of this job counts
+  } state_e;
+
+  state_e state_q;
+  logic fresh_q;             // nothing of the job has been looked at
+  place_t at_q, line_q;  // what is next; start of the line of keys
+  logic keys_q;  // at_q is in a line of keys
+  logic begun_q, pending_q;  // records of the job were committed, or wait for it
+  logic [$clog2(KeysMax)-1:0] count_q;
+
+  // Places compare modulo their range.
+  place_t at, from;
+  logic passed, here, fits, many;
+  logic [13:0] left, size;
+  assign at     = fresh_q ? job_start_i : at_q;
+  assign from   = keys_q ? line_q : at;
+  assign passed = $signed(14'(cand_place_i - at)) < 0;
+  assign here   = cand_place_i == at && cand_key_i == keys_q;
+  assign fits   = $signed(14'(job_stop_i - cand_next_i)) >= 0;
+  assign left   = job_stop_i - from;
+  assign size   = cand_next_i - from;
+  assign many   = keys_q && (&count_q || size > 14'(LineMax));
+
+  always_comb begin
+    walk_o       = '0;
+    walk_o.kind  = WkNone;
+    walk_o.from  = from;
+    walk_o.first = !begun_q && !pending_q;
+    if (fresh_q && !job_plain_i) begin
+      walk_o.kind = WkScan;
+    end else if (cand_ending_i) begin
+      walk_o.kind = (at == job_stop_i && !keys_q) ? WkEnd : WkScan;
+    end else if (!passed) begin
+      walk_o.kind = WkScan;
+      if (here && cand_good_i) begin
+        if (fits && !many) begin
+          walk_o.kind = WkRequest;
+          walk_o.from = at;
+        end else if (!fits && cand_store_i && (job_again_i || at != job_start_i)) begin
+          walk_o.kind = WkEnd;
+          walk_o.rem  = 32'(size);
+        end
+      end else if (here && cand_unfinished_i && left <= 14'(LineMax)) begin
+        walk_o.kind = WkEnd;
+        walk_o.rem  = 32'(left) + 32'd1;
+      end
+    end
+    walk_o.back   = walk_o.kind inside {WkEnd, WkScan} && pending_q;
+    walk_o.commit = walk_o.kind == WkEnd || (walk_o.kind == WkRequest && !cand_more_i);
+    if (walk_o.back) walk_o.first = !begun_q;
+  end
+
+  logic over, acts;
+  assign acts         = state_q == StWalk && job_valid_i && (cand_valid_i || !job_plain_i);
+  assign walk_valid_o = acts && walk_o.kind != WkNone;
+  assign over         = walk_o.kind == WkEnd && cand_ending_i;
+  always_comb begin
+    unique case (state_q)
+      StWalk: cand_ready_o = acts && (walk_o.kind == WkNone ||
+                                      (walk_ready_i && (walk_o.kind == WkRequest || over)));
+      // Places go on to be read up to the job's end, so that its lines come.
+      StScan:  cand_ready_o = !cand_ending_i;
+      default: cand_ready_o = 1'b1;
+    endcase
+  end
+  assign job_ready_o = cand_valid_i && cand_ready_o && cand_ending_i;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      state_q   <= StWalk;
+      fresh_q   <= 1'b1;
+      at_q      <= '0;
+      keys_q    <= 1'b0;
+      begun_q   <= 1'b0;
+      pending_q <= 1'b0;
+    end else begin
+      if (acts && walk_o.kind == WkNone) begin
+        fresh_q <= 1'b0;
+        at_q    <= at;
+      end
+      if (walk_valid_o && walk_ready_i) begin
+        fresh_q <= 1'b0;
+        at_q    <= at;
+        unique case (walk_o.kind)
+          WkRequest: begin
+            at_q      <= cand_next_i;
+            keys_q    <= cand_more_i;
+            begun_q   <= begun_q || (walk_o.commit && (pending_q || cand_record_i));
+            pending_q <= !walk_o.commit && (pending_q || cand_record_i);
+          end
+          WkEnd: begin
+            at_q      <= job_stop_i;
+            keys_q    <= 1'b0;
+            pending_q <= 1'b0;
+            state_q   <= StOver;
+          end
+          default: begin
+            pending_q <= 1'b0;
+            state_q   <= StScan;
+          end
+        endcase
+        if (!keys_q) begin
+          line_q  <= at;
+          count_q <= '0;
+        end else begin
+          count_q <= count_q + 1'b1;
+        end
+      end
+      if (state_q == StScan && scanned_i) begin
+        at_q    <= job_stop_i;
+        keys_q  <= 1'b0;
+        state_q <= StOver;
+      end
+      if (job_ready_o) begin
+        state_q <= StWalk;
+        fresh_q <= 1'b1;
+        begun_q <= 1'b0;
+      end
+    end
+  end
+
+  assign scanning_o = state_q == StScan;
+  assign at_line_o  = (state_q == StScan) ? job_stop_i.line : at_q.line;
+  assign oldest_o   = keys_q ? line_q.line : at_q.line;
+
+endmodule
