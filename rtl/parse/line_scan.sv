@@ -2,6 +2,8 @@
 // of a command, and behind blanks of what may be a line of keys. Latency 2, one place a clock.
 //
 // It need not be right: a place too many costs a clock, one too few sends the request to the scanner.
+// A line without a place gives its beginning, or nobody would see that a place before it was not found
+// until the job's end, for which there may be no room.
 `include "lib_assert.svh"
 
 module line_scan
@@ -150,7 +152,7 @@ module line_scan
     start.place.line = head_line_q;
     for (int unsigned b = 0; b < 6; b++) start.place.lane[b] = |(hit & LaneBit[b]);
     start.key        = any && !is_line;
-    start.ending     = !any;
+    start.ending     = !any && head.last;
     start.last       = head.last;
     head_pop         = go && (any ? !more && !head.last : 1'b1);
   end
@@ -162,7 +164,7 @@ module line_scan
       keys_q        <= 1'b0;
       start_valid_o <= 1'b0;
     end else begin
-      start_valid_o <= go && (any || head.last);
+      start_valid_o <= go && (any || head.last || !skip);
       if (go) begin
         if (any) begin
           done_q <= done;

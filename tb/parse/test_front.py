@@ -548,13 +548,15 @@ async def long_values(dut):
 
 @cocotb.test()
 async def long_lines(dut):
-    """`get` lines of many keys, with and without a key too long; others are closed."""
+    """`get` lines of many keys, with and without a key too long; others are closed. What begins like no
+    command, and has no line's end in all the lines that are kept."""
     keys = [b"%d" % random.randrange(10 ** random.randrange(1, 30)) for _ in range(1500)]
     many = b"gets " + b" ".join(keys) + b"\r\nversion\r\n"
     bad = b"get " + b"x" * 9000 + b" y\r\nversion\r\n"
     short_bad = b"get a b " + b"x" * 400 + b" y\r\nget b\r\n"
     tiny = b"gets" + b" a" * 3000 + b"\r\nversion\r\n"
-    await streams(dut, [many, bad, short_bad, many, tiny, tiny + tiny],
+    odd = b"get a\r\n   gets " + b" ".join(keys)[:6000] + b"\r\nversion\r\n"
+    await streams(dut, [many, bad, short_bad, many, tiny, tiny + tiny, odd],
                   lambda: random.choice((700, 1460, 5000)), cut=0.002, long_value=0.001)
 
 

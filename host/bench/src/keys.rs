@@ -14,6 +14,49 @@ pub struct Shape {
     pub keys: u32,
     /// Of 100 requests so many are GETs, the others SETs.
     pub gets: u32,
+    pub kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Keys and values are all as long as the shape says, values random.
+    Plain,
+    /// Values of nothing but LF. For SETs only: all versions are the same.
+    Lf,
+    /// GETs of so many keys. For GETs only; an operation is a key.
+    Many(u32),
+    /// Sizes, and 30 GETs for a SET, of the pool ETC in "Workload Analysis of a Large-Scale Key-Value
+    /// Store" (SIGMETRICS 2012, section 5): generalised extreme value and Pareto distributions.
+    Etc,
+}
+
+impl Kind {
+    fn key_len(self, shape: &Shape, key: u32) -> usize {
+        match self {
+            Kind::Etc => {
+                let u = uniform(u64::from(key));
+                let size = 30.7984 + 8.20449 / 0.078688 * ((-u.ln()).powf(-0.078688) - 1.0);
+                (size.round() as usize).clamp(8, 250)
+            }
+            _ => shape.key_len,
+        }
+    }
+
+    fn value_len(self, shape: &Shape, key: u32) -> usize {
+        match self {
+            Kind::Etc => {
+                let u = uniform(u64::from(key) | 1 << 32);
+                let size = 214.476 / 0.348238 * (u.powf(-0.348238) - 1.0);
+                (size.round() as usize).clamp(4, 1 << 16)
+            }
+            _ => shape.value_len,
+        }
+    }
+}
+
+/// A number in (0, 1] that the seed decides.
+fn uniform(seed: u64) -> f64 {
+    1.0 - SmallRng::seed_from_u64(seed).random::<f64>()
 }
 
 /// What must come back.
@@ -46,7 +89,7 @@ pub struct Keys {
 impl Keys {
     pub fn new(shape: Shape, clients: u32, ordered: bool, seed: u64) -> Keys {
         let count = if shape.keys == 0 { 1 } else { shape.keys * clients };
-        let digits = shape.key_len as u32 - 1;
+        let digits = if shape.kind == Kind::Etc { 7 } else { shape.key_len as u32 - 1 };
         assert!(digits >= 9 || count <= 10u32.pow(digits), "too many keys for their length");
         Keys {
             shape,
@@ -58,7 +101,8 @@ impl Keys {
 
     /// For clients whose replies are all given as `Exactly`.
     pub fn none() -> Keys {
-        Keys::new(Shape { key_len: 1, value_len: 0, keys: 0, gets: 0 }, 0, true, 0)
+        let shape = Shape { key_len: 1, value_len: 0, keys: 0, gets: 0, kind: Kind::Plain };
+        Keys::new(shape, 0, true, 0)
     }
 
     pub fn count(&self) -> u32 {
@@ -66,23 +110,37 @@ impl Keys {
     }
 
     pub fn key(&self, key: u32) -> String {
-        format!("k{key:0width$}", width = self.shape.key_len - 1)
+        format!("k{key:0width$}", width = self.shape.kind.key_len(&self.shape, key) - 1)
+    }
+
+    fn value_len(&self, key: u32) -> usize {
+        self.shape.kind.value_len(&self.shape, key)
     }
 
     pub fn value(&self, key: u32, version: u32) -> Vec<u8> {
-        let mut value = vec![0; self.shape.value_len.max(4)];
+        let len = self.value_len(key);
+        if self.shape.kind == Kind::Lf {
+            return vec![b'\n'; len];
+        }
+        let mut value = vec![0; len.max(4)];
         SmallRng::seed_from_u64(u64::from(key) << 32 | u64::from(version)).fill_bytes(&mut value);
         let head = version ^ key.wrapping_mul(0x9E37_79B9);
         value[..4].copy_from_slice(&head.to_le_bytes());
-        value.truncate(self.shape.value_len);
+        value.truncate(len);
         value
     }
 
-    fn hit(&self, key: u32, version: u32) -> Vec<u8> {
+    fn item(&self, key: u32, version: u32) -> Vec<u8> {
         let mut text =
-            format!("VALUE {} 0 {}\r\n", self.key(key), self.shape.value_len).into_bytes();
+            format!("VALUE {} 0 {}\r\n", self.key(key), self.value_len(key)).into_bytes();
         text.extend(self.value(key, version));
-        text.extend(b"\r\nEND\r\n");
+        text.extend(b"\r\n");
+        text
+    }
+
+    fn hit(&self, key: u32, version: u32) -> Vec<u8> {
+        let mut text = self.item(key, version);
+        text.extend(b"END\r\n");
         text
     }
 
@@ -100,10 +158,25 @@ impl Keys {
     pub fn set(&mut self, key: u32) -> (Vec<u8>, Expect) {
         let version = self.renew(key);
         let mut text =
-            format!("set {} 0 0 {}\r\n", self.key(key), self.shape.value_len).into_bytes();
+            format!("set {} 0 0 {}\r\n", self.key(key), self.value_len(key)).into_bytes();
         text.extend(self.value(key, version));
         text.extend(b"\r\n");
         (text, Expect::Exactly(b"STORED\r\n".to_vec()))
+    }
+
+    /// A GET of many keys of one client.
+    fn get_many(&mut self, first: u32, count: u32) -> (Vec<u8>, Expect) {
+        let mut text = b"get".to_vec();
+        let mut reply = Vec::new();
+        for _ in 0..count {
+            let key = first + self.rng.random_range(0..self.shape.keys);
+            text.push(b' ');
+            text.extend(self.key(key).bytes());
+            reply.extend(self.item(key, self.version(key)));
+        }
+        text.extend(b"\r\n");
+        reply.extend(b"END\r\n");
+        (text, Expect::Exactly(reply))
     }
 
     pub fn get(&mut self, key: u32) -> (Vec<u8>, Expect) {
@@ -116,14 +189,27 @@ impl Keys {
 
     /// A request of the mix, for one of the client's keys.
     pub fn next(&mut self, client: u32) -> (Vec<u8>, Expect) {
+        if let Kind::Many(count) = self.shape.kind {
+            return self.get_many(client * self.shape.keys, count);
+        }
         let key = match self.shape.keys {
             0 => 0,
             keys => client * keys + self.rng.random_range(0..keys),
         };
-        if self.rng.random_range(0..100) < self.shape.gets {
+        let (gets, of) =
+            if self.shape.kind == Kind::Etc { (30, 31) } else { (self.shape.gets, 100) };
+        if self.rng.random_range(0..of) < gets {
             self.get(key)
         } else {
             self.set(key)
+        }
+    }
+
+    /// Operations that a request of the mix counts as.
+    pub fn weight(&self) -> u64 {
+        match self.shape.kind {
+            Kind::Many(count) => u64::from(count),
+            _ => 1,
         }
     }
 
@@ -159,7 +245,7 @@ mod tests {
     #[test]
     fn stale_and_foreign_values_are_seen() {
         for value_len in [4, 100] {
-            let shape = Shape { key_len: 6, value_len, keys: 10, gets: 50 };
+            let shape = Shape { key_len: 6, value_len, keys: 10, gets: 50, kind: Kind::Plain };
             let mut keys = Keys::new(shape, 2, true, 1);
             keys.set(3);
             keys.set(4);
@@ -178,7 +264,7 @@ mod tests {
 
     #[test]
     fn shared_key() {
-        let shape = Shape { key_len: 16, value_len: 100, keys: 0, gets: 50 };
+        let shape = Shape { key_len: 16, value_len: 100, keys: 0, gets: 50, kind: Kind::Plain };
         let mut keys = Keys::new(shape, 2, false, 1);
         keys.set(0);
         keys.set(0);
@@ -190,5 +276,32 @@ mod tests {
         let at = torn.len() - 10;
         torn[at] ^= 1;
         assert!(!keys.right(&expect, &torn));
+    }
+
+    #[test]
+    fn many_keys_in_one_get() {
+        let shape = Shape { key_len: 6, value_len: 4, keys: 3, gets: 100, kind: Kind::Many(5) };
+        let mut keys = Keys::new(shape, 2, true, 1);
+        for key in 0..6 {
+            keys.set(key);
+        }
+        let (text, expect) = keys.next(1);
+        let text = String::from_utf8(text).unwrap();
+        let asked: Vec<_> = text.strip_prefix("get ").unwrap().trim_end().split(' ').collect();
+        assert!(
+            asked.len() == 5 && asked.iter().all(|k| ["k00003", "k00004", "k00005"].contains(k))
+        );
+        assert_eq!(expect.len(&keys), 5 * "VALUE k00003 0 4\r\nxxxx\r\n".len() + 5);
+    }
+
+    /// Means of the distributions: 36 bytes of key, 329 of value (the longest ones cut off).
+    #[test]
+    fn etc_sizes() {
+        let shape = Shape { key_len: 0, value_len: 0, keys: 256, gets: 0, kind: Kind::Etc };
+        let mean = |of: fn(Kind, &Shape, u32) -> usize| {
+            (0..20_000).map(|key| of(Kind::Etc, &shape, key) as f64).sum::<f64>() / 20_000.0
+        };
+        let (key, value) = (mean(Kind::key_len), mean(Kind::value_len));
+        assert!((35.0..38.0).contains(&key) && (300.0..360.0).contains(&value), "{key} {value}");
     }
 }

@@ -126,7 +126,7 @@ impl Udp {
                 self.outstanding -= 1;
                 let latency = stamp.last - rig.entered(pending.frame);
                 if let Some(meter) = meter.as_mut() {
-                    meter.reply(rig, stamp.last, latency)?;
+                    meter.reply(rig, stamp.last, latency, keys.weight())?;
                 }
                 if let Some((text, expect)) = next(keys, pending.client) {
                     self.issue(rig, pending.client, &text, expect, stamp.last + 1);
@@ -319,7 +319,7 @@ impl Client {
             let frame = pending.frame.context("a reply to a request that was not sent")?;
             let latency = now - rig.entered(frame);
             if let Some(meter) = meter.as_mut() {
-                meter.reply(rig, now, latency)?;
+                meter.reply(rig, now, latency, keys.weight())?;
             }
             self.pending.pop_front();
         }

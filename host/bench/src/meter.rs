@@ -18,11 +18,12 @@ impl Mark {
     }
 }
 
-/// Skips the first `skip` replies and measures the `count` after them.
+/// Skips the first `skip` operations and measures the `count` after them, to the end of a reply.
 pub struct Meter {
     skip: u64,
     count: u64,
     seen: u64,
+    measured: u64,
     start: Option<Mark>,
     end: Option<Mark>,
     latencies: Vec<u64>,
@@ -42,18 +43,19 @@ pub struct Figures {
 
 impl Meter {
     pub fn new(skip: u64, count: u64) -> Meter {
-        Meter { skip, count, seen: 0, start: None, end: None, latencies: Vec::new() }
+        Meter { skip, count, seen: 0, measured: 0, start: None, end: None, latencies: Vec::new() }
     }
 
-    /// A reply, all of it, was out at clock `clock`.
-    pub fn reply(&mut self, rig: &mut Rig, clock: u64, latency: u64) -> Result<()> {
-        self.seen += 1;
-        if self.seen > self.skip && self.end.is_none() {
+    /// A reply to so many operations, all of it, was out at clock `clock`.
+    pub fn reply(&mut self, rig: &mut Rig, clock: u64, latency: u64, ops: u64) -> Result<()> {
+        self.seen += ops;
+        if self.start.is_some() && self.end.is_none() {
             self.latencies.push(latency);
+            self.measured += ops;
         }
-        if self.seen == self.skip {
+        if self.start.is_none() && self.seen >= self.skip {
             self.start = Some(Mark::now(rig, clock)?);
-        } else if self.seen == self.skip + self.count {
+        } else if self.end.is_none() && self.measured >= self.count {
             self.end = Some(Mark::now(rig, clock)?);
         }
         Ok(())
@@ -67,7 +69,7 @@ impl Meter {
         let (start, end) = (self.start?, self.end?);
         self.latencies.sort_unstable();
         Some(Figures {
-            ops: self.count,
+            ops: self.measured,
             clocks: end.clock - start.clock,
             wire_in: end.wire_in - start.wire_in,
             wire_out: end.wire_out - start.wire_out,

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 
-use crate::keys::{Expect, Keys, Shape};
+use crate::keys::{Expect, Keys, Kind, Shape};
 use crate::load::{TcpLoad, Udp};
 use crate::meter::{Figures, Meter};
 use crate::rig::Rig;
@@ -48,18 +48,24 @@ impl Scenario {
             Network::Tcp { pipeline } => format!("TCP, MSS 1460, pipelining {pipeline}"),
             Network::Store { job } => format!("the store alone, {job} requests a job"),
         };
-        let Shape { key_len, value_len, keys, gets } = self.shape;
+        let Shape { key_len, value_len, keys, gets, kind } = self.shape;
         let which = if keys == 0 { "one key".into() } else { format!("{keys} keys a client") };
-        format!(
-            "{network}, {} clients, key {key_len} B, value {value_len} B, {gets} % GET, {which}",
-            self.clients
-        )
+        let what = match kind {
+            Kind::Etc => "keys and values as in ETC, 30 GETs a SET".into(),
+            _ => format!("key {key_len} B, value {value_len} B, {gets} % GET"),
+        };
+        let more = match kind {
+            Kind::Lf => ", values of LF".into(),
+            Kind::Many(count) => format!(", {count} keys a GET"),
+            Kind::Plain | Kind::Etc => String::new(),
+        };
+        format!("{network}, {} clients, {what}, {which}{more}", self.clients)
     }
 }
 
 pub fn all(connections: u32) -> Vec<Scenario> {
-    let small = |keys, gets| Shape { key_len: 6, value_len: 4, keys, gets };
-    let large = |keys, gets| Shape { key_len: 16, value_len: 100, keys, gets };
+    let small = |keys, gets| Shape { key_len: 6, value_len: 4, keys, gets, kind: Kind::Plain };
+    let large = |keys, gets| Shape { key_len: 16, value_len: 100, keys, gets, kind: Kind::Plain };
     // As many keys as the card's caches cannot hold.
     let keys = (16_384 / connections).max(1);
     let udp = Network::Udp { window: 4 };
@@ -93,10 +99,25 @@ pub fn all(connections: u32) -> Vec<Scenario> {
         make("store-mixed-16-hot", many, small(0, 50), goal()),
         make("udp-get", udp, small(keys, 100), vec![Goal::Rate(0.25)]),
         make("udp-get-hot", udp, small(0, 100), like("udp-get")),
+        make("udp-set", udp, small(keys, 0), vec![]),
         make("udp-mixed", udp, small(keys, 50), vec![]),
         make("udp-mixed-hot", udp, small(0, 50), like("udp-mixed")),
         make("tcp-get", tcp, large(keys, 100), vec![]),
         make("tcp-get-hot", tcp, large(0, 100), like("tcp-get")),
+        make("tcp-set", tcp, large(keys, 0), vec![]),
+        make(
+            "tcp-lf",
+            tcp,
+            Shape { kind: Kind::Lf, ..large(keys, 0) },
+            vec![Goal::Like { other: "tcp-set", within: 0.1 }],
+        ),
+        make("tcp-small", tcp, small(keys, 50), vec![]),
+        make("tcp-mget", tcp, Shape { kind: Kind::Many(100), ..small(keys, 100) }, vec![]),
+        Scenario {
+            clients: 1000,
+            ..make("tcp-d1", Network::Tcp { pipeline: 1 }, small(16, 100), vec![])
+        },
+        make("etc", tcp, Shape { kind: Kind::Etc, ..large(keys, 0) }, vec![]),
         make("tcp-mixed", tcp, large(keys, 50), vec![Goal::Rate(0.1)]),
         make("tcp-mixed-hot", tcp, large(0, 50), like("tcp-mixed")),
         Scenario {
@@ -111,7 +132,7 @@ pub fn all(connections: u32) -> Vec<Scenario> {
         make(
             "tcp-get-8k",
             Network::Tcp { pipeline: 4 },
-            Shape { key_len: 16, value_len: 8192, keys: (1024 / connections).max(1), gets: 100 },
+            Shape { value_len: 8192, ..large((1024 / connections).max(1), 100) },
             vec![],
         ),
         Scenario {
