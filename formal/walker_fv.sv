@@ -136,10 +136,8 @@ module walker_fv
   `ASSERT(Over, over_q == (dut.state_q != StWalk))
   `ASSERT(At, fresh_q || over_q || (dut.at_q == known_q && job_valid_i))
   `ASSERT(Line, fresh_q || over_q || kept_q == (dut.keys_q ? dut.line_q : dut.at_q))
-  `ASSERT(
-      Known,
-      fresh_q || (14'(known_q - job_start_i) <= job_len_i &&
-                  14'(kept_q - job_start_i) <= 14'(known_q - job_start_i)))
+  `ASSERT(KnownInside, fresh_q || 14'(known_q - job_start_i) <= job_len_i)
+  `ASSERT(KeptFirst, fresh_q || 14'(kept_q - job_start_i) <= 14'(known_q - job_start_i))
   `ASSERT(Waits, waits_q == dut.pending_q && (!waits_q || (dut.keys_q && !over_q)))
   `ASSERT(Any, fresh_q ? !any_q && !dut.begun_q && !waits_q : any_q == dut.begun_q)
   `ASSERT(NoKeys, dut.keys_q || fresh_q || over_q || kept_q == known_q)

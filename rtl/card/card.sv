@@ -309,7 +309,7 @@ module card
 
   // ---------------------------------------------------------------- parse: bytes to requests
   logic uctx_valid, uctx_ready, req_valid, req_ready, key_valid, key_ready;
-  logic put_valid, put_ready, putb_valid, putb_ready, done_valid, done_ready;
+  logic put_valid, put_ready, put_off_valid, putb_valid, putb_ready, done_valid, done_ready;
   logic bad_job_valid, bad_job_done, bad_job_all;
   conn_t bad_job_conn;
   logic hpiece_valid, hpiece_ready;
@@ -361,8 +361,9 @@ module card
     .key_ready_i   (key_ready),
     .key_o         (key),
     .put_valid_o   (put_valid),
-    .put_ready_i   (put_ready),
+    .put_ready_i   (put_ready && enable),
     .put_o         (put),
+    .put_off_valid_i(put_off_valid),
     .put_off_i     (put_off),
     .putb_valid_o  (putb_valid),
     .putb_ready_i  (putb_ready),
@@ -377,9 +378,8 @@ module card
     .idle_o        (front_idle)
   );
 
-  logic item_valid, item_ready, item_off_valid, itemk_valid, itemk_ready, itemb_valid, itemb_ready;
+  logic item_valid, item_ready, itemk_valid, itemk_ready, itemb_valid, itemb_ready;
   put_t item;
-  off_t item_off;
   beat_t itemk, itemb;
 
   put_split u_put_split (
@@ -388,15 +388,12 @@ module card
     .put_valid_i (put_valid && enable),
     .put_ready_o (put_ready),
     .put_i       (put),
-    .off_o       (put_off),
     .beat_valid_i(putb_valid),
     .beat_ready_o(putb_ready),
     .beat_i      (putb),
     .put_valid_o (item_valid),
     .put_ready_i (item_ready),
     .put_o       (item),
-    .off_valid_i (item_off_valid),
-    .off_i       (item_off),
     .putk_valid_o(itemk_valid),
     .putk_ready_i(itemk_ready),
     .putk_o      (itemk),
@@ -433,8 +430,8 @@ module card
     .put_valid_i  (item_valid),
     .put_ready_o  (item_ready),
     .put_i        (item),
-    .put_off_valid_o(item_off_valid),
-    .put_off_o    (item_off),
+    .put_off_valid_o(put_off_valid),
+    .put_off_o    (put_off),
     .putk_valid_i (itemk_valid),
     .putk_ready_o (itemk_ready),
     .putk_i       (itemk),

@@ -386,7 +386,7 @@ module lines
   assign rollback_o = act_done && act_q.kind == WkEnd && act_q.rem != '0;
 
   // ---------------------------------------------------------------- item data, lines for the scanner
-  logic item_beat_valid, feed_beat_valid, feed_ready, mover_holds;
+  logic item_beat_valid, feed_beat_valid, unused_feed_ready, mover_holds;
   place_t mover_place;
   line_t mover_data;
   line_no_t mover_line;
@@ -441,7 +441,7 @@ module lines
     .clk_i,
     .rst_ni,
     .s_valid_i(feed_beat_valid),
-    .s_ready_o(feed_ready),
+    .s_ready_o(unused_feed_ready),
     .s_data_i (mover_beat),
     .m_valid_o(beat_valid_o),
     .m_ready_i(beat_ready_i),
@@ -460,7 +460,7 @@ module lines
                   !mover_busy && feed_level == '0 && !beat_valid_o;
 
   `ASSERT(CandRoom, !(read_valid && !unused_room))
-  `ASSERT(FeedRoom, !(feed_beat_valid && !feed_ready))
+  `ASSERT(FeedRoom, !(feed_beat_valid && !unused_feed_ready))
   `ASSERT(LinesKept, !mover_holds || line_no_t'(coming - mover_line) <= line_no_t'(KeptLines))
 
 endmodule

@@ -26,10 +26,11 @@ module parser
   output logic        key_valid_o,
   input  logic        key_ready_i,
   output beat_t       key_o,
-  /// Items for the log; put_off_i holds in the clock in which a `start` is taken.
+  /// Items for the log; the place of each start comes in the same clock or later, in order.
   output logic        put_valid_o,
   input  logic        put_ready_i,
   output put_t        put_o,
+  input  logic        put_off_valid_i,
   input  off_t        put_off_i,
   output logic        putb_valid_o,
   input  logic        putb_ready_i,
@@ -179,6 +180,7 @@ module parser
     .put_valid_o,
     .put_ready_i,
     .put_o,
+    .put_off_valid_i,
     .put_off_i,
     .putb_valid_o,
     .putb_ready_i,

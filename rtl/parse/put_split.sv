@@ -1,17 +1,15 @@
-// Between requests and the store's log: keys of items get a stream of their own, and an item is taken
-// in the clock in which its place is known. Latency 1 for keys, else 0; an item at a time.
+// Between requests and the store's log: keys of items get a stream of their own. Latency 1 for beats,
+// 0 for items; initiation interval 1.
 module put_split
   import wirekv_pkg::*;
   import request_pkg::*;
 (
   input  logic  clk_i,
   input  logic  rst_ni,
-  /// Items; off_o stands in the clock in which a start is taken. The beats of an item that starts
-  /// are its key's, then its value's.
+  /// Items. The beats of one that starts are its key's, then its value's.
   input  logic  put_valid_i,
   output logic  put_ready_o,
   input  put_t  put_i,
-  output off_t  off_o,
   input  logic  beat_valid_i,
   output logic  beat_ready_o,
   input  beat_t beat_i,
@@ -19,8 +17,6 @@ module put_split
   output logic  put_valid_o,
   input  logic  put_ready_i,
   output put_t  put_o,
-  input  logic  off_valid_i,
-  input  off_t  off_i,
   output logic  putk_valid_o,
   input  logic  putk_ready_i,
   output beat_t putk_o,
@@ -29,22 +25,9 @@ module put_split
   output beat_t putb_o
 );
 
-  // ---------------------------------------------------------------- items
-  logic sent_q;  // its place is still to come
-  logic plan_room;
-  assign put_valid_o = put_valid_i && !sent_q && plan_room;
-  assign put_o       = put_i;
-  assign off_o       = off_i;
-  assign put_ready_o = put_i.start ? off_valid_i : put_valid_o && put_ready_i;
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) sent_q <= 1'b0;
-    else if (off_valid_i) sent_q <= 1'b0;
-    else if (put_valid_o && put_ready_i && put_i.start) sent_q <= 1'b1;
-  end
-
   // ---------------------------------------------------------------- beats
   // Of each item, how many beats its key has.
-  logic plan_valid, value_end, key_room;
+  logic plan_room, plan_valid, value_end, key_room, value_push, value_room;
   logic [2:0] plan, keys_q;
   logic [3:0] unused_plan;
   lib_fifo #(
@@ -62,13 +45,16 @@ module put_split
     .level_o  (unused_plan)
   );
 
+  assign put_valid_o = put_valid_i && plan_room;
+  assign put_ready_o = put_ready_i && plan_room;
+  assign put_o       = put_i;
+
   logic in_key, key_push;
   assign in_key       = keys_q != plan;
   assign key_push     = beat_valid_i && plan_valid && in_key && key_room;
-  assign putb_valid_o = beat_valid_i && plan_valid && !in_key;
-  assign putb_o       = beat_i;
-  assign beat_ready_o = plan_valid && (in_key ? key_room : putb_ready_i);
-  assign value_end    = putb_valid_o && putb_ready_i && beat_i.last;
+  assign value_push   = beat_valid_i && plan_valid && !in_key && value_room;
+  assign beat_ready_o = plan_valid && (in_key ? key_room : value_room);
+  assign value_end    = value_push && beat_i.last;
   always_ff @(posedge clk_i) begin
     if (!rst_ni || value_end) keys_q <= '0;
     else if (key_push) keys_q <= keys_q + 3'd1;
@@ -89,6 +75,23 @@ module put_split
     .m_ready_i(putk_ready_i),
     .m_data_o (putk_o),
     .level_o  (unused_keys)
+  );
+
+  // While the log is at the end of a value the next item's key is taken.
+  logic [2:0] unused_values;
+  lib_fifo #(
+    .T    (beat_t),
+    .Depth(4)
+  ) u_values (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(value_push),
+    .s_ready_o(value_room),
+    .s_data_i (beat_i),
+    .m_valid_o(putb_valid_o),
+    .m_ready_i(putb_ready_i),
+    .m_data_o (putb_o),
+    .level_o  (unused_values)
   );
 
 endmodule

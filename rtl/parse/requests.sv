@@ -34,10 +34,11 @@ module requests
   output logic        key_valid_o,
   input  logic        key_ready_i,
   output beat_t       key_o,
-  /// Items for the log.
+  /// Items for the log; the place of each start comes in the same clock or later, in order.
   output logic        put_valid_o,
   input  logic        put_ready_i,
   output put_t        put_o,
+  input  logic        put_off_valid_i,
   input  off_t        put_off_i,
   output logic        putb_valid_o,
   input  logic        putb_ready_i,
@@ -204,7 +205,7 @@ module requests
     .free_o    (putb_free)
   );
 
-  logic puth_valid, off_s_ready, off_valid, off_take;
+  logic puth_valid, off_room, unused_off_ready, off_valid, off_take;
   lib_fifo #(
     .T    (put_t),
     .Depth(PutDepth)
@@ -215,28 +216,35 @@ module requests
     .s_ready_o(unused_ready[3]),
     .s_data_i (store_put),
     .m_valid_o(puth_valid),
-    .m_ready_i(put_ready_i && off_s_ready),
+    .m_ready_i(put_ready_i && off_room),
     .m_data_o (put_o),
     .level_o  (put_level)
   );
-  assign put_valid_o = puth_valid && off_s_ready;
+  assign put_valid_o = puth_valid && off_room;
 
-  // Where the log put the items whose records are still to come.
+  // Where the log put the items whose records are still to come; there is room for all that were asked
+  // for.
+  localparam int unsigned OffDepth = 32;
   off_t off_head, off_last_q;
-  logic [5:0] off_level;
+  logic [$clog2(OffDepth+1)-1:0] asked_q, unused_off;
+  assign off_room = 32'(asked_q) != OffDepth;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) asked_q <= '0;
+    else asked_q <= asked_q + 6'(put_valid_o && put_ready_i && put_o.start) - 6'(off_take);
+  end
   lib_fifo #(
     .T    (off_t),
-    .Depth(32)
+    .Depth(OffDepth)
   ) u_off (
     .clk_i,
     .rst_ni,
-    .s_valid_i(put_valid_o && put_ready_i && put_o.start),
-    .s_ready_o(off_s_ready),
+    .s_valid_i(put_off_valid_i),
+    .s_ready_o(unused_off_ready),
     .s_data_i (put_off_i),
     .m_valid_o(off_valid),
     .m_ready_i(off_take),
     .m_data_o (off_head),
-    .level_o  (off_level)
+    .level_o  (unused_off)
   );
 
   assign req_valid_o = head_valid && (head.off_sel != OsNew || off_valid);
@@ -250,13 +258,14 @@ module requests
   always_ff @(posedge clk_i) if (off_take) off_last_q <= off_head;
 
   assign idle_o = out_q.rec_do == '0 && !item_valid_i && 32'(req_free) == ReqDepth &&
-                  !putb_valid_o && !puth_valid && !key_valid_o && off_level == '0;
+                  !putb_valid_o && !puth_valid && !key_valid_o && asked_q == '0;
 
   `ASSERT(ReqRoom, !(out_q.rec_do.push && !unused_ready[0]))
   `ASSERT(KeyRoom, !(out_q.key_do.push && !unused_ready[1]))
   `ASSERT(PutbRoom, !((out_q.putb_do.push || item_valid_i) && !unused_ready[2]))
   `ASSERT(OneAtATime,
           !(out_i.rec_do.push && line_i.rec_do.push) && !(out_q.putb_do != '0 && item_valid_i))
+  `ASSERT(OffRoom, !(put_off_valid_i && !unused_off_ready))
   `ASSERT(PutRoom, !(out_q.put_push && !unused_ready[3]))
 
 endmodule

@@ -103,6 +103,7 @@ module parser_tb
     .put_valid_o,
     .put_ready_i,
     .put_o     (put),
+    .put_off_valid_i(put_valid_o && put_ready_i && put.start),
     .put_off_i (off_t'({4'd0, put_off_i})),
     .putb_valid_o,
     .putb_ready_i,

@@ -117,18 +117,21 @@ class Bench:
     # ------------------------------------------------------------ item log
     async def log(self):
         dut, edge = self.dut, RisingEdge(self.dut.clk_i)
-        ready = 0
-        dut.put_ready_i.value = 0
-        dut.put_off_i.value = self.next_off
+        ready, offs = 0, deque()
+        dut.put_ready_i.value = dut.put_off_valid_i.value = 0
         while True:
             await edge
             if ready and dut.put_valid_o.value:
                 put = T.put_t.unpack(int(dut.put_o.value))
                 if put["start"]:
                     put["off"] = T.off_t.unpack(self.next_off)
+                    offs.append(self.next_off)
                     self.next_off += 1
-                    dut.put_off_i.value = self.next_off
                 self.puts.append(put)
+            given = bool(offs) and random.random() >= self.pause
+            dut.put_off_valid_i.value = int(given)
+            if given:
+                dut.put_off_i.value = offs.popleft()
             ready = int(random.random() >= self.pause)
             dut.put_ready_i.value = ready
             self.take_puts()
