@@ -741,7 +741,7 @@ async def lost_connections(dut):
             data = b"".join(random.choice((b"stats\r\n", a_command())) for _ in range(20))
             conn = Conn(data, fin=False)
             task = cocotb.start_soon(bench.feed(number, conn, lambda: random.randrange(1, 900)))
-            for _ in range(random.randrange(1500)):
+            for _ in range(1 + random.randrange(1500)):  # it has begun
                 await edge
             task.cancel()
             conn.open = False
