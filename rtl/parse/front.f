@@ -3,6 +3,7 @@ rtl/parse/session.sv
 rtl/parse/fetch.sv
 rtl/parse/line_scan.sv
 rtl/parse/line_window.sv
+rtl/parse/chars_before.sv
 rtl/parse/recognise.sv
 rtl/parse/walker.sv
 rtl/parse/mover.sv

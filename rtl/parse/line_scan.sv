@@ -119,7 +119,8 @@ module line_scan
   line_no_t head_line_q;
   logic [63:0] done_q, done, places, below, hit;
   logic [4:0] spill;  // lanes of the next line that are done with
-  logic keys_q, keys, any, more, is_line, is_g, there, skip, go;
+  logic keys_q, any, more, is_line, is_get, there, skip_q, go;
+  logic more_get, more_line, more_key;  // places behind this one, if it is one of these
   start_t start;
 
   // Bit b is set in the numbers of these lanes.
@@ -130,23 +131,26 @@ module line_scan
   endfunction
   localparam lanes_t LaneBit = lane_bits();
 
+  line_no_t to_skip;  // lines, this one included
+  assign to_skip = skip_i - head_line_q;
   always_comb begin
     // A window reaches into the next line.
-    there   = head_valid && (head.last || level >= 6'd2);
-    skip    = $signed(line_no_t'(skip_i - head_line_q)) > 0;
-    places  = (head.line | (keys_q ? head.key : '0)) & ~done_q & {64{!skip}};
-    any     = places != '0;
+    there     = head_valid && (head.last || level >= 6'd2);
+    places    = (head.line | (keys_q ? head.key : '0)) & ~done_q & {64{!skip_q}};
+    any       = places != '0;
     // From the lowest one down.
-    below   = places ^ (places - 64'd1);
-    hit     = places & below;
-    is_line = |(hit & head.line);
-    is_g  = |(hit & head.get);
-    keys    = is_line ? is_g : keys_q;
+    below     = places ^ (places - 64'd1);
+    hit       = places & below;
+    is_line   = |(hit & head.line);
+    is_get    = |(hit & head.line & head.get);
     // The first key stands six lanes behind the command's first letter at the least.
-    spill   = (is_line && is_g) ? below[63:59] : '0;
-    done    = (is_line && is_g) ? {below[58:0], 5'h1f} : below;
-    more    = |((head.line | (keys ? head.key : '0)) & ~done);
-    go      = there && start_ready_i;
+    spill     = is_get ? below[63:59] : '0;
+    done      = is_get ? {below[58:0], 5'h1f} : below;
+    more_get  = |((head.line | head.key) & ~{below[58:0], 5'h1f});
+    more_line = |(head.line & ~below);
+    more_key  = |((head.line | head.key) & ~below);
+    more      = is_get ? more_get : is_line ? more_line : more_key;
+    go        = there && start_ready_i;
 
     start            = '0;
     start.place.line = head_line_q;
@@ -162,13 +166,16 @@ module line_scan
       head_line_q   <= '0;
       done_q        <= '0;
       keys_q        <= 1'b0;
+      skip_q        <= 1'b0;
       start_valid_o <= 1'b0;
     end else begin
-      start_valid_o <= go && (any || head.last || !skip);
+      start_valid_o <= go && (any || head.last || !skip_q);
+      // If this line is done with, the next one is meant.
+      skip_q <= !to_skip[7] && (to_skip[6:1] != '0 || (to_skip[0] && !head_pop));
       if (go) begin
         if (any) begin
           done_q <= done;
-          keys_q <= keys;
+          keys_q <= is_line ? is_get : keys_q;
         end
         if (head_pop) begin
           head_line_q <= head_line_q + 1'b1;

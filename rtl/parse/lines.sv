@@ -201,7 +201,7 @@ module lines
 
   // ---------------------------------------------------------------- which of them are requests
   walk_t walk;
-  logic walk_valid, walk_ready, act_valid_q, act_done, mover_busy, scan_go, scanning;
+  logic walk_valid, walk_ready, act_valid_q, act_room, act_done, mover_busy, scan_go, scanning;
   line_no_t walk_oldest;
 
   walker u_walker (
@@ -233,8 +233,12 @@ module lines
     .oldest_o         (walk_oldest)
   );
 
-  // The scanner starts when all before is on its way.
-  assign scan_valid_o = walk_valid && walk.kind == WkScan && !act_valid_q && !mover_busy;
+  // The scanner starts when all before is on its way. What it gets stands until it takes it.
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) scan_valid_o <= 1'b0;
+    else
+      scan_valid_o <= walk_valid && walk.kind == WkScan && !act_valid_q && !mover_busy && !scan_go;
+  end
   assign scan_go      = scan_valid_o && scan_ready_i;
   assign scan_lane_o  = walk.from.lane;
   always_comb begin
@@ -243,8 +247,7 @@ module lines
     scan_o.len        = job.stop - walk.from;
     scan_o.begun      = !walk.first;
   end
-  assign walk_ready = (walk.kind == WkScan) ? scan_valid_o && scan_ready_i
-                                            : (!act_valid_q || act_done) && room_i;
+  assign walk_ready = (walk.kind == WkScan) ? scan_go : act_room && room_i;
 
   // ---------------------------------------------------------------- act: a request leaves
   typedef struct packed {
@@ -273,14 +276,16 @@ module lines
   number_t keys_exptime_q;
 
   logic take, act_back_q;
-  assign take = walk_valid && walk_ready && (walk.kind != WkRequest || cand.record);
+  assign take     = walk_valid && walk_ready && (walk.kind != WkRequest || cand.record);
+  assign act_room = !act_valid_q || act_done;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) act_valid_q <= 1'b0;
     else if (take) act_valid_q <= 1'b1;
     else if (act_done) act_valid_q <= 1'b0;
     if (!rst_ni) act_back_q <= 1'b0;
     else act_back_q <= take && walk.back;
-    if (take) begin
+    // Whether it is taken is known too late for so much.
+    if (act_room) begin
       act_q           <= walk;
       act_more_q      <= cand.more;
       act_keys_q      <= cand.keys;

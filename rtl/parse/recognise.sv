@@ -88,7 +88,7 @@ module recognise
 
   /// The lowest bit that is set, alone; and the others.
   function automatic logic [63:0] lowest(input logic [63:0] bits);
-    return bits & (~bits + 64'd1);
+    return bits & ~(bits - 64'd1);
   endfunction
   function automatic logic [63:0] others(input logic [63:0] bits);
     return bits & (bits - 64'd1);
@@ -113,13 +113,6 @@ module recognise
     logic [3:0] low;
   } char_t;
   typedef char_t [63:0] chars_t;
-
-  // The characters before a lane, the last one first.
-  function automatic chars_t turned(input chars_t chars, input logic [5:0] lane);
-    chars_t high;
-    high = chars << (6 * (7'd64 - 7'(lane)));
-    for (int unsigned i = 0; i < 64; i++) turned[i] = high[63-i];
-  endfunction
 
   // ---------------------------------------------------------------- where
   logic [5:0] valid_q;
@@ -184,19 +177,20 @@ module recognise
     end
   end
 
-  // ---------------------------------------------------------------- first word's end; key to lane 0
+  // ---------------------------------------------------------------- two words' ends; key to lane 0
   start_t start3_q;
   what_t what3_q;
   logic short3_q;
   line_t data3_q, key3_q;
-  logic [63:0] end1_3_q, rest3_q, line_end3_q, eol3_q, cr3_q, nul3_q;
+  logic [63:0] end1_3_q, end2_3_q, rest3_q, line_end3_q, eol3_q, cr3_q, nul3_q;
   chars_t chars3_q;
   always_ff @(posedge clk_i) begin
     if (valid_q[1]) begin
       logic [63:0] ends;
       ends = (blank2_q | eol2_q) & {{55{1'b1}}, from2_q};
       end1_3_q    <= lowest(ends);
-      rest3_q     <= others(ends);
+      end2_3_q    <= lowest(others(ends));
+      rest3_q     <= others(others(ends));
       line_end3_q <= lowest(eol2_q);
       eol3_q      <= eol2_q;
       cr3_q       <= cr2_q;
@@ -217,27 +211,29 @@ module recognise
     end
   end
 
-  // ---------------------------------------------------------------- second and third word's end
+  // ---------------------------------------------------------------- their lanes; three more ends
   start_t start4_q;
   what_t what4_q;
   logic short4_q;
   line_t data4_q, key4_q;
-  logic [63:0] end2_4_q, end3_4_q, rest4_q, eol4_q;
-  logic [5:0] lane1_4_q, line_end4_q;
-  logic any4_q, whole4_q, crlf4_q, last1_4_q, nul4_q;
+  logic [63:0] end3_4_q, end4_4_q, end5_4_q, eol4_q;
+  logic [5:0] lane1_4_q, lane2_4_q, line_end4_q;
+  logic any4_q, whole4_q, crlf4_q, last1_4_q, last2_4_q, nul4_q;
   chars_t chars4_q;
   always_ff @(posedge clk_i) begin
     if (valid_q[2]) begin
-      end2_4_q    <= lowest(rest3_q);
-      end3_4_q    <= lowest(others(rest3_q));
-      rest4_q     <= others(others(rest3_q));
+      end3_4_q    <= lowest(rest3_q);
+      end4_4_q    <= lowest(others(rest3_q));
+      end5_4_q    <= lowest(others(others(rest3_q)));
       eol4_q      <= eol3_q;
       lane1_4_q   <= lane_of(end1_3_q);
+      lane2_4_q   <= lane_of(end2_3_q);
       line_end4_q <= lane_of(line_end3_q);
       any4_q      <= end1_3_q != '0;
       whole4_q    <= line_end3_q != '0;
       crlf4_q     <= |(line_end3_q & cr3_q);
       last1_4_q   <= |(end1_3_q & eol3_q);
+      last2_4_q   <= |(end2_3_q & eol3_q);
       nul4_q      <= |(nul3_q & (end1_3_q - 64'd1));
       chars4_q    <= chars3_q;
       data4_q     <= data3_q;
@@ -250,36 +246,64 @@ module recognise
 
   // ---------------------------------------------------------------- numbers a and b
   localparam int unsigned Digits = 10;  // longest number
+  localparam int unsigned TailBytes = 8;
+  localparam logic [8*TailBytes-1:0] NoreplyTail = {" noreply"};
+
+  // The characters before an end, the last one first.
+  char_t [Digits:0] a4, b4;
+  logic [TailBytes-1:0][7:0] tail4;
+  chars_before #(
+    .T(char_t),
+    .N(Digits + 1)
+  ) u_a (
+    .line_i  (chars4_q),
+    .lane_i  (lane2_4_q),
+    .before_o(a4)
+  );
+  chars_before #(
+    .T(char_t),
+    .N(Digits + 1)
+  ) u_b (
+    .line_i  (chars4_q),
+    .lane_i  (lane_of(end3_4_q)),
+    .before_o(b4)
+  );
+  chars_before #(
+    .T(logic [7:0]),
+    .N(TailBytes)
+  ) u_tail (
+    .line_i  (data4_q),
+    .lane_i  (line_end4_q),
+    .before_o(tail4)
+  );
+
   start_t start5_q;
   what_t what5_q;
   logic short5_q;
   line_t key5_q;
-  logic [63:0] end4_5_q, end5_5_q, eol5_q, tail5_q;
-  logic [5:0] lane1_5_q, lane2_5_q;
+  logic [5:0] lane1_5_q, lane2_5_q, lane4_5_q;
   logic [6:0] klen5_q, line_len5_q;
-  logic any5_q, whole5_q, last1_5_q, last2_5_q, last3_5_q, nul5_q;
+  logic any5_q, whole5_q, nul5_q, noreply5_q;
+  logic last1_5_q, last2_5_q, last3_5_q, last4_5_q, last5_5_q;
   chars_t chars5_q;
   char_t [Digits:0] a5_q, b5_q;
   always_ff @(posedge clk_i) begin
     if (valid_q[3]) begin
-      logic [5:0] lane2;
-      lane2 = lane_of(end2_4_q);
-      end4_5_q    <= lowest(rest4_q);
-      end5_5_q    <= lowest(others(rest4_q));
-      eol5_q      <= eol4_q;
       lane1_5_q   <= lane1_4_q;
-      lane2_5_q   <= lane2;
-      a5_q        <= 66'(turned(chars4_q, lane2));
-      b5_q        <= 66'(turned(chars4_q, lane_of(end3_4_q)));
+      lane2_5_q   <= lane2_4_q;
+      lane4_5_q   <= lane_of(end4_4_q);
+      a5_q        <= a4;
+      b5_q        <= b4;
       klen5_q     <= 7'(lane1_4_q) - 7'(what4_q.key);
       line_len5_q <= 7'(line_end4_q) + (crlf4_q ? 7'd2 : 7'd1);
-      // The last eight characters of the line.
-      tail5_q     <= 64'((data4_q << {6'(7'd64 - 7'(line_end4_q)), 3'b000}) >> 448);
+      noreply5_q  <= tail4 == NoreplyTail;
       any5_q      <= any4_q;
       whole5_q    <= whole4_q;
       last1_5_q   <= last1_4_q;
-      last2_5_q   <= |(end2_4_q & eol4_q);
+      last2_5_q   <= last2_4_q;
       last3_5_q   <= |(end3_4_q & eol4_q);
+      last4_5_q   <= |(end4_4_q & eol4_q);
+      last5_5_q   <= |(end5_4_q & eol4_q);
       nul5_q      <= nul4_q;
       chars5_q    <= chars4_q;
       key5_q      <= key4_q;
@@ -291,7 +315,6 @@ module recognise
 
   // ---------------------------------------------------------------- length; digits by twos
   localparam int unsigned LengthDigits = 4;
-  localparam logic [63:0] NoreplyTail = {"ylperon "};
 
   // Multiples of 10 and 100 come from tables.
   typedef logic [15:0][6:0] tens_t;
@@ -319,45 +342,57 @@ module recognise
     if (!over) ok = chars[Digits].blank;
   endfunction
 
+  char_t [LengthDigits:0] length5;
+  chars_before #(
+    .T(char_t),
+    .N(LengthDigits + 1)
+  ) u_length (
+    .line_i  (chars5_q),
+    .lane_i  (lane4_5_q),
+    .before_o(length5)
+  );
+
   // verilator lint_off UNUSEDSIGNAL
   start_t start6_q;  // all but `last`
   what_t what6_q;    // all but where the key starts
   // verilator lint_on UNUSEDSIGNAL
   line_t key6_q;
-  char_t [LengthDigits:0] length6_q;
+  logic [1:0][6:0] length6_q;
   logic [4:0][6:0] a6_q, b6_q;
   place_t behind6_q;  // behind the line or the part of it
   logic [6:0] klen6_q;
-  logic fits6_q, noreply6_q, last1_6_q, unfinished6_q;
+  logic fits6_q, length_ok6_q, noreply6_q, last1_6_q, unfinished6_q;
   always_ff @(posedge clk_i) begin
     if (valid_q[4]) begin
-      logic [Digits-1:0][3:0] a, b;
-      logic noreply, a_ok, b_ok;
+      logic [Digits-1:0][3:0] a, b, d;
+      logic a_ok, b_ok, length_ok;
       logic [6:0] len;
-      a       = digits_of(a5_q, a_ok);
-      b       = digits_of(b5_q, b_ok);
-      noreply = tail5_q == NoreplyTail;
+      a = digits_of(a5_q, a_ok);
+      b = digits_of(b5_q, b_ok);
+      // Longer ones have no blank before them here.
+      d = digits_of(66'(length5), length_ok);
       for (int unsigned i = 0; i < 5; i++) begin
         a6_q[i] <= Tens[a[2*i+1]] + 7'(a[2*i]);
         b6_q[i] <= Tens[b[2*i+1]] + 7'(b[2*i]);
       end
-      length6_q <= 30'(turned(chars5_q, lane_of(end4_5_q)));
+      for (int unsigned i = 0; i < 2; i++) length6_q[i] <= Tens[d[2*i+1]] + 7'(d[2*i]);
+      length_ok6_q <= length_ok;
       // The words are those of the form.
       unique case (what5_q.form)
         FmKey:    fits6_q <= any5_q && klen5_q != '0 && !nul5_q;
         FmGat:    fits6_q <= any5_q && klen5_q == '0 && !last1_5_q && a_ok && !last2_5_q;
         FmStore:
         fits6_q <= klen5_q != '0 && !nul5_q && a_ok && b_ok && whole5_q &&
-            (|(end4_5_q & eol5_q) || (|(end5_5_q & eol5_q) && noreply));
+            (last4_5_q || (last5_5_q && noreply5_q));
         FmDelete:
-        fits6_q <= any5_q && klen5_q != '0 && !nul5_q && (last1_5_q || (last2_5_q && noreply));
+        fits6_q <= any5_q && klen5_q != '0 && !nul5_q && (last1_5_q || (last2_5_q && noreply5_q));
         default:
         fits6_q <= any5_q && klen5_q != '0 && !nul5_q && a_ok &&
-            (last2_5_q || (last3_5_q && noreply));
+            (last2_5_q || (last3_5_q && noreply5_q));
       endcase
       unique case (what5_q.form)
         FmDelete: noreply6_q <= !last1_5_q;
-        FmStore:  noreply6_q <= !(|(end4_5_q & eol5_q));
+        FmStore:  noreply6_q <= !last4_5_q;
         default:  noreply6_q <= !last2_5_q;
       endcase
       len = line_len5_q;
@@ -365,7 +400,8 @@ module recognise
       if (what5_q.form == FmGat) len = 7'(lane2_5_q) + 7'd1;
       behind6_q     <= start5_q.place + 14'(len);
       unfinished6_q <= !whole5_q && short5_q;
-      key6_q        <= key5_q & ~({512{1'b1}} << {klen5_q[5:0], 3'b000});
+      for (int unsigned i = 0; i < 64; i++)
+        key6_q[8*i+:8] <= (6'(i) < klen5_q[5:0]) ? key5_q[8*i+:8] : '0;
       klen6_q       <= klen5_q;
       last1_6_q     <= last1_5_q;
       what6_q       <= what5_q;
@@ -375,26 +411,17 @@ module recognise
 
   // ---------------------------------------------------------------- the whole
   always_comb begin
-    logic [LengthDigits-1:0][3:0] d;
-    logic length_ok, over, store;
+    logic store;
     logic [13:0] length;
-    over      = 1'b0;
-    length_ok = 1'b0;
-    for (int unsigned i = 0; i < LengthDigits; i++) begin
-      if (!over && length6_q[i].other) length_ok = i != 0 && length6_q[i].blank;
-      over |= length6_q[i].other;
-      d[i] = over ? '0 : length6_q[i].low;
-    end
-    if (!over) length_ok = length6_q[LengthDigits].blank;
-    length    = Hundreds[Tens[d[3]]+7'(d[2])] + 14'(Tens[d[1]]) + 14'(d[0]);
-    store     = what6_q.form == FmStore;
+    length = Hundreds[length6_q[1]] + 14'(length6_q[0]);
+    store  = what6_q.form == FmStore;
 
     cand_o            = '0;
     cand_o.place      = start6_q.place;
     cand_o.ending     = start6_q.ending;
     cand_o.key        = start6_q.key;
     cand_o.good       = what6_q.found && fits6_q &&
-                        (!store || (length_ok && length <= 14'(value_max_i)));
+                        (!store || (length_ok6_q && length <= 14'(value_max_i)));
     cand_o.unfinished = unfinished6_q;
     cand_o.value      = behind6_q;
     cand_o.next       = store ? behind6_q + length + 14'd2 : behind6_q;

@@ -38,14 +38,15 @@ module walker
   /// The scanner has done what it was given.
   input  logic   scanned_i,
   output logic   scanning_o,
-  /// No places before this line are wanted; lines before this one are not needed here any more.
+  /// No places before this line are wanted, as was known a clock ago; lines before this one are not
+  /// needed here any more.
   output line_no_t at_line_o,
   output line_no_t oldest_o
 );
 
-  /// Keys of a line that may wait for its end. More, or a longer line, are the scanner's.
+  /// Keys of a line that may wait for its end. More, or a line of so many bytes, are the scanner's.
   localparam int unsigned KeysMax = 256;
-  localparam int unsigned LineMax = 1920;
+  localparam int unsigned LineMax = 1856;
 
   typedef enum logic [1:0] {
     StWalk,
@@ -59,10 +60,11 @@ module walker
   logic keys_q;  // at_q is in a line of keys
   logic begun_q, pending_q;  // records of the job were committed, or wait for it
   logic [$clog2(KeysMax)-1:0] count_q;
+  logic long_q;  // the line of keys has LineMax bytes before at_q
 
   // Places compare modulo their range.
   place_t at, from;
-  logic passed, here, fits, many;
+  logic passed, here, fits;
   logic [13:0] left, size;
   assign at     = fresh_q ? job_start_i : at_q;
   assign from   = keys_q ? line_q : at;
@@ -71,7 +73,6 @@ module walker
   assign fits   = $signed(14'(job_stop_i - cand_next_i)) >= 0;
   assign left   = job_stop_i - from;
   assign size   = cand_next_i - from;
-  assign many   = keys_q && (&count_q || size > 14'(LineMax));
 
   always_comb begin
     walk_o       = '0;
@@ -85,14 +86,14 @@ module walker
     end else if (!passed) begin
       walk_o.kind = WkScan;
       if (here && cand_good_i) begin
-        if (fits && !many) begin
+        if (fits && !(keys_q && (&count_q || long_q))) begin
           walk_o.kind = WkRequest;
           walk_o.from = at;
-        end else if (!fits && cand_store_i && (job_again_i || at != job_start_i)) begin
+        end else if (!fits && cand_store_i && (job_again_i || begun_q)) begin
           walk_o.kind = WkEnd;
           walk_o.rem  = 32'(size);
         end
-      end else if (here && cand_unfinished_i && left <= 14'(LineMax)) begin
+      end else if (here && cand_unfinished_i && !(keys_q && long_q)) begin
         walk_o.kind = WkEnd;
         walk_o.rem  = 32'(left) + 32'd1;
       end
@@ -137,6 +138,7 @@ module walker
           WkRequest: begin
             at_q      <= cand_next_i;
             keys_q    <= cand_more_i;
+            long_q    <= size >= 14'(LineMax);
             begun_q   <= begun_q || (walk_o.commit && (pending_q || cand_record_i));
             pending_q <= !walk_o.commit && (pending_q || cand_record_i);
           end
@@ -171,8 +173,11 @@ module walker
     end
   end
 
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) at_line_o <= '0;
+    else at_line_o <= (state_q == StScan) ? job_stop_i.line : at_q.line;
+  end
   assign scanning_o = state_q == StScan;
-  assign at_line_o  = (state_q == StScan) ? job_stop_i.line : at_q.line;
   assign oldest_o   = keys_q ? line_q.line : at_q.line;
 
 endmodule

@@ -1,0 +1,44 @@
+// The characters that stand before a lane, the last one first; zeros before the first lane.
+// Combinational: three choices among four.
+module chars_before #(
+  /// Type of a character, or of what is known of one.
+  parameter type T = logic [7:0],
+  /// Characters that are wanted.
+  parameter int unsigned N = 8
+) (
+  // verilator lint_off UNUSEDSIGNAL
+  input  T [63:0]    line_i,  // the last one stands before none
+  // verilator lint_on UNUSEDSIGNAL
+  input  logic [5:0] lane_i,
+  output T [N-1:0]   before_o
+);
+
+  T [N+62:0] padded;
+  T [N+14:0] by16;
+  T [N+2:0]  by4;
+  T [N-1:0]  by1;
+  always_comb begin
+    padded         = '0;
+    padded[N+62:N] = line_i[62:0];
+    unique case (lane_i[5:4])
+      2'd0: by16 = padded[0+:N+15];
+      2'd1: by16 = padded[16+:N+15];
+      2'd2: by16 = padded[32+:N+15];
+      2'd3: by16 = padded[48+:N+15];
+    endcase
+    unique case (lane_i[3:2])
+      2'd0: by4 = by16[0+:N+3];
+      2'd1: by4 = by16[4+:N+3];
+      2'd2: by4 = by16[8+:N+3];
+      2'd3: by4 = by16[12+:N+3];
+    endcase
+    unique case (lane_i[1:0])
+      2'd0: by1 = by4[0+:N];
+      2'd1: by1 = by4[1+:N];
+      2'd2: by1 = by4[2+:N];
+      2'd3: by1 = by4[3+:N];
+    endcase
+    for (int unsigned i = 0; i < N; i++) before_o[i] = by1[N-1-i];
+  end
+
+endmodule
