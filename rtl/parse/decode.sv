@@ -155,14 +155,14 @@ module decode
     need       = vlen + 32'd2;
 
     unique case (line.cmd)
-      CmdGet, CmdGets, CmdGat, CmdGats: words_ok = line.words >= 4'd2;
+      CmdGet, CmdGets, CmdGat, CmdGats: words_ok = line.words >= 5'd2;
       CmdSet, CmdAdd, CmdReplace, CmdAppend, CmdPrepend:
-        words_ok = line.words inside {4'd5, 4'd6};
-      CmdCas:                     words_ok = line.words inside {4'd6, 4'd7};
-      CmdIncr, CmdDecr, CmdTouch: words_ok = line.words inside {4'd3, 4'd4};
-      CmdDelete:                  words_ok = line.words inside {4'd2, 4'd3, 4'd4};
-      CmdFlush:                   words_ok = line.words <= 4'd3;
-      CmdVerbosity:               words_ok = line.words inside {4'd2, 4'd3};
+        words_ok = line.words inside {5'd5, 5'd6};
+      CmdCas:                     words_ok = line.words inside {5'd6, 5'd7};
+      CmdIncr, CmdDecr, CmdTouch: words_ok = line.words inside {5'd3, 5'd4};
+      CmdDelete:                  words_ok = line.words inside {5'd2, 5'd3, 5'd4};
+      CmdFlush:                   words_ok = line.words <= 5'd3;
+      CmdVerbosity:               words_ok = line.words inside {5'd2, 5'd3};
       default:                    words_ok = 1'b1;
     endcase
 
@@ -214,9 +214,9 @@ module decode
           end
         end
         CmdDelete: begin
-          if (line.words == 4'd2) noreply = 1'b0;
-          if (line.words > 4'd2 &&
-              !((line.words == 4'd3) ? (line.zero || line.noreply) :
+          if (line.words == 5'd2) noreply = 1'b0;
+          if (line.words > 5'd2 &&
+              !((line.words == 5'd3) ? (line.zero || line.noreply) :
                                            (line.zero && line.noreply)))
             reply = RpBadDelete;
           else if (line.key_long) reply = RpBadFormat;
@@ -237,7 +237,7 @@ module decode
           key_goes = action == AcOp;
         end
         CmdFlush: begin
-          use_exptime = line.words > (line.noreply ? 4'd2 : 4'd1);
+          use_exptime = line.words > (line.noreply ? 5'd2 : 5'd1);
           if (use_exptime && !line.exptime_ok) reply = RpBadExptime;
           else action = AcOp;
         end
@@ -254,7 +254,11 @@ module decode
           noreply = 1'b0;
           if (!udp && gather_total_q <= 9'(KeyMax)) action = AcHost;
         end
-        default: noreply = 1'b0;
+        default: begin
+          noreply = 1'b0;
+          // A browser that was tricked into talking to a cache.
+          if (line.foreign && line.http) action = AcQuit;
+        end
       endcase
     end
     taken = (vlen < 32'(piece.left)) ? vlen : 32'(piece.left);

@@ -53,6 +53,8 @@ package front_pkg;
     cmd_e        cmd;
     logic        noreply;
     logic        zero;     // exactly "0"
+    logic        http;     // begins with HTTP/
+    logic        foreign;  // begins as no command of memcached does
   } piece_t;
 
   /// The first 33 characters of a word and what follows, as far as numbers are concerned.
@@ -83,6 +85,9 @@ package front_pkg;
     FdNumber
   } field_e;
 
+  /// memcached takes a line apart into so many words.
+  localparam logic [4:0] WordsMax = 5'd23;
+
   /// What the words of a line have said so far.
   typedef struct packed {
     cmd_e        cmd;
@@ -90,7 +95,7 @@ package front_pkg;
     logic        eager;     // commit the keys of a `get` as they come
     logic        indented;  // more spaces before the command than memcached puts up with in a
                             // line over 2048 bytes
-    logic [3:0]  words;     // complete ones, at most 8
+    logic [4:0]  words;     // complete ones, at most WordsMax
     logic [8:0]  chars;     // of the word so far, at most 511
     logic        nul;       // the rest counts for nothing
     logic [7:0]  klen;
@@ -107,6 +112,8 @@ package front_pkg;
     logic        too_big;   // the item would be too large
     logic        zero;      // third word is "0"
     logic        noreply;   // last word is "noreply"
+    logic        foreign;   // first word begins as no command of memcached does
+    logic        http;      // last word begins with HTTP/, of the first WordsMax
   } line_info_t;
 
   /// A piece and what it means in its line.

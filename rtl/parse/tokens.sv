@@ -365,7 +365,7 @@ module tokens
       piece1_q.final_ <= last_part && final_q;
       piece1_q.crlf   <= crlf_all[value_stop[6:0]];
       {piece1_q.n, piece1_q.pos, piece1_q.left, piece1_q.cmd, piece1_q.noreply,
-       piece1_q.zero} <= '0;  // the next stage's
+       piece1_q.zero, piece1_q.http, piece1_q.foreign} <= '0;  // the next stage's
       for (int unsigned i = 0; i < 33; i++) begin
         logic [7:0] c;
         c = shifted[8*i+:8];
@@ -483,6 +483,10 @@ module tokens
       piece2_q.cmd     <= cmd1;
       piece2_q.noreply <= is_word(head1, word1, NoreplyWord);
       piece2_q.zero    <= is_word(head1, word1, ZeroWord);
+      piece2_q.http    <= n1 >= 7'd5 && head1[39:0] == {"/PTTH"};
+      // memcached has an answer for each of these letters, and for m with one more.
+      piece2_q.foreign <= n1 >= 7'd2 && !(head1[7:0] inside {"g", "s", "a", "c", "i", "d", "t"}) &&
+                          !(word1 == 7'd2 && head1[7:0] == "m");
     end
     if (valid2_q) piece3_q <= piece2_q;
   end

@@ -50,7 +50,7 @@ module words
   logic dead, text, word_done, single, is_key, in_job;
   logic [6:0] n;
   logic [8:0] chars;
-  logic [3:0] index;
+  logic [4:0] index;
   // A short name; not every field is needed here.
   // verilator lint_off UNUSEDSIGNAL
   ctx_t ctx;
@@ -73,7 +73,7 @@ module words
         was.noreply = ctx.noreply && ctx.mode == MdValue;
         was.bad     = ctx.noreply && ctx.mode == MdKeys;
         was.klen    = ctx.klen;
-        was.words   = 4'd2;
+        was.words   = 5'd2;
         if (ctx.mode == MdKeys) begin
           was.exptime_ok = 1'b1;
           was.cmd        = ctx.touch ? (ctx.cas_out ? CmdGats : CmdGat) :
@@ -116,15 +116,19 @@ module words
     if (text) begin
       now.chars = (piece_i.ends || was.nul) ? '0 : chars;
       if (piece_i.nul) now.nul = 1'b1;
+      if (single && n != '0) begin
+        if (index == '0) now.foreign = piece_i.foreign;
+        if (index != WordsMax) now.http = piece_i.http;
+      end
       if (index == '0) begin
         if (word_done) begin
           now.cmd      = single ? piece_i.cmd : CmdUnknown;
           now.indented = step_d.word_pos - step_d.line_pos > 14'(IndentMax);
         end
       end else if (is_get(was.cmd)) begin
-        is_key = !is_gat(was.cmd) || index >= 4'd2;
+        is_key = !is_gat(was.cmd) || index >= 5'd2;
       end else begin
-        is_key = index == 4'd1 &&
+        is_key = index == 5'd1 &&
             (is_store(was.cmd) || was.cmd inside {CmdDelete, CmdIncr, CmdDecr, CmdTouch});
       end
       if (is_key) begin
@@ -133,22 +137,22 @@ module words
         now.key_long = chars > (piece_i.ends ? 9'(KeyMax) : 9'(KeyMax + 1));
       end
       if (word_done) begin
-        now.words   = (index == 4'd8) ? 4'd8 : index + 4'd1;
+        now.words   = (index == WordsMax) ? WordsMax : index + 5'd1;
         now.noreply = single && piece_i.noreply;
-        if (index == 4'd2) now.zero = single && piece_i.zero;
+        if (index == 5'd2) now.zero = single && piece_i.zero;
         // Which number the word is.
         if (is_store(was.cmd)) begin
           unique case (index)
-            4'd2:    field = FdFlags;
-            4'd3:    field = FdExptime;
-            4'd4:    field = FdLength;
-            4'd5:    field = (was.cmd == CmdCas) ? FdNumber : FdNone;
+            5'd2:    field = FdFlags;
+            5'd3:    field = FdExptime;
+            5'd4:    field = FdLength;
+            5'd5:    field = (was.cmd == CmdCas) ? FdNumber : FdNone;
             default: field = FdNone;
           endcase
-        end else if (index == 4'd2) begin
+        end else if (index == 5'd2) begin
           if (was.cmd inside {CmdIncr, CmdDecr}) field = FdNumber;
           if (was.cmd == CmdTouch) field = FdExptime;
-        end else if (index == 4'd1) begin
+        end else if (index == 5'd1) begin
           if (is_gat(was.cmd) || was.cmd == CmdFlush) field = FdExptime;
           if (was.cmd == CmdVerbosity) field = FdNumber;
         end
@@ -191,7 +195,7 @@ module words
     verdict_o        = '0;
     verdict_o.valid  = piece_valid_i && !piece_i.sof && !dead_q && !fresh_q && piece_i.slow &&
                        !piece_i.eof && piece_i.n != '0 && step_q.line.chars == '0 &&
-                       !step_q.line.nul && step_q.line.words == 4'd4 &&
+                       !step_q.line.nul && step_q.line.words == 5'd4 &&
                        step_q.line.cmd inside {CmdSet, CmdAdd, CmdReplace} &&
                        !step_q.line.key_long && step_q.line.flags_ok && step_q.line.exptime_ok &&
                        num_i.ok_signed && !num_i.neg && !num_i.big && !value_max_q[21] &&

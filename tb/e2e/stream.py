@@ -9,8 +9,8 @@ the next one. Everything here keeps to what the reference answers the same way e
 - no `incr` or `decr` of a key that was read earlier in its burst: memcached then forgets to pad;
 - no '-' beyond a value's first bytes: where a counter has bit 63 set, memcached searches for a sign
   far behind the number, in whatever memory follows;
-- no line that ends with "HTTP/1.1", which memcached takes for an attack and closes, nor a value of
-  nothing but blanks as a number, where it reads on behind the value;
+- no unknown command with "HTTP/1.1" at its end, where memcached closes, nor a value of nothing but
+  blanks as a number, where it reads on behind the value;
 - no `flush_all` with a delay: in memcached it brings back what the last one without has emptied;
 - no byte 0x80 at the start of a connection, which selects memcached's binary protocol;
 - no other line than `get` and `gets` beyond 2,048 bytes.
@@ -64,6 +64,7 @@ UNKNOWN = [
     b"set " + b"1 " * 30, b"delete " + b"a " * 22, b"incr " + b"1 " * 23, b"flush_all x",
     b"flush_all noreply x", b"flush_all \t", b"flush_all 9223372036854775808", b"gat x a",
     b"gat noreply a", b"gat 0", b"gats 0", b"gat x", b"verbosity x", b"verbosity -1",
+    b"gett HTTP/1.1", b"x HTTP/1.1", b"xx HTTP/1.1 x", b"xx" + b" x" * 22 + b" HTTP/1.1",
 ]  # fmt: skip
 
 

@@ -654,6 +654,22 @@ async def endless_line(dut):
 
 
 @cocotb.test()
+async def browsers(dut):
+    """HTTP/ at a line's end closes the connection, where the line begins like no command."""
+    ends = [b"HTTP/1.1", b"GET / HTTP/1.1", b"xx HTTP/", b"  xx   HTTP/1.0  ", b"xx HTTP/" + b"1" * 100,
+            b"x" * 100 + b" HTTP/1.1", b"xx" + b" " * 70 + b"HTTP/1.1", b"xx HTTP/\0 a",
+            b"xx" + b" a" * 21 + b" HTTP/1.0", b"xx" + b" a" * 21 + b" HTTP/1.0 b", b"mxx HTTP/1.1"]
+    stays = [b"x HTTP/1.1", b"gett HTTP/1.1", b"set HTTP/1.1", b"mx HTTP/1.1", b"xx HTTP", b"xx /HTTP/",
+             b"xx HTTP/1.1 a", b"xx" + b" a" * 22 + b" HTTP/1.0", b"xx a\0 HTTP/1.1", b"verbosity HTTP/",
+             b"replace HTTP/1.1", b"flush_all a b HTTP/", b"xx " + b"1" * 64 + b"HTTP/1.1", b"version HTTP/"]
+    datas = [b"get a\r\n" + line + b"\r\nget b\r\n" for line in ends] + \
+        [b"".join(line + b"\r\nget a\r\n" for line in stays)]
+    bench = await streams(dut, datas, lambda: random.choice((1, 20, 1000)), cut=0)
+    for i in range(len(ends)):
+        assert len(bench.conns[3 * i % 16].ops) == 2, ends[i]
+
+
+@cocotb.test()
 async def datagrams(dut):
     """UDP and TCP together; datagrams that are no requests are ignored."""
     await start(dut)

@@ -166,4 +166,9 @@ class Text:
         if cmd in HOST and not self.udp:
             text = b" ".join(words)
             return [("host", text)] if len(text) <= KEY_MAX else error[0], 0
+        # Of 23 words the last one, where the first begins like no command.
+        if len(cmd) > 1 and cmd[0] not in b"gsacidt" and cmd not in HOST | {b"replace", b"prepend"} \
+                and not (len(cmd) == 2 and cmd[0] == b"m"[0]) and words[:23][-1].startswith(b"HTTP/"):
+            self.closed = True
+            return [], 0
         return error
