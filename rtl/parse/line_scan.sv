@@ -119,8 +119,8 @@ module line_scan
   line_no_t head_line_q;
   logic [63:0] done_q, done, places, below, hit;
   logic [4:0] spill;  // lanes of the next line that are done with
-  logic keys_q, any, more, is_line, is_get, there, skip_q, go;
-  logic more_get, more_line, more_key;  // places behind this one, if it is one of these
+  logic keys_q, any, more, is_line, is_many, there, skip_q, go;
+  logic more_many, more_line, more_key;  // places behind this one, if it is one of these
   start_t start;
 
   // Bit b is set in the numbers of these lanes.
@@ -142,14 +142,14 @@ module line_scan
     below     = places ^ (places - 64'd1);
     hit       = places & below;
     is_line   = |(hit & head.line);
-    is_get    = |(hit & head.line & head.get);
+    is_many   = |(hit & head.line & head.get);
     // The first key stands six lanes behind the command's first letter at the least.
-    spill     = is_get ? below[63:59] : '0;
-    done      = is_get ? {below[58:0], 5'h1f} : below;
-    more_get  = |((head.line | head.key) & ~{below[58:0], 5'h1f});
+    spill     = is_many ? below[63:59] : '0;
+    done      = is_many ? {below[58:0], 5'h1f} : below;
+    more_many = |((head.line | head.key) & ~{below[58:0], 5'h1f});
     more_line = |(head.line & ~below);
     more_key  = |((head.line | head.key) & ~below);
-    more      = is_get ? more_get : is_line ? more_line : more_key;
+    more      = is_many ? more_many : is_line ? more_line : more_key;
     go        = there && start_ready_i;
 
     start            = '0;
@@ -175,7 +175,7 @@ module line_scan
       if (go) begin
         if (any) begin
           done_q <= done;
-          keys_q <= is_line ? is_get : keys_q;
+          keys_q <= is_line ? is_many : keys_q;
         end
         if (head_pop) begin
           head_line_q <= head_line_q + 1'b1;

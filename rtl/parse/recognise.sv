@@ -331,15 +331,13 @@ module recognise
   // Digits of the word, as long as nothing else has come; `ok`: a blank came before them.
   function automatic logic [Digits-1:0][3:0] digits_of(input char_t [Digits:0] chars,
                                                        output logic ok);
-    logic over;
-    over = 1'b0;
-    ok   = 1'b0;
-    for (int unsigned i = 0; i < Digits; i++) begin
-      if (!over && chars[i].other) ok = i != 0 && chars[i].blank;
-      over |= chars[i].other;
-      digits_of[i] = over ? '0 : chars[i].low;
-    end
-    if (!over) ok = chars[Digits].blank;
+    logic [Digits:0] other;
+    for (int unsigned i = 0; i <= Digits; i++) other[i] = chars[i].other;
+    ok = 1'b0;
+    for (int unsigned i = 1; i <= Digits; i++)
+      ok |= chars[i].blank && (other << (Digits + 1 - i)) == '0;
+    for (int unsigned i = 0; i < Digits; i++)
+      digits_of[i] = ((other << (Digits - i)) == '0) ? chars[i].low : '0;
   endfunction
 
   char_t [LengthDigits:0] length5;
