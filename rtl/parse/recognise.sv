@@ -335,9 +335,9 @@ module recognise
     for (int unsigned i = 0; i <= Digits; i++) other[i] = chars[i].other;
     ok = 1'b0;
     for (int unsigned i = 1; i <= Digits; i++)
-      ok |= chars[i].blank && (other << (Digits + 1 - i)) == '0;
+    ok |= chars[i].blank && (other << (Digits + 1 - i)) == '0;
     for (int unsigned i = 0; i < Digits; i++)
-      digits_of[i] = ((other << (Digits - i)) == '0) ? chars[i].low : '0;
+    digits_of[i] = ((other << (Digits - i)) == '0) ? chars[i].low : '0;
   endfunction
 
   char_t [LengthDigits:0] length5;
@@ -399,7 +399,7 @@ module recognise
       behind6_q     <= start5_q.place + 14'(len);
       unfinished6_q <= !whole5_q && short5_q;
       for (int unsigned i = 0; i < 64; i++)
-        key6_q[8*i+:8] <= (6'(i) < klen5_q[5:0]) ? key5_q[8*i+:8] : '0;
+      key6_q[8*i+:8] <= (6'(i) < klen5_q[5:0]) ? key5_q[8*i+:8] : '0;
       klen6_q       <= klen5_q;
       last1_6_q     <= last1_5_q;
       what6_q       <= what5_q;
