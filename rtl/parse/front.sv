@@ -1,6 +1,6 @@
 // The way in of the protocol: decides which connection is served next, gets its bytes and turns
 // them into requests. A UDP request reaches the store 14 clocks after its datagram; a `get` of one
-// short key takes 2 clocks in a row of requests and 3 in a datagram of its own.
+// short key takes a clock in a row of requests and 2 in a datagram of its own.
 module front
   import wirekv_pkg::*;
   import net_pkg::*;
