@@ -206,8 +206,7 @@ module tcp_lookup_fv
       assign way = way_at(dut.u_place.mem_q[i]);
       `ASSERT(Placed, !live_q[i] || (way.valid && way.id == id_t'(i)))
     end
-    `ASSERT(Deleting,
-            !dut.del_write_q || dut.del_place == dut.u_place.mem_q[dut.del_id_q])
+    `ASSERT(Deleting, !dut.del_write_q || dut.del_place == dut.u_place.mem_q[dut.del_id_q])
 
     // The hash depends on nothing but the secret and the peer. So there is a value that it always has
     // for the chosen peer; which one does not matter.
