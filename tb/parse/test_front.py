@@ -558,7 +558,7 @@ async def long_lines(dut):
     bad = b"get " + b"x" * 9000 + b" y\r\nversion\r\n"
     short_bad = b"get a b " + b"x" * 400 + b" y\r\nget b\r\n"
     tiny = b"gets" + b" a" * 3000 + b"\r\nversion\r\n"
-    odd = b"get a\r\n   gets " + b" ".join(keys)[:6000] + b"\r\nversion\r\n"
+    odd = (b"delete a\r\n   gets " + b" ".join(keys)[:6000] + b"\r\n") * 4 + b"version\r\n"
     await streams(dut, [many, bad, short_bad, many, tiny, tiny + tiny, odd],
                   lambda: random.choice((700, 1460, 5000)), cut=0.002, long_value=0.001)
 
@@ -598,14 +598,25 @@ async def limits(dut):
 
 @cocotb.test()
 async def lanes(dut):
-    """Words that end in every lane of what is read at once, and behind it."""
-    lines = [line % (b"k" * n) for n in range(1, 64) for line in (
+    """Words that end in every lane of what is read at once, and behind it; one line after the other."""
+    lines = [line % (b"k" * n) + b"\r\n" for n in range(1, 64) for line in (
         b"get %s", b"gets %s b", b"gat 1234567890 %s", b"set %s 12 3456789 3\r\nabc",
-        b"add %s 1 2 0003 noreply\r\nabc", b"incr %s 9876543210", b"delete %s noreply",
+        b"add %s 1 2 0003 noreply\r\nabc", b"incr %s 9876543210", b"delete %s", b"delete %s noreply",
         b"touch %s 8 noreply")]
-    random.shuffle(lines)
-    data = b"".join(line + b"\r\n" for line in lines)
-    await streams(dut, [data], lambda: random.randrange(500, 3000), pause=0, cut=0, long_value=0)
+    sizes = iter([len(line) for line in lines])
+    await streams(dut, [b"".join(lines)], lambda: next(sizes), pause=0, cut=0, long_value=0)
+
+
+@cocotb.test()
+async def values(dut):
+    """SETs of all sizes, one behind another, most of them larger than what has come when they are read;
+    some have no CR LF behind their data."""
+    def a_set():
+        n = random.choice((0, 1, 63, 64, 65, 126, 500, 1000, 1900, 1920, random.randrange(1921)))
+        return b"set %d 1 0 %d\r\n" % (random.getrandbits(30), n) + random.randbytes(n) + \
+            random.choice((b"\r\n", b"\r\n", b"\r\n", b"xx"))
+    data = [b"".join(a_set() for _ in range(60)) for _ in range(3)]
+    await streams(dut, data, lambda: random.randrange(500, 8000), cut=0, long_value=0)
 
 
 @cocotb.test()
