@@ -4,6 +4,30 @@
 `include "fv.svh"
 `include "lib_assert.svh"
 
+// In place of the module in rtl/tcp: any answers, in order, a clock behind the question or later.
+module tcp_cookie
+  import net_pkg::*;
+  import tcp_pkg::*;
+(
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  input  logic [63:0] key_i,
+  input  logic [15:0] epoch_i,
+  input  logic [13:0] own_mss_i,
+  input  logic        valid_i,
+  input  seg_t        seg_i,
+  output logic        valid_o,
+  output cookie_t     cookie_o
+);
+  logic [3:0] asked_q;  // and not answered
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) asked_q <= '0;
+    else asked_q <= asked_q + 4'(valid_i) - 4'(valid_o);
+  end
+  assign valid_o  = asked_q != '0 && tcp_lookup_fv.answer_i;
+  assign cookie_o = tcp_lookup_fv.cookie_i;
+endmodule
+
 module tcp_lookup_fv
   import wirekv_pkg::*;
   import net_pkg::*;
@@ -15,8 +39,9 @@ module tcp_lookup_fv
   parameter bit Ids = 1'b0
 ) (
   input logic        clk_i,
-  input logic [31:0] isn_base_i,
   input logic        limit_i,
+  input logic        answer_i,
+  input cookie_t     cookie_i,
   input logic        seg_valid_i,
   input seg_t        seg_i,
   input logic        found_ready_i,
@@ -25,6 +50,7 @@ module tcp_lookup_fv
 );
   `FV_RESET
 
+  localparam int unsigned Line = 8;
   localparam int unsigned IdW = $clog2(Conns);
   localparam int unsigned AddrW = IdW - 1;
   localparam int unsigned Ways = 4;
@@ -39,6 +65,13 @@ module tcp_lookup_fv
     logic [1:0]       way;
     logic [AddrW-1:0] addr;
   } place_t;
+  typedef struct packed {
+    seg_t                  seg;
+    logic [1:0][AddrW-1:0] addr;
+    logic                  stranger;
+    logic                  hit;
+    id_t                   id;
+  } head_t;
 
   // The chosen peer; the secret does not change.
   logic [127:0] secret_q;
@@ -48,16 +81,18 @@ module tcp_lookup_fv
     peer_q   <= peer_q;
   end
 
-  logic seg_ready, found_valid, del_ready, taken, low, idle;
+  logic seg_ready, found_valid, del_ready, taken, low, syn, idle;
   logic [2:0] refused;
   found_t found;
   tcp_lookup #(
-    .Conns(Conns)
+    .Conns(Conns),
+    .Line (Line)
   ) dut (
     .clk_i,
     .rst_ni,
     .secret_i     (secret_q),
-    .isn_base_i,
+    .epoch_i      ('0),
+    .own_mss_i    ('0),
     .limit_i,
     .seg_valid_i,
     .seg_ready_o  (seg_ready),
@@ -71,6 +106,7 @@ module tcp_lookup_fv
     .taken_o      (taken),
     .low_o        (low),
     .refused_o    (refused),
+    .syn_o        (syn),
     .idle_o       (idle)
   );
 
@@ -82,8 +118,11 @@ module tcp_lookup_fv
   logic [Conns-1:0] live_q;  // ids given and not yet taken back
   logic there_q;             // the chosen peer has a connection, and this id
   id_t there_id_q;
-  logic match_mine;
+  logic hash_mine, read_mine, match_mine, head_mine;
+  assign hash_mine  = peer_of(dut.hash_seg_q) == peer_q;
+  assign read_mine  = peer_of(dut.read_seg_q) == peer_q;
   assign match_mine = peer_of(dut.match_seg_q) == peer_q;
+  assign head_mine  = peer_of(dut.head.seg) == peer_q;
 
   // Only what is live is given back, and once.
   `FV_ASSUME(Deletes, !(del_valid_i && del_ready) || (live_q[del_i[IdW-1:0]] && del_i >> IdW == '0))
@@ -101,7 +140,7 @@ module tcp_lookup_fv
     end else begin
       if (dut.insert) begin
         live_q[dut.new_id] <= 1'b1;
-        if (match_mine) begin
+        if (head_mine) begin
           there_q    <= 1'b1;
           there_id_q <= dut.new_id;
         end
@@ -111,41 +150,70 @@ module tcp_lookup_fv
         if (dut.del_id_q == there_id_q) there_q <= 1'b0;
       end
     end
-    if (dut.hash_valid_q) begin
+    if (dut.hash_valid_q || dut.look) begin
       read_there_q <= there_q;
       read_id_q    <= there_id_q;
       read_place_q <= there;
     end
-    if (dut.read_valid_q) begin
+    if (dut.read_valid_q || dut.compare) begin
       match_there_q <= read_there_q;
       match_id_q    <= read_id_q;
       match_place_q <= read_place_q;
     end
   end
 
-  // ------------------------------------------------ invariants: the pipe
-  logic hash_syn, read_syn, match_syn;
-  assign hash_syn  = dut.hash_valid_q && dut.wants_open(dut.hash_seg_q.flags);
-  assign read_syn  = dut.read_valid_q && dut.wants_open(dut.read_seg_q.flags);
-  assign match_syn = dut.match_valid_q && dut.match_syn;
-  // A SYN is alone behind the segments before it, and settled when its number is there.
-  `ASSERT(OneSyn, 2'(hash_syn) + 2'(read_syn) + 2'(match_syn) == 2'(dut.syn_q))
-  `ASSERT(LastRead, !read_syn || !dut.hash_valid_q)
-  `ASSERT(LastMatch, !match_syn || !(dut.hash_valid_q || dut.read_valid_q))
-  `ASSERT(Rounds, dut.u_isn.run_q == (dut.u_isn.round_q != '0))
-  `ASSERT(RoundHash, !hash_syn || dut.u_isn.round_q == 4'd8)
-  `ASSERT(RoundRead, !read_syn || dut.u_isn.round_q == 4'd7)
-  `ASSERT(RoundMatch, !match_syn || dut.u_isn.round_q <= 4'd6)
+  // ------------------------------------------------ invariants: the pipe and the line
+  localparam int unsigned LineW = $clog2(Line);
+  typedef logic [LineW+1:0] level_t;
+  localparam logic [2:0] Idle = 3'd0;  // dut.phase_e
+  localparam logic [2:0] Compare = 3'd2;
+  localparam logic [2:0] Full = 3'd4;
+  localparam logic [2:0] Decide = 3'd5;
+  level_t level;
+  logic pipe, late;  // somebody is in the pipe; the second look was taken
+  assign level = level_t'(dut.line_level);
+  assign pipe  = dut.hash_valid_q || dut.read_valid_q || dut.match_valid_q;
+  assign late  = dut.phase_q >= Compare;
+  `ASSERT(Phases, dut.phase_q <= Decide)
+  `ASSERT(Alone, !late || !pipe)
+  logic stays;  // the head has to be looked up again
+  assign stays = dut.complete || (dut.stale_q != '0 && (!dut.head.hit || dut.dirty_q != '0));
+  `ASSERT(AgainSettled, dut.phase_q == Idle || (dut.settled && stays))
+  `ASSERT(AgainHidden, dut.phase_q == Idle || dut.phase_q == Decide || !dut.shown_q)
+  // What is offered stays, whatever is deleted meanwhile.
+  logic offered;
+  assign offered = dut.shown_q && dut.phase_q == Idle;
+  `ASSERT(Shown, !dut.shown_q || dut.settled)
+  `ASSERT(OfferedSure, !offered || (!dut.complete && (dut.head.hit || dut.stale_q == '0)))
+  `ASSERT(Stale, level_t'(dut.stale_q) <= level)
   `ASSERT(DeletingLive, !dut.del_write_q || live_q[dut.del_id_q])
 
-  // Room for the answers.
-  logic [5:0] under_way;
-  assign under_way = 6'(dut.found_level) + 6'(dut.hash_valid_q) + 6'(dut.read_valid_q) +
-                     6'(dut.match_valid_q);
-  `ASSERT(Room, under_way <= 6'd16)
-  `ASSERT(RoomSeen, !dut.found_room || dut.found_level <= 5'd11)
-  `ASSERT(FoundReady, dut.u_found.wait_level == dut.found_level)
-  `ASSERT(FoundWrite, dut.u_found.waddr_q == 4'(dut.u_found.raddr_q + 4'(dut.found_level)))
+  // Room for what is under way.
+  level_t under_way;
+  assign under_way = level + level_t'(dut.hash_valid_q) + level_t'(dut.read_valid_q) +
+                     level_t'(dut.match_valid_q);
+  `ASSERT(Room, under_way <= level_t'(Line))
+  `ASSERT(Dirty, level_t'(dut.dirty_q) <= under_way)
+  `ASSERT(RoomSeen, !dut.line_room || level <= level_t'(Line - 5))
+  `ASSERT(LineReady, level_t'(dut.u_line.wait_level) == level)
+  `ASSERT(LineWrite, dut.u_line.waddr_q == LineW'(dut.u_line.raddr_q + LineW'(level)))
+
+  // The line's words, from the head on. Each stranger has a cookie, or has asked for it.
+  function automatic head_t queued(input int unsigned place);
+    return dut.u_line.gen_small.mem_q[LineW'(dut.u_line.raddr_q+place)];
+  endfunction
+  logic [Line-1:0] is_stranger;
+  for (genvar i = 0; i < Line; i++) begin : gen_line
+    head_t word;
+    assign word           = queued(i);
+    assign is_stranger[i] = i < level && word.stranger;
+  end
+  level_t strangers;
+  assign strangers = level_t'($countones(is_stranger));
+  `ASSERT(Strangers, 5'(dut.u_cookie.asked_q) + 5'(dut.u_cookies.level_q) == 5'(strangers))
+  `ASSERT(CookieReady, dut.u_cookies.wait_level == dut.u_cookies.level_q)
+  `ASSERT(CookieWrite,
+          dut.u_cookies.waddr_q == LineW'(dut.u_cookies.raddr_q + LineW'(dut.u_cookies.level_q)))
 
   // Ids that came back.
   logic [IdW:0] back_level;
@@ -157,22 +225,24 @@ module tcp_lookup_fv
   // ------------------------------------------------ ids
   if (!Ids) begin : gen_ids_known
     `FV_ASSUME(IdOnce, !dut.insert || !live_q[dut.new_id])
+    `FV_ASSUME(IdKept, !(dut.decide && dut.why_q == '0) || dut.id_valid)
     `FV_ASSUME(Room, !dut.del_write || dut.unused_back_ready)
   end else begin : gen_ids
     `ASSERT(IdOnce, !dut.insert || !live_q[dut.new_id])
-    `ASSERT(RefusedNoId, !refused[1] || live_q == '1)
+    `ASSERT(NoId, dut.id_valid || live_q == '1)
+    `ASSERT(IdKept, !(dut.decide && dut.why_q == '0) || dut.id_valid)
 
     // Every id is live, or in the queue, or was never used.
-    function automatic id_t queued(input int unsigned place);
+    function automatic id_t id_queued(input int unsigned place);
       return dut.u_back.gen_small.mem_q[id_t'(dut.u_back.raddr_q+place)];
     endfunction
     for (genvar i = 0; i < Conns; i++) begin : gen_id
       `ASSERT(LiveUsed, !live_q[i] || i < dut.unused_q)
       id_t id;
-      assign id = queued(i);
+      assign id = id_queued(i);
       `ASSERT(QueuedUsed, !(i < back_level) || ((IdW + 1)'(id) < dut.unused_q && !live_q[id]))
       for (genvar j = 0; j < i; j++) begin : gen_other
-        `ASSERT(Distinct, !(i < back_level) || id != queued(j))
+        `ASSERT(Distinct, !(i < back_level) || id != id_queued(j))
       end
     end
     `ASSERT(Unused, 32'(dut.unused_q) <= Conns)
@@ -182,15 +252,19 @@ module tcp_lookup_fv
 
   if (!Ids) begin : gen_found
     // ------------------------------------------------ what is said of it
-    logic mine;
-    assign mine = dut.fire && match_mine;
-    `ASSERT(Finds,
-            !(mine && match_there_q) ||
-                   (dut.found.hit && !dut.found.fresh && dut.found.conn == conn_t'(match_id_q)))
-    `ASSERT(NothingElse, !(mine && !match_there_q) || dut.found.hit == dut.found.fresh)
-    `ASSERT(Fresh, !(dut.fire && dut.found.fresh) || (dut.insert && dut.new_id == dut.found.conn))
+    // At the exit: what has a connection finds one, and only one is made. Who is found was there
+    // when it was looked up, under this id; meanwhile it may have gone, but nobody else came.
+    logic said, mine;
+    assign said = found_valid && found_ready_i;
+    assign mine = said && head_mine;
+    `ASSERT(Finds, !(mine && there_q) || (found.hit && !found.fresh))
+    `ASSERT(FindsThis, !(mine && there_q) || found.conn == conn_t'(there_id_q))
+    `ASSERT(Fresh, !(said && found.fresh) || (dut.insert && conn_t'(dut.new_id) == found.conn))
     `ASSERT(OnlyOne, !(mine && dut.insert) || !there_q)
     `ASSERT(RefusedFull, !refused[2] || dut.used_q == '1)
+    // What it finds is not somebody else's.
+    `ASSERT(NotTheirs,
+            !(mine && !there_q && found.hit && !found.fresh) || !live_q[found.conn[IdW-1:0]])
 
     // ------------------------------------------------ invariants: the table
     function automatic way_t way_at(input place_t place);
@@ -245,47 +319,76 @@ module tcp_lookup_fv
       end
     end
     `ASSERT(Cleared,
-            dut.cleared || !(dut.hash_valid_q || dut.read_valid_q || dut.match_valid_q ||
-                                      dut.del_write_q || there_q || live_q != '0))
+            dut.cleared || !(pipe || level != '0 || dut.del_write_q || there_q || live_q != '0))
     `ASSERT(ClearRange, dut.clear_q <= {1'b1, AddrW'(0)})
 
-    // ------------------------------------------------ invariants: the pipe
-    logic read_mine;
-    assign read_mine = peer_of(dut.read_seg_q) == peer_q;
-    `ASSERT(HashAddr, !(dut.hash_valid_q && peer_of(dut.hash_seg_q) == peer_q) || dut.addr == addr)
+    // ------------------------------------------------ invariants: the pipe and the line
+    `ASSERT(HashAddr, !(dut.hash_valid_q && hash_mine) || dut.addr == addr)
     `ASSERT(ReadAddr, !(dut.read_valid_q && read_mine) || dut.read_addr_q == addr)
     `ASSERT(MatchAddr, !(dut.match_valid_q && match_mine) || dut.match_addr_q == addr)
+    logic look_read, look_match;  // the RAMs', and the match's, registers are of the chosen peer
+    assign look_read  = (dut.read_valid_q && read_mine) || (dut.compare && head_mine);
+    assign look_match = (dut.match_valid_q && match_mine) ||
+                        (late && !dut.compare && head_mine);
     for (genvar t = 0; t < 2; t++) begin : gen_pipe_table
       for (genvar w = 0; w < Ways; w++) begin : gen_way
         logic read_hit, read_there, match_there;
         assign read_hit    = dut.ways[t][w].valid && dut.ways[t][w].peer == peer_q;
         assign read_there  = read_there_q && read_place_q == {1'(t), 2'(w), addr[t]};
         assign match_there = match_there_q && match_place_q == {1'(t), 2'(w), addr[t]};
-        `ASSERT(ReadHit, !(dut.read_valid_q && read_mine) || read_hit == read_there)
-        `ASSERT(ReadId,
-                !(dut.read_valid_q && read_mine && read_there) || dut.ways[t][w].id == read_id_q)
-        `ASSERT(MatchHit, !(dut.match_valid_q && match_mine) || dut.hit_q[t][w] == match_there)
-        `ASSERT(MatchId,
-                !(dut.match_valid_q && match_mine && match_there) || dut.id_q[t][w] == match_id_q)
-        // A way that a SYN found free stays free while it waits.
-        `ASSERT(ReadFree, !(read_syn && !dut.ways[t][w].valid) || !way_at(
-                '{table1: 1'(t), way: 2'(w), addr: dut.read_addr_q[t]}).valid)
-        `ASSERT(MatchFree, !(match_syn && !dut.used_q[t][w]) || !way_at(
-                '{table1: 1'(t), way: 2'(w), addr: dut.match_addr_q[t]}).valid)
+        `ASSERT(ReadHit, !look_read || read_hit == read_there)
+        `ASSERT(ReadId, !(look_read && read_there) || dut.ways[t][w].id == read_id_q)
+        `ASSERT(MatchHit, !look_match || dut.hit_q[t][w] == match_there)
+        `ASSERT(MatchId, !(look_match && match_there) || dut.id_q[t][w] == match_id_q)
+        // A way that was found free stays free.
+        `ASSERT(ReadFree, !(dut.compare && !dut.ways[t][w].valid) || !way_at(
+                '{table1: 1'(t), way: 2'(w), addr: dut.head.addr[t]}).valid)
+        `ASSERT(MatchFree, !(late && !dut.compare && !dut.used_q[t][w]) || !way_at(
+                '{table1: 1'(t), way: 2'(w), addr: dut.head.addr[t]}).valid)
       end
     end
     `ASSERT(ReadThere,
-            !(dut.read_valid_q && read_there_q) || read_place_q.addr == addr[read_place_q.table1])
-    `ASSERT(
-        MatchThere,
-        !(dut.match_valid_q && match_there_q) || match_place_q.addr == addr[match_place_q.table1])
-    `ASSERT(NewRead, !(read_syn && read_mine && !read_there_q) || !there_q)
-    `ASSERT(NewMatch, !(match_syn && match_mine && !match_there_q) || !there_q)
-    logic fewer1, settled;
-    assign fewer1  = $countones(dut.used_q[1]) < $countones(dut.used_q[0]);
-    assign settled = match_syn && dut.u_isn.round_q <= 4'd4;
-    `ASSERT(PickTable, !(match_syn && dut.u_isn.round_q <= 4'd5) || dut.pick1_q == fewer1)
-    `ASSERT(PickFree, !(settled && !dut.full_q) || !dut.used_q[dut.pick1_q][dut.pick_way_q])
-    `ASSERT(PickFull, !(settled && dut.full_q) || dut.used_q == '1)
+            !(look_read && read_there_q) || read_place_q.addr == addr[read_place_q.table1])
+    `ASSERT(MatchThere,
+            !(look_match && match_there_q) || match_place_q.addr == addr[match_place_q.table1])
+
+    // Of what was looked up: what was not there is not there now, unless an insert lies between; what
+    // was there is there now, or its id is free and stays so until the next insert.
+    function automatic logic right(input logic was, input id_t id);
+      return was ? (there_q ? id == there_id_q : !live_q[id]) : !there_q;
+    endfunction
+    `ASSERT(ReadNow, !look_read || right(read_there_q, read_id_q))
+    `ASSERT(MatchNow, !look_match || right(match_there_q, match_id_q))
+    // What was looked up behind the last delete is there.
+    logic read_dirty, match_dirty;
+    assign read_dirty  = level + level_t'(dut.match_valid_q) < level_t'(dut.dirty_q);
+    assign match_dirty = level < level_t'(dut.dirty_q);
+    `ASSERT(ReadClean,
+            !(dut.read_valid_q && read_mine && read_there_q) || read_dirty ||
+            (there_q && read_id_q == there_id_q))
+    `ASSERT(MatchClean,
+            !(dut.match_valid_q && match_mine && match_there_q) || match_dirty ||
+            (there_q && match_id_q == there_id_q))
+    for (genvar i = 0; i < Line; i++) begin : gen_line_now
+      logic of_mine, stale, dirty;
+      head_t word;
+      assign word    = queued(i);
+      assign of_mine = i < level && peer_of(word.seg) == peer_q;
+      assign stale   = i < dut.stale_q;
+      assign dirty   = i < dut.dirty_q;
+      `ASSERT(LineAddr, !of_mine || word.addr == addr)
+      `ASSERT(LineNone, !of_mine || word.hit || stale || !there_q)
+      // Looked up before the last delete: perhaps gone. Before the last insert as well: its id may be
+      // another's.
+      `ASSERT(LineHit, !(of_mine && word.hit) || (stale && dirty) || right(1'b1, word.id))
+      `ASSERT(LineClean, !(of_mine && word.hit && !dirty) || (there_q && word.id == there_id_q))
+    end
+    `ASSERT(OfferedRight, !(offered && head_mine && dut.head.hit) || right(1'b1, dut.head.id))
+
+    logic fewer1;
+    assign fewer1 = $countones(dut.used_q[1]) < $countones(dut.used_q[0]);
+    `ASSERT(PickTable, !(dut.phase_q >= Full) || dut.pick1_q == fewer1)
+    `ASSERT(PickFree, !(dut.decide && dut.why_q == '0) || !dut.used_q[dut.pick1_q][dut.pick_way_q])
+    `ASSERT(PickFull, !(dut.decide && dut.why_q[2]) || dut.used_q == '1)
   end
 endmodule

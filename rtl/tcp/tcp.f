@@ -1,4 +1,6 @@
-rtl/tcp/tcp_isn.sv
+rtl/tcp/tcp_hash.sv
+rtl/tcp/tcp_cookie.sv
+rtl/tcp/tcp_fresh.sv
 rtl/tcp/tcp_lookup.sv
 rtl/tcp/tcp_delay.sv
 rtl/tcp/tcp_timers.sv

@@ -25,13 +25,13 @@ module tcp
   input  logic         rst_ni,
   /// One-clock pulse each millisecond.
   input  logic         tick_i,
-  /// Random at start: keys the lookup and the initial sequence numbers.
+  /// Random at start: keys the lookup and the SYN cookies.
   input  logic [127:0] secret_i,
   /// Our port. Segments to others never come here.
   input  logic [15:0]  lport_i,
   /// Largest IP packet; our MSS is 40 less.
   input  logic [15:0]  mtu_i,
-  /// Most connections between SYN and TIME_WAIT.
+  /// Most open connections.
   input  logic [14:0]  conn_limit_i,
   input  logic [15:0]  time_wait_ms_i,
   /// Rings of connection 0; the others' follow, RingLines each.
@@ -117,10 +117,15 @@ module tcp
   );
 
   // ---------------------------------------------------------------- whose segment
+  // What a packet can hold behind the headers.
+  logic [13:0] own_mss_q;
+  always_ff @(posedge clk_i) own_mss_q <= 14'(mtu_i - 16'd40);
+
   logic found_valid, found_ready, del_valid, del_ready, taken, low, look_idle, limit_q;
   logic [19:0] now;
-  logic [31:0] isn_base;
+  logic [15:0] epoch;
   logic [2:0] refused;
+  logic syn;
   found_t found;
   conn_t del;
 
@@ -130,7 +135,8 @@ module tcp
     .clk_i,
     .rst_ni,
     .secret_i,
-    .isn_base_i   (isn_base),
+    .epoch_i      (epoch),
+    .own_mss_i    (own_mss_q),
     .limit_i      (limit_q),
     .seg_valid_i  (look_valid),
     .seg_ready_o  (look_ready),
@@ -144,6 +150,7 @@ module tcp
     .taken_o      (taken),
     .low_o        (low),
     .refused_o    (refused),
+    .syn_o        (syn),
     .idle_o       (look_idle)
   );
 
@@ -163,7 +170,7 @@ module tcp
     .time_wait_i(time_wait_ms_i),
     .low_i      (low),
     .now_o      (now),
-    .isn_base_o (isn_base),
+    .epoch_o    (epoch),
     .push_i     (push),
     .push_conn_i(push_conn),
     .valid_o    (visit_valid),
@@ -200,11 +207,20 @@ module tcp
     .ok_o   (stray_ok),
     .timer_o(limited[1])
   );
-  assign timers_o = waits || limited != '0;
+  // Cookies are good until time has gone on.
+  logic [1:0] cookies_q;
+  logic epoch_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) cookies_q <= '0;
+    else if (syn) cookies_q <= '1;
+    else if (epoch_q != epoch[0]) cookies_q <= cookies_q >> 1;
+    epoch_q <= epoch[0];
+  end
+  assign timers_o = waits || limited != '0 || cookies_q != '0;
 
   // ---------------------------------------------------------------- what to do with it
   logic verdict_valid, verdict_room, cmd_valid, cmd_room, over_valid, unused_over_ready, over_room;
-  logic unused, reused, opened, closed, tcb_idle, rx_idle, tx_idle;
+  logic unused, opened, closed, tcb_idle, rx_idle, tx_idle;
   logic [TcpCounts-1:0] tcb_count;
   logic [$clog2(DelDepth+1)-1:0] over_level;
   verdict_t verdict;
@@ -217,7 +233,7 @@ module tcp
     .clk_i,
     .rst_ni,
     .now_i          (now),
-    .mtu_i,
+    .own_mss_i      (own_mss_q),
     .time_wait_i    (time_wait_ms_i),
     .challenge_ok_i (challenge_ok),
     .challenge_o    (challenge),
@@ -245,7 +261,6 @@ module tcp
     .del_o          (over),
     .del_room_i     (over_room),
     .unused_o       (unused),
-    .reused_o       (reused),
     .opened_o       (opened),
     .closed_o       (closed),
     .count_o        (tcb_count),
@@ -313,7 +328,7 @@ module tcp
   );
 
   // ---------------------------------------------------------------- numbers
-  logic [14:0] used_q;  // ids between SYN and TIME_WAIT
+  logic [14:0] used_q;  // open connections, by id
   logic [3:0] ticked_q;  // visits are due some clocks behind a tick
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -324,7 +339,7 @@ module tcp
       idle_o    <= 1'b0;
       ticked_q  <= '0;
     end else begin
-      used_q    <= used_q + 15'(taken) + 15'(reused) - 15'(unused);
+      used_q    <= used_q + 15'(taken) - 15'(unused);
       conns_o   <= conns_o + 15'(opened) - 15'(closed);
       limit_q   <= used_q >= conn_limit_i;
       over_room <= over_level < ($clog2(DelDepth+1))'(DelDepth - 12);
@@ -336,9 +351,10 @@ module tcp
 
   always_comb begin
     count_o = tcb_count;
-    count_o[TcpCountSynLimit] = refused[0];
-    count_o[TcpCountSynNoId]  = refused[1];
-    count_o[TcpCountSynNoWay] = refused[2];
+    count_o[TcpCountFullLimit] = refused[0];
+    count_o[TcpCountFullNoId]  = refused[1];
+    count_o[TcpCountFullNoWay] = refused[2];
+    count_o[TcpCountSyns]      = syn;
   end
 
   // The port is checked before.

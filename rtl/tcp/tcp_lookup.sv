@@ -1,10 +1,13 @@
-// Finds a segment's connection, gives ids to new ones and takes them back: the only owner of the
-// lookup table. Latency 4, initiation interval 1; a SYN takes 12 clocks, during which no other
-// segment enters.
+// Finds a segment's connection, gives ids to those whose handshake is complete and takes them back:
+// the only owner of the lookup table. Latency 4, initiation interval 1; a SYN, or an ACK of no
+// connection, waits 12 clocks more at the exit for its cookie, while others come in and line up
+// behind it. What completes a handshake is looked up again there, with the pipe empty, which takes 5
+// to 8 clocks. So is then whatever stood in line without a connection, for it may have one now, or
+// with one of which the id may be another's now.
 //
 // The table is two-choice set-associative: a peer (address and port) has one bucket of four ways in
 // each of two RAMs, and goes to the emptier one. With four places per connection a pair of full
-// buckets practically never happens; if it does, the SYN is refused. Buckets are chosen by a
+// buckets practically never happens; if it does, the connection is refused. Buckets are chosen by a
 // Toeplitz hash under a secret, so that no client can aim at one.
 `include "lib_assert.svh"
 
@@ -14,14 +17,18 @@ module tcp_lookup
   import tcp_pkg::*;
 #(
   /// Connections: a power of two, 16..16384.
-  parameter int unsigned Conns = 1024
+  parameter int unsigned Conns = 1024,
+  /// Segments that can wait at the exit: a power of two, 8..32. With 32 as many SYNs as clocks.
+  parameter int unsigned Line = 32
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
   input  logic [127:0] secret_i,
-  /// Clock part of new initial sequence numbers.
-  input  logic [31:0]  isn_base_i,
-  /// The table is as full as the user allows: refuse SYNs of new peers.
+  /// Time, for cookies: see tcp_cookie.
+  input  logic [15:0]  epoch_i,
+  /// The largest payload that we send, and take.
+  input  logic [13:0]  own_mss_i,
+  /// The table is as full as the user allows: refuse new peers.
   input  logic         limit_i,
   /// Segments.
   input  logic         seg_valid_i,
@@ -35,12 +42,14 @@ module tcp_lookup
   input  logic         del_valid_i,
   output logic         del_ready_o,
   input  conn_t        del_i,
-  /// A SYN was given an id.
+  /// A connection was given an id.
   output logic         taken_o,
   /// Few ids are left.
   output logic         low_o,
-  /// Why a SYN was refused: limit, no id, no way.
+  /// Why a connection was refused: limit, no id, no way.
   output logic [2:0]   refused_o,
+  /// A cookie was made.
+  output logic         syn_o,
   output logic         idle_o
 );
 
@@ -48,14 +57,17 @@ module tcp_lookup
   localparam int unsigned Buckets = Conns / 2;  // of each table
   localparam int unsigned AddrW = $clog2(Buckets);
   localparam int unsigned Ways = 4;
-  localparam int unsigned OutDepth = 16;
   // Room for one segment in each stage.
-  localparam int unsigned OutRoom = OutDepth - 4;
+  localparam int unsigned LineRoom = Line - 4;
+  localparam int unsigned LevelW = $clog2(Line + 1);
   // TIME_WAIT is cut short when fewer ids are free.
   localparam int unsigned Reserve = (Conns >= 64) ? 8 : 2;
 
   if (Conns < 16 || Conns > 16384 || (Conns & (Conns - 1)) != 0) begin : gen_bad_conns
     $error("%m: Conns must be a power of two from 16 to 16384");
+  end
+  if (Line < 8 || Line > 32 || (Line & (Line - 1)) != 0) begin : gen_bad_line
+    $error("%m: Line must be a power of two from 8 to 32");
   end
 
   typedef struct packed {
@@ -71,13 +83,18 @@ module tcp_lookup
     logic [AddrW-1:0] addr;
   } place_t;
 
-  // SYN and neither ACK nor RST.
-  localparam tcp_flags_t OpenFlags = '{syn: 1'b1, default: 1'b0};
-  localparam tcp_flags_t OpenMask = '{syn: 1'b1, ack: 1'b1, rst: 1'b1, default: 1'b0};
+  typedef struct packed {
+    seg_t                  seg;
+    logic [1:0][AddrW-1:0] addr;
+    logic                  stranger;  // it needs a cookie, or may have one
+    logic                  hit;
+    logic [IdW-1:0]        id;
+  } head_t;
 
-  function automatic logic wants_open(input tcp_flags_t flags);
-    return (flags & OpenMask) == OpenFlags;
-  endfunction
+  // The first segment of a handshake, and one that may be the last.
+  localparam tcp_flags_t Syn = '{syn: 1'b1, default: 1'b0};
+  localparam tcp_flags_t Ack = '{ack: 1'b1, default: 1'b0};
+  localparam tcp_flags_t Kinds = '{syn: 1'b1, ack: 1'b1, rst: 1'b1, default: 1'b0};
 
   // ---------------------------------------------------------------- clear the table after reset
   logic [AddrW:0] clear_q;
@@ -103,13 +120,11 @@ module tcp_lookup
     end
   end
 
-  logic accept, accept_syn, syn_q, fire;
-  logic found_room;
-  logic [$clog2(OutDepth+1)-1:0] found_level;
+  logic accept, again, line_room;
+  logic [LevelW-1:0] line_level;
 
-  assign seg_ready_o = cleared && !syn_q && found_room;
+  assign seg_ready_o = cleared && !again && line_room;
   assign accept      = seg_valid_i && seg_ready_o;
-  assign accept_syn  = accept && wants_open(seg_i.flags);
 
   logic hash_valid_q, read_valid_q, match_valid_q;
   seg_t hash_seg_q, read_seg_q, match_seg_q;
@@ -131,6 +146,12 @@ module tcp_lookup
     end
   end
 
+  // A second look is taken when nobody is in the pipe.
+  logic look;
+  head_t head;
+  logic [1:0][AddrW-1:0] ram_raddr;
+  assign ram_raddr = look ? head.addr : addr;
+
   logic [1:0] ram_we;
   logic [AddrW-1:0] ram_waddr;
   logic [Ways-1:0] ram_wbe;
@@ -148,8 +169,8 @@ module tcp_lookup
       .waddr_i(ram_waddr),
       .wbe_i  (ram_wbe),
       .wdata_i({Ways{ram_wdata}}),
-      .re_i   (hash_valid_q),
-      .raddr_i(addr[t]),
+      .re_i   (hash_valid_q || look),
+      .raddr_i(ram_raddr[t]),
       .rdata_o(ways[t])
     );
   end
@@ -162,18 +183,43 @@ module tcp_lookup
   end
 
   // ---------------------------------------------------------------- compare
-  logic [1:0][Ways-1:0] hit_q, used_q;
+  logic [1:0][Ways-1:0] hit, hit_q, used_q;
   logic [1:0][Ways-1:0][IdW-1:0] id_q;
   logic [47:0] read_peer;
-  assign read_peer = {read_seg_q.peer.ip, read_seg_q.peer.port};
+  tcp_flags_t read_kind;
+  logic compare;  // for the second look
+  logic stranger_q;
+  assign read_kind = read_seg_q.flags & Kinds;
+  assign read_peer = compare ? {head.seg.peer.ip, head.seg.peer.port} :
+                              {read_seg_q.peer.ip, read_seg_q.peer.port};
+
+  always_comb begin
+    for (int unsigned t = 0; t < 2; t++) begin
+      for (int unsigned w = 0; w < Ways; w++) begin
+        hit[t][w] = ways[t][w].valid && ways[t][w].peer == read_peer;
+      end
+    end
+  end
 
   always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      hash_valid_q  <= 1'b0;
+      read_valid_q  <= 1'b0;
+      match_valid_q <= 1'b0;
+    end else begin
+      hash_valid_q  <= accept;
+      read_valid_q  <= hash_valid_q;
+      match_valid_q <= read_valid_q;
+    end
     if (read_valid_q) begin
       match_seg_q  <= read_seg_q;
       match_addr_q <= read_addr_q;
+      stranger_q   <= read_kind == Syn || (read_kind == Ack && hit == '0);
+    end
+    if (read_valid_q || compare) begin
+      hit_q <= hit;
       for (int unsigned t = 0; t < 2; t++) begin
         for (int unsigned w = 0; w < Ways; w++) begin
-          hit_q[t][w]  <= ways[t][w].valid && ways[t][w].peer == read_peer;
           used_q[t][w] <= ways[t][w].valid;
           id_q[t][w]   <= ways[t][w].id;
         end
@@ -181,109 +227,184 @@ module tcp_lookup
     end
   end
 
-  // A SYN waits here for its initial sequence number; it is alone in the pipe.
-  logic isn_done, match_syn;
-  logic [31:0] isn_hash;
-  assign match_syn = wants_open(match_seg_q.flags);
-  assign fire      = match_valid_q && (!match_syn || isn_done);
-
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      syn_q         <= 1'b0;
-      hash_valid_q  <= 1'b0;
-      read_valid_q  <= 1'b0;
-      match_valid_q <= 1'b0;
-    end else begin
-      hash_valid_q  <= accept;
-      read_valid_q  <= hash_valid_q;
-      match_valid_q <= read_valid_q || (match_valid_q && !fire);
-      if (accept_syn) syn_q <= 1'b1;
-      else if (fire && match_syn) syn_q <= 1'b0;
-    end
-  end
-
-  tcp_isn u_isn (
-    .clk_i,
-    .rst_ni,
-    .key_i  (secret_i[63:0]),
-    .start_i(accept_syn),
-    .ip_i   (seg_i.peer.ip),
-    .port_i (seg_i.peer.port),
-    .done_o (isn_done),
-    .hash_o (isn_hash)
-  );
-
-  // ---------------------------------------------------------------- decide
-  logic hit, insert, refuse;
-  logic full_q, pick1_q;  // settled long before a SYN's number is there
+  logic known;
   logic [IdW-1:0] hit_id;
-  logic [1:0] pick_way_q;
-  logic [Ways-1:0] pick_used;
-
-  // Ids that were never used come from a counter, the others from a queue.
-  logic [IdW:0] unused_q;
-  logic back_valid, back_ready, id_valid;
-  logic [IdW-1:0] back_id, new_id;
-  assign id_valid = !unused_q[IdW] || back_valid;
-  assign new_id   = unused_q[IdW] ? back_id : unused_q[IdW-1:0];
-
   always_comb begin
     hit_id = '0;
     for (int unsigned t = 0; t < 2; t++) begin
       for (int unsigned w = 0; w < Ways; w++) hit_id |= hit_q[t][w] ? id_q[t][w] : '0;
     end
-    hit       = |hit_q;
-    refuse    = match_syn && !hit && (limit_i || !id_valid || full_q);
-    insert    = fire && match_syn && !hit && !refuse;
   end
+  assign known = |hit_q;
 
-  assign pick_used = used_q[pick1_q];
-  always_ff @(posedge clk_i) begin
-    pick1_q    <= $countones(used_q[1]) < $countones(used_q[0]);
-    full_q     <= &pick_used;
-    pick_way_q <= !pick_used[0] ? 2'd0 : !pick_used[1] ? 2'd1 : !pick_used[2] ? 2'd2 : 2'd3;
-  end
+  // ---------------------------------------------------------------- the line, and cookies
+  logic told, cookie_valid, line_valid, pop, unused_line_ready, unused_cookie_ready;
+  cookie_t made, cookie;
 
-  assign taken_o   = insert;
-  assign refused_o = (fire && refuse) ?
-                     {full_q && id_valid && !limit_i, !id_valid && !limit_i, limit_i} : '0;
-
-  found_t found;
-  assign found = '{
-          seg: match_seg_q,
-          conn: hit ? conn_t'(hit_id) : conn_t'(new_id),
-          hit: hit || insert,
-          fresh: insert,
-          drop: refuse,
-          isn: isn_hash + isn_base_i
-      };
-
-  logic unused_found_ready;
   lib_fifo #(
-    .T    (found_t),
-    .Depth(OutDepth)
-  ) u_found (
+    .T    (head_t),
+    .Depth(Line)
+  ) u_line (
     .clk_i,
     .rst_ni,
-    .s_valid_i(fire),
-    .s_ready_o(unused_found_ready),
-    .s_data_i (found),
-    .m_valid_o(found_valid_o),
-    .m_ready_i(found_ready_i),
-    .m_data_o (found_o),
-    .level_o  (found_level)
+    .s_valid_i(match_valid_q),
+    .s_ready_o(unused_line_ready),
+    .s_data_i ('{
+        seg: match_seg_q,
+        addr: match_addr_q,
+        stranger: stranger_q,
+        hit: known,
+        id: hit_id
+    }),
+    .m_valid_o(line_valid),
+    .m_ready_i(pop),
+    .m_data_o (head),
+    .level_o  (line_level)
   );
-  always_ff @(posedge clk_i) found_room <= rst_ni && 32'(found_level) < OutRoom - 1;
-  `ASSERT(fits_found_room, !fire || unused_found_ready)
+  always_ff @(posedge clk_i) line_room <= rst_ni && 32'(line_level) < LineRoom - 1;
+  `ASSERT(fits_line_room, !match_valid_q || unused_line_ready)
+
+  tcp_cookie u_cookie (
+    .clk_i,
+    .rst_ni,
+    .key_i    (secret_i[63:0]),
+    .epoch_i,
+    .own_mss_i,
+    .valid_i  (match_valid_q && stranger_q),
+    .seg_i    (match_seg_q),
+    .valid_o  (told),
+    .cookie_o (made)
+  );
+
+  // One for each stranger in the line, in order.
+  // The fill level is nobody's business here.
+  // verilator lint_off PINCONNECTEMPTY
+  lib_fifo #(
+    .T    (cookie_t),
+    .Depth(Line)
+  ) u_cookies (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(told),
+    .s_ready_o(unused_cookie_ready),
+    .s_data_i (made),
+    .m_valid_o(cookie_valid),
+    .m_ready_i(pop && head.stranger),
+    .m_data_o (cookie),
+    .level_o  ()
+  );
+  `ASSERT(fits_cookie_room, !told || unused_cookie_ready)
+
+  // ---------------------------------------------------------------- second look
+  // Drain: until the pipe is empty; then the table is read. Pick, Full: is there room, and where?
+  // Decide: as the head of the line is handed on, its connection is made.
+  typedef enum logic [2:0] {
+    Idle,
+    Drain,
+    Compare,
+    Pick,
+    Full,
+    Decide
+  } phase_e;
+  phase_e phase_q;
+  // So many, from the head on, were looked up before the last insert, and the last delete.
+  logic [LevelW-1:0] stale_q, dirty_q;
+  logic head_syn, settled, unsure, decide, complete, refuse, fresh, insert, del_write;
+  logic shown_q;  // what is offered stays
+  logic pick1_q;
+  logic [1:0] pick_way_q;
+  logic [Ways-1:0] pick_used;
+  logic [2:0] why_q;
+
+  assign head_syn = head.seg.flags.syn;
+  assign settled  = line_valid && (!head.stranger || cookie_valid);
+  assign complete = head.stranger && !head_syn && cookie.completes;
+  assign unsure   = complete || (!shown_q && stale_q != '0 && (!head.hit || dirty_q != '0));
+  assign again    = phase_q != Idle;
+  assign look     = phase_q == Drain && !(hash_valid_q || read_valid_q || match_valid_q);
+  assign compare   = phase_q == Compare;
+  assign decide   = phase_q == Decide;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      phase_q <= Idle;
+      stale_q <= '0;
+      dirty_q <= '0;
+      shown_q <= 1'b0;
+    end else begin
+      shown_q <= found_valid_o && !found_ready_i;
+      unique case (phase_q)
+        Idle:    if (settled && unsure) phase_q <= Drain;
+        Drain:   if (look) phase_q <= Compare;
+        Compare: phase_q <= Pick;
+        Pick:    phase_q <= Full;
+        Full:    phase_q <= Decide;
+        default: if (pop) phase_q <= Idle;  // Decide
+      endcase
+      if (insert) stale_q <= line_level - 1'b1;
+      else if (pop && stale_q != '0) stale_q <= stale_q - 1'b1;
+      if (del_write) begin
+        dirty_q <= line_level + LevelW'(hash_valid_q) + LevelW'(read_valid_q) +
+            LevelW'(match_valid_q) - LevelW'(pop);
+      end else if (pop && dirty_q != '0) begin
+        dirty_q <= dirty_q - 1'b1;
+      end
+    end
+  end
+
+  // ---------------------------------------------------------------- decide
+  // Ids that were never used come from a counter, the others from a queue.
+  logic [IdW:0] unused_q;
+  logic back_valid, back_ready, id_valid, full, silent;
+  logic [IdW-1:0] back_id, new_id;
+  assign id_valid = !unused_q[IdW] || back_valid;
+  assign new_id   = unused_q[IdW] ? back_id : unused_q[IdW-1:0];
+
+  assign pick_used = used_q[pick1_q];
+  assign full      = &pick_used;
+  always_ff @(posedge clk_i) begin
+    pick1_q    <= $countones(used_q[1]) < $countones(used_q[0]);
+    pick_way_q <= !pick_used[0] ? 2'd0 : !pick_used[1] ? 2'd1 : !pick_used[2] ? 2'd2 : 2'd3;
+    // Stays: no id can be lost meanwhile.
+    if (phase_q == Full) why_q <= {full && id_valid && !limit_i, !id_valid && !limit_i, limit_i};
+  end
+
+  assign refuse = decide && !known && complete && why_q != '0;
+  assign fresh  = decide && !known && complete && why_q == '0;
+  assign insert = pop && fresh;
+  // The peer sends the rest again; or there is nothing left to say.
+  assign silent = head.stranger && !head_syn && !(decide && known) &&
+      (cookie.early || (cookie.bye && head.seg.len == '0 && !head.seg.flags.fin));
+
+  assign taken_o   = insert;
+  assign syn_o     = pop && head.stranger && head_syn;
+  assign refused_o = (pop && refuse) ? why_q : '0;
+
+  assign found_valid_o = settled && (!unsure || decide);
+  assign pop           = found_valid_o && found_ready_i;
+  assign found_o       = '{
+          seg: head.seg,
+          conn: decide ? (known ? conn_t'(hit_id) : fresh ? conn_t'(new_id) : '0) :
+                head.hit ? conn_t'(head.id) : '0,
+          hit: decide ? known || fresh : head.hit,
+          fresh: fresh,
+          refused: refuse,
+          early: silent,
+          isn: cookie.isn,
+          agreed: cookie.agreed
+      };
+  `ASSERT_STABLE(FoundStable, found_valid_o, found_ready_i, {found_o.seg, found_o.conn,
+                                                             found_o.hit, found_o.fresh,
+                                                             found_o.refused, found_o.early})
 
   // ---------------------------------------------------------------- delete
   // Where an id stands in the table.
   place_t ins_place, del_place;
-  logic del_read, del_write_q, del_write;
+  logic del_read, del_write_q;
   logic [IdW-1:0] del_id_q;
   logic unused_del;  // the bits of an id beyond those in use are 0
   assign unused_del = ^(del_i >> IdW);
-  assign ins_place = '{table1: pick1_q, way: pick_way_q, addr: match_addr_q[pick1_q]};
+  assign ins_place = '{table1: pick1_q, way: pick_way_q, addr: head.addr[pick1_q]};
 
   lib_ram #(
     .Width($bits(place_t)),
@@ -313,7 +434,7 @@ module tcp_lookup
     ram_we    = {2{!cleared}};
     ram_waddr = clear_q[AddrW-1:0];
     ram_wbe   = '1;
-    ram_wdata = '{valid: 1'b0, peer: {match_seg_q.peer.ip, match_seg_q.peer.port}, id: new_id};
+    ram_wdata = '{valid: 1'b0, peer: {head.seg.peer.ip, head.seg.peer.port}, id: new_id};
     if (insert) begin
       ram_we          = 2'b01 << pick1_q;
       ram_waddr       = ins_place.addr;
@@ -327,8 +448,6 @@ module tcp_lookup
   end
 
   // ---------------------------------------------------------------- free ids
-  // The fill level is nobody's business here.
-  // verilator lint_off PINCONNECTEMPTY
   logic unused_back_ready;
   assign back_ready = insert && unused_q[IdW];
   lib_fifo #(
@@ -359,7 +478,7 @@ module tcp_lookup
   end
   assign low_o = free_q < (IdW+1)'(Reserve);
 
-  assign idle_o = cleared && !hash_valid_q && !read_valid_q && !match_valid_q && !found_valid_o &&
-      found_level == '0 && !del_write_q;
+  assign idle_o = cleared && !hash_valid_q && !read_valid_q && !match_valid_q &&
+      line_level == '0 && !del_write_q;
 
 endmodule

@@ -32,13 +32,13 @@ package tcp_pkg;
 
   // ---------------------------------------------------------------- inside tcp/
 
-  /// Life of an id. Who has closed which half is told by flags beside it, so that the states
+  /// Life of an id. It begins when a handshake is complete: before that nothing is kept, see
+  /// tcp_cookie. Who has closed which half is told by flags beside it, so that the states
   /// Established .. LastAck of RFC 9293 are all StOpen.
-  typedef enum logic [2:0] {
+  typedef enum logic [1:0] {
     StFree,
-    StSynRcvd,
     StOpen,
-    StTimeWait,  // both halves closed, ours first; EvClosed is out
+    StTimeWait,  // over; EvClosed is out
     StDead       // over; waits for release_id
   } state_e;
 
@@ -62,7 +62,7 @@ package tcp_pkg;
     logic        in_slow;
     logic        in_wait;
     // what a quiet event would have sent, and `more` will
-    logic        owe_ack;     // an ACK; in StSynRcvd, SYN and ACK
+    logic        owe_ack;     // an ACK
     logic        owe_again;   // what is at snd_una
     // sending
     logic [31:0] snd_una;
@@ -101,14 +101,33 @@ package tcp_pkg;
     logic [11:0] told_at;     // in units of 64 ticks
   } tcb_t;
 
+  /// What the handshake says about a connection.
+  typedef struct packed {
+    logic [13:0] mss;    // largest payload both ends agree on
+    logic        ws_ok;
+    logic [3:0]  ws;
+  } agreed_t;
+
+  /// What tcp_cookie says of a SYN or ACK.
+  typedef struct packed {
+    logic [31:0] isn;        // for a SYN: our initial sequence number
+    // for an ACK:
+    logic        completes;  // it completes a handshake, and this was agreed there
+    agreed_t     agreed;
+    logic        early;      // it carries what is sent behind such a one, less than 64 KiB away
+    logic        bye;        // it acknowledges all that is said to who is refused
+  } cookie_t;
+
   /// A received segment and whose it is.
   typedef struct packed {
     seg_t        seg;
-    conn_t       conn;
+    conn_t       conn;     // 0 if there is none
     logic        hit;
-    logic        fresh;  // a SYN that was given the free id `conn`
-    logic        drop;   // a SYN that was refused: only its payload is left to throw away
-    logic [31:0] isn;    // for a SYN: our initial sequence number
+    logic        fresh;    // completes a handshake, and was given the free id `conn`
+    logic        refused;  // completes one, but there is no place
+    logic        early;    // of a handshake of which an earlier segment has not come
+    logic [31:0] isn;      // for a SYN: our initial sequence number
+    agreed_t     agreed;   // for a fresh one
   } found_t;
 
   typedef enum logic [2:0] {
@@ -148,11 +167,17 @@ package tcp_pkg;
     logic [31:0] tx_ptr;
   } verdict_t;
 
-  /// A segment to send: `len` bytes of the transmit ring from seq on.
+  /// A segment to send: `len` bytes of the transmit ring from seq on, or what is said to those
+  /// who are refused.
   typedef struct packed {
     conn_t  conn;
+    logic   refusal;
     txseg_t seg;
   } txcmd_t;
+
+  /// memcached's words, in one segment with FIN.
+  localparam int unsigned RefusalBytes = 33;
+  localparam logic [RefusalBytes*8-1:0] Refusal = {"ERROR Too many open connections", 16'h0d0a};
 
   localparam int unsigned FastTicks = 25;  // delayed ACK, and grain of retransmission
   // Slow visits: grain of keep-alive, 10 seconds.
@@ -162,7 +187,6 @@ package tcp_pkg;
   localparam int unsigned RtoInit = 1000;
   localparam int unsigned RtoMin = 200;
   localparam int unsigned RtoMax = 60000;
-  localparam int unsigned SynTries = 5;
   localparam int unsigned DataTries = 10;
   localparam int unsigned ToldUnits = 8;  // half a second between two challenge ACKs
 
@@ -170,11 +194,11 @@ package tcp_pkg;
   typedef enum int unsigned {
     TcpCountSegsIn,
     TcpCountSegsOut,
-    TcpCountOpened,         // handshakes completed
+    TcpCountOpened,         // handshakes completed, and given a place
     TcpCountClosed,         // connections over, however
-    TcpCountSynLimit,       // SYN dropped: connection limit
-    TcpCountSynNoId,        // SYN dropped: no id free
-    TcpCountSynNoWay,       // SYN dropped: both buckets of the lookup full
+    TcpCountFullLimit,      // connection refused: connection limit
+    TcpCountFullNoId,       // connection refused: no id free
+    TcpCountFullNoWay,      // connection refused: both buckets of the lookup full
     TcpCountStrays,         // segments of no connection answered with RST
     TcpCountResetsIn,       // connections ended by the peer's RST
     TcpCountResetsOut,      // connections ended by our RST
@@ -189,6 +213,8 @@ package tcp_pkg;
     TcpCountChallengesHeld, // challenge ACKs not sent: the connection's or the card's limit
     TcpCountStraysHeld,     // RSTs to segments of no connection not sent: the card's limit
     TcpCountMoved,          // peers that are behind another MAC address or VLAN than before
+    TcpCountSyns,           // SYNs answered
+    TcpCountEarly,          // dropped: of a handshake of which an earlier segment has not come
     TcpCountNum
   } tcp_count_e;
   localparam int unsigned TcpCounts = TcpCountNum;

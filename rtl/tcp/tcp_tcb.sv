@@ -30,8 +30,8 @@ module tcp_tcb
   input  logic         rst_ni,
   /// Ticks since reset.
   input  logic [19:0]  now_i,
-  /// Largest IP packet.
-  input  logic [15:0]  mtu_i,
+  /// The largest payload that we send, and take.
+  input  logic [13:0]  own_mss_i,
   input  logic [15:0]  time_wait_i,
   /// What may be sent to strangers: challenge ACKs and RSTs. Each one sent is told.
   input  logic         challenge_ok_i,
@@ -68,7 +68,6 @@ module tcp_tcb
   input  logic         del_room_i,
   /// Changes of the number of ids that count against the limit, and of open connections.
   output logic         unused_o,
-  output logic         reused_o,
   output logic         opened_o,
   output logic         closed_o,
   output logic [TcpCounts-1:0] count_o,
@@ -150,14 +149,16 @@ module tcp_tcb
   logic pick_valid, pick_ready, busy, fetch;
   event_t pick_q, pick;
   logic [Srcs-1:0] want, grant, after_q, masked;
-  logic room, app_room;
+  logic room, app_room, seg_room;
 
   // The session may wait for its commands before it takes events, so commands need no room for
   // verdicts (an event that one causes is sent by `more`).
   assign room     = cleared && del_room_i && pick_ready;
   assign app_room = cmd_room_i || !app_i.reset;
-  assign want = {visit_valid_i, more_valid, app_valid_i, seg_valid_i} &
-                {{4{verdict_room_i && cmd_room_i}}, app_room, verdict_room_i} & {Srcs{room}};
+  // Nothing remembers an answer to a SYN: it waits, and so do segments behind it.
+  assign seg_room = cmd_room_i || !(seg_i.seg.flags.syn || seg_i.refused);
+  assign want = {visit_valid_i, more_valid, app_valid_i, seg_valid_i} & {Srcs{room}} &
+                {{4{verdict_room_i && cmd_room_i}}, app_room, verdict_room_i && seg_room};
   assign masked = want & after_q;
   assign grant  = (|masked) ? masked & (~masked + 1'b1) : want & (~want + 1'b1);
 
@@ -221,20 +222,29 @@ module tcp_tcb
   );
 
   // ---------------------------------------------------------------- fetch
-  // The stages behind, diff first. A word is written at the end of the last one.
-  logic [Stages-1:0] valid_q;
+  // The stages behind, diff first. A word is written at the end of the last one. A segment of no
+  // connection has no word, so nobody waits for it.
+  logic stranger;
+  logic [Stages-1:0] valid_q, held_q;
   logic [Stages-1:0][IdW-1:0] id_q;
+  assign stranger = pick_q.kind == KdSeg && !pick_q.found.hit;
   always_comb begin
     busy = 1'b0;
     for (int unsigned s = 0; s < Stages; s++) begin
-      busy |= valid_q[s] && id_q[s] == pick_q.found.conn[IdW-1:0];
+      busy |= held_q[s] && id_q[s] == pick_q.found.conn[IdW-1:0];
     end
+    if (stranger) busy = 1'b0;
   end
   assign fetch = pick_valid && !busy;
 
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) valid_q <= '0;
-    else valid_q <= {valid_q[Stages-2:0], fetch};
+    if (!rst_ni) begin
+      valid_q <= '0;
+      held_q  <= '0;
+    end else begin
+      valid_q <= {valid_q[Stages-2:0], fetch};
+      held_q  <= {held_q[Stages-2:0], fetch && !stranger};
+    end
     id_q <= {id_q[Stages-2:0], pick_q.found.conn[IdW-1:0]};
   end
 
@@ -289,11 +299,12 @@ module tcp_tcb
     logic        same_link;  // the segment comes from where the connection's segments go
     logic        told;       // a challenge ACK was sent a moment ago
     logic        nxt_behind;  // the ACK is beyond snd_nxt
+    logic        isn_below;  // our number for a SYN is not above what was sent
   } diff_t;
 
   event_t diff_ev_q;
   diff_t diff;
-  tcb_t diff_tcb;
+  tcb_t diff_tcb, fresh;
   peer_t diff_peer;
   assign diff_tcb  = ram_tcb;
   assign diff_peer = ram_peer;
@@ -304,11 +315,16 @@ module tcp_tcb
   logic [19:0] diff_late;
   logic [29:0] diff_wnd;
   logic [11:0] diff_told;
+  logic diff_fresh;  // a new connection: nothing lies between it and the segment
+  logic [31:0] diff_above;
+  assign diff_fresh = diff_ev_q.kind == KdSeg && diff_ev_q.found.fresh;
+  assign diff_above = diff_ev_q.found.isn - diff_tcb.snd_max - 32'(RingBytes);
   assign diff_app  = diff_ev_q.kind == KdApp;
   assign diff_seg  = diff_ev_q.found.seg;
   assign diff_late = now_i - diff_tcb.deadline;
-  // Windows in SYNs are not scaled; a connection without scaling keeps ws = 0.
-  assign diff_wnd  = 30'(diff_seg.wnd) << diff_tcb.ws;
+  // A connection without scaling keeps ws = 0.
+  assign diff_wnd  = 30'(diff_seg.wnd) <<
+      (diff_fresh ? diff_ev_q.found.agreed.ws : diff_tcb.ws);
   assign diff_told = now_i[17:6] - diff_tcb.told_at;
 
   always_comb begin
@@ -329,7 +345,25 @@ module tcp_tcb
     diff.nxt_behind   = seq_lt(diff_tcb.snd_nxt, diff_seg.ack);
     diff.same_link    = same_link(diff_seg.peer, diff_peer);
     diff.told         = diff_tcb.told_on && diff_told < 12'(ToldUnits);
+    diff.isn_below    = diff_above[31];
+    if (diff_fresh) begin
+      diff.seq     = '0;
+      diff.ack     = '0;
+      diff.ack_end = '0;
+      diff.sent    = '0;
+      diff.free    = Ring;
+      diff.told    = 1'b0;
+    end
   end
+
+  tcp_fresh u_fresh (
+    .old_i   (diff_tcb),
+    .seq_i   (diff_seg.seq),
+    .ack_i   (diff_seg.ack),
+    .agreed_i(diff_ev_q.found.agreed),
+    .wnd_i   (diff.wnd),
+    .tcb_o   (fresh)
+  );
 
   // ---------------------------------------------------------------- class
   typedef struct packed {
@@ -338,7 +372,6 @@ module tcp_tcb
     logic        seq_before;  // seq < rcv_nxt
     logic        seq_inside;  // in the window
     logic        seq_recent;  // less than a ring before rcv_nxt: sent again, or a keep-alive probe
-    logic        syn_again;   // seq = rcv_nxt - 1: the SYN that opened it
     logic        has;         // carries data or FIN
     logic        has_data;
     logic [31:0] end_;        // seq + len - rcv_nxt
@@ -358,8 +391,6 @@ module tcp_tcb
     logic [16:0] mss2;
     logic signed [17:0] rtt_err;  // measured - srtt
     logic [15:0] rto2;        // backed off
-    logic [13:0] new_mss;     // for a new connection
-    logic [31:0] new_isn;
   } class_t;
 
   event_t class_ev_q;
@@ -371,21 +402,15 @@ module tcp_tcb
       class_peer_q <= diff_peer;
       class_ev_q   <= diff_ev_q;
       class_diff_q <= diff;
-      class_tcb_q  <= diff_tcb;
+      class_tcb_q  <= diff_fresh ? fresh : diff_tcb;
     end
   end
 
   class_t class_;
   seg_t class_seg;
-  logic [15:0] own_mss, peer_mss, agreed_mss;
   logic [16:0] rto_twice, class_left, class_back;
   logic class_recent_ack;
   assign class_seg = class_ev_q.found.seg;
-  // Both ends' limits, and no silly one: every segment costs a header.
-  assign own_mss    = mtu_i - 16'd40;
-  assign peer_mss   = !class_seg.mss_valid ? 16'd536 :
-                      (class_seg.mss < 16'd64) ? 16'd64 : class_seg.mss;
-  assign agreed_mss = (peer_mss < own_mss) ? peer_mss : own_mss;
   assign rto_twice  = {class_tcb_q.rto, 1'b0};
   assign class_left = minus(class_tcb_q.cwnd, class_diff_q.ack[16:0]);
   // snd_una - ack, where it is no more than twice the ring.
@@ -400,7 +425,6 @@ module tcp_tcb
     class_.seq_inside = class_diff_q.seq[31:17] == '0 &&
                         class_diff_q.seq[16:0] <= class_diff_q.free;
     class_.seq_recent = &class_diff_q.seq[31:16];
-    class_.syn_again  = &class_diff_q.seq;
     class_.has        = class_seg.len != '0 || class_seg.flags.fin;
     class_.has_data   = class_seg.len != '0;
     class_.end_       = class_diff_q.seq + 32'(class_seg.len);
@@ -423,18 +447,16 @@ module tcp_tcb
     class_.half       = greater({1'b0, class_diff_q.sent[16:1]}, class_.mss2);
     class_.rtt_err    = 18'(class_diff_q.rtt) - 18'(class_tcb_q.srtt[18:3]);
     class_.rto2       = (rto_twice > 17'(RtoMax)) ? 16'(RtoMax) : rto_twice[15:0];
-    class_.new_mss    = agreed_mss[13:0];
-    // Above all that the last connection of the same peer sent, so that nothing of it fits the new
-    // one (RFC 9293, section 3.6.1): beyond its largest window.
-    class_.new_isn    = class_ev_q.found.fresh ? class_ev_q.found.isn :
-                        class_tcb_q.snd_max + 32'(RingBytes) + 32'd1;
   end
 
   // ---------------------------------------------------------------- update
   typedef struct packed {
-    logic        synack;    // send SYN and ACK
     logic        rst;       // send RST: the connection ends
+    // answers to a segment by itself, whatever connection there is
+    logic        synack;    // send SYN and ACK
     logic        stray;     // send RST: there is no such connection
+    logic        refuse;    // say that there is no place, and FIN
+    logic        above;     // our number for the SYN is to be moved
     logic        ack;       // send at least an ACK
     logic        challenge; // the same, if it was not done too often
     logic        own;       // the sender is the peer: its segments go there from now on
@@ -470,47 +492,15 @@ module tcp_tcb
     end
   end
 
-  // A new connection.
-  tcb_t fresh;
   seg_t up_seg;
   found_t up_found;
-  logic [16:0] mss10;
   assign up_found = up_ev_q.found;
   assign up_seg   = up_found.seg;
-  assign mss10    = 17'({up_q.new_mss, 3'b0}) + 17'({up_q.new_mss, 1'b0});
-  always_comb begin
-    fresh          = '0;
-    fresh.state    = StSynRcvd;
-    fresh.in_more  = up_tcb_q.in_more;
-    fresh.in_fast  = up_tcb_q.in_fast;
-    fresh.in_slow  = up_tcb_q.in_slow;
-    fresh.in_wait  = up_tcb_q.in_wait;
-    fresh.snd_una  = up_q.new_isn;
-    fresh.snd_nxt  = up_q.new_isn + 32'd1;
-    fresh.snd_max  = up_q.new_isn + 32'd1;
-    fresh.tx_end   = up_q.new_isn + 32'd1;
-    fresh.snd_wnd  = 17'(up_seg.wnd);
-    fresh.max_wnd  = 17'(up_seg.wnd);
-    fresh.ws_ok    = up_seg.ws_valid;
-    fresh.ws       = !up_seg.ws_valid ? 4'd0 : (up_seg.ws > 4'd14) ? 4'd14 : up_seg.ws;
-    fresh.mss      = up_q.new_mss;
-    // RFC 6928
-    fresh.cwnd     = lesser(mss10, greater(17'({up_q.new_mss, 1'b0}), 17'd14600));
-    fresh.ssthresh = Ring;
-    fresh.recover  = near_t'(up_q.new_isn);
-    fresh.rcv_nxt  = up_seg.seq + 32'd1;
-    fresh.credit   = up_seg.seq + 32'd1;
-    fresh.rtt_on   = 1'b1;
-    fresh.rtt_seq  = near_t'(up_q.new_isn + 32'd1);
-    fresh.rtt_time = now_i[15:0];
-    fresh.rto      = 16'(RtoInit);
-    fresh.tm_on    = 1'b1;
-  end
 
   tcb_t up_next;
   act_t act;
-  logic known, create, in_order, whole, fresh_data, both_done;
-  logic heard, seq_ok, is_syn_rcvd, is_open, is_wait, ack_ok, good, again;
+  logic known, ended, replace, in_order, whole, fresh_data, over;
+  logic heard, seq_ok, is_open, is_wait, good, again;
   logic [17:0] ca_left;
   logic [17:0] rtt_abs;
   logic [TcpCounts-1:0] up_count;
@@ -518,17 +508,17 @@ module tcp_tcb
   always_comb begin
     up_next  = up_tcb_q;
     act      = '0;
+    over     = 1'b0;
     up_count = '0;
 
-    is_syn_rcvd = up_tcb_q.state == StSynRcvd;
-    is_open     = up_tcb_q.state == StOpen;
-    is_wait     = up_tcb_q.state == StTimeWait;
-    known       = up_found.hit && up_tcb_q.state != StFree && up_tcb_q.state != StDead;
-    // RFC 9293 lets a newer SYN replace a half-open connection and reuse one in TIME_WAIT; a
-    // stranger's does neither.
-    create      = up_found.fresh || (up_found.hit && up_q.syn_only && up_diff_q.same_link &&
-        ((is_syn_rcvd && !up_q.syn_again) ||
-         (is_wait && up_tcb_q.released && !up_q.seq_before)));
+    is_open = up_tcb_q.state == StOpen;
+    is_wait = up_tcb_q.state == StTimeWait;
+    // Where the peer closed first, or reset, it is as if there were no connection; but what began
+    // it and comes late must not begin it again.
+    ended   = up_found.hit && is_wait && !up_tcb_q.fin_first;
+    known   = up_found.hit && (is_open || (is_wait && up_tcb_q.fin_first));
+    // RFC 9293 lets a newer SYN reuse a connection in TIME_WAIT; a stranger's does not.
+    replace = is_wait && up_diff_q.same_link && !up_q.seq_before;
 
     // seq <= rcv_nxt <= seq + len
     in_order   = (up_q.seq_before || up_q.seq_eq) && !up_q.end_[31];
@@ -536,14 +526,12 @@ module tcp_tcb
     whole      = up_q.end_ <= 32'(up_diff_q.free);
     fresh_data = in_order && up_q.end_ != '0 && !up_tcb_q.fin_rcvd;
 
-    heard  = up_ev_q.kind == KdSeg && !up_found.drop && known && !create &&
-             (is_syn_rcvd || is_open);
-    ack_ok = is_syn_rcvd ? up_q.ack_new : !up_q.ack_bad;
+    heard  = up_ev_q.kind == KdSeg && known && is_open;
     good   = heard && !up_seg.flags.rst && !up_seg.flags.syn && up_seg.flags.ack && seq_ok &&
-             ack_ok;
+             !up_q.ack_bad;
     // Sent again because our ACK was lost, or to hear one: not taken, but only the peer knows these
     // numbers. A peer that heard no ACK while its router failed over sends nothing else.
-    again  = up_ev_q.kind == KdSeg && known && !create && (is_open || is_wait) &&
+    again  = up_ev_q.kind == KdSeg && known &&
              !up_seg.flags.rst && !up_seg.flags.syn && up_seg.flags.ack && up_q.seq_recent &&
              (up_q.ack_same || up_q.ack_new);
 
@@ -553,46 +541,48 @@ module tcp_tcb
     unique case (up_ev_q.kind)
       KdSeg: begin
         up_count[TcpCountSegsIn] = 1'b1;
-        if (up_found.drop) begin
-          // refused by the lookup, counted there
-        end else if (create) begin
-          up_next     = fresh;
-          act.own     = 1'b1;
-          act.synack  = 1'b1;
-          act.restart = 1'b1;
+        if (up_found.early) begin
+          up_count[TcpCountEarly] = 1'b1;
+        end else if (up_found.refused) begin
+          act.refuse = 1'b1;
+        end else if (up_q.syn_only && (!known || replace)) begin
+          act.synack = 1'b1;
+          // What was in TIME_WAIT makes room, so that the peer's ACK opens a new connection.
+          if (known || ended) begin
+            up_next.state = up_tcb_q.released ? StFree : StDead;
+            act.free_id   = up_tcb_q.released;
+            act.above     = up_diff_q.isn_below;
+          end
         end else if (!known) begin
-          // A SYN for an id that is just being given back is repeated by the peer.
-          act.stray = !up_seg.flags.rst && !(up_found.hit && up_q.syn_only);
+          // An id that is just being given back: what comes now may be for the next connection,
+          // and is sent again.
+          act.stray = !up_seg.flags.rst && (!up_found.hit || ended);
         end else if (is_wait) begin
           act.ack       = !up_seg.flags.rst && !up_seg.flags.syn && up_q.has;
           act.challenge = !up_seg.flags.rst && up_seg.flags.syn;
         end else begin
           if (up_seg.flags.rst) begin
             if (up_q.seq_eq) begin
-              up_next.state   = is_open ? StDead : StFree;
-              act.closed      = is_open;
-              act.free_id     = !is_open;
+              over = 1'b1;
+              up_next.fin_first = 1'b0;
+              up_next.owe_ack   = 1'b0;
               up_count[TcpCountResetsIn] = 1'b1;
             end else begin
               act.challenge = up_q.seq_inside;
             end
           end else if (up_seg.flags.syn) begin
-            // The SYN again: who knows its number is who sent it.
-            act.synack    = is_syn_rcvd && up_q.syn_only && up_q.syn_again;
-            act.own       = act.synack;
-            act.challenge = !act.synack;
+            act.challenge = 1'b1;
           end else if (up_seg.flags.ack) begin
-            act.stray = seq_ok && !ack_ok && is_syn_rcvd;
             // Whoever sent data waits for this ACK, and no ACK answers it: never held back.
             act.ack       = !seq_ok && up_q.has;
-            act.challenge = (!seq_ok && !up_q.has) || (seq_ok && !ack_ok && !is_syn_rcvd);
+            act.challenge = (!seq_ok && !up_q.has) || (seq_ok && up_q.ack_bad);
           end
         end
         if (good || again) begin
           act.own      = 1'b1;
           up_next.idle = '0;
         end
-        up_count[TcpCountMoved] = act.own && !create && !up_diff_q.same_link;
+        up_count[TcpCountMoved] = act.own && !up_found.fresh && !up_diff_q.same_link;
       end
 
       KdApp: begin
@@ -623,8 +613,7 @@ module tcp_tcb
           act.closed          = 1'b1;
         end
         act.send   = is_open;
-        act.synack = is_syn_rcvd && up_tcb_q.owe_ack;
-        act.ack    = !is_syn_rcvd && up_tcb_q.owe_ack;
+        act.ack    = up_tcb_q.owe_ack;
         act.rexmit = is_open && up_tcb_q.owe_again;
         up_next.owe_ack   = 1'b0;
         up_next.owe_again = 1'b0;
@@ -634,21 +623,12 @@ module tcp_tcb
         up_next.in_fast = 1'b0;
         act.send        = is_open;
         act.ack         = is_open && up_tcb_q.pend != '0;
-        if ((is_open || is_syn_rcvd) && up_diff_q.expired) begin
+        if (is_open && up_diff_q.expired) begin
           up_next.rto    = up_q.rto2;
           up_next.tries  = up_tcb_q.tries + 4'd1;
           up_next.rtt_on = 1'b0;  // Karn: what is sent twice is not timed
           act.restart    = 1'b1;
-          if (is_syn_rcvd) begin
-            if (up_tcb_q.tries == 4'(SynTries)) begin
-              up_next.state = StFree;
-              act.free_id   = 1'b1;
-              up_count[TcpCountGiveUps] = 1'b1;
-            end else begin
-              act.synack = 1'b1;
-              up_count[TcpCountTimeouts] = 1'b1;
-            end
-          end else if (up_tcb_q.tries == 4'(DataTries)) begin
+          if (up_tcb_q.tries == 4'(DataTries)) begin
             up_next.state = StDead;
             act.rst       = 1'b1;
             act.closed    = 1'b1;
@@ -706,11 +686,8 @@ module tcp_tcb
 
     if (good) begin
       act.send = 1'b1;
-      if (is_syn_rcvd) begin
-        up_next.state = StOpen;
-        act.open      = 1'b1;
-        up_count[TcpCountOpened] = 1'b1;
-      end
+      act.open = up_found.fresh;
+      up_count[TcpCountOpened] = up_found.fresh;
       // ---- the ACK
       if (up_q.ack_new) begin
         up_next.snd_una   = up_seg.ack;
@@ -720,7 +697,7 @@ module tcp_tcb
         up_next.dupacks   = '0;
         up_next.fin_acked = up_q.ack_fin;
         act.restart       = 1'b1;
-        act.acked         = is_open;
+        act.acked         = 1'b1;
         if (up_diff_q.rec_beyond) up_next.recover = up_q.ack_less1;
         if (up_tcb_q.in_rec && !up_diff_q.rec_past) begin
           // a partial ACK: the next segment is lost as well (RFC 6582)
@@ -730,7 +707,7 @@ module tcp_tcb
           up_next.in_rec = 1'b0;
           up_next.cwnd   = up_tcb_q.ssthresh;
         end else if (up_q.in_ss) begin
-          if (is_open) up_next.cwnd = plus(up_tcb_q.cwnd, up_q.grow_ss);
+          up_next.cwnd = plus(up_tcb_q.cwnd, up_q.grow_ss);
         end else if (!ca_left[17]) begin
           up_next.cwnd     = up_q.cwnd_mss;
           up_next.ca_count = (ca_left > 18'(Ring)) ? '0 : ca_left[16:0];
@@ -790,17 +767,13 @@ module tcp_tcb
                                 (act.take == '0 || !whole);
 
     // ---- both halves closed
-    both_done = good && up_next.fin_rcvd && (up_next.fin_acked || up_tcb_q.fin_acked);
     if (good && up_tcb_q.fin_acked) up_next.fin_acked = 1'b1;
-    if (both_done) begin
-      act.closed = 1'b1;
-      if (up_tcb_q.fin_first) begin
-        up_next.state    = StTimeWait;
-        up_next.deadline = now_i + 20'(time_wait_i);
-        up_next.tm_on    = 1'b1;
-      end else begin
-        up_next.state = StDead;
-      end
+    if (good && up_next.fin_rcvd && up_next.fin_acked) over = 1'b1;
+    if (over) begin
+      act.closed       = 1'b1;
+      up_next.state    = StTimeWait;
+      up_next.deadline = now_i + 20'(time_wait_i);
+      up_next.tm_on    = 1'b1;
     end
     if (act.free_id) begin
       up_next.state   = StFree;
@@ -818,8 +791,10 @@ module tcp_tcb
     conn_t       conn;
     logic        own;   // peer is to be kept
     peer_t       peer;
-    logic [31:0] stray_seq, stray_ack;
-    logic        stray_has_ack;
+    // of an answer to a segment by itself
+    logic [31:0] seq, ack;
+    logic        has_ack;
+    logic        ws_valid;
   } who_t;
 
   event_t me_ev_q;
@@ -829,7 +804,7 @@ module tcp_tcb
   diff_t me_diff_q;
   class_t me_class_q;
   logic [TcpCounts-1:0] me_count_q;
-  logic me_was_counted_q, me_was_wait_q;
+  logic me_was_open_q;
   always_ff @(posedge clk_i) begin
     if (valid_q[2]) begin
       me_ev_q    <= up_ev_q;
@@ -838,8 +813,7 @@ module tcp_tcb
       me_q       <= act;
       me_diff_q  <= up_diff_q;
       me_class_q <= up_q;
-      me_was_counted_q <= up_tcb_q.state != StFree && up_tcb_q.state != StTimeWait;
-      me_was_wait_q    <= is_wait;
+      me_was_open_q <= up_tcb_q.state == StOpen;
     end
     me_count_q <= valid_q[2] ? up_count : '0;
   end
@@ -864,11 +838,8 @@ module tcp_tcb
     count_o[TcpCountStraysHeld]     = me_valid && me_q.stray && !me_stray;
   end
 
-  // Ids that count against the limit are those between SYN and TIME_WAIT.
-  logic me_counted;
-  assign me_counted = me_tcb_q.state != StFree && me_tcb_q.state != StTimeWait;
-  assign unused_o = me_valid && me_was_counted_q && !me_counted;
-  assign reused_o = me_valid && me_was_wait_q && me_counted;
+  // Open connections count against the limit.
+  assign unused_o = me_valid && me_was_open_q && me_tcb_q.state != StOpen;
   assign opened_o = me_valid && me_q.open;
   assign closed_o = me_valid && me_q.closed;
 
@@ -926,7 +897,8 @@ module tcp_tcb
     logic        from_una;  // from snd_una, not from snd_nxt
     logic        probe;
     logic        force_ack;
-    logic        synack, rst, stray, keep, restart, free_id;
+    logic        blind;     // an answer to a segment by itself
+    logic        synack, rst, stray, refuse, keep, restart, free_id;
     logic [16:0] flight;
     logic [31:0] unsent;    // from snd_nxt; -1: FIN is out
     logic [31:0] unacked;   // from snd_una
@@ -943,9 +915,11 @@ module tcp_tcb
     me.from_una  = (me_q.rexmit || me_q.probe) && me_tcb_q.state == StOpen;
     me.probe     = me_q.probe;
     me.force_ack = me_q.ack || me_challenge;
+    me.blind     = me_q.synack || me_stray || me_q.refuse;
     me.synack    = me_q.synack;
     me.rst       = me_q.rst;
     me.stray     = me_stray;
+    me.refuse    = me_q.refuse;
     me.keep      = me_q.keep;
     me.restart   = me_q.restart;
     me.free_id   = me_q.free_id;
@@ -960,13 +934,15 @@ module tcp_tcb
         conn: me_ev_q.found.conn,
         own: me_q.own,
         // Nothing about a connection goes to anybody but its peer.
-        peer: (me_q.own || me_q.stray) ? me_seg.peer : me_peer_q,
-        stray_seq: me_seg.flags.ack ? me_seg.ack : '0,
-        stray_ack: me_seg.seq + 32'(me_seg.len) + 32'(me_seg.flags.syn) + 32'(me_seg.flags.fin),
-        stray_has_ack: !me_seg.flags.ack
+        peer: (me_q.own || me_q.synack || me_q.stray || me_q.refuse) ? me_seg.peer : me_peer_q,
+        // Above all that the peer's last connection sent, if that was in TIME_WAIT, so that nothing
+        // of it fits the new one (RFC 9293, section 3.6.1). The cookie's highest bit says nothing.
+        seq: me_q.synack ? me_ev_q.found.isn ^ {me_q.above, 31'd0} :
+             me_seg.flags.ack ? me_seg.ack : '0,
+        ack: me_seg.seq + 32'(me_seg.len) + 32'(me_seg.flags.syn) + 32'(me_seg.flags.fin),
+        has_ack: me_q.synack || me_q.refuse || !me_seg.flags.ack,
+        ws_valid: me_seg.ws_valid
     };
-    // A new connection has a ring of its own, whatever the id's last one left.
-    if (me_q.synack) me.free = Ring;
   end
 
   // ---------------------------------------------------------------- limit
@@ -1064,15 +1040,15 @@ module tcp_tcb
     ch.len  = ch_len;
     ch.fin  = ch_fin && !ch_q.quiet;
     ch.data = ch_data && !ch_q.quiet;
-    ch_due  = ch_data || ch_q.force_ack || ch_q.synack || ch_q.rst || ch_q.stray || ch_q.keep ||
+    ch_due  = ch_data || ch_q.force_ack || ch_q.blind || ch_q.rst || ch_q.keep ||
         (ch_q.send && ch_li_q.ack_due) || ch_update;
     ch.valid = ch_due && !ch_q.quiet;
     ch.owe   = ch_due && ch_q.quiet;
     ch.more = (ch_q.from_una && !ch_q.probe) || (ch_q.send && ch_len != '0 && !ch.psh && !short_);
     ch.waits = ch_li_q.waits;
     ch.pends = ch_tcb_q.pend != '0;
-    if (ch_q.stray) ch.seq = ch_who_q.stray_seq;
-    else if (ch_q.synack || ch_q.from_una) ch.seq = ch_tcb_q.snd_una;
+    if (ch_q.blind) ch.seq = ch_who_q.seq;
+    else if (ch_q.from_una) ch.seq = ch_tcb_q.snd_una;
     else if (ch_q.keep) ch.seq = ch_tcb_q.snd_una - 32'd1;
     // A bare ACK stands where the peer expects it: behind all we sent, not beyond a shut window.
     else if (ch_data || ch_tcb_q.snd_wnd == '0) ch.seq = ch_tcb_q.snd_nxt;
@@ -1098,7 +1074,7 @@ module tcp_tcb
   logic fi_valid, fi_new, fi_rst;
   logic [31:0] fi_end, fi_max;
   tcb_t fi;
-  assign fi_valid = valid_q[6];
+  assign fi_valid = held_q[6];
   assign fi_end   = fi_ch_q.seq + 32'(fi_ch_q.len) + 32'(fi_ch_q.fin);
   assign fi_new   = seq_lt(fi_tcb_q.snd_max, fi_end);
   assign fi_max   = (fi_ch_q.data && fi_new) ? fi_end : fi_tcb_q.snd_max;
@@ -1108,15 +1084,15 @@ module tcp_tcb
   logic [3:0] push;
   always_comb begin
     fi = fi_tcb_q;
-    fi_live = fi_tcb_q.state == StOpen || fi_tcb_q.state == StSynRcvd;
-    if (fi_ch_q.valid && !fi_q.stray) begin
+    fi_live = fi_tcb_q.state == StOpen;
+    if (fi_ch_q.valid && !fi_q.blind) begin
       fi.pend = '0;
-      fi.adv  = fi_q.synack ? 17'h0_FFFF : fi_li_q.adv;
+      fi.adv  = fi_li_q.adv;
     end
     // Whatever is sent acknowledges.
-    if (fi_ch_q.valid && !fi_q.stray) fi.owe_ack = 1'b0;
+    if (fi_ch_q.valid && !fi_q.blind) fi.owe_ack = 1'b0;
     if (fi_ch_q.owe) begin
-      fi.owe_ack   = fi_tcb_q.owe_ack || fi_q.force_ack || fi_q.synack;
+      fi.owe_ack   = fi_tcb_q.owe_ack || fi_q.force_ack;
       fi.owe_again = fi_tcb_q.owe_again || fi_q.from_una;
     end
     fi.snd_max = fi_max;
@@ -1139,7 +1115,7 @@ module tcp_tcb
     end
     push[3] = fi_tcb_q.tell_closed || (fi_live && fi_ch_q.more) || fi_ch_q.owe;
     push[2] = fi_tcb_q.state == StTimeWait && !fi_tcb_q.over;
-    push[1] = fi_tcb_q.state == StOpen;
+    push[1] = fi_live;
     push[0] = fi_live && (fi_waiting || (fi_ch_q.pends && !fi_ch_q.valid));
     push = push & ~{fi_tcb_q.in_more, fi_tcb_q.in_wait, fi_tcb_q.in_slow, fi_tcb_q.in_fast};
     if (push[3]) fi.in_more = 1'b1;
@@ -1167,21 +1143,21 @@ module tcp_tcb
     cmd_o.conn        = fi_who_q.conn;
     cmd_o.seg.peer    = fi_who_q.peer;
     cmd_o.seg.seq     = fi_ch_q.seq;
-    cmd_o.seg.ack     = !fi_q.stray ? fi_tcb_q.rcv_nxt :
-                        fi_who_q.stray_has_ack ? fi_who_q.stray_ack : '0;
-    cmd_o.seg.flags.ack = !fi_q.stray || fi_who_q.stray_has_ack;
+    cmd_o.refusal     = fi_q.refuse;
+    cmd_o.seg.ack     = !fi_q.blind ? fi_tcb_q.rcv_nxt : fi_who_q.has_ack ? fi_who_q.ack : '0;
+    cmd_o.seg.flags.ack = !fi_q.blind || fi_who_q.has_ack;
     cmd_o.seg.flags.rst = fi_rst;
     cmd_o.seg.flags.syn = fi_q.synack;
-    cmd_o.seg.flags.fin = fi_ch_q.fin;
-    cmd_o.seg.flags.psh = fi_ch_q.len != '0 && fi_ch_q.psh;
-    cmd_o.seg.wnd     = fi_rst ? '0 : fi_q.synack ? '1 : fi_li_q.wnd;
-    cmd_o.seg.len     = 16'(fi_ch_q.len);
+    cmd_o.seg.flags.fin = fi_ch_q.fin || fi_q.refuse;
+    cmd_o.seg.flags.psh = (fi_ch_q.len != '0 && fi_ch_q.psh) || fi_q.refuse;
+    cmd_o.seg.wnd     = fi_rst ? '0 : fi_q.blind ? '1 : fi_li_q.wnd;
+    cmd_o.seg.len     = fi_q.refuse ? 16'(RefusalBytes) : 16'(fi_ch_q.len);
     cmd_o.seg.mss_valid = fi_q.synack;
-    cmd_o.seg.mss     = own_mss;
-    cmd_o.seg.ws_valid = fi_q.synack && fi_tcb_q.ws_ok;
+    cmd_o.seg.mss     = 16'(own_mss_i);
+    cmd_o.seg.ws_valid = fi_q.synack && fi_who_q.ws_valid;
     cmd_o.seg.ws      = 4'd7;
   end
-  assign cmd_valid_o = fi_valid && fi_ch_q.valid;
+  assign cmd_valid_o = valid_q[6] && fi_ch_q.valid;
 
   assign idle_o = cleared && !pick_valid && valid_q == '0 && push_q == '0 && more_level == '0;
 

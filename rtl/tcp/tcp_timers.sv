@@ -18,8 +18,8 @@ module tcp_timers
   input  logic        low_i,
   /// Ticks since reset.
   output logic [19:0] now_o,
-  /// Clock part of initial sequence numbers: a step each 4 microseconds, on average.
-  output logic [31:0] isn_base_o,
+  /// The same in units of 65,536.
+  output logic [15:0] epoch_o,
   /// A connection wants a visit: 0 fast, 1 slow, 2 wait.
   input  logic [2:0]  push_i,
   input  conn_t       push_conn_i,
@@ -33,23 +33,22 @@ module tcp_timers
   output logic        waits_o
 );
 
+  logic [31:0] ticks_q;
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      now_o      <= '0;
-      isn_base_o <= '0;
-    end else if (tick_i) begin
-      now_o      <= now_o + 20'd1;
-      isn_base_o <= isn_base_o + 32'd250;
-    end
+    if (!rst_ni) ticks_q <= '0;
+    else if (tick_i) ticks_q <= ticks_q + 32'd1;
   end
+  assign now_o   = ticks_q[19:0];
+  assign epoch_o = ticks_q[31:16];
 
-  // At most one early end in 32 clocks: the id needs some of them to come back.
-  logic [4:0] pace_q;
+  // At most one early end in 4 clocks: the id needs some of them to come back, and no new connection
+  // comes sooner.
+  logic [1:0] pace_q;
   logic [2:0] empty;
   logic [1:0] unused_hurry;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) pace_q <= '0;
-    else pace_q <= low_i ? pace_q + 5'd1 : '0;
+    else pace_q <= low_i ? pace_q + 2'd1 : '0;
   end
 
   tcp_delay #(

@@ -67,6 +67,8 @@ module tcp_tx_seg
   // What the data side must know: when the last line comes, and how many bytes it holds.
   typedef struct packed {
     txseg_t     seg;
+    logic       read;     // from the ring
+    logic       refusal;
     logic [7:0] line_last;
     logic [6:0] len_last;
   } plan_t;
@@ -77,12 +79,14 @@ module tcp_tx_seg
   logic [13:0] last_byte;  // counted from lane 0 of the first line
   logic bare, read_step, reads_all;
 
-  assign bare        = cmd.seg.len == '0;
+  assign bare        = cmd.seg.len == '0 || cmd.refusal;
   assign last_byte   = cmd.seg.len[13:0] + 14'(cmd.seg.seq[5:0]) - 14'd1;
   assign plan_in     = '{
       seg: cmd.seg,
+      read: !bare,
+      refusal: cmd.refusal,
       line_last: bare ? '0 : last_byte[13:6],
-      len_last: bare ? '0 : {1'b0, last_byte[5:0]} + 7'd1
+      len_last: cmd.refusal ? 7'(RefusalBytes) : bare ? '0 : {1'b0, last_byte[5:0]} + 7'd1
   };
   assign rd_valid_o  = cmd_valid && !bare && (plan_in_ready || line_q != '0);
   assign rd_addr_o   = base_i + laddr_t'({cmd.conn, cmd.seg.seq[6+:LineW] + LineW'(line_q)});
@@ -115,7 +119,12 @@ module tcp_tx_seg
   logic empty, at_last, align_valid, align_ready, head_ready, head_valid, align_step, out_valid;
   logic bad_q, bad, unused_bad_ready, bad_valid, out_bad, out_ok;
   beat_t out;
-  assign empty        = plan.seg.len == '0;
+  line_t refusal;  // the first byte in lane 0
+  always_comb begin
+    refusal = '0;
+    for (int i = 0; i < RefusalBytes; i++) refusal[i*8+:8] = Refusal[(RefusalBytes-1-i)*8+:8];
+  end
+  assign empty        = !plan.read;
   assign at_last      = beat_q == plan.line_last;
   assign align_valid  = plan_valid && (empty || rdat_valid_i) && (head_ready || beat_q != '0);
   assign rdat_ready_o = plan_valid && !empty && align_ready && (head_ready || beat_q != '0);
@@ -132,7 +141,7 @@ module tcp_tx_seg
     .rst_ni,
     .s_valid_i(align_valid),
     .s_ready_o(align_ready),
-    .s_data_i (rdat_i),
+    .s_data_i (plan.refusal ? refusal : rdat_i),
     .s_len_i  (at_last ? plan.len_last : 7'd64),
     .s_last_i (at_last),
     .s_skip_i (empty ? '0 : plan.seg.seq[5:0]),

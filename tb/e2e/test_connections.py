@@ -57,6 +57,46 @@ def test_1024_at_once(memcached, seed, body):
 
 
 @pytest.mark.parametrize("body", ["sim", "soft"])
+def test_one_too_many(body):
+    """Silent clients have all places: the next ones are told so in memcached's words, and sent away.
+    Who leaves makes room."""
+    server = reference.wirekv(body=body, connections=5)
+    silent = [socket.create_connection(server.address, 20) for _ in range(5)]
+    try:
+        for connection in silent:
+            connection.sendall(b"verbosity 1\r\n")
+            assert connection.recv(100) == b"OK\r\n"
+        for _ in range(3):
+            with socket.create_connection(server.address, 20) as late:
+                got = b""
+                while part := late.recv(100):
+                    got += part
+                assert got == b"ERROR Too many open connections\r\n"
+        silent.pop().close()
+        end = time.monotonic() + 20
+        while True:
+            with socket.create_connection(server.address, 20) as late:
+                try:
+                    late.sendall(b"verbosity 1\r\n")
+                    if late.recv(100) == b"OK\r\n":
+                        break
+                except ConnectionError:
+                    pass
+            assert time.monotonic() < end
+        silent[0].sendall(b"verbosity 1\r\n")
+        assert silent[0].recv(100) == b"OK\r\n"
+        if body == "sim":
+            lines = reference.ask(silent[0], b"stats card\r\n", b"END\r\n").split(b"\r\n")
+            counts = {name: int(n) for _, name, n in (line.split() for line in lines[:-2])}
+            assert counts[b"TcpFullLimit"] >= 3 and counts[b"TcpSyns"] >= counts[b"TcpOpened"] >= 6
+    finally:
+        for connection in silent:
+            connection.close()
+        code = server.stop()
+    assert code == 0, server.tail()
+
+
+@pytest.mark.parametrize("body", ["sim", "soft"])
 def test_opened_and_closed_in_a_row(body):
     """Every way to end a connection, thousands of times: no entry stays."""
     server = reference.wirekv(body=body)

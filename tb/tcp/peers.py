@@ -40,6 +40,12 @@ def stream(key, start, n):
     return bytes(out)
 
 
+def agreed_mss(mss, own):
+    """What a cookie keeps of the MSS that a SYN offers (None: not at all)."""
+    mss = 536 if mss is None else mss
+    return own if mss >= own else max((size for size in (536, 1220, 1360, 1400, 1440, 1460) if size <= mss), default=64)
+
+
 def diff(a, b):
     """a - b of sequence numbers, signed."""
     d = (a - b) & M32

@@ -30,7 +30,7 @@ async def rested(bench):
     await bench.clocks(2 * max(TOLD, BURST * EVERY) + 200)
 
 
-def forgeries(peer, link, half_open=False):
+def forgeries(peer, link):
     """What somebody who guesses sends: name, how, whether it is answered."""
     def send(*args, **kwargs):
         return lambda: peer.send(*args, link=link, **kwargs)
@@ -41,10 +41,9 @@ def forgeries(peer, link, half_open=False):
     yield "SYN and ACK", send(syn=1, seq=1 << 30, bare=False), True
     yield "ACK elsewhere", send(seq=1 << 30), True
     yield "data elsewhere", send(b"flush_all\r\n", seq=1 << 31), True
-    if not half_open:       # there it is answered as if there were no connection: by an RST
-        yield "ACK of something never sent", send(ack=5), True
-        yield "ACK that is too old", send(b"flush_all\r\n", ack=-100_000), True
-        yield "data and no ACK of ours", send(b"flush_all\r\n", ack=1 << 31), True
+    yield "ACK of something never sent", send(ack=5), True
+    yield "ACK that is too old", send(b"flush_all\r\n", ack=-100_000), True
+    yield "data and no ACK of ours", send(b"flush_all\r\n", ack=1 << 31), True
 
 
 @cocotb.test()
@@ -76,31 +75,6 @@ async def forged(dut):
             peer.took(100)
             peer.send(rst=1)
             await gone(bench, session)
-    assert bench.counts["TcpCountMoved"] == 0
-
-
-@cocotb.test()
-async def forged_half_open(dut):
-    """The same before the handshake is over: it cannot be replaced or completed by others."""
-    bench, net, session = await start(dut)
-    for i, link in enumerate(LINKS):
-        peer = Hand(net, i)
-        peer.send(syn=1)
-        peer.gave(1)
-        _, seg, _ = await peer.flags()
-        peer.ack = (seg["seq"] + 1) & M32
-        for name, send, answered in forgeries(peer, link, half_open=True):
-            await rested(bench)
-            peer.seen.clear()
-            send()
-            if answered:
-                flags, again, _ = await peer.flags()
-                assert flags == "a" and again["ack"] == peer.seq and again["seq"] == peer.ack, name
-            await peer.silence(200)
-        peer.send()
-        await bench.until(lambda: session.conns, what="open")
-        peer.send(rst=1)
-        await gone(bench, session)
     assert bench.counts["TcpCountMoved"] == 0
 
 
@@ -211,33 +185,6 @@ async def moves(dut):
 
 
 @cocotb.test()
-async def moves_half_open(dut):
-    """The SYN again, or the ACK that completes the handshake, by another way."""
-    bench, net, session = await start(dut)
-    for again in (True, False):
-        peer = Hand(net, 1)
-        peer.send(syn=1)
-        _, first, _ = await peer.flags()
-        if again:
-            peer.addr |= OTHER_MAC
-            peer.send(syn=1)
-            flags, seg, _ = await peer.flags()
-            assert flags == "as" and seg["seq"] == first["seq"]
-        peer.gave(1)
-        peer.took(first["seq"] + 1)
-        peer.addr |= OTHER_VLAN
-        peer.send()
-        await bench.until(lambda: session.conns)
-        (conn, c), = session.conns.items()
-        session.put(conn, c, 20)
-        session.tell(conn, c)
-        _, payload = await peer.answer()
-        assert payload == stream(c.key + 1, 0, 20)
-        peer.send(rst=1)
-        await gone(bench, session)
-
-
-@cocotb.test()
 async def idle_is_the_peers(dut):
     """Forged segments do not count as a sign of life: see keep_alive in test_slow.py."""
     bench, net, session = await start(dut)
@@ -302,7 +249,7 @@ async def reopened(dut):
         peer.isn = peer.seq = (peer.seq + newer) & M32
         await peer.open()
         # so far above that nothing of the old connection fits into a window
-        assert RING <= (peer.syn_ack["seq"] - used) & M32 < 1 << 31, newer
+        assert RING <= (peer.syn_ack["seq"] - used) & M32 <= (1 << 31) + RING, newer
         assert len(session.conns) == 1
     assert bench.counts["TcpCountOpened"] == 5
 

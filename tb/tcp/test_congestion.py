@@ -80,7 +80,7 @@ class Flow:
     """A connection of the card with endless data, beside its model."""
 
     async def open(self, dut):
-        self.bench, net, self.session = await setup(dut, tick=TICK, latency=(1, 3))
+        self.bench, net, self.session = await setup(dut, mtu=MSS + 40, tick=TICK, latency=(1, 3))
         self.peer = await Hand(net, 1, mss=MSS).open()
         self.c = self.session.conns[0]
         self.model, self.first = Model(), self.peer.ack

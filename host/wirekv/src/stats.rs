@@ -25,7 +25,7 @@ pub struct Told {
 /// memcached's name for a figure, and the card's counters that make it up.
 const COUNTED: &[(&str, &[&str])] = &[
     ("total_connections", &["TcpOpened"]),
-    ("rejected_connections", &["TcpSynLimit", "TcpSynNoId", "TcpSynNoWay"]),
+    ("rejected_connections", &["TcpFullLimit", "TcpFullNoId", "TcpFullNoWay"]),
     ("cmd_get", &["StoreGetHits", "StoreGetMisses"]),
     ("cmd_set", &["StoreSets"]),
     ("cmd_flush", &["StoreFlushes"]),
@@ -90,6 +90,11 @@ impl Stats {
             Some(b"items") => b"END\r\n".to_vec(),
             Some(b"slabs") => {
                 Lines::default().stat("active_slabs", 0).stat("total_malloced", 0).end()
+            }
+            // Everything that the card counts, by the names of the folders' enums.
+            Some(b"card") => {
+                let all = self.totals.iter();
+                all.fold(Lines::default(), |lines, (c, n)| lines.stat(c.name, n)).end()
             }
             Some(b"sizes") => Lines::default().stat("sizes_status", "disabled").end(),
             Some(b"detail") => match argument {

@@ -1,0 +1,142 @@
+// What is remembered of a SYN until the handshake is complete, which is nothing: all of it is in our
+// initial sequence number, a SYN cookie, and comes back with the peer's ACK. Latency 12, initiation
+// interval 1.
+//
+//   cookie = the SYN's number + {half, epoch's parity, hash + {mss, window scale, mix}}
+//
+// The hash is of the peer's address and port and the epoch, of which one takes 65.536 seconds; a
+// cookie is good in the one in which it was made and in the next one. An ACK completes a handshake
+// if its two numbers give 23 zero bits where the mix was: a guess does once in 2^23. What the peer
+// says of itself needs no such care, since it could have said anything. `half` is not looked at:
+// the caller may flip it.
+//
+// The mix is 4,096 times the number of the peer's first byte. Without it any later segment would do
+// for the ACK, if the peer had by then sent as many bytes as it received. With it a segment n bytes
+// behind the first one leaves -4097 n where there should be zeros; -4095 times that is -n, modulo
+// 2^23.
+module tcp_cookie
+  import net_pkg::*;
+  import tcp_pkg::*;
+(
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  /// Secret, random at start; does not change.
+  input  logic [63:0] key_i,
+  input  logic [15:0] epoch_i,
+  /// The largest payload that we send, and take.
+  input  logic [13:0] own_mss_i,
+  /// A SYN or ACK.
+  input  logic        valid_i,
+  input  seg_t        seg_i,
+  /// What is to be said of it, 12 clocks later.
+  output logic        valid_o,
+  output cookie_t     cookie_o
+);
+
+  localparam int unsigned Latency = 12;
+  localparam int unsigned ZeroW = 23;
+  localparam int unsigned MixShift = 12;
+  localparam int unsigned MixW = ZeroW - MixShift;
+  typedef logic [29:0] sum_t;
+
+  // ---------------------------------------------------------------- what a cookie can say
+  // The peer's MSS becomes the largest here that is not above it. The last one stands for our own.
+  localparam int unsigned Sizes = 7;
+  localparam logic [13:0] Size[Sizes] = '{64, 536, 1220, 1360, 1400, 1440, 1460};
+
+  typedef struct packed {
+    logic [2:0] mss;
+    logic [3:0] ws;  // 15: none
+  } options_t;
+
+  function automatic options_t encode(input logic [15:0] mss, input logic ws_valid,
+                                      input logic [3:0] ws, input logic [13:0] own);
+    encode.mss = '0;
+    for (int unsigned i = 1; i < Sizes; i++) if (mss >= 16'(Size[i])) encode.mss = 3'(i);
+    if (mss >= 16'(own)) encode.mss = 3'd7;
+    encode.ws = !ws_valid ? 4'd15 : (ws > 4'd14) ? 4'd14 : ws;
+  endfunction
+
+  function automatic agreed_t decode(input options_t options, input logic [13:0] own);
+    logic [13:0] mss;
+    mss = (options.mss == 3'd7) ? own : Size[options.mss];
+    decode.mss   = (mss < own) ? mss : own;
+    decode.ws_ok = options.ws != 4'd15;
+    decode.ws    = decode.ws_ok ? options.ws : 4'd0;
+  endfunction
+
+  // ---------------------------------------------------------------- the numbers
+  // What goes beside the hash: for a SYN what is added to it, for an ACK what it is taken from.
+  typedef struct packed {
+    logic        syn;
+    logic        parity;
+    logic [31:0] seq;
+    sum_t        part;
+  } beside_t;
+
+  logic syn, parity;
+  logic [15:0] epoch, peer_mss;
+  logic [31:0] apart;
+  options_t options;
+  assign syn      = seg_i.flags.syn;
+  assign peer_mss = seg_i.mss_valid ? seg_i.mss : 16'd536;
+  assign options  = encode(peer_mss, seg_i.ws_valid, seg_i.ws, own_mss_i);
+
+  // The last epoch that has the parity of the cookie.
+  assign apart  = seg_i.ack - seg_i.seq;
+  assign parity = syn ? epoch_i[0] : apart[30];
+  assign epoch  = epoch_i - 16'(parity != epoch_i[0]);
+
+  logic [Latency-1:0] valid_q;
+  logic [1:0][31:0] words_q;
+  logic [31:0] hash;
+  sum_t mix, sum_q;
+  beside_t beside_q[Latency-1];
+  beside_t last;
+  logic [31:0] seq_q;
+  logic parity_q;
+
+  tcp_hash u_hash (
+    .clk_i,
+    .key_i,
+    .words_i(words_q),
+    .hash_o (hash)
+  );
+
+  assign mix  = sum_t'({beside_q[0].seq[MixW-1:0] + MixW'(beside_q[0].syn), MixShift'(0)});
+  assign last = beside_q[Latency-2];
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) valid_q <= '0;
+    else valid_q <= {valid_q[Latency-2:0], valid_i};
+
+    words_q     <= {epoch, seg_i.peer.port, seg_i.peer.ip};
+    beside_q[0] <= '{
+        syn: syn,
+        parity: parity,
+        seq: seg_i.seq,
+        part: syn ? {options, ZeroW'(0)} : apart[29:0]
+    };
+    for (int unsigned i = 1; i < Latency - 1; i++) beside_q[i] <= beside_q[i-1];
+    beside_q[1].part <= beside_q[0].syn ? beside_q[0].part | mix : beside_q[0].part - mix;
+    sum_q    <= last.syn ? last.part + sum_t'(hash) : last.part - sum_t'(hash);
+    seq_q    <= last.seq;
+    parity_q <= last.parity;
+  end
+
+  logic [MixW-1:0] behind;  // the upper bits of -n
+  assign behind = sum_q[ZeroW-1:MixShift] - sum_q[MixW-1:0];
+
+  assign valid_o  = valid_q[Latency-1];
+  assign cookie_o = '{
+          isn: seq_q + {1'b0, parity_q, sum_q},
+          completes: sum_q[ZeroW-1:0] == '0,
+          agreed: decode(sum_q[29:ZeroW], own_mss_i),
+          early: &behind[MixW-1:16-MixShift],
+          bye: sum_q[ZeroW-1:0] == ZeroW'(RefusalBytes + 1)
+      };
+
+  logic unused;
+  assign unused = ^{apart[31], behind, hash[31:30], seg_i.peer, seg_i.wnd, seg_i.len, seg_i.flags};
+
+endmodule
