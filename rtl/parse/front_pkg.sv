@@ -286,4 +286,19 @@ package front_pkg;
     put_t    put;
   } out_t;
 
+  /// Multiples of 10 and 100 come from tables: one level of logic instead of adders.
+  typedef logic [15:0][6:0] tens_t;
+  typedef logic [127:0][13:0] hundreds_t;
+
+  function automatic tens_t tens();
+    for (int unsigned i = 0; i < 16; i++) tens[i] = 7'(10 * i);
+  endfunction
+
+  function automatic hundreds_t hundreds();
+    for (int unsigned i = 0; i < 128; i++) hundreds[i] = 14'(100 * i);
+  endfunction
+
+  localparam tens_t Tens = tens();
+  localparam hundreds_t Hundreds = hundreds();
+
 endpackage

@@ -316,18 +316,6 @@ module recognise
   // ---------------------------------------------------------------- length; digits by twos
   localparam int unsigned LengthDigits = 4;
 
-  // Multiples of 10 and 100 come from tables.
-  typedef logic [15:0][6:0] tens_t;
-  typedef logic [127:0][13:0] hundreds_t;
-  function automatic tens_t tens();
-    for (int unsigned i = 0; i < 16; i++) tens[i] = 7'(10 * i);
-  endfunction
-  function automatic hundreds_t hundreds();
-    for (int unsigned i = 0; i < 128; i++) hundreds[i] = 14'(100 * i);
-  endfunction
-  localparam tens_t Tens = tens();
-  localparam hundreds_t Hundreds = hundreds();
-
   // Digits of the word, as long as nothing else has come; `ok`: a blank came before them.
   function automatic logic [Digits-1:0][3:0] digits_of(input char_t [Digits:0] chars,
                                                        output logic ok);
