@@ -20,24 +20,11 @@ module chars_before #(
   always_comb begin
     padded         = '0;
     padded[N+62:N] = line_i[62:0];
-    unique case (lane_i[5:4])
-      2'd0: by16 = padded[0+:N+15];
-      2'd1: by16 = padded[16+:N+15];
-      2'd2: by16 = padded[32+:N+15];
-      2'd3: by16 = padded[48+:N+15];
-    endcase
-    unique case (lane_i[3:2])
-      2'd0: by4 = by16[0+:N+3];
-      2'd1: by4 = by16[4+:N+3];
-      2'd2: by4 = by16[8+:N+3];
-      2'd3: by4 = by16[12+:N+3];
-    endcase
-    unique case (lane_i[1:0])
-      2'd0: by1 = by4[0+:N];
-      2'd1: by1 = by4[1+:N];
-      2'd2: by1 = by4[2+:N];
-      2'd3: by1 = by4[3+:N];
-    endcase
+    by16 = lane_i[5] ? (lane_i[4] ? padded[48+:N+15] : padded[32+:N+15]) :
+                       (lane_i[4] ? padded[16+:N+15] : padded[0+:N+15]);
+    by4  = lane_i[3] ? (lane_i[2] ? by16[12+:N+3] : by16[8+:N+3]) :
+                       (lane_i[2] ? by16[4+:N+3] : by16[0+:N+3]);
+    by1  = lane_i[1] ? (lane_i[0] ? by4[3+:N] : by4[2+:N]) : (lane_i[0] ? by4[1+:N] : by4[0+:N]);
     for (int unsigned i = 0; i < N; i++) before_o[i] = by1[N-1-i];
   end
 

@@ -55,8 +55,8 @@ module lines
     logic   plain;
   } placed_t;
 
-  placed_t placed, job;
-  logic job_valid, job_pop, placed_ready;
+  placed_t placed, waiting, job;
+  logic waiting_valid, waiting_ready, job_valid, job_pop, placed_ready;
   logic [2:0] unused_jobs;
   line_no_t next_line_q;
   // verilator lint_off UNUSEDSIGNAL
@@ -88,10 +88,24 @@ module lines
     .s_valid_i(job_valid_i),
     .s_ready_o(placed_ready),
     .s_data_i (placed),
+    .m_valid_o(waiting_valid),
+    .m_ready_i(waiting_ready),
+    .m_data_o (waiting),
+    .level_o  (unused_jobs)
+  );
+
+  // The walker wants it in a register. Places come later than jobs, so this costs no time.
+  lib_reg #(
+    .T(placed_t)
+  ) u_job (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(waiting_valid),
+    .s_ready_o(waiting_ready),
+    .s_data_i (waiting),
     .m_valid_o(job_valid),
     .m_ready_i(job_pop),
-    .m_data_o (job),
-    .level_o  (unused_jobs)
+    .m_data_o (job)
   );
 
   // ---------------------------------------------------------------- lines, and where to look
@@ -461,8 +475,8 @@ module lines
     if (mover_holds || scanning) oldest = mover_line;
   end
 
-  assign idle_o = !job_valid_i && !raw_valid_i && !job_valid && !cand_valid && !act_valid_q &&
-                  !mover_busy && feed_level == '0 && !beat_valid_o;
+  assign idle_o = !job_valid_i && !raw_valid_i && !waiting_valid && !job_valid && !cand_valid &&
+                  !act_valid_q && !mover_busy && feed_level == '0 && !beat_valid_o;
 
   `ASSERT(CandRoom, !(read_valid && !unused_room))
   `ASSERT(FeedRoom, !(feed_beat_valid && !unused_feed_ready))

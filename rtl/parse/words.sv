@@ -140,7 +140,9 @@ module words
         now.words   = (index == WordsMax) ? WordsMax : index + 5'd1;
         now.noreply = single && piece_i.noreply;
         if (index == 5'd2) now.zero = single && piece_i.zero;
-        // Which number the word is.
+      end
+      // A number ends within its word's first piece.
+      if (single && n != '0) begin
         if (is_store(was.cmd)) begin
           unique case (index)
             5'd2:    field = FdFlags;
@@ -158,18 +160,18 @@ module words
         end
         unique case (field)
           FdFlags: begin
-            now.flags_ok  = single && num_i.ok_unsigned;
+            now.flags_ok  = num_i.ok_unsigned;
             now.flags_set = num_i.nonzero;
           end
-          FdExptime: now.exptime_ok = single && num_i.ok_signed;
+          FdExptime: now.exptime_ok = num_i.ok_signed;
           FdLength: begin
-            now.length_ok  = single && num_i.ok_signed;
+            now.length_ok  = num_i.ok_signed;
             now.length_neg = num_i.neg && num_i.nonzero;
             now.length_big = num_i.big;
             now.length     = num_i.low8;
             now.too_big    = 28'(num_i.low8) > 28'(value_max_q);
           end
-          FdNumber: now.number_ok = single && num_i.ok_unsigned;
+          FdNumber: now.number_ok = num_i.ok_unsigned;
           default: ;
         endcase
       end

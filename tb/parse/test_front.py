@@ -601,6 +601,7 @@ async def lanes(dut):
     """Words that end in every lane of what is read at once, and behind it; one line after the other."""
     lines = [line % (b"k" * n) + b"\r\n" for n in range(1, 64) for line in (
         b"get %s", b"gets %s b", b"gat 1234567890 %s", b"set %s 12 3456789 3\r\nabc",
+        b"set %s 4234567890 1987654321 3\r\nabc",
         b"add %s 1 2 0003 noreply\r\nabc", b"incr %s 9876543210", b"delete %s", b"delete %s noreply",
         b"touch %s 8 noreply")]
     sizes = iter([len(line) for line in lines])
