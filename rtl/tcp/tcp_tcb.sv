@@ -624,10 +624,9 @@ module tcp_tcb
         act.send        = is_open;
         act.ack         = is_open && up_tcb_q.pend != '0;
         if (is_open && up_diff_q.expired) begin
-          up_next.rto    = up_q.rto2;
-          up_next.tries  = up_tcb_q.tries + 4'd1;
-          up_next.rtt_on = 1'b0;  // Karn: what is sent twice is not timed
-          act.restart    = 1'b1;
+          up_next.rto   = up_q.rto2;
+          up_next.tries = up_tcb_q.tries + 4'd1;
+          act.restart   = 1'b1;
           if (up_tcb_q.tries == 4'(DataTries)) begin
             up_next.state = StDead;
             act.rst       = 1'b1;
@@ -1098,7 +1097,7 @@ module tcp_tcb
     fi.snd_max = fi_max;
     if (fi_ch_q.data && !fi_q.from_una) fi.snd_nxt = fi_end;
     if (fi_ch_q.fin && !fi_tcb_q.fin_rcvd) fi.fin_first = 1'b1;
-    // Time one segment of new data at a time; never one that is sent again.
+    // Time one segment of new data at a time; never one that is sent again (Karn).
     if (fi_ch_q.data) begin
       if (fi_ch_q.seq != fi_tcb_q.snd_max) fi.rtt_on = 1'b0;
       else if (!fi_tcb_q.rtt_on) begin
