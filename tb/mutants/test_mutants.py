@@ -1,9 +1,11 @@
 """The list of seeded faults is not stale, and docs/TESTING.md names them all. That the faults are
 found, `make mutants` shows: it takes much longer."""
 
+import subprocess
+
 import pytest
-from filelist import ROOT
-from mutants.faults import load, switched, table, wrong
+from filelist import ROOT, expand
+from mutants.faults import PACKAGE, load, package, switched, table, wrong
 
 FAULTS = load()
 
@@ -34,3 +36,17 @@ def test_switched():
                 f"fault_pkg::id == {numbers[fault.name]})") == 1
             assert fault.new in text and fault.old in text
     assert len(numbers) > len(FAULTS) / 2
+
+
+def test_compiles(tmp_path):
+    """All faults in one text: the whole card is still a design."""
+    sources, includes = expand("rtl/pkg.f", "rtl/lib/lib.f", "rtl/card/card.f")
+    texts = {str(path.relative_to(ROOT)): path.read_text() for path in sources}
+    faults = [fault for fault in FAULTS if fault.file in texts]
+    assert faults == FAULTS
+    for name, text in ({PACKAGE: package(tmp_path / "fault")} | switched(texts, faults)[0]).items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    subprocess.run(
+        ["verilator", "--lint-only", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--top-module", "card",
+         *(f"-I{i}" for i in includes), PACKAGE, *texts], check=True, cwd=tmp_path)
