@@ -83,7 +83,7 @@ def test_scan_while_four_write(seed, evict):
         # Until the memory is full; who asks for them meanwhile keeps the keys.
         while evict and not evicted():
             there()
-        for turn in range(scale(2, 10)):
+        for turn in range(scale(2, 5)):
             before = there()
             found, calls = scan(client)
             after = there()
@@ -98,7 +98,7 @@ def test_scan_while_four_write(seed, evict):
         assert evict == (evicted() > 0)
         # Any cursor is safe, and leads to an end.
         rng = random.Random(seed)
-        for _ in range(scale(4, 200)):
+        for _ in range(scale(4, 20)):
             scan(client, b"%d" % rng.getrandbits(rng.choice([8, 16, 32, 63, 64])), 100_000)
         client.close()
     finally:
