@@ -42,6 +42,8 @@ async def join(dut):
                 sink.items.pop(0)
                 lanes = [i for i in range(64) if line["strb"] >> i & 1]
                 assert lanes == list(range(lane, lane + len(lanes))), "hole in a line"
+                # Only an end without a byte may need a line of its own.
+                assert lanes or not chunks[n][-1]["len"], "empty line"
                 bytes_ = line["data"].to_bytes(64, "little")
                 got += bytes(bytes_[i] for i in lanes)
                 lane, done = 0, bool(line["last"])
