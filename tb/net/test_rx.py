@@ -237,6 +237,7 @@ async def every_drop(dut):
         return raw(packet)
 
     seg, dgram, ping = segment(rng, 10, False, options=[]), datagram(rng, 10, False), echo(rng, 10, False)
+    length = int.from_bytes(dgram[38:40], "big")
     causes = [
         ("NetCountRxBadIp", patched(seg, 14, b"\x55")),  # version
         ("NetCountRxBadIp", patched(seg, 14, b"\x44")),  # header length
@@ -252,7 +253,8 @@ async def every_drop(dut):
         ("NetCountRxBadLength", patched(seg, 46, b"\xf0")),
         ("NetCountRxBadLength", resummed(seg, 16, b"\x00\x27")),  # total length
         ("NetCountRxBadLength", resummed(seg, 16, b"\xff\xff")),
-        ("NetCountRxBadLength", patched(dgram, 38, b"\x00\x13")),  # UDP length
+        ("NetCountRxBadLength", patched(dgram, 38, (length - 1).to_bytes(2, "big"))),  # UDP length
+        ("NetCountRxBadLength", patched(dgram, 38, (length + 1).to_bytes(2, "big"))),
         ("NetCountRxBadLength", datagram(rng, 0, False)),
         ("NetCountRxBadLength", resummed(ping, 16, b"\x00\x1b")),
     ]
@@ -375,7 +377,8 @@ async def syn(dut):
     linux = bytes.fromhex("020405b40402080a1122334400000000" "01030307")
     lists = [b"", linux, b"\1" * 40, b"\0" * 40, b"\1\3\3\7", b"\3\3\x0f\0", b"\3\3\xff\0", b"\2\4\x23\x28",
              b"\2\0\1\1", b"\2\1\1\1", b"\1\1\1\2", b"\2\4\5\xb4\5\xff\3\3", b"\xfe\x28" + b"\xaa" * 38,
-             b"\1" * 36 + b"\2\4\5\xb4", b"\1" * 37 + b"\3\3\7", b"\2\4\5\xb4" * 10, b"\3\4\7\0\2\3\5\0"]
+             b"\1" * 36 + b"\2\4\5\xb4", b"\1" * 37 + b"\3\3\7", b"\2\4\5\xb4" * 10, b"\3\4\7\0\2\3\5\0",
+             b"\1\1\2\4", b"\1\2\4\5", b"\1\1\3\3"]
     frames = [raw_syn(o, size) for o in lists for size in (0, 1, 90)]
     for _ in range(60):
         options = random_data(rng, 4 * rng.randrange(11))
@@ -440,10 +443,11 @@ async def overload(dut):
 
 @cocotb.test()
 async def jumbo_echo(dut):
-    """Pings of 9,018-byte frames, and ARP, come back with their tag."""
+    """Pings of 9,018-byte frames, a small one right behind them, and ARP come back with their tag."""
     rng = random.Random(random.getrandbits(32))
     bench = await Bench.make(dut, pause=0.1)
-    frames = [echo(rng, 8972, True), arp(rng, True), echo(rng, 8972, False), arp(rng, False), echo(rng, 0, True)]
+    frames = [echo(rng, 8972, True), arp(rng, True), echo(rng, 8972, False), echo(rng, 9, False),
+              arp(rng, False), echo(rng, 0, True)]
     assert len(frames[0]) == 9018
     for frame in frames:
         await bench.send(frame)

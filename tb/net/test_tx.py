@@ -34,6 +34,13 @@ def pad(frame):
     return raw(frame).ljust(60, b"\0")
 
 
+def beats(data):
+    """Behind the end stands something, as it does where a frame ends in what memory holds."""
+    beats = to_beats(data)
+    beats[-1]["data"] |= -1 << 8 * beats[-1]["len"] & (1 << 512) - 1
+    return beats
+
+
 def segment(rng, size, vlan=None, mss=None, ws=None):
     """(beats to drive, expected frame)"""
     to, data = peer(rng, vlan), random_data(rng, size)
@@ -47,13 +54,13 @@ def segment(rng, size, vlan=None, mss=None, ws=None):
         [("NOP", None), ("WScale", ws)] if ws is not None else [])
     frame = headers(to, 6) / TCP(sport=CFG["tcp_port"], dport=to["port"], seq=meta["seq"], ack=meta["ack"],
                                  flags=flags, window=meta["wnd"], options=options) / data
-    return [{"": meta, "beat": b} for b in to_beats(data)], pad(frame)
+    return [{"": meta, "beat": b} for b in beats(data)], pad(frame)
 
 
 def datagram(rng, size, vlan=None, data=None, to=None):
     to, data = to or peer(rng, vlan), random_data(rng, size) if data is None else data
     frame = headers(to, 17) / UDP(sport=CFG["udp_port"], dport=to["port"]) / data
-    return [{"": {"peer": to, "len": size}, "beat": b} for b in to_beats(data)], pad(frame)
+    return [{"": {"peer": to, "len": size}, "beat": b} for b in beats(data)], pad(frame)
 
 
 class Bench:
