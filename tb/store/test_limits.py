@@ -121,6 +121,11 @@ def test_room(small):
         bench.job([{"op": T.OpIncr, "_key": b"k" * 250, "num": 1}] * 30, 1, 0, space)
         bench.idle()
     assert bench.cuts >= 20
+    # Where two values in a row take what is left, as much of them as fits.
+    do(bench, put(b"v", bytes(1500)))
+    for space in range(1100, 7000, 300):
+        bench.job([get(b"v")] * 10, 1, 0, space)
+    bench.idle()
 
 
 def test_data_late(small):

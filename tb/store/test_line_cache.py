@@ -1,0 +1,80 @@
+"""line_cache alone, so small that every line is fetched again and again and its set renewed: who has
+acquired a line keeps its slot, alone, and reads what memory said last, or that it could not."""
+
+import random
+from collections import deque
+
+import cocotb
+from cocotb.triggers import RisingEdge
+from common import run, start
+
+CLASSES, SLOT_BITS, LINES, MOST = 2, 2, 8, 6
+
+
+@cocotb.test()
+async def pinned(dut):
+    for name in ("base_i", "acq_valid_i", "acq_line_i", "acq_fresh_i", "rel_i", "rd_en_i", "rd_slot_i", "wr_valid_i",
+                 "wr_slot_i", "wr_line_i", "wr_data_i", "wr_strb_i", "mem_wr_done_i", "mem_rdat_valid_i",
+                 "mem_rdat_i", "mem_rdat_bad_i"):  # fmt: skip
+        getattr(dut, name).value = 0
+    dut.rsp_ready_i.value = 2**CLASSES - 1
+    dut.mem_wr_ready_i.value = dut.mem_rd_ready_i.value = 1
+    await start(dut)
+    rng = random.Random(random.getrandbits(32))
+    asked = [deque() for _ in range(CLASSES)]  # lines
+    held = [deque() for _ in range(CLASSES)]  # lines and their slots
+    reads = deque()  # lines that memory is asked for
+    said, bad = {}, {}  # by line: what memory answered last
+    offer, answer, looked = [None] * CLASSES, None, None
+    fetched = served = 0
+    for clock in range(30_000):
+        # Phases: one class holds its lines for long, both hurry, both hold.
+        patience = [[(0.02, 0.5), (0.5, 0.5), (0.05, 0.05)][clock // 500 % 3][c] for c in range(CLASSES)]
+        rel = [int(bool(h) and rng.random() < p) for h, p in zip(held, patience)]
+        for c in range(CLASSES):
+            if offer[c] is None and len(asked[c]) + len(held[c]) < MOST and rng.random() < 0.7:
+                offer[c] = rng.randrange(LINES)
+        if answer is None and reads and rng.random() < 0.4:
+            answer = (reads[0], rng.getrandbits(512), rng.random() < 0.2)
+        # A slot that is held, and not given back now.
+        readable = [entry for c in range(CLASSES) for entry in list(held[c])[rel[c] :]]
+        look = rng.choice(readable) if readable else None
+        dut.acq_valid_i.value = sum((line is not None) << c for c, line in enumerate(offer))
+        dut.acq_line_i.value = sum((line or 0) << 26 * c for c, line in enumerate(offer))
+        dut.rel_i.value = sum(n << 4 * c for c, n in enumerate(rel))
+        dut.rd_en_i.value, dut.rd_slot_i.value = int(look is not None), look[1] if look else 0
+        dut.mem_rdat_valid_i.value = int(answer is not None)
+        if answer:
+            dut.mem_rdat_i.value, dut.mem_rdat_bad_i.value = answer[1], int(answer[2])
+        await RisingEdge(dut.clk_i)
+        if looked is not None:
+            line, is_bad, data = looked
+            assert dut.rd_bad_o.value == is_bad, f"line {line}"
+            assert is_bad or int(dut.rd_data_o.value) == data, f"line {line}"
+        looked = look and (look[0], bad[look[0]], said[look[0]])
+        for c in range(CLASSES):
+            for _ in range(rel[c]):
+                held[c].popleft()
+            if dut.rsp_valid_o.value.to_unsigned() >> c & 1:
+                slot = dut.rsp_slot_o.value.to_unsigned() >> SLOT_BITS * c & 2**SLOT_BITS - 1
+                held[c].append((asked[c].popleft(), slot))
+                served += 1
+            if offer[c] is not None and dut.acq_ready_o.value.to_unsigned() >> c & 1:
+                asked[c].append(offer[c])
+                offer[c] = None
+        slots = {}
+        for line, slot in (entry for h in held for entry in h):
+            assert slots.setdefault(slot, line) == line, f"lines {slots[slot]} and {line} in slot {slot}"
+        assert len(set(slots.values())) == len(slots), "a line in two slots"
+        if answer and dut.mem_rdat_ready_o.value:
+            said[answer[0]], bad[answer[0]] = answer[1:]
+            reads.popleft()
+            answer = None
+        if dut.mem_rd_valid_o.value:
+            reads.append(dut.mem_rd_addr_o.value.to_unsigned())
+            fetched += 1
+    assert fetched > 1000 and served > 5000, (fetched, served)
+
+
+def test_line_cache():
+    run(__file__, "line_cache", ["rtl/lib/lib.f", "rtl/store/store.f"], Sets=2, Ways=2, Reads=1, RenewEvery=4)
