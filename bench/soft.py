@@ -10,6 +10,7 @@ import json
 import lzma
 import os
 import platform
+import re
 import signal
 import sys
 import time
@@ -65,8 +66,8 @@ def arguments():
                    help=f"sections, of {','.join(SECTIONS)}")
     p.add_argument("--peers", type=names(PEERS), metavar="LIST",
                    help=f"servers, of {','.join(PEERS)} (those of each section)")
-    p.add_argument("--points", default="", metavar="TEXT",
-                   help="cpu, uneven: only points whose name, as printed, contains this")
+    p.add_argument("--points", type=regex, default="", metavar="REGEX",
+                   help="cpu, uneven: only points in whose name, as printed, this is found")
     p.add_argument("--quick", action="store_true", help="few points, short: figures are rough")
     p.add_argument("--traces", type=Path, metavar="DIR",
                    help="miss: also these, *.xz of 32-bit keys, big end first")
@@ -89,6 +90,13 @@ def check_names(names, allowed):
     return [name for name in allowed if name in names]
 
 
+def regex(text):
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"'{text}': {error}") from None
+
+
 # ---- Throughput, latency, CPU time ----
 
 def cpu_section(args):
@@ -99,7 +107,7 @@ def cpu_section(args):
     if args.quick:
         points = [p for p in points if p[2] == 50]
         args.rounds = 1
-    points = [p for p in points if args.points in point_name(p)]
+    points = [p for p in points if args.points.search(point_name(p))]
     results = []
     with contextlib.ExitStack() as stack:
         servers = []

@@ -22,7 +22,7 @@ def uneven_section(args):
     if args.quick:
         points = [p for p in points if p[1] == 50 and p[0] != "GET"]
         keys, args.rounds = KEYS // 10, 1
-    points = [p for p in points if args.points in name_of(p)]
+    points = [p for p in points if args.points.search(name_of(p))]
     results, rates = [], {}
     with filled(args, USED_MEGABYTES, keys, again=True) as servers:
         for n, point in enumerate(points):

@@ -554,3 +554,26 @@ def test_wrong_options_say_why(tmp_path):
         assert why in Path(server.log).read_text(), (options, server.tail())
     assert path.read_text() == "not a socket"
     taken.close()
+
+
+@pytest.mark.parametrize("microseconds", [0, 1_000_000])
+def test_busy_poll(microseconds):
+    """A thread that looks for work before it sleeps does not sleep between the requests of a client."""
+    server = reference.soft("-t", 1, "--busy-poll", microseconds)
+
+    def slept():
+        tasks = Path(f"/proc/{server.process.pid}/task").glob("*/status")
+        return sum(int(re.search(r"^voluntary_ctxt_switches:\t(\d+)", t.read_text(), re.M)[1]) for t in tasks)
+
+    try:
+        with socket.create_connection(("127.0.0.1", server.port)) as client:
+            for _ in range(100):  # the mean of its times without work is known then
+                client.sendall(b"mn\r\n")
+                assert client.recv(10) == b"MN\r\n"
+            before = slept()
+            for _ in range(300):
+                client.sendall(b"mn\r\n")
+                assert client.recv(10) == b"MN\r\n"
+            assert (slept() - before < 150) == bool(microseconds)
+    finally:
+        server.stop()

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use wirekv_protocol::Protocol;
 
@@ -39,6 +40,8 @@ pub struct Options {
     pub protocol: Protocol,
     /// Requests of one connection that are served before others have their turn (`-R`).
     pub batch: usize,
+    /// How long a thread whose work comes within this time looks for more before it sleeps.
+    pub busy_poll: Duration,
     /// Seconds after which a silent connection is closed.
     pub idle_timeout: Option<u32>,
     /// `lru_crawler` lists keys.

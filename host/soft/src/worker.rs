@@ -3,7 +3,7 @@
 mod group;
 
 use std::collections::{BTreeSet, VecDeque};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
@@ -24,6 +24,8 @@ use group::Slot;
 
 /// Values that wait for room look for it again after so long.
 const ROOM_AGAIN: Duration = Duration::from_millis(1);
+/// A time without work counts as so many times `Options::busy_poll` at most.
+const LONG_GAP: u32 = 8;
 const WAKE: Token = Token(usize::MAX);
 /// UDP sockets have the tokens from here on.
 const UDP: usize = usize::MAX / 2;
@@ -58,6 +60,8 @@ pub struct Worker {
     waits: u64,
     /// Kills that it has seen.
     kills: u64,
+    /// How long it was without work, the mean of the last times.
+    gap: Duration,
     slots: Vec<Slot>,
 }
 
@@ -77,6 +81,7 @@ impl Worker {
         }
         let size = engine.settings.buffer();
         let slots = (0..GROUP).map(|_| Slot::new(size, shared.options.batch)).collect();
+        let gap = LONG_GAP * shared.options.busy_poll;
         Ok(Worker {
             number,
             poll,
@@ -94,6 +99,7 @@ impl Worker {
             copied: 0,
             waits: 0,
             kills: 0,
+            gap,
             slots,
         })
     }
@@ -123,9 +129,14 @@ impl Worker {
                 // Another thread may have something short to do on this processor.
                 std::thread::yield_now();
             }
-            match self.poll.poll(&mut events, wait) {
+            let begin = idle.then(Instant::now);
+            match self.next_events(&mut events, wait, begin) {
                 Err(e) if e.kind() == ErrorKind::Interrupted => continue,
                 result => result.context("cannot wait for events")?,
+            }
+            if let Some(begin) = begin {
+                let longest = LONG_GAP * self.shared.options.busy_poll;
+                self.gap = (7 * self.gap + begin.elapsed().min(longest)) / 8;
             }
             self.engine.local.online();
             self.shared.tell_time();
@@ -175,6 +186,28 @@ impl Worker {
                 self.close_idle(now);
             }
         }
+    }
+
+    /// Waits for events. Idle since `begin`, and when work lately came soon, it looks for them for a
+    /// while before it sleeps: who sleeps must be woken, and the client waits for that.
+    fn next_events(
+        &mut self,
+        events: &mut Events,
+        wait: Option<Duration>,
+        begin: Option<Instant>,
+    ) -> io::Result<()> {
+        let soon = self.shared.options.busy_poll;
+        if let Some(begin) = begin.filter(|_| self.gap < soon) {
+            while begin.elapsed() < soon {
+                self.poll.poll(events, Some(Duration::ZERO))?;
+                if !events.is_empty() {
+                    return Ok(());
+                }
+                // Whoever else has something to do on this processor goes first.
+                std::thread::yield_now();
+            }
+        }
+        self.poll.poll(events, wait)
     }
 
     fn enqueue(&mut self, index: usize) {

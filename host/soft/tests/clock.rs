@@ -35,6 +35,7 @@ impl Server {
             backlog: 100,
             protocol: Protocol::Auto,
             batch: 20,
+            busy_poll: Duration::from_micros(20),
             idle_timeout,
             crawler: true,
             shutdown: false,

@@ -38,6 +38,7 @@ impl Server {
             backlog: 100,
             protocol: Protocol::Auto,
             batch: 20,
+            busy_poll: Duration::from_micros(20),
             idle_timeout: None,
             crawler: true,
             shutdown,

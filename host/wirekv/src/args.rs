@@ -237,6 +237,11 @@ pub struct SoftArgs {
     #[arg(short = 'n', long = "slab-min-size", value_name = "BYTES", default_value_t = 48)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub least_item: u32,
+    /// Microseconds for which a thread looks for more to do before it sleeps, when its work lately came
+    /// within this time: lower latency for more processor time. 0: it sleeps at once.
+    #[arg(long, value_name = "MICROSECONDS", default_value_t = 20)]
+    #[arg(value_parser = clap::value_parser!(u32).range(..=1_000_000))]
+    pub busy_poll: u32,
     /// Requests of one connection that are served before others have their turn.
     #[arg(short = 'R', long, value_name = "NUMBER", default_value_t = 64)]
     pub max_reqs_per_event: u16,

@@ -2,6 +2,7 @@
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{anyhow, ensure, Context, Result};
 use wirekv_protocol::Protocol;
@@ -155,6 +156,7 @@ fn options(args: &ServeArgs) -> Result<Options> {
             Binding::Binary => Protocol::Binary,
         },
         batch: soft.max_reqs_per_event.into(),
+        busy_poll: Duration::from_micros(soft.busy_poll.into()),
         idle_timeout: idle.filter(|seconds| *seconds > 0),
         crawler: crawls(args),
         shutdown: soft.enable_shutdown,
