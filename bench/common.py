@@ -42,7 +42,8 @@ def store(server, first, count, key_size, value_size, expiry=0):
     """Full memcacheds refuse a SET now and then."""
     run_load(server, "text", "-c", 1, "--pipeline", 64, "--ratio", "1:0", "--key-pattern", "S:S",
              "--key-prefix", "key-", "--key-size", key_size, "-d", value_size, "-n", count,
-             "--key-minimum", first, "--key-maximum", first + count - 1, "--expiry", expiry, refusals=server.peer == "memcached")
+             "--key-minimum", first, "--key-maximum", first + count - 1, "--expiry", expiry,
+             refusals=server.peer == "memcached")
 
 
 def calmest(figures):

@@ -198,7 +198,8 @@ impl Worker {
     ) -> io::Result<()> {
         let soon = self.shared.options.busy_poll;
         if let Some(begin) = begin.filter(|_| self.gap < soon) {
-            while begin.elapsed() < soon {
+            let look = wait.map_or(soon, |wait| wait.min(soon));
+            while begin.elapsed() < look {
                 self.poll.poll(events, Some(Duration::ZERO))?;
                 if !events.is_empty() {
                     return Ok(());
