@@ -273,10 +273,12 @@ impl Session {
 
     /// Whether what a request waited for may be there.
     pub fn may_go_on(&self, engine: &Engine) -> bool {
-        match &self.spoken {
-            Spoken::Redis(client) => client.may_go_on(engine),
-            _ => true,
-        }
+        let value = self.stream.as_ref().is_none_or(|stream| stream.stage.may_go_on());
+        value
+            && match &self.spoken {
+                Spoken::Redis(client) => client.may_go_on(engine),
+                _ => true,
+            }
     }
 
     /// In how many milliseconds a request that sleeps goes on.

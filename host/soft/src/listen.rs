@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{bail, Context, Result};
 use mio::net::{TcpListener, UdpSocket, UnixListener};
 use mio::{Events, Interest, Poll, Token, Waker};
-use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
 use wirekv_protocol::redis::{Client, Common, Shown};
 use wirekv_protocol::Session;
 
@@ -50,6 +50,8 @@ impl Spoken {
 const WAKE: Token = Token(usize::MAX);
 /// How long nothing is accepted when the process has no file descriptor left, for instance.
 const PAUSE: Duration = Duration::from_millis(10);
+/// Between two questions to a silent client's host; as the card's.
+const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(8);
 
 enum Listener {
     Tcp(TcpListener, SocketAddr),
@@ -93,6 +95,13 @@ impl Sockets {
         for (tcp, unix, spoken) in [memcached, redis] {
             for address in tcp {
                 let socket = bind(*address, Type::STREAM, spoken.port_flag())?;
+                if let Some(seconds) = options.keep_alive {
+                    // Connections have it from the socket that they came through.
+                    let silence = Duration::from_secs(seconds.into());
+                    socket.set_tcp_keepalive(
+                        &TcpKeepalive::new().with_time(silence).with_interval(KEEP_ALIVE_EVERY),
+                    )?;
+                }
                 socket.listen(options.backlog)?;
                 let listener = TcpListener::from_std(socket.into());
                 let address = listener.local_addr()?;
@@ -256,7 +265,6 @@ impl Acceptor {
                 Listener::Tcp(listener, address) => listener.accept().map(|(stream, peer)| {
                     // A reply is complete when it is sent.
                     let _ = stream.set_nodelay(true);
-                    let _ = socket2::SockRef::from(&stream).set_keepalive(true);
                     (Stream::Tcp(stream), format!("tcp:{peer}"), format!("tcp:{address}"))
                 }),
                 Listener::Unix(file, listener) => listener.accept().map(|(stream, _)| {

@@ -44,6 +44,8 @@ pub struct Options {
     pub busy_poll: Duration,
     /// Seconds after which a silent connection is closed.
     pub idle_timeout: Option<u32>,
+    /// Seconds of silence after which the kernel asks whether a client is still there.
+    pub keep_alive: Option<u16>,
     /// `lru_crawler` lists keys.
     pub crawler: bool,
     /// `shutdown` is obeyed.

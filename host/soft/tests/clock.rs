@@ -37,6 +37,7 @@ impl Server {
             batch: 20,
             busy_poll: Duration::from_micros(20),
             idle_timeout,
+            keep_alive: None,
             crawler: true,
             shutdown: false,
             cas: true,

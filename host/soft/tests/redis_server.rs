@@ -40,6 +40,7 @@ impl Server {
             batch: 20,
             busy_poll: Duration::from_micros(20),
             idle_timeout: None,
+            keep_alive: None,
             crawler: true,
             shutdown,
             cas: true,

@@ -261,6 +261,11 @@ impl Chunks {
         (from..from + self.len * size_of::<Chunk>()).contains(&chunk.addr().get())
     }
 
+    /// The run that chunk `i` is a part of is pinned.
+    pub fn is_pinned(&self, i: usize) -> bool {
+        self.get(self.get(i).head()).pins() != 0
+    }
+
     /// Any reservation or pin that could still touch the mapping?
     pub fn any_in_use(&self) -> bool {
         (0..self.len).any(|i| self.get(i).pins() != 0 || !self.get(i).is_settled())

@@ -54,6 +54,8 @@ pub(crate) struct Stages {
     pub wanted: Option<usize>,
     /// Who has room.
     pub holders: Vec<Arc<Arrival>>,
+    /// Before it none of them gives way: who waits need not look.
+    pub patience: Instant,
     pub senior: Option<Arc<Arrival>>,
     /// Who receives in the log.
     pub placed: Option<Arc<Arrival>>,
@@ -87,21 +89,18 @@ impl Arrival {
         (self.came.load(Relaxed) as u64) < should
     }
 
-    /// It gets room now.
-    pub fn grant(&self) {
-        self.granted.store(self.since.elapsed().as_millis() as usize, Relaxed);
-    }
-
-    /// Slow enough to make room for others, at this age; not if it got room a moment ago, when what it
-    /// waited with could not come yet.
-    fn gives_way(&self, age: Duration) -> bool {
-        let fresh = (age.as_millis() as usize) < self.granted.load(Relaxed) + FRESH;
-        self.late(age, CROWDED, RATE_CROWDED) && !fresh
+    /// When it is slow enough to make room for others, if nothing more comes of it. Not a moment after
+    /// it got room itself, when what it waited with could not come yet.
+    fn gives_way_at(&self) -> Instant {
+        let came = self.came.load(Relaxed) as u64;
+        let slow = CROWDED + Duration::from_micros(came * 1_000_000 / RATE_CROWDED);
+        let fresh = Duration::from_millis((self.granted.load(Relaxed) + FRESH) as u64);
+        self.since + slow.max(fresh)
     }
 
     /// Bytes a second so far.
-    fn rate(&self) -> u64 {
-        let age = self.since.elapsed().as_micros().max(1) as u64;
+    fn rate(&self, now: Instant) -> u64 {
+        let age = now.saturating_duration_since(self.since).as_micros().max(1) as u64;
         self.came.load(Relaxed) as u64 * 1_000_000 / age
     }
 }
@@ -122,6 +121,7 @@ impl Stages {
             lent: Vec::new(),
             wanted: None,
             holders: Vec::new(),
+            patience: Instant::now(),
             senior: None,
             placed: None,
         }
@@ -146,6 +146,22 @@ impl Stages {
 
     pub fn is_senior(&self, arrival: &Arc<Arrival>) -> bool {
         self.senior.as_ref().is_some_and(|senior| Arc::ptr_eq(senior, arrival))
+    }
+
+    /// A block may be given to it, if there is one.
+    pub fn may_take(&self, arrival: &Arc<Arrival>) -> bool {
+        let senior = self.is_senior(arrival) && self.used < self.limit;
+        senior || self.used + self.reserve < self.limit
+    }
+
+    pub fn has_free(&self) -> bool {
+        self.lent.iter().any(|lent| lent.free != 0)
+    }
+
+    /// It gets room now.
+    pub fn grant(&mut self, arrival: &Arrival) {
+        arrival.granted.store(arrival.since.elapsed().as_millis() as usize, Relaxed);
+        self.patience = self.patience.min(arrival.gives_way_at());
     }
 
     /// A block of what is lent; of the first such chunk, so that the last ones come free.
@@ -195,16 +211,22 @@ impl Stages {
     pub fn evict_slowest(
         &mut self,
         asking: &Arc<Arrival>,
-        now: u32,
+        second: u32,
         among: impl Fn(&Place) -> bool,
     ) -> bool {
-        let late = |a: &&Arc<Arrival>| a.gives_way(a.since.elapsed()) && !Arc::ptr_eq(a, asking);
+        let now = Instant::now();
+        if now < self.patience {
+            return false;
+        }
+        let late = |a: &&Arc<Arrival>| a.gives_way_at() <= now && !Arc::ptr_eq(a, asking);
         let fits = |a: &&Arc<Arrival>| a.place.try_lock().is_ok_and(|place| among(&place));
         let slow = self.holders.iter().filter(late).filter(fits);
-        let Some(slowest) = slow.min_by_key(|arrival| arrival.rate()).cloned() else {
-            return false;
-        };
-        self.evict(&slowest, now)
+        if let Some(slowest) = slow.min_by_key(|arrival| arrival.rate(now)).cloned() {
+            return self.evict(&slowest, second);
+        }
+        let first = self.holders.iter().map(|arrival| arrival.gives_way_at()).min();
+        self.patience = first.unwrap_or(now + CROWDED);
+        false
     }
 }
 
@@ -252,11 +274,11 @@ mod tests {
             came: AtomicUsize::new(0),
             place: Mutex::new(Place::Blocks(Vec::new())),
         };
-        let gives_way = |ms| arrival.gives_way(Duration::from_millis(ms));
-        assert!(!gives_way(500) && gives_way(501), "nothing came in the first half second");
+        let gives_way_at = || (arrival.gives_way_at() - arrival.since).as_millis();
+        assert_eq!(gives_way_at(), 500, "nothing came in the first half second");
         arrival.granted.store(1000, Relaxed);
-        assert!(!gives_way(1009) && gives_way(1010));
+        assert_eq!(gives_way_at(), 1010);
         arrival.came.store(4 << 20, Relaxed);
-        assert!(!gives_way(1500) && gives_way(1501), "4 MiB are a second's");
+        assert_eq!(gives_way_at(), 1500, "4 MiB are a second's");
     }
 }

@@ -68,12 +68,10 @@ impl Local {
         pool.reclaim(&store.chunks);
         let taken = loop {
             let stages = &mut pool.stages;
-            if stages.used + stages.reserve < stages.limit
-                || (stages.is_senior(arrival) && stages.used < stages.limit)
-            {
+            if stages.may_take(arrival) {
                 match stages.take() {
                     Some(block) => {
-                        arrival.grant();
+                        stages.grant(arrival);
                         if !stages.holders.iter().any(|other| Arc::ptr_eq(other, arrival)) {
                             stages.holders.push(arrival.clone());
                         }
@@ -104,8 +102,9 @@ impl Local {
         let Stages { first, wanted, limit, parts, .. } = pool.stages;
         if let Some(wanted) = wanted {
             // Readers may pin it for long.
-            let pinned = store.chunks.get(store.chunks.get(wanted).head()).pins() != 0;
-            if !pinned || (pool.stages.chunks() + 1) * parts as usize >= limit {
+            if !store.chunks.is_pinned(wanted)
+                || (pool.stages.chunks() + 1) * parts as usize >= limit
+            {
                 return Err(Wanting::Later);
             }
         }
@@ -225,7 +224,7 @@ impl Stage {
         }
         if stages.placed.is_none() {
             stages.placed = Some(self.value.clone());
-            self.value.grant();
+            stages.grant(&self.value);
             return Ok(());
         }
         drop(pool);
@@ -245,6 +244,24 @@ impl Stage {
         let mut pool = self.store.pool();
         assert!(pool.stages.placed.as_ref().is_some_and(|value| Arc::ptr_eq(value, &self.value)));
         pool.stages.holders.push(self.value.clone());
+    }
+
+    /// Whether what it waited for may be there. Asking costs little; `make_room` and `want_place` say
+    /// whether it is.
+    pub fn may_go_on(&self) -> bool {
+        let mut pool = self.store.pool();
+        pool.reclaim(&self.store.chunks);
+        let stages = &pool.stages;
+        let room = if self.is_long() {
+            stages.placed.is_none()
+        } else if stages.may_take(&self.value) {
+            stages.has_free() || stages.wanted.is_none_or(|i| self.store.chunks.is_pinned(i))
+        } else {
+            stages.senior.is_none()
+        };
+        room || stages.patience <= Instant::now()
+            || self.store.now().saturating_sub(self.value.second) > ALONE
+            || self.is_lost()
     }
 
     /// It was too slow and has lost its room.

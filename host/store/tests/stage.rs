@@ -109,6 +109,45 @@ fn what_lives_stays() {
     }
 }
 
+/// Who waits is told when to look again: it need not try in vain, and misses nothing.
+#[test]
+fn who_waits_looks_when_there_is_something() {
+    let store = store(MIB);
+    let mut local = store.local();
+    let mut all: Vec<_> = (0..60).map(|_| (local.stage(MIB), false)).collect();
+    let (mut finished, mut given_up, mut vain, mut asked) = (0, 0, 0, 0);
+    while !all.is_empty() {
+        all.retain_mut(|(stage, waits)| {
+            asked += u64::from(*waits);
+            if *waits && !stage.may_go_on() {
+                return true;
+            }
+            let piece = 10_000.min(stage.len() - stage.came());
+            match stage.make_room(&local, piece) {
+                Ok(()) => {
+                    *waits = false;
+                    stage.take(&[7; 10_000][..piece]).unwrap();
+                }
+                Err(Wanting::Later) => {
+                    vain += u64::from(*waits);
+                    *waits = true;
+                    return true;
+                }
+                Err(Wanting::Never) => {
+                    given_up += 1;
+                    return false;
+                }
+            }
+            finished += usize::from(stage.came() == stage.len() && stage.finish().is_ok());
+            stage.came() < stage.len()
+        });
+        local.quiesce();
+    }
+    println!("{finished} finished, {given_up} given up, asked {asked} times, {vain} in vain");
+    assert!(finished > 3 && finished + given_up == 60);
+    assert!(asked > 1000 && vain < 500, "asked {asked} times, looked {vain} times in vain");
+}
+
 /// Where all are stuck but one, that one comes to its end.
 #[test]
 fn one_can_always_go_on() {

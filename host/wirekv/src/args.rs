@@ -61,6 +61,11 @@ fn useless(args: &ServeArgs, given: &ArgMatches) -> Option<(Id, &'static str)> {
             return Some((id, why));
         }
     }
+    let other_word = |word: &Extended| !matches!(word, Extended::IdleTimeout(_));
+    if args.body == Body::Sim && args.extended.iter().any(other_word) {
+        let why = "is a flag of --body soft, but for idle_timeout; here it is --body sim";
+        return Some((Id::from("extended"), why));
+    }
     let (other, why) = match (args.body, args.sim.net) {
         (Body::Soft, _) => return None,
         (Body::Sim, NetKind::User) => ("tap_name", "is a flag of --net tap"),
@@ -130,6 +135,16 @@ pub struct ServeArgs {
     /// Largest size of an item, such as 512k or 1m.
     #[arg(short = 'I', long, value_name = "SIZE", default_value = "1m", value_parser = parse_size)]
     pub max_item_size: u64,
+    /// Seconds of a client's silence before its host is asked whether it is still there; 0 is never.
+    /// Who does not answer within 72 seconds loses its connection.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    #[arg(value_parser = clap::value_parser!(u16).range(..=32_767))]
+    pub tcp_keepalive: u16,
+    /// idle_timeout=SECONDS closes connections without requests. The rest is for --body soft:
+    /// drop_privileges leaves the process no system calls but those that serving needs; what tunes
+    /// memcached's slabs, LRU lists, hash table and buffers is accepted and does nothing.
+    #[arg(short = 'o', long, value_name = "LIST", value_delimiter = ',')]
+    pub extended: Vec<Extended>,
     /// Say more; with --body sim twice: what the host port and the exception queue bring.
     #[arg(short, long, action = clap::ArgAction::Count)]
     pub verbose: u8,
@@ -144,6 +159,11 @@ pub struct ServeArgs {
 }
 
 impl ServeArgs {
+    /// Seconds of silence before a client's host is asked whether it is still there.
+    pub fn keep_alive(&self) -> Option<u16> {
+        (self.tcp_keepalive > 0).then_some(self.tcp_keepalive)
+    }
+
     /// Whether UDP may be served on such an address.
     pub fn check_udp(&self, address: IpAddr) -> anyhow::Result<()> {
         anyhow::ensure!(
@@ -194,6 +214,9 @@ pub struct SimArgs {
     /// Largest IP packet on the wire, 576 to 9000.
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(576..=9000))]
     pub mtu: u16,
+    /// Say nothing to who asks for a port where nobody serves: no RST, no ICMP error.
+    #[arg(long)]
+    pub quiet: bool,
     /// Name of the TAP device.
     #[arg(long, value_name = "NAME", default_value = "wirekv0")]
     pub tap_name: String,
@@ -270,11 +293,6 @@ pub struct SoftArgs {
     /// a page.
     #[arg(short = 'L', long)]
     pub enable_largepages: bool,
-    /// idle_timeout=SECONDS closes silent connections; drop_privileges leaves the process no system
-    /// calls but those that serving needs. What tunes memcached's slabs, LRU lists, hash table and
-    /// buffers is accepted and does nothing.
-    #[arg(short = 'o', long, value_name = "LIST", value_delimiter = ',')]
-    pub extended: Vec<Extended>,
     /// Serve Prometheus metrics over HTTP on this address.
     #[arg(long, value_name = "ADDR:PORT")]
     pub metrics: Option<SocketAddr>,
@@ -339,7 +357,7 @@ mod tests {
         assert_eq!(args.listen, ["::1", "127.0.0.1", "127.0.0.2"]);
         assert_eq!(args.verbose, 3);
         let idle = Extended::IdleTimeout;
-        assert_eq!(args.soft.extended, [idle(5), Extended::Ignored, idle(6)]);
+        assert_eq!(args.extended, [idle(5), Extended::Ignored, idle(6)]);
     }
 
     /// What both bodies have. Whoever adds a flag here sees to it that it does something in both.
@@ -352,6 +370,8 @@ mod tests {
         "memory_limit",
         "conn_limit",
         "max_item_size",
+        "tcp_keepalive",
+        "extended",
         "verbose",
         "daemon",
         "user",
@@ -374,7 +394,7 @@ mod tests {
             "10.0.0.1",
             "127.0.0.1:1",
             "drop=0.1",
-            "modern",
+            "idle_timeout=7",
             "auto",
             "user",
             "sim",

@@ -73,6 +73,36 @@ impl FromStr for Extended {
     }
 }
 
+/// What the last word says that says anything of it.
+fn said<T>(words: &[Extended], of: impl Fn(&Extended) -> Option<T>) -> Option<T> {
+    words.iter().rev().find_map(of)
+}
+
+/// Seconds; none for 0.
+pub fn idle_timeout(words: &[Extended]) -> Option<u32> {
+    let idle = |word: &Extended| match word {
+        Extended::IdleTimeout(seconds) => Some(*seconds),
+        _ => None,
+    };
+    said(words, idle).filter(|seconds| *seconds > 0)
+}
+
+pub fn drops_privileges(words: &[Extended]) -> bool {
+    let drop = |word: &Extended| match word {
+        Extended::DropPrivileges(drop) => Some(*drop),
+        _ => None,
+    };
+    said(words, drop).unwrap_or(false)
+}
+
+pub fn crawls(words: &[Extended]) -> bool {
+    let crawler = |word: &Extended| match word {
+        Extended::Crawler(on) => Some(*on),
+        _ => None,
+    };
+    said(words, crawler).unwrap_or(true)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

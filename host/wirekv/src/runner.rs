@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 use wirekv_card::{csr, Card, Port};
-use wirekv_net::{CardEnd, Frames, Wire, WireCounts};
+use wirekv_net::{CardEnd, Frames, Refuser, Wire, WireCounts};
 
 use crate::exceptions::{self, Answers, Request};
 use crate::stats::Stats;
@@ -24,6 +24,7 @@ pub struct Runner {
     pub wire: Wire,
     pub stats: Stats,
     pub answers: Answers,
+    pub refuser: Refuser,
     pub verbose: u8,
 }
 
@@ -93,17 +94,7 @@ impl Runner {
                 }
             });
             result?;
-            let verbose = self.verbose;
-            self.card.receive(Port::Host, &mut |frame| {
-                host_frames += 1;
-                if verbose > 1 {
-                    eprintln!(
-                        "host port: {} bytes: {:02x?}",
-                        frame.len(),
-                        frame.first_chunk::<14>()
-                    );
-                }
-            });
+            host_frames += self.answer_host_port();
         }
         self.stats.totals.update(self.card.as_mut())?;
         self.wire.flush()?;
@@ -127,6 +118,26 @@ impl Runner {
             self.stats.totals.update(self.card.as_mut())?;
         }
         Ok(())
+    }
+
+    /// Returns how many frames there were.
+    fn answer_host_port(&mut self) -> u64 {
+        let mut frames = Frames::default();
+        self.card.receive(Port::Host, &mut |frame| frames.push(frame));
+        let now = Instant::now();
+        let mut count = 0;
+        for frame in frames.iter() {
+            count += 1;
+            if self.verbose > 1 {
+                let head = frame.first_chunk::<14>();
+                eprintln!("host port: {} bytes: {head:02x?}", frame.len());
+            }
+            if let Some(answer) = self.refuser.answer(frame, now) {
+                self.card.send(Port::Host, &answer);
+            }
+        }
+        self.stats.refused = self.refuser.counts;
+        count
     }
 
     fn answer_exceptions(&mut self) -> Result<()> {

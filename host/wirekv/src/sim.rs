@@ -3,14 +3,16 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::thread::{Builder, JoinHandle};
+use std::time::Instant;
 
 use anyhow::{anyhow, bail, Context, Result};
 use wirekv_card::{csr, init, Card, Layout, Seeds, Settings};
-use wirekv_net::{Addresses, Link, NetEnd, Pcap, Tap, User, UserConfig, Wire};
+use wirekv_net::{Addresses, Link, NetEnd, Pcap, Refuser, Tap, User, UserConfig, Wire};
 use wirekv_sim::{Config, Sim};
 
 use crate::args::{NetKind, ServeArgs};
 use crate::exceptions::Answers;
+use crate::extended;
 use crate::process::Process;
 use crate::runner::{unix_seconds, Runner, Summary};
 use crate::signals;
@@ -31,6 +33,7 @@ enum Net {
 
 pub fn serve(args: &ServeArgs) -> Result<()> {
     let layout = check(args)?;
+    let idle_seconds = idle_seconds(args)?;
     let process = Process::new(&args.process)?;
     signals::raise_file_limit(0);
 
@@ -68,6 +71,8 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         item_max: args.max_item_size as u32,
         max_conns: args.conn_limit,
         time_wait_ms: TIME_WAIT_MS,
+        keep_alive_seconds: args.tcp_keepalive,
+        idle_seconds,
         unix_seconds: unix_seconds(),
         layout,
     };
@@ -91,6 +96,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         wire: Wire::new(args.sim.impair, pcap),
         stats: Stats::new(told(args, &address, &layout)),
         answers: Answers::default(),
+        refuser: Refuser::new(&wire, args.sim.quiet, Instant::now()),
         verbose: args.verbose,
     };
     let card_thread = thread("card", move || runner.run())?;
@@ -132,6 +138,13 @@ fn check(args: &ServeArgs) -> Result<Layout> {
     Ok(layout)
 }
 
+/// What `-o` asks of the card.
+fn idle_seconds(args: &ServeArgs) -> Result<u16> {
+    let seconds = extended::idle_timeout(&args.extended).unwrap_or(0);
+    u16::try_from(seconds)
+        .map_err(|_| anyhow!("-o idle_timeout={seconds}: a card counts up to {} seconds", u16::MAX))
+}
+
 fn listen_address(args: &ServeArgs) -> Result<IpAddr> {
     match args.listen.as_slice() {
         [one] => one.parse().map_err(|_| anyhow!("-l {one}: this is no address such as 127.0.0.1")),
@@ -145,7 +158,8 @@ fn open_net(args: &ServeArgs, wire: &mut Addresses) -> Result<Net> {
             let listen = SocketAddr::new(listen_address(args)?, args.port);
             args.check_udp(listen.ip())?;
             let udp_port = (args.udp_port != 0).then_some(args.udp_port);
-            let config = UserConfig { listen, udp_port, wire: *wire };
+            let keep_alive = args.keep_alive();
+            let config = UserConfig { listen, udp_port, keep_alive, wire: *wire };
             let user = User::bind(&config)?;
             Ok(Net::User(Box::new(user)))
         }
@@ -176,6 +190,7 @@ fn told(args: &ServeArgs, address: &SocketAddr, layout: &Layout) -> Told {
         inter: address.ip(),
         verbosity: args.verbose,
         item_max: args.max_item_size,
+        idle_timeout: extended::idle_timeout(&args.extended).unwrap_or(0),
         buckets: 1 << layout.index_bits,
     }
 }

@@ -9,7 +9,7 @@ use wirekv_protocol::Protocol;
 use wirekv_soft::{clock, Options, Soft};
 
 use crate::args::{Binding, ServeArgs};
-use crate::extended::Extended;
+use crate::extended;
 use crate::process::{check, Process};
 use crate::signals;
 
@@ -38,7 +38,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     let unix = [path(&options.unix), path(&options.unix_redis)];
     let server = Soft::start(options, clock(), Box::new(signals::raise))?;
     let served = process.write_pid().and_then(|pid_file| {
-        if drops_privileges(args) {
+        if extended::drops_privileges(&args.extended) {
             server.confine(args.process.pidfile.is_some())?;
         }
         for address in server.addresses().iter().chain(server.redis_addresses()) {
@@ -60,27 +60,6 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     drop(served?);
     eprintln!("\n{}", figures.join("\n"));
     Ok(())
-}
-
-/// What the last word of `-o` says that says anything of it.
-fn said(args: &ServeArgs, of: impl Fn(&Extended) -> Option<bool>) -> Option<bool> {
-    args.soft.extended.iter().rev().find_map(of)
-}
-
-fn drops_privileges(args: &ServeArgs) -> bool {
-    let drop = |word: &Extended| match word {
-        Extended::DropPrivileges(drop) => Some(*drop),
-        _ => None,
-    };
-    said(args, drop).unwrap_or(false)
-}
-
-fn crawls(args: &ServeArgs) -> bool {
-    let crawler = |word: &Extended| match word {
-        Extended::Crawler(on) => Some(*on),
-        _ => None,
-    };
-    said(args, crawler).unwrap_or(true)
 }
 
 /// Statistics that are told at the end.
@@ -131,10 +110,6 @@ fn options(args: &ServeArgs) -> Result<Options> {
         (path.into(), soft.unix_mask)
     });
     udp.iter().try_for_each(|address| args.check_udp(address.ip()))?;
-    let idle = soft.extended.iter().rev().find_map(|extended| match extended {
-        Extended::IdleTimeout(seconds) => Some(*seconds),
-        _ => None,
-    });
     Ok(Options {
         tcp,
         udp,
@@ -157,8 +132,9 @@ fn options(args: &ServeArgs) -> Result<Options> {
         },
         batch: soft.max_reqs_per_event.into(),
         busy_poll: Duration::from_micros(soft.busy_poll.into()),
-        idle_timeout: idle.filter(|seconds| *seconds > 0),
-        crawler: crawls(args),
+        idle_timeout: extended::idle_timeout(&args.extended),
+        keep_alive: args.keep_alive(),
+        crawler: extended::crawls(&args.extended),
         shutdown: soft.enable_shutdown,
         cas: !soft.disable_cas,
         evict: !soft.disable_evictions,

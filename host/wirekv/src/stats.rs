@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use wirekv_card::csr::Totals;
+use wirekv_net::Refused;
 
 /// The memcached whose protocol the card speaks.
 const VERSION: &str = "1.6.38";
@@ -19,12 +20,15 @@ pub struct Told {
     pub inter: IpAddr,
     pub verbosity: u8,
     pub item_max: u64,
+    /// Seconds; 0: none.
+    pub idle_timeout: u32,
     pub buckets: u64,
 }
 
 /// memcached's name for a figure, and the card's counters that make it up.
 const COUNTED: &[(&str, &[&str])] = &[
     ("total_connections", &["TcpOpened"]),
+    ("idle_kicks", &["TcpIdle"]),
     ("rejected_connections", &["TcpFullLimit", "TcpFullNoId", "TcpFullNoWay"]),
     ("cmd_get", &["StoreGetHits", "StoreGetMisses"]),
     ("cmd_set", &["StoreSets"]),
@@ -54,6 +58,8 @@ pub struct Stats {
     told: Told,
     start: Instant,
     pub totals: Totals,
+    /// What became of frames that came to the host.
+    pub refused: Refused,
     /// Connections open now.
     pub open: u32,
     /// What the figures of `COUNTED` were at the last `stats reset`.
@@ -63,7 +69,8 @@ pub struct Stats {
 impl Stats {
     pub fn new(told: Told) -> Stats {
         let reset = vec![0; COUNTED.len()];
-        Stats { told, start: Instant::now(), totals: Totals::default(), open: 0, reset }
+        let (totals, refused) = (Totals::default(), Refused::default());
+        Stats { told, start: Instant::now(), totals, refused, open: 0, reset }
     }
 
     fn counted(&self) -> Vec<u64> {
@@ -94,7 +101,15 @@ impl Stats {
             // Everything that the card counts, by the names of the folders' enums.
             Some(b"card") => {
                 let all = self.totals.iter();
-                all.fold(Lines::default(), |lines, (c, n)| lines.stat(c.name, n)).end()
+                let lines = all.fold(Lines::default(), |lines, (c, n)| lines.stat(c.name, n));
+                lines
+                    .stat("HostResets", self.refused.resets)
+                    .stat("HostUnreachable", self.refused.unreachable)
+                    .stat("HostHeld", self.refused.held)
+                    .stat("HostFragments", self.refused.fragments)
+                    .stat("HostIpOptions", self.refused.options)
+                    .stat("HostOthers", self.refused.others)
+                    .end()
             }
             Some(b"sizes") => Lines::default().stat("sizes_status", "disabled").end(),
             Some(b"detail") => match argument {
@@ -154,6 +169,7 @@ impl Stats {
             .stat("auth_enabled_ascii", "no")
             .stat("item_size_max", t.item_max)
             .stat("flush_enabled", "yes")
+            .stat("idle_timeout", t.idle_timeout)
             .end()
     }
 }
@@ -199,6 +215,7 @@ mod tests {
             inter: IpAddr::from([127, 0, 0, 1]),
             verbosity: 0,
             item_max: 1 << 20,
+            idle_timeout: 0,
             buckets: 1 << 17,
         })
     }
