@@ -52,6 +52,8 @@ impl Rig {
             item_max: 1 << 20,
             max_conns: conns,
             time_wait_ms: 1000,
+            keep_alive_seconds: 300,
+            idle_seconds: 0,
             unix_seconds: 1_700_000_000,
             layout,
         };

@@ -62,6 +62,7 @@ mod ffi {
         pub conn: u32,
         pub rx_ptr: u32,
         pub vlen: u32,
+        pub rkey: [u8; 64],
         pub chunk: [u8; 64],
         pub req_ready: u8,
         pub put_ready: u8,
@@ -72,9 +73,9 @@ mod ffi {
         pub stored: u8,
         pub value: u8,
         pub res_last: u8,
+        pub rkey_valid: u8,
         pub chunk_valid: u8,
         pub start: u8,
-        pub key_len: u8,
         pub len: u8,
         pub last: u8,
         pub bad: u8,
@@ -170,6 +171,7 @@ struct Rig<'a> {
     /// What results, and values, are awaited of.
     awaited: VecDeque<Request>,
     values: VecDeque<Request>,
+    reply_keys: VecDeque<[u8; 64]>,
     bytes: Vec<u8>,
     silence: u32,
 }
@@ -290,16 +292,21 @@ impl Rig<'_> {
                 self.values.push_back(r);
             }
         }
+        if out.rkey_valid != 0 {
+            self.reply_keys.push_back(out.rkey);
+        }
         if out.chunk_valid != 0 {
             self.silence = 0;
-            // Key and value follow each other.
-            let (start, len) = (out.start as usize, (out.key_len + out.len) as usize);
-            self.bytes.extend(&out.chunk[start..start + len]);
+            // A piece of two lines: lane 0 follows lane 63.
+            let start = out.start as usize;
+            self.bytes.extend((start..start + out.len as usize).map(|n| out.chunk[n % 64]));
             ensure!(out.bad == 0, "bytes that memory refused");
             if out.last != 0 {
                 let r = self.values.pop_front().context("a value that nobody asked for")?;
-                let mut expected = self.keys.key(r.key).into_bytes();
-                expected.extend(self.keys.value(r.key, r.version));
+                let expected = self.keys.value(r.key, r.version);
+                let key = self.keys.key(r.key).into_bytes();
+                let told = self.reply_keys.pop_front().context("a value without its key")?;
+                ensure!(told.starts_with(&key), "a wrong key: {r:?}, {told:?}");
                 if self.bytes != expected {
                     bail!("a wrong value: {r:?}, {:?}, not {expected:?}", self.bytes);
                 }
@@ -337,6 +344,7 @@ pub fn run(scenario: &Scenario, job: u32, args: &Args) -> Result<Outcome> {
         beats: VecDeque::new(),
         awaited: VecDeque::new(),
         values: VecDeque::new(),
+        reply_keys: VecDeque::new(),
         bytes: Vec::new(),
         silence: 0,
     };

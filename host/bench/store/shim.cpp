@@ -36,10 +36,10 @@ struct ws_in {
 struct ws_out {
   uint64_t put_off, num;
   uint32_t conn, rx_ptr, vlen;
-  uint8_t chunk[64];
+  uint8_t rkey[64], chunk[64];
   uint8_t req_ready, put_ready, put_off_valid, putk_ready, putb_ready;
   uint8_t res_valid, stored, value, res_last;
-  uint8_t chunk_valid, start, key_len, len, last, bad;
+  uint8_t rkey_valid, chunk_valid, start, len, last, bad;
 };
 
 struct ws_store {
@@ -97,10 +97,11 @@ struct ws_store {
     out.rx_ptr = t.res_rx_ptr_o;
     out.vlen = t.res_vlen_o;
     out.num = t.res_num_o;
+    out.rkey_valid = t.rkey_valid_o;
+    memcpy(out.rkey, &t.rkey_data_o[0], LineBytes);
     out.chunk_valid = t.chunk_valid_o;
     memcpy(out.chunk, &t.chunk_data_o[0], LineBytes);
     out.start = t.chunk_start_o;
-    out.key_len = t.chunk_key_len_o;
     out.len = t.chunk_len_o;
     out.last = t.chunk_last_o;
     out.bad = t.chunk_bad_o;

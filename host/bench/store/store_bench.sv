@@ -52,11 +52,12 @@ module store_bench
   output logic [31:0]                res_rx_ptr_o,
   output logic [20:0]                res_vlen_o,
   output logic [63:0]                res_num_o,
+  output logic                       rkey_valid_o,
+  output line_t                      rkey_data_o,
   output logic                       chunk_valid_o,
   output line_t                      chunk_data_o,
   output logic [5:0]                 chunk_start_o,
   output logic [6:0]                 chunk_len_o,
-  output logic [6:0]                 chunk_key_len_o,
   output logic                       chunk_last_o,
   output logic                       chunk_bad_o,
   output logic [StoreCounts-1:0][31:0] counts_o,
@@ -165,6 +166,9 @@ module store_bench
     .res_valid_o,
     .res_ready_i  (1'b1),
     .res_o        (res),
+    .rkey_valid_o,
+    .rkey_ready_i (1'b1),
+    .rkey_o       (rkey_data_o),
     .chunk_valid_o,
     .chunk_ready_i(1'b1),
     .chunk_o      (chunk),
@@ -202,7 +206,6 @@ module store_bench
   assign chunk_data_o  = chunk.data;
   assign chunk_start_o = chunk.start;
   assign chunk_len_o   = chunk.len;
-  assign chunk_key_len_o = chunk.key_len;
   assign chunk_last_o  = chunk.last;
   assign chunk_bad_o   = chunk.bad;
 

@@ -37,6 +37,10 @@ pub const ITEM_MAX: u32 = 0x048;
 /// Connections accepted at once (at most `CONNS`).
 pub const MAX_CONNS: u32 = 0x04C;
 pub const TIME_WAIT_MS: u32 = 0x054;
+/// Seconds of silence before the first keep-alive probe; 0: none is sent.
+pub const KEEP_ALIVE_SECONDS: u32 = 0x058;
+/// Seconds without a request after which a connection is closed; 0: it stays.
+pub const IDLE_SECONDS: u32 = 0x05C;
 /// Four words: the secret behind initial sequence numbers and SYN cookies.
 pub const TCP_SECRET: u32 = 0x060;
 /// Two odd 64-bit multipliers of the hash's finaliser, low word first.

@@ -99,6 +99,10 @@ pub struct Settings {
     pub item_max: u32,
     pub max_conns: u32,
     pub time_wait_ms: u32,
+    /// Silence before the first keep-alive probe; 0: none is sent.
+    pub keep_alive_seconds: u16,
+    /// Time without a request after which a connection is closed; 0: it stays.
+    pub idle_seconds: u16,
     pub unix_seconds: u32,
     pub layout: Layout,
 }
@@ -135,6 +139,8 @@ pub fn init(card: &mut dyn Card, set: &Settings, seeds: &Seeds) -> Result<(), Ca
         (csr::ITEM_MAX, set.item_max),
         (csr::MAX_CONNS, set.max_conns),
         (csr::TIME_WAIT_MS, set.time_wait_ms),
+        (csr::KEEP_ALIVE_SECONDS, set.keep_alive_seconds.into()),
+        (csr::IDLE_SECONDS, set.idle_seconds.into()),
     ] {
         card.write_csr(addr, value)?;
     }

@@ -1,12 +1,14 @@
-//! The little of Ethernet, ARP, IPv4 and UDP that the user network does itself.
+//! The little of Ethernet, ARP, IPv4 and UDP that the host does itself.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 pub const ETHERNET_HEADER: usize = 14;
-const ETHERTYPE_IPV4: u16 = 0x0800;
+pub const IPV4: u16 = 0x0800;
+pub const VLAN: u16 = 0x8100;
 const ETHERTYPE_ARP: u16 = 0x0806;
-const PROTO_TCP: u8 = 6;
-const PROTO_UDP: u8 = 17;
+pub const ICMP: u8 = 1;
+pub const TCP: u8 = 6;
+pub const UDP: u8 = 17;
 const IP_HEADER: usize = 20;
 const UDP_HEADER: usize = 8;
 
@@ -49,14 +51,14 @@ fn parse(frame: &[u8]) -> Option<Kind<'_>> {
                 target: ip_at(rest, 24)?,
             })
         }
-        ETHERTYPE_IPV4 => {
+        IPV4 => {
             let header = usize::from(rest.first()? & 15) * 4;
             let packet = rest.get(..usize::from(u16_at(rest, 2)?))?; // the frame may be padded
             let payload = packet.get(header..)?;
             let to = SocketAddrV4::new(ip_at(packet, 16)?, u16_at(payload, 2)?);
             match packet[9] {
-                PROTO_TCP => Some(Kind::Tcp { to, packet }),
-                PROTO_UDP => {
+                TCP => Some(Kind::Tcp { to, packet }),
+                UDP => {
                     let from = SocketAddrV4::new(ip_at(packet, 12)?, u16_at(payload, 0)?);
                     let datagram = payload.get(..usize::from(u16_at(payload, 4)?))?;
                     let intact = checksum(0, packet.get(..header)?) == 0
@@ -75,7 +77,7 @@ fn parse(frame: &[u8]) -> Option<Kind<'_>> {
 pub fn push_ethernet(out: &mut Vec<u8>, to: Mac, from: Mac) {
     out.extend(to);
     out.extend(from);
-    out.extend(ETHERTYPE_IPV4.to_be_bytes());
+    out.extend(IPV4.to_be_bytes());
 }
 
 /// The answer to an ARP request: `ip` is at `mac`.
@@ -90,39 +92,46 @@ pub fn push_arp_reply(out: &mut Vec<u8>, mac: Mac, ip: Ipv4Addr, to_mac: Mac, to
     out.extend(to.octets());
 }
 
+/// An IPv4 packet, to follow an Ethernet header.
+pub fn push_ip(out: &mut Vec<u8>, protocol: u8, from: Ipv4Addr, to: Ipv4Addr, payload: &[u8]) {
+    let start = out.len();
+    out.extend([0x45, 0]);
+    out.extend(((IP_HEADER + payload.len()) as u16).to_be_bytes());
+    out.extend([0, 0, 0x40, 0, 64, protocol, 0, 0]); // don't fragment, 64 hops
+    out.extend(from.octets());
+    out.extend(to.octets());
+    let sum = checksum(0, &out[start..]);
+    out[start + 10..start + 12].copy_from_slice(&sum.to_be_bytes());
+    out.extend(payload);
+}
+
 /// An IPv4 packet with a UDP datagram, to follow an Ethernet header.
 pub fn push_udp(out: &mut Vec<u8>, from: SocketAddrV4, to: SocketAddrV4, payload: &[u8]) {
     let start = out.len();
     let udp_len = UDP_HEADER + payload.len();
-    let ip_len = (IP_HEADER + udp_len) as u16;
-    out.extend([0x45, 0]);
-    out.extend(ip_len.to_be_bytes());
-    out.extend([0, 0, 0x40, 0, 64, PROTO_UDP, 0, 0]); // don't fragment, 64 hops
-    out.extend(from.ip().octets());
-    out.extend(to.ip().octets());
-    out.extend(from.port().to_be_bytes());
-    out.extend(to.port().to_be_bytes());
-    out.extend((udp_len as u16).to_be_bytes());
-    out.extend([0, 0]);
-    out.extend(payload);
+    let mut datagram = Vec::with_capacity(udp_len);
+    datagram.extend(from.port().to_be_bytes());
+    datagram.extend(to.port().to_be_bytes());
+    datagram.extend((udp_len as u16).to_be_bytes());
+    datagram.extend([0, 0]);
+    datagram.extend(payload);
+    push_ip(out, UDP, *from.ip(), *to.ip(), &datagram);
 
     let packet = &mut out[start..];
-    let sum = checksum(0, &packet[..IP_HEADER]);
-    packet[10..12].copy_from_slice(&sum.to_be_bytes());
     let sum = checksum(pseudo_header(packet, udp_len), &packet[IP_HEADER..]);
     let sum = if sum == 0 { 0xFFFF } else { sum }; // 0 would mean "none"
     packet[IP_HEADER + 6..IP_HEADER + 8].copy_from_slice(&sum.to_be_bytes());
 }
 
 /// Sum of the addresses, protocol and length that TCP and UDP checksums include.
-fn pseudo_header(packet: &[u8], len: usize) -> u32 {
+pub fn pseudo_header(packet: &[u8], len: usize) -> u32 {
     let words = packet[12..20].chunks_exact(2);
     let sum: u32 = words.map(|w| u32::from(u16::from_be_bytes([w[0], w[1]]))).sum();
     sum + u32::from(packet[9]) + len as u32
 }
 
 /// RFC 1071, continuing from the sum `start`.
-fn checksum(start: u32, bytes: &[u8]) -> u16 {
+pub fn checksum(start: u32, bytes: &[u8]) -> u16 {
     let mut sum = u64::from(start);
     for w in bytes.chunks(2) {
         sum += u64::from(w[0]) << 8 | u64::from(w.get(1).copied().unwrap_or(0));
@@ -133,11 +142,11 @@ fn checksum(start: u32, bytes: &[u8]) -> u16 {
     !(sum as u16)
 }
 
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+pub fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
 }
 
-fn ip_at(bytes: &[u8], at: usize) -> Option<Ipv4Addr> {
+pub fn ip_at(bytes: &[u8], at: usize) -> Option<Ipv4Addr> {
     let octets: [u8; 4] = bytes.get(at..at + 4)?.try_into().ok()?;
     Some(octets.into())
 }

@@ -174,6 +174,7 @@ impl Rig {
         let user = User::bind(&UserConfig {
             listen: "127.0.0.1:0".parse().unwrap(),
             udp_port: Some(udp_port),
+            keep_alive: None,
             wire: Addresses {
                 card_mac: [2, 0, 0, 0, 0, 2],
                 card_ip: CARD,

@@ -180,14 +180,16 @@ impl Conn {
         moved
     }
 
-    /// Nothing more can happen on this connection. A reset by the card becomes one for the client.
+    /// Nothing more can happen on this connection. A reset by the card becomes one for the client; but
+    /// not behind the card's end, where it would take back what the client has not read yet. Then
+    /// the kernel answers what the client still sends, as the card did.
     fn over(&mut self, now: Instant) -> bool {
         let told = self.client_told || self.client_gone || !self.card_done;
         match self.socket().state() {
             // Once the card's end is acknowledged, TIME_WAIT would only keep a port busy.
             State::TimeWait => told && self.deadline.is_none_or(|t| t > now + ACK_DELAY),
             State::Closed => {
-                if !(self.client_done && self.card_done) {
+                if !self.card_done {
                     let _ = SockRef::from(&self.local).set_linger(Some(WallDuration::ZERO));
                 }
                 // After our own abort() smoltcp still has to send the reset.

@@ -20,7 +20,7 @@ use mio::{Events, Interest, Poll, Token, Waker};
 use smoltcp::iface::{Interface, SocketSet};
 use smoltcp::time::Instant;
 use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr, IpEndpoint};
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
 
 use crate::ether::{self, Kind, Mac};
 use crate::{Addresses, Frames, NetEnd};
@@ -42,12 +42,16 @@ const PORTS: std::ops::Range<u16> = 1024..65_024;
 /// smoltcp's clock runs faster than the wall's: its retransmission timeout is at least one of its
 /// seconds, which is long on a wire that loses frames. This makes it 200 ms, as in Linux.
 const TIME_FACTOR: u64 = 5;
+/// Between two questions to a silent client's host; as the card's.
+const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(8);
 
 pub struct UserConfig {
     /// Where clients connect. Port 0: a free one.
     pub listen: SocketAddr,
     /// UDP port on the same address; None: off.
     pub udp_port: Option<u16>,
+    /// Seconds of silence after which the kernel asks whether a client is still there; None: never.
+    pub keep_alive: Option<u16>,
     pub wire: Addresses,
 }
 
@@ -80,7 +84,7 @@ impl User {
     /// Opens the local sockets; clients can connect from here on.
     pub fn bind(config: &UserConfig) -> Result<User> {
         let poll = Poll::new()?;
-        let mut listener = listen(config.listen)?;
+        let mut listener = listen(config.listen, config.keep_alive)?;
         poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
         let address = listener.local_addr()?;
 
@@ -334,7 +338,7 @@ fn source(card: Ipv4Addr, host: u8) -> Ipv4Addr {
     Ipv4Addr::new(a, b, c, host)
 }
 
-fn listen(address: SocketAddr) -> Result<TcpListener> {
+fn listen(address: SocketAddr, keep_alive: Option<u16>) -> Result<TcpListener> {
     let domain = if address.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
     let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
     socket.set_reuse_address(true)?;
@@ -344,6 +348,13 @@ fn listen(address: SocketAddr) -> Result<TcpListener> {
         IpAddr::V6(ip) => format!("cannot {what} [{ip}]:{}", address.port()),
     };
     socket.bind(&address.into()).with_context(|| named("bind"))?;
+    if let Some(seconds) = keep_alive {
+        // Connections have it from the socket that they came through.
+        let silence = Duration::from_secs(seconds.into());
+        socket.set_tcp_keepalive(
+            &TcpKeepalive::new().with_time(silence).with_interval(KEEP_ALIVE_EVERY),
+        )?;
+    }
     // Bursts of a thousand clients find room in the queue.
     socket.listen(4096).with_context(|| named("listen on"))?;
     Ok(TcpListener::from_std(socket.into()))
