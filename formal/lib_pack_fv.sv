@@ -45,7 +45,7 @@ module lib_pack_fv
     .m_end_o   (m_end),
     .m_last_o  (m_last)
   );
-  `FV_ASSUME(Legal, {2'b0, s_start_i} + {1'b0, s_len_i} <= 8'd64)
+  `FV_ASSUME(Legal, s_len_i <= 7'd64)
 
   // ------------------------------------------------ the chosen lane
   logic [5:0] any_q, lane_q;

@@ -102,6 +102,7 @@ module card
   logic [127:0] secret;
   logic [14:0] conn_limit, conns;
   logic [15:0] time_wait_ms;
+  tcp_pkg::seconds_t keep_alive_s, idle_s;
   logic [20:0] item_max;
   laddr_t rx_base, tx_base;
   logic [NetCounts-1:0] net_count;
@@ -139,6 +140,8 @@ module card
     .secret_o      (secret),
     .conn_limit_o  (conn_limit),
     .time_wait_ms_o(time_wait_ms),
+    .keep_alive_s_o(keep_alive_s),
+    .idle_s_o      (idle_s),
     .item_max_o    (item_max),
     .rx_base_o     (rx_base),
     .tx_base_o     (tx_base),
@@ -273,6 +276,8 @@ module card
     .mtu_i         (net_cfg.mtu),
     .conn_limit_i  (conn_limit),
     .time_wait_ms_i(time_wait_ms),
+    .keep_alive_s_i(keep_alive_s),
+    .idle_s_i      (idle_s),
     .rx_base_i     (rx_base),
     .tx_base_i     (tx_base),
     .seg_valid_i   (seg_valid),
@@ -404,10 +409,10 @@ module card
 
   // ---------------------------------------------------------------- store
   logic res_valid, res_ready, chunk_valid, chunk_ready, hreq_valid, hreq_ready;
-  logic hkey_valid, hkey_ready, cut_valid, cut_ready, part_valid, part_ready;
-  res_t res, cut;
+  logic hkey_valid, hkey_ready, rkey_valid, rkey_ready;
+  res_t res;
+  line_t rkey;
   chunk_t chunk;
-  part_t part;
   hreq_t hreq;
   beat_t hkey;
 
@@ -441,6 +446,9 @@ module card
     .res_valid_o  (res_valid),
     .res_ready_i  (res_ready),
     .res_o        (res),
+    .rkey_valid_o (rkey_valid),
+    .rkey_ready_i (rkey_ready),
+    .rkey_o       (rkey),
     .chunk_valid_o(chunk_valid),
     .chunk_ready_i(chunk_ready),
     .chunk_o      (chunk),
@@ -468,33 +476,19 @@ module card
   );
 
   // ---------------------------------------------------------------- reply: results to bytes
-  pieces u_pieces (
-    .clk_i,
-    .rst_ni,
-    .res_valid_i  (res_valid),
-    .res_ready_o  (res_ready),
-    .res_i        (res),
-    .chunk_valid_i(chunk_valid),
-    .chunk_ready_o(chunk_ready),
-    .chunk_i      (chunk),
-    .res_valid_o  (cut_valid),
-    .res_ready_i  (cut_ready),
-    .res_o        (cut),
-    .part_valid_o (part_valid),
-    .part_ready_i (part_ready),
-    .part_o       (part)
-  );
-
   back u_back (
     .clk_i,
     .rst_ni,
     .tx_base_i      (tx_base),
-    .res_valid_i    (cut_valid),
-    .res_ready_o    (cut_ready),
-    .res_i          (cut),
-    .chunk_valid_i  (part_valid),
-    .chunk_ready_o  (part_ready),
-    .chunk_i        (part),
+    .res_valid_i    (res_valid),
+    .res_ready_o    (res_ready),
+    .res_i          (res),
+    .rkey_valid_i   (rkey_valid),
+    .rkey_ready_o   (rkey_ready),
+    .rkey_i         (rkey),
+    .chunk_valid_i  (chunk_valid),
+    .chunk_ready_o  (chunk_ready),
+    .chunk_i        (chunk),
     .uctx_valid_i   (uctx_valid),
     .uctx_ready_o   (uctx_ready),
     .uctx_i         (uctx),

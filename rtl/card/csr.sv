@@ -41,6 +41,8 @@ module csr
   output logic [127:0]           secret_o,
   output logic [14:0]            conn_limit_o,
   output logic [15:0]            time_wait_ms_o,
+  output seconds_t               keep_alive_s_o,
+  output seconds_t               idle_s_o,
   output logic [20:0]            item_max_o,
   output laddr_t                 rx_base_o,
   output laddr_t                 tx_base_o,
@@ -67,7 +69,7 @@ module csr
   // A word a register keeps decoding and reading back alike; those that mean nothing stay 0.
   localparam int unsigned Words = 128;
   function automatic logic used(input int unsigned word);
-    return word inside {['h010 / 4 : 'h04C / 4], 'h054 / 4, ['h060 / 4 : 'h06C / 4],
+    return word inside {['h010 / 4 : 'h04C / 4], ['h054 / 4 : 'h05C / 4], ['h060 / 4 : 'h06C / 4],
                         ['h080 / 4 : 'h08C / 4], ['h100 / 4 : 'h17C / 4]};
   endfunction
   logic [31:0] reg_q[Words];
@@ -122,6 +124,8 @@ module csr
   assign item_max_o     = reg_q['h048 / 4][20:0];
   assign conn_limit_o   = reg_q['h04C / 4][14:0];
   assign time_wait_ms_o = reg_q['h054 / 4][15:0];
+  assign keep_alive_s_o = reg_q['h058 / 4][15:0];
+  assign idle_s_o       = reg_q['h05C / 4][15:0];
   assign secret_o       = {reg_q['h06C / 4], reg_q['h068 / 4], reg_q['h064 / 4], reg_q['h060 / 4]};
 
   assign store_o.now        = reg_q['h014 / 4];

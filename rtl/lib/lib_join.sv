@@ -1,13 +1,12 @@
-// Byte concatenator: appends the bytes [start, start+len) of each chunk and gives them out as
-// 64-byte lines. Latency 3, initiation interval 1; at most one clock more where a last chunk
-// overflows into a second line.
+// Byte concatenator: appends the bytes of each chunk and gives them out as 64-byte lines. Latency 3,
+// initiation interval 1; at most one clock more where a last chunk overflows into a second line.
 //
 // A line comes out as soon as its lane 63 is filled, and the rest at the last chunk. A packet of 0
 // bytes gives one line without a valid lane; so does a last chunk of 0 bytes behind a full line.
 module lib_join (
   input  logic         clk_i,
   input  logic         rst_ni,
-  /// Chunks: bytes [start, start+len) of data, len 0..64, start + len <= 64.
+  /// Chunks: len bytes, 0..64, from lane start of data on; lane 0 follows lane 63.
   input  logic         s_valid_i,
   output logic         s_ready_o,
   input  logic [511:0] s_data_i,

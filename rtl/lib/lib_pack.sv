@@ -8,7 +8,7 @@ module lib_pack
 (
   input  logic         clk_i,
   input  logic         rst_ni,
-  /// Chunks: bytes [start, start+len) of data, start + len <= 64.
+  /// Chunks: len bytes, 0..64, from lane start of data on; lane 0 follows lane 63.
   input  logic         s_valid_i,
   output logic         s_ready_o,
   input  logic [511:0] s_data_i,
@@ -151,6 +151,6 @@ module lib_pack
   assign m_end_o  = m_line.stop;
   assign m_last_o = m_line.last;
 
-  `ASSERT(InRange, !s_valid_i || {2'b0, s_start_i} + {1'b0, s_len_i} <= 8'd64)
+  `ASSERT(InRange, !s_valid_i || s_len_i <= 7'd64)
 
 endmodule

@@ -31,6 +31,17 @@ package net_pkg;
     logic fin;
   } tcp_flags_t;
 
+  /// A sequence number that is near others that are known, so that its low bits say all.
+  typedef logic [17:0] near_t;
+
+  /// Bytes that are kept though some before them are missing: from .. to - 1.
+  typedef struct packed {
+    logic  valid;
+    near_t from;
+    near_t to;
+  } span_t;
+  localparam int unsigned Spans = 4;
+
   /// A received segment whose checksums are right; travels beside every beat of its payload.
   typedef struct packed {
     peer_t       peer;
@@ -43,6 +54,10 @@ package net_pkg;
     logic [15:0] mss;
     logic        ws_valid;
     logic [3:0]  ws;
+    logic        sack_ok;    // SACK-permitted
+    // No segment: a router says that one of ours, to this peer and with the sequence number `ack`,
+    // is too big for the path, which takes `mss` bytes of payload.
+    logic        too_big;
   } seg_t;
 
   /// A segment to send; travels beside every beat of its payload.
@@ -57,6 +72,8 @@ package net_pkg;
     logic [15:0] mss;
     logic        ws_valid;   // send a window-scale option (SYN only)
     logic [3:0]  ws;
+    logic        sack_ok;    // send a SACK-permitted option (SYN only)
+    span_t [Spans-1:0] sack;  // send a SACK option with the first ones, which are valid
   } txseg_t;
 
   /// A UDP datagram in either direction; `len` counts UDP payload bytes (1..mtu-28).
@@ -68,14 +85,14 @@ package net_pkg;
   /// Counters of net: one-clock pulses on `count_o`, bit = value.
   typedef enum logic [4:0] {
     NetCountRxFrames,     // frames from the wire
-    NetCountRxTcp,        // segments given to tcp
+    NetCountRxTcp,        // segments, and what routers say of ours, given to tcp
     NetCountRxUdp,        // datagrams given to parse
     NetCountRxReply,      // ARP and echo requests taken for an answer
     NetCountRxHost,       // frames given to the host
     NetCountRxBadIp,      // dropped: IPv4 version, header length below 5 or header checksum
     NetCountRxBadTcp,     // dropped: TCP checksum
     NetCountRxBadUdp,     // dropped: UDP checksum
-    NetCountRxBadIcmp,    // dropped: echo request with a wrong checksum
+    NetCountRxBadIcmp,    // dropped: checksum of an echo request or of "fragmentation needed"
     NetCountRxBadLength,  // dropped: lengths that contradict each other or the frame
     NetCountRxFullTcp,    // dropped: no room, tcp was too slow
     NetCountRxFullUdp,    // dropped: no room, parse was too slow
@@ -143,6 +160,24 @@ package net_pkg;
   localparam logic [63:0] ArpRequest = 64'h0001_0800_0604_0001;
   localparam logic [63:0] ArpReply = 64'h0001_0800_0604_0002;
 
+  localparam logic [15:0] IcmpEcho = 16'h0800;  // type and code
+  localparam logic [15:0] IcmpTooBig = 16'h0304;  // "fragmentation needed"
+
+  /// Packets are not made smaller than this for any router (Linux' min_pmtu).
+  localparam logic [15:0] MtuMin = 16'd552;
+
+  /// Largest packet for the path, as told by a router that could not send one of `total` bytes on.
+  /// One that knows nothing of RFC 1191 says 0: then it is the next size in use (section 7.1).
+  function automatic logic [15:0] path_mtu(input logic [15:0] told, input logic [15:0] total);
+    if (told != '0) return (told < MtuMin) ? MtuMin : told;
+    if (total > 16'd8166) return 16'd8166;
+    if (total > 16'd4352) return 16'd4352;
+    if (total > 16'd2002) return 16'd2002;
+    if (total > 16'd1492) return 16'd1492;
+    if (total > 16'd1006) return 16'd1006;
+    return MtuMin;
+  endfunction
+
   localparam logic [7:0] ProtoIcmp = 8'd1;
   localparam logic [7:0] ProtoTcp = 8'd6;
   localparam logic [7:0] ProtoUdp = 8'd17;
@@ -164,6 +199,7 @@ package net_pkg;
     logic [16:0] bytes;       // Ethernet and IP length: what follows is padding
     logic        trim;        // cut the padding off
     logic        sum_check;   // the payload of IP has a checksum
+    logic        icmp;        // ... ICMP's
     logic [5:0]  sum_from;    // first byte that it covers
     logic [16:0] sum_init;    // the part of the pseudo header that is not in the frame
     logic        bad_ip;
@@ -172,6 +208,9 @@ package net_pkg;
     net_count_e  martian_why;
     logic        disabled;
   } rx_ctl_t;
+
+  /// What of a router's "fragmentation needed" is kept: the headers of our packet that it quotes.
+  localparam int unsigned QuoteBytes = 28;
 
   /// Fields of a received segment or datagram.
   typedef struct packed {
@@ -182,6 +221,7 @@ package net_pkg;
     logic [15:0] wnd;
     logic [15:0] len;
     logic [5:0]  opt_len;  // of a SYN: bytes of options; they are its payload here
+    logic        too_big;  // "fragmentation needed": the quote is its payload here, wnd what fits
   } rx_meta_t;
 
   /// One's-complement sum of 16-bit words folded to 16 bits. Both candidates are added at once,

@@ -267,6 +267,7 @@ module rx
   rx_syn u_syn (
     .clk_i,
     .rst_ni,
+    .port_i   (cfg_i.tcp_port),
     .s_valid_i(seg_valid),
     .s_ready_o(seg_ready),
     .s_meta_i (seg_meta),

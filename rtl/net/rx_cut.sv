@@ -186,7 +186,7 @@ module rx_cut
     else begin
       bad_o = ctl_q.sum_check && !sum_ok_q;
       unique case (ctl_q.dest)
-        RxTcp:   cause_o = NetCountRxBadTcp;
+        RxTcp:   cause_o = ctl_q.icmp ? NetCountRxBadIcmp : NetCountRxBadTcp;
         RxUdp:   cause_o = NetCountRxBadUdp;
         default: cause_o = NetCountRxBadIcmp;
       endcase

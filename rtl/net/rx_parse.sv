@@ -89,12 +89,15 @@ module rx_parse
     logic        port_tcp;
     logic        port_udp;
     logic        echo;
+    logic        too_big;    // "fragmentation needed", with a segment of ours
     logic        udp_no_sum;
     logic        runt;
     logic        arp_fits;
     logic        vlan;
     logic [15:0] total;
     logic [15:0] udp_len;
+    logic [15:0] next_mtu;
+    logic [15:0] quote_total;
     logic [3:0]  offset;
     logic [19:0] ip_sum;
   } fields_t;
@@ -109,6 +112,13 @@ module rx_parse
   /// In the order of the wire, that is first byte on top.
   function automatic l3_t l3_wire(input l3_t lanes);
     for (int i = 0; i < L3Bytes; i++) l3_wire[(L3Bytes-1-i)*8+:8] = lanes[i*8+:8];
+  endfunction
+
+  /// The IP header that an ICMP message quotes, as far as the source.
+  function automatic logic [127:0] quote_wire(input line_t data, input logic vlan);
+    logic [127:0] lanes;
+    lanes = vlan ? data[46*8+:128] : data[42*8+:128];
+    for (int i = 0; i < 16; i++) quote_wire[(15-i)*8+:8] = lanes[i*8+:8];
   endfunction
 
   function automatic logic [47:0] mac_wire(input logic [47:0] lanes);
@@ -133,8 +143,10 @@ module rx_parse
     tcp_hdr_t tcp;
     arp_t arp;
     logic [4:0][16:0] pairs;
+    logic [127:0] quote;
 
     lanes = l3_lanes(beat.data, vlan);
+    quote = quote_wire(beat.data, vlan);
     l3    = l3_wire(lanes);
     dst   = mac_wire(beat.data[47:0]);
     etype = swap16(vlan ? beat.data[16*8+:16] : beat.data[12*8+:16]);
@@ -165,7 +177,12 @@ module rx_parse
     read_fields.proto_icmp = ip.proto == ProtoIcmp;
     read_fields.port_tcp   = tcp.dport == cfg_i.tcp_port;
     read_fields.port_udp   = tcp.dport == cfg_i.udp_port && cfg_i.udp_port != '0;
-    read_fields.echo       = l3[127-:16] == 16'h0800;
+    read_fields.echo       = l3[127-:16] == IcmpEcho;
+    // All that we send has a header without options.
+    read_fields.too_big    = l3[127-:16] == IcmpTooBig && quote[127-:8] == 8'h45 &&
+        quote[127-72-:8] == ProtoTcp && quote[31:0] == cfg_i.ip;
+    read_fields.next_mtu   = l3[127-48-:16];
+    read_fields.quote_total = quote[127-16-:16];
     read_fields.udp_no_sum = l3[127-48-:16] == '0;
     read_fields.runt       = beat.len < 7'd14;
     read_fields.arp_fits   = beat.len >= (vlan ? 7'd46 : 7'd42);
@@ -201,6 +218,7 @@ module rx_parse
     read_meta.wnd     = tcp.wnd;
     read_meta.len     = '0;
     read_meta.opt_len = '0;
+    read_meta.too_big = 1'b0;
   endfunction
   // verilator lint_on UNUSEDSIGNAL
 
@@ -228,7 +246,7 @@ module rx_parse
   rx_meta_t meta_d;
   logic [6:0] l2, tcp_hdr;
   logic [15:0] l4_len;
-  logic ip_ok, to_us, local_ip, is_tcp, is_udp, is_echo, is_arp;
+  logic ip_ok, to_us, local_ip, is_tcp, is_udp, is_echo, is_too_big, is_arp;
   source_t source;
 
   always_comb begin
@@ -243,19 +261,24 @@ module rx_parse
     is_tcp   = local_ip && fields_q.proto_tcp && fields_q.port_tcp;
     is_udp   = local_ip && fields_q.proto_udp && fields_q.port_udp;
     is_echo  = local_ip && fields_q.proto_icmp && fields_q.echo;
+    is_too_big = local_ip && fields_q.proto_icmp && fields_q.too_big;
     is_arp   = fields_q.etype_arp && (fields_q.mac_us || fields_q.mac_all) &&
         fields_q.arp_ask && fields_q.arp_fits;
 
-    ctl_d.dest      = is_tcp ? RxTcp : is_udp ? RxUdp : (is_echo || is_arp) ? RxReply : RxHost;
+    ctl_d.dest      = (is_tcp || is_too_big) ? RxTcp : is_udp ? RxUdp :
+        (is_echo || is_arp) ? RxReply : RxHost;
     ctl_d.vlan      = fields_q.vlan;
     ctl_d.arp       = is_arp;
-    ctl_d.trim      = is_tcp || is_udp;
-    ctl_d.bytes     = 17'(l2) + 17'(fields_q.total);
-    ctl_d.sum_check = is_tcp || is_echo || (is_udp && !fields_q.udp_no_sum);
+    ctl_d.trim      = is_tcp || is_udp || is_too_big;
+    ctl_d.icmp      = is_echo || is_too_big;
+    // What a packet has behind its datagram is padding, as in Linux.
+    ctl_d.bytes     = 17'(l2) + (is_udp ? 17'(fields_q.udp_len) + 17'd20 : 17'(fields_q.total));
+    ctl_d.sum_check = is_tcp || ctl_d.icmp || (is_udp && !fields_q.udp_no_sum);
     // With TCP and UDP the sum begins at the IP addresses, which the pseudo header repeats.
-    ctl_d.sum_from  = 6'(l2) + (is_echo ? 6'd20 : 6'd12);
-    ctl_d.sum_init  = is_echo ? '0 :
-        17'(swap16(l4_len)) + 17'({is_tcp ? ProtoTcp : ProtoUdp, 8'd0});
+    ctl_d.sum_from  = 6'(l2) + (ctl_d.icmp ? 6'd20 : 6'd12);
+    ctl_d.sum_init  = ctl_d.icmp ? '0 :
+        17'(swap16(is_udp ? fields_q.udp_len : l4_len)) +
+        17'({is_tcp ? ProtoTcp : ProtoUdp, 8'd0});
     ctl_d.disabled  = !fields_enable_q;
     // A header with options is the host's affair.
     ctl_d.bad_ip    = to_us && (!fields_q.version_ok || fields_q.ihl_short ||
@@ -290,8 +313,15 @@ module rx_parse
       meta_d.opt_len   = 6'(tcp_hdr - 7'd20);
     end else if (is_udp) begin
       ctl_d.skip       = l2 + 7'd28;
-      ctl_d.bad_length = fields_q.udp_len != l4_len || fields_q.total < 16'd29;
-      meta_d.len       = l4_len - 16'd8;
+      ctl_d.bad_length = fields_q.udp_len > l4_len || fields_q.udp_len < 16'd9 ||
+          fields_q.total < 16'd29;
+      meta_d.len       = fields_q.udp_len - 16'd8;
+    end else if (is_too_big) begin
+      ctl_d.skip       = l2 + 7'd28;
+      ctl_d.bad_length = fields_q.total < 16'd28 + 16'(QuoteBytes);
+      meta_d.too_big   = 1'b1;
+      meta_d.flags     = '0;
+      meta_d.wnd       = path_mtu(fields_q.next_mtu, fields_q.quote_total) - 16'd40;
     end else if (is_echo) begin
       ctl_d.bad_length = fields_q.total < 16'd28;
     end

@@ -11,7 +11,7 @@ module tx_build
   input  logic     clk_i,
   input  logic     rst_ni,
   input  net_cfg_t cfg_i,
-  /// Segments; one with options (mss_valid or ws_valid) has no payload.
+  /// Segments; one with options (mss_valid, ws_valid, sack_ok or sack) has no payload.
   input  logic     seg_valid_i,
   output logic     seg_ready_o,
   input  txseg_t   seg_i,
@@ -57,27 +57,51 @@ module tx_build
   item_t seg_item, dgram_item, item;
   logic item_valid, item_ready, item_fire, item_first_q;
   logic [6:0] opt_len;
-  logic [63:0] opts;  // in the order of the wire
+  localparam int unsigned OptWords = 1 + 2 * Spans;
+  logic [OptWords-1:0][31:0] opts;  // in the order of the wire, the first one on top
+  logic [13:0] above, above_next;  // the part of numbers near `ack` that they do not say
 
   always_comb begin
     // Options travel as if they were payload.
-    opt_len = {3'd0, seg_i.mss_valid && seg_i.ws_valid, seg_i.mss_valid ^ seg_i.ws_valid, 2'd0};
-    opts    = {16'h0204, seg_i.mss, 24'h010303, 4'd0, seg_i.ws};
-    if (!seg_i.mss_valid) opts[63:32] = opts[31:0];
+    above      = seg_i.ack[31:18];
+    above_next = above + 14'd1;
+    opt_len    = {2'd0, 3'(seg_i.mss_valid) + 3'(seg_i.ws_valid) + 3'(seg_i.sack_ok), 2'd0};
+    opts = {
+      16'h0204, seg_i.mss, seg_i.ws_valid ? {24'h010303, 4'd0, seg_i.ws} : 32'h01010402,
+      32'h01010402, (32 * (OptWords - 3))'(0)
+    };
+    if (!seg_i.mss_valid) opts = opts << 32;
+    if (seg_i.sack[0].valid) begin
+      opt_len = 7'd4;
+      for (int unsigned i = 0; i < Spans; i++) begin
+        if (seg_i.sack[i].valid) opt_len = 7'(8 * i + 12);
+        opts[OptWords-2-2*i] = {
+          (seg_i.ack[17] && !seg_i.sack[i].from[17]) ? above_next : above, seg_i.sack[i].from
+        };
+        opts[OptWords-3-2*i] = {
+          (seg_i.ack[17] && !seg_i.sack[i].to[17]) ? above_next : above, seg_i.sack[i].to
+        };
+      end
+      opts[OptWords-1] = {24'h010105, 8'(opt_len - 7'd2)};
+    end
 
     seg_item.head.tcp          = 1'b1;
     seg_item.head.bad          = seg_bad_i;
     seg_item.head.peer         = seg_i.peer;
     seg_item.head.seq          = seg_i.seq;
     seg_item.head.ack          = seg_i.ack;
-    seg_item.head.offset_flags = {4'd5 + {2'd0, opt_len[3:2]}, 4'd0, seg_i.flags};
+    seg_item.head.offset_flags = {4'd5 + opt_len[5:2], 4'd0, seg_i.flags};
     seg_item.head.wnd          = seg_i.wnd;
     seg_item.head.l4_len       = seg_i.len + 16'd20;
     seg_item.beat              = seg_beat_i;
     if (opt_len != '0) begin
       seg_item.head.l4_len = 16'(opt_len) + 16'd20;
       seg_item.beat.len    = opt_len;
-      for (int i = 0; i < 8; i++) seg_item.beat.data[i*8+:8] = opts[(7-i)*8+:8];
+      for (int unsigned i = 0; i < OptWords; i++) begin
+        for (int unsigned b = 0; b < 4; b++) begin
+          seg_item.beat.data[(i*4+b)*8+:8] = opts[OptWords-1-i][(3-b)*8+:8];
+        end
+      end
     end
 
     dgram_item             = '0;

@@ -517,7 +517,8 @@ module decode
         end_d.mode = MdKeys;
         end_d.rem  = piece.ends ? 32'd0 : 32'(piece.pos - step_i.word_pos) + 32'd1;
       end else if (step_i.line_len > 14'(LineMax) &&
-                   !(line.cmd inside {CmdGet, CmdGets} && !line.eager && !line.indented)) begin
+                   !(line.cmd inside {CmdGet, CmdGets} && !line.eager && !line.indented &&
+                     !line.foreign)) begin
         end_d.pos  = piece.pos;
         end_d.mode = MdQuit;
         end_d.rem  = '0;

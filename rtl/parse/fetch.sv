@@ -77,7 +77,7 @@ module fetch
   logic wait_valid, wait_ready, wait_take;
   wait_t wait_in, wait_out;
   job_t wait_job;
-  logic [3:0] wait_level;
+  logic [5:0] wait_level;
 
   logic reading_q;
   laddr_t ring_q;
@@ -114,7 +114,7 @@ module fetch
 
   lib_fifo #(
     .T    (wait_t),
-    .Depth(8)
+    .Depth(32)
   ) u_wait (
     .clk_i,
     .rst_ni,

@@ -167,7 +167,7 @@ package request_pkg;
   typedef enum logic [2:0] {
     RsNone,     // nothing to say (only `first` matters)
     RsReply,    // fixed reply
-    RsValue,    // VALUE line, key and value bytes come as chunks
+    RsValue,    // VALUE line and value, whose key and bytes come beside it
     RsNumber,   // incr/decr: decimal number and CRLF
     RsHostData,
     RsEnd       // nothing but the end of the job (with `last`): ctx is what the session keeps
@@ -186,6 +186,7 @@ package request_pkg;
     logic        tail;      // RsValue: CRLF after the bytes (the value is complete)
     logic        last_key;  // RsValue with tail: END after it
     logic        cas_out;
+    logic [7:0]  klen;      // RsValue with head
     logic [31:0] flags;
     logic [20:0] vlen;
     logic [63:0] num;       // CAS unique or number
@@ -193,28 +194,16 @@ package request_pkg;
     ctx_t        ctx;       // with last: what the session keeps
   } res_t;
 
-  /// Piece of an item's line, beside an RsValue: from byte `start` of `data` on `key_len` bytes of the
-  /// key (if head), and behind them `len` bytes of the value.
+  /// Piece of a value, beside an RsValue: `len` bytes from lane `start` of `data` on, lane 0 behind
+  /// lane 63. All pieces but the last have 64 bytes; an empty value is one empty piece. The key of
+  /// an RsValue with `head` comes as lines of its own.
   typedef struct packed {
     line_t      data;
     logic [5:0] start;
-    logic [6:0] key_len;
     logic [6:0] len;
-    logic       key_last;  // the key ends here
-    logic       last;      // so do the value bytes of this record
-    logic       bad;       // memory could not read it: nobody may get it
+    logic       last;  // of this record's bytes
+    logic       bad;   // memory could not read it: nobody may get it
   } chunk_t;
-
-  /// What `pieces` makes of it for encode: bytes [start, start + len) of `data`; first the key's
-  /// pieces (if head), then the value's (at least one piece each, len may be 0 for an empty value).
-  typedef struct packed {
-    line_t      data;
-    logic [5:0] start;
-    logic [6:0] len;
-    logic       key;
-    logic       last;  // last piece of the key, or of the value bytes of this record
-    logic       bad;
-  } part_t;
 
   /// A job is over: its replies are in the transmit ring.
   typedef struct packed {
@@ -245,22 +234,25 @@ package request_pkg;
     logic        close;
   } hpiece_t;
 
-  /// A piece of reply text between encode and the two ways out of the card: bytes
-  /// [start, start + len) of `data`. Every job has at least one piece, which may be empty.
+  /// A piece of reply text: `len` bytes from lane `start` of `data` on, lane 0 behind lane 63.
+  /// Every job has at least one piece, which may be empty.
   typedef struct packed {
     line_t       data;
     logic [5:0]  start;
     logic [6:0]  len;
+    logic        last;       // last piece of its job
+    logic        reply_last; // UDP: last piece of one reply, where a datagram ends
+    logic        bad;        // bytes of a chunk that was bad
+    logic        sized;      // UDP: first piece of a reply that may be several datagrams
+    logic [21:0] size;       // with sized: bytes of the whole reply
+  } text_t;
+
+  /// Whose text it is.
+  typedef struct packed {
     logic        udp;
     conn_t       conn;
     logic [31:0] tx_ptr;     // where the job's replies begin
-    logic        first;      // first piece of its job
-    logic        last;       // last piece of its job
-    logic        reply_last; // last piece of one reply: UDP datagrams end here
-    logic        bad;        // bytes of a chunk that was bad
-    logic        sized;      // `rest` holds
-    logic [21:0] rest;       // bytes of this reply behind this piece
-  } text_t;
+  } text_job_t;
 
   /// Event counters of the way back (rtl/reply/back.sv).
   typedef enum int unsigned {

@@ -62,7 +62,7 @@ module session
   /// The record of a connection, apart from its ctx_t.
   typedef struct packed {
     logic        open;
-    logic        closed;    // EvClosed came: only waits for what is in flight
+    logic        closed;    // nothing more comes: only waits for what is in flight
     logic        fin;       // the peer sends no more
     logic        closing;   // FIN ordered
     logic        busy;      // a job is on its way
@@ -130,8 +130,10 @@ module session
 
   // ---------------------------------------------------------------- read: the record as it becomes
   sop_e read_op_q;
-  ev_e read_kind_q;
-  logic [31:0] read_rx_q, read_tx_q;
+  // verilator lint_off UNUSEDSIGNAL
+  ev_t read_ev_q;  // its connection is read_conn_q
+  // verilator lint_on UNUSEDSIGNAL
+  logic [31:0] read_tx_q;
   ctx_t read_ctx_q;
   rec_t rec, rec_d;
   ctx_t ctx;
@@ -149,11 +151,7 @@ module session
       read_conn_q <= choose_conn;
       read_op_q   <= choose_op;
     end
-    if (take_ev) begin
-      read_kind_q <= ev_i.kind;
-      read_rx_q   <= ev_i.rx_ptr;
-      read_tx_q   <= ev_i.tx_ptr;
-    end
+    if (take_ev) read_ev_q <= ev_i;
     if (take_done) begin
       read_tx_q  <= done_i.tx_ptr;
       read_ctx_q <= done_i.ctx;
@@ -172,21 +170,19 @@ module session
         rec_d.cont   = read_ctx_q.cont;
       end
       OpEvent: begin
-        unique case (read_kind_q)
-          EvOpen: begin
-            rec_d          = '0;
-            rec_d.open     = 1'b1;
-            rec_d.rx_end   = read_rx_q;
-            rec_d.rx_ptr   = read_rx_q;
-            rec_d.tx_ptr   = read_tx_q;
-            rec_d.tx_acked = read_tx_q;
-            rec_d.mode     = MdLine;
-          end
-          EvData:  rec_d.rx_end = read_rx_q;
-          EvAcked: rec_d.tx_acked = read_tx_q;
-          EvFin:   rec_d.fin = 1'b1;
-          default: rec_d.closed = 1'b1;
-        endcase
+        if (read_ev_q.acked) rec_d.tx_acked = read_ev_q.tx_ptr;
+        if (read_ev_q.data) rec_d.rx_end = read_ev_q.rx_ptr;
+        if (read_ev_q.fin) rec_d.fin = 1'b1;
+        if (read_ev_q.closed) rec_d.closed = 1'b1;
+        if (read_ev_q.open) begin
+          rec_d          = '0;
+          rec_d.open     = 1'b1;
+          rec_d.rx_end   = read_ev_q.rx_ptr;
+          rec_d.rx_ptr   = read_ev_q.rx_ptr;
+          rec_d.tx_ptr   = read_ev_q.tx_ptr;
+          rec_d.tx_acked = read_ev_q.tx_ptr;
+          rec_d.mode     = MdLine;
+        end
       end
       OpIssue: rec_d.queued = 1'b0;
       default: ;
@@ -195,7 +191,7 @@ module session
 
   // ---------------------------------------------------------------- decide
   sop_e act_op_q;
-  logic act_data_q, act_open_q;  // EvData, EvOpen
+  logic act_data_q, act_open_q;
   rec_t act_rec_q;
   ctx_t act_ctx_q;
   logic act_final_q, act_close_q;
@@ -209,8 +205,8 @@ module session
     if (read_valid_q) begin
       act_conn_q  <= read_conn_q;
       act_op_q    <= read_op_q;
-      act_data_q  <= read_op_q == OpEvent && read_kind_q == EvData;
-      act_open_q  <= read_op_q == OpEvent && read_kind_q == EvOpen;
+      act_data_q  <= read_op_q == OpEvent && read_ev_q.data;
+      act_open_q  <= read_op_q == OpEvent && read_ev_q.open;
       act_rec_q   <= rec_d;
       act_avail_q <= rec_d.rx_end - rec_d.rx_ptr;
       act_used_q  <= rec_d.tx_ptr - rec_d.tx_acked;
@@ -227,9 +223,9 @@ module session
       end
       if (read_op_q == OpIssue || read_op_q == OpPiece) act_ctx_q <= ctx;
       if (read_op_q == OpDone) act_ctx_q <= read_ctx_q;
-      if (read_op_q == OpEvent && read_kind_q == EvOpen) begin
+      if (read_op_q == OpEvent && read_ev_q.open) begin
         act_ctx_q        <= '0;
-        act_ctx_q.rx_ptr <= read_rx_q;
+        act_ctx_q.rx_ptr <= read_ev_q.rx_ptr;
       end
     end
   end

@@ -404,9 +404,10 @@ module tokens
     return w;
   endfunction
 
-  localparam int unsigned Commands = 32;
+  localparam int unsigned Commands = 33;
   localparam command_t [Commands-1:0] CommandWords = {
     {CmdGet, word("get")},
+    {CmdGet, word("bget")},  // older than any documentation, and still there
     {CmdGets, word("gets")},
     {CmdGat, word("gat")},
     {CmdGats, word("gats")},

@@ -1,8 +1,11 @@
 rtl/reply/bin2dec.sv
 rtl/reply/value_line.sv
+rtl/reply/merge.sv
+rtl/reply/chunk_queue.sv
+rtl/reply/compose.sv
 rtl/reply/encode.sv
+rtl/reply/text_lines.sv
 rtl/reply/ring_writer.sv
 rtl/reply/udp_reply.sv
 rtl/reply/exception.sv
 rtl/reply/back.sv
-rtl/reply/pieces.sv

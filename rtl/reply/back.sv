@@ -4,18 +4,22 @@ module back
   import wirekv_pkg::*;
   import net_pkg::*;
   import request_pkg::*;
+  import reply_pkg::*;
 (
   input  logic                  clk_i,
   input  logic                  rst_ni,
   /// Where the transmit ring of connection 0 is.
   input  laddr_t                tx_base_i,
-  /// Results and the bytes of values.
+  /// Results, keys of values (lines), bytes of values.
   input  logic                  res_valid_i,
   output logic                  res_ready_o,
   input  res_t                  res_i,
+  input  logic                  rkey_valid_i,
+  output logic                  rkey_ready_o,
+  input  line_t                 rkey_i,
   input  logic                  chunk_valid_i,
   output logic                  chunk_ready_o,
-  input  part_t                 chunk_i,
+  input  chunk_t                chunk_i,
   /// Whom UDP jobs answer.
   input  logic                  uctx_valid_i,
   output logic                  uctx_ready_o,
@@ -101,6 +105,7 @@ module back
   logic ctx_valid, ctx_ready, text_valid, text_ready;
   ctx_t ctx;
   text_t text;
+  text_job_t job;
 
   encode u_encode (
     .clk_i,
@@ -108,6 +113,9 @@ module back
     .res_valid_i,
     .res_ready_o,
     .res_i,
+    .rkey_valid_i,
+    .rkey_ready_o,
+    .rkey_i,
     .chunk_valid_i,
     .chunk_ready_o,
     .chunk_i,
@@ -120,22 +128,42 @@ module back
     .text_valid_o (text_valid),
     .text_ready_i (text_ready),
     .text_o       (text),
+    .job_o        (job),
     .value_o      (count_o[BackCountValues]),
     .reply_o      (count_o[BackCountReplies]),
     .number_o     (count_o[BackCountNumbers]),
     .wait_chunk_o (count_o[BackCountWaitChunk])
   );
 
-  logic ring_ready, udp_ready;
-  assign text_ready = text.udp ? udp_ready : ring_ready;
+  logic ring_valid, ring_ready, dgram_valid, dgram_ready, meta_valid, meta_ready;
+  ring_line_t ring;
+  dgram_line_t dgram;
+  dgram_meta_t meta;
+  text_lines u_lines (
+    .clk_i,
+    .rst_ni,
+    .text_valid_i (text_valid),
+    .text_ready_o (text_ready),
+    .text_i       (text),
+    .job_i        (job),
+    .ring_valid_o (ring_valid),
+    .ring_ready_i (ring_ready),
+    .ring_o       (ring),
+    .dgram_valid_o(dgram_valid),
+    .dgram_ready_i(dgram_ready),
+    .dgram_o      (dgram),
+    .meta_valid_o (meta_valid),
+    .meta_ready_i (meta_ready),
+    .meta_o       (meta)
+  );
 
   ring_writer u_ring (
     .clk_i,
     .rst_ni,
     .tx_base_i,
-    .text_valid_i(text_valid && !text.udp),
-    .text_ready_o(ring_ready),
-    .text_i      (text),
+    .line_valid_i(ring_valid),
+    .line_ready_o(ring_ready),
+    .line_i      (ring),
     .ctx_valid_i (ctx_valid),
     .ctx_ready_o (ctx_ready),
     .ctx_i       (ctx),
@@ -153,9 +181,12 @@ module back
   udp_reply u_udp (
     .clk_i,
     .rst_ni,
-    .text_valid_i(text_valid && text.udp),
-    .text_ready_o(udp_ready),
-    .text_i      (text),
+    .line_valid_i(dgram_valid),
+    .line_ready_o(dgram_ready),
+    .line_i      (dgram),
+    .meta_valid_i(meta_valid),
+    .meta_ready_o(meta_ready),
+    .meta_i      (meta),
     .uctx_valid_i,
     .uctx_ready_o,
     .uctx_i,
@@ -174,8 +205,8 @@ module back
   assign tcp_job   = done_valid_o && done_ready_i;
 
   assign count_o[BackCountLines]    = wr_valid_o && wr_ready_i;
-  assign count_o[BackCountWaitRing] = text_valid && !text.udp && !ring_ready;
-  assign count_o[BackCountWaitUdp]  = text_valid && text.udp && !udp_ready;
+  assign count_o[BackCountWaitRing] = text_valid && !job.udp && !text_ready;
+  assign count_o[BackCountWaitUdp]  = text_valid && job.udp && !text_ready;
 
   logic job_q;
   assign count_o[BackCountJobs] = job_q;

@@ -1,22 +1,20 @@
-// Reply text of TCP jobs to the transmit rings. Latency 3 from text to a line write, initiation
+// Lines of reply text to the transmit rings. Latency 0 from a line to its write, initiation
 // interval 1. A job is done a clock after all its writes are acknowledged; many may be under way.
 `include "lib_assert.svh"
 
 module ring_writer
   import wirekv_pkg::*;
   import request_pkg::*;
+  import reply_pkg::*;
 (
   input  logic        clk_i,
   input  logic        rst_ni,
   /// Where the transmit ring of connection 0 is.
   input  laddr_t      tx_base_i,
-  /// Reply text.
-  input  logic        text_valid_i,
-  output logic        text_ready_o,
-  // Some fields are UDP's alone.
-  // verilator lint_off UNUSEDSIGNAL
-  input  text_t       text_i,
-  // verilator lint_on UNUSEDSIGNAL
+  /// Lines.
+  input  logic        line_valid_i,
+  output logic        line_ready_o,
+  input  ring_line_t  line_i,
   /// Context of each job.
   input  logic        ctx_valid_i,
   output logic        ctx_ready_o,
@@ -34,107 +32,18 @@ module ring_writer
   output done_t       done_o
 );
 
-  logic join_valid, join_ready, begin_ready, end_ready, take;
-  assign text_ready_o = join_ready && begin_ready && end_ready;
-  assign take         = text_valid_i && text_ready_o;
-
-  // ------------------------------------------------ text to lines
-  line_t line;
-  strb_t strb;
-  logic line_valid, line_ready, line_last;
-  assign join_valid = text_valid_i && begin_ready && end_ready;
-  lib_join u_join (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i (join_valid),
-    .s_ready_o (join_ready),
-    .s_data_i  (text_i.data),
-    .s_start_i (text_i.start),
-    .s_len_i   (text_i.len),
-    .s_first_i (text_i.first),
-    .s_offset_i(text_i.tx_ptr[5:0]),
-    .s_last_i  (text_i.last),
-    .m_valid_o (line_valid),
-    .m_ready_i (line_ready),
-    .m_data_o  (line),
-    .m_strb_o  (strb),
-    .m_last_o  (line_last)
-  );
-
-  // ------------------------------------------------ beside them: where a job's text begins, ends
-  typedef struct packed {
-    conn_t      conn;
-    logic [9:0] line;
-  } begin_t;
-  begin_t begin_in, job_begin;
-  logic pop;
-  // Only the assertions look at these.
-  // verilator lint_off UNUSEDSIGNAL
-  logic begin_valid, end_valid;
-  // verilator lint_on UNUSEDSIGNAL
-  logic [3:0] unused_begin_level;
-  assign begin_in = '{conn: text_i.conn, line: text_i.tx_ptr[15:6]};
-  lib_fifo #(
-    .T    (begin_t),
-    .Depth(8)
-  ) u_begins (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(take && text_i.first),
-    .s_ready_o(begin_ready),
-    .s_data_i (begin_in),
-    .m_valid_o(begin_valid),
-    .m_ready_i(pop),
-    .m_data_o (job_begin),
-    .level_o  (unused_begin_level)
-  );
-
-  typedef struct packed {
-    logic [31:0] ptr;
-    logic        bad;  // bytes that nobody may get
-  } end_t;
-  logic [31:0] ptr_q, ptr;
-  logic bad_q, bad;
-  end_t job_end;
-  assign bad = text_i.bad || (bad_q && !text_i.first);
-  logic [3:0] unused_end_level;
-  assign ptr = (text_i.first ? text_i.tx_ptr : ptr_q) + 32'(text_i.len);
-  always_ff @(posedge clk_i) begin
-    if (take) ptr_q <= ptr;
-    if (take) bad_q <= bad;
-  end
-  lib_fifo #(
-    .T    (end_t),
-    .Depth(8)
-  ) u_ends (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(take && text_i.last),
-    .s_ready_o(end_ready),
-    .s_data_i ({ptr, bad}),
-    .m_valid_o(end_valid),
-    .m_ready_i(pop),
-    .m_data_o (job_end),
-    .level_o  (unused_end_level)
-  );
-
   // ------------------------------------------------ lines to writes
-  logic line_first_q, wait_ready, written;
+  logic wait_ready, written, pop;
   logic [9:0] line_no_q, line_no;
-  assign line_no    = line_first_q ? job_begin.line : line_no_q;
-  assign line_ready = wait_ready && (wr_ready_i || strb == '0);
-  assign wr_valid_o = line_valid && wait_ready && strb != '0;
-  assign wr_o.addr  = tx_base_i + {10'b0, job_begin.conn, line_no};
-  assign wr_o.data  = line;
-  assign wr_o.strb  = strb;
-  assign written    = wr_valid_o && wr_ready_i;
-  assign pop        = line_valid && line_ready && line_last;
-
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) line_first_q <= 1'b1;
-    else if (line_valid && line_ready) line_first_q <= line_last;
-    if (line_valid && line_ready) line_no_q <= line_no + 10'd1;
-  end
+  assign line_no      = line_i.first ? line_i.line : line_no_q;
+  assign line_ready_o = wait_ready && (wr_ready_i || line_i.strb == '0);
+  assign wr_valid_o   = line_valid_i && wait_ready && line_i.strb != '0;
+  assign wr_o.addr    = tx_base_i + {10'b0, line_i.conn, line_no};
+  assign wr_o.data    = line_i.data;
+  assign wr_o.strb    = line_i.strb;
+  assign written      = wr_valid_o && wr_ready_i;
+  assign pop          = line_valid_i && line_ready_o && line_i.last;
+  always_ff @(posedge clk_i) if (line_valid_i && line_ready_o) line_no_q <= line_no + 10'd1;
 
   // ------------------------------------------------ jobs that wait for their writes
   // Counted since reset, modulo 2**16: far more than memory can have outstanding.
@@ -143,14 +52,20 @@ module ring_writer
   logic [14:0] unused_distance;
   typedef struct packed {
     conn_t       conn;
-    end_t        upto;
+    logic [31:0] ptr;
+    logic        bad;
     logic [15:0] target;  // writes up to the job's last
   } wait_t;
   wait_t wait_in, waiting;
   logic wait_valid, done_valid, done_ready, done;
   done_t done_in;
   logic [5:0] unused_wait_level;
-  assign wait_in = '{conn: job_begin.conn, upto: job_end, target: written_q + 16'(written)};
+  assign wait_in = '{
+          conn: line_i.conn,
+          ptr: line_i.ptr,
+          bad: line_i.bad,
+          target: written_q + 16'(written)
+      };
   lib_fifo #(
     .T    (wait_t),
     .Depth(32)
@@ -215,9 +130,9 @@ module ring_writer
   assign done_valid = wait_valid && ctx_valid && !missing;
   assign done       = done_valid && done_ready;
   always_comb begin
-    done_in = '{conn: waiting.conn, tx_ptr: waiting.upto.ptr, ctx: ctx};
+    done_in = '{conn: waiting.conn, tx_ptr: waiting.ptr, ctx: ctx};
     // What is in the ring goes nowhere then.
-    if (waiting.upto.bad || (refused_q && !first_refused)) done_in.ctx.mode = MdAbort;
+    if (waiting.bad || (refused_q && !first_refused)) done_in.ctx.mode = MdAbort;
   end
 
   // The session acts on it in the same clock, far from here.
@@ -235,7 +150,5 @@ module ring_writer
   );
 
   `ASSERT_STABLE(WriteStable, wr_valid_o, wr_ready_i, wr_o)
-  `ASSERT(PlaceKnown, !line_valid || begin_valid)
-  `ASSERT(EndKnown, !pop || end_valid)
 
 endmodule

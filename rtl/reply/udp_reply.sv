@@ -1,23 +1,22 @@
-// Reply text of UDP jobs to datagrams as memcached cuts them: each reply (each VALUE of a get with
-// several keys is one) starts a sequence of its own, of up to 1,392 bytes a datagram behind the
-// 8-byte frame header. Latency 6 from the last text of a datagram to its first beat, initiation
-// interval 1 (one clock more where a piece crosses the end of a datagram).
+// Lines of reply text to datagrams, each behind its 8-byte frame header. A datagram leaves when all
+// of it is here. Latency 3 from its last line to its first beat, initiation interval 1.
 `include "lib_assert.svh"
 
 module udp_reply
   import wirekv_pkg::*;
   import net_pkg::*;
   import request_pkg::*;
+  import reply_pkg::*;
 (
   input  logic   clk_i,
   input  logic   rst_ni,
-  /// Reply text.
-  input  logic   text_valid_i,
-  output logic   text_ready_o,
-  // Some fields are TCP's alone.
-  // verilator lint_off UNUSEDSIGNAL
-  input  text_t  text_i,
-  // verilator lint_on UNUSEDSIGNAL
+  /// Lines, lane DgramHeader first; what each datagram's header says.
+  input  logic        line_valid_i,
+  output logic        line_ready_o,
+  input  dgram_line_t line_i,
+  input  logic        meta_valid_i,
+  output logic        meta_ready_o,
+  input  dgram_meta_t meta_i,
   /// Whom to answer: one a job, in order.
   input  logic   uctx_valid_i,
   output logic   uctx_ready_o,
@@ -32,146 +31,37 @@ module udp_reply
   output logic   dgram_o
 );
 
-  localparam logic [10:0] Payload = 11'd1392;
-  localparam logic [6:0] Header = 7'd8;
-
-  // ------------------------------------------------ cut: text to datagrams
-  logic [10:0] fill_q, room_q;  // bytes in the datagram begun; bytes that still fit
-  logic [5:0] cut_q;             // bytes of this piece that went into the datagram before
-  logic [15:0] seq_q;
-  logic [6:0] left, len;
-  logic [5:0] start;
-  logic crosses, ends, first, move, meta_ready, join_ready, cut_valid;
-
-  assign left    = text_i.len - 7'(cut_q);
-  assign start   = text_i.start + cut_q;
-  assign crosses = 11'(left) > room_q;
-  assign len     = crosses ? room_q[6:0] : left;
-  assign ends    = crosses || text_i.reply_last;
-  assign first   = fill_q == '0;
-  // An empty piece that only ends a job makes no datagram.
-  logic silent;
-  assign silent  = text_i.len == '0 && !text_i.reply_last;
-  assign cut_valid    = text_valid_i && !silent && meta_ready;
-  assign move         = text_valid_i && meta_ready && (join_ready || silent);
-  assign text_ready_o = meta_ready && (join_ready || silent) && !crosses;
-
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      fill_q <= '0;
-      room_q <= Payload;
-      cut_q  <= '0;
-      seq_q  <= '0;
-    end else if (move) begin
-      fill_q <= ends ? '0 : fill_q + 11'(len);
-      room_q <= ends ? Payload : room_q - 11'(len);
-      cut_q  <= crosses ? cut_q + 6'(len) : '0;
-      if (ends) seq_q <= crosses ? seq_q + 16'd1 : '0;
-    end
-  end
-
-  // ------------------------------------------------ total: datagrams of this reply
-  // Known from the VALUE line on: the first datagram is not full before. x / 1392 = x / 16 / 87 by
-  // multiplication with the reciprocal, exact below 2**18 * 16.
-  logic [17:0] size_q;  // in units of 16
-  logic [36:0] product_q;
-  logic [1:0] sized_q;
-  logic [15:0] total_q;
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      total_q <= 16'd1;
-      sized_q <= '0;
-    end else begin
-      sized_q <= {sized_q[0], move && text_i.sized && !crosses};
-      if (move && ends && text_i.reply_last && !crosses) total_q <= 16'd1;
-      else if (sized_q[1]) total_q <= 16'(product_q >> 25);
-    end
-    if (move && text_i.sized)
-      size_q <= 18'((22'(fill_q) + 22'(len) + text_i.rest + 22'(Payload) - 22'd1) >> 4);
-    if (sized_q[0]) product_q <= 37'(size_q) * 37'd385684;
-  end
-
-  // ------------------------------------------------ lines, and beside them what the header says
-  line_t line;
-  strb_t unused_strb;
-  logic line_valid, line_ready, line_last;
-  lib_join u_join (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i (cut_valid),
-    .s_ready_o (join_ready),
-    .s_data_i  (text_i.data),
-    .s_start_i (start),
-    .s_len_i   (len),
-    .s_first_i (first),
-    .s_offset_i(Header[5:0]),
-    .s_last_i  (ends),
-    .m_valid_o (line_valid),
-    .m_ready_i (line_ready),
-    .m_data_o  (line),
-    .m_strb_o  (unused_strb),
-    .m_last_o  (line_last)
-  );
-
-  typedef struct packed {
-    line_t data;
-    logic  last;
-  } out_line_t;
-  out_line_t line_in, out_line;
+  // Room for one datagram and the next one's beginning.
+  dgram_line_t out_line;
   logic out_line_valid, out_line_pop;
   logic [5:0] unused_line_level;
-  assign line_in = '{data: line, last: line_last};
-  // A datagram leaves when all of it is here: room for one and the next one's beginning.
   lib_fifo #(
-    .T    (out_line_t),
+    .T    (dgram_line_t),
     .Depth(32)
   ) u_lines (
     .clk_i,
     .rst_ni,
-    .s_valid_i(line_valid),
-    .s_ready_o(line_ready),
-    .s_data_i (line_in),
+    .s_valid_i(line_valid_i),
+    .s_ready_o(line_ready_o),
+    .s_data_i (line_i),
     .m_valid_o(out_line_valid),
     .m_ready_i(out_line_pop),
     .m_data_o (out_line),
     .level_o  (unused_line_level)
   );
 
-  typedef struct packed {
-    logic        empty;  // no datagram, only the end of a job
-    logic        last;   // of its job
-    logic        bad;    // has bytes that nobody may get: dropped
-    logic [10:0] len;    // with the header
-    logic [15:0] seq;
-    logic [15:0] total;
-  } meta_t;
-  logic bad_q, bad;
-  assign bad = text_i.bad || bad_q;
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) bad_q <= 1'b0;
-    else if (move) bad_q <= bad && !ends;
-  end
-
-  meta_t meta_in, meta;
+  dgram_meta_t meta;
   logic meta_valid, meta_pop;
   logic [4:0] unused_meta_level;
-  assign meta_in = '{
-          empty: silent,
-          last: text_i.last && !crosses,
-          bad: bad,
-          len: fill_q + 11'(len) + 11'(Header),
-          seq: seq_q,
-          total: total_q
-      };
   lib_fifo #(
-    .T    (meta_t),
+    .T    (dgram_meta_t),
     .Depth(16)
   ) u_metas (
     .clk_i,
     .rst_ni,
-    .s_valid_i(move && (ends || text_i.last)),
-    .s_ready_o(meta_ready),
-    .s_data_i (meta_in),
+    .s_valid_i(meta_valid_i),
+    .s_ready_o(meta_ready_o),
+    .s_data_i (meta_i),
     .m_valid_o(meta_valid),
     .m_ready_i(meta_pop),
     .m_data_o (meta),
@@ -251,8 +141,6 @@ module udp_reply
   assign txdgram_o      = out.dgram;
   assign txdgram_beat_o = out.beat;
 
-  // Division done before the first datagram's end asks for its result.
-  `ASSERT(TotalInTime, !(move && ends && |sized_q && (crosses || seq_q != '0)))
-  `ASSERT(SizedFits, !(move && text_i.sized && crosses))
+  `ASSERT_STABLE(DgramStable, txdgram_valid_o, txdgram_ready_i, txdgram_beat_o)
 
 endmodule

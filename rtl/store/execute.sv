@@ -82,7 +82,7 @@ module execute
   output logic              request_rsp_ready_o,
   output logic              request_rsp_bank_o,
   // verilator lint_off UNUSEDSIGNAL
-  input  log_slot_t         request_rsp_slot_i,  // the set is in the line's number
+  input  log_slot_t         request_rsp_slot_i,  // the bank is in the line's number
   // verilator lint_on UNUSEDSIGNAL
   output logic              acq_valid_o,
   input  logic              acq_ready_i,
@@ -106,6 +106,10 @@ module execute
   output logic              read_valid_o,
   input  logic              read_ready_i,
   output read_t             read_o,
+  /// The keys of values, in lines; the last one of a key comes with its result.
+  output logic              rkey_valid_o,
+  input  logic              rkey_ready_i,
+  output line_t             rkey_o,
   /// Results.
   output logic              res_valid_o,
   input  logic              res_ready_i,
@@ -206,7 +210,7 @@ module execute
   typedef struct packed {
     req_t                         req;
     found_t                       found;
-    log_way_t [PrefetchLines-1:0] ways;
+    bank_slot_t [PrefetchLines-1:0] slots;
     logic                         keyed;     // its key comes in the key stream
     logic                         long_key;  // a key that the three stages do not compare
     logic                         alone;     // must not overlap with the next request
@@ -252,7 +256,8 @@ module execute
       end
     end
     if (request_rsp_valid_i && request_rsp_ready_o) begin
-      next_q.ways[got[1:0]] <= request_rsp_slot_i[LogWayW-1:0];
+      next_q.slots[got[1:0]] <= {request_rsp_slot_i[LogSlotW-1:LogWayW+1],
+                                 request_rsp_slot_i[LogWayW-1:0]};
       got_q                 <= got + 3'd1;
     end else if (load) begin
       got_q <= '0;
@@ -288,7 +293,9 @@ module execute
   logic [1:0] more_q;
   logic key_half_q, act_half_q, more_half_q, key_take;
   logic [1:0] key_unit;
-  logic [2:0] beats_sent_q;  // of an item made here, or of a text for the host
+  // Beats of the acting request's key; those sent of it, with an item made here, to the host, or to
+  // its reply.
+  logic [2:0] key_beats, beats_sent_q;
   logic [3:0][127:0] key_read, key_new;
   logic [3:0][127:0] expected_q;  // of the item's line, where it has key bytes
   assign key_ready_o = key_more_q || (fetch_next && next_q.keyed);
@@ -311,8 +318,9 @@ module execute
       if (stored) waddr = {act_half_q, 2'(line_q - 3'(k == 3))};
       else waddr = key_more_q ? {more_half_q, more_q} : {!key_half_q, 2'd0};
       unique case (state_q)
-        StRun:           raddr = {key_half_q, 2'd0};
-        NuBeats, HoText: raddr = {act_half_q, beats_sent_q[1:0]};
+        // For the reply, or to compare it again, while nothing acts.
+        StRun:           raddr = {act_valid_q ? act_half_q : key_half_q, 2'd0};
+        StAct, NuBeats, HoText: raddr = {act_half_q, beats_sent_q[1:0]};
         default:         raddr = {act_half_q, 2'(line_q - 3'(3'(k) + 3'(key_unit) >= 3'd3))};
       endcase
     end
@@ -497,7 +505,7 @@ module execute
   assign has     = slow_q ? slow_found_q : fetched_hit;
   assign at_way  = slow_q ? found_way_q : offs;
   assign at_off  = slow_q ? slow_off_q : act_q.found.off;
-  assign at_slot = slow_q ? slow_slot_q : {act_q.found.off.pos[2+:SetW], act_q.ways[0]};
+  assign at_slot = slow_q ? slow_slot_q : in_bank(act_q.slots[0], act_q.found.off.pos[2]);
   assign alive   = has && unexpired_q;
 
   // The job: room for replies, cut, context of the last record executed.
@@ -519,11 +527,16 @@ module execute
   logic [20:0] left_cont_q, left, piece;
   logic [13:0] limit_q, limit_first_q, limit;
   logic [16:0] spent_q, spent, room_left;
-  logic [8:0] overhead_q;  // of a VALUE line and what ends the value
+  logic [8:0] overhead_q, overhead;  // of a VALUE line and what ends the value
   logic spending_q, sends;
-  // So much room that two records cannot use it up: what is left need not be known to the byte.
+  // At most so many digits.
+  assign overhead = overhead_q + ((head_q.flags == '0) ? 9'd1 : 9'd10) +
+      ((head_q.vlen[20:10] != '0) ? 9'd7 : (head_q.vlen[9:4] != '0) ? 9'd4 : 9'd2);
+  // So much room that two records cannot use it up: what is left need not be known to the byte. For
+  // two that say little, less is enough.
   localparam logic [16:0] Plenty = 17'(3 * ValuePiece);
-  logic plenty_q, plenty_first_q;
+  localparam logic [16:0] Enough = 17'(4 * ReplyMax);
+  logic plenty_q, plenty_first_q, enough_q, enough_first_q, little;
   assign room_left = (spent_q > room_q) ? '0 : room_q - spent_q;
   always_ff @(posedge clk_i) begin
     if (check_go) begin
@@ -531,7 +544,10 @@ module execute
       left_cont_q   <= check_q.req.vlen - check_q.req.cont_start;
       limit_first_q <= limit_of(check_q.req.tx_space);
       plenty_first_q <= check_q.req.tx_space >= Plenty;
-      overhead_q    <= 9'(check_q.req.klen) + 9'd64;
+      enough_first_q <= check_q.req.tx_space >= Enough;
+      // Without flags and length: their digits are known from the item.
+      overhead_q    <= 9'(check_q.req.klen) + (check_q.req.cas_out ? 9'd33 : 9'd12) +
+          (check_q.req.last_key ? 9'd5 : 9'd0);
     end
     // One clock for what a record spends, one for what is left then: `settled`.
     if (spending_q) begin
@@ -539,12 +555,14 @@ module execute
       limit_q <= limit_of(room_left);
       low_q   <= room_left < 17'(ReplyMax);
       plenty_q <= room_left >= Plenty;
+      enough_q <= room_left >= Enough;
     end
     spending_q <= rst_ni && act_done && !skip;
     spent_q    <= spent;
     if (act_done && act_q.req.first) begin
       room_q   <= act_q.req.tx_space;
       plenty_q <= plenty_first_q;
+      enough_q <= enough_first_q;
       limit_q  <= 14'(ValuePiece);
       low_q    <= 1'b0;
     end
@@ -559,9 +577,10 @@ module execute
   assign is_get    = act_q.req.op == OpGet;
   assign is_number = act_q.req.op inside {OpIncr, OpDecr};
   assign is_touch  = act_q.req.op == OpTouch || (is_get && act_q.req.touch);
-  assign settled   = !spending_q || plenty_q || !may_skip_q;
+  assign little    = enough_q && spent_q[16:10] == '0 && (left[20:9] == '0 || !is_value);
+  assign settled   = !spending_q || plenty_q || little || !may_skip_q;
   assign in_run    = state_q == StRun && act_valid_q && settled;
-  assign out_free  = res_ready_i && read_ready_i;
+  assign out_free  = res_ready_i && read_ready_i && rkey_ready_i;
   assign unique_no = off_unique(at_off, range_i.lap, range_i.last_lap);
   assign place_ok  = act_q.req.off.lap != '0 && (!act_q.req.key_stored || off_valid_q);
 
@@ -619,13 +638,14 @@ module execute
   assign sends   = (is_get && alive) || (act_q.req.op == OpCont && off_valid_q);
 
   // Steps that come before the end: writes must be taken, inserts and sums take longer.
-  logic number_op, insert_op, bucket_ok, touch_ok, patch_q;
+  logic number_op, insert_op, bucket_ok, touch_ok, patch_q, key_waits;
   logic end_insert, end_number, end_host, number_ok_q;
   assign number_op = is_number && alive;
   assign insert_op = stores && !has;
   assign bucket_ok = !replace || at_ready;
   assign touch_ok  = !(is_touch && alive) || (patch_q && wr_ready_i);
-  assign ends      = acts && (skip || (!insert_op && !number_op && bucket_ok && touch_ok));
+  assign ends      = acts && (skip || (!insert_op && !number_op && bucket_ok && touch_ok &&
+                                       !key_waits));
   // The long ways round end in these clocks.
   logic in_write_ok, number_end;
   assign end_insert = state_q == InWrite && in_write_ok && out_free;
@@ -668,6 +688,7 @@ module execute
     res_o.reply    = reply;
     res_o.last_key = act_q.req.last_key;
     res_o.cas_out  = act_q.req.cas_out;
+    res_o.klen     = act_q.req.klen;
     res_o.flags    = head_q.flags;
     res_o.vlen     = is_get ? head_q.vlen[20:0] : act_q.req.vlen;
     res_o.num      = unique_no;
@@ -686,7 +707,7 @@ module execute
       res_o.num = number_q;
     end else if (sends) begin
       res_o.kind = RsValue;
-      spent      = 17'(piece) + 17'(overhead_q);
+      spent      = 17'(piece) + 17'(overhead);
     end else if (act_q.req.op == OpEnd) begin
       res_o.kind = RsEnd;
     end else if (act_q.req.op == OpHostData) begin
@@ -731,13 +752,19 @@ module execute
     read_o.whole = act_q.found.whole && !slow_q && is_get;
     read_o.count = act_q.found.count;
     read_o.bank  = act_q.found.off.pos[2];
-    read_o.ways  = act_q.ways;
+    read_o.slots = act_q.slots;
     read_o.off   = is_get ? at_off : act_q.req.off;
-    read_o.head  = is_get;
     read_o.klen  = act_q.req.klen;
     read_o.start = is_get ? '0 : act_q.req.cont_start;
     read_o.len   = piece;
   end
+
+  // A long key needs further clocks, in StAct.
+  logic keys_go;
+  assign key_waits    = state_q == StAct && is_get && alive && beats_sent_q + 3'd1 != key_beats;
+  assign keys_go      = state_q == StAct && out_free && !skip && key_waits;
+  assign rkey_valid_o = keys_go || (act_done && !skip && is_get && alive);
+  assign rkey_o       = key_read;
 
   // ---------------------------------------------------------------- steps
   logic [15:0] todo_q, pick, pick_any, pick_q, todo_pick;
@@ -1202,9 +1229,9 @@ module execute
   always_comb begin
     rd_en_o   = fetch_second || (fetch_next && next_q.found.cand) ||
         (fetch_again && check_q.found.cand);
-    rd_slot_o = {check_q.found.off.pos[2+:SetW], check_q.ways[0]};
-    if (fetch_second) rd_slot_o = {check_q.found.off.pos[2+:SetW] + SetW'(1), check_q.ways[1]};
-    if (fetch_next) rd_slot_o = {next_q.found.off.pos[2+:SetW], next_q.ways[0]};
+    rd_slot_o = in_bank(check_q.slots[0], check_q.found.off.pos[2]);
+    if (fetch_second) rd_slot_o = in_bank(check_q.slots[1], !check_q.found.off.pos[2]);
+    if (fetch_next) rd_slot_o = in_bank(next_q.slots[0], next_q.found.off.pos[2]);
     if (rsp_ready_o) begin
       rd_en_o   = rsp_valid_i;
       rd_slot_o = rsp_slot_i;
@@ -1214,7 +1241,7 @@ module execute
   // touch: the expiry is patched where it stands, bytes 8 to 11 of the header. It is decided a clock
   // before, so that the order at the cache's memory port does not wait for it.
   always_ff @(posedge clk_i)
-    patch_q <= rst_ni && state_q == StAct && !act_done && !skip && is_touch && alive;
+    patch_q <= rst_ni && state_q == StAct && !act_done && !skip && is_touch && alive && !key_waits;
   assign wr_valid_o = patch_q && out_free;
   assign wr_slot_o  = at_slot;
   assign wr_line_o  = at_off.pos[27:2];
@@ -1222,7 +1249,6 @@ module execute
   assign wr_strb_o  = strb_t'(16'h0F00) << {at_off.pos[1:0], 4'h0};
 
   // ---------------------------------------------------------------- items made here
-  logic [2:0] key_beats;
   assign key_beats   = 3'((9'(act_q.req.klen) + 9'd63) >> 6);
   assign own_valid_o = state_q == NuPut;
   assign own_o = '{start: 1'b1, own_lines: 1'b0, klen: act_q.req.klen, vlen: 21'(number_len_q),
@@ -1230,8 +1256,8 @@ module execute
   // Key and value; the log takes the last of the key with the value.
   logic value_sent_q;
   always_ff @(posedge clk_i) begin
-    if (state_q == NuPut || state_q == HoReq) beats_sent_q <= '0;
-    else if ((ownk_valid_o && ownk_ready_i) || (hkey_valid_o && hkey_ready_i))
+    if (!(state_q inside {StAct, NuBeats, HoText})) beats_sent_q <= '0;
+    else if ((ownk_valid_o && ownk_ready_i) || (hkey_valid_o && hkey_ready_i) || keys_go)
       beats_sent_q <= beats_sent_q + 3'd1;
     value_sent_q <= state_q == NuBeats && (value_sent_q || ownb_ready_i);
   end
@@ -1318,5 +1344,7 @@ module execute
   end
 
   assign idle_o = !next_valid_q && !check_valid_q && !act_valid_q && !req_valid_i;
+
+  `ASSERT(KeyPortFree, !(fetch_again && act_valid_q))
 
 endmodule

@@ -44,6 +44,8 @@ module line_cache
   /// Data of odd and even sets are in RAMs of their own, so that one is written while the other is
   /// filled.
   parameter bit Split = 0,
+  /// A line's set depends on all of its number, so that lines at like distances are in many sets.
+  parameter bit Spread = 0,
   /// Data are in UltraRAM.
   parameter bit Ultra = 0,
   /// A line's address is base + (line << Shift) + Low.
@@ -168,6 +170,19 @@ module line_cache
     number_t fill;
   } rsp_t;
 
+  function automatic set_t set_of(input line_no_t line);
+    set_t turn;
+    // A Gray code of the upper bits, the fastest on top: where they count up, in the middle of a long
+    // value, one bit changes, so that the lines behind do not come to the sets of those before. It is
+    // added, so that two values that meet in a set go on one behind the other.
+    turn = '0;
+    for (int b = int'(SetBits); b < $bits(line_no_t); b++) begin
+      turn[SetBits-1-b%SetBits] ^= line[b];
+      if (b != int'(SetBits)) turn[SetBits-1-(b-1)%SetBits] ^= line[b];
+    end
+    return Spread ? line[SetBits-1:0] + turn : line[SetBits-1:0];
+  endfunction
+
   // RAMs of data; which one a slot is in, and where.
   localparam int unsigned Rams = Split ? 2 : 1;
   localparam int unsigned RamBits = SlotBits - $clog2(Rams);
@@ -217,8 +232,8 @@ module line_cache
   logic renew_due_q, renew, renewing;
   assign renewing = look_renew_q || decide_renew_q;
   assign renew    = renew_due_q &&
-      !(look_valid_q && look_q.line[SetBits-1:0] == renew_set_q) &&
-      !(decide_valid_q && decide_q.line[SetBits-1:0] == renew_set_q);
+      !(look_valid_q && set_of(look_q.line) == renew_set_q) &&
+      !(decide_valid_q && set_of(decide_q.line) == renew_set_q);
 
   always_comb begin
     for (int c = 0; c < Classes; c++) begin
@@ -230,7 +245,7 @@ module line_cache
     for (int c = Classes - 1; c >= 0; c--) if (urgent[c]) pick = class_t'(c);
     for (int c = Classes - 1; c >= 0; c--) if (urgent[c] && c > int'(last_q)) pick = class_t'(c);
   end
-  assign read_set = renew ? renew_set_q : offer_acq[pick].line[SetBits-1:0];
+  assign read_set = renew ? renew_set_q : set_of(offer_acq[pick].line);
   assign take     = |offer && init_done && !renew_due_q && !renewing;
   always_comb begin
     acq_ready_o = '0;
@@ -265,7 +280,7 @@ module line_cache
       look_class_q <= pick;
       look_again_q <= queued_q[pick] != '0;
       // The request right ahead is in the same set; for the same line.
-      look_near_q  <= look_valid_q && look_q.line[SetBits-1:0] == read_set;
+      look_near_q  <= look_valid_q && set_of(look_q.line) == read_set;
       look_same_q  <= look_q.line == offer_acq[pick].line;
     end
     if (look_valid_q) begin
@@ -302,7 +317,7 @@ module line_cache
   logic [Ways-1:0] found_q, pinned_q, pinned_0_q;
   logic [Ways-1:0] hit_way, away, own, upper, victim, way, bypass_q, gone_q, spare_free;
   set_t decide_set;
-  assign decide_set = decide_renew_q ? renew_set_q : decide_q.line[SetBits-1:0];
+  assign decide_set = decide_renew_q ? renew_set_q : set_of(decide_q.line);
 
   // Class 0 takes a spare way only where three are not pinned by it.
   logic [Ways-1:0] look_pinned_0, spare_0;
@@ -377,7 +392,7 @@ module line_cache
   logic [WayBits-1:0] turn_q;  // spreads the victims over the ways
   way_no_t way_no;
 
-  assign decide_ram = Split && decide_q.line[0];
+  assign decide_ram = Split && decide_set[0];
   assign away    = found_q & Avoid[decide_class_q];
   assign hit_way = found_q & ~Avoid[decide_class_q];
   assign hit     = |hit_way;
@@ -445,7 +460,7 @@ module line_cache
       .rst_ni,
       .s_valid_i(decide_ok && decide_class_q == class_t'(c)),
       .s_ready_o(unused_ready),
-      .s_data_i ({decide_q.line[SetBits-1:0], way_no, new_entry.fill}),
+      .s_data_i ({set_of(decide_q.line), way_no, new_entry.fill}),
       .m_valid_o(head_valid),
       .m_ready_i(rsp_ready_i[c] && there),
       .m_data_o (head),
@@ -476,7 +491,7 @@ module line_cache
     .rst_ni,
     .s_valid_i(fetch),
     .s_ready_o(unused_target_ready),
-    .s_data_i ({decide_q.line[SetBits-1:0], way_no}),
+    .s_data_i ({set_of(decide_q.line), way_no}),
     .m_valid_o(target_valid),
     .m_ready_i(arrives),
     .m_data_o (target),

@@ -13,7 +13,8 @@ module log_cache
   /// Address of line 0.
   input  laddr_t                         base_i,
   /// As line_cache's, for the classes of store_pkg. Of which bank a class takes its next response is
-  /// its own to say, and how many lines it releases in each.
+  /// its own to say, and how many lines it releases in each. Not for the responses of ClassReader:
+  /// see below.
   input  logic        [LogClasses-1:0]   acq_valid_i,
   output logic        [LogClasses-1:0]   acq_ready_o,
   input  line_no_t    [LogClasses-1:0]   acq_line_i,
@@ -23,11 +24,19 @@ module log_cache
   input  logic        [LogClasses-1:0]   rsp_bank_i,
   output log_slot_t   [LogClasses-1:0]   rsp_slot_o,
   input  log_rel_t    [LogClasses-1:0]   rel_i,
-  /// Read ports: execute, reader.
-  input  logic        [1:0]              rd_en_i,
-  input  log_slot_t   [1:0]              rd_slot_i,
-  output line_t       [1:0]              rd_data_o,
-  output logic        [1:0]              rd_bad_o,
+  /// The reader sees the responses of its class in both banks at once, and reads a line in each.
+  output logic        [1:0]              pair_valid_o,
+  input  logic        [1:0]              pair_ready_i,
+  output bank_slot_t  [1:0]              pair_slot_o,
+  input  logic        [1:0]              pair_en_i,
+  input  bank_slot_t  [1:0]              pair_rd_slot_i,
+  output line_t       [1:0]              pair_data_o,
+  output logic        [1:0]              pair_bad_o,
+  /// Read port: execute.
+  input  logic                           rd_en_i,
+  input  log_slot_t                      rd_slot_i,
+  output line_t                          rd_data_o,
+  output logic                           rd_bad_o,
   /// Write ports: execute, appender.
   input  logic        [1:0]              wr_valid_i,
   output logic        [1:0]              wr_ready_o,
@@ -50,14 +59,13 @@ module log_cache
   output logic                           idle_o
 );
 
-  typedef logic [LogSlotW-2:0] bank_slot_t;  // without the bank, the lowest bit of the set
-
   logic [1:0][LogClasses-1:0] acq_valid, acq_ready, rsp_valid, rsp_ready;
   line_no_t [LogClasses-1:0] acq_line;
   bank_slot_t [1:0][LogClasses-1:0] rsp_slot;
   logic [1:0][LogClasses-1:0][3:0] rel;
   logic [1:0][1:0] rd_en, rd_bad, wr_valid, wr_ready;
-  bank_slot_t [1:0] rd_slot, wr_slot;
+  bank_slot_t [1:0][1:0] rd_slot;
+  bank_slot_t [1:0] wr_slot;
   line_t [1:0][1:0] rd_data;
   line_no_t [1:0] wr_line;
   logic [1:0] idle;
@@ -69,17 +77,13 @@ module log_cache
     assign acq_line[c]    = acq_line_i[c] >> 1;
     assign acq_ready_o[c] = acq_ready[bank][c];
     assign rsp_valid_o[c] = rsp_valid[rsp_bank_i[c]][c];
-    assign rsp_slot_o[c]  = {rsp_slot[rsp_bank_i[c]][c][LogSlotW-2:LogWayW], rsp_bank_i[c],
-                             rsp_slot[rsp_bank_i[c]][c][LogWayW-1:0]};
+    assign rsp_slot_o[c]  = in_bank(rsp_slot[rsp_bank_i[c]][c], rsp_bank_i[c]);
   end
 
-  for (genvar r = 0; r < 2; r++) begin : gen_read
-    logic bank_q;
-    assign rd_slot[r] = {rd_slot_i[r][LogSlotW-1:LogWayW+1], rd_slot_i[r][LogWayW-1:0]};
-    always_ff @(posedge clk_i) if (rd_en_i[r]) bank_q <= rd_slot_i[r][LogWayW];
-    assign rd_data_o[r] = rd_data[bank_q][r];
-    assign rd_bad_o[r]  = rd_bad[bank_q][r];
-  end
+  logic rd_bank_q;
+  always_ff @(posedge clk_i) if (rd_en_i) rd_bank_q <= rd_slot_i[LogWayW];
+  assign rd_data_o = rd_data[rd_bank_q][0];
+  assign rd_bad_o  = rd_bad[rd_bank_q][0];
 
   for (genvar p = 0; p < 2; p++) begin : gen_write
     assign wr_slot[p]    = {wr_slot_i[p][LogSlotW-1:LogWayW+1], wr_slot_i[p][LogWayW-1:0]};
@@ -90,13 +94,21 @@ module log_cache
   for (genvar b = 0; b < 2; b++) begin : gen_bank
     for (genvar c = 0; c < LogClasses; c++) begin : gen_class_bank
       assign acq_valid[b][c] = acq_valid_i[c] && acq_line_i[c][0] == 1'(b);
-      assign rsp_ready[b][c] = rsp_ready_i[c] && rsp_bank_i[c] == 1'(b);
+      assign rsp_ready[b][c] = (c == ClassReader) ? pair_ready_i[b]
+                                                  : rsp_ready_i[c] && rsp_bank_i[c] == 1'(b);
       assign rel[b][c]       = rel_i[c][b];
     end
     for (genvar p = 0; p < 2; p++) begin : gen_port
-      assign rd_en[b][p]    = rd_en_i[p] && rd_slot_i[p][LogWayW] == 1'(b);
       assign wr_valid[b][p] = wr_valid_i[p] && wr_line_i[p][0] == 1'(b);
     end
+
+    assign rd_en[b]       = {pair_en_i[b], rd_en_i && rd_slot_i[LogWayW] == 1'(b)};
+    assign rd_slot[b]     = {pair_rd_slot_i[b], rd_slot_i[LogSlotW-1:LogWayW+1],
+                             rd_slot_i[LogWayW-1:0]};
+    assign pair_valid_o[b] = rsp_valid[b][ClassReader];
+    assign pair_slot_o[b]  = rsp_slot[b][ClassReader];
+    assign pair_data_o[b]  = rd_data[b][1];
+    assign pair_bad_o[b]   = rd_bad[b][1];
 
     line_cache #(
       .Sets   (LogSets),
@@ -112,6 +124,8 @@ module log_cache
       .Waiting({9'd16, 9'd32, 9'd8, 9'd256}),
       .Reads  (2),
       .Writes (2),
+      // Items of one client lie at like distances if clients take turns.
+      .Spread (1'b1),
       .Shift  (1),
       .Low    (b),
       .Ultra  (1'b1),
@@ -131,7 +145,7 @@ module log_cache
       .rsp_slot_o      (rsp_slot[b]),
       .rel_i           (rel[b]),
       .rd_en_i         (rd_en[b]),
-      .rd_slot_i       (rd_slot),
+      .rd_slot_i       (rd_slot[b]),
       .rd_data_o       (rd_data[b]),
       .rd_bad_o        (rd_bad[b]),
       .wr_valid_i      (wr_valid[b]),

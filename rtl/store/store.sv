@@ -39,10 +39,13 @@ module store
   input  beat_t                  putb_i,
   output logic                   put_off_valid_o,
   output off_t                   put_off_o,
-  /// Results, and beside each RsValue the pieces of its key and value.
+  /// Results; beside each RsValue its key (if head) in lines, and the pieces of its value.
   output logic                   res_valid_o,
   input  logic                   res_ready_i,
   output res_t                   res_o,
+  output logic                   rkey_valid_o,
+  input  logic                   rkey_ready_i,
+  output line_t                  rkey_o,
   output logic                   chunk_valid_o,
   input  logic                   chunk_ready_i,
   output chunk_t                 chunk_o,
@@ -185,20 +188,23 @@ module store
   line_t bkt_wr_data;
   strb_t bkt_wr_strb;
 
-  // Ports of the log's cache: classes see store_pkg; read port 0 execute, 1 reader; write port 0
-  // execute, 1 appender.
+  // Ports of the log's cache: classes see store_pkg; write port 0 execute, 1 appender.
   logic [3:0] log_acq_valid, log_acq_ready, log_acq_fresh;
   logic [3:0] log_rsp_valid, log_rsp_ready, log_rsp_bank;
   line_no_t [3:0] log_acq_line;
   log_slot_t [3:0] log_rsp_slot;
   log_rel_t [3:0] log_rel;
-  logic [1:0] log_rd_en, log_wr_valid, log_wr_ready;
-  log_slot_t [1:0] log_rd_slot, log_wr_slot;
-  line_t [1:0] log_rd_data, log_wr_data;
+  logic [1:0] log_wr_valid, log_wr_ready;
+  log_slot_t log_rd_slot;
+  log_slot_t [1:0] log_wr_slot;
+  line_t log_rd_data;
+  line_t [1:0] log_wr_data;
+  logic [1:0] pair_valid, pair_ready, pair_en, pair_bad;
+  bank_slot_t [1:0] pair_slot, pair_rd_slot;
+  line_t [1:0] pair_data;
   line_no_t [1:0] log_wr_line;
   strb_t [1:0] log_wr_strb;
-  logic log_idle;
-  logic [1:0] log_rd_bad;
+  logic log_idle, log_rd_en, log_rd_bad;
   logic [1:0][1:0] unused_bad;  // a bucket that cannot be read is empty, and so is all else then
 
   logic [1:0] look_acq_valid, look_rsp_ready, exe_acq_valid, exe_rsp_ready, exe_rd_en, exe_rel;
@@ -281,6 +287,13 @@ module store
     .rsp_bank_i      (log_rsp_bank),
     .rsp_slot_o      (log_rsp_slot),
     .rel_i           (log_rel),
+    .pair_valid_o    (pair_valid),
+    .pair_ready_i    (pair_ready),
+    .pair_slot_o     (pair_slot),
+    .pair_en_i       (pair_en),
+    .pair_rd_slot_i  (pair_rd_slot),
+    .pair_data_o     (pair_data),
+    .pair_bad_o      (pair_bad),
     .rd_en_i         (log_rd_en),
     .rd_slot_i       (log_rd_slot),
     .rd_data_o       (log_rd_data),
@@ -304,7 +317,9 @@ module store
     .mem_rdat_bad_i  (rdat_bad_i[3:2]),
     .idle_o          (log_idle)
   );
-  assign log_acq_fresh[2:0] = '0;
+  assign log_acq_fresh[2:0]         = '0;
+  assign log_rsp_ready[ClassReader] = 1'b0;
+  assign log_rsp_bank[ClassReader]  = 1'b0;
 
   lookup u_lookup (
     .clk_i,
@@ -460,10 +475,10 @@ module store
     .rsp_bank_o          (log_rsp_bank[ClassExecute]),
     .rsp_slot_i          (log_rsp_slot[ClassExecute]),
     .rel_o               (log_rel[ClassExecute]),
-    .rd_en_o             (log_rd_en[0]),
-    .rd_slot_o           (log_rd_slot[0]),
-    .rd_data_i           (log_rd_data[0]),
-    .rd_bad_i            (log_rd_bad[0]),
+    .rd_en_o             (log_rd_en),
+    .rd_slot_o           (log_rd_slot),
+    .rd_data_i           (log_rd_data),
+    .rd_bad_i            (log_rd_bad),
     .wr_valid_o          (log_wr_valid[0]),
     .wr_ready_i          (log_wr_ready[0]),
     .wr_slot_o           (log_wr_slot[0]),
@@ -473,6 +488,9 @@ module store
     .read_valid_o        (read_valid),
     .read_ready_i        (read_ready),
     .read_o              (read),
+    .rkey_valid_o,
+    .rkey_ready_i,
+    .rkey_o,
     .res_valid_o         (out_valid),
     .res_ready_i         (out_ready),
     .res_o               (out),
@@ -513,16 +531,15 @@ module store
     .acq_valid_o  (log_acq_valid[ClassReader]),
     .acq_ready_i  (log_acq_ready[ClassReader]),
     .acq_line_o   (log_acq_line[ClassReader]),
-    .rsp_valid_i  (log_rsp_valid[ClassReader]),
-    .rsp_ready_o  (log_rsp_ready[ClassReader]),
-    .rsp_bank_o   (log_rsp_bank[ClassReader]),
-    .rsp_slot_i   (log_rsp_slot[ClassReader]),
+    .rsp_valid_i  (pair_valid),
+    .rsp_ready_o  (pair_ready),
+    .rsp_slot_i   (pair_slot),
     .rel_o        (log_rel[ClassReader]),
     .request_rel_o(log_rel[ClassRequest]),
-    .rd_en_o      (log_rd_en[1]),
-    .rd_slot_o    (log_rd_slot[1]),
-    .rd_data_i    (log_rd_data[1]),
-    .rd_bad_i     (log_rd_bad[1]),
+    .rd_en_o      (pair_en),
+    .rd_slot_o    (pair_rd_slot),
+    .rd_data_i    (pair_data),
+    .rd_bad_i     (pair_bad),
     .chunk_valid_o,
     .chunk_ready_i,
     .chunk_o,

@@ -70,10 +70,12 @@ package store_pkg;
   localparam int unsigned ClassAppend = 3;  // log only: lines being written
   typedef logic [IndexSlotW-1:0] index_slot_t;  // {set, way}
   typedef logic [LogSlotW-1:0] log_slot_t;  // the set's lowest bit is the bank
+  typedef logic [LogSlotW-2:0] bank_slot_t;  // without the bank
   typedef logic [1:0][3:0] log_rel_t;  // lines to release in each bank
   localparam int unsigned LogWayW = $clog2(LogWays);
-  typedef logic [LogWayW-1:0] log_way_t;
-  localparam int unsigned SetW = $clog2(2 * LogSets);
+  function automatic log_slot_t in_bank(input bank_slot_t slot, input logic bank);
+    return {slot[LogSlotW-2:LogWayW], bank, slot[LogWayW-1:0]};
+  endfunction
 
   /// Lines of an item that are fetched before its request is executed.
   localparam int unsigned PrefetchLines = 4;
@@ -127,13 +129,12 @@ package store_pkg;
   /// Bytes of an item to send, or only lines to release.
   typedef struct packed {
     logic                               send;
-    logic                               whole;    // every line needed is pinned already, `ways`
+    logic                               whole;    // every line needed is pinned already, `slots`
     logic [2:0]                         count;    // pinned lines, to be released
     logic                               bank;     // of the first of them
-    log_way_t [PrefetchLines-1:0]       ways;
+    bank_slot_t [PrefetchLines-1:0]     slots;   // in the banks by turns
     off_t                               off;
-    logic                               head;     // key first
-    logic [7:0]                         klen;
+    logic [7:0]                         klen;     // bytes before the value
     logic [20:0]                        start;    // value bytes left out
     logic [20:0]                        len;      // value bytes to send
   } read_t;

@@ -14,8 +14,8 @@ module tcp
 #(
   /// Connections that can be open at once: a power of two, 16..16384.
   parameter int unsigned Conns = 1024,
-  /// Grain of keep-alive in ticks: 10 seconds, less only in tests.
-  parameter int unsigned SlowTicks = 10000,
+  /// Grain of keep-alive in ticks: a second, less only in tests.
+  parameter int unsigned SlowTicks = 1000,
   /// Challenge ACKs, and RSTs to segments of no connection: so many at once, and one more every so
   /// many ticks. 1 tick is 1,000 a second (Linux' tcp_challenge_ack_limit until 5.18).
   parameter int unsigned LimitBurst = 50,
@@ -34,6 +34,10 @@ module tcp
   /// Most open connections.
   input  logic [14:0]  conn_limit_i,
   input  logic [15:0]  time_wait_ms_i,
+  /// Seconds of silence before the first keep-alive probe; 0: none is sent.
+  input  seconds_t     keep_alive_s_i,
+  /// Seconds without a request after which a connection is closed; 0: it stays.
+  input  seconds_t     idle_s_i,
   /// Rings of connection 0; the others' follow, RingLines each.
   input  laddr_t       rx_base_i,
   input  laddr_t       tx_base_i,
@@ -235,6 +239,9 @@ module tcp
     .now_i          (now),
     .own_mss_i      (own_mss_q),
     .time_wait_i    (time_wait_ms_i),
+    .keep_alive_i   (keep_alive_s_i),
+    .idle_i         (idle_s_i),
+    .pressed_i      (low || limit_q),
     .challenge_ok_i (challenge_ok),
     .challenge_o    (challenge),
     .stray_ok_i     (stray_ok),

@@ -2,18 +2,18 @@
 // initial sequence number, a SYN cookie, and comes back with the peer's ACK. Latency 12, initiation
 // interval 1.
 //
-//   cookie = the SYN's number + {half, epoch's parity, hash + {mss, window scale, mix}}
+//   cookie = the SYN's number + {half, epoch's parity, hash + {mss, window scale, SACK, mix}}
 //
 // The hash is of the peer's address and port and the epoch, of which one takes 65.536 seconds; a
 // cookie is good in the one in which it was made and in the next one. An ACK completes a handshake
-// if its two numbers give 23 zero bits where the mix was: a guess does once in 2^23. What the peer
+// if its two numbers give 22 zero bits where the mix was: a guess does once in 2^22. What the peer
 // says of itself needs no such care, since it could have said anything. `half` is not looked at:
 // the caller may flip it.
 //
 // The mix is 4,096 times the number of the peer's first byte. Without it any later segment would do
 // for the ACK, if the peer had by then sent as many bytes as it received. With it a segment n bytes
 // behind the first one leaves -4097 n where there should be zeros; -4095 times that is -n, modulo
-// 2^23.
+// 2^22.
 module tcp_cookie
   import net_pkg::*;
   import tcp_pkg::*;
@@ -34,7 +34,7 @@ module tcp_cookie
 );
 
   localparam int unsigned Latency = 12;
-  localparam int unsigned ZeroW = 23;
+  localparam int unsigned ZeroW = 22;
   localparam int unsigned MixShift = 12;
   localparam int unsigned MixW = ZeroW - MixShift;
   typedef logic [29:0] sum_t;
@@ -47,14 +47,17 @@ module tcp_cookie
   typedef struct packed {
     logic [2:0] mss;
     logic [3:0] ws;  // 15: none
+    logic       sack;
   } options_t;
 
   function automatic options_t encode(input logic [15:0] mss, input logic ws_valid,
-                                      input logic [3:0] ws, input logic [13:0] own);
+                                      input logic [3:0] ws, input logic sack,
+                                      input logic [13:0] own);
     encode.mss = '0;
     for (int unsigned i = 1; i < Sizes; i++) if (mss >= 16'(Size[i])) encode.mss = 3'(i);
     if (mss >= 16'(own)) encode.mss = 3'd7;
     encode.ws = !ws_valid ? 4'd15 : (ws > 4'd14) ? 4'd14 : ws;
+    encode.sack = sack;
   endfunction
 
   function automatic agreed_t decode(input options_t options, input logic [13:0] own);
@@ -63,6 +66,7 @@ module tcp_cookie
     decode.mss   = (mss < own) ? mss : own;
     decode.ws_ok = options.ws != 4'd15;
     decode.ws    = decode.ws_ok ? options.ws : 4'd0;
+    decode.sack_ok = options.sack;
   endfunction
 
   // ---------------------------------------------------------------- the numbers
@@ -80,7 +84,7 @@ module tcp_cookie
   options_t options;
   assign syn      = seg_i.flags.syn;
   assign peer_mss = seg_i.mss_valid ? seg_i.mss : 16'd536;
-  assign options  = encode(peer_mss, seg_i.ws_valid, seg_i.ws, own_mss_i);
+  assign options  = encode(peer_mss, seg_i.ws_valid, seg_i.ws, seg_i.sack_ok, own_mss_i);
 
   // The last epoch that has the parity of the cookie.
   assign apart  = seg_i.ack - seg_i.seq;
@@ -137,6 +141,7 @@ module tcp_cookie
       };
 
   logic unused;
-  assign unused = ^{apart[31], behind, hash[31:30], seg_i.peer, seg_i.wnd, seg_i.len, seg_i.flags};
+  assign unused = ^{apart[31], behind, hash[31:30], seg_i.peer, seg_i.wnd, seg_i.len, seg_i.flags,
+                    seg_i.too_big};
 
 endmodule

@@ -47,6 +47,6 @@ module tcp_fresh
   end
 
   logic unused;
-  assign unused = ^old_i;
+  assign unused = ^{old_i, agreed_i.sack_ok};
 
 endmodule

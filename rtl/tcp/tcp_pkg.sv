@@ -4,16 +4,14 @@ package tcp_pkg;
   import wirekv_pkg::*;
   import net_pkg::*;
 
-  typedef enum logic [2:0] {
-    EvOpen,    // handshake done: rx_ptr = first byte to come, tx_ptr = first byte to send
-    EvData,    // every byte before rx_ptr is in the receive ring (its writes are acknowledged)
-    EvAcked,   // the peer has every byte before tx_ptr: that part of the transmit ring is free
-    EvFin,     // the peer will send no more; comes after the EvData of its last byte
-    EvClosed   // the connection is over; the id is in use until `release_id` comes back
-  } ev_e;
-
+  /// News of a connection, in the order of its fields. `open` comes alone.
   typedef struct packed {
-    ev_e         kind;
+    logic        open;    // handshake done: rx_ptr = first byte to come, tx_ptr = first to send
+    logic        acked;   // the peer has every byte before tx_ptr: the ring is free up to it
+    logic        data;    // every byte before rx_ptr is in the ring (its writes are acknowledged)
+    logic        fin;     // the peer will send no more; not before `data` of its last byte. Or it
+                          // asked for nothing for too long: then `data`, `fin` may come after it
+    logic        closed;  // the connection is over; the id is in use until `release_id` comes back
     conn_t       conn;
     logic [31:0] rx_ptr;
     logic [31:0] tx_ptr;
@@ -25,9 +23,9 @@ package tcp_pkg;
     logic [31:0] rx_ptr;      // bytes before it are consumed: their ring space is free
     logic [31:0] tx_ptr;      // bytes before it are in the transmit ring, to be sent
     logic        close;       // send FIN after tx_ptr (sticky: later commands repeat it); what
-                              // still comes in is acknowledged and thrown away
+                              // still comes in is thrown away, and ends the connection
     logic        reset;       // send RST and forget
-    logic        release_id;  // answer to EvClosed: nothing of this connection is in flight
+    logic        release_id;  // answer to `closed`: nothing of this connection is in flight
   } app_t;
 
   // ---------------------------------------------------------------- inside tcp/
@@ -38,13 +36,12 @@ package tcp_pkg;
   typedef enum logic [1:0] {
     StFree,
     StOpen,
-    StTimeWait,  // over; EvClosed is out
+    StTimeWait,  // over; the session was told
     StDead       // over; waits for release_id
   } state_e;
 
-  /// A sequence number that is never further from snd_una and snd_max than their ring's size: its
-  /// low bits say all.
-  typedef logic [17:0] near_t;
+  /// Seconds; as many as these bits can say are all that there are.
+  typedef logic [15:0] seconds_t;
 
   /// Hot state of a connection: one word of the table, at most 64 bytes.
   typedef struct packed {
@@ -55,7 +52,7 @@ package tcp_pkg;
     logic        fin_acked;
     logic        released;    // StTimeWait: release_id came
     logic        over;        // StTimeWait: the time is over, or the id is wanted
-    logic        tell_closed; // EvClosed is still to be sent
+    logic        tell_closed; // `closed` is still to be said
     // where the connection waits for a visit: at most once in each queue
     logic        in_more;
     logic        in_fast;
@@ -80,7 +77,7 @@ package tcp_pkg;
     near_t       recover;     // RFC 6582; from snd_una - 1 to snd_max
     logic        in_rec;
     logic [1:0]  dupacks;
-    logic [3:0]  tries;       // timeouts since the peer was last heard of
+    logic [3:0]  tries;       // timeouts since something was acknowledged, or the window opened
     // receiving
     logic [31:0] rcv_nxt;
     logic [31:0] credit;      // bytes before it are read by the session
@@ -96,16 +93,24 @@ package tcp_pkg;
     logic [15:0] rto;
     logic        tm_on;       // retransmission or persist timer
     logic [19:0] deadline;    // of that timer, or of StTimeWait
-    logic [9:0]  idle;        // slow visits since the peer was last heard of
     logic        told_on;     // a challenge ACK was sent at told_at
     logic [11:0] told_at;     // in units of 64 ticks
   } tcb_t;
+
+  typedef span_t [Spans-1:0] spans_t;
+
+  /// Slow visits since something happened: another word of the table.
+  typedef struct packed {
+    seconds_t heard;  // the peer was heard of
+    seconds_t asked;  // a request was taken, or some of a reply acknowledged
+  } silence_t;
 
   /// What the handshake says about a connection.
   typedef struct packed {
     logic [13:0] mss;    // largest payload both ends agree on
     logic        ws_ok;
     logic [3:0]  ws;
+    logic        sack_ok;
   } agreed_t;
 
   /// What tcp_cookie says of a SYN or ACK.
@@ -132,6 +137,7 @@ package tcp_pkg;
 
   typedef enum logic [2:0] {
     KdSeg,   // a segment came
+    KdTooBig,  // one of ours is too big for the path
     KdApp,   // a command of the session
     KdMore,  // there was more to send, or to tell
     KdFast,  // visit while a short timer runs
@@ -180,14 +186,20 @@ package tcp_pkg;
   localparam logic [RefusalBytes*8-1:0] Refusal = {"ERROR Too many open connections", 16'h0d0a};
 
   localparam int unsigned FastTicks = 25;  // delayed ACK, and grain of retransmission
-  // Slow visits: grain of keep-alive, 10 seconds.
-  localparam int unsigned KeepIdle = 720;  // 2 hours (a multiple of 8)
-  localparam int unsigned KeepEnd = 792;  // nine probes, 80 seconds apart
-  localparam int unsigned Fin2End = 6;  // a minute without the peer's FIN
+  // The MSS falls to the first one at the third timeout in a row, to the other one at the fourth.
+  localparam logic [10:0] HoleMss = 11'd1024;
+  localparam logic [10:0] HoleMssLeast = 11'(MtuMin - 16'd40);
+  // Slow visits, one a second.
+  localparam int unsigned KeepEvery = 8;  // between keep-alive probes; a power of two
+  localparam int unsigned KeepEnd = 9 * KeepEvery;  // behind the first one: nine were not answered
+  localparam int unsigned KeepPressed = 4;  // ... or one, where places are short
+  localparam int unsigned Fin2End = 60;  // a minute without the peer's FIN
+  localparam int unsigned Fin2Pressed = 4;  // ... where places are short
   localparam int unsigned RtoInit = 1000;
   localparam int unsigned RtoMin = 200;
   localparam int unsigned RtoMax = 60000;
   localparam int unsigned DataTries = 10;
+  localparam int unsigned ShutTries = 15;  // of a shut window, answered or not: ten minutes
   localparam int unsigned ToldUnits = 8;  // half a second between two challenge ACKs
 
   /// Counters. Pulses of tcp's count_o.
@@ -207,6 +219,9 @@ package tcp_pkg;
     TcpCountProbes,         // zero-window probes
     TcpCountKeepAlives,
     TcpCountGiveUps,        // connections given up: no answer
+    TcpCountShut,           // connections given up: the peer's window stayed shut
+    TcpCountIdle,           // connections closed: no request for too long
+    TcpCountUnread,         // connections ended by our RST: data came after we had closed
     TcpCountChallenges,     // challenge ACKs, for segments that do not fit the connection
     TcpCountDropped,        // segments with payload that was not (wholly) taken
     TcpCountRecycled,       // TIME_WAIT cut short because ids were wanted
@@ -215,6 +230,11 @@ package tcp_pkg;
     TcpCountMoved,          // peers that are behind another MAC address or VLAN than before
     TcpCountSyns,           // SYNs answered
     TcpCountEarly,          // dropped: of a handshake of which an earlier segment has not come
+    TcpCountOooKept,        // segments kept though bytes before them are missing
+    TcpCountOooFull,        // dropped: would be an interval more than a connection can have
+    TcpCountPathMtu,        // MSS lowered: a router said "fragmentation needed"
+    TcpCountPathMtuStrays,  // ... which quoted nothing that is unacknowledged: late, or forged
+    TcpCountBlackHoles,     // MSS lowered: three timeouts in a row, or more
     TcpCountNum
   } tcp_count_e;
   localparam int unsigned TcpCounts = TcpCountNum;

@@ -224,32 +224,31 @@ module tcp_rx_ring
     .level_o  ()
   );
 
+  // That a connection is open is said first, the rest together.
   logic [CountW-1:0] behind;
-  logic [4:0] todo, pick, said_q;  // one-hot: open, acked, data, fin, closed from bit 0
-  assign behind = done_q - waiting.issued;
-  assign todo = {waiting.note.closed, waiting.note.fin, waiting.note.data, waiting.note.acked,
-                 waiting.note.open} & ~said_q;
-  assign pick       = todo & (~todo + 5'd1);
+  logic opens, opened_q, more;
+  assign behind     = done_q - waiting.issued;
+  assign opens      = waiting.note.open && !opened_q;
+  assign more       = waiting.note.acked || waiting.note.data || waiting.note.fin ||
+      waiting.note.closed;
   assign ev_valid_o = wait_valid && !behind[CountW-1];
-  assign told       = ev_valid_o && ev_ready_i && todo == pick;
+  assign told       = ev_valid_o && ev_ready_i && !(opens && more);
 
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) said_q <= '0;
-    else if (ev_valid_o && ev_ready_i) said_q <= told ? '0 : said_q | pick;
+    if (!rst_ni) opened_q <= 1'b0;
+    else if (ev_valid_o && ev_ready_i) opened_q <= !told;
   end
 
-  always_comb begin
-    ev_o.conn   = waiting.note.conn;
-    ev_o.rx_ptr = pick[0] ? waiting.note.rx_from : waiting.note.rx_ptr;
-    ev_o.tx_ptr = waiting.note.tx_ptr;
-    unique case (1'b1)
-      pick[0]: ev_o.kind = EvOpen;
-      pick[1]: ev_o.kind = EvAcked;
-      pick[2]: ev_o.kind = EvData;
-      pick[3]: ev_o.kind = EvFin;
-      default: ev_o.kind = EvClosed;
-    endcase
-  end
+  assign ev_o = '{
+      open: opens,
+      acked: waiting.note.acked && !opens,
+      data: waiting.note.data && !opens,
+      fin: waiting.note.fin && !opens,
+      closed: waiting.note.closed && !opens,
+      conn: waiting.note.conn,
+      rx_ptr: opens ? waiting.note.rx_from : waiting.note.rx_ptr,
+      tx_ptr: waiting.note.tx_ptr
+  };
 
   assign idle_o = !in_valid && in_level == '0 && !note_valid && !wait_valid && under_way == '0;
 

@@ -33,6 +33,12 @@ module tcp_tcb
   /// The largest payload that we send, and take.
   input  logic [13:0]  own_mss_i,
   input  logic [15:0]  time_wait_i,
+  /// Seconds of silence before the first keep-alive probe; 0: none is sent.
+  input  seconds_t     keep_alive_i,
+  /// Seconds without a request after which a connection is closed; 0: it stays.
+  input  seconds_t     idle_i,
+  /// Places are short: who does not answer a keep-alive probe loses its own.
+  input  logic         pressed_i,
   /// What may be sent to strangers: challenge ACKs and RSTs. Each one sent is told.
   input  logic         challenge_ok_i,
   output logic         challenge_o,
@@ -97,6 +103,16 @@ module tcp_tcb
   endfunction
   function automatic logic [16:0] greater(input logic [16:0] a, input logic [16:0] b);
     return (a > b) ? a : b;
+  endfunction
+
+  /// Sends again all from snd_una on. Duplicate ACKs that come of it mean nothing (RFC 6582).
+  function automatic tcb_t rewind(input tcb_t tcb);
+    rewind           = tcb;
+    rewind.snd_nxt   = tcb.snd_una;
+    rewind.owe_again = 1'b0;
+    rewind.recover   = near_t'(tcb.snd_max);
+    rewind.in_rec    = 1'b0;
+    rewind.dupacks   = '0;
   endfunction
 
   /// Both are reached the same way: MAC address and VLAN. Priority bits do not matter.
@@ -197,9 +213,9 @@ module tcp_tcb
         pick.hurry      = hurry_i;
         pick.found.conn = visit_i[2];
       end
-      default: pick.kind = KdSeg;
+      default: pick.kind = seg_i.seg.too_big ? KdTooBig : KdSeg;
     endcase
-    pick.quiet = !cmd_room_i && (pick.kind == KdSeg || pick.kind == KdApp);
+    pick.quiet = !cmd_room_i;
   end
 
   // Round robin: the sources above the last one go first.
@@ -227,7 +243,7 @@ module tcp_tcb
   logic stranger;
   logic [Stages-1:0] valid_q, held_q;
   logic [Stages-1:0][IdW-1:0] id_q;
-  assign stranger = pick_q.kind == KdSeg && !pick_q.found.hit;
+  assign stranger = (pick_q.kind == KdSeg || pick_q.kind == KdTooBig) && !pick_q.found.hit;
   always_comb begin
     busy = 1'b0;
     for (int unsigned s = 0; s < Stages; s++) begin
@@ -282,6 +298,24 @@ module tcp_tcb
     .rdata_o(ram_peer)
   );
 
+  // How long nothing was heard. Written before the connection leaves the pipe.
+  silence_t ram_silence, write_silence;
+  logic write_silence_on;
+  logic [IdW-1:0] write_silence_id;
+  lib_ram #(
+    .Width($bits(silence_t)),
+    .Depth(Conns)
+  ) u_silence (
+    .clk_i,
+    .we_i   (write_silence_on),
+    .waddr_i(write_silence_id),
+    .wbe_i  (1'b1),
+    .wdata_i(write_silence),
+    .re_i   (fetch),
+    .raddr_i(pick_q.found.conn[IdW-1:0]),
+    .rdata_o(ram_silence)
+  );
+
   // ---------------------------------------------------------------- diff
   typedef struct packed {
     logic [31:0] seq;       // seq - rcv_nxt; rx_ptr - credit
@@ -300,6 +334,9 @@ module tcp_tcb
     logic        told;       // a challenge ACK was sent a moment ago
     logic        nxt_behind;  // the ACK is beyond snd_nxt
     logic        isn_below;  // our number for a SYN is not above what was sent
+    logic        silent;     // keep-alive probes are due
+    seconds_t    keep;       // seconds since the first one
+    logic        bored;      // no request came for too long
   } diff_t;
 
   event_t diff_ev_q;
@@ -346,6 +383,11 @@ module tcp_tcb
     diff.same_link    = same_link(diff_seg.peer, diff_peer);
     diff.told         = diff_tcb.told_on && diff_told < 12'(ToldUnits);
     diff.isn_below    = diff_above[31];
+    // While something is to be acknowledged, that is asked for.
+    diff.silent       = keep_alive_i != '0 && ram_silence.heard >= keep_alive_i &&
+        !diff_tcb.tm_on;
+    diff.keep         = ram_silence.heard - keep_alive_i;
+    diff.bored        = idle_i != '0 && ram_silence.asked >= idle_i;
     if (diff_fresh) begin
       diff.seq     = '0;
       diff.ack     = '0;
@@ -374,6 +416,8 @@ module tcp_tcb
     logic        seq_recent;  // less than a ring before rcv_nxt: sent again, or a keep-alive probe
     logic        has;         // carries data or FIN
     logic        has_data;
+    logic        ooo;         // carries data for the ring, but none for rcv_nxt
+    logic [16:0] ooo_room;    // for so many bytes from seq on there is room
     logic [31:0] end_;        // seq + len - rcv_nxt
     logic        ack_new;
     logic        ack_same;
@@ -388,21 +432,28 @@ module tcp_tcb
     logic [16:0] partial;     // cwnd after a partial ACK
     logic [16:0] max_wnd;     // with this segment's window
     logic [16:0] half;        // new ssthresh
+    logic [16:0] half_fast;   // the same without what limited transmit has sent
     logic [16:0] mss2;
     logic signed [17:0] rtt_err;  // measured - srtt
     logic [15:0] rto2;        // backed off
+    logic        quoted;      // KdTooBig: the segment is not acknowledged
+    logic        smaller;     // ... and bigger than the path takes
+    logic        hole;        // a timeout lowers the MSS to hole_mss
+    logic [10:0] hole_mss;
   } class_t;
 
   event_t class_ev_q;
   diff_t class_diff_q;
   tcb_t class_tcb_q;
   peer_t class_peer_q;
+  silence_t class_silence_q;
   always_ff @(posedge clk_i) begin
     if (valid_q[0]) begin
       class_peer_q <= diff_peer;
       class_ev_q   <= diff_ev_q;
       class_diff_q <= diff;
       class_tcb_q  <= diff_fresh ? fresh : diff_tcb;
+      class_silence_q <= diff_fresh ? '0 : ram_silence;
     end
   end
 
@@ -427,6 +478,9 @@ module tcp_tcb
     class_.seq_recent = &class_diff_q.seq[31:16];
     class_.has        = class_seg.len != '0 || class_seg.flags.fin;
     class_.has_data   = class_seg.len != '0;
+    class_.ooo_room   = class_diff_q.free - class_diff_q.seq[16:0];
+    class_.ooo        = class_diff_q.seq[31:17] == '0 && class_diff_q.seq != '0 &&
+        class_diff_q.seq[16:0] < class_diff_q.free && class_seg.len != '0;
     class_.end_       = class_diff_q.seq + 32'(class_seg.len);
     class_.ack_same   = class_diff_q.ack == '0;
     class_.ack_new    = class_diff_q.ack[31:17] == '0 && class_diff_q.ack != '0 &&
@@ -445,7 +499,16 @@ module tcp_tcb
         class_left < 17'(class_tcb_q.mss)) ? 17'(class_tcb_q.mss) : '0);
     class_.max_wnd    = greater(class_tcb_q.max_wnd, class_diff_q.wnd);
     class_.half       = greater({1'b0, class_diff_q.sent[16:1]}, class_.mss2);
+    class_.half_fast  = (class_tcb_q.cwnd < class_diff_q.sent) ?
+        greater({1'b0, class_tcb_q.cwnd[16:1]}, class_.mss2) : class_.half;
     class_.rtt_err    = 18'(class_diff_q.rtt) - 18'(class_tcb_q.srtt[18:3]);
+    class_.quoted     = class_diff_q.ack[31:17] == '0 &&
+        class_diff_q.ack[16:0] < class_diff_q.sent;
+    class_.smaller    = class_seg.mss < 16'(class_tcb_q.mss);
+    // Of less than that no segment is too big.
+    class_.hole_mss   = (class_tcb_q.tries > 4'd2) ? HoleMssLeast : HoleMss;
+    class_.hole       = class_tcb_q.tries > 4'd1 && class_tcb_q.mss > 14'(class_.hole_mss) &&
+        class_diff_q.sent > 17'(class_.hole_mss);
     class_.rto2       = (rto_twice > 17'(RtoMax)) ? 16'(RtoMax) : rto_twice[15:0];
   end
 
@@ -467,6 +530,7 @@ module tcp_tcb
     logic        restart;   // set the timer anew
     logic        sample;    // compute the timeout from the measured round trips
     logic        fin;       // the peer's FIN is taken
+    logic        idle;      // the session is told that the peer will send no more
     logic        free_id;
     logic        open;
     logic        acked;
@@ -474,6 +538,8 @@ module tcp_tcb
     logic        closed;
     logic [16:0] take;      // payload bytes taken
     logic        to_ring;   // ... and wanted
+    logic        keep_ooo;  // ... though some are missing before them
+    logic [16:0] jump;      // rcv_nxt goes on by so many bytes: these, and those kept behind them
     logic        credit;    // the session has read
   } act_t;
 
@@ -482,12 +548,14 @@ module tcp_tcb
   tcb_t up_tcb_q;
   class_t up_q;
   peer_t up_peer_q;
+  silence_t up_silence_q;
   always_ff @(posedge clk_i) begin
     if (valid_q[1]) begin
       up_peer_q <= class_peer_q;
       up_ev_q   <= class_ev_q;
       up_diff_q <= class_diff_q;
       up_tcb_q  <= class_tcb_q;
+      up_silence_q <= class_silence_q;
       up_q      <= class_;
     end
   end
@@ -498,21 +566,56 @@ module tcp_tcb
   assign up_seg   = up_found.seg;
 
   tcb_t up_next;
+  silence_t up_silence;
   act_t act;
-  logic known, ended, replace, in_order, whole, fresh_data, over;
-  logic heard, seq_ok, is_open, is_wait, good, again;
+  logic known, ended, replace, in_order, whole, fresh_data, ooo_data, over;
+  logic heard, seq_ok, is_open, is_wait, is_shut, good, again, said_all, unread;
   logic [17:0] ca_left;
   logic [17:0] rtt_abs;
   logic [TcpCounts-1:0] up_count;
 
+  // What came out of order goes through all stages beside the rest.
+  logic [16:0] ooo_jump;
+  logic ooo_some, ooo_past, ooo_place, ooo_sack;
+  spans_t fi_spans;
+  near_t diff_room;
+  assign diff_room = near_t'(diff_fresh ? diff_seg.seq : diff_tcb.credit) + near_t'(RingBytes);
+
+  tcp_ooo #(
+    .Conns(Conns)
+  ) u_ooo (
+    .clk_i,
+    .rst_ni,
+    .valid_i  (valid_q[5:0]),
+    .fetch_i  (fetch),
+    .id_i     (pick_q.found.conn[IdW-1:0]),
+    .from_i   (near_t'(pick_q.found.seg.seq)),
+    .len_i    (pick_q.found.seg.len),
+    .fresh_i  (diff_fresh),
+    .sack_ok_i(diff_ev_q.found.agreed.sack_ok),
+    .edge_i   (diff_room),
+    .rcv_nxt_i(near_t'(class_tcb_q.rcv_nxt)),
+    .jump_o   (ooo_jump),
+    .some_o   (ooo_some),
+    .past_o   (ooo_past),
+    .place_o  (ooo_place),
+    .take_i   (good && fresh_data),
+    .keep_i   (act.keep_ooo),
+    .clear_i  (act.open),
+    .sack_o   (ooo_sack),
+    .spans_o  (fi_spans)
+  );
+
   always_comb begin
     up_next  = up_tcb_q;
+    up_silence = up_silence_q;
     act      = '0;
     over     = 1'b0;
     up_count = '0;
 
     is_open = up_tcb_q.state == StOpen;
     is_wait = up_tcb_q.state == StTimeWait;
+    is_shut = up_tcb_q.snd_wnd == '0;
     // Where the peer closed first, or reset, it is as if there were no connection; but what began
     // it and comes late must not begin it again.
     ended   = up_found.hit && is_wait && !up_tcb_q.fin_first;
@@ -524,11 +627,16 @@ module tcp_tcb
     in_order   = (up_q.seq_before || up_q.seq_eq) && !up_q.end_[31];
     seq_ok     = in_order || up_q.seq_inside;
     whole      = up_q.end_ <= 32'(up_diff_q.free);
-    fresh_data = in_order && up_q.end_ != '0 && !up_tcb_q.fin_rcvd;
+    // We have closed, and all that was said has arrived (a RST might overtake it).
+    said_all   = up_tcb_q.close && !up_diff_q.ack_end[31];
+    fresh_data = in_order && up_q.end_ != '0 && !up_tcb_q.fin_rcvd && !said_all;
+    ooo_data   = up_q.ooo && !up_tcb_q.fin_rcvd && !up_tcb_q.close;
 
     heard  = up_ev_q.kind == KdSeg && known && is_open;
     good   = heard && !up_seg.flags.rst && !up_seg.flags.syn && up_seg.flags.ack && seq_ok &&
              !up_q.ack_bad;
+    unread = good && said_all && !up_tcb_q.fin_rcvd && up_q.has_data && !up_q.end_[31] &&
+             up_q.end_ != '0;
     // Sent again because our ACK was lost, or to hear one: not taken, but only the peer knows these
     // numbers. A peer that heard no ACK while its router failed over sends nothing else.
     again  = up_ev_q.kind == KdSeg && known &&
@@ -579,10 +687,26 @@ module tcp_tcb
           end
         end
         if (good || again) begin
-          act.own      = 1'b1;
-          up_next.idle = '0;
+          act.own = 1'b1;
+          // Who only has to close its half has a minute, whatever it says.
+          if (!up_tcb_q.fin_acked) up_silence.heard = '0;
         end
         up_count[TcpCountMoved] = act.own && !up_found.fresh && !up_diff_q.same_link;
+      end
+
+      // Anybody can say so: who knows no sequence number in flight changes nothing (RFC 5927). What
+      // is in flight goes again at once, and is no sign of congestion.
+      KdTooBig: begin
+        if (!up_found.hit || !is_open || !up_q.quoted) begin
+          up_count[TcpCountPathMtuStrays] = 1'b1;
+        end else if (up_q.smaller) begin
+          if (up_tcb_q.in_rec) up_next.cwnd = up_tcb_q.ssthresh;
+          up_next      = rewind(up_next);
+          up_next.mss  = 14'(up_seg.mss);
+          act.send     = 1'b1;
+          act.restart  = 1'b1;
+          up_count[TcpCountPathMtu] = 1'b1;
+        end
       end
 
       KdApp: begin
@@ -593,6 +717,7 @@ module tcp_tcb
           if (!up_tcb_q.close) begin
             act.credit = !up_diff_q.seq[31];
             if (act.credit) up_next.credit = up_seg.seq;
+            if (act.credit && !up_q.seq_eq) up_silence.asked = '0;
             if (!up_diff_q.ack[31]) up_next.tx_end = up_seg.ack;
             up_next.close = up_ev_q.close;
           end
@@ -627,25 +752,25 @@ module tcp_tcb
           up_next.rto   = up_q.rto2;
           up_next.tries = up_tcb_q.tries + 4'd1;
           act.restart   = 1'b1;
-          if (up_tcb_q.tries == 4'(DataTries)) begin
+          if (up_tcb_q.tries == (is_shut ? 4'(ShutTries) : 4'(DataTries))) begin
             up_next.state = StDead;
             act.rst       = 1'b1;
             act.closed    = 1'b1;
-            up_count[TcpCountGiveUps]   = 1'b1;
+            up_count[TcpCountShut]      = is_shut;
+            up_count[TcpCountGiveUps]   = !is_shut;
             up_count[TcpCountResetsOut] = 1'b1;
           end else begin
             // Start again at snd_una (RFC 6298); the window may hold more than it did.
-            up_next.snd_nxt   = up_tcb_q.snd_una;
-            up_next.owe_again = 1'b0;
-            up_next.recover   = near_t'(up_tcb_q.snd_max);
-            up_next.in_rec    = 1'b0;
-            up_next.dupacks = '0;
-            if (up_tcb_q.snd_wnd == '0) begin
+            up_next = rewind(up_next);
+            if (is_shut) begin
               act.probe = 1'b1;
               up_count[TcpCountProbes] = 1'b1;
             end else begin
               if (up_tcb_q.tries == '0) up_next.ssthresh = up_q.half;
-              up_next.cwnd     = 17'(up_tcb_q.mss);
+              // Perhaps the path swallows what is too big for it, and no router says so.
+              if (up_q.hole) up_next.mss = 14'(up_q.hole_mss);
+              up_count[TcpCountBlackHoles] = up_q.hole;
+              up_next.cwnd     = 17'(up_next.mss);
               up_next.ca_count = '0;
               up_count[TcpCountTimeouts] = 1'b1;
             end
@@ -655,19 +780,26 @@ module tcp_tcb
 
       KdSlow: begin
         up_next.in_slow = 1'b0;
-        up_next.idle    = up_tcb_q.idle + 10'd1;
+        if (up_silence_q.heard != '1) up_silence.heard = up_silence_q.heard + 16'd1;
+        if (up_silence_q.asked != '1) up_silence.asked = up_silence_q.asked + 16'd1;
         if (!up_diff_q.told) up_next.told_on = 1'b0;
         if (is_open) begin
-          if (up_tcb_q.idle == 10'(KeepEnd) ||
-              (up_tcb_q.fin_acked && up_tcb_q.idle >= 10'(Fin2End))) begin
+          if ((up_diff_q.silent &&
+               up_diff_q.keep >= (pressed_i ? 16'(KeepPressed) : 16'(KeepEnd))) ||
+              (up_tcb_q.fin_acked &&
+               up_silence_q.heard >= (pressed_i ? 16'(Fin2Pressed) : 16'(Fin2End)))) begin
             up_next.state = StDead;
             act.rst       = 1'b1;
             act.closed    = 1'b1;
             up_count[TcpCountGiveUps]   = 1'b1;
             up_count[TcpCountResetsOut] = 1'b1;
-          end else if (up_tcb_q.idle >= 10'(KeepIdle) && up_tcb_q.idle[2:0] == '0) begin
-            act.keep = 1'b1;
-            up_count[TcpCountKeepAlives] = 1'b1;
+          end else begin
+            act.keep = up_diff_q.silent && up_diff_q.keep % 16'(KeepEvery) == '0;
+            up_count[TcpCountKeepAlives] = act.keep;
+            // As if the peer had closed its half: what it asked for is still answered.
+            act.idle = up_diff_q.bored && !up_tcb_q.close;
+            if (act.idle) up_silence.asked = '0;
+            up_count[TcpCountIdle] = act.idle;
           end
         end
       end
@@ -697,6 +829,7 @@ module tcp_tcb
         up_next.fin_acked = up_q.ack_fin;
         act.restart       = 1'b1;
         act.acked         = 1'b1;
+        up_silence.asked  = '0;
         if (up_diff_q.rec_beyond) up_next.recover = up_q.ack_less1;
         if (up_tcb_q.in_rec && !up_diff_q.rec_past) begin
           // a partial ACK: the next segment is lost as well (RFC 6582)
@@ -736,30 +869,48 @@ module tcp_tcb
             act.restart      = 1'b1;
             up_next.in_rec   = 1'b1;
             up_next.recover  = near_t'(up_tcb_q.snd_max);
-            up_next.ssthresh = up_q.half;
-            up_next.cwnd     = plus(up_q.half, up_q.mss2 + 17'(up_tcb_q.mss));
+            up_next.ssthresh = up_q.half_fast;
+            up_next.cwnd     = plus(up_q.half_fast, up_q.mss2 + 17'(up_tcb_q.mss));
             up_count[TcpCountFastRexmits] = 1'b1;
           end
         end
       end
-      // A peer that answers probes is alive, however long its window stays shut.
-      if (up_tcb_q.snd_wnd == '0) up_next.tries = '0;
       if (!up_q.seq_before && !up_diff_q.ack[31]) begin
         up_next.snd_wnd = up_diff_q.wnd;
         up_next.max_wnd = up_q.max_wnd;
-        if (up_tcb_q.snd_wnd == '0 && up_diff_q.wnd != '0) begin
-          // The window opens: forget the probes' backoff.
-          act.restart = 1'b1;
-          act.sample  = up_next.rtt_valid;
+        if (is_shut && up_diff_q.wnd != '0) begin
+          // The window opens: forget the probes and their backoff.
+          act.restart   = 1'b1;
+          act.sample    = up_next.rtt_valid;
+          up_next.rto   = 16'(RtoInit);
+          up_next.tries = '0;
         end
       end
-      // ---- the data: in order or not at all
-      if (fresh_data) act.take = whole ? up_q.end_[16:0] : up_diff_q.free;
+      // ---- the data: in order, or kept until they are. A FIN that comes too early is not.
+      act.keep_ooo = ooo_data && ooo_place;
+      if (fresh_data) begin
+        act.take = whole ? up_q.end_[16:0] : up_diff_q.free;
+        act.jump = ooo_jump;
+      end else if (act.keep_ooo) begin
+        act.take = whole ? {1'b0, up_seg.len} : up_q.ooo_room;
+      end
       act.to_ring = act.take != '0 && !up_tcb_q.close;
-      act.data    = act.to_ring;
-      act.fin     = up_seg.flags.fin && in_order && whole && !up_tcb_q.fin_rcvd;
+      act.data    = act.to_ring && fresh_data;
+      act.fin     = up_seg.flags.fin && in_order && whole && !unread && !up_tcb_q.fin_rcvd &&
+                    !ooo_past;
       if (act.fin) up_next.fin_rcvd = 1'b1;
-      act.ack = up_q.has && (!fresh_data || !whole || up_seg.flags.fin);
+      // What is out of order, or fills a hole, is answered at once (RFC 5681, section 4.2).
+      act.ack = !unread && up_q.has && (!fresh_data || !whole || up_seg.flags.fin || ooo_some);
+      up_count[TcpCountOooKept] = act.keep_ooo;
+      up_count[TcpCountOooFull] = ooo_data && !ooo_place;
+    end
+    if (unread) begin
+      // From here on it is as if there were no connection.
+      over      = 1'b1;
+      act.stray = 1'b1;
+      up_next.fin_first = 1'b0;
+      up_next.owe_ack   = 1'b0;
+      up_count[TcpCountUnread] = 1'b1;
     end
 
     up_count[TcpCountDropped] = up_ev_q.kind == KdSeg && up_q.has_data &&
@@ -794,6 +945,7 @@ module tcp_tcb
     logic [31:0] seq, ack;
     logic        has_ack;
     logic        ws_valid;
+    logic        sack_ok;
   } who_t;
 
   event_t me_ev_q;
@@ -809,6 +961,7 @@ module tcp_tcb
       me_ev_q    <= up_ev_q;
       me_peer_q  <= up_peer_q;
       me_tcb_q   <= up_next;
+      write_silence <= up_silence;
       me_q       <= act;
       me_diff_q  <= up_diff_q;
       me_class_q <= up_q;
@@ -819,6 +972,9 @@ module tcp_tcb
 
   logic me_valid;
   assign me_valid = valid_q[3];
+
+  assign write_silence_on = held_q[3];
+  assign write_silence_id = me_ev_q.found.conn[IdW-1:0];
 
   // Held back: a connection's challenge ACKs if one was just sent (two peers that challenge each
   // other's would never end), everybody's if there are very many, and so are RSTs to strangers
@@ -848,7 +1004,7 @@ module tcp_tcb
   logic [15:0] me_rto;
   logic [18:0] me_rto_sum;
   assign me_seg = me_ev_q.found.seg;
-  assign rx_ptr = me_tcb_q.rcv_nxt + 32'(me_q.take);
+  assign rx_ptr = me_tcb_q.rcv_nxt + 32'(me_q.jump);
   assign me_rto_sum = 19'(me_tcb_q.srtt[18:3]) +
       ((me_tcb_q.rttvar == '0) ? 19'd1 : 19'(me_tcb_q.rttvar));
   assign me_rto = (me_rto_sum < 19'(RtoMin)) ? 16'(RtoMin) :
@@ -865,24 +1021,25 @@ module tcp_tcb
         open: me_q.open,
         acked: me_q.acked,
         data: me_q.data,
-        fin: me_q.fin,
+        fin: me_q.fin || me_q.idle,
         closed: me_q.closed,
-        rx_from: me_tcb_q.rcv_nxt,
+        rx_from: me_q.keep_ooo ? me_seg.seq : me_tcb_q.rcv_nxt,
         rx_ptr: rx_ptr,
         tx_ptr: me_tcb_q.snd_una - 32'(me_tcb_q.fin_acked)
     };
   end
   assign verdict_o       = verdict;
   assign verdict_valid_o = me_valid &&
-      (me_seg_len || me_q.open || me_q.acked || me_q.data || me_q.fin || me_q.closed);
+      (me_seg_len || me_q.open || me_q.acked || me_q.data || me_q.fin || me_q.idle ||
+       me_q.closed);
 
   always_comb begin
     me_next = me_tcb_q;
     me_next.rcv_nxt = rx_ptr + 32'(me_q.fin);
     // After close nobody reads: the ring stays empty.
     if (me_tcb_q.close && (me_q.fin || !me_tcb_q.fin_rcvd)) me_next.credit = rx_ptr;
-    me_next.pend = plus(me_tcb_q.pend, me_q.take);
-    me_next.adv  = minus(me_tcb_q.adv, me_q.take);
+    me_next.pend = plus(me_tcb_q.pend, me_q.jump);
+    me_next.adv  = minus(me_tcb_q.adv, me_q.jump);
     if (me_q.sample) me_next.rto = me_rto;
     if (me_challenge) begin
       me_next.told_on = 1'b1;
@@ -908,7 +1065,15 @@ module tcp_tcb
 
   measure_t me;
   who_t me_who;
+  logic [16:0] me_cwnd;
   always_comb begin
+    // The first two duplicate ACKs let a new segment go each, or a small window would never see the
+    // third (limited transmit, RFC 3042).
+    me_cwnd = me_tcb_q.cwnd;
+    if (!me_tcb_q.in_rec && me_diff_q.una_past_rec) begin
+      if (me_tcb_q.dupacks == 2'd1) me_cwnd = plus(me_tcb_q.cwnd, 17'(me_tcb_q.mss));
+      if (me_tcb_q.dupacks == 2'd2) me_cwnd = plus(me_tcb_q.cwnd, me_class_q.mss2);
+    end
     me.quiet     = me_ev_q.quiet;
     me.send      = me_q.send && me_tcb_q.state == StOpen;
     me.from_una  = (me_q.rexmit || me_q.probe) && me_tcb_q.state == StOpen;
@@ -925,9 +1090,9 @@ module tcp_tcb
     me.flight    = 17'(me_tcb_q.snd_nxt - me_tcb_q.snd_una);
     me.unsent    = me_tcb_q.tx_end - me_tcb_q.snd_nxt;
     me.unacked   = me_tcb_q.tx_end - me_tcb_q.snd_una;
-    me.wnd       = lesser(me_tcb_q.cwnd, me_tcb_q.snd_wnd);
+    me.wnd       = lesser(me_cwnd, me_tcb_q.snd_wnd);
     me.free      = me_tcb_q.close ? Ring : me_q.credit ? me_diff_q.free + me_diff_q.seq[16:0] :
-        me_diff_q.free - me_q.take;
+        me_diff_q.free - me_q.jump;
     me.mss2      = me_class_q.mss2;
     me_who = '{
         conn: me_ev_q.found.conn,
@@ -940,7 +1105,8 @@ module tcp_tcb
              me_seg.flags.ack ? me_seg.ack : '0,
         ack: me_seg.seq + 32'(me_seg.len) + 32'(me_seg.flags.syn) + 32'(me_seg.flags.fin),
         has_ack: me_q.synack || me_q.refuse || !me_seg.flags.ack,
-        ws_valid: me_seg.ws_valid
+        ws_valid: me_seg.ws_valid,
+        sack_ok: me_seg.sack_ok
     };
   end
 
@@ -1008,7 +1174,7 @@ module tcp_tcb
 
   // A segment that is short of the windows alone waits for the next ACK (no silly windows); with
   // nothing in flight none would come.
-  logic short_, hold, ch_data, ch_fin, ch_update, ch_due;
+  logic short_, hold, ch_first, ch_data, ch_fin, ch_update, ch_due;
   logic [13:0] ch_len;
   typedef struct packed {
     logic        valid;
@@ -1027,7 +1193,9 @@ module tcp_tcb
   always_comb begin
     short_  = ch_li_q.usable < 17'(ch_li_q.want);
     hold    = short_ && ch_q.flight != '0;
-    ch_len  = ch_q.from_una ? ch_li_q.again : !ch_q.send || hold ? '0 :
+    // A SACK option leaves no room for data in the first beat: they follow in a segment of their own.
+    ch_first = ch_q.force_ack && ooo_sack;
+    ch_len  = ch_q.from_una ? ch_li_q.again : !ch_q.send || hold || ch_first ? '0 :
         short_ ? ch_li_q.usable[13:0] : ch_li_q.want;
     ch.psh  = ch_q.from_una ? ch_li_q.again_all : ch_q.unsent == 32'(ch_len);
     // FIN follows the last byte at once; it needs no window.
@@ -1043,7 +1211,8 @@ module tcp_tcb
         (ch_q.send && ch_li_q.ack_due) || ch_update;
     ch.valid = ch_due && !ch_q.quiet;
     ch.owe   = ch_due && ch_q.quiet;
-    ch.more = (ch_q.from_una && !ch_q.probe) || (ch_q.send && ch_len != '0 && !ch.psh && !short_);
+    ch.more = (ch_q.from_una && !ch_q.probe) || (ch_q.send && !ch.psh &&
+        (ch_first ? ch_li_q.want != '0 : ch_len != '0 && !short_));
     ch.waits = ch_li_q.waits;
     ch.pends = ch_tcb_q.pend != '0;
     if (ch_q.blind) ch.seq = ch_who_q.seq;
@@ -1155,6 +1324,8 @@ module tcp_tcb
     cmd_o.seg.mss     = 16'(own_mss_i);
     cmd_o.seg.ws_valid = fi_q.synack && fi_who_q.ws_valid;
     cmd_o.seg.ws      = 4'd7;
+    cmd_o.seg.sack_ok = fi_q.synack && fi_who_q.sack_ok;
+    if (!fi_q.blind && !fi_rst && fi_ch_q.len == '0) cmd_o.seg.sack = fi_spans;
   end
   assign cmd_valid_o = valid_q[6] && fi_ch_q.valid;
 

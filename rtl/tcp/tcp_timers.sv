@@ -6,8 +6,8 @@ module tcp_timers
 #(
   /// Connections: a power of two.
   parameter int unsigned Conns = 1024,
-  /// Ticks between slow visits.
-  parameter int unsigned SlowTicks = 10000
+  /// Ticks between slow visits: a second.
+  parameter int unsigned SlowTicks = 1000
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,

@@ -9,13 +9,13 @@ PAUSES = ((0, 0), (0.3, 0), (0, 0.5), (0.5, 0.3))
 
 
 def chunked(data, offset):
-    """Random chunks that make up `data`; every one lies anywhere in its line."""
+    """Random chunks that make up `data`; every one lies anywhere in its line, or around its end."""
     chunks, at = [], 0
     while True:
         len_ = min(len(data) - at, random.choice((0, 1, 64, random.randrange(65))))
-        start_ = random.randrange(min(65 - len_, 64))
-        junk = bytearray(random.randbytes(64))
-        junk[start_ : start_ + len_] = data[at : at + len_]
+        start_ = random.randrange(64)
+        junk = data[at : at + len_] + random.randbytes(64 - len_)
+        junk = junk[64 - start_ :] + junk[: 64 - start_]
         at += len_
         last = at == len(data) and random.random() < 0.7
         chunks.append({"data": int.from_bytes(junk, "little"), "start": start_, "len": len_,

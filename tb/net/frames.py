@@ -135,8 +135,9 @@ def word_sum(data):
 
 
 def syn_options(options):
-    """MSS and window scale (None where absent) of the options in front of any nonsense."""
+    """MSS, window scale (None where absent) and SACK-permitted of the options in front of any nonsense."""
     mss = scale = None
+    sack = False
     while options and options[0]:
         if options[0] == 1:
             options = options[1:]
@@ -147,8 +148,10 @@ def syn_options(options):
             mss = struct.unpack(">H", options[2:4])[0]
         elif options[:2] == b"\3\3":
             scale = min(options[2], 14)
+        elif options[:2] == b"\4\2":
+            sack = True
         options = options[options[1] :]
-    return mss, scale
+    return mss, scale, sack
 
 
 def martian_source(ip):
@@ -158,6 +161,15 @@ def martian_source(ip):
     return next((f"NetCountRxFrom{name}" for name, net, bits in kinds if (ip ^ net) >> (32 - bits) == 0), None)
 
 
+# RFC 1191, section 7.1; what is below is as Linux' min_pmtu.
+PLATEAUS = [8166, 4352, 2002, 1492, 1006, 552]
+
+
+def path_payload(told, total):
+    """Bytes of payload that go through where a packet of `total` did not and the router said `told`."""
+    return max(told or next((p for p in PLATEAUS if p < total), 0), 552) - 40
+
+
 def receive(frame):
     """What net has to do with a frame: (counter, None | frame | (fields, payload))."""
     if len(frame) < 14:
@@ -165,7 +177,7 @@ def receive(frame):
     vlan = frame[12:14] == b"\x81\x00"
     l2 = 18 if vlan else 14
     ethertype = frame[l2 - 2 : l2].ljust(2, b"\0")
-    size, l3 = len(frame) - l2, frame[l2:].ljust(40, b"\0")  # a torn frame reads as zeros
+    size, l3 = len(frame) - l2, frame[l2:].ljust(48, b"\0")  # a torn frame reads as zeros
     dst = int.from_bytes(frame[:6], "big")
     host = "NetCountRxHost", frame
     from_group = ("NetCountRxFromGroupMac", None) if frame[6] & 1 else None
@@ -206,19 +218,35 @@ def receive(frame):
         if word_sum(pseudo + l4) != 0xFFFF:
             return "NetCountRxBadTcp", None
         payload = l4[offset:]
-        fields = {"peer": peer, "seq": seq, "ack": ack, "flags": flags, "wnd": wnd, "mss": None, "ws": None}
+        fields = {"too_big": 0, "peer": peer, "seq": seq, "ack": ack, "flags": flags, "wnd": wnd, "mss": None, "ws": None,
+                  "sack": False}
         if flags & 2:
             payload = b""  # a SYN's is not accepted
-            fields["mss"], fields["ws"] = syn_options(l4[20:offset])
+            fields["mss"], fields["ws"], fields["sack"] = syn_options(l4[20:offset])
         return "NetCountRxTcp", (fields, payload)
     if proto == 17 and dport == CFG["udp_port"]:
-        if struct.unpack(">H", l3[24:26])[0] != total - 20 or total < 29 or total > size:
+        length = struct.unpack(">H", l3[24:26])[0]
+        if not 9 <= length <= total - 20 or length + 20 > size:
             return short
+        l4 = l4[:length]
+        pseudo = pseudo[:10] + struct.pack(">H", length)
         if drop or not sport:
             return drop or ("NetCountRxFromPort0", None)
         if l4[6:8] != b"\0\0" and word_sum(pseudo + l4) != 0xFFFF:
             return "NetCountRxBadUdp", None
         return "NetCountRxUdp", ({"peer": peer}, l4[8:])
+    if proto == 1 and l3[20:22] == b"\3\4" and (l3[28], l3[37]) == (0x45, 6) and \
+            int.from_bytes(l3[40:44], "big") == CFG["ip"]:
+        if total < 56 or total > size:
+            return short
+        if drop:
+            return drop
+        if word_sum(l4) != 0xFFFF:
+            return "NetCountRxBadIcmp", None
+        told, quoted = struct.unpack(">H2xH", l4[6:12])
+        ip, sport, dport, seq = struct.unpack(">IHHI", l4[24:36])
+        return "NetCountRxTcp", ({"too_big": 1, "peer": peer | {"ip": ip, "port": dport * (sport == CFG["tcp_port"])},
+                                  "ack": seq, "mss": path_payload(told, quoted)}, b"")
     if proto == 1 and l3[20:22] == b"\x08\0":
         if total < 28 or total > size:
             return short

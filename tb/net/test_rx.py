@@ -43,6 +43,17 @@ def echo(rng, size, vlan=None):
                / ICMP(type=8, id=rng.getrandbits(16), seq=rng.getrandbits(16)) / random_data(rng, size))
 
 
+def too_big(rng, more=0, vlan=None, told=None, total=None, sport=None, kind=(3, 4), **inner):
+    """A router could not send a segment of ours on, of which it quotes `more` bytes than it must."""
+    ours = IP(**{"src": OUR_IP, "dst": "10.77.0.9", "flags": "DF", "proto": 6} | inner,
+              len=rng.randrange(2000) if total is None else total)
+    quote = raw(ours / TCP(sport=CFG["tcp_port"] if sport is None else sport, dport=rng.randrange(1, 65536),
+                           seq=rng.getrandbits(32)))[:28] + random_data(rng, more)
+    told = rng.choice([0, 1, 551, 552, 553, 600, 1280, 1499, 1500, 9000, 65535]) if told is None else told
+    return raw(ether(rng, vlan) / IP(src=f"10.9.9.{rng.randrange(256)}", dst=OUR_IP)
+               / ICMP(type=kind[0], code=kind[1], **{"nexthopmtu": told} if kind == (3, 4) else {}) / quote)
+
+
 def arp(rng, vlan=None, op=1, ip=OUR_IP, dst=None):
     return raw(ether(rng, vlan, dst=dst or rng.choice(["ff:ff:ff:ff:ff:ff", OUR_MAC]))
                / ARP(op=op, hwsrc=PEER_MAC, psrc=PEER_IP, pdst=ip))
@@ -130,10 +141,15 @@ class Bench:
         for (got, payload), (fields, data) in zip(segs, want.get("NetCountRxTcp", [])):
             assert payload == data and got["len"] == len(data)
             same_peer(got["peer"], fields["peer"])
+            assert got["too_big"] == fields["too_big"]
+            if fields["too_big"]:
+                assert (got["ack"], flags_byte(got["flags"]), got["mss"]) == (fields["ack"], 0, fields["mss"])
+                continue
             assert (got["seq"], got["ack"], flags_byte(got["flags"]), got["wnd"]) == (
                 fields["seq"], fields["ack"], fields["flags"], fields["wnd"])
             assert (got["mss"] if got["mss_valid"] else None) == fields["mss"]
             assert (got["ws"] if got["ws_valid"] else None) == fields["ws"]
+            assert got["sack_ok"] == fields["sack"]
         assert len(dgrams) == len(want.get("NetCountRxUdp", []))
         for (got, payload), (fields, data) in zip(dgrams, want.get("NetCountRxUdp", [])):
             assert payload == data and got["len"] == len(data)
@@ -202,7 +218,7 @@ async def mixture(dut, pace):
     for _ in range(800):
         size = rng.choice([0, 1, 2, 5, 6, 10, 22, 40, 64, 100, 128, 300])
         make = rng.choice([segment, segment, datagram, datagram, echo, lambda r, _: arp(r),
-                           lambda r, _: strange(r)])
+                           too_big, lambda r, _: strange(r)])
         frame = pad(rng, make(rng, size))
         if rng.random() < 0.25:
             frame = damage(rng, frame)
@@ -237,6 +253,7 @@ async def every_drop(dut):
         return raw(packet)
 
     seg, dgram, ping = segment(rng, 10, False, options=[]), datagram(rng, 10, False), echo(rng, 10, False)
+    big = too_big(rng, 10, False)
     length = int.from_bytes(dgram[38:40], "big")
     causes = [
         ("NetCountRxBadIp", patched(seg, 14, b"\x55")),  # version
@@ -246,6 +263,10 @@ async def every_drop(dut):
         ("NetCountRxBadTcp", patched(seg, 38, bytes([seg[38] ^ 1]))),
         ("NetCountRxBadUdp", patched(dgram, 45, bytes([dgram[45] ^ 1]))),
         ("NetCountRxBadIcmp", patched(ping, 50, bytes([ping[50] ^ 1]))),
+        *(("NetCountRxBadIcmp", patched(big, at, bytes([big[at] ^ 1]))) for at in (36, 41, 58, 63, 69, 79)),
+        ("NetCountRxBadLength", resummed(big, 16, b"\0\x37")),
+        ("NetCountRxBadLength", big[:-1]),
+        ("NetCountRxBadLength", too_big(rng, 200, False)[:-137]),
         ("NetCountRxBadLength", seg[:13]),
         ("NetCountRxBadLength", seg[:-1]),
         ("NetCountRxBadLength", segment(rng, 200, False, options=[])[:-137]),  # a whole beat is missing
@@ -253,8 +274,11 @@ async def every_drop(dut):
         ("NetCountRxBadLength", patched(seg, 46, b"\xf0")),
         ("NetCountRxBadLength", resummed(seg, 16, b"\x00\x27")),  # total length
         ("NetCountRxBadLength", resummed(seg, 16, b"\xff\xff")),
-        ("NetCountRxBadLength", patched(dgram, 38, (length - 1).to_bytes(2, "big"))),  # UDP length
-        ("NetCountRxBadLength", patched(dgram, 38, (length + 1).to_bytes(2, "big"))),
+        ("NetCountRxBadLength", patched(dgram, 38, (length + 1).to_bytes(2, "big"))),  # UDP length
+        ("NetCountRxBadLength", patched(dgram, 38, (length + 1).to_bytes(2, "big")) + b"\0"),
+        ("NetCountRxBadLength", patched(dgram, 38, b"\0\x08")),
+        ("NetCountRxBadLength", patched(dgram, 38, b"\0\0")),
+        ("NetCountRxBadUdp", patched(dgram, 38, (length - 1).to_bytes(2, "big"))),
         ("NetCountRxBadLength", datagram(rng, 0, False)),
         ("NetCountRxBadLength", resummed(ping, 16, b"\x00\x1b")),
     ]
@@ -272,6 +296,26 @@ async def every_drop(dut):
     dut.enable_i.value = 0
     await bench.send(seg)
     assert bench.counters.count["NetCountRxDisabled"] == 1 and not bench.seg.items
+
+
+@cocotb.test()
+async def padded_packets(dut):
+    """A packet that goes on behind its datagram: what is behind is not the datagram's."""
+    rng = random.Random(random.getrandbits(32))
+    bench = await Bench.make(dut, pause=0.2)
+    frames = []
+    for size in [1, 2, 5, 6, 22, 63, 64, 65, 128, 300]:
+        for more in (1, 2, 17, 64, 130):
+            for options in ({}, {"chksum": 0}):
+                packet = Ether(datagram(rng, size, rng.random() < 0.5, **options))
+                packet[IP].len += more
+                del packet[IP].chksum
+                frame = raw(packet) + random_data(rng, more)
+                assert receive(frame)[0] == "NetCountRxUdp" and len(receive(frame)[1][1]) == size
+                frames.append(pad(rng, frame))
+    for i in range(0, len(frames), 20):
+        await bench.send(*frames[i : i + 20])
+    bench.check(frames)
 
 
 ADDRESSES = {
@@ -389,6 +433,31 @@ async def syn(dut):
             frames.append(segment(rng, rng.randrange(100)))
     await bench.send(*frames)
     bench.check(frames)
+
+
+@cocotb.test()
+async def path_mtu(dut):
+    """What a router says of a segment of ours goes to tcp as what it quotes, and what fits; what quotes
+    anything else goes to the host."""
+    rng = random.Random(random.getrandbits(32))
+    bench = await Bench.make(dut, pause=0.2)
+    everything = []
+    for vlan in (False, True):
+        told = [too_big(rng, more, vlan) for more in (0, 1, 7, 8, 9, 11, 12, 36, 37, 100, 520, 1400)]
+        told += [too_big(rng, 0, vlan, told=mtu) for mtu in (1, 67, 68, 551, 552, 553, 600, 1499, 9000, 65535)]
+        told += [too_big(rng, 0, vlan, told=0, total=total + more) for more in (-1, 0, 1)
+                   for total in (552, 1006, 1492, 2002, 4352, 8166, 17914, 65534)]
+        told += [too_big(rng, 0, vlan, sport=sport) for sport in (0, 80, CFG["tcp_port"] ^ 256)]
+        host = [too_big(rng, 20, vlan, src="10.77.0.3"), too_big(rng, 20, vlan, proto=17),
+                too_big(rng, 20, vlan, options=b"\1" * 4), too_big(rng, 20, vlan, version=6)]
+        host += [too_big(rng, 20, vlan, kind=kind) for kind in ((3, 3), (3, 5), (11, 4), (0, 4))]
+        assert all(receive(f)[1][0]["too_big"] for f in told)
+        assert all(receive(f)[0] == "NetCountRxHost" for f in host)
+        everything += [*told, *host, segment(rng, 10, vlan), echo(rng, 10, vlan)]
+    rng.shuffle(everything)
+    for i in range(0, len(everything), 20):
+        await bench.send(*everything[i : i + 20])
+    bench.check(everything)
 
 
 @cocotb.test()

@@ -41,17 +41,23 @@ def beats(data):
     return beats
 
 
-def segment(rng, size, vlan=None, mss=None, ws=None):
+def segment(rng, size, vlan=None, mss=None, ws=None, permit=False, sack=()):
     """(beats to drive, expected frame)"""
     to, data = peer(rng, vlan), random_data(rng, size)
     flags = rng.getrandbits(8) & ~2
-    if mss is not None or ws is not None:
+    if mss is not None or ws is not None or permit:
         flags |= 2
     meta = {"peer": to, "seq": rng.getrandbits(32), "ack": rng.getrandbits(32), "wnd": rng.getrandbits(16),
             "len": size, "flags": {n: flags >> (7 - i) & 1 for i, n in enumerate(FLAGS)},
-            "mss_valid": mss is not None, "mss": mss or 0, "ws_valid": ws is not None, "ws": ws or 0}
+            "mss_valid": mss is not None, "mss": mss or 0, "ws_valid": ws is not None, "ws": ws or 0, "sack_ok": permit}
+    # Blocks lie less than 65,536 behind the number that is acknowledged.
+    blocks = [(meta["ack"] + place) % (1 << 32) for place in sack]
+    meta["sack"] = [{"valid": 2 * i < len(sack), "from": block[0] % (1 << 18), "to": block[1] % (1 << 18)}
+                    for i, block in enumerate(zip([*blocks, *[0] * 8][:8:2], [*blocks, *[0] * 8][1:8:2]))]
     options = ([("MSS", mss)] if mss is not None else []) + (
-        [("NOP", None), ("WScale", ws)] if ws is not None else [])
+        [("NOP", None), ("WScale", ws)] if ws is not None else []) + (
+        [("NOP", None), ("NOP", None), ("SAckOK", b"")] if permit else []) + (
+        [("NOP", None), ("NOP", None), ("SAck", tuple(blocks))] if sack else [])
     frame = headers(to, 6) / TCP(sport=CFG["tcp_port"], dport=to["port"], seq=meta["seq"], ack=meta["ack"],
                                  flags=flags, window=meta["wnd"], options=options) / data
     return [{"": meta, "beat": b} for b in beats(data)], pad(frame)
@@ -116,14 +122,19 @@ async def sizes(dut):
 
 @cocotb.test()
 async def options(dut):
-    """SYN-ACKs with each set of options among other segments."""
+    """SYN-ACKs with each set of options, and ACKs with one to four SACK blocks, among other segments."""
     rng = random.Random(random.getrandbits(32))
     bench = await Bench.make(dut, pause=0.2)
     want = []
-    for i in range(80):
+    for i in range(160):
         mss = rng.choice([None, 1460, 8960, rng.getrandbits(16)])
         ws = rng.choice([None, 7, rng.randrange(15)])
-        beats, frame = segment(rng, rng.randrange(100) if mss is None and ws is None else 0, i % 2, mss, ws)
+        permit, sack = rng.choice([False, True]), ()
+        if i % 3 == 0:
+            mss, ws, permit = None, None, False
+            sack = [rng.choice((1, 65536, rng.randrange(1, 65537))) for _ in range(2 * rng.randrange(5))]
+        bare = mss is not None or ws is not None or permit or sack
+        beats, frame = segment(rng, 0 if bare else rng.randrange(100), i % 2, mss, ws, permit, sack)
         bench.seg.put(*beats)
         want.append(frame)
     await bench.drain()

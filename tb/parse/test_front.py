@@ -45,6 +45,8 @@ class Conn:
         self.sent = 0          # bytes in the ring
         self.used = 0          # bytes consumed as app says
         self.tx = self.acked = 0
+        self.feeding = False   # more data will come
+        self.owes = False      # what was acknowledged is told with them
         self.ops = []
         self.value = None      # parts of a long SET
         self.closed = self.released = False
@@ -61,9 +63,9 @@ class Conn:
 class Bench:
     """Everything around front."""
 
-    def __init__(self, dut, latency=40, pause=0.2, cut=0.04, long_value=0.02):
+    def __init__(self, dut, latency=40, pause=0.2, cut=0.04, long_value=0.02, refuse=0):
         self.dut, self.latency, self.pause = dut, latency, pause
-        self.cut, self.long_value = cut, long_value
+        self.cut, self.long_value, self.refuse = cut, long_value, refuse
         self.conns = {}
         self.events = Source(dut, "ev", {"": T.ev_t}, pause)
         self.dones = Source(dut, "done", {"": T.done_t}, pause)
@@ -102,14 +104,16 @@ class Bench:
                 addr = int(dut.rd_addr_o.value)
                 conn, line = divmod(addr - RX_BASE, RING // 64)
                 data = self.conns[conn].ring[64 * line : 64 * line + 64]
-                waiting.append((clock + self.latency, int.from_bytes(data, "little")))
+                bad = random.random() < self.refuse
+                data = random.randbytes(64) if bad else data
+                waiting.append((clock + self.latency, int.from_bytes(data, "little"), int(bad)))
             if offered and dut.rdat_ready_o.value:
                 waiting.popleft()
                 offered = 0
             if not offered:
                 offered = int(bool(waiting) and waiting[0][0] <= clock)
                 if offered:
-                    dut.rdat_i.value = waiting[0][1]
+                    dut.rdat_i.value, dut.rdat_bad_i.value = waiting[0][1:]
                 dut.rdat_valid_i.value = offered
             ready = int(random.random() >= self.pause and len(waiting) < 96)
             dut.rd_ready_i.value = ready
@@ -169,26 +173,37 @@ class Bench:
         """Opens the connection and sends its bytes in pieces, as the ring has room."""
         self.conns[number] = conn
         edge = RisingEdge(self.dut.clk_i)
-        self.event("EvOpen", number)
+        finished = False
+        conn.feeding = True
+        self.event("open", number)
         while conn.sent < len(conn.data) and not conn.closed:
             n = min(sizes(), len(conn.data) - conn.sent, RING - (conn.sent - conn.used))
             if n:
                 for i in range(conn.sent, conn.sent + n):
                     conn.ring[(conn.rx0 + i) % RING] = conn.data[i]
                 conn.sent += n
-                self.event("EvData", number)
+                conn.feeding = conn.sent < len(conn.data)
+                if conn.fin and conn.sent == len(conn.data) and random.random() < 0.5:
+                    self.event("data", number, "fin")
+                    finished = True
+                else:
+                    self.event("data", number)
+            elif conn.owes:
+                self.event("acked", number)
             for _ in range(random.choice((1, 1, 5, 50, 200))):
                 await edge
-        if conn.fin:
-            self.event("EvFin", number)
+        if conn.fin and not finished:
+            self.event("fin", number)
         while not (conn.closed or not conn.fin):
             await edge
         if conn.fin:
-            self.event("EvClosed", number)
+            self.event("closed", number)
 
-    def event(self, kind, number):
+    def event(self, kind, number, *more):
         conn = self.conns[number]
-        self.events.put({"": {"kind": getattr(T, kind), "conn": number,
+        if conn.owes and kind != "open":
+            more, conn.owes = (*more, "acked"), False
+        self.events.put({"": {**dict.fromkeys((kind, *more), 1), "conn": number,
                               "rx_ptr": mod32(conn.rx0 + conn.sent),
                               "tx_ptr": mod32(conn.tx0 + conn.acked)}})
 
@@ -225,7 +240,10 @@ class Bench:
             return
         if conn.acked < conn.tx and random.random() < 0.9 or conn.tx - conn.acked > 20000:
             conn.acked = conn.tx
-            self.event("EvAcked", app["conn"])
+            # Alone, or with the next data.
+            conn.owes = conn.feeding and random.random() < 0.5
+            if not conn.owes:
+                self.event("acked", app["conn"])
 
     def has_key(self, rec):
         return name(rec["op"], T.op_e) in (
@@ -261,7 +279,8 @@ class Bench:
         first = self.job is None
         assert rec["first"] == first, f"first is wrong at {op}"
         if first:
-            self.job = {"cut": False, "ctx": None, "n": 0}
+            self.job = {"cut": False, "ctx": None, "n": 0, "ops": 0 if rec["udp"] else
+                        len(self.conns[rec["conn"]].ops)}
         job = self.job
         if rec["udp"]:
             if op == "OpEnd":
@@ -319,8 +338,19 @@ class Bench:
                 ctx["hash"] = job["ctx"]["hash"]
         else:
             ctx = job["ctx"]
+        if self.dut.bad_valid_o.value and int(self.dut.bad_conn_o.value) == rec["conn"]:
+            # The store drops what bytes say that nobody knows, and resets the connection.
+            del conn.ops[job["ops"]:]
+            conn.abort = True
+            ctx = {**(ctx or self.context(rec, "OpEnd", None)), "mode": T.MdAbort}
+            cocotb.start_soon(self.bad_done())
         self.dones.put({"": {"conn": rec["conn"], "tx_ptr": mod32(conn.tx0 + conn.tx),
                              "ctx": ctx}})
+
+    async def bad_done(self):
+        self.dut.bad_done_i.value = 1
+        await RisingEdge(self.dut.clk_i)
+        self.dut.bad_done_i.value = 0
 
     def execute(self, rec, op, key, ops, conn):
         reply = name(rec["reply"], T.reply_e)
@@ -420,7 +450,7 @@ def a_command(values=300, host=True, broken=True):
         tail += [random.choice((b"x", b"0", b"noreply", b"noreply\t"))]
     body = b""
     if pick < 0.35:
-        words = [random.choice((b"get", b"gets"))] + [a_key(bad / 3) for _ in
+        words = [random.choice((b"get", b"gets", b"bget"))] + [a_key(bad / 3) for _ in
                                                      range(random.choice((1, 1, 1, 2, 3, 30)))]
     elif pick < 0.4:
         words = [random.choice((b"gat", b"gats")), a_number(bad)] + \
@@ -649,17 +679,18 @@ async def line_ends(dut):
 
 @cocotb.test()
 async def endless_line(dut):
-    """A line that is no `get` and has no end closes the connection, and so does quit."""
+    """A line that is no `get`, nor `gets`, and has no end closes the connection, and so does quit."""
     await start(dut)
     bench = Bench(dut)
     ends = [b"version\r\n" + b"x" * 5000, b"get a\r\nquit\r\nget b\r\n" + b"y" * 70000,
-            b"version\r\nset a 0 0 10\r\nabc", b"get a\r\nget unfinished", b"stats\r\nquit\r\n"]
+            b"version\r\nset a 0 0 10\r\nabc", b"get a\r\nget unfinished", b"stats\r\nquit\r\n",
+            b"bget b\r\nbget a" + b" " * 3000]
     wants = [[("reply", "RpVersion")], [("get", b"a", False, None), ("end",)],
              [("reply", "RpVersion")], [("get", b"a", False, None), ("end",)],
-             [("host", b"stats")]]
+             [("host", b"stats")], [("get", b"b", False, None), ("end",)]]
     for i, data in enumerate(ends):
         cocotb.start_soon(bench.feed(i, Conn(data), lambda: 1000))
-    await settle(dut, bench)
+    await settle(dut, bench, quiet=4000)  # blanks take a clock each
     for i, want in enumerate(wants):
         check(bench.conns[i].ops, want)
         assert bench.conns[i].closed and bench.conns[i].released, i
@@ -735,7 +766,7 @@ async def slow_reader(dut):
     assert RING - 4096 < slow.tx - slow.acked <= RING
     slow.reads = True
     slow.acked = slow.tx
-    bench.event("EvAcked", 0)
+    bench.event("data", 0, "acked")
     await settle(dut, bench, quiet=1500)
     check(slow.ops, wants[0])
     assert slow.closed and slow.released
@@ -762,7 +793,7 @@ async def slow_host_reader(dut):
         assert conn.closed and conn.released
     slow.reads = True
     slow.acked = slow.tx
-    bench.event("EvAcked", 0)
+    bench.event("acked", 0)
     await settle(dut, bench, quiet=1500)
     check(slow.ops, want)
 
@@ -785,7 +816,7 @@ async def lost_connections(dut):
                 await edge
             task.cancel()
             conn.open = False
-            bench.event("EvClosed", number)
+            bench.event("closed", number)
             for _ in range(20000):
                 if conn.released:
                     break
@@ -814,7 +845,7 @@ async def value_gone(dut):
     assert conn.reset and not conn.released
     check(conn.ops, [("reply", "RpVersion"), ("get", b"a", False, None), ("end",)])
     conn.open = False
-    bench.event("EvClosed", 9)
+    bench.event("closed", 9)
     await settle(dut, bench)
     assert conn.released
 
@@ -867,10 +898,35 @@ async def rates(dut):
     for i in range(conn.sent, len(conn.data)):
         conn.ring[(conn.rx0 + i) % RING] = conn.data[i]
     conn.sent = len(conn.data)
-    bench.event("EvData", 1)
+    bench.event("data", 1)
     tcp = await task
     dut._log.info(f"latency: UDP {udp}, TCP {tcp} of which memory {bench.latency}")
     assert udp <= 22 and tcp <= 34 + bench.latency
+
+
+@cocotb.test()
+@cocotb.parametrize(refuse=[0.01, 0.2])
+async def bad_reads(dut, refuse):
+    """Lines that memory could not read: their job is named until it is over, and only its connection
+    is reset; what came before it counts."""
+    await start(dut)
+    bench = Bench(dut, refuse=refuse, cut=0)
+    wants = []
+    for i in range(16):
+        data = b"".join(a_command(host=False, broken=False) for _ in range(40))
+        wants.append(Text(ITEM_MAX, NOW).run(data))
+        cocotb.start_soon(bench.feed(i, Conn(data), lambda: random.randrange(100, 3000)))
+    await settle(dut, bench, quiet=1200)
+    for i, want in enumerate(wants):
+        conn = bench.conns[i]
+        assert conn.abort == conn.reset and (conn.reset or conn.closed)
+        check(conn.ops, want[: len(conn.ops)] if conn.abort else want)
+    assert any(conn.abort for conn in bench.conns.values())
+    dut.wr_bad_i.value = 1
+    await RisingEdge(dut.clk_i)
+    dut.wr_bad_i.value = 0
+    await RisingEdge(dut.clk_i)
+    assert dut.bad_all_o.value
 
 
 def test_front():

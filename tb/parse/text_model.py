@@ -73,7 +73,7 @@ class Text:
         def reply(name):
             return ([] if noreply else [("reply", name)]), 0
 
-        if cmd in (b"get", b"gets", b"gat", b"gats"):
+        if cmd in (b"get", b"gets", b"gat", b"gats", b"bget"):
             if n < 2:
                 return error
             keys, exptime = words[1:], None

@@ -119,12 +119,20 @@ def test_room(small):
         bench.job([{"op": T.OpIncr, "_key": b"n", "num": 1}] * 30, 1, 0, space)
         bench.job([put(b"n", b"2")] * 30 + [get(b"n")] * 30, 1, 0, space)
         bench.job([{"op": T.OpIncr, "_key": b"k" * 250, "num": 1}] * 30, 1, 0, space)
+        # Values that say little, one right behind the other, and longer ones between them.
+        do(bench, put(b"s", b"tiny"), put(b"m", bytes(random.randrange(500, 3000))))
+        bench.job([get(b"s")] * 200, 1, 0, space)
+        bench.job([get(random.choice((b"s", b"s", b"s", b"m"))) for _ in range(100)], 1, 0, space)
         bench.idle()
     assert bench.cuts >= 20
     # Where two values in a row take what is left, as much of them as fits.
     do(bench, put(b"v", bytes(1500)))
     for space in range(1100, 7000, 300):
         bench.job([get(b"v")] * 10, 1, 0, space)
+    # A value that is cut where it is not known yet what the one before has left.
+    do(bench, put(b"w", bytes(950)), put(b"l", bytes(7000)))
+    for space in range(2600, 5200, 200):
+        bench.job([get(b"w"), get(b"w"), get(b"l")], 1, 0, space)
     bench.idle()
 
 

@@ -5,6 +5,7 @@ import random
 from collections import deque
 
 import cocotb
+import pytest
 from cocotb.triggers import RisingEdge
 from common import run, start
 
@@ -76,5 +77,7 @@ async def pinned(dut):
     assert fetched > 1000 and served > 5000, (fetched, served)
 
 
-def test_line_cache():
-    run(__file__, "line_cache", ["rtl/lib/lib.f", "rtl/store/store.f"], Sets=2, Ways=2, Reads=1, RenewEvery=4)
+@pytest.mark.parametrize("spread", (0, 1))
+def test_line_cache(spread):
+    run(__file__, "line_cache", ["rtl/lib/lib.f", "rtl/store/store.f"], Sets=2, Ways=2, Reads=1, RenewEvery=4,
+        Spread=spread)

@@ -253,7 +253,7 @@ def test_memory_refuses(seed, what, ports):
     bench.allow_evict = bench.gives_up = True
     names = [random_key(i) for i in range(1500)]
     refusals = getattr(small, what)
-    for chance in (200, 800, 0, 4000, 400):
+    for chance in (400, 1600, 0, 8000, 800):
         refusals.set(sum(chance << 16 * p for p in ports))
         random_jobs(bench, 1200, names, 8)
         bench.idle()

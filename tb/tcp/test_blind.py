@@ -3,7 +3,7 @@ card send little (RFC 5961); the peer may come by another way."""
 
 import cocotb
 from common import run
-from tcp.peers import M32, RING, T, Hand, setup, stream
+from tcp.peers import M32, RING, SECRET, T, Hand, setup, stream
 
 BURST, EVERY = 4, 100      # the card's limits here
 TOLD = 8 * 64              # ms in which a connection is challenged once
@@ -189,10 +189,10 @@ async def idle_is_the_peers(dut):
     """Forged segments do not count as a sign of life: see keep_alive in test_slow.py."""
     bench, net, session = await start(dut)
     peer = await Hand(net, 1).open()
-    table = dut.u_tcb.u_tcb.mem_q[0]
+    table = dut.u_tcb.u_silence.mem_q[0]
 
     def idle():
-        return T.tcb_t.unpack(int(table.value))["idle"]
+        return T.silence_t.unpack(int(table.value))["heard"]
 
     await bench.until(lambda: idle() == 2, 100_000, "two slow visits", every=100)
     peer.send(syn=1, seq=1 << 30, link=OTHER_MAC)
@@ -308,13 +308,13 @@ async def once_a_connection(dut):
 async def once_a_card(dut):
     """All connections together, and RSTs to strangers: a few at once, then so many a second. Nobody
     else waits for it."""
-    bench, net, session = await start(dut)
+    bench, net, session = await start(dut, secret=SECRET)
     peers = [await Hand(net, i).open() for i in range(1, 11)]
     await rested(bench)
     for count, held, flood in (
             ("TcpCountChallenges", "TcpCountChallengesHeld", lambda: [p.send(rst=1, seq=9) for p in peers]),
             ("TcpCountStrays", "TcpCountStraysHeld", lambda: [strange.send(b"get x\r\n") for _ in range(10)])):
-        strange = Hand(net, 50)
+        strange = Hand(net, 50, isn=1)
         before, kept = bench.counts[count], bench.counts[held]
         flood()
         await bench.clocks(120)
@@ -343,9 +343,9 @@ async def once_a_card(dut):
 @cocotb.test()
 async def limits_need_ticks(dut):
     """Ticks are asked for until the limits are as they were, with no connection there."""
-    bench, net, session = await start(dut)
+    bench, net, session = await start(dut, secret=SECRET)
     assert not int(dut.timers_o.value)
-    Hand(net, 1).send(b"hello")
+    Hand(net, 1, isn=1).send(b"hello")
     await bench.until(lambda: int(dut.timers_o.value), 200)
     await bench.until(lambda: not int(dut.timers_o.value), 3 * EVERY)
 

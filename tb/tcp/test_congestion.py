@@ -1,5 +1,5 @@
-"""How much tcp sends, segment for segment, against a model of RFC 5681, 6582 and 6928: slow start,
-congestion avoidance, fast retransmit and recovery, timeouts."""
+"""How much tcp sends, segment for segment, against a model of RFC 3042, 5681, 6582 and 6928: slow
+start, congestion avoidance, limited transmit, fast retransmit and recovery, timeouts."""
 
 import random
 
@@ -22,9 +22,9 @@ class Model:
         self.dups = 0
         self.recover, self.recovers = -1, False
 
-    def _send(self):
+    def _send(self, more=0):
         out = []
-        while self.nxt + MSS - self.una <= self.cwnd:
+        while self.nxt + MSS - self.una <= min(self.cwnd + more, RING):
             out.append(self.nxt)
             self.nxt += MSS
         self.top = max(self.top, self.nxt)
@@ -61,10 +61,13 @@ class Model:
             self.cwnd = min(self.cwnd + MSS, RING)
             return self._send()
         self.dups += 1
-        if self.dups != 3 or self.una <= self.recover:
+        if self.dups > 3 or self.una <= self.recover:
             return []
+        if self.dups < 3:
+            return self._send(self.dups * MSS)
         self.recovers, self.recover = True, self.top
-        self.ssthresh = self._half()
+        # without what the two before it let go
+        self.ssthresh = max(min(self.top - self.una, self.cwnd) // 2, 2 * MSS)
         self.cwnd = self.ssthresh + 3 * MSS
         return [self.una] + self._send()
 

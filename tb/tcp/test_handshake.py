@@ -6,7 +6,7 @@ import random
 
 import cocotb
 from common import run
-from tcp.peers import M32, RING, T, Hand, agreed_mss, setup, stream
+from tcp.peers import M32, RING, T, Hand, agreed_mss, blocks, setup, stream
 
 EPOCH = 1 << 16     # ticks
 LONG = os.environ.get("WIREKV_LONG") == "1"
@@ -55,7 +55,7 @@ async def nothing_kept(dut):
 
 @cocotb.test()
 async def options_kept(dut):
-    """The window scale exactly, the MSS rounded down to one of eight, our own among them."""
+    """The window scale and SACK exactly, the MSS rounded down to one of eight, our own among them."""
     for mtu in (9000, 1500, 1000, 576):
         bench, net, session = await setup(dut, mtu=mtu, time_wait=1)  # buckets of the smallest table are few
         sizes = [None, 0, 63, 64, 500, 535, 536, 537, 900, 1219, 1220, 1379, 1380, 1399, 1400, 1439, 1440, 1459, 1460,
@@ -63,12 +63,13 @@ async def options_kept(dut):
         scales = [None, *range(15)]
         for i in range(max(len(sizes), len(scales))):
             mss, ws = sizes[i % len(sizes)], scales[i % len(scales)]
-            options = {"mss_valid": int(mss is not None), "mss": mss or 0}
+            options = {"mss_valid": int(mss is not None), "mss": mss or 0, "sack_ok": random.getrandbits(1)}
             if ws is not None:
                 options |= {"ws_valid": 1, "ws": ws}
             peer = Hand(net, i + 1, **options)
             seg = await asked(peer)
             assert seg["ws_valid"] == (ws is not None) and seg["mss"] == mtu - 40
+            assert seg["sack_ok"] == options["sack_ok"]
             peer.send(wnd=300)
             await bench.until(lambda: session.conns)
             (conn, c), = session.conns.items()
@@ -76,6 +77,9 @@ async def options_kept(dut):
             assert word["mss"] == agreed_mss(mss, mtu - 40), mss
             assert (word["ws"] if word["ws_ok"] else None) == ws
             assert word["snd_wnd"] == min(300 << (ws or 0), RING)
+            peer.send(b"x", seq=1)            # a hole
+            flags, seg, _ = await peer.flags()
+            assert flags == "a" and len(blocks(seg)) == options["sack_ok"]
             peer.send(rst=1)
             await gone(bench, session)
 
@@ -145,7 +149,7 @@ async def guesses(dut):
         tries += 1
         assert not session.log, (seq, ack)
 
-    for bit in (*range(23), 30):              # between them: options, of which a peer says what it likes
+    for bit in (*range(22), 30):              # between them: options, of which a peer says what it likes
         for sign in (1, -1):
             await wrong(ack=sign << bit)
             await wrong(seq=sign << bit)

@@ -3,12 +3,12 @@ session's commands heard; what they would have sent goes out afterwards."""
 
 import cocotb
 from common import run
-from tcp.peers import M32, Hand, setup, stream
+from tcp.peers import M32, SECRET, Hand, setup, stream
 
 
 async def saturated(dut, hands):
     """`hands` open connections (ids 0, 1, ...), and eight that have sent more than the way out holds."""
-    bench, net, session = await setup(dut, tick=500)
+    bench, net, session = await setup(dut, tick=500, secret=SECRET)
     peers = [await Hand(net, i).open() for i in range(hands)]
     fill = [await Hand(net, i).open() for i in range(hands, hands + 8)]
 
@@ -55,7 +55,7 @@ async def owed(dut):
     ends.gave(1)
     session.put(3, session.conns[3], 100)
     session.tell(3, session.conns[3])
-    nobody = Hand(net, 15)
+    nobody = Hand(net, 15, isn=1)
     nobody.send(b"x")
     stranger = Hand(net, 14)
     stranger.send(syn=1)

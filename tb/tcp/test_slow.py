@@ -1,52 +1,216 @@
-"""What tcp does after minutes and hours of silence, with a grain of 100 ticks instead of 10,000."""
+"""What tcp does after minutes and hours of silence, with a grain of 100 ticks instead of 1,000."""
 
 import cocotb
 from common import run
-from tcp.peers import M32, Bench, Hand, Net, Session
+from tcp.peers import M32, Hand, T, setup, stream
+
+GRAIN = 100
+EVERY = 8               # seconds between probes
+END = 9 * EVERY         # from the first one to the end
 
 
-async def opened(dut):
-    bench = Bench(dut, tick=1)
-    await bench.run()
-    net = Net(bench)
-    session = Session(bench)
-    return bench, session, await Hand(net, 1).open()
+async def opened(dut, peers=1, **options):
+    bench, net, session = await setup(dut, tick=1, **options)
+    session.auto_close = False
+    return bench, session, [await Hand(net, i + 1).open() for i in range(peers)]
+
+
+def is_probe(peer, seg):
+    return seg["seq"] == (peer.ack - 1) & M32 and not seg["len"] and not seg["flags"]["rst"]
 
 
 @cocotb.test()
-async def keep_alive(dut):
-    """Two hours of silence bring a probe; an answer, two more hours; nine without one, the end."""
-    bench, session, peer = await opened(dut)
+@cocotb.parametrize(seconds=[30, 1, 7])
+async def keep_alive(dut, seconds):
+    """Silence brings a probe; an answer, the same silence again; nine without one, the end."""
+    bench, session, (peer,) = await opened(dut, keep_alive=seconds)
+    await bench.until(lambda: peer.seen, 2 * GRAIN * (seconds + 2))
+    peer.seen.clear()
     for _ in range(2):
-        begin = bench.clock
-        flags, seg, _ = await peer.flags(90_000)
-        assert 72_000 <= bench.clock - begin <= 81_000  # a visit takes a few clocks of its own
-        assert flags == "a" and seg["seq"] == (peer.ack - 1) & M32 and not seg["len"]
         peer.send()
-        await bench.clocks(100)
-    for i in range(9):
-        flags, seg, _ = await peer.flags(90_000 if i == 0 else 1000)
-        assert flags == "a"
-    flags, _, _ = await peer.flags(1000)
+        begin = bench.clock
+        flags, seg, _ = await peer.flags(2 * GRAIN * (seconds + 2))
+        # a visit may be due already, and takes a few clocks of its own
+        assert (seconds - 1) * GRAIN <= bench.clock - begin <= (seconds + 1) * (GRAIN + 20), seconds
+        assert flags == "a" and is_probe(peer, seg)
+    for _ in range(8):
+        begin = bench.clock
+        flags, seg, _ = await peer.flags(2 * EVERY * GRAIN)
+        assert flags == "a" and is_probe(peer, seg)
+        assert (EVERY - 1) * GRAIN <= bench.clock - begin <= (EVERY + 1) * (GRAIN + 20)
+    flags, _, _ = await peer.flags(2 * EVERY * GRAIN)
     assert set(flags) == set("ra")
     await bench.until(lambda: not session.conns)
     assert bench.counts["TcpCountKeepAlives"] == 11 and bench.counts["TcpCountGiveUps"] == 1
 
 
 @cocotb.test()
-async def peer_never_closes(dut):
-    """FIN_WAIT_2 ends after a minute."""
-    bench, session, peer = await opened(dut)
+async def no_keep_alive(dut):
+    """0: silence lasts as long as the peer likes, beyond what the count of seconds can say."""
+    bench, session, (peer,) = await opened(dut, keep_alive=0)
+    table = dut.u_tcb.u_silence.mem_q[0]
+    await bench.clocks(10 * GRAIN)
+    most = (1 << 16) - 1
+    table.value = T.silence_t.pack({"heard": most - 3, "asked": most - 3})
+    await bench.clocks(10 * GRAIN)
+    assert T.silence_t.unpack(int(table.value)) == {"heard": most, "asked": most}
+    assert not peer.seen and session.conns and int(dut.conns_o.value) == 1
+
+
+@cocotb.test()
+async def places_are_short(dut):
+    """The first who does not answer a probe loses its place to who wants it; when there is room
+    again, the others have the usual time. Who answers stays."""
+    bench, session, peers = await opened(dut, peers=3, keep_alive=20, limit=3)
+    probes, ended = [0, 0, 0], []
+    for _ in range(2 * (20 + END)):
+        await bench.clocks(GRAIN)
+        for i, peer in enumerate(peers):
+            for seg, _ in peer.seen:
+                if seg["flags"]["rst"]:
+                    ended.append(i)
+                    continue
+                assert is_probe(peer, seg)
+                probes[i] += 1
+                if i == 2:
+                    peer.send()
+            peer.seen.clear()
+    assert ended == [0, 1] and probes[:2] == [1, 9] and probes[2] > 5, (ended, probes)
+    assert list(session.conns) == [2] and bench.counts["TcpCountGiveUps"] == 2
+
+
+@cocotb.test()
+async def asks_for_nothing(dut):
+    """Who asks for nothing is closed after the time that is set, be it that it answers probes, or has
+    sent what is no request yet. Who asks, or takes some of a reply, has all of it again."""
+    bench, net, session = await setup(dut, tick=1, keep_alive=3, idle=8)
+    peers = [await Hand(net, i + 1).open() for i in range(4)]
+    asks, half, takes, silent = peers
+    session.conns[1].hold = True
+    begin, ends, sent = bench.clock, {}, 0
+    while bench.clock - begin < 30 * GRAIN:
+        await bench.clocks(GRAIN)
+        second = (bench.clock - begin) // GRAIN
+        for i, peer in enumerate(peers):
+            for seg, payload in peer.seen:
+                assert not seg["flags"]["rst"], i
+                if seg["flags"]["fin"]:
+                    ends[i] = bench.clock
+                    peer.took(1)
+                    peer.send(fin=1)
+                elif i not in ends:
+                    peer.took(len(payload))
+                    peer.send()
+            peer.seen.clear()
+        if second % 6 == 0:
+            asks.send(stream(0, sent, 10))
+            asks.gave(10)
+            session.conns[2].want += 10
+            sent += 10
+        if second in (2, 4, 6):
+            half.send(stream(2, half.seq - half.isn - 1, 10))
+            half.gave(10)
+    # a visit may be due already, and takes a few clocks of its own
+    for i in (1, 3):
+        assert 7 * GRAIN <= ends[i] - begin <= 10 * (GRAIN + 20), (i, ends)
+    assert set(ends) == {1, 3} and set(session.conns) == {0, 2}
+    assert bench.counts["TcpCountIdle"] == 2 and not bench.counts["TcpCountGiveUps"]
+    assert bench.counts["TcpCountKeepAlives"]
+
+
+@cocotb.test()
+async def asks_at_the_last_moment(dut):
+    """What comes before the session has closed is read, and its reply comes before the FIN."""
+    bench, net, session = await setup(dut, tick=1, keep_alive=0, idle=4)
+    session.auto_close = False
+    peer = await Hand(net, 1).open()
+    c = session.conns[0]
+    await bench.until(lambda: c.fin, 10 * GRAIN)
+    peer.send(stream(0, 0, 100))
+    peer.gave(100)
+    await bench.until(lambda: c.received == 100)
+    c.want, session.auto_close = 50, True
+    taken = b""
+    while True:
+        flags, _, payload = await peer.flags()
+        taken += payload
+        peer.took(len(payload))
+        if "f" in flags:
+            break
+        peer.send()
+    assert taken == stream(1, 0, 50)
+    peer.took(1)
+    peer.send(fin=1)
+    await bench.until(lambda: not session.conns)
+
+
+@cocotb.test()
+async def shut_for_long(dut):
+    """A window that stays shut is probed 15 times, in ten minutes; each time that it opens they
+    begin anew."""
+    bench, session, (peer,) = await opened(dut, keep_alive=0)
+    c = session.conns[0]
+    bench.tick = 0
+    peer.send(wnd=0)
+    await bench.clocks(100)
+    c.want = 500
+    taken = 0
+
+    async def next_segment():
+        for _ in range(200):
+            if peer.seen:
+                return await peer.flags()
+            dut.u_timers.ticks_q.value = int(dut.u_timers.ticks_q.value) + 500
+            await bench.clocks(60)
+        raise AssertionError("nothing is sent")
+
+    for times in (9, 15):
+        begin = int(dut.u_timers.ticks_q.value)
+        for _ in range(times):
+            flags, seg, payload = await next_segment()
+            assert flags == "a" and seg["seq"] == peer.ack and payload == stream(1, taken, 1)
+            peer.send(wnd=0)
+        if times == 9:
+            peer.send(wnd=100)
+            _, _, payload = await peer.flags()
+            assert payload == stream(1, taken, 100)
+            # The probes before do not count for what is lost now.
+            for _ in range(2):
+                _, _, payload = await next_segment()
+                assert payload == stream(1, taken, 100)
+            taken += 100
+            peer.took(100)
+            peer.send(wnd=0)
+            await bench.clocks(100)
+    flags, _, _ = await next_segment()
+    assert set(flags) == set("ra")
+    assert 500_000 < int(dut.u_timers.ticks_q.value) - begin < 800_000
+    await bench.until(lambda: not session.conns)
+    assert bench.counts["TcpCountShut"] == 1 and not bench.counts["TcpCountGiveUps"]
+    assert bench.counts["TcpCountProbes"] == 24
+
+
+@cocotb.test()
+@cocotb.parametrize(silent=[True, False], seconds=[60, 4])
+async def peer_never_closes(dut, silent, seconds):
+    """FIN_WAIT_2 ends after a minute, whether the peer is silent or not; if places are short, soon."""
+    bench, session, (peer,) = await opened(dut, limit=2 if seconds == 60 else 1)
     session.conns[0].closing = True
     session.tell(0, session.conns[0])
     await peer.flags()
     peer.took(1)
     peer.send()
     begin = bench.clock
-    await peer.flags()
-    assert 500 <= bench.clock - begin <= 900
+    while not peer.seen:
+        await bench.clocks(GRAIN)
+        assert bench.clock - begin <= (seconds + 2) * (GRAIN + 20)
+        if not silent:
+            peer.send()
+    assert bench.clock - begin >= (seconds - 1) * GRAIN
+    flags, _, _ = await peer.flags()
+    assert set(flags) == set("ra")
     await bench.until(lambda: not session.conns)
 
 
 def test_slow():
-    run(__file__, "tcp", ["rtl/lib/lib.f", "rtl/tcp/tcp.f"], Conns=16, SlowTicks=100)
+    run(__file__, "tcp", ["rtl/lib/lib.f", "rtl/tcp/tcp.f"], Conns=16, SlowTicks=GRAIN)

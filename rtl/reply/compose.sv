@@ -1,0 +1,321 @@
+// Records to pieces of text: what was left to say, fixed text, key, numbers, a short value and what
+// ends it stand in one. Longer keys and values, and the host's bytes, follow as they come. Latency 3
+// from a record to its text, initiation interval 1 a piece.
+//
+// Lanes of a piece: up to OwnAt what was left to say, from there on fixed text, from KeyAt on the
+// key. Numbers, short value and ending make a block that meets at lane Joint; it is turned to the
+// key's end.
+`include "lib_assert.svh"
+
+module compose
+  import wirekv_pkg::*;
+  import request_pkg::*;
+  import reply_pkg::*;
+  import lib_pkg::*;
+(
+  input  logic     clk_i,
+  input  logic     rst_ni,
+  /// Records with their numbers.
+  input  logic     rec_valid_i,
+  output logic     rec_ready_o,
+  input  rec_t     rec_i,
+  input  lens_t    lens_i,
+  input  numbers_t numbers_i,
+  /// Lines of keys, turned so that the first byte stands at lane KeyAt.
+  input  logic     key_valid_i,
+  output logic     key_ready_o,
+  input  line_t    key_i,
+  /// Bytes of values, up to 16 of them at lane 0.
+  input  logic     chunk_valid_i,
+  output logic     chunk_ready_o,
+  input  chunk_t   chunk_i,
+  /// Bytes of the host's answers: full lines but for a piece's last.
+  input  logic     hline_valid_i,
+  output logic     hline_ready_o,
+  input  line_t    hline_i,
+  /// Text.
+  output logic     text_valid_o,
+  input  logic     text_ready_i,
+  output text_t    text_o,
+  /// A record waits for bytes of its value.
+  output logic     wait_chunk_o
+);
+
+  localparam int unsigned Joint = 41;  // numbers before it, a value from here on
+
+  typedef enum logic [2:0] {
+    StHead,   // what was left to say, fixed text, key and block, as far as they fit
+    StOwn,    // second half of a long fixed text
+    StKey,    // a long key
+    StBlock,  // numbers, short value and ending that did not fit
+    StValue,
+    StEnding,
+    StHost,
+    StDone
+  } step_e;
+
+  // ---------------------------------------------------------------- load: what the pick must know
+  typedef struct packed {
+    rec_t        rec;
+    logic [NumberLanes-1:0][7:0] numbers;
+    step_e       first;       // step
+    step_e       behind;      // StHead
+    logic        head_key;    // StHead has the key
+    logic        head_inner;  // and the value
+    logic        long_value;
+    logic [5:0]  start;       // of StHead
+    logic [6:0]  len;
+    logic [6:0]  edge_at;     // lane from which on the block is
+    logic [5:0]  turn;
+    logic [5:0]  block_start;
+    logic [6:0]  block_len;
+    logic [2:0]  ending_len;
+    logic [5:0]  own_rest;    // bytes of the second half
+    logic [21:0] size;        // of the whole reply
+  } work_t;
+
+  work_t work_in, work_q;
+  logic work_valid_q, load, done;
+  assign rec_ready_o = !work_valid_q || done;
+  assign load        = rec_valid_i && rec_ready_o;
+
+  logic [6:0] block_len;
+  logic [5:0] numbers_len;
+  logic joined;
+  always_comb begin
+    numbers_len = rec_i.numbers ? numbers_i.len : '0;
+    block_len   = 7'(numbers_len) + 7'(lens_i.behind_len);
+    joined      = block_len <= lens_i.room;
+
+    work_in             = '0;
+    work_in.rec         = rec_i;
+    work_in.numbers     = numbers_i.text;
+    work_in.head_key    = rec_i.klen != '0 && lens_i.key_fits;
+    work_in.head_inner  = rec_i.inner && joined;
+    work_in.long_value  = rec_i.value && !rec_i.inner;
+    work_in.start       = 6'(OwnAt) - 6'(AheadLength[rec_i.ahead]);
+    work_in.len         = lens_i.len + (joined ? block_len : '0);
+    work_in.edge_at     = joined ? lens_i.key_end : 7'd64;
+    work_in.block_start = 6'(Joint) - numbers_len;
+    work_in.turn        = 6'(lens_i.key_end) - 6'(Joint) + numbers_len;
+    work_in.block_len   = block_len;
+    work_in.ending_len  = ending_length(rec_i.ending);
+    work_in.own_rest    = lens_i.own_rest;
+    work_in.size        = lens_i.size + 22'(numbers_len);
+
+    if (lens_i.own_rest != '0) work_in.behind = StOwn;
+    else if (!lens_i.key_fits) work_in.behind = StKey;
+    else if (!joined) work_in.behind = StBlock;
+    else if (work_in.long_value) work_in.behind = StValue;
+    else if (rec_i.host) work_in.behind = StHost;
+    else work_in.behind = StDone;
+    work_in.first = StHead;
+    if (rec_i.ahead == '0 && rec_i.own == FxNone) begin
+      if (rec_i.host) work_in.first = StHost;
+      else if (rec_i.value) work_in.first = StValue;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) work_valid_q <= 1'b0;
+    else if (load) work_valid_q <= 1'b1;
+    else if (done) work_valid_q <= 1'b0;
+    if (load) work_q <= work_in;
+  end
+
+  // ---------------------------------------------------------------- pick: the next piece
+  typedef enum logic [1:0] {
+    SrcFixed,
+    SrcKey,
+    SrcChunk,
+    SrcHost
+  } src_e;
+
+  step_e step_q, step, step_d;
+  logic begun_q;  // the record's first piece is out
+  logic pick_valid, pick_ready, pick, need_key, need_chunk, need_host;
+  src_e src_low, src_high;
+  logic [5:0] start;
+  logic [6:0] len;
+  logic [7:0] key_left_q;
+  logic [9:0] host_left_q, host_left;
+  assign step      = begun_q ? step_q : work_q.first;
+  assign host_left = (step_q == StHost && begun_q) ? host_left_q : work_q.rec.host_len;
+
+  always_comb begin
+    need_key   = 1'b0;
+    need_chunk = 1'b0;
+    need_host  = 1'b0;
+    src_low    = SrcFixed;
+    src_high   = SrcFixed;
+    start      = work_q.start;
+    len        = work_q.len;
+    step_d     = StDone;
+    unique case (step)
+      StOwn: begin
+        start = 6'(OwnAt);
+        len   = 7'(work_q.own_rest);
+      end
+      StKey: begin
+        need_key = 1'b1;
+        src_low  = SrcKey;
+        src_high = SrcKey;
+        start    = 6'(KeyAt);
+        len      = (key_left_q > 8'd64) ? 7'd64 : key_left_q[6:0];
+        step_d   = (key_left_q > 8'd64) ? StKey : StBlock;
+      end
+      StBlock: begin
+        need_chunk = work_q.rec.inner;
+        start      = work_q.block_start;
+        len        = work_q.block_len;
+        if (work_q.long_value) step_d = StValue;
+      end
+      StValue: begin
+        need_chunk = 1'b1;
+        src_low    = SrcChunk;
+        src_high   = SrcChunk;
+        start      = chunk_i.start;
+        len        = chunk_i.len;
+        if (!chunk_i.last) step_d = StValue;
+        else if (work_q.rec.ending != EnNone) step_d = StEnding;
+      end
+      StEnding: begin
+        start = 6'(OwnAt) - 6'(work_q.ending_len);
+        len   = 7'(work_q.ending_len);
+      end
+      StHost: begin
+        need_host = work_q.rec.host_len != '0;
+        src_low   = SrcHost;
+        src_high  = SrcHost;
+        start     = '0;
+        len       = (host_left > 10'd64) ? 7'd64 : host_left[6:0];
+        if (host_left > 10'd64) step_d = StHost;
+      end
+      default: begin  // StHead
+        need_key   = work_q.head_key;
+        need_chunk = work_q.head_inner;
+        if (work_q.head_key) src_high = SrcKey;
+        step_d = work_q.behind;
+      end
+    endcase
+  end
+
+  assign pick_valid    = work_valid_q && (!need_key || key_valid_i) &&
+      (!need_chunk || chunk_valid_i) && (!need_host || hline_valid_i);
+  assign pick          = pick_valid && pick_ready;
+  assign done          = pick && step_d == StDone;
+  assign key_ready_o   = pick && need_key;
+  assign chunk_ready_o = pick && need_chunk;
+  assign hline_ready_o = pick && need_host;
+  assign wait_chunk_o  = work_valid_q && pick_ready && need_chunk && !chunk_valid_i;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      begun_q <= 1'b0;
+    end else if (pick) begin
+      begun_q <= step_d != StDone;
+    end
+    if (pick) begin
+      step_q      <= step_d;
+      key_left_q  <= (step == StKey) ? key_left_q - 8'd64 : work_q.rec.klen;
+      host_left_q <= (step == StHost) ? host_left - 10'd64 : work_q.rec.host_len;
+    end
+  end
+
+  // ---------------------------------------------------------------- its bytes, and the block
+  logic [OwnAt-1:0][7:0] ahead;
+  logic [OwnRoom-1:0][7:0] own;
+  line_t fixed;
+  assign ahead  = Ahead[(step == StEnding) ? {work_q.rec.ending, FxNone} : work_q.rec.ahead];
+  assign own    = Own[{step == StOwn, work_q.rec.own}];
+  assign fixed  = {own, ahead};
+
+  function automatic line_t source(input src_e src, input line_t constant, input line_t key,
+                                   input line_t chunk, input line_t host);
+    unique case (src)
+      SrcFixed: return constant;
+      SrcKey:   return key;
+      SrcChunk: return chunk;
+      default:  return host;
+    endcase
+  endfunction
+
+  // The value's lanes, and those of what ends it; the shorter ending is the longer one's beginning.
+  logic [InnerMax+EndingMax-1:0][7:0] behind;
+  logic [63:0][7:0] block;
+  always_comb begin
+    for (int unsigned p = 0; p < InnerMax + EndingMax; p++) begin
+      behind[p] = '0;
+      for (int unsigned e = 0; e < EndingMax; e++)
+      if (p >= e && work_q.rec.inner_len == 5'(p - e) && 3'(e) < work_q.ending_len)
+        behind[p] = EndingText[e];
+      if (p < InnerMax && 5'(p) < work_q.rec.inner_len) behind[p] = chunk_i.data[8*p+:8];
+    end
+    // The first of the numbers' lanes is used only where there is no value in the block.
+    block = {behind, work_q.numbers[NumberLanes-1:1]};
+    block[63] = behind[InnerMax+EndingMax-1] | work_q.numbers[0];
+  end
+
+  // verilator lint_off UNUSEDSIGNAL
+  line_t low, high;  // a part of each
+  // verilator lint_on UNUSEDSIGNAL
+  assign low  = source(src_low, fixed, key_i, chunk_i.data, hline_i);
+  assign high = source(src_high, fixed, key_i, chunk_i.data, hline_i);
+
+  logic pick_valid_q;
+  line_t block_q;
+  logic [5:0] turn_q;
+  logic [6:0] edge_q;
+  text_t text_q, text_in;
+  logic text_room;
+  assign pick_ready = !pick_valid_q || text_room;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) pick_valid_q <= 1'b0;
+    else if (pick_ready) pick_valid_q <= pick_valid;
+    if (pick) begin
+      text_q.data           <= {high[511:8*KeyAt], low[8*KeyAt-1:0]};
+      turn_q                <= (step == StHead) ? work_q.turn : '0;
+      edge_q                <= (step == StHead) ? work_q.edge_at : (step == StBlock) ? '0 : 7'd64;
+      text_q.start          <= start;
+      text_q.len            <= len;
+      text_q.last           <= work_q.rec.last && step_d == StDone;
+      text_q.reply_last     <= !work_q.rec.silent && step_d == StDone;
+      text_q.bad            <= need_chunk && chunk_i.bad;
+      text_q.sized          <= !begun_q && work_q.long_value;
+      text_q.size           <= work_q.size;
+      if (step == StBlock || (step == StHead && work_q.block_len != '0)) block_q <= block;
+    end
+  end
+
+  strb_t turned_lanes;
+  line_t turned;
+  assign turned_lanes = {64{1'b1}} << edge_q;  // none from 64 on
+  assign turned       = rotl_bytes(block_q, turn_q);
+  always_comb begin
+    text_in = text_q;
+    for (int unsigned i = 0; i < 64; i++)
+    text_in.data[8*i+:8] = turned_lanes[i] ? turned[8*i+:8] : text_q.data[8*i+:8];
+  end
+
+  // Distributed RAM instead of two registers.
+  logic [2:0] unused_level;
+  lib_fifo #(
+    .T    (text_t),
+    .Depth(4)
+  ) u_text (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(pick_valid_q),
+    .s_ready_o(text_room),
+    .s_data_i (text_in),
+    .m_valid_o(text_valid_o),
+    .m_ready_i(text_ready_i),
+    .m_data_o (text_o),
+    .level_o  (unused_level)
+  );
+
+  `ASSERT(InnerAlone, !chunk_ready_o || step == StValue || chunk_i.last)
+  `ASSERT(InnerLen, !chunk_ready_o || step == StValue || chunk_i.len == 7'(work_q.rec.inner_len))
+  `ASSERT(KeyBehindValue, !load || rec_i.klen == '0 || rec_i.own == FxValue)
+
+endmodule

@@ -1,0 +1,215 @@
+// Fixed texts, and what the parts of the way back hand to each other.
+package reply_pkg;
+  import wirekv_pkg::*;
+  import request_pkg::*;
+
+  /// A fixed text: replies have the numbers of reply_e; the last one stands before a key.
+  typedef logic [4:0] fixed_t;
+  localparam fixed_t FxNone = 5'(RpNone);
+  localparam fixed_t FxValue = 5'd31;
+
+  /// What stands behind a value.
+  typedef logic [1:0] ending_t;
+  localparam ending_t EnNone = 2'd0;
+  localparam ending_t EnCrlf = 2'd1;
+  localparam ending_t EnCrlfEnd = 2'd2;  // behind the last one
+
+  /// What is left to say of earlier records: the end of a value, then a reply.
+  typedef struct packed {
+    ending_t ending;
+    fixed_t  reply;
+  } ahead_t;
+
+  /// What a result says. Text in this order: `ahead`, of earlier records of the job; `own`, key,
+  /// numbers; the value, and `ending` behind it.
+  typedef struct packed {
+    ahead_t      ahead;
+    fixed_t      own;
+    logic        silent;     // nothing, but for `ahead`
+    logic [7:0]  klen;       // 0: none
+    logic        numbers;
+    logic        value;      // its bytes come as chunks
+    logic        inner;      // so few that they stand in one line with what is around them
+    logic [4:0]  inner_len;
+    ending_t     ending;
+    logic        host;
+    logic [9:0]  host_len;
+    logic        last;       // of its job
+    logic [21:0] size;       // value and ending
+  } rec_t;
+  localparam int unsigned InnerMax = 16;
+
+  /// Numbers as text; its end is at the highest lane, and in front of it are zeros.
+  localparam int unsigned NumberLanes = 42;
+  typedef struct packed {
+    logic [NumberLanes-1:0][7:0] text;
+    logic [5:0]                  len;
+  } numbers_t;
+
+  // Where the parts of a piece are: `ahead` ends in front of lane OwnAt, a key begins at KeyAt.
+  localparam int unsigned OwnAt = 18;
+  localparam int unsigned KeyAt = 24;
+  localparam int unsigned KeyRoom = 64 - KeyAt;
+  localparam int unsigned OwnRoom = 64 - OwnAt;
+
+  // ---------------------------------------------------------------- fixed texts
+  localparam int unsigned TextMax = 80;
+  typedef logic [TextMax-1:0][7:0] long_t;
+
+  /// The characters of `text` from lane 0 on.
+  function automatic long_t chars_of(input logic [8*TextMax-1:0] text);
+    int unsigned n;
+    n = 0;
+    for (int unsigned i = 0; i < TextMax; i++) if (text[8*i+:8] != 8'h00) n = i + 1;
+    chars_of = '0;
+    for (int unsigned i = 0; i < TextMax; i++) if (i < n) chars_of[i] = text[8*(n-1-i)+:8];
+  endfunction
+  function automatic long_t line_of(input logic [8*TextMax-17:0] text);
+    return chars_of({text, 16'h0d0a});
+  endfunction
+
+  function automatic long_t fixed_text(input fixed_t code);
+    case (code)
+      5'(RpError):       return line_of("ERROR");
+      5'(RpStored):      return line_of("STORED");
+      5'(RpNotStored):   return line_of("NOT_STORED");
+      5'(RpExists):      return line_of("EXISTS");
+      5'(RpNotFound):    return line_of("NOT_FOUND");
+      5'(RpDeleted):     return line_of("DELETED");
+      5'(RpTouched):     return line_of("TOUCHED");
+      5'(RpOk):          return line_of("OK");
+      5'(RpEnd):         return line_of("END");
+      5'(RpVersion):     return line_of("VERSION 1.6.38");
+      5'(RpBadFormat):   return line_of("CLIENT_ERROR bad command line format");
+      5'(RpBadChunk):    return line_of("CLIENT_ERROR bad data chunk");
+      5'(RpBadExptime):  return line_of("CLIENT_ERROR invalid exptime argument");
+      5'(RpBadDelta):    return line_of("CLIENT_ERROR invalid numeric delta argument");
+      5'(RpNonNumeric):
+      return line_of("CLIENT_ERROR cannot increment or decrement non-numeric value");
+      5'(RpTooLarge):    return line_of("SERVER_ERROR object too large for cache");
+      5'(RpNoMemory):    return line_of("SERVER_ERROR out of memory storing object");
+      5'(RpMultiPacket): return line_of("SERVER_ERROR multi-packet request not supported");
+      5'(RpUnsupported): return line_of("SERVER_ERROR not supported");
+      5'(RpBadDelete):
+      return line_of("CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]");
+      FxValue:           return chars_of("VALUE ");
+      default:           return '0;
+    endcase
+  endfunction
+
+  localparam int unsigned EndingMax = 7;
+  localparam logic [EndingMax-1:0][7:0] EndingText = {8'h0a, 8'h0d, "D", "N", "E", 8'h0a, 8'h0d};
+  function automatic logic [2:0] ending_length(input ending_t ending);
+    return (ending == EnCrlfEnd) ? 3'd7 : (ending == EnCrlf) ? 3'd2 : 3'd0;
+  endfunction
+
+  // As tables, which cost a LUT or two a bit: lengths, what is ahead (its end at lane OwnAt), and
+  // the first and the second half of a text that begins there.
+  typedef logic [31:0][6:0] lengths_t;
+  typedef logic [127:0][4:0] ahead_lengths_t;
+  typedef logic [OwnAt-1:0][7:0] ahead_text_t;
+  typedef ahead_text_t [127:0] ahead_texts_t;
+  typedef logic [OwnRoom-1:0][7:0] own_text_t;
+  typedef own_text_t [63:0] own_texts_t;
+
+  function automatic logic [6:0] length_of(input long_t text);
+    length_of = '0;
+    for (int unsigned i = 0; i < TextMax; i++) if (text[i] != 8'h00) length_of = 7'(i + 1);
+  endfunction
+  function automatic lengths_t lengths();
+    for (int unsigned c = 0; c < 32; c++) lengths[c] = length_of(fixed_text(5'(c)));
+  endfunction
+  localparam lengths_t Length = lengths();
+
+  /// 0: nothing, or together they are too long.
+  function automatic logic [4:0] ahead_length(input ahead_t ahead);
+    logic [6:0] n;
+    n = 7'(ending_length(ahead.ending)) + length_of(fixed_text(ahead.reply));
+    return (n <= 7'(OwnAt)) ? 5'(n) : 5'd0;
+  endfunction
+  function automatic ahead_lengths_t ahead_lengths();
+    for (int unsigned c = 0; c < 128; c++) ahead_lengths[c] = ahead_length(ahead_t'(c));
+  endfunction
+  localparam ahead_lengths_t AheadLength = ahead_lengths();
+
+  function automatic ahead_text_t ahead_text(input ahead_t ahead);
+    long_t reply;
+    int unsigned from, behind;
+    reply  = fixed_text(ahead.reply);
+    from   = OwnAt - 32'(ahead_length(ahead));
+    behind = from + 32'(ending_length(ahead.ending));
+    for (int unsigned i = 0; i < OwnAt; i++)
+    ahead_text[i] = (i < from) ? 8'h00 : (i < behind) ? EndingText[i-from] : reply[i-behind];
+  endfunction
+  function automatic ahead_texts_t ahead_texts();
+    for (int unsigned c = 0; c < 128; c++) ahead_texts[c] = ahead_text(ahead_t'(c));
+  endfunction
+  localparam ahead_texts_t Ahead = ahead_texts();
+
+  function automatic own_texts_t own_texts();
+    long_t text;
+    for (int unsigned c = 0; c < 32; c++) begin
+      text            = fixed_text(5'(c));
+      own_texts[c]    = text[OwnRoom-1:0];
+      own_texts[32+c] = (8 * OwnRoom)'(text[TextMax-1:OwnRoom]);
+    end
+  endfunction
+  localparam own_texts_t Own = own_texts();
+
+  // ---------------------------------------------------------------- lengths
+  /// What is known of a record's first piece before its numbers are.
+  typedef struct packed {
+    logic [6:0]  len;         // without the block of numbers, short value and ending
+    logic [6:0]  key_end;     // the block's lane
+    logic [6:0]  room;        // what the block may have there
+    logic        key_fits;
+    logic [5:0]  own_rest;    // bytes of the second half of a fixed text
+    logic [4:0]  behind_len;  // short value and ending
+    logic [21:0] size;        // of all but the numbers
+  } lens_t;
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic lens_t lens_of(input rec_t rec);  // some of it
+    // verilator lint_on UNUSEDSIGNAL
+    logic [6:0] own, own_first, key;
+    own                = Length[rec.own];
+    own_first          = (own > 7'(OwnRoom)) ? 7'(OwnRoom) : own;
+    lens_of.key_fits   = rec.klen <= 8'(KeyRoom);
+    key                = lens_of.key_fits ? 7'(rec.klen) : '0;
+    lens_of.len        = 7'(AheadLength[rec.ahead]) + own_first + key;
+    lens_of.key_end    = 7'(OwnAt) + own_first + key;
+    lens_of.room       = lens_of.key_fits ? 7'(KeyRoom) - key : '0;
+    lens_of.own_rest   = 6'(own - own_first);
+    lens_of.behind_len = rec.inner ? rec.inner_len + 5'(ending_length(rec.ending)) : '0;
+    lens_of.size       = rec.size + 22'(own) + 22'(rec.klen);
+  endfunction
+
+  // ---------------------------------------------------------------- lines
+  /// A line of a transmit ring, the parts of it in `strb`.
+  typedef struct packed {
+    line_t       data;
+    strb_t       strb;
+    logic        first;  // of its job
+    logic        last;
+    conn_t       conn;
+    logic [9:0]  line;   // with first: its number in the ring
+    logic [31:0] ptr;    // with last: the job's text ends here
+    logic        bad;    // with last: the job has bytes that nobody may get
+  } ring_line_t;
+
+  /// What a datagram's header says, in the order of the datagrams.
+  typedef struct packed {
+    logic        empty;  // no datagram, only the end of a job
+    logic        last;   // of its job
+    logic        bad;    // has bytes that nobody may get: dropped
+    logic [10:0] len;    // with the header
+    logic [15:0] seq;
+    logic [15:0] total;
+  } dgram_meta_t;
+  localparam int unsigned DgramHeader = 8;
+
+  typedef struct packed {
+    line_t data;
+    logic  last;
+  } dgram_line_t;
+
+endpackage
