@@ -26,6 +26,7 @@ def lines():
     for count in (21, 22, 23, 24, 25, 45, 46, 47, 48, 49, 70, 500):
         yield b"get " + b"a " * count + b"\r\n"
         yield b"gets" + b" b" * count + b"\r\n"
+        yield b"bget" + b" a" * count + b"\r\n"
         if count < 500:
             yield b"gat 0" + b" a" * count + b"\r\n"
     for tail in (b"", b" 0", b" 5", b" x", b" noreply", b" 0 noreply", b" 5 noreply", b" 0 x",
@@ -159,7 +160,7 @@ def overlong_gets():
     for keys in (b"%s", b"a %s", b"%s a", b"a %s b", b"a a a a a a a a a a a a a a a a a a a a a a %s",
                  b"a a a a a a a a a a a a a a a a a a a a a a a %s a"):  # fmt: skip
         # memcached touches the keys before the bad one, WireKV does not: no time that would show it.
-        for verb in (b"get ", b"gets ", b"gat 0 ", b"gats 100000 "):
+        for verb in (b"get ", b"gets ", b"bget ", b"gat 0 ", b"gats 100000 "):
             for length in (251, 256, 1000):
                 yield verb + keys % (b"l" * length) + b"\r\n"
 

@@ -57,7 +57,7 @@ UNKNOWN = [
     b"sets a 0 0 1", b"\tget a", b"get\ta", b"\x00", b"\x00get a", b"get\x00a", b"\x01\x02\xff",
     b"versio", b"versions", b"quitx", b"delet a", b"incrx a 1", b"flush", b"verb 1", b"cas",
     b"touch", b"gat", b"gats", b"get", b"gets", b"get ", b"gets  ", b"delete", b"incr", b"incr a",
-    b"decr a", b"touch a", b"verbosity", b"add a", b"replace a 0", b"cas a 0 0 0", b"HTTP",
+    b"decr a", b"touch a", b"bget", b"verbosity", b"add a", b"replace a 0", b"cas a 0 0 0", b"HTTP",
     b"delete a b c d", b"delete a b c noreply", b"incr a 1 2 3", b"touch a 0 1 2",
     b"flush_all 0 0 0", b"flush_all 0 0 noreply", b"verbosity 1 2 3", b"verbosity 1 2 noreply",
     b"set a 0 0", b"set a 0 0 1 2 3", b"set a 0 0 1 noreply x", b"cas a 0 0 1", b"x" * 1500,
@@ -240,7 +240,7 @@ class Generator:
 
     def get(self, verb=None):
         rng = self.rng
-        verb = verb or rng.choice([b"get"] * 5 + [b"gets"] * 2)
+        verb = verb or rng.choice([b"get"] * 5 + [b"gets"] * 2 + [b"bget"])
         count = 1 if rng.random() < 0.7 else rng.choice([2, 3, 5, 8, 22, 23, 24, 25, 60])
         if not self.udp and verb in (b"get", b"gets") and rng.random() < 0.01:
             count = rng.randrange(100, 1200)

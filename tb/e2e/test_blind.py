@@ -3,15 +3,14 @@ whoever forged them. Linux here is memcached behind a virtual Ethernet cable."""
 
 import os
 import socket
-import subprocess
 import time
 
 import pytest
-from scapy.layers.inet import IP, TCP
+from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Raw
 
-from e2e import reference
+from e2e import badlink, reference
 from e2e.test_tap import _interface_of, _why_not
 
 pytestmark = pytest.mark.skipif(_why_not is not None, reason=_why_not or "")
@@ -47,7 +46,7 @@ class Wire:
             elif ARP in frame and frame[ARP].op == 2 and frame[ARP].psrc == self.host:
                 self.mac = frame[ARP].hwsrc
                 return
-            elif TCP in frame and frame[IP].dst == self.ip and frame[IP].src == self.host:
+            elif IP in frame and frame[IP].dst == self.ip and frame[IP].src == self.host:
                 yield frame
 
     def find(self):
@@ -60,6 +59,11 @@ class Wire:
             if self.mac:
                 return self
         raise TimeoutError("nobody has the server's address")
+
+    def ask(self, packet):
+        """What the server sends when an IP packet has come, TCP and ICMP."""
+        self.raw.send(bytes(Ether(dst=self.mac, src=ME) / IP(src=self.ip, dst=self.host) / packet))
+        return list(self.frames(0.3))
 
     def send(self, sport, seq, ack, flags, payload=b"", src=ME, window=8192, **options):
         segment = TCP(sport=sport, dport=self.port, seq=seq & M32, ack=ack & M32, flags=flags,
@@ -83,7 +87,7 @@ class Connection:
         end = time.monotonic() + first
         while time.monotonic() < end:
             for frame in self.wire.frames(min(seconds, max(end - time.monotonic(), 0.01))):
-                if frame[TCP].dport == self.sport:
+                if TCP in frame and frame[TCP].dport == self.sport:
                     got.append(frame)
                     end = min(end, time.monotonic() + seconds)
         return got
@@ -143,6 +147,17 @@ def situations(wire):
         c.talk()
     c.send("R", seq=1 << 30, **forged)
     yield "RST elsewhere", c.kinds(first=0.5)
+    for name, ahead in (("data after quit", 0), ("data far ahead after quit", 100)):
+        c = Connection(wire, next(ports)).open()
+        c.send("PA", b"quit\r\n")
+        c.seq += 6
+        assert any(a[TCP].flags.F for a in c.answers())
+        c.ack += 1
+        c.send()
+        c.send("PA", b"flush_all\r\n", seq=ahead)
+        yield name, c.kinds()
+        c.send("PA", b"flush_all\r\n")
+        yield f"{name}, again", c.kinds()
     c = Connection(wire, next(ports)).open()
     c.send("A", seq=-1)
     yield "keep-alive", c.kinds()
@@ -159,10 +174,32 @@ def situations(wire):
     yield "400 SYNs", len(many) <= 1 + (time.monotonic() - begin) / 0.4
     c.talk()
     yield "TIME_WAIT", time_wait(wire, ports)
-    s = Connection(wire, next(ports))
-    s.send("PA", b"get x\r\n", ack=77)
-    s.ack += 77
-    yield "data of no connection", s.kinds()
+    yield "closed ports", closed_ports(wire, ports)
+    # The card is silent to one in 64 of these: data may overtake the last ACK of a handshake.
+    for _ in range(4):
+        s = Connection(wire, next(ports))
+        s.send("PA", b"get x\r\n", ack=77)
+        s.ack += 77
+        if said := s.kinds(first=3):
+            break
+    yield "data of no connection", said
+
+
+def closed_ports(wire, ports):
+    """What is said to who asks where nobody serves."""
+    said = []
+    for flags, payload in (("S", b""), ("A", b""), ("FA", b"data"), ("SA", b""), ("F", b"x"), ("R", b""), ("RA", b"")):
+        sport = next(ports)
+        got = wire.ask(TCP(sport=sport, dport=wire.port + 1, seq=1000, ack=2000, flags=flags) / payload)
+        said.append([(str(f[TCP].flags), f[TCP].seq, f[TCP].ack, f[TCP].sport, f[TCP].dport == sport, f[TCP].window)
+                     for f in got if TCP in f])
+    for size in (0, 1, 100, 600, 1400):
+        sport = next(ports)
+        packet = UDP(sport=sport, dport=wire.port + 1) / (b"u" * size)
+        # What is quoted differs in the addresses, and so in the checksum.
+        said.append([(f[ICMP].type, f[ICMP].code, f[IP].len, bytes(f[ICMP])[28:34], bytes(f[ICMP])[36 : f[IP].len - 20])
+                     for f in wire.ask(packet) if ICMP in f and bytes(f[ICMP])[28:30] == bytes(packet)[:2]])
+    return said
 
 
 def time_wait(wire, ports):
@@ -195,37 +232,130 @@ def time_wait(wire, ports):
 @pytest.fixture(scope="module")
 def linux():
     """memcached in a network namespace, and our end of its cable."""
-    def ip(*words):
-        subprocess.run(["ip", *words], check=True, capture_output=True, text=True)
+    if not badlink.possible():
+        pytest.skip("no network namespace")
     ours, theirs = f"wk{os.getpid()}a", f"wk{os.getpid()}b"
-    try:
-        ip("netns", "add", SPACE)
-    except (subprocess.CalledProcessError, FileNotFoundError) as e:
-        pytest.skip(f"no network namespace: {e}")
-    try:
-        ip("link", "add", ours, "type", "veth", "peer", "name", theirs, "netns", SPACE)
-        ip("link", "set", ours, "up")
-        ip("-n", SPACE, "addr", "add", "10.231.77.1/24", "dev", theirs)
-        ip("-n", SPACE, "link", "set", theirs, "up")
-        server = reference.Server("memcached", ["ip", "netns", "exec", SPACE, reference.MEMCACHED, "-u", "root",
+    with badlink.Space(SPACE) as space:
+        badlink.run("ip", "link", "add", ours, "type", "veth", "peer", "name", theirs, "netns", SPACE)
+        badlink.run("ip", "link", "set", ours, "up")
+        badlink.run("ip", "-n", SPACE, "addr", "add", "10.231.77.1/24", "dev", theirs)
+        badlink.run("ip", "-n", SPACE, "link", "set", theirs, "up")
+        # Segments as they would be on a cable, not several as one.
+        badlink.run("ip", "-n", SPACE, "link", "set", theirs, "gso_max_segs", "1")
+        server = reference.Server("memcached", [*space.inside, reference.MEMCACHED, "-u", "root",
                                                 "-l", "10.231.77.1", "-p", 11211, "-U", 0])
         try:
             yield Wire(ours, "10.231.77.1", 11211).find()
         finally:
             server.stop()
-    finally:
-        ip("netns", "del", SPACE)
 
 
 @pytest.fixture(scope="module")
 def card():
     server = reference.wirekv(net="tap")
-    yield Wire(_interface_of(server.host), server.host, server.port).find()
+    wire = Wire(_interface_of(server.host), server.host, server.port).find()
+    wire.server = server
+    yield wire
     assert server.stop() == 0, server.tail()
 
 
 def test_as_linux(card, linux):
     ours, theirs = dict(situations(card)), dict(situations(linux))
     assert ours == theirs
+    assert [len(said) for said in ours["closed ports"]] == [1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 1]
+    assert ours["data after quit"] == ours["data after quit, again"] == ["R to us"]
     assert ours["SYN"] == ["A to us"] and ours["400 SYNs"]
     assert ours["TIME_WAIT"] == [["A to us"], ["A to us"], "SA, above the old numbers: True"]
+
+
+class Download(Connection):
+    """A connection to which a reply is on its way, as much of it as the window takes."""
+
+    VALUE = bytes(range(32, 127)) * 14
+    late = False
+
+    def begin(self):
+        self.open()
+        self.talk(b"set big 0 0 %d\r\n%b\r\n" % (len(self.VALUE), self.VALUE), b"STORED\r\n")
+        self.reply = b"VALUE big 0 %d\r\n%b\r\n" % (len(self.VALUE), self.VALUE)
+        return self.more()
+
+    def more(self):
+        """Asks; the largest packet that comes."""
+        request = b"get" + 10 * b" big" + b"\r\n"
+        self.whole = 10 * self.reply + b"END\r\n"
+        self.send("PA", request)
+        self.seq += len(request)
+        self.got = self.answers(seconds=0.05)
+        self.came = time.monotonic()
+        return max(self.got, key=lambda frame: frame[IP].len)
+
+    def finish(self):
+        """Takes the whole reply; the largest packet that carried some of it, from here on."""
+        have, largest = b"", 0
+        # The third timeout in a row would be a reason of its own.
+        self.late |= time.monotonic() - self.came > 1
+        end = time.monotonic() + 30
+        while len(have) < len(self.whole) and time.monotonic() < end:
+            for frame in self.got:
+                size = frame[IP].len - 20 - 4 * frame[TCP].dataofs
+                data, at = bytes(frame[TCP].payload)[:size], (frame[TCP].seq - self.ack) & M32
+                assert not data or at > len(self.whole) or data == self.whole[at : at + len(data)]
+                if at <= len(have) < at + len(data):
+                    have += data[len(have) - at :]
+            self.send(ack=len(have))
+            self.got = self.answers(seconds=0.02, first=1) if len(have) < len(self.whole) else []
+            largest = max([largest, *(frame[IP].len for frame in self.got)])
+        assert have == self.whole
+        self.ack += len(have)
+        return largest
+
+    def router(self, frame, mtu, at=0, change=b"", flip=0):
+        """A router says that this packet is too big; of what it quotes some bytes are changed."""
+        quote = bytearray(bytes(frame[IP])[:28])
+        quote[at : at + len(change)] = change
+        packet = bytearray(bytes(IP(src=self.wire.ip[:-1] + "8", dst=self.wire.host)
+                                 / ICMP(type=3, code=4, nexthopmtu=mtu) / bytes(quote)))
+        packet[22] ^= flip              # its checksum
+        self.wire.raw.send(bytes(Ether(dst=self.wire.mac, src=FORGER, type=0x800)) + bytes(packet))
+
+
+def paths(wire, forget):
+    """name, the largest packets before and after what a router says, and those of the next reply."""
+    ports = iter(range(42001, 43000))
+    # An address and a port of nobody; numbers that are not in flight.
+    forged = {"port": (22, b"\x12\x34"), "our port": (20, b"\x12\x34"), "address": (16, bytes([10, 1, 2, 3]))}
+    names = ["600", "552", "300", "1500", "9000", *forged, "before", "behind", "far", "checksum"]
+    while names:
+        name = names[0]
+        c = Download(wire, next(ports))
+        frame = c.begin()
+        seq = {"before": -1, "behind": 20_000, "far": 1 << 31}.get(name)
+        if name in forged:
+            c.router(frame, 600, *forged[name])
+        elif seq:
+            c.router(frame, 600, 24, ((c.ack + seq) & M32).to_bytes(4, "big"))
+        elif name == "checksum":
+            c.router(frame, 600, flip=1)
+        else:
+            c.router(frame, int(name))
+        # what comes again of itself
+        small = c.finish()
+        sizes = frame[IP].len, small, max(c.more()[IP].len, c.finish())
+        c.send("R")
+        forget()
+        if not c.late:
+            yield names.pop(0), sizes
+
+
+def test_path_mtu(card, linux):
+    """What routers say makes segments smaller, down to 552 bytes; who does not know a connection's
+    numbers changes nothing. Both as in Linux."""
+    ours = dict(paths(card, lambda: None))
+    theirs = dict(paths(linux, lambda: badlink.run("ip", "-n", SPACE, "route", "flush", "cache")))
+    assert ours == theirs
+    for name, sizes in ours.items():
+        small = {"600": 600, "552": 552, "300": 552}.get(name, 1500)
+        assert sizes == (1500, small, small), name
+    counts = reference.stats(card.server, "card")
+    assert int(counts["TcpPathMtu"]) >= 3 and int(counts["TcpPathMtuStrays"]) >= 6, counts

@@ -1,0 +1,86 @@
+"""Clients that connect and say nothing: who comes next is answered at once, and after the time that is
+set for it the silent ones are gone."""
+
+import os
+import socket
+import subprocess
+import time
+
+import pytest
+from scapy.layers.inet import TCP
+
+from e2e import reference
+from e2e.test_blind import Connection, Wire
+from e2e.test_connections import settle
+from e2e.test_tap import _interface_of, _why_not
+
+CONNECTIONS = 1024
+
+
+@pytest.mark.parametrize("body", ["sim", "soft"])
+def test_all_places_taken(body):
+    """All that the server has: the next one is refused at once, in memcached's words. When the idle
+    timeout is over they are closed, and the next one is served."""
+    server = reference.wirekv("-o", "idle_timeout=20", body=body, connections=CONNECTIONS)
+    silent = []
+    try:
+        for _ in range(CONNECTIONS):
+            silent.append(socket.create_connection(server.address, 20))
+            silent[-1].sendall(b"verbosity 1\r\n")
+        for s in silent:
+            assert s.recv(100) == b"OK\r\n"
+        with server.connect(timeout=20) as s:
+            begin = time.monotonic()
+            assert s.recv(100) == b"ERROR Too many open connections\r\n"
+            print(f"refused after {time.monotonic() - begin:.3f} s")
+        for s in silent:
+            s.settimeout(60)
+            assert s.recv(1) == b""
+            s.close()
+        assert settle(server, "curr_connections", 1) == 1
+        assert int(reference.stats(server)["idle_kicks"]) == CONNECTIONS
+    finally:
+        for s in silent:
+            s.close()
+        assert server.stop() == 0, server.tail()
+
+
+@pytest.mark.skipif(_why_not is not None, reason=_why_not or "")
+def test_dead_hosts():
+    """Hosts that have gone do not answer a probe: they make room when places are short, and the one
+    that answers keeps its own."""
+    server = reference.wirekv("--tcp-keepalive", "2", net="tap", connections=4)
+    try:
+        wire = Wire(_interface_of(server.host), server.host, server.port).find()
+        alive, *dead = [Connection(wire, 42000 + i).open() for i in range(4)]
+        late = Connection(wire, 42004)
+        late.seq = 0x20000000
+        probes, served = {c.sport: 0 for c in (alive, *dead)}, False
+        end = time.monotonic() + 60
+        while not served and time.monotonic() < end:
+            for frame in wire.frames(0.5):
+                tcp = frame[TCP]
+                if tcp.dport == late.sport and tcp.flags == "SA":
+                    late.ack = tcp.seq + 1
+                    wire.send(late.sport, late.seq + 1, late.ack, "PA", b"version\r\n")
+                elif tcp.dport == late.sport:
+                    served = served or b"VERSION" in bytes(tcp.payload)
+                elif tcp.flags == "A" and tcp.seq == (alive.ack - 1) & 0xFFFFFFFF and tcp.dport == alive.sport:
+                    alive.send()
+                    probes[alive.sport] += 1
+                else:
+                    probes[tcp.dport] += 1
+            if not served:
+                late.send("S", options=[("MSS", 1460)])
+        assert served and all(probes.values()), probes
+        alive.talk()
+    finally:
+        assert server.stop() == 0, server.tail()
+
+
+def test_what_a_card_cannot_do():
+    for options, why in ((["-o", "idle_timeout=70000"], "65535"), (["-o", "drop_privileges"], "--body soft"),
+                         (["--tcp-keepalive", "40000"], "32767")):
+        done = subprocess.run([reference.WIREKV, "serve", "-u", os.environ.get("USER", "root"), "-p", "0", *options],
+                              capture_output=True, text=True, timeout=60)
+        assert done.returncode and why in done.stderr, done.stderr
