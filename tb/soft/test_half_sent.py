@@ -63,7 +63,7 @@ def test_announced(server, count, announced, sent):
     slow = half_sent(server, count, announced, sent)
     said = {good.set(b"new%d" % i, b"y" * 1000) for i in range(200)}
     if server.name == "soft":
-        said |= {good.set(b"long%d" % i, b"y" * 300_000) for i in range(10)}
+        said |= {good.set(b"long%d" % i, b"y" * 300_000) for i in range(40)}
     kept = left(good)
     print(f"{server.name}: {kept} of {ITEMS} left, sets of another client: {said}")
     assert said == {b"STORED\r\n"} and kept == ITEMS

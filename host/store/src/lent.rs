@@ -17,8 +17,12 @@ const RATE_ALONE: u64 = 8 << 10;
 /// The same where others wait for room.
 const CROWDED: Duration = Duration::from_millis(500);
 const RATE_CROWDED: u64 = 4 << 20;
-/// Milliseconds for which room just given is not taken away.
-const FRESH: usize = 10;
+/// Milliseconds for which room just given, or asked for in vain, is not taken away.
+const FRESH: usize = 30;
+/// Blocks that a value may count on when it gets its first one.
+const PROMISE: usize = 4;
+/// Who waits for room asks again sooner than this.
+const HUNGRY: Duration = Duration::from_millis(5);
 /// Seconds for which lent chunks are kept although nothing is in them: each that is borrowed anew
 /// has to be emptied, out of turn.
 const KEEP: u32 = 10;
@@ -59,15 +63,23 @@ pub(crate) struct Stages {
     pub senior: Option<Arc<Arrival>>,
     /// Who receives in the log.
     pub placed: Option<Arc<Arrival>>,
+    /// When a value of which something has come was last told to wait.
+    hungry: Option<Instant>,
+    /// Blocks that values may still take without being told to wait.
+    promised: usize,
 }
 
 /// A value on its way in, as others see it.
 pub(crate) struct Arrival {
     pub since: Instant,
-    /// When it last got room, in milliseconds after that.
-    pub granted: AtomicUsize,
+    /// When it last got room, or asked for it with bytes at hand, in milliseconds after that.
+    pub asked: AtomicUsize,
     pub second: u32,
+    /// Bytes that it will have, and that have come.
+    pub len: usize,
     pub came: AtomicUsize,
+    /// Blocks that it may still take without waiting.
+    pub promised: AtomicUsize,
     pub place: Mutex<Place>,
 }
 
@@ -89,12 +101,13 @@ impl Arrival {
         (self.came.load(Relaxed) as u64) < should
     }
 
-    /// When it is slow enough to make room for others, if nothing more comes of it. Not a moment after
-    /// it got room itself, when what it waited with could not come yet.
+    /// When it is slow enough to make room for others, if nothing more comes of it. Not while it waits
+    /// for room itself, which is not its sender's fault, nor a moment after it got some, when what it
+    /// waited with could not come yet.
     fn gives_way_at(&self) -> Instant {
         let came = self.came.load(Relaxed) as u64;
         let slow = CROWDED + Duration::from_micros(came * 1_000_000 / RATE_CROWDED);
-        let fresh = Duration::from_millis((self.granted.load(Relaxed) + FRESH) as u64);
+        let fresh = Duration::from_millis((self.asked.load(Relaxed) + FRESH) as u64);
         self.since + slow.max(fresh)
     }
 
@@ -124,6 +137,8 @@ impl Stages {
             patience: Instant::now(),
             senior: None,
             placed: None,
+            hungry: None,
+            promised: 0,
         }
     }
 
@@ -148,19 +163,62 @@ impl Stages {
         self.senior.as_ref().is_some_and(|senior| Arc::ptr_eq(senior, arrival))
     }
 
+    /// Those of whom something has come go first: only a value that is whole gives its room back.
+    pub fn comes_later(&self, arrival: &Arrival) -> bool {
+        let hungry = self.hungry.is_some_and(|at| at.elapsed() < HUNGRY);
+        hungry && arrival.came.load(Relaxed) == 0
+    }
+
+    /// It has bytes at hand for which there is no room.
+    pub fn waits(&mut self, arrival: &Arrival) {
+        arrival.asked.store(arrival.since.elapsed().as_millis() as usize, Relaxed);
+        if arrival.came.load(Relaxed) > 0 {
+            self.hungry = Some(Instant::now());
+        }
+    }
+
+    /// Blocks that there must be for it to take one. The first one comes with a promise: many that
+    /// hold one each, and wait for more, would get in each other's way.
+    fn wants(&self, arrival: &Arrival) -> usize {
+        if arrival.came.load(Relaxed) > 0 {
+            return 1;
+        }
+        arrival.len.div_ceil(self.block).min(PROMISE).min(self.limit - self.reserve).max(1)
+    }
+
     /// A block may be given to it, if there is one.
     pub fn may_take(&self, arrival: &Arc<Arrival>) -> bool {
-        let senior = self.is_senior(arrival) && self.used < self.limit;
-        senior || self.used + self.reserve < self.limit
+        let used = self.used + self.promised;
+        let senior = self.is_senior(arrival) && used < self.limit;
+        let promised = arrival.promised.load(Relaxed) > 0;
+        promised || senior || used + self.reserve + self.wants(arrival) <= self.limit
     }
 
     pub fn has_free(&self) -> bool {
         self.lent.iter().any(|lent| lent.free != 0)
     }
 
+    /// It gets a block that it may take, and a promise with the first one.
+    pub fn grant_block(&mut self, arrival: &Arc<Arrival>) {
+        let promised = arrival.promised.load(Relaxed);
+        let left = match promised {
+            0 if self.is_senior(arrival) => 0,
+            0 => self.wants(arrival) - 1,
+            _ => promised - 1,
+        };
+        self.promised = self.promised + left - promised;
+        arrival.promised.store(left, Relaxed);
+        if !self.holders.iter().any(|other| Arc::ptr_eq(other, arrival)) {
+            self.holders.push(arrival.clone());
+        }
+        // Others that wait will say so again.
+        self.hungry = None;
+        self.grant(arrival);
+    }
+
     /// It gets room now.
     pub fn grant(&mut self, arrival: &Arrival) {
-        arrival.granted.store(arrival.since.elapsed().as_millis() as usize, Relaxed);
+        arrival.asked.store(arrival.since.elapsed().as_millis() as usize, Relaxed);
         self.patience = self.patience.min(arrival.gives_way_at());
     }
 
@@ -190,6 +248,7 @@ impl Stages {
     /// Nothing of this value is to be found here any more.
     pub fn forget(&mut self, arrival: &Arc<Arrival>) {
         self.holders.retain(|other| !Arc::ptr_eq(other, arrival));
+        self.promised -= arrival.promised.swap(0, Relaxed);
         for one in [&mut self.senior, &mut self.placed] {
             if one.as_ref().is_some_and(|other| Arc::ptr_eq(other, arrival)) {
                 *one = None;
@@ -269,15 +328,17 @@ mod tests {
     fn room_just_given_stays_for_a_moment() {
         let arrival = Arrival {
             since: Instant::now(),
-            granted: AtomicUsize::new(0),
+            asked: AtomicUsize::new(0),
             second: 0,
+            len: 8 << 20,
             came: AtomicUsize::new(0),
+            promised: AtomicUsize::new(0),
             place: Mutex::new(Place::Blocks(Vec::new())),
         };
         let gives_way_at = || (arrival.gives_way_at() - arrival.since).as_millis();
         assert_eq!(gives_way_at(), 500, "nothing came in the first half second");
-        arrival.granted.store(1000, Relaxed);
-        assert_eq!(gives_way_at(), 1010);
+        arrival.asked.store(1000, Relaxed);
+        assert_eq!(gives_way_at(), 1030);
         arrival.came.store(4 << 20, Relaxed);
         assert_eq!(gives_way_at(), 1500, "4 MiB are a second's");
     }

@@ -6,8 +6,8 @@
 //! they are announced: a client holds what it has sent. When the value is whole it is copied to its
 //! item, which costs little beside receiving it.
 //!
-//! When all blocks are taken, the slowest sender loses its own. If none is slow, whoever needs one
-//! waits. Some blocks, as many as the largest value needs, are left to one sender at a time
+//! When all blocks are taken, the slowest sender loses its own; not one that waits itself with more
+//! at hand. If none is slow, whoever needs one waits, those behind that have nothing yet. Some blocks, as many as the largest value needs, are left to one sender at a time
 //! (`senior`): so one can always go on, and waiting ends. A value that comes at less than
 //! 8 KiB a second loses its room even if nobody waits.
 //!
@@ -53,12 +53,14 @@ impl Local {
     pub fn stage(&self, len: usize) -> Stage {
         let value = Arc::new(Arrival {
             since: Instant::now(),
-            granted: AtomicUsize::new(0),
+            asked: AtomicUsize::new(0),
             second: self.store.now(),
+            len,
             came: AtomicUsize::new(0),
+            promised: AtomicUsize::new(0),
             place: Mutex::new(Place::Blocks(Vec::new())),
         });
-        Stage { store: self.store.clone(), value, len, room: 0 }
+        Stage { store: self.store.clone(), value, room: 0 }
     }
 
     /// A block for a value, if it may have one more.
@@ -68,13 +70,13 @@ impl Local {
         pool.reclaim(&store.chunks);
         let taken = loop {
             let stages = &mut pool.stages;
+            if stages.comes_later(arrival) {
+                break Err(Wanting::Later);
+            }
             if stages.may_take(arrival) {
                 match stages.take() {
                     Some(block) => {
-                        stages.grant(arrival);
-                        if !stages.holders.iter().any(|other| Arc::ptr_eq(other, arrival)) {
-                            stages.holders.push(arrival.clone());
-                        }
+                        stages.grant_block(arrival);
                         break Ok(block);
                     }
                     None => match self.borrow_chunk(&mut pool) {
@@ -92,6 +94,9 @@ impl Local {
             }
             stages.senior = Some(arrival.clone());
         };
+        if taken.is_err() {
+            pool.stages.waits(arrival);
+        }
         store.publish(&pool);
         taken
     }
@@ -134,7 +139,6 @@ impl Local {
 pub struct Stage {
     store: Arc<Store>,
     value: Arc<Arrival>,
-    len: usize,
     /// Bytes of it for which there is room.
     room: usize,
 }
@@ -166,7 +170,7 @@ impl Stage {
     /// Bytes that the value will have.
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
-        self.len
+        self.value.len
     }
 
     /// Bytes that have come.
@@ -176,14 +180,14 @@ impl Stage {
 
     /// It is received in its place in the log.
     pub fn is_long(&self) -> bool {
-        self.len > self.store.longest
+        self.len() > self.store.longest
     }
 
     /// Sees to it that there is room for the next `more` bytes, and for one behind them if the value
     /// goes on.
     pub fn make_room(&mut self, local: &Local, more: usize) -> Result<(), Wanting> {
         assert!(Arc::ptr_eq(&self.store, &local.store), "a value of another store");
-        let wanted = (self.came() + more + 1).min(self.len);
+        let wanted = (self.came() + more + 1).min(self.len());
         while self.room < wanted {
             let block = local.take_block(&self.value).map_err(|wanting| {
                 let age = self.store.now().saturating_sub(self.value.second);
@@ -197,7 +201,7 @@ impl Stage {
             let lost = match &mut *self.value.place() {
                 Place::Blocks(blocks) => {
                     blocks.push(block);
-                    self.room = self.len.min(blocks.len() * self.store.block);
+                    self.room = self.len().min(blocks.len() * self.store.block);
                     false
                 }
                 _ => true,
@@ -238,8 +242,8 @@ impl Stage {
 
     /// It is received in its place in the log, for which there is the right.
     pub fn set_place(&mut self, mut place: Reservation) {
-        assert!(place.value().len() == self.len && self.room == 0, "room for another value");
-        self.room = self.len;
+        assert!(place.value().len() == self.len() && self.room == 0, "room for another value");
+        self.room = self.len();
         *self.value.place() = Place::Item(place);
         let mut pool = self.store.pool();
         assert!(pool.stages.placed.as_ref().is_some_and(|value| Arc::ptr_eq(value, &self.value)));
@@ -251,7 +255,8 @@ impl Stage {
     pub fn may_go_on(&self) -> bool {
         let mut pool = self.store.pool();
         pool.reclaim(&self.store.chunks);
-        let stages = &pool.stages;
+        let stages = &mut pool.stages;
+        stages.waits(&self.value);
         let room = if self.is_long() {
             stages.placed.is_none()
         } else if stages.may_take(&self.value) {
@@ -259,7 +264,8 @@ impl Stage {
         } else {
             stages.senior.is_none()
         };
-        room || stages.patience <= Instant::now()
+        let turn = room || stages.patience <= Instant::now();
+        turn && !stages.comes_later(&self.value)
             || self.store.now().saturating_sub(self.value.second) > ALONE
             || self.is_lost()
     }
@@ -284,7 +290,7 @@ impl Stage {
             Place::Item(reservation) => NonNull::from(&mut reservation.value()[from..]),
             Place::Blocks(blocks) => {
                 let block = self.store.block;
-                let within = from % block..block.min(self.len - from / block * block);
+                let within = from % block..block.min(self.len() - from / block * block);
                 self.store.bytes_of(blocks[from / block], within)
             }
         };
@@ -313,7 +319,7 @@ impl Stage {
 
     /// All has come; from now on the room is safe. `Full`: it was lost before.
     pub fn finish(&mut self) -> Result<Whole, Full> {
-        assert!(self.came() == self.len);
+        assert!(self.came() == self.len());
         let place = std::mem::replace(&mut *self.value.place(), Place::Lost);
         match place {
             Place::Lost => Err(Full),
@@ -323,7 +329,7 @@ impl Stage {
             }
             Place::Blocks(blocks) => {
                 self.store.pool().stages.forget(&self.value);
-                let (store, value, len) = (self.store.clone(), self.value.clone(), self.len);
+                let (store, value, len) = (self.store.clone(), self.value.clone(), self.len());
                 Ok(Whole::Blocks(Blocks { store, value, blocks, len }))
             }
         }

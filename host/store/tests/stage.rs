@@ -236,3 +236,30 @@ fn of_another_store() {
     let (one, other) = (store(MIB), store(MIB));
     let _ = one.local().stage(MIB).make_room(&other.local(), 1);
 }
+
+/// Who gets a first piece of room gets the next ones without waiting: so many values begin together as
+/// can go on together, the others wait with nothing, and none loses what it has to another that waits.
+#[test]
+fn who_begins_goes_on() {
+    const BLOCK: usize = 64 << 10;
+    let store = store(MIB);
+    let local = store.local();
+    let mut all: Vec<_> = (0..60).map(|_| local.stage(MIB)).collect();
+    for piece in 0..4 {
+        for stage in &mut all {
+            let begun = stage.came() > 0;
+            match stage.make_room(&local, BLOCK - 1) {
+                Ok(()) => stage.take(&[7; BLOCK - 1]).unwrap(),
+                Err(wanting) => {
+                    assert!(wanting == Wanting::Later && !begun, "piece {piece}");
+                }
+            }
+        }
+    }
+    let begun = all.iter().filter(|stage| stage.came() > 0).count();
+    assert_eq!(all.iter().map(Stage::came).max(), Some(4 * (BLOCK - 1)));
+    // 3 MiB and a bit for values on their way in, and at least one MiB more for one of them.
+    assert!((8..=16).contains(&begun), "{begun} began");
+    drop(all);
+    assert_all_back(&store);
+}
