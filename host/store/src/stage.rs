@@ -6,10 +6,11 @@
 //! they are announced: a client holds what it has sent. When the value is whole it is copied to its
 //! item, which costs little beside receiving it.
 //!
-//! When all blocks are taken, the slowest sender loses its own; not one that waits itself with more
-//! at hand. If none is slow, whoever needs one waits, those behind that have nothing yet. Some blocks, as many as the largest value needs, are left to one sender at a time
-//! (`senior`): so one can always go on, and waiting ends. A value that comes at less than
-//! 8 KiB a second loses its room even if nobody waits.
+//! When all blocks are taken, the slowest sender loses its own; not one that waits itself, with more
+//! at hand. If none is slow, whoever needs one waits, those behind that have nothing yet. Some blocks,
+//! as many as the largest value needs, are left to one sender at a time (`senior`): so one can always
+//! go on, and waiting ends. A value that comes at less than 8 KiB a second loses its room even if
+//! nobody waits.
 //!
 //! A value that would take more than half of the blocks is received in its place in the log, one
 //! at a time, on the same terms.
