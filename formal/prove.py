@@ -48,6 +48,8 @@ PROOFS = [
     ("lib_cfifo", {"Depth": 4}, 3, "same, with commit and rollback"),
     ("lib_cfifo", {"Depth": 5}, 3, "same, no power of two"),
     ("lib_cfifo", {"Depth": 33}, 3, "same, with a RAM"),
+    ("lib_credit", {"Depth": 1}, 1, "never more under way than places, and never fewer possible"),
+    ("lib_credit", {"Depth": 5}, 1, "same"),
     ("lib_arb", {"N": 2}, 3, "one grant, packets whole, nobody passed over N times"),
     ("lib_arb", {"N": 3}, 3, "same"),
     ("lib_arb", {"N": 4}, 3, "same"),

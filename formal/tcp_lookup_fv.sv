@@ -94,6 +94,7 @@ module tcp_lookup_fv
     .epoch_i      ('0),
     .own_mss_i    ('0),
     .limit_i,
+    .shaking_i    (1'b1),
     .seg_valid_i,
     .seg_ready_o  (seg_ready),
     .seg_i,

@@ -4,6 +4,7 @@ rtl/lib/lib_reg.sv
 rtl/lib/lib_ram.sv
 rtl/lib/lib_cfifo.sv
 rtl/lib/lib_fifo.sv
+rtl/lib/lib_credit.sv
 rtl/lib/lib_arb.sv
 rtl/lib/lib_limit.sv
 rtl/lib/lib_counters.sv

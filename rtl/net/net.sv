@@ -1,6 +1,6 @@
 // Ethernet, ARP, ICMP echo, IPv4, and the checksums of TCP and UDP: frames on one side, segments
 // and datagrams on the other. Latency 10 clocks in and 7 out, initiation interval 1 a beat of a
-// frame; no SYN holds others up for more than 43 clocks.
+// frame; no SYN holds others up.
 module net
   import wirekv_pkg::*;
   import net_pkg::*;

@@ -47,6 +47,7 @@ module rx
 );
 
   localparam int unsigned DataDepth = 512;  // 32 KiB; a segment of one beat takes one word of each
+  localparam int unsigned SynDepth = 32;  // SYNs that wait for their options to be read
   localparam int unsigned FrameDepth = 256;  // more than the 142 beats of a 9,018-byte frame
   // Echo replies at once; in the long run one a tick. Both as Linux limits what ICMP it sends.
   localparam int unsigned EchoBurst = 50;
@@ -122,16 +123,29 @@ module rx
 
   logic [3:0] to, room, push, commit, rollback;
   logic is_echo, echo_ok;
-  logic lost_q, lost, seg_meta_room, dgram_meta_room;
+  logic lost_q, lost, seg_meta_room, dgram_meta_room, to_syn, syn_room, syn_done;
 
   assign is_echo  = dest == RxReply && !arp;
   assign bad      = cut_bad || (is_echo && !echo_ok);
   assign cause    = cut_bad ? cut_cause : NetCountRxEchoLimit;
   assign to       = 4'd1 << dest;
-  assign lost     = lost_q || (beat_valid && (to & room) == '0);
+  // A SYN finds its place aside taken by others before it gets any here: who sends many of them is in
+  // nobody else's way.
+  assign to_syn   = frame_end && dest == RxTcp && (meta.flags.syn || meta.too_big);
+  assign lost     = lost_q || (beat_valid && (to & room) == '0) || (to_syn && !syn_room);
   assign push     = (beat_valid && !lost) ? to : '0;
   assign commit   = (frame_end && !lost && !bad) ? to : '0;
   assign rollback = (frame_end && (lost || bad)) ? to : '0;
+
+  lib_credit #(
+    .Depth(SynDepth)
+  ) u_syn_room (
+    .clk_i,
+    .rst_ni,
+    .take_i(to_syn && commit[RxTcp]),
+    .give_i(syn_done),
+    .ok_o  (syn_room)
+  );
 
   lib_limit #(
     .Burst(EchoBurst)
@@ -264,7 +278,9 @@ module rx
   assign reply_vlan_o  = reply.vlan;
   assign reply_beat_o  = reply.beat;
 
-  rx_syn u_syn (
+  rx_syn #(
+    .Depth(SynDepth)
+  ) u_syn (
     .clk_i,
     .rst_ni,
     .port_i   (cfg_i.tcp_port),
@@ -276,6 +292,7 @@ module rx
     .m_ready_i(seg_ready_i),
     .m_seg_o  (seg_o),
     .m_beat_o (seg_beat_o),
+    .done_o   (syn_done),
     .busy_o   (syn_busy)
   );
 

@@ -1,16 +1,22 @@
 // Reads the options of a SYN, which stand in front of its payload, and gives the SYN on without
-// any payload; likewise of "fragmentation needed" what it quotes. Segments pass through. Latency 0,
-// initiation interval 1; a SYN takes 3 clocks and one for each byte of its options (at most 43), what
-// quotes a clock more than it has beats.
+// any payload; likewise of "fragmentation needed" what it quotes. Both step aside for that, and come
+// out behind what was faster: other segments pass through with latency 0, initiation interval 1. An
+// option takes a clock, a SYN as most systems send it 8.
+`include "lib_assert.svh"
+
 module rx_syn
   import wirekv_pkg::*;
   import net_pkg::*;
-(
+#(
+  /// Places aside.
+  parameter int unsigned Depth = 32
+) (
   input  logic     clk_i,
   input  logic     rst_ni,
   /// Our TCP port.
   input  logic [15:0] port_i,
-  /// Segments with the options of SYNs not read yet.
+  /// Segments with the options of SYNs not read yet. Of those that step aside there are never more
+  /// than Depth between their coming and `done_o`.
   input  logic     s_valid_i,
   output logic     s_ready_o,
   input  rx_meta_t s_meta_i,
@@ -20,19 +26,59 @@ module rx_syn
   input  logic     m_ready_i,
   output seg_t     m_seg_o,
   output beat_t    m_beat_o,
-  /// A SYN is being read.
+  /// One-clock pulse: one of those aside has come out.
+  output logic     done_o,
+  /// Some are aside.
   output logic     busy_o
 );
 
+  // ---------------------------------------------------------------- aside
+  typedef struct packed {
+    rx_meta_t     meta;
+    logic [319:0] opts;
+  } aside_t;
+
+  logic bare, first_q, wait_valid, wait_pop, wait_room;
+  aside_t wait_head;
+  // Whose payload goes no further.
+  assign bare = s_meta_i.flags.syn || s_meta_i.too_big;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) first_q <= 1'b1;
+    else if (s_valid_i && s_ready_o) first_q <= s_beat_i.last;
+  end
+
+  lib_fifo #(
+    .T    (aside_t),
+    .Depth(Depth)
+  ) u_wait (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(s_valid_i && bare && first_q),
+    .s_ready_o(wait_room),
+    .s_data_i ('{meta: s_meta_i, opts: s_beat_i.data[319:0]}),
+    .m_valid_o(wait_valid),
+    .m_ready_i(wait_pop),
+    .m_data_o (wait_head),
+    // verilator lint_off PINCONNECTEMPTY
+    .level_o  ()
+    // verilator lint_on PINCONNECTEMPTY
+  );
+  `ASSERT(Room, !(s_valid_i && bare && first_q) || wait_room)
+  logic unused_room;
+  assign unused_room = wait_room;
+
+  // ---------------------------------------------------------------- options
   typedef enum logic [1:0] {
-    Pass,
-    Walk,  // one byte of the options a clock
+    Idle,
+    Walk,
     Give
   } state_e;
   state_e state_q;
 
   // The option at hand is in the low lanes. skip_q counts its bytes that are still to be passed,
   // left_q all bytes to the end of the header.
+  rx_meta_t meta_q;
   logic [319:0] opts_q;
   logic [5:0] left_q, skip_q;
   logic mss_valid_q, ws_valid_q, sack_q;
@@ -48,45 +94,53 @@ module rx_syn
   assign valid  = kind != 8'd0 && left_q >= 6'd2 && len >= 8'd2 && len <= 8'(left_q);
   assign stop   = left_q == '0 || (skip_q == '0 && !single && !valid);
 
-  // Whose payload goes no further.
-  logic bare, take;
-  assign bare = s_meta_i.flags.syn || s_meta_i.too_big;
-  assign take = state_q == Pass && s_valid_i && bare;
+  // Bytes to be passed, and how many of them in this clock: as many as usual options have.
+  logic [5:0] pass, step;
+  always_comb begin
+    pass = 6'(len);
+    if (single) begin
+      pass = 6'd1;
+      if (left_q >= 6'd4 && opts_q[31:8] == 24'h010101) pass = 6'd4;
+      else if (left_q >= 6'd2 && opts_q[15:8] == 8'd1) pass = 6'd2;
+    end
+    if (skip_q != '0) pass = skip_q;
 
-  // The headers that are quoted go where options do.
-  logic ours_q;  // from our port
-  logic [31:0] quote_ip, quote_seq;
-  logic [15:0] quote_port;
-  assign quote_ip   = {swap16(opts_q[16*8+:16]), swap16(opts_q[18*8+:16])};
-  assign quote_port = swap16(opts_q[22*8+:16]);
-  assign quote_seq  = {swap16(opts_q[24*8+:16]), swap16(opts_q[26*8+:16])};
+    step = 6'd1;
+    if (pass >= 6'd10) step = 6'd10;
+    else if (pass >= 6'd4) step = 6'd4;
+    else if (pass >= 6'd2) step = pass;
+  end
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      state_q <= Pass;
+      state_q <= Idle;
     end else begin
       unique case (state_q)
-        Pass: if (take) state_q <= s_meta_i.too_big ? Give : Walk;
+        Idle: if (wait_valid) state_q <= wait_head.meta.too_big ? Give : Walk;
         Walk: if (stop) state_q <= Give;
-        default: if (m_valid_o && m_ready_i) state_q <= Pass;
+        default: if (done_o) state_q <= Idle;
       endcase
     end
-    if (take) begin
-      opts_q      <= s_beat_i.data[319:0];
-      ours_q      <= swap16(s_beat_i.data[20*8+:16]) == port_i;
-      left_q      <= s_meta_i.opt_len;
+    if (state_q == Idle) begin
+      meta_q      <= wait_head.meta;
+      opts_q      <= wait_head.opts;
+      left_q      <= wait_head.meta.opt_len;
       skip_q      <= '0;
       mss_valid_q <= 1'b0;
       ws_valid_q  <= 1'b0;
       sack_q      <= 1'b0;
     end
     if (state_q == Walk && !stop) begin
-      opts_q <= opts_q >> 8;
-      left_q <= left_q - 6'd1;
-      if (skip_q != '0) begin
-        skip_q <= skip_q - 6'd1;
-      end else if (!single) begin
-        skip_q <= 6'(len) - 6'd1;
+      unique case (step)
+        6'd1:    opts_q <= opts_q >> 8;
+        6'd2:    opts_q <= opts_q >> 16;
+        6'd3:    opts_q <= opts_q >> 24;
+        6'd4:    opts_q <= opts_q >> 32;
+        default: opts_q <= opts_q >> 80;
+      endcase
+      left_q <= left_q - step;
+      skip_q <= pass - step;
+      if (skip_q == '0 && !single) begin
         if (kind == 8'd2 && len == 8'd4) begin
           mss_valid_q <= 1'b1;
           mss_q       <= swap16(opts_q[31:16]);
@@ -100,36 +154,74 @@ module rx_syn
       end
     end
   end
+  assign wait_pop = state_q == Idle;
+
+  // ---------------------------------------------------------------- out
+  // Nobody needs the options' length any more.
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic seg_t seg_of(input rx_meta_t meta);
+    // verilator lint_on UNUSEDSIGNAL
+    seg_of         = '0;
+    seg_of.peer    = meta.peer;
+    seg_of.seq     = meta.seq;
+    seg_of.ack     = meta.ack;
+    seg_of.flags   = meta.flags;
+    seg_of.wnd     = meta.wnd;
+    seg_of.len     = meta.len;
+    seg_of.too_big = meta.too_big;
+  endfunction
+
+  typedef struct packed {
+    seg_t  seg;
+    beat_t beat;
+  } out_t;
+  out_t through, aside, out;
+  logic through_ready, aside_ready;
 
   always_comb begin
-    // Of these only the last beat is given on, and that as an empty one.
-    m_valid_o = s_valid_i && (bare ? state_q == Give && s_beat_i.last : state_q == Pass);
-    s_ready_o = (m_valid_o && m_ready_i) || (state_q == Give && !s_beat_i.last);
+    through = '{seg: seg_of(s_meta_i), beat: s_beat_i};
 
-    m_beat_o = s_beat_i;
-    if (bare) m_beat_o.len = '0;
-
-    m_seg_o.peer      = s_meta_i.peer;
-    m_seg_o.seq       = s_meta_i.seq;
-    m_seg_o.ack       = s_meta_i.ack;
-    m_seg_o.flags     = s_meta_i.flags;
-    m_seg_o.wnd       = s_meta_i.wnd;
-    m_seg_o.len       = s_meta_i.len;
-    m_seg_o.mss_valid = s_meta_i.flags.syn && mss_valid_q;
-    m_seg_o.mss       = mss_q;
-    m_seg_o.ws_valid  = s_meta_i.flags.syn && ws_valid_q;
-    m_seg_o.ws        = ws_q;
-    m_seg_o.sack_ok   = s_meta_i.flags.syn && sack_q;
-    m_seg_o.too_big   = s_meta_i.too_big;
-    if (s_meta_i.too_big) begin
-      m_seg_o.mss       = s_meta_i.wnd;
-      m_seg_o.peer.ip   = quote_ip;
+    aside.seg       = seg_of(meta_q);
+    aside.beat      = '0;
+    aside.beat.last = 1'b1;
+    if (meta_q.too_big) begin
+      // The headers that are quoted stand where options do.
+      aside.seg.mss       = meta_q.wnd;
+      aside.seg.peer.ip   = {swap16(opts_q[16*8+:16]), swap16(opts_q[18*8+:16])};
       // Nobody has port 0.
-      m_seg_o.peer.port = ours_q ? quote_port : '0;
-      m_seg_o.ack       = quote_seq;
+      aside.seg.peer.port = swap16(opts_q[20*8+:16]) == port_i ? swap16(opts_q[22*8+:16]) : '0;
+      aside.seg.ack       = {swap16(opts_q[24*8+:16]), swap16(opts_q[26*8+:16])};
+    end else begin
+      aside.seg.mss_valid = mss_valid_q;
+      aside.seg.mss       = mss_q;
+      aside.seg.ws_valid  = ws_valid_q;
+      aside.seg.ws        = ws_q;
+      aside.seg.sack_ok   = sack_q;
     end
   end
 
-  assign busy_o = state_q != Pass;
+  // verilator lint_off PINCONNECTEMPTY
+  lib_arb #(
+    .T(out_t),
+    .N(2)
+  ) u_arb (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i({state_q == Give, s_valid_i && !bare}),
+    .s_ready_o({aside_ready, through_ready}),
+    .s_data_i ({aside, through}),
+    .s_last_i ({1'b1, s_beat_i.last}),
+    .m_valid_o,
+    .m_ready_i,
+    .m_data_o (out),
+    .m_last_o (),
+    .m_idx_o  ()
+  );
+  // verilator lint_on PINCONNECTEMPTY
+  assign s_ready_o = bare || through_ready;
+  assign m_seg_o   = out.seg;
+  assign m_beat_o  = out.beat;
+  assign done_o    = state_q == Give && aside_ready;
+  assign busy_o    = wait_valid || state_q != Idle;
 
 endmodule

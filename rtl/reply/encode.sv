@@ -44,8 +44,8 @@ module encode
 
   // ---------------------------------------------------------------- results in
   logic accept, issue, job_ready, load, rec_ready;
-  logic [5:0] credit_q;
-  assign res_ready_o = credit_q != '0 && job_ready && ctx_ready_i;
+  logic room;
+  assign res_ready_o = room && job_ready && ctx_ready_i;
   assign accept      = res_valid_i && res_ready_o;
   assign ctx_valid_o = accept && res_i.last && !res_i.udp;
   assign ctx_o       = res_i.ctx;
@@ -147,10 +147,15 @@ module encode
   );
   assign load = numbers_valid && rec_ready;
 
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) credit_q <= 6'(Depth);
-    else credit_q <= credit_q - 6'(issue) + 6'(load);
-  end
+  lib_credit #(
+    .Depth(Depth)
+  ) u_room (
+    .clk_i,
+    .rst_ni,
+    .take_i(issue),
+    .give_i(load),
+    .ok_o  (room)
+  );
 
   // ---------------------------------------------------------------- keys and values
   logic key_valid, key_pop, chunk_valid, chunk_pop;

@@ -5,6 +5,7 @@ rtl/tcp/tcp_lookup.sv
 rtl/tcp/tcp_delay.sv
 rtl/tcp/tcp_timers.sv
 rtl/tcp/tcp_ooo.sv
+rtl/tcp/tcp_merge.sv
 rtl/tcp/tcp_tcb.sv
 rtl/tcp/tcp_rx_ring.sv
 rtl/tcp/tcp_tx_seg.sv

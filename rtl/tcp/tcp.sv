@@ -90,6 +90,8 @@ module tcp
   // Payload of 32 KiB may wait for its verdict.
   localparam int unsigned PayloadBeats = 512;
   localparam int unsigned DelDepth = 32;
+  // Ticks, as a power of two, in which what a SYN-ACK brings comes, or in as many more: 4 to 8 s.
+  localparam int unsigned ShakingW = 12;
 
   // ---------------------------------------------------------------- headers and payload part
   logic first_q, look_valid, look_ready, has_payload, pay_in_valid, pay_in_ready;
@@ -125,12 +127,15 @@ module tcp
   logic [13:0] own_mss_q;
   always_ff @(posedge clk_i) own_mss_q <= 14'(mtu_i - 16'd40);
 
+  // A SYN was answered in this span of ticks, or in the one before.
+  logic [1:0] shaking_q;
   logic found_valid, found_ready, del_valid, del_ready, taken, low, look_idle, limit_q;
   logic [19:0] now;
   logic [15:0] epoch;
   logic [2:0] refused;
   logic syn;
-  found_t found;
+  found_t found, merged;
+  logic merged_valid, merged_ready;
   conn_t del;
 
   tcp_lookup #(
@@ -142,6 +147,7 @@ module tcp
     .epoch_i      (epoch),
     .own_mss_i    (own_mss_q),
     .limit_i      (limit_q),
+    .shaking_i    (shaking_q != '0),
     .seg_valid_i  (look_valid),
     .seg_ready_o  (look_ready),
     .seg_i,
@@ -156,6 +162,17 @@ module tcp
     .refused_o    (refused),
     .syn_o        (syn),
     .idle_o       (look_idle)
+  );
+
+  tcp_merge u_merge (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(found_valid),
+    .s_ready_o(found_ready),
+    .s_found_i(found),
+    .m_valid_o(merged_valid),
+    .m_ready_i(merged_ready),
+    .m_found_o(merged)
   );
 
   // ---------------------------------------------------------------- time
@@ -213,12 +230,17 @@ module tcp
   );
   // Cookies are good until time has gone on.
   logic [1:0] cookies_q;
-  logic epoch_q;
+  logic epoch_q, span_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) cookies_q <= '0;
     else if (syn) cookies_q <= '1;
     else if (epoch_q != epoch[0]) cookies_q <= cookies_q >> 1;
     epoch_q <= epoch[0];
+
+    if (!rst_ni) shaking_q <= '0;
+    else if (syn) shaking_q <= '1;
+    else if (span_q != now[ShakingW]) shaking_q <= shaking_q >> 1;
+    span_q <= now[ShakingW];
   end
   assign timers_o = waits || limited != '0 || cookies_q != '0;
 
@@ -246,9 +268,9 @@ module tcp
     .challenge_o    (challenge),
     .stray_ok_i     (stray_ok),
     .stray_o        (stray),
-    .seg_valid_i    (found_valid),
-    .seg_ready_o    (found_ready),
-    .seg_i          (found),
+    .seg_valid_i    (merged_valid),
+    .seg_ready_o    (merged_ready),
+    .seg_i          (merged),
     .app_valid_i,
     .app_ready_o,
     .app_i,
@@ -352,6 +374,7 @@ module tcp
       over_room <= over_level < ($clog2(DelDepth+1))'(DelDepth - 12);
       ticked_q  <= {ticked_q[2:0], tick_i};
       idle_o    <= look_idle && tcb_idle && rx_idle && tx_idle && !del_valid && !seg_valid_i &&
+          !merged_valid &&
           !app_valid_i && !tick_i && ticked_q == '0 && visit_valid == '0 && !pay_valid;
     end
   end

@@ -30,6 +30,8 @@ module tcp_lookup
   input  logic [13:0]  own_mss_i,
   /// The table is as full as the user allows: refuse new peers.
   input  logic         limit_i,
+  /// SYNs were answered a few seconds ago: what comes may be of such a handshake.
+  input  logic         shaking_i,
   /// Segments.
   input  logic         seg_valid_i,
   output logic         seg_ready_o,
@@ -239,7 +241,7 @@ module tcp_lookup
 
   // ---------------------------------------------------------------- the line, and cookies
   logic told, cookie_valid, line_valid, pop, unused_line_ready, unused_cookie_ready;
-  cookie_t made, cookie;
+  cookie_t made, cookie, kept;
 
   lib_fifo #(
     .T    (head_t),
@@ -276,6 +278,11 @@ module tcp_lookup
     .cookie_o (made)
   );
 
+  always_comb begin
+    kept       = made;
+    kept.early = made.early && shaking_i;
+  end
+
   // One for each stranger in the line, in order.
   // The fill level is nobody's business here.
   // verilator lint_off PINCONNECTEMPTY
@@ -287,7 +294,7 @@ module tcp_lookup
     .rst_ni,
     .s_valid_i(told),
     .s_ready_o(unused_cookie_ready),
-    .s_data_i (made),
+    .s_data_i (kept),
     .m_valid_o(cookie_valid),
     .m_ready_i(pop && head.stranger),
     .m_data_o (cookie),
@@ -390,6 +397,7 @@ module tcp_lookup
           fresh: fresh,
           refused: refuse,
           early: silent,
+          dups: '0,
           isn: cookie.isn,
           agreed: cookie.agreed
       };

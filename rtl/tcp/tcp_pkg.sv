@@ -131,6 +131,7 @@ package tcp_pkg;
     logic        fresh;    // completes a handshake, and was given the free id `conn`
     logic        refused;  // completes one, but there is no place
     logic        early;    // of a handshake of which an earlier segment has not come
+    logic [1:0]  dups;     // more of the same that came with it; 3: or more
     logic [31:0] isn;      // for a SYN: our initial sequence number
     agreed_t     agreed;   // for a fresh one
   } found_t;

@@ -564,6 +564,9 @@ module tcp_tcb
   found_t up_found;
   assign up_found = up_ev_q.found;
   assign up_seg   = up_found.seg;
+  // Duplicate ACKs so far, with those that came as one.
+  logic [2:0] dups;
+  assign dups = 3'(up_tcb_q.dupacks) + 3'd1 + 3'(up_found.dups);
 
   tcb_t up_next;
   silence_t up_silence;
@@ -863,8 +866,8 @@ module tcp_tcb
         // a duplicate ACK: something arrived behind a hole
         if (up_tcb_q.in_rec) up_next.cwnd = up_q.cwnd_mss;
         else if (up_tcb_q.dupacks != 2'd3) begin
-          up_next.dupacks = up_tcb_q.dupacks + 2'd1;
-          if (up_tcb_q.dupacks == 2'd2 && up_diff_q.una_past_rec) begin
+          up_next.dupacks = (dups > 3'd3) ? 2'd3 : dups[1:0];
+          if (up_next.dupacks == 2'd3 && up_diff_q.una_past_rec) begin
             act.rexmit       = 1'b1;
             act.restart      = 1'b1;
             up_next.in_rec   = 1'b1;
@@ -875,7 +878,8 @@ module tcp_tcb
           end
         end
       end
-      if (!up_q.seq_before && !up_diff_q.ack[31]) begin
+      // What fills a hole is older than what is kept behind it (RFC 9293's SND.WL1).
+      if (!up_q.seq_before && !up_diff_q.ack[31] && !(up_q.seq_eq && ooo_some)) begin
         up_next.snd_wnd = up_diff_q.wnd;
         up_next.max_wnd = up_q.max_wnd;
         if (is_shut && up_diff_q.wnd != '0) begin

@@ -199,6 +199,27 @@ async def what_completes(dut):
 
 
 @cocotb.test()
+async def nobody_shakes(dut):
+    """What looks as if it had overtaken the end of a handshake is of none, if no SYN was answered for
+    seconds: it is answered with RST, and its peer begins anew."""
+    bench, net, session = await setup(dut)
+    peer = Hand(net, 1)
+    await asked(peer)
+    for ticks in (4095, 8191):
+        peer.send(b"x" * 10, seq=1460)
+        await peer.silence(60)
+        set_time(dut, ticks)
+        await bench.clocks(60)
+    peer.send(b"x" * 10, seq=1460)
+    flags, seg, _ = await peer.flags()
+    assert flags == "r" and seg["seq"] == peer.ack
+    assert bench.counts["TcpCountEarly"] == 2 and bench.counts["TcpCountStrays"] == 1
+    await asked(Hand(net, 2))                 # somebody else's SYN
+    peer.send(b"x" * 10, seq=1460)
+    await peer.silence(60)
+
+
+@cocotb.test()
 async def not_again(dut):
     """When a connection is over, what began it does not begin it again, and neither do its later
     segments, however many bytes went either way."""

@@ -4,7 +4,7 @@ import random
 
 import cocotb
 from common import run
-from tcp.peers import Bench, Net, Peer, Session
+from tcp.peers import M32, Bench, Net, Peer, Session
 
 
 @cocotb.test()
@@ -40,6 +40,48 @@ async def many(dut):
     assert bench.counts["TcpCountOpened"] == bench.counts["TcpCountClosed"] == total
     assert int(dut.conns_o.value) == 0
     dut._log.info(f"{bench.clock} clocks, " + " ".join(f"{k[8:]} {v}" for k, v in bench.counts.items() if v))
+
+
+@cocotb.test()
+async def quits(dut):
+    """10,000 connections a second, each closed by the server first, as after `quit`: none is refused, for
+    TIME_WAIT gives way, though it would last a minute."""
+    tick = 400                            # clocks of a millisecond
+    bench = Bench(dut, tick=tick, time_wait=60000)
+    await bench.run()
+    net = Net(bench)
+    peers = {}
+
+    def opened(c):
+        peer = peers[c.rx_first]
+        c.key, c.want = peer.key, peer.expect
+
+    session = Session(bench, on_open=opened)
+    session.auto_close = False
+
+    def quit_all():
+        for conn, c in session.conns.items():
+            peer = peers[c.rx_first]
+            if not c.closing and c.sent == c.want and c.received == peer.total:
+                c.closing = True
+                session.tell(conn, c)
+        for peer in list(net.peers.values()):
+            peer.may_close = peer.fin_at == "done"
+            if peer.finished and not peer.tell_ack:
+                del net.peers[peer.addr["ip"], peer.addr["port"]]
+
+    bench.on_clock.append(quit_all)
+    total = 4000
+    for i in range(total):
+        isn = random.getrandbits(20) << 12 | i
+        peers[(isn + 1) & M32] = peer = Peer(net, i + 1, 2 * i, random.randrange(1, 2000), random.randrange(1, 2000),
+                                             isn=isn)
+        peer.may_close = False
+        peer.open()
+        await bench.clocks(tick // 10)
+    await bench.until(lambda: not net.peers, what="closed", every=100)
+    assert bench.counts["TcpCountOpened"] == total and bench.counts["TcpCountFullNoId"] == 0
+    assert bench.counts["TcpCountRecycled"] >= total - 1024
 
 
 def test_many():

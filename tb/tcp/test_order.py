@@ -171,6 +171,32 @@ async def as_the_model(dut):
         assert not session.conns
 
 
+@cocotb.test()
+async def windows_out_of_order(dut):
+    """The window that counts is that of the last byte that came, not of the last segment (RFC 9293,
+    SND.WL1): what fills a hole neither shuts nor opens it."""
+    bench, net, session = await quiet_setup(dut)
+    for i, (first, second) in enumerate(((0, 60_000), (60_000, 0))):
+        peer = await Hand(net, i + 1).open()
+        (conn, c), = session.conns.items()
+        c.key = 0
+        peer.send(stream(0, 10, 10), seq=10, wnd=second)
+        peer.send(stream(0, 0, 10), wnd=first)
+        await calm(dut, bench)
+        assert c.received == 20
+        peer.seen.clear()
+        session.put(conn, c, 5000)
+        session.tell(conn, c)
+        await calm(dut, bench)
+        assert sum(len(p) for _, p in peer.seen) == (5000 if second else 0)
+        peer.send(wnd=60_000, seq=20)
+        await calm(dut, bench)
+        assert sum(len(p) for _, p in peer.seen) == 5000
+        peer.send(rst=1, seq=20)
+        await calm(dut, bench)
+        assert not session.conns
+
+
 def check_ring(bench, conn, c, model):
     """What was told and is not read yet is what was sent."""
     ring = bench.ring(bench.rx_ring, conn)

@@ -3,7 +3,7 @@ session's commands heard; what they would have sent goes out afterwards."""
 
 import cocotb
 from common import run
-from tcp.peers import M32, SECRET, Hand, setup, stream
+from tcp.peers import M32, SECRET, Hand, diff, setup, stream
 
 
 async def saturated(dut, hands):
@@ -114,6 +114,68 @@ async def reset(dut):
     flags, _, _ = await peer.flags()
     assert set(flags) == set("ra")
     await bench.until(lambda: 0 not in session.conns, 1000, "closed")
+
+
+@cocotb.test()
+async def acks_of_one(dut):
+    """A peer that says nothing new at the wire's speed takes little of the table's time: another one's
+    segments among its ACKs wait for few clocks each."""
+    bench, net, session = await setup(dut, tick=500)
+    session.auto_close = False
+    session.key = lambda conn: 0
+    busy, other = [await Hand(net, i + 1).open() for i in range(2)]
+    for i in range(100):
+        for _ in range(6):
+            busy.send()
+        other.send(stream(0, 20 * i, 20))
+        other.gave(20)
+    begin = bench.clock
+    await bench.until(lambda: session.conns[1].received == 2000, 10_000)
+    # Each of the 600 ACKs by itself would take 8 clocks.
+    assert bench.clock - begin < 2500, bench.clock - begin
+
+
+@cocotb.test()
+async def merged(dut):
+    """ACKs that come while others of their connection are in the table: the last one counts, and
+    duplicates count as often as they came. None takes the place of one that it does not repeat."""
+    bench, net, session = await setup(dut, tick=500)
+    session.auto_close = False
+    peer = await Hand(net, 1).open()
+    conn, c = next(iter(session.conns.items()))
+
+    async def after_others(*acks):
+        """ACKs behind segments with nothing new, which hold the table and all places before it."""
+        await bench.clocks(200)
+        for _ in range(4):
+            peer.send(b"x", seq=-1)
+        for ack in acks:
+            peer.send(**ack)
+        await bench.clocks(200)
+
+    async def put(size):
+        session.put(conn, c, size)
+        session.tell(conn, c)
+        await bench.until(lambda: sum(len(p) for _, p in peer.seen) >= size, 2000)
+        peer.seen.clear()
+
+    await put(7000)
+    await after_others({"ack": 1460}, {"ack": 2920}, {"ack": 4380})
+    assert diff(c.tx_acked, c.tx_first) == 4380
+    peer.took(4380)
+    await after_others({"ack": 1460}, {})                         # the second one is older
+    assert diff(c.tx_acked, c.tx_first) == 5840
+    await after_others({"ack": 2620}, {"ack": 50_000, "link": {"mac": 0x0200000BAD00}})
+    assert diff(c.tx_acked, c.tx_first) == 7000, "another one's ACK, and no right one, replaced it"
+    peer.took(2620)
+    await put(7000)
+    await after_others({"ack": 1460}, {"ack": 1460, "seq": 100_000})   # outside the window
+    assert diff(c.tx_acked, c.tx_first) == 7000 + 1460
+    peer.took(1460)
+    assert bench.counts["TcpCountFastRexmits"] == 0
+    await after_others({}, {}, {})
+    assert bench.counts["TcpCountFastRexmits"] == 1
+    assert any(seg["seq"] == peer.ack and seg["len"] == 1460 for seg, _ in peer.seen)
 
 
 def test_saturated():

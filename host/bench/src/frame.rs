@@ -89,19 +89,39 @@ pub fn udp(from: SocketAddrV4, payload: &[u8]) -> Vec<u8> {
     frame(*from.ip(), UDP, &body, 6)
 }
 
+/// The first fragment of a datagram.
+pub fn fragment(from: SocketAddrV4, payload: &[u8]) -> Vec<u8> {
+    const MORE_FRAGMENTS: u8 = 0x20;
+    let mut f = udp(from, payload);
+    f[ETHERNET + 6] = MORE_FRAGMENTS;
+    f[ETHERNET + 10..ETHERNET + 12].fill(0);
+    let header = fold(sum(0, &f[ETHERNET..ETHERNET + IP])).to_be_bytes();
+    f[ETHERNET + 10..ETHERNET + 12].copy_from_slice(&header);
+    f
+}
+
 /// A SYN (`scale` given) also carries an MSS of 1,460.
 pub fn tcp(from: SocketAddrV4, s: &Segment) -> Vec<u8> {
-    let mut body = Vec::with_capacity(28 + s.payload.len());
+    match s.scale {
+        Some(scale) => {
+            let mss = [(1460u16 >> 8) as u8, 1460u16 as u8];
+            with_options(from, s, &[2, 4, mss[0], mss[1], 1, 3, 3, scale])
+        }
+        None => with_options(from, s, &[]),
+    }
+}
+
+/// `options`: a multiple of four bytes, 40 at most.
+pub fn with_options(from: SocketAddrV4, s: &Segment, options: &[u8]) -> Vec<u8> {
+    let mut body = Vec::with_capacity(20 + options.len() + s.payload.len());
     body.extend(from.port().to_be_bytes());
     body.extend(PORT.to_be_bytes());
     body.extend(s.seq.to_be_bytes());
     body.extend(s.ack.to_be_bytes());
-    body.extend([if s.scale.is_some() { 0x70 } else { 0x50 }, s.flags]);
+    body.extend([((5 + options.len() / 4) << 4) as u8, s.flags]);
     body.extend(s.window.to_be_bytes());
     body.extend([0, 0, 0, 0]);
-    if let Some(scale) = s.scale {
-        body.extend([2, 4, (1460u16 >> 8) as u8, 1460u16 as u8, 1, 3, 3, scale]);
-    }
+    body.extend(options);
     body.extend(s.payload);
     frame(*from.ip(), TCP, &body, 16)
 }

@@ -203,6 +203,11 @@ impl TcpLoad {
         c.flush(at, rig);
     }
 
+    /// An ACK of this client that tells nothing new.
+    pub fn bare_ack(&self, client: u32) -> Vec<u8> {
+        self.clients[client as usize].tcp.bare_ack()
+    }
+
     /// From now on the client takes nothing out of its receive buffer.
     pub fn stop_reading(&mut self, client: u32) {
         self.clients[client as usize].reads = false;

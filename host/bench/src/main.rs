@@ -1,6 +1,7 @@
 //! Cycle-exact bench of the simulated card: frames at 100GbE pace into the card's network port,
 //! clients that check every reply, figures as a table and as JSON.
 
+mod flood;
 mod frame;
 mod keys;
 mod load;

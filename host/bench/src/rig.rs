@@ -5,6 +5,7 @@ use wirekv_card::csr::{Totals, COUNTERS};
 use wirekv_card::{init, Card, Layout, Port, Seeds, Settings};
 use wirekv_sim::{Config, Sim, Stamp, WIRE_100G};
 
+use crate::flood::{self, Flood};
 use crate::frame;
 
 pub const CLOCK_MHZ: f64 = 250.0;
@@ -12,12 +13,15 @@ pub const CLOCK_MHZ: f64 = 250.0;
 const SILENCE: u64 = 3_000_000;
 /// A timer tick each millisecond.
 const TICK: u64 = (CLOCK_MHZ * 1000.0) as u64;
+/// A flood's frames are queued for so many clocks: a client's that come later are behind them.
+const AHEAD: u64 = 50;
 
 pub struct Rig {
     pub sim: Sim,
     counters: Totals,
     next_tick: u64,
     last_out: u64,
+    flood: Option<Flood>,
     /// When each sent frame's first beat went in; frames still queued are at the end.
     entered: Vec<u64>,
     /// Bytes on the wire so far, everything between frames included.
@@ -62,6 +66,7 @@ impl Rig {
         Ok(Rig {
             next_tick: sim.clock() + TICK,
             last_out: sim.clock(),
+            flood: None,
             sim,
             counters: Totals::default(),
             entered: Vec::new(),
@@ -80,6 +85,21 @@ impl Rig {
         self.sim.send_at(Port::Wire, frame, at)
     }
 
+    /// From now on half of the wire to the card is taken.
+    pub fn flood(&mut self, flood: Flood) {
+        self.flood = Some(flood);
+    }
+
+    /// Queues what is due of the flood. The clocks that may run until it has to be asked again.
+    fn queue_flood(&mut self) -> u64 {
+        let Some(mut flood) = self.flood.take() else { return u64::MAX };
+        while let Some((frame, at)) = flood.due(self.clock() + AHEAD) {
+            self.send(&frame, at);
+        }
+        self.flood = Some(flood);
+        AHEAD
+    }
+
     /// The clock in which a frame's first beat went in.
     pub fn entered(&self, id: u64) -> u64 {
         self.entered[id as usize]
@@ -87,6 +107,7 @@ impl Rig {
 
     /// Runs until a frame comes out, for `clocks` at most; false when nothing moves any more.
     pub fn run(&mut self, clocks: u64, out: &mut Vec<Out>) -> Result<bool> {
+        let clocks = clocks.min(self.queue_flood());
         let clocks = clocks.min(self.next_tick.saturating_sub(self.clock()).max(1));
         let ran = self.sim.run(clocks, true);
         if self.clock() >= self.next_tick {
@@ -101,11 +122,15 @@ impl Rig {
         let before = out.len();
         self.sim.outputs(Port::Wire, |stamp, f| out.push(Out { stamp, frame: f.to_vec() }));
         self.wire_out += out[before..].iter().map(|o| frame::wire_bytes(&o.frame)).sum::<u64>();
+        let moved = ran > 0 || out.len() > before;
+        if self.flood.is_some() {
+            out.retain(|o| !flood::is_answer(&o.frame));
+        }
         if out.len() > before {
             self.last_out = self.clock();
         }
         ensure!(self.clock() - self.last_out < SILENCE, "the card is busy but answers nothing");
-        Ok(ran > 0 || out.len() > before)
+        Ok(moved)
     }
 
     /// Nothing moves, but a timer may be running in the card: lets a millisecond pass.

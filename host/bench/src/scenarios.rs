@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result};
 
+use crate::flood::{self, Flood};
 use crate::keys::{Expect, Keys, Kind, Shape};
 use crate::load::{TcpLoad, Udp};
 use crate::meter::{Figures, Meter};
@@ -37,6 +38,8 @@ pub struct Scenario {
     pub think: u64,
     /// One more client asks for 100 values of 1 MiB and never reads.
     pub slow_reader: bool,
+    /// What half of the wire to the card is taken by.
+    pub flood: Option<flood::Kind>,
     pub goals: Vec<Goal>,
 }
 
@@ -59,7 +62,9 @@ impl Scenario {
             Kind::Many(count) => format!(", {count} keys a GET"),
             Kind::Plain | Kind::Etc => String::new(),
         };
-        format!("{network}, {} clients, {what}, {which}{more}", self.clients)
+        let beside =
+            self.flood.map_or(String::new(), |kind| format!("; half of the wire: {}", kind.text()));
+        format!("{network}, {} clients, {what}, {which}{more}{beside}", self.clients)
     }
 }
 
@@ -77,8 +82,14 @@ pub fn all(connections: u32) -> Vec<Scenario> {
         shape,
         think: 0,
         slow_reader: false,
+        flood: None,
         goals,
     };
+    let beside = |name, kind, goals| Scenario {
+        flood: Some(kind),
+        ..make(name, tcp, large(keys, 50), goals)
+    };
+    let undisturbed = || vec![Goal::Like { other: "half-wire", within: 0.1 }];
     let one = Network::Store { job: 1 };
     let many = Network::Store { job: 16 };
     // A hot key may be slower by what differs between two runs anyway.
@@ -129,6 +140,11 @@ pub fn all(connections: u32) -> Vec<Scenario> {
                 vec![Goal::Like { other: "tcp-mixed", within: 0.05 }],
             )
         },
+        beside("half-wire", flood::Kind::Elsewhere, vec![]),
+        beside("half-wire-syns", flood::Kind::Syns, undisturbed()),
+        beside("half-wire-linux-syns", flood::Kind::SynsOfLinux, undisturbed()),
+        beside("half-wire-acks", flood::Kind::Acks, undisturbed()),
+        beside("half-wire-fragments", flood::Kind::Fragments, undisturbed()),
         make(
             "tcp-get-8k",
             Network::Tcp { pipeline: 4 },
@@ -227,6 +243,10 @@ pub fn run(scenario: &Scenario, args: &Args) -> Result<Outcome> {
             load.run(&mut rig, &mut keys, None, &mut preload).context("storing the keys")?;
             if scenario.slow_reader {
                 add_slow_reader(&mut load, &mut rig)?;
+            }
+            if let Some(kind) = scenario.flood {
+                let one = load.connect(&mut rig, 1 << 16)?;
+                rig.flood(Flood::new(kind, rig.clock(), load.bare_ack(one)));
             }
             load.pace(pipeline, scenario.think);
             load.run(&mut rig, &mut keys, Some(&mut meter), &mut next)?;

@@ -199,6 +199,20 @@ impl Tcp {
         rig.send(&frame, at)
     }
 
+    /// An ACK that says again what was said.
+    pub fn bare_ack(&self) -> Vec<u8> {
+        let window = (self.capacity - self.rx.len()) >> SCALE;
+        let s = Segment {
+            seq: self.snd_nxt,
+            ack: self.rcv_nxt,
+            flags: ACK,
+            window: window.min(0xFFFF) as u16,
+            scale: None,
+            payload: &[],
+        };
+        frame::tcp(self.me, &s)
+    }
+
     /// When `send` should be called even if nothing is received.
     pub fn due(&self) -> u64 {
         self.ack_at.min(self.resend_at)

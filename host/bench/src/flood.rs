@@ -1,0 +1,93 @@
+//! Half of the wire taken by frames that no client of the bench has asked for.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use wirekv_sim::WIRE_100G;
+
+use crate::frame::{self, Segment, SYN};
+
+/// Options of a SYN as Linux sends it: MSS, SACK permitted, timestamps, window scale.
+const OPTIONS: [u8; 20] = [2, 4, 5, 0xB4, 4, 2, 8, 10, 1, 2, 3, 4, 0, 0, 0, 0, 1, 3, 3, 7];
+/// Bytes that the wire carries in a clock.
+const WIRE: u64 = WIRE_100G as u64;
+/// Where these frames come from, and what the card says to them goes.
+const NET: [u8; 2] = [10, 78];
+
+/// What the frames are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// For another card: as if nothing came, but the wire is taken.
+    Elsewhere,
+    /// SYNs of strangers, each from another address, of 64 bytes or as Linux sends them.
+    Syns,
+    SynsOfLinux,
+    /// The same bare ACK of one connection, which is open and has nothing under way.
+    Acks,
+    /// First fragments of datagrams.
+    Fragments,
+}
+
+impl Kind {
+    pub fn text(self) -> &'static str {
+        match self {
+            Kind::Elsewhere => "frames for another card",
+            Kind::Syns => "SYNs of strangers",
+            Kind::SynsOfLinux => "SYNs of strangers with 20 bytes of options",
+            Kind::Acks => "ACKs of one more connection",
+            Kind::Fragments => "IP fragments",
+        }
+    }
+}
+
+pub struct Flood {
+    kind: Kind,
+    /// Clock of the next frame, times the bytes that the wire carries in a clock.
+    next: u64,
+    /// For `Acks`.
+    ack: Vec<u8>,
+    rng: SmallRng,
+}
+
+impl Flood {
+    /// From clock `now` on; `ack` is the frame for `Acks`.
+    pub fn new(kind: Kind, now: u64, ack: Vec<u8>) -> Flood {
+        Flood { kind, next: now * WIRE, ack, rng: SmallRng::seed_from_u64(13) }
+    }
+
+    /// The next frame, if it is due before clock `until`, and when.
+    pub fn due(&mut self, until: u64) -> Option<(Vec<u8>, u64)> {
+        if self.next >= until * WIRE {
+            return None;
+        }
+        let at = self.next / WIRE;
+        let [a, b] = NET;
+        let [c, d] = self.rng.random();
+        let port = self.rng.random_range(1024..=u16::MAX);
+        let from = SocketAddrV4::new(Ipv4Addr::new(a, b, c, d), port);
+        let frame = match self.kind {
+            Kind::Elsewhere => {
+                let mut frame = frame::udp(from, b"");
+                frame[..6].copy_from_slice(&[2, 9, 9, 9, 9, 9]);
+                frame
+            }
+            Kind::Syns | Kind::SynsOfLinux => {
+                let seq = self.rng.random();
+                let syn =
+                    Segment { seq, ack: 0, flags: SYN, window: 0xFFFF, scale: None, payload: b"" };
+                let options = if self.kind == Kind::Syns { &[][..] } else { &OPTIONS };
+                frame::with_options(from, &syn, options)
+            }
+            Kind::Acks => self.ack.clone(),
+            Kind::Fragments => frame::fragment(from, b""),
+        };
+        self.next += 2 * frame::wire_bytes(&frame);
+        Some((frame, at))
+    }
+}
+
+/// It goes to where the flood comes from.
+pub fn is_answer(frame: &[u8]) -> bool {
+    frame[12..14] == [8, 0] && frame[30..32] == NET
+}
