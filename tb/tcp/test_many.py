@@ -71,7 +71,7 @@ async def quits(dut):
                 del net.peers[peer.addr["ip"], peer.addr["port"]]
 
     bench.on_clock.append(quit_all)
-    total = 4000
+    total = 2000
     for i in range(total):
         isn = random.getrandbits(20) << 12 | i
         peers[(isn + 1) & M32] = peer = Peer(net, i + 1, 2 * i, random.randrange(1, 2000), random.randrange(1, 2000),
