@@ -78,7 +78,7 @@ test-long: ## what takes hours: tests ten times as long, proofs, fuzzing, seeded
 	$(MAKE) fuzz SECONDS=600
 	$(MAKE) mutants
 
-mutants: setup ## seeded faults that the tests must find, for hours: make mutants MODULE=tcp_tcb
+mutants: setup ## seeded faults that the tests must find, for hours: make mutants MODULE=tcp_update
 	@$(PYTHON) tb/mutants/run.py $(MODULE)
 
 lint: setup ## Verilator, Verible, Clippy, rustfmt: no warnings

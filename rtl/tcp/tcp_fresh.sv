@@ -37,13 +37,13 @@ module tcp_fresh
     tcb_o.ws       = agreed_i.ws;
     tcb_o.mss      = agreed_i.mss;
     // RFC 6928: ten segments, but not more than 14,600 bytes or two segments.
-    tcb_o.cwnd     = (mss2 > 17'd14600) ? mss2 : (mss10 < 17'd14600) ? mss10 : 17'd14600;
-    tcb_o.ssthresh = 17'(RingBytes);
-    tcb_o.recover  = near_t'(ack_i) - near_t'(1);
+    tcb_o.cong.cwnd     = (mss2 > 17'd14600) ? mss2 : (mss10 < 17'd14600) ? mss10 : 17'd14600;
+    tcb_o.cong.ssthresh = 17'(RingBytes);
+    tcb_o.cong.recover  = near_t'(ack_i) - near_t'(1);
     tcb_o.rcv_nxt  = seq_i;
     tcb_o.credit   = seq_i;
     tcb_o.adv      = 17'h0_FFFF;  // by the SYN-ACK
-    tcb_o.rto      = 16'(RtoInit);
+    tcb_o.rtt.rto  = 16'(RtoInit);
   end
 
   logic unused;

@@ -43,6 +43,27 @@ package tcp_pkg;
   /// Seconds; as many as these bits can say are all that there are.
   typedef logic [15:0] seconds_t;
 
+  /// Congestion control (RFC 5681, RFC 6582).
+  typedef struct packed {
+    logic [16:0] cwnd;
+    logic [16:0] ssthresh;
+    logic [16:0] ca_count;  // bytes acknowledged towards the next step of cwnd
+    near_t       recover;   // from snd_una - 1 to snd_max
+    logic        in_rec;
+    logic [1:0]  dupacks;
+  } cong_t;
+
+  /// Round trips and the timeout (RFC 6298), in ticks.
+  typedef struct packed {
+    logic        on;      // a segment that ends at `seq` is being timed, since `since`
+    near_t       seq;
+    logic [15:0] since;
+    logic        valid;
+    logic [18:0] srtt;    // times 8
+    logic [17:0] rttvar;  // times 4
+    logic [15:0] rto;
+  } rtt_t;
+
   /// Hot state of a connection: one word of the table, at most 64 bytes.
   typedef struct packed {
     state_e      state;
@@ -71,12 +92,7 @@ package tcp_pkg;
     logic        ws_ok;
     logic [3:0]  ws;
     logic [13:0] mss;         // largest payload both ends agree on
-    logic [16:0] cwnd;
-    logic [16:0] ssthresh;
-    logic [16:0] ca_count;    // bytes acknowledged towards the next step of cwnd
-    near_t       recover;     // RFC 6582; from snd_una - 1 to snd_max
-    logic        in_rec;
-    logic [1:0]  dupacks;
+    cong_t       cong;
     logic [3:0]  tries;       // timeouts since something was acknowledged, or the window opened
     // receiving
     logic [31:0] rcv_nxt;
@@ -84,13 +100,7 @@ package tcp_pkg;
     logic [16:0] adv;         // window last advertised, less what has arrived since
     logic [16:0] pend;        // bytes taken but not yet acknowledged
     // time, in ticks
-    logic        rtt_on;      // a segment that ends at rtt_seq is being timed
-    near_t       rtt_seq;
-    logic [15:0] rtt_time;
-    logic        rtt_valid;
-    logic [18:0] srtt;        // times 8
-    logic [17:0] rttvar;      // times 4
-    logic [15:0] rto;
+    rtt_t        rtt;
     logic        tm_on;       // retransmission or persist timer
     logic [19:0] deadline;    // of that timer, or of StTimeWait
     logic        told_on;     // a challenge ACK was sent at told_at

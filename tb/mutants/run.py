@@ -1,7 +1,7 @@
 """Seeds faults into the RTL, one at a time: the test or proof that the list names must fail.
 
     make mutants                   every fault
-    make mutants MODULE=tcp_tcb    one module's, a folder's, or one by its name
+    make mutants MODULE=tcp_update    one module's, a folder's, or one by its name
     tb/mutants/run.py --document   the table in docs/TESTING.md
 
 Works in copies of the tree in build/mutants. Every test is run without a fault first, and has to

@@ -1,0 +1,143 @@
+// Congestion control: cwnd, ssthresh, recovery (RFC 5681, RFC 6582, RFC 3042). A part of tcp_tcb's
+// pipe, stage by stage; what it knows of a connection is `cong` in the connection's word. Latency
+// and initiation interval are tcp_tcb's.
+//
+//   class    the sums of what may happen
+//   update   what did happen
+//   measure  the window, with limited transmit
+
+// Whole structs come in.
+// verilator lint_off UNUSEDSIGNAL
+module tcp_congestion
+  import wirekv_pkg::*;
+  import net_pkg::*;
+  import tcp_pkg::*;
+  import tcb_pkg::*;
+(
+  input  logic        clk_i,
+  /// class holds an event.
+  input  logic        valid_i,
+  input  work_t       class_i,
+  /// update: what the event is a sign of, the MSS from now on; what becomes of `cong`.
+  input  work_t       up_i,
+  input  signs_t      up_signs_i,
+  input  logic [13:0] up_mss_i,
+  output cong_t       up_cong_o,
+  /// Send again what is at snd_una; that begins a recovery (a fast retransmit).
+  output logic        up_rexmit_o,
+  output logic        up_fast_o,
+  /// measure: the window.
+  input  work_t       me_i,
+  output logic [16:0] me_cwnd_o
+);
+
+  // ---------------------------------------------------------------- class
+  typedef struct packed {
+    near_t       ack_less1;
+    logic        in_ss;      // slow start
+    logic [16:0] cwnd_mss;   // cwnd + mss
+    logic [16:0] grow_ss;    // slow start's growth
+    logic [17:0] ca_sum;
+    logic [16:0] partial;    // cwnd after a partial ACK
+    logic [16:0] half;       // new ssthresh
+    logic [16:0] half_fast;  // the same without what limited transmit has sent
+  } sums_t;
+
+  sums_t sums, sums_q;
+  logic [16:0] class_cwnd, class_mss, class_mss2, class_acked, class_left;
+  assign class_cwnd  = class_i.tcb.cong.cwnd;
+  assign class_mss   = 17'(class_i.tcb.mss);
+  assign class_mss2  = 17'({class_i.tcb.mss, 1'b0});
+  assign class_acked = class_i.diff.ack[16:0];
+  assign class_left  = minus(class_cwnd, class_acked);
+
+  always_comb begin
+    sums.ack_less1 = near_t'(class_i.ev.found.seg.ack - 32'd1);
+    sums.in_ss     = class_cwnd < class_i.tcb.cong.ssthresh;
+    sums.cwnd_mss  = plus(class_cwnd, class_mss);
+    sums.grow_ss   = lesser(class_acked, class_mss2);
+    sums.ca_sum    = 18'(class_i.tcb.cong.ca_count) + 18'(class_acked);
+    // What left the network goes off, one segment comes back (RFC 6582, section 3.2, step 3).
+    sums.partial   = class_left +
+        ((class_acked >= class_mss || class_left < class_mss) ? class_mss : '0);
+    sums.half      = greater({1'b0, class_i.diff.sent[16:1]}, class_mss2);
+    sums.half_fast = (class_cwnd < class_i.diff.sent) ?
+        greater({1'b0, class_cwnd[16:1]}, class_mss2) : sums.half;
+  end
+
+  always_ff @(posedge clk_i) if (valid_i) sums_q <= sums;
+
+  // ---------------------------------------------------------------- update
+  cong_t was;
+  logic [17:0] ca_left;
+  // Duplicate ACKs so far, with those that came as one.
+  logic [2:0] dups;
+  assign dups    = 3'(was.dupacks) + 3'd1 + 3'(up_i.ev.found.dups);
+  assign was     = up_i.tcb.cong;
+  assign ca_left = sums_q.ca_sum - 18'(was.cwnd);
+
+  always_comb begin
+    up_cong_o   = was;
+    up_rexmit_o = 1'b0;
+    up_fast_o   = 1'b0;
+    if (up_signs_i.smaller && was.in_rec) up_cong_o.cwnd = was.ssthresh;
+    // Duplicate ACKs that come of what is sent again mean nothing (RFC 6582).
+    if (up_signs_i.rewind) begin
+      up_cong_o.recover = near_t'(up_i.tcb.snd_max);
+      up_cong_o.in_rec  = 1'b0;
+      up_cong_o.dupacks = '0;
+    end
+    if (up_signs_i.lost) begin
+      if (up_i.tcb.tries == '0) up_cong_o.ssthresh = sums_q.half;
+      up_cong_o.cwnd     = 17'(up_mss_i);
+      up_cong_o.ca_count = '0;
+    end
+    if (up_signs_i.acked) begin
+      up_cong_o.dupacks = '0;
+      if (up_i.diff.rec_beyond) up_cong_o.recover = sums_q.ack_less1;
+      if (was.in_rec && !up_i.diff.rec_past) begin
+        // a partial ACK: the next segment is lost as well (RFC 6582)
+        up_rexmit_o    = 1'b1;
+        up_cong_o.cwnd = sums_q.partial;
+      end else if (was.in_rec) begin
+        up_cong_o.in_rec = 1'b0;
+        up_cong_o.cwnd   = was.ssthresh;
+      end else if (sums_q.in_ss) begin
+        up_cong_o.cwnd = plus(was.cwnd, sums_q.grow_ss);
+      end else if (!ca_left[17]) begin
+        up_cong_o.cwnd     = sums_q.cwnd_mss;
+        up_cong_o.ca_count = (ca_left > 18'(Ring)) ? '0 : ca_left[16:0];
+      end else begin
+        up_cong_o.ca_count = sums_q.ca_sum[16:0];
+      end
+    end
+    if (up_signs_i.dup) begin
+      if (was.in_rec) up_cong_o.cwnd = sums_q.cwnd_mss;
+      else if (was.dupacks != 2'd3) begin
+        up_cong_o.dupacks = (dups > 3'd3) ? 2'd3 : dups[1:0];
+        if (up_cong_o.dupacks == 2'd3 && up_i.diff.una_past_rec) begin
+          up_rexmit_o        = 1'b1;
+          up_fast_o          = 1'b1;
+          up_cong_o.in_rec   = 1'b1;
+          up_cong_o.recover  = near_t'(up_i.tcb.snd_max);
+          up_cong_o.ssthresh = sums_q.half_fast;
+          up_cong_o.cwnd     = plus(sums_q.half_fast, up_i.class_.mss2 + 17'(up_i.tcb.mss));
+        end
+      end
+    end
+  end
+
+  // ---------------------------------------------------------------- measure
+  cong_t me;
+  assign me = me_i.tcb.cong;
+  always_comb begin
+    // The first two duplicate ACKs let a new segment go each, or a small window would never see the
+    // third (limited transmit, RFC 3042).
+    me_cwnd_o = me.cwnd;
+    if (!me.in_rec && me_i.diff.una_past_rec) begin
+      if (me.dupacks == 2'd1) me_cwnd_o = plus(me.cwnd, 17'(me_i.tcb.mss));
+      if (me.dupacks == 2'd2) me_cwnd_o = plus(me.cwnd, me_i.class_.mss2);
+    end
+  end
+
+endmodule

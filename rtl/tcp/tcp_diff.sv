@@ -1,0 +1,101 @@
+// An event meets its connection: distances between their sequence numbers, times since. A new
+// connection begins here, with nothing between it and the segment. The diff stage of tcp_tcb.
+// Combinational.
+
+// Whole structs come in.
+// verilator lint_off UNUSEDSIGNAL
+module tcp_diff
+  import wirekv_pkg::*;
+  import net_pkg::*;
+  import tcp_pkg::*;
+  import tcb_pkg::*;
+(
+  /// Ticks since reset; limits of silence in seconds, see tcp_tcb.
+  input  logic [19:0] now_i,
+  input  seconds_t    keep_alive_i,
+  input  seconds_t    idle_i,
+  input  event_t      ev_i,
+  /// The connection's words.
+  input  tcb_t        tcb_i,
+  input  peer_t       peer_i,
+  input  silence_t    silence_i,
+  /// The connection is new.
+  output logic        fresh_o,
+  output work_t       work_o
+);
+
+  /// Both are reached the same way: MAC address and VLAN. Priority bits do not matter.
+  function automatic logic same_link(input peer_t a, input peer_t b);
+    return a.mac == b.mac && a.vlan_valid == b.vlan_valid &&
+           (!a.vlan_valid || a.vlan_tci[11:0] == b.vlan_tci[11:0]);
+  endfunction
+
+  diff_t diff;
+  tcb_t fresh;
+  seg_t seg;
+  logic app;
+  logic [19:0] late;
+  logic [29:0] wnd;
+  logic [11:0] told;
+  logic [31:0] above;
+  assign fresh_o = ev_i.kind == KdSeg && ev_i.found.fresh;
+  assign seg   = ev_i.found.seg;
+  assign app   = ev_i.kind == KdApp;
+  assign late  = now_i - tcb_i.deadline;
+  // A connection without scaling keeps ws = 0.
+  assign wnd   = 30'(seg.wnd) << (fresh_o ? ev_i.found.agreed.ws : tcb_i.ws);
+  assign told  = now_i[17:6] - tcb_i.told_at;
+  assign above = ev_i.found.isn - tcb_i.snd_max - 32'(RingBytes);
+
+  always_comb begin
+    diff.seq  = seg.seq - (app ? tcb_i.credit : tcb_i.rcv_nxt);
+    diff.ack  = seg.ack - (app ? tcb_i.tx_end : tcb_i.snd_una);
+    diff.ack_end = seg.ack - tcb_i.tx_end;
+    diff.sent = 17'(tcb_i.snd_max - tcb_i.snd_una);
+    // The FIN takes a number but no room.
+    diff.free = 17'(tcb_i.credit + 32'(tcb_i.fin_rcvd) - tcb_i.rcv_nxt) + Ring;
+    diff.wnd  = (|wnd[29:16]) ? Ring : wnd[16:0];
+    diff.rtt  = now_i[15:0] - tcb_i.rtt.since;
+    diff.expired      = tcb_i.tm_on && !late[19];
+    // For an ACK of something new, so all of these are near each other.
+    diff.rtt_past     = !near_lt(near_t'(seg.ack), tcb_i.rtt.seq);
+    diff.rec_past     = !near_lt(near_t'(seg.ack), tcb_i.cong.recover);
+    diff.rec_beyond   = near_lt(tcb_i.cong.recover, near_t'(seg.ack));
+    diff.una_past_rec = near_lt(tcb_i.cong.recover, near_t'(tcb_i.snd_una));
+    diff.nxt_behind   = seq_lt(tcb_i.snd_nxt, seg.ack);
+    diff.same_link    = same_link(seg.peer, peer_i);
+    diff.told         = tcb_i.told_on && told < 12'(ToldUnits);
+    diff.isn_below    = above[31];
+    // While something is to be acknowledged, that is asked for.
+    diff.silent       = keep_alive_i != '0 && silence_i.heard >= keep_alive_i && !tcb_i.tm_on;
+    diff.keep         = silence_i.heard - keep_alive_i;
+    diff.bored        = idle_i != '0 && silence_i.asked >= idle_i;
+    if (fresh_o) begin
+      diff.seq     = '0;
+      diff.ack     = '0;
+      diff.ack_end = '0;
+      diff.sent    = '0;
+      diff.free    = Ring;
+      diff.told    = 1'b0;
+    end
+  end
+
+  tcp_fresh u_fresh (
+    .old_i   (tcb_i),
+    .seq_i   (seg.seq),
+    .ack_i   (seg.ack),
+    .agreed_i(ev_i.found.agreed),
+    .wnd_i   (diff.wnd),
+    .tcb_o   (fresh)
+  );
+
+  assign work_o = '{
+          ev: ev_i,
+          tcb: fresh_o ? fresh : tcb_i,
+          peer: peer_i,
+          silence: fresh_o ? '0 : silence_i,
+          diff: diff,
+          class_: '0
+      };
+
+endmodule

@@ -1,0 +1,227 @@
+// Choice of the segment to send, the segment itself, and what becomes of the connection by it: the
+// last stages of tcp_tcb, with their registers. Latency 3, initiation interval 1.
+//
+//   limit    how much may be sent
+//   choose   which segment is sent
+//   finish   timers and queues; the segment
+
+// Whole structs come in.
+// verilator lint_off UNUSEDSIGNAL
+module tcp_send
+  import wirekv_pkg::*;
+  import net_pkg::*;
+  import tcp_pkg::*;
+  import tcb_pkg::*;
+(
+  input  logic        clk_i,
+  /// measure, limit, choose, finish hold an event.
+  input  logic [3:0]  valid_i,
+  /// Ticks since reset; the largest payload that we take.
+  input  logic [19:0] now_i,
+  input  logic [13:0] own_mss_i,
+  /// measure.
+  input  tcb_t        tcb_i,
+  input  measure_t    measure_i,
+  /// choose: an ACK is to have a SACK option; finish: what it says.
+  input  logic        sack_i,
+  input  spans_t      spans_i,
+  /// finish: the same event; what becomes of the word (`rtt` stays).
+  output measure_t    measure_o,
+  output tcb_t        tcb_o,
+  output sent_t       sent_o,
+  /// Ask for a visit: 0 fast, 1 slow, 2 wait, 3 more.
+  output logic [3:0]  push_o,
+  output logic        cmd_valid_o,
+  output txcmd_t      cmd_o
+);
+
+  // ---------------------------------------------------------------- limit
+  tcb_t li_tcb_q;
+  measure_t li_q;
+  always_ff @(posedge clk_i) begin
+    if (valid_i[0]) begin
+      li_tcb_q <= tcb_i;
+      li_q     <= measure_i;
+    end
+  end
+
+  typedef struct packed {
+    logic [16:0] usable;    // what the windows leave
+    logic [13:0] want;      // what a segment could carry
+    logic [13:0] again;     // the same, from snd_una
+    logic        again_all; // ... and that is all there is
+    logic        ack_due;
+    logic [16:0] gain;      // window that the peer does not know of
+    logic        fin_out;
+    logic        waits;     // something is unacknowledged, or waits for a shut window
+    logic [15:0] wnd;       // header field
+    logic [16:0] adv;
+    logic [19:0] deadline;
+  } limit_t;
+
+  limit_t li;
+  logic [16:0] li_unsent, li_unacked, li_mss;
+  always_comb begin
+    li_mss     = 17'(li_tcb_q.mss);
+    // Never more than a ring, but for the FIN.
+    li_unsent  = li_q.unsent[31] ? '0 : li_q.unsent[16:0];
+    li_unacked = li_q.unacked[31] ? '0 : li_q.unacked[16:0];
+    li.usable  = minus(li_q.wnd, li_q.flight);
+    li.want    = 14'(lesser(li_unsent, li_mss));
+    li.again   = 14'(lesser(li_unacked, li_q.probe ? 17'd1 : li_mss));
+    li.again_all = li_unacked <= (li_q.probe ? 17'd1 : li_mss);
+    li.ack_due = li_tcb_q.pend >= li_q.mss2;
+    li.gain    = minus(li_q.free, li_tcb_q.adv);
+    li.fin_out = li_q.unsent[31];
+    li.waits   = li_tcb_q.snd_max != li_tcb_q.snd_una ||
+        (li_tcb_q.snd_wnd == '0 && li_unsent != '0);
+    // The window is told in units of 128 bytes, or up to 65535 bytes.
+    li.wnd     = li_tcb_q.ws_ok ? 16'(li_q.free[16:7]) : (li_q.free[16]) ? '1 : li_q.free[15:0];
+    li.adv     = li_tcb_q.ws_ok ? {li_q.free[16:7], 7'd0} : {1'b0, li.wnd};
+    li.deadline = now_i + 20'(li_tcb_q.rtt.rto);
+  end
+
+  // ---------------------------------------------------------------- choose
+  tcb_t ch_tcb_q;
+  measure_t ch_q;
+  limit_t ch_li_q;
+  always_ff @(posedge clk_i) begin
+    if (valid_i[1]) begin
+      ch_tcb_q <= li_tcb_q;
+      ch_q     <= li_q;
+      ch_li_q  <= li;
+    end
+  end
+
+  // A segment that is short of the windows alone waits for the next ACK (no silly windows); with
+  // nothing in flight none would come.
+  logic short_, hold, ch_first, ch_data, ch_fin, ch_update, ch_due;
+  logic [13:0] ch_len;
+  typedef struct packed {
+    logic        valid;
+    logic        data;   // carries data or FIN from seq on
+    logic        fin;
+    logic        psh;
+    logic        owe;    // quiet, and it would have been valid
+    logic        more;   // there may be something left to send
+    logic        waits;  // something is unacknowledged, or waits for a shut window
+    logic        pends;  // bytes taken are not acknowledged
+    logic [13:0] len;
+    logic [31:0] seq;
+  } choice_t;
+  choice_t ch;
+
+  always_comb begin
+    short_  = ch_li_q.usable < 17'(ch_li_q.want);
+    hold    = short_ && ch_q.flight != '0;
+    // A SACK option leaves no room for data in the first beat: they follow in a segment of their own.
+    ch_first = ch_q.force_ack && sack_i;
+    ch_len  = ch_q.from_una ? ch_li_q.again : !ch_q.send || hold || ch_first ? '0 :
+        short_ ? ch_li_q.usable[13:0] : ch_li_q.want;
+    ch.psh  = ch_q.from_una ? ch_li_q.again_all : ch_q.unsent == 32'(ch_len);
+    // FIN follows the last byte at once; it needs no window.
+    ch_fin  = ch_tcb_q.close && ch.psh &&
+        (ch_q.from_una ? !ch_tcb_q.fin_acked : ch_q.send && !ch_li_q.fin_out);
+    ch_data = ch_len != '0 || ch_fin;
+    ch_update = ch_q.send && !ch_tcb_q.adv[16] && !ch_tcb_q.adv[15] && ch_li_q.gain >= ch_q.mss2 &&
+        !ch_tcb_q.fin_rcvd;
+    ch.len  = ch_len;
+    ch.fin  = ch_fin && !ch_q.quiet;
+    ch.data = ch_data && !ch_q.quiet;
+    ch_due  = ch_data || ch_q.force_ack || ch_q.blind || ch_q.rst || ch_q.keep ||
+        (ch_q.send && ch_li_q.ack_due) || ch_update;
+    ch.valid = ch_due && !ch_q.quiet;
+    ch.owe   = ch_due && ch_q.quiet;
+    ch.more = (ch_q.from_una && !ch_q.probe) || (ch_q.send && !ch.psh &&
+        (ch_first ? ch_li_q.want != '0 : ch_len != '0 && !short_));
+    ch.waits = ch_li_q.waits;
+    ch.pends = ch_tcb_q.pend != '0;
+    if (ch_q.blind) ch.seq = ch_q.who.seq;
+    else if (ch_q.from_una) ch.seq = ch_tcb_q.snd_una;
+    else if (ch_q.keep) ch.seq = ch_tcb_q.snd_una - 32'd1;
+    // A bare ACK stands where the peer expects it: behind all we sent, not beyond a shut window.
+    else if (ch_data || ch_tcb_q.snd_wnd == '0) ch.seq = ch_tcb_q.snd_nxt;
+    else ch.seq = ch_tcb_q.snd_max;
+  end
+
+  // ---------------------------------------------------------------- finish
+  tcb_t fi_tcb_q;
+  measure_t fi_q;
+  limit_t fi_li_q;
+  choice_t fi_ch_q;
+  always_ff @(posedge clk_i) begin
+    if (valid_i[2]) begin
+      fi_tcb_q <= ch_tcb_q;
+      fi_q     <= ch_q;
+      fi_li_q  <= ch_li_q;
+      fi_ch_q  <= ch;
+    end
+  end
+
+  logic fi_live, fi_waiting, fi_rst;
+  logic [31:0] fi_end;
+  assign fi_live = fi_tcb_q.state == StOpen;
+  assign fi_end  = fi_ch_q.seq + 32'(fi_ch_q.len) + 32'(fi_ch_q.fin);
+  assign fi_rst  = fi_q.rst || fi_q.stray;
+  // The timer runs while something is unacknowledged, or the window is shut before waiting data.
+  assign fi_waiting = fi_ch_q.data || fi_ch_q.waits;
+
+  assign measure_o    = fi_q;
+  assign sent_o.data  = fi_ch_q.data;
+  assign sent_o.again = fi_ch_q.seq != fi_tcb_q.snd_max;
+  assign sent_o.end_  = near_t'(fi_end);
+
+  always_comb begin
+    tcb_o = fi_tcb_q;
+    // Whatever is sent acknowledges.
+    if (fi_ch_q.valid && !fi_q.blind) begin
+      tcb_o.pend    = '0;
+      tcb_o.adv     = fi_li_q.adv;
+      tcb_o.owe_ack = 1'b0;
+    end
+    if (fi_ch_q.owe) begin
+      tcb_o.owe_ack   = fi_tcb_q.owe_ack || fi_q.force_ack;
+      tcb_o.owe_again = fi_tcb_q.owe_again || fi_q.from_una;
+    end
+    if (fi_ch_q.data && seq_lt(fi_tcb_q.snd_max, fi_end)) tcb_o.snd_max = fi_end;
+    if (fi_ch_q.data && !fi_q.from_una) tcb_o.snd_nxt = fi_end;
+    if (fi_ch_q.fin && !fi_tcb_q.fin_rcvd) tcb_o.fin_first = 1'b1;
+    if (fi_live) begin
+      tcb_o.tm_on = fi_waiting;
+      if (fi_q.restart || !fi_tcb_q.tm_on) tcb_o.deadline = fi_li_q.deadline;
+    end
+    push_o[3] = fi_tcb_q.tell_closed || (fi_live && fi_ch_q.more) || fi_ch_q.owe;
+    push_o[2] = fi_tcb_q.state == StTimeWait && !fi_tcb_q.over;
+    push_o[1] = fi_live;
+    push_o[0] = fi_live && (fi_waiting || (fi_ch_q.pends && !fi_ch_q.valid));
+    push_o = push_o & ~{fi_tcb_q.in_more, fi_tcb_q.in_wait, fi_tcb_q.in_slow, fi_tcb_q.in_fast};
+    if (push_o[3]) tcb_o.in_more = 1'b1;
+    if (push_o[2]) tcb_o.in_wait = 1'b1;
+    if (push_o[1]) tcb_o.in_slow = 1'b1;
+    if (push_o[0]) tcb_o.in_fast = 1'b1;
+  end
+
+  always_comb begin
+    cmd_o             = '0;
+    cmd_o.conn        = fi_q.who.conn;
+    cmd_o.seg.peer    = fi_q.who.peer;
+    cmd_o.seg.seq     = fi_ch_q.seq;
+    cmd_o.refusal     = fi_q.refuse;
+    cmd_o.seg.ack     = !fi_q.blind ? fi_tcb_q.rcv_nxt : fi_q.who.has_ack ? fi_q.who.ack : '0;
+    cmd_o.seg.flags.ack = !fi_q.blind || fi_q.who.has_ack;
+    cmd_o.seg.flags.rst = fi_rst;
+    cmd_o.seg.flags.syn = fi_q.synack;
+    cmd_o.seg.flags.fin = fi_ch_q.fin || fi_q.refuse;
+    cmd_o.seg.flags.psh = (fi_ch_q.len != '0 && fi_ch_q.psh) || fi_q.refuse;
+    cmd_o.seg.wnd     = fi_rst ? '0 : fi_q.blind ? '1 : fi_li_q.wnd;
+    cmd_o.seg.len     = fi_q.refuse ? 16'(RefusalBytes) : 16'(fi_ch_q.len);
+    cmd_o.seg.mss_valid = fi_q.synack;
+    cmd_o.seg.mss     = 16'(own_mss_i);
+    cmd_o.seg.ws_valid = fi_q.synack && fi_q.who.ws_valid;
+    cmd_o.seg.ws      = 4'd7;
+    cmd_o.seg.sack_ok = fi_q.synack && fi_q.who.sack_ok;
+    if (!fi_q.blind && !fi_rst && fi_ch_q.len == '0) cmd_o.seg.sack = spans_i;
+  end
+  assign cmd_valid_o = valid_i[3] && fi_ch_q.valid;
+
+endmodule
