@@ -189,7 +189,7 @@ async def idle_is_the_peers(dut):
     """Forged segments do not count as a sign of life: see keep_alive in test_slow.py."""
     bench, net, session = await start(dut)
     peer = await Hand(net, 1).open()
-    table = dut.u_tcb.u_silence.mem_q[0]
+    table = dut.u_tcb.u_table.u_silence.mem_q[0]
 
     def idle():
         return T.silence_t.unpack(int(table.value))["heard"]

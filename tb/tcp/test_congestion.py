@@ -248,7 +248,7 @@ async def two_gigabytes(dut):
     """The same after so much that half of all numbers are gone; they are set in the table."""
     flow = await Flow().open(dut)
     await flow.ack(10 * MSS)
-    table, gone = dut.u_tcb.u_tcb.mem_q[0], 1 << 31
+    table, gone = dut.u_tcb.u_table.u_tcb.mem_q[0], 1 << 31
     tcb = T.tcb_t.unpack(int(table.value))
     for field in ("snd_una", "snd_nxt", "snd_max", "tx_end"):
         tcb[field] = (tcb[field] + gone) & M32

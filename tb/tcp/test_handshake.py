@@ -13,7 +13,7 @@ LONG = os.environ.get("WIREKV_LONG") == "1"
 
 
 def table(dut, conn):
-    return T.tcb_t.unpack(int(dut.u_tcb.u_tcb.mem_q[conn].value))
+    return T.tcb_t.unpack(int(dut.u_tcb.u_table.u_tcb.mem_q[conn].value))
 
 
 async def asked(peer):

@@ -48,7 +48,7 @@ async def keep_alive(dut, seconds):
 async def no_keep_alive(dut):
     """0: silence lasts as long as the peer likes, beyond what the count of seconds can say."""
     bench, session, (peer,) = await opened(dut, keep_alive=0)
-    table = dut.u_tcb.u_silence.mem_q[0]
+    table = dut.u_tcb.u_table.u_silence.mem_q[0]
     await bench.clocks(10 * GRAIN)
     most = (1 << 16) - 1
     table.value = T.silence_t.pack({"heard": most - 3, "asked": most - 3})
