@@ -139,6 +139,115 @@ package store_pkg;
     logic [20:0]                        len;      // value bytes to send
   } read_t;
 
+  function automatic logic is_store(input op_e op);
+    return op inside {OpSet, OpAdd, OpReplace, OpCas};
+  endfunction
+
+  /// A request in execute.
+  typedef struct packed {
+    req_t                           req;
+    found_t                         found;
+    bank_slot_t [PrefetchLines-1:0] slots;     // of its item's lines, in the banks by turns
+    logic                           keyed;     // its key comes in the key stream
+    logic                           long_key;  // a key that the three stages do not compare
+    logic                           alone;     // must not overlap with the next request
+  } op_t;
+
+  /// What moves in execute's stages in a clock.
+  typedef struct packed {
+    logic fetch;   // the next request, into check
+    logic again;   // the one in check is fetched again
+    logic second;  // the second line of its item is fetched
+    logic go;      // it was compared: act takes what check found; not yet itself, with `second`
+  } moves_t;
+
+  /// What a SET writes without keeping the next requests out: the place of a way.
+  typedef struct packed {
+    logic           valid;
+    line_no_t [1:0] line;  // buckets of its key
+    logic [15:0]    way;   // one of their ways
+    off_t           off;
+  } commit_t;
+
+  /// What check found of a request.
+  typedef struct packed {
+    logic [15:0]      tags;         // ways with the key's tag
+    logic [15:0]      offs;         // of these: with the place of the prefetched item
+    logic             hit;          // the prefetched item is the key's
+    logic             decided;      // so it is, or there is none
+    logic             place_valid;  // the log still has the item that the record names
+    logic             unexpired;
+    logic [31:0]      flags;        // of the item
+    logic [31:0]      exptime;
+    logic [20:0]      vlen;
+    logic [15:0][1:0] uses;         // use counts of the two buckets
+  } checked_t;
+
+  /// The item that a request is about: the prefetched one, or the one that the steps found.
+  typedef struct packed {
+    logic             decided;      // by check: no steps are needed
+    logic             hit;          // there is one, and check has found it
+    logic             found;        // there is one
+    logic             alive;        // and it has not expired
+    logic [15:0]      way;
+    off_t             off;
+    log_slot_t        slot;         // of its first line
+    logic             place_valid;  // as in checked_t
+    logic [31:0]      flags;
+    logic [31:0]      exptime;
+    logic [20:0]      vlen;
+    logic [15:0][1:0] uses;
+  } item_t;
+
+  /// What a request does.
+  typedef struct packed {
+    logic        get;
+    logic        touch;       // changes the expiry of what it finds
+    logic        number;      // incr, decr
+    logic        place_ok;    // the log has the item to be stored
+    logic        tries;       // its condition holds: it stores, if place_ok
+    logic        stores;
+    logic        clears;      // the key's way, instead
+    logic        writes;      // the key's way, either way
+    logic        empties;     // what is written into a way, if anything, is nothing
+    logic        inserts;     // stores under a key that has no way
+    logic        sums;        // incr, decr of an item that is there
+    logic        sends;       // value bytes
+    reply_e      reply;
+    logic [63:0] unique_no;   // CAS unique of the item
+  } decision_t;
+
+  /// What the room for its job's replies leaves of a request.
+  typedef struct packed {
+    logic        skip;     // nothing
+    logic        split;    // of the records before it, one was skipped or goes on
+    logic        settled;  // that is known in this clock
+    logic        whole;    // its piece ends the value
+    logic [20:0] piece;    // value bytes to send
+    logic [16:0] spent;    // room that they take
+  } room_t;
+
+  /// The sum that incr or decr makes, and its item.
+  typedef struct packed {
+    logic        made;   // with `value`
+    logic        bad;    // memory could not read the number
+    logic [63:0] value;
+    off_t        off;
+    logic [5:0]  lines;
+  } sum_t;
+
+  /// A bucket's write for an insert.
+  typedef struct packed {
+    logic            valid;
+    logic            move;   // of the entry that makes room
+    logic            bank;
+    index_slot_t     slot;
+    line_no_t        line;
+    logic [7:0]      way;    // one of them
+    logic            fresh;  // the bucket was flushed: all of it is written
+    logic [7:0][1:0] uses;
+  } insert_t;
+
   /// Event counters of the store.
   typedef enum int unsigned {
     StoreCountGetHits,

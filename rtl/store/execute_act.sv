@@ -1,0 +1,237 @@
+// Acts on the request whose item check has found: the one place where anything happens. Plain
+// gets, sets that replace what check has found, and records without a key act at once; others from
+// StAct. What takes longer - to find the item step by step, to insert, incr and decr - is somebody
+// else's, who is started here and says when it is done.
+module execute_act
+  import wirekv_pkg::*;
+  import request_pkg::*;
+  import store_pkg::*;
+(
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  /// UNIX seconds.
+  input  logic [31:0] now_i,
+  input  log_range_t  range_i,
+  /// Stages: the request in check goes on into act; there is none, nor in act; the one in act,
+  /// and its item.
+  input  logic        go_i,
+  input  op_t         check_i,
+  input  logic        idle_i,
+  input  logic        valid_i,
+  input  op_t         op_i,
+  input  item_t       item_i,
+  /// The request takes no steps; it ends as it is decided; it ends. What a set writes, for who is
+  /// behind it.
+  output logic        run_o,
+  output logic        fast_done_o,
+  output logic        done_o,
+  output commit_t     commit_o,
+  /// What it does, unless it is skipped.
+  output decision_t   decision_o,
+  output logic        skip_o,
+  /// Buckets of another epoch are empty.
+  output logic [31:0] epoch_o,
+  /// Starts and ends of the steps: find the item, insert it, make the sum.
+  output logic        find_o,
+  input  logic        find_done_i,
+  output logic        insert_o,
+  input  logic        insert_done_i,
+  output logic        sum_o,
+  input  logic        sum_done_i,
+  input  sum_t        sum_i,
+  /// Its key: tell it, a beat was told; the rest of a long one is on its way.
+  output logic        key_tell_o,
+  output logic        key_told_o,
+  input  beat_t       key_i,
+  input  logic        key_more_i,
+  /// An insert or a sum may begin: its buckets are read, and its number's line is looked for.
+  output logic        prepare_o,
+  /// Index: write its way, count its use.
+  output logic        way_write_o,
+  output logic        way_use_o,
+  input  logic        way_ready_i,
+  /// Log cache: write port.
+  output logic        wr_valid_o,
+  input  logic        wr_ready_i,
+  output log_slot_t   wr_slot_o,
+  output line_no_t    wr_line_o,
+  output line_t       wr_data_o,
+  output strb_t       wr_strb_o,
+  /// Value bytes to send, or lines to release; the keys of values, in lines, the last one with its
+  /// result; results. All of them can be taken.
+  output logic        read_valid_o,
+  input  logic        read_ready_i,
+  output read_t       read_o,
+  output logic        rkey_valid_o,
+  input  logic        rkey_ready_i,
+  output line_t       rkey_o,
+  output logic        res_valid_o,
+  input  logic        res_ready_i,
+  output res_t        res_o,
+  output logic        out_free_o,
+  /// Requests for host software, and their text.
+  output logic        hreq_valid_o,
+  input  logic        hreq_ready_i,
+  output hreq_t       hreq_o,
+  output logic        hkey_valid_o,
+  input  logic        hkey_ready_i,
+  output beat_t       hkey_o
+);
+
+  typedef enum logic [2:0] {
+    StRun,      // act on what check has decided
+    StFind,
+    StAct,      // act on what the steps have found, or on what needs more than a clock
+    StInsert,
+    StSum,
+    StHost,
+    StHostText
+  } state_e;
+
+  state_e state_q, state_d;
+  decision_t does;
+  room_t room;
+  ctx_t ctx, last;
+  logic [16:0] spent;
+  logic in_run, out_free, fast_set, fast_done, acts, ends, done, host_done;
+  logic bucket_ok, touch_ok, key_waits, keys_go, patch_q, emits;
+
+  execute_decide u_decide (
+    .range_i,
+    .op_i,
+    .item_i,
+    .number_bad_i(sum_i.bad),
+    .decision_o  (does)
+  );
+
+  execute_room u_room (
+    .clk_i,
+    .rst_ni,
+    .go_i,
+    .check_i,
+    .op_i,
+    .item_i,
+    .done_i (done),
+    .spent_i(spent),
+    .ctx_i  (ctx),
+    .room_o (room),
+    .last_o (last)
+  );
+
+  execute_result u_result (
+    .op_i,
+    .item_i,
+    .decision_i(does),
+    .room_i    (room),
+    .last_i    (last),
+    .sum_i,
+    .emits_o   (emits),
+    .res_o,
+    .spent_o   (spent),
+    .read_o,
+    .ctx_o     (ctx)
+  );
+
+  // ---------------------------------------------------------------- when
+  assign in_run    = state_q == StRun && valid_i && room.settled;
+  assign out_free  = res_ready_i && read_ready_i && rkey_ready_i;
+  assign fast_set  = op_i.req.op == OpSet && item_i.hit && does.place_ok;
+  assign fast_done = in_run && out_free && (room.skip ||
+      (!op_i.found.lookup && !(op_i.req.op == OpHost)) ||
+      (does.get && !op_i.req.touch && item_i.decided) || (fast_set && way_ready_i));
+  // Who looks at it knows that the request in act, if there is one, ends in this clock.
+  assign commit_o  = '{valid: valid_i && fast_set && !room.skip, line: op_i.found.line,
+                       way: item_i.way, off: op_i.req.off};
+  assign acts      = fast_done || (state_q == StAct && out_free);
+
+  // What comes before the end: writes must be taken, inserts and sums take longer. A long key needs
+  // further clocks, in StAct.
+  assign bucket_ok = !does.writes || way_ready_i;
+  assign touch_ok  = !(does.touch && item_i.alive) || (patch_q && wr_ready_i);
+  assign key_waits = state_q == StAct && does.get && item_i.alive && !key_i.last;
+  assign keys_go   = state_q == StAct && out_free && !room.skip && key_waits;
+  assign ends      = acts && (room.skip || (!does.inserts && !does.sums && bucket_ok && touch_ok &&
+                                            !key_waits));
+  assign host_done = op_i.req.key_stored ? hreq_valid_o && hreq_ready_i
+                                         : hkey_valid_o && hkey_ready_i && key_i.last;
+  assign done      = ends || insert_done_i || sum_done_i || host_done;
+
+  always_comb begin
+    state_d = state_q;
+    unique case (state_q)
+      StRun:
+      if (in_run && !room.skip) begin
+        if (op_i.req.op == OpHost) state_d = StHost;
+        else if (find_o) state_d = StFind;
+        else if (op_i.found.lookup && (!does.get || op_i.req.touch) && !fast_set) state_d = StAct;
+      end
+      StFind:     if (find_done_i) state_d = StAct;
+      StAct:
+      if (acts) begin
+        if (sum_o) state_d = StSum;
+        else if (insert_o) state_d = StInsert;
+        else if (ends) state_d = StRun;
+      end
+      StInsert:   if (insert_done_i) state_d = StRun;
+      StSum:      if (sum_done_i) state_d = StRun;
+      StHost:     if (hreq_valid_o && hreq_ready_i) state_d = host_done ? StRun : StHostText;
+      StHostText: if (host_done) state_d = StRun;
+      default:    state_d = StRun;
+    endcase
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) state_q <= StRun;
+    else state_q <= state_d;
+  end
+
+  assign find_o      = in_run && !room.skip && op_i.found.lookup && !item_i.decided;
+  assign insert_o    = state_q == StAct && acts && does.inserts;
+  assign sum_o       = state_q == StAct && acts && does.sums;
+  assign run_o       = state_q == StRun;
+  assign fast_done_o = fast_done;
+  assign done_o      = done;
+  assign decision_o  = does;
+  assign skip_o      = room.skip;
+  assign out_free_o  = out_free;
+
+  // ---------------------------------------------------------------- what
+  // Who is behind may have read other buckets meanwhile.
+  assign prepare_o   = state_q == StAct;
+  assign way_write_o = acts && !room.skip && does.writes;
+  assign way_use_o   = acts && touch_ok && !room.skip && does.get && item_i.alive && item_i.hit;
+
+  // touch: the expiry is patched where it stands, bytes 8 to 11 of the header. It is decided a
+  // clock before, so that the order at the cache's memory port does not wait for it.
+  always_ff @(posedge clk_i)
+    patch_q <= rst_ni && state_q == StAct && !done && !room.skip && does.touch && item_i.alive &&
+        !key_waits;
+  assign wr_valid_o = patch_q && out_free;
+  assign wr_slot_o  = item_i.slot;
+  assign wr_line_o  = item_i.off.pos[27:2];
+  assign wr_data_o  = {16{op_i.req.exptime}};
+  assign wr_strb_o  = strb_t'(16'h0F00) << {item_i.off.pos[1:0], 4'h0};
+
+  execute_flush u_flush (
+    .clk_i,
+    .rst_ni,
+    .now_i,
+    .flush_i  (done && !room.skip && op_i.req.op == OpFlush),
+    .exptime_i(op_i.req.exptime),
+    .idle_i   (state_q == StRun && idle_i),
+    .epoch_o
+  );
+
+  // Every lookup's item lines are released by the reader, in order.
+  assign read_valid_o = done && (op_i.found.count != '0 || read_o.send);
+  assign res_valid_o  = done && emits;
+  assign rkey_valid_o = keys_go || (done && !room.skip && does.get && item_i.alive);
+  assign rkey_o       = key_i.data;
+
+  assign hreq_valid_o = state_q == StHost && !key_more_i && out_free;
+  assign hreq_o       = '{conn: op_i.req.conn, udp: op_i.req.udp, len: op_i.req.klen};
+  assign hkey_valid_o = state_q == StHostText && out_free;
+  assign hkey_o       = key_i;
+  assign key_tell_o   = state_q inside {StAct, StHostText};
+  assign key_told_o   = keys_go || (hkey_valid_o && hkey_ready_i);
+
+endmodule

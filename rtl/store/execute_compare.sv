@@ -1,0 +1,161 @@
+// The comparator: tags and places of the two buckets with what the request in check looks for; a
+// line of an item with the key, for check and for the steps. Latency 1, initiation interval 1.
+//
+// A set that replaces its key's item writes one way while the requests behind it read their
+// buckets; so what they have read of that way is put right by what was written (commit_t).
+module execute_compare
+  import wirekv_pkg::*;
+  import request_pkg::*;
+  import store_pkg::*;
+(
+  input  logic           clk_i,
+  /// UNIX seconds.
+  input  logic [31:0]    now_i,
+  input  log_range_t     range_i,
+  /// Buckets of another epoch are empty.
+  input  logic [31:0]    epoch_i,
+  /// What moves, the request in check, the second line of its item.
+  // verilator lint_off UNUSEDSIGNAL
+  input  moves_t         moves_i,
+  input  op_t            op_i,
+  // verilator lint_on UNUSEDSIGNAL
+  input  logic           second_i,
+  /// Of act.
+  input  commit_t        commit_i,
+  /// The buckets as they were read.
+  // verilator lint_off UNUSEDSIGNAL
+  input  bucket_t [1:0]  buckets_i,  // lines of an item were known before
+  // verilator lint_on UNUSEDSIGNAL
+  output logic [1:0]     epoch_fits_o,
+  /// Stages: an item is fetched whose first line, in which it begins in unit next_unit_i, and key
+  /// of next_klen_i bytes stand in data_i and expected_i in the next clock.
+  input  logic           run_i,
+  input  logic [1:0]     next_unit_i,
+  input  logic [7:0]     next_klen_i,
+  /// Steps, when these do not run: line line_i of the item there stands in data_i, or will in the
+  /// next clock, the key of act_klen_i bytes in expected_i. Its header is compared now.
+  // verilator lint_off UNUSEDSIGNAL
+  input  off_t           way_off_i,  // its line was sought
+  // verilator lint_on UNUSEDSIGNAL
+  input  logic [2:0]     line_i,
+  input  logic [7:0]     act_klen_i,
+  input  logic           head_i,
+  input  line_t          data_i,
+  input  line_t          expected_i,
+  output logic           line_fits_o,
+  output checked_t       checked_o
+);
+
+  // Lanes of an item's line `number` that hold key bytes.
+  function automatic strb_t key_lanes(input logic [2:0] number, input logic [1:0] unit,
+                                      input logic [7:0] bytes);
+    logic [9:0] from, to, base;
+    strb_t above, below;
+    base  = {1'b0, number, 6'd0};
+    from  = 10'({unit, 4'h0}) + 10'd16;
+    to    = from + 10'(bytes);
+    above = (from <= base) ? '1 : (from - base >= 10'd64) ? '0 : {64{1'b1}} << 6'(from - base);
+    below = (to <= base) ? '0 : (to - base >= 10'd64) ? '1 : ~({64{1'b1}} << 6'(to - base));
+    return above & below;
+  endfunction
+
+  // ---------------------------------------------------------------- an item's line
+  strb_t lanes_q;
+  line_t differs;
+  logic equal, head_fits;
+  head_t head;
+  logic [7:0] klen;
+  // verilator lint_off UNUSEDSIGNAL
+  off_t off;  // its line is in data_i
+  // verilator lint_on UNUSEDSIGNAL
+
+  always_ff @(posedge clk_i) begin
+    // What moves is known last.
+    if (!run_i) lanes_q <= key_lanes(line_i, way_off_i.pos[1:0], act_klen_i);
+    else if (moves_i.second) lanes_q <= key_lanes(3'd1, op_i.found.off.pos[1:0], op_i.req.klen);
+    else if (moves_i.fetch || moves_i.again) lanes_q <= key_lanes(3'd0, next_unit_i, next_klen_i);
+  end
+  always_comb begin
+    for (int b = 0; b < 64; b++)
+    differs[8*b+:8] = (data_i[8*b+:8] ^ expected_i[8*b+:8]) & {8{lanes_q[b]}};
+  end
+  assign equal       = differs == '0;
+  assign off         = run_i ? op_i.found.off : way_off_i;
+  assign klen        = run_i ? op_i.req.klen : act_klen_i;
+  assign head        = data_i[128*off.pos[1:0]+:128];
+  assign head_fits   = head.klen == klen &&
+      head.lap == ((off.lap == range_i.lap[7:0]) ? range_i.lap[31:0] : range_i.last_lap[31:0]);
+  assign line_fits_o = equal && (!head_i || head_fits);
+
+  // ---------------------------------------------------------------- buckets
+  commit_t near_q;  // of the clock in which the buckets in check were read
+  logic [1:0] commit_same, near_same, epoch_fits;
+  logic [15:0] tag_fits, off_fits, epoch_mask;
+  logic commit_off, near_off;
+  assign commit_off   = commit_i.off == op_i.found.off;
+  assign near_off     = near_q.off == op_i.found.off;
+  assign epoch_mask   = {{8{epoch_fits[1]}}, {8{epoch_fits[0]}}};
+  assign epoch_fits_o = epoch_fits;
+  always_ff @(posedge clk_i) if (moves_i.fetch || moves_i.again) near_q <= commit_i;
+
+  for (genvar b = 0; b < 2; b++) begin : gen_bank
+    assign epoch_fits[b]  = buckets_i[b].epoch == epoch_i;
+    assign commit_same[b] = commit_i.valid && commit_i.line[b] == op_i.found.line[b];
+    assign near_same[b]   = near_q.valid && near_q.line[b] == op_i.found.line[b];
+    for (genvar w = 0; w < 8; w++) begin : gen_way
+      assign tag_fits[8*b+w] = buckets_i[b].ways[w].tag == op_i.found.hash[63:50] &&
+          buckets_i[b].ways[w].off.lap != '0;
+      // A way that was written has the tag that it had.
+      assign off_fits[8*b+w] = (commit_same[b] && commit_i.way[8*b+w]) ? commit_off :
+          (near_same[b] && near_q.way[8*b+w]) ? near_off :
+          buckets_i[b].ways[w].off == op_i.found.off;
+    end
+  end
+
+  // ---------------------------------------------------------------- what check found
+  logic equal_q, may_hit_q, no_tag_q, place_valid_q, place_valid, unexpired, unexpired_q;
+  logic [15:0] tags_q, offs_q;
+  logic [1:0] epoch_fits_q;
+  logic [15:0][1:0] uses_q;
+  // verilator lint_off UNUSEDSIGNAL
+  head_t head_q;  // lap and klen were compared
+  // verilator lint_on UNUSEDSIGNAL
+
+  assign place_valid = off_valid(
+      (op_i.req.op == OpCont || op_i.req.key_stored) ? op_i.req.off : op_i.found.off, range_i
+  );
+  assign unexpired   = head.exptime == '0 || head.exptime > now_i;
+
+  always_ff @(posedge clk_i) begin
+    if (moves_i.go) begin
+      equal_q <= equal && (!second_i || equal_q);
+      if (!second_i) begin
+        place_valid_q <= place_valid;
+        if (op_i.found.lookup) begin
+          tags_q       <= tag_fits;
+          offs_q       <= off_fits & tag_fits;
+          epoch_fits_q <= epoch_fits;
+          uses_q       <= {buckets_i[1].uses, buckets_i[0].uses};
+          head_q       <= head;
+          unexpired_q  <= unexpired;
+          no_tag_q     <= (tag_fits & epoch_mask) == '0;
+          may_hit_q    <= (off_fits & tag_fits & epoch_mask) != '0 && op_i.found.cand &&
+              op_i.found.count != '0 && place_valid && head_fits && !op_i.long_key;
+        end
+      end
+    end else if (head_i) begin
+      head_q      <= head;
+      unexpired_q <= unexpired;
+    end
+  end
+
+  logic hit;
+  logic [15:0] epoch_mask_q;
+  assign hit          = may_hit_q && equal_q;
+  assign epoch_mask_q = {{8{epoch_fits_q[1]}}, {8{epoch_fits_q[0]}}};
+  assign checked_o = '{tags: tags_q & epoch_mask_q, offs: offs_q & epoch_mask_q, hit: hit,
+                       decided: hit || no_tag_q, place_valid: place_valid_q,
+                       unexpired: unexpired_q, flags: head_q.flags, exptime: head_q.exptime,
+                       vlen: head_q.vlen[20:0], uses: uses_q};
+
+endmodule

@@ -1,0 +1,77 @@
+// What a request does, and what it replies. Combinational.
+module execute_decide
+  import request_pkg::*;
+  import store_pkg::*;
+(
+  // verilator lint_off UNUSEDSIGNAL
+  input  log_range_t range_i,
+  input  op_t        op_i,
+  input  item_t      item_i,
+  // verilator lint_on UNUSEDSIGNAL
+  /// The number that incr or decr is about could not be read.
+  input  logic       number_bad_i,
+  output decision_t  decision_o
+);
+
+  logic get, touch, number, place_ok, tries, stores, clears;
+  logic [63:0] unique_no;
+  reply_e reply;
+
+  assign get       = op_i.req.op == OpGet;
+  assign number    = op_i.req.op inside {OpIncr, OpDecr};
+  assign touch     = op_i.req.op == OpTouch || (get && op_i.req.touch);
+  assign place_ok  = op_i.req.off.lap != '0 && (!op_i.req.key_stored || item_i.place_valid);
+  assign unique_no = off_unique(item_i.off, range_i.lap, range_i.last_lap);
+
+  always_comb begin
+    // What a SET and its relatives do.
+    tries = 1'b0;
+    reply = RpNone;
+    unique case (op_i.req.op)
+      OpSet:     tries = 1'b1;
+      OpAdd: begin
+        tries = !item_i.alive;
+        if (item_i.alive) reply = RpNotStored;
+      end
+      OpReplace: begin
+        tries = item_i.alive;
+        if (!item_i.alive) reply = RpNotStored;
+      end
+      OpCas: begin
+        tries = item_i.alive && unique_no == op_i.req.num;
+        if (!tries) reply = item_i.alive ? RpExists : RpNotFound;
+      end
+      OpDelete:  reply = item_i.alive ? RpDeleted : RpNotFound;
+      OpTouch:   reply = item_i.alive ? RpTouched : RpNotFound;
+      OpIncr, OpDecr: reply = (item_i.alive && !number_bad_i) ? RpNonNumeric : RpNotFound;
+      OpGet:     reply = op_i.req.last_key ? RpEnd : RpNone;
+      OpFlush:   reply = RpOk;
+      OpReply, OpTooBig: reply = op_i.req.reply;
+      default:   reply = RpNone;
+    endcase
+    if (tries) reply = place_ok ? RpStored : RpNoMemory;
+  end
+
+  assign stores = tries && place_ok;
+  // The key's way is cleared: delete, and the old item of a SET that could not be stored.
+  assign clears = item_i.found && ((op_i.req.op == OpDelete && item_i.alive) ||
+      op_i.req.op == OpTooBig || (op_i.req.op == OpSet && !place_ok));
+
+  assign decision_o = '{
+          get: get,
+          touch: touch,
+          number: number,
+          place_ok: place_ok,
+          tries: tries,
+          stores: stores,
+          clears: clears,
+          writes: item_i.found && (stores || clears),
+          empties: op_i.req.op == OpDelete || op_i.req.op == OpTooBig || !place_ok && !number,
+          inserts: stores && !item_i.found,
+          sums: number && item_i.alive,
+          sends: (get && item_i.alive) || (op_i.req.op == OpCont && item_i.place_valid),
+          reply: reply,
+          unique_no: unique_no
+      };
+
+endmodule

@@ -1,0 +1,275 @@
+// Finds the item of a request's key. Check compares the prefetched item; what that cannot decide -
+// a key of several beats, a tag that was another key's, an item stored after the prefetch - is
+// looked up again here step by step: each way with the key's tag, each line of its item.
+module execute_find
+  import wirekv_pkg::*;
+  import request_pkg::*;
+  import store_pkg::*;
+(
+  input  logic          clk_i,
+  input  logic          rst_ni,
+  /// UNIX seconds.
+  input  logic [31:0]   now_i,
+  input  log_range_t    range_i,
+  input  logic [31:0]   epoch_i,
+  /// Keys; the rest of a long one is on its way.
+  input  logic          key_valid_i,
+  output logic          key_ready_o,
+  input  beat_t         key_i,
+  output logic          key_more_o,
+  /// Stages, see execute_stages.
+  input  logic          run_i,
+  input  moves_t        moves_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  op_t           next_i,
+  input  op_t           check_i,
+  input  op_t           act_i,
+  // verilator lint_on UNUSEDSIGNAL
+  input  logic          check_second_i,
+  input  logic          check_again_i,
+  input  logic          act_valid_i,
+  input  commit_t       commit_i,
+  /// The request in act takes its steps; they have ended; it has ended.
+  input  logic          start_i,
+  output logic          done_o,
+  input  logic          act_done_i,
+  output item_t         item_o,
+  /// Tell its key, see execute_key.
+  input  logic          tell_i,
+  input  logic          told_i,
+  output beat_t         key_o,
+  output logic          key_all_told_o,
+  /// Its buckets are to be read, and stand here from the next clock on. A way of them (one-hot)
+  /// that an insert wants to have; the way that was picked last.
+  output logic          buckets_o,
+  input  bucket_t [1:0] buckets_i,
+  output logic [1:0]    epoch_fits_o,
+  input  logic [15:0]   pick_i,
+  output way_t          way_o,
+  /// A sum may need lines of the item from this one on; gets one, see execute_line.
+  input  logic          sum_seek_i,
+  input  line_no_t      sum_line_i,
+  input  logic          sum_get_i,
+  output logic          line_there_o,
+  /// Log cache: class ClassExecute, read port.
+  output logic          acq_valid_o,
+  input  logic          acq_ready_i,
+  output line_no_t      acq_line_o,
+  input  logic          rsp_valid_i,
+  output logic          rsp_ready_o,
+  output logic          rsp_bank_o,
+  input  log_slot_t     rsp_slot_i,
+  output log_rel_t      rel_o,
+  output logic          rd_en_o,
+  output log_slot_t     rd_slot_o,
+  input  line_t         rd_data_i
+);
+
+  typedef enum logic [3:0] {
+    FdIdle,
+    FdKey,        // wait for the rest of a long key
+    FdStored,     // a stored key's lines, one after the other
+    FdStoredCopy,
+    FdBuckets,    // read the buckets again
+    FdPick,       // take a way whose tag fits
+    FdValid,      // is its item still there?
+    FdLine,       // the item's lines, one after the other
+    FdCompare
+  } state_e;
+
+  function automatic way_t one_of(input bucket_t [1:0] buckets, input logic [15:0] ways);
+    one_of = '0;
+    for (int b = 0; b < 2; b++)
+    for (int w = 0; w < 8; w++) if (ways[8*b+w]) one_of |= buckets[b].ways[w];
+  endfunction
+
+  state_e state_q, state_d;
+  way_t way_q;         // under test, or picked for the insert
+  logic [2:0] line_q;  // line of its item
+  logic [2:0] last_line;
+  logic [15:0] todo_q, todo, pick, pick_q, found_way_q;
+  logic slow_q, slow_found_q;  // the steps have looked; and found it
+  off_t slow_off_q;
+  log_slot_t slow_slot_q;
+  logic key_more, line_fits, head_there, line_there, line_seek, line_get, line_release;
+  line_no_t line;
+  line_t expected;
+  checked_t checked;
+
+  assign pick       = (state_q == FdPick) ? todo_q & (~todo_q + 16'd1) : pick_i;
+  assign todo       = todo_q & ~pick;
+  assign last_line  = 3'((10'({way_q.off.pos[1:0], 4'h0}) + 10'd15 + 10'(act_i.req.klen)) >> 6);
+  assign head_there = state_q == FdCompare && line_q == '0;
+
+  // ---------------------------------------------------------------- steps
+  always_comb begin
+    state_d = state_q;
+    unique case (state_q)
+      FdIdle:
+      if (start_i) begin
+        state_d = FdBuckets;
+        if (act_i.keyed && act_i.long_key) state_d = FdKey;
+        if (act_i.req.key_stored && act_i.req.off.lap != '0 && checked.place_valid)
+          state_d = FdStored;
+      end
+      FdKey:        if (!key_more) state_d = FdBuckets;
+      FdStored:     if (line_there) state_d = FdStoredCopy;
+      FdStoredCopy: state_d = (line_q == last_line) ? FdBuckets : FdStored;
+      FdBuckets:    state_d = FdPick;
+      FdPick:       state_d = (todo_q == '0) ? FdIdle : FdValid;
+      FdValid:      state_d = off_valid(way_q.off, range_i) ? FdLine : FdPick;
+      FdLine:       if (line_there) state_d = FdCompare;
+      FdCompare: begin
+        if (!line_fits) state_d = FdPick;
+        else state_d = (line_q == last_line) ? FdIdle : FdLine;
+      end
+      default:      state_d = FdIdle;
+    endcase
+  end
+  assign done_o       = (state_q == FdPick && todo_q == '0) ||
+      (state_q == FdCompare && line_fits && line_q == last_line);
+  assign buckets_o    = state_q == FdBuckets;
+  assign line_seek    = start_i || state_q == FdValid;
+  assign line         = (state_q == FdIdle) ? act_i.req.off.pos[27:2] : way_q.off.pos[27:2];
+  assign line_get     = (state_q == FdStored && !key_more) || state_q == FdLine;
+  assign line_release = state_q == FdBuckets || (state_q == FdCompare && !line_fits);
+  assign line_there_o = line_there;
+  assign key_more_o   = key_more;
+  assign way_o        = way_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      state_q <= FdIdle;
+      slow_q  <= 1'b0;
+    end else begin
+      state_q <= state_d;
+      if (act_done_i) slow_q <= 1'b0;
+      else if (state_q == FdBuckets) slow_q <= 1'b1;
+    end
+
+    if (state_q == FdPick || pick_i != '0) way_q <= one_of(buckets_i, pick);
+    unique case (state_q)
+      FdIdle:
+      if (start_i) begin
+        // The prefetched item was compared already, unless its key is long.
+        todo_q       <= act_i.long_key ? checked.tags : checked.tags & ~checked.offs;
+        slow_found_q <= 1'b0;
+        line_q       <= '0;
+        if (act_i.req.key_stored) way_q.off <= act_i.req.off;
+      end
+      FdStoredCopy: line_q <= line_q + 3'd1;
+      FdBuckets: line_q <= '0;
+      FdPick: begin
+        pick_q <= pick;
+        todo_q <= todo;
+        line_q <= '0;
+      end
+      FdLine: if (line_there && line_q == '0) slow_slot_q <= rsp_slot_i;
+      FdCompare: begin
+        line_q <= line_q + 3'd1;
+        if (line_fits && line_q == last_line) begin
+          slow_found_q <= 1'b1;
+          slow_off_q   <= way_q.off;
+          found_way_q  <= pick_q;
+        end
+      end
+      default: ;
+    endcase
+  end
+
+  logic found;
+  assign found = slow_q ? slow_found_q : checked.hit;
+  assign item_o = '{
+          decided: checked.decided,
+          hit: checked.hit,
+          found: found,
+          alive: found && checked.unexpired,
+          way: slow_q ? found_way_q : checked.offs,
+          off: slow_q ? slow_off_q : act_i.found.off,
+          slot: slow_q ? slow_slot_q : in_bank(act_i.slots[0], act_i.found.off.pos[2]),
+          place_valid: checked.place_valid,
+          flags: checked.flags,
+          exptime: checked.exptime,
+          vlen: checked.vlen,
+          uses: checked.uses
+      };
+
+  // ---------------------------------------------------------------- what is compared, with what
+  // The stages fetch the item in check again, or the next one.
+  logic [1:0] next_unit;
+  logic [7:0] next_klen;
+  assign next_unit = check_again_i ? check_i.found.off.pos[1:0] : next_i.found.off.pos[1:0];
+  assign next_klen = check_again_i ? check_i.req.klen : next_i.req.klen;
+
+  execute_key u_key (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i    (key_valid_i),
+    .s_ready_o    (key_ready_o),
+    .s_i          (key_i),
+    .more_o       (key_more),
+    .moves_i,
+    .next_keyed_i (next_i.keyed),
+    .act_valid_i,
+    .run_i,
+    .unit_i       (run_i ? next_unit : way_q.off.pos[1:0]),
+    .line_i       (line_q),
+    .check_again_i,
+    .expected_o   (expected),
+    .copy_i       (state_q == FdStoredCopy),
+    .data_i       (rd_data_i),
+    .klen_i       (act_i.req.klen),
+    .tell_i,
+    .told_i,
+    .beat_o       (key_o),
+    .all_told_o   (key_all_told_o)
+  );
+
+  execute_compare u_compare (
+    .clk_i,
+    .now_i,
+    .range_i,
+    .epoch_i,
+    .moves_i,
+    .op_i         (check_i),
+    .second_i     (check_second_i),
+    .commit_i,
+    .buckets_i,
+    .epoch_fits_o,
+    .run_i,
+    .next_unit_i  (next_unit),
+    .next_klen_i  (next_klen),
+    .way_off_i    (way_q.off),
+    .line_i       (line_q),
+    .act_klen_i   (act_i.req.klen),
+    .head_i       (head_there),
+    .data_i       (rd_data_i),
+    .expected_i   (expected),
+    .line_fits_o  (line_fits),
+    .checked_o    (checked)
+  );
+
+  execute_line u_line (
+    .clk_i,
+    .rst_ni,
+    .moves_i,
+    .next_i,
+    .check_i,
+    .seek_i   (line_seek || sum_seek_i),
+    .line_i   (sum_seek_i ? sum_line_i : line),
+    .get_i    (line_get || sum_get_i),
+    .there_o  (line_there),
+    .release_i(line_release || act_done_i),
+    .acq_valid_o,
+    .acq_ready_i,
+    .acq_line_o,
+    .rsp_valid_i,
+    .rsp_ready_o,
+    .rsp_bank_o,
+    .rsp_slot_i,
+    .rel_o,
+    .rd_en_o,
+    .rd_slot_o
+  );
+
+endmodule

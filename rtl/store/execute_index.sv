@@ -1,0 +1,176 @@
+// The ports of the index caches: reads buckets for check and for the steps, writes the ways of act,
+// of sums and of inserts: a way alone by strobes, or the whole bucket if it was flushed.
+module execute_index
+  import wirekv_pkg::*;
+  import store_pkg::*;
+(
+  input  logic              clk_i,
+  input  logic              rst_ni,
+  /// log2 of the number of buckets.
+  input  logic [4:0]        index_bits_i,
+  input  log_range_t        range_i,
+  input  logic [31:0]       epoch_i,
+  /// Stages; op_i is in act.
+  // verilator lint_off UNUSEDSIGNAL
+  input  moves_t            moves_i,
+  input  op_t               next_i,
+  input  op_t               check_i,
+  input  op_t               op_i,
+  /// Its item, what it does, its sum.
+  input  item_t             item_i,
+  input  decision_t         decision_i,
+  input  sum_t              sum_i,
+  // verilator lint_on UNUSEDSIGNAL
+  /// Read its buckets.
+  input  logic              read_i,
+  /// Write its way, or count that it is used: that is left out when the port is busy.
+  input  logic              write_i,
+  input  logic              use_i,
+  output logic              way_ready_o,
+  /// Insert its entry, and end with it when the way back is free. The request ends.
+  input  logic              insert_i,
+  input  logic              out_free_i,
+  output logic              insert_done_o,
+  input  logic              act_done_i,
+  /// The buckets as they were read; the way of this entry of them (one-hot), in the next clock.
+  input  bucket_t [1:0]     buckets_i,
+  input  logic [1:0]        epoch_fits_i,
+  output logic [15:0]       pick_o,
+  input  way_t              way_i,
+  /// Caches: see execute.
+  output logic [1:0]        rd_en_o,
+  output index_slot_t [1:0] rd_slot_o,
+  output logic [1:0]        wr_valid_o,
+  input  logic [1:0]        wr_ready_i,
+  output index_slot_t       wr_slot_o,
+  output line_no_t          wr_line_o,
+  output line_t             wr_data_o,
+  output strb_t             wr_strb_o,
+  output logic [1:0]        acq_valid_o,
+  input  logic [1:0]        acq_ready_i,
+  output line_no_t          acq_line_o,
+  input  logic [1:0]        rsp_valid_i,
+  output logic [1:0]        rsp_ready_o,
+  input  index_slot_t [1:0] rsp_slot_i,
+  output logic [1:0]        rel_o,
+  output logic              moved_o,
+  output logic              evicted_o
+);
+
+  localparam strb_t UseLanes = 64'h0300_0000_0000_0000;
+
+  function automatic strb_t way_lanes(input logic [7:0] ways);
+    way_lanes = '0;
+    for (int w = 0; w < 8; w++) way_lanes[7*w+:7] = {7{ways[w]}};
+  endfunction
+  function automatic bucket_t one_way(input logic [7:0] ways, input way_t way, input logic all,
+                                      input logic [7:0][1:0] uses, input logic [31:0] epoch);
+    one_way = '0;
+    one_way.epoch = epoch;
+    for (int w = 0; w < 8; w++) begin
+      one_way.ways[w] = (ways[w] || !all) ? way : '0;
+      one_way.uses[w] = (ways[w] || all) ? '0 : uses[w];
+    end
+  endfunction
+
+  // ---------------------------------------------------------------- reads
+  logic insert_buckets;
+  always_comb begin
+    rd_en_o   = '0;
+    rd_slot_o = moves_i.fetch ? next_i.found.slot : check_i.found.slot;
+    if (moves_i.fetch ? next_i.found.lookup : moves_i.again && check_i.found.lookup) rd_en_o = '1;
+    if (read_i || insert_buckets) begin
+      rd_en_o   = '1;
+      rd_slot_o = op_i.found.slot;
+    end
+    if (rsp_ready_o != '0) begin
+      rd_en_o   = rsp_ready_o;
+      rd_slot_o = rsp_slot_i;
+    end
+  end
+
+  // ---------------------------------------------------------------- insert
+  insert_t put;
+  logic put_ready;
+  assign put_ready = wr_ready_i[put.bank] && (put.move || out_free_i);
+
+  execute_insert u_insert (
+    .clk_i,
+    .rst_ni,
+    .index_bits_i,
+    .range_i,
+    .start_i    (insert_i),
+    .op_i,
+    .done_o     (insert_done_o),
+    .turn_i     (act_done_i),
+    .buckets_o  (insert_buckets),
+    .buckets_i,
+    .epoch_fits_i,
+    .pick_o,
+    .way_i,
+    .acq_valid_o,
+    .acq_ready_i,
+    .acq_line_o,
+    .rsp_valid_i,
+    .rsp_ready_o,
+    .rsp_slot_i,
+    .rel_o,
+    .put_o      (put),
+    .put_ready_i(put_ready),
+    .moved_o,
+    .evicted_o
+  );
+
+  // ---------------------------------------------------------------- writes
+  way_t new_way;
+  logic [15:0] new_lines_q;
+  always_ff @(posedge clk_i) begin
+    if (moves_i.go)
+      new_lines_q <= lines_of(
+          check_i.req.off.pos[1:0], 22'd16 + 22'(check_i.req.klen) + 22'(check_i.req.vlen)
+      );
+  end
+  always_comb begin
+    new_way.tag   = op_i.found.hash[63:50];
+    new_way.off   = decision_i.number ? sum_i.off : op_i.req.off;
+    new_way.lines = (new_lines_q > 16'd63) ? 6'd63 : new_lines_q[5:0];
+    if (decision_i.number) new_way.lines = sum_i.lines;
+  end
+
+  logic count_use, use_bank;
+  logic [15:0][1:0] used;
+  assign use_bank    = item_i.way[15:8] != '0;
+  assign way_ready_o = wr_ready_i[use_bank];
+  always_comb begin
+    count_use = 1'b0;
+    for (int i = 0; i < 16; i++) begin
+      used[i] = item_i.uses[i];
+      if (item_i.way[i] && item_i.uses[i] != 2'd3) begin
+        used[i]   = item_i.uses[i] + 2'd1;
+        count_use = 1'b1;
+      end
+    end
+  end
+
+  always_comb begin
+    wr_valid_o = '0;
+    wr_slot_o  = op_i.found.slot[use_bank];
+    wr_line_o  = op_i.found.line[use_bank];
+    wr_data_o  = one_way('0, decision_i.empties ? '0 : new_way, 1'b0, '0, epoch_i);
+    wr_strb_o  = way_lanes(item_i.way[7:0] | item_i.way[15:8]);
+    if (put.valid) begin
+      wr_valid_o[put.bank] = put.move || out_free_i;
+      wr_slot_o = put.slot;
+      wr_line_o = put.line;
+      wr_data_o = one_way(put.way, put.move ? way_i : new_way, put.fresh, put.uses, epoch_i);
+      wr_strb_o = put.fresh ? '1 : way_lanes(put.way) | UseLanes;
+    end else if (write_i) begin
+      wr_valid_o[use_bank] = 1'b1;
+    end else if (use_i && count_use) begin
+      wr_valid_o[use_bank] = 1'b1;
+      wr_data_o = one_way('0, '0, 1'b0, use_bank ? used[15:8] : used[7:0], epoch_i);
+      wr_strb_o = UseLanes;
+    end
+  end
+
+endmodule

@@ -1,0 +1,200 @@
+// Where a new entry goes: into a free way of the emptier one of its buckets; if there is none, an
+// entry moves to its other bucket, the first that finds a free way there; else the least used one
+// is evicted. Latency 3 clocks where a way is free.
+module execute_insert
+  import store_pkg::*;
+(
+  input  logic              clk_i,
+  input  logic              rst_ni,
+  /// log2 of the number of buckets.
+  input  logic [4:0]        index_bits_i,
+  input  log_range_t        range_i,
+  /// Begin: the request's buckets stand here in the next clock. The entry is written, last of all.
+  input  logic              start_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  op_t               op_i,
+  // verilator lint_on UNUSEDSIGNAL
+  output logic              done_o,
+  /// A request has ended: the next eviction begins at another way.
+  input  logic              turn_i,
+  /// Read the request's buckets; they stand here in the next clock. The way of this entry of them.
+  output logic              buckets_o,
+  // verilator lint_off UNUSEDSIGNAL
+  input  bucket_t [1:0]     buckets_i,
+  // verilator lint_on UNUSEDSIGNAL
+  input  logic [1:0]        epoch_fits_i,
+  output logic [15:0]       pick_o,
+  // verilator lint_off UNUSEDSIGNAL
+  input  way_t              way_i,  // its tag tells the other bucket
+  // verilator lint_on UNUSEDSIGNAL
+  /// An entry's other bucket: acquire, respond and read (both at once), release.
+  output logic [1:0]        acq_valid_o,
+  input  logic [1:0]        acq_ready_i,
+  output line_no_t          acq_line_o,
+  input  logic [1:0]        rsp_valid_i,
+  output logic [1:0]        rsp_ready_o,
+  input  index_slot_t [1:0] rsp_slot_i,
+  output logic [1:0]        rel_o,
+  /// A way to be written: with the entry that was picked (move), or with the new one.
+  output insert_t           put_o,
+  input  logic              put_ready_i,
+  output logic              moved_o,
+  output logic              evicted_o
+);
+
+  typedef enum logic [3:0] {
+    InIdle,
+    InFree,
+    InChoose,
+    InWrite,
+    MvBuckets,
+    MvPick,
+    MvOther,
+    MvOtherWait,
+    MvOtherRead,
+    MvOtherFree,
+    MvWrite,
+    InEvict
+  } state_e;
+
+  /// A way is free if it never held anything, if its item is gone from the log, or if the bucket
+  /// was flushed.
+  function automatic logic [7:0] free_ways(input way_t [7:0] ways, input logic fits,
+                                           input log_range_t range);
+    for (int w = 0; w < 8; w++) free_ways[w] = !fits || !off_valid(ways[w].off, range);
+  endfunction
+  function automatic logic [3:0] ones(input logic [7:0] v);
+    ones = '0;
+    for (int i = 0; i < 8; i++) ones += 4'(v[i]);
+  endfunction
+
+  function automatic logic [1:0] least_uses(input logic [15:0][1:0] uses);
+    least_uses = 2'd3;
+    for (int l = 2; l >= 0; l--)
+    for (int i = 0; i < 16; i++) if (uses[i] == 2'(l)) least_uses = 2'(l);
+  endfunction
+  /// One of the least used ways: the first from way `turn` on.
+  function automatic logic [15:0] evicted(input logic [15:0][1:0] uses, input logic [3:0] turn);
+    logic [15:0] least, upper;
+    for (int i = 0; i < 16; i++) least[i] = uses[i] == least_uses(uses);
+    upper = least & ({16{1'b1}} << turn);
+    return (upper != '0) ? upper & (~upper + 16'd1) : least & (~least + 16'd1);
+  endfunction
+
+  state_e state_q, state_d;
+  logic [15:0] free_q, insert_q;  // ways; the one for the new entry
+  logic [15:0][1:0] uses_q;
+  logic [1:0] epoch_fits_q;
+  logic [3:0] turn_q;  // spreads evictions over the ways
+  logic [3:0] move_q;  // entry that might move
+  logic bank, other_bank;
+  line_no_t line_mask, other_line_q;
+  index_slot_t other_slot_q;
+  logic [7:0] other_free_q;
+  logic [7:0][1:0] other_uses_q;
+  logic other_epoch_q;
+
+  assign bank       = insert_q[15:8] != '0;
+  assign other_bank = !move_q[3];
+  assign line_mask  = ~({26{1'b1}} << (index_bits_i - 5'd1));
+
+  always_comb begin
+    state_d = state_q;
+    unique case (state_q)
+      InIdle:      if (start_i) state_d = InFree;
+      InFree:      state_d = InChoose;
+      InChoose:    state_d = (free_q != '0) ? InWrite : MvBuckets;
+      InWrite:     if (put_ready_i) state_d = InIdle;
+      MvBuckets:   state_d = MvPick;
+      MvPick:      state_d = MvOther;
+      MvOther:     if (acq_ready_i[other_bank]) state_d = MvOtherWait;
+      MvOtherWait: if (rsp_valid_i[other_bank]) state_d = MvOtherRead;
+      MvOtherRead: state_d = MvOtherFree;
+      MvOtherFree: if (other_free_q != '0) state_d = MvWrite;
+                   else state_d = (move_q == '1) ? InEvict : MvBuckets;
+      MvWrite:     if (put_ready_i) state_d = InWrite;
+      InEvict:     state_d = InWrite;
+      default:     state_d = InIdle;
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      state_q <= InIdle;
+      turn_q  <= '0;
+    end else begin
+      state_q <= state_d;
+      if (turn_i) turn_q <= turn_q + 1'b1;
+    end
+
+    unique case (state_q)
+      InIdle: move_q <= '0;
+      InFree: begin
+        for (int b = 0; b < 2; b++)
+        free_q[8*b+:8] <= free_ways(buckets_i[b].ways, epoch_fits_i[b], range_i);
+        uses_q       <= {buckets_i[1].uses, buckets_i[0].uses};
+        epoch_fits_q <= epoch_fits_i;
+      end
+      // The emptier bucket; its first free way.
+      InChoose: insert_q <= (ones(free_q[7:0]) >= ones(free_q[15:8])) ?
+          {8'd0, free_q[7:0] & (~free_q[7:0] + 8'd1)} :
+          {free_q[15:8] & (~free_q[15:8] + 8'd1), 8'd0};
+      MvPick: insert_q <= 16'd1 << move_q;
+      MvOther: other_line_q <= acq_line_o;
+      MvOtherWait: other_slot_q <= rsp_slot_i[other_bank];
+      MvOtherRead: begin
+        other_free_q  <= free_ways(buckets_i[other_bank].ways, epoch_fits_i[other_bank], range_i);
+        other_uses_q  <= buckets_i[other_bank].uses;
+        other_epoch_q <= epoch_fits_i[other_bank];
+      end
+      MvOtherFree: if (other_free_q == '0) move_q <= move_q + 4'd1;
+      InEvict: begin
+        insert_q <= evicted(uses_q, turn_q);
+        // Uses count down with every eviction, so that they fade.
+        for (int i = 0; i < 16; i++) uses_q[i] <= uses_q[i] - least_uses(uses_q);
+      end
+      default: ;
+    endcase
+  end
+
+  assign done_o     = state_q == InWrite && put_ready_i;
+  assign buckets_o  = state_q == MvBuckets;
+  assign pick_o     = (state_q == MvPick) ? 16'd1 << move_q : '0;
+  assign moved_o    = state_q == MvWrite && put_ready_i;
+  assign evicted_o  = state_q == InEvict;
+
+  assign acq_line_o = op_i.found.line[move_q[3]] ^ (other_line(way_i.tag) & line_mask);
+  always_comb begin
+    acq_valid_o = '0;
+    rsp_ready_o = '0;
+    rel_o       = '0;
+    acq_valid_o[other_bank] = state_q == MvOther;
+    rsp_ready_o[other_bank] = state_q == MvOtherWait;
+    rel_o[other_bank]       = (state_q == MvOtherFree && other_free_q == '0) || moved_o;
+  end
+
+  always_comb begin
+    put_o = '{
+        valid: state_q == InWrite,
+        move: 1'b0,
+        bank: bank,
+        slot: op_i.found.slot[bank],
+        line: op_i.found.line[bank],
+        way: insert_q[7:0] | insert_q[15:8],
+        fresh: !epoch_fits_q[bank],
+        uses: bank ? uses_q[15:8] : uses_q[7:0]
+    };
+    if (state_q == MvWrite)
+      put_o = '{
+          valid: 1'b1,
+          move: 1'b1,
+          bank: other_bank,
+          slot: other_slot_q,
+          line: other_line_q,
+          way: other_free_q & (~other_free_q + 8'd1),
+          fresh: !other_epoch_q,
+          uses: other_uses_q
+      };
+  end
+
+endmodule

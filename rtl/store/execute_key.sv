@@ -1,0 +1,117 @@
+// Keys of the requests in check and in act: takes them from the stream, gives them line by line to
+// be compared with an item, and beat by beat to be told. A long key may come while its request goes
+// on.
+//
+// Keys stand in a RAM, those of the requests in check and in act in a half each, and each quarter
+// of a line by itself: a line of the item has the end of one beat and the begin of the next, which
+// are read at once. For its first comparison a key comes straight from the stream.
+`include "lib_assert.svh"
+
+module execute_key
+  import wirekv_pkg::*;
+  import store_pkg::*;
+(
+  input  logic       clk_i,
+  input  logic       rst_ni,
+  /// Keys.
+  input  logic       s_valid_i,
+  output logic       s_ready_o,
+  // verilator lint_off UNUSEDSIGNAL
+  input  beat_t      s_i,  // its length is in the request
+  // verilator lint_on UNUSEDSIGNAL
+  /// The rest of a long key is on its way.
+  output logic       more_o,
+  /// Stages. The next request's key is in the stream.
+  // verilator lint_off UNUSEDSIGNAL
+  input  moves_t     moves_i,  // the second line is compared with what stands here
+  // verilator lint_on UNUSEDSIGNAL
+  input  logic       next_keyed_i,
+  input  logic       act_valid_i,
+  input  logic       run_i,
+  /// Compare in the next clock: the item begins in this unit of its first line. In the steps line
+  /// line_i of it; in the stages the first one, with the key in check if that is fetched again, or
+  /// else the next request's.
+  input  logic [1:0] unit_i,
+  input  logic [2:0] line_i,
+  input  logic       check_again_i,
+  output line_t      expected_o,
+  /// The item's line line_i stands in data_i: its key is this request's.
+  input  logic       copy_i,
+  input  line_t      data_i,
+  /// Tell the key of the request in act, of so many bytes; a beat of it was taken.
+  input  logic [7:0] klen_i,
+  input  logic       tell_i,
+  input  logic       told_i,
+  output beat_t      beat_o,
+  output logic       all_told_o
+);
+
+  logic more_q, key_half_q, act_half_q, more_half_q, take, again;
+  logic [1:0] more_beat_q;
+  logic [2:0] beats, told_q;
+  logic [3:0][127:0] read, key;
+  logic [3:0][127:0] expected_q;  // of the item's line, where it has key bytes
+
+  assign s_ready_o  = more_q || (moves_i.fetch && next_keyed_i);
+  assign take       = s_valid_i && s_ready_o;
+  assign more_o     = more_q;
+  assign again      = !run_i || check_again_i;
+  assign key        = again ? read : s_i.data;
+  assign expected_o = expected_q;
+
+  for (genvar k = 0; k < 4; k++) begin : gen_quarter
+    logic copy, we;
+    logic [2:0] waddr, raddr;
+    logic [127:0] wdata;
+    (* ram_style = "distributed" *) logic [127:0] mem_q[8];
+    // A stored key is copied from the log: line n holds the end of beat n - 1 and the begin of n.
+    assign copy  = copy_i && ((k == 3) ? line_i != '0 : line_i != 3'd4);
+    assign we    = take || copy;
+    assign wdata = copy ? data_i[128*((k+1)%4)+:128] : s_i.data[128*k+:128];
+    always_comb begin
+      if (copy) waddr = {act_half_q, 2'(line_i - 3'(k == 3))};
+      else waddr = more_q ? {more_half_q, more_beat_q} : {!key_half_q, 2'd0};
+      // For the reply, or to compare it again, while nothing acts.
+      if (run_i) raddr = {act_valid_i ? act_half_q : key_half_q, 2'd0};
+      else if (tell_i) raddr = {act_half_q, told_q[1:0]};
+      // Byte 0 of a key stands behind the header, 16 to 64 bytes into the first line.
+      else
+        raddr = {act_half_q, 2'(line_i - 3'(3'(k) + 3'(unit_i) >= 3'd3))};
+    end
+    always_ff @(posedge clk_i) if (we) mem_q[waddr] <= wdata;
+    assign read[k] = mem_q[raddr];
+    `ASSERT(OneWrite, !(take && copy))
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      more_q     <= 1'b0;
+      key_half_q <= 1'b0;
+    end else begin
+      if (take) more_q <= !s_i.last;
+      if (moves_i.fetch) key_half_q <= !key_half_q;
+    end
+    if (take) begin
+      more_beat_q <= more_q ? more_beat_q + 2'd1 : 2'd1;
+      if (!more_q) more_half_q <= !key_half_q;
+    end
+    if (moves_i.go) act_half_q <= key_half_q;
+    if (!run_i || moves_i.fetch || moves_i.again) begin
+      for (int j = 0; j < 4; j++) expected_q[j] <= key[2'(j-1)-unit_i];
+    end
+  end
+
+  // Beats.
+  logic last;
+  logic [6:0] last_len;
+  assign beats    = 3'((9'(klen_i) + 9'd63) >> 6);
+  assign last     = told_q + 3'd1 == beats;
+  assign last_len = (klen_i[5:0] == '0) ? 7'd64 : 7'(klen_i[5:0]);
+  assign beat_o   = '{data: read, len: last ? last_len : 7'd64, last: last};
+  always_ff @(posedge clk_i) begin
+    if (!tell_i) told_q <= '0;
+    else if (told_i) told_q <= told_q + 3'd1;
+  end
+  assign all_told_o = told_q == beats;
+
+endmodule

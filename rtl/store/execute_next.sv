@@ -1,0 +1,108 @@
+// The next request, until all that it needs is there: what lookup found of it, the lines of its
+// item, and, if it stores, its item's data in the log. Its key may come later. Initiation interval
+// 1.
+//
+// Here the records of a connection whose bytes nobody knows lose their effect.
+module execute_next
+  import wirekv_pkg::*;
+  import request_pkg::*;
+  import store_pkg::*;
+(
+  input  logic      clk_i,
+  input  logic      rst_ni,
+  /// Requests with the log's count of puts taken before them; what lookup found.
+  input  logic      req_valid_i,
+  output logic      req_ready_o,
+  input  req_t      req_i,
+  input  serial_t   stamp_i,
+  input  logic      found_valid_i,
+  output logic      found_ready_o,
+  input  found_t    found_i,
+  /// Records of this connection come from bytes that nobody knows, up to its OpEnd (bad_done_o).
+  input  logic      bad_valid_i,
+  input  conn_t     bad_conn_i,
+  output logic      bad_done_o,
+  input  logic      bad_all_i,
+  /// Log cache: responses of ClassRequest.
+  input  logic      rsp_valid_i,
+  output logic      rsp_ready_o,
+  output logic      rsp_bank_o,
+  // verilator lint_off UNUSEDSIGNAL
+  input  log_slot_t rsp_slot_i,  // the bank is in the line's number
+  // verilator lint_on UNUSEDSIGNAL
+  /// Puts written by the log.
+  input  serial_t   written_i,
+  /// The request, with all but its key; it is taken.
+  output logic      valid_o,
+  input  logic      take_i,
+  output op_t       op_o,
+  /// A request waits for what lookup found, or for its data.
+  output logic      wait_index_o,
+  output logic      wait_log_o,
+  output logic      idle_o
+);
+
+  function automatic logic is_lookup(input op_e op);
+    return op inside {OpGet, OpSet, OpAdd, OpReplace, OpCas, OpDelete, OpIncr, OpDecr, OpTouch,
+                      OpTooBig};
+  endfunction
+  function automatic logic has_key(input op_e op, input logic key_stored);
+    return (is_lookup(op) || op == OpHost || op == OpPart) && !key_stored;
+  endfunction
+  // Needs more than the three stages give it.
+  function automatic logic is_alone(input op_e op, input logic touch, input logic is_long);
+    return op == OpFlush || op == OpHost || op == OpPart ||
+        (is_lookup(op) && !(((op == OpGet && !touch) || op == OpSet) && !is_long));
+  endfunction
+
+  op_t op_q;
+  serial_t stamp_q;
+  logic valid_q, load, free, data_there, bad, long_key;
+  logic [2:0] got_q, got;  // lines
+
+  assign bad           = !req_i.udp && (bad_all_i || (bad_valid_i && req_i.conn == bad_conn_i));
+  assign bad_done_o    = load && bad && (req_i.op == OpEnd || req_i.last);
+  assign free          = !valid_q || take_i;
+  assign load          = req_valid_i && found_valid_i && free;
+  assign req_ready_o   = found_valid_i && free;
+  assign found_ready_o = req_valid_i && free;
+  assign got           = load ? '0 : got_q;
+  assign rsp_bank_o    = load ? found_i.off.pos[2] : op_q.found.off.pos[2] ^ got_q[0];
+  assign rsp_ready_o   = load ? found_i.count != '0
+                              : valid_q && !take_i && got_q != op_q.found.count;
+  assign long_key      = req_i.klen > 8'd64 || req_i.key_stored;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) valid_q <= 1'b0;
+    else if (load) valid_q <= 1'b1;
+    else if (take_i) valid_q <= 1'b0;
+    if (load) begin
+      op_q.req      <= req_i;
+      op_q.found    <= found_i;
+      op_q.keyed    <= has_key(req_i.op, req_i.key_stored);
+      op_q.long_key <= long_key;
+      op_q.alone    <= is_alone(req_i.op, req_i.touch, long_key) || bad;
+      stamp_q       <= stamp_i;
+      if (bad && (req_i.op == OpEnd || req_i.last)) op_q.req.mode <= MdAbort;
+      if (bad && req_i.op != OpEnd) begin
+        // It only takes its key and gives back its lines.
+        op_q.req.op    <= OpReply;
+        op_q.req.reply <= RpNone;
+      end
+    end
+    if (rsp_valid_i && rsp_ready_o) begin
+      op_q.slots[got[1:0]] <= {rsp_slot_i[LogSlotW-1:LogWayW+1], rsp_slot_i[LogWayW-1:0]};
+      got_q                <= got + 3'd1;
+    end else if (load) begin
+      got_q <= '0;
+    end
+  end
+
+  assign data_there   = !is_store(op_q.req.op) || reached(written_i, stamp_q);
+  assign valid_o      = valid_q && got_q == op_q.found.count && data_there;
+  assign op_o         = op_q;
+  assign wait_index_o = req_valid_i && !found_valid_i && !valid_q;
+  assign wait_log_o   = valid_q && !data_there;
+  assign idle_o       = !valid_q && !req_valid_i;
+
+endmodule

@@ -1,0 +1,230 @@
+// incr and decr: reads the number that the item holds, makes the sum, and puts it into the log as a
+// new item, whose place goes into the key's way. A clock a character, 16 for the digits, and those
+// that the log takes.
+module execute_number
+  import wirekv_pkg::*;
+  import request_pkg::*;
+  import store_pkg::*;
+(
+  input  logic       clk_i,
+  input  logic       rst_ni,
+  /// Begin with the item of the request in act.
+  input  logic       start_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  op_t        op_i,
+  input  item_t      item_i,
+  // verilator lint_on UNUSEDSIGNAL
+  /// The line in which its value begins; get a line: it stands here from the next clock on; see
+  /// execute_line.
+  output line_no_t   line_o,
+  output logic       line_get_o,
+  input  logic       line_there_i,
+  input  line_t      line_data_i,
+  input  logic       line_bad_i,
+  /// The new item, and its value; its key goes with it, and is all told.
+  output logic       own_valid_o,
+  input  logic       own_ready_i,
+  output put_t       own_o,
+  output logic       ownb_valid_o,
+  input  logic       ownb_ready_i,
+  output beat_t      ownb_o,
+  output logic       key_tell_o,
+  input  logic       key_all_told_i,
+  /// Its place; puts taken and written by the log.
+  input  off_t       own_off_i,
+  input  serial_t    taken_i,
+  input  serial_t    written_i,
+  /// The sum; write it into the key's way; end with that, when the way back is free.
+  output sum_t       sum_o,
+  output logic       write_o,
+  input  logic       way_ready_i,
+  input  logic       out_free_i,
+  output logic       done_o
+);
+
+  typedef enum logic [3:0] {
+    NuIdle,
+    NuLine,
+    NuGet,
+    NuParse,
+    NuSum,
+    NuDigits,
+    NuTrim,
+    NuPut,
+    NuBeats,
+    NuWritten
+  } state_e;
+
+  typedef enum logic [1:0] {
+    PaBlank,
+    PaSign,
+    PaDigit,
+    PaEnd
+  } parse_e;
+
+  typedef struct packed {
+    logic [79:0] bcd;
+    logic [63:0] bin;
+  } double_dabble_t;
+  /// Four steps of shift-and-add-3: four more bits of `value.bin` are in the digits of `value.bcd`.
+  function automatic double_dabble_t double_dabble(input double_dabble_t value);
+    for (int s = 0; s < 4; s++) begin
+      for (int d = 0; d < 20; d++)
+      if (value.bcd[4*d+:4] >= 4'd5) value.bcd[4*d+:4] = value.bcd[4*d+:4] + 4'd3;
+      value = value << 1;
+    end
+    return value;
+  endfunction
+
+  state_e state_q, state_d;
+  parse_e parse_q;
+  logic [6:0] chars_q;  // to come
+  logic [5:0] lane_q;   // of the next of them; behind lane 63 the value goes on in the next line
+  logic [22:0] value_at;
+  logic value_long_q, negative_q, over_q, parsed, fits, ok_q, bad_q, off_ok, written, own_done;
+  logic [63:0] acc_q, negated, summed, value_q, bin_q;
+  logic [67:0] acc_next;
+  logic [79:0] bcd_q;
+  logic [4:0] digits_q, steps_q;
+  logic [6:0] len_q;
+  off_t off_q;
+  logic [5:0] lines_q;
+  serial_t stamp_q;
+
+  always_comb begin
+    state_d = state_q;
+    unique case (state_q)
+      NuIdle:    if (start_i) state_d = NuLine;
+      NuLine:    if (value_long_q) state_d = NuWritten;
+                 else if (line_there_i) state_d = NuGet;
+      NuGet:     state_d = line_bad_i ? NuWritten : NuParse;
+      NuParse:   if (parsed) state_d = NuSum;
+                 else if (lane_q == '1 && chars_q != 7'd1) state_d = NuLine;
+      NuSum:     state_d = fits ? NuDigits : NuWritten;
+      NuDigits:  if (steps_q == '0) state_d = NuTrim;
+      NuTrim:    if (bcd_q[79:76] != '0 || digits_q == 5'd1) state_d = NuPut;
+      NuPut:     if (own_ready_i) state_d = NuBeats;
+      NuBeats:   if (own_done) state_d = NuWritten;
+      NuWritten: if (done_o) state_d = NuIdle;
+      default:   state_d = NuIdle;
+    endcase
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) state_q <= NuIdle;
+    else state_q <= state_d;
+  end
+
+  // ---------------------------------------------------------------- parse
+  // The parser goes over the value's bytes where they stand in the line read last.
+  logic [7:0] char;
+  logic char_blank, char_digit;
+  assign value_at   = 23'({item_i.off.pos[1:0], 4'h0}) + 23'd16 + 23'(op_i.req.klen);
+  assign line_o     = item_i.off.pos[27:2] + line_no_t'(value_at[22:6]);
+  assign line_get_o = state_q == NuLine && !value_long_q;
+  assign char       = line_data_i[8*lane_q+:8];
+  assign char_blank = char == 8'h20 || (char >= 8'h09 && char <= 8'h0d);
+  assign char_digit = char >= 8'h30 && char <= 8'h39;
+  assign acc_next   = 68'({acc_q, 3'b000}) + 68'({acc_q, 1'b0}) + 68'(char[3:0]);
+  assign parsed     = over_q || parse_q == PaEnd || chars_q == '0 ||
+      (parse_q == PaDigit && (char_blank || char == '0));
+  assign fits       = parse_q == PaDigit && !over_q && !(negative_q && negated[63]);
+  assign negated    = negative_q ? -acc_q : acc_q;
+  assign summed     = (op_i.req.op == OpIncr) ? negated + op_i.req.num
+                                              : (negated < op_i.req.num) ? '0
+                                                                         : negated - op_i.req.num;
+
+  always_ff @(posedge clk_i) begin
+    unique case (state_q)
+      NuIdle: begin
+        lane_q       <= value_at[5:0];
+        value_long_q <= item_i.vlen > 21'd64;
+        chars_q      <= item_i.vlen[6:0];
+        parse_q      <= PaBlank;
+        acc_q        <= '0;
+        negative_q   <= 1'b0;
+        over_q       <= 1'b0;
+        ok_q         <= 1'b0;
+        bad_q        <= 1'b0;
+      end
+      NuGet: bad_q <= line_bad_i;
+      NuParse: if (!parsed) begin
+        lane_q  <= lane_q + 6'd1;
+        chars_q <= chars_q - 7'd1;
+        if (char_digit) begin
+          parse_q <= PaDigit;
+          acc_q   <= acc_next[63:0];
+          over_q  <= acc_next[67:64] != '0;
+        end else if (parse_q == PaBlank && (char == "+" || char == "-")) begin
+          parse_q    <= PaSign;
+          negative_q <= char == "-";
+        end else if (!(parse_q == PaBlank && char_blank)) begin
+          parse_q <= PaEnd;
+        end
+      end
+      NuSum: begin
+        ok_q    <= fits;
+        value_q <= summed;
+      end
+      default: ;
+    endcase
+  end
+
+  // ---------------------------------------------------------------- digits
+  // Digits move out of the converter. The value keeps its length, with blanks, if it gets shorter.
+  line_t text;
+  always_ff @(posedge clk_i) begin
+    unique case (state_q)
+      NuSum: begin
+        bin_q    <= summed;
+        bcd_q    <= '0;
+        steps_q  <= 5'd15;
+        digits_q <= 5'd20;
+      end
+      NuDigits: begin
+        {bcd_q, bin_q} <= double_dabble({bcd_q, bin_q});
+        steps_q <= steps_q - 5'd1;
+      end
+      NuTrim:
+      if (bcd_q[79:76] == '0 && digits_q != 5'd1) begin
+        bcd_q    <= bcd_q << 4;
+        digits_q <= digits_q - 5'd1;
+      end else begin
+        len_q <= (item_i.vlen[6:0] > 7'(digits_q)) ? item_i.vlen[6:0] : 7'(digits_q);
+      end
+      default: ;
+    endcase
+  end
+  always_comb begin
+    for (int i = 0; i < 64; i++)
+    text[8*i+:8] = (i < 20 && 5'(i) < digits_q) ? {4'h3, bcd_q[4*(19-(i%20))+:4]} : 8'h20;
+  end
+
+  // ---------------------------------------------------------------- the new item
+  // Key and value; the log takes the last of the key with the value.
+  logic value_sent_q;
+  always_ff @(posedge clk_i) begin
+    if (state_q == NuPut) begin
+      off_q   <= own_off_i;
+      stamp_q <= taken_i + 1'b1;
+    end
+    if (state_q == NuBeats)
+      lines_q <= 6'(lines_of(off_q.pos[1:0], 22'd16 + 22'(op_i.req.klen) + 22'(len_q)));
+    value_sent_q <= state_q == NuBeats && (value_sent_q || ownb_ready_i);
+  end
+  assign own_valid_o  = state_q == NuPut;
+  assign own_o        = '{start: 1'b1, own_lines: 1'b0, klen: op_i.req.klen, vlen: 21'(len_q),
+                          flags: item_i.flags, exptime: item_i.exptime, off: '0, done: '0};
+  assign ownb_valid_o = state_q == NuBeats && !value_sent_q;
+  assign ownb_o       = '{data: text, len: len_q, last: 1'b1};
+  assign key_tell_o   = state_q == NuBeats;
+  assign own_done     = value_sent_q && key_all_told_i;
+
+  assign off_ok  = off_q.lap != '0;
+  assign written = reached(written_i, stamp_q);
+  assign sum_o   = '{made: state_q == NuWritten && ok_q, bad: bad_q, value: value_q, off: off_q,
+                     lines: lines_q};
+  assign write_o = state_q == NuWritten && ok_q && off_ok && written && out_free_i;
+  assign done_o  = state_q == NuWritten && out_free_i &&
+      (!ok_q || !off_ok || (written && way_ready_i));
+
+endmodule

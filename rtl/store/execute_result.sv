@@ -1,0 +1,121 @@
+// What a request leaves: its result, the value bytes to send, and the context after it.
+// Combinational.
+module execute_result
+  import request_pkg::*;
+  import store_pkg::*;
+(
+  // verilator lint_off UNUSEDSIGNAL
+  input  op_t         op_i,
+  input  item_t       item_i,
+  input  decision_t   decision_i,
+  input  room_t       room_i,
+  /// Context after the last record executed.
+  input  ctx_t        last_i,
+  input  sum_t        sum_i,
+  // verilator lint_on UNUSEDSIGNAL
+  /// Something has to be said: a result, or that the job begins or ends.
+  output logic        emits_o,
+  output res_t        res_o,
+  /// Room that it takes.
+  output logic [16:0] spent_o,
+  /// Every lookup's item lines are released by the reader, in order.
+  output read_t       read_o,
+  output ctx_t        ctx_o
+);
+
+  // No reply is longer than this.
+  function automatic logic [16:0] reply_bytes(input reply_e reply);
+    case (reply)
+      RpNone:                               return 17'd0;
+      RpStored, RpExists, RpOk, RpEnd:      return 17'd8;
+      RpNotStored, RpNotFound, RpDeleted,
+      RpTouched:                            return 17'd12;
+      default:                              return 17'd80;
+    endcase
+  endfunction
+
+  logic ends_job, sends;
+  ctx_t ctx;
+  assign ends_job = op_i.req.op == OpEnd || op_i.req.last;
+  assign sends    = decision_i.sends && !room_i.skip;
+
+  always_comb begin
+    ctx            = '0;
+    ctx.rx_ptr     = op_i.req.rx_ptr;
+    ctx.mode       = op_i.req.mode;
+    ctx.rem        = op_i.req.rem;
+    ctx.cont       = sends && !room_i.whole;
+    ctx.cont_start = ((op_i.req.op == OpCont) ? op_i.req.cont_start : '0) + room_i.piece;
+    ctx.op         = op_i.req.ctx_op;
+    ctx.noreply    = op_i.req.noreply;
+    ctx.cas_out    = op_i.req.cas_out;
+    ctx.touch      = op_i.req.touch;
+    ctx.last_key   = op_i.req.last_key;
+    ctx.klen       = op_i.req.klen;
+    ctx.vlen       = decision_i.get ? item_i.vlen : op_i.req.vlen;
+    ctx.exptime    = op_i.req.exptime;
+    ctx.num        = op_i.req.num;
+    ctx.hash       = op_i.found.hash;
+    ctx.off        = decision_i.get ? item_i.off : op_i.req.off;
+    if (op_i.req.op == OpCont && !item_i.place_valid) ctx.mode = MdAbort;
+    if (op_i.req.op == OpEnd && !op_i.req.key_stored) ctx.hash = last_i.hash;
+  end
+  assign ctx_o = ctx;
+
+  always_comb begin
+    res_o          = '0;
+    res_o.kind     = RsNone;
+    res_o.udp      = op_i.req.udp;
+    res_o.conn     = op_i.req.conn;
+    res_o.first    = op_i.req.first;
+    res_o.last     = ends_job;
+    res_o.tx_ptr   = op_i.req.tx_ptr;
+    res_o.reply    = decision_i.reply;
+    res_o.last_key = op_i.req.last_key;
+    res_o.cas_out  = op_i.req.cas_out;
+    res_o.klen     = op_i.req.klen;
+    res_o.flags    = item_i.flags;
+    res_o.vlen     = ctx.vlen;
+    res_o.num      = decision_i.unique_no;
+    res_o.head     = decision_i.get;
+    res_o.tail     = room_i.whole;
+    res_o.host_len = op_i.req.host_len;
+    res_o.ctx      = (room_i.skip || room_i.split) && !op_i.req.first ? last_i : ctx;
+    spent_o        = '0;
+    if (room_i.skip) begin
+      res_o.kind = RsEnd;
+    end else if (sum_i.made) begin
+      if (!op_i.req.noreply) begin
+        res_o.kind = RsNumber;
+        spent_o    = 17'd24;
+      end
+      res_o.num = sum_i.value;
+    end else if (decision_i.sends) begin
+      res_o.kind = RsValue;
+      spent_o    = room_i.spent;
+    end else if (op_i.req.op == OpEnd) begin
+      res_o.kind = RsEnd;
+    end else if (op_i.req.op == OpHostData) begin
+      res_o.kind = RsHostData;
+      spent_o    = 17'(op_i.req.host_len);
+    end else if (decision_i.reply != RpNone && !op_i.req.noreply) begin
+      res_o.kind = RsReply;
+      spent_o    = reply_bytes(decision_i.reply);
+    end
+  end
+  assign emits_o = ends_job || (!room_i.skip && (res_o.kind != RsNone || op_i.req.first));
+
+  always_comb begin
+    read_o       = '0;
+    read_o.send  = sends;
+    read_o.whole = op_i.found.whole && item_i.hit && decision_i.get;
+    read_o.count = op_i.found.count;
+    read_o.bank  = op_i.found.off.pos[2];
+    read_o.slots = op_i.slots;
+    read_o.off   = decision_i.get ? item_i.off : op_i.req.off;
+    read_o.klen  = op_i.req.klen;
+    read_o.start = decision_i.get ? '0 : op_i.req.cont_start;
+    read_o.len   = room_i.piece;
+  end
+
+endmodule

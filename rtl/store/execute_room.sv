@@ -1,0 +1,124 @@
+// The room for a job's replies, and the cut: a record whose reply might not fit into the transmit
+// ring, and everything behind it in its job, is skipped without effect; the context of the last
+// record executed goes back. A value is split so that its pieces fit.
+//
+// What a record spends is counted behind it, within two clocks. The next one need not wait for that
+// where there is plenty of room, or enough and both say little.
+module execute_room
+  import request_pkg::*;
+  import store_pkg::*;
+(
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  /// The request in check goes into act.
+  input  logic        go_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  op_t         check_i,
+  /// The request in act and its item; it ends, having spent so much, in this context.
+  input  op_t         op_i,
+  input  item_t       item_i,
+  // verilator lint_on UNUSEDSIGNAL
+  input  logic        done_i,
+  input  logic [16:0] spent_i,
+  input  ctx_t        ctx_i,
+  output room_t       room_o,
+  /// Context after the last record executed.
+  output ctx_t        last_o
+);
+
+  // So much room that two records cannot use it up: what is left need not be known to the byte. For
+  // two that say little, less is enough.
+  localparam logic [16:0] Plenty = 17'(3 * ValuePiece);
+  localparam logic [16:0] Enough = 17'(4 * ReplyMax);
+
+  // Value bytes to send now: as many as a record may send and the room allows. The limit of the
+  // next record is computed with the room it finds.
+  function automatic logic [13:0] limit_of(input logic [16:0] space);
+    logic [16:0] spare;
+    spare = space - 17'(ReplyMax);
+    if (space < 17'(ReplyMax)) return '0;
+    return (spare > 17'(ValuePiece)) ? 14'(ValuePiece) : spare[13:0];
+  endfunction
+
+  logic [16:0] room_q, room_left, spent_q;
+  logic [13:0] limit_q, limit_first_q, limit;
+  logic [20:0] left_cont_q, left, piece;
+  logic [8:0] overhead_q, overhead;  // of a VALUE line and what ends the value
+  logic plenty_q, plenty_first_q, enough_q, enough_first_q, little;
+  logic cut_q, split_q, low_q, may_skip_q, spending_q, skip;  // low_q: room for no more replies
+  ctx_t last_q;
+
+  assign skip      = may_skip_q && (cut_q || low_q);
+  assign room_left = (spent_q > room_q) ? '0 : room_q - spent_q;
+  assign left      = (op_i.req.op == OpCont) ? left_cont_q : item_i.vlen;
+  assign limit     = op_i.req.first ? limit_first_q : limit_q;
+  assign piece     = (!op_i.req.udp && left > 21'(limit)) ? 21'(limit) : left;
+  // At most so many digits.
+  assign overhead  = overhead_q + ((item_i.flags == '0) ? 9'd1 : 9'd10) +
+      ((item_i.vlen[20:10] != '0) ? 9'd7 : (item_i.vlen[9:4] != '0) ? 9'd4 : 9'd2);
+  assign little    = enough_q && spent_q[16:10] == '0 &&
+      (left[20:9] == '0 || !(op_i.req.op inside {OpGet, OpCont}));
+
+  assign room_o = '{
+          skip: skip,
+          split: cut_q || split_q,
+          settled: !spending_q || plenty_q || little || !may_skip_q,
+          whole: piece == left,
+          piece: piece,
+          spent: 17'(piece) + 17'(overhead)
+      };
+  assign last_o = last_q;
+
+  always_ff @(posedge clk_i) begin
+    if (go_i) begin
+      may_skip_q     <= !check_i.req.udp && !check_i.req.first && check_i.req.op != OpEnd;
+      left_cont_q    <= check_i.req.vlen - check_i.req.cont_start;
+      limit_first_q  <= limit_of(check_i.req.tx_space);
+      plenty_first_q <= check_i.req.tx_space >= Plenty;
+      enough_first_q <= check_i.req.tx_space >= Enough;
+      // Without flags and length: their digits are known from the item.
+      overhead_q     <= 9'(check_i.req.klen) + (check_i.req.cas_out ? 9'd33 : 9'd12) +
+          (check_i.req.last_key ? 9'd5 : 9'd0);
+    end
+    // One clock for what a record spends, one for what is left then: `settled`.
+    if (spending_q) begin
+      room_q   <= room_left;
+      limit_q  <= limit_of(room_left);
+      low_q    <= room_left < 17'(ReplyMax);
+      plenty_q <= room_left >= Plenty;
+      enough_q <= room_left >= Enough;
+    end
+    spending_q <= rst_ni && done_i && !skip;
+    spent_q    <= spent_i;
+    if (done_i && op_i.req.first) begin
+      room_q   <= op_i.req.tx_space;
+      plenty_q <= plenty_first_q;
+      enough_q <= enough_first_q;
+      limit_q  <= 14'(ValuePiece);
+      low_q    <= 1'b0;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      cut_q   <= 1'b0;
+      split_q <= 1'b0;
+    end else if (done_i) begin
+      if (op_i.req.op == OpEnd || op_i.req.last) begin
+        cut_q   <= 1'b0;
+        split_q <= 1'b0;
+      end else if (skip) begin
+        cut_q <= 1'b1;
+      end else begin
+        // A value that goes on, or cannot: nothing more in this job.
+        if (ctx_i.cont) begin
+          cut_q   <= 1'b1;
+          split_q <= 1'b1;
+        end
+        if (ctx_i.mode == MdAbort) cut_q <= 1'b1;
+      end
+    end
+    if (done_i && !skip && op_i.req.op != OpEnd) last_q <= ctx_i;
+  end
+
+endmodule
