@@ -102,7 +102,7 @@ async def asks_for_nothing(dut):
                     peer.took(len(payload))
                     peer.send()
             peer.seen.clear()
-        if second % 6 == 0:
+        if second % 5 == 0:
             asks.send(stream(0, sent, 10))
             asks.gave(10)
             session.conns[2].want += 10
