@@ -166,7 +166,7 @@ async def recovery(dut):
     for _ in range(2):
         await flow.dup()
     await flow.ack(flow.model.una + MSS)      # it was only late
-    for _ in range(3 + 12):
+    for _ in range(3 + 20):
         await flow.dup()
     assert flow.bench.counts["TcpCountFastRexmits"] == 1
     await flow.ack(flow.model.una + MSS)

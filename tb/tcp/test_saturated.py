@@ -90,6 +90,7 @@ async def acknowledged_meanwhile(dut):
     await stop()
     for _ in range(3):
         peer.send()
+    await bench.clocks(60)                    # or the last ones become one
     peer.took(7000)
     peer.send()
     await bench.until(lambda: not bench.segs, 1000, "all taken")
