@@ -171,38 +171,31 @@ module rx_syn
     seg_of.too_big = meta.too_big;
   endfunction
 
-  typedef struct packed {
-    seg_t  seg;
-    beat_t beat;
-  } out_t;
-  out_t through, aside, out;
-  logic through_ready, aside_ready;
+  seg_t through, aside;
+  logic through_ready, aside_ready, from_aside;
 
   always_comb begin
-    through = '{seg: seg_of(s_meta_i), beat: s_beat_i};
-
-    aside.seg       = seg_of(meta_q);
-    aside.beat      = '0;
-    aside.beat.last = 1'b1;
+    through = seg_of(s_meta_i);
+    aside   = seg_of(meta_q);
     if (meta_q.too_big) begin
       // The headers that are quoted stand where options do.
-      aside.seg.mss       = meta_q.wnd;
-      aside.seg.peer.ip   = {swap16(opts_q[16*8+:16]), swap16(opts_q[18*8+:16])};
+      aside.mss       = meta_q.wnd;
+      aside.peer.ip   = {swap16(opts_q[16*8+:16]), swap16(opts_q[18*8+:16])};
       // Nobody has port 0.
-      aside.seg.peer.port = swap16(opts_q[20*8+:16]) == port_i ? swap16(opts_q[22*8+:16]) : '0;
-      aside.seg.ack       = {swap16(opts_q[24*8+:16]), swap16(opts_q[26*8+:16])};
+      aside.peer.port = swap16(opts_q[20*8+:16]) == port_i ? swap16(opts_q[22*8+:16]) : '0;
+      aside.ack       = {swap16(opts_q[24*8+:16]), swap16(opts_q[26*8+:16])};
     end else begin
-      aside.seg.mss_valid = mss_valid_q;
-      aside.seg.mss       = mss_q;
-      aside.seg.ws_valid  = ws_valid_q;
-      aside.seg.ws        = ws_q;
-      aside.seg.sack_ok   = sack_q;
+      aside.mss_valid = mss_valid_q;
+      aside.mss       = mss_q;
+      aside.ws_valid  = ws_valid_q;
+      aside.ws        = ws_q;
+      aside.sack_ok   = sack_q;
     end
   end
 
   // verilator lint_off PINCONNECTEMPTY
   lib_arb #(
-    .T(out_t),
+    .T(seg_t),
     .N(2)
   ) u_arb (
     .clk_i,
@@ -213,14 +206,20 @@ module rx_syn
     .s_last_i ({1'b1, s_beat_i.last}),
     .m_valid_o,
     .m_ready_i,
-    .m_data_o (out),
+    .m_data_o (m_seg_o),
     .m_last_o (),
-    .m_idx_o  ()
+    .m_idx_o  (from_aside)
   );
   // verilator lint_on PINCONNECTEMPTY
+  // What was aside has no payload.
+  always_comb begin
+    m_beat_o = s_beat_i;
+    if (from_aside) begin
+      m_beat_o.len  = '0;
+      m_beat_o.last = 1'b1;
+    end
+  end
   assign s_ready_o = bare || through_ready;
-  assign m_seg_o   = out.seg;
-  assign m_beat_o  = out.beat;
   assign done_o    = state_q == Give && aside_ready;
   assign busy_o    = wait_valid || state_q != Idle;
 
