@@ -14,6 +14,8 @@ HOSTILE = 2000
 # As in tb/soft/hostile.py, which asks for these.
 ITEMS, KEY, VALUE = 10_000, 16, 1000
 CONNECTIONS, PIPELINES = 50, (1, 16)
+# While the crowd comes and makes its first moves, all at once, and behind that.
+SITUATIONS = {"alone": PIPELINES, "arriving": PIPELINES[:1], "hostile": PIPELINES}
 RATE = 20_000
 SECONDS, WARMUP = 2, 0.3
 
@@ -29,16 +31,17 @@ def hostile_section(args):
         # Two threads; the other CPU is for the clients.
         with Server(peer, MEGABYTES, args.server_cpu, args.server_cpu, options=options) as server:
             store(server, 0, ITEMS, KEY, VALUE)
-            found = {"alone": {}, "hostile": {}}
+            found = {situation: {} for situation in SITUATIONS}
             for _ in range(rounds):
-                for situation, around in (("alone", contextlib.nullcontext()),
-                                          ("hostile", crowd(server, metrics))):
+                for situations, around in ((("alone",), contextlib.nullcontext()),
+                                           (("arriving", "hostile"), crowd(server, metrics))):
                     with around:
-                        for pipeline in PIPELINES:
-                            figures = once(server, pipeline)
-                            found[situation].setdefault(pipeline, []).append(figures)
-                            row = {"situation": situation, "pipeline": pipeline, "peer": peer}
-                            say(f"    {peer:<10}{line(row | figures)}")
+                        for situation in situations:
+                            for pipeline in SITUATIONS[situation]:
+                                figures = once(server, pipeline)
+                                found[situation].setdefault(pipeline, []).append(figures)
+                                row = {"situation": situation, "pipeline": pipeline, "peer": peer}
+                                say(f"    {peer:<10}{line(row | figures)}")
         for situation, of in found.items():
             for pipeline, figures in of.items():
                 row = {"situation": situation, "pipeline": pipeline, "peer": peer}
