@@ -35,13 +35,13 @@ def hostile_section(args):
             for _ in range(rounds):
                 for situations, around in ((("alone",), contextlib.nullcontext()),
                                            (("arriving", "hostile"), crowd(server, metrics))):
+                    points = [(s, pipeline) for s in situations for pipeline in SITUATIONS[s]]
                     with around:
-                        for situation in situations:
-                            for pipeline in SITUATIONS[situation]:
-                                figures = once(server, pipeline)
-                                found[situation].setdefault(pipeline, []).append(figures)
-                                row = {"situation": situation, "pipeline": pipeline, "peer": peer}
-                                say(f"    {peer:<10}{line(row | figures)}")
+                        for situation, pipeline in points:
+                            figures = once(server, pipeline)
+                            found[situation].setdefault(pipeline, []).append(figures)
+                            row = {"situation": situation, "pipeline": pipeline, "peer": peer}
+                            say(f"    {peer:<10}{line(row | figures)}")
         for situation, of in found.items():
             for pipeline, figures in of.items():
                 row = {"situation": situation, "pipeline": pipeline, "peer": peer}

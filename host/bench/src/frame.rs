@@ -55,6 +55,13 @@ fn fold(mut sum: u32) -> u16 {
     !(sum as u16)
 }
 
+/// Makes the checksum of an IPv4 header.
+fn seal_ip(header: &mut [u8]) {
+    header[10..12].fill(0);
+    let check = fold(sum(0, header)).to_be_bytes();
+    header[10..12].copy_from_slice(&check);
+}
+
 /// Ethernet and IPv4 headers around `body`, and the checksum at `check` of the body.
 fn frame(from: Ipv4Addr, protocol: u8, body: &[u8], check: usize) -> Vec<u8> {
     let mut f = Vec::with_capacity(ETHERNET + IP + body.len());
@@ -66,8 +73,7 @@ fn frame(from: Ipv4Addr, protocol: u8, body: &[u8], check: usize) -> Vec<u8> {
     f.extend([0, 0, 0x40, 0, 64, protocol, 0, 0]);
     f.extend(from.octets());
     f.extend(CARD_IP.octets());
-    let header = fold(sum(0, &f[ETHERNET..])).to_be_bytes();
-    f[ETHERNET + 10..ETHERNET + 12].copy_from_slice(&header);
+    seal_ip(&mut f[ETHERNET..]);
     let pseudo = sum(u32::from(protocol) + body.len() as u32, &f[ETHERNET + 12..]);
     let body_sum = match fold(sum(pseudo, body)) {
         0 if protocol == UDP => 0xFFFF, // 0 would mean "none"
@@ -94,9 +100,7 @@ pub fn fragment(from: SocketAddrV4, payload: &[u8]) -> Vec<u8> {
     const MORE_FRAGMENTS: u8 = 0x20;
     let mut f = udp(from, payload);
     f[ETHERNET + 6] = MORE_FRAGMENTS;
-    f[ETHERNET + 10..ETHERNET + 12].fill(0);
-    let header = fold(sum(0, &f[ETHERNET..ETHERNET + IP])).to_be_bytes();
-    f[ETHERNET + 10..ETHERNET + 12].copy_from_slice(&header);
+    seal_ip(&mut f[ETHERNET..ETHERNET + IP]);
     f
 }
 

@@ -92,12 +92,11 @@ impl Rig {
 
     /// Queues what is due of the flood. The clocks that may run until it has to be asked again.
     fn queue_flood(&mut self) -> u64 {
-        let Some(mut flood) = self.flood.take() else { return u64::MAX };
-        while let Some((frame, at)) = flood.due(self.clock() + AHEAD) {
+        let until = self.clock() + AHEAD;
+        while let Some((frame, at)) = self.flood.as_mut().and_then(|flood| flood.due(until)) {
             self.send(&frame, at);
         }
-        self.flood = Some(flood);
-        AHEAD
+        self.flood.as_ref().map_or(u64::MAX, |_| AHEAD)
     }
 
     /// The clock in which a frame's first beat went in.

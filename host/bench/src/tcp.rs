@@ -182,6 +182,14 @@ impl Tcp {
     }
 
     fn segment(&mut self, start: usize, end: usize, flags: u8, at: u64, rig: &mut Rig) -> u64 {
+        let frame = self.frame(start, end, flags);
+        self.unacked = 0;
+        self.ack_now = false;
+        self.ack_at = u64::MAX;
+        rig.send(&frame, at)
+    }
+
+    fn frame(&self, start: usize, end: usize, flags: u8) -> Vec<u8> {
         let seq = if end > start { self.snd_una.wrapping_add(start as u32) } else { self.snd_nxt };
         let window = (self.capacity - self.rx.len()) >> SCALE;
         let s = Segment {
@@ -192,25 +200,12 @@ impl Tcp {
             scale: None,
             payload: &self.tx[start..end],
         };
-        let frame = frame::tcp(self.me, &s);
-        self.unacked = 0;
-        self.ack_now = false;
-        self.ack_at = u64::MAX;
-        rig.send(&frame, at)
+        frame::tcp(self.me, &s)
     }
 
     /// An ACK that says again what was said.
     pub fn bare_ack(&self) -> Vec<u8> {
-        let window = (self.capacity - self.rx.len()) >> SCALE;
-        let s = Segment {
-            seq: self.snd_nxt,
-            ack: self.rcv_nxt,
-            flags: ACK,
-            window: window.min(0xFFFF) as u16,
-            scale: None,
-            payload: &[],
-        };
-        frame::tcp(self.me, &s)
+        self.frame(0, 0, ACK)
     }
 
     /// When `send` should be called even if nothing is received.
