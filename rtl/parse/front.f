@@ -11,6 +11,10 @@ rtl/parse/lines.sv
 rtl/parse/number.sv
 rtl/parse/tokens.sv
 rtl/parse/words.sv
+rtl/parse/decode_gather.sv
+rtl/parse/decode_line.sv
+rtl/parse/decode_resume.sv
+rtl/parse/decode_record.sv
 rtl/parse/decode.sv
 rtl/parse/requests.sv
 rtl/parse/put_split.sv

@@ -148,6 +148,21 @@ package front_pkg;
     return cmd inside {CmdSet, CmdAdd, CmdReplace, CmdCas, CmdAppend, CmdPrepend};
   endfunction
 
+  function automatic op_e op_of(input cmd_e cmd);
+    unique case (cmd)
+      CmdSet:     return OpSet;
+      CmdAdd:     return OpAdd;
+      CmdReplace: return OpReplace;
+      CmdCas:     return OpCas;
+      CmdDelete:  return OpDelete;
+      CmdIncr:    return OpIncr;
+      CmdDecr:    return OpDecr;
+      CmdTouch:   return OpTouch;
+      CmdFlush:   return OpFlush;
+      default:    return OpGet;
+    endcase
+  endfunction
+
   /// How the scanner goes on after a slow line.
   typedef enum logic [1:0] {
     VdLine,   // with the next line
@@ -162,6 +177,38 @@ package front_pkg;
     logic [13:0] count;
     logic        final_;   // what VdValue and VdSkip are about ends in this job
   } resume_t;
+
+  /// What becomes of a request line.
+  typedef enum logic [3:0] {
+    AcReply,
+    AcEndOfGet,   // the record went out with the last key
+    AcOp,
+    AcStore,      // data follows, all of it in this job
+    AcStorePart,  // data follows, not all of it in this job
+    AcSwallow,
+    AcHost,
+    AcQuit,
+    AcBack        // the job holds too little: read it again
+  } action_e;
+
+  /// What a complete request line says.
+  typedef struct packed {
+    action_e     action;
+    reply_e      reply;
+    op_e         op;
+    logic        noreply;
+    logic        use_exptime;
+    logic [31:0] vlen;         // of the value behind it
+    logic [31:0] need;         // its CR LF included
+  } order_t;
+
+  /// How a job leaves its connection.
+  typedef struct packed {
+    logic [13:0] pos;
+    mode_e       mode;
+    logic [31:0] rem;
+    logic        noreply;
+  } end_t;
 
   /// Whose place in the log a record carries.
   typedef enum logic [1:0] {
