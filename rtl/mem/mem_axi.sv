@@ -72,17 +72,18 @@ module mem_axi
   typedef logic [15:0] count_t;  // far more than memory can have outstanding
   count_t reads_q, writes_q, stale_reads_q, stale_writes_q;
   count_t reads_d, writes_d;
-  logic wr_push, rd_push, b_take, r_take, r_end, long_q;
+  logic wr_push_q, rd_push_q, b_take, r_take, r_end, long_q;
 
-  assign wr_push  = rst_ni && wr_valid_i && wr_ready_o;
-  assign rd_push  = rst_ni && rd_valid_i && rd_ready_o;
   assign b_take   = m_axi_bvalid && m_axi_bready;
   assign r_take   = m_axi_rvalid && m_axi_rready;
   assign r_end    = r_take && m_axi_rlast;
-  assign reads_d  = reads_q + count_t'(rd_push) - count_t'(r_end);
-  assign writes_d = writes_q + count_t'(wr_push) - count_t'(b_take);
+  // Nothing is answered in the clock in which it is asked, so it may be counted in the next one.
+  assign reads_d  = reads_q + count_t'(rd_push_q) - count_t'(r_end);
+  assign writes_d = writes_q + count_t'(wr_push_q) - count_t'(b_take);
 
   always_ff @(posedge clk_i) begin
+    wr_push_q <= live_q && rst_ni && wr_valid_i && wr_ready_o;
+    rd_push_q <= live_q && rst_ni && rd_valid_i && rd_ready_o;
     if (!live_q) begin
       reads_q        <= '0;
       writes_q       <= '0;
@@ -171,7 +172,7 @@ module mem_axi
     .m_data_o (rdat)
   );
 
-  `ASSERT(ReadAskedFor, !m_axi_rvalid || reads_q != '0)
-  `ASSERT(WriteAskedFor, !m_axi_bvalid || writes_q != '0)
+  `ASSERT(ReadAskedFor, !m_axi_rvalid || reads_q != '0 || rd_push_q)
+  `ASSERT(WriteAskedFor, !m_axi_bvalid || writes_q != '0 || wr_push_q)
 
 endmodule

@@ -129,7 +129,8 @@ module decode_record
       req.noreply          = line.noreply;
       req.vlen             = vlen;
       req.key_stored       = line.old;
-      record_o.off_sel     = line.old ? OsOwn : OsNew;
+      // Of a later part the log writes bytes, or none if all that lacks is CR LF.
+      record_o.off_sel     = !line.old ? OsNew : (ctx.rem != 32'd2) ? OsTold : OsOwn;
       record_o.use_flags   = !line.old;
       record_o.use_exptime = !line.old;
       record_o.use_number  = !line.old && op == OpCas;

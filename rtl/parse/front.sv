@@ -56,7 +56,8 @@ module front
   output logic    key_valid_o,
   input  logic    key_ready_i,
   output beat_t   key_o,
-  /// Items for the log; the place of each start comes in the same clock or later, in order.
+  /// Items, and further parts of them, for the log, which answers each in the same clock or later, in order: a
+  /// start by its place.
   output logic    put_valid_o,
   input  logic    put_ready_i,
   output put_t    put_o,

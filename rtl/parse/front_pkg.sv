@@ -213,6 +213,7 @@ package front_pkg;
   /// Whose place in the log a record carries.
   typedef enum logic [1:0] {
     OsOwn,   // the record's own
+    OsTold,  // its own, which the log has begun to write more bytes to
     OsNew,   // of the oldest item begun and not yet named by a record
     OsSame   // of the item that a record named last
   } off_sel_e;

@@ -248,18 +248,26 @@ module lines
   );
 
   // The scanner starts when all before is on its way. What it gets stands until it takes it.
+  logic [31:0] scan_ptr_q;
+  logic [13:0] scan_len_q;
+  logic scan_begun_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) scan_valid_o <= 1'b0;
     else
       scan_valid_o <= walk_valid && walk.kind == WkScan && !act_valid_q && !mover_busy && !scan_go;
+    if (!scan_valid_o) begin
+      scan_lane_o  <= walk.from.lane;
+      scan_ptr_q   <= job.job.ctx.rx_ptr + 32'(14'(walk.from - job.start));
+      scan_len_q   <= job.stop - walk.from;
+      scan_begun_q <= !walk.first;
+    end
   end
-  assign scan_go      = scan_valid_o && scan_ready_i;
-  assign scan_lane_o  = walk.from.lane;
+  assign scan_go = scan_valid_o && scan_ready_i;
   always_comb begin
     scan_o            = job.job;
-    scan_o.ctx.rx_ptr = job.job.ctx.rx_ptr + 32'(14'(walk.from - job.start));
-    scan_o.len        = job.stop - walk.from;
-    scan_o.begun      = !walk.first;
+    scan_o.ctx.rx_ptr = scan_ptr_q;
+    scan_o.len        = scan_len_q;
+    scan_o.begun      = scan_begun_q;
   end
   assign walk_ready = (walk.kind == WkScan) ? scan_go : act_room && room_i;
 

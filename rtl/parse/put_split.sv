@@ -1,5 +1,5 @@
-// Between requests and the store's log: keys of items get a stream of their own. Latency 1 for beats,
-// 0 for items; initiation interval 1.
+// Between requests and the store's log: keys of items get a stream of their own. Latency 1,
+// initiation interval 1.
 module put_split
   import wirekv_pkg::*;
   import request_pkg::*;
@@ -27,7 +27,7 @@ module put_split
 
   // ---------------------------------------------------------------- beats
   // Of each item, how many beats its key has.
-  logic plan_room, plan_valid, value_end, key_room, value_push, value_room;
+  logic put_room, plan_room, plan_valid, value_end, key_room, value_push, value_room;
   logic [2:0] plan, keys_q;
   logic [3:0] unused_plan;
   lib_fifo #(
@@ -36,7 +36,7 @@ module put_split
   ) u_plan (
     .clk_i,
     .rst_ni,
-    .s_valid_i(put_valid_o && put_ready_i),
+    .s_valid_i(put_valid_i && put_room),
     .s_ready_o(plan_room),
     .s_data_i (put_i.start ? 3'((9'(put_i.klen) + 9'd63) >> 6) : 3'd0),
     .m_valid_o(plan_valid),
@@ -45,9 +45,20 @@ module put_split
     .level_o  (unused_plan)
   );
 
-  assign put_valid_o = put_valid_i && plan_room;
-  assign put_ready_o = put_ready_i && plan_room;
-  assign put_o       = put_i;
+  assign put_ready_o = put_room && plan_room;
+
+  lib_reg #(
+    .T(put_t)
+  ) u_put (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(put_valid_i && plan_room),
+    .s_ready_o(put_room),
+    .s_data_i (put_i),
+    .m_valid_o(put_valid_o),
+    .m_ready_i(put_ready_i),
+    .m_data_o (put_o)
+  );
 
   logic in_key, key_push;
   assign in_key       = keys_q != plan;

@@ -222,15 +222,15 @@ module requests
   );
   assign put_valid_o = puth_valid && off_room;
 
-  // Where the log put the items whose records are still to come; there is room for all that were asked
-  // for.
+  // Where the log put the items whose records are still to come, and the parts of long ones: when a
+  // record leaves, the log counts the bytes that come before it. There is room for all that were asked for.
   localparam int unsigned OffDepth = 32;
   off_t off_head, off_last_q;
   logic [$clog2(OffDepth+1)-1:0] asked_q, unused_off;
   assign off_room = 32'(asked_q) != OffDepth;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) asked_q <= '0;
-    else asked_q <= asked_q + 6'(put_valid_o && put_ready_i && put_o.start) - 6'(off_take);
+    else asked_q <= asked_q + 6'(put_valid_o && put_ready_i) - 6'(off_take);
   end
   lib_fifo #(
     .T    (off_t),
@@ -247,15 +247,18 @@ module requests
     .level_o  (unused_off)
   );
 
-  assign req_valid_o = head_valid && (head.off_sel != OsNew || off_valid);
-  assign head_ready  = req_ready_i && (head.off_sel != OsNew || off_valid);
-  assign off_take    = req_valid_o && req_ready_i && head.off_sel == OsNew;
+  logic told, told_ready;
+  assign told        = head.off_sel inside {OsNew, OsTold};
+  assign told_ready  = !told || off_valid;
+  assign req_valid_o = head_valid && told_ready;
+  assign head_ready  = req_ready_i && told_ready;
+  assign off_take    = req_valid_o && req_ready_i && told;
   always_comb begin
     req_o = head.req;
     if (head.off_sel == OsNew) req_o.off = off_head;
     if (head.off_sel == OsSame) req_o.off = off_last_q;
   end
-  always_ff @(posedge clk_i) if (off_take) off_last_q <= off_head;
+  always_ff @(posedge clk_i) if (off_take && head.off_sel == OsNew) off_last_q <= off_head;
 
   assign idle_o = out_q.rec_do == '0 && !item_valid_i && 32'(req_free) == ReqDepth &&
                   !putb_valid_o && !puth_valid && !key_valid_o && asked_q == '0;

@@ -27,8 +27,8 @@ module log
   input  logic [25:0] log_lines_i,
   /// Memory has failed.
   input  logic        bad_i,
-  /// Items from requests, the keys of those that start, and the bytes of values. Each start is
-  /// answered, in order, by its place: lap 0 if it is refused.
+  /// Items from requests, the keys of those that start, and the bytes of values. Each is
+  /// answered, in order, when it is counted in taken_o; a start by its place: lap 0 if it is refused.
   input  logic        put_valid_i,
   output logic        put_ready_o,
   input  put_t        put_i,
@@ -204,7 +204,7 @@ module log
   end
   assign off_o       = place;
   assign take        = limit_valid_q && piece_ready && budget_known && (aligned || refused);
-  assign off_valid_o = take && limit_q.put.start && !limit_q.own;
+  assign off_valid_o = take && !limit_q.own;
   assign own_ready_o = take && limit_q.own;
 
   logic placed;

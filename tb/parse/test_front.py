@@ -80,6 +80,8 @@ class Bench:
         self.items = {}              # by offset: dict of header, key, value
         self.parts = {}
         self.next_off = 1
+        self.rests = {}              # by connection: bytes that its value lacks
+        self.parts_told = self.parts_named = 0
         self.udp_ops = [[]]
         self.job = None
         self.n_req = self.n_key = self.n_app = self.n_putb = 0
@@ -131,14 +133,30 @@ class Bench:
                     put["off"] = T.off_t.unpack(self.next_off)
                     offs.append(self.next_off)
                     self.next_off += 1
+                else:
+                    offs.append(0)  # says that the part was taken
                 self.puts.append(put)
+            if dut.req_valid_o.value and dut.req_ready_i.value:
+                self.named(T.req_t.unpack(int(dut.req_o.value)))
             given = bool(offs) and random.random() >= self.pause
             dut.put_off_valid_i.value = int(given)
             if given:
-                dut.put_off_i.value = offs.popleft()
+                off = offs.popleft()
+                dut.put_off_i.value = off
+                self.parts_told += off == 0
             ready = int(random.random() >= self.pause)
             dut.put_ready_i.value = ready
             self.take_puts()
+
+    def named(self, rec):
+        """A record leaves: if it ends a later part of a value, the log has taken that part before."""
+        op = name(rec["op"], T.op_e)
+        value = op in ("OpSet", "OpAdd", "OpReplace", "OpCas", "OpPart") or \
+            (op == "OpReply" and name(rec["mode"], T.mode_e) == "MdLine")
+        if value and rec["key_stored"] and self.rests.get(rec["conn"], 0) > 2:
+            self.parts_named += 1
+            assert self.parts_named <= self.parts_told, "a record before its bytes"
+            del self.rests[rec["conn"]]
 
     def take_puts(self):
         while self.puts:
@@ -344,6 +362,7 @@ class Bench:
             conn.abort = True
             ctx = {**(ctx or self.context(rec, "OpEnd", None)), "mode": T.MdAbort}
             cocotb.start_soon(self.bad_done())
+        self.rests[rec["conn"]] = ctx["rem"] if ctx["mode"] == T.MdValue else 0
         self.dones.put({"": {"conn": rec["conn"], "tx_ptr": mod32(conn.tx0 + conn.tx),
                              "ctx": ctx}})
 

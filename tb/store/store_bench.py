@@ -261,14 +261,14 @@ class Bench:
         self.putb.queue.extend(map(T.beat_t.pack, beats[keys:]))
         for _ in range(5_000):
             self.tick()
-            if self.put_offs or not (put["start"] or self.puts.queue):
+            if self.put_offs:
                 break
         else:
             raise AssertionError("put not taken")
-        if not put["start"]:
-            return None
         off = self.put_offs.pop()
         assert not self.put_offs
+        if not put["start"]:
+            return None
         if off["lap"]:
             self.lap += (off["lap"] - self.lap) & 0xFF
             units = -(-(16 + put["klen"] + put["vlen"]) // 16)
