@@ -45,7 +45,7 @@ fn wrong(expect: &Expect, reply: &[u8]) -> anyhow::Error {
 // ------------------------------------------------------------------------------------ UDP
 
 /// Nothing holds back a datagram on its way to a busy card, and the card drops what finds no room.
-const UDP_MOST: u32 = 256;
+pub const UDP_MOST: u32 = 256;
 
 struct UdpPending {
     client: u32,

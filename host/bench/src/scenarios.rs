@@ -4,7 +4,7 @@ use anyhow::{bail, ensure, Context, Result};
 
 use crate::flood::{self, Flood};
 use crate::keys::{Expect, Keys, Kind, Shape};
-use crate::load::{TcpLoad, Udp};
+use crate::load::{TcpLoad, Udp, UDP_MOST};
 use crate::meter::{Figures, Meter};
 use crate::rig::Rig;
 use crate::store;
@@ -172,7 +172,7 @@ pub fn all(connections: u32) -> Vec<Scenario> {
             ..make(
                 "udp-get-latency",
                 Network::Udp { window: 1 },
-                small(4096, 100),
+                small(COLD, 100),
                 vec![Goal::Latency(160)],
             )
         },
@@ -182,7 +182,7 @@ pub fn all(connections: u32) -> Vec<Scenario> {
             ..make(
                 "tcp-get-latency",
                 Network::Tcp { pipeline: 1 },
-                small(4096, 100),
+                small(COLD, 100),
                 vec![Goal::Latency(250)],
             )
         },
@@ -197,6 +197,8 @@ pub struct Outcome {
     pub total_clocks: u64,
 }
 
+/// Keys of one client, of which the card's caches hold less than a quarter.
+const COLD: u32 = 65_536;
 const BIG: usize = (1 << 20) - 128; // with key and header just under the limit of 1 MiB
 
 /// A client that asks for 100 large values and reads none of them.
@@ -276,7 +278,7 @@ pub fn run(scenario: &Scenario, args: &Args) -> Result<Outcome> {
     let mut next = |keys: &mut Keys, client: u32| Some(keys.next(client));
     let resent = match scenario.network {
         Network::Udp { window } => {
-            let mut fill = Udp::new(scenario.clients, window.max(4), 0);
+            let mut fill = Udp::new(scenario.clients, UDP_MOST, 0);
             fill.run(&mut rig, &mut keys, None, &mut preload).context("storing the keys")?;
             let mut load = Udp::new(scenario.clients, window, scenario.think);
             load.run(&mut rig, &mut keys, Some(&mut meter), &mut next)?;
@@ -284,6 +286,7 @@ pub fn run(scenario: &Scenario, args: &Args) -> Result<Outcome> {
         }
         Network::Tcp { pipeline } => {
             let mut load = TcpLoad::new(&mut rig, scenario.clients)?;
+            load.pace((1024 / scenario.clients as usize).max(16), 0);
             load.run(&mut rig, &mut keys, None, &mut preload).context("storing the keys")?;
             if scenario.slow_reader {
                 add_slow_reader(&mut load, &mut rig)?;
