@@ -32,6 +32,27 @@ package front_pkg;
     PcSkip    // bytes to discard
   } kind_e;
 
+  /// What a piece is as a word.
+  typedef struct packed {
+    cmd_e cmd;
+    logic noreply;
+    logic zero;     // exactly "0"
+    logic http;     // begins with HTTP/
+    logic foreign;  // begins as no command of memcached does
+  } word_t;
+
+  /// A beat of a job, with its delimiters.
+  typedef struct packed {
+    line_t       data;
+    logic [6:0]  len;
+    logic        last;
+    logic [63:0] hard;  // space, LF, NUL
+    logic [63:0] lf;
+    logic [63:0] cr;
+    logic [63:0] nul;
+    logic [64:0] stop;  // one hot: the place behind the last byte of a last beat
+  } marked_t;
+
   /// What the scanner cuts from a job's bytes, one a clock; the bytes stand at lane 0.
   typedef struct packed {
     line_t       data;
@@ -49,12 +70,7 @@ package front_pkg;
     logic        last;     // PcValue: last one in this job
     logic        final_;   // PcValue: the CRLF place follows; PcSkip: nothing more to discard
     logic        crlf;     // PcValue: CRLF is there
-    // the piece as a word
-    cmd_e        cmd;
-    logic        noreply;
-    logic        zero;     // exactly "0"
-    logic        http;     // begins with HTTP/
-    logic        foreign;  // begins as no command of memcached does
+    word_t       word;
   } piece_t;
 
   /// The first 33 characters of a word and what follows, as far as numbers are concerned.
@@ -272,6 +288,26 @@ package front_pkg;
     logic [13:0] mid;
     logic [13:0] low;
   } digits_t;
+
+  /// What the words of a request are, the first one apart.
+  typedef enum logic [2:0] {
+    FmKey,     // key, end of the line or a blank
+    FmGat,     // number, blank
+    FmStore,   // key, number a, number b, length
+    FmDelete,  // key
+    FmNumber,  // key, number a
+    FmTouch    // key, number a: an expiry time
+  } form_e;
+
+  /// What recognise knows from a request's first word.
+  typedef struct packed {
+    logic [3:0] key;
+    form_e      form;
+    op_e        op;
+    logic       cas_out;
+    logic       touch;
+    logic       found;
+  } what_t;
 
   /// What a request begins with: a request, or the part of one that has a window for itself.
   typedef struct packed {

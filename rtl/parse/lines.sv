@@ -215,7 +215,7 @@ module lines
 
   // ---------------------------------------------------------------- which of them are requests
   walk_t walk;
-  logic walk_valid, walk_ready, act_valid_q, act_room, act_done, mover_busy, scan_go, scanning;
+  logic walk_valid, walk_ready, act_room, act_busy, mover_busy, scan_go, scanning;
   line_no_t walk_oldest;
 
   walker u_walker (
@@ -253,8 +253,7 @@ module lines
   logic scan_begun_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) scan_valid_o <= 1'b0;
-    else
-      scan_valid_o <= walk_valid && walk.kind == WkScan && !act_valid_q && !mover_busy && !scan_go;
+    else scan_valid_o <= walk_valid && walk.kind == WkScan && !act_busy && !mover_busy && !scan_go;
     if (!scan_valid_o) begin
       scan_lane_o  <= walk.from.lane;
       scan_ptr_q   <= job.job.ctx.rx_ptr + 32'(14'(walk.from - job.start));
@@ -271,146 +270,39 @@ module lines
   end
   assign walk_ready = (walk.kind == WkScan) ? scan_go : act_room && room_i;
 
-  // ---------------------------------------------------------------- act: a request leaves
-  typedef struct packed {
-    logic [6:0]  high;
-    logic [26:0] low;
-  } number_t;
-  function automatic number_t joined(input digits_t digits);
-    return '{high: digits.high, low: 27'(digits.mid) * 27'd10000 + 27'(digits.low)};
-  endfunction
-
+  // ---------------------------------------------------------------- a request leaves
+  logic crlf, item_go, item_ready, item_waits;
   // verilator lint_off UNUSEDSIGNAL
-  walk_t act_q;     // all but its place
-  job_t act_job_q;  // what records say of their job
+  cand_t item;  // what concerns its bytes
   // verilator lint_on UNUSEDSIGNAL
-  logic act_more_q, act_keys_q, act_store_q, act_noreply_q;
-  logic act_cas_out_q, act_touch_q, act_exptime_a_q;
-  op_e act_op_q;
-  logic [6:0] act_klen_q;
-  logic [10:0] act_vlen_q;
-  line_t act_data_q;
-  place_t act_value_q, act_cr_q, act_lf_q;
-  logic [13:0] act_pos_q;
-  number_t act_a_q, act_b_q;
-  // What the first part of a line says for all its keys.
-  logic keys_cas_out_q, keys_touch_q;
-  number_t keys_exptime_q;
-
-  logic take, act_back_q;
-  assign take     = walk_valid && walk_ready && (walk.kind != WkRequest || cand.record);
-  assign act_room = !act_valid_q || act_done;
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) act_valid_q <= 1'b0;
-    else if (take) act_valid_q <= 1'b1;
-    else if (act_done) act_valid_q <= 1'b0;
-    if (!rst_ni) act_back_q <= 1'b0;
-    else act_back_q <= take && walk.back;
-    // Whether it is taken is known too late for so much.
-    if (act_room) begin
-      act_q           <= walk;
-      act_more_q      <= cand.more;
-      act_keys_q      <= cand.keys;
-      act_store_q     <= cand.store && walk.kind == WkRequest;
-      act_noreply_q   <= cand.noreply;
-      act_exptime_a_q <= cand.exptime_a;
-      act_op_q        <= cand.op;
-      act_cas_out_q   <= cand.key ? keys_cas_out_q : cand.cas_out;
-      act_touch_q     <= cand.key && keys_touch_q;
-      act_klen_q      <= cand.klen;
-      act_vlen_q      <= cand.vlen;
-      act_data_q      <= cand.data;
-      act_value_q     <= cand.value;
-      act_cr_q        <= cand.next - 14'd2;
-      act_lf_q        <= cand.next - 14'd1;
-      act_pos_q       <= ((walk.kind == WkRequest) ? cand.next : walk.from) - job.start;
-      act_a_q         <= cand.key ? keys_exptime_q : joined(cand.a);
-      act_b_q         <= joined(cand.b);
-      act_job_q       <= job.job;
-    end
-    if (walk_valid && walk_ready && walk.kind == WkRequest && !cand.key) begin
-      keys_cas_out_q <= cand.cas_out;
-      keys_touch_q   <= cand.touch;
-      keys_exptime_q <= joined(cand.a);
-    end
-  end
-
+  place_t act_cr, act_lf;
   // An item's data ends with CR LF, or was bad.
-  logic item_ready, arrived, crlf;
-  assign arrived  = $signed(line_no_t'(coming - act_lf_q.line)) > 0;
-  assign crlf     = cr_q[act_cr_q.line[KeptW-1:0]][act_cr_q.lane] &&
-                    lf_q[act_lf_q.line[KeptW-1:0]][act_lf_q.lane];
-  // What is to be taken back is taken back a clock before.
-  assign act_done = act_valid_q && !act_back_q && (!act_store_q || (arrived && item_ready));
+  assign crlf = cr_q[act_cr.line[KeptW-1:0]][act_cr.lane] &&
+                lf_q[act_lf.line[KeptW-1:0]][act_lf.lane];
 
-  logic request, bad;
-  always_comb begin
-    request = act_done && act_q.kind == WkRequest;
-    bad     = act_store_q && !crlf;
-
-    out_o               = '0;
-    out_o.rec_do.push   = act_done && act_q.kind != WkScan;
-    out_o.rec_do.commit = act_done && act_q.commit;
-    out_o.rec_do.back   = act_back_q;
-    out_o.key_do.push   = request && !bad;
-    out_o.key_do.commit = request && act_q.commit;
-    out_o.key_do.back   = act_back_q;
-    out_o.put_push      = request && act_store_q;
-
-    out_o.rec.pos          = act_pos_q;
-    out_o.rec.req.op       = OpEnd;
-    out_o.rec.req.ctx_op   = OpEnd;
-    out_o.rec.req.udp      = act_job_q.udp;
-    out_o.rec.req.conn     = act_job_q.conn;
-    out_o.rec.req.first    = act_q.first;
-    out_o.rec.req.tx_ptr   = act_job_q.tx_ptr;
-    out_o.rec.req.tx_space = act_job_q.tx_space;
-    out_o.rec.req.rx_ptr   = act_job_q.ctx.rx_ptr;
-    out_o.rec.req.reply    = RpNone;
-    out_o.rec.req.mode     = MdLine;
-    out_o.rec.req.rem      = act_q.rem;
-    if (act_q.kind == WkRequest) begin
-      out_o.rec.req.op       = act_op_q;
-      out_o.rec.req.ctx_op   = act_op_q;
-      out_o.rec.req.noreply  = act_noreply_q;
-      out_o.rec.req.cas_out  = act_cas_out_q;
-      out_o.rec.req.touch    = act_touch_q;
-      out_o.rec.req.last_key = act_keys_q && !act_more_q;
-      out_o.rec.req.klen     = 8'(act_klen_q);
-      out_o.rec.req.vlen     = act_store_q ? 21'(act_vlen_q) : '0;
-      if (act_more_q) out_o.rec.req.mode = MdKeys;
-      if (act_store_q) out_o.rec.off_sel = OsNew;
-      out_o.rec.use_flags   = act_store_q;
-      out_o.rec.use_exptime = act_store_q || act_touch_q || act_op_q == OpTouch;
-      out_o.rec.use_number  = act_op_q inside {OpIncr, OpDecr};
-      if (bad) begin
-        out_o.rec.req.op    = OpReply;
-        out_o.rec.req.reply = act_noreply_q ? RpNone : RpBadChunk;
-      end
-    end
-
-    out_o.key.data  = act_data_q;
-    out_o.key.len   = act_klen_q;
-    out_o.key.last  = 1'b1;
-    out_o.put.start = 1'b1;
-    out_o.put.klen  = 8'(act_klen_q);
-    out_o.put.vlen  = 21'(act_vlen_q);
-  end
-
-  logic [33:0] a;
-  logic [31:0] b;
-  assign a = 34'(act_a_q.high) * 34'd100000000 + 34'(act_a_q.low);
-  assign b = 32'(act_b_q.high) * 32'd100000000 + 32'(act_b_q.low);
-  always_ff @(posedge clk_i) begin
-    if (act_done) begin
-      numbers_o.flags   <= a[31:0];
-      numbers_o.exptime <= act_exptime_a_q ? a[31:0] : b;
-      numbers_o.number  <= a;
-    end
-  end
-
-  assign line_o     = request && act_q.commit;
-  assign rollback_o = act_done && act_q.kind == WkEnd && act_q.rem != '0;
+  line_act u_act (
+    .clk_i,
+    .rst_ni,
+    .take_i      (walk_valid && walk_ready),
+    .free_o      (act_room),
+    .walk_i      (walk),
+    .cand_i      (cand),
+    .job_i       (job.job),
+    .job_start_i (job.start),
+    .coming_i    (coming),
+    .cr_o        (act_cr),
+    .lf_o        (act_lf),
+    .crlf_i      (crlf),
+    .out_o,
+    .numbers_o,
+    .item_valid_o(item_go),
+    .item_ready_i(item_ready),
+    .item_o      (item),
+    .item_waits_o(item_waits),
+    .line_o,
+    .rollback_o,
+    .busy_o      (act_busy)
+  );
 
   // ---------------------------------------------------------------- item data, lines for the scanner
   logic item_beat_valid, feed_beat_valid, unused_feed_ready, mover_holds;
@@ -434,12 +326,12 @@ module lines
   mover u_mover (
     .clk_i,
     .rst_ni,
-    .item_valid_i     (request && act_store_q),
+    .item_valid_i     (item_go),
     .item_ready_o     (item_ready),
-    .item_value_i     (act_value_q),
-    .item_vlen_i      (act_vlen_q),
-    .item_klen_i      (act_klen_q),
-    .item_key_i       (act_data_q),
+    .item_value_i     (item.value),
+    .item_vlen_i      (item.vlen),
+    .item_klen_i      (item.klen),
+    .item_key_i       (item.data),
     .feed_valid_i     (scan_go),
     .feed_line_i      (walk.from.line),
     .coming_i         (coming),
@@ -479,12 +371,12 @@ module lines
   // The oldest of those who need lines says what is kept.
   always_comb begin
     oldest = walk_oldest;
-    if (act_valid_q && act_store_q) oldest = act_value_q.line;
+    if (item_waits) oldest = item.value.line;
     if (mover_holds || scanning) oldest = mover_line;
   end
 
   assign idle_o = !job_valid_i && !raw_valid_i && !waiting_valid && !job_valid && !cand_valid &&
-                  !act_valid_q && !mover_busy && feed_level == '0 && !beat_valid_o;
+                  !act_busy && !mover_busy && feed_level == '0 && !beat_valid_o;
 
   `ASSERT(CandRoom, !(read_valid && !unused_room))
   `ASSERT(FeedRoom, !(feed_beat_valid && !unused_feed_ready))

@@ -1,8 +1,8 @@
 // Reads a request line, or a key of a line of keys, at once: which command, the key at lane 0, all
 // numbers. Latency 6, initiation interval 1, no back-pressure.
 //
-// A row of `Rows` is a form of request. What fits none (odd spacing, a sign before a number, a line
-// of more than 64 bytes, an error) is not `good`: the scanner reads it.
+// What fits no form (request_form: odd spacing, a sign before a number, a line of more than 64 bytes, an
+// error) is not `good`: the scanner reads it.
 module recognise
   import wirekv_pkg::*;
   import request_pkg::*;
@@ -22,69 +22,6 @@ module recognise
   output logic        valid_o,
   output cand_t       cand_o
 );
-
-  typedef enum logic [2:0] {
-    FmKey,     // key, end of the line or a blank
-    FmGat,     // number, blank
-    FmStore,   // key, number a, number b, length
-    FmDelete,  // key
-    FmNumber,  // key, number a
-    FmTouch    // key, number a: an expiry time
-  } form_e;
-
-  typedef struct packed {
-    logic [63:0] text;
-    logic [3:0]  len;
-    logic [3:0]  key;      // lane where the key starts
-    form_e       form;
-    op_e         op;
-    logic        cas_out;
-    logic        touch;
-  } row_t;
-
-  // A command and the blank behind it, of at most 8 characters: the blank of the longest is the first
-  // that ends the word.
-  function automatic row_t row(input logic [63:0] text, input form_e form, input op_e op,
-                               input logic cas_out = 1'b0);
-    row_t r;
-    r = '{form: form, op: op, cas_out: cas_out, touch: form == FmGat, default: '0};
-    for (int i = 7; i >= 0; i--) begin
-      if (text[8*i+:8] != '0) begin
-        r.text[8*r.len+:8] = text[8*i+:8];
-        r.len              = r.len + 4'd1;
-      end
-    end
-    // In front of the number of a gat an empty key, so that the number is a.
-    r.key = (form == FmGat) ? r.len - 4'd1 : r.len;
-    return r;
-  endfunction
-
-  localparam int unsigned RowsNum = 12;
-  localparam row_t [RowsNum-1:0] Rows = {
-    row("get ", FmKey, OpGet),
-    row("gets ", FmKey, OpGet, 1'b1),
-    row("gat ", FmGat, OpGet),
-    row("gats ", FmGat, OpGet, 1'b1),
-    row("set ", FmStore, OpSet),
-    row("add ", FmStore, OpAdd),
-    row("replace ", FmStore, OpReplace),
-    row("delete ", FmDelete, OpDelete),
-    row("incr ", FmNumber, OpIncr),
-    row("decr ", FmNumber, OpDecr),
-    row("touch ", FmTouch, OpTouch),
-    row("", FmKey, OpGet)  // a key of a line of keys
-  };
-  localparam int unsigned RowKey = 0;
-
-  // What the stages hand on about a row.
-  typedef struct packed {
-    logic [3:0] key;
-    form_e      form;
-    op_e        op;
-    logic       cas_out;
-    logic       touch;
-    logic       found;
-  } what_t;
 
   /// The lowest bit that is set, alone; and the others.
   function automatic logic [63:0] lowest(input logic [63:0] bits);
@@ -125,6 +62,13 @@ module recognise
   end
 
   // ---------------------------------------------------------------- kinds of characters; command
+  what_t what1;
+  request_form u_form (
+    .key_i (start1_q.key),
+    .head_i(data_i[63:0]),
+    .what_o(what1)
+  );
+
   start_t start2_q;
   logic short2_q;
   line_t data2_q;
@@ -135,8 +79,6 @@ module recognise
   always_ff @(posedge clk_i) begin
     if (valid_q[0]) begin
       logic [63:0] lf, cr;
-      what_t what;
-      what = '0;
       for (int unsigned i = 0; i < 64; i++) begin
         logic [7:0] c;
         c                 = data_i[8*i+:8];
@@ -148,27 +90,8 @@ module recognise
         chars2_q[i].other <= !(c inside {[8'h30 : 8'h39]});
         chars2_q[i].low   <= c[3:0];
       end
-      for (int unsigned r = 0; r < RowsNum; r++) begin
-        logic same;
-        same = (r == RowKey) ? start1_q.key : !start1_q.key;
-        for (int unsigned i = 0; i < 8; i++) begin
-          if (4'(i) < Rows[r].len) same &= data_i[8*i+:8] == Rows[r].text[8*i+:8];
-        end
-        if (same) begin
-          what = what_t'(what | what_t
-'{
-              key: Rows[r].key,
-              form: Rows[r].form,
-              op: Rows[r].op,
-              cas_out: Rows[r].cas_out,
-              touch: Rows[r].touch,
-              found: 1'b1
-          }
-          );
-        end
-      end
-      for (int unsigned i = 0; i < 9; i++) from2_q[i] <= 4'(i) >= what.key;
-      what2_q  <= what;
+      for (int unsigned i = 0; i < 9; i++) from2_q[i] <= 4'(i) >= what1.key;
+      what2_q  <= what1;
       eol2_q   <= lf | (cr & {1'b0, lf[63:1]});
       cr2_q    <= cr;
       data2_q  <= data_i;

@@ -194,8 +194,9 @@ module session
   logic act_data_q, act_open_q;
   rec_t act_rec_q;
   ctx_t act_ctx_q;
-  logic act_final_q, act_close_q;
-  logic [9:0] act_host_len_q;
+  // verilator lint_off UNUSEDSIGNAL
+  hpiece_t act_piece_q;  // its connection is act_conn_q
+  // verilator lint_on UNUSEDSIGNAL
   logic [31:0] act_avail_q, act_used_q;
   logic [13:0] act_need_q;
 
@@ -216,11 +217,7 @@ module session
         MdSwallow: act_need_q <= 14'd1;
         default:   act_need_q <= (rec_d.rem == '0) ? 14'd1 : rec_d.rem[13:0];
       endcase
-      if (read_op_q == OpPiece) begin
-        act_final_q    <= hpiece_i.final_piece;
-        act_close_q    <= hpiece_i.close;
-        act_host_len_q <= hpiece_i.len;
-      end
+      if (read_op_q == OpPiece) act_piece_q <= hpiece_i;
       if (read_op_q == OpIssue || read_op_q == OpPiece) act_ctx_q <= ctx;
       if (read_op_q == OpDone) act_ctx_q <= read_ctx_q;
       if (read_op_q == OpEvent && read_ev_q.open) begin
@@ -333,55 +330,23 @@ module session
     .level_o  (ready_level)
   );
 
-  // ---------------------------------------------------------------- job: how many bytes
-  logic job_valid_q, job_host_q;
-  conn_t job_conn_q;
-  ctx_t job_ctx_q;
-  logic job_final_q, job_close_q;
-  logic [9:0] job_host_len_q;
-  logic [31:0] job_tx_ptr_q, job_avail_q;
-  logic [16:0] job_used_q;
+  // ---------------------------------------------------------------- job
+  logic job_valid;
   job_t job_d;
-
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) job_valid_q <= 1'b0;
-    else job_valid_q <= act_valid_q && (issue || issue_piece);
-    if (act_valid_q && (issue || issue_piece)) begin
-      job_host_q   <= issue_piece;
-      job_conn_q   <= act_conn_q;
-      job_ctx_q    <= act_ctx_q;
-      job_final_q  <= act_final_q;
-      job_close_q  <= act_close_q;
-      job_host_len_q <= act_host_len_q;
-      job_tx_ptr_q <= act_rec_q.tx_ptr;
-      job_avail_q  <= act_avail_q;
-      job_used_q   <= act_used_q[16:0];
-    end
-  end
-
-  logic [31:0] most;
-  logic [13:0] len;
-  always_comb begin
-    // A value's last two bytes (CRLF) stay together.
-    most = 32'(JobBytes);
-    if (job_ctx_q.mode == MdValue && job_ctx_q.rem > job_avail_q) most = job_ctx_q.rem - 32'd2;
-    if (job_ctx_q.mode == MdValue && job_ctx_q.rem > JobBytes && job_ctx_q.rem - 32'd2 < JobBytes)
-      most = job_ctx_q.rem - 32'd2;
-    if (most > JobBytes) most = 32'(JobBytes);
-    len = (job_avail_q > most) ? most[13:0] : job_avail_q[13:0];
-    if (job_ctx_q.mode == MdHost || job_ctx_q.cont) len = '0;
-
-    job_d            = '0;
-    job_d.host       = job_host_q;
-    job_d.host_final = job_final_q;
-    job_d.host_close = job_close_q;
-    job_d.host_len   = job_host_len_q;
-    job_d.conn       = job_conn_q;
-    job_d.len        = len;
-    job_d.tx_ptr     = job_tx_ptr_q;
-    job_d.tx_space   = 17'(RingBytes) - job_used_q;
-    job_d.ctx        = job_ctx_q;
-  end
+  session_job u_job_size (
+    .clk_i,
+    .rst_ni,
+    .valid_i   (act_valid_q && (issue || issue_piece)),
+    .host_i    (issue_piece),
+    .conn_i    (act_conn_q),
+    .ctx_i     (act_ctx_q),
+    .piece_i   (act_piece_q),
+    .tx_ptr_i  (act_rec_q.tx_ptr),
+    .used_i    (act_used_q[16:0]),
+    .avail_i   (act_avail_q),
+    .valid_o   (job_valid),
+    .job_o     (job_d)
+  );
 
   // Room for what the pipe already holds is kept free, so the pipe itself never stalls.
   localparam int unsigned OutDepth = 8;
@@ -395,7 +360,7 @@ module session
   ) u_job (
     .clk_i,
     .rst_ni,
-    .s_valid_i(job_valid_q),
+    .s_valid_i(job_valid),
     .s_ready_o(unused_ready[1]),
     .s_data_i (job_d),
     .m_valid_o(job_valid_o),
@@ -419,7 +384,7 @@ module session
     .level_o  (app_level)
   );
 
-  assign idle_o = !clear_q && !read_valid_q && !act_valid_q && !job_valid_q && !ev_valid_i &&
+  assign idle_o = !clear_q && !read_valid_q && !act_valid_q && !job_valid && !ev_valid_i &&
                   !done_valid_i && !(hpiece_valid_i && !piece_blocked_q) && ready_level == '0 &&
                   job_level == '0 && app_level == '0;
 
@@ -428,7 +393,7 @@ module session
   `ASSERT(PieceRoom,
           !(act_valid_q && issue_piece && live) || act_used_q <= 32'(RingBytes - ReplyMax))
   `ASSERT(ReadyRoom, !(act_valid_q && enqueue && !unused_ready[0]))
-  `ASSERT(JobRoom, !(job_valid_q && !unused_ready[1]))
+  `ASSERT(JobRoom, !(job_valid && !unused_ready[1]))
   `ASSERT(AppRoom, !(act_valid_q && app_push && !unused_ready[2]))
 
 endmodule

@@ -38,59 +38,6 @@ module tokens
   output logic        idle_o
 );
 
-  // ---------------------------------------------------------------- beats with their delimiters
-  typedef struct packed {
-    line_t       data;
-    logic [6:0]  len;
-    logic        last;
-    logic [63:0] hard;  // space, LF, NUL
-    logic [63:0] lf;
-    logic [63:0] cr;
-    logic [63:0] nul;
-    logic [64:0] stop;  // one hot: the place behind the last byte of a last beat
-  } marked_t;
-
-  marked_t in, next, w0_q, w1_q;
-  logic next_valid, next_ready;
-
-  always_comb begin
-    logic [63:0] lanes;
-    lanes   = beat_i.len[6] ? '1 : ~({64{1'b1}} << beat_i.len[5:0]);
-    in.data = beat_i.data;
-    in.len  = beat_i.len;
-    in.last = beat_i.last;
-    in.hard = '0;
-    in.lf   = '0;
-    in.cr   = '0;
-    in.nul  = '0;
-    in.stop = beat_i.last ? 65'(1) << beat_i.len : '0;
-    if (beat_valid_i) begin
-      for (int unsigned i = 0; i < 64; i++) begin
-        in.hard[i] = beat_i.data[8*i+:8] inside {8'h20, 8'h0a, 8'h00};
-        in.lf[i]   = beat_i.data[8*i+:8] == 8'h0a;
-        in.cr[i]   = beat_i.data[8*i+:8] == 8'h0d;
-        in.nul[i]  = beat_i.data[8*i+:8] == 8'h00;
-      end
-      in.hard &= lanes;
-      in.lf &= lanes;
-      in.cr &= lanes;
-      in.nul &= lanes;
-    end
-  end
-
-  lib_reg #(
-    .T(marked_t)
-  ) u_in (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(beat_valid_i),
-    .s_ready_o(beat_ready_o),
-    .s_data_i (in),
-    .m_valid_o(next_valid),
-    .m_ready_i(next_ready),
-    .m_data_o (next)
-  );
-
   // ---------------------------------------------------------------- scan
   typedef enum logic [2:0] {
     ScLine,
@@ -102,7 +49,6 @@ module tokens
 
   scan_e scan_q;
   logic active_q, sof_q, final_q;
-  logic w0_valid_q, w1_valid_q;
   logic [6:0] p_q;        // place in the window; over 63: the first beat is used up
   logic [13:0] base_q;   // place of the window in the job
   logic [13:0] left_q, job_len_q;
@@ -120,6 +66,25 @@ module tokens
   endfunction
   localparam places_t PlaceBit = place_bits();
 
+  // The window. The first beat goes when `far`, or when p is beyond it; both with the job.
+  marked_t w0, w1;
+  logic w0_valid, w1_valid, next_valid, next_lf, drop, shift, beyond;
+  token_window u_window (
+    .clk_i,
+    .rst_ni,
+    .beat_valid_i,
+    .beat_ready_o,
+    .beat_i,
+    .drop_i      (drop),
+    .shift_i     (shift),
+    .w0_valid_o  (w0_valid),
+    .w0_o        (w0),
+    .w1_valid_o  (w1_valid),
+    .w1_o        (w1),
+    .next_valid_o(next_valid),
+    .next_lf_o   (next_lf)
+  );
+
   // Places in the window (two beats) from p on, up to 64 bytes and a delimiter behind them.
   logic [127:0] lf_all, crlf_all, hard_all, near, delim, onehot, others;
   logic [129:0] behind;
@@ -129,19 +94,19 @@ module tokens
   logic window_ok, window_end, found, at_end, at_p;
   line_t shifted;
   always_comb begin
-    window_ok   = w0_valid_q && !p_q[6] && (w0_q.last || (w1_valid_q && (w1_q.last || next_valid)));
-    window_end  = w0_q.last || w1_q.last;
-    window_stop = w0_q.last ? 8'(w0_q.len) : 8'd64 + 8'(w1_q.len);
-    window_hot  = w0_q.last ? 129'(w0_q.stop[64:1]) : {1'b0, w1_q.stop, 63'd0};
+    window_ok   = w0_valid && !p_q[6] && (w0.last || (w1_valid && (w1.last || next_valid)));
+    window_end  = w0.last || w1.last;
+    window_stop = w0.last ? 8'(w0.len) : 8'd64 + 8'(w1.len);
+    window_hot  = w0.last ? 129'(w0.stop[64:1]) : {1'b0, w1.stop, 63'd0};
     at_end      = window_end && window_stop <= 8'(p_q[5:0]) + 8'd64;
     at_p        = window_stop == 8'(p_q[5:0]);
 
     from_p   = {64{1'b1}} << p_q[5:0];
     near     = {~(from_p << 1), from_p};
-    lf_all   = {w0_q.last ? 64'd0 : w1_q.lf, w0_q.lf};
-    hard_all = {w0_q.last ? 64'd0 : w1_q.hard, w0_q.hard};
-    crlf_all = {w0_q.last ? 64'd0 : w1_q.cr, w0_q.cr} &
-               {next.lf[0] && !w0_q.last && !w1_q.last, lf_all[127:1]};
+    lf_all   = {w0.last ? 64'd0 : w1.lf, w0.lf};
+    hard_all = {w0.last ? 64'd0 : w1.hard, w0.hard};
+    crlf_all = {w0.last ? 64'd0 : w1.cr, w0.cr} &
+               {next_lf && !w0.last && !w1.last, lf_all[127:1]};
     delim    = (hard_all | crlf_all) & near;
     onehot   = delim & (~delim + 128'd1);
     found    = delim != '0;
@@ -154,7 +119,7 @@ module tokens
     // Delimiters but for the one that ends the job.
     others  = ((hard_all & ~window_hot[128:1]) | (crlf_all & ~window_hot[129:2])) & near;
     shifted = '0;
-    if (w0_valid_q) shifted = 512'({w1_q.data, w0_q.data} >> {p_q[5:0], 3'b000});
+    if (w0_valid) shifted = 512'({w1.data, w0.data} >> {p_q[5:0], 3'b000});
   end
 
   logic emit, eol, slow, last_part, any_bytes, consume_all, far;
@@ -201,33 +166,9 @@ module tokens
     any_bytes = !(|(delim & near &{64'd0, ~(from_p << 1)})) && !at_p;
   end
 
-  // Beats move up as they are used.
-  logic drop_window, shift, w0_free, w1_free, fill0, fill1;
-  always_comb begin
-    drop_window = emit && consume_all;
-    shift       = (emit && far) || (w0_valid_q && p_q[6] && w1_valid_q);
-    w0_free     = !w0_valid_q || drop_window || (shift && !w1_valid_q);
-    w1_free     = !w1_valid_q || drop_window || shift;
-    fill0       = w0_free;
-    fill1       = !w0_free && w1_free && !((shift && w1_valid_q) ? w1_q.last : w0_q.last);
-    next_ready  = fill0 || fill1;
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      w0_valid_q <= 1'b0;
-      w1_valid_q <= 1'b0;
-    end else begin
-      w0_valid_q <= !w0_free || next_valid;
-      w1_valid_q <= fill1 ? next_valid : !w1_free;
-    end
-    if (fill0) begin
-      if (next_valid) w0_q <= next;
-    end else if (shift) begin
-      w0_q <= w1_q;
-    end
-    if (fill1 && next_valid) w1_q <= next;
-  end
+  assign beyond = w0_valid && p_q[6] && w1_valid;
+  assign drop   = emit && consume_all;
+  assign shift  = (emit && far) || beyond;
 
   // A value piece of the job ends with the job unless its final byte is in it.
   logic start, queue_ready;
@@ -307,7 +248,7 @@ module tokens
           end
           default: ;
         endcase
-      end else if (w0_valid_q && p_q[6] && w1_valid_q) begin
+      end else if (beyond) begin
         p_q    <= {1'b0, p_q[5:0]};
         base_q <= base_q + 14'd64;
       end
@@ -359,13 +300,12 @@ module tokens
       piece1_q.eof    <= consume_all;
       piece1_q.ends   <= found;
       piece1_q.eol    <= eol;
-      piece1_q.nul    <= |(onehot & {w1_q.nul, w0_q.nul});
+      piece1_q.nul    <= |(onehot & {w1.nul, w0.nul});
       piece1_q.slow   <= slow;
       piece1_q.last   <= last_part || consume_all;
       piece1_q.final_ <= last_part && final_q;
       piece1_q.crlf   <= crlf_all[value_stop[6:0]];
-      {piece1_q.n, piece1_q.pos, piece1_q.left, piece1_q.cmd, piece1_q.noreply,
-       piece1_q.zero, piece1_q.http, piece1_q.foreign} <= '0;  // the next stage's
+      {piece1_q.n, piece1_q.pos, piece1_q.left, piece1_q.word} <= '0;  // the next stage's
       for (int unsigned i = 0; i < 33; i++) begin
         logic [7:0] c;
         c = shifted[8*i+:8];
@@ -379,93 +319,22 @@ module tokens
     end
   end
 
-  // ---------------------------------------------------------------- words that mean something
-  typedef struct packed {
-    logic [6:0]   len;
-    logic [127:0] text;  // first character at lane 0
-    logic [127:0] lanes;
-  } word_t;
-
-  typedef struct packed {
-    cmd_e  cmd;
-    word_t word;
-  } command_t;
-
-  function automatic word_t word(input logic [127:0] text);
-    word_t w;
-    w = '0;
-    for (int i = 15; i >= 0; i--) begin
-      if (text[8*i+:8] != '0) begin
-        w.text[8*w.len+:8]  = text[8*i+:8];
-        w.lanes[8*w.len+:8] = '1;
-        w.len               = w.len + 7'd1;
-      end
-    end
-    return w;
-  endfunction
-
-  localparam int unsigned Commands = 33;
-  localparam command_t [Commands-1:0] CommandWords = {
-    {CmdGet, word("get")},
-    {CmdGet, word("bget")},  // older than any documentation, and still there
-    {CmdGets, word("gets")},
-    {CmdGat, word("gat")},
-    {CmdGats, word("gats")},
-    {CmdSet, word("set")},
-    {CmdAdd, word("add")},
-    {CmdReplace, word("replace")},
-    {CmdCas, word("cas")},
-    {CmdAppend, word("append")},
-    {CmdPrepend, word("prepend")},
-    {CmdDelete, word("delete")},
-    {CmdIncr, word("incr")},
-    {CmdDecr, word("decr")},
-    {CmdTouch, word("touch")},
-    {CmdFlush, word("flush_all")},
-    {CmdVerbosity, word("verbosity")},
-    {CmdVersion, word("version")},
-    {CmdQuit, word("quit")},
-    {CmdHost, word("stats")},
-    {CmdHost, word("shutdown")},
-    {CmdHost, word("slabs")},
-    {CmdHost, word("lru")},
-    {CmdHost, word("lru_crawler")},
-    {CmdHost, word("watch")},
-    {CmdHost, word("cache_memlimit")},
-    {CmdHost, word("refresh_certs")},
-    {CmdHost, word("mn")},
-    {CmdHost, word("mg")},
-    {CmdHost, word("ms")},
-    {CmdHost, word("md")},
-    {CmdHost, word("ma")},
-    {CmdHost, word("me")}
-  };
-  localparam word_t NoreplyWord = word("noreply");
-  localparam word_t ZeroWord = word("0");
-
-  function automatic logic is_word(input logic [127:0] head, input logic [6:0] chars,
-                                   input word_t w);
-    return chars == w.len && ((head ^ w.text) & w.lanes) == '0;
-  endfunction
-
-  cmd_e cmd1;
-  logic [4:0] code1;
-  logic [127:0] head1;
-  logic [6:0] n1, word1;  // of a complete word
+  // ---------------------------------------------------------------- its place; what it is as a word
+  word_t word1;
+  logic [6:0] n1;
   logic [13:0] pos1;
-  assign word1 = piece1_q.ends ? n1 : '0;
-  assign head1 = piece1_q.data[127:0];
   assign n1    = 7'(stop1_q - start1_q);
   assign pos1  = base1_q + 14'(next1_q);
-  always_comb begin
-    code1 = '0;
-    if (valid1_q && piece1_q.kind == PcText) begin
-      for (int unsigned i = 0; i < Commands; i++)
-      if (is_word(head1, word1, CommandWords[i].word)) code1 |= CommandWords[i].cmd;
-    end
-    cmd1  = cmd_e'(code1);
-    fast1 = cmd1 inside {CmdGet, CmdGets, CmdGat, CmdGats, CmdDelete, CmdIncr, CmdDecr, CmdTouch};
-  end
+  assign fast1 = word1.cmd inside {CmdGet, CmdGets, CmdGat, CmdGats, CmdDelete, CmdIncr, CmdDecr,
+                                   CmdTouch};
+
+  keyword u_keyword (
+    .text_i(valid1_q && piece1_q.kind == PcText),
+    .head_i(piece1_q.data[127:0]),
+    .n_i   (n1),
+    .ends_i(piece1_q.ends),
+    .word_o(word1)
+  );
   assign fast_now = word1_q ? fast1 : fast_q;
 
   always_ff @(posedge clk_i) begin
@@ -477,17 +346,11 @@ module tokens
       valid3_q <= valid2_q;
     end
     if (valid1_q) begin
-      piece2_q         <= piece1_q;
-      piece2_q.n       <= n1;
-      piece2_q.pos     <= pos1;
-      piece2_q.left    <= job_len_q - pos1;
-      piece2_q.cmd     <= cmd1;
-      piece2_q.noreply <= is_word(head1, word1, NoreplyWord);
-      piece2_q.zero    <= is_word(head1, word1, ZeroWord);
-      piece2_q.http    <= n1 >= 7'd5 && head1[39:0] == {"/PTTH"};
-      // memcached has an answer for each of these letters, and for m with one more.
-      piece2_q.foreign <= n1 >= 7'd2 && !(head1[7:0] inside {"g", "s", "a", "c", "i", "d", "t"}) &&
-                          !(word1 == 7'd2 && head1[7:0] == "m");
+      piece2_q      <= piece1_q;
+      piece2_q.n    <= n1;
+      piece2_q.pos  <= pos1;
+      piece2_q.left <= job_len_q - pos1;
+      piece2_q.word <= word1;
     end
     if (valid2_q) piece3_q <= piece2_q;
   end
@@ -502,7 +365,7 @@ module tokens
 
   assign piece_valid_o = valid3_q;
   assign piece_o       = piece3_q;
-  assign idle_o        = !beat_valid_i && !job_valid_i && !next_valid && !w0_valid_q && !active_q &&
+  assign idle_o        = !beat_valid_i && !job_valid_i && !next_valid && !w0_valid && !active_q &&
                          !valid1_q && !valid2_q && !valid3_q && queue_level == '0 && gap_q == '0;
 
 endmodule

@@ -117,12 +117,12 @@ module words
       now.chars = (piece_i.ends || was.nul) ? '0 : chars;
       if (piece_i.nul) now.nul = 1'b1;
       if (single && n != '0) begin
-        if (index == '0) now.foreign = piece_i.foreign;
-        if (index != WordsMax) now.http = piece_i.http;
+        if (index == '0) now.foreign = piece_i.word.foreign;
+        if (index != WordsMax) now.http = piece_i.word.http;
       end
       if (index == '0) begin
         if (word_done) begin
-          now.cmd      = single ? piece_i.cmd : CmdUnknown;
+          now.cmd      = single ? piece_i.word.cmd : CmdUnknown;
           now.indented = step_d.word_pos - step_d.line_pos > 14'(IndentMax);
         end
       end else if (is_get(was.cmd)) begin
@@ -138,8 +138,8 @@ module words
       end
       if (word_done) begin
         now.words   = (index == WordsMax) ? WordsMax : index + 5'd1;
-        now.noreply = single && piece_i.noreply;
-        if (index == 5'd2) now.zero = single && piece_i.zero;
+        now.noreply = single && piece_i.word.noreply;
+        if (index == 5'd2) now.zero = single && piece_i.word.zero;
       end
       // A number ends within its word's first piece.
       if (single && n != '0) begin

@@ -1,0 +1,168 @@
+// A request leaves the line engine: its record, its key, its numbers; what it stores as soon as all of it
+// has come. Latency 1, initiation interval 1.
+module line_act
+  import wirekv_pkg::*;
+  import request_pkg::*;
+  import front_pkg::*;
+(
+  input  logic     clk_i,
+  input  logic     rst_ni,
+  /// What the walker has decided, the request that it is about, and its job; taken only while free.
+  input  logic     take_i,
+  output logic     free_o,
+  input  walk_t    walk_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  cand_t    cand_i,
+  // verilator lint_on UNUSEDSIGNAL
+  input  job_t     job_i,
+  input  place_t   job_start_i,
+  /// The next line that comes; where the CR LF behind the data should be, and whether it is.
+  input  line_no_t coming_i,
+  output place_t   cr_o,
+  output place_t   lf_o,
+  input  logic     crlf_i,
+  /// Requests; their numbers come a clock later.
+  output out_t     out_o,
+  output numbers_t numbers_o,
+  /// An item leaves with its record; until then its bytes must stay where they are.
+  output logic     item_valid_o,
+  input  logic     item_ready_i,
+  output cand_t    item_o,
+  output logic     item_waits_o,
+  /// Pulses: a request line, one that is not complete.
+  output logic     line_o,
+  output logic     rollback_o,
+  output logic     busy_o
+);
+
+  typedef struct packed {
+    logic [6:0]  high;
+    logic [26:0] low;
+  } number_t;
+  function automatic number_t joined(input digits_t digits);
+    return '{high: digits.high, low: 27'(digits.mid) * 27'd10000 + 27'(digits.low)};
+  endfunction
+
+  // verilator lint_off UNUSEDSIGNAL
+  walk_t walk_q;  // all but its place
+  cand_t cand_q;  // all but places and digits
+  job_t job_q;    // what records say of their job
+  // verilator lint_on UNUSEDSIGNAL
+  logic valid_q, back_q, take, done;
+  place_t cr_q, lf_q;
+  logic [13:0] pos_q;
+  number_t a_q, b_q;
+  // What the first part of a line says for all its keys.
+  logic keys_cas_out_q, keys_touch_q;
+  number_t keys_exptime_q;
+
+  assign take   = take_i && (walk_i.kind != WkRequest || cand_i.record);
+  assign free_o = !valid_q || done;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) valid_q <= 1'b0;
+    else if (take) valid_q <= 1'b1;
+    else if (done) valid_q <= 1'b0;
+    if (!rst_ni) back_q <= 1'b0;
+    else back_q <= take && walk_i.back;
+    // Whether it is taken is known too late for so much.
+    if (free_o) begin
+      walk_q         <= walk_i;
+      job_q          <= job_i;
+      cand_q         <= cand_i;
+      cand_q.store   <= cand_i.store && walk_i.kind == WkRequest;
+      cand_q.cas_out <= cand_i.key ? keys_cas_out_q : cand_i.cas_out;
+      cand_q.touch   <= cand_i.key && keys_touch_q;
+      cr_q           <= cand_i.next - 14'd2;
+      lf_q           <= cand_i.next - 14'd1;
+      pos_q          <= ((walk_i.kind == WkRequest) ? cand_i.next : walk_i.from) - job_start_i;
+      a_q            <= cand_i.key ? keys_exptime_q : joined(cand_i.a);
+      b_q            <= joined(cand_i.b);
+    end
+    if (take_i && walk_i.kind == WkRequest && !cand_i.key) begin
+      keys_cas_out_q <= cand_i.cas_out;
+      keys_touch_q   <= cand_i.touch;
+      keys_exptime_q <= joined(cand_i.a);
+    end
+  end
+
+  // What is to be taken back is taken back a clock before. An item's data ends with CR LF, or was bad.
+  logic arrived;
+  assign arrived = $signed(line_no_t'(coming_i - lf_q.line)) > 0;
+  assign done    = valid_q && !back_q && (!cand_q.store || (arrived && item_ready_i));
+  assign cr_o    = cr_q;
+  assign lf_o    = lf_q;
+
+  logic request, bad;
+  always_comb begin
+    request = done && walk_q.kind == WkRequest;
+    bad     = cand_q.store && !crlf_i;
+
+    out_o               = '0;
+    out_o.rec_do.push   = done && walk_q.kind != WkScan;
+    out_o.rec_do.commit = done && walk_q.commit;
+    out_o.rec_do.back   = back_q;
+    out_o.key_do.push   = request && !bad;
+    out_o.key_do.commit = request && walk_q.commit;
+    out_o.key_do.back   = back_q;
+    out_o.put_push      = request && cand_q.store;
+
+    out_o.rec.pos          = pos_q;
+    out_o.rec.req.op       = OpEnd;
+    out_o.rec.req.ctx_op   = OpEnd;
+    out_o.rec.req.udp      = job_q.udp;
+    out_o.rec.req.conn     = job_q.conn;
+    out_o.rec.req.first    = walk_q.first;
+    out_o.rec.req.tx_ptr   = job_q.tx_ptr;
+    out_o.rec.req.tx_space = job_q.tx_space;
+    out_o.rec.req.rx_ptr   = job_q.ctx.rx_ptr;
+    out_o.rec.req.reply    = RpNone;
+    out_o.rec.req.mode     = MdLine;
+    out_o.rec.req.rem      = walk_q.rem;
+    if (walk_q.kind == WkRequest) begin
+      out_o.rec.req.op       = cand_q.op;
+      out_o.rec.req.ctx_op   = cand_q.op;
+      out_o.rec.req.noreply  = cand_q.noreply;
+      out_o.rec.req.cas_out  = cand_q.cas_out;
+      out_o.rec.req.touch    = cand_q.touch;
+      out_o.rec.req.last_key = cand_q.keys && !cand_q.more;
+      out_o.rec.req.klen     = 8'(cand_q.klen);
+      out_o.rec.req.vlen     = cand_q.store ? 21'(cand_q.vlen) : '0;
+      if (cand_q.more) out_o.rec.req.mode = MdKeys;
+      if (cand_q.store) out_o.rec.off_sel = OsNew;
+      out_o.rec.use_flags   = cand_q.store;
+      out_o.rec.use_exptime = cand_q.store || cand_q.touch || cand_q.op == OpTouch;
+      out_o.rec.use_number  = cand_q.op inside {OpIncr, OpDecr};
+      if (bad) begin
+        out_o.rec.req.op    = OpReply;
+        out_o.rec.req.reply = cand_q.noreply ? RpNone : RpBadChunk;
+      end
+    end
+
+    out_o.key.data  = cand_q.data;
+    out_o.key.len   = cand_q.klen;
+    out_o.key.last  = 1'b1;
+    out_o.put.start = 1'b1;
+    out_o.put.klen  = 8'(cand_q.klen);
+    out_o.put.vlen  = 21'(cand_q.vlen);
+  end
+
+  logic [33:0] a;
+  logic [31:0] b;
+  assign a = 34'(a_q.high) * 34'd100000000 + 34'(a_q.low);
+  assign b = 32'(b_q.high) * 32'd100000000 + 32'(b_q.low);
+  always_ff @(posedge clk_i) begin
+    if (done) begin
+      numbers_o.flags   <= a[31:0];
+      numbers_o.exptime <= cand_q.exptime_a ? a[31:0] : b;
+      numbers_o.number  <= a;
+    end
+  end
+
+  assign line_o       = request && walk_q.commit;
+  assign rollback_o   = done && walk_q.kind == WkEnd && walk_q.rem != '0;
+  assign item_valid_o = request && cand_q.store;
+  assign item_o       = cand_q;
+  assign item_waits_o = valid_q && cand_q.store;
+  assign busy_o       = valid_q;
+
+endmodule

@@ -1,0 +1,59 @@
+// A connection's job: how many of its bytes. Latency 1, initiation interval 1.
+module session_job
+  import wirekv_pkg::*;
+  import request_pkg::*;
+(
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  /// A job goes out; it takes this piece of the host's answer.
+  input  logic        valid_i,
+  input  logic        host_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  hpiece_t     piece_i,  // all but its connection
+  // verilator lint_on UNUSEDSIGNAL
+  /// Where the connection stands: its context, where replies go and how many bytes of the ring are
+  /// taken, how many bytes have come.
+  input  conn_t       conn_i,
+  input  ctx_t        ctx_i,
+  input  logic [31:0] tx_ptr_i,
+  input  logic [16:0] used_i,
+  input  logic [31:0] avail_i,
+  output logic        valid_o,
+  output job_t        job_o
+);
+
+  job_t job_q;  // all but its length
+  logic [31:0] avail_q, most;
+  logic [13:0] len;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) valid_o <= 1'b0;
+    else valid_o <= valid_i;
+    if (valid_i) begin
+      avail_q          <= avail_i;
+      job_q            <= '0;
+      job_q.host       <= host_i;
+      job_q.host_final <= piece_i.final_piece;
+      job_q.host_close <= piece_i.close;
+      job_q.host_len   <= piece_i.len;
+      job_q.conn       <= conn_i;
+      job_q.tx_ptr     <= tx_ptr_i;
+      job_q.tx_space   <= 17'(RingBytes) - used_i;
+      job_q.ctx        <= ctx_i;
+    end
+  end
+
+  always_comb begin
+    // A value's last two bytes (CRLF) stay together.
+    most = 32'(JobBytes);
+    if (job_q.ctx.mode == MdValue && (job_q.ctx.rem > avail_q ||
+        (job_q.ctx.rem > JobBytes && job_q.ctx.rem - 32'd2 < JobBytes)))
+      most = job_q.ctx.rem - 32'd2;
+    if (most > JobBytes) most = 32'(JobBytes);
+    len = (avail_q > most) ? most[13:0] : avail_q[13:0];
+    if (job_q.ctx.mode == MdHost || job_q.ctx.cont) len = '0;
+    job_o     = job_q;
+    job_o.len = len;
+  end
+
+endmodule
