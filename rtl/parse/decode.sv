@@ -51,6 +51,8 @@ module decode
       CmdAdd:     return OpAdd;
       CmdReplace: return OpReplace;
       CmdCas:     return OpCas;
+      CmdAppend:  return OpAppend;
+      CmdPrepend: return OpPrepend;
       CmdDelete:  return OpDelete;
       CmdIncr:    return OpIncr;
       CmdDecr:    return OpDecr;
@@ -121,7 +123,7 @@ module decode
   // (its records are taken back first), host text (its last beat), a long number for a length.
   logic eol, late, decide, udp;
   logic [31:0] vlen, need, taken;
-  logic words_ok, bad_format, too_big, unsupported;
+  logic words_ok, bad_format, too_big;
   logic late_go;
 
   assign udp     = job_i.udp;
@@ -171,7 +173,6 @@ module decode
                  (line.length_big ? late_q && (length_i[31] || length_i[30:0] > 31'h7ffffffd) :
                                     line.length_neg);
     too_big     = late_q ? 33'(length_i) > 33'(value_max_i) : line.too_big;
-    unsupported = line.cmd inside {CmdAppend, CmdPrepend};
 
     line_op     = op_of(line.cmd);
     action      = AcReply;
@@ -200,10 +201,6 @@ module decode
             reply    = RpTooLarge;
             op       = (line.cmd == CmdSet) ? OpTooBig : OpReply;
             key_goes = line.cmd == CmdSet;
-          end else if (unsupported) begin
-            action = AcSwallow;
-            reply  = RpUnsupported;
-            op     = OpReply;
           end else if (need <= 32'(piece.left)) begin
             action = AcStore;
           end else if (!udp && !piece.eof && step_i.line_pos == '0 &&

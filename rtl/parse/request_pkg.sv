@@ -21,6 +21,8 @@ package request_pkg;
     OpAdd,
     OpReplace,
     OpCas,
+    OpAppend,    // the item at `off` holds what is put behind, or in front of, the key's value
+    OpPrepend,
     OpDelete,
     OpIncr,
     OpDecr,
@@ -56,8 +58,7 @@ package request_pkg;
     RpTooLarge,       // SERVER_ERROR object too large for cache
     RpNoMemory,       // SERVER_ERROR out of memory storing object
     RpMultiPacket,    // SERVER_ERROR multi-packet request not supported
-    RpBadDelete,      // CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]
-    RpUnsupported     // SERVER_ERROR not supported
+    RpBadDelete       // CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]
   } reply_e;
 
   typedef enum logic [2:0] {
@@ -110,6 +111,8 @@ package request_pkg;
   } job_t;
 
   localparam int unsigned JobBytes = 8192;
+  /// What memcached adds to an item: its header, CAS unique, a NUL and CRLF.
+  localparam int unsigned ItemOverhead = 59;
   /// A reply other than value bytes never needs more than this; nor does a piece of the host's.
   localparam int unsigned ReplyMax = 512;
   /// The most value bytes that one record may send (a longer value goes on as OpCont).

@@ -18,6 +18,7 @@ from text_model import Text  # noqa: E402
 
 T = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv", "rtl/tcp/tcp_pkg.sv",
           "rtl/parse/request_pkg.sv")
+STORES = "OpSet", "OpAdd", "OpReplace", "OpCas", "OpAppend", "OpPrepend"
 
 RX_BASE = 0x2_0000_0040
 RING = 65536
@@ -247,14 +248,14 @@ class Bench:
 
     def has_key(self, rec):
         return name(rec["op"], T.op_e) in (
-            "OpGet", "OpSet", "OpAdd", "OpReplace", "OpCas", "OpDelete", "OpIncr", "OpDecr",
-            "OpTouch", "OpTooBig", "OpHost", "OpPart") and not rec["key_stored"]
+            "OpGet", *STORES, "OpDelete", "OpIncr", "OpDecr", "OpTouch", "OpTooBig", "OpHost",
+            "OpPart") and not rec["key_stored"]
 
     def complete(self):
         """The first record's key and item data have come, too."""
         rec = self.reqs.items[self.n_req][""]
         op = name(rec["op"], T.op_e)
-        if op in ("OpSet", "OpAdd", "OpReplace", "OpCas", "OpPart"):
+        if op in (*STORES, "OpPart"):
             item = self.items.get(T.off_t.pack(rec["off"]))
             missing = max(rec["rem"] - 2, 0) if op == "OpPart" else 0
             if not item or len(item["value"]) < item["vlen"] - missing:
@@ -365,7 +366,7 @@ class Bench:
             ops.append(("get", key, bool(rec["cas_out"]), rec["exptime"] if rec["touch"] else None))
             if rec["last_key"]:
                 ops.append(("end",))
-        elif op in ("OpSet", "OpAdd", "OpReplace", "OpCas"):
+        elif op in STORES:
             item = self.items[T.off_t.pack(rec["off"])]
             if rec["key_stored"]:
                 key = item["key"]

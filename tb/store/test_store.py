@@ -49,7 +49,7 @@ def random_record(bench, key):
     # Where nothing falls out of the store, it is known what happens without an answer.
     quiet = {"noreply": int(bench.exact and random.randrange(4) == 0)}
     if x < 0.80:
-        op = random.choice([T.OpAdd, T.OpReplace, T.OpCas])
+        op = random.choice([T.OpAdd, T.OpReplace, T.OpCas, T.OpAppend, T.OpPrepend])
         item = bench.model.items.get(key)
         num = bench.unique(item.off) if item and item.off else random.getrandbits(64)
         if random.randrange(4) == 0:
@@ -153,18 +153,18 @@ def test_counters(small):
     assert all(bench.expected.values()), bench.expected
 
 
-def long_set(bench, key, value, conn, space=65536):
+def long_set(bench, key, value, conn, space=65536, op=T.OpSet):
     """A SET whose data come in several jobs: OpPart records, then a record with the key stored."""
     cuts = sorted(random.randrange(1, max(len(value), 2)) for _ in range(random.randrange(1, 6)))
     pieces = [value[a:b] for a, b in zip([0, *cuts], [*cuts, len(value)])]
     fields = {"klen": len(key), "vlen": len(value), "flags": 77, "exptime": 0}
     off = bench.put(to_beats(key) + to_beats(pieces[0]), start=1, own_lines=1, **fields)
-    context = {"ctx_op": T.OpSet, "mode": T.MdValue, "off": off, "noreply": random.randrange(2),
+    context = {"ctx_op": op, "mode": T.MdValue, "off": off, "noreply": random.randrange(2),
                **fields}
     job = bench.job([{"op": T.OpPart, "_key": key, **context}], conn, **context)
     bench.room(0)
     assert job["hash"] == hash64(key, bench.nh, bench.mix) == job["ctx"]["hash"]
-    assert job["ctx"]["op"] == T.OpSet and job["ctx"]["off"] == off
+    assert job["ctx"]["op"] == op and job["ctx"]["off"] == off
     done = len(pieces[0])
     for piece in pieces[1:]:
         # Other requests in between.
@@ -173,7 +173,7 @@ def long_set(bench, key, value, conn, space=65536):
         bench.put(to_beats(piece), start=0, own_lines=1, off=off, done=done, klen=len(key),
                   vlen=len(value))
         done += len(piece)
-    bench.job([{"op": T.OpSet, "key_stored": 1, "hash": job["hash"], "off": off, "_key": key,
+    bench.job([{"op": op, "key_stored": 1, "hash": job["hash"], "off": off, "_key": key,
                 "_value": value, **fields}], conn, 0, space)
 
 
@@ -192,6 +192,85 @@ def test_long_values(small):
             job = continue_value(bench, job, lambda: random.choice([65536, 2048, 3000]))
             bench.idle()
     assert bench.splits > 10
+
+
+def test_extend(small):
+    """append and prepend: lengths and places of all kinds, right behind what stores the key and in front of
+    what reads it, long values on either side."""
+    bench = Bench(small, 0.05, 0.1, 30, 30, 20)
+    bench.limit(60000)
+    lengths = [0, 1, 15, 16, 17, 47, 48, 63, 64, 65, 127, 128, 129, 300, 1000, 5000]
+    # So few of them that nothing falls out.
+    for n in range(60):
+        key = random_key(n)
+        get = {"op": T.OpGet, "_key": key, "last_key": 1, "cas_out": 1}
+        records = [{"op": random.choice([T.OpSet, T.OpAdd]), "_value": random.randbytes(random.choice(lengths[:15])),
+                    "flags": random.choice([0, 5]), "exptime": random.choice([0, bench.model.now + 9])}]
+        records += [{"op": random.choice([T.OpAppend, T.OpPrepend]), "flags": 9, "exptime": 1,
+                     "_value": random.randbytes(random.choice(lengths[:14])), "noreply": random.randrange(2)}
+                    for _ in range(random.randrange(1, 4))]
+        for r in list(records):
+            r["_key"] = key
+            if random.randrange(2):
+                records.insert(records.index(r) + 1, dict(get))
+        bench.job(records + [get], random.randrange(4))
+        if random.randrange(2):
+            bench.job([get], 5, 1)
+        bench.room(random.choice([0, 8]))
+    bench.idle()
+    assert bench.misses_by_age == 0
+    # What is not there, or no more.
+    for op in (T.OpAppend, T.OpPrepend):
+        extend = {"op": op, "_key": b"none", "_value": b"1", "exptime": 0}
+        for noreply in (0, 1):
+            bench.job([{**extend, "noreply": noreply}, {"op": T.OpGet, "_key": b"none", "last_key": 1}])
+        bench.job([{"op": T.OpSet, "_key": b"none", "_value": b"2", "exptime": 1}, extend])
+        bench.job([{"op": T.OpSet, "_key": b"none", "_value": b"2"}, {"op": T.OpDelete, "_key": b"none"}, extend])
+        bench.idle()
+    # Bytes that come in several jobs; items that become long; the limit to the byte.
+    for n in range(12):
+        key = random_key(random.randrange(30))
+        get = {"op": T.OpGet, "_key": key, "last_key": 1}
+        flags = random.choice([0, 7])
+        bench.job([{"op": T.OpSet, "_key": key, "_value": random.randbytes(random.randrange(9000)),
+                    "flags": flags}])
+        bench.idle()
+        long_set(bench, key, random.randbytes(random.choice([1, 100, 9000, 20000])), 5,
+                 op=random.choice([T.OpAppend, T.OpPrepend]))
+        bench.idle()
+        item = bench.model.items.get(key)
+        if item:
+            bench.limit(len(key) + len(item.value) + 100 + 4 * bool(item.flags) + 59)
+            for more in random.sample([99, 101, 100], 3):
+                bench.job([{"op": T.OpAppend, "_key": key, "_value": bytes(more)}, get])
+            bench.idle()
+            bench.limit(60000)
+        job = bench.job([get], 6)
+        bench.idle()
+        while "cont" in job:
+            job = continue_value(bench, job)
+            bench.idle()
+
+
+def test_extend_what_falls_out(tiny):
+    """The room of the new item may be that of the old one: then it was there no more, or it is whole."""
+    bench = Bench(tiny, 0, 0, 40, 20, 10)
+    bench.limit(30000)
+    stored = 0
+    for n in range(120):
+        key, value = b"key%d" % n, random.randbytes(random.choice([3000, 12000, 20000]))
+        bench.job([{"op": T.OpSet, "_key": key, "_value": value}])
+        for _ in range(random.randrange(8)):
+            bench.job([{"op": T.OpSet, "_key": b"other", "_value": random.randbytes(random.choice([100, 7000]))}])
+        job = bench.job([{"op": random.choice([T.OpAppend, T.OpPrepend]), "_key": key, "_value": bytes(2000)}])
+        bench.idle()
+        stored += key in bench.model.items
+        job = bench.job([{"op": T.OpGet, "_key": key, "last_key": 1}], 6)
+        bench.idle()
+        while "cont" in job:
+            job = continue_value(bench, job)
+            bench.idle()
+    assert 10 < stored < 110 and bench.misses_by_age > 10, (stored, bench.misses_by_age)
 
 
 def test_room_before_bytes(seed):
