@@ -357,7 +357,8 @@ module decode
         rec_d.req.noreply    = 1'b0;
         end_d.rem            = '0;
       end else begin
-        rec_d.req.op         = OpCont;
+        // append and prepend go on themselves.
+        rec_d.req.op         = (ctx.op inside {OpAppend, OpPrepend}) ? ctx.op : OpCont;
         rec_d.req.ctx_op     = ctx.op;
         rec_d.req.key_stored = 1'b1;
         rec_d.req.klen       = ctx.klen;

@@ -79,8 +79,9 @@ package request_pkg;
     mode_e       mode;
     logic [31:0] rem;        // MdLine: bytes the next request needs before a job is worthwhile
                              // (0: any new byte); MdValue, MdSwallow: see mode_e
-    logic        cont;       // first finish the value below (OpCont), then go on in `mode`
-    logic [20:0] cont_start; // value bytes already sent
+    logic        cont;       // first finish the value below (OpCont, or an append that copies), then go
+                             // on in `mode`
+    logic [20:0] cont_start; // value bytes already sent, or copied
     // the request that MdKeys, MdValue or `cont` goes on with
     op_e         op;
     logic        noreply;
@@ -142,7 +143,7 @@ package request_pkg;
     logic [31:0] exptime;    // absolute UNIX seconds; 0 never, 1 already past
     logic [63:0] num;        // CAS unique or delta
     off_t        off;        // SETs: the new item; OpCont: the item
-    logic [20:0] cont_start; // OpCont
+    logic [20:0] cont_start; // OpCont; an append that goes on: `off` is the new item, see copy_t
     // Context after this request. It is made of the fields of the last record executed (`op` from
     // `ctx_op`, `hash` computed unless key_stored); an OpEnd that was not cut replaces all of it
     // but the hash, which it replaces with `key_stored` only.

@@ -130,6 +130,7 @@ module execute_act
     .room_i    (room),
     .last_i    (last),
     .sum_i,
+    .extended_i,
     .emits_o   (emits),
     .res_o,
     .spent_o   (spent),

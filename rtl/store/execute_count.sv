@@ -40,7 +40,7 @@ module execute_count
       count_o[StoreCountExpired]      <= done && item_i.found && !alive && op_i.found.lookup;
       count_o[StoreCountTouchHits]    <= done && decision_i.touch && alive;
       count_o[StoreCountTouchMisses]  <= done && decision_i.touch && !alive;
-      count_o[StoreCountSets]         <= done && is_store(op);
+      count_o[StoreCountSets]         <= done && is_store(op) && !extended_i.goes_on;
       count_o[StoreCountStored]       <= done && (decision_i.stores || extended_i.stored);
       count_o[StoreCountDeleteHits]   <= done && op == OpDelete && alive;
       count_o[StoreCountDeleteMisses] <= done && op == OpDelete && !alive;

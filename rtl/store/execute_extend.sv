@@ -2,79 +2,109 @@
 // the request's, one behind the other; its place goes into the key's way. The request's bytes are an
 // item of the log, too, that no way has. The reader reads both, the log joins them: a clock for each
 // line, and about 30 before the first.
+//
+// All others wait meanwhile. So a new item of more than ValuePiece bytes is made in pieces: the
+// connection's job ends with each of them, and its next one goes on, until the last one puts the item
+// into the way. If the key has got another item by then, or another expiry time, it begins anew and
+// makes all of it at once, so that it does not begin for ever. So does a datagram's request.
 module execute_extend
   import wirekv_pkg::*;
   import request_pkg::*;
   import store_pkg::*;
 (
-  input  logic       clk_i,
-  input  logic       rst_ni,
+  input  logic        clk_i,
+  input  logic        rst_ni,
   /// Largest item as memcached counts it.
   input  logic [20:0] item_max_i,
-  input  log_range_t range_i,
+  input  log_range_t  range_i,
   /// Begin with the item of the request in act.
-  input  logic       start_i,
+  input  logic        start_i,
   // verilator lint_off UNUSEDSIGNAL
-  input  op_t        op_i,
-  input  item_t      item_i,
+  input  op_t         op_i,
+  input  item_t       item_i,
   // verilator lint_on UNUSEDSIGNAL
   /// Values to read, and their pieces.
-  output logic       read_valid_o,
-  input  logic       read_ready_i,
-  output read_t      read_o,
-  input  logic       chunk_valid_i,
-  output logic       chunk_ready_o,
+  output logic        read_valid_o,
+  input  logic        read_ready_i,
+  output read_t       read_o,
+  input  logic        chunk_valid_i,
+  output logic        chunk_ready_o,
   // verilator lint_off UNUSEDSIGNAL
-  input  chunk_t     chunk_i,  // its bytes go to the log from outside
+  input  chunk_t      chunk_i,  // its bytes go to the log from outside
   // verilator lint_on UNUSEDSIGNAL
-  /// The new item; how its beats end; its key goes with it, and is all told.
-  output logic       own_valid_o,
-  input  logic       own_ready_i,
-  output put_t       own_o,
-  output logic       ownb_valid_o,
-  input  logic       ownb_ready_i,
-  output logic       ownb_last_o,
-  output logic       key_tell_o,
-  input  logic       key_all_told_i,
+  /// The new item; its beats are the chunks, the last of them; its key goes with it, and is all told.
+  output logic        own_valid_o,
+  input  logic        own_ready_i,
+  output put_t        own_o,
+  output logic        ownb_valid_o,
+  input  logic        ownb_ready_i,
+  output logic        ownb_last_o,
+  output logic        key_tell_o,
+  input  logic        key_all_told_i,
   /// Its place; puts taken and written by the log.
-  input  off_t       own_off_i,
-  input  serial_t    taken_i,
-  input  serial_t    written_i,
+  input  off_t        own_off_i,
+  input  serial_t     taken_i,
+  input  serial_t     written_i,
   /// What became of it; write it into the key's way; end with that, when the way back is free.
-  output extended_t  extended_o,
-  output logic       write_o,
-  input  logic       way_ready_i,
-  input  logic       out_free_i,
-  output logic       done_o
+  output extended_t   extended_o,
+  output logic        write_o,
+  input  logic        way_ready_i,
+  input  logic        out_free_i,
+  output logic        done_o
 );
 
-  typedef enum logic [2:0] {
+  typedef enum logic [3:0] {
     ExIdle,
+    ExPiece,   // which bytes
+    ExParts,   // and which of them are whose
     ExPut,
-    ExFirst,   // have one value read
-    ExSecond,  // and the other
+    ExPlaced,
+    ExFirst,   // have those of one value read
+    ExSecond,  // and those of the other
     ExBeats,
     ExWritten
   } state_e;
 
+  typedef struct packed {
+    off_t        off;
+    logic [20:0] start;
+    logic [20:0] len;
+  } part_t;
+
   state_e state_q, state_d;
-  logic append, second_q, value_sent_q, kept_q, bad_q, stored, written;
-  logic [20:0] len;
+  logic append, whole_q, goes_on_q, more_q, other_q, value_sent_q, kept_q, bad_q, fits_q;
+  logic stored, written;
+  // verilator lint_off UNUSEDSIGNAL
+  copy_t copy;  // has bits to spare
+  // verilator lint_on UNUSEDSIGNAL
+  logic [20:0] len, end_q, at_q, border_q;  // border_q: where the second value begins
+  logic [21:0] most;
   logic [22:0] size;
-  logic fits_q;
-  off_t off_q;
-  logic [5:0] lines_q;
+  off_t from_q, off_q;
+  part_t first_q, second_q;
+  logic one_q, two_q;  // there are bytes of the first, of the second value
   logic [15:0] lines;
+  logic [5:0] lines_q;
   serial_t stamp_q;
+
+  assign append = op_i.req.op == OpAppend;
+  assign copy   = {op_i.req.exptime, op_i.req.num};
+  assign len    = item_i.vlen + op_i.req.vlen;
+  assign size   = 23'(item_i.vlen) + 23'(op_i.req.vlen) + 23'(op_i.req.klen) +
+      ((item_i.flags == '0) ? 23'd0 : 23'd4) + 23'(ItemOverhead);
+  always_ff @(posedge clk_i) fits_q <= size <= 23'(item_max_i);
 
   always_comb begin
     state_d = state_q;
     unique case (state_q)
-      ExIdle:    if (start_i) state_d = ExPut;
-      ExPut:     if (own_ready_i) state_d = ExFirst;
-      ExFirst:   if (read_ready_i) state_d = ExSecond;
+      ExIdle:    if (start_i) state_d = ExPiece;
+      ExPiece:   state_d = ExParts;
+      ExParts:   state_d = ExPut;
+      ExPut:     if (own_ready_i) state_d = ExPlaced;
+      ExPlaced:  state_d = one_q ? ExFirst : ExSecond;
+      ExFirst:   if (read_ready_i) state_d = two_q ? ExSecond : ExBeats;
       ExSecond:  if (read_ready_i) state_d = ExBeats;
-      ExBeats:   if (value_sent_q && key_all_told_i) state_d = ExWritten;
+      ExBeats:   if (value_sent_q && (more_q || key_all_told_i)) state_d = ExWritten;
       ExWritten: if (done_o) state_d = ExIdle;
       default:   state_d = ExIdle;
     endcase
@@ -84,38 +114,61 @@ module execute_extend
     else state_q <= state_d;
   end
 
-  assign size = 23'(item_i.vlen) + 23'(op_i.req.vlen) + 23'(op_i.req.klen) +
-      ((item_i.flags == '0) ? 23'd0 : 23'd4) + 23'(ItemOverhead);
-  always_ff @(posedge clk_i) fits_q <= size <= 23'(item_max_i);
+  // ---------------------------------------------------------------- which bytes, of both values
+  assign most = 22'(at_q) + 22'(ValuePiece);
+  always_ff @(posedge clk_i) begin
+    unique case (state_q)
+      ExIdle: begin
+        // cont_start: of an item begun before. It is for the key's item as it was then.
+        more_q   <= op_i.req.cont_start != '0 && item_i.off == copy.old &&
+            item_i.exptime == item_i.stored_exptime;
+        whole_q  <= op_i.req.udp || op_i.req.cont_start != '0;
+        from_q   <= (op_i.req.cont_start != '0) ? copy.from : op_i.req.off;
+        at_q     <= op_i.req.cont_start;
+        border_q <= append ? item_i.vlen : op_i.req.vlen;
+      end
+      ExPiece: begin
+        if (!more_q) at_q <= '0;
+        end_q     <= len;
+        goes_on_q <= 1'b0;
+        if ((more_q || !whole_q) && (more_q ? most : 22'(ValuePiece)) < 22'(len)) begin
+          end_q     <= more_q ? most[20:0] : 21'(ValuePiece);
+          goes_on_q <= 1'b1;
+        end
+      end
+      ExParts: begin
+        one_q          <= at_q < border_q;
+        two_q          <= at_q >= border_q || end_q > border_q;
+        first_q.start  <= at_q;
+        first_q.len    <= ((end_q > border_q) ? border_q : end_q) - at_q;
+        second_q.start <= (at_q > border_q) ? at_q - border_q : '0;
+        second_q.len   <= end_q - ((at_q > border_q) ? at_q : border_q);
+        first_q.off    <= append ? item_i.off : from_q;
+        second_q.off   <= append ? from_q : item_i.off;
+      end
+      default: ;
+    endcase
+  end
 
-  // ---------------------------------------------------------------- both values
-  assign append       = op_i.req.op == OpAppend;
-  assign len          = item_i.vlen + op_i.req.vlen;
   assign read_valid_o = state_q inside {ExFirst, ExSecond};
   always_comb begin
-    read_o      = '0;
-    read_o.send = 1'b1;
-    read_o.own  = 1'b1;
-    read_o.klen = op_i.req.klen;
-    if (append == (state_q == ExFirst)) begin
-      read_o.off = item_i.off;
-      read_o.len = item_i.vlen;
-    end else begin
-      read_o.off = op_i.req.off;
-      read_o.len = op_i.req.vlen;
-    end
+    read_o       = '0;
+    read_o.send  = 1'b1;
+    read_o.own   = 1'b1;
+    read_o.klen  = op_i.req.klen;
+    {read_o.off, read_o.start, read_o.len} = (state_q == ExFirst) ? first_q : second_q;
   end
 
   assign chunk_ready_o = ownb_ready_i;
   assign ownb_valid_o  = chunk_valid_i;
-  assign ownb_last_o   = chunk_i.last && second_q;
+  assign ownb_last_o   = chunk_i.last && (other_q || !(one_q && two_q));
   always_ff @(posedge clk_i) begin
     if (state_q == ExIdle) begin
-      second_q     <= 1'b0;
+      other_q      <= 1'b0;
       value_sent_q <= 1'b0;
       bad_q        <= 1'b0;
     end else if (chunk_valid_i && ownb_ready_i) begin
-      if (chunk_i.last) second_q <= 1'b1;
+      if (chunk_i.last) other_q <= 1'b1;
       if (ownb_last_o) value_sent_q <= 1'b1;
       if (chunk_i.bad) bad_q <= 1'b1;
     end
@@ -128,27 +181,32 @@ module execute_extend
       off_q   <= own_off_i;
       stamp_q <= taken_i + 1'b1;
     end
-    // Nothing is written behind the new item before it is whole. So whoever is still valid now that it
-    // has its place is not overwritten while he is read.
-    if (state_q == ExSecond)
-      kept_q <= off_valid(item_i.off, range_i) && off_valid(op_i.req.off, range_i);
+    // What comes behind in the log is not written before all of this piece is. So whoever is valid two
+    // clocks after it has its place is not overwritten while he is read.
+    if (read_valid_o) kept_q <= off_valid(item_i.off, range_i) && off_valid(from_q, range_i);
     lines_q <= (lines > 16'd63) ? 6'd63 : lines[5:0];
   end
   assign own_valid_o = state_q == ExPut;
-  assign own_o       = '{start: 1'b1, own_lines: 1'b0, klen: op_i.req.klen, vlen: len,
-                         flags: item_i.flags, exptime: item_i.exptime, off: '0, done: '0};
-  assign key_tell_o  = state_q inside {ExFirst, ExSecond, ExBeats};
+  assign own_o       = '{start: !more_q, own_lines: goes_on_q, klen: op_i.req.klen, vlen: len,
+                         flags: item_i.flags, exptime: item_i.exptime, off: op_i.req.off,
+                         done: at_q};
+  assign key_tell_o  = state_q inside {ExPlaced, ExFirst, ExSecond, ExBeats} && !more_q;
 
-  assign stored       = off_q.lap != '0 && kept_q && !bad_q;
-  assign written      = reached(written_i, stamp_q);
-  assign extended_o   = '{
+  assign stored     = off_q.lap != '0 && kept_q && !bad_q;
+  assign written    = reached(written_i, stamp_q);
+  assign extended_o = '{
           fits: fits_q,
-          reply: stored ? RpStored : (off_q.lap == '0) ? RpNoMemory : RpNotStored,
-          stored: state_q == ExWritten && stored,
+          reply: (off_q.lap == '0) ? RpNoMemory : !stored ? RpNotStored : goes_on_q ? RpNone
+                                                                                    : RpStored,
+          stored: state_q == ExWritten && stored && !goes_on_q,
+          goes_on: state_q == ExWritten && stored && goes_on_q,
           off: off_q,
-          lines: lines_q
+          lines: lines_q,
+          done: end_q,
+          copy: '{zero: '0, from: from_q, old: item_i.off}
       };
-  assign write_o      = state_q == ExWritten && stored && written && out_free_i;
-  assign done_o       = state_q == ExWritten && out_free_i && (!stored || (written && way_ready_i));
+  assign write_o    = state_q == ExWritten && stored && !goes_on_q && written && out_free_i;
+  assign done_o     = state_q == ExWritten && out_free_i &&
+      (!stored || (written && (goes_on_q || way_ready_i)));
 
 endmodule

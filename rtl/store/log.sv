@@ -42,8 +42,8 @@ module log
   input  beat_t       putb_i,
   output logic        off_valid_o,
   output off_t        off_o,
-  /// Items from execute (incr, decr, append, prepend), one at a time; off_o stands in the clock in which
-  /// one is taken. A beat's first byte is in lane ownb_start_i, lane 0 behind lane 63, and beats but the
+  /// Items from execute (incr, decr, append, prepend) or pieces, one at a time; off_o stands in the clock
+  /// in which one is taken. A beat's first byte is in lane ownb_start_i, lane 0 behind lane 63, and beats but the
   /// last may be shorter than 64, too.
   input  logic        own_valid_i,
   output logic        own_ready_o,
@@ -204,7 +204,8 @@ module log
     if (limit_q.put.start) {piece.line, piece.lane} = {place.pos, 4'h0};
     else {piece.line, piece.lane} = limit_q.cont_byte;
   end
-  assign off_o       = place;
+  // Of a piece that execute adds to an item: where that is, if it still is.
+  assign off_o       = limit_q.put.start ? place : limit_q.still ? limit_q.put.off : '0;
   assign take        = limit_valid_q && piece_ready && budget_known && (aligned || refused);
   assign off_valid_o = take && limit_q.put.start && !limit_q.own;
   assign own_ready_o = take && limit_q.own;

@@ -203,6 +203,7 @@ package store_pkg;
     logic [31:0]      exptime;
     logic [20:0]      vlen;
     logic [15:0][1:0] uses;
+    logic [31:0]      stored_exptime;  // of the item that holds the request's key
   } item_t;
 
   /// What a request does.
@@ -243,13 +244,24 @@ package store_pkg;
     logic [5:0]  lines;
   } sum_t;
 
+  /// A new item that append or prepend has begun: what is known beside its own place, in a record's
+  /// and a context's `exptime` and `num`.
+  typedef struct packed {
+    logic [23:0] zero;
+    off_t        from;  // the request's bytes
+    off_t        old;   // the key's item
+  } copy_t;
+
   /// What became of an append or prepend, and the new item.
   typedef struct packed {
-    logic       fits;    // its size is allowed: known in the clock after its item is
-    reply_e     reply;
-    logic       stored;
-    off_t       off;
-    logic [5:0] lines;
+    logic        fits;     // its size is allowed: known in the clock after its item is
+    reply_e      reply;
+    logic        stored;
+    logic        goes_on;  // with the connection's next job, from byte `done` of the value on
+    off_t        off;
+    logic [5:0]  lines;
+    logic [20:0] done;
+    copy_t       copy;
   } extended_t;
 
   /// A bucket's write for an insert.

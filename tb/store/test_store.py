@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from common import to_beats  # noqa: E402
 from hash_model import hash64  # noqa: E402
 from sim import Sim  # noqa: E402
-from store_bench import Bench, T  # noqa: E402
+from store_bench import PIECE, Bench, T  # noqa: E402
 
 
 def random_key(n):
@@ -102,11 +102,23 @@ def random_jobs(bench, n, keys, jobs=8, space=None):
 
 
 def continue_value(bench, job, space=None):
-    """The next job of a connection whose value was split."""
+    """The next job of a connection whose value was split, or whose append has made a piece."""
     key, value, ctx = job["cont"]
+    if value is None:
+        record = {k: ctx[k] for k in ("op", "noreply", "klen", "vlen", "off", "cont_start", "hash", "exptime", "num")}
+        record |= {"key_stored": 1, "_key": key["_key"], "_value": key["_value"]}
+        return bench.job([record], job["conn"], 0, space() if space else 65536)
     record = {"op": T.OpCont, "klen": ctx["klen"], "vlen": ctx["vlen"], "off": ctx["off"],
               "cont_start": ctx["cont_start"], "last_key": 1, "ctx_op": T.OpGet, "_data": value}
     return bench.job([record], job["conn"], 0, space() if space else 65536)
+
+
+def finish(bench, job, space=None):
+    """The job, and those that go on with it."""
+    bench.idle()
+    while "cont" in job:
+        job = continue_value(bench, job, space)
+        bench.idle()
 
 
 def test_basics(small):
@@ -173,8 +185,8 @@ def long_set(bench, key, value, conn, space=65536, op=T.OpSet):
         bench.put(to_beats(piece), start=0, own_lines=1, off=off, done=done, klen=len(key),
                   vlen=len(value))
         done += len(piece)
-    bench.job([{"op": op, "key_stored": 1, "hash": job["hash"], "off": off, "_key": key,
-                "_value": value, **fields}], conn, 0, space)
+    return bench.job([{"op": op, "key_stored": 1, "hash": job["hash"], "off": off, "_key": key,
+                       "_value": value, **fields}], conn, 0, space)
 
 
 def test_long_values(small):
@@ -187,10 +199,7 @@ def test_long_values(small):
         bench.idle()
         job = bench.job([{"op": T.OpGet, "_key": key, "last_key": 1}] * 3, 6, 0,
                         random.choice([65536, 4096, 9000]))
-        bench.idle()
-        while "cont" in job:
-            job = continue_value(bench, job, lambda: random.choice([65536, 2048, 3000]))
-            bench.idle()
+        finish(bench, job, lambda: random.choice([65536, 2048, 3000]))
     assert bench.splits > 10
 
 
@@ -228,28 +237,62 @@ def test_extend(small):
         bench.job([{"op": T.OpSet, "_key": b"none", "_value": b"2"}, {"op": T.OpDelete, "_key": b"none"}, extend])
         bench.idle()
     # Bytes that come in several jobs; items that become long; the limit to the byte.
-    for n in range(12):
+    for n in range(20):
         key = random_key(random.randrange(30))
         get = {"op": T.OpGet, "_key": key, "last_key": 1}
         flags = random.choice([0, 7])
         bench.job([{"op": T.OpSet, "_key": key, "_value": random.randbytes(random.randrange(9000)),
                     "flags": flags}])
         bench.idle()
-        long_set(bench, key, random.randbytes(random.choice([1, 100, 9000, 20000])), 5,
-                 op=random.choice([T.OpAppend, T.OpPrepend]))
-        bench.idle()
+        finish(bench, long_set(bench, key, random.randbytes(random.choice([1, 100, 9000, 20000])), 5,
+                               op=random.choice([T.OpAppend, T.OpPrepend])))
         item = bench.model.items.get(key)
         if item:
             bench.limit(len(key) + len(item.value) + 100 + 4 * bool(item.flags) + 59)
             for more in random.sample([99, 101, 100], 3):
-                bench.job([{"op": T.OpAppend, "_key": key, "_value": bytes(more)}, get])
-            bench.idle()
+                finish(bench, bench.job([{"op": T.OpAppend, "_key": key, "_value": bytes(more)}]))
             bench.limit(60000)
-        job = bench.job([get], 6)
+        finish(bench, bench.job([get], 6))
+    assert bench.pieces > 10
+
+
+@pytest.mark.parametrize("what", [None, "OpSet", "OpDelete", "OpTouch", "OpAppend", "OpFlush", "expires"])
+def test_extend_interrupted(small, what):
+    """While a long item is copied piece by piece others have their turn. What they do to the key counts."""
+    bench = Bench(small, 0.05, 0.1, 30, 30)
+    bench.limit(100_000)
+    key = b"key"
+    for pieces in range(5):
+        record = {"op": random.choice([T.OpAppend, T.OpPrepend]), "_key": key, "_value": random.randbytes(3000)}
+        bench.job([{"op": T.OpSet, "_key": key, "_value": random.randbytes(40000), "flags": 3,
+                    "exptime": bench.model.now + 100}])
+        job = bench.job([record, {"op": T.OpReply, "reply": T.RpOk}], 1)
         bench.idle()
+        assert job["ctx"]["cont"] and job["ctx"]["cont_start"] == PIECE
+        for _ in range(pieces):
+            finish(bench, bench.job([{"op": T.OpGet, "_key": key, "last_key": 1}], 2))
+            job = continue_value(bench, job)
+            bench.idle()
+        before = bench.pieces
+        if what == "expires":
+            bench.sleep(200)
+        elif what:
+            bench.job([{"op": getattr(T, what), "_key": key, "_value": b"new", "exptime": 0 if what == "OpFlush" else
+                        bench.model.now + 50}], 2, 1)
+            bench.idle()
         while "cont" in job:
             job = continue_value(bench, job)
             bench.idle()
+        # What begins anew does so at once, and once.
+        assert bench.pieces - before == (0 if what else 4 - pieces)
+        finish(bench, bench.job([{"op": T.OpGet, "_key": key, "last_key": 1, "cas_out": 1}], 2))
+        if what == "OpTouch":
+            bench.sleep(49)
+            finish(bench, bench.job([{"op": T.OpGet, "_key": key, "last_key": 1}], 2))
+            bench.sleep(1)
+            assert not bench.model.alive(key)
+            finish(bench, bench.job([{"op": T.OpGet, "_key": key, "last_key": 1}], 2))
+    assert bench.misses_by_age == bench.lost == 0
 
 
 def test_extend_what_falls_out(tiny):
@@ -262,14 +305,10 @@ def test_extend_what_falls_out(tiny):
         bench.job([{"op": T.OpSet, "_key": key, "_value": value}])
         for _ in range(random.randrange(8)):
             bench.job([{"op": T.OpSet, "_key": b"other", "_value": random.randbytes(random.choice([100, 7000]))}])
-        job = bench.job([{"op": random.choice([T.OpAppend, T.OpPrepend]), "_key": key, "_value": bytes(2000)}])
-        bench.idle()
+        finish(bench, bench.job([{"op": random.choice([T.OpAppend, T.OpPrepend]), "_key": key,
+                                  "_value": bytes(2000)}], 5, random.randrange(2)))
         stored += key in bench.model.items
-        job = bench.job([{"op": T.OpGet, "_key": key, "last_key": 1}], 6)
-        bench.idle()
-        while "cont" in job:
-            job = continue_value(bench, job)
-            bench.idle()
+        finish(bench, bench.job([{"op": T.OpGet, "_key": key, "last_key": 1}], 6))
     assert 10 < stored < 110 and bench.misses_by_age > 10, (stored, bench.misses_by_age)
 
 
