@@ -183,7 +183,8 @@ module execute
   commit_t commit;
   beat_t key;
   way_t way;
-  logic find_start, find_done, find_buckets, key_tell, sum_tell, extend_tell, key_told, key_all_told;
+  logic
+      find_start, find_done, find_buckets, key_tell, sum_tell, extend_tell, key_told, key_all_told;
   logic [1:0] epoch_fits;
   logic [15:0] pick;
   logic [31:0] epoch;
@@ -226,6 +227,7 @@ module execute
     .sum_line_i    (sum_line),
     .sum_get_i     (sum_get),
     .line_there_o  (line_there),
+    .release_i     (extend_start),
     .acq_valid_o,
     .acq_ready_i,
     .acq_line_o,

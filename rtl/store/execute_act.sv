@@ -119,6 +119,7 @@ module execute_act
     .done_i (done),
     .spent_i(spent),
     .ctx_i  (ctx),
+    .copied_i(does.grows ? extended_i.copied : '0),
     .room_o (room),
     .last_o (last)
   );

@@ -1,7 +1,10 @@
 // append and prepend: puts a new item into the log whose value is that of the key's item and that of
 // the request's, one behind the other; its place goes into the key's way. The request's bytes are an
-// item of the log, too, that no way has. The reader reads both, the log joins them: a clock for each
-// line, and about 30 before the first.
+// item of the log, too, that no way has. The reader reads both, the log joins them, a line a clock.
+//
+// So the reader waits for the appender, which waits for a way of the log's cache, of which requests
+// leave it two: the reader may have one of them, not both. So it is given lines of one block only,
+// which are all in sets of their own, and the next ones when it has released these.
 //
 // All others wait meanwhile. So a new item of more than ValuePiece bytes is made in pieces: the
 // connection's job ends with each of them, and its next one goes on, until the last one puts the item
@@ -59,9 +62,10 @@ module execute_extend
     ExParts,   // and which of them are whose
     ExPut,
     ExPlaced,
-    ExFirst,   // have those of one value read
-    ExSecond,  // and those of the other
-    ExBeats,
+    ExNext,    // how many are in one block
+    ExRead,
+    ExChunks,
+    ExKey,     // wait for the rest of a long key
     ExWritten
   } state_e;
 
@@ -71,20 +75,28 @@ module execute_extend
     logic [20:0] len;
   } part_t;
 
+  // Bytes of the lines that are in sets of their own, in both banks.
+  localparam int unsigned BlockBits = $clog2(2 * LogSets * 64);
+  typedef logic [BlockBits:0] block_t;
+
   state_e state_q, state_d;
-  logic append, whole_q, goes_on_q, more_q, other_q, value_sent_q, kept_q, bad_q, fits_q;
-  logic stored, written;
+  logic append, whole_q, goes_on_q, more_q, placed_q, kept_q, bad_q, fits_q;
+  logic stored, written, read_done, part_done;
   // verilator lint_off UNUSEDSIGNAL
   copy_t copy;  // has bits to spare
   // verilator lint_on UNUSEDSIGNAL
   logic [20:0] len, end_q, at_q, border_q;  // border_q: where the second value begins
   logic [21:0] most;
   logic [22:0] size;
-  off_t from_q, off_q;
-  part_t first_q, second_q;
-  logic one_q, two_q;  // there are bytes of the first, of the second value
+  off_t from_q, off_q, first, second;
+  part_t part_q, behind_q;  // to be read
+  logic behind_there_q;     // there is something of the second value behind
+  logic [20:0] now_q;       // bytes that are read now
+  block_t in_block;
+  logic [BlockBits-1:0] part_at;
   logic [15:0] lines;
   logic [5:0] lines_q;
+  logic [14:0] copied_q;
   serial_t stamp_q;
 
   assign append = op_i.req.op == OpAppend;
@@ -101,10 +113,11 @@ module execute_extend
       ExPiece:   state_d = ExParts;
       ExParts:   state_d = ExPut;
       ExPut:     if (own_ready_i) state_d = ExPlaced;
-      ExPlaced:  state_d = one_q ? ExFirst : ExSecond;
-      ExFirst:   if (read_ready_i) state_d = two_q ? ExSecond : ExBeats;
-      ExSecond:  if (read_ready_i) state_d = ExBeats;
-      ExBeats:   if (value_sent_q && (more_q || key_all_told_i)) state_d = ExWritten;
+      ExPlaced:  state_d = ExNext;
+      ExNext:    state_d = ExRead;
+      ExRead:    if (read_ready_i) state_d = ExChunks;
+      ExChunks:  if (read_done) state_d = (part_done && !behind_there_q) ? ExKey : ExNext;
+      ExKey:     if (more_q || key_all_told_i) state_d = ExWritten;
       ExWritten: if (done_o) state_d = ExIdle;
       default:   state_d = ExIdle;
     endcase
@@ -137,41 +150,53 @@ module execute_extend
         end
       end
       ExParts: begin
-        one_q          <= at_q < border_q;
-        two_q          <= at_q >= border_q || end_q > border_q;
-        first_q.start  <= at_q;
-        first_q.len    <= ((end_q > border_q) ? border_q : end_q) - at_q;
-        second_q.start <= (at_q > border_q) ? at_q - border_q : '0;
-        second_q.len   <= end_q - ((at_q > border_q) ? at_q : border_q);
-        first_q.off    <= append ? item_i.off : from_q;
-        second_q.off   <= append ? from_q : item_i.off;
+        behind_there_q <= at_q < border_q && end_q > border_q;
+        part_q         <= '{off: first, start: at_q,
+                            len: ((end_q > border_q) ? border_q : end_q) - at_q};
+        if (at_q >= border_q)
+          part_q <= '{off: second, start: at_q - border_q, len: end_q - at_q};
+        behind_q <= '{off: second, start: '0, len: end_q - border_q};
+      end
+      ExNext: now_q <= (part_q.len > 21'(in_block)) ? 21'(in_block) : part_q.len;
+      ExChunks:
+      if (read_done) begin
+        part_q.start <= part_q.start + now_q;
+        part_q.len   <= part_q.len - now_q;
+        if (part_done) begin
+          part_q         <= behind_q;
+          behind_there_q <= 1'b0;
+        end
       end
       default: ;
     endcase
   end
 
-  assign read_valid_o = state_q inside {ExFirst, ExSecond};
+  // ---------------------------------------------------------------- read them
+  assign first    = append ? item_i.off : from_q;
+  assign second   = append ? from_q : item_i.off;
+  assign part_at  = {part_q.off.pos[BlockBits-5:0], 4'h0} + BlockBits'(16) +
+      BlockBits'(op_i.req.klen) + BlockBits'(part_q.start);
+  assign in_block = block_t'(2 ** BlockBits) - block_t'(part_at);
+
+  assign read_valid_o = state_q == ExRead;
   always_comb begin
     read_o       = '0;
     read_o.send  = 1'b1;
     read_o.own   = 1'b1;
     read_o.klen  = op_i.req.klen;
-    {read_o.off, read_o.start, read_o.len} = (state_q == ExFirst) ? first_q : second_q;
+    read_o.off   = part_q.off;
+    read_o.start = part_q.start;
+    read_o.len   = now_q;
   end
 
+  assign part_done     = now_q == part_q.len;
+  assign read_done     = chunk_valid_i && ownb_ready_i && chunk_i.last;
   assign chunk_ready_o = ownb_ready_i;
   assign ownb_valid_o  = chunk_valid_i;
-  assign ownb_last_o   = chunk_i.last && (other_q || !(one_q && two_q));
+  assign ownb_last_o   = chunk_i.last && part_done && !behind_there_q;
   always_ff @(posedge clk_i) begin
-    if (state_q == ExIdle) begin
-      other_q      <= 1'b0;
-      value_sent_q <= 1'b0;
-      bad_q        <= 1'b0;
-    end else if (chunk_valid_i && ownb_ready_i) begin
-      if (chunk_i.last) other_q <= 1'b1;
-      if (ownb_last_o) value_sent_q <= 1'b1;
-      if (chunk_i.bad) bad_q <= 1'b1;
-    end
+    if (state_q == ExIdle) bad_q <= 1'b0;
+    else if (chunk_valid_i && chunk_i.bad) bad_q <= 1'b1;
   end
 
   // ---------------------------------------------------------------- the new item
@@ -183,14 +208,16 @@ module execute_extend
     end
     // What comes behind in the log is not written before all of this piece is. So whoever is valid two
     // clocks after it has its place is not overwritten while he is read.
-    if (read_valid_o) kept_q <= off_valid(item_i.off, range_i) && off_valid(from_q, range_i);
+    placed_q <= state_q == ExPlaced;
+    if (placed_q) kept_q <= off_valid(item_i.off, range_i) && off_valid(from_q, range_i);
+    copied_q <= 15'((end_q - at_q) >> 6);
     lines_q <= (lines > 16'd63) ? 6'd63 : lines[5:0];
   end
   assign own_valid_o = state_q == ExPut;
   assign own_o       = '{start: !more_q, own_lines: goes_on_q, klen: op_i.req.klen, vlen: len,
                          flags: item_i.flags, exptime: item_i.exptime, off: op_i.req.off,
                          done: at_q};
-  assign key_tell_o  = state_q inside {ExPlaced, ExFirst, ExSecond, ExBeats} && !more_q;
+  assign key_tell_o  = state_q inside {ExPlaced, ExNext, ExRead, ExChunks, ExKey} && !more_q;
 
   assign stored     = off_q.lap != '0 && kept_q && !bad_q;
   assign written    = reached(written_i, stamp_q);
@@ -203,6 +230,7 @@ module execute_extend
           off: off_q,
           lines: lines_q,
           done: end_q,
+          copied: copied_q,
           copy: '{zero: '0, from: from_q, old: item_i.off}
       };
   assign write_o    = state_q == ExWritten && stored && !goes_on_q && written && out_free_i;

@@ -51,6 +51,8 @@ module execute_find
   input  line_no_t      sum_line_i,
   input  logic          sum_get_i,
   output logic          line_there_o,
+  /// Its item's lines are needed no more.
+  input  logic          release_i,
   /// Log cache: class ClassExecute, read port.
   output logic          acq_valid_o,
   input  logic          acq_ready_i,
@@ -268,7 +270,7 @@ module execute_find
     .line_i   (sum_seek_i ? sum_line_i : line),
     .get_i    (line_get || sum_get_i),
     .there_o  (line_there),
-    .release_i(line_release || act_done_i),
+    .release_i(line_release || release_i || act_done_i),
     .acq_valid_o,
     .acq_ready_i,
     .acq_line_o,

@@ -261,6 +261,7 @@ package store_pkg;
     off_t        off;
     logic [5:0]  lines;
     logic [20:0] done;
+    logic [14:0] copied;   // lines, now
     copy_t       copy;
   } extended_t;
 

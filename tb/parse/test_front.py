@@ -18,7 +18,8 @@ from text_model import Text  # noqa: E402
 
 T = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv", "rtl/tcp/tcp_pkg.sv",
           "rtl/parse/request_pkg.sv")
-STORES = "OpSet", "OpAdd", "OpReplace", "OpCas", "OpAppend", "OpPrepend"
+EXTENDS = "OpAppend", "OpPrepend"
+STORES = "OpSet", "OpAdd", "OpReplace", "OpCas", *EXTENDS
 
 RX_BASE = 0x2_0000_0040
 RING = 65536
@@ -255,7 +256,7 @@ class Bench:
         """The first record's key and item data have come, too."""
         rec = self.reqs.items[self.n_req][""]
         op = name(rec["op"], T.op_e)
-        if op in (*STORES, "OpPart"):
+        if op in (*STORES, "OpPart") and not rec["cont_start"]:
             item = self.items.get(T.off_t.pack(rec["off"]))
             missing = max(rec["rem"] - 2, 0) if op == "OpPart" else 0
             if not item or len(item["value"]) < item["vlen"] - missing:
@@ -319,6 +320,13 @@ class Bench:
         elif op == "OpCont" and random.random() < 0.5:
             job["ctx"].update(cont=1, cont_start=rec["cont_start"] + 100)
             job["cut"] = True
+        elif op in EXTENDS and random.random() < (0.5 if rec["cont_start"] else 10 * self.long_value):
+            # It goes on as it likes to.
+            conn.copying = {"cont_start": random.randrange(1, 1 << 20), "num": random.getrandbits(64),
+                            "exptime": random.getrandbits(32), "off": T.off_t.unpack(random.getrandbits(36))}
+            job["ctx"].update(cont=1, **conn.copying)
+            conn.copying |= {f: job["ctx"][f] for f in ("op", "noreply", "klen", "vlen", "hash")}
+            job["cut"] = True
         elif random.random() < self.cut:
             job["cut"] = True
 
@@ -366,6 +374,9 @@ class Bench:
             ops.append(("get", key, bool(rec["cas_out"]), rec["exptime"] if rec["touch"] else None))
             if rec["last_key"]:
                 ops.append(("end",))
+        elif op in EXTENDS and rec["cont_start"]:
+            got = {f: rec[f] for f in conn.copying}
+            assert rec["key_stored"] and got == conn.copying, (got, conn.copying)
         elif op in STORES:
             item = self.items[T.off_t.pack(rec["off"])]
             if rec["key_stored"]:

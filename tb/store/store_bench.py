@@ -536,16 +536,16 @@ class Bench:
             self.lost += 1
             assert self.allow_evict, (age, self.size, item.value, r, want, got)
 
-    def room(self, jobs):
+    def room(self, jobs, clocks=5_000):
         """Waits until at most `jobs` jobs are in flight."""
-        for _ in range(5_000):
+        for _ in range(clocks):
             if len(self.jobs) <= jobs:
                 return
             self.tick()
         raise AssertionError(f"stuck with {len(self.jobs)} jobs: {self.jobs[0]}")
 
-    def idle(self):
-        self.room(0)
+    def idle(self, clocks=5_000):
+        self.room(0, clocks)
         for _ in range(2000):
             self.tick()
             if self.sim.idle_o.raw[0]:

@@ -256,6 +256,40 @@ def test_extend(small):
     assert bench.pieces > 10
 
 
+def test_extend_ends_job(small):
+    """A job that has copied 64 KiB ends, though there is room for its replies: the others have their turn."""
+    bench = Bench(small)
+    bench.job([{"op": T.OpSet, "_key": b"key", "_value": bytes(7900)}])
+    for udp in (0, 1):
+        job = bench.job([{"op": random.choice([T.OpAppend, T.OpPrepend]), "_key": b"key", "_value": b"x"}] * 30, 1, udp)
+        bench.idle(20_000)
+        assert job["ctx"]["rx_ptr"] == (31 if udp else 9)
+        finish(bench, bench.job([{"op": T.OpGet, "_key": b"key", "last_key": 1}]))
+
+
+def test_extend_among_many(seed):
+    """While long values are copied, those who wait hold as much of the log's cache as they can."""
+    sim = Sim(seed, 13, 65536)
+    bench = Bench(sim, 0, 0, 100, 100)
+    bench.limit(200_000)
+    names = [b"key%d" % i for i in range(1200)]
+    for n in range(0, len(names), 8):
+        bench.job([{"op": T.OpSet, "_key": k, "_value": random.randbytes(random.randrange(60, 900))}
+                   for k in names[n : n + 8]])
+        bench.room(8)
+    for size in (1, 3000, 70000):
+        bench.job([{"op": T.OpSet, "_key": b"long", "_value": bytes(size)}])
+        for n in range(15):
+            # A datagram's is copied at once.
+            bench.job([{"op": random.choice([T.OpAppend, T.OpPrepend]), "_key": b"long", "_value": b"%d" % n}], 1, 1)
+            for _ in range(60):
+                bench.job([{"op": T.OpGet, "_key": k, "last_key": 1} for k in random.sample(names, 6)], 2)
+            bench.room(0, 30_000)
+        finish(bench, bench.job([{"op": T.OpGet, "_key": b"long", "last_key": 1}], 3))
+    assert bench.misses_by_age == bench.lost == 0
+    sim.close()
+
+
 @pytest.mark.parametrize("what", [None, "OpSet", "OpDelete", "OpTouch", "OpAppend", "OpFlush", "expires"])
 def test_extend_interrupted(small, what):
     """While a long item is copied piece by piece others have their turn. What they do to the key counts."""
