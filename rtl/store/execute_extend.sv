@@ -80,7 +80,7 @@ module execute_extend
   typedef logic [BlockBits:0] block_t;
 
   state_e state_q, state_d;
-  logic append, whole_q, goes_on_q, more_q, placed_q, kept_q, bad_q, fits_q;
+  logic append, whole_q, goes_on_q, more_q, placed_q, kept_q, fits_q;
   logic stored, written, read_done, part_done;
   // verilator lint_off UNUSEDSIGNAL
   copy_t copy;  // has bits to spare
@@ -194,10 +194,6 @@ module execute_extend
   assign chunk_ready_o = ownb_ready_i;
   assign ownb_valid_o  = chunk_valid_i;
   assign ownb_last_o   = chunk_i.last && part_done && !behind_there_q;
-  always_ff @(posedge clk_i) begin
-    if (state_q == ExIdle) bad_q <= 1'b0;
-    else if (chunk_valid_i && chunk_i.bad) bad_q <= 1'b1;
-  end
 
   // ---------------------------------------------------------------- the new item
   assign lines = lines_of(off_q.pos[1:0], 22'd16 + 22'(op_i.req.klen) + 22'(len));
@@ -207,7 +203,8 @@ module execute_extend
       stamp_q <= taken_i + 1'b1;
     end
     // What comes behind in the log is not written before all of this piece is. So whoever is valid two
-    // clocks after it has its place is not overwritten while he is read.
+    // clocks after it has its place is not overwritten while he is read. (If memory cannot read him, the
+    // new item is given up with all others.)
     placed_q <= state_q == ExPlaced;
     if (placed_q) kept_q <= off_valid(item_i.off, range_i) && off_valid(from_q, range_i);
     copied_q <= 15'((end_q - at_q) >> 6);
@@ -219,7 +216,7 @@ module execute_extend
                          done: at_q};
   assign key_tell_o  = state_q inside {ExPlaced, ExNext, ExRead, ExChunks, ExKey} && !more_q;
 
-  assign stored     = off_q.lap != '0 && kept_q && !bad_q;
+  assign stored     = off_q.lap != '0 && kept_q;
   assign written    = reached(written_i, stamp_q);
   assign extended_o = '{
           fits: fits_q,

@@ -128,10 +128,8 @@ module execute_room
         if (ctx_i.mode == MdAbort || (copied[10] && !op_i.req.udp)) cut_q <= 1'b1;
       end
     end
-    if (done_i && !skip && op_i.req.op != OpEnd) begin
-      last_q   <= ctx_i;
-      copied_q <= copied;
-    end
+    if (done_i && !skip && op_i.req.op != OpEnd) last_q <= ctx_i;
+    if (done_i) copied_q <= copied;
   end
 
 endmodule

@@ -583,10 +583,11 @@ async def long_values(dut):
         return cmd + b" %s %d 0 %d\r\n" % (a_key(0), random.randrange(3), n) + \
             random.randbytes(n) + random.choice((b"\r\n", b"\r\n", b"\r\n", b"xx"))
     sizes = [8192 - d for d in range(0, 60, 7)] + [8100, 8192, 8193, 16384, 20000, 50000, 100000]
+    stores = b"set", b"add", b"append", b"prepend"
     data = []
     for _ in range(4):
         random.shuffle(sizes)
-        data.append(b"".join(a_set(n, random.choice((b"set", b"add"))) + a_command(broken=False)
+        data.append(b"".join(a_set(n, random.choice(stores)) + a_command(broken=False)
                              for n in sizes) + a_set(9000))  # nothing comes behind the last one
     await streams(dut, data, lambda: random.choice((100, 1460, 8000)), pause=0.05)
 

@@ -252,6 +252,14 @@ def test_extend(small):
             for more in random.sample([99, 101, 100], 3):
                 finish(bench, bench.job([{"op": T.OpAppend, "_key": key, "_value": bytes(more)}]))
             bench.limit(60000)
+        # The last one looks for its item where the one before has it no more.
+        bench.job([{"op": T.OpSet, "_key": key, "_value": bytes(50), "flags": flags}])
+        bench.idle()
+        bench.limit(len(key) + 60 + 4 * bool(flags) + 59)
+        bench.job([{"op": T.OpAppend, "_key": key, "_value": bytes(more)} for more in (8, 3, 2, 1)])
+        bench.idle()
+        bench.limit(60000)
+        job = bench.job([{"op": T.OpSet, "_key": key, "_value": random.randbytes(random.randrange(12000))}])
         finish(bench, bench.job([get], 6))
     assert bench.pieces > 10
 
@@ -327,6 +335,8 @@ def test_extend_interrupted(small, what):
             assert not bench.model.alive(key)
             finish(bench, bench.job([{"op": T.OpGet, "_key": key, "last_key": 1}], 2))
     assert bench.misses_by_age == bench.lost == 0
+    counts = bench.counts()
+    assert {name: counts[name] for name in bench.expected} == bench.expected
 
 
 def test_extend_what_falls_out(tiny):
