@@ -116,12 +116,12 @@ module log_cache
       .Classes(LogClasses),
       // Requests wait for execute, which waits for the reader and the appender; so requests must not
       // hold what those need, nor execute what the reader needs.
-      .OwnWays({8'b1110_0111, 8'b0001_0000, 8'b0000_1000, 8'b1110_0111}),
-      .Avoid  ({8'b0000_0000, 8'b0000_0000, 8'b0001_0000, 8'b0001_1000}),
-      .Spare  (8'b1110_0111),
+      .OwnWays({8'b1100_0111, 8'b0011_0000, 8'b0000_1000, 8'b1100_0111}),
+      .Avoid  ({8'b0000_0000, 8'b0000_0000, 8'b0011_0000, 8'b0011_1000}),
+      .Spare  (8'b1100_0111),
       // Requests that wait for the appender stop asking when as many wait as fit.
       .Patient(4'b1000),
-      .Waiting({9'd16, 9'd32, 9'd8, 9'd256}),
+      .Waiting({9'd16, 9'd128, 9'd8, 9'd256}),
       .Reads  (2),
       .Writes (2),
       // Items of one client lie at like distances if clients take turns.
@@ -131,7 +131,7 @@ module log_cache
       .Ultra  (1'b1),
       .NumberBits(14),
       .RenewEvery(256),
-      .TicketBits(17)
+      .TicketBits(18)
     ) u_bank (
       .clk_i,
       .rst_ni,

@@ -49,7 +49,7 @@ module reader
   // verilator lint_on UNUSEDSIGNAL
   read_t job;
   logic [3:0] unused_plan;
-  logic [4:0] unused_job;
+  logic [5:0] unused_job;
 
   assign s_ready_o = plan_ready && job_room;
 
@@ -93,7 +93,7 @@ module reader
   // ---------------------------------------------------------------- prepare a job
   lib_fifo #(
     .T    (read_t),
-    .Depth(16)
+    .Depth(32)
   ) u_jobs (
     .clk_i,
     .rst_ni,

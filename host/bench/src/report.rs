@@ -36,6 +36,15 @@ impl Report {
         self.rates.insert(scenario.name, rate);
         let goals = scenario.goals.iter().filter_map(|goal| match *goal {
             Goal::Rate(least) => Some((format!(">= {least} op/clk"), rate >= least)),
+            Goal::Wire(least) => figures.wire_limit(WIRE_100G).map(|limit| {
+                (format!(">= {:.0} % of the limit", 100.0 * least), rate >= least * limit)
+            }),
+            Goal::Full(least) => result.full.map(|full| {
+                (
+                    format!("index {:.1} % full, >= {:.0}", 100.0 * full, 100.0 * least),
+                    full >= least,
+                )
+            }),
             Goal::Latency(most) => {
                 Some((format!("median <= {most}"), figures.latency(0.5) <= most))
             }
@@ -140,6 +149,7 @@ impl Row {
                 "p99": f.latency(0.99),
                 "max": f.latency(1.0),
             },
+            "index_full": self.result.full,
             "client_resends": self.result.resent,
             "counters": counters,
             "goals": goals,

@@ -7,6 +7,7 @@ use wirekv_sim::{Config, Sim, Stamp, WIRE_100G};
 
 use crate::flood::{self, Flood};
 use crate::frame;
+use crate::Args;
 
 pub const CLOCK_MHZ: f64 = 250.0;
 /// So long at most may the card work without a frame coming out (a client sends again long before).
@@ -22,6 +23,7 @@ pub struct Rig {
     next_tick: u64,
     last_out: u64,
     flood: Option<Flood>,
+    ways: u32,
     /// When each sent frame's first beat went in; frames still queued are at the end.
     entered: Vec<u64>,
     /// Bytes on the wire so far, everything between frames included.
@@ -36,9 +38,11 @@ pub struct Out {
 }
 
 impl Rig {
-    pub fn new(mem_latency: u32, mem_jitter: u32, seed: u64) -> Result<Rig> {
+    /// A card with so many bytes for index and log.
+    pub fn new(item_bytes: u64, args: &Args) -> Result<Rig> {
+        let Args { mem_latency, mem_jitter, seed, .. } = *args;
         let conns = 1024;
-        let layout = Layout::new(64 << 20, conns).expect("a valid size");
+        let layout = Layout::new(item_bytes, conns).expect("a valid size");
         let mut sim = Sim::new(&Config {
             memory_bytes: layout.total,
             mem_latency,
@@ -67,12 +71,18 @@ impl Rig {
             next_tick: sim.clock() + TICK,
             last_out: sim.clock(),
             flood: None,
+            ways: 8 << layout.index_bits,
             sim,
             counters: Totals::default(),
             entered: Vec::new(),
             wire_in: 0,
             wire_out: 0,
         })
+    }
+
+    /// Entries that the index has room for.
+    pub fn ways(&self) -> u32 {
+        self.ways
     }
 
     pub fn clock(&self) -> u64 {

@@ -392,5 +392,5 @@ pub fn run(scenario: &Scenario, job: u32, args: &Args) -> Result<Outcome> {
         latencies,
         counters: changes(&before, &rig.sim.counters()),
     };
-    Ok(Outcome { figures, resent: 0, total_clocks: rig.sim.clock })
+    Ok(Outcome { figures, full: None, resent: 0, total_clocks: rig.sim.clock })
 }
