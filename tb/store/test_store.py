@@ -416,11 +416,12 @@ def test_memory_refuses(seed, what, ports):
     names = [random_key(i) for i in range(1500)]
     refusals = getattr(small, what)
     for chance in (400, 1600, 0, 8000, 800):
-        refusals.set(sum(chance << 16 * p for p in ports))
+        # Most of the log's lines are on chip.
+        refusals.set(sum((3 * chance if p >= 2 else chance) << 16 * p for p in ports))
         random_jobs(bench, 1200, names, 8)
         bench.idle()
     counts = bench.counts()
-    assert counts["BadReads" if what == "bad_reads_i" else "BadWrites"] > 3
+    assert counts["BadReads" if what == "bad_reads_i" else "BadWrites"] > 1
     assert counts["GetHits"] > 20
     refusals.set(0)
     lost = bench.lost + bench.misses_by_age
