@@ -286,7 +286,7 @@ def test_extend_among_many(seed):
                    for k in names[n : n + 8]])
         bench.room(8)
     for size in (1, 3000, 70000):
-        bench.job([{"op": T.OpSet, "_key": b"long", "_value": bytes(size)}])
+        bench.job([{"op": T.OpSet, "_key": b"long", "_value": random.randbytes(size)}])
         for n in range(15):
             # A datagram's is copied at once.
             bench.job([{"op": random.choice([T.OpAppend, T.OpPrepend]), "_key": b"long", "_value": b"%d" % n}], 1, 1)
@@ -319,8 +319,9 @@ def test_extend_interrupted(small, what):
         if what == "expires":
             bench.sleep(200)
         elif what:
-            bench.job([{"op": getattr(T, what), "_key": key, "_value": b"new", "exptime": 0 if what == "OpFlush" else
-                        bench.model.now + 50}], 2, 1)
+            exptime = {"OpFlush": 0, "OpTouch": bench.model.now + 50}.get(what, bench.model.now + 100)
+            bench.job([{"op": getattr(T, what), "_key": key, "_value": random.randbytes(20000), "exptime": exptime}],
+                      2, 1)
             bench.idle()
         while "cont" in job:
             job = continue_value(bench, job)
