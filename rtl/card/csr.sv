@@ -133,6 +133,7 @@ module csr
   assign store_o.log_base   = {2'b00, reg_q['h034 / 4]};
   assign store_o.index_bits = reg_q['h040 / 4][4:0];
   assign store_o.log_lines  = reg_q['h044 / 4][25:0];
+  assign store_o.item_max   = reg_q['h048 / 4][20:0];
   assign store_o.mix_key    = {reg_q['h08C / 4], reg_q['h088 / 4], reg_q['h084 / 4],
                                reg_q['h080 / 4]};
   for (genvar w = 0; w < 32; w++) begin : gen_nh_key

@@ -20,7 +20,7 @@ module decode_line
   // verilator lint_off UNUSEDSIGNAL
   line_info_t line;
   // verilator lint_on UNUSEDSIGNAL
-  logic words_ok, bad_format, too_big, unsupported, noreply, use_exptime;
+  logic words_ok, bad_format, too_big, noreply, use_exptime;
   logic [31:0] vlen, need;
   action_e action;
   reply_e reply;
@@ -48,7 +48,6 @@ module decode_line
                  (line.length_big ? late_i && (length_i[31] || length_i[30:0] > 31'h7ffffffd) :
                                     line.length_neg);
     too_big     = late_i ? 33'(length_i) > 33'(value_max_i) : line.too_big;
-    unsupported = line.cmd inside {CmdAppend, CmdPrepend};
 
     action      = AcReply;
     reply       = RpError;
@@ -74,10 +73,6 @@ module decode_line
             action = AcSwallow;
             reply  = RpTooLarge;
             op     = (line.cmd == CmdSet) ? OpTooBig : OpReply;
-          end else if (unsupported) begin
-            action = AcSwallow;
-            reply  = RpUnsupported;
-            op     = OpReply;
           end else if (need <= 32'(step_i.piece.left)) begin
             action = AcStore;
           end else if (!job_i.udp && !step_i.piece.eof && step_i.line_pos == '0 &&

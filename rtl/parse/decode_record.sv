@@ -81,7 +81,8 @@ module decode_record
         req.klen       = '0;
         req.noreply    = 1'b0;
       end else begin
-        req.op         = OpCont;
+        // append and prepend go on themselves.
+        req.op         = (ctx.op inside {OpAppend, OpPrepend}) ? ctx.op : OpCont;
         req.ctx_op     = ctx.op;
         req.key_stored = 1'b1;
         req.klen       = ctx.klen;

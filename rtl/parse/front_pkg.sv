@@ -170,6 +170,8 @@ package front_pkg;
       CmdAdd:     return OpAdd;
       CmdReplace: return OpReplace;
       CmdCas:     return OpCas;
+      CmdAppend:  return OpAppend;
+      CmdPrepend: return OpPrepend;
       CmdDelete:  return OpDelete;
       CmdIncr:    return OpIncr;
       CmdDecr:    return OpDecr;

@@ -36,7 +36,7 @@ module request_form
     return r;
   endfunction
 
-  localparam int unsigned RowsNum = 12;
+  localparam int unsigned RowsNum = 14;
   localparam row_t [RowsNum-1:0] Rows = {
     row("get ", FmKey, OpGet),
     row("gets ", FmKey, OpGet, 1'b1),
@@ -45,6 +45,8 @@ module request_form
     row("set ", FmStore, OpSet),
     row("add ", FmStore, OpAdd),
     row("replace ", FmStore, OpReplace),
+    row("append ", FmStore, OpAppend),
+    row("prepend ", FmStore, OpPrepend),
     row("delete ", FmDelete, OpDelete),
     row("incr ", FmNumber, OpIncr),
     row("decr ", FmNumber, OpDecr),

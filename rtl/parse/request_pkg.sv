@@ -21,6 +21,8 @@ package request_pkg;
     OpAdd,
     OpReplace,
     OpCas,
+    OpAppend,    // the item at `off` holds what is put behind, or in front of, the key's value
+    OpPrepend,
     OpDelete,
     OpIncr,
     OpDecr,
@@ -56,8 +58,7 @@ package request_pkg;
     RpTooLarge,       // SERVER_ERROR object too large for cache
     RpNoMemory,       // SERVER_ERROR out of memory storing object
     RpMultiPacket,    // SERVER_ERROR multi-packet request not supported
-    RpBadDelete,      // CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]
-    RpUnsupported     // SERVER_ERROR not supported
+    RpBadDelete       // CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]
   } reply_e;
 
   typedef enum logic [2:0] {
@@ -78,8 +79,9 @@ package request_pkg;
     mode_e       mode;
     logic [31:0] rem;        // MdLine: bytes the next request needs before a job is worthwhile
                              // (0: any new byte); MdValue, MdSwallow: see mode_e
-    logic        cont;       // first finish the value below (OpCont), then go on in `mode`
-    logic [20:0] cont_start; // value bytes already sent
+    logic        cont;       // first finish the value below (OpCont, or an append that copies), then go
+                             // on in `mode`
+    logic [20:0] cont_start; // value bytes already sent, or copied
     // the request that MdKeys, MdValue or `cont` goes on with
     op_e         op;
     logic        noreply;
@@ -110,6 +112,8 @@ package request_pkg;
   } job_t;
 
   localparam int unsigned JobBytes = 8192;
+  /// What memcached adds to an item: its header, CAS unique, a NUL and CRLF.
+  localparam int unsigned ItemOverhead = 59;
   /// A reply other than value bytes never needs more than this; nor does a piece of the host's.
   localparam int unsigned ReplyMax = 512;
   /// The most value bytes that one record may send (a longer value goes on as OpCont).
@@ -139,7 +143,7 @@ package request_pkg;
     logic [31:0] exptime;    // absolute UNIX seconds; 0 never, 1 already past
     logic [63:0] num;        // CAS unique or delta
     off_t        off;        // SETs: the new item; OpCont: the item
-    logic [20:0] cont_start; // OpCont
+    logic [20:0] cont_start; // OpCont; an append that goes on: `off` is the new item, see copy_t
     // Context after this request. It is made of the fields of the last record executed (`op` from
     // `ctx_op`, `hash` computed unless key_stored); an OpEnd that was not cut replaces all of it
     // but the hash, which it replaces with `key_stored` only.

@@ -33,8 +33,6 @@ module words
   output resume_t     verdict_o
 );
 
-  /// What memcached adds to an item: its header, CAS unique, a NUL and CRLF.
-  localparam int unsigned ItemOverhead = 59;
   /// Longest key.
   localparam int unsigned KeyMax = 250;
   /// Spaces before the command of an overlong `get` line (memcached's try_read_command_ascii).
@@ -83,6 +81,8 @@ module words
             OpAdd:     was.cmd = CmdAdd;
             OpReplace: was.cmd = CmdReplace;
             OpCas:     was.cmd = CmdCas;
+            OpAppend:  was.cmd = CmdAppend;
+            OpPrepend: was.cmd = CmdPrepend;
             default:   was.cmd = CmdSet;
           endcase
         end

@@ -89,7 +89,6 @@ package reply_pkg;
       5'(RpTooLarge):    return line_of("SERVER_ERROR object too large for cache");
       5'(RpNoMemory):    return line_of("SERVER_ERROR out of memory storing object");
       5'(RpMultiPacket): return line_of("SERVER_ERROR multi-packet request not supported");
-      5'(RpUnsupported): return line_of("SERVER_ERROR not supported");
       5'(RpBadDelete):
       return line_of("CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]");
       FxValue:           return chars_of("VALUE ");

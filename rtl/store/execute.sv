@@ -25,6 +25,8 @@ module execute
   input  logic [31:0]       now_i,
   /// log2 of the number of buckets.
   input  logic [4:0]        index_bits_i,
+  /// Largest item as memcached counts it.
+  input  logic [20:0]       item_max_i,
   input  log_range_t        range_i,
   /// Requests with the log's count of puts taken before them; what lookup found; their keys.
   input  logic              req_valid_i,
@@ -45,7 +47,7 @@ module execute
   /// Puts taken and written by the log.
   input  serial_t           taken_i,
   input  serial_t           written_i,
-  /// Items made here (incr, decr).
+  /// Items made here (incr, decr, append, prepend).
   output logic              own_valid_o,
   input  logic              own_ready_i,
   output put_t              own_o,
@@ -55,6 +57,7 @@ module execute
   output logic              ownb_valid_o,
   input  logic              ownb_ready_i,
   output beat_t             ownb_o,
+  output logic [5:0]        ownb_start_o,
   input  off_t              own_off_i,
   /// Index caches, banks 0 and 1: read port, write port, class ClassExecute, releases.
   output logic [1:0]        bucket_rd_en_o,
@@ -101,6 +104,10 @@ module execute
   output logic              read_valid_o,
   input  logic              read_ready_i,
   output read_t             read_o,
+  /// Pieces of the values that were read for an item made here.
+  input  logic              chunk_valid_i,
+  output logic              chunk_ready_o,
+  input  chunk_t            chunk_i,
   /// The keys of values, in lines; the last one of a key comes with its result.
   output logic              rkey_valid_o,
   input  logic              rkey_ready_i,
@@ -176,7 +183,8 @@ module execute
   commit_t commit;
   beat_t key;
   way_t way;
-  logic find_start, find_done, find_buckets, key_tell, sum_tell, key_told, key_all_told;
+  logic
+      find_start, find_done, find_buckets, key_tell, sum_tell, extend_tell, key_told, key_all_told;
   logic [1:0] epoch_fits;
   logic [15:0] pick;
   logic [31:0] epoch;
@@ -206,7 +214,7 @@ module execute
     .done_o        (find_done),
     .act_done_i    (act_done),
     .item_o        (item),
-    .tell_i        (key_tell || sum_tell),
+    .tell_i        (key_tell || sum_tell || extend_tell),
     .told_i        (key_told || (ownk_valid_o && ownk_ready_i)),
     .key_o         (key),
     .key_all_told_o(key_all_told),
@@ -219,6 +227,7 @@ module execute
     .sum_line_i    (sum_line),
     .sum_get_i     (sum_get),
     .line_there_o  (line_there),
+    .release_i     (extend_start),
     .acq_valid_o,
     .acq_ready_i,
     .acq_line_o,
@@ -235,6 +244,9 @@ module execute
   // ---------------------------------------------------------------- act
   decision_t does;
   sum_t sum;
+  extended_t extended;
+  logic extend_start, extend_done, extend_write, act_read, extend_read;
+  read_t act_job, extend_job;
   logic insert_start, insert_done, sum_start, sum_done, sum_write, way_write, way_use, way_ready;
   logic out_free, moved, evicted;
 
@@ -263,6 +275,9 @@ module execute
     .sum_o        (sum_start),
     .sum_done_i   (sum_done),
     .sum_i        (sum),
+    .extend_o     (extend_start),
+    .extend_done_i(extend_done),
+    .extended_i   (extended),
     .key_tell_o   (key_tell),
     .key_told_o   (key_told),
     .key_i        (key),
@@ -277,9 +292,9 @@ module execute
     .wr_line_o,
     .wr_data_o,
     .wr_strb_o,
-    .read_valid_o,
+    .read_valid_o (act_read),
     .read_ready_i,
-    .read_o,
+    .read_o       (act_job),
     .rkey_valid_o,
     .rkey_ready_i,
     .rkey_o,
@@ -295,6 +310,10 @@ module execute
     .hkey_o
   );
 
+  logic sum_put, sum_beat_valid;
+  put_t sum_item;
+  beat_t sum_beat;
+
   execute_number u_number (
     .clk_i,
     .rst_ni,
@@ -306,12 +325,12 @@ module execute
     .line_there_i  (line_there),
     .line_data_i   (rd_data_i),
     .line_bad_i    (rd_bad_i),
-    .own_valid_o,
+    .own_valid_o   (sum_put),
     .own_ready_i,
-    .own_o,
-    .ownb_valid_o,
+    .own_o         (sum_item),
+    .ownb_valid_o  (sum_beat_valid),
     .ownb_ready_i,
-    .ownb_o,
+    .ownb_o        (sum_beat),
     .key_tell_o    (sum_tell),
     .key_all_told_i(key_all_told),
     .own_off_i,
@@ -323,8 +342,53 @@ module execute
     .out_free_i    (out_free),
     .done_o        (sum_done)
   );
-  assign ownk_valid_o = sum_tell && !key_all_told;
+
+  logic extend_put, extend_beat_valid, extend_last;
+  put_t extend_item;
+
+  execute_extend u_extend (
+    .clk_i,
+    .rst_ni,
+    .item_max_i,
+    .range_i,
+    .start_i       (extend_start),
+    .op_i          (act),
+    .item_i        (item),
+    .read_valid_o  (extend_read),
+    .read_ready_i,
+    .read_o        (extend_job),
+    .chunk_valid_i,
+    .chunk_ready_o,
+    .chunk_i,
+    .own_valid_o   (extend_put),
+    .own_ready_i,
+    .own_o         (extend_item),
+    .ownb_valid_o  (extend_beat_valid),
+    .ownb_ready_i,
+    .ownb_last_o   (extend_last),
+    .key_tell_o    (extend_tell),
+    .key_all_told_i(key_all_told),
+    .own_off_i,
+    .taken_i,
+    .written_i,
+    .extended_o    (extended),
+    .write_o       (extend_write),
+    .way_ready_i   (way_ready),
+    .out_free_i    (out_free),
+    .done_o        (extend_done)
+  );
+
+  // Only one of them makes an item.
+  assign own_valid_o  = sum_put || extend_put;
+  assign own_o        = extend_put ? extend_item : sum_item;
+  assign ownk_valid_o = (sum_tell || extend_tell) && !key_all_told;
   assign ownk_o       = key;
+  assign ownb_valid_o = sum_beat_valid || extend_beat_valid;
+  assign ownb_o       = extend_beat_valid ? '{data: chunk_i.data, len: chunk_i.len, last: extend_last}
+                                          : sum_beat;
+  assign ownb_start_o = extend_beat_valid ? chunk_i.start : '0;
+  assign read_valid_o = act_read || extend_read;
+  assign read_o       = extend_read ? extend_job : act_job;
 
   // ---------------------------------------------------------------- index
   execute_index u_index (
@@ -340,8 +404,9 @@ module execute
     .item_i       (item),
     .decision_i   (does),
     .sum_i        (sum),
+    .extended_i   (extended),
     .read_i       (prepare || find_buckets),
-    .write_i      (way_write || sum_write),
+    .write_i      (way_write || sum_write || extend_write),
     .use_i        (way_use),
     .way_ready_o  (way_ready),
     .insert_i     (insert_start),
@@ -381,6 +446,7 @@ module execute
     .op_i        (act),
     .item_i      (item),
     .decision_i  (does),
+    .extended_i  (extended),
     .slow_i      (find_buckets),
     .inserted_i  (insert_done),
     .moved_i     (moved),

@@ -31,7 +31,7 @@ module execute_act
   output logic        skip_o,
   /// Buckets of another epoch are empty.
   output logic [31:0] epoch_o,
-  /// Starts and ends of the steps: find the item, insert it, make the sum.
+  /// Starts and ends of the steps: find the item, insert it, make the sum, extend the value.
   output logic        find_o,
   input  logic        find_done_i,
   output logic        insert_o,
@@ -39,6 +39,9 @@ module execute_act
   output logic        sum_o,
   input  logic        sum_done_i,
   input  sum_t        sum_i,
+  output logic        extend_o,
+  input  logic        extend_done_i,
+  input  extended_t   extended_i,
   /// Its key: tell it, a beat was told; the rest of a long one is on its way.
   output logic        key_tell_o,
   output logic        key_told_o,
@@ -84,6 +87,7 @@ module execute_act
     StAct,      // act on what the steps have found, or on what needs more than a clock
     StInsert,
     StSum,
+    StExtend,
     StHost,
     StHostText
   } state_e;
@@ -94,12 +98,13 @@ module execute_act
   ctx_t ctx, last;
   logic [16:0] spent;
   logic in_run, out_free, fast_set, fast_done, acts, ends, done, host_done;
-  logic bucket_ok, touch_ok, key_waits, keys_go, patch_q, emits;
+  logic bucket_ok, touch_ok, key_waits, keys_go, patch_q, steady_q, emits;
 
   execute_decide u_decide (
     .range_i,
     .op_i,
     .item_i,
+    .extended_i,
     .number_bad_i(sum_i.bad),
     .decision_o  (does)
   );
@@ -114,6 +119,7 @@ module execute_act
     .done_i (done),
     .spent_i(spent),
     .ctx_i  (ctx),
+    .copied_i(does.grows ? extended_i.copied : '0),
     .room_o (room),
     .last_o (last)
   );
@@ -125,6 +131,7 @@ module execute_act
     .room_i    (room),
     .last_i    (last),
     .sum_i,
+    .extended_i,
     .emits_o   (emits),
     .res_o,
     .spent_o   (spent),
@@ -142,7 +149,8 @@ module execute_act
   // Who looks at it knows that the request in act, if there is one, ends in this clock.
   assign commit_o  = '{valid: valid_i && fast_set && !room.skip, line: op_i.found.line,
                        way: item_i.way, off: op_i.req.off};
-  assign acts      = fast_done || (state_q == StAct && out_free);
+  assign acts      = fast_done ||
+      (state_q == StAct && out_free && (steady_q || !is_extend(op_i.req.op)));
 
   // What comes before the end: writes must be taken, inserts and sums take longer. A long key needs
   // further clocks, in StAct.
@@ -150,11 +158,11 @@ module execute_act
   assign touch_ok  = !(does.touch && item_i.alive) || (patch_q && wr_ready_i);
   assign key_waits = state_q == StAct && does.get && item_i.alive && !key_i.last;
   assign keys_go   = state_q == StAct && out_free && !room.skip && key_waits;
-  assign ends      = acts && (room.skip || (!does.inserts && !does.sums && bucket_ok && touch_ok &&
-                                            !key_waits));
+  assign ends      = acts && (room.skip || (!does.inserts && !does.sums && !does.grows &&
+                                            bucket_ok && touch_ok && !key_waits));
   assign host_done = op_i.req.key_stored ? hreq_valid_o && hreq_ready_i
                                          : hkey_valid_o && hkey_ready_i && key_i.last;
-  assign done      = ends || insert_done_i || sum_done_i || host_done;
+  assign done      = ends || insert_done_i || sum_done_i || extend_done_i || host_done;
 
   always_comb begin
     state_d = state_q;
@@ -169,11 +177,13 @@ module execute_act
       StAct:
       if (acts) begin
         if (sum_o) state_d = StSum;
+        else if (extend_o) state_d = StExtend;
         else if (insert_o) state_d = StInsert;
         else if (ends) state_d = StRun;
       end
       StInsert:   if (insert_done_i) state_d = StRun;
       StSum:      if (sum_done_i) state_d = StRun;
+      StExtend:   if (extend_done_i) state_d = StRun;
       StHost:     if (hreq_valid_o && hreq_ready_i) state_d = host_done ? StRun : StHostText;
       StHostText: if (host_done) state_d = StRun;
       default:    state_d = StRun;
@@ -187,6 +197,7 @@ module execute_act
   assign find_o      = in_run && !room.skip && op_i.found.lookup && !item_i.decided;
   assign insert_o    = state_q == StAct && acts && does.inserts;
   assign sum_o       = state_q == StAct && acts && does.sums;
+  assign extend_o    = state_q == StAct && acts && does.grows;
   assign run_o       = state_q == StRun;
   assign fast_done_o = fast_done;
   assign done_o      = done;
@@ -199,6 +210,9 @@ module execute_act
   assign prepare_o   = state_q == StAct;
   assign way_write_o = acts && !room.skip && does.writes;
   assign way_use_o   = acts && touch_ok && !room.skip && does.get && item_i.alive && item_i.hit;
+
+  // In StAct, and the item stands for a clock.
+  always_ff @(posedge clk_i) steady_q <= rst_ni && state_q == StAct && !done;
 
   // touch: the expiry is patched where it stands, bytes 8 to 11 of the header. It is decided a
   // clock before, so that the order at the cache's memory port does not wait for it.

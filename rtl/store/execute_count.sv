@@ -12,6 +12,7 @@ module execute_count
   input  op_t                    op_i,
   input  item_t                  item_i,
   input  decision_t              decision_i,
+  input  extended_t              extended_i,
   // verilator lint_on UNUSEDSIGNAL
   /// Steps.
   input  logic                   slow_i,
@@ -39,8 +40,8 @@ module execute_count
       count_o[StoreCountExpired]      <= done && item_i.found && !alive && op_i.found.lookup;
       count_o[StoreCountTouchHits]    <= done && decision_i.touch && alive;
       count_o[StoreCountTouchMisses]  <= done && decision_i.touch && !alive;
-      count_o[StoreCountSets]         <= done && is_store(op);
-      count_o[StoreCountStored]       <= done && decision_i.stores;
+      count_o[StoreCountSets]         <= done && is_store(op) && !extended_i.goes_on;
+      count_o[StoreCountStored]       <= done && (decision_i.stores || extended_i.stored);
       count_o[StoreCountDeleteHits]   <= done && op == OpDelete && alive;
       count_o[StoreCountDeleteMisses] <= done && op == OpDelete && !alive;
       count_o[StoreCountIncrHits]     <= done && op == OpIncr && alive;

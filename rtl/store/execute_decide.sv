@@ -7,13 +7,14 @@ module execute_decide
   input  log_range_t range_i,
   input  op_t        op_i,
   input  item_t      item_i,
+  input  extended_t  extended_i,
   // verilator lint_on UNUSEDSIGNAL
   /// The number that incr or decr is about could not be read.
   input  logic       number_bad_i,
   output decision_t  decision_o
 );
 
-  logic get, touch, number, place_ok, tries, stores, clears;
+  logic get, touch, number, place_ok, tries, stores, clears, grows;
   logic [63:0] unique_no;
   reply_e reply;
 
@@ -21,6 +22,7 @@ module execute_decide
   assign number    = op_i.req.op inside {OpIncr, OpDecr};
   assign touch     = op_i.req.op == OpTouch || (get && op_i.req.touch);
   assign place_ok  = op_i.req.off.lap != '0 && (!op_i.req.key_stored || item_i.place_valid);
+  assign grows     = is_extend(op_i.req.op) && place_ok && item_i.alive && extended_i.fits;
   assign unique_no = off_unique(item_i.off, range_i.lap, range_i.last_lap);
 
   always_comb begin
@@ -41,6 +43,8 @@ module execute_decide
         tries = item_i.alive && unique_no == op_i.req.num;
         if (!tries) reply = item_i.alive ? RpExists : RpNotFound;
       end
+      OpAppend, OpPrepend:
+      reply = !place_ok ? RpNoMemory : grows ? extended_i.reply : RpNotStored;
       OpDelete:  reply = item_i.alive ? RpDeleted : RpNotFound;
       OpTouch:   reply = item_i.alive ? RpTouched : RpNotFound;
       OpIncr, OpDecr: reply = (item_i.alive && !number_bad_i) ? RpNonNumeric : RpNotFound;
@@ -69,6 +73,7 @@ module execute_decide
           empties: op_i.req.op == OpDelete || op_i.req.op == OpTooBig || !place_ok && !number,
           inserts: stores && !item_i.found,
           sums: number && item_i.alive,
+          grows: grows,
           sends: (get && item_i.alive) || (op_i.req.op == OpCont && item_i.place_valid),
           reply: reply,
           unique_no: unique_no

@@ -51,6 +51,8 @@ module execute_find
   input  line_no_t      sum_line_i,
   input  logic          sum_get_i,
   output logic          line_there_o,
+  /// Its item's lines are needed no more.
+  input  logic          release_i,
   /// Log cache: class ClassExecute, read port.
   output logic          acq_valid_o,
   input  logic          acq_ready_i,
@@ -90,6 +92,10 @@ module execute_find
   logic [15:0] todo_q, todo, pick, pick_q, found_way_q;
   logic slow_q, slow_found_q;  // the steps have looked; and found it
   off_t slow_off_q;
+  // verilator lint_off UNUSEDSIGNAL
+  head_t stored_head;  // of an item that came in several parts: it has lines of its own
+  // verilator lint_on UNUSEDSIGNAL
+  logic [31:0] stored_exptime_q;
   log_slot_t slow_slot_q;
   logic key_more, line_fits, head_there, line_there, line_seek, line_get, line_release;
   line_no_t line;
@@ -98,6 +104,7 @@ module execute_find
 
   assign pick       = (state_q == FdPick) ? todo_q & (~todo_q + 16'd1) : pick_i;
   assign todo       = todo_q & ~pick;
+  assign stored_head = rd_data_i[127:0];
   assign last_line  = 3'((10'({way_q.off.pos[1:0], 4'h0}) + 10'd15 + 10'(act_i.req.klen)) >> 6);
   assign head_there = state_q == FdCompare && line_q == '0;
 
@@ -157,7 +164,10 @@ module execute_find
         line_q       <= '0;
         if (act_i.req.key_stored) way_q.off <= act_i.req.off;
       end
-      FdStoredCopy: line_q <= line_q + 3'd1;
+      FdStoredCopy: begin
+        line_q <= line_q + 3'd1;
+        if (line_q == '0) stored_exptime_q <= stored_head.exptime;
+      end
       FdBuckets: line_q <= '0;
       FdPick: begin
         pick_q <= pick;
@@ -191,7 +201,8 @@ module execute_find
           flags: checked.flags,
           exptime: checked.exptime,
           vlen: checked.vlen,
-          uses: checked.uses
+          uses: checked.uses,
+          stored_exptime: stored_exptime_q
       };
 
   // ---------------------------------------------------------------- what is compared, with what
@@ -259,7 +270,7 @@ module execute_find
     .line_i   (sum_seek_i ? sum_line_i : line),
     .get_i    (line_get || sum_get_i),
     .there_o  (line_there),
-    .release_i(line_release || act_done_i),
+    .release_i(line_release || release_i || act_done_i),
     .acq_valid_o,
     .acq_ready_i,
     .acq_line_o,

@@ -16,10 +16,11 @@ module execute_index
   input  op_t               next_i,
   input  op_t               check_i,
   input  op_t               op_i,
-  /// Its item, what it does, its sum.
+  /// Its item, what it does, its sum, its extended item.
   input  item_t             item_i,
   input  decision_t         decision_i,
   input  sum_t              sum_i,
+  input  extended_t         extended_i,
   // verilator lint_on UNUSEDSIGNAL
   /// Read its buckets.
   input  logic              read_i,
@@ -135,6 +136,7 @@ module execute_index
     new_way.off   = decision_i.number ? sum_i.off : op_i.req.off;
     new_way.lines = (new_lines_q > 16'd63) ? 6'd63 : new_lines_q[5:0];
     if (decision_i.number) new_way.lines = sum_i.lines;
+    if (decision_i.grows) {new_way.off, new_way.lines} = {extended_i.off, extended_i.lines};
   end
 
   logic count_use, use_bank;

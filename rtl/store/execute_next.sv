@@ -44,7 +44,7 @@ module execute_next
 
   function automatic logic is_lookup(input op_e op);
     return op inside {OpGet, OpSet, OpAdd, OpReplace, OpCas, OpDelete, OpIncr, OpDecr, OpTouch,
-                      OpTooBig};
+                      OpTooBig, OpAppend, OpPrepend};
   endfunction
   function automatic logic has_key(input op_e op, input logic key_stored);
     return (is_lookup(op) || op == OpHost || op == OpPart) && !key_stored;

@@ -12,6 +12,7 @@ module execute_result
   /// Context after the last record executed.
   input  ctx_t        last_i,
   input  sum_t        sum_i,
+  input  extended_t   extended_i,
   // verilator lint_on UNUSEDSIGNAL
   /// Something has to be said: a result, or that the job begins or ends.
   output logic        emits_o,
@@ -57,6 +58,12 @@ module execute_result
     ctx.num        = op_i.req.num;
     ctx.hash       = op_i.found.hash;
     ctx.off        = decision_i.get ? item_i.off : op_i.req.off;
+    if (extended_i.goes_on) begin
+      ctx.cont               = 1'b1;
+      ctx.cont_start         = extended_i.done;
+      ctx.off                = extended_i.off;
+      {ctx.exptime, ctx.num} = extended_i.copy;
+    end
     if (op_i.req.op == OpCont && !item_i.place_valid) ctx.mode = MdAbort;
     if (op_i.req.op == OpEnd && !op_i.req.key_stored) ctx.hash = last_i.hash;
   end

@@ -2,6 +2,8 @@
 // ring, and everything behind it in its job, is skipped without effect; the context of the last
 // record executed goes back. A value is split so that its pieces fit.
 //
+// A job may not copy for ever either: behind 64 KiB of append and prepend it is cut, too.
+//
 // What a record spends is counted behind it, within two clocks. The next one need not wait for that
 // where there is plenty of room, or enough and both say little.
 module execute_room
@@ -21,6 +23,8 @@ module execute_room
   input  logic        done_i,
   input  logic [16:0] spent_i,
   input  ctx_t        ctx_i,
+  /// Lines that it has copied.
+  input  logic [14:0] copied_i,
   output room_t       room_o,
   /// Context after the last record executed.
   output ctx_t        last_o
@@ -45,6 +49,7 @@ module execute_room
   logic [20:0] left_cont_q, left, piece;
   logic [8:0] overhead_q, overhead;  // of a VALUE line and what ends the value
   logic plenty_q, plenty_first_q, enough_q, enough_first_q, little;
+  logic [10:0] copied_q, copied;  // lines; 1024: so many or more
   logic cut_q, split_q, low_q, may_skip_q, spending_q, skip;  // low_q: room for no more replies
   ctx_t last_q;
 
@@ -99,6 +104,11 @@ module execute_room
     end
   end
 
+  always_comb begin
+    copied = (op_i.req.first ? 11'd0 : copied_q) + 11'(copied_i[9:0]);
+    if (copied[10] || copied_i[14:10] != '0) copied = 11'd1024;
+  end
+
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       cut_q   <= 1'b0;
@@ -115,10 +125,11 @@ module execute_room
           cut_q   <= 1'b1;
           split_q <= 1'b1;
         end
-        if (ctx_i.mode == MdAbort) cut_q <= 1'b1;
+        if (ctx_i.mode == MdAbort || (copied[10] && !op_i.req.udp)) cut_q <= 1'b1;
       end
     end
     if (done_i && !skip && op_i.req.op != OpEnd) last_q <= ctx_i;
+    if (done_i) copied_q <= copied;
   end
 
 endmodule

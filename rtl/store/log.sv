@@ -42,8 +42,9 @@ module log
   input  beat_t       putb_i,
   output logic        off_valid_o,
   output off_t        off_o,
-  /// Items from execute (incr and decr), one at a time; off_o stands in the clock in which one is
-  /// taken.
+  /// Items from execute (incr, decr, append, prepend) or pieces, one at a time; off_o stands in the clock
+  /// in which one is taken. A beat's first byte is in lane ownb_start_i, lane 0 behind lane 63, and beats but the
+  /// last may be shorter than 64, too.
   input  logic        own_valid_i,
   output logic        own_ready_o,
   input  put_t        own_i,
@@ -55,6 +56,7 @@ module log
   input  logic        ownb_valid_i,
   output logic        ownb_ready_o,
   input  beat_t       ownb_i,
+  input  logic [5:0]  ownb_start_i,
   /// What is valid. Registered.
   output log_range_t  range_o,
   /// Items and pieces taken, and of these written: what a record's stamp compares to.
@@ -202,7 +204,8 @@ module log
     if (limit_q.put.start) {piece.line, piece.lane} = {place.pos, 4'h0};
     else {piece.line, piece.lane} = limit_q.cont_byte;
   end
-  assign off_o       = place;
+  // Of a piece that execute adds to an item: where that is, if it still is.
+  assign off_o       = limit_q.put.start ? place : limit_q.still ? limit_q.put.off : '0;
   assign take        = limit_valid_q && piece_ready && budget_known && (aligned || refused);
   assign off_valid_o = take && !limit_q.own;
   assign own_ready_o = take && limit_q.own;
@@ -319,7 +322,7 @@ module log
     .s_valid_i (join_valid),
     .s_ready_o (join_ready),
     .s_data_i  (in.data),
-    .s_start_i ('0),
+    .s_start_i (data_piece.own ? ownb_start_i : '0),
     .s_len_i   (in.len),
     .s_first_i (!begun_q),
     .s_offset_i(value_lane),

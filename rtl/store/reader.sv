@@ -32,6 +32,7 @@ module reader
   output logic      chunk_valid_o,
   input  logic      chunk_ready_i,
   output chunk_t    chunk_o,
+  output logic      chunk_own_o,  // see read_t
   output logic      idle_o
 );
 
@@ -107,6 +108,7 @@ module reader
 
   typedef struct packed {
     logic        send;
+    logic        own;
     logic        whole;
     logic [2:0]  count;
     logic        bank;
@@ -117,7 +119,7 @@ module reader
   work_t work, work_q;
   logic work_valid_q, work_done;
 
-  assign work = '{send: job.send, whole: job.whole, count: job.count, bank: job.bank,
+  assign work = '{send: job.send, own: job.own, whole: job.whole, count: job.count, bank: job.bank,
                   slots: job.slots, first: job.off.pos[2]};
   assign job_next = !work_valid_q || work_done;
 
@@ -179,7 +181,7 @@ module reader
   end
 
   // ---------------------------------------------------------------- out
-  logic out_valid_q, out_last_q, out_bank_q;
+  logic out_valid_q, out_last_q, out_bank_q, out_own_q;
   logic [1:0] out_read_q;
   logic [5:0] out_start_q;
   logic [6:0] out_len_q;
@@ -192,6 +194,7 @@ module reader
       out_start_q <= at_q[5:0];
       out_len_q   <= len;
       out_last_q  <= piece_last;
+      out_own_q   <= work_q.own;
       out_bank_q  <= bank;
       out_read_q  <= rd_en_o;
     end
@@ -201,6 +204,7 @@ module reader
     for (int i = 0; i < 64; i++) data[8*i+:8] = rd_data_i[out_bank_q^(6'(i)<out_start_q)][8*i+:8];
   end
   assign chunk_valid_o = out_valid_q;
+  assign chunk_own_o   = out_own_q;
   assign chunk_o = '{data: data, start: out_start_q, len: out_len_q, last: out_last_q,
                      bad: (rd_bad_i & out_read_q) != '0};
 

@@ -16,6 +16,7 @@ rtl/store/execute_act.sv
 rtl/store/execute_insert.sv
 rtl/store/execute_index.sv
 rtl/store/execute_number.sv
+rtl/store/execute_extend.sv
 rtl/store/execute_flush.sv
 rtl/store/execute_count.sv
 rtl/store/execute.sv

@@ -97,7 +97,7 @@ module store
   logic hash_ready, reqs_room, keys_room;
   serial_t taken, written;
   assign is_lookup = req_i.op inside {OpGet, OpSet, OpAdd, OpReplace, OpCas, OpDelete, OpIncr,
-                                      OpDecr, OpTouch, OpTooBig};
+                                      OpDecr, OpTouch, OpTooBig, OpAppend, OpPrepend};
   assign has_key   = (is_lookup || req_i.op == OpHost || req_i.op == OpPart) && !req_i.key_stored;
   assign last_beat = !has_key || key_i.last;
   assign enter     = enable_i && req_valid_i && (!has_key || key_valid_i) && hash_ready &&
@@ -356,6 +356,7 @@ module store
   logic item, lap, refuse, bad_read_q, bad_write_q;
   put_t own;
   beat_t ownk, ownb;
+  logic [5:0] ownb_start;
 
   log u_log (
     .clk_i,
@@ -381,6 +382,7 @@ module store
     .ownb_valid_i(ownb_valid),
     .ownb_ready_o(ownb_ready),
     .ownb_i      (ownb),
+    .ownb_start_i(ownb_start),
     .off_valid_o (put_off_valid_o),
     .off_o       (put_off_o),
     .range_o     (range),
@@ -410,6 +412,7 @@ module store
 
   // ---------------------------------------------------------------- execute
   logic read_valid, read_ready, exe_idle, read_idle, out_valid, out_ready;
+  logic chunk_valid, chunk_own, chunk_own_ready;
   read_t read;
   res_t out;
   logic [StoreCounts-1:0] exe_count;
@@ -419,6 +422,7 @@ module store
     .rst_ni,
     .now_i               (cfg_i.now),
     .index_bits_i        (cfg_i.index_bits),
+    .item_max_i          (cfg_i.item_max),
     .range_i             (range),
     .req_valid_i         (reqs_valid),
     .req_ready_o         (reqs_pop),
@@ -445,6 +449,7 @@ module store
     .ownb_valid_o        (ownb_valid),
     .ownb_ready_i        (ownb_ready),
     .ownb_o              (ownb),
+    .ownb_start_o        (ownb_start),
     .own_off_i           (put_off_o),
     .bucket_rd_en_o      (exe_rd_en),
     .bucket_rd_slot_o    (exe_rd_slot),
@@ -488,6 +493,9 @@ module store
     .read_valid_o        (read_valid),
     .read_ready_i        (read_ready),
     .read_o              (read),
+    .chunk_valid_i       (chunk_valid && chunk_own),
+    .chunk_ready_o       (chunk_own_ready),
+    .chunk_i             (chunk_o),
     .rkey_valid_o,
     .rkey_ready_i,
     .rkey_o,
@@ -540,11 +548,14 @@ module store
     .rd_slot_o    (pair_rd_slot),
     .rd_data_i    (pair_data),
     .rd_bad_i     (pair_bad),
-    .chunk_valid_o,
-    .chunk_ready_i,
+    .chunk_valid_o(chunk_valid),
+    .chunk_ready_i(chunk_own ? chunk_own_ready : chunk_ready_i),
     .chunk_o,
+    .chunk_own_o  (chunk_own),
     .idle_o       (read_idle)
   );
+
+  assign chunk_valid_o = chunk_valid && !chunk_own;
 
   // ---------------------------------------------------------------- events, idle
   always_comb begin

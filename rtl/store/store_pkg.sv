@@ -9,6 +9,7 @@ package store_pkg;
     logic [4:0]       index_bits;   // log2 of the number of buckets, 4..27
     laddr_t           log_base;
     logic [25:0]      log_lines;    // size of the log
+    logic [20:0]      item_max;     // largest item as memcached counts it (-I)
     logic [31:0]      now;          // UNIX seconds
     logic [31:0][31:0] nh_key;      // hash: NH key words
     logic [1:0][63:0] mix_key;      // hash: odd multipliers of the finaliser
@@ -129,6 +130,7 @@ package store_pkg;
   /// Bytes of an item to send, or only lines to release.
   typedef struct packed {
     logic                               send;
+    logic                               own;      // to execute, not to a client
     logic                               whole;    // every line needed is pinned already, `slots`
     logic [2:0]                         count;    // pinned lines, to be released
     logic                               bank;     // of the first of them
@@ -140,7 +142,11 @@ package store_pkg;
   } read_t;
 
   function automatic logic is_store(input op_e op);
-    return op inside {OpSet, OpAdd, OpReplace, OpCas};
+    return op inside {OpSet, OpAdd, OpReplace, OpCas, OpAppend, OpPrepend};
+  endfunction
+
+  function automatic logic is_extend(input op_e op);
+    return op inside {OpAppend, OpPrepend};
   endfunction
 
   /// A request in execute.
@@ -197,6 +203,7 @@ package store_pkg;
     logic [31:0]      exptime;
     logic [20:0]      vlen;
     logic [15:0][1:0] uses;
+    logic [31:0]      stored_exptime;  // of the item that holds the request's key
   } item_t;
 
   /// What a request does.
@@ -212,6 +219,7 @@ package store_pkg;
     logic        empties;     // what is written into a way, if anything, is nothing
     logic        inserts;     // stores under a key that has no way
     logic        sums;        // incr, decr of an item that is there
+    logic        grows;       // append, prepend to an item that is there
     logic        sends;       // value bytes
     reply_e      reply;
     logic [63:0] unique_no;   // CAS unique of the item
@@ -236,6 +244,27 @@ package store_pkg;
     logic [5:0]  lines;
   } sum_t;
 
+  /// A new item that append or prepend has begun: what is known beside its own place, in a record's
+  /// and a context's `exptime` and `num`.
+  typedef struct packed {
+    logic [23:0] zero;
+    off_t        from;  // the request's bytes
+    off_t        old;   // the key's item
+  } copy_t;
+
+  /// What became of an append or prepend, and the new item.
+  typedef struct packed {
+    logic        fits;     // its size is allowed: known in the clock after its item is
+    reply_e      reply;
+    logic        stored;
+    logic        goes_on;  // with the connection's next job, from byte `done` of the value on
+    off_t        off;
+    logic [5:0]  lines;
+    logic [20:0] done;
+    logic [14:0] copied;   // lines, now
+    copy_t       copy;
+  } extended_t;
+
   /// A bucket's write for an insert.
   typedef struct packed {
     logic            valid;
@@ -255,7 +284,7 @@ package store_pkg;
     StoreCountExpired,       // of the misses and the failed stores: the item had expired
     StoreCountTouchHits,     // touch, gat, gats
     StoreCountTouchMisses,
-    StoreCountSets,          // set, add, replace, cas executed
+    StoreCountSets,          // set, add, replace, cas, append, prepend executed
     StoreCountStored,        // of these: stored
     StoreCountDeleteHits,
     StoreCountDeleteMisses,

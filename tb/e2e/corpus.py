@@ -60,7 +60,7 @@ def lines():
                   b" 0 0", b" 0 0 0", b" 0 0 noreply", b" 4294967296", b" 18446744073709551616",
                   b" 0x", b" 0 "):  # fmt: skip
         yield b"verbosity" + words + b"\r\n"
-    for verb in (b"set", b"add", b"replace", b"cas", b"delete", b"incr", b"decr", b"touch"):
+    for verb in (b"set", b"add", b"replace", b"append", b"prepend", b"cas", b"delete", b"incr", b"decr", b"touch"):
         for tail in (b"", b" 0", b" 1 2", b" 0 0 1", b" 0 0 1 5", b" noreply", b" 0 0 1 noreply",
                      b" 1 noreply", b" 0 0 1 5 noreply", b" x y z"):  # fmt: skip
             yield verb + b" " + K251 + tail + b"\r\n"
@@ -68,7 +68,7 @@ def lines():
 
 def stores():
     """Storage commands, well formed and not."""
-    for verb in (b"set", b"add", b"replace"):
+    for verb in (b"set", b"add", b"replace", b"append", b"prepend"):
         for key in (b"a", b"nothing", K250):
             yield verb + b" " + key + b" 0 0 2\r\nyz\r\n"
             yield verb + b" " + key + b" 1 0 2 noreply\r\nyz\r\n"
@@ -94,6 +94,7 @@ def stores():
     for bad in BAD_LENGTHS:
         yield b"set a 0 0 " + bad + b"\r\nz\r\n"
         yield b"replace a 0 0 " + bad + b" noreply\r\nz\r\n"
+        yield b"append a 0 0 " + bad + b"\r\nz\r\n"
         yield b"cas a 0 0 " + bad + b" 1\r\nz\r\n"
     for flags in (b"4294967295", b"4294967296", b"18446744073709551615", b"+5", b"007", b"5\tx",
                   b"0000000000000000000000000000012", b"\x0b5", b"5\rjunk"):  # fmt: skip
@@ -114,7 +115,24 @@ def stores():
             yield head.replace(b"\r\n", b" noreply\r\n") + body + tail
         if size > 4:
             yield head + body[:3] + b"\r\n" + b"f" * size + b"\r\nversion\r\n"
+            yield head.replace(b"set", b"append") + body[:3] + b"\r\n" + b"f" * size + b"\r\nversion\r\n"
             yield head.replace(b"set", b"add") + body[:3] + b"\r\n" + b"f" * size + b"\r\nversion\r\n"
+
+
+def extended():
+    """What append and prepend make of lengths that meet lines and units of the log in every way, and that
+    they leave flags, time and other keys alone."""
+    for verb in (b"append", b"prepend"):
+        for first in (0, 1, 13, 14, 15, 16, 17, 45, 61, 62, 63, 64, 65, 127, 128, 129, 1000, 8191, 9000):
+            for more in (0, 1, 31, 64, 65, 300):
+                yield (b"set a 7 100000 %d\r\n%s\r\n" % (first, b"1" * first)
+                       + b"%s a 9 -1 %d\r\n%s\r\nget a b\r\n" % (verb, more, b"2" * more))
+        for noreply in (b"", b" noreply"):
+            yield b"set a 3 -1 1\r\nx\r\n%s a 0 0 1%s\r\ny\r\nget a\r\n" % (verb, noreply)
+            yield b"delete a\r\n%s a 0 0 1%s\r\ny\r\nget a\r\n" % (verb, noreply)
+            yield b"set a 0 0 1\r\n8\r\n%s a 0 0 1%s\r\n9\r\nincr a 1\r\nget a\r\n" % (verb, noreply)
+        yield b"set a 0 0 0\r\n\r\n" + b"%s a 0 0 1 noreply\r\nz\r\n" % verb * 100 + b"get a\r\n"
+        yield b"flush_all\r\n%s a 0 0 1\r\nz\r\nadd a 5 0 1\r\ny\r\n%s a 0 0 1\r\nz\r\nget a\r\n" % (verb, verb)
 
 
 def numbers():
@@ -146,8 +164,16 @@ def sizes():
             most = MAX_ITEM - 59 - len(key) - (4 if flags != b"0" else 0)
             for size in (most, most + 1):
                 yield b"set %s %s 0 %d\r\n" % (key, flags, size) + b"v" * size + b"\r\n"
+                # Both values together, of an item whose flags count and of one whose do not.
+                for verb in (b"append", b"prepend"):
+                    first = b"v" * (size - 10)
+                    yield (b"set %s %s 0 %d\r\n%s\r\n" % (key, flags, len(first), first)
+                           + b"%s %s 7 0 10\r\n0123456789\r\nget %s\r\n" % (verb, key, key))
+                    yield (b"set %s %s 0 2\r\n89\r\n" % (key, flags)
+                           + b"%s %s 0 0 %d\r\n" % (verb, key, size - 2) + b"v" * (size - 2) + b"\r\n"
+                           + b"get %s\r\n" % key)
     big = b"v" * MAX_ITEM
-    for verb, more in ((b"add", b""), (b"replace", b""), (b"cas", b" 5"), (b"set", b" noreply")):
+    for verb, more in ((b"add", b""), (b"replace", b""), (b"cas", b" 5"), (b"append", b""), (b"set", b" noreply")):
         for key in (b"a", b"nothing"):
             line = b"%s %s 0 0 %d%s\r\n" % (verb, key, MAX_ITEM, more)
             yield line + big + b"\r\nversion\r\n"

@@ -12,6 +12,7 @@ the next one. Everything here keeps to what the reference answers the same way e
 - no unknown command with "HTTP/1.1" at its end, where memcached closes, nor a value of nothing but
   blanks as a number, where it reads on behind the value;
 - no `flush_all` with a delay: in memcached it brings back what the last one without has emptied;
+- no `append` or `prepend` to a counter, which may get 64 bits, or digits beyond its first 64 bytes;
 - no byte 0x80 at the start of a connection, which selects memcached's binary protocol;
 - no other line than `get` and `gets` beyond 2,048 bytes.
 """
@@ -300,6 +301,17 @@ class Generator:
         tail = b" ".join([b""] + self.noreply()) + b"\r\n"
         return [head, unique, tail + value + b"\r\n"]
 
+    def extend(self):
+        """`append` and `prepend`: what they say of flags and time is not to be heard."""
+        rng = self.rng
+        key = self.key(counter=0)
+        value = self.value(key)
+        if self.sizes.get(key, 0) + len(value) > min(self.largest, 200_000):
+            value = b"e"
+        self.sizes[key] = self.sizes.get(key, 0) + len(value)
+        words = [rng.choice([b"append", b"prepend"]), key, self.flags(), self.exptime(), b"%d" % len(value)]
+        return [self.line(*words, *self.noreply()), value + b"\r\n"]
+
     def delete(self):
         key = self.key()
         self.sizes.pop(key, None)
@@ -339,7 +351,7 @@ class Generator:
         key = self.long_key()
         data = b"x\r\n" if rng.random() < 0.5 else b""  # of a refused SET: read as a command
         commands = [
-            (b" ".join([rng.choice([b"set", b"add", b"replace"]), key, b"0 0 1"]), data),
+            (b" ".join([rng.choice([b"set", b"add", b"replace", b"append"]), key, b"0 0 1"]), data),
             (b" ".join([b"cas", key, b"0 0 1 5"]), data),
             (b" ".join([b"delete", key]), b""),
             (b" ".join([b"delete", key, rng.choice([b"0", b"5", b"x"])]), b""),
@@ -356,7 +368,7 @@ class Generator:
         rng = self.rng
         key = self.key()
         if rng.random() < 0.6:
-            words = [rng.choice([b"set", b"add", b"replace", b"cas"]), key, b"0", b"0", b"1"]
+            words = [rng.choice([b"set", b"add", b"replace", b"cas", b"prepend"]), key, b"0", b"0", b"1"]
             where = rng.randrange(2, 5)
             if words[0] == b"cas":
                 words.append(b"5")
@@ -377,7 +389,7 @@ class Generator:
     def break_data(self):
         """The data block has another length than said, or ends with other bytes."""
         rng = self.rng
-        verb = rng.choice([b"set", b"set", b"add", b"replace", b"cas"])
+        verb = rng.choice([b"set", b"set", b"add", b"replace", b"cas", b"append", b"prepend"])
         size = rng.choice([0, 1, 2, 5, 30, 62, 63, 64, 65, 500])
         words = [verb, self.key(), b"0", b"0", b"%d" % size]
         words += [b"0"] if verb == b"cas" else []
@@ -407,7 +419,7 @@ class Generator:
         self.value_budget -= size
         self.reply_budget -= size
         self.sizes[key] = MAX_ITEM
-        verb = rng.choice([b"set", b"set", b"add", b"replace"])
+        verb = rng.choice([b"set", b"set", b"add", b"replace", b"append"])
         line = b" ".join([verb, key, flags, b"0", b"%d" % size] + self.noreply()) + b"\r\n"
         at = rng.randrange(len(self.blob) - size)
         return [line, b"v" + self.blob[at : at + size - 1] + b"\r\n"]
@@ -447,7 +459,7 @@ class Generator:
             if rng.random() < 0.06:
                 kinds = [self.break_size]
             return rng.choice(kinds)()
-        kinds = [self.get] * 34 + [self.gat] * 5 + [self.store] * 36 + [self.cas] * 6
+        kinds = [self.get] * 34 + [self.gat] * 5 + [self.store] * 32 + [self.extend] * 5 + [self.cas] * 6
         kinds += [self.delete] * 7 + [self.arithmetic] * 10 + [self.touch] * 4 + [self.rare]
         return rng.choice(kinds)()
 

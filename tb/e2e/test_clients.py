@@ -158,12 +158,13 @@ def test_libmemcached_load(server, load):
 CAPABLE = [
     "version", "quit", "verbosity", "set", "set noreply", "get", "gets", "mget", "flush",
     "flush noreply", "add", "add noreply", "replace", "replace noreply", "cas", "cas noreply",
+    "append", "append noreply", "prepend", "prepend noreply",
     "delete", "delete noreply", "incr", "incr noreply", "decr", "decr noreply", "stat",
 ]  # fmt: skip
 
 
 def test_libmemcached_capable(server):
-    """libmemcached's own protocol test. The card knows neither append nor the binary protocol."""
+    """libmemcached's own protocol test. The card does not know the binary protocol."""
     card = server.name == "sim"
     done = subprocess.run(
         ["memccapable", "-h", server.host, "-p", str(server.port), "-t", "10", *["-a"] * card],

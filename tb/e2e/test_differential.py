@@ -22,14 +22,14 @@ def play(run, name, conversations, cuts):
         run.run(stream.Burst([[LOOK]], stream.sentinel(b"", nonce)))
 
 
-@pytest.mark.parametrize("name", ["lines", "stores", "numbers", "overlong_gets", "long_lines", "sizes"])
+@pytest.mark.parametrize("name", ["lines", "stores", "extended", "numbers", "overlong_gets", "long_lines", "sizes"])
 def test_corpus(memcached, bodies, name):
     run = differ.Differ(memcached, *bodies)
     play(run, name, getattr(corpus, name)(), lambda size: [])
     run.close()
 
 
-@pytest.mark.parametrize("name", ["lines", "stores", "numbers"])
+@pytest.mark.parametrize("name", ["lines", "stores", "extended", "numbers"])
 def test_corpus_cut(memcached, bodies, name, seed):
     """The same in pieces: what a server may decide from half a line shows here."""
     rng = random.Random(seed)

@@ -27,10 +27,10 @@ struct Rec {
 };
 
 // In the order of op_e.
-enum { OpGet, OpSet, OpAdd, OpReplace, OpCas, OpDelete, OpIncr, OpDecr, OpTouch, OpFlush, OpReply,
-       OpTooBig, OpHost, OpHostData, OpCont, OpPart, OpEnd };
+enum { OpGet, OpSet, OpAdd, OpReplace, OpCas, OpAppend, OpPrepend, OpDelete, OpIncr, OpDecr, OpTouch,
+       OpFlush, OpReply, OpTooBig, OpHost, OpHostData, OpCont, OpPart, OpEnd };
 
-static bool is_store(int op) { return op >= OpSet && op <= OpCas; }
+static bool is_store(int op) { return op >= OpSet && op <= OpPrepend; }
 static bool has_key(int op) { return (op <= OpTouch || op == OpTooBig || op == OpHost); }
 
 static bool read_all(void* to, size_t n) {

@@ -18,6 +18,8 @@ from text_model import Text  # noqa: E402
 
 T = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv", "rtl/tcp/tcp_pkg.sv",
           "rtl/parse/request_pkg.sv")
+EXTENDS = "OpAppend", "OpPrepend"
+STORES = "OpSet", "OpAdd", "OpReplace", "OpCas", *EXTENDS
 
 RX_BASE = 0x2_0000_0040
 RING = 65536
@@ -265,14 +267,14 @@ class Bench:
 
     def has_key(self, rec):
         return name(rec["op"], T.op_e) in (
-            "OpGet", "OpSet", "OpAdd", "OpReplace", "OpCas", "OpDelete", "OpIncr", "OpDecr",
-            "OpTouch", "OpTooBig", "OpHost", "OpPart") and not rec["key_stored"]
+            "OpGet", *STORES, "OpDelete", "OpIncr", "OpDecr", "OpTouch", "OpTooBig", "OpHost",
+            "OpPart") and not rec["key_stored"]
 
     def complete(self):
         """The first record's key and item data have come, too."""
         rec = self.reqs.items[self.n_req][""]
         op = name(rec["op"], T.op_e)
-        if op in ("OpSet", "OpAdd", "OpReplace", "OpCas", "OpPart"):
+        if op in (*STORES, "OpPart") and not rec["cont_start"]:
             item = self.items.get(T.off_t.pack(rec["off"]))
             missing = max(rec["rem"] - 2, 0) if op == "OpPart" else 0
             if not item or len(item["value"]) < item["vlen"] - missing:
@@ -336,6 +338,13 @@ class Bench:
         elif op == "OpCont" and random.random() < 0.5:
             job["ctx"].update(cont=1, cont_start=rec["cont_start"] + 100)
             job["cut"] = True
+        elif op in EXTENDS and random.random() < (0.5 if rec["cont_start"] else 10 * self.long_value):
+            # It goes on as it likes to.
+            conn.copying = {"cont_start": random.randrange(1, 1 << 20), "num": random.getrandbits(64),
+                            "exptime": random.getrandbits(32), "off": T.off_t.unpack(random.getrandbits(36))}
+            job["ctx"].update(cont=1, **conn.copying)
+            conn.copying |= {f: job["ctx"][f] for f in ("op", "noreply", "klen", "vlen", "hash")}
+            job["cut"] = True
         elif random.random() < self.cut:
             job["cut"] = True
 
@@ -384,7 +393,10 @@ class Bench:
             ops.append(("get", key, bool(rec["cas_out"]), rec["exptime"] if rec["touch"] else None))
             if rec["last_key"]:
                 ops.append(("end",))
-        elif op in ("OpSet", "OpAdd", "OpReplace", "OpCas"):
+        elif op in EXTENDS and rec["cont_start"]:
+            got = {f: rec[f] for f in conn.copying}
+            assert rec["key_stored"] and got == conn.copying, (got, conn.copying)
+        elif op in STORES:
             item = self.items[T.off_t.pack(rec["off"])]
             if rec["key_stored"]:
                 key = item["key"]
@@ -590,10 +602,11 @@ async def long_values(dut):
         return cmd + b" %s %d 0 %d\r\n" % (a_key(0), random.randrange(3), n) + \
             random.randbytes(n) + random.choice((b"\r\n", b"\r\n", b"\r\n", b"xx"))
     sizes = [8192 - d for d in range(0, 60, 7)] + [8100, 8192, 8193, 16384, 20000, 50000, 100000]
+    stores = b"set", b"add", b"append", b"prepend"
     data = []
     for _ in range(4):
         random.shuffle(sizes)
-        data.append(b"".join(a_set(n, random.choice((b"set", b"add"))) + a_command(broken=False)
+        data.append(b"".join(a_set(n, random.choice(stores)) + a_command(broken=False)
                              for n in sizes) + a_set(9000))  # nothing comes behind the last one
     await streams(dut, data, lambda: random.choice((100, 1460, 8000)), pause=0.05)
 

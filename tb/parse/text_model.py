@@ -34,7 +34,7 @@ def when(value, now):
 
 
 STORES = {b"set": "OpSet", b"add": "OpAdd", b"replace": "OpReplace", b"cas": "OpCas",
-          b"append": None, b"prepend": None}
+          b"append": "OpAppend", b"prepend": "OpPrepend"}
 HOST = {b"stats", b"shutdown", b"slabs", b"lru", b"lru_crawler", b"watch", b"cache_memlimit",
         b"refresh_certs", b"mn", b"mg", b"ms", b"md", b"ma", b"me"}
 
@@ -103,8 +103,6 @@ class Text:
                 else:
                     ops = reply("RpTooLarge")[0]
                 return ops, min(length + 2, len(rest))
-            if STORES[cmd] is None:
-                return reply("RpUnsupported")[0], min(length + 2, len(rest))
             if len(rest) < length + 2:
                 return [], None
             if rest[length : length + 2] != b"\r\n":

@@ -29,7 +29,6 @@ REPLIES = {
     "RpNoMemory": b"SERVER_ERROR out of memory storing object",
     "RpMultiPacket": b"SERVER_ERROR multi-packet request not supported",
     "RpBadDelete": b"CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]",
-    "RpUnsupported": b"SERVER_ERROR not supported",
 }
 PAYLOAD = 1392
 TX_BASE = 0x1_2345_6000

@@ -1,5 +1,5 @@
-"""Random requests of all that memcached speaks: what `e2e.stream` makes, `append` and `prepend`,
-the meta commands and the binary protocol.
+"""Random requests of all that memcached speaks: what `e2e.stream` makes, `append` and `prepend` to
+counters, too, the meta commands and the binary protocol.
 
 Beside what `e2e.stream` leaves out because memcached does not answer it the same way every time:
 
@@ -57,10 +57,7 @@ class Text(Generator):
         if rng.random() < self.meta:
             broken = rng.random() < self.broken
             return self.break_meta() if broken else self.meta_command()
-        r = rng.random()
-        if r < 0.06:
-            return self.extend()
-        if r < 0.07 and not self.udp:
+        if rng.random() < 0.01 and not self.udp:
             return [rng.choice(ADMIN) + b"\r\n"]
         return super().command()
 

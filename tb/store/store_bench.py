@@ -17,7 +17,8 @@ PIECE, REPLY_MAX = 8192, 512
 REPLY_BYTES = {T.RpStored: 8, T.RpNotStored: 12, T.RpExists: 8, T.RpNotFound: 11, T.RpDeleted: 9,
                T.RpTouched: 9, T.RpOk: 4, T.RpEnd: 5, T.RpError: 7, T.RpNonNumeric: 62,
                T.RpTooLarge: 41, T.RpNoMemory: 44, T.RpBadDelete: 70}
-STORES = (T.OpSet, T.OpAdd, T.OpReplace, T.OpCas)
+EXTENDS = (T.OpAppend, T.OpPrepend)
+STORES = (T.OpSet, T.OpAdd, T.OpReplace, T.OpCas, *EXTENDS)
 
 
 def counters():
@@ -60,6 +61,11 @@ class Model:
         item = self.items.get(key)
         return item if item and (item.exptime == 0 or item.exptime > self.now) else None
 
+    def extends(self, item, r):
+        """append or prepend `r` has an item that may grow so long."""
+        return item and len(item.value) + len(r["_value"]) + len(r["_key"]) + 4 * bool(item.flags) + 59 \
+            <= self.bench.item_max
+
     def run(self, r):
         """Executes record `r` (a dict) and returns the expected result, or None."""
         key, op = r.get("_key"), r["op"]
@@ -93,6 +99,14 @@ class Model:
                 return reply("RpNotFound")
             return store() if item.off and self.bench.unique(item.off) == r["num"] \
                 else reply("RpExists")
+        if op in EXTENDS:
+            if r["off"]["lap"] == 0:
+                return reply("RpNoMemory")
+            if not self.extends(item, r):
+                return reply("RpNotStored")
+            both = (item.value, r["_value"]) if op == T.OpAppend else (r["_value"], item.value)
+            self.items[key] = Item(b"".join(both), item.flags, item.exptime, None)
+            return reply("RpStored")
         if op == T.OpDelete:
             if item:
                 del self.items[key]
@@ -180,9 +194,10 @@ class Bench:
         self.sim = sim
         self.model = Model(self)
         self.jobs, self.results, self.head = [], 0, 0
+        self.limit(20000)
         self.size = 4 * sim.log_lines
         self.margin = min(self.size // 4, 69632)
-        self.misses_by_age, self.cuts, self.splits, self.lost, self.aborts = 0, 0, 0, 0, 0
+        self.misses_by_age, self.cuts, self.splits, self.lost, self.aborts, self.pieces = 0, 0, 0, 0, 0, 0
         self.allow_evict = False
         # Memory refuses: in the clocks in which all items are given up, one may still be found, under a
         # CAS unique that no item has.
@@ -247,6 +262,11 @@ class Bench:
 
     def unique(self, off):
         return self.full_lap(off) << 28 | off["pos"]
+
+    def limit(self, item_max):
+        """Largest item as memcached counts it."""
+        self.item_max = item_max
+        self.sim.item_max_i.set(item_max)
 
     def sleep(self, seconds):
         """The clock moves on."""
@@ -376,6 +396,14 @@ class Bench:
             self.cuts += 1
         room = job["space"]
         for n, r in enumerate(records[:executed]):
+            if n == executed - 1 and ctx["cont"] and r["op"] in EXTENDS:
+                # A piece of the new item is made: nothing to be seen yet.
+                assert not job["udp"] and ctx["cont_start"] % PIECE == 0
+                got = results.pop(0) if n == 0 or results[:1] == [end] else {"kind": T.RsNone}
+                assert got["kind"] == T.RsNone, got
+                job["cont"] = r, None, ctx
+                self.pieces += 1
+                continue
             was = self.model.items.get(r.get("_key"))
             self.count(r)
             want = self.model.run(r)
@@ -456,6 +484,8 @@ class Bench:
         # What the connection goes on with: where the record executed last has left it.
         last = records[executed - 1] if cut else job["end"]
         for field in ("noreply", "cas_out", "touch", "last_key", "klen", "exptime", "num"):
+            if field in ("exptime", "num") and last["op"] in EXTENDS and ctx["cont"]:
+                continue
             assert ctx[field] == last.get(field, 0), (field, ctx, last)
         assert ctx["op"] == last.get("ctx_op", 0)
         assert ctx["mode"] in (last.get("mode", 0), T.MdAbort)
@@ -479,7 +509,8 @@ class Bench:
             equal = bool(alive and alive.off and self.unique(alive.off) == r.get("num"))
             expected["Sets"] += 1
             expected["Stored"] += r["off"]["lap"] != 0 and {
-                T.OpSet: True, T.OpAdd: not alive, T.OpReplace: bool(alive), T.OpCas: equal}[op]
+                T.OpSet: True, T.OpAdd: not alive, T.OpReplace: bool(alive), T.OpCas: equal,
+                **dict.fromkeys(EXTENDS, bool(self.model.extends(alive, r)))}[op]
             if op == T.OpCas:
                 expected["CasHits" if equal else "CasBadval" if alive else "CasMisses"] += 1
         expected["Flushes"] += op == T.OpFlush
@@ -498,22 +529,23 @@ class Bench:
     def forgive(self, item, r, want, got):
         """An item may be missing if the log has gone past it, or if the index was full."""
         age = self.head - self.place(item.off) if item.off else self.size
-        if age > self.size - self.margin - 64:
+        # The head has moved on for items that are made within: by those of append and prepend, too.
+        if age > self.size - self.margin - 64 - 4 * self.item_max // 16:
             self.misses_by_age += 1
         else:
             self.lost += 1
             assert self.allow_evict, (age, self.size, item.value, r, want, got)
 
-    def room(self, jobs):
+    def room(self, jobs, clocks=5_000):
         """Waits until at most `jobs` jobs are in flight."""
-        for _ in range(5_000):
+        for _ in range(clocks):
             if len(self.jobs) <= jobs:
                 return
             self.tick()
         raise AssertionError(f"stuck with {len(self.jobs)} jobs: {self.jobs[0]}")
 
-    def idle(self):
-        self.room(0)
+    def idle(self, clocks=5_000):
+        self.room(0, clocks)
         for _ in range(2000):
             self.tick()
             if self.sim.idle_o.raw[0]:

@@ -17,6 +17,7 @@ module store_tb
   input  logic              tick_i,
   input  logic [4:0]        index_bits_i,
   input  logic [25:0]       log_lines_i,
+  input  logic [20:0]       item_max_i,
   input  int unsigned       latency_i,
   input  int unsigned       jitter_i,
   input  logic [7:0]        pause_i,
@@ -73,6 +74,7 @@ module store_tb
           index_bits: index_bits_i,
           log_base: LogBase,
           log_lines: log_lines_i,
+          item_max: item_max_i,
           now: now_i,
           nh_key: nh_key_i,
           mix_key: mix_key_i

@@ -30,14 +30,16 @@ const SET: u8 = 1;
 const ADD: u8 = 2;
 const REPLACE: u8 = 3;
 const CAS: u8 = 4;
-const DELETE: u8 = 5;
-const INCR: u8 = 6;
-const DECR: u8 = 7;
-const TOUCH: u8 = 8;
-const FLUSH: u8 = 9;
-const REPLY: u8 = 10;
-const TOO_BIG: u8 = 11;
-const END: u8 = 16;
+const APPEND: u8 = 5;
+const PREPEND: u8 = 6;
+const DELETE: u8 = 7;
+const INCR: u8 = 8;
+const DECR: u8 = 9;
+const TOUCH: u8 = 10;
+const FLUSH: u8 = 11;
+const REPLY: u8 = 12;
+const TOO_BIG: u8 = 13;
+const END: u8 = 18;
 
 /// A `mode_e`: so many bytes behind are skipped.
 const SWALLOW: u8 = 3;
@@ -53,7 +55,6 @@ const BAD_EXPTIME: u8 = 13;
 const BAD_DELTA: u8 = 14;
 const TOO_LARGE: u8 = 16;
 const BAD_DELETE: u8 = 19;
-const UNSUPPORTED: u8 = 20;
 
 /// A request, as far as both say the same of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -91,7 +92,7 @@ fn read_job(from: &mut impl Read, lane: u32) -> std::io::Result<Vec<Seen>> {
         let (op, bits) = (head[0], head[2]);
         assert_eq!(bits >> 4 & 1 == 1, seen.is_empty(), "first record of a job");
         let touch = bits & 4 != 0;
-        let store = (SET..=CAS).contains(&op);
+        let store = (SET..=PREPEND).contains(&op);
         let mut end = read_u32(&head[28..32]).wrapping_sub(lane);
         if head[3] == SWALLOW && op == REPLY {
             end += read_u32(&head[32..36]);
@@ -105,7 +106,7 @@ fn read_job(from: &mut impl Read, lane: u32) -> std::io::Result<Vec<Seen>> {
             flags: if store { read_u32(&head[12..16]) } else { 0 },
             exptime: match op {
                 GET if !touch => 0,
-                GET | TOUCH | FLUSH | SET..=CAS => read_u32(&head[16..20]),
+                GET | TOUCH | FLUSH | SET..=PREPEND => read_u32(&head[16..20]),
                 _ => 0,
             },
             number: match op {
@@ -184,15 +185,14 @@ fn understood(request: &Request, input: &[u8], end: u32, seen: &mut Vec<Seen>) {
                 Mode::Add => ADD,
                 Mode::Replace => REPLACE,
                 Mode::Cas => CAS,
-                _ => 0,
+                Mode::Append => APPEND,
+                Mode::Prepend => PREPEND,
             };
             if request.streams {
                 match op {
                     SET => Seen { op: TOO_BIG, ..reply(TOO_LARGE, quiet, end) },
                     _ => reply(TOO_LARGE, quiet, end),
                 }
-            } else if op == 0 {
-                reply(UNSUPPORTED, quiet, end)
             } else if !input[..request.len as usize].ends_with(b"\r\n")
                 || request.value.at + request.value.len + 2 != request.len
             {
@@ -474,11 +474,7 @@ fn fair(job: &[u8], engine: &Engine) -> Option<u64> {
                 Op::Classic(_) => (at, lines) = (at + request.len as usize, lines + 1),
                 _ => return None,
             },
-            Parse::Need(_) => {
-                let line = rest.split(|b| *b == b'\n').next().unwrap_or(rest);
-                let unsupported = [&b"append"[..], b"prepend"].iter().any(|c| text.starts_with(c));
-                return (line.len() == rest.len() || !unsupported).then_some(lines);
-            }
+            Parse::Need(_) => return Some(lines),
             Parse::Close => return None,
         }
     }

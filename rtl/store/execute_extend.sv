@@ -1,0 +1,237 @@
+// append and prepend: puts a new item into the log whose value is that of the key's item and that of
+// the request's, one behind the other; its place goes into the key's way. The request's bytes are an
+// item of the log, too, that no way has. The reader reads both, the log joins them, a line a clock.
+//
+// So the reader waits for the appender, which waits for a way of the log's cache, of which requests
+// leave it two: the reader may have one of them, not both. So it is given lines of one block only,
+// which are all in sets of their own, and the next ones when it has released these.
+//
+// All others wait meanwhile. So a new item of more than ValuePiece bytes is made in pieces: the
+// connection's job ends with each of them, and its next one goes on, until the last one puts the item
+// into the way. If the key has got another item by then, or another expiry time, it begins anew and
+// makes all of it at once, so that it does not begin for ever. So does a datagram's request.
+module execute_extend
+  import wirekv_pkg::*;
+  import request_pkg::*;
+  import store_pkg::*;
+(
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  /// Largest item as memcached counts it.
+  input  logic [20:0] item_max_i,
+  input  log_range_t  range_i,
+  /// Begin with the item of the request in act.
+  input  logic        start_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  op_t         op_i,
+  input  item_t       item_i,
+  // verilator lint_on UNUSEDSIGNAL
+  /// Values to read, and their pieces.
+  output logic        read_valid_o,
+  input  logic        read_ready_i,
+  output read_t       read_o,
+  input  logic        chunk_valid_i,
+  output logic        chunk_ready_o,
+  // verilator lint_off UNUSEDSIGNAL
+  input  chunk_t      chunk_i,  // its bytes go to the log from outside
+  // verilator lint_on UNUSEDSIGNAL
+  /// The new item; its beats are the chunks, the last of them; its key goes with it, and is all told.
+  output logic        own_valid_o,
+  input  logic        own_ready_i,
+  output put_t        own_o,
+  output logic        ownb_valid_o,
+  input  logic        ownb_ready_i,
+  output logic        ownb_last_o,
+  output logic        key_tell_o,
+  input  logic        key_all_told_i,
+  /// Its place; puts taken and written by the log.
+  input  off_t        own_off_i,
+  input  serial_t     taken_i,
+  input  serial_t     written_i,
+  /// What became of it; write it into the key's way; end with that, when the way back is free.
+  output extended_t   extended_o,
+  output logic        write_o,
+  input  logic        way_ready_i,
+  input  logic        out_free_i,
+  output logic        done_o
+);
+
+  typedef enum logic [3:0] {
+    ExIdle,
+    ExPiece,   // which bytes
+    ExParts,   // and which of them are whose
+    ExPut,
+    ExPlaced,
+    ExNext,    // how many are in one block
+    ExRead,
+    ExChunks,
+    ExKey,     // wait for the rest of a long key
+    ExWritten
+  } state_e;
+
+  typedef struct packed {
+    off_t        off;
+    logic [20:0] start;
+    logic [20:0] len;
+  } part_t;
+
+  // Bytes of the lines that are in sets of their own, in both banks.
+  localparam int unsigned BlockBits = $clog2(2 * LogSets * 64);
+  typedef logic [BlockBits:0] block_t;
+
+  state_e state_q, state_d;
+  logic append, whole_q, goes_on_q, more_q, placed_q, kept_q, fits_q;
+  logic stored, written, read_done, part_done;
+  // verilator lint_off UNUSEDSIGNAL
+  copy_t copy;  // has bits to spare
+  // verilator lint_on UNUSEDSIGNAL
+  logic [20:0] len, end_q, at_q, border_q;  // border_q: where the second value begins
+  logic [21:0] most;
+  logic [22:0] size;
+  off_t from_q, off_q, first, second;
+  part_t part_q, behind_q;  // to be read
+  logic behind_there_q;     // there is something of the second value behind
+  logic [20:0] now_q;       // bytes that are read now
+  block_t in_block;
+  logic [BlockBits-1:0] part_at;
+  logic [15:0] lines;
+  logic [5:0] lines_q;
+  logic [14:0] copied_q;
+  serial_t stamp_q;
+
+  assign append = op_i.req.op == OpAppend;
+  assign copy   = {op_i.req.exptime, op_i.req.num};
+  assign len    = item_i.vlen + op_i.req.vlen;
+  assign size   = 23'(item_i.vlen) + 23'(op_i.req.vlen) + 23'(op_i.req.klen) +
+      ((item_i.flags == '0) ? 23'd0 : 23'd4) + 23'(ItemOverhead);
+  always_ff @(posedge clk_i) fits_q <= size <= 23'(item_max_i);
+
+  always_comb begin
+    state_d = state_q;
+    unique case (state_q)
+      ExIdle:    if (start_i) state_d = ExPiece;
+      ExPiece:   state_d = ExParts;
+      ExParts:   state_d = ExPut;
+      ExPut:     if (own_ready_i) state_d = ExPlaced;
+      ExPlaced:  state_d = ExNext;
+      ExNext:    state_d = ExRead;
+      ExRead:    if (read_ready_i) state_d = ExChunks;
+      ExChunks:  if (read_done) state_d = (part_done && !behind_there_q) ? ExKey : ExNext;
+      ExKey:     if (more_q || key_all_told_i) state_d = ExWritten;
+      ExWritten: if (done_o) state_d = ExIdle;
+      default:   state_d = ExIdle;
+    endcase
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) state_q <= ExIdle;
+    else state_q <= state_d;
+  end
+
+  // ---------------------------------------------------------------- which bytes, of both values
+  assign most = 22'(at_q) + 22'(ValuePiece);
+  always_ff @(posedge clk_i) begin
+    unique case (state_q)
+      ExIdle: begin
+        // cont_start: of an item begun before. It is for the key's item as it was then.
+        more_q   <= op_i.req.cont_start != '0 && item_i.off == copy.old &&
+            item_i.exptime == item_i.stored_exptime;
+        whole_q  <= op_i.req.udp || op_i.req.cont_start != '0;
+        from_q   <= (op_i.req.cont_start != '0) ? copy.from : op_i.req.off;
+        at_q     <= op_i.req.cont_start;
+        border_q <= append ? item_i.vlen : op_i.req.vlen;
+      end
+      ExPiece: begin
+        if (!more_q) at_q <= '0;
+        end_q     <= len;
+        goes_on_q <= 1'b0;
+        if ((more_q || !whole_q) && (more_q ? most : 22'(ValuePiece)) < 22'(len)) begin
+          end_q     <= more_q ? most[20:0] : 21'(ValuePiece);
+          goes_on_q <= 1'b1;
+        end
+      end
+      ExParts: begin
+        behind_there_q <= at_q < border_q && end_q > border_q;
+        part_q         <= '{off: first, start: at_q,
+                            len: ((end_q > border_q) ? border_q : end_q) - at_q};
+        if (at_q >= border_q)
+          part_q <= '{off: second, start: at_q - border_q, len: end_q - at_q};
+        behind_q <= '{off: second, start: '0, len: end_q - border_q};
+      end
+      ExNext: now_q <= (part_q.len > 21'(in_block)) ? 21'(in_block) : part_q.len;
+      ExChunks:
+      if (read_done) begin
+        part_q.start <= part_q.start + now_q;
+        part_q.len   <= part_q.len - now_q;
+        if (part_done) begin
+          part_q         <= behind_q;
+          behind_there_q <= 1'b0;
+        end
+      end
+      default: ;
+    endcase
+  end
+
+  // ---------------------------------------------------------------- read them
+  assign first    = append ? item_i.off : from_q;
+  assign second   = append ? from_q : item_i.off;
+  assign part_at  = {part_q.off.pos[BlockBits-5:0], 4'h0} + BlockBits'(16) +
+      BlockBits'(op_i.req.klen) + BlockBits'(part_q.start);
+  assign in_block = block_t'(2 ** BlockBits) - block_t'(part_at);
+
+  assign read_valid_o = state_q == ExRead;
+  always_comb begin
+    read_o       = '0;
+    read_o.send  = 1'b1;
+    read_o.own   = 1'b1;
+    read_o.klen  = op_i.req.klen;
+    read_o.off   = part_q.off;
+    read_o.start = part_q.start;
+    read_o.len   = now_q;
+  end
+
+  assign part_done     = now_q == part_q.len;
+  assign read_done     = chunk_valid_i && ownb_ready_i && chunk_i.last;
+  assign chunk_ready_o = ownb_ready_i;
+  assign ownb_valid_o  = chunk_valid_i;
+  assign ownb_last_o   = chunk_i.last && part_done && !behind_there_q;
+
+  // ---------------------------------------------------------------- the new item
+  assign lines = lines_of(off_q.pos[1:0], 22'd16 + 22'(op_i.req.klen) + 22'(len));
+  always_ff @(posedge clk_i) begin
+    if (state_q == ExPut) begin
+      off_q   <= own_off_i;
+      stamp_q <= taken_i + 1'b1;
+    end
+    // What comes behind in the log is not written before all of this piece is. So whoever is valid two
+    // clocks after it has its place is not overwritten while he is read. (If memory cannot read him, the
+    // new item is given up with all others.)
+    placed_q <= state_q == ExPlaced;
+    if (placed_q) kept_q <= off_valid(item_i.off, range_i) && off_valid(from_q, range_i);
+    copied_q <= 15'((end_q - at_q) >> 6);
+    lines_q <= (lines > 16'd63) ? 6'd63 : lines[5:0];
+  end
+  assign own_valid_o = state_q == ExPut;
+  assign own_o       = '{start: !more_q, own_lines: goes_on_q, klen: op_i.req.klen, vlen: len,
+                         flags: item_i.flags, exptime: item_i.exptime, off: op_i.req.off,
+                         done: at_q};
+  assign key_tell_o  = state_q inside {ExPlaced, ExNext, ExRead, ExChunks, ExKey} && !more_q;
+
+  assign stored     = off_q.lap != '0 && kept_q;
+  assign written    = reached(written_i, stamp_q);
+  assign extended_o = '{
+          fits: fits_q,
+          reply: (off_q.lap == '0) ? RpNoMemory : !stored ? RpNotStored : goes_on_q ? RpNone
+                                                                                    : RpStored,
+          stored: state_q == ExWritten && stored && !goes_on_q,
+          goes_on: state_q == ExWritten && stored && goes_on_q,
+          off: off_q,
+          lines: lines_q,
+          done: end_q,
+          copied: copied_q,
+          copy: '{zero: '0, from: from_q, old: item_i.off}
+      };
+  assign write_o    = state_q == ExWritten && stored && !goes_on_q && written && out_free_i;
+  assign done_o     = state_q == ExWritten && out_free_i &&
+      (!stored || (written && (goes_on_q || way_ready_i)));
+
+endmodule
