@@ -21,6 +21,7 @@ package tcb_pkg;
     logic        rec_past;  // ... and everything that was lost
     logic        rec_beyond;  // ... and more
     logic        una_past_rec;
+    logic        una_before_rec;
     logic        same_link;  // the segment comes from where the connection's segments go
     logic        told;       // a challenge ACK was sent a moment ago
     logic        nxt_behind;  // the ACK is beyond snd_nxt
@@ -107,6 +108,19 @@ package tcb_pkg;
     logic rewind;   // all is sent again from snd_una on
   } signs_t;
 
+  /// limit: what the peer's SACK options leave to be sent, and its place behind snd_una.
+  typedef struct packed {
+    logic        recovery;  // what is missing is sent again, hole by hole
+    logic        hole;      // there is one at `off`, of `len` bytes, or as many as a segment has
+    logic        lost;      // ... and it is not just late
+    logic        first;     // ... at snd_una
+    logic        skip;      // the peer has all from snd_nxt to `off`
+    logic        redo;      // all holes are to be sent once more
+    logic [16:0] off;
+    logic [13:0] len;
+    logic [16:0] room;      // what cwnd leaves
+  } hole_t;
+
   /// Who gets a segment.
   typedef struct packed {
     conn_t       conn;
@@ -131,16 +145,16 @@ package tcb_pkg;
     logic [16:0] flight;
     logic [31:0] unsent;    // from snd_nxt; -1: FIN is out
     logic [31:0] unacked;   // from snd_una
-    logic [16:0] wnd;       // smaller of cwnd and the peer's window
     logic [16:0] free;
     logic [16:0] mss2;
     who_t        who;
   } measure_t;
 
-  /// finish: what RTO is to know of what is sent.
+  /// finish: what RTO and scoreboard are to know of what is sent.
   typedef struct packed {
     logic  data;   // data or FIN go out
     logic  again;  // ... which were sent before
+    logic  fills;  // ... and which duplicate ACKs say are missing
     near_t end_;   // ... up to here
   } sent_t;
 

@@ -62,6 +62,7 @@ module tcp_diff
     diff.rec_past     = !near_lt(near_t'(seg.ack), tcb_i.cong.recover);
     diff.rec_beyond   = near_lt(tcb_i.cong.recover, near_t'(seg.ack));
     diff.una_past_rec = near_lt(tcb_i.cong.recover, near_t'(tcb_i.snd_una));
+    diff.una_before_rec = near_lt(near_t'(tcb_i.snd_una), tcb_i.cong.recover);
     diff.nxt_behind   = seq_lt(tcb_i.snd_nxt, seg.ack);
     diff.same_link    = same_link(seg.peer, peer_i);
     diff.told         = tcb_i.told_on && told < 12'(ToldUnits);

@@ -18,8 +18,6 @@ module tcp_measure
   input  logic        valid_i,
   input  work_t       work_i,
   input  act_t        act_i,
-  /// cwnd, with limited transmit.
-  input  logic [16:0] cwnd_i,
   /// What becomes of the word (`rtt` stays).
   output tcb_t        tcb_o,
   output measure_t    measure_o,
@@ -114,7 +112,6 @@ module tcp_measure
     measure_o.flight    = 17'(tcb.snd_nxt - tcb.snd_una);
     measure_o.unsent    = tcb.tx_end - tcb.snd_nxt;
     measure_o.unacked   = tcb.tx_end - tcb.snd_una;
-    measure_o.wnd       = lesser(cwnd_i, tcb.snd_wnd);
     measure_o.free      = tcb.close ? Ring :
         act_i.credit ? diff.free + diff.seq[16:0] : diff.free - act_i.jump;
     measure_o.mss2      = class_.mss2;

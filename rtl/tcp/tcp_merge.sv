@@ -47,6 +47,10 @@ module tcp_merge
       bare_q      <= bare;
       held_q      <= s_found_i;
       held_q.dups <= '0;
+      // What the peer has behind a hole it need not repeat.
+      if (!m_ready_i && merges && ahead == '0 && !s_found_i.sacked.told) begin
+        held_q.sacked <= held_q.sacked;
+      end
       if (!m_ready_i && merges && same) begin
         held_q.dups <= (held_q.dups == '1) ? held_q.dups : held_q.dups + 1'b1;
       end

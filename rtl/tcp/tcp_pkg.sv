@@ -109,6 +109,13 @@ package tcp_pkg;
 
   typedef span_t [Spans-1:0] spans_t;
 
+  /// What a SACK option of the peer tells: what it has behind the first byte that it lacks. Disjoint,
+  /// in ascending order, the valid ones first.
+  typedef struct packed {
+    logic              told;   // there is such an option
+    span_t [Spans-1:0] spans;
+  } sacked_t;
+
   /// Slow visits since something happened: another word of the table.
   typedef struct packed {
     seconds_t heard;  // the peer was heard of
@@ -144,6 +151,7 @@ package tcp_pkg;
     logic [1:0]  dups;     // more of the same that came with it; 3: or more
     logic [31:0] isn;      // for a SYN: our initial sequence number
     agreed_t     agreed;   // for a fresh one
+    sacked_t     sacked;
   } found_t;
 
   typedef enum logic [2:0] {

@@ -20,6 +20,9 @@ module tcp_update
   input  logic        ooo_some_i,
   input  logic        ooo_past_i,
   input  logic        ooo_place_i,
+  /// The peer tells what it has behind a hole, and some of that is news: see tcp_score.
+  input  logic        sack_told_i,
+  input  logic        sack_new_i,
   /// What becomes of the connection's words (`cong` and `rtt` stay).
   output tcb_t        tcb_o,
   output silence_t    silence_o,
@@ -262,8 +265,9 @@ module tcp_update
       count_o[TcpCountOpened] = found.fresh;
       // ---- the ACK
       signs_o.acked = class_.ack_new;
-      signs_o.dup   = class_.ack_same && diff.sent != '0 && !class_.has && class_.wnd_same &&
-                      diff.wnd != '0;
+      // Of a peer that tells what it has it is that which counts, and not the window (RFC 6675).
+      signs_o.dup   = class_.ack_same && diff.sent != '0 && !class_.has &&
+                      (sack_told_i ? sack_new_i : class_.wnd_same && diff.wnd != '0);
       if (class_.ack_new) begin
         tcb_o.snd_una   = seg.ack;
         tcb_o.owe_again = 1'b0;
