@@ -80,6 +80,7 @@ package tcb_pkg;
     logic        rexmit;    // send again what is at snd_una
     logic        probe;     // ... one byte of it, whatever the window
     logic        keep;      // send the keep-alive probe
+    logic        tail;      // send the tail-loss probe
     logic        send;      // send what may be sent
     logic        restart;   // set the timer anew
     logic        fin;       // the peer's FIN is taken
@@ -106,6 +107,7 @@ package tcb_pkg;
     logic lost;     // ... and what is in flight is taken for lost
     logic smaller;  // what is in flight was too big for the path, and is no sign of congestion
     logic rewind;   // all is sent again from snd_una on
+    logic tail;     // a tail-loss probe has brought what was lost
   } signs_t;
 
   /// limit: what the peer's SACK options leave to be sent, and its place behind snd_una.
@@ -139,6 +141,8 @@ package tcb_pkg;
     logic        send;      // segments of an open connection may go
     logic        from_una;  // from snd_una, not from snd_nxt
     logic        probe;
+    logic        tail;
+    logic        tail_ok;   // the timer may be that of a tail-loss probe
     logic        force_ack;
     logic        blind;     // an answer to a segment by itself
     logic        synack, rst, stray, refuse, keep, restart, free_id;
@@ -155,6 +159,7 @@ package tcb_pkg;
     logic  data;   // data or FIN go out
     logic  again;  // ... which were sent before
     logic  fills;  // ... and which duplicate ACKs say are missing
+    logic  tail;   // ... as a tail-loss probe
     near_t end_;   // ... up to here
   } sent_t;
 

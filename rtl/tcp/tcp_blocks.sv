@@ -117,6 +117,7 @@ module tcp_blocks
     end
     sorted      = '0;
     sorted.told = told_q;
+    sorted.twice = told_q && !near_lt(ack_q, raw_q[0].to);
     for (int unsigned i = 0; i < Spans; i++) begin
       logic [$clog2(Spans)-1:0] rank;
       rank = '0;

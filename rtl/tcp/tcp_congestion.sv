@@ -117,6 +117,10 @@ module tcp_congestion
         up_cong_o.ca_count = sums_q.ca_sum[16:0];
       end
     end
+    if (up_signs_i.tail && !was.in_rec) begin
+      up_cong_o.ssthresh = sums_q.half;
+      up_cong_o.cwnd     = sums_q.half;
+    end
     if (up_signs_i.dup) begin
       if (was.in_rec) up_cong_o.cwnd = up_score_i ? was.cwnd : sums_q.cwnd_mss;
       else if (was.dupacks != 2'd3) begin

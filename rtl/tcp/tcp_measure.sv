@@ -18,6 +18,9 @@ module tcp_measure
   input  logic        valid_i,
   input  work_t       work_i,
   input  act_t        act_i,
+  /// The peer takes SACK options; it has told that it has something behind a hole.
+  input  logic        sack_ok_i,
+  input  logic        sacked_i,
   /// What becomes of the word (`rtt` stays).
   output tcb_t        tcb_o,
   output measure_t    measure_o,
@@ -100,6 +103,11 @@ module tcp_measure
     measure_o.send      = act_i.send && tcb.state == StOpen;
     measure_o.from_una  = (act_i.rexmit || act_i.probe) && tcb.state == StOpen;
     measure_o.probe     = act_i.probe;
+    measure_o.tail      = act_i.tail && tcb.state == StOpen;
+    // RFC 8985, section 7.2.
+    measure_o.tail_ok   = sack_ok_i && !sacked_i && !tcb.cong.in_rec && tcb.tries == '0 &&
+        !tcb.tail[1] && !act_i.tail && tcb.rtt.valid && tcb.snd_nxt == tcb.snd_max &&
+        tcb.snd_wnd != '0;
     measure_o.force_ack = act_i.ack || challenge;
     measure_o.blind     = act_i.synack || stray || act_i.refuse;
     measure_o.synack    = act_i.synack;

@@ -40,6 +40,14 @@ package tcp_pkg;
     StDead       // over; waits for release_id
   } state_e;
 
+  /// Tail-loss probes (RFC 8985, section 7).
+  typedef enum logic [1:0] {
+    TailNone,
+    TailArmed,  // `deadline` is that of a probe
+    TailNew,    // new data were sent as the probe, and are not acknowledged
+    TailAgain   // ... or the last segment once more; perhaps it was not lost
+  } tail_e;
+
   /// Seconds; as many as these bits can say are all that there are.
   typedef logic [15:0] seconds_t;
 
@@ -101,7 +109,8 @@ package tcp_pkg;
     logic [16:0] pend;        // bytes taken but not yet acknowledged
     // time, in ticks
     rtt_t        rtt;
-    logic        tm_on;       // retransmission or persist timer
+    tail_e       tail;
+    logic        tm_on;       // retransmission, probe or persist timer
     logic [19:0] deadline;    // of that timer, or of StTimeWait
     logic        told_on;     // a challenge ACK was sent at told_at
     logic [11:0] told_at;     // in units of 64 ticks
@@ -113,6 +122,7 @@ package tcp_pkg;
   /// in ascending order, the valid ones first.
   typedef struct packed {
     logic              told;   // there is such an option
+    logic              twice;  // ... and something came a second time (D-SACK, RFC 2883)
     span_t [Spans-1:0] spans;
   } sacked_t;
 
@@ -216,6 +226,8 @@ package tcp_pkg;
   localparam int unsigned Fin2Pressed = 4;  // ... where places are short
   localparam int unsigned RtoInit = 1000;
   localparam int unsigned RtoMin = 200;
+  localparam int unsigned TailMin = 10;  // before a tail-loss probe, whatever the round trips
+  localparam int unsigned AckMax = 200;  // a peer acknowledges one segment later by so much at most
   localparam int unsigned RtoMax = 60000;
   localparam int unsigned DataTries = 10;
   localparam int unsigned ShutTries = 15;  // of a shut window, answered or not: ten minutes
@@ -254,6 +266,7 @@ package tcp_pkg;
     TcpCountPathMtu,        // MSS lowered: a router said "fragmentation needed"
     TcpCountPathMtuStrays,  // ... which quoted nothing that is unacknowledged: late, or forged
     TcpCountBlackHoles,     // MSS lowered: three timeouts in a row, or more
+    TcpCountTailProbes,     // tail-loss probes
     TcpCountNum
   } tcp_count_e;
   localparam int unsigned TcpCounts = TcpCountNum;

@@ -48,6 +48,11 @@ module tcp_score
   output logic                     up_told_o,
   output logic                     up_new_o,
   output logic                     up_far_o,
+  /// It tells that something came a second time; it is of what was out when a tail-loss probe went, or
+  /// of more.
+  output logic                     up_twice_o,
+  output logic                     up_past_o,
+  output logic                     up_beyond_o,
   /// Something is told, by this event or before; so it was when the recovery began.
   output logic                     up_sacked_o,
   output logic                     up_score_o,
@@ -75,7 +80,7 @@ module tcp_score
   /// Written as it leaves the pipe.
   typedef struct packed {
     near_t next;  // holes before it are sent again
-    near_t mark;  // snd_max when the last one was
+    near_t mark;  // snd_max when the last one was, or a tail-loss probe was sent
   } again_t;
 
   // ---------------------------------------------------------------- fetch
@@ -118,6 +123,7 @@ module tcp_score
   told_t class_told_q;
   again_t class_again_q;
   near_t far_q;  // three segments
+  logic past_q, beyond_q;
   always_comb begin
     option = diff_i.ev.found.sacked;
     // What was never sent the peer cannot have.
@@ -130,6 +136,8 @@ module tcp_score
       option_q      <= option;
       class_told_q  <= diff_fresh_i ? '0 : ram_told;
       class_again_q <= ram_again;
+      past_q        <= !near_lt(near_t'(diff_i.ev.found.seg.ack), ram_again.mark);
+      beyond_q      <= near_lt(ram_again.mark, near_t'(diff_i.ev.found.seg.ack));
       far_q         <= near_t'(diff_i.tcb.mss) + near_t'({diff_i.tcb.mss, 1'b0});
     end
   end
@@ -174,6 +182,9 @@ module tcp_score
       up_again_q <= class_again_q;
       up_wrote_q <= class_told_q != '0 || option_q.told || class_i.ev.found.fresh;
       up_told_o  <= fits && option_q.told;
+      up_twice_o <= fits && option_q.told && option_q.twice;
+      up_past_o  <= past_q;
+      up_beyond_o <= beyond_q;
       up_new_o   <= option_q.spans != class_told_q.spans;
       up_far_o   <= fits && option_q.told && option_q.spans != '0 &&
           near_lt(near_t'(seg.ack) + far_q, end_of(option_q.spans));
@@ -293,8 +304,8 @@ module tcp_score
       fi_recovery_q <= ch_recovery_q;
     end
   end
-  assign fi_again    = fi_sent_i.fills ? '{next: fi_sent_i.end_, mark: fi_max_i} : fi_again_q;
-  assign again_write = held_i[6] && fi_recovery_q;
+  assign fi_again    = (fi_sent_i.fills || fi_sent_i.tail) ? '{next: fi_sent_i.end_, mark: fi_max_i} : fi_again_q;
+  assign again_write = held_i[6] && (fi_recovery_q || fi_sent_i.tail);
 
   // ---------------------------------------------------------------- checks
   for (genvar i = 0; i < Spans; i++) begin : gen_check

@@ -203,7 +203,8 @@ module tcp_tcb
   logic [TcpCounts-1:0] up_count;
   logic [16:0] ooo_jump;
   logic ooo_some, ooo_past, ooo_place, ooo_sack;
-  logic sack_told, sack_new, sack_far, up_sacked, up_score, me_sacked;
+  logic sack_told, sack_new, sack_far, sack_twice, up_sacked, up_score, me_sacked, me_sack_ok;
+  logic tail_past, tail_beyond;
 
   tcp_update u_update (
     .now_i,
@@ -216,6 +217,9 @@ module tcp_tcb
     .ooo_place_i(ooo_place),
     .sack_told_i(sack_told),
     .sack_new_i (sack_new),
+    .sack_twice_i(sack_twice),
+    .tail_past_i(tail_past),
+    .tail_beyond_i(tail_beyond),
     .tcb_o      (up_tcb),
     .silence_o  (up_silence),
     .act_o      (act),
@@ -233,6 +237,7 @@ module tcp_tcb
       me_q.tcb      <= up_tcb;
       me_q.tcb.cong <= up_cong;
       me_q.tcb.rtt  <= up_rtt;
+      if (up_fast) me_q.tcb.tail <= TailNone;
       me_q.silence  <= up_silence;
       me_act_q         <= act;
       me_act_q.rexmit  <= act.rexmit || up_rexmit;
@@ -255,6 +260,8 @@ module tcp_tcb
     .valid_i  (me_valid),
     .work_i   (me_q),
     .act_i    (me_act_q),
+    .sack_ok_i(me_sack_ok),
+    .sacked_i (me_sacked),
     .tcb_o    (me_tcb),
     .measure_o(me),
     .verdict_valid_o,
@@ -373,6 +380,7 @@ module tcp_tcb
     .take_i   (act.in_order),
     .keep_i   (act.keep_ooo),
     .clear_i  (act.open),
+    .sack_ok_o(me_sack_ok),
     .sack_o   (ooo_sack),
     .spans_o  (fi_spans)
   );
@@ -393,6 +401,9 @@ module tcp_tcb
     .up_told_o  (sack_told),
     .up_new_o   (sack_new),
     .up_far_o   (sack_far),
+    .up_twice_o (sack_twice),
+    .up_past_o  (tail_past),
+    .up_beyond_o(tail_beyond),
     .up_sacked_o(up_sacked),
     .up_score_o (up_score),
     .up_fast_i  (up_fast),

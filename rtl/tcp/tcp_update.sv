@@ -23,6 +23,10 @@ module tcp_update
   /// The peer tells what it has behind a hole, and some of that is news: see tcp_score.
   input  logic        sack_told_i,
   input  logic        sack_new_i,
+  input  logic        sack_twice_i,
+  /// The ACK covers what was out when the tail-loss probe went, or more.
+  input  logic        tail_past_i,
+  input  logic        tail_beyond_i,
   /// What becomes of the connection's words (`cong` and `rtt` stay).
   output tcb_t        tcb_o,
   output silence_t    silence_o,
@@ -189,7 +193,11 @@ module tcp_update
         tcb_o.in_fast = 1'b0;
         act_o.send    = is_open;
         act_o.ack     = is_open && tcb.pend != '0;
-        if (is_open && diff.expired) begin
+        if (is_open && diff.expired && tcb.tail == TailArmed) begin
+          act_o.tail    = 1'b1;
+          act_o.restart = 1'b1;
+          count_o[TcpCountTailProbes] = 1'b1;
+        end else if (is_open && diff.expired) begin
           signs_o.expired = 1'b1;
           tcb_o.tries     = tcb.tries + 4'd1;
           act_o.restart   = 1'b1;
@@ -255,6 +263,7 @@ module tcp_update
     endcase
 
     if (signs_o.rewind) begin
+      tcb_o.tail      = TailNone;
       tcb_o.snd_nxt   = tcb.snd_una;
       tcb_o.owe_again = 1'b0;
     end
@@ -268,6 +277,12 @@ module tcp_update
       // Of a peer that tells what it has it is that which counts, and not the window (RFC 6675).
       signs_o.dup   = class_.ack_same && diff.sent != '0 && !class_.has &&
                       (sack_told_i ? sack_new_i : class_.wnd_same && diff.wnd != '0);
+      // Was the probe's segment lost? If it comes twice it was not (RFC 8985, section 7.4.2).
+      if (tail_past_i && (tcb.tail == TailNew || (tcb.tail == TailAgain && (sack_twice_i ||
+          tail_beyond_i || (class_.ack_same && !class_.has && !sack_told_i))))) begin
+        tcb_o.tail   = TailNone;
+        signs_o.tail = tcb.tail == TailAgain && !sack_twice_i && tail_beyond_i;
+      end
       if (class_.ack_new) begin
         tcb_o.snd_una   = seg.ack;
         tcb_o.owe_again = 1'b0;
