@@ -75,6 +75,7 @@ package net_pkg;
     logic [3:0]  ws;
     logic        sack_ok;    // send a SACK-permitted option (SYN only)
     span_t [Spans-1:0] sack;  // send a SACK option with the first ones, which are valid
+    logic        narrow;     // routers may fragment it: no path takes less without that
   } txseg_t;
 
   /// A UDP datagram in either direction; `len` counts UDP payload bytes (1..mtu-28).

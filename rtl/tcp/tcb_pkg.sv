@@ -146,6 +146,7 @@ package tcb_pkg;
     logic        force_ack;
     logic        blind;     // an answer to a segment by itself
     logic        synack, rst, stray, refuse, keep, restart, free_id;
+    logic        narrow;    // packets may be fragmented
     logic [16:0] flight;
     logic [31:0] unsent;    // from snd_nxt; -1: FIN is out
     logic [31:0] unacked;   // from snd_una

@@ -27,6 +27,20 @@ module tcp_blocks
   output sacked_t      m_sacked_o
 );
 
+  // ---------------------------------------------------------------- in
+  logic in_valid_q;
+  logic [319:0] opts_q;
+  logic [5:0] len_q;
+  logic [31:0] ack_q;
+  always_ff @(posedge clk_i) begin
+    in_valid_q <= rst_ni && s_valid_i;
+    if (s_valid_i) begin
+      opts_q <= s_opts_i;
+      len_q  <= s_len_i;
+      ack_q  <= s_ack_i;
+    end
+  end
+
   // ---------------------------------------------------------------- find it
   localparam logic [7:0] Sack = 8'd5;
   localparam logic [15:0] Nops = 16'h0101;
@@ -40,23 +54,23 @@ module tcp_blocks
   always_comb begin
     found = 1'b1;
     at    = 6'd0;
-    edges = s_opts_i[2*8+:64*Spans];
-    size  = s_opts_i[8+:8];
-    if (s_opts_i[7:0] == Sack) begin
+    edges = opts_q[2*8+:64*Spans];
+    size  = opts_q[8+:8];
+    if (opts_q[7:0] == Sack) begin
       at = 6'd0;
-    end else if (s_opts_i[23:0] == {Sack, Nops}) begin
+    end else if (opts_q[23:0] == {Sack, Nops}) begin
       at    = 6'd2;
-      edges = s_opts_i[4*8+:64*Spans];
-      size  = s_opts_i[3*8+:8];
-    end else if (s_opts_i[31:0] == {16'h0a08, Nops} && s_opts_i[12*8+:24] == {Sack, Nops}) begin
+      edges = opts_q[4*8+:64*Spans];
+      size  = opts_q[3*8+:8];
+    end else if (opts_q[31:0] == {16'h0a08, Nops} && opts_q[12*8+:24] == {Sack, Nops}) begin
       at    = 6'd14;
-      edges = {64'd0, s_opts_i[16*8+:64*(Spans-1)]};
-      size  = s_opts_i[15*8+:8];
+      edges = {64'd0, opts_q[16*8+:64*(Spans-1)]};
+      size  = opts_q[15*8+:8];
     end else begin
       found = 1'b0;
     end
     // A length that is none, or goes beyond the header: nothing of it is believed.
-    if (size[2:0] != 3'd2 || 8'(at) + size > 8'(s_len_i)) found = 1'b0;
+    if (size[2:0] != 3'd2 || 8'(at) + size > 8'(len_q)) found = 1'b0;
     for (int unsigned i = 0; i < Spans; i++) there[i] = found && 8'(8 * i) + 8'd2 < size;
   end
 
@@ -65,38 +79,32 @@ module tcp_blocks
   function automatic near_t edge_of(input logic [31:0] lanes);
     return {lanes[9:8], lanes[23:16], lanes[31:24]};
   endfunction
-  function automatic logic is_near(input logic [31:0] lanes, input logic [31:0] ack);
-    logic [13:0] page;
-    page = ack[31:18] + 14'(ack[17] && !lanes[9]);
-    return {lanes[7:0], lanes[15:10]} == page;
+  function automatic logic is_near(input logic [31:0] lanes, input logic half,
+                                   input logic [13:0] page, input logic [13:0] next);
+    return {lanes[7:0], lanes[15:10]} == ((half && !lanes[9]) ? next : page);
   endfunction
   // verilator lint_on UNUSEDSIGNAL
 
   logic valid_q, told_q;
-  near_t ack_q;
-  spans_t raw_q;
+  logic [13:0] page, next;
+  logic [Spans-1:0] close;
+  near_t una_q;
+  spans_t raw, raw_q;
+  assign page = ack_q[31:18];
+  assign next = page + 14'd1;
+  always_comb begin
+    for (int unsigned i = 0; i < Spans; i++) begin
+      close[i] = there[i] && is_near(edges[i][31:0], ack_q[17], page, next) &&
+          is_near(edges[i][63:32], ack_q[17], page, next);
+      raw[i] = '{valid: close[i], from: edge_of(edges[i][31:0]), to: edge_of(edges[i][63:32])};
+    end
+  end
   always_ff @(posedge clk_i) begin
-    valid_q <= rst_ni && s_valid_i;
-    if (s_valid_i) begin
-      told_q <= there[0] && is_near(edges[0][31:0], s_ack_i) && is_near(edges[0][63:32], s_ack_i);
-      ack_q  <= near_t'(s_ack_i);
-      for (int unsigned i = 0; i < Spans; i++) begin
-        raw_q[i] <= '{
-            valid:
-            there[i]
-            &&
-            is_near
-            (
-                edges[i][31:0], s_ack_i
-            ) &&
-            is_near
-            (
-                edges[i][63:32], s_ack_i
-            ),
-            from : edge_of(edges[i][31:0]),
-            to: edge_of(edges[i][63:32])
-        };
-      end
+    valid_q <= rst_ni && in_valid_q;
+    if (in_valid_q) begin
+      told_q <= close[0];
+      una_q  <= near_t'(ack_q);
+      raw_q  <= raw;
     end
   end
 
@@ -109,7 +117,7 @@ module tcp_blocks
       for (int unsigned k = 0; k < Spans; k++) ahead[i][k] = near_lt(raw_q[i].to, raw_q[k].from);
     end
     for (int unsigned i = 0; i < Spans; i++) begin
-      good[i] = raw_q[i].valid && near_lt(ack_q, raw_q[i].from) &&
+      good[i] = raw_q[i].valid && near_lt(una_q, raw_q[i].from) &&
           near_lt(raw_q[i].from, raw_q[i].to);
       for (int unsigned k = i + 1; k < Spans; k++) begin
         if (raw_q[k].valid && !ahead[i][k] && !ahead[k][i]) good[i] = 1'b0;
@@ -117,7 +125,7 @@ module tcp_blocks
     end
     sorted      = '0;
     sorted.told = told_q;
-    sorted.twice = told_q && !near_lt(ack_q, raw_q[0].to);
+    sorted.twice = told_q && !near_lt(una_q, raw_q[0].to);
     for (int unsigned i = 0; i < Spans; i++) begin
       logic [$clog2(Spans)-1:0] rank;
       rank = '0;

@@ -117,6 +117,8 @@ module tcp_measure
     measure_o.keep      = act_i.keep;
     measure_o.restart   = act_i.restart;
     measure_o.free_id   = act_i.free_id;
+    // The path takes less than what no segment falls below.
+    measure_o.narrow    = tcb.mss == 14'(HoleMssLeast) && tcb.mss != work_i.silence.mss;
     measure_o.flight    = 17'(tcb.snd_nxt - tcb.snd_una);
     measure_o.unsent    = tcb.tx_end - tcb.snd_nxt;
     measure_o.unacked   = tcb.tx_end - tcb.snd_una;

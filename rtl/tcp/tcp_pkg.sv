@@ -130,6 +130,9 @@ package tcp_pkg;
   typedef struct packed {
     seconds_t heard;  // the peer was heard of
     seconds_t asked;  // a request was taken, or some of a reply acknowledged
+    // of the path
+    logic [13:0] mss;  // what was agreed on
+    logic [9:0]  low;  // the connection's MSS fell below that
   } silence_t;
 
   /// What the handshake says about a connection.
@@ -222,6 +225,7 @@ package tcp_pkg;
   localparam int unsigned KeepEvery = 8;  // between keep-alive probes; a power of two
   localparam int unsigned KeepEnd = 9 * KeepEvery;  // behind the first one: nine were not answered
   localparam int unsigned KeepPressed = 4;  // ... or one, where places are short
+  localparam int unsigned MssLow = 600;  // ten minutes until the MSS rises again
   localparam int unsigned Fin2End = 60;  // a minute without the peer's FIN
   localparam int unsigned Fin2Pressed = 4;  // ... where places are short
   localparam int unsigned RtoInit = 1000;

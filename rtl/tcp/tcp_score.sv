@@ -304,7 +304,8 @@ module tcp_score
       fi_recovery_q <= ch_recovery_q;
     end
   end
-  assign fi_again    = (fi_sent_i.fills || fi_sent_i.tail) ? '{next: fi_sent_i.end_, mark: fi_max_i} : fi_again_q;
+  assign fi_again    = (fi_sent_i.fills || fi_sent_i.tail) ?
+      '{next: fi_sent_i.end_, mark: fi_max_i} : fi_again_q;
   assign again_write = held_i[6] && (fi_recovery_q || fi_sent_i.tail);
 
   // ---------------------------------------------------------------- checks

@@ -170,7 +170,8 @@ module tcp_send
         (ch_q.send && ch_li_q.ack_due) || ch_update;
     ch.valid = ch_due && !ch_q.quiet;
     ch.owe   = ch_due && ch_q.quiet;
-    ch.more = (ch_q.from_una && !ch_q.probe) || hole_due || skip || ch_hole_q.redo || (ch_q.send && !ch.psh &&
+    ch.more = (ch_q.from_una && !ch_q.probe) || hole_due || skip || ch_hole_q.redo ||
+        (ch_q.send && !ch.psh &&
         (ch_first ? ch_li_q.want != '0 : ch_len != '0 && !short_));
     ch.hole = (hole || tail_again) && !ch_q.quiet;
     ch.skip = skip;
@@ -200,7 +201,7 @@ module tcp_send
     end
   end
 
-  logic fi_live, fi_waiting, fi_rst, fi_new, fi_tail;
+  logic fi_live, fi_waiting, fi_rst, fi_new, fi_one, fi_tail;
   logic [19:0] fi_tail_at, fi_sooner;
   logic [31:0] fi_end;
   assign fi_live = fi_tcb_q.state == StOpen;
@@ -212,7 +213,8 @@ module tcp_send
   // A probe comes after two round trips; after more if one segment is in flight, as its ACK may be late.
   assign fi_new     = fi_ch_q.data && !fi_q.from_una && !fi_ch_q.hole;
   assign fi_tail    = fi_q.tail_ok && fi_waiting;
-  assign fi_tail_at = (fi_new ? fi_q.flight == '0 : fi_li_q.one) ? fi_li_q.tail_one : fi_li_q.tail_many;
+  assign fi_one     = fi_new ? fi_q.flight == '0 : fi_li_q.one;
+  assign fi_tail_at = fi_one ? fi_li_q.tail_one : fi_li_q.tail_many;
   assign fi_sooner  = fi_tail_at - fi_tcb_q.deadline;
 
   assign measure_o    = fi_q;
@@ -278,6 +280,7 @@ module tcp_send
     cmd_o.seg.ws_valid = fi_q.synack && fi_q.who.ws_valid;
     cmd_o.seg.ws      = 4'd7;
     cmd_o.seg.sack_ok = fi_q.synack && fi_q.who.sack_ok;
+    cmd_o.seg.narrow = fi_q.narrow && !fi_q.blind;
     if (!fi_q.blind && !fi_rst && fi_ch_q.len == '0) cmd_o.seg.sack = spans_i;
   end
   assign cmd_valid_o = valid_i[3] && fi_ch_q.valid;

@@ -148,6 +148,7 @@ module tcp_update
           signs_o.smaller = 1'b1;
           signs_o.rewind  = 1'b1;
           tcb_o.mss       = 14'(seg.mss);
+          silence_o.low   = '0;
           act_o.send      = 1'b1;
           act_o.restart   = 1'b1;
           count_o[TcpCountPathMtu] = 1'b1;
@@ -217,7 +218,10 @@ module tcp_update
             end else begin
               signs_o.lost = 1'b1;
               // Perhaps the path swallows what is too big for it, and no router says so.
-              if (class_.hole) tcb_o.mss = 14'(class_.hole_mss);
+              if (class_.hole) begin
+                tcb_o.mss     = 14'(class_.hole_mss);
+                silence_o.low = '0;
+              end
               count_o[TcpCountBlackHoles] = class_.hole;
               count_o[TcpCountTimeouts]   = 1'b1;
             end
@@ -230,6 +234,9 @@ module tcp_update
         if (silence.heard != '1) silence_o.heard = silence.heard + 16'd1;
         if (silence.asked != '1) silence_o.asked = silence.asked + 16'd1;
         if (!diff.told) tcb_o.told_on = 1'b0;
+        // Another path may take more (RFC 1191, section 6.3); if not, the MSS falls as before.
+        if (tcb.mss != silence.mss) silence_o.low = silence.low + 10'd1;
+        if (tcb.mss != silence.mss && silence.low == 10'(MssLow - 1)) tcb_o.mss = silence.mss;
         if (is_open) begin
           if ((diff.silent &&
                diff.keep >= (pressed_i ? 16'(KeepPressed) : 16'(KeepEnd))) ||
