@@ -110,6 +110,18 @@ package tcb_pkg;
     logic tail;     // a tail-loss probe has brought what was lost
   } signs_t;
 
+  /// update: what the peer tells by SACK options.
+  typedef struct packed {
+    logic told;    // the ACK has one
+    logic news;    // ... which says something new
+    logic lost;    // ... of bytes more than three segments behind the hole
+    logic twice;   // ... and that something came a second time
+    logic some;    // something is told, by this event or before
+    logic score;   // ... and was when the recovery began
+    logic past;    // the ACK covers all that was out when a tail-loss probe went
+    logic beyond;  // ... and more
+  } sack_t;
+
   /// limit: what the peer's SACK options leave to be sent, and its place behind snd_una.
   typedef struct packed {
     logic        recovery;  // what is missing is sent again, hole by hole

@@ -22,11 +22,8 @@ module tcp_congestion
   input  work_t       up_i,
   input  signs_t      up_signs_i,
   input  logic [13:0] up_mss_i,
-  /// The peer told what it has behind holes, and so it did when the recovery began; it has bytes more
-  /// than three segments behind the first hole. See tcp_score.
-  input  logic        up_sacked_i,
-  input  logic        up_score_i,
-  input  logic        up_far_i,
+  /// What the peer tells by SACK options: see tcp_score.
+  input  sack_t       up_sack_i,
   output cong_t       up_cong_o,
   /// Send again what is at snd_una; that begins a recovery (a fast retransmit).
   output logic        up_rexmit_o,
@@ -103,8 +100,8 @@ module tcp_congestion
       if (up_i.diff.rec_beyond) up_cong_o.recover = sums_q.ack_less1;
       if (was.in_rec && !up_i.diff.rec_past) begin
         // a partial ACK: the next segment is lost as well (RFC 6582), if the peer does not tell
-        up_rexmit_o    = !(up_score_i && up_sacked_i);
-        up_cong_o.cwnd = up_score_i ? was.cwnd : sums_q.partial;
+        up_rexmit_o    = !(up_sack_i.score && up_sack_i.some);
+        up_cong_o.cwnd = up_sack_i.score ? was.cwnd : sums_q.partial;
       end else if (was.in_rec) begin
         up_cong_o.in_rec = 1'b0;
         up_cong_o.cwnd   = was.ssthresh;
@@ -122,18 +119,18 @@ module tcp_congestion
       up_cong_o.cwnd     = sums_q.half;
     end
     if (up_signs_i.dup) begin
-      if (was.in_rec) up_cong_o.cwnd = up_score_i ? was.cwnd : sums_q.cwnd_mss;
+      if (was.in_rec) up_cong_o.cwnd = up_sack_i.score ? was.cwnd : sums_q.cwnd_mss;
       else if (was.dupacks != 2'd3) begin
-        up_cong_o.dupacks = (dups > 3'd3 || up_far_i) ? 2'd3 : dups[1:0];
+        up_cong_o.dupacks = (dups > 3'd3 || up_sack_i.lost) ? 2'd3 : dups[1:0];
         if (up_cong_o.dupacks == 2'd3 &&
-            (up_i.diff.una_past_rec || (up_sacked_i && !up_i.diff.una_before_rec))) begin
+            (up_i.diff.una_past_rec || (up_sack_i.some && !up_i.diff.una_before_rec))) begin
           up_rexmit_o        = 1'b1;
           up_fast_o          = 1'b1;
           up_cong_o.in_rec   = 1'b1;
           up_cong_o.recover  = near_t'(up_i.tcb.snd_max);
           up_cong_o.ssthresh = sums_q.half_fast;
           // What left the network is counted by what the peer tells, or else by such ACKs.
-          up_cong_o.cwnd     = up_sacked_i ? sums_q.half_fast :
+          up_cong_o.cwnd     = up_sack_i.some ? sums_q.half_fast :
               plus(sums_q.half_fast, up_i.class_.mss2 + 17'(up_i.tcb.mss));
         end
       end

@@ -44,18 +44,8 @@ module tcp_score
   input  logic                     diff_fresh_i,
   input  work_t                    class_i,
   input  class_t                   class_class_i,
-  /// update: the ACK has an option; which tells news; of bytes more than three segments behind the hole.
-  output logic                     up_told_o,
-  output logic                     up_new_o,
-  output logic                     up_far_o,
-  /// It tells that something came a second time; it is of what was out when a tail-loss probe went, or
-  /// of more.
-  output logic                     up_twice_o,
-  output logic                     up_past_o,
-  output logic                     up_beyond_o,
-  /// Something is told, by this event or before; so it was when the recovery began.
-  output logic                     up_sacked_o,
-  output logic                     up_score_o,
+  /// update.
+  output sack_t                    up_sack_o,
   /// A recovery begins; all that is unacknowledged is sent again, whatever the peer has told.
   input  logic                     up_fast_i,
   input  logic                     up_clear_i,
@@ -151,6 +141,9 @@ module tcp_score
   seg_t seg;
   logic is_seg, fits;
   spans_t class_left;
+  near_t una, option_end;
+  assign una = near_t'(seg.ack);
+  assign option_end = end_of(option_q.spans);
   assign seg    = class_i.ev.found.seg;
   assign is_seg = class_i.ev.kind == KdSeg && class_i.ev.found.hit;
   // As tcp_update's `good`, of a segment without payload.
@@ -160,7 +153,7 @@ module tcp_score
   always_comb begin
     class_left = class_told_q.spans;
     for (int unsigned i = 0; i < Spans; i++) begin
-      if (is_seg && class_class_i.ack_new && !near_lt(near_t'(seg.ack), class_left[i].from)) begin
+      if (is_seg && class_class_i.ack_new && !near_lt(una, class_left[i].from)) begin
         class_left[i] = '0;
       end
     end
@@ -171,8 +164,12 @@ module tcp_score
   again_t up_again_q;
   logic up_wrote_q;
   near_t up_far_q;
-  assign up_sacked_o = up_q.spans != '0;
-  assign up_score_o  = up_q.score;
+  sack_t up_sack_q;
+  always_comb begin
+    up_sack_o       = up_sack_q;
+    up_sack_o.some  = up_q.spans != '0;
+    up_sack_o.score = up_q.score;
+  end
   always_ff @(posedge clk_i) begin
     if (valid_i[1]) begin
       up_q       <= '{
@@ -181,13 +178,15 @@ module tcp_score
       };
       up_again_q <= class_again_q;
       up_wrote_q <= class_told_q != '0 || option_q.told || class_i.ev.found.fresh;
-      up_told_o  <= fits && option_q.told;
-      up_twice_o <= fits && option_q.told && option_q.twice;
-      up_past_o  <= past_q;
-      up_beyond_o <= beyond_q;
-      up_new_o   <= option_q.spans != class_told_q.spans;
-      up_far_o   <= fits && option_q.told && option_q.spans != '0 &&
-          near_lt(near_t'(seg.ack) + far_q, end_of(option_q.spans));
+      up_sack_q  <= '{
+          told: fits && option_q.told,
+          news: option_q.spans != class_told_q.spans,
+          lost: fits && option_q.told && option_q.spans != '0 && near_lt(una + far_q, option_end),
+          twice: fits && option_q.told && option_q.twice,
+          past: past_q,
+          beyond: beyond_q,
+          default: '0
+      };
       up_far_q   <= far_q;
     end
   end
@@ -200,7 +199,7 @@ module tcp_score
   always_ff @(posedge clk_i) begin
     told_write_q <= rst_ni && held_i[2] && (up_wrote_q || up_fast_i);
     if (valid_i[2]) begin
-      me_q.score <= up_fast_i ? up_sacked_o : up_q.score;
+      me_q.score <= up_fast_i ? up_sack_o.some : up_q.score;
       me_q.spans <= up_clear_i ? '0 : up_q.spans;
       me_end_q   <= end_of(up_q.spans);
       me_far_q   <= up_far_q;

@@ -203,8 +203,8 @@ module tcp_tcb
   logic [TcpCounts-1:0] up_count;
   logic [16:0] ooo_jump;
   logic ooo_some, ooo_past, ooo_place, ooo_sack;
-  logic sack_told, sack_new, sack_far, sack_twice, up_sacked, up_score, me_sacked, me_sack_ok;
-  logic tail_past, tail_beyond;
+  logic me_sacked, me_sack_ok;
+  sack_t sack;
 
   tcp_update u_update (
     .now_i,
@@ -215,11 +215,7 @@ module tcp_tcb
     .ooo_some_i (ooo_some),
     .ooo_past_i (ooo_past),
     .ooo_place_i(ooo_place),
-    .sack_told_i(sack_told),
-    .sack_new_i (sack_new),
-    .sack_twice_i(sack_twice),
-    .tail_past_i(tail_past),
-    .tail_beyond_i(tail_beyond),
+    .sack_i     (sack),
     .tcb_o      (up_tcb),
     .silence_o  (up_silence),
     .act_o      (act),
@@ -330,9 +326,7 @@ module tcp_tcb
     .up_i       (up_q),
     .up_signs_i (signs),
     .up_mss_i   (up_tcb.mss),
-    .up_sacked_i(up_sacked),
-    .up_score_i (up_score),
-    .up_far_i   (sack_far),
+    .up_sack_i  (sack),
     .up_cong_o  (up_cong),
     .up_rexmit_o(up_rexmit),
     .up_fast_o  (up_fast),
@@ -398,14 +392,7 @@ module tcp_tcb
     .diff_fresh_i(diff_fresh),
     .class_i    (class_q),
     .class_class_i(class_),
-    .up_told_o  (sack_told),
-    .up_new_o   (sack_new),
-    .up_far_o   (sack_far),
-    .up_twice_o (sack_twice),
-    .up_past_o  (tail_past),
-    .up_beyond_o(tail_beyond),
-    .up_sacked_o(up_sacked),
-    .up_score_o (up_score),
+    .up_sack_o  (sack),
     .up_fast_i  (up_fast),
     .up_clear_i (signs.rewind),
     .me_i       (me_q),

@@ -20,13 +20,8 @@ module tcp_update
   input  logic        ooo_some_i,
   input  logic        ooo_past_i,
   input  logic        ooo_place_i,
-  /// The peer tells what it has behind a hole, and some of that is news: see tcp_score.
-  input  logic        sack_told_i,
-  input  logic        sack_new_i,
-  input  logic        sack_twice_i,
-  /// The ACK covers what was out when the tail-loss probe went, or more.
-  input  logic        tail_past_i,
-  input  logic        tail_beyond_i,
+  /// What the peer tells by SACK options: see tcp_score.
+  input  sack_t       sack_i,
   /// What becomes of the connection's words (`cong` and `rtt` stay).
   output tcb_t        tcb_o,
   output silence_t    silence_o,
@@ -283,12 +278,12 @@ module tcp_update
       signs_o.acked = class_.ack_new;
       // Of a peer that tells what it has it is that which counts, and not the window (RFC 6675).
       signs_o.dup   = class_.ack_same && diff.sent != '0 && !class_.has &&
-                      (sack_told_i ? sack_new_i : class_.wnd_same && diff.wnd != '0);
+                      (sack_i.told ? sack_i.news : class_.wnd_same && diff.wnd != '0);
       // Was the probe's segment lost? If it comes twice it was not (RFC 8985, section 7.4.2).
-      if (tail_past_i && (tcb.tail == TailNew || (tcb.tail == TailAgain && (sack_twice_i ||
-          tail_beyond_i || (class_.ack_same && !class_.has && !sack_told_i))))) begin
+      if (sack_i.past && (tcb.tail == TailNew || (tcb.tail == TailAgain && (sack_i.twice ||
+          sack_i.beyond || (class_.ack_same && !class_.has && !sack_i.told))))) begin
         tcb_o.tail   = TailNone;
-        signs_o.tail = tcb.tail == TailAgain && !sack_twice_i && tail_beyond_i;
+        signs_o.tail = tcb.tail == TailAgain && !sack_i.twice && sack_i.beyond;
       end
       if (class_.ack_new) begin
         tcb_o.snd_una   = seg.ack;
