@@ -5,7 +5,7 @@ import random
 
 import cocotb
 from common import run
-from tcp.peers import M32, RING, Hand, sack_option, setup
+from tcp.peers import M32, RING, Hand, Net, sack_option, setup, stream
 from tcp.test_congestion import MSS, TICK, Flow as Plain, Model as PlainModel
 
 
@@ -371,6 +371,71 @@ async def as_the_model(dut):
         random.shuffle(spans)
         await flow.tells(*spans)
     dut._log.info(f"{flow.bench.counts['TcpCountFastRexmits']} fast retransmits, {timeouts} timeouts")
+
+
+class Downloader(Hand):
+    """Keeps whatever comes, acknowledges each segment at once, and tells what it has behind a hole."""
+
+    def __init__(self, net, index, **options):
+        super().__init__(net, index, **options)
+        self.got, self.spans = 0, []  # the one that changed last first
+
+    def receive(self, seg, payload):
+        if seg["flags"]["syn"]:
+            super().receive(seg, payload)
+            return
+        at = (seg["seq"] - self.first) & M32
+        assert payload == stream(self.key, at, len(payload)), f"wrong bytes at {at}"
+        if not payload:
+            return
+        whole = (at, at + len(payload))
+        apart = []
+        for span in self.spans:
+            if span[0] <= whole[1] and whole[0] <= span[1]:
+                whole = (min(span[0], whole[0]), max(span[1], whole[1]))
+            else:
+                apart.append(span)
+        if whole[0] <= self.got:
+            self.got = max(self.got, whole[1])
+        else:
+            apart.insert(0, whole)
+        self.spans = apart
+        self.ack = (self.first + self.got) & M32
+        told = [((self.first + a) & M32, (self.first + b) & M32) for a, b in self.spans[:4]]
+        self.send(options=sack_option(*told) if told and self.options.get("sack_ok") else b"")
+
+
+class Link(Net):
+    """10 ms each way; of data and ACKs so many of one are lost."""
+
+    lost, dice = 0, random.Random(1)
+
+    def carry(self, item):
+        if self.dice.random() >= self.lost:
+            self.queue.append((self.bench.clock + 10 * self.bench.tick, item))
+
+
+@cocotb.test()
+@cocotb.parametrize(lost=[0.02, 0.05])
+async def bad_link(dut, lost):
+    """150 KB arrive over a link that loses segments and ACKs, whether or not the peer tells what it has."""
+    bench, _, session = await setup(dut, tick=60, latency=(1, 3))
+    session.auto_close = False
+    net, took = Link(bench), []
+    for sack_ok in (0, 1):
+        net.lost = 0
+        peer = await Downloader(net, 1 + sack_ok, sack_ok=sack_ok).open()
+        await bench.until(lambda: len(session.conns) == 1 + sack_ok)
+        c = session.conns[max(session.conns)]
+        peer.first, peer.key = peer.ack, c.key + 1
+        net.lost, net.dice = lost, random.Random(random.getrandbits(32))
+        begin, c.want = bench.clock, 150_000
+        await bench.until(lambda: peer.got == c.want, 4_000_000, "the end", every=20)
+        took.append((bench.clock - begin) // bench.tick)
+        dut._log.info(f"{lost} lost, SACK {sack_ok}: {took[-1]} ms")
+    names = ("FastRexmits", "Timeouts", "TailProbes")
+    dut._log.info(f"{ {name: bench.counts[f'TcpCount{name}'] for name in names} }")
+    assert bench.counts["TcpCountFastRexmits"] and max(took) < 10_000
 
 
 def test_sack():
