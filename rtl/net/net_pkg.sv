@@ -55,6 +55,7 @@ package net_pkg;
     logic        ws_valid;
     logic [3:0]  ws;
     logic        sack_ok;    // SACK-permitted
+    logic [5:0]  opt_len;    // of one with neither SYN nor payload: bytes of options, in its beat
     // No segment: a router says that one of ours, to this peer and with the sequence number `ack`,
     // is too big for the path, which takes `mss` bytes of payload.
     logic        too_big;
@@ -74,6 +75,7 @@ package net_pkg;
     logic [3:0]  ws;
     logic        sack_ok;    // send a SACK-permitted option (SYN only)
     span_t [Spans-1:0] sack;  // send a SACK option with the first ones, which are valid
+    logic        narrow;     // routers may fragment it: no path takes less without that
   } txseg_t;
 
   /// A UDP datagram in either direction; `len` counts UDP payload bytes (1..mtu-28).
@@ -220,7 +222,7 @@ package net_pkg;
     tcp_flags_t  flags;
     logic [15:0] wnd;
     logic [15:0] len;
-    logic [5:0]  opt_len;  // of a SYN: bytes of options; they are its payload here
+    logic [5:0]  opt_len;  // of a SYN, or without payload: bytes of options, its payload here
     logic        too_big;  // "fragmentation needed": the quote is its payload here, wnd what fits
   } rx_meta_t;
 

@@ -246,13 +246,14 @@ module rx_parse
   rx_meta_t meta_d;
   logic [6:0] l2, tcp_hdr;
   logic [15:0] l4_len;
-  logic ip_ok, to_us, local_ip, is_tcp, is_udp, is_echo, is_too_big, is_arp;
+  logic ip_ok, to_us, local_ip, is_tcp, is_udp, is_echo, is_too_big, is_arp, keep_opts;
   source_t source;
 
   always_comb begin
     l2      = fields_q.vlan ? 7'd18 : 7'd14;
     l4_len  = fields_q.total - 16'd20;
     tcp_hdr = {1'b0, fields_q.offset, 2'b00};
+    keep_opts = meta_q.flags.syn || l4_len == 16'(tcp_hdr);
     // Folded once: ten words cannot make it carry again and come to ffff.
     ip_ok   = 17'(fields_q.ip_sum[15:0]) + 17'(fields_q.ip_sum[19:16]) == 17'h0ffff;
 
@@ -306,11 +307,11 @@ module rx_parse
     ctl_d.skip = '0;
     ctl_d.bad_length = fields_q.runt;
     if (is_tcp) begin
-      // The options of a SYN stay in front of its payload.
-      ctl_d.skip       = l2 + (meta_q.flags.syn ? 7'd40 : 7'd20 + tcp_hdr);
+      // The options of a SYN stay in front of its payload, and those of a bare ACK in its place.
+      ctl_d.skip       = l2 + (keep_opts ? 7'd40 : 7'd20 + tcp_hdr);
       ctl_d.bad_length = fields_q.offset < 4'd5 || fields_q.total < 16'd20 + 16'(tcp_hdr);
       meta_d.len       = meta_q.flags.syn ? '0 : l4_len - 16'(tcp_hdr);
-      meta_d.opt_len   = 6'(tcp_hdr - 7'd20);
+      meta_d.opt_len   = keep_opts ? 6'(tcp_hdr - 7'd20) : '0;
     end else if (is_udp) begin
       ctl_d.skip       = l2 + 7'd28;
       ctl_d.bad_length = fields_q.udp_len > l4_len || fields_q.udp_len < 16'd9 ||

@@ -176,6 +176,7 @@ module rx_syn
 
   always_comb begin
     through = seg_of(s_meta_i);
+    through.opt_len = s_meta_i.opt_len;
     aside   = seg_of(meta_q);
     if (meta_q.too_big) begin
       // The headers that are quoted stand where options do.

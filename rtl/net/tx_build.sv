@@ -47,6 +47,8 @@ module tx_build
     logic [15:0] offset_flags;
     logic [15:0] wnd;
     logic [15:0] l4_len;
+    logic        df;      // IP: don't fragment
+    logic [15:0] id;      // ... or else the identification
   } head_t;
 
   typedef struct packed {
@@ -56,6 +58,8 @@ module tx_build
 
   item_t seg_item, dgram_item, item;
   logic item_valid, item_ready, item_fire, item_first_q;
+  logic [15:0] id_q;
+  head_t item_head;
   logic [6:0] opt_len;
   localparam int unsigned OptWords = 1 + 2 * Spans;
   logic [OptWords-1:0][31:0] opts;  // in the order of the wire, the first one on top
@@ -93,6 +97,8 @@ module tx_build
     seg_item.head.offset_flags = {4'd5 + opt_len[5:2], 4'd0, seg_i.flags};
     seg_item.head.wnd          = seg_i.wnd;
     seg_item.head.l4_len       = seg_i.len + 16'd20;
+    seg_item.head.df           = !seg_i.narrow;
+    seg_item.head.id           = '0;
     seg_item.beat              = seg_beat_i;
     if (opt_len != '0) begin
       seg_item.head.l4_len = 16'(opt_len) + 16'd20;
@@ -107,6 +113,7 @@ module tx_build
     dgram_item             = '0;
     dgram_item.head.peer   = dgram_i.peer;
     dgram_item.head.l4_len = dgram_i.len + 16'd8;
+    dgram_item.head.df     = 1'b1;
     dgram_item.beat        = dgram_beat_i;
   end
 
@@ -138,9 +145,19 @@ module tx_build
   assign item_ready = data_room && head_room;
   assign item_fire  = item_valid && item_ready;
 
+  // What may be fragmented has a number, so that parts of two packets are not put together (RFC 6864).
+  always_comb begin
+    item_head    = item.head;
+    item_head.id = item.head.df ? '0 : id_q;
+  end
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) item_first_q <= 1'b1;
-    else if (item_fire) item_first_q <= item.beat.last;
+    if (!rst_ni) begin
+      item_first_q <= 1'b1;
+      id_q         <= '0;
+    end else if (item_fire) begin
+      item_first_q <= item.beat.last;
+      if (item.beat.last && !item.head.df) id_q <= id_q + 16'd1;
+    end
   end
 
   lib_fifo #(
@@ -166,7 +183,7 @@ module tx_build
     .rst_ni,
     .s_valid_i(item_fire && item.beat.last),
     .s_ready_o(head_room),
-    .s_data_i (item.head),
+    .s_data_i (item_head),
     .m_valid_o(head_valid),
     .m_ready_i(head_pop),
     .m_data_o (head),
@@ -230,8 +247,9 @@ module tx_build
           (18'(item.head.ack[31:16]) + 18'(item.head.ack[15:0]));
       words_q.rest <= item.head.tcp ?
           18'(item.head.offset_flags) + 18'(item.head.wnd) : 18'(item.head.l4_len);
-      // 4500 and 4000 (version, length, TOS; flags), TTL 64 and protocol; total length.
-      words_q.ip   <= (17'hc500 + 17'd20) + (17'(proto) + 17'(item.head.l4_len));
+      // 4500 and TTL 64 (version, length, TOS), DF or identification, protocol; total length.
+      words_q.ip   <= (17'h8500 + 17'd20) + (17'(proto) + 17'(item.head.l4_len)) +
+          17'({1'b0, item.head.df, 14'd0} | item_head.id);
     end
     if (words_valid_q) begin
       l4_total_q <= (21'(words_q.addresses) + 21'(words_q.ports)) +
@@ -291,7 +309,8 @@ module tx_build
     logic [L3Bytes*8-1:0] l3, l3_lanes;
     logic [18*8-1:0] l2, l2_lanes;
     l3 = {
-      16'h4500, head.l4_len + 16'd20, 16'd0, 16'h4000, 8'd64, head.tcp ? ProtoTcp : ProtoUdp,
+      16'h4500, head.l4_len + 16'd20, head.id, 1'b0, head.df, 14'd0,
+      8'd64, head.tcp ? ProtoTcp : ProtoUdp,
       sums.ip, cfg_i.ip, head.peer.ip,
       head.tcp ? cfg_i.tcp_port : cfg_i.udp_port, head.peer.port,
       head.tcp ? {head.seq, head.ack, head.offset_flags, head.wnd, sums.l4, 16'd0} :

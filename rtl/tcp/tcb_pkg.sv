@@ -21,6 +21,7 @@ package tcb_pkg;
     logic        rec_past;  // ... and everything that was lost
     logic        rec_beyond;  // ... and more
     logic        una_past_rec;
+    logic        una_before_rec;
     logic        same_link;  // the segment comes from where the connection's segments go
     logic        told;       // a challenge ACK was sent a moment ago
     logic        nxt_behind;  // the ACK is beyond snd_nxt
@@ -79,6 +80,7 @@ package tcb_pkg;
     logic        rexmit;    // send again what is at snd_una
     logic        probe;     // ... one byte of it, whatever the window
     logic        keep;      // send the keep-alive probe
+    logic        tail;      // send the tail-loss probe
     logic        send;      // send what may be sent
     logic        restart;   // set the timer anew
     logic        fin;       // the peer's FIN is taken
@@ -105,7 +107,33 @@ package tcb_pkg;
     logic lost;     // ... and what is in flight is taken for lost
     logic smaller;  // what is in flight was too big for the path, and is no sign of congestion
     logic rewind;   // all is sent again from snd_una on
+    logic tail;     // a tail-loss probe has brought what was lost
   } signs_t;
+
+  /// update: what the peer tells by SACK options.
+  typedef struct packed {
+    logic told;    // the ACK has one
+    logic news;    // ... which says something new
+    logic lost;    // ... of bytes more than three segments behind the hole
+    logic twice;   // ... and that something came a second time
+    logic some;    // something is told, by this event or before
+    logic score;   // ... and was when the recovery began
+    logic past;    // the ACK covers all that was out when a tail-loss probe went
+    logic beyond;  // ... and more
+  } sack_t;
+
+  /// limit: what the peer's SACK options leave to be sent, and its place behind snd_una.
+  typedef struct packed {
+    logic        recovery;  // what is missing is sent again, hole by hole
+    logic        hole;      // there is one at `off`, of `len` bytes, or as many as a segment has
+    logic        lost;      // ... and it is not just late
+    logic        first;     // ... at snd_una
+    logic        skip;      // the peer has all from snd_nxt to `off`
+    logic        redo;      // all holes are to be sent once more
+    logic [16:0] off;
+    logic [13:0] len;
+    logic [16:0] room;      // what cwnd leaves
+  } hole_t;
 
   /// Who gets a segment.
   typedef struct packed {
@@ -125,22 +153,26 @@ package tcb_pkg;
     logic        send;      // segments of an open connection may go
     logic        from_una;  // from snd_una, not from snd_nxt
     logic        probe;
+    logic        tail;
+    logic        tail_ok;   // the timer may be that of a tail-loss probe
     logic        force_ack;
     logic        blind;     // an answer to a segment by itself
     logic        synack, rst, stray, refuse, keep, restart, free_id;
+    logic        narrow;    // packets may be fragmented
     logic [16:0] flight;
     logic [31:0] unsent;    // from snd_nxt; -1: FIN is out
     logic [31:0] unacked;   // from snd_una
-    logic [16:0] wnd;       // smaller of cwnd and the peer's window
     logic [16:0] free;
     logic [16:0] mss2;
     who_t        who;
   } measure_t;
 
-  /// finish: what RTO is to know of what is sent.
+  /// finish: what RTO and scoreboard are to know of what is sent.
   typedef struct packed {
     logic  data;   // data or FIN go out
     logic  again;  // ... which were sent before
+    logic  fills;  // ... and which duplicate ACKs say are missing
+    logic  tail;   // ... as a tail-loss probe
     near_t end_;   // ... up to here
   } sent_t;
 

@@ -3,6 +3,7 @@ rtl/tcp/tcp_hash.sv
 rtl/tcp/tcp_cookie.sv
 rtl/tcp/tcp_fresh.sv
 rtl/tcp/tcp_lookup.sv
+rtl/tcp/tcp_blocks.sv
 rtl/tcp/tcp_merge.sv
 rtl/tcp/tcp_delay.sv
 rtl/tcp/tcp_timers.sv
@@ -16,6 +17,7 @@ rtl/tcp/tcp_send.sv
 rtl/tcp/tcp_congestion.sv
 rtl/tcp/tcp_rto.sv
 rtl/tcp/tcp_ooo.sv
+rtl/tcp/tcp_score.sv
 rtl/tcp/tcp_tcb.sv
 rtl/tcp/tcp_rx_ring.sv
 rtl/tcp/tcp_tx_seg.sv

@@ -134,7 +134,9 @@ module tcp
   logic [15:0] epoch;
   logic [2:0] refused;
   logic syn;
-  found_t found, merged;
+  found_t looked, found, merged;
+  sacked_t sacked;
+  logic sacked_valid;
   logic merged_valid, merged_ready;
   conn_t del;
 
@@ -153,7 +155,7 @@ module tcp
     .seg_i,
     .found_valid_o(found_valid),
     .found_ready_i(found_ready),
-    .found_o      (found),
+    .found_o      (looked),
     .del_valid_i  (del_valid),
     .del_ready_o  (del_ready),
     .del_i        (del),
@@ -163,6 +165,22 @@ module tcp
     .syn_o        (syn),
     .idle_o       (look_idle)
   );
+
+  tcp_blocks u_blocks (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i (look_valid && look_ready && seg_i.opt_len != '0),
+    .s_opts_i  (seg_beat_i.data[319:0]),
+    .s_len_i   (seg_i.opt_len),
+    .s_ack_i   (seg_i.ack),
+    .m_valid_o (sacked_valid),
+    .m_ready_i (found_valid && found_ready && looked.seg.opt_len != '0),
+    .m_sacked_o(sacked)
+  );
+  always_comb begin
+    found = looked;
+    if (looked.seg.opt_len != '0) found.sacked = sacked;
+  end
 
   tcp_merge u_merge (
     .clk_i,
@@ -374,7 +392,7 @@ module tcp
       over_room <= over_level < ($clog2(DelDepth+1))'(DelDepth - 12);
       ticked_q  <= {ticked_q[2:0], tick_i};
       idle_o    <= look_idle && tcb_idle && rx_idle && tx_idle && !del_valid && !seg_valid_i &&
-          !merged_valid &&
+          !merged_valid && !sacked_valid &&
           !app_valid_i && !tick_i && ticked_q == '0 && visit_valid == '0 && !pay_valid;
     end
   end

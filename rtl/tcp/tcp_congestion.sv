@@ -1,4 +1,4 @@
-// Congestion control: cwnd, ssthresh, recovery (RFC 5681, RFC 6582, RFC 3042). A part of tcp_tcb's
+// Congestion control: cwnd, ssthresh, recovery (RFC 5681, RFC 6582, RFC 3042, RFC 6675). A part of tcp_tcb's
 // pipe, stage by stage; what it knows of a connection is `cong` in the connection's word. Latency
 // and initiation interval are tcp_tcb's.
 //
@@ -22,12 +22,15 @@ module tcp_congestion
   input  work_t       up_i,
   input  signs_t      up_signs_i,
   input  logic [13:0] up_mss_i,
+  /// What the peer tells by SACK options: see tcp_score.
+  input  sack_t       up_sack_i,
   output cong_t       up_cong_o,
   /// Send again what is at snd_una; that begins a recovery (a fast retransmit).
   output logic        up_rexmit_o,
   output logic        up_fast_o,
   /// measure: the window.
   input  work_t       me_i,
+  input  logic        me_sacked_i,
   output logic [16:0] me_cwnd_o
 );
 
@@ -96,9 +99,9 @@ module tcp_congestion
       up_cong_o.dupacks = '0;
       if (up_i.diff.rec_beyond) up_cong_o.recover = sums_q.ack_less1;
       if (was.in_rec && !up_i.diff.rec_past) begin
-        // a partial ACK: the next segment is lost as well (RFC 6582)
-        up_rexmit_o    = 1'b1;
-        up_cong_o.cwnd = sums_q.partial;
+        // a partial ACK: the next segment is lost as well (RFC 6582), if the peer does not tell
+        up_rexmit_o    = !(up_sack_i.score && up_sack_i.some);
+        up_cong_o.cwnd = up_sack_i.score ? was.cwnd : sums_q.partial;
       end else if (was.in_rec) begin
         up_cong_o.in_rec = 1'b0;
         up_cong_o.cwnd   = was.ssthresh;
@@ -111,17 +114,24 @@ module tcp_congestion
         up_cong_o.ca_count = sums_q.ca_sum[16:0];
       end
     end
+    if (up_signs_i.tail && !was.in_rec) begin
+      up_cong_o.ssthresh = sums_q.half;
+      up_cong_o.cwnd     = sums_q.half;
+    end
     if (up_signs_i.dup) begin
-      if (was.in_rec) up_cong_o.cwnd = sums_q.cwnd_mss;
+      if (was.in_rec) up_cong_o.cwnd = up_sack_i.score ? was.cwnd : sums_q.cwnd_mss;
       else if (was.dupacks != 2'd3) begin
-        up_cong_o.dupacks = (dups > 3'd3) ? 2'd3 : dups[1:0];
-        if (up_cong_o.dupacks == 2'd3 && up_i.diff.una_past_rec) begin
+        up_cong_o.dupacks = (dups > 3'd3 || up_sack_i.lost) ? 2'd3 : dups[1:0];
+        if (up_cong_o.dupacks == 2'd3 &&
+            (up_i.diff.una_past_rec || (up_sack_i.some && !up_i.diff.una_before_rec))) begin
           up_rexmit_o        = 1'b1;
           up_fast_o          = 1'b1;
           up_cong_o.in_rec   = 1'b1;
           up_cong_o.recover  = near_t'(up_i.tcb.snd_max);
           up_cong_o.ssthresh = sums_q.half_fast;
-          up_cong_o.cwnd     = plus(sums_q.half_fast, up_i.class_.mss2 + 17'(up_i.tcb.mss));
+          // What left the network is counted by what the peer tells, or else by such ACKs.
+          up_cong_o.cwnd     = up_sack_i.some ? sums_q.half_fast :
+              plus(sums_q.half_fast, up_i.class_.mss2 + 17'(up_i.tcb.mss));
         end
       end
     end
@@ -132,9 +142,9 @@ module tcp_congestion
   assign me = me_i.tcb.cong;
   always_comb begin
     // The first two duplicate ACKs let a new segment go each, or a small window would never see the
-    // third (limited transmit, RFC 3042).
+    // third (limited transmit, RFC 3042). What the peer tells makes room by itself.
     me_cwnd_o = me.cwnd;
-    if (!me.in_rec && me_i.diff.una_past_rec) begin
+    if (!me.in_rec && me_i.diff.una_past_rec && !me_sacked_i) begin
       if (me.dupacks == 2'd1) me_cwnd_o = plus(me.cwnd, 17'(me_i.tcb.mss));
       if (me.dupacks == 2'd2) me_cwnd_o = plus(me.cwnd, me_i.class_.mss2);
     end

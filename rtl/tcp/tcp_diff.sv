@@ -32,6 +32,7 @@ module tcp_diff
 
   diff_t diff;
   tcb_t fresh;
+  silence_t begins;
   seg_t seg;
   logic app;
   logic [19:0] late;
@@ -39,6 +40,7 @@ module tcp_diff
   logic [11:0] told;
   logic [31:0] above;
   assign fresh_o = ev_i.kind == KdSeg && ev_i.found.fresh;
+  assign begins  = '{mss: ev_i.found.agreed.mss, default: '0};
   assign seg   = ev_i.found.seg;
   assign app   = ev_i.kind == KdApp;
   assign late  = now_i - tcb_i.deadline;
@@ -62,6 +64,7 @@ module tcp_diff
     diff.rec_past     = !near_lt(near_t'(seg.ack), tcb_i.cong.recover);
     diff.rec_beyond   = near_lt(tcb_i.cong.recover, near_t'(seg.ack));
     diff.una_past_rec = near_lt(tcb_i.cong.recover, near_t'(tcb_i.snd_una));
+    diff.una_before_rec = near_lt(near_t'(tcb_i.snd_una), tcb_i.cong.recover);
     diff.nxt_behind   = seq_lt(tcb_i.snd_nxt, seg.ack);
     diff.same_link    = same_link(seg.peer, peer_i);
     diff.told         = tcb_i.told_on && told < 12'(ToldUnits);
@@ -93,7 +96,7 @@ module tcp_diff
           ev: ev_i,
           tcb: fresh_o ? fresh : tcb_i,
           peer: peer_i,
-          silence: fresh_o ? '0 : silence_i,
+          silence: fresh_o ? begins : silence_i,
           diff: diff,
           class_: '0
       };

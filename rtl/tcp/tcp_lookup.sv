@@ -399,7 +399,8 @@ module tcp_lookup
           early: silent,
           dups: '0,
           isn: cookie.isn,
-          agreed: cookie.agreed
+          agreed: cookie.agreed,
+          sacked: '0
       };
   `ASSERT_STABLE(FoundStable, found_valid_o, found_ready_i, {found_o.seg, found_o.conn,
                                                              found_o.hit, found_o.fresh,

@@ -18,8 +18,9 @@ module tcp_measure
   input  logic        valid_i,
   input  work_t       work_i,
   input  act_t        act_i,
-  /// cwnd, with limited transmit.
-  input  logic [16:0] cwnd_i,
+  /// The peer takes SACK options; it has told that it has something behind a hole.
+  input  logic        sack_ok_i,
+  input  logic        sacked_i,
   /// What becomes of the word (`rtt` stays).
   output tcb_t        tcb_o,
   output measure_t    measure_o,
@@ -102,6 +103,11 @@ module tcp_measure
     measure_o.send      = act_i.send && tcb.state == StOpen;
     measure_o.from_una  = (act_i.rexmit || act_i.probe) && tcb.state == StOpen;
     measure_o.probe     = act_i.probe;
+    measure_o.tail      = act_i.tail && tcb.state == StOpen;
+    // RFC 8985, section 7.2.
+    measure_o.tail_ok   = sack_ok_i && !sacked_i && !tcb.cong.in_rec && tcb.tries == '0 &&
+        !tcb.tail[1] && !act_i.tail && tcb.rtt.valid && tcb.snd_nxt == tcb.snd_max &&
+        tcb.snd_wnd != '0;
     measure_o.force_ack = act_i.ack || challenge;
     measure_o.blind     = act_i.synack || stray || act_i.refuse;
     measure_o.synack    = act_i.synack;
@@ -111,10 +117,11 @@ module tcp_measure
     measure_o.keep      = act_i.keep;
     measure_o.restart   = act_i.restart;
     measure_o.free_id   = act_i.free_id;
+    // The path takes less than what no segment falls below.
+    measure_o.narrow    = tcb.mss == 14'(HoleMssLeast) && tcb.mss != work_i.silence.mss;
     measure_o.flight    = 17'(tcb.snd_nxt - tcb.snd_una);
     measure_o.unsent    = tcb.tx_end - tcb.snd_nxt;
     measure_o.unacked   = tcb.tx_end - tcb.snd_una;
-    measure_o.wnd       = lesser(cwnd_i, tcb.snd_wnd);
     measure_o.free      = tcb.close ? Ring :
         act_i.credit ? diff.free + diff.seq[16:0] : diff.free - act_i.jump;
     measure_o.mss2      = class_.mss2;

@@ -33,11 +33,14 @@ module tcp_merge
       s_found_i.seg.len == '0 && s_found_i.seg.flags.ack &&
       !(s_found_i.seg.flags.syn || s_found_i.seg.flags.fin || s_found_i.seg.flags.rst);
 
-  logic merges, same;
-  logic [31:0] ahead;
-  assign ahead  = s_found_i.seg.ack - held_q.seg.ack;
-  assign same   = ahead == '0 && s_found_i.seg.wnd == held_q.seg.wnd;
-  assign merges = valid_q && bare_q && bare && ahead[31:NearW] == '0 &&
+  // As much or more, of numbers with the same higher bits: everybody behind waits for this. At the next
+  // multiple of 2^18 they are not merged.
+  logic merges, same, same_ack;
+  assign same_ack = s_found_i.seg.ack == held_q.seg.ack;
+  assign same   = same_ack && s_found_i.seg.wnd == held_q.seg.wnd;
+  assign merges = valid_q && bare_q && bare &&
+      s_found_i.seg.ack[31:NearW] == held_q.seg.ack[31:NearW] &&
+      s_found_i.seg.ack[NearW-1:0] >= held_q.seg.ack[NearW-1:0] &&
       s_found_i.seg.peer == held_q.seg.peer && s_found_i.seg.seq == held_q.seg.seq;
 
   always_ff @(posedge clk_i) begin
@@ -47,6 +50,10 @@ module tcp_merge
       bare_q      <= bare;
       held_q      <= s_found_i;
       held_q.dups <= '0;
+      // What the peer has behind a hole it need not repeat.
+      if (!m_ready_i && merges && same_ack && !s_found_i.sacked.told) begin
+        held_q.sacked <= held_q.sacked;
+      end
       if (!m_ready_i && merges && same) begin
         held_q.dups <= (held_q.dups == '1) ? held_q.dups : held_q.dups + 1'b1;
       end

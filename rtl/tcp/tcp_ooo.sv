@@ -45,6 +45,8 @@ module tcp_ooo
   input  logic                     take_i,
   input  logic                     keep_i,
   input  logic                     clear_i,
+  /// measure: the peer takes SACK options.
+  output logic                     sack_ok_o,
   /// choose: an ACK is to have a SACK option.
   output logic                     sack_o,
   /// finish: what it says.
@@ -180,6 +182,7 @@ module tcp_ooo
   // ---------------------------------------------------------------- measure and on
   // A peer that takes no SACK options gets none: as if nothing were kept.
   spans_t limit_q, choose_q;
+  assign sack_ok_o = measure_q.sack_ok;
   assign sack_o = choose_q[0].valid;
   always_ff @(posedge clk_i) begin
     write_q <= rst_ni && valid_i[2] && (take_i || keep_i || clear_i);

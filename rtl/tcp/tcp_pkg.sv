@@ -40,6 +40,14 @@ package tcp_pkg;
     StDead       // over; waits for release_id
   } state_e;
 
+  /// Tail-loss probes (RFC 8985, section 7).
+  typedef enum logic [1:0] {
+    TailNone,
+    TailArmed,  // `deadline` is that of a probe
+    TailNew,    // new data were sent as the probe, and are not acknowledged
+    TailAgain   // ... or the last segment once more; perhaps it was not lost
+  } tail_e;
+
   /// Seconds; as many as these bits can say are all that there are.
   typedef logic [15:0] seconds_t;
 
@@ -101,7 +109,8 @@ package tcp_pkg;
     logic [16:0] pend;        // bytes taken but not yet acknowledged
     // time, in ticks
     rtt_t        rtt;
-    logic        tm_on;       // retransmission or persist timer
+    tail_e       tail;
+    logic        tm_on;       // retransmission, probe or persist timer
     logic [19:0] deadline;    // of that timer, or of StTimeWait
     logic        told_on;     // a challenge ACK was sent at told_at
     logic [11:0] told_at;     // in units of 64 ticks
@@ -109,10 +118,21 @@ package tcp_pkg;
 
   typedef span_t [Spans-1:0] spans_t;
 
+  /// What a SACK option of the peer tells: what it has behind the first byte that it lacks. Disjoint,
+  /// in ascending order, the valid ones first.
+  typedef struct packed {
+    logic              told;   // there is such an option
+    logic              twice;  // ... and something came a second time (D-SACK, RFC 2883)
+    span_t [Spans-1:0] spans;
+  } sacked_t;
+
   /// Slow visits since something happened: another word of the table.
   typedef struct packed {
     seconds_t heard;  // the peer was heard of
     seconds_t asked;  // a request was taken, or some of a reply acknowledged
+    // of the path
+    logic [13:0] mss;  // what was agreed on
+    logic [9:0]  low;  // the connection's MSS fell below that
   } silence_t;
 
   /// What the handshake says about a connection.
@@ -144,6 +164,7 @@ package tcp_pkg;
     logic [1:0]  dups;     // more of the same that came with it; 3: or more
     logic [31:0] isn;      // for a SYN: our initial sequence number
     agreed_t     agreed;   // for a fresh one
+    sacked_t     sacked;
   } found_t;
 
   typedef enum logic [2:0] {
@@ -204,10 +225,13 @@ package tcp_pkg;
   localparam int unsigned KeepEvery = 8;  // between keep-alive probes; a power of two
   localparam int unsigned KeepEnd = 9 * KeepEvery;  // behind the first one: nine were not answered
   localparam int unsigned KeepPressed = 4;  // ... or one, where places are short
+  localparam int unsigned MssLow = 600;  // ten minutes until the MSS rises again
   localparam int unsigned Fin2End = 60;  // a minute without the peer's FIN
   localparam int unsigned Fin2Pressed = 4;  // ... where places are short
   localparam int unsigned RtoInit = 1000;
   localparam int unsigned RtoMin = 200;
+  localparam int unsigned TailMin = 10;  // before a tail-loss probe, whatever the round trips
+  localparam int unsigned AckMax = 200;  // a peer acknowledges one segment later by so much at most
   localparam int unsigned RtoMax = 60000;
   localparam int unsigned DataTries = 10;
   localparam int unsigned ShutTries = 15;  // of a shut window, answered or not: ten minutes
@@ -246,6 +270,7 @@ package tcp_pkg;
     TcpCountPathMtu,        // MSS lowered: a router said "fragmentation needed"
     TcpCountPathMtuStrays,  // ... which quoted nothing that is unacknowledged: late, or forged
     TcpCountBlackHoles,     // MSS lowered: three timeouts in a row, or more
+    TcpCountTailProbes,     // tail-loss probes
     TcpCountNum
   } tcp_count_e;
   localparam int unsigned TcpCounts = TcpCountNum;

@@ -101,6 +101,6 @@ module tcp_rto
   end
 
   logic unused;
-  assign unused = ^{class_rtt_i, up_signs_i};
+  assign unused = ^{class_rtt_i, up_signs_i, fi_sent_i};
 
 endmodule

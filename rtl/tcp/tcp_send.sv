@@ -22,6 +22,8 @@ module tcp_send
   /// measure.
   input  tcb_t        tcb_i,
   input  measure_t    measure_i,
+  /// limit: what the peer's SACK options leave to be sent.
+  input  hole_t       hole_i,
   /// choose: an ACK is to have a SACK option; finish: what it says.
   input  logic        sack_i,
   input  spans_t      spans_i,
@@ -46,7 +48,7 @@ module tcp_send
   end
 
   typedef struct packed {
-    logic [16:0] usable;    // what the windows leave
+    logic [16:0] wnd_room;  // what the peer's window leaves
     logic [13:0] want;      // what a segment could carry
     logic [13:0] again;     // the same, from snd_una
     logic        again_all; // ... and that is all there is
@@ -57,19 +59,26 @@ module tcp_send
     logic [15:0] wnd;       // header field
     logic [16:0] adv;
     logic [19:0] deadline;
+    // tail-loss probe
+    logic [16:0] tail_off;  // the last segment, from snd_una
+    logic [13:0] tail_len;
+    logic        one;       // one segment is in flight
+    logic [19:0] tail_one;  // `deadline` of a probe then
+    logic [19:0] tail_many; // ... or else
   } limit_t;
 
   limit_t li;
-  logic [16:0] li_unsent, li_unacked, li_mss;
+  logic [16:0] li_unsent, li_unacked, li_mss, li_out, li_pto;
   always_comb begin
     li_mss     = 17'(li_tcb_q.mss);
     // Never more than a ring, but for the FIN.
     li_unsent  = li_q.unsent[31] ? '0 : li_q.unsent[16:0];
     li_unacked = li_q.unacked[31] ? '0 : li_q.unacked[16:0];
-    li.usable  = minus(li_q.wnd, li_q.flight);
-    li.want    = 14'(lesser(li_unsent, li_mss));
-    li.again   = 14'(lesser(li_unacked, li_q.probe ? 17'd1 : li_mss));
-    li.again_all = li_unacked <= (li_q.probe ? 17'd1 : li_mss);
+    li.wnd_room = minus(li_tcb_q.snd_wnd, li_q.flight);
+    li.want    = (hole_i.hole && !hole_i.recovery) ? hole_i.len : 14'(lesser(li_unsent, li_mss));
+    li.again   = (hole_i.hole && hole_i.first) ? hole_i.len :
+        14'(lesser(li_unacked, li_q.probe ? 17'd1 : li_mss));
+    li.again_all = !(hole_i.hole && hole_i.first) && li_unacked <= (li_q.probe ? 17'd1 : li_mss);
     li.ack_due = li_tcb_q.pend >= li_q.mss2;
     li.gain    = minus(li_q.free, li_tcb_q.adv);
     li.fin_out = li_q.unsent[31];
@@ -79,14 +88,23 @@ module tcp_send
     li.wnd     = li_tcb_q.ws_ok ? 16'(li_q.free[16:7]) : (li_q.free[16]) ? '1 : li_q.free[15:0];
     li.adv     = li_tcb_q.ws_ok ? {li_q.free[16:7], 7'd0} : {1'b0, li.wnd};
     li.deadline = now_i + 20'(li_tcb_q.rtt.rto);
+    li_out       = li_q.flight - 17'(li.fin_out);
+    li.tail_off  = minus(li_out, li_mss);
+    li.tail_len  = 14'(lesser(li_out, li_mss));
+    li.one       = li_q.flight <= li_mss;
+    li_pto       = greater(li_tcb_q.rtt.srtt[18:2], 17'(TailMin));
+    li.tail_one  = now_i + 20'(lesser(li_pto + 17'(AckMax), 17'(li_tcb_q.rtt.rto)));
+    li.tail_many = now_i + 20'(lesser(li_pto, 17'(li_tcb_q.rtt.rto)));
   end
 
   // ---------------------------------------------------------------- choose
   tcb_t ch_tcb_q;
   measure_t ch_q;
   limit_t ch_li_q;
+  hole_t ch_hole_q;
   always_ff @(posedge clk_i) begin
     if (valid_i[1]) begin
+      ch_hole_q <= hole_i;
       ch_tcb_q <= li_tcb_q;
       ch_q     <= li_q;
       ch_li_q  <= li;
@@ -95,8 +113,10 @@ module tcp_send
 
   // A segment that is short of the windows alone waits for the next ACK (no silly windows); with
   // nothing in flight none would come.
-  logic short_, hold, ch_first, ch_data, ch_fin, ch_update, ch_due;
-  logic [13:0] ch_len;
+  logic cwnd_short, wnd_short, short_, hold, ch_first, ch_data, ch_fin, ch_update, ch_due;
+  logic hole, hole_due, skip, tail_again;
+  logic [13:0] ch_len, ch_usable;
+  logic [31:0] hole_seq;
   typedef struct packed {
     logic        valid;
     logic        data;   // carries data or FIN from seq on
@@ -106,22 +126,40 @@ module tcp_send
     logic        more;   // there may be something left to send
     logic        waits;  // something is unacknowledged, or waits for a shut window
     logic        pends;  // bytes taken are not acknowledged
+    logic        hole;   // it fills one, or is the last one once more
+    logic        skip;   // snd_nxt goes on to hole_seq
+    logic [31:0] hole_seq;
     logic [13:0] len;
     logic [31:0] seq;
   } choice_t;
   choice_t ch;
 
   always_comb begin
-    short_  = ch_li_q.usable < 17'(ch_li_q.want);
+    cwnd_short = ch_hole_q.room < 17'(ch_li_q.want) && !ch_q.tail;
+    wnd_short  = ch_li_q.wnd_room < 17'(ch_li_q.want);
+    short_     = cwnd_short || wnd_short;
+    ch_usable  = 14'(lesser(ch_hole_q.room, ch_li_q.wnd_room));
     hold    = short_ && ch_q.flight != '0;
     // A SACK option leaves no room for data in the first beat: they follow in a segment of their own.
-    ch_first = ch_q.force_ack && sack_i;
-    ch_len  = ch_q.from_una ? ch_li_q.again : !ch_q.send || hold || ch_first ? '0 :
-        short_ ? ch_li_q.usable[13:0] : ch_li_q.want;
-    ch.psh  = ch_q.from_una ? ch_li_q.again_all : ch_q.unsent == 32'(ch_len);
+    ch_first = ch_q.force_ack && sack_i && !ch_q.tail;
+    // A probe is new data, whatever cwnd says, or else the last segment.
+    tail_again = ch_q.tail && (ch_li_q.want == '0 || wnd_short);
+    // What is lost goes before what is new, what may be just late behind that (RFC 6675, NextSeg).
+    hole_due = ch_hole_q.recovery && ch_hole_q.hole && ch_q.send && !ch_q.from_una &&
+        ch_hole_q.room >= 17'(ch_hole_q.len) &&
+        (ch_hole_q.lost || ch_li_q.want == '0 || wnd_short);
+    hole     = hole_due && !ch_first;
+    skip     = ch_hole_q.skip && ch_q.send && !ch_q.from_una;
+    hole_seq = ch_tcb_q.snd_una + 32'(ch_q.tail ? ch_li_q.tail_off : ch_hole_q.off);
+    ch_len  = ch_q.from_una ? ch_li_q.again : tail_again ? ch_li_q.tail_len :
+        hole ? ch_hole_q.len :
+        !ch_q.send || skip || ch_hole_q.redo || hold || ch_first ? '0 :
+        short_ ? ch_usable : ch_li_q.want;
+    ch.psh  = ch_q.from_una ? ch_li_q.again_all :
+        tail_again || (!hole && ch_q.unsent == 32'(ch_len));
     // FIN follows the last byte at once; it needs no window.
     ch_fin  = ch_tcb_q.close && ch.psh &&
-        (ch_q.from_una ? !ch_tcb_q.fin_acked : ch_q.send && !ch_li_q.fin_out);
+        (ch_q.from_una ? !ch_tcb_q.fin_acked : ch_q.send && tail_again == ch_li_q.fin_out);
     ch_data = ch_len != '0 || ch_fin;
     ch_update = ch_q.send && !ch_tcb_q.adv[16] && !ch_tcb_q.adv[15] && ch_li_q.gain >= ch_q.mss2 &&
         !ch_tcb_q.fin_rcvd;
@@ -132,12 +170,17 @@ module tcp_send
         (ch_q.send && ch_li_q.ack_due) || ch_update;
     ch.valid = ch_due && !ch_q.quiet;
     ch.owe   = ch_due && ch_q.quiet;
-    ch.more = (ch_q.from_una && !ch_q.probe) || (ch_q.send && !ch.psh &&
+    ch.more = (ch_q.from_una && !ch_q.probe) || hole_due || skip || ch_hole_q.redo ||
+        (ch_q.send && !ch.psh &&
         (ch_first ? ch_li_q.want != '0 : ch_len != '0 && !short_));
+    ch.hole = (hole || tail_again) && !ch_q.quiet;
+    ch.skip = skip;
+    ch.hole_seq = hole_seq;
     ch.waits = ch_li_q.waits;
     ch.pends = ch_tcb_q.pend != '0;
     if (ch_q.blind) ch.seq = ch_q.who.seq;
     else if (ch_q.from_una) ch.seq = ch_tcb_q.snd_una;
+    else if (hole || tail_again) ch.seq = hole_seq;
     else if (ch_q.keep) ch.seq = ch_tcb_q.snd_una - 32'd1;
     // A bare ACK stands where the peer expects it: behind all we sent, not beyond a shut window.
     else if (ch_data || ch_tcb_q.snd_wnd == '0) ch.seq = ch_tcb_q.snd_nxt;
@@ -158,7 +201,8 @@ module tcp_send
     end
   end
 
-  logic fi_live, fi_waiting, fi_rst;
+  logic fi_live, fi_waiting, fi_rst, fi_new, fi_one, fi_tail;
+  logic [19:0] fi_tail_at, fi_sooner;
   logic [31:0] fi_end;
   assign fi_live = fi_tcb_q.state == StOpen;
   assign fi_end  = fi_ch_q.seq + 32'(fi_ch_q.len) + 32'(fi_ch_q.fin);
@@ -166,9 +210,18 @@ module tcp_send
   // The timer runs while something is unacknowledged, or the window is shut before waiting data.
   assign fi_waiting = fi_ch_q.data || fi_ch_q.waits;
 
+  // A probe comes after two round trips; after more if one segment is in flight, as its ACK may be late.
+  assign fi_new     = fi_ch_q.data && !fi_q.from_una && !fi_ch_q.hole;
+  assign fi_tail    = fi_q.tail_ok && fi_waiting;
+  assign fi_one     = fi_new ? fi_q.flight == '0 : fi_li_q.one;
+  assign fi_tail_at = fi_one ? fi_li_q.tail_one : fi_li_q.tail_many;
+  assign fi_sooner  = fi_tail_at - fi_tcb_q.deadline;
+
   assign measure_o    = fi_q;
   assign sent_o.data  = fi_ch_q.data;
   assign sent_o.again = fi_ch_q.seq != fi_tcb_q.snd_max;
+  assign sent_o.tail  = fi_ch_q.data && fi_q.tail;
+  assign sent_o.fills = fi_ch_q.data && (fi_ch_q.hole || fi_q.from_una);
   assign sent_o.end_  = near_t'(fi_end);
 
   always_comb begin
@@ -184,12 +237,19 @@ module tcp_send
       tcb_o.owe_again = fi_tcb_q.owe_again || fi_q.from_una;
     end
     if (fi_ch_q.data && seq_lt(fi_tcb_q.snd_max, fi_end)) tcb_o.snd_max = fi_end;
-    if (fi_ch_q.data && !fi_q.from_una) tcb_o.snd_nxt = fi_end;
+    if (fi_ch_q.skip) tcb_o.snd_nxt = fi_ch_q.hole_seq;
+    else if (fi_ch_q.data && !fi_q.from_una && !fi_ch_q.hole) tcb_o.snd_nxt = fi_end;
     if (fi_ch_q.fin && !fi_tcb_q.fin_rcvd) tcb_o.fin_first = 1'b1;
     if (fi_live) begin
       tcb_o.tm_on = fi_waiting;
-      if (fi_q.restart || !fi_tcb_q.tm_on) tcb_o.deadline = fi_li_q.deadline;
+      if (fi_q.restart || !fi_tcb_q.tm_on) begin
+        tcb_o.deadline = fi_tail ? fi_tail_at : fi_li_q.deadline;
+        if (!fi_tcb_q.tail[1]) tcb_o.tail = fi_tail ? TailArmed : TailNone;
+      end else if (fi_tail && fi_tcb_q.tail == TailArmed && fi_new && fi_sooner[19]) begin
+        tcb_o.deadline = fi_tail_at;
+      end
     end
+    if (sent_o.tail) tcb_o.tail = fi_ch_q.hole ? TailAgain : TailNew;
     push_o[3] = fi_tcb_q.tell_closed || (fi_live && fi_ch_q.more) || fi_ch_q.owe;
     push_o[2] = fi_tcb_q.state == StTimeWait && !fi_tcb_q.over;
     push_o[1] = fi_live;
@@ -220,6 +280,7 @@ module tcp_send
     cmd_o.seg.ws_valid = fi_q.synack && fi_q.who.ws_valid;
     cmd_o.seg.ws      = 4'd7;
     cmd_o.seg.sack_ok = fi_q.synack && fi_q.who.sack_ok;
+    cmd_o.seg.narrow = fi_q.narrow && !fi_q.blind;
     if (!fi_q.blind && !fi_rst && fi_ch_q.len == '0) cmd_o.seg.sack = spans_i;
   end
   assign cmd_valid_o = valid_i[3] && fi_ch_q.valid;

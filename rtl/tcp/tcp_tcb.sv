@@ -15,7 +15,7 @@
 //
 // Here are the registers between the stages. What a stage does stands in the module of its name
 // (pick and fetch: tcp_pick; limit, choose and finish: tcp_send), the records between them in
-// tcb_pkg. Three things take several stages: tcp_congestion, tcp_rto and tcp_ooo.
+// tcb_pkg. Four things take several stages: tcp_congestion, tcp_rto, tcp_ooo and tcp_score.
 //
 // One event sends at most one segment. A connection with more to send puts itself into the `more`
 // queue, once. A quiet event sends none and leaves it to `more`: what comes in never waits for room
@@ -203,6 +203,8 @@ module tcp_tcb
   logic [TcpCounts-1:0] up_count;
   logic [16:0] ooo_jump;
   logic ooo_some, ooo_past, ooo_place, ooo_sack;
+  logic me_sacked, me_sack_ok;
+  sack_t sack;
 
   tcp_update u_update (
     .now_i,
@@ -213,6 +215,7 @@ module tcp_tcb
     .ooo_some_i (ooo_some),
     .ooo_past_i (ooo_past),
     .ooo_place_i(ooo_place),
+    .sack_i     (sack),
     .tcb_o      (up_tcb),
     .silence_o  (up_silence),
     .act_o      (act),
@@ -230,6 +233,7 @@ module tcp_tcb
       me_q.tcb      <= up_tcb;
       me_q.tcb.cong <= up_cong;
       me_q.tcb.rtt  <= up_rtt;
+      if (up_fast) me_q.tcb.tail <= TailNone;
       me_q.silence  <= up_silence;
       me_act_q         <= act;
       me_act_q.rexmit  <= act.rexmit || up_rexmit;
@@ -252,7 +256,8 @@ module tcp_tcb
     .valid_i  (me_valid),
     .work_i   (me_q),
     .act_i    (me_act_q),
-    .cwnd_i   (me_cwnd),
+    .sack_ok_i(me_sack_ok),
+    .sacked_i (me_sacked),
     .tcb_o    (me_tcb),
     .measure_o(me),
     .verdict_valid_o,
@@ -279,6 +284,7 @@ module tcp_tcb
   rtt_t fi_rtt;
   sent_t fi_sent;
   spans_t fi_spans;
+  hole_t hole;
 
   tcp_send u_send (
     .clk_i,
@@ -287,6 +293,7 @@ module tcp_tcb
     .own_mss_i,
     .tcb_i    (me_next),
     .measure_i(me),
+    .hole_i   (hole),
     .sack_i   (ooo_sack),
     .spans_i  (fi_spans),
     .measure_o(fi),
@@ -319,10 +326,12 @@ module tcp_tcb
     .up_i       (up_q),
     .up_signs_i (signs),
     .up_mss_i   (up_tcb.mss),
+    .up_sack_i  (sack),
     .up_cong_o  (up_cong),
     .up_rexmit_o(up_rexmit),
     .up_fast_o  (up_fast),
     .me_i       (me_q),
+    .me_sacked_i(me_sacked),
     .me_cwnd_o  (me_cwnd)
   );
 
@@ -365,8 +374,33 @@ module tcp_tcb
     .take_i   (act.in_order),
     .keep_i   (act.keep_ooo),
     .clear_i  (act.open),
+    .sack_ok_o(me_sack_ok),
     .sack_o   (ooo_sack),
     .spans_o  (fi_spans)
+  );
+
+  tcp_score #(
+    .Conns(Conns)
+  ) u_score (
+    .clk_i,
+    .rst_ni,
+    .valid_i    (valid),
+    .held_i     (held),
+    .fetch_i    (fetch),
+    .id_i       (pick_ev.found.conn[IdW-1:0]),
+    .diff_i     (diff),
+    .diff_fresh_i(diff_fresh),
+    .class_i    (class_q),
+    .class_class_i(class_),
+    .up_sack_o  (sack),
+    .up_fast_i  (up_fast),
+    .up_clear_i (signs.rewind),
+    .me_i       (me_q),
+    .me_cwnd_i  (me_cwnd),
+    .me_sacked_o(me_sacked),
+    .hole_o     (hole),
+    .fi_sent_i  (fi_sent),
+    .fi_max_i   (near_t'(fi_tcb.snd_max))
   );
 
   `ASSERT(quiet, !cmd_valid_o || !fi.quiet)

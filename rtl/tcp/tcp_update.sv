@@ -20,6 +20,8 @@ module tcp_update
   input  logic        ooo_some_i,
   input  logic        ooo_past_i,
   input  logic        ooo_place_i,
+  /// What the peer tells by SACK options: see tcp_score.
+  input  sack_t       sack_i,
   /// What becomes of the connection's words (`cong` and `rtt` stay).
   output tcb_t        tcb_o,
   output silence_t    silence_o,
@@ -141,6 +143,7 @@ module tcp_update
           signs_o.smaller = 1'b1;
           signs_o.rewind  = 1'b1;
           tcb_o.mss       = 14'(seg.mss);
+          silence_o.low   = '0;
           act_o.send      = 1'b1;
           act_o.restart   = 1'b1;
           count_o[TcpCountPathMtu] = 1'b1;
@@ -186,7 +189,11 @@ module tcp_update
         tcb_o.in_fast = 1'b0;
         act_o.send    = is_open;
         act_o.ack     = is_open && tcb.pend != '0;
-        if (is_open && diff.expired) begin
+        if (is_open && diff.expired && tcb.tail == TailArmed) begin
+          act_o.tail    = 1'b1;
+          act_o.restart = 1'b1;
+          count_o[TcpCountTailProbes] = 1'b1;
+        end else if (is_open && diff.expired) begin
           signs_o.expired = 1'b1;
           tcb_o.tries     = tcb.tries + 4'd1;
           act_o.restart   = 1'b1;
@@ -206,7 +213,10 @@ module tcp_update
             end else begin
               signs_o.lost = 1'b1;
               // Perhaps the path swallows what is too big for it, and no router says so.
-              if (class_.hole) tcb_o.mss = 14'(class_.hole_mss);
+              if (class_.hole) begin
+                tcb_o.mss     = 14'(class_.hole_mss);
+                silence_o.low = '0;
+              end
               count_o[TcpCountBlackHoles] = class_.hole;
               count_o[TcpCountTimeouts]   = 1'b1;
             end
@@ -219,6 +229,9 @@ module tcp_update
         if (silence.heard != '1) silence_o.heard = silence.heard + 16'd1;
         if (silence.asked != '1) silence_o.asked = silence.asked + 16'd1;
         if (!diff.told) tcb_o.told_on = 1'b0;
+        // Another path may take more (RFC 1191, section 6.3); if not, the MSS falls as before.
+        if (tcb.mss != silence.mss) silence_o.low = silence.low + 10'd1;
+        if (tcb.mss != silence.mss && silence.low == 10'(MssLow - 1)) tcb_o.mss = silence.mss;
         if (is_open) begin
           if ((diff.silent &&
                diff.keep >= (pressed_i ? 16'(KeepPressed) : 16'(KeepEnd))) ||
@@ -252,6 +265,7 @@ module tcp_update
     endcase
 
     if (signs_o.rewind) begin
+      tcb_o.tail      = TailNone;
       tcb_o.snd_nxt   = tcb.snd_una;
       tcb_o.owe_again = 1'b0;
     end
@@ -262,8 +276,15 @@ module tcp_update
       count_o[TcpCountOpened] = found.fresh;
       // ---- the ACK
       signs_o.acked = class_.ack_new;
-      signs_o.dup   = class_.ack_same && diff.sent != '0 && !class_.has && class_.wnd_same &&
-                      diff.wnd != '0;
+      // Of a peer that tells what it has it is that which counts, and not the window (RFC 6675).
+      signs_o.dup   = class_.ack_same && diff.sent != '0 && !class_.has &&
+                      (sack_i.told ? sack_i.news : class_.wnd_same && diff.wnd != '0);
+      // Was the probe's segment lost? If it comes twice it was not (RFC 8985, section 7.4.2).
+      if (sack_i.past && (tcb.tail == TailNew || (tcb.tail == TailAgain && (sack_i.twice ||
+          sack_i.beyond || (class_.ack_same && !class_.has && !sack_i.told))))) begin
+        tcb_o.tail   = TailNone;
+        signs_o.tail = tcb.tail == TailAgain && !sack_i.twice && sack_i.beyond;
+      end
       if (class_.ack_new) begin
         tcb_o.snd_una   = seg.ack;
         tcb_o.owe_again = 1'b0;

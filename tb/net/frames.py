@@ -219,7 +219,7 @@ def receive(frame):
             return "NetCountRxBadTcp", None
         payload = l4[offset:]
         fields = {"too_big": 0, "peer": peer, "seq": seq, "ack": ack, "flags": flags, "wnd": wnd, "mss": None, "ws": None,
-                  "sack": False}
+                  "sack": False, "options": b"" if payload or flags & 2 else l4[20:offset]}
         if flags & 2:
             payload = b""  # a SYN's is not accepted
             fields["mss"], fields["ws"], fields["sack"] = syn_options(l4[20:offset])

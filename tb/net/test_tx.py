@@ -22,12 +22,12 @@ def dotted(number, size, base, text):
     return base.join(format(b, text) for b in number.to_bytes(size, "big"))
 
 
-def headers(to, proto):
+def headers(to, proto, **ip):
     frame = Ether(dst=dotted(to["mac"], 6, ":", "02x"), src=OUR_MAC)
     if to["vlan_valid"]:
         tci = to["vlan_tci"]
         frame /= Dot1Q(prio=tci >> 13, dei=tci >> 12 & 1, vlan=tci & 0xFFF)
-    return frame / IP(src=OUR_IP, dst=dotted(to["ip"], 4, ".", "d"), ttl=64, id=0, flags="DF", proto=proto)
+    return frame / IP(src=OUR_IP, dst=dotted(to["ip"], 4, ".", "d"), ttl=64, proto=proto, **{"id": 0, "flags": "DF"} | ip)
 
 
 def pad(frame):
@@ -41,15 +41,16 @@ def beats(data):
     return beats
 
 
-def segment(rng, size, vlan=None, mss=None, ws=None, permit=False, sack=()):
-    """(beats to drive, expected frame)"""
+def segment(rng, size, vlan=None, mss=None, ws=None, permit=False, sack=(), narrow=None):
+    """(beats to drive, expected frame); `narrow`: may be fragmented, as the so-manieth packet"""
     to, data = peer(rng, vlan), random_data(rng, size)
     flags = rng.getrandbits(8) & ~2
     if mss is not None or ws is not None or permit:
         flags |= 2
     meta = {"peer": to, "seq": rng.getrandbits(32), "ack": rng.getrandbits(32), "wnd": rng.getrandbits(16),
             "len": size, "flags": {n: flags >> (7 - i) & 1 for i, n in enumerate(FLAGS)},
-            "mss_valid": mss is not None, "mss": mss or 0, "ws_valid": ws is not None, "ws": ws or 0, "sack_ok": permit}
+            "mss_valid": mss is not None, "mss": mss or 0, "ws_valid": ws is not None, "ws": ws or 0, "sack_ok": permit,
+            "narrow": narrow is not None}
     # Blocks lie less than 65,536 behind the number that is acknowledged.
     blocks = [(meta["ack"] + place) % (1 << 32) for place in sack]
     meta["sack"] = [{"valid": 2 * i < len(sack), "from": block[0] % (1 << 18), "to": block[1] % (1 << 18)}
@@ -58,7 +59,8 @@ def segment(rng, size, vlan=None, mss=None, ws=None, permit=False, sack=()):
         [("NOP", None), ("WScale", ws)] if ws is not None else []) + (
         [("NOP", None), ("NOP", None), ("SAckOK", b"")] if permit else []) + (
         [("NOP", None), ("NOP", None), ("SAck", tuple(blocks))] if sack else [])
-    frame = headers(to, 6) / TCP(sport=CFG["tcp_port"], dport=to["port"], seq=meta["seq"], ack=meta["ack"],
+    ip = {} if narrow is None else {"id": narrow % 65536, "flags": 0}
+    frame = headers(to, 6, **ip) / TCP(sport=CFG["tcp_port"], dport=to["port"], seq=meta["seq"], ack=meta["ack"],
                                  flags=flags, window=meta["wnd"], options=options) / data
     return [{"": meta, "beat": b} for b in beats(data)], pad(frame)
 
@@ -94,6 +96,22 @@ class Bench:
         for source in (self.seg, self.dgram, self.host, self.wire_in):
             await source.drain()
         await settle(self.dut)
+
+
+@cocotb.test()
+async def narrow(dut):
+    """Segments that may be fragmented, each with the next identification, among others and datagrams."""
+    rng = random.Random(random.getrandbits(32))
+    bench = await Bench.make(dut, pause=0.3)
+    want, begin = [], 65_500
+    dut.u_build.id_q.value = begin
+    for i in range(100):
+        narrow = begin + i // 2 if i % 2 else None
+        beats, frame = segment(rng, rng.choice((0, 1, 10, 64, 512)), narrow=narrow)
+        bench.seg.queue += beats
+        want.append(frame)
+    await bench.drain()
+    assert bench.wire.frames == want
 
 
 @cocotb.test()

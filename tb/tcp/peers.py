@@ -98,9 +98,12 @@ class Bench:
         raise AssertionError(f"after {limit} clocks still not: {what or done}")
 
     def send(self, seg, payload=b""):
-        """A segment from a peer."""
-        word = T.seg_t.pack({**seg, "len": len(payload)})
-        for beat in to_beats(payload):
+        """A segment from a peer; without payload it may have `options`."""
+        seg = dict(seg)
+        options = seg.pop("options", b"")
+        assert not (options and payload)
+        word = T.seg_t.pack({**seg, "len": len(payload), "opt_len": len(options)})
+        for beat in to_beats(payload or options):
             self.segs.append((word, T.beat_t.pack(beat), beat["last"]))
 
     def app(self, **command):
@@ -492,6 +495,13 @@ class Peer:
         return self.fin_sent and self.una == self.nxt and self.fin_at == "done"
 
 
+def sack_option(*blocks, form="nops"):
+    """A SACK option with these blocks: behind two NOPs, as most send it, or as `form` says."""
+    option = bytes([5, 2 + 8 * len(blocks)]) + b"".join(edge.to_bytes(4, "big") for block in blocks for edge in block)
+    front = {"nops": b"\1\1", "first": b"", "stamped": b"\1\1\x08\x0a" + random.randbytes(8) + b"\1\1"}[form]
+    return front + option + bytes(-len(front + option) % 4)
+
+
 def blocks(seg):
     """What a segment's SACK option says, low bits only."""
     assert not seg["len"] or not seg["sack"][0]["valid"]
@@ -516,12 +526,12 @@ class Hand:
     def receive(self, seg, payload):
         self.seen.append((seg, payload))
 
-    def send(self, payload=b"", seq=0, ack=0, wnd=None, bare=None, link={}, **flags):
+    def send(self, payload=b"", seq=0, ack=0, wnd=None, bare=None, link={}, options=b"", **flags):
         """A segment `seq` bytes behind what was sent, acknowledging `ack` bytes behind what was
         taken (`bare`: acknowledging nothing), from another MAC or VLAN with `link`. Moves neither."""
         flags["ack"] = int(not flags.get("syn") if bare is None else not bare)
         self.net.to_card({"peer": self.addr | link, "seq": (self.seq + seq) & M32, "ack": (self.ack + ack) & M32,
-                          "flags": flags, "wnd": self.wnd if wnd is None else wnd,
+                          "flags": flags, "wnd": self.wnd if wnd is None else wnd, "options": options,
                           **(self.options if flags.get("syn") else {})}, payload)
 
     async def answer(self, limit=2000):

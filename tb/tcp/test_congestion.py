@@ -82,11 +82,13 @@ class Model:
 class Flow:
     """A connection of the card with endless data, beside its model."""
 
+    make = Model
+
     async def open(self, dut):
         self.bench, net, self.session = await setup(dut, mtu=MSS + 40, tick=TICK, latency=(1, 3))
         self.peer = await Hand(net, 1, mss=MSS).open()
         self.c = self.session.conns[0]
-        self.model, self.first = Model(), self.peer.ack
+        self.model, self.first = self.make(), self.peer.ack
         self.fill()
         await self.sends(self.model.start())
         return self
@@ -111,7 +113,7 @@ class Flow:
                 assert payload == stream(1, at, MSS)
                 got.append(at)
         self.peer.seen.clear()
-        assert got == wanted, (what, got, wanted, vars(self.model))
+        assert got == wanted, f"{what}: {got} != {wanted}, {vars(self.model)}"
 
     async def ack(self, to, **options):
         self.peer.took(to - self.model.una)

@@ -1,0 +1,160 @@
+// Reads the SACK option of a bare ACK (RFC 2018), whose options stand in its beat, and keeps what it
+// says until the ACK comes out of the lookup: in order, one for each segment with options. Latency 3,
+// initiation interval 1.
+//
+// It is read where systems put it: first, or behind two NOPs, or those behind NOP, NOP, timestamps.
+// Blocks that tell what is acknowledged (D-SACK, RFC 2883), touch a later one, or are nowhere near are
+// left out; the others come in ascending order.
+`include "lib_assert.svh"
+
+module tcp_blocks
+  import net_pkg::*;
+  import tcp_pkg::*;
+#(
+  /// Segments with options that can be in the lookup: a power of two.
+  parameter int unsigned Depth = 32
+) (
+  input  logic         clk_i,
+  input  logic         rst_ni,
+  /// A segment with options goes into the lookup.
+  input  logic         s_valid_i,
+  input  logic [319:0] s_opts_i,
+  input  logic [5:0]   s_len_i,
+  input  logic [31:0]  s_ack_i,
+  /// One comes out: what it told. Not before it is here.
+  output logic         m_valid_o,
+  input  logic         m_ready_i,
+  output sacked_t      m_sacked_o
+);
+
+  // ---------------------------------------------------------------- in
+  logic in_valid_q;
+  logic [319:0] opts_q;
+  logic [5:0] len_q;
+  logic [31:0] ack_q;
+  always_ff @(posedge clk_i) begin
+    in_valid_q <= rst_ni && s_valid_i;
+    if (s_valid_i) begin
+      opts_q <= s_opts_i;
+      len_q  <= s_len_i;
+      ack_q  <= s_ack_i;
+    end
+  end
+
+  // ---------------------------------------------------------------- find it
+  localparam logic [7:0] Sack = 8'd5;
+  localparam logic [15:0] Nops = 16'h0101;
+  typedef logic [Spans-1:0][63:0] edges_t;
+
+  edges_t edges;
+  logic [7:0] size;
+  logic [5:0] at;
+  logic found;
+  logic [Spans-1:0] there;
+  always_comb begin
+    found = 1'b1;
+    at    = 6'd0;
+    edges = opts_q[2*8+:64*Spans];
+    size  = opts_q[8+:8];
+    if (opts_q[7:0] == Sack) begin
+      at = 6'd0;
+    end else if (opts_q[23:0] == {Sack, Nops}) begin
+      at    = 6'd2;
+      edges = opts_q[4*8+:64*Spans];
+      size  = opts_q[3*8+:8];
+    end else if (opts_q[31:0] == {16'h0a08, Nops} && opts_q[12*8+:24] == {Sack, Nops}) begin
+      at    = 6'd14;
+      edges = {64'd0, opts_q[16*8+:64*(Spans-1)]};
+      size  = opts_q[15*8+:8];
+    end else begin
+      found = 1'b0;
+    end
+    // A length that is none, or goes beyond the header: nothing of it is believed.
+    if (size[2:0] != 3'd2 || 8'(at) + size > 8'(len_q)) found = 1'b0;
+    for (int unsigned i = 0; i < Spans; i++) there[i] = found && 8'(8 * i) + 8'd2 < size;
+  end
+
+  // Edges as near_t, if their higher bits are those of a number near the acknowledged one.
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic near_t edge_of(input logic [31:0] lanes);
+    return {lanes[9:8], lanes[23:16], lanes[31:24]};
+  endfunction
+  function automatic logic is_near(input logic [31:0] lanes, input logic half,
+                                   input logic [13:0] page, input logic [13:0] next);
+    return {lanes[7:0], lanes[15:10]} == ((half && !lanes[9]) ? next : page);
+  endfunction
+  // verilator lint_on UNUSEDSIGNAL
+
+  logic valid_q, told_q;
+  logic [13:0] page, next;
+  logic [Spans-1:0] close;
+  near_t una_q;
+  spans_t raw, raw_q;
+  assign page = ack_q[31:18];
+  assign next = page + 14'd1;
+  always_comb begin
+    for (int unsigned i = 0; i < Spans; i++) begin
+      close[i] = there[i] && is_near(edges[i][31:0], ack_q[17], page, next) &&
+          is_near(edges[i][63:32], ack_q[17], page, next);
+      raw[i] = '{valid: close[i], from: edge_of(edges[i][31:0]), to: edge_of(edges[i][63:32])};
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    valid_q <= rst_ni && in_valid_q;
+    if (in_valid_q) begin
+      told_q <= close[0];
+      una_q  <= near_t'(ack_q);
+      raw_q  <= raw;
+    end
+  end
+
+  // ---------------------------------------------------------------- in order
+  logic [Spans-1:0] good;
+  logic [Spans-1:0][Spans-1:0] ahead;  // i ends before k begins, with a gap
+  sacked_t sorted;
+  always_comb begin
+    for (int unsigned i = 0; i < Spans; i++) begin
+      for (int unsigned k = 0; k < Spans; k++) ahead[i][k] = near_lt(raw_q[i].to, raw_q[k].from);
+    end
+    for (int unsigned i = 0; i < Spans; i++) begin
+      good[i] = raw_q[i].valid && near_lt(una_q, raw_q[i].from) &&
+          near_lt(raw_q[i].from, raw_q[i].to);
+      for (int unsigned k = i + 1; k < Spans; k++) begin
+        if (raw_q[k].valid && !ahead[i][k] && !ahead[k][i]) good[i] = 1'b0;
+      end
+    end
+    sorted      = '0;
+    sorted.told = told_q;
+    sorted.twice = told_q && !near_lt(una_q, raw_q[0].to);
+    for (int unsigned i = 0; i < Spans; i++) begin
+      logic [$clog2(Spans)-1:0] rank;
+      rank = '0;
+      for (int unsigned k = 0; k < Spans; k++) begin
+        if (k != i && good[k] && ahead[k][i]) rank = rank + 1'b1;
+      end
+      if (good[i]) sorted.spans[rank] = raw_q[i];
+    end
+  end
+
+  // ---------------------------------------------------------------- keep
+  logic unused_ready;
+  // verilator lint_off PINCONNECTEMPTY
+  lib_fifo #(
+    .T    (sacked_t),
+    .Depth(Depth)
+  ) u_kept (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(valid_q),
+    .s_ready_o(unused_ready),
+    .s_data_i (sorted),
+    .m_valid_o,
+    .m_ready_i,
+    .m_data_o (m_sacked_o),
+    .level_o  ()
+  );
+  // verilator lint_on PINCONNECTEMPTY
+  `ASSERT(fits_room, !valid_q || unused_ready)
+  `ASSERT(is_there, !m_ready_i || m_valid_o)
+
+endmodule
