@@ -391,5 +391,18 @@ module tcp_lookup_fv
     `ASSERT(PickTable, !(dut.phase_q >= Full) || dut.pick1_q == fewer1)
     `ASSERT(PickFree, !(dut.decide && dut.why_q == '0) || !dut.used_q[dut.pick1_q][dut.pick_way_q])
     `ASSERT(PickFull, !(dut.decide && dut.why_q[2]) || dut.used_q == '1)
+
+    // ------------------------------------------------ reached
+    `FV_SEEN(opened, mine && found.fresh)
+    `FV_SEEN(gone, opened && !there_q)
+    `FV_SEEN(all_used, dut.unused_q == (IdW + 1)'(Conns))
+    `FV_COVER(Opens, mine && found.fresh)
+    `FV_COVER(Finds, mine && there_q && found.hit && !found.fresh)
+    `FV_COVER(Gone, mine && gone && !found.hit)
+    `FV_COVER(OpensAgain, mine && gone && found.fresh)
+    `FV_COVER(SecondTable, there_q && there.table1)
+    `FV_COVER(IdAgain, mine && found.fresh && all_used && dut.unused_q[IdW])
+    `FV_COVER(NoId, refused[1])
+    `FV_COVER(LooksAgain, dut.compare && head_mine && there_q)
   end
 endmodule
