@@ -79,13 +79,12 @@ PROOFS = [
     ("lib_fifo", {"Depth": 5}, 16, "fills, empties", "cover"),
     ("lib_fifo", {"Depth": 33}, 80, "same", "cover"),
     ("lib_cfifo", {"Depth": 5}, 16, "fills with what is committed, and with what is not; empties", "cover"),
-    ("lib_cfifo", {"Depth": 33}, 80, "same", "cover"),
     ("lib_credit", {"Depth": 5}, 16, "all are taken, and given back", "cover"),
     ("lib_arb", {"N": 3}, 16, "each is granted while all ask", "cover"),
     ("lib_counters", {"N": 4}, 40, "counts, wraps, reads in another's turn", "cover"),
     ("lib_pack", {}, 20, "chunks in two lines, all stages wait, lines that end full", "cover"),
     ("lib_align", {}, 12, "strips a part, and a whole beat", "cover"),
-    ("tcp_lookup", {"Conns": 4}, 40, "finds, deletes, uses an id again, refuses", "cover"),
+    ("tcp_lookup", {}, 40, "opens, finds, looks again, deletes, refuses", "cover"),
     ("tcp_ooo", {}, 60, "keeps until there is no place, tells it, stops at a hole", "cover"),
     ("walker", {}, 16, "keys that count, keys taken back, all of a job, a part of it", "cover"),
     ("rx_cut", {"Lane": 63}, 20, "cuts headers and padding, frames behind each other", "cover"),
@@ -123,7 +122,7 @@ def prove(proof):
     sby = folder.with_suffix(".sby")
     sby.write_text(
         f"[options]\nmode {mode}\ndepth {depth}\ntimeout {TIMEOUT}\n"
-        + ("aigsmt bitwuzla\n" if mode == "bmc" else "")  # makes the trace
+        + {"bmc": "aigsmt bitwuzla\n", "cover": "vcd off\n"}.get(mode, "")  # bmc: makes the trace
         + f"\n[engines]\n{ENGINES[mode]}\n\n[script]\n"
         f"{' '.join(words)}\nprep -top {name}_fv\n{PREPARE[mode]}"
     )

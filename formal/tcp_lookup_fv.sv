@@ -395,14 +395,13 @@ module tcp_lookup_fv
     // ------------------------------------------------ reached
     `FV_SEEN(opened, mine && found.fresh)
     `FV_SEEN(gone, opened && !there_q)
-    `FV_SEEN(all_used, dut.unused_q == (IdW + 1)'(Conns))
     `FV_COVER(Opens, mine && found.fresh)
     `FV_COVER(Finds, mine && there_q && found.hit && !found.fresh)
     `FV_COVER(Gone, mine && gone && !found.hit)
     `FV_COVER(OpensAgain, mine && gone && found.fresh)
     `FV_COVER(SecondTable, there_q && there.table1)
-    `FV_COVER(IdAgain, mine && found.fresh && all_used && dut.unused_q[IdW])
-    `FV_COVER(NoId, refused[1])
+    `FV_COVER(IdBack, dut.back_valid && there_q)
+    `FV_COVER(Refuses, mine && refused[0])
     `FV_COVER(LooksAgain, dut.compare && head_mine && there_q)
   end
 endmodule

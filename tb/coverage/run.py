@@ -79,7 +79,7 @@ def measure(folders):
     """Runs the tests of `folders` with counters; what they leave is in WORK."""
     for old in WORK.glob("tb/*.dat"):
         old.unlink()
-    env = {"WIREKV_SEED": "1", **os.environ, "WIREKV_COVERAGE": str(WORK)}
+    env = {**os.environ, "WIREKV_SEED": "1", "WIREKV_COVERAGE": str(WORK)}
     tests = subprocess.run([sys.executable, "-m", "pytest", "-q", *(f"tb/{f}" for f in folders)],
                            cwd=ROOT, env=env)
     if tests.returncode:
