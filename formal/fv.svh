@@ -26,9 +26,7 @@
 /// It happens: no proof holds because nothing ever does. `prove.py` looks for a run of each.
 `ifdef COVER
 `define FV_COVER(name, cond) \
-  always_ff @(posedge clk_i) begin : reach_``name \
-    if (rst_ni) cover (cond); \
-  end
+  always_ff @(posedge clk_i) if (rst_ni) reach_``name: cover (cond);
 
 /// A flag for such conditions: something has happened.
 `define FV_SEEN(name, cond) \

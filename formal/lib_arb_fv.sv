@@ -84,7 +84,9 @@ module lib_arb_fv #(
 
   // Reached
   for (genvar i = 0; i < N; i++) begin : gen_reached
-    `FV_COVER(Granted, m_valid && m_ready_i && m_last && open_q && m_idx == IdxW'(i) && s_valid_i == '1)
+    logic granted;
+    assign granted = m_valid && m_ready_i && m_idx == IdxW'(i);
+    `FV_COVER(Granted, granted && m_last && open_q && s_valid_i == '1)
   end
   `FV_COVER(Passed, 32'(passed_q) == N - 1)
   `FV_COVER(Gap, open_q && !m_valid && s_valid_i != '0)

@@ -393,6 +393,9 @@ module tcp_lookup_fv
     `ASSERT(PickFull, !(dut.decide && dut.why_q[2]) || dut.used_q == '1)
 
     // ------------------------------------------------ reached
+`ifdef COVER
+    `FV_ASSUME(Secret, secret_q == '0)  // soon found
+`endif
     `FV_SEEN(opened, mine && found.fresh)
     `FV_SEEN(gone, opened && !there_q)
     `FV_COVER(Opens, mine && found.fresh)
