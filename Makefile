@@ -25,7 +25,7 @@ SECONDS := 60
 E2E_TESTS  := tb/soft tb/resp tb/e2e
 UNIT_TESTS := $(filter-out $(E2E_TESTS) tb/reference,$(patsubst %/,%,$(wildcard tb/*/)))
 
-.PHONY: help setup server checked serve test mutants lint format formal synth bench bench-soft fuzz clean
+.PHONY: help setup server checked serve test coverage mutants lint format formal synth bench bench-soft fuzz clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -71,12 +71,16 @@ test: server checked ## every test: units first, then end to end against memcach
 	cargo test --release -q -p wirekv-store --features shuttle --test interleavings
 	$(PYTHON) -m pytest -q $(UNIT_TESTS) $(E2E_TESTS)
 
-test-long: ## what takes hours: tests ten times as long, proofs, fuzzing, seeded faults
+test-long: ## what takes hours: tests ten times as long, proofs, coverage, fuzzing, seeded faults
 	$(MAKE) test WIREKV_LONG=1
 	ROUNDS=100 cargo test --release -q -p wirekv-store --features shuttle --test interleavings
 	$(MAKE) formal
+	$(MAKE) coverage
 	$(MAKE) fuzz SECONDS=600
 	$(MAKE) mutants
+
+coverage: setup ## lines and branches of the RTL that no test reaches: make coverage FOLDER='tcp parse'
+	@$(PYTHON) tb/coverage/run.py $(FOLDER)
 
 mutants: setup ## seeded faults that the tests must find, for hours: make mutants MODULE=tcp_update
 	@$(PYTHON) tb/mutants/run.py $(MODULE)

@@ -23,4 +23,18 @@
     assume (cond); \
   end
 
+/// It happens: no proof holds because nothing ever does. `prove.py` looks for a run of each.
+`ifdef COVER
+`define FV_COVER(name, cond) \
+  always_ff @(posedge clk_i) if (rst_ni) reach_``name: cover (cond);
+
+/// A flag for such conditions: something has happened.
+`define FV_SEEN(name, cond) \
+  logic name = 1'b0; \
+  always_ff @(posedge clk_i) if (rst_ni && (cond)) name <= 1'b1;
+`else
+`define FV_COVER(name, cond)
+`define FV_SEEN(name, cond)
+`endif
+
 `endif

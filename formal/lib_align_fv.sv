@@ -47,4 +47,10 @@ module lib_align_fv (
   assign rest = s_len_i - 7'(s_skip_i);
   `ASSERT(Strips, open_q || dut.start == s_skip_i)
   `ASSERT(Keeps, open_q || dut.len == (rest[6] && s_len_i != 7'd64 ? '0 : rest))
+
+  // Reached
+  `FV_COVER(Long, open_q && s_valid_i && s_ready && s_last_i)
+  `FV_COVER(Cuts, s_valid_i && s_ready && !open_q && dut.start != '0 && dut.len != '0 && !s_last_i)
+  `FV_COVER(CutsAll, s_valid_i && s_ready && !open_q && s_len_i != '0 && dut.len == '0)
+  `FV_COVER(Comes, m_valid && m_ready_i && m_last && m_len != '0)
 endmodule

@@ -81,4 +81,13 @@ module lib_arb_fv #(
   `ASSERT(Held, !open_q || (dut.held_q && dut.idx_q == owner_q))
   `ASSERT(HeldValid, !dut.held_q || open_q || s_valid_i[dut.idx_q])
   `ASSERT(InRange, 32'(dut.idx_q) < N)
+
+  // Reached
+  for (genvar i = 0; i < N; i++) begin : gen_reached
+    logic granted;
+    assign granted = m_valid && m_ready_i && m_idx == IdxW'(i);
+    `FV_COVER(Granted, granted && m_last && open_q && s_valid_i == '1)
+  end
+  `FV_COVER(Passed, 32'(passed_q) == N - 1)
+  `FV_COVER(Gap, open_q && !m_valid && s_valid_i != '0)
 endmodule

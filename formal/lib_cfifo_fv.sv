@@ -107,4 +107,13 @@ module lib_cfifo_fv #(
   `ASSERT(Write, 32'(dut.waddr_q) == wrap(32'(dut.start_q) + 32'(open_q)))
   `ASSERT(Behind, !seen_q || ahead_q < done_q + open_q)
   `ASSERT(Stored, !seen_q || (head && ahead_q == '0) || stored == word_q)
+
+  // Reached
+  `FV_SEEN(filled, done_q == count_t'(Depth))
+  `FV_COVER(Fills, done_q == count_t'(Depth))
+  `FV_COVER(FillsOpen, open_q == count_t'(Depth) && rollback_i)
+  `FV_COVER(Empties, filled && done_q == '0 && !m_valid)
+  `FV_COVER(ComesOut, filled && seen_q && pop && ahead_q == '0)
+  `FV_COVER(Vanishes, seen_q && rollback_i && !seen_d && done_q != '0)
+  `FV_COVER(CommitsLast, commit_i && push && open_q != '0)
 endmodule

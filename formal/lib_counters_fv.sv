@@ -90,4 +90,11 @@ module lib_counters_fv #(
   assign stepped = dut.turn_q == turn1_q + index_t'(1) && dut.now_q == turn1_q;
   `ASSERT(Turn, !dut.empty_q || (rest_q == 2'd2 ? dut.turn_q == turn1_q : stepped))
   `ASSERT(Rest, rest_q == 2'd2 || rest_q == ((rest1_q != '0) ? rest1_q - 2'd1 : '0))
+
+  // Reached
+  `FV_SEEN(wrapped, total_q == '1)
+  `FV_COVER(Counts, read2_q && count == Width'(3))
+  `FV_COVER(Wraps, wrapped && total_q == '0)
+  `FV_COVER(InItsTurn, dut.empty_q && dut.now_q == chosen_q && event_i[chosen_q])
+  `FV_COVER(ReadInstead, re_i && index_i != dut.turn_q)
 endmodule

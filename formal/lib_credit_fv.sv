@@ -37,4 +37,10 @@ module lib_credit_fv #(
 
   // Invariant
   `ASSERT(Sum, 32'(dut.left_q) + 32'(out_q) == Depth)
+
+  // Reached
+  `FV_SEEN(used_up, !ok)
+  `FV_COVER(UsedUp, !ok)
+  `FV_COVER(AllBack, used_up && out_q == '0)
+  `FV_COVER(TakeAndGive, take && give)
 endmodule

@@ -89,4 +89,12 @@ module lib_fifo_fv #(
   `ASSERT(Write, dut.waddr_q == wrap(32'(dut.raddr_q) + 32'(dut.wait_level)))
   `ASSERT(Behind, !seen_q || ahead_q < level_q)
   `ASSERT(Stored, !seen_q || (head && ahead_q == '0) || stored == word_q)
+
+  // Reached
+  `FV_SEEN(filled, !s_ready)
+  `FV_COVER(Fills, !s_ready)
+  `FV_COVER(Empties, filled && level_q == '0 && !m_valid)
+  `FV_COVER(LastOfAll, seen_q && ahead_q == count_t'(Depth - 1))
+  `FV_COVER(ComesOut, filled && seen_q && pop && ahead_q == '0)
+  `FV_COVER(InAndOut, push && pop)
 endmodule

@@ -186,4 +186,12 @@ module lib_pack_fv
   assign turn_len  = dut.turn_stop_q - {1'b0, dut.turn_lane_q};
   `ASSERT(PlaceShort, !dut.place_valid_q || place_len <= 7'd64)
   `ASSERT(TurnShort, !dut.turn_valid_q || turn_len <= 7'd64)
+
+  // ------------------------------------------------ reached
+  `FV_COVER(TwoLines, push && in_two && !in_one && open_q)
+  `FV_COVER(Waits, dut.u_out.skid_valid_q && dut.full_q && dut.turn_valid_q && dut.place_valid_q)
+  `FV_COVER(ComesOut, seen_q && out && ahead_q == '0 && open_q)
+  `FV_COVER(ManyBefore, seen_q && ahead_q == 4'd2)
+  `FV_COVER(Ends, pop && m_last && m_strb[63])
+  `FV_COVER(ShortEnd, pop && m_last && m_strb != '0 && !m_strb[63])
 endmodule

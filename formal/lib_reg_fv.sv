@@ -60,4 +60,11 @@ module lib_reg_fv (
   `ASSERT(Level, level_q == 2'(dut.valid_q) + 2'(dut.skid_valid_q))
   `ASSERT(Behind, !seen_q || ahead_q < level_q)
   `ASSERT(Skid, !(seen_q && ahead_q == 2'd1) || dut.skid_q == word_q)
+
+  // Reached
+  `FV_SEEN(filled, !s_ready)
+  `FV_COVER(Fills, !s_ready)
+  `FV_COVER(Empties, filled && !m_valid)
+  `FV_COVER(ComesOut, filled && seen_q && pop && ahead_q == '0)
+  `FV_COVER(InAndOut, push && pop && level_q == 2'd1)
 endmodule

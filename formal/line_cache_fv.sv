@@ -229,4 +229,20 @@ module line_cache_fv
     end
   end
   `ASSERT(MemoryKeepsUp, writes_q != '1 && reads_q <= 3'd4)
+
+  // ------------------------------------------------ reached
+  logic looks;
+  assign looks = dut.decide_valid_q && dut.decide_q.line == '0;
+  `FV_SEEN(written, put)
+  `FV_SEEN(filled, mem_pop)
+  `FV_COVER(Hits, looks && dut.decide_ok && dut.hit && written)
+  `FV_COVER(Refuses, looks && !dut.decide_ok && dut.own == '0)
+  `FV_COVER(Evicts, looks && dut.decide_ok && dut.fetch && written)
+  `FV_COVER(Renews, dut.decide_renew_q && pinned != '0)
+  `FV_COVER(Reads, due_q && written && filled && !put)
+  `FV_COVER(OldAnswer, mem_pop && !good_q[0] && writes_q != '0)
+  if (Moves) begin : gen_moves
+    `FV_COVER(Moves, looks && dut.decide_ok && dut.away != '0)
+    `FV_COVER(MustWait, looks && dut.leave)
+  end
 endmodule

@@ -1,5 +1,6 @@
 """Proves the properties in formal/ by k-induction (SymbiYosys, Yosys with slang, Bitwuzla), or,
-those marked "bmc", for every run from reset of so many clocks (ABC).
+those marked "bmc", for every run from reset of so many clocks (ABC). Those marked "cover" show that
+what the proofs of a harness are about happens at all: a run from reset for each FV_COVER in it.
 
     make formal                          everything
     make formal PROOF='lib_reg lib_arb'  what begins with these names
@@ -28,13 +29,16 @@ TIMEOUT = 3600  # seconds, on a machine that has other work, too
 ENGINES = {
     "prove": "smtbmc --nomem bitwuzla -- --noincr",
     "bmc": "abc bmc3",  # bits instead of words: far deeper in the same time
+    "cover": "smtbmc --nomem bitwuzla",
 }
 # An assertion is about the clock in which it stands, not the one after it: that saves a step.
 # Memories as bits, so that those that nobody reads vanish.
 PREPARE = {
     "prove": "async2sync\nchformal -assert -assume -early\n",
     "bmc": "memory_map\nopt -full\n",
+    "cover": "async2sync\nchformal -assert -remove\n",
 }
+GOOD = {"prove": "proved", "bmc": "to {}", "cover": "reached"}
 
 # SymbiYosys' exit codes: proved; a property does not hold; the induction does not close.
 PASS, FAIL, UNKNOWN = 0, 2, 4
@@ -70,6 +74,22 @@ PROOFS = [
     ("line_cache", {"Moves": 1}, 15, "same, more lines, two acquired at a time", "bmc"),
     ("line_cache", {"Moves": 0}, 15, "same, ways for everyone", "bmc"),
     ("line_cache", {"Moves": 1, "Split": 1}, 15, "same, with a RAM for odd sets", "bmc"),
+
+    ("lib_reg", {}, 8, "fills, empties", "cover"),
+    ("lib_fifo", {"Depth": 5}, 16, "fills, empties", "cover"),
+    ("lib_fifo", {"Depth": 33}, 80, "same", "cover"),
+    ("lib_cfifo", {"Depth": 5}, 16, "fills with what is committed, and with what is not; empties", "cover"),
+    ("lib_credit", {"Depth": 5}, 16, "all are taken, and given back", "cover"),
+    ("lib_arb", {"N": 3}, 16, "each is granted while all ask", "cover"),
+    ("lib_counters", {"N": 4}, 40, "counts, wraps, reads in another's turn", "cover"),
+    ("lib_pack", {}, 20, "chunks in two lines, all stages wait, lines that end full", "cover"),
+    ("lib_align", {}, 12, "strips a part, and a whole beat", "cover"),
+    ("tcp_lookup", {}, 40, "opens, finds, looks again, deletes, refuses", "cover"),
+    ("tcp_ooo", {}, 60, "keeps until there is no place, tells it, stops at a hole", "cover"),
+    ("walker", {}, 16, "keys that count, keys taken back, all of a job, a part of it", "cover"),
+    ("rx_cut", {"Lane": 63}, 20, "cuts headers and padding, frames behind each other", "cover"),
+    ("line_cache", {"Moves": 1}, 30, "hits, refuses, evicts, renews, moves a line", "cover"),
+    ("line_cache", {"Moves": 0, "Split": 1}, 30, "same, ways for everyone", "cover"),
 ]
 
 
@@ -90,10 +110,11 @@ def prove(proof):
     """Runs one of PROOFS; returns (SymbiYosys' exit code, seconds, folder)."""
     name, parameters, depth, _, *rest = proof
     mode = rest[0] if rest else "prove"
-    folder = ROOT / "build" / "formal" / "-".join([name, *(f"{k}{v}" for k, v in parameters.items())])
+    variant = [*(f"{k}{v}" for k, v in parameters.items()), *["cover"] * (mode == "cover")]
+    folder = ROOT / "build" / "formal" / "-".join([name, *variant])
     sources, includes = expand("rtl/pkg.f", "rtl/lib/lib.f")
     packages = [str(s) for s in sources if s.stem.endswith("_pkg")]
-    words = ["read_slang", "-D", "FORMAL", "--top", f"{name}_fv", *packages,
+    words = ["read_slang", "-D", "FORMAL", *["-D", "COVER"] * (mode == "cover"), "--top", f"{name}_fv", *packages,
              str(ROOT / "formal" / f"{name}_fv.sv")]
     words += [w for i in includes for w in ("-I", str(i))]
     words += [w for d in sorted(ROOT.glob("rtl/*/")) for w in ("-y", str(d))]
@@ -101,7 +122,7 @@ def prove(proof):
     sby = folder.with_suffix(".sby")
     sby.write_text(
         f"[options]\nmode {mode}\ndepth {depth}\ntimeout {TIMEOUT}\n"
-        + ("aigsmt bitwuzla\n" if mode == "bmc" else "")  # makes the trace
+        + {"bmc": "aigsmt bitwuzla\n", "cover": "vcd off\n"}.get(mode, "")  # bmc: makes the trace
         + f"\n[engines]\n{ENGINES[mode]}\n\n[script]\n"
         f"{' '.join(words)}\nprep -top {name}_fv\n{PREPARE[mode]}"
     )
@@ -131,7 +152,7 @@ def main():
         code, seconds, folder = result
         mode = rest[0] if rest else "prove"
         passed = code == PASS
-        good = "proved" if mode == "prove" else f"to {depth}"
+        good = GOOD[mode].format(depth)
         label = " ".join([name, *(f"{k}={v}" for k, v in parameters.items())])
         print(f"{label:32}{depth:6}{seconds:9.1f}  {good if passed else 'FAILED':8}{what}",
               flush=True)

@@ -135,4 +135,12 @@ module rx_cut_fv
   `ASSERT(Finished, !out_end || (out_valid ? out.last : finished_q))
   `ASSERT(Late, quiet_q < 3'd5 || open_q || (bytes_q == '0 && frames_q == '0))
   `ASSERT(Busy, busy || (bytes_q == '0 && frames_q == '0))
+
+  // Reached
+  `FV_COVER(Cuts, due && ctl_q.skip != '0)
+  `FV_COVER(Long, valid && open_q && !second_q && last_i && seen_q)
+  `FV_COVER(Next, due && frames_q == 4'd2)
+  `FV_COVER(NothingLeft, out_end && !out_valid && finished_q)
+  `FV_COVER(Rests, !busy && quiet_q == 3'd6)
+  `FV_COVER(Pads, valid && ctl.trim && left == '0)
 endmodule

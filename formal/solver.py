@@ -20,6 +20,13 @@ for line in sys.stdin:
     if line.startswith("(exit"):
         break
     if depth == 0:  # a command is complete
-        parser.parse("".join(text), parse_file=False)
+        # The parser forgets scopes between commands. What is defined in one stays; yosys-smtbmc never
+        # uses a name again.
+        if line.startswith("(push"):
+            parser.bitwuzla().push(1)
+        elif line.startswith("(pop"):
+            parser.bitwuzla().pop(1)
+        else:
+            parser.parse("".join(text), parse_file=False)
         sys.stdout.flush()
         text = []

@@ -391,5 +391,20 @@ module tcp_lookup_fv
     `ASSERT(PickTable, !(dut.phase_q >= Full) || dut.pick1_q == fewer1)
     `ASSERT(PickFree, !(dut.decide && dut.why_q == '0) || !dut.used_q[dut.pick1_q][dut.pick_way_q])
     `ASSERT(PickFull, !(dut.decide && dut.why_q[2]) || dut.used_q == '1)
+
+    // ------------------------------------------------ reached
+`ifdef COVER
+    `FV_ASSUME(Secret, secret_q == '0)  // soon found
+`endif
+    `FV_SEEN(opened, mine && found.fresh)
+    `FV_SEEN(gone, opened && !there_q)
+    `FV_COVER(Opens, mine && found.fresh)
+    `FV_COVER(Finds, mine && there_q && found.hit && !found.fresh)
+    `FV_COVER(Gone, mine && gone && !found.hit)
+    `FV_COVER(OpensAgain, mine && gone && found.fresh)
+    `FV_COVER(SecondTable, there_q && there.table1)
+    `FV_COVER(IdBack, dut.back_valid && there_q)
+    `FV_COVER(Refuses, mine && refused[0])
+    `FV_COVER(LooksAgain, dut.compare && head_mine && there_q)
   end
 endmodule

@@ -140,6 +140,16 @@ module tcp_ooo_fv
   `ASSERT(room_left, !open_q || room <= 18'h10000)
   `ASSERT(phases, phase_q <= 3'd4 && (phase_q == '0 || open_q))
 
+  // ------------------------------------------------ reached
+  `FV_SEEN(kept_once, keep && carried)
+  `FV_COVER(Keeps, now && have_q && !take)
+  `FV_COVER(ComesInOrder, take && have_q && place_off < near_t'(jump) && !carried)
+  `FV_COVER(StopsAtHole, take && have_q && place_off > near_t'(jump))
+  `FV_COVER(AllSpans, kept[Spans-1].valid && known)
+  `FV_COVER(NoPlace, now && accept_q && early && !place)
+  `FV_COVER(Again, keep && carried && have_q)
+  `FV_COVER(Fresh, clear && kept_once && open_q)
+
   logic unused;
   assign unused = ^{sack, spans};
 endmodule

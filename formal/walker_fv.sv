@@ -141,4 +141,14 @@ module walker_fv
   `ASSERT(Waits, waits_q == dut.pending_q && (!waits_q || (dut.keys_q && !over_q)))
   `ASSERT(Any, fresh_q ? !any_q && !dut.begun_q && !waits_q : any_q == dut.begun_q)
   `ASSERT(NoKeys, dut.keys_q || fresh_q || over_q || kept_q == known_q)
+
+  // Reached
+  `FV_COVER(Request, acts && walk.kind == WkRequest && walk.commit)
+  `FV_COVER(Keys, acts && walk.kind == WkRequest && !walk.commit && waits_q)
+  `FV_COVER(KeysCount, acts && walk.kind == WkRequest && walk.commit && waits_q)
+  `FV_COVER(TakesBack, acts && walk.back && any_q)
+  `FV_COVER(Scans, acts && walk.kind == WkScan && any_q)
+  `FV_COVER(AllUsed, acts && walk.kind == WkEnd && kept == stop && any_q)
+  `FV_COVER(Leaves, acts && walk.kind == WkEnd && kept != stop && any_q)
+  `FV_COVER(ScannedNext, job_ready && over_q && scanned_i)
 endmodule

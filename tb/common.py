@@ -37,6 +37,10 @@ if shutil.which("ccache"):
 # `make` that runs the tests hands down is not for the models' makefiles.
 os.environ["MAKEFLAGS"] = "CFG_CXXFLAGS_PCH_I=-include"
 
+#: `make coverage` names a folder here, for models and for what they have reached.
+COVERAGE = os.environ.get("WIREKV_COVERAGE")
+BUILD = Path(COVERAGE or ROOT / "build") / "tb"
+
 #: Sizes in bytes that every byte stream is tried with.
 SIZES = [*range(1, 129), 512, 1500, 9200]
 
@@ -52,7 +56,7 @@ def run(test_file, top, files, build="", waves=bool(os.environ.get("WAVES")), **
     """
     test_file = Path(test_file).resolve()
     name = "-".join([top, *(f"{k}{v}" for k, v in parameters.items()), *([build] if build else [])])
-    folder = ROOT / "build" / "tb" / name
+    folder = BUILD / name
     sources, includes = expand("rtl/pkg.f", *files)
     sys.path[:0] = [p for p in (str(test_file.parent),) if p not in sys.path]
     runner = get_runner("verilator")
@@ -65,7 +69,7 @@ def run(test_file, top, files, build="", waves=bool(os.environ.get("WAVES")), **
             parameters=parameters,
             defines={"SIMASSERT": 1},
             build_args=["--assert", "-Wno-fatal", "-O3", "--x-initial", "unique", "--x-assign",
-                        "unique", "-CFLAGS", "-O1"],
+                        "unique", "-CFLAGS", "-O1", *["--coverage-line"] * bool(COVERAGE)],
             waves=waves,
         )
     except (SystemExit, RuntimeError) as error:
@@ -80,7 +84,8 @@ def run(test_file, top, files, build="", waves=bool(os.environ.get("WAVES")), **
             seed=seed,
             waves=waves,
             # Registers without reset start with random contents.
-            test_args=["+verilator+rand+reset+2", f"+verilator+seed+{int(seed)}"],
+            test_args=["+verilator+rand+reset+2", f"+verilator+seed+{int(seed)}",
+                       f"+verilator+coverage+file+{BUILD}/{test_file.stem}-{name}.dat"],
             results_xml=str(folder / "results.xml"),
         )
     except (SystemExit, RuntimeError):

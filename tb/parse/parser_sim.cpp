@@ -10,6 +10,9 @@
 
 #include "Vparser_tb.h"
 #include "verilated.h"
+#if VM_COVERAGE
+#include "verilated_cov.h"
+#endif
 
 static Vparser_tb* top;
 static std::mt19937 rng;
@@ -235,6 +238,9 @@ int main(int argc, char** argv) {
   drain();
   CHECK(recs.empty() && keys.empty(), "something is left: %zu records, %zu keys", recs.size(),
         keys.size());
+#if VM_COVERAGE
+  context.coveragep()->write(std::string(getenv("WIREKV_COVERAGE")) + "/tb/lines" + argv[1] + ".dat");
+#endif
   fflush(stdout);
   fprintf(stderr, "%lu clocks\n", clock);
   return 0;

@@ -7,6 +7,7 @@ import random
 import subprocess
 from pathlib import Path
 
+from common import BUILD, COVERAGE
 from filelist import ROOT, expand
 
 HERE = Path(__file__).parent
@@ -15,13 +16,13 @@ LINES = int(os.environ.get("WIREKV_LINES", 2_000_000 if os.environ.get("WIREKV_L
 
 def simulation():
     """Compiles the parser; make decides what is out of date."""
-    folder = ROOT / "build" / "tb" / "parser_sim"
+    folder = BUILD / "parser_sim"
     sources, includes = expand("rtl/pkg.f", "rtl/lib/lib.f", "rtl/parse/front.f", "tb/parse/parser_tb.sv")
     folder.mkdir(parents=True, exist_ok=True)
     subprocess.run(
         ["verilator", "--cc", "--exe", "--build", "-j", "2", "--top-module", "parser_tb", "--assert",
          "-DSIMASSERT", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--x-initial", "unique",
-         "--x-assign", "unique", "-O3", "--Mdir", str(folder), "-o", "parser_sim",
+         "--x-assign", "unique", "-O3", *["--coverage-line"] * bool(COVERAGE), "--Mdir", str(folder), "-o", "parser_sim",
          "-CFLAGS", "-O1", "-MAKEFLAGS", "OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1 CFG_CXXFLAGS_PCH_I=-include",
          *(f"-I{i}" for i in includes), *map(str, sources), str(HERE / "parser_sim.cpp")],
         check=True, cwd=ROOT, stdout=subprocess.DEVNULL)

@@ -2,6 +2,9 @@
 #include <cstring>
 #include "Vstore_tb.h"
 #include "verilated.h"
+#if VM_COVERAGE
+#include "verilated_cov.h"
+#endif
 #if VM_TRACE
 #include "verilated_vcd_c.h"
 static VerilatedVcdC* trace;
@@ -37,7 +40,11 @@ void sim_open(int seed) {
 #endif
 }
 
-void sim_close() {
+/// What was reached goes to `coverage`, if the model counts that.
+void sim_close(const char* coverage) {
+#if VM_COVERAGE
+  context->coveragep()->write(coverage);
+#endif
 #if VM_TRACE
   trace->close();
 #endif

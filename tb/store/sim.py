@@ -6,6 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
+from common import BUILD, COVERAGE
 from filelist import ROOT, expand
 
 FILES = ["rtl/lib/lib.f", "rtl/store/store.f", "tb/store/mem_model.sv", "tb/store/store_tb.sv"]
@@ -14,7 +15,7 @@ FILES = ["rtl/lib/lib.f", "rtl/store/store.f", "tb/store/mem_model.sv", "tb/stor
 def build():
     """Builds the model's library and returns its path; make decides what is out of date."""
     trace = bool(os.environ.get("TRACE"))
-    folder = ROOT / "build" / "tb" / ("store_sim-trace" if trace else "store_sim")
+    folder = BUILD / ("store_sim-trace" if trace else "store_sim")
     sources, includes = expand("rtl/pkg.f", *FILES)
     # Only the packages that the store knows.
     sources = [s for s in sources if not str(s).endswith("tcp_pkg.sv")]
@@ -26,7 +27,7 @@ def build():
     subprocess.run(
         ["verilator", "--cc", "--exe", "--build", "-j", "2", "--top-module", "store_tb", "--assert",
          "-DSIMASSERT", "-Wno-fatal", "-Wno-lint", "-Wno-style",
-         *["--trace-vcd"] * trace, "--x-initial", "unique",
+         *["--trace-vcd"] * trace, *["--coverage-line"] * bool(COVERAGE), "--x-initial", "unique",
          "--x-assign", "unique", "-O3", "--Mdir", str(folder), "-o", "store.so",
          "-CFLAGS", "-fPIC -O1", "-LDFLAGS", "-shared",
          "-MAKEFLAGS", "OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1 CFG_CXXFLAGS_PCH_I=-include",
@@ -49,6 +50,8 @@ class Port:
 
 
 class Sim:
+    closed = 0
+
     def __init__(self, seed, index_bits, log_lines):
         self.index_bits, self.log_lines = index_bits, log_lines
         self.lib = ctypes.CDLL(str(build()))
@@ -75,5 +78,6 @@ class Sim:
         assert not self.lib.sim_edge(), f"assertion failed in clock {self.clock}"
 
     def close(self):
-        self.lib.sim_close()
+        Sim.closed += 1
+        self.lib.sim_close(f"{BUILD}/store-{Sim.closed}.dat".encode())
 

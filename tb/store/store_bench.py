@@ -137,6 +137,8 @@ class Model:
             return None if r.get("noreply") else ("reply", r["reply"])
         if op == T.OpCont:
             return ("more", r["_data"], r["cont_start"])
+        if op == T.OpHostData:
+            return ("host", r["host_len"])
         assert op in (T.OpPart, T.OpEnd, T.OpHost), op
         return None
 
@@ -442,6 +444,8 @@ class Bench:
             elif want[0] == "number":
                 assert (got["kind"], got["num"]) == (T.RsNumber, want[1]), where
                 room -= len(b"%d\r\n" % want[1])
+            elif want[0] == "host":
+                room -= want[1]
             elif want[0] == "more":
                 value, begin = want[1], want[2]
                 assert got["head"] == 0, where
@@ -524,6 +528,8 @@ class Bench:
             return (got["kind"], got["reply"]) == (T.RsReply, want[1])
         if want[0] == "number":
             return (got["kind"], got["num"]) == (T.RsNumber, want[1])
+        if want[0] == "host":
+            return (got["kind"], got["host_len"]) == (T.RsHostData, want[1])
         return got["kind"] == T.RsValue
 
     def forgive(self, item, r, want, got):

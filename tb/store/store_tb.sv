@@ -6,7 +6,7 @@ module store_tb
 #(
   /// The most that index_bits_i and log_lines_i may say.
   parameter int unsigned IndexBits = 14,
-  parameter int unsigned LogLines = 65536
+  parameter int unsigned LogLines = 262144
 ) (
   input  logic              clk_i,
   input  logic              rst_ni,

@@ -1,0 +1,92 @@
+"""front where hardly any stream comes: long values and lines of odd lengths, the host's last word."""
+
+import random
+import sys
+from pathlib import Path
+
+import cocotb
+from common import run, start
+
+sys.path.insert(0, str(Path(__file__).parent))
+from test_front import ITEM_MAX, NOW, Bench, Conn, check, settle, streams  # noqa: E402
+from text_model import Text  # noqa: E402
+
+JOB = 8192
+
+
+@cocotb.test()
+async def long_stores(dut):
+    """Values that come in several jobs, for every command that stores."""
+    def a_store(cmd):
+        rest = b" %d" % random.getrandbits(60) if cmd == b"cas" else b""
+        n = random.randrange(9000, 20000)
+        return cmd + b" key 7 0 %d%s\r\n" % (n, rest) + random.randbytes(n) + b"\r\n"
+
+    data = [b"".join(a_store(cmd) for cmd in random.sample((b"set", b"add", b"replace", b"cas"), 4))
+            for _ in range(2)]
+    await streams(dut, data, lambda: random.choice((1460, JOB)), pause=0.05)
+
+
+@cocotb.test()
+async def last_two_bytes(dut):
+    """Values whose second job would end between the CR and the LF: they stay together."""
+    line = b"set key 0 0 %d\r\n"
+    full = 2 * JOB - len(line % 16000) - 2  # with its end it fills two jobs
+    data = [line % n + random.randbytes(n) + b"\r\nversion\r\n" for n in range(full - 2, full + 4)]
+    await streams(dut, data, lambda: 3 * JOB, pause=0, cut=0)
+
+
+@cocotb.test()
+async def blanks(dut):
+    """A `get` whose first key is not in its first 8 KiB ends the connection, and so does a `set` in a line
+    that is too long, behind which its value has not come."""
+    await start(dut)
+    bench = Bench(dut, cut=0)
+    served = [Conn(b"get" + b" " * n + b"a\r\nversion\r\n") for n in (2100, JOB - 6)]
+    ends = [Conn(b"version\r\n" * first + b"get" + b" " * n + b"a\r\nversion\r\n", fin=False)
+            for first, n in ((0, JOB - 3), (1, 9000))]
+    ends += [Conn(b"version\r\nset" + b" " * 2100 + b"a 0 0 500\r\n", fin=False)]
+    for number, conn in enumerate(served + ends):
+        cocotb.start_soon(bench.feed(number, conn, lambda: 3 * JOB))
+    await settle(dut, bench, quiet=20_000)  # blanks take a clock each
+    for conn in served:
+        check(conn.ops, Text(ITEM_MAX, NOW).run(conn.data))
+    for conn in ends:
+        check(conn.ops, [("reply", "RpVersion")] * conn.data.startswith(b"version"))
+        assert conn.closed
+
+
+@cocotb.test()
+async def long_host_lines(dut):
+    """Commands for the host as long as it takes them, and longer, in one piece and in many."""
+    words = [b"stats " + b"a" * n + b" " + b"b" * m for n in (40, 110, 200)
+             for m in (*range(117, 148), 300, 600)]
+    data = b"".join(word + b"\r\nversion\r\n" for word in words)
+    await streams(dut, [data], lambda: random.choice((50, 1000)))
+
+
+class LastWord(Bench):
+    """The host's answers end their connections."""
+
+    def execute(self, rec, op, key, ops, conn):
+        super().execute(rec, op, key, ops, conn)
+        if op == "OpHost":
+            conn.host[-1]["close"] = 1
+
+
+@cocotb.test()
+async def host_closes(dut):
+    """What comes behind a command whose answer closes the connection is not executed."""
+    await start(dut)
+    bench = LastWord(dut)
+    data = b"version\r\nshutdown\r\nget a\r\n"
+    for number in range(4):
+        cocotb.start_soon(bench.feed(number, Conn(data), lambda: 20))
+    await settle(dut, bench)
+    for conn in bench.conns.values():
+        check(conn.ops, [("reply", "RpVersion"), ("host", b"shutdown")])
+        assert conn.closed and conn.released
+
+
+def test_corners():
+    run(__file__, "front", ["rtl/lib/lib.f", "rtl/parse/front.f"], Conns=16)

@@ -1,0 +1,108 @@
+"""The store where random requests hardly come: see tb/coverage."""
+
+import random
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from common import to_beats  # noqa: E402
+from store_bench import Bench, T  # noqa: E402
+from test_limits import do, get, put  # noqa: E402
+from test_store import continue_value  # noqa: E402
+
+
+def test_misses(small):
+    """What `get` does not find has no reply, but for the line's last key."""
+    bench = Bench(small, 0.1, 0.1)
+    do(bench, put(b"a", b"1"), put(b"c", b"3"))
+    for _ in range(20):
+        names = [random.choice((b"a", b"b", b"c", b"d")) for _ in range(random.randrange(1, 9))]
+        do(bench, *({**get(name), "last_key": 0} for name in names), get(random.choice(names)))
+    assert bench.counts()["GetMisses"] > 20
+
+
+def test_host_answers(small):
+    """Pieces of the host's answers, of all lengths, and the questions for the next ones."""
+    bench = Bench(small, 0.1, 0.1)
+    for length in (0, 1, 63, 64, 65, 511, 512):
+        bench.job([{"op": T.OpHostData, "host_len": length}], 3)
+        bench.job([{"op": T.OpHost, "key_stored": 1, "klen": 0}], 4)
+        bench.job([get(b"a")], 5)
+    bench.idle()
+    assert [(h["conn"], h["len"]) for h in bench.hreq.items] == [(4, 0)] * 7
+
+
+def test_rest_gone(tiny):
+    """The log goes past a value of which a part was sent: its connection cannot go on."""
+    bench = Bench(tiny)
+    for n in range(12):
+        do(bench, put(b"big", random.randbytes(9000)))
+        job = bench.job([get(b"big")], 6, 0, 4096)
+        bench.idle()
+        assert "cont" in job
+        for _ in range(7):
+            do(bench, put(b"other", bytes(8000)))
+        continue_value(bench, job)
+        bench.idle()
+        assert bench.aborts == n + 1
+
+
+def test_one_unused(make):
+    """Of sixteen candidates all but a few are used: whatever else is in their way, these few go."""
+    bench = Bench(make(4, 1024))
+    bench.allow_evict = True
+    n = 0
+    for turn in range(40):
+        while not bench.counts()["Evictions"] or n % 8:
+            do(bench, put(b"key%d" % n))
+            n += 1
+        alive = list(bench.model.items)
+        used = set(random.sample(alive, len(alive) - 3))
+        for _ in range(3):
+            do(bench, *map(get, used))
+        do(bench, *(put(b"new%d.%d" % (turn, i)) for i in range(3)))
+        lost = bench.lost
+        do(bench, *map(get, used))
+        assert bench.lost - lost <= 3
+    assert bench.counts()["Evictions"] > 50
+
+
+def test_moves_wait(small):
+    """Entries move while memory is slow, and other jobs want the same buckets."""
+    bench = Bench(small, latency=100, jitter=100, mem_pause=200)
+    bench.allow_evict = True
+    n = 0
+    while bench.counts()["Moves"] < 60:
+        bench.job([put(b"key%d" % (n + i)) for i in range(8)], n % 64)
+        bench.job([get(b"key%d" % random.randrange(n + 8)) for _ in range(8)], 64 + n % 64)
+        n += 8
+        bench.room(8)
+    bench.idle()
+    for i in range(0, n, 8):
+        bench.job([get(b"key%d" % (i + j)) for j in range(8)])
+        bench.room(8)
+    bench.idle()
+    assert bench.lost <= bench.counts()["Evictions"]
+
+
+def test_large_log(make):
+    """16 MiB: an eighth of it for items whose bytes have not come. What was stored stays until the head
+    is a little more than 1 MiB behind it, no quarter of the log as in a small one."""
+    bench = Bench(make(8, 1 << 18))
+    fields = {"klen": 3, "vlen": 64 * 16000 - 19, "flags": 0, "exptime": 0}
+    first = random.randbytes(8192)
+    offs = [bench.put(to_beats(b"key") + to_beats(first), start=1, own_lines=1, **fields)
+            for _ in range(3)]
+    assert [bool(off["lap"]) for off in offs] == [True, True, False]
+
+    names = [b"key%d" % n for n in range(198)]  # 64 KB each, 12.7 MB
+    value = random.randbytes(64000)
+    for name in names:
+        do(bench, put(name, value))
+    do(bench, *map(get, random.sample(names[:8], 4)))
+    assert bench.misses_by_age == 0 and bench.head > 0.75 * bench.size
+    for n in range(58):
+        do(bench, put(b"more%d" % n, value))
+    for name in names[:8]:
+        do(bench, get(name))
+    assert bench.misses_by_age == 8 and bench.lost == 0
