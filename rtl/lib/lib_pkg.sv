@@ -1,4 +1,4 @@
-// Byte-lane arithmetic of 64-byte lines.
+// Byte-lane arithmetic of 64-byte lines; the first of several.
 package lib_pkg;
 
   /// `data` rotated towards higher lanes by `n` bytes: three levels of four-way multiplexers.
@@ -20,6 +20,11 @@ package lib_pkg;
   /// Lanes 0 .. n-1; n is 0..64.
   function automatic logic [63:0] lanes_below(input logic [6:0] n);
     return ~({64{1'b1}} << n);
+  endfunction
+
+  /// The lowest bit that is set, alone. Of fewer than 64 bits: N'(lowest(64'(bits))).
+  function automatic logic [63:0] lowest(input logic [63:0] bits);
+    return bits & (~bits + 64'd1);
   endfunction
 
 endpackage

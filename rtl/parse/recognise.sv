@@ -4,6 +4,7 @@
 // What fits no form (request_form: odd spacing, a sign before a number, a line of more than 64 bytes, an
 // error) is not `good`: the scanner reads it.
 module recognise
+  import lib_pkg::*;
   import wirekv_pkg::*;
   import request_pkg::*;
   import front_pkg::*;
@@ -23,10 +24,7 @@ module recognise
   output cand_t       cand_o
 );
 
-  /// The lowest bit that is set, alone; and the others.
-  function automatic logic [63:0] lowest(input logic [63:0] bits);
-    return bits & ~(bits - 64'd1);
-  endfunction
+  /// Without the lowest bit that is set.
   function automatic logic [63:0] others(input logic [63:0] bits);
     return bits & (bits - 64'd1);
   endfunction

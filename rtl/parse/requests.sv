@@ -226,12 +226,16 @@ module requests
   // record leaves, the log counts the bytes that come before it. There is room for all that were asked for.
   localparam int unsigned OffDepth = 32;
   off_t off_head, off_last_q;
-  logic [$clog2(OffDepth+1)-1:0] asked_q, unused_off;
-  assign off_room = 32'(asked_q) != OffDepth;
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) asked_q <= '0;
-    else asked_q <= asked_q + 6'(put_valid_o && put_ready_i) - 6'(off_take);
-  end
+  logic [$clog2(OffDepth+1)-1:0] unused_off;
+  lib_credit #(
+    .Depth(OffDepth)
+  ) u_off_room (
+    .clk_i,
+    .rst_ni,
+    .take_i(put_valid_o && put_ready_i),
+    .give_i(off_take),
+    .ok_o  (off_room)
+  );
   lib_fifo #(
     .T    (off_t),
     .Depth(OffDepth)
@@ -261,7 +265,7 @@ module requests
   always_ff @(posedge clk_i) if (off_take && head.off_sel == OsNew) off_last_q <= off_head;
 
   assign idle_o = out_q.rec_do == '0 && !item_valid_i && 32'(req_free) == ReqDepth &&
-                  !putb_valid_o && !puth_valid && !key_valid_o && asked_q == '0;
+                  !putb_valid_o && !puth_valid && !key_valid_o && !off_valid;
 
   `ASSERT(ReqRoom, !(out_q.rec_do.push && !unused_ready[0]))
   `ASSERT(KeyRoom, !(out_q.key_do.push && !unused_ready[1]))

@@ -78,7 +78,7 @@ module session
 
   // ---------------------------------------------------------------- choose
   // Done jobs first (they are bounded by the jobs handed out); events and the ready queue by turns.
-  logic clear_q, turn_q;
+  logic clear_q;
   logic [ConnW-1:0] clear_conn_q;
   logic app_room, job_room;
   logic ready_valid, ready_pop;
@@ -92,41 +92,43 @@ module session
     return (read_valid_q && conn == read_conn_q) || (act_valid_q && conn == act_conn_q);
   endfunction
 
-  logic can_done, can_ev, can_piece, can_issue;
-  logic take_done, take_ev, take_piece, take_issue;
+  logic can_done, can_ev, can_piece, can_issue, turn_valid, turn_ev, choose_valid;
+  logic take_ev, take_piece, take_issue;
+  conn_t turn_conn, choose_conn;
+  sop_e choose_op;
   assign can_done  = done_valid_i && app_room && !clear_q && !hazard(done_i.conn);
   assign can_ev    = ev_valid_i && app_room && !clear_q && !hazard(ev_i.conn);
   assign can_piece = hpiece_valid_i && !piece_blocked_q && app_room && job_room && !clear_q &&
                      !hazard(hpiece_i.conn);
   assign can_issue = ready_valid && app_room && job_room && !clear_q && !hazard(ready_conn);
 
-  assign take_done  = can_done;
-  assign take_ev    = !can_done && can_ev && !(turn_q && can_issue);
-  assign take_issue = !can_done && can_issue && !(can_ev && !turn_q);
-  assign take_piece = !can_done && !can_ev && !can_issue && can_piece;
-
-  assign done_ready_o = take_done;
+  // verilator lint_off PINCONNECTEMPTY
+  lib_arb #(
+    .T(conn_t),
+    .N(2)
+  ) u_turn (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(can_done ? 2'b00 : {can_ev, can_issue}),
+    .s_ready_o(),
+    .s_data_i ({ev_i.conn, ready_conn}),
+    .s_last_i ('1),
+    .m_valid_o(turn_valid),
+    .m_ready_i(1'b1),
+    .m_data_o (turn_conn),
+    .m_last_o (),
+    .m_idx_o  (turn_ev)
+  );
+  // verilator lint_on PINCONNECTEMPTY
+  assign take_ev      = turn_valid && turn_ev;
+  assign take_issue   = turn_valid && !turn_ev;
+  assign take_piece   = !can_done && !turn_valid && can_piece;
+  assign choose_valid = can_done || turn_valid || take_piece;
+  assign choose_conn  = can_done ? done_i.conn : turn_valid ? turn_conn : hpiece_i.conn;
+  assign choose_op    = can_done ? OpDone : take_ev ? OpEvent : take_issue ? OpIssue : OpPiece;
+  assign done_ready_o = can_done;
   assign ev_ready_o   = take_ev;
   assign ready_pop    = take_issue;
-
-  logic choose_valid;
-  conn_t choose_conn;
-  sop_e choose_op;
-  always_comb begin
-    choose_valid = take_done || take_ev || take_issue || take_piece;
-    choose_conn  = done_i.conn;
-    choose_op    = OpDone;
-    if (take_ev) begin
-      choose_conn = ev_i.conn;
-      choose_op   = OpEvent;
-    end else if (take_issue) begin
-      choose_conn = ready_conn;
-      choose_op   = OpIssue;
-    end else if (take_piece) begin
-      choose_conn = hpiece_i.conn;
-      choose_op   = OpPiece;
-    end
-  end
 
   // ---------------------------------------------------------------- read: the record as it becomes
   sop_e read_op_q;
@@ -139,20 +141,14 @@ module session
   ctx_t ctx;
 
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      read_valid_q <= 1'b0;
-      turn_q       <= 1'b0;
-    end else begin
-      read_valid_q <= choose_valid;
-      if (take_ev) turn_q <= 1'b1;
-      if (take_issue) turn_q <= 1'b0;
-    end
+    if (!rst_ni) read_valid_q <= 1'b0;
+    else read_valid_q <= choose_valid;
     if (choose_valid) begin
       read_conn_q <= choose_conn;
       read_op_q   <= choose_op;
     end
     if (take_ev) read_ev_q <= ev_i;
-    if (take_done) begin
+    if (can_done) begin
       read_tx_q  <= done_i.tx_ptr;
       read_ctx_q <= done_i.ctx;
     end

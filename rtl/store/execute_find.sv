@@ -102,7 +102,7 @@ module execute_find
   line_t expected;
   checked_t checked;
 
-  assign pick       = (state_q == FdPick) ? todo_q & (~todo_q + 16'd1) : pick_i;
+  assign pick       = (state_q == FdPick) ? 16'(lib_pkg::lowest(64'(todo_q))) : pick_i;
   assign todo       = todo_q & ~pick;
   assign stored_head = rd_data_i[127:0];
   assign last_line  = 3'((10'({way_q.off.pos[1:0], 4'h0}) + 10'd15 + 10'(act_i.req.klen)) >> 6);

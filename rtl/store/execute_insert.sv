@@ -2,6 +2,7 @@
 // entry moves to its other bucket, the first that finds a free way there; else the least used one
 // is evicted. Latency 3 clocks where a way is free.
 module execute_insert
+  import lib_pkg::*;
   import store_pkg::*;
 (
   input  logic              clk_i,
@@ -78,7 +79,7 @@ module execute_insert
     logic [15:0] least, upper;
     for (int i = 0; i < 16; i++) least[i] = uses[i] == least_uses(uses);
     upper = least & ({16{1'b1}} << turn);
-    return (upper != '0) ? upper & (~upper + 16'd1) : least & (~least + 16'd1);
+    return 16'((upper != '0) ? lowest(64'(upper)) : lowest(64'(least)));
   endfunction
 
   state_e state_q, state_d;
@@ -137,8 +138,8 @@ module execute_insert
       end
       // The emptier bucket; its first free way.
       InChoose: insert_q <= (ones(free_q[7:0]) >= ones(free_q[15:8])) ?
-          {8'd0, free_q[7:0] & (~free_q[7:0] + 8'd1)} :
-          {free_q[15:8] & (~free_q[15:8] + 8'd1), 8'd0};
+          {8'd0, 8'(lowest(64'(free_q[7:0])))} :
+          {8'(lowest(64'(free_q[15:8]))), 8'd0};
       MvPick: insert_q <= 16'd1 << move_q;
       MvOther: other_line_q <= acq_line_o;
       MvOtherWait: other_slot_q <= rsp_slot_i[other_bank];
@@ -191,7 +192,7 @@ module execute_insert
           bank: other_bank,
           slot: other_slot_q,
           line: other_line_q,
-          way: other_free_q & (~other_free_q + 8'd1),
+          way: 8'(lowest(64'(other_free_q))),
           fresh: !other_epoch_q,
           uses: other_uses_q
       };

@@ -15,6 +15,7 @@
 `include "lib_assert.svh"
 
 module line_cache
+  import lib_pkg::*;
   import wirekv_pkg::*;
   import store_pkg::*;
 #(
@@ -403,7 +404,7 @@ module line_cache
   assign own     = ~pinned_q & OwnWays[decide_class_q] &
       ((decide_class_q == '0 && !roomy_q) ? ~Spare : '1);
   assign upper   = own & ({Ways{1'b1}} << turn_q);
-  assign victim  = (upper != '0) ? upper & (~upper + 1'b1) : own & (~own + 1'b1);
+  assign victim  = Ways'((upper != '0) ? lowest(64'(upper)) : lowest(64'(own)));
   assign way     = hit ? hit_way : victim;
 
   assign decide_ok   = decide_valid_q && !leave && !crowded && (hit || own != '0) &&
@@ -536,7 +537,7 @@ module line_cache
   logic [Rams-1:0] fill_want, fill, fill_room;
 
   assign wr_open   = wr_issued_q - wr_done_q;
-  assign wr_pick   = wr_valid_i & (~wr_valid_i + 1'b1);
+  assign wr_pick   = Writes'(lowest(64'(wr_valid_i)));
   assign wr_room   = mem_wr_ready_i && wr_room_q;
   assign wr_ram    = ram_of(wr_slot);
   assign wr_push   = |wr_valid_i && wr_room;

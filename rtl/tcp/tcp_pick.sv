@@ -79,7 +79,7 @@ module tcp_pick
 
   logic pick_valid, pick_ready, busy;
   event_t pick;
-  logic [Srcs-1:0] want, grant, after_q, masked;
+  logic [Srcs-1:0] want, turn, grant;
   logic room, app_room, seg_room;
 
   // The session may wait for its commands before it takes events, so commands need no room for
@@ -90,8 +90,24 @@ module tcp_pick
   assign seg_room = cmd_room_i || !(seg_i.seg.flags.syn || seg_i.refused);
   assign want = {visit_valid_i, more_valid, app_valid_i, seg_valid_i} & {Srcs{room}} &
                 {{4{verdict_room_i && cmd_room_i}}, app_room, verdict_room_i && seg_room};
-  assign masked = want & after_q;
-  assign grant  = (|masked) ? masked & (~masked + 1'b1) : want & (~want + 1'b1);
+  // verilator lint_off PINCONNECTEMPTY
+  lib_arb #(
+    .N(Srcs)
+  ) u_turn (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(want),
+    .s_ready_o(turn),
+    .s_data_i ('0),
+    .s_last_i ('1),
+    .m_valid_o(),
+    .m_ready_i(1'b1),
+    .m_data_o (),
+    .m_last_o (),
+    .m_idx_o  ()
+  );
+  // verilator lint_on PINCONNECTEMPTY
+  assign grant = want & turn;
 
   assign seg_ready_o   = grant[SrcSeg];
   assign app_ready_o   = grant[SrcApp];
@@ -131,12 +147,6 @@ module tcp_pick
       default: pick.kind = seg_i.seg.too_big ? KdTooBig : KdSeg;
     endcase
     pick.quiet = !cmd_room_i;
-  end
-
-  // Round robin: the sources above the last one go first.
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) after_q <= '0;
-    else if (|grant) after_q <= ~((grant - 1'b1) | grant);
   end
 
   lib_reg #(
