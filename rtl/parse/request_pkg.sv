@@ -79,8 +79,8 @@ package request_pkg;
     mode_e       mode;
     logic [31:0] rem;        // MdLine: bytes the next request needs before a job is worthwhile
                              // (0: any new byte); MdValue, MdSwallow: see mode_e
-    logic        cont;       // first finish the value below (OpCont, or an append that copies), then go
-                             // on in `mode`
+    logic        cont;       // first finish the value below (OpCont, or an append that copies);
+                             // then go on in `mode`
     logic [20:0] cont_start; // value bytes already sent, or copied
     // the request that MdKeys, MdValue or `cont` goes on with
     op_e         op;

@@ -345,6 +345,7 @@ module execute
 
   logic extend_put, extend_beat_valid, extend_last;
   put_t extend_item;
+  beat_t extend_beat;
 
   execute_extend u_extend (
     .clk_i,
@@ -384,8 +385,8 @@ module execute
   assign ownk_valid_o = (sum_tell || extend_tell) && !key_all_told;
   assign ownk_o       = key;
   assign ownb_valid_o = sum_beat_valid || extend_beat_valid;
-  assign ownb_o       = extend_beat_valid ? '{data: chunk_i.data, len: chunk_i.len, last: extend_last}
-                                          : sum_beat;
+  assign extend_beat  = '{data: chunk_i.data, len: chunk_i.len, last: extend_last};
+  assign ownb_o       = extend_beat_valid ? extend_beat : sum_beat;
   assign ownb_start_o = extend_beat_valid ? chunk_i.start : '0;
   assign read_valid_o = act_read || extend_read;
   assign read_o       = extend_read ? extend_job : act_job;
