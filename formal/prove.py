@@ -74,6 +74,7 @@ PROOFS = [
     ("line_cache", {"Moves": 1}, 15, "same, more lines, two acquired at a time", "bmc"),
     ("line_cache", {"Moves": 0}, 15, "same, ways for everyone", "bmc"),
     ("line_cache", {"Moves": 1, "Split": 1}, 15, "same, with a RAM for odd sets", "bmc"),
+    ("ring_cache", {}, 16, "a read gives what was written last, whatever was displaced", "bmc"),
 
     ("lib_reg", {}, 8, "fills, empties", "cover"),
     ("lib_fifo", {"Depth": 5}, 16, "fills, empties", "cover"),

@@ -199,8 +199,48 @@ module card
       .m_axi_rlast  (m_axi_rlast[p])
     );
   end
+
   // The receive rings are written by tcp and read by front, the transmit rings written by back
   // and read by tcp: one writer and one reader a port, so no port needs an arbiter.
+  line_write_t [1:0] ring_wr;
+  laddr_t [1:0] ring_rd_addr;
+  lanes_t [1:0] ring_rd_lanes;
+  line_t [1:0] ring_rdat;
+  logic [1:0] ring_wr_valid, ring_wr_ready, ring_rd_valid, ring_rd_ready;
+  logic [1:0] ring_rdat_valid, ring_rdat_ready, ring_rdat_bad, ring_idle;
+
+  for (genvar r = 0; r < 2; r++) begin : gen_ring
+    ring_cache #(
+      .AddrBits($clog2(Conns * RingLines))
+    ) u_cache (
+      .clk_i,
+      .rst_ni,
+      .wr_valid_i      (ring_wr_valid[r]),
+      .wr_ready_o      (ring_wr_ready[r]),
+      .wr_i            (ring_wr[r]),
+      .rd_valid_i      (ring_rd_valid[r]),
+      .rd_ready_o      (ring_rd_ready[r]),
+      .rd_addr_i       (ring_rd_addr[r]),
+      .rd_lanes_i      (ring_rd_lanes[r]),
+      .rdat_valid_o    (ring_rdat_valid[r]),
+      .rdat_ready_i    (ring_rdat_ready[r]),
+      .rdat_o          (ring_rdat[r]),
+      .rdat_bad_o      (ring_rdat_bad[r]),
+      .mem_wr_valid_o  (wr_valid[4+r]),
+      .mem_wr_ready_i  (wr_ready[4+r]),
+      .mem_wr_o        (wr[4+r]),
+      .mem_wr_done_i   (wr_done[4+r]),
+      .mem_wr_bad_i    (wr_bad[4+r]),
+      .mem_rd_valid_o  (rd_valid[4+r]),
+      .mem_rd_ready_i  (rd_ready[4+r]),
+      .mem_rd_addr_o   (rd_addr[4+r]),
+      .mem_rdat_valid_i(rdat_valid[4+r]),
+      .mem_rdat_ready_o(rdat_ready[4+r]),
+      .mem_rdat_i      (rdat[4+r]),
+      .mem_rdat_bad_i  (rdat_bad[4+r]),
+      .idle_o          (ring_idle[r])
+    );
+  end
 
   // ---------------------------------------------------------------- net
   logic seg_valid, seg_ready, dgram_valid, dgram_ready;
@@ -295,17 +335,17 @@ module card
     .app_valid_i   (app_valid),
     .app_ready_o   (app_ready),
     .app_i         (app),
-    .wr_valid_o    (wr_valid[4]),
-    .wr_ready_i    (wr_ready[4]),
-    .wr_o          (wr[4]),
-    .wr_done_i     (wr_done[4]),
-    .rd_valid_o    (rd_valid[5]),
-    .rd_ready_i    (rd_ready[5]),
-    .rd_addr_o     (rd_addr[5]),
-    .rdat_valid_i  (rdat_valid[5]),
-    .rdat_ready_o  (rdat_ready[5]),
-    .rdat_i        (rdat[5]),
-    .rdat_bad_i    (rdat_bad[5]),
+    .wr_valid_o    (ring_wr_valid[0]),
+    .wr_ready_i    (ring_wr_ready[0]),
+    .wr_o          (ring_wr[0]),
+    .rd_valid_o    (ring_rd_valid[1]),
+    .rd_ready_i    (ring_rd_ready[1]),
+    .rd_addr_o     (ring_rd_addr[1]),
+    .rd_lanes_o    (ring_rd_lanes[1]),
+    .rdat_valid_i  (ring_rdat_valid[1]),
+    .rdat_ready_o  (ring_rdat_ready[1]),
+    .rdat_i        (ring_rdat[1]),
+    .rdat_bad_i    (ring_rdat_bad[1]),
     .count_o       (tcp_count),
     .idle_o        (tcp_idle),
     .timers_o      (tcp_timers),
@@ -340,17 +380,18 @@ module card
     .app_valid_o   (app_valid),
     .app_ready_i   (app_ready),
     .app_o         (app),
-    .rd_valid_o    (rd_valid[4]),
-    .rd_ready_i    (rd_ready[4]),
-    .rd_addr_o     (rd_addr[4]),
-    .rdat_valid_i  (rdat_valid[4]),
-    .rdat_ready_o  (rdat_ready[4]),
-    .rdat_i        (rdat[4]),
-    .rdat_bad_i    (rdat_bad[4]),
+    .rd_valid_o    (ring_rd_valid[0]),
+    .rd_ready_i    (ring_rd_ready[0]),
+    .rd_addr_o     (ring_rd_addr[0]),
+    .rd_lanes_o    (ring_rd_lanes[0]),
+    .rdat_valid_i  (ring_rdat_valid[0]),
+    .rdat_ready_o  (ring_rdat_ready[0]),
+    .rdat_i        (ring_rdat[0]),
+    .rdat_bad_i    (ring_rdat_bad[0]),
     .bad_valid_o   (bad_job_valid),
     .bad_conn_o    (bad_job_conn),
     .bad_done_i    (bad_job_done),
-    .wr_bad_i      (wr_bad[4]),
+    .wr_bad_i      (|wr_bad[5:4]),
     .bad_all_o     (bad_job_all),
     .dgram_valid_i (dgram_valid),
     .dgram_ready_o (dgram_ready),
@@ -511,11 +552,9 @@ module card
     .s_axis_exc_tvalid,
     .s_axis_exc_tready,
     .s_axis_exc_tlast,
-    .wr_valid_o     (wr_valid[5]),
-    .wr_ready_i     (wr_ready[5]),
-    .wr_o           (wr[5]),
-    .wr_done_i      (wr_done[5]),
-    .wr_bad_i       (wr_bad[5]),
+    .wr_valid_o     (ring_wr_valid[1]),
+    .wr_ready_i     (ring_wr_ready[1]),
+    .wr_o           (ring_wr[1]),
     .txdgram_valid_o(txdgram_valid),
     .txdgram_ready_i(txdgram_ready),
     .txdgram_o      (txdgram),
@@ -533,7 +572,8 @@ module card
   logic [3:0] quiet_q;
   logic all_idle;
   assign all_idle = net_idle && tcp_idle && front_idle && store_idle && back_idle &&
-      !csr_busy && !tick_i && !s_axis_rx_tvalid && !s_axis_host_tvalid && !s_axis_exc_tvalid;
+      &ring_idle && !csr_busy && !tick_i && !s_axis_rx_tvalid && !s_axis_host_tvalid &&
+      !s_axis_exc_tvalid;
   always_ff @(posedge clk_i) begin
     if (!rst_ni || !all_idle) quiet_q <= '0;
     else if (quiet_q != '1) quiet_q <= quiet_q + 4'd1;

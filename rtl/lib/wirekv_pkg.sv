@@ -24,6 +24,12 @@ package wirekv_pkg;
     strb_t  strb;
   } line_write_t;
 
+  /// The lanes from the first to the last one of a line.
+  typedef struct packed {
+    logic [5:0] first;
+    logic [5:0] last;
+  } lanes_t;
+
   /// Each connection has a receive and a transmit ring of this many bytes. A byte's place in its
   /// ring is its TCP sequence number modulo the ring's size.
   localparam int unsigned RingBytes = 65536;

@@ -1,1 +1,2 @@
 rtl/mem/mem_axi.sv
+rtl/mem/ring_cache.sv

@@ -16,10 +16,11 @@ module fetch
   input  logic   job_valid_i,
   output logic   job_ready_o,
   input  job_t   job_i,
-  /// Receive ring.
+  /// Receive ring: a line, and which of its lanes are the job's.
   output logic   rd_valid_o,
   input  logic   rd_ready_i,
   output laddr_t rd_addr_o,
+  output lanes_t rd_lanes_o,
   input  logic   rdat_valid_i,
   output logic   rdat_ready_o,
   input  line_t  rdat_i,
@@ -29,8 +30,8 @@ module fetch
   output logic   bad_valid_o,
   output conn_t  bad_conn_o,
   input  logic   bad_done_i,
-  /// Memory refused a write to the receive rings. Nobody knows whose bytes it were: from then on, all
-  /// jobs are as above.
+  /// Memory refused a write to the rings. Nobody knows whose bytes it were: from then on, all jobs are
+  /// as above.
   input  logic   wr_bad_i,
   output logic   bad_all_o,
   /// Pulse: a line that memory could not read.
@@ -77,14 +78,27 @@ module fetch
   logic wait_valid, wait_ready, wait_take;
   wait_t wait_in, wait_out;
   job_t wait_job;
-  logic [5:0] wait_level;
+  logic [6:0] wait_level;
 
   logic reading_q;
   laddr_t ring_q;
   logic [LineW-1:0] line_q;
   logic [8:0] left_q;
+  logic [5:0] first_q, last_q;  // lanes: of the line that is next, of the last one
 
-  assign job_ready_o = wait_ready && (!reading_q || (left_q == 9'd1 && rd_ready_i));
+  // Where so many lines wait for their turn here, further jobs stay in the session: there they still
+  // grow, and longer jobs are less work.
+  localparam int unsigned Ahead = 64;
+  logic [8:0] ahead_q;
+  logic ahead_ok_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) ahead_q <= '0;
+    else
+      ahead_q <= ahead_q + ((job_valid_i && job_ready_o) ? wait_in.lines : '0) - 9'(rdat_ready_o);
+    ahead_ok_q <= ahead_q < 9'(Ahead) || (wait_o && !ahead_q[8]);
+  end
+
+  assign job_ready_o = wait_ready && ahead_ok_q && (!reading_q || (left_q == 9'd1 && rd_ready_i));
   assign wait_in.job   = job_i;
   assign wait_in.empty = job_i.len == '0;
   assign wait_in.lines = lines(job_i.ctx.rx_ptr[5:0], job_i.len);
@@ -93,6 +107,7 @@ module fetch
 
   assign rd_valid_o  = reading_q;
   assign rd_addr_o   = ring_q + laddr_t'(line_q);
+  assign rd_lanes_o  = '{first: first_q, last: (left_q == 9'd1) ? last_q : '1};
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -101,12 +116,15 @@ module fetch
       if (reading_q && rd_ready_i) begin
         line_q <= line_q + 1'b1;  // wraps with the ring
         left_q <= left_q - 1'b1;
+        first_q <= '0;
         if (left_q == 9'd1) reading_q <= 1'b0;
       end
       if (job_valid_i && job_ready_o) begin
         ring_q    <= rx_base_i + (laddr_t'(job_i.conn) << LineW);
         line_q    <= job_i.ctx.rx_ptr[6+:LineW];
         left_q    <= wait_in.lines;
+        first_q   <= job_i.ctx.rx_ptr[5:0];
+        last_q    <= wait_in.tail - 6'd1;
         reading_q <= job_i.len != '0;
       end
     end
@@ -114,7 +132,7 @@ module fetch
 
   lib_fifo #(
     .T    (wait_t),
-    .Depth(32)
+    .Depth(64)
   ) u_wait (
     .clk_i,
     .rst_ni,

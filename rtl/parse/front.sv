@@ -26,10 +26,11 @@ module front
   output logic    app_valid_o,
   input  logic    app_ready_i,
   output app_t    app_o,
-  /// Receive rings in memory.
+  /// Receive rings in memory: a line, and which of its lanes are wanted.
   output logic    rd_valid_o,
   input  logic    rd_ready_i,
   output laddr_t  rd_addr_o,
+  output lanes_t  rd_lanes_o,
   input  logic    rdat_valid_i,
   output logic    rdat_ready_o,
   input  line_t   rdat_i,
@@ -119,6 +120,7 @@ module front
     .rd_valid_o,
     .rd_ready_i,
     .rd_addr_o,
+    .rd_lanes_o,
     .rdat_valid_i,
     .rdat_ready_o,
     .rdat_i,

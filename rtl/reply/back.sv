@@ -46,12 +46,10 @@ module back
   input  logic                  s_axis_exc_tvalid,
   output logic                  s_axis_exc_tready,
   input  logic                  s_axis_exc_tlast,
-  /// Writes to the transmit rings.
+  /// Writes to the transmit rings. A line that is taken can be read.
   output logic                  wr_valid_o,
   input  logic                  wr_ready_i,
   output line_write_t           wr_o,
-  input  logic                  wr_done_i,
-  input  logic                  wr_bad_i,
   /// Datagrams to send.
   output logic                  txdgram_valid_o,
   input  logic                  txdgram_ready_i,
@@ -170,8 +168,6 @@ module back
     .wr_valid_o,
     .wr_ready_i,
     .wr_o,
-    .wr_done_i,
-    .wr_bad_i,
     .done_valid_o,
     .done_ready_i,
     .done_o

@@ -61,15 +61,15 @@ module tcp
   input  logic         app_valid_i,
   output logic         app_ready_o,
   input  app_t         app_i,
-  /// Receive-ring memory.
+  /// Receive-ring memory. A line that is taken can be read.
   output logic         wr_valid_o,
   input  logic         wr_ready_i,
   output line_write_t  wr_o,
-  input  logic         wr_done_i,
-  /// Transmit-ring memory.
+  /// Transmit-ring memory: a line, and which of its lanes are to be sent.
   output logic         rd_valid_o,
   input  logic         rd_ready_i,
   output laddr_t       rd_addr_o,
+  output lanes_t       rd_lanes_o,
   input  logic         rdat_valid_i,
   output logic         rdat_ready_o,
   input  line_t        rdat_i,
@@ -345,7 +345,6 @@ module tcp
     .wr_valid_o,
     .wr_ready_i,
     .wr_o,
-    .wr_done_i,
     .ev_valid_o,
     .ev_ready_i,
     .ev_o,
@@ -362,6 +361,7 @@ module tcp
     .rd_valid_o,
     .rd_ready_i,
     .rd_addr_o,
+    .rd_lanes_o,
     .rdat_valid_i,
     .rdat_ready_o,
     .rdat_i,

@@ -1,6 +1,5 @@
 // Writes the accepted bytes of each segment to the connection's receive ring, and tells the session
-// about them once their writes are acknowledged. Latency 5 from verdict to write, initiation
-// interval 1 beat.
+// about them when they are written. Latency 5 from verdict to write, initiation interval 1 beat.
 //
 // Everything that the session is told passes here, in the order of the verdicts, so that no event
 // overtakes the data before it.
@@ -25,11 +24,10 @@ module tcp_rx_ring
   input  logic        beat_valid_i,
   output logic        beat_ready_o,
   input  beat_t       beat_i,
-  /// Receive-ring memory.
+  /// Receive-ring memory. A line that is taken can be read.
   output logic        wr_valid_o,
   input  logic        wr_ready_i,
   output line_write_t wr_o,
-  input  logic        wr_done_i,
   /// Events to the session.
   output logic        ev_valid_o,
   input  logic        ev_ready_i,
@@ -165,21 +163,16 @@ module tcp_rx_ring
     .level_o  ()
   );
 
-  // Writes issued and acknowledged, modulo 2^CountW; never more than half of that are under way.
-  localparam int unsigned CountW = 10;
-  logic [CountW-1:0] issued_q, done_q, under_way, issued;
   logic [LineW-1:0] line_q, line;
-  logic line_first_q, wr_room_q, wait_ready, wr_go, wr_take, talks;
+  logic line_first_q, news_ready, wr_go, wr_take, talks;
 
-  assign under_way  = issued_q - done_q;
   assign line       = line_first_q ? note.rx_from[6+:LineW] : line_q;
   assign talks      = note.open || note.acked || note.data || note.fin || note.closed;
-  assign wr_go      = note_valid && note.write && wr_room_q && (!join_last || wait_ready);
+  assign wr_go      = note_valid && note.write && (!join_last || news_ready);
   assign wr_valid_o = join_valid && wr_go;
   assign wr_take    = wr_valid_o && wr_ready_i;
   assign join_ready = wr_go && wr_ready_i;
-  assign note_take  = note_valid && (note.write ? wr_take && join_last : wait_ready);
-  assign issued     = issued_q + CountW'(wr_take);
+  assign note_take  = note_valid && (note.write ? wr_take && join_last : news_ready);
   assign wr_o = '{
       addr: base_i + laddr_t'({note.conn, line}),
       data: join_data,
@@ -187,51 +180,33 @@ module tcp_rx_ring
   };
 
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      issued_q     <= '0;
-      done_q       <= '0;
-      line_first_q <= 1'b1;
-      wr_room_q    <= 1'b0;
-    end else begin
-      issued_q  <= issued;
-      done_q    <= done_q + CountW'(wr_done_i);
-      wr_room_q <= under_way < CountW'(2 ** (CountW - 2));
-      if (wr_take) line_first_q <= join_last;
-    end
+    if (!rst_ni) line_first_q <= 1'b1;
+    else if (wr_take) line_first_q <= join_last;
     if (wr_take) line_q <= line + 1'b1;
   end
 
-  // ---------------------------------------------------------------- wait for the writes, then tell
-  typedef struct packed {
-    note_t             note;
-    logic [CountW-1:0] issued;
-  } wait_t;
-
-  logic wait_valid, told;
-  wait_t waiting;
+  // ---------------------------------------------------------------- tell
+  logic told;
+  note_t news;
   lib_fifo #(
-    .T    (wait_t),
+    .T    (note_t),
     .Depth(32)
-  ) u_wait (
+  ) u_news (
     .clk_i,
     .rst_ni,
     .s_valid_i(note_take && talks),
-    .s_ready_o(wait_ready),
-    .s_data_i ('{note: note, issued: issued}),
-    .m_valid_o(wait_valid),
+    .s_ready_o(news_ready),
+    .s_data_i (note),
+    .m_valid_o(ev_valid_o),
     .m_ready_i(told),
-    .m_data_o (waiting),
+    .m_data_o (news),
     .level_o  ()
   );
 
   // That a connection is open is said first, the rest together.
-  logic [CountW-1:0] behind;
   logic opens, opened_q, more;
-  assign behind     = done_q - waiting.issued;
-  assign opens      = waiting.note.open && !opened_q;
-  assign more       = waiting.note.acked || waiting.note.data || waiting.note.fin ||
-      waiting.note.closed;
-  assign ev_valid_o = wait_valid && !behind[CountW-1];
+  assign opens      = news.open && !opened_q;
+  assign more       = news.acked || news.data || news.fin || news.closed;
   assign told       = ev_valid_o && ev_ready_i && !(opens && more);
 
   always_ff @(posedge clk_i) begin
@@ -241,19 +216,19 @@ module tcp_rx_ring
 
   assign ev_o = '{
       open: opens,
-      acked: waiting.note.acked && !opens,
-      data: waiting.note.data && !opens,
-      fin: waiting.note.fin && !opens,
-      closed: waiting.note.closed && !opens,
-      conn: waiting.note.conn,
-      rx_ptr: opens ? waiting.note.rx_from : waiting.note.rx_ptr,
-      tx_ptr: waiting.note.tx_ptr
+      acked: news.acked && !opens,
+      data: news.data && !opens,
+      fin: news.fin && !opens,
+      closed: news.closed && !opens,
+      conn: news.conn,
+      rx_ptr: opens ? news.rx_from : news.rx_ptr,
+      tx_ptr: news.tx_ptr
   };
 
-  assign idle_o = !in_valid && in_level == '0 && !note_valid && !wait_valid && under_way == '0;
+  assign idle_o = !in_valid && in_level == '0 && !note_valid && !ev_valid_o;
 
   logic unused;
-  assign unused = ^waiting.note.write;
+  assign unused = ^news.write;
   `ASSERT_STABLE(ev_stable, ev_valid_o, ev_ready_i, ev_o)
   `ASSERT_STABLE(wr_stable, wr_valid_o, wr_ready_i, wr_o)
 

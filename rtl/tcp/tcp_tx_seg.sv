@@ -19,10 +19,11 @@ module tcp_tx_seg
   input  logic   cmd_valid_i,
   input  txcmd_t cmd_i,
   output logic   room_o,
-  /// Transmit-ring memory.
+  /// Transmit-ring memory: a line, and which of its lanes are to be sent.
   output logic   rd_valid_o,
   input  logic   rd_ready_i,
   output laddr_t rd_addr_o,
+  output lanes_t rd_lanes_o,
   input  logic   rdat_valid_i,
   output logic   rdat_ready_o,
   input  line_t  rdat_i,
@@ -90,6 +91,10 @@ module tcp_tx_seg
   };
   assign rd_valid_o  = cmd_valid && !bare && (plan_in_ready || line_q != '0);
   assign rd_addr_o   = base_i + laddr_t'({cmd.conn, cmd.seg.seq[6+:LineW] + LineW'(line_q)});
+  assign rd_lanes_o  = '{
+      first: (line_q == '0) ? cmd.seg.seq[5:0] : '0,
+      last: reads_all ? last_byte[5:0] : '1
+  };
   assign read_step   = rd_valid_o && rd_ready_i;
   assign reads_all   = line_q == plan_in.line_last;
   assign cmd_ready   = bare ? plan_in_ready : read_step && reads_all;

@@ -75,8 +75,8 @@ class Bench:
                                 time_wait_ms_i=time_wait,
                                 keep_alive_s_i=keep_alive, idle_s_i=idle, rx_base_i=0x1000,
                                 tx_base_i=0x2000000, seg_valid_i=0, txseg_ready_i=0, ev_ready_i=0,
-                                app_valid_i=0, wr_ready_i=0, wr_done_i=0, rd_ready_i=0,
-                                rdat_valid_i=0, rdat_bad_i=0).items():
+                                app_valid_i=0, wr_ready_i=0, rd_ready_i=0, rdat_valid_i=0,
+                                rdat_bad_i=0).items():
             getattr(dut, port).value = value
 
     async def run(self):
@@ -119,7 +119,7 @@ class Bench:
 
     async def _run(self):
         d, edge = self.dut, RisingEdge(self.dut.clk_i)
-        writes, reads = [], []     # (clock when done, ...)
+        reads = []                 # (clock when done, address, lanes)
         seg_on = app_on = rdat_on = False
         beats = []
         while True:
@@ -141,12 +141,12 @@ class Bench:
             if d.wr_valid_o.value:
                 self.times.setdefault("wr", now)
                 if wr_ready:
-                    last = writes[-1][0] if writes else 0
-                    writes.append((max(last + 1, now + random.randint(*self.latency)), int(d.wr_o.value)))
+                    self._write(T.line_write_t.unpack(int(d.wr_o.value)))
             if d.rd_valid_o.value:
                 self.times.setdefault("rd", now)
                 if rd_ready:
-                    reads.append((now + random.randint(*self.latency), int(d.rd_addr_o.value)))
+                    reads.append((now + random.randint(*self.latency), int(d.rd_addr_o.value),
+                                  T.lanes_t.unpack(int(d.rd_lanes_o.value))))
             if d.txseg_valid_o.value:
                 self.times.setdefault("txseg", now)
                 if tx_ready:
@@ -180,13 +180,9 @@ class Bench:
                 app_on = True
             d.app_valid_i.value = int(app_on)
             if reads and not rdat_on and reads[0][0] <= now:
-                d.rdat_i.value = self._read(reads[0][1])
+                d.rdat_i.value = self._read(*reads[0][1:])
                 rdat_on = True
             d.rdat_valid_i.value = int(rdat_on)
-            done = bool(writes) and writes[0][0] <= now
-            if done:
-                self._write(T.line_write_t.unpack(writes.pop(0)[1]))  # not a clock before
-            d.wr_done_i.value = int(done)
             wr_ready, rd_ready = not self._stalled(), not self._stalled()
             tx_ready = not self.tx_stop and not self._stalled()
             ev_ready = not self.ev_stall and not self._stalled()
@@ -203,10 +199,13 @@ class Bench:
             if write["strb"] >> i & 1:
                 ring[at + i] = data[i]
 
-    def _read(self, addr):
+    def _read(self, addr, lanes):
+        """What was not asked for is anything."""
         line = addr - 0x2000000
-        at = line % 1024 * 64
-        return int.from_bytes(self.ring(self.tx_ring, line // 1024)[at : at + 64], "little")
+        at, data = line % 1024 * 64, bytearray(random.randbytes(64))
+        for i in range(lanes["first"], lanes["last"] + 1):
+            data[i] = self.ring(self.tx_ring, line // 1024)[at + i]
+        return int.from_bytes(data, "little")
 
 
 class Session:

@@ -1,0 +1,343 @@
+// Stands between rings and their memory and holds what was written last: who writes a line may tell of
+// it at once, and who reads it from the next clock on gets it from here. Latency 0 of a write, 4 of a
+// read that finds what it needs; any other has memory's and 4 more. Initiation interval 1.
+//
+// All that is written goes to memory, too, so any line may be displaced at any time, whether or not its
+// write was answered. Each line has a single place. A read that finds less than it needs there asks
+// memory, but not before the last write to that place was answered: whose-ever it was, none of the line
+// itself came later. What is known of a line are the lanes of one run: of a line that is written piece
+// by piece, the pieces that touch.
+`include "lib_assert.svh"
+
+module ring_cache
+  import wirekv_pkg::*;
+#(
+  /// Lines held, a power of two: as many as are written between a line's write and its read.
+  parameter int unsigned Lines = 4096,
+  /// So many of the lowest bits tell all lines of the rings apart.
+  parameter int unsigned AddrBits = 24,
+  /// Reads under way at most: as many clocks as memory takes for a write and a read behind it.
+  parameter int unsigned MaxReads = 512
+) (
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  /// Writes, each of a run of lanes. A read in any later clock sees it.
+  input  logic        wr_valid_i,
+  output logic        wr_ready_o,
+  input  line_write_t wr_i,
+  /// Reads, answered in order; only the lanes asked for are good. A bad answer has no data.
+  input  logic        rd_valid_i,
+  output logic        rd_ready_o,
+  input  laddr_t      rd_addr_i,
+  input  lanes_t      rd_lanes_i,
+  output logic        rdat_valid_o,
+  input  logic        rdat_ready_i,
+  output line_t       rdat_o,
+  output logic        rdat_bad_o,
+  /// Memory, as mem_axi has it. When it has refused a write, nobody knows what it holds: then all that
+  /// is not here is bad until a reset.
+  output logic        mem_wr_valid_o,
+  input  logic        mem_wr_ready_i,
+  output line_write_t mem_wr_o,
+  input  logic        mem_wr_done_i,
+  input  logic        mem_wr_bad_i,
+  output logic        mem_rd_valid_o,
+  input  logic        mem_rd_ready_i,
+  output laddr_t      mem_rd_addr_o,
+  input  logic        mem_rdat_valid_i,
+  output logic        mem_rdat_ready_o,
+  input  line_t       mem_rdat_i,
+  input  logic        mem_rdat_bad_i,
+  /// Nothing under way.
+  output logic        idle_o
+);
+
+  localparam int unsigned IndexW = $clog2(Lines);
+  localparam int unsigned TagW = AddrBits - IndexW;
+  // Where the tag meets the index: below what tells neighbouring rings apart already.
+  localparam int unsigned SpreadW = (IndexW < $clog2(RingLines)) ? IndexW : $clog2(RingLines);
+
+  if (Lines < 2 || Lines != 2 ** IndexW) begin : gen_bad_lines
+    $error("%m: Lines must be a power of two");
+  end
+  if (AddrBits <= IndexW || AddrBits > $bits(laddr_t)) begin : gen_bad_addr
+    $error("%m: AddrBits must be more than the bits of Lines, and at most those of an address");
+  end
+
+  typedef logic [IndexW-1:0] index_t;
+  typedef logic [TagW-1:0] tag_t;
+
+  typedef logic [15:0] writes_t;  // far more than memory can have outstanding
+  typedef logic [9:0] stamp_t;
+
+  typedef struct packed {
+    logic   valid;
+    tag_t   tag;
+    lanes_t lanes;  // whose bytes are here
+  } run_t;
+
+  typedef struct packed {
+    run_t   run;
+    stamp_t stamp;  // number of the last write
+  } entry_t;
+
+  function automatic tag_t tag(input laddr_t addr);
+    return tag_t'(addr >> IndexW);
+  endfunction
+
+  // The lowest bits of the tag turn over the highest of the index: rings that are at the same line have
+  // places far apart, and the lines of each are side by side.
+  function automatic index_t index(input laddr_t addr);
+    index = addr[IndexW-1:0];
+    for (int unsigned i = 0; i < TagW; i++) begin
+      index[SpreadW-1-i%SpreadW] ^= addr[IndexW+i];
+    end
+  endfunction
+
+  function automatic lanes_t lanes(input strb_t strb);
+    lanes = '0;
+    for (int unsigned i = 0; i < 64; i++) begin
+      if (strb[i] && (i == 0 || !strb[i-1])) lanes.first |= 6'(i);
+      if (strb[i] && (i == 63 || !strb[i+1])) lanes.last |= 6'(i);
+    end
+  endfunction
+
+  // ---------------------------------------------------------------- nothing is here after a reset
+  logic swept_q;
+  index_t sweep_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      swept_q <= 1'b0;
+      sweep_q <= '0;
+    end else if (!swept_q) begin
+      swept_q <= sweep_q == '1;
+      sweep_q <= sweep_q + 1'b1;
+    end
+  end
+
+  // ---------------------------------------------------------------- write
+  // Data in the clock of the write, entry in the next one.
+  logic wr_take, entry_valid_q, again_q, touches;
+  index_t wr_index, entry_index_q;
+  tag_t entry_tag_q;
+  lanes_t entry_lanes_q;
+  stamp_t entry_stamp_q;
+  writes_t issued_q, answered_q, open;
+  run_t there, old, run_d, run_q;
+
+  assign mem_wr_valid_o = wr_valid_i && swept_q;
+  assign wr_ready_o     = mem_wr_ready_i && swept_q;
+  assign mem_wr_o       = wr_i;
+  assign wr_take        = wr_valid_i && wr_ready_o;
+  assign wr_index       = index(wr_i.addr);
+
+  always_ff @(posedge clk_i) begin
+    entry_valid_q <= rst_ni && wr_take;
+    // The write of the clock before has the same place, and its entry is not read yet.
+    again_q       <= entry_valid_q && wr_index == entry_index_q;
+    entry_index_q <= wr_index;
+    entry_tag_q   <= tag(wr_i.addr);
+    entry_lanes_q <= lanes(wr_i.strb);
+    entry_stamp_q <= stamp_t'(issued_q);
+    run_q         <= run_d;
+  end
+
+  always_comb begin
+    old     = again_q ? run_q : there;
+    touches = {1'b0, entry_lanes_q.first} <= {1'b0, old.lanes.last} + 7'd1 &&
+              {1'b0, old.lanes.first} <= {1'b0, entry_lanes_q.last} + 7'd1;
+    run_d   = '{valid: 1'b1, tag: entry_tag_q, lanes: entry_lanes_q};
+    if (old.valid && old.tag == entry_tag_q && touches) begin
+      if (old.lanes.first < entry_lanes_q.first) run_d.lanes.first = old.lanes.first;
+      if (old.lanes.last > entry_lanes_q.last) run_d.lanes.last = old.lanes.last;
+    end
+  end
+
+  // ---------------------------------------------------------------- read
+  // Data in the clock of the read, entry in the next one: what the entry says is as old as the data.
+  typedef struct packed {
+    laddr_t addr;
+    lanes_t lanes;
+  } ask_t;
+
+  logic rd_take, credit, ask_valid_q, find_valid_q;
+  ask_t ask_q, find_q;
+  line_t data, data_q;
+  entry_t found;
+
+  assign rd_take = rd_valid_i && rd_ready_o;
+  always_ff @(posedge clk_i) begin
+    ask_valid_q  <= rst_ni && rd_take;
+    find_valid_q <= rst_ni && ask_valid_q;
+    ask_q        <= '{addr: rd_addr_i, lanes: rd_lanes_i};
+    find_q       <= ask_q;
+    data_q       <= data;
+  end
+
+  lib_ram #(
+    .Width    ($bits(line_t)),
+    .Depth    (Lines),
+    .ByteWidth(8),
+    .Ultra    (1)
+  ) u_data (
+    .clk_i,
+    .we_i   (wr_take),
+    .waddr_i(wr_index),
+    .wbe_i  (wr_i.strb),
+    .wdata_i(wr_i.data),
+    .re_i   (rd_take),
+    .raddr_i(index(rd_addr_i)),
+    .rdata_o(data)
+  );
+
+  // What writes must know, and what reads must.
+  logic entry_we;
+  index_t entry_waddr;
+  entry_t entry_wdata;
+  assign entry_we    = entry_valid_q || !swept_q;
+  assign entry_waddr = swept_q ? entry_index_q : sweep_q;
+  assign entry_wdata = '{run: swept_q ? run_d : '0, stamp: entry_stamp_q};
+
+  lib_ram #(
+    .Width($bits(run_t)),
+    .Depth(Lines)
+  ) u_there (
+    .clk_i,
+    .we_i   (entry_we),
+    .waddr_i(entry_waddr),
+    .wbe_i  (1'b1),
+    .wdata_i(entry_wdata.run),
+    .re_i   (wr_take),
+    .raddr_i(wr_index),
+    .rdata_o(there)
+  );
+
+  lib_ram #(
+    .Width($bits(entry_t)),
+    .Depth(Lines)
+  ) u_found (
+    .clk_i,
+    .we_i   (entry_we),
+    .waddr_i(entry_waddr),
+    .wbe_i  (1'b1),
+    .wdata_i(entry_wdata),
+    .re_i   (ask_valid_q),
+    .raddr_i(index(ask_q.addr)),
+    .rdata_o(found)
+  );
+
+  // ---------------------------------------------------------------- found, or to be asked for
+  typedef logic [$clog2(MaxReads+1)-1:0] reads_t;
+
+  typedef struct packed {
+    line_t  data;
+    reads_t misses;  // reads of memory that are answered before it
+  } hit_t;
+  typedef struct packed {
+    laddr_t  addr;
+    writes_t writes;  // that must be answered first, all in all
+  } miss_t;
+
+  logic hit, hit_valid, hit_turn, miss, miss_valid, mem_take, behind;
+  hit_t hit_line;
+  miss_t miss_next;
+  reads_t [1:0] unused_level;
+  logic [1:0] unused_room;
+  logic [14:0] unused_behind;
+  stamp_t age;  // writes behind the last one to the place, or more than that
+  writes_t fence;
+  reads_t missed_q, given_q;  // reads of memory: begun, and answered
+
+  assign hit  = find_valid_q && found.run.valid && found.run.tag == tag(find_q.addr) &&
+      found.run.lanes.first <= find_q.lanes.first && found.run.lanes.last >= find_q.lanes.last;
+  assign miss = find_valid_q && !hit;
+
+  // An old stamp may look like a new one: then the read waits for more than it must.
+  assign open  = issued_q - answered_q;
+  assign age   = stamp_t'(issued_q) - found.stamp - 1'b1;
+  assign fence = (found.run.valid && writes_t'(age) < open) ? issued_q - writes_t'(age) :
+      answered_q;
+
+  lib_fifo #(
+    .T    (hit_t),
+    .Depth(MaxReads)
+  ) u_hits (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(hit),
+    .s_ready_o(unused_room[0]),
+    .s_data_i ('{data: data_q, misses: missed_q}),
+    .m_valid_o(hit_valid),
+    .m_ready_i(hit_turn && rdat_ready_i),
+    .m_data_o (hit_line),
+    .level_o  (unused_level[0])
+  );
+
+  lib_fifo #(
+    .T    (miss_t),
+    .Depth(MaxReads)
+  ) u_misses (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(miss),
+    .s_ready_o(unused_room[1]),
+    .s_data_i ('{addr: find_q.addr, writes: fence}),
+    .m_valid_o(miss_valid),
+    .m_ready_i(mem_rd_valid_o && mem_rd_ready_i),
+    .m_data_o (miss_next),
+    .level_o  (unused_level[1])
+  );
+  `ASSERT(Room, !(hit && !unused_room[0]) && !(miss && !unused_room[1]))
+
+  lib_credit #(
+    .Depth(MaxReads)
+  ) u_reads (
+    .clk_i,
+    .rst_ni,
+    .take_i(rd_take),
+    .give_i(rdat_valid_o && rdat_ready_i),
+    .ok_o  (credit)
+  );
+
+  assign rd_ready_o = swept_q && credit;
+
+  assign {behind, unused_behind} = answered_q - miss_next.writes;
+  assign mem_rd_valid_o = miss_valid && !behind;
+  assign mem_rd_addr_o  = miss_next.addr;
+
+  // ---------------------------------------------------------------- in order
+  logic distrust_q;
+  assign hit_turn         = hit_valid && hit_line.misses == given_q;
+  assign rdat_valid_o     = hit_turn || mem_rdat_valid_i;
+  assign mem_rdat_ready_o = rdat_ready_i && !hit_turn;
+  assign mem_take         = mem_rdat_valid_i && mem_rdat_ready_o;
+  assign rdat_bad_o       = !hit_turn && (mem_rdat_bad_i || distrust_q);
+  assign rdat_o           = hit_turn ? hit_line.data : distrust_q ? '0 : mem_rdat_i;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      issued_q   <= '0;
+      answered_q <= '0;
+      missed_q   <= '0;
+      given_q    <= '0;
+      distrust_q <= 1'b0;
+    end else begin
+      issued_q   <= issued_q + writes_t'(wr_take);
+      answered_q <= answered_q + writes_t'(mem_wr_done_i);
+      missed_q   <= missed_q + reads_t'(miss);
+      given_q    <= given_q + reads_t'(mem_take);
+      if (mem_wr_bad_i) distrust_q <= 1'b1;
+    end
+  end
+
+  assign idle_o = swept_q && !ask_valid_q && !find_valid_q && !hit_valid && missed_q == given_q &&
+      issued_q == answered_q;
+
+  `ASSERT(RunOfLanes, !wr_valid_i || ((wr_i.strb + (wr_i.strb & -wr_i.strb)) & wr_i.strb) == '0)
+  `ASSERT(AnyLanes, !wr_valid_i || wr_i.strb != '0)
+  `ASSERT(SomeLanes, !rd_valid_i || rd_lanes_i.first <= rd_lanes_i.last)
+  `ASSERT_STABLE(RdatStable, rdat_valid_o, rdat_ready_i, {rdat_o, rdat_bad_o})
+  `ASSERT_STABLE(MemWrStable, mem_wr_valid_o, mem_wr_ready_i, mem_wr_o)
+  `ASSERT_STABLE(MemRdStable, mem_rd_valid_o, mem_rd_ready_i, mem_rd_addr_o)
+
+endmodule

@@ -1,0 +1,401 @@
+"""ring_cache between rings and a memory where a write lands when it is answered, and not a clock before:
+whoever reads a byte gets what was written last, from the clock after the write on and for as long as the
+ring keeps it, whatever the memory's latency; what is read soon does not ask memory."""
+
+import random
+from collections import deque
+
+import cocotb
+from cocotb.triggers import RisingEdge
+from common import Types, clocks, run, start
+
+T = Types("rtl/lib/wirekv_pkg.sv")
+FULL = {"first": 0, "last": 63}
+ALL = (1 << 64) - 1
+
+
+class Memory:
+    """Behind the cache, as mem_axi shows it: answers in order, `latency` (from, to) clocks later; so many
+    writes are refused."""
+
+    def __init__(self, dut, latency, pause=0.0, refuse=0.0):
+        self.dut, self.latency, self.pause, self.refuse = dut, latency, pause, refuse
+        self.lines, self.reads, self.writes, self.refused = {}, 0, 0, 0
+        self.most_reads = 0
+        self.open = deque(), deque()
+        for name in ("wr_ready", "wr_done", "wr_bad", "rd_ready", "rdat_valid", "rdat_bad"):
+            getattr(dut, f"mem_{name}_i").value = 0
+        cocotb.start_soon(self._run())
+
+    def line(self, addr):
+        return self.lines.setdefault(addr, bytearray(random.randbytes(64)))
+
+    async def _run(self):
+        dut, edge, clock = self.dut, RisingEdge(self.dut.clk_i), 0
+        wr_ready = rd_ready = offered = False
+        while True:
+            await edge
+            clock += 1
+            writes, reads = self.open
+            if wr_ready and dut.mem_wr_valid_o.value:
+                self.writes += 1
+                writes.append((clock + random.randint(*self.latency), int(dut.mem_wr_o.value)))
+            if rd_ready and dut.mem_rd_valid_o.value:
+                self.reads += 1
+                line = int.from_bytes(self.line(int(dut.mem_rd_addr_o.value)), "little")
+                reads.append((clock + random.randint(*self.latency), line))
+                self.most_reads = max(self.most_reads, len(reads))
+            if offered and dut.mem_rdat_ready_o.value:
+                reads.popleft()
+                offered = False
+            done = bool(writes) and writes[0][0] <= clock
+            bad = done and random.random() < self.refuse
+            if done:
+                write = T.line_write_t.unpack(writes.popleft()[1])
+                data, line = write["data"].to_bytes(64, "little"), self.line(write["addr"])
+                for lane in range(64):
+                    if not bad and write["strb"] >> lane & 1:
+                        line[lane] = data[lane]
+                self.refused += bad
+            dut.mem_wr_done_i.value, dut.mem_wr_bad_i.value = int(done), int(bad)
+            if not offered and reads and reads[0][0] <= clock:
+                dut.mem_rdat_i.value = reads[0][1]
+                offered = True
+            dut.mem_rdat_valid_i.value = int(offered)
+            wr_ready, rd_ready = random.random() >= self.pause, random.random() >= self.pause
+            dut.mem_wr_ready_i.value, dut.mem_rd_ready_i.value = int(wr_ready), int(rd_ready)
+
+
+class Bench:
+    """Writes and reads single lines; `truth` is what was written last. Every answer is held to what was
+    there in the clock of its read, in the lanes asked for."""
+
+    def __init__(self, dut, latency=(1, 40), pause=0.0, refuse=0.0):
+        self.dut, self.pause = dut, pause
+        self.memory = Memory(dut, latency, pause, refuse)
+        self.wr, self.rd = deque(), deque()       # (addr, data, strb, then), (addr, lanes, then)
+        self.truth, self.asked, self.bad = {}, deque(), 0
+        self.times = deque()                      # of the reads under way
+        self.answers, self.delays = [], []        # clocks
+        self.hold = False                         # nobody takes answers
+        self.on_clock = lambda: None
+        dut.wr_valid_i.value = dut.rd_valid_i.value = dut.rdat_ready_i.value = 0
+
+    async def start(self):
+        await start(self.dut)
+        cocotb.start_soon(self._run())
+        await RisingEdge(self.dut.idle_o)  # forgotten what was there
+
+    def write(self, addr, data=None, strb=ALL, then=None):
+        data = random.getrandbits(512) if data is None else data
+        self.wr.append((addr, data, strb, then))
+
+    def read(self, addr, lanes=FULL, then=None):
+        self.rd.append((addr, lanes, then))
+
+    async def settle(self, limit=20_000):
+        for _ in range(limit):
+            await RisingEdge(self.dut.clk_i)
+            if not (self.wr or self.rd or self.asked) and self.dut.idle_o.value:
+                return
+        raise AssertionError(f"left: {len(self.wr)}, {len(self.rd)}, {len(self.asked)}")
+
+    def _paused(self):
+        return self.pause and random.random() < self.pause
+
+    async def _run(self):
+        d, edge, clock = self.dut, RisingEdge(self.dut.clk_i), 0
+        wr_on = rd_on = ready = False
+        while True:
+            await edge
+            clock += 1
+            # Answers first: a read's is never in the clock of the read.
+            if ready and d.rdat_valid_o.value:
+                addr, lanes, want, then = self.asked.popleft()
+                got = int(d.rdat_o.value)
+                if d.rdat_bad_o.value:
+                    assert self.memory.refused and got == 0
+                    self.bad += 1
+                else:
+                    at, size = 8 * lanes["first"], 8 * (lanes["last"] - lanes["first"] + 1)
+                    got, want = ((x >> at & ((1 << size) - 1)) for x in (got, want))
+                    assert got == want, f"line {addr}, lanes {lanes}: {got:x}, not {want:x}"
+                self.answers.append(clock)
+                self.delays.append(clock - self.times.popleft())
+                if then:
+                    then()
+            if rd_on and d.rd_ready_o.value:
+                addr, lanes, then = self.rd.popleft()
+                self.asked.append((addr, lanes, self.truth[addr], then))
+                self.times.append(clock)
+                rd_on = False
+            if wr_on and d.wr_ready_o.value:
+                addr, data, strb, then = self.wr.popleft()
+                mask = sum(0xFF << 8 * i for i in range(64) if strb >> i & 1)
+                self.truth[addr] = self.truth.get(addr, 0) & ~mask | data & mask
+                wr_on = False
+                if then:
+                    then()
+            self.on_clock()
+            if self.wr and not wr_on and not self._paused():
+                addr, data, strb, _ = self.wr[0]
+                d.wr_i.value = T.line_write_t.pack({"addr": addr, "data": data, "strb": strb})
+                wr_on = True
+            if self.rd and not rd_on and not self._paused():
+                d.rd_addr_i.value, d.rd_lanes_i.value = self.rd[0][0], T.lanes_t.pack(self.rd[0][1])
+                rd_on = True
+            ready = not self.hold and not self._paused()
+            d.wr_valid_i.value, d.rd_valid_i.value = int(wr_on), int(rd_on)
+            d.rdat_ready_i.value = int(ready)
+
+
+class Ring:
+    """A connection's ring: what is written in one go is told when all of it is; what is told is read, some
+    of it again and again, and then makes room. Parts come early, twice, and overlap what was told
+    never."""
+
+    def __init__(self, bench, base, lines):
+        self.bench, self.base, self.size = bench, base, 64 * lines
+        self.told = self.read = self.free = random.randrange(self.size)  # free: bytes before it may change
+        self.writing = False
+
+    def lines(self, ptr, n):
+        """(address, first lane, last lane) of each line that these bytes touch."""
+        end = ptr + n
+        while ptr < end:
+            stop = min(end, (ptr // 64 + 1) * 64)
+            yield self.base + ptr % self.size // 64, ptr % 64, (stop - 1) % 64
+            ptr = stop
+
+    def write(self):
+        room = self.free + self.size - self.told
+        if self.writing or room < 64:
+            return
+        cuts = [self.told]
+        for _ in range(random.randint(1, 4)):
+            cuts.append(cuts[-1] + min(random.choice((1, 7, 40, 64, 100, 300)), room - (cuts[-1] - self.told)))
+        parts = [(a, b - a) for a, b in zip(cuts, cuts[1:]) if b > a]
+        told = cuts[-1]
+        if random.random() < 0.4:
+            random.shuffle(parts)
+        if random.random() < 0.3:
+            parts.insert(random.randrange(len(parts)), random.choice(parts))
+        writes = [line for part in parts for line in self.lines(*part)]
+
+        def tell():
+            self.told, self.writing = told, False
+
+        self.writing = True
+        for i, (addr, first, last) in enumerate(writes):
+            strb = ALL >> (63 - last) & ALL << first & ALL
+            self.bench.write(addr, strb=strb, then=tell if i == len(writes) - 1 else None)
+
+    def ask(self):
+        """The next bytes, or once more some that were read."""
+        if random.random() < 0.3 and self.read > self.free:
+            ptr = random.randrange(self.free, self.read)
+            n, last = random.randint(1, min(300, self.told - ptr)), None
+        elif self.told > self.read:
+            ptr, n = self.read, random.randint(1, min(1500, self.told - self.read))
+            self.read += n
+
+            def last():
+                # Some of it stays, as if nobody had acknowledged it.
+                self.free = max(self.free, ptr + n - random.choice((0, 0, 100, self.size // 2)))
+                self.free = min(self.free, self.least())
+        else:
+            return
+        lines = list(self.lines(ptr, n))
+        self.reading = getattr(self, "reading", deque())
+        self.reading.append(ptr)
+
+        def end():
+            self.reading.popleft()
+            if last:
+                last()
+
+        for i, (addr, first, stop) in enumerate(lines):
+            self.bench.read(addr, {"first": first, "last": stop}, end if i == len(lines) - 1 else None)
+
+    def least(self):
+        return min([*getattr(self, "reading", ()), self.read])
+
+
+def small(dut):
+    return len(dut.sweep_q) < 8
+
+
+PACES = [((1, 1), 0.0), ((1, 60), 0.0), ((1, 60), 0.5), ((100, 100), 0.2)]
+
+
+@cocotb.test()
+@cocotb.parametrize(pace=PACES)
+async def streams(dut, pace):
+    """Rings written in pieces, in any order, and read at once, late, and again."""
+    bench = Bench(dut, *pace)
+    if small(dut):
+        rings = [Ring(bench, 0x1000 + 8 * i, 8) for i in range(16)]
+    else:
+        rings = [Ring(bench, 0x1000000 + 1024 * i, 1024) for i in random.sample(range(1024), 24)]
+    writing, busy, left = True, 1, 0
+
+    def step():
+        nonlocal left, busy
+        if writing and len(bench.wr) < 6:
+            random.choice(rings[:busy]).write()
+        if writing and len(bench.rd) < 4 and random.random() < 0.7:
+            random.choice(rings[:busy]).ask()
+        left -= 1
+        if left < 0:  # sometimes few rings are busy, sometimes all
+            left, busy = random.randrange(600), random.choice((1, 4, len(rings)))
+
+    await bench.start()
+    bench.on_clock = step
+    await clocks(dut, 4_000)
+    writing = False
+    await bench.settle()
+    assert bench.memory.writes > 200 and len(bench.answers) > 1000
+    found = 1 - bench.memory.reads / len(bench.answers)
+    dut._log.info(f"{bench.memory.writes} writes, {len(bench.answers)} reads, {found:.0%} found")
+    assert (0.05 < found < 0.95) if small(dut) else found > 0.9
+    for addr, line in bench.truth.items():  # all of it is in memory
+        there = int.from_bytes(bench.memory.line(addr), "little")
+        for lane in range(64):
+            byte = line >> 8 * lane & 0xFF
+            assert not byte or there >> 8 * lane & 0xFF == byte
+
+
+@cocotb.test()
+async def at_once(dut):
+    """A line is read in the clock after its write, in 4 clocks and without memory; a line a clock, both
+    ways. What is displaced comes at full rate, too, and so do both mixed."""
+    bench = Bench(dut, (100, 100))
+    await bench.start()
+    n = 96
+    for i in range(n):
+        bench.write(0x1000 + i, then=lambda i=i: bench.read(0x1000 + i))
+    await bench.settle()
+    assert bench.delays == [4] * n and bench.memory.reads == 0
+    assert bench.answers[-1] - bench.answers[0] == n - 1
+    # The answers to writes are all in, so only memory's latency is in the way.
+    if small(dut):
+        bench.answers.clear()
+        for _ in range(3):
+            for i in range(n - 16):
+                bench.read(0x1000 + i)
+        await bench.settle()
+        assert bench.answers[-1] - bench.answers[0] == 3 * (n - 16) - 1
+        bench.answers.clear()
+        reads = bench.memory.reads
+        for i in range(500):
+            bench.read(0x1000 + (n - 16 + i % 16 if i % 3 else i % (n - 16)))
+        await bench.settle()
+        assert bench.answers[-1] - bench.answers[0] < 505
+        assert bench.memory.reads - reads < 500
+    # A reader who takes nothing finds as much.
+    reads = bench.memory.reads
+    bench.hold = True
+    for i in range(1000):
+        bench.read(0x1000 + n - 16 + i % 16)
+    await clocks(dut, 700)
+    assert len(bench.asked) == 512
+    bench.hold = False
+    await bench.settle()
+    assert bench.memory.reads == reads
+
+
+@cocotb.test()
+async def runs(dut):
+    """Lanes of a line that is not all there: pieces that touch become one, a hole is not taken for
+    bytes, and neither are those of another line in its place."""
+    bench = Bench(dut, (30, 30))
+    await bench.start()
+    for again in range(150):
+        addr, reads = 0x2000 + again % 40, bench.memory.reads
+        pieces = []
+        for _ in range(random.randint(1, 4)):
+            first = random.randrange(64)
+            pieces.append((first, min(63, first + random.choice((0, 1, 15, 40)))))
+        if again < 40:
+            bench.write(addr)  # memory knows all of it
+            await bench.settle()
+            bench.write(addr ^ 1)
+        for first, last in pieces:
+            bench.write(addr, strb=ALL >> (63 - last) & ALL << first & ALL)
+        if random.random() < 0.5:
+            await clocks(dut, random.randrange(40))
+        while bench.wr:
+            await RisingEdge(dut.clk_i)
+        first, last = pieces[-1]
+        bench.read(addr, {"first": first, "last": random.randint(first, last)})
+        while bench.rd or bench.asked:
+            await RisingEdge(dut.clk_i)
+        assert bench.memory.reads == reads, "what was written last is there"
+        for _ in range(4):
+            first = random.randrange(64)
+            bench.read(addr, {"first": first, "last": random.randint(first, 63)})
+        bench.read(addr)
+        await bench.settle()
+
+
+@cocotb.test()
+async def refused(dut):
+    """After a write that memory has refused what is here is right, and all else is bad, until a reset."""
+    bench = Bench(dut, (20, 20))
+    await bench.start()
+    for i in range(40):
+        bench.write(0x1000 + i)
+    await bench.settle()
+    bench.memory.refuse = 1.0
+    bench.write(0x1000 + 40, then=lambda: [bench.read(0x1000 + 40) for _ in range(3)])
+    bench.write(0x1000 + 41)
+    await bench.settle()
+    assert bench.bad == 0 and bench.memory.refused == 2
+    bench.memory.refuse = 0.0
+    reads = bench.memory.reads
+    for i in range(42):
+        bench.read(0x1000 + i)
+    await bench.settle()
+    assert bench.bad == bench.memory.reads - reads
+    assert bench.bad >= 20 or not small(dut)
+    # A read that waits for the answer that says so is bad, too: the line is displaced at once.
+    if small(dut):
+        dut.rst_ni.value = 0
+        await clocks(dut, 3)
+        dut.rst_ni.value = 1
+        bench.bad, bench.memory.refuse = 0, 1.0
+        for i in range(16):
+            bench.write(0x1000 + i)
+        bench.write(0x1000 + 16, then=lambda: [bench.read(0x1000 + i) for i in range(17)])
+        await bench.settle()
+        assert 0 < bench.bad < 17
+
+
+@cocotb.test()
+async def reset(dut):
+    """A reset forgets all lines: what is in memory then counts."""
+    bench = Bench(dut, (10, 10))
+    await bench.start()
+    for _ in range(3):
+        for i in range(30):
+            bench.write(0x1000 + i)
+        await bench.settle()
+        dut.rst_ni.value = 0
+        await clocks(dut, random.randint(1, 5))
+        for i in range(30):  # by somebody else
+            line = random.getrandbits(512)
+            bench.memory.lines[0x1000 + i] = bytearray(line.to_bytes(64, "little"))
+            bench.truth[0x1000 + i] = line
+        dut.rst_ni.value = 1
+        for i in range(30):
+            bench.read(0x1000 + i)
+        await bench.settle()
+
+
+def test_ring_cache():
+    run(__file__, "ring_cache", ["rtl/lib/lib.f", "rtl/mem/mem.f"], Lines=4096, AddrBits=20)
+
+
+def test_ring_cache_small():
+    """As few lines as most of what is read was displaced."""
+    run(__file__, "ring_cache", ["rtl/lib/lib.f", "rtl/mem/mem.f"], Lines=16, AddrBits=7)
