@@ -10,8 +10,8 @@ const GROUPS: [(&str, &str, u32); 5] = [
     ("NetCount", "rtl/net/net_pkg.sv", 0x200),
     ("TcpCount", "rtl/tcp/tcp_pkg.sv", 0x280),
     ("FrontCount", "rtl/parse/request_pkg.sv", 0x300),
-    ("BackCount", "rtl/parse/request_pkg.sv", 0x340),
-    ("StoreCount", "rtl/store/store_pkg.sv", 0x380),
+    ("BackCount", "rtl/parse/request_pkg.sv", 0x338),
+    ("StoreCount", "rtl/store/store_pkg.sv", 0x370),
 ];
 
 /// Names that start with `prefix` and go on with a capital, in order, with their comments.

@@ -60,7 +60,7 @@ module csr
   output logic                   busy_o
 );
 
-  if (NetCounts > 32 || TcpCounts > 32 || StoreCounts > 32 || FrontCounts > 16 || BackCounts > 16)
+  if (NetCounts > 32 || TcpCounts > 32 || StoreCounts > 36 || FrontCounts > 14 || BackCounts > 14)
   begin : gen_misuse
     $error("%m: too many counters for the register map");
   end
@@ -146,7 +146,7 @@ module csr
   logic [127:0] event_q;
   always_ff @(posedge clk_i) begin
     event_q <= {
-      32'(store_count_i), 16'(back_count_i), 16'(front_count_i), 32'(tcp_count_i), 32'(net_count_i)
+      36'(store_count_i), 14'(back_count_i), 14'(front_count_i), 32'(tcp_count_i), 32'(net_count_i)
     };
   end
   lib_counters #(

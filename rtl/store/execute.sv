@@ -77,11 +77,10 @@ module execute
   input  index_slot_t [1:0] bucket_rsp_slot_i,
   output logic              bucket_request_rel_o,
   output logic [1:0]        bucket_rel_o,
-  /// Log cache: responses of ClassRequest, class ClassExecute, read port, write port.
-  input  logic              request_rsp_valid_i,
-  output logic              request_rsp_ready_o,
-  output logic              request_rsp_bank_o,
-  input  log_slot_t         request_rsp_slot_i,
+  /// Log cache: responses of ClassRequest in both banks, class ClassExecute, read port, write port.
+  input  logic [1:0]        request_rsp_valid_i,
+  output logic [1:0]        request_rsp_ready_o,
+  input  bank_slot_t [1:0]  request_rsp_slot_i,
   output logic              acq_valid_o,
   input  logic              acq_ready_i,
   output line_no_t          acq_line_o,
@@ -130,7 +129,7 @@ module execute
   // ---------------------------------------------------------------- stages
   op_t next, check, act;
   moves_t moves;
-  logic next_valid, next_idle, wait_index, wait_log;
+  logic next_valid, next_idle, wait_index, wait_lines, wait_log;
   logic check_second, check_again, act_valid, stages_idle, run, fast_done, act_done, skip;
   logic key_more;
 
@@ -150,13 +149,13 @@ module execute
     .bad_all_i,
     .rsp_valid_i (request_rsp_valid_i),
     .rsp_ready_o (request_rsp_ready_o),
-    .rsp_bank_o  (request_rsp_bank_o),
     .rsp_slot_i  (request_rsp_slot_i),
     .written_i,
     .valid_o     (next_valid),
     .take_i      (moves.fetch),
     .op_o        (next),
     .wait_index_o(wait_index),
+    .wait_lines_o(wait_lines),
     .wait_log_o  (wait_log),
     .idle_o      (next_idle)
   );
@@ -453,6 +452,7 @@ module execute
     .moved_i     (moved),
     .evicted_i   (evicted),
     .wait_index_i(wait_index),
+    .wait_lines_i(wait_lines),
     .wait_log_i  (wait_log),
     .wait_back_i (act_valid && !out_free),
     .count_o

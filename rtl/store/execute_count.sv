@@ -21,6 +21,7 @@ module execute_count
   input  logic                   evicted_i,
   /// What a request waits for in this clock.
   input  logic                   wait_index_i,
+  input  logic                   wait_lines_i,
   input  logic                   wait_log_i,
   input  logic                   wait_back_i,
   output logic [StoreCounts-1:0] count_o
@@ -61,6 +62,7 @@ module execute_count
       count_o[StoreCountSlow]         <= slow_i;
       count_o[StoreCountCut]          <= done_i && skip_i;
       count_o[StoreCountWaitIndex]    <= wait_index_i;
+      count_o[StoreCountWaitLines]    <= wait_lines_i;
       count_o[StoreCountWaitLog]      <= wait_log_i;
       count_o[StoreCountWaitBack]     <= wait_back_i;
     end

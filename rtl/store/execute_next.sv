@@ -23,21 +23,19 @@ module execute_next
   input  conn_t     bad_conn_i,
   output logic      bad_done_o,
   input  logic      bad_all_i,
-  /// Log cache: responses of ClassRequest.
-  input  logic      rsp_valid_i,
-  output logic      rsp_ready_o,
-  output logic      rsp_bank_o,
-  // verilator lint_off UNUSEDSIGNAL
-  input  log_slot_t rsp_slot_i,  // the bank is in the line's number
-  // verilator lint_on UNUSEDSIGNAL
+  /// Banks of the log's cache: responses of ClassRequest.
+  input  logic       [1:0] rsp_valid_i,
+  output logic       [1:0] rsp_ready_o,
+  input  bank_slot_t [1:0] rsp_slot_i,
   /// Puts written by the log.
   input  serial_t   written_i,
   /// The request, with all but its key; it is taken.
   output logic      valid_o,
   input  logic      take_i,
   output op_t       op_o,
-  /// A request waits for what lookup found, or for its data.
+  /// A request waits for what lookup found, for lines of its item, or for its data.
   output logic      wait_index_o,
+  output logic      wait_lines_o,
   output logic      wait_log_o,
   output logic      idle_o
 );
@@ -55,10 +53,13 @@ module execute_next
         (is_lookup(op) && !(((op == OpGet && !touch) || op == OpSet) && !is_long));
   endfunction
 
+  typedef logic [$clog2(PrefetchLines)-1:0] slot_no_t;
+
   op_t op_q;
   serial_t stamp_q;
-  logic valid_q, load, free, data_there, bad, long_key;
-  logic [2:0] got_q, got;  // lines
+  logic valid_q, load, free, lines_there, data_there, bad, long_key;
+  logic first;  // bank of the first of its item's lines
+  log_rel_t need, got_q;  // lines
 
   assign bad           = !req_i.udp && (bad_all_i || (bad_valid_i && req_i.conn == bad_conn_i));
   assign bad_done_o    = load && bad && (req_i.op == OpEnd || req_i.last);
@@ -66,10 +67,8 @@ module execute_next
   assign load          = req_valid_i && found_valid_i && free;
   assign req_ready_o   = found_valid_i && free;
   assign found_ready_o = req_valid_i && free;
-  assign got           = load ? '0 : got_q;
-  assign rsp_bank_o    = load ? found_i.off.pos[2] : op_q.found.off.pos[2] ^ got_q[0];
-  assign rsp_ready_o   = load ? found_i.count != '0
-                              : valid_q && !take_i && got_q != op_q.found.count;
+  assign first         = load ? found_i.off.pos[2] : op_q.found.off.pos[2];
+  assign need          = in_banks(load ? found_i.count : op_q.found.count, first);
   assign long_key      = req_i.klen > 8'd64 || req_i.key_stored;
 
   always_ff @(posedge clk_i) begin
@@ -90,18 +89,29 @@ module execute_next
         op_q.req.reply <= RpNone;
       end
     end
-    if (rsp_valid_i && rsp_ready_o) begin
-      op_q.slots[got[1:0]] <= {rsp_slot_i[LogSlotW-1:LogWayW+1], rsp_slot_i[LogWayW-1:0]};
-      got_q                <= got + 3'd1;
-    end else if (load) begin
-      got_q <= '0;
+  end
+
+  // Each bank gives one of the item's lines a clock.
+  for (genvar b = 0; b < 2; b++) begin : gen_bank
+    logic [3:0] got;
+    assign got            = load ? '0 : got_q[b];
+    assign rsp_ready_o[b] = (load || valid_q) && got != need[b];
+    always_ff @(posedge clk_i) begin
+      if (rsp_valid_i[b] && rsp_ready_o[b]) begin
+        op_q.slots[slot_no_t'({got, 1'(b) != first})] <= rsp_slot_i[b];
+        got_q[b] <= got + 4'd1;
+      end else if (load) begin
+        got_q[b] <= '0;
+      end
     end
   end
 
+  assign lines_there  = got_q == in_banks(op_q.found.count, op_q.found.off.pos[2]);
   assign data_there   = !is_store(op_q.req.op) || reached(written_i, stamp_q);
-  assign valid_o      = valid_q && got_q == op_q.found.count && data_there;
+  assign valid_o      = valid_q && lines_there && data_there;
   assign op_o         = op_q;
   assign wait_index_o = req_valid_i && !found_valid_i && !valid_q;
+  assign wait_lines_o = valid_q && !lines_there;
   assign wait_log_o   = valid_q && !data_there;
   assign idle_o       = !valid_q && !req_valid_i;
 

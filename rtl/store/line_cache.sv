@@ -32,8 +32,6 @@ module line_cache
   /// Ways (3 or more, or none) of which class 0, which may have them among its own, leaves two that
   /// it does not pin.
   parameter logic [Ways-1:0] Spare = '0,
-  /// Classes that go behind all others.
-  parameter logic [Classes-1:0] Patient = '0,
   /// Responses that wait for their fill, for each class: the lines it can have outstanding; 8 or
   /// more.
   parameter logic [Classes-1:0][8:0] Waiting = {Classes{9'd32}},
@@ -213,7 +211,7 @@ module line_cache
   localparam int unsigned Queue = 3;
   acq_t [Classes-1:0][Queue-1:0] queue_q;
   logic [Classes-1:0][1:0] queued_q;
-  logic [Classes-1:0] trying_q, offer, urgent, rsp_room;
+  logic [Classes-1:0] trying_q, offer, rsp_room;
   acq_t [Classes-1:0] offer_acq;
   class_t last_q, pick;
   logic take, mem_room;
@@ -241,10 +239,9 @@ module line_cache
       offer[c]     = (queued_q[c] != '0) ? !trying_q[c] : acq_valid_i[c] && rsp_room[c] && mem_room;
       offer_acq[c] = (queued_q[c] != '0) ? queue_q[c][0] : {acq_line_i[c], acq_fresh_i[c]};
     end
-    urgent = ((offer & ~Patient) != '0) ? offer & ~Patient : offer;
-    pick   = last_q;
-    for (int c = Classes - 1; c >= 0; c--) if (urgent[c]) pick = class_t'(c);
-    for (int c = Classes - 1; c >= 0; c--) if (urgent[c] && c > int'(last_q)) pick = class_t'(c);
+    pick = last_q;
+    for (int c = Classes - 1; c >= 0; c--) if (offer[c]) pick = class_t'(c);
+    for (int c = Classes - 1; c >= 0; c--) if (offer[c] && c > int'(last_q)) pick = class_t'(c);
   end
   assign read_set = renew ? renew_set_q : set_of(offer_acq[pick].line);
   assign take     = |offer && init_done && !renew_due_q && !renewing;

@@ -1,9 +1,9 @@
 // The log's line cache: two banks, of even and of odd lines, each with tags, data and a memory port
 // of its own. Latency as line_cache's; initiation interval 1 in each bank.
 //
-// A client of several lines takes its responses bank by bank in the order of its lines. In each bank
-// requests keep their order, so whoever waits there waits for older ones only, and nobody waits in
-// a circle.
+// Adjacent lines are in the banks by turns, so a client of several lines may acquire and take two at
+// once, but in each bank those of older requests first: then whoever waits there waits for older ones
+// only, and nobody waits in a circle.
 module log_cache
   import wirekv_pkg::*;
   import store_pkg::*;
@@ -13,9 +13,11 @@ module log_cache
   /// Address of line 0.
   input  laddr_t                         base_i,
   /// As line_cache's, for the classes of store_pkg. Of which bank a class takes its next response is
-  /// its own to say, and how many lines it releases in each. Not for the responses of ClassReader:
-  /// see below.
+  /// its own to say, and how many lines it releases in each. Neither for ClassRequest nor for the
+  /// responses of ClassReader: see below.
+  // verilator lint_off UNUSEDSIGNAL
   input  logic        [LogClasses-1:0]   acq_valid_i,
+  // verilator lint_on UNUSEDSIGNAL
   output logic        [LogClasses-1:0]   acq_ready_o,
   input  line_no_t    [LogClasses-1:0]   acq_line_i,
   input  logic        [LogClasses-1:0]   acq_fresh_i,
@@ -24,6 +26,14 @@ module log_cache
   input  logic        [LogClasses-1:0]   rsp_bank_i,
   output log_slot_t   [LogClasses-1:0]   rsp_slot_o,
   input  log_rel_t    [LogClasses-1:0]   rel_i,
+  /// Requests acquire in both banks at once, and execute sees the responses in both: lines by their
+  /// numbers in the bank.
+  input  logic        [1:0]              req_acq_valid_i,
+  output logic        [1:0]              req_acq_ready_o,
+  input  line_no_t    [1:0]              req_acq_line_i,
+  output logic        [1:0]              req_rsp_valid_o,
+  input  logic        [1:0]              req_rsp_ready_i,
+  output bank_slot_t  [1:0]              req_rsp_slot_o,
   /// The reader sees the responses of its class in both banks at once, and reads a line in each.
   output logic        [1:0]              pair_valid_o,
   input  logic        [1:0]              pair_ready_i,
@@ -60,7 +70,7 @@ module log_cache
 );
 
   logic [1:0][LogClasses-1:0] acq_valid, acq_ready, rsp_valid, rsp_ready;
-  line_no_t [LogClasses-1:0] acq_line;
+  line_no_t [1:0][LogClasses-1:0] acq_line;
   bank_slot_t [1:0][LogClasses-1:0] rsp_slot;
   logic [1:0][LogClasses-1:0][3:0] rel;
   logic [1:0][1:0] rd_en, rd_bad, wr_valid, wr_ready;
@@ -74,7 +84,6 @@ module log_cache
   for (genvar c = 0; c < LogClasses; c++) begin : gen_class
     logic bank;
     assign bank           = acq_line_i[c][0];
-    assign acq_line[c]    = acq_line_i[c] >> 1;
     assign acq_ready_o[c] = acq_ready[bank][c];
     assign rsp_valid_o[c] = rsp_valid[rsp_bank_i[c]][c];
     assign rsp_slot_o[c]  = in_bank(rsp_slot[rsp_bank_i[c]][c], rsp_bank_i[c]);
@@ -93,9 +102,18 @@ module log_cache
 
   for (genvar b = 0; b < 2; b++) begin : gen_bank
     for (genvar c = 0; c < LogClasses; c++) begin : gen_class_bank
-      assign acq_valid[b][c] = acq_valid_i[c] && acq_line_i[c][0] == 1'(b);
-      assign rsp_ready[b][c] = (c == ClassReader) ? pair_ready_i[b]
-                                                  : rsp_ready_i[c] && rsp_bank_i[c] == 1'(b);
+      if (c == ClassRequest) begin : gen_both
+        assign acq_valid[b][c]    = req_acq_valid_i[b];
+        assign acq_line[b][c]     = req_acq_line_i[b];
+        assign req_acq_ready_o[b] = acq_ready[b][c];
+        assign req_rsp_valid_o[b] = rsp_valid[b][c];
+        assign req_rsp_slot_o[b]  = rsp_slot[b][c];
+      end else begin : gen_one
+        assign acq_valid[b][c]    = acq_valid_i[c] && acq_line_i[c][0] == 1'(b);
+        assign acq_line[b][c]     = acq_line_i[c] >> 1;
+      end
+      assign rsp_ready[b][c] = (c == ClassRequest) ? req_rsp_ready_i[b] :
+          (c == ClassReader) ? pair_ready_i[b] : rsp_ready_i[c] && rsp_bank_i[c] == 1'(b);
       assign rel[b][c]       = rel_i[c][b];
     end
     for (genvar p = 0; p < 2; p++) begin : gen_port
@@ -119,8 +137,6 @@ module log_cache
       .OwnWays({8'b1100_0111, 8'b0011_0000, 8'b0000_1000, 8'b1100_0111}),
       .Avoid  ({8'b0000_0000, 8'b0000_0000, 8'b0011_0000, 8'b0011_1000}),
       .Spare  (8'b1100_0111),
-      // Requests that wait for the appender stop asking when as many wait as fit.
-      .Patient(4'b1000),
       .Waiting({9'd16, 9'd128, 9'd8, 9'd256}),
       .Reads  (2),
       .Writes (2),
@@ -138,7 +154,7 @@ module log_cache
       .base_i,
       .acq_valid_i     (acq_valid[b]),
       .acq_ready_o     (acq_ready[b]),
-      .acq_line_i      (acq_line),
+      .acq_line_i      (acq_line[b]),
       .acq_fresh_i,
       .rsp_valid_o     (rsp_valid[b]),
       .rsp_ready_i     (rsp_ready[b]),

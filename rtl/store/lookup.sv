@@ -1,6 +1,7 @@
 // Fetches what a request will need: acquires its two buckets, and when they are there, the lines
 // of the item that their tags (or a SET still on its way) point to. Only prefetches: execute looks
-// again. Latency 3 + buckets' fetch + 5, initiation interval 1, or the number of lines acquired.
+// again. Latency 3 + buckets' fetch + 4, initiation interval 1; each bank of the log acquires a line
+// a clock.
 module lookup
   import wirekv_pkg::*;
   import request_pkg::*;
@@ -34,10 +35,10 @@ module lookup
   output logic              bucket_rd_en_o,
   output index_slot_t [1:0] bucket_rd_slot_o,
   input  line_t [1:0]       bucket_rd_data_i,
-  /// Cache of the log: acquire. Execute takes the responses.
-  output logic              log_acq_valid_o,
-  input  logic              log_acq_ready_i,
-  output line_no_t          log_acq_line_o,
+  /// Banks of the log's cache: acquire. Execute takes the responses.
+  output logic [1:0]        log_acq_valid_o,
+  input  logic [1:0]        log_acq_ready_i,
+  output line_no_t [1:0]    log_acq_line_o,
   /// Requests with what was found.
   output logic              m_valid_o,
   input  logic              m_ready_i,
@@ -117,7 +118,7 @@ module lookup
   );
 
   // ---------------------------------------------------------------- read: buckets are there
-  logic read_valid_q, match_valid_q, read_go, match_go, acquire_go;
+  logic read_valid_q, match_valid_q, read_go, match_go;
   // verilator lint_off UNUSEDSIGNAL
   req1_t read_q;  // `recent` has taken note of the item stored
   // verilator lint_on UNUSEDSIGNAL
@@ -226,51 +227,64 @@ module lookup
 
   // ---------------------------------------------------------------- acquire the item's lines
   // An item of few lines is fetched whole, else what holds header and key; of one that is to be
-  // replaced nobody wants more.
+  // replaced nobody wants more. The banks go on by themselves: where one has more to do, or is used
+  // by others, the requests behind go ahead in the other one.
   typedef struct packed {
-    found_t   found;
-    line_no_t line;
-  } get_t;
+    line_no_t   line;   // first one in the bank
+    logic [1:0] count;
+  } run_t;
 
-  get_t get_q, get;
-  logic get_valid_q, there;
-  logic [2:0] got_q, key_lines;
-  logic out_room, get_done;
+  found_t get;
+  logic there, out_room;
+  logic [2:0] key_lines;
+  logic [1:0] run_room;
+  log_rel_t counts;
 
   assign there     = match_q.lookup && matched_lines_q != '0 && off_valid(matched_off_q, range_i);
   assign key_lines = 3'(lines_of(matched_off_q.pos[1:0], 22'd16 + 22'(match_klen_q)));
 
   always_comb begin
-    get.line        = matched_off_q.pos[27:2];
-    get.found       = match_q;
-    get.found.cand  = there;
-    get.found.off   = matched_off_q;
+    get      = match_q;
+    get.cand = there;
+    get.off  = matched_off_q;
     if (there) begin
-      get.found.whole = matched_lines_q <= 6'(PrefetchLines) && !match_store_q;
-      get.found.count = get.found.whole ? matched_lines_q[2:0] :
+      get.whole = matched_lines_q <= 6'(PrefetchLines) && !match_store_q;
+      get.count = get.whole ? matched_lines_q[2:0] :
           (key_lines > 3'(PrefetchLines)) ? 3'(PrefetchLines) : key_lines;
     end
   end
-  assign acquire_go = get_valid_q && get_done && out_room;
-  assign match_go   = match_valid_q && (!get_valid_q || acquire_go);
+  assign counts   = in_banks(get.count, matched_off_q.pos[2]);
+  assign match_go = match_valid_q && out_room && (&run_room);
 
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      get_valid_q <= 1'b0;
-      got_q       <= '0;
-    end else begin
-      if (match_go) get_valid_q <= 1'b1;
-      else if (acquire_go) get_valid_q <= 1'b0;
-      if (acquire_go) got_q <= '0;
-      else if (log_acq_valid_o && log_acq_ready_i) got_q <= got_q + 1'b1;
+  for (genvar b = 0; b < 2; b++) begin : gen_bank
+    run_t run;
+    logic more_q, done;  // its second line is next; it has no other
+    logic [4:0] unused_runs;
+    lib_fifo #(
+      .T    (run_t),
+      .Depth(16)
+    ) u_runs (
+      .clk_i,
+      .rst_ni,
+      .s_valid_i(match_go && counts[b] != '0),
+      .s_ready_o(run_room[b]),
+      // The even line may be the one behind the odd line.
+      .s_data_i ({(matched_off_q.pos[27:2] + line_no_t'(b == 0)) >> 1, counts[b][1:0]}),
+      .m_valid_o(log_acq_valid_o[b]),
+      .m_ready_i(log_acq_ready_i[b] && done),
+      .m_data_o (run),
+      .level_o  (unused_runs)
+    );
+    assign done              = more_q || run.count == 2'd1;
+    assign log_acq_line_o[b] = run.line + line_no_t'(more_q);
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) more_q <= 1'b0;
+      else if (log_acq_valid_o[b] && log_acq_ready_i[b]) more_q <= !done;
     end
-    if (match_go) get_q <= get;
   end
-
-  assign log_acq_valid_o = get_valid_q && got_q != get_q.found.count;
-  assign log_acq_line_o  = get_q.line + line_no_t'(got_q);
-  assign get_done        = got_q == get_q.found.count ||
-      (got_q + 3'd1 == get_q.found.count && log_acq_ready_i);
+  if (PrefetchLines > 4) begin : gen_bad_lines
+    $error("%m: a bank has at most two lines of an item");
+  end
 
   lib_fifo #(
     .T    (found_t),
@@ -278,9 +292,9 @@ module lookup
   ) u_out (
     .clk_i,
     .rst_ni,
-    .s_valid_i(get_valid_q && get_done),
+    .s_valid_i(match_valid_q && (&run_room)),
     .s_ready_o(out_room),
-    .s_data_i (get_q.found),
+    .s_data_i (get),
     .m_valid_o,
     .m_ready_i,
     .m_data_o (m_found_o),

@@ -156,11 +156,7 @@ module reader
     rsp_ready_o        = '0;
     rsp_ready_o[bank]  = piece && open && !work_q.whole;
     rsp_ready_o[!bank] = piece && open && !work_q.whole && crosses && piece_last;
-    request_rel_o      = '0;
-    if (work_done) begin
-      request_rel_o[work_q.bank]  = (4'(work_q.count) + 4'd1) >> 1;
-      request_rel_o[!work_q.bank] = 4'(work_q.count >> 1);
-    end
+    request_rel_o      = work_done ? in_banks(work_q.count, work_q.bank) : '0;
   end
   assign rel_o = {3'b0, rsp_ready_o[1], 3'b0, rsp_ready_o[0]};
 

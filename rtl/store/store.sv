@@ -202,6 +202,9 @@ module store
   logic [1:0] pair_valid, pair_ready, pair_en, pair_bad;
   bank_slot_t [1:0] pair_slot, pair_rd_slot;
   line_t [1:0] pair_data;
+  logic [1:0] req_acq_valid, req_acq_ready, req_rsp_valid, req_rsp_ready;
+  line_no_t [1:0] req_acq_line;
+  bank_slot_t [1:0] req_rsp_slot;
   line_no_t [1:0] log_wr_line;
   strb_t [1:0] log_wr_strb;
   logic log_idle, log_rd_en, log_rd_bad;
@@ -287,6 +290,12 @@ module store
     .rsp_bank_i      (log_rsp_bank),
     .rsp_slot_o      (log_rsp_slot),
     .rel_i           (log_rel),
+    .req_acq_valid_i (req_acq_valid),
+    .req_acq_ready_o (req_acq_ready),
+    .req_acq_line_i  (req_acq_line),
+    .req_rsp_valid_o (req_rsp_valid),
+    .req_rsp_ready_i (req_rsp_ready),
+    .req_rsp_slot_o  (req_rsp_slot),
     .pair_valid_o    (pair_valid),
     .pair_ready_i    (pair_ready),
     .pair_slot_o     (pair_slot),
@@ -318,8 +327,12 @@ module store
     .idle_o          (log_idle)
   );
   assign log_acq_fresh[2:0]         = '0;
-  assign log_rsp_ready[ClassReader] = 1'b0;
-  assign log_rsp_bank[ClassReader]  = 1'b0;
+  assign log_acq_valid[ClassRequest] = 1'b0;
+  assign log_acq_line[ClassRequest]  = '0;
+  assign log_rsp_ready[ClassRequest] = 1'b0;
+  assign log_rsp_bank[ClassRequest]  = 1'b0;
+  assign log_rsp_ready[ClassReader]  = 1'b0;
+  assign log_rsp_bank[ClassReader]   = 1'b0;
 
   lookup u_lookup (
     .clk_i,
@@ -343,9 +356,9 @@ module store
     .bucket_rd_en_o    (look_rd_en),
     .bucket_rd_slot_o  (look_rd_slot),
     .bucket_rd_data_i  ({bkt_rd_data[1][0], bkt_rd_data[0][0]}),
-    .log_acq_valid_o   (log_acq_valid[ClassRequest]),
-    .log_acq_ready_i   (log_acq_ready[ClassRequest]),
-    .log_acq_line_o    (log_acq_line[ClassRequest]),
+    .log_acq_valid_o   (req_acq_valid),
+    .log_acq_ready_i   (req_acq_ready),
+    .log_acq_line_o    (req_acq_line),
     .m_valid_o         (found_valid),
     .m_ready_i         (found_ready),
     .m_found_o         (found)
@@ -468,10 +481,9 @@ module store
     .bucket_rsp_slot_i   ({bkt_rsp_slot[1][1], bkt_rsp_slot[0][1]}),
     .bucket_request_rel_o(exe_request_rel),
     .bucket_rel_o        (exe_rel),
-    .request_rsp_valid_i (log_rsp_valid[ClassRequest]),
-    .request_rsp_ready_o (log_rsp_ready[ClassRequest]),
-    .request_rsp_bank_o  (log_rsp_bank[ClassRequest]),
-    .request_rsp_slot_i  (log_rsp_slot[ClassRequest]),
+    .request_rsp_valid_i (req_rsp_valid),
+    .request_rsp_ready_o (req_rsp_ready),
+    .request_rsp_slot_i  (req_rsp_slot),
     .acq_valid_o         (log_acq_valid[ClassExecute]),
     .acq_ready_i         (log_acq_ready[ClassExecute]),
     .acq_line_o          (log_acq_line[ClassExecute]),

@@ -72,10 +72,15 @@ package store_pkg;
   typedef logic [IndexSlotW-1:0] index_slot_t;  // {set, way}
   typedef logic [LogSlotW-1:0] log_slot_t;  // the set's lowest bit is the bank
   typedef logic [LogSlotW-2:0] bank_slot_t;  // without the bank
-  typedef logic [1:0][3:0] log_rel_t;  // lines to release in each bank
+  typedef logic [1:0][3:0] log_rel_t;  // lines to release, or to acquire, in each bank
   localparam int unsigned LogWayW = $clog2(LogWays);
   function automatic log_slot_t in_bank(input bank_slot_t slot, input logic bank);
     return {slot[LogSlotW-2:LogWayW], bank, slot[LogWayW-1:0]};
+  endfunction
+  /// Of `count` lines, the first of them in `bank`: they are in the banks by turns.
+  function automatic log_rel_t in_banks(input logic [2:0] count, input logic bank);
+    in_banks[bank]  = (4'(count) + 4'd1) >> 1;
+    in_banks[!bank] = 4'(count) >> 1;
   endfunction
 
   /// Lines of an item that are fetched before its request is executed.
@@ -306,7 +311,8 @@ package store_pkg;
     StoreCountLaps,          // times the log wrapped
     StoreCountSlow,          // requests whose item was not the prefetched one
     StoreCountCut,           // records skipped because their replies had no room
-    StoreCountWaitIndex,     // clocks in which execute waited for the next request's lines
+    StoreCountWaitIndex,     // clocks in which execute waited for what lookup finds of a request
+    StoreCountWaitLines,     // clocks in which execute waited for lines of the next request's item
     StoreCountWaitLog,       // clocks in which execute waited for an item's data to be written
     StoreCountWaitBack,      // clocks in which execute waited for the way back
     StoreCountBadReads,      // reads that memory refused; all items are given up

@@ -590,18 +590,31 @@ def test_speed(large):
     result["set:get 1:1"] = rate(bench, [x for pair in zip(sets, shuffled) for x in pair])
     result["get hot"] = rate(bench, [gets[0]] * 1000)
     result["set:get 1:1 hot"] = rate(bench, [sets[0], gets[0]] * 500)
+    # Items that touch three lines: two of them, or one, are in each bank of the log.
+    longs = [{"op": T.OpSet, "_key": b"long" + k * 2, "_value": bytes(100)} for k in names[:1000]]
+    reads = [{"op": T.OpGet, "_key": r["_key"], "last_key": 1} for r in longs]
+    rate(bench, longs)
+    pairs = [x for pair in zip(longs, random.sample(reads, len(reads))) for x in pair]
+    result["set:get 1:1, 100 bytes"] = rate(bench, pairs)
+    result["set:get 1:1, 100 bytes, hot"] = rate(bench, [longs[0], reads[0]] * 500)
     # Single gets of keys whose lines are no longer on chip, and again.
     bench.idle()
-    latency = [[], []]
+    latency, waits = [[], []], [[], []]
     for k in random.sample(names, 20):
         for n in range(2):
-            at = large.clock
+            at, waited = large.clock, bench.counts()
             bench.job([{"op": T.OpGet, "_key": k, "last_key": 1}])
             bench.idle()
             latency[n].append(bench.chunk.times[-1] - at)
+            counts = bench.counts()
+            waits[n].append([counts[c] - waited[c] for c in ("WaitIndex", "WaitLines")])
     result["clocks of a get"] = {"lines in memory": max(latency[0]), "on chip": max(latency[1])}
     print(result)
     assert result["get"] < 1.3 and result["get hot"] < 1.3 and result["set:get 1:1"] < 2
     assert result["get hot"] <= 1.1 * result["get random"]
     assert result["set:get 1:1 hot"] <= 1.1 * result["set:get 1:1"]
+    assert result["set:get 1:1, 100 bytes"] < 1.9 and result["set:get 1:1, 100 bytes, hot"] < 1.9
+    # For what the index says, and then for the item's lines; other keys may have brought either.
+    assert max(waits[0]) == [56, 44] and waits[0].count([56, 44]) > 10
+    assert all(wait == [15, 3] for wait in waits[1])
     assert max(latency[1]) <= 26 and max(latency[0]) <= 26 + 2 * 45
