@@ -187,7 +187,7 @@ module execute
   logic [1:0] epoch_fits;
   logic [15:0] pick;
   logic [31:0] epoch;
-  logic sum_get, line_there, prepare;
+  logic sum_get, line_there, prepare, extend_start;
   line_no_t sum_line;
 
   execute_find u_find (
@@ -244,7 +244,7 @@ module execute
   decision_t does;
   sum_t sum;
   extended_t extended;
-  logic extend_start, extend_done, extend_write, act_read, extend_read;
+  logic extend_done, extend_write, act_read, extend_read;
   read_t act_job, extend_job;
   logic insert_start, insert_done, sum_start, sum_done, sum_write, way_write, way_use, way_ready;
   logic out_free, moved, evicted;
