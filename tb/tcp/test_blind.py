@@ -133,6 +133,7 @@ async def moves(dut):
         data(100, **options)
         peer.gave(100)
         await bench.until(lambda: c.received == have + 100)
+        await bench.clocks(100)  # an ACK comes later than the session knows
 
     async def ahead(**options):
         data(1, seq=5000, **options)
