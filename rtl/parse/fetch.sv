@@ -78,7 +78,7 @@ module fetch
   logic wait_valid, wait_ready, wait_take;
   wait_t wait_in, wait_out;
   job_t wait_job;
-  logic [6:0] wait_level;
+  logic [7:0] wait_level;
 
   logic reading_q;
   laddr_t ring_q;
@@ -132,7 +132,7 @@ module fetch
 
   lib_fifo #(
     .T    (wait_t),
-    .Depth(64)
+    .Depth(128)
   ) u_wait (
     .clk_i,
     .rst_ni,

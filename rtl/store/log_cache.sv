@@ -147,7 +147,7 @@ module log_cache
       .Ultra  (1'b1),
       .NumberBits(14),
       .RenewEvery(256),
-      .TicketBits(18)
+      .TicketBits(19)
     ) u_bank (
       .clk_i,
       .rst_ni,

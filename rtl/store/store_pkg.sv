@@ -60,7 +60,7 @@ package store_pkg;
   /// Line caches: sets, ways, and the classes that pin lines in them.
   localparam int unsigned IndexSets = 256;
   localparam int unsigned IndexWays = 8;
-  localparam int unsigned LogSets = 512;  // in each of its two banks
+  localparam int unsigned LogSets = 1024;  // in each of its two banks
   localparam int unsigned LogWays = 8;
   localparam int unsigned LogClasses = 4;
   localparam int unsigned IndexSlotW = $clog2(IndexSets * IndexWays);
