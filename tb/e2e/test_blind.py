@@ -318,6 +318,8 @@ class Download(Connection):
                                  / ICMP(type=3, code=4, nexthopmtu=mtu) / bytes(quote)))
         packet[22] ^= flip              # its checksum
         self.wire.raw.send(bytes(Ether(dst=self.wire.mac, src=FORGER, type=0x800)) + bytes(packet))
+        # An ACK right behind it would pass it by in the card, and what it quotes be acknowledged then.
+        time.sleep(0.1)
 
 
 def paths(wire, forget):

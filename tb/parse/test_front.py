@@ -531,7 +531,7 @@ def a_command(values=300, host=True, broken=True):
     return line.replace(b"\n", b"", line.count(b"\n") - 1) + body
 
 
-async def settle(dut, bench, quiet=400, timeout=150_000):
+async def settle(dut, bench, quiet=400, timeout=600_000):
     """Until nothing has moved for a while."""
     edge = RisingEdge(dut.clk_i)
     last, still = None, 0
