@@ -41,10 +41,7 @@ class Model:
         self.nxt = max(self.nxt, to)
         again = []
         if self.recovers and to < self.recover:
-            again = [to]
-            self.cwnd = max(self.cwnd - new, 0)
-            if new >= MSS or self.cwnd < MSS:
-                self.cwnd += MSS
+            again = self._partial(to, new)
         elif self.recovers:
             self.recovers, self.cwnd = False, self.ssthresh
         elif self.cwnd < self.ssthresh:
@@ -55,6 +52,13 @@ class Model:
                 self.counted -= self.cwnd
                 self.cwnd = min(self.cwnd + MSS, RING)
         return again + self._send()
+
+    def _partial(self, to, new):
+        """An ACK of `new` bytes in recovery: what goes again (RFC 6582)."""
+        self.cwnd = max(self.cwnd - new, 0)
+        if new >= MSS or self.cwnd < MSS:
+            self.cwnd += MSS
+        return [to]
 
     def dup(self):
         if self.recovers:

@@ -62,27 +62,14 @@ class Model(PlainModel):
         self.told = {at for at in self.told if at > to}
         if to == self.una:
             return self.dup() if told is None or news else self._send(self._limited())
-        new, self.una, self.dups = to - self.una, to, 0
-        self.nxt = max(self.nxt, to)
+        return self.ack(to)
+
+    def _partial(self, to, new):
         again = []
-        if self.recovers and to < self.recover:
-            if not self.score or not self.told:
-                again = [to]
-                self.next, self.mark = to + MSS, self.top
-            if not self.score:
-                self.cwnd = max(self.cwnd - new, 0)
-                if new >= MSS or self.cwnd < MSS:
-                    self.cwnd += MSS
-        elif self.recovers:
-            self.recovers, self.cwnd = False, self.ssthresh
-        elif self.cwnd < self.ssthresh:
-            self.cwnd = min(self.cwnd + min(new, 2 * MSS), RING)
-        else:
-            self.counted += new
-            if self.counted >= self.cwnd:
-                self.counted -= self.cwnd
-                self.cwnd = min(self.cwnd + MSS, RING)
-        return again + self._send()
+        if not self.score or not self.told:
+            again = [to]
+            self.next, self.mark = to + MSS, self.top
+        return again if self.score else super()._partial(to, new)
 
     def _limited(self):
         return 0 if self.recovers or self.una <= self.recover or self.dups > 2 else self.dups * MSS
