@@ -68,20 +68,31 @@ module lib_pack_fv
   assign in_any  = in_one || in_two;
   assign in_byte = byte_of(rotl_bytes(s_data_i, in_lane - s_start_i), lane_q);
 
+  // The two lines that the output register can hold.
+  typedef struct packed {
+    logic [511:0] data;
+    logic [63:0]  strb;
+    logic [6:0]   stop;
+    logic         last;
+  } line_t;
+  line_t head, second;
+  assign head   = dut.u_out.mem_q[dut.u_out.head_q];
+  assign second = dut.u_out.mem_q[!dut.u_out.head_q];
+
   // Where bytes for the lane are, the oldest first.
   logic [5:0] there;
   logic [5:0][7:0] bytes;
   logic live_q;  // the line in acc_q goes on
-  assign there[0] = dut.u_out.valid_q && dut.u_out.data_q.strb[lane_q];
-  assign there[1] = dut.u_out.skid_valid_q && dut.u_out.skid_q.strb[lane_q];
+  assign there[0] = dut.u_out.valid_q && head.strb[lane_q];
+  assign there[1] = !dut.u_out.room_q && second.strb[lane_q];
   assign there[2] = (dut.full_q || live_q) && dut.acc_q.strb[lane_q];
   assign there[3] = dut.turn_valid_q && dut.turn_strb_q[lane_q];
   assign there[4] = dut.turn_valid_q && dut.turn_over_strb_q[lane_q];
   assign there[5] = dut.place_valid_q &&
                     ((lane_q >= dut.place_lane_q && {1'b0, lane_q} < dut.place_stop_q) ||
                      {1'b1, lane_q} < dut.place_stop_q);
-  assign bytes[0] = byte_of(dut.u_out.data_q.data, lane_q);
-  assign bytes[1] = byte_of(dut.u_out.skid_q.data, lane_q);
+  assign bytes[0] = byte_of(head.data, lane_q);
+  assign bytes[1] = byte_of(second.data, lane_q);
   assign bytes[2] = byte_of(dut.acc_q.data, lane_q);
   assign bytes[3] = byte_of(dut.turn_data_q, lane_q);
   assign bytes[4] = bytes[3];
@@ -140,19 +151,19 @@ module lib_pack_fv
   `ASSERT(Bytes, bytes_q == older[5] + 4'(there[5]))
   `ASSERT(Seen, !seen_q || ahead_q < bytes_q)
   logic [4:0] ends;  // of packets, in the stages
-  assign ends[0] = dut.u_out.valid_q && dut.u_out.data_q.last;
-  assign ends[1] = dut.u_out.skid_valid_q && dut.u_out.skid_q.last;
+  assign ends[0] = dut.u_out.valid_q && head.last;
+  assign ends[1] = !dut.u_out.room_q && second.last;
   assign ends[2] = dut.full_q && dut.acc_q.last;
   assign ends[3] = dut.turn_valid_q && dut.turn_last_q;
   assign ends[4] = dut.place_valid_q && dut.place_last_q;
   `ASSERT(Packets, packets_q == 4'($countones(ends)))
-  `ASSERT(Skid, !dut.u_out.skid_valid_q || dut.u_out.valid_q)
-  `ASSERT(LineOut, !dut.u_out.valid_q || dut.u_out.data_q.last || dut.u_out.data_q.strb[63])
-  `ASSERT(LineSkid, !dut.u_out.skid_valid_q || dut.u_out.skid_q.last || dut.u_out.skid_q.strb[63])
+  `ASSERT(Second, dut.u_out.room_q || dut.u_out.valid_q)
+  `ASSERT(LineOut, !dut.u_out.valid_q || head.last || head.strb[63])
+  `ASSERT(LineSecond, dut.u_out.room_q || second.last || second.strb[63])
   `ASSERT(LineFull, !dut.full_q || dut.acc_q.last || dut.acc_q.strb[63])
   `ASSERT(StopFull, !dut.full_q || dut.acc_q.last || dut.acc_q.stop == 7'd64)
-  `ASSERT(EndOut, !there[0] || {1'b0, lane_q} < dut.u_out.data_q.stop)
-  `ASSERT(EndSkid, !there[1] || {1'b0, lane_q} < dut.u_out.skid_q.stop)
+  `ASSERT(EndOut, !there[0] || {1'b0, lane_q} < head.stop)
+  `ASSERT(EndSecond, !there[1] || {1'b0, lane_q} < second.stop)
   `ASSERT(EndAcc, !there[2] || {1'b0, lane_q} < dut.acc_q.stop)
   // Which chunk is a packet's first, and where a chunk begins, follow from the one before it.
   logic turn_open;
@@ -189,7 +200,7 @@ module lib_pack_fv
 
   // ------------------------------------------------ reached
   `FV_COVER(TwoLines, push && in_two && !in_one && open_q)
-  `FV_COVER(Waits, dut.u_out.skid_valid_q && dut.full_q && dut.turn_valid_q && dut.place_valid_q)
+  `FV_COVER(Waits, !dut.u_out.room_q && dut.full_q && dut.turn_valid_q && dut.place_valid_q)
   `FV_COVER(ComesOut, seen_q && out && ahead_q == '0 && open_q)
   `FV_COVER(ManyBefore, seen_q && ahead_q == 4'd2)
   `FV_COVER(Ends, pop && m_last && m_strb[63])

@@ -57,9 +57,9 @@ module lib_reg_fv (
   `ASSERT(Order, !(seen_q && m_valid && ahead_q == '0) || m_data == word_q)
 
   // Invariants
-  `ASSERT(Level, level_q == 2'(dut.valid_q) + 2'(dut.skid_valid_q))
+  `ASSERT(Level, level_q == 2'(dut.valid_q) + 2'(!dut.room_q))
   `ASSERT(Behind, !seen_q || ahead_q < level_q)
-  `ASSERT(Skid, !(seen_q && ahead_q == 2'd1) || dut.skid_q == word_q)
+  `ASSERT(Second, !(seen_q && ahead_q == 2'd1) || dut.mem_q[!dut.head_q] == word_q)
 
   // Reached
   `FV_SEEN(filled, !s_ready)

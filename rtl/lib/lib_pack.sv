@@ -102,9 +102,17 @@ module lib_pack
   assign out_valid = full_q || (turn_valid_q && (turn_fills_q || turn_last_q));
   assign out       = full_q ? acc_q : merged;
 
-  logic [511:0] fresh;  // lanes from the chunk
-  assign fresh = {512{1'b1}} << {turn_lane_q, 3'b000};
-  assign merged.data = (acc_q.data & ~fresh) | (turn_data_q & fresh);
+  logic [63:0] fresh;  // lanes from the chunk
+  assign fresh = lanes_from(turn_lane_q);
+  for (genvar b = 0; b < 64; b++) begin : gen_merge
+    assign merged.data[b*8+:8] = fresh[b] ? turn_data_q[b*8+:8] : acc_q.data[b*8+:8];
+    // Written lane by lane, so that the register needs no multiplexer: of a line begun by what went
+    // beyond the last one only the lanes of strb matter.
+    always_ff @(posedge clk_i) begin
+      if (take && (fresh[b] || (turn_fills_q && !full_q)))
+        acc_q.data[b*8+:8] <= turn_data_q[b*8+:8];
+    end
+  end
   assign merged.strb = ((turn_first_q || full_q) ? '0 : acc_q.strb) | turn_strb_q;
   assign merged.stop = turn_fills_q ? 7'd64 : turn_stop_q;
   assign merged.last = turn_last_q && !turn_over_q;
@@ -120,11 +128,9 @@ module lib_pack
     if (take) begin
       acc_q.last <= turn_last_q;
       if (turn_fills_q && !full_q) begin
-        acc_q.data <= turn_data_q;
         acc_q.strb <= turn_over_strb_q;
         acc_q.stop <= {1'b0, turn_stop_q[5:0]};
       end else begin
-        acc_q.data <= merged.data;
         acc_q.strb <= merged.strb;
         acc_q.stop <= merged.stop;
       end

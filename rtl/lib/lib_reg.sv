@@ -18,33 +18,35 @@ module lib_reg #(
   output T     m_data_o
 );
 
-  // The skid register takes the one beat that was promised room while the output is stalled.
-  logic valid_q, skid_valid_q, stall;
-  T data_q, skid_q;
+  // Two places, written and read in turn. In distributed RAM they take half the LUTs of a multiplexer
+  // before a register, and no flip-flops.
+  logic valid_q, room_q, head_q, tail, push, pop;
 
-  assign stall     = valid_q && !m_ready_i;
-  assign s_ready_o = !skid_valid_q;
+  assign s_ready_o = room_q;
   assign m_valid_o = valid_q;
-  assign m_data_o  = data_q;
+  assign push      = s_valid_i && room_q;
+  assign pop       = valid_q && m_ready_i;
+  assign tail      = head_q ^ valid_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      valid_q      <= 1'b0;
-      skid_valid_q <= 1'b0;
-    end else if (stall) begin
-      skid_valid_q <= skid_valid_q || s_valid_i;
+      valid_q <= 1'b0;
+      room_q  <= 1'b1;
+      head_q  <= 1'b0;
     end else begin
-      valid_q      <= skid_valid_q || s_valid_i;
-      skid_valid_q <= 1'b0;
+      if (push != pop) begin
+        valid_q <= push || !room_q;
+        room_q  <= pop || !valid_q;
+      end
+      head_q <= head_q ^ pop;
     end
-    if (!stall) begin
-      if (skid_valid_q) data_q <= skid_q;
-      else if (s_valid_i) data_q <= s_data_i;
-    end
-    if (s_valid_i && stall && !skid_valid_q) skid_q <= s_data_i;
   end
 
+  (* ram_style = "distributed" *) T mem_q[2];
+  always_ff @(posedge clk_i) if (push) mem_q[tail] <= s_data_i;
+  assign m_data_o = mem_q[head_q];
+
   `ASSERT_STABLE(OutStable, m_valid_o, m_ready_i, m_data_o)
-  `ASSERT(SkidBehindData, !skid_valid_q || valid_q)
+  `ASSERT(ValidOrRoom, valid_q || room_q)
 
 endmodule
