@@ -2,6 +2,9 @@ rtl/store/line_cache.sv
 rtl/store/log_cache.sv
 rtl/store/hash.sv
 rtl/store/lookup.sv
+rtl/store/log_place.sv
+rtl/store/log_lay.sv
+rtl/store/log_write.sv
 rtl/store/log.sv
 rtl/store/execute_next.sv
 rtl/store/execute_stages.sv

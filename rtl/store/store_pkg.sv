@@ -95,6 +95,25 @@ package store_pkg;
     logic        tail_lap;  // the tail is in the head's lap
   } log_range_t;
 
+  /// An item, or a part of one, that has its place in the log.
+  typedef struct packed {
+    logic        drop;   // refused, or already overtaken: the data go nowhere
+    logic        own;
+    logic        start;
+    logic        parts;  // of an item that comes in parts
+    head_t       head;
+    line_no_t    line;   // where the first byte goes
+    logic [5:0]  lane;
+  } log_piece_t;
+
+  /// A line of one, with the bytes in strb; last: of the piece.
+  typedef struct packed {
+    logic     last;
+    line_no_t line;
+    line_t    data;
+    strb_t    strb;
+  } log_line_t;
+
   function automatic logic off_valid(input off_t off, input log_range_t range);
     return off.lap != '0 &&
         ((off.lap == range.lap[7:0]) ? off.pos < range.head &&

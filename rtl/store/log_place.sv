@@ -1,0 +1,259 @@
+// Gives each item its place at the head of the log, and each further part the place where its bytes go on.
+// A place is given 3 clocks after the request; initiation interval 1.
+//
+// When memory has not taken or given what it was asked, all that was stored is given up: the log goes
+// on in a lap of which nothing is valid. So no one sees an older state than he left, wherever it was.
+//
+// Places only grow; an item never wraps, so the end of a lap may stay unused. What of the log is
+// valid follows from the head: a margin in front of it is given up early, so that whoever reads an
+// item that was valid a moment ago is not overtaken.
+//
+// An item that comes in several parts has its room from the start, and that evicts others before its
+// bytes have come, if they ever do. So such rooms have a budget of an eighth of the log: what is
+// taken comes back with the bytes, or within a minute; who finds too little is refused.
+`include "lib_assert.svh"
+
+module log_place
+  import wirekv_pkg::*;
+  import request_pkg::*;
+  import store_pkg::*;
+(
+  input  logic       clk_i,
+  input  logic       rst_ni,
+  /// One-clock pulse each millisecond.
+  input  logic       tick_i,
+  /// Size of the log in lines.
+  input  logic [25:0] log_lines_i,
+  /// Memory has failed.
+  input  logic       bad_i,
+  /// Items from requests; each is answered, in order: a start by its place, lap 0 if it is refused.
+  input  logic       put_valid_i,
+  output logic       put_ready_o,
+  input  put_t       put_i,
+  output logic       off_valid_o,
+  output off_t       off_o,
+  /// Items from execute or pieces, one at a time; off_o stands in the clock in which one is taken.
+  input  logic       own_valid_i,
+  output logic       own_ready_o,
+  input  put_t       own_i,
+  /// They, with their places.
+  output logic       piece_valid_o,
+  input  logic       piece_ready_i,
+  output log_piece_t piece_o,
+  /// A line of an item that comes in parts was written.
+  input  logic       back_i,
+  /// What is valid. Registered.
+  output log_range_t range_o,
+  /// Items and pieces taken.
+  output serial_t    taken_o,
+  /// Pulses: an item got its place; the log wrapped; an item was refused.
+  output logic       item_o,
+  output logic       lap_o,
+  output logic       refuse_o,
+  /// Nothing in flight here.
+  output logic       idle_o,
+  /// Ticks are needed.
+  output logic       timer_o
+);
+
+  typedef logic [28:0] units_t;  // places and sizes in units of 16 bytes
+
+  // 1 MiB + 64 KiB: more than all readers can have in flight.
+  localparam units_t Margin = 29'd69632;
+
+  // ---------------------------------------------------------------- size: what an item needs
+  // Three stages to its place: size, limit (the last start with which it fits), take.
+  typedef logic [26:0] lines_t;
+  typedef struct packed {
+    logic        own;
+    put_t        put;
+    units_t      need;
+    logic [31:0] cont_byte;  // of a continued item: where its bytes go on
+    logic        still;      // and whether it is still in the log
+  } sized_t;
+
+  units_t size;
+  sized_t size_d, size_q, limit_q;
+  logic size_valid_q, limit_valid_q, size_go, limit_go, limit_first_q, own_sent_q, from_own;
+  logic [21:0] item_bytes;
+  put_t first_put;
+  log_range_t range_q;
+
+  assign size       = units_t'({log_lines_i, 2'b00});
+  // Execute waits for its item, so it goes first; it is offered until it has its place.
+  assign from_own   = own_valid_i && !own_sent_q;
+  assign first_put  = from_own ? own_i : put_i;
+  assign item_bytes = 22'd16 + 22'(first_put.klen) + 22'(first_put.vlen);
+  always_comb begin
+    size_d.own       = from_own;
+    size_d.put       = first_put;
+    size_d.need      = first_put.own_lines ? (units_t'(item_bytes) + 29'd63) >> 6 << 2
+                                           : (units_t'(item_bytes) + 29'd15) >> 4;
+    size_d.cont_byte = {first_put.off.pos, 4'h0} + 32'd16 + 32'(first_put.klen) +
+        32'(first_put.done);
+    size_d.still     = off_valid(first_put.off, range_q);
+  end
+  assign size_go     = !size_valid_q || limit_go;
+  assign put_ready_o = size_go && !from_own;
+
+  // ---------------------------------------------------------------- limit
+  units_t last_start_q, half_q;  // the last start at which it fits
+  logic too_large_q, take;
+  logic [1:0] lend_q;  // clocks until what was lent is counted
+  assign limit_go = !limit_valid_q || take;
+
+  always_ff @(posedge clk_i) begin
+    half_q <= size >> 1;
+    if (!rst_ni) begin
+      size_valid_q  <= 1'b0;
+      limit_valid_q <= 1'b0;
+      own_sent_q    <= 1'b0;
+    end else begin
+      if (size_go) size_valid_q <= from_own || put_valid_i;
+      if (limit_go) limit_valid_q <= size_valid_q;
+      if (own_ready_o) own_sent_q <= 1'b0;
+      else if (from_own && size_go) own_sent_q <= 1'b1;
+    end
+    if (size_go) size_q <= size_d;
+    if (limit_go) begin
+      limit_q      <= size_q;
+      last_start_q <= size - size_q.need;
+      too_large_q  <= size_q.need > half_q;
+    end
+    limit_first_q <= limit_go;
+  end
+
+  // ---------------------------------------------------------------- take: its place
+  logic fits, refused, own_lines, aligned, budget_known;
+  logic [35:0] lap_q, lap_next, lap_last_q;
+  logic [27:0] head_q, head_next;
+  off_t place;
+  log_piece_t piece;
+  logic piece_ready, parts_large_q;
+  logic [2:0] unused_pieces;
+  lines_t spare_q;  // that may be given out before their bytes have come
+
+  assign lap_next  = (lap_q[7:0] == '1) ? lap_q + 36'd2 : lap_q + 36'd1;
+  assign fits      = units_t'(head_q) <= last_start_q;
+  assign head_next = fits ? head_q + limit_q.need[27:0] : limit_q.need[27:0];
+  // An item with lines of its own first moves the head to the next line, and waits until all that
+  // was lent before is known.
+  assign own_lines    = limit_q.put.start && limit_q.put.own_lines;
+  assign aligned      = !own_lines || head_q[1:0] == '0 || !fits;
+  assign budget_known = !own_lines || (!limit_first_q && lend_q == '0);
+  assign refused      = too_large_q || (own_lines && parts_large_q);
+
+  // Beyond every lap that a place was given in, and so is the lap before it.
+  logic [35:0] lap_far, lap_new;
+  assign lap_far = lap_q + 36'd4;
+  assign lap_new = (lap_far[7:0] == '0) ? lap_q + 36'd5 : lap_far;
+
+  always_comb begin
+    place = fits ? '{lap: lap_q[7:0], pos: head_q} : '{lap: lap_next[7:0], pos: '0};
+    if (refused) place = '0;
+    piece.own       = limit_q.own;
+    piece.start     = limit_q.put.start;
+    piece.parts     = limit_q.put.own_lines || !limit_q.put.start;
+    piece.drop      = limit_q.put.start ? refused : !limit_q.still;
+    piece.head      = '{lap: fits ? lap_q[31:0] : lap_next[31:0], exptime: limit_q.put.exptime,
+                        flags: limit_q.put.flags, vlen: 24'(limit_q.put.vlen),
+                        klen: limit_q.put.klen};
+    if (limit_q.put.start) {piece.line, piece.lane} = {place.pos, 4'h0};
+    else {piece.line, piece.lane} = limit_q.cont_byte;
+  end
+  // Of a piece that execute adds to an item: where that is, if it still is.
+  assign off_o       = limit_q.put.start ? place : limit_q.still ? limit_q.put.off : '0;
+  assign take        = limit_valid_q && piece_ready && budget_known && (aligned || refused);
+  assign off_valid_o = take && !limit_q.own;
+  assign own_ready_o = take && limit_q.own;
+
+  logic placed;
+  assign placed = take && limit_q.put.start && !refused;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      lap_q      <= 36'd1;
+      lap_last_q <= 36'd255;
+      head_q     <= '0;
+    end else begin
+      if (placed) begin
+        head_q <= head_next;
+        if (!fits) begin
+          lap_q      <= lap_next;
+          lap_last_q <= lap_q;
+        end
+      end else if (limit_valid_q && !aligned) begin
+        head_q <= {head_q[27:2] + 26'd1, 2'b00};
+      end
+      if (bad_i) begin
+        lap_q      <= lap_new;
+        lap_last_q <= lap_new - 36'd1;
+      end
+    end
+    parts_large_q <= limit_q.need[28:2] > spare_q;
+  end
+
+  // ---------------------------------------------------------------- room before bytes
+  // The largest item, however small the log.
+  localparam lines_t LeastBudget = 27'd16640;
+  lines_t budget_q, owed_q, lent_q, back;
+
+  assign back    = (tick_i ? (budget_q >> 16) + 27'd1 : '0) + lines_t'(back_i);
+  assign timer_o = owed_q != '0;
+  always_ff @(posedge clk_i) begin
+    budget_q <= (lines_t'(log_lines_i[25:3]) < LeastBudget) ? LeastBudget
+                                                           : lines_t'(log_lines_i[25:3]);
+    spare_q  <= budget_q - owed_q;
+    if (!rst_ni) begin
+      lent_q <= '0;
+      lend_q <= '0;
+      owed_q <= '0;
+    end else begin
+      lent_q <= (placed && own_lines) ? limit_q.need[28:2] : '0;
+      lend_q <= (placed && own_lines) ? 2'd3 : lend_q - 2'(lend_q != '0);
+      owed_q <= lent_q + ((owed_q > back) ? owed_q - back : '0);
+    end
+  end
+
+  // The tail: head - (size - margin), in this lap or in the one before.
+  units_t margin_q, reach_q;
+  always_ff @(posedge clk_i) begin
+    margin_q         <= ((size >> 2) < Margin) ? size >> 2 : Margin;
+    reach_q          <= size - margin_q;
+    range_q.lap      <= lap_q;
+    range_q.last_lap <= lap_last_q;
+    range_q.head     <= head_q;
+    range_q.tail_lap <= units_t'(head_q) >= reach_q;
+    range_q.tail     <= (units_t'(head_q) >= reach_q) ? head_q - reach_q[27:0]
+                                                      : head_q + margin_q[27:0];
+  end
+  assign range_o = range_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) taken_o <= '0;
+    else if (take && !piece.drop) taken_o <= taken_o + 1'b1;
+    item_o   <= rst_ni && placed;
+    lap_o    <= rst_ni && placed && !fits;
+    refuse_o <= rst_ni && take && piece.drop;
+  end
+
+  logic [2:0] unused_level;
+  lib_fifo #(
+    .T    (log_piece_t),
+    .Depth(4)
+  ) u_pieces (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(take),
+    .s_ready_o(piece_ready),
+    .s_data_i (piece),
+    .m_valid_o(piece_valid_o),
+    .m_ready_i(piece_ready_i),
+    .m_data_o (piece_o),
+    .level_o  (unused_level)
+  );
+
+  assign idle_o = !put_valid_i && !own_valid_i && !size_valid_q && !limit_valid_q && !piece_valid_o;
+
+  `ASSERT(HeadInside, units_t'(head_q) <= size)
+
+endmodule
