@@ -524,11 +524,8 @@ module store
     .idle_o              (exe_idle)
   );
 
-  // Two words deep it is smaller than a register stage so wide.
-  logic [1:0] unused_res;
-  lib_fifo #(
-    .T    (res_t),
-    .Depth(2)
+  lib_reg #(
+    .T(res_t)
   ) u_res (
     .clk_i,
     .rst_ni,
@@ -537,8 +534,7 @@ module store
     .s_data_i (out),
     .m_valid_o(res_valid_o),
     .m_ready_i(res_ready_i),
-    .m_data_o (res_o),
-    .level_o  (unused_res)
+    .m_data_o (res_o)
   );
 
   // ---------------------------------------------------------------- reader
