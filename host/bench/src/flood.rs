@@ -4,14 +4,11 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
-use wirekv_sim::WIRE_100G;
 
 use crate::frame::{self, Segment, SYN};
 
 /// Options of a SYN as Linux sends it: MSS, SACK permitted, timestamps, window scale.
 const OPTIONS: [u8; 20] = [2, 4, 5, 0xB4, 4, 2, 8, 10, 1, 2, 3, 4, 0, 0, 0, 0, 1, 3, 3, 7];
-/// Bytes that the wire carries in a clock.
-const WIRE: u64 = WIRE_100G as u64;
 /// Where these frames come from, and what the card says to them goes.
 const NET: [u8; 2] = [10, 78];
 
@@ -43,7 +40,9 @@ impl Kind {
 
 pub struct Flood {
     kind: Kind,
-    /// Clock of the next frame, times the bytes that the wire carries in a clock.
+    /// Bytes that the wire carries in a clock.
+    wire: f64,
+    /// Bytes that it can have carried before the next frame.
     next: u64,
     /// For `Acks`.
     ack: Vec<u8>,
@@ -51,17 +50,18 @@ pub struct Flood {
 }
 
 impl Flood {
-    /// From clock `now` on; `ack` is the frame for `Acks`.
-    pub fn new(kind: Kind, now: u64, ack: Vec<u8>) -> Flood {
-        Flood { kind, next: now * WIRE, ack, rng: SmallRng::seed_from_u64(13) }
+    /// From clock `now` on, on a wire of so many bytes a clock; `ack` is the frame for `Acks`.
+    pub fn new(kind: Kind, now: u64, wire: f64, ack: Vec<u8>) -> Flood {
+        let next = (now as f64 * wire) as u64;
+        Flood { kind, wire, next, ack, rng: SmallRng::seed_from_u64(13) }
     }
 
     /// The next frame, if it is due before clock `until`, and when.
     pub fn due(&mut self, until: u64) -> Option<(Vec<u8>, u64)> {
-        if self.next >= until * WIRE {
+        let at = (self.next as f64 / self.wire) as u64;
+        if at >= until {
             return None;
         }
-        let at = self.next / WIRE;
         let [a, b] = NET;
         let [c, d] = self.rng.random();
         let port = self.rng.random_range(1024..=u16::MAX);

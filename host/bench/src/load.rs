@@ -1,5 +1,5 @@
-//! Clients in a closed loop: each keeps a number of requests outstanding, over UDP or TCP, and
-//! every reply is compared with what it must be.
+//! Clients in a closed loop: each keeps a number of requests outstanding, over UDP or TCP. Over UDP also
+//! in an open one: requests come when they come. Every reply is compared with what it must be.
 
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -46,10 +46,16 @@ fn wrong(expect: &Expect, reply: &[u8]) -> anyhow::Error {
 
 /// Nothing holds back a datagram on its way to a busy card, and the card drops what finds no room.
 pub const UDP_MOST: u32 = 256;
+/// In an open loop so many may be under way, most of them in front of the wire.
+const OPEN_MOST: u32 = 1 << 14;
+/// Its requests are queued for so many clocks, more than it takes to read the card's counters.
+const OPEN_AHEAD: u64 = 4000;
 
 struct UdpPending {
     client: u32,
     frame: u64,
+    /// The clock from which on it could be sent.
+    due: u64,
     expect: Expect,
 }
 
@@ -86,7 +92,7 @@ impl Udp {
         payload.extend([0, 0, 0, 1, 0, 0]);
         payload.extend(text);
         let frame = rig.send(&frame::udp(address(client), &payload), at);
-        self.pending[usize::from(self.id)] = Some(UdpPending { client, frame, expect });
+        self.pending[usize::from(self.id)] = Some(UdpPending { client, frame, due: at, expect });
         self.id = self.id.wrapping_add(1);
         self.outstanding += 1;
     }
@@ -114,16 +120,7 @@ impl Udp {
                 self.outstanding
             );
             for Out { stamp, frame } in outs.drain(..) {
-                let Some((to, Packet::Udp(payload))) = frame::parse(&frame)? else { continue };
-                ensure!(payload.len() >= 8, "a datagram without a frame header");
-                let id = u16::from_be_bytes([payload[0], payload[1]]);
-                ensure!(payload[2..8] == [0, 0, 0, 1, 0, 0], "wrong frame header");
-                let pending = self.pending[usize::from(id)].take().context("unknown request id")?;
-                ensure!(client_of(to) == pending.client, "a reply to the wrong client");
-                if !keys.right(&pending.expect, &payload[8..]) {
-                    return Err(wrong(&pending.expect, &payload[8..]));
-                }
-                self.outstanding -= 1;
+                let Some(pending) = self.take(keys, &frame)? else { continue };
                 let latency = stamp.last - rig.entered(pending.frame);
                 if let Some(meter) = meter.as_mut() {
                     meter.reply(rig, stamp.last, latency, keys.weight())?;
@@ -134,6 +131,53 @@ impl Udp {
             }
         }
         Ok(())
+    }
+
+    /// Runs until the meter is done. Requests come at random, `rate` in a clock (a Poisson process),
+    /// whatever is still under way; latencies count from that moment, before the wire was free for them.
+    pub fn open_loop(
+        &mut self,
+        rig: &mut Rig,
+        keys: &mut Keys,
+        meter: &mut Meter,
+        rate: f64,
+        next: Next,
+    ) -> Result<()> {
+        let mut due = rig.clock() as f64;
+        let mut outs = Vec::new();
+        while !meter.done() {
+            let until = (rig.clock() + OPEN_AHEAD) as f64;
+            // The clock stands while nothing is under way.
+            while due < until || self.outstanding == 0 {
+                ensure!(self.outstanding < OPEN_MOST, "the card cannot follow");
+                let client = self.rng.random_range(0..self.clients);
+                let (text, expect) = next(keys, client).context("no request")?;
+                self.issue(rig, client, &text, expect, due as u64);
+                // The time to the next one; the number is in (0, 1].
+                due -= (1.0 - self.rng.random::<f64>()).ln() / rate;
+            }
+            rig.run(OPEN_AHEAD / 2, &mut outs)?;
+            for Out { stamp, frame } in outs.drain(..) {
+                let Some(pending) = self.take(keys, &frame)? else { continue };
+                meter.reply(rig, stamp.last, stamp.last - pending.due, keys.weight())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What a frame answers, rightly; None: it is none of ours.
+    fn take(&mut self, keys: &mut Keys, frame: &[u8]) -> Result<Option<UdpPending>> {
+        let Some((to, Packet::Udp(payload))) = frame::parse(frame)? else { return Ok(None) };
+        ensure!(payload.len() >= 8, "a datagram without a frame header");
+        let id = u16::from_be_bytes([payload[0], payload[1]]);
+        ensure!(payload[2..8] == [0, 0, 0, 1, 0, 0], "wrong frame header");
+        let pending = self.pending[usize::from(id)].take().context("unknown request id")?;
+        ensure!(client_of(to) == pending.client, "a reply to the wrong client");
+        if !keys.right(&pending.expect, &payload[8..]) {
+            return Err(wrong(&pending.expect, &payload[8..]));
+        }
+        self.outstanding -= 1;
+        Ok(Some(pending))
     }
 }
 

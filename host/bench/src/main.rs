@@ -1,4 +1,4 @@
-//! Cycle-exact bench of the simulated card: frames at 100GbE pace into the card's network port,
+//! Cycle-exact bench of the simulated card: frames at a wire's pace into the card's network port,
 //! clients that check every reply, figures as a table and as JSON.
 
 mod flood;
@@ -16,6 +16,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Parser;
+use wirekv_sim::WIRE_100G;
 
 #[derive(Parser)]
 #[command(version, about = "Cycle-exact bench of the simulated card")]
@@ -28,6 +29,9 @@ struct Args {
     /// Up to so many clocks more, at random.
     #[arg(long, default_value_t = 0)]
     mem_jitter: u32,
+    /// Gb/s of the wire, up to 128.
+    #[arg(long, default_value_t = 100.0, value_parser = wire)]
+    wire: f64,
     /// Connections or UDP clients.
     #[arg(long, default_value_t = 64)]
     connections: u32,
@@ -42,9 +46,26 @@ struct Args {
     json: PathBuf,
 }
 
+impl Args {
+    /// Bytes that the wire carries in a clock.
+    fn wire_rate(&self) -> f64 {
+        WIRE_100G * self.wire / 100.0
+    }
+}
+
+fn wire(text: &str) -> Result<f64, String> {
+    let gbps = text.parse().map_err(|_| "not a number")?;
+    // The card's port takes 64 bytes a clock.
+    if (0.1..=128.0).contains(&gbps) {
+        Ok(gbps)
+    } else {
+        Err("must be from 0.1 to 128".into())
+    }
+}
+
 fn main() -> Result<()> {
     let args = Args::parse();
-    let mut report = report::Report::new(args.mem_latency, args.mem_jitter);
+    let mut report = report::Report::new(&args);
     let mut failed = false;
     for scenario in scenarios::all(args.connections) {
         if args.scenario.as_ref().is_some_and(|name| !scenario.name.contains(name.as_str())) {

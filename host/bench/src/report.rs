@@ -5,16 +5,20 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde_json::{json, Value};
-use wirekv_sim::WIRE_100G;
 
 use crate::rig::CLOCK_MHZ;
 use crate::scenarios::{Goal, Outcome, Scenario};
+use crate::Args;
 
 pub struct Report {
     mem_latency: u32,
     mem_jitter: u32,
+    /// Gb/s, and bytes a clock.
+    gbps: f64,
+    wire: f64,
     rows: Vec<Row>,
     rates: BTreeMap<&'static str, f64>,
+    medians: BTreeMap<&'static str, u64>,
 }
 
 struct Row {
@@ -26,17 +30,26 @@ struct Row {
 }
 
 impl Report {
-    pub fn new(mem_latency: u32, mem_jitter: u32) -> Report {
-        Report { mem_latency, mem_jitter, rows: Vec::new(), rates: BTreeMap::new() }
+    pub fn new(args: &Args) -> Report {
+        Report {
+            mem_latency: args.mem_latency,
+            mem_jitter: args.mem_jitter,
+            gbps: args.wire,
+            wire: args.wire_rate(),
+            rows: Vec::new(),
+            rates: BTreeMap::new(),
+            medians: BTreeMap::new(),
+        }
     }
 
     pub fn add(&mut self, scenario: &Scenario, result: Outcome) {
         let figures = &result.figures;
         let rate = figures.rate();
         self.rates.insert(scenario.name, rate);
+        self.medians.insert(scenario.name, figures.latency(0.5));
         let goals = scenario.goals.iter().filter_map(|goal| match *goal {
             Goal::Rate(least) => Some((format!(">= {least} op/clk"), rate >= least)),
-            Goal::Wire(least) => figures.wire_limit(WIRE_100G).map(|limit| {
+            Goal::Wire(least) => figures.wire_limit(self.wire).map(|limit| {
                 (format!(">= {:.0} % of the limit", 100.0 * least), rate >= least * limit)
             }),
             Goal::Full(least) => result.full.map(|full| {
@@ -48,6 +61,16 @@ impl Report {
             Goal::Latency(most) => {
                 Some((format!("median <= {most}"), figures.latency(0.5) <= most))
             }
+            Goal::Tail { other, times } => self.medians.get(other).map(|&median| {
+                let p99 = figures.latency(0.99) as f64;
+                (
+                    format!(
+                        "p99 {:.2} times the median of {other}, <= {times}",
+                        p99 / median as f64
+                    ),
+                    p99 <= times * median as f64,
+                )
+            }),
             Goal::Like { other, within } => self.rates.get(other).map(|&r| {
                 let percent = 100.0 * (rate / r - 1.0);
                 (format!("{other} {percent:+.1} %"), rate >= r * (1.0 - within))
@@ -60,11 +83,14 @@ impl Report {
 
     pub fn print(&self) {
         println!(
-            "\nSimulated at {CLOCK_MHZ} MHz (every time and M op/s is for that clock), 100GbE, \
-             memory latency {} clocks.",
-            self.mem_latency
+            "\nSimulated at {CLOCK_MHZ} MHz (every time and M op/s is for that clock), {} Gb/s \
+             Ethernet, memory latency {} clocks.",
+            self.gbps, self.mem_latency
         );
-        println!("Limit: what the wire carries of these very frames, by 50 bytes a clock.");
+        println!(
+            "Limit: what the wire carries of these very frames, by {} bytes a clock.",
+            self.wire
+        );
         println!("Latency: clocks from a request's frame's first beat to its reply's last beat.\n");
         println!(
             "{:<22} {:>6} {:>7} {:>7} {:>6} {:>6}  {:>5} {:>6} {:>6} {:>6}  goal",
@@ -72,7 +98,7 @@ impl Report {
         );
         for row in &self.rows {
             let f = &row.result.figures;
-            let share = f.wire_limit(WIRE_100G).map(|limit| 100.0 * f.rate() / limit);
+            let share = f.wire_limit(self.wire).map(|limit| 100.0 * f.rate() / limit);
             let share = share.map_or("-".into(), |share| format!("{share:.1}"));
             let per_op = |bytes: u64| bytes as f64 / f.ops as f64;
             print!(
@@ -109,10 +135,10 @@ impl Report {
     }
 
     pub fn write(&self, path: &Path) -> Result<()> {
-        let scenarios: Vec<Value> = self.rows.iter().map(Row::json).collect();
+        let scenarios: Vec<Value> = self.rows.iter().map(|row| row.json(self.wire)).collect();
         let all = json!({
             "clock_mhz": CLOCK_MHZ,
-            "wire_bytes_per_clock": WIRE_100G,
+            "wire_bytes_per_clock": self.wire,
             "mem_latency": self.mem_latency,
             "mem_jitter": self.mem_jitter,
             "scenarios": scenarios,
@@ -126,7 +152,8 @@ impl Report {
 }
 
 impl Row {
-    fn json(&self) -> Value {
+    /// On a wire of so many bytes a clock.
+    fn json(&self, wire: f64) -> Value {
         let f = &self.result.figures;
         let per_op = |bytes: u64| bytes as f64 / f.ops as f64;
         let counters: BTreeMap<&str, u64> = f.counters.iter().copied().collect();
@@ -139,8 +166,8 @@ impl Row {
             "clocks": f.clocks,
             "op_per_clock": f.rate(),
             "mops": f.rate() * CLOCK_MHZ,
-            "wire_limit_op_per_clock": f.wire_limit(WIRE_100G),
-            "wire_share": f.wire_limit(WIRE_100G).map(|limit| f.rate() / limit),
+            "wire_limit_op_per_clock": f.wire_limit(wire),
+            "wire_share": f.wire_limit(wire).map(|limit| f.rate() / limit),
             "wire_bytes_in_per_op": per_op(f.wire_in),
             "wire_bytes_out_per_op": per_op(f.wire_out),
             "latency_clocks": {

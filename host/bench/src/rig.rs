@@ -3,7 +3,7 @@
 use anyhow::{ensure, Result};
 use wirekv_card::csr::{Totals, COUNTERS};
 use wirekv_card::{init, Card, Layout, Port, Seeds, Settings};
-use wirekv_sim::{Config, Sim, Stamp, WIRE_100G};
+use wirekv_sim::{Config, Sim, Stamp};
 
 use crate::flood::{self, Flood};
 use crate::frame;
@@ -48,7 +48,7 @@ impl Rig {
             mem_latency,
             mem_jitter,
             seed,
-            wire_rate: WIRE_100G,
+            wire_rate: args.wire_rate(),
             trace: None,
         })?;
         let settings = Settings {

@@ -29,6 +29,8 @@ pub enum Goal {
     Like { other: &'static str, within: f64 },
     /// At least so much of what the wire carries.
     Wire(f64),
+    /// The 99th percentile is at most so many times another scenario's median.
+    Tail { other: &'static str, times: f64 },
     /// At least so much of the index is taken when it first has to evict.
     Full(f64),
 }
@@ -40,6 +42,8 @@ pub struct Scenario {
     pub shape: Shape,
     /// Random wait before each request, in clocks.
     pub think: u64,
+    /// Requests come at random, with this share of the rate that a closed loop reaches.
+    open: Option<f64>,
     /// One more client asks for 100 values of 1 MiB and never reads.
     pub slow_reader: bool,
     /// What half of the wire to the card is taken by.
@@ -53,6 +57,10 @@ impl Scenario {
     /// In a few words, with everything that decides how many bytes travel.
     pub fn framing(&self) -> String {
         let network = match self.network {
+            Network::Udp { .. } if self.open.is_some() => {
+                let share = 100.0 * self.open.unwrap_or_default();
+                format!("UDP, one request a datagram, at random, {share:.0} % of what a closed loop reaches")
+            }
             Network::Udp { window } => format!("UDP, one request a datagram, {window} outstanding"),
             Network::Tcp { pipeline } => format!("TCP, MSS 1460, pipelining {pipeline}"),
             Network::Store { job } => format!("the store alone, {job} requests a job"),
@@ -93,6 +101,7 @@ pub fn all(connections: u32) -> Vec<Scenario> {
         clients: connections,
         shape,
         think: 0,
+        open: None,
         slow_reader: false,
         flood: None,
         fill: false,
@@ -101,6 +110,10 @@ pub fn all(connections: u32) -> Vec<Scenario> {
     let beside = |name, kind, goals| Scenario {
         flood: Some(kind),
         ..make(name, tcp, large(keys, 50), goals)
+    };
+    let open = |name, share, goals| Scenario {
+        open: Some(share),
+        ..make(name, udp, small(keys, 100), goals)
     };
     let undisturbed = || vec![Goal::Like { other: "half-wire", within: 0.1 }];
     let one = Network::Store { job: 1 };
@@ -166,6 +179,10 @@ pub fn all(connections: u32) -> Vec<Scenario> {
             Shape { value_len: 8192, ..large((1024 / connections).max(1), 100) },
             vec![],
         ),
+        open("udp-get-load-10", 0.1, vec![]),
+        open("udp-get-load-50", 0.5, vec![]),
+        open("udp-get-load-90", 0.9, vec![Goal::Tail { other: "udp-get-load-10", times: 2.0 }]),
+        open("udp-get-load-100", 1.0, vec![]),
         Scenario {
             clients: 1,
             think: 500,
@@ -282,6 +299,13 @@ pub fn run(scenario: &Scenario, args: &Args) -> Result<Outcome> {
             fill.run(&mut rig, &mut keys, None, &mut preload).context("storing the keys")?;
             let mut load = Udp::new(scenario.clients, window, scenario.think);
             load.run(&mut rig, &mut keys, Some(&mut meter), &mut next)?;
+            if let Some(share) = scenario.open {
+                load.run(&mut rig, &mut keys, None, &mut |_, _| None)?;
+                let reached = meter.figures().context("the run ended before it was measured")?;
+                meter = Meter::new(skip, ops);
+                let rate = share * reached.rate();
+                load.open_loop(&mut rig, &mut keys, &mut meter, rate, &mut next)?;
+            }
             0
         }
         Network::Tcp { pipeline } => {
@@ -293,7 +317,8 @@ pub fn run(scenario: &Scenario, args: &Args) -> Result<Outcome> {
             }
             if let Some(kind) = scenario.flood {
                 let one = load.connect(&mut rig, 1 << 16)?;
-                rig.flood(Flood::new(kind, rig.clock(), load.bare_ack(one)));
+                let ack = load.bare_ack(one);
+                rig.flood(Flood::new(kind, rig.clock(), args.wire_rate(), ack));
             }
             load.pace(pipeline, scenario.think);
             load.run(&mut rig, &mut keys, Some(&mut meter), &mut next)?;
