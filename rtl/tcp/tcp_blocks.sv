@@ -70,7 +70,7 @@ module tcp_blocks
       found = 1'b0;
     end
     // A length that is none, or goes beyond the header: nothing of it is believed.
-    if (size[2:0] != 3'd2 || 8'(at) + size > 8'(len_q)) found = 1'b0;
+    if (size[2:0] != 3'd2 || 9'(at) + 9'(size) > 9'(len_q)) found = 1'b0;
     for (int unsigned i = 0; i < Spans; i++) there[i] = found && 8'(8 * i) + 8'd2 < size;
   end
 
@@ -117,7 +117,8 @@ module tcp_blocks
       for (int unsigned k = 0; k < Spans; k++) ahead[i][k] = near_lt(raw_q[i].to, raw_q[k].from);
     end
     for (int unsigned i = 0; i < Spans; i++) begin
-      good[i] = raw_q[i].valid && near_lt(una_q, raw_q[i].from) &&
+      // All three comparisons, or else an edge too far for 18 bits would seem to be before what was sent.
+      good[i] = raw_q[i].valid && near_lt(una_q, raw_q[i].from) && near_lt(una_q, raw_q[i].to) &&
           near_lt(raw_q[i].from, raw_q[i].to);
       for (int unsigned k = i + 1; k < Spans; k++) begin
         if (raw_q[k].valid && !ahead[i][k] && !ahead[k][i]) good[i] = 1'b0;
