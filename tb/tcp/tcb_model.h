@@ -29,6 +29,8 @@
 // EDGE       a segment that only touches the window, at either edge, is acceptable (RFC 9293, 3.10.7.4).
 // ROOM       the window that counts is the ring's room, which may be more than was advertised, and what is
 //            advertised is rounded down to units of 128 bytes: the right edge may come back so far.
+// CLOSE_FIN  what was not read when the session closed behind the peer's FIN stays out of the room by which
+//            segments are acceptable: behind a FIN no data come.
 // WL1        of two segments the one with the older data may change the window unless something is kept that
 //            is newer (RFC 9293's SND.WL1 is not kept).
 // KEEP4      four intervals are kept out of order, a fifth one is dropped; a FIN behind a hole is dropped.
@@ -97,11 +99,10 @@ struct Event {
 /// Ticks in the stages that look at the clock, and inputs of the whole card.
 struct Now {
   i64 diff, update, measure, limit, finish;
-  bool challenge_ok, stray_ok;
+  bool challenge_ok, stray_ok, pressed;
 };
 struct Card {
   u32 own_mss, time_wait, keep_alive, idle;
-  bool pressed;
 };
 
 struct Segment {
@@ -137,7 +138,7 @@ class Conn {
   State state = StFree;
   bool fin_rcvd = false, close = false, fin_first = false, fin_acked = false, released = false, over = false;
   bool tell_closed = false, in_more = false, in_fast = false, in_slow = false, in_wait = false;
-  bool owe_ack = false, owe_again = false;
+  bool owe_ack = false, owe_again = false, unread_fin = false;
   // sending; end: of what the session wrote, where the FIN stands
   i64 una = 0, nxt = 0, max = 0, end = 0, wnd = 0, max_wnd = 0, mss = 0;
   bool ws_ok = false;
@@ -204,6 +205,8 @@ class Conn {
 
   /// What the ring has room for; behind the close nobody reads, and it stays empty.
   i64 free_room() const { return close ? Ring : Ring - (rcv_nxt - fin_rcvd - read); }
+  /// The same for segments that come.
+  i64 taken_room() const { return unread_fin ? Ring - (rcv_nxt - 1 - read) : free_room(); }  // CLOSE_FIN
   i64 told_end() const { return board.empty() ? una : board.back().to; }
 
  private:
@@ -257,7 +260,7 @@ class Conn {
   }
 
   // ------------------------------------------------------------ RFC 9293, section 3.10.7
-  bool in_window(i64 seq) const { return seq >= rcv_nxt && seq - rcv_nxt <= free_room(); }  // EDGE, ROOM
+  bool in_window(i64 seq) const { return seq >= rcv_nxt && seq - rcv_nxt <= taken_room(); }  // EDGE, ROOM
   bool acceptable(i64 seq) const {
     return (seq <= rcv_nxt && seq + ev.len >= rcv_nxt) || in_window(seq);
   }
@@ -267,7 +270,7 @@ class Conn {
     const bool syn = ev.flags & Syn, rst = ev.flags & Rst, acks = ev.flags & Ack;
     const bool waits = ev.hit && state == StTimeWait, known = ev.hit && (state == StOpen || (waits && fin_first));
     const bool same_link = link_of(ev.peer) == link_of(peer);
-    const i64 seq = near(ev.seq, rcv_nxt), ack = near(ev.ack, una), room = free_room();
+    const i64 seq = near(ev.seq, rcv_nxt), ack = near(ev.ack, una), room = taken_room();
     const bool has = ev.len || (ev.flags & Fin);
     r.len = ev.len;
     // Who only sends again what we have, and acknowledges what we sent, is the peer.
@@ -384,7 +387,10 @@ class Conn {
       r.acked = true;
       asked = 0;
     }
-    if (probe_lost && !recovering) ssthresh = cwnd = std::max(out / 2, 2 * mss);
+    if (probe_lost && !recovering) {
+      ssthresh = cwnd = std::max(out / 2, 2 * mss);
+      counted = 0;
+    }
     if (dup) duplicate(out);
 
     // ---- the window
@@ -518,6 +524,7 @@ class Conn {
     by_sack = !board.empty();
     recover = max;
     ssthresh = std::max(flight / 2, 2 * mss);
+    counted = 0;  // cwnd grows by at most a segment a round trip from now on
     cwnd = by_sack ? ssthresh : std::min(ssthresh + 3 * mss, Ring);
     tail = TailNone;
     count(FastRexmits);
@@ -607,6 +614,7 @@ class Conn {
       read = std::max(read, reads);
       end = std::max(end, writes);
       close = ev.close;
+      unread_fin = close && fin_rcvd;
     }
     w.send = true;
     if (ev.reset) {
@@ -637,8 +645,8 @@ class Conn {
     if (state != StOpen) return;
     const bool silent = card.keep_alive && silence >= int(card.keep_alive) && !timer;
     const int probes = silence - int(card.keep_alive);
-    if ((silent && probes >= (card.pressed ? KeepPressed : KeepEnd)) ||
-        (fin_acked && silence >= (card.pressed ? Fin2Pressed : Fin2End))) {
+    if ((silent && probes >= (now.pressed ? KeepPressed : KeepEnd)) ||
+        (fin_acked && silence >= (now.pressed ? Fin2Pressed : Fin2End))) {
       gives_up(GiveUps);
       return;
     }

@@ -23,6 +23,15 @@ constexpr int Conns = 16, Deep = 400;
 static Vtcb_tb* top;
 static std::mt19937 rng;
 static uint64_t events, clocks, ticks;
+/// How often what happened: the counters of the card, and what else a run should reach.
+enum { BySack = 32, ByDups, Partial, PartialBySack, Again, TailNewSent, TailAgainSent, TailLost, RoomNone, Closes, Sees };
+static const char* const seen_names[] = {
+  "segments", "", "opened", "closed", "", "", "", "strays", "resets in", "resets out", "timeouts", "fast retransmits",
+  "probes", "keep-alives", "given up", "shut", "idle", "unread", "challenges", "dropped", "recycled", "challenges held",
+  "strays held", "moved", "", "early", "kept", "no place to keep", "path MTU", "path MTU forged", "black holes",
+  "tail probes", "recoveries by SACK", "by duplicates", "partial ACKs", "partial ACKs by SACK", "lost again",
+  "new tail probes", "old tail probes", "tail was lost", "full pipe", "windows shut"};
+static uint64_t seen[Sees];
 
 static u32 below(u32 n) { return n ? uint64_t(rng()) * n >> 32 : 0; }
 static bool chance(u32 one_in) { return below(one_in) == 0; }
@@ -242,7 +251,7 @@ static Event honest(int id) {
       o.snd_nxt += e.len;
     }
   }
-  if (chance(3000)) e.flags |= Fin;
+  if (chance(1000)) e.flags |= Fin;
   return e;
 }
 
@@ -254,7 +263,7 @@ static Event odd(int id) {
     case 0:
       e.kind = KdTooBig;
       e.ack = u32(chance(3) ? c.max + between(-1, 2) : between(c.una - 2, c.max));
-      e.mss = between(512, 9000);
+      e.mss = chance(2) ? between(512, std::max(i64(512), c.mss)) : between(512, 9000);
       e.hit = !chance(10);
       e.len = 0;
       break;
@@ -301,11 +310,11 @@ static bool next_segment(Event& e) {
   if (!o.opened) return false;
   if (!o.mood_left--) {
     o.mood = Mood(below(10) < 6 ? Honest : below(10) < 8 ? Wild : Silent);
-    o.mood_left = o.mood == Silent ? 1 << below(16) : 1 << below(12);
+    o.mood_left = o.mood == Silent ? 1 << below(chance(4) ? 16 : 10) : 1 << below(12);
     o.loss = chance(3) ? 0 : below(60);
     o.window = chance(4) ? between(0, Ring) : Ring;
   }
-  if (chance(o.closed ? 8 : 300)) return e = odd(id), true;
+  if (chance(o.closed ? 8 : 100)) return e = odd(id), true;
   if (o.mood == Silent) return false;
   e = o.mood == Honest ? honest(id) : wild(id);
   return true;
@@ -326,7 +335,7 @@ static bool next_command(Event& e) {
   if (!o.close && !chance(3)) {
     o.tx = std::max(o.tx, chance(3) ? most : std::min(most, o.tx + (chance(2) ? between(0, 300) : between(0, 9 * c.mss))));
   }
-  o.close |= chance(o.mood == Wild ? 200 : 1500);
+  o.close |= chance(o.mood == Wild ? 100 : 500);
   e.seq = u32(o.rx);
   e.ack = u32(o.tx);
   e.close = o.close;
@@ -530,6 +539,16 @@ static void finish(InFlight& f) {
 
   // ---- the world goes on
   events++;
+  for (int i = 0; i < 32; i++) seen[i] += r.count >> i & 1;
+  seen[BySack] += !before.recovers && c.recovers && c.by_sack;
+  seen[ByDups] += !before.recovers && c.recovers && !c.by_sack;
+  seen[c.by_sack ? PartialBySack : Partial] += before.recovers && c.recovers && r.acked;
+  seen[Again] += c.recovers && before.high_rxt > c.una && c.high_rxt == c.una && c.una == before.una;
+  seen[TailNewSent] += c.tail == TailNew && before.tail != TailNew;
+  seen[TailAgainSent] += c.tail == TailAgain && before.tail != TailAgain;
+  seen[TailLost] += before.tail == TailAgain && c.tail != TailAgain && r.acked && !before.recovers && c.ssthresh != before.ssthresh;
+  seen[RoomNone] += c.recovers && !c.room;
+  seen[Closes] += before.wnd && !c.wnd && c.state == StOpen;
   if (stranger) return;
   if (r.open) {
     o.opened = true;
@@ -537,7 +556,7 @@ static void finish(InFlight& f) {
     o.acked = o.tx = c.una;
   }
   if (r.acked) o.acked = near(r.tx_ptr, c.una);
-  if (r.data || r.fin) o.rx_told = std::max(o.rx_told, near(r.rx_ptr, c.rcv_nxt));
+  if (r.data) o.rx_told = std::max(o.rx_told, near(r.rx_ptr, c.rcv_nxt));
   if (r.closed) o.closed = true;
   if (r.del) o.taken = false;
   if (r.sends && c.state == StOpen && o.opened) {
@@ -628,7 +647,7 @@ int main(int argc, char** argv) {
   context.randReset(2);
   context.fatalOnError(false);
   top = new Vtcb_tb(&context);
-  card = {1460, 1 + below(3000), chance(4) ? 0 : 1 + below(40), chance(4) ? 0 : 1 + below(400), false};
+  card = {1460, 1 + below(3000), chance(4) ? 0 : 1 + below(40), chance(4) ? 0 : 1 + below(40)};
   top->own_mss_i = card.own_mss;
   top->time_wait_i = card.time_wait;
   top->keep_alive_i = card.keep_alive;
@@ -650,15 +669,14 @@ int main(int argc, char** argv) {
   uint64_t stuck = 0;
   while (events < wanted) {
     if (clocks % 4096 == 0) {  // another pace
-      static const u32 paces[] = {1, 1, 2, 8, 64, 1000};
+      static const u32 paces[] = {1, 2, 4, 8, 64, 1000};
       tick_in = paces[below(6)];
       busy = chance(3) ? below(200) : 0;
       quiet = chance(3) ? below(200) : 0;
       seg_in = 1 + below(3) * below(3);
-      app_in = 1 + below(8);
+      app_in = 2 + below(12);
     }
     const bool run = clocks > 60;
-    // The card's part of the configuration changes only while nothing is inside.
     if (run && !seg_on && chance(seg_in)) seg_on = next_segment(seg);
     if (run && !app_on && chance(app_in)) app_on = next_command(app);
     top->seg_valid_i = seg_on;
@@ -712,6 +730,7 @@ int main(int argc, char** argv) {
     top->stray_ok_i = !chance(10);
     top->tick_i = run && chance(tick_in);
     top->low_i = (clocks >> 14 & 7) == 0;
+    top->pressed_i = (clocks >> 15 & 3) == 0;
     if (run) offer_option();
     top->clk_i = 0;
     top->eval();
@@ -721,7 +740,10 @@ int main(int argc, char** argv) {
     for (InFlight& f : pipe) {
       switch (++f.age) {
         case 1: f.now.diff = ticks; break;
-        case 3: f.now.update = ticks; break;
+        case 3:
+          f.now.update = ticks;
+          f.now.pressed = top->pressed_i;
+          break;
         case 4:
           f.now.measure = ticks;
           f.now.challenge_ok = top->challenge_ok_i;
@@ -779,15 +801,21 @@ int main(int argc, char** argv) {
         f.e = granted.front();
         granted.pop_front();
       }
-      f.e.quiet = top->fetch_quiet_o;
+      compare("quiet", top->fetch_quiet_o, f.e.quiet);
       compare("event", top->fetch_kind_o, f.e.kind);
       compare("its connection", top->fetch_conn_o, f.e.conn);
       pipe.push_back(f);
     }
     // ---- who was picked
     const bool seg_done = top->seg_valid_i && top->seg_ready_o, app_done = top->app_valid_i && top->app_ready_o;
+    seg.quiet = app.quiet = !top->cmd_room_i;
     if (seg_done) granted.push_back(seg);
     if (app_done) granted.push_back(app);
+    if (seg_done && (seg.refused || (seg.flags & Syn))) compare("no room for what is answered at once", seg.quiet, 0);
+    if (seg_done) compare("room for a verdict", top->verdict_room_i, 1);
+    if (app_done && app.reset) compare("no room for a RST", app.quiet, 0);
+    if (top->visit_o) compare("room for a visit's outcome", top->verdict_room_i && top->cmd_room_i, 1);
+    if (seg_done || app_done || top->visit_o) compare("room for an id", top->del_room_i, 1);
     for (int q = 0; q < 3; q++) {
       const uint64_t delay = q == 0 ? 25 : q == 1 ? 1000 : card.time_wait;
       if (!queues[q].empty() && ticks - queues[q].front().since >= delay && top->verdict_room_i && top->cmd_room_i &&
@@ -833,5 +861,8 @@ int main(int argc, char** argv) {
 #endif
   printf("seed %u: %" PRIu64 " events, %" PRIu64 " options, %" PRIu64 " clocks, %" PRIu64 " ticks\n", seed, events,
          options_read, clocks, ticks);
+  for (int i = 0; i < Sees; i++) {
+    if (*seen_names[i]) printf("  %-22s%10" PRIu64 "\n", seen_names[i], seen[i]);
+  }
   return 0;
 }
