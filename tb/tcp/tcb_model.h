@@ -744,7 +744,7 @@ class Conn {
       seq = una;
       // Again is what was sent before; of a shut window one byte is tried (RFC 9293, section 3.8.6.1).
       len = w.hole && w.first ? w.len : std::min({unacked, w.probe ? i64(1) : mss, w.probe ? Ring : out});
-      all = len == unacked;
+      all = !(w.hole && w.first) && len == unacked;
     } else if (tail_again) {
       len = std::min(flight - fin_out, mss);  // LAST_MSS
       seq = nxt - fin_out - len;

@@ -32,6 +32,7 @@ static const char* const seen_names[] = {
   "tail probes", "recoveries by SACK", "by duplicates", "partial ACKs", "partial ACKs by SACK", "lost again",
   "new tail probes", "old tail probes", "tail was lost", "full pipe", "windows shut"};
 static uint64_t seen[Sees];
+static uint32_t quiet;  // how often, of 256, there is no room to send
 
 static u32 below(u32 n) { return n ? uint64_t(rng()) * n >> 32 : 0; }
 static bool chance(u32 one_in) { return below(one_in) == 0; }
@@ -53,7 +54,7 @@ struct Other {
   std::deque<Event> ready;   // ACKs on their way
   // session
   i64 rx_told = 0, rx = 0, acked = 0, tx = 0;
-  bool close = false;
+  bool close = false, answers = false, slow = false;  // writes when all is acknowledged; reads late
 };
 
 static Conn conns[Conns];
@@ -157,6 +158,10 @@ static void blocks(Event& e, const Conn& c, i64 ack) {
   e.twice = chance(8);
   i64 at = ack;
   const i64 top = chance(10) ? c.max + 3000 : c.max;
+  if (chance(3)) {  // the same once more
+    for (Span s : c.board) if (s.from > ack) e.blocks.push_back({s.from - ack, s.to - ack});
+    return;
+  }
   for (int i = below(5); i > 0 && at + 1 < top; i--) {
     const i64 step = chance(2) ? c.mss : between(1, 3 * c.mss);
     const i64 from = at + step, to = from + (chance(2) ? c.mss : between(1, 4 * c.mss));
@@ -182,6 +187,8 @@ static Event wild(int id) {
     case 9: if (chance(20)) ack = c.una + between(-200000, 200000); break;
     default: break;
   }
+  const bool after_probe = (c.tail == TailNew || c.tail == TailAgain) && chance(2);
+  if (after_probe) ack = chance(2) ? c.max : c.tail_end;
   Event e = bare(id, ack);
   switch (below(16)) {
     case 0: o.window = chance(3) ? 0 : chance(2) ? between(0, 3 * c.mss) : between(0, Ring); break;
@@ -214,12 +221,13 @@ static Event wild(int id) {
   }
   e.seq = u32(seq);
   if (chance(400)) e.flags |= Fin;
-  if (chance(800)) e.flags = (e.flags & ~Ack) | Rst;
+  if (chance(400)) e.flags = (e.flags & ~Ack) | Rst;
   if (chance(800)) e.flags |= Syn;
   if (chance(300)) e.flags &= ~Ack;
   if (chance(4)) e.flags |= Psh;
   if (chance(300)) e.peer = rng() & 0xef;
   if (!e.len && !(e.flags & Syn) && c.sack_ok && chance(2)) blocks(e, c, c.una + int32_t(u32(ack) - u32(c.una)));
+  if (after_probe && e.told) e.twice = chance(2);
   if (chance(8)) e.dups = below(4);
   return e;
 }
@@ -251,7 +259,7 @@ static Event honest(int id) {
       o.snd_nxt += e.len;
     }
   }
-  if (chance(1000)) e.flags |= Fin;
+  if (chance(400)) e.flags |= Fin;
   return e;
 }
 
@@ -313,6 +321,8 @@ static bool next_segment(Event& e) {
     o.mood_left = o.mood == Silent ? 1 << below(chance(4) ? 16 : 10) : 1 << below(12);
     o.loss = chance(3) ? 0 : below(60);
     o.window = chance(4) ? between(0, Ring) : Ring;
+    o.answers = chance(3);
+    o.slow = chance(3);
   }
   if (chance(o.closed ? 8 : 100)) return e = odd(id), true;
   if (o.mood == Silent) return false;
@@ -330,16 +340,19 @@ static bool next_command(Event& e) {
     e.release = o.released = true;
     return true;
   }
-  if (!chance(4)) o.rx = chance(3) ? between(o.rx, o.rx_told) : o.rx_told;
+  if (!chance(o.slow ? 2 : 4)) {
+    if (o.slow) o.rx = std::min(o.rx + (chance(2) ? between(0, c.mss) : i64(below(4)) * c.mss), o.rx_told);
+    else o.rx = chance(3) ? between(o.rx, o.rx_told) : o.rx_told;
+  }
   const i64 most = o.acked + Ring;
-  if (!o.close && !chance(3)) {
+  if (!o.close && !chance(3) && (!o.answers || o.acked == o.tx)) {
     o.tx = std::max(o.tx, chance(3) ? most : std::min(most, o.tx + (chance(2) ? between(0, 300) : between(0, 9 * c.mss))));
   }
-  o.close |= chance(o.mood == Wild ? 100 : 500);
+  o.close |= chance(o.mood == Wild ? 50 : 150);
   e.seq = u32(o.rx);
   e.ack = u32(o.tx);
   e.close = o.close;
-  e.reset = chance(5000);
+  e.reset = chance(quiet ? 100 : 1000);  // rather where it has to wait for room
   return true;
 }
 
@@ -665,7 +678,7 @@ int main(int argc, char** argv) {
     uint64_t since;
   };
   std::deque<Waits> queues[3];
-  u32 tick_in = 1, busy = 0, quiet = 0, seg_in = 1, app_in = 2, late[3] = {};
+  u32 tick_in = 1, busy = 0, seg_in = 1, app_in = 2, late[3] = {};
   uint64_t stuck = 0;
   while (events < wanted) {
     if (clocks % 4096 == 0) {  // another pace

@@ -246,7 +246,7 @@ async def not_the_peer(dut):
     flow.peer.seen.clear()
     await flow.dup()
     assert flow.bench.counts["TcpCountFastRexmits"] == 1 and flow.model.score
-    await flow.tells((una + MSS, una + 9 * MSS))
+    assert await flow.tells((una + MSS, una + 25 * MSS))
 
 
 @cocotb.test()
