@@ -1,8 +1,8 @@
-// The life of a connection's id, from the lookup that gives it to the table that gives it back: it is free, open
-// or dying, each exactly once (half-open it is never: nothing is kept of a handshake, see tcp_cookie). It is given
-// back once, not before the session was told that the connection is over and has said that nothing of it is
-// left, and once both is so and its time is over, at once: none is lost. That is what formal/tcp_lookup_fv
-// assumes of who gives ids back (Deletes), and proves of who gives them out.
+// The life of a connection's id, from the lookup that gives it to the table that gives it back: it is free,
+// open or dying, each exactly once (half-open it is never: nothing is kept of a handshake, see tcp_cookie).
+// It is given back once, not before the session was told that the connection is over and has said that
+// nothing of it is left; and once both is so and its time is over, at once: none is lost. That is what
+// formal/tcp_lookup_fv assumes of who gives ids back (Deletes).
 `include "fv.svh"
 `include "lib_assert.svh"
 
@@ -96,9 +96,13 @@ module tcp_life_fv
   // A segment of no connection has no word: tcp_tcb keeps nothing of it.
   assign go = rst_ni && go_i && !(is_seg && !ev_i.found.hit);
   // A new connection gets an id that is free, by an ACK.
-  `FV_ASSUME(Fresh, !(go && fresh) || (!live_q && ev_i.found.seg.flags.ack && !ev_i.found.seg.flags.syn &&
-      !ev_i.found.seg.flags.rst && !ev_i.found.early && !ev_i.found.refused))
-  `FV_ASSUME(Found, !(go && is_seg && ev_i.found.hit) || (!ev_i.found.early && !ev_i.found.refused))
+  tcp_flags_t flags;
+  logic ack_alone, nobodys;
+  assign flags     = ev_i.found.seg.flags;
+  assign ack_alone = flags.ack && !flags.syn && !flags.rst;
+  assign nobodys   = ev_i.found.early || ev_i.found.refused;
+  `FV_ASSUME(Fresh, !(go && fresh) || (!live_q && ack_alone))
+  `FV_ASSUME(Found, !(go && is_seg && ev_i.found.hit) || !nobodys)
   `FV_ASSUME(Kinds, ev_i.kind <= KdWait && (!ev_i.found.fresh || ev_i.kind == KdSeg))
   // The session commands what is open, and answers the end once.
   `FV_ASSUME(Commands, !(go && ev_i.kind == KdApp) || (told_open_q && !answered_q))
@@ -153,8 +157,9 @@ module tcp_life_fv
   `ASSERT(DeadWaits, !(live_q && state_q == StDead) || !released_q)
   `ASSERT(OverWaits, !(live_q && state_q == StTimeWait && over_q) || !released_q)
   // A visit ends TIME_WAIT when its time is over.
-  `ASSERT(TimeEnds, !(go && ev_i.kind == KdWait && state_q == StTimeWait && (diff.diff.expired || ev_i.hurry)) ||
-      next.over)
+  logic time_over;
+  assign time_over = go && ev_i.kind == KdWait && (diff.diff.expired || ev_i.hurry);
+  `ASSERT(TimeEnds, !(time_over && state_q == StTimeWait) || next.over)
 
   // ------------------------------------------------ reached
   `FV_SEEN(freed, go && act.free_id)

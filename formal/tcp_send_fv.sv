@@ -62,42 +62,48 @@ module tcp_send_fv
   `FV_ASSUME(Sent, measure_i.sent == 17'(tcb_i.snd_max - tcb_i.snd_una))
   `FV_ASSUME(Unsent, measure_i.unsent == tcb_i.tx_end - tcb_i.snd_nxt)
   `FV_ASSUME(Unacked, measure_i.unacked == tcb_i.tx_end - tcb_i.snd_una)
-  `FV_ASSUME(Open, !(measure_i.send || measure_i.from_una || measure_i.tail) || tcb_i.state == StOpen)
+  logic sends, at_end;
+  assign sends  = measure_i.send || measure_i.from_una;
+  assign at_end = measure_i.flight == measure_i.sent && measure_i.sent != '0;
+  `FV_ASSUME(Open, !sends || tcb_i.state == StOpen)
   // A shut window is probed with what waits; else what was sent goes again.
   `FV_ASSUME(Probe, !measure_i.probe || (measure_i.from_una && tcb_i.snd_wnd == '0))
   `FV_ASSUME(Again, !measure_i.from_una || measure_i.probe || measure_i.sent != '0)
   // A tail-loss probe goes while SND.NXT is SND.MAX: what sets it back disarms it.
-  `FV_ASSUME(Tail, !measure_i.tail || (measure_i.send && !measure_i.from_una &&
-      measure_i.flight == measure_i.sent && measure_i.sent != '0))
-  `FV_ASSUME(Keep, !measure_i.keep || !(measure_i.send || measure_i.from_una))
+  `FV_ASSUME(Tail, !measure_i.tail || (measure_i.send && !measure_i.from_una && at_end))
+  `FV_ASSUME(Keep, !measure_i.keep || !sends)
   `FV_ASSUME(Refuse, !measure_i.refuse || measure_i.blind)
-  `FV_ASSUME(Blind, !measure_i.blind || !(measure_i.send || measure_i.from_una))
+  `FV_ASSUME(Blind, !measure_i.blind || !sends)
 
   // ------------------------------------------------ a hole, as tcp_score tells it in limit
-  logic [16:0] hole_end;
-  assign hole_end = hole_i.off + 17'(hole_i.len);
-  `FV_ASSUME(HoleSent, !hole_i.hole || (hole_i.len != '0 && hole_i.len <= dut.li_tcb_q.mss &&
-      18'(hole_i.off) + 18'(hole_i.len) <= 18'(dut.li_q.sent) && 32'(hole_end) <= dut.li_q.unacked))
-  `FV_ASSUME(HoleAt, !hole_i.hole || hole_i.recovery || hole_i.skip || hole_i.off == dut.li_q.flight)
+  logic [31:0] hole_end;
+  logic segment_long, was_sent, at_nxt, beyond_nxt;
+  assign hole_end     = 32'(hole_i.off) + 32'(hole_i.len);
+  assign segment_long = hole_i.len != '0 && hole_i.len <= dut.li_tcb_q.mss;
+  assign was_sent     = hole_end <= 32'(dut.li_q.sent) && hole_end <= dut.li_q.unacked;
+  assign at_nxt       = hole_i.off == dut.li_q.flight;
+  assign beyond_nxt   = hole_i.off > dut.li_q.flight && hole_i.off <= dut.li_q.sent;
+  `FV_ASSUME(HoleSent, !hole_i.hole || (segment_long && was_sent))
+  `FV_ASSUME(HoleAt, !hole_i.hole || hole_i.recovery || hole_i.skip || at_nxt)
   `FV_ASSUME(HoleFirst, !hole_i.first || (hole_i.recovery && hole_i.off == '0))
-  `FV_ASSUME(Skip, !hole_i.skip || (!hole_i.recovery && hole_i.off > dut.li_q.flight &&
-      hole_i.off <= dut.li_q.sent))
+  `FV_ASSUME(Skip, !hole_i.skip || (!hole_i.recovery && beyond_nxt))
   `FV_ASSUME(Redo, !hole_i.redo || hole_i.recovery)
 
   // ------------------------------------------------ what is sent
   // The first events that came in such a way are there.
   logic [2:0] came_q = '0;
   always_ff @(posedge clk_i) came_q <= {came_q[1:0], 1'b1};
-  logic bytes;
+  logic bytes, fin, window;
   logic [31:0] len, to;
   assign len   = 32'(cmd.seg.len);
   assign bytes = came_q[2] && cmd_valid && !fi.blind && len != '0;
   assign to    = cmd.seg.seq - tcb.snd_una + len;
   `ASSERT(written, !bytes || (to <= tcb.tx_end - tcb.snd_una && to >= len))
-  `ASSERT(in_window, !bytes || to <= 32'(greater(fi.sent, tcb.snd_wnd)) || (fi.probe && to == 32'd1))
+  assign window = to <= 32'(fi.sent) || to <= 32'(tcb.snd_wnd);
+  `ASSERT(in_window, !bytes || window || (fi.probe && to == 32'd1))
   `ASSERT(one_segment, !bytes || len <= 32'(tcb.mss))
-  `ASSERT(fin_last, !(came_q[2] && cmd_valid && !fi.blind && cmd.seg.flags.fin) ||
-      (tcb.close && cmd.seg.seq + len == tcb.tx_end))
+  assign fin = came_q[2] && cmd_valid && !fi.blind && cmd.seg.flags.fin;
+  `ASSERT(fin_last, !fin || (tcb.close && cmd.seg.seq + len == tcb.tx_end))
   `ASSERT(order, !came_q[2] || sane(tcb))
 
   // ------------------------------------------------ reached
@@ -105,6 +111,6 @@ module tcp_send_fv
   `FV_COVER(Full, bytes && to == 32'(tcb.snd_wnd) && to > 32'(fi.sent))
   `FV_COVER(Probes, bytes && fi.probe)
   `FV_COVER(AgainBehind, bytes && fi.from_una && to > 32'(tcb.snd_wnd))
-  `FV_COVER(Fin, came_q[2] && cmd_valid && cmd.seg.flags.fin && !fi.blind)
+  `FV_COVER(Fin, fin)
   `FV_COVER(Tail, bytes && fi.tail)
 endmodule

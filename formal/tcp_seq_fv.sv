@@ -1,5 +1,6 @@
-// Arithmetic of sequence numbers: what tcp_diff and tcp_class say of 32 bits, and of their 18 low ones, is what
-// holds of numbers that never wrap. The prover chooses those, anywhere, as far from each other as they can be.
+// Arithmetic of sequence numbers: what tcp_diff and tcp_class say of 32 bits, and of their 18 low ones, is
+// what holds of numbers that never wrap. The prover chooses those, anywhere, as far from each other as they
+// can be.
 `include "fv.svh"
 `include "lib_assert.svh"
 
@@ -73,17 +74,26 @@ module tcp_seq_fv
     tcb.deadline       = deadline_i[19:0];
   end
   // SND.UNA - 1 <= recover <= SND.MAX, what is timed is under way; a ring, and a FIN each way.
-  `FV_ASSUME(Ours, less(nxt_i, una_i) >= 0 && less(max_i, nxt_i) >= 0 && less(end_i, max_i) >= -1 &&
-      less(end_i, una_i) <= RingFar && less(end_i, una_i) >= -1)
-  `FV_ASSUME(Recover, less(recover_i, una_i) >= -1 && less(max_i, recover_i) >= 0)
-  `FV_ASSUME(Timed, less(timed_i, una_i) > 0 && less(max_i, timed_i) >= 0)
-  `FV_ASSUME(Theirs, less(rcv_nxt_i, read_i) >= far_t'(tcb_i.fin_rcvd) &&
-      less(rcv_nxt_i, read_i) <= RingFar + far_t'(tcb_i.fin_rcvd))
+  far_t nxt, max, last, recover, timed, unread, seq, ack, late, fin_rcvd;
+  assign nxt      = less(nxt_i, una_i);
+  assign max      = less(max_i, una_i);
+  assign last     = less(end_i, una_i);
+  assign recover  = less(recover_i, una_i);
+  assign timed    = less(timed_i, una_i);
+  assign ack      = less(ack_i, una_i);
+  assign unread   = less(rcv_nxt_i, read_i);
+  assign seq      = less(seq_i, rcv_nxt_i);
+  assign late     = less(now_i, deadline_i);
+  assign fin_rcvd = far_t'(tcb_i.fin_rcvd);
+  `FV_ASSUME(Ours, nxt >= 0 && max >= nxt && max <= last + 1 && last <= RingFar)
+  `FV_ASSUME(Recover, recover >= -1 && recover <= max)
+  `FV_ASSUME(Timed, timed > 0 && timed <= max)
+  `FV_ASSUME(Theirs, unread >= fin_rcvd && unread <= RingFar + fin_rcvd)
   `FV_ASSUME(Windows, tcb_i.snd_wnd <= Ring && tcb_i.max_wnd <= Ring && tcb_i.ws <= 4'd14)
   // A segment's numbers are read as the nearest ones to ours.
-  `FV_ASSUME(Segment, less(seq_i, rcv_nxt_i) >= -42'sh8000_0000 && less(seq_i, rcv_nxt_i) < 42'sh8000_0000 &&
-      less(ack_i, una_i) >= -42'sh8000_0000 && less(ack_i, una_i) < 42'sh8000_0000)
-  `FV_ASSUME(Visited, less(now_i, deadline_i) >= -42'sh8_0000 && less(now_i, deadline_i) < 42'sh8_0000)
+  localparam far_t Half = 42'sh8000_0000;
+  `FV_ASSUME(Segment, seq >= -Half && seq < Half && ack >= -Half && ack < Half)
+  `FV_ASSUME(Visited, late >= -42'sh8_0000 && late < 42'sh8_0000)
 
   work_t work;
   class_t found;
@@ -105,18 +115,16 @@ module tcp_seq_fv
   );
 
   // ------------------------------------------------ distances
-  far_t seq, ack, sent, free, stop, len;
-  assign seq  = less(seq_i, rcv_nxt_i);
-  assign ack  = less(ack_i, una_i);
-  assign sent = less(max_i, una_i);
-  assign free = RingFar - less(rcv_nxt_i, read_i) + far_t'(tcb_i.fin_rcvd);
+  far_t sent, free, stop, len;
+  assign sent = max;
+  assign free = RingFar - unread + fin_rcvd;
   assign len  = far_t'({26'd0, ev_i.found.seg.len});
   assign stop = seq + len;
   `ASSERT(is_sent, far_t'({25'd0, work.diff.sent}) == sent)
   `ASSERT(is_free, far_t'({25'd0, work.diff.free}) == free)
   `ASSERT(is_seq, far_t'($signed(work.diff.seq)) == seq)
   `ASSERT(is_ack, far_t'($signed(work.diff.ack)) == ack)
-  `ASSERT(is_expired, work.diff.expired == (tcb_i.tm_on && less(now_i, deadline_i) >= 0))
+  `ASSERT(is_expired, work.diff.expired == (tcb_i.tm_on && late >= 0))
   logic [29:0] wnd;
   assign wnd = 30'(ev_i.found.seg.wnd) << tcb_i.ws;
   `ASSERT(is_wnd, work.diff.wnd == ((wnd > 30'(RingBytes)) ? Ring : wnd[16:0]))
@@ -134,13 +142,13 @@ module tcp_seq_fv
   `ASSERT(is_ack_new, found.ack_new == is_new)
   `ASSERT(is_ack_same, found.ack_same == (ack == 0))
   `ASSERT(is_ack_bad, found.ack_bad == (ack > sent || ack < -far_t'({25'd0, tcb_i.max_wnd})))
-  `ASSERT(is_ack_fin, found.ack_fin == (less(ack_i, end_i) == 1))
-  `ASSERT(is_nxt_behind, !is_new || work.diff.nxt_behind == (less(ack_i, nxt_i) > 0))
-  `ASSERT(is_rtt_past, !is_new || work.diff.rtt_past == (less(ack_i, timed_i) >= 0))
-  `ASSERT(is_rec_past, !is_new || work.diff.rec_past == (less(ack_i, recover_i) >= 0))
-  `ASSERT(is_rec_beyond, !is_new || work.diff.rec_beyond == (less(ack_i, recover_i) > 0))
-  `ASSERT(is_una_past_rec, work.diff.una_past_rec == (less(una_i, recover_i) > 0))
-  `ASSERT(is_una_before_rec, work.diff.una_before_rec == (less(una_i, recover_i) < 0))
+  `ASSERT(is_ack_fin, found.ack_fin == (ack == last + 1))
+  `ASSERT(is_nxt_behind, !is_new || work.diff.nxt_behind == (ack > nxt))
+  `ASSERT(is_rtt_past, !is_new || work.diff.rtt_past == (ack >= timed))
+  `ASSERT(is_rec_past, !is_new || work.diff.rec_past == (ack >= recover))
+  `ASSERT(is_rec_beyond, !is_new || work.diff.rec_beyond == (ack > recover))
+  `ASSERT(is_una_past_rec, work.diff.una_past_rec == (recover < 0))
+  `ASSERT(is_una_before_rec, work.diff.una_before_rec == (recover > 0))
   `ASSERT(is_quoted, found.quoted == (ack >= 0 && ack < sent))
 
   // ------------------------------------------------ reached

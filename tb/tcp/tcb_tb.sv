@@ -158,8 +158,12 @@ module tcb_tb
 );
 
   function automatic peer_t peer_of(input logic [7:0] number);
-    return '{mac: 48'h0200_0000_0000 + 48'(number[1:0]), vlan_valid: number[2],
-             vlan_tci: {number[7:5], 12'd0, number[3]}, ip: 32'h0a00_0001, port: 16'd1000};
+    peer_of            = '0;
+    peer_of.mac        = 48'h0200_0000_0000 + 48'(number[1:0]);
+    peer_of.vlan_valid = number[2];
+    peer_of.vlan_tci   = {number[7:5], 12'd0, number[3]};
+    peer_of.ip         = 32'h0a00_0001;
+    peer_of.port       = 16'd1000;
   endfunction
   function automatic logic [7:0] number_of(input peer_t peer);
     return {peer.vlan_tci[15:13], 1'b0, peer.vlan_tci[0], peer.vlan_valid, peer.mac[1:0]};
@@ -194,8 +198,14 @@ module tcb_tb
     found.sacked.told  = told_i;
     found.sacked.twice = twice_i;
     for (int unsigned i = 0; i < Spans; i++) found.sacked.spans[i] = span_t'(told_spans_i[i]);
-    app = '{conn: app_conn_i, rx_ptr: app_rx_ptr_i, tx_ptr: app_tx_ptr_i, close: app_close_i,
-            reset: app_reset_i, release_id: app_release_i};
+    app = '{
+        conn: app_conn_i,
+        rx_ptr: app_rx_ptr_i,
+        tx_ptr: app_tx_ptr_i,
+        close: app_close_i,
+        reset: app_reset_i,
+        release_id: app_release_i
+    };
   end
 
   logic [2:0] visit_valid, visit_ready, push;
