@@ -296,7 +296,8 @@ module tcb_tb
   assign verdict_len_o     = verdict.len;
   assign verdict_skip_o    = verdict.skip;
   assign verdict_take_o    = verdict.take;
-  assign verdict_news_o    = {verdict.open, verdict.acked, verdict.data, verdict.fin, verdict.closed};
+  assign verdict_news_o    = {verdict.open, verdict.acked, verdict.data, verdict.fin,
+                              verdict.closed};
   assign verdict_rx_from_o = verdict.rx_from;
   assign verdict_rx_ptr_o  = verdict.rx_ptr;
   assign verdict_tx_ptr_o  = verdict.tx_ptr;
@@ -330,9 +331,9 @@ module tcb_tb
   tcb_t tcb;
   assign tcb = u_tcb.write_tcb;
   assign state_o     = tcb.state;
-  assign flags_o     = {tcb.fin_rcvd, tcb.close, tcb.fin_first, tcb.fin_acked, tcb.released, tcb.over,
-                        tcb.tell_closed, tcb.in_more, tcb.in_fast, tcb.in_slow, tcb.in_wait,
-                        tcb.owe_ack, tcb.owe_again};
+  assign flags_o     = {tcb.fin_rcvd, tcb.close, tcb.fin_first, tcb.fin_acked, tcb.released,
+                        tcb.over, tcb.tell_closed, tcb.in_more, tcb.in_fast, tcb.in_slow,
+                        tcb.in_wait, tcb.owe_ack, tcb.owe_again};
   assign snd_una_o   = tcb.snd_una;
   assign snd_nxt_o   = tcb.snd_nxt;
   assign snd_max_o   = tcb.snd_max;
