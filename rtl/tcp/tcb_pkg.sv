@@ -159,7 +159,8 @@ package tcb_pkg;
     logic        blind;     // an answer to a segment by itself
     logic        synack, rst, stray, refuse, keep, restart, free_id;
     logic        narrow;    // packets may be fragmented
-    logic [16:0] flight;
+    logic [16:0] flight;    // from snd_una to snd_nxt
+    logic [16:0] sent;      // ... to snd_max
     logic [31:0] unsent;    // from snd_nxt; -1: FIN is out
     logic [31:0] unacked;   // from snd_una
     logic [16:0] free;

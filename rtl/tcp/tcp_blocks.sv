@@ -48,29 +48,30 @@ module tcp_blocks
 
   edges_t edges;
   logic [7:0] size;
-  logic [5:0] at;
+  logic [5:0] room;  // bytes of options from the SACK option on
   logic found;
   logic [Spans-1:0] there;
   always_comb begin
     found = 1'b1;
-    at    = 6'd0;
+    room  = len_q;
     edges = opts_q[2*8+:64*Spans];
     size  = opts_q[8+:8];
     if (opts_q[7:0] == Sack) begin
-      at = 6'd0;
+      room = len_q;
     end else if (opts_q[23:0] == {Sack, Nops}) begin
-      at    = 6'd2;
+      room  = len_q - 6'd2;
       edges = opts_q[4*8+:64*Spans];
       size  = opts_q[3*8+:8];
     end else if (opts_q[31:0] == {16'h0a08, Nops} && opts_q[12*8+:24] == {Sack, Nops}) begin
-      at    = 6'd14;
+      room  = len_q - 6'd14;
+      found = len_q > 6'd14;
       edges = {64'd0, opts_q[16*8+:64*(Spans-1)]};
       size  = opts_q[15*8+:8];
     end else begin
       found = 1'b0;
     end
     // A length that is none, or goes beyond the header: nothing of it is believed.
-    if (size[2:0] != 3'd2 || 8'(at) + size > 8'(len_q)) found = 1'b0;
+    if (size[2:0] != 3'd2 || size > 8'(room)) found = 1'b0;
     for (int unsigned i = 0; i < Spans; i++) there[i] = found && 8'(8 * i) + 8'd2 < size;
   end
 
@@ -117,7 +118,8 @@ module tcp_blocks
       for (int unsigned k = 0; k < Spans; k++) ahead[i][k] = near_lt(raw_q[i].to, raw_q[k].from);
     end
     for (int unsigned i = 0; i < Spans; i++) begin
-      good[i] = raw_q[i].valid && near_lt(una_q, raw_q[i].from) &&
+      // All three comparisons, or else an edge too far for 18 bits would seem to be before what was sent.
+      good[i] = raw_q[i].valid && near_lt(una_q, raw_q[i].from) && near_lt(una_q, raw_q[i].to) &&
           near_lt(raw_q[i].from, raw_q[i].to);
       for (int unsigned k = i + 1; k < Spans; k++) begin
         if (raw_q[k].valid && !ahead[i][k] && !ahead[k][i]) good[i] = 1'b0;

@@ -109,7 +109,7 @@ module tcp_congestion
         up_cong_o.cwnd = plus(was.cwnd, sums_q.grow_ss);
       end else if (!ca_left[17]) begin
         up_cong_o.cwnd     = sums_q.cwnd_mss;
-        up_cong_o.ca_count = (ca_left > 18'(Ring)) ? '0 : ca_left[16:0];
+        up_cong_o.ca_count = ca_left[16:0];
       end else begin
         up_cong_o.ca_count = sums_q.ca_sum[16:0];
       end
@@ -117,6 +117,7 @@ module tcp_congestion
     if (up_signs_i.tail && !was.in_rec) begin
       up_cong_o.ssthresh = sums_q.half;
       up_cong_o.cwnd     = sums_q.half;
+      up_cong_o.ca_count = '0;
     end
     if (up_signs_i.dup) begin
       if (was.in_rec) up_cong_o.cwnd = up_sack_i.score ? was.cwnd : sums_q.cwnd_mss;
@@ -129,6 +130,8 @@ module tcp_congestion
           up_cong_o.in_rec   = 1'b1;
           up_cong_o.recover  = near_t'(up_i.tcb.snd_max);
           up_cong_o.ssthresh = sums_q.half_fast;
+          // Counted towards a larger cwnd: more than a segment a round trip would come of it (RFC 5681).
+          up_cong_o.ca_count = '0;
           // What left the network is counted by what the peer tells, or else by such ACKs.
           up_cong_o.cwnd     = up_sack_i.some ? sums_q.half_fast :
               plus(sums_q.half_fast, up_i.class_.mss2 + 17'(up_i.tcb.mss));

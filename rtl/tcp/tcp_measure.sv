@@ -120,6 +120,7 @@ module tcp_measure
     // The path takes less than what no segment falls below.
     measure_o.narrow    = tcb.mss == 14'(HoleMssLeast) && tcb.mss != work_i.silence.mss;
     measure_o.flight    = 17'(tcb.snd_nxt - tcb.snd_una);
+    measure_o.sent      = 17'(tcb.snd_max - tcb.snd_una);
     measure_o.unsent    = tcb.tx_end - tcb.snd_nxt;
     measure_o.unacked   = tcb.tx_end - tcb.snd_una;
     measure_o.free      = tcb.close ? Ring :

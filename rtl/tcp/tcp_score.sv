@@ -139,23 +139,25 @@ module tcp_score
   endfunction
 
   seg_t seg;
-  logic is_seg, fits;
+  logic good, fits;
   spans_t class_left;
   near_t una, option_end;
   assign una = near_t'(seg.ack);
   assign option_end = end_of(option_q.spans);
   assign seg    = class_i.ev.found.seg;
-  assign is_seg = class_i.ev.kind == KdSeg && class_i.ev.found.hit;
-  // As tcp_update's `good`, of a segment without payload.
-  assign fits   = is_seg && class_i.tcb.state == StOpen && seg.flags.ack && !seg.flags.rst &&
-      !seg.flags.syn && class_class_i.seq_inside &&
-      (class_class_i.ack_new || class_class_i.ack_same);
+  // As tcp_update's `good`: of the peer, and in the window. Options are those of bare ACKs.
+  assign good = class_i.ev.kind == KdSeg && class_i.ev.found.hit && class_i.tcb.state == StOpen &&
+      seg.flags.ack && !seg.flags.rst && !seg.flags.syn &&
+      (class_class_i.seq_inside || (class_class_i.seq_before && !class_class_i.end_[31]));
+  assign fits = good && (class_class_i.ack_new || class_class_i.ack_same);
+  // What the ACK reaches is forgotten; the others move up, so that the same ones told again are no news.
+  logic [Spans-1:0] reached;
   always_comb begin
     class_left = class_told_q.spans;
     for (int unsigned i = 0; i < Spans; i++) begin
-      if (is_seg && class_class_i.ack_new && !near_lt(una, class_left[i].from)) begin
-        class_left[i] = '0;
-      end
+      reached[i] = good && class_class_i.ack_new && class_told_q.spans[i].valid &&
+          !near_lt(una, class_told_q.spans[i].from);
+      if (reached[i]) class_left = spans_t'(class_told_q.spans >> ((i + 1) * $bits(span_t)));
     end
   end
 

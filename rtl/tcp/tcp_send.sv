@@ -68,7 +68,7 @@ module tcp_send
   } limit_t;
 
   limit_t li;
-  logic [16:0] li_unsent, li_unacked, li_mss, li_out, li_pto;
+  logic [16:0] li_unsent, li_unacked, li_mss, li_most, li_out, li_pto;
   always_comb begin
     li_mss     = 17'(li_tcb_q.mss);
     // Never more than a ring, but for the FIN.
@@ -76,9 +76,11 @@ module tcp_send
     li_unacked = li_q.unacked[31] ? '0 : li_q.unacked[16:0];
     li.wnd_room = minus(li_tcb_q.snd_wnd, li_q.flight);
     li.want    = (hole_i.hole && !hole_i.recovery) ? hole_i.len : 14'(lesser(li_unsent, li_mss));
-    li.again   = (hole_i.hole && hole_i.first) ? hole_i.len :
-        14'(lesser(li_unacked, li_q.probe ? 17'd1 : li_mss));
-    li.again_all = !(hole_i.hole && hole_i.first) && li_unacked <= (li_q.probe ? 17'd1 : li_mss);
+    // What was sent before, and nothing behind it: windows say nothing about it. Of a shut one a byte is
+    // tried.
+    li_most    = li_q.probe ? 17'd1 : lesser(li_q.sent, li_mss);
+    li.again   = (hole_i.hole && hole_i.first) ? hole_i.len : 14'(lesser(li_unacked, li_most));
+    li.again_all = !(hole_i.hole && hole_i.first) && li_unacked <= li_most;
     li.ack_due = li_tcb_q.pend >= li_q.mss2;
     li.gain    = minus(li_q.free, li_tcb_q.adv);
     li.fin_out = li_q.unsent[31];

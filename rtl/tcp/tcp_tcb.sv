@@ -408,6 +408,17 @@ module tcp_tcb
                                                                   write_tcb.snd_nxt))
   `ASSERT(una, !fi_held || write_tcb.state != StOpen || !seq_lt(
           write_tcb.snd_nxt, write_tcb.snd_una))
+  // No byte goes out that the session did not write; nor one beyond the peer's window that was not sent
+  // before, but for the one that probes a shut window. Of tcp_send alone that is proved (formal/tcp_send_fv).
+  logic fi_bytes, fi_allowed;
+  logic [31:0] fi_len, fi_to, fi_written;  // from snd_una: behind the last byte; all that there are
+  assign fi_len     = 32'(cmd_o.seg.len);
+  assign fi_bytes   = cmd_valid_o && !fi.blind && fi_len != '0;
+  assign fi_to      = cmd_o.seg.seq - fi_tcb.snd_una + fi_len;
+  assign fi_written = fi_tcb.tx_end - fi_tcb.snd_una;
+  assign fi_allowed = fi_to <= 32'(fi.sent) || fi_to <= 32'(fi_tcb.snd_wnd);
+  `ASSERT(written, !fi_bytes || (fi_to <= fi_written && fi_to >= fi_len))
+  `ASSERT(in_window, !fi_bytes || fi_allowed || (fi.probe && fi_to == 32'd1))
   if ($bits(tcb_t) > 512) begin : gen_big_tcb
     $error("%m: the hot state of a connection exceeds 64 bytes");
   end

@@ -69,7 +69,7 @@ class Model:
             return []
         if self.dups < 3:
             return self._send(self.dups * MSS)
-        self.recovers, self.recover = True, self.top
+        self.recovers, self.recover, self.counted = True, self.top, 0
         # without what the two before it let go
         self.ssthresh = max(min(self.top - self.una, self.cwnd) // 2, 2 * MSS)
         self.cwnd = self.ssthresh + 3 * MSS
@@ -182,6 +182,43 @@ async def recovery(dut):
     assert flow.model.cwnd == flow.model.ssthresh == 15 * MSS + MSS // 2
     await flow.ack(flow.model.una + 3 * MSS)
     assert flow.bench.counts["TcpCountTimeouts"] == 0
+
+
+@cocotb.test()
+async def counts_anew(dut):
+    """What was counted towards a larger window before a loss does not count after it: not more than a
+    segment a round trip."""
+    flow = await Flow().open(dut)
+    for _ in range(10):
+        await flow.ack(flow.model.una + 2 * MSS)
+    await flow.timeout()
+    await flow.ack(flow.model.top)
+    while flow.model.counted < 14 * MSS:
+        await flow.ack(flow.model.una + MSS)
+    assert flow.model.cwnd == flow.model.ssthresh == 15 * MSS
+    for _ in range(3):
+        await flow.dup()
+    await flow.ack(flow.model.recover)
+    assert flow.model.cwnd == 7500
+    for _ in range(7):
+        await flow.ack(flow.model.una + MSS)
+    assert flow.model.cwnd == 7500
+    await flow.ack(flow.model.una + MSS)
+    assert flow.model.cwnd == 8500
+
+
+@cocotb.test()
+async def again_within_the_window(dut):
+    """What is sent again is what was sent, however much more there is: not beyond the peer's window."""
+    flow = await Flow().open(dut)
+    una = flow.model.top
+    flow.peer.took(una)
+    flow.peer.send(wnd=500)
+    await flow.bench.until(lambda: flow.peer.seen, 1000, "500 bytes")
+    for _ in range(3):
+        flow.peer.send(wnd=500)
+    await flow.bench.until(lambda: len(flow.peer.seen) == 2, 1000, "a fast retransmit")
+    assert [(seg["seq"] - flow.first - una & M32, len(payload)) for seg, payload in flow.peer.seen] == [(0, 500)] * 2
 
 
 @cocotb.test()

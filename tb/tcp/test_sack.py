@@ -84,7 +84,7 @@ class Model(PlainModel):
         if self.dups < 3:
             self.dups = 3 if max(self.told) + MSS > self.una + 3 * MSS else self.dups + 1
             if self.dups == 3 and self.una >= self.recover:
-                self.recovers, self.score, self.recover = True, True, self.top
+                self.recovers, self.score, self.recover, self.counted = True, True, self.top, 0
                 self.ssthresh = max(min(self.top - self.una, self.cwnd) // 2, 2 * MSS)
                 self.cwnd = self.ssthresh
                 self.next, self.mark = self.una + MSS, self.top
@@ -202,7 +202,7 @@ async def unbelievable(dut):
     bad = [(una - 3 * MSS, una - 2 * MSS), (una - MSS, una), (una - MSS, una + MSS), (una, una + MSS),
            (top, top + MSS), (top - MSS, top + 1), (una + 5 * MSS, una + 2 * MSS), (una + MSS, una + MSS),
            (una + (1 << 18) + MSS, una + (1 << 18) + 5 * MSS), (una + (1 << 31), una + (1 << 31) + MSS),
-           (una + MSS, una + (1 << 18) + 9 * MSS)]
+           (una + MSS, una + (1 << 18) + 9 * MSS), (una + 40 * MSS, una + (1 << 17) + 35 * MSS)]
     for i, block in enumerate(bad):
         flow.peer.send(options=flow.option(block), wnd=60000 - i)
         await flow.sends([], f"block {block}")
@@ -211,6 +211,9 @@ async def unbelievable(dut):
                    good[:3] + b"\0" + good[4:], good[:3] + b"\x02" + good[4:], b"\0\0" + good[2:], b"\1\2" + good[2:])):
         flow.peer.send(options=broken, wnd=50000 - i)
         await flow.sends([], f"option {broken.hex()}")
+    late = flow.option((una + MSS, una + 20 * MSS), form="stamped")
+    flow.peer.send(options=late[:15] + b"\xf2" + late[16:], wnd=49000)
+    await flow.sends([], "a length that wraps")
     # A right one among them is believed.
     flow.peer.wnd = 60000
     told = [at for at in range(una + MSS, una + 5 * MSS, MSS)]
@@ -233,6 +236,17 @@ async def not_the_peer(dut):
     for _ in range(2):
         await flow.dup()
     assert flow.bench.counts["TcpCountFastRexmits"] == 0
+    # Nor does it take away what the peer told: a recovery goes by it.
+    await flow.ack(una + MSS)
+    una += MSS
+    for n in (1, 2):
+        await flow.tells((una + MSS, una + (n + 1) * MSS))
+    flow.peer.send(seq=70_000, ack=3 * MSS)
+    await flow.bench.clocks(200)
+    flow.peer.seen.clear()
+    await flow.dup()
+    assert flow.bench.counts["TcpCountFastRexmits"] == 1 and flow.model.score
+    assert await flow.tells((una + MSS, una + 25 * MSS))
 
 
 @cocotb.test()
