@@ -48,7 +48,7 @@ async def blanks(dut):
     ends += [Conn(b"version\r\nset" + b" " * 2100 + b"a 0 0 500\r\n", fin=False)]
     for number, conn in enumerate(served + ends):
         cocotb.start_soon(bench.feed(number, conn, lambda: 3 * JOB))
-    await settle(dut, bench, quiet=20_000)  # blanks take a clock each
+    await settle(dut, bench)
     for conn in served:
         check(conn.ops, Text(ITEM_MAX, NOW).run(conn.data))
     for conn in ends:
