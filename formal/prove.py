@@ -66,7 +66,7 @@ PROOFS = [
     ("tcp_lookup", {"Ids": 1}, 1, "ids given once, none lost, room for answers"),
     ("tcp_lookup", {"Ids": 0}, 1, "finds what was inserted and not removed, nothing else, once"),
     ("tcp_ooo", {}, 17, "kept is what came early, told what came, up to the next hole", "bmc"),
-    ("walker", {}, 2, "every byte of a job to one request, the scanner or the next job"),
+    ("walker", {}, 2, "every byte of a job to one request, the byte engine or the next job"),
     ("rx_cut", {"Lane": 0}, 14, "payload in = out in one lane, frames end once", "bmc"),
     ("rx_cut", {"Lane": 63}, 14, "same", "bmc"),
     ("line_cache", {"Moves": 1, "Each": 1, "Few": 1}, 21,

@@ -1,4 +1,4 @@
-// A request on its way through the card: job -> tokens -> request record -> result -> done.
+// A request on its way through the card: job -> request record -> result -> done.
 //
 // A *job* is one visit to one connection (or one UDP datagram): a run of received bytes, the room
 // for its replies, and the context that the connection was left in. Requests of a job pass the

@@ -57,6 +57,13 @@ async def blanks(dut):
 
 
 @cocotb.test()
+async def cr_begins_key(dut):
+    """A job ends behind the CR that a key begins with, in a line of which keys have been read already."""
+    data = [b"get" + b" " * n + b"a " * (JOB // 2 - 3) + b"\rb c\r\nversion\r\n" for n in range(3, 8)]
+    await streams(dut, data, lambda: 3 * JOB, pause=0, cut=0, long_value=0)
+
+
+@cocotb.test()
 async def long_host_lines(dut):
     """Commands for the host as long as it takes them, and longer, in one piece and in many."""
     words = [b"stats " + b"a" * n + b" " + b"b" * m for n in (40, 110, 200)
