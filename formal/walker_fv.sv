@@ -170,9 +170,8 @@ module walker_fv
   `ASSERT(States, dut.state_q != 2'd3)
   `ASSERT(NoKeysThere, dut.state_q == StWalk || !dut.keys_q)
   `ASSERT(Byte, byte_q == (dut.state_q == 2'd1) && !(byte_q && (over_q || fresh_q || dut.fresh_q)))
-  `ASSERT(
-      ByteInside,
-      !byte_q || (14'(byte_at_q - job_start_i) <= job_len_i && 14'(kept_q - job_start_i) <= 14'(byte_at_q - job_start_i)))
+  `ASSERT(ByteInside, !byte_q || 14'(byte_at_q - job_start_i) <= job_len_i)
+  `ASSERT(ByteBehind, !byte_q || 14'(kept_q - job_start_i) <= 14'(byte_at_q - job_start_i))
   `ASSERT(OverOnce, !over_q || (!dut.fresh_q && !fresh_q))
   `ASSERT(Over, over_q == (dut.state_q == 2'd2))
   `ASSERT(At, fresh_q || over_q || byte_q || (dut.at_q == known_q && job_valid_i))

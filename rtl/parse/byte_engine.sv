@@ -142,8 +142,9 @@ module byte_engine
 
   // ---------------------------------------------------------------- what the line says
   logic signed [22:0] value_max_q;
-  logic [13:0] left_q;          // bytes of the job behind the line
+  logic [13:0] line_len_q, left_q;  // bytes of the line, and of the job behind it
   logic [31:0] need_q, rest_q;  // of data and CR LF, or to discard; behind this job
+  logic [31:0] again_q;         // of the line and these
   logic [1:0] wait_q;
   logic too_big_q, fits_q, last_key_q;
   order_t order, order_q;
@@ -154,9 +155,11 @@ module byte_engine
     too_big_q   <= $signed({1'b0, line.length}) > 33'(value_max_q);
     need_q      <= (value_q || discard_q) ? ctx.rem : line.length + 32'd2;
     left_q      <= job_stop_i - place_o;
+    line_len_q  <= place_o - line_pos;
     if (state_q == ByLine) begin
       fits_q <= need_q <= 32'(left_q);
       rest_q <= need_q - 32'(left_q);
+      again_q <= need_q + 32'(line_len_q);
     end
     if (state_q == ByDecide) order_q <= order;
   end
@@ -176,14 +179,14 @@ module byte_engine
   );
 
   // ---------------------------------------------------------------- what is done
-  logic acts, stores, parts, over_job, get_key, partial_q, partial_now, value_done, part_done;
+  logic acts, stores, ends, get_key, partial_q, partial_now, value_done, part_done;
   logic [8:0] keys_q;  // key beats not committed
   place_t next_q;      // behind the value
   assign acts     = state_q == ByAct && room_i && item_ready_i;
   assign stores   = order_q.action inside {AcStore, AcStorePart};
-  assign parts    = stores && !fits_q;
-  // What the line announces goes on beyond the job.
-  assign over_job = !fits_q && (stores || order_q.action == AcSwallow);
+  // The job ends with it.
+  assign ends     = order_q.action inside {AcStorePart, AcHost, AcQuit, AcBack} ||
+                    (order_q.action == AcSwallow && !fits_q);
 
   assign get_key     = state_q == ByWord && is_key && is_get(line.cmd) && !line.bad &&
                        (line.exptime_ok || !is_gat(line.cmd));
@@ -191,16 +194,17 @@ module byte_engine
   // end has nothing but a broken-off key to take back.
   assign partial_now = get_key && !eol && (keys_q >= 9'(KeysMax) || eager_q || partial_q);
   assign value_done  = state_q == ByValue && char_valid;
-  assign part_done   = state_q == ByTail && stores && (char_valid || char_over);
+  assign part_done   = state_q == ByTail && order_q.action == AcStorePart &&
+                       (char_valid || char_over);
 
   always_comb begin
     go       = begins_q;
     go_place = from_q;
-    if (acts && (stores || order_q.action == AcSwallow)) begin
-      // To the CR LF behind the value, behind what is discarded, or to the job's last byte.
+    if (acts && (ends || order_q.action inside {AcStore, AcSwallow})) begin
+      // To the job's last byte, to the CR LF behind the value, or behind what is discarded.
       go       = 1'b1;
-      go_place = place_o + need_q[13:0] - (stores ? 14'd2 : 14'd0);
-      if (over_job) go_place = job_stop_i - 14'd1;
+      go_place = ends ? job_stop_i - 14'd1 :
+                        place_o + need_q[13:0] - (stores ? 14'd2 : 14'd0);
     end
     if (value_done) begin
       go       = 1'b1;
@@ -225,6 +229,8 @@ module byte_engine
     .eager_i    (eager_q),
     .partial_i  (partial_q),
     .action_i   (order_q.action),
+    .line_len_i (line_len_q),
+    .again_i    (again_q),
     .need_i     (need_q),
     .rest_i     (rest_q),
     .end_i      (end_q),
@@ -251,15 +257,7 @@ module byte_engine
         ByLine:   if (wait_q == 2'd2) state_q <= ByDecide;
         ByDecide: state_q <= ByAct;
         ByAct:
-        if (acts) begin
-          unique case (order_q.action)
-            AcStore:                 state_q <= ByValue;
-            AcStorePart:             state_q <= ByTail;
-            AcSwallow:               state_q <= fits_q ? ByDone : ByTail;
-            AcHost, AcQuit, AcBack:  state_q <= ByEnd;
-            default:                 state_q <= ByDone;
-          endcase
-        end
+        if (acts) state_q <= ends ? ByTail : (order_q.action == AcStore) ? ByValue : ByDone;
         ByValue: if (char_valid) state_q <= ByDone;
         ByTail:  if (char_valid || char_over) state_q <= ByEnd;
         ByCut:   state_q <= ByEnd;
@@ -350,7 +348,7 @@ module byte_engine
   always_comb begin
     item           = '0;
     item.start     = !value_q;
-    item.own_lines = parts && !value_q;
+    item.own_lines = order_q.action == AcStorePart && !value_q;
     item.klen      = line.klen;
     item.vlen      = value_q ? ctx.vlen : line.length[20:0];
     if (value_q) begin

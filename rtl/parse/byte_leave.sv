@@ -23,8 +23,11 @@ module byte_leave
   /// Keys of this line are committed as they come; some are.
   input  logic        eager_i,
   input  logic        partial_i,
-  /// What becomes of the line; bytes of data and CR LF, or to discard; of these behind the job.
+  /// What becomes of the line, which has so many bytes; with data and CR LF so many. Bytes of data and CR LF,
+  /// or to discard; of these behind the job.
   input  action_e     action_i,
+  input  logic [13:0] line_len_i,
+  input  logic [31:0] again_i,
   input  logic [31:0] need_i,
   input  logic [31:0] rest_i,
   /// The end as it was known a clock before.
@@ -38,15 +41,10 @@ module byte_leave
   // verilator lint_on UNUSEDSIGNAL
   assign ctx = job_i.ctx;
 
-  logic [13:0] line_pos, word_pos, read, so_far;
-  logic [31:0] again;
-  logic stores;
+  logic [13:0] line_pos, word_pos, so_far;
   assign line_pos = line_pos_i - job_start_i;
   assign word_pos = word_pos_i - job_start_i;
-  assign read     = place_i - line_pos_i;     // bytes of a complete line
-  assign so_far   = job_stop_i - line_pos_i;  // of one that is not
-  assign again    = 32'(read) + need_i;
-  assign stores   = action_i inside {AcStore, AcStorePart};
+  assign so_far   = job_stop_i - line_pos_i;  // bytes of a line that is not complete
 
   // The job ends inside of the line: all of it is read again when there is more, but for what follows.
   end_t cut;
@@ -90,8 +88,8 @@ module byte_leave
           AcQuit:  leaves_o.mode = MdQuit;
           AcBack: begin
             leaves_o.pos  = line_pos;
-            leaves_o.mode = (read > 14'(LineMax)) ? MdQuit : MdLine;
-            leaves_o.rem  = (again > 32'(JobBytes)) ? 32'(JobBytes) : again;
+            leaves_o.mode = (line_len_i > 14'(LineMax)) ? MdQuit : MdLine;
+            leaves_o.rem  = (again_i > 32'(JobBytes)) ? 32'(JobBytes) : again_i;
           end
           default: ;
         endcase
@@ -101,10 +99,11 @@ module byte_leave
         leaves_o.noreply = line_i.noreply;
       end
       ByTail: begin
-        leaves_o.pos     = job_i.len;
-        leaves_o.mode    = stores ? MdValue : MdSwallow;
-        leaves_o.rem     = rest_i;
-        leaves_o.noreply = line_i.noreply;
+        leaves_o = end_i;
+        if (action_i inside {AcStorePart, AcSwallow}) begin
+          leaves_o = '{pos: job_i.len, mode: MdSwallow, rem: rest_i, noreply: line_i.noreply};
+          if (action_i == AcStorePart) leaves_o.mode = MdValue;
+        end
       end
       ByCut:   leaves_o = cut;
       ByEnd:   leaves_o = end_i;

@@ -1,4 +1,4 @@
-// Reads the lines that are kept, a character a clock from any place on: where it is told to go, 5 clocks
+// Reads the lines that are kept, a character a clock from any place on: where it is told to go, 6 clocks
 // later. CR LF is one character; a CR that ends the job is none, as its LF may still come.
 module byte_reader
   import wirekv_pkg::*;
@@ -28,7 +28,7 @@ module byte_reader
   logic line_valid_q, reading_q;  // the line that is read now is there; is on its way
   place_t at_q;                   // behind `next_q`
   logic [7:0] next_q;
-  logic next_valid_q, next_lf, ends, load, shift, drops, valid_q, cr_q, moves;
+  logic next_valid_q, next_lf, ends, load, shift, drops, valid_q, cr_q, moves, wants;
 
   assign next_lf = next_q == 8'h0a;
   assign ends    = at_q == stop_i;
@@ -37,7 +37,8 @@ module byte_reader
   assign shift   = !valid_q || drops || (valid_o && take_i);
   assign load    = !next_valid_q || shift;
   assign moves   = load && line_valid_q && !ends;
-  assign read_o  = !line_valid_q && !reading_q && !ends && $signed(coming_i - at_q.line) > 0;
+  assign wants   = !line_valid_q && !read_o && !reading_q && !ends &&
+                   $signed(coming_i - at_q.line) > 0;
   assign line_o  = at_q.line;
   assign valid_o = valid_q && (!cr_q || (next_valid_q && !next_lf));
   assign over_o  = ends && !next_valid_q && (!valid_q || cr_q);
@@ -45,10 +46,12 @@ module byte_reader
   always_ff @(posedge clk_i) begin
     if (!rst_ni || go_i) begin
       line_valid_q <= 1'b0;
+      read_o       <= 1'b0;
       reading_q    <= 1'b0;
       next_valid_q <= 1'b0;
       valid_q      <= 1'b0;
     end else begin
+      read_o    <= wants;
       reading_q <= read_o;
       if (reading_q) line_valid_q <= 1'b1;
       if (load) next_valid_q <= moves;
