@@ -69,7 +69,7 @@ PROOFS = [
     ("tcp_life", {}, 1, "each id free, open or dying; given back once, when nobody needs it"),
     ("tcp_seq", {}, 1, "comparisons of sequence numbers are right wherever they wrap"),
     ("tcp_send", {}, 5, "no byte beyond the window, none that was not written, numbers in order"),
-    ("walker", {}, 2, "every byte of a job to one request, the scanner or the next job"),
+    ("walker", {}, 2, "every byte of a job to one request, the byte engine or the next job"),
     ("rx_cut", {"Lane": 0}, 14, "payload in = out in one lane, frames end once", "bmc"),
     ("rx_cut", {"Lane": 63}, 14, "same", "bmc"),
     ("line_cache", {"Moves": 1, "Each": 1, "Few": 1}, 21,

@@ -1,4 +1,4 @@
-// Every byte of a job goes to exactly one place: to one request, to the scanner, or back to the
+// Every byte of a job goes to exactly one place: to one request, to the byte engine, or back to the
 // connection; in order, whatever places were read. What is taken back goes elsewhere as a whole.
 `include "fv.svh"
 `include "lib_assert.svh"
@@ -25,12 +25,18 @@ module walker_fv
   input logic   cand_record_i,
   input logic   cand_more_i,
   input logic   walk_ready_i,
-  input logic   scanned_i
+  input logic   byte_begun_i,
+  input place_t byte_place_i,
+  input logic   byte_done_i,
+  input logic   byte_over_i,
+  input logic   byte_records_i
 );
   `FV_RESET
 
   localparam logic [1:0] StWalk = 2'd0;  // of walker
-  logic job_ready, cand_ready, walk_valid, scanning;
+  logic job_ready, cand_ready, walk_valid;
+  logic byte_q, byte_done;  // the byte engine works; is done
+  assign byte_done = byte_q && byte_begun_i && byte_done_i;
   walk_t walk;
   place_t stop, next;
   line_no_t oldest, at_line;
@@ -60,8 +66,11 @@ module walker_fv
     .walk_valid_o(walk_valid),
     .walk_ready_i,
     .walk_o      (walk),
-    .scanned_i,
-    .scanning_o  (scanning),
+    .byte_begun_i,
+    .byte_place_i,
+    .byte_done_i (byte_done),
+    .byte_over_i,
+    .byte_records_i,
     .at_line_o   (at_line),
     .oldest_o    (oldest)
   );
@@ -77,10 +86,12 @@ module walker_fv
   `FV_ASSUME(Size, cand_size_i >= 12'd1 && cand_size_i <= 12'd2000)
   `FV_ASSUME(Record, cand_more_i || cand_record_i)
 
-  // [start, kept) went to requests that count, [kept, known) to keys that may be taken back.
+  // [start, kept) went to requests that count, [kept, known) to keys that may be taken back; the byte
+  // engine works on what begins at `kept`, and has come to `byte_at`.
   logic
       fresh_q, over_q, waits_q, any_q;  // any_q: records count; waits_q: records may be taken back
-  place_t kept_q, known_q, kept, known;
+  logic begun_q;
+  place_t kept_q, known_q, kept, known, byte_at_q;
   assign kept  = fresh_q ? job_start_i : kept_q;
   assign known = fresh_q ? job_start_i : known_q;
 
@@ -92,6 +103,7 @@ module walker_fv
       over_q  <= 1'b0;
       waits_q <= 1'b0;
       any_q   <= 1'b0;
+      byte_q  <= 1'b0;
     end else begin
       if (acts) begin
         fresh_q <= 1'b0;
@@ -103,9 +115,23 @@ module walker_fv
           waits_q <= !walk.commit && (waits_q || cand_record_i);
           any_q   <= any_q || walk.commit;
         end else begin
-          over_q  <= 1'b1;
-          waits_q <= 1'b0;
+          over_q    <= walk.kind == WkEnd;
+          byte_q    <= walk.kind == WkByte;
+          begun_q   <= 1'b0;
+          byte_at_q <= kept;
+          waits_q   <= 1'b0;
         end
+      end
+      if (byte_q && byte_begun_i) begin
+        begun_q   <= 1'b1;
+        byte_at_q <= byte_place_i;
+      end
+      if (byte_done) begin
+        byte_q  <= 1'b0;
+        over_q  <= byte_over_i;
+        kept_q  <= byte_place_i;
+        known_q <= byte_place_i;
+        any_q   <= byte_records_i;
       end
       if (job_ready) begin
         fresh_q <= 1'b1;
@@ -115,15 +141,26 @@ module walker_fv
     end
   end
 
-  `ASSERT(InOrder, !(acts && walk.kind == WkRequest) || (!over_q && walk.from == known))
+  // It begins where it is told to, goes forward, stays in the job; records that went out stay.
+  `FV_ASSUME(Begins, !(byte_q && byte_begun_i && !begun_q) || byte_place_i == byte_at_q)
+  `FV_ASSUME(Begun, !(byte_q && begun_q) || byte_begun_i)
+  `FV_ASSUME(Forward,
+             !(byte_q && byte_begun_i) || (14'(byte_place_i - byte_at_q) <= 14'(stop - byte_at_q)))
+  `FV_ASSUME(Records, !(byte_done && any_q) || byte_records_i)
+
+  `ASSERT(InOrder, !(acts && walk.kind == WkRequest) || (!over_q && !byte_q && walk.from == known))
   `ASSERT(Within, !(acts && walk.kind == WkRequest) || 14'(next - job_start_i) <= job_len_i)
-  `ASSERT(RestOnce, !(acts && walk.kind inside {WkScan, WkEnd}) || (!over_q && walk.from == kept))
+  `ASSERT(RestOnce,
+          !(acts && walk.kind inside {WkByte, WkEnd}) || (!over_q && !byte_q && walk.from == kept))
   `ASSERT(TakenBack, !acts || walk.back == (walk.kind != WkRequest && waits_q))
   `ASSERT(First, !acts || walk.first == (!any_q && (walk.back || !waits_q)))
   `ASSERT(AllOfIt, !job_ready || over_q || (acts && walk.kind == WkEnd && kept == stop))
   `ASSERT(LeftOver,
           !(acts && walk.kind == WkEnd) || kept == stop || walk.rem > 32'(14'(stop - kept)))
-  `ASSERT(LinesStay, fresh_q || over_q || 8'(kept_q.line - oldest) == '0)
+  `ASSERT(LinesStay, fresh_q || over_q || byte_q || 8'(kept_q.line - oldest) == '0)
+  // Of what the byte engine reads, nothing has gone; and what it has read goes by and by.
+  `ASSERT(BytesStay, !byte_q || 14'(dut.at_q - kept_q) <= 14'(byte_at_q - kept_q))
+  `ASSERT(BytesGo, !byte_q || (oldest == dut.at_q.line && dut.at_q == byte_at_q))
 
   // Invariants.
   `ASSERT(Fresh, dut.fresh_q || !fresh_q || dut.state_q == StWalk)
@@ -131,24 +168,30 @@ module walker_fv
   `ASSERT(FreshAt, dut.fresh_q || !fresh_q || (dut.at_q == job_start_i && !dut.keys_q))
   `ASSERT(FreshState, !dut.fresh_q || (fresh_q && !dut.keys_q && dut.state_q == StWalk))
   `ASSERT(States, dut.state_q != 2'd3)
-  `ASSERT(OverNoKeys, dut.state_q != 2'd2 || !dut.keys_q)
+  `ASSERT(NoKeysThere, dut.state_q == StWalk || !dut.keys_q)
+  `ASSERT(Byte, byte_q == (dut.state_q == 2'd1) && !(byte_q && (over_q || fresh_q || dut.fresh_q)))
+  `ASSERT(ByteInside, !byte_q || 14'(byte_at_q - job_start_i) <= job_len_i)
+  `ASSERT(ByteBehind, !byte_q || 14'(kept_q - job_start_i) <= 14'(byte_at_q - job_start_i))
   `ASSERT(OverOnce, !over_q || (!dut.fresh_q && !fresh_q))
-  `ASSERT(Over, over_q == (dut.state_q != StWalk))
-  `ASSERT(At, fresh_q || over_q || (dut.at_q == known_q && job_valid_i))
-  `ASSERT(Line, fresh_q || over_q || kept_q == (dut.keys_q ? dut.line_q : dut.at_q))
+  `ASSERT(Over, over_q == (dut.state_q == 2'd2))
+  `ASSERT(At, fresh_q || over_q || byte_q || (dut.at_q == known_q && job_valid_i))
+  `ASSERT(Line, fresh_q || over_q || byte_q || kept_q == (dut.keys_q ? dut.line_q : dut.at_q))
   `ASSERT(KnownInside, fresh_q || 14'(known_q - job_start_i) <= job_len_i)
   `ASSERT(KeptFirst, fresh_q || 14'(kept_q - job_start_i) <= 14'(known_q - job_start_i))
-  `ASSERT(Waits, waits_q == dut.pending_q && (!waits_q || (dut.keys_q && !over_q)))
+  `ASSERT(Waits, waits_q == dut.pending_q && (!waits_q || (dut.keys_q && !over_q && !byte_q)))
   `ASSERT(Any, fresh_q ? !any_q && !dut.begun_q && !waits_q : any_q == dut.begun_q)
-  `ASSERT(NoKeys, dut.keys_q || fresh_q || over_q || kept_q == known_q)
+  `ASSERT(NoKeys, dut.keys_q || fresh_q || over_q || byte_q || kept_q == known_q)
 
   // Reached
+  logic after_q = 1'b0;  // the byte engine has read a request of this job
+  always_ff @(posedge clk_i) after_q <= (after_q || (byte_done && !byte_over_i)) && !job_ready;
   `FV_COVER(Request, acts && walk.kind == WkRequest && walk.commit)
   `FV_COVER(Keys, acts && walk.kind == WkRequest && !walk.commit && waits_q)
   `FV_COVER(KeysCount, acts && walk.kind == WkRequest && walk.commit && waits_q)
   `FV_COVER(TakesBack, acts && walk.back && any_q)
-  `FV_COVER(Scans, acts && walk.kind == WkScan && any_q)
+  `FV_COVER(Bytes, acts && walk.kind == WkByte && any_q)
   `FV_COVER(AllUsed, acts && walk.kind == WkEnd && kept == stop && any_q)
   `FV_COVER(Leaves, acts && walk.kind == WkEnd && kept != stop && any_q)
-  `FV_COVER(ScannedNext, job_ready && over_q && scanned_i)
+  `FV_COVER(BytesThenRequest, acts && walk.kind == WkRequest && after_q)
+  `FV_COVER(BytesOver, byte_done && byte_over_i && any_q)
 endmodule

@@ -354,13 +354,14 @@ module card
 
   // ---------------------------------------------------------------- parse: bytes to requests
   logic uctx_valid, uctx_ready, req_valid, req_ready, key_valid, key_ready;
-  logic put_valid, put_ready, put_off_valid, putb_valid, putb_ready, done_valid, done_ready;
+  logic put_valid, put_ready, put_off_valid, putk_valid, putk_ready, putb_valid, putb_ready;
+  logic done_valid, done_ready;
   logic bad_job_valid, bad_job_done, bad_job_all;
   conn_t bad_job_conn;
   logic hpiece_valid, hpiece_ready;
   uctx_t uctx;
   req_t req;
-  beat_t key, putb;
+  beat_t key, putk, putb;
   put_t put;
   off_t put_off;
   done_t done;
@@ -411,6 +412,9 @@ module card
     .put_o         (put),
     .put_off_valid_i(put_off_valid),
     .put_off_i     (put_off),
+    .putk_valid_o  (putk_valid),
+    .putk_ready_i  (putk_ready),
+    .putk_o        (putk),
     .putb_valid_o  (putb_valid),
     .putb_ready_i  (putb_ready),
     .putb_o        (putb),
@@ -422,30 +426,6 @@ module card
     .hpiece_i      (hpiece),
     .count_o       (front_count),
     .idle_o        (front_idle)
-  );
-
-  logic item_valid, item_ready, itemk_valid, itemk_ready, itemb_valid, itemb_ready;
-  put_t item;
-  beat_t itemk, itemb;
-
-  put_split u_put_split (
-    .clk_i,
-    .rst_ni,
-    .put_valid_i (put_valid && enable),
-    .put_ready_o (put_ready),
-    .put_i       (put),
-    .beat_valid_i(putb_valid),
-    .beat_ready_o(putb_ready),
-    .beat_i      (putb),
-    .put_valid_o (item_valid),
-    .put_ready_i (item_ready),
-    .put_o       (item),
-    .putk_valid_o(itemk_valid),
-    .putk_ready_i(itemk_ready),
-    .putk_o      (itemk),
-    .putb_valid_o(itemb_valid),
-    .putb_ready_i(itemb_ready),
-    .putb_o      (itemb)
   );
 
   // ---------------------------------------------------------------- store
@@ -473,17 +453,17 @@ module card
     .bad_conn_i   (bad_job_conn),
     .bad_done_o   (bad_job_done),
     .bad_all_i    (bad_job_all),
-    .put_valid_i  (item_valid),
-    .put_ready_o  (item_ready),
-    .put_i        (item),
+    .put_valid_i  (put_valid && enable),
+    .put_ready_o  (put_ready),
+    .put_i        (put),
     .put_off_valid_o(put_off_valid),
     .put_off_o    (put_off),
-    .putk_valid_i (itemk_valid),
-    .putk_ready_o (itemk_ready),
-    .putk_i       (itemk),
-    .putb_valid_i (itemb_valid),
-    .putb_ready_o (itemb_ready),
-    .putb_i       (itemb),
+    .putk_valid_i (putk_valid),
+    .putk_ready_o (putk_ready),
+    .putk_i       (putk),
+    .putb_valid_i (putb_valid),
+    .putb_ready_o (putb_ready),
+    .putb_i       (putb),
     .res_valid_o  (res_valid),
     .res_ready_i  (res_ready),
     .res_o        (res),

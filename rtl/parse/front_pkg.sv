@@ -26,13 +26,7 @@ package front_pkg;
     CmdHost     // known, but answered by host software
   } cmd_e;
 
-  typedef enum logic [1:0] {
-    PcText,   // of a request line: bytes up to a delimiter, at most 64
-    PcValue,  // item data, 64 bytes but for the last
-    PcSkip    // bytes to discard
-  } kind_e;
-
-  /// What a piece is as a word.
+  /// What a word of a request line says by its spelling.
   typedef struct packed {
     cmd_e cmd;
     logic noreply;
@@ -41,65 +35,24 @@ package front_pkg;
     logic foreign;  // begins as no command of memcached does
   } word_t;
 
-  /// A beat of a job, with its delimiters.
+  /// A character of a request line. A line's end is one character, with or without the CR before its LF.
   typedef struct packed {
-    line_t       data;
-    logic [6:0]  len;
-    logic        last;
-    logic [63:0] hard;  // space, LF, NUL
-    logic [63:0] lf;
-    logic [63:0] cr;
-    logic [63:0] nul;
-    logic [64:0] stop;  // one hot: the place behind the last byte of a last beat
-  } marked_t;
+    logic [7:0] code;
+    logic       eol;
+    logic       crlf;   // with eol: a CR was before it
+    logic       blank;  // the one that parts words
+    logic       nul;
+    logic       digit;
+    logic       space;  // \t \v \f \r: may stand around a number
+  } letter_t;
 
-  /// What the scanner cuts from a job's bytes, one a clock; the bytes stand at lane 0.
-  typedef struct packed {
-    line_t       data;
-    kind_e       kind;
-    logic [6:0]  n;        // bytes, the delimiter not counted
-    logic [13:0] pos;      // bytes of the job consumed, delimiter included
-    logic [13:0] left;     // bytes of the job behind them
-    logic        sof;      // first piece of the job
-    logic        eof;      // last piece of the job
-    logic        ends;     // PcText: a delimiter follows, the word is complete
-    logic        eol;      // PcText: the delimiter is the line's end
-    logic        nul;      // PcText: the delimiter is a NUL, nothing after it in the line counts
-    logic        slow;     // PcText with eol: decode may take some clocks, and says (unless eof)
-                           // by a verdict how the scanner goes on
-    logic        last;     // PcValue: last one in this job
-    logic        final_;   // PcValue: the CRLF place follows; PcSkip: nothing more to discard
-    logic        crlf;     // PcValue: CRLF is there
-    word_t       word;
-  } piece_t;
-
-  /// The first 33 characters of a word and what follows, as far as numbers are concerned.
-  typedef struct packed {
-    logic [32:0]      digit;
-    logic [32:0]      space;   // \t \v \f \r: may stand before a number
-    logic [32:0]      ender;   // these, a blank, LF or NUL: may stand behind it
-    logic [32:0]      minus;
-    logic [32:0]      plus;
-    logic [32:0][3:0] low;     // low nibbles
-  } chars_t;
-
-  /// Early results of reading a number, beside the piece.
+  /// A decimal number as strtol and strtoul read it.
   typedef struct packed {
     logic        ok_unsigned;  // fits 64 bits unsigned, and is not negative
     logic        ok_signed;    // fits 64 bits signed
     logic        neg;
-    logic        nonzero;
-    logic        big;          // more than 8 digits: `low8` is not the value
-    logic [26:0] low8;
+    logic [63:0] value;        // the magnitude
   } num_t;
-
-  typedef enum logic [2:0] {
-    FdNone,
-    FdFlags,
-    FdExptime,
-    FdLength,
-    FdNumber
-  } field_e;
 
   /// memcached takes a line apart into so many words.
   localparam logic [4:0] WordsMax = 5'd23;
@@ -107,50 +60,22 @@ package front_pkg;
   /// What the words of a line have said so far.
   typedef struct packed {
     cmd_e        cmd;
-    logic        old;       // begun in an earlier job: the rest is in the job's context
-    logic        eager;     // commit the keys of a `get` as they come
     logic        indented;  // more spaces before the command than memcached puts up with in a
                             // line over 2048 bytes
     logic [4:0]  words;     // complete ones, at most WordsMax
-    logic [8:0]  chars;     // of the word so far, at most 511
-    logic        nul;       // the rest counts for nothing
     logic [7:0]  klen;
     logic        key_long;
     logic        bad;       // a `get` line with a key too long
     logic        flags_ok;
-    logic        flags_set;
     logic        exptime_ok;
     logic        number_ok;
     logic        length_ok;
-    logic        length_neg;
-    logic        length_big;
-    logic [26:0] length;
-    logic        too_big;   // the item would be too large
+    logic [31:0] length;
     logic        zero;      // third word is "0"
     logic        noreply;   // last word is "noreply"
     logic        foreign;   // first word begins as no command of memcached does
     logic        http;      // last word begins with HTTP/, of the first WordsMax
   } line_info_t;
-
-  /// A piece and what it means in its line.
-  typedef struct packed {
-    piece_t      piece;
-    line_info_t  line;       // this piece included
-    logic        text;       // part of a line
-    logic        value;      // item data
-    logic        skip;       // bytes to discard
-    logic        empty_job;  // no bytes: the job is about a host answer or the rest of a value
-    logic        ignored;    // belongs to a part of the job that does not count
-    logic        key_beat;   // bytes of a key
-    logic        word_start; // first piece of its word
-    logic        first_word;
-    logic        host_text;  // bytes of a line for host software
-    logic        get_key;    // completes a key of a `get`
-    logic        key_too_long;  // makes a `get` line bad
-    logic [13:0] line_pos;   // where the line began
-    logic [13:0] line_len;   // bytes of it so far
-    logic [13:0] word_pos;   // where the word began
-  } step_t;
 
   function automatic logic is_get(input cmd_e cmd);
     return cmd inside {CmdGet, CmdGets, CmdGat, CmdGats};
@@ -181,21 +106,6 @@ package front_pkg;
     endcase
   endfunction
 
-  /// How the scanner goes on after a slow line.
-  typedef enum logic [1:0] {
-    VdLine,   // with the next line
-    VdValue,  // with `count` bytes of item data
-    VdSkip,   // discarding `count` bytes
-    VdDrop    // not at all: the rest of the job is read again later
-  } resume_e;
-
-  typedef struct packed {
-    logic        valid;
-    resume_e    kind;
-    logic [13:0] count;
-    logic        final_;   // what VdValue and VdSkip are about ends in this job
-  } resume_t;
-
   /// What becomes of a request line.
   typedef enum logic [3:0] {
     AcReply,
@@ -211,13 +121,11 @@ package front_pkg;
 
   /// What a complete request line says.
   typedef struct packed {
-    action_e     action;
-    reply_e      reply;
-    op_e         op;
-    logic        noreply;
-    logic        use_exptime;
-    logic [31:0] vlen;         // of the value behind it
-    logic [31:0] need;         // its CR LF included
+    action_e action;
+    reply_e  reply;
+    op_e     op;
+    logic    noreply;
+    logic    use_exptime;
   } order_t;
 
   /// How a job leaves its connection.
@@ -227,6 +135,22 @@ package front_pkg;
     logic [31:0] rem;
     logic        noreply;
   } end_t;
+
+  /// What the byte engine does.
+  typedef enum logic [3:0] {
+    ByIdle,
+    ByEmpty,  // a job without bytes
+    ByRead,
+    ByWord,   // a word is complete
+    ByLine,   // the line is, or what is left of a value is known: some sums
+    ByDecide,
+    ByAct,
+    ByValue,  // looks at what stands behind the value
+    ByTail,   // waits for the job's last byte
+    ByCut,    // the job ends inside of the line
+    ByEnd,    // the job's last record
+    ByDone
+  } byte_e;
 
   /// Whose place in the log a record carries.
   typedef enum logic [1:0] {
@@ -245,7 +169,7 @@ package front_pkg;
     logic        use_number;
   } record_t;
 
-  /// What decode does with a queue: add a word; make what was added count, or take it back.
+  /// What a reader does with a queue: add a word; make what was added count, or take it back.
   typedef struct packed {
     logic push;
     logic commit;
@@ -341,7 +265,7 @@ package front_pkg;
     WkNone,     // nothing: it stands inside of another request
     WkRequest,  // [from, to) of the job is this request, or a part of it
     WkEnd,      // the job ends; [from, its end) is left for the connection's next job
-    WkScan      // [from, its end) is for the scanner
+    WkByte      // [from, ...) is for the byte engine
   } walk_e;
 
   typedef struct packed {
@@ -357,17 +281,16 @@ package front_pkg;
   typedef struct packed {
     logic [31:0] flags;
     logic [31:0] exptime;
-    logic [33:0] number;
+    logic [63:0] number;
   } numbers_t;
 
-  /// What decode gives out in a clock.
+  /// What a reader of requests gives out in a clock.
   typedef struct packed {
     queue_t  rec_do;
     record_t rec;
     queue_t  key_do;
+    queue_t  putk_do;   // the key goes to the log with its item, too
     beat_t   key;
-    queue_t  putb_do;
-    beat_t   putb;
     logic    put_push;
     put_t    put;
   } out_t;

@@ -1,12 +1,10 @@
-// What a piece of text is as a word: a command, a keyword. Combinational.
+// What a word is by its spelling: a command, a keyword. Combinational.
 module keyword
   import front_pkg::*;
 (
-  /// It is text; its first bytes; how many it has in all; whether the word ends behind them.
-  input  logic         text_i,
+  /// Its first characters; how many it has in all, at most 64.
   input  logic [127:0] head_i,
-  input  logic [6:0]   n_i,
-  input  logic         ends_i,
+  input  logic [6:0]   len_i,
   output word_t        word_o
 );
 
@@ -78,22 +76,18 @@ module keyword
     return chars == w.len && ((head ^ w.text) & w.lanes) == '0;
   endfunction
 
-  logic [6:0] len;  // of a complete word
   logic [4:0] cmd;
-  assign len = ends_i ? n_i : '0;
   always_comb begin
     cmd = '0;
-    if (text_i) begin
-      for (int unsigned i = 0; i < Commands; i++)
-      if (is_text(head_i, len, CommandWords[i].text)) cmd |= CommandWords[i].cmd;
-    end
+    for (int unsigned i = 0; i < Commands; i++)
+    if (is_text(head_i, len_i, CommandWords[i].text)) cmd |= CommandWords[i].cmd;
     word_o.cmd     = cmd_e'(cmd);
-    word_o.noreply = is_text(head_i, len, Noreply);
-    word_o.zero    = is_text(head_i, len, Zero);
-    word_o.http    = n_i >= 7'd5 && head_i[39:0] == {"/PTTH"};
+    word_o.noreply = is_text(head_i, len_i, Noreply);
+    word_o.zero    = is_text(head_i, len_i, Zero);
+    word_o.http    = len_i >= 7'd5 && head_i[39:0] == {"/PTTH"};
     // memcached has an answer for each of these letters, and for m with one more.
-    word_o.foreign = n_i >= 7'd2 && !(head_i[7:0] inside {"g", "s", "a", "c", "i", "d", "t"}) &&
-                     !(len == 7'd2 && head_i[7:0] == "m");
+    word_o.foreign = len_i >= 7'd2 && !(head_i[7:0] inside {"g", "s", "a", "c", "i", "d", "t"}) &&
+                     !(len_i == 7'd2 && head_i[7:0] == "m");
   end
 
 endmodule

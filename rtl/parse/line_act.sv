@@ -98,12 +98,15 @@ module line_act
     bad     = cand_q.store && !crlf_i;
 
     out_o               = '0;
-    out_o.rec_do.push   = done && walk_q.kind != WkScan;
+    out_o.rec_do.push   = done && walk_q.kind != WkByte;
     out_o.rec_do.commit = done && walk_q.commit;
     out_o.rec_do.back   = back_q;
     out_o.key_do.push   = request && !bad;
     out_o.key_do.commit = request && walk_q.commit;
     out_o.key_do.back   = back_q;
+    // Bad data is put into the log, too.
+    out_o.putk_do.push   = request && cand_q.store;
+    out_o.putk_do.commit = out_o.putk_do.push;
     out_o.put_push      = request && cand_q.store;
 
     out_o.rec.pos          = pos_q;
@@ -154,7 +157,7 @@ module line_act
     if (done) begin
       numbers_o.flags   <= a[31:0];
       numbers_o.exptime <= cand_q.exptime_a ? a[31:0] : b;
-      numbers_o.number  <= a;
+      numbers_o.number  <= 64'(a);
     end
   end
 

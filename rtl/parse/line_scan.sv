@@ -1,7 +1,8 @@
 // Finds the places where requests may start: behind a line's end, where the first letters are those
 // of a command, and behind blanks of what may be a line of keys. Latency 2, one place a clock.
 //
-// It need not be right: a place too many costs a clock, one too few sends the request to the scanner.
+// It need not be right: a place too many costs a clock, one too few sends the request to the byte
+// engine.
 // A line without a place gives its beginning, or nobody would see that a place before it was not found
 // until the job's end, for which there may be no room.
 `include "lib_assert.svh"

@@ -1,9 +1,8 @@
 // The line engine: jobs and their bytes in, one request a clock out, for requests that it understands
-// at a glance (recognise); from the first other one on, a job goes to the scanner. Requests leave in
-// order, those of the scanner included. Latency 10 from a line to the request in it, where that
-// follows the request before at once.
+// at a glance (recognise); the others are read by the byte engine, one after the other. Requests leave in
+// order. Latency 10 from a line to the request in it, where that follows the request before at once.
 //
-// Received lines are kept until walker and mover are through with them. Places where requests may
+// Received lines are kept until walker, byte engine and mover are through with them. Places where requests may
 // start are read ahead of knowing that they do; walker picks those that are.
 `include "lib_assert.svh"
 
@@ -23,15 +22,29 @@ module lines
   input  logic        raw_valid_i,
   output logic        raw_ready_o,
   input  raw_t        raw_i,
-  /// The rest of a job for the scanner, from this lane of its first line on; done with a pulse.
-  output logic        scan_valid_o,
-  input  logic        scan_ready_i,
-  output job_t        scan_o,
-  output logic [5:0]  scan_lane_o,
-  input  logic        scanned_i,
-  output logic        beat_valid_o,
-  input  logic        beat_ready_i,
-  output beat_t       beat_o,
+  /// To the byte engine: one request, or what an earlier job has left of it, of the job that stands here.
+  output logic        byte_start_o,
+  output place_t      byte_from_o,
+  output logic        byte_first_o,
+  output job_t        byte_job_o,
+  output place_t      byte_job_start_o,
+  output place_t      byte_job_stop_o,
+  output line_no_t    coming_o,
+  /// Its lines, a clock later.
+  input  logic        byte_read_i,
+  input  line_no_t    byte_line_i,
+  output line_t       byte_data_o,
+  /// How far it has come, and where it leaves off: see walker.
+  input  logic        byte_begun_i,
+  input  place_t      byte_place_i,
+  input  logic        byte_done_i,
+  input  logic        byte_over_i,
+  input  logic        byte_records_i,
+  /// Item data for the mover.
+  input  logic        byte_item_valid_i,
+  output logic        byte_item_ready_o,
+  input  place_t      byte_item_place_i,
+  input  logic [13:0] byte_item_len_i,
   /// Requests; their numbers come a clock later.
   input  logic        room_i,
   output out_t        out_o,
@@ -152,7 +165,7 @@ module lines
 
   // ---------------------------------------------------------------- read ahead
   line_t window;
-  end_t behind, feed_end;
+  end_t behind;
   logic read_valid, short;
   cand_t read, cand;
   logic cand_valid, cand_pop, unused_room;
@@ -215,7 +228,7 @@ module lines
 
   // ---------------------------------------------------------------- which of them are requests
   walk_t walk;
-  logic walk_valid, walk_ready, act_room, act_busy, mover_busy, scan_go, scanning;
+  logic walk_valid, walk_ready, act_room, act_busy, mover_busy;
   line_no_t walk_oldest;
 
   walker u_walker (
@@ -241,34 +254,24 @@ module lines
     .walk_valid_o     (walk_valid),
     .walk_ready_i     (walk_ready),
     .walk_o           (walk),
-    .scanned_i,
-    .scanning_o       (scanning),
+    .byte_begun_i,
+    .byte_place_i,
+    .byte_done_i,
+    .byte_over_i,
+    .byte_records_i,
     .at_line_o        (at_line),
     .oldest_o         (walk_oldest)
   );
 
-  // The scanner starts when all before is on its way. What it gets stands until it takes it.
-  logic [31:0] scan_ptr_q;
-  logic [13:0] scan_len_q;
-  logic scan_begun_q;
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) scan_valid_o <= 1'b0;
-    else scan_valid_o <= walk_valid && walk.kind == WkScan && !act_busy && !mover_busy && !scan_go;
-    if (!scan_valid_o) begin
-      scan_lane_o  <= walk.from.lane;
-      scan_ptr_q   <= job.job.ctx.rx_ptr + 32'(14'(walk.from - job.start));
-      scan_len_q   <= job.stop - walk.from;
-      scan_begun_q <= !walk.first;
-    end
-  end
-  assign scan_go = scan_valid_o && scan_ready_i;
-  always_comb begin
-    scan_o            = job.job;
-    scan_o.ctx.rx_ptr = scan_ptr_q;
-    scan_o.len        = scan_len_q;
-    scan_o.begun      = scan_begun_q;
-  end
-  assign walk_ready = (walk.kind == WkScan) ? scan_go : act_room && room_i;
+  // The byte engine starts when all records before are on their way.
+  assign walk_ready       = (walk.kind == WkByte) ? !act_busy : act_room && room_i;
+  assign byte_start_o     = walk_valid && walk.kind == WkByte && !act_busy;
+  assign byte_from_o      = walk.from;
+  assign byte_first_o     = walk.first;
+  assign byte_job_o       = job.job;
+  assign byte_job_start_o = job.start;
+  assign byte_job_stop_o  = job.stop;
+  assign coming_o         = coming;
 
   // ---------------------------------------------------------------- a request leaves
   logic crlf, item_go, item_ready, item_waits;
@@ -304,82 +307,55 @@ module lines
     .busy_o      (act_busy)
   );
 
-  // ---------------------------------------------------------------- item data, lines for the scanner
-  logic item_beat_valid, feed_beat_valid, unused_feed_ready, mover_holds;
+  // ---------------------------------------------------------------- item data, lines for the byte engine
+  logic mover_holds;
   place_t mover_place;
   line_t mover_data;
   line_no_t mover_line;
-  logic [KeptW-1:0] feed_line;
-  beat_t mover_beat;
-  logic [3:0] feed_level;
 
   line_window u_values (
     .clk_i,
     .we_i   (we),
     .wline_i(coming[KeptW-1:0]),
     .wdata_i(data),
-    .place_i(mover_place),
+    .place_i(byte_read_i ? '{line: byte_line_i, lane: '0} : mover_place),
     .alone_i(1'b0),
     .data_o (mover_data)
   );
+  assign byte_data_o = mover_data;
 
   mover u_mover (
     .clk_i,
     .rst_ni,
-    .item_valid_i     (item_go),
-    .item_ready_o     (item_ready),
-    .item_value_i     (item.value),
-    .item_vlen_i      (item.vlen),
-    .item_klen_i      (item.klen),
-    .item_key_i       (item.data),
-    .feed_valid_i     (scan_go),
-    .feed_line_i      (walk.from.line),
-    .coming_i         (coming),
-    .end_line_o       (feed_line),
-    .end_stop_i       (feed_end.stop),
-    .end_last_i       (feed_end.last),
-    .place_o          (mover_place),
-    .data_i           (mover_data),
-    .item_room_i,
-    .item_beat_valid_o(item_beat_valid),
-    .feed_room_i      (feed_level <= 4'd4),
-    .feed_beat_valid_o(feed_beat_valid),
-    .beat_o           (mover_beat),
-    .holds_o          (mover_holds),
-    .line_o           (mover_line),
-    .busy_o           (mover_busy)
+    .item_valid_i(item_go || byte_item_valid_i),
+    .item_ready_o(item_ready),
+    .item_place_i(byte_item_valid_i ? byte_item_place_i : item.value),
+    .item_len_i  (byte_item_valid_i ? byte_item_len_i : 14'(item.vlen)),
+    .coming_i    (coming),
+    .wait_i      (byte_read_i),
+    .place_o     (mover_place),
+    .data_i      (mover_data),
+    .room_i      (item_room_i),
+    .valid_o     (item_valid_o),
+    .beat_o      (item_o),
+    .holds_o     (mover_holds),
+    .line_o      (mover_line),
+    .busy_o      (mover_busy)
   );
-  assign feed_end     = end_q[feed_line];
-  assign item_valid_o = item_beat_valid;
-  assign item_o       = mover_beat;
-
-  lib_fifo #(
-    .T    (beat_t),
-    .Depth(8)
-  ) u_feed (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(feed_beat_valid),
-    .s_ready_o(unused_feed_ready),
-    .s_data_i (mover_beat),
-    .m_valid_o(beat_valid_o),
-    .m_ready_i(beat_ready_i),
-    .m_data_o (beat_o),
-    .level_o  (feed_level)
-  );
+  assign byte_item_ready_o = item_ready;
 
   // The oldest of those who need lines says what is kept.
   always_comb begin
     oldest = walk_oldest;
     if (item_waits) oldest = item.value.line;
-    if (mover_holds || scanning) oldest = mover_line;
+    if (mover_holds) oldest = mover_line;
   end
 
   assign idle_o = !job_valid_i && !raw_valid_i && !waiting_valid && !job_valid && !cand_valid &&
-                  !act_busy && !mover_busy && feed_level == '0 && !beat_valid_o;
+                  !act_busy && !mover_busy;
 
   `ASSERT(CandRoom, !(read_valid && !unused_room))
-  `ASSERT(FeedRoom, !(feed_beat_valid && !unused_feed_ready))
   `ASSERT(LinesKept, !mover_holds || line_no_t'(coming - mover_line) <= line_no_t'(KeptLines))
+  `ASSERT(OneItem, !(item_go && byte_item_valid_i))
 
 endmodule

@@ -1,6 +1,6 @@
-// Makes requests of the bytes of jobs: the line engine reads what it understands at a glance, one
-// request a clock, and leaves the rest of a job to the scanner (tokens, words, decode). Both give
-// their records to the same queues, never at the same time.
+// Makes requests of the bytes of jobs: the line engine reads what it understands at a glance, one request
+// a clock, and leaves each other one to the byte engine, which reads a byte a clock. Both give their
+// records to the same queues, never at the same time.
 module parser
   import wirekv_pkg::*;
   import request_pkg::*;
@@ -33,6 +33,9 @@ module parser
   output put_t        put_o,
   input  logic        put_off_valid_i,
   input  off_t        put_off_i,
+  output logic        putk_valid_o,
+  input  logic        putk_ready_i,
+  output beat_t       putk_o,
   output logic        putb_valid_o,
   input  logic        putb_ready_i,
   output beat_t       putb_o,
@@ -47,23 +50,19 @@ module parser
   output logic        idle_o
 );
 
-  logic scan_valid, scan_ready, scanned, beat_valid, beat_ready, room, item_room, item_valid;
-  job_t scan_job, head, step_job;
-  logic [5:0] scan_lane;
-  beat_t beat, item;
-  out_t line_out, out;
-  numbers_t numbers;
-  logic lines_line, lines_rollback, scan_line, scan_rollback;
-  logic piece_valid, head_pop, step_valid, line_end, dead, neg;
-  piece_t piece;
-  num_t num;
-  logic [63:0] value;
-  resume_t verdict, words_verdict;
-  step_t step;
-  field_e field;
-  logic signed [21:0] value_max;
-  logic [31:0] length;
-  logic lines_idle, tokens_idle, decode_idle, requests_idle;
+  logic room, item_room, item_valid, line_line, line_rollback, byte_line, byte_rollback;
+  out_t line_out, byte_out;
+  numbers_t line_numbers, byte_numbers;
+  beat_t item;
+  logic lines_idle, byte_idle, requests_idle;
+
+  // Between the two engines.
+  logic start, first, read, begun, done, over, untouched, byte_item_valid, byte_item_ready;
+  place_t from, job_start, job_stop, place, byte_item_place;
+  job_t job;
+  line_no_t coming, line;
+  line_t data;
+  logic [13:0] byte_item_len;
 
   lines u_lines (
     .clk_i,
@@ -75,103 +74,81 @@ module parser
     .raw_valid_i,
     .raw_ready_o,
     .raw_i,
-    .scan_valid_o(scan_valid),
-    .scan_ready_i(scan_ready),
-    .scan_o      (scan_job),
-    .scan_lane_o (scan_lane),
-    .scanned_i   (scanned),
-    .beat_valid_o(beat_valid),
-    .beat_ready_i(beat_ready),
-    .beat_o      (beat),
-    .room_i      (room),
-    .out_o       (line_out),
-    .numbers_o   (numbers),
-    .item_room_i (item_room),
-    .item_valid_o(item_valid),
-    .item_o      (item),
-    .line_o      (lines_line),
-    .rollback_o  (lines_rollback),
-    .idle_o      (lines_idle)
+    .byte_start_o     (start),
+    .byte_from_o      (from),
+    .byte_first_o     (first),
+    .byte_job_o       (job),
+    .byte_job_start_o (job_start),
+    .byte_job_stop_o  (job_stop),
+    .coming_o         (coming),
+    .byte_read_i      (read),
+    .byte_line_i      (line),
+    .byte_data_o      (data),
+    .byte_begun_i     (begun),
+    .byte_place_i     (place),
+    .byte_done_i      (done),
+    .byte_over_i      (over),
+    .byte_records_i   (!untouched),
+    .byte_item_valid_i(byte_item_valid),
+    .byte_item_ready_o(byte_item_ready),
+    .byte_item_place_i(byte_item_place),
+    .byte_item_len_i  (byte_item_len),
+    .room_i           (room),
+    .out_o            (line_out),
+    .numbers_o        (line_numbers),
+    .item_room_i      (item_room),
+    .item_valid_o     (item_valid),
+    .item_o           (item),
+    .line_o           (line_line),
+    .rollback_o       (line_rollback),
+    .idle_o           (lines_idle)
   );
 
-  tokens u_tokens (
-    .clk_i,
-    .rst_ni,
-    .job_valid_i  (scan_valid),
-    .job_ready_o  (scan_ready),
-    .job_i        (scan_job),
-    .lane_i       (scan_lane),
-    .beat_valid_i (beat_valid),
-    .beat_ready_o (beat_ready),
-    .beat_i       (beat),
-    .room_i       (room),
-    .item_room_i  (item_room),
-    .words_verdict_i(words_verdict),
-    .decode_verdict_i(verdict),
-    .piece_valid_o(piece_valid),
-    .piece_o      (piece),
-    .num_o        (num),
-    .value_o      (value),
-    .job_pop_i    (head_pop),
-    .job_o        (head),
-    .idle_o       (tokens_idle)
-  );
-
-  words u_words (
+  byte_engine u_byte (
     .clk_i,
     .rst_ni,
     .item_max_i,
-    .piece_valid_i(piece_valid),
-    .piece_i      (piece),
-    .num_i        (num),
-    .job_i        (head),
-    .job_pop_o    (head_pop),
-    .line_end_i   (line_end),
-    .dead_i       (dead),
-    .step_valid_o (step_valid),
-    .step_o       (step),
-    .job_o        (step_job),
-    .field_o      (field),
-    .neg_o        (neg),
-    .value_max_o  (value_max),
-    .verdict_o    (words_verdict)
-  );
-
-  decode u_decode (
-    .clk_i,
-    .rst_ni,
-    .step_valid_i (step_valid),
-    .step_i       (step),
-    .job_i        (step_job),
-    .value_max_i  (value_max),
-    .length_i     (length),
-    .done_o       (scanned),
-    .line_end_o   (line_end),
-    .dead_o       (dead),
-    .verdict_o    (verdict),
-    .out_o        (out),
-    .line_o       (scan_line),
+    .start_i     (start),
+    .from_i      (from),
+    .first_i     (first),
+    .job_i       (job),
+    .job_start_i (job_start),
+    .job_stop_i  (job_stop),
+    .coming_i    (coming),
+    .read_o      (read),
+    .line_o      (line),
+    .data_i      (data),
+    .begun_o     (begun),
+    .place_o     (place),
+    .done_o      (done),
+    .over_o      (over),
+    .first_o     (untouched),
+    .room_i      (room),
+    .out_o       (byte_out),
+    .numbers_o   (byte_numbers),
+    .item_valid_o(byte_item_valid),
+    .item_ready_i(byte_item_ready),
+    .item_place_o(byte_item_place),
+    .item_len_o  (byte_item_len),
+    .line_done_o (byte_line),
     .error_o,
-    .rollback_o   (scan_rollback),
+    .rollback_o  (byte_rollback),
     .host_o,
-    .idle_o       (decode_idle)
+    .idle_o      (byte_idle)
   );
 
   requests u_requests (
     .clk_i,
     .rst_ni,
     .now_i,
-    .field_i (field),
-    .neg_i   (neg),
-    .value_i (value),
-    .length_o(length),
-    .out_i   (out),
-    .line_i  (line_out),
-    .numbers_i(numbers),
-    .item_valid_i(item_valid),
-    .item_i  (item),
-    .room_o  (room),
-    .item_room_o(item_room),
+    .byte_i        (byte_out),
+    .byte_numbers_i(byte_numbers),
+    .line_i        (line_out),
+    .line_numbers_i(line_numbers),
+    .item_valid_i  (item_valid),
+    .item_i        (item),
+    .room_o        (room),
+    .item_room_o   (item_room),
     .req_valid_o,
     .req_ready_i,
     .req_o,
@@ -183,15 +160,18 @@ module parser
     .put_o,
     .put_off_valid_i,
     .put_off_i,
+    .putk_valid_o,
+    .putk_ready_i,
+    .putk_o,
     .putb_valid_o,
     .putb_ready_i,
     .putb_o,
-    .idle_o  (requests_idle)
+    .idle_o        (requests_idle)
   );
 
-  assign line_o     = scan_line || lines_line;
-  assign rollback_o = scan_rollback || lines_rollback;
-  assign wait_o     = !room && !(tokens_idle && lines_idle);
-  assign idle_o     = lines_idle && tokens_idle && !step_valid && decode_idle && requests_idle;
+  assign line_o     = line_line || byte_line;
+  assign rollback_o = line_rollback || byte_rollback;
+  assign wait_o     = !room && !lines_idle;
+  assign idle_o     = lines_idle && byte_idle && requests_idle;
 
 endmodule

@@ -2,7 +2,7 @@
 // numbers. Latency 6, initiation interval 1, no back-pressure.
 //
 // What fits no form (request_form: odd spacing, a sign before a number, a line of more than 64 bytes, an
-// error) is not `good`: the scanner reads it.
+// error) is not `good`: the byte engine reads it.
 module recognise
   import lib_pkg::*;
   import wirekv_pkg::*;

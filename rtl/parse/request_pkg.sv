@@ -1,4 +1,4 @@
-// A request on its way through the card: job -> tokens -> request record -> result -> done.
+// A request on its way through the card: job -> request record -> result -> done.
 //
 // A *job* is one visit to one connection (or one UDP datagram): a run of received bytes, the room
 // for its replies, and the context that the connection was left in. Requests of a job pass the
@@ -104,7 +104,6 @@ package request_pkg;
     logic        host_close;
     logic [9:0]  host_len;
     conn_t       conn;
-    logic        begun;      // the rest of a job whose first records went out
     logic [13:0] len;        // 0..JobBytes
     logic [31:0] tx_ptr;     // where the replies go
     logic [16:0] tx_space;   // bytes free in the transmit ring from tx_ptr
@@ -153,8 +152,8 @@ package request_pkg;
     op_e         ctx_op;     // OpGet: itself; OpPart: the SET that the data belongs to
   } req_t;
 
-  /// Item data for the log: the beat stream beside it is the value bytes (key bytes come as the
-  /// first ceil(klen/64) beats when `start`; those beats may be shorter than 64).
+  /// Item data for the log: beside it the key stream has the key when `start`, in ceil(klen/64) beats,
+  /// and the beat stream the value bytes.
   /// `last` stands on the last beat of the value; a value of no bytes is one beat of length 0.
   /// A `start` is followed by one record with its `off`, an OpReply if the data was bad.
   typedef struct packed {
@@ -287,7 +286,7 @@ package request_pkg;
     FrontCountSetBytes,   // beats of item data handed to the log
     FrontCountHost,       // lines left to host software
     FrontCountCloses,     // connections closed by `quit`, bad lines or after the peer's FIN
-    FrontCountWaitRoom,   // clocks in which the scanner waited for the store
+    FrontCountWaitRoom,   // clocks in which requests waited for the store
     FrontCountWaitBytes,  // clocks in which a job waited for its bytes
     FrontCountBadReads,   // reads of receive rings that memory refused; the connection is reset
     FrontCountBadWrites,  // writes to rings that memory refused; all connections are, until a reset

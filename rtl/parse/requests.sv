@@ -1,5 +1,5 @@
-// Completes what decode gives out with the numbers of the line, and queues it for the store:
-// records and keys become visible when decode commits them. Latency 3, initiation interval 1.
+// Completes what the line engine and the byte engine give out with the numbers of the line, and queues it
+// for the store: records and keys become visible when they are committed. Latency 3, initiation interval 1.
 `include "lib_assert.svh"
 
 module requests
@@ -11,20 +11,15 @@ module requests
   input  logic        rst_ni,
   /// UNIX seconds.
   input  logic [31:0] now_i,
-  /// Which number the step is that decode sees; its magnitude comes a clock later.
-  input  field_e      field_i,
-  input  logic        neg_i,
-  input  logic [63:0] value_i,
-  output logic [31:0] length_o,
-  input  out_t        out_i,
-  /// The same from the line engine, numbers a clock later; never both at once. Item data by itself.
-  // verilator lint_off UNUSEDSIGNAL
+  /// From the byte engine and the line engine, never both at once; numbers a clock later. Item data by
+  /// itself.
+  input  out_t        byte_i,
+  input  numbers_t    byte_numbers_i,
   input  out_t        line_i,
-  // verilator lint_on UNUSEDSIGNAL
-  input  numbers_t    numbers_i,
+  input  numbers_t    line_numbers_i,
   input  logic        item_valid_i,
   input  beat_t       item_i,
-  /// There is room for the results of 8 more pieces; for 16 beats of item data.
+  /// There is room for all that a request may give, as long as it has a few keys; for 16 beats of item data.
   output logic        room_o,
   output logic        item_room_o,
   /// Requests and their keys.
@@ -40,33 +35,15 @@ module requests
   output put_t        put_o,
   input  logic        put_off_valid_i,
   input  off_t        put_off_i,
+  output logic        putk_valid_o,
+  input  logic        putk_ready_i,
+  output beat_t       putk_o,
   output logic        putb_valid_o,
   input  logic        putb_ready_i,
   output beat_t       putb_o,
   /// Nothing in flight here.
   output logic        idle_o
 );
-
-  // ---------------------------------------------------------------- numbers catch up
-  // A word's value comes a clock after its step, together with the record.
-  field_e field_q;
-  logic neg_q;
-  logic [31:0] flags_q, flags, exptime_q, exptime, signed32;
-  logic [63:0] number_q, number;
-  assign signed32 = neg_q ? -value_i[31:0] : value_i[31:0];
-  assign flags    = (field_q == FdFlags) ? value_i[31:0] : flags_q;
-  assign exptime  = (field_q == FdExptime) ? signed32 : exptime_q;
-  assign number   = (field_q == FdNumber) ? value_i : number_q;
-
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) field_q <= FdNone;
-    else field_q <= field_i;
-    neg_q <= neg_i;
-    if (field_q == FdFlags) flags_q <= value_i[31:0];
-    if (field_q == FdExptime) exptime_q <= signed32;
-    if (field_q == FdNumber) number_q <= value_i;
-    if (field_q == FdLength) length_o <= signed32;
-  end
 
   // memcached's times: seconds up to 30 days are relative, more are absolute; negative is past.
   function automatic logic [31:0] absolute(input logic [31:0] time_, input logic [31:0] now);
@@ -76,34 +53,29 @@ module requests
     return time_;
   endfunction
 
-  // ---------------------------------------------------------------- a clock later
+  // ---------------------------------------------------------------- numbers catch up
   out_t out_q;
   logic line_q;  // the record is the line engine's
+  numbers_t numbers;
   logic [31:0] when_;
-  assign when_ = absolute(line_q ? numbers_i.exptime : exptime, now_i);
+  assign numbers = line_q ? line_numbers_i : byte_numbers_i;
+  assign when_   = absolute(numbers.exptime, now_i);
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       out_q.rec_do   <= '0;
       out_q.key_do   <= '0;
-      out_q.putb_do  <= '0;
+      out_q.putk_do  <= '0;
       out_q.put_push <= 1'b0;
     end else begin
-      out_q.rec_do   <= out_i.rec_do | line_i.rec_do;
-      out_q.key_do   <= out_i.key_do | line_i.key_do;
-      out_q.putb_do  <= out_i.putb_do;
-      out_q.put_push <= out_i.put_push || line_i.put_push;
+      out_q.rec_do   <= byte_i.rec_do | line_i.rec_do;
+      out_q.key_do   <= byte_i.key_do | line_i.key_do;
+      out_q.putk_do  <= byte_i.putk_do | line_i.putk_do;
+      out_q.put_push <= byte_i.put_push || line_i.put_push;
     end
-    line_q <= line_i.rec_do.push;
-    if (line_i.rec_do.push) begin
-      out_q.rec <= line_i.rec;
-      out_q.key <= line_i.key;
-      out_q.put <= line_i.put;
-    end else begin
-      if (out_i.rec_do.push) out_q.rec <= out_i.rec;
-      if (out_i.key_do.push) out_q.key <= out_i.key;
-      if (out_i.put_push) out_q.put <= out_i.put;
-    end
-    if (out_i.putb_do.push) out_q.putb <= out_i.putb;
+    line_q    <= line_i.rec_do.push;
+    out_q.rec <= line_i.rec_do.push ? line_i.rec : byte_i.rec;
+    out_q.key <= line_i.rec_do.push ? line_i.key : byte_i.key;
+    out_q.put <= line_i.rec_do.push ? line_i.put : byte_i.put;
   end
 
   typedef struct packed {
@@ -117,13 +89,13 @@ module requests
     store_rec.req        = out_q.rec.req;
     store_rec.off_sel    = out_q.rec.off_sel;
     store_rec.req.rx_ptr = out_q.rec.req.rx_ptr + 32'(out_q.rec.pos);
-    if (out_q.rec.use_flags) store_rec.req.flags = line_q ? numbers_i.flags : flags;
+    if (out_q.rec.use_flags) store_rec.req.flags = numbers.flags;
     if (out_q.rec.use_exptime)
-      store_rec.req.exptime = (out_q.rec.req.op == OpFlush && exptime[31]) ? '0 : when_;
-    if (out_q.rec.use_number) store_rec.req.num = line_q ? 64'(numbers_i.number) : number;
+      store_rec.req.exptime = (out_q.rec.req.op == OpFlush && numbers.exptime[31]) ? '0 : when_;
+    if (out_q.rec.use_number) store_rec.req.num = numbers.number;
     store_put = out_q.put;
     if (out_q.put.start) begin
-      store_put.flags   = line_q ? numbers_i.flags : flags;
+      store_put.flags   = numbers.flags;
       store_put.exptime = when_;
     end
   end
@@ -131,24 +103,26 @@ module requests
   // ---------------------------------------------------------------- queues
   localparam int unsigned ReqDepth = 512;
   localparam int unsigned KeyDepth = 512;
+  localparam int unsigned PutkDepth = 32;
   localparam int unsigned PutbDepth = 256;
   localparam int unsigned PutDepth = 16;
-  localparam int unsigned Slack = 16;  // results of the pieces that may still come
+  localparam int unsigned Slack = 16;  // what may still come
 
   logic head_valid, head_ready;
-  logic [3:0] unused_ready;  // always there for what `room_o` promised
+  logic [4:0] unused_ready;  // always there for what `room_o` promised
   logic [$clog2(ReqDepth+1)-1:0] req_free;
   logic [$clog2(KeyDepth+1)-1:0] key_free;
-  logic [$clog2(PutbDepth+1)-1:0] putb_free;
+  logic [$clog2(PutkDepth+1)-1:0] putk_free;
+  logic [$clog2(PutbDepth+1)-1:0] putb_level;
   logic [$clog2(PutDepth+1)-1:0] put_level;
   logic room_q, item_room_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) item_room_q <= 1'b0;
-    else item_room_q <= 32'(putb_free) >= Slack;
+    else item_room_q <= 32'(putb_level) <= PutbDepth - Slack;
     if (!rst_ni) room_q <= 1'b0;
     else
-      room_q <= 32'(req_free) >= Slack && 32'(key_free) >= Slack && 32'(putb_free) >= Slack &&
+      room_q <= 32'(req_free) >= Slack && 32'(key_free) >= Slack && 32'(putk_free) >= Slack &&
                 32'(put_level) <= PutDepth - 10;
   end
   assign room_o      = room_q;
@@ -190,19 +164,34 @@ module requests
 
   lib_cfifo #(
     .T    (beat_t),
+    .Depth(PutkDepth)
+  ) u_putk (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i (out_q.putk_do.push),
+    .s_ready_o (unused_ready[2]),
+    .s_data_i  (out_q.key),
+    .commit_i  (out_q.putk_do.commit),
+    .rollback_i(out_q.putk_do.back),
+    .m_valid_o (putk_valid_o),
+    .m_ready_i (putk_ready_i),
+    .m_data_o  (putk_o),
+    .free_o    (putk_free)
+  );
+
+  lib_fifo #(
+    .T    (beat_t),
     .Depth(PutbDepth)
   ) u_putb (
     .clk_i,
     .rst_ni,
-    .s_valid_i (out_q.putb_do.push || item_valid_i),
-    .s_ready_o (unused_ready[2]),
-    .s_data_i  (item_valid_i ? item_i : out_q.putb),
-    .commit_i  (out_q.putb_do.commit || item_valid_i),
-    .rollback_i(out_q.putb_do.back),
-    .m_valid_o (putb_valid_o),
-    .m_ready_i (putb_ready_i),
-    .m_data_o  (putb_o),
-    .free_o    (putb_free)
+    .s_valid_i(item_valid_i),
+    .s_ready_o(unused_ready[3]),
+    .s_data_i (item_i),
+    .m_valid_o(putb_valid_o),
+    .m_ready_i(putb_ready_i),
+    .m_data_o (putb_o),
+    .level_o  (putb_level)
   );
 
   logic puth_valid, off_room, unused_off_ready, off_valid, off_take;
@@ -213,7 +202,7 @@ module requests
     .clk_i,
     .rst_ni,
     .s_valid_i(out_q.put_push),
-    .s_ready_o(unused_ready[3]),
+    .s_ready_o(unused_ready[4]),
     .s_data_i (store_put),
     .m_valid_o(puth_valid),
     .m_ready_i(put_ready_i && off_room),
@@ -265,14 +254,14 @@ module requests
   always_ff @(posedge clk_i) if (off_take && head.off_sel == OsNew) off_last_q <= off_head;
 
   assign idle_o = out_q.rec_do == '0 && !item_valid_i && 32'(req_free) == ReqDepth &&
-                  !putb_valid_o && !puth_valid && !key_valid_o && !off_valid;
+                  !putk_valid_o && !putb_valid_o && !puth_valid && !key_valid_o && !off_valid;
 
   `ASSERT(ReqRoom, !(out_q.rec_do.push && !unused_ready[0]))
   `ASSERT(KeyRoom, !(out_q.key_do.push && !unused_ready[1]))
-  `ASSERT(PutbRoom, !((out_q.putb_do.push || item_valid_i) && !unused_ready[2]))
-  `ASSERT(OneAtATime,
-          !(out_i.rec_do.push && line_i.rec_do.push) && !(out_q.putb_do != '0 && item_valid_i))
+  `ASSERT(PutkRoom, !(out_q.putk_do.push && !unused_ready[2]))
+  `ASSERT(PutbRoom, !(item_valid_i && !unused_ready[3]))
+  `ASSERT(OneAtATime, !(byte_i.rec_do.push && line_i.rec_do.push))
   `ASSERT(OffRoom, !(put_off_valid_i && !unused_off_ready))
-  `ASSERT(PutRoom, !(out_q.put_push && !unused_ready[3]))
+  `ASSERT(PutRoom, !(out_q.put_push && !unused_ready[4]))
 
 endmodule

@@ -1,7 +1,7 @@
 // Knows where a job's next request must start, and so which of the places that were read are
 // requests: those before it stand inside of another request, the one exactly there is the next; if
-// there is none, or it was not understood, the rest of the job goes to the scanner. So every byte of
-// a job belongs to one request, to the scanner, or to the connection's next job, and to one only.
+// there is none, or it was not understood, the byte engine reads one request there. So every byte of
+// a job belongs to one request, to the byte engine, or to the connection's next job, and to one only.
 // Answers in the same clock, one place a clock.
 module walker
   import wirekv_pkg::*;
@@ -15,7 +15,7 @@ module walker
   output logic   job_ready_o,
   input  place_t job_start_i,
   input  place_t job_stop_i,
-  /// It begins with a request; others are all for the scanner.
+  /// It begins with a request; what others begin with is for the byte engine.
   input  logic   job_plain_i,
   /// A value that goes on beyond the job is read again later, even if the job begins with its request.
   input  logic   job_again_i,
@@ -35,22 +35,26 @@ module walker
   output logic   walk_valid_o,
   input  logic   walk_ready_i,
   output walk_t  walk_o,
-  /// The scanner has done what it was given.
-  input  logic   scanned_i,
-  output logic   scanning_o,
+  /// How far the byte engine has come, once it has begun. It is done: there the next request starts, or
+  /// nothing more of the job counts; records of the job have gone out.
+  input  logic   byte_begun_i,
+  input  place_t byte_place_i,
+  input  logic   byte_done_i,
+  input  logic   byte_over_i,
+  input  logic   byte_records_i,
   /// No places before this line are wanted, as was known a clock ago; lines before this one are not
   /// needed here any more.
   output line_no_t at_line_o,
   output line_no_t oldest_o
 );
 
-  /// Keys of a line that may wait for its end. More, or a line of so many bytes, are the scanner's.
+  /// Keys of a line that may wait for its end. More, or a line of so many bytes, are the byte engine's.
   localparam int unsigned KeysMax = 256;
   localparam int unsigned LineMax = 1856;
 
   typedef enum logic [1:0] {
     StWalk,
-    StScan,  // the scanner works
+    StByte,  // the byte engine works
     StOver   // nothing more of this job counts
   } state_e;
 
@@ -80,11 +84,11 @@ module walker
     walk_o.from  = from;
     walk_o.first = !begun_q && !pending_q;
     if (fresh_q && !job_plain_i) begin
-      walk_o.kind = WkScan;
+      walk_o.kind = WkByte;
     end else if (cand_ending_i) begin
-      walk_o.kind = (at == job_stop_i && !keys_q) ? WkEnd : WkScan;
+      walk_o.kind = (at == job_stop_i && !keys_q) ? WkEnd : WkByte;
     end else if (!passed) begin
-      walk_o.kind = WkScan;
+      walk_o.kind = WkByte;
       if (here && cand_good_i) begin
         if (fits && !(keys_q && (&count_q || long_q))) begin
           walk_o.kind = WkRequest;
@@ -98,7 +102,7 @@ module walker
         walk_o.rem  = 32'(left) + 32'd1;
       end
     end
-    walk_o.back   = walk_o.kind inside {WkEnd, WkScan} && pending_q;
+    walk_o.back   = walk_o.kind inside {WkEnd, WkByte} && pending_q;
     walk_o.commit = walk_o.kind == WkEnd || (walk_o.kind == WkRequest && !cand_more_i);
     if (walk_o.back) walk_o.first = !begun_q;
   end
@@ -111,8 +115,8 @@ module walker
     unique case (state_q)
       StWalk: cand_ready_o = acts && (walk_o.kind == WkNone ||
                                       (walk_ready_i && (walk_o.kind == WkRequest || over)));
-      // Places go on to be read up to the job's end, so that its lines come.
-      StScan:  cand_ready_o = !cand_ending_i;
+      // Places go on to be read, so that lines come.
+      StByte:  cand_ready_o = passed && !cand_ending_i;
       default: cand_ready_o = 1'b1;
     endcase
   end
@@ -149,8 +153,10 @@ module walker
             state_q   <= StOver;
           end
           default: begin
+            at_q      <= from;
+            keys_q    <= 1'b0;
             pending_q <= 1'b0;
-            state_q   <= StScan;
+            state_q   <= StByte;
           end
         endcase
         if (!keys_q) begin
@@ -160,10 +166,13 @@ module walker
           count_q <= count_q + 1'b1;
         end
       end
-      if (state_q == StScan && scanned_i) begin
-        at_q    <= job_stop_i;
-        keys_q  <= 1'b0;
-        state_q <= StOver;
+      if (state_q == StByte) begin
+        if (byte_begun_i) at_q <= byte_place_i;
+        if (byte_done_i) begin
+          begun_q <= byte_records_i;
+          state_q <= byte_over_i ? StOver : StWalk;
+          if (byte_over_i) at_q <= job_stop_i;
+        end
       end
       if (job_ready_o) begin
         state_q <= StWalk;
@@ -175,9 +184,8 @@ module walker
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) at_line_o <= '0;
-    else at_line_o <= (state_q == StScan) ? job_stop_i.line : at_q.line;
+    else at_line_o <= at_q.line;
   end
-  assign scanning_o = state_q == StScan;
-  assign oldest_o   = keys_q ? line_q.line : at_q.line;
+  assign oldest_o = keys_q ? line_q.line : at_q.line;
 
 endmodule

@@ -71,8 +71,8 @@ static std::deque<Rec> recs;
 static std::deque<std::string> keys;
 static std::string key_part;
 static std::deque<Item> begun;              // begun, data to come
-static std::string item_part;
-static std::deque<std::string> datas;      // of the items begun
+static std::string item_key_part, item_part;
+static std::deque<std::string> item_keys, datas;  // of the items begun
 static uint32_t first_off = 1, next_off = 1;  // place in the log of the first item in `begun`, of the next
 
 static void emit(const void* bytes, size_t n) { fwrite(bytes, 1, n, stdout); }
@@ -87,18 +87,19 @@ static void drain() {
     std::string value;
     bool from_item = r.off && (is_store(r.op) || r.op == OpReply);
     if (from_item) {
-      if (datas.empty()) return;
+      if (datas.empty() || item_keys.empty()) return;
       CHECK(first_off++ == r.off, "an item without a record");
       const Item& item = begun.front();
-      const std::string& bytes = datas.front();
-      CHECK(bytes.size() == item.klen + item.vlen, "an item of another length");
+      CHECK(item_keys.front().size() == item.klen, "an item's key of another length");
+      CHECK(datas.front().size() == item.vlen, "an item of another length");
       if (is_store(r.op)) {
         CHECK(item.klen == r.klen && item.vlen == r.vlen && item.flags == r.flags &&
                   item.exptime == r.exptime, "record and item differ");
-        CHECK(bytes.compare(0, item.klen, keys.front()) == 0, "the item's key is another");
-        value = bytes.substr(item.klen);
+        CHECK(item_keys.front() == keys.front(), "the item's key is another");
+        value = datas.front();
       }
       begun.pop_front();
+      item_keys.pop_front();
       datas.pop_front();
     }
     uint8_t head[32] = {out.op, out.reply, out.bits, out.mode};
@@ -167,6 +168,7 @@ int main(int argc, char** argv) {
     top->req_ready_i  = chance();
     top->key_ready_i  = chance();
     top->put_ready_i  = chance();
+    top->putk_ready_i = chance();
     top->putb_ready_i = chance();
     top->put_off_i    = next_off;
     top->clk_i = 0;
@@ -206,6 +208,14 @@ int main(int argc, char** argv) {
       if (top->put_valid_o && top->put_ready_i) {
         CHECK(top->put_start_o, "part of an item that was not begun");
         begun.push_back({top->put_klen_o, top->put_vlen_o, top->put_flags_o, top->put_exptime_o});
+        moved = true;
+      }
+      if (top->putk_valid_o && top->putk_ready_i) {
+        item_key_part += bytes_of(top->putk_data_o, top->putk_len_o);
+        if (top->putk_last_o) {
+          item_keys.push_back(item_key_part);
+          item_key_part.clear();
+        }
         moved = true;
       }
       if (top->putb_valid_o && top->putb_ready_i) {

@@ -52,6 +52,11 @@ module parser_tb
   output logic [31:0] put_flags_o,
   output logic [31:0] put_exptime_o,
   input  logic [31:0] put_off_i,
+  output logic        putk_valid_o,
+  input  logic        putk_ready_i,
+  output line_t       putk_data_o,
+  output logic [6:0]  putk_len_o,
+  output logic        putk_last_o,
   output logic        putb_valid_o,
   input  logic        putb_ready_i,
   output line_t       putb_data_o,
@@ -63,7 +68,7 @@ module parser_tb
   job_t job;
   raw_t raw;
   req_t req;
-  beat_t key, putb;
+  beat_t key, putk, putb;
   put_t put;
   logic unused_line, unused_error, unused_rollback, unused_host, unused_wait;
 
@@ -105,6 +110,9 @@ module parser_tb
     .put_o     (put),
     .put_off_valid_i(put_valid_o && put_ready_i && put.start),
     .put_off_i (off_t'({4'd0, put_off_i})),
+    .putk_valid_o,
+    .putk_ready_i,
+    .putk_o    (putk),
     .putb_valid_o,
     .putb_ready_i,
     .putb_o    (putb),
@@ -141,6 +149,9 @@ module parser_tb
   assign put_vlen_o       = put.vlen;
   assign put_flags_o      = put.flags;
   assign put_exptime_o    = put.exptime;
+  assign putk_data_o      = putk.data;
+  assign putk_len_o       = putk.len;
+  assign putk_last_o      = putk.last;
   assign putb_data_o      = putb.data;
   assign putb_len_o       = putb.len;
   assign putb_last_o      = putb.last;

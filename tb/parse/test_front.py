@@ -77,6 +77,7 @@ class Bench:
         self.reqs = Sink(dut, "req", {"": T.req_t}, pause)
         self.keys = Sink(dut, "key", {"": T.beat_t}, pause)
         self.uctxs = Sink(dut, "uctx", {"": T.uctx_t}, pause)
+        self.putks = Sink(dut, "putk", {"": T.beat_t}, pause)
         self.putbs = Sink(dut, "putb", {"": T.beat_t}, pause)
         self.puts = deque()          # accepted and not complete
         self.items = {}              # by offset: dict of header, key, value
@@ -86,7 +87,7 @@ class Bench:
         self.parts_told = self.parts_named = 0
         self.udp_ops = [[]]
         self.job = None
-        self.n_req = self.n_key = self.n_app = self.n_putb = 0
+        self.n_req = self.n_key = self.n_app = self.n_putk = self.n_putb = 0
         self.ended = 0
         dut.item_max_i.value = ITEM_MAX
         dut.now_i.value = NOW
@@ -167,17 +168,21 @@ class Bench:
             put = self.puts[0]
             beats = self.putbs.items[self.n_putb :]
             last = next((i for i, b in enumerate(beats) if b[""]["last"]), None)
-            if last is None:
+            nkeys = -(-put["klen"] // 64) if put["start"] else 0
+            keys = [b[""] for b in self.putks.items[self.n_putk : self.n_putk + nkeys]]
+            if last is None or len(keys) < nkeys:
                 return
             beats = [b[""] for b in beats[: last + 1]]
+            self.n_putk += nkeys
             self.n_putb += last + 1
             self.puts.popleft()
             data = b"".join(self.bytes_of(b) for b in beats)
-            nkeys = -(-put["klen"] // 64) if put["start"] else 0
-            assert all(b["len"] == 64 for b in beats[nkeys:-1]), "short beat inside a value"
+            assert all(b["len"] == 64 for b in beats[:-1]), "short beat inside a value"
             off = T.off_t.pack(put["off"])
             if put["start"]:
-                self.items[off] = dict(put, key=data[: put["klen"]], value=data[put["klen"] :])
+                key = b"".join(self.bytes_of(b) for b in keys)
+                assert len(key) == put["klen"] and all(b["len"] == 64 for b in keys[:-1])
+                self.items[off] = dict(put, key=key, value=data)
             else:
                 item = self.items[off]
                 assert put["done"] == len(item["value"]), "part does not go on where it should"
@@ -532,7 +537,7 @@ def a_command(values=300, host=True, broken=True):
 
 
 async def settle(dut, bench, quiet=400, timeout=600_000):
-    """Until nothing has moved for a while."""
+    """Until nothing has moved for a while, here or in the front."""
     edge = RisingEdge(dut.clk_i)
     last, still = None, 0
     for _ in range(timeout):
@@ -540,7 +545,7 @@ async def settle(dut, bench, quiet=400, timeout=600_000):
         now = (bench.n_req, bench.n_app, len(bench.events.queue), len(bench.dones.queue),
                len(bench.dgrams.queue), len(bench.pieces.queue),
                sum(c.sent for c in bench.conns.values()))
-        still = still + 1 if now == last else 0
+        still = still + 1 if now == last and dut.idle_o.value else 0
         last = now
         if still >= quiet and not any(now[2:6]):
             return
@@ -568,7 +573,7 @@ async def streams(dut, datas, sizes, **options):
         number = 3 * i % 16
         wants[number] = text.run(data)
         cocotb.start_soon(bench.feed(number, Conn(data), sizes))
-    await settle(dut, bench, quiet=1200)  # a long line is read twice
+    await settle(dut, bench)
     for number, want in wants.items():
         check(bench.conns[number].ops, want)
         assert bench.conns[number].closed and bench.conns[number].released
@@ -724,7 +729,7 @@ async def endless_line(dut):
              [("host", b"stats")], [("get", b"b", False, None), ("end",)]]
     for i, data in enumerate(ends):
         cocotb.start_soon(bench.feed(i, Conn(data), lambda: 1000))
-    await settle(dut, bench, quiet=4000)  # blanks take a clock each
+    await settle(dut, bench)
     for i, want in enumerate(wants):
         check(bench.conns[i].ops, want)
         assert bench.conns[i].closed and bench.conns[i].released, i
@@ -794,7 +799,7 @@ async def slow_reader(dut):
     cocotb.start_soon(bench.feed(0, slow, lambda: 3000))
     for i in (1, 2, 3):
         cocotb.start_soon(bench.feed(i, Conn(datas[i]), lambda: random.randrange(1, 3000)))
-    await settle(dut, bench, quiet=1500)
+    await settle(dut, bench)
     for i in (1, 2, 3):
         check(bench.conns[i].ops, wants[i])
     assert 0 < len(slow.ops) < len(wants[0])
@@ -802,7 +807,7 @@ async def slow_reader(dut):
     slow.reads = True
     slow.acked = slow.tx
     bench.event("data", 0, "acked")
-    await settle(dut, bench, quiet=1500)
+    await settle(dut, bench)
     check(slow.ops, wants[0])
     assert slow.closed and slow.released
 
@@ -818,18 +823,18 @@ async def slow_host_reader(dut):
     slow.reads, slow.grow = False, 700
     others = [Conn(data[: len(data) // 10]) for _ in range(3)]
     cocotb.start_soon(bench.feed(0, slow, lambda: 3000))
-    await settle(dut, bench, quiet=1500)
+    await settle(dut, bench)
     assert 0 < len(slow.ops) < len(want) and not slow.asked
     for i, conn in enumerate(others, 1):
         cocotb.start_soon(bench.feed(i, conn, lambda: random.randrange(1, 300)))
-    await settle(dut, bench, quiet=1500)
+    await settle(dut, bench)
     for conn in others:
         check(conn.ops, want[: len(want) // 10])
         assert conn.closed and conn.released
     slow.reads = True
     slow.acked = slow.tx
     bench.event("acked", 0)
-    await settle(dut, bench, quiet=1500)
+    await settle(dut, bench)
     check(slow.ops, want)
 
 
@@ -951,7 +956,7 @@ async def bad_reads(dut, refuse):
         data = b"".join(a_command(host=False, broken=False) for _ in range(40))
         wants.append(Text(ITEM_MAX, NOW).run(data))
         cocotb.start_soon(bench.feed(i, Conn(data), lambda: random.randrange(100, 3000)))
-    await settle(dut, bench, quiet=1200)
+    await settle(dut, bench)
     for i, want in enumerate(wants):
         conn = bench.conns[i]
         assert conn.abort == conn.reset and (conn.reset or conn.closed)

@@ -48,12 +48,19 @@ async def blanks(dut):
     ends += [Conn(b"version\r\nset" + b" " * 2100 + b"a 0 0 500\r\n", fin=False)]
     for number, conn in enumerate(served + ends):
         cocotb.start_soon(bench.feed(number, conn, lambda: 3 * JOB))
-    await settle(dut, bench, quiet=20_000)  # blanks take a clock each
+    await settle(dut, bench)
     for conn in served:
         check(conn.ops, Text(ITEM_MAX, NOW).run(conn.data))
     for conn in ends:
         check(conn.ops, [("reply", "RpVersion")] * conn.data.startswith(b"version"))
         assert conn.closed
+
+
+@cocotb.test()
+async def cr_begins_key(dut):
+    """A job ends behind the CR that a key begins with, in a line of which keys have been read already."""
+    data = [b"get" + b" " * n + b"a " * (JOB // 2 - 3) + b"\rb c\r\nversion\r\n" for n in range(3, 8)]
+    await streams(dut, data, lambda: 3 * JOB, pause=0, cut=0, long_value=0)
 
 
 @cocotb.test()

@@ -1,36 +1,37 @@
 // What a complete request line says: its words together. Combinational.
-module decode_line
+module byte_order
   import request_pkg::*;
   import front_pkg::*;
 (
-  // verilator lint_off UNUSEDSIGNAL
-  input  step_t       step_i,
-  input  job_t        job_i,
-  // verilator lint_on UNUSEDSIGNAL
-  input  logic signed [21:0] value_max_i,
-  /// The value's length is a long number, and this is all of it.
-  input  logic        late_i,
-  input  logic [31:0] length_i,
+  input  line_info_t line_i,
+  /// It is a datagram's: nothing of it can be left to host software, or for later.
+  input  logic       udp_i,
+  /// No line, but the rest of a value that is stored, or discarded.
+  input  logic       value_i,
+  input  logic       discard_i,
+  /// A record says that its last word was its last key.
+  input  logic       last_key_i,
+  /// The value that it announces is too long for an item; its data and CR LF are in the job; if they are not,
+  /// the job is as long as jobs are and begins with the line.
+  input  logic       too_big_i,
+  input  logic       fits_i,
+  input  logic       part_i,
   /// The line's text is not too long for host software.
-  input  logic        text_fits_i,
-  output order_t      order_o
+  input  logic       text_fits_i,
+  output order_t     order_o
 );
 
   // A short name; not every field is needed here.
   // verilator lint_off UNUSEDSIGNAL
   line_info_t line;
   // verilator lint_on UNUSEDSIGNAL
-  logic words_ok, bad_format, too_big, noreply, use_exptime;
-  logic [31:0] vlen, need;
-  action_e action;
+  logic words_ok, bad_format, noreply, use_exptime;
+  action_e action, store;
   reply_e reply;
   op_e op;
-  assign line = step_i.line;
+  assign line = line_i;
 
   always_comb begin
-    vlen = late_i ? length_i : 32'(line.length);
-    need = vlen + 32'd2;
-
     unique case (line.cmd)
       CmdGet, CmdGets, CmdGat, CmdGats: words_ok = line.words >= 5'd2;
       CmdSet, CmdAdd, CmdReplace, CmdAppend, CmdPrepend:
@@ -43,11 +44,9 @@ module decode_line
       default:                    words_ok = 1'b1;
     endcase
 
-    bad_format = line.key_long || !line.flags_ok || !line.exptime_ok ||
-                 !line.length_ok || (line.cmd == CmdCas && !line.number_ok) ||
-                 (line.length_big ? late_i && (length_i[31] || length_i[30:0] > 31'h7ffffffd) :
-                                    line.length_neg);
-    too_big     = late_i ? 33'(length_i) > 33'(value_max_i) : line.too_big;
+    bad_format = line.key_long || !line.flags_ok || !line.exptime_ok || !line.length_ok ||
+                 (line.cmd == CmdCas && !line.number_ok) || line.length > 32'h7ffffffd;
+    store      = fits_i ? AcStore : part_i ? AcStorePart : AcBack;
 
     action      = AcReply;
     reply       = RpError;
@@ -55,7 +54,11 @@ module decode_line
     noreply     = line.noreply;
     use_exptime = 1'b0;
 
-    if (line.words == '0 || !words_ok) begin
+    if (value_i) begin
+      action = fits_i ? AcStore : AcStorePart;
+    end else if (discard_i) begin
+      action = AcSwallow;
+    end else if (line.words == '0 || !words_ok) begin
       noreply = 1'b0;
     end else begin
       unique case (line.cmd)
@@ -63,23 +66,18 @@ module decode_line
           noreply = 1'b0;
           if (is_gat(line.cmd) && !line.exptime_ok) reply = RpBadExptime;
           else if (line.bad) reply = RpBadFormat;
-          else if (step_i.get_key) action = AcEndOfGet;
+          else if (last_key_i) action = AcEndOfGet;
           else reply = RpEnd;
         end
         CmdSet, CmdAdd, CmdReplace, CmdCas, CmdAppend, CmdPrepend: begin
           if (bad_format) begin
             reply = RpBadFormat;
-          end else if (too_big) begin
+          end else if (too_big_i) begin
             action = AcSwallow;
             reply  = RpTooLarge;
             op     = (line.cmd == CmdSet) ? OpTooBig : OpReply;
-          end else if (need <= 32'(step_i.piece.left)) begin
-            action = AcStore;
-          end else if (!job_i.udp && !step_i.piece.eof && step_i.line_pos == '0 &&
-                       job_i.len == 14'(JobBytes)) begin
-            action = AcStorePart;
           end else begin
-            action = AcBack;
+            action = store;
           end
         end
         CmdDelete: begin
@@ -118,7 +116,7 @@ module decode_line
         end
         CmdHost: begin
           noreply = 1'b0;
-          if (!job_i.udp && text_fits_i) action = AcHost;
+          if (!udp_i && text_fits_i) action = AcHost;
         end
         default: begin
           noreply = 1'b0;
@@ -134,9 +132,7 @@ module decode_line
           reply: reply,
           op: op,
           noreply: noreply,
-          use_exptime: use_exptime,
-          vlen: vlen,
-          need: need
+          use_exptime: use_exptime
       };
 
 endmodule

@@ -1,60 +1,63 @@
-// The record of a step: of a key of a `get`, a line, a value, a job without bytes; and that of a job's
-// end. Combinational.
-module decode_record
+// The record of what the byte engine has read: of a key of a `get`, a line, a value, a job without bytes; and
+// that of a job's end. Combinational.
+module byte_record
   import request_pkg::*;
   import front_pkg::*;
 (
   // verilator lint_off UNUSEDSIGNAL
-  input  logic        step_valid_i,
-  input  step_t       step_i,
-  input  job_t        job_i,
-  /// A line is complete, and says this; its text for host software has so many bytes.
-  input  logic        decide_i,
-  input  order_t      order_i,
-  input  logic [7:0]  text_len_i,
-  /// The length of the value that the line has announced.
-  input  logic [20:0] vlen_i,
-  /// No record of this job is certain to go out before it.
-  input  logic        first_i,
-  /// How the job would leave its connection; its end is now, and leaves it like this.
-  input  end_t        leaves_i,
-  input  logic        end_valid_i,
-  input  end_t        end_i,
+  input  job_t       job_i,
+  input  line_info_t line_i,
   // verilator lint_on UNUSEDSIGNAL
-  output record_t     record_o
+  /// It began in an earlier job: the rest is in the job's context.
+  input  logic       old_i,
+  /// No record of this job is certain to go out before it.
+  input  logic       first_i,
+  /// How its job would leave its connection if it ended here.
+  input  end_t       leaves_i,
+  /// One of these: a job without bytes; a key of so many bytes, the last one of its line; a line that says
+  /// this, its text for host software has so many bytes; a value, the last part of it, with CR LF behind it;
+  /// the job's end.
+  input  logic       empty_i,
+  input  logic       key_i,
+  input  logic [7:0] klen_i,
+  input  logic       last_key_i,
+  input  logic       line_valid_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  order_t     order_i,
+  // verilator lint_on UNUSEDSIGNAL
+  input  logic [7:0] text_len_i,
+  input  logic       value_i,
+  input  logic       last_part_i,
+  input  logic       crlf_i,
+  input  logic       end_i,
+  output record_t    record_o
 );
 
   // Short names; not every field is needed here.
   // verilator lint_off UNUSEDSIGNAL
   ctx_t ctx;
-  piece_t piece;
   line_info_t line;
   // verilator lint_on UNUSEDSIGNAL
-  assign ctx   = job_i.ctx;
-  assign piece = step_i.piece;
-  assign line  = step_i.line;
+  assign ctx  = job_i.ctx;
+  assign line = line_i;
 
-  logic empty_job, get_key;
   op_e op;
   logic [20:0] vlen;
   req_t req;
-  assign empty_job = step_valid_i && step_i.empty_job;
-  assign get_key   = step_valid_i && step_i.get_key;
-  assign op        = op_of(line.cmd);
-  assign vlen      = line.old ? ctx.vlen : vlen_i;
+  assign op   = (old_i && ctx.mode == MdValue) ? ctx.op : op_of(line.cmd);
+  assign vlen = old_i ? ctx.vlen : line.length[20:0];
 
   always_comb begin
     req          = '0;
     req.op       = OpReply;
     req.udp      = job_i.udp;
     req.conn     = job_i.conn;
-    req.first    = first_i && !job_i.begun;
+    req.first    = first_i;
     req.tx_ptr   = job_i.tx_ptr;
     req.tx_space = job_i.tx_space;
-    req.noreply  = order_i.noreply;
     req.klen     = line.klen;
     req.rx_ptr   = ctx.rx_ptr;
-    if (line.old || empty_job) begin
+    if (old_i || empty_i) begin
       req.hash    = ctx.hash;
       req.off     = ctx.off;
       req.exptime = ctx.exptime;
@@ -68,22 +71,20 @@ module decode_record
     record_o     = '0;
     record_o.pos = leaves_i.pos;
 
-    if (empty_job) begin
+    if (empty_i) begin
       // A piece of the host's answer, asking for the next one, or the rest of a value.
-      req.noreply = ctx.noreply;
       if (job_i.host) begin
         req.op       = OpHostData;
         req.host_len = job_i.host_len;
-        req.noreply  = 1'b0;
       end else if (ctx.mode == MdHost) begin
         req.op         = OpHost;
         req.key_stored = 1'b1;
         req.klen       = '0;
-        req.noreply    = 1'b0;
       end else begin
         // append and prepend go on themselves.
         req.op         = (ctx.op inside {OpAppend, OpPrepend}) ? ctx.op : OpCont;
         req.ctx_op     = ctx.op;
+        req.noreply    = ctx.noreply;
         req.key_stored = 1'b1;
         req.klen       = ctx.klen;
         req.vlen       = ctx.vlen;
@@ -94,18 +95,15 @@ module decode_record
       end
     end
 
-    if (get_key) begin
+    if (key_i) begin
       req.op               = OpGet;
-      req.ctx_op           = OpGet;
-      req.noreply          = 1'b0;
-      req.last_key         = piece.eol;
-      record_o.use_exptime = is_gat(line.cmd) && !line.old;
-      if (!piece.eol) begin
-        record_o.pos = piece.pos;
-        req.mode     = MdKeys;
-        req.rem      = '0;
-      end
-    end else if (decide_i) begin
+      req.klen             = klen_i;
+      req.last_key         = last_key_i;
+      record_o.use_exptime = is_gat(line.cmd) && !old_i;
+    end
+
+    if (line_valid_i) begin
+      req.noreply = order_i.noreply;
       unique case (order_i.action)
         AcOp: begin
           req.op               = order_i.op;
@@ -114,7 +112,7 @@ module decode_record
         end
         AcSwallow: begin
           req.op   = order_i.op;
-          req.vlen = order_i.vlen[20:0];
+          req.vlen = vlen;
         end
         AcHost: begin
           req.op   = OpHost;
@@ -125,35 +123,32 @@ module decode_record
       if (order_i.action inside {AcReply, AcSwallow} && !order_i.noreply) req.reply = order_i.reply;
     end
 
-    if (step_valid_i && step_i.value) begin
+    if (value_i) begin
       req.op               = op;
       req.noreply          = line.noreply;
       req.vlen             = vlen;
-      req.key_stored       = line.old;
+      req.key_stored       = old_i;
       // Of a later part the log writes bytes, or none if all that lacks is CR LF.
-      record_o.off_sel     = !line.old ? OsNew : (ctx.rem != 32'd2) ? OsTold : OsOwn;
-      record_o.use_flags   = !line.old;
-      record_o.use_exptime = !line.old;
-      record_o.use_number  = !line.old && op == OpCas;
-      if (!piece.final_) begin
+      record_o.off_sel     = !old_i ? OsNew : (ctx.rem != 32'd2) ? OsTold : OsOwn;
+      record_o.use_flags   = !old_i;
+      record_o.use_exptime = !old_i;
+      record_o.use_number  = !old_i && op == OpCas;
+      if (!last_part_i) begin
         req.op = OpPart;
-      end else if (!piece.crlf) begin
+      end else if (!crlf_i) begin
         req.op = OpReply;
         if (!line.noreply) req.reply = RpBadChunk;
       end
     end
 
-    if (end_valid_i) begin
+    if (end_i) begin
       req.op               = OpEnd;
-      req.mode             = end_i.mode;
-      req.rem              = end_i.rem;
-      req.noreply          = end_i.noreply;
-      req.key_stored       = line.old;
+      req.noreply          = leaves_i.noreply;
+      req.key_stored       = old_i;
       req.vlen             = vlen;
-      record_o.pos         = end_i.pos;
-      record_o.off_sel     = (!line.old && end_i.mode == MdValue) ? OsSame : OsOwn;
-      record_o.use_exptime = !line.old && end_i.mode inside {MdKeys, MdValue};
-      record_o.use_number  = !line.old && end_i.mode == MdValue;
+      record_o.off_sel     = (!old_i && leaves_i.mode == MdValue) ? OsSame : OsOwn;
+      record_o.use_exptime = !old_i && leaves_i.mode inside {MdKeys, MdValue};
+      record_o.use_number  = !old_i && leaves_i.mode == MdValue;
     end
     record_o.req = req;
   end

@@ -1,0 +1,421 @@
+// Reads what the line engine does not understand at a glance: one request, or what an earlier job has left
+// of one, a character a clock. It knows every form: odd spacing, errors, numbers of any length, text for host
+// software, lines and values longer than a job. Values do not pass here; the mover has them.
+//
+// Records and key beats of a line become visible at its end. A line that the job does not hold completely is
+// taken back and read again by the connection's next job; a SET whose data exceeds a job goes to the log in
+// parts, a `get` line beyond a job is left between two keys.
+`include "lib_assert.svh"
+
+module byte_engine
+  import wirekv_pkg::*;
+  import request_pkg::*;
+  import front_pkg::*;
+(
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  /// Largest item as memcached counts it (-I): key, value, 4 if it has flags, and ItemOverhead.
+  input  logic [20:0] item_max_i,
+  /// Read from this place of the job on. Pulse, when idle. The job stands until it is done.
+  input  logic        start_i,
+  input  place_t      from_i,
+  input  logic        first_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  job_t        job_i,
+  // verilator lint_on UNUSEDSIGNAL
+  input  place_t      job_start_i,
+  input  place_t      job_stop_i,
+  /// First line that has not come. A line that is wanted comes a clock later.
+  input  line_no_t    coming_i,
+  output logic        read_o,
+  output line_no_t    line_o,
+  input  line_t       data_i,
+  /// Once it has begun, everything before this place is done with.
+  output logic        begun_o,
+  output place_t      place_o,
+  /// Done: there the next request starts, or the rest of the job does not count. Nothing of the job has gone
+  /// out. Pulse.
+  output logic        done_o,
+  output logic        over_o,
+  output logic        first_o,
+  /// Requests; their numbers come a clock later.
+  input  logic        room_i,
+  output out_t        out_o,
+  output numbers_t    numbers_o,
+  /// Item data for the mover.
+  output logic        item_valid_o,
+  input  logic        item_ready_i,
+  output place_t      item_place_o,
+  output logic [13:0] item_len_o,
+  /// Pulses.
+  output logic        line_done_o,
+  output logic        error_o,
+  output logic        rollback_o,
+  output logic        host_o,
+  /// Nothing to do.
+  output logic        idle_o
+);
+
+  /// Longest key; longest text for host software.
+  localparam int unsigned KeyMax = 250;
+  /// A line longer than this need not be kept in one piece.
+  localparam int unsigned LineMax = 2048;
+  /// A `get` line goes on in parts when this many beats of its keys wait for its end.
+  localparam int unsigned KeysMax = 384;
+
+  byte_e state_q;
+  ctx_t ctx;
+  assign ctx = job_i.ctx;
+
+  // ---------------------------------------------------------------- what is read
+  logic go, char_valid, char_over, char_take;
+  place_t go_place;
+  letter_t char;
+  byte_reader u_reader (
+    .clk_i,
+    .rst_ni,
+    .go_i    (go),
+    .place_i (go_place),
+    .stop_i  (job_stop_i),
+    .coming_i,
+    .read_o,
+    .line_o,
+    .data_i,
+    .valid_o (char_valid),
+    .char_o  (char),
+    .over_o  (char_over),
+    .place_o,
+    .take_i  (char_take)
+  );
+
+  // Begins a clock after it is told to, since that is known late. What an earlier job has left: keys or a
+  // value; a value; bytes to discard.
+  logic begins_q, old_q, value_q, discard_q;
+  logic eager_q;  // commit the keys of a `get` as they come
+  logic is_new, is_old, empty;
+  place_t from_q;
+  assign is_new = job_i.udp || from_q != job_start_i;
+  assign is_old = !is_new && ctx.mode inside {MdKeys, MdValue};
+  assign empty  = !is_new && (job_i.host || ctx.cont || ctx.mode == MdHost);
+  always_ff @(posedge clk_i) begin
+    begins_q <= rst_ni && start_i;
+    from_q   <= from_i;
+  end
+
+  line_info_t line;
+  logic flags_set, word_end, line_end, eol, any, is_key, too_long, full;
+  logic [7:0] chars;
+  logic [8:0] text;
+  place_t line_pos, word_pos;
+  line_t beat_data;
+  logic [6:0] beat_len;
+  byte_line #(
+    .KeyMax(KeyMax)
+  ) u_line (
+    .clk_i,
+    .begin_i   (begins_q),
+    .from_i    (from_q),
+    .old_i     (is_old),
+    .ctx_i     (ctx),
+    .valid_i   (state_q == ByRead && char_valid && room_i),
+    .char_i    (char),
+    .place_i   (place_o),
+    .take_o    (char_take),
+    .word_i    (state_q == ByWord),
+    .word_end_o(word_end),
+    .line_end_o(line_end),
+    .line_o    (line),
+    .numbers_o,
+    .flags_o   (flags_set),
+    .line_pos_o(line_pos),
+    .word_pos_o(word_pos),
+    .eol_o     (eol),
+    .any_o     (any),
+    .chars_o   (chars),
+    .text_o    (text),
+    .is_key_o  (is_key),
+    .too_long_o(too_long),
+    .full_o    (full),
+    .data_o    (beat_data),
+    .len_o     (beat_len)
+  );
+
+  // ---------------------------------------------------------------- what the line says
+  logic signed [22:0] value_max_q;
+  logic [13:0] line_len_q, left_q;  // bytes of the line, and of the job behind it
+  logic [31:0] need_q, rest_q;  // of data and CR LF, or to discard; behind this job
+  logic [31:0] again_q;         // of the line and these
+  logic [1:0] wait_q;
+  logic too_big_q, fits_q, last_key_q;
+  order_t order, order_q;
+  always_ff @(posedge clk_i) begin
+    wait_q      <= (state_q == ByLine) ? wait_q + 2'd1 : '0;
+    value_max_q <= $signed(23'(item_max_i)) - 23'(ItemOverhead) - 23'(line.klen) -
+                   (flags_set ? 23'd4 : 23'd0);
+    too_big_q   <= $signed({1'b0, line.length}) > 33'(value_max_q);
+    need_q      <= (value_q || discard_q) ? ctx.rem : line.length + 32'd2;
+    left_q      <= job_stop_i - place_o;
+    line_len_q  <= place_o - line_pos;
+    if (state_q == ByLine) begin
+      fits_q <= need_q <= 32'(left_q);
+      rest_q <= need_q - 32'(left_q);
+      again_q <= need_q + 32'(line_len_q);
+    end
+    if (state_q == ByDecide) order_q <= order;
+  end
+
+  byte_order u_order (
+    .line_i     (line),
+    .udp_i      (job_i.udp),
+    .value_i    (value_q),
+    .discard_i  (discard_q),
+    .last_key_i (last_key_q),
+    .too_big_i  (too_big_q),
+    .fits_i     (fits_q),
+    .part_i     (!job_i.udp && left_q != '0 && line_pos == job_start_i &&
+                 job_i.len == 14'(JobBytes)),
+    .text_fits_i(text <= 9'(KeyMax)),
+    .order_o    (order)
+  );
+
+  // ---------------------------------------------------------------- what is done
+  logic acts, stores, ends, get_key, partial_q, partial_now, value_done, part_done;
+  logic [8:0] keys_q;  // key beats not committed
+  place_t next_q;      // behind the value
+  assign acts     = state_q == ByAct && room_i && item_ready_i;
+  assign stores   = order_q.action inside {AcStore, AcStorePart};
+  // The job ends with it.
+  assign ends     = order_q.action inside {AcStorePart, AcHost, AcQuit, AcBack} ||
+                    (order_q.action == AcSwallow && !fits_q);
+
+  assign get_key     = state_q == ByWord && is_key && is_get(line.cmd) && !line.bad &&
+                       (line.exptime_ok || !is_gat(line.cmd));
+  // Once a part of the line is out, every key follows as soon as it is complete, so that the job's
+  // end has nothing but a broken-off key to take back.
+  assign partial_now = get_key && !eol && (keys_q >= 9'(KeysMax) || eager_q || partial_q);
+  assign value_done  = state_q == ByValue && char_valid;
+  assign part_done   = state_q == ByTail && order_q.action == AcStorePart &&
+                       (char_valid || char_over);
+
+  always_comb begin
+    go       = begins_q;
+    go_place = from_q;
+    if (acts && (ends || order_q.action inside {AcStore, AcSwallow})) begin
+      // To the job's last byte, to the CR LF behind the value, or behind what is discarded.
+      go       = 1'b1;
+      go_place = ends ? job_stop_i - 14'd1 :
+                        place_o + need_q[13:0] - (stores ? 14'd2 : 14'd0);
+    end
+    if (value_done) begin
+      go       = 1'b1;
+      go_place = next_q;
+    end
+  end
+
+  end_t end_q, leaves;
+  byte_leave #(
+    .LineMax(LineMax)
+  ) u_leave (
+    .state_i    (state_q),
+    .job_i,
+    .job_start_i,
+    .job_stop_i,
+    .line_i     (line),
+    .line_pos_i (line_pos),
+    .word_pos_i (any ? word_pos : place_o),
+    .place_i    (place_o),
+    .behind_i   (next_q),
+    .eol_i      (eol),
+    .eager_i    (eager_q),
+    .partial_i  (partial_q),
+    .action_i   (order_q.action),
+    .line_len_i (line_len_q),
+    .again_i    (again_q),
+    .need_i     (need_q),
+    .rest_i     (rest_q),
+    .end_i      (end_q),
+    .leaves_o   (leaves)
+  );
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      state_q <= ByIdle;
+    end else begin
+      unique case (state_q)
+        ByIdle:
+        if (begins_q) begin
+          state_q <= empty ? ByEmpty :
+                     (!is_new && ctx.mode inside {MdValue, MdSwallow}) ? ByLine : ByRead;
+        end
+        ByEmpty: if (room_i) state_q <= ByEnd;
+        ByRead: begin
+          if (char_over) state_q <= ByCut;
+          else if (word_end) state_q <= ByWord;
+          else if (line_end) state_q <= ByLine;
+        end
+        ByWord:   state_q <= eol ? ByLine : ByRead;
+        ByLine:   if (wait_q == 2'd2) state_q <= ByDecide;
+        ByDecide: state_q <= ByAct;
+        ByAct:
+        if (acts) state_q <= ends ? ByTail : (order_q.action == AcStore) ? ByValue : ByDone;
+        ByValue: if (char_valid) state_q <= ByDone;
+        ByTail:  if (char_valid || char_over) state_q <= ByEnd;
+        ByCut:   state_q <= ByEnd;
+        default: state_q <= ByIdle;  // ByEnd, ByDone
+      endcase
+    end
+    if (begins_q) begin
+      old_q     <= is_old;
+      value_q   <= !is_new && ctx.mode == MdValue;
+      discard_q <= !is_new && ctx.mode == MdSwallow;
+      eager_q   <= !is_new && ctx.mode inside {MdKeys, MdLong};
+      partial_q <= !is_new && ctx.mode == MdKeys;
+    end else if (partial_now) begin
+      partial_q <= 1'b1;
+    end
+    last_key_q <= !begins_q && (last_key_q || (get_key && eol));
+    if (acts) next_q <= place_o + need_q[13:0];
+    if (state_q != ByEnd) end_q <= leaves;
+  end
+
+  // ---------------------------------------------------------------- what goes out
+  queue_t rec_do, key_do, putk_do;
+  put_t item;
+  logic put_push, key_push;
+  logic good;  // CR LF is where it should be
+  assign good     = char.eol && char.crlf;
+  assign key_push = full || (state_q == ByWord && is_key && !line.key_long && !line.bad);
+  always_comb begin
+    rec_do         = '0;
+    key_do         = '0;
+    putk_do        = '0;
+    // Text for host software that is too long stays here.
+    key_do.push    = key_push && !(line.cmd == CmdHost && text >= 9'(KeyMax));
+    putk_do.push   = key_push && is_store(line.cmd);
+    rec_do.push    = get_key;
+    rec_do.commit  = get_key && (eol || partial_now);
+    key_do.commit  = rec_do.commit;
+    rec_do.back    = (too_long && is_get(line.cmd)) || state_q == ByCut;
+    key_do.back    = rec_do.back;
+    putk_do.back   = state_q == ByCut;
+
+    if ((state_q == ByEmpty && room_i) || state_q == ByEnd) begin
+      rec_do.push   = 1'b1;
+      rec_do.commit = 1'b1;
+    end
+    if (acts) begin
+      rec_do.push   = order_q.action inside {AcReply, AcOp, AcHost} ||
+                      (order_q.action == AcSwallow && !discard_q);
+      rec_do.commit = 1'b1;
+      unique case (order_q.action)
+        AcReply: begin
+          // END goes with the keys before it; any other reply stands for the whole line.
+          key_do.commit = order_q.reply == RpEnd;
+          key_do.back   = order_q.reply != RpEnd;
+          putk_do.back  = 1'b1;
+        end
+        AcOp: key_do.commit = 1'b1;
+        AcSwallow: begin
+          key_do.commit = order_q.op == OpTooBig;
+          key_do.back   = order_q.op != OpTooBig;
+          putk_do.back  = 1'b1;
+        end
+        AcStore, AcStorePart: putk_do.commit = 1'b1;
+        AcHost: begin
+          key_do.push   = 1'b1;
+          key_do.commit = 1'b1;
+        end
+        AcBack: begin
+          key_do.back  = 1'b1;
+          putk_do.back = 1'b1;
+        end
+        default: ;
+      endcase
+    end
+    if (value_done || part_done) begin
+      rec_do.push   = 1'b1;
+      rec_do.commit = 1'b1;
+      key_do.back   = value_done && !good;
+      key_do.commit = !key_do.back;
+    end
+  end
+
+  // Only CR LF may lack.
+  assign put_push     = acts && stores && !(value_q && ctx.rem == 32'd2);
+  assign item_valid_o = put_push;
+  assign item_place_o = place_o;
+  assign item_len_o   = fits_q ? need_q[13:0] - 14'd2 : left_q;
+  always_comb begin
+    item           = '0;
+    item.start     = !value_q;
+    item.own_lines = order_q.action == AcStorePart && !value_q;
+    item.klen      = line.klen;
+    item.vlen      = value_q ? ctx.vlen : line.length[20:0];
+    if (value_q) begin
+      item.off  = ctx.off;
+      item.done = ctx.vlen + 21'd2 - ctx.rem[20:0];
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || key_do.commit || key_do.back) keys_q <= '0;
+    else if (key_do.push) keys_q <= keys_q + 9'd1;
+  end
+
+  // The first record of a job stays the first until it can't be taken back any more.
+  logic first_q, first_kept_q;
+  always_ff @(posedge clk_i) begin
+    if (start_i) begin
+      first_q      <= first_i;
+      first_kept_q <= first_i;
+    end else begin
+      if (rec_do.back) first_q <= first_kept_q;
+      else if (rec_do.push) first_q <= 1'b0;
+      if (rec_do.commit) first_kept_q <= first_q && !rec_do.push;
+    end
+  end
+
+  record_t rec;
+  byte_record u_record (
+    .job_i,
+    .line_i      (line),
+    .old_i       (old_q),
+    .first_i     (first_q),
+    .leaves_i    (leaves),
+    .empty_i     (state_q == ByEmpty),
+    .key_i       (state_q == ByWord),
+    .klen_i      (chars),
+    .last_key_i  (eol),
+    .line_valid_i(state_q == ByAct),
+    .order_i     (order_q),
+    .text_len_i  (text[7:0]),
+    .value_i     (state_q inside {ByValue, ByTail}),
+    .last_part_i (state_q == ByValue),
+    .crlf_i      (good),
+    .end_i       (state_q == ByEnd),
+    .record_o    (rec)
+  );
+
+  assign out_o = '{
+          rec_do: rec_do,
+          rec: rec,
+          key_do: key_do,
+          putk_do: putk_do,
+          key: '{data: beat_data, len: beat_len, last: !full},
+          put_push: put_push,
+          put: item
+      };
+
+  assign begun_o     = state_q != ByIdle;
+  assign done_o      = state_q inside {ByEnd, ByDone};
+  assign over_o      = state_q == ByEnd;
+  assign first_o     = first_kept_q;
+  assign line_done_o = (acts && !stores && !discard_q && order_q.action != AcBack) || value_done;
+  assign error_o     = acts && order_q.action == AcReply &&
+                       order_q.reply inside {RpError, RpBadFormat, RpBadExptime, RpBadDelta,
+                                             RpBadDelete};
+  assign rollback_o  = (acts && order_q.action == AcBack) || state_q == ByCut;
+  assign host_o      = acts && order_q.action == AcHost;
+  assign idle_o      = state_q == ByIdle && !begins_q;
+
+endmodule

@@ -1,0 +1,114 @@
+// How a job leaves its connection if it ends with what the byte engine does now. Combinational.
+module byte_leave
+  import request_pkg::*;
+  import front_pkg::*;
+#(
+  /// A line longer than this need not be kept in one piece.
+  parameter int unsigned LineMax = 2048
+) (
+  input  byte_e       state_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  job_t        job_i,
+  input  line_info_t  line_i,
+  // verilator lint_on UNUSEDSIGNAL
+  input  place_t      job_start_i,
+  input  place_t      job_stop_i,
+  /// Where the line began, the word that is not complete, what is read next, what is behind the value.
+  input  place_t      line_pos_i,
+  input  place_t      word_pos_i,
+  input  place_t      place_i,
+  input  place_t      behind_i,
+  /// The line has ended.
+  input  logic        eol_i,
+  /// Keys of this line are committed as they come; some are.
+  input  logic        eager_i,
+  input  logic        partial_i,
+  /// What becomes of the line, which has so many bytes; with data and CR LF so many. Bytes of data and CR LF,
+  /// or to discard; of these behind the job.
+  input  action_e     action_i,
+  input  logic [13:0] line_len_i,
+  input  logic [31:0] again_i,
+  input  logic [31:0] need_i,
+  input  logic [31:0] rest_i,
+  /// The end as it was known a clock before.
+  input  end_t        end_i,
+  output end_t        leaves_o
+);
+
+  // A short name; not every field is needed here.
+  // verilator lint_off UNUSEDSIGNAL
+  ctx_t ctx;
+  // verilator lint_on UNUSEDSIGNAL
+  assign ctx = job_i.ctx;
+
+  logic [13:0] line_pos, word_pos, so_far;
+  assign line_pos = line_pos_i - job_start_i;
+  assign word_pos = word_pos_i - job_start_i;
+  assign so_far   = job_stop_i - line_pos_i;  // bytes of a line that is not complete
+
+  // The job ends inside of the line: all of it is read again when there is more, but for what follows.
+  end_t cut;
+  always_comb begin
+    cut = '{pos: line_pos, mode: MdLine, rem: 32'(so_far) + 32'd1, noreply: 1'b0};
+    if (is_get(line_i.cmd) && line_i.bad && (partial_i || so_far > 14'(LineMax))) begin
+      cut = '{pos: job_i.len, mode: MdKeys, rem: '0, noreply: 1'b1};
+    end else if (partial_i) begin
+      cut.pos  = word_pos;
+      cut.mode = MdKeys;
+      cut.rem  = 32'(14'(job_i.len - word_pos)) + 32'd1;
+    end else if (so_far > 14'(LineMax) && !(line_i.cmd inside {CmdGet, CmdGets} && !eager_i &&
+                                            !line_i.indented && !line_i.foreign)) begin
+      cut = '{pos: job_i.len, mode: MdQuit, rem: '0, noreply: 1'b0};
+    end else if (so_far == 14'(JobBytes)) begin
+      cut.mode = MdLong;
+      cut.rem  = '0;
+    end
+  end
+
+  always_comb begin
+    leaves_o = '{pos: place_i - job_start_i, mode: MdLine, rem: '0, noreply: 1'b0};
+    unique case (state_i)
+      ByEmpty: begin
+        leaves_o = '{pos: '0, mode: ctx.mode, rem: ctx.rem, noreply: ctx.noreply};
+        if (job_i.host) begin
+          leaves_o.rem  = 32'(!job_i.host_final);
+          leaves_o.mode = !job_i.host_final ? MdHost : job_i.host_close ? MdQuit : MdLine;
+        end else if (ctx.mode == MdHost) begin
+          leaves_o.rem = '0;
+        end
+      end
+      ByWord: if (!eol_i) leaves_o.mode = MdKeys;
+      ByAct: begin
+        unique case (action_i)
+          AcSwallow: begin
+            leaves_o.mode = MdSwallow;
+            leaves_o.rem  = need_i;
+          end
+          AcHost:  leaves_o.mode = MdHost;
+          AcQuit:  leaves_o.mode = MdQuit;
+          AcBack: begin
+            leaves_o.pos  = line_pos;
+            leaves_o.mode = (line_len_i > 14'(LineMax)) ? MdQuit : MdLine;
+            leaves_o.rem  = (again_i > 32'(JobBytes)) ? 32'(JobBytes) : again_i;
+          end
+          default: ;
+        endcase
+      end
+      ByValue: begin
+        leaves_o.pos     = behind_i - job_start_i;
+        leaves_o.noreply = line_i.noreply;
+      end
+      ByTail: begin
+        leaves_o = end_i;
+        if (action_i inside {AcStorePart, AcSwallow}) begin
+          leaves_o = '{pos: job_i.len, mode: MdSwallow, rem: rest_i, noreply: line_i.noreply};
+          if (action_i == AcStorePart) leaves_o.mode = MdValue;
+        end
+      end
+      ByCut:   leaves_o = cut;
+      ByEnd:   leaves_o = end_i;
+      default: ;
+    endcase
+  end
+
+endmodule

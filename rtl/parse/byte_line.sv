@@ -1,0 +1,138 @@
+// Reads a request line character by character: parts it into words, gathers keys and text for host software,
+// and keeps what the words say. Latency 1 from a character, initiation interval 1.
+module byte_line
+  import wirekv_pkg::*;
+  import request_pkg::*;
+  import front_pkg::*;
+#(
+  /// Longest key.
+  parameter int unsigned KeyMax = 250
+) (
+  input  logic       clk_i,
+  /// A line begins here, or goes on where the job before has left it (MdKeys, MdValue).
+  input  logic       begin_i,
+  input  place_t     from_i,
+  input  logic       old_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  ctx_t       ctx_i,
+  // verilator lint_on UNUSEDSIGNAL
+  /// Its next character, and its place.
+  input  logic       valid_i,
+  input  letter_t    char_i,
+  input  place_t     place_i,
+  output logic       take_o,
+  /// With a character: a word ends before it, of which the next clock takes note (word_i); else the line does.
+  output logic       word_end_o,
+  output logic       line_end_o,
+  input  logic       word_i,
+  /// What the words say.
+  output line_info_t line_o,
+  output numbers_t   numbers_o,
+  output logic       flags_o,
+  /// Where the line and the last word in it began; the last character was the line's end.
+  output place_t     line_pos_o,
+  output place_t     word_pos_o,
+  output logic       eol_o,
+  /// The word so far: it has characters, so many; it is a key, it has become too long for one.
+  output logic       any_o,
+  output logic [7:0] chars_o,
+  output logic       is_key_o,
+  output logic       too_long_o,
+  /// Characters of the text for host software so far, at most 256.
+  output logic [8:0] text_o,
+  /// What was gathered, key or text; it goes out now, since it is full.
+  output logic       full_o,
+  output line_t      data_o,
+  output logic [6:0] len_o
+);
+
+  /// Spaces before the command of an overlong `get` line (memcached's try_read_command_ascii).
+  localparam int unsigned IndentMax = 100;
+
+  num_t num;
+  logic [8:0] chars_q;  // at most 256
+  word_t spelled;
+  logic is_host, delimits, word_char, put, put_space, keeps, indented;
+  logic nul_q;    // nothing more of the line counts
+  logic space_q;  // a space is to be put before more text
+
+  assign delimits   = char_i.eol || char_i.blank || char_i.nul;
+  assign word_char  = valid_i && !delimits && !nul_q;
+  assign chars_o    = chars_q[7:0];
+  assign any_o      = chars_q != '0;
+  assign word_end_o = valid_i && delimits && any_o;
+  assign line_end_o = valid_i && char_i.eol && !any_o;
+  assign is_host    = line_o.cmd == CmdHost;
+  assign put_space  = word_char && is_host && space_q;
+  assign take_o     = valid_i && !put_space;
+  // A key that is too long is none; of other words the beginning tells what they are.
+  assign too_long_o = word_char && is_key_o && chars_q == 9'(KeyMax);
+  assign keeps      = is_key_o ? !line_o.key_long && !line_o.bad && !too_long_o :
+                                 is_host || !len_o[6];
+  assign put        = word_char && keeps;
+  assign full_o     = put && len_o[6];
+  assign indented   = 14'(word_pos_o - line_pos_o) > 14'(IndentMax);
+
+  always_ff @(posedge clk_i) begin
+    if (begin_i) begin
+      line_pos_o <= from_i;
+      chars_q    <= '0;
+      text_o     <= '0;
+      space_q    <= 1'b0;
+      nul_q      <= 1'b0;
+    end
+    if (valid_i) eol_o <= char_i.eol;
+    if (valid_i && char_i.nul) nul_q <= 1'b1;
+    if (word_char && !put_space) begin
+      if (!any_o) word_pos_o <= place_i;
+      if (!chars_q[8]) chars_q <= chars_q + 9'd1;
+    end
+    if (put_space) space_q <= 1'b0;
+    if (put && !text_o[8]) text_o <= text_o + 9'd1;
+    if (word_i) begin
+      chars_q <= '0;
+      space_q <= 1'b1;
+    end
+  end
+
+  byte_gather u_gather (
+    .clk_i,
+    .clear_i(begin_i || (word_i && !is_host && !(line_o.words == '0 && spelled.cmd == CmdHost))),
+    .put_i  (put),
+    .char_i (put_space ? " " : char_i.code),
+    .data_o,
+    .len_o
+  );
+
+  keyword u_keyword (
+    .head_i(data_o[127:0]),
+    .len_i (len_o),
+    .word_o(spelled)
+  );
+
+  byte_number u_number (
+    .clk_i,
+    .clear_i(begin_i || word_i),
+    .valid_i(word_char),
+    .char_i,
+    .num_o  (num)
+  );
+
+  byte_words u_words (
+    .clk_i,
+    .begin_i,
+    .old_i,
+    .ctx_i,
+    .word_i,
+    .chars_i   (chars_o),
+    .spelled_i (spelled),
+    .num_i     (num),
+    .indented_i(indented),
+    .too_long_i(too_long_o),
+    .line_o,
+    .numbers_o,
+    .flags_o,
+    .is_key_o
+  );
+
+endmodule

@@ -1,0 +1,126 @@
+// What the words of a request line have said so far, and its numbers. Latency 1, initiation interval 1.
+module byte_words
+  import wirekv_pkg::*;
+  import request_pkg::*;
+  import front_pkg::*;
+(
+  input  logic       clk_i,
+  /// A line begins, or goes on where the job before has left it (MdKeys, MdValue).
+  input  logic       begin_i,
+  input  logic       old_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  ctx_t       ctx_i,
+  // verilator lint_on UNUSEDSIGNAL
+  /// A word of so many characters has ended; what it is by its spelling, and as a number. `indented`: more
+  /// spaces are before it than before a command.
+  input  logic       word_i,
+  input  logic [7:0] chars_i,
+  input  word_t      spelled_i,
+  input  num_t       num_i,
+  input  logic       indented_i,
+  /// The key that is read has become too long.
+  input  logic       too_long_i,
+  output line_info_t line_o,
+  output numbers_t   numbers_o,
+  output logic       flags_o,      // they are not 0
+  /// The word that begins or goes on is a key.
+  output logic       is_key_o
+);
+
+  logic [4:0] index;
+  logic [31:0] signed32;
+  assign index    = line_o.words;
+  assign signed32 = num_i.neg ? -num_i.value[31:0] : num_i.value[31:0];
+
+  always_comb begin
+    is_key_o = index == 5'd1 &&
+        (is_store(line_o.cmd) || line_o.cmd inside {CmdDelete, CmdIncr, CmdDecr, CmdTouch});
+    if (is_get(line_o.cmd)) is_key_o = index >= (is_gat(line_o.cmd) ? 5'd2 : 5'd1);
+  end
+
+  // Which number the word is.
+  typedef enum logic [2:0] {
+    FdNone,
+    FdFlags,
+    FdExptime,
+    FdLength,
+    FdNumber
+  } field_e;
+  field_e field;
+  always_comb begin
+    field = FdNone;
+    if (is_store(line_o.cmd)) begin
+      unique case (index)
+        5'd2:    field = FdFlags;
+        5'd3:    field = FdExptime;
+        5'd4:    field = FdLength;
+        5'd5:    field = (line_o.cmd == CmdCas) ? FdNumber : FdNone;
+        default: field = FdNone;
+      endcase
+    end else if (index == 5'd2) begin
+      if (line_o.cmd inside {CmdIncr, CmdDecr}) field = FdNumber;
+      if (line_o.cmd == CmdTouch) field = FdExptime;
+    end else if (index == 5'd1) begin
+      if (is_gat(line_o.cmd) || line_o.cmd == CmdFlush) field = FdExptime;
+      if (line_o.cmd == CmdVerbosity) field = FdNumber;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (begin_i) begin
+      line_o <= '0;
+      flags_o <= 1'b0;
+      if (old_i) begin
+        line_o.klen  <= ctx_i.klen;
+        line_o.words <= 5'd2;
+        if (ctx_i.mode == MdKeys) begin
+          line_o.bad        <= ctx_i.noreply;
+          line_o.exptime_ok <= 1'b1;
+          line_o.cmd <= ctx_i.touch ? (ctx_i.cas_out ? CmdGats : CmdGat) :
+                                      (ctx_i.cas_out ? CmdGets : CmdGet);
+        end else begin
+          line_o.noreply <= ctx_i.noreply;
+        end
+      end
+    end
+    if (too_long_i) begin
+      line_o.key_long <= 1'b1;
+      line_o.bad      <= line_o.bad || is_get(line_o.cmd);
+    end
+    if (word_i) begin
+      line_o.noreply <= spelled_i.noreply;
+      if (index != WordsMax) begin
+        line_o.words <= index + 5'd1;
+        line_o.http  <= spelled_i.http;
+      end
+      if (index == 5'd0) begin
+        line_o.cmd      <= spelled_i.cmd;
+        line_o.foreign  <= spelled_i.foreign;
+        line_o.indented <= indented_i;
+      end
+      if (index == 5'd2) line_o.zero <= spelled_i.zero;
+      if (is_key_o) line_o.klen <= chars_i;
+      unique case (field)
+        FdFlags: begin
+          line_o.flags_ok <= num_i.ok_unsigned;
+          flags_o         <= num_i.value != '0;
+          numbers_o.flags <= num_i.value[31:0];
+        end
+        FdExptime: begin
+          line_o.exptime_ok <= num_i.ok_signed;
+          numbers_o.exptime <= signed32;
+        end
+        FdLength: begin
+          line_o.length_ok <= num_i.ok_signed;
+          line_o.length    <= signed32;
+        end
+        FdNumber: begin
+          line_o.number_ok <= num_i.ok_unsigned;
+          numbers_o.number <= num_i.value;
+        end
+        default: ;
+      endcase
+    end
+  end
+
+endmodule
