@@ -2,9 +2,12 @@
 // whatever the clients do with other lines, however long memory takes and whatever it holds
 // elsewhere; and a line keeps its slot, alone, as long as it is pinned.
 //
-// The cache is as small as it gets, so that few clocks suffice to evict a line, to fetch it again,
-// and to renew its ticket. Clients take responses at once and memory takes orders at once: waiting
-// there would look like a longer latency. Not seen here: full queues, several write ports.
+// Either the cache is as small as it gets, so that few clocks suffice to evict a line, to fetch it
+// again, and to renew its ticket; or (Log) it is a bank of the log's cache with its classes, ways and
+// write ports. Two sets are enough: a request touches its own alone, and what follows it closely is in
+// the same or in another; they only share numbers, of fewer bits here, so that few clocks suffice to
+// renew. Clients take responses at once and memory takes orders at once: waiting there would look like
+// a longer latency. Not seen here: full queues, and more than one read port, which are copies.
 `include "fv.svh"
 `include "lib_assert.svh"
 
@@ -19,31 +22,39 @@ module line_cache_fv
   /// Lines that a class may have acquired.
   parameter logic [1:0] Each = 2,
   /// Other lines: one, or three.
-  parameter bit Few = 0
+  parameter bit Few = 0,
+  /// A bank of the log.
+  parameter bit Log = 0,
+  localparam int unsigned Classes = Log ? LogClasses : 2,
+  localparam int unsigned Ways = Log ? LogWays : 2,
+  localparam int unsigned Writes = Log ? 2 : 1,
+  localparam int unsigned HeldBits = $clog2(2 * Classes)
 ) (
-  input logic            clk_i,
-  input logic [1:0]      acq_valid_i,
-  input logic [1:0][1:0] acq_line_i,
-  input logic            acq_fresh_i,
-  input logic [1:0]      rel_i,
+  input logic                            clk_i,
+  input logic [Classes-1:0]              acq_valid_i,
+  input logic [Classes-1:0][1:0]         acq_line_i,
+  input logic                            acq_fresh_i,
+  input logic [Classes-1:0]              rel_i,
   // Who reads and writes: class and place of a line that it holds.
-  input logic            rd_en_i,
-  input logic [1:0]      rd_by_i,
-  input logic            wr_valid_i,
-  input logic [1:0]      wr_by_i,
-  input logic            wr_lane_i,
-  input logic            wr_bit_i,
+  input logic                            rd_en_i,
+  input logic [HeldBits-1:0]             rd_by_i,
+  input logic [Writes-1:0]               wr_valid_i,
+  input logic [Writes-1:0][HeldBits-1:0] wr_by_i,
+  input logic [Writes-1:0]               wr_lane_i,
+  input logic [Writes-1:0]               wr_bit_i,
   // Memory.
-  input logic            mem_wr_done_i,
-  input logic            mem_rdat_valid_i,
-  input logic            mem_bit_i
+  input logic                            mem_wr_done_i,
+  input logic                            mem_rdat_valid_i,
+  input logic                            mem_bit_i
 );
   `FV_RESET
 
-  // Lines 0 to 3 are 0, 2 and 4, which share a set, and 1; the line seen through is 0.
-  localparam int unsigned Classes = 2;
+  // Lines 0 to 3 are 0, 2 and 4, which share a set, and 1; the line seen through is 0. The last class
+  // is the one that acquires lines fresh.
+  localparam int unsigned Last = Classes - 1;
   typedef logic [1:0] small_line_t;
-  typedef logic [1:0] slot_t;
+  typedef logic [$clog2(2*Ways)-1:0] slot_t;
+  typedef logic [Classes-1:0][Ways-1:0] ways_t;
   function automatic small_line_t choice(input small_line_t n);
     return Few ? {1'b0, n[0]} : n;
   endfunction
@@ -56,31 +67,36 @@ module line_cache_fv
   line_no_t [Classes-1:0] acq_line;
   slot_t [Classes-1:0] rsp_slot;
   logic [Classes-1:0][3:0] rel;
-  logic rd_en, wr_valid, wr_ready;
-  slot_t rd_slot, wr_slot;
-  line_no_t wr_line;
-  line_t rd_data;
+  logic rd_en;
+  logic [Writes-1:0] wr_valid, wr_ready;
+  slot_t rd_slot;
+  slot_t [Writes-1:0] wr_slot;
+  line_no_t [Writes-1:0] wr_line;
+  line_t [Writes-1:0] wr_data;
+  strb_t [Writes-1:0] wr_strb;
+  line_t rd_data, mem_rdat;
   logic unused_bad;
-  logic mem_wr_valid, mem_wr_done, mem_rd_valid, mem_rdat_valid, mem_rdat_ready, mem_rdat, idle;
+  logic mem_wr_valid, mem_wr_done, mem_rd_valid, mem_rdat_valid, mem_rdat_ready, idle;
   line_write_t mem_wr;
   laddr_t mem_rd_addr;
 
   line_cache #(
     .Sets      (2),
-    .Ways      (2),
+    .Ways      (Ways),
     .Classes   (Classes),
-    .OwnWays   (Moves ? 4'b1001 : 4'b1111),
-    .Avoid     (Moves ? 4'b0010 : 4'b0000),
-    .Waiting   ({9'd8, 9'd8}),
+    .OwnWays   (Log ? ways_t'(LogOwnWays) : ways_t'(Moves ? 4'b1001 : 4'b1111)),
+    .Avoid     (Log ? ways_t'(LogAvoid) : ways_t'(Moves ? 4'b0010 : 4'b0000)),
+    .Spare     (Log ? Ways'(LogSpare) : '0),
+    .Waiting   ({Classes{9'd8}}),
     .Reads     (1),
-    .Writes    (1),
+    .Writes    (Writes),
     .Split     (Split),
-    .MaxFills  (10),
-    .MaxReads  (10),
+    .MaxFills  (4 * Classes + 2),
+    .MaxReads  (4 * Classes + 2),
     .MaxWrites (100),
     .NumberBits(8),
     .RenewEvery(4),
-    .TicketBits(4)
+    .TicketBits(5)
   ) dut (
     .clk_i,
     .rst_ni,
@@ -88,7 +104,7 @@ module line_cache_fv
     .acq_valid_i     (acq_valid),
     .acq_ready_o     (acq_ready),
     .acq_line_i      (acq_line),
-    .acq_fresh_i     ({acq_fresh_i, 1'b0}),
+    .acq_fresh_i     (Classes'(acq_fresh_i) << Last),
     .rsp_valid_o     (rsp_valid),
     .rsp_ready_i     ('1),
     .rsp_slot_o      (rsp_slot),
@@ -101,8 +117,8 @@ module line_cache_fv
     .wr_ready_o      (wr_ready),
     .wr_slot_i       (wr_slot),
     .wr_line_i       (wr_line),
-    .wr_data_i       (line_t'(wr_bit_i)),
-    .wr_strb_i       (strb_t'(wr_lane_i)),
+    .wr_data_i       (wr_data),
+    .wr_strb_i       (wr_strb),
     .mem_wr_valid_o  (mem_wr_valid),
     .mem_wr_ready_i  (1'b1),
     .mem_wr_o        (mem_wr),
@@ -112,7 +128,7 @@ module line_cache_fv
     .mem_rd_addr_o   (mem_rd_addr),
     .mem_rdat_valid_i(mem_rdat_valid),
     .mem_rdat_ready_o(mem_rdat_ready),
-    .mem_rdat_i      (line_t'(mem_rdat)),
+    .mem_rdat_i      (mem_rdat),
     .mem_rdat_bad_i  (1'b0),
     .idle_o          (idle)
   );
@@ -122,9 +138,9 @@ module line_cache_fv
   logic [Classes-1:0][1:0] asked, pinned, fresh_q;
   small_line_t [Classes-1:0][1:0] lines_q;
   slot_t [Classes-1:0][1:0] slots_q;
-  logic [3:0] held;
-  small_line_t [3:0] held_line;
-  slot_t [3:0] held_slot;
+  logic [2*Classes-1:0] held;
+  small_line_t [2*Classes-1:0] held_line;
+  slot_t [2*Classes-1:0] held_slot;
   assign held      = pinned;
   assign held_line = lines_q;
   assign held_slot = slots_q;
@@ -151,7 +167,7 @@ module line_cache_fv
         if (acq_valid[c] && acq_ready[c]) begin
           acq_q[c]               <= acq_q[c] + 1'b1;
           lines_q[c][acq_q[c][0]] <= choice(acq_line_i[c]);
-          fresh_q[c][acq_q[c][0]] <= c == 1 && acq_fresh_i;
+          fresh_q[c][acq_q[c][0]] <= c == Last && acq_fresh_i;
         end
         if (rsp_valid[c]) begin
           rsp_q[c]                <= rsp_q[c] + 1'b1;
@@ -164,9 +180,9 @@ module line_cache_fv
   end
 
   // A pinned line is in one slot, and no other line is.
-  logic [3:0][3:0] alone;
-  for (genvar i = 0; i < 4; i++) begin : gen_slot
-    for (genvar j = 0; j < 4; j++) begin : gen_other
+  logic [2*Classes-1:0][2*Classes-1:0] alone;
+  for (genvar i = 0; i < 2 * Classes; i++) begin : gen_slot
+    for (genvar j = 0; j < 2 * Classes; j++) begin : gen_other
       assign alone[i][j] = !(held[i] && held[j] && held_line[i] == '0) ||
                            (held_slot[i] == held_slot[j]) == (held_line[j] == '0);
     end
@@ -174,75 +190,78 @@ module line_cache_fv
   `ASSERT(Alone, &alone)
 
   // ------------------------------------------------ the bit as it must be
-  logic bit_q, mem_q;
+  logic bit_q, mem_bit;
   logic known_q;  // a fresh line is anything until it is written
   logic pending;  // a fresh acquisition of the line waits for its slot
-  logic acquired, put, due_q, due_bit_q;
-  assign pending  = |(asked[1] & fresh_q[1] & {lines_q[1][1] == '0, lines_q[1][0] == '0});
-  assign acquired = acq_valid[1] && acq_ready[1] && acq_fresh_i && choice(acq_line_i[1]) == '0;
-  assign wr_valid = wr_valid_i && held[wr_by_i];
-  assign wr_slot  = held_slot[wr_by_i];
-  assign wr_line  = line(held_line[wr_by_i]);
-  assign put      = wr_valid && wr_ready && wr_line == '0 && wr_lane_i;
+  logic acquired, due_q, due_bit_q, put_bit;
+  logic [Writes-1:0] put;
+  assign pending  = |(asked[Last] & fresh_q[Last] &
+      {lines_q[Last][1] == '0, lines_q[Last][0] == '0});
+  assign acquired = acq_valid[Last] && acq_ready[Last] && acq_fresh_i &&
+      choice(acq_line_i[Last]) == '0;
+  for (genvar p = 0; p < Writes; p++) begin : gen_write
+    assign wr_valid[p] = wr_valid_i[p] && held[wr_by_i[p]];
+    assign wr_slot[p]  = held_slot[wr_by_i[p]];
+    assign wr_line[p]  = line(held_line[wr_by_i[p]]);
+    assign wr_data[p]  = line_t'(wr_bit_i[p]);
+    assign wr_strb[p]  = strb_t'(wr_lane_i[p]);
+    assign put[p]      = wr_valid[p] && wr_ready[p] && wr_line[p] == '0 && wr_lane_i[p];
+  end
+  assign put_bit  = |(put & wr_bit_i);
   assign rd_en    = rd_en_i && held[rd_by_i];
   assign rd_slot  = held_slot[rd_by_i];
   always_ff @(posedge clk_i) begin
     due_q     <= rst_ni && rd_en && held_line[rd_by_i] == '0 && known_q;
     due_bit_q <= bit_q;
-    if (!rst_ni) bit_q <= mem_q;
-    else if (put) bit_q <= wr_bit_i;
+    if (!rst_ni) bit_q <= mem_bit;
+    else if (|put) bit_q <= put_bit;
     if (!rst_ni) known_q <= 1'b1;
     else if (pending || acquired) known_q <= 1'b0;
-    else if (put) known_q <= 1'b1;
+    else if (|put) known_q <= 1'b1;
   end
   `ASSERT(Forwarded, !due_q || rd_data[0] == due_bit_q)
 
-  // ------------------------------------------------ memory: knows the line
-  // It may say anything of it while a write of it is not acknowledged.
-  logic [3:0] writes_q, unsafe_q;  // outstanding; of these up to the last of the line
-  logic [2:0] reads_q;
-  logic [3:0] good_q;  // of the outstanding reads, the oldest first
-  logic mem_put, mem_pop;
-  assign mem_wr_done    = mem_wr_done_i && writes_q != '0;
-  assign mem_rdat_valid = mem_rdat_valid_i && reads_q != '0;
-  assign mem_rdat       = good_q[0] ? mem_q : mem_bit_i;
-  assign mem_put        = mem_wr_valid && mem_wr.addr == '0;
-  assign mem_pop        = mem_rdat_valid && mem_rdat_ready;
-
-  always_ff @(posedge clk_i) begin
-    logic [2:0] n;
-    logic [3:0] good;
-    n    = reads_q - 3'(mem_pop);
-    good = mem_pop ? good_q >> 1 : good_q;
-    if (mem_rd_valid) good[n[1:0]] = mem_rd_addr == '0 && unsafe_q == '0;
-    good_q <= mem_put ? '0 : good;
-    if (!rst_ni) begin
-      writes_q <= '0;
-      unsafe_q <= '0;
-      reads_q  <= '0;
-    end else begin
-      writes_q <= writes_q + 4'(mem_wr_valid) - 4'(mem_wr_done);
-      reads_q  <= n + 3'(mem_rd_valid);
-      if (mem_put) unsafe_q <= writes_q + 4'd1 - 4'(mem_wr_done);
-      else if (mem_wr_done && unsafe_q != '0) unsafe_q <= unsafe_q - 1'b1;
-      if (mem_put && mem_wr.strb[0]) mem_q <= mem_wr.data[0];
-    end
-  end
-  `ASSERT(MemoryKeepsUp, writes_q != '1 && reads_q <= 3'd4)
+  // ------------------------------------------------ memory
+  logic mem_old, mem_idle;
+  memory_fv #(
+    .Reads(2 * Classes),
+    .Whole(1)
+  ) u_memory (
+    .clk_i,
+    .rst_ni,
+    .wr_valid_i  (mem_wr_valid),
+    .wr_ready_i  (1'b1),
+    .wr_i        (mem_wr),
+    .wr_done_o   (mem_wr_done),
+    .rd_valid_i  (mem_rd_valid),
+    .rd_ready_i  (1'b1),
+    .rd_addr_i   (mem_rd_addr),
+    .rdat_valid_o(mem_rdat_valid),
+    .rdat_ready_i(mem_rdat_ready),
+    .rdat_o      (mem_rdat),
+    .done_i      (mem_wr_done_i),
+    .answer_i    (mem_rdat_valid_i),
+    .anything_i  (mem_bit_i),
+    .bit_o       (mem_bit),
+    .old_o       (mem_old),
+    .idle_o      (mem_idle)
+  );
+  `ASSERT(Idle, !idle || (mem_idle && acq_q == rel_q))
 
   // ------------------------------------------------ reached
   logic looks;
-  assign looks = dut.decide_valid_q && dut.decide_q.line == '0;
-  `FV_SEEN(written, put)
-  `FV_SEEN(filled, mem_pop)
-  `FV_COVER(Hits, looks && dut.decide_ok && dut.hit && written)
-  `FV_COVER(Refuses, looks && !dut.decide_ok && dut.own == '0)
-  `FV_COVER(Evicts, looks && dut.decide_ok && dut.fetch && written)
-  `FV_COVER(Renews, dut.decide_renew_q && pinned != '0)
-  `FV_COVER(Reads, due_q && written && filled && !put)
-  `FV_COVER(OldAnswer, mem_pop && !good_q[0] && writes_q != '0)
+  assign looks = dut.tried && dut.tried_acq.line == '0;
+  `FV_SEEN(written, |put)
+  `FV_SEEN(filled, mem_rdat_valid && mem_rdat_ready)
+  `FV_COVER(Hits, looks && dut.ok && dut.u_tags.hit && written)
+  `FV_COVER(Refuses, looks && !dut.ok && dut.u_tags.own == '0)
+  `FV_COVER(Evicts, looks && dut.fetch && written)
+  `FV_COVER(Renews, dut.u_tags.decide_sweep_q && !dut.u_tags.decide_clear_q && pinned != '0)
+  `FV_COVER(Reads, due_q && written && filled && put == '0)
+  `FV_COVER(OldAnswer, mem_old)
+  `ASSERT(OnePut, (put & (put - 1'b1)) == '0)
   if (Moves) begin : gen_moves
-    `FV_COVER(Moves, looks && dut.decide_ok && dut.away != '0)
-    `FV_COVER(MustWait, looks && dut.leave)
+    `FV_COVER(Moves, looks && dut.ok && dut.u_tags.away != '0)
+    `FV_COVER(MustWait, looks && dut.u_tags.leave)
   end
 endmodule

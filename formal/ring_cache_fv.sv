@@ -33,9 +33,8 @@ module ring_cache_fv
   logic mem_wr_valid, mem_wr_done, mem_rd_valid, mem_rdat_valid, mem_rdat_ready;
   line_write_t wr, mem_wr;
   lanes_t rd_lanes;
-  line_t rdat;
+  line_t rdat, mem_rdat;
   laddr_t mem_rd_addr;
-  logic mem_rdat;
 
   assign wr = '{
           addr: laddr_t'(wr_line_i),
@@ -73,7 +72,7 @@ module ring_cache_fv
     .mem_rd_addr_o   (mem_rd_addr),
     .mem_rdat_valid_i(mem_rdat_valid),
     .mem_rdat_ready_o(mem_rdat_ready),
-    .mem_rdat_i      (line_t'(mem_rdat)),
+    .mem_rdat_i      (mem_rdat),
     .mem_rdat_bad_i  (1'b0),
     .idle_o          (idle)
   );
@@ -81,7 +80,7 @@ module ring_cache_fv
   `FV_STREAM(wr_stream, wr_valid_i, wr_ready, wr)
 
   // ------------------------------------------------ the bit as it must be
-  logic bit_q, mem_q, put, take, give;
+  logic bit_q, mem_bit, put, take, give;
   logic [1:0] asked_q;  // reads under way
   logic [Reads-1:0] due_q, want_q;  // of these, the oldest first: to be checked; what it must be
   assign put  = wr_valid_i && wr_ready && wr_line_i == '0 && wr_lanes_i[0];
@@ -102,7 +101,7 @@ module ring_cache_fv
     want_q <= want;
     if (!rst_ni) begin
       asked_q <= '0;
-      bit_q   <= mem_q;
+      bit_q   <= mem_bit;
     end else begin
       asked_q <= n + 2'(take);
       if (put) bit_q <= wr_bit_i;
@@ -112,46 +111,29 @@ module ring_cache_fv
   `ASSERT(Newest, !rdat_valid || !due_q[0] || rdat[0] == want_q[0])
   `ASSERT(Good, !rdat_valid || !rdat_bad)
 
-  // ------------------------------------------------ memory: knows the bit
-  logic [3:0] writes_q, unsafe_q;  // outstanding; of these up to the last of the bit
-  logic [2:0] reads_q;
-  logic [3:0] good_q;  // of the outstanding reads, the oldest first
-  logic mem_take, mem_put, mem_ask, mem_pop;
-  logic stalled_q, stalled_bit_q, anything;
-  assign mem_wr_done    = mem_wr_done_i && writes_q != '0;
-  assign mem_rdat_valid = reads_q != '0 && (mem_rdat_valid_i || stalled_q);
-  assign mem_rdat       = good_q[0] ? mem_q : anything;
-  assign mem_take       = mem_wr_valid && mem_wr_ready_i;
-  assign mem_put        = mem_take && mem_wr.addr == '0 && mem_wr.strb[0];
-  assign mem_ask        = mem_rd_valid && mem_rd_ready_i;
-  assign mem_pop        = mem_rdat_valid && mem_rdat_ready;
-
-  // An answer stands still until it is taken.
-  assign anything = stalled_q ? stalled_bit_q : mem_bit_i;
-  always_ff @(posedge clk_i) begin
-    stalled_q     <= rst_ni && mem_rdat_valid && !mem_rdat_ready;
-    stalled_bit_q <= mem_rdat;
-  end
-
-  always_ff @(posedge clk_i) begin
-    logic [2:0] n;
-    logic [3:0] good;
-    n    = reads_q - 3'(mem_pop);
-    good = mem_pop ? good_q >> 1 : good_q;
-    if (mem_ask) good[n[1:0]] = mem_rd_addr == '0 && unsafe_q == '0;
-    good_q <= mem_put ? '0 : good;
-    if (!rst_ni) begin
-      writes_q <= '0;
-      unsafe_q <= '0;
-      reads_q  <= '0;
-    end else begin
-      writes_q <= writes_q + 4'(mem_take) - 4'(mem_wr_done);
-      reads_q  <= n + 3'(mem_ask);
-      if (mem_put) unsafe_q <= writes_q + 4'd1 - 4'(mem_wr_done);
-      else if (mem_wr_done && unsafe_q != '0) unsafe_q <= unsafe_q - 1'b1;
-      if (mem_put) mem_q <= mem_wr.data[0];
-    end
-  end
-  `ASSERT(Idle, !idle || (asked_q == '0 && writes_q == '0))
-  `ASSERT(MemoryKeepsUp, reads_q <= 3'(Reads))
+  // ------------------------------------------------ memory
+  logic mem_idle, unused_old;
+  memory_fv #(
+    .Reads(Reads)
+  ) u_memory (
+    .clk_i,
+    .rst_ni,
+    .wr_valid_i  (mem_wr_valid),
+    .wr_ready_i  (mem_wr_ready_i),
+    .wr_i        (mem_wr),
+    .wr_done_o   (mem_wr_done),
+    .rd_valid_i  (mem_rd_valid),
+    .rd_ready_i  (mem_rd_ready_i),
+    .rd_addr_i   (mem_rd_addr),
+    .rdat_valid_o(mem_rdat_valid),
+    .rdat_ready_i(mem_rdat_ready),
+    .rdat_o      (mem_rdat),
+    .done_i      (mem_wr_done_i),
+    .answer_i    (mem_rdat_valid_i),
+    .anything_i  (mem_bit_i),
+    .bit_o       (mem_bit),
+    .old_o       (unused_old),
+    .idle_o      (mem_idle)
+  );
+  `ASSERT(Idle, !idle || (asked_q == '0 && mem_idle))
 endmodule

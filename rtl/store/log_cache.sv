@@ -132,22 +132,20 @@ module log_cache
       .Sets   (LogSets),
       .Ways   (LogWays),
       .Classes(LogClasses),
-      // Requests wait for execute, which waits for the reader and the appender; so requests must not
-      // hold what those need, nor execute what the reader needs.
-      .OwnWays({8'b1100_0111, 8'b0011_0000, 8'b0000_1000, 8'b1100_0111}),
-      .Avoid  ({8'b0000_0000, 8'b0000_0000, 8'b0011_0000, 8'b0011_1000}),
-      .Spare  (8'b1100_0111),
+      .OwnWays(LogOwnWays),
+      .Avoid  (LogAvoid),
+      .Spare  (LogSpare),
       .Waiting({9'd16, 9'd128, 9'd8, 9'd256}),
       .Reads  (2),
       .Writes (2),
+      // execute writes an item's expiry only.
+      .Lanes  ({64'hFFFF_FFFF_FFFF_FFFF, 64'h0F00_0F00_0F00_0F00}),
       // Items of one client lie at like distances if clients take turns.
       .Spread (1'b1),
       .Shift  (1),
       .Low    (b),
       .Ultra  (1'b1),
-      .NumberBits(14),
-      .RenewEvery(256),
-      .TicketBits(19)
+      .RenewEvery(64)
     ) u_bank (
       .clk_i,
       .rst_ni,

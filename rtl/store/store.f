@@ -1,3 +1,9 @@
+rtl/store/line_cache_pick.sv
+rtl/store/line_cache_tags.sv
+rtl/store/line_cache_answer.sv
+rtl/store/line_cache_fetch.sv
+rtl/store/line_cache_data.sv
+rtl/store/line_cache_pins.sv
 rtl/store/line_cache.sv
 rtl/store/log_cache.sv
 rtl/store/hash.sv

@@ -237,9 +237,7 @@ module store
       .Ultra  (1'b1),
       .Shift  (1),
       .Low    (b),
-      .NumberBits(14),
-      .RenewEvery(256),
-      .TicketBits(17)
+      .RenewEvery(256)
     ) u_cache (
       .clk_i,
       .rst_ni,

@@ -45,6 +45,12 @@ package store_pkg;
   /// Line of a cache's region: a bank's bucket, or a line of the log.
   typedef logic [25:0] line_no_t;
 
+  /// A line to acquire. A fresh one is not read from memory: it will be written from its beginning on.
+  typedef struct packed {
+    line_no_t line;
+    logic     fresh;
+  } line_acq_t;
+
   /// Requests, items and memory accesses in flight are numbered. Numbers are compared by their
   /// distance, which is less than half of their range.
   localparam int unsigned SerialBits = 10;
@@ -69,6 +75,15 @@ package store_pkg;
   localparam int unsigned ClassExecute = 1;  // lines that execute finds missing at the last moment
   localparam int unsigned ClassReader = 2;  // log only: lines of long values
   localparam int unsigned ClassAppend = 3;  // log only: lines being written
+  // Ways of the log's cache, by class, see line_cache. Requests wait for execute, which waits for the
+  // reader and the appender; so requests must not hold what those need, nor execute what the reader needs.
+  localparam logic [LogClasses-1:0][LogWays-1:0] LogOwnWays = {
+    8'b1100_0111, 8'b0011_0000, 8'b0000_1000, 8'b1100_0111
+  };
+  localparam logic [LogClasses-1:0][LogWays-1:0] LogAvoid = {
+    8'b0000_0000, 8'b0000_0000, 8'b0011_0000, 8'b0011_1000
+  };
+  localparam logic [LogWays-1:0] LogSpare = 8'b1100_0111;
   typedef logic [IndexSlotW-1:0] index_slot_t;  // {set, way}
   typedef logic [LogSlotW-1:0] log_slot_t;  // the set's lowest bit is the bank
   typedef logic [LogSlotW-2:0] bank_slot_t;  // without the bank

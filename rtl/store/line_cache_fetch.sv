@@ -1,0 +1,98 @@
+// Reads of line_cache from memory: asks for lines, and knows for which slot an answer is. Latency 1,
+// initiation interval 1.
+`include "lib_assert.svh"
+
+module line_cache_fetch
+  import wirekv_pkg::*;
+#(
+  /// As line_cache's.
+  parameter int unsigned Sets = 128,
+  parameter int unsigned Ways = 4,
+  parameter int unsigned Rams = 1,
+  parameter int unsigned NumberBits = 14,
+  parameter int unsigned MaxFills = 256,
+  parameter int unsigned MaxReads = 32,
+  /// Requests that may come once there is no room any more.
+  parameter int unsigned OnTheWay = 8,
+  localparam int unsigned SlotBits = $clog2(Sets * Ways)
+) (
+  input  logic                            clk_i,
+  input  logic                            rst_ni,
+  /// There is room for one more.
+  output logic                            room_o,
+  input  logic                            valid_i,
+  input  laddr_t                          addr_i,
+  input  logic [SlotBits-1:0]             slot_i,
+  /// Orders to memory.
+  output logic                            mem_rd_valid_o,
+  input  logic                            mem_rd_ready_i,
+  output laddr_t                          mem_rd_addr_o,
+  /// The slot of the next answer, and whether the answer is taken.
+  output logic                            target_valid_o,
+  output logic [SlotBits-1:0]             target_o,
+  input  logic                            arrives_i,
+  /// A line is in the data RAM.
+  input  logic [Rams-1:0]                 fill_i,
+  /// Numbers of the next fill of each data RAM, and of the next that arrives.
+  output logic [Rams-1:0][NumberBits-1:0] fill_next_o,
+  output logic [Rams-1:0][NumberBits-1:0] fill_done_o
+);
+
+  typedef logic [NumberBits-1:0] number_t;
+  number_t [Rams-1:0] next_q, done_q;
+  logic unused_target_room, unused_order_room;
+  logic [$clog2(MaxFills+1)-1:0] fills;
+  logic [$clog2(MaxReads+1)-1:0] reads;
+
+  always_ff @(posedge clk_i)
+    room_o <= rst_ni && int'(fills) + int'(OnTheWay) <= int'(MaxFills) &&
+        int'(reads) + int'(OnTheWay) <= int'(MaxReads);
+
+  lib_fifo #(
+    .T    (logic [SlotBits-1:0]),
+    .Depth(MaxFills)
+  ) u_targets (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(valid_i),
+    .s_ready_o(unused_target_room),
+    .s_data_i (slot_i),
+    .m_valid_o(target_valid_o),
+    .m_ready_i(arrives_i),
+    .m_data_o (target_o),
+    .level_o  (fills)
+  );
+
+  lib_fifo #(
+    .T    (laddr_t),
+    .Depth(MaxReads)
+  ) u_orders (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(valid_i),
+    .s_ready_o(unused_order_room),
+    .s_data_i (addr_i),
+    .m_valid_o(mem_rd_valid_o),
+    .m_ready_i(mem_rd_ready_i),
+    .m_data_o (mem_rd_addr_o),
+    .level_o  (reads)
+  );
+  `ASSERT(Room, !valid_i || (unused_order_room && unused_target_room))
+
+  assign fill_next_o = next_q;
+  assign fill_done_o = done_q;
+  for (genvar m = 0; m < Rams; m++) begin : gen_numbers
+    logic mine;
+    assign mine = (Rams == 1) || slot_i[$clog2(Ways)] == 1'(m);
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) begin
+        next_q[m] <= '0;
+        done_q[m] <= '0;
+      end else begin
+        if (valid_i && mine) next_q[m] <= next_q[m] + 1'b1;
+        if (fill_i[m]) done_q[m] <= done_q[m] + 1'b1;
+      end
+    end
+  end
+
+endmodule
