@@ -181,7 +181,7 @@ module rx_syn
     if (meta_q.too_big) begin
       // The headers that are quoted stand where options do.
       aside.mss       = meta_q.wnd;
-      aside.peer.ip   = {swap16(opts_q[16*8+:16]), swap16(opts_q[18*8+:16])};
+      aside.peer.ip   = 128'({swap16(opts_q[16*8+:16]), swap16(opts_q[18*8+:16])});
       // Nobody has port 0.
       aside.peer.port = swap16(opts_q[20*8+:16]) == port_i ? swap16(opts_q[22*8+:16]) : '0;
       aside.ack       = {swap16(opts_q[24*8+:16]), swap16(opts_q[26*8+:16])};
