@@ -130,9 +130,10 @@ package net_pkg;
     NetCountRxToGroupMac,     // dropped: for the card's address, but to a group's MAC
     NetCountRxBadFlags,       // dropped: SYN with FIN or RST, or none of SYN, ACK and RST
     NetCountRxEchoLimit,      // dropped: echo requests beyond 1,000 a second
-    NetCountRxNeighbour       // dropped: solicits a neighbour whose address only ends like ours
+    NetCountRxNeighbour,      // dropped: solicits a neighbour whose address only ends like ours
+    NetCountRxQuote           // dropped: ICMPv6 "packet too big" that quotes no segment
   } net_count_e;
-  localparam int unsigned NetCounts = 33;
+  localparam int unsigned NetCounts = 34;
 
   // ---------------------------------------------------------------- inside net
 
@@ -193,6 +194,7 @@ package net_pkg;
 
   localparam logic [15:0] IcmpEcho = 16'h0800;  // type and code
   localparam logic [15:0] Icmp6Echo = 16'h8000;
+  localparam logic [15:0] Icmp6TooBig = 16'h0200;
   localparam logic [15:0] Icmp6EchoReply = 16'h8100;
   localparam logic [15:0] Icmp6Solicit = 16'h8700;  // neighbour solicitation (RFC 4861)
   localparam logic [15:0] Icmp6Advertise = 16'h8800;  // neighbour advertisement
@@ -213,6 +215,12 @@ package net_pkg;
     if (total > 16'd1492) return 16'd1492;
     if (total > 16'd1006) return 16'd1006;
     return MtuMin;
+  endfunction
+
+  /// The same over IPv6, where every router tells (RFC 8201).
+  function automatic logic [15:0] path_mtu6(input logic [31:0] told);
+    if (told[31:16] != '0) return '1;
+    return (told[15:0] < Mtu6Min) ? Mtu6Min : told[15:0];
   endfunction
 
   localparam logic [7:0] ProtoIcmp = 8'd1;
@@ -339,10 +347,11 @@ package net_pkg;
     logic        port_udp;
     logic        echo;
     logic        solicit;
-    logic        too_big;    // "fragmentation needed"
+    logic        too_big;    // "fragmentation needed", "packet too big"
+    logic        quote6_tcp; // what "packet too big" quotes is TCP's
     logic        udp_no_sum;
     logic [15:0] udp_len;
-    logic [15:0] next_mtu;
+    logic [31:0] next_mtu;   // of IPv4's the lower half
   } l4_fields_t;
 
   /// What rx_fields finds in a frame's headers.
@@ -358,6 +367,7 @@ package net_pkg;
 
   /// What of a router's "fragmentation needed" is kept: the headers of our packet that it quotes.
   localparam int unsigned QuoteBytes = 28;
+  localparam int unsigned QuoteBytes6 = 48;
 
   /// Fields of a received segment or datagram.
   typedef struct packed {

@@ -308,7 +308,7 @@ module rx
   ) u_syn (
     .clk_i,
     .rst_ni,
-    .port_i   (cfg_i.tcp_port),
+    .cfg_i,
     .s_valid_i(seg_valid),
     .s_ready_o(seg_ready),
     .s_meta_i (seg_meta),

@@ -243,8 +243,9 @@ module rx_fields
     read_l4.port_udp   = tcp.dport == cfg_i.udp_port && cfg_i.udp_port != '0;
     read_l4.echo       = kind == (six ? Icmp6Echo : IcmpEcho);
     read_l4.solicit    = six && kind == Icmp6Solicit;
-    read_l4.too_big    = !six && kind == IcmpTooBig;
-    read_l4.next_mtu   = l4[127-48-:16];
+    read_l4.too_big    = kind == (six ? Icmp6TooBig : IcmpTooBig);
+    read_l4.quote6_tcp = l4[63-:4] == 4'd6 && l4[15:8] == ProtoTcp;
+    read_l4.next_mtu   = l4[127-32-:32];
     read_l4.udp_no_sum = l4[127-48-:16] == '0;
     read_l4.udp_len    = l4[127-32-:16];
   endfunction

@@ -82,7 +82,8 @@ module rx_parse
     is_tcp   = local_ip && l3.proto_tcp && l4.port_tcp;
     is_udp   = local_ip && l3.proto_udp && l4.port_udp;
     is_echo  = local_ip && l3.proto_icmp && l4.echo;
-    is_too_big = local_ip && l3.proto_icmp && l4.too_big && l3.quote_ours;
+    // What IPv6's quotes is known too late to have it go anywhere else.
+    is_too_big = local_ip && l3.proto_icmp && l4.too_big && (l3.six || l3.quote_ours);
     is_solicit = l3.etype_ip && l3.version_ok && l3.proto_icmp && l4.solicit &&
         l3.hops_all && (local_ip || l3.solicits);
     is_arp   = l3.etype_arp && (l3.mac_us || l3.mac_all) && l3.arp_ask && l3.arp_fits;
@@ -122,6 +123,7 @@ module rx_parse
     else if (is_tcp && l4.bad_flags) ctl_d.martian_why = NetCountRxBadFlags;
     else if (is_udp && l3.six && l4.udp_no_sum) ctl_d.martian_why = NetCountRxBadUdp;
     else if (is_solicit && !fields.target.us) ctl_d.martian_why = NetCountRxNeighbour;
+    else if (is_too_big && l3.six && !l4.quote6_tcp) ctl_d.martian_why = NetCountRxQuote;
     else ctl_d.martian = 1'b0;
 
     meta_d.peer      = fields.peer;
@@ -148,11 +150,13 @@ module rx_parse
           (!l3.six && l3.total < 16'd29);
       meta_d.len       = l4.udp_len - 16'd8;
     end else if (is_too_big) begin
-      ctl_d.skip       = l2_len + 7'd28;
-      ctl_d.bad_length = l3.total < 16'd28 + 16'(QuoteBytes);
+      // Of IPv6's header the addresses are left.
+      ctl_d.skip       = l2_len + (l3.six ? 7'd56 : 7'd28);
+      ctl_d.bad_length = l3.total < (l3.six ? 16'd8 + 16'(QuoteBytes6) : 16'd28 + 16'(QuoteBytes));
       meta_d.too_big   = 1'b1;
       meta_d.flags     = '0;
-      meta_d.wnd       = path_mtu(l4.next_mtu, l3.quote_total) - 16'd40;
+      meta_d.wnd       = l3.six ? path_mtu6(l4.next_mtu) - 16'd60 :
+          path_mtu(l4.next_mtu[15:0], l3.quote_total) - 16'd40;
     end else if (is_echo) begin
       ctl_d.bad_length = l3.total < (l3.six ? 16'd8 : 16'd28);
     end else if (is_solicit) begin

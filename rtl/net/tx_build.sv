@@ -46,7 +46,10 @@ module tx_build
     beat_t beat;
   } item_t;
 
-  item_t seg_item, dgram_item, item;
+  // Apart: the beat of one kind of head is made here.
+  item_t seg_item, dgram_item;
+  tx_head_t in_head;
+  beat_t in_beat;
   tx_head_t adv_head;
   logic [1:0] source;
   logic item_valid, item_ready, item_fire, item_first_q;
@@ -136,15 +139,15 @@ module tx_build
     .s_last_i ({1'b1, dgram_beat_i.last, seg_beat_i.last}),
     .m_valid_o(item_valid),
     .m_ready_i(item_ready),
-    .m_data_o (item.head),
+    .m_data_o (in_head),
     .m_last_o (),
     .m_idx_o  (source)
   );
   always_comb begin
-    item.beat = (source == 2'd0) ? seg_item.beat : dgram_item.beat;
-    if (item.head.kind == TxNeighbour) begin
-      item.beat.len  = '0;
-      item.beat.last = 1'b1;
+    in_beat = (source == 2'd0) ? seg_item.beat : dgram_item.beat;
+    if (in_head.kind == TxNeighbour) begin
+      in_beat.len  = '0;
+      in_beat.last = 1'b1;
     end
   end
 
@@ -160,16 +163,16 @@ module tx_build
 
   // What may be fragmented has a number, so that parts of two packets are not put together (RFC 6864).
   always_comb begin
-    item_head    = item.head;
-    item_head.id = item.head.df ? '0 : id_q;
+    item_head    = in_head;
+    item_head.id = in_head.df ? '0 : id_q;
   end
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       item_first_q <= 1'b1;
       id_q         <= '0;
     end else if (item_fire) begin
-      item_first_q <= item.beat.last;
-      if (item.beat.last && !item.head.df) id_q <= id_q + 16'd1;
+      item_first_q <= in_beat.last;
+      if (in_beat.last && !in_head.df) id_q <= id_q + 16'd1;
     end
   end
 
@@ -181,7 +184,7 @@ module tx_build
     .rst_ni,
     .s_valid_i(item_fire),
     .s_ready_o(data_room),
-    .s_data_i (item.beat),
+    .s_data_i (in_beat),
     .m_valid_o(data_valid),
     .m_ready_i(data_pop),
     .m_data_o (data),
@@ -194,7 +197,7 @@ module tx_build
   ) u_head (
     .clk_i,
     .rst_ni,
-    .s_valid_i(item_fire && item.beat.last),
+    .s_valid_i(item_fire && in_beat.last),
     .s_ready_o(head_room),
     .s_data_i (item_head),
     .m_valid_o(head_valid),
@@ -219,10 +222,10 @@ module tx_build
     .rst_ni,
     .valid_i(item_fire),
     .first_i(item_first_q),
-    .last_i (item.beat.last),
-    .data_i (item.beat.data),
+    .last_i (in_beat.last),
+    .data_i (in_beat.data),
     .from_i ('0),
-    .below_i(item.beat.len),
+    .below_i(in_beat.len),
     .init_i ('0),
     .valid_o(payload_valid),
     .sum_o  (payload_sum)
@@ -233,7 +236,7 @@ module tx_build
     .clk_i,
     .rst_ni,
     .cfg_i,
-    .valid_i(item_fire && item.beat.last),
+    .valid_i(item_fire && in_beat.last),
     .head_i (item_head),
     .ip_o   (ip_sum_head),
     .l4_o   (l4_head)

@@ -309,6 +309,24 @@ def receive6(frame, vlan, l2, from_group):
         if l4[6:8] == b"\0\0" or word_sum(pseudo + l4) != 0xFFFF:
             return "NetCountRxBadUdp", None
         return "NetCountRxUdp", ({"peer": peer}, l4[8:])
+    if proto == 58 and l3[40:42] == b"\2\0":
+        if total < 56 or total + 40 > size:
+            return short
+        if drop:
+            return drop
+        if l3[48] >> 4 != 6 or l3[54] != 6:
+            return "NetCountRxQuote", None
+        if word_sum(pseudo + l4) != 0xFFFF:
+            return "NetCountRxBadIcmp", None
+        told, quote = struct.unpack(">I", l4[4:8])[0], l4[8:]
+        sport, dport, seq = struct.unpack(">HHI", quote[40:48])
+        whose = int.from_bytes(quote[8:24], "big")
+        known = whose in OUR_IP6_NUMBERS
+        return "NetCountRxTcp", ({
+            "too_big": 1, "ack": seq, "mss": max(min(told, 65535), 1280) - 60,
+            "peer": peer | {"ip": int.from_bytes(quote[24:40], "big"),
+                            "ours": OUR_IP6_NUMBERS.index(whose) + 1 if known else ours,
+                            "port": dport * (known and sport == CFG["tcp_port"])}}, b"")
     if solicit or (proto == 58 and l3[40:42] == b"\x80\0"):
         if total < (24 if solicit else 8) or total + 40 > size:
             return short

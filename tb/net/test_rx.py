@@ -10,7 +10,7 @@ from net.frames import (CFG, OUR_IP, OUR_IP6, OUR_MAC, AxisSink, AxisSource, Cou
                     receive, settle, word_sum)
 from scapy.all import ARP, ICMP, IP, TCP, UDP, Dot1Q, Ether, raw
 from scapy.layers.inet6 import (ICMPv6EchoReply, ICMPv6EchoRequest, ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6NDOptDstLLAddr,
-                                ICMPv6NDOptSrcLLAddr, IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment,
+                                ICMPv6NDOptSrcLLAddr, ICMPv6PacketTooBig, IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment,
                                 IPv6ExtHdrHopByHop)
 
 PEER_MAC, PEER_IP, PEER_IP6 = "02:00:00:00:00:01", "10.77.0.1", "fd57:4b56::c0:ffee:1"
@@ -84,6 +84,15 @@ def too_big(rng, more=0, vlan=None, told=None, total=None, sport=None, kind=(3, 
     told = rng.choice([0, 1, 551, 552, 553, 600, 1280, 1499, 1500, 9000, 65535]) if told is None else told
     return raw(ether(rng, vlan) / IP(src=f"10.9.9.{rng.randrange(256)}", dst=OUR_IP)
                / ICMP(type=kind[0], code=kind[1], **{"nexthopmtu": told} if kind == (3, 4) else {}) / quote)
+
+
+def too_big6(rng, more=0, vlan=None, told=None, sport=None, code=0, **inner):
+    """The same of a router of IPv6's."""
+    ours = IPv6(**{"src": rng.choice(OUR_IP6), "dst": "2001:db8::9", "nh": 6} | inner, plen=1440)
+    quote = raw(ours / TCP(sport=CFG["tcp_port"] if sport is None else sport, dport=rng.randrange(1, 65536),
+                           seq=rng.getrandbits(32)))[:48] + random_data(rng, more)
+    told = rng.choice([0, 1279, 1280, 1281, 1499, 1500, 9000, 65535, 65536, 1 << 31]) if told is None else told
+    return raw(ether(rng, vlan) / network(rng, True) / ICMPv6PacketTooBig(mtu=told, code=code) / quote)
 
 
 def arp(rng, vlan=None, op=1, ip=OUR_IP, dst=None):
@@ -295,7 +304,7 @@ async def mixture(dut, pace):
         make = rng.choice([lambda r, n: segment(r, n, six=six), lambda r, n: segment(r, n, six=six),
                            lambda r, n: datagram(r, n, six=six), lambda r, n: datagram(r, n, six=six),
                            lambda r, n: echo(r, n, six=six), lambda r, _: arp(r), lambda r, _: solicit(r),
-                           too_big, lambda r, _: strange(r)])
+                           too_big, too_big6, lambda r, _: strange(r)])
         frame = pad(rng, make(rng, size))
         if rng.random() < 0.25:
             frame = damage(rng, frame)
@@ -417,7 +426,7 @@ async def every_drop6(dut):
         flip = lambda frame, at: patched(frame, at, bytes([frame[at] ^ 1 << rng.randrange(8)]))
         causes += [
             ("NetCountRxBadIp", patched(seg, l3, b"\x45")),
-            *(("NetCountRxBadTcp", flip(seg, at)) for at in (l3 + 8, l3 + 23, l4 + 4, l4 + 11, l4 + 15, l4 + 25)),
+            *(("NetCountRxBadTcp", flip(seg, at)) for at in (l3 + 9, l3 + 23, l4 + 4, l4 + 11, l4 + 15, l4 + 25)),
             *(("NetCountRxBadUdp", flip(dgram, at)) for at in (l3 + 9, l4 + 6, l4 + 9)),
             *(("NetCountRxBadIcmp", flip(ping, at)) for at in (l3 + 10, l4 + 4, l4 + 17)),
             *(("NetCountRxBadIcmp", flip(ask, at)) for at in (l3 + 11, l4 + 2, l4 + 5, l4 + 31)),
@@ -694,6 +703,32 @@ async def path_mtu(dut):
         assert all(receive(f)[0] == "NetCountRxHost" for f in host)
         everything += [*told, *host, segment(rng, 10, vlan), echo(rng, 10, vlan)]
     rng.shuffle(everything)
+    for i in range(0, len(everything), 20):
+        await bench.send(*everything[i : i + 20])
+    bench.check(everything)
+
+
+@cocotb.test()
+async def path_mtu6(dut):
+    """The same over IPv6, where less than 1,280 bytes is never told; what quotes no segment is dropped."""
+    rng = random.Random(random.getrandbits(32))
+    bench = await Bench.make(dut, pause=0.2)
+    everything = []
+    for vlan in (False, True):
+        told = [too_big6(rng, more, vlan) for more in (0, 1, 5, 6, 9, 10, 11, 12, 36, 100, 520, 1184)]
+        told += [too_big6(rng, 0, vlan, told=mtu) for mtu in (0, 1, 1279, 1280, 1281, 1500, 65535, 65536, 0x50000500)]
+        told += [too_big6(rng, 0, vlan, src=src) for src in (*OUR_IP6, "fd57:4b56::3", "::")]
+        told += [too_big6(rng, 0, vlan, sport=sport) for sport in (0, 80, CFG["tcp_port"] ^ 256)]
+        dropped = [too_big6(rng, 20, vlan, nh=nh) for nh in (17, 44, 58)] + [too_big6(rng, 20, vlan, version=4)]
+        host = [too_big6(rng, 20, vlan, code=1)]
+        assert all(receive(f)[1][0]["too_big"] for f in told)
+        assert all(receive(f)[0] == "NetCountRxQuote" for f in dropped)
+        assert all(receive(f)[0] == "NetCountRxHost" for f in host)
+        everything += [*told, *dropped, *host, segment(rng, 10, vlan, six=True), echo(rng, 10, vlan, True)]
+    for frame in told[:3]:
+        everything += [frame[:-1], frame[:70], frame[:-1] + bytes([frame[-1] ^ 1])]
+    rng.shuffle(everything)
+    everything = [pad(rng, f) if receive(f)[0] != "NetCountRxBadLength" else f for f in everything]
     for i in range(0, len(everything), 20):
         await bench.send(*everything[i : i + 20])
     bench.check(everything)
