@@ -17,6 +17,7 @@ module rx_cut_fv
   input logic [6:0]  len_i,
   input logic        last_i,
   input rx_ctl_t     ctl_i,
+  input logic        more_i,
   input logic        choose_i
 );
   `FV_RESET
@@ -26,11 +27,19 @@ module rx_cut_fv
   beat_t beat;
   rx_ctl_t ctl_q, ctl;
   logic [16:0] left_q, left;  // bytes of the packet from this beat on
-  logic valid, first;
+  logic valid, first, load;
   assign valid = rst_ni && valid_i;
   assign first = !open_q;
-  assign ctl   = first ? ctl_i : ctl_q;
-  assign left  = first ? ctl_i.bytes : left_q;
+  // The second beat of a frame whose first one is all headers may say how much of it is, too.
+  assign load  = first || (second_q && ctl_q.skip[6] && more_i);
+  assign ctl   = load ? ctl_i : ctl_q;
+  rx_ctl_t same;
+  always_comb begin
+    same      = ctl_q;
+    same.skip = ctl_i.skip;
+  end
+  `FV_ASSUME(More, !load || first || (ctl_i == same && ctl_i.skip[6]))
+  assign left = first ? ctl_i.bytes : left_q;
   always_comb begin
     beat.len  = last_i ? len_i : 7'd64;
     beat.last = last_i;
@@ -41,7 +50,8 @@ module rx_cut_fv
   `FV_ASSUME(Whole, !(ctl.trim && last_i) || left <= 17'(beat.len))
   // Headers are 14 or 18 bytes and a multiple of 4: never 64. What goes on whole has none to cut.
   `FV_ASSUME(Headers, ctl_i.skip != 7'd64)
-  `FV_ASSUME(Skip, ctl_i.trim ? ctl_i.bytes >= 17'(ctl_i.skip) : ctl_i.skip == '0)
+  `FV_ASSUME(Skip, !first || (ctl_i.trim ? ctl_i.bytes >= 17'(ctl_i.skip) : ctl_i.skip == '0))
+  `FV_ASSUME(SkipMore, !load || ctl_i.bytes >= 17'(ctl_i.skip))
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) open_q <= 1'b0;
@@ -53,7 +63,8 @@ module rx_cut_fv
     end
   end
 
-  logic out_valid, out_end, out_vlan, out_arp, out_bad, busy;
+  logic out_valid, out_end, out_vlan, out_bad, busy;
+  reply_e out_reply;
   beat_t out;
   rx_dest_e out_dest;
   net_count_e out_cause;
@@ -62,13 +73,14 @@ module rx_cut_fv
     .rst_ni,
     .valid_i(valid),
     .first_i(first),
+    .load_i (load),
     .beat_i (beat),
     .ctl_i,
     .valid_o(out_valid),
     .beat_o (out),
     .dest_o (out_dest),
     .vlan_o (out_vlan),
-    .arp_o  (out_arp),
+    .reply_o(out_reply),
     .end_o  (out_end),
     .bad_o  (out_bad),
     .cause_o(out_cause),
@@ -138,6 +150,7 @@ module rx_cut_fv
 
   // Reached
   `FV_COVER(Cuts, due && ctl_q.skip != '0)
+  `FV_COVER(More, due && load && !first)
   `FV_COVER(Long, valid && open_q && !second_q && last_i && seen_q)
   `FV_COVER(Next, due && frames_q == 4'd2)
   `FV_COVER(NothingLeft, out_end && !out_valid && finished_q)

@@ -1,6 +1,7 @@
-// tcp_lookup, seen through a peer that the prover chooses: a segment of that peer finds exactly the
-// connection that was given to it and is not over, by the id it was given; no second one is made
-// beside it; no id is given to two connections, and none is lost.
+// tcp_lookup, seen through a tag that the prover chooses, that is a peer, or those whose IPv6 addresses
+// have one name: a segment with that tag finds exactly the connection that was given to it and is not
+// over, by the id it was given; no second one is made beside it; no id is given to two connections, and
+// none is lost.
 `include "fv.svh"
 `include "lib_assert.svh"
 
@@ -56,9 +57,14 @@ module tcp_lookup_fv
   localparam int unsigned Ways = 4;
   typedef logic [IdW-1:0] id_t;
   typedef struct packed {
-    logic        valid;
-    logic [47:0] peer;
-    id_t         id;
+    ours_e       ours;
+    logic [31:0] name;
+    logic [15:0] port;
+  } tag_t;
+  typedef struct packed {
+    logic valid;
+    tag_t tag;
+    id_t  id;
   } way_t;
   typedef struct packed {
     logic             table1;
@@ -67,6 +73,7 @@ module tcp_lookup_fv
   } place_t;
   typedef struct packed {
     seg_t                  seg;
+    logic [31:0]           name;
     logic [1:0][AddrW-1:0] addr;
     logic                  stranger;
     logic                  hit;
@@ -75,10 +82,10 @@ module tcp_lookup_fv
 
   // The chosen peer; the secret does not change.
   logic [127:0] secret_q;
-  logic [47:0] peer_q;
+  tag_t tag_q;
   always_ff @(posedge clk_i) begin
     secret_q <= secret_q;
-    peer_q   <= peer_q;
+    tag_q    <= tag_q;
   end
 
   logic seg_ready, found_valid, del_ready, taken, low, syn, idle;
@@ -111,8 +118,8 @@ module tcp_lookup_fv
     .idle_o       (idle)
   );
 
-  function automatic logic [47:0] peer_of(input seg_t seg);
-    return {seg.peer.ip, seg.peer.port};
+  function automatic tag_t tag_of(input seg_t seg, input logic [31:0] name);
+    return '{ours: seg.peer.ours, name: name, port: seg.peer.port};
   endfunction
 
   // ------------------------------------------------ what there is
@@ -120,10 +127,10 @@ module tcp_lookup_fv
   logic there_q;             // the chosen peer has a connection, and this id
   id_t there_id_q;
   logic hash_mine, read_mine, match_mine, head_mine;
-  assign hash_mine  = peer_of(dut.hash_seg_q) == peer_q;
-  assign read_mine  = peer_of(dut.read_seg_q) == peer_q;
-  assign match_mine = peer_of(dut.match_seg_q) == peer_q;
-  assign head_mine  = peer_of(dut.head.seg) == peer_q;
+  assign hash_mine  = tag_of(dut.hash_seg_q, dut.name) == tag_q;
+  assign read_mine  = tag_of(dut.read_seg_q, dut.read_name_q) == tag_q;
+  assign match_mine = tag_of(dut.match_seg_q, dut.match_name_q) == tag_q;
+  assign head_mine  = tag_of(dut.head.seg, dut.head.name) == tag_q;
 
   // Only what is live is given back, and once.
   `FV_ASSUME(Deletes, !(del_valid_i && del_ready) || (live_q[del_i[IdW-1:0]] && del_i >> IdW == '0))
@@ -283,23 +290,18 @@ module tcp_lookup_fv
     end
     `ASSERT(Deleting, !dut.del_write_q || dut.del_place == dut.u_place.mem_q[dut.del_id_q])
 
-    // The hash depends on nothing but the secret and the peer. So there is a value that it always has
-    // for the chosen peer; which one does not matter.
-    logic [2*AddrW-1:0][7:0] part, part_q;
+    // An address' name is its share of the hash, or all that the hash is made of, and the port is in the
+    // tag as well: so there is a value that the hash always has for the chosen tag; which one does not
+    // matter.
     logic [1:0][AddrW-1:0] addr;
-    logic [127:0] key;
-    logic [47:0] seg_peer;
-    assign key      = {secret_q[63:0], secret_q[127:64]};
-    assign seg_peer = peer_of(seg_i);
-    always_ff @(posedge clk_i) part_q <= part_q;
-    always_comb begin
-      for (int unsigned i = 0; i < 2 * AddrW; i++) begin
-        for (int unsigned k = 0; k < 8; k++) part[i][k] = ^(seg_peer[6*k+:6] & key[i+6*k+:6]);
-        addr[i/AddrW][i%AddrW] = ^part_q[i];
-      end
+    always_ff @(posedge clk_i) addr <= addr;
+    `FV_ASSUME(HashOfTag, !(dut.hash_valid_q && hash_mine) || dut.addr == addr)
+    // The one half of that, of IPv6.
+    for (genvar i = 0; i < 2 * AddrW; i++) begin : gen_share
+      `ASSERT(Share,
+              dut.hash_seg_q.peer.ours == OursIp4 ||
+              dut.addr[i/AddrW][i%AddrW] == (dut.name[i] ^ ^dut.hash_port_q[i]))
     end
-    `ASSERT(Hash, dut.part == part)
-    `FV_ASSUME(HashOfPeer, seg_peer != peer_q || dut.part == part_q)
 
     // The chosen peer's buckets, and its place.
     // Two of the ways above, by name: the peer's, and that of the id being taken back.
@@ -315,7 +317,7 @@ module tcp_lookup_fv
         way_t way;
         assign way = way_at('{table1: 1'(t), way: 2'(w), addr: addr[t]});
         `ASSERT(There,
-                !(dut.clear_q > {1'b0, addr[t]}) || (way.valid && way.peer == peer_q) ==
+                !(dut.clear_q > {1'b0, addr[t]}) || (way.valid && way.tag == tag_q) ==
                        (there_q && there == {1'(t), 2'(w), addr[t]}))
       end
     end
@@ -324,7 +326,6 @@ module tcp_lookup_fv
     `ASSERT(ClearRange, dut.clear_q <= {1'b1, AddrW'(0)})
 
     // ------------------------------------------------ invariants: the pipe and the line
-    `ASSERT(HashAddr, !(dut.hash_valid_q && hash_mine) || dut.addr == addr)
     `ASSERT(ReadAddr, !(dut.read_valid_q && read_mine) || dut.read_addr_q == addr)
     `ASSERT(MatchAddr, !(dut.match_valid_q && match_mine) || dut.match_addr_q == addr)
     logic look_read, look_match;  // the RAMs', and the match's, registers are of the chosen peer
@@ -334,7 +335,7 @@ module tcp_lookup_fv
     for (genvar t = 0; t < 2; t++) begin : gen_pipe_table
       for (genvar w = 0; w < Ways; w++) begin : gen_way
         logic read_hit, read_there, match_there;
-        assign read_hit    = dut.ways[t][w].valid && dut.ways[t][w].peer == peer_q;
+        assign read_hit    = dut.ways[t][w].valid && dut.ways[t][w].tag == tag_q;
         assign read_there  = read_there_q && read_place_q == {1'(t), 2'(w), addr[t]};
         assign match_there = match_there_q && match_place_q == {1'(t), 2'(w), addr[t]};
         `ASSERT(ReadHit, !look_read || read_hit == read_there)
@@ -374,7 +375,7 @@ module tcp_lookup_fv
       logic of_mine, stale, dirty;
       head_t word;
       assign word    = queued(i);
-      assign of_mine = i < level && peer_of(word.seg) == peer_q;
+      assign of_mine = i < level && tag_of(word.seg, word.name) == tag_q;
       assign stale   = i < dut.stale_q;
       assign dirty   = i < dut.dirty_q;
       `ASSERT(LineAddr, !of_mine || word.addr == addr)

@@ -5,6 +5,10 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::{env, fs};
 
+/// Counters of a group that stand together; those beyond go on at `MORE`.
+const TOGETHER: usize = 32;
+const MORE: [(&str, u32); 2] = [("NetCount", 0x400), ("TcpCount", 0x420)];
+
 /// Prefix of the enum's names, package, first register.
 const GROUPS: [(&str, &str, u32); 5] = [
     ("NetCount", "rtl/net/net_pkg.sv", 0x200),
@@ -32,19 +36,25 @@ fn names<'a>(text: &'a str, prefix: &str) -> Vec<(&'a str, &'a str)> {
 
 fn main() {
     let repo = PathBuf::from(env::var("CARGO_MANIFEST_DIR").unwrap()).join("../..");
-    let mut out = String::from("&[\n");
+    let mut counters = Vec::new();
     for (prefix, package, base) in GROUPS {
         let path = repo.join(package);
         println!("cargo:rerun-if-changed={}", path.display());
         let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{package}: {e}"));
         for (n, (name, what)) in names(&text, prefix).into_iter().enumerate() {
             let name = name.replacen("Count", "", 1);
-            let addr = base + 4 * n as u32;
-            writeln!(out, "    Counter {{ name: {name:?}, addr: {addr:#05x}, what: {what:?} }},")
+            let more = MORE.iter().find(|(group, _)| n >= TOGETHER && *group == prefix);
+            let addr =
+                more.map_or(base + 4 * n as u32, |(_, more)| more + 4 * (n - TOGETHER) as u32);
+            let mut line = String::new();
+            writeln!(line, "    Counter {{ name: {name:?}, addr: {addr:#05x}, what: {what:?} }},")
                 .unwrap();
+            counters.push((addr, line));
         }
     }
-    out.push_str("]\n");
+    counters.sort();
+    let lines: String = counters.into_iter().map(|(_, line)| line).collect();
+    let out = format!("&[\n{lines}]\n");
     println!("cargo:rerun-if-changed=build.rs");
     fs::write(PathBuf::from(env::var("OUT_DIR").unwrap()).join("counters.rs"), out).unwrap();
 }

@@ -60,7 +60,10 @@ module csr
   output logic                   busy_o
 );
 
-  if (NetCounts > 32 || TcpCounts > 32 || StoreCounts > 36 || FrontCounts > 14 || BackCounts > 14)
+  // Those of net and tcp beyond their 32 stand in a group of their own.
+  localparam int unsigned NetMore = NetCounts - 32;
+  localparam int unsigned TcpMore = TcpCounts - 32;
+  if (NetMore > 8 || TcpMore > 8 || StoreCounts > 36 || FrontCounts > 14 || BackCounts > 14)
   begin : gen_misuse
     $error("%m: too many counters for the register map");
   end
@@ -70,7 +73,7 @@ module csr
   localparam int unsigned Words = 128;
   function automatic logic used(input int unsigned word);
     return word inside {['h010 / 4 : 'h04C / 4], ['h054 / 4 : 'h05C / 4], ['h060 / 4 : 'h06C / 4],
-                        ['h080 / 4 : 'h08C / 4], ['h100 / 4 : 'h17C / 4]};
+                        ['h080 / 4 : 'h0AC / 4], ['h100 / 4 : 'h17C / 4]};
   endfunction
   logic [31:0] reg_q[Words];
 
@@ -116,6 +119,9 @@ module csr
   assign enable_o       = reg_q['h010 / 4][0];
   assign net_o.mac      = {reg_q['h01C / 4][15:0], reg_q['h018 / 4]};
   assign net_o.ip       = reg_q['h020 / 4];
+  assign net_o.ip6[0]   = link_local(net_o.mac);
+  assign net_o.ip6[1]   = {reg_q['h09C / 4], reg_q['h098 / 4], reg_q['h094 / 4], reg_q['h090 / 4]};
+  assign net_o.ip6[2]   = {reg_q['h0AC / 4], reg_q['h0A8 / 4], reg_q['h0A4 / 4], reg_q['h0A0 / 4]};
   assign net_o.tcp_port = reg_q['h024 / 4][15:0];
   assign net_o.udp_port = reg_q['h028 / 4][15:0];
   assign net_o.mtu      = reg_q['h02C / 4][15:0];
@@ -140,14 +146,18 @@ module csr
     assign store_o.nh_key[w] = reg_q['h100/4+w];
   end
 
-  // ---------------------------------------------------------------- counters, words 128..255
+  // ---------------------------------------------------------------- counters, words 128..271
   // A register before them: events come from everywhere.
-  logic [31:0] count;
+  logic [31:0] count, count_more;
   logic [127:0] event_q;
+  logic [15:0] more_q;
+  logic unused_clearing;
   always_ff @(posedge clk_i) begin
     event_q <= {
-      36'(store_count_i), 14'(back_count_i), 14'(front_count_i), 32'(tcp_count_i), 32'(net_count_i)
+      36'(store_count_i), 14'(back_count_i), 14'(front_count_i), tcp_count_i[31:0],
+      net_count_i[31:0]
     };
+    more_q  <= {8'(tcp_count_i[TcpCounts-1:32]), 8'(net_count_i[NetCounts-1:32])};
   end
   lib_counters #(
     .N    (128),
@@ -160,6 +170,18 @@ module csr
     .index_i   (raddr_q[6:0]),
     .count_o   (count),
     .clearing_o(clearing)
+  );
+  lib_counters #(
+    .N    (16),
+    .Width(32)
+  ) u_more (
+    .clk_i,
+    .rst_ni,
+    .event_i   (more_q),
+    .re_i      (read_q[0] && raddr_q[9:4] == 6'b010000),
+    .index_i   (raddr_q[3:0]),
+    .count_o   (count_more),
+    .clearing_o(unused_clearing)
   );
 
   // ---------------------------------------------------------------- reads
@@ -181,7 +203,8 @@ module csr
         10'h002: s_axil_rdata <= {30'b0, timers_i, idle_i};
         10'h003: s_axil_rdata <= {17'b0, conns_i};
         default: begin
-          if (raddr_q[9:8] != 2'b00) s_axil_rdata <= '0;
+          if (raddr_q[9:4] == 6'b010000) s_axil_rdata <= count_more;
+          else if (raddr_q[9:8] != 2'b00) s_axil_rdata <= '0;
           else if (raddr_q[7]) s_axil_rdata <= count;
           else s_axil_rdata <= reg_rdata_q;
         end

@@ -1,9 +1,11 @@
 rtl/net/checksum.sv
+rtl/net/rx_fields.sv
 rtl/net/rx_parse.sv
 rtl/net/rx_cut.sv
 rtl/net/rx_syn.sv
 rtl/net/rx.sv
 rtl/net/responder.sv
+rtl/net/tx_sums.sv
 rtl/net/tx_build.sv
 rtl/net/tx_host.sv
 rtl/net/tx_merge.sv

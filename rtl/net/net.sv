@@ -1,4 +1,4 @@
-// Ethernet, ARP, ICMP echo, IPv4, and the checksums of TCP and UDP: frames on one side, segments
+// Ethernet, ARP, neighbour discovery, ICMP echo, IPv4 and IPv6, and the checksums of TCP and UDP: frames on one side, segments
 // and datagrams on the other. Latency 10 clocks in and 7 out, initiation interval 1 a beat of a
 // frame; no SYN holds others up.
 module net
@@ -7,7 +7,7 @@ module net
 (
   input  logic                 clk_i,
   input  logic                 rst_ni,
-  /// Static while enable_i is set.
+  /// Static while enable_i is set, and for 40 clocks before; but for an address that is being set.
   input  net_cfg_t             cfg_i,
   /// Received frames count only while this is set.
   input  logic                 enable_i,
@@ -67,7 +67,11 @@ module net
   output logic                 timer_o
 );
 
-  logic request_valid, request_ready, request_arp, request_vlan, built_tcp, rx_idle, build_idle;
+  logic request_valid, request_ready, request_vlan, solicit_valid, solicit_ready;
+  logic rx_idle, build_idle, answer_busy;
+  reply_e request_kind;
+  tx_kind_e built_kind;
+  peer_t solicit;
   logic host_valid, host_long;
   beat_t request_beat, host_beat;
   logic [2:0] frame_valid, frame_ready;
@@ -96,9 +100,12 @@ module net
     .dgram_beat_o,
     .reply_valid_o(request_valid),
     .reply_ready_i(request_ready),
-    .reply_arp_o  (request_arp),
+    .reply_kind_o (request_kind),
     .reply_vlan_o (request_vlan),
     .reply_beat_o (request_beat),
+    .solicit_valid_o(solicit_valid),
+    .solicit_ready_i(solicit_ready),
+    .solicit_o    (solicit),
     .host_valid_o (host_valid),
     .host_ready_i (m_axis_host_tready),
     .host_beat_o  (host_beat),
@@ -125,10 +132,13 @@ module net
     .dgram_ready_o(txdgram_ready_o),
     .dgram_i      (txdgram_i),
     .dgram_beat_i (txdgram_beat_i),
+    .solicit_valid_i(solicit_valid),
+    .solicit_ready_o(solicit_ready),
+    .solicit_i    (solicit),
     .m_valid_o    (frame_valid[0]),
     .m_ready_i    (frame_ready[0]),
     .m_beat_o     (frame_beat[0]),
-    .m_tcp_o      (built_tcp),
+    .m_kind_o     (built_kind),
     .idle_o       (build_idle)
   );
 
@@ -138,9 +148,10 @@ module net
     .cfg_i,
     .s_valid_i(request_valid),
     .s_ready_o(request_ready),
-    .s_arp_i  (request_arp),
+    .s_kind_i (request_kind),
     .s_vlan_i (request_vlan),
     .s_beat_i (request_beat),
+    .busy_o   (answer_busy),
     .m_valid_o(frame_valid[1]),
     .m_ready_i(frame_ready[1]),
     .m_beat_o (frame_beat[1])
@@ -166,7 +177,7 @@ module net
     .s_valid_i    (frame_valid),
     .s_ready_o    (frame_ready),
     .s_beat_i     (frame_beat),
-    .tcp_i        (built_tcp),
+    .kind_i       (built_kind),
     .m_axis_tdata (m_axis_tx_tdata),
     .m_axis_tkeep (m_axis_tx_tkeep),
     .m_axis_tvalid(m_axis_tx_tvalid),
@@ -180,6 +191,6 @@ module net
     count_o[NetCountTxHostLong] = host_long;
   end
 
-  assign idle_o = rx_idle && build_idle && frame_valid == '0 && !m_axis_tx_tvalid;
+  assign idle_o = rx_idle && build_idle && !answer_busy && frame_valid == '0 && !m_axis_tx_tvalid;
 
 endmodule

@@ -31,9 +31,13 @@ module rx
   /// Whole frames with ARP and echo requests.
   output logic                reply_valid_o,
   input  logic                reply_ready_i,
-  output logic                reply_arp_o,
+  output reply_e              reply_kind_o,
   output logic                reply_vlan_o,
   output beat_t               reply_beat_o,
+  /// Who solicits a neighbour that is `ours`.
+  output logic                solicit_valid_o,
+  input  logic                solicit_ready_i,
+  output peer_t               solicit_o,
   /// Whole frames for the host.
   output logic                host_valid_o,
   input  logic                host_ready_i,
@@ -47,17 +51,19 @@ module rx
 );
 
   localparam int unsigned DataDepth = 512;  // 32 KiB; a segment of one beat takes one word of each
+  localparam int unsigned SolicitDepth = 32;
   localparam int unsigned SynDepth = 32;  // SYNs that wait for their options to be read
   localparam int unsigned FrameDepth = 256;  // more than the 142 beats of a 9,018-byte frame
   // Echo replies at once; in the long run one a tick. Both as Linux limits what ICMP it sends.
   localparam int unsigned EchoBurst = 50;
 
   // ---------------------------------------------------------------- parse and cut
-  logic parsed_valid, parsed_first, parse_busy, cut_busy;
+  logic parsed_valid, parsed_first, parsed_load, parsed_meta_valid, parse_busy, cut_busy;
   beat_t parsed_beat, beat;
   rx_ctl_t parsed_ctl;
   rx_meta_t parsed_meta, meta;
-  logic beat_valid, vlan, arp, frame_end, cut_bad, bad;
+  logic beat_valid, vlan, frame_end, cut_bad, bad;
+  reply_e kind;
   rx_dest_e dest;
   net_count_e cut_cause, cause;
 
@@ -72,8 +78,10 @@ module rx
     .s_axis_tlast,
     .valid_o(parsed_valid),
     .first_o(parsed_first),
+    .load_o (parsed_load),
     .beat_o (parsed_beat),
     .ctl_o  (parsed_ctl),
+    .meta_valid_o(parsed_meta_valid),
     .meta_o (parsed_meta),
     .busy_o (parse_busy)
   );
@@ -83,13 +91,14 @@ module rx
     .rst_ni,
     .valid_i(parsed_valid),
     .first_i(parsed_first),
+    .load_i (parsed_load),
     .beat_i (parsed_beat),
     .ctl_i  (parsed_ctl),
     .valid_o(beat_valid),
     .beat_o (beat),
     .dest_o (dest),
     .vlan_o (vlan),
-    .arp_o  (arp),
+    .reply_o(kind),
     .end_o  (frame_end),
     .bad_o  (cut_bad),
     .cause_o(cut_cause),
@@ -103,7 +112,7 @@ module rx
   ) u_meta (
     .clk_i,
     .rst_ni,
-    .s_valid_i(parsed_valid && parsed_first),
+    .s_valid_i(parsed_valid && parsed_meta_valid),
     // verilator lint_off PINCONNECTEMPTY
     .s_ready_o(),
     .s_data_i (parsed_meta),
@@ -116,19 +125,19 @@ module rx
 
   // ---------------------------------------------------------------- verdict
   typedef struct packed {
-    beat_t beat;
-    logic  arp;
-    logic  vlan;
+    beat_t  beat;
+    reply_e kind;
+    logic   vlan;
   } reply_t;
 
-  logic [3:0] to, room, push, commit, rollback;
+  logic [RxDests-1:0] to, room, push, commit, rollback;
   logic is_echo, echo_ok;
   logic lost_q, lost, seg_meta_room, dgram_meta_room, to_syn, syn_room, syn_done;
 
-  assign is_echo  = dest == RxReply && !arp;
+  assign is_echo  = dest == RxReply && kind != ReplyArp;
   assign bad      = cut_bad || (is_echo && !echo_ok);
   assign cause    = cut_bad ? cut_cause : NetCountRxEchoLimit;
-  assign to       = 4'd1 << dest;
+  assign to       = RxDests'(1) << dest;
   // A SYN finds its place aside taken by others before it gets any here: who sends many of them is in
   // nobody else's way.
   assign to_syn   = frame_end && dest == RxTcp && (meta.flags.syn || meta.too_big);
@@ -245,13 +254,29 @@ module rx
     .rst_ni,
     .s_valid_i (push[RxReply]),
     .s_ready_o (room[RxReply]),
-    .s_data_i  ('{beat: beat, arp: arp, vlan: vlan}),
+    .s_data_i  ('{beat: beat, kind: kind, vlan: vlan}),
     .commit_i  (commit[RxReply]),
     .rollback_i(rollback[RxReply]),
     .m_valid_o (reply_valid_o),
     .m_ready_i (reply_ready_i),
     .m_data_o  (reply),
     .free_o    ()
+  );
+
+  // Of a solicitation nothing is kept but who sent it.
+  lib_fifo #(
+    .T    (peer_t),
+    .Depth(SolicitDepth)
+  ) u_solicit (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(commit[RxNeighbour]),
+    .s_ready_o(room[RxNeighbour]),
+    .s_data_i (meta.peer),
+    .m_valid_o(solicit_valid_o),
+    .m_ready_i(solicit_ready_i),
+    .m_data_o (solicit_o),
+    .level_o  ()
   );
 
   lib_cfifo #(
@@ -274,7 +299,7 @@ module rx
 
   assign seg_valid     = seg_data_valid && seg_meta_valid;
   assign dgram_valid_o = dgram_data_valid && dgram_meta_valid;
-  assign reply_arp_o   = reply.arp;
+  assign reply_kind_o  = reply.kind;
   assign reply_vlan_o  = reply.vlan;
   assign reply_beat_o  = reply.beat;
 
@@ -283,7 +308,7 @@ module rx
   ) u_syn (
     .clk_i,
     .rst_ni,
-    .port_i   (cfg_i.tcp_port),
+    .cfg_i,
     .s_valid_i(seg_valid),
     .s_ready_o(seg_ready),
     .s_meta_i (seg_meta),
@@ -297,7 +322,7 @@ module rx
   );
 
   logic unused;
-  assign unused = seg_meta_room || dgram_meta_room;
+  assign unused = seg_meta_room || dgram_meta_room || push[RxNeighbour] || rollback[RxNeighbour];
 
   // ---------------------------------------------------------------- counters and idle
   always_ff @(posedge clk_i) begin
@@ -310,7 +335,7 @@ module rx
         unique case (dest)
           RxTcp:   count_o[lost ? NetCountRxFullTcp : NetCountRxTcp] <= 1'b1;
           RxUdp:   count_o[lost ? NetCountRxFullUdp : NetCountRxUdp] <= 1'b1;
-          RxReply: count_o[lost ? NetCountRxFullReply : NetCountRxReply] <= 1'b1;
+          RxReply, RxNeighbour: count_o[lost ? NetCountRxFullReply : NetCountRxReply] <= 1'b1;
           default: count_o[lost ? NetCountRxFullHost : NetCountRxHost] <= 1'b1;
         endcase
       end
@@ -318,6 +343,6 @@ module rx
   end
 
   assign idle_o = !parse_busy && !cut_busy && !syn_busy && !seg_data_valid && !dgram_data_valid &&
-      !reply_valid_o && !host_valid_o;
+      !reply_valid_o && !solicit_valid_o && !host_valid_o;
 
 endmodule

@@ -11,6 +11,7 @@ module rx_cut
   /// From rx_parse.
   input  logic       valid_i,
   input  logic       first_i,
+  input  logic       load_i,
   input  beat_t      beat_i,
   input  rx_ctl_t    ctl_i,
   /// A beat of the payload (of the whole frame for RxReply and RxHost).
@@ -19,7 +20,7 @@ module rx_cut
   /// Steady through a frame.
   output rx_dest_e   dest_o,
   output logic       vlan_o,
-  output logic       arp_o,
+  output reply_e     reply_o,
   /// The frame ends: with its last beat or, where padding followed, after it.
   output logic       end_o,
   /// Beside end_o: what is wrong with the frame, if anything.
@@ -30,7 +31,7 @@ module rx_cut
 );
 
   // ---------------------------------------------------------------- left: bytes of the packet
-  logic left_valid_q, left_first_q, part_last_q, cut_short;
+  logic left_valid_q, left_first_q, left_load_q, part_last_q, cut_short;
   beat_t left_beat_q;
   rx_ctl_t left_ctl_q;
   logic [16:0] left_q, left_d;
@@ -47,10 +48,11 @@ module rx_cut
     if (valid_i) begin
       left_beat_q  <= beat_i;
       left_first_q <= first_i;
+      left_load_q  <= load_i;
       left_q       <= left_d;
       part_q       <= left_d <= 17'd64 ? left_d[6:0] : 7'd64;
       part_last_q  <= left_d <= 17'd64;
-      if (first_i) left_ctl_q <= ctl_i;
+      if (load_i) left_ctl_q <= ctl_i;
     end
   end
 
@@ -82,7 +84,7 @@ module rx_cut
     logic       cut_short;  // the frame is shorter than its packet
   } turn_t;
 
-  logic turn_valid_q, hold_valid_q, fire;
+  logic turn_valid_q, turn_load_q, hold_valid_q, fire;
   turn_t turn_q, hold_q;
   rx_ctl_t turn_ctl_q, hold_ctl_q;
 
@@ -98,14 +100,15 @@ module rx_cut
       turn_q.data  <= rotl_bytes(left_beat_q.data, -left_ctl_q.skip[5:0]);
       turn_q.len   <= left_ctl_q.trim ? part_q : left_beat_q.len;
       turn_q.first <= left_first_q;
+      turn_load_q  <= left_load_q;
       turn_q.last  <= left_ctl_q.trim ? part_last_q : left_beat_q.last;
       turn_q.eof   <= left_beat_q.last;
       turn_q.cut_short <= cut_short;
-      if (left_first_q) turn_ctl_q <= left_ctl_q;
+      if (left_load_q) turn_ctl_q <= left_ctl_q;
     end
     if (turn_valid_q) begin
       hold_q <= turn_q;
-      if (turn_q.first) hold_ctl_q <= turn_ctl_q;
+      if (turn_load_q) hold_ctl_q <= turn_ctl_q;
     end
   end
 
@@ -175,7 +178,7 @@ module rx_cut
 
   assign dest_o = ctl_q.dest;
   assign vlan_o = ctl_q.vlan;
-  assign arp_o  = ctl_q.arp;
+  assign reply_o = ctl_q.reply;
 
   always_comb begin
     bad_o = 1'b1;

@@ -13,8 +13,8 @@ module rx_syn
 ) (
   input  logic     clk_i,
   input  logic     rst_ni,
-  /// Our TCP port.
-  input  logic [15:0] port_i,
+  /// Our TCP port and addresses.
+  input  net_cfg_t cfg_i,
   /// Segments with the options of SYNs not read yet. Of those that step aside there are never more
   /// than Depth between their coming and `done_o`.
   input  logic     s_valid_i,
@@ -171,6 +171,16 @@ module rx_syn
     seg_of.too_big = meta.too_big;
   endfunction
 
+  /// Bytes of the quote, in the order of the wire.
+  function automatic logic [127:0] quoted(input int unsigned from, input int unsigned bytes);
+    quoted = '0;
+    for (int unsigned i = 0; i < 16; i++) begin
+      if (i < bytes) quoted[(bytes-1-i)*8+:8] = opts_q[(from+i)*8+:8];
+    end
+  endfunction
+
+  logic quoted_ours;
+  logic [31:0] quoted_ports;
   seg_t through, aside;
   logic through_ready, aside_ready, from_aside;
 
@@ -178,13 +188,32 @@ module rx_syn
     through = seg_of(s_meta_i);
     through.opt_len = s_meta_i.opt_len;
     aside   = seg_of(meta_q);
+    quoted_ours  = 1'b0;
+    quoted_ports = '0;
     if (meta_q.too_big) begin
       // The headers that are quoted stand where options do.
       aside.mss       = meta_q.wnd;
-      aside.peer.ip   = {swap16(opts_q[16*8+:16]), swap16(opts_q[18*8+:16])};
+      aside.peer.ip   = 128'(quoted(16, 4));
+      quoted_ports    = 32'(quoted(20, 4));
+      aside.ack       = 32'(quoted(24, 4));
+      quoted_ours     = 1'b1;
+      if (meta_q.peer.ours != OursIp4) begin
+        aside.peer.ip = quoted(16, 16);
+        quoted_ports  = 32'(quoted(32, 4));
+        aside.ack     = 32'(quoted(36, 4));
+        // A packet of one of our addresses may be quoted to another one.
+        quoted_ours   = 1'b0;
+        for (int unsigned i = 0; i < Ip6s; i++) begin
+          if (quoted(0, 16) == cfg_i.ip6[i] && cfg_i.ip6[i][127:112] != '0) begin
+            quoted_ours     = 1'b1;
+            aside.peer.ours = ours_e'(2'(i + 1));
+          end
+        end
+      end
       // Nobody has port 0.
-      aside.peer.port = swap16(opts_q[20*8+:16]) == port_i ? swap16(opts_q[22*8+:16]) : '0;
-      aside.ack       = {swap16(opts_q[24*8+:16]), swap16(opts_q[26*8+:16])};
+      if (quoted_ours && quoted_ports[31:16] == cfg_i.tcp_port)
+        aside.peer.port = quoted_ports[15:0];
+      else aside.peer.port = '0;
     end else begin
       aside.mss_valid = mss_valid_q;
       aside.mss       = mss_q;
@@ -223,5 +252,8 @@ module rx_syn
   assign s_ready_o = bare || through_ready;
   assign done_o    = state_q == Give && aside_ready;
   assign busy_o    = wait_valid || state_q != Idle;
+
+  logic unused;
+  assign unused = ^{cfg_i.mac, cfg_i.ip, cfg_i.udp_port, cfg_i.mtu};
 
 endmodule

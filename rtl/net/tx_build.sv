@@ -1,6 +1,6 @@
-// Builds Ethernet frames around TCP segments and UDP datagrams. A packet is kept until its
-// checksum is known. Latency 6 from the last beat of a packet, initiation interval 1 a beat of the
-// frame.
+// Builds Ethernet frames around TCP segments and UDP datagrams, and neighbour advertisements. A packet
+// is kept until its checksum is known. Latency 6 from the last beat of a packet, initiation interval 1 a
+// beat of the frame.
 `include "lib_assert.svh"
 
 module tx_build
@@ -24,11 +24,15 @@ module tx_build
   output logic     dgram_ready_o,
   input  dgram_t   dgram_i,
   input  beat_t    dgram_beat_i,
-  /// Frames, unpadded; lanes behind the end are undefined. tcp_o says what is inside.
+  /// Who has solicited a neighbour that is `ours`.
+  input  logic     solicit_valid_i,
+  output logic     solicit_ready_o,
+  input  peer_t    solicit_i,
+  /// Frames, unpadded; lanes behind the end are undefined. kind_o says what is inside.
   output logic     m_valid_o,
   input  logic     m_ready_i,
   output beat_t    m_beat_o,
-  output logic     m_tcp_o,
+  output tx_kind_e m_kind_o,
   /// Nothing inside.
   output logic     idle_o
 );
@@ -37,29 +41,20 @@ module tx_build
   localparam int unsigned PacketsMax = 32;  // packets waiting for their checksum or for the wire
 
   // ---------------------------------------------------------------- merge
-  /// What a frame's headers are made of.
   typedef struct packed {
-    logic        tcp;
-    logic        bad;
-    peer_t       peer;
-    logic [31:0] seq;
-    logic [31:0] ack;
-    logic [15:0] offset_flags;
-    logic [15:0] wnd;
-    logic [15:0] l4_len;
-    logic        df;      // IP: don't fragment
-    logic [15:0] id;      // ... or else the identification
-  } head_t;
-
-  typedef struct packed {
-    head_t head;
+    tx_head_t head;
     beat_t beat;
   } item_t;
 
-  item_t seg_item, dgram_item, item;
+  // Apart: the beat of one kind of head is made here.
+  item_t seg_item, dgram_item;
+  tx_head_t in_head;
+  beat_t in_beat;
+  tx_head_t adv_head;
+  logic [1:0] source;
   logic item_valid, item_ready, item_fire, item_first_q;
   logic [15:0] id_q;
-  head_t item_head;
+  tx_head_t item_head;
   logic [6:0] opt_len;
   localparam int unsigned OptWords = 1 + 2 * Spans;
   logic [OptWords-1:0][31:0] opts;  // in the order of the wire, the first one on top
@@ -89,7 +84,7 @@ module tx_build
       opts[OptWords-1] = {24'h010105, 8'(opt_len - 7'd2)};
     end
 
-    seg_item.head.tcp          = 1'b1;
+    seg_item.head.kind         = TxTcp;
     seg_item.head.bad          = seg_bad_i;
     seg_item.head.peer         = seg_i.peer;
     seg_item.head.seq          = seg_i.seq;
@@ -111,35 +106,56 @@ module tx_build
     end
 
     dgram_item             = '0;
+    dgram_item.head.kind   = TxUdp;
     dgram_item.head.peer   = dgram_i.peer;
     dgram_item.head.l4_len = dgram_i.len + 16'd8;
     dgram_item.head.df     = 1'b1;
     dgram_item.beat        = dgram_beat_i;
+
+    // An advertisement is all header. Who has no address yet hears it with everybody. The flags stand
+    // where a peer's port does: this is an answer, if to somebody; it holds, whatever was known.
+    adv_head           = '0;
+    adv_head.kind      = TxNeighbour;
+    adv_head.peer      = solicit_i;
+    adv_head.peer.port = 16'h6000;
+    adv_head.l4_len    = 16'(AdvertBytes);
+    if (solicit_i.ip == '0) begin
+      adv_head.peer.mac  = group_mac(AllNodes[31:0]);
+      adv_head.peer.ip   = AllNodes;
+      adv_head.peer.port = 16'h2000;
+    end
   end
 
   // verilator lint_off PINCONNECTEMPTY
   lib_arb #(
-    .T(item_t),
-    .N(2)
+    .T(tx_head_t),
+    .N(3)
   ) u_arb (
     .clk_i,
     .rst_ni,
-    .s_valid_i({dgram_valid_i, seg_valid_i}),
-    .s_ready_o({dgram_ready_o, seg_ready_o}),
-    .s_data_i ({dgram_item, seg_item}),
-    .s_last_i ({dgram_beat_i.last, seg_beat_i.last}),
+    .s_valid_i({solicit_valid_i, dgram_valid_i, seg_valid_i}),
+    .s_ready_o({solicit_ready_o, dgram_ready_o, seg_ready_o}),
+    .s_data_i ({adv_head, dgram_item.head, seg_item.head}),
+    .s_last_i ({1'b1, dgram_beat_i.last, seg_beat_i.last}),
     .m_valid_o(item_valid),
     .m_ready_i(item_ready),
-    .m_data_o (item),
+    .m_data_o (in_head),
     .m_last_o (),
-    .m_idx_o  ()
+    .m_idx_o  (source)
   );
+  always_comb begin
+    in_beat = (source == 2'd0) ? seg_item.beat : dgram_item.beat;
+    if (in_head.kind == TxNeighbour) begin
+      in_beat.len  = '0;
+      in_beat.last = 1'b1;
+    end
+  end
 
   // ---------------------------------------------------------------- keep
   logic data_room, head_room, data_valid, data_pop, head_valid, head_pop, sums_valid;
   beat_t data;
   // verilator lint_off UNUSEDSIGNAL
-  head_t head;  // `bad` is in the checksum
+  tx_head_t head;  // `bad` is in the checksum
   // verilator lint_on UNUSEDSIGNAL
 
   assign item_ready = data_room && head_room;
@@ -147,16 +163,16 @@ module tx_build
 
   // What may be fragmented has a number, so that parts of two packets are not put together (RFC 6864).
   always_comb begin
-    item_head    = item.head;
-    item_head.id = item.head.df ? '0 : id_q;
+    item_head    = in_head;
+    item_head.id = in_head.df ? '0 : id_q;
   end
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       item_first_q <= 1'b1;
       id_q         <= '0;
     end else if (item_fire) begin
-      item_first_q <= item.beat.last;
-      if (item.beat.last && !item.head.df) id_q <= id_q + 16'd1;
+      item_first_q <= in_beat.last;
+      if (in_beat.last && !in_head.df) id_q <= id_q + 16'd1;
     end
   end
 
@@ -168,7 +184,7 @@ module tx_build
     .rst_ni,
     .s_valid_i(item_fire),
     .s_ready_o(data_room),
-    .s_data_i (item.beat),
+    .s_data_i (in_beat),
     .m_valid_o(data_valid),
     .m_ready_i(data_pop),
     .m_data_o (data),
@@ -176,12 +192,12 @@ module tx_build
   );
 
   lib_fifo #(
-    .T    (head_t),
+    .T    (tx_head_t),
     .Depth(PacketsMax)
   ) u_head (
     .clk_i,
     .rst_ni,
-    .s_valid_i(item_fire && item.beat.last),
+    .s_valid_i(item_fire && in_beat.last),
     .s_ready_o(head_room),
     .s_data_i (item_head),
     .m_valid_o(head_valid),
@@ -191,20 +207,8 @@ module tx_build
   );
 
   // ---------------------------------------------------------------- sum
-  // The headers' words beside the payload's: three clocks as well.
-  typedef struct packed {
-    logic [17:0] addresses;
-    logic [17:0] ports;    // and protocol, length
-    logic [17:0] seq_ack;
-    logic [17:0] rest;     // of the TCP header; UDP's repeats the length
-    logic [16:0] ip;       // the IP header without its addresses
-  } words_t;
-
-  words_t words_q;
-  logic words_valid_q, total_valid_q, payload_valid;
-  logic [20:0] l4_total_q;
-  logic [18:0] ip_total_q;
-  logic [15:0] l4_head_q, ip_sum_q, proto, our_port;
+  logic payload_valid;
+  logic [15:0] l4_head, ip_sum_head;
   logic [31:0] payload_sum;
 
   typedef struct packed {
@@ -218,52 +222,28 @@ module tx_build
     .rst_ni,
     .valid_i(item_fire),
     .first_i(item_first_q),
-    .last_i (item.beat.last),
-    .data_i (item.beat.data),
+    .last_i (in_beat.last),
+    .data_i (in_beat.data),
     .from_i ('0),
-    .below_i(item.beat.len),
+    .below_i(in_beat.len),
     .init_i ('0),
     .valid_o(payload_valid),
     .sum_o  (payload_sum)
   );
 
-  assign proto    = {7'd0, item.head.bad, item.head.tcp ? ProtoTcp : ProtoUdp};
-  assign our_port = item.head.tcp ? cfg_i.tcp_port : cfg_i.udp_port;
+  // The headers' words beside the payload's: three clocks as well.
+  tx_sums u_head_sums (
+    .clk_i,
+    .rst_ni,
+    .cfg_i,
+    .valid_i(item_fire && in_beat.last),
+    .head_i (item_head),
+    .ip_o   (ip_sum_head),
+    .l4_o   (l4_head)
+  );
 
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      words_valid_q <= 1'b0;
-      total_valid_q <= 1'b0;
-    end else begin
-      words_valid_q <= item_fire && item.beat.last;
-      total_valid_q <= words_valid_q;
-    end
-    if (item_fire && item.beat.last) begin
-      words_q.addresses <= (18'(cfg_i.ip[31:16]) + 18'(cfg_i.ip[15:0])) +
-          (18'(item.head.peer.ip[31:16]) + 18'(item.head.peer.ip[15:0]));
-      words_q.ports <= (18'(our_port) + 18'(item.head.peer.port)) +
-          (18'(proto) + 18'(item.head.l4_len));
-      words_q.seq_ack <= (18'(item.head.seq[31:16]) + 18'(item.head.seq[15:0])) +
-          (18'(item.head.ack[31:16]) + 18'(item.head.ack[15:0]));
-      words_q.rest <= item.head.tcp ?
-          18'(item.head.offset_flags) + 18'(item.head.wnd) : 18'(item.head.l4_len);
-      // 4500 and TTL 64 (version, length, TOS), DF or identification, protocol; total length.
-      words_q.ip   <= (17'h8500 + 17'd20) + (17'(proto) + 17'(item.head.l4_len)) +
-          17'({1'b0, item.head.df, 14'd0} | item_head.id);
-    end
-    if (words_valid_q) begin
-      l4_total_q <= (21'(words_q.addresses) + 21'(words_q.ports)) +
-          (21'(words_q.seq_ack) + 21'(words_q.rest));
-      ip_total_q <= 19'(words_q.addresses) + 19'(words_q.ip);
-    end
-    if (total_valid_q) begin
-      l4_head_q <= fold(32'(l4_total_q));
-      ip_sum_q  <= ~fold(32'(ip_total_q));
-    end
-  end
-
-  assign sums_d.ip = ip_sum_q;
-  assign sums_d.l4 = ~fold(32'(swap16(fold(payload_sum))) + 32'(l4_head_q));
+  assign sums_d.ip = ip_sum_head;
+  assign sums_d.l4 = ~fold(32'(swap16(fold(payload_sum))) + 32'(l4_head));
 
   // Never full: its packets are in u_head too.
   lib_fifo #(
@@ -283,51 +263,81 @@ module tx_build
   // verilator lint_on PINCONNECTEMPTY
 
   // ---------------------------------------------------------------- turn: make room for headers
-  // Headers have one of four lengths.
-  function automatic logic [5:0] headers_len(input logic tcp, input logic vlan);
-    return (tcp ? 6'd54 : 6'd42) + (vlan ? 6'd4 : 6'd0);
-  endfunction
+  // Headers have one of eight lengths: those of IPv6 are 20 bytes longer. A line holds no more than the
+  // four of IPv4, and the shortest of IPv6.
+  localparam int unsigned HeadBytes = 18 + 40 + AdvertBytes;
 
-  localparam int unsigned L3Bytes = 40;
+  function automatic logic [6:0] headers_len(input tx_kind_e kind, input logic six,
+                                             input logic vlan);
+    return (kind == TxTcp ? 7'd34 : kind == TxUdp ? 7'd22 : 7'd14 + 7'(AdvertBytes)) +
+        (six ? 7'd40 : 7'd20) + (vlan ? 7'd4 : 7'd0);
+  endfunction
 
   typedef struct packed {
     line_t       data;  // payload, `headers` lanes up; what leaves at the top is at the bottom
     logic [6:0]  len;
     logic        last;
     logic        first;
-    logic        tcp;
-    logic [5:0]  headers;
+    tx_kind_e    kind;
+    logic [6:0]  headers;
   } turn_t;
 
   turn_t turn_q;
-  logic turn_valid_q, turn_ready, first_q, tcp_q, vlan_q, tcp, vlan, take;
-  logic [1:0] layout;  // of the headers in front
-  logic [463:0] headers_q;
+  logic turn_valid_q, turn_ready, first_q, six_q, vlan_q, tcp, six, vlan, take;
+  tx_kind_e kind_q, kind;
+  logic [2:0] layout;  // of the headers in front
+  logic [HeadBytes*8-1:0] headers_q;
 
   /// All headers, the first byte in lane 0.
-  function automatic logic [463:0] headers();
-    logic [L3Bytes*8-1:0] l3, l3_lanes;
+  function automatic logic [HeadBytes*8-1:0] headers();
+    logic [127:0] ours;
+    logic [15:0] etype;
+    logic [7:0] next;
+    logic [AdvertBytes*8-1:0] l4;
+    logic [(40+AdvertBytes)*8-1:0] l3, l3_lanes;
     logic [18*8-1:0] l2, l2_lanes;
-    l3 = {
-      16'h4500, head.l4_len + 16'd20, head.id, 1'b0, head.df, 14'd0,
-      8'd64, head.tcp ? ProtoTcp : ProtoUdp,
-      sums.ip, cfg_i.ip, head.peer.ip,
-      head.tcp ? cfg_i.tcp_port : cfg_i.udp_port, head.peer.port,
-      head.tcp ? {head.seq, head.ack, head.offset_flags, head.wnd, sums.l4, 16'd0} :
-          {head.l4_len, sums.l4 == '0 ? 16'hffff : sums.l4, 96'd0}
+    ours  = our_ip(cfg_i, head.peer.ours);
+    etype = six ? EtherIp6 : EtherIp4;
+    unique case (head.kind)
+      TxTcp: begin
+        next = ProtoTcp;
+        l4 = {
+          cfg_i.tcp_port, head.peer.port, head.seq, head.ack, head.offset_flags, head.wnd, sums.l4,
+          112'd0
+        };
+      end
+      TxUdp: begin
+        next = ProtoUdp;
+        l4 = {
+          cfg_i.udp_port, head.peer.port, head.l4_len, sums.l4 == '0 ? 16'hffff : sums.l4, 192'd0
+        };
+      end
+      default: begin
+        next = ProtoIcmp6;
+        l4 = {Icmp6Advertise, sums.l4, head.peer.port, 16'd0, ours, LinkOption, cfg_i.mac};
+      end
+    endcase
+    l3 = six ? {
+      32'h6000_0000, head.l4_len, next, head.kind == TxNeighbour ? 8'd255 : 8'd64,
+      ours, head.peer.ip, l4
+    } : {
+      16'h4500, head.l4_len + 16'd20, head.id, 1'b0, head.df, 14'd0, 8'd64, next,
+      sums.ip, ours[31:0], head.peer.ip[31:0], l4, 160'd0
     };
     l2 = {
       head.peer.mac, cfg_i.mac,
-      head.peer.vlan_valid ? {16'h8100, head.peer.vlan_tci, 16'h0800} : {16'h0800, 32'd0}
+      head.peer.vlan_valid ? {EtherVlan, head.peer.vlan_tci, etype} : {etype, 32'd0}
     };
     for (int i = 0; i < 18; i++) l2_lanes[i*8+:8] = l2[(17-i)*8+:8];
-    for (int i = 0; i < L3Bytes; i++) l3_lanes[i*8+:8] = l3[(L3Bytes-1-i)*8+:8];
+    for (int i = 0; i < HeadBytes - 18; i++) l3_lanes[i*8+:8] = l3[(HeadBytes-19-i)*8+:8];
     return head.peer.vlan_valid ? {l3_lanes, l2_lanes} : {32'd0, l3_lanes, l2_lanes[111:0]};
   endfunction
 
-  assign tcp      = first_q ? head.tcp : tcp_q;
+  assign kind     = first_q ? head.kind : kind_q;
+  assign tcp      = kind == TxTcp;
+  assign six      = first_q ? head.peer.ours != OursIp4 : six_q;
   assign vlan     = first_q ? head.peer.vlan_valid : vlan_q;
-  assign layout   = {tcp, vlan};
+  assign layout   = {six, tcp, vlan};
   assign take     = data_valid && (!first_q || sums_valid) && (!turn_valid_q || turn_ready);
   assign data_pop = take;
   assign head_pop = take && first_q;
@@ -342,67 +352,80 @@ module tx_build
     end
     if (take) begin
       unique case (layout)
-        2'b00: turn_q.data <= {data.data[175:0], data.data[511:176]};
-        2'b01: turn_q.data <= {data.data[143:0], data.data[511:144]};
-        2'b10: turn_q.data <= {data.data[79:0], data.data[511:80]};
-        default: turn_q.data <= {data.data[47:0], data.data[511:48]};
+        3'b000: turn_q.data <= {data.data[175:0], data.data[511:176]};
+        3'b001: turn_q.data <= {data.data[143:0], data.data[511:144]};
+        3'b010: turn_q.data <= {data.data[79:0], data.data[511:80]};
+        3'b011: turn_q.data <= {data.data[47:0], data.data[511:48]};
+        3'b100: turn_q.data <= {data.data[15:0], data.data[511:16]};
+        3'b101: turn_q.data <= {data.data[495:0], data.data[511:496]};
+        3'b110: turn_q.data <= {data.data[431:0], data.data[511:432]};
+        default: turn_q.data <= {data.data[399:0], data.data[511:400]};
       endcase
       turn_q.len     <= data.len;
       turn_q.last    <= data.last;
       turn_q.first   <= first_q;
-      turn_q.tcp     <= tcp;
-      turn_q.headers <= headers_len(tcp, vlan);
+      turn_q.kind    <= kind;
+      turn_q.headers <= headers_len(kind, six, vlan);
     end
     if (head_pop) begin
       headers_q <= headers();
-      tcp_q     <= head.tcp;
+      kind_q    <= head.kind;
+      six_q     <= six;
       vlan_q    <= head.peer.vlan_valid;
     end
   end
 
   // ---------------------------------------------------------------- join
-  // Each beat of the frame: what was left over (at first the headers), then the payload. If the
-  // last beat overflows, a tail follows.
+  // Each beat of the frame: what was left over (at first the headers), then the payload. Headers of
+  // more than a line begin with one of their own. If the last beat overflows, a tail follows.
   typedef struct packed {
-    beat_t beat;
-    logic  tcp;
+    beat_t    beat;
+    tx_kind_e kind;
   } frame_t;
 
   frame_t frame;
-  logic frame_valid, frame_ready, tail_q, tail_tcp_q, fits;
+  logic frame_valid, frame_ready, tail_q, fits, lead, led_q;
+  tx_kind_e tail_kind_q;
   line_t left_q;
   logic [7:0] sum_len;
   logic [6:0] tail_len_q;
 
-  assign sum_len     = 8'(turn_q.headers) + 8'(turn_q.len);
+  assign lead        = turn_q.first && turn_q.headers[6] && !led_q;
+  assign sum_len     = 8'(turn_q.headers[5:0]) + 8'(turn_q.len);
   assign fits        = sum_len <= 8'd64;
   assign frame_valid = turn_valid_q || tail_q;
-  assign turn_ready  = frame_ready && !tail_q;
+  assign turn_ready  = frame_ready && !tail_q && !lead;
 
   always_comb begin
-    line_t low;
+    line_t low, front;
     low = '0;
-    frame.tcp       = tail_tcp_q;
+    front = !turn_q.first ? left_q : headers_q[511:0];
+    if (turn_q.first && led_q) front[HeadBytes*8-513:0] = headers_q[HeadBytes*8-1:512];
+    frame.kind      = tail_kind_q;
     frame.beat.data = left_q;
     frame.beat.len  = tail_len_q;
     frame.beat.last = 1'b1;
     if (turn_valid_q && !tail_q) begin
-      low             = bits_below(7'(turn_q.headers));
-      frame.tcp       = turn_q.tcp;
-      frame.beat.data = (turn_q.data & ~low) |
-          ((turn_q.first ? {48'd0, headers_q} : left_q) & low);
-      frame.beat.len  = fits ? sum_len[6:0] : 7'd64;
-      frame.beat.last = turn_q.last && fits;
+      low             = lead ? '1 : bits_below({1'b0, turn_q.headers[5:0]});
+      frame.kind      = turn_q.kind;
+      frame.beat.data = (turn_q.data & ~low) | (front & low);
+      frame.beat.len  = (fits && !lead) ? sum_len[6:0] : 7'd64;
+      frame.beat.last = turn_q.last && fits && !lead;
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) tail_q <= 1'b0;
-    else if (frame_ready) tail_q <= !tail_q && turn_valid_q && turn_q.last && !fits;
+    if (!rst_ni) begin
+      tail_q <= 1'b0;
+      led_q  <= 1'b0;
+    end else if (frame_ready) begin
+      tail_q <= !tail_q && turn_valid_q && !lead && turn_q.last && !fits;
+      led_q  <= !tail_q && turn_valid_q && lead;
+    end
     if (turn_valid_q && turn_ready && !(turn_q.last && fits)) begin
-      left_q     <= turn_q.data;
-      tail_len_q <= 7'(sum_len - 8'd64);
-      tail_tcp_q <= turn_q.tcp;
+      left_q      <= turn_q.data;
+      tail_len_q  <= 7'(sum_len - 8'd64);
+      tail_kind_q <= turn_q.kind;
     end
   end
 
@@ -420,7 +443,7 @@ module tx_build
     .m_data_o (out)
   );
   assign m_beat_o = out.beat;
-  assign m_tcp_o  = out.tcp;
+  assign m_kind_o = out.kind;
 
   assign idle_o = !item_valid && !head_valid && !data_valid && !turn_valid_q && !tail_q &&
       !m_valid_o;

@@ -7,11 +7,11 @@ module tx_merge
 (
   input  logic                clk_i,
   input  logic                rst_ni,
-  /// Frames: 0 built here (tcp_i says which kind), 1 replies, 2 from the host.
+  /// Frames: 0 built here (kind_i says what), 1 replies, 2 from the host.
   input  logic  [2:0]         s_valid_i,
   output logic  [2:0]         s_ready_o,
   input  beat_t [2:0]         s_beat_i,
-  input  logic                tcp_i,
+  input  tx_kind_e            kind_i,
   /// Frames to the wire, at least 60 bytes; lanes behind the end are zero.
   output logic [511:0]        m_axis_tdata,
   output logic [63:0]         m_axis_tkeep,
@@ -88,7 +88,13 @@ module tx_merge
     if (rst_ni && valid && ready && beat.last) begin
       count_o[NetCountTxFrames] <= 1'b1;
       unique case (idx)
-        2'd0:    count_o[tcp_i ? NetCountTxTcp : NetCountTxUdp] <= 1'b1;
+        2'd0: begin
+          unique case (kind_i)
+            TxTcp:   count_o[NetCountTxTcp] <= 1'b1;
+            TxUdp:   count_o[NetCountTxUdp] <= 1'b1;
+            default: count_o[NetCountTxReply] <= 1'b1;
+          endcase
+        end
         2'd1:    count_o[NetCountTxReply] <= 1'b1;
         default: count_o[NetCountTxHost] <= 1'b1;
       endcase

@@ -22,6 +22,7 @@ package tcb_pkg;
     logic        rec_beyond;  // ... and more
     logic        una_past_rec;
     logic        una_before_rec;
+    logic        twin;       // found by its name, but of another address
     logic        same_link;  // the segment comes from where the connection's segments go
     logic        told;       // a challenge ACK was sent a moment ago
     logic        nxt_behind;  // the ACK is beyond snd_nxt

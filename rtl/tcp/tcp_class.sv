@@ -50,7 +50,8 @@ module tcp_class
     class_o.quoted     = diff.ack[31:17] == '0 && diff.ack[16:0] < diff.sent;
     class_o.smaller    = seg.mss < 16'(tcb.mss);
     // Of less than that no segment is too big.
-    class_o.hole_mss   = (tcb.tries > 4'd2) ? HoleMssLeast : HoleMss;
+    class_o.hole_mss   = work_i.peer.ours != OursIp4 ? HoleMss6 :
+        (tcb.tries > 4'd2) ? HoleMssLeast : HoleMss;
     class_o.hole       = tcb.tries > 4'd1 && tcb.mss > 14'(class_o.hole_mss) &&
         diff.sent > 17'(class_o.hole_mss);
   end

@@ -4,7 +4,7 @@
 //
 //   cookie = the SYN's number + {half, epoch's parity, hash + {mss, window scale, SACK, mix}}
 //
-// The hash is of the peer's address and port and the epoch, of which one takes 65.536 seconds; a
+// The hash is of the peer's address and port, to which of ours it speaks, and the epoch, of which one takes 65.536 seconds; a
 // cookie is good in the one in which it was made and in the next one. An ACK completes a handshake
 // if its two numbers give 22 zero bits where the mix was: a guess does once in 2^22. What the peer
 // says of itself needs no such care, since it could have said anything. `half` is not looked at:
@@ -73,18 +73,22 @@ module tcp_cookie
   // What goes beside the hash: for a SYN what is added to it, for an ACK what it is taken from.
   typedef struct packed {
     logic        syn;
+    logic        six;
     logic        parity;
     logic [31:0] seq;
     sum_t        part;
   } beside_t;
 
-  logic syn, parity;
+  logic syn, parity, six;
   logic [15:0] epoch, peer_mss;
   logic [31:0] apart;
   options_t options;
   assign syn      = seg_i.flags.syn;
-  assign peer_mss = seg_i.mss_valid ? seg_i.mss : 16'd536;
-  assign options  = encode(peer_mss, seg_i.ws_valid, seg_i.ws, seg_i.sack_ok, own_mss_i);
+  // What every path takes, less its headers.
+  assign six      = seg_i.peer.ours != OursIp4;
+  assign peer_mss = seg_i.mss_valid ? seg_i.mss : six ? 16'd1220 : 16'd536;
+  assign options  = encode(peer_mss, seg_i.ws_valid, seg_i.ws, seg_i.sack_ok,
+                           own_mss(own_mss_i, six));
 
   // The last epoch that has the parity of the cookie.
   assign apart  = seg_i.ack - seg_i.seq;
@@ -92,18 +96,22 @@ module tcp_cookie
   assign epoch  = epoch_i - 16'(parity != epoch_i[0]);
 
   logic [Latency-1:0] valid_q;
+  logic [95:0] above_q;
+  ours_e ours_q;
   logic [1:0][31:0] words_q;
   logic [31:0] hash;
   sum_t mix, sum_q;
   beside_t beside_q[Latency-1];
   beside_t last;
   logic [31:0] seq_q;
-  logic parity_q;
+  logic parity_q, six_q;
 
   tcp_hash u_hash (
     .clk_i,
     .key_i,
+    .above_i(above_q),
     .words_i(words_q),
+    .rest_i (ours_q),
     .hash_o (hash)
   );
 
@@ -114,9 +122,12 @@ module tcp_cookie
     if (!rst_ni) valid_q <= '0;
     else valid_q <= {valid_q[Latency-2:0], valid_i};
 
-    words_q     <= {epoch, seg_i.peer.port, seg_i.peer.ip};
+    ours_q      <= seg_i.peer.ours;
+    above_q     <= seg_i.peer.ip[127:32];
+    words_q     <= {epoch, seg_i.peer.port, seg_i.peer.ip[31:0]};
     beside_q[0] <= '{
         syn: syn,
+        six: six,
         parity: parity,
         seq: seg_i.seq,
         part: syn ? {options, ZeroW'(0)} : apart[29:0]
@@ -126,6 +137,7 @@ module tcp_cookie
     sum_q    <= last.syn ? last.part + sum_t'(hash) : last.part - sum_t'(hash);
     seq_q    <= last.seq;
     parity_q <= last.parity;
+    six_q    <= last.six;
   end
 
   logic [MixW-1:0] behind;  // the upper bits of -n
@@ -135,7 +147,7 @@ module tcp_cookie
   assign cookie_o = '{
           isn: seq_q + {1'b0, parity_q, sum_q},
           completes: sum_q[ZeroW-1:0] == '0,
-          agreed: decode(sum_q[29:ZeroW], own_mss_i),
+          agreed: decode(sum_q[29:ZeroW], own_mss(own_mss_i, six_q)),
           early: &behind[MixW-1:16-MixShift],
           bye: sum_q[ZeroW-1:0] == ZeroW'(RefusalBytes + 1)
       };

@@ -39,6 +39,8 @@ module tcp_diff
   logic [29:0] wnd;
   logic [11:0] told;
   logic [31:0] above;
+  logic twin;
+  event_t ev;
   assign fresh_o = ev_i.kind == KdSeg && ev_i.found.fresh;
   assign begins  = '{mss: ev_i.found.agreed.mss, default: '0};
   assign seg   = ev_i.found.seg;
@@ -48,6 +50,14 @@ module tcp_diff
   assign wnd   = 30'(seg.wnd) << (fresh_o ? ev_i.found.agreed.ws : tcb_i.ws);
   assign told  = now_i[17:6] - tcb_i.told_at;
   assign above = ev_i.found.isn - tcb_i.snd_max - 32'(RingBytes);
+
+  // A connection that is new has no address in its words yet, and one only resembles it.
+  assign twin = (ev_i.kind == KdSeg || ev_i.kind == KdTooBig) && ev_i.found.hit && !fresh_o &&
+      seg.peer.ip != peer_i.ip;
+  always_comb begin
+    ev = ev_i;
+    if (twin) ev.found.hit = 1'b0;
+  end
 
   always_comb begin
     diff.seq  = seg.seq - (app ? tcb_i.credit : tcb_i.rcv_nxt);
@@ -66,6 +76,7 @@ module tcp_diff
     diff.una_past_rec = near_lt(tcb_i.cong.recover, near_t'(tcb_i.snd_una));
     diff.una_before_rec = near_lt(near_t'(tcb_i.snd_una), tcb_i.cong.recover);
     diff.nxt_behind   = seq_lt(tcb_i.snd_nxt, seg.ack);
+    diff.twin         = twin;
     diff.same_link    = same_link(seg.peer, peer_i);
     diff.told         = tcb_i.told_on && told < 12'(ToldUnits);
     diff.isn_below    = above[31];
@@ -93,7 +104,7 @@ module tcp_diff
   );
 
   assign work_o = '{
-          ev: ev_i,
+          ev: ev,
           tcb: fresh_o ? fresh : tcb_i,
           peer: peer_i,
           silence: fresh_o ? begins : silence_i,

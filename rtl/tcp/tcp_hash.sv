@@ -1,9 +1,13 @@
-// Keyed hash of eight bytes: HalfSipHash-2-4, a stage a round. Latency 10, initiation interval 1.
+// Keyed hash of an address and some bits more: HalfSipHash-2-4 of the address' last four bytes and of
+// the others, a stage a round; the first twelve, which IPv4 has not, are part of the state that it
+// begins with, as Chaskey takes its whole block. Latency 10, initiation interval 1.
 module tcp_hash (
   input  logic             clk_i,
   /// Secret, random at start; does not change.
   input  logic [63:0]      key_i,
+  input  logic [95:0]      above_i,
   input  logic [1:0][31:0] words_i,
+  input  logic [1:0]       rest_i,
   output logic [31:0]      hash_o
 );
 
@@ -29,13 +33,17 @@ module tcp_hash (
     return s;
   endfunction
 
-  // Two rounds for each word of the message, the last of which is its length; then four. A word is
+  // Two rounds for each word of the message, the last of which is its length and the rest; then four. A word is
   // mixed in before the first of its rounds, and again behind the second.
   localparam int unsigned Rounds = 10;
-  localparam logic [31:0] Tail = {8'd8, 24'd0};
   sip_t in[Rounds];
   sip_t s_q[Rounds];
   logic [1:0][31:0] words_q[4];  // by round
+  logic [1:0] rest_q[6];
+
+  function automatic logic [31:0] tail(input logic [1:0] rest);
+    return {8'd8, 22'd0, rest};
+  endfunction
 
   always_comb begin
     in[0] = '{
@@ -45,12 +53,15 @@ module tcp_hash (
         v3: 32'h7465_6462 ^ key_i[63:32]
     };
     for (int unsigned r = 1; r < Rounds; r++) in[r] = s_q[r-1];
+    in[0].v0 ^= above_i[95:64];
+    in[0].v1 ^= above_i[63:32];
+    in[0].v2 ^= above_i[31:0];
     in[0].v3 ^= words_i[0];
     in[2].v0 ^= words_q[1][0];
     in[2].v3 ^= words_q[1][1];
     in[4].v0 ^= words_q[3][1];
-    in[4].v3 ^= Tail;
-    in[6].v0 ^= Tail;
+    in[4].v3 ^= tail(rest_q[3]);
+    in[6].v0 ^= tail(rest_q[5]);
     in[6].v2 ^= 32'hff;
   end
 
@@ -58,6 +69,8 @@ module tcp_hash (
     for (int unsigned r = 0; r < Rounds; r++) s_q[r] <= sip_round(in[r]);
     words_q[0] <= words_i;
     for (int unsigned r = 1; r < 4; r++) words_q[r] <= words_q[r-1];
+    rest_q[0] <= rest_i;
+    for (int unsigned r = 1; r < 6; r++) rest_q[r] <= rest_q[r-1];
   end
 
   assign hash_o = s_q[Rounds-1].v1 ^ s_q[Rounds-1].v3;

@@ -5,10 +5,14 @@
 // to 8 clocks. So is then whatever stood in line without a connection, for it may have one now, or
 // with one of which the id may be another's now.
 //
-// The table is two-choice set-associative: a peer (address and port) has one bucket of four ways in
-// each of two RAMs, and goes to the emptier one. With four places per connection a pair of full
-// buckets practically never happens; if it does, the connection is refused. Buckets are chosen by a
-// Toeplitz hash under a secret, so that no client can aim at one.
+// The table is two-choice set-associative: a peer (address and port, and to which of our addresses it
+// speaks) has one bucket of four ways in each of two RAMs, and goes to the emptier one. With four places
+// per connection a pair of full buckets practically never happens; if it does, the connection is
+// refused. Buckets are chosen by a Toeplitz hash under a secret, so that no client can aim at one.
+//
+// In the table an IPv6 address goes by its name, 32 bits of that hash. Two have the same one once in
+// 2^32; whoever comes with the address, port and name of another finds that one's connection, in whose
+// words the whole address stands (see tcp_diff).
 `include "lib_assert.svh"
 
 module tcp_lookup
@@ -72,9 +76,15 @@ module tcp_lookup
     $error("%m: Line must be a power of two from 8 to 32");
   end
 
+  typedef logic [31:0] name_t;
+  typedef struct packed {
+    ours_e       ours;
+    name_t       name;
+    logic [15:0] port;
+  } tag_t;
   typedef struct packed {
     logic           valid;
-    logic [47:0]    peer;
+    tag_t           tag;
     logic [IdW-1:0] id;
   } way_t;
   localparam int unsigned WayBits = $bits(way_t);
@@ -87,6 +97,7 @@ module tcp_lookup
 
   typedef struct packed {
     seg_t                  seg;
+    name_t                 name;
     logic [1:0][AddrW-1:0] addr;
     logic                  stranger;  // it needs a cookie, or may have one
     logic                  hit;
@@ -108,19 +119,38 @@ module tcp_lookup
   end
 
   // ---------------------------------------------------------------- hash, first half
-  // Bit i of the hash is the parity of the peer under key bits i .. i+47; kept as eight partial
-  // parities for one clock.
+  // Bit i of the hash is the parity of {address, port} under key bits i .. i+143, bit i of the name the
+  // address's share of it; both are kept as partial parities of a byte each for one clock. A feedback
+  // shift register draws the key out of the secret.
   localparam int unsigned HashW = 2 * AddrW;
-  logic [127:0] key;
-  logic [47:0] peer;
-  logic [HashW-1:0][7:0] part;
-  assign key  = {secret_i[63:0], secret_i[127:64]};
-  assign peer = {seg_i.peer.ip, seg_i.peer.port};
-  always_comb begin
-    for (int unsigned i = 0; i < HashW; i++) begin
-      for (int unsigned k = 0; k < 8; k++) part[i][k] = ^(peer[6*k+:6] & key[i+6*k+:6]);
-    end
+  localparam int unsigned NameW = $bits(name_t);
+  localparam int unsigned IpBytes = 16;
+  localparam int unsigned KeyW = NameW + 16 + 128;
+  typedef logic [NameW-1:0][IpBytes-1:0] ip_part_t;
+  typedef logic [HashW-1:0][1:0] port_part_t;
+  logic [KeyW-1:0] key;
+  assign key[127:0] = {secret_i[63:0], secret_i[127:64]};
+  for (genvar i = 128; i < KeyW; i++) begin : gen_key
+    assign key[i] = key[i-128] ^ key[i-127] ^ key[i-126] ^ key[i-121];
   end
+
+  // Functions, so that the simulator works only when there is a segment, and less for IPv4.
+  function automatic ip_part_t ip_part(input logic [127:0] ip, input logic six);
+    ip_part = '0;
+    for (int unsigned i = 0; i < NameW; i++) begin
+      for (int unsigned k = 0; k < 4; k++) ip_part[i][k] = ^(ip[8*k+:8] & key[i+16+8*k+:8]);
+      if (six) begin
+        for (int unsigned k = 4; k < IpBytes; k++) begin
+          ip_part[i][k] = ^(ip[8*k+:8] & key[i+16+8*k+:8]);
+        end
+      end
+    end
+  endfunction
+  function automatic port_part_t port_part(input logic [15:0] port);
+    for (int unsigned i = 0; i < HashW; i++) begin
+      for (int unsigned k = 0; k < 2; k++) port_part[i][k] = ^(port[8*k+:8] & key[i+8*k+:8]);
+    end
+  endfunction
 
   logic accept, again, line_room;
   logic [LevelW-1:0] line_level;
@@ -130,22 +160,27 @@ module tcp_lookup
 
   logic hash_valid_q, read_valid_q, match_valid_q;
   seg_t hash_seg_q, read_seg_q, match_seg_q;
-  logic [HashW-1:0][7:0] hash_part_q;
+  ip_part_t hash_ip_q;
+  port_part_t hash_port_q;
 
   always_ff @(posedge clk_i) begin
     if (accept) begin
       hash_seg_q  <= seg_i;
-      hash_part_q <= part;
+      hash_ip_q   <= ip_part(seg_i.peer.ip, seg_i.peer.ours != OursIp4);
+      hash_port_q <= port_part(seg_i.peer.port);
     end
   end
 
   // ---------------------------------------------------------------- hash, second half; read
   logic [1:0][AddrW-1:0] addr, read_addr_q, match_addr_q;
+  name_t name, read_name_q, match_name_q;
   always_comb begin
-    for (int unsigned i = 0; i < AddrW; i++) begin
-      addr[0][i] = ^hash_part_q[i];
-      addr[1][i] = ^hash_part_q[AddrW+i];
+    for (int unsigned i = 0; i < HashW; i++) begin
+      addr[i/AddrW][i%AddrW] = ^hash_ip_q[i] ^ ^hash_port_q[i];
     end
+    // An IPv4 address is a name.
+    for (int unsigned i = 0; i < NameW; i++) name[i] = ^hash_ip_q[i];
+    if (hash_seg_q.peer.ours == OursIp4) name = hash_seg_q.peer.ip[31:0];
   end
 
   // A second look is taken when nobody is in the pipe.
@@ -180,6 +215,7 @@ module tcp_lookup
   always_ff @(posedge clk_i) begin
     if (hash_valid_q) begin
       read_seg_q  <= hash_seg_q;
+      read_name_q <= name;
       read_addr_q <= addr;
     end
   end
@@ -187,18 +223,19 @@ module tcp_lookup
   // ---------------------------------------------------------------- compare
   logic [1:0][Ways-1:0] hit, hit_q, used_q;
   logic [1:0][Ways-1:0][IdW-1:0] id_q;
-  logic [47:0] read_peer;
+  tag_t read_tag, head_tag;
   tcp_flags_t read_kind;
   logic compare;  // for the second look
   logic stranger_q;
   assign read_kind = read_seg_q.flags & Kinds;
-  assign read_peer = compare ? {head.seg.peer.ip, head.seg.peer.port} :
-                              {read_seg_q.peer.ip, read_seg_q.peer.port};
+  assign head_tag  = '{ours: head.seg.peer.ours, name: head.name, port: head.seg.peer.port};
+  assign read_tag  = compare ? head_tag :
+      '{ours: read_seg_q.peer.ours, name: read_name_q, port: read_seg_q.peer.port};
 
   always_comb begin
     for (int unsigned t = 0; t < 2; t++) begin
       for (int unsigned w = 0; w < Ways; w++) begin
-        hit[t][w] = ways[t][w].valid && ways[t][w].peer == read_peer;
+        hit[t][w] = ways[t][w].valid && ways[t][w].tag == read_tag;
       end
     end
   end
@@ -215,6 +252,7 @@ module tcp_lookup
     end
     if (read_valid_q) begin
       match_seg_q  <= read_seg_q;
+      match_name_q <= read_name_q;
       match_addr_q <= read_addr_q;
       stranger_q   <= read_kind == Syn || (read_kind == Ack && hit == '0);
     end
@@ -253,6 +291,7 @@ module tcp_lookup
     .s_ready_o(unused_line_ready),
     .s_data_i ('{
         seg: match_seg_q,
+        name: match_name_q,
         addr: match_addr_q,
         stranger: stranger_q,
         hit: known,
@@ -443,7 +482,7 @@ module tcp_lookup
     ram_we    = {2{!cleared}};
     ram_waddr = clear_q[AddrW-1:0];
     ram_wbe   = '1;
-    ram_wdata = '{valid: 1'b0, peer: {head.seg.peer.ip, head.seg.peer.port}, id: new_id};
+    ram_wdata = '{valid: 1'b0, tag: head_tag, id: new_id};
     if (insert) begin
       ram_we          = 2'b01 << pick1_q;
       ram_waddr       = ins_place.addr;

@@ -221,6 +221,7 @@ package tcp_pkg;
   // The MSS falls to the first one at the third timeout in a row, to the other one at the fourth.
   localparam logic [10:0] HoleMss = 11'd1024;
   localparam logic [10:0] HoleMssLeast = 11'(MtuMin - 16'd40);
+  localparam logic [10:0] HoleMss6 = 11'(Mtu6Min - 16'd60);  // at both over IPv6
   // Slow visits, one a second.
   localparam int unsigned KeepEvery = 8;  // between keep-alive probes; a power of two
   localparam int unsigned KeepEnd = 9 * KeepEvery;  // behind the first one: nine were not answered
@@ -271,9 +272,15 @@ package tcp_pkg;
     TcpCountPathMtuStrays,  // ... which quoted nothing that is unacknowledged: late, or forged
     TcpCountBlackHoles,     // MSS lowered: three timeouts in a row, or more
     TcpCountTailProbes,     // tail-loss probes
+    TcpCountTwins,          // dropped: of an IPv6 address with the name and port of a connection's
     TcpCountNum
   } tcp_count_e;
   localparam int unsigned TcpCounts = TcpCountNum;
+
+  /// Payload of our largest packet, of which `own` is what it is over IPv4.
+  function automatic logic [13:0] own_mss(input logic [13:0] own, input logic six);
+    return own - (six ? 14'd20 : 14'd0);
+  endfunction
 
   /// A pointer a is before b, modulo 2^32 (RFC 9293, section 3.4).
   function automatic logic seq_lt(input logic [31:0] a, input logic [31:0] b);

@@ -89,7 +89,9 @@ module tcp_update
     unique case (ev.kind)
       KdSeg: begin
         count_o[TcpCountSegsIn] = 1'b1;
-        if (found.early) begin
+        if (diff.twin) begin
+          count_o[TcpCountTwins] = 1'b1;
+        end else if (found.early) begin
           count_o[TcpCountEarly] = 1'b1;
         end else if (found.refused) begin
           act_o.refuse = 1'b1;

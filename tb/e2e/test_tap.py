@@ -67,6 +67,46 @@ def test_netcat(card):
     assert done.stdout == b"STORED\r\nVALUE tap 5 3\r\nabc\r\nEND\r\n"
 
 
+# The card's address in the network of which the kernel has ::1.
+CARD6 = "fd57:4b56::2"
+_no_ipv6 = pytest.mark.skipif(not os.path.exists("/proc/net/if_inet6"), reason="this kernel has no IPv6")
+
+
+@_no_ipv6
+def test_ping_ipv6(card):
+    interface = _interface_of(card.host)
+    link = f"fe80::57:4bff:fe56:2%{interface}"
+    for address, size in ((CARD6, 0), (CARD6, 8), (CARD6, 1452), (link, 56), (link, 1000)):
+        done = subprocess.run(
+            ["ping", "-6", "-c", "3", "-i", "0.05", "-W", "5", "-s", str(size), address],
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
+        assert " 0% packet loss" in done.stdout, done.stdout + done.stderr
+
+
+@_no_ipv6
+def test_clients_ipv6(card):
+    """TCP and UDP, and ports where nobody serves."""
+    value = random.Random(6).randbytes(300_000).replace(b"\r", b"\n")
+    with socket.create_connection((CARD6, card.port), timeout=30) as s:
+        s.sendall(b"set six 6 0 %d\r\n%s\r\n" % (len(value), value))
+        assert reference.ask(s, b"get six\r\n", b"END\r\n") == b"STORED\r\nVALUE six 6 %d\r\n%s\r\nEND\r\n" % (
+            len(value), value)
+    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as s:
+        s.connect((CARD6, card.udp_port))
+        s.send(b"\0\1\0\0\0\1\0\0version\r\n")
+        assert select.select([s], [], [], 5)[0] and s.recv(100)[8:] == b"VERSION 1.6.38\r\n"
+        s.connect((CARD6, 53))
+        s.send(b"anybody?")
+        assert select.select([s], [], [], 5)[0]
+        with pytest.raises(ConnectionRefusedError):
+            s.recv(100)
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((CARD6, 81), timeout=10)
+
+
 def test_streams(card, memcached, seed):
     run = differ.Differ(memcached, card, label=f"tap_{seed}")
     generator = stream.Generator(seed, b"t:", value_budget=4 << 20, reply_budget=6 << 20)

@@ -1,5 +1,6 @@
 """Frames for the tests of net: AXI4-Stream ends, a model of what net does with a received frame."""
 
+import ipaddress
 import random
 import struct
 
@@ -11,8 +12,12 @@ from common import Types
 T = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv")
 BEAT = {"data": 512, "len": 7, "last": 1}
 
-CFG = {"mac": 0x02AABBCCDDEE, "ip": 0x0A4D0002, "tcp_port": 11211, "udp_port": 11212, "mtu": 9000}
 OUR_MAC, OUR_IP = "02:aa:bb:cc:dd:ee", "10.77.0.2"
+#: Link-local, fixed, in a router's network.
+OUR_IP6 = ["fe80::aa:bbff:fecc:ddee", "fd57:4b56::2", "2001:db8:7:8:0:aa:feed:1234"]
+OUR_IP6_NUMBERS = [int(ipaddress.IPv6Address(ip)) for ip in OUR_IP6]
+CFG = {"mac": 0x02AABBCCDDEE, "ip": 0x0A4D0002, "tcp_port": 11211, "udp_port": 11212, "mtu": 9000,
+       "ip6": sum(ip << 128 * i for i, ip in enumerate(OUR_IP6_NUMBERS))}
 COUNTS = T.net_count_e.names
 
 
@@ -181,6 +186,8 @@ def receive(frame):
     dst = int.from_bytes(frame[:6], "big")
     host = "NetCountRxHost", frame
     from_group = ("NetCountRxFromGroupMac", None) if frame[6] & 1 else None
+    if ethertype == b"\x86\xdd":
+        return receive6(frame, vlan, l2, from_group)
     if ethertype == b"\x08\x06":
         ask = (dst in (CFG["mac"], (1 << 48) - 1) and size >= 28
                and l3[:8].hex() == "0001080006040001" and int.from_bytes(l3[24:28], "big") == CFG["ip"])
@@ -204,26 +211,18 @@ def receive(frame):
     drop = from_group or (martian and (martian, None))
     pseudo = l3[12:20] + struct.pack(">HH", proto, (total - 20) & 0xFFFF)
     peer = {"mac": int.from_bytes(frame[6:12], "big"), "vlan_valid": int(vlan),
-            "vlan_tci": int.from_bytes(frame[14:16], "big") if vlan else None,
+            "vlan_tci": int.from_bytes(frame[14:16], "big") if vlan else None, "ours": 0,
             "ip": int.from_bytes(l3[12:16], "big"), "port": sport}
     if proto == 6 and dport == CFG["tcp_port"]:
         offset = (l3[32] >> 4) * 4
         if offset < 20 or total < 20 + offset or total > size:
             return short
-        seq, ack, flags, wnd = struct.unpack(">IIxBH", l4[4:16])
+        flags = l4[13]
         if drop or not sport:
             return drop or ("NetCountRxFromPort0", None)
         if (flags & 2 and flags & 5) or not flags & 0x16:
             return "NetCountRxBadFlags", None
-        if word_sum(pseudo + l4) != 0xFFFF:
-            return "NetCountRxBadTcp", None
-        payload = l4[offset:]
-        fields = {"too_big": 0, "peer": peer, "seq": seq, "ack": ack, "flags": flags, "wnd": wnd, "mss": None, "ws": None,
-                  "sack": False, "options": b"" if payload or flags & 2 else l4[20:offset]}
-        if flags & 2:
-            payload = b""  # a SYN's is not accepted
-            fields["mss"], fields["ws"], fields["sack"] = syn_options(l4[20:offset])
-        return "NetCountRxTcp", (fields, payload)
+        return segment_fields(peer, l4, word_sum(pseudo + l4))
     if proto == 17 and dport == CFG["udp_port"]:
         length = struct.unpack(">H", l3[24:26])[0]
         if not 9 <= length <= total - 20 or length + 20 > size:
@@ -254,6 +253,104 @@ def receive(frame):
             return drop
         return ("NetCountRxReply", frame) if word_sum(l4) == 0xFFFF else ("NetCountRxBadIcmp", None)
     return drop or host
+
+
+def martian_source6(ip):
+    kinds = [*(("Us", ours, 128) for ours in OUR_IP6_NUMBERS), ("Multicast", 0xFF << 120, 8),
+             ("Loopback", 1, 128), ("Zero", 0, 128), ("Reserved", 0xFFFF << 32, 96), ("Reserved", 0, 96)]
+    return next((f"NetCountRxFrom{name}" for name, net, bits in kinds if (ip ^ net) >> (128 - bits) == 0), None)
+
+
+def receive6(frame, vlan, l2, from_group):
+    """The same for a frame with IPv6."""
+    host, short = ("NetCountRxHost", frame), ("NetCountRxBadLength", None)
+    size, l3 = len(frame) - l2, frame[l2:].ljust(120, b"\0")
+    mac = int.from_bytes(frame[:6], "big")
+    total, proto, hops = struct.unpack(">HBB", l3[4:8])
+    src, dst = int.from_bytes(l3[8:24], "big"), int.from_bytes(l3[24:40], "big")
+    ours = OUR_IP6_NUMBERS.index(dst) + 1 if dst in OUR_IP6_NUMBERS else 0
+    is_six = l3[0] >> 4 == 6
+    if mac == CFG["mac"] and not is_six:
+        return "NetCountRxBadIp", None
+    if frame[0] & 1 and ours:
+        return from_group or ("NetCountRxToGroupMac", None)
+    local = mac == CFG["mac"] and ours
+    group = (dst >> 24 == 0xFF0200000000000000000001FF and dst & 0xFFFFFF in [ip & 0xFFFFFF for ip in OUR_IP6_NUMBERS]
+             and mac == 0x333300000000 | dst & 0xFFFFFFFF)
+    solicit = is_six and proto == 58 and hops == 255 and l3[40:42] == b"\x87\0" and (local or group)
+    if not local and not solicit:
+        return from_group or host
+    martian = martian_source6(src)
+    if solicit and group and src == 0:
+        martian = None
+    drop = from_group or (martian and (martian, None))
+    l4 = l3[40 : 40 + total]
+    sport, dport = struct.unpack(">HH", l3[40:44])
+    pseudo = l3[8:40] + struct.pack(">HH", total, proto)
+    peer = {"mac": int.from_bytes(frame[6:12], "big"), "vlan_valid": int(vlan),
+            "vlan_tci": int.from_bytes(frame[14:16], "big") if vlan else None, "ours": ours, "ip": src, "port": sport}
+    if proto == 6 and dport == CFG["tcp_port"]:
+        offset = (l3[52] >> 4) * 4
+        if offset < 20 or total < offset or total + 40 > size:
+            return short
+        flags = l4[13]
+        if drop or not sport:
+            return drop or ("NetCountRxFromPort0", None)
+        if (flags & 2 and flags & 5) or not flags & 0x16:
+            return "NetCountRxBadFlags", None
+        return segment_fields(peer, l4, word_sum(pseudo + l4))
+    if proto == 17 and dport == CFG["udp_port"]:
+        length = struct.unpack(">H", l3[44:46])[0]
+        if not 9 <= length <= total or length + 40 > size:
+            return short
+        if drop or not sport:
+            return drop or ("NetCountRxFromPort0", None)
+        pseudo, l4 = l3[8:40] + struct.pack(">HH", length, proto), l4[:length]
+        if l4[6:8] == b"\0\0" or word_sum(pseudo + l4) != 0xFFFF:
+            return "NetCountRxBadUdp", None
+        return "NetCountRxUdp", ({"peer": peer}, l4[8:])
+    if proto == 58 and l3[40:42] == b"\2\0":
+        if total < 56 or total + 40 > size:
+            return short
+        if drop:
+            return drop
+        if l3[48] >> 4 != 6 or l3[54] != 6:
+            return "NetCountRxQuote", None
+        if word_sum(pseudo + l4) != 0xFFFF:
+            return "NetCountRxBadIcmp", None
+        told, quote = struct.unpack(">I", l4[4:8])[0], l4[8:]
+        sport, dport, seq = struct.unpack(">HHI", quote[40:48])
+        whose = int.from_bytes(quote[8:24], "big")
+        known = whose in OUR_IP6_NUMBERS
+        return "NetCountRxTcp", ({
+            "too_big": 1, "ack": seq, "mss": max(min(told, 65535), 1280) - 60,
+            "peer": peer | {"ip": int.from_bytes(quote[24:40], "big"),
+                            "ours": OUR_IP6_NUMBERS.index(whose) + 1 if known else ours,
+                            "port": dport * (known and sport == CFG["tcp_port"])}}, b"")
+    if solicit or (proto == 58 and l3[40:42] == b"\x80\0"):
+        if total < (24 if solicit else 8) or total + 40 > size:
+            return short
+        if drop:
+            return drop
+        if solicit and int.from_bytes(l3[48:64], "big") not in OUR_IP6_NUMBERS:
+            return "NetCountRxNeighbour", None
+        return ("NetCountRxReply", frame) if word_sum(pseudo + l4) == 0xFFFF else ("NetCountRxBadIcmp", None)
+    return drop or host
+
+
+def segment_fields(peer, l4, total):
+    """What becomes of a segment, apart from its addresses: `total` is the sum of all that is summed."""
+    if total != 0xFFFF:
+        return "NetCountRxBadTcp", None
+    seq, ack, flags, wnd = struct.unpack(">IIxBH", l4[4:16])
+    offset = (l4[12] >> 4) * 4
+    payload = l4[offset:]
+    fields = {"too_big": 0, "peer": peer, "seq": seq, "ack": ack, "flags": flags, "wnd": wnd, "mss": None, "ws": None,
+              "sack": False, "options": b"" if payload or flags & 2 else l4[20:offset]}
+    if flags & 2:
+        payload = b""  # a SYN's is not accepted
+        fields["mss"], fields["ws"], fields["sack"] = syn_options(l4[20:offset])
+    return "NetCountRxTcp", (fields, payload)
 
 
 def flags_byte(flags):

@@ -1,16 +1,19 @@
 """Receive side of net: sorting, cutting, checking, ARP and echo answers, against a model."""
 
+import ipaddress
 import random
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import SIZES, Sink, from_beats, run, start
-from net.frames import (CFG, OUR_IP, OUR_MAC, AxisSink, AxisSource, Counters, T, flags_byte, random_data,
+from common import SIZES, Sink, clocks, from_beats, run, start
+from net.frames import (CFG, OUR_IP, OUR_IP6, OUR_MAC, AxisSink, AxisSource, Counters, T, flags_byte, random_data,
                     receive, settle, word_sum)
 from scapy.all import ARP, ICMP, IP, TCP, UDP, Dot1Q, Ether, raw
-from scapy.layers.inet6 import IPv6
+from scapy.layers.inet6 import (ICMPv6EchoReply, ICMPv6EchoRequest, ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6NDOptDstLLAddr,
+                                ICMPv6NDOptSrcLLAddr, ICMPv6PacketTooBig, IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment,
+                                IPv6ExtHdrHopByHop)
 
-PEER_MAC, PEER_IP = "02:00:00:00:00:01", "10.77.0.1"
+PEER_MAC, PEER_IP, PEER_IP6 = "02:00:00:00:00:01", "10.77.0.1", "fd57:4b56::c0:ffee:1"
 SIZES = [s for s in SIZES if s <= 1500] + [1472, 8948]
 
 
@@ -21,26 +24,55 @@ def ether(rng, vlan=None, **fields):
     return frame
 
 
-def segment(rng, size, vlan=None, flags=None, options=None):
+def network(rng, six, ours=None):
+    """The header of a packet for us."""
+    if six:
+        return IPv6(src=PEER_IP6, dst=ours or rng.choice(OUR_IP6), hlim=rng.randrange(1, 256), tc=rng.randrange(256),
+                    fl=rng.getrandbits(20))
+    return IP(src=PEER_IP, dst=OUR_IP, ttl=rng.randrange(1, 256), id=rng.getrandbits(16))
+
+
+def segment(rng, size, vlan=None, flags=None, options=None, six=False):
     """A segment for us, perhaps with options, padded or not."""
     flags = flags if flags is not None else rng.choice(["A", "PA", "FA", "RA", "UPAECF", "A"])
     if options is None:
         options = rng.choice([[], [], [("Timestamp", (rng.getrandbits(32), rng.getrandbits(32)))],
                               [("SAck", tuple(rng.getrandbits(32) for _ in range(8)))]])
-    return raw(ether(rng, vlan) / IP(src=PEER_IP, dst=OUR_IP, ttl=rng.randrange(1, 256))
+    return raw(ether(rng, vlan) / network(rng, six)
                / TCP(sport=rng.randrange(1, 65536), dport=CFG["tcp_port"], seq=rng.getrandbits(32),
                      ack=rng.getrandbits(32), window=rng.getrandbits(16), flags=flags, options=options)
                / random_data(rng, size))
 
 
-def datagram(rng, size, vlan=None, **fields):
-    return raw(ether(rng, vlan) / IP(src=PEER_IP, dst=OUR_IP)
+def datagram(rng, size, vlan=None, six=False, **fields):
+    return raw(ether(rng, vlan) / network(rng, six)
                / UDP(sport=rng.randrange(1, 65536), dport=CFG["udp_port"], **fields) / random_data(rng, size))
 
 
-def echo(rng, size, vlan=None):
-    return raw(ether(rng, vlan) / IP(src=PEER_IP, dst=OUR_IP, ttl=rng.randrange(1, 256), id=rng.getrandbits(16))
+def echo(rng, size, vlan=None, six=False):
+    if six:
+        return raw(ether(rng, vlan) / network(rng, six)
+                   / ICMPv6EchoRequest(id=rng.getrandbits(16), seq=rng.getrandbits(16), data=random_data(rng, size)))
+    return raw(ether(rng, vlan) / network(rng, six)
                / ICMP(type=8, id=rng.getrandbits(16), seq=rng.getrandbits(16)) / random_data(rng, size))
+
+
+def solicit(rng, vlan=None, target=None, src=PEER_IP6, to_group=None, options=None, hops=255, dst=None, **fields):
+    """Who has this address? asked of the group of those whose address ends so, or of the one who had it."""
+    target = target or rng.choice(OUR_IP6)
+    to_group = rng.random() < 0.5 if to_group is None else to_group
+    if dst is None and to_group:
+        low = int(ipaddress.IPv6Address(target)) & 0xFFFFFF
+        dst = str(ipaddress.IPv6Address(0xFF0200000000000000000001FF000000 | low))
+    dst = dst or target
+    number = int(ipaddress.IPv6Address(dst))
+    mac = OUR_MAC if number >> 120 != 0xFF else ":".join(
+        f"{b:02x}" for b in b"\x33\x33" + (number & 0xFFFFFFFF).to_bytes(4, "big"))
+    options = rng.randrange(4) if options is None else options
+    ask = ICMPv6ND_NS(tgt=target, **fields)
+    for _ in range(options):
+        ask /= ICMPv6NDOptSrcLLAddr(lladdr=PEER_MAC)
+    return raw(ether(rng, vlan, dst=mac) / IPv6(src=src, dst=dst, hlim=hops) / ask)
 
 
 def too_big(rng, more=0, vlan=None, told=None, total=None, sport=None, kind=(3, 4), **inner):
@@ -54,6 +86,15 @@ def too_big(rng, more=0, vlan=None, told=None, total=None, sport=None, kind=(3, 
                / ICMP(type=kind[0], code=kind[1], **{"nexthopmtu": told} if kind == (3, 4) else {}) / quote)
 
 
+def too_big6(rng, more=0, vlan=None, told=None, sport=None, code=0, **inner):
+    """The same of a router of IPv6's."""
+    ours = IPv6(**{"src": rng.choice(OUR_IP6), "dst": "2001:db8::9", "nh": 6} | inner, plen=1440)
+    quote = raw(ours / TCP(sport=CFG["tcp_port"] if sport is None else sport, dport=rng.randrange(1, 65536),
+                           seq=rng.getrandbits(32)))[:48] + random_data(rng, more)
+    told = rng.choice([0, 1279, 1280, 1281, 1499, 1500, 9000, 65535, 65536, 1 << 31]) if told is None else told
+    return raw(ether(rng, vlan) / network(rng, True) / ICMPv6PacketTooBig(mtu=told, code=code) / quote)
+
+
 def arp(rng, vlan=None, op=1, ip=OUR_IP, dst=None):
     return raw(ether(rng, vlan, dst=dst or rng.choice(["ff:ff:ff:ff:ff:ff", OUR_MAC]))
                / ARP(op=op, hwsrc=PEER_MAC, psrc=PEER_IP, pdst=ip))
@@ -61,7 +102,7 @@ def arp(rng, vlan=None, op=1, ip=OUR_IP, dst=None):
 
 def strange(rng):
     """A frame for the host."""
-    kind = rng.randrange(9)
+    kind = rng.randrange(13)
     load = random_data(rng, rng.choice([0, 1, 30, 46, 64, 200]))
     ours = {"src": PEER_IP, "dst": OUR_IP}
     if kind == 0:
@@ -80,7 +121,18 @@ def strange(rng):
         return raw(ether(rng) / IP(src=PEER_IP, dst="10.77.0.3") / TCP(dport=CFG["tcp_port"]) / load)
     if kind == 7:
         return arp(rng, **rng.choice([{"op": 2}, {"ip": "10.77.0.3"}, {"dst": "02:00:00:00:00:09"}]))
-    return raw(ether(rng) / IP(**ours) / ICMP(type=rng.choice([0, 3, 13])) / load)
+    if kind == 8:
+        return raw(ether(rng) / IP(**ours) / ICMP(type=rng.choice([0, 3, 13])) / load)
+    if kind == 9:
+        extra = rng.choice([IPv6ExtHdrFragment, IPv6ExtHdrDestOpt, IPv6ExtHdrHopByHop])
+        return raw(ether(rng) / network(rng, True) / extra() / UDP(dport=CFG["udp_port"]) / load)
+    if kind == 10:
+        return raw(ether(rng) / network(rng, True) / rng.choice(
+            [UDP(dport=CFG["udp_port"] ^ 4), TCP(dport=CFG["tcp_port"] ^ 4), ICMPv6EchoReply()]) / load)
+    if kind == 11:
+        return rng.choice([solicit(rng, hops=254), solicit(rng, code=1), solicit(rng, target="fd57:4b56::3"),
+                           solicit(rng, dst="ff02::1")])
+    return raw(ether(rng) / IPv6(src=PEER_IP6, dst="ff02::fb") / UDP(dport=CFG["udp_port"]) / load)
 
 
 def pad(rng, frame):
@@ -112,6 +164,7 @@ class Bench:
             getattr(dut, name).value = 0
         bench = cls(dut, pause, idle)
         await start(dut)
+        await clocks(dut, 40)  # the sums of our addresses
         return bench
 
     async def send(self, *frames):
@@ -160,8 +213,10 @@ class Bench:
         assert self.host.frames == want.get("NetCountRxHost", [])
         requests = want.get("NetCountRxReply", [])
         assert len(self.tx.frames) == len(requests)
-        for answer, request in zip(self.tx.frames, requests):
-            assert answer == expected_answer(request)
+        # Advertisements are made elsewhere than the other answers.
+        answers = sorted(self.tx.frames, key=is_advertisement)
+        for answer, wanted in zip(answers, sorted(map(expected_answer, requests), key=is_advertisement)):
+            assert answer == wanted
         counts = {k: len(v) for k, v in want.items()} | {"NetCountRxFrames": len(frames)}
         if requests:
             counts |= {"NetCountTxFrames": len(requests), "NetCountTxReply": len(requests)}
@@ -180,12 +235,31 @@ def same_peer(got, want):
     assert got == want
 
 
+def is_advertisement(frame):
+    return ICMPv6ND_NA in Ether(frame)
+
+
 def expected_answer(request):
-    """The answer to an ARP or echo request, its checksums computed by scapy."""
+    """The answer to an ARP or echo request or a solicitation, its checksums computed by scapy."""
     size = max(len(request), 60)
     frame = Ether(request)
     frame.dst, frame.src = frame.src, OUR_MAC
-    if ARP in frame:
+    if ICMPv6ND_NS in frame:
+        ip = frame[IPv6]
+        target, anybody = ip[ICMPv6ND_NS].tgt, ip.src == "::"
+        ip.remove_payload()
+        if anybody:
+            frame.dst, ip.dst = "33:33:00:00:00:01", "ff02::1"
+        else:
+            ip.dst = ip.src
+        ip.src, ip.hlim, ip.plen, ip.tc, ip.fl = target, 255, None, 0, 0
+        frame /= ICMPv6ND_NA(tgt=target, R=0, S=not anybody, O=1) / ICMPv6NDOptDstLLAddr(lladdr=OUR_MAC)
+        size = 60
+    elif IPv6 in frame:
+        ip = frame[IPv6]
+        ip.src, ip.dst, ip.hlim, ip[ICMPv6EchoRequest].type = ip.dst, ip.src, 64, 129
+        del ip[ICMPv6EchoRequest].cksum
+    elif ARP in frame:
         ask = frame[ARP]
         ask.op, ask.hwdst, ask.pdst, ask.hwsrc, ask.psrc = 2, ask.hwsrc, ask.psrc, OUR_MAC, OUR_IP
     else:
@@ -199,17 +273,18 @@ def expected_answer(request):
 
 
 @cocotb.test()
-async def sizes(dut):
+@cocotb.parametrize(six=[False, True])
+async def sizes(dut, six):
     """Every payload size, tagged or not."""
     rng = random.Random(random.getrandbits(32))
     bench = await Bench.make(dut, pause=0.1, idle=0.1)
     frames = []
     for size in SIZES:
         for vlan in (False, True):
-            frames += [segment(rng, size, vlan), datagram(rng, size, vlan)]
+            frames += [segment(rng, size, vlan, six=six), datagram(rng, size, vlan, six)]
             if size <= 128:
-                frames.append(echo(rng, size, vlan))
-    frames += [segment(rng, 0, v, options=[("NOP", None)] * n) for v in (False, True) for n in range(0, 41, 4)]
+                frames.append(echo(rng, size, vlan, six))
+    frames += [segment(rng, 0, v, options=[("NOP", None)] * n, six=six) for v in (False, True) for n in range(0, 41, 4)]
     frames = [pad(rng, f) for f in frames]
     for i in range(0, len(frames), 20):
         await bench.send(*frames[i : i + 20])
@@ -225,8 +300,11 @@ async def mixture(dut, pace):
     frames = []
     for _ in range(800):
         size = rng.choice([0, 1, 2, 5, 6, 10, 22, 40, 64, 100, 128, 300])
-        make = rng.choice([segment, segment, datagram, datagram, echo, lambda r, _: arp(r),
-                           too_big, lambda r, _: strange(r)])
+        six = rng.random() < 0.5
+        make = rng.choice([lambda r, n: segment(r, n, six=six), lambda r, n: segment(r, n, six=six),
+                           lambda r, n: datagram(r, n, six=six), lambda r, n: datagram(r, n, six=six),
+                           lambda r, n: echo(r, n, six=six), lambda r, _: arp(r), lambda r, _: solicit(r),
+                           too_big, too_big6, lambda r, _: strange(r)])
         frame = pad(rng, make(rng, size))
         if rng.random() < 0.25:
             frame = damage(rng, frame)
@@ -307,17 +385,21 @@ async def every_drop(dut):
 
 
 @cocotb.test()
-async def padded_packets(dut):
+@cocotb.parametrize(six=[False, True])
+async def padded_packets(dut, six):
     """A packet that goes on behind its datagram: what is behind is not the datagram's."""
     rng = random.Random(random.getrandbits(32))
     bench = await Bench.make(dut, pause=0.2)
     frames = []
     for size in [1, 2, 5, 6, 22, 63, 64, 65, 128, 300]:
         for more in (1, 2, 17, 64, 130):
-            for options in ({}, {"chksum": 0}):
-                packet = Ether(datagram(rng, size, rng.random() < 0.5, **options))
-                packet[IP].len += more
-                del packet[IP].chksum
+            for options in [{}] if six else [{}, {"chksum": 0}]:
+                packet = Ether(datagram(rng, size, rng.random() < 0.5, six, **options))
+                if six:
+                    packet[IPv6].plen += more
+                else:
+                    packet[IP].len += more
+                    del packet[IP].chksum
                 frame = raw(packet) + random_data(rng, more)
                 assert receive(frame)[0] == "NetCountRxUdp" and len(receive(frame)[1][1]) == size
                 frames.append(pad(rng, frame))
@@ -326,11 +408,113 @@ async def padded_packets(dut):
     bench.check(frames)
 
 
+@cocotb.test()
+async def every_drop6(dut):
+    """The same over IPv6, where the UDP checksum is not optional."""
+    rng = random.Random(random.getrandbits(32))
+    bench = await Bench.make(dut)
+
+    def patched(frame, at, value):
+        return frame[:at] + value + frame[at + len(value) :]
+
+    causes = []
+    for vlan in (False, True):
+        l3 = 18 if vlan else 14
+        l4 = l3 + 40
+        seg, dgram = segment(rng, 10, vlan, options=[], six=True), datagram(rng, 10, vlan, True)
+        ping, ask = echo(rng, 10, vlan, True), solicit(rng, vlan, options=1)
+        flip = lambda frame, at: patched(frame, at, bytes([frame[at] ^ 1 << rng.randrange(8)]))
+        causes += [
+            ("NetCountRxBadIp", patched(seg, l3, b"\x45")),
+            *(("NetCountRxBadTcp", flip(seg, at)) for at in (l3 + 9, l3 + 23, l4 + 4, l4 + 11, l4 + 15, l4 + 25)),
+            *(("NetCountRxBadUdp", flip(dgram, at)) for at in (l3 + 9, l4 + 6, l4 + 9)),
+            *(("NetCountRxBadIcmp", flip(ping, at)) for at in (l3 + 10, l4 + 4, l4 + 17)),
+            *(("NetCountRxBadIcmp", flip(ask, at)) for at in (l3 + 11, l4 + 2, l4 + 5, l4 + 31)),
+            ("NetCountRxBadUdp", datagram(rng, 33, vlan, True, chksum=0)),
+            ("NetCountRxNeighbour", solicit(rng, vlan, target=OUR_IP6[1].replace("fd57", "fd56"))),
+            ("NetCountRxBadLength", patched(seg, l3 + 4, b"\0\x13")),
+            ("NetCountRxBadLength", patched(seg, l3 + 4, b"\xff\xff")),
+            ("NetCountRxBadLength", patched(seg, l4 + 12, b"\x40")),
+            ("NetCountRxBadLength", patched(seg, l4 + 12, b"\xf0")),
+            ("NetCountRxBadLength", seg[:-1]),
+            ("NetCountRxBadLength", segment(rng, 200, vlan, options=[], six=True)[:-137]),
+            *(("NetCountRxBadLength", seg[:n]) for n in (l4 + 4, 63, 64, 65, l4 + 19)),
+            ("NetCountRxBadLength", patched(dgram, l4 + 4, b"\0\x13")),
+            ("NetCountRxBadLength", patched(dgram, l4 + 4, b"\0\x08")),
+            ("NetCountRxBadLength", datagram(rng, 0, vlan, True)),
+            ("NetCountRxBadLength", patched(ping, l3 + 4, b"\0\x07")),
+            ("NetCountRxBadLength", patched(ask, l3 + 4, b"\0\x17")),
+            ("NetCountRxBadLength", ask[:-1]),
+        ]
+    causes = [(c, f) for c, f in causes if not (c == "NetCountRxNeighbour" and receive(f)[0] != c)]
+    for cause, frame in causes:
+        assert receive(frame)[0] == cause, (cause, receive(frame)[0])
+        before = bench.counters.count[cause]
+        await bench.send(frame)
+        assert bench.counters.count[cause] == before + 1, cause
+    bench.check([f for _, f in causes])
+
+
+@cocotb.test()
+async def neighbours(dut):
+    """Solicitations for each of our addresses, of the group and of us alone, with and without options, from
+    an address and from none, become advertisements; those for others, or from beyond the link, go to the
+    host."""
+    rng = random.Random(random.getrandbits(32))
+    bench = await Bench.make(dut, pause=0.2)
+    frames = []
+    for vlan in (False, True):
+        asked = []
+        for target in OUR_IP6:
+            for options in range(4):
+                asked += [solicit(rng, vlan, target, to_group=group, options=options) for group in (False, True)]
+            asked.append(solicit(rng, vlan, target, src="::", to_group=True, options=0))
+            asked.append(solicit(rng, vlan, target, src="fe80::1", to_group=True))
+        assert all(receive(f)[0] == "NetCountRxReply" for f in asked)
+        host = [solicit(rng, vlan, hops=254), solicit(rng, vlan, code=1), solicit(rng, vlan, target="fd57:4b56::3"),
+                solicit(rng, vlan, dst="ff02::1"), solicit(rng, vlan, dst="ff02::2:ff00:2", target=OUR_IP6[1])]
+        odd = bytearray(solicit(rng, vlan, to_group=True))
+        odd[5] ^= 1  # the group's number is in the MAC address, too
+        host.append(bytes(odd))
+        assert all(receive(f)[0] == "NetCountRxHost" for f in host)
+        zero = solicit(rng, vlan, src="::", to_group=False)  # somebody without an address knows none of us
+        assert receive(zero)[0] == "NetCountRxFromZero"
+        frames += [*asked, *host, zero]
+    rng.shuffle(frames)
+    frames = [pad(rng, f) for f in frames]
+    for i in range(0, len(frames), 10):
+        await bench.send(*frames[i : i + 10])
+    bench.check(frames)
+
+
+@cocotb.test()
+async def one_address(dut):
+    """An address that is not set is nobody's: :: is never ours."""
+    rng = random.Random(random.getrandbits(32))
+    bench = await Bench.make(dut)
+    dut.cfg_i.value = T.net_cfg_t.pack(CFG | {"ip6": CFG["ip6"] & (1 << 128) - 1})
+    others = [f for vlan in (False, True) for ip in ("::", *OUR_IP6[1:]) for f in (
+        raw(ether(rng, vlan) / network(rng, True, ip) / UDP(sport=7, dport=CFG["udp_port"]) / b"hello"),
+        solicit(rng, vlan, target=ip, to_group=True))]
+    await bench.send(*others)
+    assert bench.host.frames == others
+    mine = [f for vlan in (False, True) for f in (
+        raw(ether(rng, vlan) / network(rng, True, OUR_IP6[0]) / UDP(sport=7, dport=CFG["udp_port"]) / b"hello"),
+        solicit(rng, vlan, target=OUR_IP6[0]))]
+    await bench.send(*mine)
+    assert bench.counters.count["NetCountRxUdp"] == bench.counters.count["NetCountTxReply"] == 2
+
+
 ADDRESSES = {
     "Us": [OUR_IP], "Broadcast": ["255.255.255.255"], "Multicast": ["224.0.0.1", "239.255.255.255"],
     "Reserved": ["240.0.0.0", "255.255.255.254"], "Loopback": ["127.0.0.1", "127.255.255.255"],
     "Zero": ["0.1.0.0", "0.255.255.255"],
 }  # fmt: skip
+ADDRESSES6 = {
+    "Us": OUR_IP6, "Multicast": ["ff02::1", "ff00::"], "Reserved": ["::ffff:10.77.0.1", "::10.77.0.1", "::2"], "Loopback": ["::1"],
+    "Zero": ["::"],
+}  # fmt: skip
+NEIGHBOURS6 = ["fe80::1", "1::2", "::1:0:0", "feff::1", "2001:db8:7:8:0:aa:feed:1235", "::fffe:10.77.0.1"]
 NEIGHBOURS = ["223.255.255.255", "128.0.0.0", "126.255.255.255", "1.0.0.0", "10.77.0.3", "8.8.8.8"]
 GROUPS = ["ff:ff:ff:ff:ff:ff", "01:00:5e:00:00:01", "33:33:00:00:00:01"]
 
@@ -351,6 +535,13 @@ async def martians(dut):
                 raw(link() / IP(**ours) / ICMP(type=8) / load),
                 raw(link() / ARP(op=1, hwsrc=PEER_MAC, psrc=ip, pdst=OUR_IP))]
 
+    def requests6(ip, vlan):
+        link, ours = lambda: ether(rng, vlan), {"src": ip, "dst": rng.choice(OUR_IP6)}
+        return [raw(link() / IPv6(**ours) / TCP(sport=5, dport=CFG["tcp_port"], flags="S")),
+                raw(link() / IPv6(**ours) / TCP(sport=5, dport=CFG["tcp_port"], flags="A") / load),
+                raw(link() / IPv6(**ours) / UDP(sport=5, dport=CFG["udp_port"]) / load),
+                raw(link() / IPv6(**ours) / ICMPv6EchoRequest()), solicit(rng, vlan, src=ip, to_group=False)]
+
     want = []
     for vlan in (False, True):
         for name, ips in ADDRESSES.items():
@@ -364,6 +555,21 @@ async def martians(dut):
                 want.append(("FromGroupMac", frame[:6] + bytes.fromhex(mac.replace(":", "")) + frame[12:]))
             for frame in requests(PEER_IP, vlan)[:4]:
                 want.append(("ToGroupMac", bytes.fromhex(mac.replace(":", "")) + frame[6:]))
+        for name, ips in ADDRESSES6.items():
+            want += [(f"From{name}", f) for ip in ips for f in requests6(ip, vlan)]
+        for ip in NEIGHBOURS6:
+            want += zip(("Tcp", "Tcp", "Udp", "Reply", "Reply"), requests6(ip, vlan))
+        for mac in GROUPS:
+            for frame in requests6(PEER_IP6, vlan):
+                want.append(("FromGroupMac", frame[:6] + bytes.fromhex(mac.replace(":", "")) + frame[12:]))
+                want.append(("ToGroupMac", bytes.fromhex(mac.replace(":", "")) + frame[6:]))
+        link, ours = lambda: ether(rng, vlan), network(rng, True)
+        want += [("FromPort0", raw(link() / ours / TCP(sport=0, dport=CFG["tcp_port"], flags="S"))),
+                 ("FromPort0", raw(link() / ours / UDP(sport=0, dport=CFG["udp_port"]) / load))]
+        for flags in range(256):
+            good = flags & 0x16 and not (flags & 2 and flags & 5)
+            segment = TCP(sport=5, dport=CFG["tcp_port"], flags=flags) / (b"" if flags & 2 else load)
+            want.append(("Tcp" if good else "BadFlags", raw(link() / ours / segment)))
         link, ours = lambda: ether(rng, vlan), IP(src=PEER_IP, dst=OUR_IP)
         want += [("FromPort0", raw(link() / ours / TCP(sport=0, dport=CFG["tcp_port"], flags="S"))),
                  ("FromPort0", raw(link() / ours / UDP(sport=0, dport=CFG["udp_port"]) / load))]
@@ -409,7 +615,8 @@ async def echo_limit(dut):
 
 
 @cocotb.test()
-async def syn(dut):
+@cocotb.parametrize(six=[False, True])
+async def syn(dut, six):
     """Options of SYNs: usual ones, none, nonsense; never stuck, never long."""
     rng = random.Random(random.getrandbits(32))
     bench = await Bench.make(dut, pause=0.2)
@@ -417,14 +624,16 @@ async def syn(dut):
     def raw_syn(options, size=0, flags="S", payload=b""):
         """Options as bytes, a multiple of four; at least so much payload, which begins so."""
         size = max(size, len(payload))
-        frame = bytearray(segment(rng, len(options) + size, flags=flags, options=[]))
-        l2 = 18 if frame[12:14] == b"\x81\x00" else 14
-        frame[l2 + 40 : l2 + 40 + len(options + payload)] = options + payload
-        frame[l2 + 32] = (5 + len(options) // 4) << 4
+        frame = bytearray(segment(rng, len(options) + size, flags=flags, options=[], six=six))
+        l3 = 18 if frame[12:14] == b"\x81\x00" else 14
+        l4 = l3 + (40 if six else 20)
+        frame[l4 + 20 : l4 + 20 + len(options + payload)] = options + payload
+        frame[l4 + 12] = (5 + len(options) // 4) << 4
         # scapy would rewrite nonsense options, so the checksum is made here.
-        frame[l2 + 36 : l2 + 38] = b"\0\0"
-        pseudo = bytes(frame[l2 + 12 : l2 + 20]) + b"\0\6" + (len(frame) - l2 - 20).to_bytes(2, "big")
-        frame[l2 + 36 : l2 + 38] = (word_sum(pseudo + bytes(frame[l2 + 20 :])) ^ 0xFFFF).to_bytes(2, "big")
+        frame[l4 + 16 : l4 + 18] = b"\0\0"
+        addresses = bytes(frame[l3 + 8 : l4] if six else frame[l3 + 12 : l4])
+        pseudo = addresses + b"\0\6" + (len(frame) - l4).to_bytes(2, "big")
+        frame[l4 + 16 : l4 + 18] = (word_sum(pseudo + bytes(frame[l4:])) ^ 0xFFFF).to_bytes(2, "big")
         return bytes(frame)
 
     linux = bytes.fromhex("020405b40402080a1122334400000000" "01030307")
@@ -442,7 +651,7 @@ async def syn(dut):
             options = bytes(rng.choice([0, 1, 1, 2, 2, 3, 3, 4, 5, 8, 10]) for _ in options)
         frames.append(raw_syn(options, rng.choice([0, 0, 20, 128]), rng.choice(["S", "SA", "S", "SPU"])))
         if rng.random() < 0.5:
-            frames.append(segment(rng, rng.randrange(100)))
+            frames.append(segment(rng, rng.randrange(100), six=six))
     for i in range(0, len(frames), 20):
         await bench.send(*frames[i : i + 20])
     bench.check(frames)
@@ -494,6 +703,32 @@ async def path_mtu(dut):
         assert all(receive(f)[0] == "NetCountRxHost" for f in host)
         everything += [*told, *host, segment(rng, 10, vlan), echo(rng, 10, vlan)]
     rng.shuffle(everything)
+    for i in range(0, len(everything), 20):
+        await bench.send(*everything[i : i + 20])
+    bench.check(everything)
+
+
+@cocotb.test()
+async def path_mtu6(dut):
+    """The same over IPv6, where less than 1,280 bytes is never told; what quotes no segment is dropped."""
+    rng = random.Random(random.getrandbits(32))
+    bench = await Bench.make(dut, pause=0.2)
+    everything = []
+    for vlan in (False, True):
+        told = [too_big6(rng, more, vlan) for more in (0, 1, 5, 6, 9, 10, 11, 12, 36, 100, 520, 1184)]
+        told += [too_big6(rng, 0, vlan, told=mtu) for mtu in (0, 1, 1279, 1280, 1281, 1500, 65535, 65536, 0x50000500)]
+        told += [too_big6(rng, 0, vlan, src=src) for src in (*OUR_IP6, "fd57:4b56::3", "::")]
+        told += [too_big6(rng, 0, vlan, sport=sport) for sport in (0, 80, CFG["tcp_port"] ^ 256)]
+        dropped = [too_big6(rng, 20, vlan, nh=nh) for nh in (17, 44, 58)] + [too_big6(rng, 20, vlan, version=4)]
+        host = [too_big6(rng, 20, vlan, code=1)]
+        assert all(receive(f)[1][0]["too_big"] for f in told)
+        assert all(receive(f)[0] == "NetCountRxQuote" for f in dropped)
+        assert all(receive(f)[0] == "NetCountRxHost" for f in host)
+        everything += [*told, *dropped, *host, segment(rng, 10, vlan, six=True), echo(rng, 10, vlan, True)]
+    for frame in told[:3]:
+        everything += [frame[:-1], frame[:70], frame[:-1] + bytes([frame[-1] ^ 1])]
+    rng.shuffle(everything)
+    everything = [pad(rng, f) if receive(f)[0] != "NetCountRxBadLength" else f for f in everything]
     for i in range(0, len(everything), 20):
         await bench.send(*everything[i : i + 20])
     bench.check(everything)
@@ -555,7 +790,8 @@ async def jumbo_echo(dut):
     rng = random.Random(random.getrandbits(32))
     bench = await Bench.make(dut, pause=0.1)
     frames = [echo(rng, 8972, True), arp(rng, True), echo(rng, 8972, False), echo(rng, 9, False),
-              arp(rng, False), echo(rng, 0, True)]
+              arp(rng, False), echo(rng, 0, True), echo(rng, 8952, True, True), solicit(rng, True),
+              echo(rng, 8952, False, True), solicit(rng, False)]
     assert len(frames[0]) == 9018
     for frame in frames:
         await bench.send(frame)

@@ -1,20 +1,24 @@
 """Transmit side of net: frames around segments and datagrams, merged with the host's and the
 answers. Scapy builds every expected frame, checksums included."""
 
+import ipaddress
 import random
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import SIZES, Source, run, start, to_beats
-from net.frames import (CFG, OUR_IP, OUR_MAC, AxisSink, AxisSource, Counters, T, random_data, settle)
+from common import SIZES, Source, clocks, run, start, to_beats
+from net.frames import (CFG, OUR_IP, OUR_IP6, OUR_MAC, AxisSink, AxisSource, Counters, T, random_data, settle)
 from scapy.all import ARP, IP, TCP, UDP, Dot1Q, Ether, raw
+from scapy.layers.inet6 import ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6NDOptDstLLAddr, IPv6
 
 FLAGS = ("cwr", "ece", "urg", "ack", "psh", "rst", "syn", "fin")
 SIZES = [s for s in SIZES if s <= 1500] + [1472, 8948, 8960, 8972]
 
 
-def peer(rng, vlan=None):
-    return {"mac": rng.getrandbits(48), "ip": rng.getrandbits(32), "port": rng.randrange(1, 65536),
+def peer(rng, vlan=None, six=False):
+    ours = rng.randrange(1, 4) if six else 0
+    return {"mac": rng.getrandbits(48), "ours": ours, "ip": rng.getrandbits(128 if six else 32),
+            "port": rng.randrange(1, 65536),
             "vlan_valid": int(rng.random() < 0.4) if vlan is None else vlan, "vlan_tci": rng.getrandbits(16)}
 
 
@@ -27,6 +31,8 @@ def headers(to, proto, **ip):
     if to["vlan_valid"]:
         tci = to["vlan_tci"]
         frame /= Dot1Q(prio=tci >> 13, dei=tci >> 12 & 1, vlan=tci & 0xFFF)
+    if to["ours"]:
+        return frame / IPv6(src=OUR_IP6[to["ours"] - 1], dst=str(ipaddress.IPv6Address(to["ip"])), hlim=64, nh=proto)
     return frame / IP(src=OUR_IP, dst=dotted(to["ip"], 4, ".", "d"), ttl=64, proto=proto, **{"id": 0, "flags": "DF"} | ip)
 
 
@@ -41,9 +47,9 @@ def beats(data):
     return beats
 
 
-def segment(rng, size, vlan=None, mss=None, ws=None, permit=False, sack=(), narrow=None):
+def segment(rng, size, vlan=None, mss=None, ws=None, permit=False, sack=(), narrow=None, six=False):
     """(beats to drive, expected frame); `narrow`: may be fragmented, as the so-manieth packet"""
-    to, data = peer(rng, vlan), random_data(rng, size)
+    to, data = peer(rng, vlan, six), random_data(rng, size)
     flags = rng.getrandbits(8) & ~2
     if mss is not None or ws is not None or permit:
         flags |= 2
@@ -65,8 +71,8 @@ def segment(rng, size, vlan=None, mss=None, ws=None, permit=False, sack=(), narr
     return [{"": meta, "beat": b} for b in beats(data)], pad(frame)
 
 
-def datagram(rng, size, vlan=None, data=None, to=None):
-    to, data = to or peer(rng, vlan), random_data(rng, size) if data is None else data
+def datagram(rng, size, vlan=None, data=None, to=None, six=False):
+    to, data = to or peer(rng, vlan, six), random_data(rng, size) if data is None else data
     frame = headers(to, 17) / UDP(sport=CFG["udp_port"], dport=to["port"]) / data
     return [{"": {"peer": to, "len": size}, "beat": b} for b in beats(data)], pad(frame)
 
@@ -90,6 +96,7 @@ class Bench:
             getattr(dut, name).value = 1
         bench = cls(dut, pause, idle)
         await start(dut)
+        await clocks(dut, 40)  # the sums of our addresses
         return bench
 
     async def drain(self):
@@ -108,29 +115,30 @@ async def narrow(dut):
     for i in range(100):
         narrow = begin + i // 2 if i % 2 else None
         beats, frame = segment(rng, rng.choice((0, 1, 10, 64, 512)), narrow=narrow)
-        bench.seg.queue += beats
+        bench.seg.put(*beats)
         want.append(frame)
     await bench.drain()
     assert bench.wire.frames == want
 
 
 @cocotb.test()
-async def sizes(dut):
+@cocotb.parametrize(six=[False, True])
+async def sizes(dut, six):
     """Every payload size, tagged or not, back to back; padding is zero."""
     rng = random.Random(random.getrandbits(32))
     bench = await Bench.make(dut)
     for make, source in ((segment, bench.seg), (datagram, bench.dgram)):
         want = []
         for size in SIZES:
-            if make is datagram and size > CFG["mtu"] - 28 or make is segment and size > CFG["mtu"] - 40:
+            if size > CFG["mtu"] - (28 if make is datagram else 40) - 20 * six:
                 continue
             for vlan in (0, 1):
-                beats, frame = make(rng, size, vlan)
+                beats, frame = make(rng, size, vlan, six=six)
                 source.put(*beats)
                 want.append(frame)
         if make is segment:
             for vlan in (0, 1):
-                beats, frame = segment(rng, 0, vlan)
+                beats, frame = segment(rng, 0, vlan, six=six)
                 source.put(*beats)
                 want.append(frame)
         del bench.wire.frames[:]
@@ -152,7 +160,8 @@ async def options(dut):
             mss, ws, permit = None, None, False
             sack = [rng.choice((1, 65536, rng.randrange(1, 65537))) for _ in range(2 * rng.randrange(5))]
         bare = mss is not None or ws is not None or permit or sack
-        beats, frame = segment(rng, 0 if bare else rng.randrange(100), i % 2, mss, ws, permit, sack)
+        beats, frame = segment(rng, 0 if bare else rng.randrange(100), i % 2, mss, ws, permit, sack,
+                               six=rng.random() < 0.5)
         bench.seg.put(*beats)
         want.append(frame)
     await bench.drain()
@@ -160,19 +169,19 @@ async def options(dut):
 
 
 @cocotb.test()
-async def udp_zero_checksum(dut):
+@cocotb.parametrize(six=[False, True])
+async def udp_zero_checksum(dut, six):
     """A UDP checksum that comes to zero is sent as ffff."""
     rng = random.Random(random.getrandbits(32))
     bench = await Bench.make(dut)
     for _ in range(10):
-        data, to = random_data(rng, 20), peer(rng)
+        data, to = random_data(rng, 20), peer(rng, six=six)
         # Choose the last word so that the sum comes to ffff.
-        sum_ = UDP(raw(headers(to, 17) / UDP(sport=CFG["udp_port"], dport=to["port"]) / (data + b"\0\0"))[
-            38 if to["vlan_valid"] else 34 :]).chksum
+        l4 = (38 if to["vlan_valid"] else 34) + 20 * six
+        sum_ = UDP(raw(headers(to, 17) / UDP(sport=CFG["udp_port"], dport=to["port"]) / (data + b"\0\0"))[l4:]).chksum
         data += sum_.to_bytes(2, "big")
         beats, frame = datagram(rng, 22, data=data, to=to)
-        at = 44 if to["vlan_valid"] else 40
-        assert frame[at : at + 2] == b"\xff\xff"
+        assert frame[l4 + 6 : l4 + 8] == b"\xff\xff"
         bench.dgram.put(*beats)
         await bench.drain()
         assert bench.wire.frames[-1] == frame
@@ -184,12 +193,12 @@ async def merge(dut, pace):
     """All four sources at once: whole frames, each source in order, none starved or lost."""
     rng = random.Random(random.getrandbits(32))
     bench = await Bench.make(dut, *pace)
-    want = {"Tcp": [], "Udp": [], "Host": [], "Reply": []}
+    want = {"Tcp": [], "Udp": [], "Host": [], "Reply": [], "Neighbour": []}
     for _ in range(100):
-        beats, frame = segment(rng, rng.choice([0, 1, 6, 10, 64, 100, 700]))
+        beats, frame = segment(rng, rng.choice([0, 1, 6, 10, 64, 100, 700]), six=rng.random() < 0.5)
         bench.seg.put(*beats)
         want["Tcp"].append(frame)
-        beats, frame = datagram(rng, rng.choice([1, 14, 22, 23, 64, 100, 700]))
+        beats, frame = datagram(rng, rng.choice([1, 14, 22, 23, 64, 100, 700]), six=rng.random() < 0.5)
         bench.dgram.put(*beats)
         want["Udp"].append(frame)
         frame = raw(Ether(type=0x88B5) / random_data(rng, rng.choice([1, 45, 46, 50, 51, 600])))
@@ -201,18 +210,29 @@ async def merge(dut, pace):
         bench.wire_in.queue.append(raw(ask))
         want["Reply"].append(pad(Ether(dst="02:00:00:00:00:01", src=OUR_MAC) / ARP(
             op=2, hwsrc=OUR_MAC, psrc=OUR_IP, hwdst="02:00:00:00:00:01", pdst=f"10.77.0.{i + 3}")))
+        to = {"mac": 0x020000000000 + i, "vlan_valid": i % 2, "vlan_tci": i, "ours": 1 + i % 3, "ip": (0xFE80 << 112) + i}
+        ask = Ether(dst=OUR_MAC, src=dotted(to["mac"], 6, ":", "02x"))
+        if i % 2:
+            ask /= Dot1Q(vlan=i)
+        ask /= IPv6(src=str(ipaddress.IPv6Address(to["ip"])), dst=OUR_IP6[i % 3], hlim=255)
+        bench.wire_in.queue.append(raw(ask / ICMPv6ND_NS(tgt=OUR_IP6[i % 3])))
+        answer = headers(to, 58)
+        answer[IPv6].hlim = 255
+        want["Neighbour"].append(raw(answer / ICMPv6ND_NA(tgt=OUR_IP6[i % 3], R=0, S=1, O=1)
+                                     / ICMPv6NDOptDstLLAddr(lladdr=OUR_MAC)))
     await bench.drain()
-    got = {"Tcp": [], "Udp": [], "Host": [], "Reply": []}
+    got = {name: [] for name in want}
     for frame in bench.wire.frames:
         l2 = 18 if frame[12:14] == b"\x81\0" else 14
         kind = {b"\x08\x06": "Reply", b"\x88\xb5": "Host"}.get(frame[l2 - 2 : l2])
-        got[kind or {6: "Tcp", 17: "Udp"}[frame[l2 + 9]]].append(frame)
+        proto = frame[l2 + (6 if frame[l2] >> 4 == 6 else 9)]
+        got[kind or {6: "Tcp", 17: "Udp", 58: "Neighbour"}[proto]].append(frame)
     assert got == want
     # Round robin: the answers did not wait for the others to finish.
     first = [bench.wire.frames.index(want[k][9]) for k in want]
-    assert max(first) < 150, first
-    count = {f"NetCountTx{k}": len(v) for k, v in want.items()}
-    count |= {"NetCountTxFrames": 320, "NetCountRxFrames": 20, "NetCountRxReply": 20}
+    assert max(first) < 160, first
+    count = {f"NetCountTx{k}": len(want[k]) for k in ("Tcp", "Udp", "Host")}
+    count |= {"NetCountTxFrames": 340, "NetCountTxReply": 40, "NetCountRxFrames": 40, "NetCountRxReply": 40}
     assert bench.counters.nonzero() == count
 
 

@@ -49,6 +49,15 @@ def agreed_mss(mss, own):
     return own if mss >= own else max((size for size in (536, 1220, 1360, 1400, 1440, 1460) if size <= mss), default=64)
 
 
+#: Peers' addresses begin behind these, of IPv4 and of IPv6.
+ADDRESS = (0x0A000000, 0xFD574B56_00010002_00030004_0A000000)
+
+
+def whose(addr):
+    """Who stands behind an address, seen from the card."""
+    return addr["ip"], addr["port"], addr["ours"]
+
+
 def diff(a, b):
     """a - b of sequence numbers, signed."""
     d = (a - b) & M32
@@ -304,9 +313,9 @@ class Peer:
     retransmits, closes when it has sent everything and received `expect` bytes."""
 
     def __init__(self, net, index, key, total=0, expect=0, isn=None, mss=1460, ws=7, ring=RING,
-                 piece=None, port=None, tag=None):
+                 piece=None, port=None, tag=None, ours=0):
         self.net, self.key, self.total, self.expect = net, key, total, expect
-        self.addr = {"ip": 0x0A000000 + index, "port": port or 1024 + index, "mac": 0x020000000000 + index,
+        self.addr = {"ours": ours, "ip": ADDRESS[ours > 0] + index, "port": port or 1024 + index, "mac": 0x020000000000 + index,
                      "vlan_valid": int(tag is not None), "vlan_tci": tag or 0}
         self.isn = random.getrandbits(32) if isn is None else isn
         self.mss, self.ws, self.ring = mss, ws, ring
@@ -326,7 +335,7 @@ class Peer:
         self.seen = []              # headers received
         self.rto = net.rto
         self.tell_ack = False
-        net.peers[self.addr["ip"], self.addr["port"]] = self
+        net.peers[whose(self.addr)] = self
 
     # ---- sending
     def segment(self, seq, payload=b"", **flags):
@@ -510,14 +519,14 @@ def blocks(seg):
 class Hand:
     """A peer that does only what the test says; segments that come are kept in `seen`."""
 
-    def __init__(self, net, index, isn=None, port=None, **options):
+    def __init__(self, net, index, isn=None, port=None, ours=0, **options):
         self.net, self.isn = net, random.getrandbits(32) if isn is None else isn
-        self.addr = {"ip": 0x0A000000 + index, "port": port or 1024 + index, "mac": 0x020000000000 + index,
+        self.addr = {"ours": ours, "ip": ADDRESS[ours > 0] + index, "port": port or 1024 + index, "mac": 0x020000000000 + index,
                      "vlan_valid": 0, "vlan_tci": 0}
         self.options = {"mss_valid": 1, "mss": 1460} | options
         self.seen = []
         self.seq, self.ack, self.wnd = self.isn, 0, 65535
-        net.peers[self.addr["ip"], self.addr["port"]] = self
+        net.peers[whose(self.addr)] = self
 
     def step(self):
         pass
@@ -585,7 +594,7 @@ class Net:
         self.carry((None, seg, payload))
 
     def from_card(self, seg, payload):
-        peer = self.peers.get((seg["peer"]["ip"], seg["peer"]["port"]))
+        peer = self.peers.get(whose(seg["peer"]))
         if peer is None:
             self.strays.append(seg)
             return

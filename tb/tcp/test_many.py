@@ -4,7 +4,7 @@ import random
 
 import cocotb
 from common import run
-from tcp.peers import M32, Bench, Net, Peer, Session
+from tcp.peers import M32, Bench, Net, Peer, Session, whose
 
 
 @cocotb.test()
@@ -68,7 +68,7 @@ async def quits(dut):
         for peer in list(net.peers.values()):
             peer.may_close = peer.fin_at == "done"
             if peer.finished and not peer.tell_ack:
-                del net.peers[peer.addr["ip"], peer.addr["port"]]
+                del net.peers[whose(peer.addr)]
 
     bench.on_clock.append(quit_all)
     total = 1400

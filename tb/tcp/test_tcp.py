@@ -4,7 +4,7 @@ import random
 
 import cocotb
 from common import run
-from tcp.peers import M32, RING, SECRET, Hand, Peer, agreed_mss, diff, setup, stream
+from tcp.peers import M32, RING, SECRET, Hand, Peer, agreed_mss, diff, setup, stream, whose
 
 
 async def nothing_left(dut, bench, session):
@@ -635,7 +635,7 @@ async def ids_come_back(dut):
         await bench.until(lambda: all(p.finished and not p.tell_ack for p in peers),
                           what="closed", every=10)
         for peer in peers:
-            del net.peers[peer.addr["ip"], peer.addr["port"]]
+            del net.peers[whose(peer.addr)]
         seen += 8
     await bench.until(lambda: bench.counts["TcpCountClosed"] == seen)
     await nothing_left(dut, bench, session)

@@ -1,5 +1,7 @@
 //! The card with its wire: sends frames, runs the clock, hands over what comes out.
 
+use std::net::Ipv6Addr;
+
 use anyhow::{ensure, Result};
 use wirekv_card::csr::{Totals, COUNTERS};
 use wirekv_card::{init, Card, Layout, Port, Seeds, Settings};
@@ -54,6 +56,7 @@ impl Rig {
         let settings = Settings {
             mac: frame::CARD_MAC,
             ip: frame::CARD_IP,
+            ip6: Ipv6Addr::UNSPECIFIED,
             tcp_port: frame::PORT,
             udp_port: frame::PORT,
             mtu: 1500,

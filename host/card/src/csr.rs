@@ -45,6 +45,9 @@ pub const IDLE_SECONDS: u32 = 0x05C;
 pub const TCP_SECRET: u32 = 0x060;
 /// Two odd 64-bit multipliers of the hash's finaliser, low word first.
 pub const HASH_MIX: u32 = 0x080;
+/// IPv6 addresses, four words each, low word first; all zero for none.
+pub const IP6_FIXED: u32 = 0x090;
+pub const IP6_AUTO: u32 = 0x0A0;
 /// The 32 words of the hash's NH key.
 pub const HASH_NH: u32 = 0x100;
 
@@ -109,7 +112,7 @@ mod tests {
         assert_eq!(COUNTERS[0].addr, 0x200);
         assert_eq!(COUNTERS[0].what, "frames from the wire");
         assert!(COUNTERS.windows(2).all(|w| w[0].addr < w[1].addr));
-        assert!(COUNTERS.iter().all(|c| c.addr < 0x400));
+        assert!(COUNTERS.iter().all(|c| c.addr < 0x440));
         assert_eq!(counter_index("NoSuchCounter"), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Brings a card up: addresses, memory layout, secrets, then the enable bit.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::{csr, Card, CardError};
 
@@ -91,6 +91,8 @@ impl Seeds {
 pub struct Settings {
     pub mac: [u8; 6],
     pub ip: Ipv4Addr,
+    /// Beside that of the link. Unspecified: none.
+    pub ip6: Ipv6Addr,
     pub tcp_port: u16,
     /// 0: UDP off.
     pub udp_port: u16,
@@ -144,6 +146,7 @@ pub fn init(card: &mut dyn Card, set: &Settings, seeds: &Seeds) -> Result<(), Ca
     ] {
         card.write_csr(addr, value)?;
     }
+    write_words(card, csr::IP6_FIXED, (0..4).map(|n| (u128::from(set.ip6) >> (32 * n)) as u32))?;
     write_words(card, csr::TCP_SECRET, seeds.tcp_secret)?;
     let mix = seeds.hash_mix.iter().flat_map(|m| [*m as u32, (*m >> 32) as u32]);
     write_words(card, csr::HASH_MIX, mix)?;

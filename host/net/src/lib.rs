@@ -22,14 +22,22 @@ pub use tap::Tap;
 pub use user::{User, UserConfig};
 pub use wire::{Wire, WireCounts};
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Addresses of both ends of the wire. The host's are in the card's subnet.
+/// Addresses of both ends of the wire. The host's are in the card's subnets.
 #[derive(Clone, Copy, Debug)]
 pub struct Addresses {
     pub card_mac: [u8; 6],
     pub card_ip: Ipv4Addr,
+    pub card_ip6: Ipv6Addr,
     pub card_tcp_port: u16,
     pub card_udp_port: u16,
     pub mtu: u16,
+}
+
+impl Addresses {
+    /// All of the card's: that of IPv4, IPv6's of the link and in the subnet.
+    pub fn card_ips(&self) -> [IpAddr; 3] {
+        [self.card_ip.into(), ether::link_local(self.card_mac).into(), self.card_ip6.into()]
+    }
 }

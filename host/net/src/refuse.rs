@@ -2,18 +2,20 @@
 //! a kernel, and the others are counted by what they are. An answer costs the sender as many bytes as
 //! it brings, and there are 1,000 a second at most, 50 at once.
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-use crate::ether::{self, checksum, ip_at, pseudo_header, u16_at, Mac};
+use crate::ether::{self, checksum, u16_at, Mac, Packet};
 use crate::Addresses;
 
 /// Answers at once, and the time after which there may be another one.
 const BURST: u32 = 50;
 const EVERY: Duration = Duration::from_millis(1);
 
-/// An ICMP error quotes no more than fits into so large a packet (RFC 1812, section 4.3.2.3).
+/// An ICMP error quotes no more than fits into so large a packet (RFC 1812, section 4.3.2.3; RFC 4443,
+/// section 2.4).
 const ICMP_PACKET: usize = 576;
+const ICMP6_PACKET: usize = 1280;
 const ICMP_HEADER: usize = 8;
 
 /// Frames that came to the host port, by what became of them.
@@ -27,7 +29,7 @@ pub struct Refused {
     pub held: u64,
     /// Dropped: fragments of IP packets.
     pub fragments: u64,
-    /// Dropped: IP packets with options.
+    /// Dropped: IPv4 packets with options, IPv6 packets with other extension headers.
     pub options: u64,
     /// Dropped: all the rest.
     pub others: u64,
@@ -35,7 +37,7 @@ pub struct Refused {
 
 pub struct Refuser {
     mac: Mac,
-    ip: Ipv4Addr,
+    ips: [IpAddr; 3],
     quiet: bool,
     /// Answers that may go now, as of a time.
     left: (u32, Instant),
@@ -44,8 +46,8 @@ pub struct Refuser {
 
 /// What a frame from the host port is.
 enum Kind<'a> {
-    Segment(&'a [u8]),
-    Datagram(&'a [u8]),
+    Segment(Packet<'a>),
+    Datagram(Packet<'a>),
     Fragment,
     Options,
     Other,
@@ -53,8 +55,8 @@ enum Kind<'a> {
 
 impl Refuser {
     pub fn new(addresses: &Addresses, quiet: bool, now: Instant) -> Refuser {
-        let Addresses { card_mac: mac, card_ip: ip, .. } = *addresses;
-        Refuser { mac, ip, quiet, left: (BURST, now), counts: Refused::default() }
+        let (mac, ips) = (addresses.card_mac, addresses.card_ips());
+        Refuser { mac, ips, quiet, left: (BURST, now), counts: Refused::default() }
     }
 
     /// The frame that answers this one, if any does.
@@ -68,9 +70,9 @@ impl Refuser {
             Kind::Options => &mut self.counts.options,
             Kind::Other => &mut self.counts.others,
         };
-        let l4 = match kind {
-            Kind::Segment(packet) => reset(packet),
-            Kind::Datagram(packet) => unreachable(packet),
+        let (packet, (protocol, l4)) = match kind {
+            Kind::Segment(packet) => (packet, (ether::TCP, reset(&packet))),
+            Kind::Datagram(packet) => (packet, unreachable(&packet)),
             _ => {
                 *count += 1;
                 return None;
@@ -81,13 +83,11 @@ impl Refuser {
             return None;
         }
         *count += 1;
-        let protocol = if matches!(kind, Kind::Segment(_)) { ether::TCP } else { ether::ICMP };
-        let mut out = Vec::with_capacity(l2 + 20 + l4.len());
+        let mut out = Vec::with_capacity(l2 + packet.header + l4.len());
         out.extend(&frame[6..12]);
         out.extend(self.mac);
         out.extend(&frame[12..l2]); // the VLAN's tag, too
-        let sender = ip_at(frame, l2 + 12)?;
-        ether::push_ip(&mut out, protocol, self.ip, sender, &l4);
+        ether::push_ip(&mut out, protocol, packet.destination(), packet.source(), &l4);
         Some(out)
     }
 
@@ -95,34 +95,45 @@ impl Refuser {
     fn kind<'a>(&self, frame: &'a [u8], l2: usize) -> Option<Kind<'a>> {
         // Packets to everybody, or from a group, are never answered.
         let to_us = frame.get(..6)? == self.mac && frame.get(6)? & 1 == 0;
-        let rest = frame.get(l2..)?;
-        let is_ip = u16_at(frame, l2 - 2)? == ether::IPV4 && rest.first()? >> 4 == 4;
-        if !to_us || !is_ip || ip_at(rest, 16)? != self.ip {
+        let packet = Packet::parse(frame.get(l2..)?)?;
+        let is_ip =
+            u16_at(frame, l2 - 2)? == if packet.is_v6() { ether::IPV6 } else { ether::IPV4 };
+        if !to_us || !is_ip || !self.ips.contains(&packet.destination()) {
             return Some(Kind::Other);
         }
-        let packet = rest.get(..usize::from(u16_at(rest, 2)?))?; // the frame may be padded
-        if u16_at(packet, 6)? & 0x3FFF != 0 {
+        if packet.is_v6() {
+            match packet.protocol {
+                EXT_FRAGMENT => return Some(Kind::Fragment),
+                EXT_HOP_BY_HOP | EXT_ROUTING | EXT_ESP | EXT_AUTHENTICATION | EXT_DESTINATION
+                | EXT_MOBILITY => return Some(Kind::Options),
+                _ => {}
+            }
+        } else if u16_at(packet.bytes, 6)? & 0x3FFF != 0 {
             return Some(Kind::Fragment);
-        }
-        if packet[0] & 15 > 5 {
+        } else if packet.header > 20 {
             return Some(Kind::Options);
         }
-        let l4 = packet.get(20..)?;
+        let l4 = packet.payload();
         if u16_at(l4, 0)? == 0 {
             return Some(Kind::Other);
         }
-        match packet[9] {
+        match packet.protocol {
             ether::TCP => {
                 let header = usize::from(*l4.get(12)? >> 4) * 4;
                 let is_whole = (20..=l4.len()).contains(&header)
-                    && checksum(pseudo_header(packet, l4.len()), l4) == 0;
+                    && checksum(packet.pseudo_header(ether::TCP, l4.len()), l4) == 0;
                 // Nobody answers a RST.
                 (is_whole && l4[13] & RST == 0).then_some(Kind::Segment(packet))
             }
             ether::UDP => {
                 let datagram = l4.get(..usize::from(u16_at(l4, 4)?))?;
-                let is_whole = u16_at(datagram, 6)? == 0
-                    || checksum(pseudo_header(packet, datagram.len()), datagram) == 0;
+                let is_whole = match u16_at(datagram, 6)? {
+                    0 => !packet.is_v6(),
+                    _ => {
+                        let sum = packet.pseudo_header(ether::UDP, datagram.len());
+                        checksum(sum, datagram) == 0
+                    }
+                };
                 is_whole.then_some(Kind::Datagram(packet))
             }
             _ => None,
@@ -140,14 +151,23 @@ fn take(left: &mut (u32, Instant), now: Instant) -> bool {
     is_one
 }
 
+/// IPv6's extension headers.
+const EXT_HOP_BY_HOP: u8 = 0;
+const EXT_ROUTING: u8 = 43;
+const EXT_FRAGMENT: u8 = 44;
+const EXT_ESP: u8 = 50;
+const EXT_AUTHENTICATION: u8 = 51;
+const EXT_DESTINATION: u8 = 60;
+const EXT_MOBILITY: u8 = 135;
+
 const FIN: u8 = 1;
 const SYN: u8 = 2;
 const RST: u8 = 4;
 const ACK: u8 = 16;
 
 /// RFC 9293, section 3.10.7.1.
-fn reset(packet: &[u8]) -> Vec<u8> {
-    let segment = &packet[20..];
+fn reset(packet: &Packet) -> Vec<u8> {
+    let segment = packet.payload();
     let flags = segment[13];
     let len = segment.len() - usize::from(segment[12] >> 4) * 4;
     let numbers = [(flags & SYN != 0), (flags & FIN != 0)].map(u32::from);
@@ -166,36 +186,55 @@ fn reset(packet: &[u8]) -> Vec<u8> {
     }
     out.extend([0; 6]);
     // The addresses' sum is that of the packet, though they change places.
-    let sum = checksum(pseudo_header(packet, out.len()), &out);
+    let sum = checksum(packet.pseudo_header(ether::TCP, out.len()), &out);
     out[16..18].copy_from_slice(&sum.to_be_bytes());
     out
 }
 
-/// RFC 792: destination unreachable, port unreachable.
-fn unreachable(packet: &[u8]) -> Vec<u8> {
-    let quoted = packet.len().min(ICMP_PACKET - 20 - ICMP_HEADER);
-    let mut out = vec![3, 3, 0, 0, 0, 0, 0, 0];
-    out.extend(&packet[..quoted]);
-    let sum = checksum(0, &out);
+/// RFC 792 and RFC 4443: destination unreachable, port unreachable; with its protocol.
+fn unreachable(packet: &Packet) -> (u8, Vec<u8>) {
+    let (protocol, kind, limit) = if packet.is_v6() {
+        (ether::ICMP6, [1, 4], ICMP6_PACKET)
+    } else {
+        (ether::ICMP, [3, 3], ICMP_PACKET)
+    };
+    let quoted = packet.bytes.len().min(limit - packet.header - ICMP_HEADER);
+    let mut out = vec![kind[0], kind[1], 0, 0, 0, 0, 0, 0];
+    out.extend(&packet.bytes[..quoted]);
+    // IPv4's sum has no addresses.
+    let addresses = if packet.is_v6() { packet.pseudo_header(protocol, out.len()) } else { 0 };
+    let sum = checksum(addresses, &out);
     out[2..4].copy_from_slice(&sum.to_be_bytes());
-    out
+    (protocol, out)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ether::{push_ethernet, push_udp};
-    use std::net::SocketAddrV4;
+    use crate::ether::{ethertype, link_local, push_ethernet, push_udp};
+    use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
     const CLIENT: Mac = [2, 0, 0, 0, 0, 1];
     const CARD: Mac = [2, 0, 0, 0, 0, 2];
     const OURS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
     const THEIRS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
+    const OURS6: Ipv6Addr = Ipv6Addr::new(0xFD57, 0x4B56, 0, 0, 0, 0, 0, 2);
+    const THEIRS6: Ipv6Addr = Ipv6Addr::new(0xFD57, 0x4B56, 0, 0, 0, 0, 0, 1);
+
+    /// Sender and receiver.
+    fn ends() -> [(IpAddr, IpAddr); 3] {
+        [
+            (THEIRS.into(), OURS.into()),
+            (THEIRS6.into(), OURS6.into()),
+            (link_local(CLIENT).into(), link_local(CARD).into()),
+        ]
+    }
 
     fn refuser(quiet: bool) -> (Refuser, Instant) {
         let addresses = Addresses {
             card_mac: CARD,
             card_ip: OURS,
+            card_ip6: OURS6,
             card_tcp_port: 11211,
             card_udp_port: 0,
             mtu: 1500,
@@ -205,50 +244,62 @@ mod tests {
     }
 
     fn datagram(len: usize) -> Vec<u8> {
+        datagram_of(ends()[0], len)
+    }
+
+    fn datagram_of((from, to): (IpAddr, IpAddr), len: usize) -> Vec<u8> {
         let mut frame = Vec::new();
-        push_ethernet(&mut frame, CARD, CLIENT);
-        let (from, to) = (SocketAddrV4::new(THEIRS, 5000), SocketAddrV4::new(OURS, 53));
-        push_udp(&mut frame, from, to, &vec![7; len]);
+        push_ethernet(&mut frame, CARD, CLIENT, ethertype(to));
+        push_udp(&mut frame, SocketAddr::new(from, 5000), SocketAddr::new(to, 53), &vec![7; len]);
         frame
     }
 
     fn segment(flags: u8, len: usize) -> Vec<u8> {
+        segment_of(ends()[0], flags, len)
+    }
+
+    fn segment_of((from, to): (IpAddr, IpAddr), flags: u8, len: usize) -> Vec<u8> {
         let mut l4 = vec![0x13, 0x88, 0, 80, 0, 0, 1, 0, 0, 0, 2, 0, 0x50, flags, 1, 0, 0, 0, 0, 0];
         l4.extend(vec![7; len]);
         let mut frame = Vec::new();
-        push_ethernet(&mut frame, CARD, CLIENT);
-        ether::push_ip(&mut frame, ether::TCP, THEIRS, OURS, &l4);
-        let sum = checksum(pseudo_header(&frame[14..], l4.len()), &l4);
-        frame[14 + 36..14 + 38].copy_from_slice(&sum.to_be_bytes());
+        push_ethernet(&mut frame, CARD, CLIENT, ethertype(to));
+        ether::push_ip(&mut frame, ether::TCP, from, to, &l4);
+        let packet = Packet::parse(&frame[14..]).unwrap();
+        let sum = checksum(packet.pseudo_header(ether::TCP, l4.len()), &l4);
+        let at = 14 + packet.header + 16;
+        frame[at..at + 2].copy_from_slice(&sum.to_be_bytes());
         frame
     }
 
     #[test]
     fn a_segment_is_reset() {
         let (mut refuser, now) = refuser(false);
-        for (flags, len, seq, ack, answered) in [
-            (SYN, 0, 0, Some(0x101), true),
-            (ACK, 10, 0x200, None, true),
-            (FIN, 3, 0, Some(0x104), true),
-            (SYN | ACK, 0, 0x200, None, true),
-            (RST, 0, 0, None, false),
-            (RST | ACK, 0, 0, None, false),
-        ] {
-            let answer = refuser.answer(&segment(flags, len), now);
-            assert_eq!(answer.is_some(), answered);
-            let Some(answer) = answer else { continue };
-            assert_eq!((&answer[..6], &answer[6..12]), (&CLIENT[..], &CARD[..]));
-            let packet = &answer[14..];
-            assert_eq!(checksum(0, &packet[..20]), 0);
-            assert_eq!((ip_at(packet, 12), ip_at(packet, 16)), (Some(OURS), Some(THEIRS)));
-            let l4 = &packet[20..];
-            assert_eq!(checksum(pseudo_header(packet, l4.len()), l4), 0);
-            assert_eq!((u16_at(l4, 0), u16_at(l4, 2)), (Some(80), Some(5000)));
-            let number = |at: usize| u32::from_be_bytes(l4[at..at + 4].try_into().unwrap());
-            assert_eq!((number(4), number(8)), (seq, ack.unwrap_or(0)));
-            assert_eq!(l4[13], if ack.is_some() { RST | ACK } else { RST });
+        for (from, to) in ends() {
+            for (flags, len, seq, ack, answered) in [
+                (SYN, 0, 0, Some(0x101), true),
+                (ACK, 10, 0x200, None, true),
+                (FIN, 3, 0, Some(0x104), true),
+                (SYN | ACK, 0, 0x200, None, true),
+                (RST, 0, 0, None, false),
+                (RST | ACK, 0, 0, None, false),
+            ] {
+                let answer = refuser.answer(&segment_of((from, to), flags, len), now);
+                assert_eq!(answer.is_some(), answered);
+                let Some(answer) = answer else { continue };
+                assert_eq!((&answer[..6], &answer[6..12]), (&CLIENT[..], &CARD[..]));
+                assert_eq!(u16_at(&answer, 12), Some(ethertype(to)));
+                let packet = Packet::parse(&answer[14..]).unwrap();
+                assert!(packet.header_is_intact());
+                assert_eq!((packet.source(), packet.destination()), (to, from));
+                let l4 = packet.payload();
+                assert_eq!(checksum(packet.pseudo_header(ether::TCP, l4.len()), l4), 0);
+                assert_eq!((u16_at(l4, 0), u16_at(l4, 2)), (Some(80), Some(5000)));
+                let number = |at: usize| u32::from_be_bytes(l4[at..at + 4].try_into().unwrap());
+                assert_eq!((number(4), number(8)), (seq, ack.unwrap_or(0)));
+                assert_eq!(l4[13], if ack.is_some() { RST | ACK } else { RST });
+            }
         }
-        assert_eq!(refuser.counts, Refused { resets: 4, others: 2, ..Refused::default() });
+        assert_eq!(refuser.counts, Refused { resets: 12, others: 6, ..Refused::default() });
     }
 
     #[test]
@@ -263,6 +314,18 @@ mod tests {
             assert_eq!(icmp[8..], frame[14..14 + quoted]);
         }
         assert_eq!(refuser.counts.unreachable, 6);
+        for len in [0, 1, 1183, 1184, 1185, 1400] {
+            let frame = datagram_of(ends()[1], len);
+            let answer = refuser.answer(&frame, now).unwrap();
+            let packet = Packet::parse(&answer[14..]).unwrap();
+            assert!(packet.protocol == ether::ICMP6 && packet.bytes.len() <= 1280);
+            let icmp = packet.payload();
+            assert_eq!(checksum(packet.pseudo_header(ether::ICMP6, icmp.len()), icmp), 0);
+            assert_eq!(icmp[..8], [1, 4, icmp[2], icmp[3], 0, 0, 0, 0]);
+            let quoted = (48 + len).min(1232);
+            assert_eq!(icmp[8..], frame[14..14 + quoted]);
+        }
+        assert_eq!(refuser.counts.unreachable, 12);
     }
 
     #[test]
@@ -298,8 +361,18 @@ mod tests {
         for frame in [fragment, last, options] {
             assert_eq!(refuser.answer(&frame, now), None);
         }
-        let counts = Refused { fragments: 2, options: 1, ..Refused::default() };
+        let six = datagram_of(ends()[1], 9);
+        for (next, _) in [(44, "fragment"), (0, "hop by hop"), (43, "routing"), (60, "destination")]
+        {
+            let mut extended = six.clone();
+            extended[20] = next;
+            assert_eq!(refuser.answer(&extended, now), None);
+        }
+        let counts = Refused { fragments: 3, options: 4, ..Refused::default() };
         assert_eq!(refuser.counts, counts);
+        let mut without_sum = six;
+        without_sum[60..62].fill(0);
+        assert_eq!(refuser.answer(&without_sum, now), None);
         let mut to_all = datagram(9);
         to_all[..6].fill(0xFF);
         let mut from_group = datagram(9);

@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
 
@@ -24,8 +24,8 @@ pub struct Tap {
 }
 
 impl Tap {
-    /// Makes the device, gives the kernel's side `host` in a /24 network, and brings it up.
-    pub fn open(name: &str, host: Ipv4Addr, mtu: u16) -> Result<Tap> {
+    /// Makes the device, gives the kernel's side `host` in a /24 and a /64 network, and brings it up.
+    pub fn open(name: &str, host: (Ipv4Addr, Ipv6Addr), mtu: u16) -> Result<Tap> {
         if name.is_empty() || name.len() > MAX_NAME || name.contains(['/', ' ']) {
             bail!("'{name}' is no name for a network device (1 to {MAX_NAME} characters)");
         }
@@ -45,7 +45,8 @@ impl Tap {
         if unsafe { libc::ioctl(device.as_raw_fd(), libc::TUNSETOFFLOAD, off) } < 0 {
             return Err(anyhow!(io::Error::last_os_error()).context("turn offloads off"));
         }
-        configure(name, host, mtu)?;
+        configure(name, host.0, mtu)?;
+        configure_ipv6(name, host.1)?;
 
         let poll = Poll::new()?;
         let fd = device.as_raw_fd();
@@ -165,4 +166,36 @@ fn configure(name: &str, host: Ipv4Addr, mtu: u16) -> Result<()> {
     let mut r = Request::new(name);
     r.0.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as i16;
     set("the state", libc::SIOCSIFFLAGS, r)
+}
+
+/// `in6_ifreq`, which libc leaves out.
+#[repr(C)]
+struct Request6 {
+    address: libc::in6_addr,
+    prefix: u32,
+    interface: libc::c_int,
+}
+
+/// The IPv6 address of the kernel's side; none where the kernel has no IPv6, or the device shall not
+/// have it.
+fn configure_ipv6(name: &str, host: Ipv6Addr) -> Result<()> {
+    // Nobody else is on this link, so nobody has to be asked whether the address is free; where that
+    // cannot be said it takes a second until the address can be used.
+    let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{name}/accept_dad"), "0");
+    let Ok(control) = std::net::UdpSocket::bind("[::]:0") else { return Ok(()) };
+    let mut r = Request::new(name);
+    ioctl(control.as_raw_fd(), libc::SIOCGIFINDEX, &mut r)
+        .map_err(|e| privileged(&format!("find {name}"), &e))?;
+    // SAFETY: SIOCGIFINDEX has set this member.
+    let interface = unsafe { r.0.ifr_ifru.ifru_ifindex };
+    let address = libc::in6_addr { s6_addr: host.octets() };
+    let mut r = Request6 { address, prefix: 64, interface };
+    // SAFETY: on a socket of AF_INET6 the request takes a pointer to an in6_ifreq.
+    match unsafe { libc::ioctl(control.as_raw_fd(), libc::SIOCSIFADDR, &mut r) } {
+        0.. => Ok(()),
+        _ => match io::Error::last_os_error() {
+            e if matches!(e.raw_os_error(), Some(libc::EACCES | libc::EOPNOTSUPP)) => Ok(()),
+            e => Err(privileged(&format!("set the IPv6 address of {name}"), &e)),
+        },
+    }
 }

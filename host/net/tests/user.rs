@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpStream, UdpSocket};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant as WallInstant};
 
@@ -20,6 +20,7 @@ use wirekv_net::{Addresses, CardEnd, Frames, Impair, Link, User, UserConfig, Wir
 const SLOTS: usize = 256;
 const PORT: u16 = 11211;
 const CARD: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
+const CARD6: Ipv6Addr = Ipv6Addr::new(0xFD57, 0x4B56, 0, 0, 0, 0, 0, 2);
 
 #[derive(Default)]
 struct Nic {
@@ -39,8 +40,9 @@ impl RxToken for In {
 impl TxToken for Out<'_> {
     fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, len: usize, f: F) -> R {
         let mut frame = vec![0; 14 + len];
-        frame[12] = 8; // IPv4
         let result = f(&mut frame[14..]);
+        let ethertype: u16 = if frame[14] >> 4 == 4 { 0x0800 } else { 0x86DD };
+        frame[12..14].copy_from_slice(&ethertype.to_be_bytes());
         self.0.push(&frame);
         result
     }
@@ -67,11 +69,12 @@ impl Device for Nic {
 }
 
 /// Serves the card's end of the link until it is stopped.
-fn serve(link: CardEnd, mut wire: Wire) {
+fn serve(link: CardEnd, mut wire: Wire, ip: IpAddr) {
     let mut nic = Nic::default();
     let start = WallInstant::now();
     let mut iface = Interface::new(Config::new(HardwareAddress::Ip), &mut nic, Instant::ZERO);
-    iface.update_ip_addrs(|a| a.push(IpCidr::new(CARD.into(), 24)).unwrap());
+    let prefix = if ip.is_ipv4() { 24 } else { 64 };
+    iface.update_ip_addrs(|a| a.push(IpCidr::new(ip.into(), prefix)).unwrap());
     let mut sockets = SocketSet::new(Vec::new());
     let buffer = || tcp::SocketBuffer::new(vec![0; 16 * 1024]);
     let mut slots: Vec<Slot> = (0..SLOTS)
@@ -169,15 +172,20 @@ struct Rig {
 
 impl Rig {
     fn new(impair: Option<Impair>) -> Rig {
+        Rig::at(IpAddr::from([127, 0, 0, 1]), impair)
+    }
+
+    fn at(listen: IpAddr, impair: Option<Impair>) -> Rig {
         // A port that was free a moment ago.
-        let udp_port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let udp_port = UdpSocket::bind((listen, 0)).unwrap().local_addr().unwrap().port();
         let user = User::bind(&UserConfig {
-            listen: "127.0.0.1:0".parse().unwrap(),
+            listen: SocketAddr::new(listen, 0),
             udp_port: Some(udp_port),
             keep_alive: None,
             wire: Addresses {
                 card_mac: [2, 0, 0, 0, 0, 2],
                 card_ip: CARD,
+                card_ip6: CARD6,
                 card_tcp_port: PORT,
                 card_udp_port: PORT,
                 mtu: 1500,
@@ -190,7 +198,8 @@ impl Rig {
         let net = thread::spawn(move || {
             user.run(net).unwrap();
         });
-        let card = thread::spawn(move || serve(card, Wire::new(impair, None)));
+        let ip = if listen.is_ipv4() { CARD.into() } else { CARD6.into() };
+        let card = thread::spawn(move || serve(card, Wire::new(impair, None), ip));
         Rig { address, udp_port, link, threads: vec![net, card] }
     }
 
@@ -240,6 +249,28 @@ fn bytes_and_ends_pass_both_ways() {
     }
     // An end without a byte before it.
     echo(rig.connect(), 0, 0);
+}
+
+#[test]
+fn over_ipv6_too() {
+    let localhost = IpAddr::from(Ipv6Addr::LOCALHOST);
+    if UdpSocket::bind((localhost, 0)).is_err() {
+        eprintln!("no IPv6 here");
+        return;
+    }
+    let rig = Rig::at(localhost, None);
+    for len in [0, 1, 100, 1440, 65_536, 1_000_000] {
+        echo(rig.connect(), len, 0);
+    }
+    let socket = UdpSocket::bind((localhost, 0)).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let mut back = [0; 2000];
+    for len in [1, 2, 1400] {
+        let sent = pattern(len, 3);
+        socket.send_to(&sent, (localhost, rig.udp_port)).unwrap();
+        let (got, _) = socket.recv_from(&mut back).unwrap();
+        assert_eq!(back[..got], sent);
+    }
 }
 
 #[test]

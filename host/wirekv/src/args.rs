@@ -1,7 +1,7 @@
 //! The command line.
 
 use std::ffi::OsString;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
@@ -223,6 +223,9 @@ pub struct SimArgs {
     /// The card's address, in a /24 network in which the host is .1.
     #[arg(long, value_name = "ADDR", default_value = "10.77.0.2")]
     pub card_ip: Ipv4Addr,
+    /// The card's IPv6 address beside that of the link, in a /64 network in which the host is ::1.
+    #[arg(long, value_name = "ADDR", default_value = "fd57:4b56::2")]
+    pub card_ip6: Ipv6Addr,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,6 +1,6 @@
 //! `wirekv serve --body sim`: a card, a network, and a thread for each.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::thread::{Builder, JoinHandle};
 use std::time::Instant;
@@ -40,6 +40,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     let mut wire = Addresses {
         card_mac: CARD_MAC,
         card_ip: args.sim.card_ip,
+        card_ip6: args.sim.card_ip6,
         card_tcp_port: if args.port == 0 { 11211 } else { args.port },
         card_udp_port: args.udp_port,
         mtu: args.sim.mtu,
@@ -65,6 +66,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     let settings = Settings {
         mac: wire.card_mac,
         ip: wire.card_ip,
+        ip6: wire.card_ip6,
         tcp_port: wire.card_tcp_port,
         udp_port: wire.card_udp_port,
         mtu: wire.mtu,
@@ -79,8 +81,9 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     init(card.as_mut(), &settings, &Seeds::random()?)?;
     if args.verbose > 0 {
         eprintln!(
-            "card {} of {} connections, {layout:?}",
+            "card {} and {} of {} connections, {layout:?}",
             args.sim.card_ip,
+            args.sim.card_ip6,
             card.read_csr(csr::CONNS)?
         );
     }
@@ -135,6 +138,12 @@ fn check(args: &ServeArgs) -> Result<Layout> {
     if matches!(args.sim.card_ip.octets()[3], 0 | 1 | 15..=23 | 255) {
         bail!("--card-ip {}: 0, 1, 15 to 23 and 255 of its network are taken", args.sim.card_ip);
     }
+    if args.sim.card_ip6.segments()[..4] == [0; 4]
+        || args.sim.card_ip6.is_multicast()
+        || matches!(args.sim.card_ip6.segments()[4..], [0, 0, 0, 0 | 1 | 15..=23])
+    {
+        bail!("--card-ip6 {}: 0, 1 and f to 17 of a network are taken", args.sim.card_ip6);
+    }
     Ok(layout)
 }
 
@@ -166,7 +175,9 @@ fn open_net(args: &ServeArgs, wire: &mut Addresses) -> Result<Net> {
         NetKind::Tap => {
             args.check_udp(args.sim.card_ip.into())?;
             let [a, b, c, _] = args.sim.card_ip.octets();
-            Ok(Net::Tap(Tap::open(&args.sim.tap_name, Ipv4Addr::new(a, b, c, 1), wire.mtu)?))
+            let [d, e, f, g, ..] = args.sim.card_ip6.segments();
+            let host = (Ipv4Addr::new(a, b, c, 1), Ipv6Addr::new(d, e, f, g, 0, 0, 0, 1));
+            Ok(Net::Tap(Tap::open(&args.sim.tap_name, host, wire.mtu)?))
         }
     }
 }

@@ -2,24 +2,25 @@
 
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::net::{IpAddr, SocketAddr};
 
 use mio::net::UdpSocket;
 
-use crate::ether::{push_ethernet, push_udp, Mac};
-use crate::{Addresses, Frames};
+use crate::ether::{ethertype, push_ethernet, push_udp, Mac};
+use crate::Frames;
 
 const FIRST_PORT: u16 = 1024;
 const PORTS: usize = 60_000;
 /// The card takes frames of up to 9,018 bytes: larger datagrams cannot reach it.
-const MAX_PAYLOAD: usize = 9000 - 28;
+const MAX_PACKET: usize = 9000;
 
 pub struct Datagrams {
     socket: UdpSocket,
-    source: Ipv4Addr,
+    source: IpAddr,
     our_mac: Mac,
     card_mac: Mac,
-    card: SocketAddrV4,
+    card: SocketAddr,
+    max_payload: usize,
     /// Port to client; ports are taken in turn, so the one that is reused is the oldest.
     clients: Vec<Option<SocketAddr>>,
     ports: HashMap<SocketAddr, usize>,
@@ -29,13 +30,20 @@ pub struct Datagrams {
 }
 
 impl Datagrams {
-    pub fn new(socket: UdpSocket, source: Ipv4Addr, our_mac: Mac, wire: Addresses) -> Datagrams {
+    pub fn new(
+        socket: UdpSocket,
+        source: IpAddr,
+        our_mac: Mac,
+        card: SocketAddr,
+        card_mac: Mac,
+    ) -> Datagrams {
         Datagrams {
             socket,
             source,
             our_mac,
-            card_mac: wire.card_mac,
-            card: SocketAddrV4::new(wire.card_ip, wire.card_udp_port),
+            card_mac,
+            card,
+            max_payload: MAX_PACKET - if card.is_ipv4() { 28 } else { 48 },
             clients: vec![None; PORTS],
             ports: HashMap::new(),
             next: 0,
@@ -54,14 +62,14 @@ impl Datagrams {
                 Err(e) if e.kind() == ErrorKind::ConnectionRefused => continue,
                 Err(e) => return Err(e),
             };
-            if len > MAX_PAYLOAD {
+            if len > self.max_payload {
                 continue;
             }
             self.count += 1;
             *room = room.saturating_sub(len);
-            let from = SocketAddrV4::new(self.source, FIRST_PORT + self.port(client) as u16);
+            let from = SocketAddr::new(self.source, FIRST_PORT + self.port(client) as u16);
             to_card.push_with(|out| {
-                push_ethernet(out, self.card_mac, self.our_mac);
+                push_ethernet(out, self.card_mac, self.our_mac, ethertype(self.source));
                 push_udp(out, from, self.card, &self.buffer[..len]);
             });
         }
@@ -82,8 +90,8 @@ impl Datagrams {
     }
 
     /// Passes a datagram from the card to its client.
-    pub fn deliver(&mut self, to: SocketAddrV4, from: SocketAddrV4, payload: &[u8]) {
-        let known = from == self.card && *to.ip() == self.source;
+    pub fn deliver(&mut self, to: SocketAddr, from: SocketAddr, payload: &[u8]) {
+        let known = from == self.card && to.ip() == self.source;
         let port = usize::from(to.port().wrapping_sub(FIRST_PORT));
         if let Some(Some(client)) = self.clients.get(port).filter(|_| known) {
             // UDP may lose it, whatever the reason.

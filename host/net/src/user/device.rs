@@ -12,6 +12,8 @@ pub struct Tap {
     pub mtu: usize,
     pub card_mac: Mac,
     pub our_mac: Mac,
+    /// Of the family that is spoken.
+    pub ethertype: u16,
     /// Packets for the socket that is being polled.
     pub packets: VecDeque<Vec<u8>>,
     pub to_card: Frames,
@@ -56,10 +58,10 @@ pub struct Transmit<'a>(&'a mut Tap);
 
 impl TxToken for Transmit<'_> {
     fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, len: usize, fill: F) -> R {
-        let Tap { card_mac, our_mac, to_card, room, .. } = self.0;
+        let Tap { card_mac, our_mac, ethertype, to_card, room, .. } = self.0;
         *room = room.saturating_sub(len);
         to_card.push_with(|buffer| {
-            push_ethernet(buffer, *card_mac, *our_mac);
+            push_ethernet(buffer, *card_mac, *our_mac, *ethertype);
             let start = buffer.len();
             buffer.resize(start + len, 0);
             fill(&mut buffer[start..])

@@ -1,5 +1,6 @@
 //! The user network: listens on a local address and turns each accepted connection into a TCP
-//! connection to the card, made of real frames by smoltcp. Needs no privileges.
+//! connection to the card, made of real frames by smoltcp. Needs no privileges. It speaks IPv6 with the
+//! card where clients do.
 //!
 //! One thread, one event loop. Only connections with something to do are touched: those whose
 //! local socket had an event, that got a packet, whose timer is due, or that wait for room.
@@ -11,7 +12,7 @@ mod device;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::io::ErrorKind;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::{Duration, Instant as WallInstant};
 
 use anyhow::{anyhow, Context, Result};
@@ -19,7 +20,7 @@ use mio::net::{TcpListener, UdpSocket};
 use mio::{Events, Interest, Poll, Token, Waker};
 use smoltcp::iface::{Interface, SocketSet};
 use smoltcp::time::Instant;
-use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr, IpEndpoint};
+use smoltcp::wire::{HardwareAddress, IpCidr, IpEndpoint};
 use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
 
 use crate::ether::{self, Kind, Mac};
@@ -89,13 +90,16 @@ impl User {
         let address = listener.local_addr()?;
 
         let wire = config.wire;
+        let card: IpAddr =
+            if address.is_ipv4() { wire.card_ip.into() } else { wire.card_ip6.into() };
         let datagrams = match config.udp_port {
             None => None,
             Some(port) => {
                 let local = SocketAddr::new(address.ip(), port);
                 let mut socket = UdpSocket::bind(local).with_context(|| format!("UDP {local}"))?;
                 poll.registry().register(&mut socket, UDP, Interest::READABLE)?;
-                Some(Datagrams::new(socket, source(wire.card_ip, UDP_SOURCE), OUR_MAC, wire))
+                let to = SocketAddr::new(card, wire.card_udp_port);
+                Some(Datagrams::new(socket, source(card, UDP_SOURCE), OUR_MAC, to, wire.card_mac))
             }
         };
 
@@ -103,6 +107,7 @@ impl User {
             mtu: usize::from(wire.mtu),
             card_mac: wire.card_mac,
             our_mac: OUR_MAC,
+            ethertype: ether::ethertype(card),
             packets: VecDeque::new(),
             to_card: Frames::default(),
             room: 0,
@@ -113,9 +118,10 @@ impl User {
                 let mut config = smoltcp::iface::Config::new(HardwareAddress::Ip);
                 config.random_seed = getrandom::u64().map_err(|e| anyhow!("no randomness: {e}"))?;
                 let mut iface = Interface::new(config, &mut tap, Instant::ZERO);
-                let address = source(wire.card_ip, FIRST_SOURCE + n as u8);
+                let address = source(card, FIRST_SOURCE + n as u8);
+                let prefix = if card.is_ipv4() { 24 } else { 64 };
                 iface.update_ip_addrs(|list| {
-                    list.push(IpCidr::new(address.into(), 24)).expect("room for one");
+                    list.push(IpCidr::new(address.into(), prefix)).expect("room for one");
                 });
                 Ok(iface)
             })
@@ -127,7 +133,7 @@ impl User {
             interfaces,
             nobody: SocketSet::new(Vec::new()),
             tap,
-            card: IpEndpoint::new(IpAddress::Ipv4(wire.card_ip), wire.card_tcp_port),
+            card: IpEndpoint::new(card.into(), wire.card_tcp_port),
             conns: Vec::new(),
             free: Vec::new(),
             by_port: HashMap::new(),
@@ -305,7 +311,11 @@ impl User {
         let now = self.now();
         match ether::classify(frame) {
             Kind::Tcp { to, packet } => {
-                let interface = usize::from(to.ip().octets()[3].wrapping_sub(FIRST_SOURCE));
+                let last = match to.ip() {
+                    IpAddr::V4(ip) => ip.octets()[3],
+                    IpAddr::V6(ip) => ip.octets()[15],
+                };
+                let interface = usize::from(last.wrapping_sub(FIRST_SOURCE));
                 let conn = self.by_port.get(&(interface, to.port())).copied();
                 if let Some(n) = conn {
                     let conn = self.conns[n].as_mut().expect("ports in use have connections");
@@ -332,10 +342,18 @@ impl User {
     }
 }
 
-/// An address of ours in the card's /24 network.
-fn source(card: Ipv4Addr, host: u8) -> Ipv4Addr {
-    let [a, b, c, _] = card.octets();
-    Ipv4Addr::new(a, b, c, host)
+/// An address of ours in the card's network, /24 or /64.
+fn source(card: IpAddr, host: u8) -> IpAddr {
+    match card {
+        IpAddr::V4(ip) => {
+            let [a, b, c, _] = ip.octets();
+            Ipv4Addr::new(a, b, c, host).into()
+        }
+        IpAddr::V6(ip) => {
+            let network = u128::from(ip) >> 64 << 64;
+            Ipv6Addr::from(network | u128::from(host)).into()
+        }
+    }
 }
 
 fn listen(address: SocketAddr, keep_alive: Option<u16>) -> Result<TcpListener> {
