@@ -80,7 +80,7 @@ fn useless(args: &ServeArgs, given: &ArgMatches) -> Option<(Id, &'static str)> {
 #[derive(Subcommand)]
 pub enum Command {
     /// Answer memcached clients.
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
     /// Put load on a server and measure it. Parameters are named as memtier_benchmark's.
     Load(LoadArgs),
 }
