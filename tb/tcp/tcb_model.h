@@ -41,6 +41,7 @@
 // UNREAD     data that come after we closed are a reset (RFC 1122, 4.2.2.13), once all was acknowledged.
 // RENEGE     an interval that the cumulative ACK reaches is forgotten as a whole: who has it would have
 //            acknowledged it.
+// MSS_LATER  in the event that changes the MSS, what waits for two segments still waits for two of the old size.
 // LAST_MSS   the last segment, sent once more as a tail-loss probe, is the last MSS bytes, wherever it was cut.
 #pragma once
 #include <algorithm>
@@ -177,6 +178,7 @@ class Conn {
     w = Wish{};
     if (ev.kind == KdSeg && ev.fresh) establish();
     w.was_rcv_nxt = rcv_nxt;
+    w.two = 2 * mss;  // MSS_LATER
     w.was_beyond = una > recover;
     w.was_told = told_lately();
     switch (ev.kind) {
@@ -216,7 +218,7 @@ class Conn {
     bool send = false, from_una = false, probe = false, keep = false, tail = false, restart = false;
     bool own = false, above = false, fin = false, idle = false, began = false;
     bool was_beyond = false, was_told = false;
-    i64 jump = 0, was_rcv_nxt = 0, taken = 0;
+    i64 jump = 0, was_rcv_nxt = 0, taken = 0, two = 0;  // two: segments
     // what may be sent of the scoreboard
     bool recovery = false, hole = false, first = false, lost = false, skip = false, redo = false;
     i64 at = 0, len = 0;
@@ -712,7 +714,7 @@ class Conn {
     const i64 pipe = (w.recovery ? max - told_end() : 0) + (w.at - una - known);
     window = cwnd;
     // RFC 3042
-    if (!recovers && w.was_beyond && board.empty() && dups < 3) window = std::min(cwnd + dups * mss, Ring);
+    if (!recovers && w.was_beyond && board.empty() && dups < 3) window = std::min(cwnd + (dups == 2 ? w.two : dups * mss), Ring);
     room = std::max(window - pipe, i64(0));
   }
 
@@ -768,8 +770,8 @@ class Conn {
     // ---- the window
     const i64 free = free_room(), gain = std::max(free - adv, i64(0));
     const i64 tells_wnd = ws_ok ? free / 128 : std::min(free, i64(65535));  // ROOM
-    const bool update = may && adv < Ring / 2 && gain >= 2 * mss && !fin_rcvd;  // UPDATE
-    const bool due = data || force_ack || blind || w.abort || w.keep || (may && pend >= 2 * mss) || update;
+    const bool update = may && adv < Ring / 2 && gain >= w.two && !fin_rcvd;  // UPDATE
+    const bool due = data || force_ack || blind || w.abort || w.keep || (may && pend >= w.two) || update;
     r.sends = due && !ev.quiet;
     r.more = tell_closed || (due && ev.quiet) ||
              (open && ((from_una && !w.probe) || hole_due || skip || w.redo ||
