@@ -16,12 +16,15 @@ module lookup
   input  logic [4:0]        index_bits_i,
   /// What of the log is valid.
   input  log_range_t        range_i,
-  /// Hashed requests. `store`: the request stores the item at off_i, of vlen_i bytes.
+  /// Hashed requests. `store`: the request stores the item at off_i, of vlen_i bytes, which is there
+  /// once the log has written as many as stamp_i says.
   input  logic              s_valid_i,
   output logic              s_ready_o,
   input  logic [63:0]       hash_i,
   input  logic              lookup_i,
   input  logic              store_i,
+  input  serial_t           stamp_i,
+  input  serial_t           written_i,
   input  logic [7:0]        klen_i,
   input  logic [20:0]       vlen_i,
   input  off_t              off_i,
@@ -49,6 +52,7 @@ module lookup
   typedef struct packed {
     logic           lookup;
     logic           store;
+    serial_t        stamp;
     logic [63:0]    hash;
     line_no_t [1:0] line;
     logic [7:0]     klen;
@@ -71,6 +75,7 @@ module lookup
   assign entering = '{
           lookup: lookup_i,
           store: store_i,
+          stamp: stamp_i,
           hash: hash_i,
           line: {first[0] ? first[26:1] : second, first[0] ? second : first[26:1]},
           klen: klen_i,
@@ -134,6 +139,7 @@ module lookup
   // A SET on its way to execute says where its key's item will be: the last SET of each hash.
   typedef struct packed {
     serial_t     number;
+    serial_t     stamp;
     logic [16:0] tag;
     off_t        off;
     logic [15:0] lines;
@@ -152,7 +158,7 @@ module lookup
     .we_i   (wait_pop && fetched.lookup && fetched.store),
     .waddr_i(fetched.hash[35:27]),
     .wbe_i  (1'b1),
-    .wdata_i({entered_q, fetched.hash[52:36], fetched.off,
+    .wdata_i({entered_q, fetched.stamp, fetched.hash[52:36], fetched.off,
               lines_of(fetched.off.pos[1:0], 22'd16 + 22'(fetched.klen) + 22'(fetched.vlen))}),
     .re_i   (wait_pop && fetched.lookup),
     .raddr_i(fetched.hash[35:27]),
@@ -190,7 +196,8 @@ module lookup
   off_t matched_off_q;
   logic [5:0] matched_lines_q;
   logic [7:0] match_klen_q;
-  logic match_store_q;
+  logic match_store_q, match_recent_q;
+  serial_t match_stamp_q;
   logic recent_hit;
 
   // Several ways with the tag (rare) give a place that is nobody's; execute sorts it out.
@@ -217,6 +224,8 @@ module lookup
                         slot: read_slot_q, default: '0};
       match_klen_q  <= read_q.klen;
       match_store_q <= read_q.store;
+      match_recent_q <= read_q.lookup && recent_hit;
+      match_stamp_q  <= recent.stamp;
       if (read_q.lookup) begin
         matched_off_q   <= recent_hit ? recent.off : matched.off;
         matched_lines_q <= !recent_hit ? matched.lines :
@@ -235,11 +244,14 @@ module lookup
   } run_t;
 
   found_t get;
-  logic there, out_room;
+  logic there, written, out_room;
   logic [2:0] key_lines;
   logic [1:0] run_room;
   log_rel_t counts;
 
+  // A line that is not yet in the log would be read from memory for nothing, and the appender would wait
+  // for that: with one key for all, each item for the one before.
+  assign written   = !match_recent_q || reached(written_i, match_stamp_q);
   assign there     = match_q.lookup && matched_lines_q != '0 && off_valid(matched_off_q, range_i);
   assign key_lines = 3'(lines_of(matched_off_q.pos[1:0], 22'd16 + 22'(match_klen_q)));
 
@@ -254,7 +266,7 @@ module lookup
     end
   end
   assign counts   = in_banks(get.count, matched_off_q.pos[2]);
-  assign match_go = match_valid_q && out_room && (&run_room);
+  assign match_go = match_valid_q && written && out_room && (&run_room);
 
   for (genvar b = 0; b < 2; b++) begin : gen_bank
     run_t run;
@@ -292,7 +304,7 @@ module lookup
   ) u_out (
     .clk_i,
     .rst_ni,
-    .s_valid_i(match_valid_q && (&run_room)),
+    .s_valid_i(match_valid_q && written && (&run_room)),
     .s_ready_o(out_room),
     .s_data_i (get),
     .m_valid_o,

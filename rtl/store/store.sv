@@ -88,6 +88,7 @@ module store
   typedef struct packed {
     logic        lookup;
     logic        store;
+    serial_t     stamp;
     logic [7:0]  klen;
     logic [20:0] vlen;
     off_t        off;
@@ -147,6 +148,7 @@ module store
   assign info = '{
           lookup: is_lookup,
           store: req_i.op inside {OpSet, OpCas},
+          stamp: taken,
           klen: req_i.klen,
           vlen: req_i.vlen,
           off: req_i.off
@@ -342,6 +344,8 @@ module store
     .hash_i            (hashed),
     .lookup_i          (hashed_info.lookup),
     .store_i           (hashed_info.store),
+    .stamp_i           (hashed_info.stamp),
+    .written_i         (written),
     .klen_i            (hashed_info.klen),
     .vlen_i            (hashed_info.vlen),
     .off_i             (hashed_info.off),
