@@ -113,6 +113,6 @@ module execute_next
   assign wait_index_o = req_valid_i && !found_valid_i && !valid_q;
   assign wait_lines_o = valid_q && !lines_there;
   assign wait_log_o   = valid_q && !data_there;
-  assign idle_o       = !valid_q && !req_valid_i;
+  assign idle_o       = !valid_q;
 
 endmodule

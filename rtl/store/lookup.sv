@@ -8,7 +8,9 @@ module lookup
   import store_pkg::*;
 #(
   /// Requests between this module and execute.
-  parameter int unsigned Waiting = 256
+  parameter int unsigned Waiting = 256,
+  /// A SET so few requests before is waited for.
+  parameter int unsigned Near = 16
 ) (
   input  logic              clk_i,
   input  logic              rst_ni,
@@ -45,7 +47,9 @@ module lookup
   /// Requests with what was found.
   output logic              m_valid_o,
   input  logic              m_ready_i,
-  output found_t            m_found_o
+  output found_t            m_found_o,
+  /// Execute has none of them.
+  input  logic              idle_i
 );
 
   // ---------------------------------------------------------------- buckets
@@ -136,9 +140,11 @@ module lookup
   assign bucket_rd_en_o     = wait_pop && fetched.lookup;
   assign bucket_rd_slot_o   = bucket_rsp_slot_i;
 
-  // A SET on its way to execute says where its key's item will be: the last SET of each hash.
+  // A SET on its way to execute says where its key's item will be: the last SET of each hash. Numbers of
+  // requests are so long that one that left long ago seldom looks like one on its way.
+  typedef logic [15:0] number_t;
   typedef struct packed {
-    serial_t     number;
+    number_t     number;
     serial_t     stamp;
     logic [16:0] tag;
     off_t        off;
@@ -146,7 +152,7 @@ module lookup
   } recent_t;
 
   recent_t recent;
-  serial_t entered_q, left_q, read_number_q;
+  number_t entered_q, left_q, read_number_q;
   logic m_pop;
   assign m_pop = m_valid_o && m_ready_i;
 
@@ -196,7 +202,7 @@ module lookup
   off_t matched_off_q;
   logic [5:0] matched_lines_q;
   logic [7:0] match_klen_q;
-  logic match_store_q, match_recent_q;
+  logic match_store_q, match_near_q;
   serial_t match_stamp_q;
   logic recent_hit;
 
@@ -209,10 +215,10 @@ module lookup
       matched |= buckets[b].ways[w];
   end
   // Those that left a moment ago may be before their write still.
-  serial_t since;
-  assign since      = left_q - serial_t'(16);
+  number_t since;
+  assign since      = left_q - 16'd16;
   assign recent_hit = recent.tag == read_q.hash[52:36] &&
-      serial_t'(recent.number - since) < serial_t'(read_number_q - since);
+      number_t'(recent.number - since) < number_t'(read_number_q - since);
   assign read_go = read_valid_q && (!match_valid_q || match_go);
 
   always_ff @(posedge clk_i) begin
@@ -224,7 +230,8 @@ module lookup
                         slot: read_slot_q, default: '0};
       match_klen_q  <= read_q.klen;
       match_store_q <= read_q.store;
-      match_recent_q <= read_q.lookup && recent_hit;
+      match_near_q  <= read_q.lookup && recent_hit &&
+          number_t'(read_number_q - recent.number) < number_t'(Near);
       match_stamp_q  <= recent.stamp;
       if (read_q.lookup) begin
         matched_off_q   <= recent_hit ? recent.off : matched.off;
@@ -250,8 +257,9 @@ module lookup
   log_rel_t counts;
 
   // A line that is not yet in the log would be read from memory for nothing, and the appender would wait
-  // for that: with one key for all, each item for the one before.
-  assign written   = !match_recent_q || reached(written_i, match_stamp_q);
+  // for that, if it comes there so soon: with one key for all, each item for the one before. One
+  // that left long ago and looks like it is waited for until all have left.
+  assign written   = !match_near_q || reached(written_i, match_stamp_q) || (idle_i && !m_valid_o);
   assign there     = match_q.lookup && matched_lines_q != '0 && off_valid(matched_off_q, range_i);
   assign key_lines = 3'(lines_of(matched_off_q.pos[1:0], 22'd16 + 22'(match_klen_q)));
 

@@ -363,7 +363,8 @@ module store
     .log_acq_line_o    (req_acq_line),
     .m_valid_o         (found_valid),
     .m_ready_i         (found_ready),
-    .m_found_o         (found)
+    .m_found_o         (found),
+    .idle_i            (exe_idle)
   );
 
   // ---------------------------------------------------------------- log

@@ -82,7 +82,7 @@ pub enum Command {
     /// Answer memcached clients.
     Serve(Box<ServeArgs>),
     /// Put load on a server and measure it. Parameters are named as memtier_benchmark's.
-    Load(LoadArgs),
+    Load(Box<LoadArgs>),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
