@@ -393,14 +393,6 @@ package net_pkg;
     endcase
   endfunction
 
-  /// Sum of an address' words, as a checksum takes it.
-  function automatic logic [15:0] ip_sum(input logic [127:0] ip);
-    logic [18:0] sum;
-    sum = '0;
-    for (int unsigned i = 0; i < 8; i++) sum = sum + 19'(ip[16*i+:16]);
-    return fold(32'(sum));
-  endfunction
-
   /// The link-local address of a MAC address (RFC 4291, appendix A).
   function automatic logic [127:0] link_local(input logic [47:0] mac);
     return {64'hfe80_0000_0000_0000, mac[47:24] ^ 24'h020000, 16'hfffe, mac[23:0]};
