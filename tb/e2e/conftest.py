@@ -31,8 +31,8 @@ def memcached():
     server.stop()
 
 
-def _wirekv(body):
-    server = reference.wirekv(body=body)
+def _wirekv(body, **more):
+    server = reference.wirekv(body=body, **more)
     yield server
     alive = server.process.poll() is None
     code = server.stop()
@@ -43,6 +43,12 @@ def _wirekv(body):
 def wirekv():
     """The simulated card."""
     yield from _wirekv("sim")
+
+
+@pytest.fixture(scope="module")
+def wirekv6():
+    """The same, spoken to over IPv6."""
+    yield from _wirekv("sim", listen="::1")
 
 
 @pytest.fixture(scope="module")

@@ -126,7 +126,8 @@ def accepts(port):
         return False
 
 
-def wirekv(*options, body="sim", megabytes=256, connections=1024, net="user", threads=1, binary=WIREKV):
+def wirekv(*options, body="sim", megabytes=256, connections=1024, net="user", threads=1, binary=WIREKV,
+           listen="127.0.0.1"):
     if not binary.exists():
         raise FileNotFoundError(f"{binary} is missing: run `make server checked`")
     argv = [binary, "serve", "--body", body, "-m", megabytes, "-c", connections]
@@ -134,7 +135,7 @@ def wirekv(*options, body="sim", megabytes=256, connections=1024, net="user", th
     udp_port = 11211
     if net == "user":
         udp_port = free_port(socket.SOCK_DGRAM)
-        argv += ["-l", "127.0.0.1", "-p", 0, "-U", udp_port]
+        argv += ["-l", listen, "-p", 0, "-U", udp_port]
     else:
         argv += ["-p", 11211, "-U", udp_port, "--udp-public"]
     server = Server(body, argv + AS_ROOT + list(options))
@@ -147,7 +148,8 @@ def wirekv(*options, body="sim", megabytes=256, connections=1024, net="user", th
     server.wait_until(listening)
     if not found[0].startswith("/"):  # a UNIX domain socket
         server.host, server.port = found[0].rsplit(":", 1)
-        server.port, server.udp_port = int(server.port), udp_port
+        server.host, server.port = server.host.strip("[]"), int(server.port)
+        server.udp_port = udp_port
     return server
 
 
