@@ -393,6 +393,18 @@ package net_pkg;
     endcase
   endfunction
 
+  /// Which of the card's IPv6 addresses it is, if any.
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic match_t match_ip6(input net_cfg_t cfg, input logic [127:0] ip);
+    // verilator lint_on UNUSEDSIGNAL
+    match_ip6 = '{us: 1'b0, ours: OursLink};
+    for (int unsigned i = 0; i < Ip6s; i++) begin
+      if (ip == cfg.ip6[i] && cfg.ip6[i][127:112] != '0) begin
+        match_ip6 = '{us: 1'b1, ours: ours_e'(2'(i + 1))};
+      end
+    end
+  endfunction
+
   /// The link-local address of a MAC address (RFC 4291, appendix A).
   function automatic logic [127:0] link_local(input logic [47:0] mac);
     return {64'hfe80_0000_0000_0000, mac[47:24] ^ 24'h020000, 16'hfffe, mac[23:0]};

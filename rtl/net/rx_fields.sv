@@ -141,18 +141,9 @@ module rx_fields
     read_source.zero      = ip == '0;
   endfunction
 
-  function automatic match_t match_ours(input logic [127:0] ip);
-    match_ours = '{us: 1'b0, ours: OursLink};
-    for (int unsigned i = 0; i < Ip6s; i++) begin
-      if (ip == cfg_i.ip6[i] && cfg_i.ip6[i][127:112] != '0) begin
-        match_ours = '{us: 1'b1, ours: ours_e'(2'(i + 1))};
-      end
-    end
-  endfunction
-
   function automatic source_t read_source6(input logic [127:0] ip);
     match_t match;
-    match = match_ours(ip);
+    match = match_ip6(cfg_i, ip);
     read_source6           = '0;
     read_source6.us        = match.us;
     read_source6.multicast = &ip[127:120];
@@ -273,7 +264,7 @@ module rx_fields
     if (in_valid_q && in_first_q) l4 = l4_first(in_q.data, in_vlan_q, in_six_q);
     else if (in_valid_q && in_more_q) l4 = l4_more(in_q.data, in_vlan_q, fields_o.tcp);
     if (in_valid_q && in_six_q && (in_first_q || in_more_q)) begin
-      match = match_ours(addressed(in_q.data, in_vlan_q, in_more_q, fields_o.tcp));
+      match = match_ip6(cfg_i, addressed(in_q.data, in_vlan_q, in_more_q, fields_o.tcp));
     end
   end
 

@@ -180,6 +180,7 @@ module rx_syn
   endfunction
 
   logic quoted_ours;
+  match_t quoted_from;
   logic [31:0] quoted_ports;
   seg_t through, aside;
   logic through_ready, aside_ready, from_aside;
@@ -189,6 +190,7 @@ module rx_syn
     through.opt_len = s_meta_i.opt_len;
     aside   = seg_of(meta_q);
     quoted_ours  = 1'b0;
+    quoted_from  = '0;
     quoted_ports = '0;
     if (meta_q.too_big) begin
       // The headers that are quoted stand where options do.
@@ -202,13 +204,9 @@ module rx_syn
         quoted_ports  = 32'(quoted(32, 4));
         aside.ack     = 32'(quoted(36, 4));
         // A packet of one of our addresses may be quoted to another one.
-        quoted_ours   = 1'b0;
-        for (int unsigned i = 0; i < Ip6s; i++) begin
-          if (quoted(0, 16) == cfg_i.ip6[i] && cfg_i.ip6[i][127:112] != '0) begin
-            quoted_ours     = 1'b1;
-            aside.peer.ours = ours_e'(2'(i + 1));
-          end
-        end
+        quoted_from   = match_ip6(cfg_i, quoted(0, 16));
+        quoted_ours   = quoted_from.us;
+        if (quoted_from.us) aside.peer.ours = quoted_from.ours;
       end
       // Nobody has port 0.
       if (quoted_ours && quoted_ports[31:16] == cfg_i.tcp_port)

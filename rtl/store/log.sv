@@ -32,8 +32,8 @@ module log
   output logic        off_valid_o,
   output off_t        off_o,
   /// Items from execute (incr, decr, append, prepend) or pieces, one at a time; off_o stands in the clock
-  /// in which one is taken. A beat's first byte is in lane ownb_start_i, lane 0 behind lane 63, and beats but the
-  /// last may be shorter than 64, too.
+  /// in which one is taken. A beat's first byte is in lane ownb_start_i, lane 0 behind lane 63, and beats but
+  /// the last may be shorter than 64, too.
   input  logic        own_valid_i,
   output logic        own_ready_o,
   input  put_t        own_i,

@@ -1,6 +1,6 @@
 // The key-value store: hash -> lookup -> execute -> reader, and the log's appender beside them,
-// over four line caches (even buckets, odd buckets, even and odd lines of the log). A get of a short item takes 25 clocks
-// and two memory reads, or none if its lines are on chip; initiation interval see execute.sv.
+// over four line caches (even buckets, odd buckets, even and odd lines of the log). A get of a short item
+// takes 25 clocks and two memory reads, or none if its lines are on chip; initiation interval see execute.sv.
 module store
   import wirekv_pkg::*;
   import request_pkg::*;

@@ -4,8 +4,8 @@
 //
 //   cookie = the SYN's number + {half, epoch's parity, hash + {mss, window scale, SACK, mix}}
 //
-// The hash is of the peer's address and port, to which of ours it speaks, and the epoch, of which one takes 65.536 seconds; a
-// cookie is good in the one in which it was made and in the next one. An ACK completes a handshake
+// The hash is of the peer's address and port, to which of ours it speaks, and the epoch, of which one takes
+// 65.536 seconds; a cookie is good in the one in which it was made and in the next one. An ACK completes a handshake
 // if its two numbers give 22 zero bits where the mix was: a guess does once in 2^22. What the peer
 // says of itself needs no such care, since it could have said anything. `half` is not looked at:
 // the caller may flip it.

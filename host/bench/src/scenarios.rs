@@ -56,14 +56,16 @@ pub struct Scenario {
 impl Scenario {
     /// In a few words, with everything that decides how many bytes travel.
     pub fn framing(&self) -> String {
-        let network = match self.network {
-            Network::Udp { .. } if self.open.is_some() => {
-                let share = 100.0 * self.open.unwrap_or_default();
+        let network = match (self.network, self.open) {
+            (Network::Udp { .. }, Some(share)) => {
+                let share = 100.0 * share;
                 format!("UDP, one request a datagram, at random, {share:.0} % of what a closed loop reaches")
             }
-            Network::Udp { window } => format!("UDP, one request a datagram, {window} outstanding"),
-            Network::Tcp { pipeline } => format!("TCP, MSS 1460, pipelining {pipeline}"),
-            Network::Store { job } => format!("the store alone, {job} requests a job"),
+            (Network::Udp { window }, None) => {
+                format!("UDP, one request a datagram, {window} outstanding")
+            }
+            (Network::Tcp { pipeline }, _) => format!("TCP, MSS 1460, pipelining {pipeline}"),
+            (Network::Store { job }, _) => format!("the store alone, {job} requests a job"),
         };
         let Shape { key_len, value_len, keys, gets, kind } = self.shape;
         let which = if self.fill {
