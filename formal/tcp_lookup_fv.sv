@@ -296,11 +296,16 @@ module tcp_lookup_fv
     logic [1:0][AddrW-1:0] addr;
     always_ff @(posedge clk_i) addr <= addr;
     `FV_ASSUME(HashOfTag, !(dut.hash_valid_q && hash_mine) || dut.addr == addr)
-    // The one half of that, of IPv6.
-    for (genvar i = 0; i < 2 * AddrW; i++) begin : gen_share
-      `ASSERT(Share,
-              dut.hash_seg_q.peer.ours == OursIp4 ||
-              dut.addr[i/AddrW][i%AddrW] == (dut.name[i] ^ ^dut.hash_port_q[i]))
+    // The one half of that, of IPv6, and that the places are made of nothing else.
+    for (genvar i = 0; i < 32; i++) begin : gen_share
+      `ASSERT(
+          Share,
+          dut.hash_seg_q.peer.ours == OursIp4 || dut.hash[i] == (dut.name[i] ^ ^dut.hash_port_q[i]))
+    end
+    for (genvar i = 0; i < 2 * AddrW; i++) begin : gen_place_bit
+      logic [31:0] h;
+      assign h = {dut.hash, dut.hash} >> i;
+      `ASSERT(PlaceBit, dut.addr[i/AddrW][i%AddrW] == (h[0] ^ (h[7] && h[18]) ^ (h[11] && h[23])))
     end
 
     // The chosen peer's buckets, and its place.

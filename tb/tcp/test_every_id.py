@@ -6,55 +6,10 @@ import random
 import cocotb
 import pytest
 from common import run
-from tcp.peers import M32, Bench, Hand, Net, Session, stream
+from tcp.peers import M32, Bench, Busy, Hand, Wire, open_all, stream
 
 CONNS = 16384
 WAVE = 64
-
-
-class Wire(Net):
-    """Its peers do nothing by themselves, and are not asked."""
-
-    def step(self):
-        peers, self.peers = self.peers, {}
-        super().step()
-        self.peers = peers
-
-
-class Busy(Session):
-    """Looks at those connections alone that have something to do."""
-
-    def __init__(self, bench, **options):
-        super().__init__(bench, **options)
-        self.busy = set()
-
-    def event(self, kind, conn, rx_ptr, tx_ptr):
-        super().event(kind, conn, rx_ptr, tx_ptr)
-        if kind in ("data", "fin"):
-            self.busy.add(conn)
-
-    def step(self):
-        self.busy = {conn for conn in self.busy if conn in self.conns and not self.idles(self.conns[conn])}
-        everyone, self.conns = self.conns, {conn: self.conns[conn] for conn in self.busy}
-        super().step()
-        self.conns = everyone
-
-    def idles(self, c):
-        return c.closing or (c.rx_read == c.rx_have and c.sent == c.want and not c.fin)
-
-
-async def open_all(bench, session, hands):
-    """The handshakes of a wave."""
-    before = len(session.conns)
-    for hand in hands:
-        hand.send(syn=1)
-    await bench.until(lambda: all(hand.seen for hand in hands), what="SYN-ACKs")
-    for hand in hands:
-        seg, _ = hand.seen.pop()
-        assert seg["flags"]["syn"] and seg["ack"] == (hand.isn + 1) & M32 and not hand.seen
-        hand.seq, hand.ack = (hand.isn + 1) & M32, (seg["seq"] + 1) & M32
-        hand.send()
-    await bench.until(lambda: len(session.conns) == before + len(hands), what="opened")
 
 
 async def use_all(bench, hands):

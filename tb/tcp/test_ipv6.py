@@ -5,7 +5,7 @@ import random
 
 import cocotb
 from common import run
-from tcp.peers import M32, Hand, Peer, agreed_mss, setup, stream, whose
+from tcp.peers import M32, Hand, Peer, agreed_mss, key_bits, setup, stream, whose
 from tcp.test_handshake import table
 from tcp.test_tcp import nothing_left
 
@@ -100,14 +100,6 @@ async def others(dut):
     for conn, peer in enumerate(peers):
         peer.send(stream(session.conns[conn].key, 0, 10 + conn), psh=1)
     await bench.until(lambda: all(session.conns[i].received == 10 + i for i in range(len(peers))), 3000)
-
-
-def key_bits(secret):
-    """The key of the lookup's hash: bit i of the name is the parity of the address under bits i + 16 on."""
-    bits = [secret >> (64 + i) % 128 & 1 for i in range(128)]
-    while len(bits) < 16 + NAME + 128:
-        bits.append(bits[-128] ^ bits[-127] ^ bits[-126] ^ bits[-121])
-    return bits
 
 
 def name(bits, ip):

@@ -4,7 +4,7 @@ import random
 
 import cocotb
 from common import run
-from tcp.peers import M32, Bench, Net, Peer, Session, whose
+from tcp.peers import M32, Bench, Busy, Hand, Net, Peer, Session, Wire, key_bits, open_all, whose
 
 
 @cocotb.test()
@@ -84,5 +84,42 @@ async def quits(dut):
     assert bench.counts["TcpCountRecycled"] >= total - 1024
 
 
+CONNS = 1024
+
+
+def overflows(secret, ports):
+    """Whether the peers of one address with these ports find no place, each in the emptier of its two
+    buckets of four, where the lookup's linear hash alone says which those are."""
+    bits = key_bits(secret)
+    columns = [sum(bits[i + k] << i for i in range(18)) for k in range(16)]
+    used = [0] * CONNS
+    for port in ports:
+        place = 0
+        for k in range(16):
+            place ^= columns[k] if port >> k & 1 else 0
+        bucket = min(place % 512, 512 + place // 512, key=lambda n: used[n])
+        if used[bucket] == 4:
+            return True
+        used[bucket] += 1
+    return False
+
+
+@cocotb.test()
+async def in_a_row(dut):
+    """As many connections as there are ids, from one address and ports in a row, under a secret with which
+    a linear hash has no place for all of them: none is refused."""
+    first = random.randrange(1024, 60000)
+    ports = range(first, first + CONNS)
+    secret = next(s for s in iter(lambda: random.getrandbits(128), None) if overflows(s, ports))
+    bench = Bench(dut, secret=secret)
+    await bench.run()
+    net = Wire(bench)
+    session = Busy(bench)
+    hands = [Hand(net, 1, port=port) for port in ports]
+    for at in range(0, CONNS, 64):
+        await open_all(bench, session, hands[at:at + 64])
+    assert int(dut.conns_o.value) == CONNS and bench.counts["TcpCountFullNoWay"] == 0
+
+
 def test_many():
-    run(__file__, "tcp", ["rtl/lib/lib.f", "rtl/tcp/tcp.f"], Conns=1024)
+    run(__file__, "tcp", ["rtl/lib/lib.f", "rtl/tcp/tcp.f"], Conns=CONNS)
