@@ -81,6 +81,8 @@ pub struct Keys {
     pub shape: Shape,
     /// Replies of different clients may pass each other: only a client's own writes bind it.
     shared: bool,
+    /// More keys than decimal digits have room for.
+    hex: bool,
     /// Last version asked to be stored, by key.
     versions: Vec<u32>,
     rng: SmallRng,
@@ -90,10 +92,12 @@ impl Keys {
     pub fn new(shape: Shape, clients: u32, ordered: bool, seed: u64) -> Keys {
         let count = if shape.keys == 0 { 1 } else { shape.keys * clients };
         let digits = if shape.kind == Kind::Etc { 7 } else { shape.key_len as u32 - 1 };
-        assert!(digits >= 9 || count <= 10u32.pow(digits), "too many keys for their length");
+        let fits = |base: u32| base.checked_pow(digits).is_none_or(|most| count <= most);
+        assert!(fits(16), "too many keys for their length");
         Keys {
             shape,
             shared: shape.keys == 0 && !ordered,
+            hex: !fits(10),
             versions: vec![0; count as usize],
             rng: SmallRng::seed_from_u64(seed),
         }
@@ -110,7 +114,12 @@ impl Keys {
     }
 
     pub fn key(&self, key: u32) -> String {
-        format!("k{key:0width$}", width = self.shape.kind.key_len(&self.shape, key) - 1)
+        let width = self.shape.kind.key_len(&self.shape, key) - 1;
+        if self.hex {
+            format!("k{key:0width$x}")
+        } else {
+            format!("k{key:0width$}")
+        }
     }
 
     fn value_len(&self, key: u32) -> usize {
@@ -211,6 +220,11 @@ impl Keys {
             Kind::Many(count) => u64::from(count),
             _ => 1,
         }
+    }
+
+    /// A random one of the first keys.
+    pub fn among(&mut self, first: u32) -> u32 {
+        self.rng.random_range(0..first)
     }
 
     /// A key of any client, and whether it is a GET's.

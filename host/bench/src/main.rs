@@ -3,6 +3,7 @@
 
 mod flood;
 mod frame;
+mod image;
 mod keys;
 mod load;
 mod meter;
@@ -38,6 +39,9 @@ struct Args {
     /// Operations measured in each scenario.
     #[arg(long, default_value_t = 20_000)]
     ops: u64,
+    /// Entries of the stores `*-64m`, which are written before the run.
+    #[arg(long, default_value_t = 64_000_000)]
+    entries: u32,
     /// Of the keys, the requests, and the card's secrets.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -67,7 +71,7 @@ fn main() -> Result<()> {
     let args = Args::parse();
     let mut report = report::Report::new(&args);
     let mut failed = false;
-    for scenario in scenarios::all(args.connections) {
+    for scenario in scenarios::all(args.connections, args.entries) {
         if args.scenario.as_ref().is_some_and(|name| !scenario.name.contains(name.as_str())) {
             continue;
         }

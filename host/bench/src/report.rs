@@ -119,6 +119,21 @@ impl Report {
             }
             println!();
         }
+        if self.rows.iter().any(|row| row.result.entries.is_some()) {
+            println!("\nStores that were written before the run:");
+        }
+        for row in &self.rows {
+            let Some(entries) = &row.result.entries else { continue };
+            println!(
+                "{:<22} {} entries, index {:.1} % full, {:.1} bytes of memory an entry; {} more were evicted, {} moved",
+                row.name,
+                entries.count(),
+                100.0 * entries.full(),
+                entries.bytes_per_entry(),
+                entries.evicted(),
+                entries.moves
+            );
+        }
         println!("\nWhere the pipeline stalled, in % of the clocks:");
         for row in &self.rows {
             let f = &row.result.figures;
@@ -177,6 +192,13 @@ impl Row {
                 "max": f.latency(1.0),
             },
             "index_full": self.result.full,
+            "written": self.result.entries.as_ref().map(|written| json!({
+                "entries": written.count(),
+                "index_full": written.full(),
+                "bytes_per_entry": written.bytes_per_entry(),
+                "evicted": written.evicted(),
+                "moved": written.moves,
+            })),
             "client_resends": self.result.resent,
             "counters": counters,
             "goals": goals,

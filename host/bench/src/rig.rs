@@ -9,6 +9,7 @@ use wirekv_sim::{Config, Sim, Stamp};
 
 use crate::flood::{self, Flood};
 use crate::frame;
+use crate::image::{Image, Start};
 use crate::Args;
 
 pub const CLOCK_MHZ: f64 = 250.0;
@@ -25,7 +26,7 @@ pub struct Rig {
     next_tick: u64,
     last_out: u64,
     flood: Option<Flood>,
-    ways: u32,
+    pub layout: Layout,
     /// When each sent frame's first beat went in; frames still queued are at the end.
     entered: Vec<u64>,
     /// Bytes on the wire so far, everything between frames included.
@@ -46,7 +47,7 @@ impl Rig {
         let conns = 1024;
         let layout = Layout::new(item_bytes, conns).expect("a valid size");
         let mut sim = Sim::new(&Config {
-            memory_bytes: layout.total,
+            memory_bytes: memory_bytes(&layout),
             mem_latency,
             mem_jitter,
             seed,
@@ -74,7 +75,7 @@ impl Rig {
             next_tick: sim.clock() + TICK,
             last_out: sim.clock(),
             flood: None,
-            ways: 8 << layout.index_bits,
+            layout,
             sim,
             counters: Totals::default(),
             entered: Vec::new(),
@@ -85,7 +86,14 @@ impl Rig {
 
     /// Entries that the index has room for.
     pub fn ways(&self) -> u32 {
-        self.ways
+        8 << self.layout.index_bits
+    }
+
+    /// An empty store, to be written before the first request.
+    pub fn image(&mut self, args: &Args, start: Start) -> Image<'_> {
+        let seeds = Seeds::repeatable(args.seed);
+        let memory = self.sim.memory(0, self.layout.rx_ring_base);
+        Image::new(memory.expect("the card has so much memory"), &self.layout, &seeds, start)
     }
 
     pub fn clock(&self) -> u64 {
@@ -155,6 +163,13 @@ impl Rig {
         self.counters.update(&mut self.sim)?;
         Ok(self.counters.iter().map(|(_, n)| n).collect())
     }
+}
+
+/// Where two entries of a bucket have the same tag, `lookup.sv` may fetch lines, for nothing, at the
+/// bitwise or of their places, which can lie behind the log.
+pub fn memory_bytes(layout: &Layout) -> u64 {
+    let log = 64 * u64::from(layout.log_lines).next_power_of_two();
+    layout.total.max(layout.log_base + log)
 }
 
 /// Counters by name, as far as they changed.

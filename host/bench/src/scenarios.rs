@@ -3,6 +3,7 @@
 use anyhow::{bail, ensure, Context, Result};
 
 use crate::flood::{self, Flood};
+use crate::image::{self, Entries, Start};
 use crate::keys::{Expect, Keys, Kind, Shape};
 use crate::load::{TcpLoad, Udp, UDP_MOST};
 use crate::meter::{Figures, Meter};
@@ -50,10 +51,37 @@ pub struct Scenario {
     pub flood: Option<flood::Kind>,
     /// Only SETs of ever new keys, until the index evicts one; what is measured is the end of it.
     pub fill: bool,
+    /// So many entries are written into the memory before the run; GETs are of any of them.
+    pub entries: Option<u32>,
     pub goals: Vec<Goal>,
 }
 
 impl Scenario {
+    /// Operations that are measured.
+    pub fn ops(&self, args: &Args) -> u64 {
+        if self.think != 0 || self.shape.value_len > 1000 {
+            args.ops / 20
+        } else if self.entries.is_some() {
+            WRITTEN_OPS * args.ops
+        } else {
+            args.ops
+        }
+    }
+
+    pub fn keys(&self, args: &Args) -> Keys {
+        let ordered = !matches!(self.network, Network::Tcp { .. });
+        match self.entries {
+            // Some that are stored are evicted. Memory is taken for those that are stored only.
+            Some(entries) => Keys::new(
+                Shape { keys: entries.saturating_mul(2), ..self.shape },
+                1,
+                true,
+                args.seed,
+            ),
+            None => Keys::new(self.shape, self.clients, ordered, args.seed),
+        }
+    }
+
     /// In a few words, with everything that decides how many bytes travel.
     pub fn framing(&self) -> String {
         let network = match (self.network, self.open) {
@@ -70,6 +98,8 @@ impl Scenario {
         let Shape { key_len, value_len, keys, gets, kind } = self.shape;
         let which = if self.fill {
             "all new, in 16 MiB".into()
+        } else if let Some(entries) = self.entries {
+            format!("{entries} entries in the store")
         } else if keys == 0 {
             "one key".into()
         } else {
@@ -90,7 +120,7 @@ impl Scenario {
     }
 }
 
-pub fn all(connections: u32) -> Vec<Scenario> {
+pub fn all(connections: u32, entries: u32) -> Vec<Scenario> {
     let small = |keys, gets| Shape { key_len: 6, value_len: 4, keys, gets, kind: Kind::Plain };
     let large = |keys, gets| Shape { key_len: 16, value_len: 100, keys, gets, kind: Kind::Plain };
     // As many keys as the card's caches cannot hold.
@@ -107,8 +137,14 @@ pub fn all(connections: u32) -> Vec<Scenario> {
         slow_reader: false,
         flood: None,
         fill: false,
+        entries: None,
         goals,
     };
+    let written = |name, network, entries: u32, goals| Scenario {
+        entries: Some(entries),
+        ..make(name, network, Shape { key_len: 8, ..small(0, 100) }, goals)
+    };
+    let twin = |other| vec![Goal::Like { other, within: 0.1 }];
     let beside = |name, kind, goals| Scenario {
         flood: Some(kind),
         ..make(name, tcp, large(keys, 50), goals)
@@ -124,6 +160,8 @@ pub fn all(connections: u32) -> Vec<Scenario> {
     vec![
         make("store-get", one, small(keys, 100), rate(0.9)),
         make("store-get-hot", one, small(0, 100), rate(0.9)),
+        written("store-get-64m-twin", one, TWIN, vec![]),
+        written("store-get-64m", one, entries, twin("store-get-64m-twin")),
         make("store-set", one, small(keys, 0), rate(0.9)),
         make("store-set-hot", one, small(0, 0), rate(0.9)),
         make("store-mixed", one, small(keys, 50), rate(0.9)),
@@ -135,6 +173,8 @@ pub fn all(connections: u32) -> Vec<Scenario> {
         make("store-mixed-16", many, small(keys, 50), rate(0.9)),
         make("store-mixed-16-hot", many, small(0, 50), rate(0.9)),
         make("udp-get", udp, small(keys, 100), rate(0.45)),
+        written("udp-get-64m-twin", udp, TWIN, vec![]),
+        written("udp-get-64m", udp, entries, twin("udp-get-64m-twin")),
         make("udp-get-hot", udp, small(0, 100), rate(0.45)),
         make("udp-set", udp, small(keys, 0), rate(0.45)),
         make("udp-mixed", udp, small(keys, 50), rate(0.48)),
@@ -212,12 +252,20 @@ pub struct Outcome {
     pub figures: Figures,
     /// How much of the index was taken when it first had to evict, to a step below.
     pub full: Option<f64>,
+    /// What was written into the store before.
+    pub entries: Option<Entries>,
     pub resent: u64,
     pub total_clocks: u64,
 }
 
 /// Keys of one client, of which the card's caches hold less than a quarter.
 const COLD: u32 = 65_536;
+/// Entries of a large store's twin, all of which the caches hold: 4,096 times fewer than the default, so that
+/// the index is as full.
+const TWIN: u32 = 15_625;
+/// So many times more operations than elsewhere are measured of a store that was written before: of a large
+/// one a million is few.
+const WRITTEN_OPS: u64 = 50;
 const BIG: usize = (1 << 20) - 128; // with key and header just under the limit of 1 MiB
 
 /// A client that asks for 100 large values and reads none of them.
@@ -253,10 +301,39 @@ fn fill(scenario: &Scenario, args: &Args) -> Result<Outcome> {
         ensure!(!changed("StoreLaps"), "the log is full before the index");
         if changed("StoreEvictions") {
             let full = Some(f64::from(stored) / f64::from(ways));
-            return Ok(Outcome { figures, full, resent: 0, total_clocks: rig.clock() });
+            let total_clocks = rig.clock();
+            return Ok(Outcome { figures, full, entries: None, resent: 0, total_clocks });
         }
     }
     bail!("more keys stored than the index has ways, and none evicted")
+}
+
+/// A card whose store was written before the run, its keys, and which of them are there.
+fn write(scenario: &Scenario, entries: u32, args: &Args) -> Result<(Rig, Keys, Entries)> {
+    let mut rig = Rig::new(image::item_bytes(entries, &scenario.shape)?, args)?;
+    let mut keys = scenario.keys(args);
+    let entries = rig.image(args, Start::Valid).fill(&mut keys, entries)?;
+    Ok((rig, keys, entries))
+}
+
+/// GETs over UDP of what such a store holds.
+fn read(
+    scenario: &Scenario,
+    (mut rig, mut keys, entries): (Rig, Keys, Entries),
+    args: &Args,
+) -> Result<Outcome> {
+    let Network::Udp { window } = scenario.network else { bail!("over UDP only") };
+    let ops = scenario.ops(args);
+    let mut meter = Meter::new(ops / 4, ops);
+    let mut next = |keys: &mut Keys, _| {
+        let key = entries.pick(keys);
+        Some(keys.get(key))
+    };
+    let mut load = Udp::new(scenario.clients, window, 0);
+    load.run(&mut rig, &mut keys, Some(&mut meter), &mut next)?;
+    let figures = meter.figures().context("the run ended before it was measured")?;
+    let total_clocks = rig.clock();
+    Ok(Outcome { figures, full: None, entries: Some(entries), resent: 0, total_clocks })
 }
 
 pub fn run(scenario: &Scenario, args: &Args) -> Result<Outcome> {
@@ -266,12 +343,12 @@ pub fn run(scenario: &Scenario, args: &Args) -> Result<Outcome> {
     if scenario.fill {
         return fill(scenario, args);
     }
+    if let Some(entries) = scenario.entries {
+        return read(scenario, write(scenario, entries, args)?, args);
+    }
     let mut rig = Rig::new(64 << 20, args)?;
-    let ordered = matches!(scenario.network, Network::Udp { .. });
-    let mut keys = Keys::new(scenario.shape, scenario.clients, ordered, args.seed);
-    let unloaded = scenario.think != 0;
-    let large = scenario.shape.value_len > 1000;
-    let ops = if unloaded || large { args.ops / 20 } else { args.ops };
+    let mut keys = scenario.keys(args);
+    let ops = scenario.ops(args);
     // What is under way when measuring begins must not be most of what is measured.
     let under_way = match scenario.network {
         Network::Tcp { pipeline } => u64::from(scenario.clients) * pipeline as u64 * keys.weight(),
@@ -330,5 +407,62 @@ pub fn run(scenario: &Scenario, args: &Args) -> Result<Outcome> {
     };
     let total_clocks = rig.clock();
     let figures = meter.figures().context("the run ended before it was measured")?;
-    Ok(Outcome { figures, full: None, resent, total_clocks })
+    Ok(Outcome { figures, full: None, entries: None, resent, total_clocks })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    /// 20,000 GETs of a store written before.
+    fn args(entries: u32) -> Args {
+        Args::parse_from(["bench", "--ops", "400", "--entries", &entries.to_string()])
+    }
+
+    fn scenario(name: &str, args: &Args) -> Scenario {
+        let all = all(args.connections, args.entries);
+        all.into_iter().find(|scenario| scenario.name == name).unwrap()
+    }
+
+    #[test]
+    fn a_million_entries_are_read_at_the_rate_of_few() {
+        let args = args(1_000_000);
+        for name in ["store-get-64m", "udp-get-64m"] {
+            let many = run(&scenario(name, &args), &args).unwrap();
+            let few = run(&scenario(&format!("{name}-twin"), &args), &args).unwrap();
+            let hits = |outcome: &Outcome| {
+                let of = |(n, count): &(_, u64)| (*n == "StoreGetHits").then_some(*count);
+                outcome.figures.counters.iter().find_map(of).unwrap()
+            };
+            assert!(hits(&many) >= 19_000 && hits(&few) >= 19_000);
+            assert_eq!(many.entries.unwrap().count(), 1_000_000);
+            let (many, few) = (many.figures.rate(), few.figures.rate());
+            assert!(many >= 0.9 * few, "{name}: {many:.3} op/clk, {few:.3} of the few");
+        }
+    }
+
+    /// What is written wrongly is seen: a tag, the lap of an item, a key, a value.
+    #[test]
+    fn damage_is_seen() {
+        let args = args(TWIN);
+        let scenario = scenario("udp-get-64m", &args);
+        read(&scenario, write(&scenario, TWIN, &args).unwrap(), &args).unwrap();
+        let log = |rig: &Rig| rig.layout.log_base as usize;
+        // Bytes of every bucket's first way, and of every second item.
+        for (in_log, byte) in [(false, 6), (true, 12), (true, 16), (true, 24)] {
+            let mut store = write(&scenario, TWIN, &args).unwrap();
+            let base = log(&store.0);
+            let (start, end) =
+                if in_log { (base, store.0.layout.rx_ring_base as usize) } else { (0, base) };
+            let memory = store.0.sim.memory(0, end as u64).unwrap();
+            for line in memory[start..].chunks_mut(64) {
+                line[byte] ^= 1;
+            }
+            let seen = read(&scenario, store, &args);
+            let error = seen.err().expect("damage that nobody sees").to_string();
+            assert!(error.starts_with("wrong reply"), "{error}");
+        }
+    }
 }

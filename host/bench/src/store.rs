@@ -7,9 +7,10 @@ use anyhow::{bail, ensure, Context, Result};
 use wirekv_card::csr::COUNTERS;
 use wirekv_card::{Layout, Seeds};
 
+use crate::image::{self, Entries, Image, Start};
 use crate::keys::Keys;
 use crate::meter::Figures;
-use crate::rig::changes;
+use crate::rig::{changes, memory_bytes};
 use crate::scenarios::{Outcome, Scenario};
 use crate::Args;
 
@@ -84,6 +85,7 @@ mod ffi {
     extern "C" {
         pub fn ws_new(config: *const Config) -> *mut Raw;
         pub fn ws_free(store: *mut Raw);
+        pub fn ws_memory(store: *mut Raw, addr: u64, bytes: u64) -> *mut u8;
         pub fn ws_clock(store: *mut Raw, input: *const In, out: *mut Out);
         pub fn ws_counts(store: *const Raw, counts: *mut u32, count: u32);
     }
@@ -91,15 +93,15 @@ mod ffi {
 
 struct Sim {
     raw: *mut ffi::Raw,
+    layout: Layout,
     clock: u64,
 }
 
 impl Sim {
-    fn new(args: &Args) -> Sim {
-        let layout = Layout::new(64 << 20, 0).expect("a valid size");
+    fn new(layout: Layout, args: &Args) -> Sim {
         let seeds = Seeds::repeatable(args.seed);
         let config = ffi::Config {
-            memory_bytes: layout.total,
+            memory_bytes: memory_bytes(&layout),
             log_base: layout.log_base / 64,
             seed: args.seed,
             mix_key: seeds.hash_mix,
@@ -111,7 +113,19 @@ impl Sim {
             now: 1_700_000_000,
         };
         // SAFETY: the configuration is copied during the call.
-        Sim { raw: unsafe { ffi::ws_new(&config) }, clock: 0 }
+        Sim { raw: unsafe { ffi::ws_new(&config) }, layout, clock: 0 }
+    }
+
+    /// An empty store, to be written before the first clock.
+    fn image(&mut self, args: &Args) -> Image<'_> {
+        let bytes = self.layout.total;
+        // SAFETY: the C++ side checks the range; the clock cannot run while self is borrowed.
+        let memory = unsafe {
+            let start = ffi::ws_memory(self.raw, 0, bytes);
+            assert!(!start.is_null(), "the store has so much memory");
+            std::slice::from_raw_parts_mut(start, bytes as usize)
+        };
+        Image::new(memory, &self.layout, &Seeds::repeatable(args.seed), Start::Valid)
     }
 
     fn clock(&mut self, input: &ffi::In, out: &mut ffi::Out) {
@@ -163,6 +177,8 @@ struct Rig<'a> {
     /// Generated, not taken yet; the place of each key's last item.
     requests: VecDeque<Request>,
     places: Vec<u64>,
+    /// What was written into the store before; then `places` is empty.
+    entries: Option<&'a Entries>,
     /// Items that go in, and those whose place is awaited; keys and beats of values that go in.
     puts: VecDeque<(u32, u32)>,
     placed: VecDeque<(u32, u32)>,
@@ -182,6 +198,11 @@ const AHEAD: usize = 32;
 const PATIENCE: u32 = 100_000;
 
 impl Rig<'_> {
+    /// Of a key's last item.
+    fn place(&self, key: u32) -> u64 {
+        self.entries.map_or_else(|| self.places[key as usize], |entries| entries.place(key))
+    }
+
     fn generate(&mut self, next: &mut dyn FnMut(&mut Keys) -> Option<(u32, bool)>) {
         while self.requests.len() < AHEAD {
             let Some((key, get)) = next(self.keys) else { break };
@@ -248,7 +269,7 @@ impl Rig<'_> {
             r.entered = self.sim.clock;
             match r.place {
                 Some(place) => self.places[r.key as usize] = place,
-                None => r.place = Some(self.places[r.key as usize]),
+                None => r.place = Some(self.place(r.key)),
             }
             self.awaited.push_back(r);
         }
@@ -328,11 +349,18 @@ fn beats(bytes: &[u8]) -> impl Iterator<Item = Vec<u8>> + '_ {
 }
 
 pub fn run(scenario: &Scenario, job: u32, args: &Args) -> Result<Outcome> {
-    let mut keys = Keys::new(scenario.shape, scenario.clients, true, args.seed);
-    let count = keys.count();
+    let bytes = scenario.entries.map_or(Ok(64 << 20), |n| image::item_bytes(n, &scenario.shape))?;
+    let mut sim = Sim::new(Layout::new(bytes, 0).expect("a valid size"), args);
+    let mut keys = scenario.keys(args);
+    let entries = match scenario.entries {
+        Some(count) => Some(sim.image(args).fill(&mut keys, count)?),
+        None => None,
+    };
+    let count = if entries.is_some() { 0 } else { keys.count() };
     let mut rig = Rig {
-        sim: Sim::new(args),
+        sim,
         keys: &mut keys,
+        entries: entries.as_ref(),
         job,
         number: 0,
         conn: 0,
@@ -363,11 +391,17 @@ pub fn run(scenario: &Scenario, job: u32, args: &Args) -> Result<Outcome> {
         rig.clock().context("storing the keys")?;
     }
 
-    let (skip, mut seen) = (args.ops / 4, 0);
+    let ops = scenario.ops(args);
+    let (skip, mut seen) = (ops / 4, 0);
     let mut start = None;
     let mut latencies = Vec::new();
     loop {
-        rig.generate(&mut |keys| Some(keys.pick()));
+        rig.generate(&mut |keys| {
+            Some(match &entries {
+                Some(entries) => (entries.pick(keys), true),
+                None => keys.pick(),
+            })
+        });
         for latency in rig.clock()? {
             seen += 1;
             if seen > skip {
@@ -378,7 +412,7 @@ pub fn run(scenario: &Scenario, job: u32, args: &Args) -> Result<Outcome> {
             latencies.clear();
             start = Some((seen, rig.sim.clock, rig.sim.counters()));
         }
-        if seen >= skip + args.ops {
+        if seen >= skip + ops {
             break;
         }
     }
@@ -392,5 +426,6 @@ pub fn run(scenario: &Scenario, job: u32, args: &Args) -> Result<Outcome> {
         latencies,
         counters: changes(&before, &rig.sim.counters()),
     };
-    Ok(Outcome { figures, full: None, resent: 0, total_clocks: rig.sim.clock })
+    let total_clocks = rig.sim.clock;
+    Ok(Outcome { figures, full: None, entries, resent: 0, total_clocks })
 }

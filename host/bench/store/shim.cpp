@@ -119,6 +119,11 @@ struct ws_store {
 
 ws_store* ws_new(const ws_config* config) { return new ws_store(*config); }
 void ws_free(ws_store* s) { delete s; }
+/// The memory, to prepare or inspect it. Null when out of range.
+uint8_t* ws_memory(ws_store* s, uint64_t addr, uint64_t bytes) {
+  if (addr % LineBytes || addr >= s->memory.bytes() || bytes > s->memory.bytes() - addr) return nullptr;
+  return s->memory.line(addr);
+}
 void ws_clock(ws_store* s, const ws_in* in, ws_out* out) { s->clock(*in, *out); }
 /// Event counters since the reset, in the order of store_count_e; they wrap.
 void ws_counts(const ws_store* s, uint32_t* counts, uint32_t count) {

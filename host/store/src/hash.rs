@@ -127,6 +127,11 @@ fn mix(place: u8) -> u64 {
 const SPARE: u64 = 0x3f << 26;
 
 impl Hash {
+    /// All of it, for who divides it otherwise: the card's index.
+    pub fn bits(self) -> u64 {
+        self.0
+    }
+
     /// Of a key, for its database's place: the same key in different ones has different buckets and
     /// tags.
     #[inline]
