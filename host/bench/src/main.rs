@@ -12,6 +12,7 @@ mod rig;
 mod scenarios;
 mod store;
 mod tcp;
+mod written;
 
 use std::path::PathBuf;
 
@@ -40,7 +41,7 @@ struct Args {
     #[arg(long, default_value_t = 20_000)]
     ops: u64,
     /// Entries of the stores `*-64m`, which are written before the run.
-    #[arg(long, default_value_t = 64_000_000)]
+    #[arg(long, default_value_t = 64_000_000, value_parser = clap::value_parser!(u32).range(1..))]
     entries: u32,
     /// Of the keys, the requests, and the card's secrets.
     #[arg(long, default_value_t = 1)]

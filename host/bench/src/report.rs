@@ -125,7 +125,8 @@ impl Report {
         for row in &self.rows {
             let Some(entries) = &row.result.entries else { continue };
             println!(
-                "{:<22} {} entries, index {:.1} % full, {:.1} bytes of memory an entry; {} more were evicted, {} moved",
+                "{:<22} {} entries, index {:.1} % full, {:.1} bytes of memory an entry; \
+                 {} more were evicted, {} moved",
                 row.name,
                 entries.count(),
                 100.0 * entries.full(),
