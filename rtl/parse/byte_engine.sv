@@ -233,6 +233,7 @@ module byte_engine
     .again_i    (again_q),
     .need_i     (need_q),
     .rest_i     (rest_q),
+    .cr_last_i  (cr_last),
     .end_i      (end_q),
     .leaves_o   (leaves)
   );
@@ -281,7 +282,7 @@ module byte_engine
   // ---------------------------------------------------------------- what goes out
   queue_t rec_do, key_do, putk_do;
   put_t item;
-  logic put_push, key_push;
+  logic put_push, key_push, cr_last;
   logic good;  // CR LF is where it should be
   assign good     = char.eol && char.crlf;
   assign key_push = full || (state_q == ByWord && is_key && !line.key_long && !line.bad);
@@ -340,11 +341,12 @@ module byte_engine
     end
   end
 
-  // Only CR LF may lack.
+  // Only CR LF may lack, or LF.
+  assign cr_last      = rest_q == 32'd1;
   assign put_push     = acts && stores && !(value_q && ctx.rem == 32'd2);
   assign item_valid_o = put_push;
   assign item_place_o = place_o;
-  assign item_len_o   = fits_q ? need_q[13:0] - 14'd2 : left_q;
+  assign item_len_o   = fits_q ? need_q[13:0] - 14'd2 : left_q - 14'(cr_last);
   always_comb begin
     item           = '0;
     item.start     = !value_q;

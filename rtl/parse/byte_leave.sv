@@ -30,6 +30,8 @@ module byte_leave
   input  logic [31:0] again_i,
   input  logic [31:0] need_i,
   input  logic [31:0] rest_i,
+  /// A value's CR is the last byte of the job.
+  input  logic        cr_last_i,
   /// The end as it was known a clock before.
   input  end_t        end_i,
   output end_t        leaves_o
@@ -103,6 +105,11 @@ module byte_leave
         if (action_i inside {AcStorePart, AcSwallow}) begin
           leaves_o = '{pos: job_i.len, mode: MdSwallow, rem: rest_i, noreply: line_i.noreply};
           if (action_i == AcStorePart) leaves_o.mode = MdValue;
+          // CR and LF are looked at together.
+          if (action_i == AcStorePart && cr_last_i) begin
+            leaves_o.pos = job_i.len - 14'd1;
+            leaves_o.rem = 32'd2;
+          end
         end
       end
       ByCut:   leaves_o = cut;

@@ -619,6 +619,22 @@ async def long_values(dut):
 
 
 @cocotb.test()
+async def ends_at_a_job(dut):
+    """Requests, and their last parts, that end about where a job of the largest size does: between CR and
+    LF, too."""
+    data = []
+    for jobs in (1, 2):
+        text = b""
+        for extra in random.sample(range(-3, 5), 8):
+            digits = b"%d" % (jobs * 8000)
+            head = b"%s key 3 0 " % random.choice((b"set", b"add", b"append"))
+            n = jobs * 8192 + extra - len(head) - len(digits) - 4
+            text += head + b"%d\r\n" % n + random.randbytes(n) + b"\r\n"
+        data.append(text + a_command(broken=False))
+    await streams(dut, data, lambda: random.choice((8192, 8193, 30000)), pause=0)
+
+
+@cocotb.test()
 async def long_lines(dut):
     """`get` lines of many keys, with and without a key too long; others are closed. What begins like no
     command, and has no line's end in all the lines that are kept."""
