@@ -3,6 +3,10 @@
 //
 // One pipe owns the connection records: choose -> read -> decide -> job. It takes one event a
 // clock; two events of one connection are 3 clocks apart. From an event to its job 9 clocks.
+//
+// A job takes three turns of the pipe: its bytes, itself, its end. Where these become scarce and
+// those behind want jobs, bytes become a job at once, in two: they overtake who waits in the ready queue,
+// which still has every other turn.
 `include "lib_assert.svh"
 
 module session
@@ -93,7 +97,8 @@ module session
   endfunction
 
   logic can_done, can_ev, can_piece, can_issue, turn_valid, turn_ev, choose_valid;
-  logic take_ev, take_piece, take_issue;
+  logic take_ev, take_piece, take_issue, hungry;
+  logic [7:0] pressed_q;
   conn_t turn_conn, choose_conn;
   sop_e choose_op;
   assign can_done  = done_valid_i && app_room && !clear_q && !hazard(done_i.conn);
@@ -121,6 +126,10 @@ module session
   );
   // verilator lint_on PINCONNECTEMPTY
   assign take_ev      = turn_valid && turn_ev;
+  // Of the last clocks: turns that two wanted.
+  always_ff @(posedge clk_i) begin
+    pressed_q <= {pressed_q[6:0], can_issue && (can_done || can_ev)};
+  end
   assign take_issue   = turn_valid && !turn_ev;
   assign take_piece   = !can_done && !turn_valid && can_piece;
   assign choose_valid = can_done || turn_valid || take_piece;
@@ -132,6 +141,7 @@ module session
 
   // ---------------------------------------------------------------- read: the record as it becomes
   sop_e read_op_q;
+  logic read_may_q;  // it may become a job
   // verilator lint_off UNUSEDSIGNAL
   ev_t read_ev_q;  // its connection is read_conn_q
   // verilator lint_on UNUSEDSIGNAL
@@ -146,6 +156,7 @@ module session
     if (choose_valid) begin
       read_conn_q <= choose_conn;
       read_op_q   <= choose_op;
+      read_may_q  <= take_issue || (take_ev && hungry && pressed_q != '0);
     end
     if (take_ev) read_ev_q <= ev_i;
     if (can_done) begin
@@ -187,7 +198,7 @@ module session
 
   // ---------------------------------------------------------------- decide
   sop_e act_op_q;
-  logic act_data_q, act_open_q;
+  logic act_may_q, act_data_q, act_open_q;
   rec_t act_rec_q;
   ctx_t act_ctx_q;
   // verilator lint_off UNUSEDSIGNAL
@@ -202,6 +213,7 @@ module session
     if (read_valid_q) begin
       act_conn_q  <= read_conn_q;
       act_op_q    <= read_op_q;
+      act_may_q   <= read_may_q;
       act_data_q  <= read_op_q == OpEvent && read_ev_q.data;
       act_open_q  <= read_op_q == OpEvent && read_ev_q.open;
       act_rec_q   <= rec_d;
@@ -214,7 +226,7 @@ module session
         default:   act_need_q <= (rec_d.rem == '0) ? 14'd1 : rec_d.rem[13:0];
       endcase
       if (read_op_q == OpPiece) act_piece_q <= hpiece_i;
-      if (read_op_q == OpIssue || read_op_q == OpPiece) act_ctx_q <= ctx;
+      act_ctx_q <= ctx;
       if (read_op_q == OpDone) act_ctx_q <= read_ctx_q;
       if (read_op_q == OpEvent && read_ev_q.open) begin
         act_ctx_q        <= '0;
@@ -236,7 +248,7 @@ module session
     room      = act_used_q <= 32'(RingBytes - (act_rec_q.cont || host ? TxRoomCont : TxRoom));
     startable = live && !act_rec_q.busy && wanted && room;
 
-    issue       = act_op_q == OpIssue && startable;
+    issue       = act_may_q && startable;
     // A piece was asked for when there was room for it, so it never waits for the client: those
     // behind it are other connections'. A dead connection takes it, too.
     issue_piece = act_op_q == OpPiece && !act_rec_q.busy;
@@ -304,7 +316,7 @@ module session
     .waddr_i(act_conn_q[ConnW-1:0]),
     .wbe_i  (1'b1),
     .wdata_i(act_ctx_q),
-    .re_i   (take_issue || take_piece),
+    .re_i   (choose_valid),
     .raddr_i(choose_conn[ConnW-1:0]),
     .rdata_o(ctx)
   );
@@ -349,6 +361,7 @@ module session
   logic [3:0] job_level, app_level;
   assign job_room = job_level <= 4'(OutDepth - 4);
   assign app_room = app_level <= 4'(OutDepth - 4);
+  assign hungry   = job_level <= 4'd1;
 
   lib_fifo #(
     .T    (job_t),

@@ -106,7 +106,7 @@ module tcp_tx_seg
 
   lib_fifo #(
     .T    (plan_t),
-    .Depth(32)
+    .Depth(128)
   ) u_plan (
     .clk_i,
     .rst_ni,
