@@ -57,7 +57,7 @@ PROOFS = [
     ("lib_arb", {"N": 2}, 3, "one grant, packets whole, nobody passed over N times"),
     ("lib_arb", {"N": 3}, 3, "same"),
     ("lib_arb", {"N": 4}, 3, "same"),
-    ("lib_counters", {"N": 4}, 3, "a read is the exact count, short counters never overflow"),
+    ("lib_counters", {"N": 4}, 3, "a read is the exact count, no short counter comes around unseen"),
     ("lib_pkg", {}, 1, "rotation, lane masks and the lowest bit are what they say"),
     ("lib_pack", {}, 3, "bytes and packets in = out in any lane, lines whole"),
     ("lib_pack", {"Lane": 0}, 3, "same, order and values of the bytes in one lane"),

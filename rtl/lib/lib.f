@@ -8,6 +8,7 @@ rtl/lib/lib_credit.sv
 rtl/lib/lib_arb.sv
 rtl/lib/lib_limit.sv
 rtl/lib/lib_counters.sv
+rtl/lib/lib_rotate.sv
 rtl/lib/lib_pack.sv
 rtl/lib/lib_join.sv
 rtl/lib/lib_align.sv

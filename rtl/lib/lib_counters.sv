@@ -1,10 +1,14 @@
-// Event counters in a RAM: a short counter for each event, which is emptied into its word in turn.
+// Event counters in a RAM: a short counter for each event, with which its word catches up in turn.
 // A read takes the turn of its counter, so what it gives is exact. Latency of a read 2; reads at
 // least three clocks apart. Words wrap.
+//
+// The lowest bits of a word and its short counter count the same events, so none of them is ever cleared:
+// a word becomes the next number that ends like the short counter. That one is a shift register with
+// feedback, which takes two LUTs whatever its length; only at its turn it is made a number.
 `include "lib_assert.svh"
 
 module lib_counters #(
-  /// Counters; a power of two, 4 or more.
+  /// Counters; a power of two, 4 to 256.
   parameter int unsigned N = 128,
   /// Bits of a counter.
   parameter int unsigned Width = 32
@@ -22,22 +26,48 @@ module lib_counters #(
   output logic                 clearing_o
 );
 
-  if (N < 4 || (N & (N - 1)) != 0) begin : gen_misuse
-    $error("%m: N must be a power of two, 4 or more");
+  if (N < 4 || N > 256 || (N & (N - 1)) != 0) begin : gen_misuse
+    $error("%m: N must be a power of two, 4 to 256");
   end
 
   localparam int unsigned IndexW = $clog2(N);
-  // A turn comes after N clocks and the reads in them, one in three: less than 2N.
-  localparam int unsigned ShortW = IndexW + 1;
+  // A turn comes after N clocks and the reads in them, one in three: less than 2N. That is at most half of
+  // a short counter's numbers, so it came around if its highest bit was set and no longer is.
+  localparam int unsigned ShortW = IndexW + 2;
   typedef logic [IndexW-1:0] index_t;
   typedef logic [ShortW-1:0] short_t;
   typedef logic [Width-1:0] count_t;
 
-  // Stages: whose turn it is; the short counter is emptied, its word read; their sum is written.
-  logic clearing_q, empty_q, visit_q, wrote_q;
-  index_t turn_q, now_q, visited_q, where_q;
+  if (Width <= ShortW) begin : gen_narrow
+    $error("%m: Width must be more than the bits of N, and two");
+  end
+
+  // Taps of a maximal sequence, by length; zero is one more state, behind the highest bit alone.
+  localparam logic [10:3][9:0] Taps = {
+    10'h240, 10'h110, 10'h0b8, 10'h060, 10'h030, 10'h014, 10'h00c, 10'h006
+  };
+  function automatic short_t next(input short_t code);
+    return {code[ShortW-2:0], ^(code & short_t'(Taps[ShortW])) ^ (code[ShortW-2:0] == '0)};
+  endfunction
+
+  // How many events each state stands for.
+  typedef short_t [2**ShortW-1:0] numbers_t;
+  function automatic numbers_t numbers();
+    short_t code;
+    code = '0;
+    for (int unsigned n = 0; n < 2 ** ShortW; n++) begin
+      numbers[code] = short_t'(n);
+      code = next(code);
+    end
+  endfunction
+  localparam numbers_t Number = numbers();
+
+  // Stages: whose turn it is; the short counter and its word are read; what it becomes is written.
+  logic clearing_q, look_q, visit_q, again_q;
+  index_t turn_q, now_q, visited_q;
   short_t [N-1:0] short_q;
-  short_t add_q;
+  short_t code_q, low;
+  logic around;
   count_t word, base, sum, sum_q;
 
   assign clearing_o = clearing_q;
@@ -46,33 +76,33 @@ module lib_counters #(
     if (!rst_ni) begin
       clearing_q <= 1'b1;
       turn_q     <= '0;
-      empty_q    <= 1'b0;
+      look_q     <= 1'b0;
       visit_q    <= 1'b0;
-      wrote_q    <= 1'b0;
+      again_q    <= 1'b0;
       short_q    <= '0;
     end else begin
       if (clearing_q && turn_q == '1) clearing_q <= 1'b0;
       if (!re_i) turn_q <= turn_q + 1'b1;
-      empty_q <= !clearing_q;
-      visit_q <= empty_q;
-      wrote_q <= visit_q;
+      look_q  <= !clearing_q;
+      visit_q <= look_q;
+      again_q <= visit_q && visited_q == now_q;
       if (!clearing_q) begin
         for (int i = 0; i < N; i++) begin
-          if (event_i[i]) short_q[i] <= short_q[i] + 1'b1;
+          if (event_i[i]) short_q[i] <= next(short_q[i]);
         end
       end
-      if (empty_q) short_q[now_q] <= short_t'(event_i[now_q]);
     end
     now_q     <= re_i ? index_i : turn_q;
     visited_q <= now_q;
-    add_q     <= short_q[now_q];
-    where_q   <= visited_q;
+    code_q    <= short_q[now_q];
     sum_q     <= sum;
   end
 
   // A read and the turn may meet in one counter: then its word is still on the way to the RAM.
-  assign base    = (wrote_q && where_q == visited_q) ? sum_q : word;
-  assign sum     = base + count_t'(add_q);
+  assign base    = again_q ? sum_q : word;
+  assign low     = Number[code_q];
+  assign around  = base[ShortW-1] && !low[ShortW-1];
+  assign sum     = {base[Width-1:ShortW] + (Width - ShortW)'(around), low};
   assign count_o = sum;
 
   lib_ram #(
@@ -89,9 +119,6 @@ module lib_counters #(
     .rdata_o(word)
   );
 
-  for (genvar i = 0; i < N; i++) begin : gen_short
-    `ASSERT(NotFull, !(event_i[i] && short_q[i] == '1 && now_q != index_t'(i)))
-  end
   `ASSERT(ReadsWhenClear, !(re_i && clearing_q))
 
 endmodule

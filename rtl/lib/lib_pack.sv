@@ -74,11 +74,18 @@ module lib_pack
   logic         turn_fills_q;  // reaches lane 63
   logic         turn_over_q;   // and goes on in the next line
 
+  logic [511:0] turned;
+  lib_rotate u_rotate (
+    .data_i (place_data_q),
+    .lanes_i(place_turn_q),
+    .data_o (turned)
+  );
+
   always_ff @(posedge clk_i) begin
     if (!rst_ni) turn_valid_q <= 1'b0;
     else if (advance) turn_valid_q <= place_valid_q;
     if (advance && place_valid_q) begin
-      turn_data_q      <= rotl_bytes(place_data_q, place_turn_q);
+      turn_data_q      <= turned;
       turn_lane_q      <= place_lane_q;
       turn_stop_q      <= place_stop_q;
       turn_strb_q      <= lanes_from(place_lane_q) & lanes_below(place_stop_q);

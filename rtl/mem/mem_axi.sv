@@ -18,7 +18,7 @@ module mem_axi
   input  line_write_t  wr_i,
   output logic         wr_done_o,
   output logic         wr_bad_o,
-  /// Reads, answered in order; a bad one has no data: the line is zero.
+  /// Reads, answered in order; of a bad one the data are anything: who takes it has a multiplexer anyway.
   input  logic         rd_valid_i,
   output logic         rd_ready_o,
   input  laddr_t       rd_addr_i,
@@ -111,7 +111,7 @@ module mem_axi
   assign wr_bad_o     = wr_done_o && m_axi_bresp != '0;
   assign m_axi_rready = r_ready || long_q || stale_reads_q != '0;
   assign rdat_in.bad  = m_axi_rresp != '0 || !m_axi_rlast;
-  assign rdat_in.data = rdat_in.bad ? '0 : m_axi_rdata;
+  assign rdat_in.data = m_axi_rdata;
   assign rdat_o       = rdat.data;
   assign rdat_bad_o   = rdat.bad;
   assign m_axi_bready = 1'b1;

@@ -25,7 +25,7 @@ module ring_cache
   input  logic        wr_valid_i,
   output logic        wr_ready_o,
   input  line_write_t wr_i,
-  /// Reads, answered in order; only the lanes asked for are good. A bad answer has no data.
+  /// Reads, answered in order; only the lanes asked for are good. A bad answer is zero.
   input  logic        rd_valid_i,
   output logic        rd_ready_o,
   input  laddr_t      rd_addr_i,
@@ -312,7 +312,7 @@ module ring_cache
   assign mem_rdat_ready_o = rdat_ready_i && !hit_turn;
   assign mem_take         = mem_rdat_valid_i && mem_rdat_ready_o;
   assign rdat_bad_o       = !hit_turn && (mem_rdat_bad_i || distrust_q);
-  assign rdat_o           = hit_turn ? hit_line.data : distrust_q ? '0 : mem_rdat_i;
+  assign rdat_o           = hit_turn ? hit_line.data : rdat_bad_o ? '0 : mem_rdat_i;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin

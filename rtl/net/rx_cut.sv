@@ -88,6 +88,13 @@ module rx_cut
   turn_t turn_q, hold_q;
   rx_ctl_t turn_ctl_q, hold_ctl_q;
 
+  line_t turned;
+  lib_rotate u_rotate (
+    .data_i (left_beat_q.data),
+    .lanes_i(-left_ctl_q.skip[5:0]),
+    .data_o (turned)
+  );
+
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       turn_valid_q <= 1'b0;
@@ -97,7 +104,7 @@ module rx_cut
       hold_valid_q <= turn_valid_q || (hold_valid_q && !fire);
     end
     if (left_valid_q) begin
-      turn_q.data  <= rotl_bytes(left_beat_q.data, -left_ctl_q.skip[5:0]);
+      turn_q.data  <= turned;
       turn_q.len   <= left_ctl_q.trim ? part_q : left_beat_q.len;
       turn_q.first <= left_first_q;
       turn_load_q  <= left_load_q;

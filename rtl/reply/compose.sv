@@ -290,7 +290,11 @@ module compose
   strb_t turned_lanes;
   line_t turned;
   assign turned_lanes = {64{1'b1}} << edge_q;  // none from 64 on
-  assign turned       = rotl_bytes(block_q, turn_q);
+  lib_rotate u_rotate (
+    .data_i (block_q),
+    .lanes_i(turn_q),
+    .data_o (turned)
+  );
   always_comb begin
     text_in = text_q;
     for (int unsigned i = 0; i < 64; i++)

@@ -89,7 +89,7 @@ module line_cache
   input  logic        [Reads-1:0]           rd_en_i,
   input  logic        [Reads-1:0][SlotBits-1:0] rd_slot_i,
   output line_t       [Reads-1:0]           rd_data_o,
-  /// Beside the data: memory could not read the line, and nobody has begun it anew since.
+  /// Beside the data: memory could not read the line, which is zero, and nobody has begun it anew since.
   output logic        [Reads-1:0]           rd_bad_o,
   /// Write lanes of a slot and of its line in memory.
   input  logic        [Writes-1:0]          wr_valid_i,

@@ -164,7 +164,7 @@ module line_cache_data
         .we_i   (fill[m] || wr),
         .waddr_i(place_of(blocked[m] ? wr_slot : to_fill[m].slot)),
         .wbe_i  (blocked[m] ? mem_wr_o.strb : '1),
-        .wdata_i(blocked[m] ? mem_wr_o.data : to_fill[m].data),
+        .wdata_i(blocked[m] ? mem_wr_o.data : to_fill[m].bad ? '0 : to_fill[m].data),
         .re_i   (rd),
         .raddr_i(place_of(rd_slot_i[r])),
         .rdata_o(data[m])

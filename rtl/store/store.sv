@@ -216,7 +216,7 @@ module store
   line_no_t [1:0] look_acq_line;
   line_no_t exe_acq_line;
   index_slot_t [1:0] look_rd_slot, exe_rd_slot;
-  logic look_rd_en, exe_request_rel;
+  logic look_rd_en, exe_request_rel, exe_idle;
 
   for (genvar b = 0; b < 2; b++) begin : gen_bank
     assign bkt_acq_valid[b] = {exe_acq_valid[b], look_acq_valid[b]};
@@ -427,7 +427,7 @@ module store
   );
 
   // ---------------------------------------------------------------- execute
-  logic read_valid, read_ready, exe_idle, read_idle, out_valid, out_ready;
+  logic read_valid, read_ready, read_idle, out_valid, out_ready;
   logic chunk_valid, chunk_own, chunk_own_ready;
   read_t read;
   res_t out;

@@ -136,8 +136,7 @@ async def lines(dut, pace):
 @cocotb.test()
 @cocotb.parametrize(pace=[(0.0, 1), (0.0, 40), (0.4, 10)])
 async def bad_answers(dut, pace):
-    """SLVERR, DECERR, and more beats than one: the answer is marked and has no data, those around it are
-    right."""
+    """SLVERR, DECERR, and more beats than one: the answer is marked, those around it are right."""
     memory, writes, asks, answers = await bench(dut, *pace, bad=0.2)
     done = []
 
@@ -159,7 +158,7 @@ async def bad_answers(dut, pace):
     await answers.wait(len(want))
     for n, (answer, line) in enumerate(zip(answers.items, want)):
         bad = n in memory.bad_reads
-        assert answer == {"": 0 if bad else line, "bad": int(bad)}, n
+        assert answer["bad"] == int(bad) and (bad or answer[""] == line), n
     assert len(memory.bad_reads) > 20
     for _ in range(100):
         await RisingEdge(dut.clk_i)

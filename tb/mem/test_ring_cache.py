@@ -16,10 +16,11 @@ ALL = (1 << 64) - 1
 
 class Memory:
     """Behind the cache, as mem_axi shows it: answers in order, `latency` (from, to) clocks later; so many
-    writes are refused."""
+    writes are refused, and so many reads are bad, with data that are anything."""
 
-    def __init__(self, dut, latency, pause=0.0, refuse=0.0):
-        self.dut, self.latency, self.pause, self.refuse = dut, latency, pause, refuse
+    def __init__(self, dut, latency, pause=0.0, refuse=0.0, deny=0.0):
+        self.dut, self.latency, self.pause, self.refuse, self.deny = dut, latency, pause, refuse, deny
+        self.denied = 0
         self.lines, self.reads, self.writes, self.refused = {}, 0, 0, 0
         self.most_reads = 0
         self.open = deque(), deque()
@@ -42,8 +43,10 @@ class Memory:
                 writes.append((clock + random.randint(*self.latency), int(dut.mem_wr_o.value)))
             if rd_ready and dut.mem_rd_valid_o.value:
                 self.reads += 1
-                line = int.from_bytes(self.line(int(dut.mem_rd_addr_o.value)), "little")
-                reads.append((clock + random.randint(*self.latency), line))
+                line, bad = self.line(int(dut.mem_rd_addr_o.value)), random.random() < self.deny
+                line = random.getrandbits(512) if bad else int.from_bytes(line, "little")
+                reads.append((clock + random.randint(*self.latency), line, int(bad)))
+                self.denied += bad
                 self.most_reads = max(self.most_reads, len(reads))
             if offered and dut.mem_rdat_ready_o.value:
                 reads.popleft()
@@ -59,7 +62,7 @@ class Memory:
                 self.refused += bad
             dut.mem_wr_done_i.value, dut.mem_wr_bad_i.value = int(done), int(bad)
             if not offered and reads and reads[0][0] <= clock:
-                dut.mem_rdat_i.value = reads[0][1]
+                dut.mem_rdat_i.value, dut.mem_rdat_bad_i.value = reads[0][1:]
                 offered = True
             dut.mem_rdat_valid_i.value = int(offered)
             wr_ready, rd_ready = random.random() >= self.pause, random.random() >= self.pause
@@ -114,7 +117,7 @@ class Bench:
                 addr, lanes, want, then = self.asked.popleft()
                 got = int(d.rdat_o.value)
                 if d.rdat_bad_o.value:
-                    assert self.memory.refused and got == 0
+                    assert (self.memory.refused or self.memory.denied) and got == 0
                     self.bad += 1
                 else:
                     at, size = 8 * lanes["first"], 8 * (lanes["last"] - lanes["first"] + 1)
@@ -369,6 +372,24 @@ async def refused(dut):
         bench.write(0x1000 + 16, then=lambda: [bench.read(0x1000 + i) for i in range(17)])
         await bench.settle()
         assert 0 < bench.bad < 17
+
+
+@cocotb.test()
+async def denied(dut):
+    """What memory cannot read is bad and zero, whatever its answer says; lines around it are right."""
+    bench = Bench(dut, (1, 20), pause=0.2)
+    await bench.start()
+    for i in range(60):
+        bench.write(0x1000 + i)
+    await bench.settle()
+    dut.rst_ni.value = 0  # forgets them
+    await clocks(dut, 3)
+    dut.rst_ni.value = 1
+    bench.memory.deny = 0.3
+    for i in range(60):
+        bench.read(0x1000 + i)
+    await bench.settle()
+    assert bench.bad == bench.memory.denied > 5
 
 
 @cocotb.test()

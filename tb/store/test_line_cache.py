@@ -60,7 +60,7 @@ async def pinned(dut):
         if looked is not None:
             line, is_bad, data = looked
             assert dut.rd_bad_o.value == is_bad, f"line {line}"
-            assert is_bad or int(dut.rd_data_o.value) == data, f"line {line}"
+            assert int(dut.rd_data_o.value) == (0 if is_bad else data), f"line {line}"
         looked = look and (look[0], bad[look[0]], said[look[0]])
         open_writes -= done
         if put and dut.wr_ready_o.value:
