@@ -2,6 +2,8 @@
 // of the item that their tags (or a SET still on its way) point to. Only prefetches: execute looks
 // again. Latency 3 + buckets' fetch + 4, initiation interval 1; each bank of the log acquires a line
 // a clock.
+`include "lib_assert.svh"
+
 module lookup
   import wirekv_pkg::*;
   import request_pkg::*;
@@ -206,14 +208,21 @@ module lookup
   serial_t match_stamp_q;
   logic recent_hit;
 
-  // Several ways with the tag (rare) give a place that is nobody's; execute sorts it out.
+  // Of several ways with the tag (rare) the first; execute sorts it out. All together would be a place
+  // that is nobody's, and perhaps not in the log.
+  logic [15:0] alike, chosen;
   always_comb begin
     matched = '0;
-    for (int b = 0; b < 2; b++)
-    for (int w = 0; w < 8; w++)
-    if (buckets[b].ways[w].tag == read_q.hash[63:50] && buckets[b].ways[w].off.lap != '0)
-      matched |= buckets[b].ways[w];
+    for (int w = 0; w < 16; w++) begin
+      alike[w] = buckets[w/8].ways[w%8].tag == read_q.hash[63:50] &&
+          buckets[w/8].ways[w%8].off.lap != '0;
+    end
+    for (int w = 0; w < 16; w++) begin
+      chosen[w] = alike[w] && (alike & ~(16'hffff << w)) == '0;
+      if (chosen[w]) matched |= buckets[w/8].ways[w%8];
+    end
   end
+  `ASSERT(OneWay, !read_valid_q || $onehot0(chosen))
   // Those that left a moment ago may be before their write still.
   number_t since;
   assign since      = left_q - 16'd16;

@@ -10,6 +10,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from common import to_beats  # noqa: E402
 from hash_model import hash64  # noqa: E402
+from hash_model import keys as hash_keys  # noqa: E402
 from sim import Sim  # noqa: E402
 from store_bench import PIECE, Bench, T  # noqa: E402
 
@@ -510,6 +511,29 @@ def test_hash(small):
         job = bench.job([{"op": T.OpPart, "ctx_op": T.OpSet, "_key": key}])
         bench.room(0)
         assert job["hash"] == hash64(key, nh, mix) == known.get(key, job["hash"])
+
+
+def test_alike(small):
+    """Keys that share their buckets and their tag: each is found, beside the other."""
+    bench = Bench(small)
+    nh, mix = hash_keys(random)
+    bench.use_keys(nh, mix)
+    seen, alike, n = {}, [], 0
+    while len(alike) < 20:
+        key = b"%d" % n
+        n += 1
+        h = hash64(key, nh, mix)
+        other = seen.setdefault((h >> 50, h & ((1 << small.index_bits) - 1)), key)
+        if other != key:
+            alike.append((other, key))
+    for pair in alike:
+        bench.job([{"op": T.OpSet, "_key": key, "_value": key * 3} for key in pair])
+    bench.idle()
+    for _ in range(3):
+        for pair in alike:
+            bench.job([{"op": T.OpGet, "_key": key, "last_key": 1} for key in pair])
+            bench.room(4)
+    bench.idle()
 
 
 def test_laps(tiny):

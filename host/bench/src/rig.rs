@@ -47,7 +47,7 @@ impl Rig {
         let conns = 1024;
         let layout = Layout::new(item_bytes, conns).expect("a valid size");
         let mut sim = Sim::new(&Config {
-            memory_bytes: memory_bytes(&layout),
+            memory_bytes: layout.total,
             mem_latency,
             mem_jitter,
             seed,
@@ -163,13 +163,6 @@ impl Rig {
         self.counters.update(&mut self.sim)?;
         Ok(self.counters.iter().map(|(_, n)| n).collect())
     }
-}
-
-/// Where two entries of a bucket have the same tag, `lookup.sv` may fetch lines, for nothing, at the
-/// bitwise or of their places, which can lie behind the log.
-pub fn memory_bytes(layout: &Layout) -> u64 {
-    let log = 64 * u64::from(layout.log_lines).next_power_of_two();
-    layout.total.max(layout.log_base + log)
 }
 
 /// Counters by name, as far as they changed.

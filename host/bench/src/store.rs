@@ -10,7 +10,7 @@ use wirekv_card::{Layout, Seeds};
 use crate::image::{self, Entries, Image, Start};
 use crate::keys::Keys;
 use crate::meter::Figures;
-use crate::rig::{changes, memory_bytes};
+use crate::rig::changes;
 use crate::scenarios::{Outcome, Scenario};
 use crate::Args;
 
@@ -101,7 +101,7 @@ impl Sim {
     fn new(layout: Layout, args: &Args) -> Sim {
         let seeds = Seeds::repeatable(args.seed);
         let config = ffi::Config {
-            memory_bytes: memory_bytes(&layout),
+            memory_bytes: layout.total,
             log_base: layout.log_base / 64,
             seed: args.seed,
             mix_key: seeds.hash_mix,
