@@ -14,7 +14,7 @@ module execute_decide
   output decision_t  decision_o
 );
 
-  logic get, touch, number, place_ok, tries, stores, clears, grows;
+  logic get, touch, number, place_ok, tries, stores, clears, grows, binary, other;
   logic [63:0] unique_no;
   reply_e reply;
 
@@ -22,8 +22,12 @@ module execute_decide
   assign number    = op_i.req.op inside {OpIncr, OpDecr};
   assign touch     = op_i.req.op == OpTouch || (get && op_i.req.touch);
   assign place_ok  = op_i.req.off.lap != '0 && (!op_i.req.key_stored || item_i.place_valid);
-  assign grows     = is_extend(op_i.req.op) && place_ok && item_i.alive && extended_i.fits;
+  assign grows     = is_extend(op_i.req.op) && place_ok && item_i.alive && !other && extended_i.fits;
   assign unique_no = off_unique(item_i.off, range_i.lap, range_i.last_lap);
+  assign binary    = op_i.req.binary.is;
+  // delete, append and prepend may be for one item only.
+  assign other     = op_i.req.num != '0 && op_i.req.cont_start == '0 && item_i.alive &&
+                     unique_no != op_i.req.num;
 
   always_comb begin
     // What a SET and its relatives do.
@@ -33,22 +37,22 @@ module execute_decide
       OpSet:     tries = 1'b1;
       OpAdd: begin
         tries = !item_i.alive;
-        if (item_i.alive) reply = RpNotStored;
+        if (item_i.alive) reply = binary ? RpExists : RpNotStored;
       end
       OpReplace: begin
         tries = item_i.alive;
-        if (!item_i.alive) reply = RpNotStored;
+        if (!item_i.alive) reply = binary ? RpNotFound : RpNotStored;
       end
       OpCas: begin
         tries = item_i.alive && unique_no == op_i.req.num;
         if (!tries) reply = item_i.alive ? RpExists : RpNotFound;
       end
       OpAppend, OpPrepend:
-      reply = !place_ok ? RpNoMemory : grows ? extended_i.reply : RpNotStored;
-      OpDelete:  reply = item_i.alive ? RpDeleted : RpNotFound;
+      reply = !place_ok ? RpNoMemory : grows ? extended_i.reply : other ? RpExists : RpNotStored;
+      OpDelete:  reply = other ? RpExists : item_i.alive ? RpDeleted : RpNotFound;
       OpTouch:   reply = item_i.alive ? RpTouched : RpNotFound;
       OpIncr, OpDecr: reply = (item_i.alive && !number_bad_i) ? RpNonNumeric : RpNotFound;
-      OpGet:     reply = op_i.req.last_key ? RpEnd : RpNone;
+      OpGet:     reply = binary ? RpNotFound : op_i.req.last_key ? RpEnd : RpNone;
       OpFlush:   reply = RpOk;
       OpReply, OpTooBig: reply = op_i.req.reply;
       default:   reply = RpNone;
@@ -58,7 +62,7 @@ module execute_decide
 
   assign stores = tries && place_ok;
   // The key's way is cleared: delete, and the old item of a SET that could not be stored.
-  assign clears = item_i.found && ((op_i.req.op == OpDelete && item_i.alive) ||
+  assign clears = item_i.found && ((op_i.req.op == OpDelete && item_i.alive && !other) ||
       op_i.req.op == OpTooBig || (op_i.req.op == OpSet && !place_ok));
 
   assign decision_o = '{
