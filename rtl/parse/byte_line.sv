@@ -55,7 +55,15 @@ module byte_line
   logic [8:0] chars_q;  // at most 256
   word_t spelled;
   logic is_host, delimits, word_char, put, put_space, keeps, indented;
-  logic binary, header_key, header_key_end, header_end, words_key, words_flags;
+  logic
+      binary,
+      header_begin,
+      header_key_begin,
+      header_key,
+      header_key_end,
+      header_end,
+      words_key,
+      words_flags;
   line_info_t words_line, header_line;
   numbers_t words_numbers, header_numbers;
   logic header_flags;
@@ -76,7 +84,8 @@ module byte_line
   assign too_long_o = word_char && is_key_o && chars_q == 9'(KeyMax);
   assign keeps      = is_key_o ? !line_o.key_long && !line_o.bad && !too_long_o :
                                  is_host || !len_o[6];
-  assign put        = binary ? valid_i && header_key : word_char && keeps;
+  // Host software gets the header, too.
+  assign put        = binary ? valid_i && (header_begin || header_key) : word_char && keeps;
   assign full_o     = put && len_o[6];
   assign indented   = 14'(word_pos_o - line_pos_o) > 14'(IndentMax);
 
@@ -104,7 +113,8 @@ module byte_line
 
   byte_gather u_gather (
     .clk_i,
-    .clear_i(begin_i || (word_i && !is_host && !(line_o.words == '0 && spelled.cmd == CmdHost))),
+    .clear_i(begin_i || (binary && valid_i && header_key_begin && !is_host) ||
+             (word_i && !is_host && !(line_o.words == '0 && spelled.cmd == CmdHost))),
     .put_i  (put),
     .char_i (put_space ? " " : char_i.code),
     .data_o,
@@ -151,7 +161,9 @@ module byte_line
     .ctx_i,
     .valid_i  (valid_i && binary),
     .byte_i   (char_i.code),
+    .header_o (header_begin),
     .key_o    (header_key),
+    .key_begin_o(header_key_begin),
     .key_end_o(header_key_end),
     .end_o    (header_end),
     .line_o   (header_line),
@@ -162,6 +174,6 @@ module byte_line
   assign line_o    = binary ? header_line : words_line;
   assign numbers_o = binary ? header_numbers : words_numbers;
   assign flags_o   = binary ? header_flags : words_flags;
-  assign is_key_o  = binary || words_key;
+  assign is_key_o  = binary ? !is_host : words_key;
 
 endmodule

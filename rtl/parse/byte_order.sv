@@ -76,6 +76,7 @@ module byte_order
           action  = AcQuit;
           reply   = RpOk;
         end
+        CmdHost:    if (!udp_i && text_fits_i) action = AcHost;
         CmdNoop:    reply = RpOk;
         CmdVersion: reply = RpVersion;
         CmdUnknown: begin
@@ -84,7 +85,7 @@ module byte_order
         end
         default: begin
           noreply     = line.noreply;
-          use_exptime = line.cmd inside {CmdGats, CmdTouch, CmdFlush};
+          use_exptime = line.cmd inside {CmdGats, CmdTouch, CmdFlush, CmdIncr, CmdDecr};
           action      = AcOp;
         end
       endcase

@@ -68,6 +68,11 @@ module byte_record
     req.cas_out  = line.cmd inside {CmdGets, CmdGats};
     req.touch    = is_gat(line.cmd);
     req.ctx_op   = op;
+    if (line_valid_i && binary_i.is && line.cmd inside {CmdIncr, CmdDecr}) begin
+      req.unique_no = line.unique_no;
+      req.hash      = line.initial_no;
+      req.touch     = line.creates;
+    end
     req.mode     = leaves_i.mode;
     req.rem      = leaves_i.rem;
     record_o     = '0;

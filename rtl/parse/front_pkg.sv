@@ -79,6 +79,9 @@ package front_pkg;
     // binary only
     logic        wrong;     // lengths that do not fit: this reply, and the connection is closed
     reply_e      fault;
+    logic [63:0] unique_no;  // incr, decr: CAS unique; the number to begin with, if one is made
+    logic [63:0] initial_no;
+    logic        creates;
   } line_info_t;
 
   function automatic logic is_get(input cmd_e cmd);

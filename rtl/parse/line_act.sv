@@ -71,7 +71,7 @@ module line_act
       cand_q         <= cand_i;
       cand_q.store   <= cand_i.store && walk_i.kind == WkRequest;
       cand_q.cas_out <= cand_i.key ? keys_cas_out_q : cand_i.cas_out;
-      cand_q.touch   <= cand_i.key && keys_touch_q;
+      cand_q.touch   <= cand_i.binary.is ? cand_i.touch : cand_i.key && keys_touch_q;
       cr_q           <= cand_i.next - 14'd2;
       lf_q           <= cand_i.next - 14'd1;
       pos_q          <= ((walk_i.kind == WkRequest) ? cand_i.next : walk_i.from) - job_start_i;
@@ -136,7 +136,7 @@ module line_act
       out_o.rec.req.binary   = cand_q.binary;
       out_o.rec.req.klen     = 8'(cand_q.klen);
       if (cand_q.op == OpReply) out_o.rec.req.reply = RpOk;
-      out_o.rec.req.vlen     = cand_q.store ? 21'(cand_q.vlen) : '0;
+      out_o.rec.req.vlen = cand_q.store ? 21'(cand_q.vlen) : '0;
       if (cand_q.more) out_o.rec.req.mode = MdKeys;
       if (cand_q.store) out_o.rec.off_sel = OsNew;
       out_o.rec.use_flags   = cand_q.store;

@@ -104,8 +104,7 @@ module recognise
   logic [3:0] key_at2;
   always_comb begin
     key_at2 = what2_q.key;
-    if (start2_q.binary)
-      key_at2 = data2_q[35] ? KeyMany : data2_q[34] ? KeyFour : KeyNone;
+    if (start2_q.binary) key_at2 = data2_q[35] ? KeyMany : data2_q[34] ? KeyFour : KeyNone;
   end
   start_t start3_q;
   what_t what3_q;

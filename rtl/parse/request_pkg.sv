@@ -146,7 +146,7 @@ package request_pkg;
     binary_t     binary;
     logic        noreply;    // binary: not if it succeeds, or a get finds nothing
     logic        cas_out;
-    logic        touch;
+    logic        touch;      // binary incr, decr: makes the number `hash` where there is none
     logic        last_key;
     reply_e      reply;      // OpReply, OpTooBig
     logic [9:0]  host_len;   // OpHostData
@@ -156,7 +156,8 @@ package request_pkg;
     logic [20:0] vlen;
     logic [31:0] flags;
     logic [31:0] exptime;    // absolute UNIX seconds; 0 never, 1 already past
-    logic [63:0] num;        // CAS unique or delta; for OpDelete and appends 0 is any
+    logic [63:0] num;        // CAS unique or delta; for binary deletes and appends 0 is any
+    logic [63:0] unique_no;  // OpIncr, OpDecr: CAS unique, 0 is any
     off_t        off;        // SETs: the new item; OpCont: the item
     logic [20:0] cont_start; // OpCont; an append that goes on: `off` is the new item, see copy_t
     // Context after this request. It is made of the fields of the last record executed (`op` from

@@ -60,13 +60,14 @@ module merge
     header_o.klen      = shows_key ? res_i.klen : '0;
     header_o.status    = (res_i.kind == RsReply) ? status : '0;
     header_o.extra     = (res_i.kind == RsNumber) ? ExNumber :
-        (res_i.kind == RsValue || (res_i.kind == RsReply && res_i.reply == RpTouched)) ? ExFlags : ExNone;
+        (res_i.kind == RsValue || (res_i.kind == RsReply && res_i.reply == RpTouched)) ? ExFlags :
+                                                                                         ExNone;
     header_o.number    = (res_i.kind == RsNumber) ? res_i.num : 64'(res_i.flags);
     header_o.body      = 22'(Length[header_text]) + 22'(header_o.klen) +
         ((res_i.kind == RsValue) ? 22'(res_i.vlen) : '0) +
         ((header_o.extra == ExNumber) ? 22'd8 : (header_o.extra == ExFlags) ? 22'd4 : 22'd0);
-    if (res_i.kind inside {RsValue, RsNumber} ||
-        res_i.reply inside {RpStored, RpTouched}) header_o.unique_no = res_i.unique_no;
+    if (res_i.kind inside {RsValue, RsNumber} || res_i.reply inside {RpStored, RpTouched})
+      header_o.unique_no = res_i.unique_no;
   end
 
   // ---------------------------------------------------------------- a record

@@ -146,7 +146,8 @@ module execute_act
   assign fast_set  = op_i.req.op == OpSet && item_i.hit && does.place_ok;
   assign fast_done = in_run && out_free && (room.skip ||
       (!op_i.found.lookup && !(op_i.req.op == OpHost)) ||
-      (does.get && !op_i.req.touch && item_i.decided && !key_waits_run) || (fast_set && way_ready_i));
+      (does.get && !op_i.req.touch && item_i.decided && !key_waits_run) ||
+      (fast_set && way_ready_i));
   // Who looks at it knows that the request in act, if there is one, ends in this clock.
   assign commit_o  = '{valid: valid_i && fast_set && !room.skip, line: op_i.found.line,
                        way: item_i.way, off: op_i.req.off};
@@ -189,7 +190,7 @@ module execute_act
         else if (ends) state_d = StRun;
       end
       StInsert:   if (insert_done_i) state_d = StRun;
-      StSum:      if (sum_done_i) state_d = StRun;
+      StSum:      if (sum_done_i || insert_done_i) state_d = StRun;
       StExtend:   if (extend_done_i) state_d = StRun;
       StHost:     if (hreq_valid_o && hreq_ready_i) state_d = host_done ? StRun : StHostText;
       StHostText: if (host_done) state_d = StRun;
