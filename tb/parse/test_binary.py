@@ -68,6 +68,27 @@ async def long_values(dut):
 
 
 @cocotb.test()
+async def last_two_bytes(dut):
+    """Values of which two bytes are left for the last job: no line's end, but data."""
+    full = 2 * JOB - 24 - 8 - 3 + 1
+    data = [packet(0x01, b"key", bytes(8), random.randbytes(n)) + packet(0x0B) for n in range(full - 3, full + 4)]
+    await streams(dut, data, lambda: 3 * JOB, Binary, pause=0, cut=0)
+
+
+@cocotb.test()
+async def empty_value(dut):
+    """A value without bytes behind the last byte of a line: nothing is waited for."""
+    await start(dut)
+    bench = Bench(dut)
+    conn = Conn(packet(0x01, b"key", bytes(8)), fin=False)
+    conn.rx0 = 6400 - len(conn.data)
+    want = Binary(ITEM_MAX, NOW).run(conn.data)
+    cocotb.start_soon(bench.feed(1, conn, lambda: JOB))
+    await settle(dut, bench)
+    check(conn.ops, want)
+
+
+@cocotb.test()
 async def lanes(dut):
     """Keys of every length at every lane, one job a request."""
     requests = [one for n in range(1, 66) for one in (
