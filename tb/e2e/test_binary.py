@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from e2e import differ, reference
+from e2e import reference
 from e2e.conftest import scale
 from parse import binary_model
 from soft import compare, generate
@@ -93,7 +93,7 @@ def read_all(sock):
     try:
         while got := sock.recv(1 << 16):
             data += got
-    except TimeoutError:
+    except (TimeoutError, ConnectionResetError):
         pass
     return data
 
@@ -150,13 +150,15 @@ def test_wrong_ones_close(memcached, wirekv):
     """What is wrong is answered, if at all, and the connection is closed."""
     random.seed(1)
     for _ in range(scale(40, 400)):
-        data = binary_model.packet(0x0A)[:12] + bytes(12) + binary_model.a_close()
-        run = differ.BinaryDiffer(memcached, wirekv, label="binary_closing")
-        run.connect()
+        data = binary_model.a_close()
+        # Wrong or not, memcached waits for as many bytes of extras and key as the header says.
+        data += bytes(int.from_bytes(data[2:4], "big") + data[4]) * (data[0] == 0x80)
         replies = []
-        for lane in run.lanes:
-            lane.sendall(data)
-            lane.settimeout(10)
-            replies.append(read_all(lane))
-        run.close()
+        for server in (memcached, wirekv):
+            with server.connect(timeout=10) as sock:
+                # It drops replies that were not sent yet.
+                sock.sendall(generate.packet(0x0A)[0] + bytes(8))
+                assert len(sock.recv(24)) == 24
+                sock.sendall(data)
+                replies.append(read_all(sock))
         assert without_uniques(replies[0]) == without_uniques(replies[1]), data

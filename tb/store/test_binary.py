@@ -78,10 +78,10 @@ def test_binary(small):
         assert res["unique_no"] == unique and res["flags"] == 0
         bench.says("RpDeleted", T.OpDelete, key, num=unique)
         # Misses; the key is there if it is to be shown.
-        for with_key in (0, 1):
-            bench.says(None, T.OpGet, key, 1, with_key)
+        for with_key, touch in ((0, 0), (1, 0), (0, 1), (1, 1)):
+            bench.says(None, T.OpGet, key, 1, with_key, touch=touch)
             assert not bench.rkey.items
-            bench.says("RpNotFound", T.OpGet, key, 0, with_key, touch=with_key)
+            bench.says("RpNotFound", T.OpGet, key, 0, with_key, touch=touch)
             lines = [line.to_bytes(64, "little") for line in bench.rkey.items]
             assert b"".join(lines)[: len(key)] == (key if with_key else b"")
             assert len(lines) == (-(-len(key) // 64) if with_key else 0)
