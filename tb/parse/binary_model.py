@@ -109,7 +109,7 @@ def packet(op, key=b"", extras=b"", value=b"", cas=0, magic=0x80, klen=None, ele
 def a_key():
     size = random.choice((1, 5, 8, 16, 19, 20, 21, 31, 32, 33, 39, 40, 41, 63, 64, 65, 100, 128, 129, 250,
                           random.randrange(1, 251)))
-    return random.randbytes(size)
+    return random.randbytes(size) if random.random() < 0.7 else bytes(random.choices(b"\r\nk", k=size))
 
 
 def a_time():
