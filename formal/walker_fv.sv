@@ -21,7 +21,7 @@ module walker_fv
   input logic   cand_key_i,
   input logic   cand_good_i,
   input logic   cand_unfinished_i,
-  input logic   cand_store_i,
+  input logic   cand_whole_i,
   input logic   cand_record_i,
   input logic   cand_more_i,
   input logic   walk_ready_i,
@@ -60,7 +60,7 @@ module walker_fv
     .cand_key_i,
     .cand_good_i,
     .cand_unfinished_i,
-    .cand_store_i,
+    .cand_whole_i,
     .cand_record_i,
     .cand_more_i,
     .walk_valid_o(walk_valid),
@@ -77,7 +77,7 @@ module walker_fv
 
   `FV_STREAM(Job, job_valid_i, job_ready, {job_start_i, job_len_i, job_plain_i, job_again_i})
   `FV_STREAM(Cand, cand_valid_i, cand_ready, {cand_place_i, cand_size_i, cand_ending_i, cand_key_i,
-                                              cand_good_i, cand_unfinished_i, cand_store_i,
+                                              cand_good_i, cand_unfinished_i, cand_whole_i,
                                               cand_record_i, cand_more_i})
   `FV_ASSUME(JobLen, job_len_i <= 14'(JobBytes))
   // The end of a job that is not there yet does not come; what was read has bytes, and each line of

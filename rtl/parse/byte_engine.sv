@@ -1,6 +1,6 @@
 // Reads what the line engine does not understand at a glance: one request, or what an earlier job has left
 // of one, a character a clock. It knows every form: odd spacing, errors, numbers of any length, text for host
-// software, lines and values longer than a job. Values do not pass here; the mover has them.
+// software, binary requests, lines and values longer than a job. Values do not pass here; the mover has them.
 //
 // Records and key beats of a line become visible at its end. A line that the job does not hold completely is
 // taken back and read again by the connection's next job; a SET whose data exceeds a job goes to the log in
@@ -76,6 +76,7 @@ module byte_engine
     .rst_ni,
     .go_i    (go),
     .place_i (go_place),
+    .binary_i(ctx.binary.is),
     .stop_i  (job_stop_i),
     .coming_i,
     .read_o,
@@ -103,6 +104,7 @@ module byte_engine
   end
 
   line_info_t line;
+  binary_t binary;  // of the request; `is` of its job
   logic flags_set, word_end, line_end, eol, any, is_key, too_long, full;
   logic [7:0] chars;
   logic [8:0] text;
@@ -127,6 +129,7 @@ module byte_engine
     .line_o    (line),
     .numbers_o,
     .flags_o   (flags_set),
+    .binary_o  (binary),
     .line_pos_o(line_pos),
     .word_pos_o(word_pos),
     .eol_o     (eol),
@@ -141,6 +144,9 @@ module byte_engine
   );
 
   // ---------------------------------------------------------------- what the line says
+  logic [1:0] tail;  // bytes behind a value
+  assign tail = ctx.binary.is ? 2'd0 : 2'd2;
+
   logic signed [22:0] value_max_q;
   logic [13:0] line_len_q, left_q;  // bytes of the line, and of the job behind it
   logic [31:0] need_q, rest_q;  // of data and CR LF, or to discard; behind this job
@@ -153,7 +159,7 @@ module byte_engine
     value_max_q <= $signed(23'(item_max_i)) - 23'(ItemOverhead) - 23'(line.klen) -
                    (flags_set ? 23'd4 : 23'd0);
     too_big_q   <= $signed({1'b0, line.length}) > 33'(value_max_q);
-    need_q      <= (value_q || discard_q) ? ctx.rem : line.length + 32'd2;
+    need_q      <= (value_q || discard_q) ? ctx.rem : line.length + 32'(tail);
     left_q      <= job_stop_i - place_o;
     line_len_q  <= place_o - line_pos;
     if (state_q == ByLine) begin
@@ -166,6 +172,7 @@ module byte_engine
 
   byte_order u_order (
     .line_i     (line),
+    .binary_i   (binary),
     .udp_i      (job_i.udp),
     .value_i    (value_q),
     .discard_i  (discard_q),
@@ -189,11 +196,11 @@ module byte_engine
                     (order_q.action == AcSwallow && !fits_q);
 
   assign get_key     = state_q == ByWord && is_key && is_get(line.cmd) && !line.bad &&
-                       (line.exptime_ok || !is_gat(line.cmd));
+                       !binary.is && (line.exptime_ok || !is_gat(line.cmd));
   // Once a part of the line is out, every key follows as soon as it is complete, so that the job's
   // end has nothing but a broken-off key to take back.
   assign partial_now = get_key && !eol && (keys_q >= 9'(KeysMax) || eager_q || partial_q);
-  assign value_done  = state_q == ByValue && char_valid;
+  assign value_done  = state_q == ByValue && (char_valid || binary.is);
   assign part_done   = state_q == ByTail && order_q.action == AcStorePart &&
                        (char_valid || char_over);
 
@@ -204,7 +211,7 @@ module byte_engine
       // To the job's last byte, to the CR LF behind the value, or behind what is discarded.
       go       = 1'b1;
       go_place = ends ? job_stop_i - 14'd1 :
-                        place_o + need_q[13:0] - (stores ? 14'd2 : 14'd0);
+                        place_o + need_q[13:0] - (stores ? 14'(tail) : 14'd0);
     end
     if (value_done) begin
       go       = 1'b1;
@@ -259,7 +266,7 @@ module byte_engine
         ByDecide: state_q <= ByAct;
         ByAct:
         if (acts) state_q <= ends ? ByTail : (order_q.action == AcStore) ? ByValue : ByDone;
-        ByValue: if (char_valid) state_q <= ByDone;
+        ByValue: if (value_done) state_q <= ByDone;
         ByTail:  if (char_valid || char_over) state_q <= ByEnd;
         ByCut:   state_q <= ByEnd;
         default: state_q <= ByIdle;  // ByEnd, ByDone
@@ -284,7 +291,7 @@ module byte_engine
   put_t item;
   logic put_push, key_push, cr_last;
   logic good;  // CR LF is where it should be
-  assign good     = char.eol && char.crlf;
+  assign good     = binary.is || (char.eol && char.crlf);
   assign key_push = full || (state_q == ByWord && is_key && !line.key_long && !line.bad);
   always_comb begin
     rec_do         = '0;
@@ -306,6 +313,7 @@ module byte_engine
     end
     if (acts) begin
       rec_do.push   = order_q.action inside {AcReply, AcOp, AcHost} ||
+                      (order_q.action == AcQuit && binary.is) ||
                       (order_q.action == AcSwallow && !discard_q);
       rec_do.commit = 1'b1;
       unique case (order_q.action)
@@ -342,11 +350,11 @@ module byte_engine
   end
 
   // Only CR LF may lack, or LF.
-  assign cr_last      = rest_q == 32'd1;
-  assign put_push     = acts && stores && !(value_q && ctx.rem == 32'd2);
+  assign cr_last      = !binary.is && rest_q == 32'd1;
+  assign put_push     = acts && stores && !(value_q && !binary.is && ctx.rem == 32'd2);
   assign item_valid_o = put_push;
   assign item_place_o = place_o;
-  assign item_len_o   = fits_q ? need_q[13:0] - 14'd2 : left_q - 14'(cr_last);
+  assign item_len_o   = fits_q ? need_q[13:0] - 14'(tail) : left_q - 14'(cr_last);
   always_comb begin
     item           = '0;
     item.start     = !value_q;
@@ -355,7 +363,7 @@ module byte_engine
     item.vlen      = value_q ? ctx.vlen : line.length[20:0];
     if (value_q) begin
       item.off  = ctx.off;
-      item.done = ctx.vlen + 21'd2 - ctx.rem[20:0];
+      item.done = ctx.vlen + 21'(tail) - ctx.rem[20:0];
     end
   end
 
@@ -381,6 +389,7 @@ module byte_engine
   byte_record u_record (
     .job_i,
     .line_i      (line),
+    .binary_i    (binary),
     .old_i       (old_q),
     .first_i     (first_q),
     .leaves_i    (leaves),

@@ -1,5 +1,6 @@
 // Reads a request line character by character: parts it into words, gathers keys and text for host software,
-// and keeps what the words say. Latency 1 from a character, initiation interval 1.
+// and keeps what the words say. A binary request's header, extras and key are such a line, whose one word is
+// the key. Latency 1 from a character, initiation interval 1.
 module byte_line
   import wirekv_pkg::*;
   import request_pkg::*;
@@ -29,6 +30,7 @@ module byte_line
   output line_info_t line_o,
   output numbers_t   numbers_o,
   output logic       flags_o,
+  output binary_t    binary_o,
   /// Where the line and the last word in it began; the last character was the line's end.
   output place_t     line_pos_o,
   output place_t     word_pos_o,
@@ -53,15 +55,28 @@ module byte_line
   logic [8:0] chars_q;  // at most 256
   word_t spelled;
   logic is_host, delimits, word_char, put, put_space, keeps, indented;
+  logic
+      binary,
+      header_begin,
+      header_key_begin,
+      header_key,
+      header_key_end,
+      header_end,
+      words_key,
+      words_flags;
+  line_info_t words_line, header_line;
+  numbers_t words_numbers, header_numbers;
+  logic header_flags;
   logic nul_q;    // nothing more of the line counts
   logic space_q;  // a space is to be put before more text
 
   assign delimits   = char_i.eol || char_i.blank || char_i.nul;
-  assign word_char  = valid_i && !delimits && !nul_q;
+  assign binary     = ctx_i.binary.is;
+  assign word_char  = valid_i && !delimits && !nul_q && !binary;
   assign chars_o    = chars_q[7:0];
   assign any_o      = chars_q != '0;
-  assign word_end_o = valid_i && delimits && any_o;
-  assign line_end_o = valid_i && char_i.eol && !any_o;
+  assign word_end_o = binary ? header_key_end : valid_i && delimits && any_o;
+  assign line_end_o = binary ? header_end : valid_i && char_i.eol && !any_o;
   assign is_host    = line_o.cmd == CmdHost;
   assign put_space  = word_char && is_host && space_q;
   assign take_o     = valid_i && !put_space;
@@ -69,7 +84,8 @@ module byte_line
   assign too_long_o = word_char && is_key_o && chars_q == 9'(KeyMax);
   assign keeps      = is_key_o ? !line_o.key_long && !line_o.bad && !too_long_o :
                                  is_host || !len_o[6];
-  assign put        = word_char && keeps;
+  // Host software gets the header, too.
+  assign put        = binary ? valid_i && (header_begin || header_key) : word_char && keeps;
   assign full_o     = put && len_o[6];
   assign indented   = 14'(word_pos_o - line_pos_o) > 14'(IndentMax);
 
@@ -81,8 +97,8 @@ module byte_line
       space_q    <= 1'b0;
       nul_q      <= 1'b0;
     end
-    if (valid_i) eol_o <= char_i.eol;
-    if (valid_i && char_i.nul) nul_q <= 1'b1;
+    if (valid_i) eol_o <= binary || char_i.eol;
+    if (valid_i && char_i.nul && !binary) nul_q <= 1'b1;
     if (word_char && !put_space) begin
       if (!any_o) word_pos_o <= place_i;
       if (!chars_q[8]) chars_q <= chars_q + 9'd1;
@@ -97,7 +113,8 @@ module byte_line
 
   byte_gather u_gather (
     .clk_i,
-    .clear_i(begin_i || (word_i && !is_host && !(line_o.words == '0 && spelled.cmd == CmdHost))),
+    .clear_i(begin_i || (binary && valid_i && header_key_begin && !is_host) ||
+             (word_i && !is_host && !(line_o.words == '0 && spelled.cmd == CmdHost))),
     .put_i  (put),
     .char_i (put_space ? " " : char_i.code),
     .data_o,
@@ -129,10 +146,34 @@ module byte_line
     .num_i     (num),
     .indented_i(indented),
     .too_long_i(too_long_o),
-    .line_o,
-    .numbers_o,
-    .flags_o,
-    .is_key_o
+    .line_o    (words_line),
+    .numbers_o (words_numbers),
+    .flags_o   (words_flags),
+    .is_key_o  (words_key)
   );
+
+  byte_header #(
+    .KeyMax(KeyMax)
+  ) u_header (
+    .clk_i,
+    .begin_i,
+    .old_i,
+    .ctx_i,
+    .valid_i  (valid_i && binary),
+    .byte_i   (char_i.code),
+    .header_o (header_begin),
+    .key_o    (header_key),
+    .key_begin_o(header_key_begin),
+    .key_end_o(header_key_end),
+    .end_o    (header_end),
+    .line_o   (header_line),
+    .numbers_o(header_numbers),
+    .flags_o  (header_flags),
+    .binary_o
+  );
+  assign line_o    = binary ? header_line : words_line;
+  assign numbers_o = binary ? header_numbers : words_numbers;
+  assign flags_o   = binary ? header_flags : words_flags;
+  assign is_key_o  = binary ? !is_host : words_key;
 
 endmodule

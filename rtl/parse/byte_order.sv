@@ -4,6 +4,9 @@ module byte_order
   import front_pkg::*;
 (
   input  line_info_t line_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  binary_t    binary_i,  // without what the reply repeats
+  // verilator lint_on UNUSEDSIGNAL
   /// It is a datagram's: nothing of it can be left to host software, or for later.
   input  logic       udp_i,
   /// No line, but the rest of a value that is stored, or discarded.
@@ -25,7 +28,7 @@ module byte_order
   // verilator lint_off UNUSEDSIGNAL
   line_info_t line;
   // verilator lint_on UNUSEDSIGNAL
-  logic words_ok, bad_format, noreply, use_exptime;
+  logic words_ok, bad_format, noreply, use_exptime, forgets;
   action_e action, store;
   reply_e reply;
   op_e op;
@@ -47,6 +50,8 @@ module byte_order
     bad_format = line.key_long || !line.flags_ok || !line.exptime_ok || !line.length_ok ||
                  (line.cmd == CmdCas && !line.number_ok) || line.length > 32'h7ffffffd;
     store      = fits_i ? AcStore : part_i ? AcStorePart : AcBack;
+    // A `set` of what is too large deletes what was there.
+    forgets    = binary_i.is ? binary_i.opcode inside {8'h01, 8'h11} : line.cmd == CmdSet;
 
     action      = AcReply;
     reply       = RpError;
@@ -58,6 +63,37 @@ module byte_order
       action = fits_i ? AcStore : AcStorePart;
     end else if (discard_i) begin
       action = AcSwallow;
+    end else if (binary_i.is) begin
+      noreply = 1'b0;
+      unique case (line.cmd)
+        CmdSet, CmdAdd, CmdReplace, CmdCas, CmdAppend, CmdPrepend: begin
+          action = too_big_i ? AcSwallow : store;
+          reply  = RpTooLarge;
+          op     = forgets ? OpTooBig : OpReply;
+        end
+        CmdQuit: begin
+          noreply = line.noreply;
+          action  = AcQuit;
+          reply   = RpOk;
+        end
+        CmdHost:    if (!udp_i && text_fits_i) action = AcHost;
+        CmdNoop:    reply = RpOk;
+        CmdVersion: reply = RpVersion;
+        CmdUnknown: begin
+          action = AcSwallow;
+          op     = OpReply;
+        end
+        default: begin
+          noreply     = line.noreply;
+          use_exptime = line.cmd inside {CmdGats, CmdTouch, CmdFlush, CmdIncr, CmdDecr};
+          action      = AcOp;
+        end
+      endcase
+      if (line.wrong) begin
+        noreply = 1'b0;
+        action  = AcQuit;
+        reply   = line.fault;
+      end
     end else if (line.words == '0 || !words_ok) begin
       noreply = 1'b0;
     end else begin
@@ -75,7 +111,7 @@ module byte_order
           end else if (too_big_i) begin
             action = AcSwallow;
             reply  = RpTooLarge;
-            op     = (line.cmd == CmdSet) ? OpTooBig : OpReply;
+            op     = forgets ? OpTooBig : OpReply;
           end else begin
             action = store;
           end

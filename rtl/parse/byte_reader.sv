@@ -1,5 +1,5 @@
 // Reads the lines that are kept, a character a clock from any place on: where it is told to go, 6 clocks
-// later. CR LF is one character; a CR that ends the job is none, as its LF may still come.
+// later. In text CR LF is one character; a CR that ends the job is none, as its LF may still come.
 module byte_reader
   import wirekv_pkg::*;
   import front_pkg::*;
@@ -9,6 +9,8 @@ module byte_reader
   /// Go to this place. Pulse.
   input  logic     go_i,
   input  place_t   place_i,
+  /// Every byte is one character.
+  input  logic     binary_i,
   /// The job's end. First line that has not come.
   input  place_t   stop_i,
   input  line_no_t coming_i,
@@ -68,7 +70,7 @@ module byte_reader
     end
     if (moves) next_q <= line_q[8*at_q.lane+:8];
     if (shift) begin
-      cr_q         <= next_q == 8'h0d;
+      cr_q         <= next_q == 8'h0d && !binary_i;
       char_o.code  <= next_q;
       char_o.eol   <= next_lf;
       char_o.crlf  <= drops;

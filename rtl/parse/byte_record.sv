@@ -8,6 +8,7 @@ module byte_record
   input  job_t       job_i,
   input  line_info_t line_i,
   // verilator lint_on UNUSEDSIGNAL
+  input  binary_t    binary_i,
   /// It began in an earlier job: the rest is in the job's context.
   input  logic       old_i,
   /// No record of this job is certain to go out before it.
@@ -55,6 +56,7 @@ module byte_record
     req.first    = first_i;
     req.tx_ptr   = job_i.tx_ptr;
     req.tx_space = job_i.tx_space;
+    req.binary   = empty_i ? ctx.binary : binary_i;
     req.klen     = line.klen;
     req.rx_ptr   = ctx.rx_ptr;
     if (old_i || empty_i) begin
@@ -66,6 +68,11 @@ module byte_record
     req.cas_out  = line.cmd inside {CmdGets, CmdGats};
     req.touch    = is_gat(line.cmd);
     req.ctx_op   = op;
+    if (line_valid_i && binary_i.is && line.cmd inside {CmdIncr, CmdDecr}) begin
+      req.unique_no = line.unique_no;
+      req.hash      = line.initial_no;
+      req.touch     = line.creates;
+    end
     req.mode     = leaves_i.mode;
     req.rem      = leaves_i.rem;
     record_o     = '0;
@@ -108,7 +115,8 @@ module byte_record
         AcOp: begin
           req.op               = order_i.op;
           record_o.use_exptime = order_i.use_exptime;
-          record_o.use_number  = order_i.op inside {OpIncr, OpDecr};
+          record_o.use_number  = order_i.op inside {OpIncr, OpDecr} ||
+              (binary_i.is && order_i.op == OpDelete);
         end
         AcSwallow: begin
           req.op   = order_i.op;
@@ -120,7 +128,8 @@ module byte_record
         end
         default: ;
       endcase
-      if (order_i.action inside {AcReply, AcSwallow} && !order_i.noreply) req.reply = order_i.reply;
+      if (order_i.action inside {AcReply, AcSwallow, AcQuit} && !order_i.noreply)
+        req.reply = order_i.reply;
     end
 
     if (value_i) begin
@@ -129,10 +138,10 @@ module byte_record
       req.vlen             = vlen;
       req.key_stored       = old_i;
       // Of a later part the log writes bytes, or none if all that lacks is CR LF.
-      record_o.off_sel     = !old_i ? OsNew : (ctx.rem != 32'd2) ? OsTold : OsOwn;
+      record_o.off_sel     = !old_i ? OsNew : (binary_i.is || ctx.rem != 32'd2) ? OsTold : OsOwn;
       record_o.use_flags   = !old_i;
       record_o.use_exptime = !old_i;
-      record_o.use_number  = !old_i && op == OpCas;
+      record_o.use_number  = !old_i && (op == OpCas || binary_i.is);
       if (!last_part_i) begin
         req.op = OpPart;
       end else if (!crlf_i) begin

@@ -257,6 +257,17 @@ module fetch
   assign wait_o    = state_q inside {StFree, StTcp} && wait_valid && !wait_out.empty &&
                      !rdat_valid_i;
 
+  // A connection's first byte, and each datagram's, decides on the protocol.
+  localparam logic [7:0] Magic = 8'h80;
+  job_t job;
+  logic magic;
+  always_comb begin
+    magic = 1'b0;
+    for (int unsigned i = 0; i < 64; i++) magic |= in_skip == 6'(i) && in_data[8*i+:8] == Magic;
+    job = pick_tcp ? wait_job : udp_job;
+    if (!job.ctx.known) job.ctx.binary.is = magic;
+  end
+
   logic [3:0] out_level;
   lib_fifo #(
     .T    (job_t),
@@ -266,7 +277,7 @@ module fetch
     .rst_ni,
     .s_valid_i(beginning && in_valid && in_ready),
     .s_ready_o(out_ready),
-    .s_data_i (pick_tcp ? wait_job : udp_job),
+    .s_data_i (job),
     .m_valid_o(job_valid_o),
     .m_ready_i(job_ready_i),
     .m_data_o (job_o),
@@ -296,6 +307,7 @@ module fetch
 
   raw_t raw;
   assign raw = '{
+          binary: job.ctx.binary.is,
           data: in_data,
           start: beginning ? in_skip : 6'd0,
           stop: in_len,

@@ -23,6 +23,7 @@ package front_pkg;
     CmdVerbosity,
     CmdVersion,
     CmdQuit,
+    CmdNoop,    // binary only
     CmdHost     // known, but answered by host software
   } cmd_e;
 
@@ -75,6 +76,12 @@ package front_pkg;
     logic        noreply;   // last word is "noreply"
     logic        foreign;   // first word begins as no command of memcached does
     logic        http;      // last word begins with HTTP/, of the first WordsMax
+    // binary only
+    logic        wrong;     // lengths that do not fit: this reply, and the connection is closed
+    reply_e      fault;
+    logic [63:0] unique_no;  // incr, decr: CAS unique; the number to begin with, if one is made
+    logic [63:0] initial_no;
+    logic        creates;
   } line_info_t;
 
   function automatic logic is_get(input cmd_e cmd);
@@ -198,6 +205,7 @@ package front_pkg;
     logic [6:0] stop;   // 64 but in the last line; 0: the job has no bytes
     logic       first;
     logic       last;
+    logic       binary; // with first: the job is in the binary protocol
   } raw_t;
 
   /// A place where a request may start.
@@ -205,10 +213,11 @@ package front_pkg;
     place_t place;
     logic   ending;  // none: the job ends
     logic   key;     // behind a blank, where a line of keys may go on
+    logic   binary;  // in the binary protocol
     logic   last;    // the job has no line behind this one
   } start_t;
 
-  /// Digits in groups: the number is (high * 10^4 + mid) * 10^4 + low.
+  /// Digits in groups: the number is (high * 10^4 + mid) * 10^4 + low. Or 32 bits as they are.
   typedef struct packed {
     logic [6:0]  high;
     logic [13:0] mid;
@@ -235,6 +244,20 @@ package front_pkg;
     logic       found;
   } what_t;
 
+  /// What a binary request begins with.
+  typedef struct packed {
+    logic        good;    // understood
+    op_e         op;
+    logic        store;
+    logic        touch;
+    logic        quiet;
+    logic [10:0] vlen;
+    logic [7:0]  opcode;
+    logic [31:0] opaque;
+    logic [31:0] first;   // extras, as numbers
+    logic [31:0] second;
+  } frame_t;
+
   /// What a request begins with: a request, or the part of one that has a window for itself.
   typedef struct packed {
     place_t      place;
@@ -248,7 +271,8 @@ package front_pkg;
     logic        record;      // gives a request; else it only says what the keys behind it are for
     logic        keys;        // begins or goes on with keys: the op is that of the first part
     logic        more;        // another key follows
-    logic        store;       // a value of `vlen` bytes and CR LF follows
+    logic        store;       // a value of `vlen` bytes follows, and CR LF in text
+    binary_t     binary;      // a and b are binary, too
     logic        noreply;
     logic        cas_out;
     logic        touch;

@@ -71,12 +71,16 @@ module line_act
       cand_q         <= cand_i;
       cand_q.store   <= cand_i.store && walk_i.kind == WkRequest;
       cand_q.cas_out <= cand_i.key ? keys_cas_out_q : cand_i.cas_out;
-      cand_q.touch   <= cand_i.key && keys_touch_q;
+      cand_q.touch   <= cand_i.binary.is ? cand_i.touch : cand_i.key && keys_touch_q;
       cr_q           <= cand_i.next - 14'd2;
       lf_q           <= cand_i.next - 14'd1;
       pos_q          <= ((walk_i.kind == WkRequest) ? cand_i.next : walk_i.from) - job_start_i;
       a_q            <= cand_i.key ? keys_exptime_q : joined(cand_i.a);
       b_q            <= joined(cand_i.b);
+      if (cand_i.binary.is) begin
+        a_q <= 34'(cand_i.a);
+        b_q <= 34'(cand_i.b);
+      end
     end
     if (take_i && walk_i.kind == WkRequest && !cand_i.key) begin
       keys_cas_out_q <= cand_i.cas_out;
@@ -95,13 +99,13 @@ module line_act
   logic request, bad;
   always_comb begin
     request = done && walk_q.kind == WkRequest;
-    bad     = cand_q.store && !crlf_i;
+    bad     = cand_q.store && !crlf_i && !cand_q.binary.is;
 
     out_o               = '0;
     out_o.rec_do.push   = done && walk_q.kind != WkByte;
     out_o.rec_do.commit = done && walk_q.commit;
     out_o.rec_do.back   = back_q;
-    out_o.key_do.push   = request && !bad;
+    out_o.key_do.push   = request && !bad && cand_q.op != OpReply;
     out_o.key_do.commit = request && walk_q.commit;
     out_o.key_do.back   = back_q;
     // Bad data is put into the log, too.
@@ -114,6 +118,7 @@ module line_act
     out_o.rec.req.ctx_op   = OpEnd;
     out_o.rec.req.udp      = job_q.udp;
     out_o.rec.req.conn     = job_q.conn;
+    out_o.rec.req.binary   = '{is: job_q.ctx.binary.is, default: '0};
     out_o.rec.req.first    = walk_q.first;
     out_o.rec.req.tx_ptr   = job_q.tx_ptr;
     out_o.rec.req.tx_space = job_q.tx_space;
@@ -128,8 +133,10 @@ module line_act
       out_o.rec.req.cas_out  = cand_q.cas_out;
       out_o.rec.req.touch    = cand_q.touch;
       out_o.rec.req.last_key = cand_q.keys && !cand_q.more;
+      out_o.rec.req.binary   = cand_q.binary;
       out_o.rec.req.klen     = 8'(cand_q.klen);
-      out_o.rec.req.vlen     = cand_q.store ? 21'(cand_q.vlen) : '0;
+      if (cand_q.op == OpReply) out_o.rec.req.reply = RpOk;
+      out_o.rec.req.vlen = cand_q.store ? 21'(cand_q.vlen) : '0;
       if (cand_q.more) out_o.rec.req.mode = MdKeys;
       if (cand_q.store) out_o.rec.off_sel = OsNew;
       out_o.rec.use_flags   = cand_q.store;
@@ -151,8 +158,14 @@ module line_act
 
   logic [33:0] a;
   logic [31:0] b;
-  assign a = 34'(a_q.high) * 34'd100000000 + 34'(a_q.low);
-  assign b = 32'(b_q.high) * 32'd100000000 + 32'(b_q.low);
+  always_comb begin
+    a = 34'(a_q.high) * 34'd100000000 + 34'(a_q.low);
+    b = 32'(b_q.high) * 32'd100000000 + 32'(b_q.low);
+    if (cand_q.binary.is) begin
+      a = a_q;
+      b = 32'(b_q);
+    end
+  end
   always_ff @(posedge clk_i) begin
     if (done) begin
       numbers_o.flags   <= a[31:0];

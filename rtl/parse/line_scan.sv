@@ -1,6 +1,7 @@
 // Finds the places where requests may start: behind a line's end, where the first letters are those
 // of a command, and behind blanks of what may be a line of keys. Latency 2, one place a clock.
 //
+// A binary request starts with the magic byte, and its key's length and its data type have zeros.
 // It need not be right: a place too many costs a clock, one too few sends the request to the byte
 // engine.
 // A line without a place gives its beginning, or nobody would see that a place before it was not found
@@ -39,13 +40,17 @@ module line_scan
     logic [63:0] key;    // a blank is before this lane
     logic [63:0] get;    // the letter that all commands with several keys begin with
     logic        last;
+    logic        binary;
   } marks_t;
 
   line_no_t next_q;  // number of the next line
-  logic room_q, take, marks_ready, was_lf_q, was_blank_q;
+  logic room_q, take, marks_ready, was_lf_q, was_blank_q, binary, binary_q;
   logic [63:0] lanes, lf, blank, letter1;
   logic [62:0] letter2;  // of the lane behind
   logic [61:0] letter3;
+  logic [63:0] magic;     // a binary request's first byte; zeros two and five lanes behind
+  logic [61:0] zero2;
+  logic [58:0] zero5;
   marks_t marks, head;
 
   always_comb begin
@@ -54,6 +59,9 @@ module line_scan
     letter2 = '0;
     letter3 = '0;
     marks   = '0;
+    magic   = '0;
+    zero2   = '0;
+    zero5   = '0;
     for (int unsigned i = 0; i < 64; i++) begin
       logic [7:0] c;
       c = raw_i.data[8*i+:8];
@@ -67,10 +75,19 @@ module line_scan
       if (i > 0) letter2[i-1] = c inside {"e", "a", "d", "p", "r", "n", "o"} || !lanes[i];
       if (i > 1) letter3[i-2] = c inside {"t", "d", "p", "s", "e", "l", "c", "u"} || !lanes[i];
       marks.get[i] = c == "g";
+      magic[i]     = c == 8'h80 && lanes[i];
+      if (i > 1) zero2[i-2] = c == 8'h00 || !lanes[i];
+      if (i > 4) zero5[i-5] = c == 8'h00 || !lanes[i];
     end
     marks.line  = {lf[62:0], was_lf_q} & letter1 & {1'b1, letter2} & {2'b11, letter3};
     marks.key   = {blank[62:0], was_blank_q} & lanes;
     marks.last  = raw_i.last;
+    marks.binary = binary;
+    if (binary) begin
+      marks.line = magic & {2'b11, zero2} & {5'h1f, zero5};
+      marks.key  = '0;
+      marks.get  = '0;
+    end
     if (raw_i.first) begin
       marks.line[raw_i.start] = lanes[raw_i.start];
       // Whatever the job before ended with.
@@ -78,6 +95,7 @@ module line_scan
     end
   end
 
+  assign binary      = raw_i.first ? raw_i.binary : binary_q;
   assign raw_ready_o = room_q && marks_ready;
   assign take        = raw_valid_i && raw_ready_o;
   assign we_o        = take;
@@ -96,6 +114,7 @@ module line_scan
     if (take) begin
       was_lf_q    <= lf[63] && !raw_i.last;
       was_blank_q <= blank[63] && !raw_i.last;
+      binary_q    <= binary;
     end
   end
 
@@ -159,6 +178,7 @@ module line_scan
     start.key        = any && !is_line;
     start.ending     = !any && head.last;
     start.last       = head.last;
+    start.binary     = head.binary;
     head_pop         = go && (any ? !more && !head.last : 1'b1);
   end
 

@@ -248,7 +248,7 @@ module lines
     .cand_key_i       (cand.key),
     .cand_good_i      (cand.good),
     .cand_unfinished_i(cand.unfinished),
-    .cand_store_i     (cand.store),
+    .cand_whole_i     (cand.store || cand.binary.is),
     .cand_record_i    (cand.record),
     .cand_more_i      (cand.more),
     .walk_valid_o     (walk_valid),

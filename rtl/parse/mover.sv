@@ -63,7 +63,8 @@ module mover
     last = left_q <= 14'd64;
     len  = last ? left_q[6:0] : 7'd64;
     // Its last byte is in this line or in the one behind.
-    come = $signed(coming_i - at_q.line) > ((8'(at_q.lane) + 8'(len) > 8'd64) ? 8'sd1 : 8'sd0);
+    come = left_q == '0 ||
+        $signed(coming_i - at_q.line) > ((8'(at_q.lane) + 8'(len) > 8'd64) ? 8'sd1 : 8'sd0);
   end
   assign go       = valid_q && room_i && come && !wait_i;
   assign head_pop = !valid_q || (go && last);

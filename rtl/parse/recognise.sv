@@ -99,6 +99,13 @@ module recognise
   end
 
   // ---------------------------------------------------------------- two words' ends; key to lane 0
+  // Behind a binary header the key stands behind so many extras; in text it is at most 8 lanes in.
+  localparam logic [3:0] KeyNone = 4'd9, KeyFour = 4'd10, KeyMany = 4'd11;
+  logic [3:0] key_at2;
+  always_comb begin
+    key_at2 = what2_q.key;
+    if (start2_q.binary) key_at2 = data2_q[35] ? KeyMany : data2_q[34] ? KeyFour : KeyNone;
+  end
   start_t start3_q;
   what_t what3_q;
   logic short3_q;
@@ -118,7 +125,10 @@ module recognise
       nul3_q      <= nul2_q & {{55{1'b1}}, from2_q};
       chars3_q    <= chars2_q;
       data3_q     <= data2_q;
-      unique case (what2_q.key)
+      unique case (key_at2)
+        KeyNone: key3_q <= 512'(data2_q[511:192]);
+        KeyFour: key3_q <= 512'(data2_q[511:224]);
+        KeyMany: key3_q <= 512'(data2_q[511:256]);
         4'd0:    key3_q <= data2_q;
         4'd4:    key3_q <= 512'(data2_q[511:32]);
         4'd5:    key3_q <= 512'(data2_q[511:40]);
@@ -273,7 +283,7 @@ module recognise
     if (valid_q[4]) begin
       logic [Digits-1:0][3:0] a, b, d;
       logic a_ok, b_ok, length_ok;
-      logic [6:0] len;
+      logic [6:0] len, klen;
       a = digits_of(a5_q, a_ok);
       b = digits_of(b5_q, b_ok);
       // Longer ones have no blank before them here.
@@ -302,19 +312,34 @@ module recognise
         FmStore:  noreply6_q <= !last4_5_q;
         default:  noreply6_q <= !last2_5_q;
       endcase
-      len = line_len5_q;
-      if (what5_q.form == FmKey && !last1_5_q) len = 7'(lane1_5_q) + 7'd1;
-      if (what5_q.form == FmGat) len = 7'(lane2_5_q) + 7'd1;
+      klen = start5_q.binary ? binary_klen5 : klen5_q;
+      len  = start5_q.binary ? binary_len5 : line_len5_q;
+      if (!start5_q.binary && what5_q.form == FmKey && !last1_5_q) len = 7'(lane1_5_q) + 7'd1;
+      if (!start5_q.binary && what5_q.form == FmGat) len = 7'(lane2_5_q) + 7'd1;
       behind6_q     <= start5_q.place + 14'(len);
       unfinished6_q <= !whole5_q && short5_q;
       for (int unsigned i = 0; i < 64; i++)
-      key6_q[8*i+:8] <= (6'(i) < klen5_q[5:0]) ? key5_q[8*i+:8] : '0;
-      klen6_q       <= klen5_q;
+      key6_q[8*i+:8] <= (6'(i) < klen[5:0]) ? key5_q[8*i+:8] : '0;
+      klen6_q       <= klen;
       last1_6_q     <= last1_5_q;
       what6_q       <= what5_q;
       start6_q      <= start5_q;
     end
   end
+
+  // ---------------------------------------------------------------- binary
+  logic [6:0] binary_len5, binary_klen5;
+  frame_t frame6;
+  binary_form u_binary (
+    .clk_i,
+    .value_max_i,
+    .valid_i   (valid_q[3]),
+    .valid1_i  (valid_q[4]),
+    .data_i    (data4_q),
+    .head_len_o(binary_len5),
+    .klen_o    (binary_klen5),
+    .frame_o   (frame6)
+  );
 
   // ---------------------------------------------------------------- the whole
   always_comb begin
@@ -350,6 +375,25 @@ module recognise
     cand_o.b.mid      = Hundreds[b6_q[3]] + 14'(b6_q[2]);
     cand_o.b.low      = Hundreds[b6_q[1]] + 14'(b6_q[0]);
     cand_o.data       = key6_q;
+    if (start6_q.binary) begin
+      cand_o.good       = frame6.good;
+      cand_o.unfinished = 1'b0;
+      cand_o.next       = behind6_q + 14'(frame6.vlen);
+      cand_o.op         = frame6.op;
+      cand_o.record     = 1'b1;
+      cand_o.keys       = 1'b0;
+      cand_o.more       = 1'b0;
+      cand_o.store      = frame6.store;
+      cand_o.binary     = '{is: 1'b1, key: binary_key(frame6.opcode), opcode: frame6.opcode,
+                            opaque: frame6.opaque};
+      cand_o.noreply    = frame6.quiet;
+      cand_o.cas_out    = 1'b1;
+      cand_o.touch      = frame6.touch;
+      cand_o.exptime_a  = !frame6.store;
+      cand_o.vlen       = frame6.vlen;
+      cand_o.a          = 35'(frame6.first);
+      cand_o.b          = 35'(frame6.second);
+    end
   end
   assign valid_o = valid_q[5];
 

@@ -15,6 +15,19 @@ package request_pkg;
     logic [27:0] pos;
   } off_t;
 
+  /// What a reply in memcached's binary protocol says of its request; all zero in text.
+  typedef struct packed {
+    logic        is;       // it is in that protocol
+    logic        key;      // the reply to a get has the key
+    logic [7:0]  opcode;
+    logic [31:0] opaque;
+  } binary_t;
+
+  /// The replies to these have the key: getk, getkq, gatk, gatkq.
+  function automatic logic binary_key(input logic [7:0] opcode);
+    return opcode inside {8'h0c, 8'h0d, 8'h23, 8'h24};
+  endfunction
+
   typedef enum logic [4:0] {
     OpGet,       // one key of get/gets/gat/gats
     OpSet,
@@ -65,7 +78,7 @@ package request_pkg;
     MdLine,    // at the start of a request line
     MdKeys,    // inside a get line that was too long for one job: next byte starts a key
                // (noreply: the line is bad, only its end is looked for)
-    MdValue,   // inside a SET's data, `rem` bytes (CRLF included) still to come
+    MdValue,   // inside a SET's data, `rem` bytes (CRLF included, where there is one) still to come
     MdSwallow, // `rem` bytes still to discard
     MdHost,    // host software answers: a piece is on its way (`rem` 0), or is to be asked for (1)
     MdQuit,    // close after the replies so far
@@ -76,12 +89,14 @@ package request_pkg;
   /// What a connection's next job must know.
   typedef struct packed {
     logic [31:0] rx_ptr;     // next byte to read
+    logic        known;      // the first byte has come, which decides on the protocol
     mode_e       mode;
     logic [31:0] rem;        // MdLine: bytes the next request needs before a job is worthwhile
                              // (0: any new byte); MdValue, MdSwallow: see mode_e
     logic        cont;       // first finish the value below (OpCont, or an append that copies);
                              // then go on in `mode`
     logic [20:0] cont_start; // value bytes already sent, or copied
+    binary_t     binary;     // `is` holds for all requests; the rest as what follows
     // the request that MdKeys, MdValue or `cont` goes on with
     op_e         op;
     logic        noreply;
@@ -128,9 +143,10 @@ package request_pkg;
     logic        last;       // the job ends with it, in the context after it; no OpEnd follows
     logic [31:0] tx_ptr;
     logic [16:0] tx_space;
-    logic        noreply;
+    binary_t     binary;
+    logic        noreply;    // binary: not if it succeeds, or a get finds nothing
     logic        cas_out;
-    logic        touch;
+    logic        touch;      // binary incr, decr: makes the number `hash` where there is none
     logic        last_key;
     reply_e      reply;      // OpReply, OpTooBig
     logic [9:0]  host_len;   // OpHostData
@@ -140,7 +156,8 @@ package request_pkg;
     logic [20:0] vlen;
     logic [31:0] flags;
     logic [31:0] exptime;    // absolute UNIX seconds; 0 never, 1 already past
-    logic [63:0] num;        // CAS unique or delta
+    logic [63:0] num;        // CAS unique or delta; for binary deletes and appends 0 is any
+    logic [63:0] unique_no;  // OpIncr, OpDecr: CAS unique, 0 is any
     off_t        off;        // SETs: the new item; OpCont: the item
     logic [20:0] cont_start; // OpCont; an append that goes on: `off` is the new item, see copy_t
     // Context after this request. It is made of the fields of the last record executed (`op` from
@@ -185,14 +202,16 @@ package request_pkg;
     logic        last;      // its job ends with it: ctx holds
     logic [31:0] tx_ptr;    // with first
     reply_e      reply;
+    binary_t     binary;
     logic        head;      // RsValue: the VALUE line comes first (not in an OpCont)
     logic        tail;      // RsValue: CRLF after the bytes (the value is complete)
     logic        last_key;  // RsValue with tail: END after it
     logic        cas_out;
-    logic [7:0]  klen;      // RsValue with head
+    logic [7:0]  klen;      // RsValue with head; binary: a get's
     logic [31:0] flags;
     logic [20:0] vlen;
     logic [63:0] num;       // CAS unique or number
+    logic [63:0] unique_no; // binary: CAS unique, beside the number
     logic [9:0]  host_len;
     ctx_t        ctx;       // with last: what the session keeps
   } res_t;

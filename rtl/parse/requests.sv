@@ -45,10 +45,12 @@ module requests
   output logic        idle_o
 );
 
-  // memcached's times: seconds up to 30 days are relative, more are absolute; negative is past.
-  function automatic logic [31:0] absolute(input logic [31:0] time_, input logic [31:0] now);
+  // memcached's times: seconds up to 30 days are relative, more are absolute; negative is past,
+  // but the binary protocol has no negative ones.
+  function automatic logic [31:0] absolute(input logic [31:0] time_, input logic [31:0] now,
+                                           input logic binary);
     if (time_ == '0) return '0;
-    if (time_[31]) return 32'd1;
+    if (time_[31] && !binary) return 32'd1;
     if (time_ <= 32'd2592000) return now + time_;
     return time_;
   endfunction
@@ -59,7 +61,7 @@ module requests
   numbers_t numbers;
   logic [31:0] when_;
   assign numbers = line_q ? line_numbers_i : byte_numbers_i;
-  assign when_   = absolute(numbers.exptime, now_i);
+  assign when_   = absolute(numbers.exptime, now_i, out_q.rec.req.binary.is);
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       out_q.rec_do   <= '0;
@@ -91,7 +93,8 @@ module requests
     store_rec.req.rx_ptr = out_q.rec.req.rx_ptr + 32'(out_q.rec.pos);
     if (out_q.rec.use_flags) store_rec.req.flags = numbers.flags;
     if (out_q.rec.use_exptime)
-      store_rec.req.exptime = (out_q.rec.req.op == OpFlush && numbers.exptime[31]) ? '0 : when_;
+      store_rec.req.exptime = (out_q.rec.req.op == OpFlush && numbers.exptime[31] &&
+                               !out_q.rec.req.binary.is) ? '0 : when_;
     if (out_q.rec.use_number) store_rec.req.num = numbers.number;
     store_put = out_q.put;
     if (out_q.put.start) begin

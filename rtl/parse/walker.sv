@@ -28,7 +28,7 @@ module walker
   input  logic   cand_key_i,
   input  logic   cand_good_i,
   input  logic   cand_unfinished_i,
-  input  logic   cand_store_i,
+  input  logic   cand_whole_i,  // it knows its length, even if the job has not all of it
   input  logic   cand_record_i,
   input  logic   cand_more_i,
   /// What becomes of it.
@@ -93,7 +93,7 @@ module walker
         if (fits && !(keys_q && (&count_q || long_q))) begin
           walk_o.kind = WkRequest;
           walk_o.from = at;
-        end else if (!fits && cand_store_i && (job_again_i || begun_q)) begin
+        end else if (!fits && cand_whole_i && (job_again_i || begun_q)) begin
           walk_o.kind = WkEnd;
           walk_o.rem  = 32'(size);
         end

@@ -1,6 +1,7 @@
 rtl/reply/bin2dec.sv
 rtl/reply/value_line.sv
 rtl/reply/merge.sv
+rtl/reply/header_text.sv
 rtl/reply/chunk_queue.sv
 rtl/reply/compose.sv
 rtl/reply/encode.sv

@@ -110,7 +110,7 @@ module compose
     else if (rec_i.host) work_in.behind = StHost;
     else work_in.behind = StDone;
     work_in.first = StHead;
-    if (rec_i.ahead == '0 && rec_i.own == FxNone) begin
+    if (rec_i.ahead == '0 && rec_i.own == FxNone && !rec_i.numbers) begin
       if (rec_i.host) work_in.first = StHost;
       else if (rec_i.value) work_in.first = StValue;
     end
@@ -162,7 +162,9 @@ module compose
         src_high = SrcKey;
         start    = 6'(KeyAt);
         len      = (key_left_q > 8'd64) ? 7'd64 : key_left_q[6:0];
-        step_d   = (key_left_q > 8'd64) ? StKey : StBlock;
+        step_d   = StBlock;
+        if (key_left_q > 8'd64) step_d = StKey;
+        else if (work_q.rec.binary) step_d = work_q.long_value ? StValue : StDone;
       end
       StBlock: begin
         need_chunk = work_q.rec.inner;
@@ -320,6 +322,6 @@ module compose
 
   `ASSERT(InnerAlone, !chunk_ready_o || step == StValue || chunk_i.last)
   `ASSERT(InnerLen, !chunk_ready_o || step == StValue || chunk_i.len == 7'(work_q.rec.inner_len))
-  `ASSERT(KeyBehindValue, !load || rec_i.klen == '0 || rec_i.own == FxValue)
+  `ASSERT(KeyBehindValue, !load || rec_i.klen == '0 || rec_i.own == FxValue || rec_i.binary)
 
 endmodule

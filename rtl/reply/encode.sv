@@ -76,6 +76,7 @@ module encode
   );
 
   rec_t rec_in, rec_q;
+  header_t header_in, header_q;
   logic issue_q;
   merge u_merge (
     .clk_i,
@@ -83,19 +84,24 @@ module encode
     .take_i     (accept),
     .res_i,
     .rec_valid_o(issue),
-    .rec_o      (rec_in)
+    .rec_o      (rec_in),
+    .header_o   (header_in)
   );
 
   // The numbers leave time to add lengths.
   typedef struct packed {
     rec_t  rec;
     lens_t lens;
+    header_t header;
   } shaped_t;
   shaped_t shaped_in, shaped;
-  assign shaped_in = '{rec: rec_q, lens: lens_of(rec_q)};
+  assign shaped_in = '{rec: rec_q, lens: lens_of(rec_q), header: header_q};
   always_ff @(posedge clk_i) begin
     issue_q <= rst_ni && issue;
-    if (issue) rec_q <= rec_in;
+    if (issue) begin
+      rec_q    <= rec_in;
+      header_q <= header_in;
+    end
   end
 
   logic [5:0] unused_rec_level;
@@ -115,7 +121,7 @@ module encode
   );
 
   // ---------------------------------------------------------------- numbers
-  numbers_t numbers_in, numbers;
+  numbers_t numbers_in, numbers, numbers_or_header;
   logic numbers_in_valid, numbers_valid;
   logic [5:0] unused_numbers_level;
   value_line u_line (
@@ -146,6 +152,12 @@ module encode
     .level_o  (unused_numbers_level)
   );
   assign load = numbers_valid && rec_ready;
+
+  header_text u_header (
+    .header_i (shaped.header),
+    .numbers_i(numbers),
+    .numbers_o(numbers_or_header)
+  );
 
   lib_credit #(
     .Depth(Depth)
@@ -195,7 +207,7 @@ module encode
     .rec_ready_o  (rec_ready),
     .rec_i        (shaped.rec),
     .lens_i       (shaped.lens),
-    .numbers_i    (numbers),
+    .numbers_i    (numbers_or_header),
     .key_valid_i  (key_valid),
     .key_ready_o  (key_pop),
     .key_i        (key),

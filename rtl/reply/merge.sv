@@ -14,7 +14,8 @@ module merge
   // verilator lint_on UNUSEDSIGNAL
   /// A record of it.
   output logic rec_valid_o,
-  output rec_t rec_o
+  output rec_t rec_o,
+  output header_t header_o
 );
 
   ahead_t waiting_q, waiting_d, both;
@@ -22,13 +23,54 @@ module merge
   ending_t ending;
   logic says, fits, together;
   assign reply    = (res_i.kind == RsReply) ? 5'(res_i.reply) : FxNone;
-  assign ending   = !res_i.tail ? EnNone : res_i.last_key ? EnCrlfEnd : EnCrlf;
+  assign ending   = (!res_i.tail || res_i.binary.is) ? EnNone : res_i.last_key ? EnCrlfEnd : EnCrlf;
   assign says     = reply != FxNone || res_i.kind inside {RsValue, RsNumber, RsHostData};
-  assign together = !res_i.udp && !res_i.last;
+  assign together = !res_i.udp && !res_i.last && !res_i.binary.is;
   // A reply can wait, too.
   assign both     = '{ending: waiting_q.ending, reply: reply};
   assign fits     = reply != FxNone && waiting_q.reply == FxNone && AheadLength[both] != '0;
 
+  // ---------------------------------------------------------------- binary
+  logic shows_key;
+  logic [7:0] status;
+  fixed_t text, header_text;
+  always_comb begin
+    status = 8'd0;
+    text   = FxNone;
+    unique case (res_i.reply)
+      RpNotFound:   {status, text} = {8'h01, FxNotFound};
+      RpExists:     {status, text} = {8'h02, FxExists};
+      RpTooLarge:   {status, text} = {8'h03, FxTooLarge};
+      RpBadFormat:  {status, text} = {8'h04, FxInvalid};
+      RpNotStored:  {status, text} = {8'h05, FxNotStored};
+      RpNonNumeric: {status, text} = {8'h06, FxNotNumber};
+      RpError:      {status, text} = {8'h81, FxUnknown};
+      RpNoMemory:   {status, text} = {8'h82, FxNoMemory};
+      RpVersion:    text = FxVersion;
+      default:      ;
+    endcase
+    shows_key   = res_i.binary.key && res_i.head;
+    // A miss that has the key has no text.
+    header_text = (res_i.kind != RsReply || shows_key) ? FxNone : text;
+
+    header_o           = '0;
+    header_o.is        = res_i.binary.is;
+    header_o.opcode    = res_i.binary.opcode;
+    header_o.opaque    = res_i.binary.opaque;
+    header_o.klen      = shows_key ? res_i.klen : '0;
+    header_o.status    = (res_i.kind == RsReply) ? status : '0;
+    header_o.extra     = (res_i.kind == RsNumber) ? ExNumber :
+        (res_i.kind == RsValue || (res_i.kind == RsReply && res_i.reply == RpTouched)) ? ExFlags :
+                                                                                         ExNone;
+    header_o.number    = (res_i.kind == RsNumber) ? res_i.num : 64'(res_i.flags);
+    header_o.body      = 22'(Length[header_text]) + 22'(header_o.klen) +
+        ((res_i.kind == RsValue) ? 22'(res_i.vlen) : '0) +
+        ((header_o.extra == ExNumber) ? 22'd8 : (header_o.extra == ExFlags) ? 22'd4 : 22'd0);
+    if (res_i.kind inside {RsValue, RsNumber} || res_i.reply inside {RpStored, RpTouched})
+      header_o.unique_no = res_i.unique_no;
+  end
+
+  // ---------------------------------------------------------------- a record
   always_comb begin
     rec_o           = '0;
     rec_o.ahead     = waiting_q;
@@ -51,6 +93,15 @@ module merge
       RsHostData: rec_o.host = 1'b1;
       default: ;
     endcase
+    // Binary: all have a header, and what it counts stands behind it.
+    rec_o.binary = res_i.binary.is && !(res_i.kind == RsValue && !res_i.head);
+    if (res_i.binary.is && (res_i.kind inside {RsReply, RsNumber} || rec_o.numbers)) begin
+      rec_o.own     = header_text;
+      rec_o.klen    = shows_key ? res_i.klen : '0;
+      rec_o.numbers = 1'b1;
+      if (shows_key) rec_o.inner = 1'b0;
+      if (res_i.kind == RsReply) rec_o.size = '0;
+    end
     if (!rec_o.inner) rec_o.inner_len = '0;
 
     rec_valid_o = take_i && (says || res_i.last);

@@ -7,6 +7,19 @@ package reply_pkg;
   typedef logic [4:0] fixed_t;
   localparam fixed_t FxNone = 5'(RpNone);
   localparam fixed_t FxValue = 5'd31;
+  // Texts of the binary protocol, behind the header: no line's end.
+  localparam fixed_t FxNotFound = 5'd20;
+  localparam fixed_t FxExists = 5'd21;
+  localparam fixed_t FxTooLarge = 5'd22;
+  localparam fixed_t FxInvalid = 5'd23;
+  localparam fixed_t FxNotStored = 5'd24;
+  localparam fixed_t FxNotNumber = 5'd25;
+  localparam fixed_t FxUnknown = 5'd26;
+  localparam fixed_t FxNoMemory = 5'd27;
+  localparam fixed_t FxVersion = 5'd28;
+  function automatic logic is_binary(input fixed_t code);
+    return code inside {[FxNotFound : FxVersion]};
+  endfunction
 
   /// What stands behind a value.
   typedef logic [1:0] ending_t;
@@ -25,6 +38,7 @@ package reply_pkg;
   typedef struct packed {
     ahead_t      ahead;
     fixed_t      own;
+    logic        binary;     // the order is: numbers, which are the header; `own`, key, value
     logic        silent;     // nothing, but for `ahead`
     logic [7:0]  klen;       // 0: none
     logic        numbers;
@@ -45,6 +59,24 @@ package reply_pkg;
     logic [NumberLanes-1:0][7:0] text;
     logic [5:0]                  len;
   } numbers_t;
+
+  // The header of a binary reply, as it is counted; what of it is only known as text is made of this.
+  typedef enum logic [1:0] {
+    ExNone,
+    ExFlags,   // 4 bytes of extras
+    ExNumber   // no extras; the body is a number of 8 bytes
+  } extra_e;
+  typedef struct packed {
+    logic        is;
+    logic [7:0]  opcode;
+    logic [31:0] opaque;
+    logic [7:0]  klen;
+    logic [7:0]  status;
+    logic [21:0] body;
+    logic [63:0] unique_no;
+    extra_e      extra;
+    logic [63:0] number;   // or flags
+  } header_t;
 
   // Where the parts of a piece are: `ahead` ends in front of lane OwnAt, a key begins at KeyAt.
   localparam int unsigned OwnAt = 18;
@@ -92,6 +124,15 @@ package reply_pkg;
       5'(RpBadDelete):
       return line_of("CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]");
       FxValue:           return chars_of("VALUE ");
+      FxNotFound:        return chars_of("Not found");
+      FxExists:          return chars_of("Data exists for key.");
+      FxTooLarge:        return chars_of("Too large.");
+      FxInvalid:         return chars_of("Invalid arguments");
+      FxNotStored:       return chars_of("Not stored.");
+      FxNotNumber:       return chars_of("Non-numeric server-side value for incr or decr");
+      FxUnknown:         return chars_of("Unknown command");
+      FxNoMemory:        return chars_of("Out of memory allocating item");
+      FxVersion:         return chars_of("1.6.38");
       default:           return '0;
     endcase
   endfunction
@@ -103,7 +144,7 @@ package reply_pkg;
   endfunction
 
   // As tables, which cost a LUT or two a bit: lengths, what is ahead (its end at lane OwnAt), and
-  // the first and the second half of a text that begins there.
+  // the first and the second half of a text that begins there. A binary text is a second half.
   typedef logic [31:0][6:0] lengths_t;
   typedef logic [127:0][4:0] ahead_lengths_t;
   typedef logic [OwnAt-1:0][7:0] ahead_text_t;
@@ -124,7 +165,7 @@ package reply_pkg;
   function automatic logic [4:0] ahead_length(input ahead_t ahead);
     logic [6:0] n;
     n = 7'(ending_length(ahead.ending)) + length_of(fixed_text(ahead.reply));
-    return (n <= 7'(OwnAt)) ? 5'(n) : 5'd0;
+    return (n <= 7'(OwnAt) && !is_binary(ahead.reply)) ? 5'(n) : 5'd0;
   endfunction
   function automatic ahead_lengths_t ahead_lengths();
     for (int unsigned c = 0; c < 128; c++) ahead_lengths[c] = ahead_length(ahead_t'(c));
@@ -151,6 +192,10 @@ package reply_pkg;
       text            = fixed_text(5'(c));
       own_texts[c]    = text[OwnRoom-1:0];
       own_texts[32+c] = (8 * OwnRoom)'(text[TextMax-1:OwnRoom]);
+      if (is_binary(5'(c))) begin
+        own_texts[c]    = '0;
+        own_texts[32+c] = text[OwnRoom-1:0];
+      end
     end
   endfunction
   localparam own_texts_t Own = own_texts();
@@ -171,12 +216,12 @@ package reply_pkg;
     // verilator lint_on UNUSEDSIGNAL
     logic [6:0] own, own_first, key;
     own                = Length[rec.own];
-    own_first          = (own > 7'(OwnRoom)) ? 7'(OwnRoom) : own;
-    lens_of.key_fits   = rec.klen <= 8'(KeyRoom);
+    own_first          = rec.binary ? '0 : (own > 7'(OwnRoom)) ? 7'(OwnRoom) : own;
+    lens_of.key_fits   = rec.binary ? rec.klen == '0 : rec.klen <= 8'(KeyRoom);
     key                = lens_of.key_fits ? 7'(rec.klen) : '0;
     lens_of.len        = 7'(AheadLength[rec.ahead]) + own_first + key;
     lens_of.key_end    = 7'(OwnAt) + own_first + key;
-    lens_of.room       = lens_of.key_fits ? 7'(KeyRoom) - key : '0;
+    lens_of.room       = rec.binary ? 7'(OwnRoom) : lens_of.key_fits ? 7'(KeyRoom) - key : '0;
     lens_of.own_rest   = 6'(own - own_first);
     lens_of.behind_len = rec.inner ? rec.inner_len + 5'(ending_length(rec.ending)) : '0;
     lens_of.size       = rec.size + 22'(own) + 22'(rec.klen);

@@ -246,7 +246,16 @@ module execute
   extended_t extended;
   logic extend_done, extend_write, act_read, extend_read;
   read_t act_job, extend_job;
-  logic insert_start, insert_done, sum_start, sum_done, sum_write, way_write, way_use, way_ready;
+  logic
+      insert_start,
+      insert_done,
+      sum_start,
+      sum_done,
+      sum_write,
+      sum_insert,
+      way_write,
+      way_use,
+      way_ready;
   logic out_free, moved, evicted;
 
   execute_act u_act (
@@ -337,6 +346,8 @@ module execute
     .written_i,
     .sum_o         (sum),
     .write_o       (sum_write),
+    .insert_o      (sum_insert),
+    .insert_done_i (insert_done),
     .way_ready_i   (way_ready),
     .out_free_i    (out_free),
     .done_o        (sum_done)
@@ -405,11 +416,11 @@ module execute
     .decision_i   (does),
     .sum_i        (sum),
     .extended_i   (extended),
-    .read_i       (prepare || find_buckets),
+    .read_i       (prepare || find_buckets || sum_insert),
     .write_i      (way_write || sum_write || extend_write),
     .use_i        (way_use),
     .way_ready_o  (way_ready),
-    .insert_i     (insert_start),
+    .insert_i     (insert_start || sum_insert),
     .out_free_i   (out_free),
     .insert_done_o(insert_done),
     .act_done_i   (act_done),

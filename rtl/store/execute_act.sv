@@ -97,8 +97,8 @@ module execute_act
   room_t room;
   ctx_t ctx, last;
   logic [16:0] spent;
-  logic in_run, out_free, fast_set, fast_done, acts, ends, done, host_done;
-  logic bucket_ok, touch_ok, key_waits, keys_go, patch_q, steady_q, emits;
+  logic key_waits_run, in_run, out_free, fast_set, fast_done, acts, ends, done, host_done;
+  logic shows_key, bucket_ok, touch_ok, key_waits, keys_go, patch_q, steady_q, emits;
 
   execute_decide u_decide (
     .range_i,
@@ -125,6 +125,7 @@ module execute_act
   );
 
   execute_result u_result (
+    .range_i,
     .op_i,
     .item_i,
     .decision_i(does),
@@ -145,19 +146,25 @@ module execute_act
   assign fast_set  = op_i.req.op == OpSet && item_i.hit && does.place_ok;
   assign fast_done = in_run && out_free && (room.skip ||
       (!op_i.found.lookup && !(op_i.req.op == OpHost)) ||
-      (does.get && !op_i.req.touch && item_i.decided) || (fast_set && way_ready_i));
+      (does.get && !op_i.req.touch && item_i.decided && !key_waits_run) ||
+      (fast_set && way_ready_i));
   // Who looks at it knows that the request in act, if there is one, ends in this clock.
   assign commit_o  = '{valid: valid_i && fast_set && !room.skip, line: op_i.found.line,
                        way: item_i.way, off: op_i.req.off};
   assign acts      = fast_done ||
-      (state_q == StAct && out_free && (steady_q || !is_extend(op_i.req.op)));
+      (state_q == StAct && out_free && (steady_q || !is_extend(op_i.req.op)) &&
+       !(shows_key && key_more_i));
 
   // What comes before the end: writes must be taken, inserts and sums take longer. A long key needs
   // further clocks, in StAct.
   assign bucket_ok = !does.writes || way_ready_i;
   assign touch_ok  = !(does.touch && item_i.alive) || (patch_q && wr_ready_i);
-  assign key_waits = state_q == StAct && does.get && item_i.alive && !key_i.last;
-  assign keys_go   = state_q == StAct && out_free && !room.skip && key_waits;
+  assign shows_key = does.get && (op_i.req.binary.is ? op_i.req.binary.key &&
+      (item_i.alive || !op_i.req.noreply) : item_i.alive);
+  assign key_waits = state_q == StAct && shows_key && !key_i.last;
+  // It was not compared with any item, since none has its tag.
+  assign key_waits_run = op_i.req.binary.key && shows_key && op_i.long_key;
+  assign keys_go   = state_q == StAct && out_free && !room.skip && key_waits && !key_more_i;
   assign ends      = acts && (room.skip || (!does.inserts && !does.sums && !does.grows &&
                                             bucket_ok && touch_ok && !key_waits));
   assign host_done = op_i.req.key_stored ? hreq_valid_o && hreq_ready_i
@@ -171,7 +178,8 @@ module execute_act
       if (in_run && !room.skip) begin
         if (op_i.req.op == OpHost) state_d = StHost;
         else if (find_o) state_d = StFind;
-        else if (op_i.found.lookup && (!does.get || op_i.req.touch) && !fast_set) state_d = StAct;
+        else if (op_i.found.lookup && (!does.get || op_i.req.touch || key_waits_run) && !fast_set)
+          state_d = StAct;
       end
       StFind:     if (find_done_i) state_d = StAct;
       StAct:
@@ -182,7 +190,7 @@ module execute_act
         else if (ends) state_d = StRun;
       end
       StInsert:   if (insert_done_i) state_d = StRun;
-      StSum:      if (sum_done_i) state_d = StRun;
+      StSum:      if (sum_done_i || insert_done_i) state_d = StRun;
       StExtend:   if (extend_done_i) state_d = StRun;
       StHost:     if (hreq_valid_o && hreq_ready_i) state_d = host_done ? StRun : StHostText;
       StHostText: if (host_done) state_d = StRun;
@@ -238,7 +246,7 @@ module execute_act
   // Every lookup's item lines are released by the reader, in order.
   assign read_valid_o = done && (op_i.found.count != '0 || read_o.send);
   assign res_valid_o  = done && emits;
-  assign rkey_valid_o = keys_go || (done && !room.skip && does.get && item_i.alive);
+  assign rkey_valid_o = keys_go || (done && !room.skip && shows_key);
   assign rkey_o       = key_i.data;
 
   assign hreq_valid_o = state_q == StHost && !key_more_i && out_free;

@@ -14,16 +14,23 @@ module execute_decide
   output decision_t  decision_o
 );
 
-  logic get, touch, number, place_ok, tries, stores, clears, grows;
-  logic [63:0] unique_no;
+  logic get, touch, number, place_ok, tries, stores, clears, grows, binary, other, creates;
+  logic [63:0] unique_no, wanted;
   reply_e reply;
 
   assign get       = op_i.req.op == OpGet;
   assign number    = op_i.req.op inside {OpIncr, OpDecr};
   assign touch     = op_i.req.op == OpTouch || (get && op_i.req.touch);
   assign place_ok  = op_i.req.off.lap != '0 && (!op_i.req.key_stored || item_i.place_valid);
-  assign grows     = is_extend(op_i.req.op) && place_ok && item_i.alive && extended_i.fits;
+  assign grows     = is_extend(op_i.req.op) && place_ok && item_i.alive && !other &&
+                     extended_i.fits;
   assign unique_no = off_unique(item_i.off, range_i.lap, range_i.last_lap);
+  assign binary    = op_i.req.binary.is;
+  // Binary delete, append, prepend, incr and decr may be for one item only.
+  assign wanted    = number ? op_i.req.unique_no : op_i.req.num;
+  assign other     = binary && wanted != '0 && op_i.req.cont_start == '0 && item_i.alive &&
+                     unique_no != wanted;
+  assign creates   = number && binary && op_i.req.touch && !item_i.alive;
 
   always_comb begin
     // What a SET and its relatives do.
@@ -33,22 +40,25 @@ module execute_decide
       OpSet:     tries = 1'b1;
       OpAdd: begin
         tries = !item_i.alive;
-        if (item_i.alive) reply = RpNotStored;
+        if (item_i.alive) reply = binary ? RpExists : RpNotStored;
       end
       OpReplace: begin
         tries = item_i.alive;
-        if (!item_i.alive) reply = RpNotStored;
+        if (!item_i.alive) reply = binary ? RpNotFound : RpNotStored;
       end
       OpCas: begin
         tries = item_i.alive && unique_no == op_i.req.num;
         if (!tries) reply = item_i.alive ? RpExists : RpNotFound;
       end
       OpAppend, OpPrepend:
-      reply = !place_ok ? RpNoMemory : grows ? extended_i.reply : RpNotStored;
-      OpDelete:  reply = item_i.alive ? RpDeleted : RpNotFound;
+      reply = !place_ok ? RpNoMemory : grows ? extended_i.reply : other ? RpExists : RpNotStored;
+      OpDelete:  reply = other ? RpExists : item_i.alive ? RpDeleted : RpNotFound;
       OpTouch:   reply = item_i.alive ? RpTouched : RpNotFound;
-      OpIncr, OpDecr: reply = (item_i.alive && !number_bad_i) ? RpNonNumeric : RpNotFound;
-      OpGet:     reply = op_i.req.last_key ? RpEnd : RpNone;
+      // An empty value is no number, whosever it is.
+      OpIncr, OpDecr:
+      if (!item_i.alive || number_bad_i) reply = RpNotFound;
+      else reply = (other && item_i.vlen != '0) ? RpExists : RpNonNumeric;
+      OpGet:     reply = binary ? RpNotFound : op_i.req.last_key ? RpEnd : RpNone;
       OpFlush:   reply = RpOk;
       OpReply, OpTooBig: reply = op_i.req.reply;
       default:   reply = RpNone;
@@ -58,7 +68,7 @@ module execute_decide
 
   assign stores = tries && place_ok;
   // The key's way is cleared: delete, and the old item of a SET that could not be stored.
-  assign clears = item_i.found && ((op_i.req.op == OpDelete && item_i.alive) ||
+  assign clears = item_i.found && ((op_i.req.op == OpDelete && item_i.alive && !other) ||
       op_i.req.op == OpTooBig || (op_i.req.op == OpSet && !place_ok));
 
   assign decision_o = '{
@@ -72,7 +82,7 @@ module execute_decide
           writes: item_i.found && (stores || clears),
           empties: op_i.req.op == OpDelete || op_i.req.op == OpTooBig || !place_ok && !number,
           inserts: stores && !item_i.found,
-          sums: number && item_i.alive,
+          sums: creates || (number && item_i.alive && (!other || item_i.vlen == '0)),
           grows: grows,
           sends: (get && item_i.alive) || (op_i.req.op == OpCont && item_i.place_valid),
           reply: reply,

@@ -1,5 +1,6 @@
 // incr and decr: reads the number that the item holds, makes the sum, and puts it into the log as a
-// new item, whose place goes into the key's way. A clock a character, 16 for the digits, and those
+// new item, whose place goes into the key's way. Where there is none, the number that the request gives is
+// the sum, and a key without a way gets one. A clock a character, 16 for the digits, and those
 // that the log takes.
 module execute_number
   import wirekv_pkg::*;
@@ -37,6 +38,9 @@ module execute_number
   /// The sum; write it into the key's way; end with that, when the way back is free.
   output sum_t       sum_o,
   output logic       write_o,
+  /// Give the key a way for it; that is done.
+  output logic       insert_o,
+  input  logic       insert_done_i,
   input  logic       way_ready_i,
   input  logic       out_free_i,
   output logic       done_o
@@ -52,7 +56,8 @@ module execute_number
     NuTrim,
     NuPut,
     NuBeats,
-    NuWritten
+    NuWritten,
+    NuInsert
   } state_e;
 
   typedef enum logic [1:0] {
@@ -94,7 +99,7 @@ module execute_number
   always_comb begin
     state_d = state_q;
     unique case (state_q)
-      NuIdle:    if (start_i) state_d = NuLine;
+      NuIdle:    if (start_i) state_d = item_i.alive ? NuLine : NuSum;
       NuLine:    if (value_long_q) state_d = NuWritten;
                  else if (line_there_i) state_d = NuGet;
       NuGet:     state_d = line_bad_i ? NuWritten : NuParse;
@@ -105,7 +110,9 @@ module execute_number
       NuTrim:    if (bcd_q[79:76] != '0 || digits_q == 5'd1) state_d = NuPut;
       NuPut:     if (own_ready_i) state_d = NuBeats;
       NuBeats:   if (own_done) state_d = NuWritten;
-      NuWritten: if (done_o) state_d = NuIdle;
+      NuWritten: if (insert_o) state_d = NuInsert;
+                 else if (done_o) state_d = NuIdle;
+      NuInsert:  if (insert_done_i) state_d = NuIdle;
       default:   state_d = NuIdle;
     endcase
   end
@@ -127,11 +134,14 @@ module execute_number
   assign acc_next   = 68'({acc_q, 3'b000}) + 68'({acc_q, 1'b0}) + 68'(char[3:0]);
   assign parsed     = over_q || parse_q == PaEnd || chars_q == '0 ||
       (parse_q == PaDigit && (char_blank || char == '0));
-  assign fits       = parse_q == PaDigit && !over_q && !(negative_q && negated[63]);
+  assign fits       = !item_i.alive ||
+      (parse_q == PaDigit && !over_q && !(negative_q && negated[63]));
   assign negated    = negative_q ? -acc_q : acc_q;
-  assign summed     = (op_i.req.op == OpIncr) ? negated + op_i.req.num
-                                              : (negated < op_i.req.num) ? '0
-                                                                         : negated - op_i.req.num;
+  always_comb begin
+    summed = (negated < op_i.req.num) ? '0 : negated - op_i.req.num;
+    if (op_i.req.op == OpIncr) summed = negated + op_i.req.num;
+    if (!item_i.alive) summed = op_i.req.hash;
+  end
 
   always_ff @(posedge clk_i) begin
     unique case (state_q)
@@ -189,7 +199,8 @@ module execute_number
         bcd_q    <= bcd_q << 4;
         digits_q <= digits_q - 5'd1;
       end else begin
-        len_q <= (item_i.vlen[6:0] > 7'(digits_q)) ? item_i.vlen[6:0] : 7'(digits_q);
+        len_q <= (item_i.alive && item_i.vlen[6:0] > 7'(digits_q)) ? item_i.vlen[6:0] :
+                                                                     7'(digits_q);
       end
       default: ;
     endcase
@@ -213,7 +224,9 @@ module execute_number
   end
   assign own_valid_o  = state_q == NuPut;
   assign own_o        = '{start: 1'b1, own_lines: 1'b0, klen: op_i.req.klen, vlen: 21'(len_q),
-                          flags: item_i.flags, exptime: item_i.exptime, off: '0, done: '0};
+                          flags: item_i.alive ? item_i.flags : '0,
+                          exptime: item_i.alive ? item_i.exptime : op_i.req.exptime, off: '0,
+                          done: '0};
   assign ownb_valid_o = state_q == NuBeats && !value_sent_q;
   assign ownb_o       = '{data: text, len: len_q, last: 1'b1};
   assign key_tell_o   = state_q == NuBeats;
@@ -221,10 +234,12 @@ module execute_number
 
   assign off_ok  = off_q.lap != '0;
   assign written = reached(written_i, stamp_q);
-  assign sum_o   = '{made: state_q == NuWritten && ok_q, bad: bad_q, value: value_q, off: off_q,
+  assign sum_o   = '{made: state_q inside {NuWritten, NuInsert} && ok_q, bad: bad_q,
+                     value: value_q, off: off_q,
                      lines: lines_q};
-  assign write_o = state_q == NuWritten && ok_q && off_ok && written && out_free_i;
-  assign done_o  = state_q == NuWritten && out_free_i &&
+  assign insert_o = state_q == NuWritten && ok_q && off_ok && written && !item_i.found;
+  assign write_o = state_q == NuWritten && ok_q && off_ok && written && out_free_i && item_i.found;
+  assign done_o  = state_q == NuWritten && !insert_o && out_free_i &&
       (!ok_q || !off_ok || (written && way_ready_i));
 
 endmodule

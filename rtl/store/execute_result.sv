@@ -5,6 +5,7 @@ module execute_result
   import store_pkg::*;
 (
   // verilator lint_off UNUSEDSIGNAL
+  input  log_range_t  range_i,
   input  op_t         op_i,
   input  item_t       item_i,
   input  decision_t   decision_i,
@@ -35,6 +36,26 @@ module execute_result
     endcase
   endfunction
 
+  /// A header and a text; a miss may have the key, too.
+  localparam logic [16:0] BinaryMax = 17'd80;
+
+  // Quiet binary requests say what goes wrong, but not that a get finds nothing.
+  logic muted;
+  assign muted = op_i.req.noreply &&
+      (!op_i.req.binary.is || decision_i.get ||
+       decision_i.reply inside {RpStored, RpDeleted, RpTouched, RpOk});
+
+  // CAS unique of what is stored now, or else of what was found.
+  off_t new_off;
+  logic [63:0] new_unique;
+  always_comb begin
+    new_off = item_i.off;
+    if (decision_i.stores) new_off = op_i.req.off;
+    if (sum_i.made) new_off = sum_i.off;
+    if (decision_i.grows) new_off = extended_i.off;
+    new_unique = off_unique(new_off, range_i.lap, range_i.last_lap);
+  end
+
   logic ends_job, sends;
   ctx_t ctx;
   assign ends_job = op_i.req.op == OpEnd || op_i.req.last;
@@ -43,6 +64,8 @@ module execute_result
   always_comb begin
     ctx            = '0;
     ctx.rx_ptr     = op_i.req.rx_ptr;
+    ctx.known      = 1'b1;
+    ctx.binary     = op_i.req.binary;
     ctx.mode       = op_i.req.mode;
     ctx.rem        = op_i.req.rem;
     ctx.cont       = sends && !room_i.whole;
@@ -78,12 +101,14 @@ module execute_result
     res_o.last     = ends_job;
     res_o.tx_ptr   = op_i.req.tx_ptr;
     res_o.reply    = decision_i.reply;
+    res_o.binary   = op_i.req.binary;
     res_o.last_key = op_i.req.last_key;
     res_o.cas_out  = op_i.req.cas_out;
     res_o.klen     = op_i.req.klen;
     res_o.flags    = item_i.flags;
     res_o.vlen     = ctx.vlen;
     res_o.num      = decision_i.unique_no;
+    res_o.unique_no = new_unique;
     res_o.head     = decision_i.get;
     res_o.tail     = room_i.whole;
     res_o.host_len = op_i.req.host_len;
@@ -94,7 +119,7 @@ module execute_result
     end else if (sum_i.made) begin
       if (!op_i.req.noreply) begin
         res_o.kind = RsNumber;
-        spent_o    = 17'd24;
+        spent_o    = 17'd32;
       end
       res_o.num = sum_i.value;
     end else if (decision_i.sends) begin
@@ -105,9 +130,10 @@ module execute_result
     end else if (op_i.req.op == OpHostData) begin
       res_o.kind = RsHostData;
       spent_o    = 17'(op_i.req.host_len);
-    end else if (decision_i.reply != RpNone && !op_i.req.noreply) begin
+    end else if (decision_i.reply != RpNone && !muted) begin
       res_o.kind = RsReply;
       spent_o    = reply_bytes(decision_i.reply);
+      if (op_i.req.binary.is) spent_o = BinaryMax + 17'(op_i.req.klen);
     end
   end
   assign emits_o = ends_job || (!room_i.skip && (res_o.kind != RsNone || op_i.req.first));

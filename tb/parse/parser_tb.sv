@@ -85,7 +85,8 @@ module parser_tb
           start: raw_start_i,
           stop: raw_stop_i,
           first: raw_first_i,
-          last: raw_last_i
+          last: raw_last_i,
+          binary: 1'b0
       };
 
   parser u_parser (

@@ -158,7 +158,7 @@ class Bench:
         op = name(rec["op"], T.op_e)
         value = op in ("OpSet", "OpAdd", "OpReplace", "OpCas", "OpPart") or \
             (op == "OpReply" and name(rec["mode"], T.mode_e) == "MdLine")
-        if value and rec["key_stored"] and self.rests.get(rec["conn"], 0) > 2:
+        if value and rec["key_stored"] and self.rests.get(rec["conn"], 0) > tail_of(rec):
             self.parts_named += 1
             assert self.parts_named <= self.parts_told, "a record before its bytes"
             del self.rests[rec["conn"]]
@@ -283,7 +283,7 @@ class Bench:
         op = name(rec["op"], T.op_e)
         if op in (*STORES, "OpPart") and not rec["cont_start"]:
             item = self.items.get(T.off_t.pack(rec["off"]))
-            missing = max(rec["rem"] - 2, 0) if op == "OpPart" else 0
+            missing = max(rec["rem"] - tail_of(rec), 0) if op == "OpPart" else 0
             if not item or len(item["value"]) < item["vlen"] - missing:
                 return False
         if not self.has_key(rec):
@@ -359,6 +359,7 @@ class Bench:
         ctx = {f: rec[f] for f in ("rx_ptr", "mode", "rem", "noreply", "cas_out", "touch",
                                    "last_key", "klen", "vlen", "exptime", "num", "off", "hash")}
         ctx["op"] = rec["ctx_op"]
+        ctx["known"], ctx["binary"] = 1, rec["binary"]
         if not rec["key_stored"] and key:
             ctx["hash"] = hash_of(key)
         return ctx
@@ -388,6 +389,14 @@ class Bench:
         self.dut.bad_done_i.value = 0
 
     def execute(self, rec, op, key, ops, conn):
+        count, binary = len(ops), rec["binary"]
+        self.execute_one(rec, op, key, ops, conn)
+        if binary["is"]:
+            assert binary["key"] == (binary["opcode"] in (0x0C, 0x0D, 0x23, 0x24))
+            ops[count:] = [(*one, binary["opcode"], binary["opaque"]) for one in ops[count:]]
+
+    def execute_one(self, rec, op, key, ops, conn):
+        binary = rec["binary"]["is"]
         reply = name(rec["reply"], T.reply_e)
         noreply = bool(rec["noreply"])
         if op == "OpReply":
@@ -396,7 +405,7 @@ class Bench:
             elif reply != "RpNone":
                 ops.append(("reply", reply))
         elif op == "OpGet":
-            assert not noreply
+            assert not noreply or binary
             ops.append(("get", key, bool(rec["cas_out"]), rec["exptime"] if rec["touch"] else None))
             if rec["last_key"]:
                 ops.append(("end",))
@@ -412,20 +421,21 @@ class Bench:
             assert (item["vlen"], rec["vlen"]) == (len(item["value"]),) * 2
             assert rec["exptime"] == item["exptime"]
             ops.append(("store", op, key, item["flags"], item["exptime"], item["value"], noreply,
-                        rec["num"] if op == "OpCas" else 0))
+                        rec["num"] if op == "OpCas" or binary else 0))
         elif op == "OpPart":
             item = self.items[T.off_t.pack(rec["off"])]
             assert item["own_lines"] and item["vlen"] == rec["vlen"]
-            assert rec["rem"] == item["vlen"] + 2 - len(item["value"])
+            assert rec["rem"] == item["vlen"] + tail_of(rec) - len(item["value"])
         elif op == "OpTooBig":
             assert reply == ("RpNone" if noreply else "RpTooLarge")
             ops.append(("toobig", key, noreply))
         elif op in ("OpIncr", "OpDecr"):
-            ops.append(("delta", b"incr" if op == "OpIncr" else b"decr", key, rec["num"], noreply))
+            more = [rec["hash"], rec["unique_no"], rec["exptime"], bool(rec["touch"])] if binary else []
+            ops.append(("delta", b"incr" if op == "OpIncr" else b"decr", key, rec["num"], noreply, *more))
         elif op == "OpTouch":
             ops.append(("touch", key, rec["exptime"], noreply))
         elif op == "OpDelete":
-            ops.append(("delete", key, noreply))
+            ops.append(("delete", key, noreply, *[rec["num"]] * binary))
         elif op == "OpFlush":
             ops.append(("flush", rec["exptime"], noreply))
         elif op == "OpHost":
@@ -444,6 +454,11 @@ class Bench:
             assert rec["ctx_op"] == T.OpGet and T.off_t.pack(rec["off"]) == 77
         else:
             raise AssertionError(op)
+
+
+def tail_of(rec):
+    """Bytes behind a value."""
+    return 0 if rec["binary"]["is"] else 2
 
 
 def hash_of(key):
@@ -564,12 +579,12 @@ def check(got, want):
     assert len(got) == len(want), f"{len(got)} operations, not {len(want)}: {want[len(got):][:3]}"
 
 
-async def streams(dut, datas, sizes, **options):
+async def streams(dut, datas, sizes, model=Text, **options):
     await start(dut)
     bench = Bench(dut, **options)
     wants = {}
     for i, data in enumerate(datas):
-        text = Text(ITEM_MAX, NOW)
+        text = model(ITEM_MAX, NOW)
         number = 3 * i % 16
         wants[number] = text.run(data)
         cocotb.start_soon(bench.feed(number, Conn(data), sizes))

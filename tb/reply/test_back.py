@@ -29,6 +29,22 @@ REPLIES = {
     "RpMultiPacket": b"SERVER_ERROR multi-packet request not supported",
     "RpBadDelete": b"CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]",
 }
+# Status and text.
+BINARY = {
+    "RpError": (0x81, b"Unknown command"),
+    "RpStored": (0, b""),
+    "RpNotStored": (5, b"Not stored."),
+    "RpExists": (2, b"Data exists for key."),
+    "RpNotFound": (1, b"Not found"),
+    "RpDeleted": (0, b""),
+    "RpTouched": (0, b""),
+    "RpOk": (0, b""),
+    "RpVersion": (0, b"1.6.38"),
+    "RpBadFormat": (4, b"Invalid arguments"),
+    "RpNonNumeric": (6, b"Non-numeric server-side value for incr or decr"),
+    "RpTooLarge": (3, b"Too large."),
+    "RpNoMemory": (0x82, b"Out of memory allocating item"),
+}
 PAYLOAD = 1392
 TX_BASE = 0x1_2345_6000
 RING = 65536
@@ -82,6 +98,36 @@ class Model:
         return {"kind": T.RsValue, "head": head, "tail": tail, "last_key": last_key and tail,
                 "cas_out": cas is not None, "num": cas or 0, "flags": flags, "klen": len(key),
                 "vlen": len(value), "_bad": bad}, text
+
+    def binary(self, kind, whole=True):
+        """A record of the binary protocol, of a value or with one of the fixed replies."""
+        opcode, opaque, unique = random.getrandbits(8), random.randbytes(4), number(64)
+        with_key = random.random() < 0.5 and kind in ("value", "RpNotFound")
+        key = random.randbytes(random.choice((1, 5, 40, 64, 65, 128, 250, random.randrange(1, 251))))
+        rec = {"binary": {"is": 1, "key": int(with_key), "opcode": opcode, "opaque": int.from_bytes(opaque, "little")},
+               "unique_no": unique, "num": number(64), "flags": number(32), "klen": len(key),
+               "vlen": random.getrandbits(21), "head": int(with_key or kind == "value")}
+        flags, status, body, extras = rec["flags"].to_bytes(4, "big"), 0, b"", b""
+        if kind == "value":
+            value = random.randbytes(random.choice((0, 1, 15, 16, 17, 100, random.randrange(3000))))
+            self.chunks += pieces(value, random.randrange(64))
+            rec |= {"kind": T.RsValue, "tail": int(whole), "vlen": len(value)}
+            extras, body = flags, value
+        elif kind == "number":
+            rec["kind"], body = T.RsNumber, rec["num"].to_bytes(8, "big")
+        else:
+            rec |= {"kind": T.RsReply, "reply": getattr(T, kind)}
+            status, body = BINARY[kind]
+            extras = flags if kind == "RpTouched" else b""
+            if kind not in ("RpStored", "RpTouched"):
+                unique = 0
+        shown = key if with_key else b""
+        if with_key:
+            self.keys += [int.from_bytes(key[i : i + 64].ljust(64, b"?"), "little") for i in range(0, len(key), 64)]
+            body = body if kind == "value" else b""
+        size = len(extras) + len(shown) + len(body)
+        return rec, (bytes([0x81, opcode]) + len(shown).to_bytes(2, "big") + bytes([len(extras), 0, 0, status])
+                     + size.to_bytes(4, "big") + opaque + unique.to_bytes(8, "big") + extras + shown + body)
 
     def record(self, udp):
         """A random record and its reply."""
@@ -319,6 +365,30 @@ async def random_jobs(dut):
         await bench.check(model)
         for stream in (bench.res, bench.key, bench.chunk, bench.uctx, bench.hreq, bench.hkey,
                        bench.done, bench.dgram, bench.hpiece):
+            stream.stop()
+
+
+@cocotb.test()
+async def binary(dut):
+    """Replies of the binary protocol, in jobs of one and of several, at every place in a line."""
+    await start(dut)
+    for idle, stall in PAUSES:
+        bench, model = Bench(dut, idle, stall), Model()
+        for kind in ("value", "number", *BINARY):
+            model.job([model.binary(kind)])
+            model.job([model.binary(kind)], udp=True)
+        for _ in range(60):
+            kinds = random.choices(("value", "value", "value", "number", *BINARY), k=random.randrange(1, 8))
+            model.job([model.binary(kind) for kind in kinds], udp=random.random() < 0.3)
+        # A long value goes on without a header.
+        rec, text = model.binary("value", whole=False)
+        model.job([(rec, text)], conn=3)
+        more = {"kind": T.RsValue, "tail": 1, "vlen": 9, "binary": rec["binary"]}
+        model.chunks += pieces(b"the rest.", 5)
+        model.job([(more, b"the rest.")], conn=3)
+        bench.send(model)
+        await bench.check(model)
+        for stream in (bench.res, bench.key, bench.chunk, bench.uctx, bench.done, bench.dgram):
             stream.stop()
 
 

@@ -23,6 +23,8 @@ pub enum Kind {
     Plain,
     /// Values of nothing but LF. For SETs only: all versions are the same.
     Lf,
+    /// In memcached's binary protocol.
+    Binary,
     /// GETs of so many keys. For GETs only; an operation is a key.
     Many(u32),
     /// Sizes, and 30 GETs for a SET, of the pool ETC in "Workload Analysis of a Large-Scale Key-Value
@@ -57,6 +59,20 @@ impl Kind {
 /// A number in (0, 1] that the seed decides.
 fn uniform(seed: u64) -> f64 {
     1.0 - SmallRng::seed_from_u64(seed).random::<f64>()
+}
+
+/// A packet of the binary protocol, request (magic 0x80) or reply (0x81) without its CAS unique.
+fn packet(magic: u8, opcode: u8, key: &[u8], extras: &[u8], value: &[u8]) -> Vec<u8> {
+    let body = (extras.len() + key.len() + value.len()) as u32;
+    let mut packet = vec![magic, opcode, 0, key.len() as u8, extras.len() as u8, 0, 0, 0];
+    packet.extend(body.to_be_bytes());
+    packet.extend([0; 12]);
+    [&packet, extras, key, value].concat()
+}
+
+/// The CAS unique in a binary reply is the card's choice.
+fn same_but_unique(reply: &[u8], text: &[u8]) -> bool {
+    reply.len() == text.len() && reply[..16] == text[..16] && reply[24..] == text[24..]
 }
 
 /// What must come back.
@@ -166,6 +182,11 @@ impl Keys {
 
     pub fn set(&mut self, key: u32) -> (Vec<u8>, Expect) {
         let version = self.renew(key);
+        if self.shape.kind == Kind::Binary {
+            let value = self.value(key, version);
+            let text = packet(0x80, 0x01, self.key(key).as_bytes(), &[0; 8], &value);
+            return (text, Expect::Exactly(packet(0x81, 0x01, b"", b"", b"")));
+        }
         let mut text =
             format!("set {} 0 0 {}\r\n", self.key(key), self.value_len(key)).into_bytes();
         text.extend(self.value(key, version));
@@ -190,6 +211,11 @@ impl Keys {
 
     pub fn get(&mut self, key: u32) -> (Vec<u8>, Expect) {
         let version = self.version(key);
+        if self.shape.kind == Kind::Binary {
+            let reply = packet(0x81, 0x00, b"", &[0; 4], &self.value(key, version));
+            let text = packet(0x80, 0x00, self.key(key).as_bytes(), b"", b"");
+            return (text, Expect::Exactly(reply));
+        }
         let text = format!("get {}\r\n", self.key(key)).into_bytes();
         let expect =
             if self.shared { Expect::AnyVersion } else { Expect::Exactly(self.hit(key, version)) };
@@ -235,6 +261,9 @@ impl Keys {
 
     pub fn right(&self, expect: &Expect, reply: &[u8]) -> bool {
         match expect {
+            Expect::Exactly(text) if self.shape.kind == Kind::Binary => {
+                same_but_unique(reply, text)
+            }
             Expect::Exactly(text) => reply == text,
             Expect::AnyVersion => {
                 let at = reply.len() - 7 - self.shape.value_len;

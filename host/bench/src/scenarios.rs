@@ -113,6 +113,7 @@ impl Scenario {
         let more = match kind {
             Kind::Lf => ", values of LF".into(),
             Kind::Many(count) => format!(", {count} keys a GET"),
+            Kind::Binary => ", binary protocol".into(),
             Kind::Plain | Kind::Etc => String::new(),
         };
         let beside =
@@ -124,6 +125,7 @@ impl Scenario {
 pub fn all(connections: u32, entries: u32) -> Vec<Scenario> {
     let small = |keys, gets| Shape { key_len: 6, value_len: 4, keys, gets, kind: Kind::Plain };
     let large = |keys, gets| Shape { key_len: 16, value_len: 100, keys, gets, kind: Kind::Plain };
+    let binary = |shape| Shape { kind: Kind::Binary, ..shape };
     // As many keys as the card's caches cannot hold.
     let keys = (16_384 / connections).max(1);
     let udp = Network::Udp { window: 4 };
@@ -180,6 +182,8 @@ pub fn all(connections: u32, entries: u32) -> Vec<Scenario> {
         make("udp-set", udp, small(keys, 0), rate(0.45)),
         make("udp-mixed", udp, small(keys, 50), rate(0.48)),
         make("udp-mixed-hot", udp, small(0, 50), rate(0.48)),
+        make("udp-binary-get", udp, binary(small(keys, 100)), vec![]),
+        make("udp-binary-mixed", udp, binary(small(keys, 50)), vec![]),
         Scenario {
             fill: true,
             ..make("udp-fill", udp, Shape { key_len: 8, ..small(0, 0) }, vec![Goal::Full(0.9)])

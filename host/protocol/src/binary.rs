@@ -13,7 +13,7 @@ use crate::{number, Engine, Out, Server, Told};
 /// First byte of a request, and of a reply.
 pub const REQUEST: u8 = 0x80;
 const REPLY: u8 = 0x81;
-const HEADER: usize = 24;
+pub const HEADER: usize = 24;
 const NO_NEW_ITEM: &[u8] = b"Out of memory allocating new item";
 const NO_INCREMENT: &[u8] = b"Out of memory incrementing value";
 /// More extras and key than this are not waited for: whatever they are, they are wrong.
@@ -35,7 +35,7 @@ pub enum Status {
 }
 
 impl Status {
-    fn text(self) -> &'static [u8] {
+    pub fn text(self) -> &'static [u8] {
         match self {
             Status::NotFound => b"Not found",
             Status::Exists => b"Data exists for key.",
@@ -257,6 +257,11 @@ impl Reply {
         h[16..].copy_from_slice(&self.unique.to_be_bytes());
         h
     }
+}
+
+/// The header of a reply without extras and CAS unique.
+pub fn header(request: &[u8], status: u16, key: usize, body: usize) -> [u8; HEADER] {
+    Reply { status, key, extras: 0, body, unique: 0 }.bytes(request)
 }
 
 /// A reply without extras and key.

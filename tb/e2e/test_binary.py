@@ -1,0 +1,164 @@
+"""The binary protocol: the simulated card and memcached 1.6.38 must send the same bytes back."""
+
+import random
+
+import pytest
+
+from e2e import reference
+from e2e.conftest import scale
+from parse import binary_model
+from soft import compare, generate
+
+HEADER = b"\x00\x00\x00\x01\x00\x00"
+
+
+def test_one_connection(memcached, wirekv, seed):
+    """Known and unknown requests, right and wrong ones, cut anywhere."""
+    for server in (memcached, wirekv):
+        reference.empty(server)
+    compare.run((memcached, wirekv), "binary", seed, scale(6_000, 200_000))
+
+
+@pytest.mark.parametrize("protocol", ["binary", "classic"])
+def test_connections_at_once(memcached, wirekv, seed, protocol):
+    """Eight connections at the same time; text is not disturbed by the other protocol's."""
+    servers = (memcached, wirekv)
+    for server in servers:
+        reference.empty(server)
+    compare.together(servers, protocol, seed, scale(3_000, 50_000), 8)
+
+
+def packets(rng, count):
+    """Requests that leave nothing to chance: no CAS unique is shown."""
+    made = []
+    for _ in range(count):
+        key = bytes([rng.choice(b"abc")]) * rng.choice([1, 20, 41, 64, 250])
+        extras = rng.getrandbits(32).to_bytes(4, "big") + bytes(4)
+        value = rng.randbytes(rng.choice([0, 1, 5, 16, 17, 100, 3000]))
+        delta = bytes(7) + b"\5" + bytes(7) + b"\x09" + rng.choice([bytes(4), b"\xff" * 4])
+        made.append(rng.choice([
+            lambda: generate.packet(rng.choice([0x00, 0x09, 0x0C, 0x0D]), key),
+            lambda: generate.packet(rng.choice([0x01, 0x11, 0x12, 0x03]), key, extras, value),
+            lambda: generate.packet(rng.choice([0x0E, 0x1A]), key, b"", value[:20]),
+            lambda: generate.packet(rng.choice([0x04, 0x14]), key),
+            lambda: generate.packet(rng.choice([0x1C, 0x1D, 0x24]), key, bytes(4)),
+            lambda: generate.packet(rng.choice([0x05, 0x16]), b"n", delta),
+            lambda: generate.packet(rng.choice([0x0A, 0x0B, 0x1B, 0x55])),
+        ])())
+    return b"".join(part for one in made for part in one)
+
+
+def without_uniques(data):
+    """Replies with zeros instead of their CAS uniques."""
+    out, at = b"", 0
+    while at < len(data):
+        body = int.from_bytes(data[at + 8 : at + 12], "big")
+        out += data[at : at + 16] + data[at + 24 : at + 24 + body]
+        at += 24 + body
+    return out
+
+
+def talk(server, pieces):
+    """What comes back until the reply to a `noop` at the end."""
+    last = b"last"
+    with server.connect(timeout=10) as sock:
+        for piece in pieces:
+            sock.sendall(piece)
+        sock.sendall(b"".join(generate.packet(0x0A, opaque=last)))
+        data = b""
+        while not data.endswith(last + bytes(8)) or data[-24:-22] != b"\x81\x0a":
+            got = sock.recv(1 << 16)
+            assert got, f"closed behind {data!r}"
+            data += got
+    return without_uniques(data)
+
+
+def test_cut_at_every_byte(memcached, wirekv, seed):
+    """The same requests in two pieces, cut at each byte."""
+    data = packets(random.Random(seed), 12)[:1200]
+    for cut in range(0, len(data), scale(29, 1)):
+        replies = []
+        for server in (memcached, wirekv):
+            reference.empty(server)
+            with server.connect(timeout=10) as sock:
+                sock.sendall(data[:cut] or b"\x80")
+                sock.sendall(data[cut:] if cut else data[1:])
+                sock.settimeout(0.05 if server is memcached else 0.2)
+                replies.append(read_all(sock))
+        assert without_uniques(replies[0]) == without_uniques(replies[1]), f"cut at {cut}"
+
+
+def read_all(sock):
+    data = b""
+    try:
+        while got := sock.recv(1 << 16):
+            data += got
+    except (TimeoutError, ConnectionResetError):
+        pass
+    return data
+
+
+def test_two_protocols_one_cache(wirekv):
+    """What one protocol stores the other reads."""
+    reference.empty(wirekv)
+    set_ = generate.packet(0x01, b"shared", b"\0\0\0\x07" + bytes(4), b"binary")
+    talk(wirekv, set_)
+    with wirekv.connect(timeout=10) as sock:
+        sock.sendall(b"get shared\r\nset shared 9 0 4\r\ntext\r\n\x80\r\n")
+        sock.settimeout(0.3)
+        assert read_all(sock) == b"VALUE shared 7 6\r\nbinary\r\nEND\r\nSTORED\r\nERROR\r\n"
+    assert talk(wirekv, generate.packet(0x0C, b"shared")).startswith(
+        b"\x81\x0c\x00\x06\x04\x00\x00\x00\x00\x00\x00\x0e" + bytes(4) + b"\0\0\0\x09sharedtext")
+
+
+def test_datagrams(memcached, wirekv, seed):
+    """Each datagram's first byte decides; each reply is a message of its own."""
+    rng = random.Random(seed)
+    servers = (memcached, wirekv)
+    for server in servers:
+        reference.empty(server)
+    lanes = [server.datagrams() for server in servers]
+    for number in range(scale(150, 3000)):
+        data = packets(rng, rng.randrange(1, 5)) if number % 4 else b"get %s\r\n" % (b"a" * rng.choice([1, 20]))
+        if len(data) > 1400:
+            continue
+        # A noop with a known opaque follows, so that the last message is known.
+        tail = b"".join(generate.packet(0x0A, opaque=number.to_bytes(4, "big"))) if number % 4 else b""
+        replies = []
+        for lane in lanes:
+            lane.send(number.to_bytes(2, "big") + HEADER + data + tail)
+            messages = []
+            while reference.readable(lane, 2):
+                datagram = lane.recv(65536)
+                assert datagram[:2] == number.to_bytes(2, "big")
+                messages.append((datagram[2:8], datagram[8:] if not number % 4 else without(datagram[8:])))
+                if datagram[8:].endswith((tail[12:16] + bytes(8)) if tail else b"END\r\n"):
+                    break
+            # For a quiet request that says nothing memcached sends a frame header alone.
+            replies.append([message for message in messages if message[1]])
+        assert replies[0] == replies[1], f"datagram {number}: {data[:100]!r}"
+    for lane in lanes:
+        lane.close()
+
+
+def without(payload):
+    """A datagram that begins a reply, without the CAS unique."""
+    return payload[:16] + payload[24:] if payload[:1] == b"\x81" else payload
+
+
+def test_wrong_ones_close(memcached, wirekv):
+    """What is wrong is answered, if at all, and the connection is closed."""
+    random.seed(1)
+    for _ in range(scale(40, 400)):
+        data = binary_model.a_close()
+        # Wrong or not, memcached waits for as many bytes of extras and key as the header says.
+        data += bytes(int.from_bytes(data[2:4], "big") + data[4]) * (data[0] == 0x80)
+        replies = []
+        for server in (memcached, wirekv):
+            with server.connect(timeout=10) as sock:
+                # It drops replies that were not sent yet.
+                sock.sendall(generate.packet(0x0A)[0] + bytes(8))
+                assert len(sock.recv(24)) == 24
+                sock.sendall(data)
+                replies.append(read_all(sock))
+        assert without_uniques(replies[0]) == without_uniques(replies[1]), data
