@@ -125,7 +125,7 @@ module session
     .m_idx_o  (turn_ev)
   );
   // verilator lint_on PINCONNECTEMPTY
-  assign take_ev      = turn_valid && turn_ev;
+  assign take_ev = turn_valid && turn_ev;
   // Of the last clocks: turns that two wanted.
   always_ff @(posedge clk_i) begin
     pressed_q <= {pressed_q[6:0], can_issue && (can_done || can_ev)};
