@@ -143,6 +143,11 @@ pub fn all(connections: u32, entries: u32) -> Vec<Scenario> {
         entries: None,
         goals,
     };
+    // The value sizes of "Achieving 10Gbps Line-rate Key-value Stores with FPGAs" (HotCloud 2013).
+    let sized = |name, value_len, gets| {
+        let shape = Shape { value_len, ..binary(small(keys, gets)) };
+        make(name, udp, shape, vec![Goal::Wire(0.9)])
+    };
     let written = |name, network, entries: u32, goals| Scenario {
         entries: Some(entries),
         ..make(name, network, Shape { key_len: 8, ..small(0, 100) }, goals)
@@ -182,8 +187,20 @@ pub fn all(connections: u32, entries: u32) -> Vec<Scenario> {
         make("udp-set", udp, small(keys, 0), rate(0.45)),
         make("udp-mixed", udp, small(keys, 50), rate(0.48)),
         make("udp-mixed-hot", udp, small(0, 50), rate(0.48)),
-        make("udp-binary-get", udp, binary(small(keys, 100)), vec![]),
-        make("udp-binary-mixed", udp, binary(small(keys, 50)), vec![]),
+        make("udp-binary-get", udp, binary(small(keys, 100)), vec![Goal::Wire(0.9)]),
+        make("udp-binary-mixed", udp, binary(small(keys, 50)), vec![Goal::Wire(0.9)]),
+        sized("udp-binary-get-64", 64, 100),
+        sized("udp-binary-get-96", 96, 100),
+        sized("udp-binary-get-128", 128, 100),
+        sized("udp-binary-get-256", 256, 100),
+        sized("udp-binary-get-512", 512, 100),
+        sized("udp-binary-get-1024", 1024, 100),
+        sized("udp-binary-mixed-64", 64, 50),
+        sized("udp-binary-mixed-96", 96, 50),
+        sized("udp-binary-mixed-128", 128, 50),
+        sized("udp-binary-mixed-256", 256, 50),
+        sized("udp-binary-mixed-512", 512, 50),
+        sized("udp-binary-mixed-1024", 1024, 50),
         Scenario {
             fill: true,
             ..make("udp-fill", udp, Shape { key_len: 8, ..small(0, 0) }, vec![Goal::Full(0.9)])
