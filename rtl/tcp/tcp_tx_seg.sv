@@ -106,7 +106,7 @@ module tcp_tx_seg
 
   lib_fifo #(
     .T    (plan_t),
-    .Depth(128)
+    .Depth(64)
   ) u_plan (
     .clk_i,
     .rst_ni,

@@ -7,10 +7,10 @@ from tcp.peers import M32, SECRET, Hand, diff, setup, stream
 
 
 async def saturated(dut, hands):
-    """`hands` open connections (ids 0, 1, ...), and eight that have sent more than the way out holds."""
+    """`hands` open connections (ids 0, 1, ...), and ten that have sent more than the way out holds."""
     bench, net, session = await setup(dut, tick=500, secret=SECRET)
     peers = [await Hand(net, i).open() for i in range(hands)]
-    fill = [await Hand(net, i).open() for i in range(hands, hands + 8)]
+    fill = [await Hand(net, i).open() for i in range(hands, hands + 10)]
 
     async def stop():
         bench.tx_stop = True
