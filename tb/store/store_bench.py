@@ -408,6 +408,10 @@ class Bench:
                 continue
             was = self.model.items.get(r.get("_key"))
             self.count(r)
+            if self.gives_up and r["op"] in EXTENDS and not r["noreply"] and self.fits(("reply", T.RpNoMemory), results[0]):
+                # Its pieces have left the log before the last one was made; the item is as it was.
+                results.pop(0)
+                continue
             want = self.model.run(r)
             if r["op"] == T.OpPart:
                 job["hash"] = ctx["hash"]
