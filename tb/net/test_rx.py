@@ -90,7 +90,7 @@ def too_big6(rng, more=0, vlan=None, told=None, sport=None, code=0, **inner):
     """The same of a router of IPv6's."""
     ours = IPv6(**{"src": rng.choice(OUR_IP6), "dst": "2001:db8::9", "nh": 6} | inner, plen=1440)
     quote = raw(ours / TCP(sport=CFG["tcp_port"] if sport is None else sport, dport=rng.randrange(1, 65536),
-                           seq=rng.getrandbits(32)))[:48] + random_data(rng, more)
+                           seq=rng.getrandbits(32)))[:48 + min(more, 0)] + random_data(rng, max(more, 0))
     told = rng.choice([0, 1279, 1280, 1281, 1499, 1500, 9000, 65535, 65536, 1 << 31]) if told is None else told
     return raw(ether(rng, vlan) / network(rng, True) / ICMPv6PacketTooBig(mtu=told, code=code) / quote)
 
@@ -720,11 +720,13 @@ async def path_mtu6(dut):
         told += [too_big6(rng, 0, vlan, src=src) for src in (*OUR_IP6, "fd57:4b56::3", "::")]
         told += [too_big6(rng, 0, vlan, sport=sport) for sport in (0, 80, CFG["tcp_port"] ^ 256)]
         dropped = [too_big6(rng, 20, vlan, nh=nh) for nh in (17, 44, 58)] + [too_big6(rng, 20, vlan, version=4)]
+        short = [too_big6(rng, -less, vlan) for less in (1, 2, 8, 40)]
         host = [too_big6(rng, 20, vlan, code=1)]
         assert all(receive(f)[1][0]["too_big"] for f in told)
         assert all(receive(f)[0] == "NetCountRxQuote" for f in dropped)
         assert all(receive(f)[0] == "NetCountRxHost" for f in host)
-        everything += [*told, *dropped, *host, segment(rng, 10, vlan, six=True), echo(rng, 10, vlan, True)]
+        assert all(receive(f)[0] == "NetCountRxBadLength" for f in short)
+        everything += [*told, *dropped, *short, *host, segment(rng, 10, vlan, six=True), echo(rng, 10, vlan, True)]
     for frame in told[:3]:
         everything += [frame[:-1], frame[:70], frame[:-1] + bytes([frame[-1] ^ 1])]
     rng.shuffle(everything)
