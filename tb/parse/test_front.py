@@ -679,6 +679,7 @@ async def limits(dut):
     lines += [b"delete" + rest for rest in (
         b"", b" noreply", b" a noreply", b" a 0", b" a 0 noreply", b" a noreply 0", b" a 5",
         b" a 0 noreply x")]
+    lines += [b"delete" + b" " * n + b"noreply" for n in (2, 60, 70)]
     lines += [b"touch a 5 " + b"x" * n + b"noreply" for n in range(130)]
     random.shuffle(lines)
     data = b"".join(line + b"\r\n" * (1 + line.startswith((b"set", b"cas"))) for line in lines)
