@@ -152,7 +152,7 @@ module byte_engine
   logic [31:0] need_q, rest_q;  // of data and CR LF, or to discard; behind this job
   logic [31:0] again_q;         // of the line and these
   logic [1:0] wait_q;
-  logic too_big_q, fits_q, last_key_q;
+  logic too_big_q, fits_q, last_key_q, cr_last;
   order_t order, order_q;
   always_ff @(posedge clk_i) begin
     wait_q      <= (state_q == ByLine) ? wait_q + 2'd1 : '0;
@@ -289,7 +289,7 @@ module byte_engine
   // ---------------------------------------------------------------- what goes out
   queue_t rec_do, key_do, putk_do;
   put_t item;
-  logic put_push, key_push, cr_last;
+  logic put_push, key_push;
   logic good;  // CR LF is where it should be
   assign good     = binary.is || (char.eol && char.crlf);
   assign key_push = full || (state_q == ByWord && is_key && !line.key_long && !line.bad);

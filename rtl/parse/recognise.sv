@@ -259,6 +259,19 @@ module recognise
     digits_of[i] = ((other << (Digits - i)) == '0) ? chars[i].low : '0;
   endfunction
 
+  logic [6:0] binary_len5, binary_klen5;
+  frame_t frame6;
+  binary_form u_binary (
+    .clk_i,
+    .value_max_i,
+    .valid_i   (valid_q[3]),
+    .valid1_i  (valid_q[4]),
+    .data_i    (data4_q),
+    .head_len_o(binary_len5),
+    .klen_o    (binary_klen5),
+    .frame_o   (frame6)
+  );
+
   char_t [LengthDigits:0] length5;
   chars_before #(
     .T(char_t),
@@ -326,20 +339,6 @@ module recognise
       start6_q      <= start5_q;
     end
   end
-
-  // ---------------------------------------------------------------- binary
-  logic [6:0] binary_len5, binary_klen5;
-  frame_t frame6;
-  binary_form u_binary (
-    .clk_i,
-    .value_max_i,
-    .valid_i   (valid_q[3]),
-    .valid1_i  (valid_q[4]),
-    .data_i    (data4_q),
-    .head_len_o(binary_len5),
-    .klen_o    (binary_klen5),
-    .frame_o   (frame6)
-  );
 
   // ---------------------------------------------------------------- the whole
   always_comb begin
