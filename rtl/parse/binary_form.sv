@@ -22,8 +22,6 @@ module binary_form
   output frame_t      frame_o
 );
 
-  localparam logic [7:0] Magic = 8'h80;
-  localparam int unsigned Header = 24;
 
   typedef struct packed {
     logic       found;
@@ -94,12 +92,12 @@ module binary_form
       first_q    <= swapped(data_i[223:192]);
       second_q   <= swapped(data_i[255:224]);
       // The key is short, the body too; any CAS unique will do.
-      plain_q    <= data_i[7:0] == Magic && data_i[23:16] == '0 && data_i[79:64] == '0 &&
+      plain_q    <= data_i[7:0] == BinaryRequest && data_i[23:16] == '0 && data_i[79:64] == '0 &&
                     data_i[87:86] == '0 && data_i[191:128] == '0;
     end
   end
   assign klen_o     = klen_q[6:0];
-  assign head_len_o = 7'(Header) + 7'(extras_q[3:0]) + klen_q[6:0];
+  assign head_len_o = 7'(BinaryHeader) + 7'(extras_q[3:0]) + klen_q[6:0];
 
   // ---------------------------------------------------------------- lengths
   logic [14:0] vlen;
@@ -108,7 +106,7 @@ module binary_form
     if (valid1_i) begin
       frame_o.good <= row_q.found && plain_q && extras_q == row_q.extras &&
           (row_q.none ? klen_q == '0 : klen_q != '0) &&
-          8'(klen_q) + 8'(row_q.extras) <= 8'(64 - Header) && klen_q <= 8'd40 &&
+          8'(klen_q) + 8'(row_q.extras) <= 8'(64 - BinaryHeader) && klen_q <= 8'd40 &&
           (row_q.store ? vlen <= 15'(value_max_i) : vlen == '0);
       frame_o.op      <= row_q.op;
       frame_o.store   <= row_q.store;

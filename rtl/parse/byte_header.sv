@@ -32,8 +32,6 @@ module byte_header
   output binary_t    binary_o
 );
 
-  localparam int unsigned Header = 24;
-  localparam logic [7:0] Magic = 8'h80;
 
   // What an opcode means, and how many extras it has; of `set` and its relatives a value may follow.
   typedef enum logic [2:0] {
@@ -62,9 +60,9 @@ module byte_header
   // ---------------------------------------------------------------- where
   logic [8:0] key_at;
   logic in_header, header_end, has_key, wrong_q;
-  assign key_at     = 9'(Header) + 9'(extras_q);
-  assign in_header  = pos_q < 9'(Header);
-  assign header_end = pos_q == 9'(Header - 1);
+  assign key_at     = 9'(BinaryHeader) + 9'(extras_q);
+  assign in_header  = pos_q < 9'(BinaryHeader);
+  assign header_end = pos_q == 9'(BinaryHeader - 1);
   assign has_key    = klen_q != '0 && lengths != LnSkip;
   assign key_o      = !in_header && pos_q >= key_at;
   assign header_o   = in_header;
@@ -82,7 +80,7 @@ module byte_header
       wrong_q <= 1'b0;
     end else if (valid_i) begin
       pos_q <= pos_q + 9'd1;
-      if (pos_q == '0) magic_q <= byte_i == Magic;
+      if (pos_q == '0) magic_q <= byte_i == BinaryRequest;
       if (header_end) wrong_q <= !right;
       if (pos_q == 9'd1) opcode_q <= byte_i;
       if (pos_q inside {9'd2, 9'd3}) klen_q <= {klen_q[7:0], byte_i};

@@ -258,12 +258,12 @@ module fetch
                      !rdat_valid_i;
 
   // A connection's first byte, and each datagram's, decides on the protocol.
-  localparam logic [7:0] Magic = 8'h80;
   job_t job;
   logic magic;
   always_comb begin
     magic = 1'b0;
-    for (int unsigned i = 0; i < 64; i++) magic |= in_skip == 6'(i) && in_data[8*i+:8] == Magic;
+    for (int unsigned i = 0; i < 64; i++)
+    magic |= in_skip == 6'(i) && in_data[8*i+:8] == BinaryRequest;
     job = pick_tcp ? wait_job : udp_job;
     if (!job.ctx.known) job.ctx.binary.is = magic;
   end

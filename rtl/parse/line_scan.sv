@@ -75,7 +75,7 @@ module line_scan
       if (i > 0) letter2[i-1] = c inside {"e", "a", "d", "p", "r", "n", "o"} || !lanes[i];
       if (i > 1) letter3[i-2] = c inside {"t", "d", "p", "s", "e", "l", "c", "u"} || !lanes[i];
       marks.get[i] = c == "g";
-      magic[i]     = c == 8'h80 && lanes[i];
+      magic[i]     = c == request_pkg::BinaryRequest && lanes[i];
       if (i > 1) zero2[i-2] = c == 8'h00 || !lanes[i];
       if (i > 4) zero5[i-5] = c == 8'h00 || !lanes[i];
     end

@@ -23,6 +23,11 @@ package request_pkg;
     logic [31:0] opaque;
   } binary_t;
 
+  // What a request and a reply in it begin with, and how long the header is.
+  localparam logic [7:0] BinaryRequest = 8'h80;
+  localparam logic [7:0] BinaryReply = 8'h81;
+  localparam int unsigned BinaryHeader = 24;
+
   /// The replies to these have the key: getk, getkq, gatk, gatkq.
   function automatic logic binary_key(input logic [7:0] opcode);
     return opcode inside {8'h0c, 8'h0d, 8'h23, 8'h24};

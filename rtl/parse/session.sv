@@ -98,7 +98,7 @@ module session
 
   logic can_done, can_ev, can_piece, can_issue, turn_valid, turn_ev, choose_valid;
   logic take_ev, take_piece, take_issue, hungry;
-  logic [7:0] pressed_q;
+  logic [7:0] pressed_q;  // of the last clocks: turns that two wanted
   conn_t turn_conn, choose_conn;
   sop_e choose_op;
   assign can_done  = done_valid_i && app_room && !clear_q && !hazard(done_i.conn);
@@ -125,11 +125,7 @@ module session
     .m_idx_o  (turn_ev)
   );
   // verilator lint_on PINCONNECTEMPTY
-  assign take_ev = turn_valid && turn_ev;
-  // Of the last clocks: turns that two wanted.
-  always_ff @(posedge clk_i) begin
-    pressed_q <= {pressed_q[6:0], can_issue && (can_done || can_ev)};
-  end
+  assign take_ev      = turn_valid && turn_ev;
   assign take_issue   = turn_valid && !turn_ev;
   assign take_piece   = !can_done && !turn_valid && can_piece;
   assign choose_valid = can_done || turn_valid || take_piece;
@@ -153,6 +149,7 @@ module session
   always_ff @(posedge clk_i) begin
     if (!rst_ni) read_valid_q <= 1'b0;
     else read_valid_q <= choose_valid;
+    pressed_q <= {pressed_q[6:0], can_issue && (can_done || can_ev)};
     if (choose_valid) begin
       read_conn_q <= choose_conn;
       read_op_q   <= choose_op;

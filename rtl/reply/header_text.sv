@@ -1,6 +1,7 @@
 // The header of a binary reply in the place of a text reply's numbers: 24 bytes, and flags or a number behind
 // them; numbers are big endian. Combinational.
 module header_text
+  import request_pkg::*;
   import reply_pkg::*;
 (
   input  header_t  header_i,
@@ -9,8 +10,6 @@ module header_text
   output numbers_t numbers_o
 );
 
-  localparam logic [7:0] Magic = 8'h81;
-  localparam int unsigned Header = 24;
   typedef logic [NumberLanes-1:0][7:0] lanes_t;
 
   // First byte at lane 0.
@@ -18,12 +17,12 @@ module header_text
     for (int unsigned i = 0; i < 8; i++) swapped[8*i+:8] = number[8*(7-i)+:8];
   endfunction
 
-  logic [Header-1:0][7:0] head;
+  logic [BinaryHeader-1:0][7:0] head;
   logic [63:0] number;
   lanes_t plain, flags, whole;
   always_comb begin
     head        = '0;
-    head[0]     = Magic;
+    head[0]     = BinaryReply;
     head[1]     = header_i.opcode;
     head[3]     = header_i.klen;
     head[4]     = (header_i.extra == ExFlags) ? 8'd4 : 8'd0;
@@ -36,16 +35,16 @@ module header_text
 
     // The end is at the highest lane.
     number = swapped(header_i.number);
-    plain  = {head, {8 * (NumberLanes - Header) {1'b0}}};
-    flags  = {number[63:32], head, {8 * (NumberLanes - Header - 4) {1'b0}}};
-    whole  = {number, head, {8 * (NumberLanes - Header - 8) {1'b0}}};
+    plain  = {head, {8 * (NumberLanes - BinaryHeader) {1'b0}}};
+    flags  = {number[63:32], head, {8 * (NumberLanes - BinaryHeader - 4) {1'b0}}};
+    whole  = {number, head, {8 * (NumberLanes - BinaryHeader - 8) {1'b0}}};
 
     numbers_o = numbers_i;
     if (header_i.is) begin
       unique case (header_i.extra)
-        ExFlags:  numbers_o = '{text: flags, len: 6'(Header + 4)};
-        ExNumber: numbers_o = '{text: whole, len: 6'(Header + 8)};
-        default:  numbers_o = '{text: plain, len: 6'(Header)};
+        ExFlags:  numbers_o = '{text: flags, len: 6'(BinaryHeader + 4)};
+        ExNumber: numbers_o = '{text: whole, len: 6'(BinaryHeader + 8)};
+        default:  numbers_o = '{text: plain, len: 6'(BinaryHeader)};
       endcase
     end
   end

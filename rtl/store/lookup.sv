@@ -217,10 +217,8 @@ module lookup
       alike[w] = buckets[w/8].ways[w%8].tag == read_q.hash[63:50] &&
           buckets[w/8].ways[w%8].off.lap != '0;
     end
-    for (int w = 0; w < 16; w++) begin
-      chosen[w] = alike[w] && (alike & ~(16'hffff << w)) == '0;
-      if (chosen[w]) matched |= buckets[w/8].ways[w%8];
-    end
+    chosen = 16'(lib_pkg::lowest(64'(alike)));
+    for (int w = 0; w < 16; w++) if (chosen[w]) matched |= buckets[w/8].ways[w%8];
   end
   `ASSERT(OneWay, !read_valid_q || $onehot0(chosen))
   // Those that left a moment ago may be before their write still.

@@ -1,6 +1,6 @@
 //! A store as the card keeps it in memory, written without the card: the bytes that index and log have
-//! after SETs of new keys, each sent after the answer to the one before. What they look like stands in `rtl/store/store_pkg.sv`,
-//! where an entry goes in `execute_insert.sv`, its buckets in `lookup.sv`, the hash in `hash.sv`.
+//! after SETs of new keys, each sent after the answer to the one before. What they look like stands in
+//! `rtl/store/store_pkg.sv`, where an entry goes in `execute_insert.sv`, its buckets in `lookup.sv`, the hash in `hash.sv`.
 
 use std::collections::HashSet;
 

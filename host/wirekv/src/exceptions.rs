@@ -1,8 +1,8 @@
 //! The exception queue: requests the hardware does not know come as packets, and answers go back.
 //!
 //! A request is a header (a beat of 64 bytes: tag, length of the text, flags) and the request's
-//! words, one space apart; or a request of the binary protocol as it came. An answer is a row of pieces, each a header (the tag, the piece's
-//! length, flags) and up to 512 bytes. One piece is sent for each request; the card asks for the
+//! words, one space apart; or a request of the binary protocol as it came. An answer is a row of
+//! pieces, each a header (the tag, the piece's length, flags) and up to 512 bytes. One piece is sent for each request; the card asks for the
 //! next one, by a request without text, when the client has taken enough of what came before.
 
 use std::collections::HashMap;
