@@ -23,7 +23,7 @@ module session_job
 );
 
   job_t job_q;  // all but its length
-  logic [31:0] avail_q, most;
+  logic [31:0] avail_q;
   logic [13:0] len;
 
   always_ff @(posedge clk_i) begin
@@ -44,13 +44,7 @@ module session_job
   end
 
   always_comb begin
-    // A value's last two bytes (CRLF) stay together.
-    most = 32'(JobBytes);
-    if (job_q.ctx.mode == MdValue && (job_q.ctx.rem > avail_q ||
-        (job_q.ctx.rem > JobBytes && job_q.ctx.rem - 32'd2 < JobBytes)))
-      most = job_q.ctx.rem - 32'd2;
-    if (most > JobBytes) most = 32'(JobBytes);
-    len = (avail_q > most) ? most[13:0] : avail_q[13:0];
+    len = (avail_q > JobBytes) ? 14'(JobBytes) : avail_q[13:0];
     if (job_q.ctx.mode == MdHost || job_q.ctx.cont) len = '0;
     job_o     = job_q;
     job_o.len = len;
