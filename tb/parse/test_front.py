@@ -331,7 +331,8 @@ class Bench:
         self.execute(rec, op, key, conn.ops, conn)
         job["n"] += 1
         job["ctx"] = self.context(rec, op, key)
-        grow = min(random.randrange(conn.grow), job["room"])
+        grow = rec["host_len"] if op == "OpHostData" else 0 if op == "OpHost" else random.randrange(conn.grow)
+        grow = min(grow, job["room"])
         job["room"] -= grow
         conn.tx += grow
         if conn.abort and op == "OpGet":
@@ -823,9 +824,11 @@ async def slow_reader(dut):
     """A connection that does not acknowledge waits alone, and goes on where it was."""
     await start(dut)
     bench = Bench(dut, cut=0.02)
-    # The replies to the slow one's are more than its ring holds.
-    datas = [b"".join(a_command() for _ in range(n)) for n in (200, 80, 80, 80)]
+    datas = [b"".join(a_command() for _ in range(n)) for n in (0, 80, 80, 80)]
     wants = [Text(ITEM_MAX, NOW).run(data) for data in datas]
+    while len(wants[0]) < 100:  # the replies to the slow one's are more than its ring holds
+        datas[0] = b"".join(a_command() for _ in range(200))
+        wants[0] = Text(ITEM_MAX, NOW).run(datas[0])
     slow = Conn(datas[0])
     slow.reads, slow.grow = False, 3000
     cocotb.start_soon(bench.feed(0, slow, lambda: 3000))
