@@ -552,16 +552,17 @@ def a_command(values=300, host=True, broken=True):
     return line.replace(b"\n", b"", line.count(b"\n") - 1) + body
 
 
-async def settle(dut, bench, quiet=400, timeout=600_000):
+async def settle(dut, bench, quiet=400, stuck=50_000):
     """Until nothing has moved for a while, here or in the front."""
     edge = RisingEdge(dut.clk_i)
-    last, still = None, 0
-    for _ in range(timeout):
+    last, still, stands = None, 0, 0
+    while stands < stuck:
         await edge
         now = (bench.n_req, bench.n_app, len(bench.events.queue), len(bench.dones.queue),
                len(bench.dgrams.queue), len(bench.pieces.queue),
                sum(c.sent for c in bench.conns.values()))
-        still = still + 1 if now == last and dut.idle_o.value else 0
+        stands = stands + 1 if now == last else 0
+        still = still + 1 if stands and dut.idle_o.value else 0
         last = now
         if still >= quiet and not any(now[2:6]):
             return
