@@ -109,7 +109,8 @@ module tx_build
     dgram_item.head.kind   = TxUdp;
     dgram_item.head.peer   = dgram_i.peer;
     dgram_item.head.l4_len = dgram_i.len + 16'd8;
-    dgram_item.head.df     = 1'b1;
+    // Nobody is told that a datagram was too big; what some path may not take routers may fragment.
+    dgram_item.head.df     = dgram_i.peer.ours != OursIp4 || dgram_i.len <= MtuMin - 16'd28;
     dgram_item.beat        = dgram_beat_i;
 
     // An advertisement is all header. Who has no address yet hears it with everybody. The flags stand
@@ -119,6 +120,7 @@ module tx_build
     adv_head.peer      = solicit_i;
     adv_head.peer.port = 16'h6000;
     adv_head.l4_len    = 16'(AdvertBytes);
+    adv_head.df        = 1'b1;
     if (solicit_i.ip == '0) begin
       adv_head.peer.mac  = group_mac(AllNodes[31:0]);
       adv_head.peer.ip   = AllNodes;

@@ -71,9 +71,22 @@ def segment(rng, size, vlan=None, mss=None, ws=None, permit=False, sack=(), narr
     return [{"": meta, "beat": b} for b in beats(data)], pad(frame)
 
 
+class Numbers:
+    """Identifications of packets that may be fragmented."""
+
+    next = 0
+
+    @classmethod
+    def take(cls):
+        cls.next += 1
+        return {"id": (cls.next - 1) % 65536, "flags": 0}
+
+
 def datagram(rng, size, vlan=None, data=None, to=None, six=False):
+    """(beats to drive, expected frame); over IPv4 one that some path may not take may be fragmented"""
     to, data = to or peer(rng, vlan, six), random_data(rng, size) if data is None else data
-    frame = headers(to, 17) / UDP(sport=CFG["udp_port"], dport=to["port"]) / data
+    ip = Numbers.take() if size > 552 - 28 and not to["ours"] else {}
+    frame = headers(to, 17, **ip) / UDP(sport=CFG["udp_port"], dport=to["port"]) / data
     return [{"": {"peer": to, "len": size}, "beat": b} for b in beats(data)], pad(frame)
 
 
@@ -96,6 +109,7 @@ class Bench:
             getattr(dut, name).value = 1
         bench = cls(dut, pause, idle)
         await start(dut)
+        Numbers.next = 0
         await clocks(dut, 40)  # the sums of our addresses
         return bench
 
@@ -107,17 +121,24 @@ class Bench:
 
 @cocotb.test()
 async def narrow(dut):
-    """Segments that may be fragmented, each with the next identification, among others and datagrams."""
+    """Segments and datagrams that may be fragmented, each with the next identification, among others."""
     rng = random.Random(random.getrandbits(32))
     bench = await Bench.make(dut, pause=0.3)
-    want, begin = [], 65_500
-    dut.u_build.id_q.value = begin
+    want = []
+    Numbers.next = 65_500
+    dut.u_build.id_q.value = Numbers.next
     for i in range(100):
-        narrow = begin + i // 2 if i % 2 else None
-        beats, frame = segment(rng, rng.choice((0, 1, 10, 64, 512)), narrow=narrow)
-        bench.seg.put(*beats)
+        six = rng.random() < 0.2
+        if i % 10 < 8:
+            narrow = Numbers.take()["id"] if i % 2 and not six else None
+            beats, frame = segment(rng, rng.choice((0, 1, 10, 64, 512)), narrow=narrow, six=six)
+            bench.seg.put(*beats)
+        else:
+            await bench.drain()
+            beats, frame = datagram(rng, rng.choice((1, 523, 524, 525, 526, 1400)), six=six)
+            bench.dgram.put(*beats)
+            await bench.drain()
         want.append(frame)
-    await bench.drain()
     assert bench.wire.frames == want
 
 
