@@ -86,6 +86,7 @@ class Bench:
         self.rests = {}              # by connection: bytes that its value lacks
         self.parts_told = self.parts_named = 0
         self.udp_ops = [[]]
+        self.udp_six = []  # of each job: over IPv6
         self.job = None
         self.n_req = self.n_key = self.n_app = self.n_putk = self.n_putb = 0
         self.ended = 0
@@ -310,6 +311,8 @@ class Bench:
                         len(self.conns[rec["conn"]].ops)}
         job = self.job
         if rec["udp"]:
+            if first:
+                self.udp_six.append(rec["tx_ptr"])
             if op == "OpEnd":
                 self.udp_ops.append([])
                 self.job = None
@@ -790,7 +793,7 @@ async def datagrams(dut):
     """UDP and TCP together; datagrams that are no requests are ignored."""
     await start(dut)
     bench = Bench(dut, pause=0.1)
-    want, peers = [], []
+    want, peers, families = [], [], []
     data = b"".join(a_command() for _ in range(60))
     cocotb.start_soon(bench.feed(5, Conn(data), lambda: random.randrange(1, 2000)))
     for _ in range(300):
@@ -803,7 +806,7 @@ async def datagrams(dut):
             random.randbytes(2) + body
         if random.random() < 0.05:
             frame = frame[: random.randrange(1, 9)]
-        peer = {"mac": random.getrandbits(48), "ip": random.getrandbits(32),
+        peer = {"mac": random.getrandbits(48), "ip": random.getrandbits(32), "ours": random.getrandbits(2),
                 "port": random.getrandbits(16)}
         for beat in to_beats(frame):
             bench.dgrams.put({"": {"peer": peer, "len": len(frame)}, "beat": beat})
@@ -811,8 +814,10 @@ async def datagrams(dut):
             text = Text(ITEM_MAX, NOW, udp=True)
             want.append(text.run(body))
             peers.append((peer["ip"], peer["port"], reqid))
+            families.append(int(peer["ours"] > 0))
     await settle(dut, bench)
     assert len(bench.udp_ops) == len(want) + 1
+    assert bench.udp_six == families
     for got, ops in zip(bench.udp_ops, want):
         check(got, ops)
     got = [(u[""]["peer"]["ip"], u[""]["peer"]["port"], u[""]["reqid"]) for u in bench.uctxs.items]
