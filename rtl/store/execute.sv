@@ -21,8 +21,7 @@ module execute
 (
   input  logic              clk_i,
   input  logic              rst_ni,
-  /// UNIX seconds.
-  input  logic [31:0]       now_i,
+  input  msec_t             now_i,
   /// log2 of the number of buckets.
   input  logic [4:0]        index_bits_i,
   /// Largest item as memcached counts it.

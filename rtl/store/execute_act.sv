@@ -9,8 +9,7 @@ module execute_act
 (
   input  logic        clk_i,
   input  logic        rst_ni,
-  /// UNIX seconds.
-  input  logic [31:0] now_i,
+  input  msec_t       now_i,
   input  log_range_t  range_i,
   /// Stages: the request in check goes on into act; there is none, nor in act; the one in act,
   /// and its item.
@@ -222,7 +221,7 @@ module execute_act
   // In StAct, and the item stands for a clock.
   always_ff @(posedge clk_i) steady_q <= rst_ni && state_q == StAct && !done;
 
-  // touch: the expiry is patched where it stands, bytes 8 to 11 of the header. It is decided a
+  // touch: the expiry is patched where it stands, bytes 8 to 13 of the header. It is decided a
   // clock before, so that the order at the cache's memory port does not wait for it.
   always_ff @(posedge clk_i)
     patch_q <= rst_ni && state_q == StAct && !done && !room.skip && does.touch && item_i.alive &&
@@ -230,15 +229,15 @@ module execute_act
   assign wr_valid_o = patch_q && out_free;
   assign wr_slot_o  = item_i.slot;
   assign wr_line_o  = item_i.off.pos[27:2];
-  assign wr_data_o  = {16{op_i.req.exptime}};
-  assign wr_strb_o  = strb_t'(16'h0F00) << {item_i.off.pos[1:0], 4'h0};
+  assign wr_data_o  = {4{16'd0, op_i.req.expiry, 64'd0}};
+  assign wr_strb_o  = strb_t'(16'h3F00) << {item_i.off.pos[1:0], 4'h0};
 
   execute_flush u_flush (
     .clk_i,
     .rst_ni,
     .now_i,
     .flush_i  (done && !room.skip && op_i.req.op == OpFlush),
-    .exptime_i(op_i.req.exptime),
+    .expiry_i (op_i.req.expiry),
     .idle_i   (state_q == StRun && idle_i),
     .epoch_o
   );

@@ -9,8 +9,7 @@ module execute_compare
   import store_pkg::*;
 (
   input  logic           clk_i,
-  /// UNIX seconds.
-  input  logic [31:0]    now_i,
+  input  msec_t          now_i,
   input  log_range_t     range_i,
   /// Buckets of another epoch are empty.
   input  logic [31:0]    epoch_i,
@@ -83,8 +82,8 @@ module execute_compare
   assign off         = run_i ? op_i.found.off : way_off_i;
   assign klen        = run_i ? op_i.req.klen : act_klen_i;
   assign head        = data_i[128*off.pos[1:0]+:128];
-  assign head_fits   = head.klen == klen &&
-      head.lap == ((off.lap == range_i.lap[7:0]) ? range_i.lap[31:0] : range_i.last_lap[31:0]);
+  assign head_fits   = head.klen == klen && {head.lap_high, head.lap} ==
+      ((off.lap == range_i.lap[7:0]) ? range_i.lap[18:0] : range_i.last_lap[18:0]);
   assign line_fits_o = equal && (!head_i || head_fits);
 
   // ---------------------------------------------------------------- buckets
@@ -124,7 +123,7 @@ module execute_compare
   assign place_valid = off_valid(
       (op_i.req.op == OpCont || op_i.req.key_stored) ? op_i.req.off : op_i.found.off, range_i
   );
-  assign unexpired   = head.exptime == '0 || head.exptime > now_i;
+  assign unexpired   = head.expiry == '0 || head.expiry > now_i;
 
   always_ff @(posedge clk_i) begin
     if (moves_i.go) begin
@@ -155,7 +154,7 @@ module execute_compare
   assign epoch_mask_q = {{8{epoch_fits_q[1]}}, {8{epoch_fits_q[0]}}};
   assign checked_o = '{tags: tags_q & epoch_mask_q, offs: offs_q & epoch_mask_q, hit: hit,
                        decided: hit || no_tag_q, place_valid: place_valid_q,
-                       unexpired: unexpired_q, flags: head_q.flags, exptime: head_q.exptime,
-                       vlen: head_q.vlen[20:0], uses: uses_q};
+                       unexpired: unexpired_q, flags: head_q.flags, expiry: head_q.expiry,
+                       vlen: head_q.vlen, uses: uses_q};
 
 endmodule

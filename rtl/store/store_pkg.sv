@@ -10,7 +10,6 @@ package store_pkg;
     laddr_t           log_base;
     logic [25:0]      log_lines;    // size of the log
     logic [20:0]      item_max;     // largest item as memcached counts it (-I)
-    logic [31:0]      now;          // UNIX seconds
     logic [31:0][31:0] nh_key;      // hash: NH key words
     logic [1:0][63:0] mix_key;      // hash: odd multipliers of the finaliser
   } store_cfg_t;
@@ -34,11 +33,12 @@ package store_pkg;
 
   /// Item header, the first 16 bytes of an item; key, then value follow without a gap.
   typedef struct packed {
-    logic [31:0] lap;      // low bits of the full lap the item was written in: a stale way never
+    logic [15:0] lap;      // bits 0..15 of the full lap the item was written in: a stale way never
                            // takes other bytes for its item
-    logic [31:0] exptime;
+    msec_t       expiry;   // 0 never
     logic [31:0] flags;
-    logic [23:0] vlen;
+    logic [2:0]  lap_high; // bits 16..18
+    logic [20:0] vlen;
     logic [7:0]  klen;     // byte 0
   } head_t;
 
@@ -223,7 +223,7 @@ package store_pkg;
     logic             place_valid;  // the log still has the item that the record names
     logic             unexpired;
     logic [31:0]      flags;        // of the item
-    logic [31:0]      exptime;
+    msec_t            expiry;
     logic [20:0]      vlen;
     logic [15:0][1:0] uses;         // use counts of the two buckets
   } checked_t;
@@ -239,10 +239,10 @@ package store_pkg;
     log_slot_t        slot;         // of its first line
     logic             place_valid;  // as in checked_t
     logic [31:0]      flags;
-    logic [31:0]      exptime;
+    msec_t            expiry;
     logic [20:0]      vlen;
     logic [15:0][1:0] uses;
-    logic [31:0]      stored_exptime;  // of the item that holds the request's key
+    msec_t            stored_expiry;  // of the item that holds the request's key
   } item_t;
 
   /// What a request does.
@@ -284,9 +284,9 @@ package store_pkg;
   } sum_t;
 
   /// A new item that append or prepend has begun: what is known beside its own place, in a record's
-  /// and a context's `exptime` and `num`.
+  /// and a context's `expiry` and `num`.
   typedef struct packed {
-    logic [23:0] zero;
+    logic [39:0] zero;
     off_t        from;  // the request's bytes
     off_t        old;   // the key's item
   } copy_t;
