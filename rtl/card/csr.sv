@@ -76,8 +76,7 @@ module csr
   // A word a register keeps decoding and reading back alike; those that mean nothing stay 0.
   localparam int unsigned Words = 128;
   function automatic logic used(input int unsigned word);
-    return word inside {['h010 / 4 : 'h06C / 4],
-                        ['h080 / 4 : 'h0AC / 4], ['h100 / 4 : 'h17C / 4]};
+    return word inside {['h010 / 4 : 'h06C / 4], ['h080 / 4 : 'h0AC / 4], ['h100 / 4 : 'h17C / 4]};
   endfunction
   logic [31:0] reg_q[Words];
 

@@ -51,10 +51,11 @@ module requests
   function automatic msec_t absolute(input logic [31:0] seconds, input msec_t second,
                                      input logic binary);
     msec_t ms;
-    ms = (msec_t'(seconds) << 10) - (msec_t'(seconds) << 4) - (msec_t'(seconds) << 3);
+    // 1,000 is 8 (128 - 2 - 1). Both sums are made while the time is looked at.
+    ms = {(45'(seconds) << 7) - (45'(seconds) << 1) - 45'(seconds), 3'd0};
     if (seconds == '0) return '0;
     if (seconds[31] && !binary) return 48'd1;
-    return ms + ((seconds <= 32'd2592000) ? second : '0);
+    return (seconds <= 32'd2592000) ? ms + second : ms;
   endfunction
 
   // ---------------------------------------------------------------- numbers catch up
