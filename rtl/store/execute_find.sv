@@ -10,7 +10,7 @@ module execute_find
   input  logic          rst_ni,
   input  msec_t         now_i,
   input  log_range_t    range_i,
-  input  logic [31:0]   epoch_i,
+  input  epochs_t       epochs_i,
   /// Keys; the rest of a long one is on its way.
   input  logic          key_valid_i,
   output logic          key_ready_o,
@@ -201,6 +201,7 @@ module execute_find
           expiry: checked.expiry,
           vlen: checked.vlen,
           uses: checked.uses,
+          old: checked.old,
           stored_expiry: stored_expiry_q
       };
 
@@ -239,7 +240,7 @@ module execute_find
     .clk_i,
     .now_i,
     .range_i,
-    .epoch_i,
+    .epochs_i,
     .moves_i,
     .op_i         (check_i),
     .second_i     (check_second_i),

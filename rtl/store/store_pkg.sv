@@ -14,6 +14,13 @@ package store_pkg;
     logic [1:0][63:0] mix_key;      // hash: odd multipliers of the finaliser
   } store_cfg_t;
 
+  /// Epochs of the store, see execute_epoch. A bucket of another one than these two is empty.
+  typedef logic [47:0] epoch_t;
+  typedef struct packed {
+    epoch_t now;
+    epoch_t last;  // or again `now`
+  } epochs_t;
+
   /// A way of a bucket. lap == 0 marks a free way: the log starts at lap 1, and laps skip 0.
   typedef struct packed {
     logic [13:0] tag;
@@ -22,11 +29,9 @@ package store_pkg;
   } way_t;
 
   /// A bucket: ways are byte-aligned so that one of them can be written alone by byte strobes.
-  /// Byte 7w..7w+6 = way w, bytes 56..57 = use counts (2 bits a way), 58..61 = epoch, 62..63 = 0.
-  /// A bucket of an older epoch than the store's is empty: `flush_all` only counts the epoch up.
+  /// Byte 7w..7w+6 = way w, bytes 56..57 = use counts (2 bits a way), 58..63 = epoch.
   typedef struct packed {
-    logic [15:0]     zero;
-    logic [31:0]     epoch;
+    epoch_t          epoch;
     logic [7:0][1:0] uses;
     way_t [7:0]      ways;
   } bucket_t;
@@ -226,6 +231,7 @@ package store_pkg;
     msec_t            expiry;
     logic [20:0]      vlen;
     logic [15:0][1:0] uses;         // use counts of the two buckets
+    logic             old;          // one of them is not of the present epoch
   } checked_t;
 
   /// The item that a request is about: the prefetched one, or the one that the steps found.
@@ -242,6 +248,7 @@ package store_pkg;
     msec_t            expiry;
     logic [20:0]      vlen;
     logic [15:0][1:0] uses;
+    logic             old;
     msec_t            stored_expiry;  // of the item that holds the request's key
   } item_t;
 
@@ -304,15 +311,16 @@ package store_pkg;
     copy_t       copy;
   } extended_t;
 
-  /// A bucket's write for an insert.
+  /// A bucket's write for an insert, or to renew it.
   typedef struct packed {
     logic            valid;
     logic            move;   // of the entry that makes room
     logic            bank;
     index_slot_t     slot;
     line_no_t        line;
-    logic [7:0]      way;    // one of them
-    logic            fresh;  // the bucket was flushed: all of it is written
+    logic [7:0]      way;    // one of them, or none
+    logic            renew;  // the bucket gets the present epoch
+    logic [7:0]      empty;  // its ways that hold nothing: renew clears them
     logic [7:0][1:0] uses;
   } insert_t;
 

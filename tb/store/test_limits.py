@@ -190,6 +190,44 @@ def test_evicts_unused(tiny):
     assert bench.lost == bench.misses_by_age == 0
 
 
+def test_old_ways(make):
+    """A key's way that nobody has cleared for 255 laps: its lap is the present one's lower byte, and in its
+    place is an item of that key, which was deleted."""
+    bench = Bench(make(4, 64))
+    bench.use_keys([0] * 32, [1, 1])
+    # Four items a lap; one with another length of its key is in other buckets.
+    item = lambda key: put(key, bytes(1008 - len(key)))  # noqa: E731
+    do(bench, item(b"one"), item(b"two"))
+    for _ in range(4 * 255 - 2):
+        do(bench, item(b"filler"))
+    do(bench, item(b"two"), item(b"two"), {"op": T.OpDelete, "_key": b"two"}, get(b"two"))
+    assert bench.lap == 257 and bench.lost == 0
+
+
+def test_epochs(make):
+    """Everything that writes ways, in buckets of this epoch, of the one before, and of older ones."""
+    bench = Bench(make(4, 64))
+    bench.allow_evict = True
+    keys = [b"key%d" % i for i in range(60)]
+
+    def some(n):
+        for _ in range(n):
+            key = random.choice(keys)
+            yield random.choice([
+                put(key, b"%d" % random.randrange(1000)), get(key), {"op": T.OpAdd, "_key": key, "_value": b"7"},
+                {"op": T.OpIncr, "_key": key, "num": 1}, {"op": T.OpDelete, "_key": key},
+                {"op": T.OpAppend, "_key": key, "_value": b"0"}])
+
+    while bench.lap < 210:
+        do(bench, *some(8))
+        # A few laps at once.
+        for _ in range(random.choice([0, 0, 0, 6, 40])):
+            do(bench, put(b"filler", bytes(1500)))
+        if random.random() < 0.02:
+            do(bench, {"op": T.OpFlush, "expiry": 0})
+    assert bench.results > 500
+
+
 def test_lap_numbers(make):
     """A log of 4 KiB, until its lap number has more than 8 bits: nothing gets lost on the way."""
     bench = Bench(make(4, 64))
