@@ -204,6 +204,14 @@ def test_old_ways(make):
     assert bench.lap == 257 and bench.lost == 0
 
 
+def test_renewed(make):
+    """Who is replaced again and again stays: with his way, his bucket is renewed."""
+    bench = Bench(make(4, 64))
+    while bench.lap < 200:
+        do(bench, get(b"key"), put(b"key", b"value"), put(b"filler", bytes(1000)))
+    assert bench.lost == bench.misses_by_age == 0
+
+
 def test_epochs(make):
     """Everything that writes ways, in buckets of this epoch, of the one before, and of older ones."""
     bench = Bench(make(4, 64))
