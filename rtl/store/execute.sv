@@ -130,7 +130,7 @@ module execute
   moves_t moves;
   logic next_valid, next_idle, wait_index, wait_lines, wait_log;
   logic check_second, check_again, act_valid, stages_idle, run, fast_done, act_done, skip;
-  logic key_more;
+  logic key_more, hold;
 
   execute_next u_next (
     .clk_i,
@@ -186,7 +186,6 @@ module execute
   logic [1:0] epoch_fits;
   logic [15:0] pick;
   epochs_t epochs;
-  logic hold;
   logic sum_get, line_there, prepare, extend_start;
   line_no_t sum_line;
 
