@@ -110,7 +110,10 @@ module card
   logic [FrontCounts-1:0] front_count;
   logic [BackCounts-1:0] back_count;
   logic [StoreCounts-1:0] store_count;
-  logic csr_busy;
+  logic csr_busy, time_said;
+  logic [31:0] seconds;
+  logic [9:0] milliseconds;
+  now_t now;
 
   csr #(
     .Conns(Conns)
@@ -143,6 +146,9 @@ module card
     .keep_alive_s_o(keep_alive_s),
     .idle_s_o      (idle_s),
     .item_max_o    (item_max),
+    .time_o        (time_said),
+    .seconds_o     (seconds),
+    .milliseconds_o(milliseconds),
     .rx_base_o     (rx_base),
     .tx_base_o     (tx_base),
     .idle_i        (idle_o),
@@ -154,6 +160,16 @@ module card
     .back_count_i  (back_count),
     .store_count_i (store_count),
     .busy_o        (csr_busy)
+  );
+
+  lib_clock u_clock (
+    .clk_i,
+    .rst_ni,
+    .tick_i,
+    .set_i         (time_said),
+    .seconds_i     (seconds),
+    .milliseconds_i(milliseconds),
+    .now_o         (now)
   );
 
   // ---------------------------------------------------------------- memory ports
@@ -373,7 +389,7 @@ module card
     .clk_i,
     .rst_ni,
     .item_max_i    (item_max),
-    .now_i         (store_cfg.now),
+    .now_i         (now),
     .rx_base_i     (rx_base),
     .ev_valid_i    (ev_valid),
     .ev_ready_o    (ev_ready),
@@ -441,6 +457,7 @@ module card
     .clk_i,
     .rst_ni,
     .cfg_i        (store_cfg),
+    .now_i        (now.ms),
     .tick_i,
     .enable_i     (enable),
     .req_valid_i  (req_valid),

@@ -44,6 +44,10 @@ module csr
   output seconds_t               keep_alive_s_o,
   output seconds_t               idle_s_o,
   output logic [20:0]            item_max_o,
+  /// What the host says the time is; it has said so before this clock.
+  output logic                   time_o,
+  output logic [31:0]            seconds_o,
+  output logic [9:0]             milliseconds_o,
   output laddr_t                 rx_base_o,
   output laddr_t                 tx_base_o,
   /// State.
@@ -72,8 +76,7 @@ module csr
   // A word a register keeps decoding and reading back alike; those that mean nothing stay 0.
   localparam int unsigned Words = 128;
   function automatic logic used(input int unsigned word);
-    return word inside {['h010 / 4 : 'h04C / 4], ['h054 / 4 : 'h05C / 4], ['h060 / 4 : 'h06C / 4],
-                        ['h080 / 4 : 'h0AC / 4], ['h100 / 4 : 'h17C / 4]};
+    return word inside {['h010 / 4 : 'h06C / 4], ['h080 / 4 : 'h0AC / 4], ['h100 / 4 : 'h17C / 4]};
   endfunction
   logic [31:0] reg_q[Words];
 
@@ -99,8 +102,10 @@ module csr
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       s_axil_bvalid <= 1'b0;
+      time_o        <= 1'b0;
       reg_q         <= '{default: '0};
     end else begin
+      time_o <= we && waddr == 10'('h014 / 4);
       if (we) begin
         s_axil_bvalid <= 1'b1;
         for (int unsigned w = 0; w < Words; w++) begin
@@ -125,6 +130,8 @@ module csr
   assign net_o.tcp_port = reg_q['h024 / 4][15:0];
   assign net_o.udp_port = reg_q['h028 / 4][15:0];
   assign net_o.mtu      = reg_q['h02C / 4][15:0];
+  assign seconds_o      = reg_q['h014 / 4];
+  assign milliseconds_o = reg_q['h050 / 4][9:0];
   assign rx_base_o      = {2'b00, reg_q['h038 / 4]};
   assign tx_base_o      = {2'b00, reg_q['h03C / 4]};
   assign item_max_o     = reg_q['h048 / 4][20:0];
@@ -134,7 +141,6 @@ module csr
   assign idle_s_o       = reg_q['h05C / 4][15:0];
   assign secret_o       = {reg_q['h06C / 4], reg_q['h068 / 4], reg_q['h064 / 4], reg_q['h060 / 4]};
 
-  assign store_o.now        = reg_q['h014 / 4];
   assign store_o.index_base = {2'b00, reg_q['h030 / 4]};
   assign store_o.log_base   = {2'b00, reg_q['h034 / 4]};
   assign store_o.index_bits = reg_q['h040 / 4][4:0];

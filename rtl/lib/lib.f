@@ -7,6 +7,7 @@ rtl/lib/lib_fifo.sv
 rtl/lib/lib_credit.sv
 rtl/lib/lib_arb.sv
 rtl/lib/lib_limit.sv
+rtl/lib/lib_clock.sv
 rtl/lib/lib_counters.sv
 rtl/lib/lib_rotate.sv
 rtl/lib/lib_pack.sv

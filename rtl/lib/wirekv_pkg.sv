@@ -30,6 +30,15 @@ package wirekv_pkg;
     logic [5:0] last;
   } lanes_t;
 
+  /// UNIX time in milliseconds.
+  typedef logic [47:0] msec_t;
+
+  /// The card's clock, which never goes back: now, and when the present second began.
+  typedef struct packed {
+    msec_t ms;
+    msec_t second;
+  } now_t;
+
   /// Each connection has a receive and a transmit ring of this many bytes. A byte's place in its
   /// ring is its TCP sequence number modulo the ring's size.
   localparam int unsigned RingBytes = 65536;

@@ -60,10 +60,10 @@ module byte_record
     req.klen     = line.klen;
     req.rx_ptr   = ctx.rx_ptr;
     if (old_i || empty_i) begin
-      req.hash    = ctx.hash;
-      req.off     = ctx.off;
-      req.exptime = ctx.exptime;
-      req.num     = ctx.num;
+      req.hash   = ctx.hash;
+      req.off    = ctx.off;
+      req.expiry = ctx.expiry;
+      req.num    = ctx.num;
     end
     req.cas_out  = line.cmd inside {CmdGets, CmdGats};
     req.touch    = is_gat(line.cmd);

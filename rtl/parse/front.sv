@@ -15,8 +15,7 @@ module front
   input  logic    rst_ni,
   /// Largest item as memcached counts it (-I), in bytes.
   input  logic [20:0] item_max_i,
-  /// UNIX seconds.
-  input  logic [31:0] now_i,
+  input  now_t        now_i,
   /// First line of the receive rings.
   input  laddr_t  rx_base_i,
   /// From and to tcp.

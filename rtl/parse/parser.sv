@@ -10,8 +10,7 @@ module parser
   input  logic        rst_ni,
   /// Largest item as memcached counts it (-I), in bytes.
   input  logic [20:0] item_max_i,
-  /// UNIX seconds.
-  input  logic [31:0] now_i,
+  input  now_t        now_i,
   /// Jobs, and the lines that hold their bytes.
   input  logic        job_valid_i,
   output logic        job_ready_o,

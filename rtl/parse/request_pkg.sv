@@ -45,7 +45,7 @@ package request_pkg;
     OpIncr,
     OpDecr,
     OpTouch,
-    OpFlush,     // flush_all at `exptime` (0: at once)
+    OpFlush,     // flush_all at `expiry` (0: at once)
     OpReply,     // a fixed reply, no store access
     OpTooBig,    // value over the limit: delete the key as memcached does, answer `reply`
     OpHost,      // the key stream carries the command line; host software answers. key_stored: no
@@ -110,7 +110,7 @@ package request_pkg;
     logic        last_key;   // END follows this value
     logic [7:0]  klen;
     logic [20:0] vlen;
-    logic [31:0] exptime;
+    msec_t       expiry;
     logic [63:0] num;        // CAS unique of `cas`
     logic [63:0] hash;
     off_t        off;        // MdValue: the item being written; cont: the item being read
@@ -160,7 +160,7 @@ package request_pkg;
     logic [63:0] hash;       // key_stored only; otherwise the store computes it
     logic [20:0] vlen;
     logic [31:0] flags;
-    logic [31:0] exptime;    // absolute UNIX seconds; 0 never, 1 already past
+    msec_t       expiry;     // of the item; 0 never, 1 long past
     logic [63:0] num;        // CAS unique or delta; for binary deletes and appends 0 is any
     logic [63:0] unique_no;  // OpIncr, OpDecr: CAS unique, 0 is any
     off_t        off;        // SETs: the new item; OpCont: the item
@@ -184,7 +184,7 @@ package request_pkg;
     logic [7:0]  klen;
     logic [20:0] vlen;
     logic [31:0] flags;
-    logic [31:0] exptime;
+    msec_t       expiry;    // 0 never
     off_t        off;       // !start: where the item is
     logic [20:0] done;      // !start: value bytes already written
   } put_t;

@@ -9,8 +9,9 @@ module requests
 (
   input  logic        clk_i,
   input  logic        rst_ni,
-  /// UNIX seconds.
-  input  logic [31:0] now_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  now_t        now_i,  // memcached's times know seconds only
+  // verilator lint_on UNUSEDSIGNAL
   /// From the byte engine and the line engine, never both at once; numbers a clock later. Item data by
   /// itself.
   input  out_t        byte_i,
@@ -45,23 +46,25 @@ module requests
   output logic        idle_o
 );
 
-  // memcached's times: seconds up to 30 days are relative, more are absolute; negative is past,
-  // but the binary protocol has no negative ones.
-  function automatic logic [31:0] absolute(input logic [31:0] time_, input logic [31:0] now,
-                                           input logic binary);
-    if (time_ == '0) return '0;
-    if (time_[31] && !binary) return 32'd1;
-    if (time_ <= 32'd2592000) return now + time_;
-    return time_;
+  // memcached's times: seconds up to 30 days count from the beginning of the present one, more are
+  // absolute; negative is past, but the binary protocol has no negative ones.
+  function automatic msec_t absolute(input logic [31:0] seconds, input msec_t second,
+                                     input logic binary);
+    msec_t ms;
+    // 1,000 is 8 (128 - 2 - 1). Both sums are made while the time is looked at.
+    ms = {(45'(seconds) << 7) - (45'(seconds) << 1) - 45'(seconds), 3'd0};
+    if (seconds == '0) return '0;
+    if (seconds[31] && !binary) return 48'd1;
+    return (seconds <= 32'd2592000) ? ms + second : ms;
   endfunction
 
   // ---------------------------------------------------------------- numbers catch up
   out_t out_q;
   logic line_q;  // the record is the line engine's
   numbers_t numbers;
-  logic [31:0] when_;
+  msec_t when_;
   assign numbers = line_q ? line_numbers_i : byte_numbers_i;
-  assign when_   = absolute(numbers.exptime, now_i, out_q.rec.req.binary.is);
+  assign when_   = absolute(numbers.exptime, now_i.second, out_q.rec.req.binary.is);
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       out_q.rec_do   <= '0;
@@ -93,13 +96,13 @@ module requests
     store_rec.req.rx_ptr = out_q.rec.req.rx_ptr + 32'(out_q.rec.pos);
     if (out_q.rec.use_flags) store_rec.req.flags = numbers.flags;
     if (out_q.rec.use_exptime)
-      store_rec.req.exptime = (out_q.rec.req.op == OpFlush && numbers.exptime[31] &&
-                               !out_q.rec.req.binary.is) ? '0 : when_;
+      store_rec.req.expiry = (out_q.rec.req.op == OpFlush && numbers.exptime[31] &&
+                              !out_q.rec.req.binary.is) ? '0 : when_;
     if (out_q.rec.use_number) store_rec.req.num = numbers.number;
     store_put = out_q.put;
     if (out_q.put.start) begin
-      store_put.flags   = numbers.flags;
-      store_put.exptime = when_;
+      store_put.flags  = numbers.flags;
+      store_put.expiry = when_;
     end
   end
 

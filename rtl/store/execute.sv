@@ -21,8 +21,7 @@ module execute
 (
   input  logic              clk_i,
   input  logic              rst_ni,
-  /// UNIX seconds.
-  input  logic [31:0]       now_i,
+  input  msec_t             now_i,
   /// log2 of the number of buckets.
   input  logic [4:0]        index_bits_i,
   /// Largest item as memcached counts it.
@@ -131,7 +130,7 @@ module execute
   moves_t moves;
   logic next_valid, next_idle, wait_index, wait_lines, wait_log;
   logic check_second, check_again, act_valid, stages_idle, run, fast_done, act_done, skip;
-  logic key_more;
+  logic key_more, hold;
 
   execute_next u_next (
     .clk_i,
@@ -163,7 +162,7 @@ module execute
   execute_stages u_stages (
     .clk_i,
     .rst_ni,
-    .next_valid_i  (next_valid && (!next.keyed || (key_valid_i && !key_more))),
+    .next_valid_i  (next_valid && !hold && (!next.keyed || (key_valid_i && !key_more))),
     .next_i        (next),
     .run_i         (run),
     .fast_done_i   (fast_done),
@@ -186,7 +185,7 @@ module execute
       find_start, find_done, find_buckets, key_tell, sum_tell, extend_tell, key_told, key_all_told;
   logic [1:0] epoch_fits;
   logic [15:0] pick;
-  logic [31:0] epoch;
+  epochs_t epochs;
   logic sum_get, line_there, prepare, extend_start;
   line_no_t sum_line;
 
@@ -195,7 +194,7 @@ module execute
     .rst_ni,
     .now_i,
     .range_i,
-    .epoch_i       (epoch),
+    .epochs_i      (epochs),
     .key_valid_i,
     .key_ready_o,
     .key_i,
@@ -247,6 +246,8 @@ module execute
   logic extend_done, extend_write, act_read, extend_read;
   read_t act_job, extend_job;
   logic
+      renew_start,
+      renew_done,
       insert_start,
       insert_done,
       sum_start,
@@ -275,7 +276,10 @@ module execute
     .commit_o     (commit),
     .decision_o   (does),
     .skip_o       (skip),
-    .epoch_o      (epoch),
+    .epochs_o     (epochs),
+    .hold_o       (hold),
+    .renew_o      (renew_start),
+    .renew_done_i (renew_done),
     .find_o       (find_start),
     .find_done_i  (find_done),
     .insert_o     (insert_start),
@@ -407,7 +411,7 @@ module execute
     .rst_ni,
     .index_bits_i,
     .range_i,
-    .epoch_i      (epoch),
+    .epoch_i      (epochs.now),
     .moves_i      (moves),
     .next_i       (next),
     .check_i      (check),
@@ -420,6 +424,8 @@ module execute
     .write_i      (way_write || sum_write || extend_write),
     .use_i        (way_use),
     .way_ready_o  (way_ready),
+    .renew_i      (renew_start),
+    .renew_done_o (renew_done),
     .insert_i     (insert_start || sum_insert),
     .out_free_i   (out_free),
     .insert_done_o(insert_done),

@@ -9,8 +9,7 @@ module execute_act
 (
   input  logic        clk_i,
   input  logic        rst_ni,
-  /// UNIX seconds.
-  input  logic [31:0] now_i,
+  input  msec_t       now_i,
   input  log_range_t  range_i,
   /// Stages: the request in check goes on into act; there is none, nor in act; the one in act,
   /// and its item.
@@ -29,9 +28,12 @@ module execute_act
   /// What it does, unless it is skipped.
   output decision_t   decision_o,
   output logic        skip_o,
-  /// Buckets of another epoch are empty.
-  output logic [31:0] epoch_o,
-  /// Starts and ends of the steps: find the item, insert it, make the sum, extend the value.
+  /// Buckets of other epochs are empty. A new one is due: no request may look at its buckets.
+  output epochs_t     epochs_o,
+  output logic        hold_o,
+  /// Starts and ends of the steps: renew its buckets, find the item, insert it, make the sum, extend the value.
+  output logic        renew_o,
+  input  logic        renew_done_i,
   output logic        find_o,
   input  logic        find_done_i,
   output logic        insert_o,
@@ -81,8 +83,9 @@ module execute_act
   output beat_t       hkey_o
 );
 
-  typedef enum logic [2:0] {
+  typedef enum logic [3:0] {
     StRun,      // act on what check has decided
+    StRenew,    // before it may write: its buckets get the present epoch
     StFind,
     StAct,      // act on what the steps have found, or on what needs more than a clock
     StInsert,
@@ -143,7 +146,7 @@ module execute_act
   // ---------------------------------------------------------------- when
   assign in_run    = state_q == StRun && valid_i && room.settled;
   assign out_free  = res_ready_i && read_ready_i && rkey_ready_i;
-  assign fast_set  = op_i.req.op == OpSet && item_i.hit && does.place_ok;
+  assign fast_set  = op_i.req.op == OpSet && item_i.hit && !item_i.old && does.place_ok;
   assign fast_done = in_run && out_free && (room.skip ||
       (!op_i.found.lookup && !(op_i.req.op == OpHost)) ||
       (does.get && !op_i.req.touch && item_i.decided && !key_waits_run) ||
@@ -177,10 +180,12 @@ module execute_act
       StRun:
       if (in_run && !room.skip) begin
         if (op_i.req.op == OpHost) state_d = StHost;
+        else if (renew_o) state_d = StRenew;
         else if (find_o) state_d = StFind;
         else if (op_i.found.lookup && (!does.get || op_i.req.touch || key_waits_run) && !fast_set)
           state_d = StAct;
       end
+      StRenew:    if (renew_done_i) state_d = find_o ? StFind : StAct;
       StFind:     if (find_done_i) state_d = StAct;
       StAct:
       if (acts) begin
@@ -202,7 +207,9 @@ module execute_act
     else state_q <= state_d;
   end
 
-  assign find_o      = in_run && !room.skip && op_i.found.lookup && !item_i.decided;
+  assign renew_o     = in_run && !room.skip && op_i.found.lookup && !does.get && item_i.old;
+  assign find_o      = ((in_run && !room.skip && op_i.found.lookup && !renew_o) ||
+                        (state_q == StRenew && renew_done_i)) && !item_i.decided;
   assign insert_o    = state_q == StAct && acts && does.inserts;
   assign sum_o       = state_q == StAct && acts && does.sums;
   assign extend_o    = state_q == StAct && acts && does.grows;
@@ -222,7 +229,7 @@ module execute_act
   // In StAct, and the item stands for a clock.
   always_ff @(posedge clk_i) steady_q <= rst_ni && state_q == StAct && !done;
 
-  // touch: the expiry is patched where it stands, bytes 8 to 11 of the header. It is decided a
+  // touch: the expiry is patched where it stands, bytes 8 to 13 of the header. It is decided a
   // clock before, so that the order at the cache's memory port does not wait for it.
   always_ff @(posedge clk_i)
     patch_q <= rst_ni && state_q == StAct && !done && !room.skip && does.touch && item_i.alive &&
@@ -230,17 +237,19 @@ module execute_act
   assign wr_valid_o = patch_q && out_free;
   assign wr_slot_o  = item_i.slot;
   assign wr_line_o  = item_i.off.pos[27:2];
-  assign wr_data_o  = {16{op_i.req.exptime}};
-  assign wr_strb_o  = strb_t'(16'h0F00) << {item_i.off.pos[1:0], 4'h0};
+  assign wr_data_o  = {4{16'd0, op_i.req.expiry, 64'd0}};
+  assign wr_strb_o  = strb_t'(16'h3F00) << {item_i.off.pos[1:0], 4'h0};
 
-  execute_flush u_flush (
+  execute_epoch u_epoch (
     .clk_i,
     .rst_ni,
     .now_i,
+    .lap_i    (range_i.lap[6]),
     .flush_i  (done && !room.skip && op_i.req.op == OpFlush),
-    .exptime_i(op_i.req.exptime),
+    .expiry_i (op_i.req.expiry),
+    .hold_o,
     .idle_i   (state_q == StRun && idle_i),
-    .epoch_o
+    .epochs_o
   );
 
   // Every lookup's item lines are released by the reader, in order.

@@ -9,11 +9,10 @@ module execute_compare
   import store_pkg::*;
 (
   input  logic           clk_i,
-  /// UNIX seconds.
-  input  logic [31:0]    now_i,
+  input  msec_t          now_i,
   input  log_range_t     range_i,
-  /// Buckets of another epoch are empty.
-  input  logic [31:0]    epoch_i,
+  /// Buckets of other epochs are empty.
+  input  epochs_t        epochs_i,
   /// What moves, the request in check, the second line of its item.
   // verilator lint_off UNUSEDSIGNAL
   input  moves_t         moves_i,
@@ -83,13 +82,13 @@ module execute_compare
   assign off         = run_i ? op_i.found.off : way_off_i;
   assign klen        = run_i ? op_i.req.klen : act_klen_i;
   assign head        = data_i[128*off.pos[1:0]+:128];
-  assign head_fits   = head.klen == klen &&
-      head.lap == ((off.lap == range_i.lap[7:0]) ? range_i.lap[31:0] : range_i.last_lap[31:0]);
+  assign head_fits   = head.klen == klen && {head.lap_high, head.lap} ==
+      ((off.lap == range_i.lap[7:0]) ? range_i.lap[18:0] : range_i.last_lap[18:0]);
   assign line_fits_o = equal && (!head_i || head_fits);
 
   // ---------------------------------------------------------------- buckets
   commit_t near_q;  // of the clock in which the buckets in check were read
-  logic [1:0] commit_same, near_same, epoch_fits;
+  logic [1:0] commit_same, near_same, epoch_same, epoch_fits;
   logic [15:0] tag_fits, off_fits, epoch_mask;
   logic commit_off, near_off;
   assign commit_off   = commit_i.off == op_i.found.off;
@@ -99,7 +98,8 @@ module execute_compare
   always_ff @(posedge clk_i) if (moves_i.fetch || moves_i.again) near_q <= commit_i;
 
   for (genvar b = 0; b < 2; b++) begin : gen_bank
-    assign epoch_fits[b]  = buckets_i[b].epoch == epoch_i;
+    assign epoch_same[b]  = buckets_i[b].epoch == epochs_i.now;
+    assign epoch_fits[b]  = epoch_same[b] || buckets_i[b].epoch == epochs_i.last;
     assign commit_same[b] = commit_i.valid && commit_i.line[b] == op_i.found.line[b];
     assign near_same[b]   = near_q.valid && near_q.line[b] == op_i.found.line[b];
     for (genvar w = 0; w < 8; w++) begin : gen_way
@@ -116,6 +116,7 @@ module execute_compare
   logic equal_q, may_hit_q, no_tag_q, place_valid_q, place_valid, unexpired, unexpired_q;
   logic [15:0] tags_q, offs_q;
   logic [1:0] epoch_fits_q;
+  logic old_q;
   logic [15:0][1:0] uses_q;
   // verilator lint_off UNUSEDSIGNAL
   head_t head_q;  // lap and klen were compared
@@ -124,7 +125,7 @@ module execute_compare
   assign place_valid = off_valid(
       (op_i.req.op == OpCont || op_i.req.key_stored) ? op_i.req.off : op_i.found.off, range_i
   );
-  assign unexpired   = head.exptime == '0 || head.exptime > now_i;
+  assign unexpired   = head.expiry == '0 || head.expiry > now_i;
 
   always_ff @(posedge clk_i) begin
     if (moves_i.go) begin
@@ -135,6 +136,7 @@ module execute_compare
           tags_q       <= tag_fits;
           offs_q       <= off_fits & tag_fits;
           epoch_fits_q <= epoch_fits;
+          old_q        <= epoch_same != '1;
           uses_q       <= {buckets_i[1].uses, buckets_i[0].uses};
           head_q       <= head;
           unexpired_q  <= unexpired;
@@ -155,7 +157,7 @@ module execute_compare
   assign epoch_mask_q = {{8{epoch_fits_q[1]}}, {8{epoch_fits_q[0]}}};
   assign checked_o = '{tags: tags_q & epoch_mask_q, offs: offs_q & epoch_mask_q, hit: hit,
                        decided: hit || no_tag_q, place_valid: place_valid_q,
-                       unexpired: unexpired_q, flags: head_q.flags, exptime: head_q.exptime,
-                       vlen: head_q.vlen[20:0], uses: uses_q};
+                       unexpired: unexpired_q, flags: head_q.flags, expiry: head_q.expiry,
+                       vlen: head_q.vlen, uses: uses_q, old: old_q};
 
 endmodule

@@ -100,7 +100,7 @@ module execute_extend
   serial_t stamp_q;
 
   assign append = op_i.req.op == OpAppend;
-  assign copy   = {op_i.req.exptime, op_i.req.num};
+  assign copy   = {op_i.req.expiry, op_i.req.num};
   assign len    = item_i.vlen + op_i.req.vlen;
   assign size   = 23'(item_i.vlen) + 23'(op_i.req.vlen) + 23'(op_i.req.klen) +
       ((item_i.flags == '0) ? 23'd0 : 23'd4) + 23'(ItemOverhead);
@@ -134,7 +134,7 @@ module execute_extend
       ExIdle: begin
         // cont_start: of an item begun before. It is for the key's item as it was then.
         more_q   <= op_i.req.cont_start != '0 && item_i.off == copy.old &&
-            item_i.exptime == item_i.stored_exptime;
+            item_i.expiry == item_i.stored_expiry;
         whole_q  <= op_i.req.udp || op_i.req.cont_start != '0;
         from_q   <= (op_i.req.cont_start != '0) ? copy.from : op_i.req.off;
         at_q     <= op_i.req.cont_start;
@@ -212,7 +212,7 @@ module execute_extend
   end
   assign own_valid_o = state_q == ExPut;
   assign own_o       = '{start: !more_q, own_lines: goes_on_q, klen: op_i.req.klen, vlen: len,
-                         flags: item_i.flags, exptime: item_i.exptime, off: op_i.req.off,
+                         flags: item_i.flags, expiry: item_i.expiry, off: op_i.req.off,
                          done: at_q};
   assign key_tell_o  = state_q inside {ExPlaced, ExNext, ExRead, ExChunks, ExKey} && !more_q;
 

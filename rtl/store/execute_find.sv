@@ -8,10 +8,9 @@ module execute_find
 (
   input  logic          clk_i,
   input  logic          rst_ni,
-  /// UNIX seconds.
-  input  logic [31:0]   now_i,
+  input  msec_t         now_i,
   input  log_range_t    range_i,
-  input  logic [31:0]   epoch_i,
+  input  epochs_t       epochs_i,
   /// Keys; the rest of a long one is on its way.
   input  logic          key_valid_i,
   output logic          key_ready_o,
@@ -95,7 +94,7 @@ module execute_find
   // verilator lint_off UNUSEDSIGNAL
   head_t stored_head;  // of an item that came in several parts: it has lines of its own
   // verilator lint_on UNUSEDSIGNAL
-  logic [31:0] stored_exptime_q;
+  msec_t stored_expiry_q;
   log_slot_t slow_slot_q;
   logic key_more, line_fits, head_there, line_there, line_seek, line_get, line_release;
   line_no_t line;
@@ -166,7 +165,7 @@ module execute_find
       end
       FdStoredCopy: begin
         line_q <= line_q + 3'd1;
-        if (line_q == '0) stored_exptime_q <= stored_head.exptime;
+        if (line_q == '0) stored_expiry_q <= stored_head.expiry;
       end
       FdBuckets: line_q <= '0;
       FdPick: begin
@@ -199,10 +198,11 @@ module execute_find
           slot: slow_q ? slow_slot_q : in_bank(act_i.slots[0], act_i.found.off.pos[2]),
           place_valid: checked.place_valid,
           flags: checked.flags,
-          exptime: checked.exptime,
+          expiry: checked.expiry,
           vlen: checked.vlen,
           uses: checked.uses,
-          stored_exptime: stored_exptime_q
+          old: checked.old,
+          stored_expiry: stored_expiry_q
       };
 
   // ---------------------------------------------------------------- what is compared, with what
@@ -240,7 +240,7 @@ module execute_find
     .clk_i,
     .now_i,
     .range_i,
-    .epoch_i,
+    .epochs_i,
     .moves_i,
     .op_i         (check_i),
     .second_i     (check_second_i),

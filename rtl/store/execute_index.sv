@@ -9,7 +9,7 @@ module execute_index
   /// log2 of the number of buckets.
   input  logic [4:0]        index_bits_i,
   input  log_range_t        range_i,
-  input  logic [31:0]       epoch_i,
+  input  epoch_t            epoch_i,
   /// Stages; op_i is in act.
   // verilator lint_off UNUSEDSIGNAL
   input  moves_t            moves_i,
@@ -28,6 +28,9 @@ module execute_index
   input  logic              write_i,
   input  logic              use_i,
   output logic              way_ready_o,
+  /// Renew its buckets.
+  input  logic              renew_i,
+  output logic              renew_done_o,
   /// Insert its entry, and end with it when the way back is free. The request ends.
   input  logic              insert_i,
   input  logic              out_free_i,
@@ -59,18 +62,19 @@ module execute_index
 );
 
   localparam strb_t UseLanes = 64'h0300_0000_0000_0000;
+  localparam strb_t EpochLanes = 64'hFC00_0000_0000_0000;
 
   function automatic strb_t way_lanes(input logic [7:0] ways);
     way_lanes = '0;
     for (int w = 0; w < 8; w++) way_lanes[7*w+:7] = {7{ways[w]}};
   endfunction
   function automatic bucket_t one_way(input logic [7:0] ways, input way_t way, input logic all,
-                                      input logic [7:0][1:0] uses, input logic [31:0] epoch);
+                                      input logic [7:0][1:0] uses, input epoch_t epoch);
     one_way = '0;
     one_way.epoch = epoch;
     for (int w = 0; w < 8; w++) begin
       one_way.ways[w] = (ways[w] || !all) ? way : '0;
-      one_way.uses[w] = (ways[w] || all) ? '0 : uses[w];
+      one_way.uses[w] = ways[w] ? '0 : uses[w];
     end
   endfunction
 
@@ -100,6 +104,8 @@ module execute_index
     .rst_ni,
     .index_bits_i,
     .range_i,
+    .renew_i,
+    .renew_done_o,
     .start_i    (insert_i),
     .op_i,
     .done_o     (insert_done_o),
@@ -164,8 +170,9 @@ module execute_index
       wr_valid_o[put.bank] = put.move || out_free_i;
       wr_slot_o = put.slot;
       wr_line_o = put.line;
-      wr_data_o = one_way(put.way, put.move ? way_i : new_way, put.fresh, put.uses, epoch_i);
-      wr_strb_o = put.fresh ? '1 : way_lanes(put.way) | UseLanes;
+      wr_data_o = one_way(put.way, put.move ? way_i : new_way, put.renew, put.uses, epoch_i);
+      wr_strb_o = way_lanes(put.way | (put.renew ? put.empty : '0)) | UseLanes |
+          (put.renew ? EpochLanes : '0);
     end else if (write_i) begin
       wr_valid_o[use_bank] = 1'b1;
     end else if (use_i && count_use) begin

@@ -1,6 +1,6 @@
 // Where a new entry goes: into a free way of the emptier one of its buckets; if there is none, an
 // entry moves to its other bucket, the first that finds a free way there; else the least used one
-// is evicted. Latency 3 clocks where a way is free.
+// is evicted. Latency 3 clocks where a way is free. Also renews the two buckets of a request, in 4 clocks.
 module execute_insert
   import lib_pkg::*;
   import store_pkg::*;
@@ -10,6 +10,9 @@ module execute_insert
   /// log2 of the number of buckets.
   input  logic [4:0]        index_bits_i,
   input  log_range_t        range_i,
+  /// Renew the request's buckets.
+  input  logic              renew_i,
+  output logic              renew_done_o,
   /// Begin: the request's buckets stand here in the next clock. The entry is written, last of all.
   input  logic              start_i,
   // verilator lint_off UNUSEDSIGNAL
@@ -45,6 +48,10 @@ module execute_insert
 
   typedef enum logic [3:0] {
     InIdle,
+    ReBuckets,
+    ReFree,
+    ReEven,
+    ReOdd,
     InFree,
     InChoose,
     InWrite,
@@ -85,7 +92,6 @@ module execute_insert
   state_e state_q, state_d;
   logic [15:0] free_q, insert_q;  // ways; the one for the new entry
   logic [15:0][1:0] uses_q;
-  logic [1:0] epoch_fits_q;
   logic [3:0] turn_q;  // spreads evictions over the ways
   logic [3:0] move_q;  // entry that might move
   logic bank, other_bank;
@@ -93,7 +99,6 @@ module execute_insert
   index_slot_t other_slot_q;
   logic [7:0] other_free_q;
   logic [7:0][1:0] other_uses_q;
-  logic other_epoch_q;
 
   assign bank       = insert_q[15:8] != '0;
   assign other_bank = !move_q[3];
@@ -102,7 +107,12 @@ module execute_insert
   always_comb begin
     state_d = state_q;
     unique case (state_q)
-      InIdle:      if (start_i) state_d = InFree;
+      InIdle:      if (renew_i) state_d = ReBuckets;
+                   else if (start_i) state_d = InFree;
+      ReBuckets:   state_d = ReFree;
+      ReFree:      state_d = ReEven;
+      ReEven:      if (put_ready_i) state_d = ReOdd;
+      ReOdd:       if (put_ready_i) state_d = InIdle;
       InFree:      state_d = InChoose;
       InChoose:    state_d = (free_q != '0) ? InWrite : MvBuckets;
       InWrite:     if (put_ready_i) state_d = InIdle;
@@ -130,11 +140,10 @@ module execute_insert
 
     unique case (state_q)
       InIdle: move_q <= '0;
-      InFree: begin
+      ReFree, InFree: begin
         for (int b = 0; b < 2; b++)
         free_q[8*b+:8] <= free_ways(buckets_i[b].ways, epoch_fits_i[b], range_i);
-        uses_q       <= {buckets_i[1].uses, buckets_i[0].uses};
-        epoch_fits_q <= epoch_fits_i;
+        uses_q <= {buckets_i[1].uses, buckets_i[0].uses};
       end
       // The emptier bucket; its first free way.
       InChoose: insert_q <= (ones(free_q[7:0]) >= ones(free_q[15:8])) ?
@@ -146,7 +155,6 @@ module execute_insert
       MvOtherRead: begin
         other_free_q  <= free_ways(buckets_i[other_bank].ways, epoch_fits_i[other_bank], range_i);
         other_uses_q  <= buckets_i[other_bank].uses;
-        other_epoch_q <= epoch_fits_i[other_bank];
       end
       MvOtherFree: if (other_free_q == '0) move_q <= move_q + 4'd1;
       InEvict: begin
@@ -159,7 +167,8 @@ module execute_insert
   end
 
   assign done_o     = state_q == InWrite && put_ready_i;
-  assign buckets_o  = state_q == MvBuckets;
+  assign renew_done_o = state_q == ReOdd && put_ready_i;
+  assign buckets_o  = state_q inside {MvBuckets, ReBuckets};
   assign pick_o     = (state_q == MvPick) ? 16'd1 << move_q : '0;
   assign moved_o    = state_q == MvWrite && put_ready_i;
   assign evicted_o  = state_q == InEvict;
@@ -182,9 +191,22 @@ module execute_insert
         slot: op_i.found.slot[bank],
         line: op_i.found.line[bank],
         way: insert_q[7:0] | insert_q[15:8],
-        fresh: !epoch_fits_q[bank],
+        renew: 1'b0,
+        empty: '0,
         uses: bank ? uses_q[15:8] : uses_q[7:0]
     };
+    if (state_q inside {ReEven, ReOdd})
+      put_o = '{
+          valid: 1'b1,
+          move: 1'b1,
+          bank: state_q == ReOdd,
+          slot: op_i.found.slot[state_q==ReOdd],
+          line: op_i.found.line[state_q==ReOdd],
+          way: '0,
+          renew: 1'b1,
+          empty: (state_q == ReOdd) ? free_q[15:8] : free_q[7:0],
+          uses: (state_q == ReOdd) ? uses_q[15:8] : uses_q[7:0]
+      };
     if (state_q == MvWrite)
       put_o = '{
           valid: 1'b1,
@@ -193,7 +215,8 @@ module execute_insert
           slot: other_slot_q,
           line: other_line_q,
           way: 8'(lowest(64'(other_free_q))),
-          fresh: !other_epoch_q,
+          renew: 1'b1,
+          empty: other_free_q,
           uses: other_uses_q
       };
   end

@@ -250,7 +250,7 @@ module execute_number
   assign own_valid_o  = state_q == NuPut;
   assign own_o        = '{start: 1'b1, own_lines: 1'b0, klen: op_i.req.klen, vlen: 21'(len_q),
                           flags: item_i.alive ? item_i.flags : '0,
-                          exptime: item_i.alive ? item_i.exptime : op_i.req.exptime, off: '0,
+                          expiry: item_i.alive ? item_i.expiry : op_i.req.expiry, off: '0,
                           done: '0};
   assign ownb_valid_o = state_q == NuBeats && !value_sent_q;
   assign ownb_o       = '{data: begun_q ? {64{8'h20}} : text, len: last ? left_q[6:0] : 7'd64,

@@ -77,7 +77,7 @@ module execute_result
     ctx.last_key   = op_i.req.last_key;
     ctx.klen       = op_i.req.klen;
     ctx.vlen       = decision_i.get ? item_i.vlen : op_i.req.vlen;
-    ctx.exptime    = op_i.req.exptime;
+    ctx.expiry    = op_i.req.expiry;
     ctx.num        = op_i.req.num;
     ctx.hash       = op_i.found.hash;
     ctx.off        = decision_i.get ? item_i.off : op_i.req.off;
@@ -85,7 +85,7 @@ module execute_result
       ctx.cont               = 1'b1;
       ctx.cont_start         = extended_i.done;
       ctx.off                = extended_i.off;
-      {ctx.exptime, ctx.num} = extended_i.copy;
+      {ctx.expiry, ctx.num} = extended_i.copy;
     end
     if (op_i.req.op == OpCont && !item_i.place_valid) ctx.mode = MdAbort;
     if (op_i.req.op == OpEnd && !op_i.req.key_stored) ctx.hash = last_i.hash;

@@ -8,8 +8,9 @@ module store
 (
   input  logic                   clk_i,
   input  logic                   rst_ni,
-  /// Settings; fixed while enabled, but for the time.
+  /// Settings; fixed while enabled.
   input  store_cfg_t             cfg_i,
+  input  msec_t                  now_i,
   /// One-clock pulse each millisecond.
   input  logic                   tick_i,
   input  logic                   enable_i,
@@ -436,7 +437,7 @@ module store
   execute u_execute (
     .clk_i,
     .rst_ni,
-    .now_i               (cfg_i.now),
+    .now_i,
     .index_bits_i        (cfg_i.index_bits),
     .item_max_i          (cfg_i.item_max),
     .range_i             (range),

@@ -10,10 +10,16 @@ package store_pkg;
     laddr_t           log_base;
     logic [25:0]      log_lines;    // size of the log
     logic [20:0]      item_max;     // largest item as memcached counts it (-I)
-    logic [31:0]      now;          // UNIX seconds
     logic [31:0][31:0] nh_key;      // hash: NH key words
     logic [1:0][63:0] mix_key;      // hash: odd multipliers of the finaliser
   } store_cfg_t;
+
+  /// Epochs of the store, see execute_epoch. A bucket of another one than these two is empty.
+  typedef logic [47:0] epoch_t;
+  typedef struct packed {
+    epoch_t now;
+    epoch_t last;  // or again `now`
+  } epochs_t;
 
   /// A way of a bucket. lap == 0 marks a free way: the log starts at lap 1, and laps skip 0.
   typedef struct packed {
@@ -23,22 +29,21 @@ package store_pkg;
   } way_t;
 
   /// A bucket: ways are byte-aligned so that one of them can be written alone by byte strobes.
-  /// Byte 7w..7w+6 = way w, bytes 56..57 = use counts (2 bits a way), 58..61 = epoch, 62..63 = 0.
-  /// A bucket of an older epoch than the store's is empty: `flush_all` only counts the epoch up.
+  /// Byte 7w..7w+6 = way w, bytes 56..57 = use counts (2 bits a way), 58..63 = epoch.
   typedef struct packed {
-    logic [15:0]     zero;
-    logic [31:0]     epoch;
+    epoch_t          epoch;
     logic [7:0][1:0] uses;
     way_t [7:0]      ways;
   } bucket_t;
 
   /// Item header, the first 16 bytes of an item; key, then value follow without a gap.
   typedef struct packed {
-    logic [31:0] lap;      // low bits of the full lap the item was written in: a stale way never
+    logic [15:0] lap;      // bits 0..15 of the full lap the item was written in: a stale way never
                            // takes other bytes for its item
-    logic [31:0] exptime;
+    msec_t       expiry;   // 0 never
     logic [31:0] flags;
-    logic [23:0] vlen;
+    logic [2:0]  lap_high; // bits 16..18
+    logic [20:0] vlen;
     logic [7:0]  klen;     // byte 0
   } head_t;
 
@@ -223,9 +228,10 @@ package store_pkg;
     logic             place_valid;  // the log still has the item that the record names
     logic             unexpired;
     logic [31:0]      flags;        // of the item
-    logic [31:0]      exptime;
+    msec_t            expiry;
     logic [20:0]      vlen;
     logic [15:0][1:0] uses;         // use counts of the two buckets
+    logic             old;          // one of them is not of the present epoch
   } checked_t;
 
   /// The item that a request is about: the prefetched one, or the one that the steps found.
@@ -239,10 +245,11 @@ package store_pkg;
     log_slot_t        slot;         // of its first line
     logic             place_valid;  // as in checked_t
     logic [31:0]      flags;
-    logic [31:0]      exptime;
+    msec_t            expiry;
     logic [20:0]      vlen;
     logic [15:0][1:0] uses;
-    logic [31:0]      stored_exptime;  // of the item that holds the request's key
+    logic             old;
+    msec_t            stored_expiry;  // of the item that holds the request's key
   } item_t;
 
   /// What a request does.
@@ -284,9 +291,9 @@ package store_pkg;
   } sum_t;
 
   /// A new item that append or prepend has begun: what is known beside its own place, in a record's
-  /// and a context's `exptime` and `num`.
+  /// and a context's `expiry` and `num`.
   typedef struct packed {
-    logic [23:0] zero;
+    logic [39:0] zero;
     off_t        from;  // the request's bytes
     off_t        old;   // the key's item
   } copy_t;
@@ -304,15 +311,16 @@ package store_pkg;
     copy_t       copy;
   } extended_t;
 
-  /// A bucket's write for an insert.
+  /// A bucket's write for an insert, or to renew it.
   typedef struct packed {
     logic            valid;
     logic            move;   // of the entry that makes room
     logic            bank;
     index_slot_t     slot;
     line_no_t        line;
-    logic [7:0]      way;    // one of them
-    logic            fresh;  // the bucket was flushed: all of it is written
+    logic [7:0]      way;    // one of them, or none
+    logic            renew;  // the bucket gets the present epoch
+    logic [7:0]      empty;  // its ways that hold nothing: renew clears them
     logic [7:0][1:0] uses;
   } insert_t;
 

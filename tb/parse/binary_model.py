@@ -16,8 +16,8 @@ KNOWN = GETS | GATS | {*STORES, *EXTENDS, *DELTAS, 0x04, 0x14, 0x07, 0x17, 0x08,
 
 
 def when(value, now):
-    """Absolute expiry time: none is negative."""
-    return (now + value) & 0xFFFFFFFF if 0 < value <= 2592000 else value
+    """Absolute expiry time in milliseconds: none is negative."""
+    return 1000 * (now + value if 0 < value <= 2592000 else value)
 
 
 class Binary:

@@ -22,11 +22,11 @@ static std::mt19937 rng;
 
 struct Raw { uint8_t data[64]; uint8_t start, stop; bool first, last; };
 struct Job { bool udp; uint32_t rx_ptr; uint16_t len; };
-struct Item { uint32_t klen, vlen, flags, exptime; };
+struct Item { uint32_t klen, vlen, flags; uint64_t expiry; };
 struct Rec {
   uint8_t op, reply, bits, mode;
-  uint32_t klen, vlen, flags, exptime, off, rx_ptr, rem;
-  uint64_t num;
+  uint32_t klen, vlen, flags, off, rx_ptr, rem;
+  uint64_t expiry, num;
 };
 
 // In the order of op_e.
@@ -94,7 +94,7 @@ static void drain() {
       CHECK(datas.front().size() == item.vlen, "an item of another length");
       if (is_store(r.op)) {
         CHECK(item.klen == r.klen && item.vlen == r.vlen && item.flags == r.flags &&
-                  item.exptime == r.exptime, "record and item differ");
+                  item.expiry == r.expiry, "record and item differ");
         CHECK(item_keys.front() == keys.front(), "the item's key is another");
         value = datas.front();
       }
@@ -102,17 +102,17 @@ static void drain() {
       item_keys.pop_front();
       datas.pop_front();
     }
-    uint8_t head[32] = {out.op, out.reply, out.bits, out.mode};
+    uint8_t head[36] = {out.op, out.reply, out.bits, out.mode};
     uint32_t klen = keyed ? keys.front().size() : 0, vlen = value.size();
     CHECK(!keyed || klen == r.klen, "key beats out of step");
     memcpy(head + 4, &klen, 4);
     memcpy(head + 8, &vlen, 4);
     memcpy(head + 12, &out.flags, 4);
-    memcpy(head + 16, &out.exptime, 4);
-    memcpy(head + 20, &out.num, 8);
+    memcpy(head + 16, &out.expiry, 8);
+    memcpy(head + 24, &out.num, 8);
     uint32_t pos = out.rx_ptr;
-    memcpy(head + 28, &pos, 4);
-    emit(head, 32);
+    memcpy(head + 32, &pos, 4);
+    emit(head, 36);
     emit(&out.rem, 4);
     if (keyed) {
       emit(keys.front().data(), klen);
@@ -137,7 +137,10 @@ int main(int argc, char** argv) {
   context.randReset(2);
   top = new Vparser_tb(&context);
   top->item_max_i = 1 << 20;
-  top->now_i      = 1800000000;
+  const uint64_t second = 1800000000000, now = second + 123;
+  top->now_i[0]   = second;
+  top->now_i[1]   = second >> 32 | now << 16;
+  top->now_i[2]   = now >> 16;
   top->rst_ni     = 0;
   bool more = true, job_on = false, raw_on = false;
   uint64_t clock = 0, quiet = 0, sent = 0, ended = 0;
@@ -188,7 +191,7 @@ int main(int argc, char** argv) {
         r.klen = top->req_klen_o;
         r.vlen = top->req_vlen_o;
         r.flags = top->req_flags_o;
-        r.exptime = top->req_exptime_o;
+        r.expiry = top->req_expiry_o;
         r.off = top->req_off_o;
         r.rx_ptr = top->req_rx_ptr_o - 0x12340000u;
         r.rem = top->req_rem_o;
@@ -207,7 +210,7 @@ int main(int argc, char** argv) {
       }
       if (top->put_valid_o && top->put_ready_i) {
         CHECK(top->put_start_o, "part of an item that was not begun");
-        begun.push_back({top->put_klen_o, top->put_vlen_o, top->put_flags_o, top->put_exptime_o});
+        begun.push_back({top->put_klen_o, top->put_vlen_o, top->put_flags_o, top->put_expiry_o});
         moved = true;
       }
       if (top->putk_valid_o && top->putk_ready_i) {

@@ -7,7 +7,7 @@ module parser_tb
   input  logic        clk_i,
   input  logic        rst_ni,
   input  logic [20:0] item_max_i,
-  input  logic [31:0] now_i,
+  input  now_t        now_i,
   input  logic        job_valid_i,
   output logic        job_ready_o,
   input  logic        job_udp_i,
@@ -33,7 +33,7 @@ module parser_tb
   output logic [7:0]  req_klen_o,
   output logic [20:0] req_vlen_o,
   output logic [31:0] req_flags_o,
-  output logic [31:0] req_exptime_o,
+  output msec_t       req_expiry_o,
   output logic [63:0] req_num_o,
   output logic [31:0] req_off_o,
   output logic [31:0] req_rx_ptr_o,
@@ -50,7 +50,7 @@ module parser_tb
   output logic [7:0]  put_klen_o,
   output logic [20:0] put_vlen_o,
   output logic [31:0] put_flags_o,
-  output logic [31:0] put_exptime_o,
+  output msec_t       put_expiry_o,
   input  logic [31:0] put_off_i,
   output logic        putk_valid_o,
   input  logic        putk_ready_i,
@@ -136,7 +136,7 @@ module parser_tb
   assign req_klen_o       = req.klen;
   assign req_vlen_o       = req.vlen;
   assign req_flags_o      = req.flags;
-  assign req_exptime_o    = req.exptime;
+  assign req_expiry_o     = req.expiry;
   assign req_num_o        = req.num;
   assign req_off_o        = 32'(req.off);
   assign req_rx_ptr_o     = req.rx_ptr;
@@ -149,7 +149,7 @@ module parser_tb
   assign put_klen_o       = put.klen;
   assign put_vlen_o       = put.vlen;
   assign put_flags_o      = put.flags;
-  assign put_exptime_o    = put.exptime;
+  assign put_expiry_o     = put.expiry;
   assign putk_data_o      = putk.data;
   assign putk_len_o       = putk.len;
   assign putk_last_o      = putk.last;

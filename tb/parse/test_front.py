@@ -25,6 +25,7 @@ RX_BASE = 0x2_0000_0040
 RING = 65536
 ITEM_MAX = 1048576
 REPLY_MAX = 512
+#: Seconds. The card's clock says milliseconds, and not the first of these.
 NOW = 1_800_000_000
 M32 = 0xFFFFFFFF
 
@@ -91,7 +92,7 @@ class Bench:
         self.n_req = self.n_key = self.n_app = self.n_putk = self.n_putb = 0
         self.ended = 0
         dut.item_max_i.value = ITEM_MAX
-        dut.now_i.value = NOW
+        dut.now_i.value = T.now_t.pack({"ms": 1000 * NOW + 123, "second": 1000 * NOW})
         dut.rx_base_i.value = RX_BASE
         cocotb.start_soon(self.memory())
         cocotb.start_soon(self.log())
@@ -352,7 +353,7 @@ class Bench:
         elif op in EXTENDS and random.random() < (0.5 if rec["cont_start"] else 10 * self.long_value):
             # It goes on as it likes to.
             conn.copying = {"cont_start": random.randrange(1, 1 << 20), "num": random.getrandbits(64),
-                            "exptime": random.getrandbits(32), "off": T.off_t.unpack(random.getrandbits(36))}
+                            "expiry": random.getrandbits(48), "off": T.off_t.unpack(random.getrandbits(36))}
             job["ctx"].update(cont=1, **conn.copying)
             conn.copying |= {f: job["ctx"][f] for f in ("op", "noreply", "klen", "vlen", "hash")}
             job["cut"] = True
@@ -361,7 +362,7 @@ class Bench:
 
     def context(self, rec, op, key):
         ctx = {f: rec[f] for f in ("rx_ptr", "mode", "rem", "noreply", "cas_out", "touch",
-                                   "last_key", "klen", "vlen", "exptime", "num", "off", "hash")}
+                                   "last_key", "klen", "vlen", "expiry", "num", "off", "hash")}
         ctx["op"] = rec["ctx_op"]
         ctx["known"], ctx["binary"] = 1, rec["binary"]
         if not rec["key_stored"] and key:
@@ -410,7 +411,7 @@ class Bench:
                 ops.append(("reply", reply))
         elif op == "OpGet":
             assert not noreply or binary
-            ops.append(("get", key, bool(rec["cas_out"]), rec["exptime"] if rec["touch"] else None))
+            ops.append(("get", key, bool(rec["cas_out"]), rec["expiry"] if rec["touch"] else None))
             if rec["last_key"]:
                 ops.append(("end",))
         elif op in EXTENDS and rec["cont_start"]:
@@ -423,8 +424,8 @@ class Bench:
                 assert rec["hash"] == hash_of(key)
             assert item["key"] == key, "key of the item"
             assert (item["vlen"], rec["vlen"]) == (len(item["value"]),) * 2
-            assert rec["exptime"] == item["exptime"]
-            ops.append(("store", op, key, item["flags"], item["exptime"], item["value"], noreply,
+            assert rec["expiry"] == item["expiry"]
+            ops.append(("store", op, key, item["flags"], item["expiry"], item["value"], noreply,
                         rec["num"] if op == "OpCas" or binary else 0))
         elif op == "OpPart":
             item = self.items[T.off_t.pack(rec["off"])]
@@ -434,14 +435,14 @@ class Bench:
             assert reply == ("RpNone" if noreply else "RpTooLarge")
             ops.append(("toobig", key, noreply))
         elif op in ("OpIncr", "OpDecr"):
-            more = [rec["hash"], rec["unique_no"], rec["exptime"], bool(rec["touch"])] if binary else []
+            more = [rec["hash"], rec["unique_no"], rec["expiry"], bool(rec["touch"])] if binary else []
             ops.append(("delta", b"incr" if op == "OpIncr" else b"decr", key, rec["num"], noreply, *more))
         elif op == "OpTouch":
-            ops.append(("touch", key, rec["exptime"], noreply))
+            ops.append(("touch", key, rec["expiry"], noreply))
         elif op == "OpDelete":
             ops.append(("delete", key, noreply, *[rec["num"]] * binary))
         elif op == "OpFlush":
-            ops.append(("flush", rec["exptime"], noreply))
+            ops.append(("flush", rec["expiry"], noreply))
         elif op == "OpHost":
             assert not conn.asked and bool(conn.host) == bool(rec["key_stored"])
             conn.asked = True

@@ -26,11 +26,11 @@ def s32(value):
 
 
 def when(value, now):
-    """Absolute expiry time."""
+    """Absolute expiry time in milliseconds."""
     value = s32(value)
     if value <= 0:
         return -value and 1
-    return (now + value if value <= 2592000 else value) & 0xFFFFFFFF
+    return 1000 * (now + value if value <= 2592000 else value)
 
 
 STORES = {b"set": "OpSet", b"add": "OpAdd", b"replace": "OpReplace", b"cas": "OpCas",

@@ -49,19 +49,19 @@ def numeric(value):
 
 
 class Item:
-    def __init__(self, value, flags, exptime, off):
-        self.value, self.flags, self.exptime, self.off = value, flags, exptime, off
+    def __init__(self, value, flags, expiry, off):
+        self.value, self.flags, self.expiry, self.off = value, flags, expiry, off
 
 
 class Model:
     """What the requests should do; `lost` says whether a missing item may be gone from the log."""
 
     def __init__(self, bench):
-        self.bench, self.items, self.now = bench, {}, 1_000_000
+        self.bench, self.items, self.now = bench, {}, 1_800_000_000_123
 
     def alive(self, key):
         item = self.items.get(key)
-        return item if item and (item.exptime == 0 or item.exptime > self.now) else None
+        return item if item and (item.expiry == 0 or item.expiry > self.now) else None
 
     def extends(self, item, r):
         """append or prepend `r` has an item that may grow so long."""
@@ -81,14 +81,14 @@ class Model:
                 if op == T.OpSet:
                     self.items.pop(key, None)
                 return reply("RpNoMemory")
-            self.items[key] = Item(r["_value"], r["flags"], r["exptime"], r["off"])
+            self.items[key] = Item(r["_value"], r["flags"], r["expiry"], r["off"])
             return reply("RpStored")
 
         if op == T.OpGet:
             if not item:
                 return ("reply", T.RpEnd) if r.get("last_key") else None
             if r.get("touch"):
-                old, item.exptime = item.exptime, r["exptime"]
+                old, item.expiry = item.expiry, r["expiry"]
             return ("value", item, key)
         if op == T.OpSet:
             return store()
@@ -107,7 +107,7 @@ class Model:
             if not self.extends(item, r):
                 return reply("RpNotStored")
             both = (item.value, r["_value"]) if op == T.OpAppend else (r["_value"], item.value)
-            self.items[key] = Item(b"".join(both), item.flags, item.exptime, None)
+            self.items[key] = Item(b"".join(both), item.flags, item.expiry, None)
             return reply("RpStored")
         if op == T.OpDelete:
             if item:
@@ -115,7 +115,7 @@ class Model:
             return reply("RpDeleted" if item else "RpNotFound")
         if op == T.OpTouch:
             if item:
-                item.exptime = r["exptime"]
+                item.expiry = r["expiry"]
             return reply("RpTouched" if item else "RpNotFound")
         if op in (T.OpIncr, T.OpDecr):
             if not item:
@@ -126,10 +126,10 @@ class Model:
             delta = r["num"]
             number = (number + delta) % (1 << 64) if op == T.OpIncr else max(number - delta, 0)
             self.items[key] = Item(str(number).encode().ljust(len(item.value)), item.flags,
-                                   item.exptime, None)
+                                   item.expiry, None)
             return None if r.get("noreply") else ("number", number)
         if op == T.OpFlush:
-            if r["exptime"] == 0:
+            if r["expiry"] == 0:
                 self.items.clear()
             return reply("RpOk")
         if op == T.OpTooBig:
@@ -272,9 +272,9 @@ class Bench:
         self.item_max = item_max
         self.sim.item_max_i.set(item_max)
 
-    def sleep(self, seconds):
+    def sleep(self, ms):
         """The clock moves on."""
-        self.model.now += seconds
+        self.model.now += ms
         self.sim.now_i.set(self.model.now)
 
     def put(self, beats, **put):
@@ -328,10 +328,10 @@ class Bench:
                 value = r["_value"]
                 r["vlen"] = len(value)
                 r.setdefault("flags", 0)
-                r.setdefault("exptime", 0)
+                r.setdefault("expiry", 0)
                 r["off"] = self.put(
                     to_beats(key) + to_beats(value), start=1, own_lines=random.randrange(8) == 0,
-                    klen=len(key), vlen=len(value), flags=r["flags"], exptime=r["exptime"])
+                    klen=len(key), vlen=len(value), flags=r["flags"], expiry=r["expiry"])
             if r["op"] in STORES:
                 r["_place"] = self.place(r["off"])
             self.send(r, None if r.get("key_stored") else key)
@@ -493,8 +493,8 @@ class Bench:
         assert room >= 0 or job["udp"]
         # What the connection goes on with: where the record executed last has left it.
         last = records[executed - 1] if cut else job["end"]
-        for field in ("noreply", "cas_out", "touch", "last_key", "klen", "exptime", "num"):
-            if field in ("exptime", "num") and last["op"] in EXTENDS and ctx["cont"]:
+        for field in ("noreply", "cas_out", "touch", "last_key", "klen", "expiry", "num"):
+            if field in ("expiry", "num") and last["op"] in EXTENDS and ctx["cont"]:
                 continue
             assert ctx[field] == last.get(field, 0), (field, ctx, last)
         assert ctx["op"] == last.get("ctx_op", 0)

@@ -10,7 +10,7 @@ module store_tb
 ) (
   input  logic              clk_i,
   input  logic              rst_ni,
-  input  logic [31:0]       now_i,
+  input  msec_t             now_i,
   input  logic [1023:0]     nh_key_i,
   input  logic [127:0]      mix_key_i,
   input  logic              enable_i,
@@ -75,7 +75,6 @@ module store_tb
           log_base: LogBase,
           log_lines: log_lines_i,
           item_max: item_max_i,
-          now: now_i,
           nh_key: nh_key_i,
           mix_key: mix_key_i
       };
@@ -91,6 +90,7 @@ module store_tb
     .clk_i,
     .rst_ni,
     .cfg_i       (cfg),
+    .now_i,
     .tick_i,
     .enable_i,
     .req_valid_i,

@@ -74,7 +74,7 @@ def test_binary(small):
         res, _ = bench.says("RpStored", T.OpAppend, key, _value=b"!", num=unique)
         unique = bench.value(b"two!", key)["unique_no"]
         assert res["unique_no"] == unique
-        res, _ = bench.says("RpTouched", T.OpTouch, key, exptime=0)
+        res, _ = bench.says("RpTouched", T.OpTouch, key, expiry=0)
         assert res["unique_no"] == unique and res["flags"] == 0
         bench.says("RpDeleted", T.OpDelete, key, num=unique)
         # Misses; the key is there if it is to be shown.
@@ -101,10 +101,10 @@ def test_numbers(small):
         bench.says("RpNotFound", T.OpIncr, key, num=1, hash=first)
         for quiet in (0, 1):
             if quiet:
-                bench.says("RpStored", T.OpSet, key, _value=b"expired", flags=3, exptime=bench.model.now + 1)
+                bench.says("RpStored", T.OpSet, key, _value=b"expired", flags=3, expiry=bench.model.now + 1)
                 bench.sleep(2)
             res, _ = bench.do(random.choice((T.OpIncr, T.OpDecr)), key, quiet, touch=1, num=5, hash=first,
-                              exptime=bench.model.now + 100)
+                              expiry=bench.model.now + 100)
             assert quiet and res is None or res["kind"] == T.RsNumber and res["num"] == first
             got = bench.value(b"%d" % first, key)
             assert got["flags"] == 0 and (quiet or got["unique_no"] == res["unique_no"])
@@ -116,7 +116,7 @@ def test_numbers(small):
         assert res["kind"] == T.RsNumber and res["num"] == 9 and bench.value(b"9 ", key)["flags"] == 3
         # It lives as long as it was told to.
         bench.says("RpDeleted", T.OpDelete, key)
-        bench.do(T.OpIncr, key, touch=1, num=1, hash=first, exptime=bench.model.now + 1)
+        bench.do(T.OpIncr, key, touch=1, num=1, hash=first, expiry=bench.model.now + 1)
         bench.sleep(1)
         bench.says("RpNotFound", T.OpGet, key)
     for value, reply in ((b"", "RpNonNumeric"), (b"x", "RpExists")):

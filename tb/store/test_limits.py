@@ -42,31 +42,34 @@ def test_collisions(small):
 
 
 def test_clock(small):
-    """Items end with the second that they name; a delayed flush when its second begins."""
+    """Items end with the millisecond that they name; a delayed flush when the second before its time begins,
+    and again as it ends."""
     bench = Bench(small)
     now = bench.model.now
-    do(bench, put(b"set", b"1", exptime=now + 2), put(b"touch", b"2", exptime=now + 1),
-       {"op": T.OpTouch, "_key": b"touch", "exptime": now + 3}, put(b"ever", b"3"))
+    do(bench, put(b"set", b"1", expiry=now + 2), put(b"touch", b"2", expiry=now + 1),
+       {"op": T.OpTouch, "_key": b"touch", "expiry": now + 3}, put(b"ever", b"3"))
     for _ in range(5):
         do(bench, get(b"set"), get(b"touch"), get(b"ever"))
         bench.sleep(1)
     now = bench.model.now
-    do(bench, {"op": T.OpFlush, "exptime": now + 4}, put(b"a", b"1"))
-    for _ in range(2):
-        bench.sleep(1)
+    do(bench, {"op": T.OpFlush, "expiry": now + 4000}, put(b"a", b"1"))
+    for ms in (1000, 1999):
+        bench.sleep(ms)
         do(bench, get(b"a"), get(b"ever"))
     # memcached empties the store as the second before begins, and of what is stored within it.
     bench.sleep(1)
     bench.model.items.clear()
     do(bench, get(b"a"), get(b"ever"), put(b"b", b"2"), get(b"b"))
+    bench.sleep(999)
+    do(bench, get(b"b"))
     bench.sleep(1)
     bench.model.items.clear()
     do(bench, get(b"b"), put(b"c", b"3"), get(b"c"))
-    bench.sleep(5)
+    bench.sleep(5000)
     do(bench, get(b"c"))
     # One that is past calls a pending one off.
-    do(bench, {"op": T.OpFlush, "exptime": bench.model.now + 2}, {"op": T.OpFlush, "exptime": 1})
-    bench.sleep(5)
+    do(bench, {"op": T.OpFlush, "expiry": bench.model.now + 2000}, {"op": T.OpFlush, "expiry": 1})
+    bench.sleep(5000)
     do(bench, get(b"c"))
 
 
@@ -75,10 +78,10 @@ def test_flushes(tiny):
     bench = Bench(tiny)
     names = [b"key%d" % i for i in range(100)]
     do(bench, *(put(name, b"old") for name in names[:50]))
-    do(bench, {"op": T.OpFlush, "exptime": 0}, *(put(name, b"new") for name in names[50:]))
+    do(bench, {"op": T.OpFlush, "expiry": 0}, *(put(name, b"new") for name in names[50:]))
     do(bench, *map(get, names))
     for _ in range(64):
-        do(bench, *[{"op": T.OpFlush, "exptime": 0}] * 4)
+        do(bench, *[{"op": T.OpFlush, "expiry": 0}] * 4)
     do(bench, *map(get, names))
     assert bench.counts()["Flushes"] == 257
 
@@ -201,6 +204,52 @@ def test_evicts_unused(tiny):
     assert bench.counts()["Evictions"] > 400
     do(bench, *map(get, hot))
     assert bench.lost == bench.misses_by_age == 0
+
+
+def test_old_ways(make):
+    """A key's way that nobody has cleared for 255 laps: its lap is the present one's lower byte, and in its
+    place is an item of that key, which was deleted."""
+    bench = Bench(make(4, 64))
+    bench.use_keys([0] * 32, [1, 1])
+    # Four items a lap; one with another length of its key is in other buckets.
+    item = lambda key: put(key, bytes(1008 - len(key)))  # noqa: E731
+    do(bench, item(b"one"), item(b"two"))
+    for _ in range(4 * 255 - 2):
+        do(bench, item(b"filler"))
+    do(bench, item(b"two"), item(b"two"), {"op": T.OpDelete, "_key": b"two"}, get(b"two"))
+    assert bench.lap == 257 and bench.lost == 0
+
+
+def test_renewed(make):
+    """Who is replaced again and again stays: with his way, his bucket is renewed."""
+    bench = Bench(make(4, 64))
+    while bench.lap < 200:
+        do(bench, get(b"key"), put(b"key", b"value"), put(b"filler", bytes(1000)))
+    assert bench.lost == bench.misses_by_age == 0
+
+
+def test_epochs(make):
+    """Everything that writes ways, in buckets of this epoch, of the one before, and of older ones."""
+    bench = Bench(make(4, 64))
+    bench.allow_evict = True
+    keys = [b"key%d" % i for i in range(60)]
+
+    def some(n):
+        for _ in range(n):
+            key = random.choice(keys)
+            yield random.choice([
+                put(key, b"%d" % random.randrange(1000)), get(key), {"op": T.OpAdd, "_key": key, "_value": b"7"},
+                {"op": T.OpIncr, "_key": key, "num": 1}, {"op": T.OpDelete, "_key": key},
+                {"op": T.OpAppend, "_key": key, "_value": b"0"}])
+
+    while bench.lap < 210:
+        do(bench, *some(8))
+        # A few laps at once.
+        for _ in range(random.choice([0, 0, 0, 6, 40])):
+            do(bench, put(b"filler", bytes(1500)))
+        if random.random() < 0.02:
+            do(bench, {"op": T.OpFlush, "expiry": 0})
+    assert bench.results > 500
 
 
 def test_lap_numbers(make):

@@ -38,7 +38,7 @@ def random_value():
 
 
 def random_record(bench, key):
-    r = {"_key": key, "exptime": random.choice([0, 0, 0, bench.model.now + 100, 1])}
+    r = {"_key": key, "expiry": random.choice([0, 0, 0, bench.model.now + 100, 1])}
     x = random.random()
     if x < 0.40:
         return {"op": T.OpGet, "_key": key, "last_key": 1, "cas_out": random.randrange(2)}
@@ -70,7 +70,7 @@ def random_record(bench, key):
         return {"op": T.OpTooBig, "_key": key, "reply": T.RpTooLarge}
     if bench.allow_evict:
         return {"op": T.OpReply, "reply": T.RpError}
-    return {"op": T.OpFlush, "exptime": 0}
+    return {"op": T.OpFlush, "expiry": 0}
 
 
 def random_jobs(bench, n, keys, jobs=8, space=None):
@@ -106,7 +106,7 @@ def continue_value(bench, job, space=None):
     """The next job of a connection whose value was split, or whose append has made a piece."""
     key, value, ctx = job["cont"]
     if value is None:
-        record = {k: ctx[k] for k in ("op", "noreply", "klen", "vlen", "off", "cont_start", "hash", "exptime", "num")}
+        record = {k: ctx[k] for k in ("op", "noreply", "klen", "vlen", "off", "cont_start", "hash", "expiry", "num")}
         record |= {"key_stored": 1, "_key": key["_key"], "_value": key["_value"]}
         return bench.job([record], job["conn"], 0, space() if space else 65536)
     record = {"op": T.OpCont, "klen": ctx["klen"], "vlen": ctx["vlen"], "off": ctx["off"],
@@ -161,7 +161,7 @@ def test_counters(small):
     # The rarest of all, where chance has brought none: records that their job has no room for.
     bench.job([{"op": T.OpSet, "_key": b"long", "_value": bytes(800)}])
     bench.job([{"op": T.OpGet, "_key": b"long", "last_key": 1}] * 10, tx_space=2000)
-    bench.job([{"op": T.OpFlush, "exptime": 0}])
+    bench.job([{"op": T.OpFlush, "expiry": 0}])
     bench.idle()
     assert bench.misses_by_age == bench.lost == 0
     counts = bench.counts()
@@ -173,7 +173,7 @@ def long_set(bench, key, value, conn, space=65536, op=T.OpSet):
     """A SET whose data come in several jobs: OpPart records, then a record with the key stored."""
     cuts = sorted(random.randrange(1, max(len(value), 2)) for _ in range(random.randrange(1, 6)))
     pieces = [value[a:b] for a, b in zip([0, *cuts], [*cuts, len(value)])]
-    fields = {"klen": len(key), "vlen": len(value), "flags": 77, "exptime": 0}
+    fields = {"klen": len(key), "vlen": len(value), "flags": 77, "expiry": 0}
     off = bench.put(to_beats(key) + to_beats(pieces[0]), start=1, own_lines=1, **fields)
     context = {"ctx_op": op, "mode": T.MdValue, "off": off, "noreply": random.randrange(2),
                **fields}
@@ -218,8 +218,8 @@ def test_extend(small):
         key = random_key(n)
         get = {"op": T.OpGet, "_key": key, "last_key": 1, "cas_out": 1}
         records = [{"op": random.choice([T.OpSet, T.OpAdd]), "_value": random.randbytes(random.choice(lengths[:15])),
-                    "flags": random.choice([0, 5]), "exptime": random.choice([0, bench.model.now + 9])}]
-        records += [{"op": random.choice([T.OpAppend, T.OpPrepend]), "flags": 9, "exptime": 1,
+                    "flags": random.choice([0, 5]), "expiry": random.choice([0, bench.model.now + 9])}]
+        records += [{"op": random.choice([T.OpAppend, T.OpPrepend]), "flags": 9, "expiry": 1,
                      "_value": random.randbytes(random.choice(lengths[:14])), "noreply": random.randrange(2)}
                     for _ in range(random.randrange(1, 4))]
         for r in list(records):
@@ -234,10 +234,10 @@ def test_extend(small):
     assert bench.misses_by_age == 0
     # What is not there, or no more.
     for op in (T.OpAppend, T.OpPrepend):
-        extend = {"op": op, "_key": b"none", "_value": b"1", "exptime": 0}
+        extend = {"op": op, "_key": b"none", "_value": b"1", "expiry": 0}
         for noreply in (0, 1):
             bench.job([{**extend, "noreply": noreply}, {"op": T.OpGet, "_key": b"none", "last_key": 1}])
-        bench.job([{"op": T.OpSet, "_key": b"none", "_value": b"2", "exptime": 1}, extend])
+        bench.job([{"op": T.OpSet, "_key": b"none", "_value": b"2", "expiry": 1}, extend])
         bench.job([{"op": T.OpSet, "_key": b"none", "_value": b"2"}, {"op": T.OpDelete, "_key": b"none"}, extend])
         bench.idle()
     # Bytes that come in several jobs; items that become long; the limit to the byte.
@@ -311,7 +311,7 @@ def test_extend_interrupted(small, what):
     for pieces in range(5):
         record = {"op": random.choice([T.OpAppend, T.OpPrepend]), "_key": key, "_value": random.randbytes(3000)}
         bench.job([{"op": T.OpSet, "_key": key, "_value": random.randbytes(40000), "flags": 3,
-                    "exptime": bench.model.now + 100}])
+                    "expiry": bench.model.now + 100}])
         job = bench.job([record, {"op": T.OpReply, "reply": T.RpOk}], 1)
         bench.idle()
         assert job["ctx"]["cont"] and job["ctx"]["cont_start"] == PIECE
@@ -323,8 +323,8 @@ def test_extend_interrupted(small, what):
         if what == "expires":
             bench.sleep(200)
         elif what:
-            exptime = {"OpFlush": 0, "OpTouch": bench.model.now + 50}.get(what, bench.model.now + 100)
-            bench.job([{"op": getattr(T, what), "_key": key, "_value": random.randbytes(20000), "exptime": exptime}],
+            expiry = {"OpFlush": 0, "OpTouch": bench.model.now + 50}.get(what, bench.model.now + 100)
+            bench.job([{"op": getattr(T, what), "_key": key, "_value": random.randbytes(20000), "expiry": expiry}],
                       2, 1)
             bench.idle()
         while "cont" in job:
@@ -367,7 +367,7 @@ def test_room_before_bytes(seed):
     small = Sim(seed, 8, 65536)
     bench = Bench(small)
     budget, lines = 16640, 7000
-    fields = {"klen": 3, "vlen": 64 * lines - 19, "flags": 0, "exptime": 0}
+    fields = {"klen": 3, "vlen": 64 * lines - 19, "flags": 0, "expiry": 0}
     first = random.randbytes(8192)
 
     def begin():
@@ -381,7 +381,7 @@ def test_room_before_bytes(seed):
 
     def short():
         assert bench.put(to_beats(b"key") + to_beats(bytes(2000)), start=1, own_lines=0, klen=3, vlen=2000,
-                         flags=0, exptime=0)["lap"]
+                         flags=0, expiry=0)["lap"]
 
     assert not small.timer_o.get()
     offs = [begin() for _ in range(4)]
@@ -468,7 +468,7 @@ def test_unknown_bytes(small, every):
             op = random.choice([T.OpGet, T.OpSet, T.OpDelete, T.OpIncr, T.OpTouch, T.OpFlush, T.OpTooBig])
             if op == T.OpSet:
                 r |= {"vlen": 5, "off": bench.put(to_beats(key) + to_beats(b"wrong"), start=1, own_lines=0,
-                                                  klen=len(key), vlen=5, flags=0, exptime=0)}
+                                                  klen=len(key), vlen=5, flags=0, expiry=0)}
             bench.send({"op": op, **r}, None if op == T.OpFlush else key)
         bench.send({"op": T.OpEnd, "conn": conn, "mode": T.MdLine})
 

@@ -103,7 +103,7 @@ def test_large_log(make):
     assert bench.misses_by_age == 8 and bench.lost == 0
 
     # Behind all the rest: what is taken here would be missing there.
-    fields = {"klen": 3, "vlen": 64 * 16000 - 19, "flags": 0, "exptime": 0}
+    fields = {"klen": 3, "vlen": 64 * 16000 - 19, "flags": 0, "expiry": 0}
     first = random.randbytes(8192)
     offs = [bench.put(to_beats(b"key") + to_beats(first), start=1, own_lines=1, **fields)
             for _ in range(3)]

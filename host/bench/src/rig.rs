@@ -1,6 +1,7 @@
 //! The card with its wire: sends frames, runs the clock, hands over what comes out.
 
 use std::net::Ipv6Addr;
+use std::time::Duration;
 
 use anyhow::{ensure, Result};
 use wirekv_card::csr::{Totals, COUNTERS};
@@ -68,7 +69,7 @@ impl Rig {
             time_wait_ms: 1000,
             keep_alive_seconds: 300,
             idle_seconds: 0,
-            unix_seconds: 1_700_000_000,
+            time: Duration::from_secs(1_700_000_000),
             layout,
         };
         init(&mut sim, &settings, &Seeds::repeatable(seed))?;

@@ -32,7 +32,6 @@ mod ffi {
         pub mem_jitter: u32,
         pub index_bits: u32,
         pub log_lines: u32,
-        pub now: u32,
     }
 
     #[repr(C)]
@@ -110,7 +109,6 @@ impl Sim {
             mem_jitter: args.mem_jitter,
             index_bits: layout.index_bits,
             log_lines: layout.log_lines,
-            now: 1_700_000_000,
         };
         // SAFETY: the configuration is copied during the call.
         Sim { raw: unsafe { ffi::ws_new(&config) }, layout, clock: 0 }

@@ -20,7 +20,7 @@ struct ws_config {
   uint64_t seed;      // of memory's jitter
   uint64_t mix_key[2];
   uint32_t nh_key[32];
-  uint32_t mem_latency, mem_jitter, index_bits, log_lines, now;
+  uint32_t mem_latency, mem_jitter, index_bits, log_lines;
 };
 
 /// What the bench offers in a clock.
@@ -49,7 +49,6 @@ struct ws_store {
     top->log_base_i = c.log_base;
     top->index_bits_i = c.index_bits;
     top->log_lines_i = c.log_lines;
-    top->now_i = c.now;
     memcpy(&top->nh_key_i[0], c.nh_key, sizeof c.nh_key);
     memcpy(&top->mix_key_i[0], c.mix_key, sizeof c.mix_key);
     top->rst_ni = 0;

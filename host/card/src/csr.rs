@@ -14,7 +14,7 @@ pub const STATUS: u32 = 0x008;
 pub const OPEN_CONNS: u32 = 0x00C;
 /// Bit 0: the card answers. Set last.
 pub const ENABLE: u32 = 0x010;
-/// UNIX time, written by the host once a second.
+/// UNIX time: `set_time` writes it, behind the milliseconds of the present second.
 pub const UNIX_SECONDS: u32 = 0x014;
 pub const MAC_LOW: u32 = 0x018;
 pub const MAC_HIGH: u32 = 0x01C;
@@ -36,6 +36,7 @@ pub const LOG_LINES: u32 = 0x044;
 pub const ITEM_MAX: u32 = 0x048;
 /// Connections accepted at once (at most `CONNS`).
 pub const MAX_CONNS: u32 = 0x04C;
+pub const MILLISECONDS: u32 = 0x050;
 pub const TIME_WAIT_MS: u32 = 0x054;
 /// Seconds of silence before the first keep-alive probe; 0: none is sent.
 pub const KEEP_ALIVE_SECONDS: u32 = 0x058;

@@ -1,6 +1,7 @@
 //! Brings a card up: addresses, memory layout, secrets, then the enable bit.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
+use std::time::Duration;
 
 use crate::{csr, Card, CardError};
 
@@ -105,7 +106,8 @@ pub struct Settings {
     pub keep_alive_seconds: u16,
     /// Time without a request after which a connection is closed; 0: it stays.
     pub idle_seconds: u16,
-    pub unix_seconds: u32,
+    /// Since the UNIX epoch.
+    pub time: Duration,
     pub layout: Layout,
 }
 
@@ -125,7 +127,6 @@ pub fn init(card: &mut dyn Card, set: &Settings, seeds: &Seeds) -> Result<(), Ca
     let lines = |bytes: u64| (bytes / LINE_BYTES) as u32;
     let l = &set.layout;
     for (addr, value) in [
-        (csr::UNIX_SECONDS, set.unix_seconds),
         (csr::MAC_LOW, mac as u32),
         (csr::MAC_HIGH, (mac >> 32) as u32),
         (csr::IP, u32::from(set.ip)),
@@ -146,12 +147,20 @@ pub fn init(card: &mut dyn Card, set: &Settings, seeds: &Seeds) -> Result<(), Ca
     ] {
         card.write_csr(addr, value)?;
     }
+    set_time(card, set.time)?;
     write_words(card, csr::IP6_FIXED, (0..4).map(|n| (u128::from(set.ip6) >> (32 * n)) as u32))?;
     write_words(card, csr::TCP_SECRET, seeds.tcp_secret)?;
     let mix = seeds.hash_mix.iter().flat_map(|m| [*m as u32, (*m >> 32) as u32]);
     write_words(card, csr::HASH_MIX, mix)?;
     write_words(card, csr::HASH_NH, seeds.hash_nh)?;
     card.write_csr(csr::ENABLE, 1)
+}
+
+/// Tells the card the time since the UNIX epoch. Its clock counts on from there, and never goes back: if
+/// it is ahead, it waits.
+pub fn set_time(card: &mut dyn Card, time: Duration) -> Result<(), CardError> {
+    card.write_csr(csr::MILLISECONDS, time.subsec_millis())?;
+    card.write_csr(csr::UNIX_SECONDS, time.as_secs() as u32)
 }
 
 fn write_words(

@@ -3,7 +3,7 @@
 pub mod csr;
 mod init;
 
-pub use init::{init, Layout, Seeds, Settings};
+pub use init::{init, set_time, Layout, Seeds, Settings};
 
 /// Where frames go into and come out of a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -79,11 +79,21 @@ fn read_u32(from: &[u8]) -> u32 {
     u32::from_le_bytes(from.try_into().unwrap())
 }
 
+/// An expiry, of which the card knows milliseconds; 1 is long past.
+fn seconds(from: &[u8]) -> u32 {
+    let ms = u64::from_le_bytes(from.try_into().unwrap());
+    if ms == 1 {
+        return 1;
+    }
+    assert_eq!(ms % 1000, 0, "{ms} ms are no second's beginning");
+    (ms / 1000) as u32
+}
+
 /// The requests of a job, one `get` for all of a line's keys as the card gives them.
 fn read_job(from: &mut impl Read, lane: u32) -> std::io::Result<Vec<Seen>> {
     let mut seen = Vec::new();
     loop {
-        let mut head = [0; 36];
+        let mut head = [0; 40];
         from.read_exact(&mut head)?;
         let mut key = vec![0; read_u32(&head[4..8]) as usize];
         let mut value = vec![0; read_u32(&head[8..12]) as usize];
@@ -93,9 +103,9 @@ fn read_job(from: &mut impl Read, lane: u32) -> std::io::Result<Vec<Seen>> {
         assert_eq!(bits >> 4 & 1 == 1, seen.is_empty(), "first record of a job");
         let touch = bits & 4 != 0;
         let store = (SET..=PREPEND).contains(&op);
-        let mut end = read_u32(&head[28..32]).wrapping_sub(lane);
+        let mut end = read_u32(&head[32..36]).wrapping_sub(lane);
         if head[3] == SWALLOW && op == REPLY {
-            end += read_u32(&head[32..36]);
+            end += read_u32(&head[36..40]);
         }
         let next = Seen {
             op,
@@ -106,11 +116,11 @@ fn read_job(from: &mut impl Read, lane: u32) -> std::io::Result<Vec<Seen>> {
             flags: if store { read_u32(&head[12..16]) } else { 0 },
             exptime: match op {
                 GET if !touch => 0,
-                GET | TOUCH | FLUSH | SET..=PREPEND => read_u32(&head[16..20]),
+                GET | TOUCH | FLUSH | SET..=PREPEND => seconds(&head[16..24]),
                 _ => 0,
             },
             number: match op {
-                INCR | DECR | CAS => u64::from_le_bytes(head[20..28].try_into().unwrap()),
+                INCR | DECR | CAS => u64::from_le_bytes(head[24..32].try_into().unwrap()),
                 _ => 0,
             },
             key,

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
-use wirekv_card::{csr, Card, Port};
+use wirekv_card::{csr, set_time, Card, Port};
 use wirekv_net::{CardEnd, Frames, Refuser, Wire, WireCounts};
 
 use crate::exceptions::{self, Answers, Request};
@@ -49,7 +49,8 @@ impl Runner {
         let mut host_frames = 0;
         let (mut to_card, mut from_card) = (Frames::default(), Frames::default());
         let mut ticks = 0;
-        let mut second = 0;
+        let unix_start = unix_time();
+        let mut second = None;
         loop {
             self.link.exchange(&mut from_card, &mut to_card, self.card.backlog(Port::Wire))?;
             for frame in to_card.iter() {
@@ -69,6 +70,7 @@ impl Runner {
                     self.link.wait(Duration::MAX);
                     // Without a timer running nobody counted these ticks.
                     ticks = start.elapsed().as_millis() as u64;
+                    second = None;
                     continue;
                 }
                 if ticks >= due {
@@ -76,13 +78,16 @@ impl Runner {
                     continue;
                 }
             }
-            ticks = ticks.max(due.saturating_sub(MAX_OWED_TICKS));
+            if ticks + MAX_OWED_TICKS < due {
+                ticks = due - MAX_OWED_TICKS;
+                second = None;
+            }
             if ticks < due {
                 self.card.tick();
                 ticks += 1;
             }
             let began = Instant::now();
-            self.tell_time(&mut second)?;
+            self.tell_time(unix_start + start.elapsed(), &mut second)?;
             self.card.advance(CLOCKS);
             busy += began.elapsed();
 
@@ -109,12 +114,12 @@ impl Runner {
         })
     }
 
-    /// Once a second the card learns the time, and its counters are read before they wrap.
-    fn tell_time(&mut self, second: &mut u32) -> Result<()> {
-        let now = unix_seconds();
-        if now != *second {
-            *second = now;
-            self.card.write_csr(csr::UNIX_SECONDS, now)?;
+    /// Once a second, and when it has missed ticks, the card learns the time, which the wall clock does not
+    /// move after the start; and its counters are read before they wrap.
+    fn tell_time(&mut self, now: Duration, second: &mut Option<u64>) -> Result<()> {
+        if *second != Some(now.as_secs()) {
+            *second = Some(now.as_secs());
+            set_time(self.card.as_mut(), now)?;
             self.stats.totals.update(self.card.as_mut())?;
         }
         Ok(())
@@ -162,6 +167,6 @@ impl Runner {
     }
 }
 
-pub fn unix_seconds() -> u32 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs() as u32)
+pub fn unix_time() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }

@@ -14,7 +14,7 @@ use crate::args::{NetKind, ServeArgs};
 use crate::exceptions::Answers;
 use crate::extended;
 use crate::process::Process;
-use crate::runner::{unix_seconds, Runner, Summary};
+use crate::runner::{unix_time, Runner, Summary};
 use crate::signals;
 use crate::stats::{Stats, Told};
 
@@ -75,7 +75,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         time_wait_ms: TIME_WAIT_MS,
         keep_alive_seconds: args.tcp_keepalive,
         idle_seconds,
-        unix_seconds: unix_seconds(),
+        time: unix_time(),
         layout,
     };
     init(card.as_mut(), &settings, &Seeds::random()?)?;
