@@ -20,8 +20,8 @@ module execute_fv
   input logic [1:0]       line_i,
   input logic [2:0]       way_i,
   input way_t             content_i,
-  input logic [31:0]      epoch_i,
-  input logic [31:0]      now_i,
+  input epoch_t           epoch_i,
+  input msec_t            now_i,
   input log_range_t       range_i,
   input logic             req_valid_i,
   input req_t             req_i,
@@ -65,7 +65,7 @@ module execute_fv
   logic [1:0] line_q;
   logic [2:0] way_q;
   way_t content_q;
-  logic [31:0] epoch_q;  // of its bucket
+  epoch_t epoch_q;  // of its bucket
   always_ff @(posedge clk_i) if (!rst_ni) {bank_q, line_q, way_q} <= {bank_i, line_i, way_i};
 
   // ------------------------------------------------ requests
@@ -127,9 +127,9 @@ module execute_fv
     end
   end
   `ASSERT(InItsSlot, wr_valid == '0 || wr_slot[1:0] == wr_line[1:0])
-  // A way, the use counts, the epoch with all else: never a part of one.
+  // A way, the epoch: never a part of one.
   `ASSERT(WholeWays, wr_valid == '0 || way_strb[way_q] == '0 || way_strb[way_q] == '1)
-  `ASSERT(WholeBuckets, wr_valid == '0 || !wr_strb[58] || wr_strb == '1)
+  `ASSERT(WholeEpochs, wr_valid == '0 || wr_strb[63:58] == '0 || wr_strb[63:58] == '1)
 
   // ------------------------------------------------ execute
   // verilator lint_off PINCONNECTEMPTY
@@ -231,10 +231,11 @@ module execute_fv
   `FV_ASSUME(one_way, $onehot0(dut.u_find.u_compare.offs_q))
 
   // ------------------------------------------------ what acts takes for the way's content
-  logic mine, lives, tag_fits, decides, tags, offs;
+  logic mine, present, lives, tag_fits, decides, tags, offs;
   bucket_t [1:0] now;
   assign mine     = dut.act.found.lookup && half(dut.act.found.line[bank_q]) == line_q;
-  assign lives    = content_q.off.lap != '0 && epoch_q == dut.epoch;
+  assign present  = epoch_q == dut.epochs.now || epoch_q == dut.epochs.last;
+  assign lives    = content_q.off.lap != '0 && present;
   assign tag_fits = lives && content_q.tag == dut.act.found.hash[63:50];
   // The stages' turn: what check found decides, or says where the steps look.
   assign decides  = dut.u_act.in_run && !dut.skip && mine;
@@ -242,6 +243,9 @@ module execute_fv
   assign offs     = dut.u_find.checked.offs[{bank_q, way_q}];
   `ASSERT(Tags, !decides || tags == tag_fits)
   `ASSERT(Offs, !decides || offs == (tag_fits && content_q.off == dut.act.found.off))
+
+  // What was forgotten does not come back with its bucket's next epoch.
+  `ASSERT(Forgotten, !(put && wr_strb[58]) || present || way_strb[way_q][0])
 
   // The steps that go on: the buckets that they look into, in the clock after they were read.
   logic look_q, other_q;
