@@ -73,7 +73,7 @@ module csr
   localparam int unsigned Words = 128;
   function automatic logic used(input int unsigned word);
     return word inside {['h010 / 4 : 'h04C / 4], ['h054 / 4 : 'h05C / 4], ['h060 / 4 : 'h06C / 4],
-                        ['h080 / 4 : 'h0AC / 4], ['h100 / 4 : 'h17C / 4]};
+                        ['h080 / 4 : 'h0B0 / 4], ['h100 / 4 : 'h17C / 4]};
   endfunction
   logic [31:0] reg_q[Words];
 
@@ -124,6 +124,7 @@ module csr
   assign net_o.ip6[2]   = {reg_q['h0AC / 4], reg_q['h0A8 / 4], reg_q['h0A4 / 4], reg_q['h0A0 / 4]};
   assign net_o.tcp_port = reg_q['h024 / 4][15:0];
   assign net_o.udp_port = reg_q['h028 / 4][15:0];
+  assign net_o.redis_port = reg_q['h0B0 / 4][15:0];
   assign net_o.mtu      = reg_q['h02C / 4][15:0];
   assign rx_base_o      = {2'b00, reg_q['h038 / 4]};
   assign tx_base_o      = {2'b00, reg_q['h03C / 4]};

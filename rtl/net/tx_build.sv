@@ -302,7 +302,7 @@ module tx_build
       TxTcp: begin
         next = ProtoTcp;
         l4 = {
-          cfg_i.tcp_port, head.peer.port, head.seq, head.ack, head.offset_flags, head.wnd, sums.l4,
+          our_tcp_port(cfg_i, head.peer), head.peer.port, head.seq, head.ack, head.offset_flags, head.wnd, sums.l4,
           112'd0
         };
       end

@@ -18,6 +18,8 @@ rtl/parse/keyword.sv
 rtl/parse/byte_number.sv
 rtl/parse/byte_words.sv
 rtl/parse/byte_header.sv
+rtl/parse/resp_command.sv
+rtl/parse/byte_resp.sv
 rtl/parse/byte_line.sv
 rtl/parse/byte_order.sv
 rtl/parse/byte_leave.sv

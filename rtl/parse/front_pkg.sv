@@ -27,6 +27,17 @@ package front_pkg;
     CmdHost     // known, but answered by host software
   } cmd_e;
 
+  /// Arguments of a command of Redis' protocol.
+  typedef logic [29:0] resp_count_t;
+
+  /// What the name of a command of Redis' protocol says.
+  typedef struct packed {
+    logic       found;  // gates run it
+    cmd_e       cmd;
+    resp_form_e form;
+    logic       array;  // its reply is an array
+  } resp_command_t;
+
   /// What a word of a request line says by its spelling.
   typedef struct packed {
     cmd_e cmd;
@@ -149,6 +160,8 @@ package front_pkg;
     ByEmpty,  // a job without bytes
     ByRead,
     ByWord,   // a word is complete
+    BySkip,   // goes behind a value whose command goes on
+    ByPart,   // enough text for host software to be a part
     ByLine,   // the line is, or what is left of a value is known: some sums
     ByDecide,
     ByAct,
@@ -206,6 +219,7 @@ package front_pkg;
     logic       first;
     logic       last;
     logic       binary; // with first: the job is in the binary protocol
+    logic       resp;   // likewise: in Redis' protocol
   } raw_t;
 
   /// A place where a request may start.
@@ -214,6 +228,7 @@ package front_pkg;
     logic   ending;  // none: the job ends
     logic   key;     // behind a blank, where a line of keys may go on
     logic   binary;  // in the binary protocol
+    logic   resp;    // in Redis' protocol
     logic   last;    // the job has no line behind this one
   } start_t;
 

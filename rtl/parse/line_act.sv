@@ -119,6 +119,7 @@ module line_act
     out_o.rec.req.udp      = job_q.udp;
     out_o.rec.req.conn     = job_q.conn;
     out_o.rec.req.binary   = '{is: job_q.ctx.binary.is, default: '0};
+    out_o.rec.req.resp     = job_q.ctx.resp;
     out_o.rec.req.first    = walk_q.first;
     out_o.rec.req.tx_ptr   = job_q.tx_ptr;
     out_o.rec.req.tx_space = job_q.tx_space;

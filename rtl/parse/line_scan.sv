@@ -41,11 +41,12 @@ module line_scan
     logic [63:0] get;    // the letter that all commands with several keys begin with
     logic        last;
     logic        binary;
+    logic        resp;
   } marks_t;
 
   line_no_t next_q;  // number of the next line
-  logic room_q, take, marks_ready, was_lf_q, was_blank_q, binary, binary_q;
-  logic [63:0] lanes, lf, blank, letter1;
+  logic room_q, take, marks_ready, was_lf_q, was_blank_q, binary, binary_q, resp, resp_q;
+  logic [63:0] lanes, lf, blank, letter1, star;
   logic [62:0] letter2;  // of the lane behind
   logic [61:0] letter3;
   logic [63:0] magic;     // a binary request's first byte; zeros two and five lanes behind
@@ -75,6 +76,7 @@ module line_scan
       if (i > 0) letter2[i-1] = c inside {"e", "a", "d", "p", "r", "n", "o"} || !lanes[i];
       if (i > 1) letter3[i-2] = c inside {"t", "d", "p", "s", "e", "l", "c", "u"} || !lanes[i];
       marks.get[i] = c == "g";
+      star[i]      = c == "*" && lanes[i];
       magic[i]     = c == request_pkg::BinaryRequest && lanes[i];
       if (i > 1) zero2[i-2] = c == 8'h00 || !lanes[i];
       if (i > 4) zero5[i-5] = c == 8'h00 || !lanes[i];
@@ -88,6 +90,12 @@ module line_scan
       marks.key  = '0;
       marks.get  = '0;
     end
+    marks.resp = resp;
+    if (resp) begin
+      marks.line = {lf[62:0], was_lf_q} & star;
+      marks.key  = '0;
+      marks.get  = '0;
+    end
     if (raw_i.first) begin
       marks.line[raw_i.start] = lanes[raw_i.start];
       // Whatever the job before ended with.
@@ -96,6 +104,7 @@ module line_scan
   end
 
   assign binary      = raw_i.first ? raw_i.binary : binary_q;
+  assign resp        = raw_i.first ? raw_i.resp : resp_q;
   assign raw_ready_o = room_q && marks_ready;
   assign take        = raw_valid_i && raw_ready_o;
   assign we_o        = take;
@@ -115,6 +124,7 @@ module line_scan
       was_lf_q    <= lf[63] && !raw_i.last;
       was_blank_q <= blank[63] && !raw_i.last;
       binary_q    <= binary;
+      resp_q      <= resp;
     end
   end
 
@@ -179,6 +189,7 @@ module line_scan
     start.ending     = !any && head.last;
     start.last       = head.last;
     start.binary     = head.binary;
+    start.resp       = head.resp;
     head_pop         = go && (any ? !more && !head.last : 1'b1);
   end
 

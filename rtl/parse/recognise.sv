@@ -374,6 +374,10 @@ module recognise
     cand_o.b.mid      = Hundreds[b6_q[3]] + 14'(b6_q[2]);
     cand_o.b.low      = Hundreds[b6_q[1]] + 14'(b6_q[0]);
     cand_o.data       = key6_q;
+    if (start6_q.resp) begin
+      cand_o.good       = 1'b0;
+      cand_o.unfinished = 1'b0;
+    end
     if (start6_q.binary) begin
       cand_o.good       = frame6.good;
       cand_o.unfinished = 1'b0;

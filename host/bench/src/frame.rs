@@ -8,6 +8,7 @@ use anyhow::{bail, ensure, Context, Result};
 pub const CARD_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 pub const CARD_IP: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 pub const PORT: u16 = 11211;
+pub const REDIS_PORT: u16 = 6379;
 
 const ETHERNET: usize = 14;
 const IP: usize = 20;

@@ -27,6 +27,7 @@ mod connection;
 mod docs;
 mod estimate;
 mod execute;
+mod elsewhere;
 mod expiry;
 mod facts;
 pub mod glob;
