@@ -116,7 +116,19 @@ module byte_engine
 
   line_info_t line;
   binary_t binary;  // of the request; `is` of its job
-  logic flags_set, word_end, line_end, eol, any, is_key, too_long, full, value_skip, odd, array, part_due;
+  logic
+      flags_set,
+      word_end,
+      line_end,
+      eol,
+      any,
+      is_key,
+      too_long,
+      full,
+      value_skip,
+      odd,
+      array,
+      part_due;
   resp_t resp;
   resp_count_t left;
   logic [7:0] chars;

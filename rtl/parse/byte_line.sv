@@ -79,7 +79,18 @@ module byte_line
   numbers_t words_numbers, header_numbers;
   logic header_flags;
   logic eol_q;
-  logic resp, framed, resp_put, resp_data, resp_word_end, resp_end, resp_any, resp_last, resp_key, resp_value, resp_odd;
+  logic
+      resp,
+      framed,
+      resp_put,
+      resp_data,
+      resp_word_end,
+      resp_end,
+      resp_any,
+      resp_last,
+      resp_key,
+      resp_value,
+      resp_odd;
   logic [7:0] resp_chars;
   line_info_t resp_line;
   numbers_t resp_numbers;
@@ -138,7 +149,8 @@ module byte_line
   byte_gather u_gather (
     .clk_i,
     .clear_i(begin_i || part_i || (binary && valid_i && header_key_begin && !is_host) ||
-             (word_i && resp) || (word_i && !is_host && !(line_o.words == '0 && spelled.cmd == CmdHost))),
+             (word_i && resp) ||
+             (word_i && !is_host && !(line_o.words == '0 && spelled.cmd == CmdHost))),
     .put_i  (put),
     .char_i (put_space ? " " : char_i.code),
     .data_o,

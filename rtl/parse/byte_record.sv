@@ -63,6 +63,9 @@ module byte_record
     req.tx_space = job_i.tx_space;
     req.binary   = empty_i ? ctx.binary : binary_i;
     req.resp     = empty_i ? ctx.resp : resp_i;
+    if (job_i.host) req.resp.three = job_i.host_three;
+    // Host software knows it once it has answered.
+    if (end_i && leaves_i.mode == MdHost) req.resp.met = 1'b1;
     req.klen     = line.klen;
     req.rx_ptr   = ctx.rx_ptr;
     if (old_i || empty_i) begin
@@ -89,7 +92,6 @@ module byte_record
       if (job_i.host) begin
         req.op       = OpHostData;
         req.host_len = job_i.host_len;
-        req.resp.three = job_i.host_three;
       end else if (ctx.mode == MdHost) begin
         req.op         = OpHost;
         req.key_stored = 1'b1;
@@ -174,7 +176,7 @@ module byte_record
     end
 
     if (end_i) begin
-      req.op               = OpEnd;
+      req.op = OpEnd;
       if (resp_i.is && leaves_i.mode == MdKeys) req.num = 64'(left_i);
       req.noreply          = leaves_i.noreply;
       req.key_stored       = old_i;

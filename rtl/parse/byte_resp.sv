@@ -181,11 +181,9 @@ module byte_resp
     if (valid_i) begin
       unique case (phase_q)
         PhStart:             odd_o = byte_i != "*";
-        PhCountLf:           odd_o = broken || byte_i != 8'h0a;
+        PhCountLf:           odd_o = broken;
         PhDollar:            odd_o = byte_i != "$";
-        PhLengthLf:          odd_o = broken || byte_i != 8'h0a || length_odd;
-        PhCr:                odd_o = byte_i != 8'h0d;
-        PhLf:                odd_o = byte_i != 8'h0a;
+        PhLengthLf:          odd_o = broken || length_odd;
         default: ;
       endcase
     end

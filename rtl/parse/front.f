@@ -7,6 +7,7 @@ rtl/parse/line_window.sv
 rtl/parse/chars_before.sv
 rtl/parse/request_form.sv
 rtl/parse/binary_form.sv
+rtl/parse/resp_form.sv
 rtl/parse/recognise.sv
 rtl/parse/walker.sv
 rtl/parse/mover.sv

@@ -273,6 +273,19 @@ package front_pkg;
     logic [31:0] second;
   } frame_t;
 
+  /// What recognise knows from the name of a command of Redis' protocol.
+  typedef struct packed {
+    logic       found;
+    op_e        op;
+    resp_form_e form;
+    logic       store;  // a value follows the key
+    logic       array;  // keys follow, so many
+    logic [6:0] count;
+    logic       keyed;
+    logic [2:0] at;     // where its key's length stands, see resp_form
+    logic [3:0] len;    // without a key: of all of it
+  } resp_what_t;
+
   /// What a request begins with: a request, or the part of one that has a window for itself.
   typedef struct packed {
     place_t      place;
@@ -288,6 +301,9 @@ package front_pkg;
     logic        more;        // another key follows
     logic        store;       // a value of `vlen` bytes follows, and CR LF in text
     binary_t     binary;      // a and b are binary, too
+    logic        resp;        // in Redis' protocol, with such a reply
+    resp_form_e  form;
+    logic [6:0]  count;       // keys that follow, of which it is told here
     logic        noreply;
     logic        cas_out;
     logic        touch;
@@ -313,6 +329,8 @@ package front_pkg;
     logic        back;    // take back what is not committed
     logic        commit;
     logic        first;   // first record of its job
+    logic        more;    // WkRequest: another key follows
+    logic [6:0]  left;    // Redis: so many
     logic [31:0] rem;     // WkEnd: bytes that the connection's next request needs
   } walk_t;
 

@@ -64,8 +64,9 @@ module resp_command
     command_o = '0;
     for (int unsigned r = 0; r < RowsNum; r++) begin
       logic same;
-      same = len_i == Rows[r].len && ((Rows[r].count == '0) ? count_i >= resp_count_t'(2)
-                                                            : count_i == resp_count_t'(Rows[r].count));
+      same = len_i == Rows[r].len &&
+             (Rows[r].count == '0 ? count_i >= resp_count_t'(2)
+                                  : count_i == resp_count_t'(Rows[r].count));
       for (int unsigned i = 0; i < 8; i++)
       if (7'(i) < Rows[r].len) same &= head[8*i+:8] == Rows[r].text[8*i+:8];
       if (same) command_o |= Rows[r].means;

@@ -43,6 +43,7 @@ class Conn:
     def __init__(self, data, fin=True, redis=False):
         self.data, self.fin, self.redis = data, fin, redis
         self.text = b""         # for the host, so far
+        self.met = self.three = 0
         self.rx0 = random.getrandbits(32)
         self.tx0 = random.getrandbits(32)
         self.sent = 0          # bytes in the ring
@@ -381,6 +382,7 @@ class Bench:
             conn.abort = True
             ctx = {**(ctx or self.context(rec, "OpEnd", None)), "mode": T.MdAbort}
             cocotb.start_soon(self.bad_done())
+        conn.met |= int(conn.redis and ctx["mode"] == T.MdHost)
         self.rests[rec["conn"]] = ctx["rem"] if ctx["mode"] == T.MdValue else 0
         self.dones.put({"": {"conn": rec["conn"], "tx_ptr": mod32(conn.tx0 + conn.tx),
                              "ctx": ctx}})
@@ -392,9 +394,14 @@ class Bench:
 
     def execute(self, rec, op, key, ops, conn):
         count, binary = len(ops), rec["binary"]
+        if op == "OpHostData":
+            conn.piece = conn.host.popleft()
         self.execute_one(rec, op, key, ops, conn)
         assert rec["resp"]["is"] == int(conn is not None and conn.redis)
         if rec["resp"]["is"]:
+            if op == "OpHostData":
+                conn.three = conn.piece["three"]
+            assert (rec["resp"]["met"], rec["resp"]["three"]) == (conn.met, conn.three), op
             form = "" if rec["reply"] == T.RpTooLong else name(rec["resp"]["form"], T.resp_form_e)
             ops[count:] = [one if one[0] == "host" else (*one, form) for one in ops[count:]]
         if binary["is"]:
@@ -458,10 +465,10 @@ class Bench:
                 ops.append(("host", key))
                 n = random.randrange(1, 4)
                 conn.host.extend({"conn": rec["conn"], "len": random.randrange(513),
-                                  "final_piece": int(i == n - 1)} for i in range(n))
+                                  "final_piece": int(i == n - 1), "three": random.getrandbits(1)} for i in range(n))
             self.pieces.put({"": conn.host[0]})
         elif op == "OpHostData":
-            assert conn.asked and conn.host.popleft()["len"] == rec["host_len"]
+            assert conn.asked and conn.piece["len"] == rec["host_len"]
             conn.asked = False
         elif op == "OpCont":
             assert rec["ctx_op"] == T.OpGet and T.off_t.pack(rec["off"]) == 77

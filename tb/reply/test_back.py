@@ -75,6 +75,16 @@ def pieces(data, lane):
             return chunks
 
 
+REDIS_FORMS = "RfStatus", "RfInteger", "RfLength", "RfBulk"
+# Those that depend on the form or the version are in their place.
+REDIS = {"RpDeleted": b":1\r\n", "RpOk": b"+OK\r\n", "RpPong": b"+PONG\r\n",
+         "RpNonNumeric": b"-ERR value is not an integer or out of range\r\n",
+         "RpOverflow": b"-ERR increment or decrement would overflow\r\n",
+         "RpTooLarge": b"-ERR item is larger than this server takes (-I)\r\n",
+         "RpNoMemory": b"-OOM command not allowed when used memory > 'maxmemory'.\r\n",
+         "RpTooLong": b"-ERR Protocol error: command is longer than this server takes\r\n"}
+
+
 class Model:
     """Streams in, and what must come out."""
 
@@ -128,6 +138,30 @@ class Model:
         size = len(extras) + len(shown) + len(body)
         return rec, (bytes([0x81, opcode]) + len(shown).to_bytes(2, "big") + bytes([len(extras), 0, 0, status])
                      + size.to_bytes(4, "big") + opaque + unique.to_bytes(8, "big") + extras + shown + body)
+
+    def redis(self, kind, three=False):
+        """A record of Redis' protocol, and its reply."""
+        rec = {"resp": {"is": 1, "three": int(three)}, "klen": random.getrandbits(8), "flags": number(32),
+               "last_key": random.getrandbits(1), "vlen": random.getrandbits(21)}
+        null = b"_\r\n" if three else b"$-1\r\n"
+        if kind == "value":
+            value = random.randbytes(random.choice((0, 1, 4, 15, 16, 17, 18, 100, random.randrange(3000))))
+            self.chunks += pieces(value, random.randrange(64))
+            rec |= {"kind": T.RsValue, "head": 1, "tail": 1, "vlen": len(value), "num": number(64)}
+            return rec, b"$%d\r\n%s\r\n" % (len(value), value)
+        if kind == "number":
+            rec |= {"kind": T.RsNumber, "num": number(63), "negative": random.getrandbits(1)}
+            form = random.choice((T.RfInteger, T.RfLength, T.RfArray))
+            rec["resp"]["form"] = form
+            rec["negative"] &= form != T.RfArray
+            return rec, b"%s%s%d\r\n" % (b"*" if form == T.RfArray else b":", b"-" * rec["negative"], rec["num"])
+        texts = {(form, reply): text for form in REDIS_FORMS for reply, text in REDIS.items()}
+        texts |= {("RfInteger", "RpStored"): b":1\r\n", ("RfInteger", "RpNotStored"): b":0\r\n", ("RfLength", "RpNotFound"): b":0\r\n",
+                  ("RfInteger", "RpNotFound"): b":0\r\n", ("RfStatus", "RpStored"): b"+OK\r\n", ("RfStatus", "RpNotStored"): null, ("RfBulk", "RpNotFound"): null}
+        (form, reply), text = random.choice(list(texts.items()))
+        rec |= {"kind": T.RsReply, "reply": getattr(T, reply)}
+        rec["resp"]["form"] = getattr(T, form)
+        return rec, text
 
     def record(self, udp):
         """A random record and its reply."""
@@ -365,6 +399,23 @@ async def random_jobs(dut):
         await bench.check(model)
         for stream in (bench.res, bench.key, bench.chunk, bench.uctx, bench.hreq, bench.hkey,
                        bench.done, bench.dgram, bench.hpiece):
+            stream.stop()
+
+
+@cocotb.test()
+async def redis(dut):
+    """Replies of Redis' protocol, RESP2 and RESP3, in jobs of one and of several, at every place in a line."""
+    await start(dut)
+    for idle, stall in PAUSES:
+        bench, model = Bench(dut, idle, stall), Model()
+        for kind in ("value", "number", "reply") * 20:
+            model.job([model.redis(kind, three=random.random() < 0.5)])
+        for _ in range(60):
+            three, kinds = random.random() < 0.5, ("value", "value", "number", "reply", "reply")
+            model.job([model.redis(random.choice(kinds), three) for _ in range(random.randrange(2, 30))])
+        bench.send(model)
+        await bench.check(model)
+        for stream in (bench.res, bench.key, bench.chunk, bench.uctx, bench.done, bench.dgram):
             stream.stop()
 
 

@@ -74,8 +74,15 @@ impl Flood {
             }
             Kind::Syns | Kind::SynsOfLinux => {
                 let seq = self.rng.random();
-                let syn =
-                    Segment { seq, ack: 0, flags: SYN, window: 0xFFFF, scale: None, payload: b"" };
+                let syn = Segment {
+                    port: frame::PORT,
+                    seq,
+                    ack: 0,
+                    flags: SYN,
+                    window: 0xFFFF,
+                    scale: None,
+                    payload: b"",
+                };
                 let options = if self.kind == Kind::Syns { &[][..] } else { &OPTIONS };
                 frame::with_options(from, &syn, options)
             }

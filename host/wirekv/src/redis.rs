@@ -14,7 +14,7 @@ use crate::args::ServeArgs;
 use crate::exceptions::{Request, Tag};
 
 /// The store of this program has no items.
-const STORE_BYTES: usize = 1 << 20;
+const STORE_BYTES: usize = 16 << 20;
 const NOT_NOW: &[u8] = b"-ERR a command that waits is not there with --body sim\r\n";
 
 /// A connection that has asked for something.
@@ -61,7 +61,12 @@ impl Redis {
             ..Facts::default()
         };
         let engine = Engine::new(store.local(), Arc::new(settings));
-        Ok(Redis { engine, conns: HashMap::new(), last: 0, host: Host { facts, shown: Vec::new() } })
+        Ok(Redis {
+            engine,
+            conns: HashMap::new(),
+            last: 0,
+            host: Host { facts, shown: Vec::new() },
+        })
     }
 
     /// What the card's connection speaks: RESP3.
@@ -188,7 +193,14 @@ mod tests {
     #[test]
     fn what_needs_items_is_refused() {
         let mut redis = redis();
-        for line in ["GET a\r\n", "KEYS *\r\n", "FLUSHALL ASYNC\r\n", "MULTI\r\n", "SELECT 1\r\n", "DBSIZE\r\n"] {
+        for line in [
+            "GET a\r\n",
+            "KEYS *\r\n",
+            "FLUSHALL ASYNC\r\n",
+            "MULTI\r\n",
+            "SELECT 1\r\n",
+            "DBSIZE\r\n",
+        ] {
             let answer = redis.take(&asks([1; 4], line.as_bytes())).unwrap();
             let text = String::from_utf8(answer.text).unwrap();
             assert!(text.starts_with("-ERR ") && text.contains("--body sim"), "{line}: {text}");

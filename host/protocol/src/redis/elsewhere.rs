@@ -5,7 +5,8 @@ use super::number;
 use super::table::{flag, Command};
 
 /// Beside those that read or write items.
-const OTHERS: &[&str] = &["multi", "exec", "discard", "debug", "memory", "object", "reply", "pause", "kill"];
+const OTHERS: &[&str] =
+    &["multi", "exec", "discard", "debug", "memory", "object", "reply", "pause", "kill"];
 
 /// Why this command is not done here, if it is not.
 #[cold]
