@@ -171,7 +171,7 @@ module recognise
   // verilator lint_off UNUSEDSIGNAL
   logic [63:0] other3, zero3;  // no key is shorter than a byte
   // verilator lint_on UNUSEDSIGNAL
-  logic [63:0] behind3, from3;
+  logic [63:0] behind3, from3, digit3, longer3;
   logic resp_value3;
   always_comb begin
     for (int unsigned i = 0; i < 64; i++) begin
@@ -180,7 +180,9 @@ module recognise
       behind3[i] = resp_end3 == 7'(i);
       from3[i]   = 7'(i) >= resp_end3 + 7'd3;
     end
-    resp_value3 = |(behind3 &{3'd0, ~other3[63:3]} & ~({3'd0, zero3[63:3]} &{4'd0, ~other3[63:4]}));
+    digit3      = {3'd0, ~other3[63:3]};
+    longer3     = {4'd0, ~other3[63:4]};
+    resp_value3 = |(behind3 & digit3 & ~(64'(zero3[63:3]) & longer3));
   end
 
   // ---------------------------------------------------------------- their lanes; three more ends

@@ -199,11 +199,11 @@ class Model:
 
     def host_piece(self, text, conn=None):
         conn = random.getrandbits(14) if conn is None else conn
-        final, close = random.getrandbits(1), random.getrandbits(1)
-        head = conn | random.getrandbits(1) << 31 | len(text) << 32 | final << 48 | close << 49
+        final, close, three = random.getrandbits(1), random.getrandbits(1), random.getrandbits(1)
+        head = conn | random.getrandbits(1) << 31 | len(text) << 32 | final << 48 | close << 49 | three << 50
         beats = [head | random.getrandbits(400) << 100]
         self.host.append(beats + ([b["data"] for b in to_beats(text)] if text else []))
-        self.hpieces.append({"conn": conn, "len": len(text), "final_piece": final, "close": close})
+        self.hpieces.append({"conn": conn, "len": len(text), "final_piece": final, "close": close, "three": three})
         return {"kind": T.RsHostData, "host_len": len(text)}, text
 
     def job(self, records, udp=False, conn=None, end=None):
@@ -446,7 +446,7 @@ async def binary(dut):
 @cocotb.test()
 async def replies(dut):
     """Every fixed reply, over TCP and UDP; the enum has no reply without a text."""
-    assert set(T.reply_e.names.values()) - {"RpNone"} == set(REPLIES)
+    assert set(T.reply_e.names.values()) - {"RpNone"} == set(REPLIES) | {"RpOverflow", "RpPong", "RpTooLong"}
     await start(dut)
     bench, model = Bench(dut, 0.2, 0.2), Model()
     records = [({"kind": T.RsReply, "reply": getattr(T, n)}, t + b"\r\n")
@@ -514,8 +514,10 @@ async def exception_queue(dut):
     texts = []
     for size in (0, 1, 63, 64, 65, 128, 250, *(random.randrange(1, 251) for _ in range(30))):
         conn, udp, text = random.getrandbits(14), random.getrandbits(1), random.randbytes(size)
-        texts.append((conn, udp, text))
-        bench.hreq.put({"": {"conn": conn, "udp": udp, "len": size}})
+        flags = random.getrandbits(4)
+        texts.append((conn, udp, flags, text))
+        named = {name: flags >> i & 1 for i, name in enumerate(("resp", "more", "stranger", "begins"))}
+        bench.hreq.put({"": {"conn": conn, "udp": udp, "len": size, **named}})
         bench.hkey.put(*({"": b} for b in to_beats(text)[:size]))  # none without text
     bad = 0
     for i in range(30):
@@ -548,9 +550,9 @@ async def exception_queue(dut):
     assert counted[0] == bad
     while len(bench.exc) < len(texts):
         await RisingEdge(dut.clk_i)
-    for (conn, udp, text), packet in zip(texts, bench.exc, strict=True):
+    for (conn, udp, flags, text), packet in zip(texts, bench.exc, strict=True):
         (head, keep), *rest = packet
-        assert head == conn | udp << 31 | len(text) << 32 | udp << 40 and keep == (1 << 64) - 1
+        assert head == conn | udp << 31 | len(text) << 32 | udp << 40 | flags << 41 and keep == (1 << 64) - 1
         assert text == b"".join(
             from_beats([{"data": d, "len": k.bit_count(), "last": i == len(rest) - 1}
                         for i, (d, k) in enumerate(rest)]))
