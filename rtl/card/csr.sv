@@ -76,7 +76,7 @@ module csr
   // A word a register keeps decoding and reading back alike; those that mean nothing stay 0.
   localparam int unsigned Words = 128;
   function automatic logic used(input int unsigned word);
-    return word inside {['h010 / 4 : 'h06C / 4], ['h080 / 4 : 'h0AC / 4], ['h100 / 4 : 'h17C / 4]};
+    return word inside {['h010 / 4 : 'h06C / 4], ['h080 / 4 : 'h0B0 / 4], ['h100 / 4 : 'h17C / 4]};
   endfunction
   logic [31:0] reg_q[Words];
 
@@ -129,6 +129,7 @@ module csr
   assign net_o.ip6[2]   = {reg_q['h0AC / 4], reg_q['h0A8 / 4], reg_q['h0A4 / 4], reg_q['h0A0 / 4]};
   assign net_o.tcp_port = reg_q['h024 / 4][15:0];
   assign net_o.udp_port = reg_q['h028 / 4][15:0];
+  assign net_o.redis_port = reg_q['h0B0 / 4][15:0];
   assign net_o.mtu      = reg_q['h02C / 4][15:0];
   assign seconds_o      = reg_q['h014 / 4];
   assign milliseconds_o = reg_q['h050 / 4][9:0];

@@ -16,6 +16,7 @@ package net_pkg;
     logic [31:0] ip;
     logic [Ip6s-1:0][127:0] ip6;  // OursLink and on; the unspecified address: none
     logic [15:0] tcp_port;
+    logic [15:0] redis_port;  // TCP, too; 0: off
     logic [15:0] udp_port;  // 0: UDP off
     logic [15:0] mtu;
   } net_cfg_t;
@@ -27,6 +28,7 @@ package net_pkg;
     logic         vlan_valid;
     logic [15:0]  vlan_tci;
     ours_e        ours;  // to whom it speaks, which tells the family
+    logic         redis;  // over TCP: to the port of Redis' protocol
     logic [127:0] ip;
     logic [15:0]  port;
   } peer_t;
@@ -356,6 +358,7 @@ package net_pkg;
     logic        from_port0;
     logic        bad_flags;
     logic        port_tcp;
+    logic        port_redis;
     logic        port_udp;
     logic        echo;
     logic        solicit;
@@ -403,6 +406,13 @@ package net_pkg;
       OursFixed: return cfg.ip6[1];
       default:   return cfg.ip6[2];
     endcase
+  endfunction
+
+  /// The card's end of a connection.
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic logic [15:0] our_tcp_port(input net_cfg_t cfg, input peer_t peer);
+    // verilator lint_on UNUSEDSIGNAL
+    return peer.redis ? cfg.redis_port : cfg.tcp_port;
   endfunction
 
   /// Which of the card's IPv6 addresses it is, if any.

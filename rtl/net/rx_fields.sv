@@ -231,6 +231,7 @@ module rx_fields
     read_l4.bad_flags  = (tcp.flags.syn && (tcp.flags.fin || tcp.flags.rst)) ||
         !(tcp.flags.syn || tcp.flags.ack || tcp.flags.rst);
     read_l4.port_tcp   = tcp.dport == cfg_i.tcp_port;
+    read_l4.port_redis = tcp.dport == cfg_i.redis_port && cfg_i.redis_port != '0;
     read_l4.port_udp   = tcp.dport == cfg_i.udp_port && cfg_i.udp_port != '0;
     read_l4.echo       = kind == (six ? Icmp6Echo : IcmpEcho);
     read_l4.solicit    = six && kind == Icmp6Solicit;
@@ -249,6 +250,7 @@ module rx_fields
         vlan_valid: vlan,
         vlan_tci: swap16(data[14*8+:16]),
         ours: OursIp4,
+        redis: 1'b0,
         ip: six ? src : 128'(src[95:64]),
         port: '0
     };

@@ -77,7 +77,7 @@ module rx_parse
 
     to_us    = l3.etype_ip && l3.mac_us && !l3.runt;
     local_ip = to_us && l3.ihl5 && !l3.fragment && ip_us;
-    is_tcp   = local_ip && l3.proto_tcp && l4.port_tcp;
+    is_tcp   = local_ip && l3.proto_tcp && (l4.port_tcp || l4.port_redis);
     is_udp   = local_ip && l3.proto_udp && l4.port_udp;
     is_echo  = local_ip && l3.proto_icmp && l4.echo;
     // What IPv6's quotes is known too late to have it go anywhere else.
@@ -126,6 +126,7 @@ module rx_parse
 
     meta_d.peer      = fields.peer;
     meta_d.peer.ours = !l3.six ? OursIp4 : is_solicit ? fields.target.ours : fields.to.ours;
+    meta_d.peer.redis = is_tcp && l4.port_redis && !l4.port_tcp;
     meta_d.peer.port = tcp.sport;
     meta_d.seq       = tcp.seq;
     meta_d.ack       = tcp.ack;

@@ -185,7 +185,7 @@ module rx_syn
     end
   endfunction
 
-  logic quoted_ours;
+  logic quoted_ours, from_tcp, from_redis;
   match_t quoted_from;
   logic [31:0] quoted_ports;
   seg_t through, aside;
@@ -196,6 +196,8 @@ module rx_syn
     through.opt_len = s_meta_i.opt_len;
     aside   = seg_of(meta_q);
     quoted_ours  = 1'b0;
+    from_tcp     = 1'b0;
+    from_redis   = 1'b0;
     quoted_from  = '0;
     quoted_ports = '0;
     if (meta_q.too_big) begin
@@ -215,9 +217,10 @@ module rx_syn
         if (quoted_from.us) aside.peer.ours = quoted_from.ours;
       end
       // Nobody has port 0.
-      if (quoted_ours && quoted_ports[31:16] == cfg_i.tcp_port)
-        aside.peer.port = quoted_ports[15:0];
-      else aside.peer.port = '0;
+      from_redis       = quoted_ports[31:16] == cfg_i.redis_port && cfg_i.redis_port != '0;
+      from_tcp         = quoted_ports[31:16] == cfg_i.tcp_port;
+      aside.peer.redis = from_redis && !from_tcp;
+      aside.peer.port  = (quoted_ours && (from_tcp || from_redis)) ? quoted_ports[15:0] : '0;
     end else begin
       aside.mss_valid = mss_valid_q;
       aside.mss       = mss_q;

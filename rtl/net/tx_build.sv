@@ -310,8 +310,8 @@ module tx_build
       TxTcp: begin
         next = ProtoTcp;
         l4 = {
-          cfg_i.tcp_port, head.peer.port, head.seq, head.ack, head.offset_flags, head.wnd, sums.l4,
-          16'd0, TimesHead, head.times.value, head.times.echo
+          our_tcp_port(cfg_i, head.peer), head.peer.port, head.seq, head.ack, head.offset_flags,
+          head.wnd, sums.l4, 16'd0, TimesHead, head.times.value, head.times.echo
         };
       end
       TxUdp: begin

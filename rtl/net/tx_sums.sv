@@ -53,7 +53,7 @@ module tx_sums
 
   always_comb begin
     unique case (head_i.kind)
-      TxTcp:   {proto, our_port} = {7'd0, head_i.bad, ProtoTcp, cfg_i.tcp_port};
+      TxTcp:   {proto, our_port} = {7'd0, head_i.bad, ProtoTcp, our_tcp_port(cfg_i, head_i.peer)};
       TxUdp:   {proto, our_port} = {8'd0, ProtoUdp, cfg_i.udp_port};
       default: {proto, our_port} = {8'd0, ProtoIcmp6, Icmp6Advertise};
     endcase

@@ -58,6 +58,10 @@ module byte_engine
 
   /// Longest key; longest text for host software.
   localparam int unsigned KeyMax = 250;
+  /// Text of a command of Redis' protocol that goes to host software at once.
+  localparam int unsigned PartBytes = 192;
+  /// A command of Redis' protocol that is shorter is read again if gates turn out not to run it.
+  localparam int unsigned KeepMax = 2560;
   /// A line longer than this need not be kept in one piece.
   localparam int unsigned LineMax = 2048;
   /// A `get` line goes on in parts when this many beats of its keys wait for its end.
@@ -71,12 +75,13 @@ module byte_engine
   logic go, char_valid, char_over, char_take;
   place_t go_place;
   letter_t char;
+  place_t place;  // of the next character
   byte_reader u_reader (
     .clk_i,
     .rst_ni,
     .go_i    (go),
     .place_i (go_place),
-    .binary_i(ctx.binary.is),
+    .binary_i(ctx.binary.is || ctx.resp.is),
     .stop_i  (job_stop_i),
     .coming_i,
     .read_o,
@@ -85,32 +90,55 @@ module byte_engine
     .valid_o (char_valid),
     .char_o  (char),
     .over_o  (char_over),
-    .place_o,
+    .place_o  (place),
     .take_i  (char_take)
   );
 
   // Begins a clock after it is told to, since that is known late. What an earlier job has left: keys or a
   // value; a value; bytes to discard.
   logic begins_q, old_q, value_q, discard_q;
+  place_t line_pos;
   logic eager_q;  // commit the keys of a `get` as they come
   logic is_new, is_old, empty;
   place_t from_q;
   assign is_new = job_i.udp || from_q != job_start_i;
   assign is_old = !is_new && ctx.mode inside {MdKeys, MdValue};
   assign empty  = !is_new && (job_i.host || ctx.cont || ctx.mode == MdHost);
+  // A command that gates do not run is read again, as text for host software. Of what is broken off, since
+  // replies are out or it is longer than a job, the connection ends.
+  logic again, whole_q, broken_q, gives_up;
   always_ff @(posedge clk_i) begin
-    begins_q <= rst_ni && start_i;
-    from_q   <= from_i;
+    begins_q <= rst_ni && (start_i || again);
+    from_q   <= again ? line_pos : from_i;
+    if (start_i) whole_q <= 1'b0;
+    else if (again) whole_q <= 1'b1;
   end
 
   line_info_t line;
   binary_t binary;  // of the request; `is` of its job
-  logic flags_set, word_end, line_end, eol, any, is_key, too_long, full;
+  logic
+      flags_set,
+      word_end,
+      line_end,
+      eol,
+      any,
+      is_key,
+      too_long,
+      full,
+      value_skip,
+      odd,
+      array,
+      part_due;
+  resp_t resp;
+  resp_count_t left;
   logic [7:0] chars;
   logic [8:0] text;
-  place_t line_pos, word_pos;
+  place_t word_pos;
   line_t beat_data;
   logic [6:0] beat_len;
+  logic reads;
+  assign part_due = whole_q && text == 9'(PartBytes);
+  assign reads    = state_q == ByRead && char_valid && room_i && !part_due;
   byte_line #(
     .KeyMax(KeyMax)
   ) u_line (
@@ -119,17 +147,25 @@ module byte_engine
     .from_i    (from_q),
     .old_i     (is_old),
     .ctx_i     (ctx),
-    .valid_i   (state_q == ByRead && char_valid && room_i),
+    .whole_i   (whole_q),
+    .part_i    (state_q == ByPart && room_i),
+    .item_max_i,
+    .valid_i   (reads),
     .char_i    (char),
-    .place_i   (place_o),
+    .place_i   (place),
     .take_o    (char_take),
     .word_i    (state_q == ByWord),
     .word_end_o(word_end),
     .line_end_o(line_end),
+    .value_o   (value_skip),
+    .odd_o     (odd),
+    .array_o   (array),
+    .left_o    (left),
     .line_o    (line),
     .numbers_o,
     .flags_o   (flags_set),
     .binary_o  (binary),
+    .resp_o    (resp),
     .line_pos_o(line_pos),
     .word_pos_o(word_pos),
     .eol_o     (eol),
@@ -153,6 +189,10 @@ module byte_engine
   logic [31:0] again_q;         // of the line and these
   logic [1:0] wait_q;
   logic too_big_q, fits_q, last_key_q, cr_last;
+  logic [13:0] told_q; // bytes of text for host software that are parts
+  logic skipped_q;     // what is behind the value is read, too
+  place_t value_place_q;
+  logic [13:0] beyond;  // from here to behind the value
   order_t order, order_q;
   always_ff @(posedge clk_i) begin
     wait_q      <= (state_q == ByLine) ? wait_q + 2'd1 : '0;
@@ -160,10 +200,10 @@ module byte_engine
                    (flags_set ? 23'd4 : 23'd0);
     too_big_q   <= $signed({1'b0, line.length}) > 33'(value_max_q);
     need_q      <= (value_q || discard_q) ? ctx.rem : line.length + 32'(tail);
-    left_q      <= job_stop_i - place_o;
-    line_len_q  <= place_o - line_pos;
+    left_q      <= job_stop_i - place;
+    line_len_q  <= place - line_pos;
     if (state_q == ByLine) begin
-      fits_q <= need_q <= 32'(left_q);
+      fits_q <= skipped_q || need_q <= 32'(left_q);
       rest_q <= need_q - 32'(left_q);
       again_q <= need_q + 32'(line_len_q);
     end
@@ -173,6 +213,8 @@ module byte_engine
   byte_order u_order (
     .line_i     (line),
     .binary_i   (binary),
+    .resp_i     (ctx.resp.is),
+    .broken_i   (broken_q),
     .udp_i      (job_i.udp),
     .value_i    (value_q),
     .discard_i  (discard_q),
@@ -186,7 +228,7 @@ module byte_engine
   );
 
   // ---------------------------------------------------------------- what is done
-  logic acts, stores, ends, get_key, partial_q, partial_now, value_done, part_done;
+  logic any_keys_q, acts, stores, ends, get_key, partial_q, partial_now, value_done, part_done;
   logic [8:0] keys_q;  // key beats not committed
   place_t next_q;      // behind the value
   assign acts     = state_q == ByAct && room_i && item_ready_i;
@@ -200,9 +242,24 @@ module byte_engine
   // Once a part of the line is out, every key follows as soon as it is complete, so that the job's
   // end has nothing but a broken-off key to take back.
   assign partial_now = get_key && !eol && (keys_q >= 9'(KeysMax) || eager_q || partial_q);
-  assign value_done  = state_q == ByValue && (char_valid || binary.is);
+  assign value_done  = state_q == ByValue && (char_valid || binary.is || ctx.resp.is);
   assign part_done   = state_q == ByTail && order_q.action == AcStorePart &&
                        (char_valid || char_over);
+
+  // A value that goes on in a later job, with more of the command behind it, is read again.
+  logic skip_fits;
+  assign skip_fits = 32'(14'(job_stop_i - place)) >= line.length + 32'(tail);
+  assign beyond    = place + (skipped_q ? 14'd0 : need_q[13:0]);
+  // So long a command's lines stay, so that it can be read again, and its value be stored.
+  logic short, keeps;
+  assign short     = 14'(place - line_pos) < 14'(KeepMax);
+  assign keeps     = ctx.resp.is && !whole_q && !partial_q && short &&
+                     state_q inside {ByRead, ByWord, BySkip, ByLine, ByDecide, ByAct};
+  assign place_o   = keeps ? line_pos : place;
+  assign again     = (odd && (reads || state_q == ByWord) && !partial_q && short) ||
+                     (state_q == BySkip && line.length > 32'(ValueMax));
+  assign gives_up  = ctx.resp.is && (broken_q || (14'(job_stop_i - line_pos) == 14'(JobBytes) &&
+                                                  !(is_get(line.cmd) && any_keys_q)));
 
   always_comb begin
     go       = begins_q;
@@ -210,8 +267,11 @@ module byte_engine
     if (acts && (ends || order_q.action inside {AcStore, AcSwallow})) begin
       // To the job's last byte, to the CR LF behind the value, or behind what is discarded.
       go       = 1'b1;
-      go_place = ends ? job_stop_i - 14'd1 :
-                        place_o + need_q[13:0] - (stores ? 14'(tail) : 14'd0);
+      go_place = ends ? job_stop_i - 14'd1 : beyond - (stores ? 14'(tail) : 14'd0);
+    end
+    if (state_q == BySkip) begin
+      go       = 1'b1;
+      go_place = place + line.length[13:0] + 14'(tail);
     end
     if (value_done) begin
       go       = 1'b1;
@@ -229,8 +289,8 @@ module byte_engine
     .job_stop_i,
     .line_i     (line),
     .line_pos_i (line_pos),
-    .word_pos_i (any ? word_pos : place_o),
-    .place_i    (place_o),
+    .word_pos_i (any ? word_pos : place),
+    .place_i    (place),
     .behind_i   (next_q),
     .eol_i      (eol),
     .eager_i    (eager_q),
@@ -257,18 +317,23 @@ module byte_engine
         end
         ByEmpty: if (room_i) state_q <= ByEnd;
         ByRead: begin
-          if (char_over) state_q <= ByCut;
+          if (part_due) state_q <= ByPart;
+          else if (char_over) state_q <= ByCut;
+          else if (odd && reads) state_q <= again ? ByIdle : ByCut;
+          else if (value_skip) state_q <= BySkip;
           else if (word_end) state_q <= ByWord;
           else if (line_end) state_q <= ByLine;
         end
-        ByWord:   state_q <= eol ? ByLine : ByRead;
+        ByWord:   state_q <= again ? ByIdle : eol ? ByLine : ByRead;
+        BySkip:   state_q <= again ? ByIdle : skip_fits ? ByRead : ByCut;
+        ByPart:   if (room_i) state_q <= ByRead;
         ByLine:   if (wait_q == 2'd2) state_q <= ByDecide;
         ByDecide: state_q <= ByAct;
         ByAct:
         if (acts) state_q <= ends ? ByTail : (order_q.action == AcStore) ? ByValue : ByDone;
         ByValue: if (value_done) state_q <= ByDone;
         ByTail:  if (char_valid || char_over) state_q <= ByEnd;
-        ByCut:   state_q <= ByEnd;
+        ByCut:   state_q <= gives_up ? ByLine : ByEnd;
         default: state_q <= ByIdle;  // ByEnd, ByDone
       endcase
     end
@@ -281,8 +346,20 @@ module byte_engine
     end else if (partial_now) begin
       partial_q <= 1'b1;
     end
+    if (begins_q) begin
+      skipped_q  <= 1'b0;
+      told_q     <= '0;
+      broken_q   <= 1'b0;
+      any_keys_q <= 1'b0;
+    end else begin
+      if (state_q == BySkip) skipped_q <= 1'b1;
+      if (state_q == BySkip) value_place_q <= place;
+      if (state_q == ByCut && gives_up || (odd && reads)) broken_q <= 1'b1;
+      if (get_key) any_keys_q <= 1'b1;
+      if (state_q == ByPart && room_i) told_q <= told_q + 14'(PartBytes);
+    end
     last_key_q <= !begins_q && (last_key_q || (get_key && eol));
-    if (acts) next_q <= place_o + need_q[13:0];
+    if (acts) next_q <= beyond;
     if (state_q != ByEnd) end_q <= leaves;
   end
 
@@ -290,8 +367,8 @@ module byte_engine
   queue_t rec_do, key_do, putk_do;
   put_t item;
   logic put_push, key_push;
-  logic good;  // CR LF is where it should be
-  assign good     = binary.is || (char.eol && char.crlf);
+  logic good;  // CR LF is where it should be; Redis does not look
+  assign good     = binary.is || ctx.resp.is || (char.eol && char.crlf);
   assign key_push = full || (state_q == ByWord && is_key && !line.key_long && !line.bad);
   always_comb begin
     rec_do         = '0;
@@ -300,12 +377,16 @@ module byte_engine
     // Text for host software that is too long stays here.
     key_do.push    = key_push && !(line.cmd == CmdHost && text >= 9'(KeyMax));
     putk_do.push   = key_push && is_store(line.cmd);
-    rec_do.push    = get_key;
+    rec_do.push    = get_key || (array && state_q == ByWord);
     rec_do.commit  = get_key && (eol || partial_now);
     key_do.commit  = rec_do.commit;
-    rec_do.back    = (too_long && is_get(line.cmd)) || state_q == ByCut;
+    rec_do.back    = (too_long && is_get(line.cmd)) || state_q == ByCut || again;
     key_do.back    = rec_do.back;
-    putk_do.back   = state_q == ByCut;
+    putk_do.back   = state_q == ByCut || again;
+    if (state_q == ByPart && room_i) begin
+      rec_do.push = 1'b1;
+      key_do.push = 1'b1;
+    end
 
     if ((state_q == ByEmpty && room_i) || state_q == ByEnd) begin
       rec_do.push   = 1'b1;
@@ -313,7 +394,7 @@ module byte_engine
     end
     if (acts) begin
       rec_do.push   = order_q.action inside {AcReply, AcOp, AcHost} ||
-                      (order_q.action == AcQuit && binary.is) ||
+                      (order_q.action == AcQuit && (binary.is || ctx.resp.is)) ||
                       (order_q.action == AcSwallow && !discard_q);
       rec_do.commit = 1'b1;
       unique case (order_q.action)
@@ -353,7 +434,7 @@ module byte_engine
   assign cr_last      = !binary.is && rest_q == 32'd1;
   assign put_push     = acts && stores && !(value_q && !binary.is && ctx.rem == 32'd2);
   assign item_valid_o = put_push;
-  assign item_place_o = place_o;
+  assign item_place_o = skipped_q ? value_place_q : place;
   assign item_len_o   = fits_q ? need_q[13:0] - 14'(tail) : left_q - 14'(cr_last);
   always_comb begin
     item           = '0;
@@ -390,6 +471,11 @@ module byte_engine
     .job_i,
     .line_i      (line),
     .binary_i    (binary),
+    .resp_i      (resp),
+    .left_i      (left),
+    .told_i      (told_q),
+    .array_i     (array),
+    .part_i      (state_q == ByPart),
     .old_i       (old_q),
     .first_i     (first_q),
     .leaves_i    (leaves),

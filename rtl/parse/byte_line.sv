@@ -1,6 +1,6 @@
 // Reads a request line character by character: parts it into words, gathers keys and text for host software,
 // and keeps what the words say. A binary request's header, extras and key are such a line, whose one word is
-// the key. Latency 1 from a character, initiation interval 1.
+// the key; of Redis' protocol the arguments are words. Latency 1 from a character, initiation interval 1.
 module byte_line
   import wirekv_pkg::*;
   import request_pkg::*;
@@ -17,6 +17,10 @@ module byte_line
   // verilator lint_off UNUSEDSIGNAL
   input  ctx_t       ctx_i,
   // verilator lint_on UNUSEDSIGNAL
+  /// Redis: all of it is text for host software; a part of the text goes out.
+  input  logic       whole_i,
+  input  logic       part_i,
+  input  logic [20:0] item_max_i,
   /// Its next character, and its place.
   input  logic       valid_i,
   input  letter_t    char_i,
@@ -25,12 +29,19 @@ module byte_line
   /// With a character: a word ends before it, of which the next clock takes note (word_i); else the line does.
   output logic       word_end_o,
   output logic       line_end_o,
+  /// Redis: a value begins behind it, and more of the command behind that. Nothing that gates run, which is known
+  /// with a character or with word_i. With word_i: so many replies follow. Arguments that are not complete.
+  output logic       value_o,
+  output logic       odd_o,
+  output logic       array_o,
+  output resp_count_t left_o,
   input  logic       word_i,
   /// What the words say.
   output line_info_t line_o,
   output numbers_t   numbers_o,
   output logic       flags_o,
   output binary_t    binary_o,
+  output resp_t      resp_o,
   /// Where the line and the last word in it began; the last character was the line's end.
   output place_t     line_pos_o,
   output place_t     word_pos_o,
@@ -67,16 +78,37 @@ module byte_line
   line_info_t words_line, header_line;
   numbers_t words_numbers, header_numbers;
   logic header_flags;
+  logic eol_q;
+  logic
+      resp,
+      framed,
+      resp_put,
+      resp_data,
+      resp_word_end,
+      resp_end,
+      resp_any,
+      resp_last,
+      resp_key,
+      resp_value,
+      resp_odd;
+  logic [7:0] resp_chars;
+  line_info_t resp_line;
+  numbers_t resp_numbers;
   logic nul_q;    // nothing more of the line counts
   logic space_q;  // a space is to be put before more text
 
   assign delimits   = char_i.eol || char_i.blank || char_i.nul;
   assign binary     = ctx_i.binary.is;
-  assign word_char  = valid_i && !delimits && !nul_q && !binary;
-  assign chars_o    = chars_q[7:0];
-  assign any_o      = chars_q != '0;
-  assign word_end_o = binary ? header_key_end : valid_i && delimits && any_o;
-  assign line_end_o = binary ? header_end : valid_i && char_i.eol && !any_o;
+  assign resp       = ctx_i.resp.is;
+  assign framed     = binary || resp;
+  assign word_char  = valid_i && !delimits && !nul_q && !framed;
+  assign chars_o    = resp ? resp_chars : chars_q[7:0];
+  assign any_o      = resp ? resp_any : chars_q != '0;
+  assign word_end_o = resp ? resp_word_end : binary ? header_key_end : valid_i && delimits && any_o;
+  assign line_end_o = resp ? resp_end : binary ? header_end : valid_i && char_i.eol && !any_o;
+  assign eol_o      = resp ? resp_last : eol_q;
+  assign value_o    = resp && resp_value;
+  assign odd_o      = resp && resp_odd;
   assign is_host    = line_o.cmd == CmdHost;
   assign put_space  = word_char && is_host && space_q;
   assign take_o     = valid_i && !put_space;
@@ -85,7 +117,8 @@ module byte_line
   assign keeps      = is_key_o ? !line_o.key_long && !line_o.bad && !too_long_o :
                                  is_host || !len_o[6];
   // Host software gets the header, too.
-  assign put        = binary ? valid_i && (header_begin || header_key) : word_char && keeps;
+  assign put        = resp ? resp_put : binary ? valid_i && (header_begin || header_key)
+                                               : word_char && keeps;
   assign full_o     = put && len_o[6];
   assign indented   = 14'(word_pos_o - line_pos_o) > 14'(IndentMax);
 
@@ -97,14 +130,16 @@ module byte_line
       space_q    <= 1'b0;
       nul_q      <= 1'b0;
     end
-    if (valid_i) eol_o <= binary || char_i.eol;
-    if (valid_i && char_i.nul && !binary) nul_q <= 1'b1;
+    if (valid_i) eol_q <= binary || char_i.eol;
+    if (valid_i && char_i.nul) nul_q <= 1'b1;
+    if (resp && valid_i && !any_o) word_pos_o <= place_i;
     if (word_char && !put_space) begin
       if (!any_o) word_pos_o <= place_i;
       if (!chars_q[8]) chars_q <= chars_q + 9'd1;
     end
     if (put_space) space_q <= 1'b0;
-    if (put && !text_o[8]) text_o <= text_o + 9'd1;
+    if (part_i) text_o <= '0;
+    else if (put && !text_o[8]) text_o <= text_o + 9'd1;
     if (word_i) begin
       chars_q <= '0;
       space_q <= 1'b1;
@@ -113,7 +148,8 @@ module byte_line
 
   byte_gather u_gather (
     .clk_i,
-    .clear_i(begin_i || (binary && valid_i && header_key_begin && !is_host) ||
+    .clear_i(begin_i || part_i || (binary && valid_i && header_key_begin && !is_host) ||
+             (word_i && resp) ||
              (word_i && !is_host && !(line_o.words == '0 && spelled.cmd == CmdHost))),
     .put_i  (put),
     .char_i (put_space ? " " : char_i.code),
@@ -130,7 +166,7 @@ module byte_line
   byte_number u_number (
     .clk_i,
     .clear_i(begin_i || word_i),
-    .valid_i(word_char),
+    .valid_i(resp ? resp_data : word_char),
     .char_i,
     .num_o  (num)
   );
@@ -171,9 +207,42 @@ module byte_line
     .flags_o  (header_flags),
     .binary_o
   );
-  assign line_o    = binary ? header_line : words_line;
-  assign numbers_o = binary ? header_numbers : words_numbers;
-  assign flags_o   = binary ? header_flags : words_flags;
-  assign is_key_o  = binary ? !is_host : words_key;
+
+  byte_resp #(
+    .KeyMax(KeyMax)
+  ) u_resp (
+    .clk_i,
+    .item_max_i,
+    .begin_i,
+    .old_i,
+    .ctx_i,
+    .whole_i,
+    .valid_i   (valid_i && resp),
+    .byte_i    (char_i.code),
+    .word_i,
+    .num_i     (num),
+    .head_i    (data_o[127:0]),
+    .len_i     (len_o),
+    .put_o     (resp_put),
+    .data_o    (resp_data),
+    .word_end_o(resp_word_end),
+    .end_o     (resp_end),
+    .value_o   (resp_value),
+    .odd_o     (resp_odd),
+    .any_o     (resp_any),
+    .last_o    (resp_last),
+    .key_o     (resp_key),
+    .array_o,
+    .chars_o   (resp_chars),
+    .left_o,
+    .line_o    (resp_line),
+    .numbers_o (resp_numbers),
+    .resp_o
+  );
+
+  assign line_o    = resp ? resp_line : binary ? header_line : words_line;
+  assign numbers_o = resp ? resp_numbers : binary ? header_numbers : words_numbers;
+  assign flags_o   = !resp && (binary ? header_flags : words_flags);
+  assign is_key_o  = resp ? resp_key : binary ? !is_host : words_key;
 
 endmodule

@@ -7,6 +7,9 @@ module byte_order
   // verilator lint_off UNUSEDSIGNAL
   input  binary_t    binary_i,  // without what the reply repeats
   // verilator lint_on UNUSEDSIGNAL
+  /// It is in Redis' protocol; nothing more of it is understood.
+  input  logic       resp_i,
+  input  logic       broken_i,
   /// It is a datagram's: nothing of it can be left to host software, or for later.
   input  logic       udp_i,
   /// No line, but the rest of a value that is stored, or discarded.
@@ -63,6 +66,23 @@ module byte_order
       action = fits_i ? AcStore : AcStorePart;
     end else if (discard_i) begin
       action = AcSwallow;
+    end else if (resp_i) begin
+      noreply = 1'b0;
+      unique case (line.cmd)
+        CmdGet:  action = AcEndOfGet;
+        CmdSet, CmdAdd, CmdReplace, CmdAppend: begin
+          action = too_big_i ? AcSwallow : store;
+          reply  = RpTooLarge;
+          op     = too_big_i ? OpReply : op_of(line.cmd);
+        end
+        CmdNoop: reply = RpPong;
+        CmdHost: action = AcHost;
+        default: action = AcOp;
+      endcase
+      if (broken_i) begin
+        action = AcQuit;
+        reply  = RpTooLong;
+      end
     end else if (binary_i.is) begin
       noreply = 1'b0;
       unique case (line.cmd)

@@ -9,6 +9,9 @@ module byte_record
   input  line_info_t line_i,
   // verilator lint_on UNUSEDSIGNAL
   input  binary_t    binary_i,
+  input  resp_t      resp_i,
+  input  resp_count_t left_i,  // Redis: arguments that are not complete
+  input  logic [13:0] told_i,  // Redis: bytes of the command that are parts already
   /// It began in an earlier job: the rest is in the job's context.
   input  logic       old_i,
   /// No record of this job is certain to go out before it.
@@ -20,6 +23,8 @@ module byte_record
   /// the job's end.
   input  logic       empty_i,
   input  logic       key_i,
+  input  logic       array_i,  // with key_i: no key, but so many replies follow
+  input  logic       part_i,   // of the text for host software, more of which follows
   input  logic [7:0] klen_i,
   input  logic       last_key_i,
   input  logic       line_valid_i,
@@ -57,6 +62,10 @@ module byte_record
     req.tx_ptr   = job_i.tx_ptr;
     req.tx_space = job_i.tx_space;
     req.binary   = empty_i ? ctx.binary : binary_i;
+    req.resp     = empty_i ? ctx.resp : resp_i;
+    if (job_i.host) req.resp.three = job_i.host_three;
+    // Host software knows it once it has answered.
+    if (end_i && leaves_i.mode == MdHost) req.resp.met = 1'b1;
     req.klen     = line.klen;
     req.rx_ptr   = ctx.rx_ptr;
     if (old_i || empty_i) begin
@@ -107,6 +116,20 @@ module byte_record
       req.klen             = klen_i;
       req.last_key         = last_key_i;
       record_o.use_exptime = is_gat(line.cmd) && !old_i;
+      if (resp_i.is) req.num = 64'(left_i);
+      if (array_i) begin
+        req.op              = OpReply;
+        req.ctx_op          = OpGet;
+        req.klen            = '0;
+        req.resp.form       = RfArray;
+        record_o.use_number = 1'b1;
+      end
+    end
+
+    if (part_i) begin
+      req.op   = OpHost;
+      req.vlen = 21'(told_i);
+      req.klen = text_len_i;
     end
 
     if (line_valid_i) begin
@@ -123,8 +146,10 @@ module byte_record
           req.vlen = vlen;
         end
         AcHost: begin
-          req.op   = OpHost;
-          req.klen = text_len_i;
+          req.op       = OpHost;
+          req.klen     = text_len_i;
+          req.last_key = resp_i.is;
+          req.vlen     = 21'(told_i);
         end
         default: ;
       endcase
@@ -151,7 +176,8 @@ module byte_record
     end
 
     if (end_i) begin
-      req.op               = OpEnd;
+      req.op = OpEnd;
+      if (resp_i.is && leaves_i.mode == MdKeys) req.num = 64'(left_i);
       req.noreply          = leaves_i.noreply;
       req.key_stored       = old_i;
       req.vlen             = vlen;

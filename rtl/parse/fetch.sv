@@ -266,7 +266,7 @@ module fetch
     for (int unsigned i = 0; i < 64; i++)
     magic |= in_skip == 6'(i) && in_data[8*i+:8] == BinaryRequest;
     job = pick_tcp ? wait_job : udp_job;
-    if (!job.ctx.known) job.ctx.binary.is = magic;
+    if (!job.ctx.known) job.ctx.binary.is = magic && !job.ctx.resp.is;
   end
 
   logic [3:0] out_level;
@@ -309,6 +309,7 @@ module fetch
   raw_t raw;
   assign raw = '{
           binary: job.ctx.binary.is,
+          resp: job.ctx.resp.is,
           data: in_data,
           start: beginning ? in_skip : 6'd0,
           stop: in_len,

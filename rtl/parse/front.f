@@ -7,6 +7,7 @@ rtl/parse/line_window.sv
 rtl/parse/chars_before.sv
 rtl/parse/request_form.sv
 rtl/parse/binary_form.sv
+rtl/parse/resp_form.sv
 rtl/parse/recognise.sv
 rtl/parse/walker.sv
 rtl/parse/mover.sv
@@ -18,6 +19,8 @@ rtl/parse/keyword.sv
 rtl/parse/byte_number.sv
 rtl/parse/byte_words.sv
 rtl/parse/byte_header.sv
+rtl/parse/resp_command.sv
+rtl/parse/byte_resp.sv
 rtl/parse/byte_line.sv
 rtl/parse/byte_order.sv
 rtl/parse/byte_leave.sv

@@ -27,6 +27,17 @@ package front_pkg;
     CmdHost     // known, but answered by host software
   } cmd_e;
 
+  /// Arguments of a command of Redis' protocol.
+  typedef logic [29:0] resp_count_t;
+
+  /// What the name of a command of Redis' protocol says.
+  typedef struct packed {
+    logic       found;  // gates run it
+    cmd_e       cmd;
+    resp_form_e form;
+    logic       array;  // its reply is an array
+  } resp_command_t;
+
   /// What a word of a request line says by its spelling.
   typedef struct packed {
     cmd_e cmd;
@@ -149,6 +160,8 @@ package front_pkg;
     ByEmpty,  // a job without bytes
     ByRead,
     ByWord,   // a word is complete
+    BySkip,   // goes behind a value whose command goes on
+    ByPart,   // enough text for host software to be a part
     ByLine,   // the line is, or what is left of a value is known: some sums
     ByDecide,
     ByAct,
@@ -206,6 +219,7 @@ package front_pkg;
     logic       first;
     logic       last;
     logic       binary; // with first: the job is in the binary protocol
+    logic       resp;   // likewise: in Redis' protocol
   } raw_t;
 
   /// A place where a request may start.
@@ -214,6 +228,7 @@ package front_pkg;
     logic   ending;  // none: the job ends
     logic   key;     // behind a blank, where a line of keys may go on
     logic   binary;  // in the binary protocol
+    logic   resp;    // in Redis' protocol
     logic   last;    // the job has no line behind this one
   } start_t;
 
@@ -258,6 +273,19 @@ package front_pkg;
     logic [31:0] second;
   } frame_t;
 
+  /// What recognise knows from the name of a command of Redis' protocol.
+  typedef struct packed {
+    logic       found;
+    op_e        op;
+    resp_form_e form;
+    logic       store;  // a value follows the key
+    logic       array;  // keys follow, so many
+    logic [6:0] count;
+    logic       keyed;
+    logic [2:0] at;     // where its key's length stands, see resp_form
+    logic [3:0] len;    // without a key: of all of it
+  } resp_what_t;
+
   /// What a request begins with: a request, or the part of one that has a window for itself.
   typedef struct packed {
     place_t      place;
@@ -273,6 +301,9 @@ package front_pkg;
     logic        more;        // another key follows
     logic        store;       // a value of `vlen` bytes follows, and CR LF in text
     binary_t     binary;      // a and b are binary, too
+    logic        resp;        // in Redis' protocol, with such a reply
+    resp_form_e  form;
+    logic [6:0]  count;       // keys that follow, of which it is told here
     logic        noreply;
     logic        cas_out;
     logic        touch;
@@ -298,6 +329,8 @@ package front_pkg;
     logic        back;    // take back what is not committed
     logic        commit;
     logic        first;   // first record of its job
+    logic        more;    // WkRequest: another key follows
+    logic [6:0]  left;    // Redis: so many
     logic [31:0] rem;     // WkEnd: bytes that the connection's next request needs
   } walk_t;
 

@@ -99,7 +99,7 @@ module line_act
   logic request, bad;
   always_comb begin
     request = done && walk_q.kind == WkRequest;
-    bad     = cand_q.store && !crlf_i && !cand_q.binary.is;
+    bad     = cand_q.store && !crlf_i && !cand_q.binary.is && !cand_q.resp;
 
     out_o               = '0;
     out_o.rec_do.push   = done && walk_q.kind != WkByte;
@@ -119,6 +119,7 @@ module line_act
     out_o.rec.req.udp      = job_q.udp;
     out_o.rec.req.conn     = job_q.conn;
     out_o.rec.req.binary   = '{is: job_q.ctx.binary.is, default: '0};
+    out_o.rec.req.resp     = job_q.ctx.resp;
     out_o.rec.req.first    = walk_q.first;
     out_o.rec.req.tx_ptr   = job_q.tx_ptr;
     out_o.rec.req.tx_space = job_q.tx_space;
@@ -132,12 +133,19 @@ module line_act
       out_o.rec.req.noreply  = cand_q.noreply;
       out_o.rec.req.cas_out  = cand_q.cas_out;
       out_o.rec.req.touch    = cand_q.touch;
-      out_o.rec.req.last_key = cand_q.keys && !cand_q.more;
+      out_o.rec.req.last_key = cand_q.keys && !walk_q.more;
       out_o.rec.req.binary   = cand_q.binary;
       out_o.rec.req.klen     = 8'(cand_q.klen);
       if (cand_q.op == OpReply) out_o.rec.req.reply = RpOk;
+      if (cand_q.resp) begin
+        out_o.rec.req.resp.form = cand_q.form;
+        out_o.rec.req.num       = 64'(walk_q.left);
+        if (cand_q.op == OpReply) out_o.rec.req.reply = (cand_q.form == RfArray) ? RpNone : RpPong;
+        // Its keys may be another job's.
+        if (cand_q.form == RfArray) out_o.rec.req.ctx_op = OpGet;
+      end
       out_o.rec.req.vlen = cand_q.store ? 21'(cand_q.vlen) : '0;
-      if (cand_q.more) out_o.rec.req.mode = MdKeys;
+      if (walk_q.more) out_o.rec.req.mode = MdKeys;
       if (cand_q.store) out_o.rec.off_sel = OsNew;
       out_o.rec.use_flags   = cand_q.store;
       out_o.rec.use_exptime = cand_q.store || cand_q.touch || cand_q.op == OpTouch;

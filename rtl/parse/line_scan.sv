@@ -41,11 +41,14 @@ module line_scan
     logic [63:0] get;    // the letter that all commands with several keys begin with
     logic        last;
     logic        binary;
+    logic        resp;
   } marks_t;
 
   line_no_t next_q;  // number of the next line
-  logic room_q, take, marks_ready, was_lf_q, was_blank_q, binary, binary_q;
-  logic [63:0] lanes, lf, blank, letter1;
+  logic room_q, take, marks_ready, was_lf_q, was_blank_q, binary, binary_q, resp, resp_q;
+  logic [63:0] lanes, lf, blank, letter1, star, dollar;
+  logic [63:0] many;
+  logic [55:0] m8;        // Redis: eight lanes behind, the name of MGET begins
   logic [62:0] letter2;  // of the lane behind
   logic [61:0] letter3;
   logic [63:0] magic;     // a binary request's first byte; zeros two and five lanes behind
@@ -60,6 +63,7 @@ module line_scan
     letter3 = '0;
     marks   = '0;
     magic   = '0;
+    m8      = '0;
     zero2   = '0;
     zero5   = '0;
     for (int unsigned i = 0; i < 64; i++) begin
@@ -75,7 +79,10 @@ module line_scan
       if (i > 0) letter2[i-1] = c inside {"e", "a", "d", "p", "r", "n", "o"} || !lanes[i];
       if (i > 1) letter3[i-2] = c inside {"t", "d", "p", "s", "e", "l", "c", "u"} || !lanes[i];
       marks.get[i] = c == "g";
-      magic[i]     = c == request_pkg::BinaryRequest && lanes[i];
+      star[i]      = c == "*" && lanes[i];
+      dollar[i]    = c == "$" && lanes[i];
+      if (i > 7) m8[i-8] = (c & 8'hdf) == "M";
+      magic[i] = c == request_pkg::BinaryRequest && lanes[i];
       if (i > 1) zero2[i-2] = c == 8'h00 || !lanes[i];
       if (i > 4) zero5[i-5] = c == 8'h00 || !lanes[i];
     end
@@ -88,6 +95,14 @@ module line_scan
       marks.key  = '0;
       marks.get  = '0;
     end
+    // Or nine lanes behind, perhaps in the next line.
+    many       = 64'(m8) | 64'(m8[55:1]) | {9'h1ff, 55'd0};
+    marks.resp = resp;
+    if (resp) begin
+      marks.line = {lf[62:0], was_lf_q} & star;
+      marks.key  = {lf[62:0], was_lf_q} & dollar;
+      marks.get  = many;
+    end
     if (raw_i.first) begin
       marks.line[raw_i.start] = lanes[raw_i.start];
       // Whatever the job before ended with.
@@ -96,6 +111,7 @@ module line_scan
   end
 
   assign binary      = raw_i.first ? raw_i.binary : binary_q;
+  assign resp        = raw_i.first ? raw_i.resp : resp_q;
   assign raw_ready_o = room_q && marks_ready;
   assign take        = raw_valid_i && raw_ready_o;
   assign we_o        = take;
@@ -115,6 +131,7 @@ module line_scan
       was_lf_q    <= lf[63] && !raw_i.last;
       was_blank_q <= blank[63] && !raw_i.last;
       binary_q    <= binary;
+      resp_q      <= resp;
     end
   end
 
@@ -179,6 +196,7 @@ module line_scan
     start.ending     = !any && head.last;
     start.last       = head.last;
     start.binary     = head.binary;
+    start.resp       = head.resp;
     head_pop         = go && (any ? !more && !head.last : 1'b1);
   end
 

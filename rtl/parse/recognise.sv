@@ -67,6 +67,21 @@ module recognise
     .what_o(what1)
   );
 
+  resp_what_t resp2;
+  logic [4:0] resp_key_at2;
+  logic [6:0] resp_klen3, resp_end3;
+  resp_form u_resp (
+    .clk_i,
+    .valid_i  (valid_q[0]),
+    .key_i    (start1_q.key),
+    .data_i,
+    .valid1_i (valid_q[1]),
+    .what_o   (resp2),
+    .key_at_o (resp_key_at2),
+    .klen_o   (resp_klen3),
+    .key_end_o(resp_end3)
+  );
+
   start_t start2_q;
   logic short2_q;
   line_t data2_q;
@@ -84,7 +99,7 @@ module recognise
         cr[i]             = c == 8'h0d;
         blank2_q[i]       <= c == 8'h20;
         nul2_q[i]         <= c == 8'h00;
-        chars2_q[i].blank <= c == 8'h20;
+        chars2_q[i].blank <= c == (start1_q.resp ? "$" : " ");
         chars2_q[i].other <= !(c inside {[8'h30 : 8'h39]});
         chars2_q[i].low   <= c[3:0];
       end
@@ -100,12 +115,15 @@ module recognise
 
   // ---------------------------------------------------------------- two words' ends; key to lane 0
   // Behind a binary header the key stands behind so many extras; in text it is at most 8 lanes in.
-  localparam logic [3:0] KeyNone = 4'd9, KeyFour = 4'd10, KeyMany = 4'd11;
-  logic [3:0] key_at2;
+  // Behind the beginning of a command of Redis' protocol it may be up to 21 lanes in.
+  localparam logic [4:0] KeyNone = 5'd24, KeyFour = 5'd28, KeyMany = 5'd31;
+  logic [4:0] key_at2;
   always_comb begin
-    key_at2 = what2_q.key;
+    key_at2 = 5'(what2_q.key);
     if (start2_q.binary) key_at2 = data2_q[35] ? KeyMany : data2_q[34] ? KeyFour : KeyNone;
+    if (start2_q.resp) key_at2 = resp_key_at2;
   end
+  resp_what_t resp3_q;
   start_t start3_q;
   what_t what3_q;
   logic short3_q;
@@ -129,17 +147,42 @@ module recognise
         KeyNone: key3_q <= 512'(data2_q[511:192]);
         KeyFour: key3_q <= 512'(data2_q[511:224]);
         KeyMany: key3_q <= 512'(data2_q[511:256]);
-        4'd0:    key3_q <= data2_q;
-        4'd4:    key3_q <= 512'(data2_q[511:32]);
-        4'd5:    key3_q <= 512'(data2_q[511:40]);
-        4'd6:    key3_q <= 512'(data2_q[511:48]);
-        4'd7:    key3_q <= 512'(data2_q[511:56]);
+        5'd0:    key3_q <= data2_q;
+        5'd4:    key3_q <= 512'(data2_q[511:32]);
+        5'd5:    key3_q <= 512'(data2_q[511:40]);
+        5'd6:    key3_q <= 512'(data2_q[511:48]);
+        5'd7:    key3_q <= 512'(data2_q[511:56]);
+        5'd17:   key3_q <= 512'(data2_q[511:136]);
+        5'd18:   key3_q <= 512'(data2_q[511:144]);
+        5'd19:   key3_q <= 512'(data2_q[511:152]);
+        5'd20:   key3_q <= 512'(data2_q[511:160]);
+        5'd21:   key3_q <= 512'(data2_q[511:168]);
         default: key3_q <= 512'(data2_q[511:64]);
       endcase
       what3_q  <= what2_q;
+      resp3_q  <= resp2;
       start3_q <= start2_q;
       short3_q <= short2_q;
     end
+  end
+
+  // Redis: behind the key, two bytes that may be any, and `$`, stands the value's length, without a zero in front,
+  // up to the first character that is no digit.
+  // verilator lint_off UNUSEDSIGNAL
+  logic [63:0] other3, zero3;  // no key is shorter than a byte
+  // verilator lint_on UNUSEDSIGNAL
+  logic [63:0] behind3, from3, digit3, longer3;
+  logic resp_value3;
+  always_comb begin
+    for (int unsigned i = 0; i < 64; i++) begin
+      other3[i]  = chars3_q[i].other;
+      zero3[i]   = chars3_q[i].low == '0;
+      behind3[i] = resp_end3 == 7'(i);
+      from3[i]   = 7'(i) >= resp_end3 + 7'd3;
+    end
+    digit3      = {3'd0, ~other3[63:3]};
+    longer3     = {4'd0, ~other3[63:4]};
+    resp_value3 = |(behind3 & digit3 & ~(64'(zero3[63:3]) & longer3));
   end
 
   // ---------------------------------------------------------------- their lanes; three more ends
@@ -154,7 +197,7 @@ module recognise
   always_ff @(posedge clk_i) begin
     if (valid_q[2]) begin
       end3_4_q    <= lowest(rest3_q);
-      end4_4_q    <= lowest(others(rest3_q));
+      end4_4_q    <= lowest(start3_q.resp ? other3 & from3 : others(rest3_q));
       end5_4_q    <= lowest(others(others(rest3_q)));
       eol4_q      <= eol3_q;
       lane1_4_q   <= lane_of(end1_3_q);
@@ -172,6 +215,35 @@ module recognise
       what4_q     <= what3_q;
       start4_q    <= start3_q;
       short4_q    <= short3_q;
+    end
+  end
+
+  // Redis: the length ends with CR LF.
+  // verilator lint_off UNUSEDSIGNAL
+  resp_what_t resp4_q, resp5_q, resp6_q;  // less and less of it
+  // verilator lint_on UNUSEDSIGNAL
+  logic [6:0] resp_klen4_q, resp_klen5_q, resp_len4_q, resp_len5_q;
+  logic resp_good4_q, resp_good5_q, resp_good6_q;
+  logic [63:0] line_ends4_q;
+  always_ff @(posedge clk_i) begin
+    if (valid_q[2]) begin
+      resp4_q      <= resp3_q;
+      resp_klen4_q <= resp_klen3;
+      resp_len4_q  <= resp3_q.keyed ? resp_end3 + 7'd2 : 7'(resp3_q.len);
+      resp_good4_q <= resp3_q.found &&
+          (!resp3_q.keyed || (resp_klen3 != '0 && resp_end3 <= 7'd64)) &&
+          (!resp3_q.store || resp_value3);
+      line_ends4_q <= cr3_q & eol3_q;
+    end
+    if (valid_q[3]) begin
+      resp5_q      <= resp4_q;
+      resp_klen5_q <= resp_klen4_q;
+      resp_len5_q  <= resp_len4_q;
+      resp_good5_q <= resp_good4_q && (!resp4_q.store || |(end4_4_q & line_ends4_q));
+    end
+    if (valid_q[4]) begin
+      resp6_q      <= resp5_q;
+      resp_good6_q <= resp_good5_q;
     end
   end
 
@@ -297,6 +369,8 @@ module recognise
       logic [Digits-1:0][3:0] a, b, d;
       logic a_ok, b_ok, length_ok;
       logic [6:0] len, klen;
+      logic framed5;
+      framed5 = start5_q.binary || start5_q.resp;
       a = digits_of(a5_q, a_ok);
       b = digits_of(b5_q, b_ok);
       // Longer ones have no blank before them here.
@@ -325,10 +399,11 @@ module recognise
         FmStore:  noreply6_q <= !last4_5_q;
         default:  noreply6_q <= !last2_5_q;
       endcase
-      klen = start5_q.binary ? binary_klen5 : klen5_q;
-      len  = start5_q.binary ? binary_len5 : line_len5_q;
-      if (!start5_q.binary && what5_q.form == FmKey && !last1_5_q) len = 7'(lane1_5_q) + 7'd1;
-      if (!start5_q.binary && what5_q.form == FmGat) len = 7'(lane2_5_q) + 7'd1;
+      klen = start5_q.resp ? resp_klen5_q : start5_q.binary ? binary_klen5 : klen5_q;
+      len  = start5_q.resp ? (resp5_q.store ? 7'(lane4_5_q) + 7'd2 : resp_len5_q) :
+             start5_q.binary ? binary_len5 : line_len5_q;
+      if (!framed5 && what5_q.form == FmKey && !last1_5_q) len = 7'(lane1_5_q) + 7'd1;
+      if (!framed5 && what5_q.form == FmGat) len = 7'(lane2_5_q) + 7'd1;
       behind6_q     <= start5_q.place + 14'(len);
       unfinished6_q <= !whole5_q && short5_q;
       for (int unsigned i = 0; i < 64; i++)
@@ -374,6 +449,26 @@ module recognise
     cand_o.b.mid      = Hundreds[b6_q[3]] + 14'(b6_q[2]);
     cand_o.b.low      = Hundreds[b6_q[1]] + 14'(b6_q[0]);
     cand_o.data       = key6_q;
+    if (start6_q.resp) begin
+      cand_o.good       = resp_good6_q && (!resp6_q.store ||
+          (length_ok6_q && length <= 14'(value_max_i)));
+      cand_o.unfinished = 1'b0;
+      cand_o.next       = resp6_q.store ? behind6_q + length + 14'd2 : behind6_q;
+      cand_o.op         = resp6_q.op;
+      cand_o.record     = 1'b1;
+      cand_o.keys       = 1'b0;
+      cand_o.more       = 1'b0;
+      cand_o.store      = resp6_q.store;
+      cand_o.resp       = 1'b1;
+      cand_o.form       = resp6_q.form;
+      cand_o.count      = resp6_q.count;
+      cand_o.noreply    = 1'b0;
+      cand_o.cas_out    = 1'b0;
+      cand_o.touch      = 1'b0;
+      cand_o.exptime_a  = 1'b0;
+      cand_o.a          = '{low: 14'(!resp6_q.store), default: '0};  // INCR adds 1
+      cand_o.b          = '0;
+    end
     if (start6_q.binary) begin
       cand_o.good       = frame6.good;
       cand_o.unfinished = 1'b0;

@@ -28,6 +28,23 @@ package request_pkg;
   localparam logic [7:0] BinaryReply = 8'h81;
   localparam int unsigned BinaryHeader = 24;
 
+  /// What a reply to a request in Redis' protocol says.
+  typedef enum logic [2:0] {
+    RfStatus,   // OK, or null
+    RfInteger,  // 1 or 0; a sum
+    RfLength,   // of the value
+    RfBulk,     // the value, or null
+    RfArray     // so many replies follow
+  } resp_form_e;
+
+  /// What is known of a connection in Redis' protocol, and of a request in it.
+  typedef struct packed {
+    logic       is;     // it is in that protocol: it came by that port
+    logic       three;  // RESP3, for which it has asked
+    logic       met;    // host software has answered it before
+    resp_form_e form;
+  } resp_t;
+
   /// The replies to these have the key: getk, getkq, gatk, gatkq.
   function automatic logic binary_key(input logic [7:0] opcode);
     return opcode inside {8'h0c, 8'h0d, 8'h23, 8'h24};
@@ -76,7 +93,10 @@ package request_pkg;
     RpTooLarge,       // SERVER_ERROR object too large for cache
     RpNoMemory,       // SERVER_ERROR out of memory storing object
     RpMultiPacket,    // SERVER_ERROR multi-packet request not supported
-    RpBadDelete       // CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]
+    RpBadDelete,      // CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]
+    RpOverflow,       // Redis' only, as what follows
+    RpPong,
+    RpTooLong         // the command is longer than a job
   } reply_e;
 
   typedef enum logic [2:0] {
@@ -102,6 +122,7 @@ package request_pkg;
                              // then go on in `mode`
     logic [20:0] cont_start; // value bytes already sent, or copied
     binary_t     binary;     // `is` holds for all requests; the rest as what follows
+    resp_t       resp;       // all but `form` likewise
     // the request that MdKeys, MdValue or `cont` goes on with
     op_e         op;
     logic        noreply;
@@ -122,6 +143,7 @@ package request_pkg;
     logic        host;       // carries `len` = 0 bytes; OpHostData moves `host_len` bytes
     logic        host_final; // the host's answer ends with this piece
     logic        host_close;
+    logic        host_three; // the connection speaks RESP3 from now on
     logic [9:0]  host_len;
     conn_t       conn;
     logic [13:0] len;        // 0..JobBytes
@@ -149,16 +171,17 @@ package request_pkg;
     logic [31:0] tx_ptr;
     logic [16:0] tx_space;
     binary_t     binary;
+    resp_t       resp;
     logic        noreply;    // binary: not if it succeeds, or a get finds nothing
     logic        cas_out;
     logic        touch;      // binary incr, decr: makes the number `hash` where there is none
-    logic        last_key;
+    logic        last_key;   // OpHost of Redis' protocol: the command ends with it
     reply_e      reply;      // OpReply, OpTooBig
     logic [9:0]  host_len;   // OpHostData
     logic [7:0]  klen;
     logic        key_stored; // SET with its data complete in the log: key is read from there
     logic [63:0] hash;       // key_stored only; otherwise the store computes it
-    logic [20:0] vlen;
+    logic [20:0] vlen;       // OpHost of Redis' protocol: bytes of the command before these
     logic [31:0] flags;
     msec_t       expiry;     // of the item; 0 never, 1 long past
     logic [63:0] num;        // CAS unique or delta; for binary deletes and appends 0 is any
@@ -208,6 +231,8 @@ package request_pkg;
     logic [31:0] tx_ptr;    // with first
     reply_e      reply;
     binary_t     binary;
+    resp_t       resp;
+    logic        negative;  // Redis: the number is
     logic        head;      // RsValue: the VALUE line comes first (not in an OpCont)
     logic        tail;      // RsValue: CRLF after the bytes (the value is complete)
     logic        last_key;  // RsValue with tail: END after it
@@ -250,6 +275,10 @@ package request_pkg;
   typedef struct packed {
     conn_t      conn;
     logic       udp;
+    logic       resp;     // a command of Redis' protocol as it came, or a part of it
+    logic       begins;
+    logic       more;     // it goes on with the next one of this connection
+    logic       stranger; // nothing of this connection has been asked before
     logic [7:0] len;
   } hreq_t;
 
@@ -259,6 +288,7 @@ package request_pkg;
     logic [9:0]  len;        // 0..ReplyMax
     logic        final_piece;
     logic        close;
+    logic        three;      // see job_t
   } hpiece_t;
 
   /// A piece of reply text: `len` bytes from lane `start` of `data` on, lane 0 behind lane 63.

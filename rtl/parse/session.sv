@@ -228,6 +228,7 @@ module session
       if (read_op_q == OpEvent && read_ev_q.open) begin
         act_ctx_q        <= '0;
         act_ctx_q.rx_ptr <= read_ev_q.rx_ptr;
+        act_ctx_q.resp.is <= read_ev_q.redis;
       end
     end
   end

@@ -35,6 +35,7 @@ module session_job
       job_q.host       <= host_i;
       job_q.host_final <= piece_i.final_piece;
       job_q.host_close <= piece_i.close;
+      job_q.host_three <= piece_i.three;
       job_q.host_len   <= piece_i.len;
       job_q.conn       <= conn_i;
       job_q.tx_ptr     <= tx_ptr_i;

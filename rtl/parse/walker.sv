@@ -31,6 +31,8 @@ module walker
   input  logic   cand_whole_i,  // it knows its length, even if the job has not all of it
   input  logic   cand_record_i,
   input  logic   cand_more_i,
+  input  logic   cand_resp_i,  // Redis: the first part tells how many keys follow
+  input  logic [6:0] cand_count_i,
   /// What becomes of it.
   output logic   walk_valid_o,
   input  logic   walk_ready_i,
@@ -64,6 +66,8 @@ module walker
   logic keys_q;  // at_q is in a line of keys
   logic begun_q, pending_q;  // records of the job were committed, or wait for it
   logic [$clog2(KeysMax)-1:0] count_q;
+  logic [6:0] left_q, keys_left;  // Redis: keys of the line that are to come, and behind this one
+  logic more;
   logic long_q;  // the line of keys has LineMax bytes before at_q
 
   // Places compare modulo their range.
@@ -77,6 +81,8 @@ module walker
   assign fits   = $signed(14'(job_stop_i - cand_next_i)) >= 0;
   assign left   = job_stop_i - from;
   assign size   = cand_next_i - from;
+  assign keys_left = cand_key_i ? left_q - 7'd1 : cand_count_i;
+  assign more      = cand_resp_i ? keys_left != '0 : cand_more_i;
 
   always_comb begin
     walk_o       = '0;
@@ -103,7 +109,9 @@ module walker
       end
     end
     walk_o.back   = walk_o.kind inside {WkEnd, WkByte} && pending_q;
-    walk_o.commit = walk_o.kind == WkEnd || (walk_o.kind == WkRequest && !cand_more_i);
+    walk_o.commit = walk_o.kind == WkEnd || (walk_o.kind == WkRequest && !more);
+    walk_o.more   = more;
+    walk_o.left   = keys_left;
     if (walk_o.back) walk_o.first = !begun_q;
   end
 
@@ -141,7 +149,8 @@ module walker
         unique case (walk_o.kind)
           WkRequest: begin
             at_q      <= cand_next_i;
-            keys_q    <= cand_more_i;
+            keys_q    <= more;
+            left_q    <= keys_left;
             long_q    <= size >= 14'(LineMax);
             begun_q   <= begun_q || (walk_o.commit && (pending_q || cand_record_i));
             pending_q <= !walk_o.commit && (pending_q || cand_record_i);

@@ -67,7 +67,8 @@ module exception
       out_in.last = hkey_i.last;
     end else begin
       out_valid   = hreq_valid_i;
-      out_in.data = 512'({7'b0, hreq_i.udp, hreq_i.len, tag});
+      out_in.data = 512'({3'b0, hreq_i.begins, hreq_i.stranger, hreq_i.more, hreq_i.resp, hreq_i.udp, hreq_i.len,
+                          tag});
       out_in.keep = '1;
       out_in.last = bare;
     end
@@ -129,6 +130,7 @@ module exception
       piece_q.len         <= (length > PieceMax) ? PieceMax[9:0] : length[9:0];
       piece_q.final_piece <= s_axis_exc_tdata[48];
       piece_q.close       <= s_axis_exc_tdata[49];
+      piece_q.three       <= s_axis_exc_tdata[50];
       want_q              <= (length > PieceMax) ? PieceMax[9:6] :
           4'((length[9:0] + 10'd63) >> 6);
       have_q              <= '0;

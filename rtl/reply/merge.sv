@@ -19,11 +19,11 @@ module merge
 );
 
   ahead_t waiting_q, waiting_d, both;
-  fixed_t reply;
+  fixed_t reply, resp_text;
   ending_t ending;
   logic says, fits, together;
-  assign reply    = (res_i.kind == RsReply) ? 5'(res_i.reply) : FxNone;
-  assign ending   = (!res_i.tail || res_i.binary.is) ? EnNone : res_i.last_key ? EnCrlfEnd : EnCrlf;
+  assign reply    = (res_i.kind != RsReply) ? FxNone : res_i.resp.is ? resp_text : 6'(res_i.reply);
+  assign ending   = (!res_i.tail || res_i.binary.is) ? EnNone : (res_i.last_key && !res_i.resp.is) ? EnCrlfEnd : EnCrlf;
   assign says     = reply != FxNone || res_i.kind inside {RsValue, RsNumber, RsHostData};
   assign together = !res_i.udp && !res_i.last && !res_i.binary.is;
   // A reply can wait, too.
@@ -70,6 +70,28 @@ module merge
       header_o.unique_no = res_i.unique_no;
   end
 
+  // ---------------------------------------------------------------- Redis
+  fixed_t null_text;
+  logic is_status;
+  assign null_text = res_i.resp.three ? FrNull : FrNil;
+  assign is_status = res_i.resp.form == RfStatus;
+  always_comb begin
+    unique case (res_i.reply)
+      RpStored:     resp_text = is_status ? FrOk : FrOne;
+      RpNotStored:  resp_text = is_status ? null_text : FrZero;
+      RpDeleted:    resp_text = FrOne;
+      RpNotFound:   resp_text = (res_i.resp.form == RfBulk) ? null_text : FrZero;
+      RpOk:         resp_text = FrOk;
+      RpPong:       resp_text = FrPong;
+      RpNonNumeric: resp_text = FrNotInteger;
+      RpOverflow:   resp_text = FrOverflow;
+      RpTooLarge:   resp_text = FrTooLarge;
+      RpNoMemory:   resp_text = FrNoMemory;
+      RpTooLong:    resp_text = FrTooLong;
+      default:      resp_text = FxNone;
+    endcase
+  end
+
   // ---------------------------------------------------------------- a record
   always_comb begin
     rec_o           = '0;
@@ -89,10 +111,19 @@ module merge
         rec_o.inner   = res_i.head && res_i.tail && res_i.vlen <= 21'(InnerMax);
         rec_o.ending  = (rec_o.inner || !together) ? ending : EnNone;
       end
-      RsNumber:   rec_o.numbers = 1'b1;
+      RsNumber: begin
+        rec_o.numbers = 1'b1;
+        if (res_i.resp.is)
+          rec_o.own = (res_i.resp.form == RfArray) ? FrArray :
+              res_i.negative ? FrNegative : FrInteger;
+      end
       RsHostData: rec_o.host = 1'b1;
       default: ;
     endcase
+    if (res_i.resp.is && res_i.kind == RsValue) begin
+      rec_o.own  = res_i.head ? FrBulk : FxNone;
+      rec_o.klen = '0;
+    end
     // Binary: all have a header, and what it counts stands behind it.
     rec_o.binary = res_i.binary.is && !(res_i.kind == RsValue && !res_i.head);
     if (res_i.binary.is && (res_i.kind inside {RsReply, RsNumber} || rec_o.numbers)) begin

@@ -3,23 +3,39 @@ package reply_pkg;
   import wirekv_pkg::*;
   import request_pkg::*;
 
-  /// A fixed text: replies have the numbers of reply_e; the last one stands before a key.
-  typedef logic [4:0] fixed_t;
-  localparam fixed_t FxNone = 5'(RpNone);
-  localparam fixed_t FxValue = 5'd31;
+  /// A fixed text: replies have the numbers of reply_e; the last one of text stands before a key.
+  typedef logic [5:0] fixed_t;
+  localparam fixed_t FxNone = 6'(RpNone);
+  localparam fixed_t FxValue = 6'd31;
   // Texts of the binary protocol, behind the header: no line's end.
-  localparam fixed_t FxNotFound = 5'd20;
-  localparam fixed_t FxExists = 5'd21;
-  localparam fixed_t FxTooLarge = 5'd22;
-  localparam fixed_t FxInvalid = 5'd23;
-  localparam fixed_t FxNotStored = 5'd24;
-  localparam fixed_t FxNotNumber = 5'd25;
-  localparam fixed_t FxUnknown = 5'd26;
-  localparam fixed_t FxNoMemory = 5'd27;
-  localparam fixed_t FxVersion = 5'd28;
+  localparam fixed_t FxNotFound = 6'd20;
+  localparam fixed_t FxExists = 6'd21;
+  localparam fixed_t FxTooLarge = 6'd22;
+  localparam fixed_t FxInvalid = 6'd23;
+  localparam fixed_t FxNotStored = 6'd24;
+  localparam fixed_t FxNotNumber = 6'd25;
+  localparam fixed_t FxUnknown = 6'd26;
+  localparam fixed_t FxNoMemory = 6'd27;
+  localparam fixed_t FxVersion = 6'd28;
   function automatic logic is_binary(input fixed_t code);
     return code inside {[FxNotFound : FxVersion]};
   endfunction
+  // Texts of Redis' protocol; the last ones stand before a number.
+  localparam fixed_t FrOk = 6'd32;
+  localparam fixed_t FrOne = 6'd33;
+  localparam fixed_t FrZero = 6'd34;
+  localparam fixed_t FrNil = 6'd35;
+  localparam fixed_t FrNull = 6'd36;  // of RESP3
+  localparam fixed_t FrPong = 6'd37;
+  localparam fixed_t FrNotInteger = 6'd38;
+  localparam fixed_t FrOverflow = 6'd39;
+  localparam fixed_t FrTooLarge = 6'd40;
+  localparam fixed_t FrNoMemory = 6'd41;
+  localparam fixed_t FrTooLong = 6'd42;
+  localparam fixed_t FrInteger = 6'd43;
+  localparam fixed_t FrNegative = 6'd44;
+  localparam fixed_t FrBulk = 6'd45;
+  localparam fixed_t FrArray = 6'd46;
 
   /// What stands behind a value.
   typedef logic [1:0] ending_t;
@@ -102,26 +118,26 @@ package reply_pkg;
 
   function automatic long_t fixed_text(input fixed_t code);
     case (code)
-      5'(RpError):       return line_of("ERROR");
-      5'(RpStored):      return line_of("STORED");
-      5'(RpNotStored):   return line_of("NOT_STORED");
-      5'(RpExists):      return line_of("EXISTS");
-      5'(RpNotFound):    return line_of("NOT_FOUND");
-      5'(RpDeleted):     return line_of("DELETED");
-      5'(RpTouched):     return line_of("TOUCHED");
-      5'(RpOk):          return line_of("OK");
-      5'(RpEnd):         return line_of("END");
-      5'(RpVersion):     return line_of("VERSION 1.6.38");
-      5'(RpBadFormat):   return line_of("CLIENT_ERROR bad command line format");
-      5'(RpBadChunk):    return line_of("CLIENT_ERROR bad data chunk");
-      5'(RpBadExptime):  return line_of("CLIENT_ERROR invalid exptime argument");
-      5'(RpBadDelta):    return line_of("CLIENT_ERROR invalid numeric delta argument");
-      5'(RpNonNumeric):
+      6'(RpError):       return line_of("ERROR");
+      6'(RpStored):      return line_of("STORED");
+      6'(RpNotStored):   return line_of("NOT_STORED");
+      6'(RpExists):      return line_of("EXISTS");
+      6'(RpNotFound):    return line_of("NOT_FOUND");
+      6'(RpDeleted):     return line_of("DELETED");
+      6'(RpTouched):     return line_of("TOUCHED");
+      6'(RpOk):          return line_of("OK");
+      6'(RpEnd):         return line_of("END");
+      6'(RpVersion):     return line_of("VERSION 1.6.38");
+      6'(RpBadFormat):   return line_of("CLIENT_ERROR bad command line format");
+      6'(RpBadChunk):    return line_of("CLIENT_ERROR bad data chunk");
+      6'(RpBadExptime):  return line_of("CLIENT_ERROR invalid exptime argument");
+      6'(RpBadDelta):    return line_of("CLIENT_ERROR invalid numeric delta argument");
+      6'(RpNonNumeric):
       return line_of("CLIENT_ERROR cannot increment or decrement non-numeric value");
-      5'(RpTooLarge):    return line_of("SERVER_ERROR object too large for cache");
-      5'(RpNoMemory):    return line_of("SERVER_ERROR out of memory storing object");
-      5'(RpMultiPacket): return line_of("SERVER_ERROR multi-packet request not supported");
-      5'(RpBadDelete):
+      6'(RpTooLarge):    return line_of("SERVER_ERROR object too large for cache");
+      6'(RpNoMemory):    return line_of("SERVER_ERROR out of memory storing object");
+      6'(RpMultiPacket): return line_of("SERVER_ERROR multi-packet request not supported");
+      6'(RpBadDelete):
       return line_of("CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]");
       FxValue:           return chars_of("VALUE ");
       FxNotFound:        return chars_of("Not found");
@@ -133,6 +149,23 @@ package reply_pkg;
       FxUnknown:         return chars_of("Unknown command");
       FxNoMemory:        return chars_of("Out of memory allocating item");
       FxVersion:         return chars_of("1.6.38");
+      FrOk:              return line_of("+OK");
+      FrOne:             return line_of(":1");
+      FrZero:            return line_of(":0");
+      FrNil:             return line_of("$-1");
+      FrNull:            return line_of("_");
+      FrPong:            return line_of("+PONG");
+      FrNotInteger:      return line_of("-ERR value is not an integer or out of range");
+      FrOverflow:        return line_of("-ERR increment or decrement would overflow");
+      FrTooLarge:        return line_of("-ERR item is larger than this server takes (-I)");
+      FrNoMemory:
+      return line_of("-OOM command not allowed when used memory > 'maxmemory'.");
+      FrTooLong:
+      return line_of("-ERR Protocol error: command is longer than this server takes");
+      FrInteger:         return chars_of(":");
+      FrNegative:        return chars_of(":-");
+      FrBulk:            return chars_of("$");
+      FrArray:           return chars_of("*");
       default:           return '0;
     endcase
   endfunction
@@ -145,19 +178,19 @@ package reply_pkg;
 
   // As tables, which cost a LUT or two a bit: lengths, what is ahead (its end at lane OwnAt), and
   // the first and the second half of a text that begins there. A binary text is a second half.
-  typedef logic [31:0][6:0] lengths_t;
-  typedef logic [127:0][4:0] ahead_lengths_t;
+  typedef logic [63:0][6:0] lengths_t;
+  typedef logic [255:0][4:0] ahead_lengths_t;
   typedef logic [OwnAt-1:0][7:0] ahead_text_t;
-  typedef ahead_text_t [127:0] ahead_texts_t;
+  typedef ahead_text_t [255:0] ahead_texts_t;
   typedef logic [OwnRoom-1:0][7:0] own_text_t;
-  typedef own_text_t [63:0] own_texts_t;
+  typedef own_text_t [127:0] own_texts_t;
 
   function automatic logic [6:0] length_of(input long_t text);
     length_of = '0;
     for (int unsigned i = 0; i < TextMax; i++) if (text[i] != 8'h00) length_of = 7'(i + 1);
   endfunction
   function automatic lengths_t lengths();
-    for (int unsigned c = 0; c < 32; c++) lengths[c] = length_of(fixed_text(5'(c)));
+    for (int unsigned c = 0; c < 64; c++) lengths[c] = length_of(fixed_text(6'(c)));
   endfunction
   localparam lengths_t Length = lengths();
 
@@ -168,7 +201,7 @@ package reply_pkg;
     return (n <= 7'(OwnAt) && !is_binary(ahead.reply)) ? 5'(n) : 5'd0;
   endfunction
   function automatic ahead_lengths_t ahead_lengths();
-    for (int unsigned c = 0; c < 128; c++) ahead_lengths[c] = ahead_length(ahead_t'(c));
+    for (int unsigned c = 0; c < 256; c++) ahead_lengths[c] = ahead_length(ahead_t'(c));
   endfunction
   localparam ahead_lengths_t AheadLength = ahead_lengths();
 
@@ -182,19 +215,19 @@ package reply_pkg;
     ahead_text[i] = (i < from) ? 8'h00 : (i < behind) ? EndingText[i-from] : reply[i-behind];
   endfunction
   function automatic ahead_texts_t ahead_texts();
-    for (int unsigned c = 0; c < 128; c++) ahead_texts[c] = ahead_text(ahead_t'(c));
+    for (int unsigned c = 0; c < 256; c++) ahead_texts[c] = ahead_text(ahead_t'(c));
   endfunction
   localparam ahead_texts_t Ahead = ahead_texts();
 
   function automatic own_texts_t own_texts();
     long_t text;
-    for (int unsigned c = 0; c < 32; c++) begin
-      text            = fixed_text(5'(c));
+    for (int unsigned c = 0; c < 64; c++) begin
+      text            = fixed_text(6'(c));
       own_texts[c]    = text[OwnRoom-1:0];
-      own_texts[32+c] = (8 * OwnRoom)'(text[TextMax-1:OwnRoom]);
-      if (is_binary(5'(c))) begin
+      own_texts[64+c] = (8 * OwnRoom)'(text[TextMax-1:OwnRoom]);
+      if (is_binary(6'(c))) begin
         own_texts[c]    = '0;
-        own_texts[32+c] = text[OwnRoom-1:0];
+        own_texts[64+c] = text[OwnRoom-1:0];
       end
     end
   endfunction

@@ -108,7 +108,7 @@ module execute_act
     .op_i,
     .item_i,
     .extended_i,
-    .number_bad_i(sum_i.bad),
+    .sum_i,
     .decision_o  (does)
   );
 
@@ -162,7 +162,7 @@ module execute_act
   // further clocks, in StAct.
   assign bucket_ok = !does.writes || way_ready_i;
   assign touch_ok  = !(does.touch && item_i.alive) || (patch_q && wr_ready_i);
-  assign shows_key = does.get && (op_i.req.binary.is ? op_i.req.binary.key &&
+  assign shows_key = does.get && !op_i.req.resp.is && (op_i.req.binary.is ? op_i.req.binary.key &&
       (item_i.alive || !op_i.req.noreply) : item_i.alive);
   assign key_waits = state_q == StAct && shows_key && !key_i.last;
   // It was not compared with any item, since none has its tag.
@@ -259,7 +259,15 @@ module execute_act
   assign rkey_o       = key_i.data;
 
   assign hreq_valid_o = state_q == StHost && !key_more_i && out_free;
-  assign hreq_o       = '{conn: op_i.req.conn, udp: op_i.req.udp, len: op_i.req.klen};
+  assign hreq_o       = '{
+          conn: op_i.req.conn,
+          udp: op_i.req.udp,
+          resp: op_i.req.resp.is,
+          begins: op_i.req.resp.is && op_i.req.vlen == '0 && !op_i.req.key_stored,
+          more: op_i.req.resp.is && !op_i.req.last_key && !op_i.req.key_stored,
+          stranger: op_i.req.resp.is && !op_i.req.resp.met,
+          len: op_i.req.klen
+      };
   assign hkey_valid_o = state_q == StHostText && out_free;
   assign hkey_o       = key_i;
   assign key_tell_o   = state_q inside {StAct, StHostText};

@@ -9,14 +9,16 @@ module execute_decide
   input  item_t      item_i,
   input  extended_t  extended_i,
   // verilator lint_on UNUSEDSIGNAL
-  /// The number that incr or decr is about could not be read.
-  input  logic       number_bad_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  sum_t       sum_i,
+  // verilator lint_on UNUSEDSIGNAL
   output decision_t  decision_o
 );
 
-  logic get, touch, number, place_ok, tries, stores, clears, grows, binary, other, creates;
+  logic get, touch, number, place_ok, tries, stores, clears, grows, binary, resp, other, creates;
   logic [63:0] unique_no, wanted;
   reply_e reply;
+  logic tells;
 
   assign get       = op_i.req.op == OpGet;
   assign number    = op_i.req.op inside {OpIncr, OpDecr};
@@ -30,7 +32,9 @@ module execute_decide
   assign wanted    = number ? op_i.req.unique_no : op_i.req.num;
   assign other     = binary && wanted != '0 && op_i.req.cont_start == '0 && item_i.alive &&
                      unique_no != wanted;
-  assign creates   = number && binary && op_i.req.touch && !item_i.alive;
+  // Redis counts from 0 where there is nothing, and appends to nothing.
+  assign resp      = op_i.req.resp.is;
+  assign creates   = number && (resp || (binary && op_i.req.touch)) && !item_i.alive;
 
   always_comb begin
     // What a SET and its relatives do.
@@ -50,15 +54,19 @@ module execute_decide
         tries = item_i.alive && unique_no == op_i.req.num;
         if (!tries) reply = item_i.alive ? RpExists : RpNotFound;
       end
-      OpAppend, OpPrepend:
-      reply = !place_ok ? RpNoMemory : grows ? extended_i.reply : other ? RpExists : RpNotStored;
+      OpAppend, OpPrepend: begin
+        tries = resp && !item_i.alive && op_i.req.cont_start == '0;
+        reply = !place_ok ? RpNoMemory : grows ? extended_i.reply : other ? RpExists : RpNotStored;
+        if (resp && reply == RpNotStored) reply = extended_i.fits ? RpNoMemory : RpTooLarge;
+      end
       OpDelete:  reply = other ? RpExists : item_i.alive ? RpDeleted : RpNotFound;
       OpTouch:   reply = item_i.alive ? RpTouched : RpNotFound;
       // An empty value is no number, whosever it is.
       OpIncr, OpDecr:
-      if (!item_i.alive || number_bad_i) reply = RpNotFound;
+      if (resp) reply = sum_i.reply;
+      else if (!item_i.alive || sum_i.bad) reply = RpNotFound;
       else reply = (other && item_i.vlen != '0) ? RpExists : RpNonNumeric;
-      OpGet:     reply = binary ? RpNotFound : op_i.req.last_key ? RpEnd : RpNone;
+      OpGet:     reply = (binary || resp) ? RpNotFound : op_i.req.last_key ? RpEnd : RpNone;
       OpFlush:   reply = RpOk;
       OpReply, OpTooBig: reply = op_i.req.reply;
       default:   reply = RpNone;
@@ -66,6 +74,8 @@ module execute_decide
     if (tries) reply = place_ok ? RpStored : RpNoMemory;
   end
 
+  // Redis' STRLEN and EXISTS.
+  assign tells  = resp && op_i.req.resp.form inside {RfInteger, RfLength};
   assign stores = tries && place_ok;
   // The key's way is cleared: delete, and the old item of a SET that could not be stored.
   assign clears = item_i.found && ((op_i.req.op == OpDelete && item_i.alive && !other) ||
@@ -84,7 +94,7 @@ module execute_decide
           inserts: stores && !item_i.found,
           sums: creates || (number && item_i.alive && (!other || item_i.vlen == '0)),
           grows: grows,
-          sends: (get && item_i.alive) || (op_i.req.op == OpCont && item_i.place_valid),
+          sends: (get && item_i.alive && !tells) || (op_i.req.op == OpCont && item_i.place_valid),
           reply: reply,
           unique_no: unique_no
       };

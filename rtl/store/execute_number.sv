@@ -5,6 +5,9 @@
 //
 // The value keeps its length, with blanks behind a sum that is shorter. So that nobody is kept waiting for
 // long, a number ends within TextMax bytes, and a value of ValueMax or more holds none.
+//
+// Redis' numbers are signed and written without a blank, a plus or a zero in front; where there is none it
+// counts from 0.
 module execute_number
   import wirekv_pkg::*;
   import request_pkg::*;
@@ -55,6 +58,7 @@ module execute_number
     NuGet,
     NuParse,
     NuSum,
+    NuSign,    // Redis: a sum below 0
     NuDigits,
     NuTrim,
     NuPut,
@@ -89,6 +93,7 @@ module execute_number
   localparam int unsigned TextMax = 64;
   localparam int unsigned ValueMax = 8192;
 
+  logic resp, odd, overflows, makes, below_q, overflow_q;
   logic [6:0] chars_q;  // to come
   logic [5:0] lane_q;   // of the next of them; behind lane 63 the value goes on in the next line
   logic [22:0] value_at;
@@ -104,7 +109,7 @@ module execute_number
       off_ok,
       written,
       own_done;
-  logic [63:0] acc_q, negated, summed, value_q, bin_q;
+  logic [63:0] acc_q, negated, operand, summed, value_q, bin_q;
   logic [67:0] acc_next;
   logic [79:0] bcd_q;
   logic [4:0] digits_q, steps_q;
@@ -122,7 +127,8 @@ module execute_number
       NuGet:     state_d = line_bad_i ? NuWritten : NuParse;
       NuParse:   if (parsed) state_d = NuSum;
                  else if (lane_q == '1 && chars_q != 7'd1) state_d = NuLine;
-      NuSum:     state_d = fits ? NuDigits : NuWritten;
+      NuSum:     state_d = !makes ? NuWritten : resp ? NuSign : NuDigits;
+      NuSign:    state_d = NuDigits;
       NuDigits:  if (steps_q == '0) state_d = NuTrim;
       NuTrim:    if (bcd_q[79:76] != '0 || digits_q == 5'd1) state_d = NuPut;
       NuPut:     if (own_ready_i) state_d = NuBeats;
@@ -150,15 +156,24 @@ module execute_number
   assign char_digit = char >= 8'h30 && char <= 8'h39;
   assign acc_next   = 68'({acc_q, 3'b000}) + 68'({acc_q, 1'b0}) + 68'(char[3:0]);
   assign parsed     = over_q || parse_q == PaEnd || chars_q == '0 ||
-      (parse_q == PaDigit && (char_blank || char == '0));
-  assign fits       = !item_i.alive ||
-      (parse_q == PaDigit && !over_q && !(negative_q && negated[63]) &&
-       !(text_long_q && chars_q == '0));
+      (parse_q == PaDigit && (char_blank || char == '0) && !resp);
+  assign fits       = !item_i.alive || (parse_q == PaDigit && !over_q &&
+      !(text_long_q && chars_q == '0) &&
+      (resp ? chars_q == '0 && (acc_q[63] == 1'b0 || (negative_q && negated == acc_q))
+            : !(negative_q && negated[63])));
+  // What Redis does not take for a number's character.
+  assign odd        = resp && !(char_digit && (char != "0" || parse_q == PaDigit ||
+      (parse_q == PaBlank && item_i.vlen == 21'd1))) && !(parse_q == PaBlank && char == "-");
+  assign resp       = op_i.req.resp.is;
+  assign overflows  = resp && summed[63] != operand[63] &&
+      (operand[63] == op_i.req.num[63]) == (op_i.req.op == OpIncr);
+  assign makes      = fits && !overflows;
   assign negated    = negative_q ? -acc_q : acc_q;
   always_comb begin
-    summed = (negated < op_i.req.num) ? '0 : negated - op_i.req.num;
-    if (op_i.req.op == OpIncr) summed = negated + op_i.req.num;
-    if (!item_i.alive) summed = op_i.req.hash;
+    operand = item_i.alive ? negated : '0;
+    summed  = (operand < op_i.req.num && !resp) ? '0 : operand - op_i.req.num;
+    if (op_i.req.op == OpIncr) summed = operand + op_i.req.num;
+    if (!item_i.alive && !resp) summed = op_i.req.hash;
   end
 
   always_ff @(posedge clk_i) begin
@@ -175,12 +190,16 @@ module execute_number
         over_q       <= 1'b0;
         ok_q         <= 1'b0;
         bad_q        <= 1'b0;
+        below_q      <= 1'b0;
+        overflow_q   <= 1'b0;
       end
       NuGet: bad_q <= line_bad_i;
       NuParse: if (!parsed) begin
         lane_q  <= lane_q + 6'd1;
         chars_q <= chars_q - 7'd1;
-        if (char_digit) begin
+        if (odd) begin
+          parse_q <= PaEnd;
+        end else if (char_digit) begin
           parse_q <= PaDigit;
           acc_q   <= acc_next[63:0];
           over_q  <= acc_next[67:64] != '0;
@@ -192,8 +211,14 @@ module execute_number
         end
       end
       NuSum: begin
-        ok_q    <= fits;
-        value_q <= summed;
+        ok_q       <= makes;
+        overflow_q <= fits && overflows;
+        value_q    <= summed;
+      end
+      NuSign:
+      if (value_q[63]) begin
+        below_q <= 1'b1;
+        value_q <= -value_q;
       end
       default: ;
     endcase
@@ -210,6 +235,7 @@ module execute_number
         steps_q  <= 5'd15;
         digits_q <= 5'd20;
       end
+      NuSign: if (value_q[63]) bin_q <= -value_q;
       NuDigits: begin
         {bcd_q, bin_q} <= double_dabble({bcd_q, bin_q});
         steps_q <= steps_q - 5'd1;
@@ -219,8 +245,9 @@ module execute_number
         bcd_q    <= bcd_q << 4;
         digits_q <= digits_q - 5'd1;
       end else begin
-        len_q <= (item_i.alive && item_i.vlen[12:0] > 13'(digits_q)) ? item_i.vlen[12:0] :
-                                                                       13'(digits_q);
+        len_q <= resp ? 13'(digits_q) + 13'(below_q) :
+            (item_i.alive && item_i.vlen[12:0] > 13'(digits_q)) ? item_i.vlen[12:0] :
+                                                                  13'(digits_q);
       end
       default: ;
     endcase
@@ -228,6 +255,7 @@ module execute_number
   always_comb begin
     for (int i = 0; i < 64; i++)
     text[8*i+:8] = (i < 20 && 5'(i) < digits_q) ? {4'h3, bcd_q[4*(19-(i%20))+:4]} : 8'h20;
+    if (below_q) text = {text[503:0], 8'h2d};
   end
 
   // ---------------------------------------------------------------- the new item
@@ -261,7 +289,8 @@ module execute_number
   assign off_ok  = off_q.lap != '0;
   assign written = reached(written_i, stamp_q);
   assign sum_o   = '{made: state_q inside {NuWritten, NuInsert} && ok_q, bad: bad_q,
-                     value: value_q, off: off_q,
+                     value: value_q, negative: below_q,
+                     reply: overflow_q ? RpOverflow : RpNonNumeric, off: off_q,
                      lines: lines_q};
   assign insert_o = state_q == NuWritten && ok_q && off_ok && written && !item_i.found;
   assign write_o = state_q == NuWritten && ok_q && off_ok && written && out_free_i && item_i.found;

@@ -56,6 +56,27 @@ module execute_result
     new_unique = off_unique(new_off, range_i.lap, range_i.last_lap);
   end
 
+  // Redis' numbers that are no sum: of replies that follow, whether it is there, how long it is now.
+  logic number;
+  logic [63:0] told;
+  always_comb begin
+    number = 1'b0;
+    told   = op_i.req.num;
+    if (op_i.req.resp.is && !op_i.req.noreply) begin
+      unique case (op_i.req.resp.form)
+        RfArray:   number = op_i.req.op == OpReply && op_i.req.reply == RpNone;
+        RfInteger: number = decision_i.get && item_i.alive;
+        RfLength:  number = (decision_i.get && item_i.alive) ||
+            (is_extend(op_i.req.op) && decision_i.reply == RpStored);
+        default:   ;
+      endcase
+      if (op_i.req.resp.form == RfInteger) told = 64'd1;
+      if (op_i.req.resp.form == RfLength)
+        told = 64'(21'((item_i.alive ? item_i.vlen : 21'd0) +
+                       (decision_i.get ? 21'd0 : op_i.req.vlen)));
+    end
+  end
+
   logic ends_job, sends;
   ctx_t ctx;
   assign ends_job = op_i.req.op == OpEnd || op_i.req.last;
@@ -66,6 +87,7 @@ module execute_result
     ctx.rx_ptr     = op_i.req.rx_ptr;
     ctx.known      = 1'b1;
     ctx.binary     = op_i.req.binary;
+    ctx.resp       = op_i.req.resp;
     ctx.mode       = op_i.req.mode;
     ctx.rem        = op_i.req.rem;
     ctx.cont       = sends && !room_i.whole;
@@ -102,6 +124,8 @@ module execute_result
     res_o.tx_ptr   = op_i.req.tx_ptr;
     res_o.reply    = decision_i.reply;
     res_o.binary   = op_i.req.binary;
+    res_o.resp     = op_i.req.resp;
+    res_o.negative = sum_i.negative;
     res_o.last_key = op_i.req.last_key;
     res_o.cas_out  = op_i.req.cas_out;
     res_o.klen     = op_i.req.klen;
@@ -122,6 +146,10 @@ module execute_result
         spent_o    = 17'd32;
       end
       res_o.num = sum_i.value;
+    end else if (number) begin
+      res_o.kind = RsNumber;
+      res_o.num  = told;
+      spent_o    = 17'd32;
     end else if (decision_i.sends) begin
       res_o.kind = RsValue;
       spent_o    = room_i.spent;

@@ -286,6 +286,8 @@ package store_pkg;
     logic        made;   // with `value`
     logic        bad;    // memory could not read the number
     logic [63:0] value;
+    logic        negative;  // Redis: its magnitude is `value`
+    reply_e      reply;     // or what forbids it
     off_t        off;
     logic [5:0]  lines;
   } sum_t;

@@ -97,7 +97,7 @@ module tcp_cookie
 
   logic [Latency-1:0] valid_q;
   logic [95:0] above_q;
-  ours_e ours_q;
+  logic [2:0] ours_q;  // which port, which address
   logic [1:0][31:0] words_q;
   logic [31:0] hash;
   sum_t mix, sum_q;
@@ -122,7 +122,7 @@ module tcp_cookie
     if (!rst_ni) valid_q <= '0;
     else valid_q <= {valid_q[Latency-2:0], valid_i};
 
-    ours_q      <= seg_i.peer.ours;
+    ours_q      <= {seg_i.peer.redis, seg_i.peer.ours};
     above_q     <= seg_i.peer.ip[127:32];
     words_q     <= {epoch, seg_i.peer.port, seg_i.peer.ip[31:0]};
     beside_q[0] <= '{

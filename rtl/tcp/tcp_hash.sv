@@ -7,7 +7,7 @@ module tcp_hash (
   input  logic [63:0]      key_i,
   input  logic [95:0]      above_i,
   input  logic [1:0][31:0] words_i,
-  input  logic [1:0]       rest_i,
+  input  logic [2:0]       rest_i,
   output logic [31:0]      hash_o
 );
 
@@ -39,10 +39,10 @@ module tcp_hash (
   sip_t in[Rounds];
   sip_t s_q[Rounds];
   logic [1:0][31:0] words_q[4];  // by round
-  logic [1:0] rest_q[6];
+  logic [2:0] rest_q[6];
 
-  function automatic logic [31:0] tail(input logic [1:0] rest);
-    return {8'd8, 22'd0, rest};
+  function automatic logic [31:0] tail(input logic [2:0] rest);
+    return {8'd8, 21'd0, rest};
   endfunction
 
   always_comb begin

@@ -81,6 +81,7 @@ module tcp_lookup
   typedef logic [31:0] name_t;
   typedef struct packed {
     ours_e       ours;
+    logic        redis;
     name_t       name;
     logic [15:0] port;
   } tag_t;
@@ -232,9 +233,11 @@ module tcp_lookup
   logic compare;  // for the second look
   logic stranger_q;
   assign read_kind = read_seg_q.flags & Kinds;
-  assign head_tag  = '{ours: head.seg.peer.ours, name: head.name, port: head.seg.peer.port};
+  assign head_tag  = '{ours: head.seg.peer.ours, redis: head.seg.peer.redis, name: head.name,
+                       port: head.seg.peer.port};
   assign read_tag  = compare ? head_tag :
-      '{ours: read_seg_q.peer.ours, name: read_name_q, port: read_seg_q.peer.port};
+      '{ours: read_seg_q.peer.ours, redis: read_seg_q.peer.redis, name: read_name_q,
+        port: read_seg_q.peer.port};
 
   always_comb begin
     for (int unsigned t = 0; t < 2; t++) begin

@@ -73,6 +73,7 @@ module tcp_measure
         len: has_payload ? seg.len : '0,
         skip: 16'(seg.opt_len) + (class_.seq_before ? 16'(-diff.seq[15:0]) : '0),
         take: act_i.to_ring ? act_i.take[15:0] : '0,
+        redis: seg.peer.redis,
         open: act_i.open,
         acked: act_i.acked,
         data: act_i.data,

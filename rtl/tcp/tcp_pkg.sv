@@ -12,6 +12,7 @@ package tcp_pkg;
     logic        fin;     // the peer will send no more; not before `data` of its last byte. Or it
                           // asked for nothing for too long: then `data`, `fin` may come after it
     logic        closed;  // the connection is over; the id is in use until `release_id` comes back
+    logic        redis;   // with open: it came by the port of Redis' protocol
     conn_t       conn;
     logic [31:0] rx_ptr;
     logic [31:0] tx_ptr;
@@ -204,6 +205,7 @@ package tcp_pkg;
     logic [15:0] len;      // payload bytes to take off the queue, behind the options
     logic [15:0] skip;     // bytes at the front that are options, or old
     logic [15:0] take;     // bytes that go to the ring at rx_from (0: throw all away)
+    logic        redis;    // of `open`
     logic        open;     // events to send, in this order
     logic        acked;
     logic        data;

@@ -69,7 +69,7 @@ module tcp_rx_ring
   typedef struct packed {
     conn_t       conn;
     logic        write;
-    logic        open, acked, data, fin, closed;
+    logic        redis, open, acked, data, fin, closed;
     logic [31:0] rx_from;
     logic [31:0] rx_ptr;
     logic [31:0] tx_ptr;
@@ -148,6 +148,7 @@ module tcp_rx_ring
     .s_data_i ('{
         conn: in.conn,
         write: in.take != '0,
+        redis: in.redis,
         open: in.open,
         acked: in.acked,
         data: in.data,
@@ -215,6 +216,7 @@ module tcp_rx_ring
   end
 
   assign ev_o = '{
+      redis: news.redis,
       open: opens,
       acked: news.acked && !opens,
       data: news.data && !opens,

@@ -16,9 +16,11 @@ OUR_MAC, OUR_IP = "02:aa:bb:cc:dd:ee", "10.77.0.2"
 #: Link-local, fixed, in a router's network.
 OUR_IP6 = ["fe80::aa:bbff:fecc:ddee", "fd57:4b56::2", "2001:db8:7:8:0:aa:feed:1234"]
 OUR_IP6_NUMBERS = [int(ipaddress.IPv6Address(ip)) for ip in OUR_IP6]
-CFG = {"mac": 0x02AABBCCDDEE, "ip": 0x0A4D0002, "tcp_port": 11211, "udp_port": 11212, "mtu": 9000,
+CFG = {"mac": 0x02AABBCCDDEE, "ip": 0x0A4D0002, "tcp_port": 11211, "redis_port": 6379, "udp_port": 11212, "mtu": 9000,
        "ip6": sum(ip << 128 * i for i, ip in enumerate(OUR_IP6_NUMBERS))}
 COUNTS = T.net_count_e.names
+#: TCP ports, and what is said of who speaks to them.
+PORTS = {CFG["tcp_port"]: {"redis": 0}, CFG["redis_port"]: {"redis": 1}}
 
 
 def random_data(rng, size):
@@ -215,7 +217,7 @@ def receive(frame):
     peer = {"mac": int.from_bytes(frame[6:12], "big"), "vlan_valid": int(vlan),
             "vlan_tci": int.from_bytes(frame[14:16], "big") if vlan else None, "ours": 0,
             "ip": int.from_bytes(l3[12:16], "big"), "port": sport}
-    if proto == 6 and dport == CFG["tcp_port"]:
+    if proto == 6 and dport in PORTS:
         offset = (l3[32] >> 4) * 4
         if offset < 20 or total < 20 + offset or total > size:
             return short
@@ -224,7 +226,7 @@ def receive(frame):
             return drop or ("NetCountRxFromPort0", None)
         if (flags & 2 and flags & 5) or not flags & 0x16:
             return "NetCountRxBadFlags", None
-        return segment_fields(peer, l4, word_sum(pseudo + l4))
+        return segment_fields(peer | PORTS[dport], l4, word_sum(pseudo + l4))
     if proto == 17 and dport == CFG["udp_port"]:
         length = struct.unpack(">H", l3[24:26])[0]
         if not 9 <= length <= total - 20 or length + 20 > size:
@@ -246,7 +248,7 @@ def receive(frame):
             return "NetCountRxBadIcmp", None
         told, quoted = struct.unpack(">H2xH", l4[6:12])
         ip, sport, dport, seq = struct.unpack(">IHHI", l4[24:36])
-        return "NetCountRxTcp", ({"too_big": 1, "peer": peer | {"ip": ip, "port": dport * (sport == CFG["tcp_port"])},
+        return "NetCountRxTcp", ({"too_big": 1, "peer": peer | {"ip": ip, "port": dport * (sport in PORTS)} | PORTS.get(sport, {}),
                                   "ack": seq, "mss": path_payload(told, quoted)}, b"")
     if proto == 1 and l3[20:22] == b"\x08\0":
         if total < 28 or total > size:
@@ -291,7 +293,7 @@ def receive6(frame, vlan, l2, from_group):
     pseudo = l3[8:40] + struct.pack(">HH", total, proto)
     peer = {"mac": int.from_bytes(frame[6:12], "big"), "vlan_valid": int(vlan),
             "vlan_tci": int.from_bytes(frame[14:16], "big") if vlan else None, "ours": ours, "ip": src, "port": sport}
-    if proto == 6 and dport == CFG["tcp_port"]:
+    if proto == 6 and dport in PORTS:
         offset = (l3[52] >> 4) * 4
         if offset < 20 or total < offset or total + 40 > size:
             return short
@@ -300,7 +302,7 @@ def receive6(frame, vlan, l2, from_group):
             return drop or ("NetCountRxFromPort0", None)
         if (flags & 2 and flags & 5) or not flags & 0x16:
             return "NetCountRxBadFlags", None
-        return segment_fields(peer, l4, word_sum(pseudo + l4))
+        return segment_fields(peer | PORTS[dport], l4, word_sum(pseudo + l4))
     if proto == 17 and dport == CFG["udp_port"]:
         length = struct.unpack(">H", l3[44:46])[0]
         if not 9 <= length <= total or length + 40 > size:
@@ -328,7 +330,7 @@ def receive6(frame, vlan, l2, from_group):
             "too_big": 1, "ack": seq, "mss": max(min(told, 65535), 1280) - 60,
             "peer": peer | {"ip": int.from_bytes(quote[24:40], "big"),
                             "ours": OUR_IP6_NUMBERS.index(whose) + 1 if known else ours,
-                            "port": dport * (known and sport == CFG["tcp_port"])}}, b"")
+                            "port": dport * (known and sport in PORTS)} | PORTS.get(sport, {})}, b"")
     if solicit or (proto == 58 and l3[40:42] == b"\x80\0"):
         if total < (24 if solicit else 8) or total + 40 > size:
             return short

@@ -6,7 +6,7 @@ import random
 import cocotb
 from cocotb.triggers import RisingEdge
 from common import SIZES, Sink, clocks, from_beats, run, start
-from net.frames import (CFG, OUR_IP, OUR_IP6, OUR_MAC, AxisSink, AxisSource, Counters, T, flags_byte, random_data,
+from net.frames import (CFG, OUR_IP, OUR_IP6, OUR_MAC, PORTS, AxisSink, AxisSource, Counters, T, flags_byte, random_data,
                     receive, settle, word_sum)
 from scapy.all import ARP, ICMP, IP, TCP, UDP, Dot1Q, Ether, raw
 from scapy.layers.inet6 import (ICMPv6EchoReply, ICMPv6EchoRequest, ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6NDOptDstLLAddr,
@@ -39,7 +39,7 @@ def segment(rng, size, vlan=None, flags=None, options=None, six=False):
         options = rng.choice([[], [], [("Timestamp", (rng.getrandbits(32), rng.getrandbits(32)))],
                               [("SAck", tuple(rng.getrandbits(32) for _ in range(8)))]])
     return raw(ether(rng, vlan) / network(rng, six)
-               / TCP(sport=rng.randrange(1, 65536), dport=CFG["tcp_port"], seq=rng.getrandbits(32),
+               / TCP(sport=rng.randrange(1, 65536), dport=rng.choice(list(PORTS)), seq=rng.getrandbits(32),
                      ack=rng.getrandbits(32), window=rng.getrandbits(16), flags=flags, options=options)
                / random_data(rng, size))
 
@@ -79,7 +79,7 @@ def too_big(rng, more=0, vlan=None, told=None, total=None, sport=None, kind=(3, 
     """A router could not send a segment of ours on, of which it quotes `more` bytes than it must."""
     ours = IP(**{"src": OUR_IP, "dst": "10.77.0.9", "flags": "DF", "proto": 6} | inner,
               len=rng.randrange(2000) if total is None else total)
-    quote = raw(ours / TCP(sport=CFG["tcp_port"] if sport is None else sport, dport=rng.randrange(1, 65536),
+    quote = raw(ours / TCP(sport=rng.choice(list(PORTS)) if sport is None else sport, dport=rng.randrange(1, 65536),
                            seq=rng.getrandbits(32)))[:28] + random_data(rng, more)
     told = rng.choice([0, 1, 551, 552, 553, 600, 1280, 1499, 1500, 9000, 65535]) if told is None else told
     return raw(ether(rng, vlan) / IP(src=f"10.9.9.{rng.randrange(256)}", dst=OUR_IP)
@@ -89,7 +89,7 @@ def too_big(rng, more=0, vlan=None, told=None, total=None, sport=None, kind=(3, 
 def too_big6(rng, more=0, vlan=None, told=None, sport=None, code=0, **inner):
     """The same of a router of IPv6's."""
     ours = IPv6(**{"src": rng.choice(OUR_IP6), "dst": "2001:db8::9", "nh": 6} | inner, plen=1440)
-    quote = raw(ours / TCP(sport=CFG["tcp_port"] if sport is None else sport, dport=rng.randrange(1, 65536),
+    quote = raw(ours / TCP(sport=rng.choice(list(PORTS)) if sport is None else sport, dport=rng.randrange(1, 65536),
                            seq=rng.getrandbits(32)))[:48 + min(more, 0)] + random_data(rng, max(more, 0))
     told = rng.choice([0, 1279, 1280, 1281, 1499, 1500, 9000, 65535, 65536, 1 << 31]) if told is None else told
     return raw(ether(rng, vlan) / network(rng, True) / ICMPv6PacketTooBig(mtu=told, code=code) / quote)

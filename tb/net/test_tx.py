@@ -17,7 +17,7 @@ SIZES = [s for s in SIZES if s <= 1500] + [1472, 8948, 8960, 8972]
 
 def peer(rng, vlan=None, six=False):
     ours = rng.randrange(1, 4) if six else 0
-    return {"mac": rng.getrandbits(48), "ours": ours, "ip": rng.getrandbits(128 if six else 32),
+    return {"mac": rng.getrandbits(48), "ours": ours, "redis": rng.getrandbits(1), "ip": rng.getrandbits(128 if six else 32),
             "port": rng.randrange(1, 65536),
             "vlan_valid": int(rng.random() < 0.4) if vlan is None else vlan, "vlan_tci": rng.getrandbits(16)}
 
@@ -70,7 +70,7 @@ def segment(rng, size, vlan=None, mss=None, ws=None, permit=False, sack=(), narr
         [("NOP", None), ("NOP", None), ("SAckOK", b"")] if permit else []) + (
         [("NOP", None), ("NOP", None), ("SAck", tuple(blocks))] if sack else [])
     ip = {} if narrow is None else {"id": narrow % 65536, "flags": 0}
-    frame = headers(to, 6, **ip) / TCP(sport=CFG["tcp_port"], dport=to["port"], seq=meta["seq"], ack=meta["ack"],
+    frame = headers(to, 6, **ip) / TCP(sport=CFG["redis_port" if to.get("redis") else "tcp_port"], dport=to["port"], seq=meta["seq"], ack=meta["ack"],
                                  flags=flags, window=meta["wnd"], options=options) / data
     return [{"": meta, "beat": b} for b in beats(data)], pad(frame)
 

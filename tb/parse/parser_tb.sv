@@ -86,7 +86,8 @@ module parser_tb
           stop: raw_stop_i,
           first: raw_first_i,
           last: raw_last_i,
-          binary: 1'b0
+          binary: 1'b0,
+          resp: 1'b0
       };
 
   parser u_parser (

@@ -41,8 +41,10 @@ def name(value, enum):
 class Conn:
     """A connection: what its client sends, and what has been made of it."""
 
-    def __init__(self, data, fin=True):
-        self.data, self.fin = data, fin
+    def __init__(self, data, fin=True, redis=False):
+        self.data, self.fin, self.redis = data, fin, redis
+        self.text = b""         # for the host, so far
+        self.met = self.three = 0
         self.rx0 = random.getrandbits(32)
         self.tx0 = random.getrandbits(32)
         self.sent = 0          # bytes in the ring
@@ -233,6 +235,7 @@ class Bench:
         if conn.owes and kind != "open":
             more, conn.owes = (*more, "acked"), False
         self.events.put({"": {**dict.fromkeys((kind, *more), 1), "conn": number,
+                              "redis": int(conn.redis and kind == "open"),
                               "rx_ptr": mod32(conn.rx0 + conn.sent),
                               "tx_ptr": mod32(conn.tx0 + conn.acked)}})
 
@@ -357,14 +360,14 @@ class Bench:
             job["ctx"].update(cont=1, **conn.copying)
             conn.copying |= {f: job["ctx"][f] for f in ("op", "noreply", "klen", "vlen", "hash")}
             job["cut"] = True
-        elif random.random() < self.cut:
+        elif random.random() < self.cut and not (conn.text and op == "OpHost"):
             job["cut"] = True
 
     def context(self, rec, op, key):
         ctx = {f: rec[f] for f in ("rx_ptr", "mode", "rem", "noreply", "cas_out", "touch",
                                    "last_key", "klen", "vlen", "expiry", "num", "off", "hash")}
         ctx["op"] = rec["ctx_op"]
-        ctx["known"], ctx["binary"] = 1, rec["binary"]
+        ctx["known"], ctx["binary"], ctx["resp"] = 1, rec["binary"], rec["resp"]
         if not rec["key_stored"] and key:
             ctx["hash"] = hash_of(key)
         return ctx
@@ -384,6 +387,7 @@ class Bench:
             conn.abort = True
             ctx = {**(ctx or self.context(rec, "OpEnd", None)), "mode": T.MdAbort}
             cocotb.start_soon(self.bad_done())
+        conn.met |= int(conn.redis and ctx["mode"] == T.MdHost)
         self.rests[rec["conn"]] = ctx["rem"] if ctx["mode"] == T.MdValue else 0
         self.dones.put({"": {"conn": rec["conn"], "tx_ptr": mod32(conn.tx0 + conn.tx),
                              "ctx": ctx}})
@@ -395,7 +399,16 @@ class Bench:
 
     def execute(self, rec, op, key, ops, conn):
         count, binary = len(ops), rec["binary"]
+        if op == "OpHostData":
+            conn.piece = conn.host.popleft()
         self.execute_one(rec, op, key, ops, conn)
+        assert rec["resp"]["is"] == int(conn is not None and conn.redis)
+        if rec["resp"]["is"]:
+            if op == "OpHostData":
+                conn.three = conn.piece["three"]
+            assert (rec["resp"]["met"], rec["resp"]["three"]) == (conn.met, conn.three), op
+            form = "" if rec["reply"] == T.RpTooLong else name(rec["resp"]["form"], T.resp_form_e)
+            ops[count:] = [one if one[0] == "host" else (*one, form) for one in ops[count:]]
         if binary["is"]:
             assert binary["key"] == (binary["opcode"] in (0x0C, 0x0D, 0x23, 0x24))
             ops[count:] = [(*one, binary["opcode"], binary["opaque"]) for one in ops[count:]]
@@ -409,10 +422,12 @@ class Bench:
                 ops.append(("end",))
             elif reply != "RpNone":
                 ops.append(("reply", reply))
+            elif rec["resp"]["is"] and rec["resp"]["form"] == T.RfArray:
+                ops.append(("array", rec["num"]))
         elif op == "OpGet":
             assert not noreply or binary
             ops.append(("get", key, bool(rec["cas_out"]), rec["expiry"] if rec["touch"] else None))
-            if rec["last_key"]:
+            if rec["last_key"] and not rec["resp"]["is"]:
                 ops.append(("end",))
         elif op in EXTENDS and rec["cont_start"]:
             got = {f: rec[f] for f in conn.copying}
@@ -445,15 +460,20 @@ class Bench:
             ops.append(("flush", rec["expiry"], noreply))
         elif op == "OpHost":
             assert not conn.asked and bool(conn.host) == bool(rec["key_stored"])
+            if conn.redis and not rec["key_stored"]:
+                key = conn.text = conn.text + key
+                if not rec["last_key"]:
+                    return
+                conn.text = b""
             conn.asked = True
             if not rec["key_stored"]:
                 ops.append(("host", key))
                 n = random.randrange(1, 4)
                 conn.host.extend({"conn": rec["conn"], "len": random.randrange(513),
-                                  "final_piece": int(i == n - 1)} for i in range(n))
+                                  "final_piece": int(i == n - 1), "three": random.getrandbits(1)} for i in range(n))
             self.pieces.put({"": conn.host[0]})
         elif op == "OpHostData":
-            assert conn.asked and conn.host.popleft()["len"] == rec["host_len"]
+            assert conn.asked and conn.piece["len"] == rec["host_len"]
             conn.asked = False
         elif op == "OpCont":
             assert rec["ctx_op"] == T.OpGet and T.off_t.pack(rec["off"]) == 77
@@ -585,7 +605,7 @@ def check(got, want):
     assert len(got) == len(want), f"{len(got)} operations, not {len(want)}: {want[len(got):][:3]}"
 
 
-async def streams(dut, datas, sizes, model=Text, **options):
+async def streams(dut, datas, sizes, model=Text, redis=False, **options):
     await start(dut)
     bench = Bench(dut, **options)
     wants = {}
@@ -593,7 +613,7 @@ async def streams(dut, datas, sizes, model=Text, **options):
         text = model(ITEM_MAX, NOW)
         number = 3 * i % 16
         wants[number] = text.run(data)
-        cocotb.start_soon(bench.feed(number, Conn(data), sizes))
+        cocotb.start_soon(bench.feed(number, Conn(data, redis=redis), sizes))
     await settle(dut, bench)
     for number, want in wants.items():
         check(bench.conns[number].ops, want)

@@ -75,6 +75,16 @@ def pieces(data, lane):
             return chunks
 
 
+REDIS_FORMS = "RfStatus", "RfInteger", "RfLength", "RfBulk"
+# Those that depend on the form or the version are in their place.
+REDIS = {"RpDeleted": b":1\r\n", "RpOk": b"+OK\r\n", "RpPong": b"+PONG\r\n",
+         "RpNonNumeric": b"-ERR value is not an integer or out of range\r\n",
+         "RpOverflow": b"-ERR increment or decrement would overflow\r\n",
+         "RpTooLarge": b"-ERR item is larger than this server takes (-I)\r\n",
+         "RpNoMemory": b"-OOM command not allowed when used memory > 'maxmemory'.\r\n",
+         "RpTooLong": b"-ERR Protocol error: command is longer than this server takes\r\n"}
+
+
 class Model:
     """Streams in, and what must come out."""
 
@@ -129,6 +139,30 @@ class Model:
         return rec, (bytes([0x81, opcode]) + len(shown).to_bytes(2, "big") + bytes([len(extras), 0, 0, status])
                      + size.to_bytes(4, "big") + opaque + unique.to_bytes(8, "big") + extras + shown + body)
 
+    def redis(self, kind, three=False):
+        """A record of Redis' protocol, and its reply."""
+        rec = {"resp": {"is": 1, "three": int(three)}, "klen": random.getrandbits(8), "flags": number(32),
+               "last_key": random.getrandbits(1), "vlen": random.getrandbits(21)}
+        null = b"_\r\n" if three else b"$-1\r\n"
+        if kind == "value":
+            value = random.randbytes(random.choice((0, 1, 4, 15, 16, 17, 18, 100, random.randrange(3000))))
+            self.chunks += pieces(value, random.randrange(64))
+            rec |= {"kind": T.RsValue, "head": 1, "tail": 1, "vlen": len(value), "num": number(64)}
+            return rec, b"$%d\r\n%s\r\n" % (len(value), value)
+        if kind == "number":
+            rec |= {"kind": T.RsNumber, "num": number(63), "negative": random.getrandbits(1)}
+            form = random.choice((T.RfInteger, T.RfLength, T.RfArray))
+            rec["resp"]["form"] = form
+            rec["negative"] &= form != T.RfArray
+            return rec, b"%s%s%d\r\n" % (b"*" if form == T.RfArray else b":", b"-" * rec["negative"], rec["num"])
+        texts = {(form, reply): text for form in REDIS_FORMS for reply, text in REDIS.items()}
+        texts |= {("RfInteger", "RpStored"): b":1\r\n", ("RfInteger", "RpNotStored"): b":0\r\n", ("RfLength", "RpNotFound"): b":0\r\n",
+                  ("RfInteger", "RpNotFound"): b":0\r\n", ("RfStatus", "RpStored"): b"+OK\r\n", ("RfStatus", "RpNotStored"): null, ("RfBulk", "RpNotFound"): null}
+        (form, reply), text = random.choice(list(texts.items()))
+        rec |= {"kind": T.RsReply, "reply": getattr(T, reply)}
+        rec["resp"]["form"] = getattr(T, form)
+        return rec, text
+
     def record(self, udp):
         """A random record and its reply."""
         kind = random.random()
@@ -165,11 +199,11 @@ class Model:
 
     def host_piece(self, text, conn=None):
         conn = random.getrandbits(14) if conn is None else conn
-        final, close = random.getrandbits(1), random.getrandbits(1)
-        head = conn | random.getrandbits(1) << 31 | len(text) << 32 | final << 48 | close << 49
+        final, close, three = random.getrandbits(1), random.getrandbits(1), random.getrandbits(1)
+        head = conn | random.getrandbits(1) << 31 | len(text) << 32 | final << 48 | close << 49 | three << 50
         beats = [head | random.getrandbits(400) << 100]
         self.host.append(beats + ([b["data"] for b in to_beats(text)] if text else []))
-        self.hpieces.append({"conn": conn, "len": len(text), "final_piece": final, "close": close})
+        self.hpieces.append({"conn": conn, "len": len(text), "final_piece": final, "close": close, "three": three})
         return {"kind": T.RsHostData, "host_len": len(text)}, text
 
     def job(self, records, udp=False, conn=None, end=None, six=None):
@@ -370,6 +404,23 @@ async def random_jobs(dut):
 
 
 @cocotb.test()
+async def redis(dut):
+    """Replies of Redis' protocol, RESP2 and RESP3, in jobs of one and of several, at every place in a line."""
+    await start(dut)
+    for idle, stall in PAUSES:
+        bench, model = Bench(dut, idle, stall), Model()
+        for kind in ("value", "number", "reply") * 20:
+            model.job([model.redis(kind, three=random.random() < 0.5)])
+        for _ in range(60):
+            three, kinds = random.random() < 0.5, ("value", "value", "number", "reply", "reply")
+            model.job([model.redis(random.choice(kinds), three) for _ in range(random.randrange(2, 30))])
+        bench.send(model)
+        await bench.check(model)
+        for stream in (bench.res, bench.key, bench.chunk, bench.uctx, bench.done, bench.dgram):
+            stream.stop()
+
+
+@cocotb.test()
 async def binary(dut):
     """Replies of the binary protocol, in jobs of one and of several, at every place in a line."""
     await start(dut)
@@ -396,7 +447,7 @@ async def binary(dut):
 @cocotb.test()
 async def replies(dut):
     """Every fixed reply, over TCP and UDP; the enum has no reply without a text."""
-    assert set(T.reply_e.names.values()) - {"RpNone"} == set(REPLIES)
+    assert set(T.reply_e.names.values()) - {"RpNone"} == set(REPLIES) | {"RpOverflow", "RpPong", "RpTooLong"}
     await start(dut)
     bench, model = Bench(dut, 0.2, 0.2), Model()
     records = [({"kind": T.RsReply, "reply": getattr(T, n)}, t + b"\r\n")
@@ -465,8 +516,10 @@ async def exception_queue(dut):
     texts = []
     for size in (0, 1, 63, 64, 65, 128, 250, *(random.randrange(1, 251) for _ in range(30))):
         conn, udp, text = random.getrandbits(14), random.getrandbits(1), random.randbytes(size)
-        texts.append((conn, udp, text))
-        bench.hreq.put({"": {"conn": conn, "udp": udp, "len": size}})
+        flags = random.getrandbits(4)
+        texts.append((conn, udp, flags, text))
+        named = {name: flags >> i & 1 for i, name in enumerate(("resp", "more", "stranger", "begins"))}
+        bench.hreq.put({"": {"conn": conn, "udp": udp, "len": size, **named}})
         bench.hkey.put(*({"": b} for b in to_beats(text)[:size]))  # none without text
     bad = 0
     for i in range(30):
@@ -499,9 +552,9 @@ async def exception_queue(dut):
     assert counted[0] == bad
     while len(bench.exc) < len(texts):
         await RisingEdge(dut.clk_i)
-    for (conn, udp, text), packet in zip(texts, bench.exc, strict=True):
+    for (conn, udp, flags, text), packet in zip(texts, bench.exc, strict=True):
         (head, keep), *rest = packet
-        assert head == conn | udp << 31 | len(text) << 32 | udp << 40 and keep == (1 << 64) - 1
+        assert head == conn | udp << 31 | len(text) << 32 | udp << 40 | flags << 41 and keep == (1 << 64) - 1
         assert text == b"".join(
             from_beats([{"data": d, "len": k.bit_count(), "last": i == len(rest) - 1}
                         for i, (d, k) in enumerate(rest)]))

@@ -22,6 +22,15 @@ def soft():
     assert alive and code == 0, f"wirekv ended with {code}:\n{server.tail()}"
 
 
+@pytest.fixture(scope="module")
+def card():
+    server = servers.card()
+    yield server
+    alive = server.process.poll() is None
+    code = server.stop()
+    assert alive and code == 0, f"wirekv ended with {code}:\n{server.tail()}"
+
+
 @pytest.fixture(params=["redis", "soft"])
 def either(request):
     """Each in turn: what a test expects of ours is what Redis does."""
@@ -31,7 +40,7 @@ def either(request):
 @pytest.fixture(autouse=True)
 def server_log_on_failure(request):
     yield
-    for name in ("soft", "redis"):
+    for name in ("soft", "card", "redis"):
         if name in request.fixturenames:
             server = request.getfixturevalue(name)
             print(f"--- {name} ({server.log}):\n{server.tail()}")

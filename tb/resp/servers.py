@@ -1,4 +1,4 @@
-"""Redis 7.0 and the soft body, each with an address that speaks RESP."""
+"""Redis 7.0, the soft body and the simulated card, each with an address that speaks RESP."""
 
 import shutil
 
@@ -25,6 +25,15 @@ def redis(*options, name="redis"):
     # The name that it is started by makes it the server.
     server = reference.Server(name, ["redis-server", *argv], executable=program())
     server.port = port
+    server.wait_until(lambda: reference.accepts(port))
+    return server
+
+
+def card(*options, **more):
+    """The simulated card, likewise."""
+    port = reference.free_port()
+    server = reference.wirekv("--redis-port", port, *options, **more)
+    server.memcached, server.port = server.address, port
     server.wait_until(lambda: reference.accepts(port))
     return server
 

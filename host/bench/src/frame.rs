@@ -8,6 +8,7 @@ use anyhow::{bail, ensure, Context, Result};
 pub const CARD_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 pub const CARD_IP: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 pub const PORT: u16 = 11211;
+pub const REDIS_PORT: u16 = 6379;
 
 const ETHERNET: usize = 14;
 const IP: usize = 20;
@@ -27,6 +28,8 @@ pub fn wire_bytes(frame: &[u8]) -> u64 {
 
 #[derive(Default)]
 pub struct Segment<'a> {
+    /// The card's end.
+    pub port: u16,
     pub seq: u32,
     pub ack: u32,
     pub flags: u8,
@@ -126,7 +129,7 @@ pub fn tcp(from: SocketAddrV4, s: &Segment) -> Vec<u8> {
 pub fn with_options(from: SocketAddrV4, s: &Segment, options: &[u8]) -> Vec<u8> {
     let mut body = Vec::with_capacity(20 + options.len() + s.payload.len());
     body.extend(from.port().to_be_bytes());
-    body.extend(PORT.to_be_bytes());
+    body.extend(s.port.to_be_bytes());
     body.extend(s.seq.to_be_bytes());
     body.extend(s.ack.to_be_bytes());
     body.extend([((5 + options.len() / 4) << 4) as u8, s.flags]);
@@ -186,6 +189,7 @@ pub fn parse(f: &[u8]) -> Result<Option<(SocketAddrV4, Packet<'_>)>> {
                 };
             }
             Packet::Tcp(Segment {
+                port: u16_at(body, 0),
                 seq: u32_at(body, 4),
                 ack: u32_at(body, 8),
                 flags: body[13],
@@ -236,6 +240,7 @@ mod tests {
     fn tcp_round_trip() {
         for scale in [None, Some(7)] {
             let s = Segment {
+                port: PORT,
                 seq: 0xFFFF_FF00,
                 ack: 0x0102_0304,
                 flags: ACK | PSH,

@@ -6,6 +6,8 @@
 use rand::rngs::SmallRng;
 use rand::{Rng, RngCore, SeedableRng};
 
+use crate::frame;
+
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     pub key_len: usize,
@@ -25,6 +27,8 @@ pub enum Kind {
     Lf,
     /// In memcached's binary protocol.
     Binary,
+    /// In Redis' protocol; more than 1: MGETs of so many keys, an operation is a key.
+    Redis(u32),
     /// GETs of so many keys. For GETs only; an operation is a key.
     Many(u32),
     /// Sizes, and 30 GETs for a SET, of the pool ETC in "Workload Analysis of a Large-Scale Key-Value
@@ -33,6 +37,14 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Where the card speaks it.
+    pub fn port(self) -> u16 {
+        match self {
+            Kind::Redis(_) => frame::REDIS_PORT,
+            _ => frame::PORT,
+        }
+    }
+
     fn key_len(self, shape: &Shape, key: u32) -> usize {
         match self {
             Kind::Etc => {
@@ -68,6 +80,17 @@ fn packet(magic: u8, opcode: u8, key: &[u8], extras: &[u8], value: &[u8]) -> Vec
     packet.extend(body.to_be_bytes());
     packet.extend([0; 12]);
     [&packet, extras, key, value].concat()
+}
+
+/// A command of Redis' protocol.
+fn command(words: &[&[u8]]) -> Vec<u8> {
+    let mut text = format!("*{}\r\n", words.len()).into_bytes();
+    words.iter().for_each(|word| text.extend(bulk(word)));
+    text
+}
+
+fn bulk(word: &[u8]) -> Vec<u8> {
+    [format!("${}\r\n", word.len()).as_bytes(), word, b"\r\n"].concat()
 }
 
 /// The CAS unique in a binary reply is the card's choice.
@@ -187,6 +210,11 @@ impl Keys {
             let text = packet(0x80, 0x01, self.key(key).as_bytes(), &[0; 8], &value);
             return (text, Expect::Exactly(packet(0x81, 0x01, b"", b"", b"")));
         }
+        if let Kind::Redis(_) = self.shape.kind {
+            let value = self.value(key, version);
+            let text = command(&[b"SET", self.key(key).as_bytes(), &value]);
+            return (text, Expect::Exactly(b"+OK\r\n".to_vec()));
+        }
         let mut text =
             format!("set {} 0 0 {}\r\n", self.key(key), self.value_len(key)).into_bytes();
         text.extend(self.value(key, version));
@@ -209,12 +237,29 @@ impl Keys {
         (text, Expect::Exactly(reply))
     }
 
+    /// An MGET of many keys of one client.
+    fn mget(&mut self, first: u32, count: u32) -> (Vec<u8>, Expect) {
+        let mut words = vec![b"MGET".to_vec()];
+        let mut reply = format!("*{count}\r\n").into_bytes();
+        for _ in 0..count {
+            let key = first + self.rng.random_range(0..self.shape.keys);
+            words.push(self.key(key).into_bytes());
+            reply.extend(bulk(&self.value(key, self.version(key))));
+        }
+        let words: Vec<&[u8]> = words.iter().map(|word| &word[..]).collect();
+        (command(&words), Expect::Exactly(reply))
+    }
+
     pub fn get(&mut self, key: u32) -> (Vec<u8>, Expect) {
         let version = self.version(key);
         if self.shape.kind == Kind::Binary {
             let reply = packet(0x81, 0x00, b"", &[0; 4], &self.value(key, version));
             let text = packet(0x80, 0x00, self.key(key).as_bytes(), b"", b"");
             return (text, Expect::Exactly(reply));
+        }
+        if let Kind::Redis(_) = self.shape.kind {
+            let text = command(&[b"GET", self.key(key).as_bytes()]);
+            return (text, Expect::Exactly(bulk(&self.value(key, version))));
         }
         let text = format!("get {}\r\n", self.key(key)).into_bytes();
         let expect =
@@ -226,6 +271,9 @@ impl Keys {
     pub fn next(&mut self, client: u32) -> (Vec<u8>, Expect) {
         if let Kind::Many(count) = self.shape.kind {
             return self.get_many(client * self.shape.keys, count);
+        }
+        if let Kind::Redis(count @ 2..) = self.shape.kind {
+            return self.mget(client * self.shape.keys, count);
         }
         let key = match self.shape.keys {
             0 => 0,
@@ -243,7 +291,7 @@ impl Keys {
     /// Operations that a request of the mix counts as.
     pub fn weight(&self) -> u64 {
         match self.shape.kind {
-            Kind::Many(count) => u64::from(count),
+            Kind::Many(count) | Kind::Redis(count) => u64::from(count),
             _ => 1,
         }
     }

@@ -204,14 +204,16 @@ pub struct TcpLoad {
     active: u32,
     pipeline: usize,
     think: u64,
+    /// The card's.
+    port: u16,
     rng: SmallRng,
 }
 
 impl TcpLoad {
-    /// Opens connections of `active` clients.
-    pub fn new(rig: &mut Rig, active: u32) -> Result<TcpLoad> {
+    /// Opens connections of `active` clients to this port.
+    pub fn new(rig: &mut Rig, active: u32, port: u16) -> Result<TcpLoad> {
         let rng = SmallRng::seed_from_u64(11);
-        let mut load = TcpLoad { clients: Vec::new(), active, pipeline: 16, think: 0, rng };
+        let mut load = TcpLoad { clients: Vec::new(), active, pipeline: 16, think: 0, port, rng };
         for _ in 0..active {
             load.connect(rig, 1 << 20)?;
         }
@@ -228,7 +230,7 @@ impl TcpLoad {
         let client = self.clients.len() as u32;
         // Some sequence numbers pass 2^32.
         let isn = client.wrapping_mul(0x1357_9BDF).wrapping_sub(3000);
-        let tcp = Tcp::connect(address(client), isn, capacity, rig);
+        let tcp = Tcp::connect(address(client), self.port, isn, capacity, rig);
         self.clients.push(Client { tcp, pending: VecDeque::new(), reads: true });
         let none: Next = &mut |_, _| None;
         let mut keys = Keys::none();

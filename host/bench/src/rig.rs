@@ -62,6 +62,7 @@ impl Rig {
             ip: frame::CARD_IP,
             ip6: Ipv6Addr::UNSPECIFIED,
             tcp_port: frame::PORT,
+            redis_port: frame::REDIS_PORT,
             udp_port: frame::PORT,
             mtu: 1500,
             item_max: 1 << 20,

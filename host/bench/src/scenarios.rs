@@ -114,6 +114,8 @@ impl Scenario {
             Kind::Lf => ", values of LF".into(),
             Kind::Many(count) => format!(", {count} keys a GET"),
             Kind::Binary => ", binary protocol".into(),
+            Kind::Redis(1) => ", Redis' protocol".into(),
+            Kind::Redis(count) => format!(", Redis' protocol, {count} keys an MGET"),
             Kind::Plain | Kind::Etc => String::new(),
         };
         let beside =
@@ -125,6 +127,7 @@ impl Scenario {
 pub fn all(connections: u32, entries: u32) -> Vec<Scenario> {
     let small = |keys, gets| Shape { key_len: 6, value_len: 4, keys, gets, kind: Kind::Plain };
     let large = |keys, gets| Shape { key_len: 16, value_len: 100, keys, gets, kind: Kind::Plain };
+    let redis = |shape, count| Shape { kind: Kind::Redis(count), ..shape };
     let binary = |shape| Shape { kind: Kind::Binary, ..shape };
     // As many keys as the card's caches cannot hold.
     let keys = (16_384 / connections).max(1);
@@ -222,6 +225,9 @@ pub fn all(connections: u32, entries: u32) -> Vec<Scenario> {
         },
         make("etc", tcp, Shape { kind: Kind::Etc, ..large(keys, 0) }, vec![Goal::Wire(0.9)]),
         make("tcp-mixed", tcp, large(keys, 50), rate(0.52)),
+        make("tcp-redis-get", tcp, redis(large(keys, 100), 1), vec![Goal::Wire(0.9)]),
+        make("tcp-redis-mixed", tcp, redis(large(keys, 50), 1), vec![Goal::Wire(0.9)]),
+        make("tcp-redis-mget16", tcp, redis(small(keys, 100), 16), rate(0.85)),
         make("tcp-mixed-hot", tcp, large(0, 50), rate(0.52)),
         Scenario {
             slow_reader: true,
@@ -382,7 +388,7 @@ pub fn run(scenario: &Scenario, args: &Args) -> Result<Outcome> {
             0
         }
         Network::Tcp { pipeline } => {
-            let mut load = TcpLoad::new(&mut rig, scenario.clients)?;
+            let mut load = TcpLoad::new(&mut rig, scenario.clients, scenario.shape.kind.port())?;
             load.pace((1024 / scenario.clients as usize).max(16), 0);
             load.run(&mut rig, &mut keys, None, &mut preload).context("storing the keys")?;
             if scenario.slow_reader {

@@ -19,6 +19,8 @@ const RESEND: u64 = 500_000;
 
 pub struct Tcp {
     pub me: SocketAddrV4,
+    /// The card's end.
+    port: u16,
     open: bool,
     snd_una: u32,
     snd_nxt: u32,
@@ -47,9 +49,10 @@ fn before(a: u32, b: u32) -> bool {
 
 impl Tcp {
     /// Sends a SYN. `capacity` bounds what the application leaves unread.
-    pub fn connect(me: SocketAddrV4, isn: u32, capacity: usize, rig: &mut Rig) -> Tcp {
+    pub fn connect(me: SocketAddrV4, port: u16, isn: u32, capacity: usize, rig: &mut Rig) -> Tcp {
         let mut tcp = Tcp {
             me,
+            port,
             open: false,
             snd_una: isn,
             snd_nxt: isn,
@@ -73,6 +76,7 @@ impl Tcp {
 
     fn send_syn(&mut self, at: u64, rig: &mut Rig) {
         let syn = Segment {
+            port: self.port,
             seq: self.snd_una,
             ack: 0,
             flags: SYN,
@@ -203,6 +207,7 @@ impl Tcp {
         let seq = if end > start { self.snd_una.wrapping_add(start as u32) } else { self.snd_nxt };
         let window = (self.capacity - self.rx.len()) >> SCALE;
         let s = Segment {
+            port: self.port,
             seq,
             ack: self.rcv_nxt,
             flags,

@@ -20,6 +20,7 @@ pub const MAC_LOW: u32 = 0x018;
 pub const MAC_HIGH: u32 = 0x01C;
 pub const IP: u32 = 0x020;
 pub const TCP_PORT: u32 = 0x024;
+pub const REDIS_PORT: u32 = 0x0B0;
 /// 0: UDP off.
 pub const UDP_PORT: u32 = 0x028;
 /// Largest IP packet the card sends.

@@ -95,6 +95,8 @@ pub struct Settings {
     /// Beside that of the link. Unspecified: none.
     pub ip6: Ipv6Addr,
     pub tcp_port: u16,
+    /// Of Redis' protocol; 0: off.
+    pub redis_port: u16,
     /// 0: UDP off.
     pub udp_port: u16,
     pub mtu: u16,
@@ -131,6 +133,7 @@ pub fn init(card: &mut dyn Card, set: &Settings, seeds: &Seeds) -> Result<(), Ca
         (csr::MAC_HIGH, (mac >> 32) as u32),
         (csr::IP, u32::from(set.ip)),
         (csr::TCP_PORT, u32::from(set.tcp_port)),
+        (csr::REDIS_PORT, u32::from(set.redis_port)),
         (csr::UDP_PORT, u32::from(set.udp_port)),
         (csr::MTU, u32::from(set.mtu)),
         (csr::INDEX_BASE, lines(l.index_base)),

@@ -31,6 +31,8 @@ pub struct Addresses {
     pub card_ip: Ipv4Addr,
     pub card_ip6: Ipv6Addr,
     pub card_tcp_port: u16,
+    /// Of Redis' protocol; 0: off.
+    pub card_redis_port: u16,
     pub card_udp_port: u16,
     pub mtu: u16,
 }

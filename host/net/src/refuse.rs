@@ -236,6 +236,7 @@ mod tests {
             card_ip: OURS,
             card_ip6: OURS6,
             card_tcp_port: 11211,
+            card_redis_port: 0,
             card_udp_port: 0,
             mtu: 1500,
         };

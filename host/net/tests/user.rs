@@ -179,6 +179,7 @@ impl Rig {
         // A port that was free a moment ago.
         let udp_port = UdpSocket::bind((listen, 0)).unwrap().local_addr().unwrap().port();
         let user = User::bind(&UserConfig {
+            redis_port: None,
             listen: SocketAddr::new(listen, 0),
             udp_port: Some(udp_port),
             keep_alive: None,
@@ -187,6 +188,7 @@ impl Rig {
                 card_ip: CARD,
                 card_ip6: CARD6,
                 card_tcp_port: PORT,
+                card_redis_port: 0,
                 card_udp_port: PORT,
                 mtu: 1500,
             },

@@ -50,6 +50,8 @@ pub struct Settings {
     pub reply_soft: usize,
     /// And after so many keys it lets others have their turn: a miss has no reply, but takes time.
     pub keys_soft: usize,
+    /// Items are not here but in a card: Redis' commands on them are refused.
+    pub elsewhere: bool,
     /// What Redis' commands share.
     pub redis: Arc<Common>,
 }
@@ -71,6 +73,7 @@ impl Default for Settings {
             copy_max: 1 << 10,
             reply_soft: 16 << 10,
             keys_soft: 256,
+            elsewhere: false,
             redis: Arc::default(),
         }
     }

@@ -89,6 +89,11 @@ impl Session {
         Session { spoken: Spoken::Redis(Box::new(client)), ..Session::default() }
     }
 
+    /// It has asked for RESP3.
+    pub fn speaks_resp3(&self) -> bool {
+        matches!(&self.spoken, Spoken::Redis(client) if client.resp3)
+    }
+
     pub(crate) fn speaks_binary(&self) -> bool {
         matches!(self.spoken, Spoken::Binary)
     }

@@ -118,6 +118,10 @@ pub struct ServeArgs {
     /// TCP port; 0 picks a free one.
     #[arg(short = 'p', long, default_value_t = 11211)]
     pub port: u16,
+    /// TCP port for Redis clients; 0 is off. With -s, any other number has them served on the socket
+    /// FILE.redis.
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    pub redis_port: u16,
     /// UDP port; 0 is off. Over UDP the sender's address may be a lie: with one small datagram
     /// anybody can have the server send up to 1.4 MB to somebody else (amplification).
     #[arg(short = 'U', long, default_value_t = 0)]
@@ -245,10 +249,6 @@ pub struct SoftArgs {
     /// Let Redis clients use DEBUG.
     #[arg(long)]
     pub enable_debug_command: bool,
-    /// TCP port for Redis clients; 0 is off. With -s, any other number has them served on the socket
-    /// FILE.redis.
-    #[arg(long, value_name = "PORT", default_value_t = 0)]
-    pub redis_port: u16,
     /// Redis clients must give this password. Whoever may list processes sees it.
     #[arg(long, value_name = "PASSWORD")]
     pub requirepass: Option<String>,
@@ -379,6 +379,7 @@ mod tests {
         "daemon",
         "user",
         "pidfile",
+        "redis_port",
         "enable_coredumps",
         "slab_growth_factor",
         "delimiter",

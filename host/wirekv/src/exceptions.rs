@@ -14,16 +14,26 @@ use crate::stats::Stats;
 const BEAT: usize = 64;
 const MAX_PIECE: usize = 512;
 const FINAL: u8 = 1;
+const CLOSE: u8 = 2;
+const RESP3: u8 = 4;
 
 /// Names a connection of the card. A later one may have the same.
-type Tag = [u8; 4];
+pub type Tag = [u8; 4];
 
 /// A request as the hardware handed it over.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Request<'a> {
-    tag: Tag,
+    pub tag: Tag,
     pub text: &'a [u8],
     pub udp: bool,
+    /// A command of Redis' protocol, or a part of it.
+    pub resp: bool,
+    /// More parts of it follow.
+    pub more: bool,
+    /// The connection has asked for nothing before.
+    pub stranger: bool,
+    /// The command begins.
+    pub begins: bool,
 }
 
 impl Request<'_> {
@@ -34,6 +44,10 @@ impl Request<'_> {
             tag: head[..4].try_into().ok()?,
             text: text.get(..usize::from(head[4]))?,
             udp: head[5] & 1 != 0,
+            resp: head[5] & 2 != 0,
+            more: head[5] & 4 != 0,
+            stranger: head[5] & 8 != 0,
+            begins: head[5] & 16 != 0,
         })
     }
 }
@@ -42,14 +56,20 @@ impl Request<'_> {
 /// connection did not take stays until the next one of its tag asks for something.
 #[derive(Default)]
 pub struct Answers {
-    rests: HashMap<Tag, Vec<u8>>,
+    rests: HashMap<Tag, (Vec<u8>, bool)>,
 }
 
 impl Answers {
-    /// The packet for a request: the first piece of `text()`, or the next piece of an answer.
-    pub fn packet(&mut self, request: &Request<'_>, text: impl FnOnce() -> Vec<u8>) -> Vec<u8> {
+    /// The packet for a request: the first piece of `text()`, or the next piece of an answer. Behind it the
+    /// connection is closed if the answer says so; it speaks RESP3 from now on, or not.
+    pub fn packet(
+        &mut self,
+        request: &Request<'_>,
+        resp3: bool,
+        text: impl FnOnce() -> (Vec<u8>, bool),
+    ) -> Vec<u8> {
         let rest = self.rests.remove(&request.tag);
-        let mut piece = match request.text {
+        let (mut piece, closes) = match request.text {
             [] => rest.unwrap_or_default(),
             _ => text(),
         };
@@ -57,10 +77,13 @@ impl Answers {
         let mut packet = vec![0; BEAT];
         packet[..4].copy_from_slice(&request.tag);
         packet[4..6].copy_from_slice(&(piece.len() as u16).to_le_bytes());
-        packet[6] = if rest.is_empty() { FINAL } else { 0 };
+        packet[6] = if resp3 { RESP3 } else { 0 };
+        if rest.is_empty() {
+            packet[6] |= if closes { FINAL | CLOSE } else { FINAL };
+        }
         packet.extend(piece);
         if !rest.is_empty() {
-            self.rests.insert(request.tag, rest);
+            self.rests.insert(request.tag, (rest, closes));
         }
         packet
     }
@@ -146,19 +169,20 @@ mod tests {
         let (first, next) = (Request::parse(&first).unwrap(), Request::parse(&next).unwrap());
         let mut answers = Answers::default();
         // What a lost connection left is nobody else's.
-        let _ = answers.packet(&first, || vec![b'?'; 5000]);
+        let _ = answers.packet(&first, false, || (vec![b'?'; 5000], true));
         for len in [0usize, 1, 511, 512, 513, 3000] {
             let text: Vec<u8> = (0..len).map(|n| n as u8).collect();
             let mut joined = Vec::new();
             let mut finals = Vec::new();
             while !finals.contains(&true) {
                 let r = if finals.is_empty() { &first } else { &next };
-                let p = answers.packet(r, || text.clone());
+                let p = answers.packet(r, false, || (text.clone(), len == 513));
                 let n = usize::from(u16::from_le_bytes([p[4], p[5]]));
                 assert_eq!(p[..4], [1, 2, 3, 4]);
                 assert_eq!(p.len(), BEAT + n);
                 joined.extend_from_slice(&p[BEAT..]);
                 finals.push(p[6] & FINAL != 0);
+                assert_eq!(p[6] & CLOSE != 0, finals.last() == Some(&true) && len == 513);
             }
             assert_eq!(joined, text);
             assert_eq!(finals.len(), len.div_ceil(MAX_PIECE).max(1));

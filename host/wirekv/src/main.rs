@@ -4,6 +4,7 @@ mod args;
 mod exceptions;
 mod extended;
 mod process;
+mod redis;
 mod runner;
 mod signals;
 mod sim;

@@ -8,6 +8,7 @@ use wirekv_card::{csr, set_time, Card, Port};
 use wirekv_net::{CardEnd, Frames, Refuser, Wire, WireCounts};
 
 use crate::exceptions::{self, Answers, Request};
+use crate::redis::Redis;
 use crate::stats::Stats;
 
 /// Clocks between two looks at the link. Frames wait no longer than these take: under a
@@ -24,6 +25,7 @@ pub struct Runner {
     pub wire: Wire,
     pub stats: Stats,
     pub answers: Answers,
+    pub redis: Redis,
     pub refuser: Refuser,
     pub verbose: u8,
 }
@@ -156,12 +158,24 @@ impl Runner {
             if self.verbose > 1 {
                 eprintln!("exception queue: {}", String::from_utf8_lossy(request.text));
             }
-            if request.text.starts_with(b"stats") {
+            if request.text.starts_with(b"stats") && !request.resp {
                 self.stats.totals.update(self.card.as_mut())?;
                 self.stats.open = self.card.read_csr(csr::OPEN_CONNS)?;
             }
-            let reply = || exceptions::reply(request.text, &mut self.stats);
-            self.card.send(Port::Exception, &self.answers.packet(&request, reply));
+            let mut answer = None;
+            if request.resp && !request.text.is_empty() {
+                answer = self.redis.take(&request);
+                if answer.is_none() {
+                    continue;
+                }
+            }
+            let reply = || match answer {
+                Some(answer) => (answer.text, answer.closes),
+                None => (exceptions::reply(request.text, &mut self.stats), false),
+            };
+            let resp3 = request.resp && self.redis.speaks3(&request.tag);
+            let packet = self.answers.packet(&request, resp3, reply);
+            self.card.send(Port::Exception, &packet);
         }
         Ok(())
     }

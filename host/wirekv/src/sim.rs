@@ -14,6 +14,7 @@ use crate::args::{NetKind, ServeArgs};
 use crate::exceptions::Answers;
 use crate::extended;
 use crate::process::Process;
+use crate::redis::Redis;
 use crate::runner::{unix_time, Runner, Summary};
 use crate::signals;
 use crate::stats::{Stats, Told};
@@ -42,6 +43,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         card_ip: args.sim.card_ip,
         card_ip6: args.sim.card_ip6,
         card_tcp_port: if args.port == 0 { 11211 } else { args.port },
+        card_redis_port: args.redis_port,
         card_udp_port: args.udp_port,
         mtu: args.sim.mtu,
     };
@@ -68,6 +70,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         ip: wire.card_ip,
         ip6: wire.card_ip6,
         tcp_port: wire.card_tcp_port,
+        redis_port: wire.card_redis_port,
         udp_port: wire.card_udp_port,
         mtu: wire.mtu,
         item_max: args.max_item_size as u32,
@@ -99,6 +102,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         wire: Wire::new(args.sim.impair, pcap),
         stats: Stats::new(told(args, &address, &layout)),
         answers: Answers::default(),
+        redis: Redis::new(args)?,
         refuser: Refuser::new(&wire, args.sim.quiet, Instant::now()),
         verbose: args.verbose,
     };
@@ -168,7 +172,8 @@ fn open_net(args: &ServeArgs, wire: &mut Addresses) -> Result<Net> {
             args.check_udp(listen.ip())?;
             let udp_port = (args.udp_port != 0).then_some(args.udp_port);
             let keep_alive = args.keep_alive();
-            let config = UserConfig { listen, udp_port, keep_alive, wire: *wire };
+            let redis_port = (args.redis_port != 0).then_some(args.redis_port);
+            let config = UserConfig { listen, redis_port, udp_port, keep_alive, wire: *wire };
             let user = User::bind(&config)?;
             Ok(Net::User(Box::new(user)))
         }

@@ -100,11 +100,11 @@ fn options(args: &ServeArgs) -> Result<Options> {
     } else {
         (
             addresses(&args.listen, Some(args.port), true)?,
-            addresses(&args.listen, given(soft.redis_port), false)?,
+            addresses(&args.listen, given(args.redis_port), false)?,
             addresses(&args.listen, given(args.udp_port), false)?,
         )
     };
-    let unix_redis = soft.unix_socket.as_ref().filter(|_| soft.redis_port != 0).map(|path| {
+    let unix_redis = soft.unix_socket.as_ref().filter(|_| args.redis_port != 0).map(|path| {
         let mut path = path.clone().into_os_string();
         path.push(".redis");
         (path.into(), soft.unix_mask)

@@ -20,7 +20,7 @@ use mio::net::{TcpListener, UdpSocket};
 use mio::{Events, Interest, Poll, Token, Waker};
 use smoltcp::iface::{Interface, SocketSet};
 use smoltcp::time::Instant;
-use smoltcp::wire::{HardwareAddress, IpCidr, IpEndpoint};
+use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr, IpEndpoint};
 use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
 
 use crate::ether::{self, Kind, Mac};
@@ -32,7 +32,8 @@ use device::Tap;
 const WAKER: Token = Token(0);
 const LISTENER: Token = Token(1);
 const UDP: Token = Token(2);
-const FIRST_CONN: usize = 3;
+const REDIS: Token = Token(3);
+const FIRST_CONN: usize = 4;
 
 const OUR_MAC: Mac = [0x02, 0x57, 0x4B, 0x56, 0x00, 0x01];
 /// Connections come from so many addresses, so that a port rests long before it is used again.
@@ -49,6 +50,8 @@ const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(8);
 pub struct UserConfig {
     /// Where clients connect. Port 0: a free one.
     pub listen: SocketAddr,
+    /// Port of Redis' protocol on the same address; None: off.
+    pub redis_port: Option<u16>,
     /// UDP port on the same address; None: off.
     pub udp_port: Option<u16>,
     /// Seconds of silence after which the kernel asks whether a client is still there; None: never.
@@ -66,11 +69,14 @@ pub struct UserCounts {
 pub struct User {
     poll: Poll,
     listener: TcpListener,
+    redis: Option<TcpListener>,
     datagrams: Option<Datagrams>,
     interfaces: Vec<Interface>,
     nobody: SocketSet<'static>,
     tap: Tap,
-    card: IpEndpoint,
+    card: IpAddress,
+    /// Of the card: memcached's, Redis'.
+    ports: [u16; 2],
     conns: Vec<Option<Conn>>,
     free: Vec<usize>,
     by_port: HashMap<(usize, u16), usize>,
@@ -88,6 +94,15 @@ impl User {
         let mut listener = listen(config.listen, config.keep_alive)?;
         poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
         let address = listener.local_addr()?;
+        let redis = match config.redis_port {
+            None => None,
+            Some(port) => {
+                let at = SocketAddr::new(address.ip(), port);
+                let mut socket = listen(at, config.keep_alive)?;
+                poll.registry().register(&mut socket, REDIS, Interest::READABLE)?;
+                Some(socket)
+            }
+        };
 
         let wire = config.wire;
         let card: IpAddr =
@@ -129,11 +144,13 @@ impl User {
         Ok(User {
             poll,
             listener,
+            redis,
             datagrams,
             interfaces,
             nobody: SocketSet::new(Vec::new()),
             tap,
-            card: IpEndpoint::new(card.into(), wire.card_tcp_port),
+            card: card.into(),
+            ports: [wire.card_tcp_port, wire.card_redis_port],
             conns: Vec::new(),
             free: Vec::new(),
             by_port: HashMap::new(),
@@ -168,7 +185,8 @@ impl User {
             for event in &events {
                 match event.token() {
                     WAKER => {}
-                    LISTENER => self.accept()?,
+                    LISTENER => self.accept(false)?,
+                    REDIS => self.accept(true)?,
                     UDP => datagrams_wait = true,
                     Token(t) => {
                         let n = t - FIRST_CONN;
@@ -268,9 +286,11 @@ impl User {
         }
     }
 
-    fn accept(&mut self) -> Result<()> {
+    fn accept(&mut self, redis: bool) -> Result<()> {
+        let card = IpEndpoint::new(self.card, self.ports[usize::from(redis)]);
         loop {
-            let (local, _) = match self.listener.accept() {
+            let listener = self.redis.as_ref().filter(|_| redis).unwrap_or(&self.listener);
+            let (local, _) = match listener.accept() {
                 Ok(accepted) => accepted,
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(()),
                 // The client gave up before it was accepted, or files ran out for a moment.
@@ -282,7 +302,7 @@ impl User {
             self.counts.accepted += 1;
             let (interface, port) = self.free_port();
             let iface = &mut self.interfaces[interface];
-            let mut conn = Conn::open(local, iface, interface, port, self.card)?;
+            let mut conn = Conn::open(local, iface, interface, port, card)?;
             let n = self.free.pop().unwrap_or_else(|| {
                 self.conns.push(None);
                 self.conns.len() - 1

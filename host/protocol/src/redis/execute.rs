@@ -5,6 +5,7 @@ use super::admin;
 use super::args::Args;
 use super::call::Call;
 use super::client::{extend, Client, Queue, Replies, Watched};
+use super::elsewhere;
 use super::line;
 use super::parse::{self, Op, Violation, MAX_ARGS_STRANGER, MAX_BULK_STRANGER, MAX_LINE};
 use super::reply::Reply;
@@ -300,6 +301,11 @@ impl Place<'_> {
         }
         if has_long_key(command, args) {
             return Err(self.refuse(client, named, Some(number), LONG_KEY.as_bytes()));
+        }
+        if self.engine.settings.elsewhere {
+            if let Some(text) = elsewhere::refusal(command, args) {
+                return Err(self.refuse(client, named, Some(number), &text));
+            }
         }
         if client.queue.is_some() && command.has(flag::NO_MULTI) {
             return Err(self.refuse(client, named, Some(number), NOT_QUEUED.as_bytes()));

@@ -25,6 +25,7 @@ mod common;
 mod config;
 mod connection;
 mod docs;
+mod elsewhere;
 mod estimate;
 mod execute;
 mod expiry;

@@ -1,0 +1,228 @@
+//! Commands of Redis' protocol that the card leaves to this program, as they came: the same code as in the
+//! software body answers what needs no items, and says so where they would be needed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::Result;
+use wirekv_protocol::redis::{Client, Common, Facts, Shown};
+use wirekv_protocol::store::{Config, Store};
+use wirekv_protocol::{Counters, Engine, Next, Out, Parse, Server, Session, Settings, Told};
+
+use crate::args::ServeArgs;
+use crate::exceptions::{Request, Tag};
+
+/// The store of this program has no items.
+const STORE_BYTES: usize = 16 << 20;
+const NOT_NOW: &[u8] = b"-ERR a command that waits is not there with --body sim\r\n";
+
+/// A connection that has asked for something.
+struct Conn {
+    session: Session,
+    shown: Arc<Shown>,
+    /// What has come of its command.
+    text: Vec<u8>,
+}
+
+pub struct Redis {
+    engine: Engine,
+    conns: HashMap<Tag, Conn>,
+    /// Connections are numbered.
+    last: u64,
+    host: Host,
+}
+
+/// What a command came to.
+pub struct Answer {
+    pub text: Vec<u8>,
+    pub closes: bool,
+}
+
+impl Redis {
+    pub fn new(args: &ServeArgs) -> Result<Redis> {
+        let store = Store::new(Config::new(STORE_BYTES))?;
+        let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let settings = Settings {
+            epoch: unix.as_secs() as i64,
+            item_max: args.max_item_size as usize,
+            elsewhere: true,
+            redis: Arc::new(Common::new(b"", false)),
+            ..Settings::default()
+        };
+        let facts = Facts {
+            port: args.redis_port,
+            bind: args.listen.join(" "),
+            threads: 1,
+            max_conns: args.conn_limit as usize,
+            memory: (args.memory_limit as usize) << 20,
+            item_max: args.max_item_size as usize,
+            evicts: true,
+            ..Facts::default()
+        };
+        let engine = Engine::new(store.local(), Arc::new(settings));
+        Ok(Redis {
+            engine,
+            conns: HashMap::new(),
+            last: 0,
+            host: Host { facts, shown: Vec::new() },
+        })
+    }
+
+    /// What the card's connection speaks: RESP3.
+    pub fn speaks3(&self, tag: &Tag) -> bool {
+        self.conns.get(tag).is_some_and(|conn| conn.session.speaks_resp3())
+    }
+
+    /// A command, or a part of it; the answer when it is whole.
+    pub fn take(&mut self, request: &Request<'_>) -> Option<Answer> {
+        if request.stranger && request.begins {
+            self.conns.remove(&request.tag);
+        }
+        let common = &self.engine.settings.redis;
+        let (last, facts) = (&mut self.last, &self.host.facts);
+        let conn = self.conns.entry(request.tag).or_insert_with(|| {
+            *last += 1;
+            // Who it is, only the card knows.
+            let address = format!("card:{}", u32::from_le_bytes(request.tag) & 0x3fff);
+            let shown = Arc::new(Shown::new(*last, address, facts.bind.clone(), false, 0));
+            let session = Session::redis(Client::shown_as(shown.clone(), common));
+            Conn { session, shown, text: Vec::new() }
+        });
+        if request.begins {
+            conn.text.clear();
+        }
+        conn.text.extend_from_slice(request.text);
+        if request.more {
+            return None;
+        }
+        let text = std::mem::take(&mut conn.text);
+        self.host.shown = self.conns.values().map(|conn| conn.shown.clone()).collect();
+        let conn = self.conns.get_mut(&request.tag).expect("it is there");
+        Some(run(conn, &text, &mut self.engine, &mut self.host))
+    }
+}
+
+fn run(conn: &mut Conn, text: &[u8], engine: &mut Engine, host: &mut Host) -> Answer {
+    let mut out = Out::new();
+    let mut answer = Answer { text: Vec::new(), closes: false };
+    let mut at = 0;
+    while !answer.closes {
+        let mut request = match conn.session.parse(&text[at..], engine) {
+            Parse::Request(request) => request,
+            Parse::Need(_) => break,
+            Parse::Close => {
+                answer.closes = true;
+                break;
+            }
+        };
+        loop {
+            let next = conn.session.execute(&mut request, &text[at..], engine, host, &mut out);
+            answer.closes |= next == Next::Close;
+            let waits = matches!(next, Next::Wait | Next::Sleep);
+            let again = matches!(next, Next::Again | Next::Full);
+            answer.text.extend(out.to_vec());
+            out.clear();
+            if waits {
+                answer.text.extend_from_slice(NOT_NOW);
+            }
+            if !again {
+                break;
+            }
+        }
+        at += request.len as usize;
+    }
+    answer
+}
+
+/// The rest of this program, as commands see it.
+struct Host {
+    facts: Facts,
+    shown: Vec<Arc<Shown>>,
+}
+
+impl Server for Host {
+    fn stats(
+        &mut self,
+        _args: &[u8],
+        _from: u64,
+        _own: &Counters,
+        _line: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Told {
+        Told::Nothing
+    }
+
+    fn connections(&mut self) -> Vec<Arc<Shown>> {
+        self.shown.clone()
+    }
+
+    fn facts(&mut self, own: &Counters) -> Facts {
+        Facts { counters: *own, ..self.facts.clone() }
+    }
+
+    fn shutdown(&mut self, _graceful: bool) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    fn redis() -> Redis {
+        Redis::new(&ServeArgs::parse_from(["serve", "--redis-port", "6379"])).unwrap()
+    }
+
+    fn asks<'a>(tag: Tag, text: &'a [u8]) -> Request<'a> {
+        Request { tag, text, udp: false, resp: true, more: false, stranger: false, begins: true }
+    }
+
+    #[test]
+    fn what_needs_no_items() {
+        let mut redis = redis();
+        let mut says = |tag, text: &[u8]| redis.take(&asks(tag, text)).unwrap().text;
+        assert_eq!(says([1; 4], b"*2\r\n$4\r\nECHO\r\n$2\r\nhi\r\n"), b"$2\r\nhi\r\n");
+        assert_eq!(says([1; 4], b"PING hallo\r\n"), b"$5\r\nhallo\r\n");
+        assert_eq!(says([1; 4], b"\r\n"), b"");
+        let wrong = says([1; 4], b"*1\r\n$3\r\nGET\r\n");
+        assert_eq!(wrong, b"-ERR wrong number of arguments for 'get' command\r\n");
+        assert!(says([1; 4], b"NOSUCH\r\n").starts_with(b"-ERR unknown command"));
+        let number = says([1; 4], b"*3\r\n$6\r\nINCRBY\r\n$1\r\nk\r\n$1\r\nx\r\n");
+        assert_eq!(number, b"-ERR value is not an integer or out of range\r\n");
+    }
+
+    #[test]
+    fn what_needs_items_is_refused() {
+        let mut redis = redis();
+        for line in [
+            "GET a\r\n",
+            "KEYS *\r\n",
+            "FLUSHALL ASYNC\r\n",
+            "MULTI\r\n",
+            "SELECT 1\r\n",
+            "DBSIZE\r\n",
+        ] {
+            let answer = redis.take(&asks([1; 4], line.as_bytes())).unwrap();
+            let text = String::from_utf8(answer.text).unwrap();
+            assert!(text.starts_with("-ERR ") && text.contains("--body sim"), "{line}: {text}");
+        }
+        assert_eq!(redis.take(&asks([1; 4], b"SELECT 0\r\n")).unwrap().text, b"+OK\r\n");
+    }
+
+    #[test]
+    fn parts_and_connections() {
+        let mut redis = redis();
+        let part = Request { more: true, stranger: true, ..asks([2; 4], b"*1\r\n$4\r") };
+        assert!(redis.take(&part).is_none());
+        let rest = Request { begins: false, stranger: true, ..asks([2; 4], b"\nQUIT\r\n") };
+        let answer = redis.take(&rest).unwrap();
+        assert!(answer.closes && answer.text == b"+OK\r\n");
+        assert!(redis.take(&asks([3; 4], b"HELLO 3\r\n")).unwrap().text.starts_with(b"%7\r\n"));
+        assert!(redis.speaks3(&[3; 4]) && !redis.speaks3(&[2; 4]));
+        // Another connection that has the same tag.
+        redis.take(&Request { stranger: true, ..asks([3; 4], b"PING\r\n") });
+        assert!(!redis.speaks3(&[3; 4]));
+        let broken = redis.take(&asks([3; 4], b"*x\r\n")).unwrap();
+        assert_eq!(broken.text, b"-ERR Protocol error: invalid multibulk length\r\n");
+        assert!(broken.closes);
+    }
+}

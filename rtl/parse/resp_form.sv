@@ -1,0 +1,140 @@
+// Reads what begins a command of Redis' protocol at once, `*n $n NAME $n`, or `$n` of a key of MGET, if it is one
+// that gates run: GET, STRLEN and EXISTS, SET, SETNX and APPEND, DEL and UNLINK, INCR and DECR, MGET of up to 99 keys,
+// PING. Latency 1 for what it is, 2 for where its key is, initiation interval 1.
+module resp_form
+  import wirekv_pkg::*;
+  import request_pkg::*;
+  import front_pkg::*;
+(
+  input  logic       clk_i,
+  /// A key of MGET starts here; else a command.
+  input  logic       valid_i,
+  input  logic       key_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  line_t      data_i,  // 64 bytes from there, of which it needs the first ones
+  // verilator lint_on UNUSEDSIGNAL
+  /// A clock later: what it is, and the lane of its key.
+  input  logic       valid1_i,
+  output resp_what_t what_o,
+  output logic [4:0] key_at_o,
+  /// A clock later: length of the key, 0 if it is none that fits; the lane behind it.
+  output logic [6:0] klen_o,
+  output logic [6:0] key_end_o
+);
+
+  typedef struct packed {
+    logic [47:0] text;   // first character at lane 0
+    logic [2:0]  len;
+    logic [1:0]  count;  // arguments; 0: any
+    resp_what_t  what;
+  } row_t;
+
+  function automatic row_t row(input logic [47:0] text, input logic [1:0] count, input op_e op,
+                               input resp_form_e form, input logic store = 1'b0);
+    row = '{count: count, what: '{op: op, form: form, default: '0}, default: '0};
+    for (int i = 5; i >= 0; i--) begin
+      if (text[8*i+:8] != '0) begin
+        row.text[8*row.len+:8] = text[8*i+:8];
+        row.len                = row.len + 3'd1;
+      end
+    end
+    row.what.found = 1'b1;
+    row.what.store = store;
+    row.what.array = count == '0;
+    row.what.keyed = !(count inside {2'd0, 2'd1});
+    row.what.at    = row.len - 3'd2;  // names have 3 to 6 letters
+  endfunction
+
+  localparam int unsigned RowsNum = 12;
+  localparam row_t [RowsNum-1:0] Rows = {
+    row("GET", 2'd2, OpGet, RfBulk),
+    row("STRLEN", 2'd2, OpGet, RfLength),
+    row("EXISTS", 2'd2, OpGet, RfInteger),
+    row("SET", 2'd3, OpSet, RfStatus, 1'b1),
+    row("SETNX", 2'd3, OpAdd, RfInteger, 1'b1),
+    row("APPEND", 2'd3, OpAppend, RfLength, 1'b1),
+    row("DEL", 2'd2, OpDelete, RfInteger),
+    row("UNLINK", 2'd2, OpDelete, RfInteger),
+    row("INCR", 2'd2, OpIncr, RfInteger),
+    row("DECR", 2'd2, OpDecr, RfInteger),
+    row("MGET", 2'd0, OpReply, RfArray),
+    row("PING", 2'd1, OpReply, RfStatus)
+  };
+
+  // ---------------------------------------------------------------- the name
+  // Only MGET has a count of two digits, which moves everything by a lane.
+  localparam int unsigned HeadBytes = 18;
+  logic [HeadBytes-1:0][7:0] bytes;
+  logic [HeadBytes-2:0][7:0] head;
+  logic two, digits_ok, frame_ok;
+  logic [6:0] count;
+  resp_what_t what;
+  always_comb begin
+    bytes     = data_i[8*HeadBytes-1:0];
+    two       = bytes[2] != 8'h0d;
+    head      = two ? bytes[HeadBytes-1:1] : bytes[HeadBytes-2:0];
+    digits_ok = bytes[1] inside {[8'h31 : 8'h39]} && (!two || bytes[2] inside {[8'h30 : 8'h39]});
+    count     = two ? Tens[bytes[1][3:0]] + 7'(bytes[2][3:0]) : 7'(bytes[1][3:0]);
+    frame_ok  = bytes[0] == "*" && digits_ok && head[5:2] == {head[5], "$", 16'h0a0d} &&
+                head[7:6] == 16'h0a0d;
+    what      = '0;
+    for (int unsigned r = 0; r < RowsNum; r++) begin
+      logic same;
+      same = frame_ok && head[5] == {5'b00110, Rows[r].len} &&
+             (Rows[r].what.array ? count >= 7'd2 : count == 7'(Rows[r].count));
+      for (int unsigned i = 0; i < 6; i++)
+      if (3'(i) < Rows[r].len) same &= (head[8+i] & 8'hdf) == Rows[r].text[8*i+:8];
+      for (int unsigned i = 3; i <= 6; i++)
+      if (Rows[r].len == 3'(i))
+        same &= head[8+i] == 8'h0d && head[9+i] == 8'h0a &&
+                (head[10+i] == "$" || !Rows[r].what.keyed);
+      if (same) what |= Rows[r].what;
+    end
+    if (key_i) begin
+      what       = '0;
+      what.found = bytes[0] == "$";
+      what.keyed = 1'b1;
+      what.op    = OpGet;
+      what.form  = RfBulk;
+    end
+    what.count = what.array ? count - 7'd1 : '0;
+    // Behind the name's line.
+    what.len   = what.array ? (two ? 4'd15 : 4'd14) : 4'd14;
+  end
+
+  // ---------------------------------------------------------------- the key
+  // `$` of its length stands in one of these lanes.
+  localparam int unsigned Places = 5;
+  localparam logic [Places-1:0][4:0] Dollar = {5'd16, 5'd15, 5'd14, 5'd13, 5'd0};
+  logic [Places-1:0] long_q;             // a second digit, for each of them
+  logic [Places-1:0][3:0][7:0] after_q;  // what stands behind it
+  always_ff @(posedge clk_i) begin
+    if (valid_i) begin
+      what_o <= what;
+      for (int unsigned p = 0; p < Places; p++) begin
+        long_q[p]  <= data_i[8*(Dollar[p]+2)+:8] != 8'h0d;
+        after_q[p] <= data_i[8*(Dollar[p]+1)+:32];
+      end
+    end
+  end
+
+  logic [3:0][7:0] after;
+  logic is_long, good;
+  logic [6:0] klen;
+  assign is_long = long_q[what_o.at];
+  assign after   = after_q[what_o.at];
+  always_comb begin
+    key_at_o = Dollar[what_o.at] + (is_long ? 5'd5 : 5'd4);
+    good     = what_o.keyed && after[0] inside {[8'h31 : 8'h39]} &&
+               (is_long ? after[1] inside {[8'h30 : 8'h39]} && after[3:2] == 16'h0a0d
+                        : after[2:1] == 16'h0a0d);
+    klen     = is_long ? Tens[after[0][3:0]] + 7'(after[1][3:0]) : 7'(after[0][3:0]);
+  end
+  always_ff @(posedge clk_i) begin
+    if (valid1_i) begin
+      klen_o    <= good ? klen : '0;
+      key_end_o <= 7'(key_at_o) + klen;
+    end
+  end
+
+endmodule

@@ -1,0 +1,183 @@
+"""The simulated card on its port for Redis: what it runs, and what host software answers, is what Redis 7.0 says.
+
+What is not there with --body sim stands in docs/TESTING.md; streams here are made of the rest."""
+
+import random
+import shutil
+import socket
+import subprocess
+
+import pytest
+import redis as redis_py
+
+from e2e import reference
+from e2e.conftest import scale
+from resp import compare, play, wire
+from resp.generate import Burst, Command
+
+NUMBERS = [b"0", b"1", b"-1", b"17", b"9223372036854775807", b"-9223372036854775808", b"9223372036854775808", b"01", b"+1",
+           b" 1", b"1 ", b"", b"-0", b"-", b"x", b"99999999999999999999", b"18446744073709551616"]  # fmt: skip
+BROKEN = [b"*x\r\n", b"*1\r\n!\r\n", b"*1\r\n$x\r\n", b"*1\r\n$-1\r\n", b"*2\r\n$3\r\nGET\r\n:1\r\n", b"*1\r\n$01\r\nx\r\n",
+          b"*2\r\n$3\r\nGET\r\n$00\r\n", b"*9999999999\r\n", b"GET \"a\r\n", b"*3\r\n$3\r\nSET\r\n$1\r\na\r\n$99999999\r\n"]  # fmt: skip
+
+
+class Streams:
+    """Random bursts of commands that the card runs, or leaves to the host."""
+
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+
+    def key(self):
+        return self.rng.choice([b"a", b"b", b"c", b"k" * self.rng.choice([9, 10, 30, 41, 44, 60, 65, 250])])
+
+    def value(self):
+        rng = self.rng
+        size = rng.choice([0, 1, 5, 16, 17, 18, 64, 100, 100, 300, 2000, rng.randrange(9000), rng.randrange(30_000)])
+        return rng.choice([rng.randbytes(size), rng.choice(NUMBERS), (wire.request(b"GET", b"a") * size)[:size]])
+
+    def words(self):
+        rng, key = self.rng, self.key()
+        name = rng.choice([b"GET"] * 4 + [b"SET"] * 4 + [b"MGET", b"MGET", b"SETNX", b"NX", b"DEL", b"UNLINK", b"EXISTS", b"INCR",
+                          b"DECR", b"INCRBY", b"DECRBY", b"APPEND", b"STRLEN", b"PING", b"ECHO", b"HOST", b"WRONG"])  # fmt: skip
+        if name == b"SET" or name in (b"SETNX", b"APPEND"):
+            words = [name, key, self.value()]
+        elif name == b"NX":
+            words = [b"SET", key, self.value()[:1900], rng.choice([b"NX", b"XX", b"nx"])]
+        elif name == b"MGET":
+            words = [name] + [self.key() for _ in range(rng.choice([1, 2, 9, 10, 16, 60]))]
+        elif name in (b"INCRBY", b"DECRBY"):
+            words = [name, key, rng.choice(NUMBERS)]
+        elif name == b"PING":
+            words = [name] + [b"x"] * rng.choice([0, 0, 1, 2])
+        elif name == b"ECHO":
+            words = [name, self.value()[:3000]]
+        elif name == b"HOST":
+            words = rng.choice([[b"CLIENT", b"SETNAME", b"abc"], [b"CLIENT", b"GETNAME"], [b"SELECT", b"0"], [b"WAIT", b"0", b"0"],
+                                [b"CLIENT", b"NOSUCH"], [b"HELLO", b"9"], [b"UNWATCH"]])  # fmt: skip
+        elif name == b"WRONG":
+            words = rng.choice([[b"GET"], [b"GET", key, key], [b"SET", key], [b"INCR", key, b"1"], [b"NOSUCH", key], [b"MGET"],
+                                [b"DEL"], [b"STRLEN"], [b"", key], [b"g\0et", key], [b"GET" * 30, key]])  # fmt: skip
+        else:
+            words = [name, key]
+        if rng.random() < 0.3:
+            words[0] = words[0].lower()
+        return words
+
+    def burst(self, connection):
+        rng, commands = self.rng, []
+        for _ in range(rng.choice([1, 1, 4, 16, 40])):
+            words = self.words()
+            commands.append(Command(wire.request(*words), name=words[0].upper()))
+        closes = rng.random() < 0.05
+        if closes:
+            commands.append(Command(rng.choice(BROKEN), name=b"(broken)"))
+        size = sum(len(c.data) for c in commands)
+        cuts = sorted(rng.randrange(size) for _ in range(rng.choice([0, 0, 1, 3]))) if size else []
+        return Burst(connection, commands, cuts, closes)
+
+
+def test_streams(redis, card, seed):
+    """Three connections; each now and then asks for RESP3, or breaks the protocol and is closed."""
+    for server in (redis, card):
+        compare.empty(server)
+    streams, match = Streams(seed), play.Play(redis, card, label=f"card_{seed}")
+    fresh = set()
+    while match.commands < scale(3_000, 60_000):
+        connection = streams.rng.randrange(3)
+        if connection not in match.lanes:
+            fresh.add(connection)
+        burst = streams.burst(connection)
+        if connection in fresh and streams.rng.random() < 0.5:
+            burst.commands.insert(0, Command(wire.request(b"HELLO", b"3"), loose="hello", name=b"HELLO"))
+        fresh.discard(connection)
+        match.run(burst)
+    match.close()
+    for name in (b"GET", b"SET", b"MGET", b"SETNX", b"DEL", b"EXISTS", b"INCR", b"DECRBY", b"APPEND", b"STRLEN", b"PING", b"ECHO"):
+        assert match.names[name][1], name
+
+
+def test_one_cache(card):
+    """What one protocol stores the other reads."""
+    compare.empty(card)
+    client = wire.Client(card)
+    with socket.create_connection(card.memcached) as text:
+        assert reference.ask(text, b"set k 7 0 2\r\n41\r\n", b"\r\n") == b"STORED\r\n"
+        assert client("GET", "k") == b"41" and client("INCR", "k") == 42
+        assert reference.ask(text, b"get k\r\n", b"END\r\n") == b"VALUE k 7 2\r\n42\r\nEND\r\n"
+        assert client("SET", "k", "v") == b"OK"
+        assert reference.ask(text, b"get k\r\n", b"END\r\n") == b"VALUE k 0 1\r\nv\r\nEND\r\n"
+
+
+@pytest.mark.parametrize("size", [8_000, 8_192, 20_000, 700_000])
+def test_long_values(redis, card, size):
+    """Values about as long as a job, and far longer, stored, appended to, and read beside others."""
+    replies = []
+    for server in (redis, card):
+        compare.empty(server)
+        client = wire.Client(server)
+        value = random.Random(size).randbytes(size)
+        replies.append([client("SET", "v", value), client("APPEND", "v", value[:100]), client("STRLEN", "v"),
+                        client("MGET", "v", "x", "v"), client("APPEND", "new", value), client("GET", "new") == value])  # fmt: skip
+    assert replies[0] == replies[1]
+
+
+def test_too_large(card):
+    """An item over -I is refused; a length over -I breaks the protocol."""
+    client = wire.Client(card)
+    assert str(client("SET", "k", b"v" * ((1 << 20) - 10))).startswith("ERR item is larger")
+    assert client("PING") == b"PONG"
+    with card.connect() as sock:
+        assert reference.ask(sock, b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1048577\r\n", b"\r\n") == \
+            b"-ERR Protocol error: invalid bulk length\r\n"
+        assert sock.recv(1) == b""
+
+
+def test_what_is_not_there(card):
+    """It says so, and the connection goes on."""
+    client = wire.Client(card)
+    for words in (["SET", "k", "v", "EX", "10"], ["DEL", "a", "b"], ["MSET", "a", "1", "b", "2"], ["MULTI"], ["KEYS", "*"],
+                  ["EXPIRE", "k", "1"], ["SELECT", "1"], ["RENAME", "a", "b"], ["GETDEL", "a"]):  # fmt: skip
+        reply = client(*words)
+        assert isinstance(reply, wire.Error) and "not there with --body sim" in str(reply), (words, reply)
+    assert client("GET", "k") in (None, b"v") and client("GET", "k" * 251) != b""
+
+
+@pytest.mark.parametrize("protocol", [2, 3])
+def test_redis_py(card, protocol):
+    client = redis_py.Redis(card.host, card.port, protocol=protocol, socket_timeout=20)
+    client.flushall()
+    assert client.ping() is True and client.echo("x") == b"x"
+    assert client.set("a", "1") is True and client.get("a") == b"1" and client.get("nothing") is None
+    assert client.set("a", "2", nx=True) is None and client.set("a", "2", xx=True) is True
+    assert client.setnx("n", 5) is True and client.incr("n") == 6 and client.decr("n", 10) == -4
+    assert client.append("text", "hello ") == 6 and client.append("text", "world") == 11
+    assert client.strlen("text") == 11 and client.exists("text") == 1 and client.delete("text") == 1
+    assert client.mget("a", "z", "n") == [b"2", None, b"-4"]
+    with pytest.raises(redis_py.ResponseError, match="value is not an integer or out of range"):
+        client.set("a", "x") and client.incr("a")
+    with client.pipeline(transaction=False) as pipe:
+        for i in range(500):
+            pipe.set(f"p{i}", i)
+            pipe.get(f"p{i}")
+        assert pipe.execute()[1::2] == [b"%d" % i for i in range(500)]
+    client.close()
+
+
+def run(*words):
+    return subprocess.run([*map(str, words)], capture_output=True, text=True, timeout=120)
+
+
+def test_redis_cli(card):
+    cli = shutil.which("redis-cli")
+    done = run(cli, "-h", card.host, "-p", card.port, "SET", "cli", "works")
+    assert done.stdout == "OK\n", done
+    assert run(cli, "-h", card.host, "-p", card.port, "GET", "cli").stdout == "works\n"
+    assert run(cli, "-h", card.host, "-p", card.port, "INCR", "cli").stdout.startswith("ERR value is not an integer")
+    assert run(cli, "-h", card.host, "-p", card.port, "-3", "GET", "nothing").stdout == "\n"
+
+
+def test_redis_benchmark(card):
+    done = run("redis-benchmark", "-h", card.host, "-p", card.port, "-t", "ping_mbulk,set,get,incr", "-n", scale(2000, 20_000),
+               "-c", 20, "-P", 16, "-q")  # fmt: skip
+    assert done.returncode == 0 and done.stdout.count("requests per second") == 4, done
+    assert "error" not in (done.stdout + done.stderr).lower(), done
