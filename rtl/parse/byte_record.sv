@@ -57,6 +57,7 @@ module byte_record
     req.tx_ptr   = job_i.tx_ptr;
     req.tx_space = job_i.tx_space;
     req.binary   = empty_i ? ctx.binary : binary_i;
+    req.db       = ctx.db;
     req.klen     = line.klen;
     req.rx_ptr   = ctx.rx_ptr;
     if (old_i || empty_i) begin

@@ -82,8 +82,8 @@ module execute_compare
   assign off         = run_i ? op_i.found.off : way_off_i;
   assign klen        = run_i ? op_i.req.klen : act_klen_i;
   assign head        = data_i[128*off.pos[1:0]+:128];
-  assign head_fits   = head.klen == klen && {head.lap_high, head.lap} ==
-      ((off.lap == range_i.lap[7:0]) ? range_i.lap[18:0] : range_i.last_lap[18:0]);
+  assign head_fits   = head.klen == klen &&
+      head.lap == ((off.lap == range_i.lap[7:0]) ? range_i.lap[11:0] : range_i.last_lap[11:0]);
   assign line_fits_o = equal && (!head_i || head_fits);
 
   // ---------------------------------------------------------------- buckets
@@ -119,7 +119,7 @@ module execute_compare
   logic old_q;
   logic [15:0][1:0] uses_q;
   // verilator lint_off UNUSEDSIGNAL
-  head_t head_q;  // lap and klen were compared
+  head_t head_q;  // lap and klen were compared; the same key of another database has another tag
   // verilator lint_on UNUSEDSIGNAL
 
   assign place_valid = off_valid(
@@ -158,6 +158,6 @@ module execute_compare
   assign checked_o = '{tags: tags_q & epoch_mask_q, offs: offs_q & epoch_mask_q, hit: hit,
                        decided: hit || no_tag_q, place_valid: place_valid_q,
                        unexpired: unexpired_q, flags: head_q.flags, expiry: head_q.expiry,
-                       vlen: head_q.vlen, uses: uses_q, old: old_q};
+                       vlen: head_q.vlen[20:0], uses: uses_q, old: old_q};
 
 endmodule

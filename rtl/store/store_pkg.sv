@@ -38,12 +38,12 @@ package store_pkg;
 
   /// Item header, the first 16 bytes of an item; key, then value follow without a gap.
   typedef struct packed {
-    logic [15:0] lap;      // bits 0..15 of the full lap the item was written in: a stale way never
-                           // takes other bytes for its item
+    logic [11:0] lap;      // low bits of the full lap the item was written in: what was given up as
+                           // memory failed is not found again
+    db_t         db;
     msec_t       expiry;   // 0 never
     logic [31:0] flags;
-    logic [2:0]  lap_high; // bits 16..18
-    logic [20:0] vlen;
+    logic [23:0] vlen;
     logic [7:0]  klen;     // byte 0
   } head_t;
 
