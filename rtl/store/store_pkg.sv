@@ -231,7 +231,8 @@ package store_pkg;
     msec_t            expiry;
     logic [20:0]      vlen;
     logic [15:0][1:0] uses;         // use counts of the two buckets
-    logic             old;          // one of them is not of the present epoch
+    logic             renewed;      // both are of the present epoch
+    logic             renewed_hit;  // and `hit`
   } checked_t;
 
   /// The item that a request is about: the prefetched one, or the one that the steps found.
@@ -248,7 +249,8 @@ package store_pkg;
     msec_t            expiry;
     logic [20:0]      vlen;
     logic [15:0][1:0] uses;
-    logic             old;
+    logic             renewed;      // as in checked_t
+    logic             renewed_hit;
     msec_t            stored_expiry;  // of the item that holds the request's key
   } item_t;
 
