@@ -80,6 +80,7 @@ PROOFS = [
     ("line_cache", {"Moves": 1, "Split": 1}, 17, "same, with a RAM for odd sets", "bmc"),
     ("line_cache", {"Log": 1, "Each": 1, "Few": 1}, 15, "same, classes, ways, ports of the log's", "bmc"),
     ("ring_cache", {}, 16, "a read gives what was written last, whatever was displaced", "bmc"),
+    ("execute", {}, 12, "what a request acts on was committed last", "bmc"),
 
     ("lib_reg", {}, 8, "fills, empties", "cover"),
     ("lib_fifo", {"Depth": 5}, 16, "fills, empties", "cover"),
@@ -100,6 +101,7 @@ PROOFS = [
     ("rx_cut", {"Lane": 63}, 20, "cuts headers and padding, frames behind each other", "cover"),
     ("line_cache", {"Moves": 1}, 30, "hits, refuses, evicts, renews, moves a line", "cover"),
     ("line_cache", {"Moves": 0, "Split": 1}, 30, "same, ways for everyone", "cover"),
+    ("execute", {}, 16, "hits what was written, forwards, reads again, inserts, moves", "cover"),
 ]
 
 

@@ -18,7 +18,7 @@ module tcp_life_fv
   input tcb_t        tcb_i,      // all of the word that says nothing of its life: anything
   input peer_t       peer_i,
   input silence_t    silence_i,
-  input logic [19:0] now_i,
+  input logic [31:0] now_i,
   input logic [15:0] time_wait_i,
   input seconds_t    keep_alive_i,
   input seconds_t    idle_i,
@@ -70,7 +70,7 @@ module tcp_life_fv
   signs_t unused_signs;
   logic [TcpCounts-1:0] unused_count;
   tcp_update u_update (
-    .now_i,
+    .now_i      (now_i[19:0]),
     .time_wait_i,
     .pressed_i,
     .work_i     (work),

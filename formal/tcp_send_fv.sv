@@ -57,7 +57,7 @@ module tcp_send_fv
            t.fin_acked == (fin == '0) && t.snd_wnd <= Ring;
   endfunction
   `FV_ASSUME(Sane, sane(tcb_i))
-  `FV_ASSUME(Mss, tcb_i.mss >= 14'd64 && tcb_i.mss <= 14'd9176)
+  `FV_ASSUME(Mss, tcb_i.mss >= 14'd52 && tcb_i.mss <= 14'd9176)
   `FV_ASSUME(Flight, measure_i.flight == 17'(tcb_i.snd_nxt - tcb_i.snd_una))
   `FV_ASSUME(Sent, measure_i.sent == 17'(tcb_i.snd_max - tcb_i.snd_una))
   `FV_ASSUME(Unsent, measure_i.unsent == tcb_i.tx_end - tcb_i.snd_nxt)

@@ -4,8 +4,8 @@
     make synth TOP=lib_join one module and what it instantiates
 
 Prints a table and writes build/bench/synth.json (build/synth/<TOP>.json for a module), and beside it
-every endpoint with its time, as CSV. Fails on a latch, a combinational loop, a cell that was not
-mapped, a path over --max-depth LUT6 levels or over --max-ns.
+every endpoint with its time, as CSV. Fails on a latch, a combinational loop, a net with two drivers, a
+cell that was not mapped, a path over --max-depth LUT6 levels or over --max-ns.
 
 What is counted, and the model of delays: docs/SYNTHESIS.md.
 """
@@ -13,6 +13,7 @@ What is counted, and the model of delays: docs/SYNTHESIS.md.
 import argparse
 import json
 import os
+import re
 import sys
 import time
 from collections import Counter, defaultdict
@@ -26,6 +27,8 @@ from netlist import BRAM, FLOPS, LATCHES, LUTRAM, Netlist  # noqa: E402
 
 #: Of the slowest path today, so that none becomes slower; the goal is PERIOD.
 MAX_NS = 8.3
+#: Yosys goes on, and what it then counts is of no value.
+CONFLICTS = re.compile(r"multiple conflicting drivers for (\S+)")
 MAP_LUTS = (
     "opt_expr -mux_undef -noclkinv",
     # abc9 weighs pin delays in picoseconds and smaller LUTs, and then builds deeper and larger
@@ -154,6 +157,7 @@ def main():
             faults.append(f"latch: {name}")
         elif kind.startswith("$") and kind != "$scopeinfo":
             faults.append(f"not mapped: {name} ({kind})")
+    faults += sorted({f"driven twice: {net}" for net in CONFLICTS.findall(log.read_text())})
     loops = netlist.analyse()
     if loops:
         faults.append(f"combinational loop through {len(loops)} cells, among them "

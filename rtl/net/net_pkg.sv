@@ -54,11 +54,19 @@ package net_pkg;
   } span_t;
   localparam int unsigned Spans = 4;
 
+  /// Timestamps of a segment (RFC 7323): TSval, TSecr.
+  typedef struct packed {
+    logic        valid;
+    logic [31:0] value;
+    logic [31:0] echo;
+  } times_t;
+  localparam int unsigned TimesBytes = 12;  // of the option, behind two NOPs
+
   /// A received segment whose checksums are right; travels beside every beat of its payload.
   typedef struct packed {
     peer_t       peer;
     logic [31:0] seq;
-    logic [31:0] ack;
+    logic [31:0] ack;        // of a SYN alone with times_ok: its TSval
     tcp_flags_t  flags;
     logic [15:0] wnd;        // as in the header, unscaled
     logic [15:0] len;        // payload bytes
@@ -67,7 +75,8 @@ package net_pkg;
     logic        ws_valid;
     logic [3:0]  ws;
     logic        sack_ok;    // SACK-permitted
-    logic [5:0]  opt_len;    // of one with neither SYN nor payload: bytes of options, in its beat
+    logic        times_ok;   // timestamps
+    logic [5:0]  opt_len;    // bytes of options in front of the payload; a SYN's are read
     // No segment: a router says that one of ours, to this peer and with the sequence number `ack`,
     // is too big for the path, which takes `mss` bytes of payload.
     logic        too_big;
@@ -86,6 +95,7 @@ package net_pkg;
     logic        ws_valid;   // send a window-scale option (SYN only)
     logic [3:0]  ws;
     logic        sack_ok;    // send a SACK-permitted option (SYN only)
+    times_t      times;      // send timestamps
     span_t [Spans-1:0] sack;  // send a SACK option with the first ones, which are valid
     logic        narrow;     // routers may fragment it: no path takes less without that
   } txseg_t;
@@ -259,11 +269,13 @@ package net_pkg;
     logic [15:0] offset_flags;
     logic [15:0] wnd;
     logic [15:0] l4_len;
+    times_t      times;   // TCP: the option stands behind the header
     logic        df;      // IP: don't fragment
     logic [15:0] id;      // ... or else the identification
   } tx_head_t;
   localparam int unsigned AdvertBytes = 32;  // of ICMPv6, with the option that tells whose it is
   localparam logic [15:0] LinkOption = 16'h0201;
+  localparam logic [31:0] TimesHead = 32'h0101_080a;  // of timestamps, behind two NOPs
 
   /// What becomes an answer in its own place.
   typedef enum logic [1:0] {
@@ -377,7 +389,7 @@ package net_pkg;
     tcp_flags_t  flags;
     logic [15:0] wnd;
     logic [15:0] len;
-    logic [5:0]  opt_len;  // of a SYN, or without payload: bytes of options, its payload here
+    logic [5:0]  opt_len;  // bytes of options, here in front of the payload
     logic        too_big;  // "fragmentation needed": the quote is its payload here, wnd what fits
   } rx_meta_t;
 

@@ -59,7 +59,7 @@ module rx_parse
   logic [6:0] l2_len, l3_len, tcp_hdr;  // of headers
   logic [15:0] l4_len;
   logic [7:0] proto;
-  logic ip_ok, ip_us, to_us, local_ip, keep_opts;
+  logic ip_ok, ip_us, to_us, local_ip;
   logic is_tcp, is_udp, is_echo, is_too_big, is_arp, is_solicit;
   source_t source;
   assign tcp = fields.tcp;
@@ -71,8 +71,6 @@ module rx_parse
     l3_len  = l3.six ? 7'd40 : 7'd20;
     l4_len  = l3.total - (l3.six ? 16'd0 : 16'd20);
     tcp_hdr = {1'b0, tcp.offset, 2'b00};
-    // What is not known yet, of IPv6's first beat, is at least as long as a header without options.
-    keep_opts = tcp.flags.syn || l4_len == 16'(tcp_hdr) || (l3.six && fields_first);
     // Folded once: ten words cannot make it carry again and come to ffff. IPv6 has none.
     ip_ok   = l3.six || 17'(l3.ip_sum[15:0]) + 17'(l3.ip_sum[19:16]) == 17'h0ffff;
     ip_us   = l3.six ? fields.to.us : l3.ip4_us;
@@ -139,11 +137,11 @@ module rx_parse
     ctl_d.skip       = '0;
     ctl_d.bad_length = l3.runt;
     if (is_tcp) begin
-      // The options of a SYN stay in front of its payload, and those of a bare ACK in its place.
-      ctl_d.skip       = l2_len + l3_len + (keep_opts ? 7'd20 : tcp_hdr);
+      // Options stay in front of the payload.
+      ctl_d.skip       = l2_len + l3_len + 7'd20;
       ctl_d.bad_length = tcp.offset < 4'd5 || l3.total < 16'(tcp_hdr) + (l3.six ? 16'd0 : 16'd20);
       meta_d.len       = tcp.flags.syn ? '0 : l4_len - 16'(tcp_hdr);
-      meta_d.opt_len   = keep_opts ? 6'(tcp_hdr - 7'd20) : '0;
+      meta_d.opt_len   = 6'(tcp_hdr - 7'd20);
     end else if (is_udp) begin
       ctl_d.skip       = l2_len + l3_len + 7'd8;
       ctl_d.bad_length = l4.udp_len > l4_len || l4.udp_len < 16'd9 ||

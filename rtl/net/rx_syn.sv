@@ -81,8 +81,9 @@ module rx_syn
   rx_meta_t meta_q;
   logic [319:0] opts_q;
   logic [5:0] left_q, skip_q;
-  logic mss_valid_q, ws_valid_q, sack_q;
+  logic mss_valid_q, ws_valid_q, sack_q, times_q;
   logic [15:0] mss_q;
+  logic [31:0] value_q;  // TSval
   logic [3:0] ws_q;
 
   logic [7:0] kind, len;
@@ -129,6 +130,7 @@ module rx_syn
       mss_valid_q <= 1'b0;
       ws_valid_q  <= 1'b0;
       sack_q      <= 1'b0;
+      times_q     <= 1'b0;
     end
     if (state_q == Walk && !stop) begin
       unique case (step)
@@ -151,6 +153,10 @@ module rx_syn
           ws_q       <= opts_q[23:16] > 8'd14 ? 4'd14 : opts_q[19:16];
         end
         if (kind == 8'd4 && len == 8'd2) sack_q <= 1'b1;
+        if (kind == 8'd8 && len == 8'd10) begin
+          times_q <= 1'b1;
+          value_q <= {swap16(opts_q[31:16]), swap16(opts_q[47:32])};
+        end
       end
     end
   end
@@ -218,6 +224,9 @@ module rx_syn
       aside.ws_valid  = ws_valid_q;
       aside.ws        = ws_q;
       aside.sack_ok   = sack_q;
+      // Where a SYN alone acknowledges nothing.
+      aside.times_ok  = times_q && !meta_q.flags.ack;
+      if (aside.times_ok) aside.ack = value_q;
     end
   end
 

@@ -11,7 +11,7 @@ module tx_build
   input  logic     clk_i,
   input  logic     rst_ni,
   input  net_cfg_t cfg_i,
-  /// Segments; one with options (mss_valid, ws_valid, sack_ok or sack) has no payload.
+  /// Segments; one with options (mss_valid, ws_valid, sack_ok or sack) but timestamps has no payload.
   input  logic     seg_valid_i,
   output logic     seg_ready_o,
   input  txseg_t   seg_i,
@@ -56,14 +56,16 @@ module tx_build
   logic [15:0] id_q;
   tx_head_t item_head;
   logic [6:0] opt_len;
+  logic [15:0] l4_bare;  // of the header, with timestamps
   localparam int unsigned OptWords = 1 + 2 * Spans;
   logic [OptWords-1:0][31:0] opts;  // in the order of the wire, the first one on top
   logic [13:0] above, above_next;  // the part of numbers near `ack` that they do not say
 
   always_comb begin
-    // Options travel as if they were payload.
+    // Options travel as if they were payload, but for timestamps, which belong to the header.
     above      = seg_i.ack[31:18];
     above_next = above + 14'd1;
+    l4_bare    = seg_i.times.valid ? 16'd20 + 16'(TimesBytes) : 16'd20;
     opt_len    = {2'd0, 3'(seg_i.mss_valid) + 3'(seg_i.ws_valid) + 3'(seg_i.sack_ok), 2'd0};
     opts = {
       16'h0204, seg_i.mss, seg_i.ws_valid ? {24'h010303, 4'd0, seg_i.ws} : 32'h01010402,
@@ -89,14 +91,17 @@ module tx_build
     seg_item.head.peer         = seg_i.peer;
     seg_item.head.seq          = seg_i.seq;
     seg_item.head.ack          = seg_i.ack;
-    seg_item.head.offset_flags = {4'd5 + opt_len[5:2], 4'd0, seg_i.flags};
+    seg_item.head.offset_flags = {
+      4'd5 + opt_len[5:2] + (seg_i.times.valid ? 4'(TimesBytes / 4) : '0), 4'd0, seg_i.flags
+    };
     seg_item.head.wnd          = seg_i.wnd;
-    seg_item.head.l4_len       = seg_i.len + 16'd20;
+    seg_item.head.times        = seg_i.times;
+    seg_item.head.l4_len       = seg_i.len + l4_bare;
     seg_item.head.df           = !seg_i.narrow;
     seg_item.head.id           = '0;
     seg_item.beat              = seg_beat_i;
     if (opt_len != '0) begin
-      seg_item.head.l4_len = 16'(opt_len) + 16'd20;
+      seg_item.head.l4_len = 16'(opt_len) + l4_bare;
       seg_item.beat.len    = opt_len;
       for (int unsigned i = 0; i < OptWords; i++) begin
         for (int unsigned b = 0; b < 4; b++) begin
@@ -109,7 +114,8 @@ module tx_build
     dgram_item.head.kind   = TxUdp;
     dgram_item.head.peer   = dgram_i.peer;
     dgram_item.head.l4_len = dgram_i.len + 16'd8;
-    dgram_item.head.df     = 1'b1;
+    // Nobody is told that a datagram was too big; what some path may not take routers may fragment.
+    dgram_item.head.df     = dgram_i.peer.ours != OursIp4 || dgram_i.len <= MtuMin - 16'd28;
     dgram_item.beat        = dgram_beat_i;
 
     // An advertisement is all header. Who has no address yet hears it with everybody. The flags stand
@@ -119,6 +125,7 @@ module tx_build
     adv_head.peer      = solicit_i;
     adv_head.peer.port = 16'h6000;
     adv_head.l4_len    = 16'(AdvertBytes);
+    adv_head.df        = 1'b1;
     if (solicit_i.ip == '0) begin
       adv_head.peer.mac  = group_mac(AllNodes[31:0]);
       adv_head.peer.ip   = AllNodes;
@@ -263,13 +270,14 @@ module tx_build
   // verilator lint_on PINCONNECTEMPTY
 
   // ---------------------------------------------------------------- turn: make room for headers
-  // Headers have one of eight lengths: those of IPv6 are 20 bytes longer. A line holds no more than the
-  // four of IPv4, and the shortest of IPv6.
+  // Those of IPv6 are 20 bytes longer, timestamps take 12. A line holds the four shortest, those of IPv4 without
+  // timestamps, and the next one.
   localparam int unsigned HeadBytes = 18 + 40 + AdvertBytes;
 
-  function automatic logic [6:0] headers_len(input tx_kind_e kind, input logic six,
-                                             input logic vlan);
-    return (kind == TxTcp ? 7'd34 : kind == TxUdp ? 7'd22 : 7'd14 + 7'(AdvertBytes)) +
+  function automatic logic [6:0] headers_len(input tx_kind_e kind, input logic times,
+                                             input logic six, input logic vlan);
+    return (kind == TxTcp ? (times ? 7'd34 + 7'(TimesBytes) : 7'd34) :
+            kind == TxUdp ? 7'd22 : 7'd14 + 7'(AdvertBytes)) +
         (six ? 7'd40 : 7'd20) + (vlan ? 7'd4 : 7'd0);
   endfunction
 
@@ -283,9 +291,9 @@ module tx_build
   } turn_t;
 
   turn_t turn_q;
-  logic turn_valid_q, turn_ready, first_q, six_q, vlan_q, tcp, six, vlan, take;
+  logic turn_valid_q, turn_ready, first_q, six, take;
   tx_kind_e kind_q, kind;
-  logic [2:0] layout;  // of the headers in front
+  logic [6:0] len_q, len;  // of the headers
   logic [HeadBytes*8-1:0] headers_q;
 
   /// All headers, the first byte in lane 0.
@@ -303,7 +311,7 @@ module tx_build
         next = ProtoTcp;
         l4 = {
           cfg_i.tcp_port, head.peer.port, head.seq, head.ack, head.offset_flags, head.wnd, sums.l4,
-          112'd0
+          16'd0, TimesHead, head.times.value, head.times.echo
         };
       end
       TxUdp: begin
@@ -334,10 +342,9 @@ module tx_build
   endfunction
 
   assign kind     = first_q ? head.kind : kind_q;
-  assign tcp      = kind == TxTcp;
-  assign six      = first_q ? head.peer.ours != OursIp4 : six_q;
-  assign vlan     = first_q ? head.peer.vlan_valid : vlan_q;
-  assign layout   = {six, tcp, vlan};
+  assign six      = head.peer.ours != OursIp4;
+  assign len      = first_q ?
+      headers_len(head.kind, head.times.valid, six, head.peer.vlan_valid) : len_q;
   assign take     = data_valid && (!first_q || sums_valid) && (!turn_valid_q || turn_ready);
   assign data_pop = take;
   assign head_pop = take && first_q;
@@ -351,27 +358,18 @@ module tx_build
       if (take) first_q <= data.last;
     end
     if (take) begin
-      unique case (layout)
-        3'b000: turn_q.data <= {data.data[175:0], data.data[511:176]};
-        3'b001: turn_q.data <= {data.data[143:0], data.data[511:144]};
-        3'b010: turn_q.data <= {data.data[79:0], data.data[511:80]};
-        3'b011: turn_q.data <= {data.data[47:0], data.data[511:48]};
-        3'b100: turn_q.data <= {data.data[15:0], data.data[511:16]};
-        3'b101: turn_q.data <= {data.data[495:0], data.data[511:496]};
-        3'b110: turn_q.data <= {data.data[431:0], data.data[511:432]};
-        default: turn_q.data <= {data.data[399:0], data.data[511:400]};
-      endcase
+      // All lengths are two more than a multiple of four: two levels of four-way multiplexers.
+      turn_q.data    <= rotl_bytes(data.data, {len[5:2], 2'd2});
       turn_q.len     <= data.len;
       turn_q.last    <= data.last;
       turn_q.first   <= first_q;
       turn_q.kind    <= kind;
-      turn_q.headers <= headers_len(kind, six, vlan);
+      turn_q.headers <= len;
     end
     if (head_pop) begin
       headers_q <= headers();
       kind_q    <= head.kind;
-      six_q     <= six;
-      vlan_q    <= head.peer.vlan_valid;
+      len_q     <= len;
     end
   end
 

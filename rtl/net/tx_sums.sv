@@ -19,6 +19,7 @@ module tx_sums
     logic [17:0] ip_low;
     logic [17:0] ports;    // and protocol, our address
     logic [17:0] seq_ack;
+    logic [17:0] times;    // the option
     logic [17:0] rest;     // of the header, and the length
     logic [17:0] ip4;      // the IPv4 header without the peer's address
   } words_t;
@@ -72,8 +73,10 @@ module tx_sums
       words_q.ports   <= sum4({our_port, head_i.peer.port, proto,
                                our_sum_q[head_i.peer.ours]});
       words_q.seq_ack <= sum4({head_i.seq, head_i.ack});
+      words_q.times   <= head_i.times.valid ? sum4({head_i.times.value, head_i.times.echo}) : '0;
       words_q.rest    <= 18'(head_i.l4_len) +
-          (head_i.kind == TxTcp ? 18'(head_i.offset_flags) + 18'(head_i.wnd) :
+          (head_i.kind == TxTcp ? 18'(head_i.offset_flags) + 18'(head_i.wnd) +
+               (head_i.times.valid ? 18'(TimesHead[31:16]) + 18'(TimesHead[15:0]) : '0) :
            head_i.kind == TxUdp ? 18'(head_i.l4_len) :
            18'(our_sum_q[head_i.peer.ours]) + 18'(our_link_q));
       // DF or identification, protocol; total length.
@@ -82,7 +85,7 @@ module tx_sums
     end
     if (words_valid_q) begin
       l4_total_q[0] <= (20'(words_q.ip_high) + 20'(words_q.ip_low)) + 20'(words_q.rest);
-      l4_total_q[1] <= 20'(words_q.ports) + 20'(words_q.seq_ack);
+      l4_total_q[1] <= (20'(words_q.ports) + 20'(words_q.seq_ack)) + 20'(words_q.times);
       ip_total_q    <= 19'(words_q.ip_low) + 19'(words_q.ip4);
     end
     if (total_valid_q) begin

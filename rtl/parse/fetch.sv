@@ -214,6 +214,7 @@ module fetch
 
     udp_job     = '0;
     udp_job.udp = 1'b1;
+    udp_job.tx_ptr = 32'(dgram_i.peer.ours != OursIp4);
     udp_job.len = 14'(dgram_i.len - 16'd8);
   end
 

@@ -129,7 +129,7 @@ package request_pkg;
     logic [9:0]  host_len;
     conn_t       conn;
     logic [13:0] len;        // 0..JobBytes
-    logic [31:0] tx_ptr;     // where the replies go
+    logic [31:0] tx_ptr;     // where the replies go; of a UDP job 1: over IPv6
     logic [16:0] tx_space;   // bytes free in the transmit ring from tx_ptr
     ctx_t        ctx;
   } job_t;
@@ -284,7 +284,7 @@ package request_pkg;
   typedef struct packed {
     logic        udp;
     conn_t       conn;
-    logic [31:0] tx_ptr;     // where the job's replies begin
+    logic [31:0] tx_ptr;     // where the job's replies begin; with udp 1: over IPv6
   } text_job_t;
 
   /// Event counters of the way back (rtl/reply/back.sv).

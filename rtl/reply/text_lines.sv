@@ -1,7 +1,8 @@
 // Reply text to lines, for both ways out: of transmit rings (TCP), or of datagrams (UDP) as
 // memcached cuts them: each reply (each VALUE of a get with several keys is one) starts a sequence
-// of its own, of up to 1,392 bytes a datagram behind the 8-byte frame header. Latency 3, initiation
-// interval 1 (one clock more where a piece crosses the end of a datagram).
+// of its own, of up to 1,392 bytes a datagram behind the 8-byte frame header. Over IPv6, where no router
+// fragments, these are 1,216: with all headers no more than every link takes. Latency 3, initiation interval 1
+// (one clock more where a piece crosses the end of a datagram).
 `include "lib_assert.svh"
 
 module text_lines
@@ -29,17 +30,28 @@ module text_lines
   output dgram_meta_t meta_o
 );
 
-  localparam logic [10:0] Payload = 11'd1392;
+  // Multiples of 16, and the reciprocal of a 16th of each.
+  localparam logic [10:0] Payload4 = 11'd1392;
+  localparam logic [10:0] Payload6 = 11'd1216;
+  localparam int unsigned Shift = 25;
+  localparam logic [18:0] Inverse4 = 19'(((1 << Shift) + 86) / 87);
+  localparam logic [18:0] Inverse6 = 19'(((1 << Shift) + 75) / 76);
+  logic [10:0] payload;
+  logic six;
+  assign six     = job_i.tx_ptr[0];
+  assign payload = six ? Payload6 : Payload4;
 
   // ------------------------------------------------ cut: text to datagrams, or to jobs
-  logic [10:0] fill_q, room_q;  // bytes in the datagram begun; bytes that still fit
+  logic [10:0] fill_q, room;  // bytes in the datagram begun; bytes that still fit
+  logic [10:0] room4_q, room6_q;
   logic [5:0] cut_q;             // bytes of this piece that went into the datagram before
   logic [15:0] seq_q;
   logic [6:0] left, len;
   logic crosses, ends, first, move, side_ready, join_ready, packet_ready, end_ready, open_q, silent;
   assign left    = text_i.len - 7'(cut_q);
-  assign crosses = job_i.udp && 11'(left) > room_q;
-  assign len     = crosses ? room_q[6:0] : left;
+  assign room    = six ? room6_q : room4_q;
+  assign crosses = job_i.udp && 11'(left) > room;
+  assign len     = crosses ? room[6:0] : left;
   assign ends    = job_i.udp ? crosses || text_i.reply_last : text_i.last;
   assign first   = !open_q;
   // An empty piece that only ends a job makes no datagram.
@@ -52,7 +64,8 @@ module text_lines
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       fill_q <= '0;
-      room_q <= Payload;
+      room4_q <= Payload4;
+      room6_q <= Payload6;
       cut_q  <= '0;
       seq_q  <= '0;
       open_q <= 1'b0;
@@ -60,8 +73,9 @@ module text_lines
       if (!silent) open_q <= !ends;
       cut_q <= crosses ? cut_q + 6'(len) : '0;
       if (job_i.udp) begin
-        fill_q <= ends ? '0 : fill_q + 11'(len);
-        room_q <= ends ? Payload : room_q - 11'(len);
+        fill_q  <= ends ? '0 : fill_q + 11'(len);
+        room4_q <= ends ? Payload4 : room4_q - 11'(len);
+        room6_q <= ends ? Payload6 : room6_q - 11'(len);
         if (ends) seq_q <= crosses ? seq_q + 16'd1 : '0;
       end
     end
@@ -69,9 +83,10 @@ module text_lines
 
   // ------------------------------------------------ total: datagrams of this reply
   // Known from its first piece on: the first datagram is not full before. x / 1392 = x / 16 / 87 by
-  // multiplication with the reciprocal, exact below 2**18 * 16.
+  // multiplication with the reciprocal, exact below 2**18 * 16; likewise x / 1216 = x / 16 / 76.
   logic [17:0] size_q;  // in units of 16
   logic [36:0] product_q;
+  logic six_q;
   logic [1:0] sized_q;
   logic [15:0] total_q;
   always_ff @(posedge clk_i) begin
@@ -81,10 +96,13 @@ module text_lines
     end else begin
       sized_q <= {sized_q[0], move && job_i.udp && text_i.sized};
       if (move && ends && text_i.reply_last && !crosses) total_q <= 16'd1;
-      else if (sized_q[1]) total_q <= 16'(product_q >> 25);
+      else if (sized_q[1]) total_q <= 16'(product_q >> Shift);
     end
-    if (move && text_i.sized) size_q <= 18'((text_i.size + 22'(Payload) - 22'd1) >> 4);
-    if (sized_q[0]) product_q <= 37'(size_q) * 37'd385684;
+    if (move && text_i.sized) begin
+      size_q <= 18'((text_i.size + 22'(payload) - 22'd1) >> 4);
+      six_q  <= six;
+    end
+    if (sized_q[0]) product_q <= 37'(size_q) * 37'(six_q ? Inverse6 : Inverse4);
   end
 
   // ------------------------------------------------ beside the text: where it goes and ends

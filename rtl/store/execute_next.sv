@@ -92,16 +92,17 @@ module execute_next
   end
 
   // Each bank gives one of the item's lines a clock.
-  for (genvar b = 0; b < 2; b++) begin : gen_bank
-    logic [3:0] got;
-    assign got            = load ? '0 : got_q[b];
-    assign rsp_ready_o[b] = (load || valid_q) && got != need[b];
-    always_ff @(posedge clk_i) begin
+  log_rel_t got;
+  always_comb begin
+    got = load ? '0 : got_q;
+    for (int b = 0; b < 2; b++) rsp_ready_o[b] = (load || valid_q) && got[b] != need[b];
+  end
+  always_ff @(posedge clk_i) begin
+    if (load) got_q <= '0;
+    for (int b = 0; b < 2; b++) begin
       if (rsp_valid_i[b] && rsp_ready_o[b]) begin
-        op_q.slots[slot_no_t'({got, 1'(b) != first})] <= rsp_slot_i[b];
-        got_q[b] <= got + 4'd1;
-      end else if (load) begin
-        got_q[b] <= '0;
+        op_q.slots[slot_no_t'({got[b], 1'(b) != first})] <= rsp_slot_i[b];
+        got_q[b] <= got[b] + 4'd1;
       end
     end
   end

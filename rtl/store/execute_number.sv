@@ -2,6 +2,9 @@
 // new item, whose place goes into the key's way. Where there is none, the number that the request gives is
 // the sum, and a key without a way gets one. A clock a character, 16 for the digits, and those
 // that the log takes.
+//
+// The value keeps its length, with blanks behind a sum that is shorter. So that nobody is kept waiting for
+// long, a number ends within TextMax bytes, and a value of ValueMax or more holds none.
 module execute_number
   import wirekv_pkg::*;
   import request_pkg::*;
@@ -83,15 +86,29 @@ module execute_number
 
   state_e state_q, state_d;
   parse_e parse_q;
+  localparam int unsigned TextMax = 64;
+  localparam int unsigned ValueMax = 8192;
+
   logic [6:0] chars_q;  // to come
   logic [5:0] lane_q;   // of the next of them; behind lane 63 the value goes on in the next line
   logic [22:0] value_at;
-  logic value_long_q, negative_q, over_q, parsed, fits, ok_q, bad_q, off_ok, written, own_done;
+  logic
+      value_long_q,
+      text_long_q,
+      negative_q,
+      over_q,
+      parsed,
+      fits,
+      ok_q,
+      bad_q,
+      off_ok,
+      written,
+      own_done;
   logic [63:0] acc_q, negated, summed, value_q, bin_q;
   logic [67:0] acc_next;
   logic [79:0] bcd_q;
   logic [4:0] digits_q, steps_q;
-  logic [6:0] len_q;
+  logic [12:0] len_q, left_q;  // of the value; of it to be sent
   off_t off_q;
   logic [5:0] lines_q;
   serial_t stamp_q;
@@ -135,7 +152,8 @@ module execute_number
   assign parsed     = over_q || parse_q == PaEnd || chars_q == '0 ||
       (parse_q == PaDigit && (char_blank || char == '0));
   assign fits       = !item_i.alive ||
-      (parse_q == PaDigit && !over_q && !(negative_q && negated[63]));
+      (parse_q == PaDigit && !over_q && !(negative_q && negated[63]) &&
+       !(text_long_q && chars_q == '0));
   assign negated    = negative_q ? -acc_q : acc_q;
   always_comb begin
     summed = (negated < op_i.req.num) ? '0 : negated - op_i.req.num;
@@ -147,8 +165,10 @@ module execute_number
     unique case (state_q)
       NuIdle: begin
         lane_q       <= value_at[5:0];
-        value_long_q <= item_i.vlen > 21'd64;
-        chars_q      <= item_i.vlen[6:0];
+        value_long_q <= item_i.vlen >= 21'(ValueMax);
+        text_long_q  <= item_i.vlen > 21'(TextMax);
+        // The one that ends it may stand behind it.
+        chars_q      <= (item_i.vlen > 21'(TextMax)) ? 7'(TextMax + 1) : item_i.vlen[6:0];
         parse_q      <= PaBlank;
         acc_q        <= '0;
         negative_q   <= 1'b0;
@@ -199,8 +219,8 @@ module execute_number
         bcd_q    <= bcd_q << 4;
         digits_q <= digits_q - 5'd1;
       end else begin
-        len_q <= (item_i.alive && item_i.vlen[6:0] > 7'(digits_q)) ? item_i.vlen[6:0] :
-                                                                     7'(digits_q);
+        len_q <= (item_i.alive && item_i.vlen[12:0] > 13'(digits_q)) ? item_i.vlen[12:0] :
+                                                                       13'(digits_q);
       end
       default: ;
     endcase
@@ -211,24 +231,31 @@ module execute_number
   end
 
   // ---------------------------------------------------------------- the new item
-  // Key and value; the log takes the last of the key with the value.
-  logic value_sent_q;
+  // Key and value; the log takes the last of the key with the value's first bytes.
+  logic value_sent_q, last, begun_q;
+  logic [15:0] lines;
+  assign lines = lines_of(off_q.pos[1:0], 22'd16 + 22'(op_i.req.klen) + 22'(len_q));
+  assign last  = left_q <= 13'd64;
   always_ff @(posedge clk_i) begin
     if (state_q == NuPut) begin
       off_q   <= own_off_i;
       stamp_q <= taken_i + 1'b1;
     end
-    if (state_q == NuBeats)
-      lines_q <= 6'(lines_of(off_q.pos[1:0], 22'd16 + 22'(op_i.req.klen) + 22'(len_q)));
-    value_sent_q <= state_q == NuBeats && (value_sent_q || ownb_ready_i);
+    if (state_q == NuPut) left_q <= len_q;
+    else if (ownb_valid_o && ownb_ready_i) left_q <= left_q - 13'd64;
+    if (state_q == NuBeats) lines_q <= (lines > 16'd63) ? 6'd63 : lines[5:0];
+    begun_q      <= state_q == NuBeats && (begun_q || ownb_ready_i);
+    value_sent_q <= state_q == NuBeats && (value_sent_q || (ownb_ready_i && last));
   end
   assign own_valid_o  = state_q == NuPut;
-  assign own_o        = '{start: 1'b1, own_lines: 1'b0, db: op_i.req.db, klen: op_i.req.klen, vlen: 21'(len_q),
+  assign own_o        = '{start: 1'b1, own_lines: 1'b0, db: op_i.req.db,
+                          klen: op_i.req.klen, vlen: 21'(len_q),
                           flags: item_i.alive ? item_i.flags : '0,
                           expiry: item_i.alive ? item_i.expiry : op_i.req.expiry, off: '0,
                           done: '0};
   assign ownb_valid_o = state_q == NuBeats && !value_sent_q;
-  assign ownb_o       = '{data: text, len: len_q, last: 1'b1};
+  assign ownb_o       = '{data: begun_q ? {64{8'h20}} : text, len: last ? left_q[6:0] : 7'd64,
+                          last: last};
   assign key_tell_o   = state_q == NuBeats;
   assign own_done     = value_sent_q && key_all_told_i;
 

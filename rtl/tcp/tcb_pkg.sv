@@ -15,7 +15,8 @@ package tcb_pkg;
     logic [16:0] sent;      // sent and not acknowledged
     logic [16:0] free;      // room in the receive ring
     logic [16:0] wnd;       // the peer's window in bytes
-    logic [15:0] rtt;       // since the timed segment
+    logic [15:0] rtt;       // since the timed segment, or what the ACK echoes
+    logic        stale;     // by its timestamp older than what has come (PAWS)
     logic        expired;
     logic        rtt_past;  // the ACK covers the timed segment
     logic        rec_past;  // ... and everything that was lost
@@ -51,8 +52,10 @@ package tcb_pkg;
     logic        wnd_same;
     logic [16:0] max_wnd;     // with this segment's window
     logic [16:0] mss2;
+    logic        stamps;      // not behind what was last acknowledged: TS.Recent is its own
     logic        quoted;      // KdTooBig: the segment is not acknowledged
     logic        smaller;     // ... and bigger than the path takes
+    logic [13:0] path_mss;    // ... which is so much
     logic        hole;        // a timeout lowers the MSS to hole_mss
     logic [10:0] hole_mss;
   } class_t;
@@ -160,6 +163,7 @@ package tcb_pkg;
     logic        blind;     // an answer to a segment by itself
     logic        synack, rst, stray, refuse, keep, restart, free_id;
     logic        narrow;    // packets may be fragmented
+    times_t      times;     // what a segment says; to somebody by itself its own number
     logic [16:0] flight;    // from snd_una to snd_nxt
     logic [16:0] sent;      // ... to snd_max
     logic [31:0] unsent;    // from snd_nxt; -1: FIN is out

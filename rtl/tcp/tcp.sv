@@ -136,6 +136,7 @@ module tcp
   logic syn;
   found_t looked, found, merged;
   sacked_t sacked;
+  times_t times;
   logic sacked_valid;
   logic merged_valid, merged_ready;
   conn_t del;
@@ -175,11 +176,16 @@ module tcp
     .s_ack_i   (seg_i.ack),
     .m_valid_o (sacked_valid),
     .m_ready_i (found_valid && found_ready && looked.seg.opt_len != '0),
-    .m_sacked_o(sacked)
+    .m_sacked_o(sacked),
+    .m_times_o (times)
   );
   always_comb begin
     found = looked;
-    if (looked.seg.opt_len != '0) found.sacked = sacked;
+    if (looked.seg.opt_len != '0) begin
+      found.times = times;
+      // Who has a hole answers with bare ACKs, too.
+      if (looked.seg.len == '0) found.sacked = sacked;
+    end
   end
 
   tcp_merge u_merge (
@@ -276,7 +282,7 @@ module tcp
   ) u_tcb (
     .clk_i,
     .rst_ni,
-    .now_i          (now),
+    .now_i          ({epoch, now[15:0]}),
     .own_mss_i      (own_mss_q),
     .time_wait_i    (time_wait_ms_i),
     .keep_alive_i   (keep_alive_s_i),

@@ -1,8 +1,9 @@
-// Reads the SACK option of a bare ACK (RFC 2018), whose options stand in its beat, and keeps what it
-// says until the ACK comes out of the lookup: in order, one for each segment with options. Latency 3,
-// initiation interval 1.
+// Reads the SACK option of a segment (RFC 2018) and its timestamps (RFC 7323). Options stand at the front of
+// its first beat; what they say is kept until the segment comes out of the lookup: in order, one for each
+// with options. Latency 3, initiation interval 1.
 //
-// It is read where systems put it: first, or behind two NOPs, or those behind NOP, NOP, timestamps.
+// They are read where systems put them: the SACK option first, or behind two NOPs, or those behind NOP, NOP,
+// timestamps; timestamps first, or behind two NOPs.
 // Blocks that tell what is acknowledged (D-SACK, RFC 2883), touch a later one, or are nowhere near are
 // left out; the others come in ascending order.
 `include "lib_assert.svh"
@@ -24,7 +25,8 @@ module tcp_blocks
   /// One comes out: what it told. Not before it is here.
   output logic         m_valid_o,
   input  logic         m_ready_i,
-  output sacked_t      m_sacked_o
+  output sacked_t      m_sacked_o,
+  output times_t       m_times_o
 );
 
   // ---------------------------------------------------------------- in
@@ -43,6 +45,7 @@ module tcp_blocks
 
   // ---------------------------------------------------------------- find it
   localparam logic [7:0] Sack = 8'd5;
+  localparam logic [15:0] Times = 16'h0a08;  // with its length
   localparam logic [15:0] Nops = 16'h0101;
   typedef logic [Spans-1:0][63:0] edges_t;
 
@@ -62,7 +65,7 @@ module tcp_blocks
       room  = len_q - 6'd2;
       edges = opts_q[4*8+:64*Spans];
       size  = opts_q[3*8+:8];
-    end else if (opts_q[31:0] == {16'h0a08, Nops} && opts_q[12*8+:24] == {Sack, Nops}) begin
+    end else if (opts_q[31:0] == {Times, Nops} && opts_q[12*8+:24] == {Sack, Nops}) begin
       room  = len_q - 6'd14;
       found = len_q > 6'd14;
       edges = {64'd0, opts_q[16*8+:64*(Spans-1)]};
@@ -73,6 +76,19 @@ module tcp_blocks
     // A length that is none, or goes beyond the header: nothing of it is believed.
     if (size[2:0] != 3'd2 || size > 8'(room)) found = 1'b0;
     for (int unsigned i = 0; i < Spans; i++) there[i] = found && 8'(8 * i) + 8'd2 < size;
+  end
+
+  function automatic logic [31:0] wire4(input logic [31:0] lanes);
+    return {lanes[7:0], lanes[15:8], lanes[23:16], lanes[31:24]};
+  endfunction
+  times_t times, times_q;
+  logic times_first;
+  always_comb begin
+    times_first = opts_q[15:0] == Times;
+    times.valid = times_first ? len_q >= 6'd10 :
+        opts_q[31:0] == {Times, Nops} && len_q >= 6'(TimesBytes);
+    times.value = wire4(times_first ? opts_q[2*8+:32] : opts_q[4*8+:32]);
+    times.echo  = wire4(times_first ? opts_q[6*8+:32] : opts_q[8*8+:32]);
   end
 
   // Edges as near_t, if their higher bits are those of a number near the acknowledged one.
@@ -106,6 +122,7 @@ module tcp_blocks
       told_q <= close[0];
       una_q  <= near_t'(ack_q);
       raw_q  <= raw;
+      times_q <= times;
     end
   end
 
@@ -139,20 +156,27 @@ module tcp_blocks
   end
 
   // ---------------------------------------------------------------- keep
+  typedef struct packed {
+    sacked_t sacked;
+    times_t  times;
+  } told_t;
+  told_t kept;
+  assign m_sacked_o = kept.sacked;
+  assign m_times_o  = kept.times;
   logic unused_ready;
   // verilator lint_off PINCONNECTEMPTY
   lib_fifo #(
-    .T    (sacked_t),
+    .T    (told_t),
     .Depth(Depth)
   ) u_kept (
     .clk_i,
     .rst_ni,
     .s_valid_i(valid_q),
     .s_ready_o(unused_ready),
-    .s_data_i (sorted),
+    .s_data_i ('{sacked: sorted, times: times_q}),
     .m_valid_o,
     .m_ready_i,
-    .m_data_o (m_sacked_o),
+    .m_data_o (kept),
     .level_o  ()
   );
   // verilator lint_on PINCONNECTEMPTY

@@ -22,7 +22,11 @@ module tcp_class
   assign diff = work_i.diff;
 
   logic [16:0] back;
+  logic [31:0] last_ack;  // seq - Last.ACK.sent
+  logic [13:0] less;
   logic recent_ack;
+  assign last_ack = diff.seq + 32'(tcb.pend);
+  assign less     = times_len(work_i.silence.stamps.on);
   // snd_una - ack, where it is no more than twice the ring.
   assign back       = 17'(-diff.ack[16:0]);
   assign recent_ack = &diff.ack[31:17] && back != '0 && back <= tcb.max_wnd;
@@ -48,10 +52,12 @@ module tcp_class
     class_o.max_wnd    = greater(tcb.max_wnd, diff.wnd);
     class_o.mss2       = 17'({tcb.mss, 1'b0});
     class_o.quoted     = diff.ack[31:17] == '0 && diff.ack[16:0] < diff.sent;
-    class_o.smaller    = seg.mss < 16'(tcb.mss);
+    class_o.stamps     = last_ack[31] || last_ack == '0;
+    class_o.path_mss   = 14'(seg.mss) - less;
+    class_o.smaller    = seg.mss < 16'(tcb.mss + less);
     // Of less than that no segment is too big.
-    class_o.hole_mss   = work_i.peer.ours != OursIp4 ? HoleMss6 :
-        (tcb.tries > 4'd2) ? HoleMssLeast : HoleMss;
+    class_o.hole_mss   = (work_i.peer.ours != OursIp4 ? HoleMss6 :
+        (tcb.tries > 4'd2) ? HoleMssLeast : HoleMss) - 11'(less);
     class_o.hole       = tcb.tries > 4'd1 && tcb.mss > 14'(class_o.hole_mss) &&
         diff.sent > 17'(class_o.hole_mss);
   end

@@ -154,6 +154,6 @@ module tcp_cookie
 
   logic unused;
   assign unused = ^{apart[31], behind, hash[31:30], seg_i.peer, seg_i.wnd, seg_i.len, seg_i.flags,
-                    seg_i.opt_len, seg_i.too_big};
+                    seg_i.opt_len, seg_i.too_big, seg_i.times_ok};
 
 endmodule

@@ -11,7 +11,7 @@ module tcp_diff
   import tcb_pkg::*;
 (
   /// Ticks since reset; limits of silence in seconds, see tcp_tcb.
-  input  logic [19:0] now_i,
+  input  logic [31:0] now_i,
   input  seconds_t    keep_alive_i,
   input  seconds_t    idle_i,
   input  event_t      ev_i,
@@ -33,6 +33,11 @@ module tcp_diff
   diff_t diff;
   tcb_t fresh;
   silence_t begins;
+  agreed_t agreed;
+  times_t times;
+  stamps_t stamps;
+  logic [31:0] age;    // behind TS.Recent
+  logic [15:0] since;  // when what is measured was sent
   seg_t seg;
   logic app;
   logic [19:0] late;
@@ -42,10 +47,22 @@ module tcp_diff
   logic twin;
   event_t ev;
   assign fresh_o = ev_i.kind == KdSeg && ev_i.found.fresh;
-  assign begins  = '{mss: ev_i.found.agreed.mss, default: '0};
+  assign times   = ev_i.found.times;
+  always_comb begin
+    agreed     = ev_i.found.agreed;
+    agreed.mss = agreed.mss - times_len(times.valid);
+    // The SYN-ACK said its own number, which only its peer could foretell; from there our clock goes on.
+    begins     = '{
+        mss: agreed.mss,
+        stamps: '{on: times.valid, offset: seg.ack - now_i, recent: times.value},
+        default: '0
+    };
+  end
   assign seg   = ev_i.found.seg;
   assign app   = ev_i.kind == KdApp;
-  assign late  = now_i - tcb_i.deadline;
+  assign stamps = silence_i.stamps;
+  assign age    = times.value - stamps.recent;
+  assign late  = now_i[19:0] - tcb_i.deadline;
   // A connection without scaling keeps ws = 0.
   assign wnd   = 30'(seg.wnd) << (fresh_o ? ev_i.found.agreed.ws : tcb_i.ws);
   assign told  = now_i[17:6] - tcb_i.told_at;
@@ -67,10 +84,14 @@ module tcp_diff
     // The FIN takes a number but no room.
     diff.free = 17'(tcb_i.credit + 32'(tcb_i.fin_rcvd) - tcb_i.rcv_nxt) + Ring;
     diff.wnd  = (|wnd[29:16]) ? Ring : wnd[16:0];
-    diff.rtt  = now_i[15:0] - tcb_i.rtt.since;
+    // What timestamps measure holds of segments that were sent again, too (RFC 7323, section 4).
+    since     = stamps.on ? times.echo[15:0] - stamps.offset[15:0] : tcb_i.rtt.since;
+    diff.rtt  = now_i[15:0] - since;
+    // What was heard 18 hours ago says nothing more (RFC 7323, section 5.5).
+    diff.stale = stamps.on && times.valid && age[31] && silence_i.heard != '1;
     diff.expired      = tcb_i.tm_on && !late[19];
     // For an ACK of something new, so all of these are near each other.
-    diff.rtt_past     = !near_lt(near_t'(seg.ack), tcb_i.rtt.seq);
+    diff.rtt_past     = !near_lt(near_t'(seg.ack), tcb_i.rtt.seq) && (!stamps.on || times.valid);
     diff.rec_past     = !near_lt(near_t'(seg.ack), tcb_i.cong.recover);
     diff.rec_beyond   = near_lt(tcb_i.cong.recover, near_t'(seg.ack));
     diff.una_past_rec = near_lt(tcb_i.cong.recover, near_t'(tcb_i.snd_una));
@@ -91,6 +112,7 @@ module tcp_diff
       diff.sent    = '0;
       diff.free    = Ring;
       diff.told    = 1'b0;
+      diff.stale   = 1'b0;
     end
   end
 
@@ -98,7 +120,7 @@ module tcp_diff
     .old_i   (tcb_i),
     .seq_i   (seg.seq),
     .ack_i   (seg.ack),
-    .agreed_i(ev_i.found.agreed),
+    .agreed_i(agreed),
     .wnd_i   (diff.wnd),
     .tcb_o   (fresh)
   );

@@ -443,7 +443,8 @@ module tcp_lookup
           dups: '0,
           isn: cookie.isn,
           agreed: cookie.agreed,
-          sacked: '0
+          sacked: '0,
+          times: '0
       };
   `ASSERT_STABLE(FoundStable, found_valid_o, found_ready_i, {found_o.seg, found_o.conn,
                                                              found_o.hit, found_o.fresh,

@@ -11,7 +11,7 @@ module tcp_measure
   import tcb_pkg::*;
 (
   /// Ticks since reset; what may be sent to strangers, see tcp_tcb.
-  input  logic [19:0] now_i,
+  input  logic [31:0] now_i,
   input  logic        challenge_ok_i,
   input  logic        stray_ok_i,
   /// There is an event.
@@ -40,6 +40,7 @@ module tcp_measure
   tcb_t tcb;
   diff_t diff;
   class_t class_;
+  stamps_t stamps;
   logic has_payload, challenge, stray;
   logic [31:0] rx_ptr;
   assign ev     = work_i.ev;
@@ -47,6 +48,7 @@ module tcp_measure
   assign tcb    = work_i.tcb;
   assign diff   = work_i.diff;
   assign class_ = work_i.class_;
+  assign stamps = work_i.silence.stamps;
   assign has_payload = ev.kind == KdSeg && class_.has_data;
   assign rx_ptr = tcb.rcv_nxt + 32'(act_i.jump);
 
@@ -69,7 +71,7 @@ module tcp_measure
     verdict_o = '{
         conn: ev.found.conn,
         len: has_payload ? seg.len : '0,
-        skip: class_.seq_before ? 16'(-diff.seq[15:0]) : '0,
+        skip: 16'(seg.opt_len) + (class_.seq_before ? 16'(-diff.seq[15:0]) : '0),
         take: act_i.to_ring ? act_i.take[15:0] : '0,
         open: act_i.open,
         acked: act_i.acked,
@@ -118,7 +120,17 @@ module tcp_measure
     measure_o.restart   = act_i.restart;
     measure_o.free_id   = act_i.free_id;
     // The path takes less than what no segment falls below.
-    measure_o.narrow    = tcb.mss == 14'(HoleMssLeast) && tcb.mss != work_i.silence.mss;
+    measure_o.narrow    = tcb.mss == 14'(HoleMssLeast) - times_len(stamps.on) &&
+        tcb.mss != work_i.silence.mss;
+    measure_o.times     = '{
+        valid: stamps.on,
+        value: now_i + stamps.offset,
+        echo: stamps.recent
+    };
+    if (measure_o.blind) begin
+      measure_o.times.valid = act_i.synack ? seg.times_ok : act_i.refuse && ev.found.times.valid;
+      measure_o.times.echo  = act_i.synack ? seg.ack : ev.found.times.value;
+    end
     measure_o.flight    = 17'(tcb.snd_nxt - tcb.snd_una);
     measure_o.sent      = 17'(tcb.snd_max - tcb.snd_una);
     measure_o.unsent    = tcb.tx_end - tcb.snd_nxt;

@@ -126,13 +126,21 @@ package tcp_pkg;
     span_t [Spans-1:0] spans;
   } sacked_t;
 
-  /// Slow visits since something happened: another word of the table.
+  /// Timestamps of a connection (RFC 7323).
+  typedef struct packed {
+    logic        on;      // agreed on
+    logic [31:0] offset;  // what our clock is ahead of the ticks
+    logic [31:0] recent;  // TS.Recent: what is echoed
+  } stamps_t;
+
+  /// Slow visits since something happened, and what else each event may change: another word of the table.
   typedef struct packed {
     seconds_t heard;  // the peer was heard of
     seconds_t asked;  // a request was taken, or some of a reply acknowledged
     // of the path
     logic [13:0] mss;  // what was agreed on
     logic [9:0]  low;  // the connection's MSS fell below that
+    stamps_t     stamps;
   } silence_t;
 
   /// What the handshake says about a connection.
@@ -165,6 +173,7 @@ package tcp_pkg;
     logic [31:0] isn;      // for a SYN: our initial sequence number
     agreed_t     agreed;   // for a fresh one
     sacked_t     sacked;
+    times_t      times;
   } found_t;
 
   typedef enum logic [2:0] {
@@ -192,8 +201,8 @@ package tcp_pkg;
   /// it is in the ring.
   typedef struct packed {
     conn_t       conn;
-    logic [15:0] len;      // payload bytes to take off the queue
-    logic [15:0] skip;     // of these, bytes at the front that are old
+    logic [15:0] len;      // payload bytes to take off the queue, behind the options
+    logic [15:0] skip;     // bytes at the front that are options, or old
     logic [15:0] take;     // bytes that go to the ring at rx_from (0: throw all away)
     logic        open;     // events to send, in this order
     logic        acked;
@@ -273,9 +282,15 @@ package tcp_pkg;
     TcpCountBlackHoles,     // MSS lowered: three timeouts in a row, or more
     TcpCountTailProbes,     // tail-loss probes
     TcpCountTwins,          // dropped: of an IPv6 address with the name and port of a connection's
+    TcpCountPaws,           // dropped: older than what has come, by its timestamp
     TcpCountNum
   } tcp_count_e;
   localparam int unsigned TcpCounts = TcpCountNum;
+
+  /// What timestamps take from each segment.
+  function automatic logic [13:0] times_len(input logic on);
+    return on ? 14'(TimesBytes) : '0;
+  endfunction
 
   /// Payload of our largest packet, of which `own` is what it is over IPv4.
   function automatic logic [13:0] own_mss(input logic [13:0] own, input logic six);

@@ -25,9 +25,10 @@ module tcp_rto
   /// measure.
   input  rtt_t        me_rtt_i,
   output rtt_t        me_rtt_o,
-  /// finish: what is sent, and when.
+  /// finish: what is sent, and when; with timestamps.
   input  rtt_t        fi_rtt_i,
   input  sent_t       fi_sent_i,
+  input  logic        fi_stamps_i,
   input  logic [15:0] fi_now_i,
   output rtt_t        fi_rtt_o
 );
@@ -87,12 +88,13 @@ module tcp_rto
   end
 
   // ---------------------------------------------------------------- finish
-  // Time one segment of new data at a time; never one that is sent again (Karn).
+  // Time one segment of new data at a time; never one that is sent again (Karn), unless timestamps tell whose
+  // answer an ACK is: then it is the one sent last that counts, as it may be the only one that arrives.
   always_comb begin
     fi_rtt_o = fi_rtt_i;
     if (fi_sent_i.data) begin
-      if (fi_sent_i.again) fi_rtt_o.on = 1'b0;
-      else if (!fi_rtt_i.on) begin
+      if (fi_sent_i.again && !fi_stamps_i) fi_rtt_o.on = 1'b0;
+      else if (fi_sent_i.again || !fi_rtt_i.on) begin
         fi_rtt_o.on    = 1'b1;
         fi_rtt_o.seq   = fi_sent_i.end_;
         fi_rtt_o.since = fi_now_i;

@@ -10,9 +10,9 @@
 //   limit    the hole there, what cwnd leaves
 //   finish   how far the holes are sent again
 //
-// An option holds four intervals, as a peer repeats them in each ACK (RFC 2018, section 4); timestamps,
-// which would take the fourth one's place, were not agreed on. So what it told before is not needed: of
-// a fifth interval, the one that changed longest ago, the peer gets again what it may have.
+// An option holds four intervals, or three beside timestamps, as a peer repeats them in each ACK (RFC 2018,
+// section 4). So what it told before is not needed: of one more interval, the one that changed longest ago,
+// the peer gets again what it may have.
 //
 // In a recovery that begins with such an option (`score`), pipe is what was sent behind the highest byte
 // told, and what was sent again below that and is not told (RFC 6675, SetPipe); a hole that ends more
@@ -147,7 +147,7 @@ module tcp_score
   assign seg    = class_i.ev.found.seg;
   // As tcp_update's `good`: of the peer, and in the window. Options are those of bare ACKs.
   assign good = class_i.ev.kind == KdSeg && class_i.ev.found.hit && class_i.tcb.state == StOpen &&
-      seg.flags.ack && !seg.flags.rst && !seg.flags.syn &&
+      seg.flags.ack && !seg.flags.rst && !seg.flags.syn && !class_i.diff.stale &&
       (class_class_i.seq_inside || (class_class_i.seq_before && !class_class_i.end_[31]));
   assign fits = good && (class_class_i.ack_new || class_class_i.ack_same);
   // What the ACK reaches is forgotten; the others move up, so that the same ones told again are no news.

@@ -283,7 +283,11 @@ module tcp_send
     cmd_o.seg.ws      = 4'd7;
     cmd_o.seg.sack_ok = fi_q.synack && fi_q.who.sack_ok;
     cmd_o.seg.narrow = fi_q.narrow && !fi_q.blind;
+    cmd_o.seg.times  = fi_q.times;
+    if (fi_q.blind) cmd_o.seg.times.value = fi_ch_q.seq;
     if (!fi_q.blind && !fi_rst && fi_ch_q.len == '0) cmd_o.seg.sack = spans_i;
+    // Beside timestamps there is room for three.
+    if (fi_q.times.valid) cmd_o.seg.sack[Spans-1] = '0;
   end
   assign cmd_valid_o = valid_i[3] && fi_ch_q.valid;
 

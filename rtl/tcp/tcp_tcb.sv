@@ -34,7 +34,7 @@ module tcp_tcb
   input  logic         clk_i,
   input  logic         rst_ni,
   /// Ticks since reset.
-  input  logic [19:0]  now_i,
+  input  logic [31:0]  now_i,
   /// The largest payload that we send, and take.
   input  logic [13:0]  own_mss_i,
   input  logic [15:0]  time_wait_i,
@@ -207,7 +207,7 @@ module tcp_tcb
   sack_t sack;
 
   tcp_update u_update (
-    .now_i,
+    .now_i      (now_i[19:0]),
     .time_wait_i,
     .pressed_i,
     .work_i     (up_q),
@@ -289,7 +289,7 @@ module tcp_tcb
   tcp_send u_send (
     .clk_i,
     .valid_i  (valid[6:3]),
-    .now_i,
+    .now_i    (now_i[19:0]),
     .own_mss_i,
     .tcb_i    (me_next),
     .measure_i(me),
@@ -349,6 +349,7 @@ module tcp_tcb
     .me_rtt_o     (me_rtt),
     .fi_rtt_i     (fi_tcb.rtt),
     .fi_sent_i    (fi_sent),
+    .fi_stamps_i  (fi.times.valid),
     .fi_now_i     (now_i[15:0]),
     .fi_rtt_o     (fi_rtt)
   );

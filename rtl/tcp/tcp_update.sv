@@ -77,14 +77,14 @@ module tcp_update
 
     heard  = ev.kind == KdSeg && known && is_open;
     good   = heard && !seg.flags.rst && !seg.flags.syn && seg.flags.ack && seq_ok &&
-             !class_.ack_bad;
+             !class_.ack_bad && !diff.stale;
     unread = good && said_all && !tcb.fin_rcvd && class_.has_data && !class_.end_[31] &&
              class_.end_ != '0;
     // Sent again because our ACK was lost, or to hear one: not taken, but only the peer knows these
     // numbers. A peer that heard no ACK while its router failed over sends nothing else.
     again  = ev.kind == KdSeg && known &&
              !seg.flags.rst && !seg.flags.syn && seg.flags.ack && class_.seq_recent &&
-             (class_.ack_same || class_.ack_new);
+             (class_.ack_same || class_.ack_new) && !diff.stale;
 
     unique case (ev.kind)
       KdSeg: begin
@@ -122,6 +122,10 @@ module tcp_update
             end
           end else if (seg.flags.syn) begin
             act_o.challenge = 1'b1;
+          end else if (diff.stale) begin
+            // PAWS (RFC 7323, section 5.3). A bare ACK was just overtaken.
+            act_o.ack = seg.flags.ack && class_.has;
+            count_o[TcpCountPaws] = seg.flags.ack;
           end else if (seg.flags.ack) begin
             // Whoever sent data waits for this ACK, and no ACK answers it: never held back.
             act_o.ack       = !seq_ok && class_.has;
@@ -144,7 +148,7 @@ module tcp_update
         end else if (class_.smaller) begin
           signs_o.smaller = 1'b1;
           signs_o.rewind  = 1'b1;
-          tcb_o.mss       = 14'(seg.mss);
+          tcb_o.mss       = class_.path_mss;
           silence_o.low   = '0;
           act_o.send      = 1'b1;
           act_o.restart   = 1'b1;
@@ -275,6 +279,7 @@ module tcp_update
     if (good) begin
       act_o.send = 1'b1;
       act_o.open = found.fresh;
+      if (found.times.valid && class_.stamps) silence_o.stamps.recent = found.times.value;
       count_o[TcpCountOpened] = found.fresh;
       // ---- the ACK
       signs_o.acked = class_.ack_new;

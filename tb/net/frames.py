@@ -140,8 +140,8 @@ def word_sum(data):
 
 
 def syn_options(options):
-    """MSS, window scale (None where absent) and SACK-permitted of the options in front of any nonsense."""
-    mss = scale = None
+    """MSS, window scale, TSval (None where absent) and SACK-permitted of the options in front of any nonsense."""
+    mss = scale = value = None
     sack = False
     while options and options[0]:
         if options[0] == 1:
@@ -155,8 +155,10 @@ def syn_options(options):
             scale = min(options[2], 14)
         elif options[:2] == b"\4\2":
             sack = True
+        elif options[:2] == b"\x08\x0a":
+            value = struct.unpack(">I", options[2:6])[0]
         options = options[options[1] :]
-    return mss, scale, sack
+    return mss, scale, value, sack
 
 
 def martian_source(ip):
@@ -346,10 +348,12 @@ def segment_fields(peer, l4, total):
     offset = (l4[12] >> 4) * 4
     payload = l4[offset:]
     fields = {"too_big": 0, "peer": peer, "seq": seq, "ack": ack, "flags": flags, "wnd": wnd, "mss": None, "ws": None,
-              "sack": False, "options": b"" if payload or flags & 2 else l4[20:offset]}
+              "sack": False, "times": 0, "options": b"" if flags & 2 else l4[20:offset]}
     if flags & 2:
         payload = b""  # a SYN's is not accepted
-        fields["mss"], fields["ws"], fields["sack"] = syn_options(l4[20:offset])
+        fields["mss"], fields["ws"], value, fields["sack"] = syn_options(l4[20:offset])
+        if value is not None and not flags & 16:
+            fields["times"], fields["ack"] = 1, value
     return "NetCountRxTcp", (fields, payload)
 
 

@@ -194,8 +194,8 @@ class Bench:
         segs = [s for aside in (0, 1) for s in segs if steps_aside(s[0]) == aside]
         wanted = [w for aside in (0, 1) for w in want.get("NetCountRxTcp", []) if steps_aside(w[0]) == aside]
         for (got, payload), (fields, data) in zip(segs, wanted, strict=True):
-            options = fields.get("options", b"")  # of what has no payload, in its place
-            assert payload == data + options and (got["len"], got["opt_len"]) == (len(data), len(options))
+            options = fields.get("options", b"")
+            assert payload == options + data and (got["len"], got["opt_len"]) == (len(data), len(options))
             same_peer(got["peer"], fields["peer"])
             assert got["too_big"] == fields["too_big"]
             if fields["too_big"]:
@@ -205,7 +205,7 @@ class Bench:
                 fields["seq"], fields["ack"], fields["flags"], fields["wnd"])
             assert (got["mss"] if got["mss_valid"] else None) == fields["mss"]
             assert (got["ws"] if got["ws_valid"] else None) == fields["ws"]
-            assert got["sack_ok"] == fields["sack"]
+            assert got["sack_ok"] == fields["sack"] and got["times_ok"] == fields["times"]
         assert len(dgrams) == len(want.get("NetCountRxUdp", []))
         for (got, payload), (fields, data) in zip(dgrams, want.get("NetCountRxUdp", [])):
             assert payload == data and got["len"] == len(data)

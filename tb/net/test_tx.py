@@ -47,8 +47,9 @@ def beats(data):
     return beats
 
 
-def segment(rng, size, vlan=None, mss=None, ws=None, permit=False, sack=(), narrow=None, six=False):
+def segment(rng, size, vlan=None, mss=None, ws=None, permit=False, sack=(), narrow=None, six=False, times=None):
     """(beats to drive, expected frame); `narrow`: may be fragmented, as the so-manieth packet"""
+    times = rng.random() < 0.3 if times is None else times
     to, data = peer(rng, vlan, six), random_data(rng, size)
     flags = rng.getrandbits(8) & ~2
     if mss is not None or ws is not None or permit:
@@ -56,12 +57,15 @@ def segment(rng, size, vlan=None, mss=None, ws=None, permit=False, sack=(), narr
     meta = {"peer": to, "seq": rng.getrandbits(32), "ack": rng.getrandbits(32), "wnd": rng.getrandbits(16),
             "len": size, "flags": {n: flags >> (7 - i) & 1 for i, n in enumerate(FLAGS)},
             "mss_valid": mss is not None, "mss": mss or 0, "ws_valid": ws is not None, "ws": ws or 0, "sack_ok": permit,
-            "narrow": narrow is not None}
+            "narrow": narrow is not None,
+            "times": {"valid": times, "value": rng.getrandbits(32), "echo": rng.getrandbits(32)}}
     # Blocks lie less than 65,536 behind the number that is acknowledged.
     blocks = [(meta["ack"] + place) % (1 << 32) for place in sack]
     meta["sack"] = [{"valid": 2 * i < len(sack), "from": block[0] % (1 << 18), "to": block[1] % (1 << 18)}
                     for i, block in enumerate(zip([*blocks, *[0] * 8][:8:2], [*blocks, *[0] * 8][1:8:2]))]
-    options = ([("MSS", mss)] if mss is not None else []) + (
+    stamps = tuple(meta["times"][n] for n in ("value", "echo"))
+    options = ([("NOP", None), ("NOP", None), ("Timestamp", stamps)] if times else []) + (
+        [("MSS", mss)] if mss is not None else []) + (
         [("NOP", None), ("WScale", ws)] if ws is not None else []) + (
         [("NOP", None), ("NOP", None), ("SAckOK", b"")] if permit else []) + (
         [("NOP", None), ("NOP", None), ("SAck", tuple(blocks))] if sack else [])
@@ -71,9 +75,22 @@ def segment(rng, size, vlan=None, mss=None, ws=None, permit=False, sack=(), narr
     return [{"": meta, "beat": b} for b in beats(data)], pad(frame)
 
 
+class Numbers:
+    """Identifications of packets that may be fragmented."""
+
+    next = 0
+
+    @classmethod
+    def take(cls):
+        cls.next += 1
+        return {"id": (cls.next - 1) % 65536, "flags": 0}
+
+
 def datagram(rng, size, vlan=None, data=None, to=None, six=False):
+    """(beats to drive, expected frame); over IPv4 one that some path may not take may be fragmented"""
     to, data = to or peer(rng, vlan, six), random_data(rng, size) if data is None else data
-    frame = headers(to, 17) / UDP(sport=CFG["udp_port"], dport=to["port"]) / data
+    ip = Numbers.take() if size > 552 - 28 and not to["ours"] else {}
+    frame = headers(to, 17, **ip) / UDP(sport=CFG["udp_port"], dport=to["port"]) / data
     return [{"": {"peer": to, "len": size}, "beat": b} for b in beats(data)], pad(frame)
 
 
@@ -96,6 +113,7 @@ class Bench:
             getattr(dut, name).value = 1
         bench = cls(dut, pause, idle)
         await start(dut)
+        Numbers.next = 0
         await clocks(dut, 40)  # the sums of our addresses
         return bench
 
@@ -107,17 +125,24 @@ class Bench:
 
 @cocotb.test()
 async def narrow(dut):
-    """Segments that may be fragmented, each with the next identification, among others and datagrams."""
+    """Segments and datagrams that may be fragmented, each with the next identification, among others."""
     rng = random.Random(random.getrandbits(32))
     bench = await Bench.make(dut, pause=0.3)
-    want, begin = [], 65_500
-    dut.u_build.id_q.value = begin
+    want = []
+    Numbers.next = 65_500
+    dut.u_build.id_q.value = Numbers.next
     for i in range(100):
-        narrow = begin + i // 2 if i % 2 else None
-        beats, frame = segment(rng, rng.choice((0, 1, 10, 64, 512)), narrow=narrow)
-        bench.seg.put(*beats)
+        six = rng.random() < 0.2
+        if i % 10 < 8:
+            narrow = Numbers.take()["id"] if i % 2 and not six else None
+            beats, frame = segment(rng, rng.choice((0, 1, 10, 64, 512)), narrow=narrow, six=six)
+            bench.seg.put(*beats)
+        else:
+            await bench.drain()
+            beats, frame = datagram(rng, rng.choice((1, 523, 524, 525, 526, 1400)), six=six)
+            bench.dgram.put(*beats)
+            await bench.drain()
         want.append(frame)
-    await bench.drain()
     assert bench.wire.frames == want
 
 
@@ -133,12 +158,13 @@ async def sizes(dut, six):
             if size > CFG["mtu"] - (28 if make is datagram else 40) - 20 * six:
                 continue
             for vlan in (0, 1):
-                beats, frame = make(rng, size, vlan, six=six)
-                source.put(*beats)
-                want.append(frame)
+                for more in ({"times": False}, {"times": True}) if make is segment else ({},):
+                    beats, frame = make(rng, size, vlan, six=six, **more)
+                    source.put(*beats)
+                    want.append(frame)
         if make is segment:
-            for vlan in (0, 1):
-                beats, frame = segment(rng, 0, vlan, six=six)
+            for vlan, times in ((0, 0), (0, 1), (1, 0), (1, 1)):
+                beats, frame = segment(rng, 0, vlan, six=six, times=times)
                 source.put(*beats)
                 want.append(frame)
         del bench.wire.frames[:]
@@ -155,13 +181,14 @@ async def options(dut):
     for i in range(160):
         mss = rng.choice([None, 1460, 8960, rng.getrandbits(16)])
         ws = rng.choice([None, 7, rng.randrange(15)])
-        permit, sack = rng.choice([False, True]), ()
+        permit, sack, times = rng.choice([False, True]), (), None
         if i % 3 == 0:
             mss, ws, permit = None, None, False
-            sack = [rng.choice((1, 65536, rng.randrange(1, 65537))) for _ in range(2 * rng.randrange(5))]
+            times = rng.random() < 0.5
+            sack = [rng.choice((1, 65536, rng.randrange(1, 65537))) for _ in range(2 * rng.randrange(5 - times))]
         bare = mss is not None or ws is not None or permit or sack
         beats, frame = segment(rng, 0 if bare else rng.randrange(100), i % 2, mss, ws, permit, sack,
-                               six=rng.random() < 0.5)
+                               six=rng.random() < 0.5, times=times)
         bench.seg.put(*beats)
         want.append(frame)
     await bench.drain()
@@ -253,7 +280,7 @@ async def full_rate(dut):
     """Frames of one beat leave one a clock; a small one leaves soon after it came."""
     rng = random.Random(random.getrandbits(32))
     bench = await Bench.make(dut)
-    packets = [segment(rng, i % 7, 0) if i % 2 else datagram(rng, 1 + i % 18) for i in range(200)]
+    packets = [segment(rng, i % 7, 0, times=False) if i % 2 else datagram(rng, 1 + i % 18) for i in range(200)]
     for i, (beats, _) in enumerate(packets):
         (bench.seg if i % 2 else bench.dgram).put(*beats)
     await bench.drain()
@@ -262,7 +289,7 @@ async def full_rate(dut):
     # The drivers offer a segment and a datagram in every clock, so the wire is always busy.
     assert ends[-1] - ends[0] <= len(packets) + 2
     for make, source, valid in ((segment, bench.seg, dut.txseg_valid_i), (datagram, bench.dgram, dut.txdgram_valid_i)):
-        source.put(*make(rng, 6)[0])
+        source.put(*make(rng, 6, **{"times": False} if make is segment else {})[0])
         while not valid.value:
             await RisingEdge(dut.clk_i)
         clocks = 0

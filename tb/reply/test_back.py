@@ -45,7 +45,7 @@ BINARY = {
     "RpTooLarge": (3, b"Too large."),
     "RpNoMemory": (0x82, b"Out of memory allocating item"),
 }
-PAYLOAD = 1392
+PAYLOAD = (1392, 1216)  # of a datagram, over IPv4 and IPv6
 TX_BASE = 0x1_2345_6000
 RING = 65536
 
@@ -172,10 +172,10 @@ class Model:
         self.hpieces.append({"conn": conn, "len": len(text), "final_piece": final, "close": close})
         return {"kind": T.RsHostData, "host_len": len(text)}, text
 
-    def job(self, records, udp=False, conn=None, end=None):
+    def job(self, records, udp=False, conn=None, end=None, six=None):
         """A job of [(record, reply)]; with `end` its end is a record of its own."""
         conn = random.choice((0, 5, 16383, random.getrandbits(14))) if conn is None else conn
-        tx_ptr = self.ptr.get(conn, random.getrandbits(32))
+        tx_ptr = (random.getrandbits(1) if six is None else six) if udp else self.ptr.get(conn, random.getrandbits(32))
         ctx = {"rx_ptr": random.getrandbits(32), "num": random.getrandbits(64),
                "mode": random.randrange(6), "off": {"pos": random.getrandbits(28)}}
         rows = [dict(r) for r, _ in records]
@@ -192,11 +192,12 @@ class Model:
                     "port": random.getrandbits(16), "vlan_valid": random.getrandbits(1)}
             reqid = random.getrandbits(16)
             self.uctxs.append({"": {"peer": peer, "reqid": reqid}})
+            most = PAYLOAD[tx_ptr & 1]
             for text in replies:
-                total = -(-len(text) // PAYLOAD)
+                total = -(-len(text) // most)
                 for seq in range(total):
                     head = b"".join(x.to_bytes(2, "big") for x in (reqid, seq, total, 0))
-                    part = text[seq * PAYLOAD : (seq + 1) * PAYLOAD]
+                    part = text[seq * most : (seq + 1) * most]
                     self.dgrams.append((peer, head + part))
         else:
             text = b"".join(text for _, text in records)
@@ -429,11 +430,12 @@ async def datagrams(dut):
     """Values around the limits of one and two datagrams, and a large one; many keys a request."""
     await start(dut)
     bench, model = Bench(dut, 0, 0.1), Model()
-    for around in (PAYLOAD, 2 * PAYLOAD):
-        for total in range(around - 8, around + 9):
-            head = len(b"VALUE kk 1 1392\r\n\r\nEND\r\n")
-            model.job([model.value(b"kk", random.randbytes(total - head), 1)], True)
-    model.job([model.value(random.randbytes(250), random.randbytes(120_000), 77, 1)], True)
+    for six, payload in enumerate(PAYLOAD):
+        for around in (payload, 2 * payload):
+            for total in range(around - 8, around + 9):
+                head = len(b"VALUE kk 1 1392\r\n\r\nEND\r\n")
+                model.job([model.value(b"kk", random.randbytes(total - head), 1)], True, six=six)
+        model.job([model.value(random.randbytes(250), random.randbytes(120_000), 77, 1)], True, six=six)
     model.job([model.value(b"a", random.randbytes(n), 1, last_key=n == 19)
                for n in range(20)], True)
     bench.send(model)

@@ -31,10 +31,12 @@ def counters():
 
 
 def numeric(value):
-    """memcached's reading of a stored number, or None."""
+    """memcached's reading of a stored number, or None; the card's where the value is long."""
     import re
     m = re.match(rb"[ \t\n\v\f\r]*([+-]?)([0-9]+)([ \t\n\v\f\r\0]|$)", value, re.S)
     if not m or not re.fullmatch(rb"[ \t\n\v\f\r]*[+-]?[0-9]+([ \t\n\v\f\r\0].*)?", value, re.S):
+        return None
+    if len(value) >= 8192 or (len(value) > 64 and m.end(2) > 64):
         return None
     number = int(m[2])
     if number >= 1 << 64:
@@ -124,7 +126,7 @@ class Model:
         if op in (T.OpIncr, T.OpDecr):
             if not item:
                 return reply("RpNotFound")
-            number = numeric(item.value) if len(item.value) <= 64 else None
+            number = numeric(item.value)
             if number is None:
                 return reply("RpNonNumeric")
             delta = r["num"]

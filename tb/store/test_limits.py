@@ -120,6 +120,22 @@ def test_numbers(small):
                {"op": op, "_key": b"n", "num": (1 << 64) - 1}, get(b"n"))
 
 
+def test_long_numbers(small):
+    """A number in a long value, that ends about where it must; the value keeps its length."""
+    bench = Bench(small)
+    lengths = (62, 63, 64, 65, 66, 127, 128, 129, 1000, 4000, 8190, 8191, 8192, 8193, 20000)
+    for length in lengths:
+        for key in (b"n", b"k" * random.randrange(1, 251)):
+            for behind in (b" ", b"\0", b"x", b"0"):
+                end = random.choice((1, 20, 62, 63, 64, 65, 66, length))
+                number = b"%d" % random.getrandbits(8 * random.randrange(1, 8))
+                first = random.choice((b" ", b"0")) * (end - len(number)) + number
+                value = (first + behind + random.choice((b" ", b"v")) * length)[:length]
+                for op in (T.OpIncr, T.OpDecr):
+                    do(bench, put(key, value, flags=7), {"op": op, "_key": key, "num": 7}, get(key),
+                       {"op": op, "_key": key, "num": 1 << 60}, get(key))
+
+
 def test_host(small):
     """Texts for the host, of all lengths."""
     bench = Bench(small, 0.2, 0.2)

@@ -91,8 +91,11 @@ def random_jobs(bench, n, keys, jobs=8, space=None):
         if conn in conts:
             bench.tick()
             continue
-        records = [{**random_record(bench, random.choice(keys)), "db": random.choice([0, 0, 0, 7])}
-                   for _ in range(random.randrange(9))]
+        records = [random_record(bench, random.choice(keys)) for _ in range(random.randrange(9))]
+        for r in records:
+            # Most keys are in one only.
+            strays = random.random() < 0.05
+            r["db"] = random.choice([0, 7]) if strays else 7 * (sum(r.get("_key", b"")) % 4 == 0)
         udp = int(random.random() < 0.2)
         job = bench.job(records, conn, udp, space() if space else 65536)
         conts[conn] = job

@@ -107,12 +107,12 @@ class Bench:
         raise AssertionError(f"after {limit} clocks still not: {what or done}")
 
     def send(self, seg, payload=b""):
-        """A segment from a peer; without payload it may have `options`."""
+        """A segment from a peer, perhaps with `options`."""
         seg = dict(seg)
         options = seg.pop("options", b"")
-        assert not (options and payload)
+        assert len(options) % 4 == 0 and len(options) <= 40
         word = T.seg_t.pack({**seg, "len": len(payload), "opt_len": len(options)})
-        for beat in to_beats(payload or options):
+        for beat in to_beats(options + payload):
             self.segs.append((word, T.beat_t.pack(beat), beat["last"]))
 
     def app(self, **command):
@@ -313,7 +313,9 @@ class Peer:
     retransmits, closes when it has sent everything and received `expect` bytes."""
 
     def __init__(self, net, index, key, total=0, expect=0, isn=None, mss=1460, ws=7, ring=RING,
-                 piece=None, port=None, tag=None, ours=0):
+                 piece=None, port=None, tag=None, ours=0, times=False):
+        # Timestamps: what our clock is ahead of the bench's, the card's last TSval in order.
+        self.times, self.clock, self.echo = times, random.getrandbits(32), None
         self.net, self.key, self.total, self.expect = net, key, total, expect
         self.addr = {"ours": ours, "ip": ADDRESS[ours > 0] + index, "port": port or 1024 + index, "mac": 0x020000000000 + index,
                      "vlan_valid": int(tag is not None), "vlan_tci": tag or 0}
@@ -347,11 +349,19 @@ class Peer:
             seg |= {"mss_valid": 1, "mss": self.mss}
             if self.ws is not None:
                 seg |= {"ws_valid": 1, "ws": self.ws}
+            if self.times:
+                seg |= {"times_ok": 1, "ack": self.now}
+        elif self.times:
+            seg["options"] = times_option(self.now, self.echo or 0)
         self.tell_ack = False
         end = seq + len(payload) + flags.get("fin", 0) + flags.get("syn", 0)
         if diff(end, self.top) > 0:
             self.top = end & M32
         self.net.to_card(seg, payload)
+
+    @property
+    def now(self):
+        return (self.clock + self.net.bench.clock // (self.net.bench.tick or 20)) & M32
 
     @property
     def scaled(self):
@@ -432,7 +442,9 @@ class Peer:
             self.card_mss = seg["mss"]
             self.ws_ok = bool(seg["ws_valid"])
             assert self.ws_ok == (self.ws is not None) and (not self.ws_ok or seg["ws"] == 7)
-            assert not seg["sack_ok"]
+            assert not seg["sack_ok"] and seg["times"]["valid"] == self.times
+            assert not self.times or 0 <= diff(self.now, seg["times"]["echo"])
+            self.echo = seg["times"]["value"]
             self.rcv_isn, self.rcv_nxt = seg["seq"], (seg["seq"] + 1) & M32
             self.una, self.wnd, self.state = seg["ack"], seg["wnd"], "open"
             self.tell_ack = True
@@ -440,7 +452,12 @@ class Peer:
             return
         if self.state == "syn":
             return
-        assert len(payload) <= min(self.mss, self.net.mtu - 40)
+        assert len(payload) <= min(self.mss, self.net.mtu - 40) - 12 * self.times
+        assert seg["times"]["valid"] == self.times and (not self.times or 0 <= diff(self.now, seg["times"]["echo"]))
+        if self.times and diff(seg["times"]["value"], self.echo) < 0:
+            return                  # PAWS
+        if self.times and diff(seg["seq"], self.rcv_nxt) <= 0:
+            self.echo = seg["times"]["value"]
         # the ACK
         new = diff(seg["ack"], self.una)
         assert diff(seg["ack"], self.top) <= 0, "ACK of something never sent"
@@ -503,6 +520,12 @@ class Peer:
         return self.fin_sent and self.una == self.nxt and self.fin_at == "done"
 
 
+def times_option(value, echo, front=b"\1\1"):
+    """Timestamps, behind two NOPs."""
+    option = front + b"\x08\x0a" + (value & M32).to_bytes(4, "big") + (echo & M32).to_bytes(4, "big")
+    return option + bytes(-len(option) % 4)
+
+
 def sack_option(*blocks, form="nops"):
     """A SACK option with these blocks: behind two NOPs, as most send it, or as `form` says."""
     option = bytes([5, 2 + 8 * len(blocks)]) + b"".join(edge.to_bytes(4, "big") for block in blocks for edge in block)
@@ -519,7 +542,9 @@ def blocks(seg):
 class Hand:
     """A peer that does only what the test says; segments that come are kept in `seen`."""
 
-    def __init__(self, net, index, isn=None, port=None, ours=0, **options):
+    def __init__(self, net, index, isn=None, port=None, ours=0, clock=None, **options):
+        # With a clock: timestamps in each segment, and the one of the card that is echoed.
+        self.clock, self.echo = clock, 0
         self.net, self.isn = net, random.getrandbits(32) if isn is None else isn
         self.addr = {"ours": ours, "ip": ADDRESS[ours > 0] + index, "port": port or 1024 + index, "mac": 0x020000000000 + index,
                      "vlan_valid": 0, "vlan_tci": 0}
@@ -534,13 +559,18 @@ class Hand:
     def receive(self, seg, payload):
         self.seen.append((seg, payload))
 
-    def send(self, payload=b"", seq=0, ack=0, wnd=None, bare=None, link={}, options=b"", **flags):
+    def send(self, payload=b"", seq=0, ack=0, wnd=None, bare=None, link={}, options=b"", stamp=True, value=None,
+             echo=None, **flags):
         """A segment `seq` bytes behind what was sent, acknowledging `ack` bytes behind what was
         taken (`bare`: acknowledging nothing), from another MAC or VLAN with `link`. Moves neither."""
         flags["ack"] = int(not flags.get("syn") if bare is None else not bare)
+        if self.clock is not None and not flags.get("syn") and stamp:
+            options = times_option(self.clock if value is None else value, self.echo if echo is None else echo) + options
         self.net.to_card({"peer": self.addr | link, "seq": (self.seq + seq) & M32, "ack": (self.ack + ack) & M32,
                           "flags": flags, "wnd": self.wnd if wnd is None else wnd, "options": options,
-                          **(self.options if flags.get("syn") else {})}, payload)
+                          **(self.options if flags.get("syn") else {}),
+                          **({"times_ok": 1, "ack": self.clock} if flags.get("syn") and self.clock is not None else {})},
+                         payload)
 
     async def answer(self, limit=2000):
         """The next segment that comes."""
@@ -563,6 +593,7 @@ class Hand:
         assert flags == "as" and seg["ack"] == self.seq, (flags, seg)
         self.syn_ack = seg
         self.ack = (seg["seq"] + 1) & M32
+        self.echo = seg["times"]["value"]
         self.send()
         await self.net.bench.clocks(60)
         return self

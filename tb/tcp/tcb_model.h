@@ -1,7 +1,7 @@
 // A connection as the RFCs have it: what an event does to it and makes it send. Written from RFC 9293
 // (state machine, windows), 5681 + 3465 (slow start, avoidance), 3042 (limited transmit), 6582 (NewReno),
 // 6675 (SACK recovery), 2018 + 2883 (SACK), 6298 (timeout), 8985 section 7 (tail-loss probes), 5961 (blind
-// attacks), 6928 (initial window), 1191 + 5927 (path MTU). Sequence numbers are 64 bits wide and never
+// attacks), 6928 (initial window), 1191 + 5927 (path MTU), 7323 (timestamps, PAWS). Sequence numbers are 64 bits wide and never
 // wrap, time neither, what is received and told are lists of intervals that are searched.
 //
 // Where the card does otherwise than an RFC asks for, or than it says by default, the model does so, too,
@@ -42,6 +42,14 @@
 // RENEGE     an interval that the cumulative ACK reaches is forgotten as a whole: who has it would have
 //            acknowledged it.
 // MSS_LATER  in the event that changes the MSS, what waits for two segments still waits for two of the old size.
+// ONE_RTT    timestamps measure one round trip at a time, as without them: not every ACK, whose many samples RFC 7323
+//            (section 4.2) would weigh less; of TSecr 16 bits count.
+// FIN_ACKED  a FIN is answered at once, and taken for acknowledged when it comes (Last.ACK.sent).
+// MISSED     a segment without timestamps is taken, though they were agreed on (RFC 7323, 3.2: should be dropped), as by
+//            Linux; it measures nothing.
+// OVERTAKEN  a bare ACK that is too old by its timestamp is dropped without an answer (RFC 7323, 5.3, R1), as by Linux
+//            where it says nothing new.
+// HEARD      TS.Recent is good for 18 hours, not 24 days (RFC 7323, 5.5).
 // LAST_MSS   the last segment, sent once more as a tail-loss probe, is the last MSS bytes, wherever it was cut.
 #pragma once
 #include <algorithm>
@@ -74,7 +82,7 @@ enum Count {
   SegsIn, SegsOut, Opened, Closed, FullLimit, FullNoId, FullNoWay, Strays, ResetsIn, ResetsOut, Timeouts,
   FastRexmits, Probes, KeepAlives, GiveUps, Shut, Idle, Unread, Challenges, Dropped, Recycled,
   ChallengesHeld, StraysHeld, Moved, Syns, Early, OooKept, OooFull, PathMtu, PathMtuStrays, BlackHoles,
-  TailProbes
+  TailProbes, Twins, Paws, Counts
 };
 
 struct Event {
@@ -92,6 +100,8 @@ struct Event {
   int agreed_ws = 0;
   bool told = false, twice = false;
   std::vector<Span> blocks;  // relative to ack
+  bool times_ok = false, times = false;
+  u32 value = 0, echo = 0, opt_len = 0;
   // a command: seq = what is read, ack = what is written
   bool close = false, reset = false, release = false;
   bool hurry = false;
@@ -110,7 +120,8 @@ struct Segment {
   bool refusal = false;
   uint8_t peer = 0, flags = 0;
   u32 seq = 0, ack = 0, wnd = 0, len = 0, mss = 0;
-  bool mss_valid = false, ws_valid = false, sack_ok = false, narrow = false;
+  bool mss_valid = false, ws_valid = false, sack_ok = false, narrow = false, times = false;
+  u32 value = 0, echo = 0;
   std::vector<Span> sack;
 };
 struct Result {
@@ -123,7 +134,7 @@ struct Result {
   bool del = false;
   bool challenge = false, stray = false;
   bool more = false, fast = false, slow = false, wait = false;  // asked for
-  u32 count = 0;
+  uint64_t count = 0;
   // of what is sent: bytes beyond the peer's window that it has not been sent before
   i64 beyond = 0;
 };
@@ -156,6 +167,10 @@ class Conn {
   bool timing = false, measured = false;
   i64 timed_end = 0, timed_at = 0, srtt8 = 0, rttvar4 = 0, rto = RtoInit;
   double srtt = 0, rttvar = 0, off = 0;  // as RFC 6298 has it; how far the timeout was off, at worst
+  // timestamps: what the clock said at which tick; TS.Recent; Last.ACK.sent
+  bool stamps = false;
+  u32 clock = 0, recent = 0;
+  i64 clock_at = 0, last_ack = 0;
   // timers
   Tail tail = TailNone;
   bool timer = false, told_on = false;
@@ -230,7 +245,7 @@ class Conn {
   Wish w;
 
   void count(Count what, bool yes = true) {
-    if (yes) r.count |= 1u << what;
+    if (yes) r.count |= uint64_t(1) << what;
   }
   bool told_lately() const { return told_on && now.diff / 64 - told_at < 8; }
 
@@ -253,12 +268,24 @@ class Conn {
     ws_ok = ev.agreed_ws_ok;
     ws = ev.agreed_ws;
     wnd = max_wnd = std::min(i64(ev.wnd) << ws, Ring);  // RING
-    mss = agreed_mss = ev.agreed_mss;
+    stamps = ev.times;
+    recent = ev.value;
+    clock = ev.ack;  // as the SYN-ACK said, and one more
+    clock_at = now.diff;
+    last_ack = rcv_nxt;
+    mss = agreed_mss = ev.agreed_mss - option();
     sack_ok = ev.agreed_sack_ok;
     cwnd = std::min(10 * mss, std::max(2 * mss, i64(14600)));  // RFC 6928
     ssthresh = Ring;
     recover = una - 1;
     adv = 65535;  // the SYN-ACK's window, which is not scaled
+  }
+
+  /// What timestamps take of each segment.
+  i64 option() const { return stamps ? 12 : 0; }
+  /// PAWS (RFC 7323, section 5).
+  bool stale() const {
+    return stamps && ev.times && !ev.fresh && int32_t(ev.value - recent) < 0 && heard < 65535;  // HEARD, MISSED
   }
 
   // ------------------------------------------------------------ RFC 9293, section 3.10.7
@@ -276,7 +303,8 @@ class Conn {
     const bool has = ev.len || (ev.flags & Fin);
     r.len = ev.len;
     // Who only sends again what we have, and acknowledges what we sent, is the peer.
-    bool peers = known && acks && !rst && !syn && seq < rcv_nxt && rcv_nxt - seq <= Ring && ack >= una && ack <= max;
+    bool peers = known && acks && !rst && !syn && seq < rcv_nxt && rcv_nxt - seq <= Ring && ack >= una && ack <= max &&
+                 !stale();
     const bool last = fin_acked;
     if (ev.early) {
       count(Early);
@@ -306,7 +334,10 @@ class Conn {
     } else if (syn) {
       w.challenge = true;
     } else if (acks) {
-      if (!acceptable(seq)) {
+      if (stale()) {
+        w.ack = has;  // OVERTAKEN
+        count(Paws);
+      } else if (!acceptable(seq)) {
         w.ack = has;
         w.challenge = !has;
       } else if (ack > max || ack < una - max_wnd) {  // RFC 5961, section 5.2
@@ -349,6 +380,8 @@ class Conn {
       count(Opened);
     }
 
+    if (stamps && ev.times && seq <= last_ack) recent = ev.value;  // RFC 7323, section 4.3
+
     // ---- SACK options (RFC 2018, RFC 2883)
     const bool told = ev.told && ack >= una;
     std::vector<Span> blocks;
@@ -378,7 +411,9 @@ class Conn {
     const bool dup = ack == una && out && !has && (told ? news : tells == wnd && wnd);  // DUP_OPEN
     const i64 acked = ack - una;
     if (acked > 0) {
-      if (timing && ack >= timed_end) sample(now.diff - timed_at);
+      // Whose answer this is the echo tells (RFC 7323, section 4), or Karn's rule.
+      if (timing && ack >= timed_end && !stamps) sample(now.diff - timed_at);
+      if (timing && ack >= timed_end && stamps && ev.times) sample(u32(now.diff - clock_at + clock - ev.echo) & 0xffff);  // ONE_RTT
       acknowledged(ack, acked);
       una = ack;
       nxt = std::max(nxt, ack);
@@ -430,7 +465,7 @@ class Conn {
         r.take = w.taken;
       }
     }
-    r.skip = std::max(i64(0), rcv_nxt - seq);
+    r.skip = ev.opt_len + std::max(i64(0), rcv_nxt - seq);
     r.rx_from = early ? ev.seq : u32(rcv_nxt);
     w.fin = fin && in_order && whole && !unread && !fin_rcvd && !follows;
     if (w.fin) r.fin = fin_rcvd = true;
@@ -546,10 +581,10 @@ class Conn {
     const i64 quoted = near(ev.ack, una);
     if (!ev.hit || state != StOpen || quoted < una || quoted >= max) {  // RFC 5927
       count(PathMtuStrays);
-    } else if (ev.mss < mss) {
+    } else if (ev.mss - option() < mss) {
       if (recovers) cwnd = ssthresh;
       rewind();
-      mss = ev.mss;
+      mss = ev.mss - option();
       low = 0;
       w.send = w.restart = true;
       count(PathMtu);
@@ -583,7 +618,7 @@ class Conn {
     }
     if (before == 0) ssthresh = half;
     // Perhaps the path swallows what is too big for it.
-    const i64 smaller = before > 2 ? HoleMssLeast : HoleMss;
+    const i64 smaller = (before > 2 ? HoleMssLeast : HoleMss) - option();
     if (before > 1 && mss > smaller && out > smaller) {
       mss = smaller;
       low = 0;
@@ -676,6 +711,7 @@ class Conn {
     r.rx_ptr = u32(rcv_nxt);
     r.tx_ptr = u32(una - fin_acked);
     rcv_nxt += w.fin;
+    last_ack += w.fin;  // FIN_ACKED
     pend = std::min(pend + w.jump, Ring);
     adv = std::max(adv - w.jump, i64(0));
     if (w.challenge) {  // RFC 5961, section 7
@@ -725,7 +761,8 @@ class Conn {
     const bool force_ack = w.ack || r.challenge;
     const i64 flight = nxt - una, out = max - una, unsent = std::max(end - nxt, i64(0));
     const i64 unacked = std::max(end - una, i64(0)), wnd_room = std::max(wnd - flight, i64(0));
-    const std::vector<Span> tells = sack_ok ? kept : std::vector<Span>{};
+    std::vector<Span> tells = sack_ok ? kept : std::vector<Span>{};
+    if (stamps && tells.size() == Kept) tells.pop_back();  // there is no room for it
     const bool tail_ok = sack_ok && board.empty() && !recovers && !tries && tail != TailNew && tail != TailAgain &&
                          !w.tail && measured && nxt == max && wnd;  // RFC 8985, section 7.2
 
@@ -783,13 +820,16 @@ class Conn {
     s.peer = w.own || w.synack || w.stray || w.refuse ? ev.peer : peer;
     if (w.own) peer = ev.peer;
     s.refusal = w.refuse;
-    s.narrow = mss == HoleMssLeast && mss != agreed_mss && !blind;
+    s.narrow = mss == HoleMssLeast - option() && mss != agreed_mss && !blind;
     s.flags = (sends_data && fin ? Fin : 0) | (len && all ? Psh : 0) | (w.abort || r.stray ? Rst : 0);
     s.seq = u32(seq);
     s.len = ev.quiet ? 0 : u32(len);
     s.ack = u32(rcv_nxt);
     s.wnd = u32(tells_wnd);
     s.flags |= Ack;
+    s.times = stamps;
+    s.value = u32(clock + now.measure - clock_at);
+    s.echo = recent;
     if (len == 0 && !blind && !w.abort) s.sack = tells;
     if (blind) {
       s.seq = w.synack ? ev.isn ^ (u32(w.above) << 31) : answers ? ev.ack : 0;
@@ -802,6 +842,9 @@ class Conn {
       s.mss = card.own_mss;
       s.ws_valid = w.synack && ev.ws_valid;
       s.sack_ok = w.synack && ev.sack_ok;
+      s.times = w.synack ? ev.times_ok : w.refuse && ev.times;
+      s.value = s.seq;
+      s.echo = w.synack ? ev.ack : ev.value;
     }
     if (w.abort || r.stray) s.wnd = 0;
 
@@ -810,6 +853,7 @@ class Conn {
     const bool again = seq != max, waits = sends_data || out || (!wnd && unsent);
     if (r.sends && !blind) {
       pend = 0;
+      last_ack = rcv_nxt;
       adv = ws_ok ? tells_wnd * 128 : tells_wnd;
       owe_ack = false;
     }
@@ -830,9 +874,9 @@ class Conn {
     } else if (w.recovery) {
       high_rxt = w.redo ? una : w.at;
     }
-    // One segment of new data is timed at a time; never one that is sent again (Karn).
-    if (sends_data && again) timing = false;
-    else if (sends_data && !timing) {
+    // One segment of new data is timed at a time; never one that is sent again (Karn), but with timestamps.
+    if (sends_data && again && !stamps) timing = false;
+    else if (sends_data && (again || !timing)) {
       timing = true;
       timed_end = sent_end;
       timed_at = now.finish;
@@ -874,6 +918,8 @@ class Conn {
 /// The SACK option of a bare ACK (RFC 2018, section 3), where systems put it: first, behind two NOPs, or those
 /// behind two NOPs and timestamps. What it tells, relative to the ACK.
 struct Told {
+  bool times = false;
+  u32 value = 0, echo = 0;
   bool told = false, twice = false;
   std::vector<Span> blocks;
 };
@@ -886,6 +932,13 @@ inline Told read_option(const uint8_t* opts, int len, u32 ack) {
     }
     return true;
   };
+  const auto four = [&](int at) { return u32(opts[at]) << 24 | u32(opts[at + 1]) << 16 | u32(opts[at + 2]) << 8 | opts[at + 3]; };
+  const int clock = is(0, {8, 10}) ? 2 : is(0, {1, 1, 8, 10}) ? 4 : 0;
+  if (clock && len >= clock + 8) {
+    t.times = true;
+    t.value = four(clock);
+    t.echo = four(clock + 4);
+  }
   int at;
   if (is(0, {5})) at = 0;
   else if (is(0, {1, 1, 5})) at = 2;

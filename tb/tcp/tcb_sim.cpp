@@ -24,13 +24,14 @@ static Vtcb_tb* top;
 static std::mt19937 rng;
 static uint64_t events, clocks, ticks;
 /// How often what happened: the counters of the card, and what else a run should reach.
-enum { BySack = 32, ByDups, Partial, PartialBySack, Again, TailNewSent, TailAgainSent, TailLost, RoomNone, Closes, Sees };
+enum { BySack = Counts, ByDups, Partial, PartialBySack, Again, TailNewSent, TailAgainSent, TailLost, RoomNone, Closes, Echoed, Karn, Sees };
 static const char* const seen_names[] = {
   "segments", "", "opened", "closed", "", "", "", "strays", "resets in", "resets out", "timeouts", "fast retransmits",
   "probes", "keep-alives", "given up", "shut", "idle", "unread", "challenges", "dropped", "recycled", "challenges held",
   "strays held", "moved", "", "early", "kept", "no place to keep", "path MTU", "path MTU forged", "black holes",
-  "tail probes", "recoveries by SACK", "by duplicates", "partial ACKs", "partial ACKs by SACK", "lost again",
-  "new tail probes", "old tail probes", "tail was lost", "full pipe", "windows shut"};
+  "tail probes", "", "too old", "recoveries by SACK", "by duplicates", "partial ACKs", "partial ACKs by SACK", "lost again",
+  "new tail probes", "old tail probes", "tail was lost", "full pipe", "windows shut",
+  "with timestamps", "measured though sent again"};
 static uint64_t seen[Sees];
 static uint32_t quiet;  // how often, of 256, there is no room to send
 
@@ -52,6 +53,7 @@ struct Other {
   std::vector<Span> recent;  // blocks, the one that changed last first
   i64 snd_nxt = 0;
   std::deque<Event> ready;   // ACKs on their way
+  u32 clock = 0, echo = 0;   // its timestamps, ahead of the ticks; the last one of the card's
   // session
   i64 rx_told = 0, rx = 0, acked = 0, tx = 0;
   bool close = false, answers = false, slow = false;  // writes when all is acknowledged; reads late
@@ -78,11 +80,15 @@ static Event bare(int id, i64 ack) {
   e.ack = u32(ack);
   e.wnd = scaled(c, others[id].window);
   e.isn = rng();
+  e.times = c.stamps ? !chance(100) : chance(100);
+  e.value = others[id].clock + u32(ticks);
+  e.echo = others[id].echo;
+  e.opt_len = e.times ? 12 : 4 * below(11);
   return e;
 }
 
 /// The honest peer gets a segment: what it answers.
-static void deliver(int id, i64 from, i64 to) {
+static void deliver(int id, i64 from, i64 to, u32 value) {
   Other& o = others[id];
   const Conn& c = conns[id];
   if (from >= to || o.mood == Silent || below(256) < o.loss) return;
@@ -98,6 +104,7 @@ static void deliver(int id, i64 from, i64 to) {
   std::sort(rest.begin(), rest.end(), [](Span a, Span b) { return a.from < b.from; });
   o.got = rest;
   cum = o.got[0].to;
+  if (from <= cum && whole.to == cum) o.echo = value;
   std::vector<Span> order;
   if (whole.from > cum) order.push_back(whole);
   for (Span s : o.recent) {
@@ -109,7 +116,7 @@ static void deliver(int id, i64 from, i64 to) {
   if (c.sack_ok && (!order.empty() || again)) {
     e.told = true;
     e.twice = again;
-    for (size_t i = 0; i < order.size() && i < (again ? 3 : 4); i++) {
+    for (size_t i = 0; i < order.size() && i < size_t(4 - again - c.stamps); i++) {
       e.blocks.push_back({order[i].from - cum, order[i].to - cum});
     }
     std::sort(e.blocks.begin(), e.blocks.end(), [](Span a, Span b) { return a.from < b.from; });
@@ -148,6 +155,12 @@ static Event opens(int id) {
     e.len = between(1, e.agreed_mss);
     if (chance(50)) e.flags |= Fin;
   }
+  e.times = chance(2);
+  e.value = number();
+  e.echo = chance(2) ? e.ack - 1 : rng();
+  e.opt_len = e.times ? 12 : 0;
+  o.clock = e.value - u32(ticks);
+  o.echo = e.ack;
   o.snd_nxt = e.seq + (i64(1) << 40) + e.len;
   return e;
 }
@@ -229,6 +242,17 @@ static Event wild(int id) {
   if (!e.len && !(e.flags & Syn) && c.sack_ok && chance(2)) blocks(e, c, c.una + int32_t(u32(ack) - u32(c.una)));
   if (after_probe && e.told) e.twice = chance(2);
   if (chance(8)) e.dups = below(4);
+  switch (below(40)) {
+    case 0: e.value -= below(3); break;
+    case 1: e.value = c.recent + u32(between(-2, 2)); break;
+    case 2: if (chance(10)) e.value = rng(); break;
+    case 3: e.echo = rng(); break;
+    case 4: e.echo -= below(70000); break;
+    case 5: o.clock += chance(10) ? u32(1) << below(31) : below(1000); break;
+    default: break;
+  }
+  // A clock never goes back.
+  if (int32_t(e.value - u32(ticks) - o.clock) > 0) o.clock = e.value - u32(ticks);
   return e;
 }
 
@@ -271,7 +295,7 @@ static Event odd(int id) {
     case 0:
       e.kind = KdTooBig;
       e.ack = u32(chance(3) ? c.max + between(-1, 2) : between(c.una - 2, c.max));
-      e.mss = chance(2) ? between(512, std::max(i64(512), c.mss)) : between(512, 9000);
+      e.mss = chance(2) ? between(512, std::max(i64(512), c.mss + 13)) : between(512, 9000);
       e.hit = !chance(10);
       e.len = 0;
       break;
@@ -302,6 +326,9 @@ static Event odd(int id) {
   e.mss = e.kind == KdTooBig ? e.mss : 1460;
   e.ws_valid = chance(2);
   e.sack_ok = chance(2);
+  e.times_ok = chance(2);
+  if (chance(30)) e.value = rng();
+  if (!e.hit) e.times = chance(2);
   return e;
 }
 
@@ -371,7 +398,10 @@ struct InFlight {
   bool held = false;
   // as the card passes measure and limit
   bool verdict = false, challenge = false, stray = false;
-  u32 conn = 0, len = 0, skip = 0, take = 0, news = 0, rx_from = 0, rx_ptr = 0, tx_ptr = 0, numbers = 0, count = 0;
+  u32 conn = 0, len = 0, skip = 0, take = 0, news = 0, rx_from = 0, rx_ptr = 0, tx_ptr = 0, numbers = 0;
+  uint64_t count = 0;
+  bool stamps = false;
+  u32 offset = 0, recent = 0;
   u32 heard = 0, asked = 0, agreed = 0, low = 0, cwnd = 0, room = 0;
   Spans4 kept, board;
 };
@@ -457,7 +487,7 @@ static void finish(InFlight& f) {
   }
   compare("challenge", f.challenge, r.challenge);
   compare("stray", f.stray, r.stray);
-  compare("counters", f.count & ~(1u << SegsOut), r.count);
+  compare("counters", f.count & ~(uint64_t(1) << SegsOut), r.count);
   const bool was_open = before.state == StOpen || (e.kind == KdSeg && e.fresh);
   if (!stranger) {
     compare("no longer open", f.numbers >> 2 & 1, was_open && c.state != StOpen);
@@ -469,6 +499,9 @@ static void finish(InFlight& f) {
     compare("asked", f.asked, c.asked);
     compare("agreed MSS", f.agreed, c.agreed_mss);
     compare("low", f.low, c.low);
+    compare("timestamps", f.stamps, c.stamps);
+    if (c.stamps) compare("our clock", f.offset, u32(c.clock - c.clock_at));
+    if (c.stamps) compare("TS.Recent", f.recent, c.recent);
     compare_spans("kept out of order", f.kept.w, c.kept);
     compare_spans("told", f.board.w, c.board);
     compare("window with limited transmit", f.cwnd, c.window);
@@ -491,6 +524,9 @@ static void finish(InFlight& f) {
     compare("window scale", top->cmd_ws_valid_o, s.ws_valid);
     compare("SACK permitted", top->cmd_sack_ok_o, s.sack_ok);
     compare("may be fragmented", top->cmd_narrow_o, s.narrow);
+    compare("timestamps option", top->cmd_times_o, s.times);
+    if (s.times) compare("TSval", top->cmd_value_o, s.value);
+    if (s.times) compare("TSecr", top->cmd_echo_o, s.echo);
     compare_spans("SACK option", reinterpret_cast<uint32_t*>(top->cmd_sack_o.data()), s.sack);
     compare("beyond the peer's window", r.beyond, 0);
   }
@@ -556,7 +592,7 @@ static void finish(InFlight& f) {
 
   // ---- the world goes on
   events++;
-  for (int i = 0; i < 32; i++) seen[i] += r.count >> i & 1;
+  for (int i = 0; i < Counts; i++) seen[i] += r.count >> i & 1;
   seen[BySack] += !before.recovers && c.recovers && c.by_sack;
   seen[ByDups] += !before.recovers && c.recovers && !c.by_sack;
   seen[c.by_sack ? PartialBySack : Partial] += before.recovers && c.recovers && r.acked;
@@ -564,6 +600,8 @@ static void finish(InFlight& f) {
   seen[TailNewSent] += c.tail == TailNew && before.tail != TailNew;
   seen[TailAgainSent] += c.tail == TailAgain && before.tail != TailAgain;
   seen[TailLost] += before.tail == TailAgain && c.tail != TailAgain && r.acked && !before.recovers && c.ssthresh != before.ssthresh;
+  seen[Echoed] += r.sends && r.segment.times;
+  seen[Karn] += before.stamps && before.timing && before.tries && !c.timing;
   seen[RoomNone] += c.recovers && !c.room;
   seen[Closes] += before.wnd && !c.wnd && c.state == StOpen;
   if (stranger) return;
@@ -584,7 +622,7 @@ static void finish(InFlight& f) {
   }
   if (r.sends && c.state == StOpen && o.opened) {
     const i64 from = near(r.segment.seq, c.una);
-    deliver(id, from, from + r.segment.len + (r.segment.flags & Fin ? 1 : 0));
+    deliver(id, from, from + r.segment.len + (r.segment.flags & Fin ? 1 : 0), r.segment.value);
   }
 }
 
@@ -605,7 +643,7 @@ static void offer_option() {
   o.ack = chance(2) ? rng() : (rng() & ~u32(0x1ffff)) - below(80000) + 40000;
   int at = 0;
   static const int begins[] = {0, 2, 2, 2, 14, 14};
-  const int begin = begins[below(6)];
+  const int begin = begins[below(6)], alone = below(8);  // timestamps alone
   if (begin == 2) o.bytes[0] = o.bytes[1] = 1;
   if (begin == 14) {
     o.bytes[0] = o.bytes[1] = o.bytes[12] = o.bytes[13] = 1;
@@ -634,6 +672,11 @@ static void offer_option() {
     }
   }
   o.len = std::min((at + 2 + 8 * count + 3) & ~3, 40);
+  if (alone < 2) {
+    const uint8_t head[] = {1, 1, 8, 10};
+    memcpy(o.bytes, head + 2 * alone, 4 - 2 * alone);
+    o.len = 12;
+  }
   if (chance(30)) o.len = 4 * below(11);
   if (o.len == 0) o.len = 4;
   memcpy(top->opts_i.data(), o.bytes, 40);
@@ -648,6 +691,9 @@ static void check_option() {
   options.pop_front();
   options_read++;
   const Told t = read_option(o.bytes, o.len, o.ack);
+  compare("option: timestamps", top->opt_times_o, t.times);
+  if (t.times) compare("option: TSval", top->opt_value_o, t.value);
+  if (t.times) compare("option: TSecr", top->opt_echo_o, t.echo);
   compare("option: told", top->opt_told_o, t.told);
   compare("option: twice", top->opt_twice_o, t.twice);
   std::vector<Span> spans;
@@ -722,6 +768,11 @@ int main(int argc, char** argv) {
       top->seg_mss_i = seg.mss;
       top->seg_ws_valid_i = seg.ws_valid;
       top->seg_sack_ok_i = seg.sack_ok;
+      top->seg_times_ok_i = seg.times_ok;
+      top->seg_opt_len_i = seg.opt_len;
+      top->times_valid_i = seg.times;
+      top->times_value_i = seg.value;
+      top->times_echo_i = seg.echo;
       top->seg_too_big_i = seg.kind == KdTooBig;
       top->seg_conn_i = seg.conn;
       top->seg_hit_i = seg.hit;
@@ -798,6 +849,9 @@ int main(int argc, char** argv) {
           f.asked = top->asked_o;
           f.agreed = top->agreed_o;
           f.low = top->low_o;
+          f.stamps = top->stamps_on_o;
+          f.offset = top->stamps_offset_o;
+          f.recent = top->stamps_recent_o;
           f.cwnd = top->me_cwnd_o;
           memcpy(f.kept.w, top->kept_o.data(), 32);
           memcpy(f.board.w, top->board_o.data(), 32);

@@ -20,7 +20,6 @@ module tcb_tb
   input  logic        stray_ok_i,
   input  logic        tick_i,
   input  logic        low_i,
-  output logic [19:0] now_o,
   // segments
   input  logic        seg_valid_i,
   output logic        seg_ready_o,
@@ -33,6 +32,11 @@ module tcb_tb
   input  logic [15:0] seg_mss_i,
   input  logic        seg_ws_valid_i,
   input  logic        seg_sack_ok_i,
+  input  logic        seg_times_ok_i,
+  input  logic [5:0]  seg_opt_len_i,
+  input  logic        times_valid_i,
+  input  logic [31:0] times_value_i,
+  input  logic [31:0] times_echo_i,
   input  logic        seg_too_big_i,
   input  logic [13:0] seg_conn_i,
   input  logic        seg_hit_i,
@@ -84,11 +88,14 @@ module tcb_tb
   output logic        challenge_o,
   output logic        stray_o,
   output logic [2:0]  numbers_o,  // unused, opened, closed
-  output logic [31:0] count_o,
+  output logic [63:0] count_o,
   output logic [15:0] heard_o,
   output logic [15:0] asked_o,
   output logic [13:0] agreed_o,
   output logic [9:0]  low_o,
+  output logic        stamps_on_o,
+  output logic [31:0] stamps_offset_o,
+  output logic [31:0] stamps_recent_o,
   output logic [3:0][63:0] kept_o,   // what is kept out of order
   output logic [3:0][63:0] board_o,  // the scoreboard
   output logic [16:0] me_cwnd_o,
@@ -112,6 +119,9 @@ module tcb_tb
   output logic        cmd_ws_valid_o,
   output logic        cmd_sack_ok_o,
   output logic        cmd_narrow_o,
+  output logic        cmd_times_o,
+  output logic [31:0] cmd_value_o,
+  output logic [31:0] cmd_echo_o,
   output logic [3:0][63:0] cmd_sack_o,
   output logic [1:0]  state_o,
   output logic [12:0] flags_o,
@@ -154,7 +164,10 @@ module tcb_tb
   output logic         opt_valid_o,
   output logic         opt_told_o,
   output logic         opt_twice_o,
-  output logic [3:0][63:0] opt_spans_o
+  output logic [3:0][63:0] opt_spans_o,
+  output logic         opt_times_o,
+  output logic [31:0]  opt_value_o,
+  output logic [31:0]  opt_echo_o
 );
 
   function automatic peer_t peer_of(input logic [7:0] number);
@@ -185,6 +198,8 @@ module tcb_tb
     found.seg.mss      = seg_mss_i;
     found.seg.ws_valid = seg_ws_valid_i;
     found.seg.sack_ok  = seg_sack_ok_i;
+    found.seg.times_ok = seg_times_ok_i;
+    found.seg.opt_len  = seg_opt_len_i;
     found.seg.too_big  = seg_too_big_i;
     found.conn         = seg_conn_i;
     found.hit          = seg_hit_i;
@@ -197,6 +212,7 @@ module tcb_tb
                            sack_ok: agreed_sack_ok_i};
     found.sacked.told  = told_i;
     found.sacked.twice = twice_i;
+    found.times        = '{valid: times_valid_i, value: times_value_i, echo: times_echo_i};
     for (int unsigned i = 0; i < Spans; i++) found.sacked.spans[i] = span_t'(told_spans_i[i]);
     app = '{
         conn: app_conn_i,
@@ -212,7 +228,8 @@ module tcb_tb
   conn_t [2:0] visit;
   conn_t push_conn;
   logic hurry;
-  logic [15:0] unused_epoch;
+  logic [19:0] now;
+  logic [15:0] epoch;
   logic unused_waits, unused_idle;
 
   tcp_timers #(
@@ -223,8 +240,8 @@ module tcb_tb
     .tick_i,
     .time_wait_i,
     .low_i,
-    .now_o,
-    .epoch_o    (unused_epoch),
+    .now_o      (now),
+    .epoch_o    (epoch),
     .push_i     (push),
     .push_conn_i(push_conn),
     .valid_o    (visit_valid),
@@ -247,7 +264,7 @@ module tcb_tb
   ) u_tcb (
     .clk_i,
     .rst_ni,
-    .now_i         (now_o),
+    .now_i         ({epoch, now[15:0]}),
     .own_mss_i,
     .time_wait_i,
     .keep_alive_i,
@@ -302,11 +319,14 @@ module tcb_tb
   assign verdict_rx_ptr_o  = verdict.rx_ptr;
   assign verdict_tx_ptr_o  = verdict.tx_ptr;
   assign numbers_o = numbers;
-  assign count_o   = 32'(count);
+  assign count_o   = 64'(count);
   assign heard_o   = u_tcb.me_q.silence.heard;
   assign asked_o   = u_tcb.me_q.silence.asked;
   assign agreed_o  = u_tcb.me_q.silence.mss;
   assign low_o     = u_tcb.me_q.silence.low;
+  assign stamps_on_o     = u_tcb.me_q.silence.stamps.on;
+  assign stamps_offset_o = u_tcb.me_q.silence.stamps.offset;
+  assign stamps_recent_o = u_tcb.me_q.silence.stamps.recent;
   assign kept_o    = words_of(u_tcb.u_ooo.measure_q.spans);
   assign board_o   = words_of(u_tcb.u_score.me_q.spans);
   assign me_cwnd_o = u_tcb.me_cwnd;
@@ -326,6 +346,9 @@ module tcb_tb
   assign cmd_ws_valid_o  = cmd.seg.ws_valid;
   assign cmd_sack_ok_o   = cmd.seg.sack_ok;
   assign cmd_narrow_o    = cmd.seg.narrow;
+  assign cmd_times_o     = cmd.seg.times.valid;
+  assign cmd_value_o     = cmd.seg.times.value;
+  assign cmd_echo_o      = cmd.seg.times.echo;
   assign cmd_sack_o      = words_of(cmd.seg.sack);
 
   tcb_t tcb;
@@ -368,6 +391,7 @@ module tcb_tb
 
   // The FIFO behind the reader is emptied at once.
   sacked_t read;
+  times_t read_times;
   tcp_blocks u_blocks (
     .clk_i,
     .rst_ni,
@@ -377,8 +401,12 @@ module tcb_tb
     .s_ack_i   (opt_ack_i),
     .m_valid_o (opt_valid_o),
     .m_ready_i (opt_valid_o),
-    .m_sacked_o(read)
+    .m_sacked_o(read),
+    .m_times_o (read_times)
   );
+  assign opt_times_o = read_times.valid;
+  assign opt_value_o = read_times.value;
+  assign opt_echo_o  = read_times.echo;
   assign opt_told_o  = read.told;
   assign opt_twice_o = read.twice;
   assign opt_spans_o = words_of(read.spans);

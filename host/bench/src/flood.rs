@@ -74,8 +74,7 @@ impl Flood {
             }
             Kind::Syns | Kind::SynsOfLinux => {
                 let seq = self.rng.random();
-                let syn =
-                    Segment { seq, ack: 0, flags: SYN, window: 0xFFFF, scale: None, payload: b"" };
+                let syn = Segment { seq, flags: SYN, window: 0xFFFF, ..Segment::default() };
                 let options = if self.kind == Kind::Syns { &[][..] } else { &OPTIONS };
                 frame::with_options(from, &syn, options)
             }

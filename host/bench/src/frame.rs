@@ -25,6 +25,7 @@ pub fn wire_bytes(frame: &[u8]) -> u64 {
     (frame.len() as u64).max(60) + 24
 }
 
+#[derive(Default)]
 pub struct Segment<'a> {
     pub seq: u32,
     pub ack: u32,
@@ -32,6 +33,8 @@ pub struct Segment<'a> {
     pub window: u16,
     /// Shift of a SYN's window-scale option.
     pub scale: Option<u8>,
+    /// Timestamps: TSval, TSecr.
+    pub times: Option<(u32, u32)>,
     pub payload: &'a [u8],
 }
 
@@ -106,13 +109,17 @@ pub fn fragment(from: SocketAddrV4, payload: &[u8]) -> Vec<u8> {
 
 /// A SYN (`scale` given) also carries an MSS of 1,460.
 pub fn tcp(from: SocketAddrV4, s: &Segment) -> Vec<u8> {
-    match s.scale {
-        Some(scale) => {
-            let mss = [(1460u16 >> 8) as u8, 1460u16 as u8];
-            with_options(from, s, &[2, 4, mss[0], mss[1], 1, 3, 3, scale])
-        }
-        None => with_options(from, s, &[]),
+    let mut options = Vec::new();
+    if let Some((value, echo)) = s.times {
+        options.extend([1, 1, 8, 10]);
+        options.extend(value.to_be_bytes());
+        options.extend(echo.to_be_bytes());
     }
+    if let Some(scale) = s.scale {
+        let mss = [(1460u16 >> 8) as u8, 1460u16 as u8];
+        options.extend([2, 4, mss[0], mss[1], 1, 3, 3, scale]);
+    }
+    with_options(from, s, &options)
 }
 
 /// `options`: a multiple of four bytes, 40 at most.
@@ -161,7 +168,7 @@ pub fn parse(f: &[u8]) -> Result<Option<(SocketAddrV4, Packet<'_>)>> {
         TCP => {
             let offset = usize::from(body[12] >> 4) * 4;
             let mut options = body.get(20..offset).context("bad data offset")?;
-            let mut scale = None;
+            let (mut scale, mut times) = (None, None);
             while let [kind, rest @ ..] = options {
                 options = match (kind, rest) {
                     (0, _) => &[],
@@ -169,6 +176,10 @@ pub fn parse(f: &[u8]) -> Result<Option<(SocketAddrV4, Packet<'_>)>> {
                     (3, [3, shift, rest @ ..]) => {
                         scale = Some(*shift);
                         rest
+                    }
+                    (8, [10, rest @ ..]) if rest.len() >= 8 => {
+                        times = Some((u32_at(rest, 0), u32_at(rest, 4)));
+                        &rest[8..]
                     }
                     (_, [n, ..]) if *n >= 2 => options.get(usize::from(*n)..).context("options")?,
                     _ => bail!("bad TCP options"),
@@ -180,6 +191,7 @@ pub fn parse(f: &[u8]) -> Result<Option<(SocketAddrV4, Packet<'_>)>> {
                 flags: body[13],
                 window: u16_at(body, 14),
                 scale,
+                times,
                 payload: &body[offset..],
             })
         }
@@ -229,6 +241,7 @@ mod tests {
                 flags: ACK | PSH,
                 window: 0xABCD,
                 scale,
+                times: scale.map(|s| (u32::from(s), 0xFFFF_FFFF)),
                 payload: b"get k\r\n",
             };
             let frame = back(&tcp(ME, &s));

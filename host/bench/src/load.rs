@@ -248,8 +248,8 @@ impl TcpLoad {
     }
 
     /// An ACK of this client that tells nothing new.
-    pub fn bare_ack(&self, client: u32) -> Vec<u8> {
-        self.clients[client as usize].tcp.bare_ack()
+    pub fn bare_ack(&self, client: u32, at: u64) -> Vec<u8> {
+        self.clients[client as usize].tcp.bare_ack(at)
     }
 
     /// From now on the client takes nothing out of its receive buffer.

@@ -34,6 +34,9 @@ struct Args {
     /// Gb/s of the wire, up to 128.
     #[arg(long, default_value_t = 100.0, value_parser = wire)]
     wire: f64,
+    /// TCP clients offer timestamps, as kernels do.
+    #[arg(long)]
+    timestamps: bool,
     /// Connections or UDP clients.
     #[arg(long, default_value_t = 64)]
     connections: u32,

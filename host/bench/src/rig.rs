@@ -28,6 +28,8 @@ pub struct Rig {
     last_out: u64,
     flood: Option<Flood>,
     pub layout: Layout,
+    /// Clients offer timestamps.
+    pub timestamps: bool,
     /// When each sent frame's first beat went in; frames still queued are at the end.
     entered: Vec<u64>,
     /// Bytes on the wire so far, everything between frames included.
@@ -77,6 +79,7 @@ impl Rig {
             last_out: sim.clock(),
             flood: None,
             layout,
+            timestamps: args.timestamps,
             sim,
             counters: Totals::default(),
             entered: Vec::new(),

@@ -390,7 +390,7 @@ pub fn run(scenario: &Scenario, args: &Args) -> Result<Outcome> {
             }
             if let Some(kind) = scenario.flood {
                 let one = load.connect(&mut rig, 1 << 16)?;
-                let ack = load.bare_ack(one);
+                let ack = load.bare_ack(one, rig.clock());
                 rig.flood(Flood::new(kind, rig.clock(), args.wire_rate(), ack));
             }
             load.pace(pipeline, scenario.think);

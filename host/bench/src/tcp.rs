@@ -10,6 +10,9 @@ use crate::rig::Rig;
 
 const MSS: usize = 1460;
 const SCALE: u8 = 7;
+/// Of timestamps, in each segment, and clocks in which theirs goes on (a power of two).
+const TIMES: usize = 12;
+const TIME: u32 = 18;
 /// Clocks after which a lone ACK goes out, and after which unacknowledged data is sent again.
 const ACK_DELAY: u64 = 10_000;
 const RESEND: u64 = 500_000;
@@ -27,6 +30,8 @@ pub struct Tcp {
     /// Received bytes that the application has not taken.
     pub rx: Vec<u8>,
     capacity: usize,
+    /// The card's last timestamp.
+    times: Option<u32>,
     unacked: u32, // segments
     ack_now: bool,
     ack_at: u64,
@@ -54,6 +59,7 @@ impl Tcp {
             rcv_nxt: 0,
             rx: Vec::new(),
             capacity,
+            times: rig.timestamps.then_some(0),
             unacked: 0,
             ack_now: false,
             ack_at: u64::MAX,
@@ -72,6 +78,7 @@ impl Tcp {
             flags: SYN,
             window: 0xFFFF,
             scale: Some(SCALE),
+            times: self.times.map(|_| ((at >> TIME) as u32, 0)),
             payload: &[],
         };
         rig.send(&frame::tcp(self.me, &syn), at);
@@ -91,6 +98,8 @@ impl Tcp {
     pub fn receive(&mut self, s: &Segment, now: u64) -> Result<()> {
         ensure!(s.flags & RST == 0, "{}: connection reset", self.me);
         ensure!(s.flags & FIN == 0, "{}: connection closed", self.me);
+        ensure!(s.times.is_some() == self.times.is_some(), "{}: timestamps", self.me);
+        self.times = s.times.map(|(value, _)| value);
         if !self.open {
             ensure!(s.flags & (SYN | ACK) == SYN | ACK, "{}: no SYN-ACK", self.me);
             ensure!(s.ack == self.snd_una.wrapping_add(1), "{}: a wrong SYN-ACK", self.me);
@@ -166,7 +175,8 @@ impl Tcp {
         }
         loop {
             let start = self.snd_nxt.wrapping_sub(self.snd_una) as usize;
-            let end = self.tx.len().min(self.window).min(start + MSS);
+            let most = if self.times.is_some() { MSS - TIMES } else { MSS };
+            let end = self.tx.len().min(self.window).min(start + most);
             if end <= start {
                 break;
             }
@@ -182,14 +192,14 @@ impl Tcp {
     }
 
     fn segment(&mut self, start: usize, end: usize, flags: u8, at: u64, rig: &mut Rig) -> u64 {
-        let frame = self.frame(start, end, flags);
+        let frame = self.frame(start, end, flags, at);
         self.unacked = 0;
         self.ack_now = false;
         self.ack_at = u64::MAX;
         rig.send(&frame, at)
     }
 
-    fn frame(&self, start: usize, end: usize, flags: u8) -> Vec<u8> {
+    fn frame(&self, start: usize, end: usize, flags: u8, at: u64) -> Vec<u8> {
         let seq = if end > start { self.snd_una.wrapping_add(start as u32) } else { self.snd_nxt };
         let window = (self.capacity - self.rx.len()) >> SCALE;
         let s = Segment {
@@ -198,14 +208,15 @@ impl Tcp {
             flags,
             window: window.min(0xFFFF) as u16,
             scale: None,
+            times: self.times.map(|echo| ((at >> TIME) as u32, echo)),
             payload: &self.tx[start..end],
         };
         frame::tcp(self.me, &s)
     }
 
     /// An ACK that says again what was said.
-    pub fn bare_ack(&self) -> Vec<u8> {
-        self.frame(0, 0, ACK)
+    pub fn bare_ack(&self, at: u64) -> Vec<u8> {
+        self.frame(0, 0, ACK, at)
     }
 
     /// When `send` should be called even if nothing is received.
