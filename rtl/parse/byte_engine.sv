@@ -440,6 +440,7 @@ module byte_engine
     item           = '0;
     item.start     = !value_q;
     item.own_lines = order_q.action == AcStorePart && !value_q;
+    item.db        = ctx.db;
     item.klen      = line.klen;
     item.vlen      = value_q ? ctx.vlen : line.length[20:0];
     if (value_q) begin

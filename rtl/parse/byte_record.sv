@@ -62,6 +62,7 @@ module byte_record
     req.tx_ptr   = job_i.tx_ptr;
     req.tx_space = job_i.tx_space;
     req.binary   = empty_i ? ctx.binary : binary_i;
+    req.db       = ctx.db;
     req.resp     = empty_i ? ctx.resp : resp_i;
     if (job_i.host) req.resp.three = job_i.host_three;
     // Host software knows it once it has answered.

@@ -118,6 +118,7 @@ module line_act
     out_o.rec.req.ctx_op   = OpEnd;
     out_o.rec.req.udp      = job_q.udp;
     out_o.rec.req.conn     = job_q.conn;
+    out_o.rec.req.db       = job_q.ctx.db;
     out_o.rec.req.binary   = '{is: job_q.ctx.binary.is, default: '0};
     out_o.rec.req.resp     = job_q.ctx.resp;
     out_o.rec.req.first    = walk_q.first;
@@ -160,6 +161,7 @@ module line_act
     out_o.key.len   = cand_q.klen;
     out_o.key.last  = 1'b1;
     out_o.put.start = 1'b1;
+    out_o.put.db    = job_q.ctx.db;
     out_o.put.klen  = 8'(cand_q.klen);
     out_o.put.vlen  = 21'(cand_q.vlen);
   end

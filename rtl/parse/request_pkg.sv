@@ -15,6 +15,9 @@ package request_pkg;
     logic [27:0] pos;
   } off_t;
 
+  /// A database: memcached's is 0, Redis' are 0 to 15.
+  typedef logic [3:0] db_t;
+
   /// What a reply in memcached's binary protocol says of its request; all zero in text.
   typedef struct packed {
     logic        is;       // it is in that protocol
@@ -125,6 +128,7 @@ package request_pkg;
     resp_t       resp;       // all but `form` likewise
     // the request that MdKeys, MdValue or `cont` goes on with
     op_e         op;
+    db_t         db;         // holds for all requests
     logic        noreply;
     logic        cas_out;    // gets, gats
     logic        touch;      // gat, gats
@@ -179,6 +183,7 @@ package request_pkg;
     reply_e      reply;      // OpReply, OpTooBig
     logic [9:0]  host_len;   // OpHostData
     logic [7:0]  klen;
+    db_t         db;         // the key is of this database
     logic        key_stored; // SET with its data complete in the log: key is read from there
     logic [63:0] hash;       // key_stored only; otherwise the store computes it
     logic [20:0] vlen;       // OpHost of Redis' protocol: bytes of the command before these
@@ -204,6 +209,7 @@ package request_pkg;
   typedef struct packed {
     logic        start;     // a new item: header and key are written, room for vlen is taken
     logic        own_lines; // data will come in several jobs: start and end on a line of its own
+    db_t         db;
     logic [7:0]  klen;
     logic [20:0] vlen;
     logic [31:0] flags;

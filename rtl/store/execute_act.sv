@@ -146,7 +146,7 @@ module execute_act
   // ---------------------------------------------------------------- when
   assign in_run    = state_q == StRun && valid_i && room.settled;
   assign out_free  = res_ready_i && read_ready_i && rkey_ready_i;
-  assign fast_set  = op_i.req.op == OpSet && item_i.hit && !item_i.old && does.place_ok;
+  assign fast_set  = op_i.req.op == OpSet && item_i.renewed_hit && does.place_ok;
   assign fast_done = in_run && out_free && (room.skip ||
       (!op_i.found.lookup && !(op_i.req.op == OpHost)) ||
       (does.get && !op_i.req.touch && item_i.decided && !key_waits_run) ||
@@ -207,7 +207,7 @@ module execute_act
     else state_q <= state_d;
   end
 
-  assign renew_o     = in_run && !room.skip && op_i.found.lookup && !does.get && item_i.old;
+  assign renew_o     = in_run && !room.skip && op_i.found.lookup && !does.get && !item_i.renewed;
   assign find_o      = ((in_run && !room.skip && op_i.found.lookup && !renew_o) ||
                         (state_q == StRenew && renew_done_i)) && !item_i.decided;
   assign insert_o    = state_q == StAct && acts && does.inserts;

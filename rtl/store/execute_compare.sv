@@ -82,8 +82,8 @@ module execute_compare
   assign off         = run_i ? op_i.found.off : way_off_i;
   assign klen        = run_i ? op_i.req.klen : act_klen_i;
   assign head        = data_i[128*off.pos[1:0]+:128];
-  assign head_fits   = head.klen == klen && {head.lap_high, head.lap} ==
-      ((off.lap == range_i.lap[7:0]) ? range_i.lap[18:0] : range_i.last_lap[18:0]);
+  assign head_fits   = head.klen == klen &&
+      head.lap == ((off.lap == range_i.lap[7:0]) ? range_i.lap[11:0] : range_i.last_lap[11:0]);
   assign line_fits_o = equal && (!head_i || head_fits);
 
   // ---------------------------------------------------------------- buckets
@@ -113,19 +113,22 @@ module execute_compare
   end
 
   // ---------------------------------------------------------------- what check found
-  logic equal_q, may_hit_q, no_tag_q, place_valid_q, place_valid, unexpired, unexpired_q;
+  logic equal_q, may_hit, may_hit_q, no_tag_q, place_valid_q, place_valid, unexpired, unexpired_q;
   logic [15:0] tags_q, offs_q;
   logic [1:0] epoch_fits_q;
-  logic old_q;
+  logic renewed_q, may_set_q;
   logic [15:0][1:0] uses_q;
   // verilator lint_off UNUSEDSIGNAL
-  head_t head_q;  // lap and klen were compared
+  head_t head_q;  // lap and klen were compared; the same key of another database has another tag
   // verilator lint_on UNUSEDSIGNAL
 
   assign place_valid = off_valid(
       (op_i.req.op == OpCont || op_i.req.key_stored) ? op_i.req.off : op_i.found.off, range_i
   );
   assign unexpired   = head.expiry == '0 || head.expiry > now_i;
+
+  assign may_hit     = (off_fits & tag_fits & epoch_mask) != '0 && op_i.found.cand &&
+      op_i.found.count != '0 && place_valid && head_fits && !op_i.long_key;
 
   always_ff @(posedge clk_i) begin
     if (moves_i.go) begin
@@ -136,13 +139,13 @@ module execute_compare
           tags_q       <= tag_fits;
           offs_q       <= off_fits & tag_fits;
           epoch_fits_q <= epoch_fits;
-          old_q        <= epoch_same != '1;
+          renewed_q    <= epoch_same == '1;
           uses_q       <= {buckets_i[1].uses, buckets_i[0].uses};
           head_q       <= head;
           unexpired_q  <= unexpired;
           no_tag_q     <= (tag_fits & epoch_mask) == '0;
-          may_hit_q    <= (off_fits & tag_fits & epoch_mask) != '0 && op_i.found.cand &&
-              op_i.found.count != '0 && place_valid && head_fits && !op_i.long_key;
+          may_hit_q    <= may_hit;
+          may_set_q    <= may_hit && epoch_same == '1;
         end
       end
     end else if (head_i) begin
@@ -158,6 +161,7 @@ module execute_compare
   assign checked_o = '{tags: tags_q & epoch_mask_q, offs: offs_q & epoch_mask_q, hit: hit,
                        decided: hit || no_tag_q, place_valid: place_valid_q,
                        unexpired: unexpired_q, flags: head_q.flags, expiry: head_q.expiry,
-                       vlen: head_q.vlen, uses: uses_q, old: old_q};
+                       vlen: head_q.vlen[20:0], uses: uses_q, renewed: renewed_q,
+                       renewed_hit: may_set_q && equal_q};
 
 endmodule

@@ -32,10 +32,12 @@ module execute_epoch
   epoch_t next;
   msec_t at_q;
   logic [1:0] wait_q;
-  logic lap_q, lap_due_q, flush_due_q, flush_now, go;
+  logic lap_q, flush_due_q, hold_q, lap_due, flush_due, flush_now, go;
 
-  assign hold_o    = lap_due_q || flush_due_q;
-  assign go        = hold_o && idle_i;
+  assign hold_o    = hold_q;
+  assign go        = hold_q && idle_i;
+  assign lap_due   = lap_q != lap_i && !go;
+  assign flush_due = wait_q != '0 && now_i >= at_q && !flush_i && !go;
   assign flush_now = flush_i && expiry_i == '0;
   assign next      = epochs_q.now + 1'b1;
   assign epochs_o  = epochs_q;
@@ -45,17 +47,17 @@ module execute_epoch
       epochs_q    <= '0;
       wait_q      <= '0;
       lap_q       <= 1'b0;
-      lap_due_q   <= 1'b0;
       flush_due_q <= 1'b0;
+      hold_q      <= 1'b0;
     end else begin
       if (flush_now || go)
         epochs_q <= '{now: next, last: (flush_now || flush_due_q) ? next : epochs_q.now};
       if (go) lap_q <= lap_i;
-      lap_due_q <= lap_q != lap_i && !go;
       // A time that is past only calls a pending flush off.
       if (flush_i) wait_q <= (expiry_i > now_i) ? 2'd2 : 2'd0;
       else if (go && flush_due_q) wait_q <= wait_q - 2'd1;
-      flush_due_q <= wait_q != '0 && now_i >= at_q && !flush_i && !go;
+      flush_due_q <= flush_due;
+      hold_q      <= lap_due || flush_due;
     end
     if (flush_i) at_q <= expiry_i - Second;
     else if (go && flush_due_q) at_q <= at_q + Second;

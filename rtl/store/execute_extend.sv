@@ -211,9 +211,9 @@ module execute_extend
     lines_q <= (lines > 16'd63) ? 6'd63 : lines[5:0];
   end
   assign own_valid_o = state_q == ExPut;
-  assign own_o       = '{start: !more_q, own_lines: goes_on_q, klen: op_i.req.klen, vlen: len,
-                         flags: item_i.flags, expiry: item_i.expiry, off: op_i.req.off,
-                         done: at_q};
+  assign own_o       = '{start: !more_q, own_lines: goes_on_q, db: op_i.req.db,
+                         klen: op_i.req.klen, vlen: len, flags: item_i.flags,
+                         expiry: item_i.expiry, off: op_i.req.off, done: at_q};
   assign key_tell_o  = state_q inside {ExPlaced, ExNext, ExRead, ExChunks, ExKey} && !more_q;
 
   assign stored     = off_q.lap != '0 && kept_q;

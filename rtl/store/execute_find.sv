@@ -201,7 +201,8 @@ module execute_find
           expiry: checked.expiry,
           vlen: checked.vlen,
           uses: checked.uses,
-          old: checked.old,
+          renewed: checked.renewed,
+          renewed_hit: checked.renewed_hit,
           stored_expiry: stored_expiry_q
       };
 

@@ -276,7 +276,8 @@ module execute_number
     value_sent_q <= state_q == NuBeats && (value_sent_q || (ownb_ready_i && last));
   end
   assign own_valid_o  = state_q == NuPut;
-  assign own_o        = '{start: 1'b1, own_lines: 1'b0, klen: op_i.req.klen, vlen: 21'(len_q),
+  assign own_o        = '{start: 1'b1, own_lines: 1'b0, db: op_i.req.db,
+                          klen: op_i.req.klen, vlen: 21'(len_q),
                           flags: item_i.alive ? item_i.flags : '0,
                           expiry: item_i.alive ? item_i.expiry : op_i.req.expiry, off: '0,
                           done: '0};

@@ -93,6 +93,7 @@ module execute_result
     ctx.cont       = sends && !room_i.whole;
     ctx.cont_start = ((op_i.req.op == OpCont) ? op_i.req.cont_start : '0) + room_i.piece;
     ctx.op         = op_i.req.ctx_op;
+    ctx.db         = op_i.req.db;
     ctx.noreply    = op_i.req.noreply;
     ctx.cas_out    = op_i.req.cas_out;
     ctx.touch      = op_i.req.touch;

@@ -6,8 +6,10 @@
 // little-endian, short beats are padded with zeros:
 //   sum += sum over i < 8 of (m[i] + k[i]) * (m[i + 8] + k[i + 8])    (32-bit sums, 64-bit product)
 //   h = sum01 + length; h ^= h >> 32; h *= mix0; h += sum23; h ^= h >> 29; h *= mix1; h ^= h >> 32
+//   h ^= database * 0x9e3779b97f4a7c15: one key's buckets and tags differ from database to database
 module hash
   import wirekv_pkg::*;
+  import request_pkg::*;
 #(
   /// What accompanies a key through the pipeline.
   parameter type T = logic
@@ -18,12 +20,13 @@ module hash
   input  logic [31:0][31:0] nh_key_i,
   input  logic [1:0][63:0]  mix_key_i,
   /// Beats of a key of up to 256 bytes. With known_i the one beat says nothing and the hash is
-  /// hash_i. info_i is taken with the last beat.
+  /// hash_i. info_i and db_i are taken with the last beat.
   input  logic              s_valid_i,
   output logic              s_ready_o,
   input  beat_t             s_beat_i,
   input  logic              known_i,
   input  logic [63:0]       hash_i,
+  input  db_t               db_i,
   input  T                  info_i,
   /// Hash and info of each key.
   output logic              m_valid_o,
@@ -37,6 +40,7 @@ module hash
   typedef struct packed {
     logic        known;
     logic [63:0] hash;
+    db_t         db;
     T            info;
   } side_t;
 
@@ -52,7 +56,7 @@ module hash
     else if (advance)
       valid_q <= {valid_q[Stages-2:3], valid_q[2] && last_q[2], valid_q[1:0], s_valid_i};
     if (advance) begin
-      if (s_valid_i) side_q[0] <= '{known: known_i, hash: hash_i, info: info_i};
+      if (s_valid_i) side_q[0] <= '{known: known_i, hash: hash_i, db: db_i, info: info_i};
       for (int s = 1; s < int'(Stages); s++) if (valid_q[s-1]) side_q[s] <= side_q[s-1];
     end
   end
@@ -141,8 +145,13 @@ module hash
     if (advance && valid_q[6]) result_q <= second_low_q + {second_a_q + second_b_q, 32'd0};
   end
 
+  logic [15:0][63:0] of_db;
+  for (genvar d = 0; d < 16; d++) begin : gen_db
+    assign of_db[d] = 64'(d) * 64'h9E37_79B9_7F4A_7C15;
+  end
   assign m_valid_o = valid_q[Stages-1];
-  assign m_hash_o  = side_q[Stages-1].known ? side_q[Stages-1].hash : result_q ^ (result_q >> 32);
+  assign m_hash_o  = side_q[Stages-1].known ? side_q[Stages-1].hash :
+      result_q ^ (result_q >> 32) ^ of_db[side_q[Stages-1].db];
   assign m_info_o  = side_q[Stages-1].info;
 
 endmodule

@@ -127,7 +127,6 @@ module log_place
   logic fits, refused, own_lines, aligned, budget_known;
   logic [35:0] lap_q, lap_next, lap_last_q;
   logic [27:0] head_q, head_next;
-  logic [18:0] item_lap;  // as headers keep it
   off_t place;
   log_piece_t piece;
   logic piece_ready, parts_large_q;
@@ -156,10 +155,9 @@ module log_place
     piece.start     = limit_q.put.start;
     piece.parts     = limit_q.put.own_lines || !limit_q.put.start;
     piece.drop      = limit_q.put.start ? refused : !limit_q.still;
-    item_lap        = fits ? lap_q[18:0] : lap_next[18:0];
-    piece.head      = '{lap: item_lap[15:0], expiry: limit_q.put.expiry, flags: limit_q.put.flags,
-                        lap_high: item_lap[18:16], vlen: limit_q.put.vlen,
-                        klen: limit_q.put.klen};
+    piece.head      = '{lap: fits ? lap_q[11:0] : lap_next[11:0], db: limit_q.put.db,
+                        expiry: limit_q.put.expiry, flags: limit_q.put.flags,
+                        vlen: 24'(limit_q.put.vlen), klen: limit_q.put.klen};
     if (limit_q.put.start) {piece.line, piece.lane} = {place.pos, 4'h0};
     else {piece.line, piece.lane} = limit_q.cont_byte;
   end

@@ -167,6 +167,7 @@ module store
     .s_beat_i (key_i),
     .known_i  (!has_key),
     .hash_i   (req_i.hash),
+    .db_i     (req_i.db),
     .info_i   (info),
     .m_valid_o(hashed_valid),
     .m_ready_i(hashed_ready),

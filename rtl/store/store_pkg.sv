@@ -38,12 +38,12 @@ package store_pkg;
 
   /// Item header, the first 16 bytes of an item; key, then value follow without a gap.
   typedef struct packed {
-    logic [15:0] lap;      // bits 0..15 of the full lap the item was written in: a stale way never
-                           // takes other bytes for its item
+    logic [11:0] lap;      // low bits of the full lap the item was written in: what was given up as
+                           // memory failed is not found again
+    db_t         db;
     msec_t       expiry;   // 0 never
     logic [31:0] flags;
-    logic [2:0]  lap_high; // bits 16..18
-    logic [20:0] vlen;
+    logic [23:0] vlen;
     logic [7:0]  klen;     // byte 0
   } head_t;
 
@@ -231,7 +231,8 @@ package store_pkg;
     msec_t            expiry;
     logic [20:0]      vlen;
     logic [15:0][1:0] uses;         // use counts of the two buckets
-    logic             old;          // one of them is not of the present epoch
+    logic             renewed;      // both are of the present epoch
+    logic             renewed_hit;  // and `hit`
   } checked_t;
 
   /// The item that a request is about: the prefetched one, or the one that the steps found.
@@ -248,7 +249,8 @@ package store_pkg;
     msec_t            expiry;
     logic [20:0]      vlen;
     logic [15:0][1:0] uses;
-    logic             old;
+    logic             renewed;      // as in checked_t
+    logic             renewed_hit;
     msec_t            stored_expiry;  // of the item that holds the request's key
   } item_t;
 

@@ -63,6 +63,7 @@ class Conn:
         self.abort = False     # the store loses its next value half sent
         self.reset = False
         self.open = True
+        self.db = 0            # as its context says
 
 
 class Bench:
@@ -315,6 +316,7 @@ class Bench:
                         len(self.conns[rec["conn"]].ops)}
         job = self.job
         if rec["udp"]:
+            assert rec["db"] == 0
             if first:
                 self.udp_six.append(rec["tx_ptr"])
             if op == "OpEnd":
@@ -325,6 +327,7 @@ class Bench:
             return
         conn = self.conns[rec["conn"]]
         assert not conn.released
+        assert rec["db"] == conn.db
         if first:
             assert rec["tx_ptr"] == mod32(conn.tx0 + conn.tx)
             assert rec["tx_space"] <= RING - (conn.tx - conn.acked)
@@ -365,7 +368,7 @@ class Bench:
 
     def context(self, rec, op, key):
         ctx = {f: rec[f] for f in ("rx_ptr", "mode", "rem", "noreply", "cas_out", "touch",
-                                   "last_key", "klen", "vlen", "expiry", "num", "off", "hash")}
+                                   "last_key", "klen", "vlen", "expiry", "num", "off", "hash", "db")}
         ctx["op"] = rec["ctx_op"]
         ctx["known"], ctx["binary"], ctx["resp"] = 1, rec["binary"], rec["resp"]
         if not rec["key_stored"] and key:
@@ -388,6 +391,9 @@ class Bench:
             ctx = {**(ctx or self.context(rec, "OpEnd", None)), "mode": T.MdAbort}
             cocotb.start_soon(self.bad_done())
         conn.met |= int(conn.redis and ctx["mode"] == T.MdHost)
+        if ctx["mode"] == T.MdLine and not ctx.get("cont"):
+            # As if the last request had chosen another one.
+            ctx["db"] = conn.db = random.randrange(16)
         self.rests[rec["conn"]] = ctx["rem"] if ctx["mode"] == T.MdValue else 0
         self.dones.put({"": {"conn": rec["conn"], "tx_ptr": mod32(conn.tx0 + conn.tx),
                              "ctx": ctx}})
@@ -439,7 +445,7 @@ class Bench:
                 assert rec["hash"] == hash_of(key)
             assert item["key"] == key, "key of the item"
             assert (item["vlen"], rec["vlen"]) == (len(item["value"]),) * 2
-            assert rec["expiry"] == item["expiry"]
+            assert (rec["expiry"], rec["db"]) == (item["expiry"], item["db"])
             ops.append(("store", op, key, item["flags"], item["expiry"], item["value"], noreply,
                         rec["num"] if op == "OpCas" or binary else 0))
         elif op == "OpPart":

@@ -53,6 +53,12 @@ class Item:
         self.value, self.flags, self.expiry, self.off = value, flags, expiry, off
 
 
+def name_of(r):
+    """What a record's key is called in the model: the same key is another one in another database."""
+    key = r.get("_key")
+    return (r["db"], key) if r.get("db") else key
+
+
 class Model:
     """What the requests should do; `lost` says whether a missing item may be gone from the log."""
 
@@ -70,18 +76,18 @@ class Model:
 
     def run(self, r):
         """Executes record `r` (a dict) and returns the expected result, or None."""
-        key, op = r.get("_key"), r["op"]
-        item = self.alive(key) if key is not None else None
+        key, op, name = r.get("_key"), r["op"], name_of(r)
+        item = self.alive(name) if key is not None else None
 
-        def reply(name):
-            return None if r.get("noreply") else ("reply", getattr(T, name))
+        def reply(text):
+            return None if r.get("noreply") else ("reply", getattr(T, text))
 
         def store():
             if r["off"]["lap"] == 0:
                 if op == T.OpSet:
-                    self.items.pop(key, None)
+                    self.items.pop(name, None)
                 return reply("RpNoMemory")
-            self.items[key] = Item(r["_value"], r["flags"], r["expiry"], r["off"])
+            self.items[name] = Item(r["_value"], r["flags"], r["expiry"], r["off"])
             return reply("RpStored")
 
         if op == T.OpGet:
@@ -107,11 +113,11 @@ class Model:
             if not self.extends(item, r):
                 return reply("RpNotStored")
             both = (item.value, r["_value"]) if op == T.OpAppend else (r["_value"], item.value)
-            self.items[key] = Item(b"".join(both), item.flags, item.expiry, None)
+            self.items[name] = Item(b"".join(both), item.flags, item.expiry, None)
             return reply("RpStored")
         if op == T.OpDelete:
             if item:
-                del self.items[key]
+                del self.items[name]
             return reply("RpDeleted" if item else "RpNotFound")
         if op == T.OpTouch:
             if item:
@@ -125,7 +131,7 @@ class Model:
                 return reply("RpNonNumeric")
             delta = r["num"]
             number = (number + delta) % (1 << 64) if op == T.OpIncr else max(number - delta, 0)
-            self.items[key] = Item(str(number).encode().ljust(len(item.value)), item.flags,
+            self.items[name] = Item(str(number).encode().ljust(len(item.value)), item.flags,
                                    item.expiry, None)
             return None if r.get("noreply") else ("number", number)
         if op == T.OpFlush:
@@ -133,7 +139,7 @@ class Model:
                 self.items.clear()
             return reply("RpOk")
         if op == T.OpTooBig:
-            self.items.pop(key, None)
+            self.items.pop(name, None)
             return reply("RpTooLarge")
         if op == T.OpReply:
             return None if r.get("noreply") else ("reply", r["reply"])
@@ -331,7 +337,8 @@ class Bench:
                 r.setdefault("expiry", 0)
                 r["off"] = self.put(
                     to_beats(key) + to_beats(value), start=1, own_lines=random.randrange(8) == 0,
-                    klen=len(key), vlen=len(value), flags=r["flags"], expiry=r["expiry"])
+                    klen=len(key), vlen=len(value), flags=r["flags"], expiry=r["expiry"],
+                    db=r.get("db", 0))
             if r["op"] in STORES:
                 r["_place"] = self.place(r["off"])
             self.send(r, None if r.get("key_stored") else key)
@@ -408,7 +415,7 @@ class Bench:
                 job["cont"] = r, None, ctx
                 self.pieces += 1
                 continue
-            was = self.model.items.get(r.get("_key"))
+            was = self.model.items.get(name_of(r))
             self.count(r)
             if self.gives_up and r["op"] in EXTENDS and not r["noreply"] and self.fits(("reply", T.RpNoMemory), results[0]):
                 # Its pieces have left the log before the last one was made; the item is as it was.
@@ -432,12 +439,12 @@ class Bench:
                 continue
             if not self.fits(want, got):
                 if self.gives_up and r["op"] == T.OpCas and self.fits(("reply", T.RpExists), got):
-                    self.model.items.pop(r["_key"], None)
+                    self.model.items.pop(name_of(r), None)
                     continue
                 # Right if the item has fallen out of the store.
                 assert was, f"record {n}, {r}: want {want}, got {got}"
                 self.forgive(was, r, want, got)
-                self.model.items.pop(r["_key"], None)
+                self.model.items.pop(name_of(r), None)
                 want = self.model.run(r)
                 assert self.fits(want, got), f"record {n}, {r}: want {want}, got {got}, was {was}"
             where = f"record {n} {r}: want {want}, got {got}"
@@ -493,7 +500,7 @@ class Bench:
         assert room >= 0 or job["udp"]
         # What the connection goes on with: where the record executed last has left it.
         last = records[executed - 1] if cut else job["end"]
-        for field in ("noreply", "cas_out", "touch", "last_key", "klen", "expiry", "num"):
+        for field in ("db", "noreply", "cas_out", "touch", "last_key", "klen", "expiry", "num"):
             if field in ("expiry", "num") and last["op"] in EXTENDS and ctx["cont"]:
                 continue
             assert ctx[field] == last.get(field, 0), (field, ctx, last)
@@ -506,7 +513,7 @@ class Bench:
     def count(self, r):
         """Counts what record `r` will do."""
         op, expected = r["op"], self.expected
-        alive = self.model.alive(r["_key"]) if "_key" in r else None
+        alive = self.model.alive(name_of(r)) if "_key" in r else None
         hit = "Hits" if alive else "Misses"
         if op == T.OpGet:
             expected[f"Get{hit}"] += 1

@@ -41,6 +41,28 @@ def test_collisions(small):
     assert bench.lost == bench.misses_by_age == 0
 
 
+def test_databases(small):
+    """A key is another one in another database, whatever is done to it there."""
+    bench = Bench(small)
+
+    def each(key, dbs, *records):
+        for db in dbs:
+            do(bench, *({**record, "db": db} for record in records))
+
+    for key in (b"key", b"k" * 64, b"k" * 130):
+        every = random.sample(range(16), 16)
+        for db in every:
+            each(key, [db], put(key, random.randbytes(random.choice([5, 100]))))
+        each(key, every, get(key))
+        each(key, [3, 9], {"op": T.OpDelete, "_key": key})
+        each(key, every, get(key))
+        each(key, [0, 3, 15], {"op": T.OpAppend, "_key": key, "_value": b"more"}, get(key))
+        each(key, [2], put(key, b"41"))
+        each(key, [1, 2, 3], {"op": T.OpIncr, "_key": key, "num": 1})
+        each(key, every, get(key))
+    assert bench.lost == bench.misses_by_age == 0
+
+
 def test_clock(small):
     """Items end with the millisecond that they name; a delayed flush when the second before its time begins,
     and again as it ends."""

@@ -92,6 +92,10 @@ def random_jobs(bench, n, keys, jobs=8, space=None):
             bench.tick()
             continue
         records = [random_record(bench, random.choice(keys)) for _ in range(random.randrange(9))]
+        for r in records:
+            # Most keys are in one only.
+            strays = random.random() < 0.05
+            r["db"] = random.choice([0, 7]) if strays else 7 * (sum(r.get("_key", b"")) % 4 == 0)
         udp = int(random.random() < 0.2)
         job = bench.job(records, conn, udp, space() if space else 65536)
         conts[conn] = job
@@ -106,7 +110,8 @@ def continue_value(bench, job, space=None):
     """The next job of a connection whose value was split, or whose append has made a piece."""
     key, value, ctx = job["cont"]
     if value is None:
-        record = {k: ctx[k] for k in ("op", "noreply", "klen", "vlen", "off", "cont_start", "hash", "expiry", "num")}
+        record = {k: ctx[k] for k in ("op", "db", "noreply", "klen", "vlen", "off", "cont_start", "hash", "expiry",
+                                      "num")}
         record |= {"key_stored": 1, "_key": key["_key"], "_value": key["_value"]}
         return bench.job([record], job["conn"], 0, space() if space else 65536)
     record = {"op": T.OpCont, "klen": ctx["klen"], "vlen": ctx["vlen"], "off": ctx["off"],

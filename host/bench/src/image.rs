@@ -132,7 +132,8 @@ impl<'a> Image<'a> {
         let item = self.log.get_mut(at..at + bytes).context("the log has no room")?;
         item[0] = key.len() as u8;
         item[1..4].copy_from_slice(&(value.len() as u32).to_le_bytes()[..3]);
-        item[14..HEADER].copy_from_slice(&(self.lap as u16).to_le_bytes());
+        // Beside the database, 0.
+        item[14..HEADER].copy_from_slice(&((self.lap as u16) << 4).to_le_bytes());
         item[HEADER..HEADER + key.len()].copy_from_slice(key);
         item[HEADER + key.len()..].copy_from_slice(value);
 
