@@ -88,6 +88,7 @@ module execute_result
     ctx.known      = 1'b1;
     ctx.binary     = op_i.req.binary;
     ctx.resp       = op_i.req.resp;
+    if (op_i.req.op == OpHost) ctx.resp.met = 1'b1;
     ctx.mode       = op_i.req.mode;
     ctx.rem        = op_i.req.rem;
     ctx.cont       = sends && !room_i.whole;

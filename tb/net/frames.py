@@ -215,7 +215,7 @@ def receive(frame):
     drop = from_group or (martian and (martian, None))
     pseudo = l3[12:20] + struct.pack(">HH", proto, (total - 20) & 0xFFFF)
     peer = {"mac": int.from_bytes(frame[6:12], "big"), "vlan_valid": int(vlan),
-            "vlan_tci": int.from_bytes(frame[14:16], "big") if vlan else None, "ours": 0,
+            "vlan_tci": int.from_bytes(frame[14:16], "big") if vlan else None, "ours": 0, "redis": 0,
             "ip": int.from_bytes(l3[12:16], "big"), "port": sport}
     if proto == 6 and dport in PORTS:
         offset = (l3[32] >> 4) * 4
@@ -292,7 +292,8 @@ def receive6(frame, vlan, l2, from_group):
     sport, dport = struct.unpack(">HH", l3[40:44])
     pseudo = l3[8:40] + struct.pack(">HH", total, proto)
     peer = {"mac": int.from_bytes(frame[6:12], "big"), "vlan_valid": int(vlan),
-            "vlan_tci": int.from_bytes(frame[14:16], "big") if vlan else None, "ours": ours, "ip": src, "port": sport}
+            "vlan_tci": int.from_bytes(frame[14:16], "big") if vlan else None, "ours": ours, "redis": 0, "ip": src,
+            "port": sport}
     if proto == 6 and dport in PORTS:
         offset = (l3[52] >> 4) * 4
         if offset < 20 or total < offset or total + 40 > size:

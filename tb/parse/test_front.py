@@ -371,6 +371,8 @@ class Bench:
                                    "last_key", "klen", "vlen", "expiry", "num", "off", "hash", "db")}
         ctx["op"] = rec["ctx_op"]
         ctx["known"], ctx["binary"], ctx["resp"] = 1, rec["binary"], rec["resp"]
+        if op == "OpHost":
+            ctx["resp"] = {**rec["resp"], "met": 1}
         if not rec["key_stored"] and key:
             ctx["hash"] = hash_of(key)
         return ctx
