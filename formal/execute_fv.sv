@@ -76,7 +76,8 @@ module execute_fv
   endfunction
   always_comb begin
     found = found_i;
-    found.lookup = req_i.op inside {OpGet, OpSet, OpAdd, OpReplace, OpCas, OpDelete, OpIncr, OpDecr, OpTouch,
+    found.lookup = req_i.op inside {OpGet, OpSet, OpAdd, OpReplace, OpCas, OpDelete, OpIncr,
+                                    OpDecr, OpTouch,
                                     OpTooBig, OpAppend, OpPrepend};
     for (int b = 0; b < 2; b++) begin
       found.line[b] = line_no_t'(half(found_i.line[b]));
@@ -251,22 +252,25 @@ module execute_fv
   logic look_q, other_q;
   assign now = rd_data;
   always_ff @(posedge clk_i) begin
-    look_q  <= rst_ni && mine && !dut.act_done && (dut.u_index.read_i || dut.u_index.insert_buckets);
+    look_q  <= rst_ni && mine && !dut.act_done &&
+        (dut.u_index.read_i || dut.u_index.insert_buckets);
     other_q <= rst_ni && rsp_ready[bank_q] && rsp_valid_i[bank_q] && acquired_q == line_q;
   end
-  `ASSERT(
-      Steps,
-      !(look_q || other_q) || (now[bank_q].ways[way_q] == content_q && now[bank_q].epoch == epoch_q))
+  logic same;
+  assign same = now[bank_q].ways[way_q] == content_q && now[bank_q].epoch == epoch_q;
+  `ASSERT(Steps, !(look_q || other_q) || same)
 
   // ------------------------------------------------ reached
   `FV_SEEN(written, put && way_strb[way_q][0])
   `FV_COVER(Hits, decides && dut.u_find.checked.hit && offs && written)
-  `FV_COVER(
-      Commits,
-      dut.moves.go && dut.u_find.u_compare.commit_same[bank_q] && dut.u_find.u_compare.commit_i.way[{bank_q, way_q}] && dut.check.found.lookup)
-  `FV_COVER(
-      Near,
-      dut.moves.go && dut.u_find.u_compare.near_same[bank_q] && dut.u_find.u_compare.near_q.way[{bank_q, way_q}] && dut.check.found.lookup)
+  logic commit_way, near_way, looks;
+  assign commit_way = dut.u_find.u_compare.commit_same[bank_q] &&
+      dut.u_find.u_compare.commit_i.way[{bank_q, way_q}];
+  assign near_way   = dut.u_find.u_compare.near_same[bank_q] &&
+      dut.u_find.u_compare.near_q.way[{bank_q, way_q}];
+  assign looks      = dut.moves.go && dut.check.found.lookup;
+  `FV_COVER(Commits, looks && commit_way)
+  `FV_COVER(Near, looks && near_way)
   `FV_COVER(Again, dut.moves.again && written)
   `FV_COVER(Inserts, dut.u_index.u_insert.done_o && put)
   `FV_COVER(Moves, dut.u_index.u_insert.moved_o && put)
