@@ -302,8 +302,8 @@ module tx_build
       TxTcp: begin
         next = ProtoTcp;
         l4 = {
-          our_tcp_port(cfg_i, head.peer), head.peer.port, head.seq, head.ack, head.offset_flags, head.wnd, sums.l4,
-          112'd0
+          our_tcp_port(cfg_i, head.peer), head.peer.port, head.seq, head.ack, head.offset_flags,
+          head.wnd, sums.l4, 112'd0
         };
       end
       TxUdp: begin

@@ -58,8 +58,9 @@ module byte_leave
       cut.pos  = word_pos;
       cut.mode = MdKeys;
       cut.rem  = 32'(14'(job_i.len - word_pos)) + 32'd1;
-    end else if (so_far > 14'(LineMax) && !ctx.resp.is && !(line_i.cmd inside {CmdGet, CmdGets} && !eager_i &&
-                                            !line_i.indented && !line_i.foreign)) begin
+    end else if (so_far > 14'(LineMax) && !ctx.resp.is &&
+                 !(line_i.cmd inside {CmdGet, CmdGets} && !eager_i &&
+                   !line_i.indented && !line_i.foreign)) begin
       cut = '{pos: job_i.len, mode: MdQuit, rem: '0, noreply: 1'b0};
     end else if (so_far == 14'(JobBytes)) begin
       cut.mode = MdLong;

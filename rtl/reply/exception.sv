@@ -67,8 +67,10 @@ module exception
       out_in.last = hkey_i.last;
     end else begin
       out_valid   = hreq_valid_i;
-      out_in.data = 512'({3'b0, hreq_i.begins, hreq_i.stranger, hreq_i.more, hreq_i.resp, hreq_i.udp, hreq_i.len,
-                          tag});
+      out_in.data = 512'({
+        3'b0, hreq_i.begins, hreq_i.stranger, hreq_i.more, hreq_i.resp, hreq_i.udp,
+        hreq_i.len, tag
+      });
       out_in.keep = '1;
       out_in.last = bare;
     end

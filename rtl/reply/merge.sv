@@ -22,8 +22,10 @@ module merge
   fixed_t reply, resp_text;
   ending_t ending;
   logic says, fits, together;
-  assign reply    = (res_i.kind != RsReply) ? FxNone : res_i.resp.is ? resp_text : 6'(res_i.reply);
-  assign ending   = (!res_i.tail || res_i.binary.is) ? EnNone : (res_i.last_key && !res_i.resp.is) ? EnCrlfEnd : EnCrlf;
+  assign reply    = (res_i.kind != RsReply) ? FxNone :
+                    res_i.resp.is ? resp_text : 6'(res_i.reply);
+  assign ending   = (!res_i.tail || res_i.binary.is) ? EnNone :
+                    (res_i.last_key && !res_i.resp.is) ? EnCrlfEnd : EnCrlf;
   assign says     = reply != FxNone || res_i.kind inside {RsValue, RsNumber, RsHostData};
   assign together = !res_i.udp && !res_i.last && !res_i.binary.is;
   // A reply can wait, too.
