@@ -74,8 +74,13 @@ impl Flood {
             }
             Kind::Syns | Kind::SynsOfLinux => {
                 let seq = self.rng.random();
-                let syn =
-                    Segment { port: frame::PORT, seq, flags: SYN, window: 0xFFFF, ..Segment::default() };
+                let syn = Segment {
+                    port: frame::PORT,
+                    seq,
+                    flags: SYN,
+                    window: 0xFFFF,
+                    ..Segment::default()
+                };
                 let options = if self.kind == Kind::Syns { &[][..] } else { &OPTIONS };
                 frame::with_options(from, &syn, options)
             }
