@@ -70,7 +70,8 @@ async def last_first(dut):
         peer.send(stream(0, start, min(1400, 40_000 - start)), seq=start)
         await calm(dut, bench)
     assert c.received == 40_000
-    assert len(peer.seen) == 29 and peer.seen[-1][0]["ack"] == (peer.seq + 40_000) & M32
+    # An ACK each, and perhaps one that opens the window when the session has read.
+    assert len(peer.seen) in (29, 30) and peer.seen[-1][0]["ack"] == (peer.seq + 40_000) & M32
     assert bench.counts["TcpCountOooKept"] == 28
 
 
