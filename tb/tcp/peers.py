@@ -55,7 +55,7 @@ ADDRESS = (0x0A000000, 0xFD574B56_00010002_00030004_0A000000)
 
 def whose(addr):
     """Who stands behind an address, seen from the card."""
-    return addr["ip"], addr["port"], addr["ours"]
+    return addr["ip"], addr["port"], addr["ours"], addr["redis"]
 
 
 def diff(a, b):
@@ -76,6 +76,7 @@ class Bench:
         self.on_segment = self.on_event = lambda *_: None
         self.on_clock = []
         self.counts = dict.fromkeys(COUNTS, 0)
+        self.opened = {}                    # connection: whether it came by the port for Redis' protocol
         self.ev_stall = False               # the session takes no events
         self.tx_stop = False                # no segment can leave
         self.times = {}                     # clock of the first seg in, write, app, read, txseg
@@ -171,6 +172,8 @@ class Bench:
                 ev = T.ev_t.unpack(int(d.ev_o.value))
                 news = [kind for kind in ("open", "acked", "data", "fin", "closed") if ev[kind]]
                 assert news and (not ev["open"] or len(news) == 1), ev
+                if ev["open"]:
+                    self.opened[ev["conn"]] = ev["redis"]
                 for kind in news:
                     self.on_event(kind, ev["conn"], ev["rx_ptr"], ev["tx_ptr"])
             if count := int(d.count_o.value):
@@ -317,7 +320,9 @@ class Peer:
         # Timestamps: what our clock is ahead of the bench's, the card's last TSval in order.
         self.times, self.clock, self.echo = times, random.getrandbits(32), None
         self.net, self.key, self.total, self.expect = net, key, total, expect
-        self.addr = {"ours": ours, "ip": ADDRESS[ours > 0] + index, "port": port or 1024 + index, "mac": 0x020000000000 + index,
+        # Every other peer speaks to the card's port for Redis' protocol.
+        self.addr = {"ours": ours, "redis": index & 1, "ip": ADDRESS[ours > 0] + index, "port": port or 1024 + index,
+                     "mac": 0x020000000000 + index,
                      "vlan_valid": int(tag is not None), "vlan_tci": tag or 0}
         self.isn = random.getrandbits(32) if isn is None else isn
         self.mss, self.ws, self.ring = mss, ws, ring
@@ -546,7 +551,9 @@ class Hand:
         # With a clock: timestamps in each segment, and the one of the card that is echoed.
         self.clock, self.echo = clock, 0
         self.net, self.isn = net, random.getrandbits(32) if isn is None else isn
-        self.addr = {"ours": ours, "ip": ADDRESS[ours > 0] + index, "port": port or 1024 + index, "mac": 0x020000000000 + index,
+        # Every other peer speaks to the card's port for Redis' protocol.
+        self.addr = {"ours": ours, "redis": index & 1, "ip": ADDRESS[ours > 0] + index, "port": port or 1024 + index,
+                     "mac": 0x020000000000 + index,
                      "vlan_valid": 0, "vlan_tci": 0}
         self.options = {"mss_valid": 1, "mss": 1460} | options
         self.seen = []

@@ -6,7 +6,7 @@ import random
 
 import cocotb
 from common import run
-from tcp.peers import M32, RING, T, Hand, agreed_mss, blocks, setup, stream
+from tcp.peers import M32, RING, T, Hand, agreed_mss, blocks, setup, stream, whose
 
 EPOCH = 1 << 16     # ticks
 LONG = os.environ.get("WIREKV_LONG") == "1"
@@ -24,6 +24,18 @@ async def asked(peer):
     peer.gave(1)
     peer.ack = (seg["seq"] + 1) & M32
     return seg
+
+
+@cocotb.test()
+async def both_ports(dut):
+    """One port of a peer on both of the card's: two connections, and the session is told which is which."""
+    bench, net, session = await setup(dut)
+    for redis in (1, 0):
+        peer = Hand(net, 1)
+        peer.addr["redis"] = redis
+        net.peers[whose(peer.addr)] = peer
+        await peer.open()
+    assert len(session.conns) == 2 and bench.opened == {0: 1, 1: 0} and not net.strays
 
 
 async def gone(bench, session):
@@ -157,9 +169,10 @@ async def guesses(dut):
         await wrong(ack=random.getrandbits(32), seq=random.choice((0, random.getrandbits(32))))
     await wrong(ack=other.ack - peer.ack)
     await wrong(who=Hand(net, 3, isn=peer.isn), seq=1, ack=peer.ack)
-    peer.addr["port"] ^= 1
-    await wrong()
-    peer.addr["port"] ^= 1
+    for part in ("port", "redis"):
+        peer.addr[part] ^= 1
+        await wrong()
+        peer.addr[part] ^= 1
     for flags in ({"rst": 1}, {"syn": 1}, {"syn": 1, "bare": False}, {"fin": 1, "bare": True}, {"bare": True}):
         peer.send(b"get x\r\n" if "syn" not in flags else b"", **flags)
         await bench.clocks(60)

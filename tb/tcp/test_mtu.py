@@ -116,7 +116,8 @@ async def forged(dut):
     for seq in (-1, -FIRST, FIRST, FIRST + 1, RING, 1 << 17, 1 << 18, 1 << 31, -(1 << 17), random.getrandbits(31) + RING):
         flow.router(512, seq)
         strays += 1
-    for to in ({"ip": 0x0A000002}, {"port": 1026}, {"port": 0}, {"ip": 0x0A000002, "port": 1026}, {"ip": 0}):
+    for to in ({"ip": 0x0A000002}, {"port": 1026}, {"port": 0}, {"ip": 0x0A000002, "port": 1026}, {"ip": 0},
+               {"redis": 0}):
         for seq in (0, MSS):
             flow.router(512, seq, to)
             strays += 1
@@ -302,7 +303,7 @@ class Narrow(Net):
 async def downloads(dut, path):
     """Everything arrives over paths that become narrow meanwhile, with and without routers that tell,
     loss, disorder and forgeries."""
-    (tells, drop, stall), total = path, 30_000
+    (tells, drop, stall), total = path, 80_000
     bench, net, session = await setup(dut, tick=4, stall=stall, session={
         "key": lambda conn: 2 * conn, "on_open": lambda c: setattr(c, "want", total)})
     net = Narrow(bench)
