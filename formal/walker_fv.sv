@@ -24,9 +24,12 @@ module walker_fv
   input logic   cand_whole_i,
   input logic   cand_record_i,
   input logic   cand_more_i,
+  input logic   cand_resp_i,
+  input logic [6:0] cand_count_i,
   input logic   walk_ready_i,
   input logic   byte_begun_i,
   input place_t byte_place_i,
+  input line_no_t byte_kept_i,
   input logic   byte_done_i,
   input logic   byte_over_i,
   input logic   byte_records_i
@@ -63,11 +66,14 @@ module walker_fv
     .cand_whole_i,
     .cand_record_i,
     .cand_more_i,
+    .cand_resp_i,
+    .cand_count_i,
     .walk_valid_o(walk_valid),
     .walk_ready_i,
     .walk_o      (walk),
     .byte_begun_i,
     .byte_place_i,
+    .byte_kept_i,
     .byte_done_i (byte_done),
     .byte_over_i,
     .byte_records_i,
@@ -76,22 +82,23 @@ module walker_fv
   );
 
   `FV_STREAM(Job, job_valid_i, job_ready, {job_start_i, job_len_i, job_plain_i, job_again_i})
-  `FV_STREAM(Cand, cand_valid_i, cand_ready, {cand_place_i, cand_size_i, cand_ending_i, cand_key_i,
-                                              cand_good_i, cand_unfinished_i, cand_whole_i,
-                                              cand_record_i, cand_more_i})
+  `FV_STREAM(Cand, cand_valid_i, cand_ready, {
+             cand_place_i, cand_size_i, cand_ending_i, cand_key_i, cand_good_i, cand_unfinished_i,
+             cand_whole_i, cand_record_i, cand_more_i, cand_resp_i, cand_count_i})
   `FV_ASSUME(JobLen, job_len_i <= 14'(JobBytes))
   // The end of a job that is not there yet does not come; what was read has bytes, and each line of
   // keys ends with a request.
   `FV_ASSUME(Ends, !(cand_valid_i && cand_ending_i) || job_valid_i)
   `FV_ASSUME(Size, cand_size_i >= 12'd1 && cand_size_i <= 12'd2000)
-  `FV_ASSUME(Record, cand_more_i || cand_record_i)
+  `FV_ASSUME(Record, cand_record_i || (cand_more_i && !cand_resp_i))
 
   // [start, kept) went to requests that count, [kept, known) to keys that may be taken back; the byte
-  // engine works on what begins at `kept`, and has come to `byte_at`.
+  // engine works on what begins at `kept`, has come to `byte_at`, and may go back to `byte_kept`.
   logic
       fresh_q, over_q, waits_q, any_q;  // any_q: records count; waits_q: records may be taken back
   logic begun_q;
   place_t kept_q, known_q, kept, known, byte_at_q;
+  line_no_t byte_kept_q;
   assign kept  = fresh_q ? job_start_i : kept_q;
   assign known = fresh_q ? job_start_i : known_q;
 
@@ -119,12 +126,14 @@ module walker_fv
           byte_q    <= walk.kind == WkByte;
           begun_q   <= 1'b0;
           byte_at_q <= kept;
+          byte_kept_q <= kept.line;
           waits_q   <= 1'b0;
         end
       end
       if (byte_q && byte_begun_i) begin
         begun_q   <= 1'b1;
         byte_at_q <= byte_place_i;
+        byte_kept_q <= byte_kept_i;
       end
       if (byte_done) begin
         byte_q  <= 1'b0;
@@ -141,11 +150,15 @@ module walker_fv
     end
   end
 
-  // It begins where it is told to, goes forward, stays in the job; records that went out stay.
+  // It begins where it is told to, goes forward, or back as far as it has kept lines, which it gives
+  // up one after the other, and stays in the job; records that went out stay.
   `FV_ASSUME(Begins, !(byte_q && byte_begun_i && !begun_q) || byte_place_i == byte_at_q)
   `FV_ASSUME(Begun, !(byte_q && begun_q) || byte_begun_i)
-  `FV_ASSUME(Forward,
-             !(byte_q && byte_begun_i) || (14'(byte_place_i - byte_at_q) <= 14'(stop - byte_at_q)))
+  `FV_ASSUME(Inside,
+             !(byte_q && byte_begun_i) || (14'(byte_place_i - kept_q) <= 14'(stop - kept_q)))
+  `FV_ASSUME(
+      Keeps,
+      !(byte_q && byte_begun_i) || (8'(byte_kept_i - byte_kept_q) <= 8'(byte_place_i.line - byte_kept_q)))
   `FV_ASSUME(Records, !(byte_done && any_q) || byte_records_i)
 
   `ASSERT(InOrder, !(acts && walk.kind == WkRequest) || (!over_q && !byte_q && walk.from == known))
@@ -160,7 +173,7 @@ module walker_fv
   `ASSERT(LinesStay, fresh_q || over_q || byte_q || 8'(kept_q.line - oldest) == '0)
   // Of what the byte engine reads, nothing has gone; and what it has read goes by and by.
   `ASSERT(BytesStay, !byte_q || 14'(dut.at_q - kept_q) <= 14'(byte_at_q - kept_q))
-  `ASSERT(BytesGo, !byte_q || (oldest == dut.at_q.line && dut.at_q == byte_at_q))
+  `ASSERT(BytesGo, !byte_q || (oldest == byte_kept_q && dut.at_q == byte_at_q))
 
   // Invariants.
   `ASSERT(Fresh, dut.fresh_q || !fresh_q || dut.state_q == StWalk)

@@ -30,9 +30,10 @@ module byte_engine
   output logic        read_o,
   output line_no_t    line_o,
   input  line_t       data_i,
-  /// Once it has begun, everything before this place is done with.
+  /// Once it has begun: how far it has come, and the first line that it may read again.
   output logic        begun_o,
   output place_t      place_o,
+  output line_no_t    kept_o,
   /// Done: there the next request starts, or the rest of the job does not count. Nothing of the job has gone
   /// out. Pulse.
   output logic        done_o,
@@ -255,7 +256,8 @@ module byte_engine
   assign short     = 14'(place - line_pos) < 14'(KeepMax);
   assign keeps     = ctx.resp.is && !whole_q && !partial_q && short &&
                      state_q inside {ByRead, ByWord, BySkip, ByLine, ByDecide, ByAct};
-  assign place_o   = keeps ? line_pos : place;
+  assign place_o   = place;
+  assign kept_o    = keeps ? line_pos.line : place.line;
   assign again     = (odd && (reads || state_q == ByWord) && !partial_q && short) ||
                      (state_q == BySkip && line.length > 32'(ValueMax));
   assign gives_up  = ctx.resp.is && (broken_q || (14'(job_stop_i - line_pos) == 14'(JobBytes) &&

@@ -37,6 +37,7 @@ module lines
   /// How far it has come, and where it leaves off: see walker.
   input  logic        byte_begun_i,
   input  place_t      byte_place_i,
+  input  line_no_t    byte_kept_i,
   input  logic        byte_done_i,
   input  logic        byte_over_i,
   input  logic        byte_records_i,
@@ -258,6 +259,7 @@ module lines
     .walk_o           (walk),
     .byte_begun_i,
     .byte_place_i,
+    .byte_kept_i,
     .byte_done_i,
     .byte_over_i,
     .byte_records_i,

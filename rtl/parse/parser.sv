@@ -58,6 +58,7 @@ module parser
   // Between the two engines.
   logic start, first, read, begun, done, over, untouched, byte_item_valid, byte_item_ready;
   place_t from, job_start, job_stop, place, byte_item_place;
+  line_no_t kept;
   job_t job;
   line_no_t coming, line;
   line_t data;
@@ -85,6 +86,7 @@ module parser
     .byte_data_o      (data),
     .byte_begun_i     (begun),
     .byte_place_i     (place),
+    .byte_kept_i      (kept),
     .byte_done_i      (done),
     .byte_over_i      (over),
     .byte_records_i   (!untouched),
@@ -119,6 +121,7 @@ module parser
     .data_i      (data),
     .begun_o     (begun),
     .place_o     (place),
+    .kept_o      (kept),
     .done_o      (done),
     .over_o      (over),
     .first_o     (untouched),

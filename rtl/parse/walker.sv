@@ -37,10 +37,12 @@ module walker
   output logic   walk_valid_o,
   input  logic   walk_ready_i,
   output walk_t  walk_o,
-  /// How far the byte engine has come, once it has begun. It is done: there the next request starts, or
-  /// nothing more of the job counts; records of the job have gone out.
+  /// How far the byte engine has come, once it has begun, and the first line that it may read again, in
+  /// which case it goes back. It is done: there the next request starts, or nothing more of the job
+  /// counts; records of the job have gone out.
   input  logic   byte_begun_i,
   input  place_t byte_place_i,
+  input  line_no_t byte_kept_i,
   input  logic   byte_done_i,
   input  logic   byte_over_i,
   input  logic   byte_records_i,
@@ -64,6 +66,7 @@ module walker
   logic fresh_q;             // nothing of the job has been looked at
   place_t at_q, line_q;  // what is next; start of the line of keys
   logic keys_q;  // at_q is in a line of keys
+  line_no_t kept_q;  // StByte: first line that is needed
   logic begun_q, pending_q;  // records of the job were committed, or wait for it
   logic [$clog2(KeysMax)-1:0] count_q;
   logic [6:0] left_q, keys_left;  // Redis: keys of the line that are to come, and behind this one
@@ -163,6 +166,7 @@ module walker
           end
           default: begin
             at_q      <= from;
+            kept_q    <= from.line;
             keys_q    <= 1'b0;
             pending_q <= 1'b0;
             state_q   <= StByte;
@@ -176,7 +180,10 @@ module walker
         end
       end
       if (state_q == StByte) begin
-        if (byte_begun_i) at_q <= byte_place_i;
+        if (byte_begun_i) begin
+          at_q   <= byte_place_i;
+          kept_q <= byte_kept_i;
+        end
         if (byte_done_i) begin
           begun_q <= byte_records_i;
           state_q <= byte_over_i ? StOver : StWalk;
@@ -195,6 +202,6 @@ module walker
     if (!rst_ni) at_line_o <= '0;
     else at_line_o <= at_q.line;
   end
-  assign oldest_o = keys_q ? line_q.line : at_q.line;
+  assign oldest_o = (state_q == StByte) ? kept_q : keys_q ? line_q.line : at_q.line;
 
 endmodule

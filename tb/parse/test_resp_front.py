@@ -51,6 +51,16 @@ async def by_its_port(dut):
 
 
 @cocotb.test()
+async def seeming_starts(dut):
+    """Arguments full of what commands begin with, in commands that the byte engine reads and may read again."""
+    def full(size):
+        return (encode(b"GET", b"") * size)[:size]
+    data = [b"".join(encode(b"MGET", *[full(n)] * 30) + encode(b"mset", full(n), full(2000)) + encode(b"ECHO", full(2000))
+                     for n in (250, 249, 100, 40))] * 2
+    await speak(dut, data, lambda: random.choice((1460, 5000)))
+
+
+@cocotb.test()
 async def long_values(dut):
     """Values around the size of a job and far beyond, and too large ones."""
     def a_store(size):
