@@ -26,6 +26,8 @@ module tcp_seq_fv
   input logic [39:0] seq_i,
   input logic [39:0] now_i,
   input logic [39:0] deadline_i,
+  input logic [39:0] recent_i,
+  input logic [39:0] value_i,
   input event_t      ev_i,
   input tcb_t        tcb_i,
   input peer_t       peer_i,
@@ -56,12 +58,16 @@ module tcp_seq_fv
   // ------------------------------------------------ an event and its connection
   event_t ev;
   tcb_t tcb;
+  silence_t silence;
   always_comb begin
     ev                 = ev_i;
     ev.kind            = KdSeg;
     ev.found.fresh     = 1'b0;
     ev.found.seg.seq   = seq_i[31:0];
     ev.found.seg.ack   = ack_i[31:0];
+    ev.found.times.value = value_i[31:0];
+    silence              = silence_i;
+    silence.stamps.recent = recent_i[31:0];
     tcb                = tcb_i;
     tcb.snd_una        = una_i[31:0];
     tcb.snd_nxt        = nxt_i[31:0];
@@ -74,7 +80,7 @@ module tcp_seq_fv
     tcb.deadline       = deadline_i[19:0];
   end
   // SND.UNA - 1 <= recover <= SND.MAX, what is timed is under way; a ring, and a FIN each way.
-  far_t nxt, max, last, recover, timed, unread, seq, ack, late, fin_rcvd;
+  far_t nxt, max, last, recover, timed, unread, seq, ack, late, newer, fin_rcvd;
   assign nxt      = less(nxt_i, una_i);
   assign max      = less(max_i, una_i);
   assign last     = less(end_i, una_i);
@@ -84,6 +90,7 @@ module tcp_seq_fv
   assign unread   = less(rcv_nxt_i, read_i);
   assign seq      = less(seq_i, rcv_nxt_i);
   assign late     = less(now_i, deadline_i);
+  assign newer    = less(value_i, recent_i);
   assign fin_rcvd = far_t'(tcb_i.fin_rcvd);
   `FV_ASSUME(Ours, nxt >= 0 && max >= nxt && max <= last + 1 && last <= RingFar)
   `FV_ASSUME(Recover, recover >= -1 && recover <= max)
@@ -93,19 +100,20 @@ module tcp_seq_fv
   // A segment's numbers are read as the nearest ones to ours.
   localparam far_t Half = 42'sh8000_0000;
   `FV_ASSUME(Segment, seq >= -Half && seq < Half && ack >= -Half && ack < Half)
+  `FV_ASSUME(Stamps, newer >= -Half && newer < Half)
   `FV_ASSUME(Visited, late >= -42'sh8_0000 && late < 42'sh8_0000)
 
   work_t work;
   class_t found;
   logic unused_fresh;
   tcp_diff u_diff (
-    .now_i       (now_i[19:0]),
+    .now_i       (now_i[31:0]),
     .keep_alive_i('0),
     .idle_i      ('0),
     .ev_i        (ev),
     .tcb_i       (tcb),
     .peer_i,
-    .silence_i,
+    .silence_i   (silence),
     .fresh_o     (unused_fresh),
     .work_o      (work)
   );
@@ -144,7 +152,13 @@ module tcp_seq_fv
   `ASSERT(is_ack_bad, found.ack_bad == (ack > sent || ack < -far_t'({25'd0, tcb_i.max_wnd})))
   `ASSERT(is_ack_fin, found.ack_fin == (ack == last + 1))
   `ASSERT(is_nxt_behind, !is_new || work.diff.nxt_behind == (ack > nxt))
-  `ASSERT(is_rtt_past, !is_new || work.diff.rtt_past == (ack >= timed))
+  // With timestamps only a segment that echoes one measures.
+  logic measures;
+  assign measures = !silence_i.stamps.on || ev_i.found.times.valid;
+  `ASSERT(is_rtt_past, !is_new || work.diff.rtt_past == (ack >= timed && measures))
+  `ASSERT(
+      is_stale,
+      work.diff.stale == (silence_i.stamps.on && ev_i.found.times.valid && newer < 0 && silence_i.heard != '1))
   `ASSERT(is_rec_past, !is_new || work.diff.rec_past == (ack >= recover))
   `ASSERT(is_rec_beyond, !is_new || work.diff.rec_beyond == (ack > recover))
   `ASSERT(is_una_past_rec, work.diff.una_past_rec == (recover < 0))
