@@ -58,6 +58,7 @@ module tcp_lookup_fv
   typedef logic [IdW-1:0] id_t;
   typedef struct packed {
     ours_e       ours;
+    logic        redis;
     logic [31:0] name;
     logic [15:0] port;
   } tag_t;
@@ -119,7 +120,7 @@ module tcp_lookup_fv
   );
 
   function automatic tag_t tag_of(input seg_t seg, input logic [31:0] name);
-    return '{ours: seg.peer.ours, name: name, port: seg.peer.port};
+    return '{ours: seg.peer.ours, redis: seg.peer.redis, name: name, port: seg.peer.port};
   endfunction
 
   // ------------------------------------------------ what there is
