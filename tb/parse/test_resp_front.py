@@ -84,11 +84,18 @@ async def many_keys(dut):
 
 
 @cocotb.test()
+async def slow_sender(dut):
+    """What comes in small pieces: a value with an option behind it, a number that has no end."""
+    data = [encode(b"SET", b"k", random.randbytes(1500), b"NX") * 3, b"*" + b"0" * 40 + b"1\r\n$4\r\nPING\r\n"]
+    await speak(dut, data, lambda: random.randrange(1, 200), cut=0)
+
+
+@cocotb.test()
 async def longer_than_a_job(dut):
     """What gates do not run, and does not fit into a job, ends the connection."""
     data = [encode(b"GET", b"a") + one + encode(b"GET", b"b") for one in (
         encode(b"ECHO", b"x" * JOB), encode(b"SET", b"k", b"v" * JOB, b"NX"), b"x" * (JOB + 1) + b"\r\n",
-        encode(*[b"DEL"] + [b"k" * 100] * 90))]
+        encode(*[b"DEL"] + [b"k" * 100] * 90), encode(b"MGET", *[b"k" * 100] * 40, b"x" * 251))]
     await start(dut)
     bench = Bench(dut, cut=0)
     for number, stream in enumerate(data):
