@@ -62,6 +62,17 @@ def test_sums(small):
                 bench.value(b"%d" % total, key)
 
 
+def test_append_too_much(small):
+    """Bytes that fit by themselves, but not behind those that are there."""
+    bench = Redis(small)
+    most = 4000
+    bench.limit(most)
+    bench.tells(5, T.OpAppend, b"k", "RfLength", _value=b"abcde")
+    bench.says("RpTooLarge", T.OpAppend, b"k", "RfLength", _value=bytes(most - 62))
+    bench.value(b"abcde", b"k")
+    bench.tells(9, T.OpAppend, b"k", "RfLength", _value=b"four")
+
+
 def test_from_nothing(small):
     bench = Redis(small)
     for n, key in enumerate((b"k", random.randbytes(64), random.randbytes(250))):
