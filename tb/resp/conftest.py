@@ -13,22 +13,22 @@ def redis():
     server.stop()
 
 
-@pytest.fixture(scope="module")
-def soft():
-    server = servers.soft()
+def _ours(server):
+    """Ends it; it must be there until then, and end well."""
     yield server
     alive = server.process.poll() is None
     code = server.stop()
     assert alive and code == 0, f"wirekv ended with {code}:\n{server.tail()}"
+
+
+@pytest.fixture(scope="module")
+def soft():
+    yield from _ours(servers.soft())
 
 
 @pytest.fixture(scope="module")
 def card():
-    server = servers.card()
-    yield server
-    alive = server.process.poll() is None
-    code = server.stop()
-    assert alive and code == 0, f"wirekv ended with {code}:\n{server.tail()}"
+    yield from _ours(servers.card())
 
 
 @pytest.fixture(params=["redis", "soft"])
