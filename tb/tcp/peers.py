@@ -655,6 +655,14 @@ class Net:
                 peer.step()
 
 
+async def connect(bench, session, conn, peer):
+    """The peer opens its connection, which has this id; the session sends what it expects. It does not close yet."""
+    peer.may_close = False
+    peer.open()
+    await bench.until(lambda: conn in session.conns, what="open")
+    session.conns[conn].want = peer.expect
+
+
 async def setup(dut, mtu=1500, net={}, session={}, **bench):
     """Everything around the design; the design is reset."""
     bench = Bench(dut, mtu=mtu, **bench)

@@ -5,7 +5,7 @@ import random
 
 import cocotb
 from common import run
-from tcp.peers import M32, Hand, Peer, agreed_mss, key_bits, setup, stream, whose
+from tcp.peers import M32, Hand, Peer, agreed_mss, connect, key_bits, setup, stream, whose
 from tcp.test_handshake import table
 from tcp.test_tcp import nothing_left
 
@@ -24,11 +24,8 @@ async def both_families(dut, damage):
         total, expect = random.randrange(20_000), random.randrange(20_000)
         peer = Peer(net, i // 4, 2 * i, total, expect, mss=random.choice((536, 1220, 1440, 1460)), port=2000 + i // 4,
                     ours=i % 4)
-        peer.may_close = False
         peers.append(peer)
-        peer.open()
-        await bench.until(lambda: i in session.conns, what="open")
-        session.conns[i].want = expect
+        await connect(bench, session, i, peer)
         assert peer.card_mss == MTU - (60 if peer.addr["ours"] else 40)
     for peer in peers:
         peer.may_close = True

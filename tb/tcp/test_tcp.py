@@ -4,7 +4,7 @@ import random
 
 import cocotb
 from common import run
-from tcp.peers import M32, RING, SECRET, Hand, Peer, agreed_mss, diff, setup, stream, whose
+from tcp.peers import M32, RING, SECRET, Hand, Peer, agreed_mss, connect, diff, setup, stream, whose
 
 
 async def nothing_left(dut, bench, session):
@@ -131,11 +131,8 @@ async def random_damage(dut, size, **damage):
         peer = Peer(net, i, 2 * i, total, expect, isn=random.choice((None, (1 << 32) - size // 2)),
                     mss=random.choice((200, 536, 1460)), ws=random.choice((None, 0, 7)),
                     piece=random.choice((None, lambda: random.randint(1, 1460))))
-        peer.may_close = False
         peers.append(peer)
-        peer.open()
-        await bench.until(lambda: i in session.conns, what="open")
-        session.conns[i].want = expect
+        await connect(bench, session, i, peer)
     for peer in peers:
         peer.may_close = True
     await bench.until(lambda: all(p.finished for p in peers), 600_000, "closed", every=50)

@@ -5,7 +5,7 @@ import random
 
 import cocotb
 from common import run
-from tcp.peers import M32, Hand, Peer, blocks, diff, setup, stream, times_option
+from tcp.peers import M32, Hand, Peer, blocks, connect, diff, setup, stream, times_option
 from tcp.test_rto import GRAIN, SLACK, TICK, Model
 
 MSS = 1448
@@ -353,11 +353,8 @@ async def downloads(dut, damage):
         total, expect = random.randrange(30_000), random.randrange(30_000)
         peer = Peer(net, i, 2 * i, total, expect, mss=random.choice((200, 536, 1460)), ws=random.choice((None, 7)),
                     times=i % 3 > 0, ours=i % 2)
-        peer.may_close = False
         peers.append(peer)
-        peer.open()
-        await bench.until(lambda: i in session.conns, what="open")
-        session.conns[i].want = expect
+        await connect(bench, session, i, peer)
     for peer in peers:
         peer.may_close = True
     await bench.until(lambda: all(p.finished for p in peers), 900_000, "the end", every=50)
