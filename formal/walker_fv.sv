@@ -156,9 +156,9 @@ module walker_fv
   `FV_ASSUME(Begun, !(byte_q && begun_q) || byte_begun_i)
   `FV_ASSUME(Inside,
              !(byte_q && byte_begun_i) || (14'(byte_place_i - kept_q) <= 14'(stop - kept_q)))
-  `FV_ASSUME(
-      Keeps,
-      !(byte_q && byte_begun_i) || (8'(byte_kept_i - byte_kept_q) <= 8'(byte_place_i.line - byte_kept_q)))
+  logic keeps;
+  assign keeps = 8'(byte_kept_i - byte_kept_q) <= 8'(byte_place_i.line - byte_kept_q);
+  `FV_ASSUME(Keeps, !(byte_q && byte_begun_i) || keeps)
   `FV_ASSUME(Records, !(byte_done && any_q) || byte_records_i)
 
   `ASSERT(InOrder, !(acts && walk.kind == WkRequest) || (!over_q && !byte_q && walk.from == known))
