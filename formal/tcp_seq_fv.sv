@@ -156,8 +156,9 @@ module tcp_seq_fv
   logic measures;
   assign measures = !silence_i.stamps.on || ev_i.found.times.valid;
   `ASSERT(is_rtt_past, !is_new || work.diff.rtt_past == (ack >= timed && measures))
-  logic stale;
-  assign stale = silence_i.stamps.on && ev_i.found.times.valid && newer < 0 && silence_i.heard != '1;
+  logic stale;  // PAWS
+  assign stale = silence_i.stamps.on && ev_i.found.times.valid && newer < 0 &&
+      silence_i.heard != '1;
   `ASSERT(is_stale, work.diff.stale == stale)
   `ASSERT(is_rec_past, !is_new || work.diff.rec_past == (ack >= recover))
   `ASSERT(is_rec_beyond, !is_new || work.diff.rec_beyond == (ack > recover))
