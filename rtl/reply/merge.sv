@@ -73,16 +73,19 @@ module merge
 
   // ---------------------------------------------------------------- Redis
   fixed_t null_text;
-  logic is_status;
+  logic is_status, is_bulk;
   assign null_text = res_i.resp.three ? FrNull : FrNil;
   assign is_status = res_i.resp.form == RfStatus;
+  assign is_bulk   = res_i.resp.form == RfBulk;
   always_comb begin
     unique case (res_i.reply)
-      RpStored:     resp_text = is_status ? FrOk : FrOne;
-      RpNotStored:  resp_text = is_status ? null_text : FrZero;
-      RpDeleted:    resp_text = FrOne;
-      RpNotFound:   resp_text = (res_i.resp.form == RfBulk) ? null_text : FrZero;
-      RpOk:         resp_text = FrOk;
+      RpStored:     resp_text = is_status ? FrOk : is_bulk ? null_text : FrOne;
+      RpNotStored:  resp_text = (is_status || is_bulk) ? null_text : FrZero;
+      RpDeleted, RpTouched: resp_text = FrOne;
+      RpNotFound:
+      resp_text = is_bulk ? null_text : (res_i.resp.form == RfType) ? FrNone : FrZero;
+      RpOk:         resp_text = (res_i.resp.form == RfType) ? FrString : FrOk;
+      RpBadExpire:  resp_text = FrBadExpire;
       RpPong:       resp_text = FrPong;
       RpNonNumeric: resp_text = FrNotInteger;
       RpOverflow:   resp_text = FrOverflow;

@@ -7,6 +7,8 @@ module value_line (
   input  logic             valid_i,
   input  logic             line_i,
   input  logic             has_num_i,
+  /// Of the number only the thousands.
+  input  logic             thousands_i,
   input  logic [31:0]      flags_i,
   input  logic [20:0]      bytes_i,
   input  logic [63:0]      num_i,
@@ -21,10 +23,10 @@ module value_line (
 
   logic [FlagDigits-1:0][3:0] flag_digit;
   logic [ByteDigits-1:0][3:0] byte_digit;
-  logic [NumDigits-1:0][3:0] num_digit;
+  logic [NumDigits-1:0][3:0] num_digit, number_digit;
   logic [3:0] flag_count;
   logic [2:0] byte_count;
-  logic [4:0] num_count;
+  logic [4:0] num_count, number_count;
 
   bin2dec #(
     .Width (32),
@@ -59,13 +61,17 @@ module value_line (
 
   // Beside the numbers.
   logic [DecimalStages+2:0] valid_q;
-  logic [DecimalStages-1:0] line_q, has_num_q;
-  logic line, has_num;
+  logic [DecimalStages-1:0] line_q, has_num_q, thousands_q;
+  logic line, has_num, thousands;
   always_ff @(posedge clk_i) begin
     valid_q   <= rst_ni ? {valid_q[DecimalStages+1:0], valid_i} : '0;
     line_q    <= {line_q[DecimalStages-2:0], line_i};
     has_num_q <= {has_num_q[DecimalStages-2:0], has_num_i};
+    thousands_q <= {thousands_q[DecimalStages-2:0], thousands_i};
   end
+  assign thousands = thousands_q[DecimalStages-1];
+  assign number_digit = thousands ? (4 * NumDigits)'(num_digit[NumDigits-1:3]) : num_digit;
+  assign number_count = !thousands ? num_count : (num_count > 5'd3) ? num_count - 5'd3 : 5'd1;
   assign line    = line_q[DecimalStages-1];
   assign has_num = has_num_q[DecimalStages-1];
   assign valid_o = valid_q[DecimalStages+2];
@@ -94,12 +100,12 @@ module value_line (
       );
       for (int unsigned i = 0; i <= NumDigits; i++)
       num_q[NumDigits-i] <= !has_num ? '0 : char(
-          (i == NumDigits) ? '0 : num_digit[i%NumDigits], i, 32'(num_count)
+          (i == NumDigits) ? '0 : number_digit[i%NumDigits], i, 32'(number_count)
       );
       flag_shift_q <= 3'(ByteDigits) - byte_count;
-      line_shift_q <= has_num ? 5'(NumDigits) - num_count : 5'(NumDigits + 1);
+      line_shift_q <= has_num ? 5'(NumDigits) - number_count : 5'(NumDigits + 1);
       line_len_q   <= line ? 6'(flag_count) + 6'(byte_count) + 6'd2 : '0;
-      num_len_q    <= !has_num ? 6'd2 : 6'(num_count) + (line ? 6'd3 : 6'd2);
+      num_len_q    <= !has_num ? 6'd2 : 6'(number_count) + (line ? 6'd3 : 6'd2);
     end
   end
 
