@@ -125,8 +125,12 @@ module merge
       default: ;
     endcase
     if (res_i.resp.is && res_i.kind == RsValue) begin
-      rec_o.own  = res_i.head ? FrBulk : FxNone;
+      rec_o.own  = FxNone;
       rec_o.klen = '0;
+      if (res_i.head && !rec_o.inner && waiting_q == '{ending: EnCrlf, reply: FxNone}) begin
+        rec_o.ahead = '0;
+        rec_o.joins = 1'b1;
+      end
     end
     // Binary: all have a header, and what it counts stands behind it.
     rec_o.binary = res_i.binary.is && !(res_i.kind == RsValue && !res_i.head);
