@@ -69,8 +69,9 @@ class Conn:
 class Bench:
     """Everything around front."""
 
-    def __init__(self, dut, latency=40, pause=0.2, cut=0.04, long_value=0.02, refuse=0):
+    def __init__(self, dut, latency=40, pause=0.2, cut=0.04, long_value=0.02, refuse=0, choose=True):
         self.dut, self.latency, self.pause = dut, latency, pause
+        self.choose = choose  # databases are chosen at random
         self.cut, self.long_value, self.refuse = cut, long_value, refuse
         self.conns = {}
         self.events = Source(dut, "ev", {"": T.ev_t}, pause)
@@ -399,7 +400,7 @@ class Bench:
             ctx = {**(ctx or self.context(rec, "OpEnd", None)), "mode": T.MdAbort}
             cocotb.start_soon(self.bad_done())
         conn.met |= int(conn.redis and ctx["mode"] == T.MdHost)
-        if ctx["mode"] == T.MdLine and not ctx.get("cont"):
+        if self.choose and ctx["mode"] == T.MdLine and not ctx.get("cont"):
             # As if the last request had chosen another one.
             ctx["db"] = conn.db = random.randrange(16)
         self.rests[rec["conn"]] = ctx["rem"] if ctx["mode"] == T.MdValue else 0
