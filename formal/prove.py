@@ -79,6 +79,8 @@ PROOFS = [
     ("line_cache", {"Moves": 0}, 17, "same, ways for everyone", "bmc"),
     ("line_cache", {"Moves": 1, "Split": 1}, 17, "same, with a RAM for odd sets", "bmc"),
     ("line_cache", {"Log": 1, "Each": 1, "Few": 1}, 15, "same, classes, ways, ports of the log's", "bmc"),
+    ("line_cache_tags", {"Log": 1}, 18, "nobody waits for a pin of who waits for it", "bmc"),
+    ("line_cache_tags", {"Log": 0}, 17, "same, in the index", "bmc"),
     ("ring_cache", {}, 16, "a read gives what was written last, whatever was displaced", "bmc"),
     ("execute", {}, 12, "what a request acts on was committed last", "bmc"),
 
@@ -101,6 +103,8 @@ PROOFS = [
     ("rx_cut", {"Lane": 63}, 20, "cuts headers and padding, frames behind each other", "cover"),
     ("line_cache", {"Moves": 1}, 30, "hits, refuses, evicts, renews, moves a line", "cover"),
     ("line_cache", {"Moves": 0, "Split": 1}, 30, "same, ways for everyone", "cover"),
+    ("line_cache_tags", {"Log": 1}, 20, "each class waits", "cover"),
+    ("line_cache_tags", {"Log": 0}, 20, "same, in the index", "cover"),
     ("execute", {}, 16, "hits what was written, forwards, reads again, inserts, moves", "cover"),
 ]
 

@@ -80,7 +80,11 @@ package store_pkg;
   localparam int unsigned ClassExecute = 1;  // lines that execute finds missing at the last moment
   localparam int unsigned ClassReader = 2;  // log only: lines of long values
   localparam int unsigned ClassAppend = 3;  // log only: lines being written
-  // Ways of the log's cache, by class, see line_cache. Requests wait for execute, which waits for the
+  // Ways of the index' caches, by class, see line_cache. Requests wait for execute, so they must not
+  // hold what it needs.
+  localparam logic [1:0][IndexWays-1:0] IndexOwnWays = {8'b1000_0000, 8'b0111_1111};
+  localparam logic [1:0][IndexWays-1:0] IndexAvoid = {8'b0000_0000, 8'b1000_0000};
+  // Ways of the log's cache, likewise: requests wait for execute, which waits for the
   // reader and the appender; so requests must not hold what those need, nor execute what the reader needs.
   localparam logic [LogClasses-1:0][LogWays-1:0] LogOwnWays = {
     8'b1100_0111, 8'b0011_0000, 8'b0000_1000, 8'b1100_0111
