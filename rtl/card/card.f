@@ -7,4 +7,5 @@
 -f rtl/store/store.f
 -f rtl/reply/back.f
 rtl/card/csr.sv
+rtl/card/host_port.sv
 rtl/card/card.sv
