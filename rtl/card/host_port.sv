@@ -1,16 +1,18 @@
-// The host's request port: a connection without TCP. Host software sends it requests and gets its replies as
-// packets of the exception queue's streams; in the card it is HostConn, a connection as all others, whose rings are
-// here. So it reads and writes items of any size, in the one order of requests, and nothing that comes from the wire
-// can be taken for it: peers have other ids, and this module is the only source of events for this one.
+// The host's request port: a connection without TCP. Host software sends it requests and gets its replies
+// as packets of the exception queue's streams; in the card it is HostConn, a connection as all others, whose
+// rings are here. So it reads and writes items of any size, in the one order of requests, and nothing that
+// comes from the wire can be taken for it: peers have other ids, and this module is the only source of
+// events for this one.
 //
 // It may hold the store: from then on the session hands out no other connection's jobs and fetch begins no
-// datagram's. As jobs keep their order, what others had asked for before is done before, and what comes then waits.
-// A hold ends when all that was sent before its release is executed, or else `hold_max_i` clocks after it began, or
-// after its `commit`, of which it has one; in that case the connection is closed, and what is sent for it goes nowhere
-// until it is opened again. Between two holds others have a clock for four that were held.
+// datagram's. As jobs keep their order, what others had asked for before is done before, and what comes then
+// waits. A hold ends when all that was sent before its release is executed, or else `hold_max_i` clocks
+// after it began, or after its commit, of which it has one; in that case the connection is closed, and what
+// is sent for it goes nowhere until it is opened again. Between two holds others have a clock for four that
+// were held.
 //
-// Packets stand in docs/ARCHITECTURE.md, "The request port". Latency 4 from a packet's last beat to its event, 3 from a
-// job's end to its packet; initiation interval 1 in, 2 clocks and a line out.
+// Packets stand in docs/ARCHITECTURE.md, "Exception queue". Latency 4 from a packet's last beat to its event,
+// 3 from a job's end to its packet; initiation interval 1 in, 3 clocks a line out.
 `include "lib_assert.svh"
 
 module host_port
@@ -74,8 +76,8 @@ module host_port
   output logic         idle_o
 );
 
-  // Lines of the rings. The session thinks they have RingBytes: of the one for replies it is told that so much is
-  // taken that what is left fits.
+  // Lines of the rings. The session thinks they have RingBytes: of the one for replies it is told that so
+  // much is taken that what is left fits.
   localparam int unsigned RxLines = 512;
   localparam int unsigned TxLines = 256;
   localparam logic [31:0] TxShut = 32'(RingBytes - 64 * TxLines);

@@ -20,7 +20,7 @@ package reply_pkg;
   function automatic logic is_binary(input fixed_t code);
     return code inside {[FxNotFound : FxVersion]};
   endfunction
-  // Texts of Redis' protocol; the last ones stand before a number.
+  // Texts of Redis' protocol; three stand before a number.
   localparam fixed_t FrOk = 6'd32;
   localparam fixed_t FrOne = 6'd33;
   localparam fixed_t FrZero = 6'd34;
@@ -34,8 +34,10 @@ package reply_pkg;
   localparam fixed_t FrTooLong = 6'd42;
   localparam fixed_t FrInteger = 6'd43;
   localparam fixed_t FrNegative = 6'd44;
-  localparam fixed_t FrBulk = 6'd45;
-  localparam fixed_t FrArray = 6'd46;
+  localparam fixed_t FrArray = 6'd45;
+  localparam fixed_t FrBadExpire = 6'd46;
+  localparam fixed_t FrString = 6'd47;
+  localparam fixed_t FrNone = 6'd48;
 
   /// What stands behind a value.
   typedef logic [1:0] ending_t;
@@ -58,6 +60,7 @@ package reply_pkg;
     logic        silent;     // nothing, but for `ahead`
     logic [7:0]  klen;       // 0: none
     logic        numbers;
+    logic        joins;      // they begin with the end of the value before, and a long value follows
     logic        value;      // its bytes come as chunks
     logic        inner;      // so few that they stand in one line with what is around them
     logic [4:0]  inner_len;
@@ -162,9 +165,11 @@ package reply_pkg;
       return line_of("-OOM command not allowed when used memory > 'maxmemory'.");
       FrTooLong:
       return line_of("-ERR Protocol error: command is longer than this server takes");
+      FrBadExpire:       return line_of("-ERR invalid expire time in 'getex' command");
+      FrString:          return line_of("+string");
+      FrNone:            return line_of("+none");
       FrInteger:         return chars_of(":");
       FrNegative:        return chars_of(":-");
-      FrBulk:            return chars_of("$");
       FrArray:           return chars_of("*");
       default:           return '0;
     endcase

@@ -386,4 +386,4 @@ async def closed(dut):
 
 
 def test_host_port():
-    run(__file__, "host_port", ["rtl/lib/lib.f", "rtl/net/net.f", "rtl/tcp/tcp.f", "rtl/parse/front.f", "rtl/card/host_port.sv"])
+    run(__file__, "host_port", ["rtl/lib/lib.f", "rtl/card/host_port.f"])

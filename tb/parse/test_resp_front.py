@@ -6,7 +6,7 @@ from pathlib import Path
 
 import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
-from common import run, start
+from common import run, start, to_beats
 
 sys.path.insert(0, str(Path(__file__).parent))
 from resp_model import Resp, a_command, encode  # noqa: E402
@@ -74,19 +74,23 @@ async def held(dut):
     data = [b"".join(a_command(odd=False) for _ in range(40)) for _ in range(4)]
     await start(dut)
     bench, job, edge = Bench(dut, pause=0, cut=0), dut.u_session.u_job_size, RisingEdge(dut.clk_i)
+    frame = bytes([0, 1, 0, 0, 0, 1, 0, 0]) + b"get a\r\n"
     for number, stream in enumerate(data):
         cocotb.start_soon(bench.feed(number, Conn(stream, redis=True), lambda: 400))
     for _ in range(8):
+        for beat in to_beats(frame) * 20:
+            bench.dgrams.put({"": {"len": len(frame)}, "beat": beat})
         await ClockCycles(dut.clk_i, random.randrange(20, 300))
         dut.hold_i.value = 1
         await ClockCycles(dut.clk_i, 4)
         for _ in range(200):
             await edge
-            assert job.host_i.value or not job.valid_i.value
+            assert (job.host_i.value or not job.valid_i.value) and not dut.u_fetch.udp_o.value
         dut.hold_i.value = 0
     await settle(dut, bench)
     for number, stream in enumerate(data):
         check(bench.conns[number].ops, Resp(ITEM_MAX, NOW).run(stream))
+    assert len(bench.udp_ops) == 1 + 8 * 20
 
 
 @cocotb.test()
@@ -143,6 +147,22 @@ async def longer_than_a_job(dut):
     for number in range(len(data)):
         check(bench.conns[number].ops, [("get", b"a", False, None, "RfBulk"), ("reply", "RpTooLong", "")])
         assert bench.conns[number].closed
+
+
+@cocotb.test()
+async def databases(dut):
+    """SELECT holds for what follows, also within its job; once another database than 0 was chosen FLUSHDB is the host's."""
+    data = encode(b"FLUSHDB") + b"".join(
+        encode(b"GET", b"a") + encode(b"select", b"%d" % n) + encode(b"SET", b"k", b"v") + encode(b"RESET") + encode(b"GETDEL", b"k")
+        for n in (0, 1, 7, 15)) + encode(b"FLUSHDB")  # fmt: skip
+    await start(dut)
+    bench, want = Bench(dut, cut=0, choose=False), Resp(ITEM_MAX, NOW).run(data)
+    want[-1] = ("host", encode(b"FLUSHDB"))
+    cocotb.start_soon(bench.feed(0, Conn(data, redis=True), lambda: 5000))
+    await settle(dut, bench)
+    check(bench.conns[0].ops, want)
+    stored = [item["db"] for item in bench.items.values()]
+    assert stored == [0, 1, 7, 15], stored
 
 
 @cocotb.test()

@@ -14,6 +14,7 @@ use wirekv_protocol::Engine;
 use crate::port::{Hold, Lost, RequestPort, Speech};
 
 const HOLD_LOST: Error = "ERR the card was held for too long; nothing was changed";
+const REFUSED: Error = "ERR the card does not take that";
 const WRITE_LOST: Error = "ERR the card was held for too long; some of it may be done";
 
 const GET: u8 = 0x00;
@@ -117,16 +118,12 @@ impl Items {
             let local = &engine.local;
             match local.get(name, local.hash_in(db, name)) {
                 None => plain.command(&[b"DEL", name]),
-                Some(item) if item.flags() == 0 && item.expiry() == 0 => {
-                    plain.command(&[b"SET", name, item.value()]);
-                }
-                Some(item) if item.flags() == 0 => {
-                    let expiry = item.expiry().to_string();
-                    plain.command(&[b"SET", name, item.value(), b"PXAT", expiry.as_bytes()]);
-                }
                 Some(item) => {
                     // Client flags only memcached's protocols can give.
-                    flagged.push((db, binary_set(name, item.value(), item.flags())));
+                    match item.flags() {
+                        0 => plain.command(&[b"SET", name, item.value()]),
+                        flags => flagged.push((db, binary_set(name, item.value(), flags))),
+                    }
                     if item.expiry() != 0 {
                         let expiry = item.expiry().to_string();
                         plain.command(&[b"PEXPIREAT", name, expiry.as_bytes()]);
@@ -243,11 +240,11 @@ impl Items {
         writes.text.extend(&plain.text);
         let replies = self.resp(card, &writes, hold).map_err(|Lost| WRITE_LOST)?;
         self.db = plain.db;
-        full |= replies.iter().any(|reply| reply.starts_with(b"-"));
-        if full {
-            Err(NO_MEMORY)
-        } else {
-            Ok(())
+        let refused = |reply: &Vec<u8>| reply.starts_with(b"-") && !reply.starts_with(b"-OOM");
+        match replies.iter().any(|reply| reply.starts_with(b"-")) {
+            _ if replies.iter().any(refused) => Err(REFUSED),
+            no_memory if no_memory || full => Err(NO_MEMORY),
+            _ => Ok(()),
         }
     }
 

@@ -1,11 +1,14 @@
 //! Where items are in a card: which of them a command is about, so that it finds them here, and what is not done.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use super::args::Args;
 use super::client::Client;
 use super::estimate::{self, Names};
+use super::expiry::{self, Options, Unit};
 use super::table::Command;
-use super::transactions;
 use super::word::is;
+use super::{connection, lifetimes, number, transactions};
 
 /// A key, behind the number of its database.
 pub type Key = (u8, Box<[u8]>);
@@ -26,15 +29,47 @@ const NOT_THERE: &[&str] = &[
     "flushall",
     "flushdb",
 ];
+/// What is wrong with its arguments, whatever the item is.
+fn wrong(name: &str, args: &Args<'_>) -> Result<(), Vec<u8>> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as i64;
+    let time = |unit, text| -> Result<(), Vec<u8>> {
+        let time = expiry::time(unit, text, now)?;
+        time.map(drop).ok_or_else(|| expiry::invalid(name).into())
+    };
+    match name {
+        "incrby" => number::argument(args.get(2)).map(drop)?,
+        "decrby" => number::decrement(args.get(2)).map(drop)?,
+        "select" => connection::database(args.get(1)).map(drop)?,
+        "set" => {
+            let options = Options::parse(args.from(3), true)?;
+            options.expiry.map_or(Ok(()), |(unit, text)| time(unit, text))?;
+        }
+        // Its time matters only where there is a value.
+        "getex" => Options::parse(args.from(2), false).map(drop)?,
+        "setex" => time(Unit::Ex, args.get(2))?,
+        "psetex" => time(Unit::Px, args.get(2))?,
+        "expire" => lifetimes::parse(name, args, now, 1000).map(drop)?,
+        "pexpire" => lifetimes::parse(name, args, now, 1).map(drop)?,
+        "expireat" => lifetimes::parse(name, args, 0, 1000).map(drop)?,
+        "pexpireat" => lifetimes::parse(name, args, 0, 1).map(drop)?,
+        _ => {}
+    }
+    Ok(())
+}
 
 /// Why this command is not done here, if it is not.
 #[cold]
-pub fn refusal(command: &Command, args: &Args<'_>) -> Option<Vec<u8>> {
+pub fn refusal(command: &Command, args: &Args<'_>, client: &Client) -> Option<Vec<u8>> {
+    // What a transaction queues is looked at when it is done. (CONFIG SET is another SET.)
+    if client.queue.is_none() && (command.keys.first > 0 || command.name == "select") {
+        if let Err(error) = wrong(command.name, args) {
+            return Some(error);
+        }
+    }
     let password =
         command.name == "set" && is(args.get(0), "config") && is(args.get(2), "requirepass");
-    let select = command.name == "select" && args.get(1) != b"0";
     let nameless = command.key_places(args.len()).any(|place| args.get(place).is_empty());
-    let not_there = nameless || password || select || NOT_THERE.contains(&command.name);
+    let not_there = nameless || password || NOT_THERE.contains(&command.name);
     not_there.then(|| {
         format!("ERR '{}' with these arguments is not there with --body sim", command.name).into()
     })

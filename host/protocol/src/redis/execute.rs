@@ -336,7 +336,7 @@ impl Place<'_> {
             return Err(self.refuse(client, named, Some(number), LONG_KEY.as_bytes()));
         }
         if self.engine.settings.elsewhere {
-            if let Some(text) = elsewhere::refusal(command, args) {
+            if let Some(text) = elsewhere::refusal(command, args, client) {
                 return Err(self.refuse(client, named, Some(number), &text));
             }
         }
