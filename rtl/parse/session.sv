@@ -206,7 +206,7 @@ module session
 
   // ---------------------------------------------------------------- decide
   sop_e act_op_q;
-  logic act_may_q, act_data_q, act_open_q, act_host_q;
+  logic act_may_q, act_data_q, act_open_q, act_host_q, act_peer_q;
   rec_t act_rec_q;
   ctx_t act_ctx_q;
   // verilator lint_off UNUSEDSIGNAL
@@ -218,6 +218,7 @@ module session
   always_ff @(posedge clk_i) begin
     if (!rst_ni) act_valid_q <= 1'b0;
     else act_valid_q <= read_valid_q;
+    act_peer_q <= rst_ni && read_valid_q && !read_host_q;
     if (read_valid_q) begin
       act_conn_q  <= read_conn_q;
       act_host_q  <= read_host_q;
@@ -309,8 +310,6 @@ module session
     end
   end
 
-  logic ctx_we;
-  assign ctx_we = act_valid_q && (act_op_q == OpDone || act_open_q);
   always_ff @(posedge clk_i) begin
     if (!rst_ni) host_ready_q <= 1'b0;
     else if (act_valid_q && enqueue && act_host_q) host_ready_q <= 1'b1;
@@ -325,7 +324,7 @@ module session
     .Depth(Conns)
   ) u_rec (
     .clk_i,
-    .we_i   ((act_valid_q && !act_host_q) || clear_q),
+    .we_i   (act_peer_q || clear_q),
     .waddr_i(clear_q ? clear_conn_q : act_conn_q[ConnW-1:0]),
     .wbe_i  (1'b1),
     .wdata_i(clear_q ? '0 : act_rec_d),
@@ -339,7 +338,7 @@ module session
     .Depth(Conns)
   ) u_ctx (
     .clk_i,
-    .we_i   (ctx_we && !act_host_q),
+    .we_i   (act_peer_q && (act_op_q == OpDone || act_open_q)),
     .waddr_i(act_conn_q[ConnW-1:0]),
     .wbe_i  (1'b1),
     .wdata_i(act_ctx_q),
@@ -356,7 +355,7 @@ module session
   ) u_ready (
     .clk_i,
     .rst_ni,
-    .s_valid_i(act_valid_q && enqueue && !act_host_q),
+    .s_valid_i(act_peer_q && enqueue),
     .s_ready_o(unused_ready[0]),
     .s_data_i (act_conn_q),
     .m_valid_o(queue_valid),
@@ -429,7 +428,7 @@ module session
   `ASSERT(PieceAsked, !(act_valid_q && issue_piece) || (host && !act_rec_q.rem[0]))
   `ASSERT(PieceRoom,
           !(act_valid_q && issue_piece && live) || act_used_q <= 32'(RingBytes - ReplyMax))
-  `ASSERT(ReadyRoom, !(act_valid_q && enqueue && !act_host_q && !unused_ready[0]))
+  `ASSERT(ReadyRoom, !(act_peer_q && enqueue && !unused_ready[0]))
   // While the store is held no other connection's bytes become a job.
   `ASSERT(Held, !(hold_i && take_issue && turn_conn != HostConn))
   `ASSERT(JobRoom, !(job_valid && !unused_ready[1]))
