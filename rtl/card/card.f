@@ -7,4 +7,5 @@
 -f rtl/store/store.f
 -f rtl/reply/back.f
 rtl/card/csr.sv
+-f rtl/card/host_port.f
 rtl/card/card.sv

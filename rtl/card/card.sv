@@ -104,6 +104,7 @@ module card
   logic [15:0] time_wait_ms;
   tcp_pkg::seconds_t keep_alive_s, idle_s;
   logic [20:0] item_max;
+  logic [23:0] hold_max;
   laddr_t rx_base, tx_base;
   logic [NetCounts-1:0] net_count;
   logic [TcpCounts-1:0] tcp_count;
@@ -145,6 +146,7 @@ module card
     .time_wait_ms_o(time_wait_ms),
     .keep_alive_s_o(keep_alive_s),
     .idle_s_o      (idle_s),
+    .hold_max_o    (hold_max),
     .item_max_o    (item_max),
     .time_o        (time_said),
     .seconds_o     (seconds),
@@ -318,7 +320,8 @@ module card
 
   // ---------------------------------------------------------------- tcp
   logic ev_valid, ev_ready, app_valid, app_ready;
-  ev_t ev;
+  logic tcp_ev_valid, tcp_ev_ready, tcp_app_valid, tcp_app_ready;
+  ev_t ev, tcp_ev;
   app_t app;
 
   tcp #(
@@ -345,11 +348,11 @@ module card
     .txseg_o       (txseg),
     .txseg_beat_o  (txseg_beat),
     .txseg_bad_o   (txseg_bad),
-    .ev_valid_o    (ev_valid),
-    .ev_ready_i    (ev_ready),
-    .ev_o          (ev),
-    .app_valid_i   (app_valid),
-    .app_ready_o   (app_ready),
+    .ev_valid_o    (tcp_ev_valid),
+    .ev_ready_i    (tcp_ev_ready),
+    .ev_o          (tcp_ev),
+    .app_valid_i   (tcp_app_valid),
+    .app_ready_o   (tcp_app_ready),
     .app_i         (app),
     .wr_valid_o    (ring_wr_valid[0]),
     .wr_ready_i    (ring_wr_ready[0]),
@@ -366,6 +369,59 @@ module card
     .idle_o        (tcp_idle),
     .timers_o      (tcp_timers),
     .conns_o       (conns)
+  );
+
+  // ---------------------------------------------------------------- the host's request port
+  logic hold, host_idle, host_rd_valid, host_rd_ready, host_line_valid, host_line_ready;
+  logic [9:0] host_rd_line, host_wr_line;
+  line_t host_line;
+  logic back_wr_valid, back_wr_host;
+  axis_t exc_in, exc_out;
+  logic exc_in_valid, exc_in_ready, exc_out_valid, exc_out_ready;
+  assign ring_wr_valid[1] = back_wr_valid && !back_wr_host;
+
+  host_port u_host_port (
+    .clk_i,
+    .rst_ni,
+    .hold_max_i     (hold_max),
+    .s_axis_exc_tdata,
+    .s_axis_exc_tkeep,
+    .s_axis_exc_tvalid,
+    .s_axis_exc_tready,
+    .s_axis_exc_tlast,
+    .m_axis_exc_tdata,
+    .m_axis_exc_tkeep,
+    .m_axis_exc_tvalid,
+    .m_axis_exc_tready,
+    .m_axis_exc_tlast,
+    .in_valid_o     (exc_in_valid),
+    .in_ready_i     (exc_in_ready),
+    .in_o           (exc_in),
+    .out_valid_i    (exc_out_valid),
+    .out_ready_o    (exc_out_ready),
+    .out_i          (exc_out),
+    .tcp_ev_valid_i (tcp_ev_valid),
+    .tcp_ev_ready_o (tcp_ev_ready),
+    .tcp_ev_i       (tcp_ev),
+    .ev_valid_o     (ev_valid),
+    .ev_ready_i     (ev_ready),
+    .ev_o           (ev),
+    .app_valid_i    (app_valid),
+    .app_ready_o    (app_ready),
+    .app_i          (app),
+    .tcp_app_valid_o(tcp_app_valid),
+    .tcp_app_ready_i(tcp_app_ready),
+    .rd_valid_i     (host_rd_valid),
+    .rd_ready_o     (host_rd_ready),
+    .rd_line_i      (host_rd_line),
+    .line_valid_o   (host_line_valid),
+    .line_ready_i   (host_line_ready),
+    .line_o         (host_line),
+    .wr_valid_i     (back_wr_valid && back_wr_host),
+    .wr_line_i      (host_wr_line),
+    .wr_i           (ring_wr[1]),
+    .hold_o         (hold),
+    .idle_o         (host_idle)
   );
 
   // ---------------------------------------------------------------- parse: bytes to requests
@@ -405,6 +461,13 @@ module card
     .rdat_ready_o  (ring_rdat_ready[0]),
     .rdat_i        (ring_rdat[0]),
     .rdat_bad_i    (ring_rdat_bad[0]),
+    .host_rd_valid_o  (host_rd_valid),
+    .host_rd_ready_i  (host_rd_ready),
+    .host_rd_line_o   (host_rd_line),
+    .host_line_valid_i(host_line_valid),
+    .host_line_ready_o(host_line_ready),
+    .host_line_i      (host_line),
+    .hold_i        (hold),
     .bad_valid_o   (bad_job_valid),
     .bad_conn_o    (bad_job_conn),
     .bad_done_i    (bad_job_done),
@@ -539,19 +602,21 @@ module card
     .hpiece_valid_o (hpiece_valid),
     .hpiece_ready_i (hpiece_ready),
     .hpiece_o       (hpiece),
-    .m_axis_exc_tdata,
-    .m_axis_exc_tkeep,
-    .m_axis_exc_tvalid,
-    .m_axis_exc_tready,
-    .m_axis_exc_tlast,
-    .s_axis_exc_tdata,
-    .s_axis_exc_tkeep,
-    .s_axis_exc_tvalid,
-    .s_axis_exc_tready,
-    .s_axis_exc_tlast,
-    .wr_valid_o     (ring_wr_valid[1]),
-    .wr_ready_i     (ring_wr_ready[1]),
+    .m_axis_exc_tdata (exc_out.data),
+    .m_axis_exc_tkeep (exc_out.keep),
+    .m_axis_exc_tvalid(exc_out_valid),
+    .m_axis_exc_tready(exc_out_ready),
+    .m_axis_exc_tlast (exc_out.last),
+    .s_axis_exc_tdata (exc_in.data),
+    .s_axis_exc_tkeep (exc_in.keep),
+    .s_axis_exc_tvalid(exc_in_valid),
+    .s_axis_exc_tready(exc_in_ready),
+    .s_axis_exc_tlast (exc_in.last),
+    .wr_valid_o     (back_wr_valid),
+    .wr_ready_i     (back_wr_host || ring_wr_ready[1]),
     .wr_o           (ring_wr[1]),
+    .wr_host_o      (back_wr_host),
+    .wr_line_o      (host_wr_line),
     .txdgram_valid_o(txdgram_valid),
     .txdgram_ready_i(txdgram_ready),
     .txdgram_o      (txdgram),
@@ -569,7 +634,7 @@ module card
   logic [3:0] quiet_q;
   logic all_idle;
   assign all_idle = net_idle && tcp_idle && front_idle && store_idle && back_idle &&
-      &ring_idle && !csr_busy && !tick_i && !s_axis_rx_tvalid && !s_axis_host_tvalid &&
+      &ring_idle && host_idle && !csr_busy && !tick_i && !s_axis_rx_tvalid && !s_axis_host_tvalid &&
       !s_axis_exc_tvalid;
   always_ff @(posedge clk_i) begin
     if (!rst_ni || !all_idle) quiet_q <= '0;

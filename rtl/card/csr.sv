@@ -43,6 +43,7 @@ module csr
   output logic [15:0]            time_wait_ms_o,
   output seconds_t               keep_alive_s_o,
   output seconds_t               idle_s_o,
+  output logic [23:0]            hold_max_o,
   output logic [20:0]            item_max_o,
   /// What the host says the time is; it has said so before this clock.
   output logic                   time_o,
@@ -76,7 +77,7 @@ module csr
   // A word a register keeps decoding and reading back alike; those that mean nothing stay 0.
   localparam int unsigned Words = 128;
   function automatic logic used(input int unsigned word);
-    return word inside {['h010 / 4 : 'h06C / 4], ['h080 / 4 : 'h0B0 / 4], ['h100 / 4 : 'h17C / 4]};
+    return word inside {['h010 / 4 : 'h06C / 4], ['h080 / 4 : 'h0B4 / 4], ['h100 / 4 : 'h17C / 4]};
   endfunction
   logic [31:0] reg_q[Words];
 
@@ -140,6 +141,7 @@ module csr
   assign time_wait_ms_o = reg_q['h054 / 4][15:0];
   assign keep_alive_s_o = reg_q['h058 / 4][15:0];
   assign idle_s_o       = reg_q['h05C / 4][15:0];
+  assign hold_max_o     = reg_q['h0B4 / 4][23:0];
   assign secret_o       = {reg_q['h06C / 4], reg_q['h068 / 4], reg_q['h064 / 4], reg_q['h060 / 4]};
 
   assign store_o.index_base = {2'b00, reg_q['h030 / 4]};

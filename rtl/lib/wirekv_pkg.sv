@@ -17,6 +17,13 @@ package wirekv_pkg;
     logic       last;
   } beat_t;
 
+  /// A beat of AXI4-Stream.
+  typedef struct packed {
+    line_t data;
+    strb_t keep;
+    logic  last;
+  } axis_t;
+
   /// A write of the lanes in `strb` of one line.
   typedef struct packed {
     laddr_t addr;

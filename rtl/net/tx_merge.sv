@@ -24,12 +24,6 @@ module tx_merge
 
   localparam logic [6:0] FrameMin = 7'd60;
 
-  typedef struct packed {
-    line_t data;
-    strb_t keep;
-    logic  last;
-  } axis_t;
-
   logic valid, ready, first_q;
   logic [1:0] idx;
   logic [6:0] len;

@@ -111,7 +111,7 @@ module byte_engine
   always_ff @(posedge clk_i) begin
     begins_q <= rst_ni && (start_i || again);
     from_q   <= again ? line_pos : from_i;
-    if (start_i) whole_q <= 1'b0;
+    if (start_i) whole_q <= ctx.resp.all;
     else if (again) whole_q <= 1'b1;
   end
 

@@ -65,7 +65,11 @@ module byte_record
     req.binary   = empty_i ? ctx.binary : binary_i;
     req.db       = db_i;
     req.resp     = empty_i ? ctx.resp : resp_i;
-    if (job_i.host) req.resp.three = job_i.host_three;
+    if (job_i.host) begin
+      req.resp.three = job_i.host_three;
+      req.resp.all   = job_i.host_all;
+      req.db         = job_i.host_db;
+    end
     // Host software knows it once it has answered.
     if (end_i && leaves_i.mode == MdHost) req.resp.met = 1'b1;
     req.klen     = line.klen;

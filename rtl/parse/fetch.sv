@@ -25,6 +25,15 @@ module fetch
   output logic   rdat_ready_o,
   input  line_t  rdat_i,
   input  logic   rdat_bad_i,
+  /// The same of the request port's connection: a line of its own ring.
+  output logic   host_rd_valid_o,
+  input  logic   host_rd_ready_i,
+  output logic [9:0] host_rd_line_o,
+  input  logic   host_line_valid_i,
+  output logic   host_line_ready_o,
+  input  line_t  host_line_i,
+  /// That port holds the store: no datagram begins.
+  input  logic   hold_i,
   /// A job of this connection has bytes that memory could not read. What they are taken for must
   /// have no effect; bad_done_i says that the job is over.
   output logic   bad_valid_o,
@@ -70,6 +79,7 @@ module fetch
 
   typedef struct packed {
     job_t       job;
+    logic       host;   // the request port's
     logic       empty;
     logic [8:0] lines;
     logic [5:0] tail;   // bytes in the last line, 0: all
@@ -80,8 +90,10 @@ module fetch
   job_t wait_job;
   logic [7:0] wait_level;
 
-  logic reading_q;
+  logic reading_q, host_q;
   laddr_t ring_q;
+  logic rd_ready, line_valid, line_take;  // of either ring
+  line_t line;
   logic [LineW-1:0] line_q;
   logic [8:0] left_q;
   logic [5:0] first_q, last_q;  // lanes: of the line that is next, of the last one
@@ -93,19 +105,22 @@ module fetch
   logic ahead_ok_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) ahead_q <= '0;
-    else
-      ahead_q <= ahead_q + ((job_valid_i && job_ready_o) ? wait_in.lines : '0) - 9'(rdat_ready_o);
+    else ahead_q <= ahead_q + ((job_valid_i && job_ready_o) ? wait_in.lines : '0) - 9'(line_take);
     ahead_ok_q <= ahead_q < 9'(Ahead) || (wait_o && !ahead_q[8]);
   end
 
-  assign job_ready_o = wait_ready && ahead_ok_q && (!reading_q || (left_q == 9'd1 && rd_ready_i));
+  assign job_ready_o = wait_ready && ahead_ok_q && (!reading_q || (left_q == 9'd1 && rd_ready));
   assign wait_in.job   = job_i;
+  assign wait_in.host  = job_i.conn == HostConn;
   assign wait_in.empty = job_i.len == '0;
   assign wait_in.lines = lines(job_i.ctx.rx_ptr[5:0], job_i.len);
   assign wait_in.tail  = job_i.ctx.rx_ptr[5:0] + job_i.len[5:0];
   assign wait_job      = wait_out.job;
 
-  assign rd_valid_o  = reading_q;
+  assign rd_valid_o  = reading_q && !host_q;
+  assign host_rd_valid_o = reading_q && host_q;
+  assign host_rd_line_o  = line_q;
+  assign rd_ready    = host_q ? host_rd_ready_i : rd_ready_i;
   assign rd_addr_o   = ring_q + laddr_t'(line_q);
   assign rd_lanes_o  = '{first: first_q, last: (left_q == 9'd1) ? last_q : '1};
 
@@ -113,7 +128,7 @@ module fetch
     if (!rst_ni) begin
       reading_q <= 1'b0;
     end else begin
-      if (reading_q && rd_ready_i) begin
+      if (reading_q && rd_ready) begin
         line_q <= line_q + 1'b1;  // wraps with the ring
         left_q <= left_q - 1'b1;
         first_q <= '0;
@@ -126,6 +141,7 @@ module fetch
         first_q   <= job_i.ctx.rx_ptr[5:0];
         last_q    <= wait_in.tail - 6'd1;
         reading_q <= job_i.len != '0;
+        host_q    <= wait_in.host;
       end
     end
   end
@@ -171,15 +187,21 @@ module fetch
   logic out_ready, uctx_ready, begin_ok;
   logic tcp_ok, pick_tcp, pick_udp, ignore;
   logic [8:0] tcp_at;
+  logic dgram_ok;
   logic beginning;
   job_t udp_job;
 
   // One such job at a time.
   logic line_ok, bad_q;
   conn_t bad_conn_q;
-  assign line_ok   = rdat_valid_i && !(rdat_bad_i && bad_q && bad_conn_q != wait_job.conn);
+  assign line_valid = wait_out.host ? host_line_valid_i : rdat_valid_i;
+  assign line       = wait_out.host ? host_line_i : rdat_i;
+  assign line_ok    = line_valid && (wait_out.host ||
+                      !(rdat_bad_i && bad_q && bad_conn_q != wait_job.conn));
   assign tcp_ok    = wait_valid && (wait_out.empty || line_ok);
   assign begin_ok  = out_ready && uctx_ready;
+
+  assign dgram_ok  = dgram_valid_i && !hold_i;
 
   always_comb begin
     pick_udp  = 1'b0;
@@ -188,9 +210,9 @@ module fetch
     beginning = state_q == StFree;
     unique case (state_q)
       StFree: begin
-        ignore   = dgram_valid_i && !udp_good && !(tcp_ok && !turn_q);
-        pick_udp = dgram_valid_i && udp_good && !(tcp_ok && !turn_q) && begin_ok;
-        pick_tcp = tcp_ok && !(dgram_valid_i && turn_q) && begin_ok;
+        ignore   = dgram_ok && !udp_good && !(tcp_ok && !turn_q);
+        pick_udp = dgram_ok && udp_good && !(tcp_ok && !turn_q) && begin_ok;
+        pick_tcp = tcp_ok && !(dgram_ok && turn_q) && begin_ok;
       end
       StTcp:    pick_tcp = line_ok;
       StUdp:    pick_udp = dgram_valid_i;
@@ -200,7 +222,7 @@ module fetch
     tcp_at   = beginning ? 9'd1 : seen_q + 9'd1;
     in_valid = pick_tcp || pick_udp;
     if (pick_tcp) begin
-      in_data = rdat_i;
+      in_data = line;
       in_last = tcp_at >= wait_out.lines;
       in_len  = (wait_out.empty) ? 7'd0 :
                 (in_last && wait_out.tail != '0) ? {1'b0, wait_out.tail} : 7'd64;
@@ -218,7 +240,9 @@ module fetch
     udp_job.len = 14'(dgram_i.len - 16'd8);
   end
 
-  assign rdat_ready_o  = pick_tcp && in_ready && !wait_out.empty;
+  assign line_take     = pick_tcp && in_ready && !wait_out.empty;
+  assign rdat_ready_o  = line_take && !wait_out.host;
+  assign host_line_ready_o = line_take && wait_out.host;
   assign dgram_ready_o = (pick_udp && in_ready) || ignore;
   assign wait_take     = pick_tcp && in_ready && in_last;
 
@@ -256,7 +280,7 @@ module fetch
   assign udp_o     = beginning && pick_udp && in_ready;
   assign udp_bad_o = beginning && ignore;
   assign wait_o    = state_q inside {StFree, StTcp} && wait_valid && !wait_out.empty &&
-                     !rdat_valid_i;
+                     !line_valid;
 
   // A connection's first byte, and each datagram's, decides on the protocol.
   job_t job;

@@ -15,6 +15,10 @@ package request_pkg;
     logic [27:0] pos;
   } off_t;
 
+  /// The connection of the host's request port (rtl/card/host_port.sv). No peer is given this id, and nothing
+  /// that comes from the wire names it.
+  localparam conn_t HostConn = '1;
+
   /// A database: memcached's is 0, Redis' are 0 to 15.
   typedef logic [3:0] db_t;
 
@@ -62,6 +66,7 @@ package request_pkg;
     logic       is;     // it is in that protocol: it came by that port
     logic       three;  // RESP3, for which it has asked
     logic       met;    // host software has answered it before
+    logic       all;    // host software has asked for all that comes: gates run none of it
     resp_form_e form;
   } resp_t;
 
@@ -166,6 +171,8 @@ package request_pkg;
     logic        host_final; // the host's answer ends with this piece
     logic        host_close;
     logic        host_three; // the connection speaks RESP3 from now on
+    logic        host_all;   // see resp_t
+    db_t         host_db;    // and is in this database
     logic [9:0]  host_len;
     conn_t       conn;
     logic [13:0] len;        // 0..JobBytes
@@ -304,6 +311,7 @@ package request_pkg;
     logic       begins;
     logic       more;     // it goes on with the next one of this connection
     logic       stranger; // nothing of this connection has been asked before
+    db_t        db;
     logic [7:0] len;
   } hreq_t;
 
@@ -313,7 +321,9 @@ package request_pkg;
     logic [9:0]  len;        // 0..ReplyMax
     logic        final_piece;
     logic        close;
-    logic        three;      // see job_t
+    logic        three;      // see job_t, as what follows
+    logic        all;
+    db_t         db;
   } hpiece_t;
 
   /// A piece of reply text: `len` bytes from lane `start` of `data` on, lane 0 behind lane 63.

@@ -35,6 +35,8 @@ module session
   input  logic    hpiece_valid_i,
   output logic    hpiece_ready_o,
   input  hpiece_t hpiece_i,
+  /// The request port holds the store: only its connection has jobs, but for pieces of answers.
+  input  logic    hold_i,
   /// Jobs.
   output logic    job_valid_o,
   input  logic    job_ready_i,
@@ -87,6 +89,8 @@ module session
   logic app_room, job_room;
   logic ready_valid, ready_pop;
   conn_t ready_conn;
+  logic queue_valid, host_ready_q;  // the second: the request port's, which waits in no queue
+  conn_t queue_conn;
   logic piece_blocked_q;
 
   logic read_valid_q, act_valid_q;
@@ -95,6 +99,9 @@ module session
   function automatic logic hazard(input conn_t conn);
     return (read_valid_q && conn == read_conn_q) || (act_valid_q && conn == act_conn_q);
   endfunction
+
+  assign ready_valid = host_ready_q || (queue_valid && !hold_i);
+  assign ready_conn  = host_ready_q ? HostConn : queue_conn;
 
   logic can_done, can_ev, can_piece, can_issue, turn_valid, turn_ev, choose_valid;
   logic take_ev, take_piece, take_issue, hungry;
@@ -133,7 +140,7 @@ module session
   assign choose_op    = can_done ? OpDone : take_ev ? OpEvent : take_issue ? OpIssue : OpPiece;
   assign done_ready_o = can_done;
   assign ev_ready_o   = take_ev;
-  assign ready_pop    = take_issue;
+  assign ready_pop    = take_issue && !host_ready_q;
 
   // ---------------------------------------------------------------- read: the record as it becomes
   sop_e read_op_q;
@@ -143,8 +150,11 @@ module session
   // verilator lint_on UNUSEDSIGNAL
   logic [31:0] read_tx_q;
   ctx_t read_ctx_q;
-  rec_t rec, rec_d;
-  ctx_t ctx;
+  rec_t rec, rec_d, rec_ram, host_rec_q;
+  ctx_t ctx, ctx_ram, host_ctx_q;
+  logic read_host_q;  // it is the request port's connection, which no id is lost for
+  assign rec = read_host_q ? host_rec_q : rec_ram;
+  assign ctx = read_host_q ? host_ctx_q : ctx_ram;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) read_valid_q <= 1'b0;
@@ -152,8 +162,9 @@ module session
     pressed_q <= {pressed_q[6:0], can_issue && (can_done || can_ev)};
     if (choose_valid) begin
       read_conn_q <= choose_conn;
+      read_host_q <= choose_conn == HostConn;
       read_op_q   <= choose_op;
-      read_may_q  <= take_issue || (take_ev && hungry && pressed_q != '0);
+      read_may_q  <= take_issue || (take_ev && hungry && pressed_q != '0 && !hold_i);
     end
     if (take_ev) read_ev_q <= ev_i;
     if (can_done) begin
@@ -195,7 +206,7 @@ module session
 
   // ---------------------------------------------------------------- decide
   sop_e act_op_q;
-  logic act_may_q, act_data_q, act_open_q;
+  logic act_may_q, act_data_q, act_open_q, act_host_q, act_peer_q;
   rec_t act_rec_q;
   ctx_t act_ctx_q;
   // verilator lint_off UNUSEDSIGNAL
@@ -207,8 +218,10 @@ module session
   always_ff @(posedge clk_i) begin
     if (!rst_ni) act_valid_q <= 1'b0;
     else act_valid_q <= read_valid_q;
+    act_peer_q <= rst_ni && read_valid_q && !read_host_q;
     if (read_valid_q) begin
       act_conn_q  <= read_conn_q;
+      act_host_q  <= read_host_q;
       act_op_q    <= read_op_q;
       act_may_q   <= read_may_q;
       act_data_q  <= read_op_q == OpEvent && read_ev_q.data;
@@ -229,6 +242,12 @@ module session
         act_ctx_q        <= '0;
         act_ctx_q.rx_ptr <= read_ev_q.rx_ptr;
         act_ctx_q.resp.is <= read_ev_q.redis;
+      end
+      // The request port says with each packet what it speaks.
+      if (read_op_q == OpEvent && read_host_q) begin
+        act_ctx_q.known     <= 1'b1;
+        act_ctx_q.resp.is   <= read_ev_q.redis;
+        act_ctx_q.binary.is <= !read_ev_q.redis;
       end
     end
   end
@@ -291,18 +310,27 @@ module session
     end
   end
 
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) host_ready_q <= 1'b0;
+    else if (act_valid_q && enqueue && act_host_q) host_ready_q <= 1'b1;
+    else if (take_issue) host_ready_q <= 1'b0;
+    if (!rst_ni) host_rec_q <= '0;
+    else if (act_valid_q && act_host_q) host_rec_q <= act_rec_d;
+    if (act_valid_q && act_host_q && act_op_q inside {OpDone, OpEvent}) host_ctx_q <= act_ctx_q;
+  end
+
   lib_ram #(
     .Width($bits(rec_t)),
     .Depth(Conns)
   ) u_rec (
     .clk_i,
-    .we_i   (act_valid_q || clear_q),
+    .we_i   (act_peer_q || clear_q),
     .waddr_i(clear_q ? clear_conn_q : act_conn_q[ConnW-1:0]),
     .wbe_i  (1'b1),
     .wdata_i(clear_q ? '0 : act_rec_d),
     .re_i   (choose_valid),
     .raddr_i(choose_conn[ConnW-1:0]),
-    .rdata_o(rec)
+    .rdata_o(rec_ram)
   );
 
   lib_ram #(
@@ -310,13 +338,13 @@ module session
     .Depth(Conns)
   ) u_ctx (
     .clk_i,
-    .we_i   (act_valid_q && (act_op_q == OpDone || act_open_q)),
+    .we_i   (act_peer_q && (act_op_q == OpDone || act_open_q)),
     .waddr_i(act_conn_q[ConnW-1:0]),
     .wbe_i  (1'b1),
     .wdata_i(act_ctx_q),
     .re_i   (choose_valid),
     .raddr_i(choose_conn[ConnW-1:0]),
-    .rdata_o(ctx)
+    .rdata_o(ctx_ram)
   );
 
   logic [$clog2(Conns+1)-1:0] ready_level;
@@ -327,12 +355,12 @@ module session
   ) u_ready (
     .clk_i,
     .rst_ni,
-    .s_valid_i(act_valid_q && enqueue),
+    .s_valid_i(act_peer_q && enqueue),
     .s_ready_o(unused_ready[0]),
     .s_data_i (act_conn_q),
-    .m_valid_o(ready_valid),
+    .m_valid_o(queue_valid),
     .m_ready_i(ready_pop),
-    .m_data_o (ready_conn),
+    .m_data_o (queue_conn),
     .level_o  (ready_level)
   );
 
@@ -391,7 +419,8 @@ module session
     .level_o  (app_level)
   );
 
-  assign idle_o = !clear_q && !read_valid_q && !act_valid_q && !job_valid && !ev_valid_i &&
+  assign idle_o = !clear_q && !host_ready_q && !read_valid_q && !act_valid_q && !job_valid &&
+                  !ev_valid_i &&
                   !done_valid_i && !(hpiece_valid_i && !piece_blocked_q) && ready_level == '0 &&
                   job_level == '0 && app_level == '0;
 
@@ -399,7 +428,9 @@ module session
   `ASSERT(PieceAsked, !(act_valid_q && issue_piece) || (host && !act_rec_q.rem[0]))
   `ASSERT(PieceRoom,
           !(act_valid_q && issue_piece && live) || act_used_q <= 32'(RingBytes - ReplyMax))
-  `ASSERT(ReadyRoom, !(act_valid_q && enqueue && !unused_ready[0]))
+  `ASSERT(ReadyRoom, !(act_peer_q && enqueue && !unused_ready[0]))
+  // While the store is held no other connection's bytes become a job.
+  `ASSERT(Held, !(hold_i && take_issue && turn_conn != HostConn))
   `ASSERT(JobRoom, !(job_valid && !unused_ready[1]))
   `ASSERT(AppRoom, !(act_valid_q && app_push && !unused_ready[2]))
 

@@ -36,6 +36,8 @@ module session_job
       job_q.host_final <= piece_i.final_piece;
       job_q.host_close <= piece_i.close;
       job_q.host_three <= piece_i.three;
+      job_q.host_all   <= piece_i.all;
+      job_q.host_db    <= piece_i.db;
       job_q.host_len   <= piece_i.len;
       job_q.conn       <= conn_i;
       job_q.tx_ptr     <= tx_ptr_i;

@@ -50,6 +50,9 @@ module back
   output logic                  wr_valid_o,
   input  logic                  wr_ready_i,
   output line_write_t           wr_o,
+  /// With a write: it is of the request port's ring, which is not in memory; which line of it.
+  output logic                  wr_host_o,
+  output logic [9:0]            wr_line_o,
   /// Datagrams to send.
   output logic                  txdgram_valid_o,
   input  logic                  txdgram_ready_i,
@@ -168,6 +171,8 @@ module back
     .wr_valid_o,
     .wr_ready_i,
     .wr_o,
+    .wr_host_o,
+    .wr_line_o,
     .done_valid_o,
     .done_ready_i,
     .done_o

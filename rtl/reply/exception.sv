@@ -47,11 +47,6 @@ module exception
   localparam logic [15:0] PieceMax = 16'(ReplyMax);
 
   // ---------------------------------------------------------------- to the host
-  typedef struct packed {
-    line_t data;
-    strb_t keep;
-    logic  last;
-  } axis_t;
   axis_t out_in, out;
   logic out_valid, out_ready, text_q;  // text_q: header is sent, its text follows
   logic bare;                          // has no text
@@ -67,8 +62,8 @@ module exception
       out_in.last = hkey_i.last;
     end else begin
       out_valid   = hreq_valid_i;
-      out_in.data = 512'({3'b0, hreq_i.begins, hreq_i.stranger, hreq_i.more, hreq_i.resp,
-                          hreq_i.udp, hreq_i.len, tag});
+      out_in.data = 512'({4'b0, hreq_i.db, 3'b0, hreq_i.begins, hreq_i.stranger, hreq_i.more,
+                          hreq_i.resp, hreq_i.udp, hreq_i.len, tag});
       out_in.keep = '1;
       out_in.last = bare;
     end
@@ -131,6 +126,8 @@ module exception
       piece_q.final_piece <= s_axis_exc_tdata[48];
       piece_q.close       <= s_axis_exc_tdata[49];
       piece_q.three       <= s_axis_exc_tdata[50];
+      piece_q.all         <= s_axis_exc_tdata[51];
+      piece_q.db          <= s_axis_exc_tdata[59:56];
       want_q              <= (length > PieceMax) ? PieceMax[9:6] :
           4'((length[9:0] + 10'd63) >> 6);
       have_q              <= '0;

@@ -23,6 +23,9 @@ module ring_writer
   output logic        wr_valid_o,
   input  logic        wr_ready_i,
   output line_write_t wr_o,
+  /// With a write: it is of the request port's ring, which is not in memory; which line of it.
+  output logic        wr_host_o,
+  output logic [9:0]  wr_line_o,
   /// Jobs whose replies are in the ring.
   output logic        done_valid_o,
   input  logic        done_ready_i,
@@ -36,6 +39,8 @@ module ring_writer
   assign line_ready_o = end_ready && (wr_ready_i || line_i.strb == '0);
   assign wr_valid_o   = line_valid_i && end_ready && line_i.strb != '0;
   assign wr_o.addr    = tx_base_i + {10'b0, line_i.conn, line_no};
+  assign wr_host_o    = line_i.conn == HostConn;
+  assign wr_line_o    = line_no;
   assign wr_o.data    = line_i.data;
   assign wr_o.strb    = line_i.strb;
   assign pop          = line_valid_i && line_ready_o && line_i.last;

@@ -62,6 +62,8 @@ module tcp_lookup
 );
 
   localparam int unsigned IdW = $clog2(Conns);
+  // The last id that can be named is the request port's.
+  localparam int unsigned Ids = (Conns == 16384) ? Conns - 1 : Conns;
   localparam int unsigned Buckets = Conns / 2;  // of each table
   localparam int unsigned AddrW = $clog2(Buckets);
   localparam int unsigned Ways = 4;
@@ -408,10 +410,12 @@ module tcp_lookup
   // ---------------------------------------------------------------- decide
   // Ids that were never used come from a counter, the others from a queue.
   logic [IdW:0] unused_q;
+  logic all_used;
+  assign all_used = unused_q == (IdW + 1)'(Ids);
   logic back_valid, back_ready, id_valid, full, silent;
   logic [IdW-1:0] back_id, new_id;
-  assign id_valid = !unused_q[IdW] || back_valid;
-  assign new_id   = unused_q[IdW] ? back_id : unused_q[IdW-1:0];
+  assign id_valid = !all_used || back_valid;
+  assign new_id   = all_used ? back_id : unused_q[IdW-1:0];
 
   assign pick_used = used_q[pick1_q];
   assign full      = &pick_used;
@@ -505,7 +509,7 @@ module tcp_lookup
 
   // ---------------------------------------------------------------- free ids
   logic unused_back_ready;
-  assign back_ready = insert && unused_q[IdW];
+  assign back_ready = insert && all_used;
   lib_fifo #(
     .T    (logic [IdW-1:0]),
     .Depth(Conns)
@@ -524,12 +528,12 @@ module tcp_lookup
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) unused_q <= '0;
-    else if (insert && !unused_q[IdW]) unused_q <= unused_q + 1'b1;
+    else if (insert && !all_used) unused_q <= unused_q + 1'b1;
   end
 
   logic [IdW:0] free_q;
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) free_q <= (IdW + 1)'(Conns);
+    if (!rst_ni) free_q <= (IdW + 1)'(Ids);
     else free_q <= free_q + (IdW + 1)'(del_write) - (IdW + 1)'(insert);
   end
   assign low_o = free_q < (IdW+1)'(Reserve);

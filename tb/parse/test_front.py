@@ -44,7 +44,8 @@ class Conn:
     def __init__(self, data, fin=True, redis=False):
         self.data, self.fin, self.redis = data, fin, redis
         self.text = b""         # for the host, so far
-        self.met = self.three = 0
+        self.met = self.three = self.all = self.answered = 0
+        self.wants_all = lambda answered: 0  # what the host asks for with its answers
         self.rx0 = random.getrandbits(32)
         self.tx0 = random.getrandbits(32)
         self.sent = 0          # bytes in the ring
@@ -98,6 +99,7 @@ class Bench:
         dut.item_max_i.value = ITEM_MAX
         dut.now_i.value = T.now_t.pack({"ms": 1000 * NOW + 123, "second": 1000 * NOW})
         dut.rx_base_i.value = RX_BASE
+        dut.hold_i.value = dut.host_rd_ready_i.value = dut.host_line_valid_i.value = 0
         cocotb.start_soon(self.memory())
         cocotb.start_soon(self.log())
         cocotb.start_soon(self.loop())
@@ -328,6 +330,8 @@ class Bench:
             return
         conn = self.conns[rec["conn"]]
         assert not conn.released
+        if op == "OpHostData":
+            conn.db = conn.host[0]["db"]
         chooses = conn.redis and (op == "OpHost" or op == "OpReply" and rec["reply"] == T.RpOk)
         assert rec["db"] == conn.db or chooses or op == "OpEnd" and job["cut"]
         if first:
@@ -420,8 +424,9 @@ class Bench:
         assert rec["resp"]["is"] == int(conn is not None and conn.redis)
         if rec["resp"]["is"]:
             if op == "OpHostData":
-                conn.three = conn.piece["three"]
-            assert (rec["resp"]["met"], rec["resp"]["three"]) == (conn.met, conn.three), op
+                conn.three, conn.all = conn.piece["three"], conn.piece["all"]
+            told = rec["resp"]["met"], rec["resp"]["three"], rec["resp"]["all"]
+            assert told == (conn.met, conn.three, conn.all), op
             form = "" if rec["reply"] == T.RpTooLong else name(rec["resp"]["form"], T.resp_form_e)
             ops[count:] = [one if one[0] == "host" else (*one, form) for one in ops[count:]]
         if binary["is"]:
@@ -486,8 +491,9 @@ class Bench:
             conn.asked = True
             if not rec["key_stored"]:
                 ops.append(("host", key))
-                n = random.randrange(1, 4)
-                conn.host.extend({"conn": rec["conn"], "len": random.randrange(513),
+                n, conn.answered = random.randrange(1, 4), conn.answered + 1
+                all_, db = conn.wants_all(conn.answered), random.getrandbits(4) if conn.redis else 0
+                conn.host.extend({"conn": rec["conn"], "len": random.randrange(513), "all": all_, "db": db,
                                   "final_piece": int(i == n - 1), "three": random.getrandbits(1)} for i in range(n))
             self.pieces.put({"": conn.host[0]})
         elif op == "OpHostData":

@@ -5,7 +5,8 @@ import sys
 from pathlib import Path
 
 import cocotb
-from common import run, start
+from cocotb.triggers import ClockCycles, RisingEdge
+from common import run, start, to_beats
 
 sys.path.insert(0, str(Path(__file__).parent))
 from resp_model import Resp, a_command, encode  # noqa: E402
@@ -48,6 +49,48 @@ async def by_its_port(dut):
     await settle(dut, bench)
     for number, want in wants.items():
         check(bench.conns[number].ops, want)
+
+
+@cocotb.test()
+async def all_for_the_host(dut):
+    """From the host's word on it gets every command as it is, be it one that gates run, until it has enough."""
+    commands = [encode(b"ECHO", b"begin")] + [a_command(odd=False) for _ in range(20)]
+    commands = [one for one in commands if len(one) < 3000] + [encode(b"GET", b"a"), encode(b"SET", b"a", b"b")]
+    await start(dut)
+    bench, many = Bench(dut, cut=0), len(commands) - 2
+    for number in range(4):
+        conn = Conn(b"".join(commands), redis=True)
+        conn.wants_all = lambda answered: int(answered < many)
+        cocotb.start_soon(bench.feed(number, conn, lambda: random.choice((5, 100, 3000))))
+    await settle(dut, bench)
+    want = [("host", one) for one in commands[:many]] + Resp(ITEM_MAX, NOW).run(b"".join(commands[many:]))
+    for number in range(4):
+        check(bench.conns[number].ops, want)
+
+
+@cocotb.test()
+async def held(dut):
+    """While the request port holds the store nobody's bytes become a job and no datagram's."""
+    data = [b"".join(a_command(odd=False) for _ in range(40)) for _ in range(4)]
+    await start(dut)
+    bench, job, edge = Bench(dut, pause=0, cut=0), dut.u_session.u_job_size, RisingEdge(dut.clk_i)
+    frame = bytes([0, 1, 0, 0, 0, 1, 0, 0]) + b"get a\r\n"
+    for number, stream in enumerate(data):
+        cocotb.start_soon(bench.feed(number, Conn(stream, redis=True), lambda: 400))
+    for _ in range(8):
+        for beat in to_beats(frame) * 20:
+            bench.dgrams.put({"": {"len": len(frame)}, "beat": beat})
+        await ClockCycles(dut.clk_i, random.randrange(20, 300))
+        dut.hold_i.value = 1
+        await ClockCycles(dut.clk_i, 4)
+        for _ in range(200):
+            await edge
+            assert (job.host_i.value or not job.valid_i.value) and not dut.u_fetch.udp_o.value
+        dut.hold_i.value = 0
+    await settle(dut, bench)
+    for number, stream in enumerate(data):
+        check(bench.conns[number].ops, Resp(ITEM_MAX, NOW).run(stream))
+    assert len(bench.udp_ops) == 1 + 8 * 20
 
 
 @cocotb.test()

@@ -204,11 +204,13 @@ class Model:
 
     def host_piece(self, text, conn=None):
         conn = random.getrandbits(14) if conn is None else conn
-        final, close, three = random.getrandbits(1), random.getrandbits(1), random.getrandbits(1)
-        head = conn | random.getrandbits(1) << 31 | len(text) << 32 | final << 48 | close << 49 | three << 50
+        final, close, three, all_, db = *(random.getrandbits(1) for _ in range(4)), random.getrandbits(4)
+        head = conn | random.getrandbits(1) << 31 | len(text) << 32
+        head |= final << 48 | close << 49 | three << 50 | all_ << 51 | db << 56
         beats = [head | random.getrandbits(400) << 100]
         self.host.append(beats + ([b["data"] for b in to_beats(text)] if text else []))
-        self.hpieces.append({"conn": conn, "len": len(text), "final_piece": final, "close": close, "three": three})
+        self.hpieces.append({"conn": conn, "len": len(text), "final_piece": final, "close": close, "three": three,
+                             "all": all_, "db": db})
         return {"kind": T.RsHostData, "host_len": len(text)}, text
 
     def job(self, records, udp=False, conn=None, end=None, six=None):
@@ -521,10 +523,10 @@ async def exception_queue(dut):
     texts = []
     for size in (0, 1, 63, 64, 65, 128, 250, *(random.randrange(1, 251) for _ in range(30))):
         conn, udp, text = random.getrandbits(14), random.getrandbits(1), random.randbytes(size)
-        flags = random.getrandbits(4)
-        texts.append((conn, udp, flags, text))
+        flags, db = random.getrandbits(4), random.getrandbits(4)
+        texts.append((conn, udp, flags | db << 7, text))
         named = {name: flags >> i & 1 for i, name in enumerate(("resp", "more", "stranger", "begins"))}
-        bench.hreq.put({"": {"conn": conn, "udp": udp, "len": size, **named}})
+        bench.hreq.put({"": {"conn": conn, "udp": udp, "len": size, "db": db, **named}})
         bench.hkey.put(*({"": b} for b in to_beats(text)[:size]))  # none without text
     bad = 0
     for i in range(30):

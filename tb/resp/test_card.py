@@ -7,13 +7,14 @@ import re
 import shutil
 import socket
 import subprocess
+import threading
 
 import pytest
 import redis as redis_py
 
 from e2e import reference
 from e2e.conftest import scale
-from resp import allowed, compare, play, wire
+from resp import allowed, compare, generate, play, wire
 from resp.generate import Burst, Command
 
 NUMBERS = [b"0", b"1", b"-1", b"17", b"9223372036854775807", b"-9223372036854775808", b"9223372036854775808", b"01", b"+1",
@@ -201,11 +202,117 @@ def test_what_is_not_there(card):
     """It says so, and the connection goes on."""
     client = wire.Client(card)
     assert client("SELECT", "1") == b"OK" and client("SELECT", "0") == b"OK"
-    for words in (["SET", "k", "v" * 1921, "EX", "10"], ["DEL", "a", "b"], ["MSET", "a", "1", "b", "2"], ["MULTI"], ["KEYS", "*"],
-                  ["EXPIRE", "k", "200000000000"], ["SWAPDB", "0", "1"], ["RENAME", "a", "b"], ["FLUSHDB"]):  # fmt: skip
+    for words in (["KEYS", "*"], ["SCAN", "0"], ["DBSIZE"], ["RANDOMKEY"], ["FLUSHDB"], ["SWAPDB", "0", "1"], ["FLUSHALL", "SYNC"],
+                  ["OBJECT", "FREQ", "k"], ["CLIENT", "PAUSE", "1"], ["CONFIG", "SET", "requirepass", "x"]):  # fmt: skip
         reply = client(*words)
         assert isinstance(reply, wire.Error) and "not there with --body sim" in str(reply), (words, reply)
     assert client("GET", "k") in (None, b"v") and client("GET", "k" * 251) != b""
+
+
+#: What the card leaves to the program, on the card's items; and what gates run, between them.
+HOST = [b"GETRANGE", b"SUBSTR", b"SETRANGE", b"SETBIT", b"GETBIT", b"BITCOUNT", b"BITPOS", b"BITOP", b"BITFIELD", b"BITFIELD_RO",
+        b"LCS", b"INCRBYFLOAT", b"MSET", b"MSETNX", b"RENAME", b"RENAMENX", b"COPY", b"DEL", b"UNLINK", b"EXISTS",
+        b"MULTI", b"EXEC", b"DISCARD", b"WATCH", b"UNWATCH", b"OBJECT", b"MOVE", b"CLIENT"]  # fmt: skip
+GATES = [b"GET", b"SET", b"STRLEN", b"MGET", b"APPEND", b"INCR", b"DECR", b"INCRBY", b"DECRBY", b"SETNX", b"SETEX", b"GETSET", b"GETDEL",
+         b"GETEX", b"EXPIRE", b"PEXPIREAT", b"TTL", b"PEXPIRETIME", b"PERSIST", b"TYPE", b"TOUCH", b"SELECT"]  # fmt: skip
+
+
+def far(words):
+    """Whether it names a time that the card's items have no room for."""
+    return words[0].upper() in generate.TIMED and any(re.fullmatch(b"-?[0-9]{15,}", word) for word in words[2:])
+
+
+class Hosted(generate.Generator):
+    """Without what the card does not have."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        self.hot.remove(b"")
+
+    def broken_words(self, words):
+        while b"" in (made := super().broken_words(words))[1:] or far(made):
+            pass
+        return made
+
+    def draw(self):
+        while True:
+            words = super().draw()
+            there = words[1:2] not in ([b"FREQ"], [b"IDLETIME"], [b"KILL"], [b"PAUSE"], [b"LIST"], [b"INFO"])
+            if there and not far(words) and sum(map(len, words)) < 1900:
+                return words
+            self.pending.clear()
+
+
+def test_host_commands(redis, card, seed):
+    """On items of the card, one and several, in transactions, with watched keys, between commands that gates run."""
+    for server in (redis, card):
+        compare.empty(server)
+    generator = Hosted(seed, only=set(HOST + GATES), long_keys=False, pipeline=20)
+    match = play.Play(redis, card, label=f"host_{seed}")
+    while match.commands < scale(800, 60_000):
+        match.run(generator.burst())
+    match.close()
+    for name in (b"SETRANGE", b"BITFIELD", b"INCRBYFLOAT", b"MSET", b"RENAME", b"EXEC", b"GET"):
+        assert match.names[name][1], name
+
+
+@pytest.mark.parametrize("size", [8_193, 100_000, 1_000_000])
+def test_long_values_by_the_host(redis, card, size):
+    """Values longer than the request port's rings."""
+    replies = []
+    for server in (redis, card):
+        compare.empty(server)
+        client = wire.Client(server)
+        value = random.Random(size).randbytes(size)
+        replies.append([client("SET", "v", value), client("GETRANGE", "v", "-9", "-1"), client("SETRANGE", "v", size - 5, b"end"),
+                        client("RENAME", "v", "w"), client("GET", "v"), client("GET", "w"), client("COPY", "w", "v"),
+                        client("BITOP", "XOR", "x", "v", "w"), client("BITCOUNT", "x"), client("STRLEN", "x")])  # fmt: skip
+    assert replies[0] == replies[1]
+
+
+def test_all_or_nothing(card):
+    """While some move a sum between keys in transactions, others who read all keys at once always see the whole of it, by
+    both protocols; and what is watched is not changed unnoticed."""
+    compare.empty(card)
+    keys, stop, wrong = [b"sum%d" % i for i in range(4)], threading.Event(), []
+    wire.Client(card)("MSET", *(word for key in keys for word in (key, b"100")))
+
+    def move(seed):
+        rng, client = random.Random(seed), wire.Client(card)
+        for _ in range(scale(40, 400)):
+            a, b = rng.sample(keys, 2)
+            client("MULTI")
+            client("DECRBY", a, 7)
+            client("INCRBY", b, 7)
+            if client("EXEC") is None:
+                wrong.append("EXEC")
+
+    def add(_):
+        client, done = wire.Client(card), 0
+        while done < scale(20, 200):
+            client("WATCH", "counter")
+            value = int(client("GET", "counter") or 0)
+            client("MULTI")
+            client("SET", "counter", value + 1)
+            done += client("EXEC") is not None
+
+    def look():
+        client = wire.Client(card)
+        while not stop.is_set():
+            values = client("MGET", *keys)
+            if sum(map(int, values)) != 400:
+                wrong.append(values)
+
+    looks = threading.Thread(target=look)
+    threads = [threading.Thread(target=what, args=(i,)) for i, what in enumerate((move, move, add, add))]
+    for thread in [looks, *threads]:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    stop.set()
+    looks.join()
+    assert not wrong, wrong[:3]
+    assert int(wire.Client(card)("GET", "counter")) == 2 * scale(20, 200)
 
 
 @pytest.mark.parametrize("protocol", [2, 3])

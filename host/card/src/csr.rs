@@ -21,6 +21,8 @@ pub const MAC_HIGH: u32 = 0x01C;
 pub const IP: u32 = 0x020;
 pub const TCP_PORT: u32 = 0x024;
 pub const REDIS_PORT: u32 = 0x0B0;
+/// Most clocks that the request port may hold the store, twice at most; 0: never.
+pub const HOLD_MAX: u32 = 0x0B4;
 /// 0: UDP off.
 pub const UDP_PORT: u32 = 0x028;
 /// Largest IP packet the card sends.

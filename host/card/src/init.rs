@@ -8,6 +8,9 @@ use crate::{csr, Card, CardError};
 /// Bytes of a connection's ring, one for each direction.
 const RING_BYTES: u64 = 64 * 1024;
 const LINE_BYTES: u64 = 64;
+/// Most clocks that host software holds the store for a command, and once more to write what it changed: 4 ms
+/// at 250 MHz.
+const HOLD_CLOCKS: u32 = 1 << 20;
 
 /// How the card's memory is divided. The regions follow each other, each starting where AXI ports
 /// to separate memories could also put it.
@@ -135,6 +138,7 @@ pub fn init(card: &mut dyn Card, set: &Settings, seeds: &Seeds) -> Result<(), Ca
         (csr::TCP_PORT, u32::from(set.tcp_port)),
         (csr::REDIS_PORT, u32::from(set.redis_port)),
         (csr::UDP_PORT, u32::from(set.udp_port)),
+        (csr::HOLD_MAX, HOLD_CLOCKS),
         (csr::MTU, u32::from(set.mtu)),
         (csr::INDEX_BASE, lines(l.index_base)),
         (csr::LOG_BASE, lines(l.log_base)),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::redis::{Common, Facts, Shown, Thread};
+use crate::redis::{Common, Error, Facts, Key, Shown, Thread};
 use crate::store::{Hash, Local, Reservation};
 use crate::Counters;
 
@@ -172,6 +172,18 @@ pub trait Server {
     /// What Redis' `INFO` and `CONFIG GET` tell of the server. `own` as with `stats`.
     fn facts(&mut self, own: &Counters) -> Facts {
         Facts { counters: *own, ..Facts::default() }
+    }
+
+    /// Where items are in a card ([`Settings::elsewhere`]): brings those of these keys to the engine's store, and
+    /// keeps all others from changing them until they are given back. `watched`: the keys' items stay here, and one
+    /// that has changed in the card when it is brought again counts as changed.
+    fn bring(&mut self, _: &mut Engine, _keys: &[Key], _watched: bool) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// The card gets what was changed.
+    fn give_back(&mut self, _: &mut Engine) -> Result<(), Error> {
+        Ok(())
     }
 
     /// `shutdown`: only called where [`Settings::shutdown`] allows it.

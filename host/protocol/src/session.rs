@@ -2,7 +2,7 @@
 
 use crate::dialect::Dialect;
 use crate::ops::{self, Value};
-use crate::redis::Client;
+use crate::redis::{Client, Key};
 use crate::request::{Next, Op, Parse, Parsed, Request};
 use crate::store::{Full, Hash, Room, Stage, Wanting};
 use crate::text::Text;
@@ -92,6 +92,31 @@ impl Session {
     /// It has asked for RESP3.
     pub fn speaks_resp3(&self) -> bool {
         matches!(&self.spoken, Spoken::Redis(client) if client.resp3)
+    }
+
+    /// Every request is for this program, be it of those that a card runs: a transaction is open, or replies are not
+    /// sent.
+    pub fn wants_all(&self) -> bool {
+        matches!(&self.spoken, Spoken::Redis(client) if client.wants_all())
+    }
+
+    /// The database that the connection is in, where that is told by somebody else.
+    pub fn db(&self) -> u8 {
+        match &self.spoken {
+            Spoken::Redis(client) => client.db,
+            _ => 0,
+        }
+    }
+
+    pub fn enters(&mut self, db: u8) {
+        if let Spoken::Redis(client) = &mut self.spoken {
+            client.db = db;
+        }
+    }
+
+    /// It waits for changes of this key.
+    pub fn watches(&self, (db, key): &Key) -> bool {
+        matches!(&self.spoken, Spoken::Redis(client) if client.watches.has(*db, key))
     }
 
     pub(crate) fn speaks_binary(&self) -> bool {

@@ -16,6 +16,9 @@ const MAX_PIECE: usize = 512;
 const FINAL: u8 = 1;
 const CLOSE: u8 = 2;
 const RESP3: u8 = 4;
+const ALL: u8 = 8;
+/// Of the request port's connection.
+const PORT_TAG: Tag = [0xff, 0x3f, 0, 0];
 
 /// Names a connection of the card. A later one may have the same.
 pub type Tag = [u8; 4];
@@ -34,6 +37,18 @@ pub struct Request<'a> {
     pub stranger: bool,
     /// The command begins.
     pub begins: bool,
+    /// The database that the connection is in.
+    pub db: u8,
+}
+
+/// What the card is to know of a connection from now on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Context {
+    /// It speaks RESP3.
+    pub resp3: bool,
+    /// All it asks for is handed over here.
+    pub all: bool,
+    pub db: u8,
 }
 
 impl Request<'_> {
@@ -48,6 +63,7 @@ impl Request<'_> {
             more: head[5] & 4 != 0,
             stranger: head[5] & 8 != 0,
             begins: head[5] & 16 != 0,
+            db: head[6] & 15,
         })
     }
 }
@@ -61,11 +77,11 @@ pub struct Answers {
 
 impl Answers {
     /// The packet for a request: the first piece of `text()`, or the next piece of an answer. Behind it the
-    /// connection is closed if the answer says so; it speaks RESP3 from now on, or not.
+    /// connection is closed if the answer says so.
     pub fn packet(
         &mut self,
         request: &Request<'_>,
-        resp3: bool,
+        context: Context,
         text: impl FnOnce() -> (Vec<u8>, bool),
     ) -> Vec<u8> {
         let rest = self.rests.remove(&request.tag);
@@ -77,7 +93,8 @@ impl Answers {
         let mut packet = vec![0; BEAT];
         packet[..4].copy_from_slice(&request.tag);
         packet[4..6].copy_from_slice(&(piece.len() as u16).to_le_bytes());
-        packet[6] = if resp3 { RESP3 } else { 0 };
+        packet[6] = context.resp3 as u8 * RESP3 | context.all as u8 * ALL;
+        packet[7] = context.db;
         if rest.is_empty() {
             packet[6] |= if closes { FINAL | CLOSE } else { FINAL };
         }
@@ -87,6 +104,17 @@ impl Answers {
         }
         packet
     }
+}
+
+/// Whether a request is the request port's own, which gates do not know; and what is said to that.
+pub fn is_port_tag(packet: &[u8]) -> bool {
+    packet.starts_with(&PORT_TAG)
+}
+
+pub fn refusal(packet: &[u8]) -> Option<Vec<u8>> {
+    let request = Request::parse(packet).filter(|request| !request.more)?;
+    let text = || (b"-ERR this card does not know it\r\n".to_vec(), false);
+    Some(Answers::default().packet(&request, Context::default(), text))
 }
 
 /// What the program says to a request that the hardware leaves to it.
@@ -169,14 +197,14 @@ mod tests {
         let (first, next) = (Request::parse(&first).unwrap(), Request::parse(&next).unwrap());
         let mut answers = Answers::default();
         // What a lost connection left is nobody else's.
-        let _ = answers.packet(&first, false, || (vec![b'?'; 5000], true));
+        let _ = answers.packet(&first, Context::default(), || (vec![b'?'; 5000], true));
         for len in [0usize, 1, 511, 512, 513, 3000] {
             let text: Vec<u8> = (0..len).map(|n| n as u8).collect();
             let mut joined = Vec::new();
             let mut finals = Vec::new();
             while !finals.contains(&true) {
                 let r = if finals.is_empty() { &first } else { &next };
-                let p = answers.packet(r, false, || (text.clone(), len == 513));
+                let p = answers.packet(r, Context::default(), || (text.clone(), len == 513));
                 let n = usize::from(u16::from_le_bytes([p[4], p[5]]));
                 assert_eq!(p[..4], [1, 2, 3, 4]);
                 assert_eq!(p.len(), BEAT + n);

@@ -3,6 +3,8 @@
 mod args;
 mod exceptions;
 mod extended;
+mod items;
+mod port;
 mod process;
 mod redis;
 mod runner;

@@ -3,18 +3,22 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
-use wirekv_protocol::redis::{Client, Common, Facts, Shown};
+use wirekv_card::Card;
+use wirekv_protocol::redis::{Client, Common, Error, Facts, Key, Shown};
 use wirekv_protocol::store::{Config, Store};
 use wirekv_protocol::{Counters, Engine, Next, Out, Parse, Server, Session, Settings, Told};
 
 use crate::args::ServeArgs;
-use crate::exceptions::{Request, Tag};
+use crate::exceptions::{Context, Request, Tag};
+use crate::items::Items;
 
-/// The store of this program has no items.
-const STORE_BYTES: usize = 16 << 20;
+/// The store of this program has items while a command works with them, and watched ones.
+const STORE_BYTES: usize = 128 << 20;
+/// The store's clock begins here, as memcached's: no time that a client gives is in the past then.
+const CLOCK_START: Duration = Duration::from_secs(2);
 const NOT_NOW: &[u8] = b"-ERR a command that waits is not there with --body sim\r\n";
 
 /// A connection that has asked for something.
@@ -31,6 +35,8 @@ pub struct Redis {
     /// Connections are numbered.
     last: u64,
     host: Host,
+    pub items: Items,
+    start: Instant,
 }
 
 /// What a command came to.
@@ -41,10 +47,13 @@ pub struct Answer {
 
 impl Redis {
     pub fn new(args: &ServeArgs) -> Result<Redis> {
-        let store = Store::new(Config::new(STORE_BYTES))?;
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let zero = unix.saturating_sub(CLOCK_START);
+        let config =
+            Config { evict: false, epoch: zero.as_millis() as u64, ..Config::new(STORE_BYTES) };
+        let store = Store::new(config)?;
         let settings = Settings {
-            epoch: unix.as_secs() as i64,
+            epoch: zero.as_secs() as i64,
             item_max: args.max_item_size as usize,
             elsewhere: true,
             redis: Arc::new(Common::new(b"", false)),
@@ -66,16 +75,25 @@ impl Redis {
             conns: HashMap::new(),
             last: 0,
             host: Host { facts, shown: Vec::new() },
+            items: Items::default(),
+            start: Instant::now(),
         })
     }
 
-    /// What the card's connection speaks: RESP3.
-    pub fn speaks3(&self, tag: &Tag) -> bool {
-        self.conns.get(tag).is_some_and(|conn| conn.session.speaks_resp3())
+    /// What the card is to know of a connection.
+    pub fn context(&self, request: &Request<'_>) -> Context {
+        match self.conns.get(&request.tag) {
+            Some(Conn { session, .. }) if request.resp => Context {
+                resp3: session.speaks_resp3(),
+                all: session.wants_all(),
+                db: session.db(),
+            },
+            _ => Context::default(),
+        }
     }
 
     /// A command, or a part of it; the answer when it is whole.
-    pub fn take(&mut self, request: &Request<'_>) -> Option<Answer> {
+    pub fn take(&mut self, request: &Request<'_>, card: &mut dyn Card) -> Option<Answer> {
         if request.stranger && request.begins {
             self.conns.remove(&request.tag);
         }
@@ -99,11 +117,19 @@ impl Redis {
         let text = std::mem::take(&mut conn.text);
         self.host.shown = self.conns.values().map(|conn| conn.shown.clone()).collect();
         let conn = self.conns.get_mut(&request.tag).expect("it is there");
-        Some(run(conn, &text, &mut self.engine, &mut self.host))
+        conn.session.enters(request.db);
+        let clock = CLOCK_START + self.start.elapsed();
+        self.engine.local.store().set_clock(clock.as_millis() as u64);
+        let mut serving = Serving { host: &mut self.host, items: &mut self.items, card };
+        let answer = run(conn, &text, &mut self.engine, &mut serving);
+        let conns = &self.conns;
+        self.items
+            .unwatch(&mut self.engine, |key| conns.values().any(|conn| conn.session.watches(key)));
+        Some(answer)
     }
 }
 
-fn run(conn: &mut Conn, text: &[u8], engine: &mut Engine, host: &mut Host) -> Answer {
+fn run(conn: &mut Conn, text: &[u8], engine: &mut Engine, host: &mut dyn Server) -> Answer {
     let mut out = Out::new();
     let mut answer = Answer { text: Vec::new(), closes: false };
     let mut at = 0;
@@ -141,7 +167,14 @@ struct Host {
     shown: Vec<Arc<Shown>>,
 }
 
-impl Server for Host {
+/// The same while a command is executed.
+struct Serving<'a> {
+    host: &'a mut Host,
+    items: &'a mut Items,
+    card: &'a mut dyn Card,
+}
+
+impl Server for Serving<'_> {
     fn stats(
         &mut self,
         _args: &[u8],
@@ -153,11 +186,19 @@ impl Server for Host {
     }
 
     fn connections(&mut self) -> Vec<Arc<Shown>> {
-        self.shown.clone()
+        self.host.shown.clone()
     }
 
     fn facts(&mut self, own: &Counters) -> Facts {
-        Facts { counters: *own, ..self.facts.clone() }
+        Facts { counters: *own, ..self.host.facts.clone() }
+    }
+
+    fn bring(&mut self, engine: &mut Engine, keys: &[Key], watched: bool) -> Result<(), Error> {
+        self.items.bring(self.card, engine, keys, watched)
+    }
+
+    fn give_back(&mut self, engine: &mut Engine) -> Result<(), Error> {
+        self.items.give_back(self.card, engine)
     }
 
     fn shutdown(&mut self, _graceful: bool) {}
@@ -167,44 +208,95 @@ impl Server for Host {
 mod tests {
     use super::*;
     use clap::Parser;
+    use wirekv_card::{CardError, Port};
+
+    /// It does nothing.
+    struct NoCard;
+
+    impl Card for NoCard {
+        fn read_csr(&mut self, _: u32) -> Result<u32, CardError> {
+            Ok(0)
+        }
+        fn write_csr(&mut self, _: u32, _: u32) -> Result<(), CardError> {
+            Ok(())
+        }
+        fn send(&mut self, _: Port, _: &[u8]) {}
+        fn backlog(&self, _: Port) -> usize {
+            0
+        }
+        fn advance(&mut self, _: u64) {}
+        fn receive(&mut self, _: Port, _: &mut dyn FnMut(&[u8])) {}
+        fn tick(&mut self) {}
+        fn idle(&self) -> bool {
+            true
+        }
+        fn timers(&self) -> bool {
+            false
+        }
+        fn clock(&self) -> u64 {
+            0
+        }
+    }
 
     fn redis() -> Redis {
         Redis::new(&ServeArgs::parse_from(["serve", "--redis-port", "6379"])).unwrap()
     }
 
     fn asks<'a>(tag: Tag, text: &'a [u8]) -> Request<'a> {
-        Request { tag, text, udp: false, resp: true, more: false, stranger: false, begins: true }
+        Request {
+            tag,
+            text,
+            udp: false,
+            resp: true,
+            more: false,
+            stranger: false,
+            begins: true,
+            db: 0,
+        }
     }
 
     #[test]
     fn what_needs_no_items() {
         let mut redis = redis();
-        let mut says = |tag, text: &[u8]| redis.take(&asks(tag, text)).unwrap().text;
+        let mut says = |tag, text: &[u8]| redis.take(&asks(tag, text), &mut NoCard).unwrap().text;
         assert_eq!(says([1; 4], b"*2\r\n$4\r\nECHO\r\n$2\r\nhi\r\n"), b"$2\r\nhi\r\n");
         assert_eq!(says([1; 4], b"PING hallo\r\n"), b"$5\r\nhallo\r\n");
         assert_eq!(says([1; 4], b"\r\n"), b"");
         let wrong = says([1; 4], b"*1\r\n$3\r\nGET\r\n");
         assert_eq!(wrong, b"-ERR wrong number of arguments for 'get' command\r\n");
         assert!(says([1; 4], b"NOSUCH\r\n").starts_with(b"-ERR unknown command"));
-        let number = says([1; 4], b"*3\r\n$6\r\nINCRBY\r\n$1\r\nk\r\n$1\r\nx\r\n");
-        assert_eq!(number, b"-ERR value is not an integer or out of range\r\n");
     }
 
     #[test]
-    fn what_needs_items_is_refused() {
+    fn what_is_not_there() {
         let mut redis = redis();
-        for line in [
-            "GET a\r\n",
-            "KEYS *\r\n",
-            "FLUSHALL ASYNC\r\n",
-            "MULTI\r\n",
-            "SELECT 1\r\n",
-            "DBSIZE\r\n",
-        ] {
-            let answer = redis.take(&asks([1; 4], line.as_bytes())).unwrap();
+        for line in ["KEYS *\r\n", "FLUSHALL ASYNC\r\n", "DBSIZE\r\n", "GET \"\"\r\n"] {
+            let answer = redis.take(&asks([1; 4], line.as_bytes()), &mut NoCard).unwrap();
             let text = String::from_utf8(answer.text).unwrap();
             assert!(text.starts_with("-ERR ") && text.contains("--body sim"), "{line}: {text}");
         }
+        let answer = redis.take(&asks([1; 4], b"SELECT 0\r\n"), &mut NoCard).unwrap();
+        assert_eq!(answer.text, b"+OK\r\n");
+        let answer = redis.take(&asks([1; 4], b"RENAME a b\r\n"), &mut NoCard).unwrap();
+        assert!(answer.text.starts_with(b"-ERR the card"));
+    }
+
+    #[test]
+    fn what_the_card_is_to_know() {
+        let mut redis = redis();
+        let mut after = |line: &str| {
+            let request = Request { db: 3, ..asks([1; 4], line.as_bytes()) };
+            redis.take(&request, &mut NoCard);
+            redis.context(&request)
+        };
+        let all = Context { all: true, db: 3, resp3: false };
+        assert_eq!(after("PING\r\n"), Context { all: false, ..all });
+        assert_eq!(after("MULTI\r\n"), all);
+        assert_eq!(after("GET a\r\n"), all);
+        assert_eq!(after("DISCARD\r\n"), Context { all: false, ..all });
+        assert_eq!(after("CLIENT REPLY OFF\r\n"), all);
+        assert_eq!(after("CLIENT REPLY ON\r\n"), Context { all: false, ..all });
+        assert_eq!(after("RESET\r\n"), Context::default());
     }
 
     #[test]
@@ -223,7 +315,8 @@ mod tests {
             ("PEXPIREAT k 1 GT LT", "GT and LT options at the same time are not compatible"),
             ("SELECT 16", "DB index is out of range"),
         ] {
-            let answer = redis.take(&asks([1; 4], format!("{line}\r\n").as_bytes())).unwrap();
+            let answer =
+                redis.take(&asks([1; 4], format!("{line}\r\n").as_bytes()), &mut NoCard).unwrap();
             assert_eq!(answer.text, format!("-ERR {error}\r\n").into_bytes(), "{line}");
         }
     }
@@ -232,16 +325,21 @@ mod tests {
     fn parts_and_connections() {
         let mut redis = redis();
         let part = Request { more: true, stranger: true, ..asks([2; 4], b"*1\r\n$4\r") };
-        assert!(redis.take(&part).is_none());
+        assert!(redis.take(&part, &mut NoCard).is_none());
         let rest = Request { begins: false, stranger: true, ..asks([2; 4], b"\nQUIT\r\n") };
-        let answer = redis.take(&rest).unwrap();
+        let answer = redis.take(&rest, &mut NoCard).unwrap();
         assert!(answer.closes && answer.text == b"+OK\r\n");
-        assert!(redis.take(&asks([3; 4], b"HELLO 3\r\n")).unwrap().text.starts_with(b"%7\r\n"));
-        assert!(redis.speaks3(&[3; 4]) && !redis.speaks3(&[2; 4]));
+        assert!(redis
+            .take(&asks([3; 4], b"HELLO 3\r\n"), &mut NoCard)
+            .unwrap()
+            .text
+            .starts_with(b"%7\r\n"));
+        let resp3 = |redis: &Redis, tag| redis.context(&asks(tag, b"")).resp3;
+        assert!(resp3(&redis, [3; 4]) && !resp3(&redis, [2; 4]));
         // Another connection that has the same tag.
-        redis.take(&Request { stranger: true, ..asks([3; 4], b"PING\r\n") });
-        assert!(!redis.speaks3(&[3; 4]));
-        let broken = redis.take(&asks([3; 4], b"*x\r\n")).unwrap();
+        redis.take(&Request { stranger: true, ..asks([3; 4], b"PING\r\n") }, &mut NoCard);
+        assert!(!resp3(&redis, [3; 4]));
+        let broken = redis.take(&asks([3; 4], b"*x\r\n"), &mut NoCard).unwrap();
         assert_eq!(broken.text, b"-ERR Protocol error: invalid multibulk length\r\n");
         assert!(broken.closes);
     }

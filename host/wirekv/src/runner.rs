@@ -8,6 +8,7 @@ use wirekv_card::{csr, set_time, Card, Port};
 use wirekv_net::{CardEnd, Frames, Refuser, Wire, WireCounts};
 
 use crate::exceptions::{self, Answers, Request};
+use crate::port::RequestPort;
 use crate::redis::Redis;
 use crate::stats::Stats;
 
@@ -151,32 +152,44 @@ impl Runner {
         let mut packets = Frames::default();
         self.card.receive(Port::Exception, &mut |packet| packets.push(packet));
         for packet in packets.iter() {
-            let Some(request) = Request::parse(packet) else {
-                eprintln!("wirekv: {} bytes from the exception queue are no request", packet.len());
-                continue;
-            };
-            if self.verbose > 1 {
-                eprintln!("exception queue: {}", String::from_utf8_lossy(request.text));
+            match RequestPort::is_mine(packet) {
+                true => self.redis.items.port.take(packet),
+                false => self.answer(packet)?,
             }
-            if request.text.starts_with(b"stats") && !request.resp {
-                self.stats.totals.update(self.card.as_mut())?;
-                self.stats.open = self.card.read_csr(csr::OPEN_CONNS)?;
-            }
-            let mut answer = None;
-            if request.resp && !request.text.is_empty() {
-                answer = self.redis.take(&request);
-                if answer.is_none() {
-                    continue;
-                }
-            }
-            let reply = || match answer {
-                Some(answer) => (answer.text, answer.closes),
-                None => (exceptions::reply(request.text, &mut self.stats), false),
-            };
-            let resp3 = request.resp && self.redis.speaks3(&request.tag);
-            let packet = self.answers.packet(&request, resp3, reply);
-            self.card.send(Port::Exception, &packet);
         }
+        // What has come while the request port was waited for.
+        while let Some(packet) = self.redis.items.port.others.pop_front() {
+            self.answer(&packet)?;
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, packet: &[u8]) -> Result<()> {
+        let Some(request) = Request::parse(packet) else {
+            eprintln!("wirekv: {} bytes from the exception queue are no request", packet.len());
+            return Ok(());
+        };
+        if self.verbose > 1 {
+            eprintln!("exception queue: {}", String::from_utf8_lossy(request.text));
+        }
+        if request.text.starts_with(b"stats") && !request.resp {
+            self.stats.totals.update(self.card.as_mut())?;
+            self.stats.open = self.card.read_csr(csr::OPEN_CONNS)?;
+        }
+        let mut answer = None;
+        if request.resp && !request.text.is_empty() {
+            answer = self.redis.take(&request, self.card.as_mut());
+            if answer.is_none() {
+                return Ok(());
+            }
+        }
+        let reply = || match answer {
+            Some(answer) => (answer.text, answer.closes),
+            None => (exceptions::reply(request.text, &mut self.stats), false),
+        };
+        let context = self.redis.context(&request);
+        let packet = self.answers.packet(&request, context, reply);
+        self.card.send(Port::Exception, &packet);
         Ok(())
     }
 }

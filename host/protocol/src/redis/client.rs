@@ -148,6 +148,10 @@ impl Client {
         self.shown.as_ref()
     }
 
+    pub fn wants_all(&self) -> bool {
+        self.queue.is_some() || self.replies != Replies::On
+    }
+
     /// A command is called.
     #[inline]
     pub fn calls(&mut self, command: &'static Command) {

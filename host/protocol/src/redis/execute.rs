@@ -11,7 +11,7 @@ use super::parse::{self, Op, Violation, MAX_ARGS_STRANGER, MAX_BULK_STRANGER, MA
 use super::reply::Reply;
 use super::table::{flag, Command, Named};
 use super::word::c_string;
-use super::LONG_KEY;
+use super::{Error, LONG_KEY};
 use crate::dialect::Dialect;
 use crate::ops::{Put, Value, KEY_MAX};
 use crate::request::{self, Next, Request};
@@ -201,6 +201,13 @@ impl Place<'_> {
         args: Args<'_>,
         request: &mut Request,
     ) -> Next {
+        let brought = match self.bring(client, command, &args) {
+            Ok(brought) => brought,
+            Err(error) => {
+                self.reply(client).error(error);
+                return Next::Continue;
+            }
+        };
         // Of a transaction `EXEC` is shown.
         if !self.engine.together {
             client.calls(command);
@@ -224,6 +231,12 @@ impl Place<'_> {
             request.number = call.from;
         }
         let next = call.next;
+        if brought {
+            if let Err(error) = call.server.give_back(call.engine) {
+                call.reply.rewind(mark);
+                call.reply.error(error);
+            }
+        }
         if let Some(error) = call.reply.failed.take() {
             self.engine.commands.failed(number);
             self.engine.settings.redis.stats.error(&error);
@@ -237,6 +250,26 @@ impl Place<'_> {
             client.publish();
         }
         next
+    }
+
+    /// Where items are in a card, those of this command come from there; whether any did.
+    #[inline]
+    fn bring(
+        &mut self,
+        client: &Client,
+        command: &'static Command,
+        args: &Args<'_>,
+    ) -> Result<bool, Error> {
+        // Those of a transaction have come at once.
+        if !self.engine.settings.elsewhere || self.engine.together {
+            return Ok(false);
+        }
+        let keys = elsewhere::keys(command, args, client);
+        if keys.is_empty() {
+            return Ok(false);
+        }
+        self.server.bring(self.engine, &keys, command.name == "watch")?;
+        Ok(true)
     }
 
     /// Whether it has to wait (CLIENT PAUSE).
@@ -303,7 +336,7 @@ impl Place<'_> {
             return Err(self.refuse(client, named, Some(number), LONG_KEY.as_bytes()));
         }
         if self.engine.settings.elsewhere {
-            if let Some(text) = elsewhere::refusal(command, args) {
+            if let Some(text) = elsewhere::refusal(command, args, client) {
                 return Err(self.refuse(client, named, Some(number), &text));
             }
         }

@@ -63,6 +63,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub use call::Call;
 pub use client::Client;
 pub use common::{Common, Rates};
+pub use elsewhere::Key;
 pub(crate) use execute::Spoken;
 pub use facts::Facts;
 pub use parse::Op;

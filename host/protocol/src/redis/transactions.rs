@@ -159,7 +159,11 @@ fn run(call: &mut Call<'_>, queue: &Queue) -> Result<(), Error> {
 }
 
 /// Calls `visit` with each queued command and the database in which it will run.
-fn each<'q>(queue: &'q Queue, mut db: u8, mut visit: impl FnMut(&'static Command, &Args<'q>, u8)) {
+pub fn each<'q>(
+    queue: &'q Queue,
+    mut db: u8,
+    mut visit: impl FnMut(&'static Command, &Args<'q>, u8),
+) {
     for bytes in queue.commands() {
         let Some(request) = parse::parse_whole(bytes) else { continue };
         let request::Op::Redis(parse::Op::Command(Some(named))) = request.op else { continue };

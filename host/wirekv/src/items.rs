@@ -1,0 +1,368 @@
+//! Items of the card, brought here for a command and given back.
+//!
+//! The card is held from the first read to the last write, so that what a command on several keys does is one step for
+//! all of the card's clients. What is brought lies in a store of this program, where the same handlers run as in the
+//! software body; what they have changed is what differs from what was brought.
+
+use std::collections::HashMap;
+
+use wirekv_card::Card;
+use wirekv_protocol::redis::{Error, Key, NO_MEMORY};
+use wirekv_protocol::store::{Fields, Full, Stamp};
+use wirekv_protocol::Engine;
+
+use crate::port::{Hold, Lost, RequestPort, Speech};
+
+const HOLD_LOST: Error = "ERR the card was held for too long; nothing was changed";
+const REFUSED: Error = "ERR the card does not take that";
+const WRITE_LOST: Error = "ERR the card was held for too long; some of it may be done";
+
+const GET: u8 = 0x00;
+const SET: u8 = 0x01;
+/// Of a binary request or reply.
+const HEADER: usize = 24;
+
+/// What a key has in the card.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Found {
+    value: Vec<u8>,
+    flags: u32,
+    cas: u64,
+    /// Unix time in milliseconds; 0: never.
+    expiry: u64,
+}
+
+/// A key that was brought, and what its item here was.
+struct Brought {
+    key: Key,
+    was: Option<(Stamp, u64)>,
+}
+
+/// What tells an item of the card as it is from what was or will be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Version {
+    Absent,
+    Cas {
+        unique: u64,
+        expiry: u64,
+    },
+    /// It was changed here since.
+    Unknown,
+}
+
+#[derive(Default)]
+pub struct Items {
+    pub port: RequestPort,
+    /// The database that the port's connection is in.
+    db: u8,
+    brought: Vec<Brought>,
+    /// Watched keys, whose items stay here, and what these are in the card.
+    watched: HashMap<Key, Version>,
+}
+
+impl Items {
+    /// Brings these keys' items here, and holds the card.
+    pub fn bring(
+        &mut self,
+        card: &mut dyn Card,
+        engine: &mut Engine,
+        keys: &[Key],
+        watched: bool,
+    ) -> Result<(), Error> {
+        let found = self.read(card, keys).map_err(|Lost| HOLD_LOST)?;
+        let result = self.take_in(engine, keys, found, watched);
+        if result.is_err() {
+            self.forget(engine, |_| false);
+            self.release(card).map_err(|Lost| HOLD_LOST)?;
+        }
+        result
+    }
+
+    fn take_in(
+        &mut self,
+        engine: &mut Engine,
+        keys: &[Key],
+        found: Vec<Option<Found>>,
+        watched: bool,
+    ) -> Result<(), Error> {
+        self.brought.clear();
+        for (key, found) in keys.iter().zip(found) {
+            let version = match &found {
+                Some(found) => Version::Cas { unique: found.cas, expiry: found.expiry },
+                None => Version::Absent,
+            };
+            if self.watched.get(key) != Some(&version) {
+                put(engine, key, found.as_ref()).map_err(|Full| NO_MEMORY)?;
+            }
+            if watched || self.watched.contains_key(key) {
+                self.watched.insert(key.clone(), version);
+            }
+            self.brought.push(Brought { key: key.clone(), was: state(engine, key) });
+        }
+        Ok(())
+    }
+
+    /// Gives the card what was changed, and lets it go.
+    pub fn give_back(&mut self, card: &mut dyn Card, engine: &mut Engine) -> Result<(), Error> {
+        let changed: Vec<&Key> = self
+            .brought
+            .iter()
+            .filter(|brought| state(engine, &brought.key) != brought.was)
+            .map(|brought| &brought.key)
+            .collect();
+        let mut plain = Writes::new(self.db);
+        let mut flagged = Vec::new();
+        for key in &changed {
+            let (db, name) = (key.0, &key.1[..]);
+            plain.enter(db);
+            let local = &engine.local;
+            match local.get(name, local.hash_in(db, name)) {
+                None => plain.command(&[b"DEL", name]),
+                Some(item) => {
+                    // Client flags only memcached's protocols can give.
+                    match item.flags() {
+                        0 => plain.command(&[b"SET", name, item.value()]),
+                        flags => flagged.push((db, binary_set(name, item.value(), flags))),
+                    }
+                    if item.expiry() != 0 {
+                        let expiry = item.expiry().to_string();
+                        plain.command(&[b"PEXPIREAT", name, expiry.as_bytes()]);
+                    }
+                }
+            }
+        }
+        for key in changed {
+            if let Some(version) = self.watched.get_mut(key) {
+                *version = Version::Unknown;
+            }
+        }
+        let result = self.write(card, flagged, plain);
+        let kept = std::mem::take(&mut self.watched);
+        self.forget(engine, |key| kept.contains_key(key));
+        self.watched = kept;
+        result
+    }
+
+    /// Keys that nobody watches any more are not kept.
+    pub fn unwatch(&mut self, engine: &mut Engine, is_watched: impl Fn(&Key) -> bool) {
+        self.watched.retain(|key, _| {
+            let stays = is_watched(key);
+            if !stays {
+                drop_key(engine, key);
+            }
+            stays
+        });
+    }
+
+    fn forget(&mut self, engine: &mut Engine, stays: impl Fn(&Key) -> bool) {
+        for brought in self.brought.drain(..).filter(|brought| !stays(&brought.key)) {
+            drop_key(engine, &brought.key);
+        }
+    }
+
+    fn release(&mut self, card: &mut dyn Card) -> Result<(), Lost> {
+        let hold = Hold { ends: true, ..Hold::default() };
+        self.port
+            .ask(card, (Speech::Redis, b"", hold), |_| true)
+            .inspect_err(|_| self.db = 0)
+            .map(drop)
+    }
+
+    /// Reads the keys' items; from then on the card is held.
+    fn read(&mut self, card: &mut dyn Card, keys: &[Key]) -> Result<Vec<Option<Found>>, Lost> {
+        let mut hold = Hold { begins: true, ..Hold::default() };
+        let mut found = Vec::with_capacity(keys.len());
+        // They come in the order of their databases.
+        for keys in keys.chunk_by(|a, b| a.0 == b.0) {
+            let db = keys[0].0;
+            if db != self.db {
+                let mut select = Writes::new(self.db);
+                select.enter(db);
+                self.resp(card, &select, hold)?;
+                (self.db, hold) = (db, Hold::default());
+            }
+            let requests: Vec<u8> = keys.iter().flat_map(|(_, name)| binary_get(name)).collect();
+            let all =
+                |replies: &[u8]| binary_replies(replies).is_some_and(|all| all.len() == keys.len());
+            let replies = self
+                .port
+                .ask(card, (Speech::Binary, &requests, hold), all)
+                .inspect_err(|_| self.db = 0)?;
+            hold = Hold::default();
+            let replies = binary_replies(&replies).ok_or(Lost)?;
+            let first = found.len();
+            found.extend(replies.iter().map(|reply| binary_found(reply)));
+            let mut asks = Writes::new(db);
+            let there: Vec<usize> = (first..found.len()).filter(|n| found[*n].is_some()).collect();
+            for n in &there {
+                asks.command(&[b"PEXPIRETIME", &keys[n - first].1]);
+            }
+            let expiries = self.resp(card, &asks, hold)?;
+            for (n, reply) in there.into_iter().zip(expiries) {
+                let expiry = reply.strip_prefix(b":").and_then(|text| {
+                    std::str::from_utf8(text).ok()?.trim_end().parse::<i64>().ok()
+                });
+                match (expiry, &mut found[n]) {
+                    // It has gone just now.
+                    (Some(-2), item) => *item = None,
+                    (Some(at @ 1..), Some(item)) => item.expiry = at as u64,
+                    _ => {}
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn write(
+        &mut self,
+        card: &mut dyn Card,
+        flagged: Vec<(u8, Vec<u8>)>,
+        plain: Writes,
+    ) -> Result<(), Error> {
+        let mut hold = Hold { commits: true, ..Hold::default() };
+        let mut full = false;
+        for (db, request) in flagged {
+            let mut select = Writes::new(self.db);
+            select.enter(db);
+            self.resp(card, &select, hold).map_err(|Lost| WRITE_LOST)?;
+            self.db = db;
+            let one = |replies: &[u8]| binary_replies(replies).is_some_and(|all| all.len() == 1);
+            let reply = self.port.ask(card, (Speech::Binary, &request, Hold::default()), one);
+            let reply = reply.inspect_err(|_| self.db = 0).map_err(|Lost| WRITE_LOST)?;
+            full |= reply[6..8] != [0, 0];
+            hold = Hold::default();
+        }
+        hold.ends = true;
+        // Its databases were entered from what `self.db` was before.
+        let mut writes = Writes::new(self.db);
+        writes.enter(plain.first);
+        writes.count += plain.count;
+        writes.text.extend(&plain.text);
+        let replies = self.resp(card, &writes, hold).map_err(|Lost| WRITE_LOST)?;
+        self.db = plain.db;
+        let refused = |reply: &Vec<u8>| reply.starts_with(b"-") && !reply.starts_with(b"-OOM");
+        match replies.iter().any(|reply| reply.starts_with(b"-")) {
+            _ if replies.iter().any(refused) => Err(REFUSED),
+            no_memory if no_memory || full => Err(NO_MEMORY),
+            _ => Ok(()),
+        }
+    }
+
+    fn resp(
+        &mut self,
+        card: &mut dyn Card,
+        asks: &Writes,
+        hold: Hold,
+    ) -> Result<Vec<Vec<u8>>, Lost> {
+        if asks.count == 0 && !hold.ends {
+            return Ok(Vec::new());
+        }
+        let all = |replies: &[u8]| lines(replies).len() == asks.count;
+        let replies = self.port.ask(card, (Speech::Redis, &asks.text, hold), all);
+        let replies = replies.inspect_err(|_| self.db = 0)?;
+        Ok(lines(&replies).into_iter().map(|line| line.to_vec()).collect())
+    }
+}
+
+/// Commands in Redis' protocol, each of which has a line for its reply.
+struct Writes {
+    first: u8,
+    db: u8,
+    count: usize,
+    text: Vec<u8>,
+}
+
+impl Writes {
+    fn new(db: u8) -> Writes {
+        Writes { first: db, db, count: 0, text: Vec::new() }
+    }
+
+    fn enter(&mut self, db: u8) {
+        if db != self.db {
+            self.db = db;
+            self.command(&[b"SELECT", db.to_string().as_bytes()]);
+        }
+    }
+
+    fn command(&mut self, words: &[&[u8]]) {
+        self.count += 1;
+        self.text.extend(format!("*{}\r\n", words.len()).bytes());
+        for word in words {
+            self.text.extend(format!("${}\r\n", word.len()).bytes());
+            self.text.extend(*word);
+            self.text.extend(b"\r\n");
+        }
+    }
+}
+
+fn lines(replies: &[u8]) -> Vec<&[u8]> {
+    replies.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n")).collect()
+}
+
+fn binary_get(key: &[u8]) -> Vec<u8> {
+    binary(GET, &[], key, &[])
+}
+
+fn binary_set(key: &[u8], value: &[u8], flags: u32) -> Vec<u8> {
+    let mut extras = [0; 8];
+    extras[..4].copy_from_slice(&flags.to_be_bytes());
+    binary(SET, &extras, key, value)
+}
+
+fn binary(opcode: u8, extras: &[u8], key: &[u8], value: &[u8]) -> Vec<u8> {
+    let mut request = vec![0; HEADER];
+    let body = extras.len() + key.len() + value.len();
+    (request[0], request[1], request[4]) =
+        (wirekv_protocol::binary::REQUEST, opcode, extras.len() as u8);
+    request[2..4].copy_from_slice(&(key.len() as u16).to_be_bytes());
+    request[8..12].copy_from_slice(&(body as u32).to_be_bytes());
+    request.extend([extras, key, value].concat());
+    request
+}
+
+/// The replies, unless the last one is not complete.
+fn binary_replies(mut bytes: &[u8]) -> Option<Vec<&[u8]>> {
+    let mut replies = Vec::new();
+    while !bytes.is_empty() {
+        let body = u32::from_be_bytes(bytes.get(8..12)?.try_into().ok()?) as usize;
+        let (reply, rest) = bytes.split_at_checked(HEADER + body)?;
+        replies.push(reply);
+        bytes = rest;
+    }
+    Some(replies)
+}
+
+fn binary_found(reply: &[u8]) -> Option<Found> {
+    let extras = usize::from(reply[4]);
+    let flags = reply.get(HEADER..HEADER + 4)?;
+    (reply[6..8] == [0, 0]).then(|| Found {
+        value: reply[HEADER + extras..].to_vec(),
+        flags: u32::from_be_bytes(flags.try_into().expect("four bytes")),
+        cas: u64::from_be_bytes(reply[16..24].try_into().expect("eight bytes")),
+        expiry: 0,
+    })
+}
+
+fn state(engine: &Engine, (db, name): &Key) -> Option<(Stamp, u64)> {
+    let local = &engine.local;
+    local.get(name, local.hash_in(*db, name)).map(|item| (item.stamp(), item.expiry()))
+}
+
+/// Gives a key what it has in the card.
+fn put(engine: &mut Engine, key: &Key, found: Option<&Found>) -> Result<(), Full> {
+    let Some(found) = found else {
+        drop_key(engine, key);
+        return Ok(());
+    };
+    let fields = Fields { flags: found.flags, expiry: found.expiry, wide: false };
+    let mut new = engine.local.reserve_in(key.0, &key.1, found.value.len(), fields)?;
+    new.value().copy_from_slice(&found.value);
+    engine.local.lock_for(&new).link(new, None).map(drop)
+}
+
+fn drop_key(engine: &mut Engine, (db, name): &Key) {
+    let entry = engine.local.lock_in(*db, name);
+    if entry.item().is_some() {
+        entry.remove();
+    }
+}

@@ -1,0 +1,1 @@
+rtl/card/host_port.sv
