@@ -241,7 +241,7 @@ module byte_engine
   assign ends     = order_q.action inside {AcStorePart, AcHost, AcSelect, AcQuit, AcBack} ||
                     (order_q.action == AcSwallow && !fits_q);
 
-  assign get_key     = state_q == ByWord && is_key && is_get(line.cmd) && !line.bad &&
+  assign get_key     = state_q == ByWord && is_key && (is_get(line.cmd) || line.many) && !line.bad &&
                        !binary.is && (line.exptime_ok || !is_gat(line.cmd));
   // Once a part of the line is out, every key follows as soon as it is complete, so that the job's
   // end has nothing but a broken-off key to take back.
@@ -264,7 +264,7 @@ module byte_engine
   assign again     = (odd && (reads || state_q == ByWord) && !partial_q && short) ||
                      (state_q == BySkip && line.length > 32'(ValueMax));
   assign gives_up  = ctx.resp.is && (broken_q || (14'(job_stop_i - line_pos) == 14'(JobBytes) &&
-                                                  !(is_get(line.cmd) && any_keys_q)));
+                                                  !((is_get(line.cmd) || line.many) && any_keys_q)));
 
   always_comb begin
     go       = begins_q;

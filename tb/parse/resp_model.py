@@ -13,6 +13,7 @@ READS = {b"GET": "RfBulk", b"EXISTS": "RfInteger", b"STRLEN": "RfLength", b"TOUC
 #: Milliseconds a unit, and whether it is counted from now.
 UNITS = {b"EX": (1000, True), b"PX": (1, True), b"EXAT": (1000, False), b"PXAT": (1, False)}
 EXPIRES = {b"EXPIRE": b"EX", b"PEXPIRE": b"PX", b"EXPIREAT": b"EXAT", b"PEXPIREAT": b"PXAT"}
+SUMS = {b"DEL": "delete", b"UNLINK": "delete", b"EXISTS": "get", b"TOUCH": "get"}
 CONDITIONS = {b"NX": 1, b"XX": 2, b"GT": 4, b"LT": 8}
 INTEGER = re.compile(rb"0|-?[1-9][0-9]*")
 
@@ -92,9 +93,12 @@ class Resp:
     def command(self, words):
         """None: it is not for gates."""
         name, n = words[0].upper(), len(words)
-        keys = words[1:] if name == b"MGET" else words[1:2]
+        keys = words[1:] if name in (b"MGET", *SUMS) else words[1:2]
         if any(not 0 < len(key) <= KEY_MAX for key in keys):
             return None
+        if name in SUMS and n > 2:
+            none = [None] * (SUMS[name] == "get")
+            return [(SUMS[name], key, False, *none, "RfSum", i == n - 2) for i, key in enumerate(keys)]
         if name in READS and n == 2:
             return [("get", keys[0], False, None, READS[name])]
         if name == b"MGET" and n > 1:
@@ -213,6 +217,8 @@ def a_command(most=300, odd=True):
     pick, key = random.random(), a_key()
     if pick < 0.3:
         return encode(cased(random.choice((b"GET", b"GET", b"STRLEN", b"EXISTS"))), key)
+    if pick < 0.33:
+        return encode(cased(random.choice([*SUMS])), *(a_key() for _ in range(random.choice((2, 3, 9, 16, 40)))))
     if pick < 0.38:
         return encode(cased(b"MGET"), *(a_key() for _ in range(random.choice((1, 2, 3, 9, 10, 16, 40)))))
     if pick < 0.6:

@@ -64,6 +64,7 @@ class Conn:
         self.reset = False
         self.open = True
         self.db = 0            # as its context says
+        self.sum = 0           # likewise, of a command with several keys
 
 
 class Bench:
@@ -403,6 +404,10 @@ class Bench:
         if self.choose and ctx["mode"] == T.MdLine and not ctx.get("cont"):
             # As if the last request had chosen another one.
             ctx["db"] = conn.db = random.randrange(16)
+        if conn.redis and ctx["mode"] == T.MdKeys and name(ctx["resp"]["form"], T.resp_form_e) == "RfSum":
+            # What the store has counted.
+            conn.sum = random.getrandbits(32)
+            ctx["num"] = conn.sum << 32 | ctx["num"] & M32
         self.rests[rec["conn"]] = ctx["rem"] if ctx["mode"] == T.MdValue else 0
         self.dones.put({"": {"conn": rec["conn"], "tx_ptr": mod32(conn.tx0 + conn.tx),
                              "ctx": ctx}})
@@ -424,6 +429,11 @@ class Bench:
             assert (rec["resp"]["met"], rec["resp"]["three"]) == (conn.met, conn.three), op
             form = "" if rec["reply"] == T.RpTooLong else name(rec["resp"]["form"], T.resp_form_e)
             ops[count:] = [one if one[0] == "host" else (*one, form) for one in ops[count:]]
+            if form == "RfSum" and op in ("OpGet", "OpDelete"):
+                assert rec["num"] >> 32 == conn.sum
+                ops[-1] = (*ops[-1], bool(rec["last_key"]))
+                if rec["last_key"]:
+                    conn.sum = 0
         if binary["is"]:
             assert binary["key"] == (binary["opcode"] in (0x0C, 0x0D, 0x23, 0x24))
             ops[count:] = [(*one, binary["opcode"], binary["opaque"]) for one in ops[count:]]
