@@ -232,7 +232,17 @@ module byte_engine
   );
 
   // ---------------------------------------------------------------- what is done
-  logic any_keys_q, acts, stores, ends, get_key, partial_q, partial_now, value_done, part_done;
+  logic
+      reads_keys,
+      any_keys_q,
+      acts,
+      stores,
+      ends,
+      get_key,
+      partial_q,
+      partial_now,
+      value_done,
+      part_done;
   logic [8:0] keys_q;  // key beats not committed
   place_t next_q;      // behind the value
   assign acts     = state_q == ByAct && room_i && item_ready_i;
@@ -241,7 +251,8 @@ module byte_engine
   assign ends     = order_q.action inside {AcStorePart, AcHost, AcSelect, AcQuit, AcBack} ||
                     (order_q.action == AcSwallow && !fits_q);
 
-  assign get_key     = state_q == ByWord && is_key && (is_get(line.cmd) || line.many) && !line.bad &&
+  assign reads_keys  = is_get(line.cmd) || line.many;
+  assign get_key     = state_q == ByWord && is_key && reads_keys && !line.bad &&
                        !binary.is && (line.exptime_ok || !is_gat(line.cmd));
   // Once a part of the line is out, every key follows as soon as it is complete, so that the job's
   // end has nothing but a broken-off key to take back.
@@ -264,7 +275,7 @@ module byte_engine
   assign again     = (odd && (reads || state_q == ByWord) && !partial_q && short) ||
                      (state_q == BySkip && line.length > 32'(ValueMax));
   assign gives_up  = ctx.resp.is && (broken_q || (14'(job_stop_i - line_pos) == 14'(JobBytes) &&
-                                                  !((is_get(line.cmd) || line.many) && any_keys_q)));
+                                                  !(reads_keys && any_keys_q)));
 
   always_comb begin
     go       = begins_q;

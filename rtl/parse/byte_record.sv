@@ -51,7 +51,7 @@ module byte_record
   op_e op;
   logic [31:0] sum;
   logic [20:0] vlen;
-  assign sum  = (old_i && ctx.mode == MdKeys) ? ctx.num[63:32] : '0;
+  assign sum = (old_i && ctx.mode == MdKeys) ? ctx.num[63:32] : '0;
   req_t req;
   assign op   = (old_i && ctx.mode == MdValue) ? ctx.op : op_of(line.cmd);
   assign vlen = old_i ? ctx.vlen : line.length[20:0];

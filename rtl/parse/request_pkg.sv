@@ -39,7 +39,7 @@ package request_pkg;
     RfBulk,     // the value that there is, or was, or null
     RfArray,    // so many replies follow
     RfType,     // string, or none
-    RfTtl,      // when it expires: seconds or milliseconds from now, Unix time in seconds or milliseconds
+    RfTtl,      // when it expires: in seconds, or milliseconds, from now; as Unix time
     RfPttl,
     RfExpiretime,
     RfPexpiretime,
@@ -209,7 +209,8 @@ package request_pkg;
     logic [20:0] vlen;       // OpHost of Redis' protocol: bytes of the command before these
     logic [31:0] flags;      // OpTouch of Redis' protocol: resp_when_t
     msec_t       expiry;     // of the item; 0 never, 1 long past
-    logic [63:0] num;        // RfSum: the sum before this job, 32 bits of what is left; CAS unique or delta; for binary deletes and appends 0 is any
+    logic [63:0] num;        // RfSum: the sum before this job, and 32 bits of what is left;
+                             // CAS unique or delta; for binary deletes and appends 0 is any
     logic [63:0] unique_no;  // OpIncr, OpDecr: CAS unique, 0 is any
     off_t        off;        // SETs: the new item; OpCont: the item
     logic [20:0] cont_start; // OpCont; an append that goes on: `off` is the new item, see copy_t
