@@ -21,6 +21,8 @@ module byte_resp
   input  ctx_t        ctx_i,
   // verilator lint_on UNUSEDSIGNAL
   input  logic        whole_i,
+  /// It has keys and values by turns, and was read once: each value ends what is read now.
+  input  logic        sure_i,
   /// Its next byte; the word before it has ended, which is this, as a number and by its spelling.
   input  logic        valid_i,
   input  logic [7:0]  byte_i,
@@ -69,7 +71,7 @@ module byte_resp
   } phase_e;
 
   phase_e phase_q;
-  logic whole_q, bad_q, zero_q, any_q, number_bad_q;
+  logic whole_q, sure_q, bad_q, zero_q, any_q, number_bad_q;
   logic [31:0] number_q;      // 9 digits; with more it is bad
   logic [3:0] digits_q;
   resp_count_t left_q;        // arguments that are not complete
@@ -97,11 +99,13 @@ module byte_resp
   );
 
   // ---------------------------------------------------------------- framing
-  logic digit, too_long, broken, value;
+  logic digit, too_long, broken, value, last_value;
   assign digit    = byte_i inside {[8'h30 : 8'h39]};
   assign too_long = number_q > 32'(item_max_i);
   assign value    = !whole_q && phase_q == PhLengthLf &&
-      ((args_q == RaValue && arg_q == 2'd2) || (args_q == RaTimeValue && arg_q == 2'd3));
+      ((args_q inside {RaValue, RaPairs} && arg_q == 2'd2) ||
+       (args_q == RaTimeValue && arg_q == 2'd3));
+  assign last_value = (args_q == RaPairs) ? sure_q : left_q == resp_count_t'(1);
   // Here the protocol is broken, or there are no arguments.
   assign broken   = (phase_q == PhCountLf && (bad_q || number_q == '0)) ||
       (phase_q == PhLengthLf && (bad_q || too_long)) || phase_q == PhBrokenLf;
@@ -110,6 +114,7 @@ module byte_resp
     if (begin_i) begin
       phase_q <= old_i ? PhDollar : PhStart;
       whole_q <= whole_i;
+      sure_q  <= sure_i;
       arg_q   <= 2'(old_i);
       left_q  <= resp_count_t'(ctx_i.num);
       any_q   <= 1'b0;
@@ -132,7 +137,7 @@ module byte_resp
           if (value) begin
             phase_q <= PhDollar;
             value_q <= number_q[20:0];
-            arg_q   <= 2'd3;
+            arg_q   <= (args_q == RaPairs) ? 2'd1 : 2'd3;
             left_q  <= left_q - resp_count_t'(1);
             any_q   <= 1'b0;
           end
@@ -314,11 +319,11 @@ module byte_resp
 
   assign put_o      = valid_i && (whole_q || phase_q == PhData);
   assign word_end_o = valid_i && !whole_q && phase_q == PhLf;
-  assign value_o    = valid_i && value && left_q != resp_count_t'(1);
+  assign value_o    = valid_i && value && !last_value;
   assign end_o      = valid_i &&
       (whole_q ? broken || (phase_q == PhLf && left_q == resp_count_t'(1)) ||
                  (phase_q inside {PhStart, PhInline} && byte_i == 8'h0a)
-               : value && left_q == resp_count_t'(1));
+               : value && last_value);
   assign data_o     = valid_i && phase_q == PhData;
   assign any_o      = any_q;
   assign last_o     = last;
@@ -335,6 +340,8 @@ module byte_resp
     line_o.klen   = klen_q;
     line_o.keeps  = seen_q.keep;
     line_o.many   = many_q;
+    line_o.pairs  = args_q == RaPairs;
+    line_o.noreply = args_q == RaPairs && !last;
     line_o.fault  = fault_q;
     line_o.length = 32'(value_q);
   end

@@ -39,6 +39,7 @@ package front_pkg;
     RaTimeValue,  // a time, a value
     RaTime,       // a time, and when it is taken
     RaOptions,    // options of GETEX
+    RaPairs,      // keys and values by turns
     RaSelect      // the number of a database; no key
   } resp_args_e;
 
@@ -132,6 +133,7 @@ package front_pkg;
     // Redis only: the expiry stays as it is, and if there is a value, `fault` is the reply; all arguments are keys
     logic        keeps;
     logic        many;
+    logic        pairs;      // keys and values by turns: all of them are read before the first one is stored
   } line_info_t;
 
   function automatic logic is_get(input cmd_e cmd);

@@ -68,7 +68,7 @@ module resp_command
     reset.means.reset = 1'b1;
   endfunction
 
-  localparam int unsigned RowsNum = 41;
+  localparam int unsigned RowsNum = 42;
   localparam row_t [RowsNum-1:0] Rows = {
     row("GET", 3'd2, CmdGet, RfBulk),
     array(row("MGET", 3'd2, CmdGet, RfBulk, RaNone, InSeconds, 1'b1)),
@@ -86,6 +86,7 @@ module resp_command
     row("GETEX", 3'd3, CmdGat, RfBulk, RaOptions, InSeconds, 1'b1),
     row("SET", 3'd3, CmdSet, RfStatus, RaValue, InSeconds, 1'b1),
     row("MSET", 3'd3, CmdSet, RfStatus, RaValue),
+    row("MSET", 3'd5, CmdSet, RfStatus, RaPairs, InSeconds, 1'b1),
     row("SETEX", 3'd4, CmdSet, RfStatus, RaTimeValue, InSeconds),
     row("PSETEX", 3'd4, CmdSet, RfStatus, RaTimeValue, InMillis),
     row("GETSET", 3'd3, CmdSet, RfBulk, RaValue),
@@ -122,7 +123,8 @@ module resp_command
       logic same;
       same = len_i == Rows[r].len &&
              (Rows[r].more ? count_i >= resp_count_t'(Rows[r].count)
-                           : count_i == resp_count_t'(Rows[r].count));
+                           : count_i == resp_count_t'(Rows[r].count)) &&
+             (Rows[r].means.args != RaPairs || count_i[0]);
       for (int unsigned i = 0; i < NameMax; i++)
       if (7'(i) < Rows[r].len) same &= head[8*i+:8] == Rows[r].text[8*i+:8];
       if (same) command_o |= Rows[r].means;

@@ -86,7 +86,7 @@ class Streams:
         rng, key = self.rng, self.key()
         if rng.random() < self.timed:
             return self.times(key)
-        name = rng.choice([b"GET"] * 4 + [b"SET"] * 4 + [b"MGET", b"MGET", b"SETNX", b"NX", b"DEL", b"UNLINK", b"EXISTS", b"INCR",
+        name = rng.choice([b"GET"] * 4 + [b"SET"] * 4 + [b"MGET", b"MGET", b"MSET", b"SETNX", b"NX", b"DEL", b"UNLINK", b"EXISTS", b"INCR",
                           b"DECR", b"INCRBY", b"DECRBY", b"APPEND", b"STRLEN", b"PING", b"ECHO", b"HOST", b"WRONG"])  # fmt: skip
         if name in (b"DEL", b"UNLINK", b"EXISTS", b"TOUCH") and rng.random() < 0.5:
             return [name] + [self.key() for _ in range(rng.choice([2, 2, 3, 9, 60]))]
@@ -94,6 +94,11 @@ class Streams:
             words = [name, key, self.value()]
         elif name == b"NX":
             words = [b"SET", key, self.value()[:1900], rng.choice([b"NX", b"XX", b"nx"])]
+        elif name == b"MSET":
+            words = [name]
+            for _ in range(rng.choice([1, 2, 3, 9])):
+                pair = [self.key(), self.value()[: rng.choice([20, 150, 300])]]
+                words += pair if sum(map(len, words + pair)) < 2000 else []
         elif name == b"MGET":
             words = [name] + [self.key() for _ in range(rng.choice([1, 2, 9, 10, 16, 60]))]
         elif name in (b"INCRBY", b"DECRBY"):
@@ -159,7 +164,7 @@ def test_times(redis, card, seed):
 
 def test_streams(redis, card, seed):
     match = stream(redis, card, seed, scale(3_000, 60_000))
-    for name in (b"GET", b"SET", b"MGET", b"SETNX", b"DEL", b"EXISTS", b"INCR", b"DECRBY", b"APPEND", b"STRLEN", b"PING", b"ECHO"):
+    for name in (b"GET", b"SET", b"MGET", b"MSET", b"SETNX", b"DEL", b"EXISTS", b"INCR", b"DECRBY", b"APPEND", b"STRLEN", b"PING", b"ECHO"):
         assert match.names[name][1], name
 
 
@@ -203,7 +208,7 @@ def test_what_is_not_there(card):
     """It says so, and the connection goes on."""
     client = wire.Client(card)
     assert client("SELECT", "1") == b"OK" and client("SELECT", "0") == b"OK"
-    for words in (["SET", "k", "v" * 1921, "EX", "10"], ["MSET", "a", "1", "b", "2"], ["MULTI"], ["KEYS", "*"],
+    for words in (["SET", "k", "v" * 1921, "EX", "10"], ["MSET", "a", "1", "b", "v" * 2200], ["MULTI"], ["KEYS", "*"],
                   ["EXPIRE", "k", "200000000000"], ["SWAPDB", "0", "1"], ["RENAME", "a", "b"], ["FLUSHDB"]):  # fmt: skip
         reply = client(*words)
         assert isinstance(reply, wire.Error) and "not there with --body sim" in str(reply), (words, reply)
