@@ -133,7 +133,7 @@ package front_pkg;
     // Redis only: the expiry stays as it is, and if there is a value, `fault` is the reply; all arguments are keys
     logic        keeps;
     logic        many;
-    logic        pairs;      // keys and values by turns: all of them are read before the first one is stored
+    logic        pairs;      // keys and values by turns
   } line_info_t;
 
   function automatic logic is_get(input cmd_e cmd);
