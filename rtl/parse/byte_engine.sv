@@ -107,12 +107,15 @@ module byte_engine
   assign empty  = !is_new && (job_i.host || ctx.cont || ctx.mode == MdHost);
   // A command that gates do not run is read again, as text for host software. Of what is broken off, since
   // replies are out or it is longer than a job, the connection ends.
-  logic again, whole_q, broken_q, gives_up;
+  // Pairs of an MSET are stored when the last one is known to be there: all is read a second time then.
+  logic again, whole_q, proven, sure_q, broken_q, gives_up;
   always_ff @(posedge clk_i) begin
-    begins_q <= rst_ni && (start_i || again);
-    from_q   <= again ? line_pos : from_i;
+    begins_q <= rst_ni && (start_i || again || proven);
+    from_q   <= (again || proven) ? line_pos : from_i;
     if (start_i) whole_q <= ctx.resp.all;
     else if (again) whole_q <= 1'b1;
+    if (start_i || again) sure_q <= 1'b0;
+    else if (proven) sure_q <= 1'b1;
   end
 
   line_info_t line;
@@ -151,6 +154,7 @@ module byte_engine
     .old_i     (is_old),
     .ctx_i     (ctx),
     .whole_i   (whole_q),
+    .sure_i    (sure_q),
     .part_i    (state_q == ByPart && room_i),
     .item_max_i,
     .valid_i   (reads),
@@ -232,7 +236,17 @@ module byte_engine
   );
 
   // ---------------------------------------------------------------- what is done
-  logic any_keys_q, acts, stores, ends, get_key, partial_q, partial_now, value_done, part_done;
+  logic
+      reads_keys,
+      any_keys_q,
+      acts,
+      stores,
+      ends,
+      get_key,
+      partial_q,
+      partial_now,
+      value_done,
+      part_done;
   logic [8:0] keys_q;  // key beats not committed
   place_t next_q;      // behind the value
   assign acts     = state_q == ByAct && room_i && item_ready_i;
@@ -241,7 +255,8 @@ module byte_engine
   assign ends     = order_q.action inside {AcStorePart, AcHost, AcSelect, AcQuit, AcBack} ||
                     (order_q.action == AcSwallow && !fits_q);
 
-  assign get_key     = state_q == ByWord && is_key && is_get(line.cmd) && !line.bad &&
+  assign reads_keys  = is_get(line.cmd) || line.many;
+  assign get_key     = state_q == ByWord && is_key && reads_keys && !line.bad &&
                        !binary.is && (line.exptime_ok || !is_gat(line.cmd));
   // Once a part of the line is out, every key follows as soon as it is complete, so that the job's
   // end has nothing but a broken-off key to take back.
@@ -251,7 +266,8 @@ module byte_engine
                        (char_valid || char_over);
 
   // A value that goes on in a later job, with more of the command behind it, is read again.
-  logic skip_fits;
+  logic skip_fits, long_pair, more_pairs;
+  assign more_pairs = line.pairs && left != '0;
   assign skip_fits = 32'(14'(job_stop_i - place)) >= line.length + 32'(tail);
   assign beyond    = place + (skipped_q ? 14'd0 : need_q[13:0]);
   // So long a command's lines stay, so that it can be read again, and its value be stored.
@@ -262,9 +278,13 @@ module byte_engine
   assign place_o   = place;
   assign kept_o    = keeps ? line_pos.line : place.line;
   assign again     = (odd && (reads || state_q == ByWord) && !partial_q && short) ||
-                     (state_q == BySkip && line.length > 32'(ValueMax));
+                     (state_q == BySkip && (line.length > 32'(ValueMax) || long_pair));
+  // Behind a value there is room for one more key.
+  assign long_pair = line.pairs && (14'(go_place - line_pos) > 14'(KeepMax - 320) ||
+                                    line.length + 32'd512 > 32'(item_max_i));
+  assign proven    = state_q == BySkip && line.pairs && left == '0 && skip_fits && !again;
   assign gives_up  = ctx.resp.is && (broken_q || (14'(job_stop_i - line_pos) == 14'(JobBytes) &&
-                                                  !(is_get(line.cmd) && any_keys_q)));
+                                                  !(reads_keys && any_keys_q)));
 
   always_comb begin
     go       = begins_q;
@@ -330,13 +350,13 @@ module byte_engine
           else if (line_end) state_q <= ByLine;
         end
         ByWord:   state_q <= again ? ByIdle : eol ? ByLine : ByRead;
-        BySkip:   state_q <= again ? ByIdle : skip_fits ? ByRead : ByCut;
+        BySkip:   state_q <= (again || proven) ? ByIdle : skip_fits ? ByRead : ByCut;
         ByPart:   if (room_i) state_q <= ByRead;
         ByLine:   if (wait_q == 2'd2) state_q <= ByDecide;
         ByDecide: state_q <= ByAct;
         ByAct:
         if (acts) state_q <= ends ? ByTail : (order_q.action == AcStore) ? ByValue : ByDone;
-        ByValue: if (value_done) state_q <= ByDone;
+        ByValue: if (value_done) state_q <= more_pairs ? ByRead : ByDone;
         ByTail:  if (char_valid || char_over) state_q <= ByEnd;
         ByCut:   state_q <= gives_up ? ByLine : ByEnd;
         default: state_q <= ByIdle;  // ByEnd, ByDone
@@ -374,7 +394,8 @@ module byte_engine
   logic put_push, key_push;
   logic good;  // CR LF is where it should be; Redis does not look
   assign good     = binary.is || ctx.resp.is || (char.eol && char.crlf);
-  assign key_push = full || (state_q == ByWord && is_key && !line.key_long && !line.bad);
+  assign key_push = (full || (state_q == ByWord && is_key && !line.key_long && !line.bad)) &&
+      (!line.pairs || sure_q);
   always_comb begin
     rec_do         = '0;
     key_do         = '0;
@@ -385,9 +406,9 @@ module byte_engine
     rec_do.push    = get_key || (array && state_q == ByWord);
     rec_do.commit  = get_key && (eol || partial_now);
     key_do.commit  = rec_do.commit;
-    rec_do.back    = (too_long && is_get(line.cmd)) || state_q == ByCut || again;
+    rec_do.back    = (too_long && is_get(line.cmd)) || state_q == ByCut || again || proven;
     key_do.back    = rec_do.back;
-    putk_do.back   = state_q == ByCut || again;
+    putk_do.back   = state_q == ByCut || again || proven;
     if (state_q == ByPart && room_i) begin
       rec_do.push = 1'b1;
       key_do.push = 1'b1;
@@ -523,7 +544,8 @@ module byte_engine
   assign done_o      = state_q inside {ByEnd, ByDone};
   assign over_o      = state_q == ByEnd;
   assign first_o     = first_kept_q;
-  assign line_done_o = (acts && !stores && !discard_q && order_q.action != AcBack) || value_done;
+  assign line_done_o = (acts && !stores && !discard_q && order_q.action != AcBack) ||
+      (value_done && !more_pairs);
   assign error_o     = acts && order_q.action == AcReply &&
                        order_q.reply inside {RpError, RpBadFormat, RpBadExptime, RpBadDelta,
                                              RpBadDelete};

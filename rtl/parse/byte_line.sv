@@ -18,8 +18,10 @@ module byte_line
   // verilator lint_off UNUSEDSIGNAL
   input  ctx_t       ctx_i,
   // verilator lint_on UNUSEDSIGNAL
-  /// Redis: all of it is text for host software; a part of the text goes out.
+  /// Redis: all of it is text for host software; it is read for the second time, see byte_resp; a part of the
+  /// text goes out.
   input  logic       whole_i,
+  input  logic       sure_i,
   input  logic       part_i,
   input  logic [20:0] item_max_i,
   /// Its next character, and its place.
@@ -220,6 +222,7 @@ module byte_line
     .old_i,
     .ctx_i,
     .whole_i,
+    .sure_i,
     .valid_i   (valid_i && resp),
     .byte_i    (char_i.code),
     .word_i,

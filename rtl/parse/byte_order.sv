@@ -86,6 +86,7 @@ module byte_order
           action      = AcOp;
         end
       endcase
+      if (line.many) action = AcEndOfGet;
       if (broken_i) begin
         action = AcQuit;
         reply  = RpTooLong;

@@ -49,7 +49,9 @@ module byte_record
   assign line = line_i;
 
   op_e op;
+  logic [31:0] sum;
   logic [20:0] vlen;
+  assign sum = (old_i && ctx.mode == MdKeys) ? ctx.num[63:32] : '0;
   req_t req;
   assign op   = (old_i && ctx.mode == MdValue) ? ctx.op : op_of(line.cmd);
   assign vlen = old_i ? ctx.vlen : line.length[20:0];
@@ -118,11 +120,11 @@ module byte_record
     end
 
     if (key_i) begin
-      req.op               = OpGet;
+      req.op               = line.many ? op : OpGet;
       req.klen             = klen_i;
       req.last_key         = last_key_i;
       record_o.use_exptime = is_gat(line.cmd) && !old_i;
-      if (resp_i.is) req.num = 64'(left_i);
+      if (resp_i.is) req.num = {sum, 32'(left_i)};
       if (array_i) begin
         req.op              = OpReply;
         req.ctx_op          = OpGet;
@@ -185,7 +187,7 @@ module byte_record
 
     if (end_i) begin
       req.op = OpEnd;
-      if (resp_i.is && leaves_i.mode == MdKeys) req.num = 64'(left_i);
+      if (resp_i.is && leaves_i.mode == MdKeys) req.num = {sum, 32'(left_i)};
       req.noreply          = leaves_i.noreply;
       req.key_stored       = old_i;
       req.vlen             = vlen;

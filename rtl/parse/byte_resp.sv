@@ -21,6 +21,8 @@ module byte_resp
   input  ctx_t        ctx_i,
   // verilator lint_on UNUSEDSIGNAL
   input  logic        whole_i,
+  /// It has keys and values by turns, and was read once: each value ends what is read now.
+  input  logic        sure_i,
   /// Its next byte; the word before it has ended, which is this, as a number and by its spelling.
   input  logic        valid_i,
   input  logic [7:0]  byte_i,
@@ -69,7 +71,7 @@ module byte_resp
   } phase_e;
 
   phase_e phase_q;
-  logic whole_q, bad_q, zero_q, any_q, number_bad_q;
+  logic whole_q, sure_q, bad_q, zero_q, any_q, number_bad_q;
   logic [31:0] number_q;      // 9 digits; with more it is bad
   logic [3:0] digits_q;
   resp_count_t left_q;        // arguments that are not complete
@@ -80,6 +82,7 @@ module byte_resp
   cmd_e cmd_q;
   resp_form_e form_q;
   resp_args_e args_q;
+  logic many_q;               // all behind the name are keys
   resp_option_t option, seen_q;  // that the word is; that there were
   resp_unit_t unit_q;
   logic time_next_q;             // the next word is a time
@@ -96,12 +99,13 @@ module byte_resp
   );
 
   // ---------------------------------------------------------------- framing
-  logic digit, too_long, broken, many, value;
+  logic digit, too_long, broken, value, last_value;
   assign digit    = byte_i inside {[8'h30 : 8'h39]};
   assign too_long = number_q > 32'(item_max_i);
-  assign many     = cmd_q == CmdGet;
   assign value    = !whole_q && phase_q == PhLengthLf &&
-      ((args_q == RaValue && arg_q == 2'd2) || (args_q == RaTimeValue && arg_q == 2'd3));
+      ((args_q inside {RaValue, RaPairs} && arg_q == 2'd2) ||
+       (args_q == RaTimeValue && arg_q == 2'd3));
+  assign last_value = (args_q == RaPairs) ? sure_q : left_q == resp_count_t'(1);
   // Here the protocol is broken, or there are no arguments.
   assign broken   = (phase_q == PhCountLf && (bad_q || number_q == '0)) ||
       (phase_q == PhLengthLf && (bad_q || too_long)) || phase_q == PhBrokenLf;
@@ -110,6 +114,7 @@ module byte_resp
     if (begin_i) begin
       phase_q <= old_i ? PhDollar : PhStart;
       whole_q <= whole_i;
+      sure_q  <= sure_i;
       arg_q   <= 2'(old_i);
       left_q  <= resp_count_t'(ctx_i.num);
       any_q   <= 1'b0;
@@ -132,7 +137,7 @@ module byte_resp
           if (value) begin
             phase_q <= PhDollar;
             value_q <= number_q[20:0];
-            arg_q   <= 2'd3;
+            arg_q   <= (args_q == RaPairs) ? 2'd1 : 2'd3;
             left_q  <= left_q - resp_count_t'(1);
             any_q   <= 1'b0;
           end
@@ -176,7 +181,7 @@ module byte_resp
   assign last        = left_q == '0;
   assign name_ends   = word_i && arg_q == 2'd1;
   assign select_ends = word_i && arg_q == 2'd2 && args_q == RaSelect;
-  assign more_ends   = word_i && arg_q == 2'd3 && !many;
+  assign more_ends   = word_i && arg_q == 2'd3 && !many_q;
   assign number_ends = more_ends && args_q == RaIncrement;
   assign time_ends   = more_ends && (args_q == RaTimeValue || time_next_q);
   assign option_ends = more_ends && !number_ends && !time_ends;
@@ -217,10 +222,11 @@ module byte_resp
       2'd1:    length_odd = number_q == '0 || number_q > 32'(KeyMax);
       default:
       length_odd = !value && (args_q == RaOptions ? number_q > 32'd64 :
-          number_q == '0 || number_q > (many ? 32'(KeyMax) : 32'd20));
+          number_q == '0 || number_q > (many_q ? 32'(KeyMax) : 32'd20));
     endcase
     word_odd = (name_ends && (!command.found || (command.one_db && others_q))) ||
-        (option_ends && !option_ok) || (select_ends && !(number_ok && !num_i.neg && num_i.value < 64'd16)) ||
+        (option_ends && !option_ok) ||
+        (select_ends && !(number_ok && !num_i.neg && num_i.value < 64'd16)) ||
         (number_ends && (!number_ok || (cmd_q == CmdDecr && num_i.neg && num_i.value[63])));
     unique case (args_q)
       RaTime:      word_odd |= time_ends && (!number_ok || far || low);
@@ -259,8 +265,10 @@ module byte_resp
 
   always_ff @(posedge clk_i) begin
     if (begin_i) begin
-      cmd_q     <= (old_i && ctx_i.mode == MdKeys) ? CmdGet : CmdUnknown;
-      form_q    <= (ctx_i.mode == MdKeys) ? RfBulk : ctx_i.resp.form;
+      cmd_q       <= !(old_i && ctx_i.mode == MdKeys) ? CmdUnknown :
+          (ctx_i.op == OpDelete) ? CmdDelete : CmdGet;
+      form_q      <= (ctx_i.mode == MdKeys && ctx_i.resp.form != RfSum) ? RfBulk : ctx_i.resp.form;
+      many_q      <= old_i && ctx_i.mode == MdKeys;
       args_q      <= RaNone;
       seen_q      <= '0;
       time_next_q <= 1'b0;
@@ -273,6 +281,7 @@ module byte_resp
         cmd_q       <= command.cmd;
         form_q      <= command.form;
         args_q      <= command.args;
+        many_q      <= command.many;
         unit_q      <= command.unit;
         time_next_q <= command.args == RaTime;
         // PERSIST
@@ -280,8 +289,7 @@ module byte_resp
       end
       if (name_ends && command.array) numbers_o.number <= 64'(left_q);
       if (arg_q == 2'd2) klen_q <= chars_o;
-      if (number_ends || select_ends)
-        numbers_o.number <= num_i.neg ? -num_i.value : num_i.value;
+      if (number_ends || select_ends) numbers_o.number <= num_i.neg ? -num_i.value : num_i.value;
       if (option_ends) begin
         seen_q      <= seen;
         unit_q      <= option.unit;
@@ -290,7 +298,7 @@ module byte_resp
         if (option.xx && args_q == RaValue) cmd_q <= CmdReplace;
         if (option.get) form_q <= RfBulk;
         if (args_q == RaTime)
-          numbers_o.flags <= 32'(resp_when_t'{lt: seen.lt, gt: seen.gt, xx: seen.xx, nx: seen.nx});
+          numbers_o.flags <= 32'({seen.lt, seen.gt, seen.xx, seen.nx});  // resp_when_t
       end
       if (time_ends) begin
         time_next_q        <= 1'b0;
@@ -311,15 +319,16 @@ module byte_resp
 
   assign put_o      = valid_i && (whole_q || phase_q == PhData);
   assign word_end_o = valid_i && !whole_q && phase_q == PhLf;
-  assign value_o    = valid_i && value && left_q != resp_count_t'(1);
+  assign value_o    = valid_i && value && !last_value;
   assign end_o      = valid_i &&
       (whole_q ? broken || (phase_q == PhLf && left_q == resp_count_t'(1)) ||
                  (phase_q inside {PhStart, PhInline} && byte_i == 8'h0a)
-               : value && left_q == resp_count_t'(1));
+               : value && last_value);
   assign data_o     = valid_i && phase_q == PhData;
   assign any_o      = any_q;
   assign last_o     = last;
-  assign key_o      = !whole_q && args_q != RaSelect && (arg_q == 2'd2 || (many && arg_q == 2'd3));
+  assign key_o      = !whole_q && args_q != RaSelect &&
+      (arg_q == 2'd2 || (many_q && arg_q == 2'd3));
   assign array_o    = !whole_q && name_ends && command.found && command.array;
   assign chars_o    = length_q[7:0];
   assign left_o     = left_q;
@@ -330,6 +339,9 @@ module byte_resp
     line_o.cmd    = whole_q ? CmdHost : cmd_q;
     line_o.klen   = klen_q;
     line_o.keeps  = seen_q.keep;
+    line_o.many   = many_q;
+    line_o.pairs  = args_q == RaPairs;
+    line_o.noreply = args_q == RaPairs && !last;
     line_o.fault  = fault_q;
     line_o.length = 32'(value_q);
   end

@@ -39,6 +39,7 @@ package front_pkg;
     RaTimeValue,  // a time, a value
     RaTime,       // a time, and when it is taken
     RaOptions,    // options of GETEX
+    RaPairs,      // keys and values by turns
     RaSelect      // the number of a database; no key
   } resp_args_e;
 
@@ -54,6 +55,7 @@ package front_pkg;
     cmd_e       cmd;
     resp_form_e form;
     logic       array;  // its reply is an array
+    logic       many;   // all arguments are keys
     resp_args_e args;
     resp_unit_t unit;   // RaTime, RaTimeValue
     logic       one_db; // is about the connection's database alone
@@ -128,8 +130,10 @@ package front_pkg;
     logic [63:0] unique_no;  // incr, decr: CAS unique; the number to begin with, if one is made
     logic [63:0] initial_no;
     logic        creates;
-    // Redis only: the expiry stays as it is; if there is a value, `fault` is the reply
+    // Redis only: the expiry stays as it is, and if there is a value, `fault` is the reply; all arguments are keys
     logic        keeps;
+    logic        many;
+    logic        pairs;      // keys and values by turns
   } line_info_t;
 
   function automatic logic is_get(input cmd_e cmd);

@@ -43,17 +43,18 @@ package request_pkg;
     RfBulk,     // the value that there is, or was, or null
     RfArray,    // so many replies follow
     RfType,     // string, or none
-    RfTtl,      // when it expires: seconds or milliseconds from now, Unix time in seconds or milliseconds
+    RfTtl,      // when it expires: in seconds, or milliseconds, from now; as Unix time
     RfPttl,
     RfExpiretime,
-    RfPexpiretime
+    RfPexpiretime,
+    RfSum       // of several keys, how many are there; with the last of them
   } resp_form_e;
   function automatic logic is_time(input resp_form_e form);
     return form inside {RfTtl, RfPttl, RfExpiretime, RfPexpiretime};
   endfunction
 
-  /// When a command of Redis' protocol sets an expiry: if there is none, one, a sooner, a later one. In a
-  /// record's `flags`.
+  /// When a command of Redis' protocol sets an expiry: if there is none, one, a sooner, a later one.
+  /// In a record's `flags`.
   typedef struct packed {
     logic lt;
     logic gt;
@@ -203,9 +204,9 @@ package request_pkg;
     resp_t       resp;
     logic        noreply;    // binary: not if it succeeds, or a get finds nothing
     logic        cas_out;
-    logic        touch;      // binary incr, decr: makes the number `hash` where there is none; Redis' SET:
-                             // the expiry stays as it is
-    logic        last_key;   // OpHost of Redis' protocol: the command ends with it
+    logic        touch;      // binary incr, decr: makes the number `hash` where there is none;
+                             // Redis' SET: the expiry stays as it is
+    logic        last_key;   // Redis' OpHost and RfSum: the command ends with it
     reply_e      reply;      // OpReply, OpTooBig; OpGet of Redis' protocol: instead of a value
     logic [9:0]  host_len;   // OpHostData
     logic [7:0]  klen;
@@ -215,7 +216,8 @@ package request_pkg;
     logic [20:0] vlen;       // OpHost of Redis' protocol: bytes of the command before these
     logic [31:0] flags;      // OpTouch of Redis' protocol: resp_when_t
     msec_t       expiry;     // of the item; 0 never, 1 long past
-    logic [63:0] num;        // CAS unique or delta; for binary deletes and appends 0 is any
+    logic [63:0] num;        // RfSum: the sum before this job, and 32 bits of what is left;
+                             // CAS unique or delta; for binary deletes and appends 0 is any
     logic [63:0] unique_no;  // OpIncr, OpDecr: CAS unique, 0 is any
     off_t        off;        // SETs: the new item; OpCont: the item
     logic [20:0] cont_start; // OpCont; an append that goes on: `off` is the new item, see copy_t

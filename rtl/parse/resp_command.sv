@@ -50,6 +50,12 @@ module resp_command
   function automatic row_t array(input row_t made);
     array = made;
     array.means.array = 1'b1;
+    array.means.many  = 1'b1;
+  endfunction
+  /// Of two keys and more.
+  function automatic row_t many(input name_t text, input cmd_e cmd);
+    many = row(text, 3'd3, cmd, RfSum, RaNone, InSeconds, 1'b1);
+    many.means.many = 1'b1;
   endfunction
   /// Of the connection's database alone.
   function automatic row_t one_db(input row_t made);
@@ -62,12 +68,14 @@ module resp_command
     reset.means.reset = 1'b1;
   endfunction
 
-  localparam int unsigned RowsNum = 37;
+  localparam int unsigned RowsNum = 42;
   localparam row_t [RowsNum-1:0] Rows = {
     row("GET", 3'd2, CmdGet, RfBulk),
     array(row("MGET", 3'd2, CmdGet, RfBulk, RaNone, InSeconds, 1'b1)),
     row("EXISTS", 3'd2, CmdGet, RfInteger),
+    many("EXISTS", CmdGet),
     row("TOUCH", 3'd2, CmdGet, RfInteger),
+    many("TOUCH", CmdGet),
     row("STRLEN", 3'd2, CmdGet, RfLength),
     row("TYPE", 3'd2, CmdGet, RfType),
     row("TTL", 3'd2, CmdGet, RfTtl),
@@ -78,6 +86,7 @@ module resp_command
     row("GETEX", 3'd3, CmdGat, RfBulk, RaOptions, InSeconds, 1'b1),
     row("SET", 3'd3, CmdSet, RfStatus, RaValue, InSeconds, 1'b1),
     row("MSET", 3'd3, CmdSet, RfStatus, RaValue),
+    row("MSET", 3'd5, CmdSet, RfStatus, RaPairs, InSeconds, 1'b1),
     row("SETEX", 3'd4, CmdSet, RfStatus, RaTimeValue, InSeconds),
     row("PSETEX", 3'd4, CmdSet, RfStatus, RaTimeValue, InMillis),
     row("GETSET", 3'd3, CmdSet, RfBulk, RaValue),
@@ -85,7 +94,9 @@ module resp_command
     row("MSETNX", 3'd3, CmdAdd, RfInteger, RaValue),
     row("APPEND", 3'd3, CmdAppend, RfLength, RaValue),
     row("DEL", 3'd2, CmdDelete, RfInteger),
+    many("DEL", CmdDelete),
     row("UNLINK", 3'd2, CmdDelete, RfInteger),
+    many("UNLINK", CmdDelete),
     row("GETDEL", 3'd2, CmdDelete, RfBulk),
     row("EXPIRE", 3'd3, CmdTouch, RfInteger, RaTime, InSeconds, 1'b1),
     row("PEXPIRE", 3'd3, CmdTouch, RfInteger, RaTime, InMillis, 1'b1),
@@ -112,7 +123,8 @@ module resp_command
       logic same;
       same = len_i == Rows[r].len &&
              (Rows[r].more ? count_i >= resp_count_t'(Rows[r].count)
-                           : count_i == resp_count_t'(Rows[r].count));
+                           : count_i == resp_count_t'(Rows[r].count)) &&
+             (Rows[r].means.args != RaPairs || count_i[0]);
       for (int unsigned i = 0; i < NameMax; i++)
       if (7'(i) < Rows[r].len) same &= head[8*i+:8] == Rows[r].text[8*i+:8];
       if (same) command_o |= Rows[r].means;

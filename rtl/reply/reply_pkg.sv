@@ -60,7 +60,7 @@ package reply_pkg;
     logic        silent;     // nothing, but for `ahead`
     logic [7:0]  klen;       // 0: none
     logic        numbers;
-    logic        joins;      // they begin with the end of the value before, and a long value follows
+    logic        joins;      // they begin with the end of the value before; a long one follows
     logic        value;      // its bytes come as chunks
     logic        inner;      // so few that they stand in one line with what is around them
     logic [4:0]  inner_len;

@@ -105,8 +105,7 @@ module value_line (
       byte_q[ByteDigits-i] <= !line ? '0 : char(
           (i == ByteDigits) ? '0 : byte_digit[i%ByteDigits], i, 32'(byte_count)
       );
-      for (int unsigned i = 0; i <= NumDigits; i++)
-      begin
+      for (int unsigned i = 0; i <= NumDigits; i++) begin
         num_q[NumDigits-i] <= !has_num ? '0 : char(
             (i == NumDigits) ? '0 : number_digit[i%NumDigits], i, 32'(number_count)
         );

@@ -147,8 +147,22 @@ module execute_act
     time_q <= time_d[48] ? '0 : time_d[47:0];
   end
 
+  // Redis: a sum begins with what its record says, and goes on up to the last key, or the job's end.
+  logic sums_q;
+  logic [31:0] total_q, total;
+  assign total = (sums_q ? total_q : op_i.req.num[63:32]) +
+      32'(op_i.req.op inside {OpGet, OpDelete} && item_i.alive);
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) sums_q <= 1'b0;
+    else if (done)
+      sums_q <= op_i.req.resp.is && op_i.req.resp.form == RfSum && !op_i.req.last_key &&
+                !op_i.req.last && op_i.req.op inside {OpGet, OpDelete} && !room.skip;
+    if (done) total_q <= total;
+  end
+
   execute_result u_result (
     .range_i,
+    .total_i   (total),
     .time_i    (time_q),
     .op_i,
     .item_i,

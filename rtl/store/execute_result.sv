@@ -18,6 +18,8 @@ module execute_result
   // verilator lint_on UNUSEDSIGNAL
   /// Redis: the time that is asked for, as long as the item stands for a clock.
   input  msec_t       time_i,
+  /// Redis: of the keys of its command so far, with this one, so many are there.
+  input  logic [31:0] total_i,
   /// Something has to be said: a result, or that the job begins or ends.
   output logic        emits_o,
   output res_t        res_o,
@@ -87,11 +89,14 @@ module execute_result
     end
   end
 
-  logic ends_job, sends, olds;
+  logic ends_job, sends, olds, sums;
   ctx_t ctx;
   assign ends_job = op_i.req.op == OpEnd || op_i.req.last;
   assign sends    = decision_i.sends && !room_i.skip;
   // What goes out is, or would be, of the item that was found.
+  // Redis: of several keys the last one tells how many of them, all jobs together, are there.
+  assign sums     = op_i.req.resp.is && op_i.req.resp.form == RfSum &&
+      op_i.req.op inside {OpGet, OpDelete};
   assign olds     = decision_i.get || (decision_i.sends && op_i.req.op != OpCont);
 
   always_comb begin
@@ -115,6 +120,7 @@ module execute_result
     ctx.vlen       = olds ? item_i.vlen : op_i.req.vlen;
     ctx.expiry    = op_i.req.expiry;
     ctx.num        = op_i.req.num;
+    if (op_i.req.resp.is && op_i.req.resp.form == RfSum) ctx.num[63:32] = total_i;
     ctx.hash       = op_i.found.hash;
     ctx.off        = olds ? item_i.off : op_i.req.off;
     if (extended_i.goes_on) begin
@@ -160,6 +166,12 @@ module execute_result
         spent_o    = 17'd32;
       end
       res_o.num = sum_i.value;
+    end else if (sums) begin
+      if (op_i.req.last_key) begin
+        res_o.kind = RsNumber;
+        res_o.num  = 64'(total_i);
+        spent_o    = 17'd32;
+      end
     end else if (number) begin
       res_o.kind = RsNumber;
       res_o.num  = told;

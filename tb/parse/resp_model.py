@@ -13,6 +13,7 @@ READS = {b"GET": "RfBulk", b"EXISTS": "RfInteger", b"STRLEN": "RfLength", b"TOUC
 #: Milliseconds a unit, and whether it is counted from now.
 UNITS = {b"EX": (1000, True), b"PX": (1, True), b"EXAT": (1000, False), b"PXAT": (1, False)}
 EXPIRES = {b"EXPIRE": b"EX", b"PEXPIRE": b"PX", b"EXPIREAT": b"EXAT", b"PEXPIREAT": b"PXAT"}
+SUMS = {b"DEL": "delete", b"UNLINK": "delete", b"EXISTS": "get", b"TOUCH": "get"}
 CONDITIONS = {b"NX": 1, b"XX": 2, b"GT": 4, b"LT": 8}
 INTEGER = re.compile(rb"0|-?[1-9][0-9]*")
 
@@ -92,13 +93,18 @@ class Resp:
     def command(self, words):
         """None: it is not for gates."""
         name, n = words[0].upper(), len(words)
-        keys = words[1:] if name == b"MGET" else words[1:2]
+        keys = words[1:] if name in (b"MGET", *SUMS) else words[1:2]
         if any(not 0 < len(key) <= KEY_MAX for key in keys):
             return None
+        if name in SUMS and n > 2:
+            none = [None] * (SUMS[name] == "get")
+            return [(SUMS[name], key, False, *none, "RfSum", i == n - 2) for i, key in enumerate(keys)]
         if name in READS and n == 2:
             return [("get", keys[0], False, None, READS[name])]
         if name == b"MGET" and n > 1:
             return [("array", n - 1, "RfArray")] + [("get", key, False, None, "RfBulk") for key in keys]
+        if name == b"MSET" and n > 3 and n % 2:
+            return self.pairs(words)
         if name in STORES and n == 3:
             return self.store(*STORES[name], keys[0], words[2])
         if name == b"SET" and n > 3:
@@ -148,6 +154,16 @@ class Resp:
         if name in (b"FLUSHALL", b"FLUSHDB") and n == 1:
             return [("flush", 0, False, "RfStatus")]
         return None
+
+    def pairs(self, words):
+        """All of them, or none: the last one has a reply."""
+        at, ops = len(b"*%d\r\n$4\r\nMSET\r\n" % len(words)), []
+        for key, value in zip(words[1::2], words[2::2]):
+            at += len(encode(key, value)) - 4
+            if not 0 < len(key) <= KEY_MAX or len(value) > 1920 or at > 2560 - 320:
+                return None
+            ops.append(("store", "OpSet", key, 0, 0, value, len(ops) < len(words) // 2 - 1, 0, False, "RfStatus"))
+        return ops
 
     def store(self, op, form, key, value, expiry=0, keeps=False):
         if len(key) + len(value) + 59 > self.item_max:
@@ -213,10 +229,15 @@ def a_command(most=300, odd=True):
     pick, key = random.random(), a_key()
     if pick < 0.3:
         return encode(cased(random.choice((b"GET", b"GET", b"STRLEN", b"EXISTS"))), key)
+    if pick < 0.33:
+        return encode(cased(random.choice([*SUMS])), *(a_key() for _ in range(random.choice((2, 3, 9, 16, 40)))))
     if pick < 0.38:
         return encode(cased(b"MGET"), *(a_key() for _ in range(random.choice((1, 2, 3, 9, 10, 16, 40)))))
     if pick < 0.6:
         return encode(cased(random.choice((b"SET", b"SET", b"SETNX", b"APPEND", b"MSET", b"MSETNX"))), key, a_value(most))
+    if pick < 0.63:
+        pairs = random.choice((2, 3, 10, 40))
+        return encode(cased(b"MSET"), *(word for _ in range(pairs) for word in (a_key(), a_value(most if pairs < 4 else 40))))
     if pick < 0.66:
         return encode(cased(b"SET"), key, a_value(most), cased(random.choice((b"NX", b"XX"))))
     if pick < 0.72:
@@ -266,7 +287,7 @@ def an_odd_one(key):
     number = random.choice((b"", b"x", b"-1", b"00", b"01", b"1x", b" 1", b"9999999999", b"0", b"1048577"))
     return random.choice((
         encode(b"SET", key, b"v", b"EX", b"10"), encode(b"SET", key, b"v", b"GET"), encode(b"GET"), encode(b"GET", key, key),
-        encode(b"RESET"), encode(b"reset", key),
+        encode(b"RESET"), encode(b"RESET", key),
         encode(b"GET", b"l" * random.choice((251, 252, 1000))), encode(b"GET", b""), encode(b"SET", b"l" * 300, b"v" * 500),
         encode(b"MGET", key, b"l" * 251, key), encode(b"MGET", key, b"", key), encode(b"INCRBY", key, b"1x"),
         encode(b"INCRBY", key, random.choice((b"+1", b"01", b"-0", b"", b"-", b"9223372036854775808", b"99999999999999999999"))),

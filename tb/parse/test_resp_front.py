@@ -119,9 +119,9 @@ async def long_values(dut):
 
 @cocotb.test()
 async def many_keys(dut):
-    """MGET of more keys than a job holds."""
+    """MGET, DEL of more keys than a job holds."""
     def an_mget(count):
-        return encode(b"MGET", *(random.randbytes(random.randrange(1, 80)) for _ in range(count)))
+        return encode(random.choice((b"MGET", b"DEL", b"EXISTS")), *(random.randbytes(random.randrange(1, 80)) for _ in range(count)))
     data = [a_command() + an_mget(n) + a_command() for n in (100, 300, 450, 900)]
     await speak(dut, data, lambda: random.choice((100, 1460, 8000)), pause=0.05, cut=0.01, long_value=0.005)
 
@@ -138,7 +138,7 @@ async def longer_than_a_job(dut):
     """What gates do not run, and does not fit into a job, ends the connection."""
     data = [encode(b"GET", b"a") + one + encode(b"GET", b"b") for one in (
         encode(b"ECHO", b"x" * JOB), encode(b"SET", b"k", b"v" * JOB, b"NX"), b"x" * (JOB + 1) + b"\r\n",
-        encode(*[b"DEL"] + [b"k" * 100] * 90), encode(b"MGET", *[b"k" * 100] * 40, b"x" * 251))]
+        encode(*[b"SUNION"] + [b"k" * 100] * 90), encode(b"MGET", *[b"k" * 100] * 40, b"x" * 251))]
     await start(dut)
     bench = Bench(dut, cut=0)
     for number, stream in enumerate(data):
@@ -163,6 +163,20 @@ async def databases(dut):
     check(bench.conns[0].ops, want)
     stored = [item["db"] for item in bench.items.values()]
     assert stored == [0, 1, 7, 15], stored
+
+
+@cocotb.test()
+async def pairs(dut):
+    """MSET: all of it or nothing, however it comes; what is too long, or lacks a value, is the host's."""
+    def an_mset(count, most, lacks=0):
+        words = [word for _ in range(count) for word in (random.randbytes(random.randrange(1, 40)), random.randbytes(random.randrange(most)))]
+        return encode(b"mset", *words[: len(words) - lacks])
+    sizes = [(2, 9), (3, 600), (40, 9), (9, 200), (2, 1100), (9, 400), (60, 60), (5, 2000)]
+    data = [b"".join(an_mset(*random.choice(sizes), lacks=random.random() < 0.1) + encode(b"GET", b"k") for _ in range(20)) for _ in range(3)]
+    # What breaks the protocol behind the first pair.
+    data.append(an_mset(3, 100)[:-10] + b"$x\r\n" + encode(b"GET", b"k"))
+    data.append(encode(b"MSET", b"a", b"1", b"b", b"2").replace(b"$1\r\nb", b":1\r\nb") + encode(b"GET", b"k"))
+    await speak(dut, data, lambda: random.choice((1, 20, 100, 1460, 5000)), pause=0.05)
 
 
 @cocotb.test()

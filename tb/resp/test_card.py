@@ -87,12 +87,19 @@ class Streams:
         rng, key = self.rng, self.key()
         if rng.random() < self.timed:
             return self.times(key)
-        name = rng.choice([b"GET"] * 4 + [b"SET"] * 4 + [b"MGET", b"MGET", b"SETNX", b"NX", b"DEL", b"UNLINK", b"EXISTS", b"INCR",
+        name = rng.choice([b"GET"] * 4 + [b"SET"] * 4 + [b"MGET", b"MGET", b"MSET", b"SETNX", b"NX", b"DEL", b"UNLINK", b"EXISTS", b"INCR",
                           b"DECR", b"INCRBY", b"DECRBY", b"APPEND", b"STRLEN", b"PING", b"ECHO", b"HOST", b"WRONG"])  # fmt: skip
+        if name in (b"DEL", b"UNLINK", b"EXISTS", b"TOUCH") and rng.random() < 0.5:
+            return [name] + [self.key() for _ in range(rng.choice([2, 2, 3, 9, 60]))]
         if name == b"SET" or name in (b"SETNX", b"APPEND"):
             words = [name, key, self.value()]
         elif name == b"NX":
             words = [b"SET", key, self.value()[:1900], rng.choice([b"NX", b"XX", b"nx"])]
+        elif name == b"MSET":
+            words = [name]
+            for _ in range(rng.choice([1, 2, 3, 9])):
+                pair = [self.key(), self.value()[: rng.choice([20, 150, 300])]]
+                words += pair if sum(map(len, words + pair)) < 2000 else []
         elif name == b"MGET":
             words = [name] + [self.key() for _ in range(rng.choice([1, 2, 9, 10, 16, 60]))]
         elif name in (b"INCRBY", b"DECRBY"):
@@ -158,7 +165,7 @@ def test_times(redis, card, seed):
 
 def test_streams(redis, card, seed):
     match = stream(redis, card, seed, scale(3_000, 60_000))
-    for name in (b"GET", b"SET", b"MGET", b"SETNX", b"DEL", b"EXISTS", b"INCR", b"DECRBY", b"APPEND", b"STRLEN", b"PING", b"ECHO"):
+    for name in (b"GET", b"SET", b"MGET", b"MSET", b"SETNX", b"DEL", b"EXISTS", b"INCR", b"DECRBY", b"APPEND", b"STRLEN", b"PING", b"ECHO"):
         assert match.names[name][1], name
 
 

@@ -111,7 +111,7 @@ class Times:
 
     def record(self):
         now, key = self.bench.model.now, random.choice(self.keys)
-        time = random.choice((1, now + 1, now + 2, now + 499, now + 500, now + 1499, now + random.randrange(1, 1 << 30),
+        time = random.choice((1, 2_000_000_000_000, 2_000_000_000_000, now + 1, now + 2, now + 499, now + 500, now + 1499, now + random.randrange(1, 1 << 30),
                               random.randrange(now + 1, 1 << 48)))
         form, fields = "RfBulk", {}
         op = random.choice(("OpSet", "OpSet", "OpAdd", "OpReplace", "OpDelete", "OpGet", "OpTouch", "OpTouch", "read", "read"))
@@ -198,3 +198,33 @@ def test_times(small):
             assert said(res) == want, (r, want, res)
         if random.random() < 0.1:
             bench.sleep(random.choice((1, 2, 600)))
+
+
+def test_sums_of_keys(small):
+    """Keys that are there, counted over as many jobs as it takes, between other commands."""
+    bench = Redis(small)
+    form = {"is": 1, "form": T.RfSum}
+    for _ in range(40):
+        keys = [b"%d" % random.randrange(30) + b"x" * random.choice((0, 70)) for _ in range(random.choice((1, 2, 5, 20)))]
+        for key in keys:
+            if random.random() < 0.5:
+                bench.says("RpStored", T.OpSet, key, _value=b"v" * random.choice((1, 100)))
+        there, op = {k for k in keys if bench.do(T.OpGet, k, "RfInteger")["kind"] == T.RsNumber}, random.choice((T.OpGet, T.OpDelete))
+        want = sum(k in there for k in keys) if op == T.OpGet else len(there)
+        left, sent, total = len(keys), 0, 0
+        bench.seen.clear()
+        while left:
+            now = random.randrange(left + 1)
+            part = [{"op": op, "_key": key, "num": total << 32 | left - i - 1, "last_key": int(i == left - 1), "resp": form}
+                    for i, key in enumerate(keys[sent : sent + now])]
+            other = [{"op": T.OpReply, "reply": T.RpPong, "resp": {"is": 1, "form": T.RfStatus}}]
+            end = {"num": total << 32 | left - now, "resp": form} if now < left else {"resp": {"is": 1}}
+            job = bench.job((other if not sent and random.random() < 0.5 else []) + part + (other if now == left else []), **end)
+            bench.idle()
+            sent, left, total = sent + now, left - now, job["ctx"]["num"] >> 32
+        # Once more, behind it and in its job.
+        bench.job([{"op": T.OpGet, "_key": keys[0], "num": 0, "last_key": 1, "resp": form}] * 2)
+        bench.idle()
+        told = [res["num"] for res in bench.seen if res["kind"] == T.RsNumber]
+        again = int(keys[0] in there and op == T.OpGet)
+        assert told == [want, again, again] and not any(res["negative"] for res in bench.seen), (told, want)
