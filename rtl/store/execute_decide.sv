@@ -15,7 +15,8 @@ module execute_decide
   output decision_t  decision_o
 );
 
-  logic get, touch, number, place_ok, tries, stores, clears, grows, binary, resp, other, creates;
+  logic get, touch, number, place_ok, tries, stores, clears, grows, binary, meta, resp;
+  logic other, creates;
   logic [63:0] unique_no, wanted;
   reply_e reply;
   logic tells;
@@ -28,13 +29,14 @@ module execute_decide
                      extended_i.fits;
   assign unique_no = off_unique(item_i.off, range_i.lap, range_i.last_lap);
   assign binary    = op_i.req.binary.is;
-  // Binary delete, append, prepend, incr and decr may be for one item only.
+  assign meta      = op_i.req.meta.is;
+  // Binary and meta delete, append, prepend, incr and decr may be for one item only.
   assign wanted    = number ? op_i.req.unique_no : op_i.req.num;
-  assign other     = binary && wanted != '0 && op_i.req.cont_start == '0 && item_i.alive &&
-                     unique_no != wanted;
+  assign other     = (binary || meta) && wanted != '0 && op_i.req.cont_start == '0 &&
+                     item_i.alive && unique_no != wanted;
   // Redis counts from 0 where there is nothing, and appends to nothing.
   assign resp      = op_i.req.resp.is;
-  assign creates   = number && (resp || (binary && op_i.req.touch)) && !item_i.alive;
+  assign creates   = number && (resp || ((binary || meta) && op_i.req.touch)) && !item_i.alive;
 
   always_comb begin
     // What a SET and its relatives do.
@@ -55,7 +57,7 @@ module execute_decide
         if (!tries) reply = item_i.alive ? RpExists : RpNotFound;
       end
       OpAppend, OpPrepend: begin
-        tries = resp && !item_i.alive && op_i.req.cont_start == '0;
+        tries = (resp || (meta && op_i.req.touch)) && !item_i.alive && op_i.req.cont_start == '0;
         reply = !place_ok ? RpNoMemory : grows ? extended_i.reply : other ? RpExists : RpNotStored;
         if (resp && reply == RpNotStored) reply = extended_i.fits ? RpNoMemory : RpTooLarge;
       end
@@ -66,7 +68,9 @@ module execute_decide
       if (resp) reply = sum_i.reply;
       else if (!item_i.alive || sum_i.bad) reply = RpNotFound;
       else reply = (other && item_i.vlen != '0) ? RpExists : RpNonNumeric;
-      OpGet:     reply = (binary || resp) ? RpNotFound : op_i.req.last_key ? RpEnd : RpNone;
+      OpGet:
+      if (meta && item_i.alive) reply = RpFound;
+      else reply = (binary || resp || meta) ? RpNotFound : op_i.req.last_key ? RpEnd : RpNone;
       OpFlush:   reply = RpOk;
       OpReply, OpTooBig: reply = op_i.req.reply;
       default:   reply = RpNone;
@@ -74,8 +78,9 @@ module execute_decide
     if (tries) reply = place_ok ? RpStored : RpNoMemory;
   end
 
-  // Redis' STRLEN and EXISTS.
-  assign tells  = resp && op_i.req.resp.form inside {RfInteger, RfLength};
+  // Redis' STRLEN and EXISTS; mg without v.
+  assign tells  = (resp && op_i.req.resp.form inside {RfInteger, RfLength}) ||
+      (meta && !op_i.req.meta.value);
   assign stores = tries && place_ok;
   // The key's way is cleared: delete, and the old item of a SET that could not be stored.
   assign clears = item_i.found && ((op_i.req.op == OpDelete && item_i.alive && !other) ||
