@@ -20,7 +20,12 @@ class Meta(generate.Text):
     def command(self):
         if self.rng.random() < self.meta:
             return self.break_meta() if self.rng.random() < self.broken else self.meta_command()
-        return stream.Generator.command(self)
+        while True:
+            parts = stream.Generator.command(self)
+            words = parts[0].split() if isinstance(parts[0], bytes) else []
+            # Of a `gat` with a key that is too long memcached touches those in front of it, which `t` would show.
+            if not (words[:1] in ([b"gat"], [b"gats"]) and max(map(len, words)) > 250):
+                return parts
 
     def shown(self, key):
         return key, []
@@ -56,20 +61,20 @@ def test_one_connection(memcached, wirekv, seed):
     """Right and wrong ones, among classic commands, cut anywhere."""
     for server in (memcached, wirekv):
         reference.empty(server)
-    compare.run((memcached, wirekv), "card", seed, scale(12_000, 200_000))
+    compare.run((memcached, wirekv), "card", seed, scale(6_000, 200_000))
 
 
 def test_connections_at_once(memcached, wirekv, seed):
     """Eight connections at the same time."""
     for server in (memcached, wirekv):
         reference.empty(server)
-    compare.together((memcached, wirekv), "card", seed, scale(4_000, 50_000), 8)
+    compare.together((memcached, wirekv), "card", seed, scale(2_500, 50_000), 8)
 
 
 def test_datagrams(memcached, wirekv, seed):
     for server in (memcached, wirekv):
         reference.empty(server)
-    commands = scale(1_500, 30_000)
+    commands = scale(1_000, 30_000)
     budget = commands * 300
     make = Meta(seed, meta=0.7, udp=True, value_budget=budget, reply_budget=budget)
     play = differ.UdpDiffer(memcached, wirekv, label=f"meta_udp_{seed}")
