@@ -21,7 +21,7 @@ export CARGO_TARGET_DIR := $(CURDIR)/$(TARGET)
 FUZZ    := classic meta binary resp redis udp store number base64
 SECONDS := 60
 
-# e2e tests last: they are the slow ones.
+# e2e tests last, one at a time: they are the slow ones, and their clients and servers need both cores.
 E2E_TESTS  := tb/soft tb/resp tb/e2e
 UNIT_TESTS := $(filter-out $(E2E_TESTS) tb/reference,$(patsubst %/,%,$(wildcard tb/*/)))
 
@@ -69,7 +69,8 @@ serve: server ## run the cache: make serve ARGS='-p 11211 -m 64'
 test: server checked ## every test: units first, then end to end against memcached
 	cargo test --release --workspace -q
 	cargo test --release -q -p wirekv-store --features shuttle --test interleavings
-	$(PYTHON) -m pytest -q $(UNIT_TESTS) $(E2E_TESTS)
+	$(PYTHON) -m pytest -q -n auto --dist worksteal $(UNIT_TESTS)
+	$(PYTHON) -m pytest -q $(E2E_TESTS)
 
 test-long: ## what takes hours: tests ten times as long, proofs, coverage, fuzzing, seeded faults
 	$(MAKE) test WIREKV_LONG=1

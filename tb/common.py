@@ -14,6 +14,8 @@ A test file holds cocotb tests and one pytest function that runs them:
 Random numbers come from `random`, which cocotb seeds and prints; WIREKV_SEED replays a run.
 """
 
+import contextlib
+import fcntl
 import os
 import random
 import re
@@ -45,6 +47,15 @@ BUILD = Path(COVERAGE or ROOT / "build") / "tb"
 SIZES = [*range(1, 129), 512, 1500, 9200]
 
 
+@contextlib.contextmanager
+def building(folder):
+    """Nobody else builds in `folder`: tests of one design may run side by side."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder.with_suffix(".lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 class BuildError(Exception):
     """The design does not compile."""
 
@@ -52,7 +63,7 @@ class BuildError(Exception):
 def run(test_file, top, files, build="", waves=bool(os.environ.get("WAVES")), **parameters):
     """Builds `top` of the file lists with assertions on and runs the cocotb tests of `test_file`.
 
-    Parameters go to the top. WAVES=1 leaves build/tb/<top>*/dump.vcd.
+    Parameters go to the top. WAVES=1 leaves build/tb/<top>*/<test file>/dump.vcd.
     """
     test_file = Path(test_file).resolve()
     name = "-".join([top, *(f"{k}{v}" for k, v in parameters.items()), *([build] if build else [])])
@@ -61,17 +72,18 @@ def run(test_file, top, files, build="", waves=bool(os.environ.get("WAVES")), **
     sys.path[:0] = [p for p in (str(test_file.parent),) if p not in sys.path]
     runner = get_runner("verilator")
     try:
-        runner.build(
-            sources=sources,
-            includes=includes,
-            hdl_toplevel=top,
-            build_dir=folder,
-            parameters=parameters,
-            defines={"SIMASSERT": 1},
-            build_args=["--assert", "-Wno-fatal", "-O3", "--x-initial", "unique", "--x-assign",
-                        "unique", "-CFLAGS", "-O1", *["--coverage-line"] * bool(COVERAGE)],
-            waves=waves,
-        )
+        with building(folder):
+            runner.build(
+                sources=sources,
+                includes=includes,
+                hdl_toplevel=top,
+                build_dir=folder,
+                parameters=parameters,
+                defines={"SIMASSERT": 1},
+                build_args=["--assert", "-Wno-fatal", "-O3", "--x-initial", "unique", "--x-assign",
+                            "unique", "-CFLAGS", "-O1", *["--coverage-line"] * bool(COVERAGE)],
+                waves=waves,
+            )
     except (SystemExit, RuntimeError) as error:
         raise BuildError(name) from error
     seed = os.environ.get("WIREKV_SEED") or str(random.SystemRandom().randrange(1, 1 << 31))
@@ -80,13 +92,13 @@ def run(test_file, top, files, build="", waves=bool(os.environ.get("WAVES")), **
             hdl_toplevel=top,
             test_module=test_file.stem,
             build_dir=folder,
-            test_dir=folder,
+            test_dir=folder / test_file.stem,
             seed=seed,
             waves=waves,
             # Registers without reset start with random contents.
             test_args=["+verilator+rand+reset+2", f"+verilator+seed+{int(seed)}",
                        f"+verilator+coverage+file+{BUILD}/{test_file.stem}-{name}.dat"],
-            results_xml=str(folder / "results.xml"),
+            results_xml=str(folder / test_file.stem / "results.xml"),
         )
     except (SystemExit, RuntimeError):
         pytest.fail(f"{name}: replay with WIREKV_SEED={seed}", pytrace=False)

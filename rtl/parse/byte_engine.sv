@@ -129,6 +129,7 @@ module byte_engine
       value_skip,
       odd,
       array,
+      reset,
       part_due;
   resp_t resp;
   resp_count_t left;
@@ -144,6 +145,7 @@ module byte_engine
     .KeyMax(KeyMax)
   ) u_line (
     .clk_i,
+    .rst_ni,
     .begin_i   (begins_q),
     .from_i    (from_q),
     .old_i     (is_old),
@@ -167,6 +169,7 @@ module byte_engine
     .flags_o   (flags_set),
     .binary_o  (binary),
     .resp_o    (resp),
+    .reset_o   (reset),
     .line_pos_o(line_pos),
     .word_pos_o(word_pos),
     .eol_o     (eol),
@@ -234,8 +237,8 @@ module byte_engine
   place_t next_q;      // behind the value
   assign acts     = state_q == ByAct && room_i && item_ready_i;
   assign stores   = order_q.action inside {AcStore, AcStorePart};
-  // The job ends with it.
-  assign ends     = order_q.action inside {AcStorePart, AcHost, AcQuit, AcBack} ||
+  // The job ends with it. The context of the next one says which database was chosen.
+  assign ends     = order_q.action inside {AcStorePart, AcHost, AcSelect, AcQuit, AcBack} ||
                     (order_q.action == AcSwallow && !fits_q);
 
   assign get_key     = state_q == ByWord && is_key && is_get(line.cmd) && !line.bad &&
@@ -395,7 +398,7 @@ module byte_engine
       rec_do.commit = 1'b1;
     end
     if (acts) begin
-      rec_do.push   = order_q.action inside {AcReply, AcOp, AcHost} ||
+      rec_do.push   = order_q.action inside {AcReply, AcOp, AcHost, AcSelect} ||
                       (order_q.action == AcQuit && (binary.is || ctx.resp.is)) ||
                       (order_q.action == AcSwallow && !discard_q);
       rec_do.commit = 1'b1;
@@ -469,9 +472,19 @@ module byte_engine
     end
   end
 
+  logic selects;
+  db_t db, db_q;
+  assign selects = state_q == ByAct && order_q.action == AcSelect;
+  assign db      = reset ? '0 : selects ? numbers_o.number[3:0] : db_q;
+  always_ff @(posedge clk_i) begin
+    if (begins_q) db_q <= ctx.db;
+    else db_q <= db;
+  end
+
   record_t rec;
   byte_record u_record (
     .job_i,
+    .db_i        (db),
     .line_i      (line),
     .binary_i    (binary),
     .resp_i      (resp),

@@ -196,6 +196,7 @@ module byte_header
     if (magic_q) line_o.fault = fits_q ? RpBadFormat : RpError;
     if (cmd inside {CmdSet, CmdAdd, CmdReplace} && unique_q != '0) line_o.cmd = CmdCas;
     // Of the extras the bytes that came last.
+    numbers_o         = '0;
     numbers_o.flags   = (extras_q == 8'd8) ? extra_q[63:32] : '0;
     numbers_o.exptime = (extras_q != '0) ? extra_q[31:0] : '0;
     numbers_o.number  = (extras_q == 8'd20) ? extra_q[159:96] : unique_q;

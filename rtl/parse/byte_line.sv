@@ -10,6 +10,7 @@ module byte_line
   parameter int unsigned KeyMax = 250
 ) (
   input  logic       clk_i,
+  input  logic       rst_ni,
   /// A line begins here, or goes on where the job before has left it (MdKeys, MdValue).
   input  logic       begin_i,
   input  place_t     from_i,
@@ -42,6 +43,7 @@ module byte_line
   output logic       flags_o,
   output binary_t    binary_o,
   output resp_t      resp_o,
+  output logic       reset_o,
   /// Where the line and the last word in it began; the last character was the line's end.
   output place_t     line_pos_o,
   output place_t     word_pos_o,
@@ -258,6 +260,7 @@ module byte_line
     .KeyMax(KeyMax)
   ) u_resp (
     .clk_i,
+    .rst_ni,
     .item_max_i,
     .begin_i,
     .old_i,
@@ -283,7 +286,8 @@ module byte_line
     .left_o,
     .line_o    (resp_line),
     .numbers_o (resp_numbers),
-    .resp_o
+    .resp_o,
+    .reset_o
   );
 
   assign line_o    = resp ? resp_line : binary ? header_line : text_line;

@@ -203,6 +203,7 @@ module byte_meta
   assign unique_no_o  = unique_q;
   assign initial_no_o = initial_q;
   always_comb begin
+    numbers_o         = '0;
     numbers_o.flags   = client_q;
     numbers_o.exptime = ((grows && creates) || (sum && n_last_q)) ? time_n_q : time_t_q;
     numbers_o.number  = sum ? delta_q : unique_q;

@@ -81,8 +81,15 @@ module byte_order
           op     = too_big_i ? OpReply : op_of(line.cmd);
         end
         CmdNoop: reply = RpPong;
+        CmdSelect: begin
+          action = AcSelect;
+          reply  = RpOk;
+        end
         CmdHost: action = AcHost;
-        default: action = AcOp;
+        default: begin
+          use_exptime = line.cmd inside {CmdGat, CmdTouch};
+          action      = AcOp;
+        end
       endcase
       if (broken_i) begin
         action = AcQuit;

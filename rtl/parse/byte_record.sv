@@ -8,6 +8,7 @@ module byte_record
   input  job_t       job_i,
   input  line_info_t line_i,
   // verilator lint_on UNUSEDSIGNAL
+  input  db_t        db_i,
   input  binary_t    binary_i,
   input  resp_t      resp_i,
   input  resp_count_t left_i,  // Redis: arguments that are not complete
@@ -63,7 +64,7 @@ module byte_record
     req.tx_ptr   = job_i.tx_ptr;
     req.tx_space = job_i.tx_space;
     req.binary   = empty_i ? ctx.binary : binary_i;
-    req.db       = ctx.db;
+    req.db       = db_i;
     req.resp     = empty_i ? ctx.resp : resp_i;
     req.meta     = (old_i || empty_i) ? ctx.meta : line.meta;
     req.opaque   = (old_i || empty_i) ? ctx.opaque : line.opaque;
@@ -79,7 +80,8 @@ module byte_record
       req.num    = ctx.num;
     end
     req.cas_out  = line.cmd inside {CmdGets, CmdGats};
-    req.touch    = is_gat(line.cmd) || line.touch || (is_meta(line.cmd) && line.creates);
+    req.touch    = is_gat(line.cmd) || line.touch || (is_meta(line.cmd) && line.creates) ||
+        (resp_i.is && line.keeps);
     if (old_i && ctx.mode == MdValue) req.touch = ctx.touch;
     req.ctx_op = op;
     if (line_valid_i && (binary_i.is ? line.cmd inside {CmdIncr, CmdDecr} :
@@ -146,6 +148,8 @@ module byte_record
           record_o.use_exptime = order_i.use_exptime;
           record_o.use_number  = order_i.op inside {OpIncr, OpDecr} ||
               ((binary_i.is || line.meta.is) && order_i.op == OpDelete);
+          record_o.use_flags   = resp_i.is && order_i.op == OpTouch;
+          if (resp_i.is) req.reply = line.fault;
         end
         AcSwallow: begin
           req.op   = order_i.op;
@@ -159,7 +163,7 @@ module byte_record
         end
         default: ;
       endcase
-      if (order_i.action inside {AcReply, AcSwallow, AcQuit} && !order_i.noreply)
+      if (order_i.action inside {AcReply, AcSwallow, AcSelect, AcQuit} && !order_i.noreply)
         req.reply = order_i.reply;
     end
 

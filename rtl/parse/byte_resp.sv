@@ -1,5 +1,5 @@
 // Reads a command of Redis' protocol byte by byte: `*` and how many arguments, then of each `$`, its length, and so
-// many bytes. Of a command that gates run the name, the key, an increment and a `SET`'s option are words; it ends
+// many bytes. Of a command that gates run the name, the key, numbers and options are words; it ends
 // where its value begins, or with the last word. Any other is `odd`: it is read again, now `whole`, and all of it is
 // text for host software, up to its end or to where it breaks the protocol. So is a line that begins otherwise, a
 // command for people. Latency 1 from a byte, initiation interval 1.
@@ -11,6 +11,7 @@ module byte_resp
   parameter int unsigned KeyMax = 250
 ) (
   input  logic        clk_i,
+  input  logic        rst_ni,
   /// Largest item: no argument is longer.
   input  logic [20:0] item_max_i,
   /// A command begins, or goes on where the job before has left it (MdKeys, MdValue); all of it is text.
@@ -47,9 +48,10 @@ module byte_resp
   /// What was read says this.
   output line_info_t  line_o,
   output numbers_t    numbers_o,
-  output resp_t       resp_o
+  output resp_t       resp_o,
+  /// The command, also if it is read again, takes the connection back to database 0.
+  output logic        reset_o
 );
-
 
   typedef enum logic [3:0] {
     PhStart,
@@ -77,8 +79,12 @@ module byte_resp
   resp_command_t command;
   cmd_e cmd_q;
   resp_form_e form_q;
+  resp_args_e args_q;
+  resp_option_t option, seen_q;  // that the word is; that there were
+  resp_unit_t unit_q;
+  logic time_next_q;             // the next word is a time
+  reply_e fault_q;               // of the last one
   resp_t resp_q;
-  logic nx, xx;
   logic [7:0] klen_q;
 
   resp_command u_command (
@@ -86,8 +92,7 @@ module byte_resp
     .len_i,
     .count_i  (left_q + resp_count_t'(1)),  // the name is complete
     .command_o(command),
-    .nx_o     (nx),
-    .xx_o     (xx)
+    .option_o (option)
   );
 
   // ---------------------------------------------------------------- framing
@@ -95,7 +100,8 @@ module byte_resp
   assign digit    = byte_i inside {[8'h30 : 8'h39]};
   assign too_long = number_q > 32'(item_max_i);
   assign many     = cmd_q == CmdGet;
-  assign value    = !whole_q && phase_q == PhLengthLf && arg_q == 2'd2 && is_store(cmd_q);
+  assign value    = !whole_q && phase_q == PhLengthLf &&
+      ((args_q == RaValue && arg_q == 2'd2) || (args_q == RaTimeValue && arg_q == 2'd3));
   // Here the protocol is broken, or there are no arguments.
   assign broken   = (phase_q == PhCountLf && (bad_q || number_q == '0)) ||
       (phase_q == PhLengthLf && (bad_q || too_long)) || phase_q == PhBrokenLf;
@@ -162,21 +168,67 @@ module byte_resp
   end
 
   // ---------------------------------------------------------------- words
-  logic length_odd, name_ends, number_ends, option_ends, first, word_odd;
-  assign name_ends   = word_i && arg_q == 2'd1;  // its place is already that of the next one
-  assign number_ends = word_i && arg_q == 2'd3 && cmd_q inside {CmdIncr, CmdDecr};
-  assign option_ends = word_i && arg_q == 2'd3 && is_store(cmd_q);
+  // Behind the name, whose place is that of the next one already: increment or time, option, database.
+  logic length_odd, name_ends, select_ends, more_ends, number_ends, time_ends, option_ends, first;
+  logic others_q, word_odd, number_ok, positive, far, low, option_ok, last;
+  reply_e fault;
+  resp_option_t seen;
+  assign last        = left_q == '0;
+  assign name_ends   = word_i && arg_q == 2'd1;
+  assign select_ends = word_i && arg_q == 2'd2 && args_q == RaSelect;
+  assign more_ends   = word_i && arg_q == 2'd3 && !many;
+  assign number_ends = more_ends && args_q == RaIncrement;
+  assign time_ends   = more_ends && (args_q == RaTimeValue || time_next_q);
+  assign option_ends = more_ends && !number_ends && !time_ends;
   assign first       = bulk_q == length_q;
+
+  // A time: what is more than 2^47 milliseconds, or about so, is left to host software; so is what has no sum.
+  assign number_ok = !number_bad_q && num_i.ok_signed;
+  assign positive  = !num_i.neg && num_i.value != '0;
+  assign far       = !num_i.neg &&
+      (unit_q.millis ? num_i.value[63:47] != '0 : num_i.value[63:37] != '0);
+  assign low       = num_i.neg && !unit_q.millis && num_i.value[63:53] != '0;
+
+  always_comb begin
+    fault = time_ends ? RpNone : fault_q;
+    if (time_ends && !number_ok) fault = RpNonNumeric;
+    else if (time_ends && !positive) fault = RpBadExpire;
+    else if (time_ends && far) fault = RpTooLarge;  // too far
+
+    seen = seen_q | option;
+    if (!option.timed) seen.unit = seen_q.unit;
+    unique case (args_q)
+      RaValue:
+      option_ok = option.get || (option.nx && !seen_q.xx) || (option.xx && !seen_q.nx) ||
+          (option.keep && !seen_q.timed);
+      RaTime:
+      option_ok = (option.nx || option.xx || option.gt || option.lt) &&
+          !(seen.nx && (seen.xx || seen.gt || seen.lt)) && !(seen.gt && seen.lt);
+      default: option_ok = option.persist && !seen_q.timed;
+    endcase
+    if (args_q inside {RaValue, RaOptions} && option.timed && !seen_q.keep && !seen_q.persist &&
+        (!seen_q.timed || option.unit == seen_q.unit) && !last)
+      option_ok = 1'b1;
+  end
+
   always_comb begin
     unique case (arg_q)
       2'd0:    length_odd = number_q == '0 || number_q > 32'd16;
       2'd1:    length_odd = number_q == '0 || number_q > 32'(KeyMax);
       default:
-      length_odd = !value && (number_q == '0 || number_q > (many ? 32'(KeyMax) : 32'd20));
+      length_odd = !value && (args_q == RaOptions ? number_q > 32'd64 :
+          number_q == '0 || number_q > (many ? 32'(KeyMax) : 32'd20));
     endcase
-    word_odd = (name_ends && !command.found) || (option_ends && !nx && !xx) ||
-        (number_ends && (number_bad_q || !num_i.ok_signed ||
-                         (cmd_q == CmdDecr && num_i.neg && num_i.value[63])));
+    word_odd = (name_ends && (!command.found || (command.one_db && others_q))) ||
+        (option_ends && !option_ok) || (select_ends && !(number_ok && !num_i.neg && num_i.value < 64'd16)) ||
+        (number_ends && (!number_ok || (cmd_q == CmdDecr && num_i.neg && num_i.value[63])));
+    unique case (args_q)
+      RaTime:      word_odd |= time_ends && (!number_ok || far || low);
+      RaTimeValue: word_odd |= time_ends && fault != RpNone;
+      RaValue:     word_odd |= more_ends && last && fault != RpNone;
+      RaOptions:   word_odd |= more_ends && last && fault == RpTooLarge;
+      default:     ;
+    endcase
     odd_o = 1'b0;
     if (valid_i) begin
       unique case (phase_q)
@@ -188,6 +240,12 @@ module byte_resp
       endcase
     end
     odd_o = !whole_q && (odd_o || word_odd);
+  end
+
+  // Once a connection has chosen another database than 0 there may be items in it.
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) others_q <= 1'b0;
+    else if (select_ends && !word_odd && num_i.value[3:0] != '0) others_q <= 1'b1;
   end
 
   // An increment is written as Redis writes numbers: no plus, no zero in front.
@@ -203,19 +261,52 @@ module byte_resp
     if (begin_i) begin
       cmd_q     <= (old_i && ctx_i.mode == MdKeys) ? CmdGet : CmdUnknown;
       form_q    <= (ctx_i.mode == MdKeys) ? RfBulk : ctx_i.resp.form;
+      args_q      <= RaNone;
+      seen_q      <= '0;
+      time_next_q <= 1'b0;
+      fault_q     <= RpNone;
       resp_q    <= ctx_i.resp;
       klen_q    <= ctx_i.klen;
       numbers_o <= '{number: 64'd1, default: '0};
     end else if (word_i && !whole_q) begin
       if (name_ends) begin
-        cmd_q  <= command.cmd;
-        form_q <= command.form;
+        cmd_q       <= command.cmd;
+        form_q      <= command.form;
+        args_q      <= command.args;
+        unit_q      <= command.unit;
+        time_next_q <= command.args == RaTime;
+        // PERSIST
+        if (command.args == RaNone) numbers_o.flags <= 32'(resp_when_t'{xx: 1'b1, default: '0});
       end
       if (name_ends && command.array) numbers_o.number <= 64'(left_q);
       if (arg_q == 2'd2) klen_q <= chars_o;
-      if (number_ends) numbers_o.number <= num_i.neg ? -num_i.value : num_i.value;
-      if (option_ends) cmd_q <= nx ? CmdAdd : CmdReplace;
+      if (number_ends || select_ends)
+        numbers_o.number <= num_i.neg ? -num_i.value : num_i.value;
+      if (option_ends) begin
+        seen_q      <= seen;
+        unit_q      <= option.unit;
+        time_next_q <= option.timed;
+        if (option.nx && args_q == RaValue) cmd_q <= CmdAdd;
+        if (option.xx && args_q == RaValue) cmd_q <= CmdReplace;
+        if (option.get) form_q <= RfBulk;
+        if (args_q == RaTime)
+          numbers_o.flags <= 32'(resp_when_t'{lt: seen.lt, gt: seen.gt, xx: seen.xx, nx: seen.nx});
+      end
+      if (time_ends) begin
+        time_next_q        <= 1'b0;
+        fault_q            <= fault;
+        // A thousand is 1024 - 16 - 8. What is over is long over.
+        numbers_o.relative <= !unit_q.date && positive;
+        numbers_o.expiry   <= !positive ? 48'd1 : unit_q.millis ? 48'(num_i.value[46:0]) :
+            (48'(num_i.value[36:0]) << 10) - (48'(num_i.value[36:0]) << 4) -
+            (48'(num_i.value[36:0]) << 3);
+      end
     end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (begin_i && !whole_i) reset_o <= 1'b0;
+    else if (name_ends && !whole_q && command.reset) reset_o <= 1'b1;
   end
 
   assign put_o      = valid_i && (whole_q || phase_q == PhData);
@@ -227,8 +318,8 @@ module byte_resp
                : value && left_q == resp_count_t'(1));
   assign data_o     = valid_i && phase_q == PhData;
   assign any_o      = any_q;
-  assign last_o     = left_q == '0;
-  assign key_o      = !whole_q && (arg_q == 2'd2 || (many && arg_q == 2'd3));
+  assign last_o     = last;
+  assign key_o      = !whole_q && args_q != RaSelect && (arg_q == 2'd2 || (many && arg_q == 2'd3));
   assign array_o    = !whole_q && name_ends && command.found && command.array;
   assign chars_o    = length_q[7:0];
   assign left_o     = left_q;
@@ -238,6 +329,8 @@ module byte_resp
     line_o        = '0;
     line_o.cmd    = whole_q ? CmdHost : cmd_q;
     line_o.klen   = klen_q;
+    line_o.keeps  = seen_q.keep;
+    line_o.fault  = fault_q;
     line_o.length = 32'(value_q);
   end
 

@@ -72,6 +72,7 @@ module byte_words
     if (begin_i) begin
       line_o <= '0;
       flags_o <= 1'b0;
+      {numbers_o.relative, numbers_o.expiry} <= '0;  // Redis only
       if (old_i) begin
         line_o.klen  <= ctx_i.klen;
         line_o.words <= 5'd2;

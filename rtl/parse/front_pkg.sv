@@ -23,7 +23,8 @@ package front_pkg;
     CmdVerbosity,
     CmdVersion,
     CmdQuit,
-    CmdNoop,    // binary only
+    CmdNoop,    // binary and Redis only
+    CmdSelect,  // Redis only
     CmdMetaNoop,
     CmdMetaGet,
     CmdMetaSet,
@@ -35,13 +36,47 @@ package front_pkg;
   /// Arguments of a command of Redis' protocol.
   typedef logic [29:0] resp_count_t;
 
+  /// What stands behind the key of a command of Redis' protocol, or in its place.
+  typedef enum logic [2:0] {
+    RaNone,
+    RaIncrement,
+    RaValue,      // a value, and options of SET
+    RaTimeValue,  // a time, a value
+    RaTime,       // a time, and when it is taken
+    RaOptions,    // options of GETEX
+    RaSelect      // the number of a database; no key
+  } resp_args_e;
+
+  /// What a time counts, and from when.
+  typedef struct packed {
+    logic date;    // not from now
+    logic millis;  // not seconds
+  } resp_unit_t;
+
   /// What the name of a command of Redis' protocol says.
   typedef struct packed {
     logic       found;  // gates run it
     cmd_e       cmd;
     resp_form_e form;
     logic       array;  // its reply is an array
+    resp_args_e args;
+    resp_unit_t unit;   // RaTime, RaTimeValue
+    logic       one_db; // is about the connection's database alone
+    logic       reset;  // host software runs it; the connection is back at database 0
   } resp_command_t;
+
+  /// A word behind these, which is an option.
+  typedef struct packed {
+    logic       nx;
+    logic       xx;
+    logic       gt;
+    logic       lt;
+    logic       get;
+    logic       keep;     // KEEPTTL
+    logic       persist;
+    logic       timed;    // a time follows
+    resp_unit_t unit;
+  } resp_option_t;
 
   /// What a word of a request line says by its spelling.
   typedef struct packed {
@@ -105,6 +140,8 @@ package front_pkg;
     logic [63:0] unique_no;  // incr, decr: CAS unique; the number to begin with, if one is made
     logic [63:0] initial_no;
     logic        creates;
+    // Redis only: the expiry stays as it is; if there is a value, `fault` is the reply
+    logic        keeps;
   } line_info_t;
 
   function automatic logic is_get(input cmd_e cmd);
@@ -150,6 +187,7 @@ package front_pkg;
     AcStorePart,  // data follows, not all of it in this job
     AcSwallow,
     AcHost,
+    AcSelect,
     AcQuit,
     AcBack        // the job holds too little: read it again
   } action_e;
@@ -360,6 +398,8 @@ package front_pkg;
     logic [31:0] flags;
     logic [31:0] exptime;
     logic [63:0] number;
+    logic        relative;  // Redis: an expiry in milliseconds, counted from now or not
+    msec_t       expiry;
   } numbers_t;
 
   /// What a reader of requests gives out in a clock.

@@ -181,6 +181,7 @@ module line_act
   end
   always_ff @(posedge clk_i) begin
     if (done) begin
+      numbers_o         <= '0;
       numbers_o.flags   <= a[31:0];
       numbers_o.exptime <= cand_q.exptime_a ? a[31:0] : b;
       numbers_o.number  <= 64'(a);

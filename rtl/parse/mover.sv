@@ -54,20 +54,22 @@ module mover
   );
 
   // ---------------------------------------------------------------- one beat after the other
-  logic valid_q, go, last, come;
+  // That a beat is an item's last one, and whether that one crosses a line's end, is known before its turn.
+  logic valid_q, go, last_q, last_crosses_q, crosses, come;
+  logic [7:0] lines;  // that have come, from the beat's first one on
   place_t at_q;
   logic [13:0] left_q;
   logic [6:0] len;
 
   always_comb begin
-    last = left_q <= 14'd64;
-    len  = last ? left_q[6:0] : 7'd64;
+    len  = last_q ? left_q[6:0] : 7'd64;
     // Its last byte is in this line or in the one behind.
-    come = left_q == '0 ||
-        $signed(coming_i - at_q.line) > ((8'(at_q.lane) + 8'(len) > 8'd64) ? 8'sd1 : 8'sd0);
+    crosses = last_q ? last_crosses_q : at_q.lane != '0;
+    lines   = coming_i - at_q.line;
+    come    = left_q == '0 || (!lines[7] && lines > 8'(crosses));
   end
   assign go       = valid_q && room_i && come && !wait_i;
-  assign head_pop = !valid_q || (go && last);
+  assign head_pop = !valid_q || (go && last_q);
   assign place_o  = at_q;
 
   always_ff @(posedge clk_i) begin
@@ -76,14 +78,17 @@ module mover
     if (head_pop) begin
       at_q   <= head.place;
       left_q <= head.len;
+      last_q <= head.len <= 14'd64;
+      last_crosses_q <= 7'(head.place.lane) + 7'(6'(head.len - 14'd1)) > 7'd63;
     end else if (go) begin
       at_q.line <= at_q.line + 1'b1;
       left_q    <= left_q - 14'd64;
+      last_q    <= left_q <= 14'd128;
     end
   end
 
   // ---------------------------------------------------------------- beats
-  logic go_q, last_q;
+  logic go_q, end_q;
   logic [6:0] len_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -94,13 +99,13 @@ module mover
       valid_o <= go_q;
     end
     if (go) begin
-      last_q <= last;
+      end_q <= last_q;
       len_q  <= len;
     end
     if (go_q) begin
       beat_o.data <= data_i & ~({512{1'b1}} << {len_q, 3'b000});
       beat_o.len  <= len_q;
-      beat_o.last <= last_q;
+      beat_o.last <= end_q;
     end
   end
 

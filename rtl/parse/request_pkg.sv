@@ -32,13 +32,30 @@ package request_pkg;
   localparam int unsigned BinaryHeader = 24;
 
   /// What a reply to a request in Redis' protocol says.
-  typedef enum logic [2:0] {
+  typedef enum logic [3:0] {
     RfStatus,   // OK, or null
     RfInteger,  // 1 or 0; a sum
     RfLength,   // of the value
-    RfBulk,     // the value, or null
-    RfArray     // so many replies follow
+    RfBulk,     // the value that there is, or was, or null
+    RfArray,    // so many replies follow
+    RfType,     // string, or none
+    RfTtl,      // when it expires: seconds or milliseconds from now, Unix time in seconds or milliseconds
+    RfPttl,
+    RfExpiretime,
+    RfPexpiretime
   } resp_form_e;
+  function automatic logic is_time(input resp_form_e form);
+    return form inside {RfTtl, RfPttl, RfExpiretime, RfPexpiretime};
+  endfunction
+
+  /// When a command of Redis' protocol sets an expiry: if there is none, one, a sooner, a later one. In a
+  /// record's `flags`.
+  typedef struct packed {
+    logic lt;
+    logic gt;
+    logic xx;
+    logic nx;
+  } resp_when_t;
 
   /// What is known of a connection in Redis' protocol, and of a request in it.
   typedef struct packed {
@@ -130,13 +147,13 @@ package request_pkg;
     RpNonNumeric,     // CLIENT_ERROR cannot increment or decrement non-numeric value
     RpTooLarge,       // SERVER_ERROR object too large for cache
     RpNoMemory,       // SERVER_ERROR out of memory storing object
-    RpMultiPacket,    // SERVER_ERROR multi-packet request not supported
-    RpBadDelete,      // CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]
+    RpBadDelete = 6'd19,      // CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]
     RpOverflow,       // Redis' only, as what follows
     RpPong,
     RpTooLong,        // the command is longer than a job
+    RpBadExpire,      // invalid expire time in 'getex' command
     RpFound,          // meta commands' only, as what follows
-    RpMetaNoop = 6'd47,
+    RpMetaNoop = 6'd49,
     RpDuplicate,
     RpInvalid,
     RpInvalidOrDuplicate,
@@ -232,16 +249,17 @@ package request_pkg;
     logic        noreply;    // binary, meta: not if it succeeds, or a get finds nothing
     logic        cas_out;
     logic        touch;      // binary, meta incr, decr: makes the number `hash` where none
-                             // is; meta append, prepend: of nothing, too
+                             // is; meta append, prepend: of nothing, too; Redis' SET: the
+                             // expiry stays as it is
     logic        last_key;   // OpHost of Redis' protocol: the command ends with it
-    reply_e      reply;      // OpReply, OpTooBig
+    reply_e      reply;      // OpReply, OpTooBig; OpGet of Redis' protocol: instead of a value
     logic [9:0]  host_len;   // OpHostData
     logic [7:0]  klen;
     db_t         db;         // the key is of this database
     logic        key_stored; // SET with its data complete in the log: key is read from there
     logic [63:0] hash;       // key_stored only; otherwise the store computes it
     logic [20:0] vlen;       // OpHost of Redis' protocol: bytes of the command before these
-    logic [31:0] flags;
+    logic [31:0] flags;      // OpTouch of Redis' protocol: resp_when_t
     msec_t       expiry;     // of the item; 0 never, 1 long past
     logic [63:0] num;        // CAS unique or delta; binary, meta deletes, appends: 0 is any
     logic [63:0] unique_no;  // OpIncr, OpDecr: CAS unique, 0 is any

@@ -9,9 +9,7 @@ module requests
 (
   input  logic        clk_i,
   input  logic        rst_ni,
-  // verilator lint_off UNUSEDSIGNAL
-  input  now_t        now_i,  // memcached's times know seconds only
-  // verilator lint_on UNUSEDSIGNAL
+  input  now_t        now_i,
   /// From the byte engine and the line engine, never both at once; numbers a clock later. Item data by
   /// itself.
   input  out_t        byte_i,
@@ -64,7 +62,8 @@ module requests
   numbers_t numbers;
   msec_t when_;
   assign numbers = line_q ? line_numbers_i : byte_numbers_i;
-  assign when_   = absolute(numbers.exptime, now_i.second, out_q.rec.req.binary.is);
+  assign when_   = out_q.rec.req.resp.is ? numbers.expiry + (numbers.relative ? now_i.ms : '0) :
+      absolute(numbers.exptime, now_i.second, out_q.rec.req.binary.is);
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       out_q.rec_do   <= '0;

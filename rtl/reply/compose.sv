@@ -83,6 +83,9 @@ module compose
   assign rec_ready_o = !work_valid_q || done;
   assign load        = rec_valid_i && rec_ready_o;
 
+  // The last bytes of a value take what the next record begins with along.
+  logic join_head;
+
   logic [6:0] block_len;
   logic [5:0] numbers_len;
   logic joined;
@@ -114,7 +117,9 @@ module compose
     else if (work_in.long_value) work_in.behind = StValue;
     else work_in.behind = StDone;
     work_in.first = StHead;
-    if (rec_i.ahead == '0 && rec_i.own == FxNone && !rec_i.numbers) begin
+    if (join_head) begin
+      work_in.first = StValue;
+    end else if (rec_i.ahead == '0 && rec_i.own == FxNone && !rec_i.numbers) begin
       if (rec_i.host) work_in.first = StHost;
       else if (rec_i.value) work_in.first = StValue;
     end
@@ -181,7 +186,7 @@ module compose
         src_low    = SrcChunk;
         src_high   = SrcChunk;
         start      = chunk_i.start;
-        len        = chunk_i.len;
+        len        = chunk_i.len + (join_head ? 7'(numbers_i.len) : '0);
         if (!chunk_i.last) step_d = StValue;
         else if (work_q.rec.ending != EnNone) step_d = StEnding;
       end
@@ -206,6 +211,10 @@ module compose
       end
     endcase
   end
+
+  assign join_head     = work_valid_q && step == StValue && chunk_i.last &&
+      work_q.rec.ending == EnNone && rec_valid_i && rec_i.joins &&
+      chunk_i.len <= 7'd64 - 7'(numbers_i.len);
 
   assign pick_valid    = work_valid_q && (!need_key || key_valid_i) &&
       (!need_chunk || chunk_valid_i) &&
@@ -252,6 +261,7 @@ module compose
   // The value's lanes, and those of what ends it; the shorter ending is the longer one's beginning.
   logic [InnerMax+EndingMax-1:0][7:0] behind;
   logic [63:0][7:0] block;
+  logic [NumberLanes-1:0][7:0] block_numbers;
   always_comb begin
     for (int unsigned p = 0; p < InnerMax + EndingMax; p++) begin
       behind[p] = '0;
@@ -261,8 +271,9 @@ module compose
       if (p < InnerMax && 5'(p) < work_q.rec.inner_len) behind[p] = chunk_i.data[8*p+:8];
     end
     // The first of the numbers' lanes is used only where there is no value in the block.
-    block = {behind, work_q.numbers[NumberLanes-1:1]};
-    block[63] = behind[InnerMax+EndingMax-1] | work_q.numbers[0];
+    block_numbers = (step == StValue) ? numbers_i.text : work_q.numbers;
+    block = {behind, block_numbers[NumberLanes-1:1]};
+    block[63] = behind[InnerMax+EndingMax-1] | block_numbers[0];
   end
 
   // verilator lint_off UNUSEDSIGNAL
@@ -275,8 +286,12 @@ module compose
 
   logic pick_valid_q;
   line_t block_q;
+  // Its lanes: from the edge on, and in front of the piece's first one, or those that are both.
   logic [5:0] turn_q;
-  logic [6:0] edge_q;
+  logic [6:0] edge_at, edge_q;
+  logic [5:0] start_q;
+  assign edge_at = join_head ? 7'(chunk_i.start) + chunk_i.len :
+      (step == StHead) ? work_q.edge_at : (step == StBlock) ? '0 : 7'd64;
   text_t text_q, text_in;
   logic text_room;
   assign pick_ready = !pick_valid_q || text_room;
@@ -285,8 +300,10 @@ module compose
     else if (pick_ready) pick_valid_q <= pick_valid;
     if (pick) begin
       text_q.data           <= {high[511:8*KeyAt], low[8*KeyAt-1:0]};
-      turn_q                <= (step == StHead) ? work_q.turn : '0;
-      edge_q                <= (step == StHead) ? work_q.edge_at : (step == StBlock) ? '0 : 7'd64;
+      turn_q                <= (step == StHead) ? work_q.turn : (step == StBlock) ? '0 :
+          chunk_i.start + 6'(chunk_i.len) - 6'(Joint) + numbers_i.len;
+      edge_q                <= edge_at;
+      start_q               <= join_head ? chunk_i.start : '0;
       text_q.start          <= start;
       text_q.len            <= len;
       text_q.last           <= work_q.rec.last && step_d == StDone;
@@ -294,13 +311,18 @@ module compose
       text_q.bad            <= need_chunk && chunk_i.bad;
       text_q.sized          <= !begun_q && work_q.long_value;
       text_q.size           <= work_q.size;
-      if (step == StBlock || (step == StHead && work_q.block_len != '0)) block_q <= block;
+      if (step inside {StBlock, StValue} || (step == StHead && work_q.block_len != '0))
+        block_q <= block;
     end
   end
 
   strb_t turned_lanes;
   line_t turned;
-  assign turned_lanes = {64{1'b1}} << edge_q;  // none from 64 on
+  always_comb begin
+    for (int unsigned i = 0; i < 64; i++)
+    turned_lanes[i] = edge_q[6] ? 6'(i) >= edge_q[5:0] && 6'(i) < start_q
+                                : 6'(i) >= edge_q[5:0] || 6'(i) < start_q;
+  end
   lib_rotate u_rotate (
     .data_i (block_q),
     .lanes_i(turn_q),

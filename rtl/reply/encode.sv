@@ -135,6 +135,11 @@ module encode
     .line_i   (res_i.kind == RsValue && !res_i.resp.is && !res_i.meta.is),
     .has_num_i(res_i.kind == RsNumber || res_i.cas_out || res_i.resp.is || res_i.meta.is),
     .flags_i  (res_i.flags),
+    .bulk_i   (res_i.resp.is && res_i.kind == RsValue),
+    .meta_i   (res_i.meta.is && res_i.kind == RsValue),
+    .behind_i (rec_in.joins),
+    .thousands_i(res_i.resp.is && res_i.kind == RsNumber && !res_i.negative &&
+                 res_i.resp.form inside {RfTtl, RfExpiretime}),
     .bytes_i  (res_i.vlen),
     .num_i    (((res_i.resp.is || res_i.meta.is) && res_i.kind == RsValue) ? 64'(res_i.vlen) :
                                                                            res_i.num),

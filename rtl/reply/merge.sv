@@ -77,16 +77,19 @@ module merge
 
   // ---------------------------------------------------------------- Redis
   fixed_t null_text;
-  logic is_status;
+  logic is_status, is_bulk;
   assign null_text = res_i.resp.three ? FrNull : FrNil;
   assign is_status = res_i.resp.form == RfStatus;
+  assign is_bulk   = res_i.resp.form == RfBulk;
   always_comb begin
     unique case (res_i.reply)
-      RpStored:     resp_text = is_status ? FrOk : FrOne;
-      RpNotStored:  resp_text = is_status ? null_text : FrZero;
-      RpDeleted:    resp_text = FrOne;
-      RpNotFound:   resp_text = (res_i.resp.form == RfBulk) ? null_text : FrZero;
-      RpOk:         resp_text = FrOk;
+      RpStored:     resp_text = is_status ? FrOk : is_bulk ? null_text : FrOne;
+      RpNotStored:  resp_text = (is_status || is_bulk) ? null_text : FrZero;
+      RpDeleted, RpTouched: resp_text = FrOne;
+      RpNotFound:
+      resp_text = is_bulk ? null_text : (res_i.resp.form == RfType) ? FrNone : FrZero;
+      RpOk:         resp_text = (res_i.resp.form == RfType) ? FrString : FrOk;
+      RpBadExpire:  resp_text = FrBadExpire;
       RpPong:       resp_text = FrPong;
       RpNonNumeric: resp_text = FrNotInteger;
       RpOverflow:   resp_text = FrOverflow;
@@ -136,15 +139,17 @@ module merge
       RsHostData: rec_o.host = 1'b1;
       default: ;
     endcase
-    if (res_i.resp.is && res_i.kind == RsValue) begin
-      rec_o.own  = res_i.head ? FrBulk : FxNone;
+    if ((res_i.resp.is || res_i.meta.is) && res_i.kind == RsValue) begin
+      rec_o.own  = FxNone;
       rec_o.klen = '0;
-    end
-    if (res_i.meta.is && res_i.kind == RsValue) begin
-      rec_o.own  = res_i.head ? FmValue : FxNone;
-      rec_o.klen = '0;
+      if (res_i.head && !rec_o.inner && waiting_q == '{ending: EnCrlf, reply: FxNone}) begin
+        rec_o.ahead = '0;
+        rec_o.joins = 1'b1;
+      end
     end
     if (line_i) begin
+      rec_o.ahead    = waiting_q;
+      rec_o.joins    = 1'b0;
       rec_o.own      = FxNone;
       rec_o.numbers  = 1'b0;
       rec_o.inner    = 1'b0;

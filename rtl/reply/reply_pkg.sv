@@ -20,7 +20,7 @@ package reply_pkg;
   function automatic logic is_binary(input fixed_t code);
     return code inside {[FxNotFound : FxVersion]};
   endfunction
-  // Texts of Redis' protocol; the last ones stand before a number.
+  // Texts of Redis' protocol; three stand before a number.
   localparam fixed_t FrOk = 6'd32;
   localparam fixed_t FrOne = 6'd33;
   localparam fixed_t FrZero = 6'd34;
@@ -34,16 +34,17 @@ package reply_pkg;
   localparam fixed_t FrTooLong = 6'd42;
   localparam fixed_t FrInteger = 6'd43;
   localparam fixed_t FrNegative = 6'd44;
-  localparam fixed_t FrBulk = 6'd45;
-  localparam fixed_t FrArray = 6'd46;
+  localparam fixed_t FrArray = 6'd45;
+  localparam fixed_t FrBadExpire = 6'd46;
+  localparam fixed_t FrString = 6'd47;
+  localparam fixed_t FrNone = 6'd48;
 
   // Texts of meta commands: replies from RpMetaNoop on have the numbers of reply_e, too.
   localparam fixed_t FmNotFound = 6'd29;
   localparam fixed_t FmExists = 6'd30;
-  localparam fixed_t FmNotStored = 6'd60;
-  localparam fixed_t FmValue = 6'd61;  // before a number
-  localparam fixed_t FmDone = 6'd62;
-  localparam fixed_t FmMissing = 6'd63;
+  localparam fixed_t FmNotStored = 6'd62;
+  localparam fixed_t FmDone = 6'd63;
+  localparam fixed_t FmMissing = 6'd18;
 
   /// What stands behind a value.
   typedef logic [1:0] ending_t;
@@ -66,6 +67,7 @@ package reply_pkg;
     logic        silent;     // nothing, but for `ahead`
     logic [7:0]  klen;       // 0: none
     logic        numbers;
+    logic        joins;      // they begin with the end of the value before, and a long value follows
     logic        value;      // its bytes come as chunks
     logic        inner;      // so few that they stand in one line with what is around them
     logic [4:0]  inner_len;
@@ -145,7 +147,6 @@ package reply_pkg;
       return line_of("CLIENT_ERROR cannot increment or decrement non-numeric value");
       6'(RpTooLarge):    return line_of("SERVER_ERROR object too large for cache");
       6'(RpNoMemory):    return line_of("SERVER_ERROR out of memory storing object");
-      6'(RpMultiPacket): return line_of("SERVER_ERROR multi-packet request not supported");
       6'(RpBadDelete):
       return line_of("CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]");
       FxValue:           return chars_of("VALUE ");
@@ -171,14 +172,15 @@ package reply_pkg;
       return line_of("-OOM command not allowed when used memory > 'maxmemory'.");
       FrTooLong:
       return line_of("-ERR Protocol error: command is longer than this server takes");
+      FrBadExpire:       return line_of("-ERR invalid expire time in 'getex' command");
+      FrString:          return line_of("+string");
+      FrNone:            return line_of("+none");
       FrInteger:         return chars_of(":");
       FrNegative:        return chars_of(":-");
-      FrBulk:            return chars_of("$");
       FrArray:           return chars_of("*");
       FmNotFound:        return line_of("NF");
       FmExists:          return line_of("EX");
       FmNotStored:       return line_of("NS");
-      FmValue:           return chars_of("VA ");
       FmDone:            return line_of("HD");
       FmMissing:         return line_of("EN");
       6'(RpMetaNoop):    return line_of("MN");

@@ -1,5 +1,6 @@
-// Numbers of a reply as text: " <flags> <bytes>[ <cas unique>]\r\n" behind a VALUE line's key, or
-// "<number>\r\n" alone. Latency 10, initiation interval 1, no back-pressure.
+// Numbers of a reply as text: " <flags> <bytes>[ <cas unique>]\r\n" behind a VALUE line's key,
+// "<number>\r\n" alone, or Redis' "$<number>\r\n" and a meta command's "VA <number>\r\n", behind the end of another
+// value. Latency 10, initiation interval 1, no back-pressure.
 module value_line (
   input  logic             clk_i,
   input  logic             rst_ni,
@@ -7,6 +8,13 @@ module value_line (
   input  logic             valid_i,
   input  logic             line_i,
   input  logic             has_num_i,
+  /// Redis: it is the length of a value, and the CR LF of the value before stands in front of it.
+  input  logic             bulk_i,
+  /// A meta command: it is such a length, too, behind "VA ".
+  input  logic             meta_i,
+  input  logic             behind_i,
+  /// Of the number only the thousands.
+  input  logic             thousands_i,
   input  logic [31:0]      flags_i,
   input  logic [20:0]      bytes_i,
   input  logic [63:0]      num_i,
@@ -21,10 +29,10 @@ module value_line (
 
   logic [FlagDigits-1:0][3:0] flag_digit;
   logic [ByteDigits-1:0][3:0] byte_digit;
-  logic [NumDigits-1:0][3:0] num_digit;
+  logic [NumDigits-1:0][3:0] num_digit, number_digit;
   logic [3:0] flag_count;
   logic [2:0] byte_count;
-  logic [4:0] num_count;
+  logic [4:0] num_count, number_count;
 
   bin2dec #(
     .Width (32),
@@ -59,13 +67,25 @@ module value_line (
 
   // Beside the numbers.
   logic [DecimalStages+2:0] valid_q;
-  logic [DecimalStages-1:0] line_q, has_num_q;
-  logic line, has_num;
+  logic [DecimalStages-1:0] line_q, has_num_q, bulk_q, meta_q, behind_q, thousands_q;
+  logic line, has_num, bulk, meta, behind, thousands;
+  logic [1:0] prefix;  // characters in front of a length
   always_ff @(posedge clk_i) begin
     valid_q   <= rst_ni ? {valid_q[DecimalStages+1:0], valid_i} : '0;
     line_q    <= {line_q[DecimalStages-2:0], line_i};
     has_num_q <= {has_num_q[DecimalStages-2:0], has_num_i};
+    meta_q      <= {meta_q[DecimalStages-2:0], meta_i};
+    bulk_q      <= {bulk_q[DecimalStages-2:0], bulk_i};
+    behind_q    <= {behind_q[DecimalStages-2:0], behind_i};
+    thousands_q <= {thousands_q[DecimalStages-2:0], thousands_i};
   end
+  assign bulk      = bulk_q[DecimalStages-1];
+  assign meta      = meta_q[DecimalStages-1];
+  assign prefix    = meta ? 2'd3 : bulk ? 2'd1 : 2'd0;
+  assign behind    = behind_q[DecimalStages-1];
+  assign thousands = thousands_q[DecimalStages-1];
+  assign number_digit = thousands ? (4 * NumDigits)'(num_digit[NumDigits-1:3]) : num_digit;
+  assign number_count = !thousands ? num_count : (num_count > 5'd3) ? num_count - 5'd3 : 5'd1;
   assign line    = line_q[DecimalStages-1];
   assign has_num = has_num_q[DecimalStages-1];
   assign valid_o = valid_q[DecimalStages+2];
@@ -92,14 +112,21 @@ module value_line (
       byte_q[ByteDigits-i] <= !line ? '0 : char(
           (i == ByteDigits) ? '0 : byte_digit[i%ByteDigits], i, 32'(byte_count)
       );
-      for (int unsigned i = 0; i <= NumDigits; i++)
-      num_q[NumDigits-i] <= !has_num ? '0 : char(
-          (i == NumDigits) ? '0 : num_digit[i%NumDigits], i, 32'(num_count)
-      );
+      for (int unsigned i = 0; i <= NumDigits; i++) begin
+        num_q[NumDigits-i] <= !has_num ? '0 : char(
+            (i == NumDigits) ? '0 : number_digit[i%NumDigits], i, 32'(number_count)
+        );
+        if (bulk && i == 32'(number_count)) num_q[NumDigits-i] <= "$";
+        if (meta && i == 32'(number_count) + 1) num_q[NumDigits-i] <= "A";
+        if (meta && i == 32'(number_count) + 2) num_q[NumDigits-i] <= "V";
+        if (behind && i == 32'(number_count) + 32'(prefix)) num_q[NumDigits-i] <= 8'h0a;
+        if (behind && i == 32'(number_count) + 32'(prefix) + 1) num_q[NumDigits-i] <= 8'h0d;
+      end
       flag_shift_q <= 3'(ByteDigits) - byte_count;
-      line_shift_q <= has_num ? 5'(NumDigits) - num_count : 5'(NumDigits + 1);
+      line_shift_q <= has_num ? 5'(NumDigits) - number_count : 5'(NumDigits + 1);
       line_len_q   <= line ? 6'(flag_count) + 6'(byte_count) + 6'd2 : '0;
-      num_len_q    <= !has_num ? 6'd2 : 6'(num_count) + (line ? 6'd3 : 6'd2);
+      num_len_q    <= !has_num ? 6'd2 : 6'(number_count) +
+          (line ? 6'd3 : 6'd2) + 6'(prefix) + (behind ? 6'd2 : 6'd0);
     end
   end
 

@@ -186,7 +186,7 @@ module execute
   logic [1:0] epoch_fits;
   logic [15:0] pick;
   epochs_t epochs;
-  logic sum_get, line_there, prepare, extend_start;
+  logic sum_get, keep, keep_get, line_there, prepare, extend_start;
   line_no_t sum_line;
 
   execute_find u_find (
@@ -222,8 +222,8 @@ module execute
     .pick_i        (pick),
     .way_o         (way),
     .sum_seek_i    (prepare),
-    .sum_line_i    (sum_line),
-    .sum_get_i     (sum_get),
+    .sum_line_i    (keep ? act.req.off.pos[27:2] : sum_line),
+    .sum_get_i     (sum_get || keep_get),
     .line_there_o  (line_there),
     .release_i     (extend_start),
     .acq_valid_o,
@@ -294,6 +294,10 @@ module execute
     .key_told_o   (key_told),
     .key_i        (key),
     .key_more_i   (key_more),
+    .keep_o       (keep),
+    .keep_get_o   (keep_get),
+    .line_there_i (line_there),
+    .rsp_slot_i,
     .prepare_o    (prepare),
     .way_write_o  (way_write),
     .way_use_o    (way_use),

@@ -49,6 +49,11 @@ module execute_act
   output logic        key_told_o,
   input  beat_t       key_i,
   input  logic        key_more_i,
+  /// The header of the item that it stores is to get the old one's expiry: its line is got, and it is there.
+  output logic        keep_o,
+  output logic        keep_get_o,
+  input  logic        line_there_i,
+  input  log_slot_t   rsp_slot_i,
   /// An insert or a sum may begin: its buckets are read, and its number's line is looked for.
   output logic        prepare_o,
   /// Index: write its way, count its use.
@@ -92,6 +97,8 @@ module execute_act
     StInsert,
     StSum,
     StExtend,
+    StKeep,     // wait for the line of the new item's header
+    StKept,     // write the old item's expiry into it
     StHost,
     StHostText
   } state_e;
@@ -102,8 +109,8 @@ module execute_act
   ctx_t ctx, last;
   logic [16:0] spent;
   logic key_waits_run, in_run, out_free, fast_set, fast_done, acts, ends, done, host_done;
-  logic shows_key, tells_key, bucket_ok, touch_ok, key_waits, keys_go, patch_q, steady_q, emits;
-  logic meta_key;
+  logic keeps, kept_q, shows_key, tells_key, bucket_ok, touch_ok, key_waits, keys_go, patch_q;
+  logic steady_q, emits, meta_key;
 
   execute_decide u_decide (
     .range_i,
@@ -129,8 +136,22 @@ module execute_act
     .last_o (last)
   );
 
+  // Redis: the time until, or at which, the item expires, rounded to what is told. Known in StAct once the item
+  // stands for a clock.
+  logic times;
+  logic signed [48:0] from_q, time_d;
+  msec_t time_q;
+  assign times  = does.get && op_i.req.resp.is && is_time(op_i.req.resp.form);
+  assign time_d = $signed({1'b0, item_i.expiry}) - from_q;
+  always_ff @(posedge clk_i) begin
+    from_q <= ((op_i.req.resp.form inside {RfTtl, RfPttl}) ? $signed({1'b0, now_i}) : '0) -
+              ((op_i.req.resp.form inside {RfTtl, RfExpiretime}) ? 49'sd500 : '0);
+    time_q <= time_d[48] ? '0 : time_d[47:0];
+  end
+
   execute_result u_result (
     .range_i,
+    .time_i    (time_q),
     .op_i,
     .item_i,
     .decision_i(does),
@@ -149,17 +170,19 @@ module execute_act
   // ---------------------------------------------------------------- when
   assign in_run    = state_q == StRun && valid_i && room.settled;
   assign out_free  = res_ready_i && read_ready_i && rkey_ready_i;
-  assign fast_set  = op_i.req.op == OpSet && item_i.renewed_hit && does.place_ok && !meta_key;
+  assign fast_set  = op_i.req.op == OpSet && item_i.renewed_hit && does.place_ok && !meta_key &&
+      !(op_i.req.resp.is && (op_i.req.touch || op_i.req.resp.form == RfBulk));
   assign fast_done = in_run && out_free && (room.skip ||
       (!op_i.found.lookup && !(op_i.req.op == OpHost)) ||
-      (does.get && !op_i.req.touch && item_i.decided && !key_waits_run) ||
+      (does.get && !op_i.req.touch && item_i.decided && !key_waits_run && !times) ||
       (fast_set && way_ready_i));
   // Who looks at it knows that the request in act, if there is one, ends in this clock.
   assign commit_o  = '{valid: valid_i && fast_set && !room.skip, line: op_i.found.line,
                        way: item_i.way, off: op_i.req.off};
+  assign keeps     = does.keeps && !room.skip;
   assign acts      = fast_done ||
-      (state_q == StAct && out_free && (steady_q || !is_extend(op_i.req.op)) &&
-       !(shows_key && key_more_i));
+      (state_q == StAct && out_free && (steady_q || !(is_extend(op_i.req.op) || times)) &&
+       (kept_q || !keeps) && !(shows_key && key_more_i));
 
   // What comes before the end: writes must be taken, inserts and sums take longer. A long key needs
   // further clocks, in StAct.
@@ -191,7 +214,8 @@ module execute_act
         if (op_i.req.op == OpHost) state_d = StHost;
         else if (renew_o) state_d = StRenew;
         else if (find_o) state_d = StFind;
-        else if (op_i.found.lookup && (!does.get || op_i.req.touch || key_waits_run) && !fast_set)
+        else if (op_i.found.lookup &&
+                 (!does.get || op_i.req.touch || key_waits_run || times) && !fast_set)
           state_d = ready;
       end
       StRenew:    if (renew_done_i) state_d = find_o ? StFind : ready;
@@ -203,7 +227,11 @@ module execute_act
         else if (extend_o) state_d = StExtend;
         else if (insert_o) state_d = StInsert;
         else if (ends) state_d = StRun;
+      end else if (keeps && !kept_q) begin
+        state_d = StKeep;
       end
+      StKeep:     if (line_there_i) state_d = StKept;
+      StKept:     if (wr_ready_i && out_free) state_d = StAct;
       StInsert:   if (insert_done_i) state_d = StRun;
       StSum:      if (sum_done_i || insert_done_i) state_d = StRun;
       StExtend:   if (extend_done_i) state_d = StRun;
@@ -245,11 +273,21 @@ module execute_act
   always_ff @(posedge clk_i)
     patch_q <= rst_ni && state_q == StAct && !done && !room.skip && does.touch && item_i.alive &&
         !key_waits;
-  assign wr_valid_o = patch_q && out_free;
-  assign wr_slot_o  = item_i.slot;
-  assign wr_line_o  = item_i.off.pos[27:2];
-  assign wr_data_o  = {4{16'd0, op_i.req.expiry, 64'd0}};
-  assign wr_strb_o  = strb_t'(16'h3F00) << {item_i.off.pos[1:0], 4'h0};
+  // So it is where a SET keeps the expiry, in the new item's header.
+  log_slot_t kept_slot_q;
+  logic [27:0] patched;
+  always_ff @(posedge clk_i) begin
+    kept_q <= rst_ni && !done && (kept_q || state_q == StKept);
+    if (line_there_i) kept_slot_q <= rsp_slot_i;
+  end
+  assign keep_o     = keeps;
+  assign keep_get_o = state_q == StKeep;
+  assign patched    = (state_q == StKept) ? op_i.req.off.pos : item_i.off.pos;
+  assign wr_valid_o = (patch_q || state_q == StKept) && out_free;
+  assign wr_slot_o  = (state_q == StKept) ? kept_slot_q : item_i.slot;
+  assign wr_line_o  = patched[27:2];
+  assign wr_data_o  = {4{16'd0, (state_q == StKept) ? item_i.expiry : op_i.req.expiry, 64'd0}};
+  assign wr_strb_o  = strb_t'(16'h3F00) << {patched[1:0], 4'h0};
 
   execute_epoch u_epoch (
     .clk_i,

@@ -16,14 +16,15 @@ module execute_decide
 );
 
   logic get, touch, number, place_ok, tries, stores, clears, grows, binary, meta, resp;
-  logic other, creates;
+  logic other, creates, fails, expires, due;
+  resp_when_t only;
   logic [63:0] unique_no, wanted;
   reply_e reply;
-  logic tells;
+  logic tells, was;
 
   assign get       = op_i.req.op == OpGet;
   assign number    = op_i.req.op inside {OpIncr, OpDecr};
-  assign touch     = op_i.req.op == OpTouch || (get && op_i.req.touch);
+  assign touch     = (op_i.req.op == OpTouch && due) || (get && op_i.req.touch && !fails);
   assign place_ok  = op_i.req.off.lap != '0 && (!op_i.req.key_stored || item_i.place_valid);
   assign grows     = is_extend(op_i.req.op) && place_ok && item_i.alive && !other &&
                      extended_i.fits;
@@ -37,6 +38,15 @@ module execute_decide
   // Redis counts from 0 where there is nothing, and appends to nothing.
   assign resp      = op_i.req.resp.is;
   assign creates   = number && (resp || ((binary || meta) && op_i.req.touch)) && !item_i.alive;
+
+  // Of Redis' EXPIRE it depends on the item whether it sets a time; GETEX's time is looked at only if there is a
+  // value.
+  assign fails   = resp && op_i.req.reply != RpNone && item_i.alive;
+  assign only    = resp_when_t'(op_i.req.flags[3:0]);
+  assign expires = item_i.expiry != '0;
+  assign due     = !resp || (expires ? !only.nx && (!only.gt || op_i.req.expiry > item_i.expiry) &&
+                                       (!only.lt || op_i.req.expiry < item_i.expiry)
+                                     : !only.xx && !only.gt);
 
   always_comb begin
     // What a SET and its relatives do.
@@ -62,7 +72,7 @@ module execute_decide
         if (resp && reply == RpNotStored) reply = extended_i.fits ? RpNoMemory : RpTooLarge;
       end
       OpDelete:  reply = other ? RpExists : item_i.alive ? RpDeleted : RpNotFound;
-      OpTouch:   reply = item_i.alive ? RpTouched : RpNotFound;
+      OpTouch:   reply = (item_i.alive && due) ? RpTouched : RpNotFound;
       // An empty value is no number, whosever it is.
       OpIncr, OpDecr:
       if (resp) reply = sum_i.reply;
@@ -70,7 +80,10 @@ module execute_decide
       else reply = (other && item_i.vlen != '0) ? RpExists : RpNonNumeric;
       OpGet:
       if (meta && item_i.alive) reply = RpFound;
-      else reply = (binary || resp || meta) ? RpNotFound : op_i.req.last_key ? RpEnd : RpNone;
+      else
+        reply = fails ? op_i.req.reply :
+            (resp && item_i.alive && op_i.req.resp.form == RfType) ? RpOk :
+            (binary || resp || meta) ? RpNotFound : op_i.req.last_key ? RpEnd : RpNone;
       OpFlush:   reply = RpOk;
       OpReply, OpTooBig: reply = op_i.req.reply;
       default:   reply = RpNone;
@@ -78,9 +91,11 @@ module execute_decide
     if (tries) reply = place_ok ? RpStored : RpNoMemory;
   end
 
-  // Redis' STRLEN and EXISTS; mg without v.
-  assign tells  = (resp && op_i.req.resp.form inside {RfInteger, RfLength}) ||
-      (meta && !op_i.req.meta.value);
+  // Redis: a get may tell something else than the value; a SET or a deletion may tell what was
+  // there. So may mg without v.
+  assign tells  = (resp && op_i.req.resp.form != RfBulk) || (meta && !op_i.req.meta.value);
+  assign was    = resp && op_i.req.resp.form == RfBulk &&
+      (op_i.req.op inside {OpAdd, OpDelete} || (op_i.req.op inside {OpSet, OpReplace} && place_ok));
   assign stores = tries && place_ok;
   // The key's way is cleared: delete, and the old item of a SET that could not be stored.
   assign clears = item_i.found && ((op_i.req.op == OpDelete && item_i.alive && !other) ||
@@ -99,7 +114,9 @@ module execute_decide
           inserts: stores && !item_i.found,
           sums: creates || (number && item_i.alive && (!other || item_i.vlen == '0)),
           grows: grows,
-          sends: (get && item_i.alive && !tells) || (op_i.req.op == OpCont && item_i.place_valid),
+          sends: (item_i.alive && (was || (get && !tells && !fails))) ||
+              (op_i.req.op == OpCont && item_i.place_valid),
+          keeps: resp && op_i.req.touch && stores && item_i.alive && expires,
           reply: reply,
           unique_no: unique_no
       };

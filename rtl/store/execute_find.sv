@@ -45,7 +45,8 @@ module execute_find
   output logic [1:0]    epoch_fits_o,
   input  logic [15:0]   pick_i,
   output way_t          way_o,
-  /// A sum may need lines of the item from this one on; gets one, see execute_line.
+  /// A sum may need lines of the item from this one on, or who keeps an expiry this one; gets one, see
+  /// execute_line.
   input  logic          sum_seek_i,
   input  line_no_t      sum_line_i,
   input  logic          sum_get_i,

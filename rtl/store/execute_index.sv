@@ -142,7 +142,7 @@ module execute_index
     new_way.off   = decision_i.number ? sum_i.off : op_i.req.off;
     new_way.lines = (new_lines_q > 16'd63) ? 6'd63 : new_lines_q[5:0];
     if (decision_i.number) new_way.lines = sum_i.lines;
-    if (decision_i.grows) {new_way.off, new_way.lines} = {extended_i.off, extended_i.lines};
+    if (extended_i.stored) {new_way.off, new_way.lines} = {extended_i.off, extended_i.lines};
   end
 
   logic count_use, use_bank;
@@ -164,8 +164,11 @@ module execute_index
     wr_valid_o = '0;
     wr_slot_o  = op_i.found.slot[use_bank];
     wr_line_o  = op_i.found.line[use_bank];
-    wr_data_o  = one_way('0, decision_i.empties ? '0 : new_way, 1'b0, '0, epoch_i);
-    wr_strb_o  = way_lanes(item_i.way[7:0] | item_i.way[15:8]);
+    // A write and a use differ in their lanes, and those in the operation: what is decided last says only
+    // whether there is one.
+    wr_data_o  = one_way('0, decision_i.empties ? '0 : new_way, 1'b0,
+                         use_bank ? used[15:8] : used[7:0], epoch_i);
+    wr_strb_o  = decision_i.get ? UseLanes : way_lanes(item_i.way[7:0] | item_i.way[15:8]);
     if (put.valid) begin
       wr_valid_o[put.bank] = put.move || out_free_i;
       wr_slot_o = put.slot;
@@ -173,12 +176,8 @@ module execute_index
       wr_data_o = one_way(put.way, put.move ? way_i : new_way, put.renew, put.uses, epoch_i);
       wr_strb_o = way_lanes(put.way | (put.renew ? put.empty : '0)) | UseLanes |
           (put.renew ? EpochLanes : '0);
-    end else if (write_i) begin
-      wr_valid_o[use_bank] = 1'b1;
-    end else if (use_i && count_use) begin
-      wr_valid_o[use_bank] = 1'b1;
-      wr_data_o = one_way('0, '0, 1'b0, use_bank ? used[15:8] : used[7:0], epoch_i);
-      wr_strb_o = UseLanes;
+    end else begin
+      wr_valid_o[use_bank] = write_i || (use_i && count_use);
     end
   end
 

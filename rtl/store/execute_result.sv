@@ -1,6 +1,7 @@
 // What a request leaves: its result, the value bytes to send, and the context after it.
 // Combinational.
 module execute_result
+  import wirekv_pkg::*;
   import request_pkg::*;
   import store_pkg::*;
 (
@@ -17,6 +18,8 @@ module execute_result
   input  sum_t        sum_i,
   input  extended_t   extended_i,
   // verilator lint_on UNUSEDSIGNAL
+  /// Redis: the time that is asked for, as long as the item stands for a clock.
+  input  msec_t       time_i,
   /// Something has to be said: a result, or that the job begins or ends.
   output logic        emits_o,
   output res_t        res_o,
@@ -31,8 +34,8 @@ module execute_result
   function automatic logic [16:0] reply_bytes(input reply_e reply);
     case (reply)
       RpNone:                               return 17'd0;
-      RpStored, RpExists, RpOk, RpEnd:      return 17'd8;
-      RpNotStored, RpNotFound, RpDeleted,
+      RpStored, RpExists, RpEnd:            return 17'd8;
+      RpNotStored, RpNotFound, RpDeleted, RpOk,
       RpTouched:                            return 17'd12;
       default:                              return 17'd80;
     endcase
@@ -59,9 +62,12 @@ module execute_result
   end
 
   // Redis' numbers that are no sum: of replies that follow, whether it is there, how long it is now.
-  logic number;
+  logic number, minus;
   logic [63:0] told;
   always_comb begin
+    // -1: never; -2: there is nothing.
+    minus  = op_i.req.resp.is && is_time(op_i.req.resp.form) && decision_i.get &&
+        (!item_i.alive || item_i.expiry == '0);
     number = 1'b0;
     told   = op_i.req.num;
     if (op_i.req.resp.is && !op_i.req.noreply) begin
@@ -72,6 +78,10 @@ module execute_result
             (is_extend(op_i.req.op) && decision_i.reply == RpStored);
         default:   ;
       endcase
+      if (is_time(op_i.req.resp.form)) begin
+        number = decision_i.get;
+        told   = !item_i.alive ? 64'd2 : minus ? 64'd1 : 64'(time_i);
+      end
       if (op_i.req.resp.form == RfInteger) told = 64'd1;
       if (op_i.req.resp.form == RfLength)
         told = 64'(21'((item_i.alive ? item_i.vlen : 21'd0) +
@@ -79,17 +89,19 @@ module execute_result
     end
   end
 
-  // Meta commands: what stands in a line besides a status, at most, key and opaque token apart; a number that
-  // was made is told even where success is not.
+  // Meta commands: what stands in a line besides a status, at most, key and opaque token apart;
+  // a number that was made is told even where success is not.
   localparam logic [16:0] MetaMax = 17'd128;
   logic meta, stored;
   assign meta   = op_i.req.meta.is;
   assign stored = decision_i.reply == RpStored && !sum_i.made;
 
-  logic ends_job, sends;
+  logic ends_job, sends, olds;
   ctx_t ctx;
   assign ends_job = op_i.req.op == OpEnd || op_i.req.last;
   assign sends    = decision_i.sends && !room_i.skip;
+  // What goes out is, or would be, of the item that was found.
+  assign olds     = decision_i.get || (decision_i.sends && op_i.req.op != OpCont);
 
   always_comb begin
     ctx            = '0;
@@ -111,11 +123,11 @@ module execute_result
     ctx.touch      = op_i.req.touch;
     ctx.last_key   = op_i.req.last_key;
     ctx.klen       = op_i.req.klen;
-    ctx.vlen       = decision_i.get ? item_i.vlen : op_i.req.vlen;
+    ctx.vlen       = olds ? item_i.vlen : op_i.req.vlen;
     ctx.expiry    = op_i.req.expiry;
     ctx.num        = op_i.req.num;
     ctx.hash       = op_i.found.hash;
-    ctx.off        = decision_i.get ? item_i.off : op_i.req.off;
+    ctx.off        = olds ? item_i.off : op_i.req.off;
     if (extended_i.goes_on) begin
       ctx.cont               = 1'b1;
       ctx.cont_start         = extended_i.done;
@@ -145,7 +157,7 @@ module execute_result
       res_o.expiry = op_i.req.expiry;
     res_o.shows    = (decision_i.get && item_i.alive) || is_store(op_i.req.op) || sum_i.made;
     res_o.keyed    = keyed_i && !room_i.skip;
-    res_o.negative = sum_i.negative;
+    res_o.negative = sum_i.negative || minus;
     res_o.last_key = op_i.req.last_key;
     res_o.cas_out  = op_i.req.cas_out;
     res_o.klen     = op_i.req.klen;
@@ -157,7 +169,7 @@ module execute_result
       if (!stored) res_o.unique_no = '0;
       else if (decision_i.grows) res_o.vlen = item_i.vlen + op_i.req.vlen;
     end
-    res_o.head     = decision_i.get;
+    res_o.head     = olds;
     res_o.tail     = room_i.whole;
     res_o.host_len = op_i.req.host_len;
     res_o.ctx      = (room_i.skip || room_i.split) && !op_i.req.first ? last_i : ctx;
@@ -196,13 +208,13 @@ module execute_result
   always_comb begin
     read_o       = '0;
     read_o.send  = sends;
-    read_o.whole = op_i.found.whole && item_i.hit && decision_i.get;
+    read_o.whole = op_i.found.whole && item_i.hit && olds;
     read_o.count = op_i.found.count;
     read_o.bank  = op_i.found.off.pos[2];
     read_o.slots = op_i.slots;
-    read_o.off   = decision_i.get ? item_i.off : op_i.req.off;
+    read_o.off   = olds ? item_i.off : op_i.req.off;
     read_o.klen  = op_i.req.klen;
-    read_o.start = decision_i.get ? '0 : op_i.req.cont_start;
+    read_o.start = olds ? '0 : op_i.req.cont_start;
     read_o.len   = room_i.piece;
   end
 

@@ -62,7 +62,8 @@ module execute_room
   assign overhead  = overhead_q + ((item_i.flags == '0) ? 9'd1 : 9'd10) +
       ((item_i.vlen[20:10] != '0) ? 9'd7 : (item_i.vlen[9:4] != '0) ? 9'd4 : 9'd2);
   assign little    = enough_q && spent_q[16:10] == '0 &&
-      (left[20:9] == '0 || !(op_i.req.op inside {OpGet, OpCont}));
+      (left[20:9] == '0 || !(op_i.req.op inside {OpGet, OpCont} ||
+                             (op_i.req.resp.is && op_i.req.resp.form == RfBulk)));
 
   assign room_o = '{
           skip: skip,

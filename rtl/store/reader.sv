@@ -124,22 +124,24 @@ module reader
   assign job_next = !work_valid_q || work_done;
 
   // ---------------------------------------------------------------- pieces
-  byte_t at_q;          // place
+  byte_t job_at, at_q;  // place
   logic [20:0] left_q;  // bytes to go
-  logic there, piece, piece_last, crosses, out_free, open, bank;
+  // That a piece is the last one, and whether that one crosses a line's end, is known before its turn.
+  logic piece_last_q, last_crosses_q;
+  logic there, piece, crosses, out_free, open, bank;
   logic [6:0] len;
   logic [$clog2(PrefetchLines)-1:0] one, two;
 
-  assign piece_last = left_q <= 21'd64;
-  assign len        = piece_last ? left_q[6:0] : 7'd64;
-  assign crosses    = 8'(at_q[5:0]) + 8'(len) > 8'd64;
+  assign job_at     = key_start(job.off.pos[1:0]) + byte_t'(job.klen) + byte_t'(job.start);
+  assign len        = piece_last_q ? left_q[6:0] : 7'd64;
+  assign crosses    = piece_last_q ? last_crosses_q : at_q[5:0] != '0;
   assign open       = left_q != '0;
   // An item's lines are in the banks by turns.
   assign bank       = work_q.first ^ at_q[6];
   assign there      = work_q.whole || !open ||
       (rsp_valid_i[bank] && (rsp_valid_i[!bank] || !crosses));
   assign piece      = work_valid_q && work_q.send && there && out_free;
-  assign work_done  = work_valid_q && (!work_q.send || (piece && piece_last));
+  assign work_done  = work_valid_q && (!work_q.send || (piece && piece_last_q));
 
   assign one     = at_q[6+:$clog2(PrefetchLines)];
   assign two     = one + 1'b1;
@@ -155,7 +157,7 @@ module reader
     // The line behind is the next piece's, unless there is none.
     rsp_ready_o        = '0;
     rsp_ready_o[bank]  = piece && open && !work_q.whole;
-    rsp_ready_o[!bank] = piece && open && !work_q.whole && crosses && piece_last;
+    rsp_ready_o[!bank] = piece && open && !work_q.whole && crosses && piece_last_q;
     request_rel_o      = work_done ? in_banks(work_q.count, work_q.bank) : '0;
   end
   assign rel_o = {3'b0, rsp_ready_o[1], 3'b0, rsp_ready_o[0]};
@@ -168,11 +170,14 @@ module reader
     end
     if (job_next) begin
       work_q <= work;
-      at_q   <= key_start(job.off.pos[1:0]) + byte_t'(job.klen) + byte_t'(job.start);
+      at_q   <= job_at;
       left_q <= job.len;
+      piece_last_q   <= job.len <= 21'd64;
+      last_crosses_q <= 7'(job_at[5:0]) + 7'(6'(job.len - 21'd1)) > 7'd63;
     end else if (piece) begin
       at_q   <= at_q + 23'd64;
       left_q <= left_q - 21'd64;
+      piece_last_q <= left_q <= 21'd128;
     end
   end
 
@@ -189,7 +194,7 @@ module reader
     if (piece) begin
       out_start_q <= at_q[5:0];
       out_len_q   <= len;
-      out_last_q  <= piece_last;
+      out_last_q  <= piece_last_q;
       out_own_q   <= work_q.own;
       out_bank_q  <= bank;
       out_read_q  <= rd_en_o;

@@ -269,6 +269,7 @@ package store_pkg;
     logic        sums;        // incr, decr of an item that is there
     logic        grows;       // append, prepend to an item that is there
     logic        sends;       // value bytes
+    logic        keeps;       // stores, and the new item is to have the old one's expiry
     reply_e      reply;
     logic [63:0] unique_no;   // CAS unique of the item
   } decision_t;

@@ -19,6 +19,7 @@ package tcb_pkg;
     logic        stale;     // by its timestamp older than what has come (PAWS)
     logic        expired;
     logic        rtt_past;  // the ACK covers the timed segment
+    logic        rtt_told;  // ... and `rtt` holds of it
     logic        rec_past;  // ... and everything that was lost
     logic        rec_beyond;  // ... and more
     logic        una_past_rec;

@@ -91,7 +91,8 @@ module tcp_diff
     diff.stale = stamps.on && times.valid && age[31] && silence_i.heard != '1;
     diff.expired      = tcb_i.tm_on && !late[19];
     // For an ACK of something new, so all of these are near each other.
-    diff.rtt_past     = !near_lt(near_t'(seg.ack), tcb_i.rtt.seq) && (!stamps.on || times.valid);
+    diff.rtt_past     = !near_lt(near_t'(seg.ack), tcb_i.rtt.seq);
+    diff.rtt_told     = !stamps.on || times.valid;
     diff.rec_past     = !near_lt(near_t'(seg.ack), tcb_i.cong.recover);
     diff.rec_beyond   = near_lt(tcb_i.cong.recover, near_t'(seg.ack));
     diff.una_past_rec = near_lt(tcb_i.cong.recover, near_t'(tcb_i.snd_una));

@@ -16,10 +16,11 @@ module tcp_rto
   /// class: ticks since the timed segment.
   input  rtt_t        class_rtt_i,
   input  logic [15:0] class_ticks_i,
-  /// update: the same; the ACK covers that segment; what the event is a sign of.
+  /// update: the same; the ACK covers that segment, and tells the round trip; what the event is a sign of.
   input  rtt_t        up_rtt_i,
   input  logic [15:0] up_ticks_i,
   input  logic        up_past_i,
+  input  logic        up_told_i,
   input  signs_t      up_signs_i,
   output rtt_t        up_rtt_o,
   /// measure.
@@ -54,9 +55,11 @@ module tcp_rto
     up_rtt_o = up_rtt_i;
     sample   = 1'b0;
     if (up_signs_i.expired) up_rtt_o.rto = rto2_q;
-    if (up_signs_i.acked && up_rtt_i.on && up_past_i) begin
+    // A peer may leave its timestamp out: what was timed is over all the same, or it would be too far behind
+    // for its number to be compared.
+    if (up_signs_i.acked && up_past_i) up_rtt_o.on = 1'b0;
+    if (up_signs_i.acked && up_rtt_i.on && up_past_i && up_told_i) begin
       sample         = 1'b1;
-      up_rtt_o.on    = 1'b0;
       up_rtt_o.valid = 1'b1;
       if (!up_rtt_i.valid) begin
         up_rtt_o.srtt   = {up_ticks_i, 3'b0};

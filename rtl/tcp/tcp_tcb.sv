@@ -343,6 +343,7 @@ module tcp_tcb
     .up_rtt_i     (up_q.tcb.rtt),
     .up_ticks_i   (up_q.diff.rtt),
     .up_past_i    (up_q.diff.rtt_past),
+    .up_told_i    (up_q.diff.rtt_told),
     .up_signs_i   (signs),
     .up_rtt_o     (up_rtt),
     .me_rtt_i     (me_q.tcb.rtt),

@@ -7,7 +7,13 @@ KEY_MAX = 250
 M64 = (1 << 64) - 1
 STORES = {b"SET": ("OpSet", "RfStatus"), b"MSET": ("OpSet", "RfStatus"), b"SETNX": ("OpAdd", "RfInteger"),
           b"MSETNX": ("OpAdd", "RfInteger"), b"APPEND": ("OpAppend", "RfLength")}
-READS = {b"GET": "RfBulk", b"EXISTS": "RfInteger", b"STRLEN": "RfLength"}
+READS = {b"GET": "RfBulk", b"EXISTS": "RfInteger", b"STRLEN": "RfLength", b"TOUCH": "RfInteger", b"TYPE": "RfType",
+         b"TTL": "RfTtl", b"PTTL": "RfPttl", b"EXPIRETIME": "RfExpiretime", b"PEXPIRETIME": "RfPexpiretime",
+         b"GETEX": "RfBulk"}
+#: Milliseconds a unit, and whether it is counted from now.
+UNITS = {b"EX": (1000, True), b"PX": (1, True), b"EXAT": (1000, False), b"PXAT": (1, False)}
+EXPIRES = {b"EXPIRE": b"EX", b"PEXPIRE": b"PX", b"EXPIREAT": b"EXAT", b"PEXPIREAT": b"PXAT"}
+CONDITIONS = {b"NX": 1, b"XX": 2, b"GT": 4, b"LT": 8}
 INTEGER = re.compile(rb"0|-?[1-9][0-9]*")
 
 
@@ -30,7 +36,7 @@ class Resp:
     closed = False
 
     def __init__(self, item_max, now):
-        self.item_max = item_max
+        self.item_max, self.now = item_max, now
 
     def run(self, data):
         ops, at = [], 0
@@ -93,17 +99,44 @@ class Resp:
             return [("get", keys[0], False, None, READS[name])]
         if name == b"MGET" and n > 1:
             return [("array", n - 1, "RfArray")] + [("get", key, False, None, "RfBulk") for key in keys]
-        if name in STORES and n == 3 or name == b"SET" and n == 4 and words[3].upper() in (b"NX", b"XX"):
-            op, form = STORES[name]
-            if n == 4 and len(words[2]) > 1920:
+        if name in STORES and n == 3:
+            return self.store(*STORES[name], keys[0], words[2])
+        if name == b"SET" and n > 3:
+            options = self.options(words[3:], True)
+            if not options or isinstance(options["expiry"], str) or len(words[2]) > 1920:
                 return None
-            if n == 4:
-                op = "OpAdd" if words[3].upper() == b"NX" else "OpReplace"
-            if len(keys[0]) + len(words[2]) + 59 > self.item_max:
-                return [("reply", "RpTooLarge", form)]
-            return [("store", op, keys[0], 0, 0, words[2], False, 0, form)]
-        if name in (b"DEL", b"UNLINK") and n == 2:
-            return [("delete", keys[0], False, "RfInteger")]
+            op = "OpAdd" if b"NX" in options else "OpReplace" if b"XX" in options else "OpSet"
+            return self.store(op, "RfBulk" if b"GET" in options else "RfStatus", keys[0], words[2],
+                              options["expiry"] or 0, b"KEEPTTL" in options)  # fmt: skip
+        if name in (b"SETEX", b"PSETEX") and n == 4 and 0 < len(words[2]) <= 20:
+            expiry = self.deadline(b"PX" if name[:1] == b"P" else b"EX", words[2])
+            return None if isinstance(expiry, str) else self.store("OpSet", "RfStatus", keys[0], words[3], expiry)
+        if name == b"GETEX" and n > 2:
+            options = self.options(words[2:], False)
+            if not options or options["expiry"] == "far":
+                return None
+            if isinstance(options["expiry"], str):
+                return [("get", keys[0], False, None, options["expiry"], "RfBulk")]
+            return [("get", keys[0], False, options["expiry"] or 0, "RfBulk")]
+        if name in EXPIRES and n > 2 and 0 < len(words[2]) <= 20:
+            only = [word.upper() for word in words[3:]]
+            late = self.deadline(EXPIRES[name], words[2])
+            if any(word not in CONDITIONS for word in only) or b"NX" in only and set(only) != {b"NX"}:
+                return None
+            if {b"GT", b"LT"} <= set(only) or late in ("RpNonNumeric", "far"):
+                return None
+            if late == "RpBadExpire" and name[:1] != b"P" and int(words[2]) <= -(1 << 53):
+                return None
+            return [("touch", keys[0], 1 if late == "RpBadExpire" else late, False,
+                     sum(CONDITIONS[word] for word in set(only)), "RfInteger")]  # fmt: skip
+        if name == b"PERSIST" and n == 2:
+            return [("touch", keys[0], 0, False, CONDITIONS[b"XX"], "RfInteger")]
+        if name == b"SELECT" and n == 2 and re.fullmatch(rb"[0-9]|1[0-5]", words[1]):
+            return [("select", int(words[1]), "RfStatus")]
+        if name in (b"DEL", b"UNLINK", b"GETDEL") and n == 2:
+            return [("delete", keys[0], False, "RfBulk" if name == b"GETDEL" else "RfInteger")]
+        if name == b"GETSET" and n == 3:
+            return self.store("OpSet", "RfBulk", keys[0], words[2])
         if name in (b"INCR", b"DECR") and n == 2:
             return [("delta", name.lower(), keys[0], 1, False, "RfInteger")]
         if name in (b"INCRBY", b"DECRBY") and n == 3 and INTEGER.fullmatch(words[2]):
@@ -115,6 +148,40 @@ class Resp:
         if name in (b"FLUSHALL", b"FLUSHDB") and n == 1:
             return [("flush", 0, False, "RfStatus")]
         return None
+
+    def store(self, op, form, key, value, expiry=0, keeps=False):
+        if len(key) + len(value) + 59 > self.item_max:
+            return [("reply", "RpTooLarge", form)]
+        return [("store", op, key, 0, expiry, value, False, 0, keeps, form)]
+
+    def deadline(self, unit, text):
+        """When an item expires, or what is wrong with the time."""
+        if not INTEGER.fullmatch(text) or not -(1 << 63) <= int(text) < 1 << 63:
+            return "RpNonNumeric"
+        scale, relative = UNITS[unit]
+        if int(text) <= 0:
+            return "RpBadExpire"
+        if int(text) >= (1 << 47 if scale == 1 else 1 << 37):
+            return "far"
+        return int(text) * scale + relative * (1000 * self.now + 123)
+
+    def options(self, words, of_set):
+        """SET's or GETEX's; None: these are none."""
+        seen, words = {"expiry": None}, [*words]
+        if any(len(word) > (20 if of_set else 64) or of_set and not word for word in words):
+            return None
+        while words:
+            word = words.pop(0).upper()
+            timed = seen.get("unit")
+            if of_set and word in (b"NX", b"XX") and {b"NX": b"XX", b"XX": b"NX"}[word] not in seen or \
+                    of_set and word == b"GET" or \
+                    word == (b"KEEPTTL" if of_set else b"PERSIST") and not timed:
+                seen[word] = True
+            elif word in UNITS and words and timed in (None, word) and b"KEEPTTL" not in seen and b"PERSIST" not in seen:
+                seen["unit"], seen["expiry"] = word, self.deadline(word, words.pop(0))
+            else:
+                return None
+        return seen
 
 
 # ---------------------------------------------------------------- random commands
@@ -159,8 +226,39 @@ def a_command(most=300, odd=True):
     if pick < 0.82:
         return encode(cased(random.choice((b"INCRBY", b"DECRBY"))), key, a_number())
     if pick < 0.85 or not odd:
-        return encode(cased(random.choice((b"PING", b"FLUSHALL", b"FLUSHDB", b"PING"))))
-    return an_odd_one(key)
+        return random.choice((encode(cased(random.choice((b"PING", b"FLUSHALL", b"FLUSHDB", b"PING")))), a_timed_one(key)))
+    return random.choice((an_odd_one, a_timed_one))(key)
+
+
+def a_timed_one(key):
+    """About expiry, databases, or what was there; the times often wrong, the options often too many."""
+    time = lambda: random.choice((a_time(), a_time(), a_number(), b"0", b"x", b"01", b""))  # noqa: E731
+    units = (b"EX", b"PX", b"EXAT", b"PXAT")
+    name = random.choice((b"SET", b"SET", b"GETEX", b"SETEX", b"EXPIRE", b"READ", b"GETSET", b"SELECT"))
+    if name in (b"SET", b"GETEX"):
+        kinds = (b"NX", b"XX", b"GET", b"KEEPTTL") if name == b"SET" else (b"PERSIST",)
+        picked = [[cased(random.choice(kinds))] for _ in range(random.choice((0, 1, 1, 2, 3)))]
+        picked += [[cased(random.choice(units)), time()] for _ in range(random.choice((0, 1, 1, 1, 2)))]
+        random.shuffle(picked)
+        words = [word for option in picked for word in option]
+        if random.random() < 0.1:
+            words.append(random.choice((*units, b"GT", b"EXPIRE", b"x" * random.choice((1, 20, 21, 64, 65)), b"")))
+        return encode(cased(name), key, *[a_value(500)] * (name == b"SET"), *words)
+    if name == b"SETEX":
+        return encode(cased(random.choice((b"SETEX", b"PSETEX"))), key, time(), a_value(3000))
+    if name == b"EXPIRE":
+        only = random.choices((b"NX", b"XX", b"GT", b"LT", b"lt", b"EX"), (5, 5, 5, 5, 5, 1), k=random.choice((0, 0, 1, 1, 2)))
+        return encode(cased(random.choice([*EXPIRES])), key, time(), *only)
+    if name == b"READ":
+        return encode(cased(random.choice((*READS, b"PERSIST", b"GETDEL"))), key)
+    if name == b"GETSET":
+        return encode(cased(name), key, a_value(2500))
+    return encode(cased(name), random.choice((b"0", b"00", b"16", b"-1", b"x", b"", b"00000", b"99999999999999999999")))
+
+
+def a_time():
+    return b"%d" % random.choice((1, 17, 999, random.randrange(1, 1 << 31), random.randrange(1, 1 << 48), (1 << 37) - 1, 1 << 37,
+                                  (1 << 47) - 1, 1 << 47, -(1 << 53), 1 - (1 << 53), random.randrange(-1000, 0)))
 
 
 def an_odd_one(key):
@@ -168,6 +266,7 @@ def an_odd_one(key):
     number = random.choice((b"", b"x", b"-1", b"00", b"01", b"1x", b" 1", b"9999999999", b"0", b"1048577"))
     return random.choice((
         encode(b"SET", key, b"v", b"EX", b"10"), encode(b"SET", key, b"v", b"GET"), encode(b"GET"), encode(b"GET", key, key),
+        encode(b"RESET"), encode(b"reset", key),
         encode(b"GET", b"l" * random.choice((251, 252, 1000))), encode(b"GET", b""), encode(b"SET", b"l" * 300, b"v" * 500),
         encode(b"MGET", key, b"l" * 251, key), encode(b"MGET", key, b"", key), encode(b"INCRBY", key, b"1x"),
         encode(b"INCRBY", key, random.choice((b"+1", b"01", b"-0", b"", b"-", b"9223372036854775808", b"99999999999999999999"))),

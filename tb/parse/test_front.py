@@ -69,8 +69,9 @@ class Conn:
 class Bench:
     """Everything around front."""
 
-    def __init__(self, dut, latency=40, pause=0.2, cut=0.04, long_value=0.02, refuse=0):
+    def __init__(self, dut, latency=40, pause=0.2, cut=0.04, long_value=0.02, refuse=0, choose=True):
         self.dut, self.latency, self.pause = dut, latency, pause
+        self.choose = choose  # databases are chosen at random
         self.cut, self.long_value, self.refuse = cut, long_value, refuse
         self.conns = {}
         self.events = Source(dut, "ev", {"": T.ev_t}, pause)
@@ -327,7 +328,8 @@ class Bench:
             return
         conn = self.conns[rec["conn"]]
         assert not conn.released
-        assert rec["db"] == conn.db
+        chooses = conn.redis and (op == "OpHost" or op == "OpReply" and rec["reply"] == T.RpOk)
+        assert rec["db"] == conn.db or chooses or op == "OpEnd" and job["cut"]
         if first:
             assert rec["tx_ptr"] == mod32(conn.tx0 + conn.tx)
             assert rec["tx_space"] <= RING - (conn.tx - conn.acked)
@@ -339,6 +341,11 @@ class Bench:
         if job["cut"]:
             return
         self.execute(rec, op, key, conn.ops, conn)
+        if chooses:
+            # SELECT, or RESET.
+            if op == "OpHost" and conn.ops[-1][1].upper() != b"*1\r\n$5\r\nRESET\r\n":
+                assert rec["db"] == conn.db
+            conn.db = rec["db"]
         job["n"] += 1
         job["ctx"] = self.context(rec, op, key)
         grow = rec["host_len"] if op == "OpHostData" else 0 if op == "OpHost" else random.randrange(conn.grow)
@@ -394,7 +401,7 @@ class Bench:
             ctx = {**(ctx or self.context(rec, "OpEnd", None)), "mode": T.MdAbort}
             cocotb.start_soon(self.bad_done())
         conn.met |= int(conn.redis and ctx["mode"] == T.MdHost)
-        if ctx["mode"] == T.MdLine and not ctx.get("cont"):
+        if self.choose and ctx["mode"] == T.MdLine and not ctx.get("cont"):
             # As if the last request had chosen another one.
             ctx["db"] = conn.db = random.randrange(16)
         self.rests[rec["conn"]] = ctx["rem"] if ctx["mode"] == T.MdValue else 0
@@ -433,13 +440,16 @@ class Bench:
         if op == "OpReply":
             if reply == "RpEnd":
                 ops.append(("end",))
+            elif reply == "RpOk" and rec["resp"]["is"]:
+                ops.append(("select", rec["db"]))
             elif reply != "RpNone":
                 ops.append(("reply", reply))
             elif rec["resp"]["is"] and rec["resp"]["form"] == T.RfArray:
                 ops.append(("array", rec["num"]))
         elif op == "OpGet":
             assert not noreply or binary
-            ops.append(("get", key, bool(rec["cas_out"]), rec["expiry"] if rec["touch"] else None))
+            fault = [reply] if rec["resp"]["is"] and reply != "RpNone" else []
+            ops.append(("get", key, bool(rec["cas_out"]), rec["expiry"] if rec["touch"] and not fault else None, *fault))
             if rec["last_key"] and not rec["resp"]["is"]:
                 ops.append(("end",))
         elif op in EXTENDS and rec["cont_start"]:
@@ -454,7 +464,7 @@ class Bench:
             assert (item["vlen"], rec["vlen"]) == (len(item["value"]),) * 2
             assert (rec["expiry"], rec["db"]) == (item["expiry"], item["db"])
             ops.append(("store", op, key, item["flags"], item["expiry"], item["value"], noreply,
-                        rec["num"] if op == "OpCas" or binary else 0))
+                        rec["num"] if op == "OpCas" or binary else 0, *[bool(rec["touch"])] * rec["resp"]["is"]))
         elif op == "OpPart":
             item = self.items[T.off_t.pack(rec["off"])]
             assert item["own_lines"] and item["vlen"] == rec["vlen"]
@@ -466,7 +476,7 @@ class Bench:
             more = [rec["hash"], rec["unique_no"], rec["expiry"], bool(rec["touch"])] if binary else []
             ops.append(("delta", b"incr" if op == "OpIncr" else b"decr", key, rec["num"], noreply, *more))
         elif op == "OpTouch":
-            ops.append(("touch", key, rec["expiry"], noreply))
+            ops.append(("touch", key, rec["expiry"], noreply, *[rec["flags"]] * rec["resp"]["is"]))
         elif op == "OpDelete":
             ops.append(("delete", key, noreply, *[rec["num"]] * binary))
         elif op == "OpFlush":

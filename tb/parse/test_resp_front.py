@@ -107,6 +107,22 @@ async def longer_than_a_job(dut):
 
 
 @cocotb.test()
+async def databases(dut):
+    """SELECT holds for what follows, also within its job; once another database than 0 was chosen FLUSHDB is the host's."""
+    data = encode(b"FLUSHDB") + b"".join(
+        encode(b"GET", b"a") + encode(b"select", b"%d" % n) + encode(b"SET", b"k", b"v") + encode(b"RESET") + encode(b"GETDEL", b"k")
+        for n in (0, 1, 7, 15)) + encode(b"FLUSHDB")  # fmt: skip
+    await start(dut)
+    bench, want = Bench(dut, cut=0, choose=False), Resp(ITEM_MAX, NOW).run(data)
+    want[-1] = ("host", encode(b"FLUSHDB"))
+    cocotb.start_soon(bench.feed(0, Conn(data, redis=True), lambda: 5000))
+    await settle(dut, bench)
+    check(bench.conns[0].ops, want)
+    stored = [item["db"] for item in bench.items.values()]
+    assert stored == [0, 1, 7, 15], stored
+
+
+@cocotb.test()
 async def lanes(dut):
     """Keys of every length at every lane, one job a command."""
     commands = [one for n in range(1, 66) for one in (

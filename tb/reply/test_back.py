@@ -26,7 +26,6 @@ REPLIES = {
     "RpNonNumeric": b"CLIENT_ERROR cannot increment or decrement non-numeric value",
     "RpTooLarge": b"SERVER_ERROR object too large for cache",
     "RpNoMemory": b"SERVER_ERROR out of memory storing object",
-    "RpMultiPacket": b"SERVER_ERROR multi-packet request not supported",
     "RpBadDelete": b"CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]",
     "RpMetaNoop": b"MN",
     "RpDuplicate": b"CLIENT_ERROR duplicate flag",
@@ -93,10 +92,11 @@ def pieces(data, lane):
             return chunks
 
 
-REDIS_FORMS = "RfStatus", "RfInteger", "RfLength", "RfBulk"
+REDIS_FORMS = "RfStatus", "RfInteger", "RfLength", "RfBulk", "RfTtl"
 # Those that depend on the form or the version are in their place.
 REDIS = {"RpDeleted": b":1\r\n", "RpOk": b"+OK\r\n", "RpPong": b"+PONG\r\n",
          "RpNonNumeric": b"-ERR value is not an integer or out of range\r\n",
+         "RpTouched": b":1\r\n", "RpBadExpire": b"-ERR invalid expire time in 'getex' command\r\n",
          "RpOverflow": b"-ERR increment or decrement would overflow\r\n",
          "RpTooLarge": b"-ERR item is larger than this server takes (-I)\r\n",
          "RpNoMemory": b"-OOM command not allowed when used memory > 'maxmemory'.\r\n",
@@ -169,13 +169,17 @@ class Model:
             return rec, b"$%d\r\n%s\r\n" % (len(value), value)
         if kind == "number":
             rec |= {"kind": T.RsNumber, "num": number(63), "negative": random.getrandbits(1)}
-            form = random.choice((T.RfInteger, T.RfLength, T.RfArray))
+            form = random.choice((T.RfInteger, T.RfLength, T.RfArray, T.RfTtl, T.RfPttl, T.RfExpiretime, T.RfPexpiretime))
             rec["resp"]["form"] = form
             rec["negative"] &= form != T.RfArray
-            return rec, b"%s%s%d\r\n" % (b"*" if form == T.RfArray else b":", b"-" * rec["negative"], rec["num"])
+            # Seconds, but for the numbers that are no times.
+            told = rec["num"] // 1000 if form in (T.RfTtl, T.RfExpiretime) and not rec["negative"] else rec["num"]
+            return rec, b"%s%s%d\r\n" % (b"*" if form == T.RfArray else b":", b"-" * rec["negative"], told)
         texts = {(form, reply): text for form in REDIS_FORMS for reply, text in REDIS.items()}
         texts |= {("RfInteger", "RpStored"): b":1\r\n", ("RfInteger", "RpNotStored"): b":0\r\n", ("RfLength", "RpNotFound"): b":0\r\n",
-                  ("RfInteger", "RpNotFound"): b":0\r\n", ("RfStatus", "RpStored"): b"+OK\r\n", ("RfStatus", "RpNotStored"): null, ("RfBulk", "RpNotFound"): null}
+                  ("RfInteger", "RpNotFound"): b":0\r\n", ("RfStatus", "RpStored"): b"+OK\r\n", ("RfStatus", "RpNotStored"): null, ("RfBulk", "RpNotFound"): null,
+                  ("RfBulk", "RpStored"): null, ("RfBulk", "RpNotStored"): null, ("RfType", "RpOk"): b"+string\r\n",
+                  ("RfType", "RpNotFound"): b"+none\r\n"}
         (form, reply), text = random.choice(list(texts.items()))
         rec |= {"kind": T.RsReply, "reply": getattr(T, reply)}
         rec["resp"]["form"] = getattr(T, form)
@@ -527,7 +531,8 @@ async def meta(dut):
 @cocotb.test()
 async def replies(dut):
     """Every fixed reply, over TCP and UDP; the enum has no reply without a text."""
-    assert set(T.reply_e.names.values()) - {"RpNone"} == set(REPLIES) | {"RpOverflow", "RpPong", "RpTooLong", "RpFound"}
+    others = {"RpOverflow", "RpPong", "RpTooLong", "RpBadExpire", "RpFound"}
+    assert set(T.reply_e.names.values()) - {"RpNone"} == set(REPLIES) | others
     await start(dut)
     bench, model = Bench(dut, 0.2, 0.2), Model()
     records = [({"kind": T.RsReply, "reply": getattr(T, n)}, t + b"\r\n")

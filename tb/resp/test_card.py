@@ -3,6 +3,7 @@
 What is not there with --body sim stands in docs/TESTING.md; streams here are made of the rest."""
 
 import random
+import re
 import shutil
 import socket
 import subprocess
@@ -12,7 +13,7 @@ import redis as redis_py
 
 from e2e import reference
 from e2e.conftest import scale
-from resp import compare, play, wire
+from resp import allowed, compare, play, wire
 from resp.generate import Burst, Command
 
 NUMBERS = [b"0", b"1", b"-1", b"17", b"9223372036854775807", b"-9223372036854775808", b"9223372036854775808", b"01", b"+1",
@@ -21,11 +22,17 @@ BROKEN = [b"*x\r\n", b"*1\r\n!\r\n", b"*1\r\n$x\r\n", b"*1\r\n$-1\r\n", b"*2\r\n
           b"*2\r\n$3\r\nGET\r\n$00\r\n", b"*9999999999\r\n", b"GET \"a\r\n", b"*3\r\n$3\r\nSET\r\n$1\r\na\r\n$99999999\r\n"]  # fmt: skip
 
 
+# What tells when something expires: to within what passes between Redis and the card.
+TELLS = {b"TTL": "seconds", b"PTTL": "milliseconds", b"EXPIRETIME": "seconds", b"PEXPIRETIME": "milliseconds"}
+SECONDS = b"EX", b"EXAT", b"SETEX", b"EXPIRE", b"EXPIREAT"
+DATES = b"EXAT", b"PXAT", b"EXPIREAT", b"PEXPIREAT"
+
+
 class Streams:
     """Random bursts of commands that the card runs, or leaves to the host."""
 
-    def __init__(self, seed):
-        self.rng = random.Random(seed)
+    def __init__(self, seed, timed=0.0):
+        self.rng, self.timed = random.Random(seed), timed
 
     def key(self):
         return self.rng.choice([b"a", b"b", b"c", b"k" * self.rng.choice([9, 10, 30, 41, 44, 60, 65, 250])])
@@ -35,8 +42,50 @@ class Streams:
         size = rng.choice([0, 1, 5, 16, 17, 18, 64, 100, 100, 300, 2000, rng.randrange(9000), rng.randrange(30_000)])
         return rng.choice([rng.randbytes(size), rng.choice(NUMBERS), (wire.request(b"GET", b"a") * size)[:size]])
 
+    def time(self, unit, over=True):
+        """One that does not come within the test, or is over, or none."""
+        rng, scale = self.rng, 1 if unit in SECONDS else 1000
+        if over and rng.random() < 0.1:
+            return rng.choice([b"-1", b"0", b"-9000000000000"] + [b"1"] * (unit in DATES))
+        if rng.random() < 0.1:
+            return rng.choice([b"", b"x", b"1x", b"01", b"+5", b"9" * 19, b"9" * 22, b"-" + b"9" * 19])
+        at = allowed.DATES if unit in DATES else range(100_000, 100_000_000)
+        return b"%d" % (rng.choice(at) * scale + rng.randrange(scale))
+
+    def options(self, *kinds):
+        rng = self.rng
+        units = rng.choices((b"EX", b"PX", b"EXAT", b"PXAT"), k=rng.choice([0, 1, 1, 1, 2]))
+        picked = [[unit, self.time(unit)] for unit in units] + [[kind] for kind in rng.choices(kinds, k=rng.choice([0, 1, 1, 2]))]
+        rng.shuffle(picked)
+        words = [rng.choice([word, word.lower()]) for option in picked for word in option]
+        return words + [rng.choice([b"EX", b"x", b"XX", b"PERSIST"])] * (rng.random() < 0.05)
+
+    def times(self, key):
+        """A command about expiry, or about what was there."""
+        rng = self.rng
+        name = rng.choice([b"SET"] * 5 + [b"GETEX", b"GETEX", b"SETEX", b"PSETEX", b"GETSET", b"GETDEL", b"PERSIST", b"TYPE", b"TOUCH",
+                          b"EXPIRE", b"PEXPIRE", b"EXPIREAT", b"PEXPIREAT", b"SELECT", b"RESET", *TELLS, *TELLS])  # fmt: skip
+        if name == b"SET":
+            return [name, key, self.value()[:1900], *self.options(b"NX", b"XX", b"GET", b"KEEPTTL")]
+        if name == b"GETEX":
+            words = [name, key, *self.options(b"PERSIST")]
+            return words if all(len(word) < 19 for word in words[2:]) else [name, key]
+        if name in (b"SETEX", b"PSETEX"):
+            time, value = self.time(name, over=False), self.value()
+            return [name, key, time, value if re.fullmatch(b"[1-9][0-9]{,17}", time) else value[:3000]]
+        if name == b"GETSET":
+            return [name, key, self.value()]
+        if b"EXPIRE" in name and name not in TELLS:
+            only = rng.choices([b"NX", b"XX", b"GT", b"LT", b"lt", b"gt"], k=rng.choice([0, 0, 1, 1, 1, 2]))
+            return [name, key, self.time(name), *only, *[b"GTX"] * (rng.random() < 0.03)]
+        if name == b"SELECT":
+            return [name, rng.choice([b"0", b"0", b"1", b"15", b"16", b"-1", b"x", b"01", b""])]
+        return [name] if name == b"RESET" else [name, key]
+
     def words(self):
         rng, key = self.rng, self.key()
+        if rng.random() < self.timed:
+            return self.times(key)
         name = rng.choice([b"GET"] * 4 + [b"SET"] * 4 + [b"MGET", b"MGET", b"SETNX", b"NX", b"DEL", b"UNLINK", b"EXISTS", b"INCR",
                           b"DECR", b"INCRBY", b"DECRBY", b"APPEND", b"STRLEN", b"PING", b"ECHO", b"HOST", b"WRONG"])  # fmt: skip
         if name == b"SET" or name in (b"SETNX", b"APPEND"):
@@ -67,7 +116,8 @@ class Streams:
         rng, commands = self.rng, []
         for _ in range(rng.choice([1, 1, 4, 16, 40])):
             words = self.words()
-            commands.append(Command(wire.request(*words), name=words[0].upper()))
+            name = words[0].upper()
+            commands.append(Command(wire.request(*words), name=name, loose=TELLS.get(name)))
         closes = rng.random() < 0.05
         if closes:
             commands.append(Command(rng.choice(BROKEN), name=b"(broken)"))
@@ -76,13 +126,13 @@ class Streams:
         return Burst(connection, commands, cuts, closes)
 
 
-def test_streams(redis, card, seed):
+def stream(redis, card, seed, commands, timed=0.0):
     """Three connections; each now and then asks for RESP3, or breaks the protocol and is closed."""
     for server in (redis, card):
         compare.empty(server)
-    streams, match = Streams(seed), play.Play(redis, card, label=f"card_{seed}")
+    streams, match = Streams(seed, timed), play.Play(redis, card, label=f"card_{seed}")
     fresh = set()
-    while match.commands < scale(3_000, 60_000):
+    while match.commands < commands:
         connection = streams.rng.randrange(3)
         if connection not in match.lanes:
             fresh.add(connection)
@@ -92,6 +142,21 @@ def test_streams(redis, card, seed):
         fresh.discard(connection)
         match.run(burst)
     match.close()
+    return match
+
+
+def test_times(redis, card, seed):
+    """Commands about expiry, about what was there, and databases, among the others."""
+    match = stream(redis, card, seed, scale(3_000, 60_000), timed=0.7)
+    for name in (b"SET", b"SETEX", b"PSETEX", b"GETSET", b"GETDEL", b"GETEX", b"EXPIRE", b"PEXPIREAT", b"TTL", b"PTTL",
+                 b"EXPIRETIME", b"PEXPIRETIME", b"PERSIST", b"TYPE", b"TOUCH", b"SELECT"):  # fmt: skip
+        assert match.names[name][1], name
+    for name in (b"SET", b"SETEX", b"EXPIRE", b"GETEX", b"SELECT"):
+        assert match.names[name][0], name
+
+
+def test_streams(redis, card, seed):
+    match = stream(redis, card, seed, scale(3_000, 60_000))
     for name in (b"GET", b"SET", b"MGET", b"SETNX", b"DEL", b"EXISTS", b"INCR", b"DECRBY", b"APPEND", b"STRLEN", b"PING", b"ECHO"):
         assert match.names[name][1], name
 
@@ -135,8 +200,9 @@ def test_too_large(card):
 def test_what_is_not_there(card):
     """It says so, and the connection goes on."""
     client = wire.Client(card)
-    for words in (["SET", "k", "v", "EX", "10"], ["DEL", "a", "b"], ["MSET", "a", "1", "b", "2"], ["MULTI"], ["KEYS", "*"],
-                  ["EXPIRE", "k", "1"], ["SELECT", "1"], ["RENAME", "a", "b"], ["GETDEL", "a"]):  # fmt: skip
+    assert client("SELECT", "1") == b"OK" and client("SELECT", "0") == b"OK"
+    for words in (["SET", "k", "v" * 1921, "EX", "10"], ["DEL", "a", "b"], ["MSET", "a", "1", "b", "2"], ["MULTI"], ["KEYS", "*"],
+                  ["EXPIRE", "k", "200000000000"], ["SWAPDB", "0", "1"], ["RENAME", "a", "b"], ["FLUSHDB"]):  # fmt: skip
         reply = client(*words)
         assert isinstance(reply, wire.Error) and "not there with --body sim" in str(reply), (words, reply)
     assert client("GET", "k") in (None, b"v") and client("GET", "k" * 251) != b""

@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from common import BUILD, COVERAGE
+from common import BUILD, COVERAGE, building
 from filelist import ROOT, expand
 
 FILES = ["rtl/lib/lib.f", "rtl/store/store.f", "tb/store/mem_model.sv", "tb/store/store_tb.sv"]
@@ -21,19 +21,19 @@ def build():
     sources = [s for s in sources if not str(s).endswith("tcp_pkg.sv")]
     library = folder / "store.so"
     inputs = [Path(s) for s in sources] + [Path(__file__).parent / "shim.cpp"]
-    if library.exists() and all(i.stat().st_mtime < library.stat().st_mtime for i in inputs):
-        return library
-    folder.mkdir(parents=True, exist_ok=True)
-    subprocess.run(
-        ["verilator", "--cc", "--exe", "--build", "-j", "2", "--top-module", "store_tb", "--assert",
-         "-DSIMASSERT", "-Wno-fatal", "-Wno-lint", "-Wno-style",
-         *["--trace-vcd"] * trace, *["--coverage-line"] * bool(COVERAGE), "--x-initial", "unique",
-         "--x-assign", "unique", "-O3", "--Mdir", str(folder), "-o", "store.so",
-         "-CFLAGS", "-fPIC -O1", "-LDFLAGS", "-shared",
-         "-MAKEFLAGS", "OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1 CFG_CXXFLAGS_PCH_I=-include",
-         *(f"-I{i}" for i in includes), *map(str, sources),
-         str(Path(__file__).parent / "shim.cpp")],
-        check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
+    with building(folder):
+        if library.exists() and all(i.stat().st_mtime < library.stat().st_mtime for i in inputs):
+            return library
+        subprocess.run(
+            ["verilator", "--cc", "--exe", "--build", "-j", "2", "--top-module", "store_tb", "--assert",
+             "-DSIMASSERT", "-Wno-fatal", "-Wno-lint", "-Wno-style",
+             *["--trace-vcd"] * trace, *["--coverage-line"] * bool(COVERAGE), "--x-initial", "unique",
+             "--x-assign", "unique", "-O3", "--Mdir", str(folder), "-o", "store.so",
+             "-CFLAGS", "-fPIC -O1", "-LDFLAGS", "-shared",
+             "-MAKEFLAGS", "OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1 CFG_CXXFLAGS_PCH_I=-include",
+             *(f"-I{i}" for i in includes), *map(str, sources),
+             str(Path(__file__).parent / "shim.cpp")],
+            check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
     return library
 
 

@@ -96,3 +96,105 @@ def test_from_nothing(small):
         bench.tells(100, T.OpGet, key, "RfLength")
         bench.tells(12, T.OpReply, None, "RfArray", num=12)
     assert not bench.rkey.items
+
+
+class Times:
+    """What commands about expiry, and about what was there, do and say: values and expiries by key."""
+
+    def __init__(self, bench):
+        self.bench, self.items = bench, {}
+        self.keys = [b"k", b"l", random.randbytes(60), random.randbytes(70), random.randbytes(250)]
+
+    def alive(self, key):
+        value, expiry = self.items.get(key, (None, 0))
+        return (value, expiry) if value is not None and (not expiry or expiry > self.bench.model.now) else None
+
+    def record(self):
+        now, key = self.bench.model.now, random.choice(self.keys)
+        time = random.choice((1, now + 1, now + 2, now + 499, now + 500, now + 1499, now + random.randrange(1, 1 << 30),
+                              random.randrange(now + 1, 1 << 48)))
+        form, fields = "RfBulk", {}
+        op = random.choice(("OpSet", "OpSet", "OpAdd", "OpReplace", "OpDelete", "OpGet", "OpTouch", "OpTouch", "read", "read"))
+        if op in ("OpSet", "OpAdd", "OpReplace"):
+            form = random.choice(("RfStatus", "RfBulk"))
+            fields = {"_value": random.randbytes(random.choice((0, 5, 16, 17, 100, 300, 3000)))}
+            fields |= random.choice(({"touch": 1}, {"expiry": time}, {}))
+        elif op == "OpDelete":
+            form = random.choice(("RfInteger", "RfBulk"))
+        elif op == "OpGet":
+            fields = random.choice(({"touch": 1, "expiry": random.choice((0, time))}, {},
+                                    {"touch": 1, "expiry": time, "reply": random.choice((T.RpBadExpire, T.RpNonNumeric))}))
+        elif op == "OpTouch":
+            form = "RfInteger"
+            fields = {"flags": random.choice((0, 1, 2, 4, 8, 6, 10)), "expiry": random.choice((time, time, 1))}
+            if random.random() < 0.2:
+                fields = {"flags": 2, "expiry": 0}  # PERSIST
+        else:
+            op = "OpGet"
+            form = random.choice(("RfTtl", "RfPttl", "RfExpiretime", "RfPexpiretime", "RfType", "RfInteger", "RfLength"))
+        return {"op": getattr(T, op), "_key": key, "resp": {"is": 1, "form": getattr(T, form)}, "_form": form, **fields}
+
+    def run(self, r):
+        """The reply: a value, the name of a text, or a number."""
+        op, key, form, now = r["op"], r["_key"], r["_form"], self.bench.model.now
+        item = self.alive(key)
+        expiry = r.get("expiry", 0)
+        value, was = item or (None, 0)
+        if op in (T.OpSet, T.OpAdd, T.OpReplace):
+            stores = op == T.OpSet or (op == T.OpReplace) == bool(item)
+            if stores:
+                self.items[key] = r["_value"], was if r.get("touch") else expiry
+            if form == "RfBulk" and item:
+                return value
+            return "RpStored" if stores else "RpNotStored"
+        if op == T.OpDelete:
+            self.items.pop(key, None)
+            return "RpNotFound" if not item else "RpDeleted" if form == "RfInteger" else value
+        if op == T.OpTouch:
+            nx, xx, gt, lt = (r["flags"] >> i & 1 for i in range(4))
+            due = not nx and (not gt or expiry > was) and (not lt or expiry < was) if was else not xx and not gt
+            if item and due:
+                self.items[key] = value, expiry
+            return "RpTouched" if item and due else "RpNotFound"
+        if form == "RfBulk":
+            if item and r.get("reply"):
+                return r["reply"], None
+            if item and r.get("touch"):
+                self.items[key] = value, expiry
+            return value if item else "RpNotFound"
+        if form == "RfType":
+            return "RpOk" if item else "RpNotFound"
+        if form in ("RfInteger", "RfLength"):
+            return (1 if form == "RfInteger" else len(value)) if item else "RpNotFound"
+        if not was:
+            return -1 if item else -2
+        return was - (now if form in ("RfTtl", "RfPttl") else 0) + (500 if form in ("RfTtl", "RfExpiretime") else 0)
+
+
+def said(res):
+    if res["kind"] == T.RsValue:
+        return res["value"]
+    if res["kind"] == T.RsNumber:
+        return -res["num"] if res["negative"] else res["num"]
+    return res["reply"]
+
+
+def test_times(small):
+    """One after another, and several at once: each sees what the one before did."""
+    bench = Redis(small, random.choice((0, 0.3)), random.choice((0, 0.3)))
+    times = Times(bench)
+    for _ in range(400):
+        records = [times.record() for _ in range(random.choice((1, 1, 2, 5)))]
+        wants = [times.run(r) for r in records]
+        bench.seen.clear()
+        bench.bad = False
+        bench.job([{k: v for k, v in r.items() if k != "_form"} for r in records])
+        bench.idle()
+        for r, want, res in zip(records, wants, bench.seen, strict=True):
+            if isinstance(want, tuple):
+                want = want[0]
+            elif isinstance(want, str):
+                want = getattr(T, want)
+            assert said(res) == want, (r, want, res)
+        if random.random() < 0.1:
+            bench.sleep(random.choice((1, 2, 600)))

@@ -412,8 +412,11 @@ class Conn {
     const i64 acked = ack - una;
     if (acked > 0) {
       // Whose answer this is the echo tells (RFC 7323, section 4), or Karn's rule.
-      if (timing && ack >= timed_end && !stamps) sample(now.diff - timed_at);
-      if (timing && ack >= timed_end && stamps && ev.times) sample(u32(now.diff - clock_at + clock - ev.echo) & 0xffff);  // ONE_RTT
+      if (timing && ack >= timed_end) {
+        timing = false;
+        if (!stamps) sample(now.diff - timed_at);
+        else if (ev.times) sample(u32(now.diff - clock_at + clock - ev.echo) & 0xffff);  // ONE_RTT
+      }
       acknowledged(ack, acked);
       una = ack;
       nxt = std::max(nxt, ack);
@@ -515,7 +518,6 @@ class Conn {
       srtt8 += error;
     }
     measured = true;
-    timing = false;
     rto = measured_rto();
   }
 

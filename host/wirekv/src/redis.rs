@@ -205,7 +205,27 @@ mod tests {
             let text = String::from_utf8(answer.text).unwrap();
             assert!(text.starts_with("-ERR ") && text.contains("--body sim"), "{line}: {text}");
         }
-        assert_eq!(redis.take(&asks([1; 4], b"SELECT 0\r\n")).unwrap().text, b"+OK\r\n");
+    }
+
+    #[test]
+    fn errors_of_what_gates_run_otherwise() {
+        let mut redis = redis();
+        for (line, error) in [
+            ("SET k v EX", "syntax error"),
+            ("SET k v NX XX", "syntax error"),
+            ("SET k v EX 0", "invalid expire time in 'set' command"),
+            ("SET k v PXAT 1x", "value is not an integer or out of range"),
+            ("SETEX k -1 v", "invalid expire time in 'setex' command"),
+            ("PSETEX k 9223372036854775807 v", "invalid expire time in 'psetex' command"),
+            ("GETEX k EX 1 PERSIST", "syntax error"),
+            ("EXPIRE k 1 WHEN", "Unsupported option WHEN"),
+            ("EXPIRE k 9223372036854775807", "invalid expire time in 'expire' command"),
+            ("PEXPIREAT k 1 GT LT", "GT and LT options at the same time are not compatible"),
+            ("SELECT 16", "DB index is out of range"),
+        ] {
+            let answer = redis.take(&asks([1; 4], format!("{line}\r\n").as_bytes())).unwrap();
+            assert_eq!(answer.text, format!("-ERR {error}\r\n").into_bytes(), "{line}");
+        }
     }
 
     #[test]

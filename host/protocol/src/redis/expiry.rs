@@ -67,16 +67,25 @@ impl<'a> Options<'a> {
 
 /// The Unix time in milliseconds that a command names. `Ok(None)`: it is none, and that was replied.
 pub fn deadline(call: &mut Call<'_>, unit: Unit, text: &[u8]) -> Result<Option<u64>, Error> {
+    let deadline = time(unit, text, call.now_ms() as i64)?;
+    if deadline.is_none() {
+        call.reply.error(invalid(call.command.name));
+    }
+    Ok(deadline.map(|deadline| deadline as u64))
+}
+
+/// The same; `Ok(None)`: it is none.
+pub fn time(unit: Unit, text: &[u8], now: i64) -> Result<Option<i64>, Error> {
     let value = integer(text).ok_or(number::NOT_AN_INTEGER)?;
     let millis = match unit {
         Unit::Ex | Unit::ExAt => value.checked_mul(1000),
         Unit::Px | Unit::PxAt => Some(value),
     };
-    let from = if matches!(unit, Unit::Ex | Unit::Px) { call.now_ms() as i64 } else { 0 };
-    let deadline = millis.filter(|millis| *millis > 0).and_then(|millis| millis.checked_add(from));
-    if deadline.is_none() {
-        let name = call.command.name;
-        call.reply.error(format!("ERR invalid expire time in '{name}' command"));
-    }
-    Ok(deadline.map(|deadline| deadline as u64))
+    let from = if matches!(unit, Unit::Ex | Unit::Px) { now } else { 0 };
+    Ok(millis.filter(|millis| *millis > 0).and_then(|millis| millis.checked_add(from)))
+}
+
+/// What the reply is then.
+pub fn invalid(name: &str) -> String {
+    format!("ERR invalid expire time in '{name}' command")
 }

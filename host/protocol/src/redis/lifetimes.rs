@@ -1,6 +1,8 @@
 //! Commands about when keys expire.
 
+use super::args::Args;
 use super::call::Call;
+use super::expiry;
 use super::items::{self, Change};
 use super::number::{integer, NOT_AN_INTEGER};
 use super::table::{flag::*, Command, ONE};
@@ -43,7 +45,7 @@ fn pexpireat(call: &mut Call<'_>) -> Result<(), Error> {
 
 /// When an expiry time is taken.
 #[derive(Clone, Copy, Default)]
-struct Conditions {
+pub struct Conditions {
     /// If there is none, if there is one, if it is later, if it is sooner.
     nx: bool,
     xx: bool,
@@ -51,32 +53,43 @@ struct Conditions {
     lt: bool,
 }
 
-/// `EXPIRE key seconds [NX|XX|GT|LT]` and its kin: `scale` milliseconds a unit, counted from `base`.
-fn expire_at(call: &mut Call<'_>, base: i64, scale: i64) -> Result<(), Error> {
+/// Of `EXPIRE key seconds [NX|XX|GT|LT]` and its kin the time, `scale` milliseconds a unit, counted from
+/// `base`, and when it is taken; or the error.
+pub fn parse(
+    name: &str,
+    args: &Args<'_>,
+    base: i64,
+    scale: i64,
+) -> Result<(i64, Conditions), Vec<u8>> {
     let mut only = Conditions::default();
-    for option in call.args.from(3) {
+    for option in args.from(3) {
         match option {
             _ if is(option, "nx") => only.nx = true,
             _ if is(option, "xx") => only.xx = true,
             _ if is(option, "gt") => only.gt = true,
             _ if is(option, "lt") => only.lt = true,
-            _ => {
-                call.reply.error([b"ERR Unsupported option ", c_string(option)].concat());
-                return Ok(());
-            }
+            _ => return Err([b"ERR Unsupported option ", c_string(option)].concat()),
         }
     }
     if only.nx && (only.xx || only.gt || only.lt) {
-        return Err(NX_AND_OTHERS);
+        return Err(NX_AND_OTHERS.into());
     }
     if only.gt && only.lt {
-        return Err(GT_AND_LT);
+        return Err(GT_AND_LT.into());
     }
-    let value = integer(call.arg(2)).ok_or(NOT_AN_INTEGER)?;
-    let Some(at) = value.checked_mul(scale).and_then(|millis| millis.checked_add(base)) else {
-        let name = call.command.name;
-        call.reply.error(format!("ERR invalid expire time in '{name}' command"));
-        return Ok(());
+    let value = integer(args.get(2)).ok_or(NOT_AN_INTEGER)?;
+    let at = value.checked_mul(scale).and_then(|millis| millis.checked_add(base));
+    at.map(|at| (at, only)).ok_or_else(|| expiry::invalid(name).into())
+}
+
+/// `EXPIRE` and its kin.
+fn expire_at(call: &mut Call<'_>, base: i64, scale: i64) -> Result<(), Error> {
+    let (at, only) = match parse(call.command.name, &call.args, base, scale) {
+        Ok(parsed) => parsed,
+        Err(text) => {
+            call.reply.error(text);
+            return Ok(());
+        }
     };
     let (key, hash, now) = (call.arg(1), call.hash_of(1), call.now_ms() as i64);
     let mut done = false;
