@@ -47,5 +47,25 @@ async def long_metas(dut):
     await streams(dut, data, lambda: random.choice((100, 1460, 8000)), Meta, pause=0.05)
 
 
+@cocotb.test()
+async def meta_uniques(dut):
+    """CAS uniques, 0 among them, and times that are given twice, in every command that has them."""
+    data = b"".join(b"%s k%s%s\r\n%s" % (cmd, b" 1" * (cmd == b"ms"), flags, b"x\r\n" * (cmd == b"ms"))
+                    for cmd in (b"ms", b"md", b"ma", b"mg")
+                    for flags in (b" C0", b" C1", b" C18446744073709551615", b" T7", b" q C0 k", b""))
+    await streams(dut, [data], lambda: 500, Meta, pause=0, cut=0, long_value=0)
+
+
+@cocotb.test()
+async def lanes(dut):
+    """The forms that the line engine reads, with keys of every length at every lane, one job a command."""
+    commands = [one for n in range(1, 66) for one in (
+        b"mg %s v\r\n" % (b"k" * n), b"mg %s\r\n" % (b"k" * n), b"ms %s 3\r\nabc\r\n" % (b"k" * n),
+        b"ms %s 100\r\n%s\r\n" % (b"k" * n, b"v" * 100), b"mg %s k\r\n" % (b"k" * n), b"mg %s vv\r\n" % (b"k" * n),
+        b"ms %s 2 q\r\nab\r\n" % (b"k" * n), b"mn\r\n")]
+    sizes = iter([len(one) for one in commands])
+    await streams(dut, [b"".join(commands)], lambda: next(sizes), Meta, pause=0, cut=0, long_value=0)
+
+
 def test_meta():
     run(__file__, "front", ["rtl/lib/lib.f", "rtl/parse/front.f"], Conns=16)
