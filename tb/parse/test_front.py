@@ -343,7 +343,8 @@ class Bench:
         self.execute(rec, op, key, conn.ops, conn)
         if chooses:
             # SELECT, or RESET.
-            if op == "OpHost" and conn.ops[-1][1].upper() != b"*1\r\n$5\r\nRESET\r\n":
+            resets = conn.ops[-1][0] == "host" and conn.ops[-1][1].upper() == b"*1\r\n$5\r\nRESET\r\n"
+            if op == "OpHost" and not resets:
                 assert rec["db"] == conn.db
             conn.db = rec["db"]
         job["n"] += 1
