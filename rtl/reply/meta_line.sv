@@ -35,7 +35,8 @@ module meta_line
     MlIdle,
     MlDrop,     // a key that nobody shows
     MlWord,     // some characters
-    MlConvert,  // a number to digits
+    MlLoad,     // a number
+    MlConvert,  // to digits
     MlTrim,     // without the zeros in front
     MlDigits,
     MlNext,     // the next flag
@@ -93,8 +94,14 @@ module meta_line
 
   // ---------------------------------------------------------------- numbers
   logic [63:0] number;
-  msec_t left;
-  assign left = res_i.expiry + 48'd999 - now_i;
+  // Milliseconds to live, the last three of whose digits are left out. What was set to have expired
+  // has less than no time, as 32 bits.
+  msec_t left_q;
+  logic over_q;
+  always_ff @(posedge clk_i) begin
+    left_q <= res_i.expiry + 48'd999 - now_i;
+    over_q <= res_i.expiry <= now_i;
+  end
   always_comb begin
     number = res_i.unique_no;
     unique case (which_q)
@@ -104,9 +111,7 @@ module meta_line
       unique case (show)
         ShSize:  number = 64'(res_i.vlen);
         ShFlags: number = 64'(res_i.flags);
-        // Milliseconds, the last three of whose digits are left out. What was set to
-        // have expired has less than no time, as 32 bits.
-        ShTime:  number = (res_i.expiry <= now_i) ? 64'd4294967295000 : 64'(left);
+        ShTime:  number = over_q ? 64'd4294967295000 : 64'(left_q);
         default: ;
       endcase
     endcase
@@ -136,7 +141,7 @@ module meta_line
   assign last_key   = at_q + 8'd1 == res_i.klen;
   assign stop       = (which_q == NoFlag && show == ShTime) ? 5'd3 : 5'd0;
   assign last_digit = digits_q == stop + 5'd1;
-  assign digits     = double_dabble((steps_q == '1) ? '{bcd: '0, bin: number} : number_q);
+  assign digits     = double_dabble(number_q);
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -146,10 +151,11 @@ module meta_line
         MlIdle: if (start_i) state_q <= worded ? MlWord : res_i.keyed ? MlDrop : MlDone;
         MlDrop: if (key_valid_i && 9'(at_q) + 9'd64 >= 9'(res_i.klen)) state_q <= MlDone;
         MlWord: if (word_left_q == 3'd1) state_q <= behind_q;
+        MlLoad: state_q <= MlConvert;
         MlConvert: if (steps_q == '0) state_q <= MlTrim;
         MlTrim:
         if (number_q.bcd[79:76] != '0 || last_digit)
-          state_q <= (which_q == NoCount) ? MlConvert : MlDigits;
+          state_q <= (which_q == NoCount) ? MlLoad : MlDigits;
         MlDigits: if (last_digit) state_q <= (which_q == NoSum) ? MlEnd : MlNext;
         MlNext:
         if (show == ShNone) state_q <= MlEnd;
@@ -173,7 +179,7 @@ module meta_line
         if (res_i.kind != RsReply) begin
           word_q      <= 32'(" AV");
           word_left_q <= 3'd3;
-          behind_q    <= MlConvert;
+          behind_q    <= MlLoad;
         end
       end
       MlDrop: if (key_valid_i) at_q <= at_q + 8'd64;
@@ -193,7 +199,7 @@ module meta_line
         word_q      <= for_ever ? 32'("1-t ") : {16'd0, letter, 8'h20};
         word_left_q <= for_ever ? 3'd4 : 3'd2;
         behind_q    <= for_ever ? MlNext : (show == ShKey) ? MlKey :
-                       (show == ShOpaque) ? MlOpaque : MlConvert;
+                       (show == ShOpaque) ? MlOpaque : MlLoad;
         if (!shown || for_ever) show_q <= show_q + 3'd1;
       end
       MlOpaque: begin
@@ -209,12 +215,13 @@ module meta_line
         which_q     <= NoSum;
         word_q      <= 32'("\n\r");
         word_left_q <= 3'd2;
-        behind_q    <= (has_sum && which_q != NoSum) ? MlConvert : MlFlush;
+        behind_q    <= (has_sum && which_q != NoSum) ? MlLoad : MlFlush;
       end
       default: ;
     endcase
 
     unique case (state_q)
+      MlLoad: number_q <= '{bcd: '0, bin: number};
       MlConvert: begin
         number_q <= digits;
         steps_q  <= steps_q - 4'd1;
@@ -229,9 +236,9 @@ module meta_line
         number_q.bcd <= number_q.bcd << 4;
         digits_q     <= digits_q - 5'd1;
       end
-      default: steps_q <= '1;
+      default: ;
     endcase
-    if (state_q == MlTrim) steps_q <= '1;
+    if (state_q != MlConvert) steps_q <= '1;
   end
 
   // ---------------------------------------------------------------- characters to lines

@@ -522,6 +522,8 @@ async def meta(dut):
             model.job([model.record(udp) if random.random() < 0.2 else
                        model.meta(random.choice(("value", *kinds)), random.random() < 0.3)
                        for _ in range(random.randrange(1, 8))], udp=udp)
+        # A datagram's commands that say nothing end unseen.
+        model.job([model.fixed("RpStored")])
         bench.send(model)
         await bench.check(model)
         for stream in (bench.res, bench.key, bench.chunk, bench.uctx, bench.done, bench.dgram):
