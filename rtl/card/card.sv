@@ -581,6 +581,7 @@ module card
     .clk_i,
     .rst_ni,
     .tx_base_i      (tx_base),
+    .now_i          (now.ms),
     .res_valid_i    (res_valid),
     .res_ready_o    (res_ready),
     .res_i          (res),

@@ -1,4 +1,4 @@
-// Byte-lane arithmetic of 64-byte lines; the first of several.
+// Byte-lane arithmetic of 64-byte lines; the first of several; binary to decimal.
 package lib_pkg;
 
   /// `data` rotated towards higher lanes by `n` bytes: three levels of four-way multiplexers.
@@ -25,6 +25,20 @@ package lib_pkg;
   /// The lowest bit that is set, alone. Of fewer than 64 bits: N'(lowest(64'(bits))).
   function automatic logic [63:0] lowest(input logic [63:0] bits);
     return bits & (~bits + 64'd1);
+  endfunction
+
+  typedef struct packed {
+    logic [79:0] bcd;
+    logic [63:0] bin;
+  } double_dabble_t;
+  /// Four steps of shift-and-add-3: four more bits of `value.bin` are in the digits of `value.bcd`.
+  function automatic double_dabble_t double_dabble(input double_dabble_t value);
+    for (int s = 0; s < 4; s++) begin
+      for (int d = 0; d < 20; d++)
+      if (value.bcd[4*d+:4] >= 4'd5) value.bcd[4*d+:4] = value.bcd[4*d+:4] + 4'd3;
+      value = value << 1;
+    end
+    return value;
   endfunction
 
 endpackage

@@ -79,9 +79,14 @@ module byte_line
       header_end,
       words_key,
       words_flags;
-  line_info_t words_line, header_line;
-  numbers_t words_numbers, header_numbers;
-  logic header_flags;
+  line_info_t words_line, header_line, text_line;
+  numbers_t words_numbers, header_numbers, meta_numbers;
+  logic header_flags, meta_flag, meta_flags, meta_quiet, meta_touch, meta_creates;
+  meta_t meta;
+  opaque_t opaque;
+  op_e meta_op;
+  reply_e meta_fault;
+  logic [63:0] meta_unique_no, meta_initial_no;
   logic eol_q;
   logic
       resp,
@@ -170,7 +175,7 @@ module byte_line
   byte_number u_number (
     .clk_i,
     .clear_i(begin_i || word_i),
-    .valid_i(resp ? resp_data : word_char),
+    .valid_i(resp ? resp_data : word_char && !(meta_flag && !any_o)),
     .char_i,
     .num_o  (num)
   );
@@ -191,6 +196,47 @@ module byte_line
     .flags_o   (words_flags),
     .is_key_o  (words_key)
   );
+
+  // Behind the key, or the length.
+  assign meta_flag = is_meta(
+      words_line.cmd
+  ) && words_line.words >= ((words_line.cmd == CmdMetaSet) ? 5'd3 : 5'd2);
+  byte_meta u_meta (
+    .clk_i,
+    .begin_i,
+    .cmd_i       (words_line.cmd),
+    .flag_i      (meta_flag),
+    .valid_i     (word_char),
+    .char_i      (char_i.code),
+    .word_i,
+    .chars_i     (chars_q),
+    .num_i       (num),
+    .meta_o      (meta),
+    .opaque_o    (opaque),
+    .quiet_o     (meta_quiet),
+    .touch_o     (meta_touch),
+    .op_o        (meta_op),
+    .numbers_o   (meta_numbers),
+    .flags_o     (meta_flags),
+    .unique_no_o (meta_unique_no),
+    .initial_no_o(meta_initial_no),
+    .creates_o   (meta_creates),
+    .fault_o     (meta_fault)
+  );
+  always_comb begin
+    text_line = words_line;
+    if (is_meta(words_line.cmd)) begin
+      text_line.noreply     = meta_quiet;
+      text_line.meta        = meta;
+      text_line.opaque      = opaque;
+      text_line.touch       = meta_touch;
+      text_line.op          = meta_op;
+      text_line.flags_fault = meta_fault;
+      text_line.unique_no   = meta_unique_no;
+      text_line.initial_no  = meta_initial_no;
+      text_line.creates     = meta_creates;
+    end
+  end
 
   byte_header #(
     .KeyMax(KeyMax)
@@ -247,9 +293,11 @@ module byte_line
     .reset_o
   );
 
-  assign line_o    = resp ? resp_line : binary ? header_line : words_line;
-  assign numbers_o = resp ? resp_numbers : binary ? header_numbers : words_numbers;
-  assign flags_o   = !resp && (binary ? header_flags : words_flags);
+  assign line_o    = resp ? resp_line : binary ? header_line : text_line;
+  assign numbers_o = resp ? resp_numbers : binary ? header_numbers :
+      is_meta(words_line.cmd) ? meta_numbers : words_numbers;
+  assign flags_o   = !resp && (binary ? header_flags : is_meta(words_line.cmd) ? meta_flags :
+                                                                                 words_flags);
   assign is_key_o  = resp ? resp_key : binary ? !is_host : words_key;
 
 endmodule

@@ -31,11 +31,15 @@ module byte_order
   // verilator lint_off UNUSEDSIGNAL
   line_info_t line;
   // verilator lint_on UNUSEDSIGNAL
-  logic words_ok, bad_format, noreply, use_exptime, forgets;
+  /// Words of a meta command, at most.
+  localparam logic [4:0] MetaWords = 5'd19;
+
+  logic words_ok, bad_format, noreply, use_exptime, forgets, is_set;
   action_e action, store;
   reply_e reply;
   op_e op;
-  assign line = line_i;
+  assign line   = line_i;
+  assign is_set = line.cmd == CmdMetaSet;
 
   always_comb begin
     unique case (line.cmd)
@@ -47,6 +51,7 @@ module byte_order
       CmdDelete:                  words_ok = line.words inside {5'd2, 5'd3, 5'd4};
       CmdFlush:                   words_ok = line.words <= 5'd3;
       CmdVerbosity:               words_ok = line.words inside {5'd2, 5'd3};
+      CmdMetaGet, CmdMetaSet, CmdMetaDelete, CmdMetaSum: words_ok = line.words >= 5'd2;
       default:                    words_ok = 1'b1;
     endcase
 
@@ -124,6 +129,26 @@ module byte_order
       end
     end else if (line.words == '0 || !words_ok) begin
       noreply = 1'b0;
+    end else if (is_meta(line.cmd)) begin
+      if (line.key_long || (is_set && (line.words == 5'd2 ||
+          (line.words <= MetaWords && (!line.length_ok || line.length > 32'h7ffffffd))))) begin
+        reply = RpBadFormat;
+      end else if (line.words > MetaWords) begin
+        reply = (line.cmd == CmdMetaGet) ? RpManyGetFlags : RpManyFlags;
+      end else if (line.flags_fault != RpNone) begin
+        action = is_set ? AcSwallow : AcReply;
+        op     = OpReply;
+        reply  = line.flags_fault;
+      end else if (is_set && too_big_i) begin
+        action = AcSwallow;
+        op     = OpTooBig;
+        reply  = RpTooLarge;
+      end else begin
+        action      = is_set ? store : AcOp;
+        op          = line.op;
+        use_exptime = line.touch || line.op inside {OpIncr, OpDecr};
+      end
+      if (action inside {AcReply, AcSwallow}) noreply = 1'b0;
     end else begin
       unique case (line.cmd)
         CmdGet, CmdGets, CmdGat, CmdGats: begin
@@ -177,6 +202,10 @@ module byte_order
         CmdQuit: begin
           noreply = 1'b0;
           action  = AcQuit;
+        end
+        CmdMetaNoop: begin
+          noreply = 1'b0;
+          reply   = RpMetaNoop;
         end
         CmdHost: begin
           noreply = 1'b0;

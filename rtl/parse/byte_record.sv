@@ -53,7 +53,8 @@ module byte_record
   logic [20:0] vlen;
   assign sum = (old_i && ctx.mode == MdKeys) ? ctx.num[63:32] : '0;
   req_t req;
-  assign op   = (old_i && ctx.mode == MdValue) ? ctx.op : op_of(line.cmd);
+  assign op   = (old_i && ctx.mode == MdValue) ? ctx.op :
+                is_meta(line.cmd) ? line.op : op_of(line.cmd);
   assign vlen = old_i ? ctx.vlen : line.length[20:0];
 
   always_comb begin
@@ -67,6 +68,8 @@ module byte_record
     req.binary   = empty_i ? ctx.binary : binary_i;
     req.db       = db_i;
     req.resp     = empty_i ? ctx.resp : resp_i;
+    req.meta     = (old_i || empty_i) ? ctx.meta : line.meta;
+    req.opaque   = (old_i || empty_i) ? ctx.opaque : line.opaque;
     if (job_i.host) begin
       req.resp.three = job_i.host_three;
       req.resp.all   = job_i.host_all;
@@ -83,9 +86,12 @@ module byte_record
       req.num    = ctx.num;
     end
     req.cas_out  = line.cmd inside {CmdGets, CmdGats};
-    req.touch    = is_gat(line.cmd) || (resp_i.is && line.keeps);
-    req.ctx_op   = op;
-    if (line_valid_i && binary_i.is && line.cmd inside {CmdIncr, CmdDecr}) begin
+    req.touch    = is_gat(line.cmd) || line.touch || (is_meta(line.cmd) && line.creates) ||
+        (resp_i.is && line.keeps);
+    if (old_i && ctx.mode == MdValue) req.touch = ctx.touch;
+    req.ctx_op = op;
+    if (line_valid_i && (binary_i.is ? line.cmd inside {CmdIncr, CmdDecr} :
+                                       line.cmd == CmdMetaSum)) begin
       req.unique_no = line.unique_no;
       req.hash      = line.initial_no;
       req.touch     = line.creates;
@@ -147,7 +153,7 @@ module byte_record
           req.op               = order_i.op;
           record_o.use_exptime = order_i.use_exptime;
           record_o.use_number  = order_i.op inside {OpIncr, OpDecr} ||
-              (binary_i.is && order_i.op == OpDelete);
+              ((binary_i.is || line.meta.is) && order_i.op == OpDelete);
           record_o.use_flags   = resp_i.is && order_i.op == OpTouch;
           if (resp_i.is) req.reply = line.fault;
         end
@@ -176,12 +182,12 @@ module byte_record
       record_o.off_sel     = !old_i ? OsNew : (binary_i.is || ctx.rem != 32'd2) ? OsTold : OsOwn;
       record_o.use_flags   = !old_i;
       record_o.use_exptime = !old_i;
-      record_o.use_number  = !old_i && (op == OpCas || binary_i.is);
+      record_o.use_number  = !old_i && (op == OpCas || binary_i.is || line.meta.is);
       if (!last_part_i) begin
         req.op = OpPart;
       end else if (!crlf_i) begin
         req.op = OpReply;
-        if (!line.noreply) req.reply = RpBadChunk;
+        if (!line.noreply || req.meta.is) req.reply = RpBadChunk;
       end
     end
 

@@ -33,8 +33,8 @@ module byte_words
   assign signed32 = num_i.neg ? -num_i.value[31:0] : num_i.value[31:0];
 
   always_comb begin
-    is_key_o = index == 5'd1 &&
-        (is_store(line_o.cmd) || line_o.cmd inside {CmdDelete, CmdIncr, CmdDecr, CmdTouch});
+    is_key_o = index == 5'd1 && (is_store(line_o.cmd) || is_meta(line_o.cmd) ||
+                                 line_o.cmd inside {CmdDelete, CmdIncr, CmdDecr, CmdTouch});
     if (is_get(line_o.cmd)) is_key_o = index >= (is_gat(line_o.cmd) ? 5'd2 : 5'd1);
   end
 
@@ -49,7 +49,9 @@ module byte_words
   field_e field;
   always_comb begin
     field = FdNone;
-    if (is_store(line_o.cmd)) begin
+    if (is_meta(line_o.cmd)) begin
+      if (line_o.cmd == CmdMetaSet && index == 5'd2) field = FdLength;
+    end else if (is_store(line_o.cmd)) begin
       unique case (index)
         5'd2:    field = FdFlags;
         5'd3:    field = FdExptime;

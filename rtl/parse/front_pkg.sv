@@ -25,6 +25,11 @@ package front_pkg;
     CmdQuit,
     CmdNoop,    // binary and Redis only
     CmdSelect,  // Redis only
+    CmdMetaNoop,
+    CmdMetaGet,
+    CmdMetaSet,
+    CmdMetaDelete,
+    CmdMetaSum,
     CmdHost     // known, but answered by host software
   } cmd_e;
 
@@ -124,9 +129,16 @@ package front_pkg;
     logic        noreply;   // last word is "noreply"
     logic        foreign;   // first word begins as no command of memcached does
     logic        http;      // last word begins with HTTP/, of the first WordsMax
+    // meta commands only: what is wrong with the flags
+    meta_t       meta;
+    opaque_t     opaque;
+    logic        touch;
+    op_e         op;
+    reply_e      flags_fault;
     // binary only
     logic        wrong;     // lengths that do not fit: this reply, and the connection is closed
     reply_e      fault;
+    // and meta commands
     logic [63:0] unique_no;  // incr, decr: CAS unique; the number to begin with, if one is made
     logic [63:0] initial_no;
     logic        creates;
@@ -145,7 +157,12 @@ package front_pkg;
   endfunction
 
   function automatic logic is_store(input cmd_e cmd);
-    return cmd inside {CmdSet, CmdAdd, CmdReplace, CmdCas, CmdAppend, CmdPrepend};
+    return cmd inside {CmdSet, CmdAdd, CmdReplace, CmdCas, CmdAppend, CmdPrepend, CmdMetaSet};
+  endfunction
+
+  /// With a key, and flags.
+  function automatic logic is_meta(input cmd_e cmd);
+    return cmd inside {CmdMetaGet, CmdMetaSet, CmdMetaDelete, CmdMetaSum};
   endfunction
 
   function automatic op_e op_of(input cmd_e cmd);
@@ -288,7 +305,9 @@ package front_pkg;
     FmStore,   // key, number a, number b, length
     FmDelete,  // key
     FmNumber,  // key, number a
-    FmTouch    // key, number a: an expiry time
+    FmTouch,   // key, number a: an expiry time
+    FmMetaGet, // key, perhaps v
+    FmMetaSet  // key, length
   } form_e;
 
   /// What recognise knows from a request's first word.
@@ -345,6 +364,8 @@ package front_pkg;
     binary_t     binary;      // a and b are binary, too
     logic        resp;        // in Redis' protocol, with such a reply
     resp_form_e  form;
+    logic        meta;        // a meta command; mg: with v
+    logic        shows;
     logic [6:0]  count;       // keys that follow, of which it is told here
     logic        noreply;
     logic        cas_out;

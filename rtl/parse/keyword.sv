@@ -61,11 +61,11 @@ module keyword
     {CmdHost, spelled("watch")},
     {CmdHost, spelled("cache_memlimit")},
     {CmdHost, spelled("refresh_certs")},
-    {CmdHost, spelled("mn")},
-    {CmdHost, spelled("mg")},
-    {CmdHost, spelled("ms")},
-    {CmdHost, spelled("md")},
-    {CmdHost, spelled("ma")},
+    {CmdMetaNoop, spelled("mn")},
+    {CmdMetaGet, spelled("mg")},
+    {CmdMetaSet, spelled("ms")},
+    {CmdMetaDelete, spelled("md")},
+    {CmdMetaSum, spelled("ma")},
     {CmdHost, spelled("me")}
   };
   localparam text_t Noreply = spelled("noreply");

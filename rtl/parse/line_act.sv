@@ -137,6 +137,9 @@ module line_act
       out_o.rec.req.last_key = cand_q.keys && !walk_q.more;
       out_o.rec.req.binary   = cand_q.binary;
       out_o.rec.req.klen     = 8'(cand_q.klen);
+      out_o.rec.req.meta.is    = cand_q.meta;
+      out_o.rec.req.meta.get   = cand_q.meta && cand_q.op == OpGet;
+      out_o.rec.req.meta.value = cand_q.meta && cand_q.op == OpGet && cand_q.shows;
       if (cand_q.op == OpReply) out_o.rec.req.reply = RpOk;
       if (cand_q.resp) begin
         out_o.rec.req.resp.form = cand_q.form;

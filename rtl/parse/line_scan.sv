@@ -73,11 +73,11 @@ module line_scan
       lf[i]        = c == 8'h0a && lanes[i];
       cr_o[i]      = c == 8'h0d && lanes[i];
       blank[i]     = c == 8'h20 && lanes[i];
-      // get.. set add append cas replace prepend delete decr incr touch: their first three letters.
+      // get.. set add append cas replace prepend delete decr incr touch mg ms: their first three letters.
       // What is not there may still come.
-      letter1[i]   = c inside {"g", "s", "a", "c", "r", "p", "d", "i", "t"} && lanes[i];
-      if (i > 0) letter2[i-1] = c inside {"e", "a", "d", "p", "r", "n", "o"} || !lanes[i];
-      if (i > 1) letter3[i-2] = c inside {"t", "d", "p", "s", "e", "l", "c", "u"} || !lanes[i];
+      letter1[i]   = c inside {"g", "s", "a", "c", "r", "p", "d", "i", "t", "m"} && lanes[i];
+      if (i > 0) letter2[i-1] = c inside {"e", "a", "d", "p", "r", "n", "o", "g", "s"} || !lanes[i];
+      if (i > 1) letter3[i-2] = c inside {"t", "d", "p", "s", "e", "l", "c", "u", " "} || !lanes[i];
       marks.get[i] = c == "g";
       star[i]      = c == "*" && lanes[i];
       dollar[i]    = c == "$" && lanes[i];

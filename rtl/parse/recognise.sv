@@ -148,6 +148,7 @@ module recognise
         KeyFour: key3_q <= 512'(data2_q[511:224]);
         KeyMany: key3_q <= 512'(data2_q[511:256]);
         5'd0:    key3_q <= data2_q;
+        5'd3:    key3_q <= 512'(data2_q[511:24]);
         5'd4:    key3_q <= 512'(data2_q[511:32]);
         5'd5:    key3_q <= 512'(data2_q[511:40]);
         5'd6:    key3_q <= 512'(data2_q[511:48]);
@@ -197,7 +198,9 @@ module recognise
   always_ff @(posedge clk_i) begin
     if (valid_q[2]) begin
       end3_4_q    <= lowest(rest3_q);
-      end4_4_q    <= lowest(start3_q.resp ? other3 & from3 : others(rest3_q));
+      // Of ms the length is the second word.
+      end4_4_q    <= lowest(start3_q.resp ? other3 & from3 :
+                            (what3_q.form == FmMetaSet) ? end2_3_q : others(rest3_q));
       end5_4_q    <= lowest(others(others(rest3_q)));
       eol4_q      <= eol3_q;
       lane1_4_q   <= lane_of(end1_3_q);
@@ -286,7 +289,7 @@ module recognise
   line_t key5_q;
   logic [5:0] lane1_5_q, lane2_5_q, lane4_5_q;
   logic [6:0] klen5_q, line_len5_q;
-  logic any5_q, whole5_q, nul5_q, noreply5_q;
+  logic any5_q, whole5_q, nul5_q, noreply5_q, shows5_q;
   logic last1_5_q, last2_5_q, last3_5_q, last4_5_q, last5_5_q;
   chars_t chars5_q;
   char_t [Digits:0] a5_q, b5_q;
@@ -300,6 +303,7 @@ module recognise
       klen5_q     <= 7'(lane1_4_q) - 7'(what4_q.key);
       line_len5_q <= 7'(line_end4_q) + (crlf4_q ? 7'd2 : 7'd1);
       noreply5_q  <= tail4 == NoreplyTail;
+      shows5_q    <= whole4_q && tail4[0] == "v" && line_end4_q == lane1_4_q + 6'd2;
       any5_q      <= any4_q;
       whole5_q    <= whole4_q;
       last1_5_q   <= last1_4_q;
@@ -363,7 +367,7 @@ module recognise
   logic [4:0][6:0] a6_q, b6_q;
   place_t behind6_q;  // behind the line or the part of it
   logic [6:0] klen6_q;
-  logic fits6_q, length_ok6_q, noreply6_q, last1_6_q, unfinished6_q;
+  logic fits6_q, length_ok6_q, noreply6_q, shows6_q, last1_6_q, unfinished6_q;
   always_ff @(posedge clk_i) begin
     if (valid_q[4]) begin
       logic [Digits-1:0][3:0] a, b, d;
@@ -388,6 +392,8 @@ module recognise
         FmStore:
         fits6_q <= klen5_q != '0 && !nul5_q && a_ok && b_ok && whole5_q &&
             (last4_5_q || (last5_5_q && noreply5_q));
+        FmMetaGet: fits6_q <= any5_q && klen5_q != '0 && !nul5_q && (last1_5_q || shows5_q);
+        FmMetaSet: fits6_q <= klen5_q != '0 && !nul5_q && whole5_q && last4_5_q;
         FmDelete:
         fits6_q <= any5_q && klen5_q != '0 && !nul5_q && (last1_5_q || (last2_5_q && noreply5_q));
         default:
@@ -397,6 +403,7 @@ module recognise
       unique case (what5_q.form)
         FmDelete: noreply6_q <= !last1_5_q;
         FmStore:  noreply6_q <= !last4_5_q;
+        FmMetaGet, FmMetaSet: noreply6_q <= 1'b0;
         default:  noreply6_q <= !last2_5_q;
       endcase
       klen = start5_q.resp ? resp_klen5_q : start5_q.binary ? binary_klen5 : klen5_q;
@@ -410,6 +417,7 @@ module recognise
       key6_q[8*i+:8] <= (6'(i) < klen[5:0]) ? key5_q[8*i+:8] : '0;
       klen6_q       <= klen;
       last1_6_q     <= last1_5_q;
+      shows6_q      <= !last1_5_q;
       what6_q       <= what5_q;
       start6_q      <= start5_q;
     end
@@ -420,7 +428,7 @@ module recognise
     logic store;
     logic [13:0] length;
     length = Hundreds[length6_q[1]] + 14'(length6_q[0]);
-    store  = what6_q.form == FmStore;
+    store  = what6_q.form inside {FmStore, FmMetaSet};
 
     cand_o            = '0;
     cand_o.place      = start6_q.place;
@@ -449,6 +457,9 @@ module recognise
     cand_o.b.mid      = Hundreds[b6_q[3]] + 14'(b6_q[2]);
     cand_o.b.low      = Hundreds[b6_q[1]] + 14'(b6_q[0]);
     cand_o.data       = key6_q;
+    cand_o.meta       = what6_q.form inside {FmMetaGet, FmMetaSet};
+    cand_o.shows      = shows6_q;
+    if (what6_q.form == FmMetaSet) {cand_o.a, cand_o.b} = '0;
     if (start6_q.resp) begin
       cand_o.good       = resp_good6_q && (!resp6_q.store ||
           (length_ok6_q && length <= 14'(value_max_i)));
@@ -460,6 +471,7 @@ module recognise
       cand_o.more       = 1'b0;
       cand_o.store      = resp6_q.store;
       cand_o.resp       = 1'b1;
+      cand_o.meta       = 1'b0;
       cand_o.form       = resp6_q.form;
       cand_o.count      = resp6_q.count;
       cand_o.noreply    = 1'b0;
@@ -471,6 +483,7 @@ module recognise
     end
     if (start6_q.binary) begin
       cand_o.good       = frame6.good;
+      cand_o.meta       = 1'b0;
       cand_o.unfinished = 1'b0;
       cand_o.next       = behind6_q + 14'(frame6.vlen);
       cand_o.op         = frame6.op;

@@ -36,7 +36,7 @@ module request_form
     return r;
   endfunction
 
-  localparam int unsigned RowsNum = 14;
+  localparam int unsigned RowsNum = 16;
   localparam row_t [RowsNum-1:0] Rows = {
     row("get ", FmKey, OpGet),
     row("gets ", FmKey, OpGet, 1'b1),
@@ -51,6 +51,8 @@ module request_form
     row("incr ", FmNumber, OpIncr),
     row("decr ", FmNumber, OpDecr),
     row("touch ", FmTouch, OpTouch),
+    row("mg ", FmMetaGet, OpGet),
+    row("ms ", FmMetaSet, OpSet),
     row("", FmKey, OpGet)  // a key of a line of keys
   };
   localparam int unsigned RowKey = 0;

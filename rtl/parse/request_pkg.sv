@@ -71,6 +71,41 @@ package request_pkg;
     resp_form_e form;
   } resp_t;
 
+  /// A flag of a meta command that shows in its reply.
+  typedef enum logic [2:0] {
+    ShNone,
+    ShKey,     // k
+    ShOpaque,  // O
+    ShSize,    // s
+    ShTime,    // t: seconds to live
+    ShUnique,  // c
+    ShFlags    // f
+  } show_e;
+  localparam int unsigned Shows = 6;
+
+  /// What is known of a request in a meta command; all zero in others.
+  typedef struct packed {
+    logic              is;
+    logic              get;       // mg: what is missing is EN
+    logic              value;     // v
+    logic              retimed;   // T stands in front of t, which shows what it has set
+    logic              made;      // N does, which says that of what is made
+    logic              sets_time; // ma: T; what is there gets a new expiry
+    show_e [Shows-1:0] show;      // in this order, the first one at 0
+  } meta_t;
+
+  /// Its opaque token, behind the letter; the first character at lane 0.
+  localparam int unsigned OpaqueMax = 31;
+  typedef struct packed {
+    logic [4:0]                len;
+    logic [OpaqueMax-1:0][7:0] text;
+  } opaque_t;
+
+  function automatic logic shows(input show_e [Shows-1:0] show, input show_e what);
+    shows = 1'b0;
+    for (int unsigned i = 0; i < Shows; i++) shows |= show[i] == what;
+  endfunction
+
   /// The replies to these have the key: getk, getkq, gatk, gatkq.
   function automatic logic binary_key(input logic [7:0] opcode);
     return opcode inside {8'h0c, 8'h0d, 8'h23, 8'h24};
@@ -99,7 +134,7 @@ package request_pkg;
     OpEnd        // end of job
   } op_e;
 
-  typedef enum logic [4:0] {
+  typedef enum logic [5:0] {
     RpNone,
     RpError,
     RpStored,
@@ -118,12 +153,25 @@ package request_pkg;
     RpNonNumeric,     // CLIENT_ERROR cannot increment or decrement non-numeric value
     RpTooLarge,       // SERVER_ERROR object too large for cache
     RpNoMemory,       // SERVER_ERROR out of memory storing object
-    RpMultiPacket,    // SERVER_ERROR multi-packet request not supported
-    RpBadDelete,      // CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]
+    RpBadDelete = 6'd19,      // CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]
     RpOverflow,       // Redis' only, as what follows
     RpPong,
     RpTooLong,        // the command is longer than a job
-    RpBadExpire       // invalid expire time in 'getex' command
+    RpBadExpire,      // invalid expire time in 'getex' command
+    RpFound,          // meta commands' only, as what follows
+    RpMetaNoop = 6'd49,
+    RpDuplicate,
+    RpInvalid,
+    RpInvalidOrDuplicate,
+    RpBadToken,
+    RpBadModeLen,
+    RpBadInitial,
+    RpBadMetaDelta,
+    RpBadSetMode,
+    RpBadSumMode,
+    RpLongOpaque,
+    RpManyGetFlags,
+    RpManyFlags
   } reply_e;
 
   typedef enum logic [2:0] {
@@ -150,6 +198,8 @@ package request_pkg;
     logic [20:0] cont_start; // value bytes already sent, or copied
     binary_t     binary;     // `is` holds for all requests; the rest as what follows
     resp_t       resp;       // all but `form` likewise
+    meta_t       meta;
+    opaque_t     opaque;
     // the request that MdKeys, MdValue or `cont` goes on with
     op_e         op;
     db_t         db;         // holds for all requests
@@ -202,10 +252,13 @@ package request_pkg;
     logic [16:0] tx_space;
     binary_t     binary;
     resp_t       resp;
-    logic        noreply;    // binary: not if it succeeds, or a get finds nothing
+    meta_t       meta;
+    opaque_t     opaque;     // with meta
+    logic        noreply;    // binary, meta: not if it succeeds, or a get finds nothing
     logic        cas_out;
-    logic        touch;      // binary incr, decr: makes the number `hash` where there is none;
-                             // Redis' SET: the expiry stays as it is
+    logic        touch;      // binary, meta incr, decr: makes the number `hash` where none
+                             // is; meta append, prepend: of nothing, too; Redis' SET: the
+                             // expiry stays as it is
     logic        last_key;   // Redis' OpHost and RfSum: the command ends with it
     reply_e      reply;      // OpReply, OpTooBig; OpGet of Redis' protocol: instead of a value
     logic [9:0]  host_len;   // OpHostData
@@ -217,7 +270,7 @@ package request_pkg;
     logic [31:0] flags;      // OpTouch of Redis' protocol: resp_when_t
     msec_t       expiry;     // of the item; 0 never, 1 long past
     logic [63:0] num;        // RfSum: the sum before this job, and 32 bits of what is left;
-                             // CAS unique or delta; for binary deletes and appends 0 is any
+                             // CAS unique or delta; binary, meta deletes, appends: 0 is any
     logic [63:0] unique_no;  // OpIncr, OpDecr: CAS unique, 0 is any
     off_t        off;        // SETs: the new item; OpCont: the item
     logic [20:0] cont_start; // OpCont; an append that goes on: `off` is the new item, see copy_t
@@ -266,6 +319,11 @@ package request_pkg;
     reply_e      reply;
     binary_t     binary;
     resp_t       resp;
+    meta_t       meta;
+    opaque_t     opaque;
+    msec_t       expiry;    // meta: to be shown
+    logic        shows;     // meta: all that is asked for; else key and opaque only
+    logic        keyed;     // meta: its key comes, even if nothing is said
     logic        negative;  // Redis: the number is
     logic        head;      // RsValue: the VALUE line comes first (not in an OpCont)
     logic        tail;      // RsValue: CRLF after the bytes (the value is complete)

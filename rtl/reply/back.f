@@ -3,6 +3,7 @@ rtl/reply/value_line.sv
 rtl/reply/merge.sv
 rtl/reply/header_text.sv
 rtl/reply/chunk_queue.sv
+rtl/reply/meta_line.sv
 rtl/reply/compose.sv
 rtl/reply/encode.sv
 rtl/reply/text_lines.sv

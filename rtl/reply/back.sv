@@ -10,6 +10,8 @@ module back
   input  logic                  rst_ni,
   /// Where the transmit ring of connection 0 is.
   input  laddr_t                tx_base_i,
+  /// The time.
+  input  msec_t                 now_i,
   /// Results, keys of values (lines), bytes of values.
   input  logic                  res_valid_i,
   output logic                  res_ready_o,
@@ -111,6 +113,7 @@ module back
   encode u_encode (
     .clk_i,
     .rst_ni,
+    .now_i,
     .res_valid_i,
     .res_ready_o,
     .res_i,

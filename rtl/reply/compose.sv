@@ -33,6 +33,10 @@ module compose
   input  logic     hline_valid_i,
   output logic     hline_ready_o,
   input  line_t    hline_i,
+  /// Lines of meta commands' replies, likewise.
+  input  logic     mline_valid_i,
+  output logic     mline_ready_o,
+  input  line_t    mline_i,
   /// Text.
   output logic     text_valid_o,
   input  logic     text_ready_i,
@@ -109,8 +113,8 @@ module compose
     if (lens_i.own_rest != '0) work_in.behind = StOwn;
     else if (!lens_i.key_fits) work_in.behind = StKey;
     else if (!joined) work_in.behind = StBlock;
-    else if (work_in.long_value) work_in.behind = StValue;
     else if (rec_i.host) work_in.behind = StHost;
+    else if (work_in.long_value) work_in.behind = StValue;
     else work_in.behind = StDone;
     work_in.first = StHead;
     if (join_head) begin
@@ -197,6 +201,7 @@ module compose
         start     = '0;
         len       = (host_left > 10'd64) ? 7'd64 : host_left[6:0];
         if (host_left > 10'd64) step_d = StHost;
+        else if (work_q.long_value) step_d = StValue;
       end
       default: begin  // StHead
         need_key   = work_q.head_key;
@@ -212,12 +217,14 @@ module compose
       chunk_i.len <= 7'd64 - 7'(numbers_i.len);
 
   assign pick_valid    = work_valid_q && (!need_key || key_valid_i) &&
-      (!need_chunk || chunk_valid_i) && (!need_host || hline_valid_i);
+      (!need_chunk || chunk_valid_i) &&
+      (!need_host || (work_q.rec.meta ? mline_valid_i : hline_valid_i));
   assign pick          = pick_valid && pick_ready;
   assign done          = pick && step_d == StDone;
   assign key_ready_o   = pick && need_key;
   assign chunk_ready_o = pick && need_chunk;
-  assign hline_ready_o = pick && need_host;
+  assign hline_ready_o = pick && need_host && !work_q.rec.meta;
+  assign mline_ready_o = pick && need_host && work_q.rec.meta;
   assign wait_chunk_o  = work_valid_q && pick_ready && need_chunk && !chunk_valid_i;
 
   always_ff @(posedge clk_i) begin
@@ -272,8 +279,10 @@ module compose
   // verilator lint_off UNUSEDSIGNAL
   line_t low, high;  // a part of each
   // verilator lint_on UNUSEDSIGNAL
-  assign low  = source(src_low, fixed, key_i, chunk_i.data, hline_i);
-  assign high = source(src_high, fixed, key_i, chunk_i.data, hline_i);
+  line_t given;
+  assign given = work_q.rec.meta ? mline_i : hline_i;
+  assign low   = source(src_low, fixed, key_i, chunk_i.data, given);
+  assign high  = source(src_high, fixed, key_i, chunk_i.data, given);
 
   logic pick_valid_q;
   line_t block_q;

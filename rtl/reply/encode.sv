@@ -9,6 +9,7 @@ module encode
 (
   input  logic      clk_i,
   input  logic      rst_ni,
+  input  msec_t     now_i,
   /// Results and, beside RsValue, the key (if head) in lines, and the value's bytes.
   input  logic      res_valid_i,
   output logic      res_ready_o,
@@ -44,8 +45,8 @@ module encode
 
   // ---------------------------------------------------------------- results in
   logic accept, issue, job_ready, load, rec_ready;
-  logic room;
-  assign res_ready_o = room && job_ready && ctx_ready_i;
+  logic room, has_line, line_done;
+  assign res_ready_o = room && job_ready && ctx_ready_i && (!has_line || line_done);
   assign accept      = res_valid_i && res_ready_o;
   assign ctx_valid_o = accept && res_i.last && !res_i.udp;
   assign ctx_o       = res_i.ctx;
@@ -75,6 +76,7 @@ module encode
     .level_o  (unused_job_level)
   );
 
+  logic [9:0] line_len;
   rec_t rec_in, rec_q;
   header_t header_in, header_q;
   logic issue_q;
@@ -83,6 +85,8 @@ module encode
     .rst_ni,
     .take_i     (accept),
     .res_i,
+    .line_i     (has_line && line_len != '0),
+    .line_len_i (line_len),
     .rec_valid_o(issue),
     .rec_o      (rec_in),
     .header_o   (header_in)
@@ -128,15 +132,17 @@ module encode
     .clk_i,
     .rst_ni,
     .valid_i  (issue),
-    .line_i   (res_i.kind == RsValue && !res_i.resp.is),
-    .has_num_i(res_i.kind == RsNumber || res_i.cas_out || res_i.resp.is),
+    .line_i   (res_i.kind == RsValue && !res_i.resp.is && !res_i.meta.is),
+    .has_num_i(res_i.kind == RsNumber || res_i.cas_out || res_i.resp.is || res_i.meta.is),
     .flags_i  (res_i.flags),
     .bulk_i   (res_i.resp.is && res_i.kind == RsValue),
+    .meta_i   (res_i.meta.is && res_i.kind == RsValue),
     .behind_i (rec_in.joins),
     .thousands_i(res_i.resp.is && res_i.kind == RsNumber && !res_i.negative &&
                  res_i.resp.form inside {RfTtl, RfExpiretime}),
     .bytes_i  (res_i.vlen),
-    .num_i    ((res_i.resp.is && res_i.kind == RsValue) ? 64'(res_i.vlen) : res_i.num),
+    .num_i    (((res_i.resp.is || res_i.meta.is) && res_i.kind == RsValue) ? 64'(res_i.vlen) :
+                                                                           res_i.num),
     .valid_o  (numbers_in_valid),
     .text_o   (numbers_in.text),
     .len_o    (numbers_in.len)
@@ -174,7 +180,7 @@ module encode
   );
 
   // ---------------------------------------------------------------- keys and values
-  logic key_valid, key_pop, chunk_valid, chunk_pop;
+  logic key_valid, key_pop, line_key_pop, chunk_valid, chunk_pop;
   line_t key_in, key;
   chunk_t chunk;
   logic [5:0] unused_key_level;
@@ -189,7 +195,7 @@ module encode
     .s_ready_o(rkey_ready_o),
     .s_data_i (key_in),
     .m_valid_o(key_valid),
-    .m_ready_i(key_pop),
+    .m_ready_i(key_pop || line_key_pop),
     .m_data_o (key),
     .level_o  (unused_key_level)
   );
@@ -202,6 +208,35 @@ module encode
     .m_valid_o(chunk_valid),
     .m_ready_i(chunk_pop),
     .m_o      (chunk)
+  );
+
+  // ---------------------------------------------------------------- lines of meta commands
+  // Begun when nothing is before it, so that the key is its own.
+  logic mline_valid, mline_ready, alone_q;
+  logic [5:0] before_q;  // records and numbers on their way to compose
+  line_t mline;
+  assign has_line = res_i.meta.is && (res_i.keyed || (res_i.kind == RsNumber) ||
+      (res_i.meta.show != '0 && (res_i.kind == RsReply || (res_i.kind == RsValue && res_i.head))));
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) before_q <= '0;
+    else before_q <= before_q + 6'(issue) - 6'(load);
+    alone_q <= rst_ni && before_q == '0 && !issue && rec_ready;
+  end
+  meta_line u_meta (
+    .clk_i,
+    .rst_ni,
+    .now_i,
+    .start_i     (res_valid_i && has_line && alone_q),
+    .res_i,
+    .key_valid_i (key_valid),
+    .key_pop_o   (line_key_pop),
+    .key_i       (key),
+    .done_o      (line_done),
+    .taken_i     (accept),
+    .len_o       (line_len),
+    .line_valid_o(mline_valid),
+    .line_ready_i(mline_ready),
+    .line_o      (mline)
   );
 
   compose u_compose (
@@ -221,6 +256,9 @@ module encode
     .hline_valid_i,
     .hline_ready_o,
     .hline_i,
+    .mline_valid_i(mline_valid),
+    .mline_ready_o(mline_ready),
+    .mline_i      (mline),
     .text_valid_o,
     .text_ready_i,
     .text_o,

@@ -12,6 +12,9 @@ module merge
   // verilator lint_off UNUSEDSIGNAL
   input  res_t res_i,  // numbers and contexts go elsewhere
   // verilator lint_on UNUSEDSIGNAL
+  /// Its line of a meta command's reply is made already, of so many bytes.
+  input  logic line_i,
+  input  logic [9:0] line_len_i,
   /// A record of it.
   output logic rec_valid_o,
   output rec_t rec_o,
@@ -19,10 +22,11 @@ module merge
 );
 
   ahead_t waiting_q, waiting_d, both;
-  fixed_t reply, resp_text;
+  fixed_t reply, resp_text, meta_text;
   ending_t ending;
   logic says, fits, together;
-  assign reply    = (res_i.kind != RsReply) ? FxNone : res_i.resp.is ? resp_text : 6'(res_i.reply);
+  assign reply    = (res_i.kind != RsReply) ? FxNone : res_i.resp.is ? resp_text :
+      res_i.meta.is ? meta_text : 6'(res_i.reply);
   assign ending   = (!res_i.tail || res_i.binary.is) ? EnNone :
       (res_i.last_key && !res_i.resp.is) ? EnCrlfEnd : EnCrlf;
   assign says     = reply != FxNone || res_i.kind inside {RsValue, RsNumber, RsHostData};
@@ -96,6 +100,17 @@ module merge
     endcase
   end
 
+  // ---------------------------------------------------------------- meta commands
+  always_comb begin
+    unique case (res_i.reply)
+      RpStored, RpDeleted, RpFound: meta_text = FmDone;
+      RpNotStored: meta_text = FmNotStored;
+      RpExists:    meta_text = FmExists;
+      RpNotFound:  meta_text = res_i.meta.get ? FmMissing : FmNotFound;
+      default:     meta_text = 6'(res_i.reply);
+    endcase
+  end
+
   // ---------------------------------------------------------------- a record
   always_comb begin
     rec_o           = '0;
@@ -124,13 +139,25 @@ module merge
       RsHostData: rec_o.host = 1'b1;
       default: ;
     endcase
-    if (res_i.resp.is && res_i.kind == RsValue) begin
+    if ((res_i.resp.is || res_i.meta.is) && res_i.kind == RsValue) begin
       rec_o.own  = FxNone;
       rec_o.klen = '0;
       if (res_i.head && !rec_o.inner && waiting_q == '{ending: EnCrlf, reply: FxNone}) begin
         rec_o.ahead = '0;
         rec_o.joins = 1'b1;
       end
+    end
+    if (line_i) begin
+      rec_o.ahead    = waiting_q;
+      rec_o.joins    = 1'b0;
+      rec_o.own      = FxNone;
+      rec_o.numbers  = 1'b0;
+      rec_o.inner    = 1'b0;
+      rec_o.ending   = (res_i.kind == RsValue && !together) ? ending : EnNone;
+      rec_o.host     = 1'b1;
+      rec_o.meta     = 1'b1;
+      rec_o.host_len = line_len_i;
+      rec_o.size     = rec_o.size + 22'(line_len_i);
     end
     // Binary: all have a header, and what it counts stands behind it.
     rec_o.binary = res_i.binary.is && !(res_i.kind == RsValue && !res_i.head);
@@ -145,7 +172,7 @@ module merge
 
     rec_valid_o = take_i && (says || res_i.last);
     waiting_d   = says ? '0 : waiting_q;
-    if (together && fits) begin
+    if (together && fits && !line_i) begin
       rec_valid_o = 1'b0;
       waiting_d   = both;
     end

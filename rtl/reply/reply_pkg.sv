@@ -39,6 +39,13 @@ package reply_pkg;
   localparam fixed_t FrString = 6'd47;
   localparam fixed_t FrNone = 6'd48;
 
+  // Texts of meta commands: replies from RpMetaNoop on have the numbers of reply_e, too.
+  localparam fixed_t FmNotFound = 6'd29;
+  localparam fixed_t FmExists = 6'd30;
+  localparam fixed_t FmNotStored = 6'd62;
+  localparam fixed_t FmDone = 6'd63;
+  localparam fixed_t FmMissing = 6'd18;
+
   /// What stands behind a value.
   typedef logic [1:0] ending_t;
   localparam ending_t EnNone = 2'd0;
@@ -65,7 +72,8 @@ package reply_pkg;
     logic        inner;      // so few that they stand in one line with what is around them
     logic [4:0]  inner_len;
     ending_t     ending;
-    logic        host;
+    logic        host;       // lines of the host's, or of a meta command's reply
+    logic        meta;
     logic [9:0]  host_len;
     logic        last;       // of its job
     logic [21:0] size;       // value and ending
@@ -139,7 +147,6 @@ package reply_pkg;
       return line_of("CLIENT_ERROR cannot increment or decrement non-numeric value");
       6'(RpTooLarge):    return line_of("SERVER_ERROR object too large for cache");
       6'(RpNoMemory):    return line_of("SERVER_ERROR out of memory storing object");
-      6'(RpMultiPacket): return line_of("SERVER_ERROR multi-packet request not supported");
       6'(RpBadDelete):
       return line_of("CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]");
       FxValue:           return chars_of("VALUE ");
@@ -171,6 +178,24 @@ package reply_pkg;
       FrInteger:         return chars_of(":");
       FrNegative:        return chars_of(":-");
       FrArray:           return chars_of("*");
+      FmNotFound:        return line_of("NF");
+      FmExists:          return line_of("EX");
+      FmNotStored:       return line_of("NS");
+      FmDone:            return line_of("HD");
+      FmMissing:         return line_of("EN");
+      6'(RpMetaNoop):    return line_of("MN");
+      6'(RpDuplicate):   return line_of("CLIENT_ERROR duplicate flag");
+      6'(RpInvalid):     return line_of("CLIENT_ERROR invalid flag");
+      6'(RpInvalidOrDuplicate): return line_of("CLIENT_ERROR invalid or duplicate flag");
+      6'(RpBadToken):    return line_of("CLIENT_ERROR bad token in command line format");
+      6'(RpBadModeLen):  return line_of("CLIENT_ERROR incorrect length for M token");
+      6'(RpBadInitial):  return line_of("CLIENT_ERROR invalid numeric initial value");
+      6'(RpBadMetaDelta): return line_of("CLIENT_ERROR invalid numeric delta value");
+      6'(RpBadSetMode):  return line_of("CLIENT_ERROR invalid mode for ms M token");
+      6'(RpBadSumMode):  return line_of("CLIENT_ERROR invalid mode for ma M token");
+      6'(RpLongOpaque):  return line_of("CLIENT_ERROR opaque token too long");
+      6'(RpManyGetFlags): return line_of("CLIENT_ERROR options flags are too long");
+      6'(RpManyFlags):   return line_of("CLIENT_ERROR options flags too long");
       default:           return '0;
     endcase
   endfunction

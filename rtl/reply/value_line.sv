@@ -1,5 +1,6 @@
 // Numbers of a reply as text: " <flags> <bytes>[ <cas unique>]\r\n" behind a VALUE line's key,
-// "<number>\r\n" alone, or Redis' "$<number>\r\n", behind the end of another value. Latency 10, initiation interval 1, no back-pressure.
+// "<number>\r\n" alone, or Redis' "$<number>\r\n" and a meta command's "VA <number>\r\n", behind the end of another
+// value. Latency 10, initiation interval 1, no back-pressure.
 module value_line (
   input  logic             clk_i,
   input  logic             rst_ni,
@@ -9,6 +10,8 @@ module value_line (
   input  logic             has_num_i,
   /// Redis: it is the length of a value, and the CR LF of the value before stands in front of it.
   input  logic             bulk_i,
+  /// A meta command: it is such a length, too, behind "VA ".
+  input  logic             meta_i,
   input  logic             behind_i,
   /// Of the number only the thousands.
   input  logic             thousands_i,
@@ -64,17 +67,21 @@ module value_line (
 
   // Beside the numbers.
   logic [DecimalStages+2:0] valid_q;
-  logic [DecimalStages-1:0] line_q, has_num_q, bulk_q, behind_q, thousands_q;
-  logic line, has_num, bulk, behind, thousands;
+  logic [DecimalStages-1:0] line_q, has_num_q, bulk_q, meta_q, behind_q, thousands_q;
+  logic line, has_num, bulk, meta, behind, thousands;
+  logic [1:0] prefix;  // characters in front of a length
   always_ff @(posedge clk_i) begin
     valid_q   <= rst_ni ? {valid_q[DecimalStages+1:0], valid_i} : '0;
     line_q    <= {line_q[DecimalStages-2:0], line_i};
     has_num_q <= {has_num_q[DecimalStages-2:0], has_num_i};
+    meta_q      <= {meta_q[DecimalStages-2:0], meta_i};
     bulk_q      <= {bulk_q[DecimalStages-2:0], bulk_i};
     behind_q    <= {behind_q[DecimalStages-2:0], behind_i};
     thousands_q <= {thousands_q[DecimalStages-2:0], thousands_i};
   end
   assign bulk      = bulk_q[DecimalStages-1];
+  assign meta      = meta_q[DecimalStages-1];
+  assign prefix    = meta ? 2'd3 : bulk ? 2'd1 : 2'd0;
   assign behind    = behind_q[DecimalStages-1];
   assign thousands = thousands_q[DecimalStages-1];
   assign number_digit = thousands ? (4 * NumDigits)'(num_digit[NumDigits-1:3]) : num_digit;
@@ -110,14 +117,16 @@ module value_line (
             (i == NumDigits) ? '0 : number_digit[i%NumDigits], i, 32'(number_count)
         );
         if (bulk && i == 32'(number_count)) num_q[NumDigits-i] <= "$";
-        if (behind && i == 32'(number_count) + 1) num_q[NumDigits-i] <= 8'h0a;
-        if (behind && i == 32'(number_count) + 2) num_q[NumDigits-i] <= 8'h0d;
+        if (meta && i == 32'(number_count) + 1) num_q[NumDigits-i] <= "A";
+        if (meta && i == 32'(number_count) + 2) num_q[NumDigits-i] <= "V";
+        if (behind && i == 32'(number_count) + 32'(prefix)) num_q[NumDigits-i] <= 8'h0a;
+        if (behind && i == 32'(number_count) + 32'(prefix) + 1) num_q[NumDigits-i] <= 8'h0d;
       end
       flag_shift_q <= 3'(ByteDigits) - byte_count;
       line_shift_q <= has_num ? 5'(NumDigits) - number_count : 5'(NumDigits + 1);
       line_len_q   <= line ? 6'(flag_count) + 6'(byte_count) + 6'd2 : '0;
       num_len_q    <= !has_num ? 6'd2 : 6'(number_count) +
-          (behind ? 6'd5 : (line || bulk) ? 6'd3 : 6'd2);
+          (line ? 6'd3 : 6'd2) + 6'(prefix) + (behind ? 6'd2 : 6'd0);
     end
   end
 

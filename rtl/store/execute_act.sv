@@ -92,6 +92,7 @@ module execute_act
     StRun,      // act on what check has decided
     StRenew,    // before it may write: its buckets get the present epoch
     StFind,
+    StKey,      // the reply's key, before anything is done
     StAct,      // act on what the steps have found, or on what needs more than a clock
     StInsert,
     StSum,
@@ -102,13 +103,14 @@ module execute_act
     StHostText
   } state_e;
 
-  state_e state_q, state_d;
+  state_e state_q, state_d, ready;
   decision_t does;
   room_t room;
   ctx_t ctx, last;
   logic [16:0] spent;
   logic key_waits_run, in_run, out_free, fast_set, fast_done, acts, ends, done, host_done;
-  logic keeps, kept_q, shows_key, bucket_ok, touch_ok, key_waits, keys_go, patch_q, steady_q, emits;
+  logic keeps, kept_q, shows_key, tells_key, bucket_ok, touch_ok, key_waits, keys_go, patch_q;
+  logic steady_q, emits, meta_key;
 
   execute_decide u_decide (
     .range_i,
@@ -168,6 +170,7 @@ module execute_act
     .item_i,
     .decision_i(does),
     .room_i    (room),
+    .keyed_i   (shows_key || tells_key),
     .last_i    (last),
     .sum_i,
     .extended_i,
@@ -181,7 +184,7 @@ module execute_act
   // ---------------------------------------------------------------- when
   assign in_run    = state_q == StRun && valid_i && room.settled;
   assign out_free  = res_ready_i && read_ready_i && rkey_ready_i;
-  assign fast_set  = op_i.req.op == OpSet && item_i.renewed_hit && does.place_ok &&
+  assign fast_set  = op_i.req.op == OpSet && item_i.renewed_hit && does.place_ok && !meta_key &&
       !(op_i.req.resp.is && (op_i.req.touch || op_i.req.resp.form == RfBulk));
   assign fast_done = in_run && out_free && (room.skip ||
       (!op_i.found.lookup && !(op_i.req.op == OpHost)) ||
@@ -199,18 +202,24 @@ module execute_act
   // further clocks, in StAct.
   assign bucket_ok = !does.writes || way_ready_i;
   assign touch_ok  = !(does.touch && item_i.alive) || (patch_q && wr_ready_i);
-  assign shows_key = does.get && !op_i.req.resp.is && (op_i.req.binary.is ? op_i.req.binary.key &&
-      (item_i.alive || !op_i.req.noreply) : item_i.alive);
+  assign shows_key = does.get && !op_i.req.resp.is &&
+      ((op_i.req.binary.is || op_i.req.meta.is) ?
+           (op_i.req.binary.key || meta_key) && (item_i.alive || !op_i.req.noreply) : item_i.alive);
+  assign meta_key  = shows(op_i.req.meta.show, ShKey);
+  // Whatever it will say.
+  assign tells_key = meta_key && !does.get && op_i.found.lookup;
   assign key_waits = state_q == StAct && shows_key && !key_i.last;
   // It was not compared with any item, since none has its tag.
-  assign key_waits_run = op_i.req.binary.key && shows_key && op_i.long_key;
-  assign keys_go   = state_q == StAct && out_free && !room.skip && key_waits && !key_more_i;
+  assign key_waits_run = (op_i.req.binary.key || meta_key) && shows_key && op_i.long_key;
+  assign keys_go   = out_free && !key_more_i &&
+      (state_q == StKey || (state_q == StAct && !room.skip && key_waits));
   assign ends      = acts && (room.skip || (!does.inserts && !does.sums && !does.grows &&
                                             bucket_ok && touch_ok && !key_waits));
   assign host_done = op_i.req.key_stored ? hreq_valid_o && hreq_ready_i
                                          : hkey_valid_o && hkey_ready_i && key_i.last;
   assign done      = ends || insert_done_i || sum_done_i || extend_done_i || host_done;
 
+  assign ready = tells_key ? StKey : StAct;
   always_comb begin
     state_d = state_q;
     unique case (state_q)
@@ -221,10 +230,11 @@ module execute_act
         else if (find_o) state_d = StFind;
         else if (op_i.found.lookup &&
                  (!does.get || op_i.req.touch || key_waits_run || times) && !fast_set)
-          state_d = StAct;
+          state_d = ready;
       end
-      StRenew:    if (renew_done_i) state_d = find_o ? StFind : StAct;
-      StFind:     if (find_done_i) state_d = StAct;
+      StRenew:    if (renew_done_i) state_d = find_o ? StFind : ready;
+      StFind:     if (find_done_i) state_d = ready;
+      StKey:      if (keys_go && key_i.last) state_d = StAct;
       StAct:
       if (acts) begin
         if (sum_o) state_d = StSum;
@@ -251,7 +261,8 @@ module execute_act
 
   assign renew_o     = in_run && !room.skip && op_i.found.lookup && !does.get && !item_i.renewed;
   assign find_o      = ((in_run && !room.skip && op_i.found.lookup && !renew_o) ||
-                        (state_q == StRenew && renew_done_i)) && !item_i.decided;
+                        (state_q == StRenew && renew_done_i)) &&
+      (!item_i.decided || (tells_key && op_i.req.key_stored));
   assign insert_o    = state_q == StAct && acts && does.inserts;
   assign sum_o       = state_q == StAct && acts && does.sums;
   assign extend_o    = state_q == StAct && acts && does.grows;
@@ -323,7 +334,7 @@ module execute_act
       };
   assign hkey_valid_o = state_q == StHostText && out_free;
   assign hkey_o       = key_i;
-  assign key_tell_o   = state_q inside {StAct, StHostText};
+  assign key_tell_o   = state_q inside {StKey, StAct, StHostText};
   assign key_told_o   = keys_go || (hkey_valid_o && hkey_ready_i);
 
 endmodule

@@ -15,8 +15,8 @@ module execute_decide
   output decision_t  decision_o
 );
 
-  logic get, touch, number, place_ok, tries, stores, clears, grows, binary, resp, other, creates;
-  logic fails, expires, due;
+  logic get, touch, number, place_ok, tries, stores, clears, grows, binary, meta, resp;
+  logic other, creates, fails, expires, due;
   resp_when_t only;
   logic [63:0] unique_no, wanted;
   reply_e reply;
@@ -30,13 +30,14 @@ module execute_decide
                      extended_i.fits;
   assign unique_no = off_unique(item_i.off, range_i.lap, range_i.last_lap);
   assign binary    = op_i.req.binary.is;
-  // Binary delete, append, prepend, incr and decr may be for one item only.
+  assign meta      = op_i.req.meta.is;
+  // Binary and meta delete, append, prepend, incr and decr may be for one item only.
   assign wanted    = number ? op_i.req.unique_no : op_i.req.num;
-  assign other     = binary && wanted != '0 && op_i.req.cont_start == '0 && item_i.alive &&
-                     unique_no != wanted;
+  assign other     = (binary || meta) && wanted != '0 && op_i.req.cont_start == '0 &&
+                     item_i.alive && unique_no != wanted;
   // Redis counts from 0 where there is nothing, and appends to nothing.
   assign resp      = op_i.req.resp.is;
-  assign creates   = number && (resp || (binary && op_i.req.touch)) && !item_i.alive;
+  assign creates   = number && (resp || ((binary || meta) && op_i.req.touch)) && !item_i.alive;
 
   // Of Redis' EXPIRE it depends on the item whether it sets a time; GETEX's time is looked at only if there is a
   // value.
@@ -66,7 +67,7 @@ module execute_decide
         if (!tries) reply = item_i.alive ? RpExists : RpNotFound;
       end
       OpAppend, OpPrepend: begin
-        tries = resp && !item_i.alive && op_i.req.cont_start == '0;
+        tries = (resp || (meta && op_i.req.touch)) && !item_i.alive && op_i.req.cont_start == '0;
         reply = !place_ok ? RpNoMemory : grows ? extended_i.reply : other ? RpExists : RpNotStored;
         if (resp && reply == RpNotStored) reply = extended_i.fits ? RpNoMemory : RpTooLarge;
       end
@@ -78,9 +79,11 @@ module execute_decide
       else if (!item_i.alive || sum_i.bad) reply = RpNotFound;
       else reply = (other && item_i.vlen != '0) ? RpExists : RpNonNumeric;
       OpGet:
-      reply = fails ? op_i.req.reply :
-          (resp && item_i.alive && op_i.req.resp.form == RfType) ? RpOk :
-          (binary || resp) ? RpNotFound : op_i.req.last_key ? RpEnd : RpNone;
+      if (meta && item_i.alive) reply = RpFound;
+      else
+        reply = fails ? op_i.req.reply :
+            (resp && item_i.alive && op_i.req.resp.form == RfType) ? RpOk :
+            (binary || resp || meta) ? RpNotFound : op_i.req.last_key ? RpEnd : RpNone;
       OpFlush:   reply = RpOk;
       OpReply, OpTooBig: reply = op_i.req.reply;
       default:   reply = RpNone;
@@ -88,8 +91,9 @@ module execute_decide
     if (tries) reply = place_ok ? RpStored : RpNoMemory;
   end
 
-  // Redis: a get may tell something else than the value; a SET or a deletion may tell what was there.
-  assign tells  = resp && op_i.req.resp.form != RfBulk;
+  // Redis: a get may tell something else than the value; a SET or a deletion may tell what was
+  // there. So may mg without v.
+  assign tells  = (resp && op_i.req.resp.form != RfBulk) || (meta && !op_i.req.meta.value);
   assign was    = resp && op_i.req.resp.form == RfBulk &&
       (op_i.req.op inside {OpAdd, OpDelete} || (op_i.req.op inside {OpSet, OpReplace} && place_ok));
   assign stores = tries && place_ok;

@@ -10,6 +10,7 @@
 // counts from 0.
 module execute_number
   import wirekv_pkg::*;
+  import lib_pkg::*;
   import request_pkg::*;
   import store_pkg::*;
 (
@@ -73,20 +74,6 @@ module execute_number
     PaDigit,
     PaEnd
   } parse_e;
-
-  typedef struct packed {
-    logic [79:0] bcd;
-    logic [63:0] bin;
-  } double_dabble_t;
-  /// Four steps of shift-and-add-3: four more bits of `value.bin` are in the digits of `value.bcd`.
-  function automatic double_dabble_t double_dabble(input double_dabble_t value);
-    for (int s = 0; s < 4; s++) begin
-      for (int d = 0; d < 20; d++)
-      if (value.bcd[4*d+:4] >= 4'd5) value.bcd[4*d+:4] = value.bcd[4*d+:4] + 4'd3;
-      value = value << 1;
-    end
-    return value;
-  endfunction
 
   state_e state_q, state_d;
   parse_e parse_q;
@@ -260,7 +247,7 @@ module execute_number
 
   // ---------------------------------------------------------------- the new item
   // Key and value; the log takes the last of the key with the value's first bytes.
-  logic value_sent_q, last, begun_q;
+  logic value_sent_q, last, begun_q, keeps_time;
   logic [15:0] lines;
   assign lines = lines_of(off_q.pos[1:0], 22'd16 + 22'(op_i.req.klen) + 22'(len_q));
   assign last  = left_q <= 13'd64;
@@ -275,11 +262,13 @@ module execute_number
     begun_q      <= state_q == NuBeats && (begun_q || ownb_ready_i);
     value_sent_q <= state_q == NuBeats && (value_sent_q || (ownb_ready_i && last));
   end
+  assign keeps_time   = item_i.alive && !op_i.req.meta.sets_time;
   assign own_valid_o  = state_q == NuPut;
   assign own_o        = '{start: 1'b1, own_lines: 1'b0, db: op_i.req.db,
                           klen: op_i.req.klen, vlen: 21'(len_q),
                           flags: item_i.alive ? item_i.flags : '0,
-                          expiry: item_i.alive ? item_i.expiry : op_i.req.expiry, off: '0,
+                          expiry: keeps_time ? item_i.expiry : op_i.req.expiry,
+                          off: '0,
                           done: '0};
   assign ownb_valid_o = state_q == NuBeats && !value_sent_q;
   assign ownb_o       = '{data: begun_q ? {64{8'h20}} : text, len: last ? left_q[6:0] : 7'd64,

@@ -11,6 +11,8 @@ module execute_result
   input  item_t       item_i,
   input  decision_t   decision_i,
   input  room_t       room_i,
+  /// Its key is told.
+  input  logic        keyed_i,
   /// Context after the last record executed.
   input  ctx_t        last_i,
   input  sum_t        sum_i,
@@ -44,10 +46,10 @@ module execute_result
   /// A header and a text; a miss may have the key, too.
   localparam logic [16:0] BinaryMax = 17'd80;
 
-  // Quiet binary requests say what goes wrong, but not that a get finds nothing.
+  // Quiet binary and meta requests say what goes wrong, but not that a get finds nothing.
   logic muted;
   assign muted = op_i.req.noreply &&
-      (!op_i.req.binary.is || decision_i.get ||
+      (!(op_i.req.binary.is || op_i.req.meta.is) || (decision_i.get && !item_i.alive) ||
        decision_i.reply inside {RpStored, RpDeleted, RpTouched, RpOk});
 
   // CAS unique of what is stored now, or else of what was found.
@@ -89,6 +91,13 @@ module execute_result
     end
   end
 
+  // Meta commands: what stands in a line besides a status, at most, key and opaque token apart;
+  // a number that was made is told even where success is not.
+  localparam logic [16:0] MetaMax = 17'd128;
+  logic meta, stored;
+  assign meta   = op_i.req.meta.is;
+  assign stored = decision_i.reply == RpStored && !sum_i.made;
+
   logic ends_job, sends, olds, sums;
   ctx_t ctx;
   assign ends_job = op_i.req.op == OpEnd || op_i.req.last;
@@ -105,6 +114,8 @@ module execute_result
     ctx.known      = 1'b1;
     ctx.binary     = op_i.req.binary;
     ctx.resp       = op_i.req.resp;
+    ctx.meta       = op_i.req.meta;
+    ctx.opaque     = op_i.req.opaque;
     if (op_i.req.op == OpHost) ctx.resp.met = 1'b1;
     ctx.mode       = op_i.req.mode;
     ctx.rem        = op_i.req.rem;
@@ -145,6 +156,13 @@ module execute_result
     res_o.reply    = decision_i.reply;
     res_o.binary   = op_i.req.binary;
     res_o.resp     = op_i.req.resp;
+    res_o.meta     = op_i.req.meta;
+    res_o.opaque   = op_i.req.opaque;
+    res_o.expiry   = item_i.alive ? item_i.expiry : '0;
+    if (op_i.req.meta.retimed || (op_i.req.meta.made && !item_i.alive))
+      res_o.expiry = op_i.req.expiry;
+    res_o.shows    = (decision_i.get && item_i.alive) || is_store(op_i.req.op) || sum_i.made;
+    res_o.keyed    = keyed_i && !room_i.skip;
     res_o.negative = sum_i.negative || minus;
     res_o.last_key = op_i.req.last_key;
     res_o.cas_out  = op_i.req.cas_out;
@@ -153,6 +171,10 @@ module execute_result
     res_o.vlen     = ctx.vlen;
     res_o.num      = decision_i.unique_no;
     res_o.unique_no = new_unique;
+    if (meta && is_store(op_i.req.op)) begin
+      if (!stored) res_o.unique_no = '0;
+      else if (decision_i.grows) res_o.vlen = item_i.vlen + op_i.req.vlen;
+    end
     res_o.head     = olds;
     res_o.tail     = room_i.whole;
     res_o.host_len = op_i.req.host_len;
@@ -161,10 +183,11 @@ module execute_result
     if (room_i.skip) begin
       res_o.kind = RsEnd;
     end else if (sum_i.made) begin
-      if (!op_i.req.noreply) begin
-        res_o.kind = RsNumber;
+      if (!op_i.req.noreply || (meta && !item_i.alive)) begin
+        res_o.kind = (meta && !op_i.req.meta.value) ? RsReply : RsNumber;
         spent_o    = 17'd32;
       end
+      if (meta) res_o.reply = RpFound;
       res_o.num = sum_i.value;
     end else if (sums) begin
       if (op_i.req.last_key) begin
@@ -189,8 +212,10 @@ module execute_result
       spent_o    = reply_bytes(decision_i.reply);
       if (op_i.req.binary.is) spent_o = BinaryMax + 17'(op_i.req.klen);
     end
+    if (meta && res_o.kind inside {RsReply, RsNumber}) spent_o = MetaMax + 17'(op_i.req.klen);
   end
-  assign emits_o = ends_job || (!room_i.skip && (res_o.kind != RsNone || op_i.req.first));
+  assign emits_o = ends_job || (!room_i.skip && (res_o.kind != RsNone || op_i.req.first ||
+                                                  res_o.keyed));
 
   always_comb begin
     read_o       = '0;

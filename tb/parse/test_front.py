@@ -348,7 +348,9 @@ class Bench:
         self.execute(rec, op, key, conn.ops, conn)
         if chooses:
             # SELECT, or RESET.
-            if op == "OpHost" and (conn.text or conn.ops[-1:] != [("host", b"*1\r\n$5\r\nRESET\r\n")]):
+            last = conn.ops[-1] if conn.ops else ("", b"")
+            resets = last[0] == "host" and last[1].upper() == b"*1\r\n$5\r\nRESET\r\n"
+            if op == "OpHost" and (conn.text or not resets):
                 assert rec["db"] == conn.db
             conn.db = rec["db"]
         job["n"] += 1
@@ -385,6 +387,7 @@ class Bench:
                                    "last_key", "klen", "vlen", "expiry", "num", "off", "hash", "db")}
         ctx["op"] = rec["ctx_op"]
         ctx["known"], ctx["binary"], ctx["resp"] = 1, rec["binary"], rec["resp"]
+        ctx["meta"], ctx["opaque"] = rec["meta"], rec["opaque"]
         if op == "OpHost":
             ctx["resp"] = {**rec["resp"], "met": 1}
         if not rec["key_stored"] and key:
@@ -445,8 +448,12 @@ class Bench:
             assert binary["key"] == (binary["opcode"] in (0x0C, 0x0D, 0x23, 0x24))
             ops[count:] = [(*one, binary["opcode"], binary["opaque"]) for one in ops[count:]]
 
+        if rec["meta"]["is"]:
+            ops[count:] = [(*one, meta_of(rec)) if one[0] in ("get", "delete", "delta", "store") else one
+                           for one in ops[count:]]
+
     def execute_one(self, rec, op, key, ops, conn):
-        binary = rec["binary"]["is"]
+        binary = rec["binary"]["is"] or rec["meta"]["is"]
         reply = name(rec["reply"], T.reply_e)
         noreply = bool(rec["noreply"])
         if op == "OpReply":
@@ -515,6 +522,17 @@ class Bench:
             assert rec["ctx_op"] == T.OpGet and T.off_t.pack(rec["off"]) == 77
         else:
             raise AssertionError(op)
+
+
+def meta_of(rec):
+    """What a record says beside the operation, for the reply to a meta command."""
+    meta, opaque = rec["meta"], rec["opaque"]
+    shown = [meta["show"] >> 3 * i & 7 for i in range(T.Shows)]
+    letters = {T.ShKey: "k", T.ShOpaque: "O", T.ShSize: "s", T.ShTime: "t", T.ShUnique: "c", T.ShFlags: "f"}
+    token = opaque["text"].to_bytes(31, "little")[: opaque["len"]] if T.ShOpaque in shown else b""
+    touch = rec["touch"]
+    return (bool(rec["noreply"]), *(bool(meta[f]) for f in ("get", "value", "retimed", "made", "sets_time")),
+            bool(touch), "".join(letters[s] for s in shown if s), token)
 
 
 def tail_of(rec):

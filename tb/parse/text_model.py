@@ -36,7 +36,7 @@ def when(value, now):
 STORES = {b"set": "OpSet", b"add": "OpAdd", b"replace": "OpReplace", b"cas": "OpCas",
           b"append": "OpAppend", b"prepend": "OpPrepend"}
 HOST = {b"stats", b"shutdown", b"slabs", b"lru", b"lru_crawler", b"watch", b"cache_memlimit",
-        b"refresh_certs", b"mn", b"mg", b"ms", b"md", b"ma", b"me"}
+        b"refresh_certs", b"me"}
 
 
 class Text:

@@ -26,9 +26,26 @@ REPLIES = {
     "RpNonNumeric": b"CLIENT_ERROR cannot increment or decrement non-numeric value",
     "RpTooLarge": b"SERVER_ERROR object too large for cache",
     "RpNoMemory": b"SERVER_ERROR out of memory storing object",
-    "RpMultiPacket": b"SERVER_ERROR multi-packet request not supported",
     "RpBadDelete": b"CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]",
+    "RpMetaNoop": b"MN",
+    "RpDuplicate": b"CLIENT_ERROR duplicate flag",
+    "RpInvalid": b"CLIENT_ERROR invalid flag",
+    "RpInvalidOrDuplicate": b"CLIENT_ERROR invalid or duplicate flag",
+    "RpBadToken": b"CLIENT_ERROR bad token in command line format",
+    "RpBadModeLen": b"CLIENT_ERROR incorrect length for M token",
+    "RpBadInitial": b"CLIENT_ERROR invalid numeric initial value",
+    "RpBadMetaDelta": b"CLIENT_ERROR invalid numeric delta value",
+    "RpBadSetMode": b"CLIENT_ERROR invalid mode for ms M token",
+    "RpBadSumMode": b"CLIENT_ERROR invalid mode for ma M token",
+    "RpLongOpaque": b"CLIENT_ERROR opaque token too long",
+    "RpManyGetFlags": b"CLIENT_ERROR options flags are too long",
+    "RpManyFlags": b"CLIENT_ERROR options flags too long",
 }
+# Statuses of meta commands; of `mg` one is another.
+META = {"RpStored": b"HD", "RpDeleted": b"HD", "RpFound": b"HD", "RpNotStored": b"NS", "RpExists": b"EX",
+        "RpNotFound": b"NF"}
+SHOWN = {"k": "ShKey", "O": "ShOpaque", "s": "ShSize", "t": "ShTime", "c": "ShUnique", "f": "ShFlags"}
+NOW = 1_800_000_000_123
 # Status and text.
 BINARY = {
     "RpError": (0x81, b"Unknown command"),
@@ -167,6 +184,45 @@ class Model:
         rec |= {"kind": T.RsReply, "reply": getattr(T, reply)}
         rec["resp"]["form"] = getattr(T, form)
         return rec, text
+
+    def meta(self, kind, plain=False):
+        """A record of a meta command, and its reply: with a value, a number, a status, an error or nothing at
+        all; `plain`: with nothing to show but that."""
+        show = "" if plain else "".join(random.sample("kOstcf", random.randrange(7)))
+        key = random.randbytes(random.choice((1, 39, 40, 41, 64, 65, 128, 250, random.randrange(1, 251))))
+        token = random.randbytes(random.randrange(32))
+        left = random.choice((0, 1, 999, 1000, 1001, 86_400_000, random.getrandbits(40)))
+        expiry = random.choice((0, 1, NOW + 1 + left))
+        full, get = random.random() < 0.7, random.random() < 0.5
+        rec = {"meta": {"is": 1, "get": int(get), "show": sum(getattr(T, SHOWN[f]) << 3 * i for i, f in enumerate(show))},
+               "opaque": {"len": len(token), "text": int.from_bytes(token, "little")}, "expiry": expiry,
+               "shows": int(full), "klen": len(key), "flags": number(32), "vlen": random.getrandbits(21),
+               "unique_no": number(64), "num": number(64), "reply": T.RpFound}
+        value, head, tail = b"", b"", b"\r\n"
+        if kind == "value":
+            value = random.randbytes(random.choice((0, 1, 15, 16, 17, 100, random.randrange(3000))))
+            self.chunks += pieces(value, random.randrange(64))
+            rec |= {"kind": T.RsValue, "head": 1, "tail": 1, "vlen": len(value)}
+            head, tail = b"VA %d" % len(value), b"\r\n" + value + b"\r\n"
+        elif kind == "number":
+            rec["kind"] = T.RsNumber
+            head, tail = b"VA %d" % len(str(rec["num"])), b"\r\n%d\r\n" % rec["num"]
+        elif kind == "nothing":
+            rec["kind"] = T.RsNone
+        else:
+            rec |= {"kind": T.RsReply, "reply": getattr(T, kind)}
+            head = META.get(kind) or REPLIES[kind]
+            head = b"EN" if kind == "RpNotFound" and get else head
+        rec["keyed"] = int("k" in show)
+        if rec["keyed"]:
+            self.keys += [int.from_bytes(key[i : i + 64].ljust(64, b"?"), "little") for i in range(0, len(key), 64)]
+        if kind == "nothing":
+            return rec, b""
+        seconds = -1 if not expiry else -(-(expiry - NOW) // 1000) if expiry > NOW else 0xFFFFFFFF
+        texts = {"k": b"k" + key, "O": b"O" + token, "s": b"s%d" % rec["vlen"], "t": b"t%d" % seconds,
+                 "c": b"c%d" % rec["unique_no"], "f": b"f%d" % rec["flags"]}
+        words = [] if kind in REPLIES and kind not in META else [f for f in show if full or f in "kO"]
+        return rec, b"".join([head, *(b" " + texts[f] for f in words)]) + tail
 
     def record(self, udp):
         """A random record and its reply."""
@@ -452,9 +508,35 @@ async def binary(dut):
 
 
 @cocotb.test()
+async def meta(dut):
+    """Replies of meta commands, in jobs of one and of several, among others, at every place in a line."""
+    await start(dut)
+    dut.now_i.value = NOW
+    kinds = ("value", "number", "nothing", *META, "RpTooLarge", "RpInvalid")
+    for idle, stall in PAUSES:
+        bench, model = Bench(dut, idle, stall), Model()
+        for kind in kinds:
+            for plain in (True, False):
+                model.job([model.meta(kind, plain)])
+                model.job([model.meta(kind, plain)], udp=True)
+        for _ in range(60):
+            udp = random.random() < 0.3
+            model.job([model.record(udp) if random.random() < 0.2 else
+                       model.meta(random.choice(("value", *kinds)), random.random() < 0.3)
+                       for _ in range(random.randrange(1, 8))], udp=udp)
+        # A datagram's commands that say nothing end unseen.
+        model.job([model.fixed("RpStored")])
+        bench.send(model)
+        await bench.check(model)
+        for stream in (bench.res, bench.key, bench.chunk, bench.uctx, bench.done, bench.dgram):
+            stream.stop()
+
+
+@cocotb.test()
 async def replies(dut):
     """Every fixed reply, over TCP and UDP; the enum has no reply without a text."""
-    assert set(T.reply_e.names.values()) - {"RpNone"} == set(REPLIES) | {"RpOverflow", "RpPong", "RpTooLong", "RpBadExpire"}
+    others = {"RpOverflow", "RpPong", "RpTooLong", "RpBadExpire", "RpFound"}
+    assert set(T.reply_e.names.values()) - {"RpNone"} == set(REPLIES) | others
     await start(dut)
     bench, model = Bench(dut, 0.2, 0.2), Model()
     records = [({"kind": T.RsReply, "reply": getattr(T, n)}, t + b"\r\n")

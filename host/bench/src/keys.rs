@@ -27,6 +27,8 @@ pub enum Kind {
     Lf,
     /// In memcached's binary protocol.
     Binary,
+    /// Meta commands: `mg` with `v`, `ms`.
+    Meta,
     /// In Redis' protocol; more than 1: MGETs of so many keys, an operation is a key.
     Redis(u32),
     /// GETs of so many keys. For GETs only; an operation is a key.
@@ -215,11 +217,15 @@ impl Keys {
             let text = command(&[b"SET", self.key(key).as_bytes(), &value]);
             return (text, Expect::Exactly(b"+OK\r\n".to_vec()));
         }
-        let mut text =
-            format!("set {} 0 0 {}\r\n", self.key(key), self.value_len(key)).into_bytes();
+        let (key_name, len) = (self.key(key), self.value_len(key));
+        let (line, reply) = match self.shape.kind {
+            Kind::Meta => (format!("ms {key_name} {len}\r\n"), &b"HD\r\n"[..]),
+            _ => (format!("set {key_name} 0 0 {len}\r\n"), &b"STORED\r\n"[..]),
+        };
+        let mut text = line.into_bytes();
         text.extend(self.value(key, version));
         text.extend(b"\r\n");
-        (text, Expect::Exactly(b"STORED\r\n".to_vec()))
+        (text, Expect::Exactly(reply.to_vec()))
     }
 
     /// A GET of many keys of one client.
@@ -260,6 +266,13 @@ impl Keys {
         if let Kind::Redis(_) = self.shape.kind {
             let text = command(&[b"GET", self.key(key).as_bytes()]);
             return (text, Expect::Exactly(bulk(&self.value(key, version))));
+        }
+        if self.shape.kind == Kind::Meta {
+            let mut reply = format!("VA {}\r\n", self.value_len(key)).into_bytes();
+            reply.extend(self.value(key, version));
+            reply.extend(b"\r\n");
+            let text = format!("mg {} v\r\n", self.key(key)).into_bytes();
+            return (text, Expect::Exactly(reply));
         }
         let text = format!("get {}\r\n", self.key(key)).into_bytes();
         let expect =

@@ -117,6 +117,7 @@ impl Scenario {
             Kind::Lf => ", values of LF".into(),
             Kind::Many(count) => format!(", {count} keys a GET"),
             Kind::Binary => ", binary protocol".into(),
+            Kind::Meta => ", meta commands".into(),
             Kind::Redis(1) => ", Redis' protocol".into(),
             Kind::Redis(count) => format!(", Redis' protocol, {count} keys an MGET"),
             Kind::Plain | Kind::Etc => String::new(),
@@ -131,6 +132,7 @@ pub fn all(connections: u32, entries: u32) -> Vec<Scenario> {
     let small = |keys, gets| Shape { key_len: 6, value_len: 4, keys, gets, kind: Kind::Plain };
     let large = |keys, gets| Shape { key_len: 16, value_len: 100, keys, gets, kind: Kind::Plain };
     let redis = |shape, count| Shape { kind: Kind::Redis(count), ..shape };
+    let meta = |shape| Shape { kind: Kind::Meta, ..shape };
     let binary = |shape| Shape { kind: Kind::Binary, ..shape };
     // As many keys as the card's caches cannot hold.
     let keys = (16_384 / connections).max(1);
@@ -228,6 +230,8 @@ pub fn all(connections: u32, entries: u32) -> Vec<Scenario> {
         },
         make("etc", tcp, Shape { kind: Kind::Etc, ..large(keys, 0) }, vec![Goal::Wire(0.9)]),
         make("tcp-mixed", tcp, large(keys, 50), rate(0.52)),
+        make("tcp-meta-get", tcp, meta(large(keys, 100)), vec![Goal::Wire(0.9)]),
+        make("tcp-meta-mixed", tcp, meta(large(keys, 50)), vec![Goal::Wire(0.9)]),
         make("tcp-redis-get", tcp, redis(large(keys, 100), 1), vec![Goal::Wire(0.9)]),
         make("tcp-redis-mixed", tcp, redis(large(keys, 50), 1), vec![Goal::Wire(0.9)]),
         make("tcp-redis-mget16", tcp, redis(small(keys, 100), 16), rate(0.85)),

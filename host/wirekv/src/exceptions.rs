@@ -93,7 +93,7 @@ impl Answers {
         let mut packet = vec![0; BEAT];
         packet[..4].copy_from_slice(&request.tag);
         packet[4..6].copy_from_slice(&(piece.len() as u16).to_le_bytes());
-        packet[6] = context.resp3 as u8 * RESP3 | context.all as u8 * ALL;
+        packet[6] = (context.resp3 as u8 * RESP3) | (context.all as u8 * ALL);
         packet[7] = context.db;
         if rest.is_empty() {
             packet[6] |= if closes { FINAL | CLOSE } else { FINAL };

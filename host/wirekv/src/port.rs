@@ -87,7 +87,7 @@ impl RequestPort {
         whole: impl Fn(&[u8]) -> bool,
     ) -> Result<Vec<u8>, Lost> {
         self.open(card)?;
-        let first = hold.begins as u8 * HOLD | hold.commits as u8 * COMMIT;
+        let first = (hold.begins as u8 * HOLD) | (hold.commits as u8 * COMMIT);
         let (mut flags, mut rest) = (first, requests);
         let end = card.clock() + PATIENCE;
         let mut done = false;

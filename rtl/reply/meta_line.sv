@@ -1,0 +1,299 @@
+// The line of a meta command's reply that shows something beside a status: " s100 Oabc kname ..." in the order
+// of the request's flags. A character a clock, and 16 clocks for a number; results behind it wait meanwhile, and it
+// for those before it. So the key that is there is its own.
+`include "lib_assert.svh"
+
+module meta_line
+  import wirekv_pkg::*;
+  import lib_pkg::*;
+  import request_pkg::*;
+  import reply_pkg::*;
+(
+  input  logic       clk_i,
+  input  logic       rst_ni,
+  input  msec_t      now_i,
+  /// Make the line of this result, which stands until it is taken; nothing before it waits for a key.
+  input  logic       start_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  res_t       res_i,  // some of it
+  // verilator lint_on UNUSEDSIGNAL
+  /// Lines of keys, turned so that the first byte stands at lane KeyAt.
+  input  logic       key_valid_i,
+  output logic       key_pop_o,
+  input  line_t      key_i,
+  /// The line is made, or there is none, and only the key was dropped: so long it is.
+  output logic       done_o,
+  input  logic       taken_i,
+  output logic [9:0] len_o,
+  /// Its bytes: full lines but for the last.
+  output logic       line_valid_o,
+  input  logic       line_ready_i,
+  output line_t      line_o
+);
+
+  typedef enum logic [3:0] {
+    MlIdle,
+    MlDrop,     // a key that nobody shows
+    MlWord,     // some characters
+    MlLoad,     // a number
+    MlConvert,  // to digits
+    MlTrim,     // without the zeros in front
+    MlDigits,
+    MlNext,     // the next flag
+    MlOpaque,
+    MlKey,
+    MlEnd,
+    MlFlush,
+    MlDone
+  } state_e;
+
+  // Which number it is: the sum, for its length; this, or a value's; a flag's; the sum, behind the line.
+  typedef enum logic [1:0] {
+    NoCount,
+    NoLength,
+    NoFlag,
+    NoSum
+  } which_e;
+
+  localparam int unsigned WordMax = 4;
+
+  state_e state_q, behind_q;
+  which_e which_q;
+  logic has_sum, put, last_key, last_digit, for_ever;
+  logic [WordMax-1:0][7:0] word_q;  // first character at lane 0
+  logic [2:0] word_left_q;
+  logic [2:0] show_q;
+  show_e show;
+  double_dabble_t digits, number_q;
+  logic [3:0] steps_q;
+  logic [4:0] digits_q, count_q;  // left; of the sum
+  logic [4:0] stop;               // not shown of these
+  logic [7:0] at_q;               // character of the key or the opaque token
+  logic [7:0] char;
+  logic [9:0] len_q;
+  line_t line_q;
+  logic push_q;
+
+  assign has_sum  = res_i.kind == RsNumber;
+  assign show     = (show_q < 3'(Shows)) ? res_i.meta.show[show_q] : ShNone;
+  assign for_ever = show == ShTime && res_i.expiry == '0;
+  assign done_o   = state_q == MlDone;
+  assign len_o    = len_q;
+
+  function automatic logic [15:0] status(input reply_e reply, input logic get);
+    unique case (reply)
+      RpNotStored: return "SN";
+      RpExists:    return "XE";
+      RpNotFound:  return get ? "NE" : "FN";
+      default:     return "DH";
+    endcase
+  endfunction
+  logic worded;  // an error has no flags
+  assign worded = res_i.kind inside {RsValue, RsNumber} || (res_i.kind == RsReply &&
+      res_i.reply inside {RpStored, RpDeleted, RpFound, RpNotStored, RpExists, RpNotFound});
+
+  // ---------------------------------------------------------------- numbers
+  logic [63:0] number;
+  // Milliseconds to live, the last three of whose digits are left out. What was set to have expired
+  // has less than no time, as 32 bits.
+  msec_t left_q;
+  logic over_q;
+  always_ff @(posedge clk_i) begin
+    left_q <= res_i.expiry + 48'd999 - now_i;
+    over_q <= res_i.expiry <= now_i;
+  end
+  always_comb begin
+    number = res_i.unique_no;
+    unique case (which_q)
+      NoCount, NoSum: number = res_i.num;
+      NoLength:       number = has_sum ? 64'(count_q) : 64'(res_i.vlen);
+      default:
+      unique case (show)
+        ShSize:  number = 64'(res_i.vlen);
+        ShFlags: number = 64'(res_i.flags);
+        ShTime:  number = over_q ? 64'd4294967295000 : 64'(left_q);
+        default: ;
+      endcase
+    endcase
+  end
+
+  // ---------------------------------------------------------------- one after the other
+  logic shown;
+  logic [7:0] letter;
+  always_comb begin
+    shown  = res_i.shows;
+    letter = "s";
+    unique case (show)
+      ShKey: begin
+        shown  = 1'b1;
+        letter = "k";
+      end
+      ShOpaque: begin
+        shown  = 1'b1;
+        letter = "O";
+      end
+      ShTime:   letter = "t";
+      ShUnique: letter = "c";
+      ShFlags:  letter = "f";
+      default:  ;
+    endcase
+  end
+  assign last_key   = at_q + 8'd1 == res_i.klen;
+  assign stop       = (which_q == NoFlag && show == ShTime) ? 5'd3 : 5'd0;
+  assign last_digit = digits_q == stop + 5'd1;
+  assign digits     = double_dabble(number_q);
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      state_q <= MlIdle;
+    end else begin
+      unique case (state_q)
+        MlIdle: if (start_i) state_q <= worded ? MlWord : res_i.keyed ? MlDrop : MlDone;
+        MlDrop: if (key_valid_i && 9'(at_q) + 9'd64 >= 9'(res_i.klen)) state_q <= MlDone;
+        MlWord: if (word_left_q == 3'd1) state_q <= behind_q;
+        MlLoad: state_q <= MlConvert;
+        MlConvert: if (steps_q == '0) state_q <= MlTrim;
+        MlTrim:
+        if (number_q.bcd[79:76] != '0 || last_digit)
+          state_q <= (which_q == NoCount) ? MlLoad : MlDigits;
+        MlDigits: if (last_digit) state_q <= (which_q == NoSum) ? MlEnd : MlNext;
+        MlNext:
+        if (show == ShNone) state_q <= MlEnd;
+        else if (shown) state_q <= MlWord;
+        MlOpaque: if (at_q == 8'(res_i.opaque.len)) state_q <= MlNext;
+        MlKey: if (key_valid_i && last_key) state_q <= MlNext;
+        MlEnd: state_q <= MlWord;
+        MlFlush: state_q <= MlDone;
+        default: if (taken_i) state_q <= MlIdle;
+      endcase
+    end
+
+    unique case (state_q)
+      MlIdle: begin
+        show_q      <= '0;
+        at_q        <= '0;
+        which_q     <= has_sum ? NoCount : NoLength;
+        word_q      <= 32'(status(res_i.reply, res_i.meta.get));
+        word_left_q <= 3'd2;
+        behind_q    <= MlNext;
+        if (res_i.kind != RsReply) begin
+          word_q      <= 32'(" AV");
+          word_left_q <= 3'd3;
+          behind_q    <= MlLoad;
+        end
+      end
+      MlDrop: if (key_valid_i) at_q <= at_q + 8'd64;
+      MlWord: begin
+        word_q      <= word_q >> 8;
+        word_left_q <= word_left_q - 3'd1;
+        at_q        <= '0;
+      end
+      MlTrim:
+      if (which_q == NoCount) begin
+        count_q <= digits_q;
+        if (number_q.bcd[79:76] != '0 || last_digit) which_q <= NoLength;
+      end
+      MlDigits: if (last_digit && which_q == NoFlag) show_q <= show_q + 3'd1;
+      MlNext: begin
+        which_q     <= NoFlag;
+        word_q      <= for_ever ? 32'("1-t ") : {16'd0, letter, 8'h20};
+        word_left_q <= for_ever ? 3'd4 : 3'd2;
+        behind_q    <= for_ever ? MlNext : (show == ShKey) ? MlKey :
+                       (show == ShOpaque) ? MlOpaque : MlLoad;
+        if (!shown || for_ever) show_q <= show_q + 3'd1;
+      end
+      MlOpaque: begin
+        at_q <= at_q + 8'd1;
+        if (at_q == 8'(res_i.opaque.len)) show_q <= show_q + 3'd1;
+      end
+      MlKey:
+      if (key_valid_i) begin
+        at_q <= at_q + 8'd1;
+        if (last_key) show_q <= show_q + 3'd1;
+      end
+      MlEnd: begin
+        which_q     <= NoSum;
+        word_q      <= 32'("\n\r");
+        word_left_q <= 3'd2;
+        behind_q    <= (has_sum && which_q != NoSum) ? MlLoad : MlFlush;
+      end
+      default: ;
+    endcase
+
+    unique case (state_q)
+      MlLoad: number_q <= '{bcd: '0, bin: number};
+      MlConvert: begin
+        number_q <= digits;
+        steps_q  <= steps_q - 4'd1;
+        digits_q <= 5'd20;
+      end
+      MlTrim:
+      if (number_q.bcd[79:76] == '0 && !last_digit) begin
+        number_q.bcd <= number_q.bcd << 4;
+        digits_q     <= digits_q - 5'd1;
+      end
+      MlDigits: begin
+        number_q.bcd <= number_q.bcd << 4;
+        digits_q     <= digits_q - 5'd1;
+      end
+      default: ;
+    endcase
+    if (state_q != MlConvert) steps_q <= '1;
+  end
+
+  // ---------------------------------------------------------------- characters to lines
+  logic [5:0] key_lane;
+  assign key_lane  = at_q[5:0] + 6'(KeyAt);
+  assign key_pop_o = key_valid_i && (state_q == MlDrop ||
+                                     (state_q == MlKey && (at_q[5:0] == '1 || last_key)));
+  always_comb begin
+    put  = 1'b0;
+    char = word_q[0];
+    unique case (state_q)
+      MlWord: put = 1'b1;
+      MlDigits: begin
+        put  = 1'b1;
+        char = {4'h3, number_q.bcd[79:76]};
+      end
+      MlOpaque: begin
+        put  = at_q != 8'(res_i.opaque.len);
+        char = res_i.opaque.text[at_q[4:0]];
+      end
+      MlKey: begin
+        put  = key_valid_i;
+        char = key_i[8*key_lane+:8];
+      end
+      default: ;
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    push_q <= rst_ni && ((put && len_q[5:0] == '1) || (state_q == MlFlush && len_q[5:0] != '0));
+    if (state_q == MlIdle) len_q <= '0;
+    else if (put) len_q <= len_q + 10'd1;
+    for (int unsigned i = 0; i < 64; i++) if (put && len_q[5:0] == 6'(i)) line_q[8*i+:8] <= char;
+  end
+
+  // As many as the longest reply has.
+  logic [3:0] unused_level;
+  // verilator lint_off UNUSEDSIGNAL
+  logic room;  // only the assertion looks at it
+  // verilator lint_on UNUSEDSIGNAL
+  lib_fifo #(
+    .T    (line_t),
+    .Depth(8)
+  ) u_lines (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(push_q),
+    .s_ready_o(room),
+    .s_data_i (line_q),
+    .m_valid_o(line_valid_o),
+    .m_ready_i(line_ready_i),
+    .m_data_o (line_o),
+    .level_o  (unused_level)
+  );
+
+  `ASSERT(Room, !push_q || room)
+
+endmodule

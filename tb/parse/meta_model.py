@@ -1,0 +1,157 @@
+"""memcached's meta commands as a list of what the store must do, and random ones: the reference of the tests."""
+
+import random
+
+from text_model import KEY_MAX, Text, number, s32, when
+
+WORDS = 19
+OPAQUE = 31
+COMMANDS = b"mg", b"ms", b"md", b"ma"
+#: By command, flags that the card refuses.
+REFUSED = {b"mg": b"bhlNR", b"ms": b"bE", b"md": b"bIx", b"ma": b"bE"}
+SHOWN = {b"mg": b"kOstcf", b"ms": b"kOsc", b"md": b"kO", b"ma": b"kOtc"}
+MODES = {b"": "OpSet", b"S": "OpSet", b"E": "OpAdd", b"A": "OpAppend", b"P": "OpPrepend", b"R": "OpReplace"}
+SUMS = {b"": b"incr", b"I": b"incr", b"+": b"incr", b"D": b"decr", b"-": b"decr"}
+BAD = {**dict.fromkeys("NTRCE", "RpBadToken"), "M": "RpBadModeLen", "J": "RpBadInitial", "D": "RpBadMetaDelta"}
+
+
+class Fault(Exception):
+    pass
+
+
+class Meta(Text):
+    def line(self, line, rest):
+        words = [w for w in line.split(b" ") if w]
+        if words[:1] == [b"mn"]:
+            return [("reply", "RpMetaNoop")], 0
+        if words[:1] and words[0] in COMMANDS:
+            return self.meta(words, rest)
+        return super().line(line, rest)
+
+    def meta(self, words, rest):
+        cmd, stores = words[0], words[0] == b"ms"
+
+        def reply(name):
+            return [("reply", name)], 0
+
+        if len(words) < 2:
+            return reply("RpError")
+        key, length = words[1], 0
+        if len(key) > KEY_MAX or stores and len(words) == 2:
+            return reply("RpBadFormat")
+        if len(words) > WORDS:
+            return reply("RpManyGetFlags" if cmd == b"mg" else "RpManyFlags")
+        if stores:
+            length = number(words[2], True)
+            if length is None or not 0 <= s32(length) <= 2147483645:
+                return reply("RpBadFormat")
+            length = s32(length)
+        try:
+            flags = self.flags(cmd, words[3 if stores else 2 :])
+        except Fault as fault:
+            name = fault.args[0]
+            if cmd in (b"md", b"ma") and name not in ("RpBadSumMode", "RpLongOpaque"):
+                name = "RpInvalidOrDuplicate"
+            return reply(name)[0], min(length + 2, len(rest)) if stores else 0
+        return self.does(cmd, key, length, flags, rest)
+
+    def flags(self, cmd, words):
+        """By letter what is behind it, in their order."""
+        flags, reason, bad = {}, "RpBadFormat", False
+        for word in words:
+            letter, behind = chr(word[0]), word[1:]
+            if word[0] >= 127 or letter in flags:
+                raise Fault("RpDuplicate")
+            if letter not in "NTRlhOPLkstcfvuqxIFCEMJD" or word[0] in REFUSED[cmd]:
+                raise Fault("RpInvalid")
+            flags[letter] = behind
+            if letter in "NTRFCEJD":
+                flags[letter] = number(behind, letter in "NTR")
+            if flags[letter] is None or letter == "M" and len(behind) != 1:
+                bad, reason = True, BAD.get(letter, reason)
+        mode = flags.get("M", b"")
+        if cmd == b"ms" and {"I", "C"} <= flags.keys() and mode in (b"", b"S", b"R") and not bad:
+            raise Fault("RpInvalid")
+        if bad:
+            raise Fault(reason)
+        if cmd == b"ms" and mode not in MODES:
+            raise Fault("RpBadSetMode")
+        if cmd == b"ma" and mode not in SUMS:
+            raise Fault("RpBadSumMode")
+        if len(flags.get("O", b"")) > OPAQUE:
+            raise Fault("RpLongOpaque")
+        return flags
+
+    def does(self, cmd, key, length, flags, rest):
+        quiet, mode = "q" in flags, flags.get("M", b"")
+        time = flags.get("T", 0)
+        grows = cmd == b"ms" and mode in (b"A", b"P")
+        last = next((f for f in reversed(flags) if f in "TN"), "")
+        if "N" in flags and (grows or cmd == b"ma" and last == "N"):
+            time = flags["N"]
+        time = when(time, self.now)
+        before = list(flags)[: list(flags).index("t")] if "t" in flags and cmd in (b"mg", b"ma") else []
+        shown = [f for f in flags if f in SHOWN[cmd].decode()]
+        more = (quiet, cmd == b"mg", "v" in flags and cmd in (b"mg", b"ma"), "T" in before,
+                "N" in before and cmd == b"ma", cmd == b"ma" and "T" in flags,
+                (cmd == b"mg" and "T" in flags) or ("N" in flags and (grows or cmd == b"ma")),
+                "".join(shown), flags.get("O", b""))
+        unique = flags.get("C", 0)
+        if cmd == b"mg":
+            return [("get", key, False, time if "T" in flags else None, more)], 0
+        if cmd == b"md":
+            return [("delete", key, quiet, unique or (0 if "C" not in flags else (1 << 64) - 1), more)], 0
+        if cmd == b"ma":
+            return [("delta", SUMS[mode], key, flags.get("D", 1), quiet, flags.get("J", 0), unique, time,
+                     "N" in flags, more)], 0
+        client = flags.get("F", 0) & 0xFFFFFFFF
+        if len(key) + length + (4 if client else 0) + 59 > self.item_max:
+            return [("toobig", key, False)], min(length + 2, len(rest))
+        if len(rest) < length + 2:
+            return [], None
+        if rest[length : length + 2] != b"\r\n":
+            return [("reply", "RpBadChunk")], length + 2
+        op = MODES[mode]
+        if "C" in flags and op in ("OpSet", "OpReplace"):
+            op = "OpCas"
+        return [("store", op, key, client, time, rest[:length], quiet, unique, more)], length + 2
+
+
+# ---------------------------------------------------------------- random commands
+
+TIMES = b"0", b"-1", b"100", b"2592000", b"2592001", b"2147483647", b"+7"
+ODD = (b"ZZ", b"c c", b"\xff", b"S5", b"F", b"Fx", b"T", b"Tx", b"MX", b"MEE", b"M", b"b", b"O" + b"o" * 32, b"Cx", b"C",
+       b"q F", b"k F Tx", b"Tx F", b"MX O" + b"o" * 40, b"J", b"Dx", b"N", b"Rx", b"ME MR", b"I C5", b"x" * 70,
+       b"O" + b"o" * 300, b" ".join(b"%c" % c for c in b"kOstcfvuqPLFCMJDTN"), b"noreply", b"M" + b"E" * 300,
+       b" ".join(b"%c" % c for c in b"abcdefghijklmnopqrstuvwx"))
+
+
+def a_meta(a_key, broken=True, values=300, plain=0.4):
+    cmd = random.choice((b"mg", b"mg", b"ms", b"ms", b"md", b"ma"))
+    if random.random() < 0.03:
+        return b"mn\r\n"
+    value, words = b"", [cmd, a_key(0.05 if broken else 0)]
+    if cmd == b"ms":
+        n = random.choice((0, 1, random.randrange(200), random.randrange(values), 63, 64, 65))
+        value = random.choice((bytes(random.choices(b"\r\n mgs", k=n)), random.randbytes(n)))
+        value += b"\r\n" if not broken or random.random() > 0.05 else b"!\n"
+        words.append(b"%d" % n)
+        if broken and random.random() < 0.05:
+            words[2] = random.choice((b"-1", b"x", b"2147483646", b"1048570", b"4294967296", b"+5", b""))
+    number = lambda: b"%d" % random.getrandbits(random.choice((1, 10, 32, 63)))
+    flags = {b"v": b"", b"k": b"", b"s": b"", b"t": b"", b"c": b"", b"f": b"", b"q": b"", b"u": b"",
+             b"O": random.choice((b"", b"abc", b"0123456789" * 3 + b"x")), b"F": number(), b"C": number(),
+             b"T": random.choice(TIMES), b"D": number(), b"J": number(), b"N": random.choice(TIMES),
+             b"M": random.choice(b"ID+-".decode() if cmd == b"ma" else "SEAPR").encode()}
+    if cmd == b"mg":
+        del flags[b"N"]
+    if cmd == b"mg" and random.random() < plain:
+        words += random.choice(([b"v"], []))
+    elif random.random() > plain:
+        some = random.sample(sorted(flags), random.randrange(1, 9))
+        words += [flag + flags[flag] for flag in some]
+        if broken and random.random() < 0.25:
+            words.insert(random.randrange(3, len(words) + 1), random.choice(ODD))
+    gap = lambda: b" " * (random.choice((1, 1, 1, 1, 2, 3)) if broken else 1)
+    end = random.choice((b"\n", b" \r\n", b"\r\n", b"\r\n")) if broken else b"\r\n"
+    return words[0] + b"".join(gap() + w for w in words[1:]) + end + value
