@@ -121,9 +121,11 @@ module line_cache_tags_fv
     may = 1'b1;
     for (int c = 0; c < Classes; c++) begin
       if (class_i == ClassBits'(c)) begin
-        if (issued_q[c] + ticket_t'(asks_q[c]) + ticket_t'(asked_q[c]) >= ticket_t'(Most)) may = 1'b0;
+        if (issued_q[c] + ticket_t'(asks_q[c]) + ticket_t'(asked_q[c]) >= ticket_t'(Most))
+          may = 1'b0;
         if (Log && c inside {ClassExecute, ClassAppend} &&
-            (pins[c] != '0 || asks_q[c] || asked_q[c])) may = 1'b0;
+            (pins[c] != '0 || asks_q[c] || asked_q[c]))
+          may = 1'b0;
       end
     end
   end
@@ -139,7 +141,8 @@ module line_cache_tags_fv
   assign waits = tried && !ok && !dut.near_q;
   `ASSERT(Somebody, !waits || holds != '0)
   if (Log) begin : gen_log
-    `ASSERT(Execute, !(waits && tried_class == ClassBits'(ClassExecute)) ||
+    `ASSERT(Execute,
+            !(waits && tried_class == ClassBits'(ClassExecute)) ||
             holds[ClassReader] || holds[ClassAppend])
     `ASSERT(Reader, !(waits && tried_class == ClassBits'(ClassReader)) || holds[ClassReader])
     `ASSERT(Append, !(waits && tried_class == ClassBits'(ClassAppend)) || holds[ClassReader])

@@ -153,7 +153,7 @@ package request_pkg;
     RpNonNumeric,     // CLIENT_ERROR cannot increment or decrement non-numeric value
     RpTooLarge,       // SERVER_ERROR object too large for cache
     RpNoMemory,       // SERVER_ERROR out of memory storing object
-    RpBadDelete = 6'd19,      // CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]
+    RpBadDelete = 6'd19,     // CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]
     RpOverflow,       // Redis' only, as what follows
     RpPong,
     RpTooLong,        // the command is longer than a job

@@ -95,7 +95,8 @@ module tcp_send
     li.tail_len  = 14'(lesser(li_out, li_mss));
     li.one       = li_q.flight <= li_mss;
     // Twice the SRTT. From 65,536 ticks on the RTO is sooner: they say no more, and no sum overflows.
-    li_pto       = greater(li_tcb_q.rtt.srtt[18] ? 17'h10000 : li_tcb_q.rtt.srtt[18:2], 17'(TailMin));
+    li_pto       = greater(li_tcb_q.rtt.srtt[18] ? 17'h10000 : li_tcb_q.rtt.srtt[18:2],
+                           17'(TailMin));
     li.tail_one  = now_i + 20'(lesser(li_pto + 17'(AckMax), 17'(li_tcb_q.rtt.rto)));
     li.tail_many = now_i + 20'(lesser(li_pto, 17'(li_tcb_q.rtt.rto)));
   end
