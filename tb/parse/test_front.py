@@ -38,6 +38,10 @@ def name(value, enum):
     return enum.names[value]
 
 
+#: The request port's connection.
+HOST = (1 << 14) - 1
+
+
 class Conn:
     """A connection: what its client sends, and what has been made of it."""
 
@@ -102,6 +106,7 @@ class Bench:
         dut.rx_base_i.value = RX_BASE
         dut.hold_i.value = dut.host_rd_ready_i.value = dut.host_line_valid_i.value = 0
         cocotb.start_soon(self.memory())
+        cocotb.start_soon(self.host_ring())
         cocotb.start_soon(self.log())
         cocotb.start_soon(self.loop())
 
@@ -133,6 +138,26 @@ class Bench:
                 dut.rdat_valid_i.value = offered
             ready = int(random.random() >= self.pause and len(waiting) < 96)
             dut.rd_ready_i.value = ready
+
+    async def host_ring(self):
+        """The same of the request port's connection, which are in its module."""
+        dut, edge, lines = self.dut, RisingEdge(self.dut.clk_i), deque()
+        ready = offered = 0
+        while True:
+            await edge
+            if ready and dut.host_rd_valid_o.value:
+                at = 64 * int(dut.host_rd_line_o.value)
+                lines.append(int.from_bytes(self.conns[HOST].ring[at : at + 64], "little"))
+            if offered and dut.host_line_ready_o.value:
+                lines.popleft()
+                offered = 0
+            if not offered:
+                offered = int(bool(lines) and random.random() >= self.pause)
+                if offered:
+                    dut.host_line_i.value = lines[0]
+                dut.host_line_valid_i.value = offered
+            ready = int(random.random() >= self.pause)
+            dut.host_rd_ready_i.value = ready
 
     # ------------------------------------------------------------ item log
     async def log(self):
@@ -240,7 +265,7 @@ class Bench:
         if conn.owes and kind != "open":
             more, conn.owes = (*more, "acked"), False
         self.events.put({"": {**dict.fromkeys((kind, *more), 1), "conn": number,
-                              "redis": int(conn.redis and kind == "open"),
+                              "redis": int(conn.redis and (kind == "open" or number == HOST)),
                               "rx_ptr": mod32(conn.rx0 + conn.sent),
                               "tx_ptr": mod32(conn.tx0 + conn.acked)}})
 

@@ -10,7 +10,7 @@ from common import run, start, to_beats
 
 sys.path.insert(0, str(Path(__file__).parent))
 from resp_model import Resp, a_command, encode  # noqa: E402
-from test_front import ITEM_MAX, NOW, Bench, Conn, check, settle, streams  # noqa: E402
+from test_front import HOST, ITEM_MAX, NOW, Bench, Conn, check, settle, streams  # noqa: E402
 from text_model import Text  # noqa: E402
 
 JOB = 8192
@@ -91,6 +91,25 @@ async def held(dut):
     for number, stream in enumerate(data):
         check(bench.conns[number].ops, Resp(ITEM_MAX, NOW).run(stream))
     assert len(bench.udp_ops) == 1 + 8 * 20
+
+
+@cocotb.test()
+async def request_port(dut):
+    """The request port's connection is one as all others, and goes on while it holds the store."""
+    data = {number: b"".join(a_command() for _ in range(60)) for number in (0, 5, HOST)}
+    await start(dut)
+    bench = Bench(dut, cut=0)
+    for number, stream in data.items():
+        cocotb.start_soon(bench.feed(number, Conn(stream, redis=True), lambda: random.choice((1, 100, 1460, 5000))))
+    for _ in range(6):
+        await ClockCycles(dut.clk_i, random.randrange(20, 500))
+        dut.hold_i.value = 1
+        await ClockCycles(dut.clk_i, random.randrange(20, 2000))
+        dut.hold_i.value = 0
+    await settle(dut, bench)
+    for number, stream in data.items():
+        check(bench.conns[number].ops, Resp(ITEM_MAX, NOW).run(stream))
+    assert bench.conns[HOST].used == len(data[HOST])
 
 
 @cocotb.test()
