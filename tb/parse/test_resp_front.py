@@ -94,6 +94,28 @@ async def held(dut):
 
 
 @cocotb.test()
+async def options(dut):
+    """Each two options behind each other, times and numbers of every kind, keys at the limit."""
+    times = [b"5", b"0", b"-1", b"05", b"x", b"", b"9" * 19, b"9" * 20]
+    set_, getex = [[b"NX"], [b"XX"], [b"GET"], [b"KEEPTTL"]], [[b"PERSIST"]]
+    units = [[unit, time] for unit in (b"EX", b"PX", b"EXAT", b"PXAT") for time in times[: 2 if unit != b"EX" else None]] + [[b"EX"]]
+    when = [[b"NX"], [b"XX"], [b"GT"], [b"LT"]]
+    both = lambda kinds: [[], *kinds, *(a + b for a in kinds for b in kinds)]  # noqa: E731
+    data = [
+        [encode(b"SET", b"k", b"v", *words) for words in both(set_ + units)],
+        [encode(b"GETEX", b"k", *words) for words in both(getex + units)],
+        [encode(name, b"k", time, *words) for name in (b"EXPIRE", b"PEXPIREAT") for time in times[:3] for words in both(when)]
+        + [encode(name, b"k", time, *[b"v"] * (b"SET" in name)) for name in (b"SETEX", b"PSETEX", b"PEXPIRE", b"EXPIREAT", b"INCRBY", b"DECRBY")
+           for time in [*times, b"-0", b"+1", b"1 ", b"-9223372036854775808", b"9223372036854775807", b"9223372036854775808"]],
+        [encode(*words) for size in (249, 250, 251) for key in [b"k" * size] for words in (
+            (b"GET", key), (b"SET", key, b"v"), (b"INCRBY", key, b"1"), (b"SET", key, b"v", b"EX", b"5"), (b"TTL", key), (b"GETDEL", key))],
+    ]  # fmt: skip
+    for stream in data:
+        random.shuffle(stream)
+    await speak(dut, [b"".join(stream) for stream in data], lambda: random.choice((100, 1460, 5000)), pause=0, cut=0)
+
+
+@cocotb.test()
 async def request_port(dut):
     """The request port's connection is one as all others, and goes on while it holds the store."""
     data = {number: b"".join(a_command() for _ in range(60)) for number in (0, 5, HOST)}
