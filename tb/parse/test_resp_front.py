@@ -108,7 +108,7 @@ async def options(dut):
         + [encode(name, b"k", time, *[b"v"] * (b"SET" in name)) for name in (b"SETEX", b"PSETEX", b"PEXPIRE", b"EXPIREAT", b"INCRBY", b"DECRBY")
            for time in [*times, b"-0", b"+1", b"1 ", b"-9223372036854775808", b"9223372036854775807", b"9223372036854775808"]],
         [encode(*words) for size in (249, 250, 251) for key in [b"k" * size] for words in (
-            (b"GET", key), (b"SET", key, b"v"), (b"INCRBY", key, b"1"), (b"SET", key, b"v", b"EX", b"5"), (b"TTL", key), (b"GETDEL", key))],
+            (b"GET", key), (b"SET", key, b"v"), (b"INCRBY", key, b"1"), (b"SET", key, b"v", b"EX", b"5"), (b"TTL", key), (b"PERSIST", key), (b"GETDEL", key))],
     ]  # fmt: skip
     for stream in data:
         random.shuffle(stream)
