@@ -142,7 +142,9 @@ module merge
     if ((res_i.resp.is || res_i.meta.is) && res_i.kind == RsValue) begin
       rec_o.own  = FxNone;
       rec_o.klen = '0;
-      if (res_i.head && !rec_o.inner && waiting_q == ahead_t'{ending: EnCrlf, reply: FxNone}) begin
+      if (res_i.head && !rec_o.inner && waiting_q == ahead_t
+'{ending: EnCrlf, reply: FxNone}
+          ) begin
         rec_o.ahead = '0;
         rec_o.joins = 1'b1;
       end
