@@ -118,9 +118,9 @@ def memcached(*options, megabytes=1024, udp=True, connections=2048):
     return server
 
 
-def accepts(port):
+def accepts(port, host="127.0.0.1"):
     try:
-        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        socket.create_connection((host, port), timeout=1).close()
         return True
     except OSError:
         return False

@@ -31,6 +31,12 @@ def card():
     yield from _ours(servers.card())
 
 
+@pytest.fixture(scope="module")
+def card6():
+    """The same, spoken to over IPv6."""
+    yield from _ours(servers.card(listen="::1"))
+
+
 @pytest.fixture(params=["redis", "soft"])
 def either(request):
     """Each in turn: what a test expects of ours is what Redis does."""
@@ -40,7 +46,7 @@ def either(request):
 @pytest.fixture(autouse=True)
 def server_log_on_failure(request):
     yield
-    for name in ("soft", "card", "redis"):
+    for name in ("soft", "card", "card6", "redis"):
         if name in request.fixturenames:
             server = request.getfixturevalue(name)
             print(f"--- {name} ({server.log}):\n{server.tail()}")

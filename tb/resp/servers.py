@@ -34,7 +34,7 @@ def card(*options, **more):
     port = reference.free_port()
     server = reference.wirekv("--redis-port", port, *options, **more)
     server.memcached, server.port = server.address, port
-    server.wait_until(lambda: reference.accepts(port))
+    server.wait_until(lambda: reference.accepts(port, server.host))
     return server
 
 

@@ -322,8 +322,15 @@ def test_all_or_nothing(card):
     assert int(wire.Client(card)("GET", "counter")) == 2 * scale(20, 200)
 
 
+@pytest.fixture(params=["card", "card6"])
+def either_ip(request):
+    """Over IPv4 and IPv6."""
+    return request.getfixturevalue(request.param)
+
+
 @pytest.mark.parametrize("protocol", [2, 3])
-def test_redis_py(card, protocol):
+def test_redis_py(either_ip, protocol):
+    card = either_ip
     client = redis_py.Redis(card.host, card.port, protocol=protocol, socket_timeout=20)
     client.flushall()
     assert client.ping() is True and client.echo("x") == b"x"
@@ -347,8 +354,8 @@ def run(*words):
     return subprocess.run([*map(str, words)], capture_output=True, text=True, timeout=120)
 
 
-def test_redis_cli(card):
-    cli = shutil.which("redis-cli")
+def test_redis_cli(either_ip):
+    card, cli = either_ip, shutil.which("redis-cli")
     done = run(cli, "-h", card.host, "-p", card.port, "SET", "cli", "works")
     assert done.stdout == "OK\n", done
     assert run(cli, "-h", card.host, "-p", card.port, "GET", "cli").stdout == "works\n"
@@ -356,7 +363,8 @@ def test_redis_cli(card):
     assert run(cli, "-h", card.host, "-p", card.port, "-3", "GET", "nothing").stdout == "\n"
 
 
-def test_redis_benchmark(card):
+def test_redis_benchmark(either_ip):
+    card = either_ip
     done = run("redis-benchmark", "-h", card.host, "-p", card.port, "-t", "ping_mbulk,set,get,incr", "-n", scale(2000, 20_000),
                "-c", 20, "-P", 16, "-q")  # fmt: skip
     assert done.returncode == 0 and done.stdout.count("requests per second") == 4, done

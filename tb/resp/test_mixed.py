@@ -1,4 +1,5 @@
-"""One store, spoken to in five ways at once: memcached's text, meta and binary protocols, RESP2 and RESP3."""
+"""One store, spoken to in seven ways at once: memcached's text, meta and binary protocols, RESP2 and RESP3, and
+text and binary datagrams. The simulated card has a wire that loses, doubles, delays and damages frames."""
 
 import random
 import socket
@@ -7,12 +8,15 @@ import time
 
 import pytest
 
+from e2e import reference
 from e2e.conftest import scale
-from resp import wire
+from resp import servers, wire
+from resp.conftest import _ours
 from soft import values
 from soft.test_memory import together
 
 KEYS = [b"k%d" % i for i in range(12)]
+BAD_WIRE = "drop=0.01,dup=0.01,reorder=0.01,damage=0.01"
 
 
 class Item:
@@ -36,7 +40,7 @@ class Memcached:
 
 
 class Text:
-    """memcached's classic commands. Each `set`, `read`, ... below is the same for all five."""
+    """memcached's classic commands. Each `set`, `read`, ... below is the same for all."""
 
     flags_at_set = 5
 
@@ -171,47 +175,143 @@ class Resp:
         return None if value is None else (value, None, None)
 
 
-@pytest.fixture
-def five(soft):
-    clients = [Text(soft), Meta(soft), Binary(soft), Resp(soft, 2), Resp(soft, 3)]
-    clients[3].client("FLUSHALL")
-    return clients
+class Datagrams:
+    """What may be done twice, for a datagram that is not answered is sent again: over UDP, classic commands."""
+
+    flags_at_set = 8
+
+    def __init__(self, server):
+        self.client, self.request = server.datagrams(), 0
+
+    def ask(self, text):
+        """The reply's bytes; its datagrams are put together."""
+        for _ in range(30):
+            self.request += 1
+            name, parts = self.request.to_bytes(2, "big"), {}
+            self.client.send(name + b"\0\0\0\1\0\0" + text)
+            while reference.readable(self.client, 1):
+                data = self.client.recv(65536)
+                if data[:2] == name:
+                    parts[int.from_bytes(data[2:4], "big")] = data[8:]
+                    if len(parts) == int.from_bytes(data[4:6], "big"):
+                        return b"".join(parts[i] for i in sorted(parts))
+        raise TimeoutError(f"no answer to {text[:60]}")
+
+    def change(self, text):
+        """Of a datagram that came twice the second one is late by a few frames at most."""
+        reply = self.ask(text)
+        for _ in range(4):
+            assert self.ask(b"version\r\n").startswith(b"VERSION ")
+        return reply
+
+    def set(self, key, value):
+        reply = self.change(b"set %s %d 0 %d\r\n%s\r\n" % (key, self.flags_at_set, len(value), value))
+        assert reply == b"STORED\r\n"
+
+    def expire(self, key):
+        return self.change(b"touch %s 100000\r\n" % key) == b"TOUCHED\r\n"
+
+    def read(self, key):
+        line, _, rest = self.ask(b"gets %s\r\n" % key).partition(b"\r\n")
+        if line == b"END":
+            return None
+        _, name, flags, size, unique = line.split()
+        assert name == key and rest[int(size) :] == b"\r\nEND\r\n"
+        return rest[: int(size)], int(flags), int(unique)
 
 
-def test_each_value_and_version(five, seed):
+class BinaryDatagrams(Datagrams):
+    flags_at_set = 9
+
+    def packet(self, op, key, extras=b"", value=b""):
+        return struct.pack(">BBHBBHIIQ", 0x80, op, len(key), len(extras), 0, 0,
+                           len(extras) + len(key) + len(value), 0, 0) + extras + key + value  # fmt: skip
+
+    def set(self, key, value):
+        reply = self.change(self.packet(0x01, key, struct.pack(">II", self.flags_at_set, 0), value))
+        assert reply[:2] == b"\x81\1" and reply[6:8] == bytes(2)
+
+    def expire(self, key):
+        return self.change(self.packet(0x1C, key, struct.pack(">I", 100_000)))[6:8] == bytes(2)
+
+    def read(self, key):
+        reply = self.ask(self.packet(0x00, key))
+        if reply[6:8] == b"\0\1":
+            return None
+        assert reply[:2] == b"\x81\0" and reply[4] == 4 and reply[6:8] == bytes(2)
+        return reply[28:], int.from_bytes(reply[24:28], "big"), int.from_bytes(reply[16:24], "big")
+
+
+#: What fits into a datagram that asks.
+SHORT = 1200
+
+
+class Ways:
+    """A server, and a client of each protocol."""
+
+    def __init__(self, server):
+        self.server = server
+        self.streams = [Text(server), Meta(server), Binary(server), Resp(server, 2), Resp(server, 3)]
+        self.memcached, self.redis = self.streams[:3], self.streams[3:]
+        self.datagrams = [Datagrams(server), BinaryDatagrams(server)]
+        self.all = self.streams + self.datagrams
+        self.redis[0].client("FLUSHALL")
+
+    def close(self):
+        for way in self.all:
+            way.client.close()
+
+
+@pytest.fixture(scope="module")
+def bad_card():
+    seed = random.randrange(1 << 31)
+    print(f"the wire's seed: {seed}")
+    yield from _ours(servers.card("--impair", f"{BAD_WIRE},seed={seed}"))
+
+
+@pytest.fixture(params=["soft", "bad_card"])
+def ways(request):
+    ways = Ways(request.getfixturevalue(request.param))
+    yield ways
+    ways.close()
+
+
+def test_each_value_and_version(ways, seed):
     """At every step all of a key is as the model has it: value, flags, whether it expires; a CAS unique
     that changes with each change of the value, whoever made it, and with nothing else. Databases are
-    swapped in between."""
+    swapped in between, by the software body."""
     rng = random.Random(seed)
     model, elsewhere = {}, {}
-    redis = five[3].client
-    for step in range(scale(4000, 100_000)):
-        key, client = rng.choice(KEYS), rng.choice(five)
-        act = rng.choice(["set", "set", "append", "number", "delete", "expire", "cas", "persist", "read", "rename"])
+    redis, soft = ways.redis[0].client, ways.server.name == "soft"
+    for step in range(scale(4000 if soft else 150, 100_000 if soft else 20_000)):
+        key, act = rng.choice(KEYS), rng.choice(
+            ["set", "set", "append", "number", "delete", "expire", "cas", "persist", "read", "rename"])
         changed = True
-        if rng.random() < 0.03:
+        if soft and rng.random() < 0.03:
             # Database 0 is another one then, for memcached's clients, too.
             assert redis("SWAPDB", 0, 5) == b"OK"
             model, elsewhere, act = elsewhere, model, "swap"
         item = model.get(key)
         if act == "set":
-            value = rng.choice([b"%d" % rng.randrange(1000), values.make(key, step, rng.choice([10, 100, 3000, 40_000]))])
+            client = rng.choice(ways.all)
+            long = [SHORT] if client in ways.datagrams else [3000, 40_000]
+            value = rng.choice([b"%d" % rng.randrange(1000), values.make(key, step, rng.choice([10, 100, *long]))])
             client.set(key, value)
             model[key] = Item(value, client.flags_at_set)
         elif act == "append":
-            assert client.append(key, b"7") == (item is not None)
+            assert rng.choice(ways.streams).append(key, b"7") == (item is not None)
             if item:
                 item.value += b"7"
         elif act == "number" and item and item.value.isdigit() and len(item.value) < 15:
             by = rng.randrange(1000)
-            number = client.add_number(key, by)
+            number = rng.choice(ways.streams).add_number(key, by)
             assert number == int(item.value) + by
             item.value = b"%d" % number
         elif act == "delete":
-            assert client.delete(key) == (item is not None)
+            assert rng.choice(ways.streams).delete(key) == (item is not None)
             model.pop(key, None)
         elif act == "expire":
-            assert client.expire(key) == (item is not None)
+            assert rng.choice(ways.all).expire(key) == (item is not None)
             if item:
                 item.expires = True
             changed = False
@@ -228,7 +328,7 @@ def test_each_value_and_version(five, seed):
             key, changed = other, False
         elif act == "cas" and item and item.unique is not None:
             # One that was read before, and one that never was.
-            who = rng.choice(five[:3])
+            who = rng.choice(ways.memcached)
             assert not who.compare_and_set(key, b"never", item.unique + (1 << 40))
             value = values.make(key, step, 50)
             assert who.compare_and_set(key, value, item.unique)
@@ -237,15 +337,13 @@ def test_each_value_and_version(five, seed):
             assert not who.compare_and_set(key, b"never", item.unique)
         else:
             changed = False
-        check(five, rng, key, model.get(key), changed, act)
-    for client in five:
-        client.client.close()
+        check(ways, rng, key, model.get(key), changed, act)
 
 
-def check(five, rng, key, item, changed, act):
+def check(ways, rng, key, item, changed, act):
     """A key as one of memcached's clients and one of Redis' see it."""
-    seen = rng.choice(five[:3]).read(key)
-    other = rng.choice(five[3:])
+    seen = rng.choice(ways.memcached + ways.datagrams).read(key)
+    other = rng.choice(ways.redis)
     if item is None:
         assert seen is None and other.read(key) is None, f"{key} after {act}: {seen}"
         return
@@ -259,42 +357,49 @@ def check(five, rng, key, item, changed, act):
     assert (99_000_000 < left <= 100_000_000) if item.expires else left == -1, f"{key} after {act}: {left}"
 
 
-def test_expiry_is_one(five):
+def test_expiry_is_one(ways):
     """A time that one protocol set ends an item for all."""
+    text, meta, binary, resp2, resp3 = ways.streams
     writers = [
-        lambda key: five[0].client.line(b"set %s 0 1 1\r\nx\r\n" % key),
-        lambda key: five[1].client.line(b"ms %s 1 T1\r\nx\r\n" % key),
-        lambda key: five[2].ask(0x01, key, struct.pack(">II", 0, 1), b"x"),
-        lambda key: five[3].client("SET", key, "x", "PX", 900),
-        lambda key: five[4].client("SET", key, "x", "EX", 1),
+        lambda key: text.client.line(b"set %s 0 1 1\r\nx\r\n" % key),
+        lambda key: meta.client.line(b"ms %s 1 T1\r\nx\r\n" % key),
+        lambda key: binary.ask(0x01, key, struct.pack(">II", 0, 1), b"x"),
+        lambda key: resp2.client("SET", key, "x", "PX", 900),
+        lambda key: resp3.client("SET", key, "x", "EX", 1),
+        lambda key: ways.datagrams[0].change(b"set %s 0 1 1\r\nx\r\n" % key),
     ]
     for i, write in enumerate(writers):
         write(b"short%d" % i)
-    assert all(five[3].client("PTTL", b"short%d" % i) <= 2000 for i in range(5))
+    assert all(resp2.client("PTTL", b"short%d" % i) <= 2000 for i in range(6))
     end = time.monotonic() + 20
-    while any(client.read(b"short%d" % i) for i in range(5) for client in five):
+    while any(way.read(b"short%d" % i) for i in range(6) for way in ways.all):
         assert time.monotonic() < end, "it lives too long"
         time.sleep(0.05)
 
 
-def test_at_once(soft, seed):
-    """Five threads, a protocol each, write and read the same few keys. What is read is always one whole
+def test_at_once(ways, seed):
+    """Seven threads, a protocol each, write and read the same few keys. What is read is always one whole
     value that someone wrote, and the newest of a writer only grows. A counter loses nothing."""
-    clients = [Text(soft), Meta(soft), Binary(soft), Resp(soft, 2), Resp(soft, 3)]
-    keys, commands = [b"shared%d" % i for i in range(8)], scale(500, 20_000)
+    soft = ways.server.name == "soft"
+    keys, commands = [b"shared%d" % i for i in range(8)], scale(500, 20_000) if soft else scale(40, 3_000)
+    longest = 300_000 if soft else 30_000
     for key in keys:
-        clients[3].delete(key)
-    clients[0].set(b"sum", b"0")
-    counts = [0] * len(clients)
+        ways.redis[0].delete(key)
+    ways.streams[0].set(b"sum", b"0")
+    counts = [0] * len(ways.all)
 
     def work(me):
-        rng, client = random.Random(seed + me), clients[me]
+        rng, client = random.Random(seed + me), ways.all[me]
         newest = {}
         for turn in range(commands):
             key = rng.choice(keys)
             r = rng.random()
+            if client in ways.datagrams:
+                # They only read: a SET that comes once more, late, would bring an old value back.
+                r = 0.6
             if r < 0.4:
-                client.set(key, values.make(key, turn << 8 | me, rng.choice([100, 1000, 3000, 30_000, 300_000])))
+                size = min(longest, rng.choice([100, 1000, 3000, 30_000, 300_000]))
+                client.set(key, values.make(key, turn << 8 | me, size))
                 newest[key, me] = turn
             elif r < 0.45:
                 client.delete(key)
@@ -307,5 +412,5 @@ def test_at_once(soft, seed):
                 assert of >= newest.get((key, writer), 0), f"{key}: an old value is back"
                 newest[key, writer] = of
 
-    together(5, work)
-    assert int(clients[0].read(b"sum")[0]) == 3 * sum(counts)
+    together(len(ways.all), work)
+    assert int(ways.streams[0].read(b"sum")[0]) == 3 * sum(counts)
