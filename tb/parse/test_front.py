@@ -75,9 +75,11 @@ class Conn:
 class Bench:
     """Everything around front."""
 
-    def __init__(self, dut, latency=40, pause=0.2, cut=0.04, long_value=0.02, refuse=0, choose=True):
+    def __init__(self, dut, latency=40, pause=0.2, cut=0.04, long_value=0.02, refuse=0, choose=True,
+                 wait=(1, 1, 5, 50, 200)):
         self.dut, self.latency, self.pause = dut, latency, pause
         self.choose = choose  # databases are chosen at random
+        self.wait = wait      # clocks between pieces
         self.cut, self.long_value, self.refuse = cut, long_value, refuse
         self.conns = {}
         self.events = Source(dut, "ev", {"": T.ev_t}, pause)
@@ -251,7 +253,7 @@ class Bench:
                     self.event("data", number)
             elif conn.owes:
                 self.event("acked", number)
-            for _ in range(random.choice((1, 1, 5, 50, 200))):
+            for _ in range(random.choice(self.wait)):
                 await edge
         if conn.fin and not finished:
             self.event("fin", number)

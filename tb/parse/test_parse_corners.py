@@ -8,6 +8,7 @@ import cocotb
 from common import run, start
 
 sys.path.insert(0, str(Path(__file__).parent))
+from meta_model import Meta  # noqa: E402
 from test_front import ITEM_MAX, NOW, Bench, Conn, check, settle, streams  # noqa: E402
 from text_model import Text  # noqa: E402
 
@@ -59,8 +60,29 @@ async def blanks(dut):
 @cocotb.test()
 async def cr_begins_key(dut):
     """A job ends behind the CR that a key begins with, in a line of which keys have been read already."""
-    data = [b"get" + b" " * n + b"a " * (JOB // 2 - 3) + b"\rb c\r\nversion\r\n" for n in range(3, 8)]
+    data = [b"get" + b" " * n + b"a " * (JOB // 2 - 3) + b"\rb c\r\nversion\r\n" for n in range(1, 5)]
     await streams(dut, data, lambda: 3 * JOB, pause=0, cut=0, long_value=0)
+
+
+#: None of these is for the line engine.
+SLOW = [b"cas key 7 0 5 99\r\nhello\r\n", b"set  " + b"k" * 70 + b" 7 0 5\r\nhello\r\n", b"append key 0  0 3 noreply\r\nabc\r\n",
+        b"add key 0 0  66\r\n" + b"v" * 66 + b"\r\n", b"ms key 4 T30 k\r\nwxyz\r\n"]  # fmt: skip
+
+
+@cocotb.test()
+async def cut_at_every_byte(dut):
+    """Items whose lines and values the byte engine reads, in two pieces that do not come at once."""
+    sizes = iter([size for one in SLOW for cut in range(1, len(one)) for size in (cut, len(one) - cut)])
+    data = b"".join(one * (len(one) - 1) for one in SLOW)
+    await streams(dut, [data], lambda: next(sizes), Meta, wait=(1, 150, 150), cut=0, long_value=0)
+
+
+@cocotb.test()
+async def quiet_and_wrong(dut):
+    """A quiet command says what is wrong: there is no CR LF behind the value."""
+    data = b"".join(b"ms key %d q%s\r\n%s" % (n, more, b"v" * n + end)
+                    for n in (0, 1, 64, 100) for more in (b"", b" k", b" O7") for end in (b"\r\n", b"xy", b"\rz", b"x\r\n"))
+    await streams(dut, [data + b"\r\nmn\r\n"], lambda: random.choice((20, 300)), Meta, cut=0, long_value=0)
 
 
 @cocotb.test()
