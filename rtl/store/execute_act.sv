@@ -319,8 +319,8 @@ module execute_act
   // touch: the expiry is patched where it stands, bytes 8 to 13 of the header. It is decided a
   // clock before, so that the order at the cache's memory port does not wait for it.
   always_ff @(posedge clk_i)
-    patch_q <= rst_ni && state_q == StAct && (steady_q || !compares_q) && !slow_done && !room.skip &&
-        does_q.touch && alive_q && !key_waits;
+    patch_q <= rst_ni && state_q == StAct && (steady_q || !compares_q) && !slow_done &&
+        !room.skip && does_q.touch && alive_q && !key_waits;
   // So it is where a SET keeps the expiry, in the new item's header.
   log_slot_t kept_slot_q;
   logic [27:0] patched;

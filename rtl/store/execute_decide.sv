@@ -75,7 +75,8 @@ module execute_decide
       end
       OpAppend, OpPrepend: begin
         tries = (resp || (meta && op_i.req.touch)) && !item_i.alive && op_i.req.cont_start == '0;
-        reply = !place_ok ? RpNoMemory : grows ? extended_i.reply : other_q ? RpExists : RpNotStored;
+        reply = !place_ok ? RpNoMemory : grows ? extended_i.reply :
+            other_q ? RpExists : RpNotStored;
         if (resp && reply == RpNotStored) reply = extended_i.fits ? RpNoMemory : RpTooLarge;
       end
       OpDelete:  reply = other_q ? RpExists : item_i.alive ? RpDeleted : RpNotFound;
