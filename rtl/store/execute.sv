@@ -2,7 +2,7 @@
 // lines already in the caches, looks into the buckets again, compares header and key, acts, and
 // says what to reply. Latency 3 clocks for a hit; initiation interval 1 for gets, sets of keys that
 // are there (2 where the key ends in the item's second line) and records without a key, 4 for
-// others.
+// others, 5 where a CAS unique or a time decides.
 //
 //   next -> fetch -> check: compare -> act: decide, room, result -> way back
 //                      |                |         |          |
