@@ -159,11 +159,19 @@ module tx_build
   end
 
   // ---------------------------------------------------------------- keep
+  function automatic logic [6:0] headers_len(input tx_kind_e kind, input logic times,
+                                             input logic six, input logic vlan);
+    return (kind == TxTcp ? (times ? 7'd34 + 7'(TimesBytes) : 7'd34) :
+            kind == TxUdp ? 7'd22 : 7'd14 + 7'(AdvertBytes)) +
+        (six ? 7'd40 : 7'd20) + (vlan ? 7'd4 : 7'd0);
+  endfunction
+
   logic data_room, head_room, data_valid, data_pop, head_valid, head_pop, sums_valid;
   beat_t data;
   // verilator lint_off UNUSEDSIGNAL
   tx_head_t head;  // `bad` is in the checksum
   // verilator lint_on UNUSEDSIGNAL
+  logic [6:0] item_len, head_len;  // of its headers: what turns the payload begins with it
 
   assign item_ready = data_room && head_room;
   assign item_fire  = item_valid && item_ready;
@@ -172,6 +180,8 @@ module tx_build
   always_comb begin
     item_head    = in_head;
     item_head.id = in_head.df ? '0 : id_q;
+    item_len     = headers_len(in_head.kind, in_head.times.valid, in_head.peer.ours != OursIp4,
+                               in_head.peer.vlan_valid);
   end
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -199,17 +209,17 @@ module tx_build
   );
 
   lib_fifo #(
-    .T    (tx_head_t),
+    .T    (logic [$bits(tx_head_t)+6:0]),
     .Depth(PacketsMax)
   ) u_head (
     .clk_i,
     .rst_ni,
     .s_valid_i(item_fire && in_beat.last),
     .s_ready_o(head_room),
-    .s_data_i (item_head),
+    .s_data_i ({item_len, item_head}),
     .m_valid_o(head_valid),
     .m_ready_i(head_pop),
-    .m_data_o (head),
+    .m_data_o ({head_len, head}),
     .level_o  ()
   );
 
@@ -274,13 +284,6 @@ module tx_build
   // timestamps, and the next one.
   localparam int unsigned HeadBytes = 18 + 40 + AdvertBytes;
 
-  function automatic logic [6:0] headers_len(input tx_kind_e kind, input logic times,
-                                             input logic six, input logic vlan);
-    return (kind == TxTcp ? (times ? 7'd34 + 7'(TimesBytes) : 7'd34) :
-            kind == TxUdp ? 7'd22 : 7'd14 + 7'(AdvertBytes)) +
-        (six ? 7'd40 : 7'd20) + (vlan ? 7'd4 : 7'd0);
-  endfunction
-
   typedef struct packed {
     line_t       data;  // payload, `headers` lanes up; what leaves at the top is at the bottom
     logic [6:0]  len;
@@ -343,8 +346,7 @@ module tx_build
 
   assign kind     = first_q ? head.kind : kind_q;
   assign six      = head.peer.ours != OursIp4;
-  assign len      = first_q ?
-      headers_len(head.kind, head.times.valid, six, head.peer.vlan_valid) : len_q;
+  assign len      = first_q ? head_len : len_q;
   assign take     = data_valid && (!first_q || sums_valid) && (!turn_valid_q || turn_ready);
   assign data_pop = take;
   assign head_pop = take && first_q;

@@ -81,7 +81,8 @@ module byte_resp
   resp_command_t command;
   cmd_e cmd_q;
   resp_form_e form_q;
-  resp_args_e args_q;
+  // No state machine: synthesis that looks for one here tries all conditions of all commands.
+  (* fsm_encoding = "none" *) resp_args_e args_q;
   logic many_q;               // all behind the name are keys
   resp_option_t option, seen_q;  // that the word is; that there were
   resp_unit_t unit_q;

@@ -2,7 +2,7 @@
 // lines already in the caches, looks into the buckets again, compares header and key, acts, and
 // says what to reply. Latency 3 clocks for a hit; initiation interval 1 for gets, sets of keys that
 // are there (2 where the key ends in the item's second line) and records without a key, 4 for
-// others.
+// others, 5 where a CAS unique or a time decides.
 //
 //   next -> fetch -> check: compare -> act: decide, room, result -> way back
 //                      |                |         |          |
@@ -129,8 +129,8 @@ module execute
   op_t next, check, act;
   moves_t moves;
   logic next_valid, next_idle, wait_index, wait_lines, wait_log;
-  logic check_second, check_again, act_valid, stages_idle, run, fast_done, act_done, skip;
-  logic key_more, hold;
+  logic check_second, check_again, act_valid, stages_idle, run, fast_done, act_done, slow_done;
+  logic skip, key_more, hold;
 
   execute_next u_next (
     .clk_i,
@@ -210,7 +210,7 @@ module execute
     .commit_i      (commit),
     .start_i       (find_start),
     .done_o        (find_done),
-    .act_done_i    (act_done),
+    .slow_done_i   (slow_done),
     .item_o        (item),
     .tell_i        (key_tell || sum_tell || extend_tell),
     .told_i        (key_told || (ownk_valid_o && ownk_ready_i)),
@@ -256,7 +256,8 @@ module execute
       sum_insert,
       way_write,
       way_use,
-      way_ready;
+      way_ready,
+      fetched_ready;
   logic out_free, moved, evicted;
 
   execute_act u_act (
@@ -273,6 +274,7 @@ module execute
     .run_o        (run),
     .fast_done_o  (fast_done),
     .done_o       (act_done),
+    .slow_done_o  (slow_done),
     .commit_o     (commit),
     .decision_o   (does),
     .skip_o       (skip),
@@ -302,6 +304,7 @@ module execute
     .way_write_o  (way_write),
     .way_use_o    (way_use),
     .way_ready_i  (way_ready),
+    .fetched_ready_i(fetched_ready),
     .wr_valid_o,
     .wr_ready_i,
     .wr_slot_o,
@@ -428,6 +431,7 @@ module execute
     .write_i      (way_write || sum_write || extend_write),
     .use_i        (way_use),
     .way_ready_o  (way_ready),
+    .fetched_ready_o(fetched_ready),
     .renew_i      (renew_start),
     .renew_done_o (renew_done),
     .insert_i     (insert_start || sum_insert),

@@ -19,11 +19,12 @@ module execute_act
   input  logic        valid_i,
   input  op_t         op_i,
   input  item_t       item_i,
-  /// The request takes no steps; it ends as it is decided; it ends. What a set writes, for who is
-  /// behind it.
+  /// The request takes no steps; it ends as it is decided; it ends; it ends behind steps. What a
+  /// set writes, for who is behind it.
   output logic        run_o,
   output logic        fast_done_o,
   output logic        done_o,
+  output logic        slow_done_o,
   output commit_t     commit_o,
   /// What it does, unless it is skipped.
   output decision_t   decision_o,
@@ -60,6 +61,8 @@ module execute_act
   output logic        way_write_o,
   output logic        way_use_o,
   input  logic        way_ready_i,
+  /// The way of the prefetched item may be written.
+  input  logic        fetched_ready_i,
   /// Log cache: write port.
   output logic        wr_valid_o,
   input  logic        wr_ready_i,
@@ -92,6 +95,7 @@ module execute_act
     StRun,      // act on what check has decided
     StRenew,    // before it may write: its buckets get the present epoch
     StFind,
+    StFound,    // it stands, and what is to be done is decided
     StKey,      // the reply's key, before anything is done
     StAct,      // act on what the steps have found, or on what needs more than a clock
     StInsert,
@@ -105,14 +109,19 @@ module execute_act
 
   state_e state_q, state_d, ready;
   decision_t does;
+  // verilator lint_off UNUSEDSIGNAL
+  decision_t does_q;  // what it replies and leaves is not waited for
+  // verilator lint_on UNUSEDSIGNAL
   room_t room;
   ctx_t ctx, last;
   logic [16:0] spent;
-  logic key_waits_run, in_run, out_free, fast_set, fast_done, acts, ends, done, host_done;
+  logic in_run, out_free, fast_set, fast_done, acts, act_ends, done, slow_done, host_done;
   logic keeps, kept_q, shows_key, tells_key, bucket_ok, touch_ok, key_waits, keys_go, patch_q;
-  logic steady_q, emits, meta_key;
+  logic steady_q, emits, meta_key, plain_q, plain_get_q, plain_set_q;
+  logic compares_q;
 
   execute_decide u_decide (
+    .clk_i,
     .range_i,
     .op_i,
     .item_i,
@@ -120,6 +129,14 @@ module execute_act
     .sum_i,
     .decision_o  (does)
   );
+
+  // In StAct it stands for a clock: what the steps do follows from registers.
+  logic shows_key_q, alive_q;
+  always_ff @(posedge clk_i) begin
+    does_q      <= does;
+    shows_key_q <= shows_key;
+    alive_q     <= item_i.alive;
+  end
 
   execute_room u_room (
     .clk_i,
@@ -131,7 +148,7 @@ module execute_act
     .done_i (done),
     .spent_i(spent),
     .ctx_i  (ctx),
-    .copied_i(does.grows ? extended_i.copied : '0),
+    .copied_i(does_q.grows ? extended_i.copied : '0),
     .room_o (room),
     .last_o (last)
   );
@@ -184,40 +201,56 @@ module execute_act
   // ---------------------------------------------------------------- when
   assign in_run    = state_q == StRun && valid_i && room.settled;
   assign out_free  = res_ready_i && read_ready_i && rkey_ready_i;
-  assign fast_set  = op_i.req.op == OpSet && item_i.renewed_hit && does.place_ok && !meta_key &&
-      !(op_i.req.resp.is && (op_i.req.touch || op_i.req.resp.form == RfBulk));
-  assign fast_done = in_run && out_free && (room.skip ||
-      (!op_i.found.lookup && !(op_i.req.op == OpHost)) ||
-      (does.get && !op_i.req.touch && item_i.decided && !key_waits_run && !times) ||
-      (fast_set && way_ready_i));
+  // What the request alone says of that is known before it is in act. A key that was not compared, since
+  // it is long, and no item has its tag: it may be told, and then takes further clocks. (A stored
+  // key is long, so a set that hits has none.)
+  always_ff @(posedge clk_i) begin
+    if (go_i) begin
+      plain_q     <= !check_i.found.lookup && check_i.req.op != OpHost;
+      plain_get_q <= check_i.req.op == OpGet && !check_i.req.touch &&
+          !(check_i.req.resp.is && is_time(check_i.req.resp.form)) &&
+          !(check_i.long_key && !check_i.req.resp.is && !check_i.req.noreply &&
+            (check_i.req.binary.is || check_i.req.meta.is) &&
+            (check_i.req.binary.key || shows(check_i.req.meta.show, ShKey)));
+      // A CAS unique, a number, or whether an expiry may be set.
+      compares_q  <= check_i.req.op inside {OpCas, OpIncr, OpDecr} || is_extend(check_i.req.op) ||
+          (check_i.req.op == OpTouch && check_i.req.resp.is) ||
+          (check_i.req.op == OpDelete && !check_i.req.resp.is && check_i.req.num != '0);
+      plain_set_q <= check_i.req.op == OpSet && check_i.req.off.lap != '0 &&
+          !shows(check_i.req.meta.show, ShKey) &&
+          !(check_i.req.resp.is && (check_i.req.touch || check_i.req.resp.form == RfBulk));
+    end
+  end
+  assign fast_set  = plain_set_q && item_i.renewed_hit;
+  assign fast_done = in_run && out_free && (room.skip || plain_q ||
+      (plain_get_q && item_i.decided) || (fast_set && fetched_ready_i));
   // Who looks at it knows that the request in act, if there is one, ends in this clock.
   assign commit_o  = '{valid: valid_i && fast_set && !room.skip, line: op_i.found.line,
-                       way: item_i.way, off: op_i.req.off};
-  assign keeps     = does.keeps && !room.skip;
-  assign acts      = fast_done ||
-      (state_q == StAct && out_free && (steady_q || !(is_extend(op_i.req.op) || times)) &&
-       (kept_q || !keeps) && !(shows_key && key_more_i));
+                       way: item_i.fetched_way, off: op_i.req.off};
+  assign keeps     = does_q.keeps && !room.skip;
+  assign acts      = state_q == StAct && out_free &&
+      (steady_q || !(compares_q || times)) && (kept_q || !keeps) &&
+      !(shows_key_q && key_more_i);
 
   // What comes before the end: writes must be taken, inserts and sums take longer. A long key needs
   // further clocks, in StAct.
-  assign bucket_ok = !does.writes || way_ready_i;
-  assign touch_ok  = !(does.touch && item_i.alive) || (patch_q && wr_ready_i);
+  assign bucket_ok = !does_q.writes || way_ready_i;
+  assign touch_ok  = !(does_q.touch && alive_q) || (patch_q && wr_ready_i);
   assign shows_key = does.get && !op_i.req.resp.is &&
       ((op_i.req.binary.is || op_i.req.meta.is) ?
            (op_i.req.binary.key || meta_key) && (item_i.alive || !op_i.req.noreply) : item_i.alive);
   assign meta_key  = shows(op_i.req.meta.show, ShKey);
   // Whatever it will say.
   assign tells_key = meta_key && !does.get && op_i.found.lookup;
-  assign key_waits = state_q == StAct && shows_key && !key_i.last;
-  // It was not compared with any item, since none has its tag.
-  assign key_waits_run = (op_i.req.binary.key || meta_key) && shows_key && op_i.long_key;
+  assign key_waits = state_q == StAct && shows_key_q && !key_i.last;
   assign keys_go   = out_free && !key_more_i &&
       (state_q == StKey || (state_q == StAct && !room.skip && key_waits));
-  assign ends      = acts && (room.skip || (!does.inserts && !does.sums && !does.grows &&
+  assign act_ends  = acts && (room.skip || (!does_q.inserts && !does_q.sums && !does_q.grows &&
                                             bucket_ok && touch_ok && !key_waits));
   assign host_done = op_i.req.key_stored ? hreq_valid_o && hreq_ready_i
                                          : hkey_valid_o && hkey_ready_i && key_i.last;
-  assign done      = ends || insert_done_i || sum_done_i || extend_done_i || host_done;
+  assign slow_done = act_ends || insert_done_i || sum_done_i || extend_done_i || host_done;
+  assign done      = fast_done || slow_done;
 
   assign ready = tells_key ? StKey : StAct;
   always_comb begin
@@ -228,19 +261,18 @@ module execute_act
         if (op_i.req.op == OpHost) state_d = StHost;
         else if (renew_o) state_d = StRenew;
         else if (find_o) state_d = StFind;
-        else if (op_i.found.lookup &&
-                 (!does.get || op_i.req.touch || key_waits_run || times) && !fast_set)
-          state_d = ready;
+        else if (!plain_q && !plain_get_q && !fast_set) state_d = ready;
       end
       StRenew:    if (renew_done_i) state_d = find_o ? StFind : ready;
-      StFind:     if (find_done_i) state_d = ready;
+      StFind:     if (find_done_i) state_d = StFound;
+      StFound:    state_d = ready;
       StKey:      if (keys_go && key_i.last) state_d = StAct;
       StAct:
       if (acts) begin
         if (sum_o) state_d = StSum;
         else if (extend_o) state_d = StExtend;
         else if (insert_o) state_d = StInsert;
-        else if (ends) state_d = StRun;
+        else if (act_ends) state_d = StRun;
       end else if (keeps && !kept_q) begin
         state_d = StKeep;
       end
@@ -263,12 +295,13 @@ module execute_act
   assign find_o      = ((in_run && !room.skip && op_i.found.lookup && !renew_o) ||
                         (state_q == StRenew && renew_done_i)) &&
       (!item_i.decided || (tells_key && op_i.req.key_stored));
-  assign insert_o    = state_q == StAct && acts && does.inserts;
-  assign sum_o       = state_q == StAct && acts && does.sums;
-  assign extend_o    = state_q == StAct && acts && does.grows;
+  assign insert_o    = acts && does_q.inserts;
+  assign sum_o       = acts && does_q.sums;
+  assign extend_o    = acts && does_q.grows;
   assign run_o       = state_q == StRun;
   assign fast_done_o = fast_done;
   assign done_o      = done;
+  assign slow_done_o = slow_done;
   assign decision_o  = does;
   assign skip_o      = room.skip;
   assign out_free_o  = out_free;
@@ -276,22 +309,23 @@ module execute_act
   // ---------------------------------------------------------------- what
   // Who is behind may have read other buckets meanwhile.
   assign prepare_o   = state_q == StAct;
-  assign way_write_o = acts && !room.skip && does.writes;
-  assign way_use_o   = acts && touch_ok && !room.skip && does.get && item_i.alive && item_i.hit;
+  assign way_write_o = !room.skip && ((acts && does_q.writes) || (fast_done && fast_set));
+  assign way_use_o   = !room.skip && ((acts && touch_ok) || fast_done) && does.get &&
+      item_i.alive && item_i.hit;
 
   // In StAct, and the item stands for a clock.
-  always_ff @(posedge clk_i) steady_q <= rst_ni && state_q == StAct && !done;
+  always_ff @(posedge clk_i) steady_q <= rst_ni && state_q == StAct && !slow_done;
 
   // touch: the expiry is patched where it stands, bytes 8 to 13 of the header. It is decided a
   // clock before, so that the order at the cache's memory port does not wait for it.
   always_ff @(posedge clk_i)
-    patch_q <= rst_ni && state_q == StAct && !done && !room.skip && does.touch && item_i.alive &&
-        !key_waits;
+    patch_q <= rst_ni && state_q == StAct && (steady_q || !compares_q) && !slow_done &&
+        !room.skip && does_q.touch && alive_q && !key_waits;
   // So it is where a SET keeps the expiry, in the new item's header.
   log_slot_t kept_slot_q;
   logic [27:0] patched;
   always_ff @(posedge clk_i) begin
-    kept_q <= rst_ni && !done && (kept_q || state_q == StKept);
+    kept_q <= rst_ni && !slow_done && (kept_q || state_q == StKept);
     if (line_there_i) kept_slot_q <= rsp_slot_i;
   end
   assign keep_o     = keeps;
@@ -303,12 +337,16 @@ module execute_act
   assign wr_data_o  = {4{16'd0, (state_q == StKept) ? item_i.expiry : op_i.req.expiry, 64'd0}};
   assign wr_strb_o  = strb_t'(16'h3F00) << {patched[1:0], 4'h0};
 
+  // Nobody looks at buckets in the clock behind it: it is alone, and its record stands.
+  logic flush_q;
+  always_ff @(posedge clk_i) flush_q <= rst_ni && fast_done && !room.skip && op_i.req.op == OpFlush;
+
   execute_epoch u_epoch (
     .clk_i,
     .rst_ni,
     .now_i,
     .lap_i    (range_i.lap[6]),
-    .flush_i  (done && !room.skip && op_i.req.op == OpFlush),
+    .flush_i  (flush_q),
     .expiry_i (op_i.req.expiry),
     .hold_o,
     .idle_i   (state_q == StRun && idle_i),

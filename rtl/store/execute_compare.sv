@@ -27,8 +27,10 @@ module execute_compare
   // verilator lint_on UNUSEDSIGNAL
   output logic [1:0]     epoch_fits_o,
   /// Stages: an item is fetched whose first line, in which it begins in unit next_unit_i, and key
-  /// of next_klen_i bytes stand in data_i and expected_i in the next clock.
+  /// of next_klen_i bytes stand in data_i and expected_i in the next clock; or the one in check,
+  /// again.
   input  logic           run_i,
+  input  logic           again_i,
   input  logic [1:0]     next_unit_i,
   input  logic [7:0]     next_klen_i,
   /// Steps, when these do not run: line line_i of the item there stands in data_i, or will in the
@@ -71,8 +73,9 @@ module execute_compare
   always_ff @(posedge clk_i) begin
     // What moves is known last.
     if (!run_i) lanes_q <= key_lanes(line_i, way_off_i.pos[1:0], act_klen_i);
-    else if (moves_i.second) lanes_q <= key_lanes(3'd1, op_i.found.off.pos[1:0], op_i.req.klen);
-    else if (moves_i.fetch || moves_i.again) lanes_q <= key_lanes(3'd0, next_unit_i, next_klen_i);
+    else if (moves_i.second || moves_i.again)
+      lanes_q <= key_lanes(3'(!again_i), op_i.found.off.pos[1:0], op_i.req.klen);
+    else if (moves_i.fetch) lanes_q <= key_lanes(3'd0, next_unit_i, next_klen_i);
   end
   always_comb begin
     for (int b = 0; b < 64; b++)
@@ -116,7 +119,7 @@ module execute_compare
   logic equal_q, may_hit, may_hit_q, no_tag_q, place_valid_q, place_valid, unexpired, unexpired_q;
   logic [15:0] tags_q, offs_q;
   logic [1:0] epoch_fits_q;
-  logic renewed_q, may_set_q;
+  logic renewed_q, may_set_q, bank_q, brief_q;
   logic [15:0][1:0] uses_q;
   // verilator lint_off UNUSEDSIGNAL
   head_t head_q;  // lap and klen were compared; the same key of another database has another tag
@@ -143,8 +146,10 @@ module execute_compare
           uses_q       <= {buckets_i[1].uses, buckets_i[0].uses};
           head_q       <= head;
           unexpired_q  <= unexpired;
+          brief_q      <= head.vlen[20:9] == '0;
           no_tag_q     <= (tag_fits & epoch_mask) == '0;
           may_hit_q    <= may_hit;
+          bank_q       <= (off_fits[15:8] & tag_fits[15:8] & epoch_mask[15:8]) != '0;
           may_set_q    <= may_hit && epoch_same == '1;
         end
       end
@@ -162,6 +167,7 @@ module execute_compare
                        decided: hit || no_tag_q, place_valid: place_valid_q,
                        unexpired: unexpired_q, flags: head_q.flags, expiry: head_q.expiry,
                        vlen: head_q.vlen[20:0], uses: uses_q, renewed: renewed_q,
-                       renewed_hit: may_set_q && equal_q};
+                       renewed_hit: may_set_q && equal_q, bank: bank_q,
+                       brief: brief_q};
 
 endmodule

@@ -35,7 +35,7 @@ module execute_epoch
   logic lap_q, flush_due_q, hold_q, lap_due, flush_due, flush_now, go;
 
   assign hold_o    = hold_q;
-  assign go        = hold_q && idle_i;
+  assign go        = hold_q && idle_i && !flush_i;
   assign lap_due   = lap_q != lap_i && !go;
   assign flush_due = wait_q != '0 && now_i >= at_q && !flush_i && !go;
   assign flush_now = flush_i && expiry_i == '0;

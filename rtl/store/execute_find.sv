@@ -28,10 +28,10 @@ module execute_find
   input  logic          check_again_i,
   input  logic          act_valid_i,
   input  commit_t       commit_i,
-  /// The request in act takes its steps; they have ended; it has ended.
+  /// The request in act takes its steps; they have ended; it has ended behind steps.
   input  logic          start_i,
   output logic          done_o,
-  input  logic          act_done_i,
+  input  logic          slow_done_i,
   output item_t         item_o,
   /// Tell its key, see execute_key.
   input  logic          tell_i,
@@ -90,7 +90,7 @@ module execute_find
   logic [2:0] line_q;  // line of its item
   logic [2:0] last_line;
   logic [15:0] todo_q, todo, pick, pick_q, found_way_q;
-  logic slow_q, slow_found_q;  // the steps have looked; and found it
+  logic slow_q, slow_found_q, found_bank_q;  // the steps have looked; and found it
   off_t slow_off_q;
   // verilator lint_off UNUSEDSIGNAL
   head_t stored_head;  // of an item that came in several parts: it has lines of its own
@@ -150,7 +150,7 @@ module execute_find
       slow_q  <= 1'b0;
     end else begin
       state_q <= state_d;
-      if (act_done_i) slow_q <= 1'b0;
+      if (slow_done_i) slow_q <= 1'b0;
       else if (state_q == FdBuckets) slow_q <= 1'b1;
     end
 
@@ -181,6 +181,7 @@ module execute_find
           slow_found_q <= 1'b1;
           slow_off_q   <= way_q.off;
           found_way_q  <= pick_q;
+          found_bank_q <= pick_q[15:8] != '0;
         end
       end
       default: ;
@@ -195,6 +196,10 @@ module execute_find
           found: found,
           alive: found && checked.unexpired,
           way: slow_q ? found_way_q : checked.offs,
+          bank: slow_q ? found_bank_q : checked.bank,
+          fetched_way: checked.offs,
+          fetched_bank: checked.bank,
+          fetched_brief: checked.brief,
           off: slow_q ? slow_off_q : act_i.found.off,
           slot: slow_q ? slow_slot_q : in_bank(act_i.slots[0], act_i.found.off.pos[2]),
           place_valid: checked.place_valid,
@@ -210,9 +215,7 @@ module execute_find
   // ---------------------------------------------------------------- what is compared, with what
   // The stages fetch the item in check again, or the next one.
   logic [1:0] next_unit;
-  logic [7:0] next_klen;
   assign next_unit = check_again_i ? check_i.found.off.pos[1:0] : next_i.found.off.pos[1:0];
-  assign next_klen = check_again_i ? check_i.req.klen : next_i.req.klen;
 
   execute_key u_key (
     .clk_i,
@@ -250,8 +253,9 @@ module execute_find
     .buckets_i,
     .epoch_fits_o,
     .run_i,
-    .next_unit_i  (next_unit),
-    .next_klen_i  (next_klen),
+    .again_i      (check_again_i),
+    .next_unit_i  (next_i.found.off.pos[1:0]),
+    .next_klen_i  (next_i.req.klen),
     .way_off_i    (way_q.off),
     .line_i       (line_q),
     .act_klen_i   (act_i.req.klen),
@@ -272,7 +276,7 @@ module execute_find
     .line_i   (sum_seek_i ? sum_line_i : line),
     .get_i    (line_get || sum_get_i),
     .there_o  (line_there),
-    .release_i(line_release || release_i || act_done_i),
+    .release_i(line_release || release_i || slow_done_i),
     .acq_valid_o,
     .acq_ready_i,
     .acq_line_o,

@@ -28,6 +28,7 @@ module execute_index
   input  logic              write_i,
   input  logic              use_i,
   output logic              way_ready_o,
+  output logic              fetched_ready_o,
   /// Renew its buckets.
   input  logic              renew_i,
   output logic              renew_done_o,
@@ -147,8 +148,9 @@ module execute_index
 
   logic count_use, use_bank;
   logic [15:0][1:0] used;
-  assign use_bank    = item_i.way[15:8] != '0;
-  assign way_ready_o = wr_ready_i[use_bank];
+  assign use_bank        = item_i.bank;
+  assign way_ready_o     = wr_ready_i[use_bank];
+  assign fetched_ready_o = wr_ready_i[item_i.fetched_bank];
   always_comb begin
     count_use = 1'b0;
     for (int i = 0; i < 16; i++) begin

@@ -94,13 +94,15 @@ module execute_insert
   logic [15:0][1:0] uses_q;
   logic [3:0] turn_q;  // spreads evictions over the ways
   logic [3:0] move_q;  // entry that might move
-  logic bank, other_bank;
+  logic bank_q, other_bank, odd;  // of insert_q
+  logic [15:0] least;
   line_no_t line_mask, other_line_q;
   index_slot_t other_slot_q;
   logic [7:0] other_free_q;
   logic [7:0][1:0] other_uses_q;
 
-  assign bank       = insert_q[15:8] != '0;
+  assign odd        = ones(free_q[7:0]) < ones(free_q[15:8]);
+  assign least      = evicted(uses_q, turn_q);
   assign other_bank = !move_q[3];
   assign line_mask  = ~({26{1'b1}} << (index_bits_i - 5'd1));
 
@@ -146,10 +148,15 @@ module execute_insert
         uses_q <= {buckets_i[1].uses, buckets_i[0].uses};
       end
       // The emptier bucket; its first free way.
-      InChoose: insert_q <= (ones(free_q[7:0]) >= ones(free_q[15:8])) ?
-          {8'd0, 8'(lowest(64'(free_q[7:0])))} :
-          {8'(lowest(64'(free_q[15:8]))), 8'd0};
-      MvPick: insert_q <= 16'd1 << move_q;
+      InChoose: begin
+        insert_q <= odd ? {8'(lowest(64'(free_q[15:8]))), 8'd0}
+                        : {8'd0, 8'(lowest(64'(free_q[7:0])))};
+        bank_q   <= odd;
+      end
+      MvPick: begin
+        insert_q <= 16'd1 << move_q;
+        bank_q   <= move_q[3];
+      end
       MvOther: other_line_q <= acq_line_o;
       MvOtherWait: other_slot_q <= rsp_slot_i[other_bank];
       MvOtherRead: begin
@@ -158,7 +165,8 @@ module execute_insert
       end
       MvOtherFree: if (other_free_q == '0) move_q <= move_q + 4'd1;
       InEvict: begin
-        insert_q <= evicted(uses_q, turn_q);
+        insert_q <= least;
+        bank_q   <= least[15:8] != '0;
         // Uses count down with every eviction, so that they fade.
         for (int i = 0; i < 16; i++) uses_q[i] <= uses_q[i] - least_uses(uses_q);
       end
@@ -187,13 +195,13 @@ module execute_insert
     put_o = '{
         valid: state_q == InWrite,
         move: 1'b0,
-        bank: bank,
-        slot: op_i.found.slot[bank],
-        line: op_i.found.line[bank],
+        bank: bank_q,
+        slot: op_i.found.slot[bank_q],
+        line: op_i.found.line[bank_q],
         way: insert_q[7:0] | insert_q[15:8],
         renew: 1'b0,
         empty: '0,
-        uses: bank ? uses_q[15:8] : uses_q[7:0]
+        uses: bank_q ? uses_q[15:8] : uses_q[7:0]
     };
     if (state_q inside {ReEven, ReOdd})
       put_o = '{

@@ -58,8 +58,8 @@ module execute_next
   op_t op_q;
   serial_t stamp_q;
   logic valid_q, load, free, lines_there, data_there, bad, long_key;
-  logic first;  // bank of the first of its item's lines
-  log_rel_t need, got_q;  // lines
+  logic first, new_first;  // bank of the first of its item's lines
+  log_rel_t need, new_need, got_q;  // lines
 
   assign bad           = !req_i.udp && (bad_all_i || (bad_valid_i && req_i.conn == bad_conn_i));
   assign bad_done_o    = load && bad && (req_i.op == OpEnd || req_i.last);
@@ -67,8 +67,10 @@ module execute_next
   assign load          = req_valid_i && found_valid_i && free;
   assign req_ready_o   = found_valid_i && free;
   assign found_ready_o = req_valid_i && free;
-  assign first         = load ? found_i.off.pos[2] : op_q.found.off.pos[2];
-  assign need          = in_banks(load ? found_i.count : op_q.found.count, first);
+  assign first         = op_q.found.off.pos[2];
+  assign need          = in_banks(op_q.found.count, first);
+  assign new_first     = found_i.off.pos[2];
+  assign new_need      = in_banks(found_i.count, new_first);
   assign long_key      = req_i.klen > 8'd64 || req_i.key_stored;
 
   always_ff @(posedge clk_i) begin
@@ -91,18 +93,25 @@ module execute_next
     end
   end
 
-  // Each bank gives one of the item's lines a clock.
-  log_rel_t got;
+  // Each bank gives one of the item's lines a clock. Whether a request is taken is known last: what
+  // depends on it is prepared for both cases.
+  logic [1:0] new_waits, waits;
   always_comb begin
-    got = load ? '0 : got_q;
-    for (int b = 0; b < 2; b++) rsp_ready_o[b] = (load || valid_q) && got[b] != need[b];
-  end
-  always_ff @(posedge clk_i) begin
-    if (load) got_q <= '0;
     for (int b = 0; b < 2; b++) begin
-      if (rsp_valid_i[b] && rsp_ready_o[b]) begin
-        op_q.slots[slot_no_t'({got[b], 1'(b) != first})] <= rsp_slot_i[b];
-        got_q[b] <= got[b] + 4'd1;
+      new_waits[b] = new_need[b] != '0;
+      waits[b]     = valid_q && got_q[b] != need[b];
+    end
+  end
+  assign rsp_ready_o = load ? new_waits : waits;
+  always_ff @(posedge clk_i) begin
+    for (int b = 0; b < 2; b++) begin
+      if (load) begin
+        got_q[b] <= 4'(rsp_valid_i[b] && new_waits[b]);
+        // What is not its line yet is overwritten by the one that is.
+        op_q.slots[slot_no_t'(1'(b) != new_first)] <= rsp_slot_i[b];
+      end else if (rsp_valid_i[b] && waits[b]) begin
+        op_q.slots[slot_no_t'({got_q[b], 1'(b) != first})] <= rsp_slot_i[b];
+        got_q[b] <= got_q[b] + 4'd1;
       end
     end
   end

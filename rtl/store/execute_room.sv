@@ -48,7 +48,7 @@ module execute_room
   logic [13:0] limit_q, limit_first_q, limit;
   logic [20:0] left_cont_q, left, piece;
   logic [8:0] overhead_q, overhead;  // of a VALUE line and what ends the value
-  logic plenty_q, plenty_first_q, enough_q, enough_first_q, little;
+  logic plenty_q, plenty_first_q, enough_q, enough_first_q, little, says_none_q, goes_on_q;
   logic [10:0] copied_q, copied;  // lines; 1024: so many or more
   logic cut_q, split_q, low_q, may_skip_q, spending_q, skip;  // low_q: room for no more replies
   ctx_t last_q;
@@ -61,9 +61,9 @@ module execute_room
   // At most so many digits.
   assign overhead  = overhead_q + ((item_i.flags == '0) ? 9'd1 : 9'd10) +
       ((item_i.vlen[20:10] != '0) ? 9'd7 : (item_i.vlen[9:4] != '0) ? 9'd4 : 9'd2);
+  // Of the prefetched item: who takes steps has waited long enough.
   assign little    = enough_q && spent_q[16:10] == '0 &&
-      (left[20:9] == '0 || !(op_i.req.op inside {OpGet, OpCont} ||
-                             (op_i.req.resp.is && op_i.req.resp.form == RfBulk)));
+      (says_none_q || (goes_on_q ? left_cont_q[20:9] == '0 : item_i.fetched_brief));
 
   assign room_o = '{
           skip: skip,
@@ -78,6 +78,9 @@ module execute_room
   always_ff @(posedge clk_i) begin
     if (go_i) begin
       may_skip_q     <= !check_i.req.udp && !check_i.req.first && check_i.req.op != OpEnd;
+      says_none_q    <= !(check_i.req.op inside {OpGet, OpCont} ||
+                          (check_i.req.resp.is && check_i.req.resp.form == RfBulk));
+      goes_on_q      <= check_i.req.op == OpCont;
       left_cont_q    <= check_i.req.vlen - check_i.req.cont_start;
       limit_first_q  <= limit_of(check_i.req.tx_space);
       plenty_first_q <= check_i.req.tx_space >= Plenty;

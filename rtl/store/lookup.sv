@@ -154,7 +154,7 @@ module lookup
   } recent_t;
 
   recent_t recent;
-  number_t entered_q, left_q, read_number_q;
+  number_t entered_q, since_q, read_number_q;
   logic m_pop;
   assign m_pop = m_valid_o && m_ready_i;
 
@@ -177,7 +177,7 @@ module lookup
     if (!rst_ni) begin
       read_valid_q <= 1'b0;
       entered_q    <= '0;
-      left_q       <= '0;
+      since_q      <= -16'd16;
     end else begin
       if (wait_pop) begin
         read_valid_q <= 1'b1;
@@ -185,7 +185,7 @@ module lookup
       end else if (read_go) begin
         read_valid_q <= 1'b0;
       end
-      if (m_pop) left_q <= left_q + 1'b1;
+      if (m_pop) since_q <= since_q + 1'b1;
     end
     if (wait_pop) begin
       read_q        <= fetched;
@@ -210,22 +210,34 @@ module lookup
 
   // Of several ways with the tag (rare) the first; execute sorts it out. All together would be a place
   // that is nobody's, and perhaps not in the log.
-  logic [15:0] alike, chosen;
+  logic [15:0] alike;
+  way_t [15:0] ways;
+  way_t [3:0] of_four;
+  logic [3:0] any;
+  logic [3:0][1:0] in_four;
+  logic [1:0] four;
   always_comb begin
-    matched = '0;
     for (int w = 0; w < 16; w++) begin
-      alike[w] = buckets[w/8].ways[w%8].tag == read_q.hash[63:50] &&
-          buckets[w/8].ways[w%8].off.lap != '0;
+      ways[w]  = buckets[w/8].ways[w%8];
+      alike[w] = ways[w].tag == read_q.hash[63:50] && ways[w].off.lap != '0;
     end
-    chosen = 16'(lib_pkg::lowest(64'(alike)));
-    for (int w = 0; w < 16; w++) if (chosen[w]) matched |= buckets[w/8].ways[w%8];
+    // The first one, of each four and of the fours: their data pass two multiplexers only.
+    four = 2'd3;
+    for (int f = 3; f >= 0; f--) begin
+      any[f]     = alike[4*f+:4] != '0;
+      in_four[f] = 2'd3;
+      for (int w = 2; w >= 0; w--) if (alike[4*f+w]) in_four[f] = 2'(w);
+      of_four[f] = ways[{2'(f), in_four[f]}];
+      if (any[f]) four = 2'(f);
+    end
+    matched = (any == '0) ? '0 : of_four[four];
   end
-  `ASSERT(OneWay, !read_valid_q || $onehot0(chosen))
+  `ASSERT(OneWay, !read_valid_q || any == '0 || alike[{four, in_four[four]}])
   // Those that left a moment ago may be before their write still.
-  number_t since;
-  assign since      = left_q - 16'd16;
+  number_t between;  // requests since then
+  assign between    = read_number_q + ~recent.number;
   assign recent_hit = recent.tag == read_q.hash[52:36] &&
-      number_t'(recent.number - since) < number_t'(read_number_q - since);
+      between < number_t'(read_number_q - since_q);
   assign read_go = read_valid_q && (!match_valid_q || match_go);
 
   always_ff @(posedge clk_i) begin
@@ -237,8 +249,7 @@ module lookup
                         slot: read_slot_q, default: '0};
       match_klen_q  <= read_q.klen;
       match_store_q <= read_q.store;
-      match_near_q  <= read_q.lookup && recent_hit &&
-          number_t'(read_number_q - recent.number) < number_t'(Near);
+      match_near_q  <= read_q.lookup && recent_hit && between < number_t'(Near - 1);
       match_stamp_q  <= recent.stamp;
       if (read_q.lookup) begin
         matched_off_q   <= recent_hit ? recent.off : matched.off;

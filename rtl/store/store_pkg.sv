@@ -237,6 +237,8 @@ package store_pkg;
     logic [15:0][1:0] uses;         // use counts of the two buckets
     logic             renewed;      // both are of the present epoch
     logic             renewed_hit;  // and `hit`
+    logic             bank;         // of the way of the prefetched item
+    logic             brief;        // its value has less than 512 bytes
   } checked_t;
 
   /// The item that a request is about: the prefetched one, or the one that the steps found.
@@ -246,6 +248,10 @@ package store_pkg;
     logic             found;        // there is one
     logic             alive;        // and it has not expired
     logic [15:0]      way;
+    logic             bank;         // of the way
+    logic [15:0]      fetched_way;  // of the prefetched item, whichever was found
+    logic             fetched_bank;
+    logic             fetched_brief;
     off_t             off;
     log_slot_t        slot;         // of its first line
     logic             place_valid;  // as in checked_t
