@@ -31,9 +31,11 @@ module execute_act
   /// Buckets of other epochs are empty. A new one is due: no request may look at its buckets.
   output epochs_t     epochs_o,
   output logic        hold_o,
-  /// Starts and ends of the steps: renew its buckets, find the item, insert it, make the sum, extend the value.
+  /// Starts and ends of the steps: renew its buckets, walk on, find the item, insert it, make the sum, extend the value.
   output logic        renew_o,
   input  logic        renew_done_i,
+  output logic        walk_o,
+  input  logic        walk_done_i,
   output logic        find_o,
   input  logic        find_done_i,
   output logic        insert_o,
@@ -91,6 +93,7 @@ module execute_act
   typedef enum logic [3:0] {
     StRun,      // act on what check has decided
     StRenew,    // before it may write: its buckets get the present epoch
+    StWalk,     // to the next bucket that has an item
     StFind,
     StKey,      // the reply's key, before anything is done
     StAct,      // act on what the steps have found, or on what needs more than a clock
@@ -187,7 +190,7 @@ module execute_act
   assign fast_set  = op_i.req.op == OpSet && item_i.renewed_hit && does.place_ok && !meta_key &&
       !(op_i.req.resp.is && (op_i.req.touch || op_i.req.resp.form == RfBulk));
   assign fast_done = in_run && out_free && (room.skip ||
-      (!op_i.found.lookup && !(op_i.req.op == OpHost)) ||
+      (!op_i.found.lookup && !(op_i.req.op inside {OpHost, OpWalk})) ||
       (does.get && !op_i.req.touch && item_i.decided && !key_waits_run && !times) ||
       (fast_set && way_ready_i));
   // Who looks at it knows that the request in act, if there is one, ends in this clock.
@@ -226,6 +229,7 @@ module execute_act
       StRun:
       if (in_run && !room.skip) begin
         if (op_i.req.op == OpHost) state_d = StHost;
+        else if (walk_o) state_d = StWalk;
         else if (renew_o) state_d = StRenew;
         else if (find_o) state_d = StFind;
         else if (op_i.found.lookup &&
@@ -233,6 +237,7 @@ module execute_act
           state_d = ready;
       end
       StRenew:    if (renew_done_i) state_d = find_o ? StFind : ready;
+      StWalk:     if (walk_done_i) state_d = StFind;
       StFind:     if (find_done_i) state_d = ready;
       StKey:      if (keys_go && key_i.last) state_d = StAct;
       StAct:
@@ -260,9 +265,11 @@ module execute_act
   end
 
   assign renew_o     = in_run && !room.skip && op_i.found.lookup && !does.get && !item_i.renewed;
-  assign find_o      = ((in_run && !room.skip && op_i.found.lookup && !renew_o) ||
-                        (state_q == StRenew && renew_done_i)) &&
-      (!item_i.decided || (tells_key && op_i.req.key_stored));
+  assign walk_o      = in_run && !room.skip && op_i.req.op == OpWalk;
+  assign find_o      = (state_q == StWalk && walk_done_i) ||
+      (((in_run && !room.skip && op_i.found.lookup && !renew_o) ||
+        (state_q == StRenew && renew_done_i)) &&
+       (!item_i.decided || (tells_key && op_i.req.key_stored)));
   assign insert_o    = state_q == StAct && acts && does.inserts;
   assign sum_o       = state_q == StAct && acts && does.sums;
   assign extend_o    = state_q == StAct && acts && does.grows;

@@ -33,6 +33,11 @@ module execute_find
   output logic          done_o,
   input  logic          act_done_i,
   output item_t         item_o,
+  /// Of a walk: ways that are tried, and where they are.
+  input  logic [15:0]   walk_ways_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  walk_place_t   walk_place_i,  // a way is tried
+  // verilator lint_on UNUSEDSIGNAL
   /// Tell its key, see execute_key.
   input  logic          tell_i,
   input  logic          told_i,
@@ -159,7 +164,8 @@ module execute_find
       FdIdle:
       if (start_i) begin
         // The prefetched item was compared already, unless its key is long.
-        todo_q       <= act_i.long_key ? checked.tags : checked.tags & ~checked.offs;
+        todo_q       <= walks ? walk_ways_i :
+            act_i.long_key ? checked.tags : checked.tags & ~checked.offs;
         slow_found_q <= 1'b0;
         line_q       <= '0;
         if (act_i.req.key_stored) way_q.off <= act_i.req.off;
@@ -189,6 +195,18 @@ module execute_find
 
   logic found;
   assign found = slow_q ? slow_found_q : checked.hit;
+
+  // A walk tells where to go on: behind the item that it tells, or behind ways that hold none.
+  logic walks;
+  walk_place_t walk_on;
+  assign walks = act_i.req.op == OpWalk;
+  always_comb begin
+    walk_on     = walk_place_i;
+    walk_on.way = '1;
+    for (int w = 0; w < 8; w++)
+    if (found && (found_way_q[w] || found_way_q[8+w])) walk_on.way = 3'(w);
+    walk_on = walk_on + 31'd1;
+  end
   assign item_o = '{
           decided: checked.decided,
           hit: checked.hit,
@@ -198,9 +216,22 @@ module execute_find
           off: slow_q ? slow_off_q : act_i.found.off,
           slot: slow_q ? slow_slot_q : in_bank(act_i.slots[0], act_i.found.off.pos[2]),
           place_valid: checked.place_valid,
-          flags: checked.flags,
+          flags: walks ? 32'(walk_on) : checked.flags,
           expiry: checked.expiry,
-          vlen: checked.vlen,
+          vlen:
+          !
+          walks
+          ?
+          checked.vlen
+          : !(
+          found && checked.unexpired
+          ) ?
+          '0
+          : 21'(
+          HeadBytes
+          ) + 21'(
+          checked.klen
+          ),
           uses: checked.uses,
           renewed: checked.renewed,
           renewed_hit: checked.renewed_hit,
@@ -256,6 +287,7 @@ module execute_find
     .line_i       (line_q),
     .act_klen_i   (act_i.req.klen),
     .head_i       (head_there),
+    .any_i        (walks),
     .data_i       (rd_data_i),
     .expected_i   (expected),
     .line_fits_o  (line_fits),
