@@ -199,6 +199,7 @@ module execute_act
   assign keeps     = does.keeps && !room.skip;
   assign acts      = fast_done ||
       (state_q == StAct && out_free && (steady_q || !(is_extend(op_i.req.op) || times)) &&
+       (steady_q || op_i.req.op != OpWalk) &&
        (kept_q || !keeps) && !(shows_key && key_more_i));
 
   // What comes before the end: writes must be taken, inserts and sums take longer. A long key needs

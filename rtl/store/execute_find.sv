@@ -106,6 +106,8 @@ module execute_find
   line_no_t line;
   line_t expected;
   checked_t checked;
+  logic walks;
+  assign walks = act_i.req.op == OpWalk;
 
   assign pick       = (state_q == FdPick) ? 16'(lib_pkg::lowest(64'(todo_q))) : pick_i;
   assign todo       = todo_q & ~pick;
@@ -196,17 +198,22 @@ module execute_find
   logic found;
   assign found = slow_q ? slow_found_q : checked.hit;
 
-  // A walk tells where to go on: behind the item that it tells, or behind ways that hold none.
-  logic walks;
-  walk_place_t walk_on;
-  assign walks = act_i.req.op == OpWalk;
+  // A walk tells where to go on: behind the item that it tells, or behind ways that hold none; and of an item
+  // header and key. Known a clock after the steps have ended.
+  walk_place_t walk_at, walk_on_q;
+  logic [20:0] walk_len_q;
   always_comb begin
-    walk_on     = walk_place_i;
-    walk_on.way = '1;
+    walk_at     = walk_place_i;
+    walk_at.way = '1;
     for (int w = 0; w < 8; w++)
-    if (found && (found_way_q[w] || found_way_q[8+w])) walk_on.way = 3'(w);
-    walk_on = walk_on + 31'd1;
+    if (slow_found_q && (found_way_q[w] || found_way_q[8+w])) walk_at.way = 3'(w);
   end
+  always_ff @(posedge clk_i) begin
+    walk_on_q  <= walk_at + 31'd1;
+    walk_len_q <= '0;
+    if (slow_found_q && checked.unexpired) walk_len_q <= 21'(HeadBytes) + 21'(checked.klen);
+  end
+
   assign item_o = '{
           decided: checked.decided,
           hit: checked.hit,
@@ -216,22 +223,9 @@ module execute_find
           off: slow_q ? slow_off_q : act_i.found.off,
           slot: slow_q ? slow_slot_q : in_bank(act_i.slots[0], act_i.found.off.pos[2]),
           place_valid: checked.place_valid,
-          flags: walks ? 32'(walk_on) : checked.flags,
+          flags: walks ? 32'(walk_on_q) : checked.flags,
           expiry: checked.expiry,
-          vlen:
-          !
-          walks
-          ?
-          checked.vlen
-          : !(
-          found && checked.unexpired
-          ) ?
-          '0
-          : 21'(
-          HeadBytes
-          ) + 21'(
-          checked.klen
-          ),
+          vlen: walks ? walk_len_q : checked.vlen,
           uses: checked.uses,
           renewed: checked.renewed,
           renewed_hit: checked.renewed_hit,

@@ -27,6 +27,7 @@ class Walker(Raw):
         (res,) = self.seen
         assert res["kind"] == T.RsValue and res["head"] and res["tail"] and not self.bad and res["vlen"] == len(res["value"])
         place, value = res["flags"], res["value"]
+        assert place >> 3 & (1 << 26) - 1 <= self.lines and place >> 29 < 2
         if place >> 3 & (1 << 26) - 1 == self.lines:
             place = (place >> 29) + 1 << 29
         if not value:
