@@ -90,6 +90,7 @@ def test_from_any_place(small):
         item, after = bench.step(place)
         behind[place] = item, after
         place = after
+    assert {item["key"] for item, _ in behind.values() if item} == {b"key%d" % n for n in range(300)}
     for place in random.sample(range(bench.lines * 8), 40):
         for bank in range(2):
             at = bank << 29 | place
@@ -166,3 +167,21 @@ def test_one_way(tiny):
         if n > 80:
             look()
     assert bench.counts()["Moves"] and n > 0.75 * 128
+
+
+def test_how_long(small):
+    """How long others wait for a request of a walk: where nothing is found, and where an item is."""
+    bench = Walker(small)
+    for place, after in (0, 64 << 3), (5, 64 << 3), (64 << 3, 1 << 29), (1 << 29, 1 << 29 | 64 << 3):
+        begin = small.clock
+        assert bench.step(place) == (None, after)
+        empty = bench.res.times[-1] - begin
+        assert 128 < empty < 340, empty
+    bench.put_all([(0, b"key")])
+    place, item = 0, None
+    while not item:
+        begin = small.clock
+        item, place = bench.step(place)
+    found = bench.res.times[-1] - begin
+    print(f"{empty} clocks for 64 empty buckets, {found} for an item")
+    assert found < empty + 200
