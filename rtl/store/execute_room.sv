@@ -58,7 +58,8 @@ module execute_room
   assign left      = (op_i.req.op == OpCont) ? left_cont_q : item_i.vlen;
   assign limit     = op_i.req.first ? limit_first_q : limit_q;
   // A walk's header and key are no more than any reply may need.
-  assign piece     = (!op_i.req.udp && op_i.req.op != OpWalk && left > 21'(limit)) ? 21'(limit) : left;
+  assign piece     = (!op_i.req.udp && op_i.req.op != OpWalk && left > 21'(limit)) ?
+      21'(limit) : left;
   // At most so many digits.
   assign overhead  = overhead_q + ((item_i.flags == '0) ? 9'd1 : 9'd10) +
       ((item_i.vlen[20:10] != '0) ? 9'd7 : (item_i.vlen[9:4] != '0) ? 9'd4 : 9'd2);

@@ -52,7 +52,10 @@ module execute_walk
   } state_e;
 
   state_e state_q;
-  walk_place_t from_q, place_q;
+  // verilator lint_off UNUSEDSIGNAL
+  walk_place_t from_q;  // it is not behind the end
+  // verilator lint_on UNUSEDSIGNAL
+  walk_place_t place_q;
   line_no_t next_q, mask;
   logic [$clog2(Ahead+1)-1:0] way_q;  // on their way
   logic issued_q, found_q, look_q, looks, takes, issues, bank, last, drained;
@@ -80,7 +83,8 @@ module execute_walk
     acq_valid_o[bank] = state_q == WlAcquire ||
         (state_q == WlSeek && !issued_q && !found_q && 32'(way_q) != Ahead);
     rsp_ready_o[bank] = state_q == WlWait || (state_q == WlSeek && !look_q && way_q != '0);
-    rel_o[bank]       = (state_q == WlSeek && look_q) || (state_q == WlHold && act_done_i && found_q);
+    rel_o[bank]       = (state_q == WlSeek && look_q) ||
+                        (state_q == WlHold && act_done_i && found_q);
   end
   assign acq_line_o = (state_q == WlAcquire) ? place_q.line : next_q;
 
