@@ -139,6 +139,7 @@ module execute_fv
     .rst_ni,
     .now_i,
     .index_bits_i        (IndexBits),
+    .one_way_i           (1'b0),
     .item_max_i          (21'd1048576),
     .range_i,
     .req_valid_i,

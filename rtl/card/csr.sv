@@ -77,7 +77,7 @@ module csr
   // A word a register keeps decoding and reading back alike; those that mean nothing stay 0.
   localparam int unsigned Words = 128;
   function automatic logic used(input int unsigned word);
-    return word inside {['h010 / 4 : 'h06C / 4], ['h080 / 4 : 'h0B4 / 4], ['h100 / 4 : 'h17C / 4]};
+    return word inside {['h010 / 4 : 'h06C / 4], ['h080 / 4 : 'h0B8 / 4], ['h100 / 4 : 'h17C / 4]};
   endfunction
   logic [31:0] reg_q[Words];
 
@@ -149,6 +149,7 @@ module csr
   assign store_o.index_bits = reg_q['h040 / 4][4:0];
   assign store_o.log_lines  = reg_q['h044 / 4][25:0];
   assign store_o.item_max   = reg_q['h048 / 4][20:0];
+  assign store_o.one_way    = reg_q['h0B8 / 4][0];
   assign store_o.mix_key    = {reg_q['h08C / 4], reg_q['h088 / 4], reg_q['h084 / 4],
                                reg_q['h080 / 4]};
   for (genvar w = 0; w < 32; w++) begin : gen_nh_key

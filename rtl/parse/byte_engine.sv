@@ -153,6 +153,7 @@ module byte_engine
     .from_i    (from_q),
     .old_i     (is_old),
     .ctx_i     (ctx),
+    .port_i    (job_i.conn == HostConn && !job_i.udp),
     .whole_i   (whole_q),
     .sure_i    (sure_q),
     .part_i    (state_q == ByPart && room_i),

@@ -12,6 +12,8 @@ module byte_header
   /// A request begins, or goes on where the job before has left it (MdValue).
   input  logic       begin_i,
   input  logic       old_i,
+  /// It comes by the host's request port.
+  input  logic       port_i,
   // verilator lint_off UNUSEDSIGNAL
   input  ctx_t       ctx_i,
   // verilator lint_on UNUSEDSIGNAL
@@ -51,7 +53,7 @@ module byte_header
   logic [31:0] body_q;
   logic [63:0] unique_q;
   logic [159:0] extra_q;
-  logic magic_q, is_q;
+  logic magic_q, is_q, port_q;
   logic [5:0] opcode;
   logic quiet, sasl, right;
   cmd_e cmd;
@@ -96,6 +98,7 @@ module byte_header
       klen_q   <= 16'(ctx_i.klen);
     end
     if (begin_i) is_q <= ctx_i.binary.is;
+    if (begin_i) port_q <= port_i;
   end
   assign binary_o = '{
           is: is_q,
@@ -111,7 +114,9 @@ module byte_header
     lengths = LnSkip;
     want    = 8'd0;
     quiet   = 1'b0;
-    if (opcode_q[7:6] == '0) begin
+    if (opcode_q == BinaryWalk && port_q) begin
+      cmd = CmdWalk;
+    end else if (opcode_q[7:6] == '0) begin
       unique case (opcode)
         6'h00, 6'h09, 6'h0c, 6'h0d: cmd = CmdGets;
         6'h01, 6'h11:               cmd = CmdSet;
@@ -150,7 +155,7 @@ module byte_header
       CmdAppend, CmdPrepend:         lengths = LnValue;
       CmdFlush:                      lengths = LnFlush;
       CmdHost:                       lengths = LnStat;
-      CmdQuit, CmdNoop, CmdVersion:  lengths = LnNone;
+      CmdQuit, CmdNoop, CmdVersion, CmdWalk: lengths = LnNone;
       default: ;
     endcase
   end

@@ -84,7 +84,8 @@ module byte_leave
       ByAct: begin
         unique case (action_i)
           AcSwallow: begin
-            leaves_o.mode = MdSwallow;
+            // Where there is nothing to discard the next job begins with a request.
+            leaves_o.mode = (need_i == '0) ? MdLine : MdSwallow;
             leaves_o.rem  = need_i;
           end
           AcHost:  leaves_o.mode = MdHost;

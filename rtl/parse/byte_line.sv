@@ -18,6 +18,8 @@ module byte_line
   // verilator lint_off UNUSEDSIGNAL
   input  ctx_t       ctx_i,
   // verilator lint_on UNUSEDSIGNAL
+  /// It comes by the host's request port.
+  input  logic       port_i,
   /// Redis: all of it is text for host software; it is read for the second time, see byte_resp; a part of the
   /// text goes out.
   input  logic       whole_i,
@@ -245,6 +247,7 @@ module byte_line
     .begin_i,
     .old_i,
     .ctx_i,
+    .port_i,
     .valid_i  (valid_i && binary),
     .byte_i   (char_i.code),
     .header_o (header_begin),

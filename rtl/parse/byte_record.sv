@@ -85,7 +85,7 @@ module byte_record
       req.expiry = ctx.expiry;
       req.num    = ctx.num;
     end
-    req.cas_out  = line.cmd inside {CmdGets, CmdGats};
+    req.cas_out  = line.cmd inside {CmdGets, CmdGats, CmdWalk};
     req.touch    = is_gat(line.cmd) || line.touch || (is_meta(line.cmd) && line.creates) ||
         (resp_i.is && line.keeps);
     if (old_i && ctx.mode == MdValue) req.touch = ctx.touch;

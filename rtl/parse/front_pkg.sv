@@ -24,6 +24,7 @@ package front_pkg;
     CmdVersion,
     CmdQuit,
     CmdNoop,    // binary and Redis only
+    CmdWalk,    // binary only, of the request port
     CmdSelect,  // Redis only
     CmdMetaNoop,
     CmdMetaGet,
@@ -178,6 +179,7 @@ package front_pkg;
       CmdDecr:    return OpDecr;
       CmdTouch:   return OpTouch;
       CmdFlush:   return OpFlush;
+      CmdWalk:    return OpWalk;
       default:    return OpGet;
     endcase
   endfunction

@@ -30,6 +30,9 @@ package request_pkg;
     logic [31:0] opaque;
   } binary_t;
 
+  /// The request port alone: tells the next item of the index, see execute_walk.
+  localparam logic [7:0] BinaryWalk = 8'h3f;
+
   // What a request and a reply in it begin with, and how long the header is.
   localparam logic [7:0] BinaryRequest = 8'h80;
   localparam logic [7:0] BinaryReply = 8'h81;
@@ -61,6 +64,14 @@ package request_pkg;
     logic xx;
     logic nx;
   } resp_when_t;
+
+  /// A place in the index: who goes from 0 on has met all ways of even buckets, then those of odd ones.
+  typedef struct packed {
+    logic        end_;  // behind all of them
+    logic        bank;
+    logic [25:0] line;  // of the bank
+    logic [2:0]  way;
+  } walk_place_t;
 
   /// What is known of a connection in Redis' protocol, and of a request in it.
   typedef struct packed {
@@ -131,6 +142,7 @@ package request_pkg;
     OpHostData,  // a piece of the host's answer: bytes come from the exception queue
     OpCont,      // next piece of a long value's reply
     OpPart,      // part of a long SET's data went into the log; no reply yet
+    OpWalk,      // the request port's: the next item of the index from the place `binary.opaque` on
     OpEnd        // end of job
   } op_e;
 

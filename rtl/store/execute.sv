@@ -24,6 +24,8 @@ module execute
   input  msec_t             now_i,
   /// log2 of the number of buckets.
   input  logic [4:0]        index_bits_i,
+  /// Entries move from even buckets to odd ones only.
+  input  logic              one_way_i,
   /// Largest item as memcached counts it.
   input  logic [20:0]       item_max_i,
   input  log_range_t        range_i,
@@ -186,6 +188,9 @@ module execute
   logic [1:0] epoch_fits;
   logic [15:0] pick;
   epochs_t epochs;
+  logic walk_start, walk_done;
+  logic [15:0] walk_ways;
+  walk_place_t walk_place;
   logic sum_get, keep, keep_get, line_there, prepare, extend_start;
   line_no_t sum_line;
 
@@ -212,6 +217,8 @@ module execute
     .done_o        (find_done),
     .slow_done_i   (slow_done),
     .item_o        (item),
+    .walk_ways_i   (walk_ways),
+    .walk_place_i  (walk_place),
     .tell_i        (key_tell || sum_tell || extend_tell),
     .told_i        (key_told || (ownk_valid_o && ownk_ready_i)),
     .key_o         (key),
@@ -282,6 +289,8 @@ module execute
     .hold_o       (hold),
     .renew_o      (renew_start),
     .renew_done_i (renew_done),
+    .walk_o       (walk_start),
+    .walk_done_i  (walk_done),
     .find_o       (find_start),
     .find_done_i  (find_done),
     .insert_o     (insert_start),
@@ -418,6 +427,7 @@ module execute
     .rst_ni,
     .index_bits_i,
     .range_i,
+    .one_way_i,
     .epoch_i      (epochs.now),
     .moves_i      (moves),
     .next_i       (next),
@@ -434,6 +444,10 @@ module execute
     .fetched_ready_o(fetched_ready),
     .renew_i      (renew_start),
     .renew_done_o (renew_done),
+    .walk_i       (walk_start),
+    .walk_done_o  (walk_done),
+    .walk_ways_o  (walk_ways),
+    .walk_place_o (walk_place),
     .insert_i     (insert_start || sum_insert),
     .out_free_i   (out_free),
     .insert_done_o(insert_done),

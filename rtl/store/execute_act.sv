@@ -32,9 +32,11 @@ module execute_act
   /// Buckets of other epochs are empty. A new one is due: no request may look at its buckets.
   output epochs_t     epochs_o,
   output logic        hold_o,
-  /// Starts and ends of the steps: renew its buckets, find the item, insert it, make the sum, extend the value.
+  /// Starts and ends of the steps: renew its buckets, walk on, find the item, insert it, make the sum, extend the value.
   output logic        renew_o,
   input  logic        renew_done_i,
+  output logic        walk_o,
+  input  logic        walk_done_i,
   output logic        find_o,
   input  logic        find_done_i,
   output logic        insert_o,
@@ -94,6 +96,7 @@ module execute_act
   typedef enum logic [3:0] {
     StRun,      // act on what check has decided
     StRenew,    // before it may write: its buckets get the present epoch
+    StWalk,     // to the next bucket that has an item
     StFind,
     StFound,    // it stands, and what is to be done is decided
     StKey,      // the reply's key, before anything is done
@@ -206,14 +209,15 @@ module execute_act
   // key is long, so a set that hits has none.)
   always_ff @(posedge clk_i) begin
     if (go_i) begin
-      plain_q     <= !check_i.found.lookup && check_i.req.op != OpHost;
+      plain_q     <= !check_i.found.lookup && !(check_i.req.op inside {OpHost, OpWalk});
       plain_get_q <= check_i.req.op == OpGet && !check_i.req.touch &&
           !(check_i.req.resp.is && is_time(check_i.req.resp.form)) &&
           !(check_i.long_key && !check_i.req.resp.is && !check_i.req.noreply &&
             (check_i.req.binary.is || check_i.req.meta.is) &&
             (check_i.req.binary.key || shows(check_i.req.meta.show, ShKey)));
-      // A CAS unique, a number, or whether an expiry may be set.
-      compares_q  <= check_i.req.op inside {OpCas, OpIncr, OpDecr} || is_extend(check_i.req.op) ||
+      // A CAS unique, a number, whether an expiry may be set, a walk's place.
+      compares_q  <= check_i.req.op inside {OpCas, OpIncr, OpDecr, OpWalk} ||
+          is_extend(check_i.req.op) ||
           (check_i.req.op == OpTouch && check_i.req.resp.is) ||
           (check_i.req.op == OpDelete && !check_i.req.resp.is && check_i.req.num != '0);
       plain_set_q <= check_i.req.op == OpSet && check_i.req.off.lap != '0 &&
@@ -259,11 +263,13 @@ module execute_act
       StRun:
       if (in_run && !room.skip) begin
         if (op_i.req.op == OpHost) state_d = StHost;
+        else if (walk_o) state_d = StWalk;
         else if (renew_o) state_d = StRenew;
         else if (find_o) state_d = StFind;
         else if (!plain_q && !plain_get_q && !fast_set) state_d = ready;
       end
       StRenew:    if (renew_done_i) state_d = find_o ? StFind : ready;
+      StWalk:     if (walk_done_i) state_d = StFind;
       StFind:     if (find_done_i) state_d = StFound;
       StFound:    state_d = ready;
       StKey:      if (keys_go && key_i.last) state_d = StAct;
@@ -292,9 +298,11 @@ module execute_act
   end
 
   assign renew_o     = in_run && !room.skip && op_i.found.lookup && !does.get && !item_i.renewed;
-  assign find_o      = ((in_run && !room.skip && op_i.found.lookup && !renew_o) ||
-                        (state_q == StRenew && renew_done_i)) &&
-      (!item_i.decided || (tells_key && op_i.req.key_stored));
+  assign walk_o      = in_run && !room.skip && op_i.req.op == OpWalk;
+  assign find_o      = (state_q == StWalk && walk_done_i) ||
+      (((in_run && !room.skip && op_i.found.lookup && !renew_o) ||
+        (state_q == StRenew && renew_done_i)) &&
+       (!item_i.decided || (tells_key && op_i.req.key_stored)));
   assign insert_o    = acts && does_q.inserts;
   assign sum_o       = acts && does_q.sums;
   assign extend_o    = acts && does_q.grows;

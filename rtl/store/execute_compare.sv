@@ -41,6 +41,8 @@ module execute_compare
   input  logic [2:0]     line_i,
   input  logic [7:0]     act_klen_i,
   input  logic           head_i,
+  /// It may be any key's.
+  input  logic           any_i,
   input  line_t          data_i,
   input  line_t          expected_i,
   output logic           line_fits_o,
@@ -85,7 +87,8 @@ module execute_compare
   assign off         = run_i ? op_i.found.off : way_off_i;
   assign klen        = run_i ? op_i.req.klen : act_klen_i;
   assign head        = data_i[128*off.pos[1:0]+:128];
-  assign head_fits   = head.klen == klen &&
+  // A walk takes whatever item there is.
+  assign head_fits   = (head.klen == klen || (!run_i && any_i)) &&
       head.lap == ((off.lap == range_i.lap[7:0]) ? range_i.lap[11:0] : range_i.last_lap[11:0]);
   assign line_fits_o = equal && (!head_i || head_fits);
 
@@ -166,7 +169,8 @@ module execute_compare
   assign checked_o = '{tags: tags_q & epoch_mask_q, offs: offs_q & epoch_mask_q, hit: hit,
                        decided: hit || no_tag_q, place_valid: place_valid_q,
                        unexpired: unexpired_q, flags: head_q.flags, expiry: head_q.expiry,
-                       vlen: head_q.vlen[20:0], uses: uses_q, renewed: renewed_q,
+                       vlen: head_q.vlen[20:0], klen: head_q.klen,
+                       uses: uses_q, renewed: renewed_q,
                        renewed_hit: may_set_q && equal_q, bank: bank_q,
                        brief: brief_q};
 

@@ -123,7 +123,7 @@ module execute_decide
           sums: creates || (number && item_i.alive && (!other_q || item_i.vlen == '0)),
           grows: grows,
           sends: (item_i.alive && (was || (get && !tells && !fails))) ||
-              (op_i.req.op == OpCont && item_i.place_valid),
+              (op_i.req.op == OpCont && item_i.place_valid) || op_i.req.op == OpWalk,
           keeps: resp && op_i.req.touch && stores && item_i.alive && expires,
           reply: reply,
           unique_no: unique_no

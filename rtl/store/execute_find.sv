@@ -33,6 +33,11 @@ module execute_find
   output logic          done_o,
   input  logic          slow_done_i,
   output item_t         item_o,
+  /// Of a walk: ways that are tried, and where they are.
+  input  logic [15:0]   walk_ways_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  walk_place_t   walk_place_i,  // a way is tried
+  // verilator lint_on UNUSEDSIGNAL
   /// Tell its key, see execute_key.
   input  logic          tell_i,
   input  logic          told_i,
@@ -101,6 +106,8 @@ module execute_find
   line_no_t line;
   line_t expected;
   checked_t checked;
+  logic walks;
+  assign walks = act_i.req.op == OpWalk;
 
   assign pick       = (state_q == FdPick) ? 16'(lib_pkg::lowest(64'(todo_q))) : pick_i;
   assign todo       = todo_q & ~pick;
@@ -159,7 +166,8 @@ module execute_find
       FdIdle:
       if (start_i) begin
         // The prefetched item was compared already, unless its key is long.
-        todo_q       <= act_i.long_key ? checked.tags : checked.tags & ~checked.offs;
+        todo_q       <= walks ? walk_ways_i :
+            act_i.long_key ? checked.tags : checked.tags & ~checked.offs;
         slow_found_q <= 1'b0;
         line_q       <= '0;
         if (act_i.req.key_stored) way_q.off <= act_i.req.off;
@@ -190,6 +198,23 @@ module execute_find
 
   logic found;
   assign found = slow_q ? slow_found_q : checked.hit;
+
+  // A walk tells where to go on: behind the item that it tells, or behind ways that hold none; and of an item
+  // header and key. Known a clock after the steps have ended.
+  walk_place_t walk_at, walk_on_q;
+  logic [20:0] walk_len_q;
+  always_comb begin
+    walk_at     = walk_place_i;
+    walk_at.way = '1;
+    for (int w = 0; w < 8; w++)
+    if (slow_found_q && (found_way_q[w] || found_way_q[8+w])) walk_at.way = 3'(w);
+  end
+  always_ff @(posedge clk_i) begin
+    walk_on_q  <= walk_at + 31'd1;
+    walk_len_q <= '0;
+    if (slow_found_q && checked.unexpired) walk_len_q <= 21'(HeadBytes) + 21'(checked.klen);
+  end
+
   assign item_o = '{
           decided: checked.decided,
           hit: checked.hit,
@@ -203,9 +228,9 @@ module execute_find
           off: slow_q ? slow_off_q : act_i.found.off,
           slot: slow_q ? slow_slot_q : in_bank(act_i.slots[0], act_i.found.off.pos[2]),
           place_valid: checked.place_valid,
-          flags: checked.flags,
+          flags: walks ? 32'(walk_on_q) : checked.flags,
           expiry: checked.expiry,
-          vlen: checked.vlen,
+          vlen: walks ? walk_len_q : checked.vlen,
           uses: checked.uses,
           renewed: checked.renewed,
           renewed_hit: checked.renewed_hit,
@@ -260,6 +285,7 @@ module execute_find
     .line_i       (line_q),
     .act_klen_i   (act_i.req.klen),
     .head_i       (head_there),
+    .any_i        (walks),
     .data_i       (rd_data_i),
     .expected_i   (expected),
     .line_fits_o  (line_fits),

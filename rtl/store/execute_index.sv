@@ -2,6 +2,7 @@
 // of sums and of inserts: a way alone by strobes, or the whole bucket if it was flushed.
 module execute_index
   import wirekv_pkg::*;
+  import request_pkg::*;
   import store_pkg::*;
 (
   input  logic              clk_i,
@@ -9,6 +10,7 @@ module execute_index
   /// log2 of the number of buckets.
   input  logic [4:0]        index_bits_i,
   input  log_range_t        range_i,
+  input  logic              one_way_i,
   input  epoch_t            epoch_i,
   /// Stages; op_i is in act.
   // verilator lint_off UNUSEDSIGNAL
@@ -32,6 +34,11 @@ module execute_index
   /// Renew its buckets.
   input  logic              renew_i,
   output logic              renew_done_o,
+  /// Walk on, to ways that hold something, and where they are.
+  input  logic              walk_i,
+  output logic              walk_done_o,
+  output logic [15:0]       walk_ways_o,
+  output walk_place_t       walk_place_o,
   /// Insert its entry, and end with it when the way back is free. The request ends.
   input  logic              insert_i,
   input  logic              out_free_i,
@@ -81,13 +88,14 @@ module execute_index
 
   // ---------------------------------------------------------------- reads
   logic insert_buckets;
+  index_slot_t walk_slot;
   always_comb begin
     rd_en_o   = '0;
     rd_slot_o = moves_i.fetch ? next_i.found.slot : check_i.found.slot;
     if (moves_i.fetch ? next_i.found.lookup : moves_i.again && check_i.found.lookup) rd_en_o = '1;
     if (read_i || insert_buckets) begin
       rd_en_o   = '1;
-      rd_slot_o = op_i.found.slot;
+      rd_slot_o = (op_i.req.op == OpWalk) ? {2{walk_slot}} : op_i.found.slot;
     end
     if (rsp_ready_o != '0) begin
       rd_en_o   = rsp_ready_o;
@@ -98,6 +106,8 @@ module execute_index
   // ---------------------------------------------------------------- insert
   insert_t put;
   logic put_ready;
+  logic [1:0] insert_acq, insert_rsp, insert_rel, walk_acq, walk_rsp, walk_rel;
+  line_no_t insert_line, walk_line;
   assign put_ready = wr_ready_i[put.bank] && (put.move || out_free_i);
 
   execute_insert u_insert (
@@ -105,6 +115,7 @@ module execute_index
     .rst_ni,
     .index_bits_i,
     .range_i,
+    .one_way_i,
     .renew_i,
     .renew_done_o,
     .start_i    (insert_i),
@@ -116,18 +127,46 @@ module execute_index
     .epoch_fits_i,
     .pick_o,
     .way_i,
-    .acq_valid_o,
+    .acq_valid_o(insert_acq),
     .acq_ready_i,
-    .acq_line_o,
+    .acq_line_o (insert_line),
     .rsp_valid_i,
-    .rsp_ready_o,
+    .rsp_ready_o(insert_rsp),
     .rsp_slot_i,
-    .rel_o,
+    .rel_o      (insert_rel),
     .put_o      (put),
     .put_ready_i(put_ready),
     .moved_o,
     .evicted_o
   );
+
+  // ---------------------------------------------------------------- walk
+  execute_walk u_walk (
+    .clk_i,
+    .rst_ni,
+    .index_bits_i,
+    .start_i    (walk_i),
+    .from_i     (walk_place_t'(op_i.req.binary.opaque[30:0])),
+    .done_o     (walk_done_o),
+    .act_done_i,
+    .ways_o     (walk_ways_o),
+    .place_o    (walk_place_o),
+    .slot_o     (walk_slot),
+    .buckets_i,
+    .epoch_fits_i,
+    .acq_valid_o(walk_acq),
+    .acq_ready_i,
+    .acq_line_o (walk_line),
+    .rsp_valid_i,
+    .rsp_ready_o(walk_rsp),
+    .rsp_slot_i,
+    .rel_o      (walk_rel)
+  );
+  // Never both at once.
+  assign acq_valid_o = insert_acq | walk_acq;
+  assign acq_line_o  = (walk_acq != '0) ? walk_line : insert_line;
+  assign rsp_ready_o = insert_rsp | walk_rsp;
+  assign rel_o       = insert_rel | walk_rel;
 
   // ---------------------------------------------------------------- writes
   way_t new_way;

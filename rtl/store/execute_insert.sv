@@ -10,6 +10,8 @@ module execute_insert
   /// log2 of the number of buckets.
   input  logic [4:0]        index_bits_i,
   input  log_range_t        range_i,
+  /// An entry moves from an even bucket to an odd one only.
+  input  logic              one_way_i,
   /// Renew the request's buckets.
   input  logic              renew_i,
   output logic              renew_done_o,
@@ -124,7 +126,7 @@ module execute_insert
       MvOtherWait: if (rsp_valid_i[other_bank]) state_d = MvOtherRead;
       MvOtherRead: state_d = MvOtherFree;
       MvOtherFree: if (other_free_q != '0) state_d = MvWrite;
-                   else state_d = (move_q == '1) ? InEvict : MvBuckets;
+                   else state_d = (move_q == {!one_way_i, 3'd7}) ? InEvict : MvBuckets;
       MvWrite:     if (put_ready_i) state_d = InWrite;
       InEvict:     state_d = InWrite;
       default:     state_d = InIdle;

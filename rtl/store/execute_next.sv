@@ -49,7 +49,7 @@ module execute_next
   endfunction
   // Needs more than the three stages give it.
   function automatic logic is_alone(input op_e op, input logic touch, input logic is_long);
-    return op == OpFlush || op == OpHost || op == OpPart ||
+    return op inside {OpFlush, OpHost, OpPart, OpWalk} ||
         (is_lookup(op) && !(((op == OpGet && !touch) || op == OpSet) && !is_long));
   endfunction
 

@@ -225,6 +225,8 @@ module execute_result
     read_o.bank  = op_i.found.off.pos[2];
     read_o.slots = op_i.slots;
     read_o.off   = olds ? item_i.off : op_i.req.off;
+    // A walk's value is the item from its header to its key's end.
+    if (op_i.req.op == OpWalk) read_o.off.pos = item_i.off.pos - 28'd1;
     read_o.klen  = op_i.req.klen;
     read_o.start = olds ? '0 : op_i.req.cont_start;
     read_o.len   = room_i.piece;

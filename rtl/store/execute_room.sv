@@ -57,7 +57,9 @@ module execute_room
   assign room_left = (spent_q > room_q) ? '0 : room_q - spent_q;
   assign left      = (op_i.req.op == OpCont) ? left_cont_q : item_i.vlen;
   assign limit     = op_i.req.first ? limit_first_q : limit_q;
-  assign piece     = (!op_i.req.udp && left > 21'(limit)) ? 21'(limit) : left;
+  // A walk's header and key are no more than any reply may need.
+  assign piece     = (!op_i.req.udp && op_i.req.op != OpWalk && left > 21'(limit)) ?
+      21'(limit) : left;
   // At most so many digits.
   assign overhead  = overhead_q + ((item_i.flags == '0) ? 9'd1 : 9'd10) +
       ((item_i.vlen[20:10] != '0) ? 9'd7 : (item_i.vlen[9:4] != '0) ? 9'd4 : 9'd2);

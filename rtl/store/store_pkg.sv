@@ -10,6 +10,7 @@ package store_pkg;
     laddr_t           log_base;
     logic [25:0]      log_lines;    // size of the log
     logic [20:0]      item_max;     // largest item as memcached counts it (-I)
+    logic             one_way;      // entries move from even buckets to odd ones only
     logic [31:0][31:0] nh_key;      // hash: NH key words
     logic [1:0][63:0] mix_key;      // hash: odd multipliers of the finaliser
   } store_cfg_t;
@@ -46,6 +47,8 @@ package store_pkg;
     logic [23:0] vlen;
     logic [7:0]  klen;     // byte 0
   } head_t;
+
+  localparam int unsigned HeadBytes = 16;
 
   /// Line of a cache's region: a bank's bucket, or a line of the log.
   typedef logic [25:0] line_no_t;
@@ -234,6 +237,7 @@ package store_pkg;
     logic [31:0]      flags;        // of the item
     msec_t            expiry;
     logic [20:0]      vlen;
+    logic [7:0]       klen;
     logic [15:0][1:0] uses;         // use counts of the two buckets
     logic             renewed;      // both are of the present epoch
     logic             renewed_hit;  // and `hit`

@@ -14,6 +14,9 @@ DELTAS = {0x05: b"incr", 0x15: b"incr", 0x06: b"decr", 0x16: b"decr"}
 QUIET = {0x09, 0x0D, 0x1E, 0x24, *range(0x11, 0x1B)}
 KNOWN = GETS | GATS | {*STORES, *EXTENDS, *DELTAS, 0x04, 0x14, 0x07, 0x17, 0x08, 0x18, 0x0A, 0x0B, 0x10, 0x1C}
 
+#: The request port's alone.
+WALK = 0x3F
+
 
 def when(value, now):
     """Absolute expiry time in milliseconds: none is negative."""
@@ -21,10 +24,11 @@ def when(value, now):
 
 
 class Binary:
-    """`run` returns the operations of a byte stream, `closed` tells that it ended with a quit or an error."""
+    """`run` returns the operations of a byte stream, `closed` tells that it ended with a quit or an error. `port`: it is
+    the request port's."""
 
-    def __init__(self, item_max, now):
-        self.item_max, self.now = item_max, now
+    def __init__(self, item_max, now, port=False):
+        self.item_max, self.now, self.port = item_max, now, port
 
     def run(self, data):
         ops, at, self.closed = [], 0, False
@@ -51,6 +55,8 @@ class Binary:
             return self.fail("RpError")
         if klen > KEY_MAX:
             return self.fail("RpBadFormat")
+        if self.port and op == WALK:
+            return self.fail("RpBadFormat") if body else ([("walk",)], 0)
         if op not in KNOWN:
             if op == 0x20 and body or op in (0x21, 0x22) and (elen or not klen):
                 return self.fail("RpBadFormat")

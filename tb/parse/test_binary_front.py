@@ -9,8 +9,8 @@ import cocotb
 from common import run, start, to_beats
 
 sys.path.insert(0, str(Path(__file__).parent))
-from binary_model import Binary, a_close, a_request, packet  # noqa: E402
-from test_front import ITEM_MAX, NOW, Bench, Conn, check, settle, streams  # noqa: E402
+from binary_model import WALK, Binary, a_close, a_request, packet  # noqa: E402
+from test_front import HOST, ITEM_MAX, NOW, Bench, Conn, check, settle, streams  # noqa: E402
 from text_model import Text  # noqa: E402
 
 JOB = 8192
@@ -42,6 +42,21 @@ async def first_byte_alone(dut):
     await settle(dut, bench)
     for number, want in wants.items():
         check(bench.conns[number].ops, want)
+
+
+@cocotb.test()
+async def walks(dut):
+    """A walk is the request port's: to it the place goes on as it came, to peers it is unknown, and nothing to be
+    discarded follows."""
+    data = {number: b"".join(random.choice((packet(WALK), a_request(host=False, broken=False))) for _ in range(60)) for number in (0, 5, HOST)}
+    await start(dut)
+    bench = Bench(dut)
+    for number, stream in data.items():
+        cocotb.start_soon(bench.feed(number, Conn(stream), lambda: random.choice((1, 24, 100, 1460, 5000))))
+    await settle(dut, bench)
+    for number, stream in data.items():
+        check(bench.conns[number].ops, Binary(ITEM_MAX, NOW, number == HOST).run(stream))
+    assert any(op[0] == "walk" for op in bench.conns[HOST].ops)
 
 
 @cocotb.test()

@@ -525,6 +525,9 @@ class Bench:
             ops.append(("touch", key, rec["expiry"], noreply, *[rec["flags"]] * rec["resp"]["is"]))
         elif op == "OpDelete":
             ops.append(("delete", key, noreply, *[rec["num"]] * binary))
+        elif op == "OpWalk":
+            assert rec["klen"] == 0 and not noreply
+            ops.append(("walk",))
         elif op == "OpFlush":
             ops.append(("flush", rec["expiry"], noreply))
         elif op == "OpHost":

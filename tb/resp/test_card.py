@@ -209,8 +209,7 @@ def test_what_is_not_there(card):
     """It says so, and the connection goes on."""
     client = wire.Client(card)
     assert client("SELECT", "1") == b"OK" and client("SELECT", "0") == b"OK"
-    for words in (["KEYS", "*"], ["SCAN", "0"], ["DBSIZE"], ["RANDOMKEY"], ["FLUSHDB"], ["SWAPDB", "0", "1"], ["FLUSHALL", "SYNC"],
-                  ["OBJECT", "FREQ", "k"], ["CLIENT", "PAUSE", "1"], ["CONFIG", "SET", "requirepass", "x"]):  # fmt: skip
+    for words in (["SWAPDB", "0", "1"], ["OBJECT", "FREQ", "k"], ["CLIENT", "PAUSE", "1"], ["CONFIG", "SET", "requirepass", "x"]):  # fmt: skip
         reply = client(*words)
         assert isinstance(reply, wire.Error) and "not there with --body sim" in str(reply), (words, reply)
     assert client("GET", "k") in (None, b"v") and client("GET", "k" * 251) != b""

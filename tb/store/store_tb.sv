@@ -16,6 +16,7 @@ module store_tb
   input  logic              enable_i,
   input  logic              tick_i,
   input  logic [4:0]        index_bits_i,
+  input  logic              one_way_i,
   input  logic [25:0]       log_lines_i,
   input  logic [20:0]       item_max_i,
   input  int unsigned       latency_i,
@@ -75,6 +76,7 @@ module store_tb
           log_base: LogBase,
           log_lines: log_lines_i,
           item_max: item_max_i,
+          one_way: one_way_i,
           nh_key: nh_key_i,
           mix_key: mix_key_i
       };

@@ -85,6 +85,7 @@ module store_bench
           log_base: log_base_i,
           log_lines: log_lines_i,
           item_max: 21'(1 << 20),
+          one_way: 1'b0,
           nh_key: nh_key_i,
           mix_key: mix_key_i
       };

@@ -23,6 +23,8 @@ pub const TCP_PORT: u32 = 0x024;
 pub const REDIS_PORT: u32 = 0x0B0;
 /// Most clocks that the request port may hold the store, twice at most; 0: never.
 pub const HOLD_MAX: u32 = 0x0B4;
+/// Bit 0: entries of the index move from even buckets to odd ones only.
+pub const ONE_WAY: u32 = 0x0B8;
 /// 0: UDP off.
 pub const UDP_PORT: u32 = 0x028;
 /// Largest IP packet the card sends.

@@ -186,6 +186,28 @@ pub trait Server {
         Ok(())
     }
 
+    /// Goes on with a walk through the card's keys of a database, as `Local::scan` does through those here.
+    fn walk(
+        &mut self,
+        _: &mut Engine,
+        _db: u8,
+        _cursor: u64,
+        _count: usize,
+        _each: &mut dyn FnMut(&[u8]),
+    ) -> Result<u64, Error> {
+        Ok(0)
+    }
+
+    /// Any of them.
+    fn any_key(&mut self, _: &mut Engine, _db: u8) -> Result<Option<Box<[u8]>>, Error> {
+        Ok(None)
+    }
+
+    /// Empties a database of the card, or all.
+    fn flush(&mut self, _: &mut Engine, _db: Option<u8>) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// `shutdown`: only called where [`Settings::shutdown`] allows it.
     fn shutdown(&mut self, graceful: bool);
 }

@@ -4,7 +4,9 @@
 //! all of the card's clients. What is brought lies in a store of this program, where the same handlers run as in the
 //! software body; what they have changed is what differs from what was brought.
 
-use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
+use std::collections::{BTreeSet, HashMap};
+use std::hash::BuildHasher;
 
 use wirekv_card::Card;
 use wirekv_protocol::redis::{Error, Key, NO_MEMORY};
@@ -12,10 +14,18 @@ use wirekv_protocol::store::{Fields, Full, Stamp};
 use wirekv_protocol::Engine;
 
 use crate::port::{Hold, Lost, RequestPort, Speech};
+use crate::walk::{replies_of, Met, Walks};
 
 const HOLD_LOST: Error = "ERR the card was held for too long; nothing was changed";
 const REFUSED: Error = "ERR the card does not take that";
 const WRITE_LOST: Error = "ERR the card was held for too long; some of it may be done";
+
+const FLUSH_LOST: Error = "ERR the card does not answer; some of it may be done";
+
+/// All databases.
+const ALL: u16 = u16::MAX;
+/// Keys that are looked for before they are deleted.
+const FLUSHED_AT_ONCE: usize = 4096;
 
 const GET: u8 = 0x00;
 const SET: u8 = 0x01;
@@ -50,9 +60,13 @@ enum Version {
     Unknown,
 }
 
-#[derive(Default)]
 pub struct Items {
     pub port: RequestPort,
+    pub walks: Walks,
+    /// The card is held for a command.
+    held: bool,
+    /// Databases that this command has emptied, a bit each: what the card has there does not count any more.
+    flushed: u16,
     /// The database that the port's connection is in.
     db: u8,
     brought: Vec<Brought>,
@@ -61,6 +75,19 @@ pub struct Items {
 }
 
 impl Items {
+    /// Those of a card with so many buckets, as a power of two.
+    pub fn new(index_bits: u32) -> Items {
+        Items {
+            port: RequestPort::default(),
+            walks: Walks::new(index_bits),
+            held: false,
+            flushed: 0,
+            db: 0,
+            brought: Vec::new(),
+            watched: HashMap::new(),
+        }
+    }
+
     /// Brings these keys' items here, and holds the card.
     pub fn bring(
         &mut self,
@@ -70,8 +97,10 @@ impl Items {
         watched: bool,
     ) -> Result<(), Error> {
         let found = self.read(card, keys).map_err(|Lost| HOLD_LOST)?;
+        (self.held, self.flushed) = (true, 0);
         let result = self.take_in(engine, keys, found, watched);
         if result.is_err() {
+            self.held = false;
             self.forget(engine, |_| false);
             self.release(card).map_err(|Lost| HOLD_LOST)?;
         }
@@ -104,14 +133,25 @@ impl Items {
 
     /// Gives the card what was changed, and lets it go.
     pub fn give_back(&mut self, card: &mut dyn Card, engine: &mut Engine) -> Result<(), Error> {
-        let changed: Vec<&Key> = self
+        self.held = false;
+        let changed: Vec<Key> = self
             .brought
             .iter()
             .filter(|brought| state(engine, &brought.key) != brought.was)
-            .map(|brought| &brought.key)
+            .map(|brought| brought.key.clone())
             .collect();
         let mut plain = Writes::new(self.db);
         let mut flagged = Vec::new();
+        let flushed = std::mem::take(&mut self.flushed);
+        let commit = Hold { commits: true, ..Hold::default() };
+        let emptied = match flushed {
+            0 => Ok(()),
+            dbs => self
+                .port
+                .ask(card, (Speech::Redis, b"", commit), |_| true)
+                .and_then(|_| self.empty(card, dbs))
+                .inspect_err(|_| self.db = 0),
+        };
         for key in &changed {
             let (db, name) = (key.0, &key.1[..]);
             plain.enter(db);
@@ -131,12 +171,13 @@ impl Items {
                 }
             }
         }
-        for key in changed {
+        for key in &changed {
             if let Some(version) = self.watched.get_mut(key) {
                 *version = Version::Unknown;
             }
         }
-        let result = self.write(card, flagged, plain);
+        let result = emptied.map_err(|Lost| WRITE_LOST);
+        let result = result.and_then(|()| self.write(card, flagged, plain));
         let kept = std::mem::take(&mut self.watched);
         self.forget(engine, |key| kept.contains_key(key));
         self.watched = kept;
@@ -152,6 +193,100 @@ impl Items {
             }
             stays
         });
+    }
+
+    /// Goes on with a walk through the keys of a database, as they are for a command that the card is held for.
+    pub fn walk(
+        &mut self,
+        card: &mut dyn Card,
+        engine: &mut Engine,
+        (db, cursor, count): (u8, u64, usize),
+        each: &mut dyn FnMut(&[u8]),
+    ) -> Result<u64, Error> {
+        let here = self.here(engine, db);
+        let (gone, brought) = (self.flushed >> db & 1 != 0, &self.brought);
+        let next = self.walks.walk(card, &mut self.port, cursor, count, |met| {
+            let counts = met.db == db && !gone && !is_brought(brought, &met);
+            if counts {
+                each(&met.key);
+            }
+            counts
+        });
+        let next = next.inspect_err(|_| self.db = 0).map_err(|Lost| HOLD_LOST)?;
+        if next == 0 {
+            here.iter().for_each(|key| each(key));
+        }
+        Ok(next)
+    }
+
+    /// Any key of a database.
+    pub fn any_key(
+        &mut self,
+        card: &mut dyn Card,
+        engine: &mut Engine,
+        db: u8,
+    ) -> Result<Option<Box<[u8]>>, Error> {
+        let here = self.here(engine, db);
+        let (gone, brought) = (self.flushed >> db & 1 != 0, &self.brought);
+        let drawn = RandomState::new().hash_one(db);
+        let met = self.walks.any(card, &mut self.port, drawn, |met| {
+            met.db == db && !gone && !is_brought(brought, met)
+        });
+        let met = met.inspect_err(|_| self.db = 0).map_err(|Lost| HOLD_LOST)?;
+        Ok(met.map(|met| met.key).or_else(|| here.into_iter().next()))
+    }
+
+    /// Those keys of a database that a command works with, and has left there.
+    fn here(&self, engine: &Engine, db: u8) -> Vec<Box<[u8]>> {
+        let held = self.brought.iter().filter(|_| self.held);
+        let there = held.filter(|b| b.key.0 == db && state(engine, &b.key).is_some());
+        there.map(|b| b.key.1.clone()).collect()
+    }
+
+    /// Empties a database, or all: now, or when the command that the card is held for is done.
+    pub fn flush(
+        &mut self,
+        card: &mut dyn Card,
+        engine: &mut Engine,
+        db: Option<u8>,
+    ) -> Result<(), Error> {
+        let dbs = db.map_or(ALL, |db| 1 << db);
+        if !self.held {
+            return self.empty(card, dbs).map_err(|Lost| FLUSH_LOST);
+        }
+        self.flushed |= dbs;
+        for brought in self.brought.iter().filter(|b| dbs >> b.key.0 & 1 != 0) {
+            drop_key(engine, &brought.key);
+        }
+        Ok(())
+    }
+
+    fn empty(&mut self, card: &mut dyn Card, dbs: u16) -> Result<(), Lost> {
+        if dbs == ALL {
+            let mut flush = Writes::new(self.db);
+            flush.command(&[b"FLUSHALL"]);
+            return self.resp(card, &flush, Hold::default()).map(drop);
+        }
+        for db in (0..16).filter(|db| dbs >> db & 1 != 0) {
+            let mut cursor = 0;
+            loop {
+                let mut keys = BTreeSet::new();
+                let (walks, port) = (&mut self.walks, &mut self.port);
+                let next = walks.walk(card, port, cursor, FLUSHED_AT_ONCE, |met| {
+                    met.db == db && keys.insert(met.key)
+                });
+                cursor = next.inspect_err(|_| self.db = 0)?;
+                let mut deletes = Writes::new(self.db);
+                deletes.enter(db);
+                keys.iter().for_each(|key| deletes.command(&[b"DEL", key]));
+                self.resp(card, &deletes, Hold::default())?;
+                self.db = deletes.db;
+                if cursor == 0 {
+                    break;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn forget(&mut self, engine: &mut Engine, stays: impl Fn(&Key) -> bool) {
@@ -171,6 +306,11 @@ impl Items {
     /// Reads the keys' items; from then on the card is held.
     fn read(&mut self, card: &mut dyn Card, keys: &[Key]) -> Result<Vec<Option<Found>>, Lost> {
         let mut hold = Hold { begins: true, ..Hold::default() };
+        if keys.is_empty() {
+            self.port
+                .ask(card, (Speech::Redis, b"", hold), |_| true)
+                .inspect_err(|_| self.db = 0)?;
+        }
         let mut found = Vec::with_capacity(keys.len());
         // They come in the order of their databases.
         for keys in keys.chunk_by(|a, b| a.0 == b.0) {
@@ -183,13 +323,13 @@ impl Items {
             }
             let requests: Vec<u8> = keys.iter().flat_map(|(_, name)| binary_get(name)).collect();
             let all =
-                |replies: &[u8]| binary_replies(replies).is_some_and(|all| all.len() == keys.len());
+                |replies: &[u8]| replies_of(replies).is_some_and(|all| all.len() == keys.len());
             let replies = self
                 .port
                 .ask(card, (Speech::Binary, &requests, hold), all)
                 .inspect_err(|_| self.db = 0)?;
             hold = Hold::default();
-            let replies = binary_replies(&replies).ok_or(Lost)?;
+            let replies = replies_of(&replies).ok_or(Lost)?;
             let first = found.len();
             found.extend(replies.iter().map(|reply| binary_found(reply)));
             let mut asks = Writes::new(db);
@@ -226,7 +366,7 @@ impl Items {
             select.enter(db);
             self.resp(card, &select, hold).map_err(|Lost| WRITE_LOST)?;
             self.db = db;
-            let one = |replies: &[u8]| binary_replies(replies).is_some_and(|all| all.len() == 1);
+            let one = |replies: &[u8]| replies_of(replies).is_some_and(|all| all.len() == 1);
             let reply = self.port.ask(card, (Speech::Binary, &request, Hold::default()), one);
             let reply = reply.inspect_err(|_| self.db = 0).map_err(|Lost| WRITE_LOST)?;
             full |= reply[6..8] != [0, 0];
@@ -299,6 +439,11 @@ fn lines(replies: &[u8]) -> Vec<&[u8]> {
     replies.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n")).collect()
 }
 
+/// They are in order.
+fn is_brought(brought: &[Brought], met: &Met) -> bool {
+    brought.binary_search_by(|b| (b.key.0, &b.key.1).cmp(&(met.db, &met.key))).is_ok()
+}
+
 fn binary_get(key: &[u8]) -> Vec<u8> {
     binary(GET, &[], key, &[])
 }
@@ -318,18 +463,6 @@ fn binary(opcode: u8, extras: &[u8], key: &[u8], value: &[u8]) -> Vec<u8> {
     request[8..12].copy_from_slice(&(body as u32).to_be_bytes());
     request.extend([extras, key, value].concat());
     request
-}
-
-/// The replies, unless the last one is not complete.
-fn binary_replies(mut bytes: &[u8]) -> Option<Vec<&[u8]>> {
-    let mut replies = Vec::new();
-    while !bytes.is_empty() {
-        let body = u32::from_be_bytes(bytes.get(8..12)?.try_into().ok()?) as usize;
-        let (reply, rest) = bytes.split_at_checked(HEADER + body)?;
-        replies.push(reply);
-        bytes = rest;
-    }
-    Some(replies)
 }
 
 fn binary_found(reply: &[u8]) -> Option<Found> {

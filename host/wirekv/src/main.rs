@@ -13,6 +13,7 @@ mod sim;
 mod size;
 mod soft;
 mod stats;
+mod walk;
 
 use std::process::ExitCode;
 

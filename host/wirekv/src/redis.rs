@@ -46,7 +46,7 @@ pub struct Answer {
 }
 
 impl Redis {
-    pub fn new(args: &ServeArgs) -> Result<Redis> {
+    pub fn new(args: &ServeArgs, index_bits: u32) -> Result<Redis> {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let zero = unix.saturating_sub(CLOCK_START);
         let config =
@@ -75,7 +75,7 @@ impl Redis {
             conns: HashMap::new(),
             last: 0,
             host: Host { facts, shown: Vec::new() },
-            items: Items::default(),
+            items: Items::new(index_bits),
             start: Instant::now(),
         })
     }
@@ -201,6 +201,25 @@ impl Server for Serving<'_> {
         self.items.give_back(self.card, engine)
     }
 
+    fn walk(
+        &mut self,
+        engine: &mut Engine,
+        db: u8,
+        cursor: u64,
+        count: usize,
+        each: &mut dyn FnMut(&[u8]),
+    ) -> Result<u64, Error> {
+        self.items.walk(self.card, engine, (db, cursor, count), each)
+    }
+
+    fn any_key(&mut self, engine: &mut Engine, db: u8) -> Result<Option<Box<[u8]>>, Error> {
+        self.items.any_key(self.card, engine, db)
+    }
+
+    fn flush(&mut self, engine: &mut Engine, db: Option<u8>) -> Result<(), Error> {
+        self.items.flush(self.card, engine, db)
+    }
+
     fn shutdown(&mut self, _graceful: bool) {}
 }
 
@@ -239,7 +258,7 @@ mod tests {
     }
 
     fn redis() -> Redis {
-        Redis::new(&ServeArgs::parse_from(["serve", "--redis-port", "6379"])).unwrap()
+        Redis::new(&ServeArgs::parse_from(["serve", "--redis-port", "6379"]), 10).unwrap()
     }
 
     fn asks<'a>(tag: Tag, text: &'a [u8]) -> Request<'a> {
@@ -270,7 +289,7 @@ mod tests {
     #[test]
     fn what_is_not_there() {
         let mut redis = redis();
-        for line in ["KEYS *\r\n", "FLUSHALL ASYNC\r\n", "DBSIZE\r\n", "GET \"\"\r\n"] {
+        for line in ["SWAPDB 0 1\r\n", "OBJECT FREQ k\r\n", "GET \"\"\r\n"] {
             let answer = redis.take(&asks([1; 4], line.as_bytes()), &mut NoCard).unwrap();
             let text = String::from_utf8(answer.text).unwrap();
             assert!(text.starts_with("-ERR ") && text.contains("--body sim"), "{line}: {text}");
@@ -279,6 +298,12 @@ mod tests {
         assert_eq!(answer.text, b"+OK\r\n");
         let answer = redis.take(&asks([1; 4], b"RENAME a b\r\n"), &mut NoCard).unwrap();
         assert!(answer.text.starts_with(b"-ERR the card"));
+        for line in
+            ["KEYS *\r\n", "FLUSHALL ASYNC\r\n", "DBSIZE\r\n", "SCAN 0\r\n", "RANDOMKEY\r\n"]
+        {
+            let answer = redis.take(&asks([1; 4], line.as_bytes()), &mut NoCard).unwrap();
+            assert!(answer.text.starts_with(b"-ERR the card"), "{line}");
+        }
     }
 
     #[test]

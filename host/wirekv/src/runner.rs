@@ -124,6 +124,7 @@ impl Runner {
             *second = Some(now.as_secs());
             set_time(self.card.as_mut(), now)?;
             self.stats.totals.update(self.card.as_mut())?;
+            self.redis.items.walks.rest(self.card.as_mut(), Instant::now())?;
         }
         Ok(())
     }

@@ -102,7 +102,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         wire: Wire::new(args.sim.impair, pcap),
         stats: Stats::new(told(args, &address, &layout)),
         answers: Answers::default(),
-        redis: Redis::new(args)?,
+        redis: Redis::new(args, layout.index_bits)?,
         refuser: Refuser::new(&wire, args.sim.quiet, Instant::now()),
         verbose: args.verbose,
     };

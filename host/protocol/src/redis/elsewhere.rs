@@ -13,22 +13,12 @@ use super::{connection, lifetimes, number, transactions};
 /// A key, behind the number of its database.
 pub type Key = (u8, Box<[u8]>);
 
-/// What would need a list of all keys, or to know more of items than the card does, or to reach into other
+/// What would need to know more of items than the card does, or to reach into other
 /// connections.
-const NOT_THERE: &[&str] = &[
-    "keys",
-    "scan",
-    "randomkey",
-    "dbsize",
-    "swapdb",
-    "debug",
-    "freq",
-    "idletime",
-    "pause",
-    "kill",
-    "flushall",
-    "flushdb",
-];
+const NOT_THERE: &[&str] = &["swapdb", "debug", "freq", "idletime", "pause", "kill"];
+/// About all keys.
+const OF_ALL: &[&str] = &["keys", "scan", "randomkey", "dbsize", "flushall", "flushdb"];
+
 /// What is wrong with its arguments, whatever the item is.
 fn wrong(name: &str, args: &Args<'_>) -> Result<(), Vec<u8>> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as i64;
@@ -73,6 +63,20 @@ pub fn refusal(command: &Command, args: &Args<'_>, client: &Client) -> Option<Ve
     not_there.then(|| {
         format!("ERR '{}' with these arguments is not there with --body sim", command.name).into()
     })
+}
+
+/// Whether the card is to be held though there are no such keys: a transaction has a command on all keys.
+#[cold]
+pub fn holds(command: &Command, client: &Client) -> bool {
+    let mut found = false;
+    if let ("exec", Some(queue)) = (command.name, &client.queue) {
+        if !queue.is_broken {
+            transactions::each(queue, client.db, |command, _, _| {
+                found |= OF_ALL.contains(&command.name)
+            });
+        }
+    }
+    found
 }
 
 /// The keys that a command reads or changes; of `EXEC` those of all that is queued, and the watched ones.

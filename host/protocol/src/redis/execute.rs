@@ -265,7 +265,7 @@ impl Place<'_> {
             return Ok(false);
         }
         let keys = elsewhere::keys(command, args, client);
-        if keys.is_empty() {
+        if keys.is_empty() && !elsewhere::holds(command, client) {
             return Ok(false);
         }
         self.server.bring(self.engine, &keys, command.name == "watch")?;

@@ -1,9 +1,12 @@
 //! Commands about all keys of a database.
 
+use std::collections::BTreeSet;
+
 use super::call::Call;
 use super::connection::NO_DATABASE;
 use super::glob::Pattern;
 use super::number::{integer, NOT_AN_INTEGER};
+use super::reply::Reply;
 use super::table::{flag::*, Command, NONE};
 use super::word::is;
 use super::{Error, SYNTAX};
@@ -34,7 +37,11 @@ pub const COMMANDS: &[Command] = &[
 
 /// `DBSIZE`
 fn dbsize(call: &mut Call<'_>) -> Result<(), Error> {
-    let count = call.engine.local.store().keys(call.client.db);
+    let db = call.client.db;
+    let count = match call.engine.settings.elsewhere {
+        true => all_keys(call, |_| true)?.len() as u64,
+        false => call.engine.local.store().keys(db),
+    };
     call.reply.integer(count as i64);
     Ok(())
 }
@@ -54,7 +61,10 @@ fn flush_option(call: &Call<'_>) -> Result<(), Error> {
 fn flushall(call: &mut Call<'_>) -> Result<(), Error> {
     flush_option(call)?;
     call.engine.counters.cmd_flush += 1;
-    call.engine.local.store().flush_all_dbs();
+    match call.engine.settings.elsewhere {
+        true => call.server.flush(call.engine, None)?,
+        false => call.engine.local.store().flush_all_dbs(),
+    }
     call.reply.ok();
     Ok(())
 }
@@ -63,7 +73,10 @@ fn flushall(call: &mut Call<'_>) -> Result<(), Error> {
 fn flushdb(call: &mut Call<'_>) -> Result<(), Error> {
     flush_option(call)?;
     call.engine.counters.cmd_flush += 1;
-    call.engine.local.store().flush_db(call.client.db);
+    match call.engine.settings.elsewhere {
+        true => call.server.flush(call.engine, Some(call.client.db))?,
+        false => call.engine.local.store().flush_db(call.client.db),
+    }
     call.reply.ok();
     Ok(())
 }
@@ -95,6 +108,13 @@ fn swapdb(call: &mut Call<'_>) -> Result<(), Error> {
 
 /// `RANDOMKEY`
 fn randomkey(call: &mut Call<'_>) -> Result<(), Error> {
+    if call.engine.settings.elsewhere {
+        match call.server.any_key(call.engine, call.client.db)? {
+            Some(key) => call.reply.bulk(&key),
+            None => call.reply.null(),
+        }
+        return Ok(());
+    }
     match call.engine.local.random(call.client.db) {
         Some(item) => call.reply.bulk(item.key()),
         None => call.reply.null(),
@@ -107,13 +127,47 @@ fn is_all(pattern: &[u8]) -> bool {
     pattern == b"*"
 }
 
+/// The card's keys that are wanted, each once. Others store meanwhile.
+fn all_keys(
+    call: &mut Call<'_>,
+    mut wanted: impl FnMut(&[u8]) -> bool,
+) -> Result<BTreeSet<Box<[u8]>>, Error> {
+    let mut found = BTreeSet::new();
+    let mut cursor = 0;
+    loop {
+        cursor =
+            call.server.walk(call.engine, call.client.db, cursor, KEYS_AT_ONCE, &mut |key| {
+                if wanted(key) {
+                    found.insert(key.into());
+                }
+            })?;
+        if cursor == 0 {
+            return Ok(found);
+        }
+    }
+}
+
 /// `KEYS pattern`
 fn keys(call: &mut Call<'_>) -> Result<(), Error> {
     let (pattern, all) = (Pattern::new(call.arg(1)), is_all(call.arg(1)));
     let (db, limit) = (call.client.db, call.engine.settings.gather_max());
+    if call.engine.settings.elsewhere {
+        let mut bytes = 0;
+        let found = all_keys(call, |key| {
+            let matches = bytes <= limit && (all || pattern.matches(key));
+            bytes += if matches { key.len() + 16 } else { 0 };
+            matches
+        })?;
+        if bytes > limit {
+            return Err(TOO_MANY);
+        }
+        call.reply.array(found.len());
+        found.iter().for_each(|key| call.reply.bulk(key));
+        return Ok(());
+    }
     let local = &call.engine.local;
     // Others store meanwhile; what is met twice is told once.
-    let mut found = std::collections::BTreeSet::new();
+    let mut found = BTreeSet::new();
     let (mut cursor, mut bytes) = (0, 0);
     loop {
         cursor = local.scan(Some(db), cursor, KEYS_AT_ONCE, |item| {
@@ -169,17 +223,33 @@ fn scan(call: &mut Call<'_>) -> Result<(), Error> {
             return Err(SYNTAX);
         }
     }
-    let (db, local) = (call.client.db, &call.engine.local);
-    let mut found = Vec::new();
+    let db = call.client.db;
     let count = count.min(COUNT_MAX);
-    let next = local.scan(Some(db), cursor, count, |item| {
-        if is_string && pattern.as_ref().is_none_or(|pattern| pattern.matches(item.key())) {
+    let wanted =
+        |key: &[u8]| is_string && pattern.as_ref().is_none_or(|pattern| pattern.matches(key));
+    if call.engine.settings.elsewhere {
+        let mut found: Vec<Box<[u8]>> = Vec::new();
+        let next = call.server.walk(call.engine, db, cursor, count, &mut |key| {
+            if wanted(key) {
+                found.push(key.into());
+            }
+        })?;
+        scanned(&mut call.reply, next, found.iter().map(|key| &key[..]));
+        return Ok(());
+    }
+    let mut found = Vec::new();
+    let next = call.engine.local.scan(Some(db), cursor, count, |item| {
+        if wanted(item.key()) {
             found.push(item.key());
         }
     });
-    call.reply.array(2);
-    call.reply.bulk(digits(next, &mut [0; DIGITS]));
-    call.reply.array(found.len());
-    found.into_iter().for_each(|key| call.reply.bulk(key));
+    scanned(&mut call.reply, next, found.into_iter());
     Ok(())
+}
+
+fn scanned<'k>(reply: &mut Reply<'_>, next: u64, found: impl ExactSizeIterator<Item = &'k [u8]>) {
+    reply.array(2);
+    reply.bulk(digits(next, &mut [0; DIGITS]));
+    reply.array(found.len());
+    found.for_each(|key| reply.bulk(key));
 }

@@ -1,0 +1,232 @@
+//! Walks through the card's index: the request port tells the next item from a place on (`rtl/store/execute_walk.sv`).
+//!
+//! A place counts the ways of all even buckets, then those of all odd ones. Entries that move while somebody may be
+//! walking move from even buckets to odd ones only (`csr::ONE_WAY`), which is set before a walk begins: so what is there
+//! from a walk's beginning to its end is met at least once, whatever others store meanwhile. Nothing is kept for a
+//! walk. When nobody has walked for some minutes entries move both ways again and a new *era* begins; its number is in
+//! each cursor, and one of an older era starts from the beginning.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use wirekv_card::{csr, Card};
+
+use crate::port::{Hold, Lost, RequestPort, Speech};
+
+const WALK: u8 = 0x3f;
+/// Of a binary request or reply; its flags; of an item.
+const HEADER: usize = 24;
+const FLAGS: usize = 4;
+const ITEM_HEAD: usize = 16;
+/// Bits of a place: the way, the bucket's line in its bank, the bank, the end.
+const WAY_BITS: u32 = 3;
+const BANK_AT: u32 = 29;
+const PLACE_BITS: u32 = 31;
+const END: u32 = 2 << BANK_AT;
+/// A request looks at so many buckets of a bank, up to a multiple of it.
+const GROUP: u32 = 64 << WAY_BITS;
+/// Requests that are sent at once. Others wait until they are executed.
+const AT_ONCE: usize = 64;
+/// A call of SCAN with few keys looks at so many places at most.
+const PLACES: u32 = 512 * GROUP;
+/// From so many keys on they are looked for in many groups at once.
+const MANY: usize = 512;
+/// Nobody walks any more.
+const PAUSE: Duration = Duration::from_secs(600);
+
+/// An item as the card has it.
+pub struct Met {
+    pub db: u8,
+    pub key: Box<[u8]>,
+}
+
+pub struct Walks {
+    /// Buckets of a bank.
+    lines: u32,
+    era: u64,
+    /// When somebody walked last, if entries move one way since.
+    last: Option<Instant>,
+}
+
+impl Walks {
+    pub fn new(index_bits: u32) -> Walks {
+        Walks { lines: 1 << (index_bits - 1), era: 0, last: None }
+    }
+
+    /// Ends the era if nobody has walked for long.
+    pub fn rest(&mut self, card: &mut dyn Card, now: Instant) -> Result<()> {
+        if self.last.is_some_and(|last| now.saturating_duration_since(last) > PAUSE) {
+            self.last = None;
+            self.era += 1;
+            card.write_csr(csr::ONE_WAY, 0)?;
+        }
+        Ok(())
+    }
+
+    /// Goes on from `cursor`, 0 at the beginning, and tells of about `count` items for which `each` is true; and where
+    /// to go on, 0 at the end.
+    pub fn walk(
+        &mut self,
+        card: &mut dyn Card,
+        port: &mut RequestPort,
+        cursor: u64,
+        count: usize,
+        mut each: impl FnMut(Met) -> bool,
+    ) -> Result<u64, Lost> {
+        if self.last.is_none() {
+            card.write_csr(csr::ONE_WAY, 1).map_err(|_| Lost)?;
+        }
+        self.last = Some(Instant::now());
+        let same_era = cursor >> PLACE_BITS == self.era;
+        let mut place = if same_era { cursor as u32 & (END | (END - 1)) } else { 0 };
+        place = self.within(place);
+        let (mut met, start, mut width) = (0, place, 1);
+        while place < END && met < count.max(1) && place.wrapping_sub(start) < PLACES {
+            place = if count >= MANY {
+                self.all(card, port, place, &mut |item| met += each(item) as usize)?
+            } else {
+                let (next, item) = self.next(card, port, place, width)?;
+                // Where there is little, more is asked for at once.
+                width = if item.is_some() { 1 } else { (2 * width).min(AT_ONCE) };
+                met += item.is_some_and(&mut each) as usize;
+                next
+            };
+        }
+        Ok(if place < END { self.era << PLACE_BITS | u64::from(place) } else { 0 })
+    }
+
+    /// The next item from a place on, if it is in this group or one of the next, so many in all; and a place that is
+    /// not beyond it.
+    fn next(
+        &self,
+        card: &mut dyn Card,
+        port: &mut RequestPort,
+        place: u32,
+        width: usize,
+    ) -> Result<(u32, Option<Met>), Lost> {
+        let places = self.groups(place, width);
+        let mut next = place;
+        for (asked, (behind, met)) in places.iter().zip(self.ask(card, port, &places)?) {
+            next = behind;
+            // Where all that stands in a bucket is gone, the group goes on behind it, too.
+            if met.is_some() || behind < self.group_end(*asked) {
+                return Ok((next, met));
+            }
+        }
+        Ok((next, None))
+    }
+
+    /// All items of a place's group from there on, and of some groups behind it; the place behind.
+    fn all(
+        &self,
+        card: &mut dyn Card,
+        port: &mut RequestPort,
+        place: u32,
+        each: &mut dyn FnMut(Met),
+    ) -> Result<u32, Lost> {
+        let mut places = self.groups(place, AT_ONCE);
+        let mut end = place;
+        while !places.is_empty() {
+            let mut rest = Vec::new();
+            for (asked, (behind, met)) in places.iter().zip(self.ask(card, port, &places)?) {
+                end = end.max(behind);
+                met.map(&mut *each);
+                if behind < self.group_end(*asked) {
+                    rest.push(behind);
+                }
+            }
+            places = rest;
+        }
+        Ok(end)
+    }
+
+    /// A place, and where the groups behind its own begin.
+    fn groups(&self, place: u32, count: usize) -> Vec<u32> {
+        let behind = |place: &u32| Some(self.group_end(*place));
+        std::iter::successors(Some(place), behind).take_while(|p| *p < END).take(count).collect()
+    }
+
+    fn group_end(&self, place: u32) -> u32 {
+        self.within((place / GROUP + 1) * GROUP)
+    }
+
+    /// The same, or behind a bank's last bucket the first one of the other bank.
+    fn within(&self, place: u32) -> u32 {
+        let bank = place >> BANK_AT;
+        match place >> WAY_BITS & ((1 << (BANK_AT - WAY_BITS)) - 1) >= self.lines {
+            _ if place >= END => END,
+            true => (bank + 1) << BANK_AT,
+            false => place,
+        }
+    }
+
+    /// An item for which `wanted` is true, the first one from a place on that is drawn.
+    pub fn any(
+        &mut self,
+        card: &mut dyn Card,
+        port: &mut RequestPort,
+        drawn: u64,
+        mut wanted: impl FnMut(&Met) -> bool,
+    ) -> Result<Option<Met>, Lost> {
+        let ways = u64::from(self.lines) << WAY_BITS;
+        let bank = (drawn & 1) as u32;
+        let start = bank << BANK_AT | ((drawn >> 1) % ways) as u32;
+        // From there to the end, then from the beginning.
+        for (mut place, end) in [(start, END), (0, start)] {
+            let mut width = 1;
+            while place < end {
+                let (next, met) = self.next(card, port, place, width)?;
+                if let Some(met) = met.filter(&mut wanted) {
+                    return Ok(Some(met));
+                }
+                (place, width) = (next, (2 * width).min(AT_ONCE));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Of each place, what the card says: the place behind what it has looked at, and the item that it has met.
+    fn ask(
+        &self,
+        card: &mut dyn Card,
+        port: &mut RequestPort,
+        places: &[u32],
+    ) -> Result<Vec<(u32, Option<Met>)>, Lost> {
+        let requests: Vec<u8> = places.iter().flat_map(|place| request(*place)).collect();
+        let whole =
+            |replies: &[u8]| replies_of(replies).is_some_and(|all| all.len() == places.len());
+        let replies = port.ask(card, (Speech::Binary, &requests, Hold::default()), whole)?;
+        let replies = replies_of(&replies).ok_or(Lost)?;
+        replies.iter().map(|reply| self.read(reply).ok_or(Lost)).collect()
+    }
+
+    fn read(&self, reply: &[u8]) -> Option<(u32, Option<Met>)> {
+        let (head, body) = reply.split_at_checked(HEADER)?;
+        let (flags, item) = body.split_at_checked(FLAGS)?;
+        let place = u32::from_be_bytes(flags.try_into().ok()?);
+        let met = (!item.is_empty()).then(|| {
+            let (head, key) = item.split_at_checked(ITEM_HEAD)?;
+            Some(Met { db: head[14] & 15, key: key.into() })
+        });
+        (head[6..8] == [0, 0]).then(|| (self.within(place), met.flatten()))
+    }
+}
+
+fn request(place: u32) -> [u8; HEADER] {
+    let mut request = [0; HEADER];
+    (request[0], request[1]) = (wirekv_protocol::binary::REQUEST, WALK);
+    request[12..16].copy_from_slice(&place.to_le_bytes());
+    request
+}
+
+/// The replies, unless the last one is not complete.
+pub fn replies_of(mut bytes: &[u8]) -> Option<Vec<&[u8]>> {
+    let mut replies = Vec::new();
+    while !bytes.is_empty() {
+        let body = u32::from_be_bytes(bytes.get(8..12)?.try_into().ok()?) as usize;
+        let (reply, rest) = bytes.split_at_checked(HEADER + body)?;
+        replies.push(reply);
+        bytes = rest;
+    }
+    Some(replies)
+}

@@ -1,0 +1,138 @@
+// Looks for the next bucket in which anything stands, for a walk through the index: from a place on to the end of
+// its 64 buckets of a bank. Many buckets are on their way at once, and one is looked at every second clock; the
+// bucket that was found is acquired once more, alone, since what comes behind it must be let go first. A walk that
+// finds nothing takes 200 to 300 clocks where memory takes 40; whoever is behind it waits so long.
+//
+// Even buckets come first, then the odd ones. While entries move from even buckets to odd ones only
+// (`one_way`), who goes through all of it meets each item that is there all the time: where it was, or where it
+// has moved to. A set writes the way that its key has.
+`include "lib_assert.svh"
+
+module execute_walk
+  import request_pkg::*;
+  import store_pkg::*;
+(
+  input  logic              clk_i,
+  input  logic              rst_ni,
+  /// log2 of the number of buckets.
+  input  logic [4:0]        index_bits_i,
+  /// Walk, from this place on. Pulses.
+  input  logic              start_i,
+  input  walk_place_t       from_i,
+  output logic              done_o,
+  /// The request ends; until then: ways that hold something, of both banks, their bucket's place, and its slot.
+  input  logic              act_done_i,
+  output logic [15:0]       ways_o,
+  output walk_place_t       place_o,
+  output index_slot_t       slot_o,
+  /// The buckets as they were read.
+  // verilator lint_off UNUSEDSIGNAL
+  input  bucket_t [1:0]     buckets_i,  // what stands in their ways is for others
+  // verilator lint_on UNUSEDSIGNAL
+  input  logic [1:0]        epoch_fits_i,
+  /// Index caches: class ClassExecute. What is taken is read, and stands here in the next clock.
+  output logic [1:0]        acq_valid_o,
+  input  logic [1:0]        acq_ready_i,
+  output line_no_t          acq_line_o,
+  input  logic [1:0]        rsp_valid_i,
+  output logic [1:0]        rsp_ready_o,
+  input  index_slot_t [1:0] rsp_slot_i,
+  output logic [1:0]        rel_o
+);
+
+  /// Buckets on their way: as many as the class may have.
+  localparam int unsigned Ahead = 32;
+
+  typedef enum logic [2:0] {
+    WlIdle,
+    WlSeek,
+    WlAcquire,  // the bucket that was found
+    WlWait,
+    WlHold
+  } state_e;
+
+  state_e state_q;
+  // verilator lint_off UNUSEDSIGNAL
+  walk_place_t from_q;  // it is not behind the end
+  // verilator lint_on UNUSEDSIGNAL
+  walk_place_t place_q;
+  line_no_t next_q, mask;
+  logic [$clog2(Ahead+1)-1:0] way_q;  // on their way
+  logic issued_q, found_q, look_q, looks, takes, issues, bank, last, drained;
+  logic [7:0] ways, ways_q;
+  index_slot_t slot_q;
+  assign bank = from_q.bank;
+  assign mask = ~({26{1'b1}} << (index_bits_i - 5'd1));
+  assign last = (next_q & mask) == mask || next_q[5:0] == '1;
+
+  // What stands in it, the first of all from its way on.
+  always_comb begin
+    for (int w = 0; w < 8; w++) ways[w] = buckets_i[bank].ways[w].off.lap != '0;
+    if (!epoch_fits_i[bank]) ways = '0;
+    if (place_q.line == from_q.line) ways &= 8'hff << from_q.way;
+  end
+
+  assign issues  = acq_valid_o[bank] && acq_ready_i[bank];
+  assign takes   = rsp_valid_i[bank] && rsp_ready_o[bank];
+  assign looks   = state_q == WlSeek && look_q && !found_q;
+  assign drained = way_q == '0 && !look_q;
+  always_comb begin
+    acq_valid_o       = '0;
+    rsp_ready_o       = '0;
+    rel_o             = '0;
+    acq_valid_o[bank] = state_q == WlAcquire ||
+        (state_q == WlSeek && !issued_q && !found_q && 32'(way_q) != Ahead);
+    rsp_ready_o[bank] = state_q == WlWait || (state_q == WlSeek && !look_q && way_q != '0);
+    rel_o[bank]       = (state_q == WlSeek && look_q) ||
+                        (state_q == WlHold && act_done_i && found_q);
+  end
+  assign acq_line_o = (state_q == WlAcquire) ? place_q.line : next_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      state_q <= WlIdle;
+    end else begin
+      unique case (state_q)
+        WlIdle: if (start_i) state_q <= WlSeek;
+        WlSeek: if ((issued_q || found_q) && drained) state_q <= found_q ? WlAcquire : WlHold;
+        WlAcquire: if (issues) state_q <= WlWait;
+        WlWait: if (takes) state_q <= WlHold;
+        default: if (act_done_i) state_q <= WlIdle;
+      endcase
+    end
+    look_q <= takes && state_q == WlSeek;
+    if (state_q == WlIdle) begin
+      from_q   <= from_i;
+      place_q  <= from_i;
+      next_q   <= from_i.line;
+      way_q    <= '0;
+      issued_q <= 1'b0;
+      found_q  <= 1'b0;
+      ways_q   <= '0;
+      look_q   <= 1'b0;
+    end else begin
+      way_q <= way_q + 6'(issues) - 6'(takes);
+      if (issues && state_q == WlSeek) begin
+        next_q   <= next_q + 26'd1;
+        issued_q <= last;
+      end
+      // Where nothing was found it ends at the last one.
+      if (looks && ways != '0) begin
+        found_q <= 1'b1;
+        ways_q  <= ways;
+      end else if (looks && !(issued_q && way_q == '0)) begin
+        place_q.line <= place_q.line + 26'd1;
+      end
+      if (state_q == WlWait && takes) slot_q <= rsp_slot_i[bank];
+    end
+  end
+
+  assign done_o  = (state_q == WlWait && takes) ||
+      (state_q == WlSeek && issued_q && drained && !found_q);
+  assign ways_o  = bank ? {ways_q, 8'd0} : {8'd0, ways_q};
+  assign place_o = place_q;
+  assign slot_o  = slot_q;
+
+  `ASSERT(Alone, !(start_i && state_q != WlIdle))
+
+endmodule

@@ -1,0 +1,198 @@
+"""Commands of the simulated card on all keys of a database: what Redis 7.0 says, alone and in transactions, and what they
+promise while others store. The card's index is small, so that entries move."""
+
+import random
+import re
+import socket
+import struct
+import threading
+from collections import Counter
+
+import pytest
+
+from e2e import reference
+from e2e.conftest import scale
+from resp import compare, servers, wire
+
+OF_ALL = ("KEYS", "SCAN", "DBSIZE", "RANDOMKEY", "FLUSHDB", "FLUSHALL", "EXEC")
+
+
+@pytest.fixture(scope="module")
+def little():
+    """2,048 buckets."""
+    server = servers.card("-I", "16k", megabytes=1)
+    yield server
+    assert server.process.poll() is None and server.stop() == 0, server.tail()
+
+
+def scan(client, *options):
+    """Each call's keys, from the beginning to the end."""
+    cursor, calls = b"0", []
+    while True:
+        cursor, keys = client("SCAN", cursor, *options)
+        calls.append(keys)
+        if cursor == b"0":
+            return calls
+        assert len(calls) < 5000
+
+
+def plain(words, reply):
+    """What must be equal: the order of keys is a server's own."""
+    name = words[0].upper()
+    if isinstance(reply, wire.Error):
+        return str(reply)
+    if name == "KEYS":
+        return sorted(reply)
+    if name == "RANDOMKEY":
+        return reply is None
+    return reply
+
+
+class Streams:
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+
+    def words(self):
+        rng = self.rng
+        key = rng.choice(["a", "b", "c", "key:%d" % rng.randrange(60), "k" * rng.choice([9, 44, 65, 250])])
+        what = rng.choice(["SET"] * 6 + ["DEL", "SETEX", "KEYS", "KEYS", "DBSIZE", "DBSIZE", "RANDOMKEY", "RANDOMKEY", "FLUSH", "SELECT", "GET", "SCAN",
+                          "RENAME", "WRONG"])  # fmt: skip
+        if what == "SET":
+            return ["SET", key, "v" * rng.choice([1, 20, 3000])]
+        if what == "SETEX":
+            return ["SETEX", key, "1000", "v"] if rng.random() < 0.5 else ["PEXPIREAT", key, "1"]
+        if what == "KEYS":
+            return ["KEYS", rng.choice(["*", "*", "key:*", "?", "[a-b]", "k*k", "nothing*", ""])]
+        if what == "FLUSH":
+            return [rng.choice(["FLUSHDB", "FLUSHDB", "FLUSHALL"]), *rng.choice([[], ["SYNC"], ["async"], ["x"]])] if rng.random() < 0.5 else ["GET", key]
+        if what == "SELECT":
+            return ["SELECT", rng.choice(["0", "0", "1", "15"])]
+        if what == "SCAN":
+            return ["SCAN", "0", "COUNT", "4000", *rng.choice([[], ["MATCH", "key*"], ["TYPE", "string"], ["TYPE", "list"]])]
+        if what == "RENAME":
+            return ["RENAME", key, "c"]
+        if what == "WRONG":
+            return rng.choice([["SCAN", "x"], ["SCAN", "0", "COUNT", "0"], ["SCAN", "0", "COUNT", "x"], ["SCAN", "0", "MATCH"], ["KEYS"], ["DBSIZE", "x"]])
+        return [what] if what in ("DBSIZE", "RANDOMKEY") else [what, key]
+
+
+def test_as_redis(redis, little, seed):
+    """One client, in several databases, every third command in a transaction."""
+    clients = []
+    for server in (redis, little):
+        compare.empty(server)
+        clients.append(wire.Client(server))
+    streams, seen, rng = Streams(seed), Counter(), random.Random(seed + 1)
+    for _ in range(scale(400, 8000)):
+        queue = [streams.words()]
+        if rng.random() < 0.15:
+            queue = [["MULTI"], *(streams.words() for _ in range(rng.randrange(1, 9))), ["EXEC"]]
+        replies = [[client(*words) for words in queue] for client in clients]
+        if len(queue) > 1 and isinstance(replies[0][-1], list):
+            inner = [w for w, r in zip(queue[1:-1], replies[0][1:-1], strict=True) if r == b"QUEUED"]
+            both = [[plain(w, r) for w, r in zip(inner, reply[-1], strict=True)] for reply in replies]
+            seen.update(w[0].upper() for w in inner)
+            for words, reply in zip(inner, zip(*both, strict=True), strict=True):
+                if words[0] != "SCAN":
+                    assert reply[0] == reply[1], (queue, words, reply)
+        else:
+            for words, ours in zip(queue, zip(*replies, strict=True), strict=True):
+                if words[0] == "SCAN" and isinstance(ours[0], list):
+                    sets = [{key for call in scan(client, *words[2:]) for key in call} for client in clients]
+                    assert sets[0] == sets[1], words
+                else:
+                    assert plain(words, ours[0]) == plain(words, ours[1]), (words, ours)
+        seen.update(words[0].upper() for words in queue)
+        if seen["EXEC"] % 8 == 0:
+            assert sorted(clients[0]("KEYS", "*")) == sorted(clients[1]("KEYS", "*"))
+    for name in OF_ALL:
+        assert seen[name], name
+
+
+def test_other_databases(little):
+    """A flush of one empties no other; what expires is not told."""
+    compare.empty(little)
+    client = wire.Client(little)
+    for db in range(16):
+        client("SELECT", db)
+        client("MSET", *(word for n in range(20) for word in (f"{db}.{n}", "v")))
+    client("SELECT", 5)
+    assert client("FLUSHDB", "ASYNC") == b"OK" and client("DBSIZE") == 0 and client("KEYS", "*") == [] and client("RANDOMKEY") is None
+    for db in set(range(16)) - {5}:
+        client("SELECT", db)
+        assert sorted(client("KEYS", "*")) == sorted(b"%d.%d" % (db, n) for n in range(20))
+        assert client("RANDOMKEY").startswith(b"%d." % db)
+    assert client("PEXPIRE", "15.3", 1) == 1
+    while client("EXISTS", "15.3"):
+        pass
+    assert client("DBSIZE") == 19 and b"15.3" not in client("KEYS", "*")
+    assert client("FLUSHALL", "SYNC") == b"OK" and client("DBSIZE") == 0
+
+
+def test_random_key(little):
+    """Each key is drawn now and then."""
+    compare.empty(little)
+    client = wire.Client(little)
+    client("MSET", *(word for n in range(30) for word in (f"key{n}", "v")))
+    drawn = Counter(client("RANDOMKEY") for _ in range(scale(400, 2000)))
+    assert len(drawn) >= 25, drawn
+
+
+def test_scan_while_others_store(little, seed):
+    """What is there from the first call to the last is met, though the index is full and entries move: others store and
+    remove keys and rewrite these meanwhile, a walk pauses, and one with a foreign cursor ends."""
+    compare.empty(little)
+    stop, rng, client = threading.Event(), random.Random(seed), wire.Client(little)
+    # Of 16,384 ways.
+    stay = [b"s%d" % n for n in range(14_000)]
+    for i in range(0, len(stay), 50):
+        client("MSET", *(word for key in stay[i : i + 50] for word in (key, "v")))
+
+    def alive(keys):
+        parts = [keys[i : i + 500] for i in range(0, len(keys), 500)]
+        return {key for part in parts for key, value in zip(part, client("MGET", *part), strict=True) if value is not None}
+
+    stay = sorted(alive(stay))
+
+    def others(number):
+        rng, client, n = random.Random(number), wire.Client(little), 0
+        while not stop.is_set():
+            n += 1
+            client("SET", f"new{number}.{n}", "x")
+            client("DEL", f"new{number}.{n - 200}")
+            client("SET", rng.choice(stay), "again", "XX")
+
+    threads = [threading.Thread(target=others, args=(n,)) for n in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(scale(1, 20)):
+            count = rng.choice([200, 500, 2000])
+            met = {key for call in scan(client, "COUNT", count) for key in call}
+            there = alive(stay)
+            assert there <= met, (count, sorted(there - met)[:5])
+            assert len(there) > len(stay) // 2
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    with socket.create_connection(little.memcached) as text:
+        told = reference.ask(text, b"stats card\r\n", b"END\r\n")
+    assert int(re.search(rb"STAT StoreMoves (\d+)", told)[1]) > 20
+    for cursor in (1, 7 << 31, (1 << 64) - 1, 3 << 29):
+        for _ in range(3000):
+            cursor, _keys = client("SCAN", cursor, "COUNT", "100")
+            if cursor == b"0":
+                break
+        assert cursor == b"0"
+
+
+def test_not_from_the_wire(little):
+    """What the request port asks for is unknown to peers."""
+    with socket.create_connection(little.memcached) as sock:
+        for opcode in (0x3F, 0x0A):
+            sock.sendall(struct.pack(">BBHBBHIIQ", 0x80, opcode, 0, 0, 0, 0, 0, 0, 0))
+        reply = b""
+        while len(reply) < 24 + 15 + 24:
+            reply += sock.recv(1000)
+        assert reply[6:8] == b"\0\x81" and reply[24:39] == b"Unknown command" and reply[39 + 1] == 0x0A
