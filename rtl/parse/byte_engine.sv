@@ -119,6 +119,9 @@ module byte_engine
   end
 
   line_info_t line;
+  // In BySkip: only Redis' values are passed so, and who reads the other protocols is not waited for.
+  logic [31:0] skip_len;
+  logic skip_pairs;
   binary_t binary;  // of the request; `is` of its job
   logic
       flags_set,
@@ -170,6 +173,8 @@ module byte_engine
     .array_o   (array),
     .left_o    (left),
     .line_o    (line),
+    .skip_o    (skip_len),
+    .pairs_o   (skip_pairs),
     .numbers_o,
     .flags_o   (flags_set),
     .binary_o  (binary),
@@ -268,8 +273,10 @@ module byte_engine
 
   // A value that goes on in a later job, with more of the command behind it, is read again.
   logic skip_fits, long_pair, more_pairs;
+  place_t skip_end;
+  assign skip_end  = place + skip_len[13:0] + 14'(tail);
   assign more_pairs = line.pairs && left != '0;
-  assign skip_fits = 32'(14'(job_stop_i - place)) >= line.length + 32'(tail);
+  assign skip_fits = 32'(14'(job_stop_i - place)) >= skip_len + 32'(tail);
   assign beyond    = place + (skipped_q ? 14'd0 : need_q[13:0]);
   // So long a command's lines stay, so that it can be read again, and its value be stored.
   logic short, keeps;
@@ -279,11 +286,11 @@ module byte_engine
   assign place_o   = place;
   assign kept_o    = keeps ? line_pos.line : place.line;
   assign again     = (odd && (reads || state_q == ByWord) && !partial_q && short) ||
-                     (state_q == BySkip && (line.length > 32'(ValueMax) || long_pair));
+                     (state_q == BySkip && (skip_len > 32'(ValueMax) || long_pair));
   // Behind a value there is room for one more key.
-  assign long_pair = line.pairs && (14'(go_place - line_pos) > 14'(KeepMax - 320) ||
-                                    line.length + 32'd512 > 32'(item_max_i));
-  assign proven    = state_q == BySkip && line.pairs && left == '0 && skip_fits && !again;
+  assign long_pair = skip_pairs && (14'(skip_end - line_pos) > 14'(KeepMax - 320) ||
+                                    skip_len + 32'd512 > 32'(item_max_i));
+  assign proven    = state_q == BySkip && skip_pairs && left == '0 && skip_fits && !again;
   assign gives_up  = ctx.resp.is && (broken_q || (14'(job_stop_i - line_pos) == 14'(JobBytes) &&
                                                   !(reads_keys && any_keys_q)));
 
@@ -297,7 +304,7 @@ module byte_engine
     end
     if (state_q == BySkip) begin
       go       = 1'b1;
-      go_place = place + line.length[13:0] + 14'(tail);
+      go_place = skip_end;
     end
     if (value_done) begin
       go       = 1'b1;

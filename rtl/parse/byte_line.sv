@@ -43,6 +43,9 @@ module byte_line
   input  logic       word_i,
   /// What the words say.
   output line_info_t line_o,
+  /// Redis: what they say of the command's value, which is passed and counted.
+  output logic [31:0] skip_o,
+  output logic       pairs_o,
   output numbers_t   numbers_o,
   output logic       flags_o,
   output binary_t    binary_o,
@@ -297,6 +300,8 @@ module byte_line
   );
 
   assign line_o    = resp ? resp_line : binary ? header_line : text_line;
+  assign skip_o    = resp_line.length;
+  assign pairs_o   = resp_line.pairs;
   assign numbers_o = resp ? resp_numbers : binary ? header_numbers :
       is_meta(words_line.cmd) ? meta_numbers : words_numbers;
   assign flags_o   = !resp && (binary ? header_flags : is_meta(words_line.cmd) ? meta_flags :
