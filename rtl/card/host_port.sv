@@ -154,7 +154,8 @@ module host_port
   lib_ram #(
     .Width    (512),
     .Depth    (RxLines),
-    .ByteWidth(8)
+    .ByteWidth(8),
+    .Ultra    (1)
   ) u_rx (
     .clk_i,
     .we_i   (writes),
@@ -333,7 +334,8 @@ module host_port
   lib_ram #(
     .Width    (512),
     .Depth    (TxLines),
-    .ByteWidth(8)
+    .ByteWidth(8),
+    .Ultra    (1)
   ) u_tx (
     .clk_i,
     .we_i   (wr_valid_i),

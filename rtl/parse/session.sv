@@ -335,7 +335,8 @@ module session
 
   lib_ram #(
     .Width($bits(ctx_t)),
-    .Depth(Conns)
+    .Depth(Conns),
+    .Ultra(1)
   ) u_ctx (
     .clk_i,
     .we_i   (act_peer_q && (act_op_q == OpDone || act_open_q)),
