@@ -142,8 +142,8 @@ package request_pkg;
     OpHostData,  // a piece of the host's answer: bytes come from the exception queue
     OpCont,      // next piece of a long value's reply
     OpPart,      // part of a long SET's data went into the log; no reply yet
-    OpWalk,      // the request port's: the next item of the index from the place `binary.opaque` on
-    OpEnd        // end of job
+    OpEnd,       // end of job
+    OpWalk       // the request port's: the next item of the index from the place `binary.opaque` on
   } op_e;
 
   typedef enum logic [5:0] {
