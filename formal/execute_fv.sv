@@ -87,7 +87,7 @@ module execute_fv
   // Both come together here: who waits for the other is next's business alone.
   `FV_STREAM(gen_req, req_valid_i, req_ready, {req_i, stamp_i, found_i})
   `FV_STREAM(gen_key, key_valid_i, key_ready, key_i)
-  `FV_ASSUME(no_bad, req_i.op <= OpEnd)
+  `FV_ASSUME(no_bad, req_i.op <= OpWalk)
 
   // ------------------------------------------------ the index' caches
   logic [1:0] rd_en, wr_valid, acq_valid, rsp_ready, rel;
