@@ -130,6 +130,7 @@ module execute_act
     .item_i,
     .extended_i,
     .sum_i,
+    .compares_i  (compares_q),
     .decision_o  (does)
   );
 

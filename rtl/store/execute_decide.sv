@@ -14,11 +14,14 @@ module execute_decide
   // verilator lint_off UNUSEDSIGNAL
   input  sum_t       sum_i,
   // verilator lint_on UNUSEDSIGNAL
+  /// It stands for a clock, since what is known by then matters; of any other it is still what was compared
+  /// for the request before it.
+  input  logic       compares_i,
   output decision_t  decision_o
 );
 
   logic get, touch, number, place_ok, tries, stores, clears, grows, binary, meta, resp;
-  logic other_q, same_q, due_q, creates, fails, expires;
+  logic other, other_q, same_q, due_q, creates, fails, expires;
   resp_when_t only;
   logic [63:0] unique_no, wanted;
   reply_e reply;
@@ -26,9 +29,10 @@ module execute_decide
 
   assign get       = op_i.req.op == OpGet;
   assign number    = op_i.req.op inside {OpIncr, OpDecr};
-  assign touch     = (op_i.req.op == OpTouch && due_q) || (get && op_i.req.touch && !fails);
+  assign touch     = (op_i.req.op == OpTouch && (due_q || !resp)) ||
+                     (get && op_i.req.touch && !fails);
   assign place_ok  = op_i.req.off.lap != '0 && (!op_i.req.key_stored || item_i.place_valid);
-  assign grows     = is_extend(op_i.req.op) && place_ok && item_i.alive && !other_q &&
+  assign grows     = is_extend(op_i.req.op) && place_ok && item_i.alive && !other &&
                      extended_i.fits;
   assign unique_no = off_unique(item_i.off, range_i.lap, range_i.last_lap);
   assign binary    = op_i.req.binary.is;
@@ -40,6 +44,7 @@ module execute_decide
         unique_no != wanted;
     same_q  <= unique_no == op_i.req.num;
   end
+  assign other     = other_q && compares_i;
   // Redis counts from 0 where there is nothing, and appends to nothing.
   assign resp      = op_i.req.resp.is;
   assign creates   = number && (resp || ((binary || meta) && op_i.req.touch)) && !item_i.alive;
@@ -50,10 +55,9 @@ module execute_decide
   assign only    = resp_when_t'(op_i.req.flags[3:0]);
   assign expires = item_i.expiry != '0;
   always_ff @(posedge clk_i)
-    due_q <= !resp ||
-        (expires ? !only.nx && (!only.gt || op_i.req.expiry > item_i.expiry) &&
-                   (!only.lt || op_i.req.expiry < item_i.expiry)
-                 : !only.xx && !only.gt);
+    due_q <= expires ? !only.nx && (!only.gt || op_i.req.expiry > item_i.expiry) &&
+                       (!only.lt || op_i.req.expiry < item_i.expiry)
+                     : !only.xx && !only.gt;
 
   always_comb begin
     // What a SET and its relatives do.
@@ -76,16 +80,16 @@ module execute_decide
       OpAppend, OpPrepend: begin
         tries = (resp || (meta && op_i.req.touch)) && !item_i.alive && op_i.req.cont_start == '0;
         reply = !place_ok ? RpNoMemory : grows ? extended_i.reply :
-            other_q ? RpExists : RpNotStored;
+            other ? RpExists : RpNotStored;
         if (resp && reply == RpNotStored) reply = extended_i.fits ? RpNoMemory : RpTooLarge;
       end
-      OpDelete:  reply = other_q ? RpExists : item_i.alive ? RpDeleted : RpNotFound;
-      OpTouch:   reply = (item_i.alive && due_q) ? RpTouched : RpNotFound;
+      OpDelete:  reply = other ? RpExists : item_i.alive ? RpDeleted : RpNotFound;
+      OpTouch:   reply = (item_i.alive && (due_q || !resp)) ? RpTouched : RpNotFound;
       // An empty value is no number, whosever it is.
       OpIncr, OpDecr:
       if (resp) reply = sum_i.reply;
       else if (!item_i.alive || sum_i.bad) reply = RpNotFound;
-      else reply = (other_q && item_i.vlen != '0) ? RpExists : RpNonNumeric;
+      else reply = (other && item_i.vlen != '0) ? RpExists : RpNonNumeric;
       OpGet:
       if (meta && item_i.alive) reply = RpFound;
       else
@@ -106,7 +110,7 @@ module execute_decide
       (op_i.req.op inside {OpAdd, OpDelete} || (op_i.req.op inside {OpSet, OpReplace} && place_ok));
   assign stores = tries && place_ok;
   // The key's way is cleared: delete, and the old item of a SET that could not be stored.
-  assign clears = item_i.found && ((op_i.req.op == OpDelete && item_i.alive && !other_q) ||
+  assign clears = item_i.found && ((op_i.req.op == OpDelete && item_i.alive && !other) ||
       op_i.req.op == OpTooBig || (op_i.req.op == OpSet && !place_ok));
 
   assign decision_o = '{
@@ -120,7 +124,7 @@ module execute_decide
           writes: item_i.found && (stores || clears),
           empties: op_i.req.op == OpDelete || op_i.req.op == OpTooBig || !place_ok && !number,
           inserts: stores && !item_i.found,
-          sums: creates || (number && item_i.alive && (!other_q || item_i.vlen == '0)),
+          sums: creates || (number && item_i.alive && (!other || item_i.vlen == '0)),
           grows: grows,
           sends: (item_i.alive && (was || (get && !tells && !fails))) ||
               (op_i.req.op == OpCont && item_i.place_valid) || op_i.req.op == OpWalk,

@@ -172,3 +172,28 @@ def test_meta(small):
             bench.sleep(random.choice((1, 6000)))
     assert len(seen) > 25, seen
     assert not bench.rkey.items
+
+
+def test_behind_another(small):
+    """What a request does is not what was found out about the CAS unique or the expiry for the one before it."""
+    bench = Meta(small, 0, 0)
+    mine, yours = b"mine", b"yours"
+    for before, op, expiry in (
+        ({"op": T.OpDelete, "meta": {"is": 1}, "num": 1}, T.OpDelete, 0),
+        ({"op": T.OpDelete, "binary": {"is": 1}, "num": 1}, T.OpDelete, 0),
+        ({"op": T.OpTouch, "resp": {"is": 1}, "flags": T.resp_when_t.pack({"xx": 1}), "expiry": bench.model.now + 9000},
+         T.OpTouch, bench.model.now + 5000),
+    ):  # fmt: skip
+        sets = [{"op": T.OpSet, "_key": key, "_value": b"abc", "meta": {"is": 1}} for key in (mine, yours)]
+        for _ in range(2):
+            bench.job([dict(one) for one in sets])
+            bench.idle()
+        bench.job([{"_key": mine, **before}, {"op": op, "_key": yours, "expiry": expiry}])
+        bench.idle()
+        bench.seen.clear()
+        bench.job([{"op": T.OpGet, "_key": key, "meta": {"is": 1, "get": 1}} for key in (mine, yours)])
+        bench.idle()
+        stays, touched = bench.seen
+        assert stays["reply"] == T.RpFound and stays["expiry"] == 0, (before, stays)
+        assert touched["reply"] == (T.RpFound if op == T.OpTouch else T.RpNotFound), (before, touched)
+        assert touched["expiry"] == expiry, (before, touched)
