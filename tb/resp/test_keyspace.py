@@ -138,6 +138,13 @@ def test_random_key(little):
     assert len(drawn) >= 25, drawn
 
 
+def moves(server):
+    """Entries of the index that have moved since it began."""
+    with socket.create_connection(server.memcached) as text:
+        told = reference.ask(text, b"stats card\r\n", b"END\r\n")
+    return int(re.search(rb"STAT StoreMoves (\d+)", told)[1])
+
+
 def test_scan_while_others_store(little, seed):
     """What is there from the first call to the last is met, though the index is full and entries move: others store and
     remove keys and rewrite these meanwhile, a walk pauses, and one with a foreign cursor ends."""
@@ -165,8 +172,11 @@ def test_scan_while_others_store(little, seed):
     threads = [threading.Thread(target=others, args=(n,)) for n in range(2)]
     for thread in threads:
         thread.start()
+    rounds = 0
     try:
-        for _ in range(scale(1, 20)):
+        # So that enough entries move under a walk, however fast the others are.
+        while rounds < scale(1, 20) or (moves(little) <= 20 and rounds < 20):
+            rounds += 1
             count = rng.choice([200, 500, 2000])
             met = {key for call in scan(client, "COUNT", count) for key in call}
             there = alive(stay)
@@ -176,9 +186,9 @@ def test_scan_while_others_store(little, seed):
         stop.set()
         for thread in threads:
             thread.join()
-    with socket.create_connection(little.memcached) as text:
-        told = reference.ask(text, b"stats card\r\n", b"END\r\n")
-    assert int(re.search(rb"STAT StoreMoves (\d+)", told)[1]) > 20
+    assert moves(little) > 20
+    compare.empty(little)
+    client("MSET", *(word for key in stay[:50] for word in (key, "v")))
     for cursor in (1, 7 << 31, (1 << 64) - 1, 3 << 29):
         for _ in range(3000):
             cursor, _keys = client("SCAN", cursor, "COUNT", "100")
