@@ -21,6 +21,8 @@ module merge
   output header_t header_o
 );
 
+  /// Nothing but the end of a value is waiting.
+  localparam ahead_t AheadCrlf = '{ending: EnCrlf, reply: FxNone};
   ahead_t waiting_q, waiting_d, both;
   fixed_t reply, resp_text, meta_text;
   ending_t ending;
@@ -142,9 +144,7 @@ module merge
     if ((res_i.resp.is || res_i.meta.is) && res_i.kind == RsValue) begin
       rec_o.own  = FxNone;
       rec_o.klen = '0;
-      if (res_i.head && !rec_o.inner && waiting_q == ahead_t
-'{ending: EnCrlf, reply: FxNone}
-          ) begin
+      if (res_i.head && !rec_o.inner && waiting_q == AheadCrlf) begin
         rec_o.ahead = '0;
         rec_o.joins = 1'b1;
       end

@@ -98,7 +98,7 @@ module execute_insert
   logic [3:0] move_q;  // entry that might move
   logic bank_q, other_bank, odd;  // of insert_q
   logic [15:0] least;
-  line_no_t line_mask, other_line_q;
+  line_no_t mask, other_line_q;
   index_slot_t other_slot_q;
   logic [7:0] other_free_q;
   logic [7:0][1:0] other_uses_q;
@@ -106,7 +106,7 @@ module execute_insert
   assign odd        = ones(free_q[7:0]) < ones(free_q[15:8]);
   assign least      = evicted(uses_q, turn_q);
   assign other_bank = !move_q[3];
-  assign line_mask  = ~({26{1'b1}} << (index_bits_i - 5'd1));
+  assign mask       = line_mask(index_bits_i);
 
   always_comb begin
     state_d = state_q;
@@ -183,7 +183,7 @@ module execute_insert
   assign moved_o    = state_q == MvWrite && put_ready_i;
   assign evicted_o  = state_q == InEvict;
 
-  assign acq_line_o = op_i.found.line[move_q[3]] ^ (other_line(way_i.tag) & line_mask);
+  assign acq_line_o = op_i.found.line[move_q[3]] ^ (other_line(way_i.tag) & mask);
   always_comb begin
     acq_valid_o = '0;
     rsp_ready_o = '0;

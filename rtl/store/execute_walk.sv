@@ -62,7 +62,7 @@ module execute_walk
   logic [7:0] ways, ways_q;
   index_slot_t slot_q;
   assign bank = from_q.bank;
-  assign mask = ~({26{1'b1}} << (index_bits_i - 5'd1));
+  assign mask = line_mask(index_bits_i);
   assign last = (next_q & mask) == mask || next_q[5:0] == '1;
 
   // What stands in it, the first of all from its way on.

@@ -73,7 +73,7 @@ module lookup
   logic [1:0] acquired_q;
   logic [$clog2(Waiting+1)-1:0] unused_wait, unused_out;
 
-  assign mask   = ~({26{1'b1}} << (index_bits_i - 5'd1));
+  assign mask   = line_mask(index_bits_i);
   assign first  = hash_i[26:0] & {mask, 1'b1};
   assign second = first[26:1] ^ (other_line(hash_i[63:50]) & mask);
 

@@ -160,6 +160,11 @@ package store_pkg;
     return 16'((23'({unit, 4'h0}) + 23'(bytes) + 23'd63) >> 6);
   endfunction
 
+  /// The bits that number a bank's buckets, of 2 to the power of `index_bits` in both banks.
+  function automatic line_no_t line_mask(input logic [4:0] index_bits);
+    return ~({26{1'b1}} << (index_bits - 5'd1));
+  endfunction
+
   /// The two buckets of an entry are f(tag) apart, and f is odd: one of them is even. This is f
   /// without its lowest bit: the distance of their lines in the two banks.
   function automatic line_no_t other_line(input logic [13:0] tag);

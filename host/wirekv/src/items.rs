@@ -9,6 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::hash::BuildHasher;
 
 use wirekv_card::Card;
+use wirekv_protocol::binary::HEADER;
 use wirekv_protocol::redis::{Error, Key, NO_MEMORY};
 use wirekv_protocol::store::{Fields, Full, Stamp};
 use wirekv_protocol::Engine;
@@ -29,8 +30,6 @@ const FLUSHED_AT_ONCE: usize = 4096;
 
 const GET: u8 = 0x00;
 const SET: u8 = 0x01;
-/// Of a binary request or reply.
-const HEADER: usize = 24;
 
 /// What a key has in the card.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use wirekv_card::{csr, Card};
+use wirekv_protocol::binary::{HEADER, REQUEST};
 
 use crate::port::{Hold, Lost, RequestPort, Speech};
 
 const WALK: u8 = 0x3f;
-/// Of a binary request or reply; its flags; of an item.
-const HEADER: usize = 24;
+/// Bytes of a reply's flags, and of an item's header.
 const FLAGS: usize = 4;
 const ITEM_HEAD: usize = 16;
 /// Bits of a place: the way, the bucket's line in its bank, the bank, the end.
@@ -214,7 +214,7 @@ impl Walks {
 
 fn request(place: u32) -> [u8; HEADER] {
     let mut request = [0; HEADER];
-    (request[0], request[1]) = (wirekv_protocol::binary::REQUEST, WALK);
+    (request[0], request[1]) = (REQUEST, WALK);
     request[12..16].copy_from_slice(&place.to_le_bytes());
     request
 }
