@@ -40,9 +40,6 @@ module execute_walk
   output logic [1:0]        rel_o
 );
 
-  /// Buckets on their way: as many as the class may have.
-  localparam int unsigned Ahead = 32;
-
   typedef enum logic [2:0] {
     WlIdle,
     WlSeek,
@@ -57,7 +54,7 @@ module execute_walk
   // verilator lint_on UNUSEDSIGNAL
   walk_place_t place_q;
   line_no_t next_q, mask;
-  logic [$clog2(Ahead+1)-1:0] way_q;  // on their way
+  logic [$clog2(WalkAhead+1)-1:0] way_q;  // on their way
   logic issued_q, found_q, look_q, looks, takes, issues, bank, last, drained;
   logic [7:0] ways, ways_q;
   index_slot_t slot_q;
@@ -81,7 +78,7 @@ module execute_walk
     rsp_ready_o       = '0;
     rel_o             = '0;
     acq_valid_o[bank] = state_q == WlAcquire ||
-        (state_q == WlSeek && !issued_q && !found_q && 32'(way_q) != Ahead);
+        (state_q == WlSeek && !issued_q && !found_q && 32'(way_q) != WalkAhead);
     rsp_ready_o[bank] = state_q == WlWait || (state_q == WlSeek && !look_q && way_q != '0);
     rel_o[bank]       = (state_q == WlSeek && look_q) ||
                         (state_q == WlHold && act_done_i && found_q);

@@ -234,7 +234,7 @@ module store
       .Classes(2),
       .OwnWays(IndexOwnWays),
       .Avoid  (IndexAvoid),
-      .Waiting({9'd32, 9'd256}),
+      .Waiting({9'(WalkAhead), 9'd256}),
       .Reads  (2),
       .Writes (1),
       .Split  (1'b1),

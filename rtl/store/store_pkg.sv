@@ -110,6 +110,9 @@ package store_pkg;
     in_banks[!bank] = 4'(count) >> 1;
   endfunction
 
+  /// Buckets that a walk has on their way: as many as its class of the index' caches may wait for.
+  localparam int unsigned WalkAhead = 32;
+
   /// Lines of an item that are fetched before its request is executed.
   localparam int unsigned PrefetchLines = 4;
 
