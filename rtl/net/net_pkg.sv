@@ -447,6 +447,34 @@ package net_pkg;
     return plain[16] ? carried : plain[15:0];
   endfunction
 
+  // Words of a one's-complement sum are added without carry chains, until two are left: a bit that a column
+  // sends up goes to the next column, out of the last one to the first. What is not all zeros stays so.
+  typedef logic [15:0] word_t;
+
+  function automatic word_t majority(input word_t a, input word_t b, input word_t c);
+    return (a & b) | (a & c) | (b & c);
+  endfunction
+
+  /// Two words with the sum of three.
+  function automatic word_t [1:0] sum3(input word_t [2:0] words);
+    word_t up;
+    up = majority(words[0], words[1], words[2]);
+    return {{up[14:0], up[15]}, words[0] ^ words[1] ^ words[2]};
+  endfunction
+
+  /// Three words with the sum of six: each of their bits is a function of six, which is a LUT.
+  function automatic word_t [2:0] sum6(input word_t [5:0] words);
+    word_t low, high, up0, up1, up2, twos, fours;
+    low   = words[0] ^ words[1] ^ words[2];
+    high  = words[3] ^ words[4] ^ words[5];
+    up0   = majority(words[0], words[1], words[2]);
+    up1   = majority(words[3], words[4], words[5]);
+    up2   = low & high;
+    twos  = up0 ^ up1 ^ up2;
+    fours = majority(up0, up1, up2);
+    return {{fours[13:0], fours[15:14]}, {twos[14:0], twos[15]}, low ^ high};
+  endfunction
+
   function automatic logic [15:0] swap16(input logic [15:0] word);
     return {word[7:0], word[15:8]};
   endfunction

@@ -56,8 +56,9 @@ module rx_cut
     end
   end
 
-  logic sum_valid, sum_ok_q;
-  logic [31:0] sum;
+  logic sum_valid, two_valid_q, sum_ok_q;
+  word_t [2:0] sum;
+  word_t [1:0] two_q;
 
   checksum u_checksum (
     .clk_i,
@@ -66,13 +67,17 @@ module rx_cut
     .first_i(left_first_q),
     .last_i (left_beat_q.last),
     .data_i (left_beat_q.data),
-    .from_i (left_first_q ? left_ctl_q.sum_from : '0),
-    .below_i(part_q),
+    .lanes_i(lanes_below(part_q) & lanes_from(left_first_q ? left_ctl_q.sum_from : '0)),
     .init_i (left_ctl_q.sum_init),
     .valid_o(sum_valid),
     .sum_o  (sum)
   );
-  always_ff @(posedge clk_i) if (sum_valid) sum_ok_q <= &fold(sum);
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) two_valid_q <= 1'b0;
+    else two_valid_q <= sum_valid;
+    if (sum_valid) two_q <= sum3(sum);
+    if (two_valid_q) sum_ok_q <= &fold(two_q);
+  end
 
   // ---------------------------------------------------------------- turn: payload to lane 0
   typedef struct packed {

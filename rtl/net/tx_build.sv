@@ -224,9 +224,11 @@ module tx_build
   );
 
   // ---------------------------------------------------------------- sum
-  logic payload_valid;
-  logic [15:0] l4_head, ip_sum_head;
-  logic [31:0] payload_sum;
+  logic sum_valid_q, sum_first_q, sum_last_q, payload_valid;
+  line_t sum_data_q;
+  logic [63:0] sum_lanes_q;
+  word_t l4_head, ip_sum_head;
+  word_t [2:0] payload;
 
   typedef struct packed {
     logic [15:0] ip;
@@ -234,18 +236,28 @@ module tx_build
   } sums_t;
   sums_t sums_d, sums;
 
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) sum_valid_q <= 1'b0;
+    else sum_valid_q <= item_fire;
+    if (item_fire) begin
+      sum_data_q  <= in_beat.data;
+      sum_lanes_q <= lanes_below(in_beat.len);
+      sum_first_q <= item_first_q;
+      sum_last_q  <= in_beat.last;
+    end
+  end
+
   checksum u_checksum (
     .clk_i,
     .rst_ni,
-    .valid_i(item_fire),
-    .first_i(item_first_q),
-    .last_i (in_beat.last),
-    .data_i (in_beat.data),
-    .from_i ('0),
-    .below_i(in_beat.len),
+    .valid_i(sum_valid_q),
+    .first_i(sum_first_q),
+    .last_i (sum_last_q),
+    .data_i (sum_data_q),
+    .lanes_i(sum_lanes_q),
     .init_i ('0),
     .valid_o(payload_valid),
-    .sum_o  (payload_sum)
+    .sum_o  (payload)
   );
 
   // The headers' words beside the payload's: three clocks as well.
@@ -260,7 +272,9 @@ module tx_build
   );
 
   assign sums_d.ip = ip_sum_head;
-  assign sums_d.l4 = ~fold(32'(swap16(fold(payload_sum))) + 32'(l4_head));
+  assign sums_d.l4 = ~fold(sum3(sum6({
+    word_t'(0), word_t'(0), l4_head, swap16(payload[2]), swap16(payload[1]), swap16(payload[0])
+  })));
 
   // Never full: its packets are in u_head too.
   lib_fifo #(

@@ -9,29 +9,18 @@ module tx_sums
   input  logic        valid_i,
   input  tx_head_t    head_i,
   /// IPv4's checksum.
-  output logic [15:0] ip_o,
+  output word_t      ip_o,
   /// What the transport's checksum covers but for the payload, folded.
-  output logic [15:0] l4_o
+  output word_t      l4_o
 );
 
-  typedef struct packed {
-    logic [17:0] ip_high;  // words of the peer's address
-    logic [17:0] ip_low;
-    logic [17:0] ports;    // and protocol, our address
-    logic [17:0] seq_ack;
-    logic [17:0] times;    // the option
-    logic [17:0] rest;     // of the header, and the length
-    logic [17:0] ip4;      // the IPv4 header without the peer's address
-  } words_t;
-
-  function automatic logic [17:0] sum4(input logic [63:0] words);
-    return (18'(words[63:48]) + 18'(words[47:32])) + (18'(words[31:16]) + 18'(words[15:0]));
-  endfunction
-
-  words_t words_q;
-  logic words_valid_q, total_valid_q;
-  logic [19:0] l4_total_q[2];
-  logic [18:0] ip_total_q;
+  localparam int unsigned L4Words = 24;
+  localparam int unsigned Ip4Words = 6;
+  word_t [L4Words-1:0] l4_words;
+  word_t [Ip4Words-1:0] ip4_words;
+  word_t [1:0] l4_two_q, ip4_two_q;
+  tx_head_t head_q;
+  logic head_valid_q, two_valid_q;
   logic [15:0] proto, our_port;
   // Of our addresses, a word a clock: they change no oftener than the user's mind. Of IPv4's with
   // version, length, TOS, TTL 64 and the length of the header; of the option with our MAC address.
@@ -52,49 +41,70 @@ module tx_sums
   end
 
   always_comb begin
-    unique case (head_i.kind)
-      TxTcp:   {proto, our_port} = {7'd0, head_i.bad, ProtoTcp, our_tcp_port(cfg_i, head_i.peer)};
+    unique case (head_q.kind)
+      TxTcp:   {proto, our_port} = {7'd0, head_q.bad, ProtoTcp, our_tcp_port(cfg_i, head_q.peer)};
       TxUdp:   {proto, our_port} = {8'd0, ProtoUdp, cfg_i.udp_port};
       default: {proto, our_port} = {8'd0, ProtoIcmp6, Icmp6Advertise};
     endcase
   end
 
+  always_comb begin
+    l4_words = {
+      head_q.peer.ip,
+      our_sum_q[head_q.peer.ours],
+      proto,
+      our_port,
+      head_q.peer.port,
+      head_q.seq,
+      head_q.ack,
+      head_q.l4_len,
+      {7 * $bits(word_t) {1'b0}}
+    };
+    unique case (head_q.kind)
+      TxTcp:   l4_words[6:5] = {head_q.offset_flags, head_q.wnd};
+      TxUdp:   l4_words[6] = head_q.l4_len;
+      default: l4_words[6:5] = {our_sum_q[head_q.peer.ours], our_link_q};
+    endcase
+    if (head_q.kind == TxTcp && head_q.times.valid) begin
+      l4_words[4:0] = {head_q.times.value, head_q.times.echo, TimesHead[31:16] + TimesHead[15:0]};
+    end
+    // DF or identification, protocol; total length.
+    ip4_words = {
+      head_q.peer.ip[31:0], our_ip4_q, {1'b0, head_q.df, 14'd0} | head_q.id, proto, head_q.l4_len
+    };
+  end
+
+  // 24 words as six, three, two.
+  function automatic word_t [1:0] two_of(input word_t [L4Words-1:0] words);
+    return sum3(
+        sum6(
+            {
+              sum6({sum6(words[23:18]), sum6(words[17:12])}),
+              sum6({sum6(words[11:6]), sum6(words[5:0])})
+            })
+    );
+  endfunction
+
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      words_valid_q <= 1'b0;
-      total_valid_q <= 1'b0;
+      head_valid_q <= 1'b0;
+      two_valid_q  <= 1'b0;
     end else begin
-      words_valid_q <= valid_i;
-      total_valid_q <= words_valid_q;
+      head_valid_q <= valid_i;
+      two_valid_q  <= head_valid_q;
     end
-    if (valid_i) begin
-      words_q.ip_high <= sum4(head_i.peer.ip[127:64]);
-      words_q.ip_low  <= sum4(head_i.peer.ip[63:0]);
-      words_q.ports   <= sum4({our_port, head_i.peer.port, proto,
-                               our_sum_q[head_i.peer.ours]});
-      words_q.seq_ack <= sum4({head_i.seq, head_i.ack});
-      words_q.times   <= head_i.times.valid ? sum4({head_i.times.value, head_i.times.echo}) : '0;
-      words_q.rest    <= 18'(head_i.l4_len) +
-          (head_i.kind == TxTcp ? 18'(head_i.offset_flags) + 18'(head_i.wnd) +
-               (head_i.times.valid ? 18'(TimesHead[31:16]) + 18'(TimesHead[15:0]) : '0) :
-           head_i.kind == TxUdp ? 18'(head_i.l4_len) :
-           18'(our_sum_q[head_i.peer.ours]) + 18'(our_link_q));
-      // DF or identification, protocol; total length.
-      words_q.ip4     <= sum4({our_ip4_q, {1'b0, head_i.df, 14'd0} | head_i.id, proto,
-                               head_i.l4_len});
+    if (valid_i) head_q <= head_i;
+    if (head_valid_q) begin
+      l4_two_q  <= two_of(l4_words);
+      ip4_two_q <= sum3(sum6(ip4_words));
     end
-    if (words_valid_q) begin
-      l4_total_q[0] <= (20'(words_q.ip_high) + 20'(words_q.ip_low)) + 20'(words_q.rest);
-      l4_total_q[1] <= (20'(words_q.ports) + 20'(words_q.seq_ack)) + 20'(words_q.times);
-      ip_total_q    <= 19'(words_q.ip_low) + 19'(words_q.ip4);
-    end
-    if (total_valid_q) begin
-      l4_o <= fold(32'(l4_total_q[0]) + 32'(l4_total_q[1]));
-      ip_o <= ~fold(32'(ip_total_q));
+    if (two_valid_q) begin
+      l4_o <= fold(l4_two_q);
+      ip_o <= ~fold(ip4_two_q);
     end
   end
 
   logic unused;
-  assign unused = ^{cfg_i.mtu, head_i};
+  assign unused = ^{cfg_i.mtu, head_q};
 
 endmodule
