@@ -142,7 +142,7 @@ async def fast_retransmit_measures_nothing(dut):
         path.peer.send()
     _, payload = await path.peer.answer()
     assert payload == stream(1, path.at, 1)
-    await path.ack(200, sample=False)         # 300 ms after it was sent first
+    await path.ack(300, sample=False)         # 400 ms after it was sent first
     await path.say()
     await path.lose()
     assert path.bench.counts["TcpCountFastRexmits"] == 1
