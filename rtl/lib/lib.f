@@ -9,6 +9,8 @@ rtl/lib/lib_arb.sv
 rtl/lib/lib_limit.sv
 rtl/lib/lib_clock.sv
 rtl/lib/lib_counters.sv
+rtl/lib/lib_add.sv
+rtl/lib/lib_sum.sv
 rtl/lib/lib_rotate.sv
 rtl/lib/lib_pack.sv
 rtl/lib/lib_join.sv

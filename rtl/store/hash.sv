@@ -95,19 +95,74 @@ module hash
   end
 
   // ---------------------------------------------------------------- products and their sum
-  logic [7:0][63:0] product_q;
-  logic [63:0] sum_q, low_q, high_q, total;
+  // A DSP multiplies limbs of 17 bits. What comes of them is summed by its weight, and put together once
+  // for all eight products.
+  logic [7:0][33:0] low_part_q, high_part_q;
+  logic [15:0][33:0] middle_part_q;
+  logic [7:0][36:0] low_terms;
+  logic [15:0][35:0] middle_terms;
+  logic [7:0][29:0] high_terms;
+  logic [36:0] low_sum, low_sum_q;
+  logic [35:0] middle_sum, middle_sum_q;
+  logic [29:0] high_sum, high_sum_q;
+  logic [63:0] low_q, high_q, earlier, total;
   logic [7:0] len_q;
 
-  assign total = ((number_q[2][0] ? ((number_q[2][1]) ? high_q : low_q) : '0)) + sum_q;
+  for (genvar i = 0; i < 8; i++) begin : gen_term
+    assign low_terms[i]        = 37'(low_part_q[i]);
+    assign middle_terms[2*i]   = 36'(middle_part_q[2*i]);
+    assign middle_terms[2*i+1] = 36'(middle_part_q[2*i+1]);
+    assign high_terms[i]       = high_part_q[i][29:0];
+  end
+
+  lib_sum #(
+    .N    (8),
+    .Width(37)
+  ) u_low (
+    .terms_i(low_terms),
+    .sum_o  (low_sum)
+  );
+
+  lib_sum #(
+    .N    (16),
+    .Width(36)
+  ) u_middle (
+    .terms_i(middle_terms),
+    .sum_o  (middle_sum)
+  );
+
+  lib_sum #(
+    .N    (8),
+    .Width(30)
+  ) u_high (
+    .terms_i(high_terms),
+    .sum_o  (high_sum)
+  );
+
+  assign earlier = !number_q[2][0] ? '0 : number_q[2][1] ? high_q : low_q;
+
+  lib_sum #(
+    .N    (4),
+    .Width(64)
+  ) u_total (
+    .terms_i({earlier, {high_sum_q, low_sum_q[33:0]}, {27'd0, low_sum_q[36:34], 34'd0},
+              {11'd0, middle_sum_q, 17'd0}}),
+    .sum_o  (total)
+  );
 
   always_ff @(posedge clk_i) begin
     if (advance && valid_q[0]) begin
-      for (int i = 0; i < 8; i++) product_q[i] <= 64'(added_q[i]) * 64'(added_q[i+8]);
+      for (int i = 0; i < 8; i++) begin
+        low_part_q[i]        <= 34'(added_q[i][16:0]) * 34'(added_q[i+8][16:0]);
+        middle_part_q[2*i]   <= 34'(added_q[i][16:0]) * 34'(added_q[i+8][31:17]);
+        middle_part_q[2*i+1] <= 34'(added_q[i][31:17]) * 34'(added_q[i+8][16:0]);
+        high_part_q[i]       <= 34'(added_q[i][31:17]) * 34'(added_q[i+8][31:17]);
+      end
     end
     if (advance && valid_q[1]) begin
-      sum_q <= ((product_q[0] + product_q[1]) + (product_q[2] + product_q[3])) +
-          ((product_q[4] + product_q[5]) + (product_q[6] + product_q[7]));
+      low_sum_q    <= low_sum;
+      middle_sum_q <= middle_sum;
+      high_sum_q   <= high_sum;
     end
     if (advance && valid_q[2]) begin
       if (number_q[2][1]) high_q <= total;
@@ -120,29 +175,60 @@ module hash
   end
 
   // ---------------------------------------------------------------- finaliser
-  // 64-bit products in two clocks: three 32-bit ones, then their sum.
-  logic [63:0] mixed, mixed_high_q, first_low_q, second, second_low_q, result_q;
-  logic [31:0] first_a_q, first_b_q, second_a_q, second_b_q;
-  logic [63:0] start, high2_q;
+  // 64-bit products in two clocks: those of limbs, then their sum with their weights.
+  typedef logic [3:0][16:0] limbs_t;
+  typedef logic [3:0][3:0][33:0] parts_t;
+
+  function automatic limbs_t limbs(input logic [63:0] n);
+    return {17'(n[63:51]), n[50:34], n[33:17], n[16:0]};
+  endfunction
+  function automatic parts_t parts(input limbs_t a, input limbs_t b);
+    parts = '0;
+    for (int i = 0; i < 4; i++) for (int j = 0; j < 4 - i; j++) parts[i][j] = 34'(a[i]) * 34'(b[j]);
+  endfunction
+
+  logic [63:0] start, mixed, mixed_high_q, second, high2_q, result_q;
+  // verilator lint_off UNUSEDSIGNAL
+  parts_t [1:0] parts_q;  // what is beyond 64 bits is lost
+  // verilator lint_on UNUSEDSIGNAL
+  logic [1:0][63:0] product;
   assign start  = low_q + 64'(len_q);
   assign mixed  = start ^ (start >> 32);
   assign second = mixed_high_q ^ (mixed_high_q >> 29);
 
+  for (genvar n = 0; n < 2; n++) begin : gen_product
+    parts_t p;
+    logic [63:0] sum;
+    logic [29:0] upper;
+    assign p = parts_q[n];
+
+    lib_sum #(
+      .N    (4),
+      .Width(64)
+    ) u_sum (
+      .terms_i({{p[0][2][29:0], p[0][0]}, {p[0][3][12:0], p[0][1], 17'd0},
+                {p[3][0][12:0], p[1][0], 17'd0}, (n == 0) ? high2_q : 64'd0}),
+      .sum_o  (sum)
+    );
+
+    lib_sum #(
+      .N    (4),
+      .Width(30)
+    ) u_upper (
+      .terms_i({p[1][1][29:0], p[2][0][29:0], {p[1][2][12:0], 17'd0}, {p[2][1][12:0], 17'd0}}),
+      .sum_o  (upper)
+    );
+    assign product[n] = {sum[63:34] + upper, sum[33:0]};
+  end
+
   always_ff @(posedge clk_i) begin
     if (advance && valid_q[3]) begin
-      first_low_q <= 64'(mixed[31:0]) * 64'(mix_key_i[0][31:0]);
-      first_a_q   <= mixed[31:0] * mix_key_i[0][63:32];
-      first_b_q   <= mixed[63:32] * mix_key_i[0][31:0];
-      high2_q     <= high_q;
+      parts_q[0] <= parts(limbs(mixed), limbs(mix_key_i[0]));
+      high2_q    <= high_q;
     end
-    if (advance && valid_q[4])
-      mixed_high_q <= first_low_q + {first_a_q + first_b_q, 32'd0} + high2_q;
-    if (advance && valid_q[5]) begin
-      second_low_q <= 64'(second[31:0]) * 64'(mix_key_i[1][31:0]);
-      second_a_q   <= second[31:0] * mix_key_i[1][63:32];
-      second_b_q   <= second[63:32] * mix_key_i[1][31:0];
-    end
-    if (advance && valid_q[6]) result_q <= second_low_q + {second_a_q + second_b_q, 32'd0};
+    if (advance && valid_q[4]) mixed_high_q <= product[0];
+    if (advance && valid_q[5]) parts_q[1] <= parts(limbs(second), limbs(mix_key_i[1]));
+    if (advance && valid_q[6]) result_q <= product[1];
   end
 
   logic [15:0][63:0] of_db;
