@@ -3,7 +3,10 @@
 //
 // A line comes out as soon as its lane 63 is filled, and the rest at the last chunk. A packet of 0
 // bytes gives one line without a valid lane; so does a last chunk of 0 bytes behind a full line.
-module lib_join (
+module lib_join #(
+  /// As lib_pack's.
+  parameter bit Register = 1
+) (
   input  logic         clk_i,
   input  logic         rst_ni,
   /// Chunks: len bytes, 0..64, from lane start of data on; lane 0 follows lane 63.
@@ -27,7 +30,9 @@ module lib_join (
 
   logic [6:0] unused_end;
 
-  lib_pack u_pack (
+  lib_pack #(
+    .Register(Register)
+  ) u_pack (
     .clk_i,
     .rst_ni,
     .s_valid_i,

@@ -5,7 +5,11 @@
 
 module lib_pack
   import lib_pkg::*;
-(
+#(
+  /// A register stage behind it. Without one latency is 2, and a ready of the line comes to the chunks in the
+  /// same clock.
+  parameter bit Register = 1
+) (
   input  logic         clk_i,
   input  logic         rst_ni,
   /// Chunks: len bytes, 0..64, from lane start of data on; lane 0 follows lane 63.
@@ -147,18 +151,24 @@ module lib_pack
   end
 
   line_t m_line;
-  lib_reg #(
-    .T(line_t)
-  ) u_out (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(out_valid),
-    .s_ready_o(out_ready),
-    .s_data_i (out),
-    .m_valid_o,
-    .m_ready_i,
-    .m_data_o (m_line)
-  );
+  if (Register) begin : gen_register
+    lib_reg #(
+      .T(line_t)
+    ) u_out (
+      .clk_i,
+      .rst_ni,
+      .s_valid_i(out_valid),
+      .s_ready_o(out_ready),
+      .s_data_i (out),
+      .m_valid_o,
+      .m_ready_i,
+      .m_data_o (m_line)
+    );
+  end else begin : gen_none
+    assign m_valid_o = out_valid;
+    assign out_ready = m_ready_i || !out_valid;
+    assign m_line    = out;
+  end
   assign m_data_o = m_line.data;
   assign m_strb_o = m_line.strb;
   assign m_end_o  = m_line.stop;

@@ -1,7 +1,7 @@
 // The log's appender: gives each item its place at the head (log_place), lays header, key and value out
 // in lines (log_lay) and writes these into the log's line cache (log_write). A place is given 3 clocks
 // after the request; initiation interval 1, or the number of lines that the item touches; its lines are
-// in the cache about 12 clocks after its bytes.
+// in the cache about 15 clocks after its bytes.
 
 module log
   import wirekv_pkg::*;

@@ -44,11 +44,22 @@ module log_lay
 );
 
   // ---------------------------------------------------------------- values to lines
-  logic in_valid, join_valid, join_ready, beat_go, begun_q;
+  // Chunks wait before the join, in UltraRAM; so its lines need no register before header and key are laid
+  // over them, and who gives bytes does not wait for who takes lines.
+  typedef struct packed {
+    beat_t      beat;
+    logic       first;
+    logic [5:0] start;
+    logic [5:0] lane;
+  } chunk_in_t;
+
+  logic in_valid, join_valid, join_ready, beat_go, begun_q, chunk_valid, chunk_ready;
   beat_t in;
+  chunk_in_t chunk;
+  logic [4:0] unused_chunks;
   line_t join_line;
   strb_t join_strb;
-  logic join_last, join_out, join_out_ready, where_room, where_valid;
+  logic join_last, join_out, join_out_ready, where_room, where_valid_q;
   logic [5:0] value_lane;
 
   assign in_valid   = piece_i.own ? ownb_valid_i : putb_valid_i;
@@ -64,17 +75,36 @@ module log_lay
     else if (beat_go) begun_q <= !in.last;
   end
 
-  lib_join u_join (
+  lib_fifo #(
+    .T    (chunk_in_t),
+    .Depth(16),
+    .Ultra(1'b1)
+  ) u_chunks (
     .clk_i,
     .rst_ni,
-    .s_valid_i (join_valid),
-    .s_ready_o (join_ready),
-    .s_data_i  (in.data),
-    .s_start_i (piece_i.own ? ownb_start_i : '0),
-    .s_len_i   (in.len),
-    .s_first_i (!begun_q),
-    .s_offset_i(value_lane),
-    .s_last_i  (in.last),
+    .s_valid_i(join_valid),
+    .s_ready_o(join_ready),
+    .s_data_i ('{beat: in, first: !begun_q, start: piece_i.own ? ownb_start_i : '0,
+                 lane: value_lane}),
+    .m_valid_o(chunk_valid),
+    .m_ready_i(chunk_ready),
+    .m_data_o (chunk),
+    .level_o  (unused_chunks)
+  );
+
+  lib_join #(
+    .Register(1'b0)
+  ) u_join (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i (chunk_valid),
+    .s_ready_o (chunk_ready),
+    .s_data_i  (chunk.beat.data),
+    .s_start_i (chunk.start),
+    .s_len_i   (chunk.beat.len),
+    .s_first_i (chunk.first),
+    .s_offset_i(chunk.lane),
+    .s_last_i  (chunk.beat.last),
     .m_valid_o (join_out),
     .m_ready_i (join_out_ready),
     .m_data_o  (join_line),
@@ -97,9 +127,9 @@ module log_lay
     logic [5:0] head_lane;   // where it begins
   } where_t;
 
-  where_t where_in, where;
-  logic where_pop;
-  logic [3:0] unused_where;
+  where_t where_in, where_next, where_q;
+  logic where_pop, next_valid, next_pop;
+  logic [4:0] unused_where;
   always_comb begin
     where_in.drop      = piece_i.drop;
     where_in.own       = piece_i.own;
@@ -117,46 +147,63 @@ module log_lay
 
   lib_fifo #(
     .T    (where_t),
-    .Depth(8)
+    .Depth(16)
   ) u_where (
     .clk_i,
     .rst_ni,
     .s_valid_i(beat_go && !begun_q),
     .s_ready_o(where_room),
     .s_data_i (where_in),
-    .m_valid_o(where_valid),
-    .m_ready_i(where_pop),
-    .m_data_o (where),
+    .m_valid_o(next_valid),
+    .m_ready_i(next_pop),
+    .m_data_o (where_next),
     .level_o  (unused_where)
   );
 
   // ---------------------------------------------------------------- header and key in front
   // Line n of an item has the end of the key's beat n - 1 and the beginning of beat n. Where the
   // key ends within a line, the value's first line is laid over it.
-  logic [2:0] number_q;  // lines so far
-  logic in_head, key_beat, key_valid, line_valid, line_go, line_last;
+  logic [2:0] number_q, number_d;  // lines so far
+  logic in_head_q, key_beat_q, key_more, key_valid, line_valid, line_go, line_last;
   line_t key, prior, prior_q, head_line;
   strb_t head_strb;
 
-  assign key        = where.own ? ownk_i.data : putk_i.data;
-  assign key_valid  = where.own ? ownk_valid_i : putk_valid_i;
+  assign key        = where_q.own ? ownk_i.data : putk_i.data;
+  assign key_valid  = where_q.own ? ownk_valid_i : putk_valid_i;
 
-  // Of an item that is dropped only the key is taken.
-  assign in_head    = where.start && number_q < where.head_lines;
-  assign key_beat   = number_q < where.key_beats;
-  assign line_valid = where_valid && (!key_beat || key_valid) &&
-      (where.drop || in_head || join_out);
-  assign line_go    = line_valid && (where.drop || m_ready_i);
-  assign line_last  = where.drop ? number_q + 3'd1 >= where.key_beats : !in_head && join_last;
+  // Of an item that is dropped only the key is taken. What a line has is known before its turn: all stages of
+  // the join wait for it.
+  assign number_d   = (number_q <= where_q.head_lines || where_q.drop) ? number_q + 3'd1 : number_q;
+  assign key_more   = number_d < where_q.key_beats;
+  assign line_valid = where_valid_q && (!key_beat_q || key_valid) &&
+      (where_q.drop || in_head_q || join_out);
+  assign line_go    = line_valid && (where_q.drop || m_ready_i);
+  assign line_last  = where_q.drop ? !key_more : !in_head_q && join_last;
   assign where_pop  = line_go && line_last;
-  assign putk_ready_o   = line_go && key_beat && !where.own;
-  assign ownk_ready_o   = line_go && key_beat && where.own;
-  assign join_out_ready = line_go && !where.drop && !in_head;
+  assign next_pop   = !where_valid_q || where_pop;
+  assign putk_ready_o   = line_go && key_beat_q && !where_q.own;
+  assign ownk_ready_o   = line_go && key_beat_q && where_q.own;
+  assign join_out_ready = line_go && !where_q.drop && !in_head_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) where_valid_q <= 1'b0;
+    else if (next_pop) where_valid_q <= next_valid;
+    if (next_pop) begin
+      where_q    <= where_next;
+      in_head_q  <= where_next.start && where_next.head_lines != '0;
+      key_beat_q <= where_next.key_beats != '0;
+      number_q   <= '0;
+    end else if (line_go) begin
+      in_head_q  <= where_q.start && number_d < where_q.head_lines;
+      key_beat_q <= key_more;
+      number_q   <= number_d;
+    end
+  end
 
   // The header stands where a beat before the key would end.
-  assign prior = (number_q == '0) ? {where.head, 384'd0} : prior_q;
+  assign prior = (number_q == '0) ? {where_q.head, 384'd0} : prior_q;
   always_comb begin
-    unique case (where.unit)
+    unique case (where_q.unit)
       2'd0: head_line = {key[383:0], prior[511:384]};
       2'd1: head_line = {key[255:0], prior[511:256]};
       2'd2: head_line = {key[127:0], prior[511:128]};
@@ -164,31 +211,28 @@ module log_lay
     endcase
     // From the item's first byte to the key's last.
     head_strb = '1;
-    if (number_q == '0) head_strb = {64{1'b1}} << {where.unit, 4'h0};
-    if (number_q == where.head_lines) head_strb &= ~({64{1'b1}} << where.head_lane);
-    if (!where.start || number_q > where.head_lines) head_strb = '0;
-    m_o.strb = head_strb | (in_head ? '0 : join_strb);
+    if (number_q == '0) head_strb = {64{1'b1}} << {where_q.unit, 4'h0};
+    if (number_q == where_q.head_lines) head_strb &= ~({64{1'b1}} << where_q.head_lane);
+    if (!where_q.start || number_q > where_q.head_lines) head_strb = '0;
+    m_o.strb = head_strb | (in_head_q ? '0 : join_strb);
     for (int b = 0; b < 64; b++)
     m_o.data[8*b+:8] = head_strb[b] ? head_line[8*b+:8] : join_line[8*b+:8];
   end
 
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) number_q <= '0;
-    else if (where_pop) number_q <= '0;
-    else if (line_go && (where.drop || number_q <= where.head_lines)) number_q <= number_q + 3'd1;
-    if (line_go && key_beat) prior_q <= key;
-    part_o <= line_go && !where.drop && where.parts;
+    if (line_go && key_beat_q) prior_q <= key;
+    part_o <= line_go && !where_q.drop && where_q.parts;
   end
 
   logic within_q;
   line_no_t line_q;
-  assign m_valid_o = line_valid && !where.drop;
-  assign m_o.line  = within_q ? line_q : where.line;
+  assign m_valid_o = line_valid && !where_q.drop;
+  assign m_o.line  = within_q ? line_q : where_q.line;
   assign m_o.last  = line_last;
-  assign idle_o    = !where_valid;
+  assign idle_o    = !where_valid_q && !next_valid;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) within_q <= 1'b0;
-    else if (line_go && !where.drop) within_q <= !line_last;
+    else if (line_go && !where_q.drop) within_q <= !line_last;
     if (line_go) line_q <= m_o.line + 1'b1;
   end
 

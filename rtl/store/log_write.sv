@@ -40,7 +40,8 @@ module log_write
   logic [4:0] unused_out;
   lib_fifo #(
     .T    (log_line_t),
-    .Depth(OutDepth)
+    .Depth(OutDepth),
+    .Ultra(1'b1)
   ) u_out (
     .clk_i,
     .rst_ni,
@@ -81,7 +82,7 @@ module log_write
     if (laid_valid_q && !kind_in.none) open_line_q <= laid_line_q;
   end
 
-  // Both have room as long as u_out had: a line leaves that one last.
+  // Both have room as long as u_out had: a line leaves that one last; and is there no later than its kind.
   lib_fifo #(
     .T    (kind_t),
     .Depth(OutDepth)
@@ -113,6 +114,7 @@ module log_write
     .level_o  (unused_acq)
   );
   `ASSERT(LaidRoom, !laid_valid_q || (unused_acq_room && unused_kind_room))
+  `ASSERT(LineThere, !kind_valid || out_valid)
 
   // A register before the cache: its memory port's order does not depend on how a line was found.
   logic held_q;  // the line written last is still acquired

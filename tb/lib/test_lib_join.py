@@ -3,6 +3,7 @@
 import random
 
 import cocotb
+import pytest
 from common import SIZES, Sink, Source, clocks, run, start
 
 PAUSES = ((0, 0), (0.3, 0), (0, 0.5), (0.5, 0.3))
@@ -87,5 +88,6 @@ async def join_rate(dut):
     assert sink.times[-1] - sink.times[0] <= 501
 
 
-def test_lib_join():
-    run(__file__, "lib_join", ["rtl/lib/lib.f"])
+@pytest.mark.parametrize("register", [1, 0])
+def test_lib_join(register):
+    run(__file__, "lib_join", ["rtl/lib/lib.f"], Register=register)
