@@ -76,7 +76,7 @@ module line_cache_fv
   strb_t [Writes-1:0] wr_strb;
   line_t rd_data, mem_rdat;
   logic unused_bad;
-  logic mem_wr_valid, mem_wr_done, mem_rd_valid, mem_rdat_valid, mem_rdat_ready, idle;
+  logic mem_wr_valid, mem_wr_done, mem_rd_valid, mem_rdat_valid, idle;
   line_write_t mem_wr;
   laddr_t mem_rd_addr;
 
@@ -127,7 +127,6 @@ module line_cache_fv
     .mem_rd_ready_i  (1'b1),
     .mem_rd_addr_o   (mem_rd_addr),
     .mem_rdat_valid_i(mem_rdat_valid),
-    .mem_rdat_ready_o(mem_rdat_ready),
     .mem_rdat_i      (mem_rdat),
     .mem_rdat_bad_i  (1'b0),
     .idle_o          (idle)
@@ -237,7 +236,6 @@ module line_cache_fv
     .rd_ready_i  (1'b1),
     .rd_addr_i   (mem_rd_addr),
     .rdat_valid_o(mem_rdat_valid),
-    .rdat_ready_i(mem_rdat_ready),
     .rdat_o      (mem_rdat),
     .done_i      (mem_wr_done_i),
     .answer_i    (mem_rdat_valid_i),
@@ -252,7 +250,7 @@ module line_cache_fv
   logic looks;
   assign looks = dut.tried && dut.tried_acq.line == '0;
   `FV_SEEN(written, |put)
-  `FV_SEEN(filled, mem_rdat_valid && mem_rdat_ready)
+  `FV_SEEN(filled, mem_rdat_valid)
   `FV_COVER(Hits, looks && dut.ok && dut.u_tags.hit && written)
   `FV_COVER(Refuses, looks && !dut.ok && dut.u_tags.own == '0)
   `FV_COVER(Evicts, looks && dut.fetch && written)

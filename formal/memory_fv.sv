@@ -24,7 +24,6 @@ module memory_fv
   input  logic        rd_ready_i,
   input  laddr_t      rd_addr_i,
   output logic        rdat_valid_o,
-  input  logic        rdat_ready_i,
   output line_t       rdat_o,
   /// The prover's.
   input  logic        done_i,
@@ -41,14 +40,14 @@ module memory_fv
   logic [3:0] writes_q, unsafe_q;  // outstanding; of these up to the last of the line
   count_t reads_q;
   logic [Reads-1:0] good_q;  // of the outstanding reads, the oldest first
-  logic take, put, ask, pop, stalled_q, stalled_bit_q, answer;
+  logic take, put, ask, pop, answer;
   assign wr_done_o    = done_i && writes_q != '0;
-  assign rdat_valid_o = reads_q != '0 && (answer_i || stalled_q);
+  assign rdat_valid_o = reads_q != '0 && answer_i;
   assign take         = wr_valid_i && wr_ready_i;
   assign put          = take && wr_i.addr == '0 && (Whole || wr_i.strb[0]);
   assign ask          = rd_valid_i && rd_ready_i;
-  assign pop          = rdat_valid_o && rdat_ready_i;
-  assign answer       = good_q[0] ? bit_q : stalled_q ? stalled_bit_q : anything_i;
+  assign pop          = rdat_valid_o;
+  assign answer       = good_q[0] ? bit_q : anything_i;
   assign rdat_o       = line_t'(answer);
   assign bit_o        = bit_q;
   assign old_o        = pop && !good_q[0] && writes_q != '0;
@@ -62,9 +61,6 @@ module memory_fv
     for (int i = 0; i < Reads; i++)
     if (ask && n == count_t'(i)) good[i] = rd_addr_i == '0 && unsafe_q == '0;
     good_q <= put ? '0 : good;
-    // An answer stands still until it is taken.
-    stalled_q     <= rst_ni && rdat_valid_o && !rdat_ready_i;
-    stalled_bit_q <= answer;
     if (!rst_ni) begin
       writes_q <= '0;
       unsafe_q <= '0;

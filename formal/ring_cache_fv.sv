@@ -30,7 +30,7 @@ module ring_cache_fv
 
   // ------------------------------------------------ the cache: two lines of eight
   logic wr_ready, rd_ready, rdat_valid, rdat_bad, idle;
-  logic mem_wr_valid, mem_wr_done, mem_rd_valid, mem_rdat_valid, mem_rdat_ready;
+  logic mem_wr_valid, mem_wr_done, mem_rd_valid, mem_rdat_valid;
   line_write_t wr, mem_wr;
   lanes_t rd_lanes;
   line_t rdat, mem_rdat;
@@ -71,7 +71,6 @@ module ring_cache_fv
     .mem_rd_ready_i,
     .mem_rd_addr_o   (mem_rd_addr),
     .mem_rdat_valid_i(mem_rdat_valid),
-    .mem_rdat_ready_o(mem_rdat_ready),
     .mem_rdat_i      (mem_rdat),
     .mem_rdat_bad_i  (1'b0),
     .idle_o          (idle)
@@ -126,7 +125,6 @@ module ring_cache_fv
     .rd_ready_i  (mem_rd_ready_i),
     .rd_addr_i   (mem_rd_addr),
     .rdat_valid_o(mem_rdat_valid),
-    .rdat_ready_i(mem_rdat_ready),
     .rdat_o      (mem_rdat),
     .done_i      (mem_wr_done_i),
     .answer_i    (mem_rdat_valid_i),

@@ -178,7 +178,7 @@ module card
   line_write_t [NumMem-1:0] wr;
   laddr_t [NumMem-1:0] rd_addr;
   line_t [NumMem-1:0] rdat;
-  logic [NumMem-1:0] wr_valid, wr_ready, wr_done, rd_valid, rd_ready, rdat_valid, rdat_ready;
+  logic [NumMem-1:0] wr_valid, wr_ready, wr_done, rd_valid, rd_ready, rdat_valid;
   logic [NumMem-1:0] wr_bad, rdat_bad;
 
   for (genvar p = 0; p < NumMem; p++) begin : gen_mem
@@ -194,7 +194,6 @@ module card
       .rd_ready_o   (rd_ready[p]),
       .rd_addr_i    (rd_addr[p]),
       .rdat_valid_o (rdat_valid[p]),
-      .rdat_ready_i (rdat_ready[p]),
       .rdat_o       (rdat[p]),
       .rdat_bad_o   (rdat_bad[p]),
       .m_axi_awvalid(m_axi_awvalid[p]),
@@ -253,7 +252,6 @@ module card
       .mem_rd_ready_i  (rd_ready[4+r]),
       .mem_rd_addr_o   (rd_addr[4+r]),
       .mem_rdat_valid_i(rdat_valid[4+r]),
-      .mem_rdat_ready_o(rdat_ready[4+r]),
       .mem_rdat_i      (rdat[4+r]),
       .mem_rdat_bad_i  (rdat_bad[4+r]),
       .idle_o          (ring_idle[r])
@@ -567,7 +565,6 @@ module card
     .rd_ready_i   (rd_ready[3:0]),
     .rd_addr_o    (rd_addr[3:0]),
     .rdat_valid_i (rdat_valid[3:0]),
-    .rdat_ready_o (rdat_ready[3:0]),
     .rdat_i       (rdat[3:0]),
     .wr_bad_i     (wr_bad[3:0]),
     .rdat_bad_i   (rdat_bad[3:0]),

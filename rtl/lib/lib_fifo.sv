@@ -1,11 +1,13 @@
-// First-word fall-through FIFO. Latency 1 (Depth <= 32) or 2 (block RAM), initiation interval 1.
+// First-word fall-through FIFO. Latency 1 (Depth <= 32) or 2 (block RAM, UltraRAM), initiation interval 1.
 `include "lib_assert.svh"
 
 module lib_fifo #(
   /// Type of a word.
   parameter type T = logic,
   /// Words stored; 2 or more. Up to 32 use distributed RAM.
-  parameter int unsigned Depth = 16
+  parameter int unsigned Depth = 16,
+  /// In UltraRAM, however few: what is as wide as a line takes no LUTs there.
+  parameter bit Ultra = 0
 ) (
   input  logic                       clk_i,
   input  logic                       rst_ni,
@@ -61,7 +63,7 @@ module lib_fifo #(
     end
   end
 
-  if (Depth <= 32) begin : gen_small
+  if (Depth <= 32 && !Ultra) begin : gen_small
     (* ram_style = "distributed" *) T mem_q[Depth];
     always_ff @(posedge clk_i) if (push) mem_q[waddr_q] <= s_data_i;
     assign m_valid_o  = any_q;
@@ -80,7 +82,8 @@ module lib_fifo #(
     end
     lib_ram #(
       .Width($bits(T)),
-      .Depth(Depth)
+      .Depth(Depth),
+      .Ultra(Ultra)
     ) u_ram (
       .clk_i,
       .we_i   (push),

@@ -1,6 +1,6 @@
 // One memory port: whole lines on the inside, single-beat AXI4 on the outside (len 0, size 6, one
-// id, wlast 1; a board's top adds those constants). Latency 1 for a write, 1 + 1 for a read on top
-// of the memory's, initiation interval 1.
+// id, wlast 1; a board's top adds those constants). Latency 2 for a write, 1 + 1 for a read on top
+// of the memory's, initiation interval 1. Who reads has room for the answers, so memory never waits.
 //
 // A reset of the card is none of the memory's: what was offered stays offered until it is taken, and
 // what was asked for before is answered after it. Such answers are counted off and go nowhere.
@@ -18,12 +18,11 @@ module mem_axi
   input  line_write_t  wr_i,
   output logic         wr_done_o,
   output logic         wr_bad_o,
-  /// Reads, answered in order; of a bad one the data are anything: who takes it has a multiplexer anyway.
+  /// Reads, answered in order, each answer for one clock. A bad one is zero.
   input  logic         rd_valid_i,
   output logic         rd_ready_o,
   input  laddr_t       rd_addr_i,
   output logic         rdat_valid_o,
-  input  logic         rdat_ready_i,
   output line_t        rdat_o,
   output logic         rdat_bad_o,
   /// AXI4. Address and data of a write are independent; each may be taken first.
@@ -52,15 +51,10 @@ module mem_axi
     strb_t strb;
   } wdata_t;
 
-  typedef struct packed {
-    line_t data;
-    logic  bad;
-  } rdat_t;
-
-  logic aw_ready, w_ready, ar_ready, r_ready;
+  logic aw_ready, w_ready, ar_ready, rdat_take, rdat_bad;
   laddr_t aw_addr, ar_addr;
   wdata_t wdata;
-  rdat_t rdat_in, rdat;
+  logic [5:0] unused_addrs, unused_data;
 
   // Low in the first two clocks after configuration, then never: the reset of what faces memory.
   // A simulation may begin with an edge that only some of its modules see, so one is not enough.
@@ -109,19 +103,19 @@ module mem_axi
   assign rd_ready_o   = ar_ready;
   assign wr_done_o    = m_axi_bvalid && stale_writes_q == '0;
   assign wr_bad_o     = wr_done_o && m_axi_bresp != '0;
-  assign m_axi_rready = r_ready || long_q || stale_reads_q != '0;
-  assign rdat_in.bad  = m_axi_rresp != '0 || !m_axi_rlast;
-  assign rdat_in.data = m_axi_rdata;
-  assign rdat_o       = rdat.data;
-  assign rdat_bad_o   = rdat.bad;
+  assign rdat_take    = m_axi_rvalid && !long_q && stale_reads_q == '0;
+  assign rdat_bad     = m_axi_rresp != '0 || !m_axi_rlast;
+  assign m_axi_rready = 1'b1;
   assign m_axi_bready = 1'b1;
   assign m_axi_awaddr = {aw_addr, 6'd0};
   assign m_axi_araddr = {ar_addr, 6'd0};
   assign m_axi_wdata  = wdata.data;
   assign m_axi_wstrb  = wdata.strb;
 
-  lib_reg #(
-    .T(laddr_t)
+  // As many addresses as data, so that neither waits for the other.
+  lib_fifo #(
+    .T    (laddr_t),
+    .Depth(32)
   ) u_aw (
     .clk_i,
     .rst_ni   (live_q),
@@ -130,11 +124,14 @@ module mem_axi
     .s_data_i (wr_i.addr),
     .m_valid_o(m_axi_awvalid),
     .m_ready_i(m_axi_awready),
-    .m_data_o (aw_addr)
+    .m_data_o (aw_addr),
+    .level_o  (unused_addrs)
   );
 
-  lib_reg #(
-    .T(wdata_t)
+  lib_fifo #(
+    .T    (wdata_t),
+    .Depth(32),
+    .Ultra(1'b1)
   ) u_w (
     .clk_i,
     .rst_ni   (live_q),
@@ -143,7 +140,8 @@ module mem_axi
     .s_data_i ('{data: wr_i.data, strb: wr_i.strb}),
     .m_valid_o(m_axi_wvalid),
     .m_ready_i(m_axi_wready),
-    .m_data_o (wdata)
+    .m_data_o (wdata),
+    .level_o  (unused_data)
   );
 
   lib_reg #(
@@ -159,18 +157,11 @@ module mem_axi
     .m_data_o (ar_addr)
   );
 
-  lib_reg #(
-    .T(rdat_t)
-  ) u_r (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(m_axi_rvalid && !long_q && stale_reads_q == '0),
-    .s_ready_o(r_ready),
-    .s_data_i (rdat_in),
-    .m_valid_o(rdat_valid_o),
-    .m_ready_i(rdat_ready_i),
-    .m_data_o (rdat)
-  );
+  always_ff @(posedge clk_i) begin
+    rdat_valid_o <= rst_ni && rdat_take;
+    rdat_bad_o   <= rdat_bad;
+    rdat_o       <= rdat_bad ? '0 : m_axi_rdata;
+  end
 
   `ASSERT(ReadAskedFor, !m_axi_rvalid || reads_q != '0 || rd_push_q)
   `ASSERT(WriteAskedFor, !m_axi_bvalid || writes_q != '0 || wr_push_q)

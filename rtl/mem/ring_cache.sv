@@ -1,6 +1,6 @@
 // Stands between rings and their memory and holds what was written last: who writes a line may tell of
 // it at once, and who reads it from the next clock on gets it from here. Latency 0 of a write, 4 of a
-// read that finds what it needs; any other has memory's and 4 more. Initiation interval 1.
+// read that finds what it needs; any other has memory's and 6 more. Initiation interval 1.
 //
 // All that is written goes to memory, too, so any line may be displaced at any time, whether or not its
 // write was answered. Each line has a single place. A read that finds less than it needs there asks
@@ -44,8 +44,8 @@ module ring_cache
   output logic        mem_rd_valid_o,
   input  logic        mem_rd_ready_i,
   output laddr_t      mem_rd_addr_o,
+  // Answers are taken at once.
   input  logic        mem_rdat_valid_i,
-  output logic        mem_rdat_ready_o,
   input  line_t       mem_rdat_i,
   input  logic        mem_rdat_bad_i,
   /// Nothing under way.
@@ -238,11 +238,17 @@ module ring_cache
     writes_t writes;  // that must be answered first, all in all
   } miss_t;
 
-  logic hit, hit_valid, hit_turn, miss, miss_valid, mem_take, behind;
+  typedef struct packed {
+    line_t data;
+    logic  bad;
+  } answer_t;
+
+  logic hit, hit_valid, hit_turn, miss, miss_valid, answer_valid, answer_pop, behind;
   hit_t hit_line;
   miss_t miss_next;
-  reads_t [1:0] unused_level;
-  logic [1:0] unused_room;
+  answer_t answer;
+  reads_t [2:0] unused_level;
+  logic [2:0] unused_room;
   logic [14:0] unused_behind;
   stamp_t age;  // writes behind the last one to the place, or more than that
   writes_t fence;
@@ -260,7 +266,8 @@ module ring_cache
 
   lib_fifo #(
     .T    (hit_t),
-    .Depth(MaxReads)
+    .Depth(MaxReads),
+    .Ultra(MaxReads > 32)
   ) u_hits (
     .clk_i,
     .rst_ni,
@@ -287,7 +294,23 @@ module ring_cache
     .m_data_o (miss_next),
     .level_o  (unused_level[1])
   );
-  `ASSERT(Room, !(hit && !unused_room[0]) && !(miss && !unused_room[1]))
+
+  lib_fifo #(
+    .T    (answer_t),
+    .Depth(MaxReads),
+    .Ultra(MaxReads > 32)
+  ) u_answers (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(mem_rdat_valid_i),
+    .s_ready_o(unused_room[2]),
+    .s_data_i ('{data: mem_rdat_i, bad: mem_rdat_bad_i}),
+    .m_valid_o(answer_valid),
+    .m_ready_i(answer_pop),
+    .m_data_o (answer),
+    .level_o  (unused_level[2])
+  );
+  `ASSERT(Room, ({mem_rdat_valid_i, miss, hit} & ~unused_room) == '0)
 
   lib_credit #(
     .Depth(MaxReads)
@@ -307,12 +330,11 @@ module ring_cache
 
   // ---------------------------------------------------------------- in order
   logic distrust_q;
-  assign hit_turn         = hit_valid && hit_line.misses == given_q;
-  assign rdat_valid_o     = hit_turn || mem_rdat_valid_i;
-  assign mem_rdat_ready_o = rdat_ready_i && !hit_turn;
-  assign mem_take         = mem_rdat_valid_i && mem_rdat_ready_o;
-  assign rdat_bad_o       = !hit_turn && (mem_rdat_bad_i || distrust_q);
-  assign rdat_o           = hit_turn ? hit_line.data : rdat_bad_o ? '0 : mem_rdat_i;
+  assign hit_turn     = hit_valid && hit_line.misses == given_q;
+  assign rdat_valid_o = hit_turn || answer_valid;
+  assign answer_pop   = answer_valid && rdat_ready_i && !hit_turn;
+  assign rdat_bad_o   = !hit_turn && (answer.bad || distrust_q);
+  assign rdat_o       = hit_turn ? hit_line.data : rdat_bad_o ? '0 : answer.data;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -325,7 +347,7 @@ module ring_cache
       issued_q   <= issued_q + writes_t'(wr_take);
       answered_q <= answered_q + writes_t'(mem_wr_done_i);
       missed_q   <= missed_q + reads_t'(miss);
-      given_q    <= given_q + reads_t'(mem_take);
+      given_q    <= given_q + reads_t'(answer_pop);
       if (mem_wr_bad_i) distrust_q <= 1'b1;
     end
   end

@@ -50,6 +50,9 @@ module line_cache
   parameter bit Spread = 0,
   /// Data are in UltraRAM.
   parameter bit Ultra = 0,
+  /// Blocks of data, 1 or 2, that a slot's highest bit tells apart. Who reads chooses among them, where he
+  /// has a multiplexer anyway.
+  parameter int unsigned Blocks = 1,
   /// A line's address is base + (line << Shift) + Low.
   parameter int unsigned Shift = 0,
   parameter int unsigned Low = 0,
@@ -85,10 +88,10 @@ module line_cache
   output logic        [Classes-1:0][SlotBits-1:0] rsp_slot_o,
   /// Number of lines to release in this clock, oldest first.
   input  logic        [Classes-1:0][3:0]    rel_i,
-  /// Read slots: data stand from the next clock until the next read.
+  /// Read slots: data stand from the next clock until the next read, in the slot's block.
   input  logic        [Reads-1:0]           rd_en_i,
   input  logic        [Reads-1:0][SlotBits-1:0] rd_slot_i,
-  output line_t       [Reads-1:0]           rd_data_o,
+  output line_t       [Reads-1:0][Blocks-1:0] rd_data_o,
   /// Beside the data: memory could not read the line, which is zero, and nobody has begun it anew since.
   output logic        [Reads-1:0]           rd_bad_o,
   /// Write lanes of a slot and of its line in memory.
@@ -107,8 +110,8 @@ module line_cache
   output logic                              mem_rd_valid_o,
   input  logic                              mem_rd_ready_i,
   output laddr_t                            mem_rd_addr_o,
+  // Answers are taken at once. A bad one is zero.
   input  logic                              mem_rdat_valid_i,
-  output logic                              mem_rdat_ready_o,
   input  line_t                             mem_rdat_i,
   input  logic                              mem_rdat_bad_i,
   /// Nothing is pinned or outstanding.
@@ -134,6 +137,9 @@ module line_cache
   end
   if ((OwnWays & Avoid) != '0) begin : gen_bad_ways
     $error("%m: a class must not avoid its own ways");
+  end
+  if (Blocks != 1 && (Blocks != 2 || Split)) begin : gen_bad_blocks
+    $error("%m: Blocks must be 1, or 2 unless data are split");
   end
   if (Classes < 2) begin : gen_bad_classes
     $error("%m: Classes must be 2 or more");
@@ -253,7 +259,7 @@ module line_cache
   );
 
   // ---------------------------------------------------------------- lines from memory, and to it
-  logic target_valid;
+  logic unused_target;
   logic [Rams-1:0] fill;
   slot_t target;
   laddr_t [Writes-1:0] wr_addr;
@@ -280,9 +286,9 @@ module line_cache
     .mem_rd_valid_o,
     .mem_rd_ready_i,
     .mem_rd_addr_o,
-    .target_valid_o(target_valid),
+    .target_valid_o(unused_target),
     .target_o      (target),
-    .arrives_i     (mem_rdat_valid_i && mem_rdat_ready_o),
+    .arrives_i     (mem_rdat_valid_i),
     .fill_i        (fill),
     .fill_next_o   (fill_next),
     .fill_done_o   (fill_done)
@@ -296,6 +302,8 @@ module line_cache
     .Lanes    (Lanes),
     .Rams     (Rams),
     .Ultra    (Ultra),
+    .Blocks   (Blocks),
+    .MaxFills (MaxFills),
     .MaxWrites(MaxWrites)
   ) u_data (
     .clk_i,
@@ -314,14 +322,14 @@ module line_cache
     .mem_wr_ready_i,
     .mem_wr_o,
     .mem_wr_done_i,
-    .target_valid_i(target_valid),
     .target_i      (target),
     .mem_rdat_valid_i,
-    .mem_rdat_ready_o,
     .mem_rdat_i,
     .mem_rdat_bad_i,
     .fill_o        (fill)
   );
+
+  `ASSERT(TargetKnown, !mem_rdat_valid_i || unused_target)
 
   // ---------------------------------------------------------------- releases
   logic pins_idle;

@@ -15,6 +15,8 @@ module line_cache_data
   parameter strb_t [Writes-1:0] Lanes = '1,
   parameter int unsigned Rams = 1,
   parameter bit Ultra = 0,
+  parameter int unsigned Blocks = 1,
+  parameter int unsigned MaxFills = 256,
   parameter int unsigned MaxWrites = 256,
   localparam int unsigned SlotBits = $clog2(Sets * Ways)
 ) (
@@ -23,7 +25,7 @@ module line_cache_data
   /// As line_cache's.
   input  logic  [Reads-1:0]                 rd_en_i,
   input  logic  [Reads-1:0][SlotBits-1:0]   rd_slot_i,
-  output line_t [Reads-1:0]                 rd_data_o,
+  output line_t [Reads-1:0][Blocks-1:0]     rd_data_o,
   output logic  [Reads-1:0]                 rd_bad_o,
   input  logic  [Writes-1:0]                wr_valid_i,
   output logic  [Writes-1:0]                wr_ready_o,
@@ -36,10 +38,8 @@ module line_cache_data
   output line_write_t                       mem_wr_o,
   input  logic                              mem_wr_done_i,
   /// An answer of memory and its slot; a line is filled.
-  input  logic                              target_valid_i,
   input  logic  [SlotBits-1:0]              target_i,
   input  logic                              mem_rdat_valid_i,
-  output logic                              mem_rdat_ready_o,
   input  line_t                             mem_rdat_i,
   input  logic                              mem_rdat_bad_i,
   output logic  [Rams-1:0]                  fill_o
@@ -47,15 +47,20 @@ module line_cache_data
 
   localparam int unsigned WayBits = $clog2(Ways);
   localparam int unsigned PlaceBits = SlotBits - $clog2(Rams);
+  localparam int unsigned BlockBits = PlaceBits - $clog2(Blocks);
   typedef logic [SlotBits-1:0] slot_t;
   typedef logic [PlaceBits-1:0] place_t;
+  typedef logic [BlockBits-1:0] block_place_t;
 
-  // Which RAM a slot is in, and where.
+  // Which RAM a slot is in, and where; and in which block of it.
   function automatic logic ram_of(input slot_t slot);
     return Rams > 1 && slot[WayBits];
   endfunction
   function automatic place_t place_of(input slot_t slot);
     return place_t'(slot >> (WayBits + $clog2(Rams)) << WayBits) | place_t'(slot[WayBits-1:0]);
+  endfunction
+  function automatic logic block_of(input place_t place);
+    return Blocks > 1 && place[PlaceBits-1];
   endfunction
 
   // ---------------------------------------------------------------- writes
@@ -105,46 +110,39 @@ module line_cache_data
   // its own queue: behind a common one both would get the rate of one.
   fill_t arrived;
   fill_t [Rams-1:0] to_fill;
-  logic [Rams-1:0] blocked, fill, fill_room;
-  logic target_ram;
-  assign target_ram       = ram_of(target_i);
-  assign arrived          = '{slot: target_i, data: mem_rdat_i, bad: mem_rdat_bad_i};
-  assign mem_rdat_ready_o = target_valid_i && fill_room[target_ram];
-  assign fill_o           = fill;
+  logic [Rams-1:0] blocked, fill;
+  assign arrived = '{slot: target_i, data: mem_rdat_i, bad: mem_rdat_bad_i};
+  assign fill_o  = fill;
   for (genvar m = 0; m < Rams; m++) begin : gen_fill
-    logic mine;
-    assign mine       = mem_rdat_valid_i && mem_rdat_ready_o && target_ram == 1'(m);
+    logic mine, behind, waits, unused_room;
+    fill_t waiting;
+    logic [$clog2(MaxFills+1)-1:0] level;
+    assign mine       = mem_rdat_valid_i && ram_of(target_i) == 1'(m);
+    assign behind     = level != '0;
     assign blocked[m] = |wr_valid_i && wr_ram == 1'(m);
-    if (Rams > 1) begin : gen_wait
-      logic waits;
-      fill_t waiting;
-      logic [2:0] unused_level;
-      lib_fifo #(
-        .T    (fill_t),
-        .Depth(4)
-      ) u_wait (
-        .clk_i,
-        .rst_ni,
-        .s_valid_i(mine && (waits || blocked[m])),
-        .s_ready_o(fill_room[m]),
-        .s_data_i (arrived),
-        .m_valid_o(waits),
-        .m_ready_i(!blocked[m]),
-        .m_data_o (waiting),
-        .level_o  (unused_level)
-      );
-      assign to_fill[m] = waits ? waiting : arrived;
-      assign fill[m]    = !blocked[m] && (waits || mine);
-    end else begin : gen_direct
-      assign to_fill[m]   = arrived;
-      assign fill[m]      = mine;
-      assign fill_room[m] = !blocked[m];
-    end
+    lib_fifo #(
+      .T    (fill_t),
+      .Depth(MaxFills),
+      .Ultra(MaxFills > 32)
+    ) u_wait (
+      .clk_i,
+      .rst_ni,
+      .s_valid_i(mine && (behind || blocked[m])),
+      .s_ready_o(unused_room),
+      .s_data_i (arrived),
+      .m_valid_o(waits),
+      .m_ready_i(!blocked[m]),
+      .m_data_o (waiting),
+      .level_o  (level)
+    );
+    `ASSERT(Room, unused_room || !mine)
+    assign to_fill[m] = behind ? waiting : arrived;
+    assign fill[m]    = !blocked[m] && (behind ? waits : mine);
   end
 
   // ---------------------------------------------------------------- RAMs
   for (genvar r = 0; r < Reads; r++) begin : gen_read
-    line_t [Rams-1:0] data;
+    line_t [Rams-1:0][Blocks-1:0] data;
     logic [Rams-1:0] bad;
     logic ram_q;
     always_ff @(posedge clk_i) if (rd_en_i[r]) ram_q <= ram_of(rd_slot_i[r]);
@@ -152,34 +150,39 @@ module line_cache_data
     assign rd_bad_o[r]  = bad[ram_q];
     for (genvar m = 0; m < Rams; m++) begin : gen_ram
       logic wr, rd;
-      assign wr = push && blocked[m];
-      assign rd = rd_en_i[r] && ram_of(rd_slot_i[r]) == 1'(m);
-      lib_ram #(
-        .Width    (512),
-        .Depth    (2 ** PlaceBits),
-        .ByteWidth(8),
-        .Ultra    (Ultra)
-      ) u_data (
-        .clk_i,
-        .we_i   (fill[m] || wr),
-        .waddr_i(place_of(blocked[m] ? wr_slot : to_fill[m].slot)),
-        .wbe_i  (blocked[m] ? mem_wr_o.strb : '1),
-        .wdata_i(blocked[m] ? mem_wr_o.data : to_fill[m].bad ? '0 : to_fill[m].data),
-        .re_i   (rd),
-        .raddr_i(place_of(rd_slot_i[r])),
-        .rdata_o(data[m])
-      );
+      place_t wr_place, rd_place;
+      assign wr       = push && blocked[m];
+      assign rd       = rd_en_i[r] && ram_of(rd_slot_i[r]) == 1'(m);
+      assign wr_place = place_of(blocked[m] ? wr_slot : to_fill[m].slot);
+      assign rd_place = place_of(rd_slot_i[r]);
+      for (genvar k = 0; k < Blocks; k++) begin : gen_block
+        lib_ram #(
+          .Width    (512),
+          .Depth    (2 ** BlockBits),
+          .ByteWidth(8),
+          .Ultra    (Ultra)
+        ) u_data (
+          .clk_i,
+          .we_i   ((fill[m] || wr) && block_of(wr_place) == 1'(k)),
+          .waddr_i(block_place_t'(wr_place)),
+          .wbe_i  (blocked[m] ? mem_wr_o.strb : '1),
+          .wdata_i(blocked[m] ? mem_wr_o.data : to_fill[m].data),
+          .re_i   (rd),
+          .raddr_i(block_place_t'(rd_place)),
+          .rdata_o(data[m][k])
+        );
+      end
       lib_ram #(
         .Width(1),
         .Depth(2 ** PlaceBits)
       ) u_bad (
         .clk_i,
         .we_i   (fill[m] || (wr && mem_wr_o.strb[0])),
-        .waddr_i(place_of(blocked[m] ? wr_slot : to_fill[m].slot)),
+        .waddr_i(wr_place),
         .wbe_i  (1'b1),
         .wdata_i(fill[m] && to_fill[m].bad),
         .re_i   (rd),
-        .raddr_i(place_of(rd_slot_i[r])),
+        .raddr_i(rd_place),
         .rdata_o(bad[m])
       );
     end

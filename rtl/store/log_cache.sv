@@ -34,13 +34,14 @@ module log_cache
   output logic        [1:0]              req_rsp_valid_o,
   input  logic        [1:0]              req_rsp_ready_i,
   output bank_slot_t  [1:0]              req_rsp_slot_o,
-  /// The reader sees the responses of its class in both banks at once, and reads a line in each.
+  /// The reader sees the responses of its class in both banks at once, and reads a line in each. It is in the
+  /// block that the slot's highest bit says.
   output logic        [1:0]              pair_valid_o,
   input  logic        [1:0]              pair_ready_i,
   output bank_slot_t  [1:0]              pair_slot_o,
   input  logic        [1:0]              pair_en_i,
   input  bank_slot_t  [1:0]              pair_rd_slot_i,
-  output line_t       [1:0]              pair_data_o,
+  output line_t       [1:0][1:0]         pair_data_o,
   output logic        [1:0]              pair_bad_o,
   /// Read port: execute.
   input  logic                           rd_en_i,
@@ -63,7 +64,6 @@ module log_cache
   input  logic        [1:0]              mem_rd_ready_i,
   output laddr_t      [1:0]              mem_rd_addr_o,
   input  logic        [1:0]              mem_rdat_valid_i,
-  output logic        [1:0]              mem_rdat_ready_o,
   input  line_t       [1:0]              mem_rdat_i,
   input  logic        [1:0]              mem_rdat_bad_i,
   output logic                           idle_o
@@ -76,7 +76,7 @@ module log_cache
   logic [1:0][1:0] rd_en, rd_bad, wr_valid, wr_ready;
   bank_slot_t [1:0][1:0] rd_slot;
   bank_slot_t [1:0] wr_slot;
-  line_t [1:0][1:0] rd_data;
+  line_t [1:0][1:0][1:0] rd_data;
   line_no_t [1:0] wr_line;
   logic [1:0] idle;
   assign idle_o = &idle;
@@ -89,9 +89,14 @@ module log_cache
     assign rsp_slot_o[c]  = in_bank(rsp_slot[rsp_bank_i[c]][c], rsp_bank_i[c]);
   end
 
-  logic rd_bank_q;
-  always_ff @(posedge clk_i) if (rd_en_i) rd_bank_q <= rd_slot_i[LogWayW];
-  assign rd_data_o = rd_data[rd_bank_q][0];
+  logic rd_bank_q, rd_block_q;
+  always_ff @(posedge clk_i) begin
+    if (rd_en_i) begin
+      rd_bank_q  <= rd_slot_i[LogWayW];
+      rd_block_q <= rd_slot_i[LogSlotW-1];
+    end
+  end
+  assign rd_data_o = rd_data[rd_bank_q][0][rd_block_q];
   assign rd_bad_o  = rd_bad[rd_bank_q][0];
 
   for (genvar p = 0; p < 2; p++) begin : gen_write
@@ -145,6 +150,7 @@ module log_cache
       .Shift  (1),
       .Low    (b),
       .Ultra  (1'b1),
+      .Blocks (2),
       .RenewEvery(64)
     ) u_bank (
       .clk_i,
@@ -176,7 +182,6 @@ module log_cache
       .mem_rd_ready_i  (mem_rd_ready_i[b]),
       .mem_rd_addr_o   (mem_rd_addr_o[b]),
       .mem_rdat_valid_i(mem_rdat_valid_i[b]),
-      .mem_rdat_ready_o(mem_rdat_ready_o[b]),
       .mem_rdat_i      (mem_rdat_i[b]),
       .mem_rdat_bad_i  (mem_rdat_bad_i[b]),
       .idle_o          (idle[b])

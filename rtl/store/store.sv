@@ -66,7 +66,6 @@ module store
   input  logic [3:0]             rd_ready_i,
   output laddr_t [3:0]           rd_addr_o,
   input  logic [3:0]             rdat_valid_i,
-  output logic [3:0]             rdat_ready_o,
   input  line_t [3:0]            rdat_i,
   /// Beside wr_done_i and rdat_i: memory refused.
   input  logic [3:0]             wr_bad_i,
@@ -205,7 +204,7 @@ module store
   line_t [1:0] log_wr_data;
   logic [1:0] pair_valid, pair_ready, pair_en, pair_bad;
   bank_slot_t [1:0] pair_slot, pair_rd_slot;
-  line_t [1:0] pair_data;
+  line_t [1:0][1:0] pair_data;
   logic [1:0] req_acq_valid, req_acq_ready, req_rsp_valid, req_rsp_ready;
   line_no_t [1:0] req_acq_line;
   bank_slot_t [1:0] req_rsp_slot;
@@ -272,7 +271,6 @@ module store
       .mem_rd_ready_i  (rd_ready_i[b]),
       .mem_rd_addr_o   (rd_addr_o[b]),
       .mem_rdat_valid_i(rdat_valid_i[b]),
-      .mem_rdat_ready_o(rdat_ready_o[b]),
       .mem_rdat_i      (rdat_i[b]),
       .mem_rdat_bad_i  (rdat_bad_i[b]),
       .idle_o          (bkt_idle[b])
@@ -323,7 +321,6 @@ module store
     .mem_rd_ready_i  (rd_ready_i[3:2]),
     .mem_rd_addr_o   (rd_addr_o[3:2]),
     .mem_rdat_valid_i(rdat_valid_i[3:2]),
-    .mem_rdat_ready_o(rdat_ready_o[3:2]),
     .mem_rdat_i      (rdat_i[3:2]),
     .mem_rdat_bad_i  (rdat_bad_i[3:2]),
     .idle_o          (log_idle)
@@ -582,7 +579,7 @@ module store
   end
 
   always_ff @(posedge clk_i) begin
-    bad_read_q  <= rst_ni && (rdat_valid_i & rdat_ready_o & rdat_bad_i) != '0;
+    bad_read_q  <= rst_ni && (rdat_valid_i & rdat_bad_i) != '0;
     bad_write_q <= rst_ni && (wr_done_i & wr_bad_i) != '0;
   end
 

@@ -1,7 +1,8 @@
 // lib_fifo of plain words.
 module lib_fifo_tb #(
   parameter int unsigned Width = 32,
-  parameter int unsigned Depth = 16
+  parameter int unsigned Depth = 16,
+  parameter bit Ultra = 0
 ) (
   input  logic                       clk_i,
   input  logic                       rst_ni,
@@ -16,7 +17,8 @@ module lib_fifo_tb #(
   typedef logic [Width-1:0] word_t;
   lib_fifo #(
     .T    (word_t),
-    .Depth(Depth)
+    .Depth(Depth),
+    .Ultra(Ultra)
   ) u_dut (
     .*
   );

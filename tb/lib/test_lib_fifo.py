@@ -55,7 +55,7 @@ async def full_rate(dut):
         while not int(dut.m_valid_o.value):
             await RisingEdge(dut.clk_i)
             latency += 1
-        assert latency == (1 if int(dut.Depth.value) <= 32 else 2)
+        assert latency == (1 if int(dut.Depth.value) <= 32 and not dut.Ultra.value else 2)
         await sink.wait(n)
     sink.items.clear()
     sink.times.clear()
@@ -67,3 +67,7 @@ async def full_rate(dut):
 @pytest.mark.parametrize("depth", [2, 3, 32, 33, 100])
 def test_lib_fifo(depth):
     run(__file__, "lib_fifo_tb", ["rtl/lib/lib.f", "tb/lib/lib_fifo_tb.sv"], Depth=depth)
+
+
+def test_lib_fifo_ultra():
+    run(__file__, "lib_fifo_tb", ["rtl/lib/lib.f", "tb/lib/lib_fifo_tb.sv"], Depth=16, Ultra=1)

@@ -33,7 +33,7 @@ class Memory:
 
     async def _run(self):
         dut, edge, clock = self.dut, RisingEdge(self.dut.clk_i), 0
-        wr_ready = rd_ready = offered = False
+        wr_ready = rd_ready = False
         while True:
             await edge
             clock += 1
@@ -48,9 +48,6 @@ class Memory:
                 reads.append((clock + random.randint(*self.latency), line, int(bad)))
                 self.denied += bad
                 self.most_reads = max(self.most_reads, len(reads))
-            if offered and dut.mem_rdat_ready_o.value:
-                reads.popleft()
-                offered = False
             done = bool(writes) and writes[0][0] <= clock
             bad = done and random.random() < self.refuse
             if done:
@@ -61,10 +58,10 @@ class Memory:
                         line[lane] = data[lane]
                 self.refused += bad
             dut.mem_wr_done_i.value, dut.mem_wr_bad_i.value = int(done), int(bad)
-            if not offered and reads and reads[0][0] <= clock:
-                dut.mem_rdat_i.value, dut.mem_rdat_bad_i.value = reads[0][1:]
-                offered = True
-            dut.mem_rdat_valid_i.value = int(offered)
+            answer = bool(reads) and reads[0][0] <= clock
+            if answer:
+                dut.mem_rdat_i.value, dut.mem_rdat_bad_i.value = reads.popleft()[1:]
+            dut.mem_rdat_valid_i.value = int(answer)
             wr_ready, rd_ready = random.random() >= self.pause, random.random() >= self.pause
             dut.mem_wr_ready_i.value, dut.mem_rd_ready_i.value = int(wr_ready), int(rd_ready)
 

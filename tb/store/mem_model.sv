@@ -29,7 +29,6 @@ module mem_model
   output logic        rd_ready_o,
   input  laddr_t      rd_addr_i,
   output logic        rdat_valid_o,
-  input  logic        rdat_ready_i,
   output line_t       rdat_o,
   output logic        rdat_bad_o
 );
@@ -87,15 +86,13 @@ module mem_model
         for (int b = 0; b < 64; b++)
         if (w.wr.strb[b] && !(bad && half)) mem[index(w.wr.addr)][8*b+:8] = w.wr.data[8*b+:8];
       end
-      if (rdat_ready_i || !rdat_valid_o) begin
-        rdat_valid_o <= 1'b0;
-        if (reads.size() != 0 && reads[0].due <= now) begin
-          r = reads.pop_front();
-          rdat_valid_o <= 1'b1;
-          bad = 16'($urandom) < bad_reads_i;
-          rdat_o       <= bad ? '0 : r.data;
-          rdat_bad_o   <= bad;
-        end
+      rdat_valid_o <= 1'b0;
+      if (reads.size() != 0 && reads[0].due <= now) begin
+        r = reads.pop_front();
+        rdat_valid_o <= 1'b1;
+        bad = 16'($urandom) < bad_reads_i;
+        rdat_o       <= bad ? '0 : r.data;
+        rdat_bad_o   <= bad;
       end
     end
   end

@@ -81,7 +81,7 @@ module store_tb
           mix_key: mix_key_i
       };
 
-  logic [3:0] wr_valid, wr_ready, wr_done, rd_valid, rd_ready, rdat_valid, rdat_ready;
+  logic [3:0] wr_valid, wr_ready, wr_done, rd_valid, rd_ready, rdat_valid;
   line_write_t [3:0] wr;
   laddr_t [3:0] rd_addr;
   line_t [3:0] rdat;
@@ -139,7 +139,6 @@ module store_tb
     .rd_ready_i  (rd_ready),
     .rd_addr_o   (rd_addr),
     .rdat_valid_i(rdat_valid),
-    .rdat_ready_o(rdat_ready),
     .rdat_i      (rdat),
     .wr_bad_i    (wr_bad),
     .rdat_bad_i  (rdat_bad),
@@ -171,7 +170,6 @@ module store_tb
       .rd_ready_o  (rd_ready[p]),
       .rd_addr_i   (rd_addr[p]),
       .rdat_valid_o(rdat_valid[p]),
-      .rdat_ready_i(rdat_ready[p]),
       .rdat_o      (rdat[p])
     );
   end

@@ -127,7 +127,7 @@ module store_bench
   res_t res;
   chunk_t chunk;
   logic [StoreCounts-1:0] count;
-  logic [Ports-1:0] wr_valid, wr_ready, wr_done, rd_valid, rd_ready, rdat_valid, rdat_ready;
+  logic [Ports-1:0] wr_valid, wr_ready, wr_done, rd_valid, rd_ready, rdat_valid;
   line_write_t [Ports-1:0] wr;
   laddr_t [Ports-1:0] rd_addr;
   line_t [Ports-1:0] rdat;
@@ -187,7 +187,6 @@ module store_bench
     .rd_ready_i   (rd_ready),
     .rd_addr_o    (rd_addr),
     .rdat_valid_i (rdat_valid),
-    .rdat_ready_o (rdat_ready),
     .rdat_i       (rdat),
     .wr_bad_i     (wr_bad),
     .rdat_bad_i   (rdat_bad),
@@ -228,7 +227,6 @@ module store_bench
       .rd_ready_o   (rd_ready[p]),
       .rd_addr_i    (rd_addr[p]),
       .rdat_valid_o (rdat_valid[p]),
-      .rdat_ready_i (rdat_ready[p]),
       .rdat_o       (rdat[p]),
       .rdat_bad_o   (rdat_bad[p]),
       .m_axi_awvalid(m_axi_awvalid[p]),
