@@ -1,4 +1,4 @@
-// Binary number to decimal digits. Latency 7, initiation interval 1.
+// Binary number to decimal digits. Latency 7, of up to 32 bits 6; initiation interval 1.
 //
 // Each nibble contributes a known decimal number; the digits of all of them are summed column by
 // column, and three rounds of carries make digits of the column sums.
@@ -12,7 +12,7 @@ module bin2dec #(
   /// Number in.
   input  logic                        valid_i,
   input  logic [Width-1:0]            bin_i,
-  /// Digits of the number that came 7 clocks earlier; digit 0 has weight 1. They hold until the
+  /// Digits of the number that came 7, or 6, clocks earlier; digit 0 has weight 1. They hold until the
   /// next number arrives.
   output logic [Digits-1:0][3:0]      digit_o,
   /// Digits without leading zeros, at least 1.
@@ -22,6 +22,8 @@ module bin2dec #(
   localparam int unsigned Nibbles = (Width + 3) / 4;
   localparam int unsigned Groups = (Nibbles + 3) / 4;
   localparam int unsigned CountW = $clog2(Digits + 1);
+  localparam bit Narrow = Groups <= 2;  // the columns' sums are taken apart as they are made
+  localparam int unsigned First = Narrow ? 2 : 3;  // stage of the first carries
 
   if (Width > 64 || Digits > 20) begin : gen_bad_width
     $error("%m: at most 64 bits, 20 digits");
@@ -48,9 +50,9 @@ module bin2dec #(
   localparam split_t Split = split_table();
 
   // Stage k works in the clock in which valid[k] is set.
-  logic [6:0] valid;
+  logic [First+3:0] valid;
   assign valid[0] = valid_i;
-  always_ff @(posedge clk_i) valid[6:1] <= valid[5:0];
+  always_ff @(posedge clk_i) valid[First+3:1] <= valid[First+2:0];
 
   // ------------------------------------------------ columns: sums of up to four, then of all
   logic [Groups*16-1:0] bin;
@@ -70,16 +72,17 @@ module bin2dec #(
     end
   end
 
-  logic [Digits-1:0][7:0] sum_q;
-  always_ff @(posedge clk_i) begin
-    if (valid[1]) begin
-      for (int d = 0; d < Digits; d++) begin
-        logic [7:0] sum;
-        sum = '0;
-        for (int g = 0; g < Groups; g++) sum += 8'(part_q[g][d]);
-        sum_q[d] <= sum;
-      end
-    end
+  logic [Digits-1:0][7:0] column, whole;
+  always_comb begin
+    column = '0;
+    for (int d = 0; d < Digits; d++) for (int g = 0; g < Groups; g++) column[d] += 8'(part_q[g][d]);
+  end
+  if (Narrow) begin : gen_narrow
+    assign whole = column;
+  end else begin : gen_wide
+    logic [Digits-1:0][7:0] sum_q;
+    always_ff @(posedge clk_i) if (valid[1]) sum_q <= column;
+    assign whole = sum_q;
   end
 
   // ------------------------------------------------ carries: up to 14, then up to 2, then 1
@@ -87,10 +90,10 @@ module bin2dec #(
   logic [Digits-1:0][1:0] tens2_q;
   logic [Digits-1:0] gen_q, prop_q;  // gives a carry; passes one on
   always_ff @(posedge clk_i) begin
-    if (valid[2]) begin
-      for (int d = 0; d < Digits; d++) {tens1_q[d], ones1_q[d]} <= Split[sum_q[d]];
+    if (valid[First-1]) begin
+      for (int d = 0; d < Digits; d++) {tens1_q[d], ones1_q[d]} <= Split[whole[d]];
     end
-    if (valid[3]) begin
+    if (valid[First]) begin
       for (int d = 0; d < Digits; d++) begin
         logic [4:0] sum;
         sum = 5'(ones1_q[d]) + ((d == 0) ? '0 : 5'(tens1_q[(d==0)?0 : d-1]));
@@ -98,7 +101,7 @@ module bin2dec #(
         ones2_q[d] <= 4'(sum - ((sum >= 5'd20) ? 5'd20 : (sum >= 5'd10) ? 5'd10 : 5'd0));
       end
     end
-    if (valid[4]) begin
+    if (valid[First+1]) begin
       for (int d = 0; d < Digits; d++) begin
         logic [3:0] sum;
         sum = ones2_q[d] + ((d == 0) ? '0 : 4'(tens2_q[(d==0)?0 : d-1]));
@@ -114,7 +117,7 @@ module bin2dec #(
   assign carry = (prop_q + gen_q) ^ prop_q ^ gen_q;
   logic [Digits-1:0][3:0] digit_q;
   always_ff @(posedge clk_i) begin
-    if (valid[5]) begin
+    if (valid[First+2]) begin
       for (int d = 0; d < Digits; d++) begin
         logic [3:0] sum;
         sum = sum3_q[d] + 4'(carry[d]);
@@ -130,7 +133,7 @@ module bin2dec #(
     for (int d = 1; d < Digits; d++) if (digit_q[d] != '0) count = CountW'(d + 1);
   end
   always_ff @(posedge clk_i) begin
-    if (valid[6]) begin
+    if (valid[First+3]) begin
       digit_o <= digit_q;
       count_o <= count;
     end

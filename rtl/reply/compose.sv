@@ -92,7 +92,7 @@ module compose
   always_comb begin
     numbers_len = rec_i.numbers ? numbers_i.len : '0;
     block_len   = 7'(numbers_len) + 7'(lens_i.behind_len);
-    joined      = block_len <= lens_i.room;
+    joined      = lens_i.fits && 7'(numbers_len) <= lens_i.room;
 
     work_in             = '0;
     work_in.rec         = rec_i;
@@ -101,7 +101,7 @@ module compose
     work_in.head_inner  = rec_i.inner && joined;
     work_in.long_value  = rec_i.value && !rec_i.inner;
     work_in.start       = 6'(OwnAt) - 6'(AheadLength[rec_i.ahead]);
-    work_in.len         = lens_i.len + (joined ? block_len : '0);
+    work_in.len         = joined ? lens_i.joined_len + 7'(numbers_len) : lens_i.len;
     work_in.edge_at     = joined ? lens_i.key_end : 7'd64;
     work_in.block_start = 6'(Joint) - numbers_len;
     work_in.turn        = 6'(lens_i.key_end) - 6'(Joint) + numbers_len;
@@ -129,7 +129,7 @@ module compose
     if (!rst_ni) work_valid_q <= 1'b0;
     else if (load) work_valid_q <= 1'b1;
     else if (done) work_valid_q <= 1'b0;
-    if (load) work_q <= work_in;
+    if (rec_ready_o) work_q <= work_in;
   end
 
   // ---------------------------------------------------------------- pick: the next piece
@@ -298,7 +298,8 @@ module compose
   always_ff @(posedge clk_i) begin
     if (!rst_ni) pick_valid_q <= 1'b0;
     else if (pick_ready) pick_valid_q <= pick_valid;
-    if (pick) begin
+    // Whether there is a piece is known too late for so much.
+    if (pick_ready) begin
       text_q.data           <= {high[511:8*KeyAt], low[8*KeyAt-1:0]};
       turn_q                <= (step == StHead) ? work_q.turn : (step == StBlock) ? '0 :
           chunk_i.start + 6'(chunk_i.len) - 6'(Joint) + numbers_i.len;
@@ -311,8 +312,7 @@ module compose
       text_q.bad            <= need_chunk && chunk_i.bad;
       text_q.sized          <= !begun_q && work_q.long_value;
       text_q.size           <= work_q.size;
-      if (step inside {StBlock, StValue} || (step == StHead && work_q.block_len != '0))
-        block_q <= block;
+      block_q               <= block;
     end
   end
 

@@ -44,15 +44,31 @@ module encode
   localparam int unsigned Depth = 32;
 
   // ---------------------------------------------------------------- results in
-  logic accept, issue, job_ready, load, rec_ready;
-  logic room, has_line, line_done;
-  assign res_ready_o = room && job_ready && ctx_ready_i && (!has_line || line_done);
-  assign accept      = res_valid_i && res_ready_o;
-  assign ctx_valid_o = accept && res_i.last && !res_i.udp;
+  // A result, but for its context, stands in a register, and beside it whether it makes a line.
+  // verilator lint_off UNUSEDSIGNAL
+  res_t res_q;
+  // verilator lint_on UNUSEDSIGNAL
+  logic res_valid_q, has_line_q, take, accept, issue, job_ready, load, rec_ready, room, line_done;
+  assign res_ready_o = (!res_valid_q || accept) && job_ready && ctx_ready_i;
+  assign take        = res_valid_i && res_ready_o;
+  assign accept      = res_valid_q && room && (!has_line_q || line_done);
+  assign ctx_valid_o = take && res_i.last && !res_i.udp;
   assign ctx_o       = res_i.ctx;
-  assign value_o     = accept && res_i.kind == RsValue && res_i.head;
-  assign reply_o     = accept && res_i.kind == RsReply && res_i.reply != RpNone;
-  assign number_o    = accept && res_i.kind == RsNumber;
+  assign value_o     = accept && res_q.kind == RsValue && res_q.head;
+  assign reply_o     = accept && res_q.kind == RsReply && res_q.reply != RpNone;
+  assign number_o    = accept && res_q.kind == RsNumber;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) res_valid_q <= 1'b0;
+    else if (take) res_valid_q <= 1'b1;
+    else if (accept) res_valid_q <= 1'b0;
+    if (take) begin
+      res_q      <= res_i;
+      has_line_q <= res_i.meta.is && (res_i.keyed || (res_i.kind == RsNumber) ||
+          (res_i.meta.show != '0 &&
+           (res_i.kind == RsReply || (res_i.kind == RsValue && res_i.head))));
+    end
+  end
 
   text_job_t job_in;
   // Only the assertions look at these.
@@ -67,7 +83,7 @@ module encode
   ) u_jobs (
     .clk_i,
     .rst_ni,
-    .s_valid_i(accept && res_i.first),
+    .s_valid_i(take && res_i.first),
     .s_ready_o(job_ready),
     .s_data_i (job_in),
     .m_valid_o(job_valid),
@@ -84,8 +100,8 @@ module encode
     .clk_i,
     .rst_ni,
     .take_i     (accept),
-    .res_i,
-    .line_i     (has_line && line_len != '0),
+    .res_i      (res_q),
+    .line_i     (has_line_q && line_len != '0),
     .line_len_i (line_len),
     .rec_valid_o(issue),
     .rec_o      (rec_in),
@@ -132,17 +148,17 @@ module encode
     .clk_i,
     .rst_ni,
     .valid_i  (issue),
-    .line_i   (res_i.kind == RsValue && !res_i.resp.is && !res_i.meta.is),
-    .has_num_i(res_i.kind == RsNumber || res_i.cas_out || res_i.resp.is || res_i.meta.is),
-    .flags_i  (res_i.flags),
-    .bulk_i   (res_i.resp.is && res_i.kind == RsValue),
-    .meta_i   (res_i.meta.is && res_i.kind == RsValue),
+    .line_i   (res_q.kind == RsValue && !res_q.resp.is && !res_q.meta.is),
+    .has_num_i(res_q.kind == RsNumber || res_q.cas_out || res_q.resp.is || res_q.meta.is),
+    .flags_i  (res_q.flags),
+    .bulk_i   (res_q.resp.is && res_q.kind == RsValue),
+    .meta_i   (res_q.meta.is && res_q.kind == RsValue),
     .behind_i (rec_in.joins),
-    .thousands_i(res_i.resp.is && res_i.kind == RsNumber && !res_i.negative &&
-                 res_i.resp.form inside {RfTtl, RfExpiretime}),
-    .bytes_i  (res_i.vlen),
-    .num_i    (((res_i.resp.is || res_i.meta.is) && res_i.kind == RsValue) ? 64'(res_i.vlen) :
-                                                                           res_i.num),
+    .thousands_i(res_q.resp.is && res_q.kind == RsNumber && !res_q.negative &&
+                 res_q.resp.form inside {RfTtl, RfExpiretime}),
+    .bytes_i  (res_q.vlen),
+    .num_i    (((res_q.resp.is || res_q.meta.is) && res_q.kind == RsValue) ? 64'(res_q.vlen) :
+                                                                           res_q.num),
     .valid_o  (numbers_in_valid),
     .text_o   (numbers_in.text),
     .len_o    (numbers_in.len)
@@ -215,8 +231,6 @@ module encode
   logic mline_valid, mline_ready, alone_q;
   logic [5:0] before_q;  // records and numbers on their way to compose
   line_t mline;
-  assign has_line = res_i.meta.is && (res_i.keyed || (res_i.kind == RsNumber) ||
-      (res_i.meta.show != '0 && (res_i.kind == RsReply || (res_i.kind == RsValue && res_i.head))));
   always_ff @(posedge clk_i) begin
     if (!rst_ni) before_q <= '0;
     else before_q <= before_q + 6'(issue) - 6'(load);
@@ -226,8 +240,8 @@ module encode
     .clk_i,
     .rst_ni,
     .now_i,
-    .start_i     (res_valid_i && has_line && alone_q),
-    .res_i,
+    .start_i     (res_valid_q && has_line_q && alone_q),
+    .res_i       (res_q),
     .key_valid_i (key_valid),
     .key_pop_o   (line_key_pop),
     .key_i       (key),

@@ -267,8 +267,10 @@ package reply_pkg;
   /// What is known of a record's first piece before its numbers are.
   typedef struct packed {
     logic [6:0]  len;         // without the block of numbers, short value and ending
+    logic [6:0]  joined_len;  // with short value and ending
     logic [6:0]  key_end;     // the block's lane
-    logic [6:0]  room;        // what the block may have there
+    logic [6:0]  room;        // what the numbers may have there, so that the block fits
+    logic        fits;        // without numbers it does
     logic        key_fits;
     logic [5:0]  own_rest;    // bytes of the second half of a fixed text
     logic [4:0]  behind_len;  // short value and ending
@@ -277,16 +279,19 @@ package reply_pkg;
   // verilator lint_off UNUSEDSIGNAL
   function automatic lens_t lens_of(input rec_t rec);  // some of it
     // verilator lint_on UNUSEDSIGNAL
-    logic [6:0] own, own_first, key;
+    logic [6:0] own, own_first, key, room;
     own                = Length[rec.own];
     own_first          = rec.binary ? '0 : (own > 7'(OwnRoom)) ? 7'(OwnRoom) : own;
     lens_of.key_fits   = rec.binary ? rec.klen == '0 : rec.klen <= 8'(KeyRoom);
     key                = lens_of.key_fits ? 7'(rec.klen) : '0;
     lens_of.len        = 7'(AheadLength[rec.ahead]) + own_first + key;
     lens_of.key_end    = 7'(OwnAt) + own_first + key;
-    lens_of.room       = rec.binary ? 7'(OwnRoom) : lens_of.key_fits ? 7'(KeyRoom) - key : '0;
+    room               = rec.binary ? 7'(OwnRoom) : lens_of.key_fits ? 7'(KeyRoom) - key : '0;
     lens_of.own_rest   = 6'(own - own_first);
     lens_of.behind_len = rec.inner ? rec.inner_len + 5'(ending_length(rec.ending)) : '0;
+    lens_of.joined_len = lens_of.len + 7'(lens_of.behind_len);
+    lens_of.fits       = 7'(lens_of.behind_len) <= room;
+    lens_of.room       = room - 7'(lens_of.behind_len);
     lens_of.size       = rec.size + 22'(own) + 22'(rec.klen);
   endfunction
 

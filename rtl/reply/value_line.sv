@@ -1,6 +1,6 @@
 // Numbers of a reply as text: " <flags> <bytes>[ <cas unique>]\r\n" behind a VALUE line's key,
 // "<number>\r\n" alone, or Redis' "$<number>\r\n" and a meta command's "VA <number>\r\n", behind the end of another
-// value. Latency 10, initiation interval 1, no back-pressure.
+// value. Latency 9, initiation interval 1, no back-pressure.
 module value_line (
   input  logic             clk_i,
   input  logic             rst_ni,
@@ -25,6 +25,7 @@ module value_line (
 );
 
   localparam int unsigned FlagDigits = 10, ByteDigits = 7, NumDigits = 20;
+  // To the digits of the number; flags and bytes have theirs a clock before.
   localparam int unsigned DecimalStages = 7;
 
   logic [FlagDigits-1:0][3:0] flag_digit;
@@ -66,12 +67,12 @@ module value_line (
   );
 
   // Beside the numbers.
-  logic [DecimalStages+2:0] valid_q;
+  logic [DecimalStages+1:0] valid_q;
   logic [DecimalStages-1:0] line_q, has_num_q, bulk_q, meta_q, behind_q, thousands_q;
-  logic line, has_num, bulk, meta, behind, thousands;
+  logic line, line_early, has_num, bulk, meta, behind, thousands;
   logic [1:0] prefix;  // characters in front of a length
   always_ff @(posedge clk_i) begin
-    valid_q   <= rst_ni ? {valid_q[DecimalStages+1:0], valid_i} : '0;
+    valid_q   <= rst_ni ? {valid_q[DecimalStages:0], valid_i} : '0;
     line_q    <= {line_q[DecimalStages-2:0], line_i};
     has_num_q <= {has_num_q[DecimalStages-2:0], has_num_i};
     meta_q      <= {meta_q[DecimalStages-2:0], meta_i};
@@ -87,8 +88,9 @@ module value_line (
   assign number_digit = thousands ? (4 * NumDigits)'(num_digit[NumDigits-1:3]) : num_digit;
   assign number_count = !thousands ? num_count : (num_count > 5'd3) ? num_count - 5'd3 : 5'd1;
   assign line    = line_q[DecimalStages-1];
+  assign line_early = line_q[DecimalStages-2];
   assign has_num = has_num_q[DecimalStages-1];
-  assign valid_o = valid_q[DecimalStages+2];
+  assign valid_o = valid_q[DecimalStages+1];
 
   // ------------------------------------------------ fields: a space and digits, at the field's end
   function automatic logic [7:0] char(input logic [3:0] digit, input int unsigned place,
@@ -98,20 +100,33 @@ module value_line (
 
   logic [FlagDigits:0][7:0] flag_q;
   logic [ByteDigits:0][7:0] byte_q;
-  logic [NumDigits:0][7:0] num_q;
   logic [2:0] flag_shift_q;
-  logic [4:0] line_shift_q;
-  logic [5:0] line_len_q, num_len_q;
+  logic [5:0] line_len_q;
   always_ff @(posedge clk_i) begin
-    if (valid_q[DecimalStages-1]) begin
+    if (valid_q[DecimalStages-2]) begin
       for (int unsigned i = 0; i <= FlagDigits; i++)
-      flag_q[FlagDigits-i] <= !line ? '0 : char(
+      flag_q[FlagDigits-i] <= !line_early ? '0 : char(
           (i == FlagDigits) ? '0 : flag_digit[i%FlagDigits], i, 32'(flag_count)
       );
       for (int unsigned i = 0; i <= ByteDigits; i++)
-      byte_q[ByteDigits-i] <= !line ? '0 : char(
+      byte_q[ByteDigits-i] <= !line_early ? '0 : char(
           (i == ByteDigits) ? '0 : byte_digit[i%ByteDigits], i, 32'(byte_count)
       );
+      flag_shift_q <= 3'(ByteDigits) - byte_count;
+      line_len_q   <= line_early ? 6'(flag_count) + 6'(byte_count) + 6'd2 : '0;
+    end
+  end
+
+  // ------------------------------------------------ flags up to bytes; the number's field
+  localparam int unsigned LineLanes = FlagDigits + ByteDigits + 2;
+  logic [LineLanes-1:0][7:0] line_text_q;
+  logic [NumDigits:0][7:0] num_q;
+  logic [4:0] shift_q;
+  logic [5:0] before_q, len_q;
+  always_ff @(posedge clk_i) begin
+    if (valid_q[DecimalStages-1]) begin
+      line_text_q <= ((8 * LineLanes)'(flag_q) << {flag_shift_q, 3'b000}) |
+                     {byte_q, {(8 * (FlagDigits + 1)) {1'b0}}};
       for (int unsigned i = 0; i <= NumDigits; i++) begin
         num_q[NumDigits-i] <= !has_num ? '0 : char(
             (i == NumDigits) ? '0 : number_digit[i%NumDigits], i, 32'(number_count)
@@ -122,38 +137,21 @@ module value_line (
         if (behind && i == 32'(number_count) + 32'(prefix)) num_q[NumDigits-i] <= 8'h0a;
         if (behind && i == 32'(number_count) + 32'(prefix) + 1) num_q[NumDigits-i] <= 8'h0d;
       end
-      flag_shift_q <= 3'(ByteDigits) - byte_count;
-      line_shift_q <= has_num ? 5'(NumDigits) - number_count : 5'(NumDigits + 1);
-      line_len_q   <= line ? 6'(flag_count) + 6'(byte_count) + 6'd2 : '0;
-      num_len_q    <= !has_num ? 6'd2 : 6'(number_count) +
+      shift_q  <= has_num ? 5'(NumDigits) - number_count : 5'(NumDigits + 1);
+      before_q <= line_len_q;
+      len_q    <= !has_num ? 6'd2 : 6'(number_count) +
           (line ? 6'd3 : 6'd2) + 6'(prefix) + (behind ? 6'd2 : 6'd0);
-    end
-  end
-
-  // ------------------------------------------------ flags up to bytes
-  localparam int unsigned LineLanes = FlagDigits + ByteDigits + 2;
-  logic [LineLanes-1:0][7:0] line_text_q;
-  logic [NumDigits:0][7:0] num_text_q;
-  logic [4:0] shift_q;
-  logic [5:0] len_q;
-  always_ff @(posedge clk_i) begin
-    if (valid_q[DecimalStages]) begin
-      line_text_q <= ((8 * LineLanes)'(flag_q) << {flag_shift_q, 3'b000}) |
-                     {byte_q, {(8 * (FlagDigits + 1)) {1'b0}}};
-      num_text_q  <= num_q;
-      shift_q     <= line_shift_q;
-      len_q       <= line_len_q + num_len_q;
     end
   end
 
   // ------------------------------------------------ both up to the number, and the line's end
   logic [LineLanes+NumDigits:0][7:0] all;
   assign all = ((8 * (LineLanes + NumDigits + 1))'(line_text_q) << {shift_q, 3'b000}) |
-               {num_text_q, {(8 * LineLanes) {1'b0}}};
+               {num_q, {(8 * LineLanes) {1'b0}}};
   always_ff @(posedge clk_i) begin
-    if (valid_q[DecimalStages+1]) begin
+    if (valid_q[DecimalStages]) begin
       text_o <= {8'h0a, 8'h0d, all};
-      len_o  <= len_q;
+      len_o  <= before_q + len_q;
     end
   end
 
