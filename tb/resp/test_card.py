@@ -277,6 +277,20 @@ def test_long_values_by_the_host(redis, card, size):
     assert replies[0] == replies[1]
 
 
+def test_subcommands_in_transactions(redis, card):
+    """What has its key behind a subcommand's name finds it in a transaction, too."""
+    replies = []
+    for server in (redis, card):
+        compare.empty(server)
+        client = wire.Client(server)
+        client("SET", "kind", "abc")
+        client("MULTI")
+        for words in (["OBJECT", "ENCODING", "kind"], ["object", "refcount", "kind"], ["OBJECT", "ENCODING", "x"], ["MEMORY", "USAGE", "x"]):
+            client(*words)
+        replies.append(client("EXEC"))
+    assert replies[0] == replies[1] == [b"embstr", 1, None, None]
+
+
 def test_all_or_nothing(card):
     """While some move a sum between keys in transactions, others who read all keys at once always see the whole of it, by
     both protocols; and what is watched is not changed unnoticed."""

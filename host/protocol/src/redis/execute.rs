@@ -204,6 +204,10 @@ impl Place<'_> {
         let brought = match self.bring(client, command, &args) {
             Ok(brought) => brought,
             Err(error) => {
+                if command.name == "exec" {
+                    // That was it, as with any other error of EXEC.
+                    (client.queue, client.watches) = (None, Watched::default());
+                }
                 self.reply(client).error(error);
                 return Next::Continue;
             }
@@ -310,12 +314,10 @@ impl Place<'_> {
         let mut number = usize::from(number);
         if !command.subcommands.is_empty() && args.len() > 1 {
             let name = args.get(1);
-            let mut names = command.subcommands.iter().map(|c| c.name.as_bytes());
-            let Some(at) = names.position(|n| n.eq_ignore_ascii_case(name)) else {
+            let Some((at, found)) = command.subcommand(name) else {
                 let text = unknown_subcommand(command, name);
                 return Err(self.refuse(client, named, None, &text));
             };
-            let found = &command.subcommands[at];
             number += 1 + at;
             if !found.takes(args.len()) {
                 let text = wrong_number(&format!("{}|{}", command.name, found.name));

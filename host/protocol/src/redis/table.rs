@@ -85,6 +85,12 @@ impl Command {
         Command { name, arity: -2, flags: 0, keys: NONE, handler, subcommands }
     }
 
+    /// The subcommand of this name, and its place among them.
+    pub fn subcommand(&self, name: &[u8]) -> Option<(usize, &'static Command)> {
+        let mut all = self.subcommands.iter().enumerate();
+        all.find(|(_, c)| c.name.as_bytes().eq_ignore_ascii_case(name))
+    }
+
     pub const fn has(&self, flag: u32) -> bool {
         self.flags & flag != 0
     }

@@ -171,6 +171,7 @@ pub fn each<'q>(
         if named.0.name == "select" {
             db = super::connection::database(args.get(1)).unwrap_or(db);
         }
-        visit(named.0, &args, db);
+        let found = named.0.subcommand(args.get(1));
+        visit(found.map_or(named.0, |(_, found)| found), &args, db);
     }
 }
