@@ -206,3 +206,39 @@ def test_not_from_the_wire(little):
         while len(reply) < 24 + 15 + 24:
             reply += sock.recv(1000)
         assert reply[6:8] == b"\0\x81" and reply[24:39] == b"Unknown command" and reply[39 + 1] == 0x0A
+
+
+def test_others_go_on():
+    """While the program goes through an index, which takes thousands of exchanges, what others ask of the gates is
+    answered."""
+    card = servers.card(megabytes=16)
+    try:
+        walker, other = wire.Client(card), wire.Client(card)
+        assert other("SET", "k", "v") == b"OK"
+        done = threading.Event()
+
+        def walk():
+            assert walker("DBSIZE") == 1
+            done.set()
+
+        thread = threading.Thread(target=walk)
+        thread.start()
+        answered = 0
+        while not done.is_set():
+            assert other("GET", "k") == b"v"
+            answered += 1
+        thread.join()
+        assert answered > 5
+    finally:
+        assert card.stop() == 0, card.tail()
+
+
+@pytest.mark.parametrize("command", ["BITCOUNT", "DBSIZE"])
+def test_an_end_in_between(command):
+    """A server that is told to end does so though commands of the program wait in a row."""
+    card = servers.card(megabytes=16)
+    client = wire.Client(card)
+    assert client("SET", "v", bytes(300_000)) == b"OK"
+    client.socket.sendall(wire.request(*[command.encode(), b"v"][: 1 + (command == "BITCOUNT")]) * 1000)
+    client.reply()
+    assert card.stop() == 0, card.tail()

@@ -51,6 +51,21 @@ impl<'a> Entry<'a> {
     /// store and key.
     #[inline]
     pub fn link(self, reservation: Reservation, cas: Option<u64>) -> Result<u64, Full> {
+        self.link_as(reservation, cas, true)
+    }
+
+    /// The same of an item that was kept elsewhere meanwhile: for those who watch the key nothing has changed.
+    pub fn bring_back(self, reservation: Reservation) -> Result<(), Full> {
+        self.link_as(reservation, None, false).map(drop)
+    }
+
+    #[inline]
+    fn link_as(
+        self,
+        reservation: Reservation,
+        cas: Option<u64>,
+        changes: bool,
+    ) -> Result<u64, Full> {
         let Self { local, locked, pair, hash, found } = self;
         assert!(reservation.is_of(&local.store), "a reservation of another store");
         assert!(reservation.hash() == hash, "a reservation of another key");
@@ -81,7 +96,9 @@ impl<'a> Entry<'a> {
             }
         };
         local.store.index.bucket(bucket).set(i, way);
-        local.store.changed(hash, reservation.key());
+        if changes {
+            local.store.changed(hash, reservation.key());
+        }
         let mut bytes = reservation.size as u64;
         match found {
             Some((found, item)) => bytes = bytes.wrapping_sub(local.give_up(found.way, item)),

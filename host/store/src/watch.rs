@@ -62,6 +62,17 @@ impl Watches {
 }
 
 impl Store {
+    /// How many watches there are.
+    pub fn watches(&self) -> usize {
+        self.watches.count.load(Relaxed)
+    }
+
+    /// Somebody watches the key.
+    pub fn is_watched(&self, db: u8, key: &[u8]) -> bool {
+        let hash = self.seed.hash(key).in_place(self.place(db));
+        lock(&self.watches.part(hash).keys).contains_key(&name(db, key))
+    }
+
     /// The key is stored, or its expiry set. The caller has its buckets locked, as has whoever begins
     /// to watch.
     #[inline]

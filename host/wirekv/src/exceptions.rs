@@ -66,13 +66,46 @@ impl Request<'_> {
             db: head[6] & 15,
         })
     }
+
+    /// A command of Redis' protocol that has come before, whole.
+    pub fn again(tag: Tag, text: &[u8], db: u8) -> Request<'_> {
+        Request {
+            tag,
+            text,
+            udp: false,
+            resp: true,
+            more: false,
+            stranger: false,
+            begins: true,
+            db,
+        }
+    }
 }
 
+/// Bytes of answers that wait for their clients. With more of them whoever has waited longest loses its
+/// connection.
+const MAX_HELD: usize = 64 << 20;
+
 /// What is left of answers whose connections have not asked for the next piece yet. What a lost
-/// connection did not take stays until the next one of its tag asks for something.
+/// connection did not take stays until the next one of its tag asks for something, or others need the room.
 #[derive(Default)]
 pub struct Answers {
-    rests: HashMap<Tag, (Vec<u8>, bool)>,
+    rests: HashMap<Tag, Rest>,
+    /// Bytes of all of them.
+    held: usize,
+    /// Pieces that there were.
+    pieces: u64,
+}
+
+#[derive(Default)]
+struct Rest {
+    text: Vec<u8>,
+    /// So much of it has gone out.
+    at: usize,
+    /// The connection is closed behind it.
+    closes: bool,
+    /// The number of its last piece.
+    piece: u64,
 }
 
 impl Answers {
@@ -84,23 +117,37 @@ impl Answers {
         context: Context,
         text: impl FnOnce() -> (Vec<u8>, bool),
     ) -> Vec<u8> {
-        let rest = self.rests.remove(&request.tag);
-        let (mut piece, closes) = match request.text {
-            [] => rest.unwrap_or_default(),
-            _ => text(),
+        let rest = self.rests.remove(&request.tag).unwrap_or_default();
+        self.held -= rest.text.len();
+        let mut rest = match request.text {
+            [] => rest,
+            _ => {
+                let (text, closes) = text();
+                Rest { text, closes, ..Rest::default() }
+            }
         };
-        let rest = piece.split_off(piece.len().min(MAX_PIECE));
+        let end = rest.text.len().min(rest.at + MAX_PIECE);
+        let piece = &rest.text[rest.at..end];
         let mut packet = vec![0; BEAT];
         packet[..4].copy_from_slice(&request.tag);
         packet[4..6].copy_from_slice(&(piece.len() as u16).to_le_bytes());
         packet[6] = (context.resp3 as u8 * RESP3) | (context.all as u8 * ALL);
         packet[7] = context.db;
-        if rest.is_empty() {
-            packet[6] |= if closes { FINAL | CLOSE } else { FINAL };
-        }
         packet.extend(piece);
-        if !rest.is_empty() {
-            self.rests.insert(request.tag, (rest, closes));
+        if end == rest.text.len() {
+            packet[6] |= if rest.closes { FINAL | CLOSE } else { FINAL };
+            return packet;
+        }
+        self.pieces += 1;
+        (rest.at, rest.piece) = (end, self.pieces);
+        self.held += rest.text.len();
+        self.rests.insert(request.tag, rest);
+        while self.held > MAX_HELD {
+            let waits = self.rests.values_mut().filter(|rest| !rest.text.is_empty());
+            let Some(slowest) = waits.min_by_key(|rest| rest.piece) else { break };
+            self.held -= slowest.text.len();
+            // Instead of the next piece it gets the end.
+            *slowest = Rest { closes: true, ..Rest::default() };
         }
         packet
     }
@@ -216,5 +263,33 @@ mod tests {
             assert_eq!(finals.len(), len.div_ceil(MAX_PIECE).max(1));
             assert!(answers.rests.is_empty());
         }
+    }
+
+    #[test]
+    fn who_does_not_read_makes_room() {
+        let ask = |n: u8, text: &[u8]| {
+            let mut packet = request(text);
+            packet[0] = n;
+            packet
+        };
+        let mut answers = Answers::default();
+        let mut says = |n, text: &[u8]| {
+            let packet = ask(n, text);
+            let request = Request::parse(&packet).unwrap();
+            let answer = || (vec![b'?'; MAX_HELD / 4], false);
+            answers.packet(&request, Context::default(), answer)[4..7].to_vec()
+        };
+        let (piece, closed) = ([0, 2, 0], [0, 0, FINAL | CLOSE]);
+        for n in 1..=4 {
+            assert_eq!(says(n, b"x"), piece);
+        }
+        assert_eq!(says(1, b""), piece);
+        // 2 has waited longest.
+        assert_eq!(says(5, b"x"), piece);
+        assert_eq!(says(2, b""), closed);
+        for n in [1, 3, 4, 5] {
+            assert_eq!(says(n, b""), piece, "{n}");
+        }
+        assert!(answers.held <= MAX_HELD && answers.rests.len() == 4);
     }
 }

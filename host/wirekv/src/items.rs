@@ -69,9 +69,13 @@ pub struct Items {
     /// The database that the port's connection is in.
     db: u8,
     brought: Vec<Brought>,
-    /// Watched keys, whose items stay here, and what these are in the card.
+    /// Of watched keys, what was in the card when they were brought last. Who watches has their names alone here:
+    /// values would be memory that others need.
     watched: HashMap<Key, Version>,
 }
+
+/// So many keys may be in that list that nobody watches any more, and as many as are watched.
+const UNWATCHED: usize = 64;
 
 impl Items {
     /// Those of a card with so many buckets, as a power of two.
@@ -100,7 +104,7 @@ impl Items {
         let result = self.take_in(engine, keys, found, watched);
         if result.is_err() {
             self.held = false;
-            self.forget(engine, |_| false);
+            self.forget(engine);
             self.release(card).map_err(|Lost| HOLD_LOST)?;
         }
         result
@@ -119,9 +123,8 @@ impl Items {
                 Some(found) => Version::Cas { unique: found.cas, expiry: found.expiry },
                 None => Version::Absent,
             };
-            if self.watched.get(key) != Some(&version) {
-                put(engine, key, found.as_ref()).map_err(|Full| NO_MEMORY)?;
-            }
+            let same = self.watched.get(key) == Some(&version);
+            put(engine, key, found.as_ref(), same).map_err(|Full| NO_MEMORY)?;
             if watched || self.watched.contains_key(key) {
                 self.watched.insert(key.clone(), version);
             }
@@ -177,21 +180,16 @@ impl Items {
         }
         let result = emptied.map_err(|Lost| WRITE_LOST);
         let result = result.and_then(|()| self.write(card, flagged, plain));
-        let kept = std::mem::take(&mut self.watched);
-        self.forget(engine, |key| kept.contains_key(key));
-        self.watched = kept;
+        self.forget(engine);
         result
     }
 
     /// Keys that nobody watches any more are not kept.
-    pub fn unwatch(&mut self, engine: &mut Engine, is_watched: impl Fn(&Key) -> bool) {
-        self.watched.retain(|key, _| {
-            let stays = is_watched(key);
-            if !stays {
-                drop_key(engine, key);
-            }
-            stays
-        });
+    pub fn unwatch(&mut self, engine: &Engine) {
+        let store = engine.local.store();
+        if self.watched.len() > 2 * store.watches() + UNWATCHED {
+            self.watched.retain(|(db, key), _| store.is_watched(*db, key));
+        }
     }
 
     /// Goes on with a walk through the keys of a database, as they are for a command that the card is held for.
@@ -288,8 +286,8 @@ impl Items {
         Ok(())
     }
 
-    fn forget(&mut self, engine: &mut Engine, stays: impl Fn(&Key) -> bool) {
-        for brought in self.brought.drain(..).filter(|brought| !stays(&brought.key)) {
+    fn forget(&mut self, engine: &mut Engine) {
+        for brought in self.brought.drain(..) {
             drop_key(engine, &brought.key);
         }
     }
@@ -480,8 +478,8 @@ fn state(engine: &Engine, (db, name): &Key) -> Option<(Stamp, u64)> {
     local.get(name, local.hash_in(*db, name)).map(|item| (item.stamp(), item.expiry()))
 }
 
-/// Gives a key what it has in the card.
-fn put(engine: &mut Engine, key: &Key, found: Option<&Found>) -> Result<(), Full> {
+/// Gives a key what it has in the card: `same` as when it was here last.
+fn put(engine: &mut Engine, key: &Key, found: Option<&Found>, same: bool) -> Result<(), Full> {
     let Some(found) = found else {
         drop_key(engine, key);
         return Ok(());
@@ -489,12 +487,80 @@ fn put(engine: &mut Engine, key: &Key, found: Option<&Found>) -> Result<(), Full
     let fields = Fields { flags: found.flags, expiry: found.expiry, wide: false };
     let mut new = engine.local.reserve_in(key.0, &key.1, found.value.len(), fields)?;
     new.value().copy_from_slice(&found.value);
-    engine.local.lock_for(&new).link(new, None).map(drop)
+    let entry = engine.local.lock_for(&new);
+    if same {
+        entry.bring_back(new)
+    } else {
+        entry.link(new, None).map(drop)
+    }
 }
 
 fn drop_key(engine: &mut Engine, (db, name): &Key) {
     let entry = engine.local.lock_in(*db, name);
     if entry.item().is_some() {
         entry.remove();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use wirekv_protocol::store::{Config, Store};
+    use wirekv_protocol::Settings;
+
+    fn engine(bytes: usize) -> Engine {
+        let store = Store::new(Config { evict: false, ..Config::new(bytes) }).unwrap();
+        Engine::new(store.local(), Arc::new(Settings::default()))
+    }
+
+    fn found(bytes: usize, cas: u64) -> Option<Found> {
+        Some(Found { value: vec![b'v'; bytes], flags: 0, cas, expiry: 0 })
+    }
+
+    #[test]
+    fn watched_items_take_no_room() {
+        let (mut engine, mut items) = (engine(16 << 20), Items::new(10));
+        let watches: Vec<_> = (0..100u64)
+            .map(|n| {
+                let key: Key = (0, n.to_string().into_bytes().into());
+                let item = vec![found(1 << 20, n)];
+                items.take_in(&mut engine, std::slice::from_ref(&key), item, true).unwrap();
+                let watch = engine.local.watch(0, &key.1);
+                items.forget(&mut engine);
+                watch
+            })
+            .collect();
+        assert_eq!(engine.local.store().watches(), 100);
+        for (n, watch) in watches.into_iter().enumerate() {
+            let key: Key = (0, watch.key().into());
+            let cas = if n % 2 == 0 { n } else { n + 1000 } as u64;
+            let item = vec![found(1 << 20, cas)];
+            items.take_in(&mut engine, &[key], item, false).unwrap();
+            assert_eq!(watch.is_unchanged(&engine.local), n % 2 == 0);
+            items.forget(&mut engine);
+        }
+        items.unwatch(&engine);
+        assert!(items.watched.is_empty());
+    }
+
+    #[test]
+    fn watched_items_that_come_and_go() {
+        let (mut engine, mut items) = (engine(16 << 20), Items::new(10));
+        let key: Key = (0, b"k"[..].into());
+        let mut brought = |item, watched| {
+            items.take_in(&mut engine, std::slice::from_ref(&key), vec![item], watched).unwrap();
+            let watch = engine.local.watch(0, b"k");
+            items.forget(&mut engine);
+            watch
+        };
+        let nothing = brought(None, true);
+        let first = brought(found(5, 1), true);
+        brought(None, false);
+        let again = brought(found(5, 2), false);
+        // Who watches is asked while the item is here.
+        items.take_in(&mut engine, &[key], vec![found(5, 2)], false).unwrap();
+        let unchanged = [nothing, first, again].map(|watch| watch.is_unchanged(&engine.local));
+        assert_eq!(unchanged, [false, false, true]);
     }
 }

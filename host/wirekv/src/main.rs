@@ -4,6 +4,7 @@ mod args;
 mod exceptions;
 mod extended;
 mod items;
+mod mover;
 mod port;
 mod process;
 mod redis;

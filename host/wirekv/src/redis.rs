@@ -1,7 +1,7 @@
 //! Commands of Redis' protocol that the card leaves to this program, as they came: the same code as in the
 //! software body answers what needs no items, and says so where they would be needed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -36,13 +36,18 @@ pub struct Redis {
     last: u64,
     host: Host,
     pub items: Items,
+    /// Commands that wait for memory (see `protocol/src/redis/kept.rs`), and their connections' databases.
+    waiting: VecDeque<(Tag, Vec<u8>, u8)>,
     start: Instant,
 }
 
 /// What a command came to.
+#[derive(Default)]
 pub struct Answer {
     pub text: Vec<u8>,
     pub closes: bool,
+    /// Nothing yet: it is to be tried again.
+    waits: bool,
 }
 
 impl Redis {
@@ -76,6 +81,7 @@ impl Redis {
             last: 0,
             host: Host { facts, shown: Vec::new() },
             items: Items::new(index_bits),
+            waiting: VecDeque::new(),
             start: Instant::now(),
         })
     }
@@ -92,7 +98,7 @@ impl Redis {
         }
     }
 
-    /// A command, or a part of it; the answer when it is whole.
+    /// A command, or a part of it; the answer when it is whole, and there is memory for what it keeps.
     pub fn take(&mut self, request: &Request<'_>, card: &mut dyn Card) -> Option<Answer> {
         if request.stranger && request.begins {
             self.conns.remove(&request.tag);
@@ -115,6 +121,9 @@ impl Redis {
             return None;
         }
         let text = std::mem::take(&mut conn.text);
+        if conn.shown.is_killed() {
+            return Some(Answer { closes: true, ..Answer::default() });
+        }
         self.host.shown = self.conns.values().map(|conn| conn.shown.clone()).collect();
         let conn = self.conns.get_mut(&request.tag).expect("it is there");
         conn.session.enters(request.db);
@@ -122,16 +131,44 @@ impl Redis {
         self.engine.local.store().set_clock(clock.as_millis() as u64);
         let mut serving = Serving { host: &mut self.host, items: &mut self.items, card };
         let answer = run(conn, &text, &mut self.engine, &mut serving);
-        let conns = &self.conns;
-        self.items
-            .unwatch(&mut self.engine, |key| conns.values().any(|conn| conn.session.watches(key)));
+        self.items.unwatch(&self.engine);
+        if answer.waits {
+            self.waiting.push_back((request.tag, text, request.db));
+            self.end_killed();
+            return None;
+        }
         Some(answer)
+    }
+
+    /// Those that have kept too much for too long, and were told to make room, keep nothing any more. They are closed
+    /// when they ask for something.
+    fn end_killed(&mut self) {
+        let common = &self.engine.settings.redis;
+        for conn in self.conns.values_mut().filter(|conn| conn.shown.is_killed()) {
+            conn.session = Session::redis(Client::shown_as(conn.shown.clone(), common));
+        }
+    }
+
+    /// Some command waits for memory.
+    pub fn waits(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// A command that has waited, and is worth another try: its connection's name, itself, and its database.
+    pub fn again(&mut self) -> Option<(Tag, Vec<u8>, u8)> {
+        let conn = self.conns.get(&self.waiting.front()?.0);
+        let ready = |conn: &Conn| conn.shown.is_killed() || conn.session.may_go_on(&self.engine);
+        if conn.is_none_or(ready) {
+            self.waiting.pop_front()
+        } else {
+            None
+        }
     }
 }
 
 fn run(conn: &mut Conn, text: &[u8], engine: &mut Engine, host: &mut dyn Server) -> Answer {
     let mut out = Out::new();
-    let mut answer = Answer { text: Vec::new(), closes: false };
+    let mut answer = Answer::default();
     let mut at = 0;
     while !answer.closes {
         let mut request = match conn.session.parse(&text[at..], engine) {
@@ -145,11 +182,14 @@ fn run(conn: &mut Conn, text: &[u8], engine: &mut Engine, host: &mut dyn Server)
         loop {
             let next = conn.session.execute(&mut request, &text[at..], engine, host, &mut out);
             answer.closes |= next == Next::Close;
-            let waits = matches!(next, Next::Wait | Next::Sleep);
+            answer.waits = next == Next::Wait;
             let again = matches!(next, Next::Again | Next::Full);
             answer.text.extend(out.to_vec());
             out.clear();
-            if waits {
+            if answer.waits {
+                return answer;
+            }
+            if next == Next::Sleep {
                 answer.text.extend_from_slice(NOT_NOW);
             }
             if !again {
@@ -367,5 +407,47 @@ mod tests {
         let broken = redis.take(&asks([3; 4], b"*x\r\n"), &mut NoCard).unwrap();
         assert_eq!(broken.text, b"-ERR Protocol error: invalid multibulk length\r\n");
         assert!(broken.closes);
+    }
+
+    #[test]
+    fn who_keeps_much_makes_room() {
+        let mut redis = redis();
+        let tag = |n: u32| n.to_le_bytes();
+        let set = format!("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$7000\r\n{}\r\n", "v".repeat(7000));
+        let mut queued = 0;
+        let waits = loop {
+            let tag = tag(queued);
+            redis.take(&asks(tag, b"MULTI\r\n"), &mut NoCard);
+            let mut said = (0..3).map(|_| redis.take(&asks(tag, set.as_bytes()), &mut NoCard));
+            if said.any(|answer| answer.is_none()) {
+                break tag;
+            }
+            queued += 1;
+        };
+        assert!(queued > 4 && redis.waits());
+        // What a transaction has is not forgotten: the command is tried again until somebody was too slow.
+        let end = Instant::now() + Duration::from_secs(60);
+        let answer = loop {
+            if let Some((tag, text, db)) = redis.again() {
+                if let Some(answer) = redis.take(&Request::again(tag, &text, db), &mut NoCard) {
+                    break answer;
+                }
+            }
+            assert!(Instant::now() < end);
+        };
+        assert!(answer.text == b"+QUEUED\r\n" && !redis.waits());
+        let closed = |n| redis.take(&asks(tag(n), b"PING\r\n"), &mut NoCard).unwrap().closes;
+        assert_eq!((0..queued).map(closed).filter(|closed| *closed).count(), 1);
+        assert!(!redis.take(&asks(waits, b"PING\r\n"), &mut NoCard).unwrap().closes);
+    }
+
+    #[test]
+    fn exec_that_fails_ends_the_transaction() {
+        let mut redis = redis();
+        let mut says = |text: &[u8]| redis.take(&asks([1; 4], text), &mut NoCard).unwrap().text;
+        says(b"MULTI\r\n");
+        assert_eq!(says(b"SET k v\r\n"), b"+QUEUED\r\n");
+        assert!(says(b"EXEC\r\n").starts_with(b"-ERR the card"));
+        assert_eq!(says(b"EXEC\r\n"), b"-ERR EXEC without MULTI\r\n");
     }
 }

@@ -1,13 +1,14 @@
-//! The card's thread: moves frames between link and card, tells the card the time, answers its
-//! exception queue, and sleeps when there is nothing to do.
+//! The card's thread: lets the card work, tells it the time, answers its exception queue, and sleeps when there is
+//! nothing to do.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 use wirekv_card::{csr, set_time, Card, Port};
-use wirekv_net::{CardEnd, Frames, Refuser, Wire, WireCounts};
+use wirekv_net::{Frames, WireCounts};
 
 use crate::exceptions::{self, Answers, Request};
+use crate::mover::Mover;
 use crate::port::RequestPort;
 use crate::redis::Redis;
 use crate::stats::Stats;
@@ -15,19 +16,12 @@ use crate::stats::Stats;
 /// Clocks between two looks at the link. Frames wait no longer than these take: under a
 /// millisecond at the simulator's speed.
 const CLOCKS: u64 = 128;
-/// How long an idle card with timers is left alone; the ticks it missed follow.
-const NAP: Duration = Duration::from_millis(10);
-/// A card that cannot follow is not told of more time than this.
-const MAX_OWED_TICKS: u64 = 100;
 
 pub struct Runner {
-    pub card: Box<dyn Card>,
-    pub link: CardEnd,
-    pub wire: Wire,
+    pub mover: Mover,
     pub stats: Stats,
     pub answers: Answers,
     pub redis: Redis,
-    pub refuser: Refuser,
     pub verbose: u8,
 }
 
@@ -46,123 +40,67 @@ pub struct Summary {
 impl Runner {
     /// Runs until the link is stopped.
     pub fn run(mut self) -> Result<Summary> {
-        let start = Instant::now();
-        let first_clock = self.card.clock();
-        let mut busy = Duration::ZERO;
-        let mut host_frames = 0;
-        let (mut to_card, mut from_card) = (Frames::default(), Frames::default());
-        let mut ticks = 0;
+        let first_clock = self.mover.clock();
         let unix_start = unix_time();
         let mut second = None;
-        loop {
-            self.link.exchange(&mut from_card, &mut to_card, self.card.backlog(Port::Wire))?;
-            for frame in to_card.iter() {
-                self.wire.to_card(frame, &mut |f| self.card.send(Port::Wire, f))?;
+        while !self.mover.stopped() {
+            if self.redis.items.port.others.is_empty() {
+                self.mover.rest(self.redis.waits());
             }
-            to_card.clear();
-            if self.link.stopped() {
-                break;
-            }
-            if self.card.idle() {
-                let card = &mut self.card;
-                self.wire.quiet(&mut |f| card.send(Port::Wire, f), &mut |f| from_card.push(f))?;
-            }
-            let due = start.elapsed().as_millis() as u64;
-            if self.card.idle() && from_card.is_empty() {
-                if !self.card.timers() {
-                    self.link.wait(Duration::MAX);
-                    // Without a timer running nobody counted these ticks.
-                    ticks = start.elapsed().as_millis() as u64;
-                    second = None;
-                    continue;
-                }
-                if ticks >= due {
-                    self.link.wait(NAP);
-                    continue;
-                }
-            }
-            if ticks + MAX_OWED_TICKS < due {
-                ticks = due - MAX_OWED_TICKS;
-                second = None;
-            }
-            if ticks < due {
-                self.card.tick();
-                ticks += 1;
-            }
-            let began = Instant::now();
-            self.tell_time(unix_start + start.elapsed(), &mut second)?;
-            self.card.advance(CLOCKS);
-            busy += began.elapsed();
-
+            self.tell_time(unix_start + self.mover.elapsed(), &mut second)?;
+            self.mover.advance(CLOCKS);
+            self.mover.check()?;
             self.answer_exceptions()?;
-            let (wire, mut result) = (&mut self.wire, Ok(()));
-            self.card.receive(Port::Wire, &mut |frame| {
-                if result.is_ok() {
-                    result = wire.from_card(frame, &mut |f| from_card.push(f));
-                }
-            });
-            result?;
-            host_frames += self.answer_host_port();
         }
-        self.stats.totals.update(self.card.as_mut())?;
-        self.wire.flush()?;
+        self.stats.totals.update(&mut self.mover)?;
+        self.mover.wire.flush()?;
         Ok(Summary {
             stats: self.stats,
-            wire: self.wire.counts,
-            damage: self.wire.damage().map(|d| format!("{d:?}")),
-            host_frames,
-            clocks: self.card.clock() - first_clock,
-            busy,
-            total: start.elapsed(),
+            wire: self.mover.wire.counts,
+            damage: self.mover.wire.damage().map(|d| format!("{d:?}")),
+            host_frames: self.mover.host_frames,
+            clocks: self.mover.clock() - first_clock,
+            busy: self.mover.busy,
+            total: self.mover.elapsed(),
         })
     }
 
     /// Once a second, and when it has missed ticks, the card learns the time, which the wall clock does not
-    /// move after the start; and its counters are read before they wrap.
+    /// move after the start. Once a second its counters are read, before they wrap.
     fn tell_time(&mut self, now: Duration, second: &mut Option<u64>) -> Result<()> {
-        if *second != Some(now.as_secs()) {
+        let is_next = *second != Some(now.as_secs());
+        if is_next || self.mover.is_late {
+            self.mover.is_late = false;
+            set_time(&mut self.mover, now)?;
+        }
+        if is_next {
             *second = Some(now.as_secs());
-            set_time(self.card.as_mut(), now)?;
-            self.stats.totals.update(self.card.as_mut())?;
-            self.redis.items.walks.rest(self.card.as_mut(), Instant::now())?;
+            self.stats.totals.update(&mut self.mover)?;
+            self.redis.items.walks.rest(&mut self.mover, Instant::now())?;
         }
         Ok(())
-    }
-
-    /// Returns how many frames there were.
-    fn answer_host_port(&mut self) -> u64 {
-        let mut frames = Frames::default();
-        self.card.receive(Port::Host, &mut |frame| frames.push(frame));
-        let now = Instant::now();
-        let mut count = 0;
-        for frame in frames.iter() {
-            count += 1;
-            if self.verbose > 1 {
-                let head = frame.first_chunk::<14>();
-                eprintln!("host port: {} bytes: {head:02x?}", frame.len());
-            }
-            if let Some(answer) = self.refuser.answer(frame, now) {
-                self.card.send(Port::Host, &answer);
-            }
-        }
-        self.stats.refused = self.refuser.counts;
-        count
     }
 
     fn answer_exceptions(&mut self) -> Result<()> {
         let mut packets = Frames::default();
-        self.card.receive(Port::Exception, &mut |packet| packets.push(packet));
+        self.mover.receive(Port::Exception, &mut |packet| packets.push(packet));
+        let port = &mut self.redis.items.port;
         for packet in packets.iter() {
             match RequestPort::is_mine(packet) {
-                true => self.redis.items.port.take(packet),
-                false => self.answer(packet)?,
+                true => port.take(packet),
+                false => port.others.push_back(packet.to_vec()),
             }
         }
-        // What has come while the request port was waited for.
-        while let Some(packet) = self.redis.items.port.others.pop_front() {
-            self.answer(&packet)?;
+        // What comes while one of these waits for the request port has its turn next time.
+        for _ in 0..self.redis.items.port.others.len() {
+            if let Some(packet) = self.redis.items.port.others.pop_front() {
+                self.answer(&packet)?;
+            }
         }
-        Ok(())
+        if let Some((tag, text, db)) = self.redis.again() {
+            self.answer_request(&Request::again(tag, &text, db))?;
+        }
+        self.mover.check()
     }
 
     fn answer(&mut self, packet: &[u8]) -> Result<()> {
@@ -174,12 +112,17 @@ impl Runner {
             eprintln!("exception queue: {}", String::from_utf8_lossy(request.text));
         }
         if request.text.starts_with(b"stats") && !request.resp {
-            self.stats.totals.update(self.card.as_mut())?;
-            self.stats.open = self.card.read_csr(csr::OPEN_CONNS)?;
+            self.stats.totals.update(&mut self.mover)?;
+            self.stats.open = self.mover.read_csr(csr::OPEN_CONNS)?;
+            self.stats.refused = self.mover.refuser.counts;
         }
+        self.answer_request(&request)
+    }
+
+    fn answer_request(&mut self, request: &Request<'_>) -> Result<()> {
         let mut answer = None;
         if request.resp && !request.text.is_empty() {
-            answer = self.redis.take(&request, self.card.as_mut());
+            answer = self.redis.take(request, &mut self.mover);
             if answer.is_none() {
                 return Ok(());
             }
@@ -188,9 +131,9 @@ impl Runner {
             Some(answer) => (answer.text, answer.closes),
             None => (exceptions::reply(request.text, &mut self.stats), false),
         };
-        let context = self.redis.context(&request);
-        let packet = self.answers.packet(&request, context, reply);
-        self.card.send(Port::Exception, &packet);
+        let context = self.redis.context(request);
+        let packet = self.answers.packet(request, context, reply);
+        self.mover.send(Port::Exception, &packet);
         Ok(())
     }
 }

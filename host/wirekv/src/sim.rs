@@ -13,6 +13,7 @@ use wirekv_sim::{Config, Sim};
 use crate::args::{NetKind, ServeArgs};
 use crate::exceptions::Answers;
 use crate::extended;
+use crate::mover::Mover;
 use crate::process::Process;
 use crate::redis::Redis;
 use crate::runner::{unix_time, Runner, Summary};
@@ -96,14 +97,13 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         Net::Tap(tap) => tap.waker()?,
     };
     let (net_end, card_end) = Link::ends(waker);
+    let damaged = Wire::new(args.sim.impair, pcap);
+    let refuser = Refuser::new(&wire, args.sim.quiet, Instant::now());
     let runner = Runner {
-        card,
-        link: card_end.clone(),
-        wire: Wire::new(args.sim.impair, pcap),
+        mover: Mover::new(card, card_end.clone(), damaged, refuser, args.verbose),
         stats: Stats::new(told(args, &address, &layout)),
         answers: Answers::default(),
         redis: Redis::new(args, layout.index_bits)?,
-        refuser: Refuser::new(&wire, args.sim.quiet, Instant::now()),
         verbose: args.verbose,
     };
     let card_thread = thread("card", move || runner.run())?;

@@ -1,0 +1,191 @@
+//! Moves frames between link and card, and tells the card of time that passes, whenever the card is let work. For this
+//! program it is a card, too: while a command waits for the request port, everybody else is served.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use wirekv_card::{Card, CardError, Port};
+use wirekv_net::{CardEnd, Frames, Refuser, Wire};
+
+/// How long an idle card with timers is left alone; the ticks it missed follow.
+const NAP: Duration = Duration::from_millis(10);
+/// A card that cannot follow is not told of more time than this.
+const MAX_OWED_TICKS: u64 = 100;
+
+pub struct Mover {
+    card: Box<dyn Card>,
+    link: CardEnd,
+    pub wire: Wire,
+    pub refuser: Refuser,
+    verbose: u8,
+    start: Instant,
+    ticks: u64,
+    from_card: Frames,
+    to_card: Frames,
+    /// Ticks were left out: the card must be told what time it is.
+    pub is_late: bool,
+    /// Frames that came out of the card's host port.
+    pub host_frames: u64,
+    /// Time in which the card was running.
+    pub busy: Duration,
+    /// What went wrong while a command waited.
+    failed: Option<anyhow::Error>,
+}
+
+impl Mover {
+    pub fn new(
+        card: Box<dyn Card>,
+        link: CardEnd,
+        wire: Wire,
+        refuser: Refuser,
+        verbose: u8,
+    ) -> Mover {
+        Mover {
+            card,
+            link,
+            wire,
+            refuser,
+            verbose,
+            start: Instant::now(),
+            ticks: 0,
+            from_card: Frames::default(),
+            to_card: Frames::default(),
+            is_late: false,
+            host_frames: 0,
+            busy: Duration::ZERO,
+            failed: None,
+        }
+    }
+
+    /// Time since the start.
+    pub fn elapsed(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    pub fn stopped(&self) -> bool {
+        self.link.stopped()
+    }
+
+    /// Sleeps if there is nothing to do; for `NAP` at most if time matters.
+    pub fn rest(&mut self, time_matters: bool) {
+        if !self.card.idle() || !self.from_card.is_empty() {
+            return;
+        }
+        let due = self.start.elapsed().as_millis() as u64;
+        if !self.card.timers() && !time_matters {
+            self.link.wait(Duration::MAX);
+            // Without a timer running nobody counted these ticks.
+            self.ticks = self.start.elapsed().as_millis() as u64;
+            self.is_late = true;
+        } else if self.ticks >= due {
+            self.link.wait(NAP);
+        }
+    }
+
+    /// Exchanges frames with the network.
+    fn exchange(&mut self) -> Result<()> {
+        let Mover { card, link, wire, from_card, to_card, .. } = self;
+        link.exchange(from_card, to_card, card.backlog(Port::Wire))?;
+        for frame in to_card.iter() {
+            wire.to_card(frame, &mut |f| card.send(Port::Wire, f))?;
+        }
+        to_card.clear();
+        if card.idle() {
+            wire.quiet(&mut |f| card.send(Port::Wire, f), &mut |f| from_card.push(f))?;
+        }
+        Ok(())
+    }
+
+    /// Lets the card work, and takes the frames that come of it.
+    fn work(&mut self, clocks: u64) -> Result<()> {
+        let due = self.start.elapsed().as_millis() as u64;
+        if self.ticks + MAX_OWED_TICKS < due {
+            self.ticks = due - MAX_OWED_TICKS;
+            self.is_late = true;
+        }
+        if self.ticks < due {
+            self.card.tick();
+            self.ticks += 1;
+        }
+        let began = Instant::now();
+        self.card.advance(clocks);
+        self.busy += began.elapsed();
+
+        let (wire, from_card, mut result) = (&mut self.wire, &mut self.from_card, Ok(()));
+        self.card.receive(Port::Wire, &mut |frame| {
+            if result.is_ok() {
+                result = wire.from_card(frame, &mut |f| from_card.push(f));
+            }
+        });
+        result?;
+        self.answer_host_port();
+        Ok(())
+    }
+
+    fn answer_host_port(&mut self) {
+        let mut frames = Frames::default();
+        self.card.receive(Port::Host, &mut |frame| frames.push(frame));
+        let now = Instant::now();
+        for frame in frames.iter() {
+            self.host_frames += 1;
+            if self.verbose > 1 {
+                let head = frame.first_chunk::<14>();
+                eprintln!("host port: {} bytes: {head:02x?}", frame.len());
+            }
+            if let Some(answer) = self.refuser.answer(frame, now) {
+                self.card.send(Port::Host, &answer);
+            }
+        }
+    }
+
+    /// What went wrong, if anything did.
+    pub fn check(&mut self) -> Result<()> {
+        self.failed.take().map_or(Ok(()), Err)
+    }
+}
+
+impl Card for Mover {
+    fn read_csr(&mut self, addr: u32) -> Result<u32, CardError> {
+        self.card.read_csr(addr)
+    }
+
+    fn write_csr(&mut self, addr: u32, value: u32) -> Result<(), CardError> {
+        self.card.write_csr(addr, value)
+    }
+
+    fn send(&mut self, port: Port, frame: &[u8]) {
+        self.card.send(port, frame);
+    }
+
+    fn backlog(&self, port: Port) -> usize {
+        self.card.backlog(port)
+    }
+
+    fn advance(&mut self, clocks: u64) {
+        let moved = self.exchange().and_then(|()| self.work(clocks));
+        if let Err(error) = moved {
+            self.failed.get_or_insert(error);
+        }
+    }
+
+    fn receive(&mut self, port: Port, take: &mut dyn FnMut(&[u8])) {
+        self.card.receive(port, take);
+    }
+
+    fn tick(&mut self) {
+        self.card.tick();
+    }
+
+    /// Nothing more comes of it, either, when all is to end.
+    fn idle(&self) -> bool {
+        self.card.idle() || self.failed.is_some() || self.stopped()
+    }
+
+    fn timers(&self) -> bool {
+        self.card.timers()
+    }
+
+    fn clock(&self) -> u64 {
+        self.card.clock()
+    }
+}
