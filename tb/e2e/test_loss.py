@@ -1,5 +1,10 @@
 """Frames get lost, doubled, late and damaged between network and card; the bytes stay right."""
 
+import contextlib
+import random
+import socket
+import threading
+import time
 from dataclasses import replace
 
 import pytest
@@ -82,3 +87,76 @@ def test_long_way(seed, kind):
             for way in loss.WAYS:
                 quality = replace(loss.KINDS[kind], seed=seed)
                 loss.transfer(client, link, way, quality, value, scale(1, loss.VALUES))
+
+
+def test_crowd(memcached, seed):
+    """All of the card's connections at once over a wire that loses, doubles, delays and damages frames; one in sixteen asks for
+    megabytes and reads them slowly. Each has keys of its own, so that every reply of everybody is known."""
+    server = reference.wirekv("--impair", f"{DAMAGE['everything']},seed={seed}")
+    silence, differ.SILENCE_SECONDS = differ.SILENCE_SECONDS, 120
+    count, threads = scale(128, 1024), 16
+    value = stream.Generator(seed).blob[:100_000]
+    failures, commands, lock = [], [], threading.Lock()
+    slow = []
+
+    def some(number):
+        """A thread's share of the connections, in turn."""
+        rng, runs = random.Random(f"{seed} {number}"), []
+        try:
+            for i in range(count // 16 + number, count, threads):
+                runs.append(differ.Differ(memcached, server, label=f"crowd_{seed}_{i}"))
+                runs[-1].generator = stream.Generator(seed + i, b"%d:" % i, flush=False, pipeline=32,
+                                                      value_budget=20_000, reply_budget=20_000)  # fmt: skip
+                runs[-1].connect()
+            ready.wait()
+            while sum(run.commands for run in runs) < scale(1_000, 200_000) / threads and not failures:
+                run = rng.choice(runs)
+                run.run(run.generator.burst())
+        except BaseException as e:
+            failures.append(e)
+            ready.abort()  # so that nobody waits for it
+        finally:
+            with lock:
+                commands.append(sum(run.commands for run in runs))
+            for run in runs:
+                run.close()
+
+    ready = threading.Barrier(threads + 1)
+    try:
+        with server.connect(timeout=120) as s:
+            line = b"set huge 0 0 %d\r\n" % len(value)
+            reference.ask(s, line + value + b"\r\n", b"STORED\r\n", seconds=120)
+        expect = (b"VALUE huge 0 %d\r\n" % len(value) + value + b"\r\nEND\r\n") * scale(2, 10)
+        for _ in range(count // 16):
+            s = socket.socket()
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            s.settimeout(120)
+            s.connect(server.address)
+            s.sendall(b"get huge\r\n" * scale(2, 10))
+            slow.append((s, bytearray()))
+        crowd = [threading.Thread(target=some, args=(n,)) for n in range(threads)]
+        for thread in crowd:
+            thread.start()
+        with contextlib.suppress(threading.BrokenBarrierError):
+            ready.wait()
+        # A little of each, now and then.
+        while any(thread.is_alive() for thread in crowd):
+            for s, got in slow:
+                if len(got) < len(expect) and reference.readable(s, 0):
+                    got += s.recv(1000)
+            time.sleep(0.1)
+        for s, got in slow:
+            while len(got) < len(expect):
+                piece = s.recv(1 << 16)
+                assert piece, f"closed behind {len(got)} bytes"
+                got += piece
+            assert got == expect
+    finally:
+        for s, _ in slow:
+            s.close()
+        differ.SILENCE_SECONDS = silence
+        code = server.stop()
+    print(f"{sum(commands)} commands on {count} connections")
+    if failures:
+        raise failures[0]
+    assert code == 0, server.tail()

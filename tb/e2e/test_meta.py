@@ -23,9 +23,15 @@ class Meta(generate.Text):
         while True:
             parts = stream.Generator.command(self)
             words = parts[0].split() if isinstance(parts[0], bytes) else []
-            # Of a `gat` with a key that is too long memcached touches those in front of it, which `t` would show.
+            # Of a `gat` with a key that is too long memcached touches those in front of it, which `t` would show. So
+            # there is none in `break_get`, either.
             if not (words[:1] in ([b"gat"], [b"gats"]) and max(map(len, words)) > 250):
                 return parts
+
+    def break_get(self):
+        while (made := super().break_get())[0].startswith(b"gat"):
+            pass
+        return made
 
     def shown(self, key):
         return key, []
