@@ -62,7 +62,6 @@ module compose
   typedef struct packed {
     rec_t        rec;
     logic [NumberLanes-1:0][7:0] numbers;
-    step_e       first;       // step
     step_e       behind;      // StHead
     logic        head_key;    // StHead has the key
     logic        head_inner;  // and the value
@@ -79,6 +78,7 @@ module compose
   } work_t;
 
   work_t work_in, work_q;
+  step_e first;
   logic work_valid_q, load, done;
   assign rec_ready_o = !work_valid_q || done;
   assign load        = rec_valid_i && rec_ready_o;
@@ -116,12 +116,12 @@ module compose
     else if (rec_i.host) work_in.behind = StHost;
     else if (work_in.long_value) work_in.behind = StValue;
     else work_in.behind = StDone;
-    work_in.first = StHead;
+    first = StHead;
     if (join_head) begin
-      work_in.first = StValue;
+      first = StValue;
     end else if (rec_i.ahead == '0 && rec_i.own == FxNone && !rec_i.numbers) begin
-      if (rec_i.host) work_in.first = StHost;
-      else if (rec_i.value) work_in.first = StValue;
+      if (rec_i.host) first = StHost;
+      else if (rec_i.value) first = StValue;
     end
   end
 
@@ -140,7 +140,7 @@ module compose
     SrcHost
   } src_e;
 
-  step_e step_q, step, step_d;
+  step_e step_q, step_d;
   logic begun_q;  // the record's first piece is out
   logic pick_valid, pick_ready, pick, need_key, need_chunk, need_host;
   src_e src_low, src_high;
@@ -148,8 +148,7 @@ module compose
   logic [6:0] len;
   logic [7:0] key_left_q;
   logic [9:0] host_left_q, host_left;
-  assign step      = begun_q ? step_q : work_q.first;
-  assign host_left = (step_q == StHost && begun_q) ? host_left_q : work_q.rec.host_len;
+  assign host_left = begun_q ? host_left_q : work_q.rec.host_len;
 
   always_comb begin
     need_key   = 1'b0;
@@ -160,7 +159,7 @@ module compose
     start      = work_q.start;
     len        = work_q.len;
     step_d     = StDone;
-    unique case (step)
+    unique case (step_q)
       StOwn: begin
         start = 6'(OwnAt);
         len   = 7'(work_q.own_rest);
@@ -186,7 +185,7 @@ module compose
         src_low    = SrcChunk;
         src_high   = SrcChunk;
         start      = chunk_i.start;
-        len        = chunk_i.len + (join_head ? 7'(numbers_i.len) : '0);
+        len        = join_head ? chunk_i.len + 7'(numbers_i.len) : chunk_i.len;
         if (!chunk_i.last) step_d = StValue;
         else if (work_q.rec.ending != EnNone) step_d = StEnding;
       end
@@ -212,7 +211,7 @@ module compose
     endcase
   end
 
-  assign join_head     = work_valid_q && step == StValue && chunk_i.last &&
+  assign join_head     = work_valid_q && step_q == StValue && chunk_i.last &&
       work_q.rec.ending == EnNone && rec_valid_i && rec_i.joins &&
       chunk_i.len <= 7'd64 - 7'(numbers_i.len);
 
@@ -233,10 +232,11 @@ module compose
     end else if (pick) begin
       begun_q <= step_d != StDone;
     end
+    if (rec_ready_o) step_q <= first;
+    else if (pick) step_q <= step_d;
     if (pick) begin
-      step_q      <= step_d;
-      key_left_q  <= (step == StKey) ? key_left_q - 8'd64 : work_q.rec.klen;
-      host_left_q <= (step == StHost) ? host_left - 10'd64 : work_q.rec.host_len;
+      key_left_q  <= (step_q == StKey) ? key_left_q - 8'd64 : work_q.rec.klen;
+      host_left_q <= (step_q == StHost) ? host_left - 10'd64 : work_q.rec.host_len;
     end
   end
 
@@ -244,8 +244,8 @@ module compose
   logic [OwnAt-1:0][7:0] ahead;
   logic [OwnRoom-1:0][7:0] own;
   line_t fixed;
-  assign ahead  = Ahead[(step == StEnding) ? {work_q.rec.ending, FxNone} : work_q.rec.ahead];
-  assign own    = Own[{step == StOwn, work_q.rec.own}];
+  assign ahead  = Ahead[(step_q == StEnding) ? {work_q.rec.ending, FxNone} : work_q.rec.ahead];
+  assign own    = Own[{step_q == StOwn, work_q.rec.own}];
   assign fixed  = {own, ahead};
 
   function automatic line_t source(input src_e src, input line_t constant, input line_t key,
@@ -271,7 +271,7 @@ module compose
       if (p < InnerMax && 5'(p) < work_q.rec.inner_len) behind[p] = chunk_i.data[8*p+:8];
     end
     // The first of the numbers' lanes is used only where there is no value in the block.
-    block_numbers = (step == StValue) ? numbers_i.text : work_q.numbers;
+    block_numbers = (step_q == StValue) ? numbers_i.text : work_q.numbers;
     block = {behind, block_numbers[NumberLanes-1:1]};
     block[63] = behind[InnerMax+EndingMax-1] | block_numbers[0];
   end
@@ -291,7 +291,7 @@ module compose
   logic [6:0] edge_at, edge_q;
   logic [5:0] start_q;
   assign edge_at = join_head ? 7'(chunk_i.start) + chunk_i.len :
-      (step == StHead) ? work_q.edge_at : (step == StBlock) ? '0 : 7'd64;
+      (step_q == StHead) ? work_q.edge_at : (step_q == StBlock) ? '0 : 7'd64;
   text_t text_q, text_in;
   logic text_room;
   assign pick_ready = !pick_valid_q || text_room;
@@ -301,7 +301,7 @@ module compose
     // Whether there is a piece is known too late for so much.
     if (pick_ready) begin
       text_q.data           <= {high[511:8*KeyAt], low[8*KeyAt-1:0]};
-      turn_q                <= (step == StHead) ? work_q.turn : (step == StBlock) ? '0 :
+      turn_q                <= (step_q == StHead) ? work_q.turn : (step_q == StBlock) ? '0 :
           chunk_i.start + 6'(chunk_i.len) - 6'(Joint) + numbers_i.len;
       edge_q                <= edge_at;
       start_q               <= join_head ? chunk_i.start : '0;
@@ -351,8 +351,8 @@ module compose
     .level_o  (unused_level)
   );
 
-  `ASSERT(InnerAlone, !chunk_ready_o || step == StValue || chunk_i.last)
-  `ASSERT(InnerLen, !chunk_ready_o || step == StValue || chunk_i.len == 7'(work_q.rec.inner_len))
+  `ASSERT(InnerAlone, !chunk_ready_o || step_q == StValue || chunk_i.last)
+  `ASSERT(InnerLen, !chunk_ready_o || step_q == StValue || chunk_i.len == 7'(work_q.rec.inner_len))
   `ASSERT(KeyBehindValue, !load || rec_i.klen == '0 || rec_i.own == FxValue || rec_i.binary)
 
 endmodule

@@ -147,6 +147,7 @@ module encode
   value_line u_line (
     .clk_i,
     .rst_ni,
+    .here_i   (res_valid_q),
     .valid_i  (issue),
     .line_i   (res_q.kind == RsValue && !res_q.resp.is && !res_q.meta.is),
     .has_num_i(res_q.kind == RsNumber || res_q.cas_out || res_q.resp.is || res_q.meta.is),
@@ -178,6 +179,9 @@ module encode
     .level_o  (unused_numbers_level)
   );
   assign load = numbers_valid && rec_ready;
+  // Who counts records is in no hurry.
+  logic load_q;
+  always_ff @(posedge clk_i) load_q <= rst_ni && load;
 
   header_text u_header (
     .header_i (shaped.header),
@@ -191,7 +195,7 @@ module encode
     .clk_i,
     .rst_ni,
     .take_i(issue),
-    .give_i(load),
+    .give_i(load_q),
     .ok_o  (room)
   );
 
@@ -233,7 +237,7 @@ module encode
   line_t mline;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) before_q <= '0;
-    else before_q <= before_q + 6'(issue) - 6'(load);
+    else before_q <= before_q + 6'(issue) - 6'(load_q);
     alone_q <= rst_ni && before_q == '0 && !issue && rec_ready;
   end
   meta_line u_meta (

@@ -4,7 +4,8 @@
 module value_line (
   input  logic             clk_i,
   input  logic             rst_ni,
-  /// Numbers in. `line`: flags and bytes; `has_num`: the CAS unique, or the number alone.
+  /// Numbers stand here; they are taken, which is known later. `line`: flags and bytes; `has_num`: the CAS unique, or the number alone.
+  input  logic             here_i,
   input  logic             valid_i,
   input  logic             line_i,
   input  logic             has_num_i,
@@ -40,7 +41,7 @@ module value_line (
     .Digits(FlagDigits)
   ) u_flags (
     .clk_i,
-    .valid_i(valid_i && line_i),
+    .valid_i(here_i && line_i),
     .bin_i  (flags_i),
     .digit_o(flag_digit),
     .count_o(flag_count)
@@ -50,7 +51,7 @@ module value_line (
     .Digits(ByteDigits)
   ) u_bytes (
     .clk_i,
-    .valid_i(valid_i && line_i),
+    .valid_i(here_i && line_i),
     .bin_i  (bytes_i),
     .digit_o(byte_digit),
     .count_o(byte_count)
@@ -60,7 +61,7 @@ module value_line (
     .Digits(NumDigits)
   ) u_num (
     .clk_i,
-    .valid_i(valid_i && has_num_i),
+    .valid_i(here_i && has_num_i),
     .bin_i  (num_i),
     .digit_o(num_digit),
     .count_o(num_count)
