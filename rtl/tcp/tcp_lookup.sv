@@ -444,6 +444,7 @@ module tcp_lookup
           fresh: fresh,
           refused: refuse,
           early: silent,
+          crowded: 1'b0,
           dups: '0,
           isn: cookie.isn,
           agreed: cookie.agreed,
