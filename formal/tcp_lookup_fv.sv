@@ -202,7 +202,7 @@ module tcp_lookup_fv
   assign under_way = level + level_t'(dut.hash_valid_q) + level_t'(dut.read_valid_q) +
                      level_t'(dut.match_valid_q);
   `ASSERT(Room, under_way <= level_t'(Line))
-  `ASSERT(Dirty, level_t'(dut.dirty_q) <= under_way)
+  `ASSERT(Dirty, level_t'(dut.dirty_q) <= level_t'(Line))
   `ASSERT(RoomSeen, !dut.line_room || level <= level_t'(Line - 5))
   `ASSERT(LineReady, level_t'(dut.u_line.wait_level) == level)
   `ASSERT(LineWrite, dut.u_line.waddr_q == LineW'(dut.u_line.raddr_q + LineW'(level)))

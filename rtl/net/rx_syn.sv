@@ -189,7 +189,7 @@ module rx_syn
   match_t quoted_from;
   logic [31:0] quoted_ports;
   seg_t through, aside;
-  logic through_ready, aside_ready, from_aside;
+  logic through_valid;
 
   always_comb begin
     through = seg_of(s_meta_i);
@@ -233,34 +233,27 @@ module rx_syn
     end
   end
 
-  // verilator lint_off PINCONNECTEMPTY
-  lib_arb #(
-    .T(seg_t),
-    .N(2)
-  ) u_arb (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i({state_q == Give, s_valid_i && !bare}),
-    .s_ready_o({aside_ready, through_ready}),
-    .s_data_i ({aside, through}),
-    .s_last_i ({1'b1, s_beat_i.last}),
-    .m_valid_o,
-    .m_ready_i,
-    .m_data_o (m_seg_o),
-    .m_last_o (),
-    .m_idx_o  (from_aside)
-  );
-  // verilator lint_on PINCONNECTEMPTY
+  // One of those aside has its turn between two of the others: all behind waits for this choice, so it
+  // is made a clock before.
+  logic turn_q;
+  assign through_valid = s_valid_i && !bare;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) turn_q <= 1'b0;
+    else if (turn_q) turn_q <= !done_o;
+    else turn_q <= state_q == Give && (through_valid ? m_ready_i && s_beat_i.last : first_q);
+  end
+  assign m_valid_o = turn_q || through_valid;
+  assign m_seg_o   = turn_q ? aside : through;
   // What was aside has no payload.
   always_comb begin
     m_beat_o = s_beat_i;
-    if (from_aside) begin
+    if (turn_q) begin
       m_beat_o.len  = '0;
       m_beat_o.last = 1'b1;
     end
   end
-  assign s_ready_o = bare || through_ready;
-  assign done_o    = state_q == Give && aside_ready;
+  assign s_ready_o = bare || (m_ready_i && !turn_q);
+  assign done_o    = turn_q && m_ready_i;
   assign busy_o    = wait_valid || state_q != Idle;
 
   logic unused;

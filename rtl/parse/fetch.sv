@@ -177,7 +177,10 @@ module fetch
   } state_e;
 
   state_e state_q;
-  logic turn_q;  // TCP had its turn
+  logic turn_q, turn;  // TCP had its turn
+  // A datagram may begin: it is its turn, or no job's bytes were there a clock before. That these come is
+  // known late, and all datagrams wait for this.
+  logic udp_turn_q;
   logic [8:0] seen_q;
 
   logic in_valid, in_ready, in_last;
@@ -210,9 +213,9 @@ module fetch
     beginning = state_q == StFree;
     unique case (state_q)
       StFree: begin
-        ignore   = dgram_ok && !udp_good && !(tcp_ok && !turn_q);
-        pick_udp = dgram_ok && udp_good && !(tcp_ok && !turn_q) && begin_ok;
-        pick_tcp = tcp_ok && !(dgram_ok && turn_q) && begin_ok;
+        ignore   = dgram_ok && !udp_good && udp_turn_q;
+        pick_udp = dgram_ok && udp_good && udp_turn_q && begin_ok;
+        pick_tcp = tcp_ok && !(dgram_ok && udp_turn_q) && begin_ok;
       end
       StTcp:    pick_tcp = line_ok;
       StUdp:    pick_udp = dgram_valid_i;
@@ -246,20 +249,21 @@ module fetch
   assign dgram_ready_o = (pick_udp && in_ready) || ignore;
   assign wait_take     = pick_tcp && in_ready && in_last;
 
+  assign turn = ignore ? 1'b0 : (in_valid && in_ready) ? pick_tcp : turn_q;
+
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      state_q <= StFree;
-      turn_q  <= 1'b0;
+      state_q    <= StFree;
+      turn_q     <= 1'b0;
+      udp_turn_q <= 1'b0;
     end else begin
+      turn_q     <= turn;
+      udp_turn_q <= turn || !tcp_ok;
       if (in_valid && in_ready) begin
         state_q <= in_last ? StFree : pick_tcp ? StTcp : StUdp;
-        turn_q  <= pick_tcp;
         seen_q  <= tcp_at;
       end
-      if (ignore) begin
-        state_q <= dgram_beat_i.last ? StFree : StIgnore;
-        turn_q  <= 1'b0;
-      end
+      if (ignore) state_q <= dgram_beat_i.last ? StFree : StIgnore;
     end
   end
 

@@ -7,6 +7,7 @@ rtl/tcp/tcp_blocks.sv
 rtl/tcp/tcp_merge.sv
 rtl/tcp/tcp_delay.sv
 rtl/tcp/tcp_timers.sv
+rtl/tcp/tcp_share.sv
 rtl/tcp/tcp_pick.sv
 rtl/tcp/tcp_table.sv
 rtl/tcp/tcp_diff.sv

@@ -362,7 +362,7 @@ module tcp_lookup
     Decide
   } phase_e;
   phase_e phase_q;
-  // So many, from the head on, were looked up before the last insert, and the last delete.
+  // So many at most, from the head on, were looked up before the last insert, and the last delete.
   logic [LevelW-1:0] stale_q, dirty_q;
   logic head_syn, settled, unsure, decide, complete, refuse, fresh, insert, del_write;
   logic shown_q;  // what is offered stays
@@ -398,12 +398,9 @@ module tcp_lookup
       endcase
       if (insert) stale_q <= line_level - 1'b1;
       else if (pop && stale_q != '0) stale_q <= stale_q - 1'b1;
-      if (del_write) begin
-        dirty_q <= line_level + LevelW'(hash_valid_q) + LevelW'(read_valid_q) +
-            LevelW'(match_valid_q) - LevelW'(pop);
-      end else if (pop && dirty_q != '0) begin
-        dirty_q <= dirty_q - 1'b1;
-      end
+      // As many as there can be: to look at some again that came later is no harm.
+      if (del_write) dirty_q <= LevelW'(Line);
+      else if (pop && dirty_q != '0) dirty_q <= dirty_q - 1'b1;
     end
   end
 
@@ -447,6 +444,7 @@ module tcp_lookup
           fresh: fresh,
           refused: refuse,
           early: silent,
+          crowded: 1'b0,
           dups: '0,
           isn: cookie.isn,
           agreed: cookie.agreed,

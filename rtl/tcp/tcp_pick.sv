@@ -1,17 +1,21 @@
 // Which event goes through tcp_tcb's pipe next: round robin, one that has what it needs. It waits
 // here while another one of its connection is inside (the hazard), so that the word it reads is the
-// last one written. Latency 1, initiation interval 1.
+// last one written. A segment that has no right to wait any more (tcp_share) goes on as one of no
+// connection, marked. Latency 1, initiation interval 1.
 //
 // A full output holds back only the events that need it, and makes segments and commands quiet.
 `include "lib_assert.svh"
 
 module tcp_pick
   import wirekv_pkg::*;
+  import net_pkg::*;
   import tcp_pkg::*;
   import tcb_pkg::*;
 #(
   /// Connections: a power of two.
-  parameter int unsigned Conns = 1024
+  parameter int unsigned Conns = 1024,
+  /// See tcp_share.
+  parameter int unsigned Patience = 2048
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -77,8 +81,8 @@ module tcp_pick
   );
   `ASSERT(fits_more_room, !more_i || unused_more_ready)
 
-  logic pick_valid, pick_ready, busy;
-  event_t pick;
+  logic pick_valid, pick_ready, busy, crowded;
+  event_t pick, next;
   logic [Srcs-1:0] want, turn, grant;
   logic room, app_room, seg_room;
 
@@ -158,24 +162,51 @@ module tcp_pick
     .s_ready_o(pick_ready),
     .s_data_i (pick),
     .m_valid_o(pick_valid),
-    .m_ready_i(!busy),
-    .m_data_o (ev_o)
+    .m_ready_i(!busy || crowded),
+    .m_data_o (next)
   );
 
   // ---------------------------------------------------------------- hazard
   // A word is written at the end of the last stage. A segment of no connection has no word, so
   // nobody waits for it.
-  logic stranger;
+  logic segment, stranger, over;
   logic [Stages-1:0][IdW-1:0] id_q;
-  assign stranger = (ev_o.kind == KdSeg || ev_o.kind == KdTooBig) && !ev_o.found.hit;
+  assign segment  = next.kind == KdSeg || next.kind == KdTooBig;
+  assign stranger = segment && !next.found.hit;
   always_comb begin
     busy = 1'b0;
     for (int unsigned s = 0; s < Stages; s++) begin
-      busy |= held_o[s] && id_q[s] == ev_o.found.conn[IdW-1:0];
+      busy |= held_o[s] && id_q[s] == next.found.conn[IdW-1:0];
     end
     if (stranger) busy = 1'b0;
   end
-  assign fetch_o = pick_valid && !busy;
+
+  // Bare ACKs become one while they wait (tcp_merge), and what completes a handshake has its id already.
+  logic sheds;
+  localparam tcp_flags_t Says = '{syn: 1'b1, fin: 1'b1, rst: 1'b1, default: 1'b0};
+  assign sheds   = segment && !next.found.fresh &&
+      (next.found.seg.len != '0 || next.found.seg.too_big || (next.found.seg.flags & Says) != '0);
+  assign crowded = busy && sheds && over;
+
+  tcp_share #(
+    .Patience(Patience)
+  ) u_share (
+    .clk_i,
+    .rst_ni,
+    .line_i(seg_valid_i && !seg_ready_o),
+    .conn_i(next.found.conn),
+    .wait_i(pick_valid && busy && segment && seg_valid_i && seg_i.conn != next.found.conn),
+    .over_o(over)
+  );
+
+  always_comb begin
+    ev_o = next;
+    if (crowded) begin
+      ev_o.found.hit     = 1'b0;
+      ev_o.found.crowded = 1'b1;
+    end
+  end
+  assign fetch_o = pick_valid && (!busy || crowded);
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -183,9 +214,9 @@ module tcp_pick
       held_o  <= '0;
     end else begin
       valid_o <= {valid_o[Stages-2:0], fetch_o};
-      held_o  <= {held_o[Stages-2:0], fetch_o && !stranger};
+      held_o  <= {held_o[Stages-2:0], pick_valid && !busy && !stranger};
     end
-    id_q <= {id_q[Stages-2:0], ev_o.found.conn[IdW-1:0]};
+    id_q <= {id_q[Stages-2:0], next.found.conn[IdW-1:0]};
   end
 
   assign idle_o = !pick_valid && valid_o == '0 && more_level == '0;

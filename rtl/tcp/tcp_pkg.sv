@@ -170,6 +170,7 @@ package tcp_pkg;
     logic        fresh;    // completes a handshake, and was given the free id `conn`
     logic        refused;  // completes one, but there is no place
     logic        early;    // of a handshake of which an earlier segment has not come
+    logic        crowded;  // of a connection that takes too much of the table's time
     logic [1:0]  dups;     // more of the same that came with it; 3: or more
     logic [31:0] isn;      // for a SYN: our initial sequence number
     agreed_t     agreed;   // for a fresh one
@@ -285,6 +286,7 @@ package tcp_pkg;
     TcpCountTailProbes,     // tail-loss probes
     TcpCountTwins,          // dropped: of an IPv6 address with the name and port of a connection's
     TcpCountPaws,           // dropped: older than what has come, by its timestamp
+    TcpCountCrowded,        // dropped: its connection's segments hold up others
     TcpCountNum
   } tcp_count_e;
   localparam int unsigned TcpCounts = TcpCountNum;

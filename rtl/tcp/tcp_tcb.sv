@@ -29,7 +29,9 @@ module tcp_tcb
   import tcb_pkg::*;
 #(
   /// Connections: a power of two.
-  parameter int unsigned Conns = 1024
+  parameter int unsigned Conns = 1024,
+  /// See tcp_share; less only in tests.
+  parameter int unsigned Patience = 2048
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -101,7 +103,8 @@ module tcp_tcb
   assign fi_held  = held[6];
 
   tcp_pick #(
-    .Conns(Conns)
+    .Conns   (Conns),
+    .Patience(Patience)
   ) u_pick (
     .clk_i,
     .rst_ni,

@@ -93,6 +93,8 @@ module tcp_update
           count_o[TcpCountTwins] = 1'b1;
         end else if (found.early) begin
           count_o[TcpCountEarly] = 1'b1;
+        end else if (found.crowded) begin
+          count_o[TcpCountCrowded] = 1'b1;
         end else if (found.refused) begin
           act_o.refuse = 1'b1;
         end else if (class_.syn_only && (!known || replace)) begin

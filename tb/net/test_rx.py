@@ -683,6 +683,20 @@ async def syn_flood(dut):
 
 
 @cocotb.test()
+async def syn_between(dut):
+    """A SYN comes out between two of the segments that keep the way out busy, whole ones."""
+    rng = random.Random(random.getrandbits(32))
+    bench = await Bench.make(dut, pause=0.7)
+    frames = [segment(rng, rng.randrange(1, 200), False, "A", []) for _ in range(100)]
+    frames[10:10] = [segment(rng, 0, False, "S", [("MSS", 1460)])]
+    await bench.send(*frames)
+    bench.check(frames)
+    segs = bench.packets(bench.seg.items)
+    at = next(i for i, (fields, _) in enumerate(segs) if fields["flags"]["syn"])
+    assert 10 <= at < 40, at
+
+
+@cocotb.test()
 async def path_mtu(dut):
     """What a router says of a segment of ours goes to tcp as what it quotes, and what fits; what quotes
     anything else goes to the host."""

@@ -82,7 +82,7 @@ enum Count {
   SegsIn, SegsOut, Opened, Closed, FullLimit, FullNoId, FullNoWay, Strays, ResetsIn, ResetsOut, Timeouts,
   FastRexmits, Probes, KeepAlives, GiveUps, Shut, Idle, Unread, Challenges, Dropped, Recycled,
   ChallengesHeld, StraysHeld, Moved, Syns, Early, OooKept, OooFull, PathMtu, PathMtuStrays, BlackHoles,
-  TailProbes, Twins, Paws, Counts
+  TailProbes, Twins, Paws, Crowded, Counts
 };
 
 struct Event {
@@ -93,7 +93,7 @@ struct Event {
   uint8_t peer = 0, flags = 0;
   u32 seq = 0, ack = 0, wnd = 0, len = 0, mss = 0, isn = 0;
   bool ws_valid = false, sack_ok = false;
-  bool hit = false, fresh = false, refused = false, early = false;
+  bool hit = false, fresh = false, refused = false, early = false, crowded = false;
   int dups = 0;
   u32 agreed_mss = 0;
   bool agreed_ws_ok = false, agreed_sack_ok = false;
@@ -308,6 +308,8 @@ class Conn {
     const bool last = fin_acked;
     if (ev.early) {
       count(Early);
+    } else if (ev.crowded) {
+      count(Crowded);
     } else if (ev.refused) {
       w.refuse = true;
     } else if (syn && !acks && !rst && (!known || (waits && same_link && seq >= rcv_nxt))) {

@@ -29,7 +29,7 @@ static const char* const seen_names[] = {
   "segments", "", "opened", "closed", "", "", "", "strays", "resets in", "resets out", "timeouts", "fast retransmits",
   "probes", "keep-alives", "given up", "shut", "idle", "unread", "challenges", "dropped", "recycled", "challenges held",
   "strays held", "moved", "", "early", "kept", "no place to keep", "path MTU", "path MTU forged", "black holes",
-  "tail probes", "", "too old", "recoveries by SACK", "by duplicates", "partial ACKs", "partial ACKs by SACK", "lost again",
+  "tail probes", "", "too old", "crowded", "recoveries by SACK", "by duplicates", "partial ACKs", "partial ACKs by SACK", "lost again",
   "new tail probes", "old tail probes", "tail was lost", "full pipe", "windows shut",
   "with timestamps", "measured though sent again"};
 static uint64_t seen[Sees];
@@ -890,6 +890,12 @@ int main(int argc, char** argv) {
       compare("quiet", top->fetch_quiet_o, f.e.quiet);
       compare("event", top->fetch_kind_o, f.e.kind);
       compare("its connection", top->fetch_conn_o, f.e.conn);
+      if (top->fetch_crowded_o) {
+        const bool bare = f.e.kind == KdSeg && !f.e.len && !(f.e.flags & (Syn | Fin | Rst));
+        compare("may be dropped", f.e.hit && !f.e.fresh && !bare && f.e.kind <= KdTooBig, 1);
+        f.e.hit = false;
+        f.e.crowded = true;
+      }
       pipe.push_back(f);
     }
     // ---- who was picked

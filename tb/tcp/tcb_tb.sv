@@ -72,6 +72,7 @@ module tcb_tb
   output logic        fetch_o,
   output logic [2:0]  fetch_kind_o,
   output logic        fetch_quiet_o,
+  output logic        fetch_crowded_o,
   output logic [13:0] fetch_conn_o,
   output logic [6:0]  valid_o,
   output logic [6:0]  held_o,
@@ -260,7 +261,8 @@ module tcb_tb
   logic [2:0] numbers;
 
   tcp_tcb #(
-    .Conns(Conns)
+    .Conns   (Conns),
+    .Patience(8)
   ) u_tcb (
     .clk_i,
     .rst_ni,
@@ -305,6 +307,7 @@ module tcb_tb
   assign fetch_o       = u_tcb.fetch;
   assign fetch_kind_o  = u_tcb.pick_ev.kind;
   assign fetch_quiet_o = u_tcb.pick_ev.quiet;
+  assign fetch_crowded_o = u_tcb.pick_ev.found.crowded;
   assign fetch_conn_o  = u_tcb.pick_ev.found.conn;
   assign valid_o       = u_tcb.valid;
   assign held_o        = u_tcb.held;

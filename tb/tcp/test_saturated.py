@@ -1,5 +1,6 @@
 """What comes in does not wait for what goes out: while the way out is full, segments are taken and the
-session's commands heard; what they would have sent goes out afterwards."""
+session's commands heard; what they would have sent goes out afterwards. Nor does it wait for those who send
+small segments as fast as the wire carries them."""
 
 import cocotb
 from common import run
@@ -134,6 +135,52 @@ async def acks_of_one(dut):
     await bench.until(lambda: session.conns[1].received == 2000, 10_000)
     # Each of the 600 ACKs by itself would take 8 clocks.
     assert bench.clock - begin < 2500, bench.clock - begin
+
+
+@cocotb.test()
+@cocotb.parametrize(crowd=[1, 2])
+async def data_of_few(dut, crowd):
+    """Small segments of one or two peers at the wire's speed: when others have stood in line for long, those that
+    make them wait are dropped and counted, and all others' come through. Afterwards the crowd is served
+    as before."""
+    bench, net, session = await setup(dut, tick=500)
+    session.auto_close = False
+    session.key = lambda conn: 0
+    hands = [await Hand(net, i + 1).open() for i in range(crowd + 8)]
+    busy, others = hands[:crowd], hands[crowd:]
+    for i in range(640):
+        for j in range(6):
+            busy[j % crowd].send(b"x", seq=-1)
+        others[i % 8].send(stream(0, 20 * (i // 8), 20))
+        others[i % 8].gave(20)
+    begin = bench.clock
+    await bench.until(lambda: all(session.conns[c].received == 1600 for c in range(crowd, crowd + 8)), 40_000)
+    # Each of the 3,840 by itself would take 8 clocks, or 4.
+    assert bench.clock - begin < 12_000, bench.clock - begin
+    crowded = bench.counts["TcpCountCrowded"]
+    assert 1000 < crowded < 3840 and bench.counts["TcpCountEarly"] == 0
+    await bench.clocks(5000)
+    for i, peer in enumerate(busy):
+        for n in range(40):
+            peer.send(stream(0, n, 1))
+            peer.gave(1)
+            others[0].send(b"x", seq=-1)
+        await bench.until(lambda i=i: session.conns[i].received == 40, 2000)
+    assert bench.counts["TcpCountCrowded"] == crowded
+
+
+@cocotb.test()
+async def burst_of_one(dut):
+    """Nobody else waits: 200 small segments of one peer come in as fast as the wire is, and all are taken."""
+    bench, net, session = await setup(dut, tick=500)
+    session.auto_close = False
+    session.key = lambda conn: 0
+    peer = await Hand(net, 1).open()
+    for n in range(200):
+        peer.send(stream(0, n, 1))
+        peer.gave(1)
+    await bench.until(lambda: session.conns[0].received == 200, 10_000)
+    assert bench.counts["TcpCountCrowded"] == 0 and bench.counts["TcpCountSegsIn"] <= 210
 
 
 @cocotb.test()

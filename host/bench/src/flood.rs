@@ -22,6 +22,9 @@ pub enum Kind {
     SynsOfLinux,
     /// The same bare ACK of one connection, which is open and has nothing under way.
     Acks,
+    /// The same data of one connection, or of each of twelve in turn, which the card has already.
+    Data,
+    DataOfTwelve,
     /// First fragments of datagrams.
     Fragments,
 }
@@ -33,7 +36,17 @@ impl Kind {
             Kind::Syns => "SYNs of strangers",
             Kind::SynsOfLinux => "SYNs of strangers with 20 bytes of options",
             Kind::Acks => "ACKs of one more connection",
+            Kind::Data => "data of one more connection, ever the same",
+            Kind::DataOfTwelve => "data of twelve more connections, ever the same",
             Kind::Fragments => "IP fragments",
+        }
+    }
+
+    /// Connections that it takes.
+    pub fn connections(self) -> u32 {
+        match self {
+            Kind::DataOfTwelve => 12,
+            _ => 1,
         }
     }
 }
@@ -44,16 +57,18 @@ pub struct Flood {
     wire: f64,
     /// Bytes that it can have carried before the next frame.
     next: u64,
-    /// For `Acks`.
-    ack: Vec<u8>,
+    /// What its connections say, in turn.
+    said: Vec<Vec<u8>>,
+    turn: usize,
     rng: SmallRng,
 }
 
 impl Flood {
-    /// From clock `now` on, on a wire of so many bytes a clock; `ack` is the frame for `Acks`.
-    pub fn new(kind: Kind, now: u64, wire: f64, ack: Vec<u8>) -> Flood {
+    /// From clock `now` on, on a wire of so many bytes a clock; `said` are the frames of its
+    /// connections, a frame each.
+    pub fn new(kind: Kind, now: u64, wire: f64, said: Vec<Vec<u8>>) -> Flood {
         let next = (now as f64 * wire) as u64;
-        Flood { kind, wire, next, ack, rng: SmallRng::seed_from_u64(13) }
+        Flood { kind, wire, next, said, turn: 0, rng: SmallRng::seed_from_u64(13) }
     }
 
     /// The next frame, if it is due before clock `until`, and when.
@@ -84,7 +99,10 @@ impl Flood {
                 let options = if self.kind == Kind::Syns { &[][..] } else { &OPTIONS };
                 frame::with_options(from, &syn, options)
             }
-            Kind::Acks => self.ack.clone(),
+            Kind::Acks | Kind::Data | Kind::DataOfTwelve => {
+                self.turn = (self.turn + 1) % self.said.len();
+                self.said[self.turn].clone()
+            }
             Kind::Fragments => frame::fragment(from, b""),
         };
         self.next += 2 * frame::wire_bytes(&frame);

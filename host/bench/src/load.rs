@@ -254,6 +254,11 @@ impl TcpLoad {
         self.clients[client as usize].tcp.bare_ack(at)
     }
 
+    /// This client's last bytes once more.
+    pub fn again(&self, client: u32, bytes: &[u8], at: u64) -> Vec<u8> {
+        self.clients[client as usize].tcp.again(bytes, at)
+    }
+
     /// From now on the client takes nothing out of its receive buffer.
     pub fn stop_reading(&mut self, client: u32) {
         self.clients[client as usize].reads = false;

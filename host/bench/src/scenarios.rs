@@ -254,6 +254,8 @@ pub fn all(connections: u32, entries: u32) -> Vec<Scenario> {
         beside("half-wire-syns", flood::Kind::Syns, undisturbed()),
         beside("half-wire-linux-syns", flood::Kind::SynsOfLinux, undisturbed()),
         beside("half-wire-acks", flood::Kind::Acks, undisturbed()),
+        beside("half-wire-data", flood::Kind::Data, undisturbed()),
+        beside("half-wire-data-12", flood::Kind::DataOfTwelve, undisturbed()),
         beside("half-wire-fragments", flood::Kind::Fragments, undisturbed()),
         make(
             "tcp-get-8k",
@@ -306,6 +308,8 @@ pub const TWIN: u32 = 15_625;
 /// So many times more operations than elsewhere are measured of a store that was written before: of a large
 /// one a million is few.
 const WRITTEN_OPS: u64 = 50;
+/// A request that touches no item.
+const NOTHING: &[u8] = b"mn\r\n";
 const BIG: usize = (1 << 20) - 128; // with key and header just under the limit of 1 MiB
 
 /// A client that asks for 100 large values and reads none of them.
@@ -407,9 +411,17 @@ pub fn run(scenario: &Scenario, args: &Args) -> Result<Outcome> {
                 add_slow_reader(&mut load, &mut rig)?;
             }
             if let Some(kind) = scenario.flood {
-                let one = load.connect(&mut rig, 1 << 16)?;
-                let ack = load.bare_ack(one, rig.clock());
-                rig.flood(Flood::new(kind, rig.clock(), args.wire_rate(), ack));
+                let said = (0..kind.connections()).map(|_| {
+                    let one = load.connect(&mut rig, 1 << 16)?;
+                    if kind == flood::Kind::Acks {
+                        return Ok(load.bare_ack(one, rig.clock()));
+                    }
+                    load.request(&mut rig, one, NOTHING, Expect::Exactly(b"MN\r\n".to_vec()));
+                    load.finish(&mut rig, one)?;
+                    Ok(load.again(one, NOTHING, rig.clock()))
+                });
+                let said = said.collect::<Result<_>>()?;
+                rig.flood(Flood::new(kind, rig.clock(), args.wire_rate(), said));
             }
             load.pace(pipeline, scenario.think);
             load.run(&mut rig, &mut keys, Some(&mut meter), &mut next)?;

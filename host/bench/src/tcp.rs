@@ -205,6 +205,10 @@ impl Tcp {
 
     fn frame(&self, start: usize, end: usize, flags: u8, at: u64) -> Vec<u8> {
         let seq = if end > start { self.snd_una.wrapping_add(start as u32) } else { self.snd_nxt };
+        self.frame_of(seq, &self.tx[start..end], flags, at)
+    }
+
+    fn frame_of(&self, seq: u32, payload: &[u8], flags: u8, at: u64) -> Vec<u8> {
         let window = (self.capacity - self.rx.len()) >> SCALE;
         let s = Segment {
             port: self.port,
@@ -214,7 +218,7 @@ impl Tcp {
             window: window.min(0xFFFF) as u16,
             scale: None,
             times: self.times.map(|echo| ((at >> TIME) as u32, echo)),
-            payload: &self.tx[start..end],
+            payload,
         };
         frame::tcp(self.me, &s)
     }
@@ -222,6 +226,11 @@ impl Tcp {
     /// An ACK that says again what was said.
     pub fn bare_ack(&self, at: u64) -> Vec<u8> {
         self.frame(0, 0, ACK, at)
+    }
+
+    /// The last bytes that were acknowledged, once more.
+    pub fn again(&self, bytes: &[u8], at: u64) -> Vec<u8> {
+        self.frame_of(self.snd_una.wrapping_sub(bytes.len() as u32), bytes, ACK | PSH, at)
     }
 
     /// When `send` should be called even if nothing is received.

@@ -1,0 +1,76 @@
+// A connection's share of the table's time. While a segment waits for an earlier event of its connection (see
+// tcp_pick), all others wait, too. A burst of them is served one after the other. But where segments have
+// stood in line for long, those of a connection may hold up others for so many clocks in each span of time,
+// and more of them are dropped, to be sent again: they come faster than they can be served, and would be
+// lost all the same, and others' with them, where segments come in. Latency 0.
+//
+// Connections whose ids end alike share one account.
+module tcp_share
+  import wirekv_pkg::*;
+#(
+  /// So many clocks in a span of so many: powers of two.
+  parameter int unsigned Most = 16,
+  parameter int unsigned Span = 1024,
+  /// Segments stood in line in so many clocks more than they did not: a power of two.
+  parameter int unsigned Patience = 2048
+) (
+  input  logic  clk_i,
+  input  logic  rst_ni,
+  /// A segment stands in line.
+  input  logic  line_i,
+  /// A connection; whether one of its segments makes another's wait in this clock.
+  input  conn_t conn_i,
+  input  logic  wait_i,
+  /// It has done so for too long.
+  output logic  over_o
+);
+
+  localparam int unsigned Accounts = 64;
+  localparam int unsigned AccountW = $clog2(Accounts);
+  localparam int unsigned MostW = $clog2(Most);
+
+  logic [$clog2(Patience):0] line_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) line_q <= '0;
+    else if (line_i && line_q != '1) line_q <= line_q + 1'b1;
+    else if (!line_i && line_q != '0) line_q <= line_q - 1'b1;
+  end
+
+  // Spans have numbers: an account of another one is empty. By the time that a number comes again, an account
+  // that was not used meanwhile may be taken for a present one, for that span.
+  typedef struct packed {
+    logic [3:0]     span;
+    logic [MostW:0] clocks;
+  } account_t;
+
+  logic [$clog2(Span)-1:0] clock_q;
+  logic [3:0] span_q;
+  logic cleared_q;  // all accounts are, in the first clocks
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) {span_q, clock_q} <= '0;
+    else {span_q, clock_q} <= {span_q, clock_q} + 1'b1;
+    if (!rst_ni) cleared_q <= 1'b0;
+    else if (clock_q[AccountW]) cleared_q <= 1'b1;
+  end
+
+  (* ram_style = "distributed" *) account_t account_q[Accounts];
+  account_t account, account_d;
+  logic [AccountW-1:0] number;
+  logic known, spent;
+  assign number    = cleared_q ? conn_i[AccountW-1:0] : clock_q[AccountW-1:0];
+  assign account   = account_q[number];
+  assign known     = account.span == span_q;
+  assign spent     = cleared_q && known && account.clocks[MostW];
+  assign over_o    = spent && line_q[$clog2(Patience)];
+  assign account_d = '{
+          span: span_q,
+          clocks: (cleared_q && known) ? account.clocks + 1'b1 : (MostW + 1)'(cleared_q)
+      };
+  always_ff @(posedge clk_i) begin
+    if (!cleared_q || (wait_i && !spent)) account_q[number] <= account_d;
+  end
+
+  logic unused;
+  assign unused = ^conn_i;
+
+endmodule
