@@ -14,6 +14,8 @@ module byte_engine
 (
   input  logic        clk_i,
   input  logic        rst_ni,
+  /// The clock's present second began then, in milliseconds.
+  input  msec_t       second_i,
   /// Largest item as memcached counts it (-I): key, value, 4 if it has flags, and ItemOverhead.
   input  logic [20:0] item_max_i,
   /// Read from this place of the job on. Pulse, when idle. The job stands until it is done.
@@ -152,6 +154,7 @@ module byte_engine
   ) u_line (
     .clk_i,
     .rst_ni,
+    .second_i,
     .begin_i   (begins_q),
     .from_i    (from_q),
     .old_i     (is_old),
@@ -477,6 +480,8 @@ module byte_engine
     item.db        = ctx.db;
     item.klen      = line.klen;
     item.vlen      = value_q ? ctx.vlen : line.length[20:0];
+    item.chosen    = line.meta.chosen;
+    item.chosen_no = line.chosen_no;
     if (value_q) begin
       item.off  = ctx.off;
       item.done = ctx.vlen + 21'(tail) - ctx.rem[20:0];

@@ -11,6 +11,8 @@ module byte_line
 ) (
   input  logic       clk_i,
   input  logic       rst_ni,
+  /// The clock's present second began then, in milliseconds.
+  input  msec_t      second_i,
   /// A line begins here, or goes on where the job before has left it (MdKeys, MdValue).
   input  logic       begin_i,
   input  place_t     from_i,
@@ -91,7 +93,7 @@ module byte_line
   opaque_t opaque;
   op_e meta_op;
   reply_e meta_fault;
-  logic [63:0] meta_unique_no, meta_initial_no;
+  logic [63:0] meta_unique_no, meta_chosen_no, meta_initial_no;
   logic eol_q;
   logic
       resp,
@@ -208,6 +210,7 @@ module byte_line
   ) && words_line.words >= ((words_line.cmd == CmdMetaSet) ? 5'd3 : 5'd2);
   byte_meta u_meta (
     .clk_i,
+    .second_i,
     .begin_i,
     .cmd_i       (words_line.cmd),
     .flag_i      (meta_flag),
@@ -224,6 +227,7 @@ module byte_line
     .numbers_o   (meta_numbers),
     .flags_o     (meta_flags),
     .unique_no_o (meta_unique_no),
+    .chosen_no_o (meta_chosen_no),
     .initial_no_o(meta_initial_no),
     .creates_o   (meta_creates),
     .fault_o     (meta_fault)
@@ -238,6 +242,7 @@ module byte_line
       text_line.op          = meta_op;
       text_line.flags_fault = meta_fault;
       text_line.unique_no   = meta_unique_no;
+      text_line.chosen_no   = meta_chosen_no;
       text_line.initial_no  = meta_initial_no;
       text_line.creates     = meta_creates;
     end

@@ -1,10 +1,13 @@
 // The flags of a meta command, words of a letter and mostly something behind it, in any order: what they ask for,
 // or what is wrong with them. Latency 1, initiation interval 1.
 module byte_meta
+  import wirekv_pkg::*;
   import request_pkg::*;
   import front_pkg::*;
 (
   input  logic       clk_i,
+  /// The clock's present second began then, in milliseconds.
+  input  msec_t      second_i,
   /// A line begins.
   input  logic       begin_i,
   /// Its command, as soon as it is known; the word that is read is a flag.
@@ -17,7 +20,7 @@ module byte_meta
   input  logic       word_i,
   input  logic [8:0] chars_i,
   input  num_t       num_i,
-  /// What they say.
+  /// What they say; times are times of the clock.
   output meta_t      meta_o,
   output opaque_t    opaque_o,
   output logic       quiet_o,
@@ -26,6 +29,7 @@ module byte_meta
   output numbers_t   numbers_o,
   output logic       flags_o,    // they are not 0
   output logic [63:0] unique_no_o,
+  output logic [63:0] chosen_no_o,
   output logic [63:0] initial_no_o,
   output logic       creates_o,  // N
   /// Or what is wrong.
@@ -33,7 +37,8 @@ module byte_meta
 );
 
   logic [7:0] letter_q, second_q;
-  logic [31:0] time_t_q, time_n_q, client_q;
+  msec_t time_t_q, time_n_q, time_r_q, time_;
+  logic [31:0] client_q;
   logic [63:0] unique_q, delta_q, initial_q;
   logic [127:0] seen_q;
   logic [7:0] mode_q;
@@ -61,15 +66,13 @@ module byte_meta
   show_e show;
   logic [31:0] signed32;
   assign signed32 = num_i.neg ? -num_i.value[31:0] : num_i.value[31:0];
+  assign time_    = absolute(signed32, second_i, 1'b0);
   assign again    = letter_q >= 8'd127 || seen_q[letter_q[6:0]];
   always_comb begin
     known = letter_q inside {"N", "T", "R", "l", "h", "O", "P", "L", "k", "s", "t", "c",
                              "f", "v", "u", "q", "x", "I", "F", "C", "E", "M", "J", "D"};
     // These need more of an item than it has.
-    here = 1'b1;
-    if (get) here = !(letter_q inside {"h", "l", "N", "R"});
-    if (set || sum) here = letter_q != "E";
-    if (delete) here = !(letter_q inside {"I", "x"});
+    here = !(get && letter_q inside {"h", "l"});
 
     good = 1'b1;
     unique case (letter_q)
@@ -102,9 +105,11 @@ module byte_meta
       n_last_q      <= 1'b0;
       time_t_q      <= '0;
       time_n_q      <= '0;
+      time_r_q      <= '0;
       client_q      <= '0;
       unique_q      <= '0;
       initial_q     <= '0;
+      chosen_no_o   <= '0;
       delta_q       <= 64'd1;
       mode_q        <= '0;
     end else if (word_i && flag_i && fatal_q == RpNone) begin
@@ -117,15 +122,20 @@ module byte_meta
         if (!good) bad_q <= 1'b1;
         unique case (letter_q)
           "N": begin
-            time_n_q <= signed32;
+            time_n_q <= time_;
             n_last_q <= 1'b1;
           end
           "T": begin
-            time_t_q <= signed32;
+            time_t_q <= time_;
             n_last_q <= 1'b0;
+          end
+          "R": begin
+            time_r_q      <= time_;
+            meta_o.r_late <= seen_q[7'("T")];
           end
           "F":     client_q <= num_i.value[31:0];
           "C":     unique_q <= num_i.value;
+          "E":     chosen_no_o <= num_i.value;
           "J":     initial_q <= num_i.value;
           "D":     delta_q <= num_i.value;
           "M":     mode_q <= second_q;
@@ -148,10 +158,16 @@ module byte_meta
         end
         if (show == ShTime) begin
           meta_o.retimed <= seen_q[7'("T")];
-          meta_o.made    <= seen_q[7'("N")] && sum;
+          meta_o.made    <= seen_q[7'("N")] && (sum || get);
         end
         if (letter_q == "v") meta_o.value <= get || sum;
-        if (letter_q == "T") meta_o.sets_time <= sum;
+        if (letter_q == "T") meta_o.sets_time <= sum || delete;
+        if (letter_q == "R") meta_o.recaches <= get;
+        if (letter_q == "I") meta_o.stale <= set || delete;
+        if (letter_q == "x") meta_o.voids <= delete;
+        if (letter_q == "E") meta_o.chosen <= 1'b1;
+        if (letter_q inside {"N", "T"}) meta_o.n_last <= get && letter_q == "N";
+        if (letter_q == "N") meta_o.vivifies <= get;
       end
     end
     if (!begin_i && cmd_i inside {CmdMetaGet, CmdMetaSet, CmdMetaDelete, CmdMetaSum}) begin
@@ -191,7 +207,6 @@ module byte_meta
     if (long_opaque_q) fault_o = RpLongOpaque;
     if (!mode_ok) fault_o = set ? RpBadSetMode : RpBadSumMode;
     if (bad_q) fault_o = reason_q;
-    if (set && seen_q[7'("I")] && op_o == OpCas) fault_o = RpInvalid;
     if (fatal_q != RpNone) fault_o = fatal_q;
     if ((delete || sum) && (fatal_q != RpNone || bad_q)) fault_o = RpInvalidOrDuplicate;
   end
@@ -200,13 +215,13 @@ module byte_meta
   assign touch_o      = get && seen_q[7'("T")];
   assign flags_o      = client_q != '0;
   assign creates_o    = creates && (grows || sum);
-  assign unique_no_o  = unique_q;
+  assign unique_no_o  = get ? 64'(time_r_q) : unique_q;
   assign initial_no_o = initial_q;
   always_comb begin
     numbers_o         = '0;
     numbers_o.flags   = client_q;
-    numbers_o.exptime = ((grows && creates) || (sum && n_last_q)) ? time_n_q : time_t_q;
-    numbers_o.number  = sum ? delta_q : unique_q;
+    numbers_o.expiry  = ((grows && creates) || (sum && n_last_q)) ? time_n_q : time_t_q;
+    numbers_o.number  = sum ? delta_q : get ? 64'(time_n_q) : unique_q;
     // No item has it: 0 is any.
     if (delete && seen_q[7'("C")] && unique_q == '0) numbers_o.number = '1;
   end

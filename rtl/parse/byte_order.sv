@@ -146,7 +146,7 @@ module byte_order
       end else begin
         action      = is_set ? store : AcOp;
         op          = line.op;
-        use_exptime = line.touch || line.op inside {OpIncr, OpDecr};
+        use_exptime = line.touch || line.op inside {OpIncr, OpDecr, OpDelete};
       end
       if (action inside {AcReply, AcSwallow}) noreply = 1'b0;
     end else begin

@@ -70,6 +70,7 @@ module byte_record
     req.resp     = empty_i ? ctx.resp : resp_i;
     req.meta     = (old_i || empty_i) ? ctx.meta : line.meta;
     req.opaque   = (old_i || empty_i) ? ctx.opaque : line.opaque;
+    req.chosen_no = (old_i || empty_i) ? ctx.chosen_no : line.chosen_no;
     if (job_i.host) begin
       req.resp.three = job_i.host_three;
       req.resp.all   = job_i.host_all;
@@ -96,6 +97,7 @@ module byte_record
       req.hash      = line.initial_no;
       req.touch     = line.creates;
     end
+    if (line_valid_i && line.meta.recaches) req.unique_no = line.unique_no;
     req.mode     = leaves_i.mode;
     req.rem      = leaves_i.rem;
     record_o     = '0;
@@ -111,8 +113,8 @@ module byte_record
         req.key_stored = 1'b1;
         req.klen       = '0;
       end else begin
-        // append and prepend go on themselves.
-        req.op         = (ctx.op inside {OpAppend, OpPrepend}) ? ctx.op : OpCont;
+        // append, prepend, and a delete that copies go on themselves.
+        req.op         = (ctx.op inside {OpAppend, OpPrepend, OpDelete}) ? ctx.op : OpCont;
         req.ctx_op     = ctx.op;
         req.noreply    = ctx.noreply;
         req.key_stored = 1'b1;
@@ -153,8 +155,8 @@ module byte_record
           req.op               = order_i.op;
           record_o.use_exptime = order_i.use_exptime;
           record_o.use_number  = order_i.op inside {OpIncr, OpDecr} ||
-              ((binary_i.is || line.meta.is) && order_i.op == OpDelete);
-          record_o.use_flags   = resp_i.is && order_i.op == OpTouch;
+              ((binary_i.is || line.meta.is) && order_i.op == OpDelete) || line.meta.vivifies;
+          record_o.use_flags   = (resp_i.is && order_i.op == OpTouch) || line.meta.voids;
           if (resp_i.is) req.reply = line.fault;
         end
         AcSwallow: begin

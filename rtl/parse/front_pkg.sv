@@ -136,6 +136,7 @@ package front_pkg;
     logic        touch;
     op_e         op;
     reply_e      flags_fault;
+    logic [63:0] chosen_no;
     // binary only
     logic        wrong;     // lengths that do not fit: this reply, and the connection is closed
     reply_e      fault;
@@ -256,6 +257,18 @@ package front_pkg;
     logic commit;
     logic back;
   } queue_t;
+
+  /// memcached's times: seconds up to 30 days count from the beginning of the present one, more are
+  /// absolute; negative is past, but the binary protocol has no negative ones.
+  function automatic msec_t absolute(input logic [31:0] seconds, input msec_t second,
+                                     input logic binary);
+    msec_t ms;
+    // 1,000 is 8 (128 - 2 - 1). Both sums are made while the time is looked at.
+    ms = {(45'(seconds) << 7) - (45'(seconds) << 1) - 45'(seconds), 3'd0};
+    if (seconds == '0) return '0;
+    if (seconds[31] && !binary) return 48'd1;
+    return (seconds <= 32'd2592000) ? ms + second : ms;
+  endfunction
 
   // ---------------------------------------------------------------- the line engine
   /// Place of a byte among the lines that are kept: number of its line, counted from reset, and
@@ -405,7 +418,7 @@ package front_pkg;
     logic [31:0] exptime;
     logic [63:0] number;
     logic        relative;  // Redis: an expiry in milliseconds, counted from now or not
-    msec_t       expiry;
+    msec_t       expiry;    // and meta commands
   } numbers_t;
 
   /// What a reader of requests gives out in a clock.

@@ -108,6 +108,7 @@ module parser
   byte_engine u_byte (
     .clk_i,
     .rst_ni,
+    .second_i    (now_i.second),
     .item_max_i,
     .start_i     (start),
     .from_i      (from),

@@ -94,6 +94,12 @@ package request_pkg;
   } show_e;
   localparam int unsigned Shows = 6;
 
+  /// What meta commands know of an item beside its value.
+  typedef struct packed {
+    logic won;    // a client was told that it is to be the one who makes it anew
+    logic stale;  // who reads it is told so
+  } marks_t;
+
   /// What is known of a request in a meta command; all zero in others.
   typedef struct packed {
     logic              is;
@@ -101,7 +107,14 @@ package request_pkg;
     logic              value;     // v
     logic              retimed;   // T stands in front of t, which shows what it has set
     logic              made;      // N does, which says that of what is made
-    logic              sets_time; // ma: T; what is there gets a new expiry
+    logic              sets_time; // ma, md: T; what is there gets a new expiry
+    logic              vivifies;  // mg: N; what is missing is made, with no value
+    logic              n_last;    // mg: N stands behind T, if there is one
+    logic              recaches;  // mg: R; what expires before that is to be made anew
+    logic              r_late;    // T stands in front of R, and is what is compared
+    logic              stale;     // I. ms: if the CAS unique is too old; md: instead of deletion
+    logic              voids;     // md: x; the value goes, the item stays
+    logic              chosen;    // E; what is stored gets this CAS unique
     show_e [Shows-1:0] show;      // in this order, the first one at 0
   } meta_t;
 
@@ -223,6 +236,7 @@ package request_pkg;
     logic [20:0] vlen;
     msec_t       expiry;
     logic [63:0] num;        // CAS unique of `cas`
+    logic [63:0] chosen_no;
     logic [63:0] hash;
     off_t        off;        // MdValue: the item being written; cont: the item being read
   } ctx_t;
@@ -282,8 +296,10 @@ package request_pkg;
     logic [31:0] flags;      // OpTouch of Redis' protocol: resp_when_t
     msec_t       expiry;     // of the item; 0 never, 1 long past
     logic [63:0] num;        // RfSum: the sum before this job, and 32 bits of what is left;
-                             // CAS unique or delta; binary, meta deletes, appends: 0 is any
-    logic [63:0] unique_no;  // OpIncr, OpDecr: CAS unique, 0 is any
+                             // CAS unique or delta; binary, meta deletes, appends: 0 is any;
+                             // meta get: expiry of what is made
+    logic [63:0] unique_no;  // OpIncr, OpDecr: CAS unique, 0 is any; meta get: time of R
+    logic [63:0] chosen_no;  // meta: E
     off_t        off;        // SETs: the new item; OpCont: the item
     logic [20:0] cont_start; // OpCont; an append that goes on: `off` is the new item, see copy_t
     // Context after this request. It is made of the fields of the last record executed (`op` from
@@ -306,6 +322,9 @@ package request_pkg;
     logic [7:0]  klen;
     logic [20:0] vlen;
     logic [31:0] flags;
+    marks_t      marks;
+    logic        chosen;    // its CAS unique is this one, not its place
+    logic [63:0] chosen_no;
     msec_t       expiry;    // 0 never
     off_t        off;       // !start: where the item is
     logic [20:0] done;      // !start: value bytes already written
@@ -335,6 +354,8 @@ package request_pkg;
     opaque_t     opaque;
     msec_t       expiry;    // meta: to be shown
     logic        shows;     // meta: all that is asked for; else key and opaque only
+    marks_t      marks;     // meta get: of the item, as it was
+    logic        wins;      // meta get: who asks is to make the item anew
     logic        keyed;     // meta: its key comes, even if nothing is said
     logic        negative;  // Redis: the number is
     logic        head;      // RsValue: the VALUE line comes first (not in an OpCont)

@@ -44,25 +44,14 @@ module requests
   output logic        idle_o
 );
 
-  // memcached's times: seconds up to 30 days count from the beginning of the present one, more are
-  // absolute; negative is past, but the binary protocol has no negative ones.
-  function automatic msec_t absolute(input logic [31:0] seconds, input msec_t second,
-                                     input logic binary);
-    msec_t ms;
-    // 1,000 is 8 (128 - 2 - 1). Both sums are made while the time is looked at.
-    ms = {(45'(seconds) << 7) - (45'(seconds) << 1) - 45'(seconds), 3'd0};
-    if (seconds == '0) return '0;
-    if (seconds[31] && !binary) return 48'd1;
-    return (seconds <= 32'd2592000) ? ms + second : ms;
-  endfunction
-
   // ---------------------------------------------------------------- numbers catch up
   out_t out_q;
   logic line_q;  // the record is the line engine's
   numbers_t numbers;
   msec_t when_;
   assign numbers = line_q ? line_numbers_i : byte_numbers_i;
-  assign when_   = out_q.rec.req.resp.is ? numbers.expiry + (numbers.relative ? now_i.ms : '0) :
+  assign when_   = (out_q.rec.req.resp.is || out_q.rec.req.meta.is) ?
+      numbers.expiry + (numbers.relative ? now_i.ms : '0) :
       absolute(numbers.exptime, now_i.second, out_q.rec.req.binary.is);
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin

@@ -65,7 +65,7 @@ module encode
     if (take) begin
       res_q      <= res_i;
       has_line_q <= res_i.meta.is && (res_i.keyed || (res_i.kind == RsNumber) ||
-          (res_i.meta.show != '0 &&
+          ((res_i.meta.show != '0 || res_i.wins || res_i.marks != '0) &&
            (res_i.kind == RsReply || (res_i.kind == RsValue && res_i.head))));
     end
   end

@@ -55,11 +55,11 @@ module meta_line
     NoSum
   } which_e;
 
-  localparam int unsigned WordMax = 4;
+  localparam int unsigned WordMax = 6;
 
   state_e state_q, behind_q;
   which_e which_q;
-  logic has_sum, put, last_key, last_digit, for_ever;
+  logic has_sum, hollow, put, last_key, last_digit, for_ever;
   logic [WordMax-1:0][7:0] word_q;  // first character at lane 0
   logic [2:0] word_left_q;
   logic [2:0] show_q;
@@ -75,6 +75,8 @@ module meta_line
   logic push_q;
 
   assign has_sum  = res_i.kind == RsNumber;
+  // A value of no bytes, which is here: an item that was made by its get.
+  assign hollow   = res_i.kind == RsReply && res_i.reply == RpFound && res_i.meta.value;
   assign show     = (show_q < 3'(Shows)) ? res_i.meta.show[show_q] : ShNone;
   assign for_ever = show == ShTime && res_i.expiry == '0;
   assign done_o   = state_q == MlDone;
@@ -86,6 +88,29 @@ module meta_line
       RpExists:    return "XE";
       RpNotFound:  return get ? "NE" : "FN";
       default:     return "DH";
+    endcase
+  endfunction
+  /// The line's end, and what is told of a get's item by itself, in front of it.
+  function automatic logic [8*WordMax-1:0] end_word(input marks_t marks, input logic wins,
+                                                    input logic empty);
+    unique case ({
+      marks, wins
+    })
+      3'b001:  return empty ? "\n\r\n\rW " : 48'("\n\rW ");
+      3'b011:  return "\n\rW X ";
+      3'b100:  return 48'("\n\rZ ");
+      3'b110:  return "\n\rX Z ";
+      default: return 48'("\n\r");
+    endcase
+  endfunction
+  function automatic logic [2:0] end_length(input marks_t marks, input logic wins,
+                                            input logic empty);
+    unique case ({
+      marks, wins
+    })
+      3'b000:  return 3'd2;
+      3'b011, 3'b110: return 3'd6;
+      default: return empty ? 3'd6 : 3'd4;
     endcase
   endfunction
   logic worded;  // an error has no flags
@@ -173,11 +198,11 @@ module meta_line
         show_q      <= '0;
         at_q        <= '0;
         which_q     <= has_sum ? NoCount : NoLength;
-        word_q      <= 32'(status(res_i.reply, res_i.meta.get));
+        word_q      <= 48'(status(res_i.reply, res_i.meta.get));
         word_left_q <= 3'd2;
         behind_q    <= MlNext;
-        if (res_i.kind != RsReply) begin
-          word_q      <= 32'(" AV");
+        if (res_i.kind != RsReply || hollow) begin
+          word_q      <= 48'(" AV");
           word_left_q <= 3'd3;
           behind_q    <= MlLoad;
         end
@@ -196,7 +221,7 @@ module meta_line
       MlDigits: if (last_digit && which_q == NoFlag) show_q <= show_q + 3'd1;
       MlNext: begin
         which_q     <= NoFlag;
-        word_q      <= for_ever ? 32'("1-t ") : {16'd0, letter, 8'h20};
+        word_q      <= for_ever ? 48'("1-t ") : {32'd0, letter, 8'h20};
         word_left_q <= for_ever ? 3'd4 : 3'd2;
         behind_q    <= for_ever ? MlNext : (show == ShKey) ? MlKey :
                        (show == ShOpaque) ? MlOpaque : MlLoad;
@@ -213,8 +238,9 @@ module meta_line
       end
       MlEnd: begin
         which_q     <= NoSum;
-        word_q      <= 32'("\n\r");
-        word_left_q <= 3'd2;
+        // Behind a sum there is nothing more to tell.
+        word_q      <= end_word(res_i.marks, res_i.wins, hollow);
+        word_left_q <= end_length(res_i.marks, res_i.wins, hollow);
         behind_q    <= (has_sum && which_q != NoSum) ? MlLoad : MlFlush;
       end
       default: ;

@@ -348,6 +348,7 @@ module execute
     .start_i       (sum_start),
     .op_i          (act),
     .item_i        (item),
+    .unique_no_i   (does.unique_no),
     .line_o        (sum_line),
     .line_get_o    (sum_get),
     .line_there_i  (line_there),

@@ -119,8 +119,8 @@ module execute_act
   ctx_t ctx, last;
   logic [16:0] spent;
   logic in_run, out_free, fast_set, fast_done, acts, act_ends, done, slow_done, host_done;
-  logic keeps, kept_q, shows_key, tells_key, bucket_ok, touch_ok, key_waits, keys_go, patch_q;
-  logic steady_q, emits, meta_key, plain_q, plain_get_q, plain_set_q;
+  logic keeps, kept_q, shows_key, tells_key, bucket_ok, patch_ok, key_waits, keys_go, patch_q;
+  logic steady_q, emits, meta_key, plain_q, plain_get, plain_get_q, plain_set_q, meta_q;
   logic compares_q;
 
   execute_decide u_decide (
@@ -135,11 +135,10 @@ module execute_act
   );
 
   // In StAct it stands for a clock: what the steps do follows from registers.
-  logic shows_key_q, alive_q;
+  logic shows_key_q;
   always_ff @(posedge clk_i) begin
     does_q      <= does;
     shows_key_q <= shows_key;
-    alive_q     <= item_i.alive;
   end
 
   execute_room u_room (
@@ -211,14 +210,16 @@ module execute_act
   always_ff @(posedge clk_i) begin
     if (go_i) begin
       plain_q     <= !check_i.found.lookup && !(check_i.req.op inside {OpHost, OpWalk});
+      meta_q      <= check_i.req.meta.is;
       plain_get_q <= check_i.req.op == OpGet && !check_i.req.touch &&
+          !check_i.req.meta.vivifies && !check_i.req.meta.recaches &&
           !(check_i.req.resp.is && is_time(check_i.req.resp.form)) &&
           !(check_i.long_key && !check_i.req.resp.is && !check_i.req.noreply &&
             (check_i.req.binary.is || check_i.req.meta.is) &&
             (check_i.req.binary.key || shows(check_i.req.meta.show, ShKey)));
-      // A CAS unique, a number, whether an expiry may be set, a walk's place.
+      // A CAS unique, a number, whether an expiry may be set, or is soon, a walk's place.
       compares_q  <= check_i.req.op inside {OpCas, OpIncr, OpDecr, OpWalk} ||
-          is_extend(check_i.req.op) ||
+          is_extend(check_i.req.op) || check_i.req.meta.recaches ||
           (check_i.req.op == OpTouch && check_i.req.resp.is) ||
           (check_i.req.op == OpDelete && !check_i.req.resp.is && check_i.req.num != '0);
       plain_set_q <= check_i.req.op == OpSet && check_i.req.off.lap != '0 &&
@@ -226,9 +227,11 @@ module execute_act
           !(check_i.req.resp.is && (check_i.req.touch || check_i.req.resp.form == RfBulk));
     end
   end
+  // Whoever finds a stale item first marks it.
+  assign plain_get = plain_get_q && !(meta_q && item_i.claims);
   assign fast_set  = plain_set_q && item_i.renewed_hit;
   assign fast_done = in_run && out_free && (room.skip || plain_q ||
-      (plain_get_q && item_i.decided) || (fast_set && fetched_ready_i));
+      (plain_get && item_i.decided) || (fast_set && fetched_ready_i));
   // Who looks at it knows that the request in act, if there is one, ends in this clock.
   assign commit_o  = '{valid: valid_i && fast_set && !room.skip, line: op_i.found.line,
                        way: item_i.fetched_way, off: op_i.req.off};
@@ -240,18 +243,18 @@ module execute_act
   // What comes before the end: writes must be taken, inserts and sums take longer. A long key needs
   // further clocks, in StAct.
   assign bucket_ok = !does_q.writes || way_ready_i;
-  assign touch_ok  = !(does_q.touch && alive_q) || (patch_q && wr_ready_i);
-  assign shows_key = does.get && !op_i.req.resp.is &&
+  assign patch_ok  = !does_q.patches || (patch_q && wr_ready_i);
+  assign shows_key = does.get && !op_i.req.resp.is && !op_i.req.meta.vivifies &&
       ((op_i.req.binary.is || op_i.req.meta.is) ?
            (op_i.req.binary.key || meta_key) && (item_i.alive || !op_i.req.noreply) : item_i.alive);
   assign meta_key  = shows(op_i.req.meta.show, ShKey);
   // Whatever it will say.
-  assign tells_key = meta_key && !does.get && op_i.found.lookup;
+  assign tells_key = meta_key && (!does.get || op_i.req.meta.vivifies) && op_i.found.lookup;
   assign key_waits = state_q == StAct && shows_key_q && !key_i.last;
   assign keys_go   = out_free && !key_more_i &&
       (state_q == StKey || (state_q == StAct && !room.skip && key_waits));
   assign act_ends  = acts && (room.skip || (!does_q.inserts && !does_q.sums && !does_q.grows &&
-                                            bucket_ok && touch_ok && !key_waits));
+                                            bucket_ok && patch_ok && !key_waits));
   assign host_done = op_i.req.key_stored ? hreq_valid_o && hreq_ready_i
                                          : hkey_valid_o && hkey_ready_i && key_i.last;
   assign slow_done = act_ends || insert_done_i || sum_done_i || extend_done_i || host_done;
@@ -267,7 +270,7 @@ module execute_act
         else if (walk_o) state_d = StWalk;
         else if (renew_o) state_d = StRenew;
         else if (find_o) state_d = StFind;
-        else if (!plain_q && !plain_get_q && !fast_set) state_d = ready;
+        else if (!plain_q && !plain_get && !fast_set) state_d = ready;
       end
       StRenew:    if (renew_done_i) state_d = find_o ? StFind : ready;
       StWalk:     if (walk_done_i) state_d = StFind;
@@ -280,7 +283,7 @@ module execute_act
         else if (extend_o) state_d = StExtend;
         else if (insert_o) state_d = StInsert;
         else if (act_ends) state_d = StRun;
-      end else if (keeps && !kept_q) begin
+      end else if (keeps && !kept_q && (steady_q || !compares_q)) begin
         state_d = StKeep;
       end
       StKeep:     if (line_there_i) state_d = StKept;
@@ -298,7 +301,8 @@ module execute_act
     else state_q <= state_d;
   end
 
-  assign renew_o     = in_run && !room.skip && op_i.found.lookup && !does.get && !item_i.renewed;
+  assign renew_o     = in_run && !room.skip && op_i.found.lookup && !item_i.renewed &&
+      (!does.get || op_i.req.meta.vivifies);
   assign walk_o      = in_run && !room.skip && op_i.req.op == OpWalk;
   assign find_o      = (state_q == StWalk && walk_done_i) ||
       (((in_run && !room.skip && op_i.found.lookup && !renew_o) ||
@@ -319,18 +323,19 @@ module execute_act
   // Who is behind may have read other buckets meanwhile.
   assign prepare_o   = state_q == StAct;
   assign way_write_o = !room.skip && ((acts && does_q.writes) || (fast_done && fast_set));
-  assign way_use_o   = !room.skip && ((acts && touch_ok) || fast_done) && does.get &&
+  assign way_use_o   = !room.skip && ((acts && patch_ok) || fast_done) && does.get &&
       item_i.alive && item_i.hit;
 
   // In StAct, and the item stands for a clock.
   always_ff @(posedge clk_i) steady_q <= rst_ni && state_q == StAct && !slow_done;
 
-  // touch: the expiry is patched where it stands, bytes 8 to 13 of the header. It is decided a
-  // clock before, so that the order at the cache's memory port does not wait for it.
+  // Expiry and marks are patched where they stand, bytes 3 and 8 to 13 of the header. It is decided a clock
+  // before, so that the order at the cache's memory port does not wait for it.
   always_ff @(posedge clk_i)
     patch_q <= rst_ni && state_q == StAct && (steady_q || !compares_q) && !slow_done &&
-        !room.skip && does_q.touch && alive_q && !key_waits;
-  // So it is where a SET keeps the expiry, in the new item's header.
+        !room.skip && does_q.patches && !key_waits;
+  // So are expiry and marks where a SET keeps them, in the new item's header.
+  head_t patch;
   log_slot_t kept_slot_q;
   logic [27:0] patched;
   always_ff @(posedge clk_i) begin
@@ -340,11 +345,24 @@ module execute_act
   assign keep_o     = keeps;
   assign keep_get_o = state_q == StKeep;
   assign patched    = (state_q == StKept) ? op_i.req.off.pos : item_i.off.pos;
+  always_comb begin
+    patch = '{
+        expiry: does_q.touch ? op_i.req.expiry : item_i.expiry,
+        marks: '{won: item_i.marks.won || does_q.wins, stale: item_i.marks.stale},
+        vlen: item_i.vlen,
+        default: '0
+    };
+    if (state_q == StKept) begin
+      patch.expiry = item_i.expiry;
+      patch.marks  = '{won: item_i.marks.won, stale: op_i.req.meta.stale};
+      patch.vlen   = op_i.req.vlen;
+    end
+  end
   assign wr_valid_o = (patch_q || state_q == StKept) && out_free;
   assign wr_slot_o  = (state_q == StKept) ? kept_slot_q : item_i.slot;
   assign wr_line_o  = patched[27:2];
-  assign wr_data_o  = {4{16'd0, (state_q == StKept) ? item_i.expiry : op_i.req.expiry, 64'd0}};
-  assign wr_strb_o  = strb_t'(16'h3F00) << {patched[1:0], 4'h0};
+  assign wr_data_o  = {4{patch}};
+  assign wr_strb_o  = strb_t'(16'h3F08) << {patched[1:0], 4'h0};
 
   // Nobody looks at buckets in the clock behind it: it is alone, and its record stands.
   logic flush_q;

@@ -67,6 +67,7 @@ module execute_compare
   line_t differs;
   logic equal, head_fits;
   head_t head;
+  logic [63:0] chosen_no, chosen_no_q;
   logic [7:0] klen;
   // verilator lint_off UNUSEDSIGNAL
   off_t off;  // its line is in data_i
@@ -87,9 +88,10 @@ module execute_compare
   assign off         = run_i ? op_i.found.off : way_off_i;
   assign klen        = run_i ? op_i.req.klen : act_klen_i;
   assign head        = data_i[128*off.pos[1:0]+:128];
+  assign chosen_no   = data_i[128*2'(off.pos[1:0]-2'd1)+:64];
   // A walk takes whatever item there is.
   assign head_fits   = (head.klen == klen || (!run_i && any_i)) &&
-      head.lap == ((off.lap == range_i.lap[7:0]) ? range_i.lap[11:0] : range_i.last_lap[11:0]);
+      head.lap == ((off.lap == range_i.lap[7:0]) ? range_i.lap[10:0] : range_i.last_lap[10:0]);
   assign line_fits_o = equal && (!head_i || head_fits);
 
   // ---------------------------------------------------------------- buckets
@@ -120,6 +122,7 @@ module execute_compare
 
   // ---------------------------------------------------------------- what check found
   logic equal_q, may_hit, may_hit_q, no_tag_q, place_valid_q, place_valid, unexpired, unexpired_q;
+  logic claims_q;
   logic [15:0] tags_q, offs_q;
   logic [1:0] epoch_fits_q;
   logic renewed_q, may_set_q, bank_q, brief_q;
@@ -148,7 +151,9 @@ module execute_compare
           renewed_q    <= epoch_same == '1;
           uses_q       <= {buckets_i[1].uses, buckets_i[0].uses};
           head_q       <= head;
+          chosen_no_q  <= chosen_no;
           unexpired_q  <= unexpired;
+          claims_q     <= head.marks.stale && !head.marks.won;
           brief_q      <= head.vlen[20:9] == '0;
           no_tag_q     <= (tag_fits & epoch_mask) == '0;
           may_hit_q    <= may_hit;
@@ -158,7 +163,9 @@ module execute_compare
       end
     end else if (head_i) begin
       head_q      <= head;
+      chosen_no_q <= chosen_no;
       unexpired_q <= unexpired;
+      claims_q    <= head.marks.stale && !head.marks.won;
     end
   end
 
@@ -169,7 +176,9 @@ module execute_compare
   assign checked_o = '{tags: tags_q & epoch_mask_q, offs: offs_q & epoch_mask_q, hit: hit,
                        decided: hit || no_tag_q, place_valid: place_valid_q,
                        unexpired: unexpired_q, flags: head_q.flags, expiry: head_q.expiry,
-                       vlen: head_q.vlen[20:0], klen: head_q.klen,
+                       marks: head_q.marks, claims: claims_q, chosen: head_q.chosen,
+                       chosen_no: chosen_no_q,
+                       vlen: head_q.vlen, klen: head_q.klen,
                        uses: uses_q, renewed: renewed_q,
                        renewed_hit: may_set_q && equal_q, bank: bank_q,
                        brief: brief_q};

@@ -36,14 +36,14 @@ module execute_count
   always_ff @(posedge clk_i) begin
     count_o <= '0;
     if (rst_ni) begin
-      count_o[StoreCountGetHits]      <= done && decision_i.get && alive;
-      count_o[StoreCountGetMisses]    <= done && decision_i.get && !alive;
+      count_o[StoreCountGetHits]      <= done && decision_i.get && (alive || decision_i.sums);
+      count_o[StoreCountGetMisses]    <= done && decision_i.get && !(alive || decision_i.sums);
       count_o[StoreCountExpired]      <= done && item_i.found && !alive && op_i.found.lookup;
       count_o[StoreCountTouchHits]    <= done && decision_i.touch && alive;
       count_o[StoreCountTouchMisses]  <= done && decision_i.touch && !alive;
       count_o[StoreCountSets]         <= done && is_store(op) && !extended_i.goes_on;
       count_o[StoreCountStored]       <= done && (decision_i.stores || extended_i.stored);
-      count_o[StoreCountDeleteHits]   <= done && op == OpDelete && alive;
+      count_o[StoreCountDeleteHits]   <= done && op == OpDelete && alive && !op_i.req.meta.stale;
       count_o[StoreCountDeleteMisses] <= done && op == OpDelete && !alive;
       count_o[StoreCountIncrHits]     <= done && op == OpIncr && alive;
       count_o[StoreCountIncrMisses]   <= done && op == OpIncr && !alive;

@@ -1,6 +1,7 @@
 // What a request does, and what it replies. Combinational but for what is compared with CAS uniques
 // and expiries: that is known when the item stands for a clock.
 module execute_decide
+  import wirekv_pkg::*;
   import request_pkg::*;
   import store_pkg::*;
 (
@@ -21,7 +22,9 @@ module execute_decide
 );
 
   logic get, touch, number, place_ok, tries, stores, clears, grows, binary, meta, resp;
-  logic other, other_q, same_q, due_q, creates, fails, expires;
+  logic other, other_q, same_q, older_q, due_q, soon_q, creates, fails, expires;
+  logic vivifies, changes, hollow, remakes, wins;
+  msec_t ends;
   resp_when_t only;
   logic [63:0] unique_no, wanted;
   reply_e reply;
@@ -32,9 +35,10 @@ module execute_decide
   assign touch     = (op_i.req.op == OpTouch && (due_q || !resp)) ||
                      (get && op_i.req.touch && !fails);
   assign place_ok  = op_i.req.off.lap != '0 && (!op_i.req.key_stored || item_i.place_valid);
-  assign grows     = is_extend(op_i.req.op) && place_ok && item_i.alive && !other &&
-                     extended_i.fits;
-  assign unique_no = off_unique(item_i.off, range_i.lap, range_i.last_lap);
+  assign grows     = (is_extend(op_i.req.op) && place_ok && item_i.alive && !other &&
+                      extended_i.fits) || (remakes && !hollow);
+  assign unique_no = item_i.chosen ? item_i.chosen_no
+                                   : off_unique(item_i.off, range_i.lap, range_i.last_lap);
   assign binary    = op_i.req.binary.is;
   assign meta      = op_i.req.meta.is;
   // Binary and meta delete, append, prepend, incr and decr may be for one item only.
@@ -43,11 +47,26 @@ module execute_decide
     other_q <= (binary || meta) && wanted != '0 && op_i.req.cont_start == '0 && item_i.alive &&
         unique_no != wanted;
     same_q  <= unique_no == op_i.req.num;
+    older_q <= op_i.req.meta.stale && op_i.req.num != '0 && op_i.req.num < unique_no;
   end
   assign other     = other_q && compares_i;
   // Redis counts from 0 where there is nothing, and appends to nothing.
   assign resp      = op_i.req.resp.is;
   assign creates   = number && (resp || ((binary || meta) && op_i.req.touch)) && !item_i.alive;
+
+  // Meta: what is missing may be made by a get. A deletion may leave an item that is stale, which has another CAS
+  // unique then, or has no value: it is made anew, by execute_number if it has none.
+  assign vivifies  = get && op_i.req.meta.vivifies && !item_i.alive;
+  assign changes   = op_i.req.op == OpDelete && (op_i.req.meta.stale || op_i.req.meta.voids);
+  assign hollow    = op_i.req.meta.voids || item_i.vlen == '0;
+  assign remakes   = changes && item_i.alive && !other &&
+      (!op_i.req.key_stored || item_i.place_valid);
+  // Who finds it stale, or about to expire, is to make it anew, if nobody is yet.
+  assign wins      = get && meta && item_i.alive &&
+      (item_i.claims || (soon_q && compares_i && !item_i.marks.won));
+  assign ends     = op_i.req.meta.r_late ? op_i.req.expiry : item_i.expiry;
+  always_ff @(posedge clk_i)
+    soon_q <= op_i.req.meta.recaches && ends != '0 && ends < op_i.req.unique_no[47:0];
 
   // Of Redis' EXPIRE it depends on the item whether it sets a time; GETEX's time is looked at only if there is a
   // value.
@@ -74,7 +93,7 @@ module execute_decide
         if (!item_i.alive) reply = binary ? RpNotFound : RpNotStored;
       end
       OpCas: begin
-        tries = item_i.alive && same_q;
+        tries = item_i.alive && (same_q || older_q);
         if (!tries) reply = item_i.alive ? RpExists : RpNotFound;
       end
       OpAppend, OpPrepend: begin
@@ -83,7 +102,14 @@ module execute_decide
             other ? RpExists : RpNotStored;
         if (resp && reply == RpNotStored) reply = extended_i.fits ? RpNoMemory : RpTooLarge;
       end
-      OpDelete:  reply = other ? RpExists : item_i.alive ? RpDeleted : RpNotFound;
+      OpDelete: begin
+        reply = other ? RpExists : item_i.alive ? RpDeleted : RpNotFound;
+        // What is made anew, it is known later whether; an item that is copied may fall out of the log meanwhile.
+        if (grows)
+          reply = (extended_i.reply == RpStored) ? RpDeleted :
+              (extended_i.reply == RpNotStored) ? RpNotFound : extended_i.reply;
+        else if (remakes || (op_i.req.key_stored && !item_i.place_valid)) reply = RpNoMemory;
+      end
       OpTouch:   reply = (item_i.alive && (due_q || !resp)) ? RpTouched : RpNotFound;
       // An empty value is no number, whosever it is.
       OpIncr, OpDecr:
@@ -110,25 +136,31 @@ module execute_decide
       (op_i.req.op inside {OpAdd, OpDelete} || (op_i.req.op inside {OpSet, OpReplace} && place_ok));
   assign stores = tries && place_ok;
   // The key's way is cleared: delete, and the old item of a SET that could not be stored.
-  assign clears = item_i.found && ((op_i.req.op == OpDelete && item_i.alive && !other) ||
-      op_i.req.op == OpTooBig || (op_i.req.op == OpSet && !place_ok));
+  assign clears = item_i.found &&
+      ((op_i.req.op == OpDelete && item_i.alive && !other && !changes) ||
+       op_i.req.op == OpTooBig || (op_i.req.op == OpSet && !place_ok));
 
   assign decision_o = '{
           get: get,
           touch: touch,
-          number: number,
+          wins: wins,
+          patches: (touch && item_i.alive) || wins,
+          number: number || vivifies || (changes && hollow),
           place_ok: place_ok,
           tries: tries,
           stores: stores,
           clears: clears,
           writes: item_i.found && (stores || clears),
-          empties: op_i.req.op == OpDelete || op_i.req.op == OpTooBig || !place_ok && !number,
+          empties: (op_i.req.op == OpDelete && !changes) || op_i.req.op == OpTooBig ||
+              (!place_ok && !number && !vivifies && !changes),
           inserts: stores && !item_i.found,
-          sums: creates || (number && item_i.alive && (!other || item_i.vlen == '0)),
+          sums: creates || vivifies || (remakes && hollow) ||
+              (number && item_i.alive && (!other || item_i.vlen == '0)),
           grows: grows,
           sends: (item_i.alive && (was || (get && !tells && !fails))) ||
               (op_i.req.op == OpCont && item_i.place_valid) || op_i.req.op == OpWalk,
-          keeps: resp && op_i.req.touch && stores && item_i.alive && expires,
+          keeps: stores && ((resp && op_i.req.touch && item_i.alive && expires) ||
+                            (op_i.req.op == OpCas && older_q)),
           reply: reply,
           unique_no: unique_no
       };

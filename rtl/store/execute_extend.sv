@@ -1,6 +1,9 @@
 // append and prepend: puts a new item into the log whose value is that of the key's item and that of
-// the request's, one behind the other; its place goes into the key's way. The request's bytes are an
-// item of the log, too, that no way has. The reader reads both, the log joins them, a line a clock.
+// the request's, one behind the other; its place goes into the key's way. A meta command's delete that makes
+// an item stale is an append of nothing: the item gets a new place, and so a new CAS unique.
+//
+// The request's bytes are an item of the log, too, that no way has. The reader reads both, the log joins them, a line
+// a clock.
 //
 // So the reader waits for the appender, which waits for a way of the log's cache, of which requests
 // leave it two: the reader may have one of them, not both. So it is given lines of one block only,
@@ -80,8 +83,9 @@ module execute_extend
   typedef logic [BlockBits:0] block_t;
 
   state_e state_q, state_d;
-  logic append, whole_q, goes_on_q, more_q, placed_q, kept_q, fits_q;
-  logic stored, written, read_done, part_done;
+  logic delete, append, whole_q, goes_on_q, more_q, placed_q, kept_q, fits_q;
+  logic stored, written, read_done, part_done, sets_time;
+  msec_t expiry;
   // verilator lint_off UNUSEDSIGNAL
   copy_t copy;  // has bits to spare
   // verilator lint_on UNUSEDSIGNAL
@@ -99,7 +103,8 @@ module execute_extend
   logic [14:0] copied_q;
   serial_t stamp_q;
 
-  assign append = op_i.req.op == OpAppend;
+  assign delete = op_i.req.op == OpDelete;
+  assign append = op_i.req.op == OpAppend || delete;
   assign copy   = {op_i.req.expiry, op_i.req.num};
   assign len    = item_i.vlen + op_i.req.vlen;
   assign size   = 23'(item_i.vlen) + 23'(op_i.req.vlen) + 23'(op_i.req.klen) +
@@ -134,7 +139,7 @@ module execute_extend
       ExIdle: begin
         // cont_start: of an item begun before. It is for the key's item as it was then.
         more_q   <= op_i.req.cont_start != '0 && item_i.off == copy.old &&
-            item_i.expiry == item_i.stored_expiry;
+            (item_i.expiry == item_i.stored_expiry || sets_time);
         whole_q  <= op_i.req.udp || op_i.req.cont_start != '0;
         from_q   <= (op_i.req.cont_start != '0) ? copy.from : op_i.req.off;
         at_q     <= op_i.req.cont_start;
@@ -206,14 +211,21 @@ module execute_extend
     // clocks after it has its place is not overwritten while he is read. (If memory cannot read him, the
     // new item is given up with all others.)
     placed_q <= state_q == ExPlaced;
-    if (placed_q) kept_q <= off_valid(item_i.off, range_i) && off_valid(from_q, range_i);
+    if (placed_q)
+      kept_q <= off_valid(item_i.off, range_i) && (off_valid(from_q, range_i) || delete);
     copied_q <= 15'((end_q - at_q) >> 6);
     lines_q <= (lines > 16'd63) ? 6'd63 : lines[5:0];
   end
+  // What is begun anew has in what was begun before the time that was asked for.
+  assign sets_time   = delete && op_i.req.meta.sets_time;
+  assign expiry      = !sets_time ? item_i.expiry :
+      op_i.req.key_stored ? item_i.stored_expiry : op_i.req.expiry;
   assign own_valid_o = state_q == ExPut;
   assign own_o       = '{start: !more_q, own_lines: goes_on_q, db: op_i.req.db,
                          klen: op_i.req.klen, vlen: len, flags: item_i.flags,
-                         expiry: item_i.expiry, off: op_i.req.off, done: at_q};
+                         marks: '{won: 1'b0, stale: delete}, chosen: op_i.req.meta.chosen,
+                         chosen_no: op_i.req.chosen_no, expiry: expiry,
+                         off: op_i.req.off, done: at_q};
   assign key_tell_o  = state_q inside {ExPlaced, ExNext, ExRead, ExChunks, ExKey} && !more_q;
 
   assign stored     = off_q.lap != '0 && kept_q;

@@ -98,7 +98,7 @@ module execute_find
   logic slow_q, slow_found_q, found_bank_q;  // the steps have looked; and found it
   off_t slow_off_q;
   // verilator lint_off UNUSEDSIGNAL
-  head_t stored_head;  // of an item that came in several parts: it has lines of its own
+  head_t stored_head;  // of an item that came in several parts
   // verilator lint_on UNUSEDSIGNAL
   msec_t stored_expiry_q;
   log_slot_t slow_slot_q;
@@ -111,7 +111,8 @@ module execute_find
 
   assign pick       = (state_q == FdPick) ? 16'(lib_pkg::lowest(64'(todo_q))) : pick_i;
   assign todo       = todo_q & ~pick;
-  assign stored_head = rd_data_i[127:0];
+  // It has lines of its own, and a chosen CAS unique may stand in front of it.
+  assign stored_head = way_q.off.pos[0] ? rd_data_i[255:128] : rd_data_i[127:0];
   assign last_line  = 3'((10'({way_q.off.pos[1:0], 4'h0}) + 10'd15 + 10'(act_i.req.klen)) >> 6);
   assign head_there = state_q == FdCompare && line_q == '0;
 
@@ -230,6 +231,10 @@ module execute_find
           place_valid: checked.place_valid,
           flags: walks ? 32'(walk_on_q) : checked.flags,
           expiry: checked.expiry,
+          marks: checked.marks,
+          claims: checked.claims,
+          chosen: checked.chosen,
+          chosen_no: checked.chosen_no,
           vlen: walks ? walk_len_q : checked.vlen,
           uses: checked.uses,
           renewed: checked.renewed,

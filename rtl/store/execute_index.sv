@@ -209,7 +209,8 @@ module execute_index
     // whether there is one.
     wr_data_o  = one_way('0, decision_i.empties ? '0 : new_way, 1'b0,
                          use_bank ? used[15:8] : used[7:0], epoch_i);
-    wr_strb_o  = decision_i.get ? UseLanes : way_lanes(item_i.way[7:0] | item_i.way[15:8]);
+    wr_strb_o  = (decision_i.get && !decision_i.number) ? UseLanes :
+        way_lanes(item_i.way[7:0] | item_i.way[15:8]);
     if (put.valid) begin
       wr_valid_o[put.bank] = put.move || out_free_i;
       wr_slot_o = put.slot;

@@ -60,23 +60,24 @@ module execute_key
   assign expected_o = expected_q;
 
   for (genvar k = 0; k < 4; k++) begin : gen_quarter
-    logic copy, we;
+    logic late, copy, we;
     logic [2:0] waddr, raddr;
     logic [127:0] wdata;
     (* ram_style = "distributed" *) logic [127:0] mem_q[8];
-    // A stored key is copied from the log: line n holds the end of beat n - 1 and the begin of n.
-    assign copy  = copy_i && ((k == 3) ? line_i != '0 : line_i != 3'd4);
+    // Byte 0 of a key stands behind the header, 16 to 64 bytes into the first line: line n holds the end of beat
+    // n - 1 and the begin of n. A stored key is copied from the log; its item begins at a line, or 16 bytes behind.
+    assign late  = 3'(k) + 3'(unit_i) >= 3'd3;
+    assign copy  = copy_i && (late ? line_i != '0 : line_i != 3'd4);
     assign we    = take || copy;
-    assign wdata = copy ? data_i[128*((k+1)%4)+:128] : s_i.data[128*k+:128];
+    assign wdata = !copy ? s_i.data[128*k+:128] :
+        unit_i[0] ? data_i[128*((k+2)%4)+:128] : data_i[128*((k+1)%4)+:128];
     always_comb begin
-      if (copy) waddr = {act_half_q, 2'(line_i - 3'(k == 3))};
+      if (copy) waddr = {act_half_q, 2'(line_i - 3'(late))};
       else waddr = more_q ? {more_half_q, more_beat_q} : {!key_half_q, 2'd0};
       // For the reply, or to compare it again, while nothing acts.
       if (run_i) raddr = {act_valid_i ? act_half_q : key_half_q, 2'd0};
       else if (tell_i) raddr = {act_half_q, told_q[1:0]};
-      // Byte 0 of a key stands behind the header, 16 to 64 bytes into the first line.
-      else
-        raddr = {act_half_q, 2'(line_i - 3'(3'(k) + 3'(unit_i) >= 3'd3))};
+      else raddr = {act_half_q, 2'(line_i - 3'(late))};
     end
     always_ff @(posedge clk_i) if (we) mem_q[waddr] <= wdata;
     assign read[k] = mem_q[raddr];

@@ -8,6 +8,8 @@
 //
 // Redis' numbers are signed and written without a blank, a plus or a zero in front; where there is none it
 // counts from 0.
+//
+// A meta command's item without a value is made likewise: where there is none, or for one that is to be stale.
 module execute_number
   import wirekv_pkg::*;
   import lib_pkg::*;
@@ -22,6 +24,7 @@ module execute_number
   input  op_t        op_i,
   input  item_t      item_i,
   // verilator lint_on UNUSEDSIGNAL
+  input  logic [63:0] unique_no_i,
   /// The line in which its value begins; get a line: it stands here from the next clock on; see
   /// execute_line.
   output line_no_t   line_o,
@@ -80,7 +83,7 @@ module execute_number
   localparam int unsigned TextMax = 64;
   localparam int unsigned ValueMax = 8192;
 
-  logic resp, odd, overflows, makes, below_q, overflow_q;
+  logic resp, get, delete, hollow, odd, overflows, makes, below_q, overflow_q;
   logic [6:0] chars_q;  // to come
   logic [5:0] lane_q;   // of the next of them; behind lane 63 the value goes on in the next line
   logic [22:0] value_at;
@@ -108,13 +111,13 @@ module execute_number
   always_comb begin
     state_d = state_q;
     unique case (state_q)
-      NuIdle:    if (start_i) state_d = item_i.alive ? NuLine : NuSum;
+      NuIdle:    if (start_i) state_d = (item_i.alive && !hollow) ? NuLine : NuSum;
       NuLine:    if (value_long_q) state_d = NuWritten;
                  else if (line_there_i) state_d = NuGet;
       NuGet:     state_d = line_bad_i ? NuWritten : NuParse;
       NuParse:   if (parsed) state_d = NuSum;
                  else if (lane_q == '1 && chars_q != 7'd1) state_d = NuLine;
-      NuSum:     state_d = !makes ? NuWritten : resp ? NuSign : NuDigits;
+      NuSum:     state_d = hollow ? NuPut : !makes ? NuWritten : resp ? NuSign : NuDigits;
       NuSign:    state_d = NuDigits;
       NuDigits:  if (steps_q == '0) state_d = NuTrim;
       NuTrim:    if (bcd_q[79:76] != '0 || digits_q == 5'd1) state_d = NuPut;
@@ -154,7 +157,10 @@ module execute_number
   assign resp       = op_i.req.resp.is;
   assign overflows  = resp && summed[63] != operand[63] &&
       (operand[63] == op_i.req.num[63]) == (op_i.req.op == OpIncr);
-  assign makes      = fits && !overflows;
+  assign get        = op_i.req.op == OpGet;
+  assign delete     = op_i.req.op == OpDelete;
+  assign hollow     = get || delete;
+  assign makes      = hollow || (fits && !overflows);
   assign negated    = negative_q ? -acc_q : acc_q;
   always_comb begin
     operand = item_i.alive ? negated : '0;
@@ -214,6 +220,7 @@ module execute_number
   // ---------------------------------------------------------------- digits
   // Digits move out of the converter. The value keeps its length, with blanks, if it gets shorter.
   line_t text;
+  marks_t marks_q;
   always_ff @(posedge clk_i) begin
     unique case (state_q)
       NuSum: begin
@@ -221,6 +228,8 @@ module execute_number
         bcd_q    <= '0;
         steps_q  <= 5'd15;
         digits_q <= 5'd20;
+        len_q    <= '0;
+        marks_q  <= '{won: get, stale: op_i.req.meta.stale};
       end
       NuSign: if (value_q[63]) bin_q <= -value_q;
       NuDigits: begin
@@ -235,6 +244,9 @@ module execute_number
         len_q <= resp ? 13'(digits_q) + 13'(below_q) :
             (item_i.alive && item_i.vlen[12:0] > 13'(digits_q)) ? item_i.vlen[12:0] :
                                                                   13'(digits_q);
+        // It has the old one's marks, unless it is longer.
+        marks_q <= '0;
+        if (item_i.alive && !resp && item_i.vlen[12:0] >= 13'(digits_q)) marks_q <= item_i.marks;
       end
       default: ;
     endcase
@@ -247,7 +259,9 @@ module execute_number
 
   // ---------------------------------------------------------------- the new item
   // Key and value; the log takes the last of the key with the value's first bytes.
-  logic value_sent_q, last, begun_q, keeps_time;
+  logic value_sent_q, last, begun_q, keeps_unique;
+  logic [31:0] flags;
+  msec_t expiry;
   logic [15:0] lines;
   assign lines = lines_of(off_q.pos[1:0], 22'd16 + 22'(op_i.req.klen) + 22'(len_q));
   assign last  = left_q <= 13'd64;
@@ -262,12 +276,23 @@ module execute_number
     begun_q      <= state_q == NuBeats && (begun_q || ownb_ready_i);
     value_sent_q <= state_q == NuBeats && (value_sent_q || (ownb_ready_i && last));
   end
-  assign keeps_time   = item_i.alive && !op_i.req.meta.sets_time;
+  always_comb begin
+    flags  = item_i.alive ? item_i.flags : '0;
+    expiry = (item_i.alive && !op_i.req.meta.sets_time) ? item_i.expiry : op_i.req.expiry;
+    if (get && op_i.req.meta.n_last) expiry = op_i.req.num[47:0];
+    // Who only loses his value keeps his CAS unique.
+    keeps_unique = delete && !op_i.req.meta.stale;
+    if (delete && op_i.req.meta.voids) {flags, expiry} = {op_i.req.flags, op_i.req.expiry};
+    // An item that was to be copied has lost its value meanwhile. The copy has the time that was asked for.
+    if (op_i.req.key_stored && op_i.req.meta.sets_time) expiry = item_i.stored_expiry;
+  end
   assign own_valid_o  = state_q == NuPut;
   assign own_o        = '{start: 1'b1, own_lines: 1'b0, db: op_i.req.db,
                           klen: op_i.req.klen, vlen: 21'(len_q),
-                          flags: item_i.alive ? item_i.flags : '0,
-                          expiry: keeps_time ? item_i.expiry : op_i.req.expiry,
+                          flags: flags, marks: marks_q,
+                          chosen: op_i.req.meta.chosen || keeps_unique,
+                          chosen_no: op_i.req.meta.chosen ? op_i.req.chosen_no : unique_no_i,
+                          expiry: expiry,
                           off: '0,
                           done: '0};
   assign ownb_valid_o = state_q == NuBeats && !value_sent_q;
@@ -278,7 +303,8 @@ module execute_number
 
   assign off_ok  = off_q.lap != '0;
   assign written = reached(written_i, stamp_q);
-  assign sum_o   = '{made: state_q inside {NuWritten, NuInsert} && ok_q, bad: bad_q,
+  assign sum_o   = '{made: state_q inside {NuWritten, NuInsert} && ok_q && (off_ok || !hollow),
+                     bad: bad_q,
                      value: value_q, negative: below_q,
                      reply: overflow_q ? RpOverflow : RpNonNumeric, off: off_q,
                      lines: lines_q};

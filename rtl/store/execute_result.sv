@@ -52,6 +52,9 @@ module execute_result
       (!(op_i.req.binary.is || op_i.req.meta.is) || (decision_i.get && !item_i.alive) ||
        decision_i.reply inside {RpStored, RpDeleted, RpTouched, RpOk});
 
+  logic meta;
+  assign meta = op_i.req.meta.is;
+
   // CAS unique of what is stored now, or else of what was found.
   off_t new_off;
   logic [63:0] new_unique;
@@ -61,6 +64,8 @@ module execute_result
     if (sum_i.made) new_off = sum_i.off;
     if (decision_i.grows) new_off = extended_i.off;
     new_unique = off_unique(new_off, range_i.lap, range_i.last_lap);
+    if (!decision_i.stores && !sum_i.made && !decision_i.grows) new_unique = decision_i.unique_no;
+    else if (meta && op_i.req.meta.chosen) new_unique = op_i.req.chosen_no;
   end
 
   // Redis' numbers that are no sum: of replies that follow, whether it is there, how long it is now.
@@ -94,8 +99,7 @@ module execute_result
   // Meta commands: what stands in a line besides a status, at most, key and opaque token apart;
   // a number that was made is told even where success is not.
   localparam logic [16:0] MetaMax = 17'd128;
-  logic meta, stored;
-  assign meta   = op_i.req.meta.is;
+  logic stored;
   assign stored = decision_i.reply == RpStored && !sum_i.made;
 
   logic ends_job, sends, olds, sums;
@@ -131,6 +135,7 @@ module execute_result
     ctx.vlen       = olds ? item_i.vlen : op_i.req.vlen;
     ctx.expiry    = op_i.req.expiry;
     ctx.num        = op_i.req.num;
+    ctx.chosen_no  = op_i.req.chosen_no;
     if (op_i.req.resp.is && op_i.req.resp.form == RfSum) ctx.num[63:32] = total_i;
     ctx.hash       = op_i.found.hash;
     ctx.off        = olds ? item_i.off : op_i.req.off;
@@ -161,7 +166,12 @@ module execute_result
     res_o.expiry   = item_i.alive ? item_i.expiry : '0;
     if (op_i.req.meta.retimed || (op_i.req.meta.made && !item_i.alive))
       res_o.expiry = op_i.req.expiry;
-    res_o.shows    = (decision_i.get && item_i.alive) || is_store(op_i.req.op) || sum_i.made;
+    if (decision_i.get && sum_i.made && op_i.req.meta.made &&
+        (op_i.req.meta.n_last || !op_i.req.meta.retimed))
+      res_o.expiry = op_i.req.num[47:0];
+    res_o.shows = (decision_i.get && item_i.alive) || is_store(op_i.req.op) || sum_i.made;
+    if (meta && decision_i.get && item_i.alive) res_o.marks = item_i.marks;
+    res_o.wins     = decision_i.wins;
     res_o.keyed    = keyed_i && !room_i.skip;
     res_o.negative = sum_i.negative || minus;
     res_o.last_key = op_i.req.last_key;
@@ -184,11 +194,13 @@ module execute_result
       res_o.kind = RsEnd;
     end else if (sum_i.made) begin
       if (!op_i.req.noreply || (meta && !item_i.alive)) begin
-        res_o.kind = (meta && !op_i.req.meta.value) ? RsReply : RsNumber;
+        res_o.kind = (meta && (decision_i.get || !op_i.req.meta.value)) ? RsReply : RsNumber;
         spent_o    = 17'd32;
       end
       if (meta) res_o.reply = RpFound;
       res_o.num = sum_i.value;
+      // An item that a get has made has no value.
+      if (decision_i.get) {res_o.wins, res_o.flags, res_o.vlen} = {1'b1, 32'd0, 21'd0};
     end else if (sums) begin
       if (op_i.req.last_key) begin
         res_o.kind = RsNumber;

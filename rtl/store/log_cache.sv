@@ -144,7 +144,7 @@ module log_cache
       .Reads  (2),
       .Writes (2),
       // execute writes an item's expiry only.
-      .Lanes  ({64'hFFFF_FFFF_FFFF_FFFF, 64'h3F00_3F00_3F00_3F00}),
+      .Lanes  ({64'hFFFF_FFFF_FFFF_FFFF, 64'h3F08_3F08_3F08_3F08}),
       // Items of one client lie at like distances if clients take turns.
       .Spread (1'b1),
       .Shift  (1),

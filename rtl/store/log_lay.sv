@@ -120,6 +120,7 @@ module log_lay
     logic       start;
     logic       parts;
     head_t      head;
+    logic [63:0] chosen_no;
     line_no_t   line;
     logic [1:0] unit;        // of the first byte in its line
     logic [2:0] key_beats;
@@ -136,6 +137,7 @@ module log_lay
     where_in.start     = piece_i.start;
     where_in.parts     = piece_i.parts;
     where_in.head      = piece_i.head;
+    where_in.chosen_no = piece_i.chosen_no;
     where_in.line      = piece_i.line;
     where_in.unit      = piece_i.lane[5:4];
     where_in.key_beats = piece_i.start ? 3'((9'(piece_i.head.klen) + 9'd63) >> 6) : '0;
@@ -200,8 +202,8 @@ module log_lay
     end
   end
 
-  // The header stands where a beat before the key would end.
-  assign prior = (number_q == '0) ? {where_q.head, 384'd0} : prior_q;
+  // The header stands where a beat before the key would end, a chosen CAS unique in front of it.
+  assign prior = (number_q == '0) ? {where_q.head, 64'd0, where_q.chosen_no, 256'd0} : prior_q;
   always_comb begin
     unique case (where_q.unit)
       2'd0: head_line = {key[383:0], prior[511:384]};
@@ -211,7 +213,7 @@ module log_lay
     endcase
     // From the item's first byte to the key's last.
     head_strb = '1;
-    if (number_q == '0) head_strb = {64{1'b1}} << {where_q.unit, 4'h0};
+    if (number_q == '0) head_strb = {64{1'b1}} << {where_q.unit - 2'(where_q.head.chosen), 4'h0};
     if (number_q == where_q.head_lines) head_strb &= ~({64{1'b1}} << where_q.head_lane);
     if (!where_q.start || number_q > where_q.head_lines) head_strb = '0;
     m_o.strb = head_strb | (in_head_q ? '0 : join_strb);

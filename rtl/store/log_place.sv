@@ -83,7 +83,8 @@ module log_place
   // Execute waits for its item, so it goes first; it is offered until it has its place.
   assign from_own   = own_valid_i && !own_sent_q;
   assign first_put  = from_own ? own_i : put_i;
-  assign item_bytes = 22'd16 + 22'(first_put.klen) + 22'(first_put.vlen);
+  assign item_bytes = 22'd16 + 22'(first_put.klen) + 22'(first_put.vlen) +
+      (first_put.chosen ? 22'(16 * ChosenUnits) : '0);
   always_comb begin
     size_d.own       = from_own;
     size_d.put       = first_put;
@@ -150,14 +151,18 @@ module log_place
 
   always_comb begin
     place = fits ? '{lap: lap_q[7:0], pos: head_q} : '{lap: lap_next[7:0], pos: '0};
+    // Not at a line's beginning.
+    if (limit_q.put.chosen) place.pos += (place.pos[1:0] == '1) ? 28'd2 : 28'd1;
     if (refused) place = '0;
     piece.own       = limit_q.own;
     piece.start     = limit_q.put.start;
     piece.parts     = limit_q.put.own_lines || !limit_q.put.start;
     piece.drop      = limit_q.put.start ? refused : !limit_q.still;
-    piece.head      = '{lap: fits ? lap_q[11:0] : lap_next[11:0], db: limit_q.put.db,
-                        expiry: limit_q.put.expiry, flags: limit_q.put.flags,
-                        vlen: 24'(limit_q.put.vlen), klen: limit_q.put.klen};
+    piece.head      = '{chosen: limit_q.put.chosen, lap: fits ? lap_q[10:0] : lap_next[10:0],
+                        db: limit_q.put.db, expiry: limit_q.put.expiry, flags: limit_q.put.flags,
+                        unused: 1'b0, marks: limit_q.put.marks, vlen: limit_q.put.vlen,
+                        klen: limit_q.put.klen};
+    piece.chosen_no = limit_q.put.chosen_no;
     if (limit_q.put.start) {piece.line, piece.lane} = {place.pos, 4'h0};
     else {piece.line, piece.lane} = limit_q.cont_byte;
   end

@@ -37,18 +37,24 @@ package store_pkg;
     way_t [7:0]      ways;
   } bucket_t;
 
-  /// Item header, the first 16 bytes of an item; key, then value follow without a gap.
+  /// Item header, the first 16 bytes of an item; key, then value follow without a gap. A CAS unique that a client
+  /// chose stands in the 16 bytes in front of it, in the same line.
   typedef struct packed {
-    logic [11:0] lap;      // low bits of the full lap the item was written in: what was given up as
+    logic        chosen;   // there is one
+    logic [10:0] lap;      // low bits of the full lap the item was written in: what was given up as
                            // memory failed is not found again
     db_t         db;
     msec_t       expiry;   // 0 never
     logic [31:0] flags;
-    logic [23:0] vlen;
+    logic        unused;
+    marks_t      marks;
+    logic [20:0] vlen;
     logic [7:0]  klen;     // byte 0
   } head_t;
 
   localparam int unsigned HeadBytes = 16;
+  /// Units of 16 bytes that a chosen CAS unique takes: its own, and one so that it is in the header's line.
+  localparam int unsigned ChosenUnits = 2;
 
   /// Line of a cache's region: a bank's bucket, or a line of the log.
   typedef logic [25:0] line_no_t;
@@ -132,6 +138,7 @@ package store_pkg;
     logic        start;
     logic        parts;  // of an item that comes in parts
     head_t       head;
+    logic [63:0] chosen_no;
     line_no_t    line;   // where the first byte goes
     logic [5:0]  lane;
   } log_piece_t;
@@ -244,6 +251,10 @@ package store_pkg;
     logic             unexpired;
     logic [31:0]      flags;        // of the item
     msec_t            expiry;
+    marks_t           marks;
+    logic             claims;       // it is stale, and nobody makes it anew
+    logic             chosen;       // its CAS unique is this one
+    logic [63:0]      chosen_no;
     logic [20:0]      vlen;
     logic [7:0]       klen;
     logic [15:0][1:0] uses;         // use counts of the two buckets
@@ -269,6 +280,10 @@ package store_pkg;
     logic             place_valid;  // as in checked_t
     logic [31:0]      flags;
     msec_t            expiry;
+    marks_t           marks;
+    logic             claims;       // as in checked_t
+    logic             chosen;
+    logic [63:0]      chosen_no;
     logic [20:0]      vlen;
     logic [15:0][1:0] uses;
     logic             renewed;      // as in checked_t
@@ -280,7 +295,9 @@ package store_pkg;
   typedef struct packed {
     logic        get;
     logic        touch;       // changes the expiry of what it finds
-    logic        number;      // incr, decr
+    logic        wins;        // meta get: marks it as being made anew
+    logic        patches;     // either: its header changes where it stands
+    logic        number;      // what goes into a way, if anything, is execute_number's
     logic        place_ok;    // the log has the item to be stored
     logic        tries;       // its condition holds: it stores, if place_ok
     logic        stores;
@@ -288,8 +305,8 @@ package store_pkg;
     logic        writes;      // the key's way, either way
     logic        empties;     // what is written into a way, if anything, is nothing
     logic        inserts;     // stores under a key that has no way
-    logic        sums;        // incr, decr of an item that is there
-    logic        grows;       // append, prepend to an item that is there
+    logic        sums;        // makes a number, or an item without a value: execute_number
+    logic        grows;       // append, prepend to an item that is there; a copy that is stale
     logic        sends;       // value bytes
     logic        keeps;       // stores, and the new item is to have the old one's expiry
     reply_e      reply;

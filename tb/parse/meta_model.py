@@ -8,7 +8,7 @@ WORDS = 19
 OPAQUE = 31
 COMMANDS = b"mg", b"ms", b"md", b"ma"
 #: By command, flags that the card refuses.
-REFUSED = {b"mg": b"bhlNR", b"ms": b"bE", b"md": b"bIx", b"ma": b"bE"}
+REFUSED = {b"mg": b"bhl", b"ms": b"b", b"md": b"b", b"ma": b"b"}
 SHOWN = {b"mg": b"kOstcf", b"ms": b"kOsc", b"md": b"kO", b"ma": b"kOtc"}
 MODES = {b"": "OpSet", b"S": "OpSet", b"E": "OpAdd", b"A": "OpAppend", b"P": "OpPrepend", b"R": "OpReplace"}
 SUMS = {b"": b"incr", b"I": b"incr", b"+": b"incr", b"D": b"decr", b"-": b"decr"}
@@ -70,8 +70,6 @@ class Meta(Text):
             if flags[letter] is None or letter == "M" and len(behind) != 1:
                 bad, reason = True, BAD.get(letter, reason)
         mode = flags.get("M", b"")
-        if cmd == b"ms" and {"I", "C"} <= flags.keys() and mode in (b"", b"S", b"R") and not bad:
-            raise Fault("RpInvalid")
         if bad:
             raise Fault(reason)
         if cmd == b"ms" and mode not in MODES:
@@ -91,11 +89,25 @@ class Meta(Text):
             time = flags["N"]
         time = when(time, self.now)
         before = list(flags)[: list(flags).index("t")] if "t" in flags and cmd in (b"mg", b"ma") else []
+        does = {}
+        if cmd == b"mg" and "N" in flags:
+            does |= {"vivifies": when(flags["N"], self.now), "n_last": last == "N"}
+        if cmd == b"mg" and "R" in flags:
+            order = list(flags)
+            does |= {"recaches": when(flags["R"], self.now), "r_late": "T" in order[: order.index("R")]}
+        if cmd in (b"ms", b"md") and "I" in flags:
+            does["stale"] = True
+        if "E" in flags:
+            does["chosen"] = flags["E"]
+        if cmd == b"md":
+            does["expiry"] = time
+            if "x" in flags:
+                does |= {"voids": True, "flags": flags.get("F", 0) & 0xFFFFFFFF}
         shown = [f for f in flags if f in SHOWN[cmd].decode()]
         more = (quiet, cmd == b"mg", "v" in flags and cmd in (b"mg", b"ma"), "T" in before,
-                "N" in before and cmd == b"ma", cmd == b"ma" and "T" in flags,
+                "N" in before, cmd in (b"ma", b"md") and "T" in flags,
                 (cmd == b"mg" and "T" in flags) or ("N" in flags and (grows or cmd == b"ma")),
-                "".join(shown), flags.get("O", b""))
+                "".join(shown), flags.get("O", b""), does)
         unique = flags.get("C", 0)
         if cmd == b"mg":
             return [("get", key, False, time if "T" in flags else None, more)], 0
@@ -140,11 +152,10 @@ def a_meta(a_key, broken=True, values=300, plain=0.4):
             words[2] = random.choice((b"-1", b"x", b"2147483646", b"1048570", b"4294967296", b"+5", b""))
     number = lambda: b"%d" % random.getrandbits(random.choice((1, 10, 32, 63)))
     flags = {b"v": b"", b"k": b"", b"s": b"", b"t": b"", b"c": b"", b"f": b"", b"q": b"", b"u": b"",
+             b"I": b"", b"x": b"", b"R": random.choice(TIMES), b"E": number(),
              b"O": random.choice((b"", b"abc", b"0123456789" * 3 + b"x")), b"F": number(), b"C": number(),
              b"T": random.choice(TIMES), b"D": number(), b"J": number(), b"N": random.choice(TIMES),
              b"M": random.choice(b"ID+-".decode() if cmd == b"ma" else "SEAPR").encode()}
-    if cmd == b"mg":
-        del flags[b"N"]
     if cmd == b"mg" and random.random() < plain:
         words += random.choice(([b"v"], []))
     elif random.random() > plain:

@@ -399,7 +399,7 @@ class Bench:
         elif op == "OpCont" and random.random() < 0.5:
             job["ctx"].update(cont=1, cont_start=rec["cont_start"] + 100)
             job["cut"] = True
-        elif op in EXTENDS and random.random() < (0.5 if rec["cont_start"] else 10 * self.long_value):
+        elif (op in EXTENDS or op == "OpDelete" and rec["meta"]["stale"]) and random.random() < (0.5 if rec["cont_start"] else 10 * self.long_value):
             # It goes on as it likes to.
             conn.copying = {"cont_start": random.randrange(1, 1 << 20), "num": random.getrandbits(64),
                             "expiry": random.getrandbits(48), "off": T.off_t.unpack(random.getrandbits(36))}
@@ -414,7 +414,7 @@ class Bench:
                                    "last_key", "klen", "vlen", "expiry", "num", "off", "hash", "db")}
         ctx["op"] = rec["ctx_op"]
         ctx["known"], ctx["binary"], ctx["resp"] = 1, rec["binary"], rec["resp"]
-        ctx["meta"], ctx["opaque"] = rec["meta"], rec["opaque"]
+        ctx["meta"], ctx["opaque"], ctx["chosen_no"] = rec["meta"], rec["opaque"], rec["chosen_no"]
         if op == "OpHost":
             ctx["resp"] = {**rec["resp"], "met": 1}
         if not rec["key_stored"] and key:
@@ -498,7 +498,7 @@ class Bench:
             ops.append(("get", key, bool(rec["cas_out"]), rec["expiry"] if rec["touch"] and not fault else None, *fault))
             if rec["last_key"] and not rec["resp"]["is"]:
                 ops.append(("end",))
-        elif op in EXTENDS and rec["cont_start"]:
+        elif op in (*EXTENDS, "OpDelete") and rec["cont_start"]:
             got = {f: rec[f] for f in conn.copying}
             assert rec["key_stored"] and got == conn.copying, (got, conn.copying)
         elif op in STORES:
@@ -509,6 +509,7 @@ class Bench:
             assert item["key"] == key, "key of the item"
             assert (item["vlen"], rec["vlen"]) == (len(item["value"]),) * 2
             assert (rec["expiry"], rec["db"]) == (item["expiry"], item["db"])
+            assert (rec["meta"]["chosen"], rec["chosen_no"]) == (item["chosen"], item["chosen_no"])
             ops.append(("store", op, key, item["flags"], item["expiry"], item["value"], noreply,
                         rec["num"] if op == "OpCas" or binary else 0, *[bool(rec["touch"])] * rec["resp"]["is"]))
         elif op == "OpPart":
@@ -561,8 +562,17 @@ def meta_of(rec):
     letters = {T.ShKey: "k", T.ShOpaque: "O", T.ShSize: "s", T.ShTime: "t", T.ShUnique: "c", T.ShFlags: "f"}
     token = opaque["text"].to_bytes(31, "little")[: opaque["len"]] if T.ShOpaque in shown else b""
     touch = rec["touch"]
+    does = {f: bool(meta[f]) for f in ("vivifies", "recaches", "stale", "voids") if meta[f]}
+    if meta["chosen"]:
+        does["chosen"] = rec["chosen_no"]
+    if meta["vivifies"]:
+        does |= {"vivifies": rec["num"], "n_last": bool(meta["n_last"])}
+    if meta["recaches"]:
+        does |= {"recaches": rec["unique_no"], "r_late": bool(meta["r_late"])}
+    if name(rec["op"], T.op_e) == "OpDelete":
+        does |= {"expiry": rec["expiry"]} | ({"flags": rec["flags"]} if meta["voids"] else {})
     return (bool(rec["noreply"]), *(bool(meta[f]) for f in ("get", "value", "retimed", "made", "sets_time")),
-            bool(touch), "".join(letters[s] for s in shown if s), token)
+            bool(touch), "".join(letters[s] for s in shown if s), token, does)
 
 
 def tail_of(rec):

@@ -199,7 +199,18 @@ class Model:
                "shows": int(full), "klen": len(key), "flags": number(32), "vlen": random.getrandbits(21),
                "unique_no": number(64), "num": number(64), "reply": T.RpFound}
         value, head, tail = b"", b"", b"\r\n"
-        if kind == "value":
+        if kind == "RpFound" and random.random() < 0.3:  # made by this get
+            kind = "made"
+        marks = random.choice(((0, 0, 0), (0, 1, 1), (0, 0, 1), (1, 0, 0), (1, 1, 0)))
+        marked = get and (kind in ("value", "RpFound") or kind == "made")
+        won, stale, wins = marks if marked and kind != "made" else (0, 0, int(kind == "made"))
+        rec |= {"marks": {"won": won, "stale": stale}, "wins": wins}
+        if kind == "made":
+            rec |= {"kind": T.RsReply, "vlen": 0}
+            rec["meta"]["value"] = random.randrange(2)
+            head = b"VA 0" if rec["meta"]["value"] else b"HD"
+            tail = b"\r\n\r\n" if rec["meta"]["value"] else tail
+        elif kind == "value":
             value = random.randbytes(random.choice((0, 1, 15, 16, 17, 100, random.randrange(3000))))
             self.chunks += pieces(value, random.randrange(64))
             rec |= {"kind": T.RsValue, "head": 1, "tail": 1, "vlen": len(value)}
@@ -222,7 +233,8 @@ class Model:
         texts = {"k": b"k" + key, "O": b"O" + token, "s": b"s%d" % rec["vlen"], "t": b"t%d" % seconds,
                  "c": b"c%d" % rec["unique_no"], "f": b"f%d" % rec["flags"]}
         words = [] if kind in REPLIES and kind not in META else [f for f in show if full or f in "kO"]
-        return rec, b"".join([head, *(b" " + texts[f] for f in words)]) + tail
+        told = b" Z" * won + b" X" * stale + b" W" * wins
+        return rec, b"".join([head, *(b" " + texts[f] for f in words), told]) + tail
 
     def record(self, udp):
         """A random record and its reply."""
