@@ -71,8 +71,21 @@ module byte_engine
   localparam int unsigned KeysMax = 384;
 
   byte_e state_q;
+
+  // The job, as it was when it was begun: so much hangs on it that it stands in flip-flops here.
+  // verilator lint_off UNUSEDSIGNAL
+  job_t job_q;
+  // verilator lint_on UNUSEDSIGNAL
+  place_t start_q, stop_q;
   ctx_t ctx;
-  assign ctx = job_i.ctx;
+  always_ff @(posedge clk_i) begin
+    if (state_q == ByIdle) begin
+      job_q   <= job_i;
+      start_q <= job_start_i;
+      stop_q  <= job_stop_i;
+    end
+  end
+  assign ctx = job_q.ctx;
 
   // ---------------------------------------------------------------- what is read
   logic go, char_valid, char_over, char_take;
@@ -85,7 +98,7 @@ module byte_engine
     .go_i    (go),
     .place_i (go_place),
     .binary_i(ctx.binary.is || ctx.resp.is),
-    .stop_i  (job_stop_i),
+    .stop_i  (stop_q),
     .coming_i,
     .read_o,
     .line_o,
@@ -104,9 +117,9 @@ module byte_engine
   logic eager_q;  // commit the keys of a `get` as they come
   logic is_new, is_old, empty;
   place_t from_q;
-  assign is_new = job_i.udp || from_q != job_start_i;
+  assign is_new = job_q.udp || from_q != start_q;
   assign is_old = !is_new && ctx.mode inside {MdKeys, MdValue};
-  assign empty  = !is_new && (job_i.host || ctx.cont || ctx.mode == MdHost);
+  assign empty  = !is_new && (job_q.host || ctx.cont || ctx.mode == MdHost);
   // A command that gates do not run is read again, as text for host software. Of what is broken off, since
   // replies are out or it is longer than a job, the connection ends.
   // Pairs of an MSET are stored when the last one is known to be there: all is read a second time then.
@@ -114,7 +127,7 @@ module byte_engine
   always_ff @(posedge clk_i) begin
     begins_q <= rst_ni && (start_i || again || proven);
     from_q   <= (again || proven) ? line_pos : from_i;
-    if (start_i) whole_q <= ctx.resp.all;
+    if (start_i) whole_q <= job_i.ctx.resp.all;
     else if (again) whole_q <= 1'b1;
     if (start_i || again) sure_q <= 1'b0;
     else if (proven) sure_q <= 1'b1;
@@ -159,7 +172,7 @@ module byte_engine
     .from_i    (from_q),
     .old_i     (is_old),
     .ctx_i     (ctx),
-    .port_i    (job_i.conn == HostConn && !job_i.udp),
+    .port_i    (job_q.conn == HostConn && !job_q.udp),
     .whole_i   (whole_q),
     .sure_i    (sure_q),
     .part_i    (state_q == ByPart && room_i),
@@ -217,7 +230,7 @@ module byte_engine
                    (flags_set ? 23'd4 : 23'd0);
     too_big_q   <= $signed({1'b0, line.length}) > 33'(value_max_q);
     need_q      <= (value_q || discard_q) ? ctx.rem : line.length + 32'(tail);
-    left_q      <= job_stop_i - place;
+    left_q      <= stop_q - place;
     line_len_q  <= place - line_pos;
     if (state_q == ByLine) begin
       fits_q <= skipped_q || need_q <= 32'(left_q);
@@ -227,19 +240,25 @@ module byte_engine
     if (state_q == ByDecide) order_q <= order;
   end
 
+  // The line does not change in ByLine, and takes too long to be understood in the clock in which it is told.
+  // verilator lint_off UNUSEDSIGNAL
+  line_info_t line_q;
+  // verilator lint_on UNUSEDSIGNAL
+  always_ff @(posedge clk_i) line_q <= line;
+
   byte_order u_order (
-    .line_i     (line),
+    .line_i     (line_q),
     .binary_i   (binary),
     .resp_i     (ctx.resp.is),
     .broken_i   (broken_q),
-    .udp_i      (job_i.udp),
+    .udp_i      (job_q.udp),
     .value_i    (value_q),
     .discard_i  (discard_q),
     .last_key_i (last_key_q),
     .too_big_i  (too_big_q),
     .fits_i     (fits_q),
-    .part_i     (!job_i.udp && left_q != '0 && line_pos == job_start_i &&
-                 job_i.len == 14'(JobBytes)),
+    .part_i     (!job_q.udp && left_q != '0 && line_pos == start_q &&
+                 job_q.len == 14'(JobBytes)),
     .text_fits_i(text <= 9'(KeyMax)),
     .order_o    (order)
   );
@@ -279,7 +298,7 @@ module byte_engine
   place_t skip_end;
   assign skip_end  = place + skip_len[13:0] + 14'(tail);
   assign more_pairs = line.pairs && left != '0;
-  assign skip_fits = 32'(14'(job_stop_i - place)) >= skip_len + 32'(tail);
+  assign skip_fits = 32'(14'(stop_q - place)) >= skip_len + 32'(tail);
   assign beyond    = place + (skipped_q ? 14'd0 : need_q[13:0]);
   // So long a command's lines stay, so that it can be read again, and its value be stored.
   logic short, keeps;
@@ -294,7 +313,7 @@ module byte_engine
   assign long_pair = skip_pairs && (14'(skip_end - line_pos) > 14'(KeepMax - 320) ||
                                     skip_len + 32'd512 > 32'(item_max_i));
   assign proven    = state_q == BySkip && skip_pairs && left == '0 && skip_fits && !again;
-  assign gives_up  = ctx.resp.is && (broken_q || (14'(job_stop_i - line_pos) == 14'(JobBytes) &&
+  assign gives_up  = ctx.resp.is && (broken_q || (14'(stop_q - line_pos) == 14'(JobBytes) &&
                                                   !(reads_keys && any_keys_q)));
 
   always_comb begin
@@ -303,7 +322,7 @@ module byte_engine
     if (acts && (ends || order_q.action inside {AcStore, AcSwallow})) begin
       // To the job's last byte, to the CR LF behind the value, or behind what is discarded.
       go       = 1'b1;
-      go_place = ends ? job_stop_i - 14'd1 : beyond - (stores ? 14'(tail) : 14'd0);
+      go_place = ends ? stop_q - 14'd1 : beyond - (stores ? 14'(tail) : 14'd0);
     end
     if (state_q == BySkip) begin
       go       = 1'b1;
@@ -320,9 +339,9 @@ module byte_engine
     .LineMax(LineMax)
   ) u_leave (
     .state_i    (state_q),
-    .job_i,
-    .job_start_i,
-    .job_stop_i,
+    .job_i      (job_q),
+    .job_start_i(start_q),
+    .job_stop_i (stop_q),
     .line_i     (line),
     .line_pos_i (line_pos),
     .word_pos_i (any ? word_pos : place),
@@ -517,7 +536,7 @@ module byte_engine
 
   record_t rec;
   byte_record u_record (
-    .job_i,
+    .job_i      (job_q),
     .db_i        (db),
     .line_i      (line),
     .binary_i    (binary),

@@ -307,8 +307,14 @@ module byte_line
   assign line_o    = resp ? resp_line : binary ? header_line : text_line;
   assign skip_o    = resp_line.length;
   assign pairs_o   = resp_line.pairs;
-  assign numbers_o = resp ? resp_numbers : binary ? header_numbers :
-      is_meta(words_line.cmd) ? meta_numbers : words_numbers;
+  // In text and binary a number is there two clocks before its record; how many replies follow is not.
+  numbers_t numbers_q;
+  always_ff @(posedge clk_i) begin
+    numbers_q <= words_numbers;
+    if (is_meta(words_line.cmd)) numbers_q <= meta_numbers;
+    if (binary) numbers_q <= header_numbers;
+  end
+  assign numbers_o = resp ? resp_numbers : numbers_q;
   assign flags_o   = !resp && (binary ? header_flags : is_meta(words_line.cmd) ? meta_flags :
                                                                                  words_flags);
   assign is_key_o  = resp ? resp_key : binary ? !is_host : words_key;

@@ -239,6 +239,15 @@ module fetch
 
     udp_job     = '0;
     udp_job.udp = 1'b1;
+    // What only goes on with an earlier job's request is not looked at.
+    udp_job.ctx.opaque     = wait_job.ctx.opaque;
+    udp_job.ctx.cont_start = wait_job.ctx.cont_start;
+    udp_job.ctx.klen       = wait_job.ctx.klen;
+    udp_job.ctx.vlen       = wait_job.ctx.vlen;
+    udp_job.ctx.expiry     = wait_job.ctx.expiry;
+    udp_job.ctx.num        = wait_job.ctx.num;
+    udp_job.ctx.hash       = wait_job.ctx.hash;
+    udp_job.ctx.off        = wait_job.ctx.off;
     udp_job.tx_ptr = 32'(dgram_i.peer.ours != OursIp4);
     udp_job.len = 14'(dgram_i.len - 16'd8);
   end

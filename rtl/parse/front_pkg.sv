@@ -404,6 +404,7 @@ package front_pkg;
   typedef struct packed {
     walk_e       kind;
     place_t      from;
+    place_t      line;    // of a key, where its line begins; else `from`
     logic        back;    // take back what is not committed
     logic        commit;
     logic        first;   // first record of its job

@@ -74,7 +74,9 @@ module line_act
       cand_q.touch   <= cand_i.binary.is ? cand_i.touch : cand_i.key && keys_touch_q;
       cr_q           <= cand_i.next - 14'd2;
       lf_q           <= cand_i.next - 14'd1;
-      pos_q          <= ((walk_i.kind == WkRequest) ? cand_i.next : walk_i.from) - job_start_i;
+      // Both are there before it is known which.
+      pos_q          <= (walk_i.kind == WkRequest) ? cand_i.next - job_start_i :
+                                                     walk_i.line - job_start_i;
       a_q            <= cand_i.key ? keys_exptime_q : joined(cand_i.a);
       b_q            <= joined(cand_i.b);
       if (cand_i.binary.is) begin

@@ -69,7 +69,8 @@ module lines
     logic   plain;
   } placed_t;
 
-  placed_t placed, waiting, job;
+  placed_t placed, waiting;
+  job_t job;
   logic waiting_valid, waiting_ready, job_valid, job_pop, placed_ready;
   logic [2:0] unused_jobs;
   line_no_t next_line_q;
@@ -108,19 +109,38 @@ module lines
     .level_o  (unused_jobs)
   );
 
-  // The walker wants it in a register. Places come later than jobs, so this costs no time.
+  // Places come later than jobs, so this costs no time.
   lib_reg #(
-    .T(placed_t)
+    .T(job_t)
   ) u_job (
     .clk_i,
     .rst_ni,
     .s_valid_i(waiting_valid),
     .s_ready_o(waiting_ready),
-    .s_data_i (waiting),
+    .s_data_i (waiting.job),
     .m_valid_o(job_valid),
     .m_ready_i(job_pop),
     .m_data_o (job)
   );
+
+  // What the walker compares at once stands in flip-flops beside it: of this job and of the next.
+  typedef struct packed {
+    place_t start;
+    place_t stop;
+    logic   plain;
+    logic   again;
+  } bounds_t;
+  bounds_t bounds_in, bounds_q, next_bounds_q;
+  assign bounds_in = '{
+          start: waiting.start,
+          stop: waiting.stop,
+          plain: waiting.plain,
+          again: waiting.job.udp || waiting.job.len != 14'(JobBytes)
+      };
+  always_ff @(posedge clk_i) begin
+    if (!job_valid || job_pop) bounds_q <= waiting_ready ? bounds_in : next_bounds_q;
+    if (waiting_ready) next_bounds_q <= bounds_in;
+  end
 
   // ---------------------------------------------------------------- lines, and where to look
   logic we, start_valid, start_ready_q;
@@ -237,10 +257,10 @@ module lines
     .rst_ni,
     .job_valid_i      (job_valid),
     .job_ready_o      (job_pop),
-    .job_start_i      (job.start),
-    .job_stop_i       (job.stop),
-    .job_plain_i      (job.plain),
-    .job_again_i      (job.job.udp || job.job.len != 14'(JobBytes)),
+    .job_start_i      (bounds_q.start),
+    .job_stop_i       (bounds_q.stop),
+    .job_plain_i      (bounds_q.plain),
+    .job_again_i      (bounds_q.again),
     .cand_valid_i     (cand_valid),
     .cand_ready_o     (cand_pop),
     .cand_place_i     (cand.place),
@@ -272,9 +292,9 @@ module lines
   assign byte_start_o     = walk_valid && walk.kind == WkByte && !act_busy;
   assign byte_from_o      = walk.from;
   assign byte_first_o     = walk.first;
-  assign byte_job_o       = job.job;
-  assign byte_job_start_o = job.start;
-  assign byte_job_stop_o  = job.stop;
+  assign byte_job_o       = job;
+  assign byte_job_start_o = bounds_q.start;
+  assign byte_job_stop_o  = bounds_q.stop;
   assign coming_o         = coming;
 
   // ---------------------------------------------------------------- a request leaves
@@ -294,8 +314,8 @@ module lines
     .free_o      (act_room),
     .walk_i      (walk),
     .cand_i      (cand),
-    .job_i       (job.job),
-    .job_start_i (job.start),
+    .job_i       (job),
+    .job_start_i (bounds_q.start),
     .coming_i    (coming),
     .cr_o        (act_cr),
     .lf_o        (act_lf),

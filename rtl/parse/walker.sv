@@ -91,6 +91,7 @@ module walker
     walk_o       = '0;
     walk_o.kind  = WkNone;
     walk_o.from  = from;
+    walk_o.line  = from;
     walk_o.first = !begun_q && !pending_q;
     if (fresh_q && !job_plain_i) begin
       walk_o.kind = WkByte;
