@@ -76,22 +76,19 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// The packet for a request: the first piece of `text()`, or the next piece of an answer. Behind it the
+    /// The packet with the first piece of an answer; without one, with the next piece of the last. Behind it the
     /// connection is closed if the answer says so.
     pub fn packet(
         &mut self,
-        request: &Request<'_>,
+        tag: Tag,
         context: Context,
-        text: impl FnOnce() -> (Vec<u8>, bool),
+        answer: Option<(Vec<u8>, bool)>,
     ) -> Vec<u8> {
-        let rest = self.rests.remove(&request.tag);
-        let (mut piece, closes) = match request.text {
-            [] => rest.unwrap_or_default(),
-            _ => text(),
-        };
+        let rest = self.rests.remove(&tag);
+        let (mut piece, closes) = answer.or(rest).unwrap_or_default();
         let rest = piece.split_off(piece.len().min(MAX_PIECE));
         let mut packet = vec![0; BEAT];
-        packet[..4].copy_from_slice(&request.tag);
+        packet[..4].copy_from_slice(&tag);
         packet[4..6].copy_from_slice(&(piece.len() as u16).to_le_bytes());
         packet[6] = (context.resp3 as u8 * RESP3) | (context.all as u8 * ALL);
         packet[7] = context.db;
@@ -100,7 +97,7 @@ impl Answers {
         }
         packet.extend(piece);
         if !rest.is_empty() {
-            self.rests.insert(request.tag, (rest, closes));
+            self.rests.insert(tag, (rest, closes));
         }
         packet
     }
@@ -113,8 +110,8 @@ pub fn is_port_tag(packet: &[u8]) -> bool {
 
 pub fn refusal(packet: &[u8]) -> Option<Vec<u8>> {
     let request = Request::parse(packet).filter(|request| !request.more)?;
-    let text = || (b"-ERR this card does not know it\r\n".to_vec(), false);
-    Some(Answers::default().packet(&request, Context::default(), text))
+    let answer = (b"-ERR this card does not know it\r\n".to_vec(), false);
+    Some(Answers::default().packet(request.tag, Context::default(), Some(answer)))
 }
 
 /// What the program says to a request that the hardware leaves to it.
@@ -193,18 +190,17 @@ mod tests {
 
     #[test]
     fn answers_are_cut_into_pieces() {
-        let (first, next) = (request(b"x"), request(b""));
-        let (first, next) = (Request::parse(&first).unwrap(), Request::parse(&next).unwrap());
+        let tag = [1, 2, 3, 4];
         let mut answers = Answers::default();
         // What a lost connection left is nobody else's.
-        let _ = answers.packet(&first, Context::default(), || (vec![b'?'; 5000], true));
+        let _ = answers.packet(tag, Context::default(), Some((vec![b'?'; 5000], true)));
         for len in [0usize, 1, 511, 512, 513, 3000] {
             let text: Vec<u8> = (0..len).map(|n| n as u8).collect();
             let mut joined = Vec::new();
             let mut finals = Vec::new();
             while !finals.contains(&true) {
-                let r = if finals.is_empty() { &first } else { &next };
-                let p = answers.packet(r, Context::default(), || (text.clone(), len == 513));
+                let answer = finals.is_empty().then(|| (text.clone(), len == 513));
+                let p = answers.packet(tag, Context::default(), answer);
                 let n = usize::from(u16::from_le_bytes([p[4], p[5]]));
                 assert_eq!(p[..4], [1, 2, 3, 4]);
                 assert_eq!(p.len(), BEAT + n);

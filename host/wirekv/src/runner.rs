@@ -7,9 +7,9 @@ use anyhow::Result;
 use wirekv_card::{csr, set_time, Card, Port};
 use wirekv_net::{CardEnd, Frames, Refuser, Wire, WireCounts};
 
-use crate::exceptions::{self, Answers, Request};
+use crate::exceptions::{self, Answers, Context, Request, Tag};
 use crate::port::RequestPort;
-use crate::redis::Redis;
+use crate::redis::{Answer, Redis};
 use crate::stats::Stats;
 
 /// Clocks between two looks at the link. Frames wait no longer than these take: under a
@@ -69,15 +69,18 @@ impl Runner {
             }
             let due = start.elapsed().as_millis() as u64;
             if self.card.idle() && from_card.is_empty() {
+                // This program has something to do by itself.
+                let patience = self.redis.patience(NAP);
+                let works = patience != Duration::MAX;
                 if !self.card.timers() {
-                    self.link.wait(Duration::MAX);
+                    self.link.wait(patience);
                     // Without a timer running nobody counted these ticks.
                     ticks = start.elapsed().as_millis() as u64;
                     second = None;
-                    continue;
-                }
-                if ticks >= due {
+                } else if ticks >= due {
                     self.link.wait(NAP);
+                }
+                if !works && (!self.card.timers() || ticks >= due) {
                     continue;
                 }
             }
@@ -95,6 +98,7 @@ impl Runner {
             busy += began.elapsed();
 
             self.answer_exceptions()?;
+            self.answer_waiting();
             let (wire, mut result) = (&mut self.wire, Ok(()));
             self.card.receive(Port::Wire, &mut |frame| {
                 if result.is_ok() {
@@ -125,6 +129,7 @@ impl Runner {
             set_time(self.card.as_mut(), now)?;
             self.stats.totals.update(self.card.as_mut())?;
             self.redis.items.walks.rest(self.card.as_mut(), Instant::now())?;
+            self.redis.forget(Instant::now());
         }
         Ok(())
     }
@@ -177,21 +182,35 @@ impl Runner {
             self.stats.totals.update(self.card.as_mut())?;
             self.stats.open = self.card.read_csr(csr::OPEN_CONNS)?;
         }
-        let mut answer = None;
-        if request.resp && !request.text.is_empty() {
-            answer = self.redis.take(&request, self.card.as_mut());
-            if answer.is_none() {
-                return Ok(());
+        if !request.resp {
+            let asks = !request.text.is_empty();
+            let answer = asks.then(|| (exceptions::reply(request.text, &mut self.stats), false));
+            let packet = self.answers.packet(request.tag, Context::default(), answer);
+            self.card.send(Port::Exception, &packet);
+        } else if self.redis.concerns(&request) {
+            if let Some(answer) = self.redis.take(&request, self.card.as_mut()) {
+                self.send(request.tag, Some(answer));
+            }
+        } else {
+            self.send(request.tag, None);
+        }
+        Ok(())
+    }
+
+    /// Sends an answer, or the next piece of the last one.
+    fn send(&mut self, tag: Tag, answer: Option<Answer>) {
+        let answer = answer.map(|answer| (answer.text, answer.closes));
+        let packet = self.answers.packet(tag, self.redis.context(tag), answer);
+        self.card.send(Port::Exception, &packet);
+    }
+
+    /// Commands that had to wait go on.
+    fn answer_waiting(&mut self) {
+        for tag in self.redis.waiting() {
+            if let Some(answer) = self.redis.retry(tag, self.card.as_mut()) {
+                self.send(tag, Some(answer));
             }
         }
-        let reply = || match answer {
-            Some(answer) => (answer.text, answer.closes),
-            None => (exceptions::reply(request.text, &mut self.stats), false),
-        };
-        let context = self.redis.context(&request);
-        let packet = self.answers.packet(&request, context, reply);
-        self.card.send(Port::Exception, &packet);
-        Ok(())
     }
 }
 
