@@ -112,22 +112,24 @@ module byte_engine
 
   // Begins a clock after it is told to, since that is known late. What an earlier job has left: keys or a
   // value; a value; bytes to discard.
-  logic begins_q, old_q, value_q, discard_q;
+  logic begins_q, fresh_q, old_q, value_q, discard_q;
   place_t line_pos;
   logic eager_q;  // commit the keys of a `get` as they come
-  logic is_new, is_old, empty;
+  logic is_new, is_old, is_text, empty;
   place_t from_q;
   assign is_new = job_q.udp || from_q != start_q;
   assign is_old = !is_new && ctx.mode inside {MdKeys, MdValue};
+  assign is_text = in_text(ctx);
   assign empty  = !is_new && (job_q.host || ctx.cont || ctx.mode == MdHost);
-  // A command that gates do not run is read again, as text for host software. Of what is broken off, since
-  // replies are out or it is longer than a job, the connection ends.
+  // A command that gates do not run is read again, as text for host software, which goes on in the connection's
+  // next jobs if it is longer than this one. Of what is broken off, since replies are out, the connection ends.
   // Pairs of an MSET are stored when the last one is known to be there: all is read a second time then.
-  logic again, whole_q, proven, sure_q, broken_q, gives_up;
+  logic again, whole_q, proven, sure_q, broken_q, gives_up, goes_on;
   always_ff @(posedge clk_i) begin
     begins_q <= rst_ni && (start_i || again || proven);
+    fresh_q  <= start_i;
     from_q   <= (again || proven) ? line_pos : from_i;
-    if (start_i) whole_q <= job_i.ctx.resp.all;
+    if (start_i) whole_q <= job_i.ctx.resp.all || in_text(job_i.ctx);
     else if (again) whole_q <= 1'b1;
     if (start_i || again) sure_q <= 1'b0;
     else if (proven) sure_q <= 1'b1;
@@ -154,6 +156,7 @@ module byte_engine
       part_due;
   resp_t resp;
   resp_count_t left;
+  resp_place_t resp_place;
   logic [7:0] chars;
   logic [8:0] text;
   place_t word_pos;
@@ -169,6 +172,7 @@ module byte_engine
     .rst_ni,
     .second_i,
     .begin_i   (begins_q),
+    .fresh_i   (fresh_q),
     .from_i    (from_q),
     .old_i     (is_old),
     .ctx_i     (ctx),
@@ -188,6 +192,7 @@ module byte_engine
     .odd_o     (odd),
     .array_o   (array),
     .left_o    (left),
+    .resp_place_o(resp_place),
     .line_o    (line),
     .skip_o    (skip_len),
     .pairs_o   (skip_pairs),
@@ -219,7 +224,7 @@ module byte_engine
   logic [31:0] again_q;         // of the line and these
   logic [1:0] wait_q;
   logic too_big_q, fits_q, last_key_q, cr_last;
-  logic [13:0] told_q; // bytes of text for host software that are parts
+  logic [13:0] told_q; // bytes of text for host software that are parts; not 0 where it goes on
   logic skipped_q;     // what is behind the value is read, too
   place_t value_place_q;
   logic [13:0] beyond;  // from here to behind the value
@@ -264,17 +269,7 @@ module byte_engine
   );
 
   // ---------------------------------------------------------------- what is done
-  logic
-      reads_keys,
-      any_keys_q,
-      acts,
-      stores,
-      ends,
-      get_key,
-      partial_q,
-      partial_now,
-      value_done,
-      part_done;
+  logic reads_keys, acts, stores, ends, get_key, partial_q, partial_now, value_done, part_done;
   logic [8:0] keys_q;  // key beats not committed
   place_t next_q;      // behind the value
   assign acts     = state_q == ByAct && room_i && item_ready_i;
@@ -301,20 +296,24 @@ module byte_engine
   assign skip_fits = 32'(14'(stop_q - place)) >= skip_len + 32'(tail);
   assign beyond    = place + (skipped_q ? 14'd0 : need_q[13:0]);
   // So long a command's lines stay, so that it can be read again, and its value be stored.
-  logic short, keeps;
+  logic short, last_short, keeps;
   assign short     = 14'(place - line_pos) < 14'(KeepMax);
+  assign last_short = 14'(place - line_pos) == 14'(KeepMax - 1);
   assign keeps     = ctx.resp.is && !whole_q && !partial_q && short &&
                      state_q inside {ByRead, ByWord, BySkip, ByLine, ByDecide, ByAct};
   assign place_o   = place;
   assign kept_o    = keeps ? line_pos.line : place.line;
+  // Only keys may go on without end.
   assign again     = (odd && (reads || state_q == ByWord) && !partial_q && short) ||
+                     (ctx.resp.is && reads && last_short && !whole_q && !reads_keys) ||
                      (state_q == BySkip && (skip_len > 32'(ValueMax) || long_pair));
   // Behind a value there is room for one more key.
   assign long_pair = skip_pairs && (14'(skip_end - line_pos) > 14'(KeepMax - 320) ||
                                     skip_len + 32'd512 > 32'(item_max_i));
   assign proven    = state_q == BySkip && skip_pairs && left == '0 && skip_fits && !again;
-  assign gives_up  = ctx.resp.is && (broken_q || (14'(stop_q - line_pos) == 14'(JobBytes) &&
-                                                  !(reads_keys && any_keys_q)));
+  assign gives_up  = ctx.resp.is && broken_q;
+  assign goes_on   = ctx.resp.is && whole_q && state_q == ByCut &&
+      (is_text || 14'(stop_q - line_pos) == 14'(JobBytes));
 
   always_comb begin
     go       = begins_q;
@@ -356,6 +355,7 @@ module byte_engine
     .need_i     (need_q),
     .rest_i     (rest_q),
     .cr_last_i  (cr_last),
+    .goes_on_i  (goes_on),
     .end_i      (end_q),
     .leaves_o   (leaves)
   );
@@ -374,7 +374,8 @@ module byte_engine
         ByRead: begin
           if (part_due) state_q <= ByPart;
           else if (char_over) state_q <= ByCut;
-          else if (odd && reads) state_q <= again ? ByIdle : ByCut;
+          else if (again) state_q <= ByIdle;
+          else if (odd && reads) state_q <= ByCut;
           else if (value_skip) state_q <= BySkip;
           else if (word_end) state_q <= ByWord;
           else if (line_end) state_q <= ByLine;
@@ -388,29 +389,27 @@ module byte_engine
         if (acts) state_q <= ends ? ByTail : (order_q.action == AcStore) ? ByValue : ByDone;
         ByValue: if (value_done) state_q <= more_pairs ? ByRead : ByDone;
         ByTail:  if (char_valid || char_over) state_q <= ByEnd;
-        ByCut:   state_q <= gives_up ? ByLine : ByEnd;
+        ByCut:   if (!goes_on || room_i) state_q <= gives_up ? ByLine : ByEnd;
         default: state_q <= ByIdle;  // ByEnd, ByDone
       endcase
     end
     if (begins_q) begin
-      old_q     <= is_old;
+      old_q     <= is_old || is_text;
       value_q   <= !is_new && ctx.mode == MdValue;
       discard_q <= !is_new && ctx.mode == MdSwallow;
       eager_q   <= !is_new && ctx.mode inside {MdKeys, MdLong};
-      partial_q <= !is_new && ctx.mode == MdKeys;
+      partial_q <= !is_new && ctx.mode == MdKeys && !is_text;
     end else if (partial_now) begin
       partial_q <= 1'b1;
     end
     if (begins_q) begin
       skipped_q  <= 1'b0;
-      told_q     <= '0;
+      told_q     <= is_text ? 14'(PartBytes) : '0;
       broken_q   <= 1'b0;
-      any_keys_q <= 1'b0;
     end else begin
       if (state_q == BySkip) skipped_q <= 1'b1;
       if (state_q == BySkip) value_place_q <= place;
-      if (state_q == ByCut && gives_up || (odd && reads)) broken_q <= 1'b1;
-      if (get_key) any_keys_q <= 1'b1;
+      if (odd && reads) broken_q <= 1'b1;
       if (state_q == ByPart && room_i) told_q <= told_q + 14'(PartBytes);
     end
     last_key_q <= !begins_q && (last_key_q || (get_key && eol));
@@ -422,7 +421,10 @@ module byte_engine
   queue_t rec_do, key_do, putk_do;
   put_t item;
   logic put_push, key_push;
+  logic cut, part;
   logic good;  // CR LF is where it should be; Redis does not look
+  assign cut      = state_q == ByCut && !goes_on;
+  assign part     = state_q == ByPart || goes_on;
   assign good     = binary.is || ctx.resp.is || (char.eol && char.crlf);
   assign key_push = (full || (state_q == ByWord && is_key && !line.key_long && !line.bad)) &&
       (!line.pairs || sure_q);
@@ -436,12 +438,14 @@ module byte_engine
     rec_do.push    = get_key || (array && state_q == ByWord);
     rec_do.commit  = get_key && (eol || partial_now);
     key_do.commit  = rec_do.commit;
-    rec_do.back    = (too_long && is_get(line.cmd)) || state_q == ByCut || again || proven;
+    rec_do.back    = (too_long && is_get(line.cmd)) || cut || again || proven;
     key_do.back    = rec_do.back;
-    putk_do.back   = state_q == ByCut || again || proven;
-    if (state_q == ByPart && room_i) begin
-      rec_do.push = 1'b1;
-      key_do.push = 1'b1;
+    putk_do.back   = cut || again || proven;
+    if (part && room_i) begin
+      rec_do.push   = text != '0;
+      key_do.push   = text != '0;
+      rec_do.commit = goes_on;
+      key_do.commit = goes_on;
     end
 
     if ((state_q == ByEmpty && room_i) || state_q == ByEnd) begin
@@ -544,7 +548,8 @@ module byte_engine
     .left_i      (left),
     .told_i      (told_q),
     .array_i     (array),
-    .part_i      (state_q == ByPart),
+    .part_i      (part),
+    .place_i     (resp_place),
     .old_i       (old_q),
     .first_i     (first_q),
     .leaves_i    (leaves),
@@ -581,7 +586,7 @@ module byte_engine
   assign error_o     = acts && order_q.action == AcReply &&
                        order_q.reply inside {RpError, RpBadFormat, RpBadExptime, RpBadDelta,
                                              RpBadDelete};
-  assign rollback_o  = (acts && order_q.action == AcBack) || state_q == ByCut;
+  assign rollback_o  = (acts && order_q.action == AcBack) || cut;
   assign host_o      = acts && order_q.action == AcHost;
   assign idle_o      = state_q == ByIdle && !begins_q;
 

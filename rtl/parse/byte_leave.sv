@@ -32,6 +32,8 @@ module byte_leave
   input  logic [31:0] rest_i,
   /// A value's CR is the last byte of the job.
   input  logic        cr_last_i,
+  /// The job ends inside of text for host software, of which the rest comes in the next one.
+  input  logic        goes_on_i,
   /// The end as it was known a clock before.
   input  end_t        end_i,
   output end_t        leaves_o
@@ -75,7 +77,8 @@ module byte_leave
         leaves_o = '{pos: '0, mode: ctx.mode, rem: ctx.rem, noreply: ctx.noreply};
         if (job_i.host) begin
           leaves_o.rem  = 32'(!job_i.host_final);
-          leaves_o.mode = !job_i.host_final ? MdHost : job_i.host_close ? MdQuit : MdLine;
+          leaves_o.mode = !job_i.host_final ? MdHost : job_i.host_close ? MdQuit :
+              (ctx.resp.form == RfText) ? MdKeys : MdLine;
         end else if (ctx.mode == MdHost) begin
           leaves_o.rem = '0;
         end
@@ -114,7 +117,9 @@ module byte_leave
           end
         end
       end
-      ByCut:   leaves_o = cut;
+      // Host software is asked whether it may.
+      ByCut:
+      leaves_o = goes_on_i ? '{pos: job_i.len, mode: MdHost, rem: 32'd1, noreply: 1'b0} : cut;
       ByEnd:   leaves_o = end_i;
       default: ;
     endcase

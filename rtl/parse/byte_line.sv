@@ -13,8 +13,9 @@ module byte_line
   input  logic       rst_ni,
   /// The clock's present second began then, in milliseconds.
   input  msec_t      second_i,
-  /// A line begins here, or goes on where the job before has left it (MdKeys, MdValue).
+  /// A line begins here, for the first time, or goes on where the job before has left it (MdKeys, MdValue).
   input  logic       begin_i,
+  input  logic       fresh_i,
   input  place_t     from_i,
   input  logic       old_i,
   // verilator lint_off UNUSEDSIGNAL
@@ -37,11 +38,12 @@ module byte_line
   output logic       word_end_o,
   output logic       line_end_o,
   /// Redis: a value begins behind it, and more of the command behind that. Nothing that gates run, which is known
-  /// with a character or with word_i. With word_i: so many replies follow. Arguments that are not complete.
+  /// with a character or with word_i. With word_i: so many replies follow. Arguments that are not complete; where it is.
   output logic       value_o,
   output logic       odd_o,
   output logic       array_o,
   output resp_count_t left_o,
+  output resp_place_t resp_place_o,
   input  logic       word_i,
   /// What the words say.
   output line_info_t line_o,
@@ -276,6 +278,7 @@ module byte_line
     .rst_ni,
     .item_max_i,
     .begin_i,
+    .fresh_i,
     .old_i,
     .ctx_i,
     .whole_i,
@@ -301,6 +304,7 @@ module byte_line
     .line_o    (resp_line),
     .numbers_o (resp_numbers),
     .resp_o,
+    .place_o   (resp_place_o),
     .reset_o
   );
 

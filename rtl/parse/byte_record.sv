@@ -26,6 +26,8 @@ module byte_record
   input  logic       key_i,
   input  logic       array_i,  // with key_i: no key, but so many replies follow
   input  logic       part_i,   // of the text for host software, more of which follows
+  // With end_i: how far that has come, if it goes on in the next job.
+  input  resp_place_t place_i,
   input  logic [7:0] klen_i,
   input  logic       last_key_i,
   input  logic       line_valid_i,
@@ -195,7 +197,12 @@ module byte_record
 
     if (end_i) begin
       req.op = OpEnd;
-      if (resp_i.is && leaves_i.mode == MdKeys) req.num = {sum, 32'(left_i)};
+      if (resp_i.is && leaves_i.mode == MdKeys && resp_i.form != RfText)
+        req.num = {sum, 32'(left_i)};
+      if (leaves_i.mode == MdHost && leaves_i.rem[0] && !job_i.host) begin
+        req.resp.form         = RfText;
+        {req.expiry, req.num} = 112'(place_i);
+      end
       req.noreply          = leaves_i.noreply;
       req.key_stored       = old_i;
       req.vlen             = vlen;

@@ -14,8 +14,10 @@ module byte_resp
   input  logic        rst_ni,
   /// Largest item: no argument is longer.
   input  logic [20:0] item_max_i,
-  /// A command begins, or goes on where the job before has left it (MdKeys, MdValue); all of it is text.
+  /// A command begins, for the first time, or goes on where the job before has left it (MdKeys, MdValue); all of
+  /// it is text.
   input  logic        begin_i,
+  input  logic        fresh_i,
   input  logic        old_i,
   // verilator lint_off UNUSEDSIGNAL
   input  ctx_t        ctx_i,
@@ -51,28 +53,14 @@ module byte_resp
   output line_info_t  line_o,
   output numbers_t    numbers_o,
   output resp_t       resp_o,
+  output resp_place_t place_o,
   /// The command, also if it is read again, takes the connection back to database 0.
   output logic        reset_o
 );
 
-  typedef enum logic [3:0] {
-    PhStart,
-    PhCount,
-    PhCountLf,
-    PhDollar,
-    PhLength,
-    PhLengthLf,
-    PhData,
-    PhCr,
-    PhLf,
-    PhBroken,   // a line that should begin with `$`
-    PhBrokenLf,
-    PhInline
-  } phase_e;
-
-  phase_e phase_q;
+  resp_phase_e phase_q;
   logic whole_q, sure_q, bad_q, zero_q, any_q, number_bad_q;
-  logic [31:0] number_q;      // 9 digits; with more it is bad
+  logic [29:0] number_q;      // 9 digits; with more it is bad
   logic [3:0] digits_q;
   resp_count_t left_q;        // arguments that are not complete
   logic [20:0] bulk_q;        // bytes of this one that are still to come
@@ -100,9 +88,12 @@ module byte_resp
   );
 
   // ---------------------------------------------------------------- framing
-  logic digit, too_long, broken, value, last_value;
+  logic digit, too_long, broken, value, last_value, text;  // text: goes on
+  resp_place_t told;
+  assign text     = old_i && ctx_i.resp.form == RfText;
+  assign told     = $bits(resp_place_t)'({ctx_i.expiry, ctx_i.num});
   assign digit    = byte_i inside {[8'h30 : 8'h39]};
-  assign too_long = number_q > 32'(item_max_i);
+  assign too_long = number_q > 30'(item_max_i);
   assign value    = !whole_q && phase_q == PhLengthLf &&
       ((args_q inside {RaValue, RaPairs} && arg_q == 2'd2) ||
        (args_q == RaTimeValue && arg_q == 2'd3));
@@ -113,11 +104,12 @@ module byte_resp
 
   always_ff @(posedge clk_i) begin
     if (begin_i) begin
-      phase_q <= old_i ? PhDollar : PhStart;
+      phase_q <= text ? told.phase : old_i ? PhDollar : PhStart;
       whole_q <= whole_i;
       sure_q  <= sure_i;
       arg_q   <= 2'(old_i);
-      left_q  <= resp_count_t'(ctx_i.num);
+      left_q  <= told.left;
+      bulk_q  <= told.bulk;
       any_q   <= 1'b0;
     end else if (valid_i) begin
       any_q <= 1'b1;
@@ -126,7 +118,7 @@ module byte_resp
         PhCount:  if (byte_i == 8'h0d) phase_q <= PhCountLf;
         PhCountLf: begin
           phase_q <= PhDollar;
-          left_q  <= number_q[$bits(resp_count_t)-1:0];
+          left_q  <= number_q;
           any_q   <= 1'b0;
         end
         PhDollar: phase_q <= (byte_i == "$") ? PhLength : PhBroken;
@@ -158,9 +150,11 @@ module byte_resp
         default: ;
       endcase
     end
-    if (valid_i) begin
+    if (begin_i) begin
+      {bad_q, zero_q, digits_q, number_q} <= {told.bad, told.zero, told.digits, told.number};
+    end else if (valid_i) begin
       if (phase_q inside {PhCount, PhLength} && byte_i != 8'h0d) begin
-        number_q <= {number_q[28:0], 3'b0} + {number_q[30:0], 1'b0} + 32'(byte_i[3:0]);
+        number_q <= {number_q[26:0], 3'b0} + {number_q[28:0], 1'b0} + 30'(byte_i[3:0]);
         digits_q <= (&digits_q) ? digits_q : digits_q + 4'd1;
         bad_q    <= !digit || zero_q || digits_q >= 4'd9 || (digits_q != '0 && bad_q);
         zero_q   <= byte_i == "0" && digits_q == '0;
@@ -219,11 +213,11 @@ module byte_resp
 
   always_comb begin
     unique case (arg_q)
-      2'd0:    length_odd = number_q == '0 || number_q > 32'd16;
-      2'd1:    length_odd = number_q == '0 || number_q > 32'(KeyMax);
+      2'd0:    length_odd = number_q == '0 || number_q > 30'd16;
+      2'd1:    length_odd = number_q == '0 || number_q > 30'(KeyMax);
       default:
-      length_odd = !value && (args_q == RaOptions ? number_q > 32'd64 :
-          number_q == '0 || number_q > (many_q ? 32'(KeyMax) : 32'd20));
+      length_odd = !value && (args_q == RaOptions ? number_q > 30'd64 :
+          number_q == '0 || number_q > (many_q ? 30'(KeyMax) : 30'd20));
     endcase
     word_odd = (name_ends && (!command.found || (command.one_db && others_q))) ||
         (option_ends && !option_ok) ||
@@ -240,6 +234,7 @@ module byte_resp
     if (valid_i) begin
       unique case (phase_q)
         PhStart:             odd_o = byte_i != "*";
+        PhCount, PhLength:   odd_o = &digits_q;
         PhCountLf:           odd_o = broken;
         PhDollar:            odd_o = byte_i != "$";
         PhLengthLf:          odd_o = broken || length_odd;
@@ -268,8 +263,9 @@ module byte_resp
     if (begin_i) begin
       cmd_q       <= !(old_i && ctx_i.mode == MdKeys) ? CmdUnknown :
           (ctx_i.op == OpDelete) ? CmdDelete : CmdGet;
-      form_q      <= (ctx_i.mode == MdKeys && ctx_i.resp.form != RfSum) ? RfBulk : ctx_i.resp.form;
-      many_q      <= old_i && ctx_i.mode == MdKeys;
+      form_q      <= text ? RfStatus :
+          (ctx_i.mode == MdKeys && ctx_i.resp.form != RfSum) ? RfBulk : ctx_i.resp.form;
+      many_q      <= old_i && ctx_i.mode == MdKeys && !text;
       args_q      <= RaNone;
       seen_q      <= '0;
       time_next_q <= 1'b0;
@@ -314,7 +310,7 @@ module byte_resp
   end
 
   always_ff @(posedge clk_i) begin
-    if (begin_i && !whole_i) reset_o <= 1'b0;
+    if (begin_i && fresh_i) reset_o <= 1'b0;
     else if (name_ends && !whole_q && command.reset) reset_o <= 1'b1;
   end
 
@@ -333,6 +329,15 @@ module byte_resp
   assign array_o    = !whole_q && name_ends && command.found && command.array;
   assign chars_o    = length_q[7:0];
   assign left_o     = left_q;
+  assign place_o    = '{
+          phase: phase_q,
+          bad: bad_q,
+          zero: zero_q,
+          digits: digits_q,
+          number: number_q,
+          bulk: bulk_q,
+          left: left_q
+      };
   always_comb begin
     resp_o        = resp_q;
     resp_o.form   = form_q;

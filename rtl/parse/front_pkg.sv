@@ -37,6 +37,37 @@ package front_pkg;
   /// Arguments of a command of Redis' protocol.
   typedef logic [29:0] resp_count_t;
 
+  /// What the next byte of a command of Redis' protocol is.
+  typedef enum logic [3:0] {
+    PhStart,
+    PhCount,
+    PhCountLf,
+    PhDollar,
+    PhLength,
+    PhLengthLf,
+    PhData,
+    PhCr,
+    PhLf,
+    PhBroken,   // a line that should begin with `$`
+    PhBrokenLf,
+    PhInline
+  } resp_phase_e;
+
+  /// Where a job has left a command that is text for host software. In a context's `expiry` and `num`.
+  typedef struct packed {
+    resp_phase_e phase;
+    logic        bad;     // of the number that is read: it is none, began with 0; its characters
+    logic        zero;
+    logic [3:0]  digits;
+    logic [29:0] number;
+    logic [20:0] bulk;    // bytes of the argument that are still to come
+    resp_count_t left;    // arguments that are not complete
+  } resp_place_t;
+  /// A job begins inside of such text.
+  function automatic logic in_text(input ctx_t ctx);
+    return ctx.mode inside {MdKeys, MdHost} && ctx.resp.form == RfText;
+  endfunction
+
   /// What stands behind the key of a command of Redis' protocol, or in its place.
   typedef enum logic [2:0] {
     RaNone,

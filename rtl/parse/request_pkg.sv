@@ -50,7 +50,8 @@ package request_pkg;
     RfPttl,
     RfExpiretime,
     RfPexpiretime,
-    RfSum       // of several keys, how many are there; with the last of them
+    RfSum,      // of several keys, how many are there; with the last of them
+    RfText      // none yet: text for host software goes on in the connection's next job
   } resp_form_e;
   function automatic logic is_time(input resp_form_e form);
     return form inside {RfTtl, RfPttl, RfExpiretime, RfPexpiretime};
@@ -181,7 +182,7 @@ package request_pkg;
     RpBadDelete = 6'd19,     // CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]
     RpOverflow,       // Redis' only, as what follows
     RpPong,
-    RpTooLong,        // the command is longer than a job
+    RpTooLong,        // the command is broken where some of it is done
     RpBadExpire,      // invalid expire time in 'getex' command
     RpFound,          // meta commands' only, as what follows
     RpMetaNoop = 6'd49,
@@ -202,7 +203,7 @@ package request_pkg;
   typedef enum logic [2:0] {
     MdLine,    // at the start of a request line
     MdKeys,    // inside a get line that was too long for one job: next byte starts a key
-               // (noreply: the line is bad, only its end is looked for)
+               // (noreply: the line is bad, only its end is looked for); RfText: inside of text
     MdValue,   // inside a SET's data, `rem` bytes (CRLF included, where there is one) still to come
     MdSwallow, // `rem` bytes still to discard
     MdHost,    // host software answers: a piece is on its way (`rem` 0), or is to be asked for (1)

@@ -48,6 +48,7 @@ class Conn:
     def __init__(self, data, fin=True, redis=False):
         self.data, self.fin, self.redis = data, fin, redis
         self.text = b""         # for the host, so far
+        self.leaves, self.most_leaves = 0, None  # what it gave to go on with that; with the last one it closes
         self.met = self.three = self.all = self.answered = 0
         self.wants_all = lambda answered: 0  # what the host asks for with its answers
         self.rx0 = random.getrandbits(32)
@@ -532,8 +533,14 @@ class Bench:
         elif op == "OpFlush":
             ops.append(("flush", rec["expiry"], noreply))
         elif op == "OpHost":
+            if rec["key_stored"] and conn.text:
+                # A long command may go on, or not.
+                conn.leaves += 1
+                conn.host.append({"conn": rec["conn"], "len": 0, "all": conn.all, "db": rec["db"], "final_piece": 1,
+                                  "three": conn.three, "close": int(conn.leaves == conn.most_leaves)})
             assert not conn.asked and bool(conn.host) == bool(rec["key_stored"])
             if conn.redis and not rec["key_stored"]:
+                assert bool(rec["vlen"]) == bool(conn.text)
                 key = conn.text = conn.text + key
                 if not rec["last_key"]:
                     return

@@ -53,7 +53,8 @@ async def by_its_port(dut):
 
 @cocotb.test()
 async def all_for_the_host(dut):
-    """From the host's word on it gets every command as it is, be it one that gates run, until it has enough."""
+    """From the host's word on it gets every command as it is, be it one that gates run, until it has enough; what others
+    ask for in between changes nothing."""
     commands = [encode(b"ECHO", b"begin")] + [a_command(odd=False) for _ in range(20)]
     commands = [one for one in commands if len(one) < 3000] + [encode(b"GET", b"a"), encode(b"SET", b"a", b"b")]
     await start(dut)
@@ -62,6 +63,7 @@ async def all_for_the_host(dut):
         conn = Conn(b"".join(commands), redis=True)
         conn.wants_all = lambda answered: int(answered < many)
         cocotb.start_soon(bench.feed(number, conn, lambda: random.choice((5, 100, 3000))))
+    cocotb.start_soon(bench.feed(5, Conn(encode(b"RESET") * 60, redis=True), lambda: len(encode(b"RESET"))))
     await settle(dut, bench)
     want = [("host", one) for one in commands[:many]] + Resp(ITEM_MAX, NOW).run(b"".join(commands[many:]))
     for number in range(4):
@@ -176,17 +178,53 @@ async def slow_sender(dut):
 
 @cocotb.test()
 async def longer_than_a_job(dut):
-    """What gates do not run, and does not fit into a job, ends the connection."""
-    data = [encode(b"GET", b"a") + one + encode(b"GET", b"b") for one in (
-        encode(b"ECHO", b"x" * JOB), encode(b"SET", b"k", b"v" * JOB, b"NX"), b"x" * (JOB + 1) + b"\r\n",
-        encode(*[b"SUNION"] + [b"k" * 100] * 90), encode(b"MGET", *[b"k" * 100] * 40, b"x" * 251))]
+    """What gates do not run, and does not fit into a job, is the host's, in as many jobs as it takes."""
+    def a_long_one():
+        n = random.choice((JOB - 40, JOB, JOB + 1, 2 * JOB, random.randrange(JOB, 20000)))
+        return random.choice((
+            encode(b"ECHO", random.randbytes(n)), encode(b"SET", b"k", random.randbytes(n), b"NX"), b"x" * n + b"\r\n",
+            encode(b"SUNION", *(random.randbytes(random.randrange(90)) for _ in range(n // 40))),
+            encode(b"MSET", *(random.randbytes(random.choice((1, 30, 300, 3000))) for _ in range(n // 500 + 3))),
+            encode(b"SET", b"k", b"v", *[b"NX"] * (n // 8)), encode(b"GETEX", b"k", *[b"persist"] * (n // 13)),
+            # What breaks the protocol far behind the beginning, a number without end.
+            encode(*[b"PFCOUNT"] + [b"k" * 50] * (n // 57))[:-7] + b"\r\n:12345678\r\n",
+            encode(b"MSET", *[b"k", b"v" * 3000] * 5)[:-3000] + b"$x\r\n", b"*%s\r\n" % (b"1" * n),
+            encode(b"DECR", b"k")[:-7] + b"$%s\r\n" % (b"9" * n)))
+    data = [b"".join(a_command() + a_long_one() for _ in range(2)) + encode(b"GET", b"b") for _ in range(4)]
+    await speak(dut, data, lambda: random.choice((1, 100, 1460, 8000)), pause=0.05)
+
+
+@cocotb.test()
+async def long_refused(dut):
+    """The host closes the connection of a long command midway; what it does not close goes on after it."""
+    data = encode(b"GET", b"a") + encode(b"ECHO", b"x" * 3 * JOB) + encode(b"GET", b"b")
+    await start(dut)
+    bench = Bench(dut, cut=0)
+    for number in range(3):
+        conn = Conn(data, redis=True)
+        conn.most_leaves = number or None
+        cocotb.start_soon(bench.feed(number, conn, lambda: 3000))
+    await settle(dut, bench)
+    want = Resp(ITEM_MAX, NOW).run(data)
+    for number in range(3):
+        check(bench.conns[number].ops, want[: 1 if number else None])
+        assert bench.conns[number].closed and bench.conns[number].leaves == (number or 3)
+
+
+@cocotb.test()
+async def keys_then_broken(dut):
+    """Keys that are looked for as they come, and what is none behind them: the connection ends."""
+    key = b"k" * 100
+    data = [encode(b"GET", b"a") + encode(b"MGET", *[key] * 40, b"x" * 251) + encode(b"GET", b"b"),
+            encode(b"GET", b"a") + encode(b"DEL", *[key] * 200, b"")]
     await start(dut)
     bench = Bench(dut, cut=0)
     for number, stream in enumerate(data):
         cocotb.start_soon(bench.feed(number, Conn(stream, redis=True), lambda: 3000))
     await settle(dut, bench)
     for number in range(len(data)):
-        check(bench.conns[number].ops, [("get", b"a", False, None, "RfBulk"), ("reply", "RpTooLong", "")])
+        ops = bench.conns[number].ops
+        assert ops[0] == ("get", b"a", False, None, "RfBulk") and ops[-1] == ("reply", "RpTooLong", ""), ops[-1]
         assert bench.conns[number].closed
 
 

@@ -16,7 +16,14 @@ SPANS = 4
 async def calm(dut, bench):
     """All that was sent to the card is dealt with."""
     await bench.clocks(8)                     # what was sent just now is on its way
-    await bench.until(lambda: not bench.segs and not bench.apps and int(dut.idle_o.value), 20_000, "calm")
+    still = 0
+
+    def calm_for_some_clocks():
+        nonlocal still  # between two stages nobody may be at work for a clock
+        still = still + 1 if not bench.segs and not bench.apps and int(dut.idle_o.value) else 0
+        return still == 16
+
+    await bench.until(calm_for_some_clocks, 20_000, "calm")
     await bench.clocks(8)
 
 

@@ -39,6 +39,9 @@ pub struct Settings {
     /// Values from this length on are taken in pieces instead of waiting for the whole block in
     /// the input buffer, which must hold this and a command line.
     pub stream_from: usize,
+    /// Milliseconds for which a connection may keep much of a command that is not complete while others wait for
+    /// their turn to, and a second more for each 4 MiB.
+    pub place_ms: u64,
     /// Longest line of a `get` of many keys that is waited for: of a longer one the keys are
     /// executed as they come. Any other line may have 2,048 bytes.
     pub multiget_max: usize,
@@ -69,6 +72,7 @@ impl Default for Settings {
             crawler: true,
             flush: true,
             stream_from: 16 << 10,
+            place_ms: 500,
             multiget_max: 16 << 10,
             copy_max: 1 << 10,
             reply_soft: 16 << 10,

@@ -100,6 +100,11 @@ impl Session {
         matches!(&self.spoken, Spoken::Redis(client) if client.wants_all())
     }
 
+    /// More of a command is to come, of which a part was taken.
+    pub fn is_within(&self) -> bool {
+        matches!(&self.spoken, Spoken::Redis(client) if client.is_within())
+    }
+
     /// The database that the connection is in, where that is told by somebody else.
     pub fn db(&self) -> u8 {
         match &self.spoken {

@@ -66,20 +66,6 @@ impl Request<'_> {
             db: head[6] & 15,
         })
     }
-
-    /// A command of Redis' protocol that has come before, whole.
-    pub fn again(tag: Tag, text: &[u8], db: u8) -> Request<'_> {
-        Request {
-            tag,
-            text,
-            udp: false,
-            resp: true,
-            more: false,
-            stranger: false,
-            begins: true,
-            db,
-        }
-    }
 }
 
 /// Bytes of answers that wait for their clients. With more of them whoever has waited longest loses its
@@ -109,27 +95,22 @@ struct Rest {
 }
 
 impl Answers {
-    /// The packet for a request: the first piece of `text()`, or the next piece of an answer. Behind it the
+    /// The packet with the first piece of an answer; without one, with the next piece of the last. Behind it the
     /// connection is closed if the answer says so.
     pub fn packet(
         &mut self,
-        request: &Request<'_>,
+        tag: Tag,
         context: Context,
-        text: impl FnOnce() -> (Vec<u8>, bool),
+        answer: Option<(Vec<u8>, bool)>,
     ) -> Vec<u8> {
-        let rest = self.rests.remove(&request.tag).unwrap_or_default();
+        let rest = self.rests.remove(&tag).unwrap_or_default();
         self.held -= rest.text.len();
-        let mut rest = match request.text {
-            [] => rest,
-            _ => {
-                let (text, closes) = text();
-                Rest { text, closes, ..Rest::default() }
-            }
-        };
+        let new = |(text, closes)| Rest { text, closes, ..Rest::default() };
+        let mut rest = answer.map_or(rest, new);
         let end = rest.text.len().min(rest.at + MAX_PIECE);
         let piece = &rest.text[rest.at..end];
         let mut packet = vec![0; BEAT];
-        packet[..4].copy_from_slice(&request.tag);
+        packet[..4].copy_from_slice(&tag);
         packet[4..6].copy_from_slice(&(piece.len() as u16).to_le_bytes());
         packet[6] = (context.resp3 as u8 * RESP3) | (context.all as u8 * ALL);
         packet[7] = context.db;
@@ -141,7 +122,7 @@ impl Answers {
         self.pieces += 1;
         (rest.at, rest.piece) = (end, self.pieces);
         self.held += rest.text.len();
-        self.rests.insert(request.tag, rest);
+        self.rests.insert(tag, rest);
         while self.held > MAX_HELD {
             let waits = self.rests.values_mut().filter(|rest| !rest.text.is_empty());
             let Some(slowest) = waits.min_by_key(|rest| rest.piece) else { break };
@@ -160,8 +141,8 @@ pub fn is_port_tag(packet: &[u8]) -> bool {
 
 pub fn refusal(packet: &[u8]) -> Option<Vec<u8>> {
     let request = Request::parse(packet).filter(|request| !request.more)?;
-    let text = || (b"-ERR this card does not know it\r\n".to_vec(), false);
-    Some(Answers::default().packet(&request, Context::default(), text))
+    let answer = (b"-ERR this card does not know it\r\n".to_vec(), false);
+    Some(Answers::default().packet(request.tag, Context::default(), Some(answer)))
 }
 
 /// What the program says to a request that the hardware leaves to it.
@@ -240,18 +221,17 @@ mod tests {
 
     #[test]
     fn answers_are_cut_into_pieces() {
-        let (first, next) = (request(b"x"), request(b""));
-        let (first, next) = (Request::parse(&first).unwrap(), Request::parse(&next).unwrap());
+        let tag = [1, 2, 3, 4];
         let mut answers = Answers::default();
         // What a lost connection left is nobody else's.
-        let _ = answers.packet(&first, Context::default(), || (vec![b'?'; 5000], true));
+        let _ = answers.packet(tag, Context::default(), Some((vec![b'?'; 5000], true)));
         for len in [0usize, 1, 511, 512, 513, 3000] {
             let text: Vec<u8> = (0..len).map(|n| n as u8).collect();
             let mut joined = Vec::new();
             let mut finals = Vec::new();
             while !finals.contains(&true) {
-                let r = if finals.is_empty() { &first } else { &next };
-                let p = answers.packet(r, Context::default(), || (text.clone(), len == 513));
+                let answer = finals.is_empty().then(|| (text.clone(), len == 513));
+                let p = answers.packet(tag, Context::default(), answer);
                 let n = usize::from(u16::from_le_bytes([p[4], p[5]]));
                 assert_eq!(p[..4], [1, 2, 3, 4]);
                 assert_eq!(p.len(), BEAT + n);
@@ -267,17 +247,10 @@ mod tests {
 
     #[test]
     fn who_does_not_read_makes_room() {
-        let ask = |n: u8, text: &[u8]| {
-            let mut packet = request(text);
-            packet[0] = n;
-            packet
-        };
         let mut answers = Answers::default();
-        let mut says = |n, text: &[u8]| {
-            let packet = ask(n, text);
-            let request = Request::parse(&packet).unwrap();
-            let answer = || (vec![b'?'; MAX_HELD / 4], false);
-            answers.packet(&request, Context::default(), answer)[4..7].to_vec()
+        let mut says = |n: u8, text: &[u8]| {
+            let answer = (!text.is_empty()).then(|| (vec![b'?'; MAX_HELD / 4], false));
+            answers.packet([n, 2, 3, 4], Context::default(), answer)[4..7].to_vec()
         };
         let (piece, closed) = ([0, 2, 0], [0, 0, FINAL | CLOSE]);
         for n in 1..=4 {

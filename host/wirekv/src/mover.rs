@@ -8,7 +8,7 @@ use wirekv_card::{Card, CardError, Port};
 use wirekv_net::{CardEnd, Frames, Refuser, Wire};
 
 /// How long an idle card with timers is left alone; the ticks it missed follow.
-const NAP: Duration = Duration::from_millis(10);
+pub const NAP: Duration = Duration::from_millis(10);
 /// A card that cannot follow is not told of more time than this.
 const MAX_OWED_TICKS: u64 = 100;
 
@@ -66,14 +66,14 @@ impl Mover {
         self.link.stopped()
     }
 
-    /// Sleeps if there is nothing to do; for `NAP` at most if time matters.
-    pub fn rest(&mut self, time_matters: bool) {
+    /// Sleeps if there is nothing to do, for as long as this program has the patience; for `NAP` at most if timers run.
+    pub fn rest(&mut self, patience: Duration) {
         if !self.card.idle() || !self.from_card.is_empty() {
             return;
         }
         let due = self.start.elapsed().as_millis() as u64;
-        if !self.card.timers() && !time_matters {
-            self.link.wait(Duration::MAX);
+        if !self.card.timers() && patience > NAP {
+            self.link.wait(patience);
             // Without a timer running nobody counted these ticks.
             self.ticks = self.start.elapsed().as_millis() as u64;
             self.is_late = true;

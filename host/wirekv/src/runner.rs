@@ -7,10 +7,10 @@ use anyhow::Result;
 use wirekv_card::{csr, set_time, Card, Port};
 use wirekv_net::{Frames, WireCounts};
 
-use crate::exceptions::{self, Answers, Request};
-use crate::mover::Mover;
+use crate::exceptions::{self, Answers, Context, Request, Tag};
+use crate::mover::{Mover, NAP};
 use crate::port::RequestPort;
-use crate::redis::Redis;
+use crate::redis::{Answer, Redis};
 use crate::stats::Stats;
 
 /// Clocks between two looks at the link. Frames wait no longer than these take: under a
@@ -45,7 +45,7 @@ impl Runner {
         let mut second = None;
         while !self.mover.stopped() {
             if self.redis.items.port.others.is_empty() {
-                self.mover.rest(self.redis.waits());
+                self.mover.rest(self.redis.patience(NAP));
             }
             self.tell_time(unix_start + self.mover.elapsed(), &mut second)?;
             self.mover.advance(CLOCKS);
@@ -77,6 +77,7 @@ impl Runner {
             *second = Some(now.as_secs());
             self.stats.totals.update(&mut self.mover)?;
             self.redis.items.walks.rest(&mut self.mover, Instant::now())?;
+            self.redis.forget(Instant::now());
         }
         Ok(())
     }
@@ -97,9 +98,7 @@ impl Runner {
                 self.answer(&packet)?;
             }
         }
-        if let Some((tag, text, db)) = self.redis.again() {
-            self.answer_request(&Request::again(tag, &text, db))?;
-        }
+        self.answer_waiting();
         self.mover.check()
     }
 
@@ -116,25 +115,35 @@ impl Runner {
             self.stats.open = self.mover.read_csr(csr::OPEN_CONNS)?;
             self.stats.refused = self.mover.refuser.counts;
         }
-        self.answer_request(&request)
+        if !request.resp {
+            let asks = !request.text.is_empty();
+            let answer = asks.then(|| (exceptions::reply(request.text, &mut self.stats), false));
+            let packet = self.answers.packet(request.tag, Context::default(), answer);
+            self.mover.send(Port::Exception, &packet);
+        } else if self.redis.concerns(&request) {
+            if let Some(answer) = self.redis.take(&request, &mut self.mover) {
+                self.send(request.tag, Some(answer));
+            }
+        } else {
+            self.send(request.tag, None);
+        }
+        Ok(())
     }
 
-    fn answer_request(&mut self, request: &Request<'_>) -> Result<()> {
-        let mut answer = None;
-        if request.resp && !request.text.is_empty() {
-            answer = self.redis.take(request, &mut self.mover);
-            if answer.is_none() {
-                return Ok(());
+    /// Sends an answer, or the next piece of the last one.
+    fn send(&mut self, tag: Tag, answer: Option<Answer>) {
+        let answer = answer.map(|answer| (answer.text, answer.closes));
+        let packet = self.answers.packet(tag, self.redis.context(tag), answer);
+        self.mover.send(Port::Exception, &packet);
+    }
+
+    /// Commands that had to wait go on.
+    fn answer_waiting(&mut self) {
+        for tag in self.redis.waiting() {
+            if let Some(answer) = self.redis.retry(tag, &mut self.mover) {
+                self.send(tag, Some(answer));
             }
         }
-        let reply = || match answer {
-            Some(answer) => (answer.text, answer.closes),
-            None => (exceptions::reply(request.text, &mut self.stats), false),
-        };
-        let context = self.redis.context(request);
-        let packet = self.answers.packet(request, context, reply);
-        self.mover.send(Port::Exception, &packet);
-        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 //! A command's arguments, in the input.
 
 use super::parse;
+use super::table::Command;
 use crate::request::{Request, Span};
 
 /// The arguments of a whole command; 0 is its name.
@@ -67,7 +68,17 @@ impl<'a> Args<'a> {
         iter
     }
 
-    /// The same in a row, for commands that are rare.
+    /// Those that are keys.
+    pub fn keys(&self, command: &Command) -> impl Iterator<Item = &'a [u8]> {
+        let (mut rest, mut at) = (self.from(0), 0);
+        command.key_places(self.count).map(move |place| {
+            let key = rest.nth(place - at).expect("an argument that is there");
+            at = place + 1;
+            key
+        })
+    }
+
+    /// Those from the `i`-th on in a row, for commands that are rare.
     pub fn vec(&self, from: usize) -> Vec<&'a [u8]> {
         self.from(from).collect()
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::kept::{places, Answer, Share};
+use super::kept::{terms, Answer, Share};
 use super::parse::{self, Gather};
 use super::shown::Shown;
 use super::table::Command;
@@ -181,6 +181,11 @@ impl Client {
         parse::parse(&mut self.gather, input, self.db, engine)
     }
 
+    /// It has a part of a command, and more is to come.
+    pub(crate) fn is_within(&self) -> bool {
+        self.gather.is_some()
+    }
+
     /// Bytes that it keeps.
     fn keeps(&self) -> usize {
         let queue = self.queue.as_ref().map_or(0, |queue| queue.size());
@@ -203,7 +208,7 @@ impl Client {
         }
         let common = &engine.settings.redis;
         let share = self.share.get_or_insert_with(|| Share::new(common, self.shown.as_ref()));
-        match share.grow(bytes, places(engine)) {
+        match share.grow(bytes, terms(engine)) {
             Answer::Granted => return Ok(()),
             Answer::Wait => {}
             Answer::Killed => server.wake(),
@@ -214,7 +219,7 @@ impl Client {
     /// Whether what it waits for may be there.
     pub(crate) fn may_go_on(&self, engine: &Engine) -> bool {
         let share = self.share.as_ref();
-        share.is_none_or(|share| share.may_grow(places(engine)))
+        share.is_none_or(|share| share.may_grow(terms(engine)))
     }
 
     /// In how many milliseconds it goes on.

@@ -58,7 +58,7 @@ pub fn refusal(command: &Command, args: &Args<'_>, client: &Client) -> Option<Ve
     }
     let password =
         command.name == "set" && is(args.get(0), "config") && is(args.get(2), "requirepass");
-    let nameless = command.key_places(args.len()).any(|place| args.get(place).is_empty());
+    let nameless = args.keys(command).any(|key| key.is_empty());
     let not_there = nameless || password || NOT_THERE.contains(&command.name);
     not_there.then(|| {
         format!("ERR '{}' with these arguments is not there with --body sim", command.name).into()

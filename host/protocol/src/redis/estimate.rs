@@ -18,9 +18,7 @@ const INTEGER: usize = 21;
 
 /// Calls `visit` with the database and name of each key that a command reads or changes.
 pub fn keys<'a>(command: &Command, args: &Args<'a>, db: u8, mut visit: impl FnMut(u8, &'a [u8])) {
-    for place in command.key_places(args.len()) {
-        visit(db, args.get(place));
-    }
+    args.keys(command).for_each(|key| visit(db, key));
     if let Some((other, key)) = key_elsewhere(command, args) {
         visit(other, key);
     }

@@ -4,8 +4,8 @@
 //! Little of it is everybody's. Who keeps more has one of a few *places*, which allow
 //! [`Settings::gather_max`](crate::Settings::gather_max) each, an eighth of the store's memory together.
 //! Who finds none free waits. Meanwhile the slowest of those who have one loses its connection (Redis
-//! has `maxmemory-clients` for that), if it has had its place for half a second, and a second more for
-//! each 4 MiB: about the terms of long values on their way in (see the store's `stage`).
+//! has `maxmemory-clients` for that), if it has had its place for half a second
+//! ([`Settings::place_ms`](crate::Settings::place_ms)), and a second more for each 4 MiB: about the terms of long values on their way in (see the store's `stage`).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -16,15 +16,21 @@ use crate::Engine;
 
 /// So much is everybody's: as much as a connection's input may have.
 const SMALL: usize = 16 << 10;
-/// Milliseconds for which a place may be had where others wait, bytes a second beyond.
-const CROWDED: u64 = 500;
+/// Bytes a second for which a place may be had where others wait.
 const RATE: u64 = 4 << 20;
 /// Milliseconds between two looks at who is slow.
 const LOOK: u64 = 2;
 
-/// How many places there are.
-pub fn places(engine: &Engine) -> usize {
-    (engine.local.store().memory() / 8 / engine.settings.gather_max()).max(1)
+/// How many places there are, and for how many milliseconds each may be had where others wait.
+#[derive(Clone, Copy)]
+pub struct Terms {
+    places: usize,
+    ms: u64,
+}
+
+pub fn terms(engine: &Engine) -> Terms {
+    let places = (engine.local.store().memory() / 8 / engine.settings.gather_max()).max(1);
+    Terms { places, ms: engine.settings.place_ms }
 }
 
 /// What became of a wish to keep more.
@@ -58,8 +64,8 @@ struct Place {
 
 impl Place {
     /// Slow enough to make room for others.
-    fn gives_way(&self, now: u64) -> bool {
-        now > self.since + CROWDED + self.bytes as u64 * 1000 / RATE
+    fn gives_way(&self, now: u64, terms: Terms) -> bool {
+        now > self.since + terms.ms + self.bytes as u64 * 1000 / RATE
     }
 
     /// Bytes in so many milliseconds.
@@ -73,14 +79,14 @@ impl State {
         &mut self,
         number: u64,
         bytes: usize,
-        (places, now): (usize, u64),
+        (terms, now): (Terms, u64),
         shown: Option<&Arc<Shown>>,
     ) -> Answer {
         if let Some(place) = self.taken.get_mut(&number) {
             place.bytes = bytes;
             return Answer::Granted;
         }
-        if self.taken.len() < places {
+        if self.taken.len() < terms.places {
             self.taken.insert(number, Place { bytes, since: now, shown: shown.cloned() });
             return Answer::Granted;
         }
@@ -88,7 +94,7 @@ impl State {
             return Answer::Wait;
         }
         self.looked = now;
-        let slow = self.taken.values().filter(|place| place.gives_way(now));
+        let slow = self.taken.values().filter(|place| place.gives_way(now, terms));
         let mut slow: Vec<_> =
             slow.filter_map(|place| Some((place.rate(now), place.shown.as_ref()?))).collect();
         slow.sort_unstable_by_key(|(rate, _)| *rate);
@@ -123,20 +129,20 @@ impl Share {
     }
 
     /// Wants to be of so many bytes.
-    pub fn grow(&self, bytes: usize, places: usize) -> Answer {
-        self.grow_at(bytes, places, self.common.uptime_ms())
+    pub fn grow(&self, bytes: usize, terms: Terms) -> Answer {
+        self.grow_at(bytes, terms, self.common.uptime_ms())
     }
 
-    fn grow_at(&self, bytes: usize, places: usize, now: u64) -> Answer {
+    fn grow_at(&self, bytes: usize, terms: Terms, now: u64) -> Answer {
         let mut state = locked(&self.common.kept.0);
-        state.grow(self.number, bytes, (places, now), self.shown.as_ref())
+        state.grow(self.number, bytes, (terms, now), self.shown.as_ref())
     }
 
     /// Whether it is worth while to ask again.
-    pub fn may_grow(&self, places: usize) -> bool {
+    pub fn may_grow(&self, terms: Terms) -> bool {
         let now = self.common.uptime_ms();
         let mut state = locked(&self.common.kept.0);
-        if state.taken.len() < places {
+        if state.taken.len() < terms.places {
             return true;
         }
         // One is enough to find out who is slow.
@@ -159,6 +165,7 @@ mod tests {
     use super::*;
 
     const MIB: usize = 1 << 20;
+    const TERMS: Terms = Terms { places: 3, ms: 500 };
 
     #[test]
     fn the_slowest_makes_room() {
@@ -168,22 +175,22 @@ mod tests {
         });
         let killed = || shown.each_ref().map(|shown| shown.is_killed());
         let [a, b, c, d, e] = shown.each_ref().map(|shown| Share::new(&common, Some(shown)));
-        assert_eq!(a.grow_at(MIB, 3, 1000), Answer::Granted);
-        assert_eq!(b.grow_at(MIB / 2, 3, 1000), Answer::Granted);
-        assert_eq!(c.grow_at(MIB, 3, 1000), Answer::Granted);
+        assert_eq!(a.grow_at(MIB, TERMS, 1000), Answer::Granted);
+        assert_eq!(b.grow_at(MIB / 2, TERMS, 1000), Answer::Granted);
+        assert_eq!(c.grow_at(MIB, TERMS, 1000), Answer::Granted);
         // Half a MiB has an eighth of a second beyond the first half.
-        assert_eq!(d.grow_at(1, 3, 1625), Answer::Wait);
+        assert_eq!(d.grow_at(1, TERMS, 1625), Answer::Wait);
         // Who has a place need not wait.
-        assert_eq!(a.grow_at(2 * MIB, 3, 1625), Answer::Granted);
+        assert_eq!(a.grow_at(2 * MIB, TERMS, 1625), Answer::Granted);
         assert_eq!(killed(), [false; 5]);
-        assert_eq!(d.grow_at(1, 3, 1640), Answer::Killed);
+        assert_eq!(d.grow_at(1, TERMS, 1640), Answer::Killed);
         assert_eq!(killed(), [false, true, false, false, false]);
         // It takes a moment until that is closed; nobody else is.
-        assert_eq!(d.grow_at(1, 3, 9000), Answer::Wait);
+        assert_eq!(d.grow_at(1, TERMS, 9000), Answer::Wait);
         drop(b);
-        assert_eq!(d.grow_at(1, 3, 9000), Answer::Granted);
-        assert_eq!(e.grow_at(1, 3, 9001), Answer::Wait);
-        assert_eq!(e.grow_at(1, 3, 9002), Answer::Killed);
+        assert_eq!(d.grow_at(1, TERMS, 9000), Answer::Granted);
+        assert_eq!(e.grow_at(1, TERMS, 9001), Answer::Wait);
+        assert_eq!(e.grow_at(1, TERMS, 9002), Answer::Killed);
         assert_eq!(killed(), [false, true, true, false, false]);
         drop((a, c, d, e));
         assert!(locked(&common.kept.0).taken.is_empty());
