@@ -119,7 +119,7 @@ module byte_engine
   place_t from_q;
   assign is_new = job_q.udp || from_q != start_q;
   assign is_old = !is_new && ctx.mode inside {MdKeys, MdValue};
-  assign is_text = in_text(ctx);
+  assign is_text = in_text(ctx.mode, ctx.resp.form);
   assign empty  = !is_new && (job_q.host || ctx.cont || ctx.mode == MdHost);
   // A command that gates do not run is read again, as text for host software, which goes on in the connection's
   // next jobs if it is longer than this one. Of what is broken off, since replies are out, the connection ends.
@@ -129,7 +129,7 @@ module byte_engine
     begins_q <= rst_ni && (start_i || again || proven);
     fresh_q  <= start_i;
     from_q   <= (again || proven) ? line_pos : from_i;
-    if (start_i) whole_q <= job_i.ctx.resp.all || in_text(job_i.ctx);
+    if (start_i) whole_q <= job_i.ctx.resp.all || in_text(job_i.ctx.mode, job_i.ctx.resp.form);
     else if (again) whole_q <= 1'b1;
     if (start_i || again) sure_q <= 1'b0;
     else if (proven) sure_q <= 1'b1;

@@ -64,8 +64,8 @@ package front_pkg;
     resp_count_t left;    // arguments that are not complete
   } resp_place_t;
   /// A job begins inside of such text.
-  function automatic logic in_text(input ctx_t ctx);
-    return ctx.mode inside {MdKeys, MdHost} && ctx.resp.form == RfText;
+  function automatic logic in_text(input mode_e mode, input resp_form_e form);
+    return mode inside {MdKeys, MdHost} && form == RfText;
   endfunction
 
   /// What stands behind the key of a command of Redis' protocol, or in its place.
