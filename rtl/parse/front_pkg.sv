@@ -63,6 +63,7 @@ package front_pkg;
     logic [20:0] bulk;    // bytes of the argument that are still to come
     resp_count_t left;    // arguments that are not complete
   } resp_place_t;
+
   /// A job begins inside of such text.
   function automatic logic in_text(input mode_e mode, input resp_form_e form);
     return mode inside {MdKeys, MdHost} && form == RfText;

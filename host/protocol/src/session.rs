@@ -2,7 +2,7 @@
 
 use crate::dialect::Dialect;
 use crate::ops::{self, Value};
-use crate::redis::{Client, Key};
+use crate::redis::Client;
 use crate::request::{Next, Op, Parse, Parsed, Request};
 use crate::store::{Full, Hash, Room, Stage, Wanting};
 use crate::text::Text;
@@ -117,11 +117,6 @@ impl Session {
         if let Spoken::Redis(client) = &mut self.spoken {
             client.db = db;
         }
-    }
-
-    /// It waits for changes of this key.
-    pub fn watches(&self, (db, key): &Key) -> bool {
-        matches!(&self.spoken, Spoken::Redis(client) if client.watches.has(*db, key))
     }
 
     pub(crate) fn speaks_binary(&self) -> bool {

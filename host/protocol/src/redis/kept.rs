@@ -5,7 +5,8 @@
 //! [`Settings::gather_max`](crate::Settings::gather_max) each, an eighth of the store's memory together.
 //! Who finds none free waits. Meanwhile the slowest of those who have one loses its connection (Redis
 //! has `maxmemory-clients` for that), if it has had its place for half a second
-//! ([`Settings::place_ms`](crate::Settings::place_ms)), and a second more for each 4 MiB: about the terms of long values on their way in (see the store's `stage`).
+//! ([`Settings::place_ms`](crate::Settings::place_ms)), and a second more for each 4 MiB: about the terms
+//! of long values on their way in (see the store's `stage`).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
