@@ -115,8 +115,9 @@ module byte_record
         req.key_stored = 1'b1;
         req.klen       = '0;
       end else begin
-        // append, prepend, and a delete that copies go on themselves.
-        req.op         = (ctx.op inside {OpAppend, OpPrepend, OpDelete}) ? ctx.op : OpCont;
+        // append, prepend, and a delete that copies go on themselves. Redis' GETDEL sends what it has found.
+        req.op = OpCont;
+        if (ctx.op inside {OpAppend, OpPrepend} || (ctx.op == OpDelete && !ctx.resp.is)) req.op = ctx.op;
         req.ctx_op     = ctx.op;
         req.noreply    = ctx.noreply;
         req.key_stored = 1'b1;
