@@ -117,7 +117,9 @@ module byte_record
       end else begin
         // append, prepend, and a delete that copies go on themselves. Redis' GETDEL sends what it has found.
         req.op = OpCont;
-        if (ctx.op inside {OpAppend, OpPrepend} || (ctx.op == OpDelete && !ctx.resp.is)) req.op = ctx.op;
+        if (ctx.op inside {OpAppend, OpPrepend} || (ctx.op == OpDelete && !ctx.resp.is)) begin
+          req.op = ctx.op;
+        end
         req.ctx_op     = ctx.op;
         req.noreply    = ctx.noreply;
         req.key_stored = 1'b1;
