@@ -76,15 +76,15 @@ module lib_pack_fv
     logic         last;
   } line_t;
   line_t head, second;
-  assign head   = dut.u_out.mem_q[dut.u_out.head_q];
-  assign second = dut.u_out.mem_q[!dut.u_out.head_q];
+  assign head   = dut.gen_register.u_out.mem_q[dut.gen_register.u_out.head_q];
+  assign second = dut.gen_register.u_out.mem_q[!dut.gen_register.u_out.head_q];
 
   // Where bytes for the lane are, the oldest first.
   logic [5:0] there;
   logic [5:0][7:0] bytes;
   logic live_q;  // the line in acc_q goes on
-  assign there[0] = dut.u_out.valid_q && head.strb[lane_q];
-  assign there[1] = !dut.u_out.room_q && second.strb[lane_q];
+  assign there[0] = dut.gen_register.u_out.valid_q && head.strb[lane_q];
+  assign there[1] = !dut.gen_register.u_out.room_q && second.strb[lane_q];
   assign there[2] = (dut.full_q || live_q) && dut.acc_q.strb[lane_q];
   assign there[3] = dut.turn_valid_q && dut.turn_strb_q[lane_q];
   assign there[4] = dut.turn_valid_q && dut.turn_over_strb_q[lane_q];
@@ -151,15 +151,15 @@ module lib_pack_fv
   `ASSERT(Bytes, bytes_q == older[5] + 4'(there[5]))
   `ASSERT(Seen, !seen_q || ahead_q < bytes_q)
   logic [4:0] ends;  // of packets, in the stages
-  assign ends[0] = dut.u_out.valid_q && head.last;
-  assign ends[1] = !dut.u_out.room_q && second.last;
+  assign ends[0] = dut.gen_register.u_out.valid_q && head.last;
+  assign ends[1] = !dut.gen_register.u_out.room_q && second.last;
   assign ends[2] = dut.full_q && dut.acc_q.last;
   assign ends[3] = dut.turn_valid_q && dut.turn_last_q;
   assign ends[4] = dut.place_valid_q && dut.place_last_q;
   `ASSERT(Packets, packets_q == 4'($countones(ends)))
-  `ASSERT(Second, dut.u_out.room_q || dut.u_out.valid_q)
-  `ASSERT(LineOut, !dut.u_out.valid_q || head.last || head.strb[63])
-  `ASSERT(LineSecond, dut.u_out.room_q || second.last || second.strb[63])
+  `ASSERT(Second, dut.gen_register.u_out.room_q || dut.gen_register.u_out.valid_q)
+  `ASSERT(LineOut, !dut.gen_register.u_out.valid_q || head.last || head.strb[63])
+  `ASSERT(LineSecond, dut.gen_register.u_out.room_q || second.last || second.strb[63])
   `ASSERT(LineFull, !dut.full_q || dut.acc_q.last || dut.acc_q.strb[63])
   `ASSERT(StopFull, !dut.full_q || dut.acc_q.last || dut.acc_q.stop == 7'd64)
   `ASSERT(EndOut, !there[0] || {1'b0, lane_q} < head.stop)
@@ -200,7 +200,8 @@ module lib_pack_fv
 
   // ------------------------------------------------ reached
   `FV_COVER(TwoLines, push && in_two && !in_one && open_q)
-  `FV_COVER(Waits, !dut.u_out.room_q && dut.full_q && dut.turn_valid_q && dut.place_valid_q)
+  `FV_COVER(Waits,
+            !dut.gen_register.u_out.room_q && dut.full_q && dut.turn_valid_q && dut.place_valid_q)
   `FV_COVER(ComesOut, seen_q && out && ahead_q == '0 && open_q)
   `FV_COVER(ManyBefore, seen_q && ahead_q == 4'd2)
   `FV_COVER(Ends, pop && m_last && m_strb[63])
