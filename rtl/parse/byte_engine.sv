@@ -123,7 +123,8 @@ module byte_engine
   assign empty  = !is_new && (job_q.host || ctx.cont || ctx.mode == MdHost);
   // A command that gates do not run is read again, as text for host software, which goes on in the connection's
   // next jobs if it is longer than this one. Of what is broken off, since replies are out, the connection ends.
-  // Pairs of an MSET are stored when the last one is known to be there: all is read a second time then.
+  // Pairs of an MSET are stored when the last one is known to be there: all is read a second time then. So is a meta
+  // command whose key turns out to be in base64.
   logic again, whole_q, proven, sure_q, broken_q, gives_up, goes_on;
   always_ff @(posedge clk_i) begin
     begins_q <= rst_ni && (start_i || again || proven);
@@ -151,6 +152,7 @@ module byte_engine
       full,
       value_skip,
       odd,
+      coded,
       array,
       reset,
       part_due;
@@ -190,6 +192,7 @@ module byte_engine
     .line_end_o(line_end),
     .value_o   (value_skip),
     .odd_o     (odd),
+    .coded_o   (coded),
     .array_o   (array),
     .left_o    (left),
     .resp_place_o(resp_place),
@@ -289,17 +292,20 @@ module byte_engine
                        (char_valid || char_over);
 
   // A value that goes on in a later job, with more of the command behind it, is read again.
-  logic skip_fits, long_pair, more_pairs;
+  logic skip_fits, long_pair, more_pairs, may_again;
   place_t skip_end;
   assign skip_end  = place + skip_len[13:0] + 14'(tail);
   assign more_pairs = line.pairs && left != '0;
   assign skip_fits = 32'(14'(stop_q - place)) >= skip_len + 32'(tail);
   assign beyond    = place + (skipped_q ? 14'd0 : need_q[13:0]);
-  // So long a command's lines stay, so that it can be read again, and its value be stored.
+  // So long a command's lines stay, so that it can be read again, and its value be stored. Of text only a meta
+  // command may have to be.
   logic short, last_short, keeps;
   assign short     = 14'(place - line_pos) < 14'(KeepMax);
   assign last_short = 14'(place - line_pos) == 14'(KeepMax - 1);
-  assign keeps     = ctx.resp.is && !whole_q && !partial_q && short &&
+  assign may_again = ctx.resp.is ? !whole_q && !partial_q
+                                 : !sure_q && (line.words == '0 || is_meta(line.cmd));
+  assign keeps     = may_again && !ctx.binary.is && short &&
                      state_q inside {ByRead, ByWord, BySkip, ByLine, ByDecide, ByAct};
   assign place_o   = place;
   assign kept_o    = keeps ? line_pos.line : place.line;
@@ -310,7 +316,8 @@ module byte_engine
   // Behind a value there is room for one more key.
   assign long_pair = skip_pairs && (14'(skip_end - line_pos) > 14'(KeepMax - 320) ||
                                     skip_len + 32'd512 > 32'(item_max_i));
-  assign proven    = state_q == BySkip && skip_pairs && left == '0 && skip_fits && !again;
+  assign proven    = (state_q == BySkip && skip_pairs && left == '0 && skip_fits && !again) ||
+                     (coded && !sure_q && short);
   assign gives_up  = ctx.resp.is && broken_q;
   assign goes_on   = ctx.resp.is && whole_q && state_q == ByCut &&
       (is_text || 14'(stop_q - line_pos) == 14'(JobBytes));
@@ -380,7 +387,7 @@ module byte_engine
           else if (word_end) state_q <= ByWord;
           else if (line_end) state_q <= ByLine;
         end
-        ByWord:   state_q <= again ? ByIdle : eol ? ByLine : ByRead;
+        ByWord:   state_q <= (again || proven) ? ByIdle : eol ? ByLine : ByRead;
         BySkip:   state_q <= (again || proven) ? ByIdle : skip_fits ? ByRead : ByCut;
         ByPart:   if (room_i) state_q <= ByRead;
         ByLine:   if (wait_q == 2'd2) state_q <= ByDecide;
@@ -503,6 +510,7 @@ module byte_engine
     item.db        = ctx.db;
     item.klen      = line.klen;
     item.vlen      = value_q ? ctx.vlen : line.length[20:0];
+    item.marks     = '{coded: line.meta.coded, won: 1'b0, stale: 1'b0};
     item.chosen    = line.meta.chosen;
     item.chosen_no = line.chosen_no;
     if (value_q) begin

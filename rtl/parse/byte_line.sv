@@ -23,8 +23,8 @@ module byte_line
   // verilator lint_on UNUSEDSIGNAL
   /// It comes by the host's request port.
   input  logic       port_i,
-  /// Redis: all of it is text for host software; it is read for the second time, see byte_resp; a part of the
-  /// text goes out.
+  /// Redis: all of it is text for host software; it is read for the second time, see byte_resp, and as a meta
+  /// command with its key in base64; a part of the text goes out.
   input  logic       whole_i,
   input  logic       sure_i,
   input  logic       part_i,
@@ -41,6 +41,8 @@ module byte_line
   /// with a character or with word_i. With word_i: so many replies follow. Arguments that are not complete; where it is.
   output logic       value_o,
   output logic       odd_o,
+  /// With word_i, in a meta command: its key is base64.
+  output logic       coded_o,
   output logic       array_o,
   output resp_count_t left_o,
   output resp_place_t resp_place_o,
@@ -112,6 +114,8 @@ module byte_line
   logic [7:0] resp_chars;
   line_info_t resp_line;
   numbers_t resp_numbers;
+  logic decodes, coded_put, coded_good, meta_coded;
+  logic [7:0] coded_byte, coded_len;
   logic nul_q;    // nothing more of the line counts
   logic space_q;  // a space is to be put before more text
 
@@ -120,7 +124,9 @@ module byte_line
   assign resp       = ctx_i.resp.is;
   assign framed     = binary || resp;
   assign word_char  = valid_i && !delimits && !nul_q && !framed;
-  assign chars_o    = resp ? resp_chars : chars_q[7:0];
+  assign decodes    = sure_i && !framed && is_meta(words_line.cmd) && words_key;
+  assign coded_o    = meta_coded && !framed;
+  assign chars_o    = resp ? resp_chars : decodes ? coded_len : chars_q[7:0];
   assign any_o      = resp ? resp_any : chars_q != '0;
   assign word_end_o = resp ? resp_word_end : binary ? header_key_end : valid_i && delimits && any_o;
   assign line_end_o = resp ? resp_end : binary ? header_end : valid_i && char_i.eol && !any_o;
@@ -136,7 +142,7 @@ module byte_line
                                  is_host || !len_o[6];
   // Host software gets the header, too.
   assign put        = resp ? resp_put : binary ? valid_i && (header_begin || header_key)
-                                               : word_char && keeps;
+                                               : (decodes ? coded_put : word_char) && keeps;
   assign full_o     = put && len_o[6];
   assign indented   = 14'(word_pos_o - line_pos_o) > 14'(IndentMax);
 
@@ -170,9 +176,20 @@ module byte_line
              (word_i && resp) ||
              (word_i && !is_host && !(line_o.words == '0 && spelled.cmd == CmdHost))),
     .put_i  (put),
-    .char_i (put_space ? " " : char_i.code),
+    .char_i (put_space ? " " : decodes ? coded_byte : char_i.code),
     .data_o,
     .len_o
+  );
+
+  byte_coded u_coded (
+    .clk_i,
+    .begin_i,
+    .valid_i(valid_i && decodes && !nul_q),
+    .char_i (char_i.code),
+    .put_o  (coded_put),
+    .byte_o (coded_byte),
+    .len_o  (coded_len),
+    .good_o (coded_good)
   );
 
   keyword u_keyword (
@@ -221,6 +238,8 @@ module byte_line
     .word_i,
     .chars_i     (chars_q),
     .num_i       (num),
+    .coded_i     (sure_i && coded_good),
+    .coded_o     (meta_coded),
     .meta_o      (meta),
     .opaque_o    (opaque),
     .quiet_o     (meta_quiet),

@@ -20,6 +20,10 @@ module byte_meta
   input  logic       word_i,
   input  logic [8:0] chars_i,
   input  num_t       num_i,
+  /// The key was read as base64, and is.
+  input  logic       coded_i,
+  /// With a word: it says that it is to be.
+  output logic       coded_o,
   /// What they say; times are times of the clock.
   output meta_t      meta_o,
   output opaque_t    opaque_o,
@@ -69,13 +73,14 @@ module byte_meta
   assign time_    = absolute(signed32, second_i, 1'b0);
   assign again    = letter_q >= 8'd127 || seen_q[letter_q[6:0]];
   always_comb begin
-    known = letter_q inside {"N", "T", "R", "l", "h", "O", "P", "L", "k", "s", "t", "c",
+    known = letter_q inside {"b", "N", "T", "R", "l", "h", "O", "P", "L", "k", "s", "t", "c",
                              "f", "v", "u", "q", "x", "I", "F", "C", "E", "M", "J", "D"};
     // These need more of an item than it has.
     here = !(get && letter_q inside {"h", "l"});
 
     good = 1'b1;
     unique case (letter_q)
+      "b":                     good = coded_i;
       "N", "T", "R":           good = num_i.ok_signed;
       "F", "C", "E", "J", "D": good = num_i.ok_unsigned;
       "M":                     good = chars_i == 9'd2;
@@ -144,6 +149,7 @@ module byte_meta
         endcase
         if (!good) begin
           unique case (letter_q)
+            "b":                     reason_q <= RpBadKey;
             "N", "T", "R", "C", "E": reason_q <= RpBadToken;
             "M":                     reason_q <= RpBadModeLen;
             "J":                     reason_q <= RpBadInitial;
@@ -166,6 +172,7 @@ module byte_meta
         if (letter_q == "I") meta_o.stale <= set || delete;
         if (letter_q == "x") meta_o.voids <= delete;
         if (letter_q == "E") meta_o.chosen <= 1'b1;
+        if (letter_q == "b") meta_o.coded <= 1'b1;
         if (letter_q inside {"N", "T"}) meta_o.n_last <= get && letter_q == "N";
         if (letter_q == "N") meta_o.vivifies <= get;
       end
@@ -175,6 +182,8 @@ module byte_meta
       meta_o.get <= get;
     end
   end
+
+  assign coded_o = word_i && flag_i && letter_q == "b" && fatal_q == RpNone;
 
   // ---------------------------------------------------------------- all of them together
   logic mode_ok, grows, creates;

@@ -18,6 +18,7 @@ rtl/parse/byte_gather.sv
 rtl/parse/keyword.sv
 rtl/parse/byte_number.sv
 rtl/parse/byte_words.sv
+rtl/parse/byte_coded.sv
 rtl/parse/byte_meta.sv
 rtl/parse/byte_header.sv
 rtl/parse/resp_command.sv

@@ -97,6 +97,7 @@ package request_pkg;
 
   /// What meta commands know of an item beside its value.
   typedef struct packed {
+    logic coded;  // its key is shown in base64
     logic won;    // a client was told that it is to be the one who makes it anew
     logic stale;  // who reads it is told so
   } marks_t;
@@ -116,6 +117,7 @@ package request_pkg;
     logic              stale;     // I. ms: if the CAS unique is too old; md: instead of deletion
     logic              voids;     // md: x; the value goes, the item stays
     logic              chosen;    // E; what is stored gets this CAS unique
+    logic              coded;     // b; its key came in base64
     show_e [Shows-1:0] show;      // in this order, the first one at 0
   } meta_t;
 
@@ -197,7 +199,8 @@ package request_pkg;
     RpBadSumMode,
     RpLongOpaque,
     RpManyGetFlags,
-    RpManyFlags
+    RpManyFlags,
+    RpBadKey
   } reply_e;
 
   typedef enum logic [2:0] {
@@ -355,7 +358,7 @@ package request_pkg;
     opaque_t     opaque;
     msec_t       expiry;    // meta: to be shown
     logic        shows;     // meta: all that is asked for; else key and opaque only
-    marks_t      marks;     // meta get: of the item, as it was
+    marks_t      marks;     // meta get: of the item, as it was; else: coded
     logic        wins;      // meta get: who asks is to make the item anew
     logic        keyed;     // meta: its key comes, even if nothing is said
     logic        negative;  // Redis: the number is

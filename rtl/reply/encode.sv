@@ -64,8 +64,10 @@ module encode
     else if (accept) res_valid_q <= 1'b0;
     if (take) begin
       res_q      <= res_i;
+      // NS is no fixed text.
       has_line_q <= res_i.meta.is && (res_i.keyed || (res_i.kind == RsNumber) ||
-          ((res_i.meta.show != '0 || res_i.wins || res_i.marks != '0) &&
+          (res_i.kind == RsReply && res_i.reply == RpNotStored) ||
+          ((res_i.meta.show != '0 || res_i.wins || res_i.marks.won || res_i.marks.stale) &&
            (res_i.kind == RsReply || (res_i.kind == RsValue && res_i.head))));
     end
   end

@@ -106,7 +106,8 @@ module merge
   always_comb begin
     unique case (res_i.reply)
       RpStored, RpDeleted, RpFound: meta_text = FmDone;
-      RpNotStored: meta_text = FmNotStored;
+      // Always a line, which stands in its place.
+      RpNotStored: meta_text = FmDone;
       RpExists:    meta_text = FmExists;
       RpNotFound:  meta_text = res_i.meta.get ? FmMissing : FmNotFound;
       default:     meta_text = 6'(res_i.reply);

@@ -1,6 +1,6 @@
 // The line of a meta command's reply that shows something beside a status: " s100 Oabc kname ..." in the order
 // of the request's flags. A character a clock, and 16 clocks for a number; results behind it wait meanwhile, and it
-// for those before it. So the key that is there is its own.
+// for those before it. So the key that is there is its own. Of a key in base64 each fourth letter takes no byte.
 `include "lib_assert.svh"
 
 module meta_line
@@ -59,7 +59,7 @@ module meta_line
 
   state_e state_q, behind_q;
   which_e which_q;
-  logic has_sum, hollow, put, last_key, last_digit, for_ever;
+  logic has_sum, hollow, put, put_q, last_key, last_digit, for_ever;
   logic [WordMax-1:0][7:0] word_q;  // first character at lane 0
   logic [2:0] word_left_q;
   logic [2:0] show_q;
@@ -69,7 +69,12 @@ module meta_line
   logic [4:0] digits_q, count_q;  // left; of the sum
   logic [4:0] stop;               // not shown of these
   logic [7:0] at_q;               // character of the key or the opaque token
-  logic [7:0] char;
+  logic coded;                    // the key is shown in base64
+  logic [1:0] letter_q;           // of four
+  logic key_over, key_takes, key_goes, key_ends;
+  logic [5:0] left_bits_q;        // of its byte before
+  logic pads_q;                   // its last letter has been there
+  logic [7:0] char, char_q;
   logic [9:0] len_q;
   line_t line_q;
   logic push_q;
@@ -91,10 +96,10 @@ module meta_line
     endcase
   endfunction
   /// The line's end, and what is told of a get's item by itself, in front of it.
-  function automatic logic [8*WordMax-1:0] end_word(input marks_t marks, input logic wins,
-                                                    input logic empty);
+  function automatic logic [8*WordMax-1:0] end_word(input logic won, input logic stale,
+                                                    input logic wins, input logic empty);
     unique case ({
-      marks, wins
+      won, stale, wins
     })
       3'b001:  return empty ? "\n\r\n\rW " : 48'("\n\rW ");
       3'b011:  return "\n\rW X ";
@@ -103,10 +108,10 @@ module meta_line
       default: return 48'("\n\r");
     endcase
   endfunction
-  function automatic logic [2:0] end_length(input marks_t marks, input logic wins,
+  function automatic logic [2:0] end_length(input logic won, input logic stale, input logic wins,
                                             input logic empty);
     unique case ({
-      marks, wins
+      won, stale, wins
     })
       3'b000:  return 3'd2;
       3'b011, 3'b110: return 3'd6;
@@ -163,7 +168,13 @@ module meta_line
       default:  ;
     endcase
   end
+  assign coded      = res_i.marks.coded;
+  // In base64 there is a letter to come behind the last byte, and pads up to four.
+  assign key_over   = at_q == res_i.klen;
+  assign key_takes  = state_q == MlKey && !(coded && (letter_q == '1 || key_over));
+  assign key_goes   = state_q == MlKey && (key_valid_i || !key_takes);
   assign last_key   = at_q + 8'd1 == res_i.klen;
+  assign key_ends   = coded ? key_over && letter_q == '1 : last_key;
   assign stop       = (which_q == NoFlag && show == ShTime) ? 5'd3 : 5'd0;
   assign last_digit = digits_q == stop + 5'd1;
   assign digits     = double_dabble(number_q);
@@ -186,9 +197,9 @@ module meta_line
         if (show == ShNone) state_q <= MlEnd;
         else if (shown) state_q <= MlWord;
         MlOpaque: if (at_q == 8'(res_i.opaque.len)) state_q <= MlNext;
-        MlKey: if (key_valid_i && last_key) state_q <= MlNext;
+        MlKey: if (key_goes && key_ends) state_q <= coded ? MlWord : MlNext;
         MlEnd: state_q <= MlWord;
-        MlFlush: state_q <= MlDone;
+        MlFlush: if (!put_q) state_q <= MlDone;
         default: if (taken_i) state_q <= MlIdle;
       endcase
     end
@@ -232,15 +243,18 @@ module meta_line
         if (at_q == 8'(res_i.opaque.len)) show_q <= show_q + 3'd1;
       end
       MlKey:
-      if (key_valid_i) begin
-        at_q <= at_q + 8'd1;
-        if (last_key) show_q <= show_q + 3'd1;
+      if (key_goes) begin
+        if (key_takes) at_q <= at_q + 8'd1;
+        if (key_ends) show_q <= show_q + 3'd1;
+        word_q      <= 48'("b ");
+        word_left_q <= 3'd2;
+        behind_q    <= MlNext;
       end
       MlEnd: begin
         which_q     <= NoSum;
         // Behind a sum there is nothing more to tell.
-        word_q      <= end_word(res_i.marks, res_i.wins, hollow);
-        word_left_q <= end_length(res_i.marks, res_i.wins, hollow);
+        word_q      <= end_word(res_i.marks.won, res_i.marks.stale, res_i.wins, hollow);
+        word_left_q <= end_length(res_i.marks.won, res_i.marks.stale, res_i.wins, hollow);
         behind_q    <= (has_sum && which_q != NoSum) ? MlLoad : MlFlush;
       end
       default: ;
@@ -268,10 +282,39 @@ module meta_line
   end
 
   // ---------------------------------------------------------------- characters to lines
-  logic [5:0] key_lane;
+  logic [5:0] key_lane, six;
+  logic [7:0] key_byte, key_letter;
   assign key_lane  = at_q[5:0] + 6'(KeyAt);
+  assign key_byte  = key_over ? '0 : key_i[8*key_lane+:8];
   assign key_pop_o = key_valid_i && (state_q == MlDrop ||
-                                     (state_q == MlKey && (at_q[5:0] == '1 || last_key)));
+                                     (key_takes && (at_q[5:0] == '1 || last_key)));
+  always_comb begin
+    unique case (letter_q)
+      2'd0: six = key_byte[7:2];
+      2'd1: six = {left_bits_q[1:0], key_byte[7:4]};
+      2'd2: six = {left_bits_q[3:0], key_byte[7:6]};
+      2'd3: six = left_bits_q;
+    endcase
+    unique case (six) inside
+      [6'd0 : 6'd25]:  key_letter = "A" + 8'(six);
+      [6'd26 : 6'd51]: key_letter = "a" - 8'd26 + 8'(six);
+      [6'd52 : 6'd61]: key_letter = "0" - 8'd52 + 8'(six);
+      6'd62:           key_letter = "+";
+      6'd63:           key_letter = "/";
+    endcase
+    if (pads_q) key_letter = "=";
+  end
+  // Behind a key's last byte there is a letter with its last bits, if any are left, then pads.
+  always_ff @(posedge clk_i) begin
+    if (state_q != MlKey) begin
+      letter_q <= '0;
+      pads_q   <= 1'b0;
+    end else if (key_goes) begin
+      letter_q    <= letter_q + 2'd1;
+      pads_q      <= key_over && letter_q != '1;
+      left_bits_q <= key_byte[5:0];
+    end
+  end
   always_comb begin
     put  = 1'b0;
     char = word_q[0];
@@ -286,18 +329,23 @@ module meta_line
         char = res_i.opaque.text[at_q[4:0]];
       end
       MlKey: begin
-        put  = key_valid_i;
-        char = key_i[8*key_lane+:8];
+        put  = key_goes;
+        char = coded ? key_letter : key_byte;
       end
       default: ;
     endcase
   end
 
+  // A character stands in a register before it has its place.
   always_ff @(posedge clk_i) begin
-    push_q <= rst_ni && ((put && len_q[5:0] == '1) || (state_q == MlFlush && len_q[5:0] != '0));
+    put_q  <= rst_ni && put;
+    char_q <= char;
+    push_q <= rst_ni && ((put_q && len_q[5:0] == '1) ||
+                         (state_q == MlFlush && !put_q && len_q[5:0] != '0));
     if (state_q == MlIdle) len_q <= '0;
-    else if (put) len_q <= len_q + 10'd1;
-    for (int unsigned i = 0; i < 64; i++) if (put && len_q[5:0] == 6'(i)) line_q[8*i+:8] <= char;
+    else if (put_q) len_q <= len_q + 10'd1;
+    for (int unsigned i = 0; i < 64; i++)
+    if (put_q && len_q[5:0] == 6'(i)) line_q[8*i+:8] <= char_q;
   end
 
   // As many as the longest reply has.

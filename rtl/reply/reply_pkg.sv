@@ -42,7 +42,6 @@ package reply_pkg;
   // Texts of meta commands: replies from RpMetaNoop on have the numbers of reply_e, too.
   localparam fixed_t FmNotFound = 6'd29;
   localparam fixed_t FmExists = 6'd30;
-  localparam fixed_t FmNotStored = 6'd62;
   localparam fixed_t FmDone = 6'd63;
   localparam fixed_t FmMissing = 6'd18;
 
@@ -180,7 +179,6 @@ package reply_pkg;
       FrArray:           return chars_of("*");
       FmNotFound:        return line_of("NF");
       FmExists:          return line_of("EX");
-      FmNotStored:       return line_of("NS");
       FmDone:            return line_of("HD");
       FmMissing:         return line_of("EN");
       6'(RpMetaNoop):    return line_of("MN");
@@ -196,6 +194,7 @@ package reply_pkg;
       6'(RpLongOpaque):  return line_of("CLIENT_ERROR opaque token too long");
       6'(RpManyGetFlags): return line_of("CLIENT_ERROR options flags are too long");
       6'(RpManyFlags):   return line_of("CLIENT_ERROR options flags too long");
+      6'(RpBadKey):      return line_of("CLIENT_ERROR error decoding key");
       default:           return '0;
     endcase
   endfunction

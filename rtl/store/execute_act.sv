@@ -348,13 +348,18 @@ module execute_act
   always_comb begin
     patch = '{
         expiry: does_q.touch ? op_i.req.expiry : item_i.expiry,
-        marks: '{won: item_i.marks.won || does_q.wins, stale: item_i.marks.stale},
+        marks: '{
+            coded: item_i.marks.coded,
+            won: item_i.marks.won || does_q.wins,
+            stale: item_i.marks.stale
+        },
         vlen: item_i.vlen,
         default: '0
     };
     if (state_q == StKept) begin
       patch.expiry = item_i.expiry;
-      patch.marks  = '{won: item_i.marks.won, stale: op_i.req.meta.stale};
+      patch.marks  = '{coded: op_i.req.meta.coded, won: item_i.marks.won,
+                       stale: op_i.req.meta.stale};
       patch.vlen   = op_i.req.vlen;
     end
   end

@@ -223,7 +223,8 @@ module execute_extend
   assign own_valid_o = state_q == ExPut;
   assign own_o       = '{start: !more_q, own_lines: goes_on_q, db: op_i.req.db,
                          klen: op_i.req.klen, vlen: len, flags: item_i.flags,
-                         marks: '{won: 1'b0, stale: delete}, chosen: op_i.req.meta.chosen,
+                         marks: '{coded: delete && item_i.marks.coded, won: 1'b0, stale: delete},
+                         chosen: op_i.req.meta.chosen,
                          chosen_no: op_i.req.chosen_no, expiry: expiry,
                          off: op_i.req.off, done: at_q};
   assign key_tell_o  = state_q inside {ExPlaced, ExNext, ExRead, ExChunks, ExKey} && !more_q;

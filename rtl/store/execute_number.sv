@@ -229,7 +229,8 @@ module execute_number
         steps_q  <= 5'd15;
         digits_q <= 5'd20;
         len_q    <= '0;
-        marks_q  <= '{won: get, stale: op_i.req.meta.stale};
+        marks_q  <= '{coded: delete && !op_i.req.meta.voids && item_i.marks.coded, won: get,
+                      stale: op_i.req.meta.stale};
       end
       NuSign: if (value_q[63]) bin_q <= -value_q;
       NuDigits: begin

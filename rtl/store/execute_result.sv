@@ -96,9 +96,9 @@ module execute_result
     end
   end
 
-  // Meta commands: what stands in a line besides a status, at most, key and opaque token apart;
-  // a number that was made is told even where success is not.
-  localparam logic [16:0] MetaMax = 17'd128;
+  // Meta commands: what stands in a line besides a status and the key's bytes, at most, with what base64 adds to
+  // them; a number that was made is told even where success is not.
+  localparam logic [16:0] MetaMax = 17'd192;
   logic stored;
   assign stored = decision_i.reply == RpStored && !sum_i.made;
 
@@ -170,6 +170,7 @@ module execute_result
         (op_i.req.meta.n_last || !op_i.req.meta.retimed))
       res_o.expiry = op_i.req.num[47:0];
     res_o.shows = (decision_i.get && item_i.alive) || is_store(op_i.req.op) || sum_i.made;
+    res_o.marks.coded = op_i.req.meta.coded;
     if (meta && decision_i.get && item_i.alive) res_o.marks = item_i.marks;
     res_o.wins     = decision_i.wins;
     res_o.keyed    = keyed_i && !room_i.skip;
@@ -199,8 +200,9 @@ module execute_result
       end
       if (meta) res_o.reply = RpFound;
       res_o.num = sum_i.value;
-      // An item that a get has made has no value.
-      if (decision_i.get) {res_o.wins, res_o.flags, res_o.vlen} = {1'b1, 32'd0, 21'd0};
+      // An item that a get has made has no value, and its key as it is.
+      if (decision_i.get)
+        {res_o.wins, res_o.marks.coded, res_o.flags, res_o.vlen} = {1'b1, 1'b0, 32'd0, 21'd0};
     end else if (sums) begin
       if (op_i.req.last_key) begin
         res_o.kind = RsNumber;

@@ -89,7 +89,7 @@ module execute_room
       enough_first_q <= check_i.req.tx_space >= Enough;
       // Without flags and length: their digits are known from the item.
       overhead_q     <= 9'(check_i.req.klen) + (check_i.req.cas_out ? 9'd33 : 9'd12) +
-          (check_i.req.last_key ? 9'd5 : 9'd0) + (check_i.req.meta.is ? 9'd110 : 9'd0);
+          (check_i.req.last_key ? 9'd5 : 9'd0) + (check_i.req.meta.is ? 9'd160 : 9'd0);
     end
     // One clock for what a record spends, one for what is left then: `settled`.
     if (spending_q) begin

@@ -160,7 +160,7 @@ module log_place
     piece.drop      = limit_q.put.start ? refused : !limit_q.still;
     piece.head      = '{chosen: limit_q.put.chosen, lap: fits ? lap_q[10:0] : lap_next[10:0],
                         db: limit_q.put.db, expiry: limit_q.put.expiry, flags: limit_q.put.flags,
-                        unused: 1'b0, marks: limit_q.put.marks, vlen: limit_q.put.vlen,
+                        marks: limit_q.put.marks, vlen: limit_q.put.vlen,
                         klen: limit_q.put.klen};
     piece.chosen_no = limit_q.put.chosen_no;
     if (limit_q.put.start) {piece.line, piece.lane} = {place.pos, 4'h0};

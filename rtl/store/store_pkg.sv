@@ -46,7 +46,6 @@ package store_pkg;
     db_t         db;
     msec_t       expiry;   // 0 never
     logic [31:0] flags;
-    logic        unused;
     marks_t      marks;
     logic [20:0] vlen;
     logic [7:0]  klen;     // byte 0

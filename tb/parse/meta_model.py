@@ -1,6 +1,7 @@
 """memcached's meta commands as a list of what the store must do, and random ones: the reference of the tests."""
 
 import random
+from base64 import b64encode
 
 from text_model import KEY_MAX, Text, number, s32, when
 
@@ -8,15 +9,34 @@ WORDS = 19
 OPAQUE = 31
 COMMANDS = b"mg", b"ms", b"md", b"ma"
 #: By command, flags that the card refuses.
-REFUSED = {b"mg": b"bhl", b"ms": b"b", b"md": b"b", b"ma": b"b"}
+REFUSED = {b"mg": b"hl"}
 SHOWN = {b"mg": b"kOstcf", b"ms": b"kOsc", b"md": b"kO", b"ma": b"kOtc"}
 MODES = {b"": "OpSet", b"S": "OpSet", b"E": "OpAdd", b"A": "OpAppend", b"P": "OpPrepend", b"R": "OpReplace"}
 SUMS = {b"": b"incr", b"I": b"incr", b"+": b"incr", b"D": b"decr", b"-": b"decr"}
-BAD = {**dict.fromkeys("NTRCE", "RpBadToken"), "M": "RpBadModeLen", "J": "RpBadInitial", "D": "RpBadMetaDelta"}
+LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+BAD = {"b": "RpBadKey", **dict.fromkeys("NTRCE", "RpBadToken"), "M": "RpBadModeLen", "J": "RpBadInitial", "D": "RpBadMetaDelta"}
 
 
 class Fault(Exception):
     pass
+
+
+def decoded(text):
+    """A key in base64 as memcached reads it; None: it is none."""
+    letters = bytes(c for c in text if c in LETTERS + b"=")
+    key = b""
+    for at in range(0, len(letters), 4):
+        four = letters[at : at + 4]
+        pads = four.count(b"=")
+        if len(letters) % 4 or pads > 2:
+            return None
+        bits = 0
+        for letter in four:
+            bits = bits << 6 | max(LETTERS.find(letter), 0)
+        key += bits.to_bytes(3, "big")[: 3 - pads]
+        if pads:
+            break
+    return key or None
 
 
 class Meta(Text):
@@ -47,26 +67,28 @@ class Meta(Text):
                 return reply("RpBadFormat")
             length = s32(length)
         try:
-            flags = self.flags(cmd, words[3 if stores else 2 :])
+            flags = self.flags(cmd, key, words[3 if stores else 2 :])
         except Fault as fault:
             name = fault.args[0]
             if cmd in (b"md", b"ma") and name not in ("RpBadSumMode", "RpLongOpaque"):
                 name = "RpInvalidOrDuplicate"
             return reply(name)[0], min(length + 2, len(rest)) if stores else 0
-        return self.does(cmd, key, length, flags, rest)
+        return self.does(cmd, decoded(key) if "b" in flags else key, length, flags, rest)
 
-    def flags(self, cmd, words):
+    def flags(self, cmd, key, words):
         """By letter what is behind it, in their order."""
         flags, reason, bad = {}, "RpBadFormat", False
         for word in words:
             letter, behind = chr(word[0]), word[1:]
             if word[0] >= 127 or letter in flags:
                 raise Fault("RpDuplicate")
-            if letter not in "NTRlhOPLkstcfvuqxIFCEMJD" or word[0] in REFUSED[cmd]:
+            if letter not in "bNTRlhOPLkstcfvuqxIFCEMJD" or word[0] in REFUSED.get(cmd, b""):
                 raise Fault("RpInvalid")
             flags[letter] = behind
             if letter in "NTRFCEJD":
                 flags[letter] = number(behind, letter in "NTR")
+            if letter == "b":
+                flags[letter] = decoded(key)
             if flags[letter] is None or letter == "M" and len(behind) != 1:
                 bad, reason = True, BAD.get(letter, reason)
         mode = flags.get("M", b"")
@@ -97,6 +119,8 @@ class Meta(Text):
             does |= {"recaches": when(flags["R"], self.now), "r_late": "T" in order[: order.index("R")]}
         if cmd in (b"ms", b"md") and "I" in flags:
             does["stale"] = True
+        if "b" in flags:
+            does["coded"] = True
         if "E" in flags:
             does["chosen"] = flags["E"]
         if cmd == b"md":
@@ -132,10 +156,19 @@ class Meta(Text):
 # ---------------------------------------------------------------- random commands
 
 TIMES = b"0", b"-1", b"100", b"2592000", b"2592001", b"2147483647", b"+7"
-ODD = (b"ZZ", b"c c", b"\xff", b"S5", b"F", b"Fx", b"T", b"Tx", b"MX", b"MEE", b"M", b"b", b"O" + b"o" * 32, b"Cx", b"C",
+ODD = (b"ZZ", b"c c", b"\xff", b"S5", b"F", b"Fx", b"T", b"Tx", b"MX", b"MEE", b"M", b"b", b"b b", b"by Tx", b"O" + b"o" * 32, b"Cx", b"C",
        b"q F", b"k F Tx", b"Tx F", b"MX O" + b"o" * 40, b"J", b"Dx", b"N", b"Rx", b"ME MR", b"I C5", b"x" * 70,
        b"O" + b"o" * 300, b" ".join(b"%c" % c for c in b"kOstcfvuqPLFCMJDTN"), b"noreply", b"M" + b"E" * 300,
        b" ".join(b"%c" % c for c in b"abcdefghijklmnopqrstuvwx"))
+
+
+def a_coded(key, broken):
+    """The key in base64, if that is not too long."""
+    text = b64encode(key)
+    if broken and random.random() < 0.3:
+        at, more = random.randrange(len(text)), random.choice((b"!", b"=", b"\xff", b"==", b"A", b"=BCD", b"AAAA"))
+        text = random.choice((text[:at] + more + text[at:], text[:at] + text[at + 1 :], text + more, b"=" + text[1:]))
+    return text if text and len(text) <= KEY_MAX else key
 
 
 def a_meta(a_key, broken=True, values=300, plain=0.4):
@@ -156,7 +189,14 @@ def a_meta(a_key, broken=True, values=300, plain=0.4):
              b"O": random.choice((b"", b"abc", b"0123456789" * 3 + b"x")), b"F": number(), b"C": number(),
              b"T": random.choice(TIMES), b"D": number(), b"J": number(), b"N": random.choice(TIMES),
              b"M": random.choice(b"ID+-".decode() if cmd == b"ma" else "SEAPR").encode()}
-    if cmd == b"mg" and random.random() < plain:
+    coded = random.random() < 0.3 and (broken or len(words[1]) <= KEY_MAX // 4 * 3)
+    if coded:
+        words[1] = a_coded(words[1], broken)
+    if coded:
+        some = [b"b"] + random.sample(sorted(flags), random.randrange(6))
+        random.shuffle(some)
+        words += [flag + flags.get(flag, b"") for flag in some]
+    elif cmd == b"mg" and random.random() < plain:
         words += random.choice(([b"v"], []))
     elif random.random() > plain:
         some = random.sample(sorted(flags), random.randrange(1, 9))

@@ -511,6 +511,7 @@ class Bench:
             assert (item["vlen"], rec["vlen"]) == (len(item["value"]),) * 2
             assert (rec["expiry"], rec["db"]) == (item["expiry"], item["db"])
             assert (rec["meta"]["chosen"], rec["chosen_no"]) == (item["chosen"], item["chosen_no"])
+            assert item["marks"] == {"coded": rec["meta"]["coded"], "won": 0, "stale": 0}
             ops.append(("store", op, key, item["flags"], item["expiry"], item["value"], noreply,
                         rec["num"] if op == "OpCas" or binary else 0, *[bool(rec["touch"])] * rec["resp"]["is"]))
         elif op == "OpPart":
@@ -569,7 +570,7 @@ def meta_of(rec):
     letters = {T.ShKey: "k", T.ShOpaque: "O", T.ShSize: "s", T.ShTime: "t", T.ShUnique: "c", T.ShFlags: "f"}
     token = opaque["text"].to_bytes(31, "little")[: opaque["len"]] if T.ShOpaque in shown else b""
     touch = rec["touch"]
-    does = {f: bool(meta[f]) for f in ("vivifies", "recaches", "stale", "voids") if meta[f]}
+    does = {f: bool(meta[f]) for f in ("vivifies", "recaches", "stale", "voids", "coded") if meta[f]}
     if meta["chosen"]:
         does["chosen"] = rec["chosen_no"]
     if meta["vivifies"]:
@@ -706,14 +707,15 @@ def check(got, want):
     assert len(got) == len(want), f"{len(got)} operations, not {len(want)}: {want[len(got):][:3]}"
 
 
-async def streams(dut, datas, sizes, model=Text, redis=False, **options):
+async def streams(dut, datas, sizes, model=Text, redis=False, reads=None, **options):
+    """Gives `datas` to the design; what must come of each is what the model says, of its `reads` if there are such."""
     await start(dut)
     bench = Bench(dut, **options)
     wants = {}
     for i, data in enumerate(datas):
         text = model(ITEM_MAX, NOW)
         number = 3 * i % 16
-        wants[number] = text.run(data)
+        wants[number] = text.run(reads[i] if reads else data)
         cocotb.start_soon(bench.feed(number, Conn(data, redis=redis), sizes))
     await settle(dut, bench)
     for number, want in wants.items():

@@ -9,7 +9,7 @@ import cocotb
 from common import run
 
 sys.path.insert(0, str(Path(__file__).parent))
-from meta_model import Meta, a_meta  # noqa: E402
+from meta_model import Meta, a_coded, a_meta  # noqa: E402
 from test_front import ITEM_MAX, a_command, a_key, streams  # noqa: E402
 
 JOB = 8192
@@ -54,6 +54,35 @@ async def meta_uniques(dut):
                     for cmd in (b"ms", b"md", b"ma", b"mg")
                     for flags in (b" C0", b" C1", b" C18446744073709551615", b" T7", b" q C0 k", b""))
     await streams(dut, [data], lambda: 500, Meta, pause=0, cut=0, long_value=0)
+
+
+@cocotb.test()
+async def coded_keys(dut):
+    """Keys in base64, right ones and wrong ones, `b` anywhere, and values in several jobs."""
+    letters = b"AZaz09+/=!\xff"
+    def one():
+        key = random.choice((a_coded(random.randbytes(random.randrange(1, 190)), True),
+                             bytes(random.choices(letters, k=random.randrange(1, 13)))))
+        flags = random.sample((b"b", b"k", b"q", b"T7", b"O1"), random.randrange(1, 6))
+        size = random.choice((0, 9, 200)) if random.random() < 0.98 else 9000
+        return random.choice((
+            b"ms %s %d %s\r\n%s\r\n" % (key, size, b" ".join(flags), random.randbytes(size)),
+            b"%s %s %s\r\n" % (random.choice((b"mg", b"md", b"ma")), key, b" ".join(flags))))
+    data = [b"".join(one() for _ in range(150)) for _ in range(3)]
+    data.append(b"".join(b"mg %s b\r\n" % four for n in range(81) for four in [bytes(b"ZZ="[n // 3**i % 3] for i in range(4))]))
+    data[-1] += b"".join(b"mg %s k b\r\n" % (head + tail) for head in (b"YWE=", b"YQ==", b"YWFh", b"Y===") for tail in (b"YWFh", b"Y===", b"Y"))
+    await streams(dut, data, lambda: random.choice((5, 100, 1460, 5000)), Meta, pause=0.05)
+
+
+@cocotb.test()
+async def coded_far(dut):
+    """A line whose `b` stands far behind its key is read again, while what follows it comes in, if it ends within
+    2,560 bytes."""
+    def jobs(gaps, key):
+        return [b"mg %s%sb k\r\n" % (key, b" " * gap) + b"mg a k\r\n" * 300 for gap in gaps]
+    near, far = (1, 100, 1000, 2000, 2400, 2550), (2551, 2600, 4000)
+    await streams(dut, jobs(near + far, b"YWFh"), lambda: JOB, Meta, pause=0, cut=0, long_value=0,
+                  reads=jobs(near, b"YWFh") + jobs(far, b"no"))
 
 
 @cocotb.test()

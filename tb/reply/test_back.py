@@ -1,6 +1,7 @@
 """back: reply text, transmit rings, datagrams and exception queue against a model of the bytes."""
 
 import random
+from base64 import b64encode
 
 import cocotb
 from cocotb.triggers import RisingEdge
@@ -40,6 +41,7 @@ REPLIES = {
     "RpLongOpaque": b"CLIENT_ERROR opaque token too long",
     "RpManyGetFlags": b"CLIENT_ERROR options flags are too long",
     "RpManyFlags": b"CLIENT_ERROR options flags too long",
+    "RpBadKey": b"CLIENT_ERROR error decoding key",
 }
 # Statuses of meta commands; of `mg` one is another.
 META = {"RpStored": b"HD", "RpDeleted": b"HD", "RpFound": b"HD", "RpNotStored": b"NS", "RpExists": b"EX",
@@ -204,7 +206,8 @@ class Model:
         marks = random.choice(((0, 0, 0), (0, 1, 1), (0, 0, 1), (1, 0, 0), (1, 1, 0)))
         marked = get and (kind in ("value", "RpFound") or kind == "made")
         won, stale, wins = marks if marked and kind != "made" else (0, 0, int(kind == "made"))
-        rec |= {"marks": {"won": won, "stale": stale}, "wins": wins}
+        coded = int(random.random() < 0.4)
+        rec |= {"marks": {"coded": coded, "won": won, "stale": stale}, "wins": wins}
         if kind == "made":
             rec |= {"kind": T.RsReply, "vlen": 0}
             rec["meta"]["value"] = random.randrange(2)
@@ -230,7 +233,7 @@ class Model:
         if kind == "nothing":
             return rec, b""
         seconds = -1 if not expiry else -(-(expiry - NOW) // 1000) if expiry > NOW else 0xFFFFFFFF
-        texts = {"k": b"k" + key, "O": b"O" + token, "s": b"s%d" % rec["vlen"], "t": b"t%d" % seconds,
+        texts = {"k": b"k" + (b64encode(key) + b" b" if coded else key), "O": b"O" + token, "s": b"s%d" % rec["vlen"], "t": b"t%d" % seconds,
                  "c": b"c%d" % rec["unique_no"], "f": b"f%d" % rec["flags"]}
         words = [] if kind in REPLIES and kind not in META else [f for f in show if full or f in "kO"]
         told = b" Z" * won + b" X" * stale + b" W" * wins

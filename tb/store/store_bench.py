@@ -338,7 +338,8 @@ class Bench:
                 r["off"] = self.put(
                     to_beats(key) + to_beats(value), start=1, own_lines=random.randrange(8) == 0,
                     klen=len(key), vlen=len(value), flags=r["flags"], expiry=r["expiry"],
-                    db=r.get("db", 0), chosen=r.get("meta", {}).get("chosen", 0), chosen_no=r.get("chosen_no", 0))
+                    db=r.get("db", 0), marks={"coded": r.get("meta", {}).get("coded", 0)},
+                    chosen=r.get("meta", {}).get("chosen", 0), chosen_no=r.get("chosen_no", 0))
             if r["op"] in STORES:
                 r["_place"] = self.place(r["off"])
             self.send(r, None if r.get("key_stored") else key)

@@ -37,7 +37,7 @@ class Model:
         unique = item and item["unique"]
         op = random.choice(("set", "set", "get", "get", "OpDelete", "sum", "sum"))
         meta = {"is": 1, "value": random.randrange(2), "show": random.choice((0, T.ShKey, T.ShTime << 3 | T.ShKey)),
-                "chosen": int(random.random() < 0.2)}  # fmt: skip
+                "chosen": int(random.random() < 0.2), "coded": int(random.random() < 0.8)}  # fmt: skip
         fields = {"noreply": random.randrange(2), "expiry": random.choice((0, 1, now + 1, now + 5000, now + 9000)),
                   "opaque": {"len": 3, "text": random.getrandbits(24)},
                   "chosen_no": random.getrandbits(random.choice((8, 64))) if meta["chosen"] else 0}  # fmt: skip
@@ -87,10 +87,10 @@ class Model:
         meta, told = r["meta"], {}
         chosen = r["chosen_no"] if meta["chosen"] else None
 
-        def store(value, flags, expiry, won=0, stale=0, unique=None):
+        def store(value, flags, expiry, won=0, stale=0, unique=None, coded=0):
             # Another one than it was.
             before = item["unique"] if item else None
-            self.items[key] = {"value": value, "flags": flags, "expiry": expiry, "won": won, "stale": stale,
+            self.items[key] = {"value": value, "flags": flags, "expiry": expiry, "won": won, "stale": stale, "coded": coded,
                                "unique": chosen if chosen is not None else unique,
                                "not": before if chosen is None and unique is None else None}  # fmt: skip
 
@@ -100,7 +100,7 @@ class Model:
                     store(b"", 0, r["num"] if meta["n_last"] else r["expiry"], won=1)
                     late = meta["made"] and (meta["n_last"] or not meta["retimed"])
                     expiry = r["num"] if late else r["expiry"] if meta["retimed"] else 0
-                    return "RpFound", {"value": b"", "flags": 0, "expiry": expiry, "won": 0, "stale": 0, "wins": 1}
+                    return "RpFound", {"value": b"", "flags": 0, "expiry": expiry, "won": 0, "stale": 0, "coded": 0, "wins": 1}
                 return None if quiet else "RpNotFound"
             told = {**item, "expiry": r["expiry"]} if meta["retimed"] else dict(item)
             ends = r["expiry"] if meta.get("r_late") else item["expiry"]
@@ -114,7 +114,8 @@ class Model:
             if item and not other and (meta["stale"] or meta["voids"]):
                 kept = (b"", r["flags"], r["expiry"]) if meta["voids"] else (
                     item["value"], item["flags"], r["expiry"] if meta["sets_time"] else item["expiry"])
-                store(*kept, stale=meta["stale"], unique=None if meta["stale"] else item["unique"])
+                store(*kept, stale=meta["stale"], unique=None if meta["stale"] else item["unique"],
+                      coded=0 if meta["voids"] else item["coded"])  # fmt: skip
             elif item and not other:
                 del self.items[key]
             reply = "RpNotFound" if not item else "RpExists" if other else "RpDeleted"
@@ -134,7 +135,7 @@ class Model:
                 fits = len(b"%d" % number) <= len(item["value"])
                 store((b"%d" % number).ljust(len(item["value"])), item["flags"],
                       r["expiry"] if r["meta"]["sets_time"] else item["expiry"],
-                      won=item["won"] * fits, stale=item["stale"] * fits)  # fmt: skip
+                      won=item["won"] * fits, stale=item["stale"] * fits, coded=item["coded"] * fits)  # fmt: skip
             told = {"expiry": item["expiry"] if item else r["expiry"]}
             return None if quiet and item else (number if r["meta"]["value"] else "RpFound", told)
         if op in (T.OpAppend, T.OpPrepend):
@@ -144,7 +145,7 @@ class Model:
                 both = (item["value"], r["_value"]) if op == T.OpAppend else (r["_value"], item["value"])
                 store(b"".join(both), item["flags"], item["expiry"])
             elif r["touch"]:
-                store(r["_value"], r["flags"], r["expiry"])
+                store(r["_value"], r["flags"], r["expiry"], coded=meta["coded"])
             else:
                 return "RpNotStored"
         elif op == T.OpCas and not item:
@@ -152,11 +153,11 @@ class Model:
         elif op == T.OpCas and item["unique"] != r["num"]:
             if not (meta["stale"] and 0 < r["num"] < item["unique"]):
                 return "RpExists"
-            store(r["_value"], r["flags"], item["expiry"], won=item["won"], stale=1)
+            store(r["_value"], r["flags"], item["expiry"], won=item["won"], stale=1, coded=meta["coded"])
         elif op in (T.OpAdd, T.OpReplace) and (op == T.OpAdd) == bool(item):
             return "RpNotStored"
         else:
-            store(r["_value"], r["flags"], r["expiry"])
+            store(r["_value"], r["flags"], r["expiry"], coded=meta["coded"])
         return None if quiet else ("RpStored", {"value": self.items[key]["value"]})
 
 
@@ -190,6 +191,7 @@ def test_meta(small):
             assert res["kind"] == T.RsReply and got == getattr(T, want), (r, want, res)
         if want is not None:
             marks = {f: told[f] if "wins" in told else 0 for f in ("won", "stale")}
+            marks["coded"] = told["coded"] if "wins" in told else r["meta"]["coded"]
             assert (res["marks"], res["wins"]) == (marks, told.get("wins", 0)), (r, told, res)
             assert res["meta"] == {**dict.fromkeys(res["meta"], 0), **r["meta"]} and res["opaque"] == r["opaque"], (r, res)
             if "value" in told:
@@ -210,7 +212,7 @@ def test_meta(small):
             assert now["unique_no"] != item.pop("not", None), (r, now)
             # Who looks at a stale item is to make it anew.
             wins = int(item["stale"] and not item["won"])
-            assert (now["marks"], now["wins"]) == ({"won": item["won"], "stale": item["stale"]}, wins), (r, item, now)
+            assert (now["marks"], now["wins"]) == ({f: item[f] for f in ("won", "stale", "coded")}, wins), (r, item, now)
             item["won"] |= wins
             item["unique"] = now["unique_no"]
         seen.add((r["op"], want if isinstance(want, str) else type(want)))
