@@ -393,8 +393,9 @@ class Bench:
             job["ctx"]["mode"] = T.MdAbort
             job["cut"] = True
             return
-        # A value too long for one piece, or no room for the next reply.
-        if op == "OpGet" and random.random() < self.long_value:
+        # A value too long for one piece, also that which GETDEL and SET with GET show, or no room for the next reply.
+        shows = op == "OpGet" or conn.redis and op in ("OpDelete", *STORES) and rec["resp"]["form"] == T.RfBulk
+        if shows and random.random() < self.long_value:
             job["ctx"].update(cont=1, cont_start=random.randrange(1 << 20), off=T.off_t.unpack(77))
             job["cut"] = True
         elif op == "OpCont" and random.random() < 0.5:
@@ -558,7 +559,8 @@ class Bench:
             assert conn.asked and conn.piece["len"] == rec["host_len"]
             conn.asked = False
         elif op == "OpCont":
-            assert rec["ctx_op"] == T.OpGet and T.off_t.pack(rec["off"]) == 77
+            shows = ("OpGet", "OpDelete", *STORES) if conn.redis else ("OpGet",)
+            assert name(rec["ctx_op"], T.op_e) in shows and T.off_t.pack(rec["off"]) == 77
         else:
             raise AssertionError(op)
 

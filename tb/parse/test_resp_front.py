@@ -161,6 +161,15 @@ async def long_values(dut):
 
 
 @cocotb.test()
+async def long_replies(dut):
+    """Whatever shows a value that is longer than a job goes on with it in the connection's next ones."""
+    commands = [encode(*words) for words in ((b"GET", b"k"), (b"GETDEL", b"k"), (b"GETSET", b"k", b"v"), (b"MGET", b"k", b"l"),
+                                             (b"SET", b"k", b"v", b"NX", b"GET"), (b"GETEX", b"k", b"PERSIST"))]
+    data = [b"".join(random.choices(commands, k=40)) for _ in range(3)]
+    await speak(dut, data, lambda: random.choice((20, 500)), long_value=0.5)
+
+
+@cocotb.test()
 async def many_keys(dut):
     """MGET, DEL of more keys than a job holds."""
     def an_mget(count):
