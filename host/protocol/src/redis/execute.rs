@@ -172,7 +172,6 @@ impl Place<'_> {
         let args = Args::new(request, input);
         let mark = self.out.mark_all();
         let next = match self.check(client, named, &args) {
-            Ok((command, _)) if self.is_paused(client, command) => Next::Sleep,
             Ok((command, number)) => self.call(client, command, number, args, request),
             Err(next) => next,
         };
@@ -344,6 +343,9 @@ impl Place<'_> {
         }
         if client.queue.is_some() && command.has(flag::NO_MULTI) {
             return Err(self.refuse(client, named, Some(number), NOT_QUEUED.as_bytes()));
+        }
+        if self.is_paused(client, command) {
+            return Err(Next::Sleep);
         }
         if client.queue.is_some() && !command.has(flag::AT_ONCE) {
             return Err(self.queue(client, command, args));
