@@ -105,6 +105,8 @@ module card
   tcp_pkg::seconds_t keep_alive_s, idle_s;
   logic [20:0] item_max;
   logic [23:0] hold_max;
+  logic guard, pause, about_valid;
+  about_t about;
   laddr_t rx_base, tx_base;
   logic [NetCounts-1:0] net_count;
   logic [TcpCounts-1:0] tcp_count;
@@ -147,6 +149,8 @@ module card
     .keep_alive_s_o(keep_alive_s),
     .idle_s_o      (idle_s),
     .hold_max_o    (hold_max),
+    .guard_o       (guard),
+    .pause_o       (pause),
     .item_max_o    (item_max),
     .time_o        (time_said),
     .seconds_o     (seconds),
@@ -156,6 +160,8 @@ module card
     .idle_i        (idle_o),
     .timers_i      (timers_o),
     .conns_i       (conns),
+    .about_valid_i (about_valid),
+    .about_i       (about),
     .net_count_i   (net_count),
     .tcp_count_i   (tcp_count),
     .front_count_i (front_count),
@@ -466,6 +472,10 @@ module card
     .host_line_ready_o(host_line_ready),
     .host_line_i      (host_line),
     .hold_i        (hold),
+    .guard_i       (guard),
+    .pause_i       (pause),
+    .about_valid_o (about_valid),
+    .about_o       (about),
     .bad_valid_o   (bad_job_valid),
     .bad_conn_o    (bad_job_conn),
     .bad_done_i    (bad_job_done),

@@ -44,6 +44,8 @@ module csr
   output seconds_t               keep_alive_s_o,
   output seconds_t               idle_s_o,
   output logic [23:0]            hold_max_o,
+  output logic                   guard_o,
+  output logic                   pause_o,
   output logic [20:0]            item_max_o,
   /// What the host says the time is; it has said so before this clock.
   output logic                   time_o,
@@ -55,6 +57,9 @@ module csr
   input  logic                   idle_i,
   input  logic                   timers_i,
   input  logic [14:0]            conns_i,
+  /// Where a connection stands that host software has asked about.
+  input  logic                   about_valid_i,
+  input  about_t                 about_i,
   /// One-clock pulses; bit i counts into register i of its group.
   input  logic [NetCounts-1:0]   net_count_i,
   input  logic [TcpCounts-1:0]   tcp_count_i,
@@ -77,7 +82,7 @@ module csr
   // A word a register keeps decoding and reading back alike; those that mean nothing stay 0.
   localparam int unsigned Words = 128;
   function automatic logic used(input int unsigned word);
-    return word inside {['h010 / 4 : 'h06C / 4], ['h080 / 4 : 'h0B8 / 4], ['h100 / 4 : 'h17C / 4]};
+    return word inside {['h010 / 4 : 'h06C / 4], ['h080 / 4 : 'h0BC / 4], ['h100 / 4 : 'h17C / 4]};
   endfunction
   logic [31:0] reg_q[Words];
 
@@ -142,6 +147,8 @@ module csr
   assign keep_alive_s_o = reg_q['h058 / 4][15:0];
   assign idle_s_o       = reg_q['h05C / 4][15:0];
   assign hold_max_o     = reg_q['h0B4 / 4][23:0];
+  assign guard_o        = reg_q['h0BC / 4][0];
+  assign pause_o        = reg_q['h0BC / 4][1];
   assign secret_o       = {reg_q['h06C / 4], reg_q['h068 / 4], reg_q['h064 / 4], reg_q['h060 / 4]};
 
   assign store_o.index_base = {2'b00, reg_q['h030 / 4]};
@@ -195,6 +202,15 @@ module csr
   );
 
   // ---------------------------------------------------------------- reads
+  about_t about_q;
+  logic about_told_q;  // flips with each
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) about_told_q <= 1'b0;
+    else if (about_valid_i) about_told_q <= !about_told_q;
+    if (!rst_ni) about_q <= '0;
+    else if (about_valid_i) about_q <= about_i;
+  end
+
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       read_q        <= '0;
@@ -212,6 +228,9 @@ module csr
         10'h001: s_axil_rdata <= Conns;
         10'h002: s_axil_rdata <= {30'b0, timers_i, idle_i};
         10'h003: s_axil_rdata <= {17'b0, conns_i};
+        10'h030: begin
+          s_axil_rdata <= {about_told_q, 13'b0, about_q.left, about_q.there, 2'b0, about_q.conn};
+        end
         default: begin
           if (raddr_q[9:4] == 6'b010000) s_axil_rdata <= count_more;
           else if (raddr_q[9:8] != 2'b00) s_axil_rdata <= '0;

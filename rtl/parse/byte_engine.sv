@@ -130,7 +130,7 @@ module byte_engine
     begins_q <= rst_ni && (start_i || again || proven);
     fresh_q  <= start_i;
     from_q   <= (again || proven) ? line_pos : from_i;
-    if (start_i) whole_q <= job_i.ctx.resp.all || in_text(job_i.ctx.mode, job_i.ctx.resp.form);
+    if (start_i) whole_q <= job_i.whole || in_text(job_i.ctx.mode, job_i.ctx.resp.form);
     else if (again) whole_q <= 1'b1;
     if (start_i || again) sure_q <= 1'b0;
     else if (proven) sure_q <= 1'b1;

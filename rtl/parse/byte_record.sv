@@ -74,12 +74,11 @@ module byte_record
     req.opaque   = (old_i || empty_i) ? ctx.opaque : line.opaque;
     req.chosen_no = (old_i || empty_i) ? ctx.chosen_no : line.chosen_no;
     if (job_i.host) begin
+      req.resp.met   = 1'b1;
       req.resp.three = job_i.host_three;
       req.resp.all   = job_i.host_all;
       req.db         = job_i.host_db;
     end
-    // Host software knows it once it has answered.
-    if (end_i && leaves_i.mode == MdHost) req.resp.met = 1'b1;
     req.klen     = line.klen;
     req.rx_ptr   = ctx.rx_ptr;
     if (old_i || empty_i) begin

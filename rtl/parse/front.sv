@@ -42,6 +42,11 @@ module front
   output logic    host_line_ready_o,
   input  line_t   host_line_i,
   input  logic    hold_i,
+  /// What peers that speak Redis' protocol may do: see session.
+  input  logic    guard_i,
+  input  logic    pause_i,
+  output logic    about_valid_o,
+  output about_t  about_o,
   /// Memory could not read bytes of this connection's job: see fetch.
   output logic    bad_valid_o,
   output conn_t   bad_conn_o,
@@ -114,6 +119,10 @@ module front
     .hpiece_ready_o,
     .hpiece_i,
     .hold_i,
+    .guard_i,
+    .pause_i,
+    .about_valid_o,
+    .about_o,
     .job_valid_o(tcp_valid),
     .job_ready_i(tcp_ready),
     .job_o      (tcp_job),

@@ -84,7 +84,7 @@ module lines
     placed.start.lane = job_i.udp ? 6'd8 : (job_i.len == '0) ? 6'd0 : job_i.ctx.rx_ptr[5:0];
     placed.stop       = placed.start + job_i.len;
     placed.plain      = job_i.udp ||
-        (!job_i.host && !job_i.ctx.cont && job_i.ctx.mode == MdLine && !job_i.ctx.resp.all);
+        (!job_i.host && !job_i.ctx.cont && job_i.ctx.mode == MdLine && !job_i.whole);
     stop1             = placed.stop - 14'd1;
   end
   assign job_ready_o = placed_ready;

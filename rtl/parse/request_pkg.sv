@@ -78,8 +78,9 @@ package request_pkg;
   typedef struct packed {
     logic       is;     // it is in that protocol: it came by that port
     logic       three;  // RESP3, for which it has asked
-    logic       met;    // host software has answered it before
-    logic       all;    // host software has asked for all that comes: gates run none of it
+    logic       met;    // host software has answered it
+    logic       all;    // gates run nothing that comes: host software has asked for all of it, or
+                        // strangers were not let in when the connection began
     resp_form_e form;
   } resp_t;
 
@@ -256,6 +257,7 @@ package request_pkg;
     db_t         host_db;    // and is in this database
     logic [9:0]  host_len;
     conn_t       conn;
+    logic        whole;      // gates run none of it: commands go to host software as they are
     logic [13:0] len;        // 0..JobBytes
     logic [31:0] tx_ptr;     // where the replies go; of a UDP job 1: over IPv6
     logic [16:0] tx_space;   // bytes free in the transmit ring from tx_ptr
@@ -408,6 +410,7 @@ package request_pkg;
     logic       begins;
     logic       more;     // it goes on with the next one of this connection
     logic       stranger; // nothing of this connection has been asked before
+    logic       all;      // see resp_t
     db_t        db;
     logic [7:0] len;
   } hreq_t;
@@ -421,7 +424,19 @@ package request_pkg;
     logic        three;      // see job_t, as what follows
     logic        all;
     db_t         db;
+    logic        about;      // no piece: host software asks whether there is this connection of
+                             // Redis' protocol
+    logic        kill;       // about: and has it closed
+    logic        stranger;   // about: one that it has not answered yet, else one that it has. So
+                             // it cannot mean one that has got the id of another since
   } hpiece_t;
+
+  /// The answer to that: whether there is; whether its peer will send no more.
+  typedef struct packed {
+    logic  left;
+    logic  there;
+    conn_t conn;
+  } about_t;
 
   /// A piece of reply text: `len` bytes from lane `start` of `data` on, lane 0 behind lane 63.
   /// Every job has at least one piece, which may be empty.

@@ -31,12 +31,20 @@ module session
   input  logic    done_valid_i,
   output logic    done_ready_o,
   input  done_t   done_i,
-  /// A piece of the host's answer waits; taken when its job is handed out.
+  /// A piece of the host's answer waits; taken when its job is handed out. Or a question about a
+  /// connection.
   input  logic    hpiece_valid_i,
   output logic    hpiece_ready_o,
   input  hpiece_t hpiece_i,
   /// The request port holds the store: only its connection has jobs, but for pieces of answers.
   input  logic    hold_i,
+  /// Of peers that speak Redis' protocol: gates run nothing of those that come from now on, until
+  /// host software lets them in; nor any command in jobs from now on.
+  input  logic    guard_i,
+  input  logic    pause_i,
+  /// The answer to a question.
+  output logic    about_valid_o,
+  output about_t  about_o,
   /// Jobs.
   output logic    job_valid_o,
   input  logic    job_ready_i,
@@ -70,6 +78,7 @@ module session
     logic        open;
     logic        closed;    // nothing more comes: only waits for what is in flight
     logic        fin;       // the peer sends no more
+    logic        killed;    // no job begins any more
     logic        closing;   // FIN ordered
     logic        busy;      // a job is on its way
     logic        queued;    // in the ready queue
@@ -242,6 +251,7 @@ module session
         act_ctx_q        <= '0;
         act_ctx_q.rx_ptr <= read_ev_q.rx_ptr;
         act_ctx_q.resp.is <= read_ev_q.redis;
+        act_ctx_q.resp.all <= read_ev_q.redis && guard_i && !read_host_q;
       end
       // The request port says with each packet what it speaks.
       if (read_op_q == OpEvent && read_host_q) begin
@@ -252,15 +262,16 @@ module session
     end
   end
 
-  logic quit, live, host, wanted, room, startable, issue, issue_piece, enqueue;
-  logic finish, discard, release_id, app_push;
+  logic quit, live, host, awaited, wanted, room, startable, issue, issue_piece, enqueue;
+  logic about, ends, finish, discard, release_id, app_push;
   rec_t act_rec_d;
   app_t app_d;
   always_comb begin
     act_rec_d = act_rec_q;
-    quit      = act_rec_q.mode inside {MdQuit, MdAbort} || act_rec_q.closing;
+    quit      = act_rec_q.mode inside {MdQuit, MdAbort} || act_rec_q.killed || act_rec_q.closing;
     live      = act_rec_q.open && !act_rec_q.closed && !quit;
     host      = act_rec_q.mode == MdHost;
+    awaited   = host && !act_rec_q.rem[0];
     wanted    = act_rec_q.cont || (host ? act_rec_q.rem[0] : act_avail_q >= 32'(act_need_q));
     room      = act_used_q <= 32'(RingBytes - (act_rec_q.cont || host ? TxRoomCont : TxRoom));
     startable = live && !act_rec_q.busy && wanted && room;
@@ -268,7 +279,9 @@ module session
     issue       = act_may_q && startable;
     // A piece was asked for when there was room for it, so it never waits for the client: those
     // behind it are other connections'. A dead connection takes it, too.
-    issue_piece = act_op_q == OpPiece && !act_rec_q.busy;
+    issue_piece = act_op_q == OpPiece && !act_rec_q.busy && !act_piece_q.about;
+    // Not while a piece becomes replies, with which it is known that host software has answered.
+    about       = act_op_q == OpPiece && !(act_rec_q.busy && host) && act_piece_q.about;
     enqueue     = startable && !issue && !act_rec_q.queued;
     finish      = live && act_rec_q.fin && !act_rec_q.busy && !wanted && !host && !act_rec_q.queued;
     discard     = act_rec_q.open && !act_rec_q.closed && quit && act_data_q && !act_rec_q.busy;
@@ -277,12 +290,21 @@ module session
 
     if (issue || issue_piece) act_rec_d.busy = 1'b1;
     if (enqueue) act_rec_d.queued = 1'b1;
-    if (finish || (act_op_q == OpDone && act_rec_q.mode == MdQuit)) act_rec_d.closing = 1'b1;
+    about_o.conn  = act_conn_q;
+    about_o.left  = act_rec_q.fin;
+    about_o.there = live && !act_host_q && act_ctx_q.resp.is &&
+                    act_ctx_q.resp.met == !act_piece_q.stranger;
+    if (about && about_o.there && act_piece_q.kill) act_rec_d.killed = 1'b1;
+    // The piece that it waits for has to come first, be it for nobody.
+    ends = act_rec_d.killed && !act_rec_q.closing && !act_rec_q.busy && !awaited;
+    if (ends || finish || (act_op_q == OpDone && act_rec_q.mode == MdQuit)) begin
+      act_rec_d.closing = 1'b1;
+    end
     // What comes after the last request is read and forgotten.
     if (act_rec_d.closing && !act_rec_d.busy) act_rec_d.rx_ptr = act_rec_q.rx_end;
     if (release_id) act_rec_d = '0;
 
-    app_push         = act_op_q == OpDone || finish || discard || release_id;
+    app_push         = act_op_q == OpDone || ends || finish || discard || release_id;
     app_d.conn       = act_conn_q;
     app_d.rx_ptr     = act_rec_d.rx_ptr;
     app_d.tx_ptr     = act_rec_q.tx_ptr;
@@ -291,7 +313,8 @@ module session
     app_d.release_id = release_id;
   end
 
-  assign hpiece_ready_o = act_valid_q && issue_piece;
+  assign hpiece_ready_o = act_valid_q && (issue_piece || about);
+  assign about_valid_o  = act_valid_q && about;
   assign close_o = act_valid_q && act_rec_d.closing && !act_rec_q.closing && !release_id;
 
   always_ff @(posedge clk_i) begin
@@ -301,7 +324,7 @@ module session
       clear_conn_q    <= '0;
     end else begin
       // The job that asked for it is not done yet; that is the next event of its connection.
-      if (act_valid_q && act_op_q == OpPiece) piece_blocked_q <= !issue_piece;
+      if (act_valid_q && act_op_q == OpPiece) piece_blocked_q <= !issue_piece && !about;
       else if (act_valid_q && act_conn_q == hpiece_i.conn) piece_blocked_q <= 1'b0;
       if (clear_q) begin
         clear_conn_q <= clear_conn_q + 1'b1;
@@ -375,6 +398,7 @@ module session
     .host_i    (issue_piece),
     .conn_i    (act_conn_q),
     .ctx_i     (act_ctx_q),
+    .pause_i   (pause_i && act_ctx_q.resp.is && !act_host_q),
     .piece_i   (act_piece_q),
     .tx_ptr_i  (act_rec_q.tx_ptr),
     .used_i    (act_used_q[16:0]),

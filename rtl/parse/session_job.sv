@@ -15,6 +15,8 @@ module session_job
   /// taken, how many bytes have come.
   input  conn_t       conn_i,
   input  ctx_t        ctx_i,
+  /// Commands that begin now are for host software, whatever they are.
+  input  logic        pause_i,
   input  logic [31:0] tx_ptr_i,
   input  logic [16:0] used_i,
   input  logic [31:0] avail_i,
@@ -39,6 +41,7 @@ module session_job
       job_q.host_all   <= piece_i.all;
       job_q.host_db    <= piece_i.db;
       job_q.host_len   <= piece_i.len;
+      job_q.whole      <= ctx_i.resp.all || (pause_i && ctx_i.mode == MdLine && !ctx_i.cont);
       job_q.conn       <= conn_i;
       job_q.tx_ptr     <= tx_ptr_i;
       job_q.tx_space   <= 17'(RingBytes) - used_i;

@@ -62,8 +62,8 @@ module exception
       out_in.last = hkey_i.last;
     end else begin
       out_valid   = hreq_valid_i;
-      out_in.data = 512'({4'b0, hreq_i.db, 3'b0, hreq_i.begins, hreq_i.stranger, hreq_i.more,
-                          hreq_i.resp, hreq_i.udp, hreq_i.len, tag});
+      out_in.data = 512'({4'b0, hreq_i.db, 2'b0, hreq_i.all, hreq_i.begins, hreq_i.stranger,
+                          hreq_i.more, hreq_i.resp, hreq_i.udp, hreq_i.len, tag});
       out_in.keep = '1;
       out_in.last = bare;
     end
@@ -127,6 +127,9 @@ module exception
       piece_q.close       <= s_axis_exc_tdata[49];
       piece_q.three       <= s_axis_exc_tdata[50];
       piece_q.all         <= s_axis_exc_tdata[51];
+      piece_q.about       <= s_axis_exc_tdata[52];
+      piece_q.kill        <= s_axis_exc_tdata[53];
+      piece_q.stranger    <= s_axis_exc_tdata[54];
       piece_q.db          <= s_axis_exc_tdata[59:56];
       want_q              <= (length > PieceMax) ? PieceMax[9:6] :
           4'((length[9:0] + 10'd63) >> 6);
@@ -174,7 +177,7 @@ module exception
     .m_data_o (hpiece_o),
     .level_o  (unused_piece_level)
   );
-  assign piece_o = push_piece_q;
+  assign piece_o = push_piece_q && !piece_q.about;
   assign bad_o   = push_piece_q && (bad_q || short_piece);
   assign idle_o  = !hreq_valid_i && !text_q && !m_axis_exc_tvalid && !body_q && !push_piece_q;
 

@@ -399,6 +399,7 @@ module execute_act
           begins: op_i.req.resp.is && op_i.req.vlen == '0 && !op_i.req.key_stored,
           more: op_i.req.resp.is && !op_i.req.last_key && !op_i.req.key_stored,
           stranger: op_i.req.resp.is && !op_i.req.resp.met,
+          all: op_i.req.resp.all,
           db: op_i.req.db,
           len: op_i.req.klen
       };

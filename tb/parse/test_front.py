@@ -51,6 +51,7 @@ class Conn:
         self.leaves, self.most_leaves = 0, None  # what it gave to go on with that; with the last one it closes
         self.met = self.three = self.all = self.answered = 0
         self.wants_all = lambda answered: 0  # what the host asks for with its answers
+        self.answers = True    # the host does
         self.rx0 = random.getrandbits(32)
         self.tx0 = random.getrandbits(32)
         self.sent = 0          # bytes in the ring
@@ -108,6 +109,7 @@ class Bench:
         dut.now_i.value = T.now_t.pack({"ms": 1000 * NOW + 123, "second": 1000 * NOW})
         dut.rx_base_i.value = RX_BASE
         dut.hold_i.value = dut.host_rd_ready_i.value = dut.host_line_valid_i.value = 0
+        dut.guard_i.value = dut.pause_i.value = 0
         cocotb.start_soon(self.memory())
         cocotb.start_soon(self.host_ring())
         cocotb.start_soon(self.log())
@@ -262,6 +264,17 @@ class Bench:
             await edge
         if conn.fin:
             self.event("closed", number)
+
+    async def feed_on(self, number, size):
+        """More that its client sends, in pieces of `size`."""
+        conn = self.conns[number]
+        while conn.sent < len(conn.data):
+            n = min(size, len(conn.data) - conn.sent)
+            for i in range(conn.sent, conn.sent + n):
+                conn.ring[(conn.rx0 + i) % RING] = conn.data[i]
+            conn.sent += n
+            self.event("data", number)
+            await RisingEdge(self.dut.clk_i)
 
     def event(self, kind, number, *more):
         conn = self.conns[number]
@@ -438,7 +451,6 @@ class Bench:
             conn.abort = True
             ctx = {**(ctx or self.context(rec, "OpEnd", None)), "mode": T.MdAbort}
             cocotb.start_soon(self.bad_done())
-        conn.met |= int(conn.redis and ctx["mode"] == T.MdHost)
         if self.choose and ctx["mode"] == T.MdLine and not ctx.get("cont"):
             # As if the last request had chosen another one.
             ctx["db"] = conn.db = random.randrange(16)
@@ -463,7 +475,7 @@ class Bench:
         assert rec["resp"]["is"] == int(conn is not None and conn.redis)
         if rec["resp"]["is"]:
             if op == "OpHostData":
-                conn.three, conn.all = conn.piece["three"], conn.piece["all"]
+                conn.met, conn.three, conn.all = 1, conn.piece["three"], conn.piece["all"]
             told = rec["resp"]["met"], rec["resp"]["three"], rec["resp"]["all"]
             assert told == (conn.met, conn.three, conn.all), op
             form = "" if rec["reply"] == T.RpTooLong else name(rec["resp"]["form"], T.resp_form_e)
@@ -554,7 +566,8 @@ class Bench:
                 all_, db = conn.wants_all(conn.answered), random.getrandbits(4) if conn.redis else 0
                 conn.host.extend({"conn": rec["conn"], "len": random.randrange(513), "all": all_, "db": db,
                                   "final_piece": int(i == n - 1), "three": random.getrandbits(1)} for i in range(n))
-            self.pieces.put({"": conn.host[0]})
+            if conn.answers:
+                self.pieces.put({"": conn.host[0]})
         elif op == "OpHostData":
             assert conn.asked and conn.piece["len"] == rec["host_len"]
             conn.asked = False

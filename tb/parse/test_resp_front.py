@@ -10,7 +10,7 @@ from common import run, start, to_beats
 
 sys.path.insert(0, str(Path(__file__).parent))
 from resp_model import Resp, a_command, encode  # noqa: E402
-from test_front import HOST, ITEM_MAX, NOW, Bench, Conn, check, settle, streams  # noqa: E402
+from test_front import HOST, ITEM_MAX, NOW, Bench, Conn, T, check, settle, streams  # noqa: E402
 from text_model import Text  # noqa: E402
 
 JOB = 8192
@@ -68,6 +68,173 @@ async def all_for_the_host(dut):
     want = [("host", one) for one in commands[:many]] + Resp(ITEM_MAX, NOW).run(b"".join(commands[many:]))
     for number in range(4):
         check(bench.conns[number].ops, want)
+
+
+@cocotb.test()
+async def guarded(dut):
+    """Who begins while strangers are not let in has nothing run by gates before the host says so; whoever
+    was there before, memcached's clients and the request port are not concerned."""
+    commands = [encode(b"GET", b"a"), encode(b"ECHO", b"x" * 9000), b"PING\r\n", encode(b"SET", b"k", b"v" * 20000),
+                encode(b"SELECT", b"1"), encode(b"MGET", *[b"k"] * 100), encode(b"AUTH", b"x"), encode(b"RESET")]  # fmt: skip
+    data, text = b"".join(commands), b"get a\r\nset k 0 0 1\r\nx\r\n"
+    sizes = lambda: random.choice((5, 100, 1460, 5000))  # noqa: E731
+    await start(dut)
+    bench = Bench(dut, cut=0)
+    conns = {0: Conn(data, redis=True), 1: Conn(data, redis=True), 2: Conn(data, redis=True), 3: Conn(text), HOST: Conn(data, redis=True)}
+    for number in (1, 2):
+        # Until it has had the fifth answer; for ever.
+        conns[number].wants_all = lambda answered, number=number: int(number == 2 or answered < 5)
+    cocotb.start_soon(bench.feed(0, conns[0], sizes))
+    # It is open then, and the host has not heard of it.
+    while not conns[0].sent:
+        await RisingEdge(dut.clk_i)
+    await ClockCycles(dut.clk_i, 50)
+    dut.guard_i.value = 1
+    for number in (1, 2, 3, HOST):
+        conns[number].all = int(number in (1, 2))
+        cocotb.start_soon(bench.feed(number, conns[number], sizes))
+    await settle(dut, bench)
+    for number, hosted in ((0, 0), (1, 5), (2, len(commands)), (HOST, 0)):
+        want = [("host", one) for one in commands[:hosted]]
+        check(conns[number].ops, want + Resp(ITEM_MAX, NOW).run(b"".join(commands[hosted:])))
+    check(conns[3].ops, Text(ITEM_MAX, NOW).run(text))
+
+
+@cocotb.test()
+async def paused(dut):
+    """In a pause each command is the host's, but for what has begun; then gates run them again. memcached's
+    clients and the request port go on."""
+    one = lambda: random.choice([encode(b"GET", b"a"), encode(b"SET", b"k", b"v" * random.randrange(300)), encode(b"INCR", b"n"),
+                                 encode(b"MGET", b"a", b"b"), encode(b"ECHO", b"x"), encode(b"MSET", b"a", b"b")])  # fmt: skip
+    streams_ = [[one() for _ in range(60)] for _ in range(5)]
+    long = encode(b"SET", b"k", b"v" * 20000) + encode(b"MGET", *[b"k" * 100] * 500)
+    text = b"get a\r\n" * 200
+    await start(dut)
+    bench = Bench(dut, cut=0, long_value=0)
+    numbers = (0, 1, 2, 3, HOST)
+    for number, stream in zip(numbers, streams_, strict=True):
+        data = (b"" if number else long) + b"".join(stream)
+        conn = Conn(data, redis=True)
+        cocotb.start_soon(bench.feed(number, conn, lambda: random.choice((5, 100, 400))))
+    cocotb.start_soon(bench.feed(7, Conn(text), lambda: 50))
+    # The first command has begun, and does not become text midway.
+    while 0 not in bench.conns or not bench.conns[0].used:
+        await RisingEdge(dut.clk_i)
+    for _ in range(12):
+        dut.pause_i.value = 1
+        await ClockCycles(dut.clk_i, random.randrange(20, 2000))
+        dut.pause_i.value = 0
+        await ClockCycles(dut.clk_i, random.randrange(20, 500))
+    await settle(dut, bench)
+    left = 0
+    for number, stream in zip(numbers, streams_, strict=True):
+        ops = list(bench.conns[number].ops)
+        if number == 0:
+            want = Resp(ITEM_MAX, NOW).run(long[: long.index(b"*501")])
+            check(ops[: len(want)], want)
+            ops = ops[len(want) :]
+            stream = [long[long.index(b"*501") :], *stream]
+        for command in stream:
+            want = Resp(ITEM_MAX, NOW).run(command)
+            if ops[0] == ("host", command):
+                left += want != [ops[0]]
+                assert number != HOST or want == [ops[0]]
+                ops.pop(0)
+            else:
+                check(ops[: len(want)], want)
+                ops = ops[len(want) :]
+        assert not ops
+    check(bench.conns[7].ops, Text(ITEM_MAX, NOW).run(text))
+    assert left > 5
+
+
+@cocotb.test()
+async def asked_about(dut):
+    """The host asks which connections there are, and has some closed: those it means, once all that was asked
+    for before is done, and whoever has an id of another one since is not meant."""
+    await start(dut)
+    bench, edge, told = Bench(dut, cut=0), RisingEdge(dut.clk_i), []
+
+    async def listen():
+        while True:
+            await edge
+            if dut.about_valid_o.value:
+                about = T.about_t.unpack(int(dut.about_o.value))
+                told.append((about["conn"], about["there"]))
+
+    cocotb.start_soon(listen())
+
+    async def ask(number, kill=0, stranger=0):
+        count = len(told)
+        bench.pieces.put({"": {"conn": number, "about": 1, "kill": kill, "stranger": stranger}})
+        while len(told) == count:
+            await edge
+        assert told[-1][0] == number
+        return told[-1][1]
+
+    # Of five: one that never asked, one that was answered, one of memcached's, one whose answer has not come,
+    # and one that was left in the middle of an answer.
+    quiet, met, text, waits, slow = (Conn(b"", fin=False, redis=n != 2) for n in range(5))
+    quiet.data, text.data = encode(b"GET", b"a") * 20, b"get a\r\n"
+    met.data = waits.data = slow.data = encode(b"ECHO", b"x") + encode(b"GET", b"b")
+    waits.answers = False
+    for number, conn in enumerate((quiet, met, text, waits, slow)):
+        cocotb.start_soon(bench.feed(number, conn, lambda: 1000))
+    for _ in range(20_000):
+        if len(met.ops) == 2 and text.ops and len(slow.ops) == 2 and len(quiet.ops) == 20 and waits.ops:
+            break
+        await edge
+    else:
+        raise AssertionError([len(c.ops) for c in (quiet, met, text, waits, slow)])
+    await ClockCycles(dut.clk_i, 100)
+    assert [await ask(n, stranger=1) for n in (0, 1, 2, 3, 4, 9)] == [1, 0, 0, 1, 0, 0]
+    assert [await ask(n) for n in (0, 1, 2, 3, 4, 9)] == [0, 1, 0, 0, 1, 0]
+    # Who is not meant is not closed; nor is the request port.
+    assert [await ask(n, kill=1) for n in (0, 2, 3, 9, HOST)] == [0] * 5
+    assert await ask(1, kill=1, stranger=1) == 0
+    await ClockCycles(dut.clk_i, 100)
+    assert not any(conn.closed for conn in (quiet, met, text, waits, slow))
+    assert await ask(1, kill=1) == 1 and await ask(0, kill=1, stranger=1) == 1
+    # The answer comes first, and all that follows it is dropped.
+    assert await ask(3, kill=1, stranger=1) == 1
+    await ClockCycles(dut.clk_i, 200)
+    assert met.closed and quiet.closed and not waits.closed and not slow.closed
+    assert [await ask(n, stranger=s) for n in (0, 1, 3) for s in (0, 1)] == [0] * 6
+    bench.pieces.put({"": waits.host[0]})
+    await settle(dut, bench)
+    assert waits.closed and len(waits.ops) == 1
+    # Right behind the first answer.
+    fresh = Conn(encode(b"ECHO", b"x"), fin=False, redis=True)
+    fresh.answers = False
+    cocotb.start_soon(bench.feed(6, fresh, lambda: 1000))
+    while not fresh.ops:
+        await edge
+    for _ in range(20):
+        # Then a piece is awaited.
+        await edge
+    fresh.host[0]["final_piece"] = 1
+    bench.pieces.put({"": fresh.host[0]})
+    assert await ask(6) == 1
+    # Behind many requests in one go, of which none is lost in the middle.
+    slow.data += encode(b"GET", b"b") * 2500
+    cocotb.start_soon(bench.feed_on(4, 3000))
+    while len(slow.ops) < 60:
+        await edge
+    assert await ask(4, kill=1) == 1
+    await settle(dut, bench)
+    assert slow.closed and 60 <= len(slow.ops) < 2502
+    # What comes afterwards is read and forgotten.
+    for number in (0, 1, 3, 4):
+        bench.event("closed", number)
+    await settle(dut, bench)
+    assert all(conn.released for conn in (quiet, met, waits, slow)) and not text.released
+    # Another one has its id.
+    again = Conn(encode(b"GET", b"b"), fin=False, redis=True)
+    cocotb.start_soon(bench.feed(1, again, lambda: 1000))
+    await settle(dut, bench)
+    assert await ask(1, kill=1) == 0
+    await settle(dut, bench)
+    assert not again.closed and await ask(1, stranger=1) == 1
 
 
 @cocotb.test()

@@ -275,13 +275,15 @@ class Model:
 
     def host_piece(self, text, conn=None):
         conn = random.getrandbits(14) if conn is None else conn
-        final, close, three, all_, db = *(random.getrandbits(1) for _ in range(4)), random.getrandbits(4)
+        final, close, three, all_, about, kill, stranger = (random.getrandbits(1) for _ in range(7))
+        db = random.getrandbits(4)
         head = conn | random.getrandbits(1) << 31 | len(text) << 32
-        head |= final << 48 | close << 49 | three << 50 | all_ << 51 | db << 56
+        head |= final << 48 | close << 49 | three << 50 | all_ << 51 | about << 52
+        head |= kill << 53 | stranger << 54 | db << 56
         beats = [head | random.getrandbits(400) << 100]
         self.host.append(beats + ([b["data"] for b in to_beats(text)] if text else []))
         self.hpieces.append({"conn": conn, "len": len(text), "final_piece": final, "close": close, "three": three,
-                             "all": all_, "db": db})
+                             "all": all_, "db": db, "about": about, "kill": kill, "stranger": stranger})
         return {"kind": T.RsHostData, "host_len": len(text)}, text
 
     def job(self, records, udp=False, conn=None, end=None, six=None):
@@ -620,9 +622,9 @@ async def exception_queue(dut):
     texts = []
     for size in (0, 1, 63, 64, 65, 128, 250, *(random.randrange(1, 251) for _ in range(30))):
         conn, udp, text = random.getrandbits(14), random.getrandbits(1), random.randbytes(size)
-        flags, db = random.getrandbits(4), random.getrandbits(4)
+        flags, db = random.getrandbits(5), random.getrandbits(4)
         texts.append((conn, udp, flags | db << 7, text))
-        named = {name: flags >> i & 1 for i, name in enumerate(("resp", "more", "stranger", "begins"))}
+        named = {name: flags >> i & 1 for i, name in enumerate(("resp", "more", "stranger", "begins", "all"))}
         bench.hreq.put({"": {"conn": conn, "udp": udp, "len": size, "db": db, **named}})
         bench.hkey.put(*({"": b} for b in to_beats(text)[:size]))  # none without text
     bad = 0
