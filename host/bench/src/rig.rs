@@ -67,6 +67,7 @@ impl Rig {
             mtu: 1500,
             item_max: 1 << 20,
             max_conns: conns,
+            guard: false,
             time_wait_ms: 1000,
             keep_alive_seconds: 300,
             idle_seconds: 0,

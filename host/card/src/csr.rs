@@ -25,6 +25,17 @@ pub const REDIS_PORT: u32 = 0x0B0;
 pub const HOLD_MAX: u32 = 0x0B4;
 /// Bit 0: entries of the index move from even buckets to odd ones only.
 pub const ONE_WAY: u32 = 0x0B8;
+/// How the card treats Redis' clients: bits `GUARD` and `PAUSE`.
+pub const REDIS_CLIENTS: u32 = 0x0BC;
+/// Gates run nothing of those that come from now on, until host software lets them in.
+pub const GUARD: u32 = 1 << 0;
+/// Gates run no command of theirs.
+pub const PAUSE: u32 = 1 << 1;
+/// The answer to the last question about a connection: bit 31 flips with each; `THERE`: there is
+/// that one; `LEFT`: its client will send no more.
+pub const ABOUT: u32 = 0x0C0;
+pub const THERE: u32 = 1 << 16;
+pub const LEFT: u32 = 1 << 17;
 /// 0: UDP off.
 pub const UDP_PORT: u32 = 0x028;
 /// Largest IP packet the card sends.

@@ -100,6 +100,8 @@ pub struct Settings {
     pub tcp_port: u16,
     /// Of Redis' protocol; 0: off.
     pub redis_port: u16,
+    /// Redis' clients have to be let in.
+    pub guard: bool,
     /// 0: UDP off.
     pub udp_port: u16,
     pub mtu: u16,
@@ -137,6 +139,7 @@ pub fn init(card: &mut dyn Card, set: &Settings, seeds: &Seeds) -> Result<(), Ca
         (csr::IP, u32::from(set.ip)),
         (csr::TCP_PORT, u32::from(set.tcp_port)),
         (csr::REDIS_PORT, u32::from(set.redis_port)),
+        (csr::REDIS_CLIENTS, if set.guard { csr::GUARD } else { 0 }),
         (csr::UDP_PORT, u32::from(set.udp_port)),
         (csr::HOLD_MAX, HOLD_CLOCKS),
         (csr::MTU, u32::from(set.mtu)),

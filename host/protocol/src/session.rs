@@ -94,8 +94,8 @@ impl Session {
         matches!(&self.spoken, Spoken::Redis(client) if client.resp3)
     }
 
-    /// Every request is for this program, be it of those that a card runs: a transaction is open, or replies are not
-    /// sent.
+    /// Every request is for this program, be it of those that a card runs: a transaction is open,
+    /// replies are not sent, or it was not let in.
     pub fn wants_all(&self) -> bool {
         matches!(&self.spoken, Spoken::Redis(client) if client.wants_all())
     }

@@ -122,6 +122,10 @@ pub struct ServeArgs {
     /// FILE.redis.
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     pub redis_port: u16,
+    /// Redis clients must give this password; memcached's need none. Whoever may list processes
+    /// sees it.
+    #[arg(long, value_name = "PASSWORD")]
+    pub requirepass: Option<String>,
     /// UDP port; 0 is off. Over UDP the sender's address may be a lie: with one small datagram
     /// anybody can have the server send up to 1.4 MB to somebody else (amplification).
     #[arg(short = 'U', long, default_value_t = 0)]
@@ -166,6 +170,11 @@ impl ServeArgs {
     /// Seconds of silence before a client's host is asked whether it is still there.
     pub fn keep_alive(&self) -> Option<u16> {
         (self.tcp_keepalive > 0).then_some(self.tcp_keepalive)
+    }
+
+    /// What Redis' clients must give; an empty one is none.
+    pub fn password(&self) -> &[u8] {
+        self.requirepass.as_deref().unwrap_or_default().as_bytes()
     }
 
     /// Whether UDP may be served on such an address.
@@ -249,9 +258,6 @@ pub struct SoftArgs {
     /// Let Redis clients use DEBUG.
     #[arg(long)]
     pub enable_debug_command: bool,
-    /// Redis clients must give this password. Whoever may list processes sees it.
-    #[arg(long, value_name = "PASSWORD")]
-    pub requirepass: Option<String>,
     /// Listen on this UNIX domain socket, and on nothing else.
     #[arg(short = 's', long, value_name = "FILE")]
     pub unix_socket: Option<PathBuf>,
@@ -380,6 +386,7 @@ mod tests {
         "user",
         "pidfile",
         "redis_port",
+        "requirepass",
         "enable_coredumps",
         "slab_growth_factor",
         "delimiter",

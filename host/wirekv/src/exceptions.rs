@@ -17,6 +17,10 @@ const FINAL: u8 = 1;
 const CLOSE: u8 = 2;
 const RESP3: u8 = 4;
 const ALL: u8 = 8;
+// A question about a connection.
+const ABOUT: u8 = 16;
+const KILL: u8 = 32;
+const STRANGER: u8 = 64;
 /// Of the request port's connection.
 const PORT_TAG: Tag = [0xff, 0x3f, 0, 0];
 
@@ -37,6 +41,8 @@ pub struct Request<'a> {
     pub stranger: bool,
     /// The command begins.
     pub begins: bool,
+    /// Gates run nothing of the connection.
+    pub all: bool,
     /// The database that the connection is in.
     pub db: u8,
 }
@@ -63,6 +69,7 @@ impl Request<'_> {
             more: head[5] & 4 != 0,
             stranger: head[5] & 8 != 0,
             begins: head[5] & 16 != 0,
+            all: head[5] & 32 != 0,
             db: head[6] & 15,
         })
     }
@@ -132,6 +139,15 @@ impl Answers {
         }
         packet
     }
+}
+
+/// Asks whether there is a connection; `stranger`: one that had no answer yet, else one that had.
+/// `kill`: it is closed then.
+pub fn question(tag: Tag, stranger: bool, kill: bool) -> Vec<u8> {
+    let mut packet = vec![0; BEAT];
+    packet[..4].copy_from_slice(&tag);
+    packet[6] = ABOUT | (kill as u8 * KILL) | (stranger as u8 * STRANGER);
+    packet
 }
 
 /// Whether a request is the request port's own, which gates do not know; and what is said to that.

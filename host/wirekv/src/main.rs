@@ -1,6 +1,7 @@
 //! `wirekv serve` answers memcached clients with one of the bodies; `wirekv load` measures such a server.
 
 mod args;
+mod clients;
 mod exceptions;
 mod extended;
 mod items;

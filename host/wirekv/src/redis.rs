@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
-use wirekv_card::Card;
+use wirekv_card::{Card, CardError};
 use wirekv_protocol::redis::{Client, Common, Error, Facts, Key, Shown};
 use wirekv_protocol::store::{Config, Store};
 use wirekv_protocol::{Counters, Engine, Next, Out, Parse, Server, Session, Settings, Told};
 
 use crate::args::ServeArgs;
+use crate::clients::{Clients, Known, Question, Rules};
 use crate::exceptions::{Context, Request, Tag};
 use crate::items::Items;
 
@@ -39,14 +40,21 @@ struct Conn {
     /// What the session has to wait with, and said before it.
     request: Option<wirekv_protocol::Request>,
     said: Vec<u8>,
-    /// It has lost its place: nothing is kept of it, and it is closed when it next asks for something.
+    /// It was told to end: nothing is kept of it, and it is closed if it still asks for something.
     lost: bool,
+    /// It was answered, as the card has it, too.
+    met: bool,
+    /// It has asked for nothing: the card told of it.
+    silent: bool,
 }
 
 impl Conn {
-    fn new(shown: Arc<Shown>, common: &Arc<Common>) -> Conn {
+    /// `let_in`: it began when no password was asked for, or has told it.
+    fn new(shown: Arc<Shown>, common: &Common, let_in: bool) -> Conn {
+        let mut client = Client::shown_as(shown.clone(), common);
+        client.authenticated = let_in;
         Conn {
-            session: Session::redis(Client::shown_as(shown.clone(), common)),
+            session: Session::redis(client),
             shown,
             text: Vec::new(),
             within: false,
@@ -55,7 +63,13 @@ impl Conn {
             request: None,
             said: Vec::new(),
             lost: false,
+            met: false,
+            silent: false,
         }
+    }
+
+    fn question(&self, tag: Tag) -> Question {
+        Question { tag, stranger: !self.met }
     }
 
     fn may_go_on(&self, engine: &Engine) -> bool {
@@ -68,9 +82,8 @@ pub struct Redis {
     conns: HashMap<Tag, Conn>,
     /// Those whose commands have to wait, the first one at the front.
     waiting: Vec<Tag>,
-    /// Connections are numbered.
-    last: u64,
     host: Host,
+    rules: Rules,
     pub items: Items,
     start: Instant,
 }
@@ -93,7 +106,7 @@ impl Redis {
             item_max: args.max_item_size as usize,
             elsewhere: true,
             place_ms: PLACE_MS,
-            redis: Arc::new(Common::new(b"", false)),
+            redis: Arc::new(Common::new(args.password(), false)),
             ..Settings::default()
         };
         let facts = Facts {
@@ -106,13 +119,15 @@ impl Redis {
             evicts: true,
             ..Facts::default()
         };
+        let rules = Rules::new(&settings.redis);
+        let clients = Clients::new(facts.bind.clone());
         let engine = Engine::new(store.local(), Arc::new(settings));
         Ok(Redis {
             engine,
             conns: HashMap::new(),
-            last: 0,
             waiting: Vec::new(),
-            host: Host { facts, shown: Vec::new(), killed: false },
+            host: Host { facts, clients, killed: false },
+            rules,
             items: Items::new(index_bits),
             start: Instant::now(),
         })
@@ -136,17 +151,17 @@ impl Redis {
     /// A command, or a part of it; or, without text, the wish to send more of it. The answer when it is whole, and to
     /// that wish, unless there is something to wait for.
     pub fn take(&mut self, request: &Request<'_>, card: &mut dyn Card) -> Option<Answer> {
+        let tag = request.tag;
+        let mut told = None;
         if request.stranger && request.begins {
-            self.conns.remove(&request.tag);
+            // Another one had its tag, if it was not told of.
+            let before = self.conns.remove(&tag).filter(|conn| conn.silent && !conn.lost);
+            told = before.map(|conn| conn.shown);
         }
-        let common = &self.engine.settings.redis;
-        let (last, facts) = (&mut self.last, &self.host.facts);
-        let conn = self.conns.entry(request.tag).or_insert_with(|| {
-            *last += 1;
-            // Who it is, only the card knows.
-            let address = format!("card:{}", u32::from_le_bytes(request.tag) & 0x3fff);
-            Conn::new(Arc::new(Shown::new(*last, address, facts.bind.clone(), false, 0)), common)
-        });
+        let (clients, common) = (&mut self.host.clients, &self.engine.settings.redis);
+        // Whoever gates run something of has been let in.
+        let new = || Conn::new(told.unwrap_or_else(|| clients.meet(tag)), common, !request.all);
+        let conn = self.conns.entry(tag).or_insert_with(new);
         (conn.within, conn.came) = (true, Instant::now());
         if !conn.lost {
             conn.text.extend_from_slice(request.text);
@@ -156,7 +171,7 @@ impl Redis {
             return None;
         }
         conn.whole = !request.text.is_empty();
-        self.work(request.tag, card)
+        self.work(tag, card)
     }
 
     /// Those whose commands have to wait.
@@ -178,39 +193,74 @@ impl Redis {
     pub fn patience(&self, nap: Duration) -> Duration {
         match self.waiting.is_empty() {
             false => nap,
+            true if self.engine.settings.redis.pause.is_set() => nap,
             true if self.conns.values().any(|conn| conn.within) => FORGOTTEN / 100,
             true => Duration::MAX,
         }
     }
 
-    /// What connections have begun and left is not kept for ever.
-    pub fn forget(&mut self, now: Instant) {
-        let waiting = &self.waiting;
-        let left = self.conns.iter().filter(|(tag, conn)| {
+    /// What connections have begun and left is not kept for ever; who waits may be gone.
+    pub fn forget(&mut self, now: Instant, card: &mut dyn Card) {
+        for (tag, conn) in &self.conns {
             let silent = now.saturating_duration_since(conn.came);
-            conn.within && silent > FORGOTTEN && !waiting.contains(tag)
-        });
-        left.for_each(|(_, conn)| conn.shown.kill());
-        self.bury();
+            let left = match self.waiting.contains(tag) {
+                true => !conn.question(*tag).waits(card),
+                false => conn.within && silent > FORGOTTEN,
+            };
+            if left {
+                conn.shown.kill();
+            }
+        }
+        self.bury(card);
     }
 
-    /// Takes from those that were killed what they have. Who waits is told so first.
-    fn bury(&mut self) {
+    /// Takes from those that were killed what they have, and has them closed. Who waits is told so
+    /// first.
+    fn bury(&mut self, card: &mut dyn Card) {
         let common = &self.engine.settings.redis;
         for (tag, conn) in &mut self.conns {
             if conn.shown.is_killed() && !conn.lost && !self.waiting.contains(tag) {
-                *conn = Conn { lost: true, ..Conn::new(conn.shown.clone(), common) };
+                conn.question(*tag).kill(card);
+                let (lost, met, shown) = (true, conn.met, conn.shown.clone());
+                *conn = Conn { lost, met, ..Conn::new(shown, common, false) };
             }
         }
     }
 
+    /// Which connections there are, the card may have told.
+    fn settle(&mut self) {
+        let common = &self.engine.settings.redis;
+        for Known { tag, shown, new, gone, .. } in self.host.clients.end() {
+            if gone && self.waiting.contains(&tag) {
+                // The card has not given its tag away: that goes with the answer.
+                shown.kill();
+            } else if gone {
+                self.conns.remove(&tag);
+            } else if new {
+                // When it asks for something it comes out whether it was let in.
+                let conn = Conn { silent: true, ..Conn::new(shown, common, false) };
+                self.conns.insert(tag, conn);
+            }
+        }
+    }
+
+    /// The card is to know what has changed before anybody hears of it.
+    pub fn rule(&mut self, card: &mut dyn Card) -> Result<(), CardError> {
+        self.rules.tell(card, &self.engine.settings.redis)
+    }
+
     /// What has come of a command, up to its end or as far as it goes.
     fn work(&mut self, tag: Tag, card: &mut dyn Card) -> Option<Answer> {
-        self.host.shown = self.conns.values().map(|conn| conn.shown.clone()).collect();
+        let waiting = &self.waiting;
+        let known = |(tag, conn): (&Tag, &Conn)| {
+            Known::new(*tag, conn.shown.clone(), conn.met, waiting.contains(tag))
+        };
+        self.host.clients.begin(tag, self.conns.iter().map(known));
         let conn = self.conns.get_mut(&tag).expect("it is there");
         let clock = CLOCK_START + self.start.elapsed();
         self.engine.local.store().set_clock(clock.as_millis() as u64);
-        let mut serving = Serving { host: &mut self.host, items: &mut self.items, card };
+        let mut serving =
+            Serving { host: &mut self.host, items: &mut self.items, card: &mut *card };
         let done = match conn.shown.is_killed() {
             true => Some(true),
             false => run(conn, &mut self.engine, &mut serving),
@@ -219,11 +269,12 @@ impl Redis {
         match &answer {
             None => self.waiting.push(tag),
             Some(answer) if answer.closes => drop(self.conns.remove(&tag)),
-            Some(_) => conn.within = !conn.whole,
+            Some(_) => (conn.within, conn.met) = (!conn.whole, true),
         }
         self.items.unwatch(&self.engine);
+        self.settle();
         if std::mem::take(&mut self.host.killed) {
-            self.bury();
+            self.bury(card);
         }
         answer
     }
@@ -276,8 +327,8 @@ fn run(conn: &mut Conn, engine: &mut Engine, host: &mut dyn Server) -> Option<bo
 /// The rest of this program, as commands see it.
 struct Host {
     facts: Facts,
-    shown: Vec<Arc<Shown>>,
-    /// A connection was told to give back what it keeps.
+    clients: Clients,
+    /// A connection was told to end.
     killed: bool,
 }
 
@@ -300,7 +351,7 @@ impl Server for Serving<'_> {
     }
 
     fn connections(&mut self) -> Vec<Arc<Shown>> {
-        self.host.shown.clone()
+        self.host.clients.list(self.card)
     }
 
     fn wake(&mut self) {
@@ -345,19 +396,28 @@ impl Server for Serving<'_> {
 mod tests {
     use super::*;
     use clap::Parser;
-    use wirekv_card::{CardError, Port};
+    use wirekv_card::{csr, Port};
 
-    /// It does nothing.
-    struct NoCard;
+    /// It remembers what is written to the register for clients; all that it is asked about are there.
+    #[derive(Default)]
+    struct Silent {
+        written: Vec<u32>,
+        questions: u32,
+    }
 
-    impl Card for NoCard {
-        fn read_csr(&mut self, _: u32) -> Result<u32, CardError> {
-            Ok(0)
+    impl Card for Silent {
+        fn read_csr(&mut self, addr: u32) -> Result<u32, CardError> {
+            Ok(if addr == csr::ABOUT { self.questions << 31 | csr::THERE } else { 0 })
         }
-        fn write_csr(&mut self, _: u32, _: u32) -> Result<(), CardError> {
+        fn write_csr(&mut self, addr: u32, value: u32) -> Result<(), CardError> {
+            if addr == csr::REDIS_CLIENTS {
+                self.written.push(value);
+            }
             Ok(())
         }
-        fn send(&mut self, _: Port, _: &[u8]) {}
+        fn send(&mut self, _: Port, packet: &[u8]) {
+            self.questions += u32::from(packet[6] >> 4 & 1);
+        }
         fn backlog(&self, _: Port) -> usize {
             0
         }
@@ -388,6 +448,7 @@ mod tests {
             more: false,
             stranger: false,
             begins: true,
+            all: false,
             db: 0,
         }
     }
@@ -395,7 +456,8 @@ mod tests {
     #[test]
     fn what_needs_no_items() {
         let mut redis = redis();
-        let mut says = |tag, text: &[u8]| redis.take(&asks(tag, text), &mut NoCard).unwrap().text;
+        let mut says =
+            |tag, text: &[u8]| redis.take(&asks(tag, text), &mut Silent::default()).unwrap().text;
         assert_eq!(says([1; 4], b"*2\r\n$4\r\nECHO\r\n$2\r\nhi\r\n"), b"$2\r\nhi\r\n");
         assert_eq!(says([1; 4], b"PING hallo\r\n"), b"$5\r\nhallo\r\n");
         assert_eq!(says([1; 4], b"\r\n"), b"");
@@ -408,18 +470,20 @@ mod tests {
     fn what_is_not_there() {
         let mut redis = redis();
         for line in ["SWAPDB 0 1\r\n", "OBJECT FREQ k\r\n", "GET \"\"\r\n"] {
-            let answer = redis.take(&asks([1; 4], line.as_bytes()), &mut NoCard).unwrap();
+            let answer =
+                redis.take(&asks([1; 4], line.as_bytes()), &mut Silent::default()).unwrap();
             let text = String::from_utf8(answer.text).unwrap();
             assert!(text.starts_with("-ERR ") && text.contains("--body sim"), "{line}: {text}");
         }
-        let answer = redis.take(&asks([1; 4], b"SELECT 0\r\n"), &mut NoCard).unwrap();
+        let answer = redis.take(&asks([1; 4], b"SELECT 0\r\n"), &mut Silent::default()).unwrap();
         assert_eq!(answer.text, b"+OK\r\n");
-        let answer = redis.take(&asks([1; 4], b"RENAME a b\r\n"), &mut NoCard).unwrap();
+        let answer = redis.take(&asks([1; 4], b"RENAME a b\r\n"), &mut Silent::default()).unwrap();
         assert!(answer.text.starts_with(b"-ERR the card"));
         for line in
             ["KEYS *\r\n", "FLUSHALL ASYNC\r\n", "DBSIZE\r\n", "SCAN 0\r\n", "RANDOMKEY\r\n"]
         {
-            let answer = redis.take(&asks([1; 4], line.as_bytes()), &mut NoCard).unwrap();
+            let answer =
+                redis.take(&asks([1; 4], line.as_bytes()), &mut Silent::default()).unwrap();
             assert!(answer.text.starts_with(b"-ERR the card"), "{line}");
         }
     }
@@ -429,7 +493,7 @@ mod tests {
         let mut redis = redis();
         let mut after = |line: &str| {
             let request = Request { db: 3, ..asks([1; 4], line.as_bytes()) };
-            redis.take(&request, &mut NoCard);
+            redis.take(&request, &mut Silent::default());
             redis.context(request.tag)
         };
         let all = Context { all: true, db: 3, resp3: false };
@@ -458,8 +522,9 @@ mod tests {
             ("PEXPIREAT k 1 GT LT", "GT and LT options at the same time are not compatible"),
             ("SELECT 16", "DB index is out of range"),
         ] {
-            let answer =
-                redis.take(&asks([1; 4], format!("{line}\r\n").as_bytes()), &mut NoCard).unwrap();
+            let answer = redis
+                .take(&asks([1; 4], format!("{line}\r\n").as_bytes()), &mut Silent::default())
+                .unwrap();
             assert_eq!(answer.text, format!("-ERR {error}\r\n").into_bytes(), "{line}");
         }
     }
@@ -468,11 +533,11 @@ mod tests {
     fn sends(redis: &mut Redis, tag: Tag, text: &[u8], begins: bool) -> Option<Answer> {
         for (n, text) in text.chunks(192).enumerate() {
             let part = Request { more: true, begins: begins && n == 0, ..asks(tag, text) };
-            assert!(redis.take(&part, &mut NoCard).is_none());
+            assert!(redis.take(&part, &mut Silent::default()).is_none());
         }
         let wish = Request { begins: false, ..asks(tag, b"") };
         assert!(redis.concerns(&wish));
-        redis.take(&wish, &mut NoCard)
+        redis.take(&wish, &mut Silent::default())
     }
 
     fn goes_on(answer: Option<Answer>) -> bool {
@@ -488,17 +553,18 @@ mod tests {
             assert!(goes_on(sends(&mut redis, [1; 4], job, n == 0)));
         }
         let end = Request { begins: false, ..asks([1; 4], rest) };
-        let answer = redis.take(&end, &mut NoCard).unwrap();
+        let answer = redis.take(&end, &mut Silent::default()).unwrap();
         assert!(!answer.closes && answer.text == command[14..]);
         // The next piece of that is not its business.
         assert!(!redis.concerns(&Request { begins: false, ..asks([1; 4], b"") }));
         // What breaks the protocol midway, and what is no command though gates end it.
         assert!(goes_on(sends(&mut redis, [1; 4], &command[..8192], true)));
         let broken = [&command[8192..], b"*2\r\n$x\r\n"].concat();
-        let answer = redis.take(&Request { begins: false, ..asks([1; 4], &broken) }, &mut NoCard);
+        let answer =
+            redis.take(&Request { begins: false, ..asks([1; 4], &broken) }, &mut Silent::default());
         assert!(answer.is_some_and(|answer| answer.closes
             && answer.text.ends_with(b"-ERR Protocol error: invalid bulk length\r\n")));
-        let answer = redis.take(&asks([2; 4], b"*1000000000\r\n"), &mut NoCard).unwrap();
+        let answer = redis.take(&asks([2; 4], b"*1000000000\r\n"), &mut Silent::default()).unwrap();
         assert!(answer.closes && answer.text == NOT_WHOLE);
     }
 
@@ -516,41 +582,107 @@ mod tests {
         assert_eq!(redis.waiting(), [late]);
         assert_eq!(redis.patience(Duration::ZERO), Duration::ZERO);
         // Short ones need no place.
-        let short = redis.take(&asks([99; 4], b"PING x\r\n"), &mut NoCard);
+        let short = redis.take(&asks([99; 4], b"PING x\r\n"), &mut Silent::default());
         assert_eq!(short.unwrap().text, b"$1\r\nx\r\n");
         // Those who are silent are forgotten, but not who waits.
-        redis.forget(Instant::now() + FORGOTTEN / 2);
-        assert!(redis.retry(late, &mut NoCard).is_none());
-        redis.forget(Instant::now() + 2 * FORGOTTEN);
+        redis.forget(Instant::now() + FORGOTTEN / 2, &mut Silent::default());
+        assert!(redis.retry(late, &mut Silent::default()).is_none());
+        redis.forget(Instant::now() + 2 * FORGOTTEN, &mut Silent::default());
         assert!(redis.conns.iter().all(|(tag, conn)| *tag == late || conn.text.is_empty()));
-        assert!(goes_on(redis.retry(late, &mut NoCard)));
+        assert!(goes_on(redis.retry(late, &mut Silent::default())));
         assert!(redis.waiting().is_empty());
         let answer = sends(&mut redis, [0; 4], b"x", false).unwrap();
         assert!(answer.closes && answer.text.is_empty());
         // Another one has its name now.
         let next = Request { stranger: true, ..asks([1, 0, 0, 0], b"PING x\r\n") };
-        assert_eq!(redis.take(&next, &mut NoCard).unwrap().text, b"$1\r\nx\r\n");
+        assert_eq!(redis.take(&next, &mut Silent::default()).unwrap().text, b"$1\r\nx\r\n");
+    }
+
+    fn guarded() -> Redis {
+        let words = ["serve", "--redis-port", "6379", "--requirepass", "x"];
+        Redis::new(&ServeArgs::parse_from(words), 10).unwrap()
+    }
+
+    #[test]
+    fn who_is_let_in() {
+        let mut redis = guarded();
+        fn of(all: bool, stranger: bool, text: &[u8]) -> Request<'_> {
+            Request { all, stranger, ..asks([1; 4], text) }
+        }
+        let mut says = |all, stranger, line: &str| {
+            let line = format!("{line}\r\n");
+            let request = of(all, stranger, line.as_bytes());
+            let text = redis.take(&request, &mut Silent::default()).unwrap().text;
+            (String::from_utf8(text).unwrap(), redis.context(request.tag).all)
+        };
+        let no = |text: &str| text.starts_with("-NOAUTH");
+        let ok = |text: &str| text == "+OK\r\n";
+        assert!(matches!(says(true, true, "ECHO a"), (text, true) if no(&text)));
+        assert!(
+            matches!(says(true, false, "AUTH y"), (text, true) if text.starts_with("-WRONGPASS"))
+        );
+        assert!(matches!(says(true, false, "AUTH x"), (text, false) if ok(&text)));
+        assert!(matches!(says(false, false, "PING a"), (text, false) if !no(&text)));
+        assert!(matches!(says(false, false, "RESET"), (_, true)));
+        assert!(matches!(says(true, false, "PING a"), (text, true) if no(&text)));
+        assert!(matches!(says(true, false, "AUTH x"), (text, false) if ok(&text)));
+        // Another one with its tag; one that began when there was no password.
+        assert!(matches!(says(true, true, "PING a"), (text, true) if no(&text)));
+        assert!(matches!(says(false, true, "PING a"), (text, false) if !no(&text)));
+        // Who was not let in is known as such when there is no password any more.
+        assert!(matches!(says(true, true, "PING a"), (text, true) if no(&text)));
+        let admin = Request { tag: [2; 4], ..of(false, true, b"CONFIG SET requirepass \"\"\r\n") };
+        assert_eq!(redis.take(&admin, &mut Silent::default()).unwrap().text, b"+OK\r\n");
+        let request = of(true, false, b"PING a\r\n");
+        assert_eq!(redis.take(&request, &mut Silent::default()).unwrap().text, b"$1\r\na\r\n");
+        assert!(redis.context(request.tag).all);
+    }
+
+    #[test]
+    fn the_card_is_told_of_rules() {
+        let mut redis = guarded();
+        let mut card = Silent::default();
+        let mut after = |line: &str| {
+            let line = format!("{line}\r\n");
+            let answer = redis.take(&asks([1; 4], line.as_bytes()), &mut card);
+            redis.rule(&mut card).unwrap();
+            (answer.is_some(), std::mem::take(&mut card.written))
+        };
+        assert_eq!(after("PING a"), (true, vec![]));
+        assert_eq!(after("CONFIG SET requirepass \"\""), (true, vec![0]));
+        assert_eq!(after("CLIENT PAUSE 10000000 WRITE"), (true, vec![2]));
+        assert_eq!(after("CONFIG SET requirepass y"), (true, vec![3]));
+        assert_eq!(after("CLIENT UNPAUSE"), (true, vec![1]));
+        assert_eq!(after("CLIENT PAUSE 0"), (true, vec![]));
+        assert_eq!(after("CLIENT PAUSE 10000000"), (true, vec![3]));
+        assert_eq!(after("PING a"), (false, vec![]));
+        assert!(redis.retry([1; 4], &mut card).is_none());
+        redis.engine.settings.redis.pause.end();
+        redis.rule(&mut card).unwrap();
+        assert_eq!(card.written, [1]);
+        assert!(redis.retry([1; 4], &mut card).is_some());
     }
 
     #[test]
     fn parts_and_connections() {
         let mut redis = redis();
         let part = Request { more: true, stranger: true, ..asks([2; 4], b"*1\r\n$4\r") };
-        assert!(redis.take(&part, &mut NoCard).is_none());
+        assert!(redis.take(&part, &mut Silent::default()).is_none());
         let rest = Request { begins: false, stranger: true, ..asks([2; 4], b"\nQUIT\r\n") };
-        let answer = redis.take(&rest, &mut NoCard).unwrap();
+        let answer = redis.take(&rest, &mut Silent::default()).unwrap();
         assert!(answer.closes && answer.text == b"+OK\r\n");
         assert!(redis
-            .take(&asks([3; 4], b"HELLO 3\r\n"), &mut NoCard)
+            .take(&asks([3; 4], b"HELLO 3\r\n"), &mut Silent::default())
             .unwrap()
             .text
             .starts_with(b"%7\r\n"));
         let resp3 = |redis: &Redis, tag| redis.context(tag).resp3;
         assert!(resp3(&redis, [3; 4]) && !resp3(&redis, [2; 4]));
         // Another connection that has the same tag.
-        redis.take(&Request { stranger: true, ..asks([3; 4], b"PING\r\n") }, &mut NoCard);
+        redis
+            .take(&Request { stranger: true, ..asks([3; 4], b"PING\r\n") }, &mut Silent::default());
         assert!(!resp3(&redis, [3; 4]));
-        let broken = redis.take(&asks([3; 4], b"*x\r\n"), &mut NoCard).unwrap();
+        let broken = redis.take(&asks([3; 4], b"*x\r\n"), &mut Silent::default()).unwrap();
         assert_eq!(broken.text, b"-ERR Protocol error: invalid multibulk length\r\n");
         assert!(broken.closes);
     }
@@ -563,8 +695,9 @@ mod tests {
         let mut queued = 0;
         let waits = loop {
             let tag = tag(queued);
-            redis.take(&asks(tag, b"MULTI\r\n"), &mut NoCard);
-            let mut said = (0..3).map(|_| redis.take(&asks(tag, set.as_bytes()), &mut NoCard));
+            redis.take(&asks(tag, b"MULTI\r\n"), &mut Silent::default());
+            let mut said =
+                (0..3).map(|_| redis.take(&asks(tag, set.as_bytes()), &mut Silent::default()));
             if said.any(|answer| answer.is_none()) {
                 break tag;
             }
@@ -574,22 +707,24 @@ mod tests {
         // What a transaction has is not forgotten: the command is tried again until somebody was too slow.
         let end = Instant::now() + Duration::from_secs(60);
         let answer = loop {
-            if let Some(answer) = redis.retry(waits, &mut NoCard) {
+            if let Some(answer) = redis.retry(waits, &mut Silent::default()) {
                 break answer;
             }
             assert!(Instant::now() < end);
             std::thread::sleep(Duration::from_millis(1));
         };
         assert!(answer.text == b"+QUEUED\r\n" && redis.waiting().is_empty());
-        let closed = |n| redis.take(&asks(tag(n), b"PING\r\n"), &mut NoCard).unwrap().closes;
+        let closed =
+            |n| redis.take(&asks(tag(n), b"PING\r\n"), &mut Silent::default()).unwrap().closes;
         assert_eq!((0..queued).map(closed).filter(|closed| *closed).count(), 1);
-        assert!(!redis.take(&asks(waits, b"PING\r\n"), &mut NoCard).unwrap().closes);
+        assert!(!redis.take(&asks(waits, b"PING\r\n"), &mut Silent::default()).unwrap().closes);
     }
 
     #[test]
     fn exec_that_fails_ends_the_transaction() {
         let mut redis = redis();
-        let mut says = |text: &[u8]| redis.take(&asks([1; 4], text), &mut NoCard).unwrap().text;
+        let mut says =
+            |text: &[u8]| redis.take(&asks([1; 4], text), &mut Silent::default()).unwrap().text;
         says(b"MULTI\r\n");
         assert_eq!(says(b"SET k v\r\n"), b"+QUEUED\r\n");
         assert!(says(b"EXEC\r\n").starts_with(b"-ERR the card"));

@@ -77,7 +77,7 @@ impl Runner {
             *second = Some(now.as_secs());
             self.stats.totals.update(&mut self.mover)?;
             self.redis.items.walks.rest(&mut self.mover, Instant::now())?;
-            self.redis.forget(Instant::now());
+            self.redis.forget(Instant::now(), &mut self.mover);
         }
         Ok(())
     }
@@ -98,7 +98,7 @@ impl Runner {
                 self.answer(&packet)?;
             }
         }
-        self.answer_waiting();
+        self.answer_waiting()?;
         self.mover.check()
     }
 
@@ -122,28 +122,33 @@ impl Runner {
             self.mover.send(Port::Exception, &packet);
         } else if self.redis.concerns(&request) {
             if let Some(answer) = self.redis.take(&request, &mut self.mover) {
-                self.send(request.tag, Some(answer));
+                self.send(request.tag, Some(answer))?;
             }
         } else {
-            self.send(request.tag, None);
+            self.send(request.tag, None)?;
         }
         Ok(())
     }
 
     /// Sends an answer, or the next piece of the last one.
-    fn send(&mut self, tag: Tag, answer: Option<Answer>) {
+    fn send(&mut self, tag: Tag, answer: Option<Answer>) -> Result<()> {
+        self.redis.rule(&mut self.mover)?;
         let answer = answer.map(|answer| (answer.text, answer.closes));
         let packet = self.answers.packet(tag, self.redis.context(tag), answer);
         self.mover.send(Port::Exception, &packet);
+        Ok(())
     }
 
     /// Commands that had to wait go on.
-    fn answer_waiting(&mut self) {
+    fn answer_waiting(&mut self) -> Result<()> {
+        // A pause may be over.
+        self.redis.rule(&mut self.mover)?;
         for tag in self.redis.waiting() {
             if let Some(answer) = self.redis.retry(tag, &mut self.mover) {
-                self.send(tag, Some(answer));
+                self.send(tag, Some(answer))?;
             }
         }
+        Ok(())
     }
 }
 

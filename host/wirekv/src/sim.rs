@@ -72,6 +72,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         ip6: wire.card_ip6,
         tcp_port: wire.card_tcp_port,
         redis_port: wire.card_redis_port,
+        guard: !args.password().is_empty(),
         udp_port: wire.card_udp_port,
         mtu: wire.mtu,
         item_max: args.max_item_size as u32,

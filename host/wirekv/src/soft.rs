@@ -117,7 +117,7 @@ fn options(args: &ServeArgs) -> Result<Options> {
         unix: soft.unix_socket.clone().map(|path| (path, soft.unix_mask)),
         unix_redis,
         debug: soft.enable_debug_command,
-        password: soft.requirepass.clone().unwrap_or_default().into_bytes(),
+        password: args.password().to_vec(),
         memory: memory as usize,
         resident: soft.enable_largepages,
         item_max: args.max_item_size as usize,

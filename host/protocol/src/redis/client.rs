@@ -149,7 +149,8 @@ impl Client {
     }
 
     pub fn wants_all(&self) -> bool {
-        self.queue.is_some() || self.replies != Replies::On
+        // Who was not let in stays out if a password is set again.
+        self.queue.is_some() || self.replies != Replies::On || !self.authenticated
     }
 
     /// A command is called.

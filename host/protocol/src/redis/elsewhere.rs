@@ -7,15 +7,13 @@ use super::client::Client;
 use super::estimate::{self, Names};
 use super::expiry::{self, Options, Unit};
 use super::table::Command;
-use super::word::is;
 use super::{connection, lifetimes, number, transactions};
 
 /// A key, behind the number of its database.
 pub type Key = (u8, Box<[u8]>);
 
-/// What would need to know more of items than the card does, or to reach into other
-/// connections.
-const NOT_THERE: &[&str] = &["swapdb", "debug", "freq", "idletime", "pause", "kill"];
+/// What would need to know more of items than the card does.
+const NOT_THERE: &[&str] = &["swapdb", "debug", "freq", "idletime"];
 /// About all keys.
 const OF_ALL: &[&str] = &["keys", "scan", "randomkey", "dbsize", "flushall", "flushdb"];
 
@@ -56,10 +54,8 @@ pub fn refusal(command: &Command, args: &Args<'_>, client: &Client) -> Option<Ve
             return Some(error);
         }
     }
-    let password =
-        command.name == "set" && is(args.get(0), "config") && is(args.get(2), "requirepass");
     let nameless = args.keys(command).any(|key| key.is_empty());
-    let not_there = nameless || password || NOT_THERE.contains(&command.name);
+    let not_there = nameless || NOT_THERE.contains(&command.name);
     not_there.then(|| {
         format!("ERR '{}' with these arguments is not there with --body sim", command.name).into()
     })

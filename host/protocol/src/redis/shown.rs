@@ -167,6 +167,10 @@ impl Pause {
         self.until.load(Relaxed) != 0
     }
 
+    pub fn is_on(&self, now: u64) -> bool {
+        now < self.until.load(Relaxed)
+    }
+
     #[cold]
     pub fn holds(&self, now: u64, writes: bool) -> bool {
         if now >= self.until.load(Relaxed) {
