@@ -48,8 +48,12 @@ module rx_cut_fv
   `FV_ASSUME(Len, !last_i || (len_i != '0 && len_i <= 7'd64))
   // A frame that is shorter than its packet or than its headers is bad: what it gives is dropped.
   `FV_ASSUME(Whole, !(ctl.trim && last_i) || left <= 17'(beat.len))
-  // Headers are 14 or 18 bytes and a multiple of 4: never 64. What goes on whole has none to cut.
-  `FV_ASSUME(Headers, ctl_i.skip != 7'd64)
+  // Headers of Ethernet, of IPv4 or IPv6, and of what that carries. What goes on whole has none to
+  // cut.
+  logic known;
+  assign known = ctl_i.skip inside {7'd0, 7'd42, 7'd46, 7'd54, 7'd58, 7'd62, 7'd66, 7'd70, 7'd74,
+                                    7'd78};
+  `FV_ASSUME(Headers, known)
   `FV_ASSUME(Skip, !first || (ctl_i.trim ? ctl_i.bytes >= 17'(ctl_i.skip) : ctl_i.skip == '0))
   `FV_ASSUME(SkipMore, !load || ctl_i.bytes >= 17'(ctl_i.skip))
 

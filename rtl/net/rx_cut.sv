@@ -1,6 +1,8 @@
 // Cuts headers and padding off received frames, moves the payload to lane 0 and gives a verdict on
 // each frame. Latency 5 (a beat leaves only when its successor or the frame's end is known),
 // initiation interval 1; never stalls. A frame never gives more beats than it had.
+`include "lib_assert.svh"
+
 module rx_cut
   import wirekv_pkg::*;
   import net_pkg::*;
@@ -79,7 +81,7 @@ module rx_cut
     if (two_valid_q) sum_ok_q <= &fold(two_q);
   end
 
-  // ---------------------------------------------------------------- turn: payload to lane 0
+  // ---------------------------------------------------------------- hold: a beat and its successor
   typedef struct packed {
     line_t      data;
     logic [6:0] len;
@@ -87,67 +89,84 @@ module rx_cut
     logic       last;   // of the packet
     logic       eof;    // of the frame
     logic       cut_short;  // the frame is shorter than its packet
-  } turn_t;
+  } cut_t;
 
-  logic turn_valid_q, turn_load_q, hold_valid_q, fire;
-  turn_t turn_q, hold_q;
-  rx_ctl_t turn_ctl_q, hold_ctl_q;
-
-  line_t turned;
-  lib_rotate u_rotate (
-    .data_i (left_beat_q.data),
-    .lanes_i(-left_ctl_q.skip[5:0]),
-    .data_o (turned)
-  );
+  logic next_valid_q, next_load_q, hold_valid_q, fire;
+  cut_t next_q, hold_q;
+  rx_ctl_t next_ctl_q, hold_ctl_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      turn_valid_q <= 1'b0;
+      next_valid_q <= 1'b0;
       hold_valid_q <= 1'b0;
     end else begin
-      turn_valid_q <= left_valid_q;
-      hold_valid_q <= turn_valid_q || (hold_valid_q && !fire);
+      next_valid_q <= left_valid_q;
+      hold_valid_q <= next_valid_q || (hold_valid_q && !fire);
     end
     if (left_valid_q) begin
-      turn_q.data  <= turned;
-      turn_q.len   <= left_ctl_q.trim ? part_q : left_beat_q.len;
-      turn_q.first <= left_first_q;
-      turn_load_q  <= left_load_q;
-      turn_q.last  <= left_ctl_q.trim ? part_last_q : left_beat_q.last;
-      turn_q.eof   <= left_beat_q.last;
-      turn_q.cut_short <= cut_short;
-      if (left_load_q) turn_ctl_q <= left_ctl_q;
+      next_q.data  <= left_beat_q.data;
+      next_q.len   <= left_ctl_q.trim ? part_q : left_beat_q.len;
+      next_q.first <= left_first_q;
+      next_load_q  <= left_load_q;
+      next_q.last  <= left_ctl_q.trim ? part_last_q : left_beat_q.last;
+      next_q.eof   <= left_beat_q.last;
+      next_q.cut_short <= cut_short;
+      if (left_load_q) next_ctl_q <= left_ctl_q;
     end
-    if (turn_valid_q) begin
-      hold_q <= turn_q;
-      if (turn_load_q) hold_ctl_q <= turn_ctl_q;
+    if (next_valid_q) begin
+      hold_q <= next_q;
+      if (next_load_q) hold_ctl_q <= next_ctl_q;
     end
   end
 
-  // ---------------------------------------------------------------- hold: join with the successor
-  // The line is the rest of the held beat behind `skip` and the front of its successor. The held
-  // beat of a frame that has not ended waits for that successor.
+  // ---------------------------------------------------------------- cut: the payload to lane 0
+  // A line is the rest of the held beat behind `skip` and the front of its successor: 64 bytes of
+  // both, from `skip` on. The held beat of a frame that has not ended waits for that successor.
+  //
+  // Headers are 42 to 78 bytes, two more than a multiple of 4. Modulo 64 that is one of nine
+  // numbers, or 0 where nothing is cut; each is one of four coarse steps and one of four fine ones,
+  // a four-way multiplexer each.
+  localparam int unsigned Coarse[4] = '{0, 12, 40, 52};
+  localparam int unsigned Fine[4] = '{0, 2, 6, 10};
+  typedef logic [(64+Fine[3])*8-1:0] coarse_t;
   logic [5:0] skip;
   logic [6:0] rest, front;
+  logic [1:0] coarse, fine;
   logic headers, line_valid, line_last, done_q;
 
-  function automatic line_t join_lines(input line_t low, input line_t high, input logic [6:0] n);
-    line_t mask;
-    mask = bits_below(n);
-    return (low & mask) | (high & ~mask);
+  function automatic coarse_t coarse_of(input logic [1023:0] bytes, input logic [1:0] step);
+    coarse_t [3:0] steps;
+    for (int i = 0; i < 4; i++) steps[i] = coarse_t'(bytes >> (8 * Coarse[i]));
+    return step[1] ? (step[0] ? steps[3] : steps[2]) : (step[0] ? steps[1] : steps[0]);
   endfunction
+  function automatic line_t fine_of(input coarse_t bytes, input logic [1:0] step);
+    line_t [3:0] steps;
+    for (int i = 0; i < 4; i++) steps[i] = line_t'(bytes >> (8 * Fine[i]));
+    return step[1] ? (step[0] ? steps[3] : steps[2]) : (step[0] ? steps[1] : steps[0]);
+  endfunction
+
+  always_comb begin
+    coarse = '0;
+    for (int unsigned i = 1; i < 4; i++) if (skip >= 6'(Coarse[i])) coarse = 2'(i);
+    fine = 2'((skip - 6'(Coarse[coarse]) + 6'd2) >> 2);
+  end
 
   assign skip      = hold_ctl_q.skip[5:0];
   assign headers   = hold_q.first && hold_ctl_q.skip[6] && !hold_q.last;  // nothing but headers
-  assign fire      = hold_valid_q && (hold_q.eof || turn_valid_q);
+  assign fire      = hold_valid_q && (hold_q.eof || next_valid_q);
   assign rest      = hold_q.len > 7'(skip) ? hold_q.len - 7'(skip) : '0;
-  assign front     = hold_q.last ? '0 : turn_q.len < 7'(skip) ? turn_q.len : 7'(skip);
-  assign line_last = hold_q.last || (!headers && turn_q.last && turn_q.len <= 7'(skip));
+  assign front     = hold_q.last ? '0 : next_q.len < 7'(skip) ? next_q.len : 7'(skip);
+  assign line_last = hold_q.last || (!headers && next_q.last && next_q.len <= 7'(skip));
   assign line_valid = fire && !headers && !done_q;
 
   logic line_valid_q, line_end_q, line_short_q;
-  beat_t line_q;
+  coarse_t line_data_q;
+  logic [6:0] line_len_q;
+  logic line_last_q;
+  logic [1:0] line_fine_q;
   rx_ctl_t line_ctl_q;
+
+  `ASSERT(CutsWhatOccurs, !line_valid || 32'(skip) == Coarse[coarse] + Fine[fine])
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -165,15 +184,20 @@ module rx_cut
       end_o        <= line_end_q;
     end
     if (line_valid) begin
-      line_q.data <= join_lines(hold_q.data, turn_q.data, 7'd64 - 7'(skip));
-      line_q.len  <= rest + front;
-      line_q.last <= line_last;
+      line_data_q <= coarse_of({next_q.data, hold_q.data}, coarse);
+      line_fine_q <= fine;
+      line_len_q  <= rest + front;
+      line_last_q <= line_last;
     end
     if (fire) begin
       line_ctl_q   <= hold_ctl_q;
       line_short_q <= hold_q.cut_short;
     end
-    if (line_valid_q) beat_o <= line_q;
+    if (line_valid_q) begin
+      beat_o.data <= fine_of(line_data_q, line_fine_q);
+      beat_o.len  <= line_len_q;
+      beat_o.last <= line_last_q;
+    end
   end
 
   // ---------------------------------------------------------------- verdict
@@ -208,7 +232,7 @@ module rx_cut
     end
   end
 
-  assign busy_o = left_valid_q || turn_valid_q || hold_valid_q || line_valid_q || line_end_q ||
+  assign busy_o = left_valid_q || next_valid_q || hold_valid_q || line_valid_q || line_end_q ||
       valid_o || end_o;
 
   logic unused;
