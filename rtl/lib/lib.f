@@ -14,4 +14,5 @@ rtl/lib/lib_sum.sv
 rtl/lib/lib_rotate.sv
 rtl/lib/lib_pack.sv
 rtl/lib/lib_join.sv
+rtl/lib/lib_lanes.sv
 rtl/lib/lib_align.sv

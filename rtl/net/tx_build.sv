@@ -300,6 +300,7 @@ module tx_build
 
   typedef struct packed {
     line_t       data;  // payload, `headers` lanes up; what leaves at the top is at the bottom
+    logic [63:0] bottom;  // those lanes
     logic [6:0]  len;
     logic        last;
     logic        first;
@@ -358,6 +359,20 @@ module tx_build
     return head.peer.vlan_valid ? {l3_lanes, l2_lanes} : {32'd0, l3_lanes, l2_lanes[111:0]};
   endfunction
 
+  // All lengths are two more than a multiple of four: two levels of four-way multiplexers.
+  line_t turned;
+  lib_rotate u_rotate (
+    .data_i (data.data),
+    .lanes_i({len[5:2], 2'd2}),
+    .data_o (turned)
+  );
+
+  logic [63:0] bottom;
+  lib_lanes u_bottom (
+    .n_i    ({1'b0, len[5:0]}),
+    .below_o(bottom)
+  );
+
   assign kind     = first_q ? head.kind : kind_q;
   assign six      = head.peer.ours != OursIp4;
   assign len      = first_q ? head_len : len_q;
@@ -374,8 +389,8 @@ module tx_build
       if (take) first_q <= data.last;
     end
     if (take) begin
-      // All lengths are two more than a multiple of four: two levels of four-way multiplexers.
-      turn_q.data    <= rotl_bytes(data.data, {len[5:2], 2'd2});
+      turn_q.data    <= turned;
+      turn_q.bottom  <= bottom;
       turn_q.len     <= data.len;
       turn_q.last    <= data.last;
       turn_q.first   <= first_q;
@@ -411,18 +426,22 @@ module tx_build
   assign turn_ready  = frame_ready && !tail_q && !lead;
 
   always_comb begin
-    line_t low, front;
-    low = '0;
-    front = !turn_q.first ? left_q : headers_q[511:0];
-    if (turn_q.first && led_q) front[HeadBytes*8-513:0] = headers_q[HeadBytes*8-1:512];
+    line_t front;
+    logic [63:0] fresh;  // lanes of the payload
+    front = left_q;
+    if (turn_q.first && !tail_q) begin
+      front = headers_q[511:0];
+      if (led_q) front[HeadBytes*8-513:0] = headers_q[HeadBytes*8-1:512];
+    end
+    fresh = (tail_q || lead) ? '0 : ~turn_q.bottom;
     frame.kind      = tail_kind_q;
-    frame.beat.data = left_q;
+    for (int i = 0; i < 64; i++) begin
+      frame.beat.data[i*8+:8] = fresh[i] ? turn_q.data[i*8+:8] : front[i*8+:8];
+    end
     frame.beat.len  = tail_len_q;
     frame.beat.last = 1'b1;
     if (turn_valid_q && !tail_q) begin
-      low             = lead ? '1 : bits_below({1'b0, turn_q.headers[5:0]});
       frame.kind      = turn_q.kind;
-      frame.beat.data = (turn_q.data & ~low) | (front & low);
       frame.beat.len  = (fits && !lead) ? sum_len[6:0] : 7'd64;
       frame.beat.last = turn_q.last && fits && !lead;
     end

@@ -1,9 +1,10 @@
 // Merges the frames of three sources, whole frames in turn, and pads short ones. Latency 1,
 // initiation interval 1.
+`include "lib_assert.svh"
+
 module tx_merge
   import wirekv_pkg::*;
   import net_pkg::*;
-  import lib_pkg::*;
 (
   input  logic                clk_i,
   input  logic                rst_ni,
@@ -22,13 +23,13 @@ module tx_merge
   output logic [NetCounts-1:0] count_o
 );
 
-  localparam logic [6:0] FrameMin = 7'd60;
+  localparam int FrameMin = 60;
 
   logic valid, ready, first_q;
   logic [1:0] idx;
-  logic [6:0] len;
+  logic [63:0] below;  // the frame's lanes
   beat_t beat;
-  axis_t padded, out;
+  axis_t padded;
 
   // verilator lint_off PINCONNECTEMPTY
   lib_arb #(
@@ -49,30 +50,28 @@ module tx_merge
   );
   // verilator lint_on PINCONNECTEMPTY
 
-  assign len = (first_q && beat.len < FrameMin) ? FrameMin : beat.len;
+  lib_lanes u_lanes (
+    .n_i    (beat.last ? beat.len : 7'd64),
+    .below_o(below)
+  );
 
   always_comb begin
-    padded.data = beat.data;
-    if (valid && beat.last) padded.data = beat.data & bits_below(beat.len);
-    padded.keep = lanes_below(len);
+    for (int i = 0; i < 64; i++) begin
+      padded.data[i*8+:8] = beat.data[i*8+:8] & {8{below[i]}};
+      padded.keep[i]      = below[i] || (first_q && i < FrameMin);
+    end
     padded.last = beat.last;
   end
 
-  lib_reg #(
-    .T(axis_t)
-  ) u_out (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(valid),
-    .s_ready_o(ready),
-    .s_data_i (padded),
-    .m_valid_o(m_axis_tvalid),
-    .m_ready_i(m_axis_tready),
-    .m_data_o (out)
-  );
-  assign m_axis_tdata = out.data;
-  assign m_axis_tkeep = out.keep;
-  assign m_axis_tlast = out.last;
+  // Ready is not cut here: it goes no further than to what the sources keep their frames in.
+  assign ready = !m_axis_tvalid || m_axis_tready;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) m_axis_tvalid <= 1'b0;
+    else if (ready) m_axis_tvalid <= valid;
+    if (ready && valid) {m_axis_tdata, m_axis_tkeep, m_axis_tlast} <= padded;
+  end
+  `ASSERT_STABLE(OutStable, m_axis_tvalid, m_axis_tready, {m_axis_tdata, m_axis_tkeep,
+                                                           m_axis_tlast})
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) first_q <= 1'b1;
