@@ -108,7 +108,8 @@ module rx
   // The fields of the frames inside rx_cut, at most one a clock of its latency.
   lib_fifo #(
     .T    (rx_meta_t),
-    .Depth(16)
+    .Depth(16),
+    .Ultra(1'b1)
   ) u_meta (
     .clk_i,
     .rst_ni,
@@ -266,7 +267,8 @@ module rx
   // Of a solicitation nothing is kept but who sent it.
   lib_fifo #(
     .T    (peer_t),
-    .Depth(SolicitDepth)
+    .Depth(SolicitDepth),
+    .Ultra(1'b1)
   ) u_solicit (
     .clk_i,
     .rst_ni,

@@ -50,7 +50,8 @@ module rx_syn
 
   lib_fifo #(
     .T    (aside_t),
-    .Depth(Depth)
+    .Depth(Depth),
+    .Ultra(1'b1)
   ) u_wait (
     .clk_i,
     .rst_ni,

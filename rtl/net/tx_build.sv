@@ -210,7 +210,8 @@ module tx_build
 
   lib_fifo #(
     .T    (logic [$bits(tx_head_t)+6:0]),
-    .Depth(PacketsMax)
+    .Depth(PacketsMax),
+    .Ultra(1'b1)
   ) u_head (
     .clk_i,
     .rst_ni,
