@@ -70,8 +70,8 @@ module tx_merge
     else if (ready) m_axis_tvalid <= valid;
     if (ready && valid) {m_axis_tdata, m_axis_tkeep, m_axis_tlast} <= padded;
   end
-  `ASSERT_STABLE(OutStable, m_axis_tvalid, m_axis_tready, {m_axis_tdata, m_axis_tkeep,
-                                                           m_axis_tlast})
+  `ASSERT_STABLE(OutStable, m_axis_tvalid, m_axis_tready, {m_axis_tdata, m_axis_tkeep, m_axis_tlast
+                 })
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) first_q <= 1'b1;
