@@ -294,6 +294,8 @@ class Differ:
                 name = self.servers[0 if self.lanes[0].closed else side].name
                 why = f"only {name} closed the connection"
             if why is not None:
+                state = "closed" if self.lanes[side].closed else "silent" if silent else "open"
+                why += f" (connection is {state}, {time.monotonic() - began:.0f} s after the burst)"
                 self.servers[side].check_alive()
                 self.fail(why, burst, side)
         if self.lanes[0].closed:
