@@ -1,6 +1,6 @@
 // Stands between rings and their memory and holds what was written last: who writes a line may tell of
-// it at once, and who reads it from the next clock on gets it from here. Latency 0 of a write, 4 of a
-// read that finds what it needs; any other has memory's and 6 more. Initiation interval 1.
+// it at once, and who reads it from the next clock on gets it from here. Latency 0 of a write, 5 of a
+// read that finds what it needs; any other has memory's and 7 more. Initiation interval 1.
 //
 // All that is written goes to memory, too, so any line may be displaced at any time, whether or not its
 // write was answered. Each line has a single place. A read that finds less than it needs there asks
@@ -244,9 +244,10 @@ module ring_cache
   } answer_t;
 
   logic hit, hit_valid, hit_turn, miss, miss_valid, answer_valid, answer_pop, behind;
+  logic next_valid, next_ready;
   hit_t hit_line;
   miss_t miss_next;
-  answer_t answer;
+  answer_t answer, next;
   reads_t [2:0] unused_level;
   logic [2:0] unused_room;
   logic [14:0] unused_behind;
@@ -275,7 +276,7 @@ module ring_cache
     .s_ready_o(unused_room[0]),
     .s_data_i ('{data: data_q, misses: missed_q}),
     .m_valid_o(hit_valid),
-    .m_ready_i(hit_turn && rdat_ready_i),
+    .m_ready_i(hit_turn && next_ready),
     .m_data_o (hit_line),
     .level_o  (unused_level[0])
   );
@@ -329,12 +330,24 @@ module ring_cache
   assign mem_rd_addr_o  = miss_next.addr;
 
   // ---------------------------------------------------------------- in order
+  // What was kept, or memory's answer, whose turn it is, into a register: all that reads lines begins
+  // with wide shifts.
   logic distrust_q;
-  assign hit_turn     = hit_valid && hit_line.misses == given_q;
-  assign rdat_valid_o = hit_turn || answer_valid;
-  assign answer_pop   = answer_valid && rdat_ready_i && !hit_turn;
-  assign rdat_bad_o   = !hit_turn && (answer.bad || distrust_q);
-  assign rdat_o       = hit_turn ? hit_line.data : rdat_bad_o ? '0 : answer.data;
+  answer_t rdat_q;
+  assign hit_turn   = hit_valid && hit_line.misses == given_q;
+  assign next_valid = hit_turn || answer_valid;
+  assign next_ready = !rdat_valid_o || rdat_ready_i;
+  assign answer_pop = answer_valid && next_ready && !hit_turn;
+  assign next.bad   = !hit_turn && (answer.bad || distrust_q);
+  assign next.data  = hit_turn ? hit_line.data : next.bad ? '0 : answer.data;
+  assign rdat_o     = rdat_q.data;
+  assign rdat_bad_o = rdat_q.bad;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) rdat_valid_o <= 1'b0;
+    else if (next_ready) rdat_valid_o <= next_valid;
+    if (next_ready) rdat_q <= next;
+  end
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -352,8 +365,8 @@ module ring_cache
     end
   end
 
-  assign idle_o = swept_q && !ask_valid_q && !find_valid_q && !hit_valid && missed_q == given_q &&
-      issued_q == answered_q;
+  assign idle_o = swept_q && !ask_valid_q && !find_valid_q && !hit_valid && !rdat_valid_o &&
+      missed_q == given_q && issued_q == answered_q;
 
   `ASSERT(RunOfLanes, !wr_valid_i || ((wr_i.strb + (wr_i.strb & -wr_i.strb)) & wr_i.strb) == '0)
   `ASSERT(AnyLanes, !wr_valid_i || wr_i.strb != '0)

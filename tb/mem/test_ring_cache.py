@@ -275,7 +275,7 @@ async def at_once(dut):
     for i in range(n):
         bench.write(0x1000 + i, then=lambda i=i: bench.read(0x1000 + i))
     await bench.settle()
-    assert bench.delays == [4] * n and bench.memory.reads == 0
+    assert bench.delays == [5] * n and bench.memory.reads == 0
     assert bench.answers[-1] - bench.answers[0] == n - 1
     # The answers to writes are all in, so only memory's latency is in the way.
     if small(dut):
