@@ -250,13 +250,15 @@ module recognise
     end
   end
 
-  // ---------------------------------------------------------------- numbers a and b
+  // ---------------------------------------------------------------- numbers a and b, length
   localparam int unsigned Digits = 10;  // longest number
+  localparam int unsigned LengthDigits = 4;  // of a value's length
   localparam int unsigned TailBytes = 8;
   localparam logic [8*TailBytes-1:0] NoreplyTail = {" noreply"};
 
   // The characters before an end, the last one first.
   char_t [Digits:0] a4, b4;
+  char_t [LengthDigits:0] length4;
   logic [TailBytes-1:0][7:0] tail4;
   chars_before #(
     .T(char_t),
@@ -275,6 +277,14 @@ module recognise
     .before_o(b4)
   );
   chars_before #(
+    .T(char_t),
+    .N(LengthDigits + 1)
+  ) u_length (
+    .line_i  (chars4_q),
+    .lane_i  (lane_of(end4_4_q)),
+    .before_o(length4)
+  );
+  chars_before #(
     .T(logic [7:0]),
     .N(TailBytes)
   ) u_tail (
@@ -291,8 +301,8 @@ module recognise
   logic [6:0] klen5_q, line_len5_q;
   logic any5_q, whole5_q, nul5_q, noreply5_q, shows5_q;
   logic last1_5_q, last2_5_q, last3_5_q, last4_5_q, last5_5_q;
-  chars_t chars5_q;
   char_t [Digits:0] a5_q, b5_q;
+  char_t [LengthDigits:0] length5_q;
   always_ff @(posedge clk_i) begin
     if (valid_q[3]) begin
       lane1_5_q   <= lane1_4_q;
@@ -312,7 +322,7 @@ module recognise
       last4_5_q   <= |(end4_4_q & eol4_q);
       last5_5_q   <= |(end5_4_q & eol4_q);
       nul5_q      <= nul4_q;
-      chars5_q    <= chars4_q;
+      length5_q   <= length4;
       key5_q      <= key4_q;
       what5_q     <= what4_q;
       start5_q    <= start4_q;
@@ -320,9 +330,7 @@ module recognise
     end
   end
 
-  // ---------------------------------------------------------------- length; digits by twos
-  localparam int unsigned LengthDigits = 4;
-
+  // ---------------------------------------------------------------- digits by twos
   // Digits of the word, as long as nothing else has come; `ok`: a blank came before them.
   function automatic logic [Digits-1:0][3:0] digits_of(input char_t [Digits:0] chars,
                                                        output logic ok);
@@ -348,16 +356,6 @@ module recognise
     .frame_o   (frame6)
   );
 
-  char_t [LengthDigits:0] length5;
-  chars_before #(
-    .T(char_t),
-    .N(LengthDigits + 1)
-  ) u_length (
-    .line_i  (chars5_q),
-    .lane_i  (lane4_5_q),
-    .before_o(length5)
-  );
-
   // verilator lint_off UNUSEDSIGNAL
   start_t start6_q;  // all but `last`
   what_t what6_q;    // all but where the key starts
@@ -378,7 +376,7 @@ module recognise
       a = digits_of(a5_q, a_ok);
       b = digits_of(b5_q, b_ok);
       // Longer ones have no blank before them here.
-      d = digits_of(66'(length5), length_ok);
+      d = digits_of(66'(length5_q), length_ok);
       for (int unsigned i = 0; i < 5; i++) begin
         a6_q[i] <= Tens[a[2*i+1]] + 7'(a[2*i]);
         b6_q[i] <= Tens[b[2*i+1]] + 7'(b[2*i]);
