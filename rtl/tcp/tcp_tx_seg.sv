@@ -41,22 +41,37 @@ module tcp_tx_seg
   // verilator lint_off PINCONNECTEMPTY
 
   localparam int unsigned Depth = 32;
+  localparam int unsigned PlanDepth = 64;
   localparam int unsigned LineW = $clog2(RingLines);
 
   // ---------------------------------------------------------------- read
+  // What reading is about. The header goes its own way, in block RAM: it is wide, and nobody asks
+  // for it until its payload comes out.
+  typedef struct packed {
+    conn_t       conn;
+    logic        refusal;
+    logic [15:0] place;  // of the first byte in the ring
+    logic [13:0] len;
+  } read_t;
+
   logic cmd_valid, cmd_ready, unused_cmd_ready;
-  txcmd_t cmd;
+  read_t cmd;
   logic [$clog2(Depth+1)-1:0] cmd_level;
 
   lib_fifo #(
-    .T    (txcmd_t),
+    .T    (read_t),
     .Depth(Depth)
   ) u_cmd (
     .clk_i,
     .rst_ni,
     .s_valid_i(cmd_valid_i),
     .s_ready_o(unused_cmd_ready),
-    .s_data_i (cmd_i),
+    .s_data_i ('{
+        conn: cmd_i.conn,
+        refusal: cmd_i.refusal,
+        place: cmd_i.seg.seq[15:0],
+        len: cmd_i.seg.len[13:0]
+    }),
     .m_valid_o(cmd_valid),
     .m_ready_i(cmd_ready),
     .m_data_o (cmd),
@@ -67,9 +82,9 @@ module tcp_tx_seg
 
   // What the data side must know: when the last line comes, and how many bytes it holds.
   typedef struct packed {
-    txseg_t     seg;
     logic       read;     // from the ring
     logic       refusal;
+    logic [5:0] start;    // lane of the first byte
     logic [7:0] line_last;
     logic [6:0] len_last;
   } plan_t;
@@ -80,19 +95,19 @@ module tcp_tx_seg
   logic [13:0] last_byte;  // counted from lane 0 of the first line
   logic bare, read_step, reads_all;
 
-  assign bare        = cmd.seg.len == '0 || cmd.refusal;
-  assign last_byte   = cmd.seg.len[13:0] + 14'(cmd.seg.seq[5:0]) - 14'd1;
+  assign bare        = cmd.len == '0 || cmd.refusal;
+  assign last_byte   = cmd.len + 14'(cmd.place[5:0]) - 14'd1;
   assign plan_in     = '{
-      seg: cmd.seg,
       read: !bare,
       refusal: cmd.refusal,
+      start: bare ? '0 : cmd.place[5:0],
       line_last: bare ? '0 : last_byte[13:6],
       len_last: cmd.refusal ? 7'(RefusalBytes) : bare ? '0 : {1'b0, last_byte[5:0]} + 7'd1
   };
   assign rd_valid_o  = cmd_valid && !bare && (plan_in_ready || line_q != '0);
-  assign rd_addr_o   = base_i + laddr_t'({cmd.conn, cmd.seg.seq[6+:LineW] + LineW'(line_q)});
+  assign rd_addr_o   = base_i + laddr_t'({cmd.conn, cmd.place[6+:LineW] + LineW'(line_q)});
   assign rd_lanes_o  = '{
-      first: (line_q == '0) ? cmd.seg.seq[5:0] : '0,
+      first: (line_q == '0) ? cmd.place[5:0] : '0,
       last: reads_all ? last_byte[5:0] : '1
   };
   assign read_step   = rd_valid_o && rd_ready_i;
@@ -106,7 +121,7 @@ module tcp_tx_seg
 
   lib_fifo #(
     .T    (plan_t),
-    .Depth(64)
+    .Depth(PlanDepth)
   ) u_plan (
     .clk_i,
     .rst_ni,
@@ -121,8 +136,8 @@ module tcp_tx_seg
 
   // ---------------------------------------------------------------- align
   logic [7:0] beat_q;
-  logic empty, at_last, align_valid, align_ready, head_ready, head_valid, align_step, out_valid;
-  logic bad_q, bad, unused_bad_ready, bad_valid, out_bad, out_ok;
+  logic empty, at_last, align_valid, align_ready, align_step;
+  logic bad_q, bad, unused_bad_ready, unused_bad_valid, out_bad;
   beat_t out;
   line_t refusal;  // the first byte in lane 0
   always_comb begin
@@ -131,8 +146,8 @@ module tcp_tx_seg
   end
   assign empty        = !plan.read;
   assign at_last      = beat_q == plan.line_last;
-  assign align_valid  = plan_valid && (empty || rdat_valid_i) && (head_ready || beat_q != '0);
-  assign rdat_ready_o = plan_valid && !empty && align_ready && (head_ready || beat_q != '0);
+  assign align_valid  = plan_valid && (empty || rdat_valid_i);
+  assign rdat_ready_o = plan_valid && !empty && align_ready;
   assign align_step   = align_valid && align_ready;
   assign plan_take    = align_step && at_last;
 
@@ -149,29 +164,34 @@ module tcp_tx_seg
     .s_data_i (plan.refusal ? refusal : rdat_i),
     .s_len_i  (at_last ? plan.len_last : 7'd64),
     .s_last_i (at_last),
-    .s_skip_i (empty ? '0 : plan.seg.seq[5:0]),
-    .m_valid_o(out_valid),
-    .m_ready_i(txseg_ready_i && out_ok),
+    .s_skip_i (plan.start),
+    .m_valid_o(txseg_valid_o),
+    .m_ready_i(txseg_ready_i),
     .m_data_o (out.data),
     .m_len_o  (out.len),
     .m_last_o (out.last)
   );
 
-  // The header travels beside the aligner.
+  // More than commands, plans and what is in the aligner.
+  logic unused_head_ready, unused_head_valid, out_last;
+  logic [$clog2(2*PlanDepth+1)-1:0] heads;
   lib_fifo #(
     .T    (txseg_t),
-    .Depth(8)
+    .Depth(2 * PlanDepth)
   ) u_head (
     .clk_i,
     .rst_ni,
-    .s_valid_i(align_step && beat_q == '0),
-    .s_ready_o(head_ready),
-    .s_data_i (plan.seg),
-    .m_valid_o(head_valid),
-    .m_ready_i(txseg_valid_o && txseg_ready_i && out.last),
+    .s_valid_i(cmd_valid_i),
+    .s_ready_o(unused_head_ready),
+    .s_data_i (cmd_i.seg),
+    .m_valid_o(unused_head_valid),
+    .m_ready_i(out_last),
     .m_data_o (txseg_o),
-    .level_o  ()
+    .level_o  (heads)
   );
+  assign out_last = txseg_valid_o && txseg_ready_i && out.last;
+  `ASSERT(HeadRoom, !cmd_valid_i || unused_head_ready)
+  `ASSERT(HeadThere, !txseg_valid_o || unused_head_valid)
 
   assign bad = bad_q || (!empty && rdat_bad_i);
   always_ff @(posedge clk_i) begin
@@ -187,18 +207,17 @@ module tcp_tx_seg
     .s_valid_i(align_step && at_last),
     .s_ready_o(unused_bad_ready),
     .s_data_i (bad),
-    .m_valid_o(bad_valid),
-    .m_ready_i(txseg_valid_o && txseg_ready_i && out.last),
+    .m_valid_o(unused_bad_valid),
+    .m_ready_i(out_last),
     .m_data_o (out_bad),
     .level_o  ()
   );
   `ASSERT(BadRoom, !(align_step && at_last) || unused_bad_ready)
-  assign out_ok      = head_valid && (!out.last || bad_valid);
+  `ASSERT(BadThere, !(txseg_valid_o && out.last) || unused_bad_valid)
   assign txseg_bad_o = out.last && out_bad;
 
-  assign txseg_valid_o = out_valid && out_ok;
-  assign txseg_beat_o  = out;
-  assign idle_o = !cmd_valid && cmd_level == '0 && !plan_valid && !head_valid;
+  assign txseg_beat_o = out;
+  assign idle_o       = heads == '0;
 
   `ASSERT_STABLE(seg_stable, txseg_valid_o, txseg_ready_i, {txseg_o, txseg_beat_o.len,
                                                             txseg_beat_o.last})
