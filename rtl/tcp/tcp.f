@@ -2,6 +2,7 @@ rtl/tcp/tcb_pkg.sv
 rtl/tcp/tcp_hash.sv
 rtl/tcp/tcp_cookie.sv
 rtl/tcp/tcp_fresh.sv
+rtl/tcp/tcp_toeplitz.sv
 rtl/tcp/tcp_lookup.sv
 rtl/tcp/tcp_blocks.sv
 rtl/tcp/tcp_merge.sv

@@ -124,64 +124,38 @@ module tcp_lookup
   end
 
   // ---------------------------------------------------------------- hash, first half
-  // Bit i of the hash is the parity of {address, port} under key bits i .. i+143; partial parities of a
-  // byte each are kept for one clock. A feedback shift register draws the key out of the secret.
   localparam int unsigned NameW = $bits(name_t);
-  localparam int unsigned IpBytes = 16;
-  localparam int unsigned KeyW = NameW + 16 + 128;
-  typedef logic [NameW-1:0][IpBytes-1:0] ip_part_t;
-  typedef logic [NameW-1:0][1:0] port_part_t;
-  logic [KeyW-1:0] key;
-  assign key[127:0] = {secret_i[63:0], secret_i[127:64]};
-  for (genvar i = 128; i < KeyW; i++) begin : gen_key
-    assign key[i] = key[i-128] ^ key[i-127] ^ key[i-126] ^ key[i-121];
-  end
-
-  // Functions, so that the simulator works only when there is a segment, and less for IPv4.
-  function automatic ip_part_t ip_part(input logic [127:0] ip, input logic six);
-    ip_part = '0;
-    for (int unsigned i = 0; i < NameW; i++) begin
-      for (int unsigned k = 0; k < 4; k++) ip_part[i][k] = ^(ip[8*k+:8] & key[i+16+8*k+:8]);
-      if (six) begin
-        for (int unsigned k = 4; k < IpBytes; k++) begin
-          ip_part[i][k] = ^(ip[8*k+:8] & key[i+16+8*k+:8]);
-        end
-      end
-    end
-  endfunction
-  function automatic port_part_t port_part(input logic [15:0] port);
-    for (int unsigned i = 0; i < NameW; i++) begin
-      for (int unsigned k = 0; k < 2; k++) port_part[i][k] = ^(port[8*k+:8] & key[i+8*k+:8]);
-    end
-  endfunction
-
   logic accept, again, line_room;
   logic [LevelW-1:0] line_level;
 
-  assign seg_ready_o = cleared && !again && line_room;
+  logic hash_ready;
+  assign seg_ready_o = cleared && hash_ready && !again && line_room;
   assign accept      = seg_valid_i && seg_ready_o;
 
   logic hash_valid_q, read_valid_q, match_valid_q;
   seg_t hash_seg_q, read_seg_q, match_seg_q;
-  ip_part_t hash_ip_q;
-  port_part_t hash_port_q;
+  name_t hash_ip, hash_port;
 
-  always_ff @(posedge clk_i) begin
-    if (accept) begin
-      hash_seg_q  <= seg_i;
-      hash_ip_q   <= ip_part(seg_i.peer.ip, seg_i.peer.ours != OursIp4);
-      hash_port_q <= port_part(seg_i.peer.port);
-    end
-  end
+  tcp_toeplitz u_toeplitz (
+    .clk_i,
+    .rst_ni,
+    .secret_i,
+    .ready_o(hash_ready),
+    .valid_i(accept),
+    .ip_i   (seg_i.peer.ip),
+    .port_i (seg_i.peer.port),
+    .ip_o   (hash_ip),
+    .port_o (hash_port)
+  );
+
+  always_ff @(posedge clk_i) if (accept) hash_seg_q <= seg_i;
 
   // ---------------------------------------------------------------- hash, second half; read
   logic [1:0][AddrW-1:0] addr, read_addr_q, match_addr_q;
   name_t hash, name, read_name_q, match_name_q;
   always_comb begin
-    for (int unsigned i = 0; i < NameW; i++) begin
-      name[i] = ^hash_ip_q[i];
-      hash[i] = ^hash_ip_q[i] ^ ^hash_port_q[i];
-    end
+    name = hash_ip;
+    hash = hash_ip ^ hash_port;
     for (int unsigned i = 0; i < 2 * AddrW; i++) begin
       addr[i/AddrW][i%AddrW] = hash[i] ^ (hash[(i+7)%NameW] && hash[(i+18)%NameW]) ^
           (hash[(i+11)%NameW] && hash[(i+23)%NameW]);
@@ -536,7 +510,7 @@ module tcp_lookup
   end
   assign low_o = free_q < (IdW+1)'(Reserve);
 
-  assign idle_o = cleared && !hash_valid_q && !read_valid_q && !match_valid_q &&
+  assign idle_o = cleared && hash_ready && !hash_valid_q && !read_valid_q && !match_valid_q &&
       line_level == '0 && !del_write_q;
 
 endmodule
