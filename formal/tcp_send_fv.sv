@@ -30,6 +30,7 @@ module tcp_send_fv
   txcmd_t cmd;
   tcp_send dut (
     .clk_i,
+    .rst_ni,
     .valid_i    ('1),
     .now_i,
     .own_mss_i,

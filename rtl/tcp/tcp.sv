@@ -180,13 +180,16 @@ module tcp
     .m_sacked_o(sacked),
     .m_times_o (times)
   );
+  // Who has a hole answers with bare ACKs, too. What is not told, or not valid, may say anything.
+  logic opts;
+  assign opts = looked.seg.opt_len != '0;
   always_comb begin
     found = looked;
-    if (looked.seg.opt_len != '0) begin
-      found.times = times;
-      // Who has a hole answers with bare ACKs, too.
-      if (looked.seg.len == '0) found.sacked = sacked;
-    end
+    found.times        = times;
+    found.times.valid  = times.valid && opts;
+    found.sacked       = sacked;
+    found.sacked.told  = sacked.told && opts && looked.seg.len == '0;
+    found.sacked.twice = sacked.twice && opts && looked.seg.len == '0;
   end
 
   // Everybody waits for what the merger compares, and for the table's choice.

@@ -129,6 +129,7 @@ module tcp_blocks
   // ---------------------------------------------------------------- in order
   logic [Spans-1:0] good;
   logic [Spans-1:0][Spans-1:0] ahead;  // i ends before k begins, with a gap
+  logic [Spans-1:0][$clog2(Spans)-1:0] rank;  // so many are before it
   sacked_t sorted;
   always_comb begin
     for (int unsigned i = 0; i < Spans; i++) begin
@@ -142,16 +143,27 @@ module tcp_blocks
         if (raw_q[k].valid && !ahead[i][k] && !ahead[k][i]) good[i] = 1'b0;
       end
     end
-    sorted      = '0;
     sorted.told = told_q;
     sorted.twice = told_q && !near_lt(una_q, raw_q[0].to);
     for (int unsigned i = 0; i < Spans; i++) begin
-      logic [$clog2(Spans)-1:0] rank;
-      rank = '0;
+      rank[i] = '0;
       for (int unsigned k = 0; k < Spans; k++) begin
-        if (k != i && good[k] && ahead[k][i]) rank = rank + 1'b1;
+        if (k != i && good[k] && ahead[k][i]) rank[i] = rank[i] + 1'b1;
       end
-      if (good[i]) sorted.spans[rank] = raw_q[i];
+    end
+    // Where nobody has a rank, anybody's edges.
+    for (int unsigned r = 0; r < Spans; r++) begin
+      logic [$clog2(Spans)-1:0] who;
+      who = '0;
+      sorted.spans[r].valid = 1'b0;
+      for (int unsigned i = 0; i < Spans; i++) begin
+        if (good[i] && 32'(rank[i]) == r) begin
+          sorted.spans[r].valid = 1'b1;
+          who |= ($clog2(Spans))'(i);
+        end
+      end
+      sorted.spans[r].from = raw_q[who].from;
+      sorted.spans[r].to   = raw_q[who].to;
     end
   end
 

@@ -120,7 +120,7 @@ package tcp_pkg;
   typedef span_t [Spans-1:0] spans_t;
 
   /// What a SACK option of the peer tells: what it has behind the first byte that it lacks. Disjoint,
-  /// in ascending order, the valid ones first.
+  /// in ascending order, the valid ones first. Where it is not told, nothing of it holds.
   typedef struct packed {
     logic              told;   // there is such an option
     logic              twice;  // ... and something came a second time (D-SACK, RFC 2883)

@@ -116,9 +116,10 @@ module tcp_score
   logic past_q, beyond_q;
   always_comb begin
     option = diff_i.ev.found.sacked;
-    // What was never sent the peer cannot have.
+    // What was never sent the peer cannot have. What is not valid is zeros from here on.
     for (int unsigned i = 0; i < Spans; i++) begin
-      if (near_lt(near_t'(diff_i.tcb.snd_max), option.spans[i].to)) option.spans[i] = '0;
+      if (!option.spans[i].valid || near_lt(near_t'(diff_i.tcb.snd_max), option.spans[i].to))
+        option.spans[i] = '0;
     end
   end
   always_ff @(posedge clk_i) begin

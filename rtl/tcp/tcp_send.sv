@@ -14,6 +14,7 @@ module tcp_send
   import tcb_pkg::*;
 (
   input  logic        clk_i,
+  input  logic        rst_ni,
   /// measure, limit, choose, finish hold an event.
   input  logic [3:0]  valid_i,
   /// Ticks since reset; the largest payload that we take.
@@ -196,12 +197,18 @@ module tcp_send
   measure_t fi_q;
   limit_t fi_li_q;
   choice_t fi_ch_q;
+  // Zeros in a word and nothing sent give zeros: with these the table is cleared.
   always_ff @(posedge clk_i) begin
-    if (valid_i[2]) begin
+    if (!rst_ni) begin
+      fi_tcb_q <= '0;
+      fi_ch_q  <= '0;
+    end else if (valid_i[2]) begin
       fi_tcb_q <= ch_tcb_q;
-      fi_q     <= ch_q;
-      fi_li_q  <= ch_li_q;
       fi_ch_q  <= ch;
+    end
+    if (valid_i[2]) begin
+      fi_q    <= ch_q;
+      fi_li_q <= ch_li_q;
     end
   end
 

@@ -1,5 +1,7 @@
 // The connection table: the words of a connection, one RAM each, which tcp_tcb alone owns. Latency
 // 1, initiation interval 1. A word must not be read in the clock in which it is written.
+`include "lib_assert.svh"
+
 module tcp_table
   import net_pkg::*;
   import tcp_pkg::*;
@@ -16,7 +18,7 @@ module tcp_table
   output tcb_t                     tcb_o,
   output peer_t                    peer_o,
   output silence_t                 silence_o,
-  /// finish: the word.
+  /// finish: the word. Zeros until the table is cleared: it is these that are written.
   input  logic                     write_i,
   input  logic [$clog2(Conns)-1:0] write_id_i,
   input  tcb_t                     tcb_i,
@@ -46,7 +48,7 @@ module tcp_table
     .we_i   (write_i || !ready_o),
     .waddr_i(ready_o ? write_id_i : clear_q[IdW-1:0]),
     .wbe_i  (1'b1),
-    .wdata_i(ready_o ? tcb_i : '0),
+    .wdata_i(tcb_i),
     .re_i   (read_i),
     .raddr_i(read_id_i),
     .rdata_o(tcb_o)
@@ -79,5 +81,7 @@ module tcp_table
     .raddr_i(read_id_i),
     .rdata_o(silence_o)
   );
+
+  `ASSERT(Clears, ready_o || tcb_i == '0)
 
 endmodule

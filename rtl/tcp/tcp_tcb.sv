@@ -291,6 +291,7 @@ module tcp_tcb
 
   tcp_send u_send (
     .clk_i,
+    .rst_ni,
     .valid_i  (valid[6:3]),
     .now_i    (now_i[19:0]),
     .own_mss_i,
