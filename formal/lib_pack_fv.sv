@@ -1,6 +1,6 @@
-// lib_pack, the core of lib_join and lib_align, seen through one lane that the prover chooses:
-// the bytes that belong there come out there, each once, in order and with their value; as many
-// packets end as began; a line inside a packet is filled to its last lane.
+// lib_pack, the core of lib_join, seen through one lane that the prover chooses: the bytes that
+// belong there come out there, each once, in order and with their value; as many packets end as
+// began; a line inside a packet is filled to its last lane.
 `include "fv.svh"
 `include "lib_assert.svh"
 

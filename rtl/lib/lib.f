@@ -15,4 +15,5 @@ rtl/lib/lib_rotate.sv
 rtl/lib/lib_pack.sv
 rtl/lib/lib_join.sv
 rtl/lib/lib_lanes.sv
+rtl/lib/lib_shift.sv
 rtl/lib/lib_align.sv

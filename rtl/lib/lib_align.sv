@@ -2,6 +2,8 @@
 // interval 1.
 //
 // A packet that becomes empty gives one beat of length 0.
+`include "lib_assert.svh"
+
 module lib_align (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -21,36 +23,93 @@ module lib_align (
   output logic         m_last_o
 );
 
-  logic first_q;
+  typedef struct packed {
+    logic [511:0] data;
+    logic [6:0]   len;
+    logic         last;
+  } beat_t;
+
+  // ------------------------------------------------ hold: a beat, until its successor is here
+  // A line is the rest of the held beat behind `skip` and the front of its successor: 64 bytes of
+  // both, from `skip` on.
+  logic hold_valid_q, open_q, advance, fire, accept, ends;
+  beat_t hold_q;
+  logic [5:0] skip_q;
+  logic [6:0] rest, front;
+
+  assign s_ready_o = advance;
+  assign accept    = s_valid_i && advance;
+  assign fire      = hold_valid_q && advance && (hold_q.last || s_valid_i);
+  assign rest      = (hold_q.len > 7'(skip_q)) ? hold_q.len - 7'(skip_q) : '0;
+  assign front     = hold_q.last ? '0 : (s_len_i < 7'(skip_q)) ? s_len_i : 7'(skip_q);
+  // Nothing is left of the successor.
+  assign ends      = !hold_q.last && s_last_i && s_len_i <= 7'(skip_q);
+
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) first_q <= 1'b1;
-    else if (s_valid_i && s_ready_o) first_q <= s_last_i;
+    if (!rst_ni) begin
+      hold_valid_q <= 1'b0;
+      open_q       <= 1'b0;
+    end else begin
+      if (accept) open_q <= !s_last_i;
+      if (accept) hold_valid_q <= !(open_q && ends);
+      else if (fire) hold_valid_q <= 1'b0;
+    end
+    if (accept) begin
+      hold_q <= '{data: s_data_i, len: s_len_i, last: s_last_i};
+      if (!open_q) skip_q <= s_skip_i;
+    end
   end
 
-  logic [5:0] start;
-  logic [6:0] len;
-  assign start = first_q ? s_skip_i : '0;
-  assign len   = (s_len_i > {1'b0, start}) ? s_len_i - {1'b0, start} : '0;
+  // ------------------------------------------------ line: 64 bytes of both, at three levels
+  typedef logic [(64+12+3)*8-1:0] coarse_t;
+  logic line_valid_q, line_last_q, out_ready;
+  logic [6:0] line_len_q;
+  logic [3:0] line_skip_q;
+  coarse_t line_q;
 
-  logic [63:0] unused_strb;
+  function automatic coarse_t by16(input logic [1023:0] bytes, input logic [1:0] n);
+    coarse_t [3:0] steps;
+    for (int i = 0; i < 4; i++) steps[i] = coarse_t'(bytes >> (8 * 16 * i));
+    return n[1] ? (n[0] ? steps[3] : steps[2]) : (n[0] ? steps[1] : steps[0]);
+  endfunction
 
-  lib_pack u_pack (
+  assign advance = !line_valid_q || out_ready;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) line_valid_q <= 1'b0;
+    else if (advance) line_valid_q <= fire;
+    if (fire) begin
+      line_q      <= by16({s_data_i, hold_q.data}, skip_q[5:4]);
+      line_skip_q <= skip_q[3:0];
+      line_len_q  <= rest + front;
+      line_last_q <= hold_q.last || ends;
+    end
+  end
+
+  beat_t line, out;
+  lib_shift u_shift (
+    .data_i (line_q),
+    .lanes_i(line_skip_q),
+    .data_o (line.data)
+  );
+  assign line.len  = line_len_q;
+  assign line.last = line_last_q;
+
+  lib_reg #(
+    .T(beat_t)
+  ) u_out (
     .clk_i,
     .rst_ni,
-    .s_valid_i,
-    .s_ready_o,
-    .s_data_i,
-    .s_start_i (start),
-    .s_len_i   (len),
-    .s_first_i (first_q),
-    .s_offset_i('0),
-    .s_last_i,
+    .s_valid_i(line_valid_q),
+    .s_ready_o(out_ready),
+    .s_data_i (line),
     .m_valid_o,
     .m_ready_i,
-    .m_data_o,
-    .m_strb_o  (unused_strb),
-    .m_end_o   (m_len_o),
-    .m_last_o
+    .m_data_o (out)
   );
+  assign m_data_o = out.data;
+  assign m_len_o  = out.len;
+  assign m_last_o = out.last;
+
+  `ASSERT(Whole, !s_valid_i || s_len_i == 7'd64 || (s_last_i && s_len_i < 7'd64))
 
 endmodule

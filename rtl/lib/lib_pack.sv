@@ -1,6 +1,6 @@
-// Concatenates byte chunks of up to 64 bytes into 64-byte lines; the core of lib_join and
-// lib_align. Latency 3, initiation interval 1; one clock more only for a chunk that ends beyond
-// its line right behind a packet whose end overflowed into a line of its own.
+// Concatenates byte chunks of up to 64 bytes into 64-byte lines; the core of lib_join. Latency 3,
+// initiation interval 1; one clock more only for a chunk that ends beyond its line right behind a
+// packet whose end overflowed into a line of its own.
 `include "lib_assert.svh"
 
 module lib_pack
