@@ -57,8 +57,7 @@ async def options(dut):
 async def alignment(dut):
     """Segments of many lengths at every place in a line, both ways, over the wrap of ring and of
     sequence numbers; latencies."""
-    bench, net, session = await setup(dut)
-    dut.secret_i.value = 0
+    bench, net, session = await setup(dut, secret=0)
     peer = await Hand(net, 1, isn=(1 << 32) - 30000).open()
     c = session.conns[0]
     session.auto_close = False
