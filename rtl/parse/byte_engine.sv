@@ -311,7 +311,7 @@ module byte_engine
   assign kept_o    = keeps ? line_pos.line : place.line;
   // Only keys may go on without end.
   assign again     = (odd && (reads || state_q == ByWord) && !partial_q && short) ||
-                     (ctx.resp.is && reads && last_short && !whole_q && !reads_keys) ||
+                     (ctx.resp.is && reads && last_short && !whole_q && !line.many) ||
                      (state_q == BySkip && (skip_len > 32'(ValueMax) || long_pair));
   // Behind a value there is room for one more key.
   assign long_pair = skip_pairs && (14'(skip_end - line_pos) > 14'(KeepMax - 320) ||

@@ -96,6 +96,9 @@ class Resp:
         keys = words[1:] if name in (b"MGET", *SUMS) else words[1:2]
         if any(not 0 < len(key) <= KEY_MAX for key in keys):
             return None
+        # Its lines are kept for so long, and options may turn out to be none.
+        if (name == b"SET" and n > 3 or name in (b"GETEX", *EXPIRES)) and len(encode(*words)) >= 2560:
+            return None
         if name in SUMS and n > 2:
             none = [None] * (SUMS[name] == "get")
             return [(SUMS[name], key, False, *none, "RfSum", i == n - 2) for i, key in enumerate(keys)]

@@ -328,6 +328,18 @@ async def long_values(dut):
 
 
 @cocotb.test()
+async def long_options_and_numbers(dut):
+    """Options beyond a job, numbers beyond what any counts, a job that ends within a length."""
+    get = encode(b"GET", b"b")
+    data = [encode(b"SET", b"k", b"v", *[b"NX"] * (JOB // 8)) + get, encode(b"GETEX", b"k", *[b"persist"] * (JOB // 13)) + get]
+    data += [get + b"*%s\r\n" % (b"1" * n) for n in (17, JOB + 1)]
+    data += [encode(b"ECHO", b"a")[:-7] + b"$%s\r\n" % (b"1" * 17)]
+    head = len(encode(b"PFADD", b"x" * JOB, b"")) - JOB - len(b"$0\r\n\r\n")
+    data.append(b"".join(encode(b"PFADD", b"x" * (JOB - head - n), b"y" * 1234) + get for n in (0, 3, 4, 7)))
+    await speak(dut, data, lambda: JOB, pause=0, cut=0)
+
+
+@cocotb.test()
 async def long_replies(dut):
     """Whatever shows a value that is longer than a job goes on with it in the connection's next ones."""
     commands = [encode(*words) for words in ((b"GET", b"k"), (b"GETDEL", b"k"), (b"GETSET", b"k", b"v"), (b"MGET", b"k", b"l"),
