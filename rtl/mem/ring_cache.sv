@@ -244,10 +244,10 @@ module ring_cache
   } answer_t;
 
   logic hit, hit_valid, hit_turn, miss, miss_valid, answer_valid, answer_pop, behind;
-  logic next_valid, next_ready;
+  logic chosen_valid, chosen_ready;
   hit_t hit_line;
   miss_t miss_next;
-  answer_t answer, next;
+  answer_t answer, chosen;
   reads_t [2:0] unused_level;
   logic [2:0] unused_room;
   logic [14:0] unused_behind;
@@ -276,7 +276,7 @@ module ring_cache
     .s_ready_o(unused_room[0]),
     .s_data_i ('{data: data_q, misses: missed_q}),
     .m_valid_o(hit_valid),
-    .m_ready_i(hit_turn && next_ready),
+    .m_ready_i(hit_turn && chosen_ready),
     .m_data_o (hit_line),
     .level_o  (unused_level[0])
   );
@@ -334,19 +334,19 @@ module ring_cache
   // with wide shifts.
   logic distrust_q;
   answer_t rdat_q;
-  assign hit_turn   = hit_valid && hit_line.misses == given_q;
-  assign next_valid = hit_turn || answer_valid;
-  assign next_ready = !rdat_valid_o || rdat_ready_i;
-  assign answer_pop = answer_valid && next_ready && !hit_turn;
-  assign next.bad   = !hit_turn && (answer.bad || distrust_q);
-  assign next.data  = hit_turn ? hit_line.data : next.bad ? '0 : answer.data;
-  assign rdat_o     = rdat_q.data;
-  assign rdat_bad_o = rdat_q.bad;
+  assign hit_turn     = hit_valid && hit_line.misses == given_q;
+  assign chosen_valid = hit_turn || answer_valid;
+  assign chosen_ready = !rdat_valid_o || rdat_ready_i;
+  assign answer_pop   = answer_valid && chosen_ready && !hit_turn;
+  assign chosen.bad   = !hit_turn && (answer.bad || distrust_q);
+  assign chosen.data  = hit_turn ? hit_line.data : chosen.bad ? '0 : answer.data;
+  assign rdat_o       = rdat_q.data;
+  assign rdat_bad_o   = rdat_q.bad;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) rdat_valid_o <= 1'b0;
-    else if (next_ready) rdat_valid_o <= next_valid;
-    if (next_ready) rdat_q <= next;
+    else if (chosen_ready) rdat_valid_o <= chosen_valid;
+    if (chosen_ready) rdat_q <= chosen;
   end
 
   always_ff @(posedge clk_i) begin
