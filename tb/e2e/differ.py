@@ -14,7 +14,7 @@ from e2e.reference import BUILD
 from e2e.stream import SENTINEL, Burst, Cas
 
 # No bytes from either server for so long: the reply will never be complete.
-SILENCE_SECONDS = 25
+SILENCE_SECONDS = 60
 
 
 class Mismatch(AssertionError):
