@@ -153,18 +153,20 @@ fn clients_see_and_kill_each_other() {
 #[test]
 fn a_pause_holds_what_it_should() {
     let server = Server::start("");
-    let [mut a, mut b, mut c, mut d] = std::array::from_fn(|_| server.client());
-    assert_eq!(a.ask("CLIENT PAUSE 3600000 WRITE"), "OK");
-    // As a line, whole, and in pieces that are gathered.
+    let [mut a, mut b, mut c, mut d, mut e] = std::array::from_fn(|_| server.client());
     assert_eq!((d.ask("MULTI"), d.ask("SET m v")), ("OK".into(), "QUEUED".into()));
+    assert_eq!(a.ask("CLIENT PAUSE 3600000 WRITE"), "OK");
+    // As a line, whole, in pieces that are gathered, queued before the pause, and to be queued in it.
+    assert_eq!(e.ask("MULTI"), "OK");
+    e.send("SET n v");
     assert!(a.ask("CLIENT LIST").contains(" flags=x db=0 sub=0 psub=0 ssub=0 multi=1 "));
     assert_eq!(d.ask("CLIENT INFO"), "QUEUED");
     d.send("EXEC");
     b.send("SET k line");
     let long = "x".repeat(100_000);
     c.send(&format!("*3\r\n$3\r\nSET\r\n$1\r\nl\r\n${}\r\n{long}", long.len()));
-    // Both were read when all bytes are counted; they have had their turn when this has it again.
-    let read = long.len() + "SET k line".len();
+    // All were read when all bytes are counted; they have had their turn when this has it again.
+    let read = long.len() + "SET k line SET n v EXEC".len();
     while a.info("total_net_input_bytes").parse::<usize>().unwrap() < read {}
     assert_eq!(a.ask("MGET k l m"), "[nil,nil,nil]");
     assert_eq!(a.ask("CLIENT UNPAUSE"), "OK");
@@ -172,6 +174,7 @@ fn a_pause_holds_what_it_should() {
     let done = d.reply();
     assert!(done.starts_with("[OK,id=") && done.contains(" multi=2 "), "{done}");
     assert!(done.contains(" flags=x ") && done.contains(" cmd=exec "), "{done}");
+    assert_eq!((e.reply(), e.ask("DISCARD")), ("QUEUED".into(), "OK".into()));
     assert!(a.ask("CLIENT LIST").lines().all(|line| line.contains(" flags=N ")));
     assert_eq!((a.ask("GET k"), a.ask("GET l")), ("line".into(), long));
     // All commands wait, and the pause ends by itself.
