@@ -46,6 +46,7 @@ PASS, FAIL, UNKNOWN = 0, 2, 4
 # (harness, parameters, depth of the induction or clocks, what is proved[, mode])
 PROOFS = [
     ("lib_reg", {}, 3, "order, nothing lost or doubled, stable outputs"),
+    ("lib_half", {}, 2, "same"),
     ("lib_fifo", {"Depth": 2}, 3, "order, nothing lost or doubled, level"),
     ("lib_fifo", {"Depth": 5}, 3, "same, no power of two"),
     ("lib_fifo", {"Depth": 33}, 3, "same, with a RAM"),
@@ -86,6 +87,7 @@ PROOFS = [
     ("execute", {}, 12, "what a request acts on was committed last", "bmc"),
 
     ("lib_reg", {}, 8, "fills, empties", "cover"),
+    ("lib_half", {}, 8, "same", "cover"),
     ("lib_fifo", {"Depth": 5}, 16, "fills, empties", "cover"),
     ("lib_fifo", {"Depth": 33}, 80, "same", "cover"),
     ("lib_cfifo", {"Depth": 5}, 16, "fills with what is committed, and with what is not; empties", "cover"),

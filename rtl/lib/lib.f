@@ -1,6 +1,7 @@
 +incdir+rtl/lib
 rtl/lib/lib_pkg.sv
 rtl/lib/lib_reg.sv
+rtl/lib/lib_half.sv
 rtl/lib/lib_ram.sv
 rtl/lib/lib_cfifo.sv
 rtl/lib/lib_fifo.sv

@@ -333,21 +333,27 @@ module ring_cache
   // What was kept, or memory's answer, whose turn it is, into a register: all that reads lines begins
   // with wide shifts.
   logic distrust_q;
-  answer_t rdat_q;
+  answer_t rdat;
   assign hit_turn     = hit_valid && hit_line.misses == given_q;
   assign chosen_valid = hit_turn || answer_valid;
-  assign chosen_ready = !rdat_valid_o || rdat_ready_i;
   assign answer_pop   = answer_valid && chosen_ready && !hit_turn;
   assign chosen.bad   = !hit_turn && (answer.bad || distrust_q);
   assign chosen.data  = hit_turn ? hit_line.data : chosen.bad ? '0 : answer.data;
-  assign rdat_o       = rdat_q.data;
-  assign rdat_bad_o   = rdat_q.bad;
+  assign rdat_o       = rdat.data;
+  assign rdat_bad_o   = rdat.bad;
 
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) rdat_valid_o <= 1'b0;
-    else if (chosen_ready) rdat_valid_o <= chosen_valid;
-    if (chosen_ready) rdat_q <= chosen;
-  end
+  lib_half #(
+    .T(answer_t)
+  ) u_out (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(chosen_valid),
+    .s_ready_o(chosen_ready),
+    .s_data_i (chosen),
+    .m_valid_o(rdat_valid_o),
+    .m_ready_i(rdat_ready_i),
+    .m_data_o (rdat)
+  );
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -371,7 +377,6 @@ module ring_cache
   `ASSERT(RunOfLanes, !wr_valid_i || ((wr_i.strb + (wr_i.strb & -wr_i.strb)) & wr_i.strb) == '0)
   `ASSERT(AnyLanes, !wr_valid_i || wr_i.strb != '0)
   `ASSERT(SomeLanes, !rd_valid_i || rd_lanes_i.first <= rd_lanes_i.last)
-  `ASSERT_STABLE(RdatStable, rdat_valid_o, rdat_ready_i, {rdat_o, rdat_bad_o})
   `ASSERT_STABLE(MemWrStable, mem_wr_valid_o, mem_wr_ready_i, mem_wr_o)
   `ASSERT_STABLE(MemRdStable, mem_rd_valid_o, mem_rd_ready_i, mem_rd_addr_o)
 

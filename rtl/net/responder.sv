@@ -1,6 +1,5 @@
 // Turns ARP requests and echo requests of both families into their answers: only the first beat of a
 // frame changes. Latency 2, initiation interval 1.
-`include "lib_assert.svh"
 
 module responder
   import wirekv_pkg::*;
@@ -163,13 +162,18 @@ module responder
     end
   end
 
-  assign out_ready = !m_valid_o || m_ready_i;
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) m_valid_o <= 1'b0;
-    else if (out_ready) m_valid_o <= held_valid_q;
-    if (out_ready && held_valid_q) m_beat_o <= beat;
-  end
-  `ASSERT_STABLE(OutStable, m_valid_o, m_ready_i, m_beat_o)
+  lib_half #(
+    .T(beat_t)
+  ) u_out (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(held_valid_q),
+    .s_ready_o(out_ready),
+    .s_data_i (beat),
+    .m_valid_o,
+    .m_ready_i,
+    .m_data_o (m_beat_o)
+  );
 
   logic unused;
   assign unused = ^{cfg_i.ip6, cfg_i.tcp_port, cfg_i.redis_port, cfg_i.udp_port, cfg_i.mtu};

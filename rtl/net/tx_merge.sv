@@ -1,6 +1,5 @@
 // Merges the frames of three sources, whole frames in turn, and pads short ones. Latency 1,
 // initiation interval 1.
-`include "lib_assert.svh"
 
 module tx_merge
   import wirekv_pkg::*;
@@ -64,14 +63,18 @@ module tx_merge
   end
 
   // Ready is not cut here: it goes no further than to what the sources keep their frames in.
-  assign ready = !m_axis_tvalid || m_axis_tready;
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) m_axis_tvalid <= 1'b0;
-    else if (ready) m_axis_tvalid <= valid;
-    if (ready && valid) {m_axis_tdata, m_axis_tkeep, m_axis_tlast} <= padded;
-  end
-  `ASSERT_STABLE(OutStable, m_axis_tvalid, m_axis_tready, {m_axis_tdata, m_axis_tkeep, m_axis_tlast
-                 })
+  lib_half #(
+    .T(axis_t)
+  ) u_out (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(valid),
+    .s_ready_o(ready),
+    .s_data_i (padded),
+    .m_valid_o(m_axis_tvalid),
+    .m_ready_i(m_axis_tready),
+    .m_data_o ({m_axis_tdata, m_axis_tkeep, m_axis_tlast})
+  );
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) first_q <= 1'b1;
