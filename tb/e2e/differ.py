@@ -224,10 +224,11 @@ class Lane:
 
 def exchange(lanes):
     """Runs all lanes until their replies are complete. Returns the names of the silent ones."""
-    last = time.monotonic()
+    began = last = time.monotonic()
     while True:
         busy = [lane for lane in lanes if not lane.done]
         if not busy:
+            Timed.apart = max(Timed.apart, 2 + int(time.monotonic() - began))
             return []
         # Not select(): thousands of connections have numbers that it cannot take.
         poll = select.poll()
@@ -284,7 +285,6 @@ class Differ:
             lane.start(data, burst.cuts, end)
         began = time.monotonic()
         silent = exchange(self.lanes)
-        Timed.apart = max(Timed.apart, 2 + int(time.monotonic() - began))
         replies = [bytes(lane.reply) for lane in self.lanes]
         for side in range(1, len(self.lanes)):
             why = compare(replies[side], replies[0], self.uniques[side], self.split)

@@ -3,6 +3,8 @@
 Each entry is a reason and a function of both replies, as `wire.read` gives them, Redis' first. All
 other replies, and errors in any case, must be equal to the byte."""
 
+from e2e.differ import Timed
+
 # Absolute times of generate.py lie in this range, below 2^32; all others depend on when a command came.
 DATES = range(4_100_000_000, 4_290_000_000)
 
@@ -15,14 +17,16 @@ def _sorted(a, b):
     return _kind(a, b) and sorted(a[1]) == sorted(b[1])
 
 
-def _near(unit, slack):
+def _near(unit, more=0):
+    """Times in units of so many to the second, as near as two servers' are; and so many units more."""
+
     def near(a, b):
         if a[0] != b":" or b[0] != b":":
             return a == b
         x, y = int(a[1]), int(b[1])
         if x < 0 or y < 0 or x // unit in DATES:
             return x == y
-        return abs(x - y) <= slack
+        return abs(x - y) <= Timed.apart * unit + more
 
     return near
 
@@ -42,7 +46,7 @@ def _scan(a, b):
 
 def _time(a, b):
     seconds = [int(reply[1][0][1]) for reply in (a, b)]
-    return _kind(a, b) and len(b[1]) == 2 and b[1][1][1].isdigit() and abs(seconds[0] - seconds[1]) <= 2
+    return _kind(a, b) and len(b[1]) == 2 and b[1][1][1].isdigit() and abs(seconds[0] - seconds[1]) <= Timed.apart
 
 
 # Of HELLO: what must be equal.
@@ -105,9 +109,9 @@ ALLOWED = {
     "keys": ("KEYS gives keys in no order", _sorted),
     "random": ("RANDOMKEY gives any key", _key_or_none),
     "scan": ("SCAN's cursors, and how much a call gives, are the server's; test_scan.py has the rest", _scan),
-    "seconds": ("what is left, or when it ends, depends on when the command came", _near(1, 2)),
-    "milliseconds": ("the same", _near(1000, 2000)),
-    "idle": ("the same", _near(1, 5)),
+    "seconds": ("what is left, or when it ends, depends on when the command came", _near(1)),
+    "milliseconds": ("the same", _near(1000)),
+    "idle": ("the same", _near(1, 3)),
     "uses": ("how often is counted, is the server's", _kind),
     "shared": ("what Redis holds twice, such as a value and the command that brought it", _kind),
     "encoding": ("how a string was made is not kept", _encoding),
