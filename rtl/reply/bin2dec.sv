@@ -15,6 +15,8 @@ module bin2dec #(
   /// Digits of the number that came 7, or 6, clocks earlier; digit 0 has weight 1. They hold until the
   /// next number arrives.
   output logic [Digits-1:0][3:0]      digit_o,
+  /// The digit, or one above it, is not 0; so is digit 0.
+  output logic [Digits-1:0]           shown_o,
   /// Digits without leading zeros, at least 1.
   output logic [$clog2(Digits+1)-1:0] count_o
 );
@@ -128,13 +130,16 @@ module bin2dec #(
 
   // ------------------------------------------------ count
   logic [CountW-1:0] count;
+  logic [Digits-1:0] shown;
   always_comb begin
+    for (int d = 0; d < Digits; d++) shown[d] = d == 0 || (digit_q >> 4 * d) != '0;
     count = CountW'(1);
     for (int d = 1; d < Digits; d++) if (digit_q[d] != '0) count = CountW'(d + 1);
   end
   always_ff @(posedge clk_i) begin
     if (valid[First+3]) begin
       digit_o <= digit_q;
+      shown_o <= shown;
       count_o <= count;
     end
   end

@@ -27,13 +27,17 @@ module chunk_queue
   end
 
   logic [30:0][7:0] by16;
-  logic [18:0][7:0] by4;
   logic [15:0][7:0] by1;
+  lib_shift #(
+    .Lanes(16)
+  ) u_shift (
+    .data_i (by16),
+    .lanes_i(chunk_q.start[3:0]),
+    .data_o (by1)
+  );
   always_comb begin
     for (int unsigned i = 0; i < 31; i++)
     by16[i] = chunk_q.data[8*((16*32'(chunk_q.start[5:4])+i)%64)+:8];
-    for (int unsigned i = 0; i < 19; i++) by4[i] = by16[4*32'(chunk_q.start[3:2])+i];
-    for (int unsigned i = 0; i < 16; i++) by1[i] = by4[32'(chunk_q.start[1:0])+i];
     moved = chunk_q;
     if (chunk_q.len <= 7'(InnerMax)) begin
       moved.data[127:0] = by1;

@@ -15,12 +15,15 @@ module compose
 (
   input  logic     clk_i,
   input  logic     rst_ni,
-  /// Records with their numbers.
+  /// Records with their numbers, of length 0 where a record has none.
   input  logic     rec_valid_i,
   output logic     rec_ready_o,
   input  rec_t     rec_i,
   input  lens_t    lens_i,
   input  numbers_t numbers_i,
+  /// The same of a record that joins, which is never one with a header in their place.
+  input  logic [NumberLanes-1:0][7:0] join_text_i,
+  input  logic [5:0] join_len_i,
   /// Lines of keys, turned so that the first byte stands at lane KeyAt.
   input  logic     key_valid_i,
   output logic     key_ready_o,
@@ -33,8 +36,10 @@ module compose
   input  logic     hline_valid_i,
   output logic     hline_ready_o,
   input  line_t    hline_i,
-  /// Lines of meta commands' replies, likewise.
-  input  logic     mline_valid_i,
+  /// Lines of meta commands' replies, likewise; all of a record's are here before it is.
+  // verilator lint_off UNUSEDSIGNAL
+  input  logic     mline_valid_i,  // only the assertion looks at it
+  // verilator lint_on UNUSEDSIGNAL
   output logic     mline_ready_o,
   input  line_t    mline_i,
   /// Text.
@@ -90,7 +95,7 @@ module compose
   logic [5:0] numbers_len;
   logic joined;
   always_comb begin
-    numbers_len = rec_i.numbers ? numbers_i.len : '0;
+    numbers_len = numbers_i.len;
     block_len   = 7'(numbers_len) + 7'(lens_i.behind_len);
     joined      = lens_i.fits && 7'(numbers_len) <= lens_i.room;
 
@@ -141,14 +146,16 @@ module compose
   } src_e;
 
   step_e step_q, step_d;
-  logic begun_q;  // the record's first piece is out
+  logic begun_q;  // a piece of the record is out
+  logic own_q;    // StOwn: many look at it
   logic pick_valid, pick_ready, pick, need_key, need_chunk, need_host;
   src_e src_low, src_high;
   logic [5:0] start;
   logic [6:0] len;
   logic [7:0] key_left_q;
-  logic [9:0] host_left_q, host_left;
-  assign host_left = begun_q ? host_left_q : work_q.rec.host_len;
+  logic [9:0] host_left_q;
+  logic [6:0] joined_len;  // of the last bytes of a value with a head behind them
+  assign joined_len = chunk_i.len + 7'(join_len_i);
 
   always_comb begin
     need_key   = 1'b0;
@@ -185,7 +192,7 @@ module compose
         src_low    = SrcChunk;
         src_high   = SrcChunk;
         start      = chunk_i.start;
-        len        = join_head ? chunk_i.len + 7'(numbers_i.len) : chunk_i.len;
+        len        = join_head ? joined_len : chunk_i.len;
         if (!chunk_i.last) step_d = StValue;
         else if (work_q.rec.ending != EnNone) step_d = StEnding;
       end
@@ -198,8 +205,8 @@ module compose
         src_low   = SrcHost;
         src_high  = SrcHost;
         start     = '0;
-        len       = (host_left > 10'd64) ? 7'd64 : host_left[6:0];
-        if (host_left > 10'd64) step_d = StHost;
+        len       = (host_left_q > 10'd64) ? 7'd64 : host_left_q[6:0];
+        if (host_left_q > 10'd64) step_d = StHost;
         else if (work_q.long_value) step_d = StValue;
       end
       default: begin  // StHead
@@ -212,18 +219,15 @@ module compose
   end
 
   assign join_head     = work_valid_q && step_q == StValue && chunk_i.last &&
-      work_q.rec.ending == EnNone && rec_valid_i && rec_i.joins &&
-      chunk_i.len <= 7'd64 - 7'(numbers_i.len);
+      work_q.rec.ending == EnNone && rec_valid_i && rec_i.joins && joined_len <= 7'd64;
 
   assign pick_valid    = work_valid_q && (!need_key || key_valid_i) &&
-      (!need_chunk || chunk_valid_i) &&
-      (!need_host || (work_q.rec.meta ? mline_valid_i : hline_valid_i));
+      (!need_chunk || chunk_valid_i) && (!need_host || work_q.rec.meta || hline_valid_i);
   assign pick          = pick_valid && pick_ready;
   assign done          = pick && step_d == StDone;
   assign key_ready_o   = pick && need_key;
   assign chunk_ready_o = pick && need_chunk;
   assign hline_ready_o = pick && need_host && !work_q.rec.meta;
-  assign mline_ready_o = pick && need_host && work_q.rec.meta;
   assign wait_chunk_o  = work_valid_q && pick_ready && need_chunk && !chunk_valid_i;
 
   always_ff @(posedge clk_i) begin
@@ -234,19 +238,27 @@ module compose
     end
     if (rec_ready_o) step_q <= first;
     else if (pick) step_q <= step_d;
-    if (pick) begin
-      key_left_q  <= (step_q == StKey) ? key_left_q - 8'd64 : work_q.rec.klen;
-      host_left_q <= (step_q == StHost) ? host_left - 10'd64 : work_q.rec.host_len;
-    end
+    if (rec_ready_o) own_q <= 1'b0;
+    else if (pick) own_q <= step_q == StHead && work_q.behind == StOwn;
+    if (rec_ready_o) key_left_q <= rec_i.klen;
+    else if (pick && step_q == StKey) key_left_q <= key_left_q - 8'd64;
+    if (rec_ready_o) host_left_q <= rec_i.host_len;
+    else if (pick && step_q == StHost) host_left_q <= host_left_q - 10'd64;
   end
 
   // ---------------------------------------------------------------- its bytes, and the block
-  logic [OwnAt-1:0][7:0] ahead;
+  logic [OwnAt-1:0][7:0] ahead_q, ahead;
   logic [OwnRoom-1:0][7:0] own;
   line_t fixed;
-  assign ahead  = Ahead[(step_q == StEnding) ? {work_q.rec.ending, FxNone} : work_q.rec.ahead];
-  assign own    = Own[{step_q == StOwn, work_q.rec.own}];
-  assign fixed  = {own, ahead};
+  // A table and its register: synthesis takes two block RAMs for it.
+  always_ff @(posedge clk_i) if (rec_ready_o) ahead_q <= Ahead[rec_i.ahead];
+  always_comb begin
+    ahead = ahead_q;
+    // The shorter ending is also the longer one's end.
+    if (step_q == StEnding) ahead[OwnAt-1-:EndingMax] = EndingText;
+  end
+  assign own   = Own[{own_q, work_q.rec.own}];
+  assign fixed = {own, ahead};
 
   function automatic line_t source(input src_e src, input line_t constant, input line_t key,
                                    input line_t chunk, input line_t host);
@@ -271,7 +283,7 @@ module compose
       if (p < InnerMax && 5'(p) < work_q.rec.inner_len) behind[p] = chunk_i.data[8*p+:8];
     end
     // The first of the numbers' lanes is used only where there is no value in the block.
-    block_numbers = (step_q == StValue) ? numbers_i.text : work_q.numbers;
+    block_numbers = (step_q == StValue) ? join_text_i : work_q.numbers;
     block = {behind, block_numbers[NumberLanes-1:1]};
     block[63] = behind[InnerMax+EndingMax-1] | block_numbers[0];
   end
@@ -279,12 +291,10 @@ module compose
   // verilator lint_off UNUSEDSIGNAL
   line_t low, high;  // a part of each
   // verilator lint_on UNUSEDSIGNAL
-  line_t given;
-  assign given = work_q.rec.meta ? mline_i : hline_i;
-  assign low   = source(src_low, fixed, key_i, chunk_i.data, given);
-  assign high  = source(src_high, fixed, key_i, chunk_i.data, given);
+  assign low   = source(src_low, fixed, key_i, chunk_i.data, hline_i);
+  assign high  = source(src_high, fixed, key_i, chunk_i.data, hline_i);
 
-  logic pick_valid_q;
+  logic pick_valid_q, meta_q;  // a line of a meta command stands in the place of the text
   line_t block_q;
   // Its lanes: from the edge on, and in front of the piece's first one, or those that are both.
   logic [5:0] turn_q;
@@ -298,11 +308,12 @@ module compose
   always_ff @(posedge clk_i) begin
     if (!rst_ni) pick_valid_q <= 1'b0;
     else if (pick_ready) pick_valid_q <= pick_valid;
+    if (pick_ready) meta_q <= need_host && work_q.rec.meta;
     // Whether there is a piece is known too late for so much.
     if (pick_ready) begin
       text_q.data           <= {high[511:8*KeyAt], low[8*KeyAt-1:0]};
       turn_q                <= (step_q == StHead) ? work_q.turn : (step_q == StBlock) ? '0 :
-          chunk_i.start + 6'(chunk_i.len) - 6'(Joint) + numbers_i.len;
+          chunk_i.start + 6'(chunk_i.len) - 6'(Joint) + join_len_i;
       edge_q                <= edge_at;
       start_q               <= join_head ? chunk_i.start : '0;
       text_q.start          <= start;
@@ -316,13 +327,17 @@ module compose
     end
   end
 
-  strb_t turned_lanes;
+  strb_t before_edge, before_start, turned_lanes;
   line_t turned;
-  always_comb begin
-    for (int unsigned i = 0; i < 64; i++)
-    turned_lanes[i] = edge_q[6] ? 6'(i) >= edge_q[5:0] && 6'(i) < start_q
-                                : 6'(i) >= edge_q[5:0] || 6'(i) < start_q;
-  end
+  lib_lanes u_edge (
+    .n_i    ({1'b0, edge_q[5:0]}),
+    .below_o(before_edge)
+  );
+  lib_lanes u_start (
+    .n_i    ({1'b0, start_q}),
+    .below_o(before_start)
+  );
+  assign turned_lanes = edge_q[6] ? ~before_edge & before_start : ~before_edge | before_start;
   lib_rotate u_rotate (
     .data_i (block_q),
     .lanes_i(turn_q),
@@ -331,8 +346,10 @@ module compose
   always_comb begin
     text_in = text_q;
     for (int unsigned i = 0; i < 64; i++)
-    text_in.data[8*i+:8] = turned_lanes[i] ? turned[8*i+:8] : text_q.data[8*i+:8];
+    text_in.data[8*i+:8] = turned_lanes[i] ? turned[8*i+:8] :
+        meta_q ? mline_i[8*i+:8] : text_q.data[8*i+:8];
   end
+  assign mline_ready_o = pick_valid_q && text_room && meta_q;
 
   // Distributed RAM instead of two registers.
   logic [2:0] unused_level;
@@ -351,6 +368,8 @@ module compose
     .level_o  (unused_level)
   );
 
+  `ASSERT(LineInTime, !(pick_valid_q && meta_q) || mline_valid_i)
+  `ASSERT(OwnStep, !work_valid_q || own_q == (step_q == StOwn))
   `ASSERT(InnerAlone, !chunk_ready_o || step_q == StValue || chunk_i.last)
   `ASSERT(InnerLen, !chunk_ready_o || step_q == StValue || chunk_i.len == 7'(work_q.rec.inner_len))
   `ASSERT(KeyBehindValue, !load || rec_i.klen == '0 || rec_i.own == FxValue || rec_i.binary)

@@ -63,7 +63,9 @@ module encode
     else if (take) res_valid_q <= 1'b1;
     else if (accept) res_valid_q <= 1'b0;
     if (take) begin
-      res_q      <= res_i;
+      res_q <= res_i;
+      // The number of such a value is its length, in bytes.
+      if (res_i.kind == RsValue && (res_i.resp.is || res_i.meta.is)) res_q.num <= 64'(res_i.vlen);
       // NS is no fixed text.
       has_line_q <= res_i.meta.is && (res_i.keyed || (res_i.kind == RsNumber) ||
           (res_i.kind == RsReply && res_i.reply == RpNotStored) ||
@@ -101,6 +103,8 @@ module encode
   merge u_merge (
     .clk_i,
     .rst_ni,
+    .next_i     (take),
+    .next_res_i (res_i),
     .take_i     (accept),
     .res_i      (res_q),
     .line_i     (has_line_q && line_len != '0),
@@ -117,13 +121,19 @@ module encode
     header_t header;
   } shaped_t;
   shaped_t shaped_in, shaped;
-  assign shaped_in = '{rec: rec_q, lens: lens_of(rec_q), header: header_q};
+  logic [6:0] own_len_q;
+  logic [4:0] ahead_len_q;
+  assign shaped_in = '{
+          rec: rec_q,
+          lens: lens_of(rec_q, own_len_q, ahead_len_q),
+          header: header_q
+      };
   always_ff @(posedge clk_i) begin
-    issue_q <= rst_ni && issue;
-    if (issue) begin
-      rec_q    <= rec_in;
-      header_q <= header_in;
-    end
+    issue_q  <= rst_ni && issue;
+    rec_q    <= rec_in;
+    header_q <= header_in;
+    own_len_q   <= Length[rec_in.own];
+    ahead_len_q <= AheadLength[rec_in.ahead];
   end
 
   logic [5:0] unused_rec_level;
@@ -157,11 +167,11 @@ module encode
     .bulk_i   (res_q.resp.is && res_q.kind == RsValue),
     .meta_i   (res_q.meta.is && res_q.kind == RsValue),
     .behind_i (rec_in.joins),
+    .wanted_i (rec_in.numbers),
     .thousands_i(res_q.resp.is && res_q.kind == RsNumber && !res_q.negative &&
                  res_q.resp.form inside {RfTtl, RfExpiretime}),
     .bytes_i  (res_q.vlen),
-    .num_i    (((res_q.resp.is || res_q.meta.is) && res_q.kind == RsValue) ? 64'(res_q.vlen) :
-                                                                           res_q.num),
+    .num_i    (res_q.num),
     .valid_o  (numbers_in_valid),
     .text_o   (numbers_in.text),
     .len_o    (numbers_in.len)
@@ -267,6 +277,8 @@ module encode
     .rec_i        (shaped.rec),
     .lens_i       (shaped.lens),
     .numbers_i    (numbers_or_header),
+    .join_text_i  (numbers.text),
+    .join_len_i   (numbers.len),
     .key_valid_i  (key_valid),
     .key_ready_o  (key_pop),
     .key_i        (key),

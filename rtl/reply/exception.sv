@@ -1,7 +1,7 @@
 // Exception queue: command lines that the hardware does not know go to the host program, pieces of
 // its answers come back, each when the card asks for it. One packet each; formats in
 // docs/ARCHITECTURE.md, "Exception queue".
-// Latency 2 to the host; a piece is announced 2 clocks after its last beat.
+// Latency 3 to the host; a piece is announced 2 clocks after its last beat.
 `include "lib_assert.svh"
 
 module exception
@@ -55,15 +55,16 @@ module exception
   assign bare = hreq_i.len == '0;
 
   always_comb begin
+    // Bytes behind the header, in its beat, mean nothing: zeros would take a LUT for each bit.
+    out_in.data = hkey_i.data;
     if (text_q) begin
       out_valid   = hkey_valid_i;
-      out_in.data = hkey_i.data;
       out_in.keep = ~({64{1'b1}} << hkey_i.len);
       out_in.last = hkey_i.last;
     end else begin
       out_valid   = hreq_valid_i;
-      out_in.data = 512'({4'b0, hreq_i.db, 2'b0, hreq_i.all, hreq_i.begins, hreq_i.stranger,
-                          hreq_i.more, hreq_i.resp, hreq_i.udp, hreq_i.len, tag});
+      out_in.data[63:0] = {12'b0, hreq_i.db, 2'b0, hreq_i.all, hreq_i.begins, hreq_i.stranger,
+                           hreq_i.more, hreq_i.resp, hreq_i.udp, hreq_i.len, tag};
       out_in.keep = '1;
       out_in.last = bare;
     end
@@ -77,8 +78,11 @@ module exception
     else if (out_valid && out_ready) text_q <= text_q ? !hkey_i.last : !bare;
   end
 
-  lib_reg #(
-    .T(axis_t)
+  logic [2:0] out_level;
+  lib_fifo #(
+    .T    (axis_t),
+    .Depth(4),
+    .Ultra(1)
   ) u_out (
     .clk_i,
     .rst_ni,
@@ -87,7 +91,8 @@ module exception
     .s_data_i (out_in),
     .m_valid_o(m_axis_exc_tvalid),
     .m_ready_i(m_axis_exc_tready),
-    .m_data_o (out)
+    .m_data_o (out),
+    .level_o  (out_level)
   );
   assign m_axis_exc_tdata = out.data;
   assign m_axis_exc_tkeep = out.keep;
@@ -179,6 +184,6 @@ module exception
   );
   assign piece_o = push_piece_q && !piece_q.about;
   assign bad_o   = push_piece_q && (bad_q || short_piece);
-  assign idle_o  = !hreq_valid_i && !text_q && !m_axis_exc_tvalid && !body_q && !push_piece_q;
+  assign idle_o  = !hreq_valid_i && !text_q && out_level == '0 && !body_q && !push_piece_q;
 
 endmodule

@@ -39,14 +39,12 @@ module header_text
     flags  = {number[63:32], head, {8 * (NumberLanes - BinaryHeader - 4) {1'b0}}};
     whole  = {number, head, {8 * (NumberLanes - BinaryHeader - 8) {1'b0}}};
 
-    numbers_o = numbers_i;
-    if (header_i.is) begin
-      unique case (header_i.extra)
-        ExFlags:  numbers_o = '{text: flags, len: 6'(BinaryHeader + 4)};
-        ExNumber: numbers_o = '{text: whole, len: 6'(BinaryHeader + 8)};
-        default:  numbers_o = '{text: plain, len: 6'(BinaryHeader)};
-      endcase
-    end
+    unique case (header_i.extra)
+      ExNone:   numbers_o = '{text: plain, len: 6'(BinaryHeader)};
+      ExFlags:  numbers_o = '{text: flags, len: 6'(BinaryHeader + 4)};
+      ExNumber: numbers_o = '{text: whole, len: 6'(BinaryHeader + 8)};
+      default:  numbers_o = numbers_i;
+    endcase
   end
 
 endmodule

@@ -1,13 +1,19 @@
 // Results to records of the reply builder. Over TCP what stands behind a value, or a short fixed
 // reply, or both, do not leave by themselves: they wait for the next record of their job and go in
-// front of its text. Latency 0; a record for most results, none for a reply that waits.
+// front of its text. Latency 1; a record for most results, none for a reply that waits. What depends on the
+// result alone is known when it is here.
 module merge
   import request_pkg::*;
   import reply_pkg::*;
 (
   input  logic clk_i,
   input  logic rst_ni,
-  /// A result is taken.
+  /// A result comes, which is res_i from the next clock on.
+  input  logic next_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  res_t next_res_i,  // some of it
+  // verilator lint_on UNUSEDSIGNAL
+  /// It is taken.
   input  logic take_i,
   // verilator lint_off UNUSEDSIGNAL
   input  res_t res_i,  // numbers and contexts go elsewhere
@@ -24,21 +30,38 @@ module merge
   /// Nothing but the end of a value is waiting.
   localparam ahead_t AheadCrlf = '{ending: EnCrlf, reply: FxNone};
   ahead_t waiting_q, waiting_d, both;
+  typedef struct packed {
+    fixed_t     reply;
+    ending_t    ending;
+    logic       says;
+    logic       together;
+    logic [3:0] fits;  // `reply` behind each ending
+  } told_t;
+  told_t next, told_q;
   fixed_t reply, resp_text, meta_text;
   ending_t ending;
   logic says, fits, together;
-  assign reply    = (res_i.kind != RsReply) ? FxNone : res_i.resp.is ? resp_text :
-      res_i.meta.is ? meta_text : 6'(res_i.reply);
-  assign ending   = (!res_i.tail || res_i.binary.is) ? EnNone :
-      (res_i.last_key && !res_i.resp.is) ? EnCrlfEnd : EnCrlf;
-  assign says     = reply != FxNone || res_i.kind inside {RsValue, RsNumber, RsHostData};
-  assign together = !res_i.udp && !res_i.last && !res_i.binary.is;
+  always_comb begin
+    next.reply    = (next_res_i.kind != RsReply) ? FxNone : next_res_i.resp.is ? resp_text :
+        next_res_i.meta.is ? meta_text : 6'(next_res_i.reply);
+    next.ending   = (!next_res_i.tail || next_res_i.binary.is) ? EnNone :
+        (next_res_i.last_key && !next_res_i.resp.is) ? EnCrlfEnd : EnCrlf;
+    next.says     = next.reply != FxNone ||
+        next_res_i.kind inside {RsValue, RsNumber, RsHostData};
+    next.together = !next_res_i.udp && !next_res_i.last && !next_res_i.binary.is;
+    for (int unsigned e = 0; e < 4; e++) next.fits[e] = AheadLength[{2'(e), next.reply}] != '0;
+  end
+  always_ff @(posedge clk_i) if (next_i) told_q <= next;
+  assign reply    = told_q.reply;
+  assign ending   = told_q.ending;
+  assign says     = told_q.says;
+  assign together = told_q.together;
   // A reply can wait, too.
   assign both     = '{ending: waiting_q.ending, reply: reply};
-  assign fits     = reply != FxNone && waiting_q.reply == FxNone && AheadLength[both] != '0;
+  assign fits     = reply != FxNone && waiting_q.reply == FxNone && told_q.fits[waiting_q.ending];
 
   // ---------------------------------------------------------------- binary
-  logic shows_key;
+  logic shows_key, has_header;
   logic [7:0] status;
   fixed_t text, header_text;
   always_comb begin
@@ -57,16 +80,17 @@ module merge
       default:      ;
     endcase
     shows_key   = res_i.binary.key && res_i.head;
+    has_header  = res_i.binary.is && (res_i.kind inside {RsReply, RsNumber} ||
+                                     (res_i.kind == RsValue && res_i.head));
     // A miss that has the key has no text.
     header_text = (res_i.kind != RsReply || shows_key) ? FxNone : text;
 
     header_o           = '0;
-    header_o.is        = res_i.binary.is;
     header_o.opcode    = res_i.binary.opcode;
     header_o.opaque    = res_i.binary.opaque;
     header_o.klen      = shows_key ? res_i.klen : '0;
     header_o.status    = (res_i.kind == RsReply) ? status : '0;
-    header_o.extra     = (res_i.kind == RsNumber) ? ExNumber :
+    header_o.extra     = !has_header ? ExText : (res_i.kind == RsNumber) ? ExNumber :
         (res_i.kind == RsValue || (res_i.kind == RsReply && res_i.reply == RpTouched)) ? ExFlags :
                                                                                          ExNone;
     header_o.number    = (res_i.kind == RsNumber) ? res_i.num : 64'(res_i.flags);
@@ -80,17 +104,17 @@ module merge
   // ---------------------------------------------------------------- Redis
   fixed_t null_text;
   logic is_status, is_bulk;
-  assign null_text = res_i.resp.three ? FrNull : FrNil;
-  assign is_status = res_i.resp.form == RfStatus;
-  assign is_bulk   = res_i.resp.form == RfBulk;
+  assign null_text = next_res_i.resp.three ? FrNull : FrNil;
+  assign is_status = next_res_i.resp.form == RfStatus;
+  assign is_bulk   = next_res_i.resp.form == RfBulk;
   always_comb begin
-    unique case (res_i.reply)
+    unique case (next_res_i.reply)
       RpStored:     resp_text = is_status ? FrOk : is_bulk ? null_text : FrOne;
       RpNotStored:  resp_text = (is_status || is_bulk) ? null_text : FrZero;
       RpDeleted, RpTouched: resp_text = FrOne;
       RpNotFound:
-      resp_text = is_bulk ? null_text : (res_i.resp.form == RfType) ? FrNone : FrZero;
-      RpOk:         resp_text = (res_i.resp.form == RfType) ? FrString : FrOk;
+      resp_text = is_bulk ? null_text : (next_res_i.resp.form == RfType) ? FrNone : FrZero;
+      RpOk:         resp_text = (next_res_i.resp.form == RfType) ? FrString : FrOk;
       RpBadExpire:  resp_text = FrBadExpire;
       RpPong:       resp_text = FrPong;
       RpNonNumeric: resp_text = FrNotInteger;
@@ -104,13 +128,13 @@ module merge
 
   // ---------------------------------------------------------------- meta commands
   always_comb begin
-    unique case (res_i.reply)
+    unique case (next_res_i.reply)
       RpStored, RpDeleted, RpFound: meta_text = FmDone;
       // Always a line, which stands in its place.
       RpNotStored: meta_text = FmDone;
       RpExists:    meta_text = FmExists;
-      RpNotFound:  meta_text = res_i.meta.get ? FmMissing : FmNotFound;
-      default:     meta_text = 6'(res_i.reply);
+      RpNotFound:  meta_text = next_res_i.meta.get ? FmMissing : FmNotFound;
+      default:     meta_text = 6'(next_res_i.reply);
     endcase
   end
 
@@ -164,7 +188,7 @@ module merge
     end
     // Binary: all have a header, and what it counts stands behind it.
     rec_o.binary = res_i.binary.is && !(res_i.kind == RsValue && !res_i.head);
-    if (res_i.binary.is && (res_i.kind inside {RsReply, RsNumber} || rec_o.numbers)) begin
+    if (has_header) begin
       rec_o.own     = header_text;
       rec_o.klen    = shows_key ? res_i.klen : '0;
       rec_o.numbers = 1'b1;

@@ -31,7 +31,7 @@ module meta_line
   output line_t      line_o
 );
 
-  typedef enum logic [3:0] {
+  typedef enum logic [4:0] {
     MlIdle,
     MlDrop,     // a key that nobody shows
     MlWord,     // some characters
@@ -44,7 +44,7 @@ module meta_line
     MlKey,
     MlEnd,
     MlFlush,
-    MlDone
+    MlDone = 5'd16  // a bit of its own: the results wait for it
   } state_e;
 
   // Which number it is: the sum, for its length; this, or a value's; a flag's; the sum, behind the line.
@@ -62,19 +62,21 @@ module meta_line
   logic has_sum, hollow, put, put_q, last_key, last_digit, for_ever;
   logic [WordMax-1:0][7:0] word_q;  // first character at lane 0
   logic [2:0] word_left_q;
-  logic [2:0] show_q;
+  show_e [Shows-1:0] show_q, shows_rest;  // what is still to show, the next at 0
   show_e show;
   double_dabble_t digits, number_q;
   logic [3:0] steps_q;
   logic [4:0] digits_q, count_q;  // left; of the sum
-  logic [4:0] stop;               // not shown of these
+  logic thousands_q;              // the last three are not shown
   logic [7:0] at_q;               // character of the key or the opaque token
+  logic [7:0] rest_q;             // bytes of the key from there on
   logic coded;                    // the key is shown in base64
   logic [1:0] letter_q;           // of four
   logic key_over, key_takes, key_goes, key_ends;
   logic [5:0] left_bits_q;        // of its byte before
   logic pads_q;                   // its last letter has been there
-  logic [7:0] char, char_q;
+  logic [7:0] char, char_q, letter_or_char;
+  logic letter_of, letter_of_q;  // it stands for a letter of base64
   logic [9:0] len_q;
   line_t line_q;
   logic push_q;
@@ -82,9 +84,10 @@ module meta_line
   assign has_sum  = res_i.kind == RsNumber;
   // A value of no bytes, which is here: an item that was made by its get.
   assign hollow   = res_i.kind == RsReply && res_i.reply == RpFound && res_i.meta.value;
-  assign show     = (show_q < 3'(Shows)) ? res_i.meta.show[show_q] : ShNone;
+  assign show     = show_q[0];
+  assign shows_rest = {ShNone, show_q[Shows-1:1]};
   assign for_ever = show == ShTime && res_i.expiry == '0;
-  assign done_o   = state_q == MlDone;
+  assign done_o   = state_q[4];
   assign len_o    = len_q;
 
   function automatic logic [15:0] status(input reply_e reply, input logic get);
@@ -170,13 +173,12 @@ module meta_line
   end
   assign coded      = res_i.marks.coded;
   // In base64 there is a letter to come behind the last byte, and pads up to four.
-  assign key_over   = at_q == res_i.klen;
+  assign key_over   = rest_q == '0;
   assign key_takes  = state_q == MlKey && !(coded && (letter_q == '1 || key_over));
   assign key_goes   = state_q == MlKey && (key_valid_i || !key_takes);
-  assign last_key   = at_q + 8'd1 == res_i.klen;
+  assign last_key   = rest_q == 8'd1;
   assign key_ends   = coded ? key_over && letter_q == '1 : last_key;
-  assign stop       = (which_q == NoFlag && show == ShTime) ? 5'd3 : 5'd0;
-  assign last_digit = digits_q == stop + 5'd1;
+  assign last_digit = digits_q == (thousands_q ? 5'd4 : 5'd1);
   assign digits     = double_dabble(number_q);
 
   always_ff @(posedge clk_i) begin
@@ -206,7 +208,7 @@ module meta_line
 
     unique case (state_q)
       MlIdle: begin
-        show_q      <= '0;
+        show_q      <= res_i.meta.show;
         at_q        <= '0;
         which_q     <= has_sum ? NoCount : NoLength;
         word_q      <= 48'(status(res_i.reply, res_i.meta.get));
@@ -223,29 +225,33 @@ module meta_line
         word_q      <= word_q >> 8;
         word_left_q <= word_left_q - 3'd1;
         at_q        <= '0;
+        rest_q      <= res_i.klen;
       end
       MlTrim:
       if (which_q == NoCount) begin
         count_q <= digits_q;
         if (number_q.bcd[79:76] != '0 || last_digit) which_q <= NoLength;
       end
-      MlDigits: if (last_digit && which_q == NoFlag) show_q <= show_q + 3'd1;
+      MlDigits: if (last_digit && which_q == NoFlag) show_q <= shows_rest;
       MlNext: begin
         which_q     <= NoFlag;
         word_q      <= for_ever ? 48'("1-t ") : {32'd0, letter, 8'h20};
         word_left_q <= for_ever ? 3'd4 : 3'd2;
         behind_q    <= for_ever ? MlNext : (show == ShKey) ? MlKey :
                        (show == ShOpaque) ? MlOpaque : MlLoad;
-        if (!shown || for_ever) show_q <= show_q + 3'd1;
+        if (!shown || for_ever) show_q <= shows_rest;
       end
       MlOpaque: begin
         at_q <= at_q + 8'd1;
-        if (at_q == 8'(res_i.opaque.len)) show_q <= show_q + 3'd1;
+        if (at_q == 8'(res_i.opaque.len)) show_q <= shows_rest;
       end
       MlKey:
       if (key_goes) begin
-        if (key_takes) at_q <= at_q + 8'd1;
-        if (key_ends) show_q <= show_q + 3'd1;
+        if (key_takes) begin
+          at_q   <= at_q + 8'd1;
+          rest_q <= rest_q - 8'd1;
+        end
+        if (key_ends) show_q <= shows_rest;
         word_q      <= 48'("b ");
         word_left_q <= 3'd2;
         behind_q    <= MlNext;
@@ -279,13 +285,15 @@ module meta_line
       default: ;
     endcase
     if (state_q != MlConvert) steps_q <= '1;
+    thousands_q <= which_q == NoFlag && show == ShTime;
   end
 
   // ---------------------------------------------------------------- characters to lines
-  logic [5:0] key_lane, six;
-  logic [7:0] key_byte, key_letter;
-  assign key_lane  = at_q[5:0] + 6'(KeyAt);
-  assign key_byte  = key_over ? '0 : key_i[8*key_lane+:8];
+  logic [5:0] six;
+  logic [7:0] key_byte;
+  line_t key;  // turned back
+  assign key       = {key_i[8*KeyAt-1:0], key_i[511:8*KeyAt]};
+  assign key_byte  = key_over ? '0 : key[8*at_q[5:0]+:8];
   assign key_pop_o = key_valid_i && (state_q == MlDrop ||
                                      (key_takes && (at_q[5:0] == '1 || last_key)));
   always_comb begin
@@ -295,14 +303,6 @@ module meta_line
       2'd2: six = {left_bits_q[3:0], key_byte[7:6]};
       2'd3: six = left_bits_q;
     endcase
-    unique case (six) inside
-      [6'd0 : 6'd25]:  key_letter = "A" + 8'(six);
-      [6'd26 : 6'd51]: key_letter = "a" - 8'd26 + 8'(six);
-      [6'd52 : 6'd61]: key_letter = "0" - 8'd52 + 8'(six);
-      6'd62:           key_letter = "+";
-      6'd63:           key_letter = "/";
-    endcase
-    if (pads_q) key_letter = "=";
   end
   // Behind a key's last byte there is a letter with its last bits, if any are left, then pads.
   always_ff @(posedge clk_i) begin
@@ -316,8 +316,9 @@ module meta_line
     end
   end
   always_comb begin
-    put  = 1'b0;
-    char = word_q[0];
+    put       = 1'b0;
+    char      = word_q[0];
+    letter_of = 1'b0;
     unique case (state_q)
       MlWord: put = 1'b1;
       MlDigits: begin
@@ -329,23 +330,35 @@ module meta_line
         char = res_i.opaque.text[at_q[4:0]];
       end
       MlKey: begin
-        put  = key_goes;
-        char = coded ? key_letter : key_byte;
+        put       = key_goes;
+        char      = !coded ? key_byte : pads_q ? "=" : 8'(six);
+        letter_of = coded && !pads_q;
       end
       default: ;
     endcase
   end
 
-  // A character stands in a register before it has its place.
+  // A character stands in a register before it has its place, one of base64 as its number.
+  function automatic logic [7:0] letter_64(input logic [5:0] n);
+    unique case (n) inside
+      [6'd0 : 6'd25]:  return "A" + 8'(n);
+      [6'd26 : 6'd51]: return "a" - 8'd26 + 8'(n);
+      [6'd52 : 6'd61]: return "0" - 8'd52 + 8'(n);
+      6'd62:           return "+";
+      6'd63:           return "/";
+    endcase
+  endfunction
+  assign letter_or_char = letter_of_q ? letter_64(char_q[5:0]) : char_q;
   always_ff @(posedge clk_i) begin
-    put_q  <= rst_ni && put;
-    char_q <= char;
+    put_q       <= rst_ni && put;
+    char_q      <= char;
+    letter_of_q <= letter_of;
     push_q <= rst_ni && ((put_q && len_q[5:0] == '1) ||
                          (state_q == MlFlush && !put_q && len_q[5:0] != '0));
     if (state_q == MlIdle) len_q <= '0;
     else if (put_q) len_q <= len_q + 10'd1;
     for (int unsigned i = 0; i < 64; i++)
-    if (put_q && len_q[5:0] == 6'(i)) line_q[8*i+:8] <= char_q;
+    if (put_q && len_q[5:0] == 6'(i)) line_q[8*i+:8] <= letter_or_char;
   end
 
   // As many as the longest reply has.
@@ -355,7 +368,8 @@ module meta_line
   // verilator lint_on UNUSEDSIGNAL
   lib_fifo #(
     .T    (line_t),
-    .Depth(8)
+    .Depth(8),
+    .Ultra(1)
   ) u_lines (
     .clk_i,
     .rst_ni,

@@ -88,12 +88,12 @@ package reply_pkg;
 
   // The header of a binary reply, as it is counted; what of it is only known as text is made of this.
   typedef enum logic [1:0] {
+    ExText,    // no header: the reply is text
     ExNone,
     ExFlags,   // 4 bytes of extras
     ExNumber   // no extras; the body is a number of 8 bytes
   } extra_e;
   typedef struct packed {
-    logic        is;
     logic [7:0]  opcode;
     logic [31:0] opaque;
     logic [7:0]  klen;
@@ -276,19 +276,20 @@ package reply_pkg;
     logic [21:0] size;        // of all but the numbers
   } lens_t;
   // verilator lint_off UNUSEDSIGNAL
-  function automatic lens_t lens_of(input rec_t rec);  // some of it
+  /// With the lengths of its own text and of what is ahead.
+  function automatic lens_t lens_of(input rec_t rec, input logic [6:0] own,
+                                    input logic [4:0] ahead);  // some of it
     // verilator lint_on UNUSEDSIGNAL
-    logic [6:0] own, own_first, key, room;
-    own                = Length[rec.own];
+    logic [6:0] own_first, key, room;
     own_first          = rec.binary ? '0 : (own > 7'(OwnRoom)) ? 7'(OwnRoom) : own;
     lens_of.key_fits   = rec.binary ? rec.klen == '0 : rec.klen <= 8'(KeyRoom);
     key                = lens_of.key_fits ? 7'(rec.klen) : '0;
-    lens_of.len        = 7'(AheadLength[rec.ahead]) + own_first + key;
+    lens_of.len        = 7'(ahead) + own_first + key;
     lens_of.key_end    = 7'(OwnAt) + own_first + key;
     room               = rec.binary ? 7'(OwnRoom) : lens_of.key_fits ? 7'(KeyRoom) - key : '0;
     lens_of.own_rest   = 6'(own - own_first);
     lens_of.behind_len = rec.inner ? rec.inner_len + 5'(ending_length(rec.ending)) : '0;
-    lens_of.joined_len = lens_of.len + 7'(lens_of.behind_len);
+    lens_of.joined_len = (7'(ahead) + own_first) + (key + 7'(lens_of.behind_len));
     lens_of.fits       = 7'(lens_of.behind_len) <= room;
     lens_of.room       = room - 7'(lens_of.behind_len);
     lens_of.size       = rec.size + 22'(own) + 22'(rec.klen);

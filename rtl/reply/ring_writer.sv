@@ -99,7 +99,7 @@ module ring_writer
   end
 
   // The session acts on it in the same clock, far from here.
-  lib_reg #(
+  lib_half #(
     .T(done_t)
   ) u_done (
     .clk_i,

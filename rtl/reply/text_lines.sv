@@ -42,15 +42,18 @@ module text_lines
   assign payload = six ? Payload6 : Payload4;
 
   // ------------------------------------------------ cut: text to datagrams, or to jobs
-  logic [10:0] fill_q, room;  // bytes in the datagram begun; bytes that still fit
-  logic [10:0] room4_q, room6_q;
+  // Nothing but a whole datagram is longer than a piece, so the rest of one that was cut fits. Until it is out
+  // both of these are as if all of the piece came.
+  logic [10:0] room, room4_q, room6_q;  // bytes that still fit into the datagram
+  logic [10:0] size_so_far_q;           // of the datagram, with its header
   logic [5:0] cut_q;             // bytes of this piece that went into the datagram before
   logic [15:0] seq_q;
   logic [6:0] left, len;
   logic crosses, ends, first, move, side_ready, join_ready, packet_ready, end_ready, open_q, silent;
   assign left    = text_i.len - 7'(cut_q);
   assign room    = six ? room6_q : room4_q;
-  assign crosses = job_i.udp && 11'(left) > room;
+  // Both comparisons at once: which one it is is known as late as the length.
+  assign crosses = job_i.udp && (six ? 11'(text_i.len) > room6_q : 11'(text_i.len) > room4_q);
   assign len     = crosses ? room[6:0] : left;
   assign ends    = job_i.udp ? crosses || text_i.reply_last : text_i.last;
   assign first   = !open_q;
@@ -63,7 +66,7 @@ module text_lines
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      fill_q <= '0;
+      size_so_far_q <= 11'(DgramHeader);
       room4_q <= Payload4;
       room6_q <= Payload6;
       cut_q  <= '0;
@@ -71,11 +74,14 @@ module text_lines
       open_q <= 1'b0;
     end else if (move) begin
       if (!silent) open_q <= !ends;
-      cut_q <= crosses ? cut_q + 6'(len) : '0;
+      cut_q <= crosses ? room[5:0] : '0;
       if (job_i.udp) begin
-        fill_q  <= ends ? '0 : fill_q + 11'(len);
-        room4_q <= ends ? Payload4 : room4_q - 11'(len);
-        room6_q <= ends ? Payload6 : room6_q - 11'(len);
+        size_so_far_q <= crosses ? 11'(DgramHeader) - room :
+            text_i.reply_last ? 11'(DgramHeader) : size_so_far_q + 11'(text_i.len);
+        room4_q <= crosses ? Payload4 + room :
+            text_i.reply_last ? Payload4 : room4_q - 11'(text_i.len);
+        room6_q <= crosses ? Payload6 + room :
+            text_i.reply_last ? Payload6 : room6_q - 11'(text_i.len);
         if (ends) seq_q <= crosses ? seq_q + 16'd1 : '0;
       end
     end
@@ -170,7 +176,7 @@ module text_lines
           empty: silent,
           last: text_i.last && !crosses,
           bad: bad,
-          len: fill_q + 11'(len) + 11'(DgramHeader),
+          len: crosses ? payload + 11'(DgramHeader) : size_so_far_q + 11'(text_i.len),
           seq: seq_q,
           total: total_q
       };
