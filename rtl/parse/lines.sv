@@ -1,6 +1,7 @@
 // The line engine: jobs and their bytes in, one request a clock out, for requests that it understands
 // at a glance (recognise); the others are read by the byte engine, one after the other. Requests leave in
-// order. Latency 10 from a line to the request in it, where that follows the request before at once.
+// order. Latency 12 from a line to the request in it, where that follows the request before at once; 9 to the first
+// request of a job that comes in one line, with nothing before it.
 //
 // Received lines are kept until walker, byte engine and mover are through with them. Places where requests may
 // start are read ahead of knowing that they do; walker picks those that are.
