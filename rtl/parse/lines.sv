@@ -47,8 +47,9 @@ module lines
   output logic        byte_item_ready_o,
   input  place_t      byte_item_place_i,
   input  logic [13:0] byte_item_len_i,
-  /// Requests; their numbers come a clock later.
+  /// Requests, in their turn; their numbers come a clock later.
   input  logic        room_i,
+  output logic        turn_o,
   output out_t        out_o,
   output numbers_t    numbers_o,
   /// Item data; it counts at once. With room there is for 4 more.
@@ -289,6 +290,7 @@ module lines
   );
 
   // The byte engine starts when all records before are on their way.
+  assign turn_o           = act_busy;
   assign walk_ready       = (walk.kind == WkByte) ? !act_busy : act_room && room_i;
   assign byte_start_o     = walk_valid && walk.kind == WkByte && !act_busy;
   assign byte_from_o      = walk.from;
