@@ -340,7 +340,7 @@ module byte_engine
     end
   end
 
-  end_t end_q, leaves;
+  end_t end_q, leaves, leaves_end;
   byte_leave #(
     .LineMax(LineMax)
   ) u_leave (
@@ -364,7 +364,8 @@ module byte_engine
     .cr_last_i  (cr_last),
     .goes_on_i  (goes_on),
     .end_i      (end_q),
-    .leaves_o   (leaves)
+    .leaves_o   (leaves),
+    .end_o      (leaves_end)
   );
 
   always_ff @(posedge clk_i) begin
@@ -421,7 +422,7 @@ module byte_engine
     end
     last_key_q <= !begins_q && (last_key_q || (get_key && eol));
     if (acts) next_q <= beyond;
-    if (state_q != ByEnd) end_q <= leaves;
+    if (state_q != ByEnd) end_q <= leaves_end;
   end
 
   // ---------------------------------------------------------------- what goes out

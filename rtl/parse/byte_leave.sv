@@ -36,7 +36,9 @@ module byte_leave
   input  logic        goes_on_i,
   /// The end as it was known a clock before.
   input  end_t        end_i,
-  output end_t        leaves_o
+  output end_t        leaves_o,
+  /// The same, for the record of the job's end, if that comes: of a line that is cut nothing else says it.
+  output end_t        end_o
 );
 
   // A short name; not every field is needed here.
@@ -117,12 +119,12 @@ module byte_leave
           end
         end
       end
-      // Host software is asked whether it may.
-      ByCut:
-      leaves_o = goes_on_i ? '{pos: job_i.len, mode: MdHost, rem: 32'd1, noreply: 1'b0} : cut;
+      // If it goes on: host software is asked whether it may.
+      ByCut:   leaves_o = '{pos: job_i.len, mode: MdHost, rem: 32'd1, noreply: 1'b0};
       ByEnd:   leaves_o = end_i;
       default: ;
     endcase
   end
+  assign end_o = (state_i == ByCut && !goes_on_i) ? cut : leaves_o;
 
 endmodule

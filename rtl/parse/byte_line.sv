@@ -88,6 +88,7 @@ module byte_line
       header_key,
       header_key_end,
       header_end,
+      words_meta,
       words_key,
       words_flags;
   line_info_t words_line, header_line, text_line;
@@ -124,7 +125,7 @@ module byte_line
   assign resp       = ctx_i.resp.is;
   assign framed     = binary || resp;
   assign word_char  = valid_i && !delimits && !nul_q && !framed;
-  assign decodes    = sure_i && !framed && is_meta(words_line.cmd) && words_key;
+  assign decodes    = sure_i && !framed && words_meta && words_key;
   assign coded_o    = meta_coded && !framed;
   assign chars_o    = resp ? resp_chars : decodes ? coded_len : chars_q[7:0];
   assign any_o      = resp ? resp_any : chars_q != '0;
@@ -220,13 +221,11 @@ module byte_line
     .line_o    (words_line),
     .numbers_o (words_numbers),
     .flags_o   (words_flags),
-    .is_key_o  (words_key)
+    .meta_o    (words_meta),
+    .is_key_o  (words_key),
+    .is_flag_o (meta_flag)
   );
 
-  // Behind the key, or the length.
-  assign meta_flag = is_meta(
-      words_line.cmd
-  ) && words_line.words >= ((words_line.cmd == CmdMetaSet) ? 5'd3 : 5'd2);
   byte_meta u_meta (
     .clk_i,
     .second_i,
@@ -255,7 +254,7 @@ module byte_line
   );
   always_comb begin
     text_line = words_line;
-    if (is_meta(words_line.cmd)) begin
+    if (words_meta) begin
       text_line.noreply     = meta_quiet;
       text_line.meta        = meta;
       text_line.opaque      = opaque;
@@ -334,11 +333,11 @@ module byte_line
   numbers_t numbers_q;
   always_ff @(posedge clk_i) begin
     numbers_q <= words_numbers;
-    if (is_meta(words_line.cmd)) numbers_q <= meta_numbers;
+    if (words_meta) numbers_q <= meta_numbers;
     if (binary) numbers_q <= header_numbers;
   end
   assign numbers_o = resp ? resp_numbers : numbers_q;
-  assign flags_o   = !resp && (binary ? header_flags : is_meta(words_line.cmd) ? meta_flags :
+  assign flags_o   = !resp && (binary ? header_flags : words_meta ? meta_flags :
                                                                                  words_flags);
   assign is_key_o  = resp ? resp_key : binary ? !is_host : words_key;
 

@@ -23,19 +23,41 @@ module byte_words
   output line_info_t line_o,
   output numbers_t   numbers_o,
   output logic       flags_o,      // they are not 0
-  /// The word that begins or goes on is a key.
-  output logic       is_key_o
+  /// The command is a meta command. The word that begins or goes on is a key, or a flag of such a command.
+  output logic       meta_o,
+  output logic       is_key_o,
+  output logic       is_flag_o
 );
 
   logic [4:0] index;
+  logic counts;
   logic [31:0] signed32;
   assign index    = line_o.words;
+  assign counts   = index != WordsMax;
   assign signed32 = num_i.neg ? -num_i.value[31:0] : num_i.value[31:0];
 
+  // What the next word is stands in flip-flops: what becomes of a character hangs on it.
+  cmd_e cmd;
+  logic [4:0] words;
   always_comb begin
-    is_key_o = index == 5'd1 && (is_store(line_o.cmd) || is_meta(line_o.cmd) ||
-                                 line_o.cmd inside {CmdDelete, CmdIncr, CmdDecr, CmdTouch});
-    if (is_get(line_o.cmd)) is_key_o = index >= (is_gat(line_o.cmd) ? 5'd2 : 5'd1);
+    cmd   = line_o.cmd;
+    words = line_o.words;
+    if (begin_i) begin
+      cmd   = CmdUnknown;
+      words = old_i ? 5'd2 : 5'd0;
+      if (old_i && ctx_i.mode == MdKeys)
+        cmd = ctx_i.touch ? (ctx_i.cas_out ? CmdGats : CmdGat) : (ctx_i.cas_out ? CmdGets : CmdGet);
+    end
+    if (word_i && index == 5'd0) cmd = spelled_i.cmd;
+    if (word_i && counts) words = index + 5'd1;
+  end
+  always_ff @(posedge clk_i) begin
+    meta_o    <= is_meta(cmd);
+    is_key_o  <= is_get(cmd) ? words >= (is_gat(cmd) ? 5'd2 : 5'd1) :
+        words == 5'd1 && (is_store(cmd) || is_meta(cmd) ||
+                          cmd inside {CmdDelete, CmdIncr, CmdDecr, CmdTouch});
+    // Behind the key, or the length.
+    is_flag_o <= is_meta(cmd) && words >= ((cmd == CmdMetaSet) ? 5'd3 : 5'd2);
   end
 
   // Which number the word is.
@@ -49,7 +71,7 @@ module byte_words
   field_e field;
   always_comb begin
     field = FdNone;
-    if (is_meta(line_o.cmd)) begin
+    if (meta_o) begin
       if (line_o.cmd == CmdMetaSet && index == 5'd2) field = FdLength;
     end else if (is_store(line_o.cmd)) begin
       unique case (index)
@@ -74,13 +96,10 @@ module byte_words
       flags_o <= 1'b0;
       {numbers_o.relative, numbers_o.expiry} <= '0;  // Redis only
       if (old_i) begin
-        line_o.klen  <= ctx_i.klen;
-        line_o.words <= 5'd2;
+        line_o.klen <= ctx_i.klen;
         if (ctx_i.mode == MdKeys) begin
           line_o.bad        <= ctx_i.noreply;
           line_o.exptime_ok <= 1'b1;
-          line_o.cmd <= ctx_i.touch ? (ctx_i.cas_out ? CmdGats : CmdGat) :
-                                      (ctx_i.cas_out ? CmdGets : CmdGet);
         end else begin
           line_o.noreply <= ctx_i.noreply;
         end
@@ -92,12 +111,8 @@ module byte_words
     end
     if (word_i) begin
       line_o.noreply <= spelled_i.noreply;
-      if (index != WordsMax) begin
-        line_o.words <= index + 5'd1;
-        line_o.http  <= spelled_i.http;
-      end
+      if (counts) line_o.http <= spelled_i.http;
       if (index == 5'd0) begin
-        line_o.cmd      <= spelled_i.cmd;
         line_o.foreign  <= spelled_i.foreign;
         line_o.indented <= indented_i;
       end
@@ -124,6 +139,8 @@ module byte_words
         default: ;
       endcase
     end
+    line_o.cmd   <= cmd;
+    line_o.words <= words;
   end
 
 endmodule

@@ -85,8 +85,8 @@ module fetch
     logic [5:0] tail;   // bytes in the last line, 0: all
   } wait_t;
 
-  logic wait_valid, wait_ready, wait_take;
-  wait_t wait_in, wait_out;
+  logic wait_valid, wait_ready, wait_take, next_valid, next_ready;
+  wait_t wait_in, wait_next, wait_out;
   job_t wait_job;
   logic [7:0] wait_level;
 
@@ -155,10 +155,24 @@ module fetch
     .s_valid_i(job_valid_i && job_ready_o),
     .s_ready_o(wait_ready),
     .s_data_i (wait_in),
+    .m_valid_o(next_valid),
+    .m_ready_i(next_ready),
+    .m_data_o (wait_next),
+    .level_o  (wait_level)
+  );
+
+  // Bytes come later than their job, so this costs no time, and the RAM's.
+  lib_half #(
+    .T(wait_t)
+  ) u_turn (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(next_valid),
+    .s_ready_o(next_ready),
+    .s_data_i (wait_next),
     .m_valid_o(wait_valid),
     .m_ready_i(wait_take),
-    .m_data_o (wait_out),
-    .level_o  (wait_level)
+    .m_data_o (wait_out)
   );
 
   // ---------------------------------------------------------------- datagrams
@@ -188,19 +202,19 @@ module fetch
   logic [6:0] in_len;
   logic [5:0] in_skip;
   logic out_ready, uctx_ready, begin_ok;
-  logic tcp_ok, pick_tcp, pick_udp, ignore;
+  logic tcp_ok, tcp_turn, pick_tcp, pick_udp, ignore;
   logic [8:0] tcp_at;
   logic dgram_ok;
   logic beginning;
   job_t udp_job;
 
   // One such job at a time.
-  logic line_ok, bad_q;
+  logic other_bad, line_ok, bad_q;
   conn_t bad_conn_q;
   assign line_valid = wait_out.host ? host_line_valid_i : rdat_valid_i;
   assign line       = wait_out.host ? host_line_i : rdat_i;
-  assign line_ok    = line_valid && (wait_out.host ||
-                      !(rdat_bad_i && bad_q && bad_conn_q != wait_job.conn));
+  assign other_bad  = rdat_bad_i && bad_q && bad_conn_q != wait_job.conn;
+  assign line_ok    = line_valid && (wait_out.host || !other_bad);
   assign tcp_ok    = wait_valid && (wait_out.empty || line_ok);
   assign begin_ok  = out_ready && uctx_ready;
 
@@ -208,20 +222,21 @@ module fetch
 
   always_comb begin
     pick_udp  = 1'b0;
-    pick_tcp  = 1'b0;
+    tcp_turn  = 1'b0;
     ignore    = 1'b0;
     beginning = state_q == StFree;
     unique case (state_q)
       StFree: begin
         ignore   = dgram_ok && !udp_good && udp_turn_q;
         pick_udp = dgram_ok && udp_good && udp_turn_q && begin_ok;
-        pick_tcp = tcp_ok && !(dgram_ok && udp_turn_q) && begin_ok;
+        tcp_turn = wait_valid && !(dgram_ok && udp_turn_q) && begin_ok;
       end
-      StTcp:    pick_tcp = line_ok;
+      StTcp:    tcp_turn = 1'b1;
       StUdp:    pick_udp = dgram_valid_i;
       default:  ignore = dgram_valid_i;
     endcase
 
+    pick_tcp = tcp_turn && (wait_out.empty || line_ok);
     tcp_at   = beginning ? 9'd1 : seen_q + 9'd1;
     in_valid = pick_tcp || pick_udp;
     if (pick_tcp) begin
@@ -253,7 +268,8 @@ module fetch
   end
 
   assign line_take     = pick_tcp && in_ready && !wait_out.empty;
-  assign rdat_ready_o  = line_take && !wait_out.host;
+  // Whether it is there is not asked: the ring's reader waits for this.
+  assign rdat_ready_o  = tcp_turn && in_ready && !wait_out.empty && !wait_out.host && !other_bad;
   assign host_line_ready_o = line_take && wait_out.host;
   assign dgram_ready_o = (pick_udp && in_ready) || ignore;
   assign wait_take     = pick_tcp && in_ready && in_last;
@@ -278,15 +294,15 @@ module fetch
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) bad_q <= 1'b0;
-    else if (rdat_ready_o && rdat_bad_i) bad_q <= 1'b1;
+    else if (bad_read_o) bad_q <= 1'b1;
     else if (bad_done_i) bad_q <= 1'b0;
-    if (rdat_ready_o && rdat_bad_i) bad_conn_q <= wait_job.conn;
+    if (bad_read_o) bad_conn_q <= wait_job.conn;
   end
   always_ff @(posedge clk_i) begin
     if (!rst_ni) bad_all_o <= 1'b0;
     else if (wr_bad_i) bad_all_o <= 1'b1;
   end
-  assign bad_read_o  = rdat_ready_o && rdat_bad_i;
+  assign bad_read_o  = line_take && !wait_out.host && rdat_bad_i;
   assign bad_valid_o = bad_q;
   assign bad_conn_o  = bad_conn_q;
 
@@ -354,7 +370,7 @@ module fetch
           last: in_last
       };
 
-  lib_reg #(
+  lib_half #(
     .T(raw_t)
   ) u_raw (
     .clk_i,
@@ -367,7 +383,7 @@ module fetch
     .m_data_o (raw_o)
   );
 
-  assign idle_o = !job_valid_i && !dgram_valid_i && !reading_q && wait_level == '0 &&
+  assign idle_o = !job_valid_i && !dgram_valid_i && !reading_q && wait_level == '0 && !wait_valid &&
                   state_q == StFree && out_level == '0 && !raw_valid_o && uctx_level == '0;
 
 endmodule

@@ -1,5 +1,5 @@
 // The way in of the protocol: decides which connection is served next, gets its bytes and turns
-// them into requests. A UDP request reaches the store 14 clocks after its datagram; a `get` of one
+// them into requests. A UDP request reaches the store 13 clocks after its datagram; a `get` of one
 // short key takes a clock in a row of requests and 2 in a datagram of its own.
 module front
   import wirekv_pkg::*;

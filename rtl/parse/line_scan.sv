@@ -1,5 +1,6 @@
 // Finds the places where requests may start: behind a line's end, where the first letters are those
-// of a command, and behind blanks of what may be a line of keys. Latency 2, one place a clock.
+// of a command, and behind blanks of what may be a line of keys. Latency 4, one place a clock; a job that
+// begins and ends in one line, with nothing before it, gives its beginning at once: latency 1.
 //
 // A binary request starts with the magic byte, and its key's length and its data type have zeros.
 // It need not be right: a place too many costs a clock, one too few sends the request to the byte
@@ -35,33 +36,40 @@ module line_scan
 );
 
   // ---------------------------------------------------------------- lines as they come
+  // By lane, of the protocol that is spoken.
   typedef struct packed {
-    logic [63:0] line;   // a request line may start here
-    logic [63:0] key;    // a blank is before this lane
-    logic [63:0] get;    // the letter that all commands with several keys begin with
+    logic [63:0] lf;
+    logic [63:0] begins;  // a request line may, if it is one that begins here
+    logic [63:0] parts;   // a key may stand behind this
+    logic [63:0] key;     // a key may, if it is behind that
+    logic [63:0] get;     // the letter that all commands with several keys begin with
+    logic [63:0] first;   // a job begins here
+    logic        given;   // this was given at once
     logic        last;
     logic        binary;
     logic        resp;
-  } marks_t;
+  } letters_t;
 
   line_no_t next_q;  // number of the next line
-  logic room_q, take, marks_ready, was_lf_q, was_blank_q, binary, binary_q, resp, resp_q;
-  logic [63:0] lanes, lf, blank, letter1, star, dollar;
-  logic [63:0] many;
-  logic [55:0] m8;        // Redis: eight lanes behind, the name of MGET begins
+  logic room_q, take, at_once, binary, binary_q, resp, resp_q;
+  logic [63:0] lanes, lf, letter1;
   logic [62:0] letter2;  // of the lane behind
   logic [61:0] letter3;
   logic [63:0] magic;     // a binary request's first byte; zeros two and five lanes behind
   logic [61:0] zero2;
   logic [58:0] zero5;
-  marks_t marks, head;
+  logic [55:0] m8;        // Redis: eight lanes behind, the name of MGET begins
+  letters_t letters, letters_q;
+  logic letters_valid_q, marks_ready;
 
+  assign binary = raw_i.first ? raw_i.binary : binary_q;
+  assign resp   = raw_i.first ? raw_i.resp : resp_q;
   always_comb begin
-    lanes  = (raw_i.stop[6] ? '1 : ~({64{1'b1}} << raw_i.stop[5:0])) & ({64{1'b1}} << raw_i.start);
+    lanes   = (raw_i.stop[6] ? '1 : ~({64{1'b1}} << raw_i.stop[5:0])) & ({64{1'b1}} << raw_i.start);
     data_o  = '0;
+    letters = '0;
     letter2 = '0;
     letter3 = '0;
-    marks   = '0;
     magic   = '0;
     m8      = '0;
     zero2   = '0;
@@ -70,49 +78,35 @@ module line_scan
       logic [7:0] c;
       c = raw_i.data[8*i+:8];
       if (lanes[i]) data_o[8*i+:8] = c;
-      lf[i]        = c == 8'h0a && lanes[i];
-      cr_o[i]      = c == 8'h0d && lanes[i];
-      blank[i]     = c == 8'h20 && lanes[i];
+      lf[i]   = c == 8'h0a && lanes[i];
+      cr_o[i] = c == 8'h0d && lanes[i];
       // get.. set add append cas replace prepend delete decr incr touch mg ms: their first three letters.
       // What is not there may still come.
-      letter1[i]   = c inside {"g", "s", "a", "c", "r", "p", "d", "i", "t", "m"} && lanes[i];
+      letter1[i] = c inside {"g", "s", "a", "c", "r", "p", "d", "i", "t", "m"} && lanes[i];
       if (i > 0) letter2[i-1] = c inside {"e", "a", "d", "p", "r", "n", "o", "g", "s"} || !lanes[i];
       if (i > 1) letter3[i-2] = c inside {"t", "d", "p", "s", "e", "l", "c", "u", " "} || !lanes[i];
-      marks.get[i] = c == "g";
-      star[i]      = c == "*" && lanes[i];
-      dollar[i]    = c == "$" && lanes[i];
       if (i > 7) m8[i-8] = (c & 8'hdf) == "M";
       magic[i] = c == request_pkg::BinaryRequest && lanes[i];
       if (i > 1) zero2[i-2] = c == 8'h00 || !lanes[i];
       if (i > 4) zero5[i-5] = c == 8'h00 || !lanes[i];
+      letters.begins[i] = resp && c == "*" && lanes[i];
+      letters.parts[i]  = resp ? lf[i] : c == 8'h20 && lanes[i];
+      letters.key[i]    = !binary && lanes[i] && (!resp || c == "$");
+      letters.get[i]    = c == "g";
+      letters.first[i]  = raw_i.first && raw_i.stop != '0 && raw_i.start == 6'(i);
     end
-    marks.line  = {lf[62:0], was_lf_q} & letter1 & {1'b1, letter2} & {2'b11, letter3};
-    marks.key   = {blank[62:0], was_blank_q} & lanes;
-    marks.last  = raw_i.last;
-    marks.binary = binary;
-    if (binary) begin
-      marks.line = magic & {2'b11, zero2} & {5'h1f, zero5};
-      marks.key  = '0;
-      marks.get  = '0;
-    end
+    if (!resp) letters.begins = letter1 & {1'b1, letter2} & {2'b11, letter3};
+    if (binary) letters.begins = magic & {2'b11, zero2} & {5'h1f, zero5};
     // Or nine lanes behind, perhaps in the next line.
-    many       = 64'(m8) | 64'(m8[55:1]) | {9'h1ff, 55'd0};
-    marks.resp = resp;
-    if (resp) begin
-      marks.line = {lf[62:0], was_lf_q} & star;
-      marks.key  = {lf[62:0], was_lf_q} & dollar;
-      marks.get  = many;
-    end
-    if (raw_i.first) begin
-      marks.line[raw_i.start] = lanes[raw_i.start];
-      // Whatever the job before ended with.
-      if (raw_i.start == '0) marks.key[0] = 1'b0;
-    end
+    if (resp) letters.get = 64'(m8) | 64'(m8[55:1]) | {9'h1ff, 55'd0};
+    letters.lf     = lf;
+    letters.given  = at_once;
+    letters.last   = raw_i.last;
+    letters.binary = binary;
+    letters.resp   = resp;
   end
 
-  assign binary      = raw_i.first ? raw_i.binary : binary_q;
-  assign resp        = raw_i.first ? raw_i.resp : resp_q;
-  assign raw_ready_o = room_q && marks_ready;
+  assign raw_ready_o = room_q && (!letters_valid_q || marks_ready);
   assign take        = raw_valid_i && raw_ready_o;
   assign we_o        = take;
   assign line_o      = next_q;
@@ -120,46 +114,87 @@ module line_scan
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      next_q <= '0;
-      room_q <= 1'b0;
+      next_q          <= '0;
+      room_q          <= 1'b0;
+      letters_valid_q <= 1'b0;
     end else begin
       if (take) next_q <= next_q + 1'b1;
       // One line may be on its way.
-      room_q <= $signed(line_no_t'(next_q - oldest_i)) < $signed(line_no_t'(KeptLines - 1));
+      room_q          <= $signed(line_no_t'(next_q - oldest_i)) <
+                         $signed(line_no_t'(KeptLines - 1));
+      letters_valid_q <= take || (letters_valid_q && !marks_ready);
     end
     if (take) begin
-      was_lf_q    <= lf[63] && !raw_i.last;
-      was_blank_q <= blank[63] && !raw_i.last;
-      binary_q    <= binary;
-      resp_q      <= resp;
+      letters_q <= letters;
+      binary_q  <= binary;
+      resp_q    <= resp;
     end
   end
 
-  logic head_valid, head_pop;
-  logic [5:0] level;
+  // ---------------------------------------------------------------- their places
+  typedef struct packed {
+    logic [63:0] places;
+    logic [63:0] line;    // these are no keys
+    logic        last;
+    logic        binary;
+    logic        resp;
+  } marks_t;
+
+  logic was_lf_q, was_parted_q;  // the lane before this line
+  logic [4:0] was_many_q;
+  logic keys_q, keys;  // this line begins, the next one will, in a line of keys
+  logic [63:0] key, many, no_key;  // many: a command with several keys may begin
+  logic unused_carry;
+  marks_t marks, head;
+
+  always_comb begin
+    logic [68:0] near;
+    marks.line = ({letters_q.lf[62:0], was_lf_q} & letters_q.begins) | letters_q.first;
+    many       = letters_q.binary ? '0 : marks.line & letters_q.get;
+    key        = {letters_q.parts[62:0], was_parted_q} & letters_q.key;
+    // The first key stands six lanes behind the command's first letter at the least.
+    near = {many, was_many_q};
+    for (int unsigned i = 0; i < 64; i++) if (near[i+:5] != '0) key[i] = 1'b0;
+    // Keys stand behind such a command, up to the next one's line: so runs a carry.
+    {keys, no_key, unused_carry} = {1'b0, many | ~marks.line, 1'b1} + {1'b0, many, keys_q};
+    marks.places = (marks.line | (key & ~no_key)) & ~(letters_q.first & {64{letters_q.given}});
+    marks.last   = letters_q.last;
+    marks.binary = letters_q.binary;
+    marks.resp   = letters_q.resp;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || (letters_valid_q && marks_ready && letters_q.last)) begin
+      was_lf_q     <= 1'b0;
+      was_parted_q <= 1'b0;
+      was_many_q   <= '0;
+      keys_q       <= 1'b0;
+    end else if (letters_valid_q && marks_ready) begin
+      was_lf_q     <= letters_q.lf[63];
+      was_parted_q <= letters_q.parts[63];
+      was_many_q   <= many[63:59];
+      keys_q       <= keys;
+    end
+  end
+
+  logic head_valid, load;
+  logic [5:0] unused_level;
   lib_fifo #(
     .T    (marks_t),
     .Depth(32)
   ) u_marks (
     .clk_i,
     .rst_ni,
-    .s_valid_i(raw_valid_i && room_q),
+    .s_valid_i(letters_valid_q),
     .s_ready_o(marks_ready),
     .s_data_i (marks),
     .m_valid_o(head_valid),
-    .m_ready_i(head_pop),
+    .m_ready_i(load),
     .m_data_o (head),
-    .level_o  (level)
+    .level_o  (unused_level)
   );
 
   // ---------------------------------------------------------------- one place after the other
-  line_no_t head_line_q;
-  logic [63:0] done_q, done, places, below, hit;
-  logic [4:0] spill;  // lanes of the next line that are done with
-  logic keys_q, any, more, is_line, is_many, there, skip_q, go;
-  logic more_many, more_line, more_key;  // places behind this one, if it is one of these
-  start_t start;
-
   // Bit b is set in the numbers of these lanes.
   typedef logic [5:0][63:0] lanes_t;
   function automatic lanes_t lane_bits();
@@ -168,62 +203,75 @@ module line_scan
   endfunction
   localparam lanes_t LaneBit = lane_bits();
 
-  line_no_t to_skip;  // lines, this one included
-  assign to_skip = skip_i - head_line_q;
-  always_comb begin
-    // A window reaches into the next line.
-    there     = head_valid && (head.last || level >= 6'd2);
-    places    = (head.line | (keys_q ? head.key : '0)) & ~done_q & {64{!skip_q}};
-    any       = places != '0;
-    // From the lowest one down.
-    below     = places ^ (places - 64'd1);
-    hit       = places & below;
-    is_line   = |(hit & head.line);
-    is_many   = |(hit & head.line & head.get);
-    // The first key stands six lanes behind the command's first letter at the least.
-    spill     = is_many ? below[63:59] : '0;
-    done      = is_many ? {below[58:0], 5'h1f} : below;
-    more_many = |((head.line | head.key) & ~{below[58:0], 5'h1f});
-    more_line = |(head.line & ~below);
-    more_key  = |((head.line | head.key) & ~below);
-    more      = is_many ? more_many : is_line ? more_line : more_key;
-    go        = there && start_ready_i;
+  // Whether places are left, and whether the line's turn goes on behind the lowest one, is known when
+  // their clock begins: the line that is next waits for nothing else.
+  marks_t turn_q;  // the places that are left
+  logic turn_valid_q, any_q, stays_q, any, go, pop, skip_q;
+  logic last, several;
+  logic [63:0] left, hit;
+  line_no_t turn_line_q;
+  start_t start;
 
+  line_no_t to_skip;  // lines, this one included
+  assign to_skip = skip_i - turn_line_q;
+  always_comb begin
+    hit  = turn_q.places & ~(turn_q.places - 64'd1);
+    any  = any_q && !skip_q;
+    // A window reaches into the next line.
+    go   = turn_valid_q && (turn_q.last || head_valid) && start_ready_i;
+    pop  = go && (!stays_q || skip_q);
+    load = pop || !turn_valid_q;
+    left = load ? head.places : turn_q.places & (turn_q.places - 64'd1);
+    last = load ? head.last : turn_q.last;
+    // The numbers of two lanes differ in a bit.
+    several = 1'b0;
+    for (int unsigned b = 0; b < 6; b++)
+    several |= (left & LaneBit[b]) != '0 && (left & ~LaneBit[b]) != '0;
+  end
+
+  // A job in one line needs no other one to be there. Of the lines before it all places are on their way.
+  assign at_once = take && raw_i.first && raw_i.last && raw_i.stop != '0 && !letters_valid_q &&
+                   !head_valid && !turn_valid_q && start_ready_i;
+  always_comb begin
     start            = '0;
-    start.place.line = head_line_q;
-    for (int unsigned b = 0; b < 6; b++) start.place.lane[b] = |(hit & LaneBit[b]);
-    start.key        = any && !is_line;
-    start.ending     = !any && head.last;
-    start.last       = head.last;
-    start.binary     = head.binary;
-    start.resp       = head.resp;
-    head_pop         = go && (any ? !more && !head.last : 1'b1);
+    start.place.line = turn_line_q;
+    if (turn_valid_q) begin
+      for (int unsigned b = 0; b < 6; b++) start.place.lane[b] = |(hit & LaneBit[b]);
+      start.key    = any && !(|(hit & turn_q.line));
+      start.ending = !any && turn_q.last;
+      start.last   = turn_q.last;
+      start.binary = turn_q.binary;
+      start.resp   = turn_q.resp;
+    end else begin
+      start.place.lane = raw_i.start;
+      start.last       = 1'b1;
+      start.binary     = raw_i.binary;
+      start.resp       = raw_i.resp;
+    end
   end
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      head_line_q   <= '0;
-      done_q        <= '0;
-      keys_q        <= 1'b0;
+      turn_valid_q  <= 1'b0;
+      turn_line_q   <= '0;
       skip_q        <= 1'b0;
       start_valid_o <= 1'b0;
     end else begin
-      start_valid_o <= go && (any || head.last || !skip_q);
+      start_valid_o <= at_once || (go && (any || turn_q.last || !skip_q));
       // If this line is done with, the next one is meant.
-      skip_q <= !to_skip[7] && (to_skip[6:1] != '0 || (to_skip[0] && !head_pop));
-      if (go) begin
-        if (any) begin
-          done_q <= done;
-          keys_q <= is_line ? is_many : keys_q;
-        end
-        if (head_pop) begin
-          head_line_q <= head_line_q + 1'b1;
-          done_q      <= any ? 64'(spill) : '0;
-          if (head.last) keys_q <= 1'b0;
-        end
-      end
+      skip_q <= !to_skip[7] && (to_skip[6:1] != '0 || (to_skip[0] && !pop));
+      if (load) turn_valid_q <= head_valid;
+      if (pop) turn_line_q <= turn_line_q + 1'b1;
     end
-    if (go) start_o <= start;
+    if (load) turn_q <= head;
+    if (load || go) begin
+      turn_q.places <= left;
+      any_q         <= left != '0;
+      stays_q       <= several || (left != '0 && last);  // a job's end takes a clock
+    end
+    start_o <= start;
   end
+
+  `ASSERT(AtOnceInTurn, !at_once || turn_line_q == next_q)
 
 endmodule

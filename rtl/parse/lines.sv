@@ -1,6 +1,7 @@
 // The line engine: jobs and their bytes in, one request a clock out, for requests that it understands
 // at a glance (recognise); the others are read by the byte engine, one after the other. Requests leave in
-// order. Latency 10 from a line to the request in it, where that follows the request before at once.
+// order. Latency 12 from a line to the request in it, where that follows the request before at once; 9 to the first
+// request of a job that comes in one line, with nothing before it.
 //
 // Received lines are kept until walker, byte engine and mover are through with them. Places where requests may
 // start are read ahead of knowing that they do; walker picks those that are.
@@ -46,8 +47,9 @@ module lines
   output logic        byte_item_ready_o,
   input  place_t      byte_item_place_i,
   input  logic [13:0] byte_item_len_i,
-  /// Requests; their numbers come a clock later.
+  /// Requests, in their turn; their numbers come a clock later.
   input  logic        room_i,
+  output logic        turn_o,
   output out_t        out_o,
   output numbers_t    numbers_o,
   /// Item data; it counts at once. With room there is for 4 more.
@@ -288,6 +290,7 @@ module lines
   );
 
   // The byte engine starts when all records before are on their way.
+  assign turn_o           = act_busy;
   assign walk_ready       = (walk.kind == WkByte) ? !act_busy : act_room && room_i;
   assign byte_start_o     = walk_valid && walk.kind == WkByte && !act_busy;
   assign byte_from_o      = walk.from;

@@ -51,6 +51,7 @@ module parser
 
   logic room, item_room, item_valid, line_line, line_rollback, byte_line, byte_rollback;
   out_t line_out, byte_out;
+  logic line_turn;
   numbers_t line_numbers, byte_numbers;
   beat_t item;
   logic lines_idle, byte_idle, requests_idle;
@@ -95,6 +96,7 @@ module parser
     .byte_item_place_i(byte_item_place),
     .byte_item_len_i  (byte_item_len),
     .room_i           (room),
+    .turn_o           (line_turn),
     .out_o            (line_out),
     .numbers_o        (line_numbers),
     .item_room_i      (item_room),
@@ -148,6 +150,7 @@ module parser
     .byte_numbers_i(byte_numbers),
     .line_i        (line_out),
     .line_numbers_i(line_numbers),
+    .line_turn_i   (line_turn),
     .item_valid_i  (item_valid),
     .item_i        (item),
     .room_o        (room),

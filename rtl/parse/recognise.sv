@@ -113,15 +113,24 @@ module recognise
     end
   end
 
-  // ---------------------------------------------------------------- two words' ends; key to lane 0
+  // ---------------------------------------------------------------- two words' ends; where the key is
   // Behind a binary header the key stands behind so many extras; in text it is at most 8 lanes in.
-  // Behind the beginning of a command of Redis' protocol it may be up to 21 lanes in.
-  localparam logic [4:0] KeyNone = 5'd24, KeyFour = 5'd28, KeyMany = 5'd31;
+  // Behind the beginning of a command of Redis' protocol it may be up to 21 lanes in. It is shifted by
+  // multiples of 8, 4 and 1 lanes, a clock for each.
   logic [4:0] key_at2;
+  logic [1:0] by4_2, by4_3_q, by1_3_q, by1_4_q;
   always_comb begin
-    key_at2 = 5'(what2_q.key);
-    if (start2_q.binary) key_at2 = data2_q[35] ? KeyMany : data2_q[34] ? KeyFour : KeyNone;
-    if (start2_q.resp) key_at2 = resp_key_at2;
+    key_at2 = start2_q.resp ? resp_key_at2 : 5'(what2_q.key);
+    by4_2   = 2'(key_at2[2]);
+    if (start2_q.binary) begin
+      key_at2 = 5'd24;
+      by4_2   = data2_q[35] ? 2'd2 : 2'(data2_q[34]);
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    by4_3_q <= by4_2;
+    by1_3_q <= key_at2[1:0];
+    by1_4_q <= by1_3_q;
   end
   resp_what_t resp3_q;
   start_t start3_q;
@@ -143,22 +152,11 @@ module recognise
       nul3_q      <= nul2_q & {{55{1'b1}}, from2_q};
       chars3_q    <= chars2_q;
       data3_q     <= data2_q;
-      unique case (key_at2)
-        KeyNone: key3_q <= 512'(data2_q[511:192]);
-        KeyFour: key3_q <= 512'(data2_q[511:224]);
-        KeyMany: key3_q <= 512'(data2_q[511:256]);
-        5'd0:    key3_q <= data2_q;
-        5'd3:    key3_q <= 512'(data2_q[511:24]);
-        5'd4:    key3_q <= 512'(data2_q[511:32]);
-        5'd5:    key3_q <= 512'(data2_q[511:40]);
-        5'd6:    key3_q <= 512'(data2_q[511:48]);
-        5'd7:    key3_q <= 512'(data2_q[511:56]);
-        5'd17:   key3_q <= 512'(data2_q[511:136]);
-        5'd18:   key3_q <= 512'(data2_q[511:144]);
-        5'd19:   key3_q <= 512'(data2_q[511:152]);
-        5'd20:   key3_q <= 512'(data2_q[511:160]);
-        5'd21:   key3_q <= 512'(data2_q[511:168]);
-        default: key3_q <= 512'(data2_q[511:64]);
+      unique case (key_at2[4:3])
+        2'd0:    key3_q <= data2_q;
+        2'd1:    key3_q <= 512'(data2_q[511:64]);
+        2'd2:    key3_q <= 512'(data2_q[511:128]);
+        default: key3_q <= 512'(data2_q[511:192]);
       endcase
       what3_q  <= what2_q;
       resp3_q  <= resp2;
@@ -214,7 +212,11 @@ module recognise
       nul4_q      <= |(nul3_q & (end1_3_q - 64'd1));
       chars4_q    <= chars3_q;
       data4_q     <= data3_q;
-      key4_q      <= key3_q;
+      unique case (by4_3_q)
+        2'd0:    key4_q <= key3_q;
+        2'd1:    key4_q <= 512'(key3_q[511:32]);
+        default: key4_q <= 512'(key3_q[511:64]);
+      endcase
       what4_q     <= what3_q;
       start4_q    <= start3_q;
       short4_q    <= short3_q;
@@ -323,7 +325,12 @@ module recognise
       last5_5_q   <= |(end5_4_q & eol4_q);
       nul5_q      <= nul4_q;
       length5_q   <= length4;
-      key5_q      <= key4_q;
+      unique case (by1_4_q)
+        2'd0:    key5_q <= key4_q;
+        2'd1:    key5_q <= 512'(key4_q[511:8]);
+        2'd2:    key5_q <= 512'(key4_q[511:16]);
+        default: key5_q <= 512'(key4_q[511:24]);
+      endcase
       what5_q     <= what4_q;
       start5_q    <= start4_q;
       short5_q    <= short4_q;

@@ -10,12 +10,13 @@ module requests
   input  logic        clk_i,
   input  logic        rst_ni,
   input  now_t        now_i,
-  /// From the byte engine and the line engine, never both at once; numbers a clock later. Item data by
-  /// itself.
+  /// From the byte engine and the line engine, never both at once; numbers a clock later. The line engine
+  /// may give out something now, and the byte engine does not. Item data by itself.
   input  out_t        byte_i,
   input  numbers_t    byte_numbers_i,
   input  out_t        line_i,
   input  numbers_t    line_numbers_i,
+  input  logic        line_turn_i,
   input  logic        item_valid_i,
   input  beat_t       item_i,
   /// There is room for all that a request may give, as long as it has a few keys; for 16 beats of item data.
@@ -65,10 +66,11 @@ module requests
       out_q.putk_do  <= byte_i.putk_do | line_i.putk_do;
       out_q.put_push <= byte_i.put_push || line_i.put_push;
     end
-    line_q    <= line_i.rec_do.push;
-    out_q.rec <= line_i.rec_do.push ? line_i.rec : byte_i.rec;
-    out_q.key <= line_i.rec_do.push ? line_i.key : byte_i.key;
-    out_q.put <= line_i.rec_do.push ? line_i.put : byte_i.put;
+    // Whether it does is known too late for so much.
+    line_q    <= line_turn_i;
+    out_q.rec <= line_turn_i ? line_i.rec : byte_i.rec;
+    out_q.key <= line_turn_i ? line_i.key : byte_i.key;
+    out_q.put <= line_turn_i ? line_i.put : byte_i.put;
   end
 
   typedef struct packed {
@@ -254,7 +256,9 @@ module requests
   `ASSERT(KeyRoom, !(out_q.key_do.push && !unused_ready[1]))
   `ASSERT(PutkRoom, !(out_q.putk_do.push && !unused_ready[2]))
   `ASSERT(PutbRoom, !(item_valid_i && !unused_ready[3]))
-  `ASSERT(OneAtATime, !(byte_i.rec_do.push && line_i.rec_do.push))
+  `ASSERT(LinesTurn, !(line_i.rec_do.push && !line_turn_i))
+  `ASSERT(BytesTurn,
+          !((byte_i.rec_do.push || byte_i.key_do.push || byte_i.put_push) && line_turn_i))
   `ASSERT(OffRoom, !(put_off_valid_i && !unused_off_ready))
   `ASSERT(PutRoom, !(out_q.put_push && !unused_ready[4]))
 

@@ -124,7 +124,8 @@ module resp_form
   assign is_long = long_q[what_o.at];
   assign after   = after_q[what_o.at];
   always_comb begin
-    key_at_o = Dollar[what_o.at] + (is_long ? 5'd5 : 5'd4);
+    // Of which only the lowest bits hang on the length.
+    key_at_o = {what_o.at != '0, 1'b0, ((what_o.at == '0) ? 3'd4 : what_o.at) + 3'(is_long)};
     good     = what_o.keyed && after[0] inside {[8'h31 : 8'h39]} &&
                (is_long ? after[1] inside {[8'h30 : 8'h39]} && after[3:2] == 16'h0a0d
                         : after[2:1] == 16'h0a0d);

@@ -394,6 +394,7 @@ module session
   session_job u_job_size (
     .clk_i,
     .rst_ni,
+    .look_i    (act_valid_q),
     .valid_i   (act_valid_q && (issue || issue_piece)),
     .host_i    (issue_piece),
     .conn_i    (act_conn_q),

@@ -5,7 +5,8 @@ module session_job
 (
   input  logic        clk_i,
   input  logic        rst_ni,
-  /// A job goes out; it takes this piece of the host's answer.
+  /// There may be a job, and there is one, which is known late; it takes this piece of the host's answer.
+  input  logic        look_i,
   input  logic        valid_i,
   input  logic        host_i,
   // verilator lint_off UNUSEDSIGNAL
@@ -31,7 +32,7 @@ module session_job
   always_ff @(posedge clk_i) begin
     if (!rst_ni) valid_o <= 1'b0;
     else valid_o <= valid_i;
-    if (valid_i) begin
+    if (look_i) begin
       avail_q          <= avail_i;
       job_q            <= '0;
       job_q.host       <= host_i;
