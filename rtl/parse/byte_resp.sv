@@ -63,6 +63,8 @@ module byte_resp
   logic [29:0] number_q;      // 9 digits; with more it is bad
   logic [3:0] digits_q;
   resp_count_t left_q;        // arguments that are not complete
+  logic [2:0] count_q;        // arguments in all, for resp_command
+  logic odd_q;
   logic [20:0] bulk_q;        // bytes of this one that are still to come
   logic [20:0] length_q, value_q;
   logic [1:0] arg_q;          // which it is: the name, the key, ...; 3: or a later one
@@ -82,7 +84,8 @@ module byte_resp
   resp_command u_command (
     .head_i,
     .len_i,
-    .count_i  (left_q + resp_count_t'(1)),  // the name is complete
+    .count_i  (count_q),
+    .odd_i    (odd_q),
     .command_o(command),
     .option_o (option)
   );
@@ -119,6 +122,8 @@ module byte_resp
         PhCountLf: begin
           phase_q <= PhDollar;
           left_q  <= number_q;
+          count_q <= (number_q[29:3] != '0) ? '1 : number_q[2:0];
+          odd_q   <= number_q[0];
           any_q   <= 1'b0;
         end
         PhDollar: phase_q <= (byte_i == "$") ? PhLength : PhBroken;

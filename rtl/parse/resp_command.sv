@@ -7,8 +7,9 @@ module resp_command
   /// Its first characters, in upper or lower case; how many it has in all, at most 64.
   input  logic [127:0]  head_i,
   input  logic [6:0]    len_i,
-  /// Arguments, the name among them.
-  input  resp_count_t   count_i,
+  /// Arguments, the name among them, 7 and more as 7; whether their number is odd.
+  input  logic [2:0]    count_i,
+  input  logic          odd_i,
   output resp_command_t command_o,
   output resp_option_t  option_o
 );
@@ -122,9 +123,8 @@ module resp_command
     for (int unsigned r = 0; r < RowsNum; r++) begin
       logic same;
       same = len_i == Rows[r].len &&
-             (Rows[r].more ? count_i >= resp_count_t'(Rows[r].count)
-                           : count_i == resp_count_t'(Rows[r].count)) &&
-             (Rows[r].means.args != RaPairs || count_i[0]);
+             (Rows[r].more ? count_i >= Rows[r].count : count_i == Rows[r].count) &&
+             (Rows[r].means.args != RaPairs || odd_i);
       for (int unsigned i = 0; i < NameMax; i++)
       if (7'(i) < Rows[r].len) same &= head[8*i+:8] == Rows[r].text[8*i+:8];
       if (same) command_o |= Rows[r].means;
