@@ -126,7 +126,8 @@ module byte_resp
           odd_q   <= number_q[0];
           any_q   <= 1'b0;
         end
-        PhDollar: phase_q <= (byte_i == "$") ? PhLength : PhBroken;
+        PhDollar:
+        phase_q <= (byte_i == "$") ? PhLength : (byte_i == 8'h0d) ? PhBrokenLf : PhBroken;
         PhLength: if (byte_i == 8'h0d) phase_q <= PhLengthLf;
         PhLengthLf: begin
           phase_q  <= (number_q == '0) ? PhCr : PhData;

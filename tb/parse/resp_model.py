@@ -67,7 +67,7 @@ class Resp:
             if at >= len(data):
                 raise More
             if data[at : at + 1] != b"$":
-                end = data.find(b"\r", at + 1)
+                end = data.find(b"\r", at)
                 if end < 0 or end + 2 > len(data):
                     raise More
                 raise Broken(end + 2)

@@ -417,6 +417,14 @@ async def keys_then_broken(dut):
 
 
 @cocotb.test()
+async def empty_line(dut):
+    """Nothing stands where an argument should begin: that is known with the line's end."""
+    data = [encode(b"GET", b"a") + broken + encode(b"GET", b"b")
+            for broken in (b"*1\r\n\r\n", b"*2\r\n$3\r\nGET\r\n\r\n", b"*1\r\n\rx")]
+    await speak(dut, data, lambda: random.choice((1, 2, 100)))
+
+
+@cocotb.test()
 async def databases(dut):
     """SELECT holds for what follows, also within its job; once another database than 0 was chosen FLUSHDB is the host's."""
     data = encode(b"FLUSHDB") + b"".join(

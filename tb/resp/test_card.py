@@ -19,7 +19,7 @@ from resp.generate import Burst, Command
 
 NUMBERS = [b"0", b"1", b"-1", b"17", b"9223372036854775807", b"-9223372036854775808", b"9223372036854775808", b"01", b"+1",
            b" 1", b"1 ", b"", b"-0", b"-", b"x", b"99999999999999999999", b"18446744073709551616"]  # fmt: skip
-BROKEN = [b"*x\r\n", b"*1\r\n!\r\n", b"*1\r\n$x\r\n", b"*1\r\n$-1\r\n", b"*2\r\n$3\r\nGET\r\n:1\r\n", b"*1\r\n$01\r\nx\r\n",
+BROKEN = [b"*x\r\n", b"*1\r\n!\r\n", b"*1\r\n\r\n", b"*1\r\n$x\r\n", b"*1\r\n$-1\r\n", b"*2\r\n$3\r\nGET\r\n:1\r\n", b"*1\r\n$01\r\nx\r\n",
           b"*2\r\n$3\r\nGET\r\n$00\r\n", b"*9999999999\r\n", b"GET \"a\r\n", b"*3\r\n$3\r\nSET\r\n$1\r\na\r\n$99999999\r\n"]  # fmt: skip
 
 
