@@ -65,22 +65,26 @@ module lib_arb_fv #(
   `FV_ASSUME(Chosen, 32'(chosen_q) < N)
 
   `ASSERT(Whole, !(open_q && m_valid) || m_idx == owner_q)
-  `ASSERT(OneGrant, s_ready == (m_ready_i ? N'(1) << m_idx : '0))
+  `ASSERT(OneGrant, s_ready == ((m_ready_i && (m_valid || dut.held_q)) ? N'(1) << m_idx : '0))
   `ASSERT(Takes, !m_valid || s_valid_i[m_idx])
   `ASSERT(Works, m_valid || open_q || s_valid_i == '0)
   `ASSERT(Data, !m_valid || (m_data == s_data_i[m_idx] && m_last == s_last_i[m_idx]))
   `ASSERT(Fair, 32'(passed_q) < N)
 
   // Invariants: with every packet that passes, the grant comes nearer to the chosen source.
+  logic [IdxW-1:0] last;
+  always_comb begin
+    last = '0;
+    for (int i = 0; i < int'(N); i++) if (!dut.above_q[i]) last = IdxW'(i);
+  end
+  `ASSERT(BitsFromSomewhereOn, !dut.above_q[0] && (~dut.above_q & (~dut.above_q + 1'b1)) == '0)
   logic [IdxW:0] left;  // steps from the last grant to the chosen source, 1..N
-  assign left = (chosen_q > dut.idx_q) ? chosen_q - dut.idx_q
-                                       : (IdxW + 1)'(N) + chosen_q - dut.idx_q;
+  assign left = (chosen_q > last) ? chosen_q - last : (IdxW + 1)'(N) + chosen_q - last;
   logic [IdxW:0] under_way;
-  assign under_way = (IdxW + 1)'(dut.held_q && dut.idx_q != chosen_q);
+  assign under_way = (IdxW + 1)'(dut.held_q && last != chosen_q);
   `ASSERT(Nearer, passed_q == '0 || 32'(passed_q) + 32'(left) + 32'(under_way) <= N)
-  `ASSERT(Held, !open_q || (dut.held_q && dut.idx_q == owner_q))
-  `ASSERT(HeldValid, !dut.held_q || open_q || s_valid_i[dut.idx_q])
-  `ASSERT(InRange, 32'(dut.idx_q) < N)
+  `ASSERT(Held, !open_q || (dut.held_q && last == owner_q))
+  `ASSERT(HeldValid, !dut.held_q || open_q || s_valid_i[last])
 
   // Reached
   for (genvar i = 0; i < N; i++) begin : gen_reached

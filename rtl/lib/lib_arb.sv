@@ -28,36 +28,44 @@ module lib_arb #(
   end
 
   typedef logic [$clog2(N)-1:0] idx_t;
+  typedef logic [N-1:0] hot_t;
 
-  // The stream that was granted last; while held_q it keeps the grant.
-  idx_t idx_q, pick;
+  // The streams behind the one that was granted last, which is the one below them; while held_q it keeps
+  // the grant. As a bit for each, so that no number is compared on the way from valid to ready.
+  hot_t above_q, last, above, pick, hot;
   logic held_q;
+  assign last = ~above_q & {1'b1, above_q[N-1:1]};
 
-  // The next stream behind idx_q that has something, else the first that has.
+  function automatic hot_t lowest(input hot_t valid);
+    logic seen = 1'b0;
+    for (int unsigned i = 0; i < N; i++) begin
+      lowest[i] = valid[i] && !seen;
+      seen |= valid[i];
+    end
+  endfunction
+
+  // The next stream behind the last that has something, else the first that has.
+  assign above = s_valid_i & above_q;
+  assign pick  = (above != '0) ? lowest(above) : lowest(s_valid_i);
+  assign hot   = held_q ? last : pick;
+
   always_comb begin
-    pick = idx_q;
-    for (int i = N - 1; i >= 0; i--) if (s_valid_i[i]) pick = idx_t'(i);
-    for (int i = N - 1; i >= 0; i--) if (s_valid_i[i] && i > int'(idx_q)) pick = idx_t'(i);
+    m_idx_o = '0;
+    for (int unsigned i = 0; i < N; i++) if (hot[i]) m_idx_o |= idx_t'(i);
   end
-
-  assign m_idx_o   = held_q ? idx_q : pick;
-  assign m_valid_o = held_q ? s_valid_i[idx_q] : |s_valid_i;
+  assign m_valid_o = held_q ? (s_valid_i & last) != '0 : s_valid_i != '0;
   assign m_data_o  = s_data_i[m_idx_o];
   assign m_last_o  = s_last_i[m_idx_o];
-
-  always_comb begin
-    s_ready_o = '0;
-    s_ready_o[m_idx_o] = m_ready_i;
-  end
+  assign s_ready_o = m_ready_i ? hot : '0;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      idx_q  <= '0;
-      held_q <= 1'b0;
+      above_q <= ~hot_t'(1);
+      held_q  <= 1'b0;
     end else if (m_valid_o) begin
       // A stalled offer is held too: it must stay stable.
-      idx_q  <= m_idx_o;
-      held_q <= !(m_ready_i && m_last_o);
+      above_q <= ~(hot | (hot - 1'b1));
+      held_q  <= !(m_ready_i && m_last_o);
     end
   end
 
