@@ -44,7 +44,7 @@ module lib_cfifo #(
   // free_q + pending_q (uncommitted) + ready_q (committed, to be read) + the word at a registered
   // output make up Depth. room_q and any_q say that free_q and ready_q are not 0; they are kept
   // beside them because everything waits for these two.
-  count_t free_q, pending_q, ready_q;
+  count_t free_q, pending_q, ready_q, free_d, ready_d;
   logic room_q, any_q;
   logic push, pop, read;
 
@@ -53,6 +53,8 @@ module lib_cfifo #(
   assign push      = s_valid_i && room_q;
   assign pop       = m_valid_o && m_ready_i;
   assign waddr_d   = push ? next(waddr_q) : waddr_q;
+  assign free_d    = free_q + (rollback_i ? pending_q : -count_t'(push));
+  assign ready_d   = ready_q + (commit_i ? pending_q + count_t'(push) : '0);
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -64,13 +66,15 @@ module lib_cfifo #(
       ready_q   <= '0;
       room_q    <= 1'b1;
       any_q     <= 1'b0;
-    end else if (push || pop || read || commit_i || rollback_i) begin
-      waddr_q <= rollback_i ? start_q : waddr_d;
+    end else begin
+      if (rollback_i) waddr_q <= start_q;
+      else if (push) waddr_q <= next(waddr_q);
       if (commit_i) start_q <= waddr_d;
-      pending_q <= (commit_i || rollback_i) ? '0 : pending_q + count_t'(push);
-      free_q    <= free_q + count_t'(pop) + (rollback_i ? pending_q : -count_t'(push));
-      ready_q   <= ready_q + (commit_i ? pending_q : '0) +
-                   count_t'(push && commit_i) - count_t'(read);
+      if (push || commit_i || rollback_i)
+        pending_q <= (commit_i || rollback_i) ? '0 : pending_q + count_t'(push);
+      // That a word leaves is known late, so it chooses.
+      if (push || rollback_i || pop) free_q <= pop ? free_d + 1'b1 : free_d;
+      if (commit_i || read) ready_q <= read ? ready_d - 1'b1 : ready_d;
       room_q    <= pop || (room_q && (free_q != count_t'(1) || !push)) ||
                    (rollback_i && (room_q || pending_q != '0));
       any_q     <= (any_q && (ready_q != count_t'(1) || !read)) ||
