@@ -26,7 +26,8 @@ module walker_fv
   input logic   cand_more_i,
   input logic   cand_resp_i,
   input logic [6:0] cand_count_i,
-  input logic   walk_ready_i,
+  input logic   act_ready_i,
+  input logic   byte_ready_i,
   input logic   byte_begun_i,
   input place_t byte_place_i,
   input line_no_t byte_kept_i,
@@ -37,7 +38,7 @@ module walker_fv
   `FV_RESET
 
   localparam logic [1:0] StWalk = 2'd0;  // of walker
-  logic job_ready, cand_ready, walk_valid;
+  logic job_ready, cand_ready, walk_valid, taken;
   logic byte_q, byte_done;  // the byte engine works; is done
   assign byte_done = byte_q && byte_begun_i && byte_done_i;
   walk_t walk;
@@ -69,7 +70,9 @@ module walker_fv
     .cand_resp_i,
     .cand_count_i,
     .walk_valid_o(walk_valid),
-    .walk_ready_i,
+    .act_ready_i,
+    .byte_ready_i,
+    .walk_taken_o(taken),
     .walk_o      (walk),
     .byte_begun_i,
     .byte_place_i,
@@ -103,7 +106,8 @@ module walker_fv
   assign known = fresh_q ? job_start_i : known_q;
 
   logic acts;
-  assign acts = walk_valid && walk_ready_i;
+  assign acts = walk_valid && (walk.kind == WkByte ? byte_ready_i : act_ready_i);
+  `ASSERT(Taken, taken == acts)
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       fresh_q <= 1'b1;

@@ -251,7 +251,7 @@ module lines
 
   // ---------------------------------------------------------------- which of them are requests
   walk_t walk;
-  logic walk_valid, walk_ready, act_room, act_busy, mover_busy;
+  logic walk_valid, walk_taken, act_room, act_busy, mover_busy;
   line_no_t walk_oldest;
 
   walker u_walker (
@@ -277,7 +277,9 @@ module lines
     .cand_resp_i      (cand.resp),
     .cand_count_i     (cand.count),
     .walk_valid_o     (walk_valid),
-    .walk_ready_i     (walk_ready),
+    .act_ready_i      (act_room && room_i),
+    .byte_ready_i     (!act_busy),
+    .walk_taken_o     (walk_taken),
     .walk_o           (walk),
     .byte_begun_i,
     .byte_place_i,
@@ -291,7 +293,6 @@ module lines
 
   // The byte engine starts when all records before are on their way.
   assign turn_o           = act_busy;
-  assign walk_ready       = (walk.kind == WkByte) ? !act_busy : act_room && room_i;
   assign byte_start_o     = walk_valid && walk.kind == WkByte && !act_busy;
   assign byte_from_o      = walk.from;
   assign byte_first_o     = walk.first;
@@ -313,7 +314,7 @@ module lines
   line_act u_act (
     .clk_i,
     .rst_ni,
-    .take_i      (walk_valid && walk_ready),
+    .take_i      (walk_taken),
     .free_o      (act_room),
     .walk_i      (walk),
     .cand_i      (cand),

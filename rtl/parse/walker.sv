@@ -35,7 +35,10 @@ module walker
   input  logic [6:0] cand_count_i,
   /// What becomes of it.
   output logic   walk_valid_o,
-  input  logic   walk_ready_i,
+  /// A request or a job's end is taken; something for the byte engine is.
+  input  logic   act_ready_i,
+  input  logic   byte_ready_i,
+  output logic   walk_taken_o,
   output walk_t  walk_o,
   /// How far the byte engine has come, once it has begun, and the first line that it may read again, in
   /// which case it goes back. It is done: there the next request starts, or nothing more of the job
@@ -87,52 +90,48 @@ module walker
   assign keys_left = cand_key_i ? left_q - 7'd1 : cand_count_i;
   assign more      = cand_resp_i ? keys_left != '0 : cand_more_i;
 
+  // What it is: one of these, else it is for the byte engine. Each for itself, as whether it fits is late.
+  logic starts, counts, none, request, over, cut_value, cut_line;
+  assign starts    = fresh_q && !job_plain_i;
+  assign counts    = !cand_ending_i && !starts;
+  assign none      = counts && passed;
+  assign request   = counts && here && cand_good_i && !(keys_q && (&count_q || long_q)) && fits;
+  assign over      = cand_ending_i && !starts && at == job_stop_i && !keys_q;
+  assign cut_value = counts && here && cand_good_i && cand_whole_i && (job_again_i || begun_q) &&
+      !fits;
+  assign cut_line  = counts && here && !cand_good_i && cand_unfinished_i && !(keys_q && long_q);
+
   always_comb begin
     walk_o       = '0;
-    walk_o.kind  = WkNone;
-    walk_o.from  = from;
+    walk_o.kind  = request ? WkRequest : (over || cut_value || cut_line) ? WkEnd :
+        none ? WkNone : WkByte;
+    walk_o.from  = request ? at : from;
     walk_o.line  = from;
     walk_o.first = !begun_q && !pending_q;
-    if (fresh_q && !job_plain_i) begin
-      walk_o.kind = WkByte;
-    end else if (cand_ending_i) begin
-      walk_o.kind = (at == job_stop_i && !keys_q) ? WkEnd : WkByte;
-    end else if (!passed) begin
-      walk_o.kind = WkByte;
-      if (here && cand_good_i) begin
-        if (fits && !(keys_q && (&count_q || long_q))) begin
-          walk_o.kind = WkRequest;
-          walk_o.from = at;
-        end else if (!fits && cand_whole_i && (job_again_i || begun_q)) begin
-          walk_o.kind = WkEnd;
-          walk_o.rem  = 32'(size);
-        end
-      end else if (here && cand_unfinished_i && !(keys_q && long_q)) begin
-        walk_o.kind = WkEnd;
-        walk_o.rem  = 32'(left) + 32'd1;
-      end
-    end
+    if (cut_value) walk_o.rem = 32'(size);
+    if (cut_line) walk_o.rem = 32'(left) + 32'd1;
     walk_o.back   = walk_o.kind inside {WkEnd, WkByte} && pending_q;
-    walk_o.commit = walk_o.kind == WkEnd || (walk_o.kind == WkRequest && !more);
+    walk_o.commit = walk_o.kind == WkEnd || (request && !more);
     walk_o.more   = more;
     walk_o.left   = keys_left;
     if (walk_o.back) walk_o.first = !begun_q;
   end
 
-  logic over, acts;
+  logic acts, taken;
   assign acts         = state_q == StWalk && job_valid_i && (cand_valid_i || !job_plain_i);
-  assign walk_valid_o = acts && walk_o.kind != WkNone;
-  assign over         = walk_o.kind == WkEnd && cand_ending_i;
+  assign walk_valid_o = acts && !none;
+  assign taken        = (walk_o.kind == WkByte) ? byte_ready_i : act_ready_i;
+  assign walk_taken_o = walk_valid_o && taken;
+  // Places go on to be read while the byte engine works, so that lines come.
   always_comb begin
     unique case (state_q)
-      StWalk: cand_ready_o = acts && (walk_o.kind == WkNone ||
-                                      (walk_ready_i && (walk_o.kind == WkRequest || over)));
-      // Places go on to be read, so that lines come.
+      StWalk:  cand_ready_o = acts && (none || ((request || over) && act_ready_i));
       StByte:  cand_ready_o = passed && !cand_ending_i;
       default: cand_ready_o = 1'b1;
     endcase
   end
-  assign job_ready_o = cand_valid_i && cand_ready_o && cand_ending_i;
+  assign job_ready_o = cand_valid_i && cand_ending_i && state_q != StByte &&
+                       (state_q != StWalk || (job_valid_i && over && act_ready_i));
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -143,11 +142,11 @@ module walker
       begun_q   <= 1'b0;
       pending_q <= 1'b0;
     end else begin
-      if (acts && walk_o.kind == WkNone) begin
+      if (acts && none) begin
         fresh_q <= 1'b0;
         at_q    <= at;
       end
-      if (walk_valid_o && walk_ready_i) begin
+      if (walk_taken_o) begin
         fresh_q <= 1'b0;
         at_q    <= at;
         unique case (walk_o.kind)
