@@ -411,6 +411,8 @@ module session
   // Room for what the pipe already holds is kept free, so the pipe itself never stalls.
   localparam int unsigned OutDepth = 8;
   logic [3:0] job_level, app_level;
+  logic app_valid, app_ready;
+  app_t app;
   assign job_room = job_level <= 4'(OutDepth - 4);
   assign app_room = app_level <= 4'(OutDepth - 4);
   assign hungry   = job_level <= 4'd1;
@@ -439,16 +441,30 @@ module session
     .s_valid_i(act_valid_q && app_push),
     .s_ready_o(unused_ready[2]),
     .s_data_i (app_d),
+    .m_valid_o(app_valid),
+    .m_ready_i(app_ready),
+    .m_data_o (app),
+    .level_o  (app_level)
+  );
+
+  // Whether it resets decides there whose turn it is.
+  lib_half #(
+    .T(app_t)
+  ) u_app_out (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(app_valid),
+    .s_ready_o(app_ready),
+    .s_data_i (app),
     .m_valid_o(app_valid_o),
     .m_ready_i(app_ready_i),
-    .m_data_o (app_o),
-    .level_o  (app_level)
+    .m_data_o (app_o)
   );
 
   assign idle_o = !clear_q && !host_ready_q && !read_valid_q && !act_valid_q && !job_valid &&
                   !ev_valid_i &&
                   !done_valid_i && !(hpiece_valid_i && !piece_blocked_q) && ready_level == '0 &&
-                  job_level == '0 && app_level == '0;
+                  job_level == '0 && app_level == '0 && !app_valid_o;
 
   // A piece of a live connection was asked for, and there is room for it.
   `ASSERT(PieceAsked, !(act_valid_q && issue_piece) || (host && !act_rec_q.rem[0]))

@@ -81,8 +81,14 @@ module tcp_pick
   );
   `ASSERT(fits_more_room, !more_i || unused_more_ready)
 
-  logic pick_valid, pick_ready, busy, crowded;
+  // The connection of `over` has used up its share: known when it is picked, too late when it is its turn.
+  typedef struct packed {
+    event_t ev;
+    logic   over;
+  } picked_t;
+  logic pick_valid, pick_ready, busy, crowded, over;
   event_t pick, next;
+  picked_t picked;
   logic [Srcs-1:0] want, turn, grant;
   logic room, app_room, seg_room;
 
@@ -154,22 +160,23 @@ module tcp_pick
   end
 
   lib_reg #(
-    .T(event_t)
+    .T(picked_t)
   ) u_pick (
     .clk_i,
     .rst_ni,
     .s_valid_i(|grant),
     .s_ready_o(pick_ready),
-    .s_data_i (pick),
+    .s_data_i ('{ev: pick, over: over}),
     .m_valid_o(pick_valid),
     .m_ready_i(!busy || crowded),
-    .m_data_o (next)
+    .m_data_o (picked)
   );
+  assign next = picked.ev;
 
   // ---------------------------------------------------------------- hazard
   // A word is written at the end of the last stage. A segment of no connection has no word, so
   // nobody waits for it.
-  logic segment, stranger, over;
+  logic segment, stranger;
   logic [Stages-1:0][IdW-1:0] id_q;
   assign segment  = next.kind == KdSeg || next.kind == KdTooBig;
   assign stranger = segment && !next.found.hit;
@@ -186,7 +193,7 @@ module tcp_pick
   localparam tcp_flags_t Says = '{syn: 1'b1, fin: 1'b1, rst: 1'b1, default: 1'b0};
   assign sheds   = segment && !next.found.fresh &&
       (next.found.seg.len != '0 || next.found.seg.too_big || (next.found.seg.flags & Says) != '0);
-  assign crowded = busy && sheds && over;
+  assign crowded = busy && sheds && picked.over;
 
   tcp_share #(
     .Patience(Patience)
@@ -196,6 +203,7 @@ module tcp_pick
     .line_i(seg_valid_i && !seg_ready_o),
     .conn_i(next.found.conn),
     .wait_i(pick_valid && busy && segment && seg_valid_i && seg_i.conn != next.found.conn),
+    .ask_i (seg_i.conn),
     .over_o(over)
   );
 

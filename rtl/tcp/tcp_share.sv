@@ -21,7 +21,8 @@ module tcp_share
   /// A connection; whether one of its segments makes another's wait in this clock.
   input  conn_t conn_i,
   input  logic  wait_i,
-  /// It has done so for too long.
+  /// Another connection, or this one; it has done so for too long.
+  input  conn_t ask_i,
   output logic  over_o
 );
 
@@ -54,14 +55,16 @@ module tcp_share
   end
 
   (* ram_style = "distributed" *) account_t account_q[Accounts];
-  account_t account, account_d;
+  account_t account, account_d, asked;
   logic [AccountW-1:0] number;
   logic known, spent;
   assign number    = cleared_q ? conn_i[AccountW-1:0] : clock_q[AccountW-1:0];
   assign account   = account_q[number];
   assign known     = account.span == span_q;
   assign spent     = cleared_q && known && account.clocks[MostW];
-  assign over_o    = spent && line_q[$clog2(Patience)];
+  assign asked     = account_q[ask_i[AccountW-1:0]];
+  assign over_o    = cleared_q && asked.span == span_q && asked.clocks[MostW] &&
+      line_q[$clog2(Patience)];
   assign account_d = '{
           span: span_q,
           clocks: (cleared_q && known) ? account.clocks + 1'b1 : (MostW + 1)'(cleared_q)
@@ -71,6 +74,6 @@ module tcp_share
   end
 
   logic unused;
-  assign unused = ^conn_i;
+  assign unused = ^{conn_i, ask_i};
 
 endmodule
