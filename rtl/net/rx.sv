@@ -1,5 +1,5 @@
 // Receive side: sorts frames by destination and keeps each until it is known to be good. Latency
-// 10 from a frame's last beat, initiation interval 1. Never stalls the wire: a frame for a full
+// 10 from a frame's last beat, 11 of a datagram's; initiation interval 1. Never stalls the wire: a frame for a full
 // queue is dropped whole.
 `include "lib_assert.svh"
 
@@ -179,7 +179,12 @@ module rx
 
   // ---------------------------------------------------------------- queues
   logic seg_data_valid, seg_meta_valid, seg_valid, seg_ready, syn_busy;
-  logic dgram_data_valid, dgram_meta_valid;
+  typedef struct packed {
+    dgram_t meta;
+    beat_t  beat;
+  } dgram_beat_t;
+  logic dgram_data_valid, dgram_meta_valid, dgram_valid, dgram_ready;
+  dgram_beat_t dgram, dgram_out;
   beat_t seg_beat;
   rx_meta_t seg_meta;
   reply_t reply;
@@ -228,8 +233,8 @@ module rx
     .commit_i  (commit[RxUdp]),
     .rollback_i(rollback[RxUdp]),
     .m_valid_o (dgram_data_valid),
-    .m_ready_i (dgram_valid_o && dgram_ready_i),
-    .m_data_o  (dgram_beat_o),
+    .m_ready_i (dgram_valid && dgram_ready),
+    .m_data_o  (dgram.beat),
     .free_o    ()
   );
   lib_fifo #(
@@ -242,9 +247,23 @@ module rx
     .s_ready_o(dgram_meta_room),
     .s_data_i ('{peer: meta.peer, len: meta.len}),
     .m_valid_o(dgram_meta_valid),
-    .m_ready_i(dgram_valid_o && dgram_ready_i && dgram_beat_o.last),
-    .m_data_o (dgram_o),
+    .m_ready_i(dgram_valid && dgram_ready && dgram.beat.last),
+    .m_data_o (dgram.meta),
     .level_o  ()
+  );
+
+  // What begins a datagram decides whether it is taken, together with much else.
+  lib_half #(
+    .T(dgram_beat_t)
+  ) u_dgram (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(dgram_valid),
+    .s_ready_o(dgram_ready),
+    .s_data_i (dgram),
+    .m_valid_o(dgram_valid_o),
+    .m_ready_i(dgram_ready_i),
+    .m_data_o (dgram_out)
   );
 
   lib_cfifo #(
@@ -300,7 +319,9 @@ module rx
   // verilator lint_on PINCONNECTEMPTY
 
   assign seg_valid     = seg_data_valid && seg_meta_valid;
-  assign dgram_valid_o = dgram_data_valid && dgram_meta_valid;
+  assign dgram_valid   = dgram_data_valid && dgram_meta_valid;
+  assign dgram_o       = dgram_out.meta;
+  assign dgram_beat_o  = dgram_out.beat;
   assign reply_kind_o  = reply.kind;
   assign reply_vlan_o  = reply.vlan;
   assign reply_beat_o  = reply.beat;
@@ -344,7 +365,8 @@ module rx
     end
   end
 
-  assign idle_o = !parse_busy && !cut_busy && !syn_busy && !seg_data_valid && !dgram_data_valid &&
+  assign idle_o = !parse_busy && !cut_busy && !syn_busy && !seg_data_valid &&
+      !dgram_data_valid && !dgram_valid_o &&
       !reply_valid_o && !solicit_valid_o && !host_valid_o;
 
 endmodule
