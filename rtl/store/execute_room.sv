@@ -50,7 +50,7 @@ module execute_room
   logic [8:0] overhead_q, overhead;  // of a VALUE line and what ends the value
   logic plenty_q, plenty_first_q, enough_q, enough_first_q, little, says_none_q, goes_on_q;
   logic [10:0] copied_q, copied;  // lines; 1024: so many or more
-  logic cut_q, split_q, low_q, may_skip_q, spending_q, skip;  // low_q: room for no more replies
+  logic cut_q, split_q, low_q, may_skip_q, spending_q, skip, cuts;  // low_q: no room for replies
   ctx_t last_q;
 
   assign skip      = may_skip_q && (cut_q || low_q);
@@ -58,8 +58,8 @@ module execute_room
   assign left      = (op_i.req.op == OpCont) ? left_cont_q : item_i.vlen;
   assign limit     = op_i.req.first ? limit_first_q : limit_q;
   // A walk's header and key are no more than any reply may need.
-  assign piece     = (!op_i.req.udp && op_i.req.op != OpWalk && left > 21'(limit)) ?
-      21'(limit) : left;
+  assign cuts      = !op_i.req.udp && op_i.req.op != OpWalk && left > 21'(limit);
+  assign piece     = cuts ? 21'(limit) : left;
   // At most so many digits.
   assign overhead  = overhead_q + ((item_i.flags == '0) ? 9'd1 : 9'd10) +
       ((item_i.vlen[20:10] != '0) ? 9'd7 : (item_i.vlen[9:4] != '0) ? 9'd4 : 9'd2);
@@ -71,9 +71,10 @@ module execute_room
           skip: skip,
           split: cut_q || split_q,
           settled: !spending_q || plenty_q || little || !may_skip_q,
-          whole: piece == left,
+          whole: !cuts,
           piece: piece,
-          spent: 17'(piece) + 17'(overhead)
+          // Both are there before it is known which.
+          spent: cuts ? 17'(limit) + 17'(overhead) : 17'(left) + 17'(overhead)
       };
   assign last_o = last_q;
 
