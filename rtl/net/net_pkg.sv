@@ -491,9 +491,4 @@ package net_pkg;
     return keep[63] ? 7'd64 : {1'b0, len};
   endfunction
 
-  /// Bits of the lanes 0 .. n-1; n is 0..64.
-  function automatic logic [511:0] bits_below(input logic [6:0] n);
-    return ~({512{1'b1}} << {n, 3'b000});
-  endfunction
-
 endpackage
