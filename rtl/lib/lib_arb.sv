@@ -36,6 +36,7 @@ module lib_arb #(
   logic held_q;
   assign last = ~above_q & {1'b1, above_q[N-1:1]};
 
+  // Without the adder of lib_pkg's: no carry chain on that way.
   function automatic hot_t lowest(input hot_t valid);
     logic seen = 1'b0;
     for (int unsigned i = 0; i < N; i++) begin
