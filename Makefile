@@ -21,9 +21,10 @@ export CARGO_TARGET_DIR := $(CURDIR)/$(TARGET)
 FUZZ    := classic meta binary resp redis udp store number base64
 SECONDS := 60
 
-# e2e tests last, one at a time: they are the slow ones, and their clients and servers need both cores.
 E2E_TESTS  := tb/soft tb/resp tb/e2e
-UNIT_TESTS := $(filter-out $(E2E_TESTS) tb/reference,$(patsubst %/,%,$(wildcard tb/*/)))
+# Those that take minutes come first, so that no core is left with one of them when the others are through.
+SLOW_TESTS := tb/parse tb/tcp
+UNIT_TESTS := $(SLOW_TESTS) $(filter-out $(SLOW_TESTS) $(E2E_TESTS) tb/reference,$(patsubst %/,%,$(wildcard tb/*/)))
 
 .PHONY: help setup server checked serve test coverage mutants lint format formal synth bench bench-soft fuzz clean
 
@@ -70,7 +71,7 @@ test: server checked ## every test: units first, then end to end against memcach
 	cargo test --release --workspace -q
 	cargo test --release -q -p wirekv-store --features shuttle --test interleavings
 	$(PYTHON) -m pytest -q -n auto --dist worksteal $(UNIT_TESTS)
-	$(PYTHON) -m pytest -q $(E2E_TESTS)
+	$(PYTHON) -m pytest -q -n auto --dist loadfile $(E2E_TESTS)
 
 test-long: ## what takes hours: tests ten times as long, proofs, coverage, fuzzing, seeded faults
 	$(MAKE) test WIREKV_LONG=1

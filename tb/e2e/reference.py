@@ -1,7 +1,10 @@
 """Starts and stops the servers of an end-to-end test: memcached 1.6.38 and `wirekv serve` with any
 body."""
 
+import contextlib
+import fcntl
 import os
+import random
 import re
 import select
 import signal
@@ -31,22 +34,26 @@ class ServerDied(Exception):
 
 
 def free_port(kind=socket.SOCK_STREAM):
-    with socket.socket(socket.AF_INET, kind) as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """Below those that Linux gives to clients, of which one could take it before the server does."""
+    while True:
+        port = random.SystemRandom().randrange(20_000, 32_768)
+        with socket.socket(socket.AF_INET, kind) as s, contextlib.suppress(OSError):
+            s.bind(("127.0.0.1", port))
+            return port
 
 
 class Server:
     """A server process with its address; `log` holds what it printed."""
 
-    def __init__(self, name, argv, executable=None):
+    def __init__(self, name, argv, executable=None, holds=()):
+        """`holds`: descriptors that are open as long as the process runs."""
         BUILD.mkdir(parents=True, exist_ok=True)
         self.name = name
         self.argv = [str(a) for a in argv]
         out, path = tempfile.mkstemp(prefix=f"{name}-", suffix=".log", dir=BUILD)
         self.log = Path(path)
         self.process = subprocess.Popen(
-            self.argv, executable=executable, stdin=subprocess.DEVNULL, stdout=out, stderr=out
+            self.argv, executable=executable, stdin=subprocess.DEVNULL, stdout=out, stderr=out, pass_fds=holds
         )
         os.close(out)
         self.host = "127.0.0.1"
@@ -126,6 +133,19 @@ def accepts(port, host="127.0.0.1"):
         return False
 
 
+@contextlib.contextmanager
+def the_tap(mine):
+    """Where it is `mine`: the lock of this machine's one network of cards, which a server holds till it ends. Whoever
+    else wants to be 10.77.0.2 waits for that."""
+    if not mine:
+        yield ()
+        return
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with open(BUILD / "tap.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield (lock.fileno(),)
+
+
 def wirekv(*options, body="sim", megabytes=256, connections=1024, net="user", threads=1, binary=WIREKV,
            listen="127.0.0.1"):
     if not binary.exists():
@@ -138,7 +158,8 @@ def wirekv(*options, body="sim", megabytes=256, connections=1024, net="user", th
         argv += ["-l", listen, "-p", 0, "-U", udp_port]
     else:
         argv += ["-p", 11211, "-U", udp_port, "--udp-public"]
-    server = Server(body, argv + AS_ROOT + list(options))
+    with the_tap(net == "tap") as lock:
+        server = Server(body, argv + AS_ROOT + list(options), holds=lock)
     found = []
 
     def listening():
