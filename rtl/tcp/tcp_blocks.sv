@@ -91,60 +91,76 @@ module tcp_blocks
     times.echo  = wire4(times_first ? opts_q[6*8+:32] : opts_q[8*8+:32]);
   end
 
-  // Edges as near_t, if their higher bits are those of a number near the acknowledged one.
+  // Edges as near_t. Which of two pages of 2^18 numbers the higher bits have to name for it to be near the
+  // acknowledged number, at most 2^17 away, depends on the side of that on which it lies.
   // verilator lint_off UNUSEDSIGNAL
   function automatic near_t edge_of(input logic [31:0] lanes);
     return {lanes[9:8], lanes[23:16], lanes[31:24]};
   endfunction
-  function automatic logic is_near(input logic [31:0] lanes, input logic half,
-                                   input logic [13:0] page, input logic [13:0] next);
-    return {lanes[7:0], lanes[15:10]} == ((half && !lanes[9]) ? next : page);
+  function automatic logic [13:0] page_of(input logic [31:0] lanes);
+    return {lanes[7:0], lanes[15:10]};
   endfunction
   // verilator lint_on UNUSEDSIGNAL
+  typedef struct packed {
+    logic above;
+    logic below;
+  } near_if_t;
 
-  logic valid_q, told_q;
-  logic [13:0] page, next;
-  logic [Spans-1:0] close;
+  logic valid_q;
+  logic [13:0] page;
+  near_if_t [Spans-1:0][1:0] near_if, near_if_q;
   near_t una_q;
   spans_t raw, raw_q;
   assign page = ack_q[31:18];
-  assign next = page + 14'd1;
   always_comb begin
     for (int unsigned i = 0; i < Spans; i++) begin
-      close[i] = there[i] && is_near(edges[i][31:0], ack_q[17], page, next) &&
-          is_near(edges[i][63:32], ack_q[17], page, next);
-      raw[i] = '{valid: close[i], from: edge_of(edges[i][31:0]), to: edge_of(edges[i][63:32])};
+      for (int unsigned k = 0; k < 2; k++) begin
+        logic same, up, down;
+        same = page_of(edges[i][32*k+:32]) == page;
+        up   = page_of(edges[i][32*k+:32]) == page + 14'd1;
+        down = page_of(edges[i][32*k+:32]) == page - 14'd1;
+        // Bit 17 of both: on another side of the page's middle.
+        near_if[i][k] = '{
+            above: (ack_q[17] && !edges[i][32*k+9]) ? up : same,
+            below: (!ack_q[17] && edges[i][32*k+9]) ? down : same
+        };
+      end
+      raw[i] = '{valid: there[i], from: edge_of(edges[i][31:0]), to: edge_of(edges[i][63:32])};
     end
   end
   always_ff @(posedge clk_i) begin
     valid_q <= rst_ni && in_valid_q;
     if (in_valid_q) begin
-      told_q <= close[0];
-      una_q  <= near_t'(ack_q);
-      raw_q  <= raw;
-      times_q <= times;
+      near_if_q <= near_if;
+      una_q     <= near_t'(ack_q);
+      raw_q     <= raw;
+      times_q   <= times;
     end
   end
 
   // ---------------------------------------------------------------- in order
-  logic [Spans-1:0] good;
+  logic [Spans-1:0] above_from, above_to, close, good;
   logic [Spans-1:0][Spans-1:0] ahead;  // i ends before k begins, with a gap
   logic [Spans-1:0][$clog2(Spans)-1:0] rank;  // so many are before it
   sacked_t sorted;
   always_comb begin
     for (int unsigned i = 0; i < Spans; i++) begin
       for (int unsigned k = 0; k < Spans; k++) ahead[i][k] = near_lt(raw_q[i].to, raw_q[k].from);
+      above_from[i] = near_lt(una_q, raw_q[i].from);
+      above_to[i]   = near_lt(una_q, raw_q[i].to);
+      close[i]      = raw_q[i].valid &&
+          (above_from[i] ? near_if_q[i][0].above : near_if_q[i][0].below) &&
+          (above_to[i] ? near_if_q[i][1].above : near_if_q[i][1].below);
     end
     for (int unsigned i = 0; i < Spans; i++) begin
       // All three comparisons, or else an edge too far for 18 bits would seem to be before what was sent.
-      good[i] = raw_q[i].valid && near_lt(una_q, raw_q[i].from) && near_lt(una_q, raw_q[i].to) &&
-          near_lt(raw_q[i].from, raw_q[i].to);
+      good[i] = close[i] && above_from[i] && above_to[i] && near_lt(raw_q[i].from, raw_q[i].to);
       for (int unsigned k = i + 1; k < Spans; k++) begin
-        if (raw_q[k].valid && !ahead[i][k] && !ahead[k][i]) good[i] = 1'b0;
+        if (close[k] && !ahead[i][k] && !ahead[k][i]) good[i] = 1'b0;
       end
     end
-    sorted.told = told_q;
-    sorted.twice = told_q && !near_lt(una_q, raw_q[0].to);
+    sorted.told  = |close;
+    sorted.twice = close[0] && !above_to[0];
     for (int unsigned i = 0; i < Spans; i++) begin
       rank[i] = '0;
       for (int unsigned k = 0; k < Spans; k++) begin

@@ -950,9 +950,8 @@ inline Told read_option(const uint8_t* opts, int len, u32 ack) {
   else return t;
   const int size = opts[at + 1], count = (size - 2) / 8;
   if (size % 8 != 2 || at + size > len || count < 1) return t;
-  // NEAR: an edge counts if it is one of the 2^18 numbers from the multiple of 2^17 at or below the ACK on,
-  // and by its 18 low bits: further than 2^17 behind the ACK is before it.
-  const auto low = [](i64 from_ack) { return from_ack > Ring * 2 ? from_ack - (1 << 18) : from_ack; };
+  // NEAR: an edge counts if it is at most 2^17 away from the ACK, twice the ring (2^17 below: not).
+  const i64 far = Ring * 2;
   struct Block {
     bool near;
     i64 from, to;
@@ -964,14 +963,18 @@ inline Told read_option(const uint8_t* opts, int len, u32 ack) {
     for (int k = 0; k < 2; k++) {
       const uint8_t* b = opts + at + 2 + 8 * i + 4 * k;
       const u32 edge = u32(b[0]) << 24 | u32(b[1]) << 16 | u32(b[2]) << 8 | b[3];
-      near &= edge - (ack & ~u32(0x1ffff)) < 1 << 18;
-      edges[k] = low(int32_t(edge - ack));
+      edges[k] = int32_t(edge - ack);
+      near &= -far < edges[k] && edges[k] <= far;
     }
     all.push_back({near, edges[0], edges[1]});
   }
-  t.told = all[0].near;
-  t.twice = t.told && all[0].to <= 0;  // RFC 2883, section 4: below the cumulative ACK
-  const auto before = [&](i64 a, i64 b) { return low((b - a) & 0x3ffff) > 0; };
+  for (const Block& b : all) t.told |= b.near;
+  t.twice = all[0].near && all[0].to <= 0;  // RFC 2883, section 4: below the cumulative ACK
+  // By 18 bits: of two blocks on either side of the ACK the one may be further than that from the other.
+  const auto before = [&](i64 a, i64 b) {
+    const i64 apart = (b - a) & (2 * far - 1);
+    return apart > 0 && apart <= far;
+  };
   for (size_t i = 0; i < all.size(); i++) {
     const Block& b = all[i];
     // Above the ACK, not empty, and apart from all that are said later.

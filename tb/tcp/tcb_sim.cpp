@@ -660,7 +660,7 @@ static void offer_option() {
     switch (below(8)) {
       case 0: from = o.ack - below(3000); to = from + below(3000); break;            // D-SACK, nearly
       case 1: from = o.ack + below(70000); to = from + below(70000); break;
-      case 2: from = o.ack + below(260000) - 130000; to = o.ack + below(260000); break;
+      case 2: from = o.ack + below(270000) - 135000; to = o.ack + below(270000) - 135000; break;
       case 3: from = i && chance(2) ? edge : edge + below(3); to = from + below(3000); break;
       default: from = edge + 1 + below(8000); to = from + 1 + below(8000);
     }
