@@ -1,6 +1,6 @@
 // Ethernet, ARP, neighbour discovery, ICMP echo, IPv4 and IPv6, and the checksums of TCP and UDP: frames on
-// one side, segments and datagrams on the other. Latency 10 clocks in, 11 for datagrams, and 7 out, initiation interval 1 a beat of a
-// frame; no SYN holds others up.
+// one side, segments and datagrams on the other. Latency 10 clocks in, 11 for datagrams, and 7 out;
+// initiation interval 1 a beat of a frame; no SYN holds others up.
 module net
   import wirekv_pkg::*;
   import net_pkg::*;

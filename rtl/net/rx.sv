@@ -1,6 +1,6 @@
 // Receive side: sorts frames by destination and keeps each until it is known to be good. Latency
-// 10 from a frame's last beat, 11 of a datagram's; initiation interval 1. Never stalls the wire: a frame for a full
-// queue is dropped whole.
+// 10 from a frame's last beat, 11 of a datagram's; initiation interval 1. Never stalls the wire: a
+// frame for a full queue is dropped whole.
 `include "lib_assert.svh"
 
 module rx

@@ -54,23 +54,23 @@ module tcp_share
     else if (clock_q[AccountW]) cleared_q <= 1'b1;
   end
 
+  // What an account says now.
+  function automatic logic [MostW:0] clocks_of(input account_t account, input logic [3:0] span,
+                                               input logic cleared);
+    return (cleared && account.span == span) ? account.clocks : '0;
+  endfunction
+
   (* ram_style = "distributed" *) account_t account_q[Accounts];
-  account_t account, account_d, asked;
   logic [AccountW-1:0] number;
-  logic known, spent;
-  assign number    = cleared_q ? conn_i[AccountW-1:0] : clock_q[AccountW-1:0];
-  assign account   = account_q[number];
-  assign known     = account.span == span_q;
-  assign spent     = cleared_q && known && account.clocks[MostW];
-  assign asked     = account_q[ask_i[AccountW-1:0]];
-  assign over_o    = cleared_q && asked.span == span_q && asked.clocks[MostW] &&
-      line_q[$clog2(Patience)];
-  assign account_d = '{
-          span: span_q,
-          clocks: (cleared_q && known) ? account.clocks + 1'b1 : (MostW + 1)'(cleared_q)
-      };
+  logic [MostW:0] clocks, asked;
+  assign number = cleared_q ? conn_i[AccountW-1:0] : clock_q[AccountW-1:0];
+  assign clocks = clocks_of(account_q[number], span_q, cleared_q);
+  assign asked  = clocks_of(account_q[ask_i[AccountW-1:0]], span_q, cleared_q);
+  assign over_o = asked[MostW] && line_q[$clog2(Patience)];
   always_ff @(posedge clk_i) begin
-    if (!cleared_q || (wait_i && !spent)) account_q[number] <= account_d;
+    if (!cleared_q) account_q[number] <= '0;
+    else if (wait_i && !clocks[MostW])
+      account_q[number] <= '{span: span_q, clocks: clocks + 1'b1};
   end
 
   logic unused;
