@@ -1,6 +1,7 @@
 """Many connections: at once, in a row, half closed, reset, and none left behind."""
 
 import re
+import resource
 import socket
 import struct
 import time
@@ -9,6 +10,8 @@ import pytest
 
 from e2e import differ, reference, stream
 from e2e.conftest import scale
+from resp import servers
+from soft import watch
 
 CONNECTIONS = 1024
 
@@ -199,3 +202,39 @@ def test_summary_at_the_end(body):
     assert server.stop() == 0
     assert time.monotonic() - start < 10
     assert re.search(r"(?i)requests|get_misses", server.tail()), f"no summary:\n{server.tail()}"
+
+
+def test_no_descriptor_left():
+    """Where the process may open no more, clients of both ports wait until it may: none is forgotten, others are
+    served meanwhile, and the server rests."""
+    card = servers.card()
+    try:
+        with socket.create_connection(card.memcached) as first:
+            assert reference.ask(first, b"version\r\n", b"\r\n") == b"VERSION 1.6.38\r\n"
+            limit = resource.prlimit(card.process.pid, resource.RLIMIT_NOFILE)
+            few = watch.descriptors(card) + 5
+            resource.prlimit(card.process.pid, resource.RLIMIT_NOFILE, (few, limit[1]))
+            waiting = [card.connect() for _ in range(10)] + [socket.create_connection(card.memcached) for _ in range(10)]
+            for client in waiting:
+                client.sendall(b"PING\r\n")
+
+            def served():
+                return [client for client in waiting if reference.readable(client, 0)]
+
+            assert watch.settle(lambda: len(served()), 5) == 5
+            before = watch.seconds(card)
+            time.sleep(1)
+            assert watch.seconds(card) - before < 0.3, "busy with nothing"
+            assert len(served()) == 5
+            assert reference.ask(first, b"version\r\n", b"\r\n") == b"VERSION 1.6.38\r\n"
+            while waiting:
+                assert watch.settle(lambda: len(served()) > 0, True), "forgotten"
+                for client in served():
+                    assert client.recv(100) in (b"+PONG\r\n", b"ERROR\r\n")
+                    client.close()
+                    waiting.remove(client)
+            assert reference.ask(first, b"version\r\n", b"\r\n") == b"VERSION 1.6.38\r\n"
+    finally:
+        code = card.stop()
+    # Once of each port.
+    assert code == 0 and card.tail().count("no connection can be accepted for now") == 2, card.tail()

@@ -8,6 +8,7 @@
 mod conn;
 mod datagrams;
 mod device;
+mod listen;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -16,23 +17,23 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::{Duration, Instant as WallInstant};
 
 use anyhow::{anyhow, Context, Result};
-use mio::net::{TcpListener, UdpSocket};
+use mio::net::UdpSocket;
 use mio::{Events, Interest, Poll, Token, Waker};
 use smoltcp::iface::{Interface, SocketSet};
 use smoltcp::time::Instant;
 use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr, IpEndpoint};
-use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
 
 use crate::ether::{self, Kind, Mac};
 use crate::{Addresses, Frames, NetEnd};
 use conn::{Conn, Fate};
 use datagrams::Datagrams;
 use device::Tap;
+use listen::Listener;
 
 const WAKER: Token = Token(0);
-const LISTENER: Token = Token(1);
-const UDP: Token = Token(2);
-const REDIS: Token = Token(3);
+const UDP: Token = Token(1);
+/// memcached's, Redis'.
+const LISTENERS: [Token; 2] = [Token(2), Token(3)];
 const FIRST_CONN: usize = 4;
 
 const OUR_MAC: Mac = [0x02, 0x57, 0x4B, 0x56, 0x00, 0x01];
@@ -44,8 +45,8 @@ const PORTS: std::ops::Range<u16> = 1024..65_024;
 /// smoltcp's clock runs faster than the wall's: its retransmission timeout is at least one of its
 /// seconds, which is long on a wire that loses frames. This makes it 200 ms, as in Linux.
 const TIME_FACTOR: u64 = 5;
-/// Between two questions to a silent client's host; as the card's.
-const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(8);
+/// How long nobody is accepted when the process has no file descriptor left, for instance.
+const PAUSE: Duration = Duration::from_millis(10);
 
 pub struct UserConfig {
     /// Where clients connect. Port 0: a free one.
@@ -68,15 +69,13 @@ pub struct UserCounts {
 
 pub struct User {
     poll: Poll,
-    listener: TcpListener,
-    redis: Option<TcpListener>,
+    /// memcached's, and Redis' if there is one.
+    listeners: Vec<Listener>,
     datagrams: Option<Datagrams>,
     interfaces: Vec<Interface>,
     nobody: SocketSet<'static>,
     tap: Tap,
     card: IpAddress,
-    /// Of the card: memcached's, Redis'.
-    ports: [u16; 2],
     conns: Vec<Option<Conn>>,
     free: Vec<usize>,
     by_port: HashMap<(usize, u16), usize>,
@@ -91,20 +90,17 @@ impl User {
     /// Opens the local sockets; clients can connect from here on.
     pub fn bind(config: &UserConfig) -> Result<User> {
         let poll = Poll::new()?;
-        let mut listener = listen(config.listen, config.keep_alive)?;
-        poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
-        let address = listener.local_addr()?;
-        let redis = match config.redis_port {
-            None => None,
-            Some(port) => {
-                let at = SocketAddr::new(address.ip(), port);
-                let mut socket = listen(at, config.keep_alive)?;
-                poll.registry().register(&mut socket, REDIS, Interest::READABLE)?;
-                Some(socket)
-            }
-        };
-
         let wire = config.wire;
+        let bind = |at, port| Listener::bind(at, config.keep_alive, port);
+        let mut listeners = vec![bind(config.listen, wire.card_tcp_port)?];
+        let address = listeners[0].socket.local_addr()?;
+        if let Some(port) = config.redis_port {
+            listeners.push(bind(SocketAddr::new(address.ip(), port), wire.card_redis_port)?);
+        }
+        for (listener, token) in listeners.iter_mut().zip(LISTENERS) {
+            poll.registry().register(&mut listener.socket, token, Interest::READABLE)?;
+        }
+
         let card: IpAddr =
             if address.is_ipv4() { wire.card_ip.into() } else { wire.card_ip6.into() };
         let datagrams = match config.udp_port {
@@ -143,14 +139,12 @@ impl User {
             .collect::<Result<_>>()?;
         Ok(User {
             poll,
-            listener,
-            redis,
+            listeners,
             datagrams,
             interfaces,
             nobody: SocketSet::new(Vec::new()),
             tap,
             card: card.into(),
-            ports: [wire.card_tcp_port, wire.card_redis_port],
             conns: Vec::new(),
             free: Vec::new(),
             by_port: HashMap::new(),
@@ -164,7 +158,7 @@ impl User {
 
     /// Where it listens, with the port that was chosen for port 0.
     pub fn local_addr(&self) -> Result<SocketAddr> {
-        Ok(self.listener.local_addr()?)
+        Ok(self.listeners[0].socket.local_addr()?)
     }
 
     pub fn waker(&self) -> Result<Waker> {
@@ -185,9 +179,10 @@ impl User {
             for event in &events {
                 match event.token() {
                     WAKER => {}
-                    LISTENER => self.accept(false)?,
-                    REDIS => self.accept(true)?,
                     UDP => datagrams_wait = true,
+                    token if LISTENERS.contains(&token) => {
+                        self.listeners[token.0 - LISTENERS[0].0].waits = true;
+                    }
                     Token(t) => {
                         let n = t - FIRST_CONN;
                         if let Some(conn) = &mut self.conns[n] {
@@ -202,6 +197,7 @@ impl User {
                 self.counts.datagrams = self.datagrams.as_ref().map_or(0, |d| d.count);
                 return Ok(self.counts);
             }
+            self.accept()?;
             link.receive(&mut from_card);
             for frame in from_card.iter() {
                 self.take_frame(frame);
@@ -228,9 +224,16 @@ impl User {
             return Some(Duration::ZERO);
         }
         let now = self.now();
-        let Reverse((first, _)) = self.timers.peek()?;
-        let micros = (*first - now).total_micros() / TIME_FACTOR;
-        Some(if *first <= now { Duration::ZERO } else { Duration::from_micros(micros + 1) })
+        let due = self.timers.peek().map(|Reverse((first, _))| {
+            let micros = (*first - now).total_micros() / TIME_FACTOR;
+            if *first <= now {
+                Duration::ZERO
+            } else {
+                Duration::from_micros(micros + 1)
+            }
+        });
+        let again = self.listeners.iter().any(|l| l.waits).then_some(PAUSE);
+        due.into_iter().chain(again).min()
     }
 
     fn queue(&mut self, n: usize) {
@@ -286,33 +289,26 @@ impl User {
         }
     }
 
-    fn accept(&mut self, redis: bool) -> Result<()> {
-        let card = IpEndpoint::new(self.card, self.ports[usize::from(redis)]);
-        loop {
-            let listener = self.redis.as_ref().filter(|_| redis).unwrap_or(&self.listener);
-            let (local, _) = match listener.accept() {
-                Ok(accepted) => accepted,
-                Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(()),
-                // The client gave up before it was accepted, or files ran out for a moment.
-                Err(e) => {
-                    eprintln!("wirekv: cannot accept a connection: {e}");
-                    return Ok(());
-                }
-            };
-            self.counts.accepted += 1;
-            let (interface, port) = self.free_port();
-            let iface = &mut self.interfaces[interface];
-            let mut conn = Conn::open(local, iface, interface, port, card)?;
-            let n = self.free.pop().unwrap_or_else(|| {
-                self.conns.push(None);
-                self.conns.len() - 1
-            });
-            let both = Interest::READABLE | Interest::WRITABLE;
-            self.poll.registry().register(conn.local(), Token(FIRST_CONN + n), both)?;
-            self.by_port.insert((interface, port), n);
-            self.conns[n] = Some(conn);
-            self.queue(n);
+    fn accept(&mut self) -> Result<()> {
+        for at in 0..self.listeners.len() {
+            let card = IpEndpoint::new(self.card, self.listeners[at].port);
+            while let Some(local) = self.listeners[at].accept() {
+                self.counts.accepted += 1;
+                let (interface, port) = self.free_port();
+                let iface = &mut self.interfaces[interface];
+                let mut conn = Conn::open(local, iface, interface, port, card)?;
+                let n = self.free.pop().unwrap_or_else(|| {
+                    self.conns.push(None);
+                    self.conns.len() - 1
+                });
+                let both = Interest::READABLE | Interest::WRITABLE;
+                self.poll.registry().register(conn.local(), Token(FIRST_CONN + n), both)?;
+                self.by_port.insert((interface, port), n);
+                self.conns[n] = Some(conn);
+                self.queue(n);
+            }
         }
+        Ok(())
     }
 
     fn free_port(&mut self) -> (usize, u16) {
@@ -374,26 +370,4 @@ fn source(card: IpAddr, host: u8) -> IpAddr {
             Ipv6Addr::from(network | u128::from(host)).into()
         }
     }
-}
-
-fn listen(address: SocketAddr, keep_alive: Option<u16>) -> Result<TcpListener> {
-    let domain = if address.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
-    let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
-    socket.set_reuse_address(true)?;
-    socket.set_nonblocking(true)?;
-    let named = |what: &str| match address.ip() {
-        IpAddr::V4(ip) => format!("cannot {what} {ip}:{}", address.port()),
-        IpAddr::V6(ip) => format!("cannot {what} [{ip}]:{}", address.port()),
-    };
-    socket.bind(&address.into()).with_context(|| named("bind"))?;
-    if let Some(seconds) = keep_alive {
-        // Connections have it from the socket that they came through.
-        let silence = Duration::from_secs(seconds.into());
-        socket.set_tcp_keepalive(
-            &TcpKeepalive::new().with_time(silence).with_interval(KEEP_ALIVE_EVERY),
-        )?;
-    }
-    // Bursts of a thousand clients find room in the queue.
-    socket.listen(4096).with_context(|| named("listen on"))?;
-    Ok(TcpListener::from_std(socket.into()))
 }
