@@ -125,7 +125,9 @@ module tcp_blocks
             below: (!ack_q[17] && edges[i][32*k+9]) ? down : same
         };
       end
-      raw[i] = '{valid: there[i], from: edge_of(edges[i][31:0]), to: edge_of(edges[i][63:32])};
+      raw[i].valid = there[i];
+      raw[i].from  = edge_of(edges[i][31:0]);
+      raw[i].to    = edge_of(edges[i][63:32]);
     end
   end
   always_ff @(posedge clk_i) begin
