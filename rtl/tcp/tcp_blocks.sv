@@ -107,22 +107,22 @@ module tcp_blocks
   } near_if_t;
 
   logic valid_q;
-  logic [13:0] page;
+  logic [13:0] page, next;  // the ACK's page, and the one that is closer to it
   near_if_t [Spans-1:0][1:0] near_if, near_if_q;
   near_t una_q;
   spans_t raw, raw_q;
   assign page = ack_q[31:18];
+  assign next = ack_q[17] ? page + 14'd1 : page - 14'd1;
   always_comb begin
     for (int unsigned i = 0; i < Spans; i++) begin
       for (int unsigned k = 0; k < 2; k++) begin
-        logic same, up, down;
-        same = page_of(edges[i][32*k+:32]) == page;
-        up   = page_of(edges[i][32*k+:32]) == page + 14'd1;
-        down = page_of(edges[i][32*k+:32]) == page - 14'd1;
+        logic in_page, in_next;
+        in_page = page_of(edges[i][32*k+:32]) == page;
+        in_next = page_of(edges[i][32*k+:32]) == next;
         // Bit 17 of both: on another side of the page's middle.
         near_if[i][k] = '{
-            above: (ack_q[17] && !edges[i][32*k+9]) ? up : same,
-            below: (!ack_q[17] && edges[i][32*k+9]) ? down : same
+            above: (ack_q[17] && !edges[i][32*k+9]) ? in_next : in_page,
+            below: (!ack_q[17] && edges[i][32*k+9]) ? in_next : in_page
         };
       end
       raw[i].valid = there[i];
