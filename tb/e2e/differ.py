@@ -383,7 +383,7 @@ class UdpDiffer(Differ):
         """The messages that answer `request`, put together from their datagrams."""
         messages, expect, total = [], 0, 0
         while True:
-            if not reference.readable(lane, 10):
+            if not reference.readable(lane, reference.SECONDS):
                 raise TimeoutError(f"no answer to the datagram behind; so far {messages}")
             data = lane.recv(65536)
             if len(data) < 8:

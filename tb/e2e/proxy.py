@@ -17,7 +17,7 @@ class Proxy:
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
 
-    def connect(self, timeout=20):
+    def connect(self, timeout=60):
         s = socket.create_connection((self.host, self.port), timeout=timeout)
         s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return s

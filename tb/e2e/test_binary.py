@@ -61,7 +61,7 @@ def without_uniques(data):
 def talk(server, pieces):
     """What comes back until the reply to a `noop` at the end."""
     last = b"last"
-    with server.connect(timeout=10) as sock:
+    with server.connect() as sock:
         for piece in pieces:
             sock.sendall(piece)
         sock.sendall(b"".join(generate.packet(0x0A, opaque=last)))
@@ -80,7 +80,7 @@ def test_cut_at_every_byte(memcached, wirekv, seed):
         replies = []
         for server in (memcached, wirekv):
             reference.empty(server)
-            with server.connect(timeout=10) as sock:
+            with server.connect() as sock:
                 sock.sendall(data[:cut] or b"\x80")
                 sock.sendall(data[cut:] if cut else data[1:])
                 sock.settimeout(0.05 if server is memcached else 0.2)
@@ -103,7 +103,7 @@ def test_two_protocols_one_cache(wirekv):
     reference.empty(wirekv)
     set_ = generate.packet(0x01, b"shared", b"\0\0\0\x07" + bytes(4), b"binary")
     talk(wirekv, set_)
-    with wirekv.connect(timeout=10) as sock:
+    with wirekv.connect() as sock:
         sock.sendall(b"get shared\r\nset shared 9 0 4\r\ntext\r\n\x80\r\n")
         sock.settimeout(0.3)
         assert read_all(sock) == b"VALUE shared 7 6\r\nbinary\r\nEND\r\nSTORED\r\nERROR\r\n"
@@ -128,7 +128,7 @@ def test_datagrams(memcached, wirekv, seed):
         for lane in lanes:
             lane.send(number.to_bytes(2, "big") + HEADER + data + tail)
             messages = []
-            while reference.readable(lane, 2):
+            while reference.readable(lane, reference.SECONDS):
                 datagram = lane.recv(65536)
                 assert datagram[:2] == number.to_bytes(2, "big")
                 messages.append((datagram[2:8], datagram[8:] if not number % 4 else without(datagram[8:])))
@@ -155,7 +155,7 @@ def test_wrong_ones_close(memcached, wirekv):
         data += bytes(int.from_bytes(data[2:4], "big") + data[4]) * (data[0] == 0x80)
         replies = []
         for server in (memcached, wirekv):
-            with server.connect(timeout=10) as sock:
+            with server.connect() as sock:
                 # It drops replies that were not sent yet.
                 sock.sendall(generate.packet(0x0A)[0] + bytes(8))
                 assert len(sock.recv(24)) == 24

@@ -116,7 +116,7 @@ class Connection:
         self.send("PA", command)
         self.seq += len(command)
         got = b""
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while len(got) < len(reply) and time.monotonic() < end:
             for frame in self.answers(first=1):
                 tcp = frame[TCP]

@@ -20,7 +20,7 @@ def server(request):
 
 @pytest.fixture
 def client(server):
-    client = Client(server.address, timeout=20, no_delay=True, default_noreply=False)
+    client = Client(server.address, timeout=60, no_delay=True, default_noreply=False)
     client.flush_all()
     yield client
     client.close()
@@ -94,7 +94,7 @@ def test_pymemcache_rest(client):
 
 
 def test_pymemcache_pool(server):
-    pool = PooledClient(server.address, max_pool_size=8, timeout=20, default_noreply=False)
+    pool = PooledClient(server.address, max_pool_size=8, timeout=60, default_noreply=False)
     failures = []
 
     def work(i):

@@ -94,7 +94,7 @@ def test_datagrams(memcached, wirekv, seed):
 
 def ask(server, text):
     """The reply to `text`, up to that of an `mn`."""
-    with server.connect(timeout=10) as sock:
+    with server.connect() as sock:
         sock.sendall(text + b"mn\r\n")
         data = b""
         while not data.endswith(b"MN\r\n"):
@@ -177,7 +177,7 @@ def test_base64_and_binary(memcached, wirekv):
     for server in (memcached, wirekv):
         reference.empty(server)
         assert ask(server, b"ms %s 5 b F9\r\n%s\r\n" % (b64encode(key), value)) == b"HD\r\n"
-        with server.connect(timeout=10) as sock, sock.makefile("rb") as replies:
+        with server.connect() as sock, sock.makefile("rb") as replies:
             sock.sendall(b"".join(generate.packet(0x0C, key)) + b"".join(generate.packet(0x01, b" \n", bytes(8), b"x")))
             head = replies.read(24)
             assert head[6:8] == bytes(2) and replies.read(int.from_bytes(head[8:12], "big")) == b"\0\0\0\x09" + key + value
@@ -194,7 +194,7 @@ def test_base64_cut(memcached, wirekv, seed):
         text, n, b" " * rng.randrange(1, 90), n, b"v" * n, text, text, b" " * rng.choice((1, 300)))
         for n in (1, 100, 3000) for text in (b64encode(rng.randbytes(rng.randrange(1, 187))) for _ in range(20)))  # fmt: skip
     want = ask(memcached, lines)
-    with wirekv.connect(timeout=30) as sock:
+    with wirekv.connect() as sock:
         at, got = 0, b""
         while at < len(lines):
             n = rng.choice((1, 7, 100, 1460, 5000))

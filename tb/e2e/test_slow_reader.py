@@ -40,7 +40,7 @@ def test_gets_that_nobody_reads(memcached, body, seed, value):
     assert time.monotonic() - start < scale(60, 300), "the others wait for the slow reader"
 
     # In the end it reads after all: the first replies are whole.
-    slow.settimeout(30)
+    slow.settimeout(60)
     expect = b"VALUE huge 0 %d\r\n" % SIZE + value + b"\r\nEND\r\n"
     for turn in range(scale(3, COUNT)):
         reply = b""

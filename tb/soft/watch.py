@@ -46,7 +46,7 @@ def first_touches(server, thread):
     raise LookupError(f"{server.name} has no thread '{thread}'")
 
 
-def settle(read, value, seconds=30):
+def settle(read, value, seconds=60):
     """Waits until `read()` gives `value`; returns what it gives in the end."""
     end = time.monotonic() + seconds
     while (now := read()) != value and time.monotonic() < end:

@@ -335,7 +335,7 @@ fn datagrams() {
         .map(|_| {
             let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
             socket.connect(("127.0.0.1", rig.udp_port)).unwrap();
-            socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+            socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
             socket
         })
         .collect();
