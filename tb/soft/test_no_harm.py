@@ -91,7 +91,7 @@ def test_udp_for_all_needs_a_word(body):
     """memcached serves UDP to anybody when told -U."""
     argv = [reference.WIREKV, "serve", "--body", body, "-l", "0.0.0.0", "-p", "0", "-m", "64"]
     argv += reference.AS_ROOT
-    for port, more in (("0", []), (reference.free_port(socket.SOCK_DGRAM), ["--udp-public"])):
+    for port, more in (("0", []), (reference.free_port(), ["--udp-public"])):
         server = reference.Server(body, [*argv, "-U", port, *more])
         server.wait_until(lambda server=server: "listening on" in server.tail())
         assert server.stop() == 0, server.tail()
