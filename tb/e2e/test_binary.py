@@ -1,6 +1,7 @@
 """The binary protocol: the simulated card and memcached 1.6.38 must send the same bytes back."""
 
 import random
+import socket
 
 import pytest
 
@@ -83,17 +84,19 @@ def test_cut_at_every_byte(memcached, wirekv, seed):
             with server.connect() as sock:
                 sock.sendall(data[:cut] or b"\x80")
                 sock.sendall(data[cut:] if cut else data[1:])
-                sock.settimeout(0.05 if server is memcached else 0.2)
+                sock.shutdown(socket.SHUT_WR)  # the last one may be cut off
                 replies.append(read_all(sock))
+        assert len(replies[0]) > 24
         assert without_uniques(replies[0]) == without_uniques(replies[1]), f"cut at {cut}"
 
 
 def read_all(sock):
+    """What comes until the server closes."""
     data = b""
     try:
         while got := sock.recv(1 << 16):
             data += got
-    except (TimeoutError, ConnectionResetError):
+    except ConnectionResetError:
         pass
     return data
 
@@ -105,7 +108,7 @@ def test_two_protocols_one_cache(wirekv):
     talk(wirekv, set_)
     with wirekv.connect() as sock:
         sock.sendall(b"get shared\r\nset shared 9 0 4\r\ntext\r\n\x80\r\n")
-        sock.settimeout(0.3)
+        sock.shutdown(socket.SHUT_WR)
         assert read_all(sock) == b"VALUE shared 7 6\r\nbinary\r\nEND\r\nSTORED\r\nERROR\r\n"
     assert talk(wirekv, generate.packet(0x0C, b"shared")).startswith(
         b"\x81\x0c\x00\x06\x04\x00\x00\x00\x00\x00\x00\x0e" + bytes(4) + b"\0\0\0\x09sharedtext")

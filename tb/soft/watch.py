@@ -37,6 +37,13 @@ def seconds(server):
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
+def share(server):
+    """Of one processor's time, what it takes in a second or more."""
+    began, before = time.monotonic(), seconds(server)
+    time.sleep(1)
+    return (seconds(server) - before) / (time.monotonic() - began)
+
+
 def first_touches(server, thread):
     """Pages that a thread, named so, found not resident so far."""
     for task in Path(f"/proc/{server.process.pid}/task").iterdir():
