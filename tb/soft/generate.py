@@ -99,7 +99,8 @@ class Text(Generator):
 
     def time(self):
         rng = self.rng
-        return rng.choice([b"0", b"100000", b"86400", b"2147483647", b"100", b"-1"])
+        # None that may pass while a slow machine plays the stream.
+        return rng.choice([b"0", b"100000", b"86400", b"2147483647", b"10000", b"-1"])
 
     def new_unique(self):
         self.unique += 1
