@@ -29,6 +29,7 @@ class Wire:
         self.host, self.port = host, port
         self.ip = host.rsplit(".", 1)[0] + ".177"
         self.mac = None
+        self.aside = []  # came while only another connection's were looked for
 
     def frames(self, seconds):
         """What the server sends in so long; who asks for our address is answered."""
@@ -90,6 +91,8 @@ class Connection:
                 if TCP in frame and frame[TCP].dport == self.sport:
                     got.append(frame)
                     end = min(end, time.monotonic() + seconds)
+                else:
+                    self.wire.aside.append(frame)
         return got
 
     def kinds(self, **times):
