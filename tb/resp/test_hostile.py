@@ -213,6 +213,7 @@ def test_10000_at_once(seed):
         first = wire.Client(server)
         for i in range(CONNECTIONS):
             first("SET", f"key{i}", values.make(b"key", i, 100))
+        watch.populated(server)
         before, fds = watch.resident(server), watch.descriptors(server)
         for _ in (1, 2):
             clients = [wire.Client(server) for _ in range(CONNECTIONS)]

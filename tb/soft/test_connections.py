@@ -27,6 +27,7 @@ def test_10000_at_once(seed):
             client.set(key, values.make(key, 0, 100))
         fds = watch.descriptors(server) - 1
         client.close()
+        watch.populated(server)
         before = watch.resident(server)
         after = []
         for turn in (1, 2):

@@ -3,7 +3,6 @@
 import random
 import socket
 import threading
-import time
 
 import pytest
 
@@ -43,10 +42,8 @@ def test_memory_comes_ahead_of_use():
     server = reference.soft(megabytes=megabytes)
     try:
         # An index of 7.5 % and a part of the log.
-        watch.settle(lambda: watch.resident(server) > megabytes * 0.08, True)
-        fresh = 0
-        while fresh != (fresh := watch.resident(server)):
-            time.sleep(0.2)
+        watch.populated(server)
+        fresh = watch.resident(server)
         assert megabytes * 0.08 < fresh < megabytes / 8, f"{fresh:.1f} MiB"
         client = values.Client(server)
         before = watch.first_touches(server, "worker 0")

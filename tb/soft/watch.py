@@ -44,13 +44,30 @@ def share(server):
     return (seconds(server) - before) / (time.monotonic() - began)
 
 
-def first_touches(server, thread):
-    """Pages that a thread, named so, found not resident so far."""
+def _thread(server, thread):
+    """What /proc tells of a thread, named so."""
     for task in Path(f"/proc/{server.process.pid}/task").iterdir():
         name, rest = (task / "stat").read_text().split("(", 1)[1].rsplit(") ", 1)
         if name == thread:
-            return int(rest.split()[7])
+            return rest.split()
     raise LookupError(f"{server.name} has no thread '{thread}'")
+
+
+def first_touches(server, thread):
+    """Pages that a thread, named so, found not resident so far."""
+    return int(_thread(server, thread)[7])
+
+
+def populated(server):
+    """Waits until all memory is resident that is to be ahead of use: the thread that sees to it sleeps."""
+
+    def sleeps():
+        try:
+            return _thread(server, "populate")[0] == "S"
+        except LookupError:
+            return False  # it has not begun
+
+    assert settle(sleeps, True), "memory becomes resident for ever"
 
 
 def settle(read, value, seconds=60):
