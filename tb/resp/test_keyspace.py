@@ -6,6 +6,7 @@ import re
 import socket
 import struct
 import threading
+import time
 from collections import Counter
 
 import pytest
@@ -215,19 +216,15 @@ def test_others_go_on():
     try:
         walker, other = wire.Client(card), wire.Client(card)
         assert other("SET", "k", "v") == b"OK"
-        done = threading.Event()
-
-        def walk():
-            assert walker("DBSIZE") == 1
-            done.set()
-
-        thread = threading.Thread(target=walk)
-        thread.start()
-        answered = 0
-        while not done.is_set():
-            assert other("GET", "k") == b"v"
-            answered += 1
-        thread.join()
+        answered, end = 0, time.monotonic() + 60
+        # Whoever asks may not get the processor for as long as one of them takes.
+        while answered <= 5 and time.monotonic() < end:
+            walker.send("DBSIZE")
+            answered = 0
+            while not reference.readable(walker.socket, 0):
+                assert other("GET", "k") == b"v"
+                answered += 1
+            assert walker.reply() == 1
         assert answered > 5
     finally:
         assert card.stop() == 0, card.tail()
