@@ -18,6 +18,7 @@ pytestmark = pytest.mark.skipif(_why_not is not None, reason=_why_not or "")
 ME, FORGER = "02:00:00:00:00:77", "02:00:00:00:0b:ad"
 SPACE = f"wirekv{os.getpid()}"
 M32 = 0xFFFFFFFF
+ECHO = 0x77AB
 
 
 class Wire:
@@ -62,9 +63,17 @@ class Wire:
         raise TimeoutError("nobody has the server's address")
 
     def ask(self, packet):
-        """What the server sends when an IP packet has come, TCP and ICMP."""
-        self.raw.send(bytes(Ether(dst=self.mac, src=ME) / IP(src=self.ip, dst=self.host) / packet))
-        return list(self.frames(0.3))
+        """What the server sends when an IP packet has come, TCP and ICMP: until it answers a ping behind it, and a
+        little longer."""
+        for one in (packet, ICMP(type=8, id=ECHO)):
+            self.raw.send(bytes(Ether(dst=self.mac, src=ME) / IP(src=self.ip, dst=self.host) / one))
+        got, end = [], time.monotonic() + 60
+        while time.monotonic() < end:
+            for frame in self.frames(end - time.monotonic()):
+                if ICMP in frame and (frame[ICMP].type, frame[ICMP].id) == (0, ECHO):
+                    return got + list(self.frames(0.3))
+                got.append(frame)
+        raise TimeoutError("no answer to a ping")
 
     def send(self, sport, seq, ack, flags, payload=b"", src=ME, window=8192, **options):
         segment = TCP(sport=sport, dport=self.port, seq=seq & M32, ack=ack & M32, flags=flags,
