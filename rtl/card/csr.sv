@@ -1,6 +1,6 @@
 // Control and status registers: an AXI4-Lite slave, one access at a time (2 clocks a write, 4 a
-// read), and the event counters of every folder. In the 128 clocks after reset nothing is counted
-// or read.
+// read), and the event counters of every folder. In the 128 clocks after reset nothing is counted,
+// written or read.
 //
 // The map stands in docs/ARCHITECTURE.md, "Registers". A write to a read-only or unknown address
 // does nothing; reading an unknown one gives 0. Responses are always OKAY.
@@ -78,54 +78,76 @@ module csr
     $error("%m: too many counters for the register map");
   end
 
+  logic we, clearing, reading;
+  logic [2:0] read_q;  // a read under way, by stage
+  logic [9:0] waddr, raddr_q;
+  assign waddr = s_axil_awaddr[11:2];
+  assign we = s_axil_awvalid && s_axil_wvalid && !s_axil_bvalid && !reading && !clearing;
+  assign s_axil_awready = we;
+  assign s_axil_wready  = we;
+  assign s_axil_bresp   = 2'b00;
+  assign s_axil_rresp   = 2'b00;
+  assign reading = read_q != '0 || s_axil_rvalid;
+  assign s_axil_arready = s_axil_arvalid && !reading && !clearing;
+  assign busy_o = s_axil_awvalid || s_axil_wvalid || s_axil_bvalid || time_o || s_axil_arvalid ||
+                  reading || clearing;
+
+  logic [1:0] unused_addr;
+  assign unused_addr = s_axil_awaddr[1:0] | s_axil_araddr[1:0];
+
   // ---------------------------------------------------------------- settings, words 0..127
-  // A word a register keeps decoding and reading back alike; those that mean nothing stay 0.
+  // A word a register; those that mean nothing stay 0. A RAM holds the same: what is read back, and the
+  // bytes that a write leaves as they are, come from there without a multiplexer of all registers.
   localparam int unsigned Words = 128;
   function automatic logic used(input int unsigned word);
     return word inside {['h010 / 4 : 'h06C / 4], ['h080 / 4 : 'h0BC / 4], ['h100 / 4 : 'h17C / 4]};
   endfunction
   logic [31:0] reg_q[Words];
 
-  logic we, clearing;
-  logic [2:0] read_q;  // a read under way, by stage
-  logic [9:0] waddr, raddr_q;
-  logic [31:0] reg_rdata_q;
-  assign waddr = s_axil_awaddr[11:2];
-  assign we = s_axil_awvalid && s_axil_wvalid && !s_axil_bvalid;
-  assign s_axil_awready = we;
-  assign s_axil_wready  = we;
-  assign s_axil_bresp   = 2'b00;
-  assign s_axil_rresp   = 2'b00;
-  logic reading;
-  assign reading = read_q != '0 || s_axil_rvalid;
-  assign s_axil_arready = s_axil_arvalid && !reading && !clearing;
-  assign busy_o = s_axil_awvalid || s_axil_wvalid || s_axil_bvalid || s_axil_arvalid || reading ||
-                  clearing;
+  logic write_q;
+  logic [6:0] waddr_q, clear_q;
+  logic [3:0] wstrb_q;
+  logic [31:0] wdata_q, setting, written;
 
-  logic [1:0] unused_addr;
-  assign unused_addr = s_axil_awaddr[1:0] | s_axil_araddr[1:0];
+  always_comb begin
+    for (int b = 0; b < 4; b++) written[8*b+:8] = wstrb_q[b] ? wdata_q[8*b+:8] : setting[8*b+:8];
+  end
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       s_axil_bvalid <= 1'b0;
+      write_q       <= 1'b0;
       time_o        <= 1'b0;
+      clear_q       <= '0;
       reg_q         <= '{default: '0};
     end else begin
-      time_o <= we && waddr == 10'('h014 / 4);
-      if (we) begin
-        s_axil_bvalid <= 1'b1;
-        for (int unsigned w = 0; w < Words; w++) begin
-          for (int b = 0; b < 4; b++) begin
-            if (used(w) && waddr == 10'(w) && s_axil_wstrb[b]) begin
-              reg_q[w][8*b+:8] <= s_axil_wdata[8*b+:8];
-            end
-          end
-        end
-      end else if (s_axil_bready) begin
-        s_axil_bvalid <= 1'b0;
+      if (we) s_axil_bvalid <= 1'b1;
+      else if (s_axil_bready) s_axil_bvalid <= 1'b0;
+      write_q <= we && used(int'(waddr));
+      time_o  <= write_q && waddr_q == 7'('h014 / 4);
+      if (clearing) clear_q <= clear_q + 1'b1;
+      for (int unsigned w = 0; w < Words; w++) begin
+        if (used(w) && write_q && waddr_q == 7'(w)) reg_q[w] <= written;
       end
     end
+    waddr_q <= waddr[6:0];
+    wdata_q <= s_axil_wdata;
+    wstrb_q <= s_axil_wstrb;
   end
+
+  lib_ram #(
+    .Width(32),
+    .Depth(Words)
+  ) u_settings (
+    .clk_i,
+    .we_i   (write_q || clearing),
+    .waddr_i(clearing ? clear_q : waddr_q),
+    .wbe_i  (1'b1),
+    .wdata_i(clearing ? '0 : written),
+    .re_i   (we || read_q[0]),
+    .raddr_i(read_q[0] ? raddr_q[6:0] : waddr[6:0]),
+    .rdata_o(setting)
+  );
 
   assign enable_o       = reg_q['h010 / 4][0];
   assign net_o.mac      = {reg_q['h01C / 4][15:0], reg_q['h018 / 4]};
@@ -221,7 +243,6 @@ module csr
       else if (s_axil_rready) s_axil_rvalid <= 1'b0;
     end
     if (s_axil_arready) raddr_q <= s_axil_araddr[11:2];
-    if (read_q[0]) reg_rdata_q <= reg_q[raddr_q[6:0]];
     if (read_q[2]) begin
       unique case (raddr_q)
         10'h000: s_axil_rdata <= 32'h574B5631;
@@ -235,7 +256,7 @@ module csr
           if (raddr_q[9:4] == 6'b010000) s_axil_rdata <= count_more;
           else if (raddr_q[9:8] != 2'b00) s_axil_rdata <= '0;
           else if (raddr_q[7]) s_axil_rdata <= count;
-          else s_axil_rdata <= reg_rdata_q;
+          else s_axil_rdata <= setting;
         end
       endcase
     end
