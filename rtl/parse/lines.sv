@@ -65,28 +65,29 @@ module lines
 
   // ---------------------------------------------------------------- jobs, and where their bytes are
   typedef struct packed {
-    job_t   job;
     place_t start;
     place_t stop;
     logic   plain;
-  } placed_t;
+    logic   again;
+  } bounds_t;
 
-  placed_t placed, waiting;
+  bounds_t placed, waiting, bounds_q, next_bounds_q;
   job_t job;
-  logic waiting_valid, waiting_ready, job_valid, job_pop, placed_ready;
-  logic [2:0] unused_jobs;
+  logic placed_ready, unused_jobs_room, waiting_valid, next_q, job_valid, job_pop;
+  logic [2:0] unused_waiting;
+  logic [3:0] unused_jobs;
   line_no_t next_line_q;
   // verilator lint_off UNUSEDSIGNAL
   place_t stop1;  // of the last byte
   // verilator lint_on UNUSEDSIGNAL
 
   always_comb begin
-    placed.job        = job_i;
     placed.start.line = next_line_q;
     placed.start.lane = job_i.udp ? 6'd8 : (job_i.len == '0) ? 6'd0 : job_i.ctx.rx_ptr[5:0];
     placed.stop       = placed.start + job_i.len;
     placed.plain      = job_i.udp ||
         (!job_i.host && !job_i.ctx.cont && job_i.ctx.mode == MdLine && !job_i.whole);
+    placed.again      = job_i.udp || job_i.len != 14'(JobBytes);
     stop1             = placed.stop - 14'd1;
   end
   assign job_ready_o = placed_ready;
@@ -96,53 +97,50 @@ module lines
       next_line_q <= ((job_i.len == '0) ? next_line_q : stop1.line) + 1'b1;
   end
 
+  // Places come later than jobs, so the two clocks here cost no time.
   lib_fifo #(
-    .T    (placed_t),
-    .Depth(4)
+    .T    (job_t),
+    .Depth(8),
+    .Ultra(1)
   ) u_jobs (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(job_valid_i && placed_ready),
+    .s_ready_o(unused_jobs_room),
+    .s_data_i (job_i),
+    .m_valid_o(job_valid),
+    .m_ready_i(job_pop),
+    .m_data_o (job),
+    .level_o  (unused_jobs)
+  );
+
+  lib_fifo #(
+    .T    (bounds_t),
+    .Depth(4)
+  ) u_bounds (
     .clk_i,
     .rst_ni,
     .s_valid_i(job_valid_i),
     .s_ready_o(placed_ready),
     .s_data_i (placed),
     .m_valid_o(waiting_valid),
-    .m_ready_i(waiting_ready),
+    .m_ready_i(!next_q),
     .m_data_o (waiting),
-    .level_o  (unused_jobs)
+    .level_o  (unused_waiting)
   );
 
-  // Places come later than jobs, so this costs no time.
-  lib_reg #(
-    .T(job_t)
-  ) u_job (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(waiting_valid),
-    .s_ready_o(waiting_ready),
-    .s_data_i (waiting.job),
-    .m_valid_o(job_valid),
-    .m_ready_i(job_pop),
-    .m_data_o (job)
-  );
-
-  // What the walker compares at once stands in flip-flops beside it: of this job and of the next.
-  typedef struct packed {
-    place_t start;
-    place_t stop;
-    logic   plain;
-    logic   again;
-  } bounds_t;
-  bounds_t bounds_in, bounds_q, next_bounds_q;
-  assign bounds_in = '{
-          start: waiting.start,
-          stop: waiting.stop,
-          plain: waiting.plain,
-          again: waiting.job.udp || waiting.job.len != 14'(JobBytes)
-      };
+  // What the walker compares at once stands in flip-flops: of the job that stands at the queue's end, and of
+  // the next one.
   always_ff @(posedge clk_i) begin
-    if (!job_valid || job_pop) bounds_q <= waiting_ready ? bounds_in : next_bounds_q;
-    if (waiting_ready) next_bounds_q <= bounds_in;
+    if (!rst_ni) next_q <= 1'b0;
+    else next_q <= job_valid && !job_pop && (next_q || waiting_valid);
+    if (!job_valid || job_pop) bounds_q <= next_q ? next_bounds_q : waiting;
+    if (!next_q) next_bounds_q <= waiting;
   end
+
+  // Six have bounds at the most, and a job's come when it does.
+  `ASSERT(RoomForJobs, unused_jobs_room)
+  `ASSERT(BoundsCome, job_valid || !next_q)
 
   // ---------------------------------------------------------------- lines, and where to look
   logic we, start_valid, start_ready_q;
