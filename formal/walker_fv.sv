@@ -74,6 +74,7 @@ module walker_fv
     .byte_ready_i,
     .walk_taken_o(taken),
     .walk_o      (walk),
+    .keys_o      (),
     .byte_begun_i,
     .byte_place_i,
     .byte_kept_i,
@@ -165,7 +166,9 @@ module walker_fv
   `FV_ASSUME(Keeps, !(byte_q && byte_begun_i) || keeps)
   `FV_ASSUME(Records, !(byte_done && any_q) || byte_records_i)
 
-  `ASSERT(InOrder, !(acts && walk.kind == WkRequest) || (!over_q && !byte_q && walk.from == known))
+  `ASSERT(InOrder,
+          !(acts && walk.kind == WkRequest) ||
+          (cand_valid_i && !over_q && !byte_q && cand_place_i == known))
   `ASSERT(Within, !(acts && walk.kind == WkRequest) || 14'(next - job_start_i) <= job_len_i)
   `ASSERT(RestOnce,
           !(acts && walk.kind inside {WkByte, WkEnd}) || (!over_q && !byte_q && walk.from == kept))
@@ -176,8 +179,9 @@ module walker_fv
           !(acts && walk.kind == WkEnd) || kept == stop || walk.rem > 32'(14'(stop - kept)))
   `ASSERT(LinesStay, fresh_q || over_q || byte_q || 8'(kept_q.line - oldest) == '0)
   // Of what the byte engine reads, nothing has gone; and what it has read goes by and by.
-  `ASSERT(BytesStay, !byte_q || 14'(dut.at_q - kept_q) <= 14'(byte_at_q - kept_q))
-  `ASSERT(BytesGo, !byte_q || (oldest == byte_kept_q && dut.at_q == byte_at_q))
+  // Until it has begun, what was known stays so.
+  `ASSERT(BytesStay, !byte_q || dut.at_q == (begun_q ? byte_at_q : known_q))
+  `ASSERT(BytesGo, !byte_q || oldest == byte_kept_q)
 
   // Invariants.
   `ASSERT(Fresh, dut.fresh_q || !fresh_q || dut.state_q == StWalk)

@@ -428,15 +428,14 @@ package front_pkg;
   /// What the walker makes of a candidate.
   typedef enum logic [1:0] {
     WkNone,     // nothing: it stands inside of another request
-    WkRequest,  // [from, to) of the job is this request, or a part of it
+    WkRequest,  // this request, or a part of it
     WkEnd,      // the job ends; [from, its end) is left for the connection's next job
     WkByte      // [from, ...) is for the byte engine
   } walk_e;
 
   typedef struct packed {
     walk_e       kind;
-    place_t      from;
-    place_t      line;    // of a key, where its line begins; else `from`
+    place_t      from;    // of a key, where its line begins
     logic        back;    // take back what is not committed
     logic        commit;
     logic        first;   // first record of its job

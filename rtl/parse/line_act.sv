@@ -11,6 +11,8 @@ module line_act
   input  logic     take_i,
   output logic     free_o,
   input  walk_t    walk_i,
+  /// It stands in a line of keys, whose first part has been taken.
+  input  logic     keys_i,
   // verilator lint_off UNUSEDSIGNAL
   input  cand_t    cand_i,
   // verilator lint_on UNUSEDSIGNAL
@@ -76,7 +78,7 @@ module line_act
       lf_q           <= cand_i.next - 14'd1;
       // Both are there before it is known which.
       pos_q          <= (walk_i.kind == WkRequest) ? cand_i.next - job_start_i :
-                                                     walk_i.line - job_start_i;
+                                                     walk_i.from - job_start_i;
       a_q            <= cand_i.key ? keys_exptime_q : joined(cand_i.a);
       b_q            <= joined(cand_i.b);
       if (cand_i.binary.is) begin
@@ -84,7 +86,7 @@ module line_act
         b_q <= 34'(cand_i.b);
       end
     end
-    if (take_i && walk_i.kind == WkRequest && !cand_i.key) begin
+    if (!keys_i) begin
       keys_cas_out_q <= cand_i.cas_out;
       keys_touch_q   <= cand_i.touch;
       keys_exptime_q <= joined(cand_i.a);

@@ -249,7 +249,7 @@ module lines
 
   // ---------------------------------------------------------------- which of them are requests
   walk_t walk;
-  logic walk_valid, walk_taken, act_room, act_busy, mover_busy;
+  logic walk_valid, walk_taken, walk_keys, act_room, act_busy, mover_busy;
   line_no_t walk_oldest;
 
   walker u_walker (
@@ -279,6 +279,7 @@ module lines
     .byte_ready_i     (!act_busy),
     .walk_taken_o     (walk_taken),
     .walk_o           (walk),
+    .keys_o           (walk_keys),
     .byte_begun_i,
     .byte_place_i,
     .byte_kept_i,
@@ -315,6 +316,7 @@ module lines
     .take_i      (walk_taken),
     .free_o      (act_room),
     .walk_i      (walk),
+    .keys_i      (walk_keys),
     .cand_i      (cand),
     .job_i       (job),
     .job_start_i (bounds_q.start),

@@ -40,6 +40,8 @@ module walker
   input  logic   byte_ready_i,
   output logic   walk_taken_o,
   output walk_t  walk_o,
+  /// The place is in a line of keys.
+  output logic   keys_o,
   /// How far the byte engine has come, once it has begun, and the first line that it may read again, in
   /// which case it goes back. It is done: there the next request starts, or nothing more of the job
   /// counts; records of the job have gone out.
@@ -91,11 +93,12 @@ module walker
   assign more      = cand_resp_i ? keys_left != '0 : cand_more_i;
 
   // What it is: one of these, else it is for the byte engine. Each for itself, as whether it fits is late.
-  logic starts, counts, none, request, over, cut_value, cut_line;
+  logic starts, counts, none, sound, request, over, cut_value, cut_line;
   assign starts    = fresh_q && !job_plain_i;
   assign counts    = !cand_ending_i && !starts;
   assign none      = counts && passed;
-  assign request   = counts && here && cand_good_i && !(keys_q && (&count_q || long_q)) && fits;
+  assign sound     = cand_good_i && !(keys_q && (&count_q || long_q));
+  assign request   = counts && here && sound && fits;
   assign over      = cand_ending_i && !starts && at == job_stop_i && !keys_q;
   assign cut_value = counts && here && cand_good_i && cand_whole_i && (job_again_i || begun_q) &&
       !fits;
@@ -105,8 +108,7 @@ module walker
     walk_o       = '0;
     walk_o.kind  = request ? WkRequest : (over || cut_value || cut_line) ? WkEnd :
         none ? WkNone : WkByte;
-    walk_o.from  = request ? at : from;
-    walk_o.line  = from;
+    walk_o.from  = from;
     walk_o.first = !begun_q && !pending_q;
     if (cut_value) walk_o.rem = 32'(size);
     if (cut_line) walk_o.rem = 32'(left) + 32'd1;
@@ -117,11 +119,14 @@ module walker
     if (walk_o.back) walk_o.first = !begun_q;
   end
 
-  logic acts, taken;
-  assign acts         = state_q == StWalk && job_valid_i && (cand_valid_i || !job_plain_i);
+  logic acts, advance, ends, bytes;
+  assign acts         = state_q == StWalk && job_valid_i && (cand_valid_i || starts);
   assign walk_valid_o = acts && !none;
-  assign taken        = (walk_o.kind == WkByte) ? byte_ready_i : act_ready_i;
-  assign walk_taken_o = walk_valid_o && taken;
+  assign advance      = acts && act_ready_i && request;
+  assign ends         = acts && act_ready_i && (over || cut_value || cut_line);
+  assign bytes        = acts && byte_ready_i && walk_o.kind == WkByte;
+  assign walk_taken_o = advance || ends || bytes;
+  assign keys_o       = keys_q;
   // Places go on to be read while the byte engine works, so that lines come.
   always_comb begin
     unique case (state_q)
@@ -137,64 +142,55 @@ module walker
     if (!rst_ni) begin
       state_q   <= StWalk;
       fresh_q   <= 1'b1;
-      at_q      <= '0;
       keys_q    <= 1'b0;
       begun_q   <= 1'b0;
       pending_q <= 1'b0;
     end else begin
-      if (acts && none) begin
-        fresh_q <= 1'b0;
-        at_q    <= at;
+      if (walk_taken_o || (acts && none)) fresh_q <= 1'b0;
+      if (advance) begin
+        keys_q    <= more;
+        begun_q   <= begun_q || (!more && (pending_q || cand_record_i));
+        pending_q <= more && (pending_q || cand_record_i);
       end
-      if (walk_taken_o) begin
-        fresh_q <= 1'b0;
-        at_q    <= at;
-        unique case (walk_o.kind)
-          WkRequest: begin
-            at_q      <= cand_next_i;
-            keys_q    <= more;
-            left_q    <= keys_left;
-            long_q    <= size >= 14'(LineMax);
-            begun_q   <= begun_q || (walk_o.commit && (pending_q || cand_record_i));
-            pending_q <= !walk_o.commit && (pending_q || cand_record_i);
-          end
-          WkEnd: begin
-            at_q      <= job_stop_i;
-            keys_q    <= 1'b0;
-            pending_q <= 1'b0;
-            state_q   <= StOver;
-          end
-          default: begin
-            at_q      <= from;
-            kept_q    <= from.line;
-            keys_q    <= 1'b0;
-            pending_q <= 1'b0;
-            state_q   <= StByte;
-          end
-        endcase
-        if (!keys_q) begin
-          line_q  <= at;
-          count_q <= '0;
-        end else begin
-          count_q <= count_q + 1'b1;
-        end
+      if (ends || bytes) begin
+        keys_q    <= 1'b0;
+        pending_q <= 1'b0;
+        state_q   <= ends ? StOver : StByte;
       end
-      if (state_q == StByte) begin
-        if (byte_begun_i) begin
-          at_q   <= byte_place_i;
-          kept_q <= byte_kept_i;
-        end
-        if (byte_done_i) begin
-          begun_q <= byte_records_i;
-          state_q <= byte_over_i ? StOver : StWalk;
-          if (byte_over_i) at_q <= job_stop_i;
-        end
+      if (state_q == StByte && byte_done_i) begin
+        begun_q <= byte_records_i;
+        state_q <= byte_over_i ? StOver : StWalk;
       end
       if (job_ready_o) begin
         state_q <= StWalk;
         fresh_q <= 1'b1;
         begun_q <= 1'b0;
       end
+    end
+  end
+
+  // Only what is next waits for the decision. The others count for nothing unless it is that request: what is
+  // known of a line of keys while there is none, and of what does not fit the job, which can't become a request
+  // any more.
+  logic steps;
+  assign steps = counts && here && sound && act_ready_i;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) at_q <= '0;
+    else begin
+      unique case (state_q)
+        StWalk:  at_q <= advance ? cand_next_i : at;
+        StByte:  if (byte_begun_i) at_q <= byte_place_i;
+        default: at_q <= job_stop_i;
+      endcase
+    end
+    if (state_q == StWalk) kept_q <= from.line;
+    else if (byte_begun_i) kept_q <= byte_kept_i;
+    if (!keys_q) line_q <= at;
+    if (!keys_q) count_q <= '0;
+    else if (steps) count_q <= count_q + 1'b1;
+    if (!keys_q || steps) begin
+      left_q <= keys_left;
+      long_q <= size >= 14'(LineMax);
     end
   end
 
