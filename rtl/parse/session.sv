@@ -447,19 +447,14 @@ module session
     .level_o  (app_level)
   );
 
-  // Whether it resets decides there whose turn it is.
-  lib_half #(
-    .T(app_t)
-  ) u_app_out (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(app_valid),
-    .s_ready_o(app_ready),
-    .s_data_i (app),
-    .m_valid_o(app_valid_o),
-    .m_ready_i(app_ready_i),
-    .m_data_o (app_o)
-  );
+  // Whether it resets decides there whose turn it is, so it stands in flip-flops; and whether it has it is known
+  // late, so the next one comes a clock behind. A job takes two turns here or more for one of these.
+  assign app_ready = !app_valid_o;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) app_valid_o <= 1'b0;
+    else app_valid_o <= app_valid_o ? !app_ready_i : app_valid;
+    if (app_ready) app_o <= app;
+  end
 
   assign idle_o = !clear_q && !host_ready_q && !read_valid_q && !act_valid_q && !job_valid &&
                   !ev_valid_i &&
@@ -474,6 +469,7 @@ module session
   // While the store is held no other connection's bytes become a job.
   `ASSERT(Held, !(hold_i && take_issue && turn_conn != HostConn))
   `ASSERT(JobRoom, !(job_valid && !unused_ready[1]))
+  `ASSERT_STABLE(AppStable, app_valid_o, app_ready_i, app_o)
   `ASSERT(AppRoom, !(act_valid_q && app_push && !unused_ready[2]))
 
 endmodule
