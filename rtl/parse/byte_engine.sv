@@ -110,13 +110,14 @@ module byte_engine
     .take_i  (char_take)
   );
 
-  // Begins a clock after it is told to, since that is known late. What an earlier job has left: keys or a
-  // value; a value; bytes to discard.
+  // Begins a clock after it is told to, since that is known late; what comes with it is taken as long as nothing is
+  // read. What an earlier job has left: keys or a value; a value; bytes to discard.
   logic begins_q, fresh_q, old_q, value_q, discard_q;
   place_t line_pos;
   logic eager_q;  // commit the keys of a `get` as they come
-  logic is_new, is_old, is_text, empty;
+  logic waits, is_new, is_old, is_text, empty;
   place_t from_q;
+  assign waits  = state_q == ByIdle && !begins_q;
   assign is_new = job_q.udp || from_q != start_q;
   assign is_old = !is_new && ctx.mode inside {MdKeys, MdValue};
   assign is_text = in_text(ctx.mode, ctx.resp.form);
@@ -129,10 +130,10 @@ module byte_engine
   always_ff @(posedge clk_i) begin
     begins_q <= rst_ni && (start_i || again || proven);
     fresh_q  <= start_i;
-    from_q   <= (again || proven) ? line_pos : from_i;
-    if (start_i) whole_q <= job_i.whole || in_text(job_i.ctx.mode, job_i.ctx.resp.form);
+    from_q   <= waits ? from_i : line_pos;
+    if (waits) whole_q <= job_i.whole || in_text(job_i.ctx.mode, job_i.ctx.resp.form);
     else if (again) whole_q <= 1'b1;
-    if (start_i || again) sure_q <= 1'b0;
+    if (waits || again) sure_q <= 1'b0;
     else if (proven) sure_q <= 1'b1;
   end
 
@@ -221,7 +222,7 @@ module byte_engine
   logic [1:0] tail;  // bytes behind a value
   assign tail = ctx.binary.is ? 2'd0 : 2'd2;
 
-  logic signed [22:0] value_max_q;
+  logic signed [22:0] value_max_q, pair_max_q;
   logic [13:0] line_len_q, left_q;  // bytes of the line, and of the job behind it
   logic [31:0] need_q, rest_q;  // of data and CR LF, or to discard; behind this job
   logic [31:0] again_q;         // of the line and these
@@ -236,6 +237,7 @@ module byte_engine
     wait_q      <= (state_q == ByLine) ? wait_q + 2'd1 : '0;
     value_max_q <= $signed(23'(item_max_i)) - 23'(ItemOverhead) - 23'(line.klen) -
                    (flags_set ? 23'd4 : 23'd0);
+    pair_max_q  <= $signed(23'(item_max_i)) - 23'sd512;
     too_big_q   <= $signed({1'b0, line.length}) > 33'(value_max_q);
     need_q      <= (value_q || discard_q) ? ctx.rem : line.length + 32'(tail);
     left_q      <= stop_q - place;
@@ -296,7 +298,8 @@ module byte_engine
   place_t skip_end;
   assign skip_end  = place + skip_len[13:0] + 14'(tail);
   assign more_pairs = line.pairs && left != '0;
-  assign skip_fits = 32'(14'(stop_q - place)) >= skip_len + 32'(tail);
+  // Of the clock before, which was the length's LF; a value that is longer than ValueMax is not passed.
+  assign skip_fits = left_q >= 14'(skip_len[10:0]) + 14'd3;
   assign beyond    = place + (skipped_q ? 14'd0 : need_q[13:0]);
   // So long a command's lines stay, so that it can be read again, and its value be stored. Of text only a meta
   // command may have to be.
@@ -314,8 +317,8 @@ module byte_engine
                      (ctx.resp.is && reads && last_short && !whole_q && !line.many) ||
                      (state_q == BySkip && (skip_len > 32'(ValueMax) || long_pair));
   // Behind a value there is room for one more key.
-  assign long_pair = skip_pairs && (14'(skip_end - line_pos) > 14'(KeepMax - 320) ||
-                                    skip_len + 32'd512 > 32'(item_max_i));
+  assign long_pair = skip_pairs && (line_len_q + 14'(skip_len[10:0]) > 14'(KeepMax - 323) ||
+                                    $signed({2'b0, skip_len[20:0]}) > pair_max_q);
   assign proven    = (state_q == BySkip && skip_pairs && left == '0 && skip_fits && !again) ||
                      (coded && !sure_q && short);
   assign gives_up  = ctx.resp.is && broken_q;
@@ -528,7 +531,7 @@ module byte_engine
   // The first record of a job stays the first until it can't be taken back any more.
   logic first_q, first_kept_q;
   always_ff @(posedge clk_i) begin
-    if (start_i) begin
+    if (waits) begin
       first_q      <= first_i;
       first_kept_q <= first_i;
     end else begin
@@ -597,6 +600,9 @@ module byte_engine
                                              RpBadDelete};
   assign rollback_o  = (acts && order_q.action == AcBack) || cut;
   assign host_o      = acts && order_q.action == AcHost;
-  assign idle_o      = state_q == ByIdle && !begins_q;
+  assign idle_o      = waits;
+
+  `ASSERT(Waits, !start_i || waits)
+  `ASSERT(SkipPlace, state_q != BySkip || 14'(place - line_pos) == line_len_q + 14'd1)
 
 endmodule

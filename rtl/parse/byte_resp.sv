@@ -91,19 +91,22 @@ module byte_resp
   );
 
   // ---------------------------------------------------------------- framing
-  logic digit, too_long, broken, value, last_value, text;  // text: goes on
+  logic digit, too_long, broken, takes, value, last_value, text;  // text: goes on
+  // What a number says is known while its CR passes.
+  logic count_bad_q, length_bad_q, length_odd_q;
   resp_place_t told;
   assign text     = old_i && ctx_i.resp.form == RfText;
   assign told     = $bits(resp_place_t)'({ctx_i.expiry, ctx_i.num});
   assign digit    = byte_i inside {[8'h30 : 8'h39]};
   assign too_long = number_q > 30'(item_max_i);
-  assign value    = !whole_q && phase_q == PhLengthLf &&
+  assign takes    = !whole_q &&
       ((args_q inside {RaValue, RaPairs} && arg_q == 2'd2) ||
        (args_q == RaTimeValue && arg_q == 2'd3));
+  assign value    = phase_q == PhLengthLf && takes;
   assign last_value = (args_q == RaPairs) ? sure_q : left_q == resp_count_t'(1);
   // Here the protocol is broken, or there are no arguments.
-  assign broken   = (phase_q == PhCountLf && (bad_q || number_q == '0)) ||
-      (phase_q == PhLengthLf && (bad_q || too_long)) || phase_q == PhBrokenLf;
+  assign broken   = (phase_q == PhCountLf && count_bad_q) ||
+      (phase_q == PhLengthLf && length_bad_q) || phase_q == PhBrokenLf;
 
   always_ff @(posedge clk_i) begin
     if (begin_i) begin
@@ -222,9 +225,18 @@ module byte_resp
       2'd0:    length_odd = number_q == '0 || number_q > 30'd16;
       2'd1:    length_odd = number_q == '0 || number_q > 30'(KeyMax);
       default:
-      length_odd = !value && (args_q == RaOptions ? number_q > 30'd64 :
+      length_odd = !takes && (args_q == RaOptions ? number_q > 30'd64 :
           number_q == '0 || number_q > (many_q ? 30'(KeyMax) : 30'd20));
     endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    count_bad_q  <= bad_q || number_q == '0;
+    length_bad_q <= bad_q || too_long;
+    length_odd_q <= length_odd;
+  end
+
+  always_comb begin
     word_odd = (name_ends && (!command.found || (command.one_db && others_q))) ||
         (option_ends && !option_ok) ||
         (select_ends && !(number_ok && !num_i.neg && num_i.value < 64'd16)) ||
@@ -243,7 +255,7 @@ module byte_resp
         PhCount, PhLength:   odd_o = &digits_q;
         PhCountLf:           odd_o = broken;
         PhDollar:            odd_o = byte_i != "$";
-        PhLengthLf:          odd_o = broken || length_odd;
+        PhLengthLf:          odd_o = broken || length_odd_q;
         default: ;
       endcase
     end
