@@ -1,5 +1,5 @@
 // One memory port: whole lines on the inside, single-beat AXI4 on the outside (len 0, size 6, one
-// id, wlast 1; a board's top adds those constants). Latency 2 for a write, 1 + 1 for a read on top
+// id, wlast 1; a board's top adds those constants). Latency 3 for a write, 1 + 1 for a read on top
 // of the memory's, initiation interval 1. Who reads has room for the answers, so memory never waits.
 //
 // A reset of the card is none of the memory's: what was offered stays offered until it is taken, and
@@ -51,10 +51,12 @@ module mem_axi
     strb_t strb;
   } wdata_t;
 
-  logic aw_ready, w_ready, ar_ready, rdat_take, rdat_bad;
+  logic unused_aw_ready, unused_w_ready, ar_ready, rdat_take, rdat_bad;
   laddr_t aw_addr, ar_addr;
   wdata_t wdata;
-  logic [5:0] unused_addrs, unused_data;
+  line_write_t wr_q;
+  logic room_q;
+  logic [5:0] addrs, data;  // that wait
 
   // Low in the first two clocks after configuration, then never: the reset of what faces memory.
   // A simulation may begin with an edge that only some of its modules see, so one is not enough.
@@ -99,7 +101,7 @@ module mem_axi
     end
   end
 
-  assign wr_ready_o   = aw_ready && w_ready;
+  assign wr_ready_o   = room_q;
   assign rd_ready_o   = ar_ready;
   assign wr_done_o    = m_axi_bvalid && stale_writes_q == '0;
   assign wr_bad_o     = wr_done_o && m_axi_bresp != '0;
@@ -112,6 +114,14 @@ module mem_axi
   assign m_axi_wdata  = wdata.data;
   assign m_axi_wstrb  = wdata.strb;
 
+  // Whether a write comes is known late, and may depend on the room in another port: it is taken into a
+  // register, and there is room for the three that the levels don't show yet.
+  always_ff @(posedge clk_i) begin
+    wr_q   <= wr_i;
+    room_q <= !live_q || (addrs <= 6'd29 && data <= 6'd29);
+  end
+  `ASSERT(WriteRoom, !wr_push_q || (unused_aw_ready && unused_w_ready))
+
   // As many addresses as data, so that neither waits for the other.
   lib_fifo #(
     .T    (laddr_t),
@@ -119,13 +129,13 @@ module mem_axi
   ) u_aw (
     .clk_i,
     .rst_ni   (live_q),
-    .s_valid_i(rst_ni && wr_valid_i && w_ready),
-    .s_ready_o(aw_ready),
-    .s_data_i (wr_i.addr),
+    .s_valid_i(wr_push_q),
+    .s_ready_o(unused_aw_ready),
+    .s_data_i (wr_q.addr),
     .m_valid_o(m_axi_awvalid),
     .m_ready_i(m_axi_awready),
     .m_data_o (aw_addr),
-    .level_o  (unused_addrs)
+    .level_o  (addrs)
   );
 
   lib_fifo #(
@@ -135,13 +145,13 @@ module mem_axi
   ) u_w (
     .clk_i,
     .rst_ni   (live_q),
-    .s_valid_i(rst_ni && wr_valid_i && aw_ready),
-    .s_ready_o(w_ready),
-    .s_data_i ('{data: wr_i.data, strb: wr_i.strb}),
+    .s_valid_i(wr_push_q),
+    .s_ready_o(unused_w_ready),
+    .s_data_i ('{data: wr_q.data, strb: wr_q.strb}),
     .m_valid_o(m_axi_wvalid),
     .m_ready_i(m_axi_wready),
     .m_data_o (wdata),
-    .level_o  (unused_data)
+    .level_o  (data)
   );
 
   lib_reg #(
