@@ -86,7 +86,7 @@ module lib_fifo_fv #(
   `ASSERT(NotOver, 32'(level_q) <= Depth)
   `ASSERT(HeadCounts, !head || level_q != '0)
   `ASSERT(Read, 32'(dut.raddr_q) < Depth)
-  `ASSERT(Write, dut.waddr_q == wrap(32'(dut.raddr_q) + 32'(dut.wait_level)))
+  `ASSERT(Write, dut.waddr_q == wrap(32'(dut.raddr_q) + 32'(level_q) - 32'(head)))
   `ASSERT(Behind, !seen_q || ahead_q < level_q)
   `ASSERT(Stored, !seen_q || (head && ahead_q == '0) || stored == word_q)
 

@@ -220,7 +220,7 @@ module tcp_lookup_fv
   `ASSERT(Room, under_way <= level_t'(Line))
   `ASSERT(Dirty, level_t'(dut.dirty_q) <= level_t'(Line))
   `ASSERT(RoomSeen, !dut.line_room || level <= level_t'(Line - 5))
-  `ASSERT(LineReady, level_t'(dut.u_line.wait_level) == level)
+  `ASSERT(LineReady, level_t'(dut.u_line.level_q) == level)
   `ASSERT(LineWrite, dut.u_line.waddr_q == LineW'(dut.u_line.raddr_q + LineW'(level)))
 
   // The line's words, from the head on. Each stranger has a cookie, or has asked for it.
@@ -236,7 +236,6 @@ module tcp_lookup_fv
   level_t strangers;
   assign strangers = level_t'($countones(is_stranger));
   `ASSERT(Strangers, 5'(dut.u_cookie.asked_q) + 5'(dut.u_cookies.level_q) == 5'(strangers))
-  `ASSERT(CookieReady, dut.u_cookies.wait_level == dut.u_cookies.level_q)
   `ASSERT(CookieWrite,
           dut.u_cookies.waddr_q == LineW'(dut.u_cookies.raddr_q + LineW'(dut.u_cookies.level_q)))
 
@@ -244,7 +243,6 @@ module tcp_lookup_fv
   logic [IdW:0] back_level;
   assign back_level = dut.u_back.level_q;
   `ASSERT(BackRange, 32'(back_level) <= Conns)
-  `ASSERT(BackReady, dut.u_back.wait_level == back_level)
   `ASSERT(BackWrite, dut.u_back.waddr_q == id_t'(dut.u_back.raddr_q + id_t'(back_level)))
 
   // ------------------------------------------------ ids

@@ -39,46 +39,50 @@ module lib_cfifo #(
     return (addr == addr_t'(Depth - 1)) ? '0 : addr + 1'b1;
   endfunction
 
-  // waddr_q runs ahead of start_q, the first word that a rollback takes back.
+  // waddr_q runs ahead of start_q, the first word that a rollback takes back. There is room for free_q
+  // words, and behind a rollback for spare_q. open_q says that these differ, room_q that free_q is not
+  // 0, any_q that a committed word waits to be read; everything waits for the last two.
   addr_t waddr_q, waddr_d, start_q, raddr_q;
-  // free_q + pending_q (uncommitted) + ready_q (committed, to be read) + the word at a registered
-  // output make up Depth. room_q and any_q say that free_q and ready_q are not 0; they are kept
-  // beside them because everything waits for these two.
-  count_t free_q, pending_q, ready_q, free_d, ready_d;
-  logic room_q, any_q;
+  count_t free_q, spare_q, spare_next, free_d;
+  logic open_q, room_q, any_q;
   logic push, pop, read;
+  logic last;  // one committed word waits
 
-  assign s_ready_o = room_q;
-  assign free_o    = free_q;
-  assign push      = s_valid_i && room_q;
-  assign pop       = m_valid_o && m_ready_i;
-  assign waddr_d   = push ? next(waddr_q) : waddr_q;
-  assign free_d    = free_q + (rollback_i ? pending_q : -count_t'(push));
-  assign ready_d   = ready_q + (commit_i ? pending_q + count_t'(push) : '0);
+  assign s_ready_o  = room_q;
+  assign free_o     = free_q;
+  assign push       = s_valid_i && room_q;
+  assign pop        = m_valid_o && m_ready_i;
+  assign waddr_d    = push ? next(waddr_q) : waddr_q;
+  assign last       = next(raddr_q) == start_q;
+  assign spare_next = spare_q + 1'b1;
+
+  // That a word leaves is known late, so it chooses.
+  always_comb begin
+    if (pop) free_d = rollback_i ? spare_next : push ? free_q : free_q + 1'b1;
+    else free_d = rollback_i ? spare_q : push ? free_q - 1'b1 : free_q;
+  end
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      waddr_q   <= '0;
-      start_q   <= '0;
-      raddr_q   <= '0;
-      free_q    <= count_t'(Depth);
-      pending_q <= '0;
-      ready_q   <= '0;
-      room_q    <= 1'b1;
-      any_q     <= 1'b0;
+      waddr_q <= '0;
+      start_q <= '0;
+      raddr_q <= '0;
+      free_q  <= count_t'(Depth);
+      spare_q <= count_t'(Depth);
+      open_q  <= 1'b0;
+      room_q  <= 1'b1;
+      any_q   <= 1'b0;
     end else begin
       if (rollback_i) waddr_q <= start_q;
       else if (push) waddr_q <= next(waddr_q);
       if (commit_i) start_q <= waddr_d;
-      if (push || commit_i || rollback_i)
-        pending_q <= (commit_i || rollback_i) ? '0 : pending_q + count_t'(push);
-      // That a word leaves is known late, so it chooses.
-      if (push || rollback_i || pop) free_q <= pop ? free_d + 1'b1 : free_d;
-      if (commit_i || read) ready_q <= read ? ready_d - 1'b1 : ready_d;
-      room_q    <= pop || (room_q && (free_q != count_t'(1) || !push)) ||
-                   (rollback_i && (room_q || pending_q != '0));
-      any_q     <= (any_q && (ready_q != count_t'(1) || !read)) ||
-                   (commit_i && (push || pending_q != '0));
+      free_q <= free_d;
+      if (commit_i || rollback_i) spare_q <= free_d;
+      else if (pop) spare_q <= spare_next;
+      open_q <= !commit_i && !rollback_i && (open_q || push);
+      room_q <= pop || (room_q && (free_q != count_t'(1) || !push)) ||
+                (rollback_i && (room_q || open_q));
+      any_q  <= (any_q && (!last || !read)) || (commit_i && (push || open_q));
       if (read) raddr_q <= next(raddr_q);
     end
   end
@@ -114,7 +118,7 @@ module lib_cfifo #(
   end
 
   `ASSERT_STABLE(OutStable, m_valid_o, m_ready_i, m_data_o)
-  `ASSERT(FlagsMatch, room_q == (free_q != '0) && any_q == (ready_q != '0))
+  `ASSERT(FlagsMatch, room_q == (free_q != '0) && open_q == (spare_q != free_q))
   `ASSERT(CommitXorRollback, !(commit_i && rollback_i))
 
 endmodule

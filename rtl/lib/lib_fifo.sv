@@ -36,16 +36,19 @@ module lib_fifo #(
   endfunction
 
   // room_q and any_q say that level_q is not Depth and that a word waits to be read; they are kept
-  // beside it because everything waits for these two.
+  // beside it because everything waits for these two. What they become is told by the places, so that
+  // without a reader of level_o there is no level.
   addr_t waddr_q, raddr_q;
-  count_t level_q, wait_level;
+  count_t level_q;
   logic room_q, any_q;
   logic push, pop, read;
+  logic fills, last;  // with one word more there is no room; one waits to be read
 
   assign s_ready_o = room_q;
   assign level_o   = level_q;
   assign push      = s_valid_i && room_q;
   assign pop       = m_valid_o && m_ready_i;
+  assign last      = next(raddr_q) == waddr_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -58,24 +61,34 @@ module lib_fifo #(
       if (push) waddr_q <= next(waddr_q);
       if (read) raddr_q <= next(raddr_q);
       if (push != pop) level_q <= push ? level_q + 1'b1 : level_q - 1'b1;
-      room_q <= pop || (room_q && !(push && level_q == count_t'(Depth - 1)));
-      any_q  <= push || (any_q && !(read && wait_level == count_t'(1)));
+      room_q <= pop || (room_q && !(push && fills));
+      any_q  <= push || (any_q && !(read && last));
     end
   end
 
   if (Depth <= 32 && !Ultra) begin : gen_small
+    // A free place may be written whether a word comes or not: that it comes, often known late, then
+    // goes to the flags alone and not to the whole width of the RAM.
+    logic write;
+`ifdef VERILATOR
+    assign write = push;  // the same, with nothing to do while none comes
+`else
+    assign write = room_q;
+`endif
     (* ram_style = "distributed" *) T mem_q[Depth];
-    always_ff @(posedge clk_i) if (push) mem_q[waddr_q] <= s_data_i;
-    assign m_valid_o  = any_q;
-    assign m_data_o   = mem_q[raddr_q];
-    assign read       = pop;
-    assign wait_level = level_q;
+    always_ff @(posedge clk_i) if (write) mem_q[waddr_q] <= s_data_i;
+    assign m_valid_o = any_q;
+    assign m_data_o  = mem_q[raddr_q];
+    assign read      = pop;
+    assign fills     = next(waddr_q) == raddr_q;
+    `ASSERT(AnyMatches, any_q == (level_q != '0))
   end else begin : gen_large
     // The RAM's output register holds the head word.
     logic head_q;
-    assign read       = any_q && (!head_q || m_ready_i);
-    assign m_valid_o  = head_q;
-    assign wait_level = level_q - count_t'(head_q);
+    assign read      = any_q && (!head_q || m_ready_i);
+    assign m_valid_o = head_q;
+    assign fills     = level_q == count_t'(Depth - 1);  // with the word at the output
+    `ASSERT(AnyMatches, any_q == (level_q != count_t'(head_q)))
     always_ff @(posedge clk_i) begin
       if (!rst_ni) head_q <= 1'b0;
       else head_q <= read || (head_q && !m_ready_i);
@@ -97,6 +110,6 @@ module lib_fifo #(
   end
 
   `ASSERT_STABLE(OutStable, m_valid_o, m_ready_i, m_data_o)
-  `ASSERT(FlagsMatch, room_q == (level_q != count_t'(Depth)) && any_q == (wait_level != '0))
+  `ASSERT(RoomMatches, room_q == (level_q != count_t'(Depth)))
 
 endmodule

@@ -20,7 +20,7 @@ module lib_reg #(
 
   // Two places, written and read in turn. In distributed RAM they take half the LUTs of a multiplexer
   // before a register, and no flip-flops.
-  logic valid_q, room_q, head_q, tail, push, pop;
+  logic valid_q, room_q, head_q, tail, push, pop, write;
 
   assign s_ready_o = room_q;
   assign m_valid_o = valid_q;
@@ -42,8 +42,15 @@ module lib_reg #(
     end
   end
 
+  // A free place may be written whether a beat comes or not, as in lib_fifo.
+`ifdef VERILATOR
+  assign write = push;
+`else
+  assign write = room_q;
+`endif
+
   (* ram_style = "distributed" *) T mem_q[2];
-  always_ff @(posedge clk_i) if (push) mem_q[tail] <= s_data_i;
+  always_ff @(posedge clk_i) if (write) mem_q[tail] <= s_data_i;
   assign m_data_o = mem_q[head_q];
 
   `ASSERT_STABLE(OutStable, m_valid_o, m_ready_i, m_data_o)
