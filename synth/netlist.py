@@ -114,7 +114,9 @@ class Netlist:
             return 0
         if kind in ("CARRY4", "CARRY8"):
             return 0 if port.startswith("CI") else 1
-        if kind in LUTRAM:  # reading is a look-up
+        if kind in LUTRAM:  # reading is a look-up; with one address of several there is only writing
+            if port.startswith("ADDR") and f"DO{port[4:]}" not in self.cells[name]["connections"]:
+                return None
             return 1 if port.startswith(("A", "DPRA")) else None
         if kind.startswith("DSP48"):
             registers = ("AREG", "BREG", "MREG", "PREG")

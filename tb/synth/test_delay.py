@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "synth"))
 from delay import Delays, net  # noqa: E402
 from netlist import Netlist  # noqa: E402
 
-OUTPUTS = {"Q", "O", "CO", "DOUTADOUT", "P"}
+OUTPUTS = {"Q", "O", "CO", "DOA", "DOUTADOUT", "P"}
 ONE, TWO = 0.25, 0.25 + 0.65 * log(2) / log(500)
 
 
@@ -93,10 +93,13 @@ def test_block_ram(delays, registered, out):
 
 
 def test_distributed_ram_is_a_lookup(delays):
-    ram = ("r", "RAM32M", {"WCLK": 1, "ADDRA": 2, "DIA": 3, "O": 4})
-    ends = delays(register("a", 9, 2), register("d", 9, 3), ram, register("b", 4, 5))
+    ram = ("r", "RAM32M", {"WCLK": 1, "ADDRA": 2, "DIA": 3, "DOA": 4, "ADDRD": 6})
+    ends = delays(register("a", 9, 2), register("d", 9, 3), ram, register("b", 4, 5),
+                  register("w", 9, 7), ("l", "LUT1", {"I0": 7, "O": 6}))
     assert ends["b.D"] == pytest.approx(0.15 + ONE + 0.10 + ONE)
     assert ends["r.DIA"] == pytest.approx(0.15 + ONE)
+    # Where nothing comes out is only written.
+    assert ends["r.ADDRD"] == pytest.approx(0.15 + ONE + 0.10 + ONE)
 
 
 @pytest.mark.parametrize("registers, into, out", [
