@@ -49,33 +49,28 @@ module tcp_blocks
   localparam logic [15:0] Nops = 16'h0101;
   typedef logic [Spans-1:0][63:0] edges_t;
 
+  // Each place is looked at by itself; which of them the option is in comes last.
   edges_t edges;
-  logic [7:0] size;
-  logic [5:0] room;  // bytes of options from the SACK option on
-  logic found;
+  logic first, nops, behind;  // where it is
   logic [Spans-1:0] there;
-  always_comb begin
-    found = 1'b1;
-    room  = len_q;
-    edges = opts_q[2*8+:64*Spans];
-    size  = opts_q[8+:8];
-    if (opts_q[7:0] == Sack) begin
-      room = len_q;
-    end else if (opts_q[23:0] == {Sack, Nops}) begin
-      room  = len_q - 6'd2;
-      edges = opts_q[4*8+:64*Spans];
-      size  = opts_q[3*8+:8];
-    end else if (opts_q[31:0] == {Times, Nops} && opts_q[12*8+:24] == {Sack, Nops}) begin
-      room  = len_q - 6'd14;
-      found = len_q > 6'd14;
-      edges = {64'd0, opts_q[16*8+:64*(Spans-1)]};
-      size  = opts_q[15*8+:8];
-    end else begin
-      found = 1'b0;
+  // The blocks of an option of `size` bytes that begins at `from`. Of a length that is none, or goes beyond
+  // the header, nothing is believed.
+  function automatic logic [Spans-1:0] blocks_of(input logic [7:0] size, input logic [5:0] from,
+                                                 input logic [5:0] len);
+    for (int unsigned i = 0; i < Spans; i++) begin
+      blocks_of[i] = size[7:6] == '0 && size[2:0] == 3'd2 && 32'(size[5:3]) > i &&
+          7'(size[5:0]) + 7'(from) <= 7'(len);
     end
-    // A length that is none, or goes beyond the header: nothing of it is believed.
-    if (size[2:0] != 3'd2 || size > 8'(room)) found = 1'b0;
-    for (int unsigned i = 0; i < Spans; i++) there[i] = found && 8'(8 * i) + 8'd2 < size;
+  endfunction
+  always_comb begin
+    first  = opts_q[7:0] == Sack;
+    nops   = opts_q[23:0] == {Sack, Nops};
+    behind = opts_q[31:0] == {Times, Nops} && opts_q[12*8+:24] == {Sack, Nops};
+    edges  = first ? opts_q[2*8+:64*Spans] : nops ? opts_q[4*8+:64*Spans] :
+        {64'd0, opts_q[16*8+:64*(Spans-1)]};
+    there  = ({Spans{first}} & blocks_of(opts_q[8+:8], 6'd0, len_q)) |
+        ({Spans{nops}} & blocks_of(opts_q[3*8+:8], 6'd2, len_q)) |
+        ({Spans{behind}} & blocks_of(opts_q[15*8+:8], 6'd14, len_q));
   end
 
   function automatic logic [31:0] wire4(input logic [31:0] lanes);
