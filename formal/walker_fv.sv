@@ -166,9 +166,10 @@ module walker_fv
   `FV_ASSUME(Keeps, !(byte_q && byte_begun_i) || keeps)
   `FV_ASSUME(Records, !(byte_done && any_q) || byte_records_i)
 
-  `ASSERT(InOrder,
-          !(acts && walk.kind == WkRequest) ||
-          (cand_valid_i && !over_q && !byte_q && cand_place_i == known))
+  logic request;
+  assign request = acts && walk.kind == WkRequest;
+  `ASSERT(Read, !request || cand_valid_i)
+  `ASSERT(InOrder, !request || (!over_q && !byte_q && cand_place_i == known))
   `ASSERT(Within, !(acts && walk.kind == WkRequest) || 14'(next - job_start_i) <= job_len_i)
   `ASSERT(RestOnce,
           !(acts && walk.kind inside {WkByte, WkEnd}) || (!over_q && !byte_q && walk.from == kept))
