@@ -121,7 +121,7 @@ module execute_act
   logic in_run, out_free, fast_set, fast_done, acts, act_ends, done, slow_done, host_done;
   logic keeps, kept_q, shows_key, tells_key, bucket_ok, patch_ok, key_waits, keys_go, patch_q;
   logic steady_q, emits, meta_key, plain_q, plain_get, plain_get_q, plain_set_q, meta_q;
-  logic compares_q;
+  logic compares_q, times_q;
 
   execute_decide u_decide (
     .clk_i,
@@ -150,6 +150,7 @@ module execute_act
     .item_i,
     .done_i (done),
     .spent_i(spent),
+    .value_i(read_o.send),
     .ctx_i  (ctx),
     .copied_i(does_q.grows ? extended_i.copied : '0),
     .room_o (room),
@@ -158,10 +159,8 @@ module execute_act
 
   // Redis: the time until, or at which, the item expires, rounded to what is told. Known in StAct once the item
   // stands for a clock.
-  logic times;
   logic signed [48:0] from_q, time_d;
   msec_t time_q;
-  assign times  = does.get && op_i.req.resp.is && is_time(op_i.req.resp.form);
   assign time_d = $signed({1'b0, item_i.expiry}) - from_q;
   always_ff @(posedge clk_i) begin
     from_q <= ((op_i.req.resp.form inside {RfTtl, RfPttl}) ? $signed({1'b0, now_i}) : '0) -
@@ -222,6 +221,8 @@ module execute_act
           is_extend(check_i.req.op) || check_i.req.meta.recaches ||
           (check_i.req.op == OpTouch && check_i.req.resp.is) ||
           (check_i.req.op == OpDelete && !check_i.req.resp.is && check_i.req.num != '0);
+      times_q     <= check_i.req.op == OpGet && check_i.req.resp.is &&
+          is_time(check_i.req.resp.form);
       plain_set_q <= check_i.req.op == OpSet && check_i.req.off.lap != '0 &&
           !shows(check_i.req.meta.show, ShKey) &&
           !(check_i.req.resp.is && (check_i.req.touch || check_i.req.resp.form == RfBulk));
@@ -237,7 +238,7 @@ module execute_act
                        way: item_i.fetched_way, off: op_i.req.off};
   assign keeps     = does_q.keeps && !room.skip;
   assign acts      = state_q == StAct && out_free &&
-      (steady_q || !(compares_q || times)) && (kept_q || !keeps) &&
+      (steady_q || !(compares_q || times_q)) && (kept_q || !keeps) &&
       !(shows_key_q && key_more_i);
 
   // What comes before the end: writes must be taken, inserts and sums take longer. A long key needs

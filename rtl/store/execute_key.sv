@@ -48,7 +48,7 @@ module execute_key
 
   logic more_q, key_half_q, act_half_q, more_half_q, take, again;
   logic [1:0] more_beat_q;
-  logic [2:0] beats, told_q;
+  logic [2:0] beats_q, told_q;
   logic [3:0][127:0] read, key;
   logic [3:0][127:0] expected_q;  // of the item's line, where it has key bytes
 
@@ -105,14 +105,15 @@ module execute_key
   // Beats.
   logic last;
   logic [6:0] last_len;
-  assign beats    = 3'((9'(klen_i) + 9'd63) >> 6);
-  assign last     = told_q + 3'd1 == beats;
+  // No key is told in the clock in which its request comes.
+  always_ff @(posedge clk_i) beats_q <= 3'((9'(klen_i) + 9'd63) >> 6);
+  assign last     = told_q + 3'd1 == beats_q;
   assign last_len = (klen_i[5:0] == '0) ? 7'd64 : 7'(klen_i[5:0]);
   assign beat_o   = '{data: read, len: last ? last_len : 7'd64, last: last};
   always_ff @(posedge clk_i) begin
     if (!tell_i) told_q <= '0;
     else if (told_i) told_q <= told_q + 3'd1;
   end
-  assign all_told_o = told_q == beats;
+  assign all_told_o = told_q == beats_q;
 
 endmodule

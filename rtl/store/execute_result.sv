@@ -25,7 +25,7 @@ module execute_result
   /// Something has to be said: a result, or that the job begins or ends.
   output logic        emits_o,
   output res_t        res_o,
-  /// Room that it takes.
+  /// Room that it takes; of a value, its bytes.
   output logic [16:0] spent_o,
   /// Every lookup's item lines are released by the reader, in order.
   output read_t       read_o,
@@ -124,7 +124,8 @@ module execute_result
     ctx.mode       = op_i.req.mode;
     ctx.rem        = op_i.req.rem;
     ctx.cont       = sends && !room_i.whole;
-    ctx.cont_start = ((op_i.req.op == OpCont) ? op_i.req.cont_start : '0) + room_i.piece;
+    // Looked at where it goes on, that is, where its piece is as long as it may be.
+    ctx.cont_start = ((op_i.req.op == OpCont) ? op_i.req.cont_start : '0) + 21'(room_i.limit);
     ctx.op         = op_i.req.ctx_op;
     ctx.db         = op_i.req.db;
     ctx.noreply    = op_i.req.noreply;
@@ -215,7 +216,7 @@ module execute_result
       spent_o    = 17'd32;
     end else if (decision_i.sends) begin
       res_o.kind = RsValue;
-      spent_o    = room_i.spent;
+      spent_o    = room_i.piece[16:0];
     end else if (op_i.req.op == OpEnd) begin
       res_o.kind = RsEnd;
     end else if (op_i.req.op == OpHostData) begin

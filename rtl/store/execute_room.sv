@@ -5,7 +5,8 @@
 // A job may not copy for ever either: behind 64 KiB of append and prepend it is cut, too.
 //
 // What a record spends is counted behind it, within two clocks. The next one need not wait for that
-// where there is plenty of room, or enough and both say little.
+// where there is plenty of room, or enough and both say little. Room is counted less what any reply
+// may need: what is left then is a value's limit, and of it a few bits say the rest.
 module execute_room
   import request_pkg::*;
   import store_pkg::*;
@@ -16,12 +17,14 @@ module execute_room
   input  logic        go_i,
   // verilator lint_off UNUSEDSIGNAL
   input  op_t         check_i,
-  /// The request in act and its item; it ends, having spent so much, in this context.
+  /// The request in act and its item; it ends, having spent so much, in this context. If it tells a value,
+  /// these are the bytes of that, and what stands before and behind them comes on top.
   input  op_t         op_i,
   input  item_t       item_i,
   // verilator lint_on UNUSEDSIGNAL
   input  logic        done_i,
   input  logic [16:0] spent_i,
+  input  logic        value_i,
   input  ctx_t        ctx_i,
   /// Lines that it has copied.
   input  logic [14:0] copied_i,
@@ -32,78 +35,91 @@ module execute_room
 
   // So much room that two records cannot use it up: what is left need not be known to the byte. For
   // two that say little, less is enough.
-  localparam logic [16:0] Plenty = 17'(3 * ValuePiece);
+  localparam logic [16:0] Plenty = 17'(2 * ValuePiece + 2 * ReplyMax);
   localparam logic [16:0] Enough = 17'(4 * ReplyMax);
+
+  typedef logic signed [17:0] spare_t;
 
   // Value bytes to send now: as many as a record may send and the room allows. The limit of the
   // next record is computed with the room it finds.
-  function automatic logic [13:0] limit_of(input logic [16:0] space);
-    logic [16:0] spare;
-    spare = space - 17'(ReplyMax);
-    if (space < 17'(ReplyMax)) return '0;
-    return (spare > 17'(ValuePiece)) ? 14'(ValuePiece) : spare[13:0];
+  function automatic logic [13:0] limit_of(input spare_t spare);
+    if (spare < 0) return '0;
+    return (spare[16:13] != '0) ? 14'(ValuePiece) : spare[13:0];  // 8192, a power of two
   endfunction
+  // Of 512 bytes, so that few bits are compared.
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic logic has(input spare_t spare, input logic [16:0] room);
+    return !spare[17] && spare[16:9] >= room[16:9];
+  endfunction
+  // verilator lint_on UNUSEDSIGNAL
 
-  logic [16:0] room_q, room_left, spent_q;
+  spare_t spare_q, spare_left, spare_first, spare_first_q;
+  logic [16:0] spent_q;
   logic [13:0] limit_q, limit_first_q, limit;
-  logic [20:0] left_cont_q, left, piece;
-  logic [8:0] overhead_q, overhead;  // of a VALUE line and what ends the value
-  logic plenty_q, plenty_first_q, enough_q, enough_first_q, little, says_none_q, goes_on_q;
+  logic [20:0] left_cont, left_cont_q, left, piece;
+  logic [8:0] overhead_q, overhead, extra_q;  // of a VALUE line and what ends the value
+  logic plenty_q, plenty_first_q, enough_q, enough_first_q, little, brief_q, goes_on_q;
   logic [10:0] copied_q, copied;  // lines; 1024: so many or more
-  logic cut_q, split_q, low_q, may_skip_q, spending_q, skip, cuts;  // low_q: no room for replies
+  logic cut_q, split_q, low_q, spending_q, skip, cuts;  // low_q: no room for replies
+  logic may_skip_q, may_cut_q;
   ctx_t last_q;
 
-  assign skip      = may_skip_q && (cut_q || low_q);
-  assign room_left = (spent_q > room_q) ? '0 : room_q - spent_q;
-  assign left      = (op_i.req.op == OpCont) ? left_cont_q : item_i.vlen;
-  assign limit     = op_i.req.first ? limit_first_q : limit_q;
-  // A walk's header and key are no more than any reply may need.
-  assign cuts      = !op_i.req.udp && op_i.req.op != OpWalk && left > 21'(limit);
-  assign piece     = cuts ? 21'(limit) : left;
+  assign skip        = may_skip_q && (cut_q || low_q);
+  assign spare_left  = spare_q - spare_t'(spent_q) - spare_t'(extra_q);
+  assign spare_first = spare_t'(check_i.req.tx_space) - spare_t'(ReplyMax);
+  assign left_cont   = check_i.req.vlen - check_i.req.cont_start;
+  assign left        = goes_on_q ? left_cont_q : item_i.vlen;
+  assign limit       = op_i.req.first ? limit_first_q : limit_q;
+  assign cuts        = may_cut_q && left > 21'(limit);
+  assign piece       = cuts ? 21'(limit) : left;
   // At most so many digits.
-  assign overhead  = overhead_q + ((item_i.flags == '0) ? 9'd1 : 9'd10) +
+  assign overhead    = overhead_q + ((item_i.flags == '0) ? 9'd1 : 9'd10) +
       ((item_i.vlen[20:10] != '0) ? 9'd7 : (item_i.vlen[9:4] != '0) ? 9'd4 : 9'd2);
   // Of the prefetched item: who takes steps has waited long enough.
-  assign little    = enough_q && spent_q[16:10] == '0 &&
-      (says_none_q || (goes_on_q ? left_cont_q[20:9] == '0 : item_i.fetched_brief));
+  assign little      = enough_q && spent_q[16:10] == '0 &&
+      (brief_q || (!goes_on_q && item_i.fetched_brief));
 
   assign room_o = '{
           skip: skip,
           split: cut_q || split_q,
           settled: !spending_q || plenty_q || little || !may_skip_q,
           whole: !cuts,
-          piece: piece,
-          // Both are there before it is known which.
-          spent: cuts ? 17'(limit) + 17'(overhead) : 17'(left) + 17'(overhead)
+          limit: limit,
+          piece: piece
       };
   assign last_o = last_q;
 
   always_ff @(posedge clk_i) begin
     if (go_i) begin
       may_skip_q     <= !check_i.req.udp && !check_i.req.first && check_i.req.op != OpEnd;
-      says_none_q    <= !(check_i.req.op inside {OpGet, OpCont} ||
-                          (check_i.req.resp.is && check_i.req.resp.form == RfBulk));
+      // It tells no value, or the rest of one that is short.
+      brief_q        <= (check_i.req.op == OpCont) ? left_cont[20:9] == '0 :
+          !(check_i.req.op == OpGet || (check_i.req.resp.is && check_i.req.resp.form == RfBulk));
       goes_on_q      <= check_i.req.op == OpCont;
-      left_cont_q    <= check_i.req.vlen - check_i.req.cont_start;
-      limit_first_q  <= limit_of(check_i.req.tx_space);
-      plenty_first_q <= check_i.req.tx_space >= Plenty;
-      enough_first_q <= check_i.req.tx_space >= Enough;
+      // A walk's header and key are no more than any reply may need.
+      may_cut_q      <= !check_i.req.udp && check_i.req.op != OpWalk;
+      left_cont_q    <= left_cont;
+      limit_first_q  <= limit_of(spare_first);
+      spare_first_q  <= spare_first;
+      plenty_first_q <= has(spare_first, Plenty);
+      enough_first_q <= has(spare_first, Enough);
       // Without flags and length: their digits are known from the item.
       overhead_q     <= 9'(check_i.req.klen) + (check_i.req.cas_out ? 9'd33 : 9'd12) +
           (check_i.req.last_key ? 9'd5 : 9'd0) + (check_i.req.meta.is ? 9'd160 : 9'd0);
     end
     // One clock for what a record spends, one for what is left then: `settled`.
     if (spending_q) begin
-      room_q   <= room_left;
-      limit_q  <= limit_of(room_left);
-      low_q    <= room_left < 17'(ReplyMax);
-      plenty_q <= room_left >= Plenty;
-      enough_q <= room_left >= Enough;
+      spare_q  <= spare_left;
+      limit_q  <= limit_of(spare_left);
+      low_q    <= spare_left < 0;
+      plenty_q <= has(spare_left, Plenty);
+      enough_q <= has(spare_left, Enough);
     end
     spending_q <= rst_ni && done_i && !skip;
     spent_q    <= spent_i;
+    extra_q    <= value_i ? overhead : '0;
     if (done_i && op_i.req.first) begin
-      room_q   <= op_i.req.tx_space;
+      spare_q  <= spare_first_q;
       plenty_q <= plenty_first_q;
       enough_q <= enough_first_q;
       limit_q  <= 14'(ValuePiece);

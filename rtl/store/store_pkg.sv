@@ -318,8 +318,8 @@ package store_pkg;
     logic        split;    // of the records before it, one was skipped or goes on
     logic        settled;  // that is known in this clock
     logic        whole;    // its piece ends the value
+    logic [13:0] limit;    // value bytes that may be sent, where that is not the rest
     logic [20:0] piece;    // value bytes to send
-    logic [16:0] spent;    // room that they take
   } room_t;
 
   /// The sum that incr or decr makes, and its item.
