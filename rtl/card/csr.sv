@@ -97,7 +97,8 @@ module csr
 
   // ---------------------------------------------------------------- settings, words 0..127
   // A word a register; those that mean nothing stay 0. A RAM holds the same: what is read back, and the
-  // bytes that a write leaves as they are, come from there without a multiplexer of all registers.
+  // bytes that a write leaves as they are, come from there without a multiplexer of all registers. While the
+  // counters become zero, so do its words: as many.
   localparam int unsigned Words = 128;
   function automatic logic used(input int unsigned word);
     return word inside {['h010 / 4 : 'h06C / 4], ['h080 / 4 : 'h0BC / 4], ['h100 / 4 : 'h17C / 4]};

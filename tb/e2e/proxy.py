@@ -4,6 +4,8 @@ import select
 import socket
 import threading
 
+from e2e import reference
+
 
 class Proxy:
     """Passes TCP to `server`; `spoil(reply bytes)` may change them. Looks like a server to a test."""
@@ -17,7 +19,7 @@ class Proxy:
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
 
-    def connect(self, timeout=60):
+    def connect(self, timeout=reference.SECONDS):
         s = socket.create_connection((self.host, self.port), timeout=timeout)
         s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return s

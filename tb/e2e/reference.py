@@ -28,7 +28,6 @@ CHECKED = ROOT / "build" / "target-checked" / "release" / "wirekv"
 # any process may rest for seconds.
 SECONDS = 60
 
-
 # Past the system's limit; python's socket has no name for it.
 SO_RCVBUFFORCE = 33
 

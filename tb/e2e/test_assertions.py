@@ -90,7 +90,7 @@ def test_slow_reader(checked, seed):
 
 def test_clients(checked):
     """What a client library does."""
-    client = Client(checked.address, timeout=60, no_delay=True, default_noreply=False)
+    client = Client(checked.address, timeout=reference.SECONDS, no_delay=True, default_noreply=False)
     values = {f"key{i}": b"%d" % i * (i % 50) for i in range(100)}
     assert client.set_many(values) == [] and client.get_many(values) == values
     assert client.set("n", b"5") and client.incr("n", 10) == 15 and client.decr("n", 20) == 0

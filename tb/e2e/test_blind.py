@@ -69,7 +69,7 @@ class Wire:
         little longer."""
         for one in (packet, ICMP(type=8, id=ECHO)):
             self.raw.send(bytes(Ether(dst=self.mac, src=ME) / IP(src=self.ip, dst=self.host) / one))
-        got, end = [], time.monotonic() + 60
+        got, end = [], time.monotonic() + reference.SECONDS
         while time.monotonic() < end:
             for frame in self.frames(end - time.monotonic()):
                 if ICMP in frame and (frame[ICMP].type, frame[ICMP].id) == (0, ECHO):
@@ -117,7 +117,7 @@ class Connection:
 
     def ended(self):
         """The server ends its side, when its program gets the processor."""
-        end = time.monotonic() + 60
+        end = time.monotonic() + reference.SECONDS
         while not any(frame[TCP].flags.F for frame in self.answers(first=1)):
             assert time.monotonic() < end, "it goes on"
 
@@ -136,7 +136,7 @@ class Connection:
         self.send("PA", command)
         self.seq += len(command)
         got = b""
-        end = time.monotonic() + 60
+        end = time.monotonic() + reference.SECONDS
         while len(got) < len(reply) and time.monotonic() < end:
             for frame in self.answers(first=1):
                 tcp = frame[TCP]

@@ -9,6 +9,7 @@ import pytest
 from pymemcache.client.base import Client, PooledClient
 from pymemcache.exceptions import MemcacheClientError
 
+from e2e import reference
 from e2e.conftest import scale
 
 
@@ -20,7 +21,7 @@ def server(request):
 
 @pytest.fixture
 def client(server):
-    client = Client(server.address, timeout=60, no_delay=True, default_noreply=False)
+    client = Client(server.address, timeout=reference.SECONDS, no_delay=True, default_noreply=False)
     client.flush_all()
     yield client
     client.close()
@@ -94,7 +95,7 @@ def test_pymemcache_rest(client):
 
 
 def test_pymemcache_pool(server):
-    pool = PooledClient(server.address, max_pool_size=8, timeout=60, default_noreply=False)
+    pool = PooledClient(server.address, max_pool_size=8, timeout=reference.SECONDS, default_noreply=False)
     failures = []
 
     def work(i):
@@ -123,7 +124,7 @@ def tool(name, server, *args, code=0):
     done = subprocess.run(
         [name, f"--servers={host}:{server.port}", *map(str, args)],
         capture_output=True,
-        timeout=60,
+        timeout=reference.SECONDS,
     )
     assert done.returncode == code, f"{name} {args}: {done.returncode}, {done.stderr!r}"
     return done.stdout

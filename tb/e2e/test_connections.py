@@ -16,7 +16,7 @@ from soft import watch
 CONNECTIONS = 1024
 
 
-def settle(server, field, value, seconds=60):
+def settle(server, field, value, seconds=reference.SECONDS):
     """Waits until a `stats` field has come (back) to `value`; returns what it is then."""
     end = time.monotonic() + seconds
     while True:
@@ -64,21 +64,21 @@ def test_one_too_many(body):
     """Silent clients have all places: the next ones are told so in memcached's words, and sent away.
     Who leaves makes room."""
     server = reference.wirekv(body=body, connections=5)
-    silent = [socket.create_connection(server.address, 60) for _ in range(5)]
+    silent = [socket.create_connection(server.address, reference.SECONDS) for _ in range(5)]
     try:
         for connection in silent:
             connection.sendall(b"verbosity 1\r\n")
             assert connection.recv(100) == b"OK\r\n"
         for _ in range(3):
-            with socket.create_connection(server.address, 60) as late:
+            with socket.create_connection(server.address, reference.SECONDS) as late:
                 got = b""
                 while part := late.recv(100):
                     got += part
                 assert got == b"ERROR Too many open connections\r\n"
         silent.pop().close()
-        end = time.monotonic() + 60
+        end = time.monotonic() + reference.SECONDS
         while True:
-            with socket.create_connection(server.address, 60) as late:
+            with socket.create_connection(server.address, reference.SECONDS) as late:
                 try:
                     late.sendall(b"verbosity 1\r\n")
                     if late.recv(100) == b"OK\r\n":

@@ -92,7 +92,7 @@ def test_daemon(body, tmp_path):
     assert watch.settle(lambda: path.exists() and path.read_text().endswith("\n"), True)
     pid = int(path.read_text())
     try:
-        with socket.create_connection(("127.0.0.1", port), timeout=60) as s:
+        with socket.create_connection(("127.0.0.1", port), timeout=reference.SECONDS) as s:
             assert b"STAT pid %d\r\n" % pid in reference.ask(s, b"stats\r\n", b"END\r\n")
         assert os.getsid(pid) == pid != os.getsid(0)
         assert os.readlink(f"/proc/{pid}/cwd") == "/"

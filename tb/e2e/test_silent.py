@@ -26,7 +26,7 @@ def silent_clients(*options, body):
     silent = []
     try:
         for _ in range(CONNECTIONS):
-            silent.append(socket.create_connection(server.address, 60))
+            silent.append(socket.create_connection(server.address, reference.SECONDS))
             silent[-1].sendall(b"verbosity 1\r\n")
             assert silent[-1].recv(100) == b"OK\r\n"
         yield server, silent

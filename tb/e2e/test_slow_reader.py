@@ -38,7 +38,7 @@ def test_gets_that_nobody_reads(memcached, body, seed, value):
     run.close()
 
     # In the end it reads after all: the first replies are whole.
-    slow.settimeout(60)
+    slow.settimeout(reference.SECONDS)
     expect = b"VALUE huge 0 %d\r\n" % SIZE + value + b"\r\nEND\r\n"
     for turn in range(scale(3, COUNT)):
         reply = b""

@@ -90,21 +90,21 @@ def test_ping_ipv6(card):
 def test_clients_ipv6(card):
     """TCP and UDP, and ports where nobody serves."""
     value = random.Random(6).randbytes(300_000).replace(b"\r", b"\n")
-    with socket.create_connection((CARD6, card.port), timeout=60) as s:
+    with socket.create_connection((CARD6, card.port), timeout=reference.SECONDS) as s:
         s.sendall(b"set six 6 0 %d\r\n%s\r\n" % (len(value), value))
         assert reference.ask(s, b"get six\r\n", b"END\r\n") == b"STORED\r\nVALUE six 6 %d\r\n%s\r\nEND\r\n" % (
             len(value), value)
     with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as s:
         s.connect((CARD6, card.udp_port))
         s.send(b"\0\1\0\0\0\1\0\0version\r\n")
-        assert select.select([s], [], [], 60)[0] and s.recv(100)[8:] == b"VERSION 1.6.38\r\n"
+        assert select.select([s], [], [], reference.SECONDS)[0] and s.recv(100)[8:] == b"VERSION 1.6.38\r\n"
         s.connect((CARD6, 53))
         s.send(b"anybody?")
-        assert select.select([s], [], [], 60)[0]
+        assert select.select([s], [], [], reference.SECONDS)[0]
         with pytest.raises(ConnectionRefusedError):
             s.recv(100)
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection((CARD6, 81), timeout=60)
+        socket.create_connection((CARD6, 81), timeout=reference.SECONDS)
 
 
 def test_streams(card, memcached, seed):
@@ -141,7 +141,7 @@ def test_broken_frames(card):
         assert reference.ask(s, b"version\r\n", b"\r\n") == b"VERSION 1.6.38\r\n"
     with card.datagrams() as s:
         s.send(b"\0\1\0\0\0\1\0\0version\r\n")
-        assert select.select([s], [], [], 60)[0] and s.recv(100)[8:] == b"VERSION 1.6.38\r\n"
+        assert select.select([s], [], [], reference.SECONDS)[0] and s.recv(100)[8:] == b"VERSION 1.6.38\r\n"
 
 
 def test_syn_flood(card):

@@ -71,7 +71,7 @@ def test_header(servers):
             s.send(b"\x12\x34\0\0\0\1\0\0version\r\n")
             replies = []
             while not replies or replies[-1][:2] != b"\x12\x34":
-                assert select.select([s], [], [], 60)[0], f"{server.name} is silent"
+                assert select.select([s], [], [], reference.SECONDS)[0], f"{server.name} is silent"
                 replies.append(s.recv(2048))
             return replies[:-1]
 
@@ -95,7 +95,7 @@ def test_quit_ends_the_datagram(body):
         s.send(b"\0\1\0\0\0\1\0\0version\r\nquit\r\nversion\r\n")
         s.send(b"\0\2\0\0\0\1\0\0version\r\n")
         replies = []
-        while select.select([s], [], [], 60 if len(replies) < 2 else 0.2)[0]:
+        while select.select([s], [], [], reference.SECONDS if len(replies) < 2 else 0.2)[0]:
             replies.append(s.recv(2048))
     assert [r[:2] for r in replies] == [b"\0\1", b"\0\2"]
 
@@ -105,7 +105,7 @@ def test_incomplete_data_is_dropped(body):
     with body.datagrams() as s:
         s.send(b"\0\1\0\0\0\1\0\0set half 0 0 100\r\nabc")
         s.send(b"\0\2\0\0\0\1\0\0get half\r\n")
-        assert select.select([s], [], [], 60)[0], "no answer behind incomplete data"
+        assert select.select([s], [], [], reference.SECONDS)[0], "no answer behind incomplete data"
         assert s.recv(2048) == b"\0\2\0\0\0\1\0\0END\r\n"
 
 

@@ -345,7 +345,7 @@ def either_ip(request):
 @pytest.mark.parametrize("protocol", [2, 3])
 def test_redis_py(either_ip, protocol):
     card = either_ip
-    client = redis_py.Redis(card.host, card.port, protocol=protocol, socket_timeout=60)
+    client = redis_py.Redis(card.host, card.port, protocol=protocol, socket_timeout=reference.SECONDS)
     client.flushall()
     assert client.ping() is True and client.echo("x") == b"x"
     assert client.set("a", "1") is True and client.get("a") == b"1" and client.get("nothing") is None

@@ -24,7 +24,7 @@ GO = reference.ROOT / "build" / "go"
 
 @pytest.fixture(params=[2, 3])
 def client(either, request):
-    client = redis_py.Redis(either.host, either.port, protocol=request.param, socket_timeout=60)
+    client = redis_py.Redis(either.host, either.port, protocol=request.param, socket_timeout=reference.SECONDS)
     client.flushall()
     yield client
     client.close()
@@ -234,7 +234,7 @@ def test_redis_cli_interactive(either):
 
     def until(text):
         nonlocal said
-        end = time.monotonic() + 60
+        end = time.monotonic() + reference.SECONDS
         while text not in said:
             assert reference.readable(terminal, end - time.monotonic()), said
             said += os.read(terminal, 65536)

@@ -184,7 +184,7 @@ def test_slow_senders(card):
             at[i] += n
         time.sleep(0.002)
     for sock in socks:
-        sock.settimeout(60)
+        sock.settimeout(reference.SECONDS)
         assert sock.recv(100) == b":20003\r\n"
         sock.close()
     client = wire.Client(card)

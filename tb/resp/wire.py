@@ -109,7 +109,7 @@ class Client:
         self.socket.sendall(b"".join(request(*words) for words in requests))
         return [self.reply() for _ in requests]
 
-    def rest(self, seconds=60):
+    def rest(self, seconds=reference.SECONDS):
         """All that comes until the server closes."""
         while reference.readable(self.socket, seconds):
             try:

@@ -52,7 +52,7 @@ def test_a_confined_server_serves(seed, tmp_path):
             ):
                 assert reference.ask(s, request, end).endswith(end)
         with server.datagrams() as s:
-            s.settimeout(60)
+            s.settimeout(reference.SECONDS)
             frame = bytes([0, 1, 0, 0, 0, 1, 0, 0])
             s.send(frame + b"version\r\n")
             assert s.recv(100) == frame + b"VERSION 1.6.38\r\n"
@@ -67,7 +67,7 @@ def test_a_confined_server_serves(seed, tmp_path):
         slow[0].close()
         for i in range(2000):
             assert others.clients[i % 8].set(b"k%d" % i, bytes(50_000)) == b"STORED\r\n"
-        with urllib.request.urlopen(f"http://127.0.0.1:{metrics}/metrics", timeout=60) as reply:
+        with urllib.request.urlopen(f"http://127.0.0.1:{metrics}/metrics", timeout=reference.SECONDS) as reply:
             assert b"wirekv_cmd_set_total" in reply.read()
         others.close()
         watch.settle(lambda: reference.stats(server)["curr_connections"], "1")

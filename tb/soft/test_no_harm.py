@@ -27,7 +27,7 @@ def messages(port, until):
     """Payloads that came, by request, until one is `until`."""
     found, said = collections.defaultdict(list), b""
     while said != until:
-        assert select.select([port], [], [], 60)[0], "no answer"
+        assert select.select([port], [], [], reference.SECONDS)[0], "no answer"
         packet = port.recv(2048)
         said = packet[8:]
         found[int.from_bytes(packet[:2], "big")].append(said)
@@ -127,10 +127,10 @@ def test_silent_metrics_clients_do_not_block():
         assert good.get(b"nothing") is None
         before = watch.descriptors(server)
         for words in (b"", b"GET /", b"GET / HTTP/1.1\r\n\r\n"):
-            silent = [socket.create_connection(("127.0.0.1", port), timeout=60) for _ in range(300)]
+            silent = [socket.create_connection(("127.0.0.1", port), timeout=reference.SECONDS) for _ in range(300)]
             for client in silent:
                 client.sendall(words)
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as reply:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=reference.SECONDS) as reply:
                 assert b"wirekv_uptime" in reply.read()
             assert watch.descriptors(server) - before <= 64 + 1
             for client in silent[1:]:

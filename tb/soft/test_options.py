@@ -336,7 +336,7 @@ def test_metrics():
             address = f"http://127.0.0.1:{port}/metrics"
 
             def metrics():
-                with urllib.request.urlopen(address, timeout=60) as reply:
+                with urllib.request.urlopen(address, timeout=reference.SECONDS) as reply:
                     assert reply.headers["Content-Type"].startswith("text/plain")
                     text = reply.read().decode()
                 kinds, found = {}, {}
@@ -364,7 +364,7 @@ def test_metrics_keep_no_endless_request():
     server = reference.soft("--metrics", f"127.0.0.1:{port}")
     try:
         before = watch.peak(server)
-        with socket.create_connection(("127.0.0.1", port), timeout=60) as s:
+        with socket.create_connection(("127.0.0.1", port), timeout=reference.SECONDS) as s:
             try:
                 for _ in range(64):
                     s.sendall(b"x" * (1 << 20))
@@ -562,11 +562,8 @@ def test_busy_poll(microseconds):
     """A thread that looks for work before it sleeps does not sleep between the requests of a client."""
     server = reference.soft("-t", 1, "--busy-poll", microseconds)
 
-    tasks = Path(f"/proc/{server.process.pid}/task").glob("*")
-    worker = next(t for t in tasks if (t / "comm").read_text() == "worker 0\n")
-
     def slept():
-        return int(re.search(r"^voluntary_ctxt_switches:\t(\d+)", (worker / "status").read_text(), re.M)[1])
+        return watch.sleeps(server, "worker 0")
 
     try:
         with socket.create_connection(("127.0.0.1", server.port)) as client:

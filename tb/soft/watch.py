@@ -1,9 +1,12 @@
 """What the system knows of a server process."""
 
 import os
+import re
 import resource
 import time
 from pathlib import Path
+
+from e2e import reference
 
 
 def _status(server, field):
@@ -45,32 +48,41 @@ def share(server):
 
 
 def _thread(server, thread):
-    """What /proc tells of a thread, named so."""
+    """Where /proc tells of a thread, named so."""
     for task in Path(f"/proc/{server.process.pid}/task").iterdir():
-        name, rest = (task / "stat").read_text().split("(", 1)[1].rsplit(") ", 1)
-        if name == thread:
-            return rest.split()
+        if (task / "comm").read_text() == f"{thread}\n":
+            return task
     raise LookupError(f"{server.name} has no thread '{thread}'")
+
+
+def _stat(server, thread):
+    """Its figures, from its state on."""
+    return (_thread(server, thread) / "stat").read_text().rsplit(") ", 1)[1].split()
 
 
 def first_touches(server, thread):
     """Pages that a thread, named so, found not resident so far."""
-    return int(_thread(server, thread)[7])
+    return int(_stat(server, thread)[7])
+
+
+def sleeps(server, thread):
+    """How often it had nothing to do so far."""
+    return int(re.search(r"^voluntary_ctxt_switches:\t(\d+)", (_thread(server, thread) / "status").read_text(), re.M)[1])
 
 
 def populated(server):
     """Waits until all memory is resident that is to be ahead of use: the thread that sees to it sleeps."""
 
-    def sleeps():
+    def done():
         try:
-            return _thread(server, "populate")[0] == "S"
+            return _stat(server, "populate")[0] == "S"
         except LookupError:
             return False  # it has not begun
 
-    assert settle(sleeps, True), "memory becomes resident for ever"
+    assert settle(done, True), "memory becomes resident for ever"
 
 
-def settle(read, value, seconds=60):
+def settle(read, value, seconds=reference.SECONDS):
     """Waits until `read()` gives `value`; returns what it gives in the end."""
     end = time.monotonic() + seconds
     while (now := read()) != value and time.monotonic() < end:
