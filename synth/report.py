@@ -33,7 +33,10 @@ MAP_LUTS = (
     "opt_expr -mux_undef -noclkinv",
     # abc9 weighs pin delays in picoseconds and smaller LUTs, and then builds deeper and larger
     # logic; what we count are LUT6 levels and LUT6s, so they are the cost here.
-    "abc -lut 6",
+    # Of two ways to build the same logic "if -g" (SOP balancing) finds the one of fewer levels; the
+    # rest is what Yosys does by itself, but that LUTs are saved for longer (-C, -F, -A).
+    "abc -lut 6 -script +strash;&get,-n;&fraig,-x;&put;scorr;dc2;strash;if,-g;strash;if,-g;strash;dch,-f;"
+    "if,-C,16,-F,3,-A,3;mfs2;lutpack,-S,1",
     "clean",
     "xilinx_srl -fixed -minlen 3",
     "techmap -map +/xilinx/lut_map.v -map +/xilinx/cells_map.v -D LUT_WIDTH=6",
