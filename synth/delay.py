@@ -92,12 +92,6 @@ class Delays:
         kind = self.netlist.kind(name)
         if kind.startswith("CARRY"):
             return self._through_carry(name)
-        if kind.startswith("MUXF"):
-            delay = MUXF
-        elif kind.startswith("DSP"):
-            delay = DSP
-        else:
-            delay = 0 if self.netlist.is_free(name) else LUT
         # The content of a distributed RAM comes from the clock edge of a write, too.
         at, back = (REGISTER, None) if self.netlist.is_ram(name) else (0, None)
         for port, bit in self.netlist.inputs(name):
@@ -106,7 +100,16 @@ class Delays:
                 if here > at:
                     at, back = here, bit
         for _, bit in self.netlist.outputs(name):
-            self._set(bit, at + delay, back)
+            self._set(bit, at + self._delay(name), back)
+
+    def _delay(self, name):
+        """Through a cell that is no carry chain."""
+        kind = self.netlist.kind(name)
+        if kind.startswith("MUXF"):
+            return MUXF
+        if kind.startswith("DSP"):
+            return DSP
+        return 0 if self.netlist.is_free(name) else LUT
 
     def _through_carry(self, name):
         """Carries go upwards: output i sees the inputs up to i."""
@@ -129,12 +132,50 @@ class Delays:
                 if i < len(out) and not isinstance(out[i], str):
                     self._set(out[i], at, back)
 
-    def endpoints(self):
-        """(ns, bit, cell, port) of every input of a register or RAM that something drives."""
+    def tails(self):
+        """Of each bit that leads to an endpoint: the time from when it is driven to the latest of these."""
+        tails = {}
+
+        def behind(bit, name, port, more):
+            wire = self.arrival(bit, name, port) - self.at.get(bit, REGISTER)
+            tails[bit] = max(tails.get(bit, 0), wire + more)
+
+        for _, bit, name, port in self.endpoints(driven=False):
+            behind(bit, name, port, self._in(name, port))
+        for name in reversed(self.netlist.order):
+            if self.netlist.kind(name).startswith("CARRY"):
+                self._behind_carry(name, tails, behind)
+                continue
+            ends = [tails[bit] for _, bit in self.netlist.outputs(name) if bit in tails]
+            if ends:
+                for port, bit in self.netlist.inputs(name):
+                    if self.netlist.arc(name, port) is not None:
+                        behind(bit, name, port, self._delay(name) + max(ends))
+        return tails
+
+    def _behind_carry(self, name, tails, behind):
+        connections = self.netlist.cells[name]["connections"]
+        last = None
+        for i in reversed(range(len(connections["S"]))):
+            outs = (connections.get(port, [])[i:i + 1] for port in ("O", "CO"))
+            ends = [tails[bit] for (bit,) in filter(None, outs) if bit in tails]
+            ends += [] if last is None else [last + CARRY_BIT]
+            last = max(ends, default=None)
+            for port in ("S", "DI") if ends else ():
+                if not isinstance(connections[port][i], str):
+                    behind(connections[port][i], name, port, CARRY + last)
+        for bit in connections.get("CI", []) if last is not None else ():
+            if not isinstance(bit, str):
+                into = 0 if self._chained(bit, name, "CI") else CARRY
+                behind(bit, name, "CI", into + CARRY_BIT + last)
+
+    def endpoints(self, driven=True):
+        """(ns, bit, cell, port) of every input of a register or RAM, if not told otherwise only of those that a cell drives."""
         netlist = self.netlist
         for name in netlist.cells:
             for port, bit in netlist.inputs(name):
-                if netlist.arc(name, port) is None and port not in CLOCKS and bit in self.at:
+                if netlist.arc(name, port) is None and port not in CLOCKS \
+                        and (bit in self.at or not driven):
                     yield self.arrival(bit, name, port) + self._in(name, port), bit, name, port
 
     def path(self, bit, name):

@@ -108,7 +108,7 @@ class Netlist:
     def arc(self, name, port):
         """Levels from an input port through the cell, or None where a path ends there."""
         kind = self.kind(name)
-        if kind.startswith("LUT"):
+        if kind.startswith(("LUT", "$lut")):
             return 1
         if kind.startswith("MUXF") or kind in FREE:
             return 0

@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import re
+import shutil
 import sys
 import time
 from collections import Counter, defaultdict
@@ -21,6 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tb"))
+import timed  # noqa: E402
 from delay import PERIOD, Delays, net  # noqa: E402
 from filelist import expand  # noqa: E402
 from netlist import BRAM, FLOPS, LATCHES, LUTRAM, Netlist  # noqa: E402
@@ -29,15 +31,17 @@ from netlist import BRAM, FLOPS, LATCHES, LUTRAM, Netlist  # noqa: E402
 MAX_NS = 7.7
 #: Yosys goes on, and what it then counts is of no value.
 CONFLICTS = re.compile(r"multiple conflicting drivers for (\S+)")
+# abc9 weighs pin delays in picoseconds and smaller LUTs, and then builds deeper and larger logic; what
+# we count are LUT6 levels and LUT6s, so they are the cost here. Of two ways to build the same logic
+# "if -g" (SOP balancing) finds the one of fewer levels; the rest is what Yosys does by itself, but that
+# LUTs are saved for longer (-C, -F, -A).
 MAP_LUTS = (
     "opt_expr -mux_undef -noclkinv",
-    # abc9 weighs pin delays in picoseconds and smaller LUTs, and then builds deeper and larger
-    # logic; what we count are LUT6 levels and LUT6s, so they are the cost here.
-    # Of two ways to build the same logic "if -g" (SOP balancing) finds the one of fewer levels; the
-    # rest is what Yosys does by itself, but that LUTs are saved for longer (-C, -F, -A).
     "abc -lut 6 -script +strash;&get,-n;&fraig,-x;&put;scorr;dc2;strash;if,-g;strash;if,-g;strash;dch,-f;"
     "if,-C,16,-F,3,-A,3;mfs2;lutpack,-S,1",
     "clean",
+)
+MAP_CELLS = (
     "xilinx_srl -fixed -minlen 3",
     "techmap -map +/xilinx/lut_map.v -map +/xilinx/cells_map.v -D LUT_WIDTH=6",
     "xilinx_dffopt",
@@ -45,8 +49,11 @@ MAP_LUTS = (
 )
 
 
-def synthesise(top, netlist, log):
-    """Runs Yosys, its own output goes to `log`; returns the module of every instance."""
+def synthesise(top, netlist, log, work):
+    """Runs Yosys, its own output goes to `log`, ABC's files to `work`; returns the module of every instance."""
+    shutil.rmtree(work, ignore_errors=True)
+    (work / "tmp").mkdir(parents=True)
+    os.environ["TMPDIR"] = str(work / "tmp")  # where Yosys puts what it gives to ABC
     packages, includes = expand("rtl/pkg.f", "rtl/lib/lib.f")
     packages = [p for p in packages if p.stem.endswith("_pkg")]
     file = next(ROOT.glob(f"rtl/*/{top}.sv"), None)
@@ -77,16 +84,22 @@ def synthesise(top, netlist, log):
             # The mapper saves LUTs wherever a path is shorter than the longest of the module. So
             # the card's instances are mapped each by itself: fewer paths are made deeper.
             parts = modules[top].cells_.values() if top == "card" else ()
-            for name in {str(cell.type).lstrip("\\") for cell in parts} & modules.keys():
+            parts = {str(cell.type).lstrip("\\") for cell in parts} & modules.keys()
+            for name in parts:
                 modules[name].set_bool_attribute(ys.IdString("\\keep_hierarchy"), True)
+            paths = {path.removeprefix(f"{top}."): module for module, _, path in
+                     (name.partition("$") for name in modules) if path}
             run(f"{flow} begin:map_dsp", "opt_hier", f"{flow} map_dsp:map_luts", *MAP_LUTS)
-            # Paths are measured through the boundaries.
+            run(*(f"setattr -mod -unset keep_hierarchy {name}" for name in parts), "flatten")
+            timed.map_again(run, top, paths, work)
+            run(*MAP_CELLS)
+            # Paths are measured through all boundaries.
             run("setattr -mod -unset keep_hierarchy *", "flatten", f"{flow} finalize:edif")
             run("check", f"write_json {netlist}")
+            shutil.rmtree(work)
         finally:
             os.dup2(out, 1)
-    paths = (name.split("$", 1) for name in modules if "$" in name)
-    return {path.removeprefix(f"{top}."): module for module, path in paths}
+    return paths
 
 
 def area(netlist, names):
@@ -148,7 +161,7 @@ def main():
     begin = time.time()
     print(f"synthesising {args.top} (log: {log.relative_to(ROOT)}) ...", flush=True)
     try:
-        modules = synthesise(args.top, path, log)
+        modules = synthesise(args.top, path, log, work / f"{args.top}.abc")
     except Exception as error:  # noqa: BLE001 - whatever Yosys throws
         print("\n".join(log.read_text().splitlines()[-30:]))
         sys.exit(f"Yosys failed: {error}")

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "synth"))
-from delay import Delays, net  # noqa: E402
+import timed  # noqa: E402
+from delay import REGISTER, Delays, net  # noqa: E402
 from netlist import Netlist  # noqa: E402
 
 OUTPUTS = {"Q", "O", "CO", "DOA", "DOUTADOUT", "P"}
@@ -31,9 +32,23 @@ def delays(tmp_path):
         netlist = Netlist(file, "top", {})
         assert netlist.analyse() == []
         times = Delays(netlist)
+        check_tails(times)
         return {f"{name}.{port}": ns for ns, _, name, port in times.endpoints()}
 
     return build
+
+
+def check_tails(times):
+    """When a bit comes and what lies behind it are together the latest end that it leads to."""
+    tails, latest = times.tails(), {}
+    for ns, bit, _, _ in times.endpoints():
+        while bit is not None:
+            latest[bit] = max(latest.get(bit, 0), ns)
+            bit = times.back.get(bit)
+    assert latest
+    for bit, ns in latest.items():
+        assert times.at.get(bit, REGISTER) + tails[bit] >= ns - 1e-9
+    assert max(times.at[bit] + tails[bit] for bit in times.at if bit in tails) == pytest.approx(max(latest.values()))
 
 
 def register(name, d, q):
@@ -112,3 +127,17 @@ def test_dsp(delays, registers, into, out):
     ends = delays(register("a", 9, 2), dsp, register("b", 3, 4))
     assert ends.get("m.A") == (None if into is None else pytest.approx(into))
     assert ends["b.D"] == pytest.approx(out)
+
+
+def test_times_go_into_the_blif(tmp_path):
+    (tmp_path / "tmp" / "yosys-abc-1").mkdir(parents=True)
+    (tmp_path / "tmp" / "yosys-abc-1" / "input.blif").write_text(
+        ".model netlist\n.inputs ys__n1 ys__n2\n.outputs ys__n3\n"
+        "# ys__n1     \\u_a.b_q [7]\n# ys__n2     $auto$1.Q\n# ys__n3     \\c\n.end\n")
+    (tmp_path / "mid.blif").write_text(".model netlist\n.inputs ys__n1 \\\nys__n2\n.outputs ys__n3\n.names ys__n1 ys__n3\n1 1\n.end\n")
+    (tmp_path / "times").write_text("u_a.b_q\t7\t1.50\t6.00\n$auto$1.Q\t0\t0.80\t7.00\nc\t0\t2.00\t5.25\n")
+    timed.annotate(tmp_path)
+    lines = (tmp_path / "timed.blif").read_text().splitlines()
+    assert lines[:3] == [".model netlist", ".inputs ys__n1  ys__n2", ".outputs ys__n3"]
+    assert lines[3:6] == [".input_arrival ys__n1 1.50 1.50", ".input_arrival ys__n2 0.80 0.80", ".output_required ys__n3 5.25 5.25"]
+    assert lines[6] == ".names ys__n1 ys__n3"
