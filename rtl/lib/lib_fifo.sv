@@ -49,6 +49,10 @@ module lib_fifo #(
   assign push      = s_valid_i && room_q;
   assign pop       = m_valid_o && m_ready_i;
   assign last      = next(raddr_q) == waddr_q;
+  // Which of them it is comes late. Of two sums with level_q synthesis makes one, behind that.
+  count_t more, less;
+  assign more = level_q + 1'b1;
+  assign less = ~(~level_q + 1'b1);
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -60,7 +64,7 @@ module lib_fifo #(
     end else if (push || pop || read) begin
       if (push) waddr_q <= next(waddr_q);
       if (read) raddr_q <= next(raddr_q);
-      if (push != pop) level_q <= push ? level_q + 1'b1 : level_q - 1'b1;
+      if (push != pop) level_q <= push ? more : less;
       room_q <= pop || (room_q && !(push && fills));
       any_q  <= push || (any_q && !(read && last));
     end

@@ -35,7 +35,15 @@ package lib_pkg;
   function automatic double_dabble_t double_dabble(input double_dabble_t value);
     for (int s = 0; s < 4; s++) begin
       for (int d = 0; d < 20; d++)
-      if (value.bcd[4*d+:4] >= 4'd5) value.bcd[4*d+:4] = value.bcd[4*d+:4] + 4'd3;
+      // By a table: of a comparison and a sum synthesis makes two carry chains.
+      case (value.bcd[4*d+:4])
+        4'd5:    value.bcd[4*d+:4] = 4'd8;
+        4'd6:    value.bcd[4*d+:4] = 4'd9;
+        4'd7:    value.bcd[4*d+:4] = 4'd10;
+        4'd8:    value.bcd[4*d+:4] = 4'd11;
+        4'd9:    value.bcd[4*d+:4] = 4'd12;
+        default: ;
+      endcase
       value = value << 1;
     end
     return value;

@@ -2,7 +2,7 @@
 // lines already in the caches, looks into the buckets again, compares header and key, acts, and
 // says what to reply. Latency 3 clocks for a hit; initiation interval 1 for gets, sets of keys that
 // are there (2 where the key ends in the item's second line) and records without a key, 4 for
-// others, 5 where a CAS unique or a time decides.
+// others, 5 where a CAS unique or a time decides, or the item's header changes.
 //
 //   next -> fetch -> check: compare -> act: decide, room, result -> way back
 //                      |                |         |          |
@@ -184,7 +184,16 @@ module execute
   beat_t key;
   way_t way;
   logic
-      find_start, find_done, find_buckets, key_tell, sum_tell, extend_tell, key_told, key_all_told;
+      find_start,
+      find_done,
+      find_buckets,
+      key_tell,
+      sum_tell,
+      extend_tell,
+      key_told,
+      key_all_told,
+      own_key,
+      own_key_taken;
   logic [1:0] epoch_fits;
   logic [15:0] pick;
   epochs_t epochs;
@@ -220,7 +229,7 @@ module execute
     .walk_ways_i   (walk_ways),
     .walk_place_i  (walk_place),
     .tell_i        (key_tell || sum_tell || extend_tell),
-    .told_i        (key_told || (ownk_valid_o && ownk_ready_i)),
+    .told_i        (key_told || (own_key && own_key_taken)),
     .key_o         (key),
     .key_all_told_o(key_all_told),
     .buckets_o     (find_buckets),
@@ -338,7 +347,7 @@ module execute
     .hkey_o
   );
 
-  logic sum_put, sum_beat_valid;
+  logic sum_put, sum_beat_valid, own_taken;
   put_t sum_item;
   beat_t sum_beat;
 
@@ -355,7 +364,7 @@ module execute
     .line_data_i   (rd_data_i),
     .line_bad_i    (rd_bad_i),
     .own_valid_o   (sum_put),
-    .own_ready_i,
+    .own_ready_i   (own_taken),
     .own_o         (sum_item),
     .ownb_valid_o  (sum_beat_valid),
     .ownb_ready_i,
@@ -383,6 +392,8 @@ module execute
     .rst_ni,
     .item_max_i,
     .range_i,
+    .go_i          (moves.go),
+    .check_i       (check),
     .start_i       (extend_start),
     .op_i          (act),
     .item_i        (item),
@@ -393,7 +404,7 @@ module execute
     .chunk_ready_o,
     .chunk_i,
     .own_valid_o   (extend_put),
-    .own_ready_i,
+    .own_ready_i   (own_taken),
     .own_o         (extend_item),
     .ownb_valid_o  (extend_beat_valid),
     .ownb_ready_i,
@@ -410,17 +421,34 @@ module execute
     .done_o        (extend_done)
   );
 
-  // Only one of them makes an item.
-  assign own_valid_o  = sum_put || extend_put;
-  assign own_o        = extend_put ? extend_item : sum_item;
-  assign ownk_valid_o = (sum_tell || extend_tell) && !key_all_told;
-  assign ownk_o       = key;
+  // Only one of them makes an item. It stands until the log takes it, and a register parts what follows from the
+  // old item from what the log makes of it.
+  always_ff @(posedge clk_i) begin
+    own_valid_o <= rst_ni && (sum_put || extend_put) && !own_taken;
+    own_o       <= extend_put ? extend_item : sum_item;
+  end
+  assign own_taken    = own_valid_o && own_ready_i;
   assign ownb_valid_o = sum_beat_valid || extend_beat_valid;
   assign extend_beat  = '{data: chunk_i.data, len: chunk_i.len, last: extend_last};
   assign ownb_o       = extend_beat_valid ? extend_beat : sum_beat;
   assign ownb_start_o = extend_beat_valid ? chunk_i.start : '0;
   assign read_valid_o = act_read || extend_read;
   assign read_o       = extend_read ? extend_job : act_job;
+
+  // So does one in front of its key, which is read from a RAM.
+  assign own_key = (sum_tell || extend_tell) && !key_all_told;
+  lib_half #(
+    .T(beat_t)
+  ) u_ownk (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(own_key),
+    .s_ready_o(own_key_taken),
+    .s_data_i (key),
+    .m_valid_o(ownk_valid_o),
+    .m_ready_i(ownk_ready_i),
+    .m_data_o (ownk_o)
+  );
 
   // ---------------------------------------------------------------- index
   execute_index u_index (

@@ -117,11 +117,11 @@ module execute_act
   // verilator lint_on UNUSEDSIGNAL
   room_t room;
   ctx_t ctx, last;
-  logic [16:0] spent;
   logic in_run, out_free, fast_set, fast_done, acts, act_ends, done, slow_done, host_done;
-  logic keeps, kept_q, shows_key, tells_key, bucket_ok, patch_ok, key_waits, keys_go, patch_q;
+  logic keeps, kept_q, shows_key, tells_key, bucket_ok, patch_ok, key_waits, keys_go;
+  logic patch_q, patched_q;  // the header is to be patched; it was
   logic steady_q, emits, meta_key, plain_q, plain_get, plain_get_q, plain_set_q, meta_q;
-  logic compares_q, times_q;
+  logic compares_q, times_q, finds;
 
   execute_decide u_decide (
     .clk_i,
@@ -148,9 +148,11 @@ module execute_act
     .check_i,
     .op_i,
     .item_i,
+    .valid_i,
     .done_i (done),
-    .spent_i(spent),
-    .value_i(read_o.send),
+    .sends_i(read_o.send),
+    .kind_i (res_o.kind),
+    .reply_i(res_o.reply),
     .ctx_i  (ctx),
     .copied_i(does_q.grows ? extended_i.copied : '0),
     .room_o (room),
@@ -195,7 +197,6 @@ module execute_act
     .extended_i,
     .emits_o   (emits),
     .res_o,
-    .spent_o   (spent),
     .read_o,
     .ctx_o     (ctx)
   );
@@ -244,7 +245,7 @@ module execute_act
   // What comes before the end: writes must be taken, inserts and sums take longer. A long key needs
   // further clocks, in StAct.
   assign bucket_ok = !does_q.writes || way_ready_i;
-  assign patch_ok  = !does_q.patches || (patch_q && wr_ready_i);
+  assign patch_ok  = !does_q.patches || patched_q;
   assign shows_key = does.get && !op_i.req.resp.is && !op_i.req.meta.vivifies &&
       ((op_i.req.binary.is || op_i.req.meta.is) ?
            (op_i.req.binary.key || meta_key) && (item_i.alive || !op_i.req.noreply) : item_i.alive);
@@ -270,10 +271,10 @@ module execute_act
         if (op_i.req.op == OpHost) state_d = StHost;
         else if (walk_o) state_d = StWalk;
         else if (renew_o) state_d = StRenew;
-        else if (find_o) state_d = StFind;
+        else if (finds) state_d = StFind;
         else if (!plain_q && !plain_get && !fast_set) state_d = ready;
       end
-      StRenew:    if (renew_done_i) state_d = find_o ? StFind : ready;
+      StRenew:    if (renew_done_i) state_d = finds ? StFind : ready;
       StWalk:     if (walk_done_i) state_d = StFind;
       StFind:     if (find_done_i) state_d = StFound;
       StFound:    state_d = ready;
@@ -288,7 +289,7 @@ module execute_act
         state_d = StKeep;
       end
       StKeep:     if (line_there_i) state_d = StKept;
-      StKept:     if (wr_ready_i && out_free) state_d = StAct;
+      StKept:     if (wr_ready_i) state_d = StAct;
       StInsert:   if (insert_done_i) state_d = StRun;
       StSum:      if (sum_done_i || insert_done_i) state_d = StRun;
       StExtend:   if (extend_done_i) state_d = StRun;
@@ -305,7 +306,7 @@ module execute_act
   assign renew_o     = in_run && !room.skip && op_i.found.lookup && !item_i.renewed &&
       (!does.get || op_i.req.meta.vivifies);
   assign walk_o      = in_run && !room.skip && op_i.req.op == OpWalk;
-  assign find_o      = (state_q == StWalk && walk_done_i) ||
+  assign finds       = (state_q == StWalk && walk_done_i) ||
       (((in_run && !room.skip && op_i.found.lookup && !renew_o) ||
         (state_q == StRenew && renew_done_i)) &&
        (!item_i.decided || (tells_key && op_i.req.key_stored)));
@@ -327,14 +328,20 @@ module execute_act
   assign way_use_o   = !room.skip && ((acts && patch_ok) || fast_done) && does.get &&
       item_i.alive && item_i.hit;
 
+  // The steps begin a clock later than it is known that they are needed.
+  always_ff @(posedge clk_i) find_o <= rst_ni && finds;
+
   // In StAct, and the item stands for a clock.
   always_ff @(posedge clk_i) steady_q <= rst_ni && state_q == StAct && !slow_done;
 
   // Expiry and marks are patched where they stand, bytes 3 and 8 to 13 of the header. It is decided a clock
-  // before, so that the order at the cache's memory port does not wait for it.
-  always_ff @(posedge clk_i)
-    patch_q <= rst_ni && state_q == StAct && (steady_q || !compares_q) && !slow_done &&
-        !room.skip && does_q.patches && !key_waits;
+  // before, and whether the way back is free or not, so that the order at the cache's memory port waits for neither.
+  always_ff @(posedge clk_i) begin
+    patch_q   <= rst_ni && state_q == StAct && (steady_q || !compares_q) && !room.skip &&
+        does_q.patches && !key_waits && !patched_q && !(patch_q && wr_ready_i);
+    patched_q <= rst_ni && state_q == StAct && !slow_done &&
+        (patched_q || (patch_q && wr_ready_i));
+  end
   // So are expiry and marks where a SET keeps them, in the new item's header.
   head_t patch;
   log_slot_t kept_slot_q;
@@ -364,7 +371,7 @@ module execute_act
       patch.vlen   = op_i.req.vlen;
     end
   end
-  assign wr_valid_o = (patch_q || state_q == StKept) && out_free;
+  assign wr_valid_o = patch_q || state_q == StKept;
   assign wr_slot_o  = (state_q == StKept) ? kept_slot_q : item_i.slot;
   assign wr_line_o  = patched[27:2];
   assign wr_data_o  = {4{patch}};

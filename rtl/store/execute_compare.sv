@@ -33,6 +33,8 @@ module execute_compare
   input  logic           again_i,
   input  logic [1:0]     next_unit_i,
   input  logic [7:0]     next_klen_i,
+  /// The next request names its item's place.
+  input  logic           next_named_i,
   /// Steps, when these do not run: line line_i of the item there stands in data_i, or will in the
   /// next clock, the key of act_klen_i bytes in expected_i. Its header is compared now.
   // verilator lint_off UNUSEDSIGNAL
@@ -52,14 +54,22 @@ module execute_compare
   // Lanes of an item's line `number` that hold key bytes.
   function automatic strb_t key_lanes(input logic [2:0] number, input logic [1:0] unit,
                                       input logic [7:0] bytes);
-    logic [9:0] from, to, base;
-    strb_t above, below;
-    base  = {1'b0, number, 6'd0};
-    from  = 10'({unit, 4'h0}) + 10'd16;
-    to    = from + 10'(bytes);
-    above = (from <= base) ? '1 : (from - base >= 10'd64) ? '0 : {64{1'b1}} << 6'(from - base);
-    below = (to <= base) ? '0 : (to - base >= 10'd64) ? '1 : ~({64{1'b1}} << 6'(to - base));
-    return above & below;
+    logic [5:0] sixteen;
+    logic whole, part;
+    // Header and units are of 16 bytes. By tables: of sums and comparisons synthesis makes carry chains.
+    sixteen = '0;
+    for (int n = 0; n < 64; n++) if ({bytes[7:4], unit} == 6'(n)) sixteen = 6'(n / 4 + n % 4 + 1);
+    whole = 1'b0;
+    part  = 1'b0;
+    for (int n = 0; n < 8; n++) begin
+      if (number == 3'(n)) begin
+        whole = sixteen[5:2] > 4'(n);
+        part  = sixteen[5:2] == 4'(n);
+      end
+    end
+    for (int b = 0; b < 64; b++)
+    key_lanes[b] = (number != '0 || b / 16 > int'(unit)) &&
+        (whole || (part && 6'(b) < {sixteen[1:0], bytes[3:0]}));
   endfunction
 
   // ---------------------------------------------------------------- an item's line
@@ -122,17 +132,18 @@ module execute_compare
 
   // ---------------------------------------------------------------- what check found
   logic equal_q, may_hit, may_hit_q, no_tag_q, place_valid_q, place_valid, unexpired, unexpired_q;
-  logic claims_q;
+  logic claims_q, named_q;
   logic [15:0] tags_q, offs_q;
   logic [1:0] epoch_fits_q;
-  logic renewed_q, may_set_q, bank_q, brief_q;
+  logic renewed_q, may_set_q, bank_q, brief_q, bare_q;
   logic [15:0][1:0] uses_q;
   // verilator lint_off UNUSEDSIGNAL
   head_t head_q;  // lap and klen were compared; the same key of another database has another tag
   // verilator lint_on UNUSEDSIGNAL
 
+  always_ff @(posedge clk_i) if (moves_i.fetch) named_q <= next_named_i;
   assign place_valid = off_valid(
-      (op_i.req.op == OpCont || op_i.req.key_stored) ? op_i.req.off : op_i.found.off, range_i
+      named_q ? op_i.req.off : op_i.found.off, range_i
   );
   assign unexpired   = head.expiry == '0 || head.expiry > now_i;
 
@@ -154,6 +165,7 @@ module execute_compare
           chosen_no_q  <= chosen_no;
           unexpired_q  <= unexpired;
           claims_q     <= head.marks.stale && !head.marks.won;
+          bare_q       <= head.flags == '0;
           brief_q      <= head.vlen[20:9] == '0;
           no_tag_q     <= (tag_fits & epoch_mask) == '0;
           may_hit_q    <= may_hit;
@@ -166,6 +178,7 @@ module execute_compare
       chosen_no_q <= chosen_no;
       unexpired_q <= unexpired;
       claims_q    <= head.marks.stale && !head.marks.won;
+      bare_q      <= head.flags == '0;
     end
   end
 
@@ -181,6 +194,6 @@ module execute_compare
                        vlen: head_q.vlen, klen: head_q.klen,
                        uses: uses_q, renewed: renewed_q,
                        renewed_hit: may_set_q && equal_q, bank: bank_q,
-                       brief: brief_q};
+                       brief: brief_q, bare: bare_q};
 
 endmodule

@@ -23,6 +23,11 @@ module execute_extend
   /// Largest item as memcached counts it.
   input  logic [20:0] item_max_i,
   input  log_range_t  range_i,
+  /// The request in check goes into act.
+  input  logic        go_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  op_t         check_i,
+  // verilator lint_on UNUSEDSIGNAL
   /// Begin with the item of the request in act.
   input  logic        start_i,
   // verilator lint_off UNUSEDSIGNAL
@@ -65,6 +70,7 @@ module execute_extend
     ExParts,   // and which of them are whose
     ExPut,
     ExPlaced,
+    ExBlock,   // how far their block goes
     ExNext,    // how many are in one block
     ExRead,
     ExChunks,
@@ -78,6 +84,12 @@ module execute_extend
     logic [20:0] len;
   } part_t;
 
+  // Below 0 where there is none.
+  function automatic logic signed [22:0] room_for(input logic [20:0] vlen, input logic [7:0] klen,
+                                                  input logic [22:0] more);
+    return 23'(item_max_i) - (23'(vlen) + (23'(klen) + more));
+  endfunction
+
   // Bytes of the lines that are in sets of their own, in both banks.
   localparam int unsigned BlockBits = $clog2(2 * LogSets * 64);
   typedef logic [BlockBits:0] block_t;
@@ -89,14 +101,15 @@ module execute_extend
   // verilator lint_off UNUSEDSIGNAL
   copy_t copy;  // has bits to spare
   // verilator lint_on UNUSEDSIGNAL
-  logic [20:0] len, end_q, at_q, border_q;  // border_q: where the second value begins
+  logic [20:0] len_q, end_q, at_q, border_q;  // border_q: where the second value begins
   logic [21:0] most;
-  logic [22:0] size;
+  logic signed [22:0]
+      room_q, flags_room_q;  // for the item's value, if it has no flags, or has some
   off_t from_q, off_q, first, second;
   part_t part_q, behind_q;  // to be read
   logic behind_there_q;     // there is something of the second value behind
   logic [20:0] now_q;       // bytes that are read now
-  block_t in_block;
+  block_t in_block_q;
   logic [BlockBits-1:0] part_at;
   logic [15:0] lines;
   logic [5:0] lines_q;
@@ -106,10 +119,15 @@ module execute_extend
   assign delete = op_i.req.op == OpDelete;
   assign append = op_i.req.op == OpAppend || delete;
   assign copy   = {op_i.req.expiry, op_i.req.num};
-  assign len    = item_i.vlen + op_i.req.vlen;
-  assign size   = 23'(item_i.vlen) + 23'(op_i.req.vlen) + 23'(op_i.req.klen) +
-      ((item_i.flags == '0) ? 23'd0 : 23'd4) + 23'(ItemOverhead);
-  always_ff @(posedge clk_i) fits_q <= size <= 23'(item_max_i);
+  // What the request leaves of the largest item, before its item is known.
+  always_ff @(posedge clk_i) begin
+    if (go_i) begin
+      room_q       <= room_for(check_i.req.vlen, check_i.req.klen, 23'(ItemOverhead));
+      flags_room_q <= room_for(check_i.req.vlen, check_i.req.klen, 23'(ItemOverhead + 4));
+    end
+    fits_q <= $signed({2'b00, item_i.vlen}) <= (item_i.bare ? room_q : flags_room_q);
+    len_q  <= item_i.vlen + op_i.req.vlen;
+  end
 
   always_comb begin
     state_d = state_q;
@@ -118,10 +136,11 @@ module execute_extend
       ExPiece:   state_d = ExParts;
       ExParts:   state_d = ExPut;
       ExPut:     if (own_ready_i) state_d = ExPlaced;
-      ExPlaced:  state_d = ExNext;
+      ExPlaced:  state_d = ExBlock;
+      ExBlock:   state_d = ExNext;
       ExNext:    state_d = ExRead;
       ExRead:    if (read_ready_i) state_d = ExChunks;
-      ExChunks:  if (read_done) state_d = (part_done && !behind_there_q) ? ExKey : ExNext;
+      ExChunks:  if (read_done) state_d = (part_done && !behind_there_q) ? ExKey : ExBlock;
       ExKey:     if (more_q || key_all_told_i) state_d = ExWritten;
       ExWritten: if (done_o) state_d = ExIdle;
       default:   state_d = ExIdle;
@@ -147,9 +166,9 @@ module execute_extend
       end
       ExPiece: begin
         if (!more_q) at_q <= '0;
-        end_q     <= len;
+        end_q     <= len_q;
         goes_on_q <= 1'b0;
-        if ((more_q || !whole_q) && (more_q ? most : 22'(ValuePiece)) < 22'(len)) begin
+        if ((more_q || !whole_q) && (more_q ? most : 22'(ValuePiece)) < 22'(len_q)) begin
           end_q     <= more_q ? most[20:0] : 21'(ValuePiece);
           goes_on_q <= 1'b1;
         end
@@ -162,7 +181,8 @@ module execute_extend
           part_q <= '{off: second, start: at_q - border_q, len: end_q - at_q};
         behind_q <= '{off: second, start: '0, len: end_q - border_q};
       end
-      ExNext: now_q <= (part_q.len > 21'(in_block)) ? 21'(in_block) : part_q.len;
+      ExBlock: in_block_q <= block_t'(2 ** BlockBits) - block_t'(part_at);
+      ExNext:  now_q <= (part_q.len > 21'(in_block_q)) ? 21'(in_block_q) : part_q.len;
       ExChunks:
       if (read_done) begin
         part_q.start <= part_q.start + now_q;
@@ -181,7 +201,6 @@ module execute_extend
   assign second   = append ? from_q : item_i.off;
   assign part_at  = {part_q.off.pos[BlockBits-5:0], 4'h0} + BlockBits'(16) +
       BlockBits'(op_i.req.klen) + BlockBits'(part_q.start);
-  assign in_block = block_t'(2 ** BlockBits) - block_t'(part_at);
 
   assign read_valid_o = state_q == ExRead;
   always_comb begin
@@ -201,7 +220,7 @@ module execute_extend
   assign ownb_last_o   = chunk_i.last && part_done && !behind_there_q;
 
   // ---------------------------------------------------------------- the new item
-  assign lines = lines_of(off_q.pos[1:0], 22'd16 + 22'(op_i.req.klen) + 22'(len));
+  assign lines = lines_of(off_q.pos[1:0], 22'd16 + 22'(op_i.req.klen) + 22'(len_q));
   always_ff @(posedge clk_i) begin
     if (state_q == ExPut) begin
       off_q   <= own_off_i;
@@ -222,12 +241,13 @@ module execute_extend
       op_i.req.key_stored ? item_i.stored_expiry : op_i.req.expiry;
   assign own_valid_o = state_q == ExPut;
   assign own_o       = '{start: !more_q, own_lines: goes_on_q, db: op_i.req.db,
-                         klen: op_i.req.klen, vlen: len, flags: item_i.flags,
+                         klen: op_i.req.klen, vlen: len_q, flags: item_i.flags,
                          marks: '{coded: delete && item_i.marks.coded, won: 1'b0, stale: delete},
                          chosen: op_i.req.meta.chosen,
                          chosen_no: op_i.req.chosen_no, expiry: expiry,
                          off: op_i.req.off, done: at_q};
-  assign key_tell_o  = state_q inside {ExPlaced, ExNext, ExRead, ExChunks, ExKey} && !more_q;
+  assign key_tell_o  = !more_q &&
+      state_q inside {ExPlaced, ExBlock, ExNext, ExRead, ExChunks, ExKey};
 
   assign stored     = off_q.lap != '0 && kept_q;
   assign written    = reached(written_i, stamp_q);

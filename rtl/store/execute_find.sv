@@ -107,7 +107,7 @@ module execute_find
   line_t expected;
   checked_t checked;
   logic walks;
-  assign walks = act_i.req.op == OpWalk;
+  always_ff @(posedge clk_i) if (moves_i.go) walks <= check_i.req.op == OpWalk;
 
   assign pick       = (state_q == FdPick) ? 16'(lib_pkg::lowest(64'(todo_q))) : pick_i;
   assign todo       = todo_q & ~pick;
@@ -230,6 +230,7 @@ module execute_find
           slot: slow_q ? slow_slot_q : in_bank(act_i.slots[0], act_i.found.off.pos[2]),
           place_valid: checked.place_valid,
           flags: walks ? 32'(walk_on_q) : checked.flags,
+          bare: checked.bare,
           expiry: checked.expiry,
           marks: checked.marks,
           claims: checked.claims,
@@ -243,10 +244,6 @@ module execute_find
       };
 
   // ---------------------------------------------------------------- what is compared, with what
-  // The stages fetch the item in check again, or the next one.
-  logic [1:0] next_unit;
-  assign next_unit = check_again_i ? check_i.found.off.pos[1:0] : next_i.found.off.pos[1:0];
-
   execute_key u_key (
     .clk_i,
     .rst_ni,
@@ -258,8 +255,10 @@ module execute_find
     .next_keyed_i (next_i.keyed),
     .act_valid_i,
     .run_i,
-    .unit_i       (run_i ? next_unit : way_q.off.pos[1:0]),
+    .unit_i       (way_q.off.pos[1:0]),
     .line_i       (line_q),
+    .check_unit_i (check_i.found.off.pos[1:0]),
+    .next_unit_i  (next_i.found.off.pos[1:0]),
     .check_again_i,
     .expected_o   (expected),
     .copy_i       (state_q == FdStoredCopy),
@@ -286,6 +285,7 @@ module execute_find
     .again_i      (check_again_i),
     .next_unit_i  (next_i.found.off.pos[1:0]),
     .next_klen_i  (next_i.req.klen),
+    .next_named_i (next_i.req.op == OpCont || next_i.req.key_stored),
     .way_off_i    (way_q.off),
     .line_i       (line_q),
     .act_klen_i   (act_i.req.klen),

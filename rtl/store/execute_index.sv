@@ -104,11 +104,16 @@ module execute_index
   end
 
   // ---------------------------------------------------------------- insert
-  insert_t put;
+  insert_t put, put_q;
   logic put_ready;
   logic [1:0] insert_acq, insert_rsp, insert_rel, walk_acq, walk_rsp, walk_rel;
   line_no_t insert_line, walk_line;
-  assign put_ready = wr_ready_i[put.bank] && (put.move || out_free_i);
+  // A register on the way to the port, which comes before what act writes: nothing acts meanwhile.
+  assign put_ready = put_q.valid && wr_ready_i[put_q.bank] && (put_q.move || out_free_i);
+  always_ff @(posedge clk_i) begin
+    put_q       <= put;
+    put_q.valid <= rst_ni && put.valid && !put_ready;
+  end
 
   execute_insert u_insert (
     .clk_i,
@@ -211,13 +216,15 @@ module execute_index
                          use_bank ? used[15:8] : used[7:0], epoch_i);
     wr_strb_o  = (decision_i.get && !decision_i.number) ? UseLanes :
         way_lanes(item_i.way[7:0] | item_i.way[15:8]);
-    if (put.valid) begin
-      wr_valid_o[put.bank] = put.move || out_free_i;
-      wr_slot_o = put.slot;
-      wr_line_o = put.line;
-      wr_data_o = one_way(put.way, put.move ? way_i : new_way, put.renew, put.uses, epoch_i);
-      wr_strb_o = way_lanes(put.way | (put.renew ? put.empty : '0)) | UseLanes |
-          (put.renew ? EpochLanes : '0);
+    if (put_q.valid) begin
+      wr_valid_o[put_q.bank] = put_q.move || out_free_i;
+      wr_slot_o = put_q.slot;
+      wr_line_o = put_q.line;
+      wr_data_o = one_way(
+          put_q.way, put_q.move ? way_i : new_way, put_q.renew, put_q.uses, epoch_i
+      );
+      wr_strb_o = way_lanes(put_q.way | (put_q.renew ? put_q.empty : '0)) | UseLanes |
+          (put_q.renew ? EpochLanes : '0);
     end else begin
       wr_valid_o[use_bank] = write_i || (use_i && count_use);
     end

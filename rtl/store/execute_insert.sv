@@ -1,6 +1,6 @@
 // Where a new entry goes: into a free way of the emptier one of its buckets; if there is none, an
 // entry moves to its other bucket, the first that finds a free way there; else the least used one
-// is evicted. Latency 3 clocks where a way is free. Also renews the two buckets of a request, in 4 clocks.
+// is evicted. Latency 5 clocks where a way is free. Also renews the two buckets of a request, in 6 clocks.
 module execute_insert
   import lib_pkg::*;
   import store_pkg::*;
@@ -48,13 +48,14 @@ module execute_insert
   output logic              evicted_o
 );
 
-  typedef enum logic [3:0] {
+  typedef enum logic [4:0] {
     InIdle,
     ReBuckets,
     ReFree,
     ReEven,
     ReOdd,
     InFree,
+    InCount,
     InChoose,
     InWrite,
     MvBuckets,
@@ -64,6 +65,7 @@ module execute_insert
     MvOtherRead,
     MvOtherFree,
     MvWrite,
+    InLeast,
     InEvict
   } state_e;
 
@@ -84,9 +86,10 @@ module execute_insert
     for (int i = 0; i < 16; i++) if (uses[i] == 2'(l)) least_uses = 2'(l);
   endfunction
   /// One of the least used ways: the first from way `turn` on.
-  function automatic logic [15:0] evicted(input logic [15:0][1:0] uses, input logic [3:0] turn);
+  function automatic logic [15:0] evicted(input logic [15:0][1:0] uses, input logic [1:0] level,
+                                          input logic [3:0] turn);
     logic [15:0] least, upper;
-    for (int i = 0; i < 16; i++) least[i] = uses[i] == least_uses(uses);
+    for (int i = 0; i < 16; i++) least[i] = uses[i] == level;
     upper = least & ({16{1'b1}} << turn);
     return 16'((upper != '0) ? lowest(64'(upper)) : lowest(64'(least)));
   endfunction
@@ -94,19 +97,23 @@ module execute_insert
   state_e state_q, state_d;
   logic [15:0] free_q, insert_q;  // ways; the one for the new entry
   logic [15:0][1:0] uses_q;
+  logic [1:0] least_uses_q;
   logic [3:0] turn_q;  // spreads evictions over the ways
   logic [3:0] move_q;  // entry that might move
-  logic bank_q, other_bank, odd;  // of insert_q
+  logic bank_q, other_bank, odd_q;  // of insert_q
   logic [15:0] least;
   line_no_t mask, other_line_q;
   index_slot_t other_slot_q;
   logic [7:0] other_free_q;
+  logic [1:0][7:0] free;  // of the buckets that were read
   logic [7:0][1:0] other_uses_q;
 
-  assign odd        = ones(free_q[7:0]) < ones(free_q[15:8]);
-  assign least      = evicted(uses_q, turn_q);
+  assign least      = evicted(uses_q, least_uses_q, turn_q);
   assign other_bank = !move_q[3];
-  assign mask       = line_mask(index_bits_i);
+  for (genvar b = 0; b < 2; b++) begin : gen_free
+    assign free[b] = free_ways(buckets_i[b].ways, epoch_fits_i[b], range_i);
+  end
+  assign mask = line_mask(index_bits_i);
 
   always_comb begin
     state_d = state_q;
@@ -117,7 +124,8 @@ module execute_insert
       ReFree:      state_d = ReEven;
       ReEven:      if (put_ready_i) state_d = ReOdd;
       ReOdd:       if (put_ready_i) state_d = InIdle;
-      InFree:      state_d = InChoose;
+      InFree:      state_d = InCount;
+      InCount:     state_d = InChoose;
       InChoose:    state_d = (free_q != '0) ? InWrite : MvBuckets;
       InWrite:     if (put_ready_i) state_d = InIdle;
       MvBuckets:   state_d = MvPick;
@@ -126,8 +134,9 @@ module execute_insert
       MvOtherWait: if (rsp_valid_i[other_bank]) state_d = MvOtherRead;
       MvOtherRead: state_d = MvOtherFree;
       MvOtherFree: if (other_free_q != '0) state_d = MvWrite;
-                   else state_d = (move_q == {!one_way_i, 3'd7}) ? InEvict : MvBuckets;
+                   else state_d = (move_q == {!one_way_i, 3'd7}) ? InLeast : MvBuckets;
       MvWrite:     if (put_ready_i) state_d = InWrite;
+      InLeast:     state_d = InEvict;
       InEvict:     state_d = InWrite;
       default:     state_d = InIdle;
     endcase
@@ -145,15 +154,15 @@ module execute_insert
     unique case (state_q)
       InIdle: move_q <= '0;
       ReFree, InFree: begin
-        for (int b = 0; b < 2; b++)
-        free_q[8*b+:8] <= free_ways(buckets_i[b].ways, epoch_fits_i[b], range_i);
+        free_q <= free;
         uses_q <= {buckets_i[1].uses, buckets_i[0].uses};
       end
       // The emptier bucket; its first free way.
+      InCount: odd_q <= ones(free_q[7:0]) < ones(free_q[15:8]);
       InChoose: begin
-        insert_q <= odd ? {8'(lowest(64'(free_q[15:8]))), 8'd0}
+        insert_q <= odd_q ? {8'(lowest(64'(free_q[15:8]))), 8'd0}
                         : {8'd0, 8'(lowest(64'(free_q[7:0])))};
-        bank_q   <= odd;
+        bank_q   <= odd_q;
       end
       MvPick: begin
         insert_q <= 16'd1 << move_q;
@@ -162,15 +171,16 @@ module execute_insert
       MvOther: other_line_q <= acq_line_o;
       MvOtherWait: other_slot_q <= rsp_slot_i[other_bank];
       MvOtherRead: begin
-        other_free_q  <= free_ways(buckets_i[other_bank].ways, epoch_fits_i[other_bank], range_i);
+        other_free_q  <= free[other_bank];
         other_uses_q  <= buckets_i[other_bank].uses;
       end
       MvOtherFree: if (other_free_q == '0) move_q <= move_q + 4'd1;
+      InLeast: least_uses_q <= least_uses(uses_q);
       InEvict: begin
         insert_q <= least;
         bank_q   <= least[15:8] != '0;
         // Uses count down with every eviction, so that they fade.
-        for (int i = 0; i < 16; i++) uses_q[i] <= uses_q[i] - least_uses(uses_q);
+        for (int i = 0; i < 16; i++) uses_q[i] <= uses_q[i] - least_uses_q;
       end
       default: ;
     endcase

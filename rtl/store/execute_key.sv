@@ -28,11 +28,13 @@ module execute_key
   input  logic       next_keyed_i,
   input  logic       act_valid_i,
   input  logic       run_i,
-  /// Compare in the next clock: the item begins in this unit of its first line. In the steps line
-  /// line_i of it; in the stages the first one, with the key in check if that is fetched again, or
+  /// Compare in the next clock: the item begins in this unit of its first line. In the steps, of the item with
+  /// unit_i, line line_i; in the stages the first one, with the key in check if that is fetched again, or
   /// else the next request's.
   input  logic [1:0] unit_i,
   input  logic [2:0] line_i,
+  input  logic [1:0] check_unit_i,
+  input  logic [1:0] next_unit_i,
   input  logic       check_again_i,
   output line_t      expected_o,
   /// The item's line line_i stands in data_i: its key is this request's.
@@ -47,8 +49,8 @@ module execute_key
 );
 
   logic more_q, key_half_q, act_half_q, more_half_q, take, again;
-  logic [1:0] more_beat_q;
-  logic [2:0] beats_q, told_q;
+  logic [1:0] more_beat_q, unit;
+  logic [2:0] beats_q, before_q, told_q;  // of all, of them before the last one, told
   logic [3:0][127:0] read, key;
   logic [3:0][127:0] expected_q;  // of the item's line, where it has key bytes
 
@@ -57,6 +59,7 @@ module execute_key
   assign more_o     = more_q;
   assign again      = !run_i || check_again_i;
   assign key        = again ? read : s_i.data;
+  assign unit       = !run_i ? unit_i : check_again_i ? check_unit_i : next_unit_i;
   assign expected_o = expected_q;
 
   for (genvar k = 0; k < 4; k++) begin : gen_quarter
@@ -98,7 +101,7 @@ module execute_key
     end
     if (moves_i.go) act_half_q <= key_half_q;
     if (!run_i || moves_i.fetch || moves_i.again) begin
-      for (int j = 0; j < 4; j++) expected_q[j] <= key[2'(j-1)-unit_i];
+      for (int j = 0; j < 4; j++) expected_q[j] <= key[2'(j-1)-unit];
     end
   end
 
@@ -106,8 +109,11 @@ module execute_key
   logic last;
   logic [6:0] last_len;
   // No key is told in the clock in which its request comes.
-  always_ff @(posedge clk_i) beats_q <= 3'((9'(klen_i) + 9'd63) >> 6);
-  assign last     = told_q + 3'd1 == beats_q;
+  always_ff @(posedge clk_i) begin
+    beats_q  <= 3'((9'(klen_i) + 9'd63) >> 6);
+    before_q <= 3'((9'(klen_i) - 9'd1) >> 6);
+  end
+  assign last     = told_q == before_q;
   assign last_len = (klen_i[5:0] == '0) ? 7'd64 : 7'(klen_i[5:0]);
   assign beat_o   = '{data: read, len: last ? last_len : 7'd64, last: last};
   always_ff @(posedge clk_i) begin

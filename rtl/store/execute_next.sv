@@ -57,9 +57,10 @@ module execute_next
 
   op_t op_q;
   serial_t stamp_q;
-  logic valid_q, load, free, lines_there, data_there, bad, long_key;
+  logic valid_q, load, free, lines_there, data_there_q, bad, long_key;
   logic first, new_first;  // bank of the first of its item's lines
-  log_rel_t need, new_need, got_q;  // lines
+  log_rel_t new_need;  // lines
+  logic [1:0][1:0] need_q, got_q;
 
   assign bad           = !req_i.udp && (bad_all_i || (bad_valid_i && req_i.conn == bad_conn_i));
   assign bad_done_o    = load && bad && (req_i.op == OpEnd || req_i.last);
@@ -68,7 +69,6 @@ module execute_next
   assign req_ready_o   = found_valid_i && free;
   assign found_ready_o = req_valid_i && free;
   assign first         = op_q.found.off.pos[2];
-  assign need          = in_banks(op_q.found.count, first);
   assign new_first     = found_i.off.pos[2];
   assign new_need      = in_banks(found_i.count, new_first);
   assign long_key      = req_i.klen > 8'd64 || req_i.key_stored;
@@ -99,30 +99,38 @@ module execute_next
   always_comb begin
     for (int b = 0; b < 2; b++) begin
       new_waits[b] = new_need[b] != '0;
-      waits[b]     = valid_q && got_q[b] != need[b];
+      waits[b]     = valid_q && got_q[b] != need_q[b];
     end
   end
   assign rsp_ready_o = load ? new_waits : waits;
   always_ff @(posedge clk_i) begin
     for (int b = 0; b < 2; b++) begin
       if (load) begin
-        got_q[b] <= 4'(rsp_valid_i[b] && new_waits[b]);
+        need_q[b] <= new_need[b][1:0];
+        got_q[b]  <= 2'(rsp_valid_i[b] && new_waits[b]);
         // What is not its line yet is overwritten by the one that is.
         op_q.slots[slot_no_t'(1'(b) != new_first)] <= rsp_slot_i[b];
       end else if (rsp_valid_i[b] && waits[b]) begin
         op_q.slots[slot_no_t'({got_q[b], 1'(b) != first})] <= rsp_slot_i[b];
-        got_q[b] <= got_q[b] + 4'd1;
+        got_q[b] <= got_q[b] + 2'd1;
       end
     end
   end
 
-  assign lines_there  = got_q == in_banks(op_q.found.count, op_q.found.off.pos[2]);
-  assign data_there   = !is_store(op_q.req.op) || reached(written_i, stamp_q);
-  assign valid_o      = valid_q && lines_there && data_there;
+  // Its data are seen to be there a clock later than they are, unless they were before it came.
+  logic new_data_there;
+  assign new_data_there = !is_store(req_i.op) || bad || reached(written_i, stamp_i);
+  always_ff @(posedge clk_i) begin
+    if (load) data_there_q <= new_data_there;
+    else if (reached(written_i, stamp_q)) data_there_q <= 1'b1;
+  end
+
+  assign lines_there  = got_q == need_q;
+  assign valid_o      = valid_q && lines_there && data_there_q;
   assign op_o         = op_q;
   assign wait_index_o = req_valid_i && !found_valid_i && !valid_q;
   assign wait_lines_o = valid_q && !lines_there;
-  assign wait_log_o   = valid_q && !data_there;
+  assign wait_log_o   = valid_q && !data_there_q;
   assign idle_o       = !valid_q;
 
 endmodule

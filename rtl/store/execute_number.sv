@@ -61,6 +61,7 @@ module execute_number
     NuLine,
     NuGet,
     NuParse,
+    NuOperand,
     NuSum,
     NuSign,    // Redis: a sum below 0
     NuDigits,
@@ -99,8 +100,10 @@ module execute_number
       off_ok,
       written,
       own_done;
-  logic [63:0] acc_q, negated, operand, summed, value_q, bin_q;
+  logic [63:0] acc_q, operand_q, summed, value_q, bin_q;
   logic [67:0] acc_next;
+  logic digit_q;  // one is to be added
+  logic [3:0] digit_value_q;
   logic [79:0] bcd_q;
   logic [4:0] digits_q, steps_q;
   logic [12:0] len_q, left_q;  // of the value; of it to be sent
@@ -111,12 +114,13 @@ module execute_number
   always_comb begin
     state_d = state_q;
     unique case (state_q)
-      NuIdle:    if (start_i) state_d = (item_i.alive && !hollow) ? NuLine : NuSum;
+      NuIdle:    if (start_i) state_d = (item_i.alive && !hollow) ? NuLine : NuOperand;
       NuLine:    if (value_long_q) state_d = NuWritten;
                  else if (line_there_i) state_d = NuGet;
       NuGet:     state_d = line_bad_i ? NuWritten : NuParse;
-      NuParse:   if (parsed) state_d = NuSum;
+      NuParse:   if (parsed) state_d = NuOperand;
                  else if (lane_q == '1 && chars_q != 7'd1) state_d = NuLine;
+      NuOperand: state_d = NuSum;
       NuSum:     state_d = hollow ? NuPut : !makes ? NuWritten : resp ? NuSign : NuDigits;
       NuSign:    state_d = NuDigits;
       NuDigits:  if (steps_q == '0) state_d = NuTrim;
@@ -144,29 +148,42 @@ module execute_number
   assign char       = line_data_i[8*lane_q+:8];
   assign char_blank = char == 8'h20 || (char >= 8'h09 && char <= 8'h0d);
   assign char_digit = char >= 8'h30 && char <= 8'h39;
-  assign acc_next   = 68'({acc_q, 3'b000}) + 68'({acc_q, 1'b0}) + 68'(char[3:0]);
+  assign acc_next   = 68'({acc_q, 3'b000}) + 68'({acc_q, 1'b0}) + 68'(digit_value_q);
   assign parsed     = over_q || parse_q == PaEnd || chars_q == '0 ||
       (parse_q == PaDigit && (char_blank || char == '0) && !resp);
   assign fits       = !item_i.alive || (parse_q == PaDigit && !over_q &&
       !(text_long_q && chars_q == '0) &&
-      (resp ? chars_q == '0 && (acc_q[63] == 1'b0 || (negative_q && negated == acc_q))
-            : !(negative_q && negated[63])));
+      (resp ? chars_q == '0 && (acc_q[63] == 1'b0 || (negative_q && acc_q[62:0] == '0))
+            : !(negative_q && operand_q[63])));
   // What Redis does not take for a number's character.
   assign odd        = resp && !(char_digit && (char != "0" || parse_q == PaDigit ||
       (parse_q == PaBlank && item_i.vlen == 21'd1))) && !(parse_q == PaBlank && char == "-");
   assign resp       = op_i.req.resp.is;
-  assign overflows  = resp && summed[63] != operand[63] &&
-      (operand[63] == op_i.req.num[63]) == (op_i.req.op == OpIncr);
+  assign overflows  = resp && summed[63] != operand_q[63] &&
+      (operand_q[63] == op_i.req.num[63]) == (op_i.req.op == OpIncr);
   assign get        = op_i.req.op == OpGet;
   assign delete     = op_i.req.op == OpDelete;
   assign hollow     = get || delete;
   assign makes      = hollow || (fits && !overflows);
-  assign negated    = negative_q ? -acc_q : acc_q;
   always_comb begin
-    operand = item_i.alive ? negated : '0;
-    summed  = (operand < op_i.req.num && !resp) ? '0 : operand - op_i.req.num;
-    if (op_i.req.op == OpIncr) summed = operand + op_i.req.num;
+    summed = (operand_q < op_i.req.num && !resp) ? '0 : operand_q - op_i.req.num;
+    if (op_i.req.op == OpIncr) summed = operand_q + op_i.req.num;
     if (!item_i.alive && !resp) summed = op_i.req.hash;
+  end
+
+  // A digit is added a clock after it was read: the number is there one clock after the last was, before it is
+  // an operand.
+  always_ff @(posedge clk_i) begin
+    digit_q       <= state_q == NuParse && !parsed && !odd && char_digit;
+    digit_value_q <= char[3:0];
+    if (state_q == NuIdle) begin
+      acc_q  <= '0;
+      over_q <= 1'b0;
+    end else if (digit_q) begin
+      acc_q  <= acc_next[63:0];
+      over_q <= over_q || acc_next[67:64] != '0;
+    end
+    operand_q <= !item_i.alive ? '0 : negative_q ? -acc_q : acc_q;
   end
 
   always_ff @(posedge clk_i) begin
@@ -178,9 +195,7 @@ module execute_number
         // The one that ends it may stand behind it.
         chars_q      <= (item_i.vlen > 21'(TextMax)) ? 7'(TextMax + 1) : item_i.vlen[6:0];
         parse_q      <= PaBlank;
-        acc_q        <= '0;
         negative_q   <= 1'b0;
-        over_q       <= 1'b0;
         ok_q         <= 1'b0;
         bad_q        <= 1'b0;
         below_q      <= 1'b0;
@@ -194,8 +209,6 @@ module execute_number
           parse_q <= PaEnd;
         end else if (char_digit) begin
           parse_q <= PaDigit;
-          acc_q   <= acc_next[63:0];
-          over_q  <= acc_next[67:64] != '0;
         end else if (parse_q == PaBlank && (char == "+" || char == "-")) begin
           parse_q    <= PaSign;
           negative_q <= char == "-";

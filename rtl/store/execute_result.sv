@@ -25,26 +25,10 @@ module execute_result
   /// Something has to be said: a result, or that the job begins or ends.
   output logic        emits_o,
   output res_t        res_o,
-  /// Room that it takes; of a value, its bytes.
-  output logic [16:0] spent_o,
   /// Every lookup's item lines are released by the reader, in order.
   output read_t       read_o,
   output ctx_t        ctx_o
 );
-
-  // No reply is longer than this.
-  function automatic logic [16:0] reply_bytes(input reply_e reply);
-    case (reply)
-      RpNone:                               return 17'd0;
-      RpStored, RpExists, RpEnd:            return 17'd8;
-      RpNotStored, RpNotFound, RpDeleted, RpOk,
-      RpTouched:                            return 17'd12;
-      default:                              return 17'd80;
-    endcase
-  endfunction
-
-  /// A header and a text; a miss may have the key, too.
-  localparam logic [16:0] BinaryMax = 17'd80;
 
   // Quiet binary and meta requests say what goes wrong, but not that a get finds nothing.
   logic muted;
@@ -96,9 +80,7 @@ module execute_result
     end
   end
 
-  // Meta commands: what stands in a line besides a status and the key's bytes, at most, with what base64 adds to
-  // them; a number that was made is told even where success is not.
-  localparam logic [16:0] MetaMax = 17'd192;
+  // Meta commands: a number that was made is told even where success is not.
   logic stored;
   assign stored = decision_i.reply == RpStored && !sum_i.made;
 
@@ -191,13 +173,11 @@ module execute_result
     res_o.tail     = room_i.whole;
     res_o.host_len = op_i.req.host_len;
     res_o.ctx      = (room_i.skip || room_i.split) && !op_i.req.first ? last_i : ctx;
-    spent_o        = '0;
     if (room_i.skip) begin
       res_o.kind = RsEnd;
     end else if (sum_i.made) begin
       if (!op_i.req.noreply || (meta && !item_i.alive)) begin
         res_o.kind = (meta && (decision_i.get || !op_i.req.meta.value)) ? RsReply : RsNumber;
-        spent_o    = 17'd32;
       end
       if (meta) res_o.reply = RpFound;
       res_o.num = sum_i.value;
@@ -208,26 +188,19 @@ module execute_result
       if (op_i.req.last_key) begin
         res_o.kind = RsNumber;
         res_o.num  = 64'(total_i);
-        spent_o    = 17'd32;
       end
     end else if (number) begin
       res_o.kind = RsNumber;
       res_o.num  = told;
-      spent_o    = 17'd32;
     end else if (decision_i.sends) begin
       res_o.kind = RsValue;
-      spent_o    = room_i.piece[16:0];
     end else if (op_i.req.op == OpEnd) begin
       res_o.kind = RsEnd;
     end else if (op_i.req.op == OpHostData) begin
       res_o.kind = RsHostData;
-      spent_o    = 17'(op_i.req.host_len);
     end else if (decision_i.reply != RpNone && !muted) begin
       res_o.kind = RsReply;
-      spent_o    = reply_bytes(decision_i.reply);
-      if (op_i.req.binary.is) spent_o = BinaryMax + 17'(op_i.req.klen);
     end
-    if (meta && res_o.kind inside {RsReply, RsNumber}) spent_o = MetaMax + 17'(op_i.req.klen);
   end
   assign emits_o = ends_job || (!room_i.skip && (res_o.kind != RsNone || op_i.req.first ||
                                                   res_o.keyed));

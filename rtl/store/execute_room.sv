@@ -17,14 +17,15 @@ module execute_room
   input  logic        go_i,
   // verilator lint_off UNUSEDSIGNAL
   input  op_t         check_i,
-  /// The request in act and its item; it ends, having spent so much, in this context. If it tells a value,
-  /// these are the bytes of that, and what stands before and behind them comes on top.
+  /// The request in act, if there is one, and its item. It ends, sending a value and saying this, in this context.
   input  op_t         op_i,
   input  item_t       item_i,
   // verilator lint_on UNUSEDSIGNAL
+  input  logic        valid_i,
   input  logic        done_i,
-  input  logic [16:0] spent_i,
-  input  logic        value_i,
+  input  logic        sends_i,
+  input  res_e        kind_i,
+  input  reply_e      reply_i,
   input  ctx_t        ctx_i,
   /// Lines that it has copied.
   input  logic [14:0] copied_i,
@@ -38,12 +39,27 @@ module execute_room
   localparam logic [16:0] Plenty = 17'(2 * ValuePiece + 2 * ReplyMax);
   localparam logic [16:0] Enough = 17'(4 * ReplyMax);
 
+  // No reply is longer than this.
+  function automatic logic [16:0] reply_bytes(input reply_e reply);
+    case (reply)
+      RpNone:                               return 17'd0;
+      RpStored, RpExists, RpEnd:            return 17'd8;
+      RpNotStored, RpNotFound, RpDeleted, RpOk,
+      RpTouched:                            return 17'd12;
+      default:                              return 17'd80;
+    endcase
+  endfunction
+  // Binary: a header and a text; a miss may have the key, too. Meta commands: what stands in a line besides a
+  // status and the key's bytes, at most, with what base64 adds to them.
+  localparam logic [8:0] BinaryMax = 9'd80;
+  localparam logic [8:0] MetaMax = 9'd192;
+
   typedef logic signed [17:0] spare_t;
 
   // Value bytes to send now: as many as a record may send and the room allows. The limit of the
   // next record is computed with the room it finds.
   function automatic logic [13:0] limit_of(input spare_t spare);
-    if (spare < 0) return '0;
+    if (spare[17]) return '0;
     return (spare[16:13] != '0) ? 14'(ValuePiece) : spare[13:0];  // 8192, a power of two
   endfunction
   // Of 512 bytes, so that few bits are compared.
@@ -54,18 +70,33 @@ module execute_room
   // verilator lint_on UNUSEDSIGNAL
 
   spare_t spare_q, spare_left, spare_first, spare_first_q;
-  logic [16:0] spent_q;
+  logic [16:0] spent, value_q;
+  logic [9:0] host_len_q;
+  logic [8:0] line_q;  // a reply of more than a few bytes
+  logic binary_q, meta_q, much_q;  // much_q: of a value, perhaps 1 KiB or more
+  res_e kind_q;
+  reply_e reply_q;
   logic [13:0] limit_q, limit_first_q, limit;
   logic [20:0] left_cont, left_cont_q, left, piece;
-  logic [8:0] overhead_q, overhead, extra_q;  // of a VALUE line and what ends the value
+  logic [8:0] overhead_q, overhead;  // of a VALUE line and what ends the value
   logic plenty_q, plenty_first_q, enough_q, enough_first_q, little, brief_q, goes_on_q;
   logic [10:0] copied_q, copied;  // lines; 1024: so many or more
   logic cut_q, split_q, low_q, spending_q, skip, cuts;  // low_q: no room for replies
   logic may_skip_q, may_cut_q;
   ctx_t last_q;
 
-  assign skip        = may_skip_q && (cut_q || low_q);
-  assign spare_left  = spare_q - spare_t'(spent_q) - spare_t'(extra_q);
+  assign skip = may_skip_q && (cut_q || low_q);
+  always_comb begin
+    spent = '0;
+    unique case (kind_q)
+      RsReply:    spent = (meta_q || binary_q) ? 17'(line_q) : reply_bytes(reply_q);
+      RsValue:    spent = value_q;
+      RsNumber:   spent = meta_q ? 17'(line_q) : 17'd32;
+      RsHostData: spent = 17'(host_len_q);
+      default:    ;
+    endcase
+  end
+  assign spare_left  = spare_q - spare_t'(spent);
   assign spare_first = spare_t'(check_i.req.tx_space) - spare_t'(ReplyMax);
   assign left_cont   = check_i.req.vlen - check_i.req.cont_start;
   assign left        = goes_on_q ? left_cont_q : item_i.vlen;
@@ -73,10 +104,10 @@ module execute_room
   assign cuts        = may_cut_q && left > 21'(limit);
   assign piece       = cuts ? 21'(limit) : left;
   // At most so many digits.
-  assign overhead    = overhead_q + ((item_i.flags == '0) ? 9'd1 : 9'd10) +
+  assign overhead    = overhead_q + (item_i.bare ? 9'd1 : 9'd10) +
       ((item_i.vlen[20:10] != '0) ? 9'd7 : (item_i.vlen[9:4] != '0) ? 9'd4 : 9'd2);
   // Of the prefetched item: who takes steps has waited long enough.
-  assign little      = enough_q && spent_q[16:10] == '0 &&
+  assign little      = enough_q && !much_q &&
       (brief_q || (!goes_on_q && item_i.fetched_brief));
 
   assign room_o = '{
@@ -111,13 +142,19 @@ module execute_room
     if (spending_q) begin
       spare_q  <= spare_left;
       limit_q  <= limit_of(spare_left);
-      low_q    <= spare_left < 0;
+      low_q    <= spare_left[17];
       plenty_q <= has(spare_left, Plenty);
       enough_q <= has(spare_left, Enough);
     end
     spending_q <= rst_ni && done_i && !skip;
-    spent_q    <= spent_i;
-    extra_q    <= value_i ? overhead : '0;
+    kind_q     <= kind_i;
+    reply_q    <= reply_i;
+    value_q    <= piece[16:0] + 17'(overhead);
+    much_q     <= sends_i && left[20:10] != '0;
+    host_len_q <= op_i.req.host_len;
+    meta_q     <= op_i.req.meta.is;
+    binary_q   <= op_i.req.binary.is;
+    line_q     <= (op_i.req.meta.is ? MetaMax : BinaryMax) + 9'(op_i.req.klen);
     if (done_i && op_i.req.first) begin
       spare_q  <= spare_first_q;
       plenty_q <= plenty_first_q;
@@ -151,7 +188,8 @@ module execute_room
         if (ctx_i.mode == MdAbort || (copied[10] && !op_i.req.udp)) cut_q <= 1'b1;
       end
     end
-    if (done_i && !skip && op_i.req.op != OpEnd) last_q <= ctx_i;
+    // That it ends is known last. Before, nobody asks for the last record's.
+    if (valid_i && room_o.settled && !skip && op_i.req.op != OpEnd) last_q <= ctx_i;
     if (done_i) copied_q <= copied;
   end
 

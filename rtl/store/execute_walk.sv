@@ -55,8 +55,10 @@ module execute_walk
   walk_place_t place_q;
   line_no_t next_q, mask;
   logic [$clog2(WalkAhead+1)-1:0] way_q;  // on their way
+  logic full_q;  // no more may be on their way, of which one may be about to go
   logic issued_q, found_q, look_q, looks, takes, issues, bank, last, drained;
   logic [7:0] ways, ways_q;
+  logic [1:0][7:0] there;
   index_slot_t slot_q;
   assign bank = from_q.bank;
   assign mask = line_mask(index_bits_i);
@@ -64,8 +66,9 @@ module execute_walk
 
   // What stands in it, the first of all from its way on.
   always_comb begin
-    for (int w = 0; w < 8; w++) ways[w] = buckets_i[bank].ways[w].off.lap != '0;
-    if (!epoch_fits_i[bank]) ways = '0;
+    for (int b = 0; b < 2; b++)
+    for (int w = 0; w < 8; w++) there[b][w] = buckets_i[b].ways[w].off.lap != '0;
+    ways = epoch_fits_i[bank] ? there[bank] : '0;
     if (place_q.line == from_q.line) ways &= 8'hff << from_q.way;
   end
 
@@ -78,7 +81,7 @@ module execute_walk
     rsp_ready_o       = '0;
     rel_o             = '0;
     acq_valid_o[bank] = state_q == WlAcquire ||
-        (state_q == WlSeek && !issued_q && !found_q && 32'(way_q) != WalkAhead);
+        (state_q == WlSeek && !issued_q && !found_q && !full_q);
     rsp_ready_o[bank] = state_q == WlWait || (state_q == WlSeek && !look_q && way_q != '0);
     rel_o[bank]       = (state_q == WlSeek && look_q) ||
                         (state_q == WlHold && act_done_i && found_q);
@@ -98,6 +101,7 @@ module execute_walk
       endcase
     end
     look_q <= takes && state_q == WlSeek;
+    full_q <= 32'(way_q) >= WalkAhead - 1;
     if (state_q == WlIdle) begin
       from_q   <= from_i;
       place_q  <= from_i;

@@ -70,7 +70,7 @@ module line_cache_pins #(
   assign ahead     = done_q - mark.writes;
   assign mark_done = !ahead[WriteBits-1];
   assign past_o    = past_q;
-  assign idle_o    = now.writes == done_q;
+  assign idle_o    = now_q.writes == done_q && !wr_q;
 
   always_ff @(posedge clk_i) begin
     gap_q <= rst_ni ? gap_q + 1'b1 : '0;

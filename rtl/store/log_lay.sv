@@ -202,8 +202,11 @@ module log_lay
     end
   end
 
-  // The header stands where a beat before the key would end, a chosen CAS unique in front of it.
-  assign prior = (number_q == '0) ? {where_q.head, 64'd0, where_q.chosen_no, 256'd0} : prior_q;
+  // The header stands where a beat before the key would end, a chosen CAS unique in front of it. What is in front of
+  // that is not laid.
+  assign prior = {
+    (number_q == '0) ? {where_q.head, 64'd0, where_q.chosen_no} : prior_q[511:256], prior_q[255:0]
+  };
   always_comb begin
     unique case (where_q.unit)
       2'd0: head_line = {key[383:0], prior[511:384]};

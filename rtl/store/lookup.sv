@@ -235,9 +235,13 @@ module lookup
   `ASSERT(OneWay, !read_valid_q || any == '0 || alike[{four, in_four[four]}])
   // Those that left a moment ago may be before their write still.
   number_t between;  // requests since then
-  assign between    = read_number_q + ~recent.number;
+  assign between = read_number_q + ~recent.number;
+  // From since_q to before this request, in whichever order the two stand.
+  logic not_left, earlier;
+  assign not_left   = recent.number >= since_q;
+  assign earlier    = recent.number < read_number_q;
   assign recent_hit = recent.tag == read_q.hash[52:36] &&
-      between < number_t'(read_number_q - since_q);
+      ((since_q <= read_number_q) ? not_left && earlier : not_left || earlier);
   assign read_go = read_valid_q && (!match_valid_q || match_go);
 
   always_ff @(posedge clk_i) begin
@@ -268,6 +272,12 @@ module lookup
     logic [1:0] count;
   } run_t;
 
+  // No more than PrefetchLines, without a carry chain.
+  function automatic logic few(input logic [5:0] lines);
+    few = 1'b0;
+    for (int n = 0; n <= int'(PrefetchLines); n++) few |= lines == 6'(n);
+  endfunction
+
   found_t get;
   logic there, written, out_room;
   logic [2:0] key_lines;
@@ -286,9 +296,9 @@ module lookup
     get.cand = there;
     get.off  = matched_off_q;
     if (there) begin
-      get.whole = matched_lines_q <= 6'(PrefetchLines) && !match_store_q;
+      get.whole = few(matched_lines_q) && !match_store_q;
       get.count = get.whole ? matched_lines_q[2:0] :
-          (key_lines > 3'(PrefetchLines)) ? 3'(PrefetchLines) : key_lines;
+          few(6'(key_lines)) ? key_lines : 3'(PrefetchLines);
     end
   end
   assign counts   = in_banks(get.count, matched_off_q.pos[2]);
@@ -296,7 +306,8 @@ module lookup
 
   for (genvar b = 0; b < 2; b++) begin : gen_bank
     run_t run;
-    logic more_q, done;  // its second line is next; it has no other
+    line_no_t next_q;    // its second line
+    logic more_q, done;  // that one is next; it has no other
     logic [4:0] unused_runs;
     lib_fifo #(
       .T    (run_t),
@@ -314,8 +325,9 @@ module lookup
       .level_o  (unused_runs)
     );
     assign done              = more_q || run.count == 2'd1;
-    assign log_acq_line_o[b] = run.line + line_no_t'(more_q);
+    assign log_acq_line_o[b] = more_q ? next_q : run.line;
     always_ff @(posedge clk_i) begin
+      next_q <= run.line + 1'b1;
       if (!rst_ni) more_q <= 1'b0;
       else if (log_acq_valid_o[b] && log_acq_ready_i[b]) more_q <= !done;
     end

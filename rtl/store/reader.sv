@@ -68,23 +68,32 @@ module reader
     .level_o  (unused_plan)
   );
 
-  byte_t plan_value, plan_to;
-  logic [16:0] plan_from;  // line
-  assign plan_value = key_start(plan.off.pos[1:0]) + byte_t'(plan.klen) + byte_t'(plan.start);
-  assign plan_from  = 17'(plan_value >> 6);
-  assign plan_to    = plan_value + byte_t'(plan.len);
+  // Where the value is in the item, then which lines that are.
+  byte_t place_q, place_last_q;  // of its first byte; of its last one behind that
+  line_no_t place_line_q;  // of the item's first line
+  logic place_valid_q, place_next;
+  assign plan_next = !place_valid_q || place_next;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) place_valid_q <= 1'b0;
+    else if (plan_next) place_valid_q <= plan_valid && plan.len != '0;
+    if (plan_next) begin
+      place_q      <= key_start(plan.off.pos[1:0]) + byte_t'(plan.klen) + byte_t'(plan.start);
+      place_last_q <= byte_t'(plan.len) - 23'd1;
+      place_line_q <= plan.off.pos[27:2];
+    end
+  end
 
   logic going_q;
   line_no_t line_q, last_q;
-  assign plan_next   = !going_q || (acq_ready_i && line_q == last_q);
+  assign place_next  = !going_q || (acq_ready_i && line_q == last_q);
   assign acq_valid_o = going_q;
   assign acq_line_o  = line_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) going_q <= 1'b0;
-    else if (plan_next) going_q <= plan_valid && plan.len != '0;
-    if (plan_next) begin
-      line_q <= plan.off.pos[27:2] + line_no_t'(plan_from);
-      last_q <= plan.off.pos[27:2] + line_no_t'(17'((plan_to - 23'd1) >> 6));
+    else if (place_next) going_q <= place_valid_q;
+    if (place_next) begin
+      line_q <= place_line_q + line_no_t'(17'(place_q >> 6));
+      last_q <= place_line_q + line_no_t'(17'((place_q + place_last_q) >> 6));
     end else if (acq_ready_i) begin
       line_q <= line_q + 1'b1;
     end
@@ -214,7 +223,7 @@ module reader
   assign chunk_o = '{data: data, start: out_start_q, len: out_len_q, last: out_last_q,
                      bad: (rd_bad_i & out_read_q) != '0};
 
-  assign idle_o = !plan_valid && !going_q && !job_valid && !work_valid_q && !out_valid_q &&
+  assign idle_o = !plan_valid && !place_valid_q && !going_q && !job_valid && !work_valid_q && !out_valid_q &&
       !s_valid_i;
 
 endmodule

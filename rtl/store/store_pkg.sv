@@ -111,8 +111,17 @@ package store_pkg;
   endfunction
   /// Of `count` lines, the first of them in `bank`: they are in the banks by turns.
   function automatic log_rel_t in_banks(input logic [2:0] count, input logic bank);
-    in_banks[bank]  = (4'(count) + 4'd1) >> 1;
-    in_banks[!bank] = 4'(count) >> 1;
+    logic [2:0] half;
+    // By a table: no carry chain.
+    unique case (count)
+      3'd0:             half = 3'd0;
+      3'd1, 3'd2:       half = 3'd1;
+      3'd3, 3'd4:       half = 3'd2;
+      3'd5, 3'd6:       half = 3'd3;
+      default:          half = 3'd4;
+    endcase
+    in_banks[bank]  = 4'(half);
+    in_banks[!bank] = 4'(count[2:1]);
   endfunction
 
   /// Buckets that a walk has on their way: as many as its class of the index' caches may wait for.
@@ -261,6 +270,7 @@ package store_pkg;
     logic             renewed_hit;  // and `hit`
     logic             bank;         // of the way of the prefetched item
     logic             brief;        // its value has less than 512 bytes
+    logic             bare;         // it has no flags
   } checked_t;
 
   /// The item that a request is about: the prefetched one, or the one that the steps found.
@@ -278,9 +288,10 @@ package store_pkg;
     log_slot_t        slot;         // of its first line
     logic             place_valid;  // as in checked_t
     logic [31:0]      flags;
+    logic             bare;         // as in checked_t
     msec_t            expiry;
     marks_t           marks;
-    logic             claims;       // as in checked_t
+    logic             claims;
     logic             chosen;
     logic [63:0]      chosen_no;
     logic [20:0]      vlen;
