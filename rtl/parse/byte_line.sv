@@ -79,6 +79,7 @@ module byte_line
 
   num_t num;
   logic [8:0] chars_q;  // at most 256
+  logic any_q;          // not 0
   word_t spelled;
   logic is_host, delimits, word_char, put, put_space, keeps, indented;
   logic
@@ -128,7 +129,7 @@ module byte_line
   assign decodes    = sure_i && !framed && words_meta && words_key;
   assign coded_o    = meta_coded && !framed;
   assign chars_o    = resp ? resp_chars : decodes ? coded_len : chars_q[7:0];
-  assign any_o      = resp ? resp_any : chars_q != '0;
+  assign any_o      = resp ? resp_any : any_q;
   assign word_end_o = resp ? resp_word_end : binary ? header_key_end : valid_i && delimits && any_o;
   assign line_end_o = resp ? resp_end : binary ? header_end : valid_i && char_i.eol && !any_o;
   assign eol_o      = resp ? resp_last : eol_q;
@@ -151,6 +152,7 @@ module byte_line
     if (begin_i) begin
       line_pos_o <= from_i;
       chars_q    <= '0;
+      any_q      <= 1'b0;
       text_o     <= '0;
       space_q    <= 1'b0;
       nul_q      <= 1'b0;
@@ -160,6 +162,7 @@ module byte_line
     if (resp && valid_i && !any_o) word_pos_o <= place_i;
     if (word_char && !put_space) begin
       if (!any_o) word_pos_o <= place_i;
+      any_q <= 1'b1;
       if (!chars_q[8]) chars_q <= chars_q + 9'd1;
     end
     if (put_space) space_q <= 1'b0;
@@ -167,6 +170,7 @@ module byte_line
     else if (put && !text_o[8]) text_o <= text_o + 9'd1;
     if (word_i) begin
       chars_q <= '0;
+      any_q   <= 1'b0;
       space_q <= 1'b1;
     end
   end
