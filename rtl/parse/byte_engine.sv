@@ -139,7 +139,7 @@ module byte_engine
 
   line_info_t line;
   // In BySkip: only Redis' values are passed so, and who reads the other protocols is not waited for.
-  logic [31:0] skip_len;
+  logic [13:0] skip_len;
   logic skip_pairs;
   binary_t binary;  // of the request; `is` of its job
   logic
@@ -295,10 +295,19 @@ module byte_engine
   // A value that goes on in a later job, with more of the command behind it, is read again.
   logic skip_fits, long_pair, more_pairs, may_again;
   place_t skip_end;
-  assign skip_end  = place + skip_len[13:0] + 14'(tail);
+  assign skip_end  = place + skip_len + 14'(tail);
   assign more_pairs = line.pairs && left != '0;
+  // Of a length all of this is known with its LF.
+  logic skip_long_q, pair_long_q;
+  logic [13:0] skip_need_q, pair_at_q;
+  always_ff @(posedge clk_i) begin
+    skip_long_q <= resp_place.number > 30'(ValueMax);
+    pair_long_q <= $signed({2'b0, resp_place.number[20:0]}) > pair_max_q;
+    skip_need_q <= 14'(resp_place.number[10:0]) + 14'd3;
+    pair_at_q   <= 14'(KeepMax - 323) - 14'(resp_place.number[10:0]);
+  end
   // Of the clock before, which was the length's LF; a value that is longer than ValueMax is not passed.
-  assign skip_fits = left_q >= 14'(skip_len[10:0]) + 14'd3;
+  assign skip_fits = left_q >= skip_need_q;
   assign beyond    = place + (skipped_q ? 14'd0 : need_q[13:0]);
   // So long a command's lines stay, so that it can be read again, and its value be stored. Of text only a meta
   // command may have to be.
@@ -320,12 +329,9 @@ module byte_engine
   // Only keys may go on without end.
   assign again     = (odd && (reads || state_q == ByWord) && !partial_q && short) ||
                      (ctx.resp.is && reads && last_short && !whole_q && !line.many) ||
-                     (state_q == BySkip && (skip_len > 32'(ValueMax) || long_pair));
+                     (state_q == BySkip && (skip_long_q || long_pair));
   // Behind a value there is room for one more key.
-  logic no_room;
-  assign no_room   = 1'((15'(KeepMax - 323) - 15'(line_len_q) - 15'(skip_len[10:0])) >> 14);
-  assign long_pair = skip_pairs && (no_room ||
-                                    $signed({2'b0, skip_len[20:0]}) > pair_max_q);
+  assign long_pair = skip_pairs && (line_len_q > pair_at_q || pair_long_q);
   assign proven    = (state_q == BySkip && skip_pairs && left == '0 && skip_fits && !again) ||
                      (coded && !sure_q && short);
   // How much of the line there is takes a clock.

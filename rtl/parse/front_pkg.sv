@@ -131,6 +131,8 @@ package front_pkg;
     logic       nul;
     logic       digit;
     logic       space;  // \t \v \f \r: may stand around a number
+    logic       six;    // one of base64, or what pads it
+    logic       pad;
   } letter_t;
 
   /// A decimal number as strtol and strtoul read it.

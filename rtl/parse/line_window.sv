@@ -4,7 +4,7 @@ module line_window
   import wirekv_pkg::*;
   import front_pkg::*;
 #(
-  /// Only the last level does, not two.
+  /// Only the last one does, not the last two.
   parameter bit Early = 1
 ) (
   input  logic     clk_i,
@@ -47,37 +47,39 @@ module line_window
       if (!own && alone_i) both[8*i+:8] = '0;
     end
   end
-  lib_turn #(
-    .Step(16)
+  lib_step #(
+    .Step(128)
   ) u_by16 (
-    .data_i (both),
+    .data_i ({both[383:0], both}),
     .steps_i(place_i.lane[5:4]),
     .data_o (by16)
   );
 
-  logic [3:0] turn_q;
   line_t by4_in, by1_in;
-  always_ff @(posedge clk_i) turn_q <= place_i.lane[3:0];
+  logic [1:0] steps4, steps1_q;
+  always_ff @(posedge clk_i) steps1_q <= place_i.lane[1:0];
   if (Early) begin : gen_early
+    assign steps4 = place_i.lane[3:2];
     assign by4_in = by16;
     always_ff @(posedge clk_i) by1_in <= by4;
   end else begin : gen_late
+    always_ff @(posedge clk_i) steps4 <= place_i.lane[3:2];
     always_ff @(posedge clk_i) by4_in <= by16;
     assign by1_in = by4;
   end
-  lib_turn #(
-    .Step(4)
+  lib_step #(
+    .Step(32)
   ) u_by4 (
-    .data_i (by4_in),
-    .steps_i(Early ? place_i.lane[3:2] : turn_q[3:2]),
+    .data_i ({by4_in[95:0], by4_in}),
+    .steps_i(steps4),
     .data_o (by4)
   );
-  lib_turn #(
-    .Step(1)
+  lib_step #(
+    .Step(8)
   ) u_by1 (
-    .data_i (by1_in),
-    .steps_i(turn_q[1:0]),
-    .data_o (data_o)
+    .data_i ({by1_in[23:0], by1_in}),
+    .steps_i(steps1_q),
+    .data_o
   );
 
 endmodule
