@@ -305,7 +305,7 @@ package reply_pkg;
     parts_of.room       = rec.binary ? 7'(OwnRoom) : parts_of.key_fits ? 7'(KeyRoom) - key : '0;
     parts_of.own_rest   = rec.binary ? 6'(own) : (own > 7'(OwnRoom)) ? 6'(own - 7'(OwnRoom)) : '0;
     parts_of.whole      = 9'(own) + 9'(rec.klen);
-    parts_of.body_len   = parts_of.whole +
+    parts_of.body_len   = (9'(rec.klen) + 9'(own)) +
         ((extra == ExNumber) ? 9'd8 : (extra == ExFlags) ? 9'd4 : 9'd0);
   endfunction
   // verilator lint_off UNUSEDSIGNAL
