@@ -1,5 +1,5 @@
-// Lane masks, the lowest bit, and rotl_bytes, for each distance: what it is used for in lib_pack, it may then be used for in the
-// proof of lib_pack.
+// Lane masks, the lowest bit, and rotl_bytes, for each distance: the proof of lib_pack uses it then. lib_rotate and
+// lib_shift do the same by steps.
 `include "fv.svh"
 `include "lib_assert.svh"
 
@@ -8,6 +8,7 @@ module lib_pkg_fv
 (
   input logic         clk_i,
   input logic [511:0] data_i,
+  input logic [5:0]   lanes_i,
   input logic [63:0]  bits_i
 );
   `FV_RESET
@@ -18,5 +19,22 @@ module lib_pkg_fv
     `ASSERT(Lowest, lowest(bits_i) [n] == (bits_i[n] && (bits_i & ((64'd1 << n) - 64'd1)) == '0))
     `ASSERT(Below, lanes_below(7'(n)) == (64'd1 << n) - 64'd1)
   end
+
+  logic [511:0] rotated;
+  lib_rotate u_rotate (
+    .data_i,
+    .lanes_i,
+    .data_o (rotated)
+  );
+  `ASSERT(RotatesBySteps, rotated == rotl_bytes(data_i, lanes_i))
+  logic [127:0] shifted;
+  lib_shift #(
+    .Lanes(16)
+  ) u_shift (
+    .data_i (data_i[247:0]),
+    .lanes_i(lanes_i[3:0]),
+    .data_o (shifted)
+  );
+  `ASSERT(ShiftsBySteps, shifted == 128'(data_i[247:0] >> {lanes_i[3:0], 3'd0}))
   `ASSERT(BelowAll, lanes_below(7'd64) == '1)
 endmodule

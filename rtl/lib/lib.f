@@ -12,6 +12,7 @@ rtl/lib/lib_clock.sv
 rtl/lib/lib_counters.sv
 rtl/lib/lib_add.sv
 rtl/lib/lib_sum.sv
+rtl/lib/lib_step.sv
 rtl/lib/lib_rotate.sv
 rtl/lib/lib_pack.sv
 rtl/lib/lib_join.sv

@@ -31,19 +31,21 @@ package lib_pkg;
     logic [79:0] bcd;
     logic [63:0] bin;
   } double_dabble_t;
+  /// A digit of 5 or more with 3 added: as a table, one LUT a bit, and no carry.
+  function automatic logic [3:0] dabbled(input logic [3:0] digit);
+    unique case (digit)
+      4'd0, 4'd1, 4'd2, 4'd3, 4'd4: return digit;
+      4'd5:    return 4'd8;
+      4'd6:    return 4'd9;
+      4'd7:    return 4'd10;
+      4'd8:    return 4'd11;
+      default: return 4'd12;
+    endcase
+  endfunction
   /// Four steps of shift-and-add-3: four more bits of `value.bin` are in the digits of `value.bcd`.
   function automatic double_dabble_t double_dabble(input double_dabble_t value);
     for (int s = 0; s < 4; s++) begin
-      for (int d = 0; d < 20; d++)
-      // By a table: of a comparison and a sum synthesis makes two carry chains.
-      case (value.bcd[4*d+:4])
-        4'd5:    value.bcd[4*d+:4] = 4'd8;
-        4'd6:    value.bcd[4*d+:4] = 4'd9;
-        4'd7:    value.bcd[4*d+:4] = 4'd10;
-        4'd8:    value.bcd[4*d+:4] = 4'd11;
-        4'd9:    value.bcd[4*d+:4] = 4'd12;
-        default: ;
-      endcase
+      for (int d = 0; d < 20; d++) value.bcd[4*d+:4] = dabbled(value.bcd[4*d+:4]);
       value = value << 1;
     end
     return value;

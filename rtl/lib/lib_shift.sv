@@ -1,8 +1,5 @@
 // A line out of 79 bytes, or fewer out of as many and 15, from one of the first 16 on: two levels of four-way
-// multiplexers, of one LUT a bit each. Combinational.
-//
-// A module of its own for the same reason as lib_rotate.
-(* keep_hierarchy = "yes" *)
+// multiplexers, of one LUT a bit each (lib_step). Combinational.
 module lib_shift #(
   /// Bytes that come out.
   parameter int unsigned Lanes = 64
@@ -13,7 +10,21 @@ module lib_shift #(
 );
 
   logic [8*Lanes+23:0] by4;
-  assign by4    = (8 * Lanes + 24)'(data_i >> {lanes_i[3:2], 5'd0});
-  assign data_o = (8 * Lanes)'(by4 >> {lanes_i[1:0], 3'd0});
+  lib_step #(
+    .Width(8 * Lanes + 24),
+    .Step (32)
+  ) u_by4 (
+    .data_i,
+    .steps_i(lanes_i[3:2]),
+    .data_o (by4)
+  );
+  lib_step #(
+    .Width(8 * Lanes),
+    .Step (8)
+  ) u_by1 (
+    .data_i (by4),
+    .steps_i(lanes_i[1:0]),
+    .data_o
+  );
 
 endmodule

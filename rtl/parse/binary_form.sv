@@ -80,6 +80,7 @@ module binary_form
   logic [31:0] opaque_q, first_q, second_q;
   logic [13:0] body_q;  // more is too much
   logic [7:0] klen_q, extras_q;
+  logic [8:0] head_q;    // both
   logic plain_q;
   always_ff @(posedge clk_i) begin
     if (valid_i) begin
@@ -87,6 +88,7 @@ module binary_form
       opcode_q   <= data_i[15:8];
       klen_q     <= data_i[31:24];
       extras_q   <= data_i[39:32];
+      head_q     <= 9'(data_i[31:24]) + 9'(data_i[39:32]);
       body_q     <= {data_i[85:80], data_i[95:88]};
       opaque_q   <= data_i[127:96];
       first_q    <= swapped(data_i[223:192]);
@@ -101,7 +103,7 @@ module binary_form
 
   // ---------------------------------------------------------------- lengths
   logic [14:0] vlen;
-  assign vlen = 15'(body_q) - 15'(klen_q) - 15'(extras_q);
+  assign vlen = 15'(body_q) - 15'(head_q);
   always_ff @(posedge clk_i) begin
     if (valid1_i) begin
       frame_o.good <= row_q.found && plain_q && extras_q == row_q.extras &&

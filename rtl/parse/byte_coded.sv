@@ -1,13 +1,17 @@
 // A key in base64 to its bytes, a character a clock: of four letters the third gives the first byte, the fourth the
 // second one, and the character behind them the third. As memcached has it: what is no letter is passed over, and
 // what stands behind four with a pad is not looked at, but counts.
-module byte_coded (
+module byte_coded
+  import front_pkg::*;
+(
   input  logic       clk_i,
   /// A key begins.
   input  logic       begin_i,
   /// Its next character, or the one behind it, which is no letter.
   input  logic       valid_i,
-  input  logic [7:0] char_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  letter_t    char_i,
+  // verilator lint_on UNUSEDSIGNAL
   /// It gives this byte.
   output logic       put_o,
   output logic [7:0] byte_o,
@@ -16,20 +20,19 @@ module byte_coded (
   output logic       good_o
 );
 
-  logic letter, pad;
+  logic letter;
+  logic [7:0] code;
   logic [5:0] six;
+  assign letter = char_i.six;
+  assign code   = char_i.code;
   always_comb begin
-    pad    = char_i == "=";
-    letter = 1'b1;
-    six    = '0;
-    unique case (char_i) inside
-      ["A":"Z"]: six = 6'(char_i - "A");
-      ["a":"z"]: six = 6'(char_i - "a" + 8'd26);
-      ["0":"9"]: six = 6'(char_i - "0" + 8'd52);
+    unique case (code) inside
+      ["A":"Z"]: six = 6'(code - "A");
+      ["a":"z"]: six = 6'(code - "a" + 8'd26);
+      ["0":"9"]: six = 6'(code - "0" + 8'd52);
       "+":       six = 6'd62;
       "/":       six = 6'd63;
-      "=":       six = '0;
-      default:   letter = 1'b0;
+      default:   six = '0;
     endcase
   end
 
@@ -39,7 +42,7 @@ module byte_coded (
   logic [2:0] pads;
   logic third_q;          // a byte is left of the last four
   logic ended_q, bad_q;
-  assign pads = 3'(pads_q) + 3'(pad);
+  assign pads = 3'(pads_q) + 3'(char_i.pad);
 
   always_comb begin
     put_o  = third_q;

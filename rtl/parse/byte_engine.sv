@@ -139,7 +139,7 @@ module byte_engine
 
   line_info_t line;
   // In BySkip: only Redis' values are passed so, and who reads the other protocols is not waited for.
-  logic [31:0] skip_len;
+  logic [13:0] skip_len;
   logic skip_pairs;
   binary_t binary;  // of the request; `is` of its job
   logic
@@ -233,13 +233,18 @@ module byte_engine
   place_t value_place_q;
   logic [13:0] beyond;  // from here to behind the value
   order_t order, order_q;
+  // The line does not change in ByLine, and takes too long to be understood in the clock in which it is told.
+  // verilator lint_off UNUSEDSIGNAL
+  line_info_t line_q;
+  // verilator lint_on UNUSEDSIGNAL
+  always_ff @(posedge clk_i) line_q <= line;
   always_ff @(posedge clk_i) begin
     wait_q      <= (state_q == ByLine) ? wait_q + 2'd1 : '0;
     value_max_q <= $signed(23'(item_max_i)) - 23'(ItemOverhead) - 23'(line.klen) -
                    (flags_set ? 23'd4 : 23'd0);
     pair_max_q  <= $signed(23'(item_max_i)) - 23'sd512;
-    too_big_q   <= $signed({1'b0, line.length}) > 33'(value_max_q);
-    need_q      <= (value_q || discard_q) ? ctx.rem : line.length + 32'(tail);
+    too_big_q   <= $signed({1'b0, line_q.length}) > 33'(value_max_q);
+    need_q      <= (value_q || discard_q) ? ctx.rem : line_q.length + 32'(tail);
     left_q      <= stop_q - place;
     line_len_q  <= place - line_pos;
     if (state_q == ByLine) begin
@@ -249,12 +254,6 @@ module byte_engine
     end
     if (state_q == ByDecide) order_q <= order;
   end
-
-  // The line does not change in ByLine, and takes too long to be understood in the clock in which it is told.
-  // verilator lint_off UNUSEDSIGNAL
-  line_info_t line_q;
-  // verilator lint_on UNUSEDSIGNAL
-  always_ff @(posedge clk_i) line_q <= line;
 
   byte_order u_order (
     .line_i     (line_q),
@@ -296,16 +295,31 @@ module byte_engine
   // A value that goes on in a later job, with more of the command behind it, is read again.
   logic skip_fits, long_pair, more_pairs, may_again;
   place_t skip_end;
-  assign skip_end  = place + skip_len[13:0] + 14'(tail);
+  assign skip_end  = place + skip_len + 14'(tail);
   assign more_pairs = line.pairs && left != '0;
+  // Of a length all of this is known with its LF.
+  logic skip_long_q, pair_long_q;
+  logic [13:0] skip_need_q, pair_at_q;
+  always_ff @(posedge clk_i) begin
+    skip_long_q <= resp_place.number > 30'(ValueMax);
+    pair_long_q <= $signed({2'b0, resp_place.number[20:0]}) > pair_max_q;
+    skip_need_q <= 14'(resp_place.number[10:0]) + 14'd3;
+    pair_at_q   <= 14'(KeepMax - 323) - 14'(resp_place.number[10:0]);
+  end
   // Of the clock before, which was the length's LF; a value that is longer than ValueMax is not passed.
-  assign skip_fits = left_q >= 14'(skip_len[10:0]) + 14'd3;
+  assign skip_fits = left_q >= skip_need_q;
   assign beyond    = place + (skipped_q ? 14'd0 : need_q[13:0]);
   // So long a command's lines stay, so that it can be read again, and its value be stored. Of text only a meta
   // command may have to be.
+  // The line's beginning stands long before anything asks for this.
   logic short, last_short, keeps;
-  assign short     = 14'(place - line_pos) < 14'(KeepMax);
-  assign last_short = 14'(place - line_pos) == 14'(KeepMax - 1);
+  place_t limit_q, last_q;
+  always_ff @(posedge clk_i) begin
+    limit_q <= line_pos + 14'(KeepMax);
+    last_q  <= line_pos + 14'(KeepMax - 1);
+  end
+  assign short      = 1'(14'(place - limit_q) >> 13);
+  assign last_short = place == last_q;
   assign may_again = ctx.resp.is ? !whole_q && !partial_q
                                  : !sure_q && (line.words == '0 || is_meta(line.cmd));
   assign keeps     = may_again && !ctx.binary.is && short &&
@@ -315,15 +329,23 @@ module byte_engine
   // Only keys may go on without end.
   assign again     = (odd && (reads || state_q == ByWord) && !partial_q && short) ||
                      (ctx.resp.is && reads && last_short && !whole_q && !line.many) ||
-                     (state_q == BySkip && (skip_len > 32'(ValueMax) || long_pair));
+                     (state_q == BySkip && (skip_long_q || long_pair));
   // Behind a value there is room for one more key.
-  assign long_pair = skip_pairs && (line_len_q + 14'(skip_len[10:0]) > 14'(KeepMax - 323) ||
-                                    $signed({2'b0, skip_len[20:0]}) > pair_max_q);
+  assign long_pair = skip_pairs && (line_len_q > pair_at_q || pair_long_q);
   assign proven    = (state_q == BySkip && skip_pairs && left == '0 && skip_fits && !again) ||
                      (coded && !sure_q && short);
+  // How much of the line there is takes a clock.
+  logic settled_q;
+  logic [13:0] line_at_q, word_at_q, so_far_q;
+  always_ff @(posedge clk_i) begin
+    settled_q <= state_q == ByCut;
+    line_at_q <= line_pos - start_q;
+    word_at_q <= (any ? word_pos : place) - start_q;
+    so_far_q  <= stop_q - line_pos;
+  end
   assign gives_up  = ctx.resp.is && broken_q;
-  assign goes_on   = ctx.resp.is && whole_q && state_q == ByCut &&
-      (is_text || 14'(stop_q - line_pos) == 14'(JobBytes));
+  assign goes_on   = ctx.resp.is && whole_q && state_q == ByCut && settled_q &&
+      (is_text || so_far_q == 14'(JobBytes));
 
   always_comb begin
     go       = begins_q;
@@ -350,10 +372,10 @@ module byte_engine
     .state_i    (state_q),
     .job_i      (job_q),
     .job_start_i(start_q),
-    .job_stop_i (stop_q),
     .line_i     (line),
-    .line_pos_i (line_pos),
-    .word_pos_i (any ? word_pos : place),
+    .line_at_i  (line_at_q),
+    .word_at_i  (word_at_q),
+    .so_far_i   (so_far_q),
     .place_i    (place),
     .behind_i   (next_q),
     .eol_i      (eol),
@@ -400,7 +422,7 @@ module byte_engine
         if (acts) state_q <= ends ? ByTail : (order_q.action == AcStore) ? ByValue : ByDone;
         ByValue: if (value_done) state_q <= more_pairs ? ByRead : ByDone;
         ByTail:  if (char_valid || char_over) state_q <= ByEnd;
-        ByCut:   if (!goes_on || room_i) state_q <= gives_up ? ByLine : ByEnd;
+        ByCut:   if (settled_q && (!goes_on || room_i)) state_q <= gives_up ? ByLine : ByEnd;
         default: state_q <= ByIdle;  // ByEnd, ByDone
       endcase
     end
@@ -434,7 +456,7 @@ module byte_engine
   logic put_push, key_push;
   logic cut, part;
   logic good;  // CR LF is where it should be; Redis does not look
-  assign cut      = state_q == ByCut && !goes_on;
+  assign cut      = state_q == ByCut && settled_q && !goes_on;
   assign part     = state_q == ByPart || goes_on;
   assign good     = binary.is || ctx.resp.is || (char.eol && char.crlf);
   assign key_push = (full || (state_q == ByWord && is_key && !line.key_long && !line.bad)) &&

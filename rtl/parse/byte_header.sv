@@ -60,20 +60,25 @@ module byte_header
   lengths_e lengths;
 
   // ---------------------------------------------------------------- where
-  logic [8:0] key_at;
+  // Where the key begins and ends is known long before it is read.
+  logic [8:0] key_at_q, key_last_q, before_key_q;
   logic in_header, header_end, has_key, wrong_q;
-  assign key_at     = 9'(BinaryHeader) + 9'(extras_q);
+  always_ff @(posedge clk_i) begin
+    key_at_q     <= 9'(BinaryHeader) + 9'(extras_q);
+    before_key_q <= 9'(BinaryHeader - 1) + 9'(extras_q);
+    key_last_q   <= before_key_q + 9'(klen_q[7:0]);
+  end
   assign in_header  = pos_q < 9'(BinaryHeader);
   assign header_end = pos_q == 9'(BinaryHeader - 1);
   assign has_key    = klen_q != '0 && lengths != LnSkip;
-  assign key_o      = !in_header && pos_q >= key_at;
+  assign key_o      = !in_header && pos_q >= key_at_q;
   assign header_o   = in_header;
-  assign key_begin_o = pos_q == key_at && !in_header;
-  assign key_end_o  = valid_i && key_o && pos_q + 9'd1 == key_at + 9'(klen_q[7:0]);
+  assign key_begin_o = pos_q == key_at_q && !in_header;
+  assign key_end_o  = valid_i && key_o && pos_q == key_last_q;
   // Nothing more of it is read here: there is nothing, it is wrong, or not known.
   assign end_o      = valid_i &&
       (header_end ? !right || lengths == LnSkip || (!has_key && extras_q == '0)
-                  : !has_key && pos_q + 9'd1 == key_at);
+                  : !has_key && pos_q == before_key_q);
 
   always_ff @(posedge clk_i) begin
     if (begin_i) begin

@@ -12,10 +12,12 @@ module byte_leave
   input  line_info_t  line_i,
   // verilator lint_on UNUSEDSIGNAL
   input  place_t      job_start_i,
-  input  place_t      job_stop_i,
-  /// Where the line began, the word that is not complete, what is read next, what is behind the value.
-  input  place_t      line_pos_i,
-  input  place_t      word_pos_i,
+  /// Where in the job the line began, and the word that is not complete; bytes of a line that is not. Of the clock
+  /// before.
+  input  logic [13:0] line_at_i,
+  input  logic [13:0] word_at_i,
+  input  logic [13:0] so_far_i,
+  /// What is read next, what is behind the value.
   input  place_t      place_i,
   input  place_t      behind_i,
   /// The line has ended.
@@ -47,26 +49,21 @@ module byte_leave
   // verilator lint_on UNUSEDSIGNAL
   assign ctx = job_i.ctx;
 
-  logic [13:0] line_pos, word_pos, so_far;
-  assign line_pos = line_pos_i - job_start_i;
-  assign word_pos = word_pos_i - job_start_i;
-  assign so_far   = job_stop_i - line_pos_i;  // bytes of a line that is not complete
-
   // The job ends inside of the line: all of it is read again when there is more, but for what follows.
   end_t cut;
   always_comb begin
-    cut = '{pos: line_pos, mode: MdLine, rem: 32'(so_far) + 32'd1, noreply: 1'b0};
-    if (is_get(line_i.cmd) && line_i.bad && (partial_i || so_far > 14'(LineMax))) begin
+    cut = '{pos: line_at_i, mode: MdLine, rem: 32'(so_far_i) + 32'd1, noreply: 1'b0};
+    if (is_get(line_i.cmd) && line_i.bad && (partial_i || so_far_i > 14'(LineMax))) begin
       cut = '{pos: job_i.len, mode: MdKeys, rem: '0, noreply: 1'b1};
     end else if (partial_i) begin
-      cut.pos  = word_pos;
+      cut.pos  = word_at_i;
       cut.mode = MdKeys;
-      cut.rem  = 32'(14'(job_i.len - word_pos)) + 32'd1;
-    end else if (so_far > 14'(LineMax) && !ctx.resp.is &&
+      cut.rem  = 32'(14'(job_i.len - word_at_i)) + 32'd1;
+    end else if (so_far_i > 14'(LineMax) && !ctx.resp.is &&
                  !(line_i.cmd inside {CmdGet, CmdGets} && !eager_i && !line_i.indented &&
                    !line_i.foreign)) begin
       cut = '{pos: job_i.len, mode: MdQuit, rem: '0, noreply: 1'b0};
-    end else if (so_far == 14'(JobBytes)) begin
+    end else if (so_far_i == 14'(JobBytes)) begin
       cut.mode = MdLong;
       cut.rem  = '0;
     end
@@ -96,7 +93,7 @@ module byte_leave
           AcHost:  leaves_o.mode = MdHost;
           AcQuit:  leaves_o.mode = MdQuit;
           AcBack: begin
-            leaves_o.pos  = line_pos;
+            leaves_o.pos  = line_at_i;
             leaves_o.mode = (line_len_i > 14'(LineMax)) ? MdQuit : MdLine;
             leaves_o.rem  = (again_i > 32'(JobBytes)) ? 32'(JobBytes) : again_i;
           end

@@ -50,7 +50,7 @@ module byte_line
   /// What the words say.
   output line_info_t line_o,
   /// Redis: what they say of the command's value, which is passed and counted.
-  output logic [31:0] skip_o,
+  output logic [13:0] skip_o,
   output logic       pairs_o,
   output numbers_t   numbers_o,
   output logic       flags_o,
@@ -79,6 +79,7 @@ module byte_line
 
   num_t num;
   logic [8:0] chars_q;  // at most 256
+  logic any_q;          // not 0
   word_t spelled;
   logic is_host, delimits, word_char, put, put_space, keeps, indented;
   logic
@@ -124,11 +125,19 @@ module byte_line
   assign binary     = ctx_i.binary.is;
   assign resp       = ctx_i.resp.is;
   assign framed     = binary || resp;
-  assign word_char  = valid_i && !delimits && !nul_q && !framed;
-  assign decodes    = sure_i && !framed && words_meta && words_key;
+  // Long before there is a character it is known what it is one of.
+  logic resp_q, binary_q, text_q, sure_text_q;
+  always_ff @(posedge clk_i) begin
+    resp_q      <= resp;
+    binary_q    <= binary;
+    text_q      <= !framed;
+    sure_text_q <= sure_i && !framed;
+  end
+  assign word_char  = valid_i && !delimits && !nul_q && text_q;
+  assign decodes    = sure_text_q && words_meta && words_key;
   assign coded_o    = meta_coded && !framed;
   assign chars_o    = resp ? resp_chars : decodes ? coded_len : chars_q[7:0];
-  assign any_o      = resp ? resp_any : chars_q != '0;
+  assign any_o      = resp ? resp_any : any_q;
   assign word_end_o = resp ? resp_word_end : binary ? header_key_end : valid_i && delimits && any_o;
   assign line_end_o = resp ? resp_end : binary ? header_end : valid_i && char_i.eol && !any_o;
   assign eol_o      = resp ? resp_last : eol_q;
@@ -142,7 +151,7 @@ module byte_line
   assign keeps      = is_key_o ? !line_o.key_long && !line_o.bad && !too_long_o :
                                  is_host || !len_o[6];
   // Host software gets the header, too.
-  assign put        = resp ? resp_put : binary ? valid_i && (header_begin || header_key)
+  assign put        = resp_q ? resp_put : binary_q ? valid_i && (header_begin || header_key)
                                                : (decodes ? coded_put : word_char) && keeps;
   assign full_o     = put && len_o[6];
   assign indented   = 14'(word_pos_o - line_pos_o) > 14'(IndentMax);
@@ -151,6 +160,7 @@ module byte_line
     if (begin_i) begin
       line_pos_o <= from_i;
       chars_q    <= '0;
+      any_q      <= 1'b0;
       text_o     <= '0;
       space_q    <= 1'b0;
       nul_q      <= 1'b0;
@@ -160,6 +170,7 @@ module byte_line
     if (resp && valid_i && !any_o) word_pos_o <= place_i;
     if (word_char && !put_space) begin
       if (!any_o) word_pos_o <= place_i;
+      any_q <= 1'b1;
       if (!chars_q[8]) chars_q <= chars_q + 9'd1;
     end
     if (put_space) space_q <= 1'b0;
@@ -167,6 +178,7 @@ module byte_line
     else if (put && !text_o[8]) text_o <= text_o + 9'd1;
     if (word_i) begin
       chars_q <= '0;
+      any_q   <= 1'b0;
       space_q <= 1'b1;
     end
   end
@@ -186,7 +198,7 @@ module byte_line
     .clk_i,
     .begin_i,
     .valid_i(valid_i && decodes && !nul_q),
-    .char_i (char_i.code),
+    .char_i,
     .put_o  (coded_put),
     .byte_o (coded_byte),
     .len_o  (coded_len),
@@ -327,7 +339,7 @@ module byte_line
   );
 
   assign line_o    = resp ? resp_line : binary ? header_line : text_line;
-  assign skip_o    = resp_line.length;
+  assign skip_o    = resp_line.length[13:0];
   assign pairs_o   = resp_line.pairs;
   // In text and binary a number is there two clocks before its record; how many replies follow is not.
   numbers_t numbers_q;

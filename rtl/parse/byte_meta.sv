@@ -68,9 +68,10 @@ module byte_meta
   // ---------------------------------------------------------------- what it is
   logic known, here, good, again;
   show_e show;
-  logic [31:0] signed32;
-  assign signed32 = num_i.neg ? -num_i.value[31:0] : num_i.value[31:0];
-  assign time_    = absolute(signed32, second_i, 1'b0);
+  // The word has ended a clock before it is a word.
+  logic [31:0] signed32_q;
+  always_ff @(posedge clk_i) signed32_q <= num_i.neg ? -num_i.value[31:0] : num_i.value[31:0];
+  assign time_    = absolute(signed32_q, second_i, 1'b0);
   assign again    = letter_q >= 8'd127 || seen_q[letter_q[6:0]];
   always_comb begin
     known = letter_q inside {"b", "N", "T", "R", "l", "h", "O", "P", "L", "k", "s", "t", "c",

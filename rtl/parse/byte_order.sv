@@ -38,7 +38,9 @@ module byte_order
   action_e action, store;
   reply_e reply;
   op_e op;
+  logic huge;  // what a value may not count: over 2^31 - 3
   assign line   = line_i;
+  assign huge   = line.length[31] || &line.length[30:1];
   assign is_set = line.cmd == CmdMetaSet;
 
   always_comb begin
@@ -56,7 +58,7 @@ module byte_order
     endcase
 
     bad_format = line.key_long || !line.flags_ok || !line.exptime_ok || !line.length_ok ||
-                 (line.cmd == CmdCas && !line.number_ok) || line.length > 32'h7ffffffd;
+                 (line.cmd == CmdCas && !line.number_ok) || huge;
     store      = fits_i ? AcStore : part_i ? AcStorePart : AcBack;
     // A `set` of what is too large deletes what was there.
     forgets    = binary_i.is ? binary_i.opcode inside {8'h01, 8'h11} : line.cmd == CmdSet;
@@ -131,7 +133,7 @@ module byte_order
       noreply = 1'b0;
     end else if (is_meta(line.cmd)) begin
       if (line.key_long || (is_set && (line.words == 5'd2 ||
-          (line.words <= MetaWords && (!line.length_ok || line.length > 32'h7ffffffd))))) begin
+          (line.words <= MetaWords && (!line.length_ok || huge))))) begin
         reply = RpBadFormat;
       end else if (line.words > MetaWords) begin
         reply = (line.cmd == CmdMetaGet) ? RpManyGetFlags : RpManyFlags;

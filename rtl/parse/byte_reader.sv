@@ -78,6 +78,8 @@ module byte_reader
       char_o.nul   <= next_q == 8'h00;
       char_o.digit <= next_q inside {[8'h30 : 8'h39]};
       char_o.space <= next_q inside {8'h09, 8'h0b, 8'h0c, 8'h0d};
+      char_o.six   <= next_q inside {["A" : "Z"], ["a" : "z"], ["0" : "9"], "+", "/", "="};
+      char_o.pad   <= next_q == "=";
     end
   end
 

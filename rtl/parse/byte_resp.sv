@@ -179,7 +179,8 @@ module byte_resp
   // ---------------------------------------------------------------- words
   // Behind the name, whose place is that of the next one already: increment or time, option, database.
   logic length_odd, name_ends, select_ends, more_ends, number_ends, time_ends, option_ends, first;
-  logic others_q, word_odd, number_ok, positive, far, low, option_ok, last;
+  logic others_q, word_odd, option_ok, last;
+  logic number_ok_q, positive_q, small_q, least_q, far_q, low_q;
   reply_e fault;
   resp_option_t seen;
   assign last        = left_q == '0;
@@ -191,18 +192,23 @@ module byte_resp
   assign option_ends = more_ends && !number_ends && !time_ends;
   assign first       = bulk_q == length_q;
 
-  // A time: what is more than 2^47 milliseconds, or about so, is left to host software; so is what has no sum.
-  assign number_ok = !number_bad_q && num_i.ok_signed;
-  assign positive  = !num_i.neg && num_i.value != '0;
-  assign far       = !num_i.neg &&
-      (unit_q.millis ? num_i.value[63:47] != '0 : num_i.value[63:37] != '0);
-  assign low       = num_i.neg && !unit_q.millis && num_i.value[63:53] != '0;
+  // A time: what is more than 2^47 milliseconds, or about so, is left to host software; so is what has no sum. The
+  // number is complete some clocks before it is a word.
+  always_ff @(posedge clk_i) begin
+    number_ok_q <= !number_bad_q && num_i.ok_signed;
+    positive_q  <= !num_i.neg && num_i.value != '0;
+    small_q     <= !num_i.neg && num_i.value < 64'd16;
+    least_q     <= num_i.neg && num_i.value[63];
+    far_q       <= !num_i.neg &&
+        (unit_q.millis ? num_i.value[63:47] != '0 : num_i.value[63:37] != '0);
+    low_q       <= num_i.neg && !unit_q.millis && num_i.value[63:53] != '0;
+  end
 
   always_comb begin
     fault = time_ends ? RpNone : fault_q;
-    if (time_ends && !number_ok) fault = RpNonNumeric;
-    else if (time_ends && !positive) fault = RpBadExpire;
-    else if (time_ends && far) fault = RpTooLarge;  // too far
+    if (time_ends && !number_ok_q) fault = RpNonNumeric;
+    else if (time_ends && !positive_q) fault = RpBadExpire;
+    else if (time_ends && far_q) fault = RpTooLarge;  // too far
 
     seen = seen_q | option;
     if (!option.timed) seen.unit = seen_q.unit;
@@ -239,10 +245,10 @@ module byte_resp
   always_comb begin
     word_odd = (name_ends && (!command.found || (command.one_db && others_q))) ||
         (option_ends && !option_ok) ||
-        (select_ends && !(number_ok && !num_i.neg && num_i.value < 64'd16)) ||
-        (number_ends && (!number_ok || (cmd_q == CmdDecr && num_i.neg && num_i.value[63])));
+        (select_ends && !(number_ok_q && small_q)) ||
+        (number_ends && (!number_ok_q || (cmd_q == CmdDecr && least_q)));
     unique case (args_q)
-      RaTime:      word_odd |= time_ends && (!number_ok || far || low);
+      RaTime:      word_odd |= time_ends && (!number_ok_q || far_q || low_q);
       RaTimeValue: word_odd |= time_ends && fault != RpNone;
       RaValue:     word_odd |= more_ends && last && fault != RpNone;
       RaOptions:   word_odd |= more_ends && last && fault == RpTooLarge;
@@ -319,8 +325,8 @@ module byte_resp
         time_next_q        <= 1'b0;
         fault_q            <= fault;
         // A thousand is 1024 - 16 - 8. What is over is long over.
-        numbers_o.relative <= !unit_q.date && positive;
-        numbers_o.expiry   <= !positive ? 48'd1 : unit_q.millis ? 48'(num_i.value[46:0]) :
+        numbers_o.relative <= !unit_q.date && positive_q;
+        numbers_o.expiry   <= !positive_q ? 48'd1 : unit_q.millis ? 48'(num_i.value[46:0]) :
             (48'(num_i.value[36:0]) << 10) - (48'(num_i.value[36:0]) << 4) -
             (48'(num_i.value[36:0]) << 3);
       end

@@ -292,10 +292,13 @@ module fetch
     end
   end
 
+  // That it is over is known late; the connection's next job comes much later.
+  logic bad_done_q;
   always_ff @(posedge clk_i) begin
+    bad_done_q <= rst_ni && bad_done_i;
     if (!rst_ni) bad_q <= 1'b0;
     else if (bad_read_o) bad_q <= 1'b1;
-    else if (bad_done_i) bad_q <= 1'b0;
+    else if (bad_done_q) bad_q <= 1'b0;
     if (bad_read_o) bad_conn_q <= wait_job.conn;
   end
   always_ff @(posedge clk_i) begin

@@ -131,6 +131,8 @@ package front_pkg;
     logic       nul;
     logic       digit;
     logic       space;  // \t \v \f \r: may stand around a number
+    logic       six;    // one of base64, or what pads it
+    logic       pad;
   } letter_t;
 
   /// A decimal number as strtol and strtoul read it.
@@ -464,7 +466,7 @@ package front_pkg;
     put_t    put;
   } out_t;
 
-  /// Multiples of 10 and 100 come from tables: one level of logic instead of adders.
+  /// Multiples of 10, 100 and 1000 come from tables: one level of logic instead of adders.
   typedef logic [15:0][6:0] tens_t;
   typedef logic [127:0][13:0] hundreds_t;
 
@@ -476,7 +478,14 @@ package front_pkg;
     for (int unsigned i = 0; i < 128; i++) hundreds[i] = 14'(100 * i);
   endfunction
 
+  typedef logic [15:0][13:0] thousands_t;
+  function automatic thousands_t digit_times(input int unsigned n);
+    for (int unsigned i = 0; i < 16; i++) digit_times[i] = 14'(n * i);
+  endfunction
+
   localparam tens_t Tens = tens();
+  localparam thousands_t TenTens = digit_times(100);
+  localparam thousands_t Thousands = digit_times(1000);
   localparam hundreds_t Hundreds = hundreds();
 
 endpackage

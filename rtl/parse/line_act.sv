@@ -93,10 +93,17 @@ module line_act
     end
   end
 
-  // What is to be taken back is taken back a clock before. An item's data ends with CR LF, or was bad.
-  logic arrived;
-  assign arrived = $signed(line_no_t'(coming_i - lf_q.line)) > 0;
-  assign done    = valid_q && !back_q && (!cand_q.store || (arrived && item_ready_i));
+  // What is to be taken back is taken back a clock before. An item's data ends with CR LF, or was bad. Whether the
+  // line with that LF is here was known a clock before: with what is taken it is told of the line where the next
+  // request starts, which is that one or the one behind.
+  function automatic logic come(input line_no_t no);
+    line_no_t ahead;
+    ahead = coming_i - no;
+    return !ahead[7] && ahead != '0;
+  endfunction
+  logic arrived_q;
+  always_ff @(posedge clk_i) arrived_q <= free_o ? come(cand_i.next.line) : come(lf_q.line);
+  assign done = valid_q && !back_q && (!cand_q.store || (arrived_q && item_ready_i));
   assign cr_o    = cr_q;
   assign lf_o    = lf_q;
 

@@ -206,27 +206,31 @@ module line_scan
   // Whether places are left, and whether the line's turn goes on behind the lowest one, is known when
   // their clock begins: the line that is next waits for nothing else.
   marks_t turn_q;  // the places that are left
+  logic [63:0] behind_q;  // without the lowest one
   logic turn_valid_q, any_q, stays_q, any, go, pop, skip_q;
-  logic last, several;
+  logic last;
   logic [63:0] left, hit;
+
+  // The numbers of two lanes differ in a bit.
+  function automatic logic several(input logic [63:0] bits);
+    several = 1'b0;
+    for (int unsigned b = 0; b < 6; b++)
+    several |= (bits & LaneBit[b]) != '0 && (bits & ~LaneBit[b]) != '0;
+  endfunction
   line_no_t turn_line_q;
   start_t start;
 
   line_no_t to_skip;  // lines, this one included
   assign to_skip = skip_i - turn_line_q;
   always_comb begin
-    hit  = turn_q.places & ~(turn_q.places - 64'd1);
+    hit  = turn_q.places & ~behind_q;
     any  = any_q && !skip_q;
     // A window reaches into the next line.
     go   = turn_valid_q && (turn_q.last || head_valid) && start_ready_i;
     pop  = go && (!stays_q || skip_q);
     load = pop || !turn_valid_q;
-    left = load ? head.places : turn_q.places & (turn_q.places - 64'd1);
+    left = load ? head.places : behind_q;
     last = load ? head.last : turn_q.last;
-    // The numbers of two lanes differ in a bit.
-    several = 1'b0;
-    for (int unsigned b = 0; b < 6; b++)
-    several |= (left & LaneBit[b]) != '0 && (left & ~LaneBit[b]) != '0;
   end
 
   // A job in one line needs no other one to be there. Of the lines before it all places are on their way.
@@ -266,8 +270,10 @@ module line_scan
     if (load) turn_q <= head;
     if (load || go) begin
       turn_q.places <= left;
+      behind_q      <= left & (left - 64'd1);
       any_q         <= left != '0;
-      stays_q       <= several || (left != '0 && last);  // a job's end takes a clock
+      // A job's end takes a clock. Which of the two it is is known late.
+      stays_q       <= (load ? several(head.places) : several(behind_q)) || (left != '0 && last);
     end
     start_o <= start;
   end

@@ -3,7 +3,10 @@
 module line_window
   import wirekv_pkg::*;
   import front_pkg::*;
-(
+#(
+  /// Only the last one does, not the last two.
+  parameter bit Early = 1
+) (
   input  logic     clk_i,
   /// A line.
   input  logic     we_i,
@@ -36,8 +39,6 @@ module line_window
 
   // A lane below the first one is of the line behind. Then the first one goes to lane 0.
   line_t both, by16, by4;
-  line_t by16_q;
-  logic [3:0] turn_q;
   always_comb begin
     for (int unsigned i = 0; i < 64; i++) begin
       logic own;
@@ -45,30 +46,40 @@ module line_window
       both[8*i+:8] = (own == place_i.line[0]) ? odd[8*i+:8] : even[8*i+:8];
       if (!own && alone_i) both[8*i+:8] = '0;
     end
-    unique case (place_i.lane[5:4])
-      2'd0: by16 = both;
-      2'd1: by16 = {both[127:0], both[511:128]};
-      2'd2: by16 = {both[255:0], both[511:256]};
-      2'd3: by16 = {both[383:0], both[511:384]};
-    endcase
   end
-  always_ff @(posedge clk_i) begin
-    by16_q <= by16;
-    turn_q <= place_i.lane[3:0];
+  lib_step #(
+    .Step(128)
+  ) u_by16 (
+    .data_i ({both[383:0], both}),
+    .steps_i(place_i.lane[5:4]),
+    .data_o (by16)
+  );
+
+  line_t by4_in, by1_in;
+  logic [1:0] steps4, steps1_q;
+  always_ff @(posedge clk_i) steps1_q <= place_i.lane[1:0];
+  if (Early) begin : gen_early
+    assign steps4 = place_i.lane[3:2];
+    assign by4_in = by16;
+    always_ff @(posedge clk_i) by1_in <= by4;
+  end else begin : gen_late
+    always_ff @(posedge clk_i) steps4 <= place_i.lane[3:2];
+    always_ff @(posedge clk_i) by4_in <= by16;
+    assign by1_in = by4;
   end
-  always_comb begin
-    unique case (turn_q[3:2])
-      2'd0: by4 = by16_q;
-      2'd1: by4 = {by16_q[31:0], by16_q[511:32]};
-      2'd2: by4 = {by16_q[63:0], by16_q[511:64]};
-      2'd3: by4 = {by16_q[95:0], by16_q[511:96]};
-    endcase
-    unique case (turn_q[1:0])
-      2'd0: data_o = by4;
-      2'd1: data_o = {by4[7:0], by4[511:8]};
-      2'd2: data_o = {by4[15:0], by4[511:16]};
-      2'd3: data_o = {by4[23:0], by4[511:24]};
-    endcase
-  end
+  lib_step #(
+    .Step(32)
+  ) u_by4 (
+    .data_i ({by4_in[95:0], by4_in}),
+    .steps_i(steps4),
+    .data_o (by4)
+  );
+  lib_step #(
+    .Step(8)
+  ) u_by1 (
+    .data_i ({by1_in[23:0], by1_in}),
+    .steps_i(steps1_q),
+    .data_o
+  );
 
 endmodule

@@ -77,24 +77,25 @@ module lines
   logic [2:0] unused_waiting;
   logic [3:0] unused_jobs;
   line_no_t next_line_q;
-  // verilator lint_off UNUSEDSIGNAL
-  place_t stop1;  // of the last byte
-  // verilator lint_on UNUSEDSIGNAL
-
+  logic [5:0] lane;
+  logic [6:0] low;    // behind its last byte, from its first line or the one behind on
+  line_no_t next_line;
   always_comb begin
     placed.start.line = next_line_q;
-    placed.start.lane = job_i.udp ? 6'd8 : (job_i.len == '0) ? 6'd0 : job_i.ctx.rx_ptr[5:0];
+    lane              = job_i.udp ? 6'd8 : job_i.ctx.rx_ptr[5:0];
+    placed.start.lane = (job_i.len == '0 && !job_i.udp) ? 6'd0 : lane;
     placed.stop       = placed.start + job_i.len;
     placed.plain      = job_i.udp ||
         (!job_i.host && !job_i.ctx.cont && job_i.ctx.mode == MdLine && !job_i.whole);
     placed.again      = job_i.udp || job_i.len != 14'(JobBytes);
-    stop1             = placed.stop - 14'd1;
+    low    = 7'(lane) + 7'(job_i.len[5:0]);
+    next_line = (job_i.len == '0) ? next_line_q + 8'd1 : (next_line_q + job_i.len[13:6]) +
+        ((low > 7'd64) ? 8'd2 : (low != '0) ? 8'd1 : 8'd0);
   end
   assign job_ready_o = placed_ready;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) next_line_q <= '0;
-    else if (job_valid_i && placed_ready)
-      next_line_q <= ((job_i.len == '0) ? next_line_q : stop1.line) + 1'b1;
+    else if (job_valid_i && placed_ready) next_line_q <= next_line;
   end
 
   // Places come later than jobs, so the two clocks here cost no time.
@@ -341,7 +342,9 @@ module lines
   line_t mover_data;
   line_no_t mover_line;
 
-  line_window u_values (
+  line_window #(
+    .Early(0)
+  ) u_values (
     .clk_i,
     .we_i   (we),
     .wline_i(coming[KeptW-1:0]),

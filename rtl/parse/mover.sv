@@ -54,19 +54,29 @@ module mover
   );
 
   // ---------------------------------------------------------------- one beat after the other
-  // That a beat is an item's last one, and whether that one crosses a line's end, is known before its turn.
-  logic valid_q, go, last_q, last_crosses_q, crosses, come;
-  logic [7:0] lines;  // that have come, from the beat's first one on
+  // That a beat is an item's last one, whether that one crosses a line's end, and how many of its lines are here is
+  // known before its turn.
+  logic valid_q, go, last_q, last_crosses_q, lane_q, crosses, come;
+  logic
+      none_q,
+      one_q,
+      two_q;  // the item has no bytes; a line, two lines from the beat's first one on have come
+  line_no_t here, here_next;  // lines that have
   place_t at_q;
   logic [13:0] left_q;
   logic [6:0] len;
 
+  function automatic logic at_least(input line_no_t distance, input line_no_t n);
+    return !distance[7] && distance >= n;
+  endfunction
+
   always_comb begin
     len  = last_q ? left_q[6:0] : 7'd64;
     // Its last byte is in this line or in the one behind.
-    crosses = last_q ? last_crosses_q : at_q.lane != '0;
-    lines   = coming_i - at_q.line;
-    come    = left_q == '0 || (!lines[7] && lines > 8'(crosses));
+    crosses = last_q ? last_crosses_q : lane_q;
+    come    = none_q || (crosses ? two_q : one_q);
+    here      = coming_i - at_q.line;
+    here_next = coming_i - head.place.line;
   end
   assign go       = valid_q && room_i && come && !wait_i;
   assign head_pop = !valid_q || (go && last_q);
@@ -75,7 +85,11 @@ module mover
   always_ff @(posedge clk_i) begin
     if (!rst_ni) valid_q <= 1'b0;
     else if (head_pop) valid_q <= head_valid;
+    one_q <= head_pop ? at_least(here_next, 8'd1) : at_least(here, go ? 8'd2 : 8'd1);
+    two_q <= head_pop ? at_least(here_next, 8'd2) : at_least(here, go ? 8'd3 : 8'd2);
     if (head_pop) begin
+      none_q <= head.len == '0;
+      lane_q <= head.place.lane != '0;
       at_q   <= head.place;
       left_q <= head.len;
       last_q <= head.len <= 14'd64;
@@ -103,7 +117,8 @@ module mover
       len_q  <= len;
     end
     if (go_q) begin
-      beat_o.data <= data_i & ~({512{1'b1}} << {len_q, 3'b000});
+      for (int unsigned i = 0; i < 64; i++)
+      beat_o.data[8*i+:8] <= (7'(i) < len_q) ? data_i[8*i+:8] : '0;
       beat_o.len  <= len_q;
       beat_o.last <= end_q;
     end

@@ -61,10 +61,12 @@ module recognise
 
   // ---------------------------------------------------------------- kinds of characters; command
   what_t what1;
+  logic [8:0] from1;
   request_form u_form (
     .key_i (start1_q.key),
     .head_i(data_i[63:0]),
-    .what_o(what1)
+    .what_o(what1),
+    .from_o(from1)
   );
 
   resp_what_t resp2;
@@ -103,7 +105,7 @@ module recognise
         chars2_q[i].other <= !(c inside {[8'h30 : 8'h39]});
         chars2_q[i].low   <= c[3:0];
       end
-      for (int unsigned i = 0; i < 9; i++) from2_q[i] <= 4'(i) >= what1.key;
+      from2_q  <= from1;
       what2_q  <= what1;
       eol2_q   <= lf | (cr & {1'b0, lf[63:1]});
       cr2_q    <= cr;
@@ -170,15 +172,16 @@ module recognise
   // verilator lint_off UNUSEDSIGNAL
   logic [63:0] other3, zero3;  // no key is shorter than a byte
   // verilator lint_on UNUSEDSIGNAL
-  logic [63:0] behind3, from3, digit3, longer3;
+  logic [63:0] behind3, stop3, digit3, longer3;
   logic resp_value3;
   always_comb begin
     for (int unsigned i = 0; i < 64; i++) begin
       other3[i]  = chars3_q[i].other;
       zero3[i]   = chars3_q[i].low == '0;
       behind3[i] = resp_end3 == 7'(i);
-      from3[i]   = 7'(i) >= resp_end3 + 7'd3;
     end
+    // Its length's digits carry this bit up to the first lane that has none.
+    stop3       = other3 & (~other3 + {behind3[60:0], 3'd0});
     digit3      = {3'd0, ~other3[63:3]};
     longer3     = {4'd0, ~other3[63:4]};
     resp_value3 = |(behind3 & digit3 & ~(64'(zero3[63:3]) & longer3));
@@ -197,8 +200,8 @@ module recognise
     if (valid_q[2]) begin
       end3_4_q    <= lowest(rest3_q);
       // Of ms the length is the second word.
-      end4_4_q    <= lowest(start3_q.resp ? other3 & from3 :
-                            (what3_q.form == FmMetaSet) ? end2_3_q : others(rest3_q));
+      end4_4_q    <= start3_q.resp ? stop3 : (what3_q.form == FmMetaSet) ? end2_3_q :
+                     lowest(others(rest3_q));
       end5_4_q    <= lowest(others(others(rest3_q)));
       eol4_q      <= eol3_q;
       lane1_4_q   <= lane_of(end1_3_q);
@@ -337,7 +340,12 @@ module recognise
     end
   end
 
-  // ---------------------------------------------------------------- digits by twos
+  // ---------------------------------------------------------------- digits
+  // The number of four digits, from tables for each of them.
+  function automatic logic [13:0] four(input logic [3:0][3:0] digits);
+    return (Thousands[digits[3]] + TenTens[digits[2]]) + (14'(Tens[digits[1]]) + 14'(digits[0]));
+  endfunction
+
   // Digits of the word, as long as nothing else has come; `ok`: a blank came before them.
   function automatic logic [Digits-1:0][3:0] digits_of(input char_t [Digits:0] chars,
                                                        output logic ok);
@@ -369,7 +377,7 @@ module recognise
   // verilator lint_on UNUSEDSIGNAL
   line_t key6_q;
   logic [1:0][6:0] length6_q;
-  logic [4:0][6:0] a6_q, b6_q;
+  logic [Digits-1:0][3:0] a6_q, b6_q;
   place_t behind6_q;  // behind the line or the part of it
   logic [6:0] klen6_q;
   logic fits6_q, length_ok6_q, noreply6_q, shows6_q, last1_6_q, unfinished6_q;
@@ -384,10 +392,8 @@ module recognise
       b = digits_of(b5_q, b_ok);
       // Longer ones have no blank before them here.
       d = digits_of(66'(length5_q), length_ok);
-      for (int unsigned i = 0; i < 5; i++) begin
-        a6_q[i] <= Tens[a[2*i+1]] + 7'(a[2*i]);
-        b6_q[i] <= Tens[b[2*i+1]] + 7'(b[2*i]);
-      end
+      a6_q <= a;
+      b6_q <= b;
       for (int unsigned i = 0; i < 2; i++) length6_q[i] <= Tens[d[2*i+1]] + 7'(d[2*i]);
       length_ok6_q <= length_ok;
       // The words are those of the form.
@@ -455,12 +461,12 @@ module recognise
     cand_o.exptime_a  = !store;
     cand_o.klen       = klen6_q;
     cand_o.vlen       = length[10:0];
-    cand_o.a.high     = a6_q[4];
-    cand_o.a.mid      = Hundreds[a6_q[3]] + 14'(a6_q[2]);
-    cand_o.a.low      = Hundreds[a6_q[1]] + 14'(a6_q[0]);
-    cand_o.b.high     = b6_q[4];
-    cand_o.b.mid      = Hundreds[b6_q[3]] + 14'(b6_q[2]);
-    cand_o.b.low      = Hundreds[b6_q[1]] + 14'(b6_q[0]);
+    cand_o.a.high     = Tens[a6_q[9]] + 7'(a6_q[8]);
+    cand_o.a.mid      = four(a6_q[7:4]);
+    cand_o.a.low      = four(a6_q[3:0]);
+    cand_o.b.high     = Tens[b6_q[9]] + 7'(b6_q[8]);
+    cand_o.b.mid      = four(b6_q[7:4]);
+    cand_o.b.low      = four(b6_q[3:0]);
     cand_o.data       = key6_q;
     cand_o.meta       = what6_q.form inside {FmMetaGet, FmMetaSet};
     cand_o.shows      = shows6_q;

@@ -6,7 +6,9 @@ module request_form
   /// A key of a line of keys starts here; else a line.
   input  logic        key_i,
   input  logic [63:0] head_i,
-  output what_t       what_o
+  output what_t       what_o,
+  /// Of the first lanes those where the key may be, or what is behind it.
+  output logic [8:0]  from_o
 );
 
   typedef struct packed {
@@ -59,6 +61,7 @@ module request_form
 
   always_comb begin
     what_o = '0;
+    from_o = '1;
     for (int unsigned r = 0; r < RowsNum; r++) begin
       logic same;
       same = (r == RowKey) ? key_i : !key_i;
@@ -67,6 +70,7 @@ module request_form
       end
       if (same) begin
         what_o.key |= Rows[r].key;
+        for (int unsigned i = 0; i < 9; i++) if (4'(i) < Rows[r].key) from_o[i] = 1'b0;
         what_o.form = form_e'(what_o.form | Rows[r].form);
         what_o.op = op_e'(what_o.op | Rows[r].op);
         what_o.cas_out |= Rows[r].cas_out;

@@ -62,32 +62,40 @@ module resp_form
   };
 
   // ---------------------------------------------------------------- the name
-  // Only MGET has a count of two digits, which moves everything by a lane.
+  // Only MGET may have a count of two digits, which moves everything by a lane. So its row is looked for in both
+  // places, the others in one.
   localparam int unsigned HeadBytes = 18;
   logic [HeadBytes-1:0][7:0] bytes;
-  logic [HeadBytes-2:0][7:0] head;
-  logic two, digits_ok, frame_ok;
-  logic [6:0] count;
-  resp_what_t what;
+  logic two, begins;
+  logic [1:0] frame_ok;  // with one digit, with two
+  logic [6:0] count_q;
+  resp_what_t what, what_q;
+
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic logic is_row(input row_t r,
+                                  input logic [HeadBytes-2:0][7:0] head);  // some of it
+    // verilator lint_on UNUSEDSIGNAL
+    is_row = head[5] == {5'b00110, r.len};
+    for (int unsigned i = 0; i < 6; i++)
+    if (3'(i) < r.len) is_row &= (head[8+i] & 8'hdf) == r.text[8*i+:8];
+    for (int unsigned i = 3; i <= 6; i++)
+    if (r.len == 3'(i))
+      is_row &= head[8+i] == 8'h0d && head[9+i] == 8'h0a && (head[10+i] == "$" || !r.what.keyed);
+  endfunction
+
   always_comb begin
-    bytes     = data_i[8*HeadBytes-1:0];
-    two       = bytes[2] != 8'h0d;
-    head      = two ? bytes[HeadBytes-1:1] : bytes[HeadBytes-2:0];
-    digits_ok = bytes[1] inside {[8'h31 : 8'h39]} && (!two || bytes[2] inside {[8'h30 : 8'h39]});
-    count     = two ? Tens[bytes[1][3:0]] + 7'(bytes[2][3:0]) : 7'(bytes[1][3:0]);
-    frame_ok  = bytes[0] == "*" && digits_ok && head[5:2] == {head[5], "$", 16'h0a0d} &&
-                head[7:6] == 16'h0a0d;
-    what      = '0;
+    bytes  = data_i[8*HeadBytes-1:0];
+    two    = bytes[2] != 8'h0d;
+    begins = bytes[0] == "*" && bytes[1] inside {[8'h31 : 8'h39]};
+    frame_ok[0] = begins && bytes[4:2] == {"$", 16'h0a0d} && bytes[7:6] == 16'h0a0d;
+    frame_ok[1] = begins && bytes[2] inside {[8'h30 : 8'h39]} && bytes[5:3] == {"$", 16'h0a0d} &&
+                  bytes[8:7] == 16'h0a0d;
+    what = '0;
     for (int unsigned r = 0; r < RowsNum; r++) begin
       logic same;
-      same = frame_ok && head[5] == {5'b00110, Rows[r].len} &&
-             (Rows[r].what.array ? count >= 7'd2 : count == 7'(Rows[r].count));
-      for (int unsigned i = 0; i < 6; i++)
-      if (3'(i) < Rows[r].len) same &= (head[8+i] & 8'hdf) == Rows[r].text[8*i+:8];
-      for (int unsigned i = 3; i <= 6; i++)
-      if (Rows[r].len == 3'(i))
-        same &= head[8+i] == 8'h0d && head[9+i] == 8'h0a &&
-                (head[10+i] == "$" || !Rows[r].what.keyed);
+      same = frame_ok[0] && is_row(Rows[r], bytes[HeadBytes-2:0]) &&
+          (Rows[r].what.array ? bytes[1][3:1] != '0 : bytes[1][3:0] == 4'(Rows[r].count));
+      if (Rows[r].what.array) same |= frame_ok[1] && is_row(Rows[r], bytes[HeadBytes-1:1]);
       if (same) what |= Rows[r].what;
     end
     if (key_i) begin
@@ -97,9 +105,18 @@ module resp_form
       what.op    = OpGet;
       what.form  = RfBulk;
     end
-    what.count = what.array ? count - 7'd1 : '0;
     // Behind the name's line.
-    what.len   = what.array ? (two ? 4'd15 : 4'd14) : 4'd14;
+    what.len = (what.array && two) ? 4'd15 : 4'd14;
+  end
+  always_ff @(posedge clk_i) begin
+    if (valid_i) begin
+      what_q  <= what;
+      count_q <= (two ? Tens[bytes[1][3:0]] + 7'(bytes[2][3:0]) : 7'(bytes[1][3:0])) - 7'd1;
+    end
+  end
+  always_comb begin
+    what_o       = what_q;
+    what_o.count = what_q.array ? count_q : '0;
   end
 
   // ---------------------------------------------------------------- the key
@@ -110,7 +127,6 @@ module resp_form
   logic [Places-1:0][3:0][7:0] after_q;  // what stands behind it
   always_ff @(posedge clk_i) begin
     if (valid_i) begin
-      what_o <= what;
       for (int unsigned p = 0; p < Places; p++) begin
         long_q[p]  <= data_i[8*(Dollar[p]+2)+:8] != 8'h0d;
         after_q[p] <= data_i[8*(Dollar[p]+1)+:32];

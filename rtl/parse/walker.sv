@@ -78,15 +78,18 @@ module walker
   logic more;
   logic long_q;  // the line of keys has LineMax bytes before at_q
 
-  // Places compare modulo their range.
+  // Places compare modulo their range: the sign of their difference alone.
+  function automatic logic is_before(input place_t a, input place_t b);
+    return 1'(14'(a - b) >> 13);
+  endfunction
   place_t at, from;
   logic passed, here, fits;
   logic [13:0] left, size;
   assign at     = fresh_q ? job_start_i : at_q;
   assign from   = keys_q ? line_q : at;
-  assign passed = $signed(14'(cand_place_i - at)) < 0;
+  assign passed = is_before(cand_place_i, at);
   assign here   = cand_place_i == at && cand_key_i == keys_q;
-  assign fits   = $signed(14'(job_stop_i - cand_next_i)) >= 0;
+  assign fits   = !is_before(job_stop_i, cand_next_i);
   assign left   = job_stop_i - from;
   assign size   = cand_next_i - from;
   assign keys_left = cand_key_i ? left_q - 7'd1 : cand_count_i;

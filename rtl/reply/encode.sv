@@ -77,7 +77,7 @@ module encode
   text_job_t job_in;
   // Only the assertions look at these.
   // verilator lint_off UNUSEDSIGNAL
-  logic job_valid, rec_valid, rec_room, numbers_room;
+  logic job_valid, rec_valid, rec_room, numbers_room, key_room;
   // verilator lint_on UNUSEDSIGNAL
   logic [5:0] unused_job_level;
   assign job_in = '{udp: res_i.udp, conn: res_i.conn, tx_ptr: res_i.tx_ptr};
@@ -114,7 +114,7 @@ module encode
     .header_o   (header_in)
   );
 
-  // The numbers leave time to add lengths.
+  // The numbers leave time to add lengths, in two clocks.
   typedef struct packed {
     rec_t  rec;
     lens_t lens;
@@ -123,17 +123,28 @@ module encode
   shaped_t shaped_in, shaped;
   logic [6:0] own_len_q;
   logic [4:0] ahead_len_q;
-  assign shaped_in = '{
-          rec: rec_q,
-          lens: lens_of(rec_q, own_len_q, ahead_len_q),
-          header: header_q
-      };
+  logic parted_q;
+  rec_t parted_rec_q;
+  header_t parted_header_q;
+  parts_t parts_q;
+  always_comb begin
+    shaped_in = '{
+        rec: parted_rec_q,
+        lens: lens_of(parted_rec_q, parts_q),
+        header: parted_header_q
+    };
+    shaped_in.header.body = parted_header_q.body + 22'(parts_q.body_len);
+  end
   always_ff @(posedge clk_i) begin
     issue_q  <= rst_ni && issue;
     rec_q    <= rec_in;
     header_q <= header_in;
     own_len_q   <= Length[rec_in.own];
     ahead_len_q <= AheadLength[rec_in.ahead];
+    parted_q        <= rst_ni && issue_q;
+    parted_rec_q    <= rec_q;
+    parted_header_q <= header_q;
+    parts_q         <= parts_of(rec_q, own_len_q, ahead_len_q, header_q.extra);
   end
 
   logic [5:0] unused_rec_level;
@@ -143,7 +154,7 @@ module encode
   ) u_recs (
     .clk_i,
     .rst_ni,
-    .s_valid_i(issue_q),
+    .s_valid_i(parted_q),
     .s_ready_o(rec_room),
     .s_data_i (shaped_in),
     .m_valid_o(rec_valid),
@@ -213,23 +224,31 @@ module encode
 
   // ---------------------------------------------------------------- keys and values
   logic key_valid, key_pop, line_key_pop, chunk_valid, chunk_pop;
-  line_t key_in, key;
+  line_t key_q, key;
   chunk_t chunk;
-  logic [5:0] unused_key_level;
-  assign key_in = {rkey_i[8*KeyRoom-1:0], rkey_i[511:8*KeyRoom]};
+  // That a key comes is known late: it stands in a register first. There is room for it, for the one that comes
+  // now, and for one more.
+  logic key_in_q, key_room_q;
+  logic [5:0] key_level;
+  assign rkey_ready_o = key_room_q;
+  always_ff @(posedge clk_i) begin
+    key_in_q   <= rst_ni && rkey_valid_i && key_room_q;
+    key_room_q <= rst_ni && key_level <= 6'(Depth - 3);
+    key_q      <= {rkey_i[8*KeyRoom-1:0], rkey_i[511:8*KeyRoom]};
+  end
   lib_fifo #(
     .T    (line_t),
     .Depth(Depth)
   ) u_keys (
     .clk_i,
     .rst_ni,
-    .s_valid_i(rkey_valid_i),
-    .s_ready_o(rkey_ready_o),
-    .s_data_i (key_in),
+    .s_valid_i(key_in_q),
+    .s_ready_o(key_room),
+    .s_data_i (key_q),
     .m_valid_o(key_valid),
     .m_ready_i(key_pop || line_key_pop),
     .m_data_o (key),
-    .level_o  (unused_key_level)
+    .level_o  (key_level)
   );
   chunk_queue u_chunks (
     .clk_i,
@@ -297,7 +316,8 @@ module encode
     .wait_chunk_o
   );
 
-  `ASSERT(CreditHolds, (!issue_q || rec_room) && (!numbers_in_valid || numbers_room))
+  `ASSERT(CreditHolds, (!parted_q || rec_room) && (!numbers_in_valid || numbers_room))
+  `ASSERT(RoomForKeys, !key_in_q || key_room)
   `ASSERT(RecordAheadOfNumbers, !load || rec_valid)
   `ASSERT(JobKnown, !text_valid_o || job_valid)
 

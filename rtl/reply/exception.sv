@@ -1,7 +1,7 @@
 // Exception queue: command lines that the hardware does not know go to the host program, pieces of
 // its answers come back, each when the card asks for it. One packet each; formats in
 // docs/ARCHITECTURE.md, "Exception queue".
-// Latency 3 to the host; a piece is announced 2 clocks after its last beat.
+// Latency 4 to the host; a piece is announced 2 clocks after its last beat.
 `include "lib_assert.svh"
 
 module exception
@@ -51,8 +51,23 @@ module exception
   logic out_valid, out_ready, text_q;  // text_q: header is sent, its text follows
   logic bare;                          // has no text
   logic [31:0] tag;
-  assign tag = {hreq_i.udp, 17'b0, hreq_i.conn};
-  assign bare = hreq_i.len == '0;
+  // What is executed is known late, and in no hurry here.
+  logic hreq_valid, hreq_ready;
+  hreq_t hreq;
+  lib_reg #(
+    .T(hreq_t)
+  ) u_hreq (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(hreq_valid_i),
+    .s_ready_o(hreq_ready_o),
+    .s_data_i (hreq_i),
+    .m_valid_o(hreq_valid),
+    .m_ready_i(hreq_ready),
+    .m_data_o (hreq)
+  );
+  assign tag = {hreq.udp, 17'b0, hreq.conn};
+  assign bare = hreq.len == '0;
 
   always_comb begin
     // Bytes behind the header, in its beat, mean nothing: zeros would take a LUT for each bit.
@@ -62,16 +77,16 @@ module exception
       out_in.keep = ~({64{1'b1}} << hkey_i.len);
       out_in.last = hkey_i.last;
     end else begin
-      out_valid   = hreq_valid_i;
-      out_in.data[63:0] = {12'b0, hreq_i.db, 2'b0, hreq_i.all, hreq_i.begins, hreq_i.stranger,
-                           hreq_i.more, hreq_i.resp, hreq_i.udp, hreq_i.len, tag};
+      out_valid   = hreq_valid;
+      out_in.data[63:0] = {12'b0, hreq.db, 2'b0, hreq.all, hreq.begins, hreq.stranger,
+                           hreq.more, hreq.resp, hreq.udp, hreq.len, tag};
       out_in.keep = '1;
       out_in.last = bare;
     end
   end
-  assign hreq_ready_o = out_ready && !text_q;
+  assign hreq_ready = out_ready && !text_q;
   assign hkey_ready_o = out_ready && text_q;
-  assign req_o        = hreq_valid_i && hreq_ready_o;
+  assign req_o        = hreq_valid && hreq_ready;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) text_q <= 1'b0;
@@ -184,6 +199,7 @@ module exception
   );
   assign piece_o = push_piece_q && !piece_q.about;
   assign bad_o   = push_piece_q && (bad_q || short_piece);
-  assign idle_o  = !hreq_valid_i && !text_q && out_level == '0 && !body_q && !push_piece_q;
+  assign idle_o  = !hreq_valid_i && !hreq_valid && !text_q && out_level == '0 && !body_q &&
+                   !push_piece_q;
 
 endmodule

@@ -24,6 +24,7 @@ module merge
   /// A record of it.
   output logic rec_valid_o,
   output rec_t rec_o,
+  /// Of a binary reply. Its body has the value's bytes: text, key and extras are still to be added.
   output header_t header_o
 );
 
@@ -94,9 +95,7 @@ module merge
         (res_i.kind == RsValue || (res_i.kind == RsReply && res_i.reply == RpTouched)) ? ExFlags :
                                                                                          ExNone;
     header_o.number    = (res_i.kind == RsNumber) ? res_i.num : 64'(res_i.flags);
-    header_o.body      = 22'(Length[header_text]) + 22'(header_o.klen) +
-        ((res_i.kind == RsValue) ? 22'(res_i.vlen) : '0) +
-        ((header_o.extra == ExNumber) ? 22'd8 : (header_o.extra == ExFlags) ? 22'd4 : 22'd0);
+    header_o.body      = (res_i.kind == RsValue) ? 22'(res_i.vlen) : '0;
     if (res_i.kind inside {RsValue, RsNumber} || res_i.reply inside {RpStored, RpTouched})
       header_o.unique_no = res_i.unique_no;
   end

@@ -275,24 +275,51 @@ package reply_pkg;
     logic [4:0]  behind_len;  // short value and ending
     logic [21:0] size;        // of all but the numbers
   } lens_t;
+  /// What these are sums of.
+  typedef struct packed {
+    logic [6:0] head;        // what is ahead, and the first half of its own text
+    logic [6:0] head_end;    // the lane behind it
+    logic [6:0] key;         // bytes of the key there
+    logic       key_fits;
+    logic [6:0] key_behind;  // with short value and ending
+    logic [4:0] behind;
+    logic [6:0] room;        // for the block
+    logic [5:0] own_rest;
+    logic [8:0] whole;       // text and key
+    logic [8:0] body_len;    // and a binary reply's extras, or number
+  } parts_t;
   // verilator lint_off UNUSEDSIGNAL
   /// With the lengths of its own text and of what is ahead.
-  function automatic lens_t lens_of(input rec_t rec, input logic [6:0] own,
-                                    input logic [4:0] ahead);  // some of it
+  function automatic parts_t parts_of(input rec_t rec, input logic [6:0] own,
+                                      input logic [4:0] ahead, input extra_e extra);
     // verilator lint_on UNUSEDSIGNAL
-    logic [6:0] own_first, key, room;
-    own_first          = rec.binary ? '0 : (own > 7'(OwnRoom)) ? 7'(OwnRoom) : own;
-    lens_of.key_fits   = rec.binary ? rec.klen == '0 : rec.klen <= 8'(KeyRoom);
-    key                = lens_of.key_fits ? 7'(rec.klen) : '0;
-    lens_of.len        = 7'(ahead) + own_first + key;
-    lens_of.key_end    = 7'(OwnAt) + own_first + key;
-    room               = rec.binary ? 7'(OwnRoom) : lens_of.key_fits ? 7'(KeyRoom) - key : '0;
-    lens_of.own_rest   = 6'(own - own_first);
-    lens_of.behind_len = rec.inner ? rec.inner_len + 5'(ending_length(rec.ending)) : '0;
-    lens_of.joined_len = (7'(ahead) + own_first) + (key + 7'(lens_of.behind_len));
-    lens_of.fits       = 7'(lens_of.behind_len) <= room;
-    lens_of.room       = room - 7'(lens_of.behind_len);
-    lens_of.size       = rec.size + 22'(own) + 22'(rec.klen);
+    logic [6:0] own_first, key;
+    own_first           = rec.binary ? '0 : (own > 7'(OwnRoom)) ? 7'(OwnRoom) : own;
+    parts_of.key_fits   = rec.binary ? rec.klen == '0 : rec.klen <= 8'(KeyRoom);
+    key                 = parts_of.key_fits ? 7'(rec.klen) : '0;
+    parts_of.head       = 7'(ahead) + own_first;
+    parts_of.head_end   = 7'(OwnAt) + own_first;
+    parts_of.key        = key;
+    parts_of.behind     = rec.inner ? rec.inner_len + 5'(ending_length(rec.ending)) : '0;
+    parts_of.key_behind = key + 7'(parts_of.behind);
+    parts_of.room       = rec.binary ? 7'(OwnRoom) : parts_of.key_fits ? 7'(KeyRoom) - key : '0;
+    parts_of.own_rest   = rec.binary ? 6'(own) : (own > 7'(OwnRoom)) ? 6'(own - 7'(OwnRoom)) : '0;
+    parts_of.whole      = 9'(own) + 9'(rec.klen);
+    parts_of.body_len   = (9'(rec.klen) + 9'(own)) +
+        ((extra == ExNumber) ? 9'd8 : (extra == ExFlags) ? 9'd4 : 9'd0);
+  endfunction
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic lens_t lens_of(input rec_t rec, input parts_t parts);  // some of each
+    // verilator lint_on UNUSEDSIGNAL
+    lens_of.key_fits   = parts.key_fits;
+    lens_of.len        = parts.head + parts.key;
+    lens_of.key_end    = parts.head_end + parts.key;
+    lens_of.own_rest   = parts.own_rest;
+    lens_of.behind_len = parts.behind;
+    lens_of.joined_len = parts.head + parts.key_behind;
+    lens_of.fits       = 7'(parts.behind) <= parts.room;
+    lens_of.room       = parts.room - 7'(parts.behind);
+    lens_of.size       = rec.size + 22'(parts.whole);
   endfunction
 
   // ---------------------------------------------------------------- lines
