@@ -11,7 +11,7 @@
 // is sent for it goes nowhere until it is opened again. Between two holds others have a clock for four that
 // were held.
 //
-// Packets stand in docs/ARCHITECTURE.md, "Exception queue". Latency 4 from a packet's last beat to its event,
+// Packets stand in docs/ARCHITECTURE.md, "Exception queue". Latency 5 from a packet's last beat to its event,
 // 3 from a job's end to its packet; initiation interval 1 in, 3 clocks a line out.
 `include "lib_assert.svh"
 
@@ -220,9 +220,9 @@ module host_port
   end
 
   // A word that is offered stays.
-  ev_t port_ev;
-  logic port_ev_valid, port_ev_ready, own_ev_ready, arb_last;
-  lib_reg #(
+  ev_t port_ev, next_ev;
+  logic port_ev_valid, port_ev_ready, own_ev_ready, arb_last, next_ev_valid, next_ev_ready;
+  lib_half #(
     .T(ev_t)
   ) u_own (
     .clk_i,
@@ -244,11 +244,24 @@ module host_port
     .s_ready_o({port_ev_ready, tcp_ev_ready_o}),
     .s_data_i ({port_ev, tcp_ev_i}),
     .s_last_i ('1),
-    .m_valid_o(ev_valid_o),
-    .m_ready_i(ev_ready_i),
-    .m_data_o (ev_o),
+    .m_valid_o(next_ev_valid),
+    .m_ready_i(next_ev_ready),
+    .m_data_o (next_ev),
     .m_last_o (arb_last),
     .m_idx_o  (ev_mine)
+  );
+  // Whether the session takes one depends on which it is.
+  lib_reg #(
+    .T(ev_t)
+  ) u_next (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(next_ev_valid),
+    .s_ready_o(next_ev_ready),
+    .s_data_i (next_ev),
+    .m_valid_o(ev_valid_o),
+    .m_ready_i(ev_ready_i),
+    .m_data_o (ev_o)
   );
   assign ev_taken = own_ev_valid && own_ev_ready;
 
@@ -401,7 +414,8 @@ module host_port
   logic unused;
   assign unused = ^{ev_mine, arb_last, out_mine, out_last, order.unused};
 
-  assign idle_o = !want_q && !hold_q && !body_q && !own_ev_valid && !port_ev_valid && !begins &&
+  assign idle_o = !want_q && !hold_q && !body_q && !own_ev_valid && !port_ev_valid &&
+                  !ev_valid_o && !begins &&
                   !port_valid && !line_valid_q;
 
   `ASSERT(Theirs, !(tcp_ev_valid_i && tcp_ev_i.conn == HostConn))
