@@ -1,6 +1,6 @@
 // TCP, server side: accepts connections, puts what they send into receive rings, sends what stands
 // in transmit rings, and tells the session about it. Latency 15 from a segment to its first ring
-// write, 9 from a command to the first ring read; initiation interval 1 beat.
+// write, 10 from a command to the first ring read; initiation interval 1 beat.
 //
 //   segment -> lookup -> connection table -> verdict -> receive ring -> event to the session
 //           \-> payload queue -------------------------/
