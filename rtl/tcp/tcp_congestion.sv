@@ -39,6 +39,7 @@ module tcp_congestion
     near_t       ack_less1;
     logic        in_ss;      // slow start
     logic [16:0] cwnd_mss;   // cwnd + mss
+    logic [16:0] mss3;       // three segments
     logic [16:0] grow_ss;    // slow start's growth
     logic [17:0] ca_sum;
     logic [16:0] partial;    // cwnd after a partial ACK
@@ -58,6 +59,7 @@ module tcp_congestion
     sums.ack_less1 = near_t'(class_i.ev.found.seg.ack - 32'd1);
     sums.in_ss     = class_cwnd < class_i.tcb.cong.ssthresh;
     sums.cwnd_mss  = plus(class_cwnd, class_mss);
+    sums.mss3      = class_mss2 + class_mss;
     sums.grow_ss   = lesser(class_acked, class_mss2);
     sums.ca_sum    = 18'(class_i.tcb.cong.ca_count) + 18'(class_acked);
     // What left the network goes off, one segment comes back (RFC 6582, section 3.2, step 3).
@@ -134,7 +136,7 @@ module tcp_congestion
           up_cong_o.ca_count = '0;
           // What left the network is counted by what the peer tells, or else by such ACKs.
           up_cong_o.cwnd     = up_sack_i.some ? sums_q.half_fast :
-              plus(sums_q.half_fast, up_i.class_.mss2 + 17'(up_i.tcb.mss));
+              plus(sums_q.half_fast, sums_q.mss3);
         end
       end
     end

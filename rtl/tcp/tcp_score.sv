@@ -270,7 +270,8 @@ module tcp_score
     me.late     = me_end - me_far_q;
     me.below    = below;
     me.len      = len;
-    me.room     = 19'(me_cwnd_i) - (recovery ? 19'(17'(me_max - me_end)) : '0);
+    // In a recovery cwnd is as it stands.
+    me.room     = recovery ? 19'(me_i.tcb.cong.cwnd) - 19'(17'(me_max - me_end)) : 19'(me_cwnd_i);
     me.mark     = me_again_q.mark;
     me.mss      = me_i.tcb.mss;
   end

@@ -213,6 +213,7 @@ module tcp_send
   limit_t fi_li_q;
   choice_t fi_ch_q;
   logic [19:0] fi_tail_one_q, fi_tail_many_q;  // `deadline` of a tail-loss probe
+  logic fi_none_q;  // nothing was in flight
   // Zeros in a word and nothing sent give zeros: with these the table is cleared.
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -227,6 +228,7 @@ module tcp_send
       fi_li_q <= ch_li_q;
       fi_tail_one_q  <= ch_now_q + 20'(ch_li_q.tail_one);
       fi_tail_many_q <= ch_now_q + 20'(ch_li_q.tail_many);
+      fi_none_q <= ch_q.flight == '0;
     end
   end
 
@@ -243,7 +245,7 @@ module tcp_send
   // A probe comes after two round trips; after more if one segment is in flight, as its ACK may be late.
   assign fi_new     = fi_ch_q.data && !fi_q.from_una && !fi_ch_q.hole;
   assign fi_tail    = fi_q.tail_ok && fi_waiting;
-  assign fi_one     = fi_new ? fi_q.flight == '0 : fi_li_q.one;
+  assign fi_one     = fi_new ? fi_none_q : fi_li_q.one;
   assign fi_tail_at = fi_one ? fi_tail_one_q : fi_tail_many_q;
   assign fi_sooner  = fi_tail_at - fi_tcb_q.deadline;
 
