@@ -205,6 +205,12 @@ module tcp_lookup_fv
   assign stays = dut.complete || (dut.stale_q != '0 && (!dut.head.hit || dut.dirty_q != '0));
   `ASSERT(AgainSettled, dut.phase_q == Idle || (dut.settled && stays))
   `ASSERT(AgainHidden, dut.phase_q == Idle || dut.phase_q == Decide || !dut.shown_q)
+  // What was decided before is still so.
+  logic completes, room;
+  assign completes = dut.complete && !dut.known;
+  assign room      = dut.why_q == '0;
+  `ASSERT(Fresh, !dut.decide || dut.fresh_q == (completes && room))
+  `ASSERT(Refuse, !dut.decide || dut.refuse_q == (completes && !room))
   // What is offered stays, whatever is deleted meanwhile.
   logic offered;
   assign offered = dut.shown_q && dut.phase_q == Idle;

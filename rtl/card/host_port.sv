@@ -11,8 +11,8 @@
 // is sent for it goes nowhere until it is opened again. Between two holds others have a clock for four that
 // were held.
 //
-// Packets stand in docs/ARCHITECTURE.md, "Exception queue". Latency 4 from a packet's last beat to its event,
-// 3 from a job's end to its packet; initiation interval 1 in, 3 clocks a line out.
+// Packets stand in docs/ARCHITECTURE.md, "Exception queue". Latency 5 from a packet's last beat to its event,
+// 4 from a job's end to its packet; initiation interval 1 in, 3 clocks a line out.
 `include "lib_assert.svh"
 
 module host_port
@@ -138,14 +138,17 @@ module host_port
       state_q == PtOpen;
 
   // ---------------------------------------------------------------- receive ring
-  logic [31:0] at_q;    // the next byte's place
-  logic [15:0] left_q;  // bytes of this packet that are still to come
-  logic writes;
-  logic [6:0] count;
+  logic [31:0] at_q, at, to;  // the next byte's place; the place behind a line
+  logic [16:0] stop_q;  // lane behind this packet's last byte, from the next byte's line on
+  logic more_q;  // some of this packet are still to come
+  logic writes, whole;
   strb_t lanes;
-  assign writes = beat && body_q && mine && left_q != '0 && state_q == PtOpen;
-  assign count  = (left_q >= 16'd64 - 16'(at_q[5:0])) ? 7'd64 - 7'(at_q[5:0]) : left_q[6:0];
-  assign lanes  = lib_pkg::lanes_below(count) << at_q[5:0];
+  assign writes = beat && body_q && mine && more_q && state_q == PtOpen;
+  assign whole  = stop_q[16:6] != '0;
+  assign lanes  = lib_pkg::lanes_from(at_q[5:0]) &
+                  (whole ? '1 : lib_pkg::lanes_below({1'b0, stop_q[5:0]}));
+  assign at     = opens ? '0 : rx_end_q;
+  assign to     = whole ? {at_q[31:6] + 26'd1, 6'd0} : {at_q[31:6], stop_q[5:0]};
   assign all_in = beat && mine && s_axis_exc_tlast;
 
   logic line_valid_q;
@@ -220,9 +223,9 @@ module host_port
   end
 
   // A word that is offered stays.
-  ev_t port_ev;
-  logic port_ev_valid, port_ev_ready, own_ev_ready, arb_last;
-  lib_reg #(
+  ev_t port_ev, next_ev;
+  logic port_ev_valid, port_ev_ready, own_ev_ready, arb_last, next_ev_valid, next_ev_ready;
+  lib_half #(
     .T(ev_t)
   ) u_own (
     .clk_i,
@@ -244,11 +247,24 @@ module host_port
     .s_ready_o({port_ev_ready, tcp_ev_ready_o}),
     .s_data_i ({port_ev, tcp_ev_i}),
     .s_last_i ('1),
-    .m_valid_o(ev_valid_o),
-    .m_ready_i(ev_ready_i),
-    .m_data_o (ev_o),
+    .m_valid_o(next_ev_valid),
+    .m_ready_i(next_ev_ready),
+    .m_data_o (next_ev),
     .m_last_o (arb_last),
     .m_idx_o  (ev_mine)
+  );
+  // Whether the session takes one depends on which it is.
+  lib_reg #(
+    .T(ev_t)
+  ) u_next (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(next_ev_valid),
+    .s_ready_o(next_ev_ready),
+    .s_data_i (next_ev),
+    .m_valid_o(ev_valid_o),
+    .m_ready_i(ev_ready_i),
+    .m_data_o (ev_o)
   );
   assign ev_taken = own_ev_valid && own_ev_ready;
 
@@ -287,13 +303,15 @@ module host_port
       if (head && order.close && state_q == PtClosed) note_due_q <= 1'b1;
     end
     if (head) begin
-      at_q   <= opens ? '0 : rx_end_q;
-      left_q <= takes ? length : '0;
+      at_q   <= at;
+      stop_q <= 17'(at[5:0]) + 17'(length);
+      more_q <= takes && length != '0;
     end else if (writes) begin
-      at_q   <= at_q + 32'(count);
-      left_q <= left_q - 16'(count);
+      at_q   <= to;
+      stop_q <= stop_q - 17'd64;
+      more_q <= stop_q > 17'd64;
     end
-    if (head && takes) rx_end_q <= (opens ? '0 : rx_end_q) + 32'(length);
+    if (head && takes) rx_end_q <= at + 32'(length);
     if (head && takes) redis_q <= order.redis;
     if (opens) begin
       rx_in_q   <= '0;
@@ -301,7 +319,7 @@ module host_port
       tx_end_q  <= '0;
       tx_sent_q <= '0;
     end else begin
-      if (all_in && body_q && state_q == PtOpen) rx_in_q <= writes ? at_q + 32'(count) : at_q;
+      if (all_in && body_q && state_q == PtOpen) rx_in_q <= writes ? to : at_q;
       if (app_valid_i && app_mine) begin
         rx_ptr_q <= app_i.rx_ptr;
         tx_end_q <= app_i.tx_ptr;
@@ -317,17 +335,22 @@ module host_port
     SdLine
   } send_e;
   send_e send_q;
-  logic begins, port_valid, port_ready, out_mine, out_last;
-  logic [6:0] out_len_q;
+  logic begins, port_valid, port_ready, out_mine, out_last, note_q;
+  logic [6:0] out_len_q, next_len;
   logic [31:0] unsent;
   line_t tx_line;
   axis_t port_beat, out_beat;
   assign unsent  = tx_end_q - tx_sent_q;
-  assign out_len = (state_q != PtOpen) ? '0 :
-                   (unsent >= 32'd64 - 32'(tx_sent_q[5:0])) ? 7'd64 - 7'(tx_sent_q[5:0]) :
-                   unsent[6:0];
-  // A packet says where the connection stands, so the last one of a row says what a note would.
-  assign begins  = send_q == SdIdle && (out_len != '0 || note_due_q);
+  assign next_len = (state_q != PtOpen) ? '0 :
+                    (unsent >= 32'd64 - 32'(tx_sent_q[5:0])) ? 7'd64 - 7'(tx_sent_q[5:0]) :
+                    unsent[6:0];
+  // Known before the state is idle again. A note waits for the bytes that are written with what it says:
+  // a packet says where the connection stands, so the last one of a row says what a note would.
+  always_ff @(posedge clk_i) begin
+    out_len <= rst_ni ? next_len : '0;
+    note_q  <= rst_ni && note_due_q && !begins;
+  end
+  assign begins  = send_q == SdIdle && (out_len != '0 || (note_due_q && note_q));
   assign noted   = begins;
   assign sent    = begins && out_len != '0;
 
@@ -401,7 +424,8 @@ module host_port
   logic unused;
   assign unused = ^{ev_mine, arb_last, out_mine, out_last, order.unused};
 
-  assign idle_o = !want_q && !hold_q && !body_q && !own_ev_valid && !port_ev_valid && !begins &&
+  assign idle_o = !want_q && !hold_q && !body_q && !own_ev_valid && !port_ev_valid &&
+                  !ev_valid_o && !note_due_q && out_len == '0 &&
                   !port_valid && !line_valid_q;
 
   `ASSERT(Theirs, !(tcp_ev_valid_i && tcp_ev_i.conn == HostConn))

@@ -3,6 +3,7 @@ rtl/net/rx_fields.sv
 rtl/net/rx_parse.sv
 rtl/net/rx_cut.sv
 rtl/net/rx_syn.sv
+rtl/net/rx_dgrams.sv
 rtl/net/rx.sv
 rtl/net/responder.sv
 rtl/net/tx_sums.sv

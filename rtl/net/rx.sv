@@ -1,5 +1,5 @@
 // Receive side: sorts frames by destination and keeps each until it is known to be good. Latency
-// 10 from a frame's last beat, 11 of a datagram's; initiation interval 1. Never stalls the wire: a
+// 10 from a frame's last beat; initiation interval 1. Never stalls the wire: a
 // frame for a full queue is dropped whole.
 `include "lib_assert.svh"
 
@@ -133,7 +133,7 @@ module rx
 
   logic [RxDests-1:0] to, room, push, commit, rollback;
   logic is_echo, echo_ok;
-  logic lost_q, lost, seg_meta_room, dgram_meta_room, to_syn, syn_room, syn_done;
+  logic lost_q, lost, seg_meta_room, dgram_busy, to_syn, syn_room, syn_done;
 
   assign is_echo  = dest == RxReply && kind != ReplyArp;
   assign bad      = cut_bad || (is_echo && !echo_ok);
@@ -170,7 +170,6 @@ module rx
 
   // A packet has one beat or more, so a meta queue as deep as its data queue has room.
   `ASSERT(SegMetaRoom, !commit[RxTcp] || seg_meta_room)
-  `ASSERT(DgramMetaRoom, !commit[RxUdp] || dgram_meta_room)
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) lost_q <= 1'b0;
@@ -179,12 +178,6 @@ module rx
 
   // ---------------------------------------------------------------- queues
   logic seg_data_valid, seg_meta_valid, seg_valid, seg_ready, syn_busy;
-  typedef struct packed {
-    dgram_t meta;
-    beat_t  beat;
-  } dgram_beat_t;
-  logic dgram_data_valid, dgram_meta_valid, dgram_valid, dgram_ready;
-  dgram_beat_t dgram, dgram_out;
   beat_t seg_beat;
   rx_meta_t seg_meta;
   reply_t reply;
@@ -221,49 +214,22 @@ module rx
     .level_o  ()
   );
 
-  lib_cfifo #(
-    .T    (beat_t),
+  rx_dgrams #(
     .Depth(DataDepth)
-  ) u_dgram_data (
+  ) u_dgrams (
     .clk_i,
     .rst_ni,
     .s_valid_i (push[RxUdp]),
     .s_ready_o (room[RxUdp]),
-    .s_data_i  (beat),
+    .s_beat_i  (beat),
     .commit_i  (commit[RxUdp]),
     .rollback_i(rollback[RxUdp]),
-    .m_valid_o (dgram_data_valid),
-    .m_ready_i (dgram_valid && dgram_ready),
-    .m_data_o  (dgram.beat),
-    .free_o    ()
-  );
-  lib_fifo #(
-    .T    (dgram_t),
-    .Depth(DataDepth)
-  ) u_dgram_meta (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(commit[RxUdp]),
-    .s_ready_o(dgram_meta_room),
-    .s_data_i ('{peer: meta.peer, len: meta.len}),
-    .m_valid_o(dgram_meta_valid),
-    .m_ready_i(dgram_valid && dgram_ready && dgram.beat.last),
-    .m_data_o (dgram.meta),
-    .level_o  ()
-  );
-
-  // What begins a datagram decides whether it is taken, together with much else.
-  lib_half #(
-    .T(dgram_beat_t)
-  ) u_dgram (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(dgram_valid),
-    .s_ready_o(dgram_ready),
-    .s_data_i (dgram),
-    .m_valid_o(dgram_valid_o),
-    .m_ready_i(dgram_ready_i),
-    .m_data_o (dgram_out)
+    .s_dgram_i ('{peer: meta.peer, len: meta.len}),
+    .m_valid_o (dgram_valid_o),
+    .m_ready_i (dgram_ready_i),
+    .m_dgram_o (dgram_o),
+    .m_beat_o  (dgram_beat_o),
+    .busy_o    (dgram_busy)
   );
 
   lib_cfifo #(
@@ -319,9 +285,6 @@ module rx
   // verilator lint_on PINCONNECTEMPTY
 
   assign seg_valid     = seg_data_valid && seg_meta_valid;
-  assign dgram_valid   = dgram_data_valid && dgram_meta_valid;
-  assign dgram_o       = dgram_out.meta;
-  assign dgram_beat_o  = dgram_out.beat;
   assign reply_kind_o  = reply.kind;
   assign reply_vlan_o  = reply.vlan;
   assign reply_beat_o  = reply.beat;
@@ -345,7 +308,7 @@ module rx
   );
 
   logic unused;
-  assign unused = seg_meta_room || dgram_meta_room || push[RxNeighbour] || rollback[RxNeighbour];
+  assign unused = seg_meta_room || push[RxNeighbour] || rollback[RxNeighbour];
 
   // ---------------------------------------------------------------- counters and idle
   always_ff @(posedge clk_i) begin
@@ -366,7 +329,7 @@ module rx
   end
 
   assign idle_o = !parse_busy && !cut_busy && !syn_busy && !seg_data_valid &&
-      !dgram_data_valid && !dgram_valid_o &&
+      !dgram_busy &&
       !reply_valid_o && !solicit_valid_o && !host_valid_o;
 
 endmodule

@@ -1,7 +1,7 @@
 // Gets the bytes of jobs: reads the receive ring for TCP jobs, takes UDP datagrams without memcached's
 // frame header, and gives both out as jobs and the lines that hold their bytes, wherever they begin. A
-// job's reads go out while earlier ones stream. Latency 1 from datagram or memory to line, initiation
-// interval 1.
+// job's reads go out while earlier ones stream. Latency 2 from datagram, 1 from memory to line,
+// initiation interval 1.
 module fetch
   import wirekv_pkg::*;
   import net_pkg::*;
@@ -176,11 +176,34 @@ module fetch
   );
 
   // ---------------------------------------------------------------- datagrams
+  typedef struct packed {
+    dgram_t dgram;
+    beat_t  beat;
+    logic   good;  // one that is a request begins: many things wait for that
+  } wire_t;
+
+  wire_t wire_in, wire_;
+  logic wire_valid, wire_ready, udp_good;
   logic [15:0] reqid, total;
-  logic udp_good;
-  assign reqid    = {dgram_beat_i.data[7:0], dgram_beat_i.data[15:8]};
-  assign total    = {dgram_beat_i.data[39:32], dgram_beat_i.data[47:40]};
-  assign udp_good = dgram_i.len > 16'd8 && total == 16'd1;
+  assign total         = {dgram_beat_i.data[39:32], dgram_beat_i.data[47:40]};
+  assign wire_in.dgram = dgram_i;
+  assign wire_in.beat  = dgram_beat_i;
+  assign wire_in.good  = dgram_i.len > 16'd8 && total == 16'd1;
+
+  lib_half #(
+    .T(wire_t)
+  ) u_wire (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(dgram_valid_i),
+    .s_ready_o(dgram_ready_o),
+    .s_data_i (wire_in),
+    .m_valid_o(wire_valid),
+    .m_ready_i(wire_ready),
+    .m_data_o (wire_)
+  );
+  assign reqid    = {wire_.beat.data[7:0], wire_.beat.data[15:8]};
+  assign udp_good = wire_.good;
 
   // ---------------------------------------------------------------- one packet after another
   typedef enum logic [1:0] {
@@ -218,7 +241,7 @@ module fetch
   assign tcp_ok    = wait_valid && (wait_out.empty || line_ok);
   assign begin_ok  = out_ready && uctx_ready;
 
-  assign dgram_ok  = dgram_valid_i && !hold_i;
+  assign dgram_ok  = wire_valid && !hold_i;
 
   always_comb begin
     pick_udp  = 1'b0;
@@ -232,8 +255,8 @@ module fetch
         tcp_turn = wait_valid && !(dgram_ok && udp_turn_q) && begin_ok;
       end
       StTcp:    tcp_turn = 1'b1;
-      StUdp:    pick_udp = dgram_valid_i;
-      default:  ignore = dgram_valid_i;
+      StUdp:    pick_udp = wire_valid;
+      default:  ignore = wire_valid;
     endcase
 
     pick_tcp = tcp_turn && (wait_out.empty || line_ok);
@@ -246,9 +269,9 @@ module fetch
                 (in_last && wait_out.tail != '0) ? {1'b0, wait_out.tail} : 7'd64;
       in_skip = (wait_out.empty) ? 6'd0 : wait_job.ctx.rx_ptr[5:0];
     end else begin
-      in_data = dgram_beat_i.data;
-      in_last = dgram_beat_i.last;
-      in_len  = dgram_beat_i.len;
+      in_data = wire_.beat.data;
+      in_last = wire_.beat.last;
+      in_len  = wire_.beat.len;
       in_skip = 6'd8;
     end
 
@@ -263,15 +286,15 @@ module fetch
     udp_job.ctx.num        = wait_job.ctx.num;
     udp_job.ctx.hash       = wait_job.ctx.hash;
     udp_job.ctx.off        = wait_job.ctx.off;
-    udp_job.tx_ptr = 32'(dgram_i.peer.ours != OursIp4);
-    udp_job.len = 14'(dgram_i.len - 16'd8);
+    udp_job.tx_ptr = 32'(wire_.dgram.peer.ours != OursIp4);
+    udp_job.len = 14'(wire_.dgram.len - 16'd8);
   end
 
   assign line_take     = pick_tcp && in_ready && !wait_out.empty;
   // Whether it is there is not asked: the ring's reader waits for this.
   assign rdat_ready_o  = tcp_turn && in_ready && !wait_out.empty && !wait_out.host && !other_bad;
   assign host_line_ready_o = line_take && wait_out.host;
-  assign dgram_ready_o = (pick_udp && in_ready) || ignore;
+  assign wire_ready    = (pick_udp && in_ready) || ignore;
   assign wait_take     = pick_tcp && in_ready && in_last;
 
   assign turn = ignore ? 1'b0 : (in_valid && in_ready) ? pick_tcp : turn_q;
@@ -288,7 +311,7 @@ module fetch
         state_q <= in_last ? StFree : pick_tcp ? StTcp : StUdp;
         seen_q  <= tcp_at;
       end
-      if (ignore) state_q <= dgram_beat_i.last ? StFree : StIgnore;
+      if (ignore) state_q <= wire_.beat.last ? StFree : StIgnore;
     end
   end
 
@@ -342,7 +365,7 @@ module fetch
   );
 
   uctx_t uctx;
-  assign uctx.peer  = dgram_i.peer;
+  assign uctx.peer  = wire_.dgram.peer;
   assign uctx.reqid = reqid;
 
   // As many as UDP requests that may be on their way through the store.
@@ -386,7 +409,8 @@ module fetch
     .m_data_o (raw_o)
   );
 
-  assign idle_o = !job_valid_i && !dgram_valid_i && !reading_q && wait_level == '0 && !wait_valid &&
-                  state_q == StFree && out_level == '0 && !raw_valid_o && uctx_level == '0;
+  assign idle_o = !job_valid_i && !dgram_valid_i && !wire_valid && !reading_q &&
+                  wait_level == '0 && !wait_valid && state_q == StFree && out_level == '0 &&
+                  !raw_valid_o && uctx_level == '0;
 
 endmodule

@@ -2,7 +2,7 @@
 // to do: bytes enough for its next request, room for the replies, no other job of it on its way.
 //
 // One pipe owns the connection records: choose -> read -> decide -> job. It takes one event a
-// clock; two events of one connection are 3 clocks apart. From an event to its job 9 clocks.
+// clock; two events of one connection are 3 clocks apart. From an event to its job 10 clocks.
 //
 // A job takes three turns of the pipe: its bytes, itself, its end. Where these become scarce and
 // those behind want jobs, bytes become a job at once, in two: they overtake who waits in the ready queue,
@@ -113,7 +113,7 @@ module session
   assign ready_conn  = host_ready_q ? HostConn : queue_conn;
 
   logic can_done, can_ev, can_piece, can_issue, turn_valid, turn_ev, choose_valid;
-  logic take_ev, take_piece, take_issue, hungry;
+  logic take_ev, take_piece, take_issue, hungry, choose_host;
   logic [7:0] pressed_q;  // of the last clocks: turns that two wanted
   conn_t turn_conn, choose_conn;
   sop_e choose_op;
@@ -146,6 +146,10 @@ module session
   assign take_piece   = !can_done && !turn_valid && can_piece;
   assign choose_valid = can_done || turn_valid || take_piece;
   assign choose_conn  = can_done ? done_i.conn : turn_valid ? turn_conn : hpiece_i.conn;
+  // Each of them is compared by itself; of the queue none is the request port's.
+  assign choose_host  = can_done ? done_i.conn == HostConn :
+                        take_ev ? ev_i.conn == HostConn :
+                        take_issue ? host_ready_q : hpiece_i.conn == HostConn;
   assign choose_op    = can_done ? OpDone : take_ev ? OpEvent : take_issue ? OpIssue : OpPiece;
   assign done_ready_o = can_done;
   assign ev_ready_o   = take_ev;
@@ -171,7 +175,7 @@ module session
     pressed_q <= {pressed_q[6:0], can_issue && (can_done || can_ev)};
     if (choose_valid) begin
       read_conn_q <= choose_conn;
-      read_host_q <= choose_conn == HostConn;
+      read_host_q <= choose_host;
       read_op_q   <= choose_op;
       read_may_q  <= take_issue || (take_ev && hungry && pressed_q != '0 && !hold_i);
     end
@@ -286,7 +290,7 @@ module session
     finish      = live && act_rec_q.fin && !act_rec_q.busy && !wanted && !host && !act_rec_q.queued;
     discard     = act_rec_q.open && !act_rec_q.closed && quit && act_data_q && !act_rec_q.busy;
     release_id  = act_rec_q.closed && !act_rec_q.busy && !act_rec_q.queued &&
-                  !(host && !wanted) && act_op_q != OpPiece;
+                  !(awaited && !act_rec_q.cont) && act_op_q != OpPiece;
 
     if (issue || issue_piece) act_rec_d.busy = 1'b1;
     if (enqueue) act_rec_d.queued = 1'b1;
@@ -301,7 +305,9 @@ module session
       act_rec_d.closing = 1'b1;
     end
     // What comes after the last request is read and forgotten.
-    if (act_rec_d.closing && !act_rec_d.busy) act_rec_d.rx_ptr = act_rec_q.rx_end;
+    if (act_rec_d.closing && !act_rec_q.busy && !issue_piece) begin
+      act_rec_d.rx_ptr = act_rec_q.rx_end;
+    end
     if (release_id) act_rec_d = '0;
 
     app_push         = act_op_q == OpDone || ends || finish || discard || release_id;
@@ -371,22 +377,31 @@ module session
     .rdata_o(ctx_ram)
   );
 
-  logic [$clog2(Conns+1)-1:0] ready_level;
   logic [2:0] unused_ready;  // the queues always have room
+  // What goes in, a clock late as it is known late, comes out two clocks later.
+  logic [2:0] queued_q;
+  conn_t queued_conn_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) queued_q <= '0;
+    else queued_q <= {queued_q[1:0], act_peer_q && enqueue};
+    queued_conn_q <= act_conn_q;
+  end
+  // verilator lint_off PINCONNECTEMPTY
   lib_fifo #(
     .T    (conn_t),
     .Depth(Conns)
   ) u_ready (
     .clk_i,
     .rst_ni,
-    .s_valid_i(act_peer_q && enqueue),
+    .s_valid_i(queued_q[0]),
     .s_ready_o(unused_ready[0]),
-    .s_data_i (act_conn_q),
+    .s_data_i (queued_conn_q),
     .m_valid_o(queue_valid),
     .m_ready_i(ready_pop),
     .m_data_o (queue_conn),
-    .level_o  (ready_level)
+    .level_o  ()
   );
+  // verilator lint_on PINCONNECTEMPTY
 
   // ---------------------------------------------------------------- job
   logic job_valid;
@@ -458,14 +473,16 @@ module session
 
   assign idle_o = !clear_q && !host_ready_q && !read_valid_q && !act_valid_q && !job_valid &&
                   !ev_valid_i &&
-                  !done_valid_i && !(hpiece_valid_i && !piece_blocked_q) && ready_level == '0 &&
-                  job_level == '0 && app_level == '0 && !app_valid_o;
+                  !done_valid_i && !(hpiece_valid_i && !piece_blocked_q) && !queue_valid &&
+                  queued_q == '0 && job_level == '0 && app_level == '0 && !app_valid_o;
 
   // A piece of a live connection was asked for, and there is room for it.
   `ASSERT(PieceAsked, !(act_valid_q && issue_piece) || (host && !act_rec_q.rem[0]))
   `ASSERT(PieceRoom,
           !(act_valid_q && issue_piece && live) || act_used_q <= 32'(RingBytes - ReplyMax))
-  `ASSERT(ReadyRoom, !(act_peer_q && enqueue && !unused_ready[0]))
+  `ASSERT(ReadyRoom, !(queued_q[0] && !unused_ready[0]))
+  // Nor has a connection that closes a job that begins.
+  `ASSERT(Closing, !(act_valid_q && issue && act_rec_d.closing))
   // While the store is held no other connection's bytes become a job.
   `ASSERT(Held, !(hold_i && take_issue && turn_conn != HostConn))
   `ASSERT(JobRoom, !(job_valid && !unused_ready[1]))

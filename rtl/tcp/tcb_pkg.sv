@@ -193,7 +193,7 @@ package tcb_pkg;
   function automatic logic [16:0] plus(input logic [16:0] a, input logic [16:0] b);
     logic [17:0] sum;
     sum = {1'b0, a} + {1'b0, b};
-    return (sum > {1'b0, Ring}) ? Ring : sum[16:0];
+    return (sum >= {1'b0, Ring}) ? Ring : sum[16:0];
   endfunction
   function automatic logic [16:0] lesser(input logic [16:0] a, input logic [16:0] b);
     return (a < b) ? a : b;

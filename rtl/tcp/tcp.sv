@@ -1,6 +1,6 @@
 // TCP, server side: accepts connections, puts what they send into receive rings, sends what stands
 // in transmit rings, and tells the session about it. Latency 15 from a segment to its first ring
-// write, 9 from a command to the first ring read; initiation interval 1 beat.
+// write, 10 from a command to the first ring read; initiation interval 1 beat.
 //
 //   segment -> lookup -> connection table -> verdict -> receive ring -> event to the session
 //           \-> payload queue -------------------------/
@@ -139,7 +139,7 @@ module tcp
   sacked_t sacked;
   times_t times;
   logic sacked_valid;
-  logic merged_valid, merged_ready;
+  logic merged_valid, merged_ready, merge_idle;
   conn_t del;
 
   tcp_lookup #(
@@ -192,31 +192,16 @@ module tcp
     found.sacked.twice = sacked.twice && opts && looked.seg.len == '0;
   end
 
-  // Everybody waits for what the merger compares, and for the table's choice.
-  logic known_valid, known_ready;
-  found_t known;
-  lib_reg #(
-    .T(found_t)
-  ) u_known (
+  tcp_merge u_merge (
     .clk_i,
     .rst_ni,
     .s_valid_i(found_valid),
     .s_ready_o(found_ready),
-    .s_data_i (found),
-    .m_valid_o(known_valid),
-    .m_ready_i(known_ready),
-    .m_data_o (known)
-  );
-
-  tcp_merge u_merge (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(known_valid),
-    .s_ready_o(known_ready),
-    .s_found_i(known),
+    .s_found_i(found),
     .m_valid_o(merged_valid),
     .m_ready_i(merged_ready),
-    .m_found_o(merged)
+    .m_found_o(merged),
+    .idle_o   (merge_idle)
   );
 
   // ---------------------------------------------------------------- time
@@ -418,7 +403,7 @@ module tcp
       over_room <= over_level < ($clog2(DelDepth+1))'(DelDepth - 12);
       ticked_q  <= {ticked_q[2:0], tick_i};
       idle_o    <= look_idle && tcb_idle && rx_idle && tx_idle && !del_valid && !seg_valid_i &&
-          !known_valid && !merged_valid && !sacked_valid &&
+          merge_idle && !sacked_valid &&
           !app_valid_i && !tick_i && ticked_q == '0 && visit_valid == '0 && !pay_valid;
     end
   end

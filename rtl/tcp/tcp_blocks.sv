@@ -1,6 +1,6 @@
 // Reads the SACK option of a segment (RFC 2018) and its timestamps (RFC 7323). Options stand at the front of
 // its first beat; what they say is kept until the segment comes out of the lookup: in order, one for each
-// with options. Latency 3, initiation interval 1.
+// with options. Latency 4, initiation interval 1.
 //
 // They are read where systems put them: the SACK option first, or behind two NOPs, or those behind NOP, NOP,
 // timestamps; timestamps first, or behind two NOPs.
@@ -135,11 +135,9 @@ module tcp_blocks
     end
   end
 
-  // ---------------------------------------------------------------- in order
+  // ---------------------------------------------------------------- which of them count
   logic [Spans-1:0] above_from, above_to, close, good;
   logic [Spans-1:0][Spans-1:0] ahead;  // i ends before k begins, with a gap
-  logic [Spans-1:0][$clog2(Spans)-1:0] rank;  // so many are before it
-  sacked_t sorted;
   always_comb begin
     for (int unsigned i = 0; i < Spans; i++) begin
       for (int unsigned k = 0; k < Spans; k++) ahead[i][k] = near_lt(raw_q[i].to, raw_q[k].from);
@@ -156,12 +154,35 @@ module tcp_blocks
         if (close[k] && !ahead[i][k] && !ahead[k][i]) good[i] = 1'b0;
       end
     end
-    sorted.told  = |close;
-    sorted.twice = close[0] && !above_to[0];
+  end
+
+  // ---------------------------------------------------------------- in order
+  logic sort_valid_q;
+  logic [Spans-1:0] good_q;
+  logic [Spans-1:0][Spans-1:0] ahead_q;
+  spans_t sort_q;
+  times_t sort_times_q;
+  logic [Spans-1:0][$clog2(Spans)-1:0] rank;  // so many are before it
+  sacked_t sorted;
+  logic told_q, twice_q;
+  always_ff @(posedge clk_i) begin
+    sort_valid_q <= rst_ni && valid_q;
+    if (valid_q) begin
+      good_q       <= good;
+      ahead_q      <= ahead;
+      sort_q       <= raw_q;
+      sort_times_q <= times_q;
+      told_q       <= |close;
+      twice_q      <= close[0] && !above_to[0];
+    end
+  end
+  always_comb begin
+    sorted.told  = told_q;
+    sorted.twice = twice_q;
     for (int unsigned i = 0; i < Spans; i++) begin
       rank[i] = '0;
       for (int unsigned k = 0; k < Spans; k++) begin
-        if (k != i && good[k] && ahead[k][i]) rank[i] = rank[i] + 1'b1;
+        if (k != i && good_q[k] && ahead_q[k][i]) rank[i] = rank[i] + 1'b1;
       end
     end
     // Where nobody has a rank, anybody's edges.
@@ -170,13 +191,13 @@ module tcp_blocks
       who = '0;
       sorted.spans[r].valid = 1'b0;
       for (int unsigned i = 0; i < Spans; i++) begin
-        if (good[i] && 32'(rank[i]) == r) begin
+        if (good_q[i] && 32'(rank[i]) == r) begin
           sorted.spans[r].valid = 1'b1;
           who |= ($clog2(Spans))'(i);
         end
       end
-      sorted.spans[r].from = raw_q[who].from;
-      sorted.spans[r].to   = raw_q[who].to;
+      sorted.spans[r].from = sort_q[who].from;
+      sorted.spans[r].to   = sort_q[who].to;
     end
   end
 
@@ -196,16 +217,16 @@ module tcp_blocks
   ) u_kept (
     .clk_i,
     .rst_ni,
-    .s_valid_i(valid_q),
+    .s_valid_i(sort_valid_q),
     .s_ready_o(unused_ready),
-    .s_data_i ('{sacked: sorted, times: times_q}),
+    .s_data_i ('{sacked: sorted, times: sort_times_q}),
     .m_valid_o,
     .m_ready_i,
     .m_data_o (kept),
     .level_o  ()
   );
   // verilator lint_on PINCONNECTEMPTY
-  `ASSERT(fits_room, !valid_q || unused_ready)
+  `ASSERT(fits_room, !sort_valid_q || unused_ready)
   `ASSERT(is_there, !m_ready_i || m_valid_o)
 
 endmodule

@@ -39,6 +39,7 @@ module tcp_congestion
     near_t       ack_less1;
     logic        in_ss;      // slow start
     logic [16:0] cwnd_mss;   // cwnd + mss
+    logic [16:0] mss3;       // three segments
     logic [16:0] grow_ss;    // slow start's growth
     logic [17:0] ca_sum;
     logic [16:0] partial;    // cwnd after a partial ACK
@@ -58,11 +59,12 @@ module tcp_congestion
     sums.ack_less1 = near_t'(class_i.ev.found.seg.ack - 32'd1);
     sums.in_ss     = class_cwnd < class_i.tcb.cong.ssthresh;
     sums.cwnd_mss  = plus(class_cwnd, class_mss);
+    sums.mss3      = class_mss2 + class_mss;
     sums.grow_ss   = lesser(class_acked, class_mss2);
     sums.ca_sum    = 18'(class_i.tcb.cong.ca_count) + 18'(class_acked);
     // What left the network goes off, one segment comes back (RFC 6582, section 3.2, step 3).
-    sums.partial   = class_left +
-        ((class_acked >= class_mss || class_left < class_mss) ? class_mss : '0);
+    sums.partial   = (class_acked >= class_mss || class_cwnd < class_acked + class_mss) ?
+        class_left + class_mss : class_left;
     sums.half      = greater({1'b0, class_i.diff.sent[16:1]}, class_mss2);
     sums.half_fast = (class_cwnd < class_i.diff.sent) ?
         greater({1'b0, class_cwnd[16:1]}, class_mss2) : sums.half;
@@ -134,7 +136,7 @@ module tcp_congestion
           up_cong_o.ca_count = '0;
           // What left the network is counted by what the peer tells, or else by such ACKs.
           up_cong_o.cwnd     = up_sack_i.some ? sums_q.half_fast :
-              plus(sums_q.half_fast, up_i.class_.mss2 + 17'(up_i.tcb.mss));
+              plus(sums_q.half_fast, sums_q.mss3);
         end
       end
     end
@@ -142,15 +144,17 @@ module tcp_congestion
 
   // ---------------------------------------------------------------- measure
   cong_t me;
+  logic [16:0] more;
   assign me = me_i.tcb.cong;
   always_comb begin
     // The first two duplicate ACKs let a new segment go each, or a small window would never see the
     // third (limited transmit, RFC 3042). What the peer tells makes room by itself.
-    me_cwnd_o = me.cwnd;
+    more = '0;
     if (!me.in_rec && me_i.diff.una_past_rec && !me_sacked_i) begin
-      if (me.dupacks == 2'd1) me_cwnd_o = plus(me.cwnd, 17'(me_i.tcb.mss));
-      if (me.dupacks == 2'd2) me_cwnd_o = plus(me.cwnd, me_i.class_.mss2);
+      if (me.dupacks == 2'd1) more = 17'(me_i.tcb.mss);
+      if (me.dupacks == 2'd2) more = me_i.class_.mss2;
     end
+    me_cwnd_o = plus(me.cwnd, more);
   end
 
 endmodule

@@ -52,7 +52,7 @@ module tcp_lookup
   input  conn_t        del_i,
   /// A connection was given an id.
   output logic         taken_o,
-  /// Few ids are left.
+  /// Few ids are left; a clock late.
   output logic         low_o,
   /// Why a connection was refused: limit, no id, no way.
   output logic [2:0]   refused_o,
@@ -343,7 +343,8 @@ module tcp_lookup
   logic pick1_q;
   logic [1:0] pick_way_q;
   logic [Ways-1:0] pick_used;
-  logic [2:0] why_q;
+  logic [2:0] why, why_q;
+  logic refuse_q, fresh_q;
 
   assign head_syn = head.seg.flags.syn;
   assign settled  = line_valid && (!head.stranger || cookie_valid);
@@ -390,16 +391,22 @@ module tcp_lookup
 
   assign pick_used = used_q[pick1_q];
   assign full      = &pick_used;
+  assign why       = {full && id_valid && !limit_i, !id_valid && !limit_i, limit_i};
   always_ff @(posedge clk_i) begin
     pick1_q    <= $countones(used_q[1]) < $countones(used_q[0]);
     pick_way_q <= !pick_used[0] ? 2'd0 : !pick_used[1] ? 2'd1 : !pick_used[2] ? 2'd2 : 2'd3;
     // Stays: no id can be lost meanwhile.
-    if (phase_q == Full) why_q <= {full && id_valid && !limit_i, !id_valid && !limit_i, limit_i};
+    if (phase_q == Full) begin
+      why_q    <= why;
+      refuse_q <= !known && complete && why != '0;
+      fresh_q  <= !known && complete && why == '0;
+    end
   end
 
-  assign refuse = decide && !known && complete && why_q != '0;
-  assign fresh  = decide && !known && complete && why_q == '0;
-  assign insert = pop && fresh;
+  assign refuse = decide && refuse_q;
+  assign fresh  = decide && fresh_q;
+  // As `pop`: without a settled head nothing is decided.
+  assign insert = fresh && found_ready_i;
   // The peer sends the rest again; or there is nothing left to say.
   assign silent = head.stranger && !head_syn && !(decide && known) &&
       (cookie.early || (cookie.bye && head.seg.len == '0 && !head.seg.flags.fin));
@@ -507,8 +514,8 @@ module tcp_lookup
   always_ff @(posedge clk_i) begin
     if (!rst_ni) free_q <= (IdW + 1)'(Ids);
     else free_q <= free_q + (IdW + 1)'(del_write) - (IdW + 1)'(insert);
+    low_o <= free_q < (IdW + 1)'(Reserve);
   end
-  assign low_o = free_q < (IdW+1)'(Reserve);
 
   assign idle_o = cleared && hash_ready && !hash_valid_q && !read_valid_q && !match_valid_q &&
       line_level == '0 && !del_write_q;

@@ -151,13 +151,12 @@ module tcp_score
       seg.flags.ack && !seg.flags.rst && !seg.flags.syn && !class_i.diff.stale &&
       (class_class_i.seq_inside || (class_class_i.seq_before && !class_class_i.end_[31]));
   assign fits = good && (class_class_i.ack_new || class_class_i.ack_same);
-  // What the ACK reaches is forgotten; the others move up, so that the same ones told again are no news.
+  // What an ACK of something new reaches is forgotten; the others move up, so that the same ones told again are no news.
   logic [Spans-1:0] reached;
   always_comb begin
     class_left = class_told_q.spans;
     for (int unsigned i = 0; i < Spans; i++) begin
-      reached[i] = good && class_class_i.ack_new && class_told_q.spans[i].valid &&
-          !near_lt(una, class_told_q.spans[i].from);
+      reached[i] = class_told_q.spans[i].valid && !near_lt(una, class_told_q.spans[i].from);
       if (reached[i]) class_left = spans_t'(class_told_q.spans >> ((i + 1) * $bits(span_t)));
     end
   end
@@ -168,16 +167,20 @@ module tcp_score
   logic up_wrote_q;
   near_t up_far_q;
   sack_t up_sack_q;
+  logic [Spans-1:0] up_valid;
   always_comb begin
+    for (int unsigned i = 0; i < Spans; i++) up_valid[i] = up_q.spans[i].valid;
     up_sack_o       = up_sack_q;
-    up_sack_o.some  = up_q.spans != '0;
+    up_sack_o.some  = |up_valid;
     up_sack_o.score = up_q.score;
   end
   always_ff @(posedge clk_i) begin
     if (valid_i[1]) begin
       up_q       <= '{
           score: class_told_q.score,
-          spans: (fits && option_q.told) ? option_q.spans : class_left
+          // Which event it is comes last: all this waits for it.
+        spans: (fits && option_q.told) ? option_q.spans :
+            (good && class_class_i.ack_new) ? class_left : class_told_q.spans
       };
       up_again_q <= class_again_q;
       up_wrote_q <= class_told_q != '0 || option_q.told || class_i.ev.found.fresh;
@@ -196,9 +199,9 @@ module tcp_score
 
   // ---------------------------------------------------------------- measure
   again_t me_again_q;
-  logic me_fast_q;
+  logic me_fast_q, me_sacked_q;
   near_t me_far_q, me_end_q;
-  assign me_sacked_o = me_q.spans != '0;
+  assign me_sacked_o = me_sacked_q;
   always_ff @(posedge clk_i) begin
     told_write_q <= rst_ni && held_i[2] && (up_wrote_q || up_fast_i);
     if (valid_i[2]) begin
@@ -208,6 +211,7 @@ module tcp_score
       me_far_q   <= up_far_q;
       me_again_q <= up_again_q;
       me_fast_q  <= up_fast_i;
+      me_sacked_q <= up_sack_o.some && !up_clear_i;
     end
   end
 
@@ -266,7 +270,8 @@ module tcp_score
     me.late     = me_end - me_far_q;
     me.below    = below;
     me.len      = len;
-    me.room     = 19'(me_cwnd_i) - (recovery ? 19'(17'(me_max - me_end)) : '0);
+    // In a recovery cwnd is as it stands.
+    me.room     = recovery ? 19'(me_i.tcb.cong.cwnd) - 19'(17'(me_max - me_end)) : 19'(me_cwnd_i);
     me.mark     = me_again_q.mark;
     me.mss      = me_i.tcb.mss;
   end

@@ -64,12 +64,13 @@ module tcp_send
     logic [16:0] tail_off;  // the last segment, from snd_una
     logic [13:0] tail_len;
     logic        one;       // one segment is in flight
-    logic [19:0] tail_one;  // `deadline` of a probe then
-    logic [19:0] tail_many; // ... or else
+    logic [16:0] tail_one;  // ticks to a probe then
+    logic [16:0] tail_many; // ... or else
   } limit_t;
 
   limit_t li;
   logic [16:0] li_unsent, li_unacked, li_mss, li_most, li_out, li_pto;
+  logic signed [17:0] li_ahead;
   always_comb begin
     li_mss     = 17'(li_tcb_q.mss);
     // Never more than a ring, but for the FIN.
@@ -98,8 +99,11 @@ module tcp_send
     // Twice the SRTT. From 65,536 ticks on the RTO is sooner: they say no more, and no sum overflows.
     li_pto       = greater(li_tcb_q.rtt.srtt[18] ? 17'h10000 : li_tcb_q.rtt.srtt[18:2],
                            17'(TailMin));
-    li.tail_one  = now_i + 20'(lesser(li_pto + 17'(AckMax), 17'(li_tcb_q.rtt.rto)));
-    li.tail_many = now_i + 20'(lesser(li_pto, 17'(li_tcb_q.rtt.rto)));
+    // The sum is not waited for where it is compared.
+    li_ahead     = 18'(li_tcb_q.rtt.rto) - 18'(AckMax);
+    li.tail_one  = ($signed({1'b0, li_pto}) < li_ahead) ? li_pto + 17'(AckMax) :
+        17'(li_tcb_q.rtt.rto);
+    li.tail_many = lesser(li_pto, 17'(li_tcb_q.rtt.rto));
   end
 
   // ---------------------------------------------------------------- choose
@@ -107,7 +111,9 @@ module tcp_send
   measure_t ch_q;
   limit_t ch_li_q;
   hole_t ch_hole_q;
+  logic [19:0] ch_now_q;  // as limit saw it
   always_ff @(posedge clk_i) begin
+    ch_now_q <= now_i;
     if (valid_i[1]) begin
       ch_hole_q <= hole_i;
       ch_tcb_q <= li_tcb_q;
@@ -118,10 +124,11 @@ module tcp_send
 
   // A segment that is short of the windows alone waits for the next ACK (no silly windows); with
   // nothing in flight none would come.
-  logic cwnd_short, wnd_short, short_, hold, ch_first, ch_data, ch_fin, ch_update, ch_due;
-  logic hole, hole_due, skip, tail_again;
-  logic [13:0] ch_len, ch_usable;
-  logic [31:0] hole_seq;
+  logic cwnd_short, wnd_short, short_, ch_first, ch_data, ch_fin, ch_update, ch_due;
+  logic hole, hole_due, skip, tail_again, goes, whole, part, ends, has, fixed;
+  logic unsent_none, unsent_want;
+  logic [13:0] ch_usable;
+  logic [31:0] hole_seq, fixed_seq;
   typedef struct packed {
     logic        valid;
     logic        data;   // carries data or FIN from seq on
@@ -144,7 +151,6 @@ module tcp_send
     wnd_short  = ch_li_q.wnd_room < 17'(ch_li_q.want);
     short_     = cwnd_short || wnd_short;
     ch_usable  = 14'(lesser(ch_hole_q.room, ch_li_q.wnd_room));
-    hold    = short_ && ch_q.flight != '0;
     // A SACK option leaves no room for data in the first beat: they follow in a segment of their own.
     ch_first = ch_q.force_ack && sack_i && !ch_q.tail;
     // A probe is new data, whatever cwnd says, or else the last segment.
@@ -156,19 +162,26 @@ module tcp_send
     hole     = hole_due && !ch_first;
     skip     = ch_hole_q.skip && ch_q.send && !ch_q.from_una;
     hole_seq = ch_tcb_q.snd_una + 32'(ch_q.tail ? ch_li_q.tail_off : ch_hole_q.off);
-    ch_len  = ch_q.from_una ? ch_li_q.again : tail_again ? ch_li_q.tail_len :
-        hole ? ch_hole_q.len :
-        !ch_q.send || skip || ch_hole_q.redo || hold || ch_first ? '0 :
-        short_ ? ch_usable : ch_li_q.want;
-    ch.psh  = ch_q.from_una ? ch_li_q.again_all :
-        tail_again || (!hole && ch_q.unsent == 32'(ch_len));
+    // From snd_nxt on: all that a segment could carry, or what the windows leave of it. Which one is known
+    // late, so what it says is not waited for: windows that leave less leave something unsent.
+    goes    = ch_q.send && !skip && !ch_hole_q.redo && !ch_first;
+    whole   = goes && !short_;
+    part    = goes && short_ && ch_q.flight == '0;
+    ch.len  = ch_q.from_una ? ch_li_q.again : tail_again ? ch_li_q.tail_len :
+        hole ? ch_hole_q.len : whole ? ch_li_q.want : part ? ch_usable : '0;
+    unsent_none = ch_q.unsent == '0;
+    unsent_want = ch_q.unsent == 32'(ch_li_q.want);
+    ends    = unsent_none || (whole && unsent_want);
+    ch.psh  = ch_q.from_una ? ch_li_q.again_all : tail_again || (!hole && ends);
     // FIN follows the last byte at once; it needs no window.
-    ch_fin  = ch_tcb_q.close && ch.psh &&
-        (ch_q.from_una ? !ch_tcb_q.fin_acked : ch_q.send && tail_again == ch_li_q.fin_out);
-    ch_data = ch_len != '0 || ch_fin;
+    ch_fin  = ch_tcb_q.close && (ch_q.from_una ? ch_li_q.again_all && !ch_tcb_q.fin_acked :
+        ch_q.send && (tail_again ? ch_li_q.fin_out : !ch_li_q.fin_out && !hole && ends));
+    has     = (whole && ch_li_q.want != '0) ||
+        (part && ch_hole_q.room != '0 && ch_li_q.wnd_room != '0);
+    ch_data = ch_fin || (ch_q.from_una ? ch_li_q.again != '0 :
+        tail_again ? ch_li_q.tail_len != '0 : hole || has);
     ch_update = ch_q.send && !ch_tcb_q.adv[16] && !ch_tcb_q.adv[15] && ch_li_q.gain >= ch_q.mss2 &&
         !ch_tcb_q.fin_rcvd;
-    ch.len  = ch_len;
     ch.fin  = ch_fin && !ch_q.quiet;
     ch.data = ch_data && !ch_q.quiet;
     ch_due  = ch_data || ch_q.force_ack || ch_q.blind || ch_q.rst || ch_q.keep ||
@@ -177,18 +190,20 @@ module tcp_send
     ch.owe   = ch_due && ch_q.quiet;
     ch.more = (ch_q.from_una && !ch_q.probe) || hole_due || skip || ch_hole_q.redo ||
         (ch_q.send && !ch.psh &&
-        (ch_first ? ch_li_q.want != '0 : ch_len != '0 && !short_));
+        (ch_first ? ch_li_q.want != '0 : whole && ch_li_q.want != '0));
     ch.hole = (hole || tail_again) && !ch_q.quiet;
     ch.skip = skip;
     ch.hole_seq = hole_seq;
     ch.waits = ch_li_q.waits;
     ch.pends = ch_tcb_q.pend != '0;
-    if (ch_q.blind) ch.seq = ch_q.who.seq;
-    else if (ch_q.from_una) ch.seq = ch_tcb_q.snd_una;
+    fixed     = ch_q.blind || ch_q.from_una || ch_q.keep;
+    fixed_seq = ch_q.blind ? ch_q.who.seq : ch_tcb_q.snd_una - 32'(!ch_q.from_una);
+    if (fixed) ch.seq = fixed_seq;
     else if (hole || tail_again) ch.seq = hole_seq;
-    else if (ch_q.keep) ch.seq = ch_tcb_q.snd_una - 32'd1;
     // A bare ACK stands where the peer expects it: behind all we sent, not beyond a shut window.
-    else if (ch_data || ch_tcb_q.snd_wnd == '0) ch.seq = ch_tcb_q.snd_nxt;
+    else if (has || (ch_tcb_q.close && ch_q.send && !ch_li_q.fin_out && ends) ||
+             ch_tcb_q.snd_wnd == '0)
+      ch.seq = ch_tcb_q.snd_nxt;
     else ch.seq = ch_tcb_q.snd_max;
   end
 
@@ -197,6 +212,8 @@ module tcp_send
   measure_t fi_q;
   limit_t fi_li_q;
   choice_t fi_ch_q;
+  logic [19:0] fi_tail_one_q, fi_tail_many_q;  // `deadline` of a tail-loss probe
+  logic fi_none_q;  // nothing was in flight
   // Zeros in a word and nothing sent give zeros: with these the table is cleared.
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -209,14 +226,18 @@ module tcp_send
     if (valid_i[2]) begin
       fi_q    <= ch_q;
       fi_li_q <= ch_li_q;
+      fi_tail_one_q  <= ch_now_q + 20'(ch_li_q.tail_one);
+      fi_tail_many_q <= ch_now_q + 20'(ch_li_q.tail_many);
+      fi_none_q <= ch_q.flight == '0;
     end
   end
 
   logic fi_live, fi_waiting, fi_rst, fi_new, fi_one, fi_tail;
   logic [19:0] fi_tail_at, fi_sooner;
   logic [31:0] fi_end;
+  logic fi_half;  // half of which the carry is made that adds the FIN
   assign fi_live = fi_tcb_q.state == StOpen;
-  assign fi_end  = fi_ch_q.seq + 32'(fi_ch_q.len) + 32'(fi_ch_q.fin);
+  assign {fi_end, fi_half} = {fi_ch_q.seq, 1'b1} + {18'd0, fi_ch_q.len, fi_ch_q.fin};
   assign fi_rst  = fi_q.rst || fi_q.stray;
   // The timer runs while something is unacknowledged, or the window is shut before waiting data.
   assign fi_waiting = fi_ch_q.data || fi_ch_q.waits;
@@ -224,8 +245,8 @@ module tcp_send
   // A probe comes after two round trips; after more if one segment is in flight, as its ACK may be late.
   assign fi_new     = fi_ch_q.data && !fi_q.from_una && !fi_ch_q.hole;
   assign fi_tail    = fi_q.tail_ok && fi_waiting;
-  assign fi_one     = fi_new ? fi_q.flight == '0 : fi_li_q.one;
-  assign fi_tail_at = fi_one ? fi_li_q.tail_one : fi_li_q.tail_many;
+  assign fi_one     = fi_new ? fi_none_q : fi_li_q.one;
+  assign fi_tail_at = fi_one ? fi_tail_one_q : fi_tail_many_q;
   assign fi_sooner  = fi_tail_at - fi_tcb_q.deadline;
 
   assign measure_o    = fi_q;

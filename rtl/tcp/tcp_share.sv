@@ -30,11 +30,17 @@ module tcp_share
   localparam int unsigned AccountW = $clog2(Accounts);
   localparam int unsigned MostW = $clog2(Most);
 
+  // What is known late counts a clock later.
   logic [$clog2(Patience):0] line_q;
+  logic stands_q, wait_q;
+  logic [AccountW-1:0] conn_q;
   always_ff @(posedge clk_i) begin
+    stands_q <= line_i;
+    wait_q   <= rst_ni && wait_i;
+    conn_q   <= conn_i[AccountW-1:0];
     if (!rst_ni) line_q <= '0;
-    else if (line_i && line_q != '1) line_q <= line_q + 1'b1;
-    else if (!line_i && line_q != '0) line_q <= line_q - 1'b1;
+    else if (stands_q && line_q != '1) line_q <= line_q + 1'b1;
+    else if (!stands_q && line_q != '0) line_q <= line_q - 1'b1;
   end
 
   // Spans have numbers: an account of another one is empty. By the time that a number comes again, an account
@@ -63,13 +69,13 @@ module tcp_share
   (* ram_style = "distributed" *) account_t account_q[Accounts];
   logic [AccountW-1:0] number;
   logic [MostW:0] clocks, asked;
-  assign number = cleared_q ? conn_i[AccountW-1:0] : clock_q[AccountW-1:0];
+  assign number = cleared_q ? conn_q : clock_q[AccountW-1:0];
   assign clocks = clocks_of(account_q[number], span_q, cleared_q);
   assign asked  = clocks_of(account_q[ask_i[AccountW-1:0]], span_q, cleared_q);
   assign over_o = asked[MostW] && line_q[$clog2(Patience)];
   always_ff @(posedge clk_i) begin
     if (!cleared_q) account_q[number] <= '0;
-    else if (wait_i && !clocks[MostW])
+    else if (wait_q && !clocks[MostW])
       account_q[number] <= '{span: span_q, clocks: clocks + 1'b1};
   end
 

@@ -1,5 +1,5 @@
 // Turns segment commands into segments: reads the payload from the connection's transmit ring and
-// moves it to lane 0. Latency 1 to the first read and 4 from its data, initiation interval 1 beat.
+// moves it to lane 0. Latency 2 to the first read and 4 from its data, initiation interval 1 beat.
 //
 // Reads run ahead: the lines of the next segments are asked for while those of the first one come.
 `include "lib_assert.svh"
@@ -54,8 +54,8 @@ module tcp_tx_seg
     logic [13:0] len;
   } read_t;
 
-  logic cmd_valid, cmd_ready, unused_cmd_ready;
-  read_t cmd;
+  logic next_valid, next_ready, cmd_valid, cmd_ready, unused_cmd_ready;
+  read_t next;
   logic [$clog2(Depth+1)-1:0] cmd_level;
 
   lib_fifo #(
@@ -72,9 +72,9 @@ module tcp_tx_seg
         place: cmd_i.seg.seq[15:0],
         len: cmd_i.seg.len[13:0]
     }),
-    .m_valid_o(cmd_valid),
-    .m_ready_i(cmd_ready),
-    .m_data_o (cmd),
+    .m_valid_o(next_valid),
+    .m_ready_i(next_ready),
+    .m_data_o (next),
     .level_o  (cmd_level)
   );
   `ASSERT(fits_cmd_room, !cmd_valid_i || unused_cmd_ready)
@@ -89,29 +89,56 @@ module tcp_tx_seg
     logic [6:0] len_last;
   } plan_t;
 
+  // A command with what is planned for it.
+  typedef struct packed {
+    conn_t            conn;
+    logic [LineW-1:0] line;  // the first one
+    logic [5:0]       last;  // lane of the last byte
+    plan_t            plan;
+  } cmd_t;
+
   logic plan_in_ready, plan_valid, plan_take;
-  plan_t plan_in, plan;
+  plan_t plan;
+  cmd_t planned, cmd;
   logic [7:0] line_q;  // line of the segment
   logic [13:0] last_byte;  // counted from lane 0 of the first line
-  logic bare, read_step, reads_all;
+  logic next_bare, bare, read_step, reads_all;
 
-  assign bare        = cmd.len == '0 || cmd.refusal;
-  assign last_byte   = cmd.len + 14'(cmd.place[5:0]) - 14'd1;
-  assign plan_in     = '{
-      read: !bare,
-      refusal: cmd.refusal,
-      start: bare ? '0 : cmd.place[5:0],
-      line_last: bare ? '0 : last_byte[13:6],
-      len_last: cmd.refusal ? 7'(RefusalBytes) : bare ? '0 : {1'b0, last_byte[5:0]} + 7'd1
+  assign next_bare    = next.len == '0 || next.refusal;
+  assign last_byte    = next.len + 14'(next.place[5:0]) - 14'd1;
+  assign planned.conn = next.conn;
+  assign planned.line = next.place[6+:LineW];
+  assign planned.last = last_byte[5:0];
+  assign planned.plan = '{
+      read: !next_bare,
+      refusal: next.refusal,
+      start: next_bare ? '0 : next.place[5:0],
+      line_last: next_bare ? '0 : last_byte[13:6],
+      len_last: next.refusal ? 7'(RefusalBytes) : next_bare ? '0 : {1'b0, last_byte[5:0]} + 7'd1
   };
+
+  lib_half #(
+    .T(cmd_t)
+  ) u_planned (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(next_valid),
+    .s_ready_o(next_ready),
+    .s_data_i (planned),
+    .m_valid_o(cmd_valid),
+    .m_ready_i(cmd_ready),
+    .m_data_o (cmd)
+  );
+
+  assign bare        = !cmd.plan.read;
   assign rd_valid_o  = cmd_valid && !bare && (plan_in_ready || line_q != '0);
-  assign rd_addr_o   = base_i + laddr_t'({cmd.conn, cmd.place[6+:LineW] + LineW'(line_q)});
+  assign rd_addr_o   = base_i + laddr_t'({cmd.conn, cmd.line + LineW'(line_q)});
   assign rd_lanes_o  = '{
-      first: (line_q == '0) ? cmd.place[5:0] : '0,
-      last: reads_all ? last_byte[5:0] : '1
+      first: (line_q == '0) ? cmd.plan.start : '0,
+      last: reads_all ? cmd.last : '1
   };
   assign read_step   = rd_valid_o && rd_ready_i;
-  assign reads_all   = line_q == plan_in.line_last;
+  assign reads_all   = line_q == cmd.plan.line_last;
   assign cmd_ready   = bare ? plan_in_ready : read_step && reads_all;
 
   always_ff @(posedge clk_i) begin
@@ -127,7 +154,7 @@ module tcp_tx_seg
     .rst_ni,
     .s_valid_i(cmd_valid && (bare || (read_step && line_q == '0))),
     .s_ready_o(plan_in_ready),
-    .s_data_i (plan_in),
+    .s_data_i (cmd.plan),
     .m_valid_o(plan_valid),
     .m_ready_i(plan_take),
     .m_data_o (plan),
