@@ -223,7 +223,7 @@ module reader
   assign chunk_o = '{data: data, start: out_start_q, len: out_len_q, last: out_last_q,
                      bad: (rd_bad_i & out_read_q) != '0};
 
-  assign idle_o = !plan_valid && !place_valid_q && !going_q && !job_valid && !work_valid_q && !out_valid_q &&
-      !s_valid_i;
+  assign idle_o = !plan_valid && !place_valid_q && !going_q && !job_valid && !work_valid_q &&
+      !out_valid_q && !s_valid_i;
 
 endmodule
