@@ -1,6 +1,6 @@
 """Where the late endpoints of a synthesised module or card lie: make synth first.
 
-    synth/late.py card --levels 12
+    synth/late.py card --levels 8
     synth/late.py execute --ns 7 --to u_next
 
 Reads the CSV that report.py wrote. One row for each pair of buses: how many endpoints, the most

@@ -1,5 +1,5 @@
 // Turns segment commands into segments: reads the payload from the connection's transmit ring and
-// moves it to lane 0. Latency 2 to the first read and 4 from its data, initiation interval 1 beat.
+// moves it to lane 0. Latency 1 to the first read and 4 from its data, initiation interval 1 beat.
 //
 // Reads run ahead: the lines of the next segments are asked for while those of the first one come.
 `include "lib_assert.svh"
@@ -45,41 +45,6 @@ module tcp_tx_seg
   localparam int unsigned LineW = $clog2(RingLines);
 
   // ---------------------------------------------------------------- read
-  // What reading is about. The header goes its own way, in block RAM: it is wide, and nobody asks
-  // for it until its payload comes out.
-  typedef struct packed {
-    conn_t       conn;
-    logic        refusal;
-    logic [15:0] place;  // of the first byte in the ring
-    logic [13:0] len;
-  } read_t;
-
-  logic next_valid, next_ready, cmd_valid, cmd_ready, unused_cmd_ready;
-  read_t next;
-  logic [$clog2(Depth+1)-1:0] cmd_level;
-
-  lib_fifo #(
-    .T    (read_t),
-    .Depth(Depth)
-  ) u_cmd (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(cmd_valid_i),
-    .s_ready_o(unused_cmd_ready),
-    .s_data_i ('{
-        conn: cmd_i.conn,
-        refusal: cmd_i.refusal,
-        place: cmd_i.seg.seq[15:0],
-        len: cmd_i.seg.len[13:0]
-    }),
-    .m_valid_o(next_valid),
-    .m_ready_i(next_ready),
-    .m_data_o (next),
-    .level_o  (cmd_level)
-  );
-  `ASSERT(fits_cmd_room, !cmd_valid_i || unused_cmd_ready)
-  always_ff @(posedge clk_i) room_o <= rst_ni && cmd_level < ($clog2(Depth + 1))'(Depth - Reserve);
-
   // What the data side must know: when the last line comes, and how many bytes it holds.
   typedef struct packed {
     logic       read;     // from the ring
@@ -89,46 +54,59 @@ module tcp_tx_seg
     logic [6:0] len_last;
   } plan_t;
 
-  // A command with what is planned for it.
+  // What reading is about, planned before it waits. The header goes its own way, in block RAM: it is wide,
+  // and nobody asks for it until its payload comes out.
   typedef struct packed {
     conn_t            conn;
     logic [LineW-1:0] line;  // the first one
     logic [5:0]       last;  // lane of the last byte
     plan_t            plan;
-  } cmd_t;
+  } read_t;
 
+  logic cmd_valid, cmd_ready, unused_cmd_ready;
+  read_t planned, cmd;
+  logic [$clog2(Depth+1)-1:0] cmd_level;
   logic plan_in_ready, plan_valid, plan_take;
   plan_t plan;
-  cmd_t planned, cmd;
   logic [7:0] line_q;  // line of the segment
-  logic [13:0] last_byte;  // counted from lane 0 of the first line
-  logic next_bare, bare, read_step, reads_all;
+  logic [15:0] place;  // of the first byte in the ring
+  logic [13:0] len, last_byte;  // the latter counted from lane 0 of the first line
+  logic in_bare, bare, read_step, reads_all;
 
-  assign next_bare    = next.len == '0 || next.refusal;
-  assign last_byte    = next.len + 14'(next.place[5:0]) - 14'd1;
-  assign planned.conn = next.conn;
-  assign planned.line = next.place[6+:LineW];
-  assign planned.last = last_byte[5:0];
-  assign planned.plan = '{
-      read: !next_bare,
-      refusal: next.refusal,
-      start: next_bare ? '0 : next.place[5:0],
-      line_last: next_bare ? '0 : last_byte[13:6],
-      len_last: next.refusal ? 7'(RefusalBytes) : next_bare ? '0 : {1'b0, last_byte[5:0]} + 7'd1
+  assign place     = cmd_i.seg.seq[15:0];
+  assign len       = cmd_i.seg.len[13:0];
+  assign in_bare   = len == '0 || cmd_i.refusal;
+  assign last_byte = len + 14'(place[5:0]) - 14'd1;
+  assign planned   = '{
+      conn: cmd_i.conn,
+      line: place[6+:LineW],
+      last: last_byte[5:0],
+      plan: '{
+          read: !in_bare,
+          refusal: cmd_i.refusal,
+          start: in_bare ? '0 : place[5:0],
+          line_last: in_bare ? '0 : last_byte[13:6],
+          len_last: cmd_i.refusal ? 7'(RefusalBytes) :
+              in_bare ? '0 : {1'b0, last_byte[5:0]} + 7'd1
+      }
   };
 
-  lib_half #(
-    .T(cmd_t)
-  ) u_planned (
+  lib_fifo #(
+    .T    (read_t),
+    .Depth(Depth)
+  ) u_cmd (
     .clk_i,
     .rst_ni,
-    .s_valid_i(next_valid),
-    .s_ready_o(next_ready),
+    .s_valid_i(cmd_valid_i),
+    .s_ready_o(unused_cmd_ready),
     .s_data_i (planned),
     .m_valid_o(cmd_valid),
     .m_ready_i(cmd_ready),
-    .m_data_o (cmd)
+    .m_data_o (cmd),
+    .level_o  (cmd_level)
   );
+  `ASSERT(fits_cmd_room, !cmd_valid_i || unused_cmd_ready)
+  always_ff @(posedge clk_i) room_o <= rst_ni && cmd_level < ($clog2(Depth + 1))'(Depth - Reserve);
 
   assign bare        = !cmd.plan.read;
   assign rd_valid_o  = cmd_valid && !bare && (plan_in_ready || line_q != '0);
