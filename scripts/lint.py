@@ -47,11 +47,13 @@ def verilator():
         files, includes = expand("rtl/pkg.f", "rtl/lib/lib.f", name)
         command = ["verilator", "--lint-only", "-Wall", "--quiet",
                    *(f"+incdir+{i}" for i in includes), *map(str, files)]
-        if name == "rtl/card/card.f":
-            command += ["--top-module", "card"]
+        if file_list.with_suffix(".sv").exists():
+            # Named: beside a second top, Verilator gives an instance its module's default widths.
+            command += ["--top-module", file_list.stem]
         else:
-            # A folder may have several tops, and uses a part of what the packages offer.
-            command += ["-Wno-MULTITOP", "-Wno-UNUSEDPARAM"]
+            command += ["-Wno-MULTITOP"]
+        if file_list.stem != "card":
+            command += ["-Wno-UNUSEDPARAM"]  # a folder uses a part of what the packages offer
         variants = [[], ["-DSIMASSERT", "--assert"]]
         if name == "rtl/card/card.f":
             variants.append(["-GConns=16384"])  # the most connections that a card can have
