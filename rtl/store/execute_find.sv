@@ -96,12 +96,12 @@ module execute_find
   logic [2:0] last_line;
   logic [15:0] todo_q, todo, pick, pick_q, found_way_q;
   logic slow_q, slow_found_q, found_bank_q;  // the steps have looked; and found it
-  off_t slow_off_q;
   // verilator lint_off UNUSEDSIGNAL
   head_t stored_head;  // of an item that came in several parts
   // verilator lint_on UNUSEDSIGNAL
   msec_t stored_expiry_q;
-  log_slot_t slow_slot_q;
+  off_t off_q;        // of the item that was prefetched, or found by the steps; and the slot of its first line
+  log_slot_t slot_q;
   logic key_more, line_fits, head_there, line_there, line_seek, line_get, line_release;
   line_no_t line;
   line_t expected;
@@ -162,6 +162,10 @@ module execute_find
       else if (state_q == FdBuckets) slow_q <= 1'b1;
     end
 
+    if (moves_i.go) begin
+      off_q  <= check_i.found.off;
+      slot_q <= in_bank(check_i.slots[0], check_i.found.off.pos[2]);
+    end
     if (state_q == FdPick || pick_i != '0) way_q <= one_of(buckets_i, pick);
     unique case (state_q)
       FdIdle:
@@ -183,12 +187,12 @@ module execute_find
         todo_q <= todo;
         line_q <= '0;
       end
-      FdLine: if (line_there && line_q == '0) slow_slot_q <= rsp_slot_i;
+      FdLine: if (line_there && line_q == '0) slot_q <= rsp_slot_i;
       FdCompare: begin
         line_q <= line_q + 3'd1;
         if (line_fits && line_q == last_line) begin
           slow_found_q <= 1'b1;
-          slow_off_q   <= way_q.off;
+          off_q        <= way_q.off;
           found_way_q  <= pick_q;
           found_bank_q <= pick_q[15:8] != '0;
         end
@@ -226,8 +230,8 @@ module execute_find
           fetched_way: checked.offs,
           fetched_bank: checked.bank,
           fetched_brief: checked.brief,
-          off: slow_q ? slow_off_q : act_i.found.off,
-          slot: slow_q ? slow_slot_q : in_bank(act_i.slots[0], act_i.found.off.pos[2]),
+          off: off_q,
+          slot: slot_q,
           place_valid: checked.place_valid,
           flags: walks ? 32'(walk_on_q) : checked.flags,
           bare: checked.bare,

@@ -86,7 +86,7 @@ module execute_number
 
   logic resp, get, delete, hollow, odd, overflows, makes, below_q, overflow_q;
   logic [6:0] chars_q;  // to come
-  logic [5:0] lane_q;   // of the next of them; behind lane 63 the value goes on in the next line
+  logic [5:0] lane_q;   // of the one behind it; behind lane 63 the value goes on in the next line
   logic [22:0] value_at;
   logic
       value_long_q,
@@ -119,7 +119,7 @@ module execute_number
                  else if (line_there_i) state_d = NuGet;
       NuGet:     state_d = line_bad_i ? NuWritten : NuParse;
       NuParse:   if (parsed) state_d = NuOperand;
-                 else if (lane_q == '1 && chars_q != 7'd1) state_d = NuLine;
+                 else if (lane_q == '0 && chars_q != 7'd1) state_d = NuLine;
       NuOperand: state_d = NuSum;
       NuSum:     state_d = hollow ? NuPut : !makes ? NuWritten : resp ? NuSign : NuDigits;
       NuSign:    state_d = NuDigits;
@@ -139,25 +139,24 @@ module execute_number
   end
 
   // ---------------------------------------------------------------- parse
-  // The parser goes over the value's bytes where they stand in the line read last.
-  logic [7:0] char;
+  // The parser goes over the value's bytes where they stand in the line read last, which it takes a clock before.
+  logic [7:0] char_q;
   logic char_blank, char_digit;
   assign value_at   = 23'({item_i.off.pos[1:0], 4'h0}) + 23'd16 + 23'(op_i.req.klen);
   assign line_o     = item_i.off.pos[27:2] + line_no_t'(value_at[22:6]);
   assign line_get_o = state_q == NuLine && !value_long_q;
-  assign char       = line_data_i[8*lane_q+:8];
-  assign char_blank = char == 8'h20 || (char >= 8'h09 && char <= 8'h0d);
-  assign char_digit = char >= 8'h30 && char <= 8'h39;
+  assign char_blank = char_q == 8'h20 || (char_q >= 8'h09 && char_q <= 8'h0d);
+  assign char_digit = char_q >= 8'h30 && char_q <= 8'h39;
   assign acc_next   = 68'({acc_q, 3'b000}) + 68'({acc_q, 1'b0}) + 68'(digit_value_q);
   assign parsed     = over_q || parse_q == PaEnd || chars_q == '0 ||
-      (parse_q == PaDigit && (char_blank || char == '0) && !resp);
+      (parse_q == PaDigit && (char_blank || char_q == '0) && !resp);
   assign fits       = !item_i.alive || (parse_q == PaDigit && !over_q &&
       !(text_long_q && chars_q == '0) &&
       (resp ? chars_q == '0 && (acc_q[63] == 1'b0 || (negative_q && acc_q[62:0] == '0))
             : !(negative_q && operand_q[63])));
   // What Redis does not take for a number's character.
-  assign odd        = resp && !(char_digit && (char != "0" || parse_q == PaDigit ||
-      (parse_q == PaBlank && item_i.vlen == 21'd1))) && !(parse_q == PaBlank && char == "-");
+  assign odd        = resp && !(char_digit && (char_q != "0" || parse_q == PaDigit ||
+      (parse_q == PaBlank && item_i.vlen == 21'd1))) && !(parse_q == PaBlank && char_q == "-");
   assign resp       = op_i.req.resp.is;
   assign overflows  = resp && summed[63] != operand_q[63] &&
       (operand_q[63] == op_i.req.num[63]) == (op_i.req.op == OpIncr);
@@ -175,7 +174,7 @@ module execute_number
   // an operand.
   always_ff @(posedge clk_i) begin
     digit_q       <= state_q == NuParse && !parsed && !odd && char_digit;
-    digit_value_q <= char[3:0];
+    digit_value_q <= char_q[3:0];
     if (state_q == NuIdle) begin
       acc_q  <= '0;
       over_q <= 1'b0;
@@ -187,6 +186,7 @@ module execute_number
   end
 
   always_ff @(posedge clk_i) begin
+    char_q <= line_data_i[8*lane_q+:8];
     unique case (state_q)
       NuIdle: begin
         lane_q       <= value_at[5:0];
@@ -201,17 +201,20 @@ module execute_number
         below_q      <= 1'b0;
         overflow_q   <= 1'b0;
       end
-      NuGet: bad_q <= line_bad_i;
+      NuGet: begin
+        bad_q  <= line_bad_i;
+        lane_q <= lane_q + 6'd1;
+      end
       NuParse: if (!parsed) begin
-        lane_q  <= lane_q + 6'd1;
+        if (lane_q != '0) lane_q <= lane_q + 6'd1;
         chars_q <= chars_q - 7'd1;
         if (odd) begin
           parse_q <= PaEnd;
         end else if (char_digit) begin
           parse_q <= PaDigit;
-        end else if (parse_q == PaBlank && (char == "+" || char == "-")) begin
+        end else if (parse_q == PaBlank && (char_q == "+" || char_q == "-")) begin
           parse_q    <= PaSign;
-          negative_q <= char == "-";
+          negative_q <= char_q == "-";
         end else if (!(parse_q == PaBlank && char_blank)) begin
           parse_q <= PaEnd;
         end

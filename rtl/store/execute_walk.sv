@@ -56,7 +56,8 @@ module execute_walk
   line_no_t next_q, mask;
   logic [$clog2(WalkAhead+1)-1:0] way_q;  // on their way
   logic full_q;  // no more may be on their way, of which one may be about to go
-  logic issued_q, found_q, look_q, looks, takes, issues, bank, last, drained;
+  logic look_q, seen_q;  // a bucket is looked at; what stands in it is in ways_q
+  logic issued_q, found_q, finds, takes, issues, bank, last, drained;
   logic [7:0] ways, ways_q;
   logic [1:0][7:0] there;
   index_slot_t slot_q;
@@ -74,8 +75,8 @@ module execute_walk
 
   assign issues  = acq_valid_o[bank] && acq_ready_i[bank];
   assign takes   = rsp_valid_i[bank] && rsp_ready_o[bank];
-  assign looks   = state_q == WlSeek && look_q && !found_q;
-  assign drained = way_q == '0 && !look_q;
+  assign finds   = seen_q && ways_q != '0;
+  assign drained = way_q == '0 && !look_q && !seen_q;
   always_comb begin
     acq_valid_o       = '0;
     rsp_ready_o       = '0;
@@ -101,6 +102,7 @@ module execute_walk
       endcase
     end
     look_q <= takes && state_q == WlSeek;
+    seen_q <= look_q && !found_q;
     full_q <= 32'(way_q) >= WalkAhead - 1;
     if (state_q == WlIdle) begin
       from_q   <= from_i;
@@ -111,6 +113,7 @@ module execute_walk
       found_q  <= 1'b0;
       ways_q   <= '0;
       look_q   <= 1'b0;
+      seen_q   <= 1'b0;
     end else begin
       way_q <= way_q + 6'(issues) - 6'(takes);
       if (issues && state_q == WlSeek) begin
@@ -118,12 +121,9 @@ module execute_walk
         issued_q <= last;
       end
       // Where nothing was found it ends at the last one.
-      if (looks && ways != '0) begin
-        found_q <= 1'b1;
-        ways_q  <= ways;
-      end else if (looks && !(issued_q && way_q == '0)) begin
-        place_q.line <= place_q.line + 26'd1;
-      end
+      if (look_q && !found_q) ways_q <= ways;
+      if (finds) found_q <= 1'b1;
+      else if (seen_q && !(issued_q && way_q == '0)) place_q.line <= place_q.line + 26'd1;
       if (state_q == WlWait && takes) slot_q <= rsp_slot_i[bank];
     end
   end

@@ -167,10 +167,11 @@ package store_pkg;
                                         off.pos >= range.tail);
   endfunction
 
-  /// CAS unique of the item at a valid place.
+  /// CAS unique of the item at a valid place: its lap is the present one or the one before, which two bits tell
+  /// apart, low bytes of 0 left out.
   function automatic logic [63:0] off_unique(input off_t off, input logic [35:0] lap,
                                              input logic [35:0] last_lap);
-    return {(off.lap == lap[7:0]) ? lap : last_lap, off.pos};
+    return {(off.lap[1:0] == lap[1:0]) ? lap : last_lap, off.pos};
   endfunction
 
   /// Lines that `bytes` bytes from unit `unit` of a line on touch.
