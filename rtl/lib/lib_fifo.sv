@@ -1,11 +1,13 @@
-// First-word fall-through FIFO. Latency 1 (Depth <= 32) or 2 (block RAM, UltraRAM), initiation interval 1.
+// First-word fall-through FIFO. Latency 1 (distributed RAM) or 2 (block RAM, UltraRAM), initiation interval 1.
 `include "lib_assert.svh"
 
 module lib_fifo #(
   /// Type of a word.
   parameter type T = logic,
-  /// Words stored; 2 or more. Up to 32 use distributed RAM.
+  /// Words stored; 2 or more.
   parameter int unsigned Depth = 16,
+  /// In block RAM, else in distributed RAM, of which more words take more LUTs.
+  parameter bit Block = Depth > 32,
   /// In UltraRAM, however few: what is as wide as a line takes no LUTs there.
   parameter bit Ultra = 0
 ) (
@@ -70,7 +72,7 @@ module lib_fifo #(
     end
   end
 
-  if (Depth <= 32 && !Ultra) begin : gen_small
+  if (!Block && !Ultra) begin : gen_small
     // A free place may be written whether a word comes or not: that it comes, often known late, then
     // goes to the flags alone and not to the whole width of the RAM.
     logic write;

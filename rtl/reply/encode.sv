@@ -40,7 +40,9 @@ module encode
   output logic      wait_chunk_o
 );
 
-  // Records between here and compose.
+  // Records between here and compose: memory may take 100 clocks to bring the value of the first of them.
+  localparam int unsigned Records = 64;
+  // Jobs, and keys of values.
   localparam int unsigned Depth = 32;
 
   // ---------------------------------------------------------------- results in
@@ -147,10 +149,10 @@ module encode
     parts_q         <= parts_of(rec_q, own_len_q, ahead_len_q, header_q.extra);
   end
 
-  logic [5:0] unused_rec_level;
+  logic [6:0] unused_rec_level;
   lib_fifo #(
     .T    (shaped_t),
-    .Depth(Depth)
+    .Depth(Records)
   ) u_recs (
     .clk_i,
     .rst_ni,
@@ -166,7 +168,7 @@ module encode
   // ---------------------------------------------------------------- numbers
   numbers_t numbers_in, numbers, numbers_or_header;
   logic numbers_in_valid, numbers_valid;
-  logic [5:0] unused_numbers_level;
+  logic [6:0] unused_numbers_level;
   value_line u_line (
     .clk_i,
     .rst_ni,
@@ -189,7 +191,8 @@ module encode
   );
   lib_fifo #(
     .T    (numbers_t),
-    .Depth(Depth)
+    .Depth(Records),
+    .Block(1'b0)
   ) u_numbers (
     .clk_i,
     .rst_ni,
@@ -213,7 +216,7 @@ module encode
   );
 
   lib_credit #(
-    .Depth(Depth)
+    .Depth(Records)
   ) u_room (
     .clk_i,
     .rst_ni,

@@ -205,7 +205,8 @@ module execute_number
         bad_q  <= line_bad_i;
         lane_q <= lane_q + 6'd1;
       end
-      NuParse: if (!parsed) begin
+      NuParse:
+      if (!parsed) begin
         if (lane_q != '0) lane_q <= lane_q + 6'd1;
         chars_q <= chars_q - 7'd1;
         if (odd) begin
