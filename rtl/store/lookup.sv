@@ -227,10 +227,21 @@ module lookup
       any[f]     = alike[4*f+:4] != '0;
       in_four[f] = 2'd3;
       for (int w = 2; w >= 0; w--) if (alike[4*f+w]) in_four[f] = 2'(w);
-      of_four[f] = ways[{2'(f), in_four[f]}];
+      unique case (in_four[f])
+        2'd0: of_four[f] = ways[4*f];
+        2'd1: of_four[f] = ways[4*f+1];
+        2'd2: of_four[f] = ways[4*f+2];
+        2'd3: of_four[f] = ways[4*f+3];
+      endcase
       if (any[f]) four = 2'(f);
     end
-    matched = (any == '0) ? '0 : of_four[four];
+    unique case (four)
+      2'd0: matched = of_four[0];
+      2'd1: matched = of_four[1];
+      2'd2: matched = of_four[2];
+      2'd3: matched = of_four[3];
+    endcase
+    if (any == '0) matched = '0;
   end
   `ASSERT(OneWay, !read_valid_q || any == '0 || alike[{four, in_four[four]}])
   // Those that left a moment ago may be before their write still.
