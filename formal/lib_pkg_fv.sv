@@ -1,5 +1,5 @@
 // Lane masks, the lowest bit, and rotl_bytes, for each distance: the proof of lib_pack uses it then. lib_rotate and
-// lib_shift do the same by steps.
+// lib_shift do the same by steps. A decimal digit before it is doubled.
 `include "fv.svh"
 `include "lib_assert.svh"
 
@@ -36,5 +36,7 @@ module lib_pkg_fv
     .data_o (shifted)
   );
   `ASSERT(ShiftsBySteps, shifted == 128'(data_i[247:0] >> {lanes_i[3:0], 3'd0}))
+  `ASSERT(Dabbled, bits_i[3:0] > 4'd9 || dabbled(bits_i[3:0]) ==
+                       (bits_i[3:0] < 4'd5 ? bits_i[3:0] : bits_i[3:0] + 4'd3))
   `ASSERT(BelowAll, lanes_below(7'd64) == '1)
 endmodule

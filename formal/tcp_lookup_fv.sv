@@ -145,7 +145,7 @@ module tcp_lookup_fv
   id_t there_id_q;
   logic hash_mine, read_mine, match_mine, head_mine;
   assign hash_mine  = tag_of(dut.hash_seg_q, dut.name) == tag_q;
-  assign read_mine  = tag_of(dut.read_seg_q, dut.read_name_q) == tag_q;
+  assign read_mine  = tag_of(dut.read_seg_q, dut.read_tag_q.name) == tag_q;
   assign match_mine = tag_of(dut.match_seg_q, dut.match_name_q) == tag_q;
   assign head_mine  = tag_of(dut.head.seg, dut.head.name) == tag_q;
 
@@ -201,6 +201,10 @@ module tcp_lookup_fv
   assign late  = dut.phase_q >= Compare;
   `ASSERT(Phases, dut.phase_q <= Decide)
   `ASSERT(Alone, !late || !pipe)
+  // What is compared is who stands there.
+  `ASSERT(ReadTag, !dut.read_valid_q || dut.read_tag_q == tag_of(
+          dut.read_seg_q, dut.read_tag_q.name))
+  `ASSERT(HeadTag, dut.phase_q != Compare || dut.read_tag_q == dut.head_tag)
   logic stays;  // the head has to be looked up again
   assign stays = dut.complete || (dut.stale_q != '0 && (!dut.head.hit || dut.dirty_q != '0));
   `ASSERT(AgainSettled, dut.phase_q == Idle || (dut.settled && stays))

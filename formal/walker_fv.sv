@@ -74,6 +74,7 @@ module walker_fv
     .byte_ready_i,
     .walk_taken_o(taken),
     .walk_o      (walk),
+    .byte_first_o(),
     .keys_o      (),
     .byte_begun_i,
     .byte_place_i,

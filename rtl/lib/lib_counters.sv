@@ -66,7 +66,7 @@ module lib_counters #(
   logic clearing_q, look_q, visit_q, again_q;
   index_t turn_q, now_q, visited_q;
   short_t [N-1:0] short_q;
-  short_t code_q, low;
+  short_t flipped_q, low;
   logic around;
   count_t word, base, sum, sum_q;
 
@@ -94,13 +94,15 @@ module lib_counters #(
     end
     now_q     <= re_i ? index_i : turn_q;
     visited_q <= now_q;
-    code_q    <= short_q[now_q];
+    flipped_q <= ~short_q[now_q];
     sum_q     <= sum;
   end
 
   // A read and the turn may meet in one counter: then its word is still on the way to the RAM.
   assign base    = again_q ? sum_q : word;
-  assign low     = Number[code_q];
+  // Synthesis takes a register that is a table's address into the table, and has one behind it: the choice among all
+  // counters and the table would come in one clock. A register that holds the address's complement stays.
+  assign low     = Number[~flipped_q];
   assign around  = base[ShortW-1] && !low[ShortW-1];
   assign sum     = {base[Width-1:ShortW] + (Width - ShortW)'(around), low};
   assign count_o = sum;

@@ -31,16 +31,17 @@ package lib_pkg;
     logic [79:0] bcd;
     logic [63:0] bin;
   } double_dabble_t;
-  /// A digit of 5 or more with 3 added: as a table, one LUT a bit, and no carry.
+  /// A digit of 5 or more with 3 added, bit by bit: one LUT each. Of a table of numbers synthesis made a comparison, a
+  /// carry chain for each digit.
   function automatic logic [3:0] dabbled(input logic [3:0] digit);
-    unique case (digit)
-      4'd0, 4'd1, 4'd2, 4'd3, 4'd4: return digit;
-      4'd5:    return 4'd8;
-      4'd6:    return 4'd9;
-      4'd7:    return 4'd10;
-      4'd8:    return 4'd11;
-      default: return 4'd12;
-    endcase
+    logic a, b, c, d;
+    {d, c, b, a} = digit;
+    return {
+      d || (c && (a || b)),
+      (c && !a && !b) || (d && a),
+      (b && (!c || a)) || (d && !a),
+      (a && !c && !d) || (b && c && !a) || (d && !a)
+    };
   endfunction
   /// Four steps of shift-and-add-3: four more bits of `value.bin` are in the digits of `value.bcd`.
   function automatic double_dabble_t double_dabble(input double_dabble_t value);

@@ -99,7 +99,8 @@ module binary_form
     end
   end
   assign klen_o     = klen_q[6:0];
-  assign head_len_o = 7'(BinaryHeader) + 7'(extras_q[3:0]) + klen_q[6:0];
+  // With the extras of all forms, which are few.
+  assign head_len_o = 7'(BinaryHeader) + head_q[6:0];
 
   // ---------------------------------------------------------------- lengths
   logic [14:0] vlen;

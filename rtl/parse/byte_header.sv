@@ -62,11 +62,15 @@ module byte_header
   // ---------------------------------------------------------------- where
   // Where the key begins and ends is known long before it is read.
   logic [8:0] key_at_q, key_last_q, before_key_q;
-  logic in_header, header_end, has_key, wrong_q;
+  logic in_header, header_end, has_key, keyed_q, over_q, wrong_q;
   always_ff @(posedge clk_i) begin
     key_at_q     <= 9'(BinaryHeader) + 9'(extras_q);
     before_key_q <= 9'(BinaryHeader - 1) + 9'(extras_q);
     key_last_q   <= before_key_q + 9'(klen_q[7:0]);
+    // So is, when the last byte of the header comes, whether nothing more is read: there is nothing, it is wrong, or
+    // not known.
+    keyed_q      <= has_key;
+    over_q       <= !right || lengths == LnSkip || (!has_key && extras_q == '0);
   end
   assign in_header  = pos_q < 9'(BinaryHeader);
   assign header_end = pos_q == 9'(BinaryHeader - 1);
@@ -75,10 +79,7 @@ module byte_header
   assign header_o   = in_header;
   assign key_begin_o = pos_q == key_at_q && !in_header;
   assign key_end_o  = valid_i && key_o && pos_q == key_last_q;
-  // Nothing more of it is read here: there is nothing, it is wrong, or not known.
-  assign end_o      = valid_i &&
-      (header_end ? !right || lengths == LnSkip || (!has_key && extras_q == '0)
-                  : !has_key && pos_q == before_key_q);
+  assign end_o      = valid_i && (header_end ? over_q : !keyed_q && pos_q == before_key_q);
 
   always_ff @(posedge clk_i) begin
     if (begin_i) begin

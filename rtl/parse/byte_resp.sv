@@ -67,14 +67,14 @@ module byte_resp
   logic odd_q;
   logic [20:0] bulk_q;        // bytes of this one that are still to come
   logic [20:0] length_q, value_q;
-  logic [1:0] arg_q;          // which it is: the name, the key, ...; 3: or a later one
-  resp_command_t command;
+  logic [1:0] arg_q;  // which it is: the name, the key, ...; 3: or a later one
+  resp_command_t spelled, command;
   cmd_e cmd_q;
   resp_form_e form_q;
   // No state machine: synthesis that looks for one here tries all conditions of all commands.
   (* fsm_encoding = "none" *) resp_args_e args_q;
   logic many_q;               // all behind the name are keys
-  resp_option_t option, seen_q;  // that the word is; that there were
+  resp_option_t spells, option, seen_q;  // that the word is; that there were
   resp_unit_t unit_q;
   logic time_next_q;             // the next word is a time
   reply_e fault_q;               // of the last one
@@ -86,9 +86,14 @@ module byte_resp
     .len_i,
     .count_i  (count_q),
     .odd_i    (odd_q),
-    .command_o(command),
-    .option_o (option)
+    .command_o(spelled),
+    .option_o (spells)
   );
+  // A word stands for two clocks, those of its CR and its LF, before it counts.
+  always_ff @(posedge clk_i) begin
+    command <= spelled;
+    option  <= spells;
+  end
 
   // ---------------------------------------------------------------- framing
   logic digit, too_long, broken, takes, value, last_value, text;  // text: goes on

@@ -180,6 +180,7 @@ module fetch
     dgram_t dgram;
     beat_t  beat;
     logic   good;  // one that is a request begins: many things wait for that
+    logic   binary;
   } wire_t;
 
   wire_t wire_in, wire_;
@@ -189,6 +190,7 @@ module fetch
   assign wire_in.dgram = dgram_i;
   assign wire_in.beat  = dgram_beat_i;
   assign wire_in.good  = dgram_i.len > 16'd8 && total == 16'd1;
+  assign wire_in.binary = dgram_beat_i.data[64+:8] == BinaryRequest;
 
   lib_half #(
     .T(wire_t)
@@ -337,15 +339,19 @@ module fetch
   assign wait_o    = state_q inside {StFree, StTcp} && wait_valid && !wait_out.empty &&
                      !line_valid;
 
-  // A connection's first byte, and each datagram's, decides on the protocol.
+  // A connection's first byte, and each datagram's, decides on the protocol. Which of the two it is is known late.
   job_t job;
   logic magic;
+  logic [5:0] magic_at;
   always_comb begin
-    magic = 1'b0;
+    magic_at = wait_out.empty ? '0 : wait_job.ctx.rx_ptr[5:0];
+    magic    = 1'b0;
     for (int unsigned i = 0; i < 64; i++)
-    magic |= in_skip == 6'(i) && in_data[8*i+:8] == BinaryRequest;
+    magic |= magic_at == 6'(i) && line[8*i+:8] == BinaryRequest;
+    if (wait_job.ctx.known) magic = wait_job.ctx.binary.is;
+    else if (wait_job.ctx.resp.is) magic = 1'b0;
     job = pick_tcp ? wait_job : udp_job;
-    if (!job.ctx.known) job.ctx.binary.is = magic && !job.ctx.resp.is;
+    job.ctx.binary.is = pick_tcp ? magic : wire_.binary;
   end
 
   logic [3:0] out_level;

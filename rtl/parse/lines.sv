@@ -280,6 +280,7 @@ module lines
     .byte_ready_i     (!act_busy),
     .walk_taken_o     (walk_taken),
     .walk_o           (walk),
+    .byte_first_o     (byte_first_o),
     .keys_o           (walk_keys),
     .byte_begun_i,
     .byte_place_i,
@@ -295,7 +296,6 @@ module lines
   assign turn_o           = act_busy;
   assign byte_start_o     = walk_valid && walk.kind == WkByte && !act_busy;
   assign byte_from_o      = walk.from;
-  assign byte_first_o     = walk.first;
   assign byte_job_o       = job;
   assign byte_job_start_o = bounds_q.start;
   assign byte_job_stop_o  = bounds_q.stop;

@@ -304,7 +304,9 @@ module recognise
   line_t key5_q;
   logic [5:0] lane1_5_q, lane2_5_q, lane4_5_q;
   logic [6:0] klen5_q, line_len5_q;
-  logic any5_q, whole5_q, nul5_q, noreply5_q, shows5_q;
+  logic any5_q, whole5_q, nul5_q, noreply5, shows5_q;
+  logic [TailBytes-1:0] tail5_q;  // each is as in noreply
+  assign noreply5 = &tail5_q;
   logic last1_5_q, last2_5_q, last3_5_q, last4_5_q, last5_5_q;
   char_t [Digits:0] a5_q, b5_q;
   char_t [LengthDigits:0] length5_q;
@@ -317,7 +319,7 @@ module recognise
       b5_q        <= b4;
       klen5_q     <= 7'(lane1_4_q) - 7'(what4_q.key);
       line_len5_q <= 7'(line_end4_q) + (crlf4_q ? 7'd2 : 7'd1);
-      noreply5_q  <= tail4 == NoreplyTail;
+      for (int unsigned i = 0; i < TailBytes; i++) tail5_q[i] <= tail4[i] == NoreplyTail[8*i+:8];
       shows5_q    <= whole4_q && tail4[0] == "v" && line_end4_q == lane1_4_q + 6'd2;
       any5_q      <= any4_q;
       whole5_q    <= whole4_q;
@@ -402,14 +404,14 @@ module recognise
         FmGat:    fits6_q <= any5_q && klen5_q == '0 && !last1_5_q && a_ok && !last2_5_q;
         FmStore:
         fits6_q <= klen5_q != '0 && !nul5_q && a_ok && b_ok && whole5_q &&
-            (last4_5_q || (last5_5_q && noreply5_q));
+            (last4_5_q || (last5_5_q && noreply5));
         FmMetaGet: fits6_q <= any5_q && klen5_q != '0 && !nul5_q && (last1_5_q || shows5_q);
         FmMetaSet: fits6_q <= klen5_q != '0 && !nul5_q && whole5_q && last4_5_q;
         FmDelete:
-        fits6_q <= any5_q && klen5_q != '0 && !nul5_q && (last1_5_q || (last2_5_q && noreply5_q));
+        fits6_q <= any5_q && klen5_q != '0 && !nul5_q && (last1_5_q || (last2_5_q && noreply5));
         default:
         fits6_q <= any5_q && klen5_q != '0 && !nul5_q && a_ok &&
-            (last2_5_q || (last3_5_q && noreply5_q));
+            (last2_5_q || (last3_5_q && noreply5));
       endcase
       unique case (what5_q.form)
         FmDelete: noreply6_q <= !last1_5_q;

@@ -96,7 +96,7 @@ module session
   logic clear_q;
   logic [ConnW-1:0] clear_conn_q;
   logic app_room, job_room;
-  logic ready_valid, ready_pop;
+  logic ready_pop, may_issue;
   conn_t ready_conn;
   logic queue_valid, host_ready_q;  // the second: the request port's, which waits in no queue
   conn_t queue_conn;
@@ -108,9 +108,13 @@ module session
   function automatic logic hazard(input conn_t conn);
     return (read_valid_q && conn == read_conn_q) || (act_valid_q && conn == act_conn_q);
   endfunction
+  logic read_host_q, act_host_q;  // it is the request port's connection, which no id is lost for
+  logic host_hazard;
+  assign host_hazard = (read_valid_q && read_host_q) || (act_valid_q && act_host_q);
 
-  assign ready_valid = host_ready_q || (queue_valid && !hold_i);
-  assign ready_conn  = host_ready_q ? HostConn : queue_conn;
+  // Of the queue none is the request port's connection, so each is compared by itself.
+  assign may_issue  = host_ready_q ? !host_hazard : queue_valid && !hold_i && !hazard(queue_conn);
+  assign ready_conn = host_ready_q ? HostConn : queue_conn;
 
   logic can_done, can_ev, can_piece, can_issue, turn_valid, turn_ev, choose_valid;
   logic take_ev, take_piece, take_issue, hungry, choose_host;
@@ -121,7 +125,7 @@ module session
   assign can_ev    = ev_valid_i && app_room && !clear_q && !hazard(ev_i.conn);
   assign can_piece = hpiece_valid_i && !piece_blocked_q && app_room && job_room && !clear_q &&
                      !hazard(hpiece_i.conn);
-  assign can_issue = ready_valid && app_room && job_room && !clear_q && !hazard(ready_conn);
+  assign can_issue = may_issue && app_room && job_room && !clear_q;
 
   // verilator lint_off PINCONNECTEMPTY
   lib_arb #(
@@ -165,7 +169,6 @@ module session
   ctx_t read_ctx_q;
   rec_t rec, rec_d, rec_ram, host_rec_q;
   ctx_t ctx, ctx_ram, host_ctx_q;
-  logic read_host_q;  // it is the request port's connection, which no id is lost for
   assign rec = read_host_q ? host_rec_q : rec_ram;
   assign ctx = read_host_q ? host_ctx_q : ctx_ram;
 
@@ -219,7 +222,7 @@ module session
 
   // ---------------------------------------------------------------- decide
   sop_e act_op_q;
-  logic act_may_q, act_data_q, act_open_q, act_host_q, act_peer_q;
+  logic act_may_q, act_data_q, act_open_q, act_peer_q;
   rec_t act_rec_q;
   ctx_t act_ctx_q;
   // verilator lint_off UNUSEDSIGNAL

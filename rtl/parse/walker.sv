@@ -3,6 +3,8 @@
 // there is none, or it was not understood, the byte engine reads one request there. So every byte of
 // a job belongs to one request, to the byte engine, or to the connection's next job, and to one only.
 // Answers in the same clock, one place a clock.
+`include "lib_assert.svh"
+
 module walker
   import wirekv_pkg::*;
   import request_pkg::*;
@@ -40,6 +42,8 @@ module walker
   input  logic   byte_ready_i,
   output logic   walk_taken_o,
   output walk_t  walk_o,
+  /// If it is for the byte engine: nothing of the job has gone out. As walk_o.first, known early.
+  output logic   byte_first_o,
   /// The place is in a line of keys.
   output logic   keys_o,
   /// How far the byte engine has come, once it has begun, and the first line that it may read again, in
@@ -130,6 +134,8 @@ module walker
   assign bytes        = acts && byte_ready_i && walk_o.kind == WkByte;
   assign walk_taken_o = advance || ends || bytes;
   assign keys_o       = keys_q;
+  // What waits is taken back.
+  assign byte_first_o = !begun_q;
   // Places go on to be read while the byte engine works, so that lines come.
   always_comb begin
     unique case (state_q)
@@ -202,5 +208,7 @@ module walker
     else at_line_o <= at_q.line;
   end
   assign oldest_o = (state_q == StByte) ? kept_q : keys_q ? line_q.line : at_q.line;
+
+  `ASSERT(ByteFirst, !(walk_valid_o && walk_o.kind == WkByte) || walk_o.first == byte_first_o)
 
 endmodule

@@ -152,7 +152,7 @@ module tcp_lookup
 
   // ---------------------------------------------------------------- hash, second half; read
   logic [1:0][AddrW-1:0] addr, read_addr_q, match_addr_q;
-  name_t hash, name, read_name_q, match_name_q;
+  name_t hash, name, match_name_q;
   always_comb begin
     name = hash_ip;
     hash = hash_ip ^ hash_port;
@@ -193,10 +193,16 @@ module tcp_lookup
     );
   end
 
+  // Which of the two is compared is chosen while the table is read.
+  tag_t hash_tag, head_tag, read_tag_q;
+  assign head_tag = '{ours: head.seg.peer.ours, redis: head.seg.peer.redis, name: head.name,
+                      port: head.seg.peer.port};
+  assign hash_tag = '{ours: hash_seg_q.peer.ours, redis: hash_seg_q.peer.redis, name: name,
+                      port: hash_seg_q.peer.port};
   always_ff @(posedge clk_i) begin
+    if (hash_valid_q || look) read_tag_q <= hash_valid_q ? hash_tag : head_tag;
     if (hash_valid_q) begin
       read_seg_q  <= hash_seg_q;
-      read_name_q <= name;
       read_addr_q <= addr;
     end
   end
@@ -204,21 +210,14 @@ module tcp_lookup
   // ---------------------------------------------------------------- compare
   logic [1:0][Ways-1:0] hit, hit_q, used_q;
   logic [1:0][Ways-1:0][IdW-1:0] id_q;
-  tag_t read_tag, head_tag;
-  tcp_flags_t read_kind;
+  tcp_flags_t kind;
   logic compare;  // for the second look
-  logic stranger_q;
-  assign read_kind = read_seg_q.flags & Kinds;
-  assign head_tag  = '{ours: head.seg.peer.ours, redis: head.seg.peer.redis, name: head.name,
-                       port: head.seg.peer.port};
-  assign read_tag  = compare ? head_tag :
-      '{ours: read_seg_q.peer.ours, redis: read_seg_q.peer.redis, name: read_name_q,
-        port: read_seg_q.peer.port};
+  logic known, stranger;
 
   always_comb begin
     for (int unsigned t = 0; t < 2; t++) begin
       for (int unsigned w = 0; w < Ways; w++) begin
-        hit[t][w] = ways[t][w].valid && ways[t][w].tag == read_tag;
+        hit[t][w] = ways[t][w].valid && ways[t][w].tag == read_tag_q;
       end
     end
   end
@@ -235,9 +234,8 @@ module tcp_lookup
     end
     if (read_valid_q) begin
       match_seg_q  <= read_seg_q;
-      match_name_q <= read_name_q;
+      match_name_q <= read_tag_q.name;
       match_addr_q <= read_addr_q;
-      stranger_q   <= read_kind == Syn || (read_kind == Ack && hit == '0);
     end
     if (read_valid_q || compare) begin
       hit_q <= hit;
@@ -250,7 +248,6 @@ module tcp_lookup
     end
   end
 
-  logic known;
   logic [IdW-1:0] hit_id;
   always_comb begin
     hit_id = '0;
@@ -258,7 +255,9 @@ module tcp_lookup
       for (int unsigned w = 0; w < Ways; w++) hit_id |= hit_q[t][w] ? id_q[t][w] : '0;
     end
   end
-  assign known = |hit_q;
+  assign known    = |hit_q;
+  assign kind     = match_seg_q.flags & Kinds;
+  assign stranger = kind == Syn || (kind == Ack && !known);
 
   // ---------------------------------------------------------------- the line, and cookies
   logic told, cookie_valid, line_valid, pop, unused_line_ready, unused_cookie_ready;
@@ -276,7 +275,7 @@ module tcp_lookup
         seg: match_seg_q,
         name: match_name_q,
         addr: match_addr_q,
-        stranger: stranger_q,
+        stranger: stranger,
         hit: known,
         id: hit_id
     }),
@@ -294,7 +293,7 @@ module tcp_lookup
     .key_i    (secret_i[63:0]),
     .epoch_i,
     .own_mss_i,
-    .valid_i  (match_valid_q && stranger_q),
+    .valid_i  (match_valid_q && stranger),
     .seg_i    (match_seg_q),
     .valid_o  (told),
     .cookie_o (made)
