@@ -52,7 +52,7 @@ module line_scan
 
   line_no_t next_q;  // number of the next line
   logic room_q, take, at_once, binary, binary_q, resp, resp_q;
-  logic [63:0] lanes, ahead, until_stop, lf, letter1;
+  logic [63:0] lanes, lf, letter1;
   logic [62:0] letter2;  // of the lane behind
   logic [61:0] letter3;
   logic [63:0] magic;     // a binary request's first byte; zeros two and five lanes behind
@@ -64,16 +64,8 @@ module line_scan
 
   assign binary = raw_i.first ? raw_i.binary : binary_q;
   assign resp   = raw_i.first ? raw_i.resp : resp_q;
-  lib_lanes u_ahead (
-    .n_i    ({1'b0, raw_i.start}),
-    .below_o(ahead)
-  );
-  lib_lanes u_until (
-    .n_i    (raw_i.stop),
-    .below_o(until_stop)
-  );
-  assign lanes = until_stop & ~ahead;
   always_comb begin
+    lanes   = (raw_i.stop[6] ? '1 : ~({64{1'b1}} << raw_i.stop[5:0])) & ({64{1'b1}} << raw_i.start);
     data_o  = '0;
     letters = '0;
     letter2 = '0;
