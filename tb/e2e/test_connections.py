@@ -208,6 +208,7 @@ def test_no_descriptor_left():
     try:
         with socket.create_connection(card.memcached) as first:
             assert reference.ask(first, b"version\r\n", b"\r\n") == b"VERSION 1.6.38\r\n"
+            at_rest = watch.share(card)  # simulated clocks go on, and take what they take here
             limit = resource.prlimit(card.process.pid, resource.RLIMIT_NOFILE)
             few = watch.descriptors(card) + 5
             resource.prlimit(card.process.pid, resource.RLIMIT_NOFILE, (few, limit[1]))
@@ -219,7 +220,7 @@ def test_no_descriptor_left():
                 return [client for client in waiting if reference.readable(client, 0)]
 
             assert watch.settle(lambda: len(served()), 5) == 5
-            assert watch.share(card) < 0.3, "busy with nothing"
+            assert watch.share(card) < at_rest + 0.3, "busy with nothing"
             assert len(served()) == 5
             assert reference.ask(first, b"version\r\n", b"\r\n") == b"VERSION 1.6.38\r\n"
             while waiting:
