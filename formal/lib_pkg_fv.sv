@@ -36,7 +36,7 @@ module lib_pkg_fv
     .data_o (shifted)
   );
   `ASSERT(ShiftsBySteps, shifted == 128'(data_i[247:0] >> {lanes_i[3:0], 3'd0}))
-  `ASSERT(Dabbled, bits_i[3:0] > 4'd9 || dabbled(bits_i[3:0]) ==
-                       (bits_i[3:0] < 4'd5 ? bits_i[3:0] : bits_i[3:0] + 4'd3))
+  `ASSERT(Dabbled, bits_i[3:0] > 4'd9 || dabbled(bits_i[3:0]
+          ) == (bits_i[3:0] < 4'd5 ? bits_i[3:0] : bits_i[3:0] + 4'd3))
   `ASSERT(BelowAll, lanes_below(7'd64) == '1)
 endmodule

@@ -100,7 +100,8 @@ module execute_find
   head_t stored_head;  // of an item that came in several parts
   // verilator lint_on UNUSEDSIGNAL
   msec_t stored_expiry_q;
-  off_t off_q;        // of the item that was prefetched, or found by the steps; and the slot of its first line
+  // Of the item that was prefetched, or found by the steps; and the slot of its first line.
+  off_t off_q;
   log_slot_t slot_q;
   logic key_more, line_fits, head_there, line_there, line_seek, line_get, line_release;
   line_no_t line;
