@@ -225,10 +225,13 @@ impl Items {
     ) -> Result<Option<Box<[u8]>>, Error> {
         let here = self.here(engine, db);
         let (gone, brought) = (self.flushed >> db & 1 != 0, &self.brought);
-        let drawn = RandomState::new().hash_one(db);
-        let met = self.walks.any(card, &mut self.port, drawn, |met| {
-            met.db == db && !gone && !is_brought(brought, met)
-        });
+        let random = RandomState::new();
+        let met = self.walks.any(
+            card,
+            &mut self.port,
+            |n| random.hash_one(n),
+            |met| met.db == db && !gone && !is_brought(brought, met),
+        );
         let met = met.inspect_err(|_| self.db = 0).map_err(|Lost| HOLD_LOST)?;
         Ok(met.map(|met| met.key).or_else(|| here.into_iter().next()))
     }

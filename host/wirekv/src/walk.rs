@@ -31,6 +31,9 @@ const AT_ONCE: usize = 64;
 const PLACES: u32 = 512 * GROUP;
 /// From so many keys on they are looked for in many groups at once.
 const MANY: usize = 512;
+/// Places drawn at once for a random item, and how often before it is looked for in order.
+const DRAWS: usize = 8;
+const ROUNDS: usize = 4;
 /// Nobody walks any more.
 const PAUSE: Duration = Duration::from_secs(600);
 
@@ -160,18 +163,28 @@ impl Walks {
         }
     }
 
-    /// An item for which `wanted` is true, the first one from a place on that is drawn.
+    /// An item for which `wanted` is true. Of those that follow some drawn places the nearest one, not the first one
+    /// behind a single place: so an item behind a large gap is hardly likelier than another.
     pub fn any(
         &mut self,
         card: &mut dyn Card,
         port: &mut RequestPort,
-        drawn: u64,
+        draw: impl Fn(usize) -> u64,
         mut wanted: impl FnMut(&Met) -> bool,
     ) -> Result<Option<Met>, Lost> {
-        let ways = u64::from(self.lines) << WAY_BITS;
-        let bank = (drawn & 1) as u32;
-        let start = bank << BANK_AT | ((drawn >> 1) % ways) as u32;
-        // From there to the end, then from the beginning.
+        for round in 0..ROUNDS {
+            let draws = round * DRAWS..(round + 1) * DRAWS;
+            let places: Vec<u32> = draws.map(|n| self.drawn(draw(n))).collect();
+            let met = places.iter().zip(self.ask(card, port, &places)?);
+            let met = met.filter_map(|(place, (behind, met))| {
+                met.filter(&mut wanted).map(|met| (behind - place, met))
+            });
+            if let Some((_, met)) = met.min_by_key(|(way, _)| *way) {
+                return Ok(Some(met));
+            }
+        }
+        // There are few. From a place to the end, then from the beginning.
+        let start = self.drawn(draw(ROUNDS * DRAWS));
         for (mut place, end) in [(start, END), (0, start)] {
             let mut width = 1;
             while place < end {
@@ -183,6 +196,12 @@ impl Walks {
             }
         }
         Ok(None)
+    }
+
+    /// A way of either bank, from a random number.
+    fn drawn(&self, number: u64) -> u32 {
+        let ways = u64::from(self.lines) << WAY_BITS;
+        ((number & 1) as u32) << BANK_AT | ((number >> 1) % ways) as u32
     }
 
     /// Of each place, what the card says: the place behind what it has looked at, and the item that it has met.
