@@ -27,7 +27,7 @@ CLOCKS = ("C", "CLK", "WCLK", "CLKARDCLK", "CLKBWRCLK")
 
 
 def net(fanout):
-    """Of a net with so many sinks: with the logarithm, as repeaters and replicas make it."""
+    """Of a net with so many sinks: with the logarithm, as repeaters make it. Replicas are cells (replicas.py)."""
     return min(NET_MANY, NET + (NET_MANY - NET) * log(max(fanout, 1)) / log(MANY))
 
 
@@ -136,24 +136,39 @@ class Delays:
         """Of each bit that leads to an endpoint: the time from when it is driven to the latest of these."""
         tails = {}
 
-        def behind(bit, name, port, more):
-            wire = self.arrival(bit, name, port) - self.at.get(bit, REGISTER)
-            tails[bit] = max(tails.get(bit, 0), wire + more)
+        def note(name, pins):
+            for port, bit, more in pins:
+                wire = self.arrival(bit, name, port) - self.at.get(bit, REGISTER)
+                tails[bit] = max(tails.get(bit, 0), wire + more)
 
-        for _, bit, name, port in self.endpoints(driven=False):
-            behind(bit, name, port, self._in(name, port))
+        for name in self.netlist.cells:
+            note(name, self._ends(name))
         for name in reversed(self.netlist.order):
-            if self.netlist.kind(name).startswith("CARRY"):
-                self._behind_carry(name, tails, behind)
-                continue
-            ends = [tails[bit] for _, bit in self.netlist.outputs(name) if bit in tails]
-            if ends:
-                for port, bit in self.netlist.inputs(name):
-                    if self.netlist.arc(name, port) is not None:
-                        behind(bit, name, port, self._delay(name) + max(ends))
+            note(name, self._leads(name, tails))
         return tails
 
-    def _behind_carry(self, name, tails, behind):
+    def behind(self, name, tails):
+        """(port, bit, time from there to the latest endpoint) of a cell's inputs that are one or lead to one."""
+        yield from self._ends(name)
+        yield from self._leads(name, tails)
+
+    def _ends(self, name):
+        """The same of inputs that are endpoints."""
+        for port, bit in self.netlist.inputs(name):
+            if self.netlist.arc(name, port) is None and port not in CLOCKS:
+                yield port, bit, self._in(name, port)
+
+    def _leads(self, name, tails):
+        """The same of inputs from which a path goes on."""
+        if self.netlist.kind(name).startswith("CARRY"):
+            yield from self._leads_carry(name, tails)
+            return
+        ends = [tails[bit] for _, bit in self.netlist.outputs(name) if bit in tails]
+        for port, bit in self.netlist.inputs(name) if ends else ():
+            if self.netlist.arc(name, port) is not None:
+                yield port, bit, self._delay(name) + max(ends)
+
+    def _leads_carry(self, name, tails):
         connections = self.netlist.cells[name]["connections"]
         last = None
         for i in reversed(range(len(connections["S"]))):
@@ -163,20 +178,18 @@ class Delays:
             last = max(ends, default=None)
             for port in ("S", "DI") if ends else ():
                 if not isinstance(connections[port][i], str):
-                    behind(connections[port][i], name, port, CARRY + last)
+                    yield port, connections[port][i], CARRY + last
         for bit in connections.get("CI", []) if last is not None else ():
             if not isinstance(bit, str):
                 into = 0 if self._chained(bit, name, "CI") else CARRY
-                behind(bit, name, "CI", into + CARRY_BIT + last)
+                yield "CI", bit, into + CARRY_BIT + last
 
-    def endpoints(self, driven=True):
-        """(ns, bit, cell, port) of every input of a register or RAM, if not told otherwise only of those that a cell drives."""
-        netlist = self.netlist
-        for name in netlist.cells:
-            for port, bit in netlist.inputs(name):
-                if netlist.arc(name, port) is None and port not in CLOCKS \
-                        and (bit in self.at or not driven):
-                    yield self.arrival(bit, name, port) + self._in(name, port), bit, name, port
+    def endpoints(self):
+        """(ns, bit, cell, port) of every input of a register or RAM that a cell drives."""
+        for name in self.netlist.cells:
+            for port, bit, more in self._ends(name):
+                if bit in self.at:
+                    yield self.arrival(bit, name, port) + more, bit, name, port
 
     def path(self, bit, name):
         """Named nets on the way to an endpoint, each with its time."""

@@ -30,6 +30,26 @@ class Netlist:
                         self.driver[bit] = name, port
                     else:
                         self.sinks[bit].append(name)
+        self.last = max([*self.driver, *self.sinks], default=0)
+
+    def replicate(self, bit, pins):
+        """A second cell of the one that drives the bit alone, which drives these (cell, port) instead."""
+        name, port = self.driver[bit]
+        cell = self.cells[name]
+        self.last = new = self.last + 1
+        copy = f"{name}$replica{new}"
+        self.cells[copy] = {**cell, "connections": {**cell["connections"], port: [new]}}
+        self.driver[new] = copy, port
+        for _, source in self.inputs(copy):
+            self.sinks[source].append(copy)
+        for sink, to in pins:
+            bits = self.cells[sink]["connections"][to]
+            self.cells[sink]["connections"][to] = [new if b == bit else b for b in bits]
+            for _ in range(bits.count(bit)):
+                self.sinks[bit].remove(sink)
+                self.sinks[new].append(sink)
+        if bit in self.names:
+            self.names[new] = self.names[bit]
 
     @staticmethod
     def _names(netnames):

@@ -26,6 +26,7 @@ import timed  # noqa: E402
 from delay import PERIOD, Delays, net  # noqa: E402
 from filelist import expand  # noqa: E402
 from netlist import BRAM, FLOPS, LATCHES, LUTRAM, Netlist  # noqa: E402
+from replicas import replicate  # noqa: E402
 
 #: Of the slowest path today, so that none becomes slower; the goal is PERIOD.
 MAX_NS = 6.4
@@ -179,6 +180,7 @@ def main():
         faults.append(f"combinational loop through {len(loops)} cells, among them "
                       + ", ".join(sorted({netlist.names.get(b, "") for c in loops
                                           for _, b in netlist.outputs(c)} - {""})[:10]))
+    made = replicate(netlist)
 
     owners = netlist.owners()
     members = defaultdict(list)
@@ -204,6 +206,8 @@ def main():
             label = "  " * level + (row["instance"].rsplit(".", 1)[-1] or args.top)
             print(f"{label:34}{row['module']:18}{row['lut']:8}{row['lutram']:8}{row['ff']:8}"
                   f"{row['bram']:8}{row['uram']:6}{row['dsp']:5}{row['depth']:8}{row['ns']:7.2f}")
+
+    print("\nof these replicas of what was late: " + ", ".join(f"{made[kind]} {kind}" for kind in ("LUT", "FF")))
 
     deepest = one_of_each_bus((netlist.path(bit, cell), level) for level, bit, cell in deep)
     print("\ndeepest paths (LUT6 levels, from register to register):")
@@ -232,7 +236,7 @@ def main():
         faults.append(f"{latest['']:.2f} ns by the model; {args.max_ns:.2f} are allowed")
     report = {"top": args.top, "family": "xcup", **{k: v for k, v in rows[0].items()
               if k not in ("instance", "module")},
-              "slack": round(slack, 2), "endpoints": len(late), "endpoints_without_slack": over,
+              "replicas": made, "slack": round(slack, 2), "endpoints": len(late), "endpoints_without_slack": over,
               "instances": rows,
               "paths": [{"levels": level, "nets": nets} for nets, level in deepest],
               "latest_paths": [{"ns": round(ns, 2), "nets": nets} for nets, ns in slowest],

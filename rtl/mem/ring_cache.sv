@@ -120,7 +120,8 @@ module ring_cache
   logic wr_take, entry_valid_q, again_q, touches;
   index_t wr_index, entry_index_q;
   tag_t entry_tag_q;
-  lanes_t entry_lanes_q;
+  lanes_t entry_lanes_q, wr_lanes;
+  logic [5:0] before_q, behind_q;  // the lanes beside these, if there are any
   stamp_t entry_stamp_q;
   writes_t issued_q, answered_q, open;
   run_t there, old, run_d, run_q;
@@ -130,6 +131,7 @@ module ring_cache
   assign mem_wr_o       = wr_i;
   assign wr_take        = wr_valid_i && wr_ready_o;
   assign wr_index       = index(wr_i.addr);
+  assign wr_lanes       = lanes(wr_i.strb);
 
   always_ff @(posedge clk_i) begin
     entry_valid_q <= rst_ni && wr_take;
@@ -137,15 +139,16 @@ module ring_cache
     again_q       <= entry_valid_q && wr_index == entry_index_q;
     entry_index_q <= wr_index;
     entry_tag_q   <= tag(wr_i.addr);
-    entry_lanes_q <= lanes(wr_i.strb);
+    entry_lanes_q <= wr_lanes;
+    before_q      <= wr_lanes.first - 6'(wr_lanes.first != '0);
+    behind_q      <= wr_lanes.last + 6'(wr_lanes.last != '1);
     entry_stamp_q <= stamp_t'(issued_q);
     run_q         <= run_d;
   end
 
   always_comb begin
     old     = again_q ? run_q : there;
-    touches = {1'b0, entry_lanes_q.first} <= {1'b0, old.lanes.last} + 7'd1 &&
-              {1'b0, old.lanes.first} <= {1'b0, entry_lanes_q.last} + 7'd1;
+    touches = before_q <= old.lanes.last && old.lanes.first <= behind_q;
     run_d   = '{valid: 1'b1, tag: entry_tag_q, lanes: entry_lanes_q};
     if (old.valid && old.tag == entry_tag_q && touches) begin
       if (old.lanes.first < entry_lanes_q.first) run_d.lanes.first = old.lanes.first;

@@ -307,7 +307,7 @@ package net_pkg;
 
   /// What can be wrong with an address that asks for an answer.
   typedef struct packed {
-    logic us;
+    logic [Ip6s-1:0] us;  // any of them
     logic all;
     logic multicast;
     logic reserved;
@@ -338,7 +338,7 @@ package net_pkg;
     logic        ihl_short;
     logic        ihl5;
     logic        fragment;
-    logic        solicits;   // to the group of those whose address ends like one of ours
+    logic [Ip6s-1:0] solicits;  // any: to the group of those whose address ends like this one of ours
     logic        ip4_us;
     logic        proto_tcp;
     logic        proto_udp;

@@ -65,11 +65,11 @@ module responder
 
   // ---------------------------------------------------------------- sums
   // Checksums change by the words that changed (RFC 1624, equation 3). Swapping the addresses changes
-  // none.
+  // none. They are kept with their carries, which are added when the answer is made.
   typedef struct packed {
-    logic [15:0] ip;     // of IPv4's header
-    logic [15:0] icmp;
-    logic [15:0] icmp6;
+    logic [17:0] ip;     // of IPv4's header
+    logic [17:0] icmp;
+    logic [17:0] icmp6;
   } sums_t;
 
   logic held_valid_q, held_first_q, held_vlan_q, held_ready, out_ready, first_q;
@@ -77,9 +77,9 @@ module responder
   beat_t held_q;
   sums_t sums_q;
 
-  function automatic logic [15:0] changed(input logic [15:0] sum, input logic [15:0] from,
+  function automatic logic [17:0] changed(input logic [15:0] sum, input logic [15:0] from,
                                           input logic [15:0] to);
-    return ~fold(32'({1'b0, ~sum}) + 32'({1'b0, ~from}) + 32'(to));
+    return 18'(16'(~sum)) + 18'(16'(~from)) + 18'(to);
   endfunction
 
   function automatic sums_t new_sums(input l3_t l3);
@@ -123,9 +123,9 @@ module responder
     echo_answer.ip.src = ask.ip.dst;
     echo_answer.ip.dst = ask.ip.src;
     echo_answer.ip.ttl = 8'd64;
-    echo_answer.ip.sum = sums.ip;
+    echo_answer.ip.sum = ~fold(32'(sums.ip));
     echo_answer.kind   = 16'h0000;
-    echo_answer.sum    = sums.icmp;
+    echo_answer.sum    = ~fold(32'(sums.icmp));
   endfunction
 
   function automatic echo6_t echo6_answer(input echo6_t ask, input sums_t sums);
@@ -134,7 +134,7 @@ module responder
     echo6_answer.ip.dst  = ask.ip.src;
     echo6_answer.ip.hops = 8'd64;
     echo6_answer.kind    = Icmp6EchoReply;
-    echo6_answer.sum     = sums.icmp6;
+    echo6_answer.sum     = ~fold(32'(sums.icmp6));
   endfunction
 
   // verilator lint_on UNUSEDSIGNAL

@@ -132,7 +132,7 @@ module rx_fields
   endfunction
 
   function automatic source_t read_source(input logic [31:0] ip);
-    read_source.us        = ip == cfg_i.ip;
+    read_source.us        = Ip6s'(ip == cfg_i.ip);
     read_source.all       = &ip;
     read_source.multicast = ip[31:28] == 4'he;
     read_source.reserved  = ip[31:28] == 4'hf;
@@ -142,10 +142,9 @@ module rx_fields
   endfunction
 
   function automatic source_t read_source6(input logic [127:0] ip);
-    match_t match;
-    match = match_ip6(cfg_i, ip);
-    read_source6           = '0;
-    read_source6.us        = match.us;
+    read_source6 = '0;
+    for (int unsigned i = 0; i < Ip6s; i++)
+    read_source6.us[i] = ip == cfg_i.ip6[i] && cfg_i.ip6[i][127:112] != '0;
     read_source6.multicast = &ip[127:120];
     // IPv4 addresses in IPv6's forms.
     read_source6.reserved  = ip[127:48] == '0 && ip[31:1] != '0 &&
@@ -165,6 +164,7 @@ module rx_fields
     logic [4:0][16:0] pairs;
     logic [127:0] quote;
     logic [7:0] proto;
+    logic to_group;
 
     lanes = l3_lanes(beat.data, vlan);
     quote = quote_wire(beat.data, vlan);
@@ -191,15 +191,10 @@ module rx_fields
     read_l3.ihl_short  = !six && ip.ihl < 4'd5;
     read_l3.ihl5       = six || ip.ihl == 4'd5;
     read_l3.fragment   = !six && (ip.frag_flags[0] || ip.frag_offset != '0);
-    read_l3.solicits   = 1'b0;
-    for (int unsigned i = 0; i < Ip6s; i++) begin
-      if (ip6.dst[23:0] == cfg_i.ip6[i][23:0] && cfg_i.ip6[i][127:112] != '0) begin
-        read_l3.solicits = 1'b1;
-      end
-    end
-    if (ip6.dst[127:24] != SolicitedNode || dst != group_mac(ip6.dst[31:0])) begin
-      read_l3.solicits = 1'b0;
-    end
+    to_group           = ip6.dst[127:24] == SolicitedNode && dst == group_mac(ip6.dst[31:0]);
+    for (int unsigned i = 0; i < Ip6s; i++)
+    read_l3.solicits[i] = to_group && ip6.dst[23:0] == cfg_i.ip6[i][23:0] &&
+        cfg_i.ip6[i][127:112] != '0;
     read_l3.ip4_us     = ip.dst == cfg_i.ip;
     read_l3.proto_tcp  = proto == ProtoTcp;
     read_l3.proto_udp  = proto == ProtoUdp;

@@ -83,7 +83,7 @@ module rx_parse
     // What IPv6's quotes is known too late to have it go anywhere else.
     is_too_big = local_ip && l3.proto_icmp && l4.too_big && (l3.six || l3.quote_ours);
     is_solicit = l3.etype_ip && l3.version_ok && l3.proto_icmp && l4.solicit &&
-        l3.hops_all && (local_ip || l3.solicits);
+        l3.hops_all && (local_ip || l3.solicits != '0);
     is_arp   = l3.etype_arp && (l3.mac_us || l3.mac_all) && l3.arp_ask && l3.arp_fits;
 
     ctl_d.dest      = (is_tcp || is_too_big) ? RxTcp : is_udp ? RxUdp :
@@ -106,12 +106,12 @@ module rx_parse
 
     // Who is about to take an address asks in the name of 0.0.0.0 (RFC 5227), or of :: (RFC 4862).
     source = (local_ip || is_solicit) ? l3.ip_source : is_arp ? l3.arp_source : '0;
-    if ((is_arp || (is_solicit && l3.solicits)) && source.zero) source = '0;
+    if ((is_arp || (is_solicit && l3.solicits != '0)) && source.zero) source = '0;
     ctl_d.martian     = 1'b1;
     ctl_d.martian_why = NetCountRxFromGroupMac;
     if (l3.from_group) ctl_d.martian_why = NetCountRxFromGroupMac;
     else if (l3.mac_group && l3.etype_ip && ip_us) ctl_d.martian_why = NetCountRxToGroupMac;
-    else if (source.us) ctl_d.martian_why = NetCountRxFromUs;
+    else if (source.us != '0) ctl_d.martian_why = NetCountRxFromUs;
     else if (source.all) ctl_d.martian_why = NetCountRxFromBroadcast;
     else if (source.multicast) ctl_d.martian_why = NetCountRxFromMulticast;
     else if (source.reserved) ctl_d.martian_why = NetCountRxFromReserved;

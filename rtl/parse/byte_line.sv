@@ -81,7 +81,7 @@ module byte_line
   logic [8:0] chars_q;  // at most 256
   logic any_q;          // not 0
   word_t spelled;
-  logic is_host, delimits, word_char, put, put_space, keeps, indented;
+  logic is_host, delimits, word_char, word_begins, put, put_space, keeps, indented;
   logic
       binary,
       header_begin,
@@ -134,6 +134,8 @@ module byte_line
     sure_text_q <= sure_i && !framed;
   end
   assign word_char  = valid_i && !delimits && !nul_q && text_q;
+  // What a word says is known late. So until the next one begins it stays, as all that is for host software does.
+  assign word_begins = word_char && !any_q && !is_host;
   assign decodes    = sure_text_q && words_meta && words_key;
   assign coded_o    = meta_coded && !framed;
   assign chars_o    = resp ? resp_chars : decodes ? coded_len : chars_q[7:0];
@@ -149,11 +151,11 @@ module byte_line
   // A key that is too long is none; of other words the beginning tells what they are.
   assign too_long_o = word_char && is_key_o && chars_q == 9'(KeyMax);
   assign keeps      = is_key_o ? !line_o.key_long && !line_o.bad && !too_long_o :
-                                 is_host || !len_o[6];
+                                 is_host || !any_q || !len_o[6];
   // Host software gets the header, too.
   assign put        = resp_q ? resp_put : binary_q ? valid_i && (header_begin || header_key)
                                                : (decodes ? coded_put : word_char) && keeps;
-  assign full_o     = put && len_o[6];
+  assign full_o     = put && len_o[6] && !word_begins;
   assign indented   = 14'(word_pos_o - line_pos_o) > 14'(IndentMax);
 
   always_ff @(posedge clk_i) begin
@@ -186,8 +188,7 @@ module byte_line
   byte_gather u_gather (
     .clk_i,
     .clear_i(begin_i || part_i || (binary && valid_i && header_key_begin && !is_host) ||
-             (word_i && resp) ||
-             (word_i && !is_host && !(line_o.words == '0 && spelled.cmd == CmdHost))),
+             (word_i && resp) || word_begins),
     .put_i  (put),
     .char_i (put_space ? " " : decodes ? coded_byte : char_i.code),
     .data_o,

@@ -339,7 +339,8 @@ module fetch
   assign wait_o    = state_q inside {StFree, StTcp} && wait_valid && !wait_out.empty &&
                      !line_valid;
 
-  // A connection's first byte, and each datagram's, decides on the protocol. Which of the two it is is known late.
+  // A connection's first byte, and each datagram's, decides on the protocol; of the request port's it is known.
+  // Which of the two it is is known late.
   job_t job;
   logic magic;
   logic [5:0] magic_at;
@@ -347,7 +348,7 @@ module fetch
     magic_at = wait_out.empty ? '0 : wait_job.ctx.rx_ptr[5:0];
     magic    = 1'b0;
     for (int unsigned i = 0; i < 64; i++)
-    magic |= magic_at == 6'(i) && line[8*i+:8] == BinaryRequest;
+    magic |= magic_at == 6'(i) && rdat_i[8*i+:8] == BinaryRequest;
     if (wait_job.ctx.known) magic = wait_job.ctx.binary.is;
     else if (wait_job.ctx.resp.is) magic = 1'b0;
     job = pick_tcp ? wait_job : udp_job;

@@ -38,6 +38,11 @@ module merge
     logic       together;
     logic [3:0] fits;  // `reply` behind each ending
   } told_t;
+  /// Whether a text says something, and whether it fits behind each ending.
+  function automatic logic [4:0] told_of(input fixed_t text);
+    told_of[4] = text != FxNone;
+    for (int unsigned e = 0; e < 4; e++) told_of[e] = AheadLength[{2'(e), text}] != '0;
+  endfunction
   told_t next, told_q;
   fixed_t reply, resp_text, meta_text;
   ending_t ending;
@@ -47,10 +52,12 @@ module merge
         next_res_i.meta.is ? meta_text : 6'(next_res_i.reply);
     next.ending   = (!next_res_i.tail || next_res_i.binary.is) ? EnNone :
         (next_res_i.last_key && !next_res_i.resp.is) ? EnCrlfEnd : EnCrlf;
-    next.says     = next.reply != FxNone ||
-        next_res_i.kind inside {RsValue, RsNumber, RsHostData};
+    // Of each text by itself: which of them it is comes later than what they are.
+    {next.says, next.fits} = (next_res_i.kind != RsReply) ?
+        {next_res_i.kind inside {RsValue, RsNumber, RsHostData}, 4'(told_of(FxNone))} :
+        next_res_i.resp.is ? told_of(resp_text) :
+        next_res_i.meta.is ? told_of(meta_text) : told_of(6'(next_res_i.reply));
     next.together = !next_res_i.udp && !next_res_i.last && !next_res_i.binary.is;
-    for (int unsigned e = 0; e < 4; e++) next.fits[e] = AheadLength[{2'(e), next.reply}] != '0;
   end
   always_ff @(posedge clk_i) if (next_i) told_q <= next;
   assign reply    = told_q.reply;

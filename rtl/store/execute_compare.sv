@@ -131,11 +131,14 @@ module execute_compare
   end
 
   // ---------------------------------------------------------------- what check found
-  logic equal_q, may_hit, may_hit_q, no_tag_q, place_valid_q, place_valid, unexpired, unexpired_q;
+  logic equal_q, fetched_q, no_tag_q, place_valid_q, place_valid, unexpired, unexpired_q;
   logic claims_q, named_q;
   logic [15:0] tags_q, offs_q;
-  logic [1:0] epoch_fits_q;
-  logic renewed_q, may_set_q, bank_q, brief_q, bare_q;
+  logic [1:0]
+      any_q,
+      epoch_same_q,
+      epoch_fits_q;  // any: a way of the bucket names the item, if its epoch fits
+  logic brief_q, bare_q;
   logic [15:0][1:0] uses_q;
   // verilator lint_off UNUSEDSIGNAL
   head_t head_q;  // lap and klen were compared; the same key of another database has another tag
@@ -147,9 +150,6 @@ module execute_compare
   );
   assign unexpired   = head.expiry == '0 || head.expiry > now_i;
 
-  assign may_hit     = (off_fits & tag_fits & epoch_mask) != '0 && op_i.found.cand &&
-      op_i.found.count != '0 && place_valid && head_fits && !op_i.long_key;
-
   always_ff @(posedge clk_i) begin
     if (moves_i.go) begin
       equal_q <= equal && (!second_i || equal_q);
@@ -159,7 +159,7 @@ module execute_compare
           tags_q       <= tag_fits;
           offs_q       <= off_fits & tag_fits;
           epoch_fits_q <= epoch_fits;
-          renewed_q    <= epoch_same == '1;
+          epoch_same_q <= epoch_same;
           uses_q       <= {buckets_i[1].uses, buckets_i[0].uses};
           head_q       <= head;
           chosen_no_q  <= chosen_no;
@@ -168,9 +168,9 @@ module execute_compare
           bare_q       <= head.flags == '0;
           brief_q      <= head.vlen[20:9] == '0;
           no_tag_q     <= (tag_fits & epoch_mask) == '0;
-          may_hit_q    <= may_hit;
-          bank_q       <= (off_fits[15:8] & tag_fits[15:8] & epoch_mask[15:8]) != '0;
-          may_set_q    <= may_hit && epoch_same == '1;
+          fetched_q    <= op_i.found.cand && op_i.found.count != '0 && place_valid && head_fits &&
+              !op_i.long_key;
+          for (int b = 0; b < 2; b++) any_q[b] <= (off_fits[8*b+:8] & tag_fits[8*b+:8]) != '0;
         end
       end
     end else if (head_i) begin
@@ -184,7 +184,7 @@ module execute_compare
 
   logic hit;
   logic [15:0] epoch_mask_q;
-  assign hit          = may_hit_q && equal_q;
+  assign hit          = fetched_q && equal_q && (any_q & epoch_fits_q) != '0;
   assign epoch_mask_q = {{8{epoch_fits_q[1]}}, {8{epoch_fits_q[0]}}};
   assign checked_o = '{tags: tags_q & epoch_mask_q, offs: offs_q & epoch_mask_q, hit: hit,
                        decided: hit || no_tag_q, place_valid: place_valid_q,
@@ -192,8 +192,9 @@ module execute_compare
                        marks: head_q.marks, claims: claims_q, chosen: head_q.chosen,
                        chosen_no: chosen_no_q,
                        vlen: head_q.vlen, klen: head_q.klen,
-                       uses: uses_q, renewed: renewed_q,
-                       renewed_hit: may_set_q && equal_q, bank: bank_q,
+                       uses: uses_q, renewed: &epoch_same_q,
+                       renewed_hit: fetched_q && equal_q && any_q != '0 && (&epoch_same_q),
+                       bank: any_q[1] && epoch_fits_q[1],
                        brief: brief_q, bare: bare_q};
 
 endmodule

@@ -21,12 +21,14 @@ module execute_decide
   output decision_t  decision_o
 );
 
-  logic get, touch, number, place_ok, tries, stores, clears, grows, binary, meta, resp;
-  logic other, other_q, same_q, older_q, due_q, soon_q, creates, fails, expires;
+  logic get, touch, number, place_ok, tries, stores, clears, binary, meta, resp;
+  logic grows, grows_q, grown;
+  logic other, may_be_other_q, same_q, older_q, due_q, soon_q, creates, fails, expires;
   logic vivifies, changes, hollow, remakes, wins;
   msec_t ends;
   resp_when_t only;
   logic [63:0] unique_no, wanted;
+  logic [1:0] differs_q;  // in either half
   reply_e reply;
   logic tells, was;
 
@@ -44,12 +46,15 @@ module execute_decide
   // Binary and meta delete, append, prepend, incr and decr may be for one item only.
   assign wanted    = number ? op_i.req.unique_no : op_i.req.num;
   always_ff @(posedge clk_i) begin
-    other_q <= (binary || meta) && wanted != '0 && op_i.req.cont_start == '0 && item_i.alive &&
-        unique_no != wanted;
+    may_be_other_q <= (binary || meta) && wanted != '0 && op_i.req.cont_start == '0 && item_i.alive;
+    differs_q      <= {unique_no[63:32] != wanted[63:32], unique_no[31:0] != wanted[31:0]};
     same_q  <= unique_no == op_i.req.num;
     older_q <= op_i.req.meta.stale && op_i.req.num != '0 && op_i.req.num < unique_no;
   end
-  assign other     = other_q && compares_i;
+  assign other = may_be_other_q && differs_q != '0 && compares_i;
+  // Who may grow gets its steps before it replies.
+  always_ff @(posedge clk_i) grows_q <= grows;
+  assign grown     = grows_q && (is_extend(op_i.req.op) || changes);
   // Redis counts from 0 where there is nothing, and appends to nothing.
   assign resp      = op_i.req.resp.is;
   assign creates   = number && (resp || ((binary || meta) && op_i.req.touch)) && !item_i.alive;
@@ -98,14 +103,14 @@ module execute_decide
       end
       OpAppend, OpPrepend: begin
         tries = (resp || (meta && op_i.req.touch)) && !item_i.alive && op_i.req.cont_start == '0;
-        reply = !place_ok ? RpNoMemory : grows ? extended_i.reply :
+        reply = !place_ok ? RpNoMemory : grown ? extended_i.reply :
             other ? RpExists : RpNotStored;
         if (resp && reply == RpNotStored) reply = extended_i.fits ? RpNoMemory : RpTooLarge;
       end
       OpDelete: begin
         reply = other ? RpExists : item_i.alive ? RpDeleted : RpNotFound;
         // What is made anew, it is known later whether; an item that is copied may fall out of the log meanwhile.
-        if (grows)
+        if (grown)
           reply = (extended_i.reply == RpStored) ? RpDeleted :
               (extended_i.reply == RpNotStored) ? RpNotFound : extended_i.reply;
         else if (remakes || (op_i.req.key_stored && !item_i.place_valid)) reply = RpNoMemory;
@@ -157,6 +162,7 @@ module execute_decide
           sums: creates || vivifies || (remakes && hollow) ||
               (number && item_i.alive && (!other || item_i.vlen == '0)),
           grows: grows,
+          grown: grown,
           sends: (item_i.alive && (was || (get && !tells && !fails))) ||
               (op_i.req.op == OpCont && item_i.place_valid) || op_i.req.op == OpWalk,
           keeps: stores && ((resp && op_i.req.touch && item_i.alive && expires) ||

@@ -71,9 +71,8 @@ module execute_insert
 
   /// A way is free if it never held anything, if its item is gone from the log, or if the bucket
   /// was flushed.
-  function automatic logic [7:0] free_ways(input way_t [7:0] ways, input logic fits,
-                                           input log_range_t range);
-    for (int w = 0; w < 8; w++) free_ways[w] = !fits || !off_valid(ways[w].off, range);
+  function automatic logic [7:0] free_ways(input way_t [7:0] ways, input log_range_t range);
+    for (int w = 0; w < 8; w++) free_ways[w] = !off_valid(ways[w].off, range);
   endfunction
   function automatic logic [3:0] ones(input logic [7:0] v);
     ones = '0;
@@ -95,7 +94,10 @@ module execute_insert
   endfunction
 
   state_e state_q, state_d;
-  logic [15:0] free_q, insert_q;  // ways; the one for the new entry
+  logic [15:0]
+      free_q, free, insert_q;  // ways, of this epoch; or of an older one; that for the new entry
+  logic [1:0] fits_q;
+  logic other_fits_q;
   logic [15:0][1:0] uses_q;
   logic [1:0] least_uses_q;
   logic [3:0] turn_q;  // spreads evictions over the ways
@@ -104,15 +106,17 @@ module execute_insert
   logic [15:0] least;
   line_no_t mask, other_line_q;
   index_slot_t other_slot_q;
-  logic [7:0] other_free_q;
-  logic [1:0][7:0] free;  // of the buckets that were read
+  logic [7:0] other_free_q, other_free;
+  logic [1:0][7:0] read_free;  // of the buckets that were read
   logic [7:0][1:0] other_uses_q;
 
   assign least      = evicted(uses_q, least_uses_q, turn_q);
   assign other_bank = !move_q[3];
   for (genvar b = 0; b < 2; b++) begin : gen_free
-    assign free[b] = free_ways(buckets_i[b].ways, epoch_fits_i[b], range_i);
+    assign read_free[b] = free_ways(buckets_i[b].ways, range_i);
   end
+  assign free       = free_q | {{8{!fits_q[1]}}, {8{!fits_q[0]}}};
+  assign other_free = other_free_q | {8{!other_fits_q}};
   assign mask = line_mask(index_bits_i);
 
   always_comb begin
@@ -126,14 +130,14 @@ module execute_insert
       ReOdd:       if (put_ready_i) state_d = InIdle;
       InFree:      state_d = InCount;
       InCount:     state_d = InChoose;
-      InChoose:    state_d = (free_q != '0) ? InWrite : MvBuckets;
+      InChoose:    state_d = (free != '0) ? InWrite : MvBuckets;
       InWrite:     if (put_ready_i) state_d = InIdle;
       MvBuckets:   state_d = MvPick;
       MvPick:      state_d = MvOther;
       MvOther:     if (acq_ready_i[other_bank]) state_d = MvOtherWait;
       MvOtherWait: if (rsp_valid_i[other_bank]) state_d = MvOtherRead;
       MvOtherRead: state_d = MvOtherFree;
-      MvOtherFree: if (other_free_q != '0) state_d = MvWrite;
+      MvOtherFree: if (other_free != '0) state_d = MvWrite;
                    else state_d = (move_q == {!one_way_i, 3'd7}) ? InLeast : MvBuckets;
       MvWrite:     if (put_ready_i) state_d = InWrite;
       InLeast:     state_d = InEvict;
@@ -154,14 +158,15 @@ module execute_insert
     unique case (state_q)
       InIdle: move_q <= '0;
       ReFree, InFree: begin
-        free_q <= free;
+        free_q <= read_free;
+        fits_q <= epoch_fits_i;
         uses_q <= {buckets_i[1].uses, buckets_i[0].uses};
       end
       // The emptier bucket; its first free way.
-      InCount: odd_q <= ones(free_q[7:0]) < ones(free_q[15:8]);
+      InCount: odd_q <= ones(free[7:0]) < ones(free[15:8]);
       InChoose: begin
-        insert_q <= odd_q ? {8'(lowest(64'(free_q[15:8]))), 8'd0}
-                        : {8'd0, 8'(lowest(64'(free_q[7:0])))};
+        insert_q <= odd_q ? {8'(lowest(64'(free[15:8]))), 8'd0}
+                        : {8'd0, 8'(lowest(64'(free[7:0])))};
         bank_q   <= odd_q;
       end
       MvPick: begin
@@ -171,10 +176,11 @@ module execute_insert
       MvOther: other_line_q <= acq_line_o;
       MvOtherWait: other_slot_q <= rsp_slot_i[other_bank];
       MvOtherRead: begin
-        other_free_q  <= free[other_bank];
+        other_free_q  <= read_free[other_bank];
+        other_fits_q  <= epoch_fits_i[other_bank];
         other_uses_q  <= buckets_i[other_bank].uses;
       end
-      MvOtherFree: if (other_free_q == '0) move_q <= move_q + 4'd1;
+      MvOtherFree: if (other_free == '0) move_q <= move_q + 4'd1;
       InLeast: least_uses_q <= least_uses(uses_q);
       InEvict: begin
         insert_q <= least;
@@ -200,7 +206,7 @@ module execute_insert
     rel_o       = '0;
     acq_valid_o[other_bank] = state_q == MvOther;
     rsp_ready_o[other_bank] = state_q == MvOtherWait;
-    rel_o[other_bank]       = (state_q == MvOtherFree && other_free_q == '0) || moved_o;
+    rel_o[other_bank]       = (state_q == MvOtherFree && other_free == '0) || moved_o;
   end
 
   always_comb begin
@@ -224,7 +230,7 @@ module execute_insert
           line: op_i.found.line[state_q==ReOdd],
           way: '0,
           renew: 1'b1,
-          empty: (state_q == ReOdd) ? free_q[15:8] : free_q[7:0],
+          empty: (state_q == ReOdd) ? free[15:8] : free[7:0],
           uses: (state_q == ReOdd) ? uses_q[15:8] : uses_q[7:0]
       };
     if (state_q == MvWrite)
@@ -234,9 +240,9 @@ module execute_insert
           bank: other_bank,
           slot: other_slot_q,
           line: other_line_q,
-          way: 8'(lowest(64'(other_free_q))),
+          way: 8'(lowest(64'(other_free))),
           renew: 1'b1,
-          empty: other_free_q,
+          empty: other_free,
           uses: other_uses_q
       };
   end

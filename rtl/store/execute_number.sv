@@ -280,14 +280,16 @@ module execute_number
   logic value_sent_q, last, begun_q, keeps_unique;
   logic [31:0] flags;
   msec_t expiry;
+  logic [13:0] bytes_q;  // with its header
   logic [15:0] lines;
-  assign lines = lines_of(off_q.pos[1:0], 22'd16 + 22'(op_i.req.klen) + 22'(len_q));
+  assign lines = lines_of(off_q.pos[1:0], 22'(bytes_q));
   assign last  = left_q <= 13'd64;
   always_ff @(posedge clk_i) begin
     if (state_q == NuPut) begin
       off_q   <= own_off_i;
       stamp_q <= taken_i + 1'b1;
     end
+    bytes_q <= 14'd16 + 14'(op_i.req.klen) + 14'(len_q);
     if (state_q == NuPut) left_q <= len_q;
     else if (ownb_valid_o && ownb_ready_i) left_q <= left_q - 13'd64;
     if (state_q == NuBeats) lines_q <= (lines > 16'd63) ? 6'd63 : lines[5:0];

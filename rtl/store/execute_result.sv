@@ -46,9 +46,9 @@ module execute_result
     new_off = item_i.off;
     if (decision_i.stores) new_off = op_i.req.off;
     if (sum_i.made) new_off = sum_i.off;
-    if (decision_i.grows) new_off = extended_i.off;
+    if (decision_i.grown) new_off = extended_i.off;
     new_unique = off_unique(new_off, range_i.lap, range_i.last_lap);
-    if (!decision_i.stores && !sum_i.made && !decision_i.grows) new_unique = decision_i.unique_no;
+    if (!decision_i.stores && !sum_i.made && !decision_i.grown) new_unique = decision_i.unique_no;
     else if (meta && op_i.req.meta.chosen) new_unique = op_i.req.chosen_no;
   end
 
@@ -167,7 +167,7 @@ module execute_result
     res_o.unique_no = new_unique;
     if (meta && is_store(op_i.req.op)) begin
       if (!stored) res_o.unique_no = '0;
-      else if (decision_i.grows) res_o.vlen = item_i.vlen + op_i.req.vlen;
+      else if (decision_i.grown) res_o.vlen = item_i.vlen + op_i.req.vlen;
     end
     res_o.head     = olds;
     res_o.tail     = room_i.whole;

@@ -58,7 +58,8 @@ module execute_walk
   logic full_q;  // no more may be on their way, of which one may be about to go
   logic look_q, seen_q;  // a bucket is looked at; what stands in it is in ways_q
   logic issued_q, found_q, finds, takes, issues, bank, last, drained;
-  logic [7:0] ways, ways_q;
+  logic [7:0] ways, ways_q, met;  // these are of this epoch
+  logic fits_q;
   logic [1:0][7:0] there;
   index_slot_t slot_q;
   assign bank = from_q.bank;
@@ -69,13 +70,14 @@ module execute_walk
   always_comb begin
     for (int b = 0; b < 2; b++)
     for (int w = 0; w < 8; w++) there[b][w] = buckets_i[b].ways[w].off.lap != '0;
-    ways = epoch_fits_i[bank] ? there[bank] : '0;
+    ways = there[bank];
     if (place_q.line == from_q.line) ways &= 8'hff << from_q.way;
   end
 
   assign issues  = acq_valid_o[bank] && acq_ready_i[bank];
   assign takes   = rsp_valid_i[bank] && rsp_ready_o[bank];
-  assign finds   = seen_q && ways_q != '0;
+  assign finds   = seen_q && met != '0;
+  assign met     = fits_q ? ways_q : '0;
   assign drained = way_q == '0 && !look_q && !seen_q;
   always_comb begin
     acq_valid_o       = '0;
@@ -121,7 +123,10 @@ module execute_walk
         issued_q <= last;
       end
       // Where nothing was found it ends at the last one.
-      if (look_q && !found_q) ways_q <= ways;
+      if (look_q && !found_q) begin
+        ways_q <= ways;
+        fits_q <= epoch_fits_i[bank];
+      end
       if (finds) found_q <= 1'b1;
       else if (seen_q && !(issued_q && way_q == '0)) place_q.line <= place_q.line + 26'd1;
       if (state_q == WlWait && takes) slot_q <= rsp_slot_i[bank];
@@ -130,7 +135,7 @@ module execute_walk
 
   assign done_o  = (state_q == WlWait && takes) ||
       (state_q == WlSeek && issued_q && drained && !found_q);
-  assign ways_o  = bank ? {ways_q, 8'd0} : {8'd0, ways_q};
+  assign ways_o  = bank ? {met, 8'd0} : {8'd0, met};
   assign place_o = place_q;
   assign slot_o  = slot_q;
 

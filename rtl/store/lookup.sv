@@ -197,53 +197,36 @@ module lookup
   // ---------------------------------------------------------------- match: tags
   bucket_t [1:0] buckets;
   assign buckets = bucket_rd_data_i;
-  // verilator lint_off UNUSEDSIGNAL
-  way_t matched;  // its tag is known
-  // verilator lint_on UNUSEDSIGNAL
   found_t match_q;
-  off_t matched_off_q;
-  logic [5:0] matched_lines_q;
   logic [7:0] match_klen_q;
   logic match_store_q, match_near_q;
   serial_t match_stamp_q;
-  logic recent_hit;
+  logic recent_hit, recent_hit_q;
+  off_t recent_off_q;
+  logic [5:0] recent_lines_q;
 
   // Of several ways with the tag (rare) the first; execute sorts it out. All together would be a place
   // that is nobody's, and perhaps not in the log.
+  function automatic logic [1:0] first_of(input logic [3:0] those);
+    return {those[1:0] == '0, those[0] ? 1'b0 : those[1] || !those[2]};
+  endfunction
+
   logic [15:0] alike;
-  way_t [15:0] ways;
-  way_t [3:0] of_four;
+  // verilator lint_off UNUSEDSIGNAL
+  way_t [3:0][3:0] ways;  // their tags are known
+  way_t matched;
+  // verilator lint_on UNUSEDSIGNAL
+  way_t [3:0] of_four_q;  // the first one of each four
   logic [3:0] any;
-  logic [3:0][1:0] in_four;
-  logic [1:0] four;
+  logic [1:0] four_q;
+  logic none_q;
   always_comb begin
     for (int w = 0; w < 16; w++) begin
-      ways[w]  = buckets[w/8].ways[w%8];
-      alike[w] = ways[w].tag == read_q.hash[63:50] && ways[w].off.lap != '0;
+      ways[w/4][w%4] = buckets[w/8].ways[w%8];
+      alike[w] = ways[w/4][w%4].tag == read_q.hash[63:50] && ways[w/4][w%4].off.lap != '0;
     end
-    // The first one, of each four and of the fours: their data pass two multiplexers only.
-    four = 2'd3;
-    for (int f = 3; f >= 0; f--) begin
-      any[f]     = alike[4*f+:4] != '0;
-      in_four[f] = 2'd3;
-      for (int w = 2; w >= 0; w--) if (alike[4*f+w]) in_four[f] = 2'(w);
-      unique case (in_four[f])
-        2'd0: of_four[f] = ways[4*f];
-        2'd1: of_four[f] = ways[4*f+1];
-        2'd2: of_four[f] = ways[4*f+2];
-        2'd3: of_four[f] = ways[4*f+3];
-      endcase
-      if (any[f]) four = 2'(f);
-    end
-    unique case (four)
-      2'd0: matched = of_four[0];
-      2'd1: matched = of_four[1];
-      2'd2: matched = of_four[2];
-      2'd3: matched = of_four[3];
-    endcase
-    if (any == '0) matched = '0;
+    for (int f = 0; f < 4; f++) any[f] = alike[4*f+:4] != '0;
   end
-  `ASSERT(OneWay, !read_valid_q || any == '0 || alike[{four, in_four[four]}])
   // Those that left a moment ago may be before their write still.
   number_t between;  // requests since then
   assign between = read_number_q + ~recent.number;
@@ -267,12 +250,22 @@ module lookup
       match_near_q  <= read_q.lookup && recent_hit && between < number_t'(Near - 1);
       match_stamp_q  <= recent.stamp;
       if (read_q.lookup) begin
-        matched_off_q   <= recent_hit ? recent.off : matched.off;
-        matched_lines_q <= !recent_hit ? matched.lines :
-            (recent.lines > 16'd63) ? 6'd63 : recent.lines[5:0];
+        for (int f = 0; f < 4; f++) of_four_q[f] <= ways[f][first_of(alike[4*f+:4])];
+        four_q         <= first_of(any);
+        none_q         <= any == '0;
+        recent_hit_q   <= recent_hit;
+        recent_off_q   <= recent.off;
+        recent_lines_q <= (recent.lines > 16'd63) ? 6'd63 : recent.lines[5:0];
       end
     end
   end
+
+  // Which of the fours, a clock later: out of the RAM the tags come late.
+  off_t matched_off;
+  logic [5:0] matched_lines;
+  assign matched       = of_four_q[four_q];
+  assign matched_off   = recent_hit_q ? recent_off_q : matched.off;
+  assign matched_lines = recent_hit_q ? recent_lines_q : none_q ? '0 : matched.lines;
 
   // ---------------------------------------------------------------- acquire the item's lines
   // An item of few lines is fetched whole, else what holds header and key; of one that is to be
@@ -299,20 +292,20 @@ module lookup
   // for that, if it comes there so soon: with one key for all, each item for the one before. One
   // that left long ago and looks like it is waited for until all have left.
   assign written   = !match_near_q || reached(written_i, match_stamp_q) || (idle_i && !m_valid_o);
-  assign there     = match_q.lookup && matched_lines_q != '0 && off_valid(matched_off_q, range_i);
-  assign key_lines = 3'(lines_of(matched_off_q.pos[1:0], 22'd16 + 22'(match_klen_q)));
+  assign there     = match_q.lookup && matched_lines != '0 && off_valid(matched_off, range_i);
+  assign key_lines = 3'(lines_of(matched_off.pos[1:0], 22'd16 + 22'(match_klen_q)));
 
   always_comb begin
     get      = match_q;
     get.cand = there;
-    get.off  = matched_off_q;
+    get.off  = matched_off;
     if (there) begin
-      get.whole = few(matched_lines_q) && !match_store_q;
-      get.count = get.whole ? matched_lines_q[2:0] :
+      get.whole = few(matched_lines) && !match_store_q;
+      get.count = get.whole ? matched_lines[2:0] :
           few(6'(key_lines)) ? key_lines : 3'(PrefetchLines);
     end
   end
-  assign counts   = in_banks(get.count, matched_off_q.pos[2]);
+  assign counts   = in_banks(get.count, matched_off.pos[2]);
   assign match_go = match_valid_q && written && out_room && (&run_room);
 
   for (genvar b = 0; b < 2; b++) begin : gen_bank
@@ -329,7 +322,7 @@ module lookup
       .s_valid_i(match_go && counts[b] != '0),
       .s_ready_o(run_room[b]),
       // The even line may be the one behind the odd line.
-      .s_data_i ({(matched_off_q.pos[27:2] + line_no_t'(b == 0)) >> 1, counts[b][1:0]}),
+      .s_data_i ({(matched_off.pos[27:2] + line_no_t'(b == 0)) >> 1, counts[b][1:0]}),
       .m_valid_o(log_acq_valid_o[b]),
       .m_ready_i(log_acq_ready_i[b] && done),
       .m_data_o (run),

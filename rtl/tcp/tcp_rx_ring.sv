@@ -82,6 +82,7 @@ module tcp_rx_ring
   logic payload, useful, ends, step;
   logic [5:0] start;
   logic [6:0] have, len;
+  logic [16:0] reach, beyond;  // where in this beat the last one is, counted on; what is then left
   logic note_ready, chunk_ready;
 
   assign payload = in.len != '0;
@@ -90,7 +91,10 @@ module tcp_rx_ring
   assign useful  = payload && skip == '0 && left != '0;
   assign start   = begun_q ? '0 : in.skip[5:0];
   assign have    = beat_i.len - {1'b0, start};
-  assign ends    = left <= 16'(have);
+  // The beat comes out of a RAM, so its length is looked at last.
+  assign reach   = 17'(left) + 17'(start);
+  assign ends    = reach <= 17'(beat_i.len);
+  assign beyond  = reach - 17'(beat_i.len);
   assign len     = ends ? left[6:0] : have;
 
   // A step takes a beat, or a verdict without payload.
@@ -109,7 +113,7 @@ module tcp_rx_ring
     end
     if (step) begin
       skip_q <= (skip == '0) ? '0 : skip - 10'd1;
-      left_q <= useful ? left - 16'(len) : left;
+      left_q <= !useful ? left : ends ? '0 : beyond[15:0];
     end
   end
 
