@@ -8,19 +8,17 @@ from collections import Counter
 from delay import PERIOD, REGISTER, Delays, net
 from netlist import FLOPS
 
-ROUNDS = 10
-#: A replica has to bring so many ns.
-WORTH = 0.02
+#: So many ns a replica has to bring, in round after round: first those behind which much is late, so that what lies
+#: further behind needs none.
+WORTH = (0.3, 0.25, 0.2, 0.15, 0.12, 0.1, 0.08, 0.08, 0.06, 0.06, 0.05, 0.05, 0.04, 0.03, 0.03)
 
 
 def replicate(netlist):
     """Adds replicas to a netlist that was analysed, and analyses it again: how many of each kind of cell."""
     made = Counter()
-    for _ in range(ROUNDS):
+    for worth in WORTH:
         # All of a round is chosen by the times before it.
-        chosen = [(bit, part) for bit, part in late_parts(netlist) if part]
-        if not chosen:
-            break
+        chosen = [(bit, part) for bit, part in late_parts(netlist, worth) if part]
         for bit, part in chosen:
             kind = netlist.kind(netlist.driver[bit][0])
             made["FF" if kind in FLOPS else "LUT"] += 1
@@ -29,7 +27,7 @@ def replicate(netlist):
     return made
 
 
-def late_parts(netlist):
+def late_parts(netlist, worth):
     """Of each bit that is late for some of its sinks: the (cell, port) of those that a replica should drive."""
     delays = Delays(netlist)
     tails = delays.tails()
@@ -49,7 +47,7 @@ def late_parts(netlist):
             if source in slack and not netlist.is_clock(source):
                 sinks = len(netlist.sinks[source])
                 cost = max(cost, net(sinks + 1) - net(sinks) - max(slack[source], 0))
-        yield bit, late_part(sorted(pins[bit]), len(netlist.sinks[bit]), cost)
+        yield bit, late_part(sorted(pins[bit]), len(netlist.sinks[bit]), cost + worth)
 
 
 def can_be_replicated(netlist, bit):
@@ -58,13 +56,14 @@ def can_be_replicated(netlist, bit):
 
 
 def late_part(pins, count, cost):
-    """Of a net's sorted (slack, cell, port), of `count` sinks in all, those for a replica; none if it is not worth it."""
+    """Of a net's sorted (slack, cell, port), of `count` sinks in all, those for a replica; none if it brings no more
+    than it costs."""
     late = [pin for pin in pins if pin[0] < 0]
     if not late:
         return []
     worst, wire = late[0][0], net(count)
     sizes = {len(late), count // 2, *(sum(slack < share * worst for slack, *_ in late) for share in (.25, .5, .75))}
-    best, size = WORTH, 0
+    best, size = 0, 0
     for part in sorted(sizes - {0}):
         if part < count and part <= len(late):
             rest = late[part][0] if part < len(late) else 0

@@ -98,8 +98,8 @@ module session
   logic app_room, job_room;
   logic ready_pop, may_issue;
   conn_t ready_conn;
-  logic queue_valid, host_ready_q;  // the second: the request port's, which waits in no queue
-  conn_t queue_conn;
+  logic queue_valid_q, host_ready_q;  // the second: the request port's, which waits in no queue
+  conn_t queue_conn_q;
   logic piece_blocked_q;
 
   logic read_valid_q, act_valid_q;
@@ -113,8 +113,8 @@ module session
   assign host_hazard = (read_valid_q && read_host_q) || (act_valid_q && act_host_q);
 
   // Of the queue none is the request port's connection, so each is compared by itself.
-  assign may_issue  = host_ready_q ? !host_hazard : queue_valid && !hold_i && !hazard(queue_conn);
-  assign ready_conn = host_ready_q ? HostConn : queue_conn;
+  assign may_issue  = host_ready_q ? !host_hazard : queue_valid_q && !hold_i && !hazard(queue_conn_q);
+  assign ready_conn = host_ready_q ? HostConn : queue_conn_q;
 
   logic can_done, can_ev, can_piece, can_issue, turn_valid, turn_ev, choose_valid;
   logic take_ev, take_piece, take_issue, hungry, choose_host;
@@ -381,30 +381,36 @@ module session
   );
 
   logic [2:0] unused_ready;  // the queues always have room
-  // What goes in, a clock late as it is known late, comes out two clocks later.
+  // What goes in, a clock late as it is known late, comes out a clock later if nobody waits: the first one stands in a
+  // register, which those behind it in the RAM reach only if there are any.
   logic [2:0] queued_q;
-  conn_t queued_conn_q;
+  logic front_take, direct, behind_valid;
+  conn_t queued_conn_q, behind_conn;
+  logic [$clog2(Conns+1)-1:0] behind;
+  assign front_take  = !queue_valid_q || ready_pop;
+  assign direct      = queued_q[0] && behind == '0;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) queued_q <= '0;
     else queued_q <= {queued_q[1:0], act_peer_q && enqueue};
     queued_conn_q <= act_conn_q;
+    if (!rst_ni) queue_valid_q <= 1'b0;
+    else if (front_take) queue_valid_q <= behind_valid || direct;
+    if (front_take) queue_conn_q <= behind_valid ? behind_conn : queued_conn_q;
   end
-  // verilator lint_off PINCONNECTEMPTY
   lib_fifo #(
     .T    (conn_t),
     .Depth(Conns)
   ) u_ready (
     .clk_i,
     .rst_ni,
-    .s_valid_i(queued_q[0]),
+    .s_valid_i(queued_q[0] && !(direct && front_take)),
     .s_ready_o(unused_ready[0]),
     .s_data_i (queued_conn_q),
-    .m_valid_o(queue_valid),
-    .m_ready_i(ready_pop),
-    .m_data_o (queue_conn),
-    .level_o  ()
+    .m_valid_o(behind_valid),
+    .m_ready_i(front_take),
+    .m_data_o (behind_conn),
+    .level_o  (behind)
   );
-  // verilator lint_on PINCONNECTEMPTY
 
   // ---------------------------------------------------------------- job
   logic job_valid;
@@ -476,7 +482,7 @@ module session
 
   assign idle_o = !clear_q && !host_ready_q && !read_valid_q && !act_valid_q && !job_valid &&
                   !ev_valid_i &&
-                  !done_valid_i && !(hpiece_valid_i && !piece_blocked_q) && !queue_valid &&
+                  !done_valid_i && !(hpiece_valid_i && !piece_blocked_q) && !queue_valid_q && behind == '0 &&
                   queued_q == '0 && job_level == '0 && app_level == '0 && !app_valid_o;
 
   // A piece of a live connection was asked for, and there is room for it.
