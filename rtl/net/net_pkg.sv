@@ -338,7 +338,7 @@ package net_pkg;
     logic        ihl_short;
     logic        ihl5;
     logic        fragment;
-    logic [Ip6s-1:0] solicits;  // any: to the group of those whose address ends like this one of ours
+    logic [Ip6s-1:0] solicits;  // any: to the group of those whose address ends like this
     logic        ip4_us;
     logic        proto_tcp;
     logic        proto_udp;

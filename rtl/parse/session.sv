@@ -113,7 +113,8 @@ module session
   assign host_hazard = (read_valid_q && read_host_q) || (act_valid_q && act_host_q);
 
   // Of the queue none is the request port's connection, so each is compared by itself.
-  assign may_issue  = host_ready_q ? !host_hazard : queue_valid_q && !hold_i && !hazard(queue_conn_q);
+  assign may_issue  = host_ready_q ? !host_hazard
+                                   : queue_valid_q && !hold_i && !hazard(queue_conn_q);
   assign ready_conn = host_ready_q ? HostConn : queue_conn_q;
 
   logic can_done, can_ev, can_piece, can_issue, turn_valid, turn_ev, choose_valid;
@@ -482,7 +483,8 @@ module session
 
   assign idle_o = !clear_q && !host_ready_q && !read_valid_q && !act_valid_q && !job_valid &&
                   !ev_valid_i &&
-                  !done_valid_i && !(hpiece_valid_i && !piece_blocked_q) && !queue_valid_q && behind == '0 &&
+                  !done_valid_i && !(hpiece_valid_i && !piece_blocked_q) && !queue_valid_q &&
+                  behind == '0 &&
                   queued_q == '0 && job_level == '0 && app_level == '0 && !app_valid_o;
 
   // A piece of a live connection was asked for, and there is room for it.

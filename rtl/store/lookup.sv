@@ -207,7 +207,8 @@ module lookup
 
   // Of several ways with the tag (rare) the first; execute sorts it out. All together would be a place
   // that is nobody's, and perhaps not in the log.
-  function automatic logic [1:0] first_of(input logic [3:0] those);
+  /// The number of the first of four that is set, or of the last one: whether that is is not asked.
+  function automatic logic [1:0] first_of(input logic [2:0] those);
     return {those[1:0] == '0, those[0] ? 1'b0 : those[1] || !those[2]};
   endfunction
 
@@ -250,8 +251,8 @@ module lookup
       match_near_q  <= read_q.lookup && recent_hit && between < number_t'(Near - 1);
       match_stamp_q  <= recent.stamp;
       if (read_q.lookup) begin
-        for (int f = 0; f < 4; f++) of_four_q[f] <= ways[f][first_of(alike[4*f+:4])];
-        four_q         <= first_of(any);
+        for (int f = 0; f < 4; f++) of_four_q[f] <= ways[f][first_of(alike[4*f+:3])];
+        four_q         <= first_of(any[2:0]);
         none_q         <= any == '0;
         recent_hit_q   <= recent_hit;
         recent_off_q   <= recent.off;

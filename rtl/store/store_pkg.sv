@@ -318,7 +318,7 @@ package store_pkg;
     logic        inserts;     // stores under a key that has no way
     logic        sums;        // makes a number, or an item without a value: execute_number
     logic        grows;       // append, prepend to an item that is there; a copy that is stale
-    logic        grown;       // the same, for what it replies and leaves: right once its item stands for a clock
+    logic        grown;       // the same, for what it leaves: right once its item stands a clock
     logic        sends;       // value bytes
     logic        keeps;       // stores, and the new item is to have the old one's expiry
     reply_e      reply;

@@ -79,10 +79,11 @@ module tcp_rx_ring
   logic begun_q;              // some accepted bytes are through
   logic [9:0] skip_q, skip;  // whole beats still to skip
   logic [15:0] left_q, left;  // accepted bytes still to come
+  logic [15:0] beyond;  // those behind this beat, if there are any
   logic payload, useful, ends, step;
   logic [5:0] start;
   logic [6:0] have, len;
-  logic [16:0] reach, beyond;  // where in this beat the last one is, counted on; what is then left
+  logic [16:0] reach;  // where the last one would be, counted on from this beat's first lane
   logic note_ready, chunk_ready;
 
   assign payload = in.len != '0;
@@ -94,7 +95,7 @@ module tcp_rx_ring
   // The beat comes out of a RAM, so its length is looked at last.
   assign reach   = 17'(left) + 17'(start);
   assign ends    = reach <= 17'(beat_i.len);
-  assign beyond  = reach - 17'(beat_i.len);
+  assign beyond  = 16'(reach - 17'(beat_i.len));
   assign len     = ends ? left[6:0] : have;
 
   // A step takes a beat, or a verdict without payload.
@@ -113,7 +114,7 @@ module tcp_rx_ring
     end
     if (step) begin
       skip_q <= (skip == '0) ? '0 : skip - 10'd1;
-      left_q <= !useful ? left : ends ? '0 : beyond[15:0];
+      left_q <= !useful ? left : ends ? '0 : beyond;
     end
   end
 
