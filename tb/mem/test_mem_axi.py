@@ -101,6 +101,7 @@ class Answers:
 
     async def _run(self):
         clock = 0
+        await RisingEdge(self.dut.clk_i)  # before it there is what simulation begins with
         while True:
             await RisingEdge(self.dut.clk_i)
             clock += 1
