@@ -119,7 +119,8 @@ impl Walks {
         Ok((next, None))
     }
 
-    /// All items of a place's group from there on, and of some groups behind it; the place behind.
+    /// All items of a place's group from there on, and of some groups behind it in its bank; the place behind. What
+    /// moves to the other bank meanwhile could be missed in both if that were asked at once, too.
     fn all(
         &self,
         card: &mut dyn Card,
@@ -128,6 +129,7 @@ impl Walks {
         each: &mut dyn FnMut(Met),
     ) -> Result<u32, Lost> {
         let mut places = self.groups(place, AT_ONCE);
+        places.retain(|other| other >> BANK_AT == place >> BANK_AT);
         let mut end = place;
         while !places.is_empty() {
             let mut rest = Vec::new();
