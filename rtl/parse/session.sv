@@ -98,8 +98,8 @@ module session
   logic app_room, job_room;
   logic ready_pop, may_issue;
   conn_t ready_conn;
-  logic queue_valid_q, host_ready_q;  // the second: the request port's, which waits in no queue
-  conn_t queue_conn_q;
+  logic queue_valid, host_ready_q;  // the second: the request port's, which waits in no queue
+  conn_t queue_conn;
   logic piece_blocked_q;
 
   logic read_valid_q, act_valid_q;
@@ -114,8 +114,8 @@ module session
 
   // Of the queue none is the request port's connection, so each is compared by itself.
   assign may_issue  = host_ready_q ? !host_hazard
-                                   : queue_valid_q && !hold_i && !hazard(queue_conn_q);
-  assign ready_conn = host_ready_q ? HostConn : queue_conn_q;
+                                   : queue_valid && !hold_i && !hazard(queue_conn);
+  assign ready_conn = host_ready_q ? HostConn : queue_conn;
 
   logic can_done, can_ev, can_piece, can_issue, turn_valid, turn_ev, choose_valid;
   logic take_ev, take_piece, take_issue, hungry, choose_host;
@@ -388,16 +388,24 @@ module session
   logic front_take, direct, behind_valid;
   conn_t queued_conn_q, behind_conn;
   logic [$clog2(Conns+1)-1:0] behind;
-  assign front_take  = !queue_valid_q || ready_pop;
-  assign direct      = queued_q[0] && behind == '0;
+  assign direct = queued_q[0] && behind == '0;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) queued_q <= '0;
     else queued_q <= {queued_q[1:0], act_peer_q && enqueue};
     queued_conn_q <= act_conn_q;
-    if (!rst_ni) queue_valid_q <= 1'b0;
-    else if (front_take) queue_valid_q <= behind_valid || direct;
-    if (front_take) queue_conn_q <= behind_valid ? behind_conn : queued_conn_q;
   end
+  lib_half #(
+    .T(conn_t)
+  ) u_front (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(behind_valid || direct),
+    .s_ready_o(front_take),
+    .s_data_i (behind_valid ? behind_conn : queued_conn_q),
+    .m_valid_o(queue_valid),
+    .m_ready_i(ready_pop),
+    .m_data_o (queue_conn)
+  );
   lib_fifo #(
     .T    (conn_t),
     .Depth(Conns)
@@ -483,7 +491,7 @@ module session
 
   assign idle_o = !clear_q && !host_ready_q && !read_valid_q && !act_valid_q && !job_valid &&
                   !ev_valid_i &&
-                  !done_valid_i && !(hpiece_valid_i && !piece_blocked_q) && !queue_valid_q &&
+                  !done_valid_i && !(hpiece_valid_i && !piece_blocked_q) && !queue_valid &&
                   behind == '0 &&
                   queued_q == '0 && job_level == '0 && app_level == '0 && !app_valid_o;
 

@@ -179,7 +179,7 @@ module tcp_tx_seg
 
   // More than commands, plans and what is in the aligner. In front a register: what is made of a head takes a clock,
   // and out of the RAM it comes late. Its payload comes later than it, too.
-  logic unused_head_ready, behind_valid, head_valid_q, head_take, out_last;
+  logic unused_head_ready, behind_valid, head_valid, head_take, out_last;
   logic [$clog2(2*PlanDepth+1)-1:0] heads;
   txseg_t behind;
   lib_fifo #(
@@ -196,15 +196,21 @@ module tcp_tx_seg
     .m_data_o (behind),
     .level_o  (heads)
   );
-  assign out_last  = txseg_valid_o && txseg_ready_i && out.last;
-  assign head_take = !head_valid_q || out_last;
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) head_valid_q <= 1'b0;
-    else if (head_take) head_valid_q <= behind_valid;
-    if (head_take) txseg_o <= behind;
-  end
+  lib_half #(
+    .T(txseg_t)
+  ) u_front (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(behind_valid),
+    .s_ready_o(head_take),
+    .s_data_i (behind),
+    .m_valid_o(head_valid),
+    .m_ready_i(out_last),
+    .m_data_o (txseg_o)
+  );
+  assign out_last = txseg_valid_o && txseg_ready_i && out.last;
   `ASSERT(HeadRoom, !cmd_valid_i || unused_head_ready)
-  `ASSERT(HeadThere, !txseg_valid_o || head_valid_q)
+  `ASSERT(HeadThere, !txseg_valid_o || head_valid)
 
   assign bad = bad_q || (!empty && rdat_bad_i);
   always_ff @(posedge clk_i) begin
@@ -230,7 +236,7 @@ module tcp_tx_seg
   assign txseg_bad_o = out.last && out_bad;
 
   assign txseg_beat_o = out;
-  assign idle_o       = heads == '0 && !head_valid_q;
+  assign idle_o       = heads == '0 && !head_valid;
 
   `ASSERT_STABLE(seg_stable, txseg_valid_o, txseg_ready_i, {txseg_o, txseg_beat_o.len,
                                                             txseg_beat_o.last})
