@@ -154,13 +154,16 @@ def test_scan_while_others_store(little, seed):
     stop, rng, client = threading.Event(), random.Random(seed), wire.Client(little)
     # Of 16,384 ways.
     stay = [b"s%d" % n for n in range(14_000)]
-    for i in range(0, len(stay), 50):
-        client("MSET", *(word for key in stay[i : i + 50] for word in (key, "v")))
+
+    def store(keys):
+        for i in range(0, len(keys), 50):
+            client("MSET", *(word for key in keys[i : i + 50] for word in (key, "v")))
 
     def alive(keys):
         parts = [keys[i : i + 500] for i in range(0, len(keys), 500)]
         return {key for part in parts for key, value in zip(part, client("MGET", *part), strict=True) if value is not None}
 
+    store(stay)
     stay = sorted(alive(stay))
 
     def others(number):
@@ -179,6 +182,8 @@ def test_scan_while_others_store(little, seed):
         # So that enough entries move under a walk, however fast the others are.
         while rounds < scale(1, 20) or (moves(little) <= 20 and rounds < 20):
             rounds += 1
+            if rounds > 1:
+                store(stay)  # what others store takes their room
             count = rng.choice([200, 500, 2000])
             met = {key for call in scan(client, "COUNT", count) for key in call}
             there = alive(stay)
