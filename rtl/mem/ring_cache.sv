@@ -117,14 +117,14 @@ module ring_cache
 
   // ---------------------------------------------------------------- write
   // Data in the clock of the write, entry in the next one.
-  logic wr_take, entry_valid_q, again_q, touches;
+  logic wr_take, entry_valid_q, again_q;
   index_t wr_index, entry_index_q;
   tag_t entry_tag_q;
   lanes_t entry_lanes_q, wr_lanes;
   logic [5:0] before_q, behind_q;  // the lanes beside these, if there are any
   stamp_t entry_stamp_q;
   writes_t issued_q, answered_q, open;
-  run_t there, old, run_d, run_q;
+  run_t there, run_d, run_q;
 
   assign mem_wr_valid_o = wr_valid_i && swept_q;
   assign wr_ready_o     = mem_wr_ready_i && swept_q;
@@ -146,15 +146,37 @@ module ring_cache
     run_q         <= run_d;
   end
 
-  always_comb begin
-    old     = again_q ? run_q : there;
-    touches = before_q <= old.lanes.last && old.lanes.first <= behind_q;
-    run_d   = '{valid: 1'b1, tag: entry_tag_q, lanes: entry_lanes_q};
-    if (old.valid && old.tag == entry_tag_q && touches) begin
-      if (old.lanes.first < entry_lanes_q.first) run_d.lanes.first = old.lanes.first;
-      if (old.lanes.last > entry_lanes_q.last) run_d.lanes.last = old.lanes.last;
+  // a < b, without a carry chain.
+  function automatic logic less(input logic [5:0] a, input logic [5:0] b);
+    less = 1'b0;
+    for (int i = 0; i < 6; i++) if (a[i] != b[i]) less = b[i];
+  endfunction
+  // What was there may be lengthened. It comes late, so it is looked at before it is known whose turn it is.
+  function automatic lanes_t lengthened(input run_t old, input tag_t of, input lanes_t by,
+                                        input logic [5:0] lower, input logic [5:0] upper);
+    lengthened = by;
+    if (old.valid && old.tag == of && !less(
+            old.lanes.last, lower
+        ) && !less(
+            upper, old.lanes.first
+        )) begin
+      if (less(old.lanes.first, by.first)) lengthened.first = old.lanes.first;
+      if (less(by.last, old.lanes.last)) lengthened.last = old.lanes.last;
     end
-  end
+  endfunction
+  assign run_d = '{
+          valid: 1'b1,
+          tag: entry_tag_q,
+          lanes:
+          again_q
+          ?
+          lengthened(run_q, entry_tag_q, entry_lanes_q, before_q, behind_q)
+          :
+          lengthened
+          (
+              there, entry_tag_q, entry_lanes_q, before_q, behind_q
+          )
+      };
 
   // ---------------------------------------------------------------- read
   // Data in the clock of the read, entry in the next one: what the entry says is as old as the data.

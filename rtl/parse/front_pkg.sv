@@ -296,12 +296,13 @@ package front_pkg;
   /// absolute; negative is past, but the binary protocol has no negative ones.
   function automatic msec_t absolute(input logic [31:0] seconds, input msec_t second,
                                      input logic binary);
-    msec_t ms;
-    // 1,000 is 8 (128 - 2 - 1). Both sums are made while the time is looked at.
-    ms = {(45'(seconds) << 7) - (45'(seconds) << 1) - 45'(seconds), 3'd0};
+    logic [44:0] most, behind;  // in 8 ms
+    // 1,000 is 8 (128 - 2 - 1). Both sums, each of two pairs, are made while the time is looked at.
+    most   = (45'(seconds) << 7) - (45'(seconds) << 1);
+    behind = second[47:3] - 45'(seconds);
     if (seconds == '0) return '0;
     if (seconds[31] && !binary) return 48'd1;
-    return (seconds <= 32'd2592000) ? ms + second : ms;
+    return (seconds <= 32'd2592000) ? {most + behind, second[2:0]} : {most - 45'(seconds), 3'd0};
   endfunction
 
   // ---------------------------------------------------------------- the line engine

@@ -71,8 +71,8 @@ module execute_insert
 
   /// A way is free if it never held anything, if its item is gone from the log, or if the bucket
   /// was flushed.
-  function automatic logic [7:0] free_ways(input way_t [7:0] ways, input log_range_t range);
-    for (int w = 0; w < 8; w++) free_ways[w] = !off_valid(ways[w].off, range);
+  function automatic logic [7:0] free_ways(input off_sight_t [7:0] seen, input logic fits);
+    for (int w = 0; w < 8; w++) free_ways[w] = !fits || !off_stands(seen[w]);
   endfunction
   function automatic logic [3:0] ones(input logic [7:0] v);
     ones = '0;
@@ -94,8 +94,10 @@ module execute_insert
   endfunction
 
   state_e state_q, state_d;
-  logic [15:0]
-      free_q, free, insert_q;  // ways, of this epoch; or of an older one; that for the new entry
+  logic [15:0] free, insert_q;  // ways; that for the new entry
+  // What stands in the buckets that were read, and as it was seen: out of the cache it comes late.
+  off_sight_t [1:0][7:0] read_seen, seen_q;
+  off_sight_t [7:0] other_seen_q;
   logic [1:0] fits_q;
   logic other_fits_q;
   logic [15:0][1:0] uses_q;
@@ -106,17 +108,17 @@ module execute_insert
   logic [15:0] least;
   line_no_t mask, other_line_q;
   index_slot_t other_slot_q;
-  logic [7:0] other_free_q, other_free;
-  logic [1:0][7:0] read_free;  // of the buckets that were read
+  logic [7:0] other_free;
   logic [7:0][1:0] other_uses_q;
 
   assign least      = evicted(uses_q, least_uses_q, turn_q);
   assign other_bank = !move_q[3];
-  for (genvar b = 0; b < 2; b++) begin : gen_free
-    assign read_free[b] = free_ways(buckets_i[b].ways, range_i);
+  always_comb begin
+    for (int b = 0; b < 2; b++)
+    for (int w = 0; w < 8; w++) read_seen[b][w] = off_sight(buckets_i[b].ways[w].off, range_i);
   end
-  assign free       = free_q | {{8{!fits_q[1]}}, {8{!fits_q[0]}}};
-  assign other_free = other_free_q | {8{!other_fits_q}};
+  assign free       = {free_ways(seen_q[1], fits_q[1]), free_ways(seen_q[0], fits_q[0])};
+  assign other_free = free_ways(other_seen_q, other_fits_q);
   assign mask = line_mask(index_bits_i);
 
   always_comb begin
@@ -158,7 +160,7 @@ module execute_insert
     unique case (state_q)
       InIdle: move_q <= '0;
       ReFree, InFree: begin
-        free_q <= read_free;
+        seen_q <= read_seen;
         fits_q <= epoch_fits_i;
         uses_q <= {buckets_i[1].uses, buckets_i[0].uses};
       end
@@ -176,7 +178,7 @@ module execute_insert
       MvOther: other_line_q <= acq_line_o;
       MvOtherWait: other_slot_q <= rsp_slot_i[other_bank];
       MvOtherRead: begin
-        other_free_q  <= read_free[other_bank];
+        other_seen_q  <= read_seen[other_bank];
         other_fits_q  <= epoch_fits_i[other_bank];
         other_uses_q  <= buckets_i[other_bank].uses;
       end

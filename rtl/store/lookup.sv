@@ -1,6 +1,6 @@
 // Fetches what a request will need: acquires its two buckets, and when they are there, the lines
 // of the item that their tags (or a SET still on its way) point to. Only prefetches: execute looks
-// again. Latency 3 + buckets' fetch + 4, initiation interval 1; each bank of the log acquires a line
+// again. Latency 3 + buckets' fetch + 5, initiation interval 1; each bank of the log acquires a line
 // a clock.
 `include "lib_assert.svh"
 
@@ -129,11 +129,11 @@ module lookup
   );
 
   // ---------------------------------------------------------------- read: buckets are there
-  logic read_valid_q, match_valid_q, read_go, match_go;
+  logic read_valid_q, here_valid_q, match_valid_q, read_go, here_go, match_go;
   // verilator lint_off UNUSEDSIGNAL
-  req1_t read_q;  // `recent` has taken note of the item stored
+  req1_t read_q, here_q;  // `recent` has taken note of the item stored
   // verilator lint_on UNUSEDSIGNAL
-  index_slot_t [1:0] read_slot_q;
+  index_slot_t [1:0] read_slot_q, here_slot_q;
   logic buckets_there;
 
   assign buckets_there      = !fetched.lookup || (&bucket_rsp_valid_i);
@@ -153,8 +153,8 @@ module lookup
     logic [15:0] lines;
   } recent_t;
 
-  recent_t recent;
-  number_t entered_q, since_q, read_number_q;
+  recent_t recent, recent_q;
+  number_t entered_q, since_q, read_number_q, here_number_q;
   logic m_pop;
   assign m_pop = m_valid_o && m_ready_i;
 
@@ -194,19 +194,47 @@ module lookup
     end
   end
 
+  // ---------------------------------------------------------------- here: out of the RAMs, where they come late
+  // verilator lint_off UNUSEDSIGNAL
+  bucket_t [1:0] buckets_q;  // in which epoch execute asks
+  // verilator lint_on UNUSEDSIGNAL
+  assign read_go = read_valid_q && (!here_valid_q || here_go);
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) here_valid_q <= 1'b0;
+    else if (read_go) here_valid_q <= 1'b1;
+    else if (here_go) here_valid_q <= 1'b0;
+    if (read_go) begin
+      here_q        <= read_q;
+      here_slot_q   <= read_slot_q;
+      here_number_q <= read_number_q;
+      buckets_q     <= bucket_rd_data_i;
+      recent_q      <= recent;
+    end
+  end
+
   // ---------------------------------------------------------------- match: tags
-  bucket_t [1:0] buckets;
-  assign buckets = bucket_rd_data_i;
+  // What is acquired of an item: lines up to PrefetchLines, or that it has more.
+  typedef logic [2:0] up_to_t;
+  localparam up_to_t More = '1;
+  typedef struct packed {
+    off_t   off;
+    up_to_t lines;
+  } item_at_t;
+
   found_t match_q;
-  logic [7:0] match_klen_q;
+  logic [3:0][2:0] match_key_q;  // lines of header and key, by the unit in which they begin
   logic match_store_q, match_near_q;
   serial_t match_stamp_q;
-  logic recent_hit, recent_hit_q;
-  off_t recent_off_q;
-  logic [5:0] recent_lines_q;
+  logic recent_hit, recent_hit_q, recent_there_q;
+  item_at_t recent_at_q;
 
   // Of several ways with the tag (rare) the first; execute sorts it out. All together would be a place
   // that is nobody's, and perhaps not in the log.
+  // Without a carry chain.
+  function automatic up_to_t up_to(input logic [15:0] lines);
+    up_to = More;
+    for (int n = 0; n <= int'(PrefetchLines); n++) if (lines == 16'(n)) up_to = up_to_t'(n);
+  endfunction
   /// The number of the first of four that is set, or of the last one: whether that is is not asked.
   function automatic logic [1:0] first_of(input logic [2:0] those);
     return {those[1:0] == '0, those[0] ? 1'b0 : those[1] || !those[2]};
@@ -215,58 +243,62 @@ module lookup
   logic [15:0] alike;
   // verilator lint_off UNUSEDSIGNAL
   way_t [3:0][3:0] ways;  // their tags are known
-  way_t matched;
   // verilator lint_on UNUSEDSIGNAL
-  way_t [3:0] of_four_q;  // the first one of each four
+  way_t [3:0] of_four;  // the first one of each four
+  item_at_t [3:0] of_four_q;
   logic [3:0] any;
   logic [1:0] four_q;
   logic none_q;
   always_comb begin
     for (int w = 0; w < 16; w++) begin
-      ways[w/4][w%4] = buckets[w/8].ways[w%8];
-      alike[w] = ways[w/4][w%4].tag == read_q.hash[63:50] && ways[w/4][w%4].off.lap != '0;
+      ways[w/4][w%4] = buckets_q[w/8].ways[w%8];
+      alike[w] = ways[w/4][w%4].tag == here_q.hash[63:50] && ways[w/4][w%4].off.lap != '0;
     end
-    for (int f = 0; f < 4; f++) any[f] = alike[4*f+:4] != '0;
+    for (int f = 0; f < 4; f++) begin
+      any[f]     = alike[4*f+:4] != '0;
+      of_four[f] = ways[f][first_of(alike[4*f+:3])];
+    end
   end
   // Those that left a moment ago may be before their write still.
   number_t between;  // requests since then
-  assign between = read_number_q + ~recent.number;
+  assign between = here_number_q + ~recent_q.number;
   // From since_q to before this request, in whichever order the two stand.
   logic not_left, earlier;
-  assign not_left   = recent.number >= since_q;
-  assign earlier    = recent.number < read_number_q;
-  assign recent_hit = recent.tag == read_q.hash[52:36] &&
-      ((since_q <= read_number_q) ? not_left && earlier : not_left || earlier);
-  assign read_go = read_valid_q && (!match_valid_q || match_go);
+  assign not_left   = recent_q.number >= since_q;
+  assign earlier    = recent_q.number < here_number_q;
+  assign recent_hit = recent_q.tag == here_q.hash[52:36] &&
+      ((since_q <= here_number_q) ? not_left && earlier : not_left || earlier);
+  assign here_go = here_valid_q && (!match_valid_q || match_go);
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) match_valid_q <= 1'b0;
-    else if (read_go) match_valid_q <= 1'b1;
+    else if (here_go) match_valid_q <= 1'b1;
     else if (match_go) match_valid_q <= 1'b0;
-    if (read_go) begin
-      match_q      <= '{lookup: read_q.lookup, hash: read_q.hash, line: read_q.line,
-                        slot: read_slot_q, default: '0};
-      match_klen_q  <= read_q.klen;
-      match_store_q <= read_q.store;
-      match_near_q  <= read_q.lookup && recent_hit && between < number_t'(Near - 1);
-      match_stamp_q  <= recent.stamp;
-      if (read_q.lookup) begin
-        for (int f = 0; f < 4; f++) of_four_q[f] <= ways[f][first_of(alike[4*f+:3])];
-        four_q         <= first_of(any[2:0]);
-        none_q         <= any == '0;
-        recent_hit_q   <= recent_hit;
-        recent_off_q   <= recent.off;
-        recent_lines_q <= (recent.lines > 16'd63) ? 6'd63 : recent.lines[5:0];
+    if (here_go) begin
+      match_q       <= '{lookup: here_q.lookup, hash: here_q.hash, line: here_q.line,
+                         slot: here_slot_q, default: '0};
+      match_store_q <= here_q.store;
+      match_near_q  <= here_q.lookup && recent_hit && between < number_t'(Near - 1);
+      match_stamp_q <= recent_q.stamp;
+      for (int u = 0; u < 4; u++) begin
+        match_key_q[u] <= 3'(PrefetchLines);
+        if (up_to(lines_of(2'(u), 22'd16 + 22'(here_q.klen))) != More)
+          match_key_q[u] <= up_to(lines_of(2'(u), 22'd16 + 22'(here_q.klen)));
       end
+      for (int f = 0; f < 4; f++)
+      of_four_q[f] <= '{off: of_four[f].off, lines: up_to(16'(of_four[f].lines))};
+      four_q         <= first_of(any[2:0]);
+      none_q         <= any == '0;
+      recent_hit_q   <= recent_hit;
+      recent_at_q    <= '{off: recent_q.off, lines: up_to(recent_q.lines)};
+      recent_there_q <= off_valid(recent_q.off, range_i);
     end
   end
 
-  // Which of the fours, a clock later: out of the RAM the tags come late.
-  off_t matched_off;
-  logic [5:0] matched_lines;
-  assign matched       = of_four_q[four_q];
-  assign matched_off   = recent_hit_q ? recent_off_q : matched.off;
-  assign matched_lines = recent_hit_q ? recent_lines_q : none_q ? '0 : matched.lines;
+  // Which of the fours, a clock later.
+  item_at_t way_at, matched;
+  assign way_at  = of_four_q[four_q];
+  assign matched = recent_hit_q ? recent_at_q : way_at;
 
   // ---------------------------------------------------------------- acquire the item's lines
   // An item of few lines is fetched whole, else what holds header and key; of one that is to be
@@ -277,15 +309,8 @@ module lookup
     logic [1:0] count;
   } run_t;
 
-  // No more than PrefetchLines, without a carry chain.
-  function automatic logic few(input logic [5:0] lines);
-    few = 1'b0;
-    for (int n = 0; n <= int'(PrefetchLines); n++) few |= lines == 6'(n);
-  endfunction
-
   found_t get;
   logic there, written, out_room;
-  logic [2:0] key_lines;
   logic [1:0] run_room;
   log_rel_t counts;
 
@@ -293,20 +318,19 @@ module lookup
   // for that, if it comes there so soon: with one key for all, each item for the one before. One
   // that left long ago and looks like it is waited for until all have left.
   assign written   = !match_near_q || reached(written_i, match_stamp_q) || (idle_i && !m_valid_o);
-  assign there     = match_q.lookup && matched_lines != '0 && off_valid(matched_off, range_i);
-  assign key_lines = 3'(lines_of(matched_off.pos[1:0], 22'd16 + 22'(match_klen_q)));
+  assign there     = match_q.lookup && matched.lines != '0 &&
+      (recent_hit_q ? recent_there_q : !none_q && off_valid(way_at.off, range_i));
 
   always_comb begin
     get      = match_q;
     get.cand = there;
-    get.off  = matched_off;
+    get.off  = matched.off;
     if (there) begin
-      get.whole = few(matched_lines) && !match_store_q;
-      get.count = get.whole ? matched_lines[2:0] :
-          few(6'(key_lines)) ? key_lines : 3'(PrefetchLines);
+      get.whole = matched.lines != More && !match_store_q;
+      get.count = get.whole ? matched.lines : match_key_q[matched.off.pos[1:0]];
     end
   end
-  assign counts   = in_banks(get.count, matched_off.pos[2]);
+  assign counts   = in_banks(get.count, matched.off.pos[2]);
   assign match_go = match_valid_q && written && out_room && (&run_room);
 
   for (genvar b = 0; b < 2; b++) begin : gen_bank
@@ -323,7 +347,7 @@ module lookup
       .s_valid_i(match_go && counts[b] != '0),
       .s_ready_o(run_room[b]),
       // The even line may be the one behind the odd line.
-      .s_data_i ({(matched_off.pos[27:2] + line_no_t'(b == 0)) >> 1, counts[b][1:0]}),
+      .s_data_i ({(matched.off.pos[27:2] + line_no_t'(b == 0)) >> 1, counts[b][1:0]}),
       .m_valid_o(log_acq_valid_o[b]),
       .m_ready_i(log_acq_ready_i[b] && done),
       .m_data_o (run),

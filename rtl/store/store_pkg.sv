@@ -160,11 +160,32 @@ package store_pkg;
   } log_line_t;
 
   function automatic logic off_valid(input off_t off, input log_range_t range);
-    return off.lap != '0 &&
-        ((off.lap == range.lap[7:0]) ? off.pos < range.head &&
-                                        (!range.tail_lap || off.pos >= range.tail)
-                                      : off.lap == range.last_lap[7:0] && !range.tail_lap &&
-                                        off.pos >= range.tail);
+    return off_stands(off_sight(off, range));
+  endfunction
+  /// The same in two steps, for where a place comes late: what comparing it says, and what follows from that.
+  typedef struct packed {
+    logic any;       // a lap at all
+    logic now;       // it is the present one
+    logic last;      // it is the one before
+    logic below;     // below the head
+    logic above;     // not below the tail
+    logic tail_lap;  // the range's
+  } off_sight_t;
+  function automatic off_sight_t off_sight(input off_t off, input log_range_t range);
+    return
+    '{
+        any: off.lap != '0,
+        now: off.lap == range.lap[7:0],
+        last: off.lap == range.last_lap[7:0],
+        below: off.pos < range.head,
+        above: off.pos >= range.tail,
+        tail_lap: range.tail_lap
+    }
+    ;
+  endfunction
+  function automatic logic off_stands(input off_sight_t seen);
+    return seen.any && (seen.now ? seen.below && (!seen.tail_lap || seen.above)
+                                 : seen.last && !seen.tail_lap && seen.above);
   endfunction
 
   /// CAS unique of the item at a valid place: its lap is the present one or the one before, which two bits tell
