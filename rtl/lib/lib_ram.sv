@@ -23,7 +23,10 @@ module lib_ram #(
   /// Read; the data stands at rdata_o from the next clock on.
   input  logic                       re_i,
   input  logic [$clog2(Depth)-1:0]   raddr_i,
-  output logic [Width-1:0]           rdata_o
+  output logic [Width-1:0]           rdata_o,
+  /// rdata_o becomes zero, whether or not something is read: several RAMs, of which one is read, are then chosen
+  /// among by an OR. The RAM's own reset (UG573: RSTRAM, of UltraRAM RST).
+  input  logic                       clear_i = 1'b0
 );
 
   if (Depth < 2) begin : gen_bad_depth
@@ -38,7 +41,8 @@ module lib_ram #(
   // by byte. The read stands before the write, and nothing else sees mem_q.
   logic [Width-1:0] mem_q[Depth];
   always @(posedge clk_i) begin
-    if (re_i) rdata_o <= mem_q[raddr_i];
+    if (clear_i) rdata_o <= '0;
+    else if (re_i) rdata_o <= mem_q[raddr_i];
     if (we_i) begin
       for (int unsigned b = 0; b < Width / ByteWidth; b++) begin
         // verilator lint_off BLKSEQ
@@ -51,7 +55,8 @@ module lib_ram #(
   localparam string Style = Ultra ? "ultra" : (Depth >= 64) ? "block" : "distributed";
   (* ram_style = Style *) logic [Width-1:0] mem_q[Depth];
   always_ff @(posedge clk_i) begin
-    if (re_i) rdata_o <= mem_q[raddr_i];
+    if (clear_i) rdata_o <= '0;
+    else if (re_i) rdata_o <= mem_q[raddr_i];
     if (we_i) begin
       for (int unsigned b = 0; b < Width / ByteWidth; b++) begin
         if (wbe_i[b]) mem_q[waddr_i][b*ByteWidth+:ByteWidth] <= wdata_i[b*ByteWidth+:ByteWidth];

@@ -255,10 +255,6 @@ module ring_cache
   typedef logic [$clog2(MaxReads+1)-1:0] reads_t;
 
   typedef struct packed {
-    line_t  data;
-    reads_t misses;  // reads of memory that are answered before it
-  } hit_t;
-  typedef struct packed {
     laddr_t  addr;
     writes_t writes;  // that must be answered first, all in all
   } miss_t;
@@ -268,17 +264,17 @@ module ring_cache
     logic  bad;
   } answer_t;
 
-  logic hit, hit_valid, hit_turn, miss, miss_valid, answer_valid, answer_pop, behind;
-  logic chosen_valid, chosen_ready;
-  hit_t hit_line;
+  logic hit, hit_valid, hit_turn, miss, miss_valid, answer_valid, answer_turn, behind;
+  logic next_valid, next_hit, chosen_valid, chosen_ready;
+  line_t hit_line;
   miss_t miss_next;
   answer_t answer, chosen;
+  reads_t under_way;
   reads_t [2:0] unused_level;
-  logic [2:0] unused_room;
+  logic [3:0] unused_room;
   logic [14:0] unused_behind;
   stamp_t age;  // writes behind the last one to the place, or more than that
   writes_t fence;
-  reads_t missed_q, given_q;  // reads of memory: begun, and answered
 
   assign hit  = find_valid_q && found.run.valid && found.run.tag == tag(find_q.addr) &&
       found.run.lanes.first <= find_q.lanes.first && found.run.lanes.last >= find_q.lanes.last;
@@ -290,8 +286,24 @@ module ring_cache
   assign fence = (found.run.valid && writes_t'(age) < open) ? issued_q - writes_t'(age) :
       answered_q;
 
+  // Whether the next read found what it needs.
   lib_fifo #(
-    .T    (hit_t),
+    .T    (logic),
+    .Depth(MaxReads)
+  ) u_order (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(find_valid_q),
+    .s_ready_o(unused_room[3]),
+    .s_data_i (hit),
+    .m_valid_o(next_valid),
+    .m_ready_i(chosen_valid && chosen_ready),
+    .m_data_o (next_hit),
+    .level_o  (under_way)
+  );
+
+  lib_fifo #(
+    .T    (line_t),
     .Depth(MaxReads),
     .Ultra(MaxReads > 32)
   ) u_hits (
@@ -299,7 +311,7 @@ module ring_cache
     .rst_ni,
     .s_valid_i(hit),
     .s_ready_o(unused_room[0]),
-    .s_data_i ('{data: data_q, misses: missed_q}),
+    .s_data_i (data_q),
     .m_valid_o(hit_valid),
     .m_ready_i(hit_turn && chosen_ready),
     .m_data_o (hit_line),
@@ -332,11 +344,11 @@ module ring_cache
     .s_ready_o(unused_room[2]),
     .s_data_i ('{data: mem_rdat_i, bad: mem_rdat_bad_i}),
     .m_valid_o(answer_valid),
-    .m_ready_i(answer_pop),
+    .m_ready_i(answer_turn && chosen_ready),
     .m_data_o (answer),
     .level_o  (unused_level[2])
   );
-  `ASSERT(Room, ({mem_rdat_valid_i, miss, hit} & ~unused_room) == '0)
+  `ASSERT(Room, ({find_valid_q, mem_rdat_valid_i, miss, hit} & ~unused_room) == '0)
 
   lib_credit #(
     .Depth(MaxReads)
@@ -359,11 +371,12 @@ module ring_cache
   // with wide shifts.
   logic distrust_q;
   answer_t rdat;
-  assign hit_turn     = hit_valid && hit_line.misses == given_q;
-  assign chosen_valid = hit_turn || answer_valid;
-  assign answer_pop   = answer_valid && chosen_ready && !hit_turn;
-  assign chosen.bad   = !hit_turn && (answer.bad || distrust_q);
-  assign chosen.data  = hit_turn ? hit_line.data : chosen.bad ? '0 : answer.data;
+  assign hit_turn     = next_valid && next_hit;
+  assign answer_turn  = next_valid && !next_hit;
+  assign chosen_valid = hit_turn || (answer_turn && answer_valid);
+  assign chosen.bad   = !next_hit && (answer.bad || distrust_q);
+  assign chosen.data  = next_hit ? hit_line : chosen.bad ? '0 : answer.data;
+  `ASSERT(HitIsThere, !hit_turn || hit_valid)
   assign rdat_o       = rdat.data;
   assign rdat_bad_o   = rdat.bad;
 
@@ -384,20 +397,16 @@ module ring_cache
     if (!rst_ni) begin
       issued_q   <= '0;
       answered_q <= '0;
-      missed_q   <= '0;
-      given_q    <= '0;
       distrust_q <= 1'b0;
     end else begin
       issued_q   <= issued_q + writes_t'(wr_take);
       answered_q <= answered_q + writes_t'(mem_wr_done_i);
-      missed_q   <= missed_q + reads_t'(miss);
-      given_q    <= given_q + reads_t'(answer_pop);
       if (mem_wr_bad_i) distrust_q <= 1'b1;
     end
   end
 
-  assign idle_o = swept_q && !ask_valid_q && !find_valid_q && !hit_valid && !rdat_valid_o &&
-      missed_q == given_q && issued_q == answered_q;
+  assign idle_o = swept_q && !ask_valid_q && !find_valid_q && under_way == '0 && !rdat_valid_o &&
+      issued_q == answered_q;
 
   `ASSERT(RunOfLanes, !wr_valid_i || ((wr_i.strb + (wr_i.strb & -wr_i.strb)) & wr_i.strb) == '0)
   `ASSERT(AnyLanes, !wr_valid_i || wr_i.strb != '0)

@@ -37,12 +37,17 @@ module line_act
   output logic     busy_o
 );
 
+  // Digits by their weight, which a product takes a clock to give.
   typedef struct packed {
-    logic [6:0]  high;
-    logic [26:0] low;
+    logic [6:0]  high;  // times 100,000,000
+    logic [26:0] mid;
+    logic [13:0] low;
   } number_t;
-  function automatic number_t joined(input digits_t digits);
-    return '{high: digits.high, low: 27'(digits.mid) * 27'd10000 + 27'(digits.low)};
+  function automatic number_t weighed(input digits_t digits);
+    return '{high: digits.high, mid: 27'(digits.mid) * 27'd10000, low: digits.low};
+  endfunction
+  function automatic logic [33:0] joined(input number_t number);
+    return 34'(number.high) * 34'd100000000 + 34'(number.mid + 27'(number.low));
   endfunction
 
   // verilator lint_off UNUSEDSIGNAL
@@ -79,17 +84,17 @@ module line_act
       // Both are there before it is known which.
       pos_q          <= (walk_i.kind == WkRequest) ? cand_i.next - job_start_i :
                                                      walk_i.from - job_start_i;
-      a_q            <= cand_i.key ? keys_exptime_q : joined(cand_i.a);
-      b_q            <= joined(cand_i.b);
+      a_q            <= cand_i.key ? keys_exptime_q : weighed(cand_i.a);
+      b_q            <= weighed(cand_i.b);
       if (cand_i.binary.is) begin
-        a_q <= 34'(cand_i.a);
-        b_q <= 34'(cand_i.b);
+        a_q <= 48'(cand_i.a);
+        b_q <= 48'(cand_i.b);
       end
     end
     if (!keys_i) begin
       keys_cas_out_q <= cand_i.cas_out;
       keys_touch_q   <= cand_i.touch;
-      keys_exptime_q <= joined(cand_i.a);
+      keys_exptime_q <= weighed(cand_i.a);
     end
   end
 
@@ -183,12 +188,8 @@ module line_act
   logic [33:0] a;
   logic [31:0] b;
   always_comb begin
-    a = 34'(a_q.high) * 34'd100000000 + 34'(a_q.low);
-    b = 32'(b_q.high) * 32'd100000000 + 32'(b_q.low);
-    if (cand_q.binary.is) begin
-      a = a_q;
-      b = 32'(b_q);
-    end
+    a = cand_q.binary.is ? 34'(a_q) : joined(a_q);
+    b = cand_q.binary.is ? 32'(b_q) : 32'(joined(b_q));
   end
   always_ff @(posedge clk_i) begin
     if (done) begin

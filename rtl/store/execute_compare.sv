@@ -107,8 +107,9 @@ module execute_compare
   // ---------------------------------------------------------------- buckets
   commit_t near_q;  // of the clock in which the buckets in check were read
   logic [1:0] commit_same, near_same, epoch_same, epoch_fits;
-  logic [15:0] tag_fits, off_fits, epoch_mask;
-  logic commit_off, near_off;
+  logic [15:0] tag_same, tag_fits, off_fits, epoch_mask;
+  logic any_off, commit_off, near_off;
+  assign any_off      = op_i.found.off.lap != '0;
   assign commit_off   = commit_i.off == op_i.found.off;
   assign near_off     = near_q.off == op_i.found.off;
   assign epoch_mask   = {{8{epoch_fits[1]}}, {8{epoch_fits[0]}}};
@@ -121,12 +122,13 @@ module execute_compare
     assign commit_same[b] = commit_i.valid && commit_i.line[b] == op_i.found.line[b];
     assign near_same[b]   = near_q.valid && near_q.line[b] == op_i.found.line[b];
     for (genvar w = 0; w < 8; w++) begin : gen_way
-      assign tag_fits[8*b+w] = buckets_i[b].ways[w].tag == op_i.found.hash[63:50] &&
-          buckets_i[b].ways[w].off.lap != '0;
+      assign tag_same[8*b+w] = buckets_i[b].ways[w].tag == op_i.found.hash[63:50];
+      assign tag_fits[8*b+w] = tag_same[8*b+w] && buckets_i[b].ways[w].off.lap != '0;
       // A way that was written has the tag that it had.
-      assign off_fits[8*b+w] = (commit_same[b] && commit_i.way[8*b+w]) ? commit_off :
-          (near_same[b] && near_q.way[8*b+w]) ? near_off :
-          buckets_i[b].ways[w].off == op_i.found.off;
+      assign off_fits[8*b+w] = tag_same[8*b+w] && any_off &&
+          ((commit_same[b] && commit_i.way[8*b+w]) ? commit_off :
+           (near_same[b] && near_q.way[8*b+w]) ? near_off :
+           buckets_i[b].ways[w].off == op_i.found.off);
     end
   end
 
@@ -157,7 +159,7 @@ module execute_compare
         place_valid_q <= place_valid;
         if (op_i.found.lookup) begin
           tags_q       <= tag_fits;
-          offs_q       <= off_fits & tag_fits;
+          offs_q       <= off_fits;
           epoch_fits_q <= epoch_fits;
           epoch_same_q <= epoch_same;
           uses_q       <= {buckets_i[1].uses, buckets_i[0].uses};
@@ -170,7 +172,7 @@ module execute_compare
           no_tag_q     <= (tag_fits & epoch_mask) == '0;
           fetched_q    <= op_i.found.cand && op_i.found.count != '0 && place_valid && head_fits &&
               !op_i.long_key;
-          for (int b = 0; b < 2; b++) any_q[b] <= (off_fits[8*b+:8] & tag_fits[8*b+:8]) != '0;
+          for (int b = 0; b < 2; b++) any_q[b] <= off_fits[8*b+:8] != '0;
         end
       end
     end else if (head_i) begin

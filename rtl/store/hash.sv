@@ -64,7 +64,7 @@ module hash
   // ---------------------------------------------------------------- key words added to the beat
   logic [1:0] beat_q;
   logic [2:0][1:0] number_q;
-  logic [2:0][7:0] length_q;
+  logic [2:0][6:0] bytes_q;  // of the beat
   logic [15:0][31:0] word, added_q;
   line_t masked;
 
@@ -83,13 +83,13 @@ module hash
         added_q[i] <= word[i] + (beat_q[0] ? nh_key_i[16+i] : nh_key_i[i]);
         number_q[0] <= beat_q;
         last_q[0]   <= s_beat_i.last || known_i;
-        length_q[0] <= {beat_q, 6'd0} + 8'(s_beat_i.len);
+        bytes_q[0]  <= s_beat_i.len;
       end
       for (int s = 1; s < 3; s++)
       if (valid_q[s-1]) begin
         number_q[s] <= number_q[s-1];
         last_q[s]   <= last_q[s-1];
-        length_q[s] <= length_q[s-1];
+        bytes_q[s]  <= bytes_q[s-1];
       end
     end
   end
@@ -106,7 +106,7 @@ module hash
   logic [35:0] middle_sum, middle_sum_q;
   logic [29:0] high_sum, high_sum_q;
   logic [63:0] low_q, high_q, earlier, total;
-  logic [7:0] len_q;
+  logic [6:0] low_bytes;
 
   for (genvar i = 0; i < 8; i++) begin : gen_term
     assign low_terms[i]        = 37'(low_part_q[i]);
@@ -139,6 +139,8 @@ module hash
     .sum_o  (high_sum)
   );
 
+  // Beats 0 and 1 bring what they add to the length where the middle sum has nothing.
+  assign low_bytes = number_q[2][1] ? '0 : bytes_q[2];
   assign earlier = !number_q[2][0] ? '0 : number_q[2][1] ? high_q : low_q;
 
   lib_sum #(
@@ -146,7 +148,7 @@ module hash
     .Width(64)
   ) u_total (
     .terms_i({earlier, {high_sum_q, low_sum_q[33:0]}, {27'd0, low_sum_q[36:34], 34'd0},
-              {11'd0, middle_sum_q, 17'd0}}),
+              {11'd0, middle_sum_q, 10'd0, low_bytes}}),
     .sum_o  (total)
   );
 
@@ -165,12 +167,13 @@ module hash
       high_sum_q   <= high_sum;
     end
     if (advance && valid_q[2]) begin
-      if (number_q[2][1]) high_q <= total;
-      else begin
+      if (number_q[2][1]) begin
+        low_q  <= low_q + 64'(bytes_q[2]);
+        high_q <= total;
+      end else begin
         low_q  <= total;
         high_q <= '0;
       end
-      len_q <= length_q[2];
     end
   end
 
@@ -187,13 +190,12 @@ module hash
     for (int i = 0; i < 4; i++) for (int j = 0; j < 4 - i; j++) parts[i][j] = 34'(a[i]) * 34'(b[j]);
   endfunction
 
-  logic [63:0] start, mixed, mixed_high_q, second, high2_q, result_q;
+  logic [63:0] mixed, mixed_high_q, second, high2_q, result_q;
   // verilator lint_off UNUSEDSIGNAL
   parts_t [1:0] parts_q;  // what is beyond 64 bits is lost
   // verilator lint_on UNUSEDSIGNAL
   logic [1:0][63:0] product;
-  assign start  = low_q + 64'(len_q);
-  assign mixed  = start ^ (start >> 32);
+  assign mixed  = low_q ^ (low_q >> 32);
   assign second = mixed_high_q ^ (mixed_high_q >> 29);
 
   for (genvar n = 0; n < 2; n++) begin : gen_product

@@ -39,8 +39,8 @@ module line_cache_answer #(
 
   for (genvar c = 0; c < Classes; c++) begin : gen_class
     rsp_t head;
-    number_t since_done, since_next;
-    logic put, head_valid, there, ram, unused_ready;
+    logic [Rams-1:0] in_ram;  // there, if it is this one's
+    logic put, head_valid, there, unused_ready;
     logic [$clog2(int'(Waiting[c])+1)-1:0] unused_level;
     assign put = valid_i && class_i == ClassBits'(c);
 
@@ -70,11 +70,16 @@ module line_cache_answer #(
     `ASSERT(Room, unused_ready || !put)
 
     // An old number may look as if it were among those on their way; that only delays the response
-    // until memory has answered them.
-    assign ram            = (Rams > 1) && head.slot[$clog2(Ways)];
-    assign since_done     = head.fill - fill_done_i[ram];
-    assign since_next     = head.fill - fill_next_i[ram];
-    assign there          = since_done[NumberBits-1] || !since_next[NumberBits-1];
+    // until memory has answered them. Which RAM it is in comes as late as its number, so it is asked last.
+    always_comb begin
+      for (int m = 0; m < int'(Rams); m++) begin
+        number_t since_done, since_next;
+        since_done = head.fill - fill_done_i[m];
+        since_next = head.fill - fill_next_i[m];
+        in_ram[m]  = since_done[NumberBits-1] || !since_next[NumberBits-1];
+      end
+      there = in_ram[(Rams>1)&&head.slot[$clog2(Ways)]];
+    end
     assign rsp_valid_o[c] = head_valid && there;
     assign rsp_slot_o[c]  = head.slot;
   end

@@ -144,10 +144,12 @@ module line_cache_data
   for (genvar r = 0; r < Reads; r++) begin : gen_read
     line_t [Rams-1:0][Blocks-1:0] data;
     logic [Rams-1:0] bad;
-    logic ram_q;
-    always_ff @(posedge clk_i) if (rd_en_i[r]) ram_q <= ram_of(rd_slot_i[r]);
-    assign rd_data_o[r] = data[ram_q];
-    assign rd_bad_o[r]  = bad[ram_q];
+    // The other RAM gives nothing.
+    always_comb begin
+      rd_data_o[r] = '0;
+      for (int m = 0; m < int'(Rams); m++) rd_data_o[r] |= data[m];
+    end
+    assign rd_bad_o[r] = bad != '0;
     for (genvar m = 0; m < Rams; m++) begin : gen_ram
       logic wr, rd;
       place_t wr_place, rd_place;
@@ -169,7 +171,8 @@ module line_cache_data
           .wdata_i(blocked[m] ? mem_wr_o.data : to_fill[m].data),
           .re_i   (rd),
           .raddr_i(block_place_t'(rd_place)),
-          .rdata_o(data[m][k])
+          .rdata_o(data[m][k]),
+          .clear_i(rd_en_i[r] && !rd)
         );
       end
       lib_ram #(
@@ -183,7 +186,8 @@ module line_cache_data
         .wdata_i(fill[m] && to_fill[m].bad),
         .re_i   (rd),
         .raddr_i(rd_place),
-        .rdata_o(bad[m])
+        .rdata_o(bad[m]),
+        .clear_i(rd_en_i[r] && !rd)
       );
     end
   end

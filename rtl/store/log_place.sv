@@ -191,7 +191,7 @@ module log_place
       end
       if (bad_i) begin
         lap_q      <= lap_new;
-        lap_last_q <= lap_new - 36'd1;
+        lap_last_q <= (lap_far[7:0] == '0) ? lap_far : lap_q + 36'd3;
       end
     end
     parts_large_q <= limit_q.need[28:2] > spare_q;
@@ -200,13 +200,14 @@ module log_place
   // ---------------------------------------------------------------- room before bytes
   // The largest item, however small the log.
   localparam lines_t LeastBudget = 27'd16640;
-  lines_t budget_q, owed_q, lent_q, back;
+  lines_t budget_q, drip_q, owed_q, lent_q, back;
 
-  assign back    = (tick_i ? (budget_q >> 16) + 27'd1 : '0) + lines_t'(back_i);
+  assign back    = (tick_i ? drip_q : '0) + lines_t'(back_i);
   assign timer_o = owed_q != '0;
   always_ff @(posedge clk_i) begin
     budget_q <= (lines_t'(log_lines_i[25:3]) < LeastBudget) ? LeastBudget
                                                            : lines_t'(log_lines_i[25:3]);
+    drip_q   <= (budget_q >> 16) + 27'd1;
     spare_q  <= budget_q - owed_q;
     if (!rst_ni) begin
       lent_q <= '0;
@@ -215,7 +216,7 @@ module log_place
     end else begin
       lent_q <= (placed && own_lines) ? limit_q.need[28:2] : '0;
       lend_q <= (placed && own_lines) ? 2'd3 : lend_q - 2'(lend_q != '0);
-      owed_q <= lent_q + ((owed_q > back) ? owed_q - back : '0);
+      owed_q <= (owed_q > back) ? lent_q + owed_q - back : lent_q;
     end
   end
 

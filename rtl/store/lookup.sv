@@ -134,10 +134,11 @@ module lookup
   req1_t read_q, here_q;  // `recent` has taken note of the item stored
   // verilator lint_on UNUSEDSIGNAL
   index_slot_t [1:0] read_slot_q, here_slot_q;
-  logic buckets_there;
+  logic buckets_there, read_room;
 
   assign buckets_there      = !fetched.lookup || (&bucket_rsp_valid_i);
-  assign wait_pop           = wait_valid && buckets_there && (!read_valid_q || read_go);
+  assign read_room          = !read_valid_q || read_go;
+  assign wait_pop           = wait_valid && buckets_there && read_room;
   assign bucket_rsp_ready_o = {2{wait_pop && fetched.lookup}};
   assign bucket_rd_en_o     = wait_pop && fetched.lookup;
   assign bucket_rd_slot_o   = bucket_rsp_slot_i;
@@ -187,7 +188,8 @@ module lookup
       end
       if (m_pop) since_q <= since_q + 1'b1;
     end
-    if (wait_pop) begin
+    // Whether its buckets are there is known too late for so much.
+    if (read_room) begin
       read_q        <= fetched;
       read_slot_q   <= bucket_rsp_slot_i;
       read_number_q <= entered_q;

@@ -40,7 +40,7 @@ module tcp_congestion
     logic        in_ss;      // slow start
     logic [16:0] cwnd_mss;   // cwnd + mss
     logic [16:0] mss3;       // three segments
-    logic [16:0] grow_ss;    // slow start's growth
+    logic [16:0] cwnd_ss;    // cwnd with slow start's growth
     logic [17:0] ca_sum;
     logic [16:0] partial;    // cwnd after a partial ACK
     logic [16:0] half;       // new ssthresh
@@ -60,7 +60,7 @@ module tcp_congestion
     sums.in_ss     = class_cwnd < class_i.tcb.cong.ssthresh;
     sums.cwnd_mss  = plus(class_cwnd, class_mss);
     sums.mss3      = class_mss2 + class_mss;
-    sums.grow_ss   = lesser(class_acked, class_mss2);
+    sums.cwnd_ss   = plus(class_cwnd, lesser(class_acked, class_mss2));
     sums.ca_sum    = 18'(class_i.tcb.cong.ca_count) + 18'(class_acked);
     // What left the network goes off, one segment comes back (RFC 6582, section 3.2, step 3).
     sums.partial   = (class_acked >= class_mss || class_cwnd < class_acked + class_mss) ?
@@ -108,7 +108,7 @@ module tcp_congestion
         up_cong_o.in_rec = 1'b0;
         up_cong_o.cwnd   = was.ssthresh;
       end else if (sums_q.in_ss) begin
-        up_cong_o.cwnd = plus(was.cwnd, sums_q.grow_ss);
+        up_cong_o.cwnd = sums_q.cwnd_ss;
       end else if (!ca_left[17]) begin
         up_cong_o.cwnd     = sums_q.cwnd_mss;
         up_cong_o.ca_count = ca_left[16:0];

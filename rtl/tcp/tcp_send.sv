@@ -69,7 +69,8 @@ module tcp_send
   } limit_t;
 
   limit_t li;
-  logic [16:0] li_unsent, li_unacked, li_mss, li_most, li_out, li_pto;
+  logic [16:0] li_unsent, li_unacked, li_mss, li_most, li_out, li_srtt2;
+  logic li_short;
   logic signed [17:0] li_ahead;
   always_comb begin
     li_mss     = 17'(li_tcb_q.mss);
@@ -97,13 +98,16 @@ module tcp_send
     li.tail_len  = 14'(lesser(li_out, li_mss));
     li.one       = li_q.flight <= li_mss;
     // Twice the SRTT. From 65,536 ticks on the RTO is sooner: they say no more, and no sum overflows.
-    li_pto       = greater(li_tcb_q.rtt.srtt[18] ? 17'h10000 : li_tcb_q.rtt.srtt[18:2],
-                           17'(TailMin));
-    // The sum is not waited for where it is compared.
+    // TailMin at least: each comparison is made of both, so that none waits for another.
+    li_srtt2     = li_tcb_q.rtt.srtt[18] ? 17'h10000 : li_tcb_q.rtt.srtt[18:2];
+    li_short     = li_srtt2 < 17'(TailMin);
     li_ahead     = 18'(li_tcb_q.rtt.rto) - 18'(AckMax);
-    li.tail_one  = ($signed({1'b0, li_pto}) < li_ahead) ? li_pto + 17'(AckMax) :
-        17'(li_tcb_q.rtt.rto);
-    li.tail_many = lesser(li_pto, 17'(li_tcb_q.rtt.rto));
+    li.tail_one  = 17'(li_tcb_q.rtt.rto);
+    if ($signed({1'b0, li_srtt2}) < li_ahead && $signed(18'(TailMin)) < li_ahead)
+      li.tail_one = li_short ? 17'(TailMin + AckMax) : li_srtt2 + 17'(AckMax);
+    li.tail_many = 17'(li_tcb_q.rtt.rto);
+    if (li_srtt2 < li.tail_many && 17'(TailMin) < li.tail_many)
+      li.tail_many = li_short ? 17'(TailMin) : li_srtt2;
   end
 
   // ---------------------------------------------------------------- choose

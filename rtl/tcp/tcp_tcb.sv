@@ -161,7 +161,7 @@ module tcp_tcb
 
   // ---------------------------------------------------------------- diff
   event_t diff_ev_q;
-  always_ff @(posedge clk_i) if (fetch) diff_ev_q <= pick_ev;
+  always_ff @(posedge clk_i) diff_ev_q <= pick_ev;  // whether it goes on is known late
 
   work_t diff;
   logic diff_fresh;

@@ -124,9 +124,11 @@ module tcp_tx_seg
     else if (read_step) line_q <= reads_all ? '0 : line_q + 8'd1;
   end
 
+  // In distributed RAM: what is made of a plan takes a clock.
   lib_fifo #(
     .T    (plan_t),
-    .Depth(PlanDepth)
+    .Depth(PlanDepth),
+    .Block(0)
   ) u_plan (
     .clk_i,
     .rst_ni,
