@@ -154,29 +154,18 @@ module ring_cache
   // What was there may be lengthened. It comes late, so it is looked at before it is known whose turn it is.
   function automatic lanes_t lengthened(input run_t old, input tag_t of, input lanes_t by,
                                         input logic [5:0] lower, input logic [5:0] upper);
+    logic touches;
+    touches    = !less(old.lanes.last, lower) && !less(upper, old.lanes.first);
     lengthened = by;
-    if (old.valid && old.tag == of && !less(
-            old.lanes.last, lower
-        ) && !less(
-            upper, old.lanes.first
-        )) begin
+    if (old.valid && old.tag == of && touches) begin
       if (less(old.lanes.first, by.first)) lengthened.first = old.lanes.first;
       if (less(by.last, old.lanes.last)) lengthened.last = old.lanes.last;
     end
   endfunction
-  assign run_d = '{
-          valid: 1'b1,
-          tag: entry_tag_q,
-          lanes:
-          again_q
-          ?
-          lengthened(run_q, entry_tag_q, entry_lanes_q, before_q, behind_q)
-          :
-          lengthened
-          (
-              there, entry_tag_q, entry_lanes_q, before_q, behind_q
-          )
-      };
+  lanes_t of_run, of_there;
+  assign of_run   = lengthened(run_q, entry_tag_q, entry_lanes_q, before_q, behind_q);
+  assign of_there = lengthened(there, entry_tag_q, entry_lanes_q, before_q, behind_q);
+  assign run_d    = '{valid: 1'b1, tag: entry_tag_q, lanes: again_q ? of_run : of_there};
 
   // ---------------------------------------------------------------- read
   // Data in the clock of the read, entry in the next one: what the entry says is as old as the data.
