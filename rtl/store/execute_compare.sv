@@ -107,7 +107,7 @@ module execute_compare
   // ---------------------------------------------------------------- buckets
   commit_t near_q;  // of the clock in which the buckets in check were read
   logic [1:0] commit_same, near_same, epoch_same, epoch_fits;
-  logic [15:0] tag_same, tag_fits, off_fits, epoch_mask;
+  logic [15:0] tag_fits, given, given_before, off_fits, epoch_mask;
   logic any_off, commit_off, near_off;
   assign any_off      = op_i.found.off.lap != '0;
   assign commit_off   = commit_i.off == op_i.found.off;
@@ -122,13 +122,16 @@ module execute_compare
     assign commit_same[b] = commit_i.valid && commit_i.line[b] == op_i.found.line[b];
     assign near_same[b]   = near_q.valid && near_q.line[b] == op_i.found.line[b];
     for (genvar w = 0; w < 8; w++) begin : gen_way
-      assign tag_same[8*b+w] = buckets_i[b].ways[w].tag == op_i.found.hash[63:50];
-      assign tag_fits[8*b+w] = tag_same[8*b+w] && buckets_i[b].ways[w].off.lap != '0;
-      // A way that was written has the tag that it had.
-      assign off_fits[8*b+w] = tag_same[8*b+w] && any_off &&
-          ((commit_same[b] && commit_i.way[8*b+w]) ? commit_off :
-           (near_same[b] && near_q.way[8*b+w]) ? near_off :
-           buckets_i[b].ways[w].off == op_i.found.off);
+      way_t way;
+      assign way = buckets_i[b].ways[w];
+      assign tag_fits[8*b+w] = way.tag == op_i.found.hash[63:50] && way.off.lap != '0;
+      // Where it was written the place alone is compared, as the buckets come late; who finds its key there has
+      // its tag, too.
+      assign given[8*b+w]        = commit_same[b] && commit_i.way[8*b+w];
+      assign given_before[8*b+w] = near_same[b] && near_q.way[8*b+w];
+      assign off_fits[8*b+w] = any_off && (given[8*b+w] ? commit_off :
+          given_before[8*b+w] ? near_off :
+          {way.tag, way.off} == {op_i.found.hash[63:50], op_i.found.off});
     end
   end
 
@@ -188,7 +191,7 @@ module execute_compare
   logic [15:0] epoch_mask_q;
   assign hit          = fetched_q && equal_q && (any_q & epoch_fits_q) != '0;
   assign epoch_mask_q = {{8{epoch_fits_q[1]}}, {8{epoch_fits_q[0]}}};
-  assign checked_o = '{tags: tags_q & epoch_mask_q, offs: offs_q & epoch_mask_q, hit: hit,
+  assign checked_o = '{tags: tags_q & epoch_mask_q, offs: offs_q & tags_q & epoch_mask_q, hit: hit,
                        decided: hit || no_tag_q, place_valid: place_valid_q,
                        unexpired: unexpired_q, flags: head_q.flags, expiry: head_q.expiry,
                        marks: head_q.marks, claims: claims_q, chosen: head_q.chosen,

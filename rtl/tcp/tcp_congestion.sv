@@ -60,7 +60,8 @@ module tcp_congestion
     sums.in_ss     = class_cwnd < class_i.tcb.cong.ssthresh;
     sums.cwnd_mss  = plus(class_cwnd, class_mss);
     sums.mss3      = class_mss2 + class_mss;
-    sums.cwnd_ss   = plus(class_cwnd, lesser(class_acked, class_mss2));
+    sums.cwnd_ss   = (class_acked < class_mss2) ? plus(class_cwnd, class_acked) :
+        plus(class_cwnd, class_mss2);
     sums.ca_sum    = 18'(class_i.tcb.cong.ca_count) + 18'(class_acked);
     // What left the network goes off, one segment comes back (RFC 6582, section 3.2, step 3).
     sums.partial   = (class_acked >= class_mss || class_cwnd < class_acked + class_mss) ?
