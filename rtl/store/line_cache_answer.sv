@@ -40,7 +40,7 @@ module line_cache_answer #(
   for (genvar c = 0; c < Classes; c++) begin : gen_class
     rsp_t head;
     logic [Rams-1:0] in_ram;  // there, if it is this one's
-    logic put, head_valid, there, unused_ready;
+    logic put, head_valid, there, ram, unused_ready;
     logic [$clog2(int'(Waiting[c])+1)-1:0] unused_level;
     assign put = valid_i && class_i == ClassBits'(c);
 
@@ -78,8 +78,9 @@ module line_cache_answer #(
         since_next = head.fill - fill_next_i[m];
         in_ram[m]  = since_done[NumberBits-1] || !since_next[NumberBits-1];
       end
-      there = in_ram[(Rams>1)&&head.slot[$clog2(Ways)]];
     end
+    assign ram            = (Rams > 1) && head.slot[$clog2(Ways)];
+    assign there          = in_ram[ram];
     assign rsp_valid_o[c] = head_valid && there;
     assign rsp_slot_o[c]  = head.slot;
   end

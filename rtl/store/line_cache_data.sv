@@ -151,10 +151,11 @@ module line_cache_data
     end
     assign rd_bad_o[r] = bad != '0;
     for (genvar m = 0; m < Rams; m++) begin : gen_ram
-      logic wr, rd;
+      logic wr, rd, clear;
       place_t wr_place, rd_place;
       assign wr       = push && blocked[m];
       assign rd       = rd_en_i[r] && ram_of(rd_slot_i[r]) == 1'(m);
+      assign clear    = rd_en_i[r] && !rd;
       assign wr_place = place_of(blocked[m] ? wr_slot : to_fill[m].slot);
       assign rd_place = place_of(rd_slot_i[r]);
       for (genvar k = 0; k < Blocks; k++) begin : gen_block
@@ -172,7 +173,7 @@ module line_cache_data
           .re_i   (rd),
           .raddr_i(block_place_t'(rd_place)),
           .rdata_o(data[m][k]),
-          .clear_i(rd_en_i[r] && !rd)
+          .clear_i(clear)
         );
       end
       lib_ram #(
@@ -187,7 +188,7 @@ module line_cache_data
         .re_i   (rd),
         .raddr_i(rd_place),
         .rdata_o(bad[m]),
-        .clear_i(rd_en_i[r] && !rd)
+        .clear_i(clear)
       );
     end
   end
