@@ -253,7 +253,7 @@ module ring_cache
     logic  bad;
   } answer_t;
 
-  logic hit, hit_valid, hit_turn, miss, miss_valid, answer_valid, answer_turn, behind;
+  logic hit, unused_hit_valid, hit_turn, miss, miss_valid, answer_valid, answer_turn, behind;
   logic next_valid, next_hit, chosen_valid, chosen_ready;
   line_t hit_line;
   miss_t miss_next;
@@ -301,7 +301,7 @@ module ring_cache
     .s_valid_i(hit),
     .s_ready_o(unused_room[0]),
     .s_data_i (data_q),
-    .m_valid_o(hit_valid),
+    .m_valid_o(unused_hit_valid),
     .m_ready_i(hit_turn && chosen_ready),
     .m_data_o (hit_line),
     .level_o  (unused_level[0])
@@ -365,7 +365,7 @@ module ring_cache
   assign chosen_valid = hit_turn || (answer_turn && answer_valid);
   assign chosen.bad   = !next_hit && (answer.bad || distrust_q);
   assign chosen.data  = next_hit ? hit_line : chosen.bad ? '0 : answer.data;
-  `ASSERT(HitIsThere, !hit_turn || hit_valid)
+  `ASSERT(HitIsThere, !hit_turn || unused_hit_valid)
   assign rdat_o       = rdat.data;
   assign rdat_bad_o   = rdat.bad;
 

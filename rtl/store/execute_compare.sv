@@ -22,9 +22,7 @@ module execute_compare
   /// Of act.
   input  commit_t        commit_i,
   /// The buckets as they were read.
-  // verilator lint_off UNUSEDSIGNAL
-  input  bucket_t [1:0]  buckets_i,  // lines of an item were known before
-  // verilator lint_on UNUSEDSIGNAL
+  input  bucket_t [1:0]  buckets_i,
   output logic [1:0]     epoch_fits_o,
   /// Stages: an item is fetched whose first line, in which it begins in unit next_unit_i, and key
   /// of next_klen_i bytes stand in data_i and expected_i in the next clock; or the one in check,
@@ -122,7 +120,9 @@ module execute_compare
     assign commit_same[b] = commit_i.valid && commit_i.line[b] == op_i.found.line[b];
     assign near_same[b]   = near_q.valid && near_q.line[b] == op_i.found.line[b];
     for (genvar w = 0; w < 8; w++) begin : gen_way
-      way_t way;
+      // verilator lint_off UNUSEDSIGNAL
+      way_t way;  // lines of an item were known before
+      // verilator lint_on UNUSEDSIGNAL
       assign way = buckets_i[b].ways[w];
       assign tag_fits[8*b+w] = way.tag == op_i.found.hash[63:50] && way.off.lap != '0;
       // Where it was written the place alone is compared, as the buckets come late; who finds its key there has
