@@ -50,8 +50,7 @@ module line_cache
   parameter bit Spread = 0,
   /// Data are in UltraRAM.
   parameter bit Ultra = 0,
-  /// Blocks of data, 1 or 2, that a slot's highest bit tells apart. Who reads chooses among them, where he
-  /// has a multiplexer anyway.
+  /// Blocks of data, 1 or 2, that a slot's highest bit tells apart, each no deeper than an UltraRAM.
   parameter int unsigned Blocks = 1,
   /// A line's address is base + (line << Shift) + Low.
   parameter int unsigned Shift = 0,
@@ -88,10 +87,11 @@ module line_cache
   output logic        [Classes-1:0][SlotBits-1:0] rsp_slot_o,
   /// Number of lines to release in this clock, oldest first.
   input  logic        [Classes-1:0][3:0]    rel_i,
-  /// Read slots: data stand from the next clock until the next read, in the slot's block.
+  /// Read slots: data stand from the next clock until the next read; or nothing, so that an OR chooses among caches.
   input  logic        [Reads-1:0]           rd_en_i,
   input  logic        [Reads-1:0][SlotBits-1:0] rd_slot_i,
-  output line_t       [Reads-1:0][Blocks-1:0] rd_data_o,
+  input  logic        [Reads-1:0]           rd_clear_i = '0,
+  output line_t       [Reads-1:0]           rd_data_o,
   /// Beside the data: memory could not read the line, which is zero, and nobody has begun it anew since.
   output logic        [Reads-1:0]           rd_bad_o,
   /// Write lanes of a slot and of its line in memory.
@@ -310,6 +310,7 @@ module line_cache
     .rst_ni,
     .rd_en_i,
     .rd_slot_i,
+    .rd_clear_i,
     .rd_data_o,
     .rd_bad_o,
     .wr_valid_i,

@@ -25,7 +25,8 @@ module line_cache_data
   /// As line_cache's.
   input  logic  [Reads-1:0]                 rd_en_i,
   input  logic  [Reads-1:0][SlotBits-1:0]   rd_slot_i,
-  output line_t [Reads-1:0][Blocks-1:0]     rd_data_o,
+  input  logic  [Reads-1:0]                 rd_clear_i,
+  output line_t [Reads-1:0]                 rd_data_o,
   output logic  [Reads-1:0]                 rd_bad_o,
   input  logic  [Writes-1:0]                wr_valid_i,
   output logic  [Writes-1:0]                wr_ready_o,
@@ -142,12 +143,12 @@ module line_cache_data
 
   // ---------------------------------------------------------------- RAMs
   for (genvar r = 0; r < Reads; r++) begin : gen_read
-    line_t [Rams-1:0][Blocks-1:0] data;
+    line_t [Rams*Blocks-1:0] data;
     logic [Rams-1:0] bad;
-    // The other RAM gives nothing.
+    // The others give nothing.
     always_comb begin
       rd_data_o[r] = '0;
-      for (int m = 0; m < int'(Rams); m++) rd_data_o[r] |= data[m];
+      for (int k = 0; k < int'(Rams * Blocks); k++) rd_data_o[r] |= data[k];
     end
     assign rd_bad_o[r] = bad != '0;
     for (genvar m = 0; m < Rams; m++) begin : gen_ram
@@ -155,10 +156,12 @@ module line_cache_data
       place_t wr_place, rd_place;
       assign wr       = push && blocked[m];
       assign rd       = rd_en_i[r] && ram_of(rd_slot_i[r]) == 1'(m);
-      assign clear    = rd_en_i[r] && !rd;
+      assign clear    = rd_clear_i[r] || (rd_en_i[r] && !rd);
       assign wr_place = place_of(blocked[m] ? wr_slot : to_fill[m].slot);
       assign rd_place = place_of(rd_slot_i[r]);
       for (genvar k = 0; k < Blocks; k++) begin : gen_block
+        logic here;
+        assign here = block_of(rd_place) == 1'(k);
         lib_ram #(
           .Width    (512),
           .Depth    (2 ** BlockBits),
@@ -170,10 +173,10 @@ module line_cache_data
           .waddr_i(block_place_t'(wr_place)),
           .wbe_i  (blocked[m] ? mem_wr_o.strb : '1),
           .wdata_i(blocked[m] ? mem_wr_o.data : to_fill[m].data),
-          .re_i   (rd),
+          .re_i   (rd && here),
           .raddr_i(block_place_t'(rd_place)),
-          .rdata_o(data[m][k]),
-          .clear_i(clear)
+          .rdata_o(data[Blocks*m+k]),
+          .clear_i(clear || (rd && !here))
         );
       end
       lib_ram #(

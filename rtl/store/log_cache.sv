@@ -34,14 +34,13 @@ module log_cache
   output logic        [1:0]              req_rsp_valid_o,
   input  logic        [1:0]              req_rsp_ready_i,
   output bank_slot_t  [1:0]              req_rsp_slot_o,
-  /// The reader sees the responses of its class in both banks at once, and reads a line in each. It is in the
-  /// block that the slot's highest bit says.
+  /// The reader sees the responses of its class in both banks at once, and reads a line in each.
   output logic        [1:0]              pair_valid_o,
   input  logic        [1:0]              pair_ready_i,
   output bank_slot_t  [1:0]              pair_slot_o,
   input  logic        [1:0]              pair_en_i,
   input  bank_slot_t  [1:0]              pair_rd_slot_i,
-  output line_t       [1:0][1:0]         pair_data_o,
+  output line_t       [1:0]              pair_data_o,
   output logic        [1:0]              pair_bad_o,
   /// Read port: execute.
   input  logic                           rd_en_i,
@@ -76,7 +75,7 @@ module log_cache
   logic [1:0][1:0] rd_en, rd_bad, wr_valid, wr_ready;
   bank_slot_t [1:0][1:0] rd_slot;
   bank_slot_t [1:0] wr_slot;
-  line_t [1:0][1:0][1:0] rd_data;
+  line_t [1:0][1:0] rd_data;
   line_no_t [1:0] wr_line;
   logic [1:0] idle;
   assign idle_o = &idle;
@@ -89,15 +88,12 @@ module log_cache
     assign rsp_slot_o[c]  = in_bank(rsp_slot[rsp_bank_i[c]][c], rsp_bank_i[c]);
   end
 
-  logic rd_bank_q, rd_block_q;
-  always_ff @(posedge clk_i) begin
-    if (rd_en_i) begin
-      rd_bank_q  <= rd_slot_i[LogWayW];
-      rd_block_q <= rd_slot_i[LogSlotW-1];
-    end
-  end
-  assign rd_data_o = rd_data[rd_bank_q][0][rd_block_q];
-  assign rd_bad_o  = rd_bad[rd_bank_q][0];
+  // The bank that execute does not read gives nothing.
+  logic [1:0] rd_here, rd_there;
+  assign rd_here   = {rd_en_i && rd_slot_i[LogWayW], rd_en_i && !rd_slot_i[LogWayW]};
+  assign rd_there  = {rd_here[0], rd_here[1]};
+  assign rd_data_o = rd_data[1][0] | rd_data[0][0];
+  assign rd_bad_o  = rd_bad[1][0] || rd_bad[0][0];
 
   for (genvar p = 0; p < 2; p++) begin : gen_write
     assign wr_slot[p]    = {wr_slot_i[p][LogSlotW-1:LogWayW+1], wr_slot_i[p][LogWayW-1:0]};
@@ -125,7 +121,7 @@ module log_cache
       assign wr_valid[b][p] = wr_valid_i[p] && wr_line_i[p][0] == 1'(b);
     end
 
-    assign rd_en[b]       = {pair_en_i[b], rd_en_i && rd_slot_i[LogWayW] == 1'(b)};
+    assign rd_en[b]       = {pair_en_i[b], rd_here[b]};
     assign rd_slot[b]     = {pair_rd_slot_i[b], rd_slot_i[LogSlotW-1:LogWayW+1],
                              rd_slot_i[LogWayW-1:0]};
     assign pair_valid_o[b] = rsp_valid[b][ClassReader];
@@ -166,6 +162,7 @@ module log_cache
       .rel_i           (rel[b]),
       .rd_en_i         (rd_en[b]),
       .rd_slot_i       (rd_slot[b]),
+      .rd_clear_i      ({1'b0, rd_there[b]}),
       .rd_data_o       (rd_data[b]),
       .rd_bad_o        (rd_bad[b]),
       .wr_valid_i      (wr_valid[b]),

@@ -26,7 +26,7 @@ module reader
   output log_rel_t  request_rel_o,
   output logic       [1:0] rd_en_o,
   output bank_slot_t [1:0] rd_slot_o,
-  input  line_t      [1:0][1:0] rd_data_i,  // by bank and block
+  input  line_t      [1:0]      rd_data_i,  // by bank
   input  logic       [1:0] rd_bad_i,
   /// Pieces.
   output logic      chunk_valid_o,
@@ -155,9 +155,10 @@ module reader
   assign one     = at_q[6+:$clog2(PrefetchLines)];
   assign two     = one + 1'b1;
   always_comb begin
+    // Whether the lines are there is known late: a line that is not is read in vain.
     rd_en_o          = '0;
-    rd_en_o[bank]    = piece && open;
-    rd_en_o[!bank]   = piece && open && crosses;
+    rd_en_o[bank]    = work_valid_q && open && out_free;
+    rd_en_o[!bank]   = work_valid_q && open && out_free && crosses;
     rd_slot_o        = rsp_slot_i;
     if (work_q.whole) begin
       rd_slot_o[bank]  = work_q.slots[one];
@@ -192,7 +193,7 @@ module reader
 
   // ---------------------------------------------------------------- out
   logic out_valid_q, out_last_q, out_bank_q, out_own_q;
-  logic [1:0] out_read_q, out_block_q;
+  logic [1:0] out_read_q;
   logic [5:0] out_start_q;
   logic [6:0] out_len_q;
   line_t data;
@@ -207,16 +208,11 @@ module reader
       out_own_q   <= work_q.own;
       out_bank_q  <= bank;
       out_read_q  <= rd_en_o;
-      out_block_q <= {rd_slot_o[1][LogSlotW-2], rd_slot_o[0][LogSlotW-2]};
     end
   end
-  // Lanes before the first byte are of the second line. One of four a bit: each lane has its two selects.
+  // Lanes before the first byte are of the second line.
   always_comb begin
-    for (int i = 0; i < 64; i++) begin
-      logic of_bank;
-      of_bank        = out_bank_q ^ (6'(i) < out_start_q);
-      data[8*i+:8] = rd_data_i[of_bank][out_block_q[of_bank]][8*i+:8];
-    end
+    for (int i = 0; i < 64; i++) data[8*i+:8] = rd_data_i[out_bank_q^(6'(i)<out_start_q)][8*i+:8];
   end
   assign chunk_valid_o = out_valid_q;
   assign chunk_own_o   = out_own_q;

@@ -204,7 +204,7 @@ module store
   line_t [1:0] log_wr_data;
   logic [1:0] pair_valid, pair_ready, pair_en, pair_bad;
   bank_slot_t [1:0] pair_slot, pair_rd_slot;
-  line_t [1:0][1:0] pair_data;
+  line_t [1:0] pair_data;
   logic [1:0] req_acq_valid, req_acq_ready, req_rsp_valid, req_rsp_ready;
   line_no_t [1:0] req_acq_line;
   bank_slot_t [1:0] req_rsp_slot;
