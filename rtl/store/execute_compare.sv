@@ -34,7 +34,7 @@ module execute_compare
   /// The next request names its item's place.
   input  logic           next_named_i,
   /// Steps, when these do not run: line line_i of the item there stands in data_i, or will in the
-  /// next clock, the key of act_klen_i bytes in expected_i. Its header is compared now.
+  /// next clock, the key of act_klen_i bytes in expected_i. Its header is compared now. Fits: a clock later.
   // verilator lint_off UNUSEDSIGNAL
   input  off_t           way_off_i,  // its line was sought
   // verilator lint_on UNUSEDSIGNAL
@@ -73,7 +73,7 @@ module execute_compare
   // ---------------------------------------------------------------- an item's line
   strb_t lanes_q;
   line_t differs;
-  logic equal, head_fits;
+  logic equal, line_equal_q, head_fits, head_fits_q, no_head_q;
   head_t head;
   logic [63:0] chosen_no, chosen_no_q;
   logic [7:0] klen;
@@ -100,12 +100,17 @@ module execute_compare
   // A walk takes whatever item there is.
   assign head_fits   = (head.klen == klen || (!run_i && any_i)) &&
       head.lap == ((off.lap == range_i.lap[7:0]) ? range_i.lap[10:0] : range_i.last_lap[10:0]);
-  assign line_fits_o = equal && (!head_i || head_fits);
+  always_ff @(posedge clk_i) begin
+    line_equal_q <= equal;
+    head_fits_q  <= head_fits;
+    no_head_q    <= !head_i;
+  end
+  assign line_fits_o = line_equal_q && (head_fits_q || no_head_q);
 
   // ---------------------------------------------------------------- buckets
   commit_t near_q;  // of the clock in which the buckets in check were read
   logic [1:0] commit_same, near_same, epoch_same, epoch_fits;
-  logic [15:0] tag_fits, given, given_before, off_fits, epoch_mask;
+  logic [15:0] tag_fits, given, given_before, off_read, off_written, epoch_mask;
   logic any_off, commit_off, near_off;
   assign any_off      = op_i.found.off.lap != '0;
   assign commit_off   = commit_i.off == op_i.found.off;
@@ -129,20 +134,27 @@ module execute_compare
       // its tag, too.
       assign given[8*b+w]        = commit_same[b] && commit_i.way[8*b+w];
       assign given_before[8*b+w] = near_same[b] && near_q.way[8*b+w];
-      assign off_fits[8*b+w] = any_off && (given[8*b+w] ? commit_off :
-          given_before[8*b+w] ? near_off :
-          {way.tag, way.off} == {op_i.found.hash[63:50], op_i.found.off});
+      assign off_written[8*b+w]  = any_off &&
+          (given[8*b+w] ? commit_off : given_before[8*b+w] && near_off);
+      assign off_read[8*b+w]     = any_off && !given[8*b+w] && !given_before[8*b+w] &&
+          {way.tag, way.off} == {op_i.found.hash[63:50], op_i.found.off};
     end
   end
 
   // ---------------------------------------------------------------- what check found
-  logic equal_q, fetched_q, no_tag_q, place_valid_q, place_valid, unexpired, unexpired_q;
+  logic
+      equal_q,
+      fits_q,
+      fetched_q,
+      no_tag_q,
+      place_valid_q,
+      place_valid,
+      unexpired,
+      unexpired_q,
+      renewed_q;
   logic claims_q, named_q;
   logic [15:0] tags_q, offs_q;
-  logic [1:0]
-      any_q,
-      epoch_same_q,
-      epoch_fits_q;  // any: a way of the bucket names the item, if its epoch fits
+  logic [1:0] any_q, epoch_fits_q;  // any: a way of the bucket names the item
   logic brief_q, bare_q;
   logic [15:0][1:0] uses_q;
   // verilator lint_off UNUSEDSIGNAL
@@ -162,9 +174,11 @@ module execute_compare
         place_valid_q <= place_valid;
         if (op_i.found.lookup) begin
           tags_q       <= tag_fits;
-          offs_q       <= off_fits;
+          offs_q       <= off_written | off_read;
+          for (int b = 0; b < 2; b++)
+          any_q[b] <= epoch_fits[b] && (off_written[8*b+:8] != '0 || off_read[8*b+:8] != '0);
           epoch_fits_q <= epoch_fits;
-          epoch_same_q <= epoch_same;
+          renewed_q    <= &epoch_same;
           uses_q       <= {buckets_i[1].uses, buckets_i[0].uses};
           head_q       <= head;
           chosen_no_q  <= chosen_no;
@@ -173,9 +187,9 @@ module execute_compare
           bare_q       <= head.flags == '0;
           brief_q      <= head.vlen[20:9] == '0;
           no_tag_q     <= (tag_fits & epoch_mask) == '0;
-          fetched_q    <= op_i.found.cand && op_i.found.count != '0 && place_valid && head_fits &&
+          fits_q       <= head_fits;
+          fetched_q    <= op_i.found.cand && op_i.found.count != '0 && place_valid &&
               !op_i.long_key;
-          for (int b = 0; b < 2; b++) any_q[b] <= off_fits[8*b+:8] != '0;
         end
       end
     end else if (head_i) begin
@@ -189,7 +203,7 @@ module execute_compare
 
   logic hit;
   logic [15:0] epoch_mask_q;
-  assign hit          = fetched_q && equal_q && (any_q & epoch_fits_q) != '0;
+  assign hit          = fetched_q && fits_q && equal_q && any_q != '0;
   assign epoch_mask_q = {{8{epoch_fits_q[1]}}, {8{epoch_fits_q[0]}}};
   assign checked_o = '{tags: tags_q & epoch_mask_q, offs: offs_q & tags_q & epoch_mask_q, hit: hit,
                        decided: hit || no_tag_q, place_valid: place_valid_q,
@@ -197,9 +211,7 @@ module execute_compare
                        marks: head_q.marks, claims: claims_q, chosen: head_q.chosen,
                        chosen_no: chosen_no_q,
                        vlen: head_q.vlen, klen: head_q.klen,
-                       uses: uses_q, renewed: &epoch_same_q,
-                       renewed_hit: fetched_q && equal_q && any_q != '0 && (&epoch_same_q),
-                       bank: any_q[1] && epoch_fits_q[1],
-                       brief: brief_q, bare: bare_q};
+                       uses: uses_q, renewed: renewed_q, renewed_hit: hit && renewed_q,
+                       bank: any_q[1], brief: brief_q, bare: bare_q};
 
 endmodule

@@ -82,7 +82,7 @@ module execute_find
     FdValid,      // is its item still there?
     FdLine,       // the item's lines, one after the other
     FdCompare,
-    FdJudge       // what comes out of the cache is known late, so it is judged a clock later
+    FdJudge       // known a clock later, since what comes out of the cache is late
   } state_e;
 
   function automatic way_t one_of(input bucket_t [1:0] buckets, input logic [15:0] ways);
@@ -104,7 +104,7 @@ module execute_find
   // Of the item that was prefetched, or found by the steps; and the slot of its first line.
   off_t off_q;
   log_slot_t slot_q;
-  logic key_more, line_fits, line_fits_q, head_there, line_there, line_seek, line_get, line_release;
+  logic key_more, line_fits, head_there, line_there, line_seek, line_get, line_release;
   line_no_t line;
   line_t expected;
   checked_t checked;
@@ -138,19 +138,19 @@ module execute_find
       FdLine:       if (line_there) state_d = FdCompare;
       FdCompare:    state_d = FdJudge;
       FdJudge: begin
-        if (!line_fits_q) state_d = FdPick;
+        if (!line_fits) state_d = FdPick;
         else state_d = (line_q == last_line) ? FdIdle : FdLine;
       end
       default:      state_d = FdIdle;
     endcase
   end
   assign done_o       = (state_q == FdPick && todo_q == '0) ||
-      (state_q == FdJudge && line_fits_q && line_q == last_line);
+      (state_q == FdJudge && line_fits && line_q == last_line);
   assign buckets_o    = state_q == FdBuckets;
   assign line_seek    = start_i || state_q == FdValid;
   assign line         = (state_q == FdIdle) ? act_i.req.off.pos[27:2] : way_q.off.pos[27:2];
   assign line_get     = (state_q == FdStored && !key_more) || state_q == FdLine;
-  assign line_release = state_q == FdBuckets || (state_q == FdJudge && !line_fits_q);
+  assign line_release = state_q == FdBuckets || (state_q == FdJudge && !line_fits);
   assign line_there_o = line_there;
   assign key_more_o   = key_more;
   assign way_o        = way_q;
@@ -165,7 +165,6 @@ module execute_find
       else if (state_q == FdBuckets) slow_q <= 1'b1;
     end
 
-    line_fits_q <= line_fits;
     if (moves_i.go) begin
       off_q  <= check_i.found.off;
       slot_q <= in_bank(check_i.slots[0], check_i.found.off.pos[2]);
@@ -194,7 +193,7 @@ module execute_find
       FdLine: if (line_there && line_q == '0) slot_q <= rsp_slot_i;
       FdJudge: begin
         line_q <= line_q + 3'd1;
-        if (line_fits_q && line_q == last_line) begin
+        if (line_fits && line_q == last_line) begin
           slow_found_q <= 1'b1;
           off_q        <= way_q.off;
           found_way_q  <= pick_q;
