@@ -1,2 +1,3 @@
 rtl/mem/mem_axi.sv
+rtl/mem/ring_order.sv
 rtl/mem/ring_cache.sv

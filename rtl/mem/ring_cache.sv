@@ -241,26 +241,14 @@ module ring_cache
   );
 
   // ---------------------------------------------------------------- found, or to be asked for
-  typedef logic [$clog2(MaxReads+1)-1:0] reads_t;
-
   typedef struct packed {
     laddr_t  addr;
     writes_t writes;  // that must be answered first, all in all
   } miss_t;
 
-  typedef struct packed {
-    line_t data;
-    logic  bad;
-  } answer_t;
-
-  logic hit, unused_hit_valid, hit_turn, miss, miss_valid, answer_valid, answer_turn, behind;
-  logic next_valid, next_hit, chosen_valid, chosen_ready;
-  line_t hit_line;
+  logic hit, miss, miss_valid, behind, unused_room;
   miss_t miss_next;
-  answer_t answer, chosen;
-  reads_t under_way;
-  reads_t [2:0] unused_level;
-  logic [3:0] unused_room;
+  logic [$clog2(MaxReads+1)-1:0] unused_level;
   logic [14:0] unused_behind;
   stamp_t age;  // writes behind the last one to the place, or more than that
   writes_t fence;
@@ -275,38 +263,6 @@ module ring_cache
   assign fence = (found.run.valid && writes_t'(age) < open) ? issued_q - writes_t'(age) :
       answered_q;
 
-  // Whether the next read found what it needs.
-  lib_fifo #(
-    .T    (logic),
-    .Depth(MaxReads)
-  ) u_order (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(find_valid_q),
-    .s_ready_o(unused_room[3]),
-    .s_data_i (hit),
-    .m_valid_o(next_valid),
-    .m_ready_i(chosen_valid && chosen_ready),
-    .m_data_o (next_hit),
-    .level_o  (under_way)
-  );
-
-  lib_fifo #(
-    .T    (line_t),
-    .Depth(MaxReads),
-    .Ultra(MaxReads > 32)
-  ) u_hits (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(hit),
-    .s_ready_o(unused_room[0]),
-    .s_data_i (data_q),
-    .m_valid_o(unused_hit_valid),
-    .m_ready_i(hit_turn && chosen_ready),
-    .m_data_o (hit_line),
-    .level_o  (unused_level[0])
-  );
-
   lib_fifo #(
     .T    (miss_t),
     .Depth(MaxReads)
@@ -314,30 +270,15 @@ module ring_cache
     .clk_i,
     .rst_ni,
     .s_valid_i(miss),
-    .s_ready_o(unused_room[1]),
+    .s_ready_o(unused_room),
     .s_data_i ('{addr: find_q.addr, writes: fence}),
     .m_valid_o(miss_valid),
     .m_ready_i(mem_rd_valid_o && mem_rd_ready_i),
     .m_data_o (miss_next),
-    .level_o  (unused_level[1])
+    .level_o  (unused_level)
   );
 
-  lib_fifo #(
-    .T    (answer_t),
-    .Depth(MaxReads),
-    .Ultra(MaxReads > 32)
-  ) u_answers (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(mem_rdat_valid_i),
-    .s_ready_o(unused_room[2]),
-    .s_data_i ('{data: mem_rdat_i, bad: mem_rdat_bad_i}),
-    .m_valid_o(answer_valid),
-    .m_ready_i(answer_turn && chosen_ready),
-    .m_data_o (answer),
-    .level_o  (unused_level[2])
-  );
-  `ASSERT(Room, ({find_valid_q, mem_rdat_valid_i, miss, hit} & ~unused_room) == '0)
+  `ASSERT(Room, !miss || unused_room)
 
   lib_credit #(
     .Depth(MaxReads)
@@ -356,30 +297,24 @@ module ring_cache
   assign mem_rd_addr_o  = miss_next.addr;
 
   // ---------------------------------------------------------------- in order
-  // What was kept, or memory's answer, whose turn it is, into a register: all that reads lines begins
-  // with wide shifts.
-  logic distrust_q;
-  answer_t rdat;
-  assign hit_turn     = next_valid && next_hit;
-  assign answer_turn  = next_valid && !next_hit;
-  assign chosen_valid = hit_turn || (answer_turn && answer_valid);
-  assign chosen.bad   = !next_hit && (answer.bad || distrust_q);
-  assign chosen.data  = next_hit ? hit_line : chosen.bad ? '0 : answer.data;
-  `ASSERT(HitIsThere, !hit_turn || unused_hit_valid)
-  assign rdat_o       = rdat.data;
-  assign rdat_bad_o   = rdat.bad;
-
-  lib_half #(
-    .T(answer_t)
-  ) u_out (
+  logic distrust_q, order_idle;
+  ring_order #(
+    .MaxReads(MaxReads)
+  ) u_order (
     .clk_i,
     .rst_ni,
-    .s_valid_i(chosen_valid),
-    .s_ready_o(chosen_ready),
-    .s_data_i (chosen),
-    .m_valid_o(rdat_valid_o),
-    .m_ready_i(rdat_ready_i),
-    .m_data_o (rdat)
+    .s_valid_i  (find_valid_q),
+    .kept_i     (hit),
+    .kept_line_i(data_q),
+    .mem_rdat_valid_i,
+    .mem_rdat_i,
+    .mem_rdat_bad_i,
+    .distrust_i (distrust_q),
+    .m_valid_o  (rdat_valid_o),
+    .m_ready_i  (rdat_ready_i),
+    .m_line_o   (rdat_o),
+    .m_bad_o    (rdat_bad_o),
+    .idle_o     (order_idle)
   );
 
   always_ff @(posedge clk_i) begin
@@ -394,8 +329,7 @@ module ring_cache
     end
   end
 
-  assign idle_o = swept_q && !ask_valid_q && !find_valid_q && under_way == '0 && !rdat_valid_o &&
-      issued_q == answered_q;
+  assign idle_o = swept_q && !ask_valid_q && !find_valid_q && order_idle && issued_q == answered_q;
 
   `ASSERT(RunOfLanes, !wr_valid_i || ((wr_i.strb + (wr_i.strb & -wr_i.strb)) & wr_i.strb) == '0)
   `ASSERT(AnyLanes, !wr_valid_i || wr_i.strb != '0)

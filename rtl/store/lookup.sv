@@ -129,11 +129,9 @@ module lookup
   );
 
   // ---------------------------------------------------------------- read: buckets are there
-  logic read_valid_q, here_valid_q, match_valid_q, read_go, here_go, match_go;
-  // verilator lint_off UNUSEDSIGNAL
-  req1_t read_q, here_q;  // `recent` has taken note of the item stored
-  // verilator lint_on UNUSEDSIGNAL
-  index_slot_t [1:0] read_slot_q, here_slot_q;
+  logic read_valid_q, read_go;
+  req1_t read_q;
+  index_slot_t [1:0] read_slot_q;
   logic buckets_there, read_room;
 
   assign buckets_there      = !fetched.lookup || (&bucket_rsp_valid_i);
@@ -154,8 +152,8 @@ module lookup
     logic [15:0] lines;
   } recent_t;
 
-  recent_t recent, recent_q;
-  number_t entered_q, since_q, read_number_q, here_number_q;
+  recent_t recent;
+  number_t entered_q, since_q, read_number_q;
   logic m_pop;
   assign m_pop = m_valid_o && m_ready_i;
 
@@ -197,22 +195,33 @@ module lookup
   end
 
   // ---------------------------------------------------------------- here: out of the RAMs, where they come late
+  typedef struct packed {
+    req1_t             req;      // `recent` has taken note of the item stored
+    index_slot_t [1:0] slot;
+    number_t           number;
+    bucket_t [1:0]     buckets;  // in which epoch execute asks
+    recent_t           recent;
+  } here_t;
+
   // verilator lint_off UNUSEDSIGNAL
-  bucket_t [1:0] buckets_q;  // in which epoch execute asks
+  here_t here;
   // verilator lint_on UNUSEDSIGNAL
-  assign read_go = read_valid_q && (!here_valid_q || here_go);
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) here_valid_q <= 1'b0;
-    else if (read_go) here_valid_q <= 1'b1;
-    else if (here_go) here_valid_q <= 1'b0;
-    if (read_go) begin
-      here_q        <= read_q;
-      here_slot_q   <= read_slot_q;
-      here_number_q <= read_number_q;
-      buckets_q     <= bucket_rd_data_i;
-      recent_q      <= recent;
-    end
-  end
+  logic here_room, here_valid, here_go;
+  assign read_go = read_valid_q && here_room;
+
+  lib_half #(
+    .T(here_t)
+  ) u_here (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(read_valid_q),
+    .s_ready_o(here_room),
+    .s_data_i ('{req: read_q, slot: read_slot_q, number: read_number_q,
+                 buckets: bucket_rd_data_i, recent: recent}),
+    .m_valid_o(here_valid),
+    .m_ready_i(here_go),
+    .m_data_o (here)
+  );
 
   // ---------------------------------------------------------------- match: tags
   // What is acquired of an item: lines up to PrefetchLines, or that it has more.
@@ -223,12 +232,27 @@ module lookup
     up_to_t lines;
   } item_at_t;
 
-  found_t match_q;
-  logic [3:0][2:0] match_key_q;  // lines of header and key, by the unit in which they begin
-  logic match_store_q, match_near_q;
-  serial_t match_stamp_q;
-  logic recent_hit, recent_hit_q, recent_there_q;
-  item_at_t recent_at_q;
+  typedef struct packed {
+    req1_t             req;    // of which the item stored and the key are in what follows
+    index_slot_t [1:0] slot;
+    logic [3:0][2:0]   key;    // lines of header and key, by the unit in which they begin
+    // The last SET of the hash is on its way, may be before its write; where its item will be.
+    logic              recent;
+    logic              close;
+    serial_t           stamp;
+    item_at_t          recent_at;
+    logic              recent_there;
+    // Of four ways each the first with the tag; which four; none.
+    item_at_t [3:0]    of_four;
+    logic [1:0]        four;
+    logic              none;
+  } match_t;
+
+  match_t matching;
+  // verilator lint_off UNUSEDSIGNAL
+  match_t match;
+  // verilator lint_on UNUSEDSIGNAL
+  logic match_valid, match_go;
 
   // Of several ways with the tag (rare) the first; execute sorts it out. All together would be a place
   // that is nobody's, and perhaps not in the log.
@@ -236,6 +260,10 @@ module lookup
   function automatic up_to_t up_to(input logic [15:0] lines);
     up_to = More;
     for (int n = 0; n <= int'(PrefetchLines); n++) if (lines == 16'(n)) up_to = up_to_t'(n);
+  endfunction
+  // The lines, or as many as are acquired.
+  function automatic logic [2:0] at_most(input up_to_t lines);
+    return (lines == More) ? 3'(PrefetchLines) : lines;
   endfunction
   /// The number of the first of four that is set, or of the last one: whether that is is not asked.
   function automatic logic [1:0] first_of(input logic [2:0] those);
@@ -247,14 +275,11 @@ module lookup
   way_t [3:0][3:0] ways;  // their tags are known
   // verilator lint_on UNUSEDSIGNAL
   way_t [3:0] of_four;  // the first one of each four
-  item_at_t [3:0] of_four_q;
   logic [3:0] any;
-  logic [1:0] four_q;
-  logic none_q;
   always_comb begin
     for (int w = 0; w < 16; w++) begin
-      ways[w/4][w%4] = buckets_q[w/8].ways[w%8];
-      alike[w] = ways[w/4][w%4].tag == here_q.hash[63:50] && ways[w/4][w%4].off.lap != '0;
+      ways[w/4][w%4] = here.buckets[w/8].ways[w%8];
+      alike[w] = ways[w/4][w%4].tag == here.req.hash[63:50] && ways[w/4][w%4].off.lap != '0;
     end
     for (int f = 0; f < 4; f++) begin
       any[f]     = alike[4*f+:4] != '0;
@@ -263,54 +288,51 @@ module lookup
   end
   // Those that left a moment ago may be before their write still.
   number_t between;  // requests since then
-  assign between = here_number_q + ~recent_q.number;
+  assign between = here.number + ~here.recent.number;
   // From since_q to before this request, in whichever order the two stand.
   logic not_left, earlier;
-  assign not_left   = recent_q.number >= since_q;
-  assign earlier    = recent_q.number < here_number_q;
-  assign recent_hit = recent_q.tag == here_q.hash[52:36] &&
-      ((since_q <= here_number_q) ? not_left && earlier : not_left || earlier);
-  assign here_go = here_valid_q && (!match_valid_q || match_go);
+  assign not_left = here.recent.number >= since_q;
+  assign earlier  = here.recent.number < here.number;
 
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) match_valid_q <= 1'b0;
-    else if (here_go) match_valid_q <= 1'b1;
-    else if (match_go) match_valid_q <= 1'b0;
-    if (here_go) begin
-      match_q       <= '{lookup: here_q.lookup, hash: here_q.hash, line: here_q.line,
-                         slot: here_slot_q, default: '0};
-      match_store_q <= here_q.store;
-      match_near_q  <= here_q.lookup && recent_hit && between < number_t'(Near - 1);
-      match_stamp_q <= recent_q.stamp;
-      for (int u = 0; u < 4; u++) begin
-        match_key_q[u] <= 3'(PrefetchLines);
-        if (up_to(lines_of(2'(u), 22'd16 + 22'(here_q.klen))) != More)
-          match_key_q[u] <= up_to(lines_of(2'(u), 22'd16 + 22'(here_q.klen)));
-      end
-      for (int f = 0; f < 4; f++)
-      of_four_q[f] <= '{off: of_four[f].off, lines: up_to(16'(of_four[f].lines))};
-      four_q         <= first_of(any[2:0]);
-      none_q         <= any == '0;
-      recent_hit_q   <= recent_hit;
-      recent_at_q    <= '{off: recent_q.off, lines: up_to(recent_q.lines)};
-      recent_there_q <= off_valid(recent_q.off, range_i);
-    end
+  always_comb begin
+    matching.req    = here.req;
+    matching.slot   = here.slot;
+    matching.recent = here.recent.tag == here.req.hash[52:36] &&
+        ((since_q <= here.number) ? not_left && earlier : not_left || earlier);
+    matching.close   = here.req.lookup && matching.recent && between < number_t'(Near - 1);
+    matching.stamp  = here.recent.stamp;
+    matching.recent_at    = '{off: here.recent.off, lines: up_to(here.recent.lines)};
+    matching.recent_there = off_valid(here.recent.off, range_i);
+    for (int u = 0; u < 4; u++)
+    matching.key[u] = at_most(up_to(lines_of(2'(u), 22'd16 + 22'(here.req.klen))));
+    for (int f = 0; f < 4; f++)
+    matching.of_four[f] = '{off: of_four[f].off, lines: up_to(16'(of_four[f].lines))};
+    matching.four   = first_of(any[2:0]);
+    matching.none   = any == '0;
   end
+
+  lib_half #(
+    .T(match_t)
+  ) u_match (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(here_valid),
+    .s_ready_o(here_go),
+    .s_data_i (matching),
+    .m_valid_o(match_valid),
+    .m_ready_i(match_go),
+    .m_data_o (match)
+  );
 
   // Which of the fours, a clock later.
   item_at_t way_at, matched;
-  assign way_at  = of_four_q[four_q];
-  assign matched = recent_hit_q ? recent_at_q : way_at;
+  assign way_at  = match.of_four[match.four];
+  assign matched = match.recent ? match.recent_at : way_at;
 
   // ---------------------------------------------------------------- acquire the item's lines
   // An item of few lines is fetched whole, else what holds header and key; of one that is to be
   // replaced nobody wants more. The banks go on by themselves: where one has more to do, or is used
   // by others, the requests behind go ahead in the other one.
-  typedef struct packed {
-    line_no_t   line;   // first one in the bank
-    logic [1:0] count;
-  } run_t;
-
   found_t get;
   logic there, written, out_room;
   logic [1:0] run_room;
@@ -319,49 +341,41 @@ module lookup
   // A line that is not yet in the log would be read from memory for nothing, and the appender would wait
   // for that, if it comes there so soon: with one key for all, each item for the one before. One
   // that left long ago and looks like it is waited for until all have left.
-  assign written   = !match_near_q || reached(written_i, match_stamp_q) || (idle_i && !m_valid_o);
-  assign there     = match_q.lookup && matched.lines != '0 &&
-      (recent_hit_q ? recent_there_q : !none_q && off_valid(way_at.off, range_i));
+  assign written   = !match.close || reached(written_i, match.stamp) || (idle_i && !m_valid_o);
+  assign there     = match.req.lookup && matched.lines != '0 &&
+      (match.recent ? match.recent_there : !match.none && off_valid(way_at.off, range_i));
 
   always_comb begin
-    get      = match_q;
-    get.cand = there;
-    get.off  = matched.off;
+    get = '{
+        lookup: match.req.lookup,
+        hash: match.req.hash,
+        line: match.req.line,
+        slot: match.slot,
+        cand: there,
+        off: matched.off,
+        default: '0
+    };
     if (there) begin
-      get.whole = matched.lines != More && !match_store_q;
-      get.count = get.whole ? matched.lines : match_key_q[matched.off.pos[1:0]];
+      get.whole = matched.lines != More && !match.req.store;
+      get.count = get.whole ? matched.lines : match.key[matched.off.pos[1:0]];
     end
   end
   assign counts   = in_banks(get.count, matched.off.pos[2]);
-  assign match_go = match_valid_q && written && out_room && (&run_room);
+  assign match_go = match_valid && written && out_room && (&run_room);
 
   for (genvar b = 0; b < 2; b++) begin : gen_bank
-    run_t run;
-    line_no_t next_q;    // its second line
-    logic more_q, done;  // that one is next; it has no other
-    logic [4:0] unused_runs;
-    lib_fifo #(
-      .T    (run_t),
-      .Depth(16)
-    ) u_runs (
+    lookup_run u_run (
       .clk_i,
       .rst_ni,
-      .s_valid_i(match_go && counts[b] != '0),
-      .s_ready_o(run_room[b]),
+      .s_valid_i  (match_go && counts[b] != '0),
+      .s_ready_o  (run_room[b]),
       // The even line may be the one behind the odd line.
-      .s_data_i ({(matched.off.pos[27:2] + line_no_t'(b == 0)) >> 1, counts[b][1:0]}),
-      .m_valid_o(log_acq_valid_o[b]),
-      .m_ready_i(log_acq_ready_i[b] && done),
-      .m_data_o (run),
-      .level_o  (unused_runs)
+      .line_i     ((matched.off.pos[27:2] + line_no_t'(b == 0)) >> 1),
+      .count_i    (counts[b][1:0]),
+      .acq_valid_o(log_acq_valid_o[b]),
+      .acq_ready_i(log_acq_ready_i[b]),
+      .acq_line_o (log_acq_line_o[b])
     );
-    assign done              = more_q || run.count == 2'd1;
-    assign log_acq_line_o[b] = more_q ? next_q : run.line;
-    always_ff @(posedge clk_i) begin
-      next_q <= run.line + 1'b1;
-      if (!rst_ni) more_q <= 1'b0;
-      else if (log_acq_valid_o[b] && log_acq_ready_i[b]) more_q <= !done;
-    end
   end
   if (PrefetchLines > 4) begin : gen_bad_lines
     $error("%m: a bank has at most two lines of an item");
@@ -373,7 +387,7 @@ module lookup
   ) u_out (
     .clk_i,
     .rst_ni,
-    .s_valid_i(match_valid_q && written && (&run_room)),
+    .s_valid_i(match_valid && written && (&run_room)),
     .s_ready_o(out_room),
     .s_data_i (get),
     .m_valid_o,
