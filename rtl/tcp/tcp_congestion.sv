@@ -135,9 +135,9 @@ module tcp_congestion
           up_cong_o.ssthresh = sums_q.half_fast;
           // Counted towards a larger cwnd: more than a segment a round trip would come of it (RFC 5681).
           up_cong_o.ca_count = '0;
-          // What left the network is counted by what the peer tells, or else by such ACKs.
-          up_cong_o.cwnd     = up_sack_i.some ? sums_q.half_fast :
-              plus(sums_q.half_fast, sums_q.mss3);
+          // What left the network is counted by what the peer tells, or else by such ACKs. Half a ring and
+          // three segments (of at most 9,000 bytes) are less than a ring.
+          up_cong_o.cwnd     = up_sack_i.some ? sums_q.half_fast : sums_q.half_fast + sums_q.mss3;
         end
       end
     end

@@ -28,27 +28,32 @@ module tcp_merge
 
   typedef struct packed {
     found_t found;
-    logic   bare;   // an ACK and nothing else
+    logic   bare;      // an ACK and nothing else
+    // Than the segment before: says all that it did; and no more; and has the same window.
+    logic   follows;
+    logic   same_ack;
+    logic   same;
   } known_t;
 
-  // Everybody waits for what is compared here, and for the table's choice.
+  // Everybody waits for what is merged, and for the table's choice, so it is compared before.
   known_t in, known;
-  logic known_valid, known_ready;
+  logic known_valid, known_ready, same_ack;
+  // verilator lint_off UNUSEDSIGNAL
+  seg_t last_q;  // the segment before, that is what is held when this one comes there
+  // verilator lint_on UNUSEDSIGNAL
+  always_ff @(posedge clk_i) if (s_valid_i && s_ready_o) last_q <= s_found_i.seg;
+  assign same_ack = s_found_i.seg.ack == last_q.ack;
+  // As much or more, of numbers with the same higher bits. At the next multiple of 2^18 they are not merged.
   assign in = '{
+          follows: s_found_i.seg.ack[31:NearW] == last_q.ack[31:NearW] &&
+              s_found_i.seg.ack[NearW-1:0] >= last_q.ack[NearW-1:0] &&
+              s_found_i.seg.peer == last_q.peer && s_found_i.seg.seq == last_q.seq,
+          same_ack: same_ack,
+          same: same_ack && s_found_i.seg.wnd == last_q.wnd,
           found: s_found_i,
-          bare:
-          s_found_i.hit
-          && !
-          s_found_i.fresh
-          && !
-          s_found_i.seg.too_big
-          &&
-          s_found_i.seg.len
-          == '0 &&
-          s_found_i.seg.flags.ack
-          && !(
-          s_found_i.seg.flags.syn || s_found_i.seg.flags.fin || s_found_i.seg.flags.rst
-          )
+          bare: s_found_i.hit && !s_found_i.fresh && !s_found_i.seg.too_big &&
+              s_found_i.seg.len == '0 && s_found_i.seg.flags.ack && !(
+              s_found_i.seg.flags.syn || s_found_i.seg.flags.fin || s_found_i.seg.flags.rst)
       };
   lib_reg #(
     .T(known_t)
@@ -67,15 +72,8 @@ module tcp_merge
   logic valid_q, bare_q;
   assign next = known.found;
 
-  // As much or more, of numbers with the same higher bits: everybody behind waits for this. At the next
-  // multiple of 2^18 they are not merged.
-  logic merges, same, same_ack;
-  assign same_ack = next.seg.ack == held_q.seg.ack;
-  assign same   = same_ack && next.seg.wnd == held_q.seg.wnd;
-  assign merges = valid_q && bare_q && known.bare &&
-      next.seg.ack[31:NearW] == held_q.seg.ack[31:NearW] &&
-      next.seg.ack[NearW-1:0] >= held_q.seg.ack[NearW-1:0] &&
-      next.seg.peer == held_q.seg.peer && next.seg.seq == held_q.seg.seq;
+  logic merges;
+  assign merges = valid_q && bare_q && known.bare && known.follows;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) valid_q <= 1'b0;
@@ -85,10 +83,10 @@ module tcp_merge
       held_q      <= next;
       held_q.dups <= '0;
       // What the peer has behind a hole it need not repeat.
-      if (!m_ready_i && merges && same_ack && !next.sacked.told) begin
+      if (!m_ready_i && merges && known.same_ack && !next.sacked.told) begin
         held_q.sacked <= held_q.sacked;
       end
-      if (!m_ready_i && merges && same) begin
+      if (!m_ready_i && merges && known.same) begin
         held_q.dups <= (held_q.dups == '1) ? held_q.dups : held_q.dups + 1'b1;
       end
     end

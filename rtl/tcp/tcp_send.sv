@@ -68,10 +68,18 @@ module tcp_send
     logic [16:0] tail_many; // ... or else
   } limit_t;
 
+  // Ticks to a probe: twice the SRTT, TailMin at least, and `more`, or the RTO if that is sooner. Each comparison is
+  // made of both, so that none waits for another.
+  function automatic logic [16:0] tail_time(input logic [16:0] srtt2, input logic [16:0] rto,
+                                            input logic [16:0] more);
+    logic signed [17:0] ahead;
+    ahead = 18'(rto) - 18'(more);
+    if ($signed({1'b0, srtt2}) >= ahead || $signed(18'(TailMin)) >= ahead) return rto;
+    return (srtt2 < 17'(TailMin)) ? 17'(TailMin) + more : srtt2 + more;
+  endfunction
+
   limit_t li;
   logic [16:0] li_unsent, li_unacked, li_mss, li_most, li_out, li_srtt2;
-  logic li_short;
-  logic signed [17:0] li_ahead;
   always_comb begin
     li_mss     = 17'(li_tcb_q.mss);
     // Never more than a ring, but for the FIN.
@@ -97,17 +105,10 @@ module tcp_send
     li.tail_off  = minus(li_out, li_mss);
     li.tail_len  = 14'(lesser(li_out, li_mss));
     li.one       = li_q.flight <= li_mss;
-    // Twice the SRTT. From 65,536 ticks on the RTO is sooner: they say no more, and no sum overflows.
-    // TailMin at least: each comparison is made of both, so that none waits for another.
+    // From 65,536 ticks on the RTO is sooner: they say no more, and no sum overflows.
     li_srtt2     = li_tcb_q.rtt.srtt[18] ? 17'h10000 : li_tcb_q.rtt.srtt[18:2];
-    li_short     = li_srtt2 < 17'(TailMin);
-    li_ahead     = 18'(li_tcb_q.rtt.rto) - 18'(AckMax);
-    li.tail_one  = 17'(li_tcb_q.rtt.rto);
-    if ($signed({1'b0, li_srtt2}) < li_ahead && $signed(18'(TailMin)) < li_ahead)
-      li.tail_one = li_short ? 17'(TailMin + AckMax) : li_srtt2 + 17'(AckMax);
-    li.tail_many = 17'(li_tcb_q.rtt.rto);
-    if (li_srtt2 < li.tail_many && 17'(TailMin) < li.tail_many)
-      li.tail_many = li_short ? 17'(TailMin) : li_srtt2;
+    li.tail_one  = tail_time(li_srtt2, 17'(li_tcb_q.rtt.rto), 17'(AckMax));
+    li.tail_many = tail_time(li_srtt2, 17'(li_tcb_q.rtt.rto), '0);
   end
 
   // ---------------------------------------------------------------- choose
