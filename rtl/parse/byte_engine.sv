@@ -298,13 +298,14 @@ module byte_engine
   assign skip_end  = place + skip_len + 14'(tail);
   assign more_pairs = line.pairs && left != '0;
   // Of a length all of this is known with its LF.
-  logic skip_long_q, pair_long_q;
-  logic [13:0] skip_need_q, pair_at_q;
+  logic skip_long_q, pair_long_q, pair_far_q;
+  logic [13:0] skip_need_q;
   always_ff @(posedge clk_i) begin
     skip_long_q <= resp_place.number > 30'(ValueMax);
     pair_long_q <= $signed({2'b0, resp_place.number[20:0]}) > pair_max_q;
     skip_need_q <= 14'(resp_place.number[10:0]) + 14'd3;
-    pair_at_q   <= 14'(KeepMax - 323) - 14'(resp_place.number[10:0]);
+    // Behind a value there is room for one more key. So far the line's length is without the LF.
+    pair_far_q  <= line_len_q > 14'(KeepMax - 324) - 14'(resp_place.number[10:0]);
   end
   // Of the clock before, which was the length's LF; a value that is longer than ValueMax is not passed.
   assign skip_fits = left_q >= skip_need_q;
@@ -330,8 +331,7 @@ module byte_engine
   assign again     = (odd && (reads || state_q == ByWord) && !partial_q && short) ||
                      (ctx.resp.is && reads && last_short && !whole_q && !line.many) ||
                      (state_q == BySkip && (skip_long_q || long_pair));
-  // Behind a value there is room for one more key.
-  assign long_pair = skip_pairs && (line_len_q > pair_at_q || pair_long_q);
+  assign long_pair = skip_pairs && (pair_far_q || pair_long_q);
   assign proven    = (state_q == BySkip && skip_pairs && left == '0 && skip_fits && !again) ||
                      (coded && !sure_q && short);
   // How much of the line there is takes a clock.
