@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import cocotb
+from cocotb.triggers import RisingEdge
 from common import run
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -91,9 +92,25 @@ async def lanes(dut):
     commands = [one for n in range(1, 66) for one in (
         b"mg %s v\r\n" % (b"k" * n), b"mg %s\r\n" % (b"k" * n), b"ms %s 3\r\nabc\r\n" % (b"k" * n),
         b"ms %s 100\r\n%s\r\n" % (b"k" * n, b"v" * 100), b"mg %s k\r\n" % (b"k" * n), b"mg %s vv\r\n" % (b"k" * n),
-        b"ms %s 2 q\r\nab\r\n" % (b"k" * n), b"mn\r\n")]
+        b"ms %s 4\r\na 12\r\n" % (b"k" * n), b"ms %s 2 q\r\nab\r\n" % (b"k" * n), b"mn\r\n")]
     sizes = iter([len(one) for one in commands])
     await streams(dut, [b"".join(commands)], lambda: next(sizes), Meta, pause=0, cut=0, long_value=0)
+
+
+@cocotb.test()
+async def glance(dut):
+    """Of a long job in the forms that the line engine reads the byte engine reads no more than where it begins and ends."""
+    async def count():
+        while True:
+            await RisingEdge(dut.u_parser.u_byte.start_i)
+            starts.append(1)
+    starts = []
+    cocotb.start_soon(count())
+    commands = [one % (b"k" * n) for n in range(1, 41) for one in (
+        b"mg %s v\r\n", b"mg %s\r\n", b"ms %s 3\r\nabc\r\n", b"ms %s 12\r\nabc def 12\r\n\r\n")]
+    await streams(dut, [b"".join(commands)], lambda: JOB, Meta, pause=0, cut=0, long_value=0)
+    cocotb.log.info("the byte engine began %d times in %d commands", len(starts), len(commands))
+    assert 0 < len(starts) < 20
 
 
 def test_meta():

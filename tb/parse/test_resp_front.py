@@ -246,12 +246,15 @@ async def held(dut):
     frame = bytes([0, 1, 0, 0, 0, 1, 0, 0]) + b"get a\r\n"
     for number, stream in enumerate(data):
         cocotb.start_soon(bench.feed(number, Conn(stream, redis=True), lambda: 400))
-    for _ in range(8):
-        for beat in to_beats(frame) * 20:
+    def datagrams():
+        for beat in to_beats(frame) * 10:
             bench.dgrams.put({"": {"len": len(frame)}, "beat": beat})
+    for _ in range(8):
+        datagrams()
         await ClockCycles(dut.clk_i, random.randrange(20, 300))
         dut.hold_i.value = 1
         await ClockCycles(dut.clk_i, 4)
+        datagrams()
         for _ in range(200):
             await edge
             assert (job.host_i.value or not job.valid_i.value) and not dut.u_fetch.udp_o.value
