@@ -202,7 +202,7 @@ module tcp_pick
     .rst_ni,
     .line_i(seg_valid_i && !seg_ready_o),
     .conn_i(next.found.conn),
-    .wait_i(pick_valid && busy && segment && seg_valid_i && seg_i.conn != next.found.conn),
+    .wait_i(pick_valid && busy && segment && seg_valid_i),
     .ask_i (seg_i.conn),
     .over_o(over)
   );

@@ -1,8 +1,9 @@
 // A connection's share of the table's time. While a segment waits for an earlier event of its connection (see
 // tcp_pick), all others wait, too. A burst of them is served one after the other. But where segments have
-// stood in line for long, those of a connection may hold up others for so many clocks in each span of time,
+// stood in line for long, those of a connection may hold up the line for so many clocks in each span of time,
 // and more of them are dropped, to be sent again: they come faster than they can be served, and would be
-// lost all the same, and others' with them, where segments come in. Latency 0.
+// lost all the same, and others' with them, where segments come in. It does not matter whose stand in line now:
+// where all are that connection's, others' find no place there when they come. Latency 0.
 //
 // Connections whose ids end alike share one account.
 module tcp_share
@@ -18,7 +19,7 @@ module tcp_share
   input  logic  rst_ni,
   /// A segment stands in line.
   input  logic  line_i,
-  /// A connection; whether one of its segments makes another's wait in this clock.
+  /// A connection; whether one of its segments makes those in line wait in this clock.
   input  conn_t conn_i,
   input  logic  wait_i,
   /// Another connection, or this one; it has done so for too long.

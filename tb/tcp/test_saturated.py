@@ -170,6 +170,24 @@ async def data_of_few(dut, crowd):
 
 
 @cocotb.test()
+async def data_of_one(dut):
+    """The same where all that stands in line is one peer's: else others would find no place there when they come."""
+    bench, net, session = await setup(dut, tick=500)
+    session.auto_close = False
+    session.key = lambda conn: 0
+    busy, other = [await Hand(net, i + 1).open() for i in range(2)]
+    for _ in range(1500):
+        busy.send(b"x", seq=-1)
+    other.send(stream(0, 0, 20))
+    other.gave(20)
+    begin = bench.clock
+    await bench.until(lambda: session.conns[1].received == 20, 20_000)
+    # 2,048 clocks, 8 for each; those behind by themselves would take 10,000.
+    assert bench.clock - begin < 7000, bench.clock - begin
+    assert bench.counts["TcpCountCrowded"] > 800
+
+
+@cocotb.test()
 async def burst_of_one(dut):
     """Nobody else waits: 200 small segments of one peer come in as fast as the wire is, and all are taken."""
     bench, net, session = await setup(dut, tick=500)
