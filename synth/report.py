@@ -150,7 +150,7 @@ def shortened(nets):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("top", nargs="?", default="card")
-    parser.add_argument("--max-depth", type=int, default=9, help="LUT6 levels allowed")
+    parser.add_argument("--max-depth", type=int, default=8, help="LUT6 levels allowed")
     parser.add_argument("--max-ns", type=float, default=MAX_NS, help="delay allowed, by the model")
     parser.add_argument("--rows", type=int, default=2, help="levels of hierarchy in the table")
     args = parser.parse_args()
