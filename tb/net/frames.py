@@ -4,10 +4,9 @@ import ipaddress
 import random
 import struct
 
-import cocotb
 from cocotb.triggers import RisingEdge
 
-from common import Types
+from common import NEXT_CLOCK, Pins, Types, every_clock
 
 T = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv")
 BEAT = {"data": 512, "len": 7, "last": 1}
@@ -32,16 +31,16 @@ class AxisSource:
 
     def __init__(self, dut, prefix, pause=0.0):
         self.dut, self.pause, self.queue = dut, pause, []
-        self.port = {n: getattr(dut, f"{prefix}_t{n}") for n in ("data", "keep", "valid", "last", "ready")}
+        self.port = {n: getattr(Pins(dut), f"{prefix}_t{n}") for n in ("data", "keep", "valid", "last", "ready")}
         self.port["valid"].value = 0
         #: Clock in which each frame's last beat was on the bus.
         self.ends = []
-        cocotb.start_soon(self._run())
+        every_clock(dut, self._run())
 
     async def _run(self):
-        edge, clock, beats, driven = RisingEdge(self.dut.clk_i), 0, [], False
+        clock, beats, driven = 0, [], False
         while True:
-            await edge
+            await NEXT_CLOCK
             clock += 1
             if driven and not self.port["ready"].value:
                 continue
@@ -51,8 +50,9 @@ class AxisSource:
                 frame = self.queue.pop(0)
                 beats = [(int.from_bytes(frame[i : i + 64], "little"), (1 << len(frame[i : i + 64])) - 1,
                           int(i + 64 >= len(frame))) for i in range(0, len(frame), 64)]
-            driven = bool(beats) and random.random() >= self.pause
-            self.port["valid"].value = int(driven)
+            was, driven = driven, bool(beats) and random.random() >= self.pause
+            if driven != was:
+                self.port["valid"].value = driven
             if driven:
                 data, keep, last = beats[0]
                 # Lanes behind the end are anything.
@@ -70,28 +70,29 @@ class AxisSink:
 
     def __init__(self, dut, prefix, pause=0.0):
         self.dut, self.pause, self.frames, self.ends = dut, pause, [], []
-        self.port = {n: getattr(dut, f"{prefix}_t{n}") for n in ("data", "keep", "valid", "last", "ready")}
+        self.port = {n: getattr(Pins(dut), f"{prefix}_t{n}") for n in ("data", "keep", "valid", "last", "ready")}
         self.port["ready"].value = 0
-        cocotb.start_soon(self._run())
+        every_clock(dut, self._run())
 
     async def _run(self):
-        edge, clock, ready, frame = RisingEdge(self.dut.clk_i), 0, False, b""
+        clock, ready, frame = 0, False, b""
         while True:
-            await edge
+            await NEXT_CLOCK
             clock += 1
             if ready and self.port["valid"].value:
-                keep, last = int(self.port["keep"].value), int(self.port["last"].value)
+                keep, last = self.port["keep"].value, self.port["last"].value
                 size = keep.bit_count()
                 assert keep == (1 << size) - 1 and (last or size == 64), f"keep {keep:x}"
-                data = int(self.port["data"].value)
+                data = self.port["data"].value
                 frame += (data & ((1 << 8 * size) - 1)).to_bytes(size, "little")
                 if last:
                     self.frames.append(frame)
                     self.ends.append(clock)
                     frame = b""
             if self.pause or not ready:
-                ready = random.random() >= self.pause
-                self.port["ready"].value = int(ready)
+                was, ready = ready, random.random() >= self.pause
+                if ready != was:
+                    self.port["ready"].value = ready
 
 
 class Counters:
@@ -99,15 +100,15 @@ class Counters:
 
     def __init__(self, dut):
         self.dut, self.count = dut, dict.fromkeys(COUNTS.values(), 0)
-        cocotb.start_soon(self._run())
+        every_clock(dut, self._run())
 
     async def _run(self):
-        edge = RisingEdge(self.dut.clk_i)
+        pins = Pins(self.dut)
         while True:
-            await edge
-            if not self.dut.rst_ni.value:
+            await NEXT_CLOCK
+            if not pins.rst_ni.value:
                 continue
-            word = int(self.dut.count_o.value)
+            word = pins.count_o.value
             while word:
                 low = word & -word
                 self.count[COUNTS[low.bit_length() - 1]] += 1

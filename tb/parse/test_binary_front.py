@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import cocotb
-from common import run, start, to_beats
+from common import every_clock, run, start, to_beats
 
 sys.path.insert(0, str(Path(__file__).parent))
 from binary_model import WALK, Binary, a_close, a_request, packet  # noqa: E402
@@ -38,7 +38,7 @@ async def first_byte_alone(dut):
     bench, wants = Bench(dut), {}
     for number, stream in enumerate(data + [b"get a\r\nset b 0 0 1\r\n\x80\r\n"] * 4):
         wants[number] = (Binary if number < 4 else Text)(ITEM_MAX, NOW).run(stream)
-        cocotb.start_soon(bench.feed(number, Conn(stream), lambda: 1))
+        every_clock(dut, bench.feed(number, Conn(stream), lambda: 1))
     await settle(dut, bench)
     for number, want in wants.items():
         check(bench.conns[number].ops, want)
@@ -52,7 +52,7 @@ async def walks(dut):
     await start(dut)
     bench = Bench(dut)
     for number, stream in data.items():
-        cocotb.start_soon(bench.feed(number, Conn(stream), lambda: random.choice((1, 24, 100, 1460, 5000))))
+        every_clock(dut, bench.feed(number, Conn(stream), lambda: random.choice((1, 24, 100, 1460, 5000))))
     await settle(dut, bench)
     for number, stream in data.items():
         check(bench.conns[number].ops, Binary(ITEM_MAX, NOW, number == HOST).run(stream))
@@ -98,7 +98,7 @@ async def empty_value(dut):
     conn = Conn(packet(0x01, b"key", bytes(8)), fin=False)
     conn.rx0 = 6400 - len(conn.data)
     want = Binary(ITEM_MAX, NOW).run(conn.data)
-    cocotb.start_soon(bench.feed(1, conn, lambda: JOB))
+    every_clock(dut, bench.feed(1, conn, lambda: JOB))
     await settle(dut, bench)
     check(conn.ops, want)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import Sink, Source, Types, run, start, to_beats
+from common import NEXT_CLOCK, Pins, Sink, Source, Types, every_clock, run, start, to_beats
 
 sys.path.insert(0, str(Path(__file__).parent))
 from text_model import Text  # noqa: E402
@@ -79,7 +79,7 @@ class Bench:
 
     def __init__(self, dut, latency=40, pause=0.2, cut=0.04, long_value=0.02, refuse=0, choose=True,
                  wait=(1, 1, 5, 50, 200)):
-        self.dut, self.latency, self.pause = dut, latency, pause
+        self.dut, self.pins, self.latency, self.pause = dut, Pins(dut), latency, pause
         self.choose = choose  # databases are chosen at random
         self.wait = wait      # clocks between pieces
         self.cut, self.long_value, self.refuse = cut, long_value, refuse
@@ -110,19 +110,19 @@ class Bench:
         dut.rx_base_i.value = RX_BASE
         dut.hold_i.value = dut.host_rd_ready_i.value = dut.host_line_valid_i.value = 0
         dut.guard_i.value = dut.pause_i.value = 0
-        cocotb.start_soon(self.memory())
-        cocotb.start_soon(self.host_ring())
-        cocotb.start_soon(self.log())
-        cocotb.start_soon(self.loop())
+        every_clock(dut, self.memory())
+        every_clock(dut, self.host_ring())
+        every_clock(dut, self.log())
+        every_clock(dut, self.loop())
 
     # ------------------------------------------------------------ receive rings
     async def memory(self):
-        dut, edge, waiting, clock = self.dut, RisingEdge(self.dut.clk_i), deque(), 0
+        dut, waiting, clock = self.pins, deque(), 0
         dut.rd_ready_i.value = 0
         dut.rdat_valid_i.value = dut.rdat_bad_i.value = dut.bad_done_i.value = dut.wr_bad_i.value = 0
         ready = offered = 0
         while True:
-            await edge
+            await NEXT_CLOCK
             clock += 1
             if ready and dut.rd_valid_o.value:
                 addr = int(dut.rd_addr_o.value)
@@ -136,41 +136,43 @@ class Bench:
             if offered and dut.rdat_ready_o.value:
                 waiting.popleft()
                 offered = 0
-            if not offered:
-                offered = int(bool(waiting) and waiting[0][0] <= clock)
-                if offered:
-                    dut.rdat_i.value, dut.rdat_bad_i.value = waiting[0][1:]
-                dut.rdat_valid_i.value = offered
-            ready = int(random.random() >= self.pause and len(waiting) < 96)
-            dut.rd_ready_i.value = ready
+                dut.rdat_valid_i.value = 0
+            if not offered and waiting and waiting[0][0] <= clock:
+                offered = 1
+                dut.rdat_i.value, dut.rdat_bad_i.value = waiting[0][1:]
+                dut.rdat_valid_i.value = 1
+            was, ready = ready, int(random.random() >= self.pause and len(waiting) < 96)
+            if ready != was:
+                dut.rd_ready_i.value = ready
 
     async def host_ring(self):
         """The same of the request port's connection, which are in its module."""
-        dut, edge, lines = self.dut, RisingEdge(self.dut.clk_i), deque()
+        dut, lines = self.pins, deque()
         ready = offered = 0
         while True:
-            await edge
+            await NEXT_CLOCK
             if ready and dut.host_rd_valid_o.value:
                 at = 64 * int(dut.host_rd_line_o.value)
                 lines.append(int.from_bytes(self.conns[HOST].ring[at : at + 64], "little"))
             if offered and dut.host_line_ready_o.value:
                 lines.popleft()
                 offered = 0
-            if not offered:
-                offered = int(bool(lines) and random.random() >= self.pause)
-                if offered:
-                    dut.host_line_i.value = lines[0]
-                dut.host_line_valid_i.value = offered
-            ready = int(random.random() >= self.pause)
-            dut.host_rd_ready_i.value = ready
+                dut.host_line_valid_i.value = 0
+            if not offered and lines and random.random() >= self.pause:
+                offered = 1
+                dut.host_line_i.value = lines[0]
+                dut.host_line_valid_i.value = 1
+            was, ready = ready, int(random.random() >= self.pause)
+            if ready != was:
+                dut.host_rd_ready_i.value = ready
 
     # ------------------------------------------------------------ item log
     async def log(self):
-        dut, edge = self.dut, RisingEdge(self.dut.clk_i)
-        ready, offs = 0, deque()
+        dut = self.pins
+        ready, given, offs = False, False, deque()
         dut.put_ready_i.value = dut.put_off_valid_i.value = 0
         while True:
-            await edge
+            await NEXT_CLOCK
             if ready and dut.put_valid_o.value:
                 put = T.put_t.unpack(int(dut.put_o.value))
                 if put["start"]:
@@ -182,14 +184,16 @@ class Bench:
                 self.puts.append(put)
             if dut.req_valid_o.value and dut.req_ready_i.value:
                 self.named(T.req_t.unpack(int(dut.req_o.value)))
-            given = bool(offs) and random.random() >= self.pause
-            dut.put_off_valid_i.value = int(given)
+            was, given = given, bool(offs) and random.random() >= self.pause
+            if given != was:
+                dut.put_off_valid_i.value = given
             if given:
                 off = offs.popleft()
                 dut.put_off_i.value = off
                 self.parts_told += off == 0
-            ready = int(random.random() >= self.pause)
-            dut.put_ready_i.value = ready
+            was, ready = ready, random.random() >= self.pause
+            if ready != was:
+                dut.put_ready_i.value = ready
             self.take_puts()
 
     def named(self, rec):
@@ -238,7 +242,6 @@ class Bench:
     async def feed(self, number, conn, sizes):
         """Opens the connection and sends its bytes in pieces, as the ring has room."""
         self.conns[number] = conn
-        edge = RisingEdge(self.dut.clk_i)
         finished = False
         conn.feeding = True
         self.event("open", number)
@@ -257,11 +260,11 @@ class Bench:
             elif conn.owes:
                 self.event("acked", number)
             for _ in range(random.choice(self.wait)):
-                await edge
+                await NEXT_CLOCK
         if conn.fin and not finished:
             self.event("fin", number)
         while not (conn.closed or not conn.fin):
-            await edge
+            await NEXT_CLOCK
         if conn.fin:
             self.event("closed", number)
 
@@ -274,7 +277,7 @@ class Bench:
                 conn.ring[(conn.rx0 + i) % RING] = conn.data[i]
             conn.sent += n
             self.event("data", number)
-            await RisingEdge(self.dut.clk_i)
+            await NEXT_CLOCK
 
     def event(self, kind, number, *more):
         conn = self.conns[number]
@@ -287,9 +290,8 @@ class Bench:
 
     # ------------------------------------------------------------ records and commands
     async def loop(self):
-        edge = RisingEdge(self.dut.clk_i)
         while True:
-            await edge
+            await NEXT_CLOCK
             while self.n_app < len(self.apps.items):
                 self.app(self.apps.items[self.n_app][""])
                 self.n_app += 1
@@ -696,14 +698,14 @@ def a_command(values=300, host=True, broken=True):
 async def settle(dut, bench, quiet=400, stuck=50_000):
     """Until nothing has moved for a while, here or in the front."""
     edge = RisingEdge(dut.clk_i)
-    last, still, stands = None, 0, 0
+    last, still, stands, idle = None, 0, 0, Pins(dut).idle_o
     while stands < stuck:
         await edge
         now = (bench.n_req, bench.n_app, len(bench.events.queue), len(bench.dones.queue),
                len(bench.dgrams.queue), len(bench.pieces.queue),
                sum(c.sent for c in bench.conns.values()))
         stands = stands + 1 if now == last else 0
-        still = still + 1 if stands and dut.idle_o.value else 0
+        still = still + 1 if stands and idle.value else 0
         last = now
         if still >= quiet and not any(now[2:6]):
             return
@@ -731,7 +733,7 @@ async def streams(dut, datas, sizes, model=Text, redis=False, reads=None, **opti
         text = model(ITEM_MAX, NOW)
         number = 3 * i % 16
         wants[number] = text.run(reads[i] if reads else data)
-        cocotb.start_soon(bench.feed(number, Conn(data, redis=redis), sizes))
+        every_clock(dut, bench.feed(number, Conn(data, redis=redis), sizes))
     await settle(dut, bench)
     for number, want in wants.items():
         check(bench.conns[number].ops, want)
@@ -834,7 +836,7 @@ async def limits(dut):
     bench = Bench(dut)
     dut.item_max_i.value = 400
     for number, stream in enumerate((data, sets)):
-        cocotb.start_soon(bench.feed(number, Conn(stream), lambda: random.randrange(1, 3000)))
+        every_clock(dut, bench.feed(number, Conn(stream), lambda: random.randrange(1, 3000)))
     await settle(dut, bench)
     for number, stream in enumerate((data, sets)):
         check(bench.conns[number].ops, Text(400, NOW).run(stream))
@@ -885,7 +887,7 @@ async def line_ends(dut):
     for i in range(9):
         conn = Conn(data)
         conn.rx0 = conn.rx0 - (conn.rx0 + len(data)) % 64 + i % 3 - 1 & M32
-        cocotb.start_soon(bench.feed(i, conn, lambda: len(data)))
+        every_clock(dut, bench.feed(i, conn, lambda: len(data)))
     await settle(dut, bench)
     for conn in bench.conns.values():
         check(conn.ops, Text(ITEM_MAX, NOW).run(data))
@@ -904,7 +906,7 @@ async def endless_line(dut):
              [("reply", "RpVersion")], [("get", b"a", False, None), ("end",)],
              [("host", b"stats")], [("get", b"b", False, None), ("end",)]]
     for i, data in enumerate(ends):
-        cocotb.start_soon(bench.feed(i, Conn(data), lambda: 1000))
+        every_clock(dut, bench.feed(i, Conn(data), lambda: 1000))
     await settle(dut, bench)
     for i, want in enumerate(wants):
         check(bench.conns[i].ops, want)
@@ -934,7 +936,7 @@ async def datagrams(dut):
     bench = Bench(dut, pause=0.1)
     want, peers, families = [], [], []
     data = b"".join(a_command() for _ in range(60))
-    cocotb.start_soon(bench.feed(5, Conn(data), lambda: random.randrange(1, 2000)))
+    every_clock(dut, bench.feed(5, Conn(data), lambda: random.randrange(1, 2000)))
     for _ in range(300):
         body = b"".join(a_command(host=False) for _ in range(random.choice((1, 1, 2, 5))))[:8900]
         if random.random() < 0.1:
@@ -976,9 +978,9 @@ async def slow_reader(dut):
         wants[0] = Text(ITEM_MAX, NOW).run(datas[0])
     slow = Conn(datas[0])
     slow.reads, slow.grow = False, 3000
-    cocotb.start_soon(bench.feed(0, slow, lambda: 3000))
+    every_clock(dut, bench.feed(0, slow, lambda: 3000))
     for i in (1, 2, 3):
-        cocotb.start_soon(bench.feed(i, Conn(datas[i]), lambda: random.randrange(1, 3000)))
+        every_clock(dut, bench.feed(i, Conn(datas[i]), lambda: random.randrange(1, 3000)))
     await settle(dut, bench)
     for i in (1, 2, 3):
         check(bench.conns[i].ops, wants[i])
@@ -1002,11 +1004,11 @@ async def slow_host_reader(dut):
     slow = Conn(data)
     slow.reads, slow.grow = False, 700
     others = [Conn(data[: len(data) // 10]) for _ in range(3)]
-    cocotb.start_soon(bench.feed(0, slow, lambda: 3000))
+    every_clock(dut, bench.feed(0, slow, lambda: 3000))
     await settle(dut, bench)
     assert 0 < len(slow.ops) < len(want) and not slow.asked
     for i, conn in enumerate(others, 1):
-        cocotb.start_soon(bench.feed(i, conn, lambda: random.randrange(1, 300)))
+        every_clock(dut, bench.feed(i, conn, lambda: random.randrange(1, 300)))
     await settle(dut, bench)
     for conn in others:
         check(conn.ops, want[: len(want) // 10])
@@ -1031,7 +1033,7 @@ async def lost_connections(dut):
         for _ in range(12):
             data = b"".join(random.choice((b"stats\r\n", a_command())) for _ in range(20))
             conn = Conn(data, fin=False)
-            task = cocotb.start_soon(bench.feed(number, conn, lambda: random.randrange(1, 900)))
+            task = every_clock(dut, bench.feed(number, conn, lambda: random.randrange(1, 900)))
             for _ in range(1 + random.randrange(1500)):  # it has begun
                 await edge
             task.cancel()
@@ -1060,7 +1062,7 @@ async def value_gone(dut):
     bench = Bench(dut, cut=0, long_value=0)
     conn = Conn(b"version\r\nget a\r\nget b\r\n" * 50, fin=False)
     conn.abort = True
-    cocotb.start_soon(bench.feed(9, conn, lambda: 100))
+    every_clock(dut, bench.feed(9, conn, lambda: 100))
     await settle(dut, bench)
     assert conn.reset and not conn.released
     check(conn.ops, [("reply", "RpVersion"), ("get", b"a", False, None), ("end",)])
@@ -1081,7 +1083,7 @@ async def rates(dut):
 
     async def over_tcp(data, number, n):
         conn = Conn(data, fin=False)
-        cocotb.start_soon(bench.feed(number, conn, lambda: len(data)))
+        every_clock(dut, bench.feed(number, conn, lambda: len(data)))
         await settle(dut, bench)
         assert len(conn.ops) >= n
         return clocks_of(bench.reqs.times[-n:])
@@ -1136,7 +1138,7 @@ async def bad_reads(dut, refuse):
     for i in range(16):
         data = b"".join(a_command(host=False, broken=False) for _ in range(40))
         wants.append(Text(ITEM_MAX, NOW).run(data))
-        cocotb.start_soon(bench.feed(i, Conn(data), lambda: random.randrange(100, 3000)))
+        every_clock(dut, bench.feed(i, Conn(data), lambda: random.randrange(100, 3000)))
     await settle(dut, bench)
     for i, want in enumerate(wants):
         conn = bench.conns[i]

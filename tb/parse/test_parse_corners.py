@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import cocotb
-from common import run, start
+from common import every_clock, run, start
 
 sys.path.insert(0, str(Path(__file__).parent))
 from meta_model import Meta  # noqa: E402
@@ -48,7 +48,7 @@ async def blanks(dut):
             for first, n in ((0, JOB - 3), (1, 9000))]
     ends += [Conn(b"version\r\nset" + b" " * 2100 + b"a 0 0 500\r\n", fin=False)]
     for number, conn in enumerate(served + ends):
-        cocotb.start_soon(bench.feed(number, conn, lambda: 3 * JOB))
+        every_clock(dut, bench.feed(number, conn, lambda: 3 * JOB))
     await settle(dut, bench)
     for conn in served:
         check(conn.ops, Text(ITEM_MAX, NOW).run(conn.data))
@@ -110,7 +110,7 @@ async def host_closes(dut):
     bench = LastWord(dut)
     data = b"version\r\nshutdown\r\nget a\r\n"
     for number in range(4):
-        cocotb.start_soon(bench.feed(number, Conn(data), lambda: 20))
+        every_clock(dut, bench.feed(number, Conn(data), lambda: 20))
     await settle(dut, bench)
     for conn in bench.conns.values():
         check(conn.ops, [("reply", "RpVersion"), ("host", b"shutdown")])

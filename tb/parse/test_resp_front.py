@@ -6,7 +6,7 @@ from pathlib import Path
 
 import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
-from common import run, start, to_beats
+from common import every_clock, run, start, to_beats
 
 sys.path.insert(0, str(Path(__file__).parent))
 from resp_model import Resp, a_command, encode  # noqa: E402
@@ -45,7 +45,7 @@ async def by_its_port(dut):
         if number == 5:
             continue
         wants[number] = model(ITEM_MAX, NOW).run(stream)
-        cocotb.start_soon(bench.feed(number, Conn(stream, redis=number < 4), lambda: 1))
+        every_clock(dut, bench.feed(number, Conn(stream, redis=number < 4), lambda: 1))
     await settle(dut, bench)
     for number, want in wants.items():
         check(bench.conns[number].ops, want)
@@ -62,8 +62,8 @@ async def all_for_the_host(dut):
     for number in range(4):
         conn = Conn(b"".join(commands), redis=True)
         conn.wants_all = lambda answered: int(answered < many)
-        cocotb.start_soon(bench.feed(number, conn, lambda: random.choice((5, 100, 3000))))
-    cocotb.start_soon(bench.feed(5, Conn(encode(b"RESET") * 60, redis=True), lambda: len(encode(b"RESET"))))
+        every_clock(dut, bench.feed(number, conn, lambda: random.choice((5, 100, 3000))))
+    every_clock(dut, bench.feed(5, Conn(encode(b"RESET") * 60, redis=True), lambda: len(encode(b"RESET"))))
     await settle(dut, bench)
     want = [("host", one) for one in commands[:many]] + Resp(ITEM_MAX, NOW).run(b"".join(commands[many:]))
     for number in range(4):
@@ -84,7 +84,7 @@ async def guarded(dut):
     for number in (1, 2):
         # Until it has had the fifth answer; for ever.
         conns[number].wants_all = lambda answered, number=number: int(number == 2 or answered < 5)
-    cocotb.start_soon(bench.feed(0, conns[0], sizes))
+    every_clock(dut, bench.feed(0, conns[0], sizes))
     # It is open then, and the host has not heard of it.
     while not conns[0].sent:
         await RisingEdge(dut.clk_i)
@@ -92,7 +92,7 @@ async def guarded(dut):
     dut.guard_i.value = 1
     for number in (1, 2, 3, HOST):
         conns[number].all = int(number in (1, 2))
-        cocotb.start_soon(bench.feed(number, conns[number], sizes))
+        every_clock(dut, bench.feed(number, conns[number], sizes))
     await settle(dut, bench)
     for number, hosted in ((0, 0), (1, 5), (2, len(commands)), (HOST, 0)):
         want = [("host", one) for one in commands[:hosted]]
@@ -115,8 +115,8 @@ async def paused(dut):
     for number, stream in zip(numbers, streams_, strict=True):
         data = (b"" if number else long) + b"".join(stream)
         conn = Conn(data, redis=True)
-        cocotb.start_soon(bench.feed(number, conn, lambda: random.choice((5, 100, 400))))
-    cocotb.start_soon(bench.feed(7, Conn(text), lambda: 50))
+        every_clock(dut, bench.feed(number, conn, lambda: random.choice((5, 100, 400))))
+    every_clock(dut, bench.feed(7, Conn(text), lambda: 50))
     # The first command has begun, and does not become text midway.
     while 0 not in bench.conns or not bench.conns[0].used:
         await RisingEdge(dut.clk_i)
@@ -179,7 +179,7 @@ async def asked_about(dut):
     met.data = waits.data = slow.data = encode(b"ECHO", b"x") + encode(b"GET", b"b")
     waits.answers = False
     for number, conn in enumerate((quiet, met, text, waits, slow)):
-        cocotb.start_soon(bench.feed(number, conn, lambda: 1000))
+        every_clock(dut, bench.feed(number, conn, lambda: 1000))
     for _ in range(20_000):
         if len(met.ops) == 2 and text.ops and len(slow.ops) == 2 and len(quiet.ops) == 20 and waits.ops:
             break
@@ -206,7 +206,7 @@ async def asked_about(dut):
     # Right behind the first answer.
     fresh = Conn(encode(b"ECHO", b"x"), fin=False, redis=True)
     fresh.answers = False
-    cocotb.start_soon(bench.feed(6, fresh, lambda: 1000))
+    every_clock(dut, bench.feed(6, fresh, lambda: 1000))
     while not fresh.ops:
         await edge
     for _ in range(20):
@@ -217,7 +217,7 @@ async def asked_about(dut):
     assert await ask(6) == 1
     # Behind many requests in one go, of which none is lost in the middle.
     slow.data += encode(b"GET", b"b") * 2500
-    cocotb.start_soon(bench.feed_on(4, 3000))
+    every_clock(dut, bench.feed_on(4, 3000))
     while len(slow.ops) < 60:
         await edge
     assert await ask(4, kill=1) == 1
@@ -230,7 +230,7 @@ async def asked_about(dut):
     assert all(conn.released for conn in (quiet, met, waits, slow)) and not text.released
     # Another one has its id.
     again = Conn(encode(b"GET", b"b"), fin=False, redis=True)
-    cocotb.start_soon(bench.feed(1, again, lambda: 1000))
+    every_clock(dut, bench.feed(1, again, lambda: 1000))
     await settle(dut, bench)
     assert await ask(1, kill=1) == 0
     await settle(dut, bench)
@@ -245,7 +245,7 @@ async def held(dut):
     bench, job, edge = Bench(dut, pause=0, cut=0), dut.u_session.u_job_size, RisingEdge(dut.clk_i)
     frame = bytes([0, 1, 0, 0, 0, 1, 0, 0]) + b"get a\r\n"
     for number, stream in enumerate(data):
-        cocotb.start_soon(bench.feed(number, Conn(stream, redis=True), lambda: 400))
+        every_clock(dut, bench.feed(number, Conn(stream, redis=True), lambda: 400))
     def datagrams():
         for beat in to_beats(frame) * 10:
             bench.dgrams.put({"": {"len": len(frame)}, "beat": beat})
@@ -294,7 +294,7 @@ async def request_port(dut):
     await start(dut)
     bench = Bench(dut, cut=0)
     for number, stream in data.items():
-        cocotb.start_soon(bench.feed(number, Conn(stream, redis=True), lambda: random.choice((1, 100, 1460, 5000))))
+        every_clock(dut, bench.feed(number, Conn(stream, redis=True), lambda: random.choice((1, 100, 1460, 5000))))
     for _ in range(6):
         await ClockCycles(dut.clk_i, random.randrange(20, 500))
         dut.hold_i.value = 1
@@ -394,7 +394,7 @@ async def long_refused(dut):
     for number in range(3):
         conn = Conn(data, redis=True)
         conn.most_leaves = number or None
-        cocotb.start_soon(bench.feed(number, conn, lambda: 3000))
+        every_clock(dut, bench.feed(number, conn, lambda: 3000))
     await settle(dut, bench)
     want = Resp(ITEM_MAX, NOW).run(data)
     for number in range(3):
@@ -411,7 +411,7 @@ async def keys_then_broken(dut):
     await start(dut)
     bench = Bench(dut, cut=0)
     for number, stream in enumerate(data):
-        cocotb.start_soon(bench.feed(number, Conn(stream, redis=True), lambda: 3000))
+        every_clock(dut, bench.feed(number, Conn(stream, redis=True), lambda: 3000))
     await settle(dut, bench)
     for number in range(len(data)):
         ops = bench.conns[number].ops
@@ -436,7 +436,7 @@ async def databases(dut):
     await start(dut)
     bench, want = Bench(dut, cut=0, choose=False), Resp(ITEM_MAX, NOW).run(data)
     want[-1] = ("host", encode(b"FLUSHDB"))
-    cocotb.start_soon(bench.feed(0, Conn(data, redis=True), lambda: 5000))
+    every_clock(dut, bench.feed(0, Conn(data, redis=True), lambda: 5000))
     await settle(dut, bench)
     check(bench.conns[0].ops, want)
     stored = [item["db"] for item in bench.items.values()]

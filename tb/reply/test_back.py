@@ -5,7 +5,7 @@ from base64 import b64encode
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import Sink, Source, Types, from_beats, run, start, to_beats
+from common import NEXT_CLOCK, Pins, Sink, Source, Types, every_clock, from_beats, run, start, to_beats
 
 T = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv", "rtl/parse/request_pkg.sv")
 
@@ -326,16 +326,16 @@ class Memory:
 
     def __init__(self, dut, stall):
         self.dut, self.stall, self.lines = dut, stall, {}
-        cocotb.start_soon(self._run())
+        self.running = every_clock(dut, self._run())
 
     async def _run(self):
-        dut, edge, ready = self.dut, RisingEdge(self.dut.clk_i), False
+        dut, ready = Pins(self.dut), False
         while True:
             ready = random.random() >= self.stall
-            dut.wr_ready_i.value = int(ready)
-            await edge
+            dut.wr_ready_i.value = ready
+            await NEXT_CLOCK
             if ready and dut.wr_valid_o.value:
-                write = T.line_write_t.unpack(int(dut.wr_o.value))
+                write = T.line_write_t.unpack(dut.wr_o.value)
                 line = self.lines.setdefault(write["addr"], bytearray(64))
                 data = write["data"].to_bytes(64, "little")
                 for lane in range(64):
@@ -352,31 +352,30 @@ class Memory:
 
 
 async def axis_source(dut, packets, pause):
-    edge = RisingEdge(dut.clk_i)
+    dut = Pins(dut)
     dut.s_axis_exc_tvalid.value = 0
     for packet in packets:
         for i, beat in enumerate(packet):
             while random.random() < pause:
-                await edge
+                await NEXT_CLOCK
             dut.s_axis_exc_tdata.value = beat
             dut.s_axis_exc_tkeep.value = (1 << 64) - 1
             dut.s_axis_exc_tlast.value = int(i == len(packet) - 1)
             dut.s_axis_exc_tvalid.value = 1
-            await edge
+            await NEXT_CLOCK
             while not dut.s_axis_exc_tready.value:
-                await edge
+                await NEXT_CLOCK
             dut.s_axis_exc_tvalid.value = 0
 
 
 async def axis_sink(dut, packets, pause):
-    edge = RisingEdge(dut.clk_i)
-    packet = []
+    dut, packet = Pins(dut), []
     while True:
         ready = random.random() >= pause
-        dut.m_axis_exc_tready.value = int(ready)
-        await edge
+        dut.m_axis_exc_tready.value = ready
+        await NEXT_CLOCK
         if ready and dut.m_axis_exc_tvalid.value:
-            packet.append((int(dut.m_axis_exc_tdata.value), int(dut.m_axis_exc_tkeep.value)))
+            packet.append((dut.m_axis_exc_tdata.value, dut.m_axis_exc_tkeep.value))
             if dut.m_axis_exc_tlast.value:
                 packets.append(packet)
                 packet = []
@@ -399,7 +398,15 @@ class Bench:
         self.hpiece = Sink(dut, "hpiece", {"": T.hpiece_t}, stall)
         self.memory = Memory(dut, stall)
         self.idle, self.exc = idle, []
-        cocotb.start_soon(axis_sink(dut, self.exc, stall))
+        self.exc_sink = every_clock(dut, axis_sink(dut, self.exc, stall))
+
+    def stop(self):
+        """Makes room for another one."""
+        for stream in (self.res, self.key, self.chunk, self.uctx, self.hreq, self.hkey, self.done, self.dgram,
+                       self.hpiece):
+            stream.stop()
+        self.memory.running.cancel()
+        self.exc_sink.cancel()
 
     def send(self, model):
         self.res.put(*model.res)
@@ -407,7 +414,7 @@ class Bench:
         self.chunk.put(*({"": c} for c in model.chunks))
         self.uctx.put(*model.uctxs)
         if model.host:
-            cocotb.start_soon(axis_source(self.dut, model.host, self.idle))
+            every_clock(self.dut, axis_source(self.dut, model.host, self.idle))
 
     async def check(self, model):
         """Every job's bytes are in memory in the clock in which its end is announced."""
@@ -478,9 +485,7 @@ async def random_jobs(dut):
             model.job(records, udp)
         bench.send(model)
         await bench.check(model)
-        for stream in (bench.res, bench.key, bench.chunk, bench.uctx, bench.hreq, bench.hkey,
-                       bench.done, bench.dgram, bench.hpiece):
-            stream.stop()
+        bench.stop()
 
 
 @cocotb.test()
@@ -496,8 +501,7 @@ async def redis(dut):
             model.job([model.redis(random.choice(kinds), three) for _ in range(random.randrange(2, 30))])
         bench.send(model)
         await bench.check(model)
-        for stream in (bench.res, bench.key, bench.chunk, bench.uctx, bench.done, bench.dgram):
-            stream.stop()
+        bench.stop()
 
 
 @cocotb.test()
@@ -520,8 +524,7 @@ async def binary(dut):
         model.job([(more, b"the rest.")], conn=3)
         bench.send(model)
         await bench.check(model)
-        for stream in (bench.res, bench.key, bench.chunk, bench.uctx, bench.done, bench.dgram):
-            stream.stop()
+        bench.stop()
 
 
 @cocotb.test()
@@ -545,8 +548,7 @@ async def meta(dut):
         model.job([model.fixed("RpStored")])
         bench.send(model)
         await bench.check(model)
-        for stream in (bench.res, bench.key, bench.chunk, bench.uctx, bench.done, bench.dgram):
-            stream.stop()
+        bench.stop()
 
 
 @cocotb.test()
@@ -707,9 +709,7 @@ async def full_rate(dut):
             most = most if udp or size > 1 else 1.55
             assert rate <= most + 0.03, (name, udp, rate)
             assert size > 1 or times[0] - before <= 22, (name, udp, times[0] - before)
-            for stream in (bench.res, bench.key, bench.chunk, bench.uctx, bench.hreq, bench.hkey,
-                           bench.done, bench.dgram, bench.hpiece):
-                stream.stop()
+            bench.stop()
 
 
 def test_back():

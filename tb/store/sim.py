@@ -3,38 +3,19 @@ faster than a simulator interface. TRACE=1 leaves store.vcd in the current folde
 
 import ctypes
 import os
-import subprocess
 from pathlib import Path
 
-from common import BUILD, COVERAGE, building
-from filelist import ROOT, expand
+from common import BUILD, program
 
 FILES = ["rtl/lib/lib.f", "rtl/store/store.f", "tb/store/mem_model.sv", "tb/store/store_tb.sv"]
 
 
 def build():
-    """Builds the model's library and returns its path; make decides what is out of date."""
+    """Builds the model's library and returns its path."""
     trace = bool(os.environ.get("TRACE"))
-    folder = BUILD / ("store_sim-trace" if trace else "store_sim")
-    sources, includes = expand("rtl/pkg.f", *FILES)
-    # Only the packages that the store knows.
-    sources = [s for s in sources if not str(s).endswith("tcp_pkg.sv")]
-    library = folder / "store.so"
-    inputs = [Path(s) for s in sources] + [Path(__file__).parent / "shim.cpp"]
-    with building(folder):
-        if library.exists() and all(i.stat().st_mtime < library.stat().st_mtime for i in inputs):
-            return library
-        subprocess.run(
-            ["verilator", "--cc", "--exe", "--build", "-j", "2", "--top-module", "store_tb", "--assert",
-             "-DSIMASSERT", "-Wno-fatal", "-Wno-lint", "-Wno-style",
-             *["--trace-vcd"] * trace, *["--coverage-line"] * bool(COVERAGE), "--x-initial", "unique",
-             "--x-assign", "unique", "-O3", "--Mdir", str(folder), "-o", "store.so",
-             "-CFLAGS", "-fPIC -O1", "-LDFLAGS", "-shared",
-             "-MAKEFLAGS", "OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1 CFG_CXXFLAGS_PCH_I=-include",
-             *(f"-I{i}" for i in includes), *map(str, sources),
-             str(Path(__file__).parent / "shim.cpp")],
-            check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
-    return library
+    return program("store_sim-trace" if trace else "store_sim", "store_tb", FILES,
+                   Path(__file__).parent / "shim.cpp", *["--trace-vcd"] * trace, "-LDFLAGS", "-shared",
+                   cflags=["-fPIC"])
 
 
 class Port:

@@ -6,9 +6,8 @@ the place in it, so that every byte received can be checked wherever it turns up
 
 import random
 
-import cocotb
 from cocotb.triggers import RisingEdge
-from common import Types, start, to_beats
+from common import NEXT_CLOCK, Pins, Types, every_clock, start, to_beats
 
 T = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv", "rtl/tcp/tcp_pkg.sv")
 RING = 65536
@@ -67,6 +66,8 @@ def diff(a, b):
 class Bench:
     """The design, its memories and what is not TCP. `tick` is the number of clocks between ticks."""
 
+    running = None
+
     def __init__(self, dut, tick=20, latency=(5, 40), stall=0.0, mtu=1500, time_wait=100, limit=16384,
                  keep_alive=300, idle=0, secret=None):
         self.dut, self.tick, self.latency, self.stall = dut, tick, latency, stall
@@ -94,7 +95,9 @@ class Bench:
         await start(self.dut)
         while not (int(self.dut.seg_ready_o.value) and int(self.dut.idle_o.value)):
             await RisingEdge(self.dut.clk_i)
-        cocotb.start_soon(self._run())
+        if Bench.running:
+            Bench.running.cancel()  # of one before, in the same test
+        Bench.running = every_clock(self.dut, self._run())
 
     async def clocks(self, n):
         for _ in range(n):
@@ -128,12 +131,12 @@ class Bench:
         return self.stall and random.random() < self.stall
 
     async def _run(self):
-        d, edge = self.dut, RisingEdge(self.dut.clk_i)
+        d = Pins(self.dut)
         reads = []                 # (clock when done, address, lanes)
         seg_on = app_on = rdat_on = False
         beats = []
         while True:
-            await edge
+            await NEXT_CLOCK
             self.clock += 1
             now = self.clock
             # ---- what happened in the clock that ends here
@@ -151,32 +154,32 @@ class Bench:
             if d.wr_valid_o.value:
                 self.times.setdefault("wr", now)
                 if wr_ready:
-                    self._write(T.line_write_t.unpack(int(d.wr_o.value)))
+                    self._write(T.line_write_t.unpack(d.wr_o.value))
             if d.rd_valid_o.value:
                 self.times.setdefault("rd", now)
                 if rd_ready:
-                    reads.append((now + random.randint(*self.latency), int(d.rd_addr_o.value),
-                                  T.lanes_t.unpack(int(d.rd_lanes_o.value))))
+                    reads.append((now + random.randint(*self.latency), d.rd_addr_o.value,
+                                  T.lanes_t.unpack(d.rd_lanes_o.value)))
             if d.txseg_valid_o.value:
                 self.times.setdefault("txseg", now)
                 if tx_ready:
-                    beat = T.beat_t.unpack(int(d.txseg_beat_o.value))
+                    beat = T.beat_t.unpack(d.txseg_beat_o.value)
                     beats.append(beat["data"].to_bytes(64, "little")[: beat["len"]])
                     assert beat["last"] or beat["len"] == 64
                     if beat["last"]:
-                        seg, payload = T.txseg_t.unpack(int(d.txseg_o.value)), b"".join(beats)
+                        seg, payload = T.txseg_t.unpack(d.txseg_o.value), b"".join(beats)
                         assert seg["len"] == len(payload), (seg, len(payload))
                         beats = []
                         self.on_segment(seg, payload)
             if d.ev_valid_o.value and ev_ready:
-                ev = T.ev_t.unpack(int(d.ev_o.value))
+                ev = T.ev_t.unpack(d.ev_o.value)
                 news = [kind for kind in ("open", "acked", "data", "fin", "closed") if ev[kind]]
                 assert news and (not ev["open"] or len(news) == 1), ev
                 if ev["open"]:
                     self.opened[ev["conn"]] = ev["redis"]
                 for kind in news:
                     self.on_event(kind, ev["conn"], ev["rx_ptr"], ev["tx_ptr"])
-            if count := int(d.count_o.value):
+            if count := d.count_o.value:
                 for i, name in enumerate(COUNTS):
                     self.counts[name] += count >> i & 1
             for hook in self.on_clock:
@@ -186,21 +189,21 @@ class Bench:
                 word, beat, _ = self.segs[0]
                 d.seg_i.value, d.seg_beat_i.value = word, beat
                 seg_on = True
-            d.seg_valid_i.value = int(seg_on)
+            d.seg_valid_i.value = seg_on
             if self.apps and not app_on and not self._stalled():
                 d.app_i.value = self.apps[0]
                 app_on = True
-            d.app_valid_i.value = int(app_on)
+            d.app_valid_i.value = app_on
             if reads and not rdat_on and reads[0][0] <= now:
                 d.rdat_i.value = self._read(*reads[0][1:])
                 rdat_on = True
-            d.rdat_valid_i.value = int(rdat_on)
+            d.rdat_valid_i.value = rdat_on
             wr_ready, rd_ready = not self._stalled(), not self._stalled()
             tx_ready = not self.tx_stop and not self._stalled()
             ev_ready = not self.ev_stall and not self._stalled()
-            d.wr_ready_i.value, d.rd_ready_i.value = int(wr_ready), int(rd_ready)
-            d.txseg_ready_i.value, d.ev_ready_i.value = int(tx_ready), int(ev_ready)
-            d.tick_i.value = int(self.tick and now % self.tick == 0)
+            d.wr_ready_i.value, d.rd_ready_i.value = wr_ready, rd_ready
+            d.txseg_ready_i.value, d.ev_ready_i.value = tx_ready, ev_ready
+            d.tick_i.value = self.tick and now % self.tick == 0
 
     def _write(self, write):
         line = write["addr"] - 0x1000

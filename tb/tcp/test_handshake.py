@@ -85,6 +85,7 @@ async def options_kept(dut):
             peer.send(wnd=300)
             await bench.until(lambda: session.conns)
             (conn, c), = session.conns.items()
+            await bench.clocks(2)             # what the event tells is in the table
             word = table(dut, conn)
             assert word["mss"] == agreed_mss(mss, mtu - 40), mss
             assert (word["ws"] if word["ws_ok"] else None) == ws
