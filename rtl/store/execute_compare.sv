@@ -73,7 +73,7 @@ module execute_compare
   // ---------------------------------------------------------------- an item's line
   strb_t lanes_q;
   line_t differs;
-  logic equal, line_equal_q, head_fits, head_fits_q, no_head_q;
+  logic equal, line_equal_q, lap_fits, lap_fits_q, klen_fits, klen_fits_q, no_head_q;
   head_t head;
   logic [63:0] chosen_no, chosen_no_q;
   logic [7:0] klen;
@@ -98,14 +98,16 @@ module execute_compare
   assign head        = data_i[128*off.pos[1:0]+:128];
   assign chosen_no   = data_i[128*2'(off.pos[1:0]-2'd1)+:64];
   // A walk takes whatever item there is.
-  assign head_fits   = (head.klen == klen || (!run_i && any_i)) &&
-      head.lap == ((off.lap == range_i.lap[7:0]) ? range_i.lap[10:0] : range_i.last_lap[10:0]);
+  assign klen_fits   = head.klen == klen || (!run_i && any_i);
+  assign lap_fits    = head.lap ==
+      ((off.lap == range_i.lap[7:0]) ? range_i.lap[10:0] : range_i.last_lap[10:0]);
   always_ff @(posedge clk_i) begin
     line_equal_q <= equal;
-    head_fits_q  <= head_fits;
+    klen_fits_q  <= klen_fits;
+    lap_fits_q   <= lap_fits;
     no_head_q    <= !head_i;
   end
-  assign line_fits_o = line_equal_q && (head_fits_q || no_head_q);
+  assign line_fits_o = line_equal_q && ((klen_fits_q && lap_fits_q) || no_head_q);
 
   // ---------------------------------------------------------------- buckets
   commit_t near_q;  // of the clock in which the buckets in check were read
@@ -144,7 +146,8 @@ module execute_compare
   // ---------------------------------------------------------------- what check found
   logic
       equal_q,
-      fits_q,
+      klen_q,
+      lap_q,
       fetched_q,
       no_tag_q,
       place_valid_q,
@@ -187,7 +190,8 @@ module execute_compare
           bare_q       <= head.flags == '0;
           brief_q      <= head.vlen[20:9] == '0;
           no_tag_q     <= (tag_fits & epoch_mask) == '0;
-          fits_q       <= head_fits;
+          klen_q       <= klen_fits;
+          lap_q        <= lap_fits;
           fetched_q    <= op_i.found.cand && op_i.found.count != '0 && place_valid &&
               !op_i.long_key;
         end
@@ -203,7 +207,7 @@ module execute_compare
 
   logic hit;
   logic [15:0] epoch_mask_q;
-  assign hit          = fetched_q && fits_q && equal_q && any_q != '0;
+  assign hit          = fetched_q && klen_q && lap_q && equal_q && any_q != '0;
   assign epoch_mask_q = {{8{epoch_fits_q[1]}}, {8{epoch_fits_q[0]}}};
   assign checked_o = '{tags: tags_q & epoch_mask_q, offs: offs_q & tags_q & epoch_mask_q, hit: hit,
                        decided: hit || no_tag_q, place_valid: place_valid_q,
