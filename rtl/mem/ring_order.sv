@@ -37,6 +37,7 @@ module ring_order
   logic
       next_valid,
       next_kept,
+      choose_kept,
       unused_kept_valid,
       answer_valid,
       kept_turn,
@@ -49,19 +50,19 @@ module ring_order
   reads_t [1:0] unused_level;
   logic [2:0] unused_room;
 
-  // Whether the line of the next read was kept.
+  // Whether the line of the next read was kept; twice, as a bit that chooses 513 is late everywhere else.
   lib_fifo #(
-    .T    (logic),
+    .T    (logic [1:0]),
     .Depth(MaxReads)
   ) u_order (
     .clk_i,
     .rst_ni,
     .s_valid_i,
     .s_ready_o(unused_room[0]),
-    .s_data_i (kept_i),
+    .s_data_i ({2{kept_i}}),
     .m_valid_o(next_valid),
     .m_ready_i(chosen_valid && chosen_ready),
-    .m_data_o (next_kept),
+    .m_data_o ({next_kept, choose_kept}),
     .level_o  (under_way)
   );
 
@@ -101,8 +102,8 @@ module ring_order
   assign kept_turn    = next_valid && next_kept;
   assign answer_turn  = next_valid && !next_kept;
   assign chosen_valid = kept_turn || (answer_turn && answer_valid);
-  assign chosen.bad   = !next_kept && (answer.bad || distrust_i);
-  assign chosen.data  = next_kept ? kept_line : chosen.bad ? '0 : answer.data;
+  assign chosen.bad   = !choose_kept && (answer.bad || distrust_i);
+  assign chosen.data  = choose_kept ? kept_line : chosen.bad ? '0 : answer.data;
   `ASSERT(KeptIsThere, !kept_turn || unused_kept_valid)
 
   // Into a register: all that reads lines begins with wide shifts.

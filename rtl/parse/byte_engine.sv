@@ -225,7 +225,8 @@ module byte_engine
   logic signed [22:0] value_max_q, pair_max_q;
   logic [13:0] line_len_q, left_q;  // bytes of the line, and of the job behind it
   logic [31:0] need_q, rest_q;  // of data and CR LF, or to discard; behind this job
-  logic [31:0] again_q;         // of the line and these
+  logic [31:0] both_q;          // of the line and these
+  logic [13:0] again_q;         // the same, of one job at most
   logic [1:0] wait_q;
   logic too_big_q, fits_q, last_key_q, cr_last;
   logic [13:0] told_q; // bytes of text for host software that are parts; not 0 where it goes on
@@ -250,8 +251,9 @@ module byte_engine
     if (state_q == ByLine) begin
       fits_q <= skipped_q || need_q <= 32'(left_q);
       rest_q <= need_q - 32'(left_q);
-      again_q <= need_q + 32'(line_len_q);
+      both_q <= need_q + 32'(line_len_q);
     end
+    again_q <= (both_q > 32'(JobBytes)) ? 14'(JobBytes) : both_q[13:0];
     if (state_q == ByDecide) order_q <= order;
   end
 

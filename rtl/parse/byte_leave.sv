@@ -25,11 +25,11 @@ module byte_leave
   /// Keys of this line are committed as they come; some are.
   input  logic        eager_i,
   input  logic        partial_i,
-  /// What becomes of the line, which has so many bytes; with data and CR LF so many. Bytes of data and CR LF,
-  /// or to discard; of these behind the job.
+  /// What becomes of the line, which has so many bytes; of it with data and CR LF so many fit into a job. Bytes of
+  /// data and CR LF, or to discard; of these behind the job.
   input  action_e     action_i,
   input  logic [13:0] line_len_i,
-  input  logic [31:0] again_i,
+  input  logic [13:0] again_i,
   input  logic [31:0] need_i,
   input  logic [31:0] rest_i,
   /// A value's CR is the last byte of the job.
@@ -95,7 +95,7 @@ module byte_leave
           AcBack: begin
             leaves_o.pos  = line_at_i;
             leaves_o.mode = (line_len_i > 14'(LineMax)) ? MdQuit : MdLine;
-            leaves_o.rem  = (again_i > 32'(JobBytes)) ? 32'(JobBytes) : again_i;
+            leaves_o.rem  = 32'(again_i);
           end
           default: ;
         endcase

@@ -192,7 +192,7 @@ module recognise
   what_t what4_q;
   logic short4_q;
   line_t data4_q, key4_q;
-  logic [63:0] end3_4_q, end4_4_q, end5_4_q, eol4_q;
+  logic [63:0] end3_4_q, end4_4_q, rest4_q, eol4_q;
   logic [5:0] lane1_4_q, lane2_4_q, line_end4_q;
   logic any4_q, whole4_q, crlf4_q, last1_4_q, last2_4_q, nul4_q;
   chars_t chars4_q;
@@ -202,7 +202,7 @@ module recognise
       // Of ms the length is the second word.
       end4_4_q    <= start3_q.resp ? stop3 : (what3_q.form == FmMetaSet) ? end2_3_q :
                      lowest(others(rest3_q));
-      end5_4_q    <= lowest(others(others(rest3_q)));
+      rest4_q     <= others(others(rest3_q));
       eol4_q      <= eol3_q;
       lane1_4_q   <= lane_of(end1_3_q);
       lane2_4_q   <= lane_of(end2_3_q);
@@ -327,7 +327,7 @@ module recognise
       last2_5_q   <= last2_4_q;
       last3_5_q   <= |(end3_4_q & eol4_q);
       last4_5_q   <= |(end4_4_q & eol4_q);
-      last5_5_q   <= |(end5_4_q & eol4_q);
+      last5_5_q   <= |(lowest(rest4_q) & eol4_q);
       nul5_q      <= nul4_q;
       length5_q   <= length4;
       unique case (by1_4_q)

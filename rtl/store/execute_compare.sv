@@ -76,17 +76,26 @@ module execute_compare
   logic equal, line_equal_q, lap_fits, lap_fits_q, klen_fits, klen_fits_q, no_head_q;
   head_t head;
   logic [63:0] chosen_no, chosen_no_q;
-  logic [7:0] klen;
+  logic any_key_q;
+  logic [7:0] klen_wanted_q;
   // verilator lint_off UNUSEDSIGNAL
   off_t off;  // its line is in data_i
   // verilator lint_on UNUSEDSIGNAL
 
   always_ff @(posedge clk_i) begin
     // What moves is known last.
-    if (!run_i) lanes_q <= key_lanes(line_i, way_off_i.pos[1:0], act_klen_i);
-    else if (moves_i.second || moves_i.again)
-      lanes_q <= key_lanes(3'(!again_i), op_i.found.off.pos[1:0], op_i.req.klen);
-    else if (moves_i.fetch) lanes_q <= key_lanes(3'd0, next_unit_i, next_klen_i);
+    // A walk takes whatever item there is.
+    any_key_q <= !run_i && any_i;
+    if (!run_i) begin
+      lanes_q       <= key_lanes(line_i, way_off_i.pos[1:0], act_klen_i);
+      klen_wanted_q <= act_klen_i;
+    end else if (moves_i.second || moves_i.again) begin
+      lanes_q       <= key_lanes(3'(!again_i), op_i.found.off.pos[1:0], op_i.req.klen);
+      klen_wanted_q <= op_i.req.klen;
+    end else if (moves_i.fetch) begin
+      lanes_q       <= key_lanes(3'd0, next_unit_i, next_klen_i);
+      klen_wanted_q <= next_klen_i;
+    end
   end
   always_comb begin
     for (int b = 0; b < 64; b++)
@@ -94,13 +103,11 @@ module execute_compare
   end
   assign equal       = differs == '0;
   assign off         = run_i ? op_i.found.off : way_off_i;
-  assign klen        = run_i ? op_i.req.klen : act_klen_i;
   assign head        = data_i[128*off.pos[1:0]+:128];
   assign chosen_no   = data_i[128*2'(off.pos[1:0]-2'd1)+:64];
-  // A walk takes whatever item there is.
-  assign klen_fits   = head.klen == klen || (!run_i && any_i);
-  assign lap_fits    = head.lap ==
-      ((off.lap == range_i.lap[7:0]) ? range_i.lap[10:0] : range_i.last_lap[10:0]);
+  assign klen_fits   = head.klen == klen_wanted_q || any_key_q;
+  assign lap_fits    = (off.lap == range_i.lap[7:0]) ? head.lap == range_i.lap[10:0] :
+      head.lap == range_i.last_lap[10:0];
   always_ff @(posedge clk_i) begin
     line_equal_q <= equal;
     klen_fits_q  <= klen_fits;
@@ -158,7 +165,7 @@ module execute_compare
   logic claims_q, named_q;
   logic [15:0] tags_q, offs_q;
   logic [1:0] any_q, epoch_fits_q;  // any: a way of the bucket names the item
-  logic brief_q, bare_q;
+  logic from_1024_q, from_16_q, bare_q;
   logic [15:0][1:0] uses_q;
   // verilator lint_off UNUSEDSIGNAL
   head_t head_q;  // lap and klen were compared; the same key of another database has another tag
@@ -188,7 +195,8 @@ module execute_compare
           unexpired_q  <= unexpired;
           claims_q     <= head.marks.stale && !head.marks.won;
           bare_q       <= head.flags == '0;
-          brief_q      <= head.vlen[20:9] == '0;
+          from_1024_q  <= head.vlen[20:10] != '0;
+          from_16_q    <= head.vlen[9:4] != '0;
           no_tag_q     <= (tag_fits & epoch_mask) == '0;
           klen_q       <= klen_fits;
           lap_q        <= lap_fits;
@@ -201,6 +209,8 @@ module execute_compare
       chosen_no_q <= chosen_no;
       unexpired_q <= unexpired;
       claims_q    <= head.marks.stale && !head.marks.won;
+      from_1024_q <= head.vlen[20:10] != '0;
+      from_16_q   <= head.vlen[9:4] != '0;
       bare_q      <= head.flags == '0;
     end
   end
@@ -216,6 +226,6 @@ module execute_compare
                        chosen_no: chosen_no_q,
                        vlen: head_q.vlen, klen: head_q.klen,
                        uses: uses_q, renewed: renewed_q, renewed_hit: hit && renewed_q,
-                       bank: any_q[1], brief: brief_q, bare: bare_q};
+                       bank: any_q[1], from_1024: from_1024_q, from_16: from_16_q, bare: bare_q};
 
 endmodule

@@ -63,7 +63,7 @@ module execute_decide
   // unique then, or has no value: it is made anew, by execute_number if it has none.
   assign vivifies  = get && op_i.req.meta.vivifies && !item_i.alive;
   assign changes   = op_i.req.op == OpDelete && (op_i.req.meta.stale || op_i.req.meta.voids);
-  assign hollow    = op_i.req.meta.voids || item_i.vlen == '0;
+  assign hollow    = op_i.req.meta.voids || item_i.empty;
   assign remakes   = changes && item_i.alive && !other &&
       (!op_i.req.key_stored || item_i.place_valid);
   // Who finds it stale, or about to expire, is to make it anew, if nobody is yet.
@@ -120,7 +120,7 @@ module execute_decide
       OpIncr, OpDecr:
       if (resp) reply = sum_i.reply;
       else if (!item_i.alive || sum_i.bad) reply = RpNotFound;
-      else reply = (other && item_i.vlen != '0) ? RpExists : RpNonNumeric;
+      else reply = (other && !item_i.empty) ? RpExists : RpNonNumeric;
       OpGet:
       if (meta && item_i.alive) reply = RpFound;
       else
@@ -160,7 +160,7 @@ module execute_decide
               (!place_ok && !number && !vivifies && !changes),
           inserts: stores && !item_i.found,
           sums: creates || vivifies || (remakes && hollow) ||
-              (number && item_i.alive && (!other || item_i.vlen == '0)),
+              (number && item_i.alive && (!other || item_i.empty)),
           grows: grows,
           grown: grown,
           sends: (item_i.alive && (was || (get && !tells && !fails))) ||

@@ -105,7 +105,7 @@ module execute_room
   assign piece       = cuts ? 21'(limit) : left;
   // At most so many digits.
   assign overhead    = overhead_q + (item_i.bare ? 9'd1 : 9'd10) +
-      ((item_i.vlen[20:10] != '0) ? 9'd7 : (item_i.vlen[9:4] != '0) ? 9'd4 : 9'd2);
+      (item_i.from_1024 ? 9'd7 : item_i.from_16 ? 9'd4 : 9'd2);
   // Of the prefetched item: who takes steps has waited long enough.
   assign little      = enough_q && !much_q &&
       (brief_q || (!goes_on_q && item_i.fetched_brief));

@@ -291,7 +291,8 @@ package store_pkg;
     logic             renewed;      // both are of the present epoch
     logic             renewed_hit;  // and `hit`
     logic             bank;         // of the way of the prefetched item
-    logic             brief;        // its value has less than 512 bytes
+    logic             from_1024;    // its value has 1,024 bytes or more
+    logic             from_16;      // of less than these it has 16 or more
     logic             bare;         // it has no flags
   } checked_t;
 
@@ -317,6 +318,9 @@ package store_pkg;
     logic             chosen;
     logic [63:0]      chosen_no;
     logic [20:0]      vlen;
+    logic             from_1024;    // as in checked_t
+    logic             from_16;
+    logic             empty;        // vlen is 0
     logic [15:0][1:0] uses;
     logic             renewed;      // as in checked_t
     logic             renewed_hit;
