@@ -24,12 +24,13 @@ module execute_compare
   /// The buckets as they were read.
   input  bucket_t [1:0]  buckets_i,
   output logic [1:0]     epoch_fits_o,
-  /// Stages: an item is fetched whose first line, in which it begins in unit next_unit_i, and key
+  /// Stages: an item of lap next_lap_i is fetched whose first line, in which it begins in unit next_unit_i, and key
   /// of next_klen_i bytes stand in data_i and expected_i in the next clock; or the one in check,
   /// again.
   input  logic           run_i,
   input  logic           again_i,
   input  logic [1:0]     next_unit_i,
+  input  logic [7:0]     next_lap_i,
   input  logic [7:0]     next_klen_i,
   /// The next request names its item's place.
   input  logic           next_named_i,
@@ -70,6 +71,11 @@ module execute_compare
         (whole || (part && 6'(b) < {sixteen[1:0], bytes[3:0]}));
   endfunction
 
+  // The low bits that a header of such a lap has.
+  function automatic logic [10:0] whole_lap(input logic [7:0] lap, input log_range_t range);
+    whole_lap = (lap == range.lap[7:0]) ? range.lap[10:0] : range.last_lap[10:0];
+  endfunction
+
   // ---------------------------------------------------------------- an item's line
   strb_t lanes_q;
   line_t differs;
@@ -78,23 +84,27 @@ module execute_compare
   logic [63:0] chosen_no, chosen_no_q;
   logic any_key_q;
   logic [7:0] klen_wanted_q;
+  logic [10:0] lap_wanted_q;
   // verilator lint_off UNUSEDSIGNAL
   off_t off;  // its line is in data_i
   // verilator lint_on UNUSEDSIGNAL
 
   always_ff @(posedge clk_i) begin
-    // What moves is known last.
     // A walk takes whatever item there is.
     any_key_q <= !run_i && any_i;
+    // What moves is known last. Laps stay when one begins: those of items that are still in the log.
     if (!run_i) begin
       lanes_q       <= key_lanes(line_i, way_off_i.pos[1:0], act_klen_i);
       klen_wanted_q <= act_klen_i;
+      lap_wanted_q  <= whole_lap(way_off_i.lap, range_i);
     end else if (moves_i.second || moves_i.again) begin
       lanes_q       <= key_lanes(3'(!again_i), op_i.found.off.pos[1:0], op_i.req.klen);
       klen_wanted_q <= op_i.req.klen;
+      lap_wanted_q  <= whole_lap(op_i.found.off.lap, range_i);
     end else if (moves_i.fetch) begin
       lanes_q       <= key_lanes(3'd0, next_unit_i, next_klen_i);
       klen_wanted_q <= next_klen_i;
+      lap_wanted_q  <= whole_lap(next_lap_i, range_i);
     end
   end
   always_comb begin
@@ -106,8 +116,7 @@ module execute_compare
   assign head        = data_i[128*off.pos[1:0]+:128];
   assign chosen_no   = data_i[128*2'(off.pos[1:0]-2'd1)+:64];
   assign klen_fits   = head.klen == klen_wanted_q || any_key_q;
-  assign lap_fits    = (off.lap == range_i.lap[7:0]) ? head.lap == range_i.lap[10:0] :
-      head.lap == range_i.last_lap[10:0];
+  assign lap_fits    = head.lap == lap_wanted_q;
   always_ff @(posedge clk_i) begin
     line_equal_q <= equal;
     klen_fits_q  <= klen_fits;

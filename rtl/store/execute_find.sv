@@ -294,6 +294,7 @@ module execute_find
     .run_i,
     .again_i      (check_again_i),
     .next_unit_i  (next_i.found.off.pos[1:0]),
+    .next_lap_i   (next_i.found.off.lap),
     .next_klen_i  (next_i.req.klen),
     .next_named_i (next_i.req.op == OpCont || next_i.req.key_stored),
     .way_off_i    (way_q.off),
