@@ -1,6 +1,6 @@
 // Stands between rings and their memory and holds what was written last: who writes a line may tell of
 // it at once, and who reads it from the next clock on gets it from here. Latency 0 of a write, 5 of a
-// read that finds what it needs; any other has memory's and 7 more. Initiation interval 1.
+// read that finds what it needs; any other has memory's and 8 more. Initiation interval 1.
 //
 // All that is written goes to memory, too, so any line may be displaced at any time, whether or not its
 // write was answered. Each line has a single place. A read that finds less than it needs there asks
@@ -246,8 +246,8 @@ module ring_cache
     writes_t writes;  // that must be answered first, all in all
   } miss_t;
 
-  logic hit, miss, miss_valid, behind, unused_room;
-  miss_t miss_next;
+  logic hit, miss, first_valid, first_ready, miss_valid, behind, unused_room;
+  miss_t first, miss_next;
   logic [$clog2(MaxReads+1)-1:0] unused_level;
   logic [14:0] unused_behind;
   stamp_t age;  // writes behind the last one to the place, or more than that
@@ -272,10 +272,23 @@ module ring_cache
     .s_valid_i(miss),
     .s_ready_o(unused_room),
     .s_data_i ('{addr: find_q.addr, writes: fence}),
+    .m_valid_o(first_valid),
+    .m_ready_i(first_ready),
+    .m_data_o (first),
+    .level_o  (unused_level)
+  );
+  // What is compared does not come out of a RAM in the same clock.
+  lib_half #(
+    .T(miss_t)
+  ) u_miss (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(first_valid),
+    .s_ready_o(first_ready),
+    .s_data_i (first),
     .m_valid_o(miss_valid),
     .m_ready_i(mem_rd_valid_o && mem_rd_ready_i),
-    .m_data_o (miss_next),
-    .level_o  (unused_level)
+    .m_data_o (miss_next)
   );
 
   `ASSERT(Room, !miss || unused_room)

@@ -4,9 +4,9 @@
 // One pipe owns the connection records: choose -> read -> decide -> job. It takes one event a
 // clock; two events of one connection are 3 clocks apart. From an event to its job 10 clocks.
 //
-// A job takes three turns of the pipe: its bytes, itself, its end. Where these become scarce and
-// those behind want jobs, bytes become a job at once, in two: they overtake who waits in the ready queue,
-// which still has every other turn.
+// A job takes three turns of the pipe: its bytes, itself, its end. Where these become scarce bytes
+// become a job at once, in two: they overtake who waits in the ready queue, which still has every
+// other turn.
 `include "lib_assert.svh"
 
 module session
@@ -118,7 +118,7 @@ module session
   assign ready_conn = host_ready_q ? HostConn : queue_conn;
 
   logic can_done, can_ev, can_piece, can_issue, turn_valid, turn_ev, choose_valid;
-  logic take_ev, take_piece, take_issue, hungry, choose_host;
+  logic take_ev, take_piece, take_issue, choose_host;
   logic [7:0] pressed_q;  // of the last clocks: turns that two wanted
   conn_t turn_conn, choose_conn;
   sop_e choose_op;
@@ -181,7 +181,7 @@ module session
       read_conn_q <= choose_conn;
       read_host_q <= choose_host;
       read_op_q   <= choose_op;
-      read_may_q  <= take_issue || (take_ev && hungry && pressed_q != '0 && !hold_i);
+      read_may_q  <= take_issue || (take_ev && job_room && pressed_q != '0 && !hold_i);
     end
     if (take_ev) read_ev_q <= ev_i;
     if (can_done) begin
@@ -448,7 +448,6 @@ module session
   app_t app;
   assign job_room = job_level <= 4'(OutDepth - 4);
   assign app_room = app_level <= 4'(OutDepth - 4);
-  assign hungry   = job_level <= 4'd1;
 
   lib_fifo #(
     .T    (job_t),

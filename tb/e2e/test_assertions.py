@@ -43,7 +43,7 @@ def play(run, generator, commands):
 
 def test_tcp(memcached, checked, seed):
     run = differ.Differ(memcached, checked, label=f"checked_{seed}")
-    play(run, stream.Generator(seed, value_budget=2 << 20, reply_budget=4 << 20), scale(1_200, 20_000))
+    play(run, stream.Generator(seed, value_budget=2 << 20, reply_budget=4 << 20), scale(800, 20_000))
     run.close()
 
 

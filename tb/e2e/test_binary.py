@@ -26,7 +26,7 @@ def test_connections_at_once(memcached, wirekv, seed, protocol):
     servers = (memcached, wirekv)
     for server in servers:
         reference.empty(server)
-    compare.together(servers, protocol, seed, scale(3_000, 50_000), 8)
+    compare.together(servers, protocol, seed, scale(2_000, 50_000), 8)
 
 
 def packets(rng, count):

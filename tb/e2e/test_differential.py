@@ -86,7 +86,7 @@ def run_stream(run, generator, commands):
 
 def test_one_connection(memcached, bodies, seed):
     run = differ.Differ(memcached, *bodies, label=f"one_connection_{seed}")
-    run_stream(run, stream.Generator(seed), scale(12_000, 200_000))
+    run_stream(run, stream.Generator(seed), scale(8_000, 200_000))
     run.close()
 
 
@@ -101,7 +101,7 @@ def test_connections_share_keys(memcached, bodies, seed):
         run.history = history
         runs.append(run)
     rng = random.Random(seed)
-    while sum(run.commands for run in runs) < scale(4_000, 50_000):
+    while sum(run.commands for run in runs) < scale(3_000, 50_000):
         rng.choice(runs).run(generator.burst())
     for run in runs:
         run.close()
@@ -109,7 +109,7 @@ def test_connections_share_keys(memcached, bodies, seed):
 
 def test_connections_at_once(memcached, bodies, seed):
     """Sixteen connections at the same time, each with keys of its own."""
-    count, commands = 16, scale(6_000, 100_000) // 16
+    count, commands = 16, scale(4_000, 100_000) // 16
     failures = []
 
     def client(i):
@@ -140,7 +140,7 @@ def test_small_requests(memcached, bodies, seed, pipeline):
     generator = stream.Generator(
         seed, b"p%d:" % pipeline, broken=0, pipeline=pipeline, value_budget=0, reply_budget=1 << 20
     )
-    run_stream(run, generator, scale(500 * min(8, pipeline), 40_000))
+    run_stream(run, generator, scale(300 * min(8, pipeline), 40_000))
     run.close()
 
 

@@ -61,7 +61,7 @@ def test_streams(redis, card, seed):
     for server in (redis, card):
         compare.empty(server)
     rng, match = random.Random(seed), play.Play(redis, card, label=f"long_{seed}")
-    want = scale(150, 6000)
+    want = scale(100, 6000)
     while match.commands < want:
         commands = [a_command(rng, 60_000) for _ in range(rng.choice([1, 1, 3, 6]))]
         closes = rng.random() < 0.1
@@ -81,7 +81,7 @@ def test_redis_py(redis, card):
     for server in (redis, card):
         compare.empty(server)
         with redis_py.Redis(server.host, server.port, socket_timeout=600) as client:
-            pairs = {f"k{i}": bytes([i]) + big for i in range(100)}
+            pairs = {f"k{i}": bytes([i]) + big for i in range(scale(30, 100))}
             replies.append([
                 client.set("v", megabyte, ex=100_000), 90_000 < client.ttl("v") <= 100_000, client.get("v") == megabyte,
                 client.mset(pairs), client.mget(*pairs) == [*pairs.values()], client.set("v", big, xx=True, keepttl=True),
