@@ -72,8 +72,9 @@ module execute_compare
   endfunction
 
   // The low bits that a header of such a lap has.
-  function automatic logic [10:0] whole_lap(input logic [7:0] lap, input log_range_t range);
-    whole_lap = (lap == range.lap[7:0]) ? range.lap[10:0] : range.last_lap[10:0];
+  function automatic logic [10:0] whole_lap(input logic [7:0] lap, input logic [10:0] now,
+                                            input logic [10:0] last);
+    whole_lap = (lap == now[7:0]) ? now : last;
   endfunction
 
   // ---------------------------------------------------------------- an item's line
@@ -84,7 +85,7 @@ module execute_compare
   logic [63:0] chosen_no, chosen_no_q;
   logic any_key_q;
   logic [7:0] klen_wanted_q;
-  logic [10:0] lap_wanted_q;
+  logic [10:0] lap_wanted_q, lap_now, lap_last;
   // verilator lint_off UNUSEDSIGNAL
   off_t off;  // its line is in data_i
   // verilator lint_on UNUSEDSIGNAL
@@ -96,15 +97,15 @@ module execute_compare
     if (!run_i) begin
       lanes_q       <= key_lanes(line_i, way_off_i.pos[1:0], act_klen_i);
       klen_wanted_q <= act_klen_i;
-      lap_wanted_q  <= whole_lap(way_off_i.lap, range_i);
+      lap_wanted_q  <= whole_lap(way_off_i.lap, lap_now, lap_last);
     end else if (moves_i.second || moves_i.again) begin
       lanes_q       <= key_lanes(3'(!again_i), op_i.found.off.pos[1:0], op_i.req.klen);
       klen_wanted_q <= op_i.req.klen;
-      lap_wanted_q  <= whole_lap(op_i.found.off.lap, range_i);
+      lap_wanted_q  <= whole_lap(op_i.found.off.lap, lap_now, lap_last);
     end else if (moves_i.fetch) begin
       lanes_q       <= key_lanes(3'd0, next_unit_i, next_klen_i);
       klen_wanted_q <= next_klen_i;
-      lap_wanted_q  <= whole_lap(next_lap_i, range_i);
+      lap_wanted_q  <= whole_lap(next_lap_i, lap_now, lap_last);
     end
   end
   always_comb begin
@@ -115,6 +116,8 @@ module execute_compare
   assign off         = run_i ? op_i.found.off : way_off_i;
   assign head        = data_i[128*off.pos[1:0]+:128];
   assign chosen_no   = data_i[128*2'(off.pos[1:0]-2'd1)+:64];
+  assign lap_now     = range_i.lap[10:0];
+  assign lap_last    = range_i.last_lap[10:0];
   assign klen_fits   = head.klen == klen_wanted_q || any_key_q;
   assign lap_fits    = head.lap == lap_wanted_q;
   always_ff @(posedge clk_i) begin
