@@ -80,12 +80,13 @@ module execute_compare
   // ---------------------------------------------------------------- an item's line
   strb_t lanes_q;
   line_t differs;
-  logic equal, line_equal_q, lap_fits, lap_fits_q, klen_fits, klen_fits_q, no_head_q;
-  head_t head;
+  logic equal;
+  head_t head, wanted, wanted_mask;
   logic [63:0] chosen_no, chosen_no_q;
+  logic [3:0] head_lanes_q;  // where a header is compared: its lap, and its key's length
   logic any_key_q;
-  logic [7:0] klen_wanted_q;
-  logic [10:0] lap_wanted_q, lap_now, lap_last;
+  logic [7:0] klen_q;
+  logic [10:0] lap_q, lap_now, lap_last;
   // verilator lint_off UNUSEDSIGNAL
   off_t off;  // its line is in data_i
   // verilator lint_on UNUSEDSIGNAL
@@ -95,22 +96,33 @@ module execute_compare
     any_key_q <= !run_i && any_i;
     // What moves is known last. Laps stay when one begins: those of items that are still in the log.
     if (!run_i) begin
-      lanes_q       <= key_lanes(line_i, way_off_i.pos[1:0], act_klen_i);
-      klen_wanted_q <= act_klen_i;
-      lap_wanted_q  <= whole_lap(way_off_i.lap, lap_now, lap_last);
+      lanes_q      <= key_lanes(line_i, way_off_i.pos[1:0], act_klen_i);
+      head_lanes_q <= (line_i == '0) ? 4'd1 << way_off_i.pos[1:0] : '0;
+      klen_q       <= act_klen_i;
+      lap_q        <= whole_lap(way_off_i.lap, lap_now, lap_last);
     end else if (moves_i.second || moves_i.again) begin
-      lanes_q       <= key_lanes(3'(!again_i), op_i.found.off.pos[1:0], op_i.req.klen);
-      klen_wanted_q <= op_i.req.klen;
-      lap_wanted_q  <= whole_lap(op_i.found.off.lap, lap_now, lap_last);
+      lanes_q      <= key_lanes(3'(!again_i), op_i.found.off.pos[1:0], op_i.req.klen);
+      head_lanes_q <= again_i ? 4'd1 << op_i.found.off.pos[1:0] : '0;
+      klen_q       <= op_i.req.klen;
+      lap_q        <= whole_lap(op_i.found.off.lap, lap_now, lap_last);
     end else if (moves_i.fetch) begin
-      lanes_q       <= key_lanes(3'd0, next_unit_i, next_klen_i);
-      klen_wanted_q <= next_klen_i;
-      lap_wanted_q  <= whole_lap(next_lap_i, lap_now, lap_last);
+      lanes_q      <= key_lanes(3'd0, next_unit_i, next_klen_i);
+      head_lanes_q <= 4'd1 << next_unit_i;
+      klen_q       <= next_klen_i;
+      lap_q        <= whole_lap(next_lap_i, lap_now, lap_last);
     end
   end
   always_comb begin
+    wanted           = '0;
+    wanted.klen      = klen_q;
+    wanted.lap       = lap_q;
+    wanted_mask      = '0;
+    wanted_mask.klen = {8{!any_key_q}};
+    wanted_mask.lap  = '1;
     for (int b = 0; b < 64; b++)
     differs[8*b+:8] = (data_i[8*b+:8] ^ expected_i[8*b+:8]) & {8{lanes_q[b]}};
+    for (int u = 0; u < 4; u++)
+    if (head_lanes_q[u]) differs[128*u+:128] |= (data_i[128*u+:128] ^ wanted) & wanted_mask;
   end
   assign equal       = differs == '0;
   assign off         = run_i ? op_i.found.off : way_off_i;
@@ -118,15 +130,7 @@ module execute_compare
   assign chosen_no   = data_i[128*2'(off.pos[1:0]-2'd1)+:64];
   assign lap_now     = range_i.lap[10:0];
   assign lap_last    = range_i.last_lap[10:0];
-  assign klen_fits   = head.klen == klen_wanted_q || any_key_q;
-  assign lap_fits    = head.lap == lap_wanted_q;
-  always_ff @(posedge clk_i) begin
-    line_equal_q <= equal;
-    klen_fits_q  <= klen_fits;
-    lap_fits_q   <= lap_fits;
-    no_head_q    <= !head_i;
-  end
-  assign line_fits_o = line_equal_q && ((klen_fits_q && lap_fits_q) || no_head_q);
+  always_ff @(posedge clk_i) line_fits_o <= equal;
 
   // ---------------------------------------------------------------- buckets
   commit_t near_q;  // of the clock in which the buckets in check were read
@@ -163,24 +167,15 @@ module execute_compare
   end
 
   // ---------------------------------------------------------------- what check found
-  logic
-      equal_q,
-      klen_q,
-      lap_q,
-      fetched_q,
-      no_tag_q,
-      place_valid_q,
-      place_valid,
-      unexpired,
-      unexpired_q,
-      renewed_q;
+  logic equal_q, fetched_q, no_tag_q, place_valid_q, place_valid, unexpired, unexpired_q, renewed_q;
   logic claims_q, named_q;
   logic [15:0] tags_q, offs_q;
-  logic [1:0] any_q, epoch_fits_q;  // any: a way of the bucket names the item
+  logic [3:0] any_q;  // one of so many four ways names the item
+  logic [1:0] epoch_fits_q;
   logic from_1024_q, from_16_q, bare_q;
   logic [15:0][1:0] uses_q;
   // verilator lint_off UNUSEDSIGNAL
-  head_t head_q;  // lap and klen were compared; the same key of another database has another tag
+  head_t head_q;  // its lap was compared; the same key of another database has another tag
   // verilator lint_on UNUSEDSIGNAL
 
   always_ff @(posedge clk_i) if (moves_i.fetch) named_q <= next_named_i;
@@ -197,8 +192,8 @@ module execute_compare
         if (op_i.found.lookup) begin
           tags_q       <= tag_fits;
           offs_q       <= off_written | off_read;
-          for (int b = 0; b < 2; b++)
-          any_q[b] <= epoch_fits[b] && (off_written[8*b+:8] != '0 || off_read[8*b+:8] != '0);
+          for (int n = 0; n < 4; n++)
+          any_q[n] <= epoch_fits[n/2] && (off_written[4*n+:4] != '0 || off_read[4*n+:4] != '0);
           epoch_fits_q <= epoch_fits;
           renewed_q    <= &epoch_same;
           uses_q       <= {buckets_i[1].uses, buckets_i[0].uses};
@@ -210,8 +205,6 @@ module execute_compare
           from_1024_q  <= head.vlen[20:10] != '0;
           from_16_q    <= head.vlen[9:4] != '0;
           no_tag_q     <= (tag_fits & epoch_mask) == '0;
-          klen_q       <= klen_fits;
-          lap_q        <= lap_fits;
           fetched_q    <= op_i.found.cand && op_i.found.count != '0 && place_valid &&
               !op_i.long_key;
         end
@@ -229,7 +222,7 @@ module execute_compare
 
   logic hit;
   logic [15:0] epoch_mask_q;
-  assign hit          = fetched_q && klen_q && lap_q && equal_q && any_q != '0;
+  assign hit          = fetched_q && equal_q && any_q != '0;
   assign epoch_mask_q = {{8{epoch_fits_q[1]}}, {8{epoch_fits_q[0]}}};
   assign checked_o = '{tags: tags_q & epoch_mask_q, offs: offs_q & tags_q & epoch_mask_q, hit: hit,
                        decided: hit || no_tag_q, place_valid: place_valid_q,
@@ -238,6 +231,7 @@ module execute_compare
                        chosen_no: chosen_no_q,
                        vlen: head_q.vlen, klen: head_q.klen,
                        uses: uses_q, renewed: renewed_q, renewed_hit: hit && renewed_q,
-                       bank: any_q[1], from_1024: from_1024_q, from_16: from_16_q, bare: bare_q};
+                       bank: any_q[3:2] != '0,
+                       from_1024: from_1024_q, from_16: from_16_q, bare: bare_q};
 
 endmodule
