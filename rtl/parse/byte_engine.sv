@@ -224,6 +224,7 @@ module byte_engine
 
   logic signed [22:0] value_max_q, pair_max_q;
   logic [13:0] line_len_q, left_q;  // bytes of the line, and of the job behind it
+  logic line_long_q;
   logic [31:0] need_q, rest_q;  // of data and CR LF, or to discard; behind this job
   logic [31:0] both_q;          // of the line and these
   logic [13:0] again_q;         // the same, of one job at most
@@ -248,6 +249,7 @@ module byte_engine
     need_q      <= (value_q || discard_q) ? ctx.rem : line_q.length + 32'(tail);
     left_q      <= stop_q - place;
     line_len_q  <= place - line_pos;
+    line_long_q <= line_len_q > 14'(LineMax);
     if (state_q == ByLine) begin
       fits_q <= skipped_q || need_q <= 32'(left_q);
       rest_q <= need_q - 32'(left_q);
@@ -384,7 +386,7 @@ module byte_engine
     .eager_i    (eager_q),
     .partial_i  (partial_q),
     .action_i   (order_q.action),
-    .line_len_i (line_len_q),
+    .line_long_i(line_long_q),
     .again_i    (again_q),
     .need_i     (need_q),
     .rest_i     (rest_q),

@@ -13,15 +13,17 @@ module byte_gather
   output logic [6:0] len_o
 );
 
-  logic begins;
+  // That there is a character is known late.
+  logic begins, first;
   assign begins = clear_i || (put_i && len_o[6]);
+  assign first  = clear_i || len_o[6] || len_o == '0;
 
   always_ff @(posedge clk_i) begin
     if (begins) len_o <= 7'(put_i);
     else if (put_i) len_o <= len_o + 7'd1;
     for (int unsigned i = 0; i < 64; i++) begin
-      if (begins) data_o[8*i+:8] <= (i == 0 && put_i) ? char_i : '0;
-      else if (put_i && len_o[5:0] == 6'(i)) data_o[8*i+:8] <= char_i;
+      if (put_i && ((i == 0) ? first : !clear_i && len_o == 7'(i))) data_o[8*i+:8] <= char_i;
+      else if (begins) data_o[8*i+:8] <= '0;
     end
   end
 

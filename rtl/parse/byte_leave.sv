@@ -25,10 +25,10 @@ module byte_leave
   /// Keys of this line are committed as they come; some are.
   input  logic        eager_i,
   input  logic        partial_i,
-  /// What becomes of the line, which has so many bytes; of it with data and CR LF so many fit into a job. Bytes of
+  /// What becomes of the line, which has more than LineMax bytes; of it with data and CR LF so many fit into a job. Bytes of
   /// data and CR LF, or to discard; of these behind the job.
   input  action_e     action_i,
-  input  logic [13:0] line_len_i,
+  input  logic        line_long_i,
   input  logic [13:0] again_i,
   input  logic [31:0] need_i,
   input  logic [31:0] rest_i,
@@ -94,7 +94,7 @@ module byte_leave
           AcQuit:  leaves_o.mode = MdQuit;
           AcBack: begin
             leaves_o.pos  = line_at_i;
-            leaves_o.mode = (line_len_i > 14'(LineMax)) ? MdQuit : MdLine;
+            leaves_o.mode = line_long_i ? MdQuit : MdLine;
             leaves_o.rem  = 32'(again_i);
           end
           default: ;

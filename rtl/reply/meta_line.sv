@@ -76,7 +76,10 @@ module meta_line
   logic [5:0] left_bits_q;        // of its byte before
   logic pads_q;                   // its last letter has been there
   logic [7:0] char, char_q, letter_or_char;
-  logic letter_of, letter_of_q;  // it stands for a letter of base64
+  // It stands for a letter of base64; for which of four, and with these bits of the byte before.
+  logic letter_of, letter_of_q;
+  logic [1:0] letter_of_four_q;
+  logic [5:0] letter_bits_q;
   logic [9:0] len_q;
   line_t line_q;
   logic push_q;
@@ -296,14 +299,6 @@ module meta_line
   assign key_byte  = key_over ? '0 : key[8*at_q[5:0]+:8];
   assign key_pop_o = key_valid_i && (state_q == MlDrop ||
                                      (key_takes && (at_q[5:0] == '1 || last_key)));
-  always_comb begin
-    unique case (letter_q)
-      2'd0: six = key_byte[7:2];
-      2'd1: six = {left_bits_q[1:0], key_byte[7:4]};
-      2'd2: six = {left_bits_q[3:0], key_byte[7:6]};
-      2'd3: six = left_bits_q;
-    endcase
-  end
   // Behind a key's last byte there is a letter with its last bits, if any are left, then pads.
   always_ff @(posedge clk_i) begin
     if (state_q != MlKey) begin
@@ -331,14 +326,14 @@ module meta_line
       end
       MlKey: begin
         put       = key_goes;
-        char      = !coded ? key_byte : pads_q ? "=" : 8'(six);
+        char      = (coded && pads_q) ? "=" : key_byte;
         letter_of = coded && !pads_q;
       end
       default: ;
     endcase
   end
 
-  // A character stands in a register before it has its place, one of base64 as its number.
+  // A character stands in a register before it has its place, for a letter of base64 the byte that it is of.
   function automatic logic [7:0] letter_64(input logic [5:0] n);
     unique case (n) inside
       [6'd0 : 6'd25]:  return "A" + 8'(n);
@@ -348,11 +343,21 @@ module meta_line
       6'd63:           return "/";
     endcase
   endfunction
-  assign letter_or_char = letter_of_q ? letter_64(char_q[5:0]) : char_q;
+  always_comb begin
+    unique case (letter_of_four_q)
+      2'd0: six = char_q[7:2];
+      2'd1: six = {letter_bits_q[1:0], char_q[7:4]};
+      2'd2: six = {letter_bits_q[3:0], char_q[7:6]};
+      2'd3: six = letter_bits_q;
+    endcase
+  end
+  assign letter_or_char = letter_of_q ? letter_64(six) : char_q;
   always_ff @(posedge clk_i) begin
-    put_q       <= rst_ni && put;
-    char_q      <= char;
-    letter_of_q <= letter_of;
+    put_q            <= rst_ni && put;
+    char_q           <= char;
+    letter_of_q      <= letter_of;
+    letter_of_four_q <= letter_q;
+    letter_bits_q    <= left_bits_q;
     push_q <= rst_ni && ((put_q && len_q[5:0] == '1) ||
                          (state_q == MlFlush && !put_q && len_q[5:0] != '0));
     if (state_q == MlIdle) len_q <= '0;

@@ -135,12 +135,11 @@ module execute_compare
   // ---------------------------------------------------------------- buckets
   commit_t near_q;  // of the clock in which the buckets in check were read
   logic [1:0] commit_same, near_same, epoch_same, epoch_fits;
-  logic [15:0] tag_fits, given, given_before, off_read, off_written, epoch_mask;
+  logic [15:0] tag_fits, given, given_before, off_read, off_written;
   logic any_off, commit_off, near_off;
   assign any_off      = op_i.found.off.lap != '0;
   assign commit_off   = commit_i.off == op_i.found.off;
   assign near_off     = near_q.off == op_i.found.off;
-  assign epoch_mask   = {{8{epoch_fits[1]}}, {8{epoch_fits[0]}}};
   assign epoch_fits_o = epoch_fits;
   always_ff @(posedge clk_i) if (moves_i.fetch || moves_i.again) near_q <= commit_i;
 
@@ -167,11 +166,11 @@ module execute_compare
   end
 
   // ---------------------------------------------------------------- what check found
-  logic equal_q, fetched_q, no_tag_q, place_valid_q, place_valid, unexpired, unexpired_q, renewed_q;
+  logic equal_q, fetched_q, place_valid_q, place_valid, unexpired, unexpired_q, renewed_q;
   logic claims_q, named_q;
   logic [15:0] tags_q, offs_q;
   logic [3:0] any_q;  // one of so many four ways names the item
-  logic [1:0] epoch_fits_q;
+  logic [1:0] epoch_fits_q, no_tag_q;
   logic from_1024_q, from_16_q, bare_q;
   logic [15:0][1:0] uses_q;
   // verilator lint_off UNUSEDSIGNAL
@@ -204,9 +203,8 @@ module execute_compare
           bare_q       <= head.flags == '0;
           from_1024_q  <= head.vlen[20:10] != '0;
           from_16_q    <= head.vlen[9:4] != '0;
-          no_tag_q     <= (tag_fits & epoch_mask) == '0;
-          fetched_q    <= op_i.found.cand && op_i.found.count != '0 && place_valid &&
-              !op_i.long_key;
+          for (int b = 0; b < 2; b++) no_tag_q[b] <= !epoch_fits[b] || tag_fits[8*b+:8] == '0;
+          fetched_q <= op_i.found.cand && op_i.found.count != '0 && place_valid && !op_i.long_key;
         end
       end
     end else if (head_i) begin
@@ -225,7 +223,7 @@ module execute_compare
   assign hit          = fetched_q && equal_q && any_q != '0;
   assign epoch_mask_q = {{8{epoch_fits_q[1]}}, {8{epoch_fits_q[0]}}};
   assign checked_o = '{tags: tags_q & epoch_mask_q, offs: offs_q & tags_q & epoch_mask_q, hit: hit,
-                       decided: hit || no_tag_q, place_valid: place_valid_q,
+                       decided: hit || no_tag_q == '1, place_valid: place_valid_q,
                        unexpired: unexpired_q, flags: head_q.flags, expiry: head_q.expiry,
                        marks: head_q.marks, claims: claims_q, chosen: head_q.chosen,
                        chosen_no: chosen_no_q,

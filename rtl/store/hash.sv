@@ -70,7 +70,7 @@ module hash
 
   always_comb begin
     for (int b = 0; b < 64; b++)
-    masked[8*b+:8] = (7'(b) < s_beat_i.len && !known_i) ? s_beat_i.data[8*b+:8] : '0;
+    masked[8*b+:8] = (7'(b) < s_beat_i.len) ? s_beat_i.data[8*b+:8] : '0;
   end
   assign word = masked;
 

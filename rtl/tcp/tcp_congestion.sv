@@ -37,6 +37,7 @@ module tcp_congestion
   // ---------------------------------------------------------------- class
   typedef struct packed {
     near_t       ack_less1;
+    logic [1:0]  dups;       // duplicate ACKs so far, with those that came as one; 3: or more
     logic        in_ss;      // slow start
     logic [16:0] cwnd_mss;   // cwnd + mss
     logic [16:0] mss3;       // three segments
@@ -48,6 +49,7 @@ module tcp_congestion
   } sums_t;
 
   sums_t sums, sums_q;
+  logic [2:0] dups;
   logic [16:0] class_cwnd, class_mss, class_mss2, class_acked, class_left;
   assign class_cwnd  = class_i.tcb.cong.cwnd;
   assign class_mss   = 17'(class_i.tcb.mss);
@@ -57,6 +59,8 @@ module tcp_congestion
 
   always_comb begin
     sums.ack_less1 = near_t'(class_i.ev.found.seg.ack - 32'd1);
+    dups           = 3'(class_i.tcb.cong.dupacks) + 3'd1 + 3'(class_i.ev.found.dups);
+    sums.dups      = (dups > 3'd3) ? 2'd3 : dups[1:0];
     sums.in_ss     = class_cwnd < class_i.tcb.cong.ssthresh;
     sums.cwnd_mss  = plus(class_cwnd, class_mss);
     sums.mss3      = class_mss2 + class_mss;
@@ -76,9 +80,6 @@ module tcp_congestion
   // ---------------------------------------------------------------- update
   cong_t was;
   logic [17:0] ca_left;
-  // Duplicate ACKs so far, with those that came as one.
-  logic [2:0] dups;
-  assign dups    = 3'(was.dupacks) + 3'd1 + 3'(up_i.ev.found.dups);
   assign was     = up_i.tcb.cong;
   assign ca_left = sums_q.ca_sum - 18'(was.cwnd);
 
@@ -125,7 +126,7 @@ module tcp_congestion
     if (up_signs_i.dup) begin
       if (was.in_rec) up_cong_o.cwnd = up_sack_i.score ? was.cwnd : sums_q.cwnd_mss;
       else if (was.dupacks != 2'd3) begin
-        up_cong_o.dupacks = (dups > 3'd3 || up_sack_i.lost) ? 2'd3 : dups[1:0];
+        up_cong_o.dupacks = up_sack_i.lost ? 2'd3 : sums_q.dups;
         if (up_cong_o.dupacks == 2'd3 &&
             (up_i.diff.una_past_rec || (up_sack_i.some && !up_i.diff.una_before_rec))) begin
           up_rexmit_o        = 1'b1;
