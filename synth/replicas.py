@@ -10,7 +10,8 @@ from netlist import FLOPS
 
 #: So many ns a replica has to bring, in round after round: first those behind which much is late, so that what lies
 #: further behind needs none.
-WORTH = (0.3, 0.25, 0.2, 0.15, 0.12, 0.1, 0.08, 0.08, 0.06, 0.06, 0.05, 0.05, 0.04, 0.03, 0.03, 0.02, 0.02, 0.01, 0.01)
+WORTH = (0.3, 0.25, 0.2, 0.15, 0.12, 0.1, 0.08, 0.08, 0.06, 0.06, 0.05, 0.05, 0.04, 0.03, 0.03, 0.02, 0.02, 0.01, 0.01,
+         0.005, 0.005, 0.002, 0.001)
 
 
 def replicate(netlist):

@@ -133,6 +133,8 @@ module execute_compare
   always_ff @(posedge clk_i) line_fits_o <= equal;
 
   // ---------------------------------------------------------------- buckets
+  // What names an item in its bucket, tag and place, three bits at a time.
+  localparam int unsigned Threes = (14 + $bits(off_t) + 2) / 3;
   commit_t near_q;  // of the clock in which the buckets in check were read
   logic [1:0] commit_same, near_same, epoch_same, epoch_fits;
   logic [15:0] tag_fits, given, given_before, off_read, off_written;
@@ -152,7 +154,16 @@ module execute_compare
       // verilator lint_off UNUSEDSIGNAL
       way_t way;  // lines of an item were known before
       // verilator lint_on UNUSEDSIGNAL
-      assign way = buckets_i[b].ways[w];
+      logic [3*Threes-1:0] differ;
+      logic [Threes-1:0] same, unused_sum;
+      logic all_same;
+      assign way    = buckets_i[b].ways[w];
+      assign differ = (3 * Threes)'({way.tag, way.off} ^ {op_i.found.hash[63:50], op_i.found.off});
+      for (genvar n = 0; n < int'(Threes); n++) begin : gen_three
+        assign same[n] = differ[3*n+:3] == '0;
+      end
+      // If all are, a carry goes through: a chain is faster than a tree.
+      assign {all_same, unused_sum} = (Threes + 1)'(same) + (Threes + 1)'(1);
       assign tag_fits[8*b+w] = way.tag == op_i.found.hash[63:50] && way.off.lap != '0;
       // Where it was written the place alone is compared, as the buckets come late; who finds its key there has
       // its tag, too.
@@ -160,8 +171,7 @@ module execute_compare
       assign given_before[8*b+w] = near_same[b] && near_q.way[8*b+w];
       assign off_written[8*b+w]  = any_off &&
           (given[8*b+w] ? commit_off : given_before[8*b+w] && near_off);
-      assign off_read[8*b+w]     = any_off && !given[8*b+w] && !given_before[8*b+w] &&
-          {way.tag, way.off} == {op_i.found.hash[63:50], op_i.found.off};
+      assign off_read[8*b+w]     = any_off && !given[8*b+w] && !given_before[8*b+w] && all_same;
     end
   end
 

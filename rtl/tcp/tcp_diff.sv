@@ -30,6 +30,13 @@ module tcp_diff
            (!a.vlan_valid || a.vlan_tci[11:0] == b.vlan_tci[11:0]);
   endfunction
 
+  /// A segment's window in bytes, at most a ring. A connection without scaling keeps ws = 0.
+  function automatic logic [16:0] window(input logic [15:0] wnd, input logic [3:0] ws);
+    logic [29:0] bytes;
+    bytes  = 30'(wnd) << ws;
+    window = (|bytes[29:16]) ? Ring : bytes[16:0];
+  endfunction
+
   diff_t diff;
   tcb_t fresh;
   silence_t begins;
@@ -41,7 +48,7 @@ module tcp_diff
   seg_t seg;
   logic app;
   logic [19:0] late;
-  logic [29:0] wnd;
+  logic [16:0] fresh_wnd;
   logic [11:0] told;
   logic [31:0] above;
   logic twin;
@@ -63,8 +70,7 @@ module tcp_diff
   assign stamps = silence_i.stamps;
   assign age    = times.value - stamps.recent;
   assign late  = now_i[19:0] - tcb_i.deadline;
-  // A connection without scaling keeps ws = 0.
-  assign wnd   = 30'(seg.wnd) << (fresh_o ? ev_i.found.agreed.ws : tcb_i.ws);
+  assign fresh_wnd = window(seg.wnd, ev_i.found.agreed.ws);
   assign told  = now_i[17:6] - tcb_i.told_at;
   assign above = ev_i.found.isn - tcb_i.snd_max - 32'(RingBytes);
 
@@ -83,7 +89,7 @@ module tcp_diff
     diff.sent = 17'(tcb_i.snd_max - tcb_i.snd_una);
     // The FIN takes a number but no room.
     diff.free = 17'(tcb_i.credit + 32'(tcb_i.fin_rcvd) - tcb_i.rcv_nxt) + Ring;
-    diff.wnd  = (|wnd[29:16]) ? Ring : wnd[16:0];
+    diff.wnd  = window(seg.wnd, tcb_i.ws);
     // What timestamps measure holds of segments that were sent again, too (RFC 7323, section 4).
     since     = stamps.on ? times.echo[15:0] - stamps.offset[15:0] : tcb_i.rtt.since;
     diff.rtt  = now_i[15:0] - since;
@@ -112,6 +118,7 @@ module tcp_diff
       diff.ack_end = '0;
       diff.sent    = '0;
       diff.free    = Ring;
+      diff.wnd     = fresh_wnd;
       diff.told    = 1'b0;
       diff.stale   = 1'b0;
     end
@@ -122,7 +129,7 @@ module tcp_diff
     .seq_i   (seg.seq),
     .ack_i   (seg.ack),
     .agreed_i(agreed),
-    .wnd_i   (diff.wnd),
+    .wnd_i   (fresh_wnd),
     .tcb_o   (fresh)
   );
 
