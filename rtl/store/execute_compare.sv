@@ -77,9 +77,15 @@ module execute_compare
     whole_lap = (lap == now[7:0]) ? now : last;
   endfunction
 
+  // All are set: a carry goes through them, which is faster than a tree.
+  function automatic logic all_set(input logic [16:0] bits);
+    all_set = 1'((18'(bits) + 18'd1) >> 17);
+  endfunction
+
   // ---------------------------------------------------------------- an item's line
   strb_t lanes_q;
   line_t differs;
+  logic [15:0] part_equal;
   logic equal;
   head_t head, wanted, wanted_mask;
   logic [63:0] chosen_no, chosen_no_q;
@@ -124,7 +130,15 @@ module execute_compare
     for (int u = 0; u < 4; u++)
     if (head_lanes_q[u]) differs[128*u+:128] |= (data_i[128*u+:128] ^ wanted) & wanted_mask;
   end
-  assign equal       = differs == '0;
+  for (genvar n = 0; n < 16; n++) begin : gen_equal
+    logic [16:0] same;
+    assign same[16] = 1'b1;
+    for (genvar i = 0; i < 16; i++) begin : gen_two
+      assign same[i] = differs[32*n+2*i+:2] == '0;
+    end
+    assign part_equal[n] = all_set(same);
+  end
+  assign equal       = part_equal == '1;
   assign off         = run_i ? op_i.found.off : way_off_i;
   assign head        = data_i[128*off.pos[1:0]+:128];
   assign chosen_no   = data_i[128*2'(off.pos[1:0]-2'd1)+:64];
@@ -133,8 +147,6 @@ module execute_compare
   always_ff @(posedge clk_i) line_fits_o <= equal;
 
   // ---------------------------------------------------------------- buckets
-  // What names an item in its bucket, tag and place, three bits at a time.
-  localparam int unsigned Threes = (14 + $bits(off_t) + 2) / 3;
   commit_t near_q;  // of the clock in which the buckets in check were read
   logic [1:0] commit_same, near_same, epoch_same, epoch_fits;
   logic [15:0] tag_fits, given, given_before, off_read, off_written;
@@ -154,16 +166,14 @@ module execute_compare
       // verilator lint_off UNUSEDSIGNAL
       way_t way;  // lines of an item were known before
       // verilator lint_on UNUSEDSIGNAL
-      logic [3*Threes-1:0] differ;
-      logic [Threes-1:0] same, unused_sum;
-      logic all_same;
+      // Tag and place, three bits at a time.
+      logic [50:0] differ;
+      logic [16:0] same;
       assign way    = buckets_i[b].ways[w];
-      assign differ = (3 * Threes)'({way.tag, way.off} ^ {op_i.found.hash[63:50], op_i.found.off});
-      for (genvar n = 0; n < int'(Threes); n++) begin : gen_three
+      assign differ = 51'({way.tag, way.off} ^ {op_i.found.hash[63:50], op_i.found.off});
+      for (genvar n = 0; n < 17; n++) begin : gen_three
         assign same[n] = differ[3*n+:3] == '0;
       end
-      // If all are, a carry goes through: a chain is faster than a tree.
-      assign {all_same, unused_sum} = (Threes + 1)'(same) + (Threes + 1)'(1);
       assign tag_fits[8*b+w] = way.tag == op_i.found.hash[63:50] && way.off.lap != '0;
       // Where it was written the place alone is compared, as the buckets come late; who finds its key there has
       // its tag, too.
@@ -171,16 +181,17 @@ module execute_compare
       assign given_before[8*b+w] = near_same[b] && near_q.way[8*b+w];
       assign off_written[8*b+w]  = any_off &&
           (given[8*b+w] ? commit_off : given_before[8*b+w] && near_off);
-      assign off_read[8*b+w]     = any_off && !given[8*b+w] && !given_before[8*b+w] && all_same;
+      assign off_read[8*b+w]     = any_off && !given[8*b+w] && !given_before[8*b+w] &&
+          all_set(same);
     end
   end
 
   // ---------------------------------------------------------------- what check found
-  logic equal_q, fetched_q, place_valid_q, place_valid, unexpired, unexpired_q, renewed_q;
+  logic equal_q, fetched, place_valid, place_valid_q, unexpired, unexpired_q, renewed_q;
   logic claims_q, named_q;
   logic [15:0] tags_q, offs_q;
-  logic [3:0] any_q;  // one of so many four ways names the item
-  logic [1:0] epoch_fits_q, no_tag_q;
+  // A way of the bucket names the item, which was fetched; none has the tag.
+  logic [1:0] any_q, no_tag_q, epoch_fits_q;
   logic from_1024_q, from_16_q, bare_q;
   logic [15:0][1:0] uses_q;
   // verilator lint_off UNUSEDSIGNAL
@@ -191,6 +202,7 @@ module execute_compare
   assign place_valid = off_valid(
       named_q ? op_i.req.off : op_i.found.off, range_i
   );
+  assign fetched     = op_i.found.cand && op_i.found.count != '0 && place_valid && !op_i.long_key;
   assign unexpired   = head.expiry == '0 || head.expiry > now_i;
 
   always_ff @(posedge clk_i) begin
@@ -201,8 +213,9 @@ module execute_compare
         if (op_i.found.lookup) begin
           tags_q       <= tag_fits;
           offs_q       <= off_written | off_read;
-          for (int n = 0; n < 4; n++)
-          any_q[n] <= epoch_fits[n/2] && (off_written[4*n+:4] != '0 || off_read[4*n+:4] != '0);
+          for (int b = 0; b < 2; b++)
+          any_q[b] <= fetched && epoch_fits[b] &&
+              (off_written[8*b+:8] != '0 || off_read[8*b+:8] != '0);
           epoch_fits_q <= epoch_fits;
           renewed_q    <= &epoch_same;
           uses_q       <= {buckets_i[1].uses, buckets_i[0].uses};
@@ -214,7 +227,6 @@ module execute_compare
           from_1024_q  <= head.vlen[20:10] != '0;
           from_16_q    <= head.vlen[9:4] != '0;
           for (int b = 0; b < 2; b++) no_tag_q[b] <= !epoch_fits[b] || tag_fits[8*b+:8] == '0;
-          fetched_q <= op_i.found.cand && op_i.found.count != '0 && place_valid && !op_i.long_key;
         end
       end
     end else if (head_i) begin
@@ -230,7 +242,7 @@ module execute_compare
 
   logic hit;
   logic [15:0] epoch_mask_q;
-  assign hit          = fetched_q && equal_q && any_q != '0;
+  assign hit          = equal_q && any_q != '0;
   assign epoch_mask_q = {{8{epoch_fits_q[1]}}, {8{epoch_fits_q[0]}}};
   assign checked_o = '{tags: tags_q & epoch_mask_q, offs: offs_q & tags_q & epoch_mask_q, hit: hit,
                        decided: hit || no_tag_q == '1, place_valid: place_valid_q,
@@ -239,7 +251,6 @@ module execute_compare
                        chosen_no: chosen_no_q,
                        vlen: head_q.vlen, klen: head_q.klen,
                        uses: uses_q, renewed: renewed_q, renewed_hit: hit && renewed_q,
-                       bank: any_q[3:2] != '0,
-                       from_1024: from_1024_q, from_16: from_16_q, bare: bare_q};
+                       bank: any_q[1], from_1024: from_1024_q, from_16: from_16_q, bare: bare_q};
 
 endmodule
