@@ -25,8 +25,8 @@ module byte_leave
   /// Keys of this line are committed as they come; some are.
   input  logic        eager_i,
   input  logic        partial_i,
-  /// What becomes of the line, which has more than LineMax bytes; of it with data and CR LF so many fit into a job. Bytes of
-  /// data and CR LF, or to discard; of these behind the job.
+  /// What becomes of the line; it has more than LineMax bytes; of it with data and CR LF so many fit into a job.
+  /// Bytes of data and CR LF, or to discard; of these behind the job.
   input  action_e     action_i,
   input  logic        line_long_i,
   input  logic [13:0] again_i,
