@@ -190,8 +190,8 @@ module execute_compare
   logic equal_q, fetched, place_valid, place_valid_q, unexpired, unexpired_q, renewed_q;
   logic claims_q, named_q;
   logic [15:0] tags_q, offs_q;
-  // A way of the bucket names the item, which was fetched; none has the tag.
-  logic [1:0] any_q, no_tag_q, epoch_fits_q;
+  logic [3:0] any_q;  // one of so many four ways names the item, which was fetched
+  logic [1:0] no_tag_q, epoch_fits_q;
   logic from_1024_q, from_16_q, bare_q;
   logic [15:0][1:0] uses_q;
   // verilator lint_off UNUSEDSIGNAL
@@ -213,9 +213,9 @@ module execute_compare
         if (op_i.found.lookup) begin
           tags_q       <= tag_fits;
           offs_q       <= off_written | off_read;
-          for (int b = 0; b < 2; b++)
-          any_q[b] <= fetched && epoch_fits[b] &&
-              (off_written[8*b+:8] != '0 || off_read[8*b+:8] != '0);
+          for (int n = 0; n < 4; n++)
+          any_q[n] <= fetched && epoch_fits[n/2] &&
+              (off_written[4*n+:4] != '0 || off_read[4*n+:4] != '0);
           epoch_fits_q <= epoch_fits;
           renewed_q    <= &epoch_same;
           uses_q       <= {buckets_i[1].uses, buckets_i[0].uses};
@@ -251,6 +251,7 @@ module execute_compare
                        chosen_no: chosen_no_q,
                        vlen: head_q.vlen, klen: head_q.klen,
                        uses: uses_q, renewed: renewed_q, renewed_hit: hit && renewed_q,
-                       bank: any_q[1], from_1024: from_1024_q, from_16: from_16_q, bare: bare_q};
+                       bank: any_q[3:2] != '0,
+                       from_1024: from_1024_q, from_16: from_16_q, bare: bare_q};
 
 endmodule
