@@ -100,6 +100,7 @@ module execute_fv
   logic [7:0][6:0] way_strb;
   bucket_t wr_bucket;
   logic [1:0] acquired_q;
+  logic acq_hint;
   line_t [1:0] rd_q;
   logic put;
   assign put      = wr_valid[bank_q] && wr_ready_i[bank_q] && wr_line[1:0] == line_q;
@@ -115,7 +116,7 @@ module execute_fv
     seen.epoch       = epoch_q;
   end
   always_ff @(posedge clk_i) begin
-    if (|(acq_valid & acq_ready_i)) acquired_q <= acq_line[1:0];
+    if (|(acq_valid & acq_ready_i) && !acq_hint) acquired_q <= acq_line[1:0];
     for (int b = 0; b < 2; b++) begin
       if (rd_en[b]) rd_q[b] <= (1'(b) == bank_q && rd_slot[b][1:0] == line_q) ? seen : other_i[b];
     end
@@ -181,6 +182,7 @@ module execute_fv
     .bucket_acq_valid_o  (acq_valid),
     .bucket_acq_ready_i  (acq_ready_i),
     .bucket_acq_line_o   (acq_line),
+    .bucket_acq_hint_o   (acq_hint),
     .bucket_rsp_valid_i  (rsp_valid_i),
     .bucket_rsp_ready_o  (rsp_ready),
     .bucket_rsp_slot_i   (rsp_slot),

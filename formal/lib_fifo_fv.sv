@@ -3,7 +3,9 @@
 `include "lib_assert.svh"
 
 module lib_fifo_fv #(
-  parameter int unsigned Depth = 4
+  parameter int unsigned Depth = 4,
+  parameter bit Block = Depth > 32,
+  parameter bit Early = 0
 ) (
   input logic       clk_i,
   input logic       s_valid_i,
@@ -21,7 +23,9 @@ module lib_fifo_fv #(
   count_t level;
   lib_fifo #(
     .T    (word_t),
-    .Depth(Depth)
+    .Depth(Depth),
+    .Block(Block),
+    .Early(Early)
   ) dut (
     .clk_i,
     .rst_ni,
@@ -67,28 +71,37 @@ module lib_fifo_fv #(
   function automatic int unsigned wrap(input int unsigned place);
     return (place >= Depth) ? place - Depth : place;
   endfunction
-  logic head;  // the oldest word has left the memory for the output
+  logic [1:0] head;  // so many have left the memory for the output, or were never there
   word_t stored;
-  if (Depth <= 32) begin : gen_small
-    assign head   = 1'b0;
+  if (!Block) begin : gen_small
+    assign head   = '0;
     assign stored = dut.gen_small.mem_q[wrap(32'(dut.raddr_q) + 32'(ahead_q))];
     `ASSERT(Visible, m_valid == (level_q != '0))
   end else begin : gen_large
-    assign head   = dut.gen_large.head_q;
+    logic early;  // one is in the register
+    if (Early) begin : gen_early
+      assign early = dut.gen_large.gen_early.valid_q;
+      `ASSERT(Next,
+              !(seen_q && dut.gen_large.head_q && 32'(ahead_q) == 32'(early)) ||
+                        dut.gen_large.head == word_q)
+    end else begin : gen_late
+      assign early = 1'b0;
+    end
+    assign head = 2'(dut.gen_large.head_q) + 2'(early);
     assign stored = dut.gen_large.u_ram.mem_q[
                     wrap(32'(dut.raddr_q) + 32'(ahead_q) - 32'(head))];
     // A word shows up two clocks after its push at the latest.
     logic late_q;
     always_ff @(posedge clk_i) late_q <= rst_ni && level_q != '0 && !pop;
     `ASSERT(Visible, !late_q || m_valid)
-    `ASSERT(Output, !(seen_q && head && ahead_q == '0) || m_data == word_q)
+    `ASSERT(Output, !(seen_q && m_valid && ahead_q == '0) || m_data == word_q)
   end
   `ASSERT(NotOver, 32'(level_q) <= Depth)
-  `ASSERT(HeadCounts, !head || level_q != '0)
+  `ASSERT(HeadCounts, 32'(head) <= 32'(level_q))
   `ASSERT(Read, 32'(dut.raddr_q) < Depth)
   `ASSERT(Write, dut.waddr_q == wrap(32'(dut.raddr_q) + 32'(level_q) - 32'(head)))
   `ASSERT(Behind, !seen_q || ahead_q < level_q)
-  `ASSERT(Stored, !seen_q || (head && ahead_q == '0) || stored == word_q)
+  `ASSERT(Stored, !seen_q || 32'(ahead_q) < 32'(head) || stored == word_q)
 
   // Reached
   `FV_SEEN(filled, !s_ready)

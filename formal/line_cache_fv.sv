@@ -25,6 +25,8 @@ module line_cache_fv
   parameter bit Few = 0,
   /// A bank of the log.
   parameter bit Log = 0,
+  /// Hints, which fill class 0's ways, instead of lines acquired fresh.
+  parameter bit Hints = 0,
   localparam int unsigned Classes = Log ? LogClasses : 2,
   localparam int unsigned Ways = Log ? LogWays : 2,
   localparam int unsigned Writes = Log ? 2 : 1,
@@ -34,6 +36,7 @@ module line_cache_fv
   input logic [Classes-1:0]              acq_valid_i,
   input logic [Classes-1:0][1:0]         acq_line_i,
   input logic                            acq_fresh_i,
+  input logic [Classes-1:0]              acq_hint_i,
   input logic [Classes-1:0]              rel_i,
   // Who reads and writes: class and place of a line that it holds.
   input logic                            rd_en_i,
@@ -63,7 +66,9 @@ module line_cache_fv
   endfunction
 
   // ------------------------------------------------ the cache
-  logic [Classes-1:0] acq_valid, acq_ready, rsp_valid;
+  logic [Classes-1:0] acq_valid, acq_ready, acq_fresh, acq_hint, rsp_valid;
+  assign acq_fresh = Classes'(acq_fresh_i && !Hints) << Last;
+  assign acq_hint  = Hints ? acq_hint_i : '0;
   line_no_t [Classes-1:0] acq_line;
   slot_t [Classes-1:0] rsp_slot;
   logic [Classes-1:0][3:0] rel;
@@ -87,6 +92,7 @@ module line_cache_fv
     .OwnWays   (Log ? ways_t'(LogOwnWays) : ways_t'(Moves ? 4'b1001 : 4'b1111)),
     .Avoid     (Log ? ways_t'(LogAvoid) : ways_t'(Moves ? 4'b0010 : 4'b0000)),
     .Spare     (Log ? Ways'(LogSpare) : '0),
+    .HintWays  (Hints ? Ways'(1) : '0),
     .Waiting   ({Classes{9'd8}}),
     .Reads     (1),
     .Writes    (Writes),
@@ -104,7 +110,8 @@ module line_cache_fv
     .acq_valid_i     (acq_valid),
     .acq_ready_o     (acq_ready),
     .acq_line_i      (acq_line),
-    .acq_fresh_i     (Classes'(acq_fresh_i) << Last),
+    .acq_fresh_i     (acq_fresh),
+    .acq_hint_i      (acq_hint),
     .rsp_valid_o     (rsp_valid),
     .rsp_ready_i     ('1),
     .rsp_slot_o      (rsp_slot),
@@ -163,10 +170,10 @@ module line_cache_fv
         rsp_q[c] <= '0;
         rel_q[c] <= '0;
       end else begin
-        if (acq_valid[c] && acq_ready[c]) begin
+        if (acq_valid[c] && acq_ready[c] && !acq_hint[c]) begin
           acq_q[c]               <= acq_q[c] + 1'b1;
           lines_q[c][acq_q[c][0]] <= choice(acq_line_i[c]);
-          fresh_q[c][acq_q[c][0]] <= c == Last && acq_fresh_i;
+          fresh_q[c][acq_q[c][0]] <= acq_fresh[c];
         end
         if (rsp_valid[c]) begin
           rsp_q[c]                <= rsp_q[c] + 1'b1;
@@ -196,7 +203,7 @@ module line_cache_fv
   logic [Writes-1:0] put;
   assign pending  = |(asked[Last] & fresh_q[Last] &
       {lines_q[Last][1] == '0, lines_q[Last][0] == '0});
-  assign acquired = acq_valid[Last] && acq_ready[Last] && acq_fresh_i &&
+  assign acquired = acq_valid[Last] && acq_ready[Last] && acq_fresh[Last] &&
       choice(acq_line_i[Last]) == '0;
   for (genvar p = 0; p < Writes; p++) begin : gen_write
     assign wr_valid[p] = wr_valid_i[p] && held[wr_by_i[p]];
@@ -223,7 +230,7 @@ module line_cache_fv
   // ------------------------------------------------ memory
   logic mem_old, mem_idle;
   memory_fv #(
-    .Reads(2 * Classes),
+    .Reads(Hints ? 4 * Classes : 2 * Classes),
     .Whole(1)
   ) u_memory (
     .clk_i,
@@ -258,6 +265,18 @@ module line_cache_fv
   `FV_COVER(Reads, due_q && written && filled && put == '0)
   `FV_COVER(OldAnswer, mem_old)
   `ASSERT(OnePut, (put & (put - 1'b1)) == '0)
+  if (Hints) begin : gen_hints
+    logic hinted_q;  // a hint has the line fetched
+    slot_t slot_q;
+    always_ff @(posedge clk_i) begin
+      if (looks && dut.fetch) slot_q <= dut.slot;
+      hinted_q <= rst_ni && ((looks && dut.fetch) ? dut.tried_acq.hint :
+          hinted_q && !(mem_rdat_valid && dut.target == slot_q));
+    end
+    `FV_COVER(HintHits, looks && dut.ok && dut.u_tags.hit && !dut.tried_acq.hint && hinted_q)
+    `FV_COVER(HintDropped, looks && dut.tried_acq.hint && !dut.ok && dut.u_tags.own == '0)
+    `FV_COVER(HintDisplaced, !looks && dut.fetch && dut.slot == slot_q && hinted_q)
+  end
   if (Moves) begin : gen_moves
     `FV_COVER(Moves, looks && dut.ok && dut.u_tags.away != '0)
     `FV_COVER(MustWait, looks && dut.u_tags.leave)

@@ -49,7 +49,7 @@ module line_cache_tags_fv
   logic [3:0] slot;
   logic [7:0] fill;
   ticket_t [Classes-1:0] issued_q, released_q, past;
-  assign acq = '{line: line_no_t'({line_i, 1'b0}), fresh: 1'b0};
+  assign acq = '{line: line_no_t'({line_i, 1'b0}), fresh: 1'b0, hint: 1'b0};
 
   line_cache_tags #(
     .Sets      (2),

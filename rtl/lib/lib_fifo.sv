@@ -1,4 +1,4 @@
-// First-word fall-through FIFO. Latency 1 (distributed RAM) or 2 (block RAM, UltraRAM), initiation interval 1.
+// First-word fall-through FIFO. Latency 1 (distributed RAM, Early) or 2 (block RAM, UltraRAM), initiation interval 1.
 `include "lib_assert.svh"
 
 module lib_fifo #(
@@ -9,7 +9,10 @@ module lib_fifo #(
   /// In block RAM, else in distributed RAM, of which more words take more LUTs.
   parameter bit Block = Depth > 32,
   /// In UltraRAM, however few: what is as wide as a line takes no LUTs there.
-  parameter bit Ultra = 0
+  parameter bit Ultra = 0,
+  /// Not in distributed RAM: the head word is in a register, and not out of the RAM, where it comes late. A word that
+  /// finds an empty FIFO goes there at once.
+  parameter bit Early = 0
 ) (
   input  logic                       clk_i,
   input  logic                       rst_ni,
@@ -44,6 +47,7 @@ module lib_fifo #(
   count_t level_q;
   logic room_q, any_q;
   logic push, pop, read;
+  logic stays;  // it is pushed into the RAM
   logic fills, last;  // with one word more there is no room; one waits to be read
 
   assign s_ready_o = room_q;
@@ -64,11 +68,11 @@ module lib_fifo #(
       room_q  <= 1'b1;
       any_q   <= 1'b0;
     end else if (push || pop || read) begin
-      if (push) waddr_q <= next(waddr_q);
+      if (stays) waddr_q <= next(waddr_q);
       if (read) raddr_q <= next(raddr_q);
       if (push != pop) level_q <= push ? more : less;
       room_q <= pop || (room_q && !(push && fills));
-      any_q  <= push || (any_q && !(read && last));
+      any_q  <= stays || (any_q && !(read && last));
     end
   end
 
@@ -86,18 +90,36 @@ module lib_fifo #(
     assign m_valid_o = any_q;
     assign m_data_o  = mem_q[raddr_q];
     assign read      = pop;
+    assign stays     = push;
     assign fills     = next(waddr_q) == raddr_q;
     `ASSERT(AnyMatches, any_q == (level_q != '0))
   end else begin : gen_large
-    // The RAM's output register holds the head word.
-    logic head_q;
-    assign read      = any_q && (!head_q || m_ready_i);
-    assign m_valid_o = head_q;
-    assign fills     = level_q == count_t'(Depth - 1);  // with the word at the output
-    `ASSERT(AnyMatches, any_q == (level_q != count_t'(head_q)))
+    // The RAM's output register holds the next word, which goes on if there is room.
+    logic head_q, on;
+    T head;
+    assign read  = any_q && (!head_q || on);
+    assign fills = level_q == count_t'(Depth - 1);  // with the word at the output
     always_ff @(posedge clk_i) begin
       if (!rst_ni) head_q <= 1'b0;
-      else head_q <= read || (head_q && !m_ready_i);
+      else head_q <= read || (head_q && !on);
+    end
+    if (Early) begin : gen_early
+      logic valid_q;
+      assign on        = !valid_q || m_ready_i;
+      assign stays     = push && !(on && !head_q && !any_q);
+      assign m_valid_o = valid_q;
+      always_ff @(posedge clk_i) begin
+        if (!rst_ni) valid_q <= 1'b0;
+        else if (on) valid_q <= head_q || (!any_q && push);
+        if (on) m_data_o <= head_q ? head : s_data_i;
+      end
+      `ASSERT(AnyMatches, any_q == (level_q != count_t'(head_q) + count_t'(valid_q)))
+    end else begin : gen_late
+      assign on        = m_ready_i;
+      assign stays     = push;
+      assign m_valid_o = head_q;
+      assign m_data_o  = head;
+      `ASSERT(AnyMatches, any_q == (level_q != count_t'(head_q)))
     end
     lib_ram #(
       .Width($bits(T)),
@@ -111,7 +133,7 @@ module lib_fifo #(
       .wdata_i(s_data_i),
       .re_i   (read),
       .raddr_i(raddr_q),
-      .rdata_o(m_data_o)
+      .rdata_o(head)
     );
   end
 

@@ -33,10 +33,11 @@ module execute_insert
   // verilator lint_off UNUSEDSIGNAL
   input  way_t              way_i,  // its tag tells the other bucket
   // verilator lint_on UNUSEDSIGNAL
-  /// An entry's other bucket: acquire, respond and read (both at once), release.
+  /// An entry's other bucket: acquire, respond and read (both at once), release. Hints: see line_cache.
   output logic [1:0]        acq_valid_o,
   input  logic [1:0]        acq_ready_i,
   output line_no_t          acq_line_o,
+  output logic              acq_hint_o,
   input  logic [1:0]        rsp_valid_i,
   output logic [1:0]        rsp_ready_o,
   input  index_slot_t [1:0] rsp_slot_i,
@@ -105,6 +106,7 @@ module execute_insert
   logic [3:0] turn_q;  // spreads evictions over the ways
   logic [3:0] move_q;  // entry that might move
   logic bank_q, other_bank, odd_q;  // of insert_q
+  logic hint, looked_q, hinted_q;
   logic [15:0] least;
   line_no_t mask, other_line_q;
   index_slot_t other_slot_q;
@@ -175,14 +177,25 @@ module execute_insert
         insert_q <= 16'd1 << move_q;
         bank_q   <= move_q[3];
       end
-      MvOther: other_line_q <= acq_line_o;
-      MvOtherWait: other_slot_q <= rsp_slot_i[other_bank];
+      MvOther: begin
+        other_line_q <= acq_line_o;
+        looked_q     <= 1'b0;
+        hinted_q     <= 1'b0;
+      end
+      MvOtherWait: begin
+        other_slot_q <= rsp_slot_i[other_bank];
+        looked_q     <= 1'b1;
+        if (hint && acq_ready_i[other_bank]) hinted_q <= 1'b1;
+      end
       MvOtherRead: begin
         other_seen_q  <= read_seen[other_bank];
         other_fits_q  <= epoch_fits_i[other_bank];
         other_uses_q  <= buckets_i[other_bank].uses;
       end
-      MvOtherFree: if (other_free == '0) move_q <= move_q + 4'd1;
+      // Of both buckets by turns: so lookup has the first of them fetched by both caches at once.
+      MvOtherFree:
+      if (other_free == '0)
+        move_q <= one_way_i ? move_q + 4'd1 : {!move_q[3], move_q[2:0] + 3'(move_q[3])};
       InLeast: least_uses_q <= least_uses(uses_q);
       InEvict: begin
         insert_q <= least;
@@ -197,16 +210,25 @@ module execute_insert
   assign done_o     = state_q == InWrite && put_ready_i;
   assign renew_done_o = state_q == ReOdd && put_ready_i;
   assign buckets_o  = state_q inside {MvBuckets, ReBuckets};
-  assign pick_o     = (state_q == MvPick) ? 16'd1 << move_q : '0;
   assign moved_o    = state_q == MvWrite && put_ready_i;
   assign evicted_o  = state_q == InEvict;
 
+  // Meanwhile the other bucket of an entry further on is fetched: lookup has done so for the first of them. Then
+  // this one is picked once more, to be moved.
+  assign hint = state_q == MvOtherWait && looked_q && !hinted_q && !move_q[2];
+  always_comb begin
+    pick_o = '0;
+    if (state_q inside {MvPick, MvOtherRead}) pick_o = 16'd1 << move_q;
+    else if (state_q == MvOtherWait && !looked_q) pick_o = 16'd1 << (move_q | 4'(AheadWays));
+  end
+
+  assign acq_hint_o = hint;
   assign acq_line_o = op_i.found.line[move_q[3]] ^ (other_line(way_i.tag) & mask);
   always_comb begin
     acq_valid_o = '0;
     rsp_ready_o = '0;
     rel_o       = '0;
-    acq_valid_o[other_bank] = state_q == MvOther;
+    acq_valid_o[other_bank] = state_q == MvOther || hint;
     rsp_ready_o[other_bank] = state_q == MvOtherWait;
     rel_o[other_bank]       = (state_q == MvOtherFree && other_free == '0) || moved_o;
   end

@@ -33,6 +33,8 @@ module line_cache
   /// Ways (3 or more, or none) of which class 0, which may have them among its own, leaves two that
   /// it does not pin.
   parameter logic [Ways-1:0] Spare = '0,
+  /// Ways that hints fill; none: there are no hints.
+  parameter logic [Ways-1:0] HintWays = '0,
   /// Responses that wait for their fill, for each class: the lines it can have outstanding; 8 or
   /// more.
   parameter logic [Classes-1:0][8:0] Waiting = {Classes{9'd32}},
@@ -81,6 +83,9 @@ module line_cache
   output logic        [Classes-1:0]         acq_ready_o,
   input  line_no_t    [Classes-1:0]         acq_line_i,
   input  logic        [Classes-1:0]         acq_fresh_i,
+  /// A hint: the line is fetched if a way is free, and nothing else. It gets no response, and is not to be
+  /// released. Not in a cache in which lines are acquired fresh: a hint's fill may come behind.
+  input  logic        [Classes-1:0]         acq_hint_i = '0,
   /// The slot of each acquired line, in order, as soon as its data are there.
   output logic        [Classes-1:0]         rsp_valid_o,
   input  logic        [Classes-1:0]         rsp_ready_i,
@@ -155,13 +160,13 @@ module line_cache
   endfunction
 
   // ---------------------------------------------------------------- a request a clock, through the tags
-  logic [Classes-1:0] rsp_room, queued;
+  logic [Classes-1:0] hint, rsp_room, queued;
   line_acq_t [Classes-1:0] acq;
   logic pick_valid, pick_again, sweep, clear, pick_idle;
   class_t pick_class;
   line_acq_t pick_acq;
   logic [SetBits-1:0] pick_set;
-  logic tried, tried_again, ok, fetch, fetch_room, tags_idle;
+  logic tried, tried_again, ok, fetch, fetch_room, fetch_idle, tags_idle;
   class_t tried_class;
   line_acq_t tried_acq;
   slot_t slot;
@@ -169,7 +174,8 @@ module line_cache
   number_t [Rams-1:0] fill_next, fill_done;
   logic [Classes-1:0][TicketBits-1:0] past;
   for (genvar c = 0; c < Classes; c++) begin : gen_acq
-    assign acq[c] = '{line: acq_line_i[c], fresh: acq_fresh_i[c]};
+    assign hint[c] = acq_hint_i[c] && HintWays != '0;
+    assign acq[c]  = '{line: acq_line_i[c], fresh: acq_fresh_i[c], hint: hint[c]};
   end
 
   line_cache_pick #(
@@ -207,6 +213,7 @@ module line_cache
     .OwnWays   (OwnWays),
     .Avoid     (Avoid),
     .Spare     (Spare),
+    .HintWays  (HintWays),
     .Rams      (Rams),
     .NumberBits(NumberBits),
     .TicketBits(TicketBits)
@@ -245,9 +252,9 @@ module line_cache
   ) u_answer (
     .clk_i,
     .rst_ni,
-    .taken_i    (acq_valid_i & acq_ready_o),
+    .taken_i    (acq_valid_i & acq_ready_o & ~hint),
     .room_o     (rsp_room),
-    .valid_i    (ok),
+    .valid_i    (ok && !tried_acq.hint),
     .class_i    (tried_class),
     .slot_i     (slot),
     .fill_i     (fill_number),
@@ -291,7 +298,8 @@ module line_cache
     .arrives_i     (mem_rdat_valid_i),
     .fill_i        (fill),
     .fill_next_o   (fill_next),
-    .fill_done_o   (fill_done)
+    .fill_done_o   (fill_done),
+    .idle_o        (fetch_idle)
   );
 
   line_cache_data #(
@@ -330,6 +338,7 @@ module line_cache
     .fill_o        (fill)
   );
 
+  `ASSERT(HintOrFresh, HintWays == '0 || acq_fresh_i == '0)
   `ASSERT(TargetKnown, !mem_rdat_valid_i || unused_target)
 
   // ---------------------------------------------------------------- releases
@@ -348,6 +357,6 @@ module line_cache
     .idle_o   (pins_idle)
   );
 
-  assign idle_o = pick_idle && tags_idle && pins_idle;
+  assign idle_o = pick_idle && tags_idle && pins_idle && fetch_idle;
 
 endmodule

@@ -1,5 +1,5 @@
 // Responses of line_cache: the slots that each class has acquired, in order, as soon as their lines
-// are there. Latency 1 (up to 32 waiting) or 2 where the line is there already, initiation interval 1.
+// are there. Latency 1 where the line is there already, initiation interval 1.
 `include "lib_assert.svh"
 
 module line_cache_answer #(
@@ -39,7 +39,6 @@ module line_cache_answer #(
 
   for (genvar c = 0; c < Classes; c++) begin : gen_class
     rsp_t head;
-    logic [Rams-1:0] in_ram;  // there, if it is this one's
     logic put, head_valid, there, ram, unused_ready;
     logic [$clog2(int'(Waiting[c])+1)-1:0] unused_level;
     assign put = valid_i && class_i == ClassBits'(c);
@@ -55,7 +54,8 @@ module line_cache_answer #(
     );
     lib_fifo #(
       .T    (rsp_t),
-      .Depth(int'(Waiting[c]))
+      .Depth(int'(Waiting[c])),
+      .Early(1)
     ) u_rsp (
       .clk_i,
       .rst_ni,
@@ -70,17 +70,12 @@ module line_cache_answer #(
     `ASSERT(Room, unused_ready || !put)
 
     // An old number may look as if it were among those on their way; that only delays the response
-    // until memory has answered them. Which RAM it is in comes as late as its number, so it is asked last.
-    always_comb begin
-      for (int m = 0; m < int'(Rams); m++) begin
-        number_t since_done, since_next;
-        since_done = head.fill - fill_done_i[m];
-        since_next = head.fill - fill_next_i[m];
-        in_ram[m]  = since_done[NumberBits-1] || !since_next[NumberBits-1];
-      end
-    end
+    // until memory has answered them.
+    number_t since_done, since_next;
     assign ram            = (Rams > 1) && head.slot[$clog2(Ways)];
-    assign there          = in_ram[ram];
+    assign since_done     = head.fill - fill_done_i[ram];
+    assign since_next     = head.fill - fill_next_i[ram];
+    assign there          = since_done[NumberBits-1] || !since_next[NumberBits-1];
     assign rsp_valid_o[c] = head_valid && there;
     assign rsp_slot_o[c]  = head.slot;
   end

@@ -35,7 +35,9 @@ module line_cache_fetch
   input  logic [Rams-1:0]                 fill_i,
   /// Numbers of the next fill of each data RAM, and of the next that arrives.
   output logic [Rams-1:0][NumberBits-1:0] fill_next_o,
-  output logic [Rams-1:0][NumberBits-1:0] fill_done_o
+  output logic [Rams-1:0][NumberBits-1:0] fill_done_o,
+  /// No answer is outstanding: a clock late.
+  output logic                            idle_o
 );
 
   typedef logic [NumberBits-1:0] number_t;
@@ -44,9 +46,11 @@ module line_cache_fetch
   logic [$clog2(MaxFills+1)-1:0] fills;
   logic [$clog2(MaxReads+1)-1:0] reads;
 
-  always_ff @(posedge clk_i)
+  always_ff @(posedge clk_i) begin
     room_o <= rst_ni && int'(fills) + int'(OnTheWay) <= int'(MaxFills) &&
         int'(reads) + int'(OnTheWay) <= int'(MaxReads);
+    idle_o <= !valid_i && fills == '0;
+  end
 
   lib_fifo #(
     .T    (logic [SlotBits-1:0]),

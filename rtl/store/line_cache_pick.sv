@@ -3,6 +3,7 @@
 //
 // A request that the tags refuse steps aside into the queue of its class, and behind it what of the
 // class was on its way; they are tried one by one until the queue is empty. The other classes go on.
+// A hint that they refuse is dropped.
 //
 // One clock after every RenewEvery requests goes to the next set, whose old tickets are renewed (see
 // line_cache_tags). After reset all sets pass so once, and are cleared.
@@ -104,7 +105,7 @@ module line_cache_pick
     ) u_queue (
       .clk_i,
       .rst_ni,
-      .s_valid_i(mine && !tried_again_i && !tried_ok_i),
+      .s_valid_i(mine && !tried_again_i && !tried_ok_i && !tried_acq_i.hint),
       .s_ready_o(unused_ready),
       .s_data_i (tried_acq_i),
       .m_valid_o(queued[c]),

@@ -19,6 +19,7 @@ module line_cache_tags
   parameter logic [Classes-1:0][Ways-1:0] OwnWays = '1,
   parameter logic [Classes-1:0][Ways-1:0] Avoid = '0,
   parameter logic [Ways-1:0] Spare = '0,
+  parameter logic [Ways-1:0] HintWays = '0,
   parameter int unsigned Rams = 1,
   parameter int unsigned NumberBits = 14,
   parameter int unsigned TicketBits = 18,
@@ -111,11 +112,11 @@ module line_cache_tags
     done_set_q     <= decide_set_q;
   end
 
-  // Ways that the request before has: found or taken, taken, left.
+  // Ways that the request before has: pinned, taken, left.
   logic [Ways-1:0] way, victim, away, done_way_q, done_put_q, done_gone_q;
-  logic hit;
+  logic hit, pin;
   always_ff @(posedge clk_i) begin
-    done_way_q  <= ok_o ? way : '0;
+    done_way_q  <= pin ? way : '0;
     done_put_q  <= (ok_o && !hit) ? victim : '0;
     done_gone_q <= ok_o ? away : '0;
   end
@@ -125,16 +126,32 @@ module line_cache_tags
   // right before does is not known yet.
   ticket_t [Classes-1:0] issued_q, last_q;  // numbers of the next acquisition and of the last
   logic [Ways-1:0][Classes-1:0] pins, pins_q;
-  logic [Ways-1:0] found_q, pinned_q, spare_0, own_q, avoid_q;
+  way_no_t way_no;
+  logic [Ways-1:0] found_q, pinned_q, from_q, spare_0, own_q, avoid_q;
   number_t [Ways-1:0] fill_q;
   logic near, same, near_q, same_q, same_two_q, roomy_q;
   assign near = done_set_q == look_set_q;
   assign same = done_line_q == look_q.line;
 
+  way_no_t last_victim;
+  lib_ram #(
+    .Width(WayBits),
+    .Depth(Sets)
+  ) u_victim (
+    .clk_i,
+    .we_i   (ok_o && !hit),
+    .waddr_i(decide_set_q),
+    .wbe_i  (1'b1),
+    .wdata_i(way_no),
+    .re_i   (valid_i),
+    .raddr_i(set_i),
+    .rdata_o(last_victim)
+  );
+
   for (genvar w = 0; w < Ways; w++) begin : gen_way
     entry_t entry;
     ticket_t [Classes-1:0] tickets, new_tickets;
-    logic [Classes-1:0] renew, put;
+    logic [Classes-1:0] renew, mine, put;
     lib_ram #(
       .Width($bits(entry_t)),
       .Depth(Sets)
@@ -167,9 +184,9 @@ module line_cache_tags
           (near && done_way_q[w] && done_class_q == class_t'(c)));
       assign renew[c]   = !pins_q[w][c] &&
           !(near_q && done_way_q[w] && done_class_q == class_t'(c));
-      assign put[c]     = !hit || decide_class_q == class_t'(c);
-      assign new_tickets[c] = (decide_valid_q && decide_class_q == class_t'(c)) ? issued_q[c] :
-          past_i[c];
+      assign mine[c]    = decide_class_q == class_t'(c) && !decide_q.hint;
+      assign put[c]     = !hit || mine[c];
+      assign new_tickets[c] = (decide_valid_q && mine[c]) ? issued_q[c] : past_i[c];
     end
     assign spare_0[w] = Spare[w] && !pins[w][0];
     always_ff @(posedge clk_i) begin
@@ -178,7 +195,7 @@ module line_cache_tags
       fill_q[w]   <= entry.fill;
       pins_q[w]   <= pins[w];
       pinned_q[w] <= |pins[w];
-      own_q[w]    <= OwnWays[look_class_q][w];
+      own_q[w]    <= look_q.hint ? HintWays[w] : OwnWays[look_class_q][w];
       avoid_q[w]  <= Avoid[look_class_q][w];
     end
   end
@@ -189,14 +206,13 @@ module line_cache_tags
     same_two_q <= done_ok_q && same;
     // Class 0 takes a spare way only where three are not pinned by it.
     roomy_q    <= several(spare_0)[2];
+    from_q     <= {Ways{1'b1}} << last_victim << 1;
   end
 
   // ---------------------------------------------------------------- decide: hit, or a way to fill
-  logic [Ways-1:0] found, pinned, pinned_0, hit_way, spare_free, own, upper, from_q;
+  logic [Ways-1:0] found, pinned, pinned_0, hit_way, spare_free, own, upper;
   logic leave, crowded, roomy, ram;
   number_t fill_hit, done_fill_q, older_fill_q;
-  way_no_t way_no;
-
   for (genvar w = 0; w < Ways; w++) begin : gen_near
     assign found[w]    = (near_q && done_put_q[w]) ? same_q :
         !(near_q && done_gone_q[w]) && found_q[w];
@@ -213,12 +229,14 @@ module line_cache_tags
   assign crowded = decide_class_q == '0 && (hit_way & Spare & ~pinned_0) != '0 &&
       !several(spare_free)[1];
   assign own     = own_q & ~pinned & ((decide_class_q == '0 && !roomy) ? ~Spare : '1);
-  // from_q spreads the victims over the ways: one of these if there is one.
+  // Those behind the set's last victim first: what nobody pins stays as long as any other does.
   assign upper   = own & from_q;
   assign victim  = Ways'((upper != '0) ? lowest(64'(upper)) : lowest(64'(own)));
   assign way     = hit ? hit_way : victim;
   assign ok_o    = decide_valid_q && !leave && !crowded && (hit || own != '0) &&
       (decide_again_q || !queued_i[decide_class_q]);
+
+  assign pin     = ok_o && !decide_q.hint;
 
   assign ram = (Rams > 1) && decide_set_q[0];
   always_comb begin
@@ -247,13 +265,11 @@ module line_cache_tags
     done_fill_q  <= fill_o;
     older_fill_q <= done_fill_q;
     if (!rst_ni) begin
-      from_q <= '1;
       for (int c = 0; c < int'(Classes); c++) begin
         issued_q[c] <= '0;
         last_q[c]   <= '1;
       end
-    end else if (ok_o) begin
-      from_q                   <= (from_q << 1 == '0) ? '1 : from_q << 1;
+    end else if (pin) begin
       issued_q[decide_class_q] <= issued_q[decide_class_q] + 1'b1;
       last_q[decide_class_q]   <= issued_q[decide_class_q];
     end

@@ -21,12 +21,13 @@ module lookup
   /// What of the log is valid.
   input  log_range_t        range_i,
   /// Hashed requests. `store`: the request stores the item at off_i, of vlen_i bytes, which is there
-  /// once the log has written as many as stamp_i says.
+  /// once the log has written as many as stamp_i says. `insert`: its key may need a way.
   input  logic              s_valid_i,
   output logic              s_ready_o,
   input  logic [63:0]       hash_i,
   input  logic              lookup_i,
   input  logic              store_i,
+  input  logic              insert_i,
   input  serial_t           stamp_i,
   input  serial_t           written_i,
   input  logic [7:0]        klen_i,
@@ -42,6 +43,10 @@ module lookup
   output logic              bucket_rd_en_o,
   output index_slot_t [1:0] bucket_rd_slot_o,
   input  line_t [1:0]       bucket_rd_data_i,
+  /// Hints for them, see line_cache.
+  output logic [1:0]        hint_valid_o,
+  input  logic [1:0]        hint_ready_i,
+  output line_no_t [1:0]    hint_line_o,
   /// Banks of the log's cache: acquire. Execute takes the responses.
   output logic [1:0]        log_acq_valid_o,
   input  logic [1:0]        log_acq_ready_i,
@@ -55,82 +60,42 @@ module lookup
 );
 
   // ---------------------------------------------------------------- buckets
-  typedef struct packed {
-    logic           lookup;
-    logic           store;
-    serial_t        stamp;
-    logic [63:0]    hash;
-    line_no_t [1:0] line;
-    logic [7:0]     klen;
-    logic [20:0]    vlen;
-    off_t           off;
-  } req1_t;
+  look_t fetched;
+  line_no_t mask;  // of a bucket's line in its bank
+  logic wait_valid, wait_pop;
+  logic [$clog2(Waiting+1)-1:0] unused_out;
+  assign mask = line_mask(index_bits_i);
 
-  req1_t hashed, fetched;
-  logic [26:0] first;
-  line_no_t mask, second;  // mask: of a bucket's line in its bank
-  logic hashed_valid, hashed_ready, wait_room, wait_valid, wait_pop;
-  logic [1:0] acquired_q;
-  logic [$clog2(Waiting+1)-1:0] unused_wait, unused_out;
-
-  assign mask   = line_mask(index_bits_i);
-  assign first  = hash_i[26:0] & {mask, 1'b1};
-  assign second = first[26:1] ^ (other_line(hash_i[63:50]) & mask);
-
-  req1_t entering;
-  assign entering = '{
+  lookup_buckets #(
+    .Waiting(Waiting)
+  ) u_buckets (
+    .clk_i,
+    .rst_ni,
+    .mask_i     (mask),
+    .s_valid_i,
+    .s_ready_o,
+    .s_look_i   ('{
           lookup: lookup_i,
           store: store_i,
+          insert: insert_i,
           stamp: stamp_i,
           hash: hash_i,
-          line: {first[0] ? first[26:1] : second, first[0] ? second : first[26:1]},
+          line: '0,
           klen: klen_i,
           vlen: vlen_i,
           off: off_i
-      };
-
-  lib_reg #(
-    .T(req1_t)
-  ) u_hashed (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i,
-    .s_ready_o,
-    .s_data_i (entering),
-    .m_valid_o(hashed_valid),
-    .m_ready_i(hashed_ready),
-    .m_data_o (hashed)
-  );
-
-  logic [1:0] acquired;
-  assign acquired           = acquired_q | bucket_acq_ready_i | {2{!hashed.lookup}};
-  assign bucket_acq_valid_o = {2{hashed_valid && hashed.lookup && wait_room}} & ~acquired_q;
-  assign bucket_acq_line_o  = hashed.line;
-  assign hashed_ready       = wait_room && (&acquired);
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) acquired_q <= '0;
-    else if (hashed_valid && hashed_ready) acquired_q <= '0;
-    else if (hashed_valid && wait_room) acquired_q <= acquired_q | bucket_acq_ready_i;
-  end
-
-  lib_fifo #(
-    .T    (req1_t),
-    .Depth(Waiting)
-  ) u_wait (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(hashed_valid && (&acquired)),
-    .s_ready_o(wait_room),
-    .s_data_i (hashed),
-    .m_valid_o(wait_valid),
-    .m_ready_i(wait_pop),
-    .m_data_o (fetched),
-    .level_o  (unused_wait)
+      }),
+    .acq_valid_o(bucket_acq_valid_o),
+    .acq_ready_i(bucket_acq_ready_i),
+    .acq_line_o (bucket_acq_line_o),
+    .m_valid_o  (wait_valid),
+    .m_ready_i  (wait_pop),
+    .m_look_o   (fetched)
   );
 
   // ---------------------------------------------------------------- read: buckets are there
   logic read_valid_q, read_go;
-  req1_t read_q;
+  look_t read_q;
   index_slot_t [1:0] read_slot_q;
   logic buckets_there, read_room;
 
@@ -196,7 +161,7 @@ module lookup
 
   // ---------------------------------------------------------------- here: out of the RAMs, where they come late
   typedef struct packed {
-    req1_t             req;      // `recent` has taken note of the item stored
+    look_t             req;      // `recent` has taken note of the item stored
     index_slot_t [1:0] slot;
     number_t           number;
     bucket_t [1:0]     buckets;  // in which epoch execute asks
@@ -233,7 +198,7 @@ module lookup
   } item_at_t;
 
   typedef struct packed {
-    req1_t             req;    // of which the item stored and the key are in what follows
+    look_t             req;    // of which the item stored and the key are in what follows
     index_slot_t [1:0] slot;
     logic [3:0][2:0]   key;    // lines of header and key, by the unit in which they begin
     // The last SET of the hash is on its way, may be before its write; where its item will be.
@@ -246,6 +211,9 @@ module lookup
     item_at_t [3:0]    of_four;
     logic [1:0]        four;
     logic              none;
+    // It stores a new key, and neither bucket has room: tags in them.
+    logic                           full;
+    logic [1:0][AheadWays-1:0][13:0] tags;
   } match_t;
 
   match_t matching;
@@ -270,7 +238,7 @@ module lookup
     return {those[1:0] == '0, those[0] ? 1'b0 : those[1] || !those[2]};
   endfunction
 
-  logic [15:0] alike;
+  logic [15:0] alike, held;  // ways with the tag; ways that hold something
   // verilator lint_off UNUSEDSIGNAL
   way_t [3:0][3:0] ways;  // their tags are known
   // verilator lint_on UNUSEDSIGNAL
@@ -279,6 +247,11 @@ module lookup
   always_comb begin
     for (int w = 0; w < 16; w++) begin
       ways[w/4][w%4] = here.buckets[w/8].ways[w%8];
+      // Or the log's tail has just passed it: this is for hints only.
+      held[w] = ways[w/4][w%4].off.lap == range_i.lap[7:0] ||
+          (!range_i.tail_lap && ways[w/4][w%4].off.lap == range_i.last_lap[7:0] &&
+           ways[w/4][w%4].off.pos[27:22] >= range_i.tail[27:22]);
+      if (w % 8 < int'(AheadWays)) matching.tags[w/8][w%8] = here.buckets[w/8].ways[w%8].tag;
       alike[w] = ways[w/4][w%4].tag == here.req.hash[63:50] && ways[w/4][w%4].off.lap != '0;
     end
     for (int f = 0; f < 4; f++) begin
@@ -309,6 +282,8 @@ module lookup
     matching.of_four[f] = '{off: of_four[f].off, lines: up_to(16'(of_four[f].lines))};
     matching.four   = first_of(any[2:0]);
     matching.none   = any == '0;
+    matching.full   = here.req.lookup && here.req.insert && !matching.recent && any == '0 &&
+        held == '1;
   end
 
   lib_half #(
@@ -334,7 +309,7 @@ module lookup
   // replaced nobody wants more. The banks go on by themselves: where one has more to do, or is used
   // by others, the requests behind go ahead in the other one.
   found_t get;
-  logic there, written, out_room;
+  logic there, written, out_room, ahead;
   logic [1:0] run_room;
   log_rel_t counts;
 
@@ -361,7 +336,21 @@ module lookup
     end
   end
   assign counts   = in_banks(get.count, matched.off.pos[2]);
-  assign match_go = match_valid && written && out_room && (&run_room);
+  assign match_go = match_valid && written && out_room && (&run_room) && (!match.full || ahead);
+
+  lookup_ahead u_ahead (
+    .clk_i,
+    .rst_ni,
+    .mask_i (mask),
+    .valid_i(match_valid && match.full),
+    .done_o (ahead),
+    .go_i   (match_go),
+    .line_i (match.req.line),
+    .tags_i (match.tags),
+    .hint_valid_o,
+    .hint_ready_i,
+    .hint_line_o
+  );
 
   for (genvar b = 0; b < 2; b++) begin : gen_bank
     lookup_run u_run (
@@ -387,7 +376,7 @@ module lookup
   ) u_out (
     .clk_i,
     .rst_ni,
-    .s_valid_i(match_valid && written && (&run_room)),
+    .s_valid_i(match_valid && written && (&run_room) && (!match.full || ahead)),
     .s_ready_o(out_room),
     .s_data_i (get),
     .m_valid_o,

@@ -8,6 +8,8 @@ rtl/store/line_cache.sv
 rtl/store/log_cache.sv
 rtl/store/hash.sv
 rtl/store/lookup_run.sv
+rtl/store/lookup_buckets.sv
+rtl/store/lookup_ahead.sv
 rtl/store/lookup.sv
 rtl/store/log_place.sv
 rtl/store/log_lay.sv

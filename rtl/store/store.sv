@@ -88,6 +88,7 @@ module store
   typedef struct packed {
     logic        lookup;
     logic        store;
+    logic        insert;
     serial_t     stamp;
     logic [7:0]  klen;
     logic [20:0] vlen;
@@ -148,6 +149,7 @@ module store
   assign info = '{
           lookup: is_lookup,
           store: req_i.op inside {OpSet, OpCas},
+          insert: req_i.op inside {OpSet, OpAdd},
           stamp: taken,
           klen: req_i.klen,
           vlen: req_i.vlen,
@@ -213,15 +215,18 @@ module store
   logic log_idle, log_rd_en, log_rd_bad;
   logic [1:0][1:0] unused_bad;  // a bucket that cannot be read is empty, and so is all else then
 
-  logic [1:0] look_acq_valid, look_rsp_ready, exe_acq_valid, exe_rsp_ready, exe_rd_en, exe_rel;
-  line_no_t [1:0] look_acq_line;
+  logic [1:0]
+      look_acq_valid, look_rsp_ready, hint_valid, exe_acq_valid, exe_rsp_ready, exe_rd_en, exe_rel;
+  line_no_t [1:0] look_acq_line, hint_line;
   line_no_t exe_acq_line;
+  logic exe_acq_hint;
   index_slot_t [1:0] look_rd_slot, exe_rd_slot;
   logic look_rd_en, exe_request_rel, exe_idle;
 
   for (genvar b = 0; b < 2; b++) begin : gen_bank
-    assign bkt_acq_valid[b] = {exe_acq_valid[b], look_acq_valid[b]};
-    assign bkt_acq_line[b]  = {exe_acq_line, look_acq_line[b]};
+    // Lookup's hints come in behind what execute acquires.
+    assign bkt_acq_valid[b] = {exe_acq_valid[b] || hint_valid[b], look_acq_valid[b]};
+    assign bkt_acq_line[b]  = {exe_acq_valid[b] ? exe_acq_line : hint_line[b], look_acq_line[b]};
     assign bkt_rsp_ready[b] = {exe_rsp_ready[b], look_rsp_ready[b]};
     assign bkt_rd_en[b]     = {exe_rd_en[b], look_rd_en};
     assign bkt_rd_slot[b]   = {exe_rd_slot[b], look_rd_slot[b]};
@@ -233,6 +238,7 @@ module store
       .Classes(2),
       .OwnWays(IndexOwnWays),
       .Avoid  (IndexAvoid),
+      .HintWays(IndexHintWays),
       .Waiting({9'(WalkAhead), 9'd256}),
       .Reads  (2),
       .Writes (1),
@@ -240,7 +246,7 @@ module store
       .Ultra  (1'b1),
       .Shift  (1),
       .Low    (b),
-      .RenewEvery(256)
+      .RenewEvery(128)
     ) u_cache (
       .clk_i,
       .rst_ni,
@@ -249,6 +255,7 @@ module store
       .acq_ready_o     (bkt_acq_ready[b]),
       .acq_line_i      (bkt_acq_line[b]),
       .acq_fresh_i     ('0),
+      .acq_hint_i      ({exe_acq_hint || !exe_acq_valid[b], 1'b0}),
       .rsp_valid_o     (bkt_rsp_valid[b]),
       .rsp_ready_i     (bkt_rsp_ready[b]),
       .rsp_slot_o      (bkt_rsp_slot[b]),
@@ -343,6 +350,7 @@ module store
     .hash_i            (hashed),
     .lookup_i          (hashed_info.lookup),
     .store_i           (hashed_info.store),
+    .insert_i          (hashed_info.insert),
     .stamp_i           (hashed_info.stamp),
     .written_i         (written),
     .klen_i            (hashed_info.klen),
@@ -357,6 +365,9 @@ module store
     .bucket_rd_en_o    (look_rd_en),
     .bucket_rd_slot_o  (look_rd_slot),
     .bucket_rd_data_i  ({bkt_rd_data[1][0], bkt_rd_data[0][0]}),
+    .hint_valid_o      (hint_valid),
+    .hint_ready_i      ({bkt_acq_ready[1][1], bkt_acq_ready[0][1]} & ~exe_acq_valid),
+    .hint_line_o       (hint_line),
     .log_acq_valid_o   (req_acq_valid),
     .log_acq_ready_i   (req_acq_ready),
     .log_acq_line_o    (req_acq_line),
@@ -479,6 +490,7 @@ module store
     .bucket_acq_valid_o  (exe_acq_valid),
     .bucket_acq_ready_i  ({bkt_acq_ready[1][1], bkt_acq_ready[0][1]}),
     .bucket_acq_line_o   (exe_acq_line),
+    .bucket_acq_hint_o   (exe_acq_hint),
     .bucket_rsp_valid_i  ({bkt_rsp_valid[1][1], bkt_rsp_valid[0][1]}),
     .bucket_rsp_ready_o  (exe_rsp_ready),
     .bucket_rsp_slot_i   ({bkt_rsp_slot[1][1], bkt_rsp_slot[0][1]}),

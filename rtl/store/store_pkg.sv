@@ -58,10 +58,12 @@ package store_pkg;
   /// Line of a cache's region: a bank's bucket, or a line of the log.
   typedef logic [25:0] line_no_t;
 
-  /// A line to acquire. A fresh one is not read from memory: it will be written from its beginning on.
+  /// A line to acquire. A fresh one is not read from memory: it will be written from its beginning on. A hint
+  /// only has it fetched.
   typedef struct packed {
     line_no_t line;
     logic     fresh;
+    logic     hint;
   } line_acq_t;
 
   /// Requests, items and memory accesses in flight are numbered. Numbers are compared by their
@@ -77,7 +79,7 @@ package store_pkg;
   endfunction
 
   /// Line caches: sets, ways, and the classes that pin lines in them.
-  localparam int unsigned IndexSets = 256;
+  localparam int unsigned IndexSets = 512;
   localparam int unsigned IndexWays = 8;
   localparam int unsigned LogSets = 1024;  // in each of its two banks
   localparam int unsigned LogWays = 8;
@@ -92,6 +94,8 @@ package store_pkg;
   // hold what it needs.
   localparam logic [1:0][IndexWays-1:0] IndexOwnWays = {8'b1000_0000, 8'b0111_1111};
   localparam logic [1:0][IndexWays-1:0] IndexAvoid = {8'b0000_0000, 8'b1000_0000};
+  // Hints are for requests on their way to execute.
+  localparam logic [IndexWays-1:0] IndexHintWays = IndexOwnWays[0];
   // Ways of the log's cache, likewise: requests wait for execute, which waits for the
   // reader and the appender; so requests must not hold what those need, nor execute what the reader needs.
   localparam logic [LogClasses-1:0][LogWays-1:0] LogOwnWays = {
@@ -129,6 +133,9 @@ package store_pkg;
 
   /// Lines of an item that are fetched before its request is executed.
   localparam int unsigned PrefetchLines = 4;
+
+  /// Of a bucket without room the entries, from way 0 on, whose other buckets are fetched ahead.
+  localparam int unsigned AheadWays = 4;
 
   /// What of the log is valid: [tail, head), the tail in the head's lap or in the one before.
   typedef struct packed {
@@ -210,6 +217,19 @@ package store_pkg;
   function automatic line_no_t other_line(input logic [13:0] tag);
     return {tag[12:0], tag[13:1]};
   endfunction
+
+  /// A request in lookup.
+  typedef struct packed {
+    logic           lookup;
+    logic           store;
+    logic           insert;
+    serial_t        stamp;
+    logic [63:0]    hash;
+    line_no_t [1:0] line;    // bucket in bank 0 (even) and bank 1 (odd)
+    logic [7:0]     klen;
+    logic [20:0]    vlen;
+    off_t           off;
+  } look_t;
 
   /// A request on its way to execute; what the index said so far.
   typedef struct packed {

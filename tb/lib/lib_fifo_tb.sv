@@ -2,7 +2,8 @@
 module lib_fifo_tb #(
   parameter int unsigned Width = 32,
   parameter int unsigned Depth = 16,
-  parameter bit Ultra = 0
+  parameter bit Ultra = 0,
+  parameter bit Early = 0
 ) (
   input  logic                       clk_i,
   input  logic                       rst_ni,
@@ -18,7 +19,8 @@ module lib_fifo_tb #(
   lib_fifo #(
     .T    (word_t),
     .Depth(Depth),
-    .Ultra(Ultra)
+    .Ultra(Ultra),
+    .Early(Early)
   ) u_dut (
     .*
   );

@@ -55,7 +55,8 @@ async def full_rate(dut):
         while not int(dut.m_valid_o.value):
             await RisingEdge(dut.clk_i)
             latency += 1
-        assert latency == (1 if int(dut.Depth.value) <= 32 and not dut.Ultra.value else 2)
+        small = int(dut.Depth.value) <= 32 and not dut.Ultra.value
+        assert latency == (1 if small or dut.Early.value else 2)
         await sink.wait(n)
     sink.items.clear()
     sink.times.clear()
@@ -67,6 +68,11 @@ async def full_rate(dut):
 @pytest.mark.parametrize("depth", [2, 3, 32, 33, 100])
 def test_lib_fifo(depth):
     run(__file__, "lib_fifo_tb", ["rtl/lib/lib.f", "tb/lib/lib_fifo_tb.sv"], Depth=depth)
+
+
+@pytest.mark.parametrize("depth", [33, 100])
+def test_lib_fifo_early(depth):
+    run(__file__, "lib_fifo_tb", ["rtl/lib/lib.f", "tb/lib/lib_fifo_tb.sv"], Depth=depth, Early=1)
 
 
 def test_lib_fifo_ultra():

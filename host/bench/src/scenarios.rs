@@ -213,7 +213,12 @@ pub fn all(connections: u32, entries: u32) -> Vec<Scenario> {
         sized("udp-binary-mixed-1024", 1024, 50),
         Scenario {
             fill: true,
-            ..make("udp-fill", udp, Shape { key_len: 8, ..small(0, 0) }, vec![Goal::Full(0.9)])
+            ..make(
+                "udp-fill",
+                udp,
+                Shape { key_len: 8, ..small(0, 0) },
+                vec![Goal::Full(0.9), Goal::Rate(0.045)],
+            )
         },
         make("tcp-get", tcp, large(keys, 100), rate(0.31)),
         make("tcp-get-hot", tcp, large(0, 100), rate(0.31)),
