@@ -48,7 +48,9 @@ module lib_fifo #(
   logic room_q, any_q;
   logic push, pop, read;
   logic stays;  // it is pushed into the RAM
-  logic fills, last;  // with one word more there is no room; one waits to be read
+  logic fills;  // with one word more there is no room
+  // One waits to be read. Kept by synthesis, or it begins to compare when it is known that a word goes.
+  (* keep *) logic last;
 
   assign s_ready_o = room_q;
   assign level_o   = level_q;

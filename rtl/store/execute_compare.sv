@@ -77,15 +77,12 @@ module execute_compare
     whole_lap = (lap == now[7:0]) ? now : last;
   endfunction
 
-  // All are set: a carry goes through them, which is faster than a tree.
-  function automatic logic all_set(input logic [16:0] bits);
-    all_set = 1'((18'(bits) + 18'd1) >> 17);
-  endfunction
-
   // ---------------------------------------------------------------- an item's line
   strb_t lanes_q;
   line_t differs;
-  logic [15:0] part_equal;
+  localparam int unsigned Parts = 5;  // then one LUT
+  logic [Parts*52-1:0] alike;  // two bits each
+  logic [Parts-1:0] part_equal;
   logic equal;
   head_t head, wanted, wanted_mask;
   logic [63:0] chosen_no, chosen_no_q;
@@ -130,13 +127,16 @@ module execute_compare
     for (int u = 0; u < 4; u++)
     if (head_lanes_q[u]) differs[128*u+:128] |= (data_i[128*u+:128] ^ wanted) & wanted_mask;
   end
-  for (genvar n = 0; n < 16; n++) begin : gen_equal
-    logic [16:0] same;
-    assign same[16] = 1'b1;
-    for (genvar i = 0; i < 16; i++) begin : gen_two
-      assign same[i] = differs[32*n+2*i+:2] == '0;
-    end
-    assign part_equal[n] = all_set(same);
+  for (genvar i = 0; i < Parts * 52; i++) begin : gen_two
+    assign alike[i] = i >= 256 || differs[2*(i%256)+:2] == '0;
+  end
+  for (genvar n = 0; n < Parts; n++) begin : gen_part
+    lib_all #(
+      .N(52)
+    ) u_equal (
+      .bits_i(alike[52*n+:52]),
+      .all_o (part_equal[n])
+    );
   end
   assign equal       = part_equal == '1;
   assign off         = run_i ? op_i.found.off : way_off_i;
@@ -166,9 +166,9 @@ module execute_compare
       // verilator lint_off UNUSEDSIGNAL
       way_t way;  // lines of an item were known before
       // verilator lint_on UNUSEDSIGNAL
-      // Tag and place, three bits at a time.
+      // Tag and place, three bits at a time; and that they count.
       logic [50:0] differ;
-      logic [16:0] same;
+      logic [17:0] same;
       assign way    = buckets_i[b].ways[w];
       assign differ = 51'({way.tag, way.off} ^ {op_i.found.hash[63:50], op_i.found.off});
       for (genvar n = 0; n < 17; n++) begin : gen_three
@@ -181,8 +181,13 @@ module execute_compare
       assign given_before[8*b+w] = near_same[b] && near_q.way[8*b+w];
       assign off_written[8*b+w]  = any_off &&
           (given[8*b+w] ? commit_off : given_before[8*b+w] && near_off);
-      assign off_read[8*b+w]     = any_off && !given[8*b+w] && !given_before[8*b+w] &&
-          all_set(same);
+      assign same[17] = any_off && !given[8*b+w] && !given_before[8*b+w];
+      lib_all #(
+        .N(18)
+      ) u_same (
+        .bits_i(same),
+        .all_o (off_read[8*b+w])
+      );
     end
   end
 
