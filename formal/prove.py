@@ -81,7 +81,7 @@ PROOFS = [
     ("line_cache", {"Moves": 1}, 17, "same, more lines, two acquired at a time", "bmc"),
     ("line_cache", {"Moves": 0}, 17, "same, ways for everyone", "bmc"),
     ("line_cache", {"Moves": 1, "Split": 1}, 17, "same, with a RAM for odd sets", "bmc"),
-    ("line_cache", {"Moves": 1, "Split": 1, "Hints": 1, "Each": 1}, 20, "same, with hints", "bmc"),
+    ("line_cache", {"Moves": 1, "Split": 1, "Hints": 1, "Each": 1}, 18, "same, with hints", "bmc"),
     ("line_cache", {"Log": 1, "Each": 1, "Few": 1}, 15, "same, classes, ways, ports of the log's", "bmc"),
     ("line_cache_tags", {"Log": 1}, 18, "nobody waits for a pin of who waits for it", "bmc"),
     ("line_cache_tags", {"Log": 0}, 17, "same, in the index", "bmc"),
