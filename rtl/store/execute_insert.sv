@@ -106,7 +106,7 @@ module execute_insert
   logic [3:0] turn_q;  // spreads evictions over the ways
   logic [3:0] move_q;  // entry that might move
   logic bank_q, other_bank, odd_q;  // of insert_q
-  logic hint, looked_q, hinted_q;
+  logic looked_q, hinted_q;  // the entry further on is picked; its hint was taken
   logic [15:0] least;
   line_no_t mask, other_line_q;
   index_slot_t other_slot_q;
@@ -185,7 +185,7 @@ module execute_insert
       MvOtherWait: begin
         other_slot_q <= rsp_slot_i[other_bank];
         looked_q     <= 1'b1;
-        if (hint && acq_ready_i[other_bank]) hinted_q <= 1'b1;
+        if (acq_hint_o && acq_ready_i[other_bank]) hinted_q <= 1'b1;
       end
       MvOtherRead: begin
         other_seen_q  <= read_seen[other_bank];
@@ -215,20 +215,19 @@ module execute_insert
 
   // Meanwhile the other bucket of an entry further on is fetched: lookup has done so for the first of them. Then
   // this one is picked once more, to be moved.
-  assign hint = state_q == MvOtherWait && looked_q && !hinted_q && !move_q[2];
+  assign acq_hint_o = state_q == MvOtherWait && looked_q && !hinted_q && !move_q[2];
   always_comb begin
     pick_o = '0;
     if (state_q inside {MvPick, MvOtherRead}) pick_o = 16'd1 << move_q;
     else if (state_q == MvOtherWait && !looked_q) pick_o = 16'd1 << (move_q | 4'(AheadWays));
   end
 
-  assign acq_hint_o = hint;
   assign acq_line_o = op_i.found.line[move_q[3]] ^ (other_line(way_i.tag) & mask);
   always_comb begin
     acq_valid_o = '0;
     rsp_ready_o = '0;
     rel_o       = '0;
-    acq_valid_o[other_bank] = state_q == MvOther || hint;
+    acq_valid_o[other_bank] = state_q == MvOther || acq_hint_o;
     rsp_ready_o[other_bank] = state_q == MvOtherWait;
     rel_o[other_bank]       = (state_q == MvOtherFree && other_free == '0) || moved_o;
   end

@@ -309,7 +309,7 @@ module lookup
   // replaced nobody wants more. The banks go on by themselves: where one has more to do, or is used
   // by others, the requests behind go ahead in the other one.
   found_t get;
-  logic there, written, out_room, ahead;
+  logic there, written, ahead, leaves, out_room;
   logic [1:0] run_room;
   log_rel_t counts;
 
@@ -336,7 +336,8 @@ module lookup
     end
   end
   assign counts   = in_banks(get.count, matched.off.pos[2]);
-  assign match_go = match_valid && written && out_room && (&run_room) && (!match.full || ahead);
+  assign leaves   = match_valid && written && (&run_room) && (!match.full || ahead);
+  assign match_go = leaves && out_room;
 
   lookup_ahead u_ahead (
     .clk_i,
@@ -376,7 +377,7 @@ module lookup
   ) u_out (
     .clk_i,
     .rst_ni,
-    .s_valid_i(match_valid && written && (&run_room) && (!match.full || ahead)),
+    .s_valid_i(leaves),
     .s_ready_o(out_room),
     .s_data_i (get),
     .m_valid_o,
