@@ -152,14 +152,15 @@ impl<'a> Image<'a> {
         let second = self.other(first, entry);
         let pair = if first.is_multiple_of(2) { [first, second] } else { [second, first] };
 
-        // The emptier one; if both are full, the first entry that finds room in its other bucket moves.
+        // The emptier one; if both are full, the first entry that finds room in its other bucket moves,
+        // looked for in both by turns.
         let free = pair.map(|n| free_count(&self.buckets[n]));
         let emptier = pair[usize::from(free[0] < free[1])];
         if let Some(n) = first_free(&self.buckets[emptier]) {
             self.write(emptier, n, entry);
             return None;
         }
-        for (bucket, n) in pair.iter().flat_map(|b| (0..WAYS).map(|n| (*b, n))) {
+        for (bucket, n) in (0..WAYS).flat_map(|n| pair.map(|bucket| (bucket, n))) {
             let moving = way(&self.buckets[bucket], n);
             let to = self.other(bucket, moving);
             if let Some(free) = first_free(&self.buckets[to]) {
