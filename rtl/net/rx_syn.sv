@@ -1,7 +1,7 @@
 // Reads the options of a SYN, which stand in front of its payload, and gives the SYN on without
 // any payload; likewise of "fragmentation needed" what it quotes. Both step aside for that, and come
 // out behind what was faster: other segments pass through with latency 0, initiation interval 1. An
-// option takes a clock, a SYN as most systems send it 8.
+// option takes a clock or two, a SYN as most systems send it 9.
 `include "lib_assert.svh"
 
 module rx_syn
@@ -110,7 +110,7 @@ module rx_syn
     step = 6'd1;
     if (pass >= 6'd10) step = 6'd10;
     else if (pass >= 6'd4) step = 6'd4;
-    else if (pass >= 6'd2) step = pass;
+    else if (pass >= 6'd2) step = 6'd2;
   end
 
   always_ff @(posedge clk_i) begin
@@ -133,14 +133,16 @@ module rx_syn
       sack_q      <= 1'b0;
       times_q     <= 1'b0;
     end
-    if (state_q == Walk && !stop) begin
+    // Where it stops, nobody looks at them any more.
+    if (state_q == Walk) begin
       unique case (step)
         6'd1:    opts_q <= opts_q >> 8;
         6'd2:    opts_q <= opts_q >> 16;
-        6'd3:    opts_q <= opts_q >> 24;
         6'd4:    opts_q <= opts_q >> 32;
         default: opts_q <= opts_q >> 80;
       endcase
+    end
+    if (state_q == Walk && !stop) begin
       left_q <= left_q - step;
       skip_q <= pass - step;
       if (skip_q == '0 && !single) begin

@@ -172,9 +172,10 @@ module execute_act
 
   // Redis: a sum begins with what its record says, and goes on up to the last key, or the job's end.
   logic sums_q;
-  logic [31:0] total_q, total;
-  assign total = (sums_q ? total_q : op_i.req.num[63:32]) +
-      32'(op_i.req.op inside {OpGet, OpDelete} && item_i.alive);
+  logic [31:0] total_q, so_far, total;
+  assign so_far = sums_q ? total_q : op_i.req.num[63:32];
+  // Whether it is there is known last.
+  assign total  = (op_i.req.op inside {OpGet, OpDelete} && item_i.alive) ? so_far + 1'b1 : so_far;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) sums_q <= 1'b0;
     else if (done)

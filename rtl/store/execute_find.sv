@@ -74,10 +74,9 @@ module execute_find
 
   typedef enum logic [3:0] {
     FdIdle,
-    FdKey,        // wait for the rest of a long key
     FdStored,     // a stored key's lines, one after the other
     FdStoredCopy,
-    FdBuckets,    // read the buckets again
+    FdBuckets,    // read the buckets again; wait for the rest of a long key
     FdPick,       // take a way whose tag fits
     FdValid,      // is its item still there?
     FdLine,       // the item's lines, one after the other
@@ -125,14 +124,12 @@ module execute_find
       FdIdle:
       if (start_i) begin
         state_d = FdBuckets;
-        if (act_i.keyed && act_i.long_key) state_d = FdKey;
         if (act_i.req.key_stored && act_i.req.off.lap != '0 && checked.place_valid)
           state_d = FdStored;
       end
-      FdKey:        if (!key_more) state_d = FdBuckets;
       FdStored:     if (line_there) state_d = FdStoredCopy;
       FdStoredCopy: state_d = (line_q == last_line) ? FdBuckets : FdStored;
-      FdBuckets:    state_d = FdPick;
+      FdBuckets:    if (!key_more) state_d = FdPick;
       FdPick:       state_d = (todo_q == '0) ? FdIdle : FdValid;
       FdValid:      state_d = off_valid(way_q.off, range_i) ? FdLine : FdPick;
       FdLine:       if (line_there) state_d = FdCompare;

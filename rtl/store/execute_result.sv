@@ -55,6 +55,8 @@ module execute_result
   // Redis' numbers that are no sum: of replies that follow, whether it is there, how long it is now.
   logic number, minus;
   logic [63:0] told;
+  logic [20:0] longer;  // what it gets is appended
+  assign longer = item_i.vlen + op_i.req.vlen;
   always_comb begin
     // -1: never; -2: there is nothing.
     minus  = op_i.req.resp.is && is_time(op_i.req.resp.form) && decision_i.get &&
@@ -75,8 +77,7 @@ module execute_result
       end
       if (op_i.req.resp.form == RfInteger) told = 64'd1;
       if (op_i.req.resp.form == RfLength)
-        told = 64'(21'((item_i.alive ? item_i.vlen : 21'd0) +
-                       (decision_i.get ? 21'd0 : op_i.req.vlen)));
+        told = 64'(21'(decision_i.get ? item_i.vlen : item_i.alive ? longer : op_i.req.vlen));
     end
   end
 
@@ -167,7 +168,7 @@ module execute_result
     res_o.unique_no = new_unique;
     if (meta && is_store(op_i.req.op)) begin
       if (!stored) res_o.unique_no = '0;
-      else if (decision_i.grown) res_o.vlen = item_i.vlen + op_i.req.vlen;
+      else if (decision_i.grown) res_o.vlen = longer;
     end
     res_o.head     = olds;
     res_o.tail     = room_i.whole;

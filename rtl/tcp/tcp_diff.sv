@@ -48,12 +48,11 @@ module tcp_diff
   seg_t seg;
   logic app;
   logic [19:0] late;
-  logic [16:0] fresh_wnd;
   logic [11:0] told;
   logic [31:0] above;
   logic twin;
   event_t ev;
-  assign fresh_o = ev_i.kind == KdSeg && ev_i.found.fresh;
+  assign fresh_o = ev_i.found.fresh;
   assign times   = ev_i.found.times;
   always_comb begin
     agreed     = ev_i.found.agreed;
@@ -70,7 +69,6 @@ module tcp_diff
   assign stamps = silence_i.stamps;
   assign age    = times.value - stamps.recent;
   assign late  = now_i[19:0] - tcb_i.deadline;
-  assign fresh_wnd = window(seg.wnd, ev_i.found.agreed.ws);
   assign told  = now_i[17:6] - tcb_i.told_at;
   assign above = ev_i.found.isn - tcb_i.snd_max - 32'(RingBytes);
 
@@ -89,7 +87,7 @@ module tcp_diff
     diff.sent = 17'(tcb_i.snd_max - tcb_i.snd_una);
     // The FIN takes a number but no room.
     diff.free = 17'(tcb_i.credit + 32'(tcb_i.fin_rcvd) - tcb_i.rcv_nxt) + Ring;
-    diff.wnd  = window(seg.wnd, tcb_i.ws);
+    diff.wnd  = window(seg.wnd, fresh_o ? ev_i.found.agreed.ws : tcb_i.ws);
     // What timestamps measure holds of segments that were sent again, too (RFC 7323, section 4).
     since     = stamps.on ? times.echo[15:0] - stamps.offset[15:0] : tcb_i.rtt.since;
     diff.rtt  = now_i[15:0] - since;
@@ -118,7 +116,6 @@ module tcp_diff
       diff.ack_end = '0;
       diff.sent    = '0;
       diff.free    = Ring;
-      diff.wnd     = fresh_wnd;
       diff.told    = 1'b0;
       diff.stale   = 1'b0;
     end
@@ -129,7 +126,7 @@ module tcp_diff
     .seq_i   (seg.seq),
     .ack_i   (seg.ack),
     .agreed_i(agreed),
-    .wnd_i   (fresh_wnd),
+    .wnd_i   (diff.wnd),
     .tcb_o   (fresh)
   );
 

@@ -127,6 +127,7 @@ module tcp_pick
   always_comb begin
     pick = '0;
     pick.found = seg_i;
+    pick.found.fresh = seg_i.fresh && grant[SrcSeg];
     unique case (1'b1)
       grant[SrcApp]: begin
         pick.kind          = KdApp;

@@ -228,3 +228,13 @@ def test_sums_of_keys(small):
         told = [res["num"] for res in bench.seen if res["kind"] == T.RsNumber]
         again = int(keys[0] in there and op == T.OpGet)
         assert told == [want, again, again] and not any(res["negative"] for res in bench.seen), (told, want)
+
+
+def test_keeps_while_memory_waits(small):
+    """The expiry that a SET keeps is written into its header, whether memory takes it at once or not."""
+    bench = Redis(small, 0, 0, 40, 0, 128)
+    for _ in range(60):
+        expiry = bench.model.now + random.randrange(1000, 1 << 40)
+        bench.says("RpStored", T.OpSet, b"key", _value=random.randbytes(20), expiry=expiry)
+        bench.says("RpStored", T.OpSet, b"key", _value=random.randbytes(40), touch=1)
+        bench.tells(expiry, T.OpGet, b"key", "RfPexpiretime")
