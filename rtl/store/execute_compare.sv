@@ -195,7 +195,8 @@ module execute_compare
   logic equal_q, fetched, place_valid, place_valid_q, unexpired, unexpired_q, renewed_q;
   logic claims_q, named_q;
   logic [15:0] tags_q, offs_q;
-  logic [3:0] any_q;  // one of so many four ways names the item, which was fetched
+  logic [3:0] any_q;  // one of so many four ways names the item
+  logic fetched_q, renewed_hit_q;  // that was fetched; it would be a hit in renewed buckets
   logic [1:0] no_tag_q, epoch_fits_q;
   logic from_1024_q, from_16_q, bare_q;
   logic [15:0][1:0] uses_q;
@@ -219,10 +220,11 @@ module execute_compare
           tags_q       <= tag_fits;
           offs_q       <= off_written | off_read;
           for (int n = 0; n < 4; n++)
-          any_q[n] <= fetched && epoch_fits[n/2] &&
-              (off_written[4*n+:4] != '0 || off_read[4*n+:4] != '0);
+          any_q[n] <= epoch_fits[n/2] && (off_written[4*n+:4] != '0 || off_read[4*n+:4] != '0);
           epoch_fits_q <= epoch_fits;
-          renewed_q    <= &epoch_same;
+          fetched_q     <= fetched;
+          renewed_q     <= &epoch_same;
+          renewed_hit_q <= fetched && &epoch_same;
           uses_q       <= {buckets_i[1].uses, buckets_i[0].uses};
           head_q       <= head;
           chosen_no_q  <= chosen_no;
@@ -247,7 +249,7 @@ module execute_compare
 
   logic hit;
   logic [15:0] epoch_mask_q;
-  assign hit          = equal_q && any_q != '0;
+  assign hit          = equal_q && fetched_q && any_q != '0;
   assign epoch_mask_q = {{8{epoch_fits_q[1]}}, {8{epoch_fits_q[0]}}};
   assign checked_o = '{tags: tags_q & epoch_mask_q, offs: offs_q & tags_q & epoch_mask_q, hit: hit,
                        decided: hit || no_tag_q == '1, place_valid: place_valid_q,
@@ -255,7 +257,8 @@ module execute_compare
                        marks: head_q.marks, claims: claims_q, chosen: head_q.chosen,
                        chosen_no: chosen_no_q,
                        vlen: head_q.vlen, klen: head_q.klen,
-                       uses: uses_q, renewed: renewed_q, renewed_hit: hit && renewed_q,
+                       uses: uses_q, renewed: renewed_q,
+                       renewed_hit: equal_q && any_q != '0 && renewed_hit_q,
                        bank: any_q[3:2] != '0,
                        from_1024: from_1024_q, from_16: from_16_q, bare: bare_q};
 

@@ -32,9 +32,9 @@ module tcp_diff
 
   /// A segment's window in bytes, at most a ring. A connection without scaling keeps ws = 0.
   function automatic logic [16:0] window(input logic [15:0] wnd, input logic [3:0] ws);
-    logic [29:0] bytes;
-    bytes  = 30'(wnd) << ws;
-    window = (|bytes[29:16]) ? Ring : bytes[16:0];
+    logic [15:0] beyond;  // by each scale
+    for (int s = 0; s < 16; s++) beyond[s] = (wnd >> (16 - s)) != '0;
+    window = beyond[ws] ? Ring : 17'(wnd) << ws;
   endfunction
 
   diff_t diff;

@@ -382,13 +382,13 @@ async def axis_sink(dut, packets, pause):
 
 
 class Bench:
-    def __init__(self, dut, idle=0.0, stall=0.0, chunk_idle=None):
+    def __init__(self, dut, idle=0.0, stall=0.0, chunk_idle=None, key_idle=None):
         self.dut = dut
         dut.tx_base_i.value = TX_BASE
         dut.s_axis_exc_tvalid.value = 0
         chunk_idle = idle if chunk_idle is None else chunk_idle
         self.res = Source(dut, "res", {"": T.res_t}, idle)
-        self.key = Source(dut, "rkey", [""], idle)
+        self.key = Source(dut, "rkey", [""], idle if key_idle is None else key_idle)
         self.chunk = Source(dut, "chunk", {"": T.chunk_t}, chunk_idle)
         self.uctx = Source(dut, "uctx", {"": T.uctx_t}, idle)
         self.hreq = Source(dut, "hreq", {"": T.hreq_t}, idle)
@@ -533,8 +533,8 @@ async def meta(dut):
     await start(dut)
     dut.now_i.value = NOW
     kinds = ("value", "number", "nothing", *META, "RpTooLarge", "RpInvalid")
-    for idle, stall in PAUSES:
-        bench, model = Bench(dut, idle, stall), Model()
+    for idle, stall, key_idle in [*((idle, stall, idle) for idle, stall in PAUSES), (0, 0, 0.998)]:
+        bench, model = Bench(dut, idle, stall, None, key_idle), Model()
         for kind in kinds:
             for plain in (True, False):
                 model.job([model.meta(kind, plain)])
