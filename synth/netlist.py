@@ -148,7 +148,8 @@ class Netlist:
     def analyse(self):
         """Finds the level of every bit that logic drives; returns the cells of loops."""
         self.order, self.level, self.back = [], {}, {}
-        logic = {n for n in self.cells if any(self.arc(n, p) is not None for p, _ in self.inputs(n))}
+        # In an order that does not change from run to run.
+        logic = dict.fromkeys(n for n in self.cells if any(self.arc(n, p) is not None for p, _ in self.inputs(n)))
         pending = {
             name: {bit for port, bit in self.inputs(name) if self.arc(name, port) is not None
                    and self.driver.get(bit, ("",))[0] in logic}
@@ -165,7 +166,7 @@ class Netlist:
                     level, last = max(level, self.level.get(bit, 0) + arc), bit
             for _, bit in self.outputs(name):
                 self.level[bit], self.back[bit] = level, last
-                for sink in {s for s in self.sinks[bit] if bit in pending.get(s, ())}:
+                for sink in dict.fromkeys(s for s in self.sinks[bit] if bit in pending.get(s, ())):
                     pending[sink].discard(bit)
                     if not pending[sink]:
                         ready.append(sink)

@@ -24,7 +24,8 @@ def replicate(netlist):
             kind = netlist.kind(netlist.driver[bit][0])
             made["FF" if kind in FLOPS else "LUT"] += 1
             netlist.replicate(bit, part)
-        netlist.analyse()
+        if chosen:
+            netlist.analyse()
     return made
 
 
