@@ -742,6 +742,20 @@ async def streams(dut, datas, sizes, model=Text, redis=False, reads=None, **opti
     return bench
 
 
+async def at_a_glance(dut, commands, size, model, redis=False):
+    """Of jobs of `size` in the forms that the line engine reads the byte engine reads no more than where they begin and
+    end."""
+    async def count():
+        while True:
+            await RisingEdge(dut.u_parser.u_byte.start_i)
+            starts.append(1)
+    starts = []
+    cocotb.start_soon(count())
+    await streams(dut, [b"".join(commands)], lambda: size, model, redis=redis, pause=0, cut=0, long_value=0)
+    cocotb.log.info("the byte engine began %d times in %d commands", len(starts), len(commands))
+    assert 0 < len(starts) < 20
+
+
 @cocotb.test()
 async def whole_lines(dut):
     """Valid commands, in large pieces, without cuts."""

@@ -3,7 +3,6 @@ every length and number form, at every lane, cut anywhere, pipelined. Both must 
 requests, the same numbers, the same lengths. WIREKV_LINES=10000000 for a long run."""
 
 import os
-import random
 import subprocess
 from pathlib import Path
 
@@ -13,10 +12,9 @@ from filelist import ROOT
 LINES = int(os.environ.get("WIREKV_LINES", 2_000_000 if os.environ.get("WIREKV_LONG") else 100_000))
 
 
-def test_lines():
+def test_lines(seed):
     simulation = program("parser_sim", "parser_tb", ["rtl/lib/lib.f", "rtl/parse/front.f", "tb/parse/parser_tb.sv"],
                          Path(__file__).parent / "parser_sim.cpp")
-    seed = os.environ.get("WIREKV_SEED") or str(random.SystemRandom().randrange(1, 1 << 31))
     subprocess.run(
         ["cargo", "run", "--release", "-q", "-p", "wirekv-protocol", "--example", "lines", "--",
-         str(simulation), str(LINES), seed], check=True, cwd=ROOT, timeout=7200)
+         str(simulation), str(LINES), str(seed)], check=True, cwd=ROOT, timeout=7200)

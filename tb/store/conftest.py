@@ -1,7 +1,5 @@
 """Stores of a few sizes."""
 
-import os
-import random
 import sys
 from pathlib import Path
 
@@ -9,14 +7,6 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 from sim import Sim  # noqa: E402
-
-
-@pytest.fixture
-def seed():
-    value = int(os.environ.get("WIREKV_SEED") or random.SystemRandom().randrange(1, 1 << 31))
-    print(f"seed {value}: again with WIREKV_SEED={value}")
-    random.seed(value)
-    return value
 
 
 @pytest.fixture

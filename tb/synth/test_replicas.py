@@ -1,22 +1,16 @@
 """Replicas on netlists small enough to see who drives what."""
 
-import json
 import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "synth"))
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).resolve().parents[2] / "synth")]
 from delay import PERIOD, Delays, net  # noqa: E402
-from netlist import Netlist  # noqa: E402
 from replicas import late_part, replicate  # noqa: E402
+from small import cell, netlist_of  # noqa: E402
 
 MANY = 60
-
-
-def cell(kind, out, **ports):
-    return {"type": kind, "connections": {port: [bit] for port, bit in ports.items()}, "parameters": {"INIT": "10"},
-            "port_directions": {port: "output" if port == out else "input" for port in ports}}
 
 
 def chain(driver, length, early):
@@ -35,14 +29,7 @@ def chain(driver, length, early):
 
 @pytest.fixture
 def netlist(tmp_path):
-    def build(cells):
-        file = tmp_path / "netlist.json"
-        file.write_text(json.dumps({"modules": {"top": {"netnames": {}, "cells": cells}}}))
-        netlist = Netlist(file, "top", {})
-        assert netlist.analyse() == []
-        return netlist
-
-    return build
+    return lambda cells: netlist_of(cells, tmp_path)
 
 
 def late(netlist):

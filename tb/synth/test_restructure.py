@@ -1,23 +1,17 @@
 """LUTs made anew: what they say stays, and late paths become shorter."""
 
 import itertools
-import json
 import random
 import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "synth"))
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).resolve().parents[2] / "synth")]
 from delay import Delays  # noqa: E402
-from netlist import Netlist  # noqa: E402
 import restructure as restructure_  # noqa: E402
 from restructure import INPUTS, restructure, says  # noqa: E402
-
-
-def cell(kind, out, init="", **ports):
-    return {"type": kind, "connections": {port: [bit] for port, bit in ports.items()}, "parameters": {"INIT": init},
-            "port_directions": {port: "output" if port == out else "input" for port in ports}}
+from small import cell, netlist_of  # noqa: E402
 
 
 class Cells:
@@ -44,15 +38,8 @@ class Cells:
 
 
 @pytest.fixture
-def netlist(tmp_path):
-    def build(cells):
-        file = tmp_path / "netlist.json"
-        file.write_text(json.dumps({"modules": {"top": {"netnames": {}, "cells": cells.cells}}}))
-        netlist = Netlist(file, "top", {})
-        assert netlist.analyse() == []
-        return netlist
-
-    return build
+def netlist(tmp_path, seed):
+    return lambda cells: netlist_of(cells.cells, tmp_path)
 
 
 def value(netlist, bit, known):
