@@ -10,7 +10,7 @@ from common import every_clock, run, start, to_beats
 
 sys.path.insert(0, str(Path(__file__).parent))
 from binary_model import WALK, Binary, a_close, a_request, packet  # noqa: E402
-from test_front import HOST, ITEM_MAX, NOW, Bench, Conn, check, settle, streams  # noqa: E402
+from front_bench import HOST, ITEM_MAX, NOW, Bench, Conn, check, settle, streams  # noqa: E402
 from text_model import Text  # noqa: E402
 
 JOB = 8192

@@ -9,8 +9,9 @@ import cocotb
 from common import run
 
 sys.path.insert(0, str(Path(__file__).parent))
+from front_bench import ITEM_MAX, at_a_glance, streams  # noqa: E402
 from meta_model import Meta, a_coded, a_meta  # noqa: E402
-from test_front import ITEM_MAX, a_command, a_key, at_a_glance, streams  # noqa: E402
+from text_model import a_command, a_key  # noqa: E402
 
 JOB = 8192
 

@@ -8,8 +8,8 @@ import cocotb
 from common import every_clock, run, start
 
 sys.path.insert(0, str(Path(__file__).parent))
+from front_bench import ITEM_MAX, NOW, Bench, Conn, check, settle, streams  # noqa: E402
 from meta_model import Meta  # noqa: E402
-from test_front import ITEM_MAX, NOW, Bench, Conn, check, settle, streams  # noqa: E402
 from text_model import Text  # noqa: E402
 
 JOB = 8192

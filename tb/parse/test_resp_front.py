@@ -9,8 +9,8 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from common import every_clock, run, start, to_beats
 
 sys.path.insert(0, str(Path(__file__).parent))
+from front_bench import HOST, ITEM_MAX, NOW, Bench, Conn, T, at_a_glance, check, settle, streams  # noqa: E402
 from resp_model import Resp, a_command, cased, encode  # noqa: E402
-from test_front import HOST, ITEM_MAX, NOW, Bench, Conn, T, at_a_glance, check, settle, streams  # noqa: E402
 from text_model import Text  # noqa: E402
 
 JOB = 8192

@@ -1,5 +1,6 @@
-"""memcached's text protocol as a list of what the store must do: the reference of the tests."""
+"""memcached's text protocol as a list of what the store must do: the reference of the tests; and random commands."""
 
+import random
 import re
 
 NUMBER = re.compile(rb"[\t\v\f\r]*([+-]?)([0-9]+)(?:[\t\v\f\r].*)?", re.S)
@@ -170,3 +171,86 @@ class Text:
             self.closed = True
             return [], 0
         return error
+
+
+def a_key(bad=0.03):
+    pick = random.random()
+    if pick < bad:
+        n = random.choice((251, 252, 255, 256, 257, 300, 400))
+    elif pick < 0.6:
+        n = random.randrange(1, 12)
+    elif pick < 0.8:
+        n = random.choice((63, 64, 65, 127, 128, 129, 191, 192, 193, 249, 250))
+    else:
+        n = random.randrange(1, 251)
+    return bytes(random.choices(b"abcdefghijklmnopqrstuvwxyz0123456789\t\r\x01\xff", k=n))
+
+
+def a_number(bad=0.08):
+    pick = random.random()
+    if pick < bad:
+        return random.choice((b"x", b"-1", b"1x", b"0x10", b"", b"18446744073709551616", b"-", b"+",
+                              b"9223372036854775808", b"99999999999999999999999", b"\t", b"1.5"))
+    if pick < bad + 0.1:
+        return random.choice((b"+5", b"007", b"\t5", b"5\tjunk", b"4294967296", b"4294967297",
+                              b"18446744073709551615", b"9223372036854775807", b"-0", b"2592000",
+                              b"2592001", b"2147483648", b"0000000000000000000000000012", b"5\r"))
+    return b"%d" % random.randrange(10 ** random.randrange(1, 10))
+
+
+def a_command(values=300, host=True, broken=True):
+    bad = 0.05 if broken else 0
+    gap = lambda: b" " * (random.choice((1, 1, 1, 1, 2, 3)) if broken else 1)
+    end = b"\n" if broken and random.random() < 0.1 else b"\r\n"
+    pick = random.random()
+    tail = [b"noreply"] if random.random() < 0.15 else []
+    if broken and random.random() < 0.05:
+        tail += [random.choice((b"x", b"0", b"noreply", b"noreply\t"))]
+    body = b""
+    if pick < 0.35:
+        words = [random.choice((b"get", b"gets", b"bget"))] + [a_key(bad / 3) for _ in
+                                                     range(random.choice((1, 1, 1, 2, 3, 30)))]
+    elif pick < 0.4:
+        words = [random.choice((b"gat", b"gats")), a_number(bad)] + \
+                [a_key(bad / 3) for _ in range(random.choice((0, 1, 1, 2, 5)))]
+    elif pick < 0.7:
+        cmd = random.choice((b"set", b"set", b"set", b"add", b"replace", b"cas", b"append",
+                             b"prepend"))
+        n = random.choice((0, 1, random.randrange(200), random.randrange(values), 62, 63, 64, 65,
+                           126, 127, 128, 129))
+        length = b"%d" % n
+        if random.random() < bad:
+            length = a_number(0.5)
+        elif random.random() < bad:
+            length = b"%d" % random.choice((1048517, 1048518, 1048570, 2147483645, 2147483646,
+                                            4294967296 + n, 100000000))
+        words = [cmd, a_key(bad), a_number(bad), a_number(bad), length]
+        if cmd == b"cas":
+            words.append(a_number(bad))
+        words += tail
+        body = random.choice((bytes(random.choices(b"\r\n ab", k=n)), random.randbytes(n))) + \
+            (b"\r\n" if random.random() >= bad else b"!\n")
+    elif pick < 0.78:
+        words = [random.choice((b"incr", b"decr")), a_key(bad), a_number(bad)] + tail
+    elif pick < 0.83:
+        words = [b"touch", a_key(bad), a_number(bad)] + tail
+    elif pick < 0.89:
+        words = [b"delete", a_key(bad)] + random.choice(([], [b"0"], [b"5"])) * (not tail) + tail
+    elif pick < 0.92:
+        words = [b"flush_all"] + random.choice(([], [a_number(bad)])) + tail
+    elif pick < 0.94:
+        words = [b"verbosity", a_number(bad)] + tail
+    elif pick < 0.95:
+        words = [b"version"] + tail
+    elif pick < 0.97 and host:
+        words = [random.choice((b"stats", b"shutdown", b"refresh_certs", b"cache_memlimit"))] + \
+            [a_key(0) for _ in range(random.choice((0, 0, 1, 2, 6)))]
+    else:
+        words = [random.choice((b"getx", b"ge", b"g", b"", b"GET", b"setx a 0 0 1", b"get\ta",
+                                b"get", b"set a 0 0", b"a\0b", b"x" * 70, b"incr a", b"mget"))]
+    if broken and random.random() < 0.02:
+        words.insert(random.randrange(len(words) + 1), b"\0")
+    lead = b" " * random.choice((0, 0, 0, 0, 0, 1, 2)) if broken else b""
+    trail = b" " * random.choice((0, 0, 0, 0, 1, 2)) if broken else b""
+    line = lead + words[0] + b"".join(gap() + w for w in words[1:]) + trail + end
+    return line.replace(b"\n", b"", line.count(b"\n") - 1) + body
