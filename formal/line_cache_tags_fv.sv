@@ -49,6 +49,14 @@ module line_cache_tags_fv
   logic [3:0] slot;
   logic [7:0] fill;
   ticket_t [Classes-1:0] issued_q, released_q, past;
+  // Lines are only compared with each other, so their names are given in order: runs that differ in names alone
+  // are looked at once.
+  logic [3:0] named_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) named_q <= '0;
+    else if (valid && line_i == named_q && named_q != '1) named_q <= named_q + 1'b1;
+  end
+  `FV_ASSUME(InOrder, line_i <= named_q)
   assign acq = '{line: line_no_t'({line_i, 1'b0}), fresh: 1'b0, hint: 1'b0};
 
   line_cache_tags #(

@@ -70,7 +70,7 @@ PROOFS = [
     ("tcp_ooo", {}, 17, "kept is what came early, told what came, up to the next hole", "bmc"),
     ("tcp_life", {}, 1, "each id free, open or dying; given back once, when nobody needs it"),
     ("tcp_seq", {}, 1, "comparisons of sequence numbers are right wherever they wrap"),
-    ("tcp_send", {}, 5, "no byte beyond the window, none that was not written, numbers in order"),
+    ("tcp_send", {}, 3, "no byte beyond the window, none that was not written, numbers in order"),
     ("walker", {}, 2, "every byte of a job to one request, the byte engine or the next job"),
     ("lib_align", {"Lane": 0}, 12, "bytes in = out in one lane, packets end once", "bmc"),
     ("lib_align", {"Lane": 63}, 12, "same", "bmc"),
