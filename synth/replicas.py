@@ -17,20 +17,24 @@ WORTH = (0.3, 0.25, 0.2, 0.15, 0.12, 0.1, 0.08, 0.08, 0.06, 0.06, 0.05, 0.05, 0.
 def replicate(netlist):
     """Adds replicas to a netlist that was analysed, and analyses it again: how many of each kind of cell."""
     made = Counter()
+    late = late_parts(netlist)
     for worth in WORTH:
         # All of a round is chosen by the times before it.
-        chosen = [(bit, part) for bit, part in late_parts(netlist, worth) if part]
+        parts = ((bit, late_part(pins, count, cost + worth)) for bit, (pins, count, cost) in late.items())
+        chosen = [(bit, part) for bit, part in parts if part]
         for bit, part in chosen:
             kind = netlist.kind(netlist.driver[bit][0])
             made["FF" if kind in FLOPS else "LUT"] += 1
             netlist.replicate(bit, part)
         if chosen:
             netlist.analyse()
+            late = late_parts(netlist)
     return made
 
 
-def late_parts(netlist, worth):
-    """Of each bit that is late for some of its sinks: the (cell, port) of those that a replica should drive."""
+def late_parts(netlist):
+    """Of each bit that is late and can be replicated: its sorted pins (slack, cell, port), the count of its sinks, and
+    the ns that a replica costs."""
     delays = Delays(netlist)
     tails = delays.tails()
     slack = {bit: PERIOD - delays.at.get(bit, REGISTER) - tail for bit, tail in tails.items()}
@@ -41,6 +45,7 @@ def late_parts(netlist, worth):
                 here = delays.arrival(bit, sink, port)
                 if here > delays.at[bit]:  # else the sink lies beside the driver, without a net
                     pins[bit].append((PERIOD - here - more, sink, port))
+    late = {}
     for bit in pins:
         # What comes before the driver gets later by the replica's inputs, as far as there is no slack.
         driver, _ = netlist.driver[bit]
@@ -49,7 +54,8 @@ def late_parts(netlist, worth):
             if source in slack and not netlist.is_clock(source):
                 sinks = len(netlist.sinks[source])
                 cost = max(cost, net(sinks + 1) - net(sinks) - max(slack[source], 0))
-        yield bit, late_part(sorted(pins[bit]), len(netlist.sinks[bit]), cost + worth)
+        late[bit] = sorted(pins[bit]), len(netlist.sinks[bit]), cost
+    return late
 
 
 def can_be_replicated(netlist, bit):

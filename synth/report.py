@@ -240,7 +240,8 @@ def main():
         faults.append(f"{latest['']:.2f} ns by the model; {args.max_ns:.2f} are allowed")
     report = {"top": args.top, "family": "xcup", **{k: v for k, v in rows[0].items()
               if k not in ("instance", "module")},
-              "replicas": made, "restructured": anew, "slack": round(slack, 2), "endpoints": len(late), "endpoints_without_slack": over,
+              "replicas": made, "restructured": anew,
+              "slack": round(slack, 2), "endpoints": len(late), "endpoints_without_slack": over,
               "instances": rows,
               "paths": [{"levels": level, "nets": nets} for nets, level in deepest],
               "latest_paths": [{"ns": round(ns, 2), "nets": nets} for nets, ns in slowest],

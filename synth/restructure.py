@@ -5,8 +5,6 @@ one takes it in: as a LUT of all of their inputs, if these are six at most; else
 what both say with it and without it. So the path is a level shorter.
 """
 
-from itertools import chain
-
 from delay import LUT, PERIOD, REGISTER, Delays, net
 
 #: So many ns it has to bring.
@@ -50,64 +48,100 @@ def is_late(netlist, delays, tails, name):
 
 def taken_in(netlist, delays, tails, name, changed):
     """The LUT takes in the one before it on its latest path, if that helps, and nothing else becomes late."""
-    bits = {bit for _, bit in netlist.inputs(name)}
-    middle = max(bits, key=lambda bit: (delays.at.get(bit, REGISTER) + net(len(netlist.sinks[bit])), bit))
-    before, _ = netlist.driver.get(middle, ("", ""))
-    if not is_lut(netlist, before) or changed & {name, before}:
+    pair = Pair(netlist, delays, tails, name)
+    if not is_lut(netlist, pair.before) or changed & {name, pair.before}:
         return False
-    theirs = {bit for _, bit in netlist.inputs(before)}
-    own, alone = bits - {middle}, set(netlist.sinks[middle]) == {name}
+    few = len(pair.own | pair.theirs()) <= INPUTS
+    return pair.merge(changed) if few else pair.choose(changed)
 
-    def there(bit, more):
-        return delays.at.get(bit, REGISTER) + net(len(netlist.sinks[bit]) + more)
 
-    def bear(more):
-        """The nets have other sinks, too: none that is in time becomes late by so many more."""
+class Pair:
+    """A LUT, and the one before it on its latest path."""
+
+    def __init__(self, netlist, delays, tails, name):
+        self.netlist, self.delays, self.tails, self.name = netlist, delays, tails, name
+        bits = {bit for _, bit in netlist.inputs(name)}
+        #: The bit between the two, the LUT's other inputs, and whether the one before it has no other sink.
+        self.middle = max(bits, key=lambda bit: (self.there(bit), bit))
+        self.own, self.alone = bits - {self.middle}, set(netlist.sinks[self.middle]) == {name}
+        self.before, _ = netlist.driver.get(self.middle, ("", ""))
+
+    def theirs(self):
+        """The inputs of the LUT before."""
+        return {bit for _, bit in self.netlist.inputs(self.before)}
+
+    def at(self, bit):
+        return self.delays.at.get(bit, REGISTER)
+
+    def there(self, bit, more=0):
+        """When a bit is at its sinks, if these are so many more."""
+        return self.at(bit) + net(len(self.netlist.sinks[bit]) + more)
+
+    def worth_it(self, more, behind):
+        """Its inputs are there soon enough, with so many sinks more and so many ns behind them; and of their other
+        sinks none that is in time becomes late by that."""
+        if max(self.there(bit, more[bit]) + behind.get(bit, 0) for bit in more) > self.there(self.middle) - WORTH:
+            return False
         for bit, n in more.items():
-            ends, sinks = delays.at.get(bit, REGISTER) + tails.get(bit, 0), len(netlist.sinks[bit])
+            ends, sinks = self.at(bit) + self.tails.get(bit, 0), len(self.netlist.sinks[bit])
             if n > 0 and ends <= PERIOD < ends + net(sinks + n) - net(sinks):
                 return False
         return True
 
-    was = there(middle, 0)
-    if len(own | theirs) <= INPUTS:
-        more = {bit: (bit not in own) - alone for bit in theirs}
-        if max(there(bit, more.get(bit, 0)) for bit in own | theirs) > was - WORTH or not bear(more):
+    def merge(self, changed):
+        """One LUT of all inputs."""
+        theirs = self.theirs()
+        if not self.worth_it({bit: 0 if bit in self.own else 1 - self.alone for bit in self.own | theirs}, {}):
             return False
-        become(netlist, name, own | theirs, lambda value: says(
-            netlist, name, {**value, middle: says(netlist, before, value)}))
-    else:
-        late = max(theirs, key=lambda bit: (there(bit, 0), bit))
+        self.become(self.own | theirs, lambda value: self.end({**value, self.middle: self.first(value)}), changed)
+        return True
+
+    def choose(self, changed):
+        """The latest input of the LUT before chooses between what both say with it and without it."""
+        netlist, own, rest = self.netlist, self.own, self.theirs()
+        late = max(rest, key=lambda bit: (self.there(bit), bit))
         if late in own:
             return False
-        rest = theirs - {late}
+        rest.remove(late)
         # Two LUTs more for what it chooses between, and two more where these do not see all of it at once.
         direct = len(own | rest) <= INPUTS
-        more = {bit: (2 if direct else 2 * (bit in own) + 2 * (bit in rest)) - (bit in own) - (alone and bit in rest)
-                for bit in own | rest} | {late: 1 - alone}
-        behind = {bit: (1 if direct or bit not in rest else 2) * (LUT + net(1)) for bit in own | rest} | {late: 0}
-        if max(there(bit, more[bit]) + behind[bit] for bit in behind) > was - WORTH or not bear(more):
+        more = {bit: (2 if direct else 2 * (bit in own) + 2 * (bit in rest)) - (bit in own)
+                - (self.alone and bit in rest) for bit in own | rest} | {late: 1 - self.alone}
+        behind = {bit: (1 if direct or bit not in rest else 2) * (LUT + net(1)) for bit in own | rest}
+        if not self.worth_it(more, behind):
             return False
-        halves = []
-        for half in (0, 1):
+
+        def half(says_late):
+            def both(value):
+                return self.end({**value, self.middle: self.first({**value, late: says_late})})
+
             if direct:
-                halves.append(add(netlist, name, f"$half{half}", own | rest, lambda value, half=half: says(
-                    netlist, name, {**value, middle: says(netlist, before, {**value, late: half})})))
-            else:
-                inner = add(netlist, before, f"$inner{half}", rest, lambda value, half=half: says(
-                    netlist, before, {**value, late: half}))
-                halves.append(add(netlist, name, f"$half{half}", own | {inner}, lambda value, inner=inner: says(
-                    netlist, name, {**value, middle: value[inner]})))
-        become(netlist, name, {late, *halves}, lambda value: value[halves[value[late]]])
-    changed |= {name, before}
-    for bit in chain(own, theirs):
-        changed.add(netlist.driver.get(bit, ("",))[0])
-    changed.discard("")
-    if not netlist.sinks[middle]:
-        for _, bit in netlist.inputs(before):
-            netlist.sinks[bit].remove(before)
-        del netlist.cells[before], netlist.driver[middle]
-    return True
+                return add(netlist, self.name, f"$half{says_late}", own | rest, both)
+            inner = add(netlist, self.before, f"$inner{says_late}", rest,
+                        lambda value: self.first({**value, late: says_late}))
+            return add(netlist, self.name, f"$half{says_late}", own | {inner},
+                       lambda value: self.end({**value, self.middle: value[inner]}))
+
+        halves = half(0), half(1)
+        self.become({late, *halves}, lambda value: value[halves[value[late]]], changed)
+        return True
+
+    def first(self, value):
+        return says(self.netlist, self.before, value)
+
+    def end(self, value):
+        return says(self.netlist, self.name, value)
+
+    def become(self, inputs, function, changed):
+        """The LUT changes, the one before it goes if it has no other sink; notes whose times are no longer true."""
+        netlist, theirs = self.netlist, self.theirs()
+        become(netlist, self.name, inputs, function)
+        changed |= {self.name, self.before}
+        changed |= {netlist.driver[bit][0] for bit in self.own | theirs if bit in netlist.driver}
+        if self.alone:
+            for _, bit in netlist.inputs(self.before):
+                netlist.sinks[bit].remove(self.before)
+            del netlist.cells[self.before], netlist.driver[self.middle]
 
 
 def says(netlist, name, value):
