@@ -161,7 +161,7 @@ def numbers():
 def sizes():
     """At the largest item's edge, where the reference's header counts too."""
     for key in scale((b"a", K250), (b"a", b"k" * 8, b"k" * 9, K250)):
-        for flags in (b"0", b"5"):
+        for flags in scale((b"5",) if key == b"a" else (b"0",), (b"0", b"5")):
             most = MAX_ITEM - 59 - len(key) - (4 if flags != b"0" else 0)
             for size in (most, most + 1):
                 yield b"set %s %s 0 %d\r\n" % (key, flags, size) + b"v" * size + b"\r\n"
@@ -175,7 +175,7 @@ def sizes():
                            + b"get %s\r\n" % key)
     big = b"v" * MAX_ITEM
     for verb, more in ((b"add", b""), (b"replace", b""), (b"cas", b" 5"), (b"append", b""), (b"set", b" noreply")):
-        for key in (b"a", b"nothing"):
+        for key in scale((b"nothing" if verb == b"add" else b"a",), (b"a", b"nothing")):
             line = b"%s %s 0 0 %d%s\r\n" % (verb, key, MAX_ITEM, more)
             yield line + big + b"\r\nversion\r\n"
             yield line + big + b"yyversion\r\n"  # swallowed whatever it is

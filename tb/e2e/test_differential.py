@@ -86,13 +86,16 @@ def run_stream(run, generator, commands):
 
 def test_one_connection(memcached, bodies, seed):
     run = differ.Differ(memcached, *bodies, label=f"one_connection_{seed}")
-    run_stream(run, stream.Generator(seed), scale(8_000, 200_000))
+    budget = scale(6 << 20, 24 << 20)
+    generator = stream.Generator(seed, value_budget=budget, reply_budget=2 * budget)
+    run_stream(run, generator, scale(6_000, 200_000))
     run.close()
 
 
 def test_connections_share_keys(memcached, bodies, seed):
     """Bursts of eight connections in turn on the same keys: one sees what another wrote."""
-    generator = stream.Generator(seed, prefix=b"s:", value_budget=8 << 20, reply_budget=16 << 20)
+    budget = scale(3 << 20, 8 << 20)
+    generator = stream.Generator(seed, prefix=b"s:", value_budget=budget, reply_budget=2 * budget)
     uniques = differ.Uniques()
     history = []
     runs = []
@@ -109,13 +112,13 @@ def test_connections_share_keys(memcached, bodies, seed):
 
 def test_connections_at_once(memcached, bodies, seed):
     """Sixteen connections at the same time, each with keys of its own."""
-    count, commands = 16, scale(4_000, 100_000) // 16
+    count, commands, budget = 16, scale(4_000, 100_000) // 16, scale(1 << 18, 1 << 20)
     failures = []
 
     def client(i):
         run = differ.Differ(memcached, *bodies, label=f"at_once_{seed}_{i}")
         generator = stream.Generator(
-            seed + i, b"%d:" % i, flush=False, value_budget=1 << 20, reply_budget=1 << 20
+            seed + i, b"%d:" % i, flush=False, value_budget=budget, reply_budget=budget
         )
         try:
             run_stream(run, generator, commands)
