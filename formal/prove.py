@@ -88,6 +88,7 @@ PROOFS = [
     ("ring_cache", {}, 16, "a read gives what was written last, whatever was displaced", "bmc"),
     ("execute", {}, 12, "what a request acts on was committed last", "bmc"),
 
+    ("execute", {}, 18, "hits what was written, forwards, reads again, inserts, moves", "cover"),
     ("lib_reg", {}, 8, "fills, empties", "cover"),
     ("lib_half", {}, 8, "same", "cover"),
     ("lib_fifo", {"Depth": 5}, 16, "fills, empties", "cover"),
@@ -112,7 +113,6 @@ PROOFS = [
     ("line_cache", {"Moves": 1, "Hints": 1}, 30, "hints fetch lines, are dropped, are displaced before their fill", "cover"),
     ("line_cache_tags", {"Log": 1}, 20, "each class waits", "cover"),
     ("line_cache_tags", {"Log": 0}, 20, "same, in the index", "cover"),
-    ("execute", {}, 18, "hits what was written, forwards, reads again, inserts, moves", "cover"),
 ]
 
 

@@ -20,9 +20,13 @@ the next one. Everything here keeps to what the reference answers the same way e
 import random
 from dataclasses import dataclass, field
 
+from e2e.conftest import scale
+
 MAX_ITEM = 1048576
 ITEM_OVERHEAD = 59  # memcached's header, CAS unique and line ends, see `too_large`
 SENTINEL = b"sentinel"
+#: Of a `get` or `gets`: of hundreds of keys. The card reads such a line a byte a clock, and each time that more of it comes.
+LONG_LINES = scale(0.004, 0.01)
 MAX_REPLY = 2 << 20  # a burst whose replies are longer only measures patience
 
 BAD_NUMBERS = [
@@ -243,7 +247,7 @@ class Generator:
         rng = self.rng
         verb = verb or rng.choice([b"get"] * 5 + [b"gets"] * 2 + [b"bget"])
         count = 1 if rng.random() < 0.7 else rng.choice([2, 3, 5, 8, 22, 23, 24, 25, 60])
-        if not self.udp and verb in (b"get", b"gets") and rng.random() < 0.01:
+        if not self.udp and verb in (b"get", b"gets") and rng.random() < LONG_LINES:
             count = rng.randrange(100, 1200)
         if self.udp:
             count = min(count, 8)
