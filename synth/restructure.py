@@ -51,7 +51,7 @@ def taken_in(netlist, delays, tails, name, changed):
     pair = Pair(netlist, delays, tails, name)
     if not is_lut(netlist, pair.before) or changed & {name, pair.before}:
         return False
-    few = len(pair.own | pair.theirs()) <= INPUTS
+    few = len(pair.own | pair.theirs) <= INPUTS
     return pair.merge(changed) if few else pair.choose(changed)
 
 
@@ -65,10 +65,8 @@ class Pair:
         self.middle = max(bits, key=lambda bit: (self.there(bit), bit))
         self.own, self.alone = bits - {self.middle}, set(netlist.sinks[self.middle]) == {name}
         self.before, _ = netlist.driver.get(self.middle, ("", ""))
-
-    def theirs(self):
-        """The inputs of the LUT before."""
-        return {bit for _, bit in self.netlist.inputs(self.before)}
+        #: The inputs of the one before.
+        self.theirs = {bit for _, bit in netlist.inputs(self.before)} if self.before else set()
 
     def at(self, bit):
         return self.delays.at.get(bit, REGISTER)
@@ -90,15 +88,15 @@ class Pair:
 
     def merge(self, changed):
         """One LUT of all inputs."""
-        theirs = self.theirs()
-        if not self.worth_it({bit: 0 if bit in self.own else 1 - self.alone for bit in self.own | theirs}, {}):
+        own, theirs = self.own, self.theirs
+        if not self.worth_it(dict.fromkeys(own, 0) | {bit: (bit not in own) - self.alone for bit in theirs}, {}):
             return False
-        self.become(self.own | theirs, lambda value: self.end({**value, self.middle: self.first(value)}), changed)
+        self.become(own | theirs, lambda value: self.end({**value, self.middle: self.first(value)}), changed)
         return True
 
     def choose(self, changed):
         """The latest input of the LUT before chooses between what both say with it and without it."""
-        netlist, own, rest = self.netlist, self.own, self.theirs()
+        netlist, own, rest = self.netlist, self.own, set(self.theirs)
         late = max(rest, key=lambda bit: (self.there(bit), bit))
         if late in own:
             return False
@@ -134,10 +132,10 @@ class Pair:
 
     def become(self, inputs, function, changed):
         """The LUT changes, the one before it goes if it has no other sink; notes whose times are no longer true."""
-        netlist, theirs = self.netlist, self.theirs()
+        netlist = self.netlist
         become(netlist, self.name, inputs, function)
         changed |= {self.name, self.before}
-        changed |= {netlist.driver[bit][0] for bit in self.own | theirs if bit in netlist.driver}
+        changed |= {netlist.driver[bit][0] for bit in self.own | self.theirs if bit in netlist.driver}
         if self.alone:
             for _, bit in netlist.inputs(self.before):
                 netlist.sinks[bit].remove(self.before)
