@@ -2,7 +2,6 @@
 does not take the others with it."""
 
 import os
-import random
 
 import pytest
 
@@ -14,14 +13,6 @@ LONG = os.environ.get("WIREKV_LONG") == "1"
 def scale(quick, long):
     """A test's size: `quick` in every run, `long` with WIREKV_LONG=1."""
     return long if LONG else quick
-
-
-@pytest.fixture
-def seed():
-    """WIREKV_SEED, or a new one each run; a failing test shows it."""
-    value = int(os.environ.get("WIREKV_SEED") or random.randrange(1, 1 << 31))
-    print(f"seed {value}: again with WIREKV_SEED={value}")
-    return value
 
 
 @pytest.fixture(scope="module")

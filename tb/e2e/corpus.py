@@ -3,6 +3,8 @@
 Each is what a client sends on a connection; keys a, b and n hold "x", nothing and "10" before it.
 """
 
+from itertools import product
+
 from e2e.conftest import scale
 from e2e.stream import BAD_LENGTHS, BAD_SIGNED, BAD_UNSIGNED, MAX_ITEM, UNKNOWN
 
@@ -160,22 +162,23 @@ def numbers():
 
 def sizes():
     """At the largest item's edge, where the reference's header counts too."""
-    for key in scale((b"a", K250), (b"a", b"k" * 8, b"k" * 9, K250)):
-        for flags in scale((b"5",) if key == b"a" else (b"0",), (b"0", b"5")):
-            most = MAX_ITEM - 59 - len(key) - (4 if flags != b"0" else 0)
-            for size in (most, most + 1):
-                yield b"set %s %s 0 %d\r\n" % (key, flags, size) + b"v" * size + b"\r\n"
-                # Both values together, of an item whose flags count and of one whose do not.
-                for verb in (b"append", b"prepend"):
-                    first = b"v" * (size - 10)
-                    yield (b"set %s %s 0 %d\r\n%s\r\n" % (key, flags, len(first), first)
-                           + b"%s %s 7 0 10\r\n0123456789\r\nget %s\r\n" % (verb, key, key))
-                    yield (b"set %s %s 0 2\r\n89\r\n" % (key, flags)
-                           + b"%s %s 0 0 %d\r\n" % (verb, key, size - 2) + b"v" * (size - 2) + b"\r\n"
-                           + b"get %s\r\n" % key)
+    every = tuple(product((b"a", b"k" * 8, b"k" * 9, K250), (b"0", b"5")))
+    for key, flags in scale(((b"a", b"5"), (K250, b"0")), every):
+        most = MAX_ITEM - 59 - len(key) - (4 if flags != b"0" else 0)
+        for size in (most, most + 1):
+            yield b"set %s %s 0 %d\r\n" % (key, flags, size) + b"v" * size + b"\r\n"
+            # Both values together, of an item whose flags count and of one whose do not.
+            for verb in (b"append", b"prepend"):
+                first = b"v" * (size - 10)
+                yield (b"set %s %s 0 %d\r\n%s\r\n" % (key, flags, len(first), first)
+                       + b"%s %s 7 0 10\r\n0123456789\r\nget %s\r\n" % (verb, key, key))
+                yield (b"set %s %s 0 2\r\n89\r\n" % (key, flags)
+                       + b"%s %s 0 0 %d\r\n" % (verb, key, size - 2) + b"v" * (size - 2) + b"\r\n"
+                       + b"get %s\r\n" % key)
     big = b"v" * MAX_ITEM
-    for verb, more in ((b"add", b""), (b"replace", b""), (b"cas", b" 5"), (b"append", b""), (b"set", b" noreply")):
-        for key in scale((b"nothing" if verb == b"add" else b"a",), (b"a", b"nothing")):
+    for verb, usual, more in ((b"add", b"nothing", b""), (b"replace", b"a", b""), (b"cas", b"a", b" 5"),
+                              (b"append", b"a", b""), (b"set", b"a", b" noreply")):  # fmt: skip
+        for key in scale((usual,), (b"a", b"nothing")):
             line = b"%s %s 0 0 %d%s\r\n" % (verb, key, MAX_ITEM, more)
             yield line + big + b"\r\nversion\r\n"
             yield line + big + b"yyversion\r\n"  # swallowed whatever it is

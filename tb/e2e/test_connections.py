@@ -37,11 +37,11 @@ def test_1024_at_once(memcached, seed, body):
             runs.append(differ.Differ(memcached, server, label=f"at_once_{seed}_{i}"))
             runs[-1].connect()
         for turn in range(scale(2, 10)):
-            for i, run in list(enumerate(runs))[:: scale(8 if turn else 1, 1)]:
+            for i in range(0, CONNECTIONS, scale(8, 1) if turn else 1):
                 generator = stream.Generator.small(seed + i, prefix % i)
                 burst = generator.burst()
                 burst.tail = stream.sentinel(prefix % i, turn + 1)
-                run.run(burst)
+                runs[i].run(burst)
         # One more than allowed must not disturb the others.
         with socket.socket() as extra:
             extra.settimeout(2)

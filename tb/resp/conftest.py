@@ -2,7 +2,6 @@
 
 import pytest
 
-from e2e.conftest import seed  # noqa: F401
 from resp import servers
 
 

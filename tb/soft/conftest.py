@@ -1,3 +1,3 @@
-"""The same servers and seeds as in tb/e2e."""
+"""The same servers as in tb/e2e."""
 
-from e2e.conftest import memcached, seed, server_log_on_failure, soft  # noqa: F401
+from e2e.conftest import memcached, server_log_on_failure, soft  # noqa: F401
