@@ -80,10 +80,12 @@ module execute_compare
   // ---------------------------------------------------------------- an item's line
   strb_t lanes_q;
   line_t differs;
-  localparam int unsigned Parts = 5;  // then one LUT
-  logic [Parts*52-1:0] alike;  // two bits each
+  // Of `alike` a bit is two; its parts are chains of carries, and four of them one LUT.
+  localparam int unsigned Parts = 8;
+  localparam int unsigned PartBits = 32;
+  logic [Parts*PartBits-1:0] alike;
   logic [Parts-1:0] part_equal;
-  logic equal;
+  logic [1:0] equal;
   head_t head, wanted, wanted_mask;
   logic [63:0] chosen_no, chosen_no_q;
   logic [3:0] head_lanes_q;  // where a header is compared: its lap, and its key's length
@@ -127,24 +129,24 @@ module execute_compare
     for (int u = 0; u < 4; u++)
     if (head_lanes_q[u]) differs[128*u+:128] |= (data_i[128*u+:128] ^ wanted) & wanted_mask;
   end
-  for (genvar i = 0; i < Parts * 52; i++) begin : gen_two
-    assign alike[i] = i >= 256 || differs[2*(i%256)+:2] == '0;
+  for (genvar i = 0; i < Parts * PartBits; i++) begin : gen_two
+    assign alike[i] = differs[2*i+:2] == '0;
   end
   for (genvar n = 0; n < Parts; n++) begin : gen_part
     lib_all #(
-      .N(52)
+      .N(PartBits)
     ) u_equal (
-      .bits_i(alike[52*n+:52]),
+      .bits_i(alike[PartBits*n+:PartBits]),
       .all_o (part_equal[n])
     );
   end
-  assign equal       = part_equal == '1;
+  assign equal       = {&part_equal[7:4], &part_equal[3:0]};
   assign off         = run_i ? op_i.found.off : way_off_i;
   assign head        = data_i[128*off.pos[1:0]+:128];
   assign chosen_no   = data_i[128*2'(off.pos[1:0]-2'd1)+:64];
   assign lap_now     = range_i.lap[10:0];
   assign lap_last    = range_i.last_lap[10:0];
-  always_ff @(posedge clk_i) line_fits_o <= equal;
+  always_ff @(posedge clk_i) line_fits_o <= &equal;
 
   // ---------------------------------------------------------------- buckets
   commit_t near_q;  // of the clock in which the buckets in check were read
@@ -192,11 +194,11 @@ module execute_compare
   end
 
   // ---------------------------------------------------------------- what check found
-  logic equal_q, fetched, place_valid, place_valid_q, unexpired, unexpired_q, renewed_q;
+  logic [1:0] equal_q;
+  logic fetched, place_valid, place_valid_q, unexpired, unexpired_q, renewed_q;
   logic claims_q, named_q;
   logic [15:0] tags_q, offs_q;
-  logic [3:0] any_q;  // one of so many four ways names the item
-  logic fetched_q, renewed_hit_q;  // that was fetched; it would be a hit in renewed buckets
+  logic [3:0] any_q;  // one of so many four ways names the item that was fetched
   logic [1:0] no_tag_q, epoch_fits_q;
   logic from_1024_q, from_16_q, bare_q;
   logic [15:0][1:0] uses_q;
@@ -213,18 +215,16 @@ module execute_compare
 
   always_ff @(posedge clk_i) begin
     if (moves_i.go) begin
-      equal_q <= equal && (!second_i || equal_q);
+      equal_q <= equal & ({2{!second_i}} | equal_q);
       if (!second_i) begin
         place_valid_q <= place_valid;
         if (op_i.found.lookup) begin
           tags_q       <= tag_fits;
           offs_q       <= off_written | off_read;
           for (int n = 0; n < 4; n++)
-          any_q[n] <= epoch_fits[n/2] && (off_written[4*n+:4] != '0 || off_read[4*n+:4] != '0);
+          any_q[n] <= fetched && epoch_fits[n/2] && (off_written[4*n+:4] != '0 || off_read[4*n+:4] != '0);
           epoch_fits_q <= epoch_fits;
-          fetched_q     <= fetched;
           renewed_q     <= &epoch_same;
-          renewed_hit_q <= fetched && &epoch_same;
           uses_q       <= {buckets_i[1].uses, buckets_i[0].uses};
           head_q       <= head;
           chosen_no_q  <= chosen_no;
@@ -249,7 +249,7 @@ module execute_compare
 
   logic hit;
   logic [15:0] epoch_mask_q;
-  assign hit          = equal_q && fetched_q && any_q != '0;
+  assign hit          = equal_q == '1 && any_q != '0;
   assign epoch_mask_q = {{8{epoch_fits_q[1]}}, {8{epoch_fits_q[0]}}};
   assign checked_o = '{tags: tags_q & epoch_mask_q, offs: offs_q & tags_q & epoch_mask_q, hit: hit,
                        decided: hit || no_tag_q == '1, place_valid: place_valid_q,
@@ -258,7 +258,7 @@ module execute_compare
                        chosen_no: chosen_no_q,
                        vlen: head_q.vlen, klen: head_q.klen,
                        uses: uses_q, renewed: renewed_q,
-                       renewed_hit: equal_q && any_q != '0 && renewed_hit_q,
+                       renewed_hit: hit && renewed_q,
                        bank: any_q[3:2] != '0,
                        from_1024: from_1024_q, from_16: from_16_q, bare: bare_q};
 
