@@ -137,24 +137,44 @@ async def start(dut, clocks=4):
 
 
 async def clocks(dut, n):
-    for _ in range(n):
-        await RisingEdge(dut.clk_i)
+    """Waits for `n` rising edges of clk_i."""
+    await until(dut, lambda: False, n)
+
+
+async def until(dut, done, limit, every=1):
+    """Asks now, and at each rising edge of clk_i or each so many, until `done()` is true, which it returns; after
+    `limit` clocks False. The test is woken once: to wake it in each clock would cost more than to ask."""
+    over, there = Event(), done()
+
+    async def ask():
+        nonlocal there
+        for _ in range(0, 0 if there else limit, every):
+            for _ in range(every):
+                await NEXT_CLOCK
+            if there := done():
+                break
+        over.set()
+
+    every_clock(dut, ask())
+    await over.wait()
+    return bool(there)
 
 
 class Pin:
     """A port whose `value` is a number. cocotb's makes an object of each value, and that costs most of
     what a test does in a clock."""
 
-    __slots__ = ("_read", "_write", "_width", "_number")
+    __slots__ = ("_read", "_write", "_width", "_number", "_driven")
 
     def __init__(self, handle):
-        self._width, self._read = len(handle), handle._handle.get_signal_val_binstr
-        self._number = self._width <= 32
-        self._write = handle._handle.set_signal_val_int if self._number else handle._handle.set_signal_val_binstr
+        self._width, gpi, self._driven = len(handle), handle._handle, None
+        self._number = self._width < 32
+        self._read = gpi.get_signal_val_long if self._number else gpi.get_signal_val_binstr
+        self._write = gpi.set_signal_val_int if self._number else gpi.set_signal_val_binstr
 
     @property
     def value(self):
-        return int(self._read(), 2)
+        return self._read() if self._number else int(self._read(), 2)
 
     @value.setter
     def value(self, value):
@@ -162,6 +182,11 @@ class Pin:
         if value >> self._width:
             raise ValueError(f"{value} has not {self._width} bits")
         self._write(0, value if self._number else f"{value:0{self._width}b}")
+
+    def drive(self, value):
+        """Writes it when it changes: who drives an input writes it in no other way."""
+        if value != self._driven:
+            self.value = self._driven = value
 
     def __len__(self):
         return self._width
@@ -195,31 +220,38 @@ class _EveryClock:
     current = None
 
     def __init__(self, dut):
-        self.edge, self.running = RisingEdge(dut.clk_i), []
+        self.edge, self.running, self.begun = RisingEdge(dut.clk_i), [], []
         self.task = cocotb.start_soon(self._run())
 
     async def _run(self):
         while True:
             await self.edge
-            time = get_sim_time("step")
-            self.running = [r for r in self.running if r.began == time or r.step()]
+            if self.begun:
+                # One that another task begins at an edge waits for the next.
+                now = get_sim_time("step")
+                self.running += [r for r in self.begun if r.began != now]
+                self.begun = [r for r in self.begun if r.began == now]
+            ended = False
+            for running in self.running:
+                ended |= running.step()
+            if ended:
+                self.running = [r for r in self.running if not r.over]
 
 
 class _Running:
     def __init__(self, coroutine):
-        # One that another task begins at an edge waits for the next.
-        self.coroutine, self.began = coroutine, get_sim_time("step")
+        self.coroutine, self.began, self.over = coroutine, get_sim_time("step"), False
 
     def step(self):
-        """Whether it goes on."""
+        """Whether it has ended."""
         try:
             self.coroutine.send(None)
         except StopIteration:
-            return False
-        return True
+            self.over = True
+        return self.over
 
     def cancel(self):
-        self.step = lambda: False
+        self.over, self.step = True, lambda: True
 
 
 def every_clock(dut, coroutine):
@@ -228,8 +260,8 @@ def every_clock(dut, coroutine):
     if _EveryClock.current is None or _EveryClock.current.task.done():
         _EveryClock.current = _EveryClock(dut)
     running = _Running(coroutine)
-    if running.step():
-        _EveryClock.current.running.append(running)
+    if not running.step():
+        _EveryClock.current.begun.append(running)
     return running
 
 
@@ -316,11 +348,8 @@ class Sink(_Stream):
 
     async def wait(self, n, timeout=100_000):
         """Waits until `n` items have come in all; `timeout` in clocks."""
-        edge = RisingEdge(self.dut.clk_i)
-        for _ in range(timeout):
-            if len(self.items) >= n:
-                return self.items
-            await edge
+        if await until(self.dut, lambda: len(self.items) >= n, timeout):
+            return self.items
         raise AssertionError(f"{len(self.items)} of {n} items after {timeout} clocks")
 
     def stop(self):
@@ -328,21 +357,19 @@ class Sink(_Stream):
         self.ready.value = 0
 
     async def _run(self):
-        ready, clock = False, 0
+        ready, clock, structs = False, 0, self.structs
         while True:
             await NEXT_CLOCK
             clock += 1
             if ready and self.valid.value:
                 self.items.append({
-                    field: self.structs[field].unpack(port.value) if self.structs[field]
-                    else port.value
+                    field: structs[field].unpack(port.value) if structs[field] else port.value
                     for field, port in self.ports.items()
                 })
                 self.times.append(clock)
             if self.pause or not ready:
-                was, ready = ready, random.random() >= self.pause
-                if ready != was:
-                    self.ready.value = ready
+                ready = random.random() >= self.pause
+                self.ready.drive(ready)
 
 
 # ---------------------------------------------------------------- bytes
@@ -374,37 +401,40 @@ def from_beats(beats):
 
 class Struct:
     """A packed struct: dict <-> integer, first field highest. Nested structs are dicts, packed
-    arrays of structs lists (element 0 lowest); fields left out are 0."""
+    arrays of structs lists (element 0 lowest); fields left out are 0.
+
+    pack and unpack are made for the struct as Python's text: they are most of what a test does."""
 
     def __init__(self, name, fields):
         self.name, self.fields = name, fields  # [(name, width, Struct or None, count or None)]
-        self.width = sum(width for _, width, _, _ in fields)
-
-    def pack(self, values):
-        unknown = set(values) - {f[0] for f in self.fields}
-        assert not unknown, f"{self.name} has no {unknown}"
-        word = 0
-        for name, width, struct, count in self.fields:
-            value = values.get(name, [] if count else {} if struct else 0)
-            if struct and count:
-                value = sum(struct.pack(v) << (i * struct.width) for i, v in enumerate(value))
-            elif struct:
-                value = struct.pack(value)
-            word = word << width | int(value) & ((1 << width) - 1)
-        return word
-
-    def unpack(self, word):
-        values, low = {}, self.width
-        for name, width, struct, count in self.fields:
+        self.width = low = sum(width for _, width, _, _ in fields)
+        used, packs, unpacks = {}, [], []
+        for field, width, struct, count in fields:
             low -= width
-            value = word >> low & ((1 << width) - 1)
+            ones, part = (1 << width) - 1, f"(word >> {low} & {(1 << width) - 1})"
+            packed = f"int(get({field!r}, 0))"
+            if struct:
+                used[struct.name] = struct
+                packed = f"({struct.name}.pack(v) if (v := get({field!r})) else 0)"
+                one = f"{struct.name}.unpack({part} >> {{}} & {(1 << struct.width) - 1})"
+                part = one.format(0)
             if struct and count:
-                ones = (1 << struct.width) - 1
-                value = [struct.unpack(value >> (i * struct.width) & ones) for i in range(count)]
-            elif struct:
-                value = struct.unpack(value)
-            values[name] = value
-        return values
+                packed = f"sum({struct.name}.pack(v) << i * {struct.width} for i, v in enumerate(get({field!r}, ())))"
+                part = f"[{', '.join(one.format(i * struct.width) for i in range(count))}]"
+            packs.append(f"({packed} & {ones}) << {low}")
+            unpacks.append(f"{field!r}: {part}")
+        scope = {**used, "known": {field for field, *_ in fields}, "self": self}
+        exec(f"""
+def pack(values):
+    if not values.keys() <= known:
+        raise AssertionError(f"{{self.name}} has no {{values.keys() - known}}")
+    get = values.get
+    return {" | ".join(packs)}
+
+def unpack(word):
+    return {{{", ".join(unpacks)}}}
+""", scope)
+        self.pack, self.unpack = scope["pack"], scope["unpack"]
 
 
 class Types:

@@ -4,9 +4,7 @@ import ipaddress
 import random
 import struct
 
-from cocotb.triggers import RisingEdge
-
-from common import NEXT_CLOCK, Pins, Types, every_clock
+from common import NEXT_CLOCK, Pins, Types, clocks, every_clock, until
 
 T = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv")
 BEAT = {"data": 512, "len": 7, "last": 1}
@@ -50,9 +48,8 @@ class AxisSource:
                 frame = self.queue.pop(0)
                 beats = [(int.from_bytes(frame[i : i + 64], "little"), (1 << len(frame[i : i + 64])) - 1,
                           int(i + 64 >= len(frame))) for i in range(0, len(frame), 64)]
-            was, driven = driven, bool(beats) and random.random() >= self.pause
-            if driven != was:
-                self.port["valid"].value = driven
+            driven = bool(beats) and random.random() >= self.pause
+            self.port["valid"].drive(driven)
             if driven:
                 data, keep, last = beats[0]
                 # Lanes behind the end are anything.
@@ -62,7 +59,7 @@ class AxisSource:
 
     async def drain(self):
         while self.queue or self.port["valid"].value:
-            await RisingEdge(self.dut.clk_i)
+            await clocks(self.dut, 1)
 
 
 class AxisSink:
@@ -90,9 +87,8 @@ class AxisSink:
                     self.ends.append(clock)
                     frame = b""
             if self.pause or not ready:
-                was, ready = ready, random.random() >= self.pause
-                if ready != was:
-                    self.port["ready"].value = ready
+                ready = random.random() >= self.pause
+                self.port["ready"].drive(ready)
 
 
 class Counters:
@@ -118,15 +114,17 @@ class Counters:
         return {k: v for k, v in self.count.items() if v}
 
 
-async def settle(dut, clocks=12):
-    """Until nothing has been inside for a while."""
-    quiet = 0
-    for _ in range(50_000):
-        await RisingEdge(dut.clk_i)
-        quiet = quiet + 1 if dut.idle_o.value else 0
-        if quiet == clocks:
-            return
-    raise AssertionError("never idle")
+async def settle(dut, stays=12):
+    """Until nothing has been inside for so many clocks."""
+    idle, quiet = Pins(dut).idle_o, 0
+
+    def rests():
+        nonlocal quiet
+        quiet = quiet + 1 if idle.value else 0
+        return quiet == stays
+
+    await clocks(dut, 1)
+    assert await until(dut, rests, 50_000), "never idle"
 
 
 # ---------------------------------------------------------------- model

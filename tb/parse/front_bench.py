@@ -9,8 +9,8 @@ from collections import deque
 from pathlib import Path
 
 import cocotb
-from cocotb.triggers import ClockCycles, RisingEdge
-from common import NEXT_CLOCK, Pins, Sink, Source, Types, every_clock, start
+from cocotb.triggers import RisingEdge
+from common import NEXT_CLOCK, Pins, Sink, Source, Types, clocks, every_clock, start
 
 sys.path.insert(0, str(Path(__file__).parent))
 from text_model import Text  # noqa: E402
@@ -140,9 +140,8 @@ class Bench:
                 offered = 1
                 dut.rdat_i.value, dut.rdat_bad_i.value = waiting[0][1:]
                 dut.rdat_valid_i.value = 1
-            was, ready = ready, int(random.random() >= self.pause and len(waiting) < 96)
-            if ready != was:
-                dut.rd_ready_i.value = ready
+            ready = random.random() >= self.pause and len(waiting) < 96
+            dut.rd_ready_i.drive(ready)
 
     async def host_ring(self):
         """The same of the request port's connection, which are in its module."""
@@ -161,9 +160,8 @@ class Bench:
                 offered = 1
                 dut.host_line_i.value = lines[0]
                 dut.host_line_valid_i.value = 1
-            was, ready = ready, int(random.random() >= self.pause)
-            if ready != was:
-                dut.host_rd_ready_i.value = ready
+            ready = random.random() >= self.pause
+            dut.host_rd_ready_i.drive(ready)
 
     # ------------------------------------------------------------ item log
     async def log(self):
@@ -183,16 +181,14 @@ class Bench:
                 self.puts.append(put)
             if dut.req_valid_o.value and dut.req_ready_i.value:
                 self.named(T.req_t.unpack(int(dut.req_o.value)))
-            was, given = given, bool(offs) and random.random() >= self.pause
-            if given != was:
-                dut.put_off_valid_i.value = given
+            given = bool(offs) and random.random() >= self.pause
+            dut.put_off_valid_i.drive(given)
             if given:
                 off = offs.popleft()
                 dut.put_off_i.value = off
                 self.parts_told += off == 0
-            was, ready = ready, random.random() >= self.pause
-            if ready != was:
-                dut.put_ready_i.value = ready
+            ready = random.random() >= self.pause
+            dut.put_ready_i.drive(ready)
             self.take_puts()
 
     def named(self, rec):
@@ -465,7 +461,7 @@ class Bench:
 
     async def bad_done(self):
         self.dut.bad_done_i.value = 1
-        await RisingEdge(self.dut.clk_i)
+        await clocks(self.dut, 1)
         self.dut.bad_done_i.value = 0
 
     def execute(self, rec, op, key, ops, conn):
@@ -612,7 +608,7 @@ async def settle(dut, bench, quiet=400, stuck=50_000, every=16):
     """Until nothing has moved for a while, here or in the front; looks every so many clocks."""
     last, still, stands, idle = None, 0, 0, Pins(dut).idle_o
     while stands < stuck:
-        await ClockCycles(dut.clk_i, every)
+        await clocks(dut, every)
         now = (bench.n_req, bench.n_app, len(bench.events.queue), len(bench.dones.queue),
                len(bench.dgrams.queue), len(bench.pieces.queue),
                sum(c.sent for c in bench.conns.values()))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import every_clock, run, start, to_beats
+from common import clocks, every_clock, run, start, to_beats, until
 
 sys.path.insert(0, str(Path(__file__).parent))
 from front_bench import ITEM_MAX, M32, NOW, RING, Bench, Conn, check, settle, streams  # noqa: E402
@@ -296,8 +296,6 @@ async def lost_connections(dut):
     """Connections end at any time, with jobs and host answers on their way; ids are used again."""
     await start(dut)
     bench = Bench(dut)
-    edge = RisingEdge(dut.clk_i)
-
     done = [0]
 
     async def life(number):
@@ -305,16 +303,12 @@ async def lost_connections(dut):
             data = b"".join(random.choice((b"stats\r\n", a_command())) for _ in range(20))
             conn = Conn(data, fin=False)
             task = every_clock(dut, bench.feed(number, conn, lambda: random.randrange(1, 900)))
-            for _ in range(1 + random.randrange(1500)):  # it has begun
-                await edge
+            await clocks(dut, 1 + random.randrange(1500))  # it has begun
             task.cancel()
             conn.open = False
             bench.event("closed", number)
-            for _ in range(20000):
-                if conn.released:
-                    break
-                await edge
-            assert conn.released and not conn.asked, "the id is not given back"
+            assert await until(dut, lambda: conn.released, 20_000), "the id is not given back"
+            assert not conn.asked
             want = Text(ITEM_MAX, NOW).run(data)
             check(conn.ops, want[: len(conn.ops)])
             done[0] += len(conn.ops)
@@ -373,13 +367,13 @@ async def rates(dut):
     assert get <= 1.1 and put <= 2.5 and udp <= 2.1
 
     async def latency(valid):
-        edge, clocks = RisingEdge(dut.clk_i), 0
+        edge, count = RisingEdge(dut.clk_i), 0
         while not valid.value:
             await edge
         while not dut.req_valid_o.value:
             await edge
-            clocks += 1
-        return clocks
+            count += 1
+        return count
 
     task = cocotb.start_soon(latency(dut.dgram_valid_i))
     for beat in to_beats(frame):

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 import cocotb
-from cocotb.triggers import ClockCycles, RisingEdge
-from common import every_clock, run, start, to_beats
+from cocotb.triggers import RisingEdge
+from common import clocks, every_clock, run, start, to_beats, until
 
 sys.path.insert(0, str(Path(__file__).parent))
 from front_bench import HOST, ITEM_MAX, NOW, Bench, Conn, T, at_a_glance, check, settle, streams  # noqa: E402
@@ -96,9 +96,8 @@ async def guarded(dut):
         conns[number].wants_all = lambda answered, number=number: int(number == 2 or answered < 5)
     every_clock(dut, bench.feed(0, conns[0], sizes))
     # It is open then, and the host has not heard of it.
-    while not conns[0].sent:
-        await RisingEdge(dut.clk_i)
-    await ClockCycles(dut.clk_i, 50)
+    assert await until(dut, lambda: conns[0].sent, 10_000)
+    await clocks(dut, 50)
     dut.guard_i.value = 1
     for number in (1, 2, 3, HOST):
         conns[number].all = int(number in (1, 2))
@@ -128,13 +127,12 @@ async def paused(dut):
         every_clock(dut, bench.feed(number, conn, lambda: random.choice((5, 100, 400))))
     every_clock(dut, bench.feed(7, Conn(text), lambda: 50))
     # The first command has begun, and does not become text midway.
-    while 0 not in bench.conns or not bench.conns[0].used:
-        await RisingEdge(dut.clk_i)
+    assert await until(dut, lambda: 0 in bench.conns and bench.conns[0].used, 10_000)
     for _ in range(12):
         dut.pause_i.value = 1
-        await ClockCycles(dut.clk_i, random.randrange(20, 2000))
+        await clocks(dut, random.randrange(20, 2000))
         dut.pause_i.value = 0
-        await ClockCycles(dut.clk_i, random.randrange(20, 500))
+        await clocks(dut, random.randrange(20, 500))
     await settle(dut, bench)
     left = 0
     for number, stream in zip(numbers, streams_, strict=True):
@@ -196,18 +194,18 @@ async def asked_about(dut):
         await edge
     else:
         raise AssertionError([len(c.ops) for c in (quiet, met, text, waits, slow)])
-    await ClockCycles(dut.clk_i, 100)
+    await clocks(dut, 100)
     assert [await ask(n, stranger=1) for n in (0, 1, 2, 3, 4, 9)] == [1, 0, 0, 1, 0, 0]
     assert [await ask(n) for n in (0, 1, 2, 3, 4, 9)] == [0, 1, 0, 0, 1, 0]
     # Who is not meant is not closed; nor is the request port.
     assert [await ask(n, kill=1) for n in (0, 2, 3, 9, HOST)] == [0] * 5
     assert await ask(1, kill=1, stranger=1) == 0
-    await ClockCycles(dut.clk_i, 100)
+    await clocks(dut, 100)
     assert not any(conn.closed for conn in (quiet, met, text, waits, slow))
     assert await ask(1, kill=1) == 1 and await ask(0, kill=1, stranger=1) == 1
     # The answer comes first, and all that follows it is dropped.
     assert await ask(3, kill=1, stranger=1) == 1
-    await ClockCycles(dut.clk_i, 200)
+    await clocks(dut, 200)
     assert met.closed and quiet.closed and not waits.closed and not slow.closed
     assert [await ask(n, stranger=s) for n in (0, 1, 3) for s in (0, 1)] == [0] * 6
     bench.pieces.put({"": waits.host[0]})
@@ -261,9 +259,9 @@ async def held(dut):
             bench.dgrams.put({"": {"len": len(frame)}, "beat": beat})
     for _ in range(8):
         datagrams()
-        await ClockCycles(dut.clk_i, random.randrange(20, 300))
+        await clocks(dut, random.randrange(20, 300))
         dut.hold_i.value = 1
-        await ClockCycles(dut.clk_i, 4)
+        await clocks(dut, 4)
         datagrams()
         for _ in range(200):
             await edge
@@ -306,9 +304,9 @@ async def request_port(dut):
     for number, stream in data.items():
         every_clock(dut, bench.feed(number, Conn(stream, redis=True), lambda: random.choice((1, 100, 1460, 5000))))
     for _ in range(6):
-        await ClockCycles(dut.clk_i, random.randrange(20, 500))
+        await clocks(dut, random.randrange(20, 500))
         dut.hold_i.value = 1
-        await ClockCycles(dut.clk_i, random.randrange(20, 2000))
+        await clocks(dut, random.randrange(20, 2000))
         dut.hold_i.value = 0
     await settle(dut, bench)
     for number, stream in data.items():

@@ -32,7 +32,10 @@ def fill(client, size=1000):
 def left(client, size=1000):
     """Items that are there."""
     keys = [b"item%d" % i for i in range(ITEMS)]
-    found = [client.get(key) for key in keys]
+    found = []
+    for start in range(0, ITEMS, 100):
+        client.socket.sendall(b"".join(b"get %s\r\n" % key for key in keys[start : start + 100]))
+        found += [client.reply() for _ in keys[start : start + 100]]
     assert all(value in (None, values.make(key, 0, size)) for key, value in zip(keys, found))
     return sum(value is not None for value in found)
 

@@ -6,8 +6,7 @@ the place in it, so that every byte received can be checked wherever it turns up
 
 import random
 
-from cocotb.triggers import RisingEdge
-from common import NEXT_CLOCK, Pins, Types, every_clock, start, to_beats
+from common import NEXT_CLOCK, Pins, Types, clocks, every_clock, start, to_beats, until
 
 T = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv", "rtl/tcp/tcp_pkg.sv")
 RING = 65536
@@ -94,21 +93,17 @@ class Bench:
         """Resets the design and lets it run."""
         await start(self.dut)
         while not (int(self.dut.seg_ready_o.value) and int(self.dut.idle_o.value)):
-            await RisingEdge(self.dut.clk_i)
+            await clocks(self.dut, 1)
         if Bench.running:
             Bench.running.cancel()  # of one before, in the same test
         Bench.running = every_clock(self.dut, self._run())
 
     async def clocks(self, n):
-        for _ in range(n):
-            await RisingEdge(self.dut.clk_i)
+        await clocks(self.dut, n)
 
     async def until(self, done, limit=200_000, what="", every=1):
-        for _ in range(0, limit, every):
-            if done():
-                return
-            await self.clocks(every)
-        raise AssertionError(f"after {limit} clocks still not: {what or done}")
+        if not await until(self.dut, done, limit, every):
+            raise AssertionError(f"after {limit} clocks still not: {what or done}")
 
     def send(self, seg, payload=b""):
         """A segment from a peer, perhaps with `options`."""
@@ -189,21 +184,23 @@ class Bench:
                 word, beat, _ = self.segs[0]
                 d.seg_i.value, d.seg_beat_i.value = word, beat
                 seg_on = True
-            d.seg_valid_i.value = seg_on
+            d.seg_valid_i.drive(seg_on)
             if self.apps and not app_on and not self._stalled():
                 d.app_i.value = self.apps[0]
                 app_on = True
-            d.app_valid_i.value = app_on
+            d.app_valid_i.drive(app_on)
             if reads and not rdat_on and reads[0][0] <= now:
                 d.rdat_i.value = self._read(*reads[0][1:])
                 rdat_on = True
-            d.rdat_valid_i.value = rdat_on
+            d.rdat_valid_i.drive(rdat_on)
             wr_ready, rd_ready = not self._stalled(), not self._stalled()
             tx_ready = not self.tx_stop and not self._stalled()
             ev_ready = not self.ev_stall and not self._stalled()
-            d.wr_ready_i.value, d.rd_ready_i.value = wr_ready, rd_ready
-            d.txseg_ready_i.value, d.ev_ready_i.value = tx_ready, ev_ready
-            d.tick_i.value = self.tick and now % self.tick == 0
+            d.wr_ready_i.drive(wr_ready)
+            d.rd_ready_i.drive(rd_ready)
+            d.txseg_ready_i.drive(tx_ready)
+            d.ev_ready_i.drive(ev_ready)
+            d.tick_i.drive(bool(self.tick) and now % self.tick == 0)
 
     def _write(self, write):
         line = write["addr"] - 0x1000

@@ -125,6 +125,7 @@ async def age(dut):
         bench.tick = 1                        # the limit of RSTs
         await bench.clocks(50)
         bench.tick = 0
+        await bench.clocks(1)                 # the last tick has been
 
 
 @cocotb.test()
