@@ -362,12 +362,11 @@ package front_pkg;
 
   /// What recognise knows from a request's first word.
   typedef struct packed {
-    logic [3:0] key;
+    logic [3:0] key;  // lane where the key starts; 0 if it is no command's
     form_e      form;
     op_e        op;
     logic       cas_out;
     logic       touch;
-    logic       found;
   } what_t;
 
   /// What a binary request begins with.

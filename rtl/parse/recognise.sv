@@ -382,6 +382,7 @@ module recognise
   logic [Digits-1:0][3:0] a6_q, b6_q;
   place_t behind6_q;  // behind the line or the part of it
   logic [6:0] klen6_q;
+  logic found6_q;  // it is a command, or a key of a line of keys
   logic fits6_q, length_ok6_q, noreply6_q, shows6_q, last1_6_q, unfinished6_q;
   always_ff @(posedge clk_i) begin
     if (valid_q[4]) begin
@@ -432,6 +433,7 @@ module recognise
       last1_6_q     <= last1_5_q;
       shows6_q      <= !last1_5_q;
       what6_q       <= what5_q;
+      found6_q      <= start5_q.key || what5_q.key != '0;
       start6_q      <= start5_q;
     end
   end
@@ -447,7 +449,7 @@ module recognise
     cand_o.place      = start6_q.place;
     cand_o.ending     = start6_q.ending;
     cand_o.key        = start6_q.key;
-    cand_o.good       = what6_q.found && fits6_q &&
+    cand_o.good       = found6_q && fits6_q &&
                         (!store || (length_ok6_q && length <= 14'(value_max_i)));
     cand_o.unfinished = unfinished6_q;
     cand_o.value      = behind6_q;

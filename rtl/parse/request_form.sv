@@ -75,7 +75,6 @@ module request_form
         what_o.op = op_e'(what_o.op | Rows[r].op);
         what_o.cas_out |= Rows[r].cas_out;
         what_o.touch |= Rows[r].touch;
-        what_o.found = 1'b1;
       end
     end
   end

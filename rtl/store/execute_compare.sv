@@ -85,7 +85,7 @@ module execute_compare
   localparam int unsigned PartBits = 32;
   logic [Parts*PartBits-1:0] alike;
   logic [Parts-1:0] part_equal;
-  logic [1:0] equal;
+  logic [1:0] equal, line_fits_q;
   head_t head, wanted, wanted_mask;
   logic [63:0] chosen_no, chosen_no_q;
   logic [3:0] head_lanes_q;  // where a header is compared: its lap, and its key's length
@@ -146,7 +146,8 @@ module execute_compare
   assign chosen_no   = data_i[128*2'(off.pos[1:0]-2'd1)+:64];
   assign lap_now     = range_i.lap[10:0];
   assign lap_last    = range_i.last_lap[10:0];
-  always_ff @(posedge clk_i) line_fits_o <= &equal;
+  always_ff @(posedge clk_i) line_fits_q <= equal;
+  assign line_fits_o = &line_fits_q;
 
   // ---------------------------------------------------------------- buckets
   commit_t near_q;  // of the clock in which the buckets in check were read
@@ -194,11 +195,11 @@ module execute_compare
   end
 
   // ---------------------------------------------------------------- what check found
-  logic [1:0] equal_q;
+  logic [1:0] equal_q;  // an item was fetched, and is the one
   logic fetched, place_valid, place_valid_q, unexpired, unexpired_q, renewed_q;
   logic claims_q, named_q;
   logic [15:0] tags_q, offs_q;
-  logic [3:0] any_q;  // one of so many four ways names the item that was fetched
+  logic [3:0] any_q;  // one of so many four ways names the item
   logic [1:0] no_tag_q, epoch_fits_q;
   logic from_1024_q, from_16_q, bare_q;
   logic [15:0][1:0] uses_q;
@@ -215,14 +216,14 @@ module execute_compare
 
   always_ff @(posedge clk_i) begin
     if (moves_i.go) begin
-      equal_q <= equal & ({2{!second_i}} | equal_q);
+      equal_q <= equal & (second_i ? equal_q : {2{fetched}});
       if (!second_i) begin
         place_valid_q <= place_valid;
         if (op_i.found.lookup) begin
           tags_q       <= tag_fits;
           offs_q       <= off_written | off_read;
           for (int n = 0; n < 4; n++)
-          any_q[n] <= fetched && epoch_fits[n/2] && (off_written[4*n+:4] != '0 || off_read[4*n+:4] != '0);
+          any_q[n] <= epoch_fits[n/2] && (off_written[4*n+:4] != '0 || off_read[4*n+:4] != '0);
           epoch_fits_q <= epoch_fits;
           renewed_q     <= &epoch_same;
           uses_q       <= {buckets_i[1].uses, buckets_i[0].uses};
