@@ -332,7 +332,7 @@ module byte_engine
   assign place_o   = place;
   assign kept_o    = keeps ? line_pos.line : place.line;
   // Only keys may go on without end.
-  assign again     = (odd && (reads || state_q == ByWord) && !partial_q && short) ||
+  assign again     = (odd && !partial_q && short) ||
                      (ctx.resp.is && reads && last_short && !whole_q && !line.many) ||
                      (state_q == BySkip && (skip_long_q || long_pair));
   assign long_pair = skip_pairs && (pair_far_q || pair_long_q);

@@ -182,20 +182,21 @@ module byte_resp
   end
 
   // ---------------------------------------------------------------- words
-  // Behind the name, whose place is that of the next one already: increment or time, option, database.
-  logic length_odd, name_ends, select_ends, more_ends, number_ends, time_ends, option_ends, first;
+  // What it is that ends with word_i. Behind the name, whose place is that of the next one already: increment or
+  // time, option, database.
+  logic length_odd, is_name, is_select, is_more, is_number, is_expiry, is_option, first;
   logic others_q, word_odd, option_ok, last;
   logic number_ok_q, positive_q, small_q, least_q, far_q, low_q;
   reply_e fault;
   resp_option_t seen;
-  assign last        = left_q == '0;
-  assign name_ends   = word_i && arg_q == 2'd1;
-  assign select_ends = word_i && arg_q == 2'd2 && args_q == RaSelect;
-  assign more_ends   = word_i && arg_q == 2'd3 && !many_q;
-  assign number_ends = more_ends && args_q == RaIncrement;
-  assign time_ends   = more_ends && (args_q == RaTimeValue || time_next_q);
-  assign option_ends = more_ends && !number_ends && !time_ends;
-  assign first       = bulk_q == length_q;
+  assign last      = left_q == '0;
+  assign is_name   = arg_q == 2'd1;
+  assign is_select = arg_q == 2'd2 && args_q == RaSelect;
+  assign is_more   = arg_q == 2'd3 && !many_q;
+  assign is_number = is_more && args_q == RaIncrement;
+  assign is_expiry = is_more && (args_q == RaTimeValue || time_next_q);
+  assign is_option = is_more && !is_number && !is_expiry;
+  assign first     = bulk_q == length_q;
 
   // A time: what is more than 2^47 milliseconds, or about so, is left to host software; so is what has no sum. The
   // number is complete some clocks before it is a word.
@@ -210,10 +211,10 @@ module byte_resp
   end
 
   always_comb begin
-    fault = time_ends ? RpNone : fault_q;
-    if (time_ends && !number_ok_q) fault = RpNonNumeric;
-    else if (time_ends && !positive_q) fault = RpBadExpire;
-    else if (time_ends && far_q) fault = RpTooLarge;  // too far
+    fault = is_expiry ? RpNone : fault_q;
+    if (is_expiry && !number_ok_q) fault = RpNonNumeric;
+    else if (is_expiry && !positive_q) fault = RpBadExpire;
+    else if (is_expiry && far_q) fault = RpTooLarge;  // too far
 
     seen = seen_q | option;
     if (!option.timed) seen.unit = seen_q.unit;
@@ -248,15 +249,15 @@ module byte_resp
   end
 
   always_comb begin
-    word_odd = (name_ends && (!command.found || (command.one_db && others_q))) ||
-        (option_ends && !option_ok) ||
-        (select_ends && !(number_ok_q && small_q)) ||
-        (number_ends && (!number_ok_q || (cmd_q == CmdDecr && least_q)));
+    word_odd = (is_name && (!command.found || (command.one_db && others_q))) ||
+        (is_option && !option_ok) ||
+        (is_select && !(number_ok_q && small_q)) ||
+        (is_number && (!number_ok_q || (cmd_q == CmdDecr && least_q)));
     unique case (args_q)
-      RaTime:      word_odd |= time_ends && (!number_ok_q || far_q || low_q);
-      RaTimeValue: word_odd |= time_ends && fault != RpNone;
-      RaValue:     word_odd |= more_ends && last && fault != RpNone;
-      RaOptions:   word_odd |= more_ends && last && fault == RpTooLarge;
+      RaTime:      word_odd |= is_expiry && (!number_ok_q || far_q || low_q);
+      RaTimeValue: word_odd |= is_expiry && fault != RpNone;
+      RaValue:     word_odd |= is_more && last && fault != RpNone;
+      RaOptions:   word_odd |= is_more && last && fault == RpTooLarge;
       default:     ;
     endcase
     odd_o = 1'b0;
@@ -270,13 +271,13 @@ module byte_resp
         default: ;
       endcase
     end
-    odd_o = !whole_q && (odd_o || word_odd);
+    odd_o = !whole_q && (odd_o || (word_i && word_odd));
   end
 
   // Once a connection has chosen another database than 0 there may be items in it.
   always_ff @(posedge clk_i) begin
     if (!rst_ni) others_q <= 1'b0;
-    else if (select_ends && !word_odd && num_i.value[3:0] != '0) others_q <= 1'b1;
+    else if (word_i && is_select && !word_odd && num_i.value[3:0] != '0) others_q <= 1'b1;
   end
 
   // An increment is written as Redis writes numbers: no plus, no zero in front.
@@ -303,7 +304,7 @@ module byte_resp
       klen_q    <= ctx_i.klen;
       numbers_o <= '{number: 64'd1, default: '0};
     end else if (word_i && !whole_q) begin
-      if (name_ends) begin
+      if (is_name) begin
         cmd_q       <= command.cmd;
         form_q      <= command.form;
         args_q      <= command.args;
@@ -313,10 +314,10 @@ module byte_resp
         // PERSIST
         if (command.args == RaNone) numbers_o.flags <= 32'(resp_when_t'{xx: 1'b1, default: '0});
       end
-      if (name_ends && command.array) numbers_o.number <= 64'(left_q);
+      if (is_name && command.array) numbers_o.number <= 64'(left_q);
       if (arg_q == 2'd2) klen_q <= chars_o;
-      if (number_ends || select_ends) numbers_o.number <= num_i.neg ? -num_i.value : num_i.value;
-      if (option_ends) begin
+      if (is_number || is_select) numbers_o.number <= num_i.neg ? -num_i.value : num_i.value;
+      if (is_option) begin
         seen_q      <= seen;
         unit_q      <= option.unit;
         time_next_q <= option.timed;
@@ -326,7 +327,7 @@ module byte_resp
         if (args_q == RaTime)
           numbers_o.flags <= 32'({seen.lt, seen.gt, seen.xx, seen.nx});  // resp_when_t
       end
-      if (time_ends) begin
+      if (is_expiry) begin
         time_next_q        <= 1'b0;
         fault_q            <= fault;
         // A thousand is 1024 - 16 - 8. What is over is long over.
@@ -340,7 +341,7 @@ module byte_resp
 
   always_ff @(posedge clk_i) begin
     if (begin_i && fresh_i) reset_o <= 1'b0;
-    else if (name_ends && !whole_q && command.reset) reset_o <= 1'b1;
+    else if (word_i && is_name && !whole_q && command.reset) reset_o <= 1'b1;
   end
 
   assign put_o      = valid_i && (whole_q || phase_q == PhData);
@@ -355,7 +356,7 @@ module byte_resp
   assign last_o     = last;
   assign key_o      = !whole_q && args_q != RaSelect &&
       (arg_q == 2'd2 || (many_q && arg_q == 2'd3));
-  assign array_o    = !whole_q && name_ends && command.found && command.array;
+  assign array_o    = !whole_q && word_i && is_name && command.found && command.array;
   assign chars_o    = length_q[7:0];
   assign left_o     = left_q;
   assign place_o    = '{
