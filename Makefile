@@ -71,7 +71,7 @@ test: server checked ## every test: units first, then end to end against memcach
 	cargo test --release --workspace -q
 	cargo test --release -q -p wirekv-store --features shuttle --test interleavings
 	$(PYTHON) -m pytest -q -n auto --dist worksteal $(UNIT_TESTS)
-	$(PYTHON) -m pytest -q -n auto --dist loadfile $(E2E_TESTS)
+	$(PYTHON) -m pytest -q -n auto --dist worksteal $(E2E_TESTS)
 
 test-long: ## what takes hours: tests ten times as long, proofs, coverage, fuzzing, seeded faults
 	$(MAKE) test WIREKV_LONG=1

@@ -144,20 +144,22 @@ async def clocks(dut, n):
 async def until(dut, done, limit, every=1):
     """Asks now, and at each rising edge of clk_i or each so many, until `done()` is true, which it returns; after
     `limit` clocks False. The test is woken once: to wake it in each clock would cost more than to ask."""
-    over, there = Event(), done()
+    if done():
+        return True
+    over, there = Event(), False
 
     async def ask():
         nonlocal there
-        for _ in range(0, 0 if there else limit, every):
+        for _ in range(0, limit, every):
             for _ in range(every):
                 await NEXT_CLOCK
-            if there := done():
+            if there := bool(done()):
                 break
         over.set()
 
     every_clock(dut, ask())
     await over.wait()
-    return bool(there)
+    return there
 
 
 class Pin:

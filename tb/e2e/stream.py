@@ -163,7 +163,7 @@ class Generator:
     @classmethod
     def small(cls, seed, prefix):
         """A cheap one for a connection among very many: few keys, small values, short bursts."""
-        return cls(seed, prefix, value_budget=0, reply_budget=20_000, flush=False, pipeline=8, keys=60)
+        return cls(seed, prefix, value_budget=0, reply_budget=20_000, flush=False, pipeline=scale(4, 8), keys=60)
 
     # -- material
 

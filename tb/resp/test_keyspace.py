@@ -196,7 +196,7 @@ def test_scan_while_others_store(little, seed):
     assert moves(little) > 20
     compare.empty(little)
     client("MSET", *(word for key in stay[:50] for word in (key, "v")))
-    for cursor in (1, 7 << 31, (1 << 64) - 1, 3 << 29):
+    for cursor in scale((1, (1 << 64) - 1), (1, 7 << 31, (1 << 64) - 1, 3 << 29)):
         for _ in range(3000):
             cursor, _keys = client("SCAN", cursor, "COUNT", "100")
             if cursor == b"0":
