@@ -22,7 +22,8 @@ FUZZ    := classic meta binary resp redis udp store number base64
 SECONDS := 60
 
 E2E_TESTS  := tb/soft tb/resp tb/e2e
-# Those that take minutes come first, so that no core is left with one of them when the others are through.
+# Those that take minutes come first, so that no core is left with one of them when the others are through. End to
+# end, files keep their order for the same reason: else those with few tests come last, some of which are long.
 SLOW_TESTS := tb/parse tb/tcp
 UNIT_TESTS := $(SLOW_TESTS) $(filter-out $(SLOW_TESTS) $(E2E_TESTS) tb/reference,$(patsubst %/,%,$(wildcard tb/*/)))
 
@@ -71,7 +72,7 @@ test: server checked ## every test: units first, then end to end against memcach
 	cargo test --release --workspace -q
 	cargo test --release -q -p wirekv-store --features shuttle --test interleavings
 	$(PYTHON) -m pytest -q -n auto --dist worksteal $(UNIT_TESTS)
-	$(PYTHON) -m pytest -q -n auto --dist worksteal $(E2E_TESTS)
+	$(PYTHON) -m pytest -q -n auto --dist loadfile --no-loadscope-reorder $(E2E_TESTS)
 
 test-long: ## what takes hours: tests ten times as long, proofs, coverage, fuzzing, seeded faults
 	$(MAKE) test WIREKV_LONG=1
