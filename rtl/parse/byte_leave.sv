@@ -52,20 +52,22 @@ module byte_leave
   // The job ends inside of the line: all of it is read again when there is more, but for what follows.
   end_t cut;
   always_comb begin
-    cut = '{pos: line_at_i, mode: MdLine, rem: 32'(so_far_i) + 32'd1, noreply: 1'b0};
+    cut = '{pos: line_at_i, mode: MdLine, rem: 32'(so_far_i) + 32'd1, noreply: 1'b1};
     if (is_get(line_i.cmd) && line_i.bad && (partial_i || so_far_i > 14'(LineMax))) begin
       cut = '{pos: job_i.len, mode: MdKeys, rem: '0, noreply: 1'b1};
     end else if (partial_i) begin
-      cut.pos  = word_at_i;
-      cut.mode = MdKeys;
-      cut.rem  = 32'(14'(job_i.len - word_at_i)) + 32'd1;
+      cut = '{
+          pos: word_at_i,
+          mode: MdKeys,
+          rem: 32'(14'(job_i.len - word_at_i)) + 32'd1,
+          noreply: 1'b0
+      };
     end else if (so_far_i > 14'(LineMax) && !ctx.resp.is &&
                  !(line_i.cmd inside {CmdGet, CmdGets} && !eager_i && !line_i.indented &&
                    !line_i.foreign)) begin
       cut = '{pos: job_i.len, mode: MdQuit, rem: '0, noreply: 1'b0};
     end else if (so_far_i == 14'(JobBytes)) begin
-      cut.mode = MdLong;
-      cut.rem  = '0;
+      cut = '{pos: line_at_i, mode: MdLong, rem: '0, noreply: 1'b0};
     end
   end
 

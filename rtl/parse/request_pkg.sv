@@ -205,7 +205,8 @@ package request_pkg;
   } reply_e;
 
   typedef enum logic [2:0] {
-    MdLine,    // at the start of a request line
+    MdLine,    // at the start of a request line (noreply: all but one of the `rem` bytes that it
+               // needs were there, and the byte engine reads them again)
     MdKeys,    // inside a get line that was too long for one job: next byte starts a key
                // (noreply: the line is bad, only its end is looked for); RfText: inside of text
     MdValue,   // inside a SET's data, `rem` bytes (CRLF included, where there is one) still to come

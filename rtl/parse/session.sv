@@ -88,6 +88,7 @@ module session
     logic [31:0] tx_acked;  // first byte not acknowledged
     mode_e       mode;
     logic [31:0] rem;
+    logic        vain;      // MdLine: all but one of these `rem` bytes were there, and read
     logic        cont;
   } rec_t;
 
@@ -199,6 +200,7 @@ module session
         rec_d.rx_ptr = read_ctx_q.rx_ptr;
         rec_d.mode   = read_ctx_q.mode;
         rec_d.rem    = read_ctx_q.rem;
+        rec_d.vain   = read_ctx_q.mode == MdLine && read_ctx_q.noreply;
         rec_d.cont   = read_ctx_q.cont;
       end
       OpEvent: begin
@@ -230,7 +232,7 @@ module session
   hpiece_t act_piece_q;  // its connection is act_conn_q
   // verilator lint_on UNUSEDSIGNAL
   logic [31:0] act_avail_q, act_used_q;
-  logic [13:0] act_need_q;
+  logic [13:0] act_need_q, act_plenty_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) act_valid_q <= 1'b0;
@@ -246,6 +248,8 @@ module session
       act_rec_q   <= rec_d;
       act_avail_q <= rec_d.rx_end - rec_d.rx_ptr;
       act_used_q  <= rec_d.tx_ptr - rec_d.tx_acked;
+      // Bytes that make it worthwhile to read much again.
+      act_plenty_q <= rec_d.rem[13:0] + 14'(rec_d.rem[13:3]);
       // Bytes that make a job worthwhile.
       unique case (rec_d.mode)
         MdValue:   act_need_q <= (rec_d.rem > JobBytes) ? 14'(JobBytes) : rec_d.rem[13:0];
@@ -270,7 +274,7 @@ module session
     end
   end
 
-  logic quit, live, host, awaited, wanted, room, startable, issue, issue_piece, enqueue;
+  logic quit, live, host, awaited, wanted, room, startable, crumbs, issue, issue_piece, enqueue;
   logic about, ends, finish, discard, release_id, app_push;
   rec_t act_rec_d;
   app_t app_d;
@@ -284,7 +288,9 @@ module session
     room      = act_used_q <= 32'(RingBytes - (act_rec_q.cont || host ? TxRoomCont : TxRoom));
     startable = live && !act_rec_q.busy && wanted && room;
 
-    issue       = act_may_q && startable;
+    // The queue makes these wait for each other.
+    crumbs      = act_rec_q.vain && act_rec_q.rem[13:8] != '0 && act_avail_q < 32'(act_plenty_q);
+    issue       = act_may_q && startable && !(crumbs && act_op_q != OpIssue && !act_host_q);
     // A piece was asked for when there was room for it, so it never waits for the client: those
     // behind it are other connections'. A dead connection takes it, too.
     issue_piece = act_op_q == OpPiece && !act_rec_q.busy && !act_piece_q.about;
@@ -381,44 +387,20 @@ module session
     .rdata_o(ctx_ram)
   );
 
-  logic [2:0] unused_ready;  // the queues always have room
-  // What goes in, a clock late as it is known late, comes out a clock later if nobody waits: the first one stands in a
-  // register, which those behind it in the RAM reach only if there are any.
-  logic [2:0] queued_q;
-  logic front_take, direct, behind_valid;
-  conn_t queued_conn_q, behind_conn;
-  logic [$clog2(Conns+1)-1:0] behind;
-  assign direct = queued_q[0] && behind == '0;
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) queued_q <= '0;
-    else queued_q <= {queued_q[1:0], act_peer_q && enqueue};
-    queued_conn_q <= act_conn_q;
-  end
-  lib_half #(
-    .T(conn_t)
-  ) u_front (
+  logic queue_idle;
+  session_queue #(
+    .Conns(Conns)
+  ) u_queue (
     .clk_i,
     .rst_ni,
-    .s_valid_i(behind_valid || direct),
-    .s_ready_o(front_take),
-    .s_data_i (behind_valid ? behind_conn : queued_conn_q),
-    .m_valid_o(queue_valid),
-    .m_ready_i(ready_pop),
-    .m_data_o (queue_conn)
-  );
-  lib_fifo #(
-    .T    (conn_t),
-    .Depth(Conns)
-  ) u_ready (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(queued_q[0] && !(direct && front_take)),
-    .s_ready_o(unused_ready[0]),
-    .s_data_i (queued_conn_q),
-    .m_valid_o(behind_valid),
-    .m_ready_i(front_take),
-    .m_data_o (behind_conn),
-    .level_o  (behind)
+    .push_i (act_peer_q && enqueue),
+    .conn_i (act_conn_q),
+    .slow_i (crumbs),
+    .again_i(act_rec_q.rem[13:7]),
+    .valid_o(queue_valid),
+    .ready_i(ready_pop),
+    .conn_o (queue_conn),
+    .idle_o (queue_idle)
   );
 
   // ---------------------------------------------------------------- job
@@ -443,6 +425,7 @@ module session
 
   // Room for what the pipe already holds is kept free, so the pipe itself never stalls.
   localparam int unsigned OutDepth = 8;
+  logic [1:0] unused_room;
   logic [3:0] job_level, app_level;
   logic app_valid, app_ready;
   app_t app;
@@ -456,7 +439,7 @@ module session
     .clk_i,
     .rst_ni,
     .s_valid_i(job_valid),
-    .s_ready_o(unused_ready[1]),
+    .s_ready_o(unused_room[0]),
     .s_data_i (job_d),
     .m_valid_o(job_valid_o),
     .m_ready_i(job_ready_i),
@@ -471,7 +454,7 @@ module session
     .clk_i,
     .rst_ni,
     .s_valid_i(act_valid_q && app_push),
-    .s_ready_o(unused_ready[2]),
+    .s_ready_o(unused_room[1]),
     .s_data_i (app_d),
     .m_valid_o(app_valid),
     .m_ready_i(app_ready),
@@ -490,21 +473,19 @@ module session
 
   assign idle_o = !clear_q && !host_ready_q && !read_valid_q && !act_valid_q && !job_valid &&
                   !ev_valid_i &&
-                  !done_valid_i && !(hpiece_valid_i && !piece_blocked_q) && !queue_valid &&
-                  behind == '0 &&
-                  queued_q == '0 && job_level == '0 && app_level == '0 && !app_valid_o;
+                  !done_valid_i && !(hpiece_valid_i && !piece_blocked_q) && queue_idle &&
+                  job_level == '0 && app_level == '0 && !app_valid_o;
 
   // A piece of a live connection was asked for, and there is room for it.
   `ASSERT(PieceAsked, !(act_valid_q && issue_piece) || (host && !act_rec_q.rem[0]))
   `ASSERT(PieceRoom,
           !(act_valid_q && issue_piece && live) || act_used_q <= 32'(RingBytes - ReplyMax))
-  `ASSERT(ReadyRoom, !(queued_q[0] && !unused_ready[0]))
   // Nor has a connection that closes a job that begins.
   `ASSERT(Closing, !(act_valid_q && issue && act_rec_d.closing))
   // While the store is held no other connection's bytes become a job.
   `ASSERT(Held, !(hold_i && take_issue && turn_conn != HostConn))
-  `ASSERT(JobRoom, !(job_valid && !unused_ready[1]))
+  `ASSERT(JobRoom, !(job_valid && !unused_room[0]))
   `ASSERT_STABLE(AppStable, app_valid_o, app_ready_i, app_o)
-  `ASSERT(AppRoom, !(act_valid_q && app_push && !unused_ready[2]))
+  `ASSERT(AppRoom, !(act_valid_q && app_push && !unused_room[1]))
 
 endmodule

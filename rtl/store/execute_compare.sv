@@ -80,9 +80,9 @@ module execute_compare
   // ---------------------------------------------------------------- an item's line
   strb_t lanes_q;
   line_t differs;
-  // Of `alike` a bit is two; its parts are chains of carries, and four of them one LUT.
+  // Of `alike` a bit is two; its parts are chains of carries, and those of each half one LUT.
   localparam int unsigned Parts = 8;
-  localparam int unsigned PartBits = 32;
+  localparam int unsigned PartBits = 256 / Parts;
   logic [Parts*PartBits-1:0] alike;
   logic [Parts-1:0] part_equal;
   logic [1:0] equal, line_fits_q;
@@ -140,7 +140,7 @@ module execute_compare
       .all_o (part_equal[n])
     );
   end
-  assign equal       = {&part_equal[7:4], &part_equal[3:0]};
+  assign equal       = {&part_equal[Parts-1:Parts/2], &part_equal[Parts/2-1:0]};
   assign off         = run_i ? op_i.found.off : way_off_i;
   assign head        = data_i[128*off.pos[1:0]+:128];
   assign chosen_no   = data_i[128*2'(off.pos[1:0]-2'd1)+:64];

@@ -1,11 +1,12 @@
 """front where hardly any stream comes: long values and lines of odd lengths, the host's last word."""
 
+import itertools
 import random
 import sys
 from pathlib import Path
 
 import cocotb
-from common import every_clock, run, start
+from common import NEXT_CLOCK, every_clock, run, start, until
 
 sys.path.insert(0, str(Path(__file__).parent))
 from front_bench import ITEM_MAX, NOW, Bench, Conn, check, settle, streams  # noqa: E402
@@ -101,6 +102,48 @@ class LastWord(Bench):
         super().execute(rec, op, key, ops, conn)
         if op == "OpHost":
             conn.host[-1]["close"] = 1
+
+
+@cocotb.test()
+async def crumbs(dut):
+    """Long lines of which a byte comes at a time are read again for a fifth of the clocks at most, all of them
+    together; one that goes on in larger pieces does not wait."""
+    await start(dut)
+    bench, starts, clock = Bench(dut, pause=0, cut=0, long_value=0, wait=(2000,)), [], 0
+
+    async def count():
+        nonlocal clock
+        while True:
+            await NEXT_CLOCK
+            clock += 1
+            if dut.u_parser.u_byte.start_i.value:
+                starts.append(clock)
+
+    def line(size):  # the line engine does not know it
+        return b"get  " + b"key-of-20-characters " * (size // 21) + b"b\r\n"
+
+    every_clock(dut, count())
+    large = Conn(line(3000))
+    large.grow = 1
+    every_clock(dut, bench.feed(9, large, lambda: 400))
+    assert await until(dut, lambda: large.released, 100_000)
+    assert len(starts) == 8, "each piece is read when it comes"
+    check(large.ops, Text(ITEM_MAX, NOW).run(large.data))
+
+    starts.clear()
+    bench.wait = (40,)
+    conns = [Conn(line(1500) + b"version\r\n") for _ in range(3)]
+    for number, conn in enumerate(conns):
+        sizes, conn.grow = itertools.chain((1000,), itertools.repeat(1)), 1
+        every_clock(dut, bench.feed(number, conn, lambda sizes=sizes: next(sizes)))
+    await settle(dut, bench)
+    for conn in conns:
+        check(conn.ops, Text(ITEM_MAX, NOW).run(conn.data))
+    # Until the last of them has come: three pieces at once, one as it follows the first, and what the share allows.
+    fed = 500 * 40
+    reads = sum(at - starts[0] < fed for at in starts)
+    dut._log.info(f"read {reads} times in {fed} clocks, {len(starts)} in all")
+    assert 4 <= reads <= 4 + fed // 5000 and len(starts) <= reads + 12
 
 
 @cocotb.test()

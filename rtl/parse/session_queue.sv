@@ -1,0 +1,127 @@
+// Connections that have something to do, first come, first served, but for those that add little to much that has to
+// be read again: of these one is let in among the others when SlowShare times as many clocks have passed as the one
+// before had bytes, about a clock each. So who sends a long line in crumbs has its share, and takes no more.
+// Latency 2.
+`include "lib_assert.svh"
+
+module session_queue
+  import tcp_pkg::*;
+  import wirekv_pkg::*;
+#(
+  /// Connections; none is here twice.
+  parameter int unsigned Conns = 1024
+) (
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  input  logic        push_i,
+  input  conn_t       conn_i,
+  /// It has bytes to be read again, in units of 128, and few more.
+  input  logic        slow_i,
+  input  logic [6:0]  again_i,
+  output logic        valid_o,
+  input  logic        ready_i,
+  output conn_t       conn_o,
+  /// Nobody here.
+  output logic        idle_o
+);
+
+  localparam int unsigned SlowShare = 4;
+  localparam int unsigned Unit = 128;
+
+  typedef struct packed {
+    conn_t      conn;
+    logic [6:0] again;
+  } slow_t;
+
+  // What goes in, a clock late as it is known late.
+  logic push_q, slow_q;
+  conn_t conn_q;
+  logic [6:0] again_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      push_q <= 1'b0;
+      slow_q <= 1'b0;
+    end else begin
+      push_q <= push_i && !slow_i;
+      slow_q <= push_i && slow_i;
+    end
+    conn_q  <= conn_i;
+    again_q <= again_i;
+  end
+
+  // ---------------------------------------------------------------- the slow ones
+  logic [1:0] unused_room;  // there always is
+  logic slow_valid, slow_take;
+  slow_t slow;
+  logic [$clog2(Conns+1)-1:0] slow_level, level;
+  lib_fifo #(
+    .T    (slow_t),
+    .Depth(Conns)
+  ) u_slow (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(slow_q),
+    .s_ready_o(unused_room[0]),
+    .s_data_i ('{conn: conn_q, again: again_q}),
+    .m_valid_o(slow_valid),
+    .m_ready_i(slow_take),
+    .m_data_o (slow),
+    .level_o  (slow_level)
+  );
+
+  // Clocks that have to pass.
+  localparam int unsigned WaitW = $clog2(128 * Unit * SlowShare);
+  logic [WaitW-1:0] wait_q;
+  logic due_q;
+  assign slow_take = slow_valid && due_q && !push_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      wait_q <= '0;
+      due_q  <= 1'b0;
+    end else begin
+      wait_q <= slow_take ? WaitW'(slow.again) * WaitW'(Unit * SlowShare) :
+          (wait_q == '0) ? '0 : wait_q - 1'b1;
+      due_q  <= wait_q == '0 && !slow_take;
+    end
+  end
+
+  // ---------------------------------------------------------------- all
+  // It comes out a clock later if nobody waits: the first one stands in a register, which those behind it in the RAM
+  // reach only if there are any.
+  logic in_valid, direct, front_take, behind_valid;
+  conn_t in, behind;
+  assign in_valid = push_q || slow_take;
+  assign in       = push_q ? conn_q : slow.conn;
+  assign direct   = in_valid && level == '0;
+  lib_half #(
+    .T(conn_t)
+  ) u_front (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(behind_valid || direct),
+    .s_ready_o(front_take),
+    .s_data_i (behind_valid ? behind : in),
+    .m_valid_o(valid_o),
+    .m_ready_i(ready_i),
+    .m_data_o (conn_o)
+  );
+  lib_fifo #(
+    .T    (conn_t),
+    .Depth(Conns)
+  ) u_ready (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(in_valid && !(direct && front_take)),
+    .s_ready_o(unused_room[1]),
+    .s_data_i (in),
+    .m_valid_o(behind_valid),
+    .m_ready_i(front_take),
+    .m_data_o (behind),
+    .level_o  (level)
+  );
+
+  assign idle_o = !push_q && !slow_q && slow_level == '0 && level == '0 && !valid_o;
+
+  `ASSERT(Room, unused_room == '1)
+
+endmodule
