@@ -86,14 +86,15 @@ def synthesise(top, netlist, log, work):
             # The mapper saves LUTs wherever a path is shorter than the longest of the module. So
             # the card's instances are mapped each by itself: fewer paths are made deeper.
             parts = modules[top].cells_.values() if top == "card" else ()
-            parts = {str(cell.type).lstrip("\\") for cell in parts} & modules.keys()
-            for name in parts:
+            parts = {str(cell.name).lstrip("\\"): str(cell.type).lstrip("\\") for cell in parts}
+            parts = {instance: name for instance, name in parts.items() if name in modules}
+            for name in parts.values():
                 modules[name].set_bool_attribute(ys.IdString("\\keep_hierarchy"), True)
             paths = {path.removeprefix(f"{top}."): module for module, _, path in
                      (name.partition("$") for name in modules) if path}
             run(f"{flow} begin:map_dsp", "opt_hier", f"{flow} map_dsp:map_luts", *MAP_LUTS)
-            run(*(f"setattr -mod -unset keep_hierarchy {name}" for name in parts), "flatten")
-            timed.map_again(run, top, paths, work)
+            timed.map_again(run, top, parts, paths, work)
+            run(*(f"setattr -mod -unset keep_hierarchy {name}" for name in parts.values()), "flatten")
             run(*MAP_CELLS)
             # Paths are measured through all boundaries.
             run("setattr -mod -unset keep_hierarchy *", "flatten", f"{flow} finalize:edif")

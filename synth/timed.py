@@ -3,8 +3,8 @@
 Yosys' abc pass maps what lies between two cells that are no logic (registers, RAMs, carry chains, DSPs,
 modules mapped by themselves) as if all of it began at once and could end as late as its deepest path.
 So a path through a carry chain is mapped in two halves that know nothing of each other, and so are the
-halves of one that passes a folder's boundary. Here a design that was mapped once is flattened and timed
-(delay.py), and mapped again: each input comes when it comes by the model, each output has to be there when
+halves of one that passes a folder's boundary. Here a design that was mapped once is timed as a whole (delay.py), and
+its parts are mapped again: each input comes when it comes by the model, each output has to be there when
 what lies behind it still ends within PERIOD, or, where it can't, as early as it can.
 
 Run by ABC's script, `timed.py WORK` adds these times (BLIF's .input_arrival, .output_required, in LUTs) to
@@ -60,16 +60,26 @@ def times(path, top, modules):
     return found
 
 
-def map_again(run, top, modules, work):
-    """Maps the flattened design's logic, $lut cells, anew; modules with keep_hierarchy stay. In work/tmp is what
-    Yosys gives to ABC."""
+def map_again(run, top, parts, modules, work):
+    """Maps the logic, $lut cells, of each of `parts` (instance: its module) and of what is around them anew, by itself,
+    so that one does not change with another; modules with keep_hierarchy stay. In work/tmp is what Yosys gives to ABC."""
     run("design -push-copy", "setattr -mod -unset keep_hierarchy *", "flatten", "blackbox =A:whitebox",
         f"write_json {work}/first.json", "design -pop")
-    lines = (f"{name}\t{bit}\t{there:.2f}\t{must:.2f}\n"
-             for (name, bit), (there, must) in times(work / "first.json", top, modules).items())
-    (work / "times").write_text("".join(lines))
+    found = times(work / "first.json", top, modules)
     (work / "script").write_text(SCRIPT.format(work=work, python=sys.executable, here=Path(__file__).resolve()))
-    run(f"simplemap {top}/t:$lut", "clean", f"abc -lut 6 -script {work}/script {top}", "clean")
+    for instance, module in {**parts, "": top}.items():
+        with open(work / "times", "w") as out:
+            for (name, bit), (there, must) in found.items():
+                name = within(instance, name)
+                if name:
+                    out.write(f"{name}\t{bit}\t{there:.2f}\t{must:.2f}\n")
+        run(f"simplemap {module}/t:$lut", "clean", f"abc -lut 6 -script {work}/script {module}", "clean")
+
+
+def within(instance, name):
+    """What a net of the flattened design is called in the module of an instance, None if it is not there."""
+    own = f"$flatten\\{instance}." if name.startswith("$") else f"{instance}."
+    return name if not instance else name.removeprefix(own) if name.startswith(own) else None
 
 
 def annotate(work):
