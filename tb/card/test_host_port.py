@@ -5,7 +5,7 @@ import random
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import Sink, Source, Types, clocks, run, start, to_beats
+from common import Sink, Source, Types, clocks, run, start, to_beats, until
 
 T = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv", "rtl/tcp/tcp_pkg.sv", "rtl/parse/request_pkg.sv")
 HOST = (1 << 14) - 1
@@ -112,12 +112,7 @@ class Bench:
 
     # ------------------------------------------------------------ the session's side
     async def until(self, what, limit=20_000):
-        edge = RisingEdge(self.dut.clk_i)
-        for _ in range(limit):
-            if what():
-                return
-            await edge
-        raise AssertionError("it does not come")
+        assert await until(self.dut, what, limit), "it does not come"
 
     def own(self):
         """Events of the port's connection that have come."""

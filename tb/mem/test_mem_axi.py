@@ -7,7 +7,7 @@ from collections import deque
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import Source, Types, run, start
+from common import Source, Types, run, start, until
 
 T = Types("rtl/lib/wirekv_pkg.sv")
 
@@ -93,11 +93,8 @@ class Answers:
         cocotb.start_soon(self._run())
 
     async def wait(self, n):
-        for _ in range(100_000):
-            if len(self.items) >= n:
-                return
-            await RisingEdge(self.dut.clk_i)
-        raise AssertionError(f"{len(self.items)} of {n} answers")
+        done = await until(self.dut, lambda: len(self.items) >= n, 100_000)
+        assert done, f"{len(self.items)} of {n} answers"
 
     async def _run(self):
         clock = 0

@@ -7,7 +7,7 @@ from collections import deque
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import NEXT_CLOCK, Pins, Types, clocks, every_clock, run, start
+from common import NEXT_CLOCK, Pins, Types, clocks, every_clock, run, start, until
 
 T = Types("rtl/lib/wirekv_pkg.sv")
 FULL = {"first": 0, "last": 63}
@@ -94,11 +94,9 @@ class Bench:
         self.rd.append((addr, lanes, then))
 
     async def settle(self, limit=20_000):
-        for _ in range(limit):
-            await RisingEdge(self.dut.clk_i)
-            if not (self.wr or self.rd or self.asked) and self.dut.idle_o.value:
-                return
-        raise AssertionError(f"left: {len(self.wr)}, {len(self.rd)}, {len(self.asked)}")
+        await clocks(self.dut, 1)
+        done = await until(self.dut, lambda: not (self.wr or self.rd or self.asked) and self.dut.idle_o.value, limit)
+        assert done, f"left: {len(self.wr)}, {len(self.rd)}, {len(self.asked)}"
 
     def _paused(self):
         return self.pause and random.random() < self.pause

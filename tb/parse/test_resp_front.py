@@ -6,7 +6,7 @@ from pathlib import Path
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import clocks, every_clock, run, start, to_beats, until
+from common import NEXT_CLOCK, clocks, every_clock, run, start, to_beats, until
 
 sys.path.insert(0, str(Path(__file__).parent))
 from front_bench import HOST, ITEM_MAX, NOW, Bench, Conn, T, at_a_glance, check, settle, streams  # noqa: E402
@@ -161,23 +161,21 @@ async def asked_about(dut):
     """The host asks which connections there are, and has some closed: those it means, once all that was asked
     for before is done, and whoever has an id of another one since is not meant."""
     await start(dut)
-    bench, edge, told = Bench(dut, cut=0), RisingEdge(dut.clk_i), []
+    bench, told = Bench(dut, cut=0), []
 
     async def listen():
         while True:
-            await edge
+            await NEXT_CLOCK
             if dut.about_valid_o.value:
                 about = T.about_t.unpack(int(dut.about_o.value))
                 told.append((about["conn"], about["there"]))
 
-    cocotb.start_soon(listen())
+    every_clock(dut, listen())
 
     async def ask(number, kill=0, stranger=0):
         count = len(told)
         bench.pieces.put({"": {"conn": number, "about": 1, "kill": kill, "stranger": stranger}})
-        while len(told) == count:
-            await edge
-        assert told[-1][0] == number
+        assert await until(dut, lambda: len(told) > count, 20_000) and told[-1][0] == number
         return told[-1][1]
 
     # Of five: one that never asked, one that was answered, one of memcached's, one whose answer has not come,
@@ -188,12 +186,9 @@ async def asked_about(dut):
     waits.answers = False
     for number, conn in enumerate((quiet, met, text, waits, slow)):
         every_clock(dut, bench.feed(number, conn, lambda: 1000))
-    for _ in range(20_000):
-        if len(met.ops) == 2 and text.ops and len(slow.ops) == 2 and len(quiet.ops) == 20 and waits.ops:
-            break
-        await edge
-    else:
-        raise AssertionError([len(c.ops) for c in (quiet, met, text, waits, slow)])
+    done = await until(dut, lambda: len(met.ops) == 2 and text.ops and len(slow.ops) == 2 and
+                       len(quiet.ops) == 20 and waits.ops, 20_000)  # fmt: skip
+    assert done, [len(c.ops) for c in (quiet, met, text, waits, slow)]
     await clocks(dut, 100)
     assert [await ask(n, stranger=1) for n in (0, 1, 2, 3, 4, 9)] == [1, 0, 0, 1, 0, 0]
     assert [await ask(n) for n in (0, 1, 2, 3, 4, 9)] == [0, 1, 0, 0, 1, 0]
@@ -215,19 +210,15 @@ async def asked_about(dut):
     fresh = Conn(encode(b"ECHO", b"x"), fin=False, redis=True)
     fresh.answers = False
     every_clock(dut, bench.feed(6, fresh, lambda: 1000))
-    while not fresh.ops:
-        await edge
-    for _ in range(20):
-        # Then a piece is awaited.
-        await edge
+    assert await until(dut, lambda: fresh.ops, 20_000)
+    await clocks(dut, 20)  # then a piece is awaited
     fresh.host[0]["final_piece"] = 1
     bench.pieces.put({"": fresh.host[0]})
     assert await ask(6) == 1
     # Behind many requests in one go, of which none is lost in the middle.
     slow.data += encode(b"GET", b"b") * 2500
     every_clock(dut, bench.feed_on(4, 3000))
-    while len(slow.ops) < 60:
-        await edge
+    assert await until(dut, lambda: len(slow.ops) >= 60, 20_000)
     assert await ask(4, kill=1) == 1
     await settle(dut, bench)
     assert slow.closed and 60 <= len(slow.ops) < 2502

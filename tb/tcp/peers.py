@@ -92,8 +92,7 @@ class Bench:
     async def run(self):
         """Resets the design and lets it run."""
         await start(self.dut)
-        while not (int(self.dut.seg_ready_o.value) and int(self.dut.idle_o.value)):
-            await clocks(self.dut, 1)
+        await self.until(lambda: int(self.dut.seg_ready_o.value) and int(self.dut.idle_o.value))
         if Bench.running:
             Bench.running.cancel()  # of one before, in the same test
         Bench.running = every_clock(self.dut, self._run())
