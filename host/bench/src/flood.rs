@@ -1,4 +1,4 @@
-//! Half of the wire taken by frames that no client of the bench has asked for.
+//! A part of the wire taken by frames that no client of the bench has asked for.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
@@ -27,6 +27,20 @@ pub enum Kind {
     DataOfTwelve,
     /// First fragments of datagrams.
     Fragments,
+    /// Long lines of twelve connections, a byte each time, which the card has not heard before.
+    Crumbs,
+}
+
+/// Of such a line's keys so many bytes have come before, and come one by one: keys of 24 bytes, less than 384 of them,
+/// of which the card would not wait for the end.
+pub const LINE: (u32, u32) = (3000, 5000);
+
+pub fn of_line(at: u32) -> u8 {
+    if at % 25 == 24 {
+        b' '
+    } else {
+        b'k'
+    }
 }
 
 impl Kind {
@@ -39,14 +53,23 @@ impl Kind {
             Kind::Data => "data of one more connection, ever the same",
             Kind::DataOfTwelve => "data of twelve more connections, ever the same",
             Kind::Fragments => "IP fragments",
+            Kind::Crumbs => "bytes of twelve long lines",
         }
     }
 
     /// Connections that it takes.
     pub fn connections(self) -> u32 {
         match self {
-            Kind::DataOfTwelve => 12,
+            Kind::DataOfTwelve | Kind::Crumbs => 12,
             _ => 1,
+        }
+    }
+
+    /// They take one part of so many of the wire.
+    pub fn part(self) -> u64 {
+        match self {
+            Kind::Crumbs => 50,
+            _ => 2,
         }
     }
 }
@@ -57,7 +80,7 @@ pub struct Flood {
     wire: f64,
     /// Bytes that it can have carried before the next frame.
     next: u64,
-    /// What its connections say, in turn.
+    /// What its connections say, one after another and then again.
     said: Vec<Vec<u8>>,
     turn: usize,
     rng: SmallRng,
@@ -65,7 +88,7 @@ pub struct Flood {
 
 impl Flood {
     /// From clock `now` on, on a wire of so many bytes a clock; `said` are the frames of its
-    /// connections, a frame each.
+    /// connections.
     pub fn new(kind: Kind, now: u64, wire: f64, said: Vec<Vec<u8>>) -> Flood {
         let next = (now as f64 * wire) as u64;
         Flood { kind, wire, next, said, turn: 0, rng: SmallRng::seed_from_u64(13) }
@@ -99,13 +122,14 @@ impl Flood {
                 let options = if self.kind == Kind::Syns { &[][..] } else { &OPTIONS };
                 frame::with_options(from, &syn, options)
             }
-            Kind::Acks | Kind::Data | Kind::DataOfTwelve => {
-                self.turn = (self.turn + 1) % self.said.len();
-                self.said[self.turn].clone()
+            Kind::Acks | Kind::Data | Kind::DataOfTwelve | Kind::Crumbs => {
+                let turn = self.turn;
+                self.turn = (turn + 1) % self.said.len();
+                self.said[turn].clone()
             }
             Kind::Fragments => frame::fragment(from, b""),
         };
-        self.next += 2 * frame::wire_bytes(&frame);
+        self.next += self.kind.part() * frame::wire_bytes(&frame);
         Some((frame, at))
     }
 }

@@ -259,6 +259,11 @@ impl TcpLoad {
         self.clients[client as usize].tcp.again(bytes, at)
     }
 
+    /// What this client could say next, of which so many bytes have gone out already.
+    pub fn further(&self, client: u32, by: u32, bytes: &[u8], at: u64) -> Vec<u8> {
+        self.clients[client as usize].tcp.further(by, bytes, at)
+    }
+
     /// From now on the client takes nothing out of its receive buffer.
     pub fn stop_reading(&mut self, client: u32) {
         self.clients[client as usize].reads = false;

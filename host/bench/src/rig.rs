@@ -112,7 +112,7 @@ impl Rig {
         self.sim.send_at(Port::Wire, frame, at)
     }
 
-    /// From now on half of the wire to the card is taken.
+    /// From now on a part of the wire to the card is taken.
     pub fn flood(&mut self, flood: Flood) {
         self.flood = Some(flood);
     }

@@ -123,7 +123,7 @@ impl Scenario {
             Kind::Plain | Kind::Etc => String::new(),
         };
         let beside =
-            self.flood.map_or(String::new(), |kind| format!("; half of the wire: {}", kind.text()));
+            self.flood.map_or(String::new(), |kind| format!("; 1/{} of the wire: {}", kind.part(), kind.text()));
         format!("{network}, {} clients, {what}, {which}{more}{beside}", self.clients)
     }
 }
@@ -262,6 +262,11 @@ pub fn all(connections: u32, entries: u32) -> Vec<Scenario> {
         beside("half-wire-data", flood::Kind::Data, undisturbed()),
         beside("half-wire-data-12", flood::Kind::DataOfTwelve, undisturbed()),
         beside("half-wire-fragments", flood::Kind::Fragments, undisturbed()),
+        beside(
+            "tcp-mixed-crumbs",
+            flood::Kind::Crumbs,
+            vec![Goal::Like { other: "tcp-mixed", within: 0.2 }],
+        ),
         make(
             "tcp-get-8k",
             Network::Tcp { pipeline: 4 },
@@ -330,6 +335,13 @@ fn add_slow_reader(load: &mut TcpLoad, rig: &mut Rig) -> Result<()> {
     let gets = b"get big\r\n".repeat(100);
     load.request(rig, reader, &gets, Expect::Exactly(Vec::new()));
     Ok(())
+}
+
+/// One of each, then the next of each.
+fn in_turn(lists: Vec<Vec<Vec<u8>>>) -> Vec<Vec<u8>> {
+    let longest = lists.iter().map(Vec::len).max().unwrap_or(0);
+    let row = |i| lists.iter().filter_map(move |list: &Vec<_>| list.get(i).cloned());
+    (0..longest).flat_map(row).collect()
 }
 
 /// Stores keys, 1,024 at a time, until the index has evicted one. Figures are of the last 1,024.
@@ -419,13 +431,26 @@ pub fn run(scenario: &Scenario, args: &Args) -> Result<Outcome> {
                 let said = (0..kind.connections()).map(|_| {
                     let one = load.connect(&mut rig, 1 << 16)?;
                     if kind == flood::Kind::Acks {
-                        return Ok(load.bare_ack(one, rig.clock()));
+                        return Ok(vec![load.bare_ack(one, rig.clock())]);
                     }
-                    load.request(&mut rig, one, NOTHING, Expect::Exactly(b"MN\r\n".to_vec()));
+                    let mut text = NOTHING.to_vec();
+                    let (before, bytes) = flood::LINE;
+                    if kind == flood::Kind::Crumbs {
+                        text.extend(b"get ");
+                        text.extend((0..before).map(flood::of_line));
+                    }
+                    load.request(&mut rig, one, &text, Expect::Exactly(b"MN\r\n".to_vec()));
                     load.finish(&mut rig, one)?;
-                    Ok(load.again(one, NOTHING, rig.clock()))
+                    let at = rig.clock();
+                    Ok(match kind {
+                        flood::Kind::Crumbs => {
+                            let byte = |by| [flood::of_line(before + by)];
+                            (0..bytes).map(|by| load.further(one, by, &byte(by), at)).collect()
+                        }
+                        _ => vec![load.again(one, NOTHING, at)],
+                    })
                 });
-                let said = said.collect::<Result<_>>()?;
+                let said = in_turn(said.collect::<Result<_>>()?);
                 rig.flood(Flood::new(kind, rig.clock(), args.wire_rate(), said));
             }
             load.pace(pipeline, scenario.think);

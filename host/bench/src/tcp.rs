@@ -233,6 +233,11 @@ impl Tcp {
         self.frame_of(self.snd_una.wrapping_sub(bytes.len() as u32), bytes, ACK | PSH, at)
     }
 
+    /// Bytes that stand so far behind all that was sent.
+    pub fn further(&self, by: u32, bytes: &[u8], at: u64) -> Vec<u8> {
+        self.frame_of(self.snd_nxt.wrapping_add(by), bytes, ACK | PSH, at)
+    }
+
     /// When `send` should be called even if nothing is received.
     pub fn due(&self) -> u64 {
         self.ack_at.min(self.resend_at)
