@@ -37,7 +37,7 @@ def test_1024_at_once(memcached, seed, body):
             runs.append(differ.Differ(memcached, server, label=f"at_once_{seed}_{i}"))
             runs[-1].connect()
         for turn in range(scale(2, 10)):
-            for i in range(0, CONNECTIONS, scale(8, 1) if turn else 1):
+            for i in range(0, CONNECTIONS, scale(16, 1) if turn else 1):
                 generator = stream.Generator.small(seed + i, prefix % i)
                 burst = generator.burst()
                 burst.tail = stream.sentinel(prefix % i, turn + 1)
@@ -105,7 +105,7 @@ def test_opened_and_closed_in_a_row(body):
     server = reference.wirekv(body=body)
     try:
         before = int(reference.stats(server)["curr_connections"])
-        count = scale(4_000, 50_000)
+        count = scale(2_000, 50_000)
         for i in range(count):
             s = server.connect()
             if i % 5 == 0:

@@ -86,9 +86,9 @@ def run_stream(run, generator, commands):
 
 def test_one_connection(memcached, bodies, seed):
     run = differ.Differ(memcached, *bodies, label=f"one_connection_{seed}")
-    budget = scale(6 << 20, 24 << 20)
+    budget = scale(3 << 20, 24 << 20)
     generator = stream.Generator(seed, value_budget=budget, reply_budget=2 * budget)
-    run_stream(run, generator, scale(6_000, 200_000))
+    run_stream(run, generator, scale(4_000, 200_000))
     run.close()
 
 
@@ -104,7 +104,7 @@ def test_connections_share_keys(memcached, bodies, seed):
         run.history = history
         runs.append(run)
     rng = random.Random(seed)
-    while sum(run.commands for run in runs) < scale(3_000, 50_000):
+    while sum(run.commands for run in runs) < scale(2_000, 50_000):
         rng.choice(runs).run(generator.burst())
     for run in runs:
         run.close()
@@ -112,7 +112,7 @@ def test_connections_share_keys(memcached, bodies, seed):
 
 def test_connections_at_once(memcached, bodies, seed):
     """Sixteen connections at the same time, each with keys of its own."""
-    count, commands, budget = 16, scale(4_000, 100_000) // 16, scale(1 << 18, 1 << 20)
+    count, commands, budget = 16, scale(2_500, 100_000) // 16, scale(1 << 18, 1 << 20)
     failures = []
 
     def client(i):

@@ -8,7 +8,7 @@ import pytest
 from e2e import reference
 from e2e.conftest import scale
 
-COUNT = 10_000
+COUNT = scale(2_500, 10_000)
 VALUE = b"v" * 1000
 
 
@@ -22,7 +22,7 @@ def server():
 
 @pytest.fixture
 def card(server):
-    """A card of 64 MB with 10,000 new items of 1,000 bytes."""
+    """A card of 64 MB with COUNT new items of 1,000 bytes."""
     with server.connect() as s:
         for start in range(0, COUNT, 500):
             keys = range(start, start + 500)

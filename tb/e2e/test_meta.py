@@ -64,7 +64,7 @@ def test_one_connection(memcached, wirekv, seed):
     """Right and wrong ones, among classic commands, cut anywhere."""
     for server in (memcached, wirekv):
         reference.empty(server)
-    compare.run((memcached, wirekv), "card", seed, scale(6_000, 200_000))
+    compare.run((memcached, wirekv), "card", seed, scale(4_000, 200_000))
 
 
 def test_connections_at_once(memcached, wirekv, seed):

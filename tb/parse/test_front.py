@@ -6,7 +6,7 @@ from pathlib import Path
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import clocks, every_clock, run, start, to_beats, until
+from common import clocks, every_clock, run, scale, start, to_beats, until
 
 sys.path.insert(0, str(Path(__file__).parent))
 from front_bench import ITEM_MAX, M32, NOW, RING, Bench, Conn, check, settle, streams  # noqa: E402
@@ -23,14 +23,14 @@ async def whole_lines(dut):
 @cocotb.test()
 async def cut_anywhere(dut):
     """Broken and valid commands, cut at random bytes and at random records."""
-    data = [b"".join(a_command() for _ in range(40)) for _ in range(8)]
+    data = [b"".join(a_command() for _ in range(scale(20, 40))) for _ in range(8)]
     await streams(dut, data, lambda: random.choice((1, 2, 5, 20, 100, 1000, 5000)))
 
 
 @cocotb.test()
 async def short_memory(dut):
     """The same with a memory that answers at once."""
-    data = [b"".join(a_command() for _ in range(25)) for _ in range(6)]
+    data = [b"".join(a_command() for _ in range(scale(15, 25))) for _ in range(6)]
     await streams(dut, data, lambda: random.choice((1, 64, 1460, 1460)), latency=1, cut=0.1)
 
 
@@ -70,13 +70,13 @@ async def ends_at_a_job(dut):
 async def long_lines(dut):
     """`get` lines of many keys, with and without a key too long; others are closed. What begins like no
     command, and has no line's end in all the lines that are kept."""
-    keys = [b"%d" % random.randrange(10 ** random.randrange(1, 30)) for _ in range(1000)]
+    keys = [b"%d" % random.randrange(10 ** random.randrange(1, 30)) for _ in range(scale(600, 1000))]
     many = b"gets " + b" ".join(keys) + b"\r\nversion\r\n"
     bad = b"get " + b"x" * 9000 + b" y\r\nversion\r\n"
     short_bad = b"get a b " + b"x" * 400 + b" y\r\nget b\r\n"
-    tiny = b"gets" + b" a" * 3000 + b"\r\nversion\r\n"
-    odd = (b"delete a\r\n   gets " + b" ".join(keys)[:6000] + b"\r\n") * 4 + b"version\r\n"
-    await streams(dut, [many, bad, short_bad, many, tiny, tiny + tiny, odd],
+    tiny = b"gets" + b" a" * scale(2000, 3000) + b"\r\nversion\r\n"
+    odd = (b"delete a\r\n   gets " + b" ".join(keys)[:6000] + b"\r\n") * scale(2, 4) + b"version\r\n"
+    await streams(dut, [many, bad, short_bad, tiny, odd, *scale([], [many, tiny + tiny])],
                   lambda: random.choice((700, 1460, 5000)), cut=0.002, long_value=0.001)
 
 
@@ -208,7 +208,7 @@ async def datagrams(dut):
     want, peers, families = [], [], []
     data = b"".join(a_command() for _ in range(60))
     every_clock(dut, bench.feed(5, Conn(data), lambda: random.randrange(1, 2000)))
-    for _ in range(300):
+    for _ in range(scale(150, 300)):
         body = b"".join(a_command(host=False) for _ in range(random.choice((1, 1, 2, 5))))[:8900]
         if random.random() < 0.1:
             body = body[: random.randrange(len(body))]
@@ -242,7 +242,7 @@ async def slow_reader(dut):
     """A connection that does not acknowledge waits alone, and goes on where it was."""
     await start(dut)
     bench = Bench(dut, cut=0.02)
-    datas = [b"".join(a_command() for _ in range(n)) for n in (0, 80, 80, 80)]
+    datas = [b"".join(a_command() for _ in range(n)) for n in (0, *scale((40, 40, 40), (80, 80, 80)))]
     wants = [Text(ITEM_MAX, NOW).run(data) for data in datas]
     while len(wants[0]) < 100:  # the replies to the slow one's are more than its ring holds
         datas[0] = b"".join(a_command() for _ in range(200))

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import cocotb
-from common import run
+from common import run, scale
 
 sys.path.insert(0, str(Path(__file__).parent))
 from front_bench import ITEM_MAX, at_a_glance, streams  # noqa: E402
@@ -30,7 +30,7 @@ async def whole_metas(dut):
 @cocotb.test()
 async def metas_cut_anywhere(dut):
     """Right and wrong ones, cut at random bytes and at random records."""
-    data = [b"".join(a_mix() for _ in range(60)) for _ in range(8)]
+    data = [b"".join(a_mix() for _ in range(scale(30, 60))) for _ in range(8)]
     await streams(dut, data, lambda: random.choice((1, 2, 5, 20, 100, 1000, 5000)), Meta)
 
 
@@ -69,7 +69,7 @@ async def coded_keys(dut):
         return random.choice((
             b"ms %s %d %s\r\n%s\r\n" % (key, size, b" ".join(flags), random.randbytes(size)),
             b"%s %s %s\r\n" % (random.choice((b"mg", b"md", b"ma")), key, b" ".join(flags))))
-    data = [b"".join(one() for _ in range(150)) for _ in range(3)]
+    data = [b"".join(one() for _ in range(scale(80, 150))) for _ in range(3)]
     data.append(b"".join(b"mg %s b\r\n" % four for n in range(81) for four in [bytes(b"ZZ="[n // 3**i % 3] for i in range(4))]))
     data[-1] += b"".join(b"mg %s k b\r\n" % (head + tail) for head in (b"YWE=", b"YQ==", b"YWFh", b"Y===") for tail in (b"YWFh", b"Y===", b"Y"))
     await streams(dut, data, lambda: random.choice((5, 100, 1460, 5000)), Meta, pause=0.05)

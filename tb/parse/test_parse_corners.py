@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import cocotb
-from common import NEXT_CLOCK, every_clock, run, start, until
+from common import NEXT_CLOCK, every_clock, run, scale, start, until
 
 sys.path.insert(0, str(Path(__file__).parent))
 from front_bench import ITEM_MAX, NOW, Bench, Conn, check, settle, streams  # noqa: E402
@@ -61,7 +61,7 @@ async def blanks(dut):
 @cocotb.test()
 async def cr_begins_key(dut):
     """A job ends behind the CR that a key begins with, in a line of which keys have been read already."""
-    data = [b"get" + b" " * n + b"a " * (JOB // 2 - 3) + b"\rb c\r\nversion\r\n" for n in range(1, 5)]
+    data = [b"get" + b" " * n + b"a " * (JOB // 2 - 3) + b"\rb c\r\nversion\r\n" for n in scale((1, 2), (1, 2, 3, 4))]
     await streams(dut, data, lambda: 3 * JOB, pause=0, cut=0, long_value=0)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import NEXT_CLOCK, clocks, every_clock, run, start, to_beats, until
+from common import NEXT_CLOCK, clocks, every_clock, run, scale, start, to_beats, until
 
 sys.path.insert(0, str(Path(__file__).parent))
 from front_bench import HOST, ITEM_MAX, NOW, Bench, Conn, T, at_a_glance, check, settle, streams  # noqa: E402
@@ -40,7 +40,7 @@ async def glance(dut):
 @cocotb.test()
 async def cut_anywhere(dut):
     """What gates run and what they do not, cut at random bytes and at random records."""
-    data = [b"".join(a_command() for _ in range(50)) for _ in range(8)]
+    data = [b"".join(a_command() for _ in range(scale(25, 50))) for _ in range(8)]
     await speak(dut, data, lambda: random.choice((1, 2, 5, 20, 100, 1000, 5000)))
 
 
@@ -311,7 +311,7 @@ async def seeming_starts(dut):
     def full(size):
         return (encode(b"GET", b"") * size)[:size]
     data = [b"".join(encode(b"MGET", *[full(n)] * 30) + encode(b"mset", full(n), full(2000)) + encode(b"ECHO", full(2000))
-                     for n in (250, 249, 100, 40))] * 2
+                     for n in (250, 249, 100, 40))] * scale(1, 2)
     await speak(dut, data, lambda: random.choice((1460, 5000)))
 
 
@@ -355,7 +355,7 @@ async def many_keys(dut):
     """MGET, DEL of more keys than a job holds."""
     def an_mget(count):
         return encode(random.choice((b"MGET", b"DEL", b"EXISTS")), *(random.randbytes(random.randrange(1, 80)) for _ in range(count)))
-    data = [a_command() + an_mget(n) + a_command() for n in (100, 300, 450, 900)]
+    data = [a_command() + an_mget(n) + a_command() for n in scale((100, 300, 600), (100, 300, 450, 900))]
     await speak(dut, data, lambda: random.choice((100, 1460, 8000)), pause=0.05, cut=0.01, long_value=0.005)
 
 

@@ -61,7 +61,7 @@ def test_streams(redis, card, seed):
     for server in (redis, card):
         compare.empty(server)
     rng, match = random.Random(seed), play.Play(redis, card, label=f"long_{seed}")
-    want = scale(100, 6000)
+    want = scale(60, 6000)
     while match.commands < want:
         commands = [a_command(rng, 60_000) for _ in range(rng.choice([1, 1, 3, 6]))]
         closes = rng.random() < 0.1
@@ -77,7 +77,7 @@ def test_streams(redis, card, seed):
 
 def test_redis_py(redis, card):
     """What applications do with values of their size."""
-    replies, megabyte, big = [], random.Random(1).randbytes((1 << 20) - 400), random.Random(2).randbytes(10 << 10)
+    replies, megabyte, big = [], random.Random(1).randbytes(scale(1 << 18, (1 << 20) - 400)), random.Random(2).randbytes(10 << 10)
     part = megabyte[: scale(100_000, len(megabyte))]
     for server in (redis, card):
         compare.empty(server)
@@ -126,7 +126,7 @@ def resident(server):
 def test_half_sent(card, ends):
     """More connections than there are places for long commands stop in the middle of one, or end there. Others go on beside
     them; a new long command waits for a place, and is done. Those that were slow lose their connections when they go on."""
-    many, half = 24, 30_000
+    many, half = 24, scale(12_000, 30_000)
     compare.empty(card)
     good, stop, wrong = wire.Client(card, timeout=120), threading.Event(), []
 

@@ -1,15 +1,13 @@
 """Handshakes of which nothing is kept until they are complete: what cookies carry, what completes
 one and what does not, and floods of SYNs."""
 
-import os
 import random
 
 import cocotb
-from common import run
+from common import run, scale
 from tcp.peers import M32, RING, T, Hand, agreed_mss, blocks, setup, stream, whose
 
 EPOCH = 1 << 16     # ticks
-LONG = os.environ.get("WIREKV_LONG") == "1"
 
 
 def table(dut, conn):
@@ -167,7 +165,7 @@ async def guesses(dut):
         for sign in (1, -1):
             await wrong(ack=sign << bit)
             await wrong(seq=sign << bit)
-    for _ in range(1000 if LONG else 150):
+    for _ in range(scale(150, 1000)):
         await wrong(ack=random.getrandbits(32), seq=random.choice((0, random.getrandbits(32))))
     await wrong(ack=other.ack - peer.ack)
     await wrong(who=Hand(net, 3, isn=peer.isn), seq=1, ack=peer.ack)
@@ -391,7 +389,7 @@ async def same_port_again(dut):
 async def flood(dut):
     """SYNs from everywhere, three a millisecond, and ACKs that complete nothing: connections that
     are open never wait for 50 ms, every new client is served within a second, and nothing is left."""
-    syns = 50_000 if LONG else 4_000
+    syns = scale(4_000, 50_000)
     tick = 60
     bench, net, session = await setup(dut, tick=tick)
     session.key = lambda conn: 0

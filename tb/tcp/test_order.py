@@ -2,14 +2,12 @@
 model of the byte stream says, whatever comes."""
 
 import itertools
-import os
 import random
 
 import cocotb
-from common import run
+from common import run, scale
 from tcp.peers import M32, RING, Hand, blocks, diff, setup, stream
 
-LONG = os.environ.get("WIREKV_LONG") == "1"
 SPANS = 4
 
 
@@ -124,7 +122,7 @@ async def as_the_model(dut):
     told changes."""
     bench, net, session = await quiet_setup(dut)
     full = 0
-    for turn in range(100 if LONG else 10):
+    for turn in range(scale(10, 100)):
         bench.stall = random.choice((0, 0.3))
         isn = random.choice((None, (1 << 32) - 50_000, (1 << 18) - 40_000))
         sack = random.choice((0, 1, 1))
