@@ -69,13 +69,15 @@ serve: server ## run the cache: make serve ARGS='-p 11211 -m 64'
 	exec $(SERVER) serve $$user $(ARGS)
 
 test: server checked ## every test: units first, then end to end against memcached
-	cargo test --release --workspace -q
+	cargo test --release -q
+	cargo test --release -q -p wirekv-bench --no-default-features
 	cargo test --release -q -p wirekv-store --features shuttle --test interleavings
 	$(PYTHON) -m pytest -q -n auto --dist worksteal $(UNIT_TESTS)
 	$(PYTHON) -m pytest -q -n auto --dist loadfile --no-loadscope-reorder $(E2E_TESTS)
 
 test-long: ## what takes hours: tests ten times as long, proofs, coverage, fuzzing, seeded faults
 	$(MAKE) test WIREKV_LONG=1
+	cargo test --release -q -p wirekv-bench
 	ROUNDS=100 cargo test --release -q -p wirekv-store --features shuttle --test interleavings
 	$(MAKE) formal
 	$(MAKE) coverage

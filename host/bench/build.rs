@@ -7,6 +7,9 @@ use std::path::PathBuf;
 use wirekv_verilate::{repository, Model, CXX};
 
 fn main() {
+    if env::var_os("CARGO_FEATURE_STORE").is_none() {
+        return;
+    }
     let repo = repository();
     let out = PathBuf::from(env::var("OUT_DIR").unwrap()).join("store");
     println!("cargo:rerun-if-changed=build.rs");

@@ -10,6 +10,7 @@ mod meter;
 mod report;
 mod rig;
 mod scenarios;
+#[cfg(feature = "store")]
 mod store;
 mod tcp;
 mod written;

@@ -8,6 +8,7 @@ use crate::keys::{Expect, Keys, Kind, Shape};
 use crate::load::{TcpLoad, Udp, UDP_MOST};
 use crate::meter::{Figures, Meter};
 use crate::rig::Rig;
+#[cfg(feature = "store")]
 use crate::store;
 use crate::written;
 use crate::Args;
@@ -122,8 +123,9 @@ impl Scenario {
             Kind::Redis(count) => format!(", Redis' protocol, {count} keys an MGET"),
             Kind::Plain | Kind::Etc => String::new(),
         };
-        let beside =
-            self.flood.map_or(String::new(), |kind| format!("; 1/{} of the wire: {}", kind.part(), kind.text()));
+        let beside = self.flood.map_or(String::new(), |kind| {
+            format!("; 1/{} of the wire: {}", kind.part(), kind.text())
+        });
         format!("{network}, {} clients, {what}, {which}{more}{beside}", self.clients)
     }
 }
@@ -371,7 +373,10 @@ fn fill(scenario: &Scenario, args: &Args) -> Result<Outcome> {
 
 pub fn run(scenario: &Scenario, args: &Args) -> Result<Outcome> {
     if let Network::Store { job } = scenario.network {
+        #[cfg(feature = "store")]
         return store::run(scenario, job, args);
+        #[cfg(not(feature = "store"))]
+        bail!("built without the store's model, so {job} requests a job have nothing to run on");
     }
     if scenario.fill {
         return fill(scenario, args);
