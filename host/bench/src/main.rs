@@ -1,6 +1,8 @@
 //! Cycle-exact bench of the simulated card: frames at a wire's pace into the card's network port,
 //! clients that check every reply, figures as a table and as JSON.
 
+#![cfg_attr(not(feature = "store"), allow(dead_code))] // what only its scenarios use
+
 mod flood;
 mod frame;
 mod image;
