@@ -4,6 +4,7 @@ what the proofs of a harness are about happens at all: a run from reset for each
 
     make formal                          everything
     make formal PROOF='lib_reg lib_arb'  what begins with these names
+    make formal QUICK=1                  without SLOW, those that take minutes
 
 Every proof is a harness module `<name>_fv` in formal/, with the assertions of the module under
 proof itself (lib_assert.svh) switched on. A failed proof leaves a trace in build/formal/, and ends
@@ -44,6 +45,9 @@ GOOD = {"prove": "proved", "bmc": "to {}", "cover": "reached"}
 PASS, FAIL, UNKNOWN = 0, 2, 4
 
 # (harness, parameters, depth of the induction or clocks, what is proved[, mode])
+#: These take minutes; --quick leaves them out.
+SLOW = "execute", "line_cache", "line_cache_tags", "tcp_send"
+
 PROOFS = [
     ("lib_reg", {}, 3, "order, nothing lost or doubled, stable outputs"),
     ("lib_half", {}, 2, "same"),
@@ -164,8 +168,9 @@ def prove(proof):
 
 
 def main():
-    names = tuple(sys.argv[1:]) or ("",)
-    wanted = [proof for proof in PROOFS if proof[0].startswith(names)]
+    quick = "--quick" in sys.argv[1:]
+    names = tuple(name for name in sys.argv[1:] if name != "--quick") or ("",)
+    wanted = [proof for proof in PROOFS if proof[0].startswith(names) and not (quick and proof[0] in SLOW)]
     if not wanted:
         sys.exit(f"no proof begins with {' or '.join(names)}")
     print(f"{'proof':32}{'depth':>6}{'seconds':>9}  {'result':8}properties", flush=True)

@@ -5,7 +5,7 @@ import random
 import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
-from common import run, start
+from common import run, scale, start
 
 
 @cocotb.test()
@@ -51,6 +51,6 @@ async def whole_and_fair(dut):
         waiting = [0] * n
 
 
-@pytest.mark.parametrize("n", [2, 5])
+@pytest.mark.parametrize("n", scale([5], [2, 5]))
 def test_lib_arb(n):
     run(__file__, "lib_arb_tb", ["rtl/lib/lib.f", "tb/lib/lib_arb_tb.sv"], N=n)

@@ -5,7 +5,7 @@ import random
 import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
-from common import run, start
+from common import run, scale, start
 
 
 @cocotb.test()
@@ -43,6 +43,6 @@ async def lockstep(dut):
     assert taken > 500
 
 
-@pytest.mark.parametrize("depth", [2, 5, 33, 150])
+@pytest.mark.parametrize("depth", scale([5, 150], [2, 5, 33, 150]))
 def test_lib_cfifo(depth):
     run(__file__, "lib_cfifo_tb", ["rtl/lib/lib.f", "tb/lib/lib_cfifo_tb.sv"], Depth=depth)

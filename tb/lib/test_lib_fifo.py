@@ -5,7 +5,7 @@ import random
 import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
-from common import Sink, Source, clocks, run, start
+from common import Sink, Source, clocks, run, scale, start
 
 
 @cocotb.test()
@@ -65,12 +65,12 @@ async def full_rate(dut):
     assert sink.times[-1] - sink.times[0] == 199
 
 
-@pytest.mark.parametrize("depth", [2, 3, 32, 33, 100])
+@pytest.mark.parametrize("depth", scale([2, 33], [2, 3, 32, 33, 100]))
 def test_lib_fifo(depth):
     run(__file__, "lib_fifo_tb", ["rtl/lib/lib.f", "tb/lib/lib_fifo_tb.sv"], Depth=depth)
 
 
-@pytest.mark.parametrize("depth", [33, 100])
+@pytest.mark.parametrize("depth", scale([33], [33, 100]))
 def test_lib_fifo_early(depth):
     run(__file__, "lib_fifo_tb", ["rtl/lib/lib.f", "tb/lib/lib_fifo_tb.sv"], Depth=depth, Early=1)
 

@@ -6,7 +6,7 @@ import cocotb
 import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
-from common import run
+from common import run, scale
 
 
 @cocotb.test()
@@ -35,6 +35,6 @@ async def lockstep(dut):
             mem[waddr] = mem[waddr] & ~mask | wdata & mask
 
 
-@pytest.mark.parametrize("width, depth, byte", [(32, 16, 32), (32, 64, 8), (512, 40, 8), (9, 3, 9)])
+@pytest.mark.parametrize("width, depth, byte", scale([(9, 3, 9), (512, 40, 8)], [(32, 16, 32), (32, 64, 8), (512, 40, 8), (9, 3, 9)]))
 def test_lib_ram(width, depth, byte):
     run(__file__, "lib_ram", ["rtl/lib/lib.f"], Width=width, Depth=depth, ByteWidth=byte)
