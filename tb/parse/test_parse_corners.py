@@ -80,10 +80,11 @@ async def cut_at_every_byte(dut):
 
 @cocotb.test()
 async def quiet_and_wrong(dut):
-    """A quiet command says what is wrong: there is no CR LF behind the value."""
+    """A quiet command says what is wrong: there is no CR LF behind the value, there are too many flags."""
     data = b"".join(b"ms key %d q%s\r\n%s" % (n, more, b"v" * n + end)
                     for n in (0, 1, 64, 100) for more in (b"", b" k", b" O7") for end in (b"\r\n", b"xy", b"\rz", b"x\r\n"))
-    await streams(dut, [data + b"\r\nmn\r\n"], lambda: random.choice((20, 300)), Meta, cut=0, long_value=0)
+    many = b"".join(b"%s key q%s\r\n" % (cmd, b" k" * n) for cmd in (b"mg", b"md", b"ma") for n in range(15, 24))
+    await streams(dut, [data + b"\r\nmn\r\n", many], lambda: random.choice((20, 300)), Meta, cut=0, long_value=0)
 
 
 @cocotb.test()
