@@ -27,7 +27,7 @@ module session_job
 
   job_t job_q;  // all but its length
   logic [31:0] avail_q;
-  logic [13:0] len;
+  logic [13:0] len, most;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) valid_o <= 1'b0;
@@ -51,7 +51,10 @@ module session_job
   end
 
   always_comb begin
-    len = (avail_q > JobBytes) ? 14'(JobBytes) : avail_q[13:0];
+    // What is read and finds no room for its reply is read again. So where there is little room, and nothing is known
+    // to need more, it is an eighth of the room's bytes: requests have a byte for eight of their reply or for few.
+    most = (job_q.ctx.rem[31:8] == '0) ? job_q.tx_space[16:3] : 14'(JobBytes);
+    len  = (avail_q > 32'(most)) ? most : avail_q[13:0];
     if (job_q.ctx.mode == MdHost || job_q.ctx.cont) len = '0;
     job_o     = job_q;
     job_o.len = len;

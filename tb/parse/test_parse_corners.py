@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import cocotb
+from cocotb.utils import get_sim_time
 from common import NEXT_CLOCK, every_clock, run, scale, start, until
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -145,6 +146,27 @@ async def crumbs(dut):
     reads = sum(at - starts[0] < fed for at in starts)
     dut._log.info(f"read {reads} times in {fed} clocks, {len(starts)} in all")
     assert 4 <= reads <= 4 + fed // 5000 and len(starts) <= reads + 12
+
+
+@cocotb.test()
+async def little_room(dut):
+    """Of a long line whose replies find little room no more is read at a time than what may fit."""
+    await start(dut)
+    bench = Bench(dut, pause=0, cut=0, long_value=0)
+    conn = Conn(b"get  " + b"key-of-20-characters " * 350 + b"b\r\n", fin=False)
+    conn.reads, conn.grow = False, 2000
+    every_clock(dut, bench.feed(0, conn, lambda: 8000))
+    await settle(dut, bench)
+    begin, jobs = get_sim_time("ns"), 0
+    while conn.used < len(conn.data):
+        jobs += 1
+        conn.acked = min(conn.tx, conn.acked + 4096)
+        bench.event("acked", 0)
+        await settle(dut, bench, quiet=16)
+    took = (get_sim_time("ns") - begin) / 4
+    dut._log.info(f"{took:.0f} clocks in {jobs} jobs")
+    check(conn.ops, Text(ITEM_MAX, NOW).run(conn.data))
+    assert jobs > 40 and took < 1500 * jobs
 
 
 @cocotb.test()
