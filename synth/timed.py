@@ -70,13 +70,13 @@ def map_again(run, top, parts, modules, work):
     for instance, module in {**parts, "": top}.items():
         with open(work / "times", "w") as out:
             for (name, bit), (there, must) in found.items():
-                name = within(instance, name)
+                name = local_name(instance, name)
                 if name:
                     out.write(f"{name}\t{bit}\t{there:.2f}\t{must:.2f}\n")
         run(f"simplemap {module}/t:$lut", "clean", f"abc -lut 6 -script {work}/script {module}", "clean")
 
 
-def within(instance, name):
+def local_name(instance, name):
     """What a net of the flattened design is called in the module of an instance, None if it is not there."""
     own = f"$flatten\\{instance}." if name.startswith("$") else f"{instance}."
     return name if not instance else name.removeprefix(own) if name.startswith(own) else None

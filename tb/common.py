@@ -79,14 +79,6 @@ def program(name, top, files, main, *options, cflags=()):
     return folder / "program"
 
 
-LONG = os.environ.get("WIREKV_LONG") == "1"
-
-
-def scale(quick, long):
-    """A test's size: `quick` in every run, `long` with WIREKV_LONG=1."""
-    return long if LONG else quick
-
-
 class BuildError(Exception):
     """The design does not compile."""
 

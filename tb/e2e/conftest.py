@@ -1,18 +1,10 @@
 """Servers for the end-to-end tests. Each test module gets fresh ones; a test that breaks a server
 does not take the others with it."""
 
-import os
-
 import pytest
 
 from e2e import reference
-
-LONG = os.environ.get("WIREKV_LONG") == "1"
-
-
-def scale(quick, long):
-    """A test's size: `quick` in every run, `long` with WIREKV_LONG=1."""
-    return long if LONG else quick
+from size import LONG, scale  # noqa: F401 - of other tests, too
 
 
 @pytest.fixture(scope="module")

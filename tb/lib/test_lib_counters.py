@@ -5,7 +5,8 @@ import random
 import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
-from common import run, scale, start
+from common import run, start
+from size import scale
 
 
 @cocotb.test()

@@ -6,7 +6,8 @@ import cocotb
 import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
-from common import run, scale
+from common import run
+from size import scale
 
 
 @cocotb.test()

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import clocks, every_clock, run, scale, start, to_beats, until
+from common import clocks, every_clock, run, start, to_beats, until
+from size import scale
 
 sys.path.insert(0, str(Path(__file__).parent))
 from front_bench import ITEM_MAX, M32, NOW, RING, Bench, Conn, check, settle, streams  # noqa: E402

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from common import program
 from filelist import ROOT
+from size import scale
 
-LINES = int(os.environ.get("WIREKV_LINES", 2_000_000 if os.environ.get("WIREKV_LONG") else 100_000))
+LINES = int(os.environ.get("WIREKV_LINES", scale(100_000, 2_000_000)))
 
 
 def test_lines(seed):

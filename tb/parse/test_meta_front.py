@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 import cocotb
-from common import run, scale
+from common import run
+from size import scale
 
 sys.path.insert(0, str(Path(__file__).parent))
 from front_bench import ITEM_MAX, at_a_glance, streams  # noqa: E402

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import cocotb
 from cocotb.utils import get_sim_time
-from common import NEXT_CLOCK, every_clock, run, scale, start, until
+from common import NEXT_CLOCK, every_clock, run, start, until
+from size import scale
 
 sys.path.insert(0, str(Path(__file__).parent))
 from front_bench import ITEM_MAX, NOW, RING, Bench, Conn, check, settle, streams  # noqa: E402

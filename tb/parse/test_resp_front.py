@@ -6,7 +6,8 @@ from pathlib import Path
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import NEXT_CLOCK, clocks, every_clock, run, scale, start, to_beats, until
+from common import NEXT_CLOCK, clocks, every_clock, run, start, to_beats, until
+from size import scale
 
 sys.path.insert(0, str(Path(__file__).parent))
 from front_bench import HOST, ITEM_MAX, NOW, Bench, Conn, T, at_a_glance, check, settle, streams  # noqa: E402

@@ -1,11 +1,11 @@
 """A card with 16,384 connections, the most that it can be built for: all of them at once."""
 
-import os
 import random
 
 import cocotb
 import pytest
 from common import run
+from size import LONG
 from tcp.peers import M32, Bench, Busy, Hand, Wire, open_all, stream
 
 CONNS = 16384
@@ -98,6 +98,6 @@ async def every_id(dut):
     assert bench.counts["TcpCountOpened"] == bench.counts["TcpCountClosed"] == 2 * IDS
 
 
-@pytest.mark.skipif(os.environ.get("WIREKV_LONG") != "1", reason="takes minutes: make test-long")
+@pytest.mark.skipif(not LONG, reason="takes minutes: make test-long")
 def test_every_id():
     run(__file__, "tcp", ["rtl/lib/lib.f", "rtl/tcp/tcp.f"], Conns=CONNS)

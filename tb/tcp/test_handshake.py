@@ -4,7 +4,8 @@ one and what does not, and floods of SYNs."""
 import random
 
 import cocotb
-from common import run, scale
+from common import run
+from size import scale
 from tcp.peers import M32, RING, T, Hand, agreed_mss, blocks, setup, stream, whose
 
 EPOCH = 1 << 16     # ticks

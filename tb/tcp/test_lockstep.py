@@ -9,8 +9,9 @@ from pathlib import Path
 
 from common import program
 from filelist import ROOT
+from size import scale
 
-EVENTS = int(os.environ.get("WIREKV_EVENTS", 10_000_000 if os.environ.get("WIREKV_LONG") else 1_000_000))
+EVENTS = int(os.environ.get("WIREKV_EVENTS", scale(1_000_000, 10_000_000)))
 
 
 def test_table(seed):

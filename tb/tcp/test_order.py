@@ -5,7 +5,8 @@ import itertools
 import random
 
 import cocotb
-from common import run, scale
+from common import run
+from size import scale
 from tcp.peers import M32, RING, Hand, blocks, diff, setup, stream
 
 SPANS = 4
