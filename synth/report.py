@@ -29,8 +29,6 @@ from netlist import BRAM, FLOPS, LATCHES, LUTRAM, Netlist  # noqa: E402
 from replicas import replicate  # noqa: E402
 from restructure import restructure  # noqa: E402
 
-#: Of the slowest path today, so that none becomes slower; the goal is PERIOD.
-MAX_NS = 4.05
 #: Yosys goes on, and what it then counts is of no value.
 CONFLICTS = re.compile(r"multiple conflicting drivers for (\S+)")
 # abc9 weighs pin delays in picoseconds and smaller LUTs, and then builds deeper and larger logic; what
@@ -153,7 +151,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("top", nargs="?", default="card")
     parser.add_argument("--max-depth", type=int, default=8, help="LUT6 levels allowed")
-    parser.add_argument("--max-ns", type=float, default=MAX_NS, help="delay allowed, by the model")
+    parser.add_argument("--max-ns", type=float, default=PERIOD, help="delay allowed, by the model")
     parser.add_argument("--rows", type=int, default=2, help="levels of hierarchy in the table")
     args = parser.parse_args()
     work = ROOT / "build" / "synth"

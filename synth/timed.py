@@ -24,7 +24,7 @@ WIRE = net(4)
 #: ABC counts in LUTs, each with such a net.
 UNIT = LUT + WIRE
 #: What ends so much before the PERIOD also does when such a net has more sinks.
-MARGIN = 0.25
+MARGIN = 0.31
 #: What begins a line of a BLIF by which Yosys tells the name of one of its nets.
 NET = re.compile(r"# (ys__n\d+) +(\S+)(?: \[(\d+)\])?$")
 

@@ -207,7 +207,7 @@ module rx_fields
     read_l3.runt       = beat.len < 7'd14;
     read_l3.arp_fits   = beat.len >= (vlan ? 7'd46 : 7'd42);
     read_l3.vlan       = vlan;
-    read_l3.total      = six ? ip6.len : ip.total;
+    read_l3.rest       = six ? 17'(ip6.len) : 17'(ip.total) - 17'd20;
     // The ten words of IPv4's header.
     for (int i = 0; i < 5; i++) begin
       pairs[i] = 17'(lanes[32*i+:16]) + 17'(lanes[32*i+16+:16]);

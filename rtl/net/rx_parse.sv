@@ -69,7 +69,7 @@ module rx_parse
   always_comb begin
     l2_len  = l3.vlan ? 7'd18 : 7'd14;
     l3_len  = l3.six ? 7'd40 : 7'd20;
-    l4_len  = l3.total - (l3.six ? 16'd0 : 16'd20);
+    l4_len  = l3.rest[15:0];
     tcp_hdr = {1'b0, tcp.offset, 2'b00};
     // Folded once: ten words cannot make it carry again and come to ffff. IPv6 has none.
     ip_ok   = l3.six || 17'(l3.ip_sum[15:0]) + 17'(l3.ip_sum[19:16]) == 17'h0ffff;
@@ -140,26 +140,25 @@ module rx_parse
     if (is_tcp) begin
       // Options stay in front of the payload.
       ctl_d.skip       = l2_len + l3_len + 7'd20;
-      ctl_d.bad_length = tcp.offset < 4'd5 || l3.total < 16'(tcp_hdr) + (l3.six ? 16'd0 : 16'd20);
+      ctl_d.bad_length = l3.rest[16] || tcp.offset < 4'd5 || l4_len < 16'(tcp_hdr);
       meta_d.len       = tcp.flags.syn ? '0 : l4_len - 16'(tcp_hdr);
       meta_d.opt_len   = 6'(tcp_hdr - 7'd20);
     end else if (is_udp) begin
       ctl_d.skip       = l2_len + l3_len + 7'd8;
-      ctl_d.bad_length = l4.udp_len > l4_len || l4.udp_len < 16'd9 ||
-          (!l3.six && l3.total < 16'd29);
+      ctl_d.bad_length = l3.rest[16] || l4.udp_len > l4_len || l4.udp_len < 16'd9;
       meta_d.len       = l4.udp_len - 16'd8;
     end else if (is_too_big) begin
       // Of IPv6's header the addresses are left.
       ctl_d.skip       = l2_len + (l3.six ? 7'd56 : 7'd28);
-      ctl_d.bad_length = l3.total < (l3.six ? 16'd8 + 16'(QuoteBytes6) : 16'd28 + 16'(QuoteBytes));
+      ctl_d.bad_length = l3.rest[16] || l4_len < (l3.six ? 16'd8 + 16'(QuoteBytes6) : 16'd8 + 16'(QuoteBytes));
       meta_d.too_big   = 1'b1;
       meta_d.flags     = '0;
       meta_d.wnd       = l3.six ? path_mtu6(l4.next_mtu) - 16'd60 :
           path_mtu(l4.next_mtu[15:0], l3.quote_total) - 16'd40;
     end else if (is_echo) begin
-      ctl_d.bad_length = l3.total < (l3.six ? 16'd8 : 16'd28);
+      ctl_d.bad_length = l3.rest[16] || l4_len < 16'd8;
     end else if (is_solicit) begin
-      ctl_d.bad_length = l3.total < 16'd24;
+      ctl_d.bad_length = l4_len < 16'd24;
     end
   end
 
