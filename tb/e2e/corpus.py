@@ -176,8 +176,8 @@ def sizes():
                        + b"%s %s 0 0 %d\r\n" % (verb, key, size - 2) + b"v" * (size - 2) + b"\r\n"
                        + b"get %s\r\n" % key)
     big = b"v" * MAX_ITEM
-    for verb, usual, more in ((b"add", b"nothing", b""), (b"replace", b"a", b""), (b"cas", b"a", b" 5"),
-                              (b"append", b"a", b""), (b"set", b"a", b" noreply")):  # fmt: skip
+    for verb, usual, more in ((b"append", b"a", b""), (b"set", b"a", b" noreply"),
+                              *scale((), ((b"add", b"nothing", b""), (b"replace", b"a", b""), (b"cas", b"a", b" 5")))):
         for key in scale((usual,), (b"a", b"nothing")):
             line = b"%s %s 0 0 %d%s\r\n" % (verb, key, MAX_ITEM, more)
             yield line + big + b"\r\nversion\r\n"

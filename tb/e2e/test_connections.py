@@ -37,7 +37,7 @@ def test_1024_at_once(memcached, seed, body):
             runs.append(differ.Differ(memcached, server, label=f"at_once_{seed}_{i}"))
             runs[-1].connect()
         for turn in range(scale(2, 10)):
-            for i in range(0, CONNECTIONS, scale(16, 1) if turn else 1):
+            for i in range(0, CONNECTIONS, scale(16 if turn else 3, 1)):
                 generator = stream.Generator.small(seed + i, prefix % i)
                 burst = generator.burst()
                 burst.tail = stream.sentinel(prefix % i, turn + 1)

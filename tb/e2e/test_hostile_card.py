@@ -8,7 +8,7 @@ import pytest
 from e2e import reference
 from e2e.conftest import scale
 
-COUNT = scale(2_500, 10_000)
+COUNT = scale(1_000, 10_000)
 VALUE = b"v" * 1000
 
 
@@ -99,7 +99,7 @@ def test_lines_without_end(card):
     def more():
         send_some(attackers[next(rounds) % len(attackers)], line * 20)
 
-    check_others(card, more, scale(100, 200))
+    check_others(card, more, scale(50, 200))
     drop(attackers)
 
 

@@ -814,4 +814,4 @@ async def jumbo_echo(dut):
 
 
 def test_rx():
-    run(__file__, "net", ["rtl/lib/lib.f", "rtl/net/net.f"], build="rx")
+    run(__file__, "net", ["rtl/lib/lib.f", "rtl/net/net.f"])

@@ -302,4 +302,4 @@ async def full_rate(dut):
 
 
 def test_tx():
-    run(__file__, "net", ["rtl/lib/lib.f", "rtl/net/net.f"], build="tx")
+    run(__file__, "net", ["rtl/lib/lib.f", "rtl/net/net.f"])

@@ -14,8 +14,8 @@ def build():
     """Builds the model's library and returns its path."""
     trace = bool(os.environ.get("TRACE"))
     return program("store_sim-trace" if trace else "store_sim", "store_tb", FILES,
-                   Path(__file__).parent / "shim.cpp", *["--trace-vcd"] * trace, "-LDFLAGS", "-shared",
-                   cflags=["-fPIC"])
+                   Path(__file__).parent / "shim.cpp", *["--trace-vcd"] * trace,
+                   "-CFLAGS", "-fPIC", "-LDFLAGS", "-shared")
 
 
 class Port:

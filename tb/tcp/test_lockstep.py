@@ -11,12 +11,12 @@ from common import program
 from filelist import ROOT
 from size import scale
 
-EVENTS = int(os.environ.get("WIREKV_EVENTS", scale(1_000_000, 10_000_000)))
+EVENTS = int(os.environ.get("WIREKV_EVENTS", scale(300_000, 10_000_000)))
 
 
 def test_table(seed):
     model = program("tcb_sim", "tcb_tb", ["rtl/lib/lib.f", "rtl/tcp/tcp.f", "tb/tcp/tcb_tb.sv"],
-                    Path(__file__).parent / "tcb_sim.cpp", cflags=["-std=c++17"])
+                    Path(__file__).parent / "tcb_sim.cpp", "-CFLAGS", "-std=c++17")
     result = subprocess.run([model, str(seed), str(EVENTS)], cwd=ROOT, timeout=3600, text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     print(result.stdout, result.stderr)
