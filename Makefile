@@ -68,7 +68,7 @@ serve: server ## run the cache: make serve ARGS='-p 11211 -m 64'
 	  echo "started by root, so it serves as root (-u root); as another user: ARGS='-u NAME'"; fi; \
 	exec $(SERVER) serve $$user $(ARGS)
 
-test: server checked ## every test: units first, then end to end against memcached
+test: server $(if $(filter 1,$(WIREKV_LONG)),checked) ## every test: units first, then end to end against memcached
 	cargo test --release -q
 	cargo test --release -q -p wirekv-bench --no-default-features
 	cargo test --release -q -p wirekv-store --features shuttle --test interleavings

@@ -17,7 +17,7 @@ def test_one_connection(memcached, wirekv, seed):
     """Known and unknown requests, right and wrong ones, cut anywhere."""
     for server in (memcached, wirekv):
         reference.empty(server)
-    compare.run((memcached, wirekv), "binary", seed, scale(6_000, 200_000))
+    compare.run((memcached, wirekv), "binary", seed, scale(3_500, 200_000))
 
 
 @pytest.mark.parametrize("protocol", ["binary", "classic"])
@@ -26,7 +26,7 @@ def test_connections_at_once(memcached, wirekv, seed, protocol):
     servers = (memcached, wirekv)
     for server in servers:
         reference.empty(server)
-    compare.together(servers, protocol, seed, scale(2_000, 50_000), 8)
+    compare.together(servers, protocol, seed, scale(1_200, 50_000), 8)
 
 
 def packets(rng, count):

@@ -103,7 +103,7 @@ def test_connections_share_keys(memcached, bodies, seed):
         run.history = history
         runs.append(run)
     rng = random.Random(seed)
-    while sum(run.commands for run in runs) < scale(2_000, 50_000):
+    while sum(run.commands for run in runs) < scale(1_200, 50_000):
         rng.choice(runs).run(generator.burst())
     for run in runs:
         run.close()
@@ -111,7 +111,7 @@ def test_connections_share_keys(memcached, bodies, seed):
 
 def test_connections_at_once(memcached, bodies, seed):
     """Sixteen connections at the same time, each with keys of its own."""
-    count, commands, budget = 16, scale(2_500, 100_000) // 16, scale(1 << 18, 1 << 20)
+    count, commands, budget = 16, scale(1_600, 100_000) // 16, scale(1 << 18, 1 << 20)
     failures = []
 
     def client(i):
@@ -142,7 +142,7 @@ def test_small_requests(memcached, bodies, seed, pipeline):
     generator = stream.Generator(
         seed, b"p%d:" % pipeline, broken=0, pipeline=pipeline, value_budget=0, reply_budget=1 << 20
     )
-    run_stream(run, generator, scale(300 * min(8, pipeline), 40_000))
+    run_stream(run, generator, scale(150 * min(8, pipeline), 40_000))
     run.close()
 
 

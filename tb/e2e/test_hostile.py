@@ -2,10 +2,11 @@
 soft body has. That one's own test is tb/soft/test_hostile.py."""
 
 from e2e import reference
+from e2e.conftest import scale
 from soft import values, watch
 from soft.crowd import Crowd, Good
 
-CONNECTIONS, ITEMS, SIZE = 90, 1000, 100
+CONNECTIONS, ITEMS, SIZE = scale(45, 90), scale(500, 1000), 100
 # Of an endless line; the simulated card takes its time.
 PIECE = 2000
 

@@ -31,7 +31,7 @@ def test_streams(memcached, seed, kind):
         generator = stream.Generator(
             seed, prefix=kind.encode() + b":", value_budget=1 << 20, reply_budget=2 << 20
         )
-        while run.commands < scale(600, 20_000):
+        while run.commands < scale(400, 20_000):
             run.run(generator.burst())
         run.close()
     finally:
@@ -106,7 +106,7 @@ def test_crowd(memcached, seed):
     megabytes and reads them slowly. Each has keys of its own, so that every reply of everybody is known."""
     server = reference.wirekv("--impair", f"{DAMAGE['everything']},seed={seed}")
     silence, differ.SILENCE_SECONDS = differ.SILENCE_SECONDS, 120
-    count, threads = scale(128, 1024), 16
+    count, threads = scale(64, 1024), 16
     value = stream.Generator(seed).blob[:100_000]
     failures, commands, lock = [], [], threading.Lock()
     slow = []
@@ -122,7 +122,7 @@ def test_crowd(memcached, seed):
                 # Whose ACK is lost and who says nothing for two minutes is reset: all speak at once.
                 runs[-1].run(runs[-1].generator.burst())
             ready.wait()
-            while sum(run.commands for run in runs) < scale(1_000, 200_000) / threads and not failures:
+            while sum(run.commands for run in runs) < scale(600, 200_000) / threads and not failures:
                 run = rng.choice(runs)
                 run.run(run.generator.burst())
         except BaseException as e:

@@ -33,7 +33,7 @@ def test_gets_that_nobody_reads(memcached, body, seed, value):
     # Others, meanwhile: right, and without waiting for it, which would be for ever.
     run = differ.Differ(memcached, body, label=f"slow_reader_{seed}")
     generator = stream.Generator(seed, b"%s:" % body.name.encode(), flush=False, value_budget=2 << 20, reply_budget=4 << 20)
-    while run.commands < scale(2_000, 20_000):
+    while run.commands < scale(1_000, 20_000):
         run.run(generator.burst())
     run.close()
 
@@ -64,7 +64,7 @@ def test_many_slow_readers(memcached, body, seed, value):
         slow.append(s)
     run = differ.Differ(memcached, body, label=f"slow_readers_{seed}")
     generator = stream.Generator(seed, b"m%s:" % body.name.encode(), flush=False, value_budget=1 << 20, reply_budget=1 << 20)
-    while run.commands < scale(1_000, 10_000):
+    while run.commands < scale(600, 10_000):
         run.run(generator.burst())
     run.close()
     for s in slow:

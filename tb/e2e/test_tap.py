@@ -110,7 +110,7 @@ def test_clients_ipv6(card):
 def test_streams(card, memcached, seed):
     run = differ.Differ(memcached, card, label=f"tap_{seed}")
     generator = stream.Generator(seed, b"t:", value_budget=4 << 20, reply_budget=6 << 20)
-    while run.commands < scale(1_200, 50_000):
+    while run.commands < scale(800, 50_000):
         run.run(generator.burst())
     run.close()
 

@@ -209,7 +209,7 @@ async def datagrams(dut):
     want, peers, families = [], [], []
     data = b"".join(a_command() for _ in range(60))
     every_clock(dut, bench.feed(5, Conn(data), lambda: random.randrange(1, 2000)))
-    for _ in range(scale(150, 300)):
+    for _ in range(scale(100, 300)):
         body = b"".join(a_command(host=False) for _ in range(random.choice((1, 1, 2, 5))))[:8900]
         if random.random() < 0.1:
             body = body[: random.randrange(len(body))]
@@ -243,7 +243,7 @@ async def slow_reader(dut):
     """A connection that does not acknowledge waits alone, and goes on where it was."""
     await start(dut)
     bench = Bench(dut, cut=0.02)
-    datas = [b"".join(a_command() for _ in range(n)) for n in (0, *scale((40, 40, 40), (80, 80, 80)))]
+    datas = [b"".join(a_command() for _ in range(n)) for n in (0, *scale((25, 25, 25), (80, 80, 80)))]
     wants = [Text(ITEM_MAX, NOW).run(data) for data in datas]
     while len(wants[0]) < 100:  # the replies to the slow one's are more than its ring holds
         datas[0] = b"".join(a_command() for _ in range(200))

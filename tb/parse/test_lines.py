@@ -10,7 +10,7 @@ from common import program
 from filelist import ROOT
 from size import scale
 
-LINES = int(os.environ.get("WIREKV_LINES", scale(40_000, 2_000_000)))
+LINES = int(os.environ.get("WIREKV_LINES", scale(25_000, 2_000_000)))
 
 
 def test_lines(seed):

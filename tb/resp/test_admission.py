@@ -37,7 +37,7 @@ def test_streams(guarded, seed):
         compare.empty(server, b"secret")
     generator = Hosted(seed, only={*HOST, *GATES, b"AUTH", b"HELLO"}, long_keys=False, pipeline=20, connections=6, password=b"secret")
     match = play.Play(*guarded, label=f"guarded_{seed}")
-    while match.commands < scale(900, 30_000) or not match.names.get(b"AUTH", [0, 0])[1]:
+    while match.commands < scale(600, 30_000) or not match.names.get(b"AUTH", [0, 0])[1]:
         match.run(generator.burst())
     match.close()
     assert match.names[b"AUTH"][0] and match.names[b"GET"][1]
@@ -345,7 +345,7 @@ def test_kill_in_the_middle(card, seed):
     admin, killed = wire.Client(card), 0
     me = b"id=%d " % admin("CLIENT", "ID")
     try:
-        while killed < scale(15, 150) and not wrong:
+        while killed < scale(10, 150) and not wrong:
             others = [line for line in admin("CLIENT", "LIST").splitlines() if not line.startswith(me)]
             if others:
                 killed += admin("CLIENT", "KILL", "ID", re.search(rb"id=(\d+)", rng.choice(others))[1])

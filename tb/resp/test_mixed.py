@@ -282,7 +282,7 @@ def test_each_value_and_version(ways, seed):
     rng = random.Random(seed)
     model, elsewhere = {}, {}
     redis, soft = ways.redis[0].client, ways.server.name == "soft"
-    for step in range(scale(4000 if soft else 150, 100_000 if soft else 20_000)):
+    for step in range(scale(4000 if soft else 100, 100_000 if soft else 20_000)):
         key, act = rng.choice(KEYS), rng.choice(
             ["set", "set", "append", "number", "delete", "expire", "cas", "persist", "read", "rename"])
         changed = True
