@@ -11,7 +11,7 @@ from common import program
 from filelist import ROOT
 from size import scale
 
-EVENTS = int(os.environ.get("WIREKV_EVENTS", scale(300_000, 10_000_000)))
+EVENTS = int(os.environ.get("WIREKV_EVENTS", scale(1_000_000, 10_000_000)))
 
 
 def test_table(seed):
