@@ -348,7 +348,7 @@ package net_pkg;
     logic        runt;
     logic        arp_fits;
     logic        vlan;
-    logic [16:0] rest;       // what follows the header (IPv4's without options); less than 0: it is cut short
+    logic [16:0] rest;       // bytes behind the header, without options; below 0: cut short
     logic [15:0] quote_total;
     logic [19:0] ip_sum;
   } l3_fields_t;

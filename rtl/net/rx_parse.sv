@@ -150,7 +150,8 @@ module rx_parse
     end else if (is_too_big) begin
       // Of IPv6's header the addresses are left.
       ctl_d.skip       = l2_len + (l3.six ? 7'd56 : 7'd28);
-      ctl_d.bad_length = l3.rest[16] || l4_len < (l3.six ? 16'd8 + 16'(QuoteBytes6) : 16'd8 + 16'(QuoteBytes));
+      ctl_d.bad_length = l3.rest[16] ||
+          l4_len < (l3.six ? 16'd8 + 16'(QuoteBytes6) : 16'd8 + 16'(QuoteBytes));
       meta_d.too_big   = 1'b1;
       meta_d.flags     = '0;
       meta_d.wnd       = l3.six ? path_mtu6(l4.next_mtu) - 16'd60 :
