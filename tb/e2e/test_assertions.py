@@ -10,8 +10,7 @@ from pymemcache.client.base import Client
 from e2e import differ, reference, stream
 from e2e.conftest import LONG, scale
 
-#: To compile the model takes as long as all this and more.
-pytestmark = pytest.mark.skipif(not LONG, reason="make test-long")
+pytestmark = pytest.mark.skipif(not LONG, reason="a model of its own takes minutes to compile: make test-long")
 
 
 def start(*options, **more):
