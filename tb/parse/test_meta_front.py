@@ -39,7 +39,7 @@ async def metas_cut_anywhere(dut):
 async def long_metas(dut):
     """Values around the size of a job and far beyond, and too large ones, with what their replies show."""
     def a_store(size):
-        flags = random.choice((b"", b" k", b" Oabc k", b" s c Oxyz T7 F9", b" MA N100 k", b" q O1", b" C77 k"))
+        flags = random.choice((b"", b" k", b" Oabc k", b" s c Oxyz T7 F9", b" MA N100 k", b" q O1", b" C77 k", b" E99 k"))
         return b"ms %s %d%s\r\n%s\r\n" % (a_key(0), size, flags, random.randbytes(size))
     sizes = [JOB - d for d in range(0, 110, 9)] + [8193, 16384, 20000, 50000, ITEM_MAX]
     data = []
@@ -51,10 +51,11 @@ async def long_metas(dut):
 
 @cocotb.test()
 async def meta_uniques(dut):
-    """CAS uniques, 0 among them, and times that are given twice, in every command that has them."""
+    """CAS uniques, 0 among them, times that are given twice and opaque tokens at their limit, in every command."""
     data = b"".join(b"%s k%s%s\r\n%s" % (cmd, b" 1" * (cmd == b"ms"), flags, b"x\r\n" * (cmd == b"ms"))
                     for cmd in (b"ms", b"md", b"ma", b"mg")
-                    for flags in (b" C0", b" C1", b" C18446744073709551615", b" T7", b" q C0 k", b""))
+                    for flags in (b" C0", b" C1", b" C18446744073709551615", b" T7", b" q C0 k", b"",
+                                  b" R30 T7", b" T7 R30", b" O" + b"o" * 31, b" O" + b"o" * 32))
     await streams(dut, [data], lambda: 500, Meta, pause=0, cut=0, long_value=0)
 
 

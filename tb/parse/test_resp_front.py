@@ -361,6 +361,14 @@ async def many_keys(dut):
 
 
 @cocotb.test()
+async def sums(dut):
+    """A command with several keys counts from 0 whatever number the connection's last one had."""
+    data = [b"".join(encode(b"INCRBY", b"n", b"%d" % -random.randrange(1, 1 << 60)) +
+                     encode(random.choice((b"DEL", b"EXISTS")), *[b"k"] * random.choice((2, 9))) for _ in range(10))]  # fmt: skip
+    await speak(dut, data, lambda: random.randrange(1, 200), cut=0)
+
+
+@cocotb.test()
 async def slow_sender(dut):
     """What comes in small pieces: a value with an option behind it, a number that has no end."""
     data = [encode(b"SET", b"k", random.randbytes(1500), b"NX") * 3, b"*" + b"0" * 40 + b"1\r\n$4\r\nPING\r\n"]
