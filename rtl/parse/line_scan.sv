@@ -38,7 +38,7 @@ module line_scan
   // ---------------------------------------------------------------- lines as they come
   // By lane, of the protocol that is spoken.
   typedef struct packed {
-    logic [63:0] lf;
+    logic [63:0] lf;      // a request may begin behind this
     logic [63:0] begins;  // a request line may, if it is one that begins here
     logic [63:0] parts;   // a key may stand behind this
     logic [63:0] key;     // a key may, if it is behind that
@@ -99,7 +99,8 @@ module line_scan
     if (binary) letters.begins = magic & {2'b11, zero2} & {5'h1f, zero5};
     // Or nine lanes behind, perhaps in the next line.
     if (resp) letters.get = 64'(m8) | 64'(m8[55:1]) | {9'h1ff, 55'd0};
-    letters.lf     = lf;
+    // A binary request may begin behind any byte.
+    letters.lf     = binary ? '1 : lf;
     letters.given  = at_once;
     letters.last   = raw_i.last;
     letters.binary = binary;

@@ -163,10 +163,9 @@ def a_request(values=300, broken=True, host=True):
         packet(op, b"k" * 7, b"x" * 3, skipped) + bytes(10)
 
 
-def a_close():
-    """One that ends the connection."""
-    key = a_key()
-    return random.choice((
+def closes(key):
+    """Each of what ends the connection."""
+    return (
         packet(0x00), packet(0x00, key, b"1234"), packet(0x00, key, b"", b"x"), packet(0x01, key, b"1234"),
         packet(0x01, b"", bytes(8), b"x"), packet(0x00, b"l" * 251), packet(0x01, b"l" * 251, bytes(8), b"x"),
         packet(0x00, b"abc", body=1), packet(0x01, key, bytes(8), body=4), packet(0x04, key, b"1234"),
@@ -175,4 +174,8 @@ def a_close():
         packet(0x1C, b"", bytes(4)), packet(0x1D, key, bytes(5)), packet(0x07), packet(0x17), packet(0x07, b"k"),
         packet(0x20, b"k"), packet(0x21), packet(0x21, b"k", b"x"), packet(0x00, key, klen=256 + len(key)),
         packet(0x55, b"l" * 251), packet(0x55, body=0, elen=1), packet(0x0A, magic=0x81), packet(0x0A, magic=0),
-        b"get a\r\n" + bytes(24), b"set a 0 0 1\r\nx\r\n" + bytes(24)))
+        b"get a\r\n" + bytes(24), b"set a 0 0 1\r\nx\r\n" + bytes(24))
+
+
+def a_close():
+    return random.choice(closes(a_key()))

@@ -6,6 +6,7 @@ It executes the records, cuts jobs at random places as the store may, and sends 
 import random
 import sys
 from collections import deque
+from itertools import chain, repeat
 from pathlib import Path
 
 import cocotb
@@ -652,13 +653,14 @@ async def streams(dut, datas, sizes, model=Text, redis=False, reads=None, **opti
 
 async def at_a_glance(dut, commands, size, model, redis=False):
     """Of jobs of `size` in the forms that the line engine reads the byte engine reads no more than where they begin and
-    end."""
+    end. The first command comes alone: what it speaks is known then."""
     async def count():
         while True:
             await RisingEdge(dut.u_parser.u_byte.start_i)
             starts.append(1)
     starts = []
     cocotb.start_soon(count())
-    await streams(dut, [b"".join(commands)], lambda: size, model, redis=redis, pause=0, cut=0, long_value=0)
+    sizes = chain((len(commands[0]),), repeat(size))
+    await streams(dut, [b"".join(commands)], sizes.__next__, model, redis=redis, pause=0, cut=0, long_value=0, wait=(200,))
     cocotb.log.info("the byte engine began %d times in %d commands", len(starts), len(commands))
     assert 0 < len(starts) < 20

@@ -9,8 +9,8 @@ import cocotb
 from common import every_clock, run, start, to_beats
 
 sys.path.insert(0, str(Path(__file__).parent))
-from binary_model import WALK, Binary, a_close, a_request, packet  # noqa: E402
-from front_bench import HOST, ITEM_MAX, NOW, Bench, Conn, check, settle, streams  # noqa: E402
+from binary_model import STORES, WALK, Binary, a_close, a_request, closes, packet  # noqa: E402
+from front_bench import HOST, ITEM_MAX, NOW, Bench, Conn, at_a_glance, check, settle, streams  # noqa: E402
 from text_model import Text  # noqa: E402
 
 JOB = 8192
@@ -60,9 +60,10 @@ async def walks(dut):
 
 
 @cocotb.test()
-async def closing(dut):
+@cocotb.parametrize(turn=(0, 1, 2))
+async def closing(dut, turn):
     """What is wrong ends the connection, and what is behind it is not read."""
-    data = [packet(0x0A) + a_request(host=False) + a_close() + packet(0x0B) for _ in range(16)]
+    data = [packet(0x0A) + a_request(host=False) + close + packet(0x0B) for close in closes(b"key")[turn::3]]
     await streams(dut, data, lambda: random.choice((30, 5000)), Binary, cut=0)
 
 
@@ -80,6 +81,19 @@ async def long_values(dut):
         random.shuffle(sizes)
         data.append(b"".join(a_store(n) + a_request(broken=False) for n in sizes) + a_store(9000))
     await streams(dut, data, lambda: random.choice((100, 1460, 8000)), Binary, pause=0.05)
+
+
+@cocotb.test()
+async def too_large(dut):
+    """What is larger than any item may be: only a set's key is somebody's business."""
+    most = 2000
+    data = b"".join(packet(op, b"k%d" % op, bytes(8), bytes(most)) for op in STORES) + packet(0x0A)
+    await start(dut)
+    bench = Bench(dut)
+    dut.item_max_i.value = most
+    every_clock(dut, bench.feed(0, Conn(data), lambda: random.choice((100, 1460, 5000))))
+    await settle(dut, bench)
+    check(bench.conns[0].ops, Binary(most, NOW).run(data))
 
 
 @cocotb.test()
@@ -111,6 +125,22 @@ async def lanes(dut):
         packet(0x01, b"k" * n, bytes(8)), packet(0x04, b"k" * n), packet(0x05, b"k" * n, bytes(20)), packet(0x0A))]
     sizes = iter([len(one) for one in requests])
     await streams(dut, [b"".join(requests)], lambda: next(sizes), Binary, pause=0, cut=0, long_value=0)
+
+
+@cocotb.test()
+async def glance(dut):
+    """Long jobs: gets that change a time, and gets that do not, and stores, one after the other."""
+    requests = [one for n in range(1, 33) for one in (
+        packet(0x1D, b"k" * n, bytes(4)), packet(0x00, b"k" * n), packet(0x0C, b"k" * n), packet(0x24, b"k" * n, b"\0\0\0\5"),
+        packet(0x01, b"k" * n, bytes(8), b"v" * n), packet(0x04, b"k" * n), packet(0x0A))]  # fmt: skip
+    await at_a_glance(dut, requests, JOB, Binary)
+
+
+@cocotb.test()
+async def long_keys(dut):
+    """Keys as long as they may be, between short ones."""
+    requests = [one for n in range(230, 251) for one in (packet(0x00, b"k"), packet(0x01, b"k" * n, bytes(8), b"v"))]
+    await streams(dut, [b"".join(requests)], lambda: JOB // 4, Binary, pause=0, cut=0, long_value=0)
 
 
 @cocotb.test()
