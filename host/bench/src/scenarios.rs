@@ -241,6 +241,8 @@ pub fn all(connections: u32, entries: u32) -> Vec<Scenario> {
         make("tcp-mixed", tcp, large(keys, 50), rate(0.52)),
         make("tcp-meta-get", tcp, meta(large(keys, 100)), vec![Goal::Wire(0.9)]),
         make("tcp-meta-mixed", tcp, meta(large(keys, 50)), vec![Goal::Wire(0.9)]),
+        make("tcp-binary-get", tcp, binary(large(keys, 100)), rate(0.31)),
+        make("tcp-binary-mixed", tcp, binary(large(keys, 50)), vec![Goal::Wire(0.9)]),
         make("tcp-redis-get", tcp, redis(large(keys, 100), 1), vec![Goal::Wire(0.9)]),
         make("tcp-redis-mixed", tcp, redis(large(keys, 50), 1), vec![Goal::Wire(0.9)]),
         make("tcp-redis-set", tcp, redis(large(keys, 0), 1), rate(0.3)),
