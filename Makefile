@@ -22,12 +22,14 @@ FUZZ    := classic meta binary resp redis udp store number base64
 SECONDS := 60
 
 E2E_TESTS  := tb/soft tb/resp tb/e2e
+# One more than there are cores: in most tests somebody waits.
+E2E_WORKERS := $(shell expr $$(nproc) + 1)
 # Those that take minutes come first, so that no core is left with one of them when the others are through. End to
 # end, files keep their order for the same reason: else those with few tests come last, some of which are long.
 SLOW_TESTS := tb/parse tb/tcp
-UNIT_TESTS := $(SLOW_TESTS) $(filter-out $(SLOW_TESTS) $(E2E_TESTS) tb/reference,$(patsubst %/,%,$(wildcard tb/*/)))
+UNIT_TESTS := $(SLOW_TESTS) $(filter-out $(SLOW_TESTS) $(E2E_TESTS) tb/reference tb/__pycache__,$(patsubst %/,%,$(wildcard tb/*/)))
 
-.PHONY: help setup server checked serve test coverage mutants lint format formal synth bench bench-soft fuzz clean
+.PHONY: help setup server checked serve test test-host test-bench test-interleavings coverage mutants lint format formal synth bench bench-soft fuzz clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -69,11 +71,19 @@ serve: server ## run the cache: make serve ARGS='-p 11211 -m 64'
 	exec $(SERVER) serve $$user $(ARGS)
 
 test: server $(if $(filter 1,$(WIREKV_LONG)),checked) ## every test: units first, then end to end against memcached
-	cargo test --release -q
-	cargo test --release -q -p wirekv-bench --no-default-features
-	cargo test --release -q -p wirekv-store --features shuttle --test interleavings
+	@$(MAKE) --no-print-directory -j3 -Otarget test-host test-bench test-interleavings
 	$(PYTHON) -m pytest -q -n auto --dist worksteal $(UNIT_TESTS)
-	$(PYTHON) -m pytest -q -n auto --dist loadfile --no-loadscope-reorder $(E2E_TESTS)
+	$(PYTHON) -m pytest -q -n $(E2E_WORKERS) --dist loadfile --no-loadscope-reorder $(E2E_TESTS)
+
+# One is compiled while the tests of another run, which wait for each other more than they compute.
+test-host:
+	cargo test --release -q
+
+test-bench:
+	cargo test --release -q -p wirekv-bench --no-default-features
+
+test-interleavings:
+	cargo test --release -q -p wirekv-store --features shuttle --test interleavings
 
 test-long: ## what takes hours: tests ten times as long, proofs, coverage, fuzzing, seeded faults
 	$(MAKE) test WIREKV_LONG=1
