@@ -29,7 +29,7 @@ E2E_WORKERS := $(shell expr $$(nproc) + 1)
 SLOW_TESTS := tb/parse tb/tcp
 UNIT_TESTS := $(SLOW_TESTS) $(filter-out $(SLOW_TESTS) $(E2E_TESTS) tb/reference tb/__pycache__,$(patsubst %/,%,$(wildcard tb/*/)))
 
-.PHONY: help setup server checked serve test test-host test-bench test-interleavings coverage mutants lint format formal synth bench bench-soft fuzz clean
+.PHONY: help setup server libraries checked serve test test-host test-bench test-interleavings coverage mutants lint format formal synth bench bench-soft fuzz clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -56,9 +56,15 @@ build/memcached/memcached: build/.packages
 build/.setup: build/.venv build/memcached/memcached
 	@touch $@
 
-server: setup
+# What needs no tools is compiled while they come.
+server: build/.packages
+	@$(MAKE) --no-print-directory -j3 setup libraries
 	@echo "server: compiling (the simulated card takes a few minutes the first time) ..."
 	@cargo build --release $(FEATURES)
+
+# `make`'s jobs are not cargo's, which has as many as there are cores.
+libraries: build/.packages
+	@MAKEFLAGS= cargo build --release -p wirekv-soft -p wirekv-load
 
 # A second model, whose RTL checks its assertions; everything else is compiled once for both.
 checked: server
@@ -77,13 +83,13 @@ test: server $(if $(filter 1,$(WIREKV_LONG)),checked) ## every test: units first
 
 # One is compiled while the tests of another run, which wait for each other more than they compute.
 test-host:
-	cargo test --release -q
+	MAKEFLAGS= cargo test --release -q
 
 test-bench:
-	cargo test --release -q -p wirekv-bench --no-default-features
+	MAKEFLAGS= cargo test --release -q -p wirekv-bench --no-default-features
 
 test-interleavings:
-	cargo test --release -q -p wirekv-store --features shuttle --test interleavings
+	MAKEFLAGS= cargo test --release -q -p wirekv-store --features shuttle --test interleavings
 
 test-long: ## what takes hours: tests ten times as long, proofs, coverage, fuzzing, seeded faults
 	$(MAKE) test WIREKV_LONG=1
