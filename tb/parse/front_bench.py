@@ -389,8 +389,8 @@ class Bench:
             # SELECT, or RESET.
             last = conn.ops[-1] if conn.ops else ("", b"")
             resets = last[0] == "host" and last[1].upper() == b"*1\r\n$5\r\nRESET\r\n"
-            if op == "OpHost" and (conn.text or not resets):
-                assert rec["db"] == conn.db
+            if op == "OpHost":
+                assert rec["db"] == (0 if resets and not conn.text else conn.db)
             conn.db = rec["db"]
         job["n"] += 1
         job["ctx"] = self.context(rec, op, key)

@@ -436,6 +436,16 @@ async def empty_line(dut):
 
 
 @cocotb.test()
+async def zeros_in_front(dut):
+    """No number of the framing has one."""
+    get = encode(b"GET", b"a")
+    whole = encode(b"SET", b"k" * 12, b"v" * 12)
+    data = [get * 2 + whole.replace(number, number[:1] + b"0" + number[1:], 1) + get for number in (b"*3", b"$3", b"$12")]
+    data.append(get * 2 + whole[::-1].replace(b"21$", b"210$", 1)[::-1] + get)
+    await speak(dut, data, lambda: JOB, pause=0, cut=0)
+
+
+@cocotb.test()
 async def databases(dut):
     """SELECT holds for what follows, also within its job; once another database than 0 was chosen FLUSHDB is the host's."""
     data = encode(b"FLUSHDB") + b"".join(
