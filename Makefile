@@ -29,7 +29,7 @@ E2E_WORKERS := $(shell expr $$(nproc) + 1)
 SLOW_TESTS := tb/parse tb/tcp
 UNIT_TESTS := $(SLOW_TESTS) $(filter-out $(SLOW_TESTS) $(E2E_TESTS) tb/reference tb/__pycache__,$(patsubst %/,%,$(wildcard tb/*/)))
 
-.PHONY: help setup server libraries checked serve test test-host test-bench test-interleavings coverage mutants lint format formal synth bench bench-soft fuzz clean
+.PHONY: help setup server checked serve test test-host test-others coverage mutants lint format formal synth bench bench-soft fuzz clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -56,15 +56,9 @@ build/memcached/memcached: build/.packages
 build/.setup: build/.venv build/memcached/memcached
 	@touch $@
 
-# What needs no tools is compiled while they come.
-server: build/.packages
-	@$(MAKE) --no-print-directory -j3 setup libraries
+server: setup
 	@echo "server: compiling (the simulated card takes a few minutes the first time) ..."
 	@cargo build --release $(FEATURES)
-
-# `make`'s jobs are not cargo's, which has as many as there are cores.
-libraries: build/.packages
-	@MAKEFLAGS= cargo build --release -p wirekv-soft -p wirekv-load
 
 # A second model, whose RTL checks its assertions; everything else is compiled once for both.
 checked: server
@@ -77,18 +71,18 @@ serve: server ## run the cache: make serve ARGS='-p 11211 -m 64'
 	exec $(SERVER) serve $$user $(ARGS)
 
 test: server $(if $(filter 1,$(WIREKV_LONG)),checked) ## every test: units first, then end to end against memcached
-	@$(MAKE) --no-print-directory -j3 -Otarget test-host test-bench test-interleavings
+	MAKEFLAGS= cargo test --release -q --no-run
+	@$(MAKE) --no-print-directory -j2 -Otarget test-host test-others
 	$(PYTHON) -m pytest -q -n auto --dist worksteal $(UNIT_TESTS)
 	$(PYTHON) -m pytest -q -n $(E2E_WORKERS) --dist loadfile --no-loadscope-reorder $(E2E_TESTS)
 
-# One is compiled while the tests of another run, which wait for each other more than they compute.
+# These are compiled while those run, which wait for each other more than they compute. `make`'s jobs are not
+# cargo's, which has as many as there are cores.
 test-host:
 	MAKEFLAGS= cargo test --release -q
 
-test-bench:
+test-others:
 	MAKEFLAGS= cargo test --release -q -p wirekv-bench --no-default-features
-
-test-interleavings:
 	MAKEFLAGS= cargo test --release -q -p wirekv-store --features shuttle --test interleavings
 
 test-long: ## what takes hours: tests ten times as long, proofs, coverage, fuzzing, seeded faults
