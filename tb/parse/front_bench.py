@@ -102,6 +102,7 @@ class Bench:
         self.parts_told = self.parts_named = 0
         self.udp_ops = [[]]
         self.udp_six = []  # of each job: over IPv6
+        self.reset_to = []  # databases, by RESET
         self.job = None
         self.n_req = self.n_key = self.n_app = self.n_putk = self.n_putb = 0
         self.ended = 0
@@ -389,8 +390,10 @@ class Bench:
             # SELECT, or RESET.
             last = conn.ops[-1] if conn.ops else ("", b"")
             resets = last[0] == "host" and last[1].upper() == b"*1\r\n$5\r\nRESET\r\n"
-            if op == "OpHost":
-                assert rec["db"] == (0 if resets and not conn.text else conn.db)
+            if op == "OpHost" and (conn.text or not resets):
+                assert rec["db"] == conn.db
+            elif op == "OpHost" and not rec["key_stored"]:
+                self.reset_to.append(rec["db"])
             conn.db = rec["db"]
         job["n"] += 1
         job["ctx"] = self.context(rec, op, key)

@@ -458,7 +458,7 @@ async def databases(dut):
     await settle(dut, bench)
     check(bench.conns[0].ops, want)
     stored = [item["db"] for item in bench.items.values()]
-    assert stored == [0, 1, 7, 15], stored
+    assert stored == [0, 1, 7, 15] and bench.reset_to == [0] * 4, (stored, bench.reset_to)
 
 
 @cocotb.test()
