@@ -22,8 +22,6 @@ FUZZ    := classic meta binary resp redis udp store number base64
 SECONDS := 60
 
 E2E_TESTS  := tb/soft tb/resp tb/e2e
-# One more than there are cores: in most tests somebody waits.
-E2E_WORKERS := $(shell expr $$(nproc) + 1)
 # Those that take minutes come first, so that no core is left with one of them when the others are through. End to
 # end, files keep their order for the same reason: else those with few tests come last, some of which are long.
 SLOW_TESTS := tb/parse tb/tcp
@@ -74,7 +72,7 @@ test: server $(if $(filter 1,$(WIREKV_LONG)),checked) ## every test: units first
 	MAKEFLAGS= cargo test --release -q --no-run
 	@$(MAKE) --no-print-directory -j2 -Otarget test-host test-others
 	$(PYTHON) -m pytest -q -n auto --dist worksteal $(UNIT_TESTS)
-	$(PYTHON) -m pytest -q -n $(E2E_WORKERS) --dist loadfile --no-loadscope-reorder $(E2E_TESTS)
+	$(PYTHON) -m pytest -q -n auto --dist loadfile --no-loadscope-reorder $(E2E_TESTS)
 
 # These are compiled while those run, which wait for each other more than they compute. `make`'s jobs are not
 # cargo's, which has as many as there are cores.
