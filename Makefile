@@ -74,8 +74,8 @@ test: server $(if $(filter 1,$(WIREKV_LONG)),checked) ## every test: units first
 	$(PYTHON) -m pytest -q -n auto --dist worksteal $(UNIT_TESTS)
 	$(PYTHON) -m pytest -q -n auto --dist loadfile --no-loadscope-reorder $(E2E_TESTS)
 
-# These are compiled while those run, which wait for each other more than they compute. `make`'s jobs are not
-# cargo's, which has as many as there are cores.
+# The others are compiled while the host's run, which wait for each other more than they compute. `make`'s jobs are
+# not cargo's, which has as many as there are cores.
 test-host:
 	MAKEFLAGS= cargo test --release -q
 

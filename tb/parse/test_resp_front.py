@@ -441,7 +441,7 @@ async def zeros_in_front(dut):
     get = encode(b"GET", b"a")
     whole = encode(b"SET", b"k" * 12, b"v" * 12)
     data = [get * 2 + whole.replace(number, number[:1] + b"0" + number[1:], 1) + get for number in (b"*3", b"$3", b"$12")]
-    data.append(get * 2 + whole[::-1].replace(b"21$", b"210$", 1)[::-1] + get)
+    data.append(get * 2 + b"$012".join(whole.rsplit(b"$12", 1)) + get)
     await speak(dut, data, lambda: JOB, pause=0, cut=0)
 
 
