@@ -18,6 +18,7 @@ const ITEM_SIZES: std::ops::RangeInclusive<u64> = 1 << 10..=1 << 30;
 
 pub fn serve(args: &ServeArgs) -> Result<()> {
     let options = options(args)?;
+    give_memory_back();
     let process = Process::new(&args.process)?;
     // While it may be root, which alone gets past the hard limit. The words are memcached's.
     let files = signals::raise_file_limit(options.files());
@@ -60,6 +61,16 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     drop(served?);
     eprintln!("\n{}", figures.join("\n"));
     Ok(())
+}
+
+/// Long buffers go back to the system when they are freed. By itself glibc maps only the first of them apart, and from
+/// then on keeps as much of its heap, with holes between the small ones: megabytes beside `-m` (mallopt(3)).
+fn give_memory_back() {
+    // SAFETY: the call has no pointers.
+    #[cfg(target_env = "gnu")]
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 128 << 10)
+    };
 }
 
 /// Statistics that are told at the end.
