@@ -30,13 +30,13 @@ module byte_words
 );
 
   logic [4:0] index;
-  logic counts;
+  logic counts, first_q;  // no word has ended yet
   logic [31:0] signed32;
   assign index    = line_o.words;
   assign counts   = index != WordsMax;
   assign signed32 = num_i.neg ? -num_i.value[31:0] : num_i.value[31:0];
 
-  // What the next word is stands in flip-flops: what becomes of a character hangs on it.
+  // What the next word is, and whether it is the first, stands in flip-flops: what becomes of a character hangs on it.
   cmd_e cmd;
   logic [4:0] words;
   always_comb begin
@@ -48,7 +48,7 @@ module byte_words
       if (old_i && ctx_i.mode == MdKeys)
         cmd = ctx_i.touch ? (ctx_i.cas_out ? CmdGats : CmdGat) : (ctx_i.cas_out ? CmdGets : CmdGet);
     end
-    if (word_i && index == 5'd0) cmd = spelled_i.cmd;
+    if (word_i && first_q) cmd = spelled_i.cmd;
     if (word_i && counts) words = index + 5'd1;
   end
   always_ff @(posedge clk_i) begin
@@ -112,7 +112,7 @@ module byte_words
     if (word_i) begin
       line_o.noreply <= spelled_i.noreply;
       if (counts) line_o.http <= spelled_i.http;
-      if (index == 5'd0) begin
+      if (first_q) begin
         line_o.foreign  <= spelled_i.foreign;
         line_o.indented <= indented_i;
       end
@@ -141,6 +141,7 @@ module byte_words
     end
     line_o.cmd   <= cmd;
     line_o.words <= words;
+    first_q      <= words == '0;
   end
 
 endmodule
