@@ -25,8 +25,8 @@ def _may_open_tap():
     except OSError as e:
         return f"/dev/net/tun: {e.strerror}"
     try:
-        # TUNSETIFF with IFF_TAP | IFF_NO_PI: what the server will do.
-        fcntl.ioctl(fd, 0x400454CA, struct.pack("16sH22x", b"wirekvprobe", 0x1002))
+        # TUNSETIFF with IFF_TAP | IFF_NO_PI: what the server will do. The kernel finds a number that no other worker has.
+        fcntl.ioctl(fd, 0x400454CA, struct.pack("16sH22x", b"wkprobe%d", 0x1002))
     except OSError as e:
         return f"no TAP device without CAP_NET_ADMIN: {e.strerror}"
     finally:
