@@ -51,23 +51,27 @@ MAP_CELLS = (
 
 
 @contextlib.contextmanager
-def output_to(log):
-    """What this process prints meanwhile, Yosys' own words among it, goes behind what the file has."""
-    out = os.dup(1)
+def yosys(log):
+    """Yosys works, and what it prints goes behind what the file has; if it fails, this program ends with the last of it."""
+    out, failure = os.dup(1), None
     sys.stdout.flush()
     with open(log, "a") as f:
         os.dup2(f.fileno(), 1)
     try:
         yield
-    finally:
-        sys.stdout.flush()
-        os.dup2(out, 1)
-        os.close(out)
+    except Exception as error:  # noqa: BLE001 - whatever Yosys throws
+        failure = error
+    sys.stdout.flush()
+    os.dup2(out, 1)
+    os.close(out)
+    if failure:
+        print("\n".join(log.read_text().splitlines()[-30:]))
+        sys.exit(f"Yosys failed: {failure}")
 
 
 def synthesise(top, path, log, work):
     """Runs Yosys, with its output to `log` and ABC's files in `work`. Each time that it is asked, it maps once more, for
-    the next of the mapper's margins, writes the netlist to `path`, and gives the margin and the module of every instance."""
+    the next of the mapper's margins, writes the netlist to `path`, and gives the margin and each instance's module."""
     shutil.rmtree(work, ignore_errors=True)
     (work / "tmp").mkdir(parents=True)
     log.unlink(missing_ok=True)
@@ -91,7 +95,7 @@ def synthesise(top, path, log, work):
         for command in commands:
             ys.run_pass(command, design)
 
-    with output_to(log):
+    with yosys(log):
         run(" ".join(words))
         # Every instance has a module of its own, called module$path.
         modules = {str(m.name).lstrip("\\"): m for m in design.modules_.values()}
@@ -105,17 +109,19 @@ def synthesise(top, path, log, work):
         paths = {path.removeprefix(f"{top}."): module for module, _, path in
                  (name.partition("$") for name in modules) if path}
         run(f"{flow} begin:map_dsp", "opt_hier", f"{flow} map_dsp:map_luts", *MAP_LUTS, "design -save mapped")
-    for margin in timed.MARGINS:
-        with output_to(log):
-            run("design -load mapped")
-            timed.map_again(run, top, parts, paths, work, margin)
-            run(*(f"setattr -mod -unset keep_hierarchy {name}" for name in parts.values()), "flatten")
-            run(*MAP_CELLS)
-            # Paths are measured through all boundaries.
-            run("setattr -mod -unset keep_hierarchy *", "flatten", f"{flow} finalize:edif")
-            run("check", f"write_json {path}")
-        yield margin, paths
-    shutil.rmtree(work)
+    try:
+        for margin in timed.MARGINS:
+            with yosys(log):
+                run("design -load mapped")
+                timed.map_again(run, top, parts, paths, work, margin)
+                run(*(f"setattr -mod -unset keep_hierarchy {name}" for name in parts.values()), "flatten")
+                run(*MAP_CELLS)
+                # Paths are measured through all boundaries.
+                run("setattr -mod -unset keep_hierarchy *", "flatten", f"{flow} finalize:edif")
+                run("check", f"write_json {path}")
+            yield margin, paths
+    finally:
+        shutil.rmtree(work)
 
 
 def in_time(netlist):
@@ -186,23 +192,19 @@ def main():
     print(f"synthesising {args.top} (log: {log.relative_to(ROOT)}) ...", flush=True)
     # What the mapper makes of a margin is luck by some hundredths of a ns: the first that is in time is taken, or the best.
     best = None
-    try:
-        for margin, modules in synthesise(args.top, path, log, work / f"{args.top}.abc"):
-            netlist = Netlist(path, args.top, modules)
-            loops = netlist.analyse()
-            made, anew = in_time(netlist)
-            delays = Delays(netlist)
-            late = sorted(delays.endpoints(), reverse=True, key=lambda e: e[0])
-            over = sum(ns > args.max_ns for ns, *_ in late)
-            print(f"mapped with a margin of {margin:.2f} ns: {over} of {len(late)} endpoints later than "
-                  f"{args.max_ns:.2f} ns; {time.time() - begin:.0f} s", flush=True)
-            if best is None or over < best[0]:
-                best = over, netlist, loops, made, anew, delays, late
-            if not over:
-                break
-    except Exception as error:  # noqa: BLE001 - whatever Yosys throws
-        print("\n".join(log.read_text().splitlines()[-30:]))
-        sys.exit(f"Yosys failed: {error}")
+    for margin, modules in synthesise(args.top, path, log, work / f"{args.top}.abc"):
+        netlist = Netlist(path, args.top, modules)
+        loops = netlist.analyse()
+        made, anew = in_time(netlist)
+        delays = Delays(netlist)
+        late = sorted(delays.endpoints(), reverse=True, key=lambda e: e[0])
+        over = sum(ns > args.max_ns for ns, *_ in late)
+        print(f"mapped with a margin of {margin:.2f} ns: {over} of {len(late)} endpoints later than "
+              f"{args.max_ns:.2f} ns; {time.time() - begin:.0f} s", flush=True)
+        if best is None or over < best[0]:
+            best = over, netlist, loops, made, anew, delays, late
+        if not over:
+            break
     _, netlist, loops, made, anew, delays, late = best
     faults = []
     for name in netlist.cells:
