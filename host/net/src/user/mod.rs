@@ -17,7 +17,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::{Duration, Instant as WallInstant};
 
 use anyhow::{anyhow, Context, Result};
-use mio::net::UdpSocket;
+use mio::net::{TcpStream, UdpSocket};
 use mio::{Events, Interest, Poll, Token, Waker};
 use smoltcp::iface::{Interface, SocketSet};
 use smoltcp::time::Instant;
@@ -197,7 +197,7 @@ impl User {
                 self.counts.datagrams = self.datagrams.as_ref().map_or(0, |d| d.count);
                 return Ok(self.counts);
             }
-            self.accept()?;
+            self.accept();
             link.receive(&mut from_card);
             for frame in from_card.iter() {
                 self.take_frame(frame);
@@ -289,25 +289,31 @@ impl User {
         }
     }
 
-    fn accept(&mut self) -> Result<()> {
+    fn accept(&mut self) {
         for at in 0..self.listeners.len() {
             let card = IpEndpoint::new(self.card, self.listeners[at].port);
             while let Some(local) = self.listeners[at].accept() {
                 self.counts.accepted += 1;
-                let (interface, port) = self.free_port();
-                let iface = &mut self.interfaces[interface];
-                let mut conn = Conn::open(local, iface, interface, port, card)?;
-                let n = self.free.pop().unwrap_or_else(|| {
-                    self.conns.push(None);
-                    self.conns.len() - 1
-                });
-                let both = Interest::READABLE | Interest::WRITABLE;
-                self.poll.registry().register(conn.local(), Token(FIRST_CONN + n), both)?;
-                self.by_port.insert((interface, port), n);
-                self.conns[n] = Some(conn);
-                self.queue(n);
+                if let Err(e) = self.open(local, card) {
+                    // The others come to no harm.
+                    eprintln!("wirekv: a connection is dropped: {e:#}");
+                }
             }
         }
+    }
+
+    fn open(&mut self, local: TcpStream, card: IpEndpoint) -> Result<()> {
+        let (interface, port) = self.free_port();
+        let mut conn = Conn::open(local, &mut self.interfaces[interface], interface, port, card)?;
+        let n = self.free.last().copied().unwrap_or(self.conns.len());
+        let both = Interest::READABLE | Interest::WRITABLE;
+        self.poll.registry().register(conn.local(), Token(FIRST_CONN + n), both)?;
+        if self.free.pop().is_none() {
+            self.conns.push(None);
+        }
+        self.by_port.insert((interface, port), n);
+        self.conns[n] = Some(conn);
+        self.queue(n);
         Ok(())
     }
 
