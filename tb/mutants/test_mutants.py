@@ -2,6 +2,7 @@
 found, `make mutants` shows: it takes much longer."""
 
 import subprocess
+import sys
 
 import pytest
 from filelist import ROOT, expand
@@ -18,6 +19,15 @@ def test_applies(fault):
 def test_names():
     names = [fault.name for fault in FAULTS]
     assert len(set(names)) == len(names) >= 40
+
+
+def test_variants():
+    """What finds a fault with certain parameters is run with them, not in long runs alone."""
+    wanted = {fault.found_by for fault in FAULTS if fault.found_by.endswith("]")}
+    files = sorted({test.partition("::")[0] for test in wanted})
+    have = subprocess.run([sys.executable, "-m", "pytest", "--collect-only", "-q", *files], check=True, cwd=ROOT,
+                          stdout=subprocess.PIPE, text=True).stdout.splitlines()  # fmt: skip
+    assert wanted and wanted <= {line.strip() for line in have}
 
 
 def test_documented():
