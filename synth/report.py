@@ -69,67 +69,97 @@ def yosys(log):
         sys.exit(f"Yosys failed: {failure}")
 
 
-def synthesise(top, path, log, work):
-    """Runs Yosys, with its output to `log` and ABC's files in `work`. Each time that it is asked, it maps once more, for
-    the next of the mapper's margins, writes the netlist to `path`, and gives the margin and each instance's module."""
-    shutil.rmtree(work, ignore_errors=True)
-    (work / "tmp").mkdir(parents=True)
-    log.unlink(missing_ok=True)
-    os.environ["TMPDIR"] = str(work / "tmp")  # where Yosys puts what it gives to ABC
-    packages, includes = expand("rtl/pkg.f", "rtl/lib/lib.f")
-    packages = [p for p in packages if p.stem.endswith("_pkg")]
-    file = next(ROOT.glob(f"rtl/*/{top}.sv"), None)
-    if file is None:
-        sys.exit(f"there is no rtl/*/{top}.sv")
-    words = ["read_slang", "--best-effort-hierarchy", "--top", top, *map(str, packages), str(file)]
-    words += [w for i in includes for w in ("-I", str(i))]
-    # One module per file, named after it: the rest is found by name.
-    words += [w for d in sorted(ROOT.glob("rtl/*/")) for w in ("-y", str(d))]
-    words += ["--libext", ".sv"]
-    flow = f"synth_xilinx -family xcup -uram -abc9 -flatten -noiopad -noclkbuf -top {top} -run"
-    from pyosys import libyosys as ys
+class Flow:
+    """A module in Yosys: mapped once, and then as often as it is asked."""
 
-    design = ys.Design()
+    def __init__(self, top, log, work):
+        """Its output goes to `log`, ABC's files to `work`."""
+        shutil.rmtree(work, ignore_errors=True)
+        (work / "tmp").mkdir(parents=True)
+        log.unlink(missing_ok=True)
+        os.environ["TMPDIR"] = str(work / "tmp")  # where Yosys puts what it gives to ABC
+        packages, includes = expand("rtl/pkg.f", "rtl/lib/lib.f")
+        packages = [p for p in packages if p.stem.endswith("_pkg")]
+        file = next(ROOT.glob(f"rtl/*/{top}.sv"), None)
+        if file is None:
+            sys.exit(f"there is no rtl/*/{top}.sv")
+        words = ["read_slang", "--best-effort-hierarchy", "--top", top, *map(str, packages), str(file)]
+        words += [w for i in includes for w in ("-I", str(i))]
+        # One module per file, named after it: the rest is found by name.
+        words += [w for d in sorted(ROOT.glob("rtl/*/")) for w in ("-y", str(d))]
+        words += ["--libext", ".sv"]
+        from pyosys import libyosys as ys
 
-    def run(*commands):
+        self.design, self.run_pass, self.log, self.work = ys.Design(), ys.run_pass, log, work
+        self.flow = f"synth_xilinx -family xcup -uram -abc9 -flatten -noiopad -noclkbuf -top {top} -run"
+        with yosys(log):
+            self.run(" ".join(words))
+            # Every instance has a module of its own, called module$path.
+            modules = {str(m.name).lstrip("\\"): m for m in self.design.modules_.values()}
+            # The mapper saves LUTs wherever a path is shorter than the longest of the module. So
+            # the card's instances are mapped each by itself: fewer paths are made deeper.
+            cells = modules[top].cells_.values() if top == "card" else ()
+            cells = {str(cell.name).lstrip("\\"): str(cell.type).lstrip("\\") for cell in cells}
+            #: The module of each such instance, and of what is around them; of every instance.
+            self.parts = {instance: name for instance, name in cells.items() if name in modules} | {"": top}
+            self.modules = {path.removeprefix(f"{top}."): module for module, _, path in
+                            (name.partition("$") for name in modules) if path}
+            for name in set(self.parts.values()) - {top}:
+                modules[name].set_bool_attribute(ys.IdString("\\keep_hierarchy"), True)
+            self.run(f"{self.flow} begin:map_dsp", "opt_hier", f"{self.flow} map_dsp:map_luts", *MAP_LUTS)
+            self.times = timed.times(self.run, top, self.modules, work)
+            self.run("design -save mapped")
+
+    def run(self, *commands):
         for command in commands:
-            ys.run_pass(command, design)
+            self.run_pass(command, self.design)
 
-    with yosys(log):
-        run(" ".join(words))
-        # Every instance has a module of its own, called module$path.
-        modules = {str(m.name).lstrip("\\"): m for m in design.modules_.values()}
-        # The mapper saves LUTs wherever a path is shorter than the longest of the module. So
-        # the card's instances are mapped each by itself: fewer paths are made deeper.
-        parts = modules[top].cells_.values() if top == "card" else ()
-        parts = {str(cell.name).lstrip("\\"): str(cell.type).lstrip("\\") for cell in parts}
-        parts = {instance: name for instance, name in parts.items() if name in modules}
-        for name in parts.values():
-            modules[name].set_bool_attribute(ys.IdString("\\keep_hierarchy"), True)
-        paths = {path.removeprefix(f"{top}."): module for module, _, path in
-                 (name.partition("$") for name in modules) if path}
-        run(f"{flow} begin:map_dsp", "opt_hier", f"{flow} map_dsp:map_luts", *MAP_LUTS, "design -save mapped")
-    try:
-        for margin in timed.MARGINS:
-            with yosys(log):
-                run("design -load mapped")
-                timed.map_again(run, top, parts, paths, work, margin)
-                run(*(f"setattr -mod -unset keep_hierarchy {name}" for name in parts.values()), "flatten")
-                run(*MAP_CELLS)
-                # Paths are measured through all boundaries.
-                run("setattr -mod -unset keep_hierarchy *", "flatten", f"{flow} finalize:edif")
-                run("check", f"write_json {path}")
-            yield margin, paths
-    finally:
-        shutil.rmtree(work)
+    def map(self, margins, path):
+        """Maps each of `parts` with its margin in ns, and writes the netlist to `path`."""
+        with yosys(self.log):
+            self.run("design -load mapped")
+            timed.map_again(self.run, self.times, self.parts, margins, self.work)
+            self.run(*(f"setattr -mod -unset keep_hierarchy {name}" for name in self.parts.values()), "flatten")
+            self.run(*MAP_CELLS)
+            # Paths are measured through all boundaries.
+            self.run("setattr -mod -unset keep_hierarchy *", "flatten", f"{self.flow} finalize:edif")
+            self.run("check", f"write_json {path}")
 
 
-def in_time(netlist):
-    """Cells of late paths are replicated and made anew; returns the replicas of each kind, and the LUTs made anew."""
-    made = replicate(netlist)
-    anew = restructure(netlist)
-    made += replicate(netlist)
-    return made, anew
+class Mapping:
+    """A netlist of a mapping, with replicas of what is late in it."""
+
+    def __init__(self, path, top, flow, max_ns):
+        self.netlist = netlist = Netlist(path, top, flow.modules)
+        self.loops = netlist.analyse()
+        #: Replicas of each kind, and LUTs that were made anew.
+        self.made = replicate(netlist)
+        self.anew = restructure(netlist)
+        self.made += replicate(netlist)
+        self.delays = Delays(netlist)
+        #: Every endpoint, the latest first, and how many are too late in each of the flow's parts.
+        self.ends = sorted(self.delays.endpoints(), reverse=True, key=lambda e: e[0])
+        self.owners = netlist.owners()
+        lie_in = (self.owners[cell].split(".")[0] for ns, _, cell, _ in self.ends if ns > max_ns)
+        self.over = Counter(part if part in flow.parts else "" for part in lie_in)
+
+
+def in_time(path, top, flow, max_ns):
+    """Maps a module until it is in time: what is not gets the next margin. Else the best is taken."""
+    tries, best = dict.fromkeys(flow.parts, 0), None
+    while True:
+        begin = time.time()
+        flow.map({part: timed.MARGINS[number] for part, number in tries.items()}, path)
+        mapping = Mapping(path, top, flow, max_ns)
+        best = min(best or mapping, mapping, key=lambda mapping: mapping.over.total())
+        late = ", ".join(f"{number} of {part or top} with {timed.MARGINS[tries[part]]:.2f}" for part, number in mapping.over.items())
+        print(f"mapped in {time.time() - begin:.0f} s: {mapping.over.total()} of {len(mapping.ends)} endpoints later than "
+              f"{max_ns:.2f} ns{': ' if late else ''}{late}", flush=True)
+        again = [part for part in mapping.over if tries[part] + 1 < len(timed.MARGINS)]
+        for part in again:
+            tries[part] += 1
+        if not again:
+            return best
 
 
 def area(netlist, names):
@@ -190,22 +220,10 @@ def main():
     os.chdir(ROOT)
     begin = time.time()
     print(f"synthesising {args.top} (log: {log.relative_to(ROOT)}) ...", flush=True)
-    # What the mapper makes of a margin is luck by some hundredths of a ns: the first that is in time is taken, or the best.
-    best = None
-    for margin, modules in synthesise(args.top, path, log, work / f"{args.top}.abc"):
-        netlist = Netlist(path, args.top, modules)
-        loops = netlist.analyse()
-        made, anew = in_time(netlist)
-        delays = Delays(netlist)
-        late = sorted(delays.endpoints(), reverse=True, key=lambda e: e[0])
-        over = sum(ns > args.max_ns for ns, *_ in late)
-        print(f"mapped with a margin of {margin:.2f} ns: {over} of {len(late)} endpoints later than "
-              f"{args.max_ns:.2f} ns; {time.time() - begin:.0f} s", flush=True)
-        if best is None or over < best[0]:
-            best = over, netlist, loops, made, anew, delays, late
-        if not over:
-            break
-    _, netlist, loops, made, anew, delays, late = best
+    flow = Flow(args.top, log, work / f"{args.top}.abc")
+    mapping = in_time(path, args.top, flow, args.max_ns)
+    shutil.rmtree(flow.work)
+    netlist, delays, late, owners = mapping.netlist, mapping.delays, mapping.ends, mapping.owners
     faults = []
     for name in netlist.cells:
         kind = netlist.kind(name)
@@ -214,12 +232,11 @@ def main():
         elif kind.startswith("$") and kind != "$scopeinfo":
             faults.append(f"not mapped: {name} ({kind})")
     faults += sorted({f"driven twice: {net}" for net in CONFLICTS.findall(log.read_text())})
-    if loops:
-        faults.append(f"combinational loop through {len(loops)} cells, among them "
-                      + ", ".join(sorted({netlist.names.get(b, "") for c in loops
+    if mapping.loops:
+        faults.append(f"combinational loop through {len(mapping.loops)} cells, among them "
+                      + ", ".join(sorted({netlist.names.get(b, "") for c in mapping.loops
                                           for _, b in netlist.outputs(c)} - {""})[:10]))
 
-    owners = netlist.owners()
     members = defaultdict(list)
     for cell, owner in owners.items():
         for inst in within(owner):
@@ -230,7 +247,7 @@ def main():
 
     rows = []
     for inst in sorted(members, key=lambda i: i.split(".") if i else []):
-        module = modules.get(inst, args.top if not inst else "")
+        module = flow.modules.get(inst, args.top if not inst else "")
         rows.append({"instance": inst, "module": module, **area(netlist, members[inst]),
                      "depth": int(depth[inst]), "ns": round(latest[inst], 2)})
     print(f"\n{'instance':34}{'module':18}{'LUT':>8}{'LUTRAM':>8}{'FF':>8}{'BRAM':>8}{'URAM':>6}"
@@ -242,8 +259,8 @@ def main():
             print(f"{label:34}{row['module']:18}{row['lut']:8}{row['lutram']:8}{row['ff']:8}"
                   f"{row['bram']:8}{row['uram']:6}{row['dsp']:5}{row['depth']:8}{row['ns']:7.2f}")
 
-    print("\nof these replicas of what was late: " + ", ".join(f"{made[kind]} {kind}" for kind in ("LUT", "FF"))
-          + f"; LUTs of late paths that took in another: {anew}")
+    print("\nof these replicas of what was late: " + ", ".join(f"{mapping.made[kind]} {kind}" for kind in ("LUT", "FF"))
+          + f"; LUTs of late paths that took in another: {mapping.anew}")
 
     deepest = one_of_each_bus((netlist.path(bit, cell), level) for level, bit, cell in deep)
     print("\ndeepest paths (LUT6 levels, from register to register):")
@@ -272,7 +289,7 @@ def main():
         faults.append(f"{latest['']:.2f} ns by the model; {args.max_ns:.2f} are allowed")
     report = {"top": args.top, "family": "xcup", **{k: v for k, v in rows[0].items()
               if k not in ("instance", "module")},
-              "replicas": made, "restructured": anew,
+              "replicas": mapping.made, "restructured": mapping.anew,
               "slack": round(slack, 2), "endpoints": len(late), "endpoints_without_slack": over,
               "instances": rows,
               "paths": [{"levels": level, "nets": nets} for nets, level in deepest],
