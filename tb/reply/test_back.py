@@ -553,7 +553,8 @@ async def meta(dut):
 
 @cocotb.test()
 async def replies(dut):
-    """Every fixed reply, over TCP and UDP; the enum has no reply without a text."""
+    """Every fixed reply, over TCP and UDP, alone and behind every end of a value and of each other; the enum has no reply
+    without a text."""
     others = {"RpOverflow", "RpPong", "RpTooLong", "RpBadExpire", "RpFound"}
     assert set(T.reply_e.names.values()) - {"RpNone"} == set(REPLIES) | others
     await start(dut)
@@ -566,6 +567,9 @@ async def replies(dut):
             model.job([record], udp)
         model.job([silent, *records, silent], udp)
         model.job([silent], udp)
+    for record in records:
+        model.job([part for last in (False, True) for other in records for part in (
+            model.value(b"k", random.randbytes(100), 1, last_key=last), record, other)])
     bench.send(model)
     await bench.check(model)
 
