@@ -319,6 +319,11 @@ impl Session {
         }
     }
 
+    /// A request that sleeps does so as all clients were told to (`CLIENT PAUSE`), not by its own wish (`DEBUG SLEEP`).
+    pub fn is_paused(&self) -> bool {
+        matches!(&self.spoken, Spoken::Redis(client) if client.sleeps_until.is_none())
+    }
+
     /// `count` bytes were read into the [`sink`](Session::sink). [`parse`](Session::parse) goes
     /// on behind them, even with no input.
     pub fn sunk(&mut self, count: usize) {

@@ -155,6 +155,19 @@ fn what_a_transaction_may_hold_is_bounded() {
             && got.ends_with("-ERR the transaction's replies are more than this server takes\r\n")
     );
 
+    // A command of it that says too much fails by itself, and nothing is left of what it had said.
+    let many: Vec<&str> = ["MGET"].into_iter().chain(std::iter::repeat_n("a", 500)).collect();
+    let ping = command(&["PING"]);
+    let large = command(&["SET", "a", &"v".repeat(1000)]);
+    let all = large + &multi + &command(&many) + &ping + &command(&["EXEC"]) + &ping;
+    for piece in [1, 1000, 1 << 20] {
+        let (got, closed) = reply(settings(), all.as_bytes(), piece);
+        let error = "-ERR the reply is more than this server takes in a transaction\r\n";
+        let replies =
+            format!("+OK\r\n+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n{error}+PONG\r\n+PONG\r\n");
+        assert_eq!((got, closed), (replies, false), "{piece} bytes at a time");
+    }
+
     let watches: String = (0..1000).map(|i| command(&["WATCH", &i.to_string()])).collect();
     let (got, closed) = reply(settings(), watches.as_bytes(), 1000);
     assert!(closed && got.ends_with("-ERR the watched keys are more than this server takes\r\n"));

@@ -82,6 +82,8 @@ pub struct Conn {
     pub queued: bool,
     /// It is listed as waiting for room.
     pub waits_for_room: bool,
+    /// It is listed as asleep.
+    pub sleeps: bool,
     /// The socket is of no use any more.
     pub lost: bool,
     /// No input will follow: to be closed when what there is was served.
@@ -107,6 +109,7 @@ impl Conn {
             read_closed: false,
             queued: false,
             waits_for_room: false,
+            sleeps: false,
             lost: false,
             ended: false,
             closing: false,
@@ -177,6 +180,11 @@ impl Conn {
         let less = known && self.out.is_some() && unsent < self.unsent;
         self.unsent = unsent;
         less
+    }
+
+    /// Its client is gone while the request is paused: as in Redis that is not done any more, and nothing is kept of it.
+    pub fn has_left(&self) -> bool {
+        self.read_closed && self.session.is_paused()
     }
 
     /// Lets others see what it keeps.

@@ -2,7 +2,7 @@
 
 mod group;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::Sender;
@@ -51,8 +51,8 @@ pub struct Worker {
     later: VecDeque<usize>,
     /// Connections that wait for room for what they send.
     waiting: Vec<usize>,
-    /// Connections that sleep, and when the first of them goes on.
-    sleeping: BTreeSet<usize>,
+    /// Connections that sleep, in the order in which they began to, and when the first of them goes on.
+    sleeping: Vec<usize>,
     wakes: Option<Instant>,
     /// Bytes of copied values that wait for clients.
     copied: usize,
@@ -94,7 +94,7 @@ impl Worker {
             ready: Vec::new(),
             later: VecDeque::new(),
             waiting: Vec::new(),
-            sleeping: BTreeSet::new(),
+            sleeping: Vec::new(),
             wakes: None,
             copied: 0,
             waits: 0,
@@ -228,14 +228,17 @@ impl Worker {
         let millis = self.conns[index].session.sleeps(&self.engine);
         let at = Instant::now() + Duration::from_millis(millis.min(1000));
         self.wakes = Some(self.wakes.map_or(at, |other| other.min(at)));
-        self.sleeping.insert(index);
+        if !std::mem::replace(&mut self.conns[index].sleeps, true) {
+            self.sleeping.push(index);
+        }
     }
 
     fn wake_up(&mut self) {
         self.wakes = None;
         for index in std::mem::take(&mut self.sleeping) {
             // As with those that wait.
-            if self.conns.contains(index) {
+            if let Some(conn) = self.conns.get_mut(index) {
+                conn.sleeps = false;
                 self.enqueue(index);
             }
         }

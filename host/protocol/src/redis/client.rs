@@ -128,6 +128,8 @@ pub struct Client {
     gather: Option<Gather>,
     /// What has come of a command that is gathered.
     pub(super) gathered: Vec<u8>,
+    /// Where a command that is not in the input goes on.
+    pub(super) goes_on: u64,
     /// Of the memory that all connections keep.
     share: Option<Share>,
 }

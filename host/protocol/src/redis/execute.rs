@@ -106,19 +106,18 @@ impl Place<'_> {
         }
     }
 
-    /// A command that is not in the input.
+    /// A command that is not in the input. When it is not through, it goes on with the next call.
     pub fn whole(&mut self, client: &mut Client, bytes: &[u8]) -> Next {
         let Some(mut request) = parse::parse_whole(bytes) else {
             return Next::Continue;
         };
         let request::Op::Redis(Op::Command(named)) = request.op else { return Next::Continue };
-        loop {
-            match self.command(client, named, &mut request, bytes) {
-                // There is nothing to go back to.
-                Next::Again | Next::Full => {}
-                next => return next,
-            }
+        request.number = std::mem::take(&mut client.goes_on);
+        let next = self.command(client, named, &mut request, bytes);
+        if matches!(next, Next::Again | Next::Full | Next::Wait | Next::Sleep) {
+            client.goes_on = request.number;
         }
+        next
     }
 
     fn gather(&mut self, client: &mut Client, op: Op, missing: u64, bytes: &[u8]) -> Next {
@@ -153,7 +152,7 @@ impl Place<'_> {
             true => self.line(client, &whole),
             false => self.whole(client, &whole),
         };
-        if matches!(next, Next::Wait | Next::Sleep) {
+        if matches!(next, Next::Again | Next::Full | Next::Wait | Next::Sleep) {
             // The last part comes again.
             whole.truncate(whole.len() - bytes.len());
             client.gathered = whole;

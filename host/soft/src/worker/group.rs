@@ -104,7 +104,7 @@ impl Worker {
     /// Gets a slot ready for its connection. False: there is nothing to do for it now.
     fn prepare(&mut self, slot: &mut Slot) -> bool {
         let conn = &mut self.conns[slot.conn];
-        if conn.lost {
+        if conn.lost || (conn.sleeps && conn.has_left()) {
             return self.close(slot.conn);
         }
         if let Some(mut out) = conn.out.take() {
@@ -299,7 +299,7 @@ impl Worker {
         let blocked = conn.out.is_some();
         let more = slot.more || !slot.requests.is_empty();
         conn.closing |= conn.ended && !more;
-        if conn.lost || (conn.closing && !blocked) {
+        if conn.lost || (conn.closing && !blocked) || (slot.sleeps && conn.has_left()) {
             slot.out.clear();
             self.close(slot.conn);
             return;
