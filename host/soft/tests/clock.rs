@@ -278,6 +278,23 @@ fn flush_all_may_wait() {
 }
 
 #[test]
+fn flush_all_at_a_time_that_is_over_is_at_once() {
+    let server = Server::start(None);
+    let mut client = server.client();
+    client.set("a", 0);
+    // A date before the start flushes nothing.
+    assert_eq!(client.ask(&format!("flush_all {}", unix() - 1000)), "OK\r\n");
+    assert_eq!(client.all("a"), "a");
+    server.jump(100 * DAY);
+    client.set("b", 0);
+    assert_eq!(client.ask(&format!("flush_all {}", unix() + 100)), "OK\r\n");
+    client.set("c", 0);
+    assert_eq!(client.all("a b c"), "c");
+    server.jump(DAY);
+    assert_eq!(client.all("a b c"), "c");
+}
+
+#[test]
 fn silent_connections_are_closed() {
     let server = Server::start(Some(10));
     let [mut silent, mut other, mut busy] = [(); 3].map(|()| server.client());

@@ -284,9 +284,10 @@ impl Store {
     }
 
     /// As `flush`, at a second to come, as memcached does it: `when` is absolute on the store's
-    /// clock, 0 as `flush`.
+    /// clock, 0 as `flush`. So is a second that is over, if the store has CAS uniques; 1 is a date before the
+    /// start, for memcached, and flushes nothing.
     pub fn flush_at(&self, when: u32) {
-        if when == 0 {
+        if when == 0 || (self.with_cas && (2..=self.now()).contains(&when)) {
             return self.flush();
         }
         self.flush.later(self.now(), when, !self.with_cas, self.place(0));

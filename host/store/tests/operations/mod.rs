@@ -450,12 +450,14 @@ impl Game {
         (self.now / 1000) as u32
     }
 
-    /// memcached's `flush_all` at a second; 0 is at once.
+    /// memcached's `flush_all` at a second; 0, and one that is over, is at once.
     fn flush(&mut self, when: u32) {
-        if when == 0 {
-            return self.flush_at_once(&[0]);
-        }
         let now = self.second();
+        if when == 0 || (self.cas && (2..=now).contains(&when)) {
+            self.is_flushed(&[0]);
+            self.store.flush_at(when);
+            return assert_eq!(self.store.keys(0), 0);
+        }
         let Game { flush, cas, .. } = self;
         if flush.pending <= now {
             flush.live = flush.live.max(flush.pending);
@@ -465,7 +467,7 @@ impl Game {
         self.store.flush_at(when);
     }
 
-    fn flush_at_once(&mut self, dbs: &[u8]) {
+    fn is_flushed(&mut self, dbs: &[u8]) {
         let now = self.second();
         for &db in dbs {
             self.flush.numbers.insert(db, u64::from(self.number));
@@ -475,6 +477,10 @@ impl Game {
                 self.flush.any = true;
             }
         }
+    }
+
+    fn flush_at_once(&mut self, dbs: &[u8]) {
+        self.is_flushed(dbs);
         match dbs {
             [0] => self.store.flush(),
             [db] => self.store.flush_db(*db),
