@@ -415,6 +415,34 @@ def test_room_before_bytes(seed):
     small.close()
 
 
+def test_parts_refused(seed):
+    """Of long items memory takes every other line. None of them is there then: when the caches had lost them, half of each
+    would be what was in its place before."""
+    small = Sim(seed, 13, 16384)
+    bench = Bench(small)
+    bench.allow_evict = bench.gives_up = True
+    names = [random_key(i) for i in range(40)]
+
+    def store(names, size):
+        for name in names:
+            bench.job([{"op": T.OpSet, "_key": name, "_value": random.randbytes(size)}])
+            bench.room(4)
+        bench.idle()
+
+    store(names, 2000)
+    small.bad_writes_i.set(sum(32768 << 16 * p for p in (2, 3)))
+    store(names, 2000)
+    small.bad_writes_i.set(0)
+    store([random_key(100 + i) for i in range(200)], 1500)
+    for name in names:
+        bench.job([{"op": T.OpGet, "_key": name, "last_key": 1}])
+        bench.room(4)
+    bench.idle()
+    counts = bench.counts()
+    assert counts["BadWrites"] > 100 and counts["Evictions"] == 0, counts
+    assert counts["GetMisses"] == len(names)
+
+
 @pytest.mark.parametrize("ports", [[0, 1], [2, 3], [0, 1, 2, 3]])
 @pytest.mark.parametrize("what", ["bad_reads_i", "bad_writes_i"])
 def test_memory_refuses(seed, what, ports):
