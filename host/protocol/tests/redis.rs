@@ -172,3 +172,38 @@ fn what_a_transaction_may_hold_is_bounded() {
     let (got, closed) = reply(settings(), watches.as_bytes(), 1000);
     assert!(closed && got.ends_with("-ERR the watched keys are more than this server takes\r\n"));
 }
+
+/// Of 16 MiB.
+#[test]
+fn a_transaction_does_not_empty_the_store() {
+    let settings = || Settings { item_max: 1 << 20, ..settings() };
+    let few: String = (0..1000).map(|i| command(&["SET", &i.to_string(), "v"])).collect();
+    let big = command(&["SET", "big", &"v".repeat(1_000_000)]);
+    let exec = |commands: String| command(&["MULTI"]) + &commands + &command(&["EXEC"]);
+    let there = command(&["DBSIZE"]) + &command(&["STRLEN", "big"]);
+
+    // Each makes an item anew, and what the others have is not given back before the end.
+    let bits: String = (0..20).map(|i| command(&["SETBIT", "big", &i.to_string(), "1"])).collect();
+    let all = few.clone() + &big + &exec(bits) + &there;
+    let (got, _) = reply(settings(), all.as_bytes(), 1 << 20);
+    let oom = "-OOM command not allowed when used memory > 'maxmemory'.\r\n";
+    assert!(got.ends_with(&format!("{oom}:1001\r\n:1000000\r\n")), "{:?}", &got[got.len() - 200..]);
+
+    // A time that is there changes, and nothing is made anew.
+    let expire = command(&["EXPIRE", "big", "1000"]);
+    let times = expire.repeat(20) + &command(&["GETEX", "nothing"]) + &command(&["TTL", "big"]);
+    let all = few.clone() + &big + &expire + &exec(times) + &there;
+    let (got, _) = reply(settings(), all.as_bytes(), 1 << 20);
+    let replies = format!("*22\r\n{}$-1\r\n:1000\r\n:1001\r\n:1000000\r\n", ":1\r\n".repeat(20));
+    assert!(got.ends_with(&replies), "{:?}", &got[got.len() - 200..]);
+
+    // Numbers are as long as they are.
+    let sums = command(&["INCRBYFLOAT", "f", "1.5"]).repeat(5000);
+    let all = few.clone() + &big + &exec(sums) + &there + &command(&["GET", "f"]);
+    let (got, _) = reply(settings(), all.as_bytes(), 1 << 20);
+    assert!(got.ends_with(":1002\r\n:1000000\r\n$4\r\n7500\r\n"), "{:?}", &got[got.len() - 200..]);
+    let sums =
+        ["9e4900", "1", "-9e4900", "0.1"].map(|by| command(&["INCRBYFLOAT", "g", by])).concat();
+    let (got, _) = reply(settings(), exec(sums).as_bytes(), 1 << 20);
+    assert!(got.contains("*4\r\n$4901\r\n") && !got.contains("-OOM"), "{got}");
+}

@@ -1,6 +1,6 @@
 //! What a queued command will lock, and what room it will take.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::args::Args;
 use super::bitfield::Fields;
@@ -9,11 +9,14 @@ use super::items;
 use super::table::{flag::WRITE, Command};
 use super::word::is;
 use super::{bits, range};
-use crate::store::DATABASES;
+use crate::store::{Item, DATABASES};
 use crate::Engine;
 
-/// Characters of the longest number that `INCRBYFLOAT` makes.
+/// Characters of the longest number that `INCRBYFLOAT` makes; of the longest sum of some with at most PLAIN digits and no
+/// exponent, as which 17 come behind the point.
 const FLOAT: usize = 5 << 10;
+const FLOAT_PLAIN: usize = 80;
+const PLAIN: usize = 40;
 const INTEGER: usize = 21;
 
 /// Calls `visit` with the database and name of each key that a command reads or changes.
@@ -68,13 +71,21 @@ pub struct Estimate<'a> {
     engine: &'a Engine,
     /// Of keys that were stored, the longest value so far.
     lens: HashMap<(u8, &'a [u8]), usize>,
+    /// Of these, sums of plain numbers.
+    plain: HashSet<(u8, &'a [u8])>,
     names: Names,
     pub sizes: Vec<usize>,
 }
 
 impl<'a> Estimate<'a> {
     pub fn new(engine: &'a Engine) -> Estimate<'a> {
-        Estimate { engine, lens: HashMap::new(), names: Names::default(), sizes: Vec::new() }
+        Estimate {
+            engine,
+            lens: HashMap::new(),
+            plain: HashSet::new(),
+            names: Names::default(),
+            sizes: Vec::new(),
+        }
     }
 
     /// One more command.
@@ -94,7 +105,13 @@ impl<'a> Estimate<'a> {
             }
             "append" => self.store(db, key(), self.len(db, key()) + args.get(2).len()),
             "incr" | "decr" | "incrby" | "decrby" => self.store(db, key(), INTEGER),
-            "incrbyfloat" => self.store(db, key(), FLOAT),
+            "incrbyfloat" => {
+                let plain = is_plain(args.get(2)) && self.has_plain(db, key());
+                self.store(db, key(), if plain { FLOAT_PLAIN } else { FLOAT });
+                if plain {
+                    self.plain.insert((self.names.at_first(db), key()));
+                }
+            }
             "setrange" => {
                 let offset = range::offset(args.get(2)).unwrap_or(0) as usize;
                 let end = offset.saturating_add(args.get(3).len());
@@ -119,9 +136,14 @@ impl<'a> Estimate<'a> {
                 let (to, name) = key_elsewhere(command, args).unwrap_or(default);
                 self.store(to, name, self.len(db, key()));
             }
-            // An item without an expiry is copied to get one.
+            // An item without an expiry is copied to get one. A size stands for each command, so that those of two
+            // estimates can be compared.
+            "getex" if args.len() == 2 => self.sizes.push(0),
             "expire" | "pexpire" | "expireat" | "pexpireat" | "getex" => {
-                self.store(db, key(), self.len(db, key()));
+                match self.as_it_was(db, key()).is_some_and(|item| item.expiry() != 0) {
+                    true => self.sizes.push(0),
+                    false => self.store(db, key(), self.len(db, key())),
+                }
             }
             "swapdb" => self.names.swap(args),
             _ => {}
@@ -129,11 +151,25 @@ impl<'a> Estimate<'a> {
     }
 
     fn len(&self, db: u8, key: &'a [u8]) -> usize {
+        let stored = self.lens.get(&(self.names.at_first(db), key)).copied();
+        stored.or_else(|| Some(self.as_it_was(db, key)?.value().len())).unwrap_or(0)
+    }
+
+    /// The item of a key that nothing was stored for.
+    fn as_it_was(&self, db: u8, key: &[u8]) -> Option<Item<'a>> {
         let db = self.names.at_first(db);
-        self.lens.get(&(db, key)).copied().unwrap_or_else(|| {
-            let local = &self.engine.local;
-            local.get(key, local.hash_in(db, key)).map_or(0, |item| item.value().len())
-        })
+        let local = &self.engine.local;
+        let stored = self.lens.contains_key(&(db, key));
+        (!stored).then(|| local.get(key, local.hash_in(db, key)))?
+    }
+
+    /// A key's value is no number, or is a plain one or a sum of some.
+    fn has_plain(&self, db: u8, key: &'a [u8]) -> bool {
+        let name = (self.names.at_first(db), key);
+        match self.lens.contains_key(&name) {
+            true => self.plain.contains(&name),
+            false => self.as_it_was(db, key).is_none_or(|item| is_plain(item.value())),
+        }
     }
 
     fn store(&mut self, db: u8, key: &'a [u8], len: usize) {
@@ -141,6 +177,12 @@ impl<'a> Estimate<'a> {
         let len = len.min(self.engine.settings.item_max);
         self.sizes.push(items::footprint(key, len));
         let longest = len.max(self.len(db, key));
-        self.lens.insert((self.names.at_first(db), key), longest);
+        let name = (self.names.at_first(db), key);
+        self.lens.insert(name, longest);
+        self.plain.remove(&name);
     }
+}
+
+fn is_plain(text: &[u8]) -> bool {
+    text.len() <= PLAIN && text.iter().all(|c| matches!(c, b'0'..=b'9' | b'+' | b'-' | b'.'))
 }

@@ -181,6 +181,10 @@ pub fn together<T>(
     // is set aside.
     for spare in 0.. {
         let mut aside = sizes(engine);
+        // What others have stored does not go for what then may not fit.
+        if aside.iter().sum::<usize>() > engine.local.store().memory() / 2 {
+            return Err(NO_MEMORY);
+        }
         let most = engine.settings.item_max + KEY_MAX;
         aside.iter_mut().for_each(|size| *size = (*size << spare.min(30)).min(most.max(*size)));
         engine.local.set_aside(&aside).map_err(|Full| NO_MEMORY)?;
