@@ -129,11 +129,12 @@ async def lanes(dut):
 
 @cocotb.test()
 async def glance(dut):
-    """Long jobs: gets that change a time, and gets that do not, and stores, one after the other."""
+    """Long jobs: gets that change a time, and gets that do not, and stores, one after the other; at last an opcode that there
+    is none of, for the byte engine."""
     requests = [one for n in range(1, 33) for one in (
         packet(0x1D, b"k" * n, bytes(4)), packet(0x00, b"k" * n), packet(0x0C, b"k" * n), packet(0x24, b"k" * n, b"\0\0\0\5"),
         packet(0x01, b"k" * n, bytes(8), b"v" * n), packet(0x04, b"k" * n), packet(0x0A))]  # fmt: skip
-    await at_a_glance(dut, requests, JOB, Binary)
+    await at_a_glance(dut, [*requests, packet(0x3F)], JOB, Binary)
 
 
 @cocotb.test()

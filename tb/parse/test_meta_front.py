@@ -104,7 +104,8 @@ async def glance(dut):
     """Long jobs."""
     commands = [one % (b"k" * n) for n in range(1, 41) for one in (
         b"mg %s v\r\n", b"mg %s\r\n", b"ms %s 3\r\nabc\r\n", b"ms %s 12\r\nabc def 12\r\n\r\n")]
-    await at_a_glance(dut, commands, JOB, Meta)
+    # The last one is the byte engine's.
+    await at_a_glance(dut, [*commands, b"mg  k\r\n"], JOB, Meta)
 
 
 def test_meta():

@@ -12,8 +12,8 @@ use super::{bits, range};
 use crate::store::{Item, DATABASES};
 use crate::Engine;
 
-/// Characters of the longest number that `INCRBYFLOAT` makes; of the longest sum of some with at most PLAIN digits and no
-/// exponent, as which 17 come behind the point.
+/// Characters of the longest number that `INCRBYFLOAT` makes; of the longest sum of numbers that have at most PLAIN of
+/// them and no exponent: 17 digits stand behind the point.
 const FLOAT: usize = 5 << 10;
 const FLOAT_PLAIN: usize = 80;
 const PLAIN: usize = 40;
