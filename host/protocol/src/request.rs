@@ -149,3 +149,11 @@ pub enum Next {
     /// Close when the replies are written.
     Close,
 }
+
+impl Next {
+    /// The same request is executed again.
+    #[inline]
+    pub fn comes_again(self) -> bool {
+        matches!(self, Next::Again | Next::Wait | Next::Sleep | Next::Full)
+    }
+}

@@ -1,6 +1,6 @@
 //! What a queued command will lock, and what room it will take.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::args::Args;
 use super::bitfield::Fields;
@@ -69,23 +69,15 @@ impl Names {
 /// Room that is taken at most, command by command.
 pub struct Estimate<'a> {
     engine: &'a Engine,
-    /// Of keys that were stored, the longest value so far.
-    lens: HashMap<(u8, &'a [u8]), usize>,
-    /// Of these, sums of plain numbers.
-    plain: HashSet<(u8, &'a [u8])>,
+    /// Of keys that were stored, the longest value so far, and whether the last one is a sum of plain numbers.
+    stored: HashMap<(u8, &'a [u8]), (usize, bool)>,
     names: Names,
     pub sizes: Vec<usize>,
 }
 
 impl<'a> Estimate<'a> {
     pub fn new(engine: &'a Engine) -> Estimate<'a> {
-        Estimate {
-            engine,
-            lens: HashMap::new(),
-            plain: HashSet::new(),
-            names: Names::default(),
-            sizes: Vec::new(),
-        }
+        Estimate { engine, stored: HashMap::new(), names: Names::default(), sizes: Vec::new() }
     }
 
     /// One more command.
@@ -107,10 +99,7 @@ impl<'a> Estimate<'a> {
             "incr" | "decr" | "incrby" | "decrby" => self.store(db, key(), INTEGER),
             "incrbyfloat" => {
                 let plain = is_plain(args.get(2)) && self.has_plain(db, key());
-                self.store(db, key(), if plain { FLOAT_PLAIN } else { FLOAT });
-                if plain {
-                    self.plain.insert((self.names.at_first(db), key()));
-                }
+                self.put(db, key(), if plain { FLOAT_PLAIN } else { FLOAT }, plain);
             }
             "setrange" => {
                 let offset = range::offset(args.get(2)).unwrap_or(0) as usize;
@@ -151,35 +140,37 @@ impl<'a> Estimate<'a> {
     }
 
     fn len(&self, db: u8, key: &'a [u8]) -> usize {
-        let stored = self.lens.get(&(self.names.at_first(db), key)).copied();
-        stored.or_else(|| Some(self.as_it_was(db, key)?.value().len())).unwrap_or(0)
-    }
-
-    /// The item of a key that nothing was stored for.
-    fn as_it_was(&self, db: u8, key: &[u8]) -> Option<Item<'a>> {
-        let db = self.names.at_first(db);
-        let local = &self.engine.local;
-        let stored = self.lens.contains_key(&(db, key));
-        (!stored).then(|| local.get(key, local.hash_in(db, key)))?
+        match self.stored.get(&(self.names.at_first(db), key)) {
+            Some((len, _)) => *len,
+            None => self.as_it_was(db, key).map_or(0, |item| item.value().len()),
+        }
     }
 
     /// A key's value is no number, or is a plain one or a sum of some.
     fn has_plain(&self, db: u8, key: &'a [u8]) -> bool {
-        let name = (self.names.at_first(db), key);
-        match self.lens.contains_key(&name) {
-            true => self.plain.contains(&name),
-            false => self.as_it_was(db, key).is_none_or(|item| is_plain(item.value())),
+        match self.stored.get(&(self.names.at_first(db), key)) {
+            Some((_, plain)) => *plain,
+            None => self.as_it_was(db, key).is_none_or(|item| is_plain(item.value())),
         }
     }
 
+    /// The item of a key that nothing was stored for.
+    fn as_it_was(&self, db: u8, key: &'a [u8]) -> Option<Item<'a>> {
+        let (db, local) = (self.names.at_first(db), &self.engine.local);
+        let stored = self.stored.contains_key(&(db, key));
+        (!stored).then(|| local.get(key, local.hash_in(db, key)))?
+    }
+
     fn store(&mut self, db: u8, key: &'a [u8], len: usize) {
+        self.put(db, key, len, false);
+    }
+
+    fn put(&mut self, db: u8, key: &'a [u8], len: usize, plain: bool) {
         // What is longer is refused.
         let len = len.min(self.engine.settings.item_max);
         self.sizes.push(items::footprint(key, len));
         let longest = len.max(self.len(db, key));
-        let name = (self.names.at_first(db), key);
-        self.lens.insert(name, longest);
-        self.plain.remove(&name);
+        self.stored.insert((self.names.at_first(db), key), (longest, plain));
     }
 }
 

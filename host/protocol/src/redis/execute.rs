@@ -114,7 +114,7 @@ impl Place<'_> {
         let request::Op::Redis(Op::Command(named)) = request.op else { return Next::Continue };
         request.number = std::mem::take(&mut client.goes_on);
         let next = self.command(client, named, &mut request, bytes);
-        if matches!(next, Next::Again | Next::Full | Next::Wait | Next::Sleep) {
+        if next.comes_again() {
             client.goes_on = request.number;
         }
         next
@@ -152,7 +152,7 @@ impl Place<'_> {
             true => self.line(client, &whole),
             false => self.whole(client, &whole),
         };
-        if matches!(next, Next::Again | Next::Full | Next::Wait | Next::Sleep) {
+        if next.comes_again() {
             // The last part comes again.
             whole.truncate(whole.len() - bytes.len());
             client.gathered = whole;
@@ -179,7 +179,7 @@ impl Place<'_> {
                 Replies::Off | Replies::Skip => self.out.rewind_all(mark),
                 Replies::On | Replies::SkipNext => {}
             }
-            if !matches!(next, Next::Again | Next::Full | Next::Wait | Next::Sleep) {
+            if !next.comes_again() {
                 client.replies = match client.replies {
                     Replies::SkipNext => Replies::Skip,
                     Replies::Skip => Replies::On,

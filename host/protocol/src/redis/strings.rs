@@ -73,11 +73,11 @@ fn mget(call: &mut Call<'_>) -> Result<(), Error> {
             return Ok(());
         }
         let (out, settings) = (&reply.out, &engine.settings);
+        if engine.together && out.held() > settings.gather_max() {
+            return Err(LONG_REPLY);
+        }
         // A transaction is one step, and so is what items are brought from a card for.
         if engine.together || settings.elsewhere {
-            if engine.together && out.held() > settings.gather_max() {
-                return Err(LONG_REPLY);
-            }
             continue;
         }
         if out.held() >= settings.reply_soft || out.len() >= 16 * settings.reply_soft {

@@ -454,7 +454,7 @@ impl Game {
     fn flush(&mut self, when: u32) {
         let now = self.second();
         if when == 0 || (self.cas && (2..=now).contains(&when)) {
-            self.is_flushed(&[0]);
+            self.note_flush(&[0]);
             self.store.flush_at(when);
             return assert_eq!(self.store.keys(0), 0);
         }
@@ -467,7 +467,7 @@ impl Game {
         self.store.flush_at(when);
     }
 
-    fn is_flushed(&mut self, dbs: &[u8]) {
+    fn note_flush(&mut self, dbs: &[u8]) {
         let now = self.second();
         for &db in dbs {
             self.flush.numbers.insert(db, u64::from(self.number));
@@ -480,7 +480,7 @@ impl Game {
     }
 
     fn flush_at_once(&mut self, dbs: &[u8]) {
-        self.is_flushed(dbs);
+        self.note_flush(dbs);
         match dbs {
             [0] => self.store.flush(),
             [db] => self.store.flush_db(*db),
