@@ -240,14 +240,14 @@ async def asked_about(dut):
 @cocotb.test()
 async def held(dut):
     """While the request port holds the store nobody else's bytes become a job and no datagram's: neither of those who have
-    sent much, nor of those who begin then, be there a queue or none. It begins first, and when its turn is wanted by the next one, too, bytes become
-    a job as soon as they come."""
-    data = [b"".join(a_command(odd=False) for _ in range(40)) for _ in range(4)]
+    sent much, nor of those who begin then, be there a queue or none. It begins first, and when its turn is wanted by the
+    next one, too, bytes become a job as soon as they come."""
+    data = {number: b"".join(a_command(odd=False) for _ in range(40)) for number in range(4)}
     idle = {number: [a_command(odd=False) for _ in range(9)] for number in (HOST, *range(4, 14))}
     await start(dut)
     bench, job, edge = Bench(dut, pause=0, cut=0), dut.u_session.u_job_size, RisingEdge(dut.clk_i)
     frame = bytes([0, 1, 0, 0, 0, 1, 0, 0]) + b"get a\r\n"
-    for number, stream in enumerate(data):
+    for number, stream in data.items():
         every_clock(dut, bench.feed(number, Conn(stream, redis=True), lambda: 400))
     for number, commands in idle.items():
         every_clock(dut, bench.feed(number, Conn(commands[0], fin=False, redis=True), lambda: 400))
@@ -271,7 +271,7 @@ async def held(dut):
             assert not (begins and not dut.u_session.act_host_q.value) and not dut.u_fetch.udp_o.value
         dut.hold_i.value = 0
     await settle(dut, bench)
-    for number, stream in {**dict(enumerate(data)), **{number: b"".join(commands) for number, commands in idle.items()}}.items():
+    for number, stream in (data | {number: b"".join(commands) for number, commands in idle.items()}).items():
         check(bench.conns[number].ops, Resp(ITEM_MAX, NOW).run(stream))
     assert len(bench.udp_ops) == 1 + 8 * 20
 
