@@ -5,9 +5,7 @@ import argparse
 import contextlib
 import json
 import random
-import socket
 import statistics
-import struct
 import sys
 import time
 from dataclasses import replace
@@ -64,7 +62,7 @@ def transfer(client, link, way, quality, value, values=VALUES):
         took = time.monotonic() - begin
         link.set(Quality())
         # Nothing of it is left for the next one.
-        s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        reference.resets_at_close(s)
     time.sleep(0.1)
     return took
 

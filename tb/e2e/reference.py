@@ -9,6 +9,7 @@ import re
 import select
 import signal
 import socket
+import struct
 import subprocess
 import tempfile
 import time
@@ -181,6 +182,11 @@ def wirekv(*options, body="sim", megabytes=256, connections=1024, net="user", th
 
 def soft(*options, **more):
     return wirekv(*options, body="soft", **more)
+
+
+def resets_at_close(connection):
+    """Closing it sends a reset, whatever is under way."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
 def readable(connection, seconds):

@@ -2,7 +2,6 @@
 server, and its name is in the report."""
 
 import random
-import socket
 
 import pytest
 from pymemcache.client.base import Client
@@ -69,7 +68,7 @@ def test_connections(checked, seed):
                                 b"set k%d 0 0 3\r\nabc\r\n" % n][rng.randrange(6)])
             for client in clients:
                 if rng.random() < 0.5:
-                    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+                    reference.resets_at_close(client)
                 client.close()
             assert b"VALUE long" in reference.ask(s, b"get long\r\n", b"END\r\n", seconds=60)
 

@@ -3,7 +3,6 @@
 import re
 import resource
 import socket
-import struct
 import time
 
 import pytest
@@ -116,7 +115,7 @@ def test_opened_and_closed_in_a_row(body):
             if i % 5 == 2:  # with an unfinished command
                 s.sendall(b"set half 0 0 100\r\nabc")
             if i % 50 == 3:  # a reset instead of a close
-                s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                reference.resets_at_close(s)
             s.close()
         assert settle(server, "curr_connections", before) == before
         total = int(reference.stats(server)["total_connections"])
@@ -151,7 +150,7 @@ def test_long_reply_then_close(body):
             t = body.connect()
             t.sendall(b"get long\r\n")
             t.recv(1000)
-            t.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            reference.resets_at_close(t)
             t.close()
         reply = reference.ask(s, b"get long\r\n", b"END\r\n", seconds=60)
         assert reply == b"VALUE long 0 1000000\r\n" + b"v" * 1000000 + b"\r\nEND\r\n"

@@ -1,6 +1,5 @@
 """Clients that send half of something, or do not read: the others keep their items and their service."""
 
-import socket
 import time
 
 import pytest
@@ -34,7 +33,7 @@ def card(server):
 def drop(connections):
     """Closes at once, by reset."""
     for s in connections:
-        s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        reference.resets_at_close(s)
         s.close()
 
 

@@ -2,8 +2,6 @@
 in pieces. What they do is what Redis 7.0 does; who sends half of one holds nobody up."""
 
 import random
-import socket
-import struct
 import threading
 import time
 
@@ -113,7 +111,7 @@ def set_ex(key, size):
 
 
 def reset(sock):
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    reference.resets_at_close(sock)
     sock.close()
 
 

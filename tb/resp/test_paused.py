@@ -2,10 +2,10 @@
 they take nobody's place, and those that stay go on in the order in which they came."""
 
 import socket
-import struct
 
 import pytest
 
+from e2e import reference
 from resp import servers, wire
 from soft import watch
 
@@ -32,7 +32,7 @@ def ask(server, *words):
 
 def leave(sock, how):
     if how == "reset":
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        reference.resets_at_close(sock)
     if how == "half":
         sock.shutdown(socket.SHUT_WR)
         assert sock.recv(1) == b""
