@@ -20,6 +20,7 @@ export CARGO_TARGET_DIR := $(CURDIR)/$(TARGET)
 
 FUZZ    := classic meta binary resp redis udp store number base64
 SECONDS := 60
+TIMES   := 20
 
 E2E_TESTS  := tb/soft tb/resp tb/e2e
 # Those that take minutes come first, so that no core is left with one of them when the others are through. End to
@@ -27,7 +28,7 @@ E2E_TESTS  := tb/soft tb/resp tb/e2e
 SLOW_TESTS := tb/parse tb/tcp
 UNIT_TESTS := $(SLOW_TESTS) $(filter-out $(SLOW_TESTS) $(E2E_TESTS) tb/reference tb/__pycache__,$(patsubst %/,%,$(wildcard tb/*/)))
 
-.PHONY: help setup server checked serve test test-host test-others coverage mutants lint format formal synth bench bench-soft fuzz clean
+.PHONY: help setup server checked serve test test-host test-others test-long test-seeds coverage mutants lint format formal synth bench bench-soft fuzz clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -68,7 +69,7 @@ serve: server ## run the cache: make serve ARGS='-p 11211 -m 64'
 	  echo "started by root, so it serves as root (-u root); as another user: ARGS='-u NAME'"; fi; \
 	exec $(SERVER) serve $$user $(ARGS)
 
-test: server $(if $(filter 1,$(WIREKV_LONG)),checked) ## every test: units first, then end to end against memcached
+test: server $(if $(filter 1,$(WIREKV_LONG)),checked) ## every test, with everybody's seed; WIREKV_SEED=n for another
 	MAKEFLAGS= cargo test --release -q --no-run
 	@$(MAKE) --no-print-directory -j2 -Otarget test-host test-others
 	$(PYTHON) -m pytest -q -n auto --dist worksteal $(UNIT_TESTS)
@@ -83,14 +84,21 @@ test-others:
 	MAKEFLAGS= cargo test --release -q -p wirekv-bench --no-default-features
 	MAKEFLAGS= cargo test --release -q -p wirekv-store --features shuttle --test interleavings
 
-test-long: ## what takes hours: tests ten times as long, proofs, coverage, fuzzing, seeded faults
+# A day's tests need not be the next day's.
+test-long: export WIREKV_SEED := $(or $(WIREKV_SEED),$(shell od -An -N3 -tu4 /dev/urandom | tr -d ' '))
+test-long: ## what takes hours, with a drawn seed: tests ten times as long, other seeds, proofs, coverage, fuzzing, seeded faults
+	@echo "seed $$WIREKV_SEED: again with WIREKV_SEED=$$WIREKV_SEED"
 	$(MAKE) test WIREKV_LONG=1
+	$(MAKE) test-seeds
 	cargo test --release -q -p wirekv-bench
 	ROUNDS=100 cargo test --release -q -p wirekv-store --features shuttle --test interleavings
 	$(MAKE) formal
 	$(MAKE) coverage
 	$(MAKE) fuzz SECONDS=600
 	$(MAKE) mutants
+
+test-seeds: ## make test with drawn seeds in a row, until one fails: make test-seeds TIMES=20
+	@MAKEFLAGS= $(SYSTEM_PYTHON) scripts/seeds.py $(TIMES) $(MAKE) test
 
 coverage: setup ## lines and branches of the RTL that no test reaches: make coverage FOLDER='tcp parse'
 	@$(PYTHON) tb/coverage/run.py $(FOLDER)

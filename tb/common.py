@@ -11,7 +11,7 @@ A test file holds cocotb tests and one pytest function that runs them:
     def test_lib_fifo():
         run(__file__, "fifo_tb", ["rtl/lib/lib.f", "tb/lib/fifo_tb.sv"], Depth=4)
 
-Random numbers come from `random`, which cocotb seeds and prints; WIREKV_SEED replays a run.
+Random numbers come from `random`, which cocotb seeds and prints: with 1, or WIREKV_SEED.
 """
 
 import contextlib
@@ -32,6 +32,7 @@ from cocotb.utils import get_sim_time
 from cocotb_tools.runner import get_runner
 
 from filelist import ROOT, expand
+from size import SEED
 
 # Every design compiles Verilator's runtime again; a compiler cache makes that free.
 if shutil.which("ccache"):
@@ -108,22 +109,21 @@ def run(test_file, top, files, waves=bool(os.environ.get("WAVES")), **parameters
             )
     except (SystemExit, RuntimeError) as error:
         raise BuildError(name) from error
-    seed = os.environ.get("WIREKV_SEED") or str(random.SystemRandom().randrange(1, 1 << 31))
     try:
         runner.test(
             hdl_toplevel=top,
             test_module=test_file.stem,
             build_dir=folder,
             test_dir=folder / test_file.stem,
-            seed=seed,
+            seed=SEED,
             waves=waves,
             # Registers without reset start with random contents.
-            test_args=["+verilator+rand+reset+2", f"+verilator+seed+{int(seed)}",
+            test_args=["+verilator+rand+reset+2", f"+verilator+seed+{SEED}",
                        f"+verilator+coverage+file+{BUILD}/{test_file.stem}-{name}.dat"],
             results_xml=str(folder / test_file.stem / "results.xml"),
         )
     except (SystemExit, RuntimeError):
-        pytest.fail(f"{name}: replay with WIREKV_SEED={seed}", pytrace=False)
+        pytest.fail(f"{name}: seed {SEED}: again with WIREKV_SEED={SEED}", pytrace=False)
 
 
 async def start(dut, clocks=4):

@@ -1,15 +1,19 @@
 """What tests in every folder may ask for."""
 
-import os
 import random
 
 import pytest
 
+from size import SEED
 
-@pytest.fixture
+
+@pytest.fixture(autouse=True)
 def seed():
-    """WIREKV_SEED, or a new one each run; a failing test shows it."""
-    value = int(os.environ.get("WIREKV_SEED") or random.SystemRandom().randrange(1, 1 << 31))
-    print(f"seed {value}: again with WIREKV_SEED={value}")
-    random.seed(value)
-    return value
+    """Of all that a test draws, whether it asks for it or not; a failing test shows it."""
+    print(f"seed {SEED}: again with WIREKV_SEED={SEED}")
+    random.seed(SEED)
+    return SEED
+
+
+def pytest_report_header():
+    return f"seed {SEED} (WIREKV_SEED)"

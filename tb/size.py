@@ -1,8 +1,11 @@
-"""How much tests do."""
+"""How much tests do, and what their random numbers begin with."""
 
 import os
 
 LONG = os.environ.get("WIREKV_LONG") == "1"
+
+#: Everybody's, if WIREKV_SEED names no other: a test that fails here fails there.
+SEED = int(os.environ.get("WIREKV_SEED") or 1)
 
 
 def scale(quick, long):

@@ -29,12 +29,14 @@ def empty(server, password=None):
     client.close()
 
 
-def run(pair, seed, commands, password=None, history=300, label="resp", **options):
-    """So many commands; how often each command was refused, and was not."""
+def run(pair, seed, commands, password=None, history=300, label="resp", first=None, **options):
+    """So many commands, behind a burst that is `first`; how often each command was refused, and was not."""
     for server in pair:
         empty(server, password)
     generator = generate.Generator(seed, password=password, **options)
     match = play.Play(*pair, label=f"{label}_{seed}")
+    if first:
+        match.run(first)
     while match.commands < commands:
         # So that a replay file is short enough to be of use.
         if len(match.history) >= history and not any(state.multi for state in generator.states):

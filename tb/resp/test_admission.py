@@ -12,7 +12,8 @@ import pytest
 
 from e2e import reference
 from e2e.conftest import scale
-from resp import compare, play, servers, wire
+from resp import compare, play, servers, sure, wire
+from resp.generate import Command
 from resp.test_card import GATES, HOST, Hosted
 
 #: More bytes than a stranger may send in an argument; longer than a job of the card.
@@ -37,10 +38,13 @@ def test_streams(guarded, seed):
         compare.empty(server, b"secret")
     generator = Hosted(seed, only={*HOST, *GATES, b"AUTH", b"HELLO"}, long_keys=False, pipeline=20, connections=6, password=b"secret")
     match = play.Play(*guarded, label=f"guarded_{seed}")
-    while match.commands < scale(600, 30_000) or not match.names.get(b"AUTH", [0, 0])[1]:
+    told = sure.burst(6, [b"GET"], [b"AUTH"])
+    told.commands.insert(0, Command(wire.request(b"AUTH", b"secret"), name=b"AUTH"))
+    match.run(told)
+    while match.commands < scale(600, 30_000):
         match.run(generator.burst())
     match.close()
-    assert match.names[b"AUTH"][0] and match.names[b"GET"][1]
+    assert all(match.names[b"AUTH"]) and match.names[b"GET"][1]
 
 
 #: Of a client that has told nothing, each on a connection of its own: some of them all there is.

@@ -4,6 +4,7 @@ of Redis they get from WireKV."""
 import fcntl
 import os
 import pty
+import random
 import re
 import shutil
 import struct
@@ -51,7 +52,7 @@ def test_redis_py_strings(client):
         client.incr("a")
     with pytest.raises(redis_py.ResponseError, match="wrong number of arguments for 'get' command"):
         client.execute_command("GET")
-    large = os.urandom(700_000)
+    large = random.randbytes(700_000)
     assert client.set("large", large) and client.get("large") == large
     assert client.lcs("x", "y", len=True) in (0, b"0")
 

@@ -12,6 +12,7 @@ from e2e import reference
 from e2e.conftest import scale
 from resp import servers, wire
 from resp.conftest import _ours
+from size import SEED
 from soft import generate, values
 from soft.test_memory import together
 
@@ -263,9 +264,7 @@ class Ways:
 
 @pytest.fixture(scope="module")
 def bad_card():
-    seed = random.randrange(1 << 31)
-    print(f"the wire's seed: {seed}")
-    yield from _ours(servers.card("--impair", f"{BAD_WIRE},seed={seed}"))
+    yield from _ours(servers.card("--impair", f"{BAD_WIRE},seed={SEED}"))
 
 
 @pytest.fixture(params=["soft", "bad_card"])

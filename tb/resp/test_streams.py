@@ -2,8 +2,8 @@
 
 import pytest
 
-from e2e.conftest import LONG, scale
-from resp import compare, servers, wire
+from e2e.conftest import scale
+from resp import compare, servers, sure, wire
 
 # What a stream of some thousand commands holds: each of these is done, not only refused.
 COMMANDS = """
@@ -21,12 +21,9 @@ NAMES = [name.encode() for name in [*COMMANDS, "AUTH", "DEBUG"]]
 def test_three_connections(redis, soft, seed, protocol):
     """1,000,000 commands with WIREKV_LONG=1, 200,000 of them in RESP3."""
     share = {2: scale(16_000, 700_000), 3: scale(8_000, 200_000), None: scale(6_000, 100_000)}
-    match = compare.run((redis, soft), seed, share[protocol], protocol=protocol, only=NAMES)
-    if protocol == 2:
-        done = {name.decode("latin-1"): count[1] for name, count in match.names.items()}
-        never = [name for name in COMMANDS if not done.get(name)]
-        # A short stream may lack one that is rare.
-        assert len(never) <= (0 if LONG else 6), never
+    done = [name.encode() for name in COMMANDS]
+    match = compare.run((redis, soft), seed, share[protocol], first=sure.burst(3, done), protocol=protocol, only=NAMES)
+    assert [name for name in done if not match.names[name][1]] == []
 
 
 def test_four_threads(redis, seed):

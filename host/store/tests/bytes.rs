@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::set;
+use common::{set, sized};
 use wirekv_store::{Config, Store};
 
 /// This process' resident bytes.
@@ -24,7 +24,7 @@ fn bytes_an_item() {
     for (key_len, value_len, mean_item, most) in cases {
         let memory = 256 << 20;
         let before = resident();
-        let store = Store::new(Config { mean_item, ..Config::new(memory) }).unwrap();
+        let store = Store::new(Config { mean_item, ..sized(memory) }).unwrap();
         let mut local = store.local();
         let value = vec![1; value_len];
         for n in 0..memory / (key_len + value_len) * 2 {

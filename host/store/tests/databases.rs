@@ -5,7 +5,7 @@ mod common;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use common::{check, key, rng, rounds, tiny, value};
+use common::{check, key, rng, rounds, sized, tiny, value};
 use rand::Rng;
 use wirekv_store::{Config, Fields, Local, Store, Whole, DATABASES};
 
@@ -31,7 +31,7 @@ fn set(local: &mut Local, db: u8, key: &[u8], value: &[u8], expires: bool) -> bo
 #[test]
 fn as_maps() {
     let mut rng = rng("as_maps");
-    let store = Store::new(Config::new(16 << 20)).unwrap();
+    let store = Store::new(sized(16 << 20)).unwrap();
     let mut local = store.local();
     let mut maps: Vec<HashMap<u64, (u64, bool)>> = vec![HashMap::new(); DATABASES];
     for version in 0..rounds(200_000) as u64 {
@@ -140,7 +140,7 @@ fn keys_are_counted() {
 /// that moment, and what they store is where they have put it.
 #[test]
 fn swapped_in_one_step() {
-    let store = Store::new(Config::new(16 << 20)).unwrap();
+    let store = Store::new(sized(16 << 20)).unwrap();
     let mut local = store.local();
     assert!(set(&mut local, 3, b"mark", b"x", false));
     let (stop, swaps) = (AtomicBool::new(false), rounds(2000));
@@ -196,7 +196,7 @@ fn swapped_in_one_step() {
 /// What was received in the log while its database got another place is that database's.
 #[test]
 fn a_place_that_was_kept() {
-    let store = Store::new(Config::new(16 << 20)).unwrap();
+    let store = Store::new(sized(16 << 20)).unwrap();
     let mut local = store.local();
     let len = 2 << 20;
     let mut stage = local.stage(len);

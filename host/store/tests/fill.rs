@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::set;
+use common::{set, sized};
 use wirekv_store::{Config, Store};
 
 /// Without eviction: the share of its ways that are taken when the first key finds none.
@@ -12,7 +12,7 @@ fn before_the_first_refusal() {
     for (buckets, least) in [(100usize, 0.9), (1 << 10, 0.9), (1 << 14, 0.9), (1 << 17, 0.9)] {
         let memory = (8 * buckets * 40 + (8 << 20)).next_multiple_of(1 << 20);
         let buckets = Some(buckets);
-        let config = Config { evict: false, buckets, item_max: 1024, ..Config::new(memory) };
+        let config = Config { evict: false, buckets, item_max: 1024, ..sized(memory) };
         let store = Store::new(config).unwrap();
         let mut local = store.local();
         let full = |&n: &u64| set(&mut local, &n.to_le_bytes(), b"", 0, 0).is_none();
@@ -28,7 +28,7 @@ fn before_the_first_refusal() {
 #[test]
 #[cfg_attr(miri, ignore)]
 fn as_keys_come_and_go() {
-    let config = Config { mean_item: 8, item_max: 1024, ..Config::new(32 << 20) };
+    let config = Config { mean_item: 8, item_max: 1024, ..sized(32 << 20) };
     let store = Store::new(config).unwrap();
     let mut local = store.local();
     let keys = 8 * store.stats().ways;

@@ -1,15 +1,17 @@
 //! The store's own code under the scheduler of the shuttle crate: threads go on in random order at
 //! each operation on shared memory. `cargo test --release -p wirekv-store --features shuttle --test
-//! interleavings`; `ROUNDS=n` tries n times as many orders, `SHUTTLE_RANDOM_SEED` again one of them.
+//! interleavings`; `ROUNDS=n` tries n times as many orders, `WIREKV_SEED=n` others; what fails prints its own seed, with which
+//! `SHUTTLE_RANDOM_SEED` tries it again.
 
 mod common;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
 
-use common::{rounds, set, value};
+use common::{rounds, seed, set, value};
 use shuttle::rand::RngCore;
-use shuttle::thread;
+use shuttle::scheduler::RandomScheduler;
+use shuttle::{thread, Runner};
 use wirekv_store::{Config, HashKey, Local, Stage, Store, Whole};
 
 const MIX: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f];
@@ -61,7 +63,8 @@ fn together(store: &Arc<Store>, threads: Vec<Box<dyn FnOnce(&mut Local) + Send>>
 }
 
 fn explore(orders: usize, test: impl Fn() + Send + Sync + 'static) {
-    shuttle::check_random(test, rounds(orders));
+    let scheduler = RandomScheduler::new_from_seed(seed(), rounds(orders));
+    Runner::new(scheduler, Default::default()).run(test);
 }
 
 /// Inserts move entries to their other buckets: each reader finds its key all the time.

@@ -10,7 +10,7 @@ use wirekv_store::{Config, Local, Store};
 const MEMORY: usize = 16 << 20;
 
 fn config(evict: bool) -> Config {
-    Config { evict, chunk: Some(64 << 10), item_max: 1 << 20, ..Config::new(MEMORY) }
+    Config { evict, chunk: Some(64 << 10), item_max: 1 << 20, ..sized(MEMORY) }
 }
 
 fn store_one(local: &mut Local, n: u64, version: u64, len: usize) -> bool {

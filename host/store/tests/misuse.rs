@@ -2,16 +2,12 @@
 
 mod common;
 
-use common::{check, key, set, tiny, value};
-use wirekv_store::{Config, HashKey, Store};
+use common::{check, key, set, sized, tiny, value};
+use wirekv_store::{HashKey, Store};
 
 fn stores() -> [std::sync::Arc<Store>; 2] {
-    // The same hash key: nothing else tells their items apart.
-    let seed = HashKey::random();
-    [4 << 20, 1 << 20].map(|memory| {
-        let config = Config { seed: seed.clone(), ..tiny(memory, 4096, 64) };
-        Store::new(config).unwrap()
-    })
+    // They have the same hash key: nothing else tells their items apart.
+    [4 << 20, 1 << 20].map(|memory| Store::new(tiny(memory, 4096, 64)).unwrap())
 }
 
 #[test]
@@ -73,6 +69,6 @@ fn the_hash_of_another_key() {
 /// A length that an item cannot say.
 #[test]
 fn a_value_of_four_gigabytes() {
-    let store = Store::new(Config::new(6 << 30)).unwrap();
+    let store = Store::new(sized(6 << 30)).unwrap();
     assert!(store.local().reserve(b"key", (1 << 32) + 5, 0, 0).is_err());
 }

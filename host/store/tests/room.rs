@@ -10,7 +10,7 @@ use wirekv_store::{Config, Error, Full, Local, Store};
 #[test]
 #[cfg_attr(miri, ignore)]
 fn fill_at_the_first_forced_eviction() {
-    let config = Config { evict: false, buckets: Some(1 << 14), ..Config::new(64 << 20) };
+    let config = Config { evict: false, buckets: Some(1 << 14), ..sized(64 << 20) };
     let store = Store::new(config).unwrap();
     let mut local = store.local();
     let mut n = 0u64;
@@ -151,7 +151,7 @@ fn another_thread_is_not_waited_for_for_ever() {
 #[cfg_attr(miri, ignore)]
 fn large_items_up_to_the_limit() {
     let item_max = 8 << 20;
-    let store = Store::new(Config { item_max, ..Config::new(64 << 20) }).unwrap();
+    let store = Store::new(Config { item_max, ..sized(64 << 20) }).unwrap();
     let mut local = store.local();
     for n in 0..300u64 {
         let k = key(n);
@@ -201,9 +201,9 @@ fn without_eviction_room_comes_back() {
 #[test]
 fn impossible_stores() {
     let error = |config| Store::new(config).err();
-    assert!(matches!(error(Config::new(1000)), Some(Error::Memory(..))));
+    assert!(matches!(error(sized(1000)), Some(Error::Memory(..))));
     assert!(matches!(error(tiny(1 << 20, 1000, 8)), Some(Error::Chunk(1000))));
-    let config = Config { item_max: 1 << 30, ..Config::new(64 << 20) };
+    let config = Config { item_max: 1 << 30, ..sized(64 << 20) };
     assert!(matches!(error(config), Some(Error::Memory(..))));
 }
 

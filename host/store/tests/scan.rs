@@ -5,7 +5,7 @@ mod common;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use common::{key, rng, rounds, set, tiny};
+use common::{key, rng, rounds, set, sized, tiny};
 use rand::Rng;
 use wirekv_store::{Config, Fields, Store};
 
@@ -37,7 +37,7 @@ fn any_cursor() {
 /// Each key once where nothing moves; of the database, or of all; no expired ones.
 #[test]
 fn each_once() {
-    let store = Store::new(Config::new(32 << 20)).unwrap();
+    let store = Store::new(sized(32 << 20)).unwrap();
     let mut local = store.local();
     let all = rounds(100_000) as u64;
     for n in 0..all {
@@ -72,7 +72,7 @@ fn whatever_others_do() {
     let memory = if cfg!(miri) { 1 << 18 } else { 40 << 20 };
     let buckets = Some(if cfg!(miri) { 16 } else { 1 << 16 });
     let chunk = cfg!(miri).then_some(1024);
-    let config = Config { threads: 6, buckets, chunk, item_max: 512, ..Config::new(memory) };
+    let config = Config { threads: 6, buckets, chunk, item_max: 512, ..sized(memory) };
     let store = Store::new(config).unwrap();
     let stop = AtomicBool::new(false);
     let before = store.stats();

@@ -2,14 +2,14 @@
 
 mod common;
 
-use common::{any_len, check, key, rng, rounds, set, value};
+use common::{any_len, check, key, rng, rounds, set, sized, value};
 use rand::Rng;
 use wirekv_store::{Config, Stage, Store, Wanting, Whole};
 
 const MIB: usize = 1 << 20;
 
 fn store(item_max: usize) -> std::sync::Arc<Store> {
-    Store::new(Config { item_max, ..Config::new(32 * MIB) }).unwrap()
+    Store::new(Config { item_max, ..sized(32 * MIB) }).unwrap()
 }
 
 /// All chunks that were lent are back once nothing was in them for a while.

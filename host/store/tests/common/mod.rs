@@ -5,16 +5,24 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use wirekv_store::{Config, HashKey, Local};
 
-/// A generator whose seed is printed; `WIREKV_SEED` repeats a run.
+/// Of all that is drawn: 1, or `WIREKV_SEED`.
+pub fn seed() -> u64 {
+    let seed = std::env::var("WIREKV_SEED").ok().filter(|seed| !seed.is_empty());
+    seed.map_or(1, |seed| seed.parse().expect("WIREKV_SEED is a number"))
+}
+
+/// A generator whose seed is printed.
 pub fn rng(name: &str) -> SmallRng {
-    let seed = std::env::var("WIREKV_SEED").ok().and_then(|seed| seed.parse().ok());
-    let seed = seed.unwrap_or_else(rand_seed);
+    let seed = seed();
     println!("{name}: seed {seed}: again with WIREKV_SEED={seed}");
     SmallRng::seed_from_u64(seed)
 }
 
-fn rand_seed() -> u64 {
-    u64::from(HashKey::random().nh[0])
+/// A store whose hash the seed draws, too.
+pub fn sized(memory: usize) -> Config {
+    let mut rng = SmallRng::seed_from_u64(!seed());
+    let seed = HashKey { nh: rng.random(), mix: rng.random::<[u64; 2]>().map(|mix| mix | 1) };
+    Config { seed, ..Config::new(memory) }
 }
 
 /// Rounds of a test: fewer in an interpreter, more if `ROUNDS` says so.
@@ -29,7 +37,7 @@ pub fn rounds(usual: usize) -> usize {
 
 /// A store in which everything happens all the time.
 pub fn tiny(memory: usize, chunk: usize, buckets: usize) -> Config {
-    Config { chunk: Some(chunk), buckets: Some(buckets), item_max: chunk, ..Config::new(memory) }
+    Config { chunk: Some(chunk), buckets: Some(buckets), item_max: chunk, ..sized(memory) }
 }
 
 pub fn key(n: u64) -> Vec<u8> {
