@@ -3,7 +3,7 @@
 mod common;
 
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::time::{Duration, Instant};
 
 use common::*;
@@ -25,10 +25,11 @@ fn all_at_once() {
         let config = Config { threads, ..tiny(chunk * chunks, chunk, buckets) };
         let store = Store::new(config).unwrap();
         let (stop, versions) = (AtomicBool::new(false), AtomicU64::new(0));
+        let enough = AtomicUsize::new(0);
         let rngs: Vec<_> = (0..threads).map(|n| (n, common::fork(&mut seeds))).collect();
         std::thread::scope(|scope| {
             for (n, mut rng) in rngs {
-                let (store, stop, versions) = (&store, &stop, &versions);
+                let (store, stop, versions, enough) = (&store, &stop, &versions, &enough);
                 scope.spawn(move || {
                     let mut local = store.local();
                     let mut held = Vec::new();
@@ -72,6 +73,9 @@ fn all_at_once() {
                                     check(k, item.value());
                                     local.hit(&item);
                                     hits += 1;
+                                    if hits == 101 {
+                                        enough.fetch_add(1, Relaxed);
+                                    }
                                 }
                                 if rng.random_bool(0.5) {
                                     local.quiesce();
@@ -82,7 +86,7 @@ fn all_at_once() {
                     assert!(cfg!(miri) || hits > 100);
                 });
             }
-            std::thread::sleep(pause());
+            meanwhile(pause(), || enough.load(Relaxed) == threads);
             stop.store(true, Relaxed);
         });
         let stats = store.stats();
@@ -130,7 +134,10 @@ fn moved_entries_are_found() {
         }
         let start = Instant::now();
         let mut others = Vec::new();
-        while start.elapsed() < pause() {
+        let late = pause() + Duration::from_secs(if cfg!(miri) { 0 } else { 60 });
+        while start.elapsed() < pause()
+            || start.elapsed() < late && store.stats().index_moves <= 1000
+        {
             let k = key(FIXED + rng.random_range(0..10_000));
             if set(&mut local, &k, &value(&k, 1, 32), 0, 0).is_some() {
                 others.push(k);

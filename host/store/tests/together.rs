@@ -5,7 +5,7 @@ mod common;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use common::{key, rng, rounds, set, tiny};
+use common::{key, meanwhile, rng, rounds, set, tiny};
 use rand::Rng;
 use wirekv_store::{Config, Fields, Full, Local, Reservation, Store};
 
@@ -76,7 +76,7 @@ fn nobody_sees_a_part() {
                 }
             });
         }
-        std::thread::sleep(pause());
+        meanwhile(pause(), || next.load(Relaxed) > 1000 && seen.load(Relaxed) > 1000);
         stop.store(true, Relaxed);
     });
     println!("{} steps, {} seen", next.load(Relaxed), seen.load(Relaxed));

@@ -1,6 +1,8 @@
 //! What the tests share.
 #![allow(dead_code)]
 
+use std::time::{Duration, Instant};
+
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use wirekv_store::{Config, HashKey, Local};
@@ -32,6 +34,16 @@ pub fn rounds(usual: usize) -> usize {
         usual / 100
     } else {
         usual * factor
+    }
+}
+
+/// Lets others work so long, and on until they have met enough: on a busy machine they may wait for a processor. A
+/// minute later it ends all the same.
+pub fn meanwhile(pause: Duration, enough: impl Fn() -> bool) {
+    std::thread::sleep(pause);
+    let end = Instant::now() + Duration::from_secs(60);
+    while !cfg!(miri) && !enough() && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(10));
     }
 }
 
