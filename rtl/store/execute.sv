@@ -14,6 +14,8 @@
 // Whoever is behind waits, and reads again.
 //
 // This module is the wiring.
+`include "lib_assert.svh"
+
 module execute
   import wirekv_pkg::*;
   import request_pkg::*;
@@ -29,6 +31,9 @@ module execute
   /// Largest item as memcached counts it.
   input  logic [20:0]       item_max_i,
   input  log_range_t        range_i,
+  /// From the clock after tell_i on: no request here has checked a place before the clock of tell_i.
+  input  logic              tell_i,
+  output logic              clear_o,
   /// Requests with the log's count of puts taken before them; what lookup found; their keys.
   input  logic              req_valid_i,
   output logic              req_ready_o,
@@ -429,6 +434,7 @@ module execute
     own_o       <= extend_put ? extend_item : sum_item;
   end
   assign own_taken    = own_valid_o && own_ready_i;
+
   assign ownb_valid_o = sum_beat_valid || extend_beat_valid;
   assign extend_beat  = '{data: chunk_i.data, len: chunk_i.len, last: extend_last};
   assign ownb_o       = extend_beat_valid ? extend_beat : sum_beat;
@@ -436,7 +442,39 @@ module execute
   assign read_valid_o = act_read || extend_read;
   assign read_o       = extend_read ? extend_job : act_job;
 
-  // So does one in front of its key, which is read from a RAM.
+  // Who waits for a place of his own looks again at what he reads from then on. Else all who were in the stages must
+  // have ended: two at most.
+  logic [1:0] before_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || stages_idle || own_valid_o) before_q <= '0;
+    else if (tell_i) before_q <= 2'd2;
+    else if (act_done && before_q != '0) before_q <= before_q - 2'd1;
+  end
+  assign clear_o = before_q == '0;
+
+`ifdef LIB_ASSERT_ON
+  // Requests in check and act that have checked their places before the last tell_i: check does so in the first of its
+  // two clocks.
+  logic second_old_q, act_old_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) {second_old_q, act_old_q} <= '0;
+    else begin
+      second_old_q <= check_second && !moves.second && (second_old_q || tell_i);
+      if (moves.go && !moves.second) act_old_q <= check_second && (second_old_q || tell_i);
+      else if (own_valid_o) act_old_q <= 1'b0;
+      else if (tell_i) act_old_q <= 1'b1;
+    end
+  end
+  `ASSERT(Clear, !clear_o || !((act_valid && act_old_q) || (check_second && second_old_q)))
+
+  // The head has not come to the item that a request has used, but for who has got a place of his own meanwhile.
+  logic own_q;
+  always_ff @(posedge clk_i) own_q <= rst_ni && !act_done && (own_q || own_taken);
+  `ASSERT(Held, !(act_done && act.found.lookup && item.found && !skip && !own_q) ||
+          off_intact(item.off, range_i))
+`endif
+
+  // A register stands in front of its key, too, which is read from a RAM.
   assign own_key = (sum_tell || extend_tell) && !key_all_told;
   lib_half #(
     .T(beat_t)

@@ -238,7 +238,10 @@ module execute_act
   // Who looks at it knows that the request in act, if there is one, ends in this clock.
   assign commit_o  = '{valid: valid_i && fast_set && !room.skip, line: op_i.found.line,
                        way: item_i.fetched_way, off: op_i.req.off};
-  assign keeps     = does_q.keeps && !room.skip;
+  // What it stores may have left the log before its turn: then nothing is written there.
+  logic new_valid_q;
+  always_ff @(posedge clk_i) new_valid_q <= off_valid(op_i.req.off, range_i);
+  assign keeps     = does_q.keeps && !room.skip && new_valid_q;
   assign acts      = state_q == StAct && out_free &&
       (steady_q || !(compares_q || times_q)) && (kept_q || !keeps) &&
       !(shows_key_q && key_more_i);

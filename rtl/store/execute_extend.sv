@@ -13,6 +13,8 @@
 // connection's job ends with each of them, and its next one goes on, until the last one puts the item
 // into the way. If the key has got another item by then, or another expiry time, it begins anew and
 // makes all of it at once, so that it does not begin for ever. So does a datagram's request.
+`include "lib_assert.svh"
+
 module execute_extend
   import wirekv_pkg::*;
   import request_pkg::*;
@@ -226,9 +228,8 @@ module execute_extend
       off_q   <= own_off_i;
       stamp_q <= taken_i + 1'b1;
     end
-    // What comes behind in the log is not written before all of this piece is. So whoever is valid two
-    // clocks after it has its place is not overwritten while he is read. (If memory cannot read him, the
-    // new item is given up with all others.)
+    // Who is valid once it has its place is held from then on, see log_fence. Who is not is read in vain. (If memory
+    // cannot read him, the new item is given up with all others.)
     placed_q <= state_q == ExPlaced;
     if (placed_q)
       kept_q <= off_valid(item_i.off, range_i) && (off_valid(from_q, range_i) || delete);
@@ -263,6 +264,9 @@ module execute_extend
           copied: copied_q,
           copy: '{zero: '0, from: from_q, old: item_i.off}
       };
+  // The head has come to neither value before it was read.
+  `ASSERT(Held, !(chunk_valid_i && kept_q) ||
+          (off_intact(item_i.off, range_i) && (delete || off_intact(from_q, range_i))))
   assign write_o    = state_q == ExWritten && stored && !goes_on_q && written && out_free_i;
   assign done_o     = state_q == ExWritten && out_free_i &&
       (!stored || (written && (goes_on_q || way_ready_i)));

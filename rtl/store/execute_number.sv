@@ -279,6 +279,7 @@ module execute_number
   // Key and value; the log takes the last of the key with the value's first bytes.
   logic value_sent_q, last, begun_q, keeps_unique;
   logic [31:0] flags;
+  logic [63:0] unique_no_q;
   msec_t expiry;
   logic [13:0] bytes_q;  // with its header
   logic [15:0] lines;
@@ -289,6 +290,8 @@ module execute_number
       off_q   <= own_off_i;
       stamp_q <= taken_i + 1'b1;
     end
+    // The old item may leave the log while the new one waits for its place.
+    if (state_q == NuIdle) unique_no_q <= unique_no_i;
     bytes_q <= 14'd16 + 14'(op_i.req.klen) + 14'(len_q);
     if (state_q == NuPut) left_q <= len_q;
     else if (ownb_valid_o && ownb_ready_i) left_q <= left_q - 13'd64;
@@ -311,7 +314,7 @@ module execute_number
                           klen: op_i.req.klen, vlen: 21'(len_q),
                           flags: flags, marks: marks_q,
                           chosen: op_i.req.meta.chosen || keeps_unique,
-                          chosen_no: op_i.req.meta.chosen ? op_i.req.chosen_no : unique_no_i,
+                          chosen_no: op_i.req.meta.chosen ? op_i.req.chosen_no : unique_no_q,
                           expiry: expiry,
                           off: '0,
                           done: '0};

@@ -48,6 +48,11 @@ module log
   input  logic [5:0]  ownb_start_i,
   /// What is valid. Registered.
   output log_range_t  range_o,
+  /// Whoever uses a place that was valid, see log_fence.
+  output logic        tell_o,
+  input  logic        stages_clear_i,
+  output logic        mark_o,
+  input  logic        reader_clear_i,
   /// Items and pieces taken, and of these written: what a record's stamp compares to.
   output serial_t     taken_o,
   output serial_t     written_o,
@@ -99,6 +104,10 @@ module log
     .piece_o      (piece),
     .back_i       (part),
     .range_o,
+    .tell_o,
+    .stages_clear_i,
+    .mark_o,
+    .reader_clear_i,
     .taken_o,
     .item_o,
     .lap_o,

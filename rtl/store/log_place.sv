@@ -4,9 +4,8 @@
 // When memory has not taken or given what it was asked, all that was stored is given up: the log goes
 // on in a lap of which nothing is valid. So no one sees an older state than he left, wherever it was.
 //
-// Places only grow; an item never wraps, so the end of a lap may stay unused. What of the log is
-// valid follows from the head: a margin in front of it is given up early, so that whoever reads an
-// item that was valid a moment ago is not overtaken.
+// Places only grow; an item never wraps, so the end of a lap may stay unused. What is in front of the head
+// is given up early, and the head waits for those who still use it: see log_fence.
 //
 // An item that comes in several parts has its room from the start, and that evicts others before its
 // bytes have come, if they ever do. So such rooms have a budget of an eighth of the log: what is
@@ -44,6 +43,11 @@ module log_place
   input  logic       back_i,
   /// What is valid. Registered.
   output log_range_t range_o,
+  /// Whoever uses a place that was valid, see log_fence.
+  output logic       tell_o,
+  input  logic       stages_clear_i,
+  output logic       mark_o,
+  input  logic       reader_clear_i,
   /// Items and pieces taken.
   output serial_t    taken_o,
   /// Pulses: an item got its place; the log wrapped; an item was refused.
@@ -58,9 +62,6 @@ module log_place
 
   typedef logic [28:0] units_t;  // places and sizes in units of 16 bytes
 
-  // 1 MiB + 64 KiB: more than all readers can have in flight.
-  localparam units_t Margin = 29'd69632;
-
   // ---------------------------------------------------------------- size: what an item needs
   // Three stages to its place: size, limit (the last start with which it fits), take.
   typedef logic [26:0] lines_t;
@@ -69,7 +70,6 @@ module log_place
     put_t        put;
     units_t      need;
     logic [31:0] cont_byte;  // of a continued item: where its bytes go on
-    logic        still;      // and whether it is still in the log
   } sized_t;
 
   units_t size;
@@ -92,7 +92,6 @@ module log_place
                                            : (units_t'(item_bytes) + 29'd15) >> 4;
     size_d.cont_byte = {first_put.off.pos, 4'h0} + 32'd16 + 32'(first_put.klen) +
         32'(first_put.done);
-    size_d.still     = off_valid(first_put.off, range_q);
   end
   assign size_go     = !size_valid_q || limit_go;
   assign put_ready_o = size_go && !from_own;
@@ -100,6 +99,7 @@ module log_place
   // ---------------------------------------------------------------- limit
   units_t last_start_q, half_q;  // the last start at which it fits
   logic too_large_q, take;
+  logic still_q;  // of a continued item: it is still in the log
   logic [1:0] lend_q;  // clocks until what was lent is counted
   assign limit_go = !limit_valid_q || take;
 
@@ -121,11 +121,14 @@ module log_place
       last_start_q <= size - size_q.need;
       too_large_q  <= size_q.need > half_q;
     end
+    // Nothing is written there for some clocks after it is no longer valid.
+    still_q <= limit_go ? off_valid(size_q.put.off, range_q)
+                        : still_q && off_valid(limit_q.put.off, range_q);
     limit_first_q <= limit_go;
   end
 
   // ---------------------------------------------------------------- take: its place
-  logic fits, refused, own_lines, aligned, budget_known;
+  logic fits, free, refused, own_lines, aligned, budget_known;
   logic [35:0] lap_q, lap_next, lap_last_q;
   logic [27:0] head_q, head_next;
   off_t place;
@@ -157,7 +160,7 @@ module log_place
     piece.own       = limit_q.own;
     piece.start     = limit_q.put.start;
     piece.parts     = limit_q.put.own_lines || !limit_q.put.start;
-    piece.drop      = limit_q.put.start ? refused : !limit_q.still;
+    piece.drop      = limit_q.put.start ? refused : !still_q;
     piece.head      = '{chosen: limit_q.put.chosen, lap: fits ? lap_q[10:0] : lap_next[10:0],
                         db: limit_q.put.db, expiry: limit_q.put.expiry, flags: limit_q.put.flags,
                         marks: limit_q.put.marks, vlen: limit_q.put.vlen,
@@ -167,8 +170,9 @@ module log_place
     else {piece.line, piece.lane} = limit_q.cont_byte;
   end
   // Of a piece that execute adds to an item: where that is, if it still is.
-  assign off_o       = limit_q.put.start ? place : limit_q.still ? limit_q.put.off : '0;
-  assign take        = limit_valid_q && piece_ready && budget_known && (aligned || refused);
+  assign off_o       = limit_q.put.start ? place : still_q ? limit_q.put.off : '0;
+  assign take        = limit_valid_q && piece_ready && budget_known &&
+      (refused || !limit_q.put.start || (aligned && free));
   assign off_valid_o = take && !limit_q.own;
   assign own_ready_o = take && limit_q.own;
 
@@ -186,7 +190,7 @@ module log_place
           lap_q      <= lap_next;
           lap_last_q <= lap_q;
         end
-      end else if (limit_valid_q && !aligned) begin
+      end else if (limit_valid_q && !aligned && free) begin
         head_q <= {head_q[27:2] + 26'd1, 2'b00};
       end
       if (bad_i) begin
@@ -220,18 +224,30 @@ module log_place
     end
   end
 
-  // The tail: head - (size - margin), in this lap or in the one before.
-  units_t margin_q, reach_q;
-  always_ff @(posedge clk_i) begin
-    margin_q         <= ((size >> 2) < Margin) ? size >> 2 : Margin;
-    reach_q          <= size - margin_q;
-    range_q.lap      <= lap_q;
-    range_q.last_lap <= lap_last_q;
-    range_q.head     <= head_q;
-    range_q.tail_lap <= units_t'(head_q) >= reach_q;
-    range_q.tail     <= (units_t'(head_q) >= reach_q) ? head_q - reach_q[27:0]
-                                                      : head_q + margin_q[27:0];
-  end
+  // ---------------------------------------------------------------- tail
+  logic [27:0] tail;
+  logic tail_lap;
+  log_fence u_fence (
+    .clk_i,
+    .rst_ni,
+    .size_i        (size),
+    .head_i        (head_q),
+    .want_i        (limit_valid_q && limit_q.put.start && !refused),
+    .need_i        (limit_q.need),
+    .fits_i        (fits),
+    .free_o        (free),
+    .go_i          (limit_go),
+    .next_need_i   (size_q.need),
+    .wraps_i       (placed && !fits),
+    .tail_o        (tail),
+    .tail_lap_o    (tail_lap),
+    .tell_o,
+    .stages_clear_i,
+    .mark_o,
+    .reader_clear_i
+  );
+  always_ff @(posedge clk_i)
+    range_q <= '{lap: lap_q, last_lap: lap_last_q, head: head_q, tail: tail, tail_lap: tail_lap};
   assign range_o = range_q;
 
   always_ff @(posedge clk_i) begin
@@ -261,5 +277,10 @@ module log_place
   assign idle_o = !put_valid_i && !own_valid_i && !size_valid_q && !limit_valid_q && !piece_valid_o;
 
   `ASSERT(HeadInside, units_t'(head_q) <= size)
+  // Bytes of an item that the head has come to again would be another's.
+  `ASSERT(PartStands, !(take && !limit_q.put.start && still_q) || off_intact(
+          limit_q.put.off,
+          '{lap: lap_q, last_lap: lap_last_q, head: head_q, default: '0}
+          ))
 
 endmodule

@@ -4,6 +4,11 @@
 //
 // Lines of a short item are pinned by its request, and released here when they have been read;
 // so releases keep the order of the requests. Longer ones are acquired here, many at a time.
+//
+// A job holds its item's place in the log until its last line is read: see log_fence, which waits for all jobs. So
+// behind one of more than ValuePiece bytes, which only datagrams have, no other is taken before it has ended.
+`include "lib_assert.svh"
+
 module reader
   import wirekv_pkg::*;
   import request_pkg::*;
@@ -15,6 +20,12 @@ module reader
   input  logic      s_valid_i,
   output logic      s_ready_o,
   input  read_t     s_i,
+  /// From the clock after mark_i on: all jobs that were here then have ended.
+  input  logic      mark_i,
+  output logic      clear_o,
+  // verilator lint_off UNUSEDSIGNAL
+  input  log_range_t range_i,  // asserted only
+  // verilator lint_on UNUSEDSIGNAL
   /// The log's line cache: class ClassReader, a read port, and the releases of ClassRequest.
   output logic      acq_valid_o,
   input  logic      acq_ready_i,
@@ -51,7 +62,8 @@ module reader
   logic [3:0] unused_plan;
   logic [5:0] unused_job;
 
-  assign s_ready_o = plan_ready && job_room;
+  logic long_q;  // one is here
+  assign s_ready_o = plan_ready && job_room && !long_q;
 
   lib_fifo #(
     .T    (read_t),
@@ -59,7 +71,7 @@ module reader
   ) u_plan (
     .clk_i,
     .rst_ni,
-    .s_valid_i(s_valid_i && job_room && s_i.send && !s_i.whole),
+    .s_valid_i(s_valid_i && job_room && !long_q && s_i.send && !s_i.whole),
     .s_ready_o(plan_ready),
     .s_data_i (s_i),
     .m_valid_o(plan_valid),
@@ -106,7 +118,7 @@ module reader
   ) u_jobs (
     .clk_i,
     .rst_ni,
-    .s_valid_i(s_valid_i && plan_ready),
+    .s_valid_i(s_valid_i && plan_ready && !long_q),
     .s_ready_o(job_room),
     .s_data_i (s_i),
     .m_valid_o(job_valid),
@@ -218,6 +230,31 @@ module reader
   assign chunk_own_o   = out_own_q;
   assign chunk_o = '{data: data, start: out_start_q, len: out_len_q, last: out_last_q,
                      bad: (rd_bad_i & out_read_q) != '0};
+
+  // ---------------------------------------------------------------- jobs that are here
+  logic [5:0] here_q, marked_q;  // u_jobs' and the one at work; of these, those that were here at the mark
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      here_q   <= '0;
+      marked_q <= '0;
+      long_q   <= 1'b0;
+    end else begin
+      here_q <= here_q + 6'(s_valid_i && s_ready_o) - 6'(work_done);
+      if (mark_i) marked_q <= here_q - 6'(work_done);
+      else if (work_done && marked_q != '0) marked_q <= marked_q - 6'd1;
+      if (s_valid_i && s_ready_o) long_q <= s_i.len > 21'(ValuePiece);
+      else if (here_q == '0) long_q <= 1'b0;
+    end
+  end
+  assign clear_o = marked_q == '0;
+  `ASSERT(Here, here_q <= 6'd34 && marked_q <= here_q)
+
+  // The head has not come to an item that is read. (What execute reads for itself it may have lost: execute_extend.)
+`ifdef LIB_ASSERT_ON
+  off_t off_q;
+  always_ff @(posedge clk_i) if (job_next) off_q <= job.off;
+  `ASSERT(Held, !piece || !open || work_q.own || off_intact(off_q, range_i))
+`endif
 
   assign idle_o = !plan_valid && !place_valid_q && !going_q && !job_valid && !work_valid_q &&
       !out_valid_q && !s_valid_i;

@@ -379,7 +379,7 @@ module store
 
   // ---------------------------------------------------------------- log
   logic own_valid, own_ready, ownk_valid, ownk_ready, ownb_valid, ownb_ready, append_idle;
-  logic item, lap, refuse, bad_read_q, bad_write_q;
+  logic item, lap, refuse, bad_read_q, bad_write_q, tell, stages_clear, mark, reader_clear;
   put_t own;
   beat_t ownk, ownb;
   logic [5:0] ownb_start;
@@ -412,6 +412,10 @@ module store
     .off_valid_o (put_off_valid_o),
     .off_o       (put_off_o),
     .range_o     (range),
+    .tell_o      (tell),
+    .stages_clear_i(stages_clear),
+    .mark_o      (mark),
+    .reader_clear_i(reader_clear),
     .taken_o     (taken),
     .written_o   (written),
     .item_o      (item),
@@ -451,6 +455,8 @@ module store
     .one_way_i           (cfg_i.one_way),
     .item_max_i          (cfg_i.item_max),
     .range_i             (range),
+    .tell_i              (tell),
+    .clear_o             (stages_clear),
     .req_valid_i         (reqs_valid),
     .req_ready_o         (reqs_pop),
     .req_i               (reqs.req),
@@ -559,6 +565,9 @@ module store
     .s_valid_i    (read_valid),
     .s_ready_o    (read_ready),
     .s_i          (read),
+    .mark_i       (mark),
+    .clear_o      (reader_clear),
+    .range_i      (range),
     .acq_valid_o  (log_acq_valid[ClassReader]),
     .acq_ready_i  (log_acq_ready[ClassReader]),
     .acq_line_o   (log_acq_line[ClassReader]),

@@ -677,3 +677,37 @@ def test_speed(large):
     assert max(waits[0]) == [57, 44] and waits[0].count([57, 44]) > 5
     assert all(wait == [15, 2] for wait in waits[1])
     assert max(latency[1]) <= 25 and max(latency[0]) <= 25 + 2 * 45
+
+
+@pytest.mark.parametrize("udp", [0, 1])
+def test_places_held(seed, udp):
+    """Items whose pieces nobody takes keep their bytes, whatever others store meanwhile: long items that begin move the
+    log's head on by all their room, more than once around. They wait then, and are not refused."""
+    sim = Sim(seed, 8, 65536)
+    bench = Bench(sim)
+    bench.allow_evict = True
+    keys = [b"old%d" % n for n in range(400)]
+    for key in keys:
+        bench.job([{"op": T.OpSet, "_key": key, "_value": random.randbytes(8000), "noreply": 1}])
+        bench.room(8)
+    bench.idle()
+    bench.chunk.pause = 1.0
+    for key in random.sample(keys, 12):
+        bench.job([{"op": T.OpGet, "_key": key, "last_key": 1}], udp=udp)
+    for _ in range(2000):
+        bench.tick()
+    # Half of the log each, though only the first bytes of it come.
+    room = {"klen": 3, "vlen": 500_000, "flags": 0, "expiry": 0}
+    for _ in range(9):
+        beats = to_beats(b"new") + to_beats(bytes(8192))
+        bench.puts.queue.append(T.put_t.pack({"start": 1, "own_lines": 0, **room}))
+        bench.putk.queue.append(T.beat_t.pack(beats[0]))
+        bench.putb.queue.extend(map(T.beat_t.pack, beats[1:]))
+    for _ in range(5000):
+        bench.tick()
+    held = len(bench.put_offs)
+    bench.chunk.pause = 0.0
+    bench.idle()
+    for _ in range(20_000):
+        bench.tick()
+    assert held < len(bench.put_offs) == 9 and all(off["lap"] for off in bench.put_offs)

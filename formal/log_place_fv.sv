@@ -1,0 +1,173 @@
+// The head comes to no place that somebody holds, whatever the size of the log and of the items.
+//
+// One holder is seen: at any time he takes a place that is valid then, first in execute's stages, then in the reader, and
+// leaves it at any time. What execute and the reader promise is assumed: they are clear when he, if the tail was told
+// (marked) behind his check, has left. execute's own assertions (Clear) and reader_fv show it. Memory does not fail here: a
+// lap that is given up moves no place.
+`include "fv.svh"
+`include "lib_assert.svh"
+
+module log_place_fv
+  import wirekv_pkg::*;
+  import request_pkg::*;
+  import store_pkg::*;
+(
+  input logic        clk_i,
+  input logic        tick_i,
+  input logic [25:0] lines_i,
+  input logic        put_valid_i,
+  input put_t        put_i,
+  input logic        own_valid_i,
+  input put_t        own_i,
+  input logic        piece_ready_i,
+  input logic        back_i,
+  // The holder: the place that he checks, that he does so, goes to the reader, leaves.
+  input off_t        place_i,
+  input logic        check_i,
+  input logic        read_i,
+  input logic        leave_i,
+  input logic        stages_clear_i,
+  input logic        reader_clear_i
+);
+  `FV_RESET
+
+  // Any size, which stays.
+  logic [25:0] lines_q;
+  always_ff @(posedge clk_i) lines_q <= lines_i;
+  `FV_ASSUME(same_lines, lines_i == lines_q && lines_i != '0)
+
+  logic put_ready, own_ready, off_valid_now, piece_valid, tell, mark, item, lap, refuse, idle, timer;
+  off_t off;
+  log_piece_t piece;
+  log_range_t range;
+  serial_t taken;
+  `FV_STREAM(gen_put, put_valid_i, put_ready, put_i)
+  `FV_STREAM(gen_own, own_valid_i, own_ready, own_i)
+
+  log_place dut (
+    .clk_i,
+    .rst_ni,
+    .tick_i,
+    .log_lines_i   (lines_i),
+    .bad_i         (1'b0),
+    .put_valid_i,
+    .put_ready_o   (put_ready),
+    .put_i,
+    .off_valid_o   (off_valid_now),
+    .off_o         (off),
+    .own_valid_i,
+    .own_ready_o   (own_ready),
+    .own_i,
+    .piece_valid_o (piece_valid),
+    .piece_ready_i,
+    .piece_o       (piece),
+    .back_i,
+    .range_o       (range),
+    .tell_o        (tell),
+    .stages_clear_i,
+    .mark_o        (mark),
+    .reader_clear_i,
+    .taken_o       (taken),
+    .item_o        (item),
+    .lap_o         (lap),
+    .refuse_o      (refuse),
+    .idle_o        (idle),
+    .timer_o       (timer)
+  );
+
+  // ------------------------------------------------ the holder
+  logic stages_q, reader_q;  // where he is
+  logic old_q;  // in the stages: a tail was told since; in the reader: it has been marked since
+  off_t place_q;
+  logic up_q = 1'b0;  // the range follows the reset
+  always_ff @(posedge clk_i) up_q <= rst_ni;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      stages_q <= 1'b0;
+      reader_q <= 1'b0;
+    end else if (stages_q || reader_q) begin
+      if (leave_i) begin
+        stages_q <= 1'b0;
+        reader_q <= 1'b0;
+        old_q    <= 1'b0;
+      end else if (stages_q && read_i) begin
+        stages_q <= 1'b0;
+        reader_q <= 1'b1;
+        old_q    <= 1'b0;
+      end else if ((stages_q && tell) || (reader_q && mark)) begin
+        old_q <= 1'b1;
+      end
+    end else begin
+      stages_q <= up_q && check_i && off_valid(place_i, range);
+      old_q    <= 1'b0;
+      place_q  <= place_i;
+    end
+  end
+  // Who was told of leaves the stages before they are clear.
+  `FV_ASSUME(stages, !(stages_clear_i && stages_q && old_q))
+  `FV_ASSUME(reader, !(reader_clear_i && reader_q && old_q))
+
+  // ------------------------------------------------ what is shown
+  log_range_t now;  // what will be in the range
+  assign now = '{lap: dut.lap_q, last_lap: dut.lap_last_q, head: dut.head_q, tail: dut.tail,
+                 tail_lap: dut.tail_lap};
+  logic held, this_lap;
+  assign held     = stages_q || reader_q;
+  assign this_lap = place_q.lap == dut.lap_q[7:0];
+  `ASSERT(Held, !held || off_intact(place_q, now))
+  // Nor to his item's first line.
+  `ASSERT(HeldLine, !held || this_lap ||
+          29'({place_q.pos[27:2], 2'b00}) >= 29'(dut.head_q))
+
+  // ------------------------------------------------ invariants
+  localparam logic [2:0] Choose = 3'd3, Told = 3'd4, Tell = 3'd5, Stages = 3'd6, Reader = 3'd7;
+  logic [2:0] state;
+  log_range_t passed;
+  assign state = dut.u_fence.state_q;
+  always_comb begin
+    passed          = now;
+    passed.tail     = dut.u_fence.passed_q.pos;
+    passed.tail_lap = dut.u_fence.passed_q.in_lap;
+  end
+  `ASSERT(Laps, dut.lap_q[7:0] != '0 && dut.lap_last_q[7:0] != '0 &&
+          dut.lap_last_q[7:0] == ((dut.lap_q[7:0] == 8'd1) ? 8'd255 : dut.lap_q[7:0] - 8'd1))
+  `ASSERT(OnePlace, !(stages_q && reader_q))
+  // Whoever holds is not before the tail that was passed; who was not told of, not before the one that is told.
+  `ASSERT(NotPassed, !held || off_valid(place_q, passed))
+  logic waited;  // he is waited for, or will be
+  assign waited = (state == Stages && (reader_q || old_q)) || (state == Reader && reader_q && old_q);
+  `ASSERT(Waited, !held || !(state inside {Stages, Reader}) || waited || off_valid(place_q, now))
+  // What is to be written was not passed, and from the stages on it was seen against the tail that is told.
+  off_t part;
+  assign part = dut.limit_q.put.off;
+  `ASSERT(Part, !(dut.limit_valid_q && dut.still_q) || off_valid(part, passed))
+  `ASSERT(PartTold, !(dut.limit_valid_q && dut.still_q && state inside {Stages, Reader}) ||
+          off_valid(part, now))
+  `ASSERT(Free, !dut.u_fence.in_lap_q || dut.u_fence.passed_q.in_lap)
+
+  // What an item needs, and where it may begin: of a tail that was passed some time ago.
+  logic starts, lines_only;
+  logic [28:0] need, room;
+  assign starts     = dut.limit_valid_q && dut.limit_q.put.start;
+  assign need       = dut.limit_q.need;
+  assign room       = dut.u_fence.start_q + need;
+  assign lines_only = dut.limit_q.put.own_lines;
+  `ASSERT(Sizes, dut.half_q == dut.size >> 1 || !up_q)
+  `ASSERT(Wholes, !(dut.size_valid_q && dut.size_q.put.start && dut.size_q.put.own_lines) ||
+          dut.size_q.need[1:0] == '0)
+  `ASSERT(Start, !starts || (dut.last_start_q == dut.size - need &&
+          (dut.too_large_q || need <= dut.size) && (!lines_only || need[1:0] == '0)))
+  `ASSERT(Room, !(starts && dut.u_fence.room_q) || (dut.u_fence.in_lap_q ?
+          need <= 29'(dut.u_fence.passed_q.pos) :
+          dut.u_fence.passed_q.in_lap || (dut.u_fence.start_q <= room && room >= need &&
+                                          room <= 29'(dut.u_fence.passed_q.pos))))
+
+  // Of the queue behind: lib_fifo_fv shows what it needs.
+  `ASSERT(Level, dut.u_pieces.level_q <= 3'd4 &&
+          dut.u_pieces.waddr_q - dut.u_pieces.raddr_q == dut.u_pieces.level_q[1:0])
+
+  // ------------------------------------------------ reached
+  `FV_SEEN(held_once, held && reader_q && old_q)
+  `FV_COVER(Waits, held_once && dut.limit_valid_q && !dut.free)
+  `FV_COVER(Wraps, lap)
+endmodule
