@@ -3,7 +3,10 @@
 // read again; and so are the buckets that the steps look into.
 //
 // The index' caches are as line_cache_fv shows them to be: a read gives what was written before its
-// clock, a pinned line stands in one slot. All other inputs, the log's lines among them, say anything.
+// clock, a pinned line stands in one slot. What of the log is valid moves as log_place_fv shows, within a lap: the head
+// comes up to a tail that was told before, and after which execute was clear. So here is shown that execute is clear
+// when it says so (its assertion Clear), and that nothing was written over what it has used (Held).
+// All other inputs, the log's lines among them, say anything.
 // Four buckets a bank. A place of the log stands in one way at most. Not seen here: records of bytes that
 // nobody knows (they become OpReply).
 `include "fv.svh"
@@ -22,7 +25,13 @@ module execute_fv
   input way_t             content_i,
   input epoch_t           epoch_i,
   input msec_t            now_i,
+  // The log: at first; where the head moves, the next tail and that it is told, that the head may come up to it.
   input log_range_t       range_i,
+  input logic [27:0]      head_i,
+  input logic [27:0]      tail_i,
+  input logic             tail_lap_i,
+  input logic             news_i,
+  input logic             pass_i,
   input logic             req_valid_i,
   input req_t             req_i,
   input serial_t          stamp_i,
@@ -133,6 +142,37 @@ module execute_fv
   `ASSERT(WholeWays, wr_valid == '0 || way_strb[way_q] == '0 || way_strb[way_q] == '1)
   `ASSERT(WholeEpochs, wr_valid == '0 || wr_strb[63:58] == '0 || wr_strb[63:58] == '1)
 
+  // ------------------------------------------------ the log
+  log_range_t range_q;
+  logic [28:0] told, next, passed_q;
+  logic [27:0] head;
+  logic tell_q, waits_q, clear;
+  assign told = {range_q.tail_lap, range_q.tail};
+  assign next = {tail_lap_i, tail_i};
+  assign head = (head_i > range_q.head && (passed_q[28] || head_i <= passed_q[27:0])) ? head_i
+                                                                                  : range_q.head;
+  always_ff @(posedge clk_i) begin
+    tell_q <= 1'b0;
+    if (!rst_ni) begin
+      range_q  <= range_i;
+      passed_q <= {range_i.tail_lap, range_i.tail};
+      waits_q  <= 1'b0;
+    end else begin
+      range_q.head <= head;
+      if (!waits_q && news_i && next > told) begin
+        {range_q.tail_lap, range_q.tail} <= next;
+        tell_q  <= 1'b1;
+        waits_q <= 1'b1;
+      end else if (waits_q && !tell_q && clear && pass_i) begin
+        passed_q <= told;
+        waits_q  <= 1'b0;
+      end
+    end
+  end
+  `FV_ASSUME(laps, range_i.lap[7:0] != '0 && range_i.last_lap[7:0] != '0 &&
+             range_i.lap[7:0] != range_i.last_lap[7:0])
+  `FV_ASSUME(behind, range_i.tail_lap || range_i.head <= range_i.tail)
+
   // ------------------------------------------------ execute
   // verilator lint_off PINCONNECTEMPTY
   execute dut (
@@ -142,7 +182,9 @@ module execute_fv
     .index_bits_i        (IndexBits),
     .one_way_i           (1'b0),
     .item_max_i          (21'd1048576),
-    .range_i,
+    .range_i             (range_q),
+    .tell_i              (tell_q),
+    .clear_o             (clear),
     .req_valid_i,
     .req_ready_o         (req_ready),
     .req_i,
