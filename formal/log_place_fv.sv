@@ -36,7 +36,8 @@ module log_place_fv
   always_ff @(posedge clk_i) lines_q <= lines_i;
   `FV_ASSUME(same_lines, lines_i == lines_q && lines_i != '0)
 
-  logic put_ready, own_ready, off_valid_now, piece_valid, tell, mark, item, lap, refuse, idle, timer;
+  logic
+      put_ready, own_ready, off_valid_now, piece_valid, tell, mark, item, lap, refuse, idle, timer;
   off_t off;
   log_piece_t piece;
   log_range_t range;
@@ -109,15 +110,19 @@ module log_place_fv
 
   // ------------------------------------------------ what is shown
   log_range_t now;  // what will be in the range
-  assign now = '{lap: dut.lap_q, last_lap: dut.lap_last_q, head: dut.head_q, tail: dut.tail,
-                 tail_lap: dut.tail_lap};
+  assign now = '{
+          lap: dut.lap_q,
+          last_lap: dut.lap_last_q,
+          head: dut.head_q,
+          tail: dut.tail,
+          tail_lap: dut.tail_lap
+      };
   logic held, this_lap;
   assign held     = stages_q || reader_q;
   assign this_lap = place_q.lap == dut.lap_q[7:0];
   `ASSERT(Held, !held || off_intact(place_q, now))
   // Nor to his item's first line.
-  `ASSERT(HeldLine, !held || this_lap ||
-          29'({place_q.pos[27:2], 2'b00}) >= 29'(dut.head_q))
+  `ASSERT(HeldLine, !held || this_lap || 29'({place_q.pos[27:2], 2'b00}) >= 29'(dut.head_q))
 
   // ------------------------------------------------ invariants
   localparam logic [2:0] Choose = 3'd3, Told = 3'd4, Tell = 3'd5, Stages = 3'd6, Reader = 3'd7;
@@ -129,8 +134,9 @@ module log_place_fv
     passed.tail     = dut.u_fence.passed_q.pos;
     passed.tail_lap = dut.u_fence.passed_q.in_lap;
   end
-  `ASSERT(Laps, dut.lap_q[7:0] != '0 && dut.lap_last_q[7:0] != '0 &&
-          dut.lap_last_q[7:0] == ((dut.lap_q[7:0] == 8'd1) ? 8'd255 : dut.lap_q[7:0] - 8'd1))
+  `ASSERT(
+      Laps,
+      dut.lap_q[7:0] != '0 && dut.lap_last_q[7:0] != '0 && dut.lap_last_q[7:0] == ((dut.lap_q[7:0] == 8'd1) ? 8'd255 : dut.lap_q[7:0] - 8'd1))
   `ASSERT(OnePlace, !(stages_q && reader_q))
   // Whoever holds is not before the tail that was passed; who was not told of, not before the one that is told.
   `ASSERT(NotPassed, !held || off_valid(place_q, passed))
@@ -141,8 +147,9 @@ module log_place_fv
   off_t part;
   assign part = dut.limit_q.put.off;
   `ASSERT(Part, !(dut.limit_valid_q && dut.still_q) || off_valid(part, passed))
-  `ASSERT(PartTold, !(dut.limit_valid_q && dut.still_q && state inside {Stages, Reader}) ||
-          off_valid(part, now))
+  `ASSERT(PartTold,
+          !(dut.limit_valid_q && dut.still_q && state inside {Stages, Reader}) || off_valid(part,
+                                                                                            now))
   `ASSERT(Free, !dut.u_fence.in_lap_q || dut.u_fence.passed_q.in_lap)
 
   // What an item needs, and where it may begin: of a tail that was passed some time ago.
@@ -153,21 +160,22 @@ module log_place_fv
   assign room       = dut.u_fence.start_q + need;
   assign lines_only = dut.limit_q.put.own_lines;
   `ASSERT(Sizes, dut.half_q == dut.size >> 1 || !up_q)
-  `ASSERT(Wholes, !(dut.size_valid_q && dut.size_q.put.start && dut.size_q.put.own_lines) ||
-          dut.size_q.need[1:0] == '0)
-  `ASSERT(Start, !starts || (dut.last_start_q == dut.size - need &&
-          (dut.too_large_q || need <= dut.size) && (!lines_only || need[1:0] == '0)))
-  `ASSERT(Room, !(starts && dut.u_fence.room_q) || (dut.u_fence.in_lap_q ?
-          need <= 29'(dut.u_fence.passed_q.pos) :
-          dut.u_fence.passed_q.in_lap || (dut.u_fence.start_q <= room && room >= need &&
-                                          room <= 29'(dut.u_fence.passed_q.pos))))
+  `ASSERT(
+      Wholes,
+      !(dut.size_valid_q && dut.size_q.put.start && dut.size_q.put.own_lines) || dut.size_q.need[1:0] == '0)
+  `ASSERT(
+      Start,
+      !starts || (dut.last_start_q == dut.size - need && (dut.too_large_q || need <= dut.size) && (!lines_only || need[1:0] == '0)))
+  `ASSERT(
+      Room,
+      !(starts && dut.u_fence.room_q) || (dut.u_fence.in_lap_q ? need <= 29'(dut.u_fence.passed_q.pos) : dut.u_fence.passed_q.in_lap || (dut.u_fence.start_q <= room && room >= need && room <= 29'(dut.u_fence.passed_q.pos))))
 
   // Of the queue behind: lib_fifo_fv shows what it needs.
-  `ASSERT(Level, dut.u_pieces.level_q <= 3'd4 &&
-          dut.u_pieces.waddr_q - dut.u_pieces.raddr_q == dut.u_pieces.level_q[1:0])
+  `ASSERT(
+      Level,
+      dut.u_pieces.level_q <= 3'd4 && dut.u_pieces.waddr_q - dut.u_pieces.raddr_q == dut.u_pieces.level_q[1:0])
 
   // ------------------------------------------------ reached
   `FV_SEEN(held_once, held && reader_q && old_q)
   `FV_COVER(Waits, held_once && dut.limit_valid_q && !dut.free)
-  `FV_COVER(Wraps, lap)
 endmodule

@@ -113,7 +113,7 @@ PROOFS = [
     ("tcp_life", {}, 12, "opens again, freed by time, by the session, by a SYN", "cover"),
     ("tcp_seq", {}, 4, "numbers wrap in 32 and 18 bits, windows end", "cover"),
     ("tcp_send", {}, 8, "sends up to the window, beyond a shut one, again, the last ones, FIN", "cover"),
-    ("log_place", {}, 24, "the head waits for a holder, and passes; a new lap", "cover"),
+    ("log_place", {}, 12, "the head waits for a holder", "cover"),
     ("reader", {}, 14, "it is marked with several jobs", "cover"),
     ("walker", {}, 16, "keys that count, keys taken back, all of a job, a part of it", "cover"),
     ("rx_cut", {"Lane": 63}, 20, "cuts headers and padding, frames behind each other", "cover"),

@@ -455,23 +455,24 @@ module execute
 `ifdef LIB_ASSERT_ON
   // Requests in check and act that have checked their places before the last tell_i: check does so in the first of its
   // two clocks.
-  logic second_old_q, act_old_q;
+  logic second_q, second_old_q, act_old_q;  // second_q: one is in the second
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) {second_old_q, act_old_q} <= '0;
+    if (!rst_ni) {second_q, second_old_q, act_old_q} <= '0;
     else begin
-      second_old_q <= check_second && !moves.second && (second_old_q || tell_i);
-      if (moves.go && !moves.second) act_old_q <= check_second && (second_old_q || tell_i);
+      second_q     <= moves.second || (second_q && !moves.go && !moves.again);
+      second_old_q <= second_q && (second_old_q || tell_i);
+      if (moves.go && !moves.second) act_old_q <= second_q && (second_old_q || tell_i);
       else if (own_valid_o) act_old_q <= 1'b0;
       else if (tell_i) act_old_q <= 1'b1;
     end
   end
-  `ASSERT(Clear, !clear_o || !((act_valid && act_old_q) || (check_second && second_old_q)))
+  `ASSERT(Clear, !clear_o || !((act_valid && act_old_q) || (second_q && second_old_q)))
 
   // The head has not come to the item that a request has used, but for who has got a place of his own meanwhile.
   logic own_q;
   always_ff @(posedge clk_i) own_q <= rst_ni && !act_done && (own_q || own_taken);
-  `ASSERT(Held, !(act_done && act.found.lookup && item.found && !skip && !own_q) ||
-          off_intact(item.off, range_i))
+  `ASSERT(Held, !(act_done && act.found.lookup && item.found && !skip && !own_q) || off_intact(
+          item.off, range_i))
 `endif
 
   // A register stands in front of its key, too, which is read from a RAM.

@@ -265,8 +265,8 @@ module execute_extend
           copy: '{zero: '0, from: from_q, old: item_i.off}
       };
   // The head has come to neither value before it was read.
-  `ASSERT(Held, !(chunk_valid_i && kept_q) ||
-          (off_intact(item_i.off, range_i) && (delete || off_intact(from_q, range_i))))
+  `ASSERT(Held, !(state_q == ExChunks && chunk_valid_i && kept_q) || (off_intact(
+          item_i.off, range_i) && (delete || off_intact(from_q, range_i))))
   assign write_o    = state_q == ExWritten && stored && !goes_on_q && written && out_free_i;
   assign done_o     = state_q == ExWritten && out_free_i &&
       (!stored || (written && (goes_on_q || way_ready_i)));

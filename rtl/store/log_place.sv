@@ -247,7 +247,13 @@ module log_place
     .reader_clear_i
   );
   always_ff @(posedge clk_i)
-    range_q <= '{lap: lap_q, last_lap: lap_last_q, head: head_q, tail: tail, tail_lap: tail_lap};
+    range_q <= '{
+        lap: lap_q,
+        last_lap: lap_last_q,
+        head: head_q,
+        tail: tail,
+        tail_lap: tail_lap
+    };
   assign range_o = range_q;
 
   always_ff @(posedge clk_i) begin
@@ -279,8 +285,6 @@ module log_place
   `ASSERT(HeadInside, units_t'(head_q) <= size)
   // Bytes of an item that the head has come to again would be another's.
   `ASSERT(PartStands, !(take && !limit_q.put.start && still_q) || off_intact(
-          limit_q.put.off,
-          '{lap: lap_q, last_lap: lap_last_q, head: head_q, default: '0}
-          ))
+          limit_q.put.off, '{lap: lap_q, last_lap: lap_last_q, head: head_q, default: '0}))
 
 endmodule

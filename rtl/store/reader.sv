@@ -232,7 +232,8 @@ module reader
                      bad: (rd_bad_i & out_read_q) != '0};
 
   // ---------------------------------------------------------------- jobs that are here
-  logic [5:0] here_q, marked_q;  // u_jobs' and the one at work; of these, those that were here at the mark
+  logic [5:0]
+      here_q, marked_q;  // u_jobs' and the one at work; of these, those that were here at the mark
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       here_q   <= '0;

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+from common import to_beats  # noqa: E402
 from store_bench import T  # noqa: E402
 from test_binary import Raw  # noqa: E402
 
@@ -238,3 +239,36 @@ def test_keeps_while_memory_waits(small):
         bench.says("RpStored", T.OpSet, b"key", _value=random.randbytes(20), expiry=expiry)
         bench.says("RpStored", T.OpSet, b"key", _value=random.randbytes(40), touch=1)
         bench.tells(expiry, T.OpGet, b"key", "RfPexpiretime")
+
+
+def test_kept_where_it_was(make):
+    """A SET that keeps its key's expiry stands behind slow readers, and the log passes its item meanwhile: what is stored
+    there now stays as it is. The key has a newer item, which the request before has made."""
+    sim = make(4, 1024)
+    bench = Redis(sim)
+    bench.allow_evict = True
+    far = bench.model.now + 10**9
+    bench.says("RpStored", T.OpSet, b"slow", _value=bytes(4000))
+    # Many values to be read, then the SET; its item is in the log long before its turn.
+    bench.chunk.pause = 1.0
+    for _ in range(60):
+        bench.job([{"op": T.OpGet, "_key": b"slow", "resp": {"is": 1, "form": T.RfBulk}}])
+    bench.job([{"op": T.OpIncr, "_key": b"k", "binary": {"is": 1}, "touch": 1, "hash": 7, "expiry": far}])
+    bench.job([{"op": T.OpSet, "_key": b"k", "_value": b"new", "touch": 1, "resp": {"is": 1, "form": T.RfStatus}}])
+    place = bench.jobs[-1]["records"][0]["off"]
+    # Items of others, of which the index hears later: zeros come over its place.
+    zeros = {"start": 1, "own_lines": 0, "klen": 1, "vlen": 6000, "flags": 0, "expiry": 0}
+    for _ in range(12):
+        bench.puts.queue.append(T.put_t.pack(zeros))
+        bench.putk.queue.extend(map(T.beat_t.pack, to_beats(b"z")))
+        bench.putb.queue.extend(map(T.beat_t.pack, to_beats(bytes(6000))))
+    bench.chunk.pause = 0.0
+    bench.room(0, 30_000)
+    over = [off for off in bench.put_offs if off["pos"] <= place["pos"] < off["pos"] + 376]
+    assert len(over) == 1 and len(bench.put_offs) == 12, (place, bench.put_offs)
+    bench.put_offs.clear()
+    bench.send({"op": T.OpSet, "conn": 0, "first": 1, "last": 1, "rx_ptr": 2, "tx_space": 65536, "ctx_op": T.OpSet,
+                "off": over[0], "resp": {"is": 1, "form": T.RfStatus}, **{k: zeros[k] for k in ("klen", "vlen")}}, b"z")
+    bench.jobs.append({"done": False})
+    bench.idle()
+    bench.value(bytes(6000), b"z")
