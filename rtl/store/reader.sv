@@ -250,10 +250,11 @@ module reader
   assign clear_o = marked_q == '0;
   `ASSERT(Here, here_q <= 6'd34 && marked_q <= here_q)
 
-  // The head has not come to an item that is read. (What execute reads for itself it may have lost: execute_extend.)
+  // The head has not come to an item that is read. (What execute reads for itself it may have lost: execute_extend. A
+  // walk's is told one unit in front of it; every item has two.)
 `ifdef LIB_ASSERT_ON
   off_t off_q;
-  always_ff @(posedge clk_i) if (job_next) off_q <= job.off;
+  always_ff @(posedge clk_i) if (job_next) off_q <= '{lap: job.off.lap, pos: job.off.pos + 28'd1};
   `ASSERT(Held, !piece || !open || work_q.own || off_intact(off_q, range_i))
 `endif
 
