@@ -1,6 +1,7 @@
-//! UDP: each client address gets a source port of its own toward the card.
+//! UDP: each datagram gets a source port and a request id of its own toward the card. Ports are taken in turn, and with
+//! each turn the id is another one: so an answer that comes after its port was given to another client is known as late,
+//! and goes to nobody.
 
-use std::collections::HashMap;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr};
 
@@ -21,13 +22,22 @@ pub struct Datagrams {
     card_mac: Mac,
     card: SocketAddr,
     max_payload: usize,
-    /// Port to client; ports are taken in turn, so the one that is reused is the oldest.
-    clients: Vec<Option<SocketAddr>>,
-    ports: HashMap<SocketAddr, usize>,
-    next: usize,
+    /// By port.
+    asked: Vec<Option<Asked>>,
     buffer: Vec<u8>,
     pub count: u64,
 }
+
+/// The last datagram that was sent from a port.
+struct Asked {
+    client: SocketAddr,
+    /// Its request id, as the card has it and as the client has it.
+    id: RequestId,
+    theirs: RequestId,
+}
+
+/// The first bytes of the header that memcached's datagrams have. The card ignores what has none.
+type RequestId = [u8; 2];
 
 impl Datagrams {
     pub fn new(
@@ -44,9 +54,7 @@ impl Datagrams {
             card_mac,
             card,
             max_payload: MAX_PACKET - if card.is_ipv4() { 28 } else { 48 },
-            clients: vec![None; PORTS],
-            ports: HashMap::new(),
-            next: 0,
+            asked: (0..PORTS).map(|_| None).collect(),
             buffer: vec![0; 65_536],
             count: 0,
         }
@@ -65,37 +73,84 @@ impl Datagrams {
             if len > self.max_payload {
                 continue;
             }
+            let (turn, port) = (self.count / PORTS as u64, self.count % PORTS as u64);
             self.count += 1;
-            *room = room.saturating_sub(len);
-            let from = SocketAddr::new(self.source, FIRST_PORT + self.port(client) as u16);
+            if let Some(id) = self.buffer[..len].first_chunk_mut() {
+                let asked = Asked { client, id: (turn as u16).to_be_bytes(), theirs: *id };
+                *id = asked.id;
+                self.asked[port as usize] = Some(asked);
+            }
+            let from = SocketAddr::new(self.source, FIRST_PORT + port as u16);
+            let before = to_card.bytes();
             to_card.push_with(|out| {
                 push_ethernet(out, self.card_mac, self.our_mac, ethertype(self.source));
                 push_udp(out, from, self.card, &self.buffer[..len]);
             });
+            *room = room.saturating_sub(to_card.bytes() - before);
         }
         Ok(false)
-    }
-
-    fn port(&mut self, client: SocketAddr) -> usize {
-        if let Some(port) = self.ports.get(&client) {
-            return *port;
-        }
-        let port = self.next;
-        self.next = (self.next + 1) % PORTS;
-        if let Some(old) = self.clients[port].replace(client) {
-            self.ports.remove(&old);
-        }
-        self.ports.insert(client, port);
-        port
     }
 
     /// Passes a datagram from the card to its client.
     pub fn deliver(&mut self, to: SocketAddr, from: SocketAddr, payload: &[u8]) {
         let known = from == self.card && to.ip() == self.source;
         let port = usize::from(to.port().wrapping_sub(FIRST_PORT));
-        if let Some(Some(client)) = self.clients.get(port).filter(|_| known) {
-            // UDP may lose it, whatever the reason.
-            let _ = self.socket.send_to(payload, *client);
+        let answer = &mut self.buffer[..payload.len()];
+        answer.copy_from_slice(payload);
+        let Some(id) = answer.first_chunk_mut() else { return };
+        if let Some(Some(asked)) = self.asked.get(port).filter(|_| known) {
+            if asked.id == *id {
+                *id = asked.theirs;
+                // UDP may lose it, whatever the reason.
+                let _ = self.socket.send_to(answer, asked.client);
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::UdpSocket as Client;
+
+    /// While an answer is on its way all ports are given to other clients.
+    #[test]
+    fn late_answers() {
+        let socket = UdpSocket::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let at = socket.local_addr().unwrap();
+        let card: SocketAddr = "10.0.0.2:11211".parse().unwrap();
+        let mut datagrams =
+            Datagrams::new(socket, "10.0.0.15".parse().unwrap(), [0; 6], card, [0; 6]);
+        // Asks, and says which port that has and what the card gets.
+        let ask = |datagrams: &mut Datagrams, client: &Client, id: u8| {
+            let mut frames = Frames::default();
+            client.send_to(&[0, id, 0, 0, 0, 1, 0, 0, id], at).unwrap();
+            while frames.is_empty() {
+                datagrams.receive(&mut frames, &mut 1000).unwrap();
+            }
+            let frame = frames.iter().next().unwrap().to_vec();
+            let port = u16::from_be_bytes([frame[34], frame[35]]);
+            (SocketAddr::new("10.0.0.15".parse().unwrap(), port), frame[42..51].to_vec())
+        };
+        let first = Client::bind("127.0.0.1:0").unwrap();
+        first.set_nonblocking(true).unwrap();
+        let (port, question) = ask(&mut datagrams, &first, 1);
+        let mut last = None;
+        for n in 0..PORTS {
+            let other =
+                Client::bind(SocketAddr::from(([127, 1, (n >> 8) as u8, n as u8], 0))).unwrap();
+            last = Some((ask(&mut datagrams, &other, 2), other));
+        }
+        let ((other_port, other_question), other) = last.unwrap();
+        assert_eq!(other_port, port);
+        other.set_nonblocking(true).unwrap();
+        let mut came = [0; 100];
+        let mut answers =
+            |client: &Client| client.recv(&mut came).ok().map(|len| came[..len].to_vec());
+        datagrams.deliver(port, card, &question);
+        assert_eq!((answers(&first), answers(&other)), (None, None));
+        datagrams.deliver(port, card, &other_question);
+        assert_eq!(answers(&other), Some(vec![0, 2, 0, 0, 0, 1, 0, 0, 2]));
+        assert_eq!(answers(&first), None);
     }
 }
