@@ -8,7 +8,8 @@
 // datagram's. As jobs keep their order, what others had asked for before is done before, and what comes then
 // waits. A hold ends when all that was sent before its release is executed, or else `hold_max_i` clocks
 // after it began, or after its commit, of which it has one; in that case the connection is closed, and what
-// is sent for it goes nowhere until it is opened again. Between two holds others have a clock for four that
+// is sent for it goes nowhere until it is opened again; others have their turn when the session knows that,
+// as until then it may begin what it was told of before. Between two holds others have a clock for four that
 // were held.
 //
 // Packets stand in docs/ARCHITECTURE.md, "Exception queue". Latency 5 from a packet's last beat to its event,
@@ -178,10 +179,12 @@ module host_port
   logic want_q, hold_q, release_q, commit_q;
   logic [23:0] clocks_q;  // that are left
   logic [25:0] rest_q;    // that others have before the next one
-  logic grants, ends;
+  logic grants, ends, told;
   assign grants = want_q && rest_q == '0 && state_q == PtOpen;
   assign over   = hold_q && clocks_q == '0;
   assign ends   = hold_q && release_q && rx_ptr_q == rx_end_q;
+  // The session begins none of this connection's jobs any more.
+  assign told   = ev_valid_o && ev_ready_i && ev_o.closed && ev_o.conn == HostConn;
   assign hold_o = hold_q;
 
   always_ff @(posedge clk_i) begin
@@ -193,7 +196,7 @@ module host_port
       if (head && takes && order.hold && !hold_q) want_q <= 1'b1;
       else if (grants || state_q != PtOpen) want_q <= 1'b0;
       if (grants) hold_q <= 1'b1;
-      else if (over || ends || state_q != PtOpen) hold_q <= 1'b0;
+      else if (ends || told) hold_q <= 1'b0;
       if (hold_q) rest_q <= (&rest_q) ? rest_q : rest_q + 26'd1;
       else rest_q <= (rest_q < 26'd4) ? '0 : rest_q - 26'd4;
     end
@@ -429,5 +432,8 @@ module host_port
                   !port_valid && !line_valid_q;
 
   `ASSERT(Theirs, !(tcp_ev_valid_i && tcp_ev_i.conn == HostConn))
+  // The host and the session overwrite nothing: not what is not executed, nor what is not sent.
+  `ASSERT(Unread, !writes || at_q - rx_ptr_q < 32'(64 * RxLines))
+  `ASSERT(Unsent, state_q != PtOpen || tx_end_q - tx_sent_q <= 32'(64 * TxLines))
 
 endmodule

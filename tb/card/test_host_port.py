@@ -344,6 +344,21 @@ async def ends_by_itself(dut):
 
 
 @cocotb.test()
+async def over_when_it_is_known(dut):
+    """A hold that ends by itself does so when the session has heard that the connection is closed: what it has heard of
+    before, and may still begin, comes before all that others have asked for."""
+    bench = await begin(dut, hold_max=300, pause=0.8)
+    for _ in range(5):
+        await bench.opens()
+        bench.packet(HOLD | REDIS, b"abc")
+        await bench.until(lambda: dut.hold_o.value)
+        bench.packet(COMMIT | REDIS, b"defg")
+        await bench.until(lambda: not dut.hold_o.value)
+        assert bench.own()[-1]["closed"]
+        await bench.released()
+
+
+@cocotb.test()
 async def others_have_their_time(dut):
     """A quarter of the clocks that were held pass before the next hold."""
     bench = await begin(dut, hold_max=2000, pause=0)
