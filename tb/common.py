@@ -14,7 +14,6 @@ A test file holds cocotb tests and one pytest function that runs them:
 Random numbers come from `random`, which cocotb seeds and prints: with 1, or WIREKV_SEED.
 """
 
-import contextlib
 import fcntl
 import os
 import random
@@ -57,13 +56,32 @@ MODEL = ["--assert", "-DSIMASSERT", "-Wno-fatal", "-O3", "--x-initial", "unique"
 SIZES = [*range(1, 129), 512, 1500, 9200]
 
 
-@contextlib.contextmanager
-def building(folder):
-    """Nobody else builds in `folder`: tests of one design may run side by side."""
-    folder.mkdir(parents=True, exist_ok=True)
+class BuildError(Exception):
+    """The design does not compile."""
+
+
+#: What the compiler says when a file was replaced that it has precompiled. `make` does not notice: it knows nothing of
+#: system headers, whose packages give them older dates than the model's.
+REPLACED = "has been modified since the precompiled header"
+
+
+def build(folder, compiles):
+    """Has `compiles` make a model in `folder`, with its output in the file that it is given, and once more from nothing
+    if a header was replaced. Nobody else builds there: tests of one design may run side by side."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    log = folder / "build.log"
     with open(folder.with_suffix(".lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+        for again in (False, True):
+            folder.mkdir(exist_ok=True)
+            try:
+                return compiles(log)
+            except (SystemExit, RuntimeError, subprocess.CalledProcessError) as error:
+                said = log.read_text() if log.exists() else ""
+                if again or REPLACED not in said:
+                    print(said)
+                    raise BuildError(folder.name) from error
+            shutil.rmtree(folder)
 
 
 def program(name, top, files, main, *options):
@@ -71,17 +89,17 @@ def program(name, top, files, main, *options):
     which are Verilator's, make of it. Verilator decides what is out of date."""
     folder = BUILD / name
     sources, includes = expand("rtl/pkg.f", *files)
-    with building(folder):
-        subprocess.run(
-            ["verilator", "--cc", "--exe", "--build", "-j", "2", "--top-module", top, *MODEL,
-             "-Wno-lint", "-Wno-style", *options, "--Mdir", str(folder), "-o", "program",
-             *(f"-I{i}" for i in includes), *map(str, sources), str(main)],
-            check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
+
+    def compiles(log):
+        with open(log, "w") as out:
+            subprocess.run(
+                ["verilator", "--cc", "--exe", "--build", "-j", "2", "--top-module", top, *MODEL,
+                 "-Wno-lint", "-Wno-style", *options, "--Mdir", str(folder), "-o", "program",
+                 *(f"-I{i}" for i in includes), *map(str, sources), str(main)],
+                check=True, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT)
+
+    build(folder, compiles)
     return folder / "program"
-
-
-class BuildError(Exception):
-    """The design does not compile."""
 
 
 def run(test_file, top, files, waves=bool(os.environ.get("WAVES")), **parameters):
@@ -95,20 +113,17 @@ def run(test_file, top, files, waves=bool(os.environ.get("WAVES")), **parameters
     sources, includes = expand("rtl/pkg.f", *files)
     sys.path[:0] = [p for p in (str(test_file.parent),) if p not in sys.path]
     runner = get_runner("verilator")
-    try:
-        with building(folder):
-            runner.build(
-                sources=[ROOT / "tb" / "peeked.vlt", *sources],
-                includes=includes,
-                hdl_toplevel=top,
-                build_dir=folder,
-                parameters=parameters,
-                # Of cocotb's own every signal is public, which keeps Verilator from most of what it does.
-                build_args=["--no-public-flat-rw", "--public-depth", "1", *MODEL],
-                waves=waves,
-            )
-    except (SystemExit, RuntimeError) as error:
-        raise BuildError(name) from error
+    build(folder, lambda log: runner.build(
+        sources=[ROOT / "tb" / "peeked.vlt", *sources],
+        includes=includes,
+        hdl_toplevel=top,
+        build_dir=folder,
+        parameters=parameters,
+        # Of cocotb's own every signal is public, which keeps Verilator from most of what it does.
+        build_args=["--no-public-flat-rw", "--public-depth", "1", *MODEL],
+        waves=waves,
+        log_file=log,
+    ))
     try:
         runner.test(
             hdl_toplevel=top,
