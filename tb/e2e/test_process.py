@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from e2e import reference
+from resp import wire
 from soft import watch
 
 BODIES = ["sim", "soft"]
@@ -32,6 +33,23 @@ def run(argv):
 def status(pid, field):
     text = Path(f"/proc/{pid}/status").read_text()
     return re.search(rf"^{field}:\s+(.*)$", text, re.M)[1].split()
+
+
+def test_log_lines_are_the_servers_own():
+    """-vv: what clients say is in the log, and neither ends a line, nor fills it, nor gets to a terminal as it is."""
+    port = reference.free_port()
+    server = reference.wirekv("-vv", "--redis-port", port, megabytes=64)
+    try:
+        with server.connect() as s:
+            reference.ask(s, b"stats \x1b[2J\x07\rwirekv: forged\xff\r\n", b"\r\n")
+        with socket.create_connection((server.host, port), reference.SECONDS) as s:
+            reference.ask(s, wire.request(b"ECHO", b"first\nwirekv: forged\n" + b"y" * 500), b"y\r\n")
+    finally:
+        assert server.stop() == 0
+    log = server.log.read_bytes()
+    assert rb"stats \x1b[2J\x07\rwirekv: forged\xff" in log and rb"first\nwirekv: forged" in log
+    assert all(byte == 10 or 32 <= byte < 127 for byte in log)
+    assert not [line for line in log.split(b"\n") if line.startswith(b"wirekv: forged") or len(line) > 600]
 
 
 @root

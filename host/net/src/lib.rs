@@ -19,7 +19,7 @@ pub use link::{CardEnd, Link, NetEnd};
 pub use pcap::Pcap;
 pub use refuse::{Refused, Refuser};
 pub use tap::Tap;
-pub use user::{User, UserConfig};
+pub use user::{Denies, User, UserConfig};
 pub use wire::{Wire, WireCounts};
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -178,8 +178,9 @@ impl Rig {
     fn at(listen: IpAddr, impair: Option<Impair>) -> Rig {
         // A port that was free a moment ago.
         let udp_port = UdpSocket::bind((listen, 0)).unwrap().local_addr().unwrap().port();
-        let user = User::bind(&UserConfig {
+        let user = User::bind(UserConfig {
             redis_port: None,
+            denies: Box::new(|_| None),
             listen: SocketAddr::new(listen, 0),
             udp_port: Some(udp_port),
             keep_alive: None,

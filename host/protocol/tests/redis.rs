@@ -129,7 +129,7 @@ fn a_stranger_can_do_little() {
         (large, broken("bulk"), true),
         (login + &many, format!("{ok}*10\r\n{}", "$-1\r\n".repeat(10)), false),
     ] {
-        let redis = Arc::new(Common::new(b"secret", false));
+        let redis = Arc::new(Common::new(b"secret", false, false));
         let settings = || Settings { redis: redis.clone(), item_max: 1 << 20, ..settings() };
         for piece in [1, 50, 1 << 20] {
             let got = reply(settings(), bytes.as_bytes(), piece);

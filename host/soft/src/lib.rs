@@ -94,7 +94,7 @@ impl Soft {
         })?;
         store.set_clock(began);
         let epoch = unix.as_secs() as i64 - i64::from(store.now());
-        let common = Arc::new(Common::new(&options.password, options.debug));
+        let common = Arc::new(Common::new(&options.password, options.protected, options.debug));
         let settings = Arc::new(Settings {
             redis: common.clone(),
             version: VERSION.into(),

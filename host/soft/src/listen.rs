@@ -1,7 +1,7 @@
 //! Sockets to listen on, and the thread that accepts connections and keeps the time.
 
 use std::io::{ErrorKind, Write};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU32;
@@ -265,15 +265,16 @@ impl Acceptor {
                 Listener::Tcp(listener, address) => listener.accept().map(|(stream, peer)| {
                     // A reply is complete when it is sent.
                     let _ = stream.set_nodelay(true);
-                    (Stream::Tcp(stream), format!("tcp:{peer}"), format!("tcp:{address}"))
+                    let names = (format!("tcp:{peer}"), format!("tcp:{address}"));
+                    (Stream::Tcp(stream), Some(peer.ip()), names)
                 }),
                 Listener::Unix(file, listener) => listener.accept().map(|(stream, _)| {
                     let path = format!("unix:{}", file.path.display());
-                    (Stream::Unix(stream), path.clone(), path)
+                    (Stream::Unix(stream), None, (path.clone(), path))
                 }),
             };
             match accepted {
-                Ok((stream, peer, listener)) => self.hand_over(stream, spoken, peer, listener)?,
+                Ok((stream, from, names)) => self.hand_over(stream, spoken, from, names)?,
                 Err(e) => match e.kind() {
                     ErrorKind::WouldBlock => return Ok(false),
                     // The client left again.
@@ -288,16 +289,26 @@ impl Acceptor {
         &mut self,
         mut stream: Stream,
         spoken: Spoken,
-        peer: String,
-        listener: String,
+        from: Option<IpAddr>,
+        (peer, listener): (String, String),
     ) -> Result<()> {
-        let Some(id) = self.shared.admit() else {
-            let refusal = spoken.refusal();
-            let _ = match &mut stream {
-                Stream::Tcp(s) => s.write(refusal),
-                Stream::Unix(s) => s.write(refusal),
-            };
-            return Ok(());
+        let denied = from.filter(|_| spoken == Spoken::Redis).and_then(|ip| self.redis.denies(ip));
+        let admitted = match denied {
+            Some(text) => {
+                self.shared.reject();
+                Err(text)
+            }
+            None => self.shared.admit().ok_or(spoken.refusal()),
+        };
+        let id = match admitted {
+            Ok(id) => id,
+            Err(refusal) => {
+                let _ = match &mut stream {
+                    Stream::Tcp(s) => s.write(refusal),
+                    Stream::Unix(s) => s.write(refusal),
+                };
+                return Ok(());
+            }
         };
         let (session, redis) = match spoken {
             Spoken::Memcached => (Session::new(), None),

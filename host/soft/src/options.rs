@@ -23,6 +23,8 @@ pub struct Options {
     pub unix_redis: Option<(PathBuf, u32)>,
     /// What Redis' clients must say first; empty: nothing.
     pub password: Vec<u8>,
+    /// While there is none, those of other machines are sent away.
+    pub protected: bool,
     /// They may use DEBUG.
     pub debug: bool,
     /// Bytes: everything that is resident.

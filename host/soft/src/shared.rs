@@ -153,8 +153,13 @@ impl Shared {
             return Some(self.opened.fetch_add(1, Relaxed) + 1);
         }
         self.open.fetch_sub(1, Relaxed);
-        self.rejected.fetch_add(1, Relaxed);
+        self.reject();
         None
+    }
+
+    /// A connection is accepted, and sent away.
+    pub fn reject(&self) {
+        self.rejected.fetch_add(1, Relaxed);
     }
 
     /// Whether connections wait that cannot be accepted now.

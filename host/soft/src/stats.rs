@@ -145,6 +145,7 @@ impl Shared {
             idle_timeout: o.idle_timeout.unwrap_or(0),
             memory: o.memory,
             item_max: o.item_max,
+            knows_peers: true,
             open: self.open.load(Relaxed),
             opened: recent.opened,
             rejected: recent.rejected,

@@ -66,15 +66,17 @@ fn useless(args: &ServeArgs, given: &ArgMatches) -> Option<(Id, &'static str)> {
         let why = "is a flag of --body soft, but for idle_timeout; here it is --body sim";
         return Some((Id::from("extended"), why));
     }
-    let (other, why) = match (args.body, args.sim.net) {
-        (Body::Soft, _) => return None,
-        (Body::Sim, NetKind::User) => ("tap_name", "is a flag of --net tap"),
-        (Body::Sim, NetKind::Tap) => {
-            ("listen", "is a flag of --net user; --card-ip sets the address")
-        }
+    let others: &[(&str, &'static str)] = match (args.body, args.sim.net) {
+        (Body::Soft, _) => &[],
+        (Body::Sim, NetKind::User) => &[("tap_name", "is a flag of --net tap")],
+        (Body::Sim, NetKind::Tap) => &[
+            ("listen", "is a flag of --net user; --card-ip sets the address"),
+            ("protected_mode", "is a flag of --net user"),
+        ],
     };
-    let is_given = given.value_source(other) == Some(ValueSource::CommandLine);
-    is_given.then(|| (Id::from(other), why))
+    let is_given = |other: &str| given.value_source(other) == Some(ValueSource::CommandLine);
+    let (other, why) = others.iter().find(|(other, _)| is_given(other))?;
+    Some((Id::from(*other), why))
 }
 
 #[derive(Subcommand)]
@@ -126,6 +128,10 @@ pub struct ServeArgs {
     /// sees it.
     #[arg(long, value_name = "PASSWORD")]
     pub requirepass: Option<String>,
+    /// While there is no password, Redis clients from other addresses than loopback ones are told so
+    /// and closed: yes or no. With --net tap nobody is.
+    #[arg(long, value_name = "YES", default_value = "yes", value_parser = ["yes", "no"])]
+    pub protected_mode: String,
     /// UDP port; 0 is off. Over UDP the sender's address may be a lie: with one small datagram
     /// anybody can have the server send up to 1.4 MB to somebody else (amplification).
     #[arg(short = 'U', long, default_value_t = 0)]
@@ -175,6 +181,16 @@ impl ServeArgs {
     /// What Redis' clients must give; an empty one is none.
     pub fn password(&self) -> &[u8] {
         self.requirepass.as_deref().unwrap_or_default().as_bytes()
+    }
+
+    /// Whether it is known where clients come from.
+    pub fn knows_peers(&self) -> bool {
+        self.body == Body::Soft || self.sim.net == NetKind::User
+    }
+
+    /// Whether Redis' clients from elsewhere are sent away.
+    pub fn is_protected(&self) -> bool {
+        self.protected_mode == "yes" && self.knows_peers()
     }
 
     /// Whether UDP may be served on such an address.
@@ -387,6 +403,7 @@ mod tests {
         "pidfile",
         "redis_port",
         "requirepass",
+        "protected_mode",
         "enable_coredumps",
         "slab_growth_factor",
         "delimiter",
@@ -409,6 +426,7 @@ mod tests {
             "idle_timeout=7",
             "auto",
             "user",
+            "no",
             "sim",
             "1400",
         ];
@@ -455,6 +473,7 @@ mod tests {
         for (words, why) in [
             ("wirekv serve --tap-name x", "is a flag of --net tap"),
             ("wirekv serve --net tap -l 127.0.0.1", "is a flag of --net user"),
+            ("wirekv serve --net tap --protected-mode no", "is a flag of --net user"),
         ] {
             let error = CommandLine::read(words.split(' ')).err().unwrap().to_string();
             assert!(error.contains(why), "{error}");

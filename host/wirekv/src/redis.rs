@@ -95,7 +95,7 @@ pub struct Answer {
 }
 
 impl Redis {
-    pub fn new(args: &ServeArgs, index_bits: u32) -> Result<Redis> {
+    pub fn new(args: &ServeArgs, common: Arc<Common>, index_bits: u32) -> Result<Redis> {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let zero = unix.saturating_sub(CLOCK_START);
         let config =
@@ -106,7 +106,7 @@ impl Redis {
             item_max: args.max_item_size as usize,
             elsewhere: true,
             place_ms: PLACE_MS,
-            redis: Arc::new(Common::new(args.password(), false)),
+            redis: common,
             ..Settings::default()
         };
         let facts = Facts {
@@ -116,6 +116,7 @@ impl Redis {
             max_conns: args.conn_limit as usize,
             memory: (args.memory_limit as usize) << 20,
             item_max: args.max_item_size as usize,
+            knows_peers: args.knows_peers(),
             evicts: true,
             ..Facts::default()
         };
@@ -435,8 +436,15 @@ mod tests {
         }
     }
 
+    fn redis_with(words: &[&str]) -> Redis {
+        let args = ["serve", "--redis-port", "6379"].iter().chain(words);
+        let args = ServeArgs::parse_from(args);
+        let common = Common::new(args.password(), args.is_protected(), false);
+        Redis::new(&args, Arc::new(common), 10).unwrap()
+    }
+
     fn redis() -> Redis {
-        Redis::new(&ServeArgs::parse_from(["serve", "--redis-port", "6379"]), 10).unwrap()
+        redis_with(&[])
     }
 
     fn asks<'a>(tag: Tag, text: &'a [u8]) -> Request<'a> {
@@ -599,8 +607,25 @@ mod tests {
     }
 
     fn guarded() -> Redis {
-        let words = ["serve", "--redis-port", "6379", "--requirepass", "x"];
-        Redis::new(&ServeArgs::parse_from(words), 10).unwrap()
+        redis_with(&["--requirepass", "x"])
+    }
+
+    /// Frames from a TAP device come to the card as they are: there is no protected mode.
+    #[test]
+    fn protection_where_peers_are_known() {
+        for (net, now, then) in
+            [("user", "yes", "+OK\r\n"), ("tap", "no", "-ERR CONFIG SET failed")]
+        {
+            let mut redis = redis_with(&["--net", net]);
+            let mut says = |text: &[u8]| {
+                let answer = redis.take(&asks([1; 4], text), &mut Silent::default()).unwrap();
+                String::from_utf8(answer.text).unwrap()
+            };
+            let told = says(b"CONFIG GET protected-mode\r\n");
+            assert!(told.ends_with(&format!("\r\n{now}\r\n")), "{told}");
+            assert!(says(b"CONFIG SET protected-mode yes\r\n").starts_with(then));
+            assert_eq!(says(b"CONFIG SET protected-mode no\r\n"), "+OK\r\n");
+        }
     }
 
     #[test]

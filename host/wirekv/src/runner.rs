@@ -108,7 +108,7 @@ impl Runner {
             return Ok(());
         };
         if self.verbose > 1 {
-            eprintln!("exception queue: {}", String::from_utf8_lossy(request.text));
+            eprintln!("exception queue: {}", exceptions::for_log(request.text));
         }
         if request.text.starts_with(b"stats") && !request.resp {
             self.stats.totals.update(&mut self.mover)?;

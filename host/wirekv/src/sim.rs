@@ -2,12 +2,14 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 use std::time::Instant;
 
 use anyhow::{anyhow, bail, Context, Result};
 use wirekv_card::{csr, init, Card, Layout, Seeds, Settings};
 use wirekv_net::{Addresses, Link, NetEnd, Pcap, Refuser, Tap, User, UserConfig, Wire};
+use wirekv_protocol::redis::Common;
 use wirekv_sim::{Config, Sim};
 
 use crate::args::{NetKind, ServeArgs};
@@ -54,7 +56,8 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         }
         None => None,
     };
-    let net = open_net(args, &mut wire)?;
+    let common = Arc::new(Common::new(args.password(), args.is_protected(), false));
+    let net = open_net(args, &mut wire, &common)?;
     let address = match &net {
         Net::User(user) => user.local_addr()?,
         Net::Tap(_) => SocketAddr::new(IpAddr::V4(args.sim.card_ip), wire.card_tcp_port),
@@ -104,7 +107,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         mover: Mover::new(card, card_end.clone(), damaged, refuser, args.verbose),
         stats: Stats::new(told(args, &address, &layout)),
         answers: Answers::default(),
-        redis: Redis::new(args, layout.index_bits)?,
+        redis: Redis::new(args, common, layout.index_bits)?,
         verbose: args.verbose,
     };
     let card_thread = thread("card", move || runner.run())?;
@@ -166,7 +169,7 @@ fn listen_address(args: &ServeArgs) -> Result<IpAddr> {
     }
 }
 
-fn open_net(args: &ServeArgs, wire: &mut Addresses) -> Result<Net> {
+fn open_net(args: &ServeArgs, wire: &mut Addresses, common: &Arc<Common>) -> Result<Net> {
     match args.sim.net {
         NetKind::User => {
             let listen = SocketAddr::new(listen_address(args)?, args.port);
@@ -174,9 +177,11 @@ fn open_net(args: &ServeArgs, wire: &mut Addresses) -> Result<Net> {
             let udp_port = (args.udp_port != 0).then_some(args.udp_port);
             let keep_alive = args.keep_alive();
             let redis_port = (args.redis_port != 0).then_some(args.redis_port);
-            let config = UserConfig { listen, redis_port, udp_port, keep_alive, wire: *wire };
-            let user = User::bind(&config)?;
-            Ok(Net::User(Box::new(user)))
+            let common = common.clone();
+            let denies = Box::new(move |from| common.denies(from));
+            let wire = *wire;
+            let config = UserConfig { listen, redis_port, denies, udp_port, keep_alive, wire };
+            Ok(Net::User(Box::new(User::bind(config)?)))
         }
         NetKind::Tap => {
             args.check_udp(args.sim.card_ip.into())?;

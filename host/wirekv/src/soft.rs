@@ -129,6 +129,7 @@ fn options(args: &ServeArgs) -> Result<Options> {
         unix_redis,
         debug: soft.enable_debug_command,
         password: args.password().to_vec(),
+        protected: args.is_protected(),
         memory: memory as usize,
         resident: soft.enable_largepages,
         item_max: args.max_item_size as usize,

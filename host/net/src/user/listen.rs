@@ -47,12 +47,12 @@ impl Listener {
         Ok(Listener { socket, port, waits: false, told: false })
     }
 
-    /// The next client. None: nobody waits, or `waits` says that somebody may, but that the process has no
+    /// The next client, and where it comes from. None: nobody waits, or `waits` says that somebody may, but that the process has no
     /// descriptor left, for instance: to be tried again a little later.
-    pub fn accept(&mut self) -> Option<TcpStream> {
+    pub fn accept(&mut self) -> Option<(TcpStream, IpAddr)> {
         while self.waits {
             match self.socket.accept() {
-                Ok((stream, _)) => return Some(stream),
+                Ok((stream, from)) => return Some((stream, from.ip())),
                 Err(e) => match e.kind() {
                     ErrorKind::WouldBlock => (self.waits, self.told) = (false, false),
                     // The client left again.

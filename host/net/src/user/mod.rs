@@ -12,7 +12,7 @@ mod listen;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::{Duration, Instant as WallInstant};
 
@@ -32,8 +32,9 @@ use listen::Listener;
 
 const WAKER: Token = Token(0);
 const UDP: Token = Token(1);
+const REDIS: Token = Token(3);
 /// memcached's, Redis'.
-const LISTENERS: [Token; 2] = [Token(2), Token(3)];
+const LISTENERS: [Token; 2] = [Token(2), REDIS];
 const FIRST_CONN: usize = 4;
 
 const OUR_MAC: Mac = [0x02, 0x57, 0x4B, 0x56, 0x00, 0x01];
@@ -48,11 +49,16 @@ const TIME_FACTOR: u64 = 5;
 /// How long nobody is accepted when the process has no file descriptor left, for instance.
 const PAUSE: Duration = Duration::from_millis(10);
 
+/// What a new client from there is told if it is to be closed.
+pub type Denies = Box<dyn Fn(IpAddr) -> Option<&'static [u8]> + Send>;
+
 pub struct UserConfig {
     /// Where clients connect. Port 0: a free one.
     pub listen: SocketAddr,
     /// Port of Redis' protocol on the same address; None: off.
     pub redis_port: Option<u16>,
+    /// Which of its clients are sent away.
+    pub denies: Denies,
     /// UDP port on the same address; None: off.
     pub udp_port: Option<u16>,
     /// Seconds of silence after which the kernel asks whether a client is still there; None: never.
@@ -71,6 +77,7 @@ pub struct User {
     poll: Poll,
     /// memcached's, and Redis' if there is one.
     listeners: Vec<Listener>,
+    denies: Denies,
     datagrams: Option<Datagrams>,
     interfaces: Vec<Interface>,
     nobody: SocketSet<'static>,
@@ -88,7 +95,7 @@ pub struct User {
 
 impl User {
     /// Opens the local sockets; clients can connect from here on.
-    pub fn bind(config: &UserConfig) -> Result<User> {
+    pub fn bind(config: UserConfig) -> Result<User> {
         let poll = Poll::new()?;
         let wire = config.wire;
         let bind = |at, port| Listener::bind(at, config.keep_alive, port);
@@ -140,6 +147,7 @@ impl User {
         Ok(User {
             poll,
             listeners,
+            denies: config.denies,
             datagrams,
             interfaces,
             nobody: SocketSet::new(Vec::new()),
@@ -292,7 +300,13 @@ impl User {
     fn accept(&mut self) {
         for at in 0..self.listeners.len() {
             let card = IpEndpoint::new(self.card, self.listeners[at].port);
-            while let Some(local) = self.listeners[at].accept() {
+            let is_redis = LISTENERS[at] == REDIS;
+            while let Some((mut local, from)) = self.listeners[at].accept() {
+                if let Some(text) = Some(from).filter(|_| is_redis).and_then(&self.denies) {
+                    // It is new: what the kernel does not take at once is lost with it.
+                    let _ = local.write(text);
+                    continue;
+                }
                 self.counts.accepted += 1;
                 if let Err(e) = self.open(local, card) {
                     // The others come to no harm.

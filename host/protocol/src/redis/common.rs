@@ -2,6 +2,7 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError, RwLock};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -16,6 +17,20 @@ use super::slowlog::Slowlog;
 use super::stats::Stats;
 use super::table::Command;
 
+/// What a client from elsewhere is told in protected mode; Redis' words.
+const DENIED: &[u8] = b"-DENIED Redis is running in protected mode because protected mode is enabled \
+and no password is set for the default user. In this mode connections are only accepted from the \
+loopback interface. If you want to connect from external computers to Redis you may adopt one of \
+the following solutions: 1) Just disable protected mode sending the command 'CONFIG SET \
+protected-mode no' from the loopback interface by connecting to Redis from the same host the server \
+is running, however MAKE SURE Redis is not publicly accessible from internet if you do so. Use \
+CONFIG REWRITE to make this change permanent. 2) Alternatively you can just disable the protected \
+mode by editing the Redis configuration file, and setting the protected mode option to 'no', and \
+then restarting the server. 3) If you started the server manually just for testing, restart it with \
+the '--protected-mode no' option. 4) Setup a an authentication password for the default user. NOTE: \
+You only need to do one of the above things in order for the server to start accepting connections \
+from the outside.\r\n";
+
 /// What happened in the last second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rates {
@@ -27,6 +42,7 @@ pub struct Rates {
 pub struct Common {
     has_password: AtomicBool,
     password: RwLock<Vec<u8>>,
+    is_protected: AtomicBool,
     debug: bool,
     start: Instant,
     /// UNIX time of the start in microseconds.
@@ -43,7 +59,7 @@ pub struct Common {
 
 impl Default for Common {
     fn default() -> Common {
-        Common::new(b"", false)
+        Common::new(b"", false, false)
     }
 }
 
@@ -54,8 +70,9 @@ impl std::fmt::Debug for Common {
 }
 
 impl Common {
-    /// Of a server with this password, an empty one is none; `debug`: DEBUG is allowed.
-    pub fn new(password: &[u8], debug: bool) -> Common {
+    /// Of a server with this password, an empty one is none; `is_protected`: in protected mode;
+    /// `debug`: DEBUG is allowed.
+    pub fn new(password: &[u8], is_protected: bool, debug: bool) -> Common {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let start = Instant::now();
         // The standard library seeds its hash tables from the system's randomness.
@@ -64,6 +81,7 @@ impl Common {
         Common {
             has_password: AtomicBool::new(!password.is_empty()),
             password: RwLock::new(password.to_vec()),
+            is_protected: AtomicBool::new(is_protected),
             debug,
             start,
             start_us: unix.as_micros() as u64,
@@ -102,6 +120,21 @@ impl Common {
         // Every byte is looked at, so that the time says nothing of where they differ.
         let differ = right.iter().zip(password).fold(0, |sum, (a, b)| sum | (a ^ b));
         right.is_empty() || (differ == 0 && right.len() == password.len())
+    }
+
+    /// In protected mode, while there is no password, clients of other machines are sent away.
+    pub fn is_protected(&self) -> bool {
+        self.is_protected.load(Relaxed)
+    }
+
+    pub fn protect(&self, on: bool) {
+        self.is_protected.store(on, Relaxed);
+    }
+
+    /// Why a new client from there is to be closed.
+    pub fn denies(&self, from: IpAddr) -> Option<&'static [u8]> {
+        let strange = !from.to_canonical().is_loopback();
+        (strange && self.is_protected() && !self.has_password()).then_some(DENIED)
     }
 
     pub fn allows_debug(&self) -> bool {
@@ -156,5 +189,36 @@ impl Common {
     /// In a second, of late.
     pub fn rates(&self) -> Rates {
         locked(&self.rates).2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_sent_away() {
+        let common = Common::new(b"", true, false);
+        let denied = |from: &str| common.denies(from.parse().unwrap()).is_some();
+        for (from, strange) in [
+            ("127.0.0.1", false),
+            ("127.1.2.3", false),
+            ("::1", false),
+            ("::ffff:127.0.0.1", false),
+            ("192.0.2.1", true),
+            ("0.0.0.0", true),
+            ("::", true),
+            ("::2", true),
+            ("fe80::1", true),
+            ("::ffff:192.0.2.1", true),
+        ] {
+            assert_eq!(denied(from), strange, "{from}");
+        }
+        common.set_password(b"x");
+        assert!(!denied("192.0.2.1"));
+        common.set_password(b"");
+        assert!(denied("192.0.2.1"));
+        common.protect(false);
+        assert!(!denied("192.0.2.1"));
     }
 }

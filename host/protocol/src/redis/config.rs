@@ -41,9 +41,10 @@ enum Value {
     /// A number between these two.
     Number(i64, i64, fn(&Common) -> i64, fn(&Common, i64)),
     Password,
+    ProtectedMode,
 }
 
-use Value::{Fixed, Number, Password};
+use Value::{Fixed, Number, Password, ProtectedMode};
 
 fn yes(on: bool) -> String {
     if on { "yes" } else { "no" }.into()
@@ -74,7 +75,7 @@ const SETTINGS: &[(&str, Value)] = &[
     ("maxmemory-policy", Fixed(false, |facts| facts.policy().into())),
     ("notify-keyspace-events", Fixed(false, |_| String::new())),
     ("port", Fixed(false, |facts| facts.port.to_string())),
-    ("protected-mode", Fixed(false, |_| yes(false))),
+    ("protected-mode", ProtectedMode),
     ("proto-max-bulk-len", Fixed(false, |facts| facts.item_max.to_string())),
     ("replicaof", Fixed(true, |_| String::new())),
     ("requirepass", Password),
@@ -134,9 +135,16 @@ fn get(call: &mut Call<'_>) -> Result<(), Error> {
             Fixed(_, value) => call.reply.bulk(value(&facts).as_bytes()),
             Number(_, _, value, _) => call.reply.bulk(value(common).to_string().as_bytes()),
             Password => call.reply.bulk(&common.password()),
+            ProtectedMode => call.reply.bulk(yes(common.is_protected()).as_bytes()),
         }
     }
     Ok(())
+}
+
+const FIXED: &str = "this server can't change it while it runs";
+
+fn parse_yes(text: &[u8]) -> Option<bool> {
+    [("yes", true), ("no", false)].iter().find(|(name, _)| word::is(text, name)).map(|(_, on)| *on)
 }
 
 /// Why a setting cannot have a value.
@@ -148,7 +156,7 @@ fn refuse(value: &Value, text: &[u8], facts: &Facts) -> Option<String> {
             let now = now(facts);
             let same = now.as_bytes() == text
                 || parse_memory(text).is_some_and(|bytes| bytes.to_string() == now);
-            (!same).then(|| "this server can't change it while it runs".into())
+            (!same).then(|| FIXED.into())
         }
         Number(least, most, ..) => match number::integer(text) {
             None => Some("argument couldn't be parsed into an integer".into()),
@@ -156,6 +164,11 @@ fn refuse(value: &Value, text: &[u8], facts: &Facts) -> Option<String> {
             Some(_) => Some(format!("argument must be between {least} and {most} inclusive")),
         },
         Password => None,
+        ProtectedMode => match parse_yes(text) {
+            None => Some("argument must be 'yes' or 'no'".into()),
+            Some(true) if !facts.knows_peers => Some(FIXED.into()),
+            Some(_) => None,
+        },
     }
 }
 
@@ -208,6 +221,7 @@ fn set(call: &mut Call<'_>) -> Result<(), Error> {
             Fixed(..) => {}
             Number(.., set) => set(common, number::argument(text)?),
             Password => common.set_password(text),
+            ProtectedMode => common.protect(parse_yes(text) == Some(true)),
         }
     }
     call.reply.ok();

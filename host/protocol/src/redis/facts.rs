@@ -20,6 +20,8 @@ pub struct Facts {
     pub item_max: usize,
     /// Items make room for others when memory is full.
     pub evicts: bool,
+    /// Where clients come from is known, so that there is a protected mode.
+    pub knows_peers: bool,
     /// DEBUG is allowed.
     pub debug: bool,
     /// Connections of all protocols, now and ever, and those that were refused.
