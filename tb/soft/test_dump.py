@@ -1,10 +1,17 @@
 """`lru_crawler metadump` and `mgdump`: memcached's lines, and each key that is there all the time."""
 
+import base64
 import re
+import socket
+import struct
 import threading
+from urllib.parse import quote
+
+import pytest
 
 from e2e import reference
 from e2e.conftest import scale
+from resp import servers, wire
 from soft import values
 
 STORE = [
@@ -66,6 +73,51 @@ def test_as_memcached():
         finally:
             server.stop()
     assert told[1] == told[0]
+
+
+#: What memcached's text cannot say, and what it can and a terminal would obey.
+ODD = [b"evil\r\nflush_all", b"a b", b"\n", b"z\0z", b"tail\n", b" ", b"two\r\nset x 0 0 1\r\ny"]
+CONTROLS = [b"tab\tx", b"\x1b[2J", b"cr\rx", b"cr\r", b"del\x7f", b"\x01"]
+PLAIN = [b"plain", b"caf\xc3\xa9", b"\xff\x80", b"100%"]
+
+
+def coded(key):
+    return base64.b64encode(key) + b" b"
+
+
+@pytest.mark.parametrize("protocol", ["redis", "binary"])
+def test_keys_stay_keys(protocol):
+    """Whoever stores them: each is one line, which as a command gets the item; a reply that shows one is one line."""
+    server = servers.soft("-o", "lru_crawler", megabytes=64)
+    try:
+        if protocol == "redis":
+            with server.connect() as s:
+                for key in ODD + CONTROLS + PLAIN:
+                    assert reference.ask(s, wire.request(b"SET", key, b"1"), b"\r\n") == b"+OK\r\n"
+        server.port = server.memcached[1]
+        if protocol == "binary":
+            with server.connect() as s:
+                for key in ODD + CONTROLS + PLAIN:
+                    head = struct.pack(">BBHBBHIIQ", 0x80, 1, len(key), 8, 0, 0, len(key) + 9, 0, 0)
+                    s.sendall(head + bytes(8) + key + b"1")
+                    assert s.recv(24, socket.MSG_WAITALL)[6:8] == bytes(2)
+        with server.connect() as s:
+            lines = dump(s, b"lru_crawler mgdump all")
+            expect = [b"mg " + coded(key) for key in ODD + CONTROLS] + [b"mg " + key for key in PLAIN]
+            assert lines == sorted([*(line + b"\r" for line in expect), b"EN\r", b""])
+            for line in expect:
+                assert reference.ask(s, line + b" v\r\n", b"1\r\n") == b"VA 1\r\n1\r\n"
+            names = {re.search(rb"key=(\S*) ", line)[1] for line in dump(s, b"lru_crawler metadump all") if b"key=" in line}
+            assert names == {quote(key, safe="-._~").encode() for key in ODD + CONTROLS + PLAIN}
+            for key in ODD:
+                assert reference.ask(s, b"mg %s k\r\n" % coded(key), b"\r\n") == b"HD k%s\r\n" % coded(key)
+                reply = reference.ask(s, b"me %s\r\n" % coded(key), b"\r\n")
+                assert reply.startswith(b"ME %s exp=" % coded(key)[:-2]) and reply.count(b"\n") == 1
+            # As memcached, which shows a key in text if that is how it came.
+            for key in CONTROLS + PLAIN:
+                assert reference.ask(s, b"mg %s k\r\n" % key, b"\r\n") == b"HD k%s\r\n" % key
+    finally:
+        server.stop()
 
 
 def test_disabled():

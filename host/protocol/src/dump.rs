@@ -76,11 +76,11 @@ fn metadump(item: &Item<'_>, size: u64, settings: &Settings, out: &mut Out) {
     w.bytes(b" flags=").number(item.flags().into()).byte(b'\n').finish();
 }
 
-/// `mg <key>`, or `mg <key in base64> b`
+/// `mg <key>`, or `mg <key in base64> b`: also of a key that would do something to a terminal, or to who reads lines.
 fn mgdump(item: &Item<'_>, out: &mut Out) {
     let mut w = out.room(2 * KEY_MAX + LINE);
     w.bytes(b"mg ");
-    if item.binary_key() {
+    if item.binary_key() || item.key().iter().any(u8::is_ascii_control) {
         base64::encode(item.key(), |group| {
             w.bytes(group);
         });

@@ -399,10 +399,10 @@ impl<'a> Item<'a> {
         self.raw.has(attr::WIDE)
     }
 
-    /// The key is shown in base64.
+    /// The key is shown in base64: it was given so, or no line of memcached's text can have it.
     #[inline]
     pub fn binary_key(&self) -> bool {
-        self.raw.has(attr::BINARY)
+        self.raw.has(attr::BINARY) || self.key().iter().any(|byte| matches!(byte, 0 | b'\n' | b' '))
     }
 
     /// How often it was used of late, before this: at most 3.
