@@ -33,7 +33,7 @@ UNIT_TESTS := $(SLOW_TESTS) $(filter-out $(SLOW_TESTS) $(E2E_TESTS) tb/reference
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
 
-setup: build/.setup ## tools into build/ (Python packages, Verilator, reference memcached)
+setup: build/.setup ## tools into build/ (Python packages, Verilator, reference memcached, Redis' tests)
 
 build/.packages: scripts/packages.sh
 	@mkdir -p build
@@ -52,7 +52,11 @@ build/memcached/memcached: build/.packages
 	@tb/reference/fetch.sh
 	@touch $@
 
-build/.setup: build/.venv build/memcached/memcached
+build/%-source/fetched: build/.packages
+	@tb/reference/fetch.sh $*-source
+	@touch $@
+
+build/.setup: build/.venv build/memcached/memcached build/redis-source/fetched
 	@touch $@
 
 server: setup

@@ -20,12 +20,12 @@ if [ "$(go_minor || true)" = "" ] || [ "$(go_minor)" -lt 18 ]; then go=golang-go
 # redis-tools has Redis' whole program, which is a server under the name redis-server; the package of
 # that name would start a service.
 wanted="g++ clang make perl ccache python3 python3-venv libpython3-dev zlib1g-dev liblz4-dev ca-certificates curl
-  libmemcached-tools redis-tools netcat-openbsd iproute2 iputils-ping $rust $go"
+  libmemcached-tools redis-tools tcl netcat-openbsd iproute2 iputils-ping $rust $go"
 
 if ! command -v dpkg-query > /dev/null; then
   echo "This is no Debian: please see to it yourself that there are"
   echo "  clang++ and g++ for C++17, make, perl, Python 3.9 or newer with venv, Rust 1.91 or newer,"
-  echo "  for the tests the tools of libmemcached, Redis 7.0 and its tools, Go 1.18 or newer, nc, ip and ping."
+  echo "  for the tests the tools of libmemcached, Redis 7.0 and its tools, Tcl, Go 1.18 or newer, nc, ip and ping."
   exit 0
 fi
 
