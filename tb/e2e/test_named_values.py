@@ -17,7 +17,7 @@ import pytest
 from e2e import reference
 from e2e.conftest import LONG, scale
 
-COMMANDS = scale(4_000, 2_000_000)
+COMMANDS = scale(10_000, 2_000_000)
 #: Of the card that checks its assertions, which is slower.
 CHECKED = 100_000
 KEYS = 400
@@ -47,9 +47,9 @@ def check(key, value):
 def size(rng):
     """Of a value: mostly short, often a few KB, seldom up to 1 MB."""
     kind = rng.random()
-    if kind < 0.6:
+    if kind < 0.75:
         return rng.randrange(30, 600)
-    if kind < 0.97:
+    if kind < 0.997:
         return rng.choice((1500, 4000, 7900, 8000, 8192))
     return rng.choice((20_000, 66_000, 300_000, 1_000_000))
 
@@ -78,7 +78,7 @@ class Client:
         rng, kind = self.rng, self.rng.random()
         self.turn += 1
         if kind < 0.45:
-            keys = [self.key() for _ in range(rng.choice((1, 1, 1, 3, 10)))]
+            keys = [self.key() for _ in range(rng.choice((1, 1, 1, 1, 1, 1, 3, 10)))]
             if rng.random() < 0.1:
                 keys.append(b"a%d" % rng.randrange(20))
             self.out += rng.choice((b"get ", b"gets ")) + b" ".join(keys) + b"\r\n"
@@ -94,7 +94,7 @@ class Client:
         elif kind < 0.9:
             key = b"a%d" % rng.randrange(20)
             verb = rng.choice((b"append", b"prepend", b"append", b"set"))
-            value = (b"%b;" % key) * rng.choice((1, 1, 100, 1500))
+            value = (b"%b;" % key) * rng.choice((1, 1, 1, 100, 100, 1500))
             self.out += b"%b %b 0 0 %d\r\n%b\r\n" % (verb, key, len(value), value)
         elif kind < 0.95:
             name = rng.randrange(50)
