@@ -5,6 +5,7 @@ dropped, and readers that wait go on side by side; what the log has passed may b
 key's name from the first byte to the last. test-long sends 2,000,000 commands, and some to the card with assertions.
 """
 
+import bisect
 import collections
 import random
 import re
@@ -20,7 +21,9 @@ from e2e.conftest import LONG, scale
 COMMANDS = scale(10_000, 2_000_000)
 #: Of the card that checks its assertions, which is slower.
 CHECKED = 100_000
-KEYS = 400
+KEYS = 4_000
+#: About what `-m 4` leaves for the log, in bytes.
+LOG = 3_400_000
 #: Replies of a get that stand for no value.
 ENDS = re.compile(rb"VALUE (\S+) \d+ (\d+)(?: \d+)?\r\n|END\r\n|([A-Z_]+[^\r]*)\r\n|(\d+ *)\r\n")
 
@@ -54,11 +57,32 @@ def size(rng):
     return rng.choice((20_000, 66_000, 300_000, 1_000_000))
 
 
+class History:
+    """Who was stored when, by bytes: those that the log is about to pass are asked for most."""
+
+    def __init__(self, rng):
+        self.rng, self.keys, self.places = rng, [], []
+        self.bytes = 0
+
+    def stored(self, key, length):
+        self.keys.append(key)
+        self.places.append(self.bytes)
+        self.bytes += length + 80
+        if len(self.keys) > 20_000:
+            del self.keys[:10_000], self.places[:10_000]
+
+    def key(self):
+        if self.keys and self.rng.random() < 0.7:
+            age = LOG * self.rng.choice((self.rng.random(), self.rng.uniform(0.7, 1)))
+            return self.keys[max(0, bisect.bisect(self.places, self.bytes - age) - 1)]
+        return b"k%d" % self.rng.randrange(KEYS)
+
+
 class Client:
     """A connection: bytes to send, and the replies that it waits for."""
 
-    def __init__(self, server, rng):
-        self.server, self.rng = server, rng
+    def __init__(self, server, rng, history):
+        self.server, self.rng, self.history = server, rng, history
         self.turn = 0
         self.open()
 
@@ -70,22 +94,20 @@ class Client:
         self.rest_until = 0
         self.begin = 0
 
-    def key(self):
-        return b"k%d" % self.rng.randrange(KEYS)
-
     def command(self):
         """Adds one."""
         rng, kind = self.rng, self.rng.random()
         self.turn += 1
         if kind < 0.45:
-            keys = [self.key() for _ in range(rng.choice((1, 1, 1, 1, 1, 1, 3, 10)))]
+            keys = [self.history.key() for _ in range(rng.choice((1, 1, 1, 1, 1, 1, 3, 10)))]
             if rng.random() < 0.1:
                 keys.append(b"a%d" % rng.randrange(20))
             self.out += rng.choice((b"get ", b"gets ")) + b" ".join(keys) + b"\r\n"
             self.want.append(keys)
             return
         if kind < 0.85:
-            key, length = self.key(), size(rng)
+            key, length = b"k%d" % rng.randrange(KEYS), size(rng)
+            self.history.stored(key, length)
             quiet = rng.random() < 0.5
             value = named(key, length, self.turn)
             self.out += b"set %b 0 0 %d%b\r\n%b\r\n" % (key, length, b" noreply" * quiet, value)
@@ -107,7 +129,7 @@ class Client:
                 self.want.append([b"n%d" % name])
                 return
         else:
-            key = self.key()
+            key = self.history.key()
             self.out += rng.choice((b"touch %b 100\r\n", b"delete %b\r\n", b"gat 100 %b\r\n", b"md %b\r\n")) % key
             if self.out.endswith(b"gat 100 %b\r\n" % key):
                 self.want.append([key])
@@ -164,8 +186,8 @@ class Client:
 class Datagrams:
     """Gets over UDP, a few at a time, of which none is waited for."""
 
-    def __init__(self, server, rng):
-        self.socket, self.rng = server.datagrams(), rng
+    def __init__(self, server, history):
+        self.socket, self.history = server.datagrams(), history
         self.socket.setblocking(False)
         self.number = 0
         self.parts = {}
@@ -173,7 +195,7 @@ class Datagrams:
 
     def command(self):
         self.number = (self.number + 1) % 65536
-        key = b"k%d" % self.rng.randrange(KEYS)
+        key = self.history.key()
         self.parts[self.number] = (key, {})
         self.parts.pop((self.number - 200) % 65536, None)
         self.socket.send(self.number.to_bytes(2, "big") + bytes((0, 0, 0, 1, 0, 0)) + b"get %b\r\n" % key)
@@ -201,9 +223,10 @@ class Datagrams:
                 self.whole += 1
 
 
-def half_sent(server, rng):
+def half_sent(server, rng, history):
     """A SET that is begun; its bytes, and where it is."""
     key, length = b"k%d" % rng.randrange(KEYS), rng.choice((20_000, 66_000, 1_000_000))
+    history.stored(key, length)
     s = server.connect()
     s.setblocking(False)
     data = b"set %b 0 0 %d noreply\r\n%b\r\n" % (key, length, named(key, length, 7))
@@ -213,8 +236,9 @@ def half_sent(server, rng):
 def play(server, commands):
     """Sends so many commands; raises if a value is not its key's. Returns values seen whole over UDP."""
     rng = random.Random(random.getrandbits(64))
-    clients = [Client(server, rng) for _ in range(10)]
-    datagrams = Datagrams(server, rng)
+    history = History(rng)
+    clients = [Client(server, rng, history) for _ in range(10)]
+    datagrams = Datagrams(server, history)
     halves = []
     sent, last = 0, time.monotonic()
     while sent < commands or any(c.want or c.out for c in clients):
@@ -232,7 +256,7 @@ def play(server, commands):
             datagrams.command()
         datagrams.receive()
         if len(halves) < 12 and rng.random() < 0.05 and sent < commands:
-            halves.append(half_sent(server, rng))
+            halves.append(half_sent(server, rng, history))
         for half in rng.sample(halves, min(len(halves), 2)):
             s, data, share = half
             try:
