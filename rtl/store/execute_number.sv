@@ -3,8 +3,9 @@
 // the sum, and a key without a way gets one. A clock a character, 16 for the digits, and those
 // that the log takes.
 //
-// The value keeps its length, with blanks behind a sum that is shorter. So that nobody is kept waiting for
-// long, a number ends within TextMax bytes, and a value of ValueMax or more holds none.
+// A value of less than TextMax bytes keeps its length, with blanks behind a sum that is shorter. A longer one
+// becomes as short as the sum: each time all of it would be written anew. So that nobody is kept waiting for long, a
+// number ends within TextMax bytes, and a value of ValueMax or more holds none.
 //
 // Redis' numbers are signed and written without a blank, a plus or a zero in front; where there is none it
 // counts from 0.
@@ -106,7 +107,7 @@ module execute_number
   logic [3:0] digit_value_q;
   logic [79:0] bcd_q;
   logic [4:0] digits_q, steps_q;
-  logic [12:0] len_q, left_q;  // of the value; of it to be sent
+  logic [5:0] len_q;  // of the value
   off_t off_q;
   logic [5:0] lines_q;
   serial_t stamp_q;
@@ -235,7 +236,7 @@ module execute_number
   end
 
   // ---------------------------------------------------------------- digits
-  // Digits move out of the converter. The value keeps its length, with blanks, if it gets shorter.
+  // Digits move out of the converter.
   line_t text;
   marks_t marks_q;
   always_ff @(posedge clk_i) begin
@@ -259,9 +260,10 @@ module execute_number
         bcd_q    <= bcd_q << 4;
         digits_q <= digits_q - 5'd1;
       end else begin
-        len_q <= resp ? 13'(digits_q) + 13'(below_q) :
-            (item_i.alive && item_i.vlen[12:0] > 13'(digits_q)) ? item_i.vlen[12:0] :
-                                                                  13'(digits_q);
+        len_q <= 6'(digits_q);
+        if (resp) len_q <= 6'(digits_q) + 6'(below_q);
+        else if (item_i.alive && item_i.vlen < 21'(TextMax) && item_i.vlen[5:0] > 6'(digits_q))
+          len_q <= item_i.vlen[5:0];
         // It has the old one's marks, unless it is longer.
         marks_q <= '0;
         if (item_i.alive && !resp && item_i.vlen[12:0] >= 13'(digits_q)) marks_q <= item_i.marks;
@@ -277,14 +279,11 @@ module execute_number
 
   // ---------------------------------------------------------------- the new item
   // Key and value; the log takes the last of the key with the value's first bytes.
-  logic value_sent_q, last, begun_q, keeps_unique;
+  logic value_sent_q, keeps_unique;
   logic [31:0] flags;
   logic [63:0] unique_no_q;
   msec_t expiry;
-  logic [13:0] bytes_q;  // with its header
-  logic [15:0] lines;
-  assign lines = lines_of(off_q.pos[1:0], 22'(bytes_q));
-  assign last  = left_q <= 13'd64;
+  logic [8:0] bytes_q;  // with its header
   always_ff @(posedge clk_i) begin
     if (state_q == NuPut) begin
       off_q   <= own_off_i;
@@ -292,12 +291,9 @@ module execute_number
     end
     // The old item may leave the log while the new one waits for its place.
     if (state_q == NuIdle) unique_no_q <= unique_no_i;
-    bytes_q <= 14'd16 + 14'(op_i.req.klen) + 14'(len_q);
-    if (state_q == NuPut) left_q <= len_q;
-    else if (ownb_valid_o && ownb_ready_i) left_q <= left_q - 13'd64;
-    if (state_q == NuBeats) lines_q <= (lines > 16'd63) ? 6'd63 : lines[5:0];
-    begun_q      <= state_q == NuBeats && (begun_q || ownb_ready_i);
-    value_sent_q <= state_q == NuBeats && (value_sent_q || (ownb_ready_i && last));
+    bytes_q <= 9'd16 + 9'(op_i.req.klen) + 9'(len_q);
+    if (state_q == NuBeats) lines_q <= 6'(lines_of(off_q.pos[1:0], 22'(bytes_q)));
+    value_sent_q <= state_q == NuBeats && (value_sent_q || ownb_ready_i);
   end
   always_comb begin
     flags  = item_i.alive ? item_i.flags : '0;
@@ -319,8 +315,7 @@ module execute_number
                           off: '0,
                           done: '0};
   assign ownb_valid_o = state_q == NuBeats && !value_sent_q;
-  assign ownb_o       = '{data: begun_q ? {64{8'h20}} : text, len: last ? left_q[6:0] : 7'd64,
-                          last: last};
+  assign ownb_o       = '{data: text, len: 7'(len_q), last: 1'b1};
   assign key_tell_o   = state_q == NuBeats;
   assign own_done     = value_sent_q && key_all_told_i;
 

@@ -52,6 +52,17 @@ def check_others(card, meanwhile=lambda: None, count=200):
             assert reply == want + b"END\r\n", f"{reply.count(b'VALUE ')} of {len(some)} from {some[0]}"
 
 
+def count_left(card):
+    """How many of the items are there, and all of these right."""
+    left = 0
+    with card.connect(60) as s:
+        for start in range(0, COUNT, 100):
+            names = [b"key%d" % n for n in range(start, start + 100)]
+            reply = reference.ask(s, b"get " + b" ".join(names) + b"\r\n", b"END\r\n", seconds=60)
+            left += sum(reply.count(b"VALUE %b 0 1000\r\n%b\r\n" % (name, VALUE)) for name in names)
+    return left
+
+
 def send_some(connection, data):
     """As much as the other side takes now."""
     connection.setblocking(False)
@@ -110,3 +121,14 @@ def test_nobody_reads(card):
         send_some(s, ask * 3)
     check_others(card)
     drop(attackers)
+
+
+def test_counters(card):
+    """Little is asked of a counter that has a long value: each time all of it would be written anew."""
+    line = b"incr n 1 noreply\r\n"
+    with card.connect(60) as s:
+        assert reference.ask(s, b"set n 0 0 8000\r\n1%b\r\n" % (b" " * 7999), b"\r\n", seconds=60) == b"STORED\r\n"
+        for _ in range(80):
+            s.sendall(line * 100)
+        assert reference.ask(s, b"incr n 1\r\n", b"\r\n", seconds=120) == b"8002\r\n"
+    assert count_left(card) == COUNT

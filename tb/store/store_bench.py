@@ -48,6 +48,11 @@ def numeric(value):
     return number
 
 
+def padded(number, value):
+    """What a number becomes in the place of `value`: it keeps a length of less than 64 bytes."""
+    return b"%d" % number if len(value) >= 64 else (b"%d" % number).ljust(len(value))
+
+
 class Item:
     def __init__(self, value, flags, expiry, off):
         self.value, self.flags, self.expiry, self.off = value, flags, expiry, off
@@ -131,8 +136,7 @@ class Model:
                 return reply("RpNonNumeric")
             delta = r["num"]
             number = (number + delta) % (1 << 64) if op == T.OpIncr else max(number - delta, 0)
-            self.items[name] = Item(str(number).encode().ljust(len(item.value)), item.flags,
-                                   item.expiry, None)
+            self.items[name] = Item(padded(number, item.value), item.flags, item.expiry, None)
             return None if r.get("noreply") else ("number", number)
         if op == T.OpFlush:
             if r["expiry"] == 0:

@@ -121,7 +121,8 @@ def test_numbers(small):
 
 
 def test_long_numbers(small):
-    """A number in a long value, that ends about where it must; the value keeps its length."""
+    """A number in a long value, that ends about where it must. A value of less than 64 bytes keeps its length, a longer
+    one becomes as short as the number."""
     bench = Bench(small)
     lengths = (62, 63, 64, 65, 66, 127, 128, 129, 1000, 4000, 8190, 8191, 8192, 8193, 20000)
     for length in lengths:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from store_bench import T, numeric  # noqa: E402
+from store_bench import T, numeric, padded  # noqa: E402
 from test_binary import Raw  # noqa: E402
 
 SETS = ("OpSet", "OpSet", "OpAdd", "OpReplace", "OpCas", "OpAppend", "OpPrepend")
@@ -134,7 +134,7 @@ class Model:
             else:
                 number = (number + r["num"]) % (1 << 64) if op == T.OpIncr else max(number - r["num"], 0)
                 fits = len(b"%d" % number) <= len(item["value"])
-                store((b"%d" % number).ljust(len(item["value"])), item["flags"],
+                store(padded(number, item["value"]), item["flags"],
                       r["expiry"] if r["meta"]["sets_time"] else item["expiry"],
                       won=item["won"] * fits, stale=item["stale"] * fits, coded=item["coded"] * fits)  # fmt: skip
             told = {"expiry": item["expiry"] if item else r["expiry"]}
