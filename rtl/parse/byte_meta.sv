@@ -35,7 +35,7 @@ module byte_meta
   output logic [63:0] unique_no_o,
   output logic [63:0] chosen_no_o,
   output logic [63:0] initial_no_o,
-  output logic       creates_o,  // N
+  output logic       creates_o,  // N; md: C, whatever the number is
   /// Or what is wrong.
   output reply_e     fault_o
 );
@@ -172,7 +172,8 @@ module byte_meta
         if (letter_q == "R") meta_o.recaches <= get;
         if (letter_q == "I") meta_o.stale <= set || delete;
         if (letter_q == "x") meta_o.voids <= delete;
-        if (letter_q == "E") meta_o.chosen <= 1'b1;
+        // To ms 0 is none; of others an item may get it.
+        if (letter_q == "E") meta_o.chosen <= !set || num_i.value != '0;
         if (letter_q == "b") meta_o.coded <= 1'b1;
         if (letter_q inside {"N", "T"}) meta_o.n_last <= get && letter_q == "N";
         if (letter_q == "N") meta_o.vivifies <= get;
@@ -224,7 +225,7 @@ module byte_meta
   assign quiet_o      = seen_q[7'("q")];
   assign touch_o      = get && seen_q[7'("T")];
   assign flags_o      = client_q != '0;
-  assign creates_o    = creates && (grows || sum);
+  assign creates_o    = (creates && (grows || sum)) || (delete && seen_q[7'("C")]);
   assign unique_no_o  = get ? 64'(time_r_q) : unique_q;
   assign initial_no_o = initial_q;
   always_comb begin
@@ -232,8 +233,6 @@ module byte_meta
     numbers_o.flags   = client_q;
     numbers_o.expiry  = ((grows && creates) || (sum && n_last_q)) ? time_n_q : time_t_q;
     numbers_o.number  = sum ? delta_q : get ? 64'(time_n_q) : unique_q;
-    // No item has it: 0 is any.
-    if (delete && seen_q[7'("C")] && unique_q == '0) numbers_o.number = '1;
   end
 
 endmodule

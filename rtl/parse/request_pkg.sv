@@ -290,8 +290,8 @@ package request_pkg;
     logic        noreply;    // binary, meta: not if it succeeds, or a get finds nothing
     logic        cas_out;
     logic        touch;      // binary, meta incr, decr: makes the number `hash` where none
-                             // is; meta append, prepend: of nothing, too; Redis' SET: the
-                             // expiry stays as it is
+                             // is; meta append, prepend: of nothing, too; meta delete: the
+                             // CAS unique 0 is one; Redis' SET: the expiry stays as it is
     logic        last_key;   // Redis' OpHost and RfSum: the command ends with it
     reply_e      reply;      // OpReply, OpTooBig; OpGet of Redis' protocol: instead of a value
     logic [9:0]  host_len;   // OpHostData
@@ -303,7 +303,8 @@ package request_pkg;
     logic [31:0] flags;      // OpTouch of Redis' protocol: resp_when_t
     msec_t       expiry;     // of the item; 0 never, 1 long past
     logic [63:0] num;        // RfSum: the sum before this job, and 32 bits of what is left;
-                             // CAS unique or delta; binary, meta deletes, appends: 0 is any;
+                             // CAS unique or delta; binary, meta deletes, appends: 0 is any
+                             // (but see `touch`); cas: 0 is no item's;
                              // meta get: expiry of what is made
     logic [63:0] unique_no;  // OpIncr, OpDecr: CAS unique, 0 is any; meta get: time of R
     logic [63:0] chosen_no;  // meta: E

@@ -222,7 +222,8 @@ module execute_act
       compares_q  <= check_i.req.op inside {OpCas, OpIncr, OpDecr, OpWalk} ||
           is_extend(check_i.req.op) || check_i.req.meta.recaches ||
           (check_i.req.op == OpTouch && check_i.req.resp.is) ||
-          (check_i.req.op == OpDelete && !check_i.req.resp.is && check_i.req.num != '0);
+          (check_i.req.op == OpDelete && !check_i.req.resp.is &&
+           (check_i.req.num != '0 || check_i.req.touch));
       times_q     <= check_i.req.op == OpGet && check_i.req.resp.is &&
           is_time(check_i.req.resp.form);
       plain_set_q <= check_i.req.op == OpSet && check_i.req.off.lap != '0 &&

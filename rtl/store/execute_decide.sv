@@ -30,7 +30,7 @@ module execute_decide
   logic [63:0] unique_no, wanted;
   logic [1:0] differs_q;  // in either half
   reply_e reply;
-  logic tells, was;
+  logic tells, was, names;
 
   assign get       = op_i.req.op == OpGet;
   assign number    = op_i.req.op inside {OpIncr, OpDecr};
@@ -43,12 +43,15 @@ module execute_decide
                                    : off_unique(item_i.off, range_i.lap, range_i.last_lap);
   assign binary    = op_i.req.binary.is;
   assign meta      = op_i.req.meta.is;
-  // Binary and meta delete, append, prepend, incr and decr may be for one item only.
+  // Binary and meta delete, append, prepend, incr and decr may be for one item only; md for one whose CAS unique
+  // is 0.
   assign wanted    = number ? op_i.req.unique_no : op_i.req.num;
+  assign names     = meta && op_i.req.op == OpDelete && op_i.req.touch;
   always_ff @(posedge clk_i) begin
-    may_be_other_q <= (binary || meta) && wanted != '0 && op_i.req.cont_start == '0 && item_i.alive;
+    may_be_other_q <= (binary || meta) && (wanted != '0 || names) && op_i.req.cont_start == '0 &&
+        item_i.alive;
     differs_q      <= {unique_no[63:32] != wanted[63:32], unique_no[31:0] != wanted[31:0]};
-    same_q  <= unique_no == op_i.req.num;
+    same_q  <= unique_no == op_i.req.num && op_i.req.num != '0;
     older_q <= op_i.req.meta.stale && op_i.req.num != '0 && op_i.req.num < unique_no;
   end
   assign other = may_be_other_q && differs_q != '0 && compares_i;

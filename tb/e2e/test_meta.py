@@ -3,6 +3,7 @@ does not have is left out here, see docs/TESTING.md, and its answers to that are
 
 import random
 import re
+import struct
 from base64 import b64encode
 
 import pytest
@@ -219,6 +220,70 @@ def test_other_commands_meet(wirekv):
     reference.empty(wirekv)
     assert ask(wirekv, b"set a 5 0 3\r\nabc\r\nmg a v f k\r\n") == b"STORED\r\nVA 3 f5 ka\r\nabc\r\n"
     assert ask(wirekv, b"ms a 2 F9\r\nxy\r\nget a\r\n") == b"HD\r\nVALUE a 9 2\r\nxy\r\nEND\r\n"
+
+
+#: What gives a key the CAS unique 0, another one or an ordinary one, and what it is looked at with.
+GIVEN = (b"", b"set a 0 0 1\r\n5\r\n", b"ma a N0 E0 c\r\n", b"mg a N0 E0 c\r\n", b"ma a N0 E9876543210 c\r\nma a E0 c\r\n", b"ms a 1\r\n5\r\nma a E0 c\r\n",
+         b"ms a 1\r\n5\r\nmd a x E0\r\n", b"ms a 1\r\n5\r\nmd a I E0\r\n", b"ma a N0 E0\r\nmd a x\r\n", b"ma a N0 E0\r\nmd a I\r\n",
+         b"ma a N0 E0\r\ntouch a 0\r\n", b"ma a N0 E0\r\nms a 1 MA c\r\n7\r\n", b"ma a N0 E18446744073709551615\r\n",
+         b"ms a 1 E9876543210\r\n5\r\n", b"ms a 1 E0 c\r\n5\r\n", b"ms a 1 ME E0 c\r\n5\r\n", b"ms a 1 MA N0 E0 c\r\n5\r\n",
+         b"ms a 1\r\n5\r\nms a 1 MA E0 c\r\n7\r\n", b"ms a 1\r\n5\r\nms a 1 MR E0 c\r\n7\r\n")  # fmt: skip
+NAMED = (*(one % unique for unique in (b"0", b"9876543210") for one in (
+            b"cas a 0 0 1 %s\r\n9\r\n", b"ms a 1 C%s\r\n9\r\n", b"ms a 1 C%s MR\r\n9\r\n", b"ms a 1 C%s ME\r\n9\r\n",
+            b"ms a 1 C%s MA\r\n9\r\n", b"ms a 1 C%s MP N0\r\n9\r\n", b"md a C%s\r\n", b"md a C%s x\r\n", b"md a C%s I\r\n",
+            b"ma a C%s\r\n", b"ma a C%s MD D0\r\n")),
+         b"ms a 1 C0 I\r\n9\r\n", b"ms a 1 C0 E0 c\r\n9\r\n", b"ms a 1 F0 T0 E0 c\r\n9\r\n", b"ms a 0 E0 C0 I c\r\n\r\n", b"md a C0 I x E0\r\n",
+         b"ma a N0 E0 C0 c\r\n", b"ma a T0 D0 J0 c t v\r\n", b"mg a N0 T0 E0 c t\r\n", b"mg a R0 t c\r\n")  # fmt: skip
+BINARY = [struct.pack(">BBHBBHIIQ", 0x80, opcode, 1, len(extras), 0, 0, len(extras) + 1 + len(value), 7, unique) + extras + b"a" + value
+          for unique in (0, 9876543210) for opcode, extras, value in (
+              (0x01, bytes(8), b"9"), (0x02, bytes(8), b"9"), (0x03, bytes(8), b"9"), (0x04, b"", b""), (0x05, bytes(7) + b"\1" + bytes(12), b""),
+              (0x06, bytes(16) + b"\xff" * 4, b""), (0x0e, b"", b"9"), (0x0f, b"", b"9"), (0x14, b"", b""), (0x11, bytes(8), b"9"),
+              (0x1c, bytes(4), b""))]  # fmt: skip
+
+
+@pytest.mark.parametrize("given", GIVEN, ids=range(len(GIVEN)))
+def test_unique_zero(memcached, bodies, given):
+    """0 is a CAS unique like others where an item has it, and none where memcached takes it for none: in each command,
+    each mode and in the binary protocol. One after the other: memcached copies an item that it is just sending."""
+    def one_by_one(server, text):
+        lines, replies = text.split(b"\r\n")[:-1], b""
+        while lines:
+            line = lines.pop(0) + b"\r\n"
+            replies += ask(server, line + lines.pop(0) + b"\r\n" if line[:2] in (b"ms", b"se", b"ca") else line)
+        # Which one an ordinary unique is does not matter.
+        return re.sub(rb"( c|VALUE a \d+ \d+ )([1-9]\d*)", lambda m: m[0] if m[2] in (b"9876543210", b"18446744073709551615") else m[1] + b"*", replies)
+
+    def says(server, request):
+        one_by_one(server, b"md a q\r\n" + given)
+        with server.connect() as sock:
+            sock.sendall(request + bytes([0x80, 0x0A]) + bytes(22))
+            replies = read_all(sock, 0x0A)
+        return [(head[:16], struct.unpack(">Q", head[16:])[0] in (0, 9876543210) and head[16:], body) for head, body in replies], \
+            one_by_one(server, b"mg a c v t s\r\n")
+
+    for named in NAMED:
+        text = b"md a q\r\n" + given + b"mg a c t s\r\n" + named + b"mg a c v t s\r\ngets a\r\n"
+        want = one_by_one(memcached, text)
+        for server in bodies:
+            assert one_by_one(server, text) == want, (server.name, named)
+    for request in BINARY:
+        want = says(memcached, request)
+        for server in bodies:
+            assert says(server, request) == want, (server.name, request)
+
+
+def read_all(sock, last):
+    """Binary replies in front of the one with the opcode `last`, as headers and bodies."""
+    data, replies = b"", []
+    while True:
+        while len(data) >= 24 and len(data) >= (size := 24 + int.from_bytes(data[8:12], "big")):
+            if data[1] == last:
+                return replies
+            replies.append((data[:24], data[24:size]))
+            data = data[size:]
+        got = sock.recv(1 << 16)
+        assert got, data
+        data += got
 
 
 def test_times(wirekv):

@@ -121,7 +121,7 @@ class Meta(Text):
             does["stale"] = True
         if "b" in flags:
             does["coded"] = True
-        if "E" in flags:
+        if flags.get("E", 0) or ("E" in flags and cmd != b"ms"):
             does["chosen"] = flags["E"]
         if cmd == b"md":
             does["expiry"] = time
@@ -130,13 +130,14 @@ class Meta(Text):
         shown = [f for f in flags if f in SHOWN[cmd].decode()]
         more = (quiet, cmd == b"mg", "v" in flags and cmd in (b"mg", b"ma"), "T" in before,
                 "N" in before, cmd in (b"ma", b"md") and "T" in flags,
-                (cmd == b"mg" and "T" in flags) or ("N" in flags and (grows or cmd == b"ma")),
+                (cmd == b"mg" and "T" in flags) or ("N" in flags and (grows or cmd == b"ma")) or
+                (cmd == b"md" and "C" in flags),
                 "".join(shown), flags.get("O", b""), does)
         unique = flags.get("C", 0)
         if cmd == b"mg":
             return [("get", key, False, time if "T" in flags else None, more)], 0
         if cmd == b"md":
-            return [("delete", key, quiet, unique or (0 if "C" not in flags else (1 << 64) - 1), more)], 0
+            return [("delete", key, quiet, unique, more)], 0
         if cmd == b"ma":
             return [("delta", SUMS[mode], key, flags.get("D", 1), quiet, flags.get("J", 0), unique, time,
                      "N" in flags, more)], 0

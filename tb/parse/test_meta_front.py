@@ -54,7 +54,7 @@ async def meta_uniques(dut):
     """CAS uniques, 0 among them, times that are given twice and opaque tokens at their limit, in every command."""
     data = b"".join(b"%s k%s%s\r\n%s" % (cmd, b" 1" * (cmd == b"ms"), flags, b"x\r\n" * (cmd == b"ms"))
                     for cmd in (b"ms", b"md", b"ma", b"mg")
-                    for flags in (b" C0", b" C1", b" C18446744073709551615", b" T7", b" q C0 k", b"",
+                    for flags in (b" C0", b" C1", b" C18446744073709551615", b" E0 c", b" E1 C0 c", b" C0 N0 E0 J0 D0", b" T0 R0 F0", b" T7", b" q C0 k", b"",
                                   b" R30 T7", b" T7 R30", b" O" + b"o" * 31, b" O" + b"o" * 32))
     await streams(dut, [data], lambda: 500, Meta, pause=0, cut=0, long_value=0)
 

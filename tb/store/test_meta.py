@@ -41,7 +41,7 @@ class Model:
                 "chosen": int(random.random() < 0.2), "coded": int(random.random() < 0.8)}  # fmt: skip
         fields = {"noreply": random.randrange(2), "expiry": random.choice((0, 1, now + 1, now + 5000, now + 9000)),
                   "opaque": {"len": 3, "text": random.getrandbits(24)},
-                  "chosen_no": random.getrandbits(random.choice((8, 64))) if meta["chosen"] else 0}  # fmt: skip
+                  "chosen_no": random.choice((0, random.getrandbits(8), random.getrandbits(64))) if meta["chosen"] else 0}  # fmt: skip
         wanted = random.choice((0, 0, unique or 5, 5))
         if op == "set":
             op, meta["value"] = random.choice(SETS), 0
@@ -68,7 +68,7 @@ class Model:
                        "hash": random.getrandbits(random.choice((5, 64)))}  # fmt: skip
             meta |= {"sets_time": random.randrange(2), "made": fields["touch"]}
         else:
-            fields |= {"num": wanted, "flags": random.getrandbits(32)}
+            fields |= {"num": wanted, "flags": random.getrandbits(32), "touch": int(wanted != 0 or random.random() < 0.3)}
             meta |= {"value": 0, "stale": random.randrange(2), "voids": int(random.random() < 0.3), "sets_time": random.randrange(2)}
             if not meta["sets_time"]:
                 fields["expiry"] = 0
@@ -82,7 +82,8 @@ class Model:
         """The reply's name, a value or a number, or None; what shows beside it."""
         op, key, item = r["op"], r["_key"], self.alive(r["_key"])
         wanted = r.get("unique_no") or r.get("num") if op not in (T.OpIncr, T.OpDecr) else r["unique_no"]
-        other = item and wanted and item["unique"] != wanted
+        named = wanted or (op == T.OpDelete and r["touch"])
+        other = item and named and item["unique"] != wanted
         quiet = r["noreply"]
 
         meta, told = r["meta"], {}
@@ -151,7 +152,7 @@ class Model:
                 return "RpNotStored"
         elif op == T.OpCas and not item:
             return "RpNotFound"
-        elif op == T.OpCas and item["unique"] != r["num"]:
+        elif op == T.OpCas and (item["unique"] != r["num"] or not r["num"]):
             if not (meta["stale"] and 0 < r["num"] < item["unique"]):
                 return "RpExists"
             store(r["_value"], r["flags"], item["expiry"], won=item["won"], stale=1, coded=meta["coded"])

@@ -566,7 +566,8 @@ fn plan_set(
         exptime,
         // memcached notes it in the new item, which has no room for it with -C.
         unique: flags.unique.filter(|_| engine.settings.cas).unwrap_or(0),
-        explicit: flags.explicit,
+        // To `ms` alone 0 is none.
+        explicit: flags.explicit.filter(|unique| *unique != 0),
         stale: flags.invalidate && mode == Mode::Cas,
         vivify: extends && flags.vivify.is_some(),
         binary_key: flags.binary_key,
