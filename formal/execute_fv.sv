@@ -176,7 +176,9 @@ module execute_fv
 
   // ------------------------------------------------ execute
   // verilator lint_off PINCONNECTEMPTY
-  execute dut (
+  execute #(
+    .Versions(2)
+  ) dut (
     .clk_i,
     .rst_ni,
     .now_i,

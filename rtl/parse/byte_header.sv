@@ -122,6 +122,8 @@ module byte_header
     quiet   = 1'b0;
     if (opcode_q == BinaryWalk && port_q) begin
       cmd = CmdWalk;
+    end else if (opcode_q == BinaryVersion && port_q) begin
+      cmd = CmdKeyVersion;
     end else if (opcode_q[7:6] == '0) begin
       unique case (opcode)
         6'h00, 6'h09, 6'h0c, 6'h0d: cmd = CmdGets;
@@ -145,7 +147,7 @@ module byte_header
       quiet = opcode inside {6'h09, 6'h0d, 6'h1e, 6'h24, [6'h11 : 6'h1a]};
     end
     unique case (cmd)
-      CmdGets, CmdDelete:            lengths = LnKey;
+      CmdGets, CmdDelete, CmdKeyVersion: lengths = LnKey;
       CmdGats, CmdTouch: begin
         lengths = LnKey;
         want    = 8'd4;

@@ -25,6 +25,7 @@ package front_pkg;
     CmdQuit,
     CmdNoop,    // binary and Redis only
     CmdWalk,    // binary only, of the request port
+    CmdKeyVersion,
     CmdSelect,  // Redis only
     CmdMetaNoop,
     CmdMetaGet,
@@ -215,6 +216,7 @@ package front_pkg;
       CmdTouch:   return OpTouch;
       CmdFlush:   return OpFlush;
       CmdWalk:    return OpWalk;
+      CmdKeyVersion: return OpVersion;
       default:    return OpGet;
     endcase
   endfunction

@@ -32,6 +32,8 @@ package request_pkg;
 
   /// The request port alone: tells the next item of the index, see execute_walk.
   localparam logic [7:0] BinaryWalk = 8'h3f;
+  /// Likewise: tells the key's version in the place of a CAS unique, see execute_versions.
+  localparam logic [7:0] BinaryVersion = 8'h3e;
 
   // What a request and a reply in it begin with, and how long the header is.
   localparam logic [7:0] BinaryRequest = 8'h80;
@@ -160,7 +162,8 @@ package request_pkg;
     OpCont,      // next piece of a long value's reply
     OpPart,      // part of a long SET's data went into the log; no reply yet
     OpEnd,       // end of job
-    OpWalk       // the request port's: the next item of the index from the place `binary.opaque` on
+    OpWalk,      // the request port's: the next item of the index from the place `binary.opaque` on
+    OpVersion    // the request port's: the key's version
   } op_e;
 
   typedef enum logic [5:0] {

@@ -20,7 +20,10 @@ module execute
   import wirekv_pkg::*;
   import request_pkg::*;
   import store_pkg::*;
-(
+#(
+  /// Keys that may have a version at once, see execute_versions.
+  parameter int unsigned Versions = 4096
+) (
   input  logic              clk_i,
   input  logic              rst_ni,
   input  msec_t             now_i,
@@ -280,7 +283,8 @@ module execute
       way_use,
       way_ready,
       fetched_ready;
-  logic out_free, moved, evicted;
+  logic out_free, moved, evicted, version_ask, version_done;
+  logic [63:0] version;
 
   execute_act u_act (
     .clk_i,
@@ -316,6 +320,9 @@ module execute
     .extend_o     (extend_start),
     .extend_done_i(extend_done),
     .extended_i   (extended),
+    .version_ask_o(version_ask),
+    .version_done_i(version_done),
+    .version_i    (version),
     .key_tell_o   (key_tell),
     .key_told_o   (key_told),
     .key_i        (key),
@@ -545,6 +552,24 @@ module execute
     .evicted_o    (evicted)
   );
   assign bucket_request_rel_o = act_done && act.found.lookup;
+
+  // ---------------------------------------------------------------- versions
+  // Who never expires anyway does not change if he is told not to.
+  logic retimed, changed;
+  assign retimed = does.touch && item.alive && (item.expiry != '0 || act.req.expiry != '0);
+  assign changed = does.stores || does.clears || retimed || sum.made || extended.stored;
+
+  execute_versions #(
+    .Depth(Versions)
+  ) u_versions (
+    .clk_i,
+    .rst_ni,
+    .change_i (act_done && !skip && changed),
+    .hash_i   (act.found.hash),
+    .ask_i    (version_ask),
+    .done_o   (version_done),
+    .version_o(version)
+  );
 
   // ---------------------------------------------------------------- counters
   execute_count u_count (

@@ -47,6 +47,10 @@ module execute_act
   output logic        extend_o,
   input  logic        extend_done_i,
   input  extended_t   extended_i,
+  /// Its key's version is asked for; it is there.
+  output logic        version_ask_o,
+  input  logic        version_done_i,
+  input  logic [63:0] version_i,
   /// Its key: tell it, a beat was told; the rest of a long one is on its way.
   output logic        key_tell_o,
   output logic        key_told_o,
@@ -106,6 +110,7 @@ module execute_act
     StExtend,
     StKeep,     // wait for the line of the new item's header
     StKept,     // write the old item's expiry into it
+    StVersion,
     StHost,
     StHostText
   } state_e;
@@ -186,6 +191,7 @@ module execute_act
 
   execute_result u_result (
     .range_i,
+    .version_i,
     .total_i   (total),
     .time_i    (time_q),
     .op_i,
@@ -210,7 +216,7 @@ module execute_act
   // key is long, so a set that hits has none.)
   always_ff @(posedge clk_i) begin
     if (go_i) begin
-      plain_q     <= !check_i.found.lookup && !(check_i.req.op inside {OpHost, OpWalk});
+      plain_q     <= !check_i.found.lookup && !(check_i.req.op inside {OpHost, OpWalk, OpVersion});
       meta_q      <= check_i.req.meta.is;
       plain_get_q <= check_i.req.op == OpGet && !check_i.req.touch &&
           !check_i.req.meta.vivifies && !check_i.req.meta.recaches &&
@@ -264,7 +270,8 @@ module execute_act
                                             bucket_ok && patch_ok && !key_waits));
   assign host_done = op_i.req.key_stored ? hreq_valid_o && hreq_ready_i
                                          : hkey_valid_o && hkey_ready_i && key_i.last;
-  assign slow_done = act_ends || insert_done_i || sum_done_i || extend_done_i || host_done;
+  assign slow_done = act_ends || insert_done_i || sum_done_i || extend_done_i || host_done ||
+      (version_ask_o && version_done_i && out_free);
   assign done      = fast_done || slow_done;
 
   assign ready = tells_key ? StKey : StAct;
@@ -274,6 +281,7 @@ module execute_act
       StRun:
       if (in_run && !room.skip) begin
         if (op_i.req.op == OpHost) state_d = StHost;
+        else if (op_i.req.op == OpVersion) state_d = StVersion;
         else if (walk_o) state_d = StWalk;
         else if (renew_o) state_d = StRenew;
         else if (finds) state_d = StFind;
@@ -298,6 +306,7 @@ module execute_act
       StInsert:   if (insert_done_i) state_d = StRun;
       StSum:      if (sum_done_i || insert_done_i) state_d = StRun;
       StExtend:   if (extend_done_i) state_d = StRun;
+      StVersion:  if (slow_done) state_d = StRun;
       StHost:     if (hreq_valid_o && hreq_ready_i) state_d = host_done ? StRun : StHostText;
       StHostText: if (host_done) state_d = StRun;
       default:    state_d = StRun;
@@ -319,6 +328,7 @@ module execute_act
   assign sum_o       = acts && does_q.sums;
   assign extend_o    = acts && does_q.grows;
   assign run_o       = state_q == StRun;
+  assign version_ask_o = state_q == StVersion;
   assign fast_done_o = fast_done;
   assign done_o      = done;
   assign slow_done_o = slow_done;

@@ -131,6 +131,7 @@ module execute_decide
             (resp && item_i.alive && op_i.req.resp.form == RfType) ? RpOk :
             (binary || resp || meta) ? RpNotFound : op_i.req.last_key ? RpEnd : RpNone;
       OpFlush:   reply = RpOk;
+      OpVersion: reply = RpStored;
       OpReply, OpTooBig: reply = op_i.req.reply;
       default:   reply = RpNone;
     endcase

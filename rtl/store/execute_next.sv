@@ -45,11 +45,11 @@ module execute_next
                       OpTooBig, OpAppend, OpPrepend};
   endfunction
   function automatic logic has_key(input op_e op, input logic key_stored);
-    return (is_lookup(op) || op == OpHost || op == OpPart) && !key_stored;
+    return (is_lookup(op) || op inside {OpHost, OpPart, OpVersion}) && !key_stored;
   endfunction
   // Needs more than the three stages give it.
   function automatic logic is_alone(input op_e op, input logic touch, input logic is_long);
-    return op inside {OpFlush, OpHost, OpPart, OpWalk} ||
+    return op inside {OpFlush, OpHost, OpPart, OpWalk, OpVersion} ||
         (is_lookup(op) && !(((op == OpGet && !touch) || op == OpSet) && !is_long));
   endfunction
 

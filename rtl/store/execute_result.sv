@@ -18,6 +18,8 @@ module execute_result
   input  sum_t        sum_i,
   input  extended_t   extended_i,
   // verilator lint_on UNUSEDSIGNAL
+  /// The key's version.
+  input  logic [63:0] version_i,
   /// Redis: the time that is asked for, as long as the item stands for a clock.
   input  msec_t       time_i,
   /// Redis: of the keys of its command so far, with this one, so many are there.
@@ -165,7 +167,7 @@ module execute_result
     res_o.flags    = item_i.flags;
     res_o.vlen     = ctx.vlen;
     res_o.num      = decision_i.unique_no;
-    res_o.unique_no = new_unique;
+    res_o.unique_no = (op_i.req.op == OpVersion) ? version_i : new_unique;
     if (meta && is_store(op_i.req.op)) begin
       if (!stored) res_o.unique_no = '0;
       else if (decision_i.grown) res_o.vlen = longer;

@@ -100,7 +100,8 @@ module store
   serial_t taken, written;
   assign is_lookup = req_i.op inside {OpGet, OpSet, OpAdd, OpReplace, OpCas, OpDelete, OpIncr,
                                       OpDecr, OpTouch, OpTooBig, OpAppend, OpPrepend};
-  assign has_key   = (is_lookup || req_i.op == OpHost || req_i.op == OpPart) && !req_i.key_stored;
+  assign has_key   = (is_lookup || req_i.op inside {OpHost, OpPart, OpVersion}) &&
+      !req_i.key_stored;
   assign last_beat = !has_key || key_i.last;
   assign enter     = enable_i && req_valid_i && (!has_key || key_valid_i) && hash_ready &&
       reqs_room && keys_room;

@@ -16,6 +16,7 @@ KNOWN = GETS | GATS | {*STORES, *EXTENDS, *DELTAS, 0x04, 0x14, 0x07, 0x17, 0x08,
 
 #: The request port's alone.
 WALK = 0x3F
+VERSION = 0x3E
 
 
 def when(value, now):
@@ -57,11 +58,12 @@ class Binary:
             return self.fail("RpBadFormat")
         if self.port and op == WALK:
             return self.fail("RpBadFormat") if body else ([("walk",)], 0)
-        if op not in KNOWN:
+        versions = self.port and op == VERSION
+        if op not in KNOWN and not versions:
             if op == 0x20 and body or op in (0x21, 0x22) and (elen or not klen):
                 return self.fail("RpBadFormat")
             return [("reply", "RpError")], body if 0x20 <= op <= 0x22 else klen + elen + body
-        want = (0 if op in GETS or op in EXTENDS or op in (0x04, 0x14, 0x10) else 4 if op in GATS or op == 0x1C else
+        want = (0 if op in GETS or op in EXTENDS or op in (0x04, 0x14, 0x10) or versions else 4 if op in GATS or op == 0x1C else
                 8 if op in STORES else 20 if op in DELTAS else None)
         value = body - klen - elen
         if want is not None:
@@ -94,6 +96,8 @@ class Binary:
                      number != 0xFFFFFFFF)], size
         if op in (0x04, 0x14):
             return [("delete", key, quiet, cas)], size
+        if versions:
+            return [("version", key)], size
         if op == 0x1C:
             return [("touch", key, when(number, self.now), False)], size
         if op in (0x08, 0x18):

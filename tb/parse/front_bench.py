@@ -325,7 +325,7 @@ class Bench:
     def has_key(self, rec):
         return name(rec["op"], T.op_e) in (
             "OpGet", *STORES, "OpDelete", "OpIncr", "OpDecr", "OpTouch", "OpTooBig", "OpHost",
-            "OpPart") and not rec["key_stored"]
+            "OpPart", "OpVersion") and not rec["key_stored"]
 
     def complete(self):
         """The first record's key and item data have come, too."""
@@ -545,6 +545,9 @@ class Bench:
         elif op == "OpWalk":
             assert rec["klen"] == 0 and not noreply
             ops.append(("walk",))
+        elif op == "OpVersion":
+            assert not noreply
+            ops.append(("version", key))
         elif op == "OpFlush":
             ops.append(("flush", rec["expiry"], noreply))
         elif op == "OpHost":

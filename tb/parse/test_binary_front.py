@@ -9,7 +9,7 @@ import cocotb
 from common import every_clock, run, start, to_beats
 
 sys.path.insert(0, str(Path(__file__).parent))
-from binary_model import STORES, WALK, Binary, a_close, a_request, closes, packet  # noqa: E402
+from binary_model import STORES, VERSION, WALK, Binary, a_close, a_key, a_request, closes, packet  # noqa: E402
 from front_bench import HOST, ITEM_MAX, NOW, Bench, Conn, at_a_glance, check, settle, streams  # noqa: E402
 from text_model import Text  # noqa: E402
 
@@ -47,8 +47,10 @@ async def first_byte_alone(dut):
 @cocotb.test()
 async def walks(dut):
     """A walk is the request port's: to it the place goes on as it came, to peers it is unknown, and nothing to be
-    discarded follows."""
-    data = {number: b"".join(random.choice((packet(WALK), a_request(host=False, broken=False))) for _ in range(60)) for number in (0, 5, HOST)}
+    discarded follows. So is the question for a key's version."""
+    def one():
+        return random.choice((packet(WALK), packet(VERSION, a_key()), a_request(host=False, broken=False)))
+    data = {number: b"".join(one() for _ in range(60)) for number in (0, 5, HOST)}
     await start(dut)
     bench = Bench(dut)
     for number, stream in data.items():
@@ -56,7 +58,7 @@ async def walks(dut):
     await settle(dut, bench)
     for number, stream in data.items():
         check(bench.conns[number].ops, Binary(ITEM_MAX, NOW, number == HOST).run(stream))
-    assert any(op[0] == "walk" for op in bench.conns[HOST].ops)
+    assert {"walk", "version"} <= {op[0] for op in bench.conns[HOST].ops}
 
 
 @cocotb.test()

@@ -121,6 +121,12 @@ impl Local {
         drop(entry);
         Watch { store, name, changes, there }
     }
+
+    /// Whoever watches the key is told that it has changed, be it that it is here as it was: it is kept elsewhere.
+    pub fn change(&self, db: u8, key: &[u8]) {
+        let _locked = self.lock_in(db, key);
+        self.store.changed(self.hash_in(db, key), key);
+    }
 }
 
 impl Watch {

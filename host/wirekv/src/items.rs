@@ -30,13 +30,14 @@ const FLUSHED_AT_ONCE: usize = 4096;
 
 const GET: u8 = 0x00;
 const SET: u8 = 0x01;
+/// Of the request port alone: the key's version, where a get has the CAS unique.
+const VERSION: u8 = 0x3e;
 
 /// What a key has in the card.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Found {
     value: Vec<u8>,
     flags: u32,
-    cas: u64,
     /// Unix time in milliseconds; 0: never.
     expiry: u64,
 }
@@ -47,17 +48,16 @@ struct Brought {
     was: Option<(Stamp, u64)>,
 }
 
-/// What tells an item of the card as it is from what was or will be there.
+/// What tells a key as it is in the card from what it was or will be. The card's number is another one after all that
+/// is done to the key (`rtl/store/execute_versions.sv`), but not when its item goes by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Version {
-    Absent,
-    Cas {
-        unique: u64,
-        expiry: u64,
-    },
-    /// It was changed here since.
-    Unknown,
+struct Version {
+    number: u64,
+    there: bool,
 }
+
+/// A key's item, and, of one that somebody watches, the number of its version.
+type Look = (Option<Found>, Option<u64>);
 
 pub struct Items {
     pub port: RequestPort,
@@ -69,9 +69,9 @@ pub struct Items {
     /// The database that the port's connection is in.
     db: u8,
     brought: Vec<Brought>,
-    /// Of watched keys, what was in the card when they were brought last. Who watches has their names alone here:
-    /// values would be memory that others need.
-    watched: HashMap<Key, Version>,
+    /// Of watched keys, their version when they were brought last; `None`: it was changed here since. Who watches has
+    /// their names alone here: values would be memory that others need.
+    watched: HashMap<Key, Option<Version>>,
 }
 
 /// So many keys may be in that list that nobody watches any more, and as many as are watched.
@@ -99,9 +99,11 @@ impl Items {
         keys: &[Key],
         watched: bool,
     ) -> Result<(), Error> {
-        let found = self.read(card, keys).map_err(|Lost| HOLD_LOST)?;
+        let store = engine.local.store();
+        let asks = |(db, key): &Key| watched || store.is_watched(*db, key);
+        let found = self.read(card, keys, asks).map_err(|Lost| HOLD_LOST)?;
         (self.held, self.flushed) = (true, 0);
-        let result = self.take_in(engine, keys, found, watched);
+        let result = self.take_in(engine, keys, found);
         if result.is_err() {
             self.held = false;
             self.forget(engine);
@@ -114,18 +116,14 @@ impl Items {
         &mut self,
         engine: &mut Engine,
         keys: &[Key],
-        found: Vec<Option<Found>>,
-        watched: bool,
+        found: Vec<Look>,
     ) -> Result<(), Error> {
         self.brought.clear();
-        for (key, found) in keys.iter().zip(found) {
-            let version = match &found {
-                Some(found) => Version::Cas { unique: found.cas, expiry: found.expiry },
-                None => Version::Absent,
-            };
-            let same = self.watched.get(key) == Some(&version);
+        for (key, (found, number)) in keys.iter().zip(found) {
+            let version = number.map(|number| Version { number, there: found.is_some() });
+            let same = version.is_some() && self.watched.get(key) == Some(&version);
             put(engine, key, found.as_ref(), same).map_err(|Full| NO_MEMORY)?;
-            if watched || self.watched.contains_key(key) {
+            if version.is_some() {
                 self.watched.insert(key.clone(), version);
             }
             self.brought.push(Brought { key: key.clone(), was: state(engine, key) });
@@ -175,7 +173,7 @@ impl Items {
         }
         for key in &changed {
             if let Some(version) = self.watched.get_mut(key) {
-                *version = Version::Unknown;
+                *version = None;
             }
         }
         let result = emptied.map_err(|Lost| WRITE_LOST);
@@ -303,15 +301,20 @@ impl Items {
             .map(drop)
     }
 
-    /// Reads the keys' items; from then on the card is held.
-    fn read(&mut self, card: &mut dyn Card, keys: &[Key]) -> Result<Vec<Option<Found>>, Lost> {
+    /// Reads the keys' items, and the versions of those for which `asks` says so; from then on the card is held.
+    fn read(
+        &mut self,
+        card: &mut dyn Card,
+        keys: &[Key],
+        asks: impl Fn(&Key) -> bool,
+    ) -> Result<Vec<Look>, Lost> {
         let mut hold = Hold { begins: true, ..Hold::default() };
         if keys.is_empty() {
             self.port
                 .ask(card, (Speech::Redis, b"", hold), |_| true)
                 .inspect_err(|_| self.db = 0)?;
         }
-        let mut found = Vec::with_capacity(keys.len());
+        let mut found: Vec<Look> = Vec::with_capacity(keys.len());
         // They come in the order of their databases.
         for keys in keys.chunk_by(|a, b| a.0 == b.0) {
             let db = keys[0].0;
@@ -321,19 +324,28 @@ impl Items {
                 self.resp(card, &select, hold)?;
                 (self.db, hold) = (db, Hold::default());
             }
-            let requests: Vec<u8> = keys.iter().flat_map(|(_, name)| binary_get(name)).collect();
-            let all =
-                |replies: &[u8]| replies_of(replies).is_some_and(|all| all.len() == keys.len());
+            let watched: Vec<bool> = keys.iter().map(&asks).collect();
+            let mut requests = Vec::new();
+            for ((_, name), watched) in keys.iter().zip(&watched) {
+                let opcodes: &[u8] = if *watched { &[VERSION, GET] } else { &[GET] };
+                opcodes.iter().for_each(|opcode| requests.extend(binary(*opcode, &[], name, &[])));
+            }
+            let count = keys.len() + watched.iter().filter(|watched| **watched).count();
+            let all = |replies: &[u8]| replies_of(replies).is_some_and(|all| all.len() == count);
             let replies = self
                 .port
                 .ask(card, (Speech::Binary, &requests, hold), all)
                 .inspect_err(|_| self.db = 0)?;
             hold = Hold::default();
-            let replies = replies_of(&replies).ok_or(Lost)?;
+            let mut replies = replies_of(&replies).ok_or(Lost)?.into_iter();
             let first = found.len();
-            found.extend(replies.iter().map(|reply| binary_found(reply)));
+            for watched in watched {
+                let number = watched.then(|| replies.next().map(unique)).flatten();
+                found.push((replies.next().and_then(binary_found), number));
+            }
             let mut asks = Writes::new(db);
-            let there: Vec<usize> = (first..found.len()).filter(|n| found[*n].is_some()).collect();
+            let there: Vec<usize> =
+                (first..found.len()).filter(|n| found[*n].0.is_some()).collect();
             for n in &there {
                 asks.command(&[b"PEXPIRETIME", &keys[n - first].1]);
             }
@@ -342,7 +354,7 @@ impl Items {
                 let expiry = reply.strip_prefix(b":").and_then(|text| {
                     std::str::from_utf8(text).ok()?.trim_end().parse::<i64>().ok()
                 });
-                match (expiry, &mut found[n]) {
+                match (expiry, &mut found[n].0) {
                     // It has gone just now.
                     (Some(-2), item) => *item = None,
                     (Some(at @ 1..), Some(item)) => item.expiry = at as u64,
@@ -444,10 +456,6 @@ fn is_brought(brought: &[Brought], met: &Met) -> bool {
     brought.binary_search_by(|b| (b.key.0, &b.key.1).cmp(&(met.db, &met.key))).is_ok()
 }
 
-fn binary_get(key: &[u8]) -> Vec<u8> {
-    binary(GET, &[], key, &[])
-}
-
 fn binary_set(key: &[u8], value: &[u8], flags: u32) -> Vec<u8> {
     let mut extras = [0; 8];
     extras[..4].copy_from_slice(&flags.to_be_bytes());
@@ -465,13 +473,17 @@ fn binary(opcode: u8, extras: &[u8], key: &[u8], value: &[u8]) -> Vec<u8> {
     request
 }
 
+/// What a reply has for a CAS unique.
+fn unique(reply: &[u8]) -> u64 {
+    u64::from_be_bytes(reply[16..24].try_into().expect("eight bytes"))
+}
+
 fn binary_found(reply: &[u8]) -> Option<Found> {
     let extras = usize::from(reply[4]);
     let flags = reply.get(HEADER..HEADER + 4)?;
     (reply[6..8] == [0, 0]).then(|| Found {
         value: reply[HEADER + extras..].to_vec(),
         flags: u32::from_be_bytes(flags.try_into().expect("four bytes")),
-        cas: u64::from_be_bytes(reply[16..24].try_into().expect("eight bytes")),
         expiry: 0,
     })
 }
@@ -481,10 +493,13 @@ fn state(engine: &Engine, (db, name): &Key) -> Option<(Stamp, u64)> {
     local.get(name, local.hash_in(*db, name)).map(|item| (item.stamp(), item.expiry()))
 }
 
-/// Gives a key what it has in the card: `same` as when it was here last.
+/// Gives a key what it has in the card: `same` as when it was here last, for those who watch it.
 fn put(engine: &mut Engine, key: &Key, found: Option<&Found>, same: bool) -> Result<(), Full> {
     let Some(found) = found else {
         drop_key(engine, key);
+        if !same {
+            engine.local.change(key.0, &key.1);
+        }
         return Ok(());
     };
     let fields = Fields { flags: found.flags, expiry: found.expiry, wide: false };
@@ -517,8 +532,8 @@ mod tests {
         Engine::new(store.local(), Arc::new(Settings::default()))
     }
 
-    fn found(bytes: usize, cas: u64) -> Option<Found> {
-        Some(Found { value: vec![b'v'; bytes], flags: 0, cas, expiry: 0 })
+    fn look(bytes: usize, version: u64) -> Look {
+        (Some(Found { value: vec![b'v'; bytes], flags: 0, expiry: 0 }), Some(version))
     }
 
     #[test]
@@ -527,8 +542,8 @@ mod tests {
         let watches: Vec<_> = (0..100u64)
             .map(|n| {
                 let key: Key = (0, n.to_string().into_bytes().into());
-                let item = vec![found(1 << 20, n)];
-                items.take_in(&mut engine, std::slice::from_ref(&key), item, true).unwrap();
+                let item = vec![look(1 << 20, n)];
+                items.take_in(&mut engine, std::slice::from_ref(&key), item).unwrap();
                 let watch = engine.local.watch(0, &key.1);
                 items.forget(&mut engine);
                 watch
@@ -537,9 +552,9 @@ mod tests {
         assert_eq!(engine.local.store().watches(), 100);
         for (n, watch) in watches.into_iter().enumerate() {
             let key: Key = (0, watch.key().into());
-            let cas = if n % 2 == 0 { n } else { n + 1000 } as u64;
-            let item = vec![found(1 << 20, cas)];
-            items.take_in(&mut engine, &[key], item, false).unwrap();
+            let version = if n % 2 == 0 { n } else { n + 1000 } as u64;
+            let item = vec![look(1 << 20, version)];
+            items.take_in(&mut engine, &[key], item).unwrap();
             assert_eq!(watch.is_unchanged(&engine.local), n % 2 == 0);
             items.forget(&mut engine);
         }
@@ -551,19 +566,26 @@ mod tests {
     fn watched_items_that_come_and_go() {
         let (mut engine, mut items) = (engine(16 << 20), Items::new(10));
         let key: Key = (0, b"k"[..].into());
-        let mut brought = |item, watched| {
-            items.take_in(&mut engine, std::slice::from_ref(&key), vec![item], watched).unwrap();
+        let mut brought = |look| {
+            items.take_in(&mut engine, std::slice::from_ref(&key), vec![look]).unwrap();
             let watch = engine.local.watch(0, b"k");
             items.forget(&mut engine);
             watch
         };
-        let nothing = brought(None, true);
-        let first = brought(found(5, 1), true);
-        brought(None, false);
-        let again = brought(found(5, 2), false);
-        // Who watches is asked while the item is here.
-        items.take_in(&mut engine, &[key], vec![found(5, 2)], false).unwrap();
-        let unchanged = [nothing, first, again].map(|watch| watch.is_unchanged(&engine.local));
-        assert_eq!(unchanged, [false, false, true]);
+        let nothing = |version| (None, Some(version));
+        let none = brought(nothing(1));
+        let first = brought(look(5, 2));
+        let expired = brought(nothing(2));
+        // It was stored, and deleted.
+        let gone = brought(nothing(4));
+        let still_gone = brought(nothing(4));
+        // Who watches is asked while the item is here, or is not.
+        items.take_in(&mut engine, std::slice::from_ref(&key), vec![nothing(4)]).unwrap();
+        let unchanged = [&none, &first, &expired, &gone, &still_gone];
+        let unchanged = unchanged.map(|watch| watch.is_unchanged(&engine.local));
+        assert_eq!(unchanged, [false, false, false, true, true]);
+        items.take_in(&mut engine, &[key], vec![look(5, 5)]).unwrap();
+        let unchanged = [gone, still_gone].map(|watch| watch.is_unchanged(&engine.local));
+        assert_eq!(unchanged, [false, false]);
     }
 }
