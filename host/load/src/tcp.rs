@@ -123,7 +123,8 @@ impl Client {
                     let parsed = self.parse(old + n, thread)?;
                     self.partial.clear();
                     self.partial.extend_from_slice(&thread.input[parsed..old + n]);
-                    // A read that brings less than it could has emptied the socket.
+                    // A read that brings less than it could has emptied the socket: no server sends
+                    // urgent data, behind which one ends, too.
                     if n < room {
                         return Ok(());
                     }

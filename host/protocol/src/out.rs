@@ -4,13 +4,17 @@ use std::io::IoSlice;
 use std::ops::Range;
 
 use crate::number;
-use crate::store::{Item, Pin};
+use crate::store::{Item, Local, Pin};
 
 /// A buffer that grew beyond this for once is given back.
 const KEPT: usize = 4 << 20;
 
 /// Of more near replies each byte counts as copied.
 const NEAR: usize = 48 << 10;
+
+/// Pinned parts of at least so many bytes stay where they are while replies wait; what is shorter goes
+/// with what is around it, in pieces of about so many.
+const LONG: usize = 16 << 10;
 
 /// A reply part that stays where it is.
 struct Far {
@@ -31,6 +35,11 @@ impl Part {
             Part::Copied(bytes) => bytes,
         }
     }
+
+    /// In the store, and long enough to wait there.
+    fn stays(&self) -> bool {
+        matches!(self, Part::Pinned(value) if value.len() >= LONG)
+    }
 }
 
 /// The replies of a run of requests, as parts for one gathered write: small ones in a buffer of
@@ -45,6 +54,8 @@ pub struct Out {
     far_len: usize,
     /// Of those, bytes that are copies.
     copied: usize,
+    /// So many of them are in the store to stay while the replies wait.
+    settled: usize,
     /// Bytes already written.
     done: usize,
     /// Where units begin; only kept when `units`.
@@ -108,11 +119,76 @@ impl Out {
         let (near, done) = if inside { (near, skip) } else { (near + skip, 0) };
         let text = self.near[near..self.end].to_vec();
         let far = self.far.drain(first..).map(|far| Far { at: far.at - near, ..far });
-        let mut rest = Out { end: text.len(), near: text, done, units: self.units, ..Out::new() };
+        let settled = self.settled.saturating_sub(first);
+        let (end, units) = (text.len(), self.units);
+        let mut rest = Out { near: text, end, settled, done, units, ..Out::new() };
         far.for_each(|far| rest.push(far));
         rest.far.shrink_to_fit();
         self.clear();
         rest
+    }
+
+    /// Adds replies of which nothing was written.
+    pub fn append(&mut self, mut more: Out) {
+        debug_assert!(more.done == 0 && !self.units);
+        let before = self.end;
+        self.near.truncate(before);
+        self.near.extend_from_slice(&more.near[..more.end]);
+        self.end += more.end;
+        more.far.drain(..).for_each(|far| self.push(Far { at: far.at + before, ..far }));
+    }
+
+    /// Bytes of replies that wait in the store.
+    pub fn kept(&self) -> usize {
+        self.far[..self.settled].iter().map(|far| far.part.bytes().len()).sum()
+    }
+
+    /// Bytes of memory that `settle` would give back.
+    pub fn loose(&self) -> usize {
+        self.end + self.copied + (self.far.len() - self.settled) * size_of::<Far>()
+    }
+
+    /// Puts what waits for a client into the store, but for long values, which are there. False: there is
+    /// no room.
+    pub fn settle(&mut self, local: &mut Local) -> bool {
+        let (mut parts, mut near) = (Vec::new(), 0);
+        for far in &self.far[self.settled..] {
+            let bytes = far.part.bytes();
+            parts.extend([(&self.near[near..far.at], false), (bytes, far.part.stays())]);
+            near = far.at;
+        }
+        parts.push((&self.near[near..self.end], false));
+        parts.retain(|(bytes, _)| !bytes.is_empty());
+        // `None`: the next one that stays.
+        let mut pins = Vec::new();
+        for run in parts.chunk_by(|a, b| !a.1 && !b.1) {
+            if run[0].1 {
+                pins.push(None);
+                continue;
+            }
+            let (mut piece, mut size) = (Vec::new(), 0);
+            let mut pieces = run.iter().flat_map(|(bytes, _)| bytes.chunks(LONG)).peekable();
+            while let Some(bytes) = pieces.next() {
+                piece.push(bytes);
+                size += bytes.len();
+                if size >= LONG || pieces.peek().is_none() {
+                    let Some(pin) = local.keep(&piece) else { return false };
+                    pins.push(Some(pin));
+                    (piece, size) = (Vec::new(), 0);
+                }
+            }
+        }
+        let moved: usize = parts.iter().map(|(bytes, _)| bytes.len()).sum();
+        let all = self.len() + self.done;
+        let stay: Vec<_> = self.far.drain(self.settled..).filter(|far| far.part.stays()).collect();
+        (self.near, self.end, self.far_len, self.copied) = (Vec::new(), 0, all - moved, 0);
+        let mut stay = stay.into_iter().map(|far| far.part);
+        for pin in pins {
+            let part = pin.map(Part::Pinned).or_else(|| stay.next());
+            self.part(part.expect("as many as were counted"));
+        }
+        self.settled = self.far.len();
+        true
     }
 
     pub fn is_empty(&self) -> bool {
@@ -127,6 +203,7 @@ impl Out {
         self.far.clear();
         self.far_len = 0;
         self.copied = 0;
+        self.settled = 0;
         self.done = 0;
         self.marks.clear();
     }
@@ -380,5 +457,47 @@ mod tests {
             }
         }
         assert!(out.is_empty());
+    }
+
+    #[test]
+    fn what_waits_is_the_same_in_the_store() {
+        use crate::store::{Config, Store};
+        let mut local = Store::new(Config::new(16 << 20)).unwrap().local();
+        let mut pinned = |byte, len| Part::Pinned(local.keep(&[&vec![byte; len]]).unwrap());
+        let mut out = Out::new();
+        out.text(b"begin");
+        for (i, len) in [1, 100, LONG - 1, LONG, 3 * LONG, 5].into_iter().enumerate() {
+            out.part(pinned(b'1' + i as u8, len));
+            out.part(Part::Copied(vec![b'a' + i as u8; len].into()));
+            out.text(&vec![b'-'; 2 * len]);
+        }
+        let mut all = out.to_vec();
+        for round in 0..4 {
+            for skip in [0, 1, 7, LONG] {
+                out.written(skip);
+                all.drain(..skip);
+                out = out.take_rest();
+                assert!(out.to_vec() == all && out.len() == all.len());
+            }
+            assert!(out.settle(&mut local));
+            assert_eq!((out.held(), out.loose()), (0, 0));
+            assert!(out.to_vec() == all && out.kept() >= all.len());
+            let mut more = Out::new();
+            more.text(b"more");
+            more.part(Part::Copied(vec![b'0' + round; 100].into()));
+            all.extend(more.to_vec());
+            out.append(more);
+            assert!(out.to_vec() == all && out.loose() > 0);
+        }
+        out.written(all.len());
+        assert!(out.is_empty() && out.kept() == 0);
+        // Nothing is pinned any more.
+        let mut most = Vec::new();
+        while let Some(pin) = local.keep(&[&[b'x'; LONG]]) {
+            most.push(pin);
+        }
+        assert!((6..8).contains(&((most.len() * LONG) >> 20)), "{}", most.len());
+        drop(most);
+        assert!(local.keep(&[b"x"]).is_some());
     }
 }

@@ -100,6 +100,12 @@ impl Session {
         matches!(&self.spoken, Spoken::Redis(client) if client.wants_all())
     }
 
+    /// It must give the password first. What may be parsed behind a command depends on whether it does.
+    #[inline]
+    pub fn is_stranger(&self, engine: &Engine) -> bool {
+        matches!(&self.spoken, Spoken::Redis(client) if client.is_stranger(&engine.settings.redis))
+    }
+
     /// More of a command is to come, of which a part was taken.
     pub fn is_within(&self) -> bool {
         matches!(&self.spoken, Spoken::Redis(client) if client.is_within())

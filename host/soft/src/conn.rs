@@ -1,15 +1,23 @@
 //! One connection.
 
 use std::io::{self, IoSlice, Read, Write};
+use std::net::Shutdown;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use mio::event::Source;
 use mio::net::{TcpStream, UnixStream};
 use mio::{Interest, Registry, Token};
 use wirekv_protocol::redis::Shown;
 use wirekv_protocol::{Out, Request, Session};
+
+use crate::io::retry;
+
+/// So much of what a client still sends behind the last reply is read, and for so long.
+const LINGER_BYTES: usize = 64 << 20;
+const LINGER: Duration = Duration::from_secs(5);
 
 /// What `stats conns` tells of a connection.
 pub struct Peer {
@@ -56,6 +64,20 @@ impl Stream {
             (Stream::Unix(s), _) => s.write_vectored(parts),
         }
     }
+
+    /// Nothing more is written.
+    fn end(&self) -> io::Result<()> {
+        match self {
+            Stream::Tcp(s) => s.shutdown(Shutdown::Write),
+            Stream::Unix(s) => s.shutdown(Shutdown::Write),
+        }
+    }
+}
+
+/// How much of what a client sends behind its last reply is still read, and until when.
+pub struct Linger {
+    left: usize,
+    until: Instant,
 }
 
 pub struct Conn {
@@ -67,14 +89,18 @@ pub struct Conn {
     /// Input that was not executed yet, and the requests already parsed from its front.
     pub pending: Vec<u8>,
     pub parsed: Vec<Request>,
-    /// Replies that the kernel did not take yet. While there are any, nothing is read or executed.
+    /// Replies that the kernel did not take yet.
     pub out: Option<Out>,
     /// When that began, or went on: a later one has a larger number.
     pub waits: u64,
+    pub since: Instant,
     /// It is worked on just now.
     pub served: bool,
     /// Bytes that the kernel had for the client when that was last asked, since the replies wait.
     unsent: libc::c_int,
+    /// A read may end before all is read: behind a byte of urgent data, or, of a UNIX domain socket,
+    /// behind a descriptor.
+    pub reads_short: bool,
     /// The socket may have input; it may have had its last.
     pub readable: bool,
     pub read_closed: bool,
@@ -88,13 +114,18 @@ pub struct Conn {
     pub lost: bool,
     /// No input will follow: to be closed when what there is was served.
     pub ended: bool,
+    /// The client has sent its end.
+    at_end: bool,
     /// To be closed when the replies are written.
     pub closing: bool,
+    /// They are, and its end was sent.
+    pub linger: Option<Linger>,
 }
 
 impl Conn {
     pub fn new(stream: Stream, session: Session, told: Arc<Peer>, number: usize) -> Conn {
         Conn {
+            reads_short: matches!(stream, Stream::Unix(_)),
             stream,
             session,
             told,
@@ -103,6 +134,7 @@ impl Conn {
             parsed: Vec::new(),
             out: None,
             waits: 0,
+            since: Instant::now(),
             served: false,
             unsent: libc::c_int::MAX,
             readable: true,
@@ -112,14 +144,17 @@ impl Conn {
             sleeps: false,
             lost: false,
             ended: false,
+            at_end: false,
             closing: false,
+            linger: None,
         }
     }
 
-    /// Edge-triggered, both directions, once and for all: no system call a request.
+    /// Edge-triggered, both directions, once and for all: no system call a request. And urgent data,
+    /// so that it is known when reads may end short.
     pub fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
-        let both = Interest::READABLE | Interest::WRITABLE;
-        self.stream.source().register(registry, token, both)
+        let all = Interest::READABLE | Interest::WRITABLE | Interest::PRIORITY;
+        self.stream.source().register(registry, token, all)
     }
 
     pub fn deregister(&mut self, registry: &Registry) {
@@ -131,12 +166,13 @@ impl Conn {
         match result {
             // What came before the end is still served.
             Ok(0) => {
-                self.ended = true;
-                self.lost |= before == 0;
+                (self.ended, self.at_end) = (true, true);
+                self.lost |= before == 0 && self.out.is_none();
             }
             Ok(n) => {
-                // Less than there is room for is all there was.
-                self.readable = n == size;
+                // Less than there is room for is all there was. Not so behind urgent data (RFC 6093),
+                // where a read ends, too: of that an event tells that comes before or after the read.
+                self.readable = n == size || self.reads_short;
                 return n;
             }
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => self.readable = false,
@@ -165,10 +201,48 @@ impl Conn {
         total
     }
 
+    /// The last reply is written: nothing is kept of it, and the client is told the end. A socket that is
+    /// closed while more comes sends a reset, which takes back what the client has not read: so what
+    /// comes is read for a while. False: nothing comes.
+    pub fn linger(&mut self) -> bool {
+        if self.at_end || self.stream.end().is_err() {
+            return false;
+        }
+        (self.session, self.pending, self.parsed) = (Session::new(), Vec::new(), Vec::new());
+        self.linger = Some(Linger { left: LINGER_BYTES, until: Instant::now() + LINGER });
+        true
+    }
+
+    /// Reads some of that. Returns how many bytes, and until when it goes on; `None`: it is over.
+    pub fn skip(&mut self, room: &mut [u8]) -> Option<(usize, Instant)> {
+        let linger = self.linger.as_mut()?;
+        let count = match self.stream.read(room) {
+            Ok(0) => return None,
+            Ok(n) => n,
+            Err(e) if retry(&e) => 0,
+            Err(_) => return None,
+        };
+        linger.left = linger.left.saturating_sub(count);
+        let goes_on = linger.left > 0 && Instant::now() < linger.until;
+        goes_on.then_some((count, linger.until))
+    }
+
     /// The client is waited for from now on.
     pub fn wait(&mut self, waits: u64) {
         self.waits = waits;
+        self.since = Instant::now();
         self.unsent = libc::c_int::MAX;
+    }
+
+    /// Replies wait, and while they do nothing is done for the client, as in memcached. As in Redis its
+    /// clients may write all that they want to before they read.
+    pub fn is_stuck(&self) -> bool {
+        self.out.is_some() && (self.closing || self.told.redis.is_none())
+    }
+
+    /// Something may be read.
+    pub fn has_input(&self) -> bool {
+        (self.readable || self.read_closed) && !(self.at_end && self.out.is_some())
     }
 
     /// Whether a client whose replies wait has taken something since it was last asked: of a slow
@@ -184,7 +258,7 @@ impl Conn {
 
     /// Its client is gone while the request is paused: as in Redis that is not done any more, and nothing is kept of it.
     pub fn has_left(&self) -> bool {
-        self.read_closed && self.session.is_paused()
+        self.read_closed && self.out.is_none() && self.session.is_paused()
     }
 
     /// Lets others see what it keeps.

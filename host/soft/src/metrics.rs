@@ -1,7 +1,7 @@
 //! `stats` for Prometheus: its text format 0.0.4 over HTTP.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::SocketAddr;
+use std::net::{Shutdown, SocketAddr};
 use std::sync::Arc;
 use std::thread::Builder;
 use std::time::{Duration, Instant};
@@ -35,6 +35,8 @@ const NONE: &[&str] = &["pid", "time", "version", "pointer_size"];
 
 /// Bytes of a request that are read; of more the rest does not matter.
 const HEAD: usize = 8 << 10;
+/// And so many of what comes, the end of the request or not, are read in all.
+const MOST: usize = 1 << 20;
 const HEAD_END: &[u8] = b"\r\n\r\n";
 /// For a client that does not finish its request or does not take the answer.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -48,7 +50,8 @@ struct Client {
     /// Bytes of the request that came, and how many of the last are the beginning of `HEAD_END`.
     came: usize,
     ending: usize,
-    /// What is left of the answer.
+    /// What is left of the answer. When nothing is, the client is told the end, and what it still
+    /// sends is read: else a reset would take the answer back.
     answer: Option<Vec<u8>>,
 }
 
@@ -123,9 +126,15 @@ impl Client {
     fn serve(&mut self, shared: &Shared) -> bool {
         loop {
             let result = match &mut self.answer {
-                None => self.read(),
-                Some(answer) if answer.is_empty() => return true,
-                Some(answer) => self.stream.write(answer).inspect(|n| drop(answer.drain(..*n))),
+                Some(answer) if !answer.is_empty() => {
+                    let result = self.stream.write(answer).inspect(|n| drop(answer.drain(..*n)));
+                    if answer.is_empty() {
+                        let _ = self.stream.shutdown(Shutdown::Write);
+                    }
+                    result
+                }
+                _ if self.came > MOST => return true,
+                _ => self.read(),
             };
             match result {
                 Ok(0) => return true,

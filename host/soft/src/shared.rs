@@ -48,6 +48,7 @@ pub struct Shared {
     opened: AtomicU64,
     rejected: AtomicU64,
     kicked: AtomicU64,
+    overflown: AtomicU64,
     pub starved: Mutex<Option<Instant>>,
     starvations: AtomicU64,
     starved_us: AtomicU64,
@@ -63,6 +64,7 @@ pub struct Counted {
     pub opened: u64,
     pub rejected: u64,
     pub kicked: u64,
+    pub overflown: u64,
     pub starvations: u64,
     pub starved_us: u64,
     pub read: u64,
@@ -96,6 +98,7 @@ impl Shared {
             opened: AtomicU64::new(0),
             rejected: AtomicU64::new(0),
             kicked: AtomicU64::new(0),
+            overflown: AtomicU64::new(0),
             starved: Mutex::default(),
             starvations: AtomicU64::new(0),
             starved_us: AtomicU64::new(0),
@@ -192,6 +195,11 @@ impl Shared {
         self.kicked.fetch_add(1, Relaxed);
     }
 
+    /// A connection is closed for the replies that its client does not take.
+    pub fn overflown(&self) {
+        self.overflown.fetch_add(1, Relaxed);
+    }
+
     /// Counters of all threads; `own` in place of what thread `number` published.
     pub fn sum(&self, own: Option<(usize, &Counters)>) -> Counters {
         let mut sum = Counters::default();
@@ -230,6 +238,7 @@ impl Shared {
             opened: self.opened.load(Relaxed),
             rejected: self.rejected.load(Relaxed),
             kicked: self.kicked.load(Relaxed),
+            overflown: self.overflown.load(Relaxed),
             starvations: self.starvations.load(Relaxed),
             starved_us: self.starved_us.load(Relaxed),
             read,
@@ -244,6 +253,7 @@ impl Shared {
         now.opened -= base.opened;
         now.rejected -= base.rejected;
         now.kicked -= base.kicked;
+        now.overflown -= base.overflown;
         now.starvations -= base.starvations;
         now.starved_us -= base.starved_us;
         now.read -= base.read;

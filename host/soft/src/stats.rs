@@ -64,6 +64,7 @@ impl Shared {
         line("ghost_hits", &store.ghost_hits);
         line("index_moves", &store.index_moves);
         line("index_evictions", &store.index_evictions);
+        line("unread_kicks", &recent.overflown);
     }
 
     fn settings(&self, line: &mut dyn FnMut(&str, &dyn Display)) {

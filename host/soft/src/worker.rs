@@ -151,6 +151,7 @@ impl Worker {
                         // An event may be older than the connection's end.
                         let Some(conn) = self.conns.get_mut(t) else { continue };
                         conn.readable |= event.is_readable();
+                        conn.reads_short |= event.is_priority();
                         conn.read_closed |= event.is_read_closed() || event.is_error();
                         self.enqueue(t);
                     }
@@ -224,9 +225,7 @@ impl Worker {
     }
 
     /// Nothing is done for it until it goes on, or all look whether they do.
-    fn put_to_sleep(&mut self, index: usize) {
-        let millis = self.conns[index].session.sleeps(&self.engine);
-        let at = Instant::now() + Duration::from_millis(millis.min(1000));
+    fn put_to_sleep(&mut self, index: usize, at: Instant) {
         self.wakes = Some(self.wakes.map_or(at, |other| other.min(at)));
         if !std::mem::replace(&mut self.conns[index].sleeps, true) {
             self.sleeping.push(index);
@@ -271,7 +270,28 @@ impl Worker {
         Ok(())
     }
 
-    /// Always false, for `prepare`.
+    /// Its last reply is written. Always false, for `prepare`, as that of `close`.
+    fn end(&mut self, index: usize) -> bool {
+        if !self.conns[index].linger() {
+            return self.close(index);
+        }
+        self.enqueue(index);
+        false
+    }
+
+    /// What a client sends behind its last reply.
+    fn skip(&mut self, index: usize, room: &mut [u8]) -> bool {
+        let Some((count, until)) = self.conns[index].skip(room) else {
+            return self.close(index);
+        };
+        self.shared.bytes(self.number, count, 0);
+        match count {
+            0 => self.put_to_sleep(index, until),
+            _ => self.enqueue(index),
+        }
+        false
+    }
+
     fn close(&mut self, index: usize) -> bool {
         let mut conn = self.conns.remove(index);
         self.copied -= conn.out.as_ref().map_or(0, Out::copied);

@@ -9,6 +9,7 @@ use crate::config::{Full, DATABASES, KEY_MAX};
 use crate::hash::Hash;
 use crate::item::{attr, Raw, Shape, VALUE_MAX};
 use crate::local::{Item, Local, Open};
+use crate::pin::Pin;
 use crate::store::Store;
 
 /// What an item may have besides key and value.
@@ -60,7 +61,7 @@ impl Local {
         fields: Fields,
     ) -> Result<Reservation, Full> {
         assert!(usize::from(db) < DATABASES);
-        self.reserve_at(self.store.place(db), key, value, fields)
+        self.reserve_at(self.store.place(db), key, value, fields, None)
     }
 
     /// The same for the database of a hash of the key; made in the same turn.
@@ -72,15 +73,18 @@ impl Local {
         value: usize,
         fields: Fields,
     ) -> Result<Reservation, Full> {
-        self.reserve_at(hash.place(), key, value, fields)
+        self.reserve_at(hash.place(), key, value, fields, None)
     }
 
+    /// `log`: which one it is for, where that is not the key's matter.
+    #[inline]
     fn reserve_at(
         &mut self,
         place: u8,
         key: &[u8],
         value: usize,
         fields: Fields,
+        log: Option<Log>,
     ) -> Result<Reservation, Full> {
         // Without eviction a later change of the expiry must not need room, so each item has it.
         let expires = fields.expiry != 0 || !self.store.evict;
@@ -91,7 +95,7 @@ impl Local {
         }
         let hash = self.store.seed.hash(key).in_place(place);
         let size = shape.size();
-        let log = self.log_for(hash);
+        let log = log.unwrap_or_else(|| self.log_for(hash));
         self.count_link();
         let (head, from) = if self.together.on {
             self.bump_aside(log, size)?
@@ -185,6 +189,29 @@ impl Local {
     }
 }
 
+impl Local {
+    /// Keeps bytes in the log, as those of an item that is in nobody's way, until the pin is dropped.
+    /// `None`: there is no room, or half of all is pinned.
+    pub fn keep(&mut self, parts: &[&[u8]]) -> Option<Pin> {
+        let len = parts.iter().map(|part| part.len()).sum();
+        let place = self.store.place(0);
+        let log = Some(Log::Small);
+        let mut room = self.reserve_at(place, b"", len, Fields::default(), log).ok()?;
+        let mut at = &mut *room.value();
+        for part in parts {
+            let (to, rest) = at.split_at_mut(part.len());
+            to.copy_from_slice(part);
+            at = rest;
+        }
+        // SAFETY: the reservation is open, so the chunk stays.
+        let pin = unsafe { Pin::new(&self.store, room.offset, room.filled()) };
+        if pin.is_some() {
+            room.buried();
+        }
+        pin
+    }
+}
+
 /// Room for an item that is being filled, on any thread, for any time. Dropped without
 /// `Entry::link` it is given back.
 pub struct Reservation {
@@ -273,6 +300,16 @@ impl Reservation {
         let this = ManuallyDrop::new(self);
         // SAFETY: the mapping stays while a reservation is open.
         unsafe { this.chunk.as_ref() }.end();
+    }
+
+    /// No item will lead to these bytes, which are not given out again before the chunk is emptied.
+    fn buried(self) {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: as in `linked`.
+        let chunk = unsafe { this.chunk.as_ref() };
+        this.raw.set_dead();
+        chunk.add_dead(this.size);
+        chunk.end();
     }
 }
 

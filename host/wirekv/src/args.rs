@@ -140,7 +140,9 @@ pub struct ServeArgs {
     /// away.
     #[arg(long)]
     pub udp_public: bool,
-    /// Memory for items and their index, in megabytes.
+    /// Memory for items and their index, in megabytes. Of the software body, half of it is also for
+    /// replies that clients do not take: Redis' clients go on meanwhile, each up to 256 MiB of replies,
+    /// and when there is no room for more are closed.
     #[arg(short = 'm', long, value_name = "MEGABYTES", default_value_t = 64)]
     pub memory_limit: u64,
     /// Largest number of connections at once.

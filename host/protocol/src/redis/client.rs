@@ -29,6 +29,8 @@ pub struct Queue {
     /// One behind the other, and where each ends.
     bytes: Vec<u8>,
     ends: Vec<usize>,
+    /// How many there are, or were until one was refused.
+    len: usize,
     /// One of them was refused, so none is done.
     pub is_broken: bool,
     /// One of them writes; swaps databases.
@@ -42,7 +44,14 @@ impl Queue {
         if !self.is_broken {
             extend(&mut self.bytes, command);
             self.ends.push(self.bytes.len());
+            self.len += 1;
         }
+    }
+
+    /// None of the commands will be done.
+    pub fn refuse(&mut self) {
+        (self.bytes, self.ends) = (Vec::new(), Vec::new());
+        self.is_broken = true;
     }
 
     /// Bytes that it takes, about.
@@ -57,7 +66,7 @@ impl Queue {
 
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.len
     }
 
     pub fn commands(&self) -> impl Iterator<Item = &[u8]> {
@@ -181,7 +190,8 @@ impl Client {
 
     #[inline]
     pub(crate) fn parse(&mut self, input: &[u8], engine: &Engine) -> Parsed {
-        parse::parse(&mut self.gather, input, self.db, engine)
+        let stranger = self.is_stranger(&engine.settings.redis);
+        parse::parse(&mut self.gather, input, (self.db, stranger), engine)
     }
 
     /// It has a part of a command, and more is to come.

@@ -7,7 +7,7 @@ use super::call::Call;
 use super::client::{extend, Client, Queue, Replies, Watched};
 use super::elsewhere;
 use super::line;
-use super::parse::{self, Op, Violation, MAX_ARGS_STRANGER, MAX_BULK_STRANGER, MAX_LINE};
+use super::parse::{self, Op, Violation, MAX_LINE};
 use super::reply::Reply;
 use super::table::{flag, Command, Named};
 use super::word::c_string;
@@ -19,6 +19,7 @@ use crate::{Engine, Out, Server};
 
 const NOT_QUEUED: &str = "ERR Command not allowed inside a transaction";
 const NO_AUTH: &str = "NOAUTH Authentication required.";
+const LONG_TRANSACTION: &str = "ERR the transaction is longer than this server takes";
 
 /// One operation on a connection that speaks Redis' protocol.
 pub(crate) struct Spoken<'a> {
@@ -135,9 +136,6 @@ impl Place<'_> {
         let violation = match too_much {
             true if is_line && len > limit => Some(Violation::LongLine),
             true => Some(Violation::TooMuch),
-            false if client.is_stranger(&self.engine.settings.redis) && !is_line => {
-                strangers_violation(&client.gathered)
-            }
             false => None,
         };
         if let Some(violation) = violation {
@@ -298,11 +296,6 @@ impl Place<'_> {
         named: Option<Named>,
         args: &Args<'_>,
     ) -> Result<(&'static Command, usize), Next> {
-        if client.is_stranger(&self.engine.settings.redis) {
-            if let Some(violation) = strangers_violation(args.bytes()) {
-                return Err(self.broken(client, violation));
-            }
-        }
         let Some(Named(mut command, number)) = named else {
             if is_attack(args.get(0)) {
                 return Err(Next::Close);
@@ -347,7 +340,7 @@ impl Place<'_> {
             return Err(Next::Sleep);
         }
         if client.queue.is_some() && !command.has(flag::AT_ONCE) {
-            return Err(self.queue(client, command, args));
+            return Err(self.queue(client, (named, number), command, args));
         }
         Ok((command, number))
     }
@@ -375,7 +368,7 @@ impl Place<'_> {
             return Next::Continue;
         }
         if let Some(queue) = &mut client.queue {
-            queue.is_broken = true;
+            queue.refuse();
         }
         self.reply(client).error(text);
         Next::Continue
@@ -383,12 +376,20 @@ impl Place<'_> {
 
     /// One more command of a transaction.
     #[cold]
-    fn queue(&mut self, client: &mut Client, command: &Command, args: &Args<'_>) -> Next {
+    fn queue(
+        &mut self,
+        client: &mut Client,
+        (named, number): (Option<Named>, usize),
+        command: &Command,
+        args: &Args<'_>,
+    ) -> Next {
         let bytes = args.bytes();
         if client.queue.as_ref().is_some_and(|queue| !queue.is_broken) {
             match client.keep(Queue::size_of(bytes), self.engine, self.server) {
                 Ok(()) => {}
-                Err(Next::Close) => return self.broken(client, Violation::TooMuch),
+                Err(Next::Close) => {
+                    return self.refuse(client, named, Some(number), LONG_TRANSACTION.as_bytes());
+                }
                 Err(next) => return next,
             }
         }
@@ -421,29 +422,6 @@ fn has_long_key(command: &Command, args: &Args<'_>) -> bool {
             args.from(first).step_by(step.max(1)).take(count).any(|key| key.len() > KEY_MAX)
         }
     }
-}
-
-/// What a client may not send before it has given the password.
-#[cold]
-fn strangers_violation(bytes: &[u8]) -> Option<Violation> {
-    let mut at = memchr::memchr(b'\r', bytes)? + 2;
-    let count = number_of(bytes.get(1..at - 2)?)?;
-    if count > MAX_ARGS_STRANGER {
-        return Some(Violation::StrangersCount);
-    }
-    for _ in 0..count {
-        let end = at + memchr::memchr(b'\r', bytes.get(at..)?)? + 2;
-        let len = number_of(bytes.get(at + 1..end - 2)?)?;
-        if len > MAX_BULK_STRANGER {
-            return Some(Violation::StrangersLength);
-        }
-        at = end + len as usize + 2;
-    }
-    None
-}
-
-fn number_of(text: &[u8]) -> Option<u64> {
-    super::number::integer(text)?.try_into().ok()
 }
 
 /// As `%.128s` of C.

@@ -18,9 +18,22 @@ use crate::Engine;
 /// A line that is longer than this is an attack.
 pub const MAX_LINE: usize = 64 << 10;
 /// Most bytes in an argument before a client has given its password.
-pub const MAX_BULK_STRANGER: u64 = 16 << 10;
+const MAX_BULK_STRANGER: i64 = 16 << 10;
 /// Most arguments before a client has given its password.
-pub const MAX_ARGS_STRANGER: u64 = 10;
+const MAX_ARGS_STRANGER: i64 = 10;
+
+/// What a client's commands may have.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// Bytes of an argument.
+    bulk: usize,
+    /// It has not given the password.
+    stranger: bool,
+}
+
+impl Limits {
+    const NONE: Limits = Limits { bulk: isize::MAX as usize, stranger: false };
+}
 
 /// A request of this protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,17 +131,20 @@ fn line_end(input: &[u8], at: usize) -> Option<usize> {
 
 /// `*<count>`: 0 and below are a command of nothing.
 #[inline]
-fn count(input: &[u8]) -> Result<(i64, usize), Stop> {
+fn count(input: &[u8], limits: Limits) -> Result<(i64, usize), Stop> {
     let (count, next) = line_number(input, 0, Violation::Count)?;
     match count {
-        ..=0x7fff_ffff => Ok((count, next)),
-        _ => Err(Stop::Broken(Violation::Count)),
+        0x8000_0000.. => Err(Stop::Broken(Violation::Count)),
+        _ if limits.stranger && count > MAX_ARGS_STRANGER => {
+            Err(Stop::Broken(Violation::StrangersCount))
+        }
+        _ => Ok((count, next)),
     }
 }
 
-/// `$<length>`, of `most` bytes at most
+/// `$<length>`
 #[inline]
-fn length(input: &[u8], at: usize, most: usize) -> Result<(u64, usize), Stop> {
+fn length(input: &[u8], at: usize, limits: Limits) -> Result<(u64, usize), Stop> {
     match input.get(at) {
         None => return Err(Stop::Part(1)),
         Some(b'$') => {}
@@ -138,20 +154,25 @@ fn length(input: &[u8], at: usize, most: usize) -> Result<(u64, usize), Stop> {
         }
     }
     match line_number(input, at, Violation::Length)? {
-        (len, next) if (0..=most as i64).contains(&len) => Ok((len as u64, next)),
-        _ => Err(Stop::Broken(Violation::Length)),
+        (len, _) if !(0..=limits.bulk as i64).contains(&len) => {
+            Err(Stop::Broken(Violation::Length))
+        }
+        (len, _) if limits.stranger && len > MAX_BULK_STRANGER => {
+            Err(Stop::Broken(Violation::StrangersLength))
+        }
+        (len, next) => Ok((len as u64, next)),
     }
 }
 
 /// The argument at `at` of a command that was parsed, and where the next one begins.
 #[inline]
 pub fn argument(input: &[u8], at: usize) -> Option<(Span, usize)> {
-    bulk(input, at, isize::MAX as usize).ok()
+    bulk(input, at, Limits::NONE).ok()
 }
 
 #[inline]
-fn bulk(input: &[u8], at: usize, most: usize) -> Result<(Span, usize), Stop> {
-    let (len, from) = length(input, at, most)?;
+fn bulk(input: &[u8], at: usize, limits: Limits) -> Result<(Span, usize), Stop> {
+    let (len, from) = length(input, at, limits)?;
     let next = from as u64 + len + 2;
     match (input.len() as u64).checked_sub(next) {
         Some(_) => Ok((Span { at: from as u32, len: len as u32 }, next as usize)),
@@ -170,17 +191,24 @@ pub enum Gather {
     Line,
 }
 
-/// The next request at the front of `input`; `db` is the database to which keys most likely belong.
-pub fn parse(gather: &mut Option<Gather>, input: &[u8], db: u8, engine: &Engine) -> Parsed {
+/// The next request at the front of `input`; `db` is the database to which keys most likely belong. Of a
+/// stranger the commands before must have been executed: with one of them it may have given the password.
+pub fn parse(
+    gather: &mut Option<Gather>,
+    input: &[u8],
+    (db, stranger): (u8, bool),
+    engine: &Engine,
+) -> Parsed {
+    let limits = Limits { bulk: engine.settings.item_max, stranger };
     if let Some(at) = *gather {
-        return parse_on(gather, at, input, engine);
+        return parse_on(gather, at, input, limits, engine);
     }
     match input.first() {
         Some(b'*') => {}
         Some(_) => return parse_line(gather, input, engine),
         None => return Parsed::Need(1),
     }
-    match command(input, engine.settings.item_max) {
+    match command(input, limits) {
         Ok(mut request) => {
             request.hash = hash(&request, input, db, engine);
             Parsed::Request(request)
@@ -191,12 +219,12 @@ pub fn parse(gather: &mut Option<Gather>, input: &[u8], db: u8, engine: &Engine)
             if whole <= engine.settings.stream_from as u64 {
                 return Parsed::Need(more as usize);
             }
-            let Ok((count, next)) = count(input) else {
+            let Ok((count, next)) = count(input, limits) else {
                 return broken(Violation::LongCount);
             };
             *gather = Some(Gather::Args { left: count as u64, bulk: 0 });
             let Some(Gather::Args { left, bulk }) = gather else { unreachable!("just set") };
-            match advance(input, next, left, bulk, engine.settings.item_max) {
+            match advance(input, next, left, bulk, limits) {
                 Ok(len) => part(Op::Part, len, missing(*left, *bulk)),
                 Err(violation) => broken(violation),
             }
@@ -209,19 +237,19 @@ fn missing(left: u64, bulk: u64) -> u64 {
     6 * left + bulk
 }
 
-fn command(input: &[u8], most: usize) -> Result<Request, Stop> {
-    let (count, mut at) = count(input)?;
+fn command(input: &[u8], limits: Limits) -> Result<Request, Stop> {
+    let (count, mut at) = count(input, limits)?;
     if count <= 0 {
         return Ok(Request { len: at as u32, ..Request::default() });
     }
     let mut spans = [Span::default(); 3];
     let few = (count as usize).min(3);
     for span in &mut spans[..few] {
-        (*span, at) = bulk(input, at, most)?;
+        (*span, at) = bulk(input, at, limits)?;
     }
     let rest = at;
     for _ in few..count as usize {
-        (_, at) = bulk(input, at, most)?;
+        (_, at) = bulk(input, at, limits)?;
     }
     let [name, key, value] = spans;
     Ok(Request {
@@ -246,7 +274,7 @@ fn hash(request: &Request, input: &[u8], db: u8, engine: &Engine) -> Option<Hash
 
 /// A whole command that did not come as one piece of input.
 pub fn parse_whole(input: &[u8]) -> Option<Request> {
-    command(input, isize::MAX as usize).ok()
+    command(input, Limits::NONE).ok()
 }
 
 #[cold]
@@ -275,7 +303,13 @@ fn parse_line(gather: &mut Option<Gather>, input: &[u8], engine: &Engine) -> Par
 
 /// More of a command that is gathered.
 #[cold]
-fn parse_on(gather: &mut Option<Gather>, at: Gather, input: &[u8], engine: &Engine) -> Parsed {
+fn parse_on(
+    gather: &mut Option<Gather>,
+    at: Gather,
+    input: &[u8],
+    limits: Limits,
+    engine: &Engine,
+) -> Parsed {
     let (mut left, mut bulk) = match at {
         Gather::Args { left, bulk } => (left, bulk),
         Gather::Line => {
@@ -289,7 +323,7 @@ fn parse_on(gather: &mut Option<Gather>, at: Gather, input: &[u8], engine: &Engi
             };
         }
     };
-    let len = match advance(input, 0, &mut left, &mut bulk, engine.settings.item_max) {
+    let len = match advance(input, 0, &mut left, &mut bulk, limits) {
         Ok(len) => len,
         Err(violation) => return broken(violation),
     };
@@ -309,7 +343,7 @@ fn advance(
     mut at: usize,
     left: &mut u64,
     bulk: &mut u64,
-    most: usize,
+    limits: Limits,
 ) -> Result<usize, Violation> {
     loop {
         let here = (*bulk).min((input.len() - at) as u64);
@@ -318,7 +352,7 @@ fn advance(
         if *bulk > 0 || *left == 0 {
             return Ok(at);
         }
-        match length(input, at, most) {
+        match length(input, at, limits) {
             Ok((len, next)) => (*left, *bulk, at) = (*left - 1, len + 2, next),
             Err(Stop::Part(_)) => return Ok(at),
             Err(Stop::Broken(violation)) => return Err(violation),

@@ -1,6 +1,7 @@
 //! The passes over a group of connections: what they hold, and for how long others wait for them.
 
 use std::io::IoSlice;
+use std::time::{Duration, Instant};
 
 use wirekv_protocol::{Next, Out, Parse, Request};
 
@@ -20,6 +21,14 @@ const TURN: usize = 128 << 10;
 /// Long values that wait for clients are pinned in the store, up to half of it. Beyond that they are
 /// copied, up to so many bytes in all threads, or one; then the client that waits longest goes.
 const COPIES: usize = 4 << 20;
+/// Replies that wait for one client of Redis' protocol, which goes on meanwhile. (Redis has no limit, but
+/// this one for replicas.)
+const REPLIES: usize = 256 << 20;
+/// Of those, bytes that are not in the store.
+const LOOSE: usize = 16 << 10;
+/// Who has taken nothing for so long makes room when there is none for replies, half of the store.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// Where one connection of a group is worked on: memory that stays in the processor's cache.
 pub(super) struct Slot {
     conn: usize,
@@ -37,6 +46,8 @@ pub(super) struct Slot {
     waits: bool,
     sleeps: bool,
     out: Out,
+    /// Other replies wait, which come before these.
+    behind: bool,
 }
 
 impl Slot {
@@ -53,7 +64,13 @@ impl Slot {
             waits: false,
             sleeps: false,
             out: Out::new(),
+            behind: false,
         }
+    }
+
+    /// There are replies, which may be written.
+    fn offers(&self) -> bool {
+        !self.out.is_empty() && !self.behind
     }
 }
 
@@ -107,6 +124,9 @@ impl Worker {
         if conn.lost || (conn.sleeps && conn.has_left()) {
             return self.close(slot.conn);
         }
+        if conn.linger.is_some() {
+            return self.skip(slot.conn, &mut slot.buf);
+        }
         if let Some(mut out) = conn.out.take() {
             let copied = out.copied();
             let count = conn.write(&mut out);
@@ -115,17 +135,26 @@ impl Worker {
                 conn.used(self.engine.local.store().now());
                 self.waits += 1;
                 conn.wait(self.waits);
-            }
-            if !out.is_empty() {
-                conn.out = Some(out);
-                return if conn.lost { self.close(slot.conn) } else { false };
+                // What was written gives its room back.
+                out = out.take_rest();
             }
             self.copied -= copied;
-            if conn.closing {
-                return self.close(slot.conn);
+            self.copied += out.copied();
+            if !out.is_empty() {
+                conn.out = Some(out);
+                if conn.lost {
+                    return self.close(slot.conn);
+                }
+                if conn.is_stuck() || !self.make_wait(slot.conn) {
+                    return false;
+                }
+            } else if conn.closing {
+                return self.end(slot.conn);
             }
         }
+        let conn = &mut self.conns[slot.conn];
         conn.served = true;
+        slot.behind = conn.out.is_some();
         slot.done = 0;
         slot.end = conn.pending.len();
         slot.more = true;
@@ -138,8 +167,59 @@ impl Worker {
             conn.used(self.engine.local.store().now());
         }
         slot.at = slot.requests.iter().map(|r| r.len as usize).sum();
-        slot.reads = slot.requests.is_empty() && (conn.readable || conn.read_closed);
+        slot.reads = slot.requests.is_empty() && conn.has_input();
         true
+    }
+
+    /// Puts the replies that wait for a client where many can. False: nothing more is done for it now.
+    fn make_wait(&mut self, index: usize) -> bool {
+        let conn = &mut self.conns[index];
+        let Some(out) = conn.out.as_mut().filter(|out| out.loose() > LOOSE) else { return true };
+        if out.len() > REPLIES {
+            self.is_too_much(index);
+            return self.close(index);
+        }
+        let copied = out.copied();
+        let mut settled = out.settle(&mut self.engine.local);
+        if !settled {
+            let most = |c: &Conn| c.out.as_ref().map_or(0, Out::kept);
+            let waits = |c: &Conn| most(c) > 0 && !c.served && c.since.elapsed() > PATIENCE;
+            let waiting = self.conns.iter().filter(|(_, c)| waits(c));
+            if let Some((most, _)) = waiting.max_by_key(|(_, c)| most(c)) {
+                self.is_too_much(most);
+                if most == index {
+                    return self.close(index);
+                }
+                self.lose(most);
+                let out = self.conns[index].out.as_mut().expect("it was just there");
+                settled = out.settle(&mut self.engine.local);
+            }
+        }
+        if !settled {
+            self.put_to_sleep(index, Instant::now() + PATIENCE);
+            return false;
+        }
+        self.copied -= copied;
+        true
+    }
+
+    /// A connection is closed as soon as it is its turn; its replies are of no use any more.
+    fn lose(&mut self, index: usize) {
+        let conn = &mut self.conns[index];
+        self.copied -= conn.out.take().map_or(0, |out| out.copied());
+        conn.lost = true;
+        self.enqueue(index);
+    }
+
+    /// A connection is to be closed for the replies that its client does not take.
+    fn is_too_much(&mut self, index: usize) {
+        let conn = &self.conns[index];
+        let bytes = conn.out.as_ref().map_or(0, Out::len);
+        self.shared.overflown();
+        eprintln!(
+            "wirekv: {} is closed: {bytes} bytes of replies wait for it, and there is no room for more",
+            conn.told.peer
+        );
     }
 
     /// Reads what there is, once.
@@ -175,6 +255,9 @@ impl Worker {
     fn parse(&mut self, slot: &mut Slot) {
         let conn = &mut self.conns[slot.conn];
         while slot.requests.len() < self.shared.options.batch {
+            if !slot.requests.is_empty() && conn.session.is_stranger(&self.engine) {
+                break;
+            }
             match conn.session.parse(&slot.buf[slot.at..slot.end], &self.engine) {
                 Parse::Request(request) => {
                     request.prefetch_bucket(&self.engine);
@@ -201,7 +284,7 @@ impl Worker {
     fn execute(&mut self, slot: &mut Slot) {
         let conn = &mut self.conns[slot.conn];
         let mut answers = Answers { shared: &self.shared, number: self.number };
-        let Slot { requests, buf, end, done, out, waits, sleeps, .. } = slot;
+        let Slot { requests, buf, end, done, out, waits, sleeps, behind, .. } = slot;
         let (mut executed, mut turn) = (0, 0);
         while let Some(request) = requests.get_mut(executed) {
             let input = &buf[*done..*end];
@@ -217,7 +300,11 @@ impl Worker {
             (*waits, *sleeps) = (next == Next::Wait, next == Next::Sleep);
             let held = out.held() + *end - *done;
             let offer = next == Next::Full || held > HELD || out.len() > REPLY_HIGH;
-            if offer || out.copied() > 0 {
+            if *behind {
+                if offer {
+                    break;
+                }
+            } else if offer || out.copied() > 0 {
                 let count = conn.write(out);
                 self.shared.bytes(self.number, 0, count);
                 turn += count;
@@ -243,18 +330,23 @@ impl Worker {
             let others = self.conns.iter().filter(|(_, c)| copies(c) && !c.served);
             let Some((longest, _)) = others.min_by_key(|(_, c)| c.waits) else {
                 // All of them are being served: this one is too many.
+                self.is_too_much(index);
                 self.conns[index].lost = true;
                 return out.clear();
             };
-            let conn = &mut self.conns[longest];
-            self.copied -= conn.out.take().map_or(0, |out| out.copied());
-            conn.lost = true;
-            self.enqueue(longest);
+            self.is_too_much(longest);
+            self.lose(longest);
         }
         let rest = out.take_rest();
+        let conn = &mut self.conns[index];
+        if let Some(out) = &mut conn.out {
+            self.copied -= out.copied();
+            out.append(rest);
+            self.copied += out.copied();
+            return;
+        }
         self.copied += rest.copied();
         self.waits += 1;
-        let conn = &mut self.conns[index];
         conn.wait(self.waits);
         conn.out = Some(rest);
     }
@@ -263,7 +355,7 @@ impl Worker {
     fn write(&mut self, slots: &mut [Slot]) {
         let mut parts = [[IoSlice::new(&[]); PARTS]; GROUP];
         let mut counts = [0; GROUP];
-        let replies = slots.iter().filter(|s| !s.out.is_empty());
+        let replies = slots.iter().filter(|s| s.offers());
         let mut count = 0;
         for (slot, parts) in replies.clone().zip(&mut parts) {
             counts[count] = slot.out.slices(parts);
@@ -273,7 +365,7 @@ impl Worker {
             .zip(parts.iter().zip(counts))
             .map(|(slot, (parts, count))| (self.conns[slot.conn].stream.fd(), &parts[..count]));
         let results = self.io.write(count, gathered);
-        for (slot, result) in slots.iter_mut().filter(|s| !s.out.is_empty()).zip(results) {
+        for (slot, result) in slots.iter_mut().filter(|s| s.offers()).zip(results) {
             match result {
                 Ok(n) => {
                     slot.out.written(n);
@@ -290,18 +382,24 @@ impl Worker {
         let conn = &mut self.conns[slot.conn];
         conn.served = false;
         if !slot.out.is_empty() && !conn.lost {
-            self.shared.bytes(self.number, 0, conn.write(&mut slot.out));
+            if !slot.behind {
+                self.shared.bytes(self.number, 0, conn.write(&mut slot.out));
+            }
             if !slot.out.is_empty() && !conn.lost {
                 self.park(slot.conn, &mut slot.out);
             }
         }
         let conn = &mut self.conns[slot.conn];
-        let blocked = conn.out.is_some();
+        let waits = conn.out.is_some();
         let more = slot.more || !slot.requests.is_empty();
         conn.closing |= conn.ended && !more;
-        if conn.lost || (conn.closing && !blocked) || (slot.sleeps && conn.has_left()) {
+        if conn.lost || (slot.sleeps && conn.has_left()) {
             slot.out.clear();
             self.close(slot.conn);
+            return;
+        }
+        if conn.closing && !waits {
+            self.end(slot.conn);
             return;
         }
         if slot.done < slot.end {
@@ -309,15 +407,18 @@ impl Worker {
         }
         conn.parsed = slot.requests.as_slice().to_vec();
         conn.publish();
+        let blocked = conn.is_stuck();
         if slot.waits && !blocked {
             if !std::mem::replace(&mut conn.waits_for_room, true) {
                 self.waiting.push(slot.conn);
             }
         } else if slot.sleeps && !blocked {
-            self.put_to_sleep(slot.conn);
+            let millis = conn.session.sleeps(&self.engine);
+            let at = Instant::now() + Duration::from_millis(millis.min(1000));
+            self.put_to_sleep(slot.conn, at);
         } else if !blocked && !slot.requests.is_empty() {
             self.enqueue_later(slot.conn);
-        } else if !blocked && (conn.readable || conn.read_closed || more) {
+        } else if !blocked && (conn.has_input() || more) {
             self.enqueue(slot.conn);
         }
     }
