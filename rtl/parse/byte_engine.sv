@@ -123,7 +123,8 @@ module byte_engine
   assign is_text = in_text(ctx.mode, ctx.resp.form);
   assign empty  = !is_new && (job_q.host || ctx.cont || ctx.mode == MdHost);
   // A command that gates do not run is read again, as text for host software, which goes on in the connection's
-  // next jobs if it is longer than this one. Of what is broken off, since replies are out, the connection ends.
+  // next jobs if it is longer than this one; or at once if it is too large for a stranger and the host may have to
+  // say so. Of what is broken off, since replies are out, the connection ends.
   // Pairs of an MSET are stored when the last one is known to be there: all is read a second time then. So is a meta
   // command whose key turns out to be in base64.
   logic again, whole_q, proven, sure_q, broken_q, gives_up, goes_on;
@@ -156,6 +157,7 @@ module byte_engine
       coded,
       array,
       reset,
+      big,
       part_due;
   resp_t resp;
   resp_count_t left;
@@ -197,6 +199,7 @@ module byte_engine
     .array_o   (array),
     .left_o    (left),
     .resp_place_o(resp_place),
+    .large_o   (big),
     .line_o    (line),
     .skip_o    (skip_len),
     .pairs_o   (skip_pairs),
@@ -349,7 +352,7 @@ module byte_engine
   end
   assign gives_up  = ctx.resp.is && broken_q;
   assign goes_on   = ctx.resp.is && whole_q && state_q == ByCut && settled_q &&
-      (is_text || so_far_q == 14'(JobBytes));
+      (is_text || so_far_q == 14'(JobBytes) || (ctx.resp.all && big));
 
   always_comb begin
     go       = begins_q;

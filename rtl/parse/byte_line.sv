@@ -46,6 +46,8 @@ module byte_line
   output logic       array_o,
   output resp_count_t left_o,
   output resp_place_t resp_place_o,
+  /// Redis: it has more than a stranger may send.
+  output logic       large_o,
   input  logic       word_i,
   /// What the words say.
   output line_info_t line_o,
@@ -336,7 +338,8 @@ module byte_line
     .numbers_o (resp_numbers),
     .resp_o,
     .place_o   (resp_place_o),
-    .reset_o
+    .reset_o,
+    .large_o
   );
 
   assign line_o    = resp ? resp_line : binary ? header_line : text_line;

@@ -8,7 +8,10 @@ module byte_resp
   import front_pkg::*;
 #(
   /// Longest key.
-  parameter int unsigned KeyMax = 250
+  parameter int unsigned KeyMax = 250,
+  /// Most arguments, and bytes of one, of a client that has not told the password.
+  parameter int unsigned StrangerArgs = 10,
+  parameter int unsigned StrangerBytes = 16384
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -55,7 +58,9 @@ module byte_resp
   output resp_t       resp_o,
   output resp_place_t place_o,
   /// The command, also if it is read again, takes the connection back to database 0.
-  output logic        reset_o
+  output logic        reset_o,
+  /// So far it has more arguments, or a longer one, than a stranger may send.
+  output logic        large_o
 );
 
   resp_phase_e phase_q;
@@ -98,7 +103,7 @@ module byte_resp
   // ---------------------------------------------------------------- framing
   logic digit, too_long, broken, takes, value, last_value, text;  // text: goes on
   // What a number says is known while its CR passes.
-  logic count_bad_q, length_bad_q, length_odd_q;
+  logic count_bad_q, length_bad_q, length_odd_q, count_far_q, length_far_q;
   resp_place_t told;
   assign text     = old_i && ctx_i.resp.form == RfText;
   assign told     = $bits(resp_place_t)'({ctx_i.expiry, ctx_i.num});
@@ -243,6 +248,8 @@ module byte_resp
   end
 
   always_ff @(posedge clk_i) begin
+    count_far_q  <= number_q > 30'(StrangerArgs);
+    length_far_q <= number_q > 30'(StrangerBytes);
     count_bad_q  <= bad_q || number_q == '0;
     length_bad_q <= bad_q || too_long;
     length_odd_q <= length_odd;
@@ -342,6 +349,13 @@ module byte_resp
   always_ff @(posedge clk_i) begin
     if (begin_i && fresh_i) reset_o <= 1'b0;
     else if (word_i && is_name && !whole_q && command.reset) reset_o <= 1'b1;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (begin_i) large_o <= 1'b0;
+    else if (valid_i && ((phase_q == PhCountLf && count_far_q) ||
+                         (phase_q == PhLengthLf && length_far_q)))
+      large_o <= 1'b1;
   end
 
   assign put_o      = valid_i && (whole_q || phase_q == PhData);

@@ -111,6 +111,38 @@ async def guarded(dut):
 
 
 @cocotb.test()
+async def large_for_strangers(dut):
+    """Where gates run nothing the host hears at once that more than ten arguments come, or more than 16 KiB in one, for
+    it may have to refuse that; all else, and of those who were let in, when it is complete."""
+    large = [encode(b"PING", *[b"x"] * 10), encode(b"PING", *[b"y"] * 11), encode(b"PING", b"x" * 16385), encode(b"SET", b"k", b"x" * 20000)]
+    begin = [b"*11\r\n", b"*12\r\n$4\r\nPI", b"*2\r\n$4\r\nPING\r\n$16385\r\n", large[3][:40]]
+    begin += [b"*11\r", b"*10\r\n$4\r\nPING\r\n$", b"*2\r\n$4\r\nPING\r\n$16384\r\n", b"*11\r\n$4\r\nPING\r\n"]
+    rest = large + [large[0], encode(b"PING", *[b"123456789"] * 9), encode(b"PING", b"x" * 16384), large[0]]
+    await start(dut)
+    bench = Bench(dut, cut=0)
+    dut.guard_i.value = 1
+    conns = [Conn(text, fin=False, redis=True) for text in begin]
+    for number, conn in enumerate(conns):
+        conn.all = int(number < 7)
+        conn.wants_all = lambda answered, conn=conn: conn.all
+        dut.guard_i.value = conn.all
+        every_clock(dut, bench.feed(number, conn, lambda: 1000))
+        assert await until(dut, lambda conn=conn: conn.sent == len(conn.data), 10_000)
+        await clocks(dut, 50)
+    assert await until(dut, lambda: all(conn.leaves for conn in conns[:4]), 10_000)
+    await clocks(dut, 3000)
+    assert [conn.text for conn in conns] == begin[:4] + [b""] * 4
+    assert not any(conn.leaves for conn in conns[4:])
+    for number, (conn, text) in enumerate(zip(conns, rest)):
+        assert text.startswith(conn.data)
+        conn.data = text
+        every_clock(dut, bench.feed_on(number, 1460))
+    assert await until(dut, lambda: all(conn.ops for conn in conns), 200_000)
+    for conn, text in zip(conns, rest):
+        check(conn.ops, [("host", text)])
+
+
+@cocotb.test()
 async def paused(dut):
     """In a pause each command is the host's, but for what has begun; then gates run them again. memcached's
     clients and the request port go on."""
