@@ -173,34 +173,45 @@ impl Worker {
 
     /// Puts the replies that wait for a client where many can. False: nothing more is done for it now.
     fn make_wait(&mut self, index: usize) -> bool {
-        let conn = &mut self.conns[index];
-        let Some(out) = conn.out.as_mut().filter(|out| out.loose() > LOOSE) else { return true };
-        if out.len() > REPLIES {
+        let too_long = |out: &Out| out.len() > REPLIES;
+        if !self.conns[index].out.as_ref().is_some_and(too_long) && self.settle(index) {
+            return true;
+        }
+        let conn = &self.conns[index];
+        let has_room = |out: &Out| out.kept() > 0 && conn.since.elapsed() > PATIENCE;
+        if conn.out.as_ref().is_some_and(|out| too_long(out) || has_room(out)) {
             self.is_too_much(index);
             return self.close(index);
         }
+        self.put_to_sleep(index, Instant::now() + PATIENCE);
+        false
+    }
+
+    /// Puts the replies that wait for a client into the store, if they are not few. Where there is no room, of
+    /// the others who have some and have taken nothing for a while that one goes who has waited longest.
+    fn settle(&mut self, index: usize) -> bool {
+        let Some(out) = self.conns[index].out.as_mut().filter(|out| out.loose() > LOOSE) else {
+            return true;
+        };
         let copied = out.copied();
         let mut settled = out.settle(&mut self.engine.local);
         if !settled {
-            let most = |c: &Conn| c.out.as_ref().map_or(0, Out::kept);
-            let waits = |c: &Conn| most(c) > 0 && !c.served && c.since.elapsed() > PATIENCE;
-            let waiting = self.conns.iter().filter(|(_, c)| waits(c));
-            if let Some((most, _)) = waiting.max_by_key(|(_, c)| most(c)) {
-                self.is_too_much(most);
-                if most == index {
-                    return self.close(index);
-                }
-                self.lose(most);
+            let gives_way = |c: &Conn| {
+                let has_room = c.out.as_ref().is_some_and(|out| out.kept() > 0);
+                has_room && !c.served && c.since.elapsed() > PATIENCE
+            };
+            let others = self.conns.iter().filter(|(i, c)| *i != index && gives_way(c));
+            if let Some((longest, _)) = others.min_by_key(|(_, c)| c.waits) {
+                self.is_too_much(longest);
+                self.lose(longest);
                 let out = self.conns[index].out.as_mut().expect("it was just there");
                 settled = out.settle(&mut self.engine.local);
             }
         }
-        if !settled {
-            self.put_to_sleep(index, Instant::now() + PATIENCE);
-            return false;
+        if settled {
+            self.copied -= copied;
         }
-        self.copied -= copied;
-        true
+        settled
     }
 
     /// A connection is closed as soon as it is its turn; its replies are of no use any more.
@@ -324,31 +335,41 @@ impl Worker {
 
     /// What is left of the replies waits until the client takes more.
     fn park(&mut self, index: usize, out: &mut Out) {
+        let rest = out.take_rest();
+        let conn = &mut self.conns[index];
+        self.copied -= conn.out.as_ref().map_or(0, Out::copied);
+        match &mut conn.out {
+            Some(out) => out.append(rest),
+            None => {
+                self.waits += 1;
+                conn.wait(self.waits);
+                conn.out = Some(rest);
+            }
+        }
+        let copied = |conn: &Conn| conn.out.as_ref().map_or(0, Out::copied);
+        self.copied += copied(conn);
+        if conn.told.redis.is_some() && copied(conn) > 0 {
+            self.settle(index);
+        }
         let limit = COPIES / self.shared.options.threads;
-        while out.copied() > 0 && self.copied > 0 && self.copied + out.copied() > limit {
-            let copies = |c: &Conn| c.out.as_ref().is_some_and(|out| out.copied() > 0);
-            let others = self.conns.iter().filter(|(_, c)| copies(c) && !c.served);
-            let Some((longest, _)) = others.min_by_key(|(_, c)| c.waits) else {
+        loop {
+            let own = copied(&self.conns[index]);
+            if own == 0 || self.copied == own || self.copied <= limit {
+                return;
+            }
+            let others = self.conns.iter().filter(|(i, c)| *i != index && copied(c) > 0);
+            let Some((longest, _)) = others.filter(|(_, c)| !c.served).min_by_key(|(_, c)| c.waits)
+            else {
                 // All of them are being served: this one is too many.
                 self.is_too_much(index);
-                self.conns[index].lost = true;
-                return out.clear();
+                let conn = &mut self.conns[index];
+                self.copied -= own;
+                (conn.out, conn.lost) = (None, true);
+                return;
             };
             self.is_too_much(longest);
             self.lose(longest);
         }
-        let rest = out.take_rest();
-        let conn = &mut self.conns[index];
-        if let Some(out) = &mut conn.out {
-            self.copied -= out.copied();
-            out.append(rest);
-            self.copied += out.copied();
-            return;
-        }
-        self.copied += rest.copied();
-        self.waits += 1;
-        conn.wait(self.waits);
-        conn.out = Some(rest);
     }
 
     /// Offers the replies to the kernel, once.
