@@ -426,14 +426,15 @@ package request_pkg;
     logic [9:0]  len;        // 0..ReplyMax
     logic        final_piece;
     logic        close;
-    logic        three;      // see job_t, as what follows
+    logic        three;      // see job_t, as what follows; about: one that it was told of before
     logic        all;
     db_t         db;
     logic        about;      // no piece: host software asks whether there is this connection of
                              // Redis' protocol
     logic        kill;       // about: and has it closed
-    logic        stranger;   // about: one that it has not answered yet, else one that it has. So
-                             // it cannot mean one that has got the id of another since
+    logic        stranger;   // about: one that it has not answered yet, else one that it has. So,
+                             // and by `three`, it cannot mean one that has got the id of another
+                             // since
   } hpiece_t;
 
   /// The answer to that: whether there is; whether its peer will send no more.

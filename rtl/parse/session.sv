@@ -81,6 +81,7 @@ module session
     logic        killed;    // no job begins any more
     logic        closing;   // FIN ordered
     logic        busy;      // a job is on its way
+    logic        told;      // host software knows of it by a question
     logic        queued;    // in the ready queue
     logic [31:0] rx_end;    // first byte not received yet
     logic [31:0] rx_ptr;    // first byte not consumed
@@ -307,7 +308,9 @@ module session
     about_o.conn  = act_conn_q;
     about_o.left  = act_rec_q.fin;
     about_o.there = live && !act_host_q && act_ctx_q.resp.is &&
-                    act_ctx_q.resp.met == !act_piece_q.stranger;
+                    act_ctx_q.resp.met == !act_piece_q.stranger &&
+                    (act_rec_q.told || !act_piece_q.three);
+    if (about && about_o.there) act_rec_d.told = 1'b1;
     if (about && about_o.there && act_piece_q.kill) act_rec_d.killed = 1'b1;
     // The piece that it waits for has to come first, be it for nobody.
     ends = act_rec_d.killed && !act_rec_q.closing && !act_rec_q.busy && !awaited;

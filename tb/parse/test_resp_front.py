@@ -205,9 +205,9 @@ async def asked_about(dut):
 
     every_clock(dut, listen())
 
-    async def ask(number, kill=0, stranger=0):
+    async def ask(number, kill=0, stranger=0, again=0):
         count = len(told)
-        bench.pieces.put({"": {"conn": number, "about": 1, "kill": kill, "stranger": stranger}})
+        bench.pieces.put({"": {"conn": number, "about": 1, "kill": kill, "stranger": stranger, "three": again}})
         assert await until(dut, lambda: len(told) > count, 20_000) and told[-1][0] == number
         return told[-1][1]
 
@@ -223,7 +223,10 @@ async def asked_about(dut):
                        len(quiet.ops) == 20 and waits.ops, 20_000)  # fmt: skip
     assert done, [len(c.ops) for c in (quiet, met, text, waits, slow)]
     await clocks(dut, 100)
+    # Who was not told of is not one who was.
+    assert [await ask(n, stranger=1, again=1) for n in (0, 3)] == [0, 0]
     assert [await ask(n, stranger=1) for n in (0, 1, 2, 3, 4, 9)] == [1, 0, 0, 1, 0, 0]
+    assert [await ask(n, stranger=1, again=1) for n in (0, 1, 2, 3, 4, 9)] == [1, 0, 0, 1, 0, 0]
     assert [await ask(n) for n in (0, 1, 2, 3, 4, 9)] == [0, 1, 0, 0, 1, 0]
     # Who is not meant is not closed; nor is the request port.
     assert [await ask(n, kill=1) for n in (0, 2, 3, 9, HOST)] == [0] * 5
@@ -261,10 +264,12 @@ async def asked_about(dut):
     await settle(dut, bench)
     assert all(conn.released for conn in (quiet, met, waits, slow)) and not text.released
     # Another one has its id.
-    again = Conn(encode(b"GET", b"b"), fin=False, redis=True)
-    every_clock(dut, bench.feed(1, again, lambda: 1000))
-    await settle(dut, bench)
-    assert await ask(1, kill=1) == 0
+    for number in (0, 1):
+        again = Conn(encode(b"GET", b"b"), fin=False, redis=True)
+        every_clock(dut, bench.feed(number, again, lambda: 1000))
+        await settle(dut, bench)
+        assert await ask(number, kill=1) == 0 == await ask(number, kill=1, stranger=1, again=1)
+        assert await ask(number, stranger=1) == 1
     await settle(dut, bench)
     assert not again.closed and await ask(1, stranger=1) == 1
 

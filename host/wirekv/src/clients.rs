@@ -42,8 +42,10 @@ fn rules(common: &Common) -> u32 {
 #[derive(Clone, Copy)]
 pub struct Question {
     pub tag: Tag,
-    /// One is meant that had no answer yet, else one that had. So one that has its tag since is not meant.
+    /// One is meant that had no answer yet, else one that had; and that the card has told of before. So one that has
+    /// its tag since is not meant.
     pub stranger: bool,
+    pub told: bool,
 }
 
 impl Question {
@@ -65,7 +67,7 @@ impl Question {
     /// A card that does not answer has no connections.
     fn ask(self, card: &mut dyn Card, kill: bool) -> u32 {
         let Ok(before) = card.read_csr(csr::ABOUT) else { return 0 };
-        card.send(Port::Exception, &exceptions::question(self.tag, self.stranger, kill));
+        card.send(Port::Exception, &exceptions::question(self.tag, self.stranger, self.told, kill));
         let end = card.clock() + PATIENCE;
         loop {
             card.advance(CLOCKS);
@@ -82,8 +84,7 @@ impl Question {
 pub struct Known {
     pub tag: Tag,
     pub shown: Arc<Shown>,
-    /// It was answered, as the card has it, too.
-    met: bool,
+    question: Question,
     /// Its command has to wait here.
     waits: bool,
     /// The card has told of it just now; it has told that it is gone.
@@ -92,8 +93,8 @@ pub struct Known {
 }
 
 impl Known {
-    pub fn new(tag: Tag, shown: Arc<Shown>, met: bool, waits: bool) -> Known {
-        Known { tag, shown, met, waits, new: false, gone: false }
+    pub fn new(question: Question, shown: Arc<Shown>, waits: bool) -> Known {
+        Known { tag: question.tag, shown, question, waits, new: false, gone: false }
     }
 }
 
@@ -142,11 +143,10 @@ impl Clients {
     fn look(&mut self, card: &mut dyn Card) -> Result<(), CardError> {
         for known in &mut self.known {
             let is_clear = known.tag == self.asks || known.shown.is_killed();
-            let question = Question { tag: known.tag, stranger: !known.met };
             known.gone = !is_clear
                 && match known.waits {
-                    true => !question.waits(card),
-                    false => !question.is_there(card),
+                    true => !known.question.waits(card),
+                    false => !known.question.is_there(card),
                 };
         }
         let there = self.known.iter().filter(|known| !known.gone && !known.shown.is_killed());
@@ -158,10 +158,10 @@ impl Clients {
             if others == 0 {
                 break;
             }
-            let question = Question { tag, stranger: true };
+            let question = Question { tag, stranger: true, told: false };
             if !tags.contains(&tag) && question.is_there(card) {
                 let shown = self.meet(tag);
-                self.known.push(Known { new: true, ..Known::new(tag, shown, false, false) });
+                self.known.push(Known { new: true, ..Known::new(question, shown, false) });
                 others -= 1;
             }
         }

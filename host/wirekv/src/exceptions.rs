@@ -19,6 +19,7 @@ const RESP3: u8 = 4;
 const ALL: u8 = 8;
 // A question about a connection.
 const ABOUT: u8 = 16;
+const TOLD: u8 = 4;
 const KILL: u8 = 32;
 const STRANGER: u8 = 64;
 /// Of the request port's connection.
@@ -144,12 +145,12 @@ impl Answers {
     }
 }
 
-/// Asks whether there is a connection; `stranger`: one that had no answer yet, else one that had.
-/// `kill`: it is closed then.
-pub fn question(tag: Tag, stranger: bool, kill: bool) -> Vec<u8> {
+/// Asks whether there is a connection; `stranger`: one that had no answer yet, else one that had;
+/// `told`: one that there was when this was asked before. `kill`: it is closed then.
+pub fn question(tag: Tag, stranger: bool, told: bool, kill: bool) -> Vec<u8> {
     let mut packet = vec![0; BEAT];
     packet[..4].copy_from_slice(&tag);
-    packet[6] = ABOUT | (kill as u8 * KILL) | (stranger as u8 * STRANGER);
+    packet[6] = ABOUT | (kill as u8 * KILL) | (stranger as u8 * STRANGER) | (told as u8 * TOLD);
     packet
 }
 

@@ -69,7 +69,7 @@ impl Conn {
     }
 
     fn question(&self, tag: Tag) -> Question {
-        Question { tag, stranger: !self.met }
+        Question { tag, stranger: !self.met, told: self.silent }
     }
 
     fn may_go_on(&self, engine: &Engine) -> bool {
@@ -155,9 +155,10 @@ impl Redis {
         let tag = request.tag;
         let mut told = None;
         if request.stranger && request.begins {
-            // Another one had its tag, if it was not told of.
+            // Another one had its tag, if it is not the one that was told of.
             let before = self.conns.remove(&tag).filter(|conn| conn.silent && !conn.lost);
-            told = before.map(|conn| conn.shown);
+            let same = before.filter(|conn| conn.question(tag).is_there(card));
+            told = same.map(|conn| conn.shown);
         }
         let (clients, common) = (&mut self.host.clients, &self.engine.settings.redis);
         // Whoever gates run something of has been let in.
@@ -254,7 +255,7 @@ impl Redis {
     fn work(&mut self, tag: Tag, card: &mut dyn Card) -> Option<Answer> {
         let waiting = &self.waiting;
         let known = |(tag, conn): (&Tag, &Conn)| {
-            Known::new(*tag, conn.shown.clone(), conn.met, waiting.contains(tag))
+            Known::new(conn.question(*tag), conn.shown.clone(), waiting.contains(tag))
         };
         self.host.clients.begin(tag, self.conns.iter().map(known));
         let conn = self.conns.get_mut(&tag).expect("it is there");
@@ -443,6 +444,48 @@ mod tests {
         Redis::new(&args, Arc::new(common), 10).unwrap()
     }
 
+    /// A card with one connection beside the one that asks; it has asked for nothing. `told`: it was told of.
+    #[derive(Default)]
+    struct Stranger {
+        told: bool,
+        answer: u32,
+    }
+
+    impl Card for Stranger {
+        fn read_csr(&mut self, addr: u32) -> Result<u32, CardError> {
+            Ok(match addr {
+                csr::ABOUT => self.answer,
+                csr::CONNS => 1,
+                csr::OPEN_CONNS => 2,
+                _ => 0,
+            })
+        }
+        fn send(&mut self, _: Port, packet: &[u8]) {
+            let (first, stranger) = (packet[..4] == [0; 4], packet[6] & 64 != 0);
+            let there = first && stranger && (self.told || packet[6] & 4 == 0);
+            self.told |= there;
+            self.answer = (self.answer >> 31 ^ 1) << 31 | (there as u32 * csr::THERE);
+        }
+        fn write_csr(&mut self, _: u32, _: u32) -> Result<(), CardError> {
+            Ok(())
+        }
+        fn backlog(&self, _: Port) -> usize {
+            0
+        }
+        fn advance(&mut self, _: u64) {}
+        fn receive(&mut self, _: Port, _: &mut dyn FnMut(&[u8])) {}
+        fn tick(&mut self) {}
+        fn idle(&self) -> bool {
+            true
+        }
+        fn timers(&self) -> bool {
+            false
+        }
+        fn clock(&self) -> u64 {
+            0
+        }
+    }
+
     fn redis() -> Redis {
         redis_with(&[])
     }
@@ -512,6 +555,34 @@ mod tests {
         assert_eq!(after("CLIENT REPLY OFF\r\n"), all);
         assert_eq!(after("CLIENT REPLY ON\r\n"), Context { all: false, ..all });
         assert_eq!(after("RESET\r\n"), Context::default());
+    }
+
+    #[test]
+    fn a_number_is_given_once() {
+        let (mut redis, mut card) = (redis(), Stranger::default());
+        fn says(redis: &mut Redis, card: &mut dyn Card, request: Request<'_>) -> String {
+            String::from_utf8(redis.take(&request, card).unwrap().text).unwrap()
+        }
+        let list = b"CLIENT LIST\r\n";
+        let number = |text: &str| text.contains("id=2 ") as u8 + 2 * text.contains("id=3 ") as u8;
+        for _ in 0..2 {
+            let told = says(&mut redis, &mut card, asks([1; 4], list));
+            assert_eq!((number(&told), card.told), (1, true));
+        }
+        // Another one has its place.
+        card.told = false;
+        let kill = b"CLIENT KILL ID 2\r\n";
+        assert_eq!(says(&mut redis, &mut card, asks([1; 4], kill)), ":0\r\n");
+        assert_eq!(number(&says(&mut redis, &mut card, asks([1; 4], list))), 2);
+        // It keeps the number that it was told of by, and the next one in its place has another.
+        let first = Request { stranger: true, ..asks([0; 4], b"CLIENT ID\r\n") };
+        assert_eq!(says(&mut redis, &mut card, first), ":3\r\n");
+        redis.conns.clear();
+        let (told, first) = (says(&mut redis, &mut card, asks([1; 4], list)), [0; 4]);
+        assert!(told.contains("id=5 "), "{told}");
+        card.told = false;
+        let first = Request { stranger: true, ..asks(first, b"CLIENT ID\r\n") };
+        assert_eq!(says(&mut redis, &mut card, first), ":6\r\n");
     }
 
     #[test]
