@@ -65,6 +65,7 @@ module tcp_lookup_fv
   input logic        found_ready_i,
   input logic        del_valid_i,
   input conn_t       del_i,
+  input logic        earlier_i,
   input logic        hash_ready_i,
   input logic [31:0] hash_ip_i,
   input logic [31:0] hash_port_i
@@ -105,7 +106,7 @@ module tcp_lookup_fv
   tag_t tag_q;
   always_ff @(posedge clk_i) tag_q <= tag_q;
 
-  logic seg_ready, found_valid, del_ready, taken, low, syn, idle;
+  logic seg_ready, found_valid, del_ready, mark, taken, low, syn, idle;
   logic [2:0] refused;
   found_t found;
   tcp_lookup #(
@@ -128,6 +129,8 @@ module tcp_lookup_fv
     .del_valid_i,
     .del_ready_o  (del_ready),
     .del_i,
+    .mark_o       (mark),
+    .earlier_i,
     .taken_o      (taken),
     .low_o        (low),
     .refused_o    (refused),
@@ -253,6 +256,7 @@ module tcp_lookup_fv
   logic [IdW:0] back_level;
   assign back_level = dut.u_back.level_q;
   `ASSERT(BackRange, 32'(back_level) <= Conns)
+  `ASSERT(BackRipe, 32'(dut.ripe_q) + 32'(dut.asked_q) <= 32'(back_level))
   `ASSERT(BackWrite, dut.u_back.waddr_q == id_t'(dut.u_back.raddr_q + id_t'(back_level)))
 
   // ------------------------------------------------ ids
@@ -262,7 +266,7 @@ module tcp_lookup_fv
     `FV_ASSUME(Room, !dut.del_write || dut.unused_back_ready)
   end else begin : gen_ids
     `ASSERT(IdOnce, !dut.insert || !live_q[dut.new_id])
-    `ASSERT(NoId, dut.id_valid || live_q == '1)
+    `ASSERT(NoId, dut.id_valid || live_q == '1 || !dut.may_go)
     `ASSERT(IdKept, !(dut.decide && dut.why_q == '0) || dut.id_valid)
 
     // Every id is live, or in the queue, or was never used.

@@ -141,6 +141,7 @@ module tcp
   logic sacked_valid;
   logic merged_valid, merged_ready, merge_idle;
   conn_t del;
+  logic mark, earlier;
 
   tcp_lookup #(
     .Conns(Conns)
@@ -161,6 +162,8 @@ module tcp
     .del_valid_i  (del_valid),
     .del_ready_o  (del_ready),
     .del_i        (del),
+    .mark_o       (mark),
+    .earlier_i    (earlier),
     .taken_o      (taken),
     .low_o        (low),
     .refused_o    (refused),
@@ -369,6 +372,8 @@ module tcp
     .cmd_valid_i  (cmd_valid),
     .cmd_i        (cmd),
     .room_o       (cmd_room),
+    .mark_i       (mark),
+    .earlier_o    (earlier),
     .rd_valid_o,
     .rd_ready_i,
     .rd_addr_o,

@@ -50,6 +50,9 @@ module tcp_lookup
   input  logic         del_valid_i,
   output logic         del_ready_o,
   input  conn_t        del_i,
+  /// Mark the last segment that was chosen to be sent; some that were no later are not read yet.
+  output logic         mark_o,
+  input  logic         earlier_i,
   /// A connection was given an id.
   output logic         taken_o,
   /// Few ids are left; a clock late.
@@ -383,9 +386,9 @@ module tcp_lookup
   logic [IdW:0] unused_q;
   logic all_used;
   assign all_used = unused_q == (IdW + 1)'(Ids);
-  logic back_valid, back_ready, id_valid, full, silent;
+  logic back_valid, back_ready, may_go, id_valid, full, silent;
   logic [IdW-1:0] back_id, new_id;
-  assign id_valid = !all_used || back_valid;
+  assign id_valid = !all_used || (back_valid && may_go);
   assign new_id   = all_used ? back_id : unused_q[IdW-1:0];
 
   assign pick_used = used_q[pick1_q];
@@ -486,7 +489,27 @@ module tcp_lookup
   end
 
   // ---------------------------------------------------------------- free ids
-  logic unused_back_ready;
+  // Segments of a connection that is over may be chosen and not read yet, and the next one with its id
+  // writes to the same ring: so ids wait, all that have come together, for what was chosen before.
+  typedef logic [$clog2(Conns+1)-1:0] ids_t;
+  ids_t back_level, ripe_q, asked_q;  // of those in the queue, from its front on: may go, wait
+  logic waits_q, ripens, unused_back_ready;
+  assign mark_o = asked_q == '0 && back_level != ripe_q;
+  assign ripens = asked_q != '0 && !waits_q;
+  assign may_go = ripe_q != '0;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      ripe_q  <= '0;
+      asked_q <= '0;
+      waits_q <= 1'b0;
+    end else begin
+      ripe_q  <= ripe_q + (ripens ? asked_q : '0) - ids_t'(back_ready);
+      asked_q <= mark_o ? back_level - ripe_q : ripens ? '0 : asked_q;
+      waits_q <= mark_o || (waits_q && earlier_i);
+    end
+  end
+  `ASSERT(GivenRipe, !back_ready || may_go)
+
   assign back_ready = insert && all_used;
   lib_fifo #(
     .T    (logic [IdW-1:0]),
@@ -500,7 +523,7 @@ module tcp_lookup
     .m_valid_o(back_valid),
     .m_ready_i(back_ready),
     .m_data_o (back_id),
-    .level_o  ()
+    .level_o  (back_level)
   );
   `ASSERT(fits_back_room, !del_write || unused_back_ready)
 

@@ -19,6 +19,9 @@ module tcp_tx_seg
   input  logic   cmd_valid_i,
   input  txcmd_t cmd_i,
   output logic   room_o,
+  /// Mark the last command that has come; some that came no later than it are not read yet.
+  input  logic   mark_i,
+  output logic   earlier_o,
   /// Transmit-ring memory: a line, and which of its lanes are to be sent.
   output logic   rd_valid_o,
   input  logic   rd_ready_i,
@@ -179,10 +182,11 @@ module tcp_tx_seg
     .m_last_o (out.last)
   );
 
+  typedef logic [$clog2(2*PlanDepth+1)-1:0] heads_t;
   // More than commands, plans and what is in the aligner. In front a register: what is made of a head takes a clock,
   // and out of the RAM it comes late. Its payload comes later than it, too.
   logic unused_head_ready, behind_valid, head_valid, head_take, out_last;
-  logic [$clog2(2*PlanDepth+1)-1:0] heads;
+  heads_t heads;
   txseg_t behind;
   lib_fifo #(
     .T    (txseg_t),
@@ -211,6 +215,15 @@ module tcp_tx_seg
     .m_data_o (txseg_o)
   );
   assign out_last = txseg_valid_o && txseg_ready_i && out.last;
+
+  // Whose last bytes have left has been read.
+  heads_t earlier_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) earlier_q <= '0;
+    else if (mark_i) earlier_q <= heads + heads_t'(head_valid) - heads_t'(out_last);
+    else if (earlier_o) earlier_q <= earlier_q - heads_t'(out_last);
+  end
+  assign earlier_o = earlier_q != '0;
   `ASSERT(HeadRoom, !cmd_valid_i || unused_head_ready)
   `ASSERT(HeadThere, !txseg_valid_o || head_valid)
 
