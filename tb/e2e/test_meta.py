@@ -261,6 +261,8 @@ def test_unique_zero(memcached, bodies, given):
         return [(head[:16], struct.unpack(">Q", head[16:])[0] in (0, 9876543210) and head[16:], body) for head, body in replies], \
             one_by_one(server, b"mg a c v t s\r\n")
 
+    for server in (memcached, *bodies):  # nothing of tests before
+        one_by_one(server, b"md a\r\n")
     for named in NAMED:
         text = b"md a q\r\n" + given + b"mg a c t s\r\n" + named + b"mg a c v t s\r\ngets a\r\n"
         want = one_by_one(memcached, text)

@@ -7,7 +7,7 @@ use crate::number;
 use crate::store::{Item, Local, Pin};
 
 /// A buffer that grew beyond this for once is given back.
-const KEPT: usize = 4 << 20;
+const KEPT: usize = 256 << 10;
 
 /// Of more near replies each byte counts as copied.
 const NEAR: usize = 48 << 10;

@@ -174,7 +174,7 @@ impl Worker {
     /// Puts the replies that wait for a client where many can. False: nothing more is done for it now.
     fn make_wait(&mut self, index: usize) -> bool {
         let too_long = |out: &Out| out.len() > REPLIES;
-        if !self.conns[index].out.as_ref().is_some_and(too_long) && self.settle(index) {
+        if !self.conns[index].out.as_ref().is_some_and(too_long) && self.settle(index, PATIENCE) {
             return true;
         }
         let conn = &self.conns[index];
@@ -188,25 +188,24 @@ impl Worker {
     }
 
     /// Puts the replies that wait for a client into the store, if they are not few. Where there is no room, of
-    /// the others who have some and have taken nothing for a while that one goes who has waited longest.
-    fn settle(&mut self, index: usize) -> bool {
+    /// the others who have some and have taken nothing for so long that one goes who has waited longest.
+    fn settle(&mut self, index: usize, patience: Duration) -> bool {
         let Some(out) = self.conns[index].out.as_mut().filter(|out| out.loose() > LOOSE) else {
             return true;
         };
         let copied = out.copied();
         let mut settled = out.settle(&mut self.engine.local);
-        if !settled {
+        while !settled {
             let gives_way = |c: &Conn| {
                 let has_room = c.out.as_ref().is_some_and(|out| out.kept() > 0);
-                has_room && !c.served && c.since.elapsed() > PATIENCE
+                has_room && !c.served && c.since.elapsed() >= patience
             };
             let others = self.conns.iter().filter(|(i, c)| *i != index && gives_way(c));
-            if let Some((longest, _)) = others.min_by_key(|(_, c)| c.waits) {
-                self.is_too_much(longest);
-                self.lose(longest);
-                let out = self.conns[index].out.as_mut().expect("it was just there");
-                settled = out.settle(&mut self.engine.local);
-            }
+            let Some((longest, _)) = others.min_by_key(|(_, c)| c.waits) else { break };
+            self.is_too_much(longest);
+            self.lose(longest);
+            let out = self.conns[index].out.as_mut().expect("it was just there");
+            settled = out.settle(&mut self.engine.local);
         }
         if settled {
             self.copied -= copied;
@@ -349,7 +348,7 @@ impl Worker {
         let copied = |conn: &Conn| conn.out.as_ref().map_or(0, Out::copied);
         self.copied += copied(conn);
         if conn.told.redis.is_some() && copied(conn) > 0 {
-            self.settle(index);
+            self.settle(index, PATIENCE);
         }
         let limit = COPIES / self.shared.options.threads;
         loop {
@@ -360,6 +359,11 @@ impl Worker {
             let others = self.conns.iter().filter(|(i, c)| *i != index && copied(c) > 0);
             let Some((longest, _)) = others.filter(|(_, c)| !c.served).min_by_key(|(_, c)| c.waits)
             else {
+                // What the others have waits in the store.
+                let redis = self.conns[index].told.redis.is_some();
+                if redis && self.settle(index, Duration::ZERO) {
+                    return;
+                }
                 // All of them are being served: this one is too many.
                 self.is_too_much(index);
                 let conn = &mut self.conns[index];
