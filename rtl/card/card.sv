@@ -272,7 +272,7 @@ module card
   dgram_t dgram, txdgram;
   beat_t seg_beat, dgram_beat, txseg_beat, txdgram_beat;
   logic net_idle, tcp_idle, front_idle, store_idle, back_idle, net_timer, tcp_timers;
-  logic store_timer;
+  logic store_timer, back_timer;
 
   net u_net (
     .clk_i,
@@ -587,6 +587,8 @@ module card
   back u_back (
     .clk_i,
     .rst_ni,
+    .tick_i,
+    .cfg_i          (net_cfg),
     .tx_base_i      (tx_base),
     .now_i          (now.ms),
     .res_valid_i    (res_valid),
@@ -633,7 +635,8 @@ module card
     .done_ready_i   (done_ready),
     .done_o         (done),
     .count_o        (back_count),
-    .idle_o         (back_idle)
+    .idle_o         (back_idle),
+    .timer_o        (back_timer)
   );
 
   // ---------------------------------------------------------------- idle
@@ -649,6 +652,6 @@ module card
     else if (quiet_q != '1) quiet_q <= quiet_q + 4'd1;
   end
   assign idle_o   = quiet_q == '1;
-  assign timers_o = net_timer || tcp_timers || store_timer;
+  assign timers_o = net_timer || tcp_timers || store_timer || back_timer;
 
 endmodule

@@ -101,7 +101,8 @@ module csr
   // counters become zero, so do its words: as many.
   localparam int unsigned Words = 128;
   function automatic logic used(input int unsigned word);
-    return word inside {['h010 / 4 : 'h06C / 4], ['h080 / 4 : 'h0BC / 4], ['h100 / 4 : 'h17C / 4]};
+    return word inside {['h010 / 4 : 'h06C / 4], ['h080 / 4 : 'h0BC / 4], 'h0C4 / 4,
+                        ['h100 / 4 : 'h17C / 4]};
   endfunction
   logic [31:0] reg_q[Words];
 
@@ -160,6 +161,7 @@ module csr
   assign net_o.udp_port = reg_q['h028 / 4][15:0];
   assign net_o.redis_port = reg_q['h0B0 / 4][15:0];
   assign net_o.mtu      = reg_q['h02C / 4][15:0];
+  assign net_o.vlan     = reg_q['h0C4 / 4][11:0];
   assign seconds_o      = reg_q['h014 / 4];
   assign milliseconds_o = reg_q['h050 / 4][9:0];
   assign rx_base_o      = {2'b00, reg_q['h038 / 4]};

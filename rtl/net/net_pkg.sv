@@ -19,6 +19,7 @@ package net_pkg;
     logic [15:0] redis_port;  // TCP, too; 0: off
     logic [15:0] udp_port;  // 0: UDP off
     logic [15:0] mtu;
+    logic [11:0] vlan;  // of which it is a member beside the untagged network; 0: none
   } net_cfg_t;
 
   /// The other end, as its frames name it. An IPv4 address stands in the low bits, above it zeros: in
@@ -143,9 +144,10 @@ package net_pkg;
     NetCountRxBadFlags,       // dropped: SYN with FIN or RST, or none of SYN, ACK and RST
     NetCountRxEchoLimit,      // dropped: echo requests beyond 1,000 a second
     NetCountRxNeighbour,      // dropped: solicits a neighbour whose address only ends like ours
-    NetCountRxQuote           // dropped: ICMPv6 "packet too big" that quotes no segment
+    NetCountRxQuote,          // dropped: ICMPv6 "packet too big" that quotes no segment
+    NetCountRxVlan            // dropped: from a VLAN of which the card is no member
   } net_count_e;
-  localparam int unsigned NetCounts = 34;
+  localparam int unsigned NetCounts = 35;
 
   // ---------------------------------------------------------------- inside net
 
@@ -348,6 +350,7 @@ package net_pkg;
     logic        runt;
     logic        arp_fits;
     logic        vlan;
+    logic        vlan_other; // one of which the card is no member
     logic [16:0] rest;       // bytes behind the header, without options; below 0: cut short
     logic [15:0] quote_total;
     logic [19:0] ip_sum;

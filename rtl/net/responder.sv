@@ -176,6 +176,7 @@ module responder
   );
 
   logic unused;
-  assign unused = ^{cfg_i.ip6, cfg_i.tcp_port, cfg_i.redis_port, cfg_i.udp_port, cfg_i.mtu};
+  assign unused = ^{cfg_i.ip6, cfg_i.tcp_port, cfg_i.redis_port, cfg_i.udp_port, cfg_i.mtu,
+                    cfg_i.vlan};
 
 endmodule

@@ -87,6 +87,10 @@ module rx_fields
     for (int i = 0; i < 6; i++) mac_wire[(5-i)*8+:8] = lanes[i*8+:8];
   endfunction
 
+  function automatic logic [11:0] vlan_of(input line_t data);
+    return {data[14*8+:4], data[15*8+:8]};
+  endfunction
+
   function automatic l3_t l3_lanes(input line_t data, input logic vlan);
     return vlan ? data[18*8+:L3Bytes*8] : data[14*8+:L3Bytes*8];
   endfunction
@@ -207,6 +211,8 @@ module rx_fields
     read_l3.runt       = beat.len < 7'd14;
     read_l3.arp_fits   = beat.len >= (vlan ? 7'd46 : 7'd42);
     read_l3.vlan       = vlan;
+    // VLAN 0 is no VLAN, only a priority (IEEE 802.1Q, table 9-2).
+    read_l3.vlan_other = vlan && vlan_of(beat.data) != '0 && vlan_of(beat.data) != cfg_i.vlan;
     read_l3.rest       = six ? 17'(ip6.len) : 17'(ip.total) - 17'd20;
     // The ten words of IPv4's header.
     for (int i = 0; i < 5; i++) begin

@@ -109,7 +109,8 @@ module rx_parse
     if ((is_arp || (is_solicit && l3.solicits != '0)) && source.zero) source = '0;
     ctl_d.martian     = 1'b1;
     ctl_d.martian_why = NetCountRxFromGroupMac;
-    if (l3.from_group) ctl_d.martian_why = NetCountRxFromGroupMac;
+    if (l3.vlan_other) ctl_d.martian_why = NetCountRxVlan;
+    else if (l3.from_group) ctl_d.martian_why = NetCountRxFromGroupMac;
     else if (l3.mac_group && l3.etype_ip && ip_us) ctl_d.martian_why = NetCountRxToGroupMac;
     else if (source.us != '0) ctl_d.martian_why = NetCountRxFromUs;
     else if (source.all) ctl_d.martian_why = NetCountRxFromBroadcast;

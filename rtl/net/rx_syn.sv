@@ -260,6 +260,6 @@ module rx_syn
   assign busy_o    = wait_valid || state_q != Idle;
 
   logic unused;
-  assign unused = ^{cfg_i.mac, cfg_i.ip, cfg_i.udp_port, cfg_i.mtu};
+  assign unused = ^{cfg_i.mac, cfg_i.ip, cfg_i.udp_port, cfg_i.mtu, cfg_i.vlan};
 
 endmodule

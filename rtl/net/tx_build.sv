@@ -483,7 +483,7 @@ module tx_build
       !m_valid_o;
 
   logic unused;
-  assign unused = ^cfg_i.mtu;
+  assign unused = ^{cfg_i.mtu, cfg_i.vlan};
 
   `ASSERT(OptionsWithoutPayload, !(seg_valid_i && opt_len != '0) || seg_beat_i.last)
 

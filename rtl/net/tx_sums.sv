@@ -105,6 +105,6 @@ module tx_sums
   end
 
   logic unused;
-  assign unused = ^{cfg_i.mtu, head_q};
+  assign unused = ^{cfg_i.mtu, cfg_i.vlan, head_q};
 
 endmodule

@@ -1,5 +1,6 @@
 // Gets the bytes of jobs: reads the receive ring for TCP jobs, takes UDP datagrams without memcached's
-// frame header, and gives both out as jobs and the lines that hold their bytes, wherever they begin. A
+// frame header, and gives both out as jobs and the lines that hold their bytes, wherever they begin. What
+// begins as a reply does is none: a server's answer to an answer would have one itself, and so for ever. A
 // job's reads go out while earlier ones stream. Latency 2 from datagram, 1 from memory to line,
 // initiation interval 1.
 module fetch
@@ -183,13 +184,19 @@ module fetch
     logic   binary;
   } wire_t;
 
+  /// Whether a byte may begin a reply: a capital, a digit, or the binary protocol's.
+  function automatic logic of_reply(input logic [7:0] char);
+    return char inside {["A" : "Z"], ["0" : "9"], BinaryReply};
+  endfunction
+
   wire_t wire_in, wire_;
   logic wire_valid, wire_ready, udp_good;
   logic [15:0] reqid, total;
   assign total         = {dgram_beat_i.data[39:32], dgram_beat_i.data[47:40]};
   assign wire_in.dgram = dgram_i;
   assign wire_in.beat  = dgram_beat_i;
-  assign wire_in.good  = dgram_i.len > 16'd8 && total == 16'd1;
+  assign wire_in.good  = dgram_i.len > 16'd8 && total == 16'd1 &&
+      !of_reply(dgram_beat_i.data[64+:8]);
   assign wire_in.binary = dgram_beat_i.data[64+:8] == BinaryRequest;
 
   lib_half #(

@@ -478,6 +478,8 @@ package request_pkg;
     BackCountWaitChunk,   // clocks in which a reply waited for the value's bytes
     BackCountWaitRing,    // clocks in which reply text waited for the transmit-ring writer
     BackCountWaitUdp,     // clocks in which reply text waited for room for datagrams
+    BackCountErrorLimit,  // errors not sent in a datagram: beyond 50 at once and 1,000 a second
+    BackCountErrorService,  // ... to a service's port
     BackCountNum
   } back_count_e;
   localparam int unsigned BackCounts = BackCountNum;
@@ -486,7 +488,7 @@ package request_pkg;
   typedef enum int unsigned {
     FrontCountJobs,       // visits to a TCP connection
     FrontCountUdpJobs,    // datagrams taken
-    FrontCountUdpBad,     // datagrams ignored: no room for the frame header and a request
+    FrontCountUdpBad,     // datagrams ignored: no room for frame header and request, or no request
     FrontCountLines,      // request lines finished
     FrontCountErrors,     // of these: answered with an error without reaching the store
     FrontCountRollbacks,  // lines put back until more of them has come

@@ -8,6 +8,10 @@ module back
 (
   input  logic                  clk_i,
   input  logic                  rst_ni,
+  /// One-clock pulse each millisecond.
+  input  logic                  tick_i,
+  /// The card's ports.
+  input  net_cfg_t              cfg_i,
   /// Where the transmit ring of connection 0 is.
   input  laddr_t                tx_base_i,
   /// The time.
@@ -67,7 +71,9 @@ module back
   /// Events, see back_count_e.
   output logic [BackCounts-1:0] count_o,
   /// Nothing is in flight.
-  output logic                  idle_o
+  output logic                  idle_o,
+  /// Ticks are needed.
+  output logic                  timer_o
 );
 
   logic hline_valid, hline_ready;
@@ -185,6 +191,8 @@ module back
   udp_reply u_udp (
     .clk_i,
     .rst_ni,
+    .tick_i,
+    .cfg_i,
     .line_valid_i(dgram_valid),
     .line_ready_o(dgram_ready),
     .line_i      (dgram),
@@ -199,7 +207,10 @@ module back
     .txdgram_o,
     .txdgram_beat_o,
     .job_o       (udp_job),
-    .dgram_o     (count_o[BackCountDatagrams])
+    .dgram_o     (count_o[BackCountDatagrams]),
+    .limited_o   (count_o[BackCountErrorLimit]),
+    .service_o   (count_o[BackCountErrorService]),
+    .timer_o
   );
 
   // ---------------------------------------------------------------- counts

@@ -2,13 +2,14 @@
 // initial sequence number, a SYN cookie, and comes back with the peer's ACK. Latency 12, initiation
 // interval 1.
 //
-//   cookie = the SYN's number + {half, epoch's parity, hash + {mss, window scale, SACK, mix}}
+//   cookie  = the SYN's number + {half, epoch's parity, options ^ hash[29:22], proof}
+//   options = {mss, window scale, SACK}
+//   proof   = (hash[21:0] ^ {options, 14 zeros}) + mix + {half, 9 zeros}
 //
 // The hash is of the peer's address and port, to which of ours it speaks, and the epoch, of which one takes
 // 65.536 seconds; a cookie is good in the one in which it was made and in the next one. An ACK completes a handshake
-// if its two numbers give 22 zero bits where the mix was: a guess does once in 2^22. What the peer
-// says of itself needs no such care, since it could have said anything. `half` is not looked at:
-// the caller may flip it.
+// if its two numbers leave nothing of the proof: a guess does once in 2^22. What the proof has of options and
+// half says that they came back as they were told. `half` is 0 here; the caller may add other_half().
 //
 // The mix is 4,096 times the number of the peer's first byte. Without it any later segment would do
 // for the ACK, if the peer had by then sent as many bytes as it received. With it a segment n bytes
@@ -74,6 +75,7 @@ module tcp_cookie
   typedef struct packed {
     logic        syn;
     logic        six;
+    logic        redis;
     logic        parity;
     logic [31:0] seq;
     sum_t        part;
@@ -100,11 +102,13 @@ module tcp_cookie
   logic [2:0] ours_q;  // which port, which address
   logic [1:0][31:0] words_q;
   logic [31:0] hash;
-  sum_t mix, sum_q;
+  sum_t sum_q;
+  options_t told;       // once the hash is taken off
+  logic [ZeroW-1:0] mix, proof;
   beside_t beside_q[Latency-1];
   beside_t last;
   logic [31:0] seq_q;
-  logic parity_q, six_q;
+  logic half_q, parity_q, six_q, redis_q;
 
   tcp_hash u_hash (
     .clk_i,
@@ -115,8 +119,11 @@ module tcp_cookie
     .hash_o (hash)
   );
 
-  assign mix  = sum_t'({beside_q[0].seq[MixW-1:0] + MixW'(beside_q[0].syn), MixShift'(0)});
-  assign last = beside_q[Latency-2];
+  assign mix   = {beside_q[0].seq[MixW-1:0] + MixW'(beside_q[0].syn),
+                  MixShift'(half_q) << HalfShift};
+  assign last  = beside_q[Latency-2];
+  assign told  = last.part[29:ZeroW] ^ (last.syn ? '0 : hash[29:ZeroW]);
+  assign proof = hash[ZeroW-1:0] ^ {told, (ZeroW-$bits(told))'(0)};
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) valid_q <= '0;
@@ -125,19 +132,23 @@ module tcp_cookie
     ours_q      <= {seg_i.peer.redis, seg_i.peer.ours};
     above_q     <= seg_i.peer.ip[127:32];
     words_q     <= {epoch, seg_i.peer.port, seg_i.peer.ip[31:0]};
+    half_q      <= !syn && apart[31];
     beside_q[0] <= '{
         syn: syn,
         six: six,
+        redis: seg_i.peer.redis,
         parity: parity,
         seq: seg_i.seq,
         part: syn ? {options, ZeroW'(0)} : apart[29:0]
     };
     for (int unsigned i = 1; i < Latency - 1; i++) beside_q[i] <= beside_q[i-1];
-    beside_q[1].part <= beside_q[0].syn ? beside_q[0].part | mix : beside_q[0].part - mix;
-    sum_q    <= last.syn ? last.part + sum_t'(hash) : last.part - sum_t'(hash);
+    beside_q[1].part[ZeroW-1:0] <= beside_q[0].syn ? mix : beside_q[0].part[ZeroW-1:0] - mix;
+    sum_q    <= {last.part[29:ZeroW] ^ hash[29:ZeroW],
+                 last.syn ? last.part[ZeroW-1:0] + proof : last.part[ZeroW-1:0] - proof};
     seq_q    <= last.seq;
     parity_q <= last.parity;
     six_q    <= last.six;
+    redis_q  <= last.redis;
   end
 
   logic [MixW-1:0] behind;  // the upper bits of -n
@@ -146,14 +157,15 @@ module tcp_cookie
   assign valid_o  = valid_q[Latency-1];
   assign cookie_o = '{
           isn: seq_q + {1'b0, parity_q, sum_q},
+          carries: &sum_q[ZeroW-1:HalfShift],
           completes: sum_q[ZeroW-1:0] == '0,
           agreed: decode(sum_q[29:ZeroW], own_mss(own_mss_i, six_q)),
           early: &behind[MixW-1:16-MixShift],
-          bye: sum_q[ZeroW-1:0] == ZeroW'(RefusalBytes + 1)
+          bye: sum_q[ZeroW-1:0] == ZeroW'(refusal_bytes(redis_q)) + ZeroW'(1)
       };
 
   logic unused;
-  assign unused = ^{apart[31], behind, hash[31:30], seg_i.peer, seg_i.wnd, seg_i.len, seg_i.flags,
+  assign unused = ^{behind, hash[31:30], seg_i.peer, seg_i.wnd, seg_i.len, seg_i.flags,
                     seg_i.opt_len, seg_i.too_big, seg_i.times_ok};
 
 endmodule

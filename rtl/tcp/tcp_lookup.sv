@@ -430,6 +430,7 @@ module tcp_lookup
           crowded: 1'b0,
           dups: '0,
           isn: cookie.isn,
+          carries: cookie.carries,
           agreed: cookie.agreed,
           sacked: '0,
           times: '0

@@ -145,8 +145,9 @@ module tcp_measure
         // Nothing about a connection goes to anybody but its peer.
         peer: (act_i.own || act_i.synack || act_i.stray || act_i.refuse) ? seg.peer : work_i.peer,
         // Above all that the peer's last connection sent, if that was in TIME_WAIT, so that nothing
-        // of it fits the new one (RFC 9293, section 3.6.1). The cookie's highest bit says nothing.
-        seq: act_i.synack ? ev.found.isn ^ {act_i.above, 31'd0} : seg.flags.ack ? seg.ack : '0,
+        // of it fits the new one (RFC 9293, section 3.6.1).
+        seq: act_i.synack ? ev.found.isn + (act_i.above ? other_half(ev.found.carries) : '0) :
+            seg.flags.ack ? seg.ack : '0,
         ack: seg.seq + 32'(seg.len) + 32'(seg.flags.syn) + 32'(seg.flags.fin),
         has_ack: act_i.synack || act_i.refuse || !seg.flags.ack,
         ws_valid: seg.ws_valid,

@@ -155,6 +155,7 @@ package tcp_pkg;
   /// What tcp_cookie says of a SYN or ACK.
   typedef struct packed {
     logic [31:0] isn;        // for a SYN: our initial sequence number
+    logic        carries;    // ... which changes otherwise (see other_half)
     // for an ACK:
     logic        completes;  // it completes a handshake, and this was agreed there
     agreed_t     agreed;
@@ -173,6 +174,7 @@ package tcp_pkg;
     logic        crowded;  // of a connection that takes too much of the table's time
     logic [1:0]  dups;     // more of the same that came with it; 3: or more
     logic [31:0] isn;      // for a SYN: our initial sequence number
+    logic        carries;  // ... which changes otherwise
     agreed_t     agreed;   // for a fresh one
     sacked_t     sacked;
     times_t      times;
@@ -225,9 +227,23 @@ package tcp_pkg;
     txseg_t seg;
   } txcmd_t;
 
-  /// memcached's words, in one segment with FIN.
+  /// The words of memcached, or Redis, in one segment with FIN.
   localparam int unsigned RefusalBytes = 33;
   localparam logic [RefusalBytes*8-1:0] Refusal = {"ERROR Too many open connections", 16'h0d0a};
+  localparam int unsigned RedisRefusalBytes = 36;
+  localparam logic [RedisRefusalBytes*8-1:0] RedisRefusal = {
+    "-ERR max number of clients reached", 16'h0d0a
+  };
+  function automatic logic [5:0] refusal_bytes(input logic redis);
+    return redis ? 6'(RedisRefusalBytes) : 6'(RefusalBytes);
+  endfunction
+
+  /// What is added to a SYN's cookie for another one, 2^31 away: its proof, the lower 22 bits, gets HalfShift's
+  /// bit, too, and what that carries stays out of the bits above.
+  localparam int unsigned HalfShift = 9;
+  function automatic logic [31:0] other_half(input logic carries);
+    return {!carries, {9{carries}}, 22'd1 << HalfShift};
+  endfunction
 
   localparam int unsigned FastTicks = 25;  // delayed ACK, and grain of retransmission
   // The MSS falls to the first one at the third timeout in a row, to the other one at the fourth.

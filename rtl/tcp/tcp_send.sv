@@ -311,7 +311,7 @@ module tcp_send
     cmd_o.seg.flags.fin = fi_ch_q.fin || fi_q.refuse;
     cmd_o.seg.flags.psh = (fi_ch_q.len != '0 && fi_ch_q.psh) || fi_q.refuse;
     cmd_o.seg.wnd     = fi_rst ? '0 : fi_q.blind ? '1 : fi_li_q.wnd;
-    cmd_o.seg.len     = fi_q.refuse ? 16'(RefusalBytes) : 16'(fi_ch_q.len);
+    cmd_o.seg.len     = fi_q.refuse ? 16'(refusal_bytes(fi_q.who.peer.redis)) : 16'(fi_ch_q.len);
     cmd_o.seg.mss_valid = fi_q.synack;
     cmd_o.seg.mss     = 16'(own_mss(own_mss_i, fi_q.who.peer.ours != OursIp4));
     cmd_o.seg.ws_valid = fi_q.synack && fi_q.who.ws_valid;

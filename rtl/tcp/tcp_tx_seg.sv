@@ -52,6 +52,7 @@ module tcp_tx_seg
   typedef struct packed {
     logic       read;     // from the ring
     logic       refusal;
+    logic       redis;    // in Redis' words
     logic [5:0] start;    // lane of the first byte
     logic [7:0] line_last;
     logic [6:0] len_last;
@@ -87,9 +88,10 @@ module tcp_tx_seg
       plan: '{
           read: !in_bare,
           refusal: cmd_i.refusal,
+          redis: cmd_i.seg.peer.redis,
           start: in_bare ? '0 : place[5:0],
           line_last: in_bare ? '0 : last_byte[13:6],
-          len_last: cmd_i.refusal ? 7'(RefusalBytes) :
+          len_last: cmd_i.refusal ? 7'(refusal_bytes(cmd_i.seg.peer.redis)) :
               in_bare ? '0 : {1'b0, last_byte[5:0]} + 7'd1
       }
   };
@@ -152,7 +154,10 @@ module tcp_tx_seg
   line_t refusal;  // the first byte in lane 0
   always_comb begin
     refusal = '0;
-    for (int i = 0; i < RefusalBytes; i++) refusal[i*8+:8] = Refusal[(RefusalBytes-1-i)*8+:8];
+    for (int i = 0; i < RedisRefusalBytes; i++) begin
+      if (plan.redis) refusal[i*8+:8] = RedisRefusal[(RedisRefusalBytes-1-i)*8+:8];
+      else if (i < RefusalBytes) refusal[i*8+:8] = Refusal[(RefusalBytes-1-i)*8+:8];
+    end
   end
   assign empty        = !plan.read;
   assign at_last      = beat_q == plan.line_last;

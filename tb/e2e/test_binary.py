@@ -165,3 +165,25 @@ def test_wrong_ones_close(memcached, wirekv):
                 sock.sendall(data)
                 replies.append(read_all(sock))
         assert without_uniques(replies[0]) == without_uniques(replies[1]), data
+
+
+def test_stat_is_fresh(wirekv):
+    """`stat` tells of what has just been done, as `stats` does."""
+    with wirekv.connect() as s, s.makefile("rb") as replies:
+        def misses():
+            s.sendall(bytes([0x80, 0x10, *22 * [0]]))
+            found = {}
+            while True:
+                head = replies.read(24)
+                key, body = int.from_bytes(head[2:4], "big"), replies.read(int.from_bytes(head[8:12], "big"))
+                if not key:
+                    return int(found[b"get_misses"])
+                found[body[:key]] = body[key:]
+
+        before = misses()
+        for n in range(1, 6):
+            s.sendall(bytes([0x80, 0x00, 0, 7, 0, 0, 0, 0, 0, 0, 0, 7, *12 * [0]]) + b"nothing")
+            head = replies.read(24)
+            assert head[7] == 1
+            replies.read(int.from_bytes(head[8:12], "big"))
+            assert misses() == before + n

@@ -1,5 +1,6 @@
 """Many connections: at once, in a row, half closed, reset, and none left behind."""
 
+import errno
 import re
 import resource
 import socket
@@ -233,3 +234,26 @@ def test_no_descriptor_left():
         code = card.stop()
     # Once of each port.
     assert code == 0 and card.tail().count("no connection can be accepted for now") == 2, card.tail()
+
+
+@pytest.mark.parametrize("kind", ["memcached", "sim"])
+def test_write_behind_the_end(kind):
+    """What a client writes when the server has closed is answered with a reset at once, as by Linux; what the server
+    said before is there."""
+    server = reference.memcached() if kind == "memcached" else reference.wirekv()
+    try:
+        with server.connect() as s:
+            s.sendall(b"version\r\nquit\r\n")
+            said = b""
+            while part := s.recv(100):
+                said += part
+            assert said == b"VERSION 1.6.38\r\n"
+            s.sendall(b"version\r\n")
+            end, error = time.monotonic() + reference.SECONDS, 0
+            while not error and time.monotonic() < end:
+                error = s.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+                time.sleep(0.01)
+            assert error in (errno.EPIPE, errno.ECONNRESET), error
+    finally:
+        code = server.stop()
+    assert code == 0, server.tail()

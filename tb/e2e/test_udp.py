@@ -1,6 +1,8 @@
 """Every body and memcached 1.6.38 get the same datagrams and must answer with the same messages."""
 
 import select
+import socket
+import time
 
 import pytest
 
@@ -116,3 +118,89 @@ def test_random_streams(servers, seed):
     while run.commands < scale(3_000, 50_000):
         run.run(generator.datagram())
     run.close()
+
+
+# -- what nobody asked for, and errors: the sender's address may be a lie
+
+HEADER = b"\0\0\0\1\0\0"
+#: Of any memcached, in both protocols: text of every kind, meta commands', statistics, a number.
+REPLIES = [b"ERROR", b"CLIENT_ERROR bad data chunk", b"SERVER_ERROR out of memory storing object", b"STORED", b"NOT_FOUND",
+           b"END", b"VALUE k 0 1\r\nx\r\nEND", b"17", b"HD", b"EN", b"MN", b"OK", b"RESET", b"VERSION 1.6.38", b"STAT pid 1"]
+
+
+def answers(s, *texts):
+    """The replies to datagrams with `texts`, each with the number of its datagram."""
+    for number, text in enumerate((*texts, b"version\r\n")):
+        s.send(number.to_bytes(2, "big") + HEADER + text)
+    replies = []
+    while not replies or replies[-1][0] != len(texts):
+        assert reference.readable(s, reference.SECONDS), "no answer to the datagram behind"
+        data = s.recv(2048)
+        replies.append((int.from_bytes(data[:2], "big"), data[8:]))
+    return replies[:-1]
+
+
+def counted(server, *names):
+    sub = b" card" if server.name == "sim" else b""
+    with server.connect() as s:
+        lines = reference.ask(s, b"stats%s\r\n" % sub, b"END\r\n").split(b"\r\n")
+    rows = dict(line.split()[1:] for line in lines[:-2])
+    return [int(rows[name]) for name in names]
+
+
+IGNORED = {"sim": b"FrontUdpBad", "soft": b"udp_ignored"}
+LIMITED = {"sim": b"BackErrorLimit", "soft": b"udp_errors_limited"}
+SERVICES = {"sim": b"BackErrorService", "soft": b"udp_errors_to_services"}
+
+
+def test_replies_are_no_requests(body):
+    """A reply that comes as a request is answered by none, or two servers would go on for ever: neither one of ours,
+    nor what another one says. An error that comes back is the end of it."""
+    name, = IGNORED[body.name],
+    binary = [bytes([0x81, 0, 0, 0, 0, 0, 0, status, *16 * [0]]) for status in (0, 1, 0x81)]
+    before, = counted(body, name)
+    with body.datagrams() as s:
+        assert answers(s, *(reply + b"\r\n" for reply in REPLIES), *binary) == []
+        back = [b"foo\r\n", b"get nothing\r\n", b"set x\r\n", b"incr x y\r\n", b"mn\r\n", bytes([0x80, 0x55, *22 * [0]])]
+        said = [text for _, text in answers(s, *back)]
+        assert len(said) == len(back) and said[0] == b"ERROR\r\n" and said[-1][:1] == b"\x81"
+        assert answers(s, *said) == []
+        # What begins like no reply is a request, right or wrong.
+        assert [text for _, text in answers(s, b"\r\n", b"@\r\n", b"[\r\n", b"/\r\n", b":\r\n")] == [b"ERROR\r\n"] * 5
+    assert counted(body, name)[0] - before == len(REPLIES) + len(binary) + len(said)
+
+
+def test_errors_are_limited(body):
+    """Of errors some go at once, then one a millisecond; the others are counted. Other answers are not limited."""
+    name, sent, said, begin = LIMITED[body.name], 0, 0, time.monotonic()
+    before, = counted(body, name)
+    with body.datagrams() as s:
+        for _ in range(20):
+            texts = [b"foo\r\n", b"get nothing\r\n"] * 50
+            replies = answers(s, *texts)
+            assert [n for n, text in replies if text == b"END\r\n"] == list(range(1, 100, 2))
+            sent, said = sent + 50, said + sum(text == b"ERROR\r\n" for _, text in replies)
+    limited = counted(body, name)[0] - before
+    assert said + limited == sent
+    # An idle card hears of some milliseconds later.
+    assert said <= 50 + 1000 * (time.monotonic() - begin) + 25, (said, limited)
+
+
+def test_services_get_no_errors(body):
+    """To a port where a service may be goes no error: below 1,024, memcached's, and the server's own. What else is
+    asked from there is answered."""
+    name = SERVICES[body.name]
+    ports = [body.udp_port, body.port, 11211, 1023]
+    for port in (*ports, 0):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+            try:
+                s.bind(("127.0.0.2", port))
+            except PermissionError:
+                assert port == 1023
+                continue
+            s.connect((body.host, body.udp_port))
+            before, = counted(body, name)
+            replies = answers(s, b"foo\r\n", b"get nothing\r\n", bytes([0x80, 0x55, *22 * [0]]), b"set x\r\n")
+            wanted = [1] if port else [0, 1, 2, 3]
+            assert [n for n, _ in replies] == wanted, port
+            assert counted(body, name)[0] - before == 4 - len(wanted)

@@ -14,6 +14,7 @@ OUR_MAC, OUR_IP = "02:aa:bb:cc:dd:ee", "10.77.0.2"
 OUR_IP6 = ["fe80::aa:bbff:fecc:ddee", "fd57:4b56::2", "2001:db8:7:8:0:aa:feed:1234"]
 OUR_IP6_NUMBERS = [int(ipaddress.IPv6Address(ip)) for ip in OUR_IP6]
 CFG = {"mac": 0x02AABBCCDDEE, "ip": 0x0A4D0002, "tcp_port": 11211, "redis_port": 6379, "udp_port": 11212, "mtu": 9000,
+       "vlan": 0x5A7,
        "ip6": sum(ip << 128 * i for i, ip in enumerate(OUR_IP6_NUMBERS))}
 COUNTS = T.net_count_e.names
 #: TCP ports, and what is said of who speaks to them.
@@ -182,6 +183,15 @@ def receive(frame):
     """What net has to do with a frame: (counter, None | frame | (fields, payload))."""
     if len(frame) < 14:
         return "NetCountRxBadLength", None
+    found = receive_member(frame)
+    tag = int.from_bytes(frame[14:16].ljust(2, b"\0"), "big") if frame[12:14] == b"\x81\x00" else 0
+    if tag & 0xFFF not in (0, CFG["vlan"]) and found[0] not in ("NetCountRxBadLength", "NetCountRxBadIp"):
+        return "NetCountRxVlan", None
+    return found
+
+
+def receive_member(frame):
+    """The same where the card is a member of the frame's VLAN."""
     vlan = frame[12:14] == b"\x81\x00"
     l2 = 18 if vlan else 14
     ethertype = frame[l2 - 2 : l2].ljust(2, b"\0")

@@ -105,12 +105,33 @@ REDIS = {"RpDeleted": b":1\r\n", "RpOk": b"+OK\r\n", "RpPong": b"+PONG\r\n",
          "RpTooLong": b"-ERR Protocol error: command is longer than this server takes\r\n"}
 
 
+PORTS = {"tcp_port": 11300, "redis_port": 6379, "udp_port": 40_000}
+#: 11211 is where memcached is.
+SERVICES = [11211, *PORTS.values()]
+
+
+def random_port():
+    return random.choice((*SERVICES, 1023, 1024, *(port ^ 1 << random.randrange(16) for port in SERVICES), random.getrandbits(16)))
+
+
+def service(port):
+    return port < 1024 or port in SERVICES
+
+
+def error(text):
+    """Whether a reply is an error, and no usual outcome of what was asked for."""
+    if text[:1] == b"\x81":
+        return int.from_bytes(text[6:8], "big") not in (0, 1, 2, 5)
+    return text.startswith((b"ERROR", b"CLIENT_ERROR", b"SERVER_ERROR"))
+
+
 class Model:
     """Streams in, and what must come out."""
 
     def __init__(self):
         self.res, self.keys, self.chunks, self.uctxs, self.host = [], [], [], [], []
         self.done, self.dgrams, self.hpieces = [], [], []
+        self.withheld = 0  # errors to services
         self.ptr = {}
 
     def value(self, key, value, flags, cas=None, last_key=True, head=True, tail=True, bad=False):
@@ -303,11 +324,14 @@ class Model:
         replies = [text for (_, text), lost in zip(records, bad, strict=False) if text and not lost]
         if udp:
             peer = {"mac": random.getrandbits(48), "ip": random.getrandbits(32),
-                    "port": random.getrandbits(16), "vlan_valid": random.getrandbits(1)}
+                    "port": random_port(), "vlan_valid": random.getrandbits(1)}
             reqid = random.getrandbits(16)
             self.uctxs.append({"": {"peer": peer, "reqid": reqid}})
             most = PAYLOAD[tx_ptr & 1]
             for text in replies:
+                if error(text) and service(peer["port"]):
+                    self.withheld += 1
+                    continue
                 total = -(-len(text) // most)
                 for seq in range(total):
                     head = b"".join(x.to_bytes(2, "big") for x in (reqid, seq, total, 0))
@@ -385,6 +409,8 @@ class Bench:
     def __init__(self, dut, idle=0.0, stall=0.0, chunk_idle=None, key_idle=None):
         self.dut = dut
         dut.tx_base_i.value = TX_BASE
+        dut.cfg_i.value = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv").net_cfg_t.pack(PORTS)
+        dut.tick_i.value = 1  # errors may go as fast as they can
         dut.s_axis_exc_tvalid.value = 0
         chunk_idle = idle if chunk_idle is None else chunk_idle
         self.res = Source(dut, "res", {"": T.res_t}, idle)
@@ -486,6 +512,56 @@ async def random_jobs(dut):
         bench.send(model)
         await bench.check(model)
         bench.stop()
+
+
+@cocotb.test()
+async def udp_errors(dut):
+    """Fifty errors go out in datagrams at once, then one a tick; the rest, and those to services, are counted. Other
+    replies among them go, whatever an error's letters or a status may be like, and so does all over TCP."""
+    await start(dut)
+    bench = Bench(dut)
+    dut.tick_i.value = 0
+    counts = [T.BackCountErrorLimit, T.BackCountErrorService]
+    seen = [0, 0]
+
+    async def count():
+        while True:
+            await NEXT_CLOCK
+            for i, bit in enumerate(counts):
+                seen[i] += int(dut.count_o.value) >> bit & 1
+
+    counting = every_clock(dut, count())
+    errors = [name for name, text in REPLIES.items() if error(text)] * 3
+    random.shuffle(errors)
+    host = [b"ERROR: shutdown not enabled\r\n", b"STAT x y\r\nEND\r\n", b"CLIENT_ERROR bad command line\r\n"]
+    for ticks, room in ((0, 50), (7, 7), (60, 50)):
+        for _ in range(ticks):
+            dut.tick_i.value = 1
+            await RisingEdge(dut.clk_i)
+            dut.tick_i.value = 0
+            await RisingEdge(dut.clk_i)
+        model, limited, before = Model(), 0, list(seen)
+        for i, name in enumerate(errors):
+            for what in (name, "RpNonNumeric", "RpNotFound", "RpEnd", "RpExists"):
+                record = model.binary(what) if i % 5 == 0 and what in BINARY else model.fixed(what)
+                if i % 7 == 0 and what == name:
+                    record = model.host_piece(random.choice(host))
+                sent = len(model.dgrams)
+                model.job([record], udp=True)
+                if error(record[1]) and len(model.dgrams) > sent:
+                    room -= 1
+                    if room < 0:
+                        model.dgrams.pop()
+                        limited += 1
+                model.job([model.fixed(what)])
+        bench.send(model)
+        await bench.check(model)
+        assert [n - b for n, b in zip(seen, before, strict=True)] == [limited, model.withheld] and limited and model.withheld
+        assert dut.timer_o.value
+        bench.done.items.clear()
+        bench.dgram.items.clear()
+        bench.hpiece.items.clear()
+    counting.cancel()
 
 
 @cocotb.test()

@@ -401,3 +401,57 @@ def test_kill_in_the_middle(card, seed):
     # A killed one's last command may be done, but nothing of a client that is not there any more comes after.
     while len(admin("CLIENT", "LIST").splitlines()) > 1:
         pass
+
+
+def test_one_too_many():
+    """Who comes when all places are taken is told so in Redis' words and sent away, whatever it says first."""
+    want = b"-ERR max number of clients reached\r\n"
+    for server in (servers.redis("--maxclients", 5), servers.card(connections=5), servers.soft(connections=5)):
+        try:
+            # One of them may be that which looked whether the server is there.
+            full, here = False, []
+            while not full:
+                s = server.connect()
+                here.append(s)
+                try:
+                    s.sendall(b"PING\r\n")
+                    first = s.recv(100)
+                except ConnectionError:  # a reset behind the refusal: what it said was not read
+                    first = want
+                full = first == want
+                assert full or first == b"+PONG\r\n", (server.name, first)
+            assert len(here) <= 6
+            for _ in range(3):
+                with server.connect() as late:
+                    got = b""
+                    while part := late.recv(100):
+                        got += part
+                assert got == want, server.name
+        finally:
+            for s in here:
+                s.close()
+            assert server.stop() == 0, server.tail()
+
+
+def test_deadlines():
+    """What is left of a time that a client counts from its own clock is never more than that: the server's
+    milliseconds begin when the client's do."""
+    for server in (servers.redis(), servers.soft(), servers.card()):
+        try:
+            with server.connect() as s:
+                def ask(*words, s=s):
+                    s.sendall(wire.request(*words))
+                    return s.recv(100)
+                assert ask(b"SET", b"k", b"v") == b"+OK\r\n"
+                left = []
+                for _ in range(300):
+                    at = time.time_ns() // 1_000_000 + 10_000
+                    s.sendall(wire.request(b"PEXPIREAT", b"k", b"%d" % at) + wire.request(b"PTTL", b"k"))
+                    said = b""
+                    while said.count(b"\n") < 2:
+                        said += s.recv(100)
+                    left.append(int(said.split(b"\r\n")[1][1:]))
+                    time.sleep(random.random() / 500)
+                assert max(left) <= 10_000, (server.name, max(left))
+        finally:
+            assert server.stop() == 0, server.tail()

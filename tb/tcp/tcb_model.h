@@ -92,7 +92,7 @@ struct Event {
   // a segment, or what a router says of one
   uint8_t peer = 0, flags = 0;
   u32 seq = 0, ack = 0, wnd = 0, len = 0, mss = 0, isn = 0;
-  bool ws_valid = false, sack_ok = false;
+  bool carries = false, ws_valid = false, sack_ok = false;
   bool hit = false, fresh = false, refused = false, early = false, crowded = false;
   int dups = 0;
   u32 agreed_mss = 0;
@@ -836,7 +836,7 @@ class Conn {
     s.echo = recent;
     if (len == 0 && !blind && !w.abort) s.sack = tells;
     if (blind) {
-      s.seq = w.synack ? ev.isn ^ (u32(w.above) << 31) : answers ? ev.ack : 0;
+      s.seq = w.synack ? ev.isn + (w.above ? (1u << 31) + (1u << 9) - (u32(ev.carries) << 22) : 0) : answers ? ev.ack : 0;
       const bool with_ack = w.synack || w.refuse || !answers;
       s.ack = with_ack ? ev.seq + ev.len + !!(ev.flags & Syn) + !!(ev.flags & Fin) : 0;
       s.flags = (with_ack ? Ack : 0) | (w.synack ? Syn : 0) | (w.refuse ? Fin | Psh : Rst * r.stray);

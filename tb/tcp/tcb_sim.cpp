@@ -80,6 +80,7 @@ static Event bare(int id, i64 ack) {
   e.ack = u32(ack);
   e.wnd = scaled(c, others[id].window);
   e.isn = rng();
+  e.carries = rng() & 1;
   e.times = c.stamps ? !chance(100) : chance(100);
   e.value = others[id].clock + u32(ticks);
   e.echo = others[id].echo;
@@ -151,6 +152,7 @@ static Event opens(int id) {
   e.agreed_sack_ok = !chance(3);
   e.wnd = chance(2) ? 65535 >> below(16) : rng() & 0xffff;
   e.isn = rng();
+  e.carries = rng() & 1;
   if (chance(2)) {
     e.len = between(1, e.agreed_mss);
     if (chance(50)) e.flags |= Fin;
@@ -781,6 +783,7 @@ int main(int argc, char** argv) {
       top->seg_early_i = seg.early;
       top->seg_dups_i = seg.dups;
       top->seg_isn_i = seg.isn;
+      top->seg_carries_i = seg.carries;
       top->agreed_mss_i = seg.agreed_mss;
       top->agreed_ws_ok_i = seg.agreed_ws_ok;
       top->agreed_ws_i = seg.agreed_ws;

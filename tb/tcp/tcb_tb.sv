@@ -45,6 +45,7 @@ module tcb_tb
   input  logic        seg_early_i,
   input  logic [1:0]  seg_dups_i,
   input  logic [31:0] seg_isn_i,
+  input  logic        seg_carries_i,
   input  logic [13:0] agreed_mss_i,
   input  logic        agreed_ws_ok_i,
   input  logic [3:0]  agreed_ws_i,
@@ -209,6 +210,7 @@ module tcb_tb
     found.early        = seg_early_i;
     found.dups         = seg_dups_i;
     found.isn          = seg_isn_i;
+    found.carries      = seg_carries_i;
     found.agreed       = '{mss: agreed_mss_i, ws_ok: agreed_ws_ok_i, ws: agreed_ws_i,
                            sack_ok: agreed_sack_ok_i};
     found.sacked.told  = told_i;

@@ -668,19 +668,25 @@ async def full(dut):
         peer.send(rst=1)
     await bench.until(lambda: int(dut.conns_o.value) == 13)
     await bench.clocks(100)
-    for i, room in enumerate((1, 1, 0)):
-        peer = await Hand(net, 60 + i).open()
+    for i, (room, redis) in enumerate(((1, 0), (1, 1), (0, 0), (0, 1))):
+        peer = Hand(net, 60 + i)
+        peer.addr["redis"] = redis
+        net.peers[whose(peer.addr)] = peer
+        await peer.open()
         if not room:
             await refused(peer)
-    assert bench.counts["TcpCountFullLimit"] == 1
+    assert bench.counts["TcpCountFullLimit"] == 2
     peers[4].send(stream(8, 0, 100))          # the others notice nothing
     await bench.until(lambda: session.conns[4].received == 100)
 
 
+REFUSAL = b"ERROR Too many open connections\r\n", b"-ERR max number of clients reached\r\n"
+
+
 async def refused(peer):
-    """memcached's words and FIN, whose ACK is not answered; what comes then is."""
+    """memcached's words, or Redis', and FIN, whose ACK is not answered; what comes then is."""
     flags, seg, payload = await peer.flags()
-    assert set(flags) == set("fpa") and payload == b"ERROR Too many open connections\r\n"
+    assert set(flags) == set("fpa") and payload == REFUSAL[peer.addr["redis"]]
     assert seg["seq"] == peer.ack and seg["ack"] == peer.seq
     peer.took(len(payload) + 1)
     peer.send()

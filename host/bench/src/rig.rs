@@ -65,6 +65,7 @@ impl Rig {
             redis_port: frame::REDIS_PORT,
             udp_port: frame::PORT,
             mtu: 1500,
+            vlan: 0,
             item_max: 1 << 20,
             max_conns: conns,
             guard: false,

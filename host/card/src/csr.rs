@@ -40,6 +40,8 @@ pub const LEFT: u32 = 1 << 17;
 pub const UDP_PORT: u32 = 0x028;
 /// Largest IP packet the card sends.
 pub const MTU: u32 = 0x02C;
+/// VLAN of which the card is a member beside the untagged network; 0: none.
+pub const VLAN: u32 = 0x0C4;
 /// Where the four regions of the card's memory start, in lines of 64 bytes.
 pub const INDEX_BASE: u32 = 0x030;
 pub const LOG_BASE: u32 = 0x034;

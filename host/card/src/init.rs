@@ -105,6 +105,8 @@ pub struct Settings {
     /// 0: UDP off.
     pub udp_port: u16,
     pub mtu: u16,
+    /// Of which it is a member beside the untagged network; 0: none.
+    pub vlan: u16,
     /// Limit of an item's size, memcached's `-I`.
     pub item_max: u32,
     pub max_conns: u32,
@@ -143,6 +145,7 @@ pub fn init(card: &mut dyn Card, set: &Settings, seeds: &Seeds) -> Result<(), Ca
         (csr::UDP_PORT, u32::from(set.udp_port)),
         (csr::HOLD_MAX, HOLD_CLOCKS),
         (csr::MTU, u32::from(set.mtu)),
+        (csr::VLAN, u32::from(set.vlan)),
         (csr::INDEX_BASE, lines(l.index_base)),
         (csr::LOG_BASE, lines(l.log_base)),
         (csr::RX_RING_BASE, lines(l.rx_ring_base)),

@@ -12,7 +12,7 @@ use crate::{number, Engine, Out, Server, Told};
 
 /// First byte of a request, and of a reply.
 pub const REQUEST: u8 = 0x80;
-const REPLY: u8 = 0x81;
+pub const REPLY: u8 = 0x81;
 pub const HEADER: usize = 24;
 const NO_NEW_ITEM: &[u8] = b"Out of memory allocating new item";
 const NO_INCREMENT: &[u8] = b"Out of memory incrementing value";

@@ -4,6 +4,7 @@
 
 use std::io::IoSlice;
 
+use crate::binary::{Status, REPLY};
 use crate::{Engine, Next, Out, Parse, Request, Server, Session};
 
 /// Request id, sequence number, datagrams in the message, reserved; 16 bits each, big endian.
@@ -17,6 +18,26 @@ pub const ANSWER: usize = 1024;
 const TOO_LARGE: &[u8] = b"SERVER_ERROR reply too large for UDP\r\n";
 /// Requests in one step.
 const STEP: usize = 64;
+
+/// Whether what begins so is a reply, of whatever server: to answer those with errors would be to talk
+/// with it for ever.
+fn begins_reply(first: u8) -> bool {
+    first.is_ascii_uppercase() || first.is_ascii_digit() || first == REPLY
+}
+
+/// Whether a datagram of ours tells of an error, by its first letters or its status.
+pub fn is_error(datagram: &[u8]) -> bool {
+    let Some((header, text)) = datagram.split_at_checked(HEADER) else { return false };
+    if header[2..4] != [0, 0] {
+        return false;
+    }
+    let status = text.get(6..8).filter(|_| text[0] == REPLY);
+    // Success is 0.
+    let usual = [0, Status::NotFound as u16, Status::Exists as u16, Status::NotStored as u16];
+    let binary = status.is_some_and(|s| !usual.iter().any(|u| u.to_be_bytes() == s));
+    let words = [&b"ERROR"[..], b"CLIENT_ERROR", b"SERVER_ERROR"];
+    binary || words.iter().any(|word| text.starts_with(word))
+}
 
 /// A datagram that is being answered, step by step, so that others have their turn in between. Its
 /// replies are collected in an [`Out::with_units`].
@@ -36,11 +57,11 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// None: it is not a datagram of one, and gets no answer.
+    /// None: it is not a datagram of one, or no request, and gets no answer.
     pub fn new(datagram: &[u8]) -> Option<Exchange> {
-        let header = datagram.get(..HEADER)?;
+        let (header, first) = (datagram.get(..HEADER)?, *datagram.get(HEADER)?);
         // Of a message in several datagrams none is served. Nothing else in the header matters.
-        (header[4] == 0 && header[5] == 1).then(|| Exchange {
+        (header[4] == 0 && header[5] == 1 && !begins_reply(first)).then(|| Exchange {
             id: [header[0], header[1]],
             session: Session::new(),
             at: HEADER,

@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
+use std::time::Instant;
 
 use mio::net::UdpSocket;
 use wirekv_protocol::udp::{self, Exchange};
@@ -9,6 +10,39 @@ use wirekv_protocol::{Engine, Out, Server};
 
 /// Datagrams taken from a socket, and as many sent, before others have their turn.
 const TURN: usize = 64;
+
+/// Errors sent at once; in the long run one a millisecond. As the card's.
+const ERRORS: u32 = 50;
+const MEMCACHED: u16 = 11211;
+
+/// Which errors go out. The sender's address may be a lie, and what is there may answer an error by an
+/// error: so they are limited, and none goes to a port where a service may be.
+pub struct Errors {
+    /// This server's ports.
+    own: Vec<u16>,
+    left: u32,
+    since: Instant,
+}
+
+impl Errors {
+    pub fn new(own: Vec<u16>, now: Instant) -> Errors {
+        Errors { own, left: ERRORS, since: now }
+    }
+
+    fn is_service(&self, port: u16) -> bool {
+        port < 1024 || port == MEMCACHED || self.own.contains(&port)
+    }
+
+    /// Whether one more may go.
+    fn take(&mut self, now: Instant) -> bool {
+        let more = now.duration_since(self.since).as_millis() as u32;
+        self.since += std::time::Duration::from_millis(more.into());
+        self.left = self.left.saturating_add(more).min(ERRORS);
+        let one = self.left > 0;
+        self.left -= u32::from(one);
+        one
+    }
+}
 
 /// A socket, and the datagram from it that is being answered. Those behind it wait in the kernel.
 pub struct Port {
@@ -28,11 +62,23 @@ struct Current {
     executed: bool,
 }
 
-/// What came of a turn, in bytes.
+/// What came of a turn.
 #[derive(Default)]
 pub struct Turn {
+    /// Bytes.
     pub read: usize,
     pub written: usize,
+    pub withheld: Withheld,
+}
+
+/// What was not said.
+#[derive(Clone, Copy, Default)]
+pub struct Withheld {
+    /// Datagrams that are no requests.
+    pub ignored: u64,
+    /// Errors beyond the limit, and to services.
+    pub limited: u64,
+    pub services: u64,
 }
 
 impl Port {
@@ -49,7 +95,12 @@ impl Port {
     }
 
     /// Answers some of what the socket has.
-    pub fn serve(&mut self, engine: &mut Engine, server: &mut dyn Server) -> Turn {
+    pub fn serve(
+        &mut self,
+        engine: &mut Engine,
+        server: &mut dyn Server,
+        errors: &mut Errors,
+    ) -> Turn {
         let mut turn = Turn::default();
         let (mut received, mut sent) = (0, 0);
         while received < TURN && sent < TURN {
@@ -64,6 +115,7 @@ impl Port {
                             exchange,
                             executed: false,
                         });
+                        turn.withheld.ignored += u64::from(self.current.is_none());
                     }
                     Err(e) if e.kind() == ErrorKind::WouldBlock => {
                         self.ready = false;
@@ -87,6 +139,16 @@ impl Port {
             let result = current.exchange.send(&self.out, |parts| {
                 datagram.clear();
                 parts.iter().for_each(|part| datagram.extend_from_slice(part));
+                if udp::is_error(datagram) {
+                    if errors.is_service(from.port()) {
+                        turn.withheld.services += 1;
+                        return Ok(0);
+                    }
+                    if !errors.take(Instant::now()) {
+                        turn.withheld.limited += 1;
+                        return Ok(0);
+                    }
+                }
                 socket.send_to(datagram, from)
             });
             match result {

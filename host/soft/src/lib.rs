@@ -21,7 +21,7 @@ mod worker;
 use std::net::SocketAddr;
 use std::sync::{mpsc, Arc};
 use std::thread::{Builder, JoinHandle};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{anyhow, Result};
 use mio::Waker;
@@ -61,10 +61,16 @@ impl Drop for EndsServer {
     }
 }
 
-/// The store's clock, which begins at the call: no jump of the wall clock moves it.
+/// The store's clock, which begins at the call: no jump of the wall clock moves it. Its milliseconds
+/// begin when the wall clock's do, or what a client counts from that would be up to two of them off.
 pub fn clock() -> Clock {
-    let start = Instant::now();
-    Box::new(move || 1000 * u64::from(FIRST_SECOND) + start.elapsed().as_millis() as u64)
+    let (start, unix) = (Instant::now(), unix_time());
+    let began = Duration::new(FIRST_SECOND.into(), unix.subsec_nanos() % 1_000_000);
+    Box::new(move || (began + start.elapsed()).as_millis() as u64)
+}
+
+fn unix_time() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
 impl Soft {
@@ -80,8 +86,8 @@ impl Soft {
         let redis = sockets.addresses(Spoken::Redis);
         // With the ports that the kernel chose, for `stats settings`.
         options.tcp.clone_from(&addresses);
-        let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let began = clock();
+        let unix = unix_time();
         let store = Store::new(Config {
             epoch: (unix.as_millis() as u64).saturating_sub(began),
             item_max: options.item_max,

@@ -11,6 +11,7 @@ use wirekv_protocol::Counters;
 use wirekv_store::Store;
 
 use crate::conn::{Conn, Peer};
+use crate::datagrams::Withheld;
 use crate::options::Options;
 use crate::time::Clock;
 use crate::worker::Inbox;
@@ -52,6 +53,7 @@ pub struct Shared {
     pub starved: Mutex<Option<Instant>>,
     starvations: AtomicU64,
     starved_us: AtomicU64,
+    withheld: Mutex<Withheld>,
     pub conns: Mutex<Slab<Arc<Peer>>>,
     /// What had been counted at the last `stats reset`.
     base: Mutex<Counted>,
@@ -65,6 +67,7 @@ pub struct Counted {
     pub rejected: u64,
     pub kicked: u64,
     pub overflown: u64,
+    pub withheld: Withheld,
     pub starvations: u64,
     pub starved_us: u64,
     pub read: u64,
@@ -102,6 +105,7 @@ impl Shared {
             starved: Mutex::default(),
             starvations: AtomicU64::new(0),
             starved_us: AtomicU64::new(0),
+            withheld: Mutex::default(),
             conns: Mutex::default(),
             base: Mutex::default(),
         }
@@ -148,6 +152,14 @@ impl Shared {
         let add = |sum: &AtomicU64, n: usize| sum.store(sum.load(Relaxed) + n as u64, Relaxed);
         add(&self.threads[number].read, read);
         add(&self.threads[number].written, written);
+    }
+
+    /// Counts what was not said over UDP.
+    pub fn withhold(&self, more: Withheld) {
+        let mut sum = self.withheld.lock().unwrap();
+        sum.ignored += more.ignored;
+        sum.limited += more.limited;
+        sum.services += more.services;
     }
 
     /// A connection is accepted, if there may be one more: how many there were with it.
@@ -239,6 +251,7 @@ impl Shared {
             rejected: self.rejected.load(Relaxed),
             kicked: self.kicked.load(Relaxed),
             overflown: self.overflown.load(Relaxed),
+            withheld: *self.withheld.lock().unwrap(),
             starvations: self.starvations.load(Relaxed),
             starved_us: self.starved_us.load(Relaxed),
             read,
@@ -254,6 +267,9 @@ impl Shared {
         now.rejected -= base.rejected;
         now.kicked -= base.kicked;
         now.overflown -= base.overflown;
+        now.withheld.ignored -= base.withheld.ignored;
+        now.withheld.limited -= base.withheld.limited;
+        now.withheld.services -= base.withheld.services;
         now.starvations -= base.starvations;
         now.starved_us -= base.starved_us;
         now.read -= base.read;

@@ -65,6 +65,9 @@ impl Shared {
         line("index_moves", &store.index_moves);
         line("index_evictions", &store.index_evictions);
         line("unread_kicks", &recent.overflown);
+        line("udp_ignored", &recent.withheld.ignored);
+        line("udp_errors_limited", &recent.withheld.limited);
+        line("udp_errors_to_services", &recent.withheld.services);
     }
 
     fn settings(&self, line: &mut dyn FnMut(&str, &dyn Display)) {

@@ -16,7 +16,7 @@ use slab::Slab;
 use wirekv_protocol::{Engine, Out};
 
 use crate::conn::Conn;
-use crate::datagrams::Port;
+use crate::datagrams::{Errors, Port};
 use crate::io::{Io, GROUP};
 use crate::shared::Shared;
 use crate::stats::Answers;
@@ -45,6 +45,7 @@ pub struct Worker {
     io: Io,
     conns: Slab<Conn>,
     udp: Vec<Port>,
+    udp_errors: Errors,
     /// Connections with something to do.
     ready: Vec<usize>,
     /// Connections that had their turn, and are within a request that takes several.
@@ -79,6 +80,9 @@ impl Worker {
         for (i, port) in udp.iter_mut().enumerate() {
             poll.registry().register(&mut port.socket, Token(UDP + i), Interest::READABLE)?;
         }
+        let options = &shared.options;
+        let own = [&options.tcp, &options.redis, &options.udp];
+        let own = own.into_iter().flatten().map(|address| address.port()).collect();
         let size = engine.settings.buffer();
         let slots = (0..GROUP).map(|_| Slot::new(size, shared.options.batch)).collect();
         let gap = LONG_GAP * shared.options.busy_poll;
@@ -91,6 +95,7 @@ impl Worker {
             io: Io::default(),
             conns: Slab::new(),
             udp,
+            udp_errors: Errors::new(own, Instant::now()),
             ready: Vec::new(),
             later: VecDeque::new(),
             waiting: Vec::new(),
@@ -178,8 +183,9 @@ impl Worker {
             self.serve_ready();
             for port in self.udp.iter_mut().filter(|port| port.ready) {
                 let mut answers = Answers { shared: &self.shared, number: self.number };
-                let turn = port.serve(&mut self.engine, &mut answers);
+                let turn = port.serve(&mut self.engine, &mut answers, &mut self.udp_errors);
                 self.shared.bytes(self.number, turn.read, turn.written);
+                self.shared.withhold(turn.withheld);
             }
             let now = self.engine.local.store().now();
             if now != second {

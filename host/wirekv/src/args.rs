@@ -245,6 +245,9 @@ pub struct SimArgs {
     /// Largest IP packet on the wire, 576 to 9000.
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(576..=9000))]
     pub mtu: u16,
+    /// VLAN of which the card is a member beside the untagged network: frames of others are dropped.
+    #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u16).range(1..=4094))]
+    pub vlan: Option<u16>,
     /// Say nothing to who asks for a port where nobody serves: no RST, no ICMP error.
     #[arg(long)]
     pub quiet: bool,

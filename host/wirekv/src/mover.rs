@@ -7,10 +7,14 @@ use anyhow::Result;
 use wirekv_card::{Card, CardError, Port};
 use wirekv_net::{CardEnd, Frames, Refuser, Wire};
 
+use crate::runner::{sub_millis, unix_time};
+
 /// How long an idle card with timers is left alone; the ticks it missed follow.
 pub const NAP: Duration = Duration::from_millis(10);
+/// Clocks between ticks that are told late.
+const BETWEEN: u64 = 4;
 /// A card that cannot follow is not told of more time than this.
-const MAX_OWED_TICKS: u64 = 100;
+const MAX_OWED_TICKS: u64 = 20;
 
 pub struct Mover {
     card: Box<dyn Card>,
@@ -19,6 +23,8 @@ pub struct Mover {
     pub refuser: Refuser,
     verbose: u8,
     start: Instant,
+    /// The time then.
+    unix: Duration,
     ticks: u64,
     from_card: Frames,
     to_card: Frames,
@@ -47,6 +53,7 @@ impl Mover {
             refuser,
             verbose,
             start: Instant::now(),
+            unix: unix_time(),
             ticks: 0,
             from_card: Frames::default(),
             to_card: Frames::default(),
@@ -55,6 +62,16 @@ impl Mover {
             busy: Duration::ZERO,
             failed: None,
         }
+    }
+
+    /// The time since the UNIX epoch, which after the start no jump of the wall clock moves.
+    pub fn now(&self) -> Duration {
+        self.unix + self.elapsed()
+    }
+
+    /// Milliseconds that have begun since the start: of the time, as the card is told that, too.
+    fn due(&self) -> u64 {
+        (sub_millis(self.unix) + self.elapsed()).as_millis() as u64
     }
 
     /// Time since the start.
@@ -71,14 +88,30 @@ impl Mover {
         if !self.card.idle() || !self.from_card.is_empty() {
             return;
         }
-        let due = self.start.elapsed().as_millis() as u64;
+        let due = self.due();
         if !self.card.timers() && patience > NAP {
             self.link.wait(patience);
             // Without a timer running nobody counted these ticks.
-            self.ticks = self.start.elapsed().as_millis() as u64;
+            self.ticks = self.due();
             self.is_late = true;
         } else if self.ticks >= due {
             self.link.wait(NAP);
+            // Before what ended the nap comes, it is the time that it is.
+            self.tick_on();
+        }
+    }
+
+    /// Tells the card of the milliseconds that have begun.
+    fn tick_on(&mut self) {
+        let due = self.due();
+        if self.ticks + MAX_OWED_TICKS < due {
+            self.ticks = due - MAX_OWED_TICKS;
+            self.is_late = true;
+        }
+        while self.ticks < due {
+            self.card.tick();
+            self.card.advance(BETWEEN);
+            self.ticks += 1;
         }
     }
 
@@ -98,16 +131,8 @@ impl Mover {
 
     /// Lets the card work, and takes the frames that come of it.
     fn work(&mut self, clocks: u64) -> Result<()> {
-        let due = self.start.elapsed().as_millis() as u64;
-        if self.ticks + MAX_OWED_TICKS < due {
-            self.ticks = due - MAX_OWED_TICKS;
-            self.is_late = true;
-        }
-        if self.ticks < due {
-            self.card.tick();
-            self.ticks += 1;
-        }
         let began = Instant::now();
+        self.tick_on();
         self.card.advance(clocks);
         self.busy += began.elapsed();
 

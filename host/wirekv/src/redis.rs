@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use wirekv_card::{Card, CardError};
@@ -15,6 +15,7 @@ use crate::args::ServeArgs;
 use crate::clients::{Clients, Known, Question, Rules};
 use crate::exceptions::{Context, Request, Tag};
 use crate::items::Items;
+use crate::runner::{sub_millis, unix_time};
 
 /// The store of this program has items while a command works with them, and watched ones.
 const STORE_BYTES: usize = 128 << 20;
@@ -86,6 +87,8 @@ pub struct Redis {
     rules: Rules,
     pub items: Items,
     start: Instant,
+    /// What the store's clock said then.
+    began: Duration,
 }
 
 /// What a command came to.
@@ -96,7 +99,9 @@ pub struct Answer {
 
 impl Redis {
     pub fn new(args: &ServeArgs, common: Arc<Common>, index_bits: u32) -> Result<Redis> {
-        let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let (start, unix) = (Instant::now(), unix_time());
+        // A millisecond begins for both clocks at once.
+        let began = CLOCK_START + sub_millis(unix);
         let zero = unix.saturating_sub(CLOCK_START);
         let config =
             Config { evict: false, epoch: zero.as_millis() as u64, ..Config::new(STORE_BYTES) };
@@ -130,7 +135,8 @@ impl Redis {
             host: Host { facts, clients, killed: false },
             rules,
             items: Items::new(index_bits),
-            start: Instant::now(),
+            start,
+            began,
         })
     }
 
@@ -259,7 +265,7 @@ impl Redis {
         };
         self.host.clients.begin(tag, self.conns.iter().map(known));
         let conn = self.conns.get_mut(&tag).expect("it is there");
-        let clock = CLOCK_START + self.start.elapsed();
+        let clock = self.began + self.start.elapsed();
         self.engine.local.store().set_clock(clock.as_millis() as u64);
         let mut serving =
             Serving { host: &mut self.host, items: &mut self.items, card: &mut *card };

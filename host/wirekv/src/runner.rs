@@ -6,6 +6,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::Result;
 use wirekv_card::{csr, set_time, Card, Port};
 use wirekv_net::{Frames, WireCounts};
+use wirekv_protocol::binary;
 
 use crate::exceptions::{self, Answers, Context, Request, Tag};
 use crate::mover::{Mover, NAP};
@@ -41,13 +42,12 @@ impl Runner {
     /// Runs until the link is stopped.
     pub fn run(mut self) -> Result<Summary> {
         let first_clock = self.mover.clock();
-        let unix_start = unix_time();
         let mut second = None;
         while !self.mover.stopped() {
             if self.redis.items.port.others.is_empty() {
                 self.mover.rest(self.redis.patience(NAP));
             }
-            self.tell_time(unix_start + self.mover.elapsed(), &mut second)?;
+            self.tell_time(self.mover.now(), &mut second)?;
             self.mover.advance(CLOCKS);
             self.mover.check()?;
             self.answer_exceptions()?;
@@ -110,7 +110,8 @@ impl Runner {
         if self.verbose > 1 {
             eprintln!("exception queue: {}", exceptions::for_log(request.text));
         }
-        if request.text.starts_with(b"stats") && !request.resp {
+        let binary = request.text.first() == Some(&binary::REQUEST);
+        if (binary || request.text.starts_with(b"stats")) && !request.resp {
             self.stats.totals.update(&mut self.mover)?;
             self.stats.open = self.mover.read_csr(csr::OPEN_CONNS)?;
             self.stats.refused = self.mover.refuser.counts;
@@ -154,4 +155,9 @@ impl Runner {
 
 pub fn unix_time() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+/// What is over of the present millisecond.
+pub fn sub_millis(time: Duration) -> Duration {
+    Duration::from_nanos((time.subsec_nanos() % 1_000_000).into())
 }

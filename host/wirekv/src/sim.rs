@@ -78,6 +78,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         guard: !args.password().is_empty(),
         udp_port: wire.card_udp_port,
         mtu: wire.mtu,
+        vlan: args.sim.vlan.unwrap_or(0),
         item_max: args.max_item_size as u32,
         max_conns: args.conn_limit,
         time_wait_ms: TIME_WAIT_MS,

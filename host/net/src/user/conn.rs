@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
+use std::os::fd::AsRawFd;
 use std::time::Duration as WallDuration;
 
 use mio::net::TcpStream;
@@ -181,15 +182,16 @@ impl Conn {
     }
 
     /// Nothing more can happen on this connection. A reset by the card becomes one for the client; but
-    /// not behind the card's end, where it would take back what the client has not read yet. Then
-    /// the kernel answers what the client still sends, as the card did.
+    /// not behind the card's end while some of what it said has not come to the client's host, where it
+    /// would take that back. Then the kernel answers what the client still sends, as the card did.
     fn over(&mut self, now: Instant) -> bool {
         let told = self.client_told || self.client_gone || !self.card_done;
         match self.socket().state() {
             // Once the card's end is acknowledged, TIME_WAIT would only keep a port busy.
             State::TimeWait => told && self.deadline.is_none_or(|t| t > now + ACK_DELAY),
             State::Closed => {
-                if !self.card_done {
+                // The client has not ended, so the card has reset what came behind its own end.
+                if !self.card_done || (!self.client_done && has_all(&self.local)) {
                     let _ = SockRef::from(&self.local).set_linger(Some(WallDuration::ZERO));
                 }
                 // After our own abort() smoltcp still has to send the reset.
@@ -198,4 +200,12 @@ impl Conn {
             _ => false,
         }
     }
+}
+
+/// Whether all that was written, but for the end, has come to the peer's host.
+fn has_all(stream: &TcpStream) -> bool {
+    let mut left = 0;
+    // SAFETY: the call writes an int, which `left` is.
+    let done = unsafe { libc::ioctl(stream.as_raw_fd(), libc::TIOCOUTQ, &mut left) };
+    done == 0 && left <= 1
 }

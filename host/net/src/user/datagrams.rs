@@ -1,6 +1,6 @@
 //! UDP: each datagram gets a source port and a request id of its own toward the card. Ports are taken in turn, and with
 //! each turn the id is another one: so an answer that comes after its port was given to another client is known as late,
-//! and goes to nobody.
+//! and goes to nobody. A service's port becomes one below 1,024, so that the card knows to whom it says less.
 
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr};
@@ -10,8 +10,9 @@ use mio::net::UdpSocket;
 use crate::ether::{ethertype, push_ethernet, push_udp, Mac};
 use crate::Frames;
 
-const FIRST_PORT: u16 = 1024;
-const PORTS: usize = 60_000;
+/// First port, and how many there are: of services, of all others.
+const PORTS: [(u16, usize); 2] = [(1, 1023), (1024, 60_000)];
+const MEMCACHED: u16 = 11211;
 /// The card takes frames of up to 9,018 bytes: larger datagrams cannot reach it.
 const MAX_PACKET: usize = 9000;
 
@@ -22,8 +23,11 @@ pub struct Datagrams {
     card_mac: Mac,
     card: SocketAddr,
     max_payload: usize,
-    /// By port.
-    asked: Vec<Option<Asked>>,
+    /// This server's ports.
+    own: Vec<u16>,
+    /// By kind and port.
+    asked: [Vec<Option<Asked>>; 2],
+    counts: [u64; 2],
     buffer: Vec<u8>,
     pub count: u64,
 }
@@ -46,6 +50,7 @@ impl Datagrams {
         our_mac: Mac,
         card: SocketAddr,
         card_mac: Mac,
+        own: Vec<u16>,
     ) -> Datagrams {
         Datagrams {
             socket,
@@ -54,7 +59,9 @@ impl Datagrams {
             card_mac,
             card,
             max_payload: MAX_PACKET - if card.is_ipv4() { 28 } else { 48 },
-            asked: (0..PORTS).map(|_| None).collect(),
+            own,
+            asked: PORTS.map(|(_, ports)| (0..ports).map(|_| None).collect()),
+            counts: [0; 2],
             buffer: vec![0; 65_536],
             count: 0,
         }
@@ -73,14 +80,17 @@ impl Datagrams {
             if len > self.max_payload {
                 continue;
             }
-            let (turn, port) = (self.count / PORTS as u64, self.count % PORTS as u64);
+            let kind = usize::from(!self.is_service(client.port()));
+            let (first, ports) = PORTS[kind];
+            let (turn, port) = (self.counts[kind] / ports as u64, self.counts[kind] % ports as u64);
+            self.counts[kind] += 1;
             self.count += 1;
             if let Some(id) = self.buffer[..len].first_chunk_mut() {
                 let asked = Asked { client, id: (turn as u16).to_be_bytes(), theirs: *id };
                 *id = asked.id;
-                self.asked[port as usize] = Some(asked);
+                self.asked[kind][port as usize] = Some(asked);
             }
-            let from = SocketAddr::new(self.source, FIRST_PORT + port as u16);
+            let from = SocketAddr::new(self.source, first + port as u16);
             let before = to_card.bytes();
             to_card.push_with(|out| {
                 push_ethernet(out, self.card_mac, self.our_mac, ethertype(self.source));
@@ -91,14 +101,19 @@ impl Datagrams {
         Ok(false)
     }
 
+    fn is_service(&self, port: u16) -> bool {
+        port < 1024 || port == MEMCACHED || self.own.contains(&port)
+    }
+
     /// Passes a datagram from the card to its client.
     pub fn deliver(&mut self, to: SocketAddr, from: SocketAddr, payload: &[u8]) {
         let known = from == self.card && to.ip() == self.source;
-        let port = usize::from(to.port().wrapping_sub(FIRST_PORT));
+        let kind = usize::from(to.port() >= PORTS[1].0);
+        let port = usize::from(to.port().wrapping_sub(PORTS[kind].0));
         let answer = &mut self.buffer[..payload.len()];
         answer.copy_from_slice(payload);
         let Some(id) = answer.first_chunk_mut() else { return };
-        if let Some(Some(asked)) = self.asked.get(port).filter(|_| known) {
+        if let Some(Some(asked)) = self.asked[kind].get(port).filter(|_| known) {
             if asked.id == *id {
                 *id = asked.theirs;
                 // UDP may lose it, whatever the reason.
@@ -120,7 +135,7 @@ mod tests {
         let at = socket.local_addr().unwrap();
         let card: SocketAddr = "10.0.0.2:11211".parse().unwrap();
         let mut datagrams =
-            Datagrams::new(socket, "10.0.0.15".parse().unwrap(), [0; 6], card, [0; 6]);
+            Datagrams::new(socket, "10.0.0.15".parse().unwrap(), [0; 6], card, [0; 6], vec![]);
         // Asks, and says which port that has and what the card gets.
         let ask = |datagrams: &mut Datagrams, client: &Client, id: u8| {
             let mut frames = Frames::default();
@@ -136,7 +151,7 @@ mod tests {
         first.set_nonblocking(true).unwrap();
         let (port, question) = ask(&mut datagrams, &first, 1);
         let mut last = None;
-        for n in 0..PORTS {
+        for n in 0..PORTS[1].1 {
             let other =
                 Client::bind(SocketAddr::from(([127, 1, (n >> 8) as u8, n as u8], 0))).unwrap();
             last = Some((ask(&mut datagrams, &other, 2), other));

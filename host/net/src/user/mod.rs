@@ -117,7 +117,10 @@ impl User {
                 let mut socket = UdpSocket::bind(local).with_context(|| format!("UDP {local}"))?;
                 poll.registry().register(&mut socket, UDP, Interest::READABLE)?;
                 let to = SocketAddr::new(card, wire.card_udp_port);
-                Some(Datagrams::new(socket, source(card, UDP_SOURCE), OUR_MAC, to, wire.card_mac))
+                let own = listeners.iter().map(|l| Ok(l.socket.local_addr()?.port()));
+                let own = own.chain([Ok(port)]).collect::<Result<_>>()?;
+                let from = source(card, UDP_SOURCE);
+                Some(Datagrams::new(socket, from, OUR_MAC, to, wire.card_mac, own))
             }
         };
 
