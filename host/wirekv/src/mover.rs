@@ -14,7 +14,7 @@ pub const NAP: Duration = Duration::from_millis(10);
 /// Clocks between ticks that are told late.
 const BETWEEN: u64 = 4;
 /// A card that cannot follow is not told of more time than this.
-const MAX_OWED_TICKS: u64 = 20;
+const MAX_OWED_TICKS: u64 = 100;
 
 pub struct Mover {
     card: Box<dyn Card>,
