@@ -169,9 +169,10 @@ module execute_fv
       end
     end
   end
-  `FV_ASSUME(
-      laps,
-      range_i.lap[7:0] != '0 && range_i.last_lap[7:0] != '0 && range_i.lap[7:0] != range_i.last_lap[7:0])
+  logic laps;
+  assign laps = range_i.lap[7:0] != '0 && range_i.last_lap[7:0] != '0 &&
+      range_i.lap[7:0] != range_i.last_lap[7:0];
+  `FV_ASSUME(two_laps, laps)
   `FV_ASSUME(behind, range_i.tail_lap || range_i.head <= range_i.tail)
 
   // ------------------------------------------------ execute

@@ -134,9 +134,9 @@ module log_place_fv
     passed.tail     = dut.u_fence.passed_q.pos;
     passed.tail_lap = dut.u_fence.passed_q.in_lap;
   end
-  `ASSERT(
-      Laps,
-      dut.lap_q[7:0] != '0 && dut.lap_last_q[7:0] != '0 && dut.lap_last_q[7:0] == ((dut.lap_q[7:0] == 8'd1) ? 8'd255 : dut.lap_q[7:0] - 8'd1))
+  logic [7:0] lap_before;  // laps with low byte 0 are left out
+  assign lap_before = (dut.lap_q[7:0] == 8'd1) ? 8'd255 : dut.lap_q[7:0] - 8'd1;
+  `ASSERT(Laps, dut.lap_q[7:0] != '0 && dut.lap_last_q[7:0] == lap_before)
   `ASSERT(OnePlace, !(stages_q && reader_q))
   // Whoever holds is not before the tail that was passed; who was not told of, not before the one that is told.
   `ASSERT(NotPassed, !held || off_valid(place_q, passed))
@@ -147,9 +147,9 @@ module log_place_fv
   off_t part;
   assign part = dut.limit_q.put.off;
   `ASSERT(Part, !(dut.limit_valid_q && dut.still_q) || off_valid(part, passed))
-  `ASSERT(PartTold,
-          !(dut.limit_valid_q && dut.still_q && state inside {Stages, Reader}) || off_valid(part,
-                                                                                            now))
+  logic part_told;
+  assign part_told = dut.limit_valid_q && dut.still_q && state inside {Stages, Reader};
+  `ASSERT(PartTold, !part_told || off_valid(part, now))
   `ASSERT(Free, !dut.u_fence.in_lap_q || dut.u_fence.passed_q.in_lap)
 
   // What an item needs, and where it may begin: of a tail that was passed some time ago.
@@ -160,20 +160,25 @@ module log_place_fv
   assign room       = dut.u_fence.start_q + need;
   assign lines_only = dut.limit_q.put.own_lines;
   `ASSERT(Sizes, dut.half_q == dut.size >> 1 || !up_q)
-  `ASSERT(
-      Wholes,
-      !(dut.size_valid_q && dut.size_q.put.start && dut.size_q.put.own_lines) || dut.size_q.need[1:0] == '0)
-  `ASSERT(
-      Start,
-      !starts || (dut.last_start_q == dut.size - need && (dut.too_large_q || need <= dut.size) && (!lines_only || need[1:0] == '0)))
+  logic next_whole, here_whole, passed_now, in_room;
+  logic [28:0] behind;  // that was passed
+  assign next_whole = dut.size_valid_q && dut.size_q.put.start && dut.size_q.put.own_lines;
+  assign here_whole = !lines_only || need[1:0] == '0;
+  assign passed_now = dut.u_fence.passed_q.in_lap;
+  assign behind     = 29'(dut.u_fence.passed_q.pos);
+  assign in_room     = dut.u_fence.start_q <= room && room >= need && room <= behind;
+  `ASSERT(Wholes, !next_whole || dut.size_q.need[1:0] == '0)
+  `ASSERT(LastStart, !starts || dut.last_start_q == dut.size - need)
+  `ASSERT(NotLarge, !starts || dut.too_large_q || need <= dut.size)
+  `ASSERT(Whole, !starts || here_whole)
   `ASSERT(
       Room,
-      !(starts && dut.u_fence.room_q) || (dut.u_fence.in_lap_q ? need <= 29'(dut.u_fence.passed_q.pos) : dut.u_fence.passed_q.in_lap || (dut.u_fence.start_q <= room && room >= need && room <= 29'(dut.u_fence.passed_q.pos))))
+      !(starts && dut.u_fence.room_q) || (dut.u_fence.in_lap_q ? need <= behind : passed_now || in_room))
 
   // Of the queue behind: lib_fifo_fv shows what it needs.
-  `ASSERT(
-      Level,
-      dut.u_pieces.level_q <= 3'd4 && dut.u_pieces.waddr_q - dut.u_pieces.raddr_q == dut.u_pieces.level_q[1:0])
+  logic [1:0] pieces;
+  assign pieces = dut.u_pieces.waddr_q - dut.u_pieces.raddr_q;
+  `ASSERT(Level, dut.u_pieces.level_q <= 3'd4 && pieces == dut.u_pieces.level_q[1:0])
 
   // ------------------------------------------------ reached
   `FV_SEEN(held_once, held && reader_q && old_q)

@@ -84,9 +84,8 @@ module reader_fv
   assign left  = mark_q - out_q;
   `ASSERT(Clear, !(clear && marked_q) || ended <= 8'd128)
   `ASSERT(Left, clear || !marked_q || left == 8'(dut.marked_q))
-  `ASSERT(
-      Jobs,
-      in_q - out_q == 8'(dut.here_q) && 8'(dut.here_q) == 8'(dut.u_jobs.level_q) + 8'(dut.work_valid_q))
+  `ASSERT(Jobs, in_q - out_q == 8'(dut.here_q))
+  `ASSERT(Level, 8'(dut.here_q) == 8'(dut.u_jobs.level_q) + 8'(dut.work_valid_q))
   logic long_q;  // one of more bytes than others is here
   always_ff @(posedge clk_i) begin
     if (!rst_ni) long_q <= 1'b0;
@@ -97,12 +96,12 @@ module reader_fv
   `ASSERT(Long, long_q == dut.long_q)
 
   // Of the queues: lib_fifo_fv shows what they need.
-  `ASSERT(
-      Plan,
-      dut.u_plan.level_q <= 4'd8 && dut.u_plan.waddr_q - dut.u_plan.raddr_q == dut.u_plan.level_q[2:0])
-  `ASSERT(
-      Queue,
-      dut.u_jobs.level_q <= 6'd32 && dut.u_jobs.waddr_q - dut.u_jobs.raddr_q == dut.u_jobs.level_q[4:0])
+  logic [2:0] plans;
+  logic [4:0] jobs;
+  assign plans = dut.u_plan.waddr_q - dut.u_plan.raddr_q;
+  assign jobs  = dut.u_jobs.waddr_q - dut.u_jobs.raddr_q;
+  `ASSERT(Plan, dut.u_plan.level_q <= 4'd8 && plans == dut.u_plan.level_q[2:0])
+  `ASSERT(Queue, dut.u_jobs.level_q <= 6'd32 && jobs == dut.u_jobs.level_q[4:0])
   `FV_ASSUME(own, !dut.job_valid || dut.job.own)
   `ASSERT(Own, !dut.work_valid_q || dut.work_q.own)
 

@@ -301,9 +301,9 @@ impl User {
     }
 
     fn accept(&mut self) {
-        for at in 0..self.listeners.len() {
+        for (at, &token) in LISTENERS.iter().enumerate().take(self.listeners.len()) {
             let card = IpEndpoint::new(self.card, self.listeners[at].port);
-            let is_redis = LISTENERS[at] == REDIS;
+            let is_redis = token == REDIS;
             while let Some((mut local, from)) = self.listeners[at].accept() {
                 if let Some(text) = Some(from).filter(|_| is_redis).and_then(&self.denies) {
                     // It is new: what the kernel does not take at once is lost with it.
