@@ -141,7 +141,8 @@ module log_place_fv
   // Whoever holds is not before the tail that was passed; who was not told of, not before the one that is told.
   `ASSERT(NotPassed, !held || off_valid(place_q, passed))
   logic waited;  // he is waited for, or will be
-  assign waited = (state == Stages && (reader_q || old_q)) || (state == Reader && reader_q && old_q);
+  assign waited = (state == Stages && (reader_q || old_q)) ||
+      (state == Reader && reader_q && old_q);
   `ASSERT(Waited, !held || !(state inside {Stages, Reader}) || waited || off_valid(place_q, now))
   // What is to be written was not passed, and from the stages on it was seen against the tail that is told.
   off_t part;
@@ -171,9 +172,9 @@ module log_place_fv
   `ASSERT(LastStart, !starts || dut.last_start_q == dut.size - need)
   `ASSERT(NotLarge, !starts || dut.too_large_q || need <= dut.size)
   `ASSERT(Whole, !starts || here_whole)
-  `ASSERT(
-      Room,
-      !(starts && dut.u_fence.room_q) || (dut.u_fence.in_lap_q ? need <= behind : passed_now || in_room))
+  logic free_room;
+  assign free_room = dut.u_fence.in_lap_q ? need <= behind : passed_now || in_room;
+  `ASSERT(Room, !(starts && dut.u_fence.room_q) || free_room)
 
   // Of the queue behind: lib_fifo_fv shows what it needs.
   logic [1:0] pieces;

@@ -25,6 +25,7 @@ impl Server {
             unix: None,
             unix_redis: None,
             password: Vec::new(),
+            protected: true,
             debug: false,
             memory: 16 << 20,
             resident: false,

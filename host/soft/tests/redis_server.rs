@@ -28,6 +28,7 @@ impl Server {
             unix: None,
             unix_redis: None,
             password: password.into(),
+            protected: true,
             debug: false,
             memory: 16 << 20,
             resident: false,
