@@ -361,7 +361,8 @@ def test_metrics():
 
 def test_metrics_keep_no_endless_request():
     port = reference.free_port()
-    server = reference.soft("--metrics", f"127.0.0.1:{port}")
+    # All of the store is there before it listens.
+    server = reference.soft("--metrics", f"127.0.0.1:{port}", "-L", megabytes=16)
     try:
         before = watch.peak(server)
         with socket.create_connection(("127.0.0.1", port), timeout=reference.SECONDS) as s:
