@@ -8,7 +8,7 @@ from cocotb.triggers import ReadOnly, RisingEdge, Timer
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster
 from common import clocks, run, start
 
-WRITABLE = [*range(0x010, 0x070, 4), *range(0x080, 0x0C0, 4), *range(0x100, 0x180, 4)]
+WRITABLE = [*range(0x010, 0x070, 4), *range(0x080, 0x0C0, 4), 0x0C4, *range(0x100, 0x180, 4)]
 #: Port, its bits, and where they stand.
 OUTPUTS = (
     ("enable_o", 1, (0x010,)),

@@ -237,10 +237,10 @@ async def merge(dut, pace):
         bench.wire_in.queue.append(raw(ask))
         want["Reply"].append(pad(Ether(dst="02:00:00:00:00:01", src=OUR_MAC) / ARP(
             op=2, hwsrc=OUR_MAC, psrc=OUR_IP, hwdst="02:00:00:00:00:01", pdst=f"10.77.0.{i + 3}")))
-        to = {"mac": 0x020000000000 + i, "vlan_valid": i % 2, "vlan_tci": i, "ours": 1 + i % 3, "ip": (0xFE80 << 112) + i}
+        to = {"mac": 0x020000000000 + i, "vlan_valid": i % 2, "vlan_tci": i % 8 << 13 | CFG["vlan"], "ours": 1 + i % 3, "ip": (0xFE80 << 112) + i}
         ask = Ether(dst=OUR_MAC, src=dotted(to["mac"], 6, ":", "02x"))
         if i % 2:
-            ask /= Dot1Q(vlan=i)
+            ask /= Dot1Q(prio=i % 8, vlan=CFG["vlan"])
         ask /= IPv6(src=str(ipaddress.IPv6Address(to["ip"])), dst=OUR_IP6[i % 3], hlim=255)
         bench.wire_in.queue.append(raw(ask / ICMPv6ND_NS(tgt=OUR_IP6[i % 3])))
         answer = headers(to, 58)
