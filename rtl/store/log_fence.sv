@@ -87,7 +87,6 @@ module log_fence #(
       FeTell:   state_d = FeStages;
       FeStages: if (stages_clear_i) state_d = FeReader;
       FeReader: if (reader_clear_i) state_d = FeEnd;
-      default:  state_d = FeEnd;
     endcase
     // It was worked out in the lap before.
     if (wraps_i && state_q inside {FeEnd, FeReach, FeTail, FeChoose}) state_d = FeEnd;
