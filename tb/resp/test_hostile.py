@@ -130,7 +130,9 @@ def test_hostile_connections_hold_little(name):
         good.read()
         most = watch.peak(server)
         print(f"{name}: at most {most:.1f} MiB")
-        assert most <= MEGABYTES + KEPT + BESIDE + count * EACH
+        # The replies of an EXEC, 1 MB here, stand three times in each thread while they are put into the store.
+        copies = 2 * 3 if name == "unread exec" else 0
+        assert most <= MEGABYTES + KEPT + BESIDE + copies + count * EACH
         for s in hostile:
             s.close()
         left = watch.settle(lambda: len(good.client("CLIENT", "LIST").splitlines()), 1)
