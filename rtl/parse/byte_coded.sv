@@ -17,7 +17,9 @@ module byte_coded
   output logic [7:0] byte_o,
   /// Bytes so far; so far it is a key.
   output logic [7:0] len_o,
-  output logic       good_o
+  output logic       good_o,
+  /// One of them ends a word in a line: no text has this key.
+  output logic       unfit_o
 );
 
   logic letter;
@@ -66,9 +68,11 @@ module byte_coded
       third_q   <= 1'b0;
       ended_q   <= 1'b0;
       bad_q     <= 1'b0;
+      unfit_o   <= 1'b0;
     end else if (valid_i) begin
       third_q <= 1'b0;
       if (put_o) len_o <= len_o + 8'd1;
+      if (put_o && byte_o inside {8'h00, "\n", " "}) unfit_o <= 1'b1;
       if (letter) begin
         letters_q <= letters_q + 2'd1;
         pads_q    <= pads[1:0];

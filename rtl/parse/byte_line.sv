@@ -118,7 +118,7 @@ module byte_line
   logic [7:0] resp_chars;
   line_info_t resp_line;
   numbers_t resp_numbers;
-  logic decodes, coded_put, coded_good, meta_coded;
+  logic decodes, coded_put, coded_good, coded_unfit, meta_coded;
   logic [7:0] coded_byte, coded_len;
   logic nul_q;    // nothing more of the line counts
   logic space_q;  // a space is to be put before more text
@@ -205,7 +205,8 @@ module byte_line
     .put_o  (coded_put),
     .byte_o (coded_byte),
     .len_o  (coded_len),
-    .good_o (coded_good)
+    .good_o (coded_good),
+    .unfit_o(coded_unfit)
   );
 
   keyword u_keyword (
@@ -253,6 +254,7 @@ module byte_line
     .chars_i     (chars_q),
     .num_i       (num),
     .coded_i     (sure_i && coded_good),
+    .unfit_i     (coded_unfit),
     .coded_o     (meta_coded),
     .meta_o      (meta),
     .opaque_o    (opaque),

@@ -22,6 +22,8 @@ module byte_meta
   input  num_t       num_i,
   /// The key was read as base64, and is.
   input  logic       coded_i,
+  /// No text has what it says.
+  input  logic       unfit_i,
   /// With a word: it says that it is to be.
   output logic       coded_o,
   /// What they say; times are times of the clock.
@@ -174,7 +176,7 @@ module byte_meta
         if (letter_q == "x") meta_o.voids <= delete;
         // To ms 0 is none; of others an item may get it.
         if (letter_q == "E") meta_o.chosen <= !set || num_i.value != '0;
-        if (letter_q == "b") meta_o.coded <= 1'b1;
+        if (letter_q == "b") {meta_o.coded, meta_o.unfit} <= {1'b1, unfit_i};
         if (letter_q inside {"N", "T"}) meta_o.n_last <= get && letter_q == "N";
         if (letter_q == "N") meta_o.vivifies <= get;
       end

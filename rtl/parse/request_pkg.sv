@@ -121,6 +121,7 @@ package request_pkg;
     logic              voids;     // md: x; the value goes, the item stays
     logic              chosen;    // E; what is stored gets this CAS unique
     logic              coded;     // b; its key came in base64
+    logic              unfit;     // and can come no other way, nor be shown
     show_e [Shows-1:0] show;      // in this order, the first one at 0
   } meta_t;
 

@@ -204,6 +204,8 @@ module execute_result
     end else if (decision_i.reply != RpNone && !muted) begin
       res_o.kind = RsReply;
     end
+    // Whoever stored the item: no line of text has such a key.
+    res_o.marks.coded |= op_i.req.meta.unfit;
   end
   assign emits_o = ends_job || (!room_i.skip && (res_o.kind != RsNone || op_i.req.first ||
                                                   res_o.keyed));

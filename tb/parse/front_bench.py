@@ -589,7 +589,7 @@ def meta_of(rec):
     letters = {T.ShKey: "k", T.ShOpaque: "O", T.ShSize: "s", T.ShTime: "t", T.ShUnique: "c", T.ShFlags: "f"}
     token = opaque["text"].to_bytes(31, "little")[: opaque["len"]] if T.ShOpaque in shown else b""
     touch = rec["touch"]
-    does = {f: bool(meta[f]) for f in ("vivifies", "recaches", "stale", "voids", "coded") if meta[f]}
+    does = {f: bool(meta[f]) for f in ("vivifies", "recaches", "stale", "voids", "coded", "unfit") if meta[f]}
     if meta["chosen"]:
         does["chosen"] = rec["chosen_no"]
     if meta["vivifies"]:

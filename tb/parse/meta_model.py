@@ -121,6 +121,8 @@ class Meta(Text):
             does["stale"] = True
         if "b" in flags:
             does["coded"] = True
+            if set(key) & {0, 10, 32}:
+                does["unfit"] = True
         if flags.get("E", 0) or ("E" in flags and cmd != b"ms"):
             does["chosen"] = flags["E"]
         if cmd == b"md":

@@ -73,7 +73,10 @@ async def coded_keys(dut):
             b"%s %s %s\r\n" % (random.choice((b"mg", b"md", b"ma")), key, b" ".join(flags))))
     data = [b"".join(one() for _ in range(scale(80, 150))) for _ in range(3)]
     data.append(b"".join(b"mg %s b\r\n" % four for n in range(81) for four in [bytes(b"ZZ="[n // 3**i % 3] for i in range(4))]))
-    data[-1] += b"".join(b"mg %s k b\r\n" % (head + tail) for head in (b"YWE=", b"YQ==", b"YWFh", b"Y===") for tail in (b"YWFh", b"Y===", b"Y"))
+    # What no text has, at each place of a key's four letters and behind it, and what is nearly that.
+    data.append(b"".join(b"mg %s k b\r\nmg YWFh b\r\n" % a_coded(b"a" * n + bytes([byte]) + b"b" * (n % 3), False)
+                         for n in range(8) for byte in (0, 9, 10, 11, 13, 32, 33, 0x8A, 0xA0)))
+    data[-2] += b"".join(b"mg %s k b\r\n" % (head + tail) for head in (b"YWE=", b"YQ==", b"YWFh", b"Y===") for tail in (b"YWFh", b"Y===", b"Y"))
     await streams(dut, data, lambda: random.choice((5, 100, 1460, 5000)), Meta, pause=0.05)
 
 

@@ -39,6 +39,7 @@ class Model:
         op = random.choice(("set", "set", "get", "get", "OpDelete", "sum", "sum"))
         meta = {"is": 1, "value": random.randrange(2), "show": random.choice((0, T.ShKey, T.ShTime << 3 | T.ShKey)),
                 "chosen": int(random.random() < 0.2), "coded": int(random.random() < 0.8)}  # fmt: skip
+        meta["unfit"] = meta["coded"] & random.randrange(2)
         fields = {"noreply": random.randrange(2), "expiry": random.choice((0, 1, now + 1, now + 5000, now + 9000)),
                   "opaque": {"len": 3, "text": random.getrandbits(24)},
                   "chosen_no": random.choice((0, random.getrandbits(8), random.getrandbits(64))) if meta["chosen"] else 0}  # fmt: skip
@@ -193,7 +194,7 @@ def test_meta(small):
             assert res["kind"] == T.RsReply and got == getattr(T, want), (r, want, res)
         if want is not None:
             marks = {f: told[f] if "wins" in told else 0 for f in ("won", "stale")}
-            marks["coded"] = told["coded"] if "wins" in told else r["meta"]["coded"]
+            marks["coded"] = told["coded"] | r["meta"]["unfit"] if "wins" in told else r["meta"]["coded"]
             assert (res["marks"], res["wins"]) == (marks, told.get("wins", 0)), (r, told, res)
             assert res["meta"] == {**dict.fromkeys(res["meta"], 0), **r["meta"]} and res["opaque"] == r["opaque"], (r, res)
             if "value" in told:
