@@ -81,11 +81,12 @@ test: server $(if $(filter 1,$(WIREKV_LONG)),checked) ## every test, with everyb
 
 # The others are compiled while the host's run, which wait for each other more than they compute. `make`'s jobs are
 # not cargo's, which has as many as there are cores.
+# WIREKV_DRAWN=1: only what another seed changes; of the host's tests that is the store's.
 test-host:
-	MAKEFLAGS= cargo test --release -q
+	MAKEFLAGS= cargo test --release -q $(if $(filter 1,$(WIREKV_DRAWN)),-p wirekv-store)
 
 test-others:
-	MAKEFLAGS= cargo test --release -q -p wirekv-bench --no-default-features
+	$(if $(filter 1,$(WIREKV_DRAWN)),,MAKEFLAGS= cargo test --release -q -p wirekv-bench --no-default-features)
 	MAKEFLAGS= cargo test --release -q -p wirekv-store --features shuttle --test interleavings
 
 # A day's tests need not be the next day's.
@@ -101,8 +102,8 @@ test-long: ## what takes hours, with a drawn seed: tests ten times as long, othe
 	$(MAKE) fuzz SECONDS=600
 	$(MAKE) mutants
 
-test-seeds: ## make test with drawn seeds in a row, until one fails: make test-seeds TIMES=20
-	@MAKEFLAGS= $(SYSTEM_PYTHON) scripts/seeds.py $(TIMES) $(MAKE) test
+test-seeds: ## what of make test draws, with drawn seeds in a row, until one fails: make test-seeds TIMES=20
+	@MAKEFLAGS= $(SYSTEM_PYTHON) scripts/seeds.py $(TIMES) $(MAKE) test WIREKV_DRAWN=1
 
 coverage: setup ## lines and branches of the RTL that no test reaches: make coverage FOLDER='tcp parse'
 	@$(PYTHON) tb/coverage/run.py $(FOLDER)
