@@ -49,7 +49,7 @@ class Model:
             text = b"%d" % random.getrandbits(random.choice((1, 20, 64)))
             fields |= {"_value": random.choice((text, random.randbytes(random.choice((0, 17, 300))))), "flags": random.getrandbits(32)}
             if op == "OpCas":
-                fields["num"] = max((unique or 5) - random.choice((0, 0, 1, -1)), 0)
+                fields["num"] = max((5 if unique is None else unique) - random.choice((0, 0, 1, -1)), 0)
                 meta["stale"] = random.randrange(2)
             elif op in ("OpAppend", "OpPrepend"):
                 fields |= {"num": wanted, "touch": random.randrange(2)}
@@ -74,6 +74,14 @@ class Model:
             if not meta["sets_time"]:
                 fields["expiry"] = 0
         return {"op": getattr(T, op), "_key": key, "meta": meta, **fields}
+
+    def zero(self):
+        """An item gets the CAS unique 0, and is not stored by naming that."""
+        meta = dict.fromkeys(("value", "show", "coded", "unfit", "stale"), 0) | {"is": 1, "chosen": 1}
+        both = {"_key": self.keys[0], "_value": b"x", "flags": 7, "expiry": 0, "noreply": 0, "opaque": {"len": 3, "text": 1},
+                "chosen_no": 0, "num": 0}  # fmt: skip
+        yield {"op": T.OpSet, "meta": meta, **both}
+        yield {"op": T.OpCas, "meta": meta | {"chosen": 0}, **both}
 
     def alive(self, key):
         item = self.items.get(key)
@@ -168,8 +176,7 @@ def test_meta(small):
     bench = Meta(small, random.choice((0, 0.3)), random.choice((0, 0.3)))
     model = Model(bench)
     seen = set()
-    for _ in range(1000):
-        r = model.record()
+    for r in itertools.chain(model.zero(), (model.record() for _ in range(1000))):
         want = model.run(r)
         told = {}
         if isinstance(want, tuple):
