@@ -271,7 +271,7 @@ module card
   txseg_t txseg;
   dgram_t dgram, txdgram;
   beat_t seg_beat, dgram_beat, txseg_beat, txdgram_beat;
-  logic net_idle, tcp_idle, front_idle, store_idle, back_idle, net_timer, tcp_timers;
+  logic net_idle, tcp_idle, front_idle, store_idle, back_idle, net_timer, tcp_timers, late;
   logic store_timer, back_timer;
 
   net u_net (
@@ -474,6 +474,7 @@ module card
     .hold_i        (hold),
     .guard_i       (guard),
     .pause_i       (pause),
+    .late_i        (late),
     .about_valid_o (about_valid),
     .about_o       (about),
     .bad_valid_o   (bad_job_valid),
@@ -580,6 +581,7 @@ module card
     .rdat_bad_i   (rdat_bad[3:0]),
     .count_o      (store_count),
     .idle_o       (store_idle),
+    .late_o       (late),
     .timer_o      (store_timer)
   );
 

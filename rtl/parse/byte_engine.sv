@@ -540,6 +540,8 @@ module byte_engine
     item           = '0;
     item.start     = !value_q;
     item.own_lines = order_q.action == AcStorePart && !value_q;
+    item.ends      = fits_q || cr_last || (!binary.is && rest_q == 32'd2);
+    item.conn      = job_q.conn;
     item.db        = ctx.db;
     item.klen      = line.klen;
     item.vlen      = value_q ? ctx.vlen : line.length[20:0];

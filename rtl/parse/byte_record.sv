@@ -208,7 +208,7 @@ module byte_record
       req.noreply          = leaves_i.noreply;
       req.key_stored       = old_i;
       req.vlen             = vlen;
-      record_o.off_sel     = (!old_i && leaves_i.mode == MdValue) ? OsSame : OsOwn;
+      record_o.off_sel     = (leaves_i.mode == MdValue) ? OsSame : OsOwn;
       record_o.use_exptime = !old_i && leaves_i.mode inside {MdKeys, MdValue};
       record_o.use_number  = !old_i && leaves_i.mode == MdValue;
     end

@@ -45,6 +45,8 @@ module front
   /// What peers that speak Redis' protocol may do: see session.
   input  logic    guard_i,
   input  logic    pause_i,
+  /// The log has copied much: connections whose jobs copy wait.
+  input  logic    late_i,
   output logic    about_valid_o,
   output about_t  about_o,
   /// Memory could not read bytes of this connection's job: see fetch.
@@ -121,6 +123,7 @@ module front
     .hold_i,
     .guard_i,
     .pause_i,
+    .late_i,
     .about_valid_o,
     .about_o,
     .job_valid_o(tcp_valid),

@@ -231,6 +231,7 @@ package request_pkg;
     logic        cont;       // first finish the value below (OpCont, or an append that copies);
                              // then go on in `mode`
     logic [20:0] cont_start; // value bytes already sent, or copied
+    logic        copies;     // the job has copied a value, or more, for a few bytes that came
     binary_t     binary;     // `is` holds for all requests; the rest as what follows
     resp_t       resp;       // all but `form` likewise
     meta_t       meta;
@@ -330,6 +331,9 @@ package request_pkg;
   typedef struct packed {
     logic        start;     // a new item: header and key are written, room for vlen is taken
     logic        own_lines; // data will come in several jobs: start and end on a line of its own
+    logic        ends;      // own_lines, !start: its last byte is in this part; of this connection. Of
+                            // execute: no datagram's
+    conn_t       conn;
     db_t         db;
     logic [7:0]  klen;
     logic [20:0] vlen;

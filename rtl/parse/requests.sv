@@ -245,9 +245,11 @@ module requests
   always_comb begin
     req_o = head.req;
     if (head.off_sel == OsNew) req_o.off = off_head;
+    // The room of a part was another's by then.
+    if (head.off_sel == OsTold && off_head.lap == '0) req_o.off = '0;
     if (head.off_sel == OsSame) req_o.off = off_last_q;
   end
-  always_ff @(posedge clk_i) if (off_take && head.off_sel == OsNew) off_last_q <= off_head;
+  always_ff @(posedge clk_i) if (req_valid_o && req_ready_i) off_last_q <= req_o.off;
 
   assign idle_o = out_q.rec_do == '0 && !item_valid_i && 32'(req_free) == ReqDepth &&
                   !putk_valid_o && !putb_valid_o && !puth_valid && !key_valid_o && !off_valid;

@@ -42,6 +42,8 @@ module session
   /// host software lets them in; nor any command in jobs from now on.
   input  logic    guard_i,
   input  logic    pause_i,
+  /// The log has copied much: connections whose jobs copy wait.
+  input  logic    late_i,
   /// The answer to a question.
   output logic    about_valid_o,
   output about_t  about_o,
@@ -275,7 +277,8 @@ module session
     end
   end
 
-  logic quit, live, host, awaited, wanted, room, startable, crumbs, issue, issue_piece, enqueue;
+  logic quit, live, host, awaited, wanted, room, startable, crumbs, copies, issue, issue_piece;
+  logic enqueue;
   logic about, ends, finish, discard, release_id, app_push;
   rec_t act_rec_d;
   app_t app_d;
@@ -291,7 +294,9 @@ module session
 
     // The queue makes these wait for each other.
     crumbs      = act_rec_q.vain && act_rec_q.rem[13:8] != '0 && act_avail_q < 32'(act_plenty_q);
-    issue       = act_may_q && startable && !(crumbs && act_op_q != OpIssue && !act_host_q);
+    copies      = act_ctx_q.copies && late_i && !act_rec_q.cont;
+    issue       = act_may_q && startable &&
+                  !((crumbs || copies) && act_op_q != OpIssue && !act_host_q);
     // A piece was asked for when there was room for it, so it never waits for the client: those
     // behind it are other connections'. A dead connection takes it, too.
     issue_piece = act_op_q == OpPiece && !act_rec_q.busy && !act_piece_q.about;
@@ -400,6 +405,8 @@ module session
     .conn_i (act_conn_q),
     .slow_i (crumbs),
     .again_i(act_rec_q.rem[13:7]),
+    .copies_i(copies),
+    .late_i,
     .valid_o(queue_valid),
     .ready_i(ready_pop),
     .conn_o (queue_conn),

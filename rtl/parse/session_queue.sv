@@ -1,6 +1,8 @@
 // Connections that have something to do, first come, first served, but for those that add little to much that has to
 // be read again: of these one is let in among the others when SlowShare times as many clocks have passed as the one
 // before had bytes, about a clock each. So who sends a long line in crumbs has its share, and takes no more.
+// Those that copy wait until they may, and then go on one after the other, CopyClocks apart: so long takes a job at
+// most until it is known what it has copied.
 // Latency 2.
 `include "lib_assert.svh"
 
@@ -18,6 +20,9 @@ module session_queue
   /// It has bytes to be read again, in units of 128, and few more.
   input  logic        slow_i,
   input  logic [6:0]  again_i,
+  /// Or it has copied, and no one may now.
+  input  logic        copies_i,
+  input  logic        late_i,
   output logic        valid_o,
   input  logic        ready_i,
   output conn_t       conn_o,
@@ -27,6 +32,7 @@ module session_queue
 
   localparam int unsigned SlowShare = 4;
   localparam int unsigned Unit = 128;
+  localparam int unsigned CopyClocks = 4096;
 
   typedef struct packed {
     conn_t      conn;
@@ -34,26 +40,28 @@ module session_queue
   } slow_t;
 
   // What goes in, a clock late as it is known late.
-  logic push_q, slow_q;
+  logic push_q, slow_q, copies_q;
   conn_t conn_q;
   logic [6:0] again_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      push_q <= 1'b0;
-      slow_q <= 1'b0;
+      push_q   <= 1'b0;
+      slow_q   <= 1'b0;
+      copies_q <= 1'b0;
     end else begin
-      push_q <= push_i && !slow_i;
-      slow_q <= push_i && slow_i;
+      push_q   <= push_i && !slow_i && !copies_i;
+      slow_q   <= push_i && slow_i && !copies_i;
+      copies_q <= push_i && copies_i;
     end
     conn_q  <= conn_i;
     again_q <= again_i;
   end
 
   // ---------------------------------------------------------------- the slow ones
-  logic [1:0] unused_room;  // there always is
+  logic [2:0] unused_room;  // there always is
   logic slow_valid, slow_take;
   slow_t slow;
-  logic [$clog2(Conns+1)-1:0] slow_level, level;
+  logic [$clog2(Conns+1)-1:0] slow_level, copy_level, level;
   lib_fifo #(
     .T    (slow_t),
     .Depth(Conns)
@@ -85,13 +93,42 @@ module session_queue
     end
   end
 
+  // ---------------------------------------------------------------- those that copy
+  logic copy_valid, copy_take, copy_due_q;
+  conn_t copy;
+  logic [$clog2(CopyClocks)-1:0] copy_wait_q;
+  lib_fifo #(
+    .T    (conn_t),
+    .Depth(Conns)
+  ) u_copy (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(copies_q),
+    .s_ready_o(unused_room[2]),
+    .s_data_i (conn_q),
+    .m_valid_o(copy_valid),
+    .m_ready_i(copy_take),
+    .m_data_o (copy),
+    .level_o  (copy_level)
+  );
+  assign copy_take = copy_valid && copy_due_q && !push_q && !slow_take;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      copy_wait_q <= '0;
+      copy_due_q  <= 1'b0;
+    end else begin
+      copy_wait_q <= copy_take ? '1 : (copy_wait_q == '0) ? '0 : copy_wait_q - 1'b1;
+      copy_due_q  <= copy_wait_q == '0 && !copy_take && !late_i;
+    end
+  end
+
   // ---------------------------------------------------------------- all
   // It comes out a clock later if nobody waits: the first one stands in a register, which those behind it in the RAM
   // reach only if there are any.
   logic in_valid, direct, front_take, behind_valid;
   conn_t in, behind;
-  assign in_valid = push_q || slow_take;
-  assign in       = push_q ? conn_q : slow.conn;
+  assign in_valid = push_q || slow_take || copy_take;
+  assign in       = push_q ? conn_q : slow_take ? slow.conn : copy;
   assign direct   = in_valid && level == '0;
   lib_half #(
     .T(conn_t)
@@ -120,7 +157,8 @@ module session_queue
     .level_o  (level)
   );
 
-  assign idle_o = !push_q && !slow_q && slow_level == '0 && level == '0 && !valid_o;
+  assign idle_o = !push_q && !slow_q && !copies_q && slow_level == '0 && copy_level == '0 &&
+                  level == '0 && !valid_o;
 
   `ASSERT(Room, unused_room == '1)
 

@@ -116,7 +116,8 @@ module execute_room
           settled: !spending_q || plenty_q || little || !may_skip_q,
           whole: !cuts,
           limit: limit,
-          piece: piece
+          piece: piece,
+          copies: copied[10:4] != '0
       };
   assign last_o = last_q;
 

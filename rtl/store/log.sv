@@ -77,6 +77,8 @@ module log
   output line_t       wr_data_o,
   output strb_t       wr_strb_o,
   output logic        idle_o,
+  /// Much has been copied: who copies is to wait.
+  output logic        late_o,
   /// Ticks are needed.
   output logic        timer_o
 );
@@ -112,6 +114,7 @@ module log
     .item_o,
     .lap_o,
     .refuse_o,
+    .late_o,
     .idle_o       (place_idle),
     .timer_o
   );

@@ -8,8 +8,7 @@
 // is given up early, and the head waits for those who still use it: see log_fence.
 //
 // An item that comes in several parts has its room from the start, and that evicts others before its
-// bytes have come, if they ever do. So such rooms have a budget of an eighth of the log: what is
-// taken comes back with the bytes, or within a minute; who finds too little is refused.
+// bytes have come, if they ever do. How much of the log may go that way says log_rooms.
 `include "lib_assert.svh"
 
 module log_place
@@ -54,6 +53,8 @@ module log_place
   output logic       item_o,
   output logic       lap_o,
   output logic       refuse_o,
+  /// See log_rooms.
+  output logic       late_o,
   /// Nothing in flight here.
   output logic       idle_o,
   /// Ticks are needed.
@@ -64,17 +65,19 @@ module log_place
 
   // ---------------------------------------------------------------- size: what an item needs
   // Three stages to its place: size, limit (the last start with which it fits), take.
-  typedef logic [26:0] lines_t;
+  // What execute makes of a whole value for a few bytes is a copy; up to 2 to the power of this units it is free.
+  localparam int unsigned CopyBits = 5;
   typedef struct packed {
     logic        own;
     put_t        put;
     units_t      need;
     logic [31:0] cont_byte;  // of a continued item: where its bytes go on
+    logic        asks;       // it needs more room than bytes of it have come
   } sized_t;
 
   units_t size;
   sized_t size_d, size_q, limit_q;
-  logic size_valid_q, limit_valid_q, size_go, limit_go, limit_first_q, own_sent_q, from_own;
+  logic size_valid_q, limit_valid_q, size_go, limit_go, own_sent_q, from_own;
   logic [21:0] item_bytes;
   put_t first_put;
   log_range_t range_q;
@@ -92,6 +95,8 @@ module log_place
                                            : (units_t'(item_bytes) + 29'd15) >> 4;
     size_d.cont_byte = {first_put.off.pos, 4'h0} + 32'd16 + 32'(first_put.klen) +
         32'(first_put.done);
+    size_d.asks      = from_own ? first_put.start && size_d.need[28:CopyBits] != '0 :
+        !first_put.start || first_put.own_lines;
   end
   assign size_go     = !size_valid_q || limit_go;
   assign put_ready_o = size_go && !from_own;
@@ -100,7 +105,8 @@ module log_place
   units_t last_start_q, half_q;  // the last start at which it fits
   logic too_large_q, take;
   logic still_q;  // of a continued item: it is still in the log
-  logic [1:0] lend_q;  // clocks until what was lent is counted
+  logic room_known, room_refuse, in_room, room_lent, grow;
+  logic [26:0] grow_lines;
   assign limit_go = !limit_valid_q || take;
 
   always_ff @(posedge clk_i) begin
@@ -121,31 +127,33 @@ module log_place
       last_start_q <= size - size_q.need;
       too_large_q  <= size_q.need > half_q;
     end
+    if (grow) begin
+      limit_q.need <= {grow_lines, 2'b00};
+      last_start_q <= size - {grow_lines, 2'b00};
+    end
     // Nothing is written there for some clocks after it is no longer valid.
     still_q <= limit_go ? off_valid(size_q.put.off, range_q)
                         : still_q && off_valid(limit_q.put.off, range_q);
-    limit_first_q <= limit_go;
   end
 
   // ---------------------------------------------------------------- take: its place
-  logic fits, free, refused, own_lines, aligned, budget_known;
+  logic fits, free, refused, aligned;
   logic [35:0] lap_q, lap_next, lap_last_q;
   logic [27:0] head_q, head_next;
   off_t place;
   log_piece_t piece;
-  logic piece_ready, parts_large_q;
-  logic [2:0] unused_pieces;
-  lines_t spare_q;  // that may be given out before their bytes have come
+  logic piece_ready;
+  logic [10:0] room_lap, new_lap;
+  line_no_t room_line;
 
   assign lap_next  = (lap_q[7:0] == '1) ? lap_q + 36'd2 : lap_q + 36'd1;
   assign fits      = units_t'(head_q) <= last_start_q;
   assign head_next = fits ? head_q + limit_q.need[27:0] : limit_q.need[27:0];
-  // An item with lines of its own first moves the head to the next line, and waits until all that
-  // was lent before is known.
-  assign own_lines    = limit_q.put.start && limit_q.put.own_lines;
-  assign aligned      = !own_lines || head_q[1:0] == '0 || !fits;
-  assign budget_known = !own_lines || (!limit_first_q && lend_q == '0);
-  assign refused      = too_large_q || (own_lines && parts_large_q);
+  // An item with lines of its own first moves the head to the next line.
+  assign aligned = !(limit_q.put.start && limit_q.put.own_lines) || head_q[1:0] == '0 || !fits;
+  assign refused = (limit_q.put.start ? too_large_q : !still_q) ||
+      (limit_q.asks && room_refuse);
+  assign new_lap = fits ? lap_q[10:0] : lap_next[10:0];
 
   // Beyond every lap that a place was given in, and so is the lap before it.
   logic [35:0] lap_far, lap_new;
@@ -153,15 +161,16 @@ module log_place
   assign lap_new = (lap_far[7:0] == '0) ? lap_q + 36'd5 : lap_far;
 
   always_comb begin
-    place = fits ? '{lap: lap_q[7:0], pos: head_q} : '{lap: lap_next[7:0], pos: '0};
+    place = '{lap: new_lap[7:0], pos: fits ? head_q : '0};
+    if (in_room) place = '{lap: room_lap[7:0], pos: {room_line, 2'b00}};
     // Not at a line's beginning.
     if (limit_q.put.chosen) place.pos += (place.pos[1:0] == '1) ? 28'd2 : 28'd1;
     if (refused) place = '0;
     piece.own       = limit_q.own;
     piece.start     = limit_q.put.start;
-    piece.parts     = limit_q.put.own_lines || !limit_q.put.start;
-    piece.drop      = limit_q.put.start ? refused : !still_q;
-    piece.head      = '{chosen: limit_q.put.chosen, lap: fits ? lap_q[10:0] : lap_next[10:0],
+    piece.parts     = limit_q.asks && room_lent;
+    piece.drop      = refused;
+    piece.head      = '{chosen: limit_q.put.chosen, lap: in_room ? room_lap : new_lap,
                         db: limit_q.put.db, expiry: limit_q.put.expiry, flags: limit_q.put.flags,
                         marks: limit_q.put.marks, vlen: limit_q.put.vlen,
                         klen: limit_q.put.klen};
@@ -170,14 +179,14 @@ module log_place
     else {piece.line, piece.lane} = limit_q.cont_byte;
   end
   // Of a piece that execute adds to an item: where that is, if it still is.
-  assign off_o       = limit_q.put.start ? place : still_q ? limit_q.put.off : '0;
-  assign take        = limit_valid_q && piece_ready && budget_known &&
-      (refused || !limit_q.put.start || (aligned && free));
+  assign off_o       = (limit_q.put.start || refused) ? place : limit_q.put.off;
+  assign take        = limit_valid_q && piece_ready && (!limit_q.asks || room_known) &&
+      (refused || in_room || !limit_q.put.start || (aligned && free));
   assign off_valid_o = take && !limit_q.own;
   assign own_ready_o = take && limit_q.own;
 
   logic placed;
-  assign placed = take && limit_q.put.start && !refused;
+  assign placed = take && limit_q.put.start && !refused && !in_room;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       lap_q      <= 36'd1;
@@ -198,31 +207,37 @@ module log_place
         lap_last_q <= (lap_far[7:0] == '0) ? lap_far : lap_q + 36'd3;
       end
     end
-    parts_large_q <= limit_q.need[28:2] > spare_q;
   end
 
   // ---------------------------------------------------------------- room before bytes
-  // The largest item, however small the log.
-  localparam lines_t LeastBudget = 27'd16640;
-  lines_t budget_q, drip_q, owed_q, lent_q, back;
-
-  assign back    = (tick_i ? drip_q : '0) + lines_t'(back_i);
-  assign timer_o = owed_q != '0;
-  always_ff @(posedge clk_i) begin
-    budget_q <= (lines_t'(log_lines_i[25:3]) < LeastBudget) ? LeastBudget
-                                                           : lines_t'(log_lines_i[25:3]);
-    drip_q   <= (budget_q >> 16) + 27'd1;
-    spare_q  <= budget_q - owed_q;
-    if (!rst_ni) begin
-      lent_q <= '0;
-      lend_q <= '0;
-      owed_q <= '0;
-    end else begin
-      lent_q <= (placed && own_lines) ? limit_q.need[28:2] : '0;
-      lend_q <= (placed && own_lines) ? 2'd3 : lend_q - 2'(lend_q != '0);
-      owed_q <= (owed_q > back) ? lent_q + owed_q - back : lent_q;
-    end
-  end
+  logic at_room;
+  assign in_room = limit_q.asks && at_room;
+  log_rooms u_rooms (
+    .clk_i,
+    .rst_ni,
+    .tick_i,
+    .log_lines_i,
+    .range_i     (range_q),
+    .ask_i       (limit_valid_q && limit_q.asks),
+    .put_i       (limit_q.put),
+    .own_i       (limit_q.own),
+    .lines_i     (limit_q.need[28:2]),
+    .known_o     (room_known),
+    .refuse_o    (room_refuse),
+    .room_o      (at_room),
+    .lap_o       (room_lap),
+    .line_o      (room_line),
+    .lent_o      (room_lent),
+    .grow_o      (grow),
+    .grow_lines_o(grow_lines),
+    .over_i      (take),
+    .got_i       (take && limit_q.asks && !refused),
+    .lap_i       (new_lap),
+    .line_i      (place.pos[27:2]),
+    .back_i,
+    .late_o,
+    .timer_o
+  );
 
   // ---------------------------------------------------------------- tail
   logic [27:0] tail;
@@ -259,7 +274,7 @@ module log_place
   always_ff @(posedge clk_i) begin
     if (!rst_ni) taken_o <= '0;
     else if (take && !piece.drop) taken_o <= taken_o + 1'b1;
-    item_o   <= rst_ni && placed;
+    item_o   <= rst_ni && take && limit_q.put.start && !refused;
     lap_o    <= rst_ni && placed && !fits;
     refuse_o <= rst_ni && take && piece.drop;
   end

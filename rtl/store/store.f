@@ -12,6 +12,7 @@ rtl/store/lookup_buckets.sv
 rtl/store/lookup_ahead.sv
 rtl/store/lookup.sv
 rtl/store/log_fence.sv
+rtl/store/log_rooms.sv
 rtl/store/log_place.sv
 rtl/store/log_lay.sv
 rtl/store/log_write.sv

@@ -73,6 +73,8 @@ module store
   /// Events, see store_count_e.
   output logic [StoreCounts-1:0] count_o,
   output logic                   idle_o,
+  /// Much has been copied: who copies is to wait.
+  output logic                   late_o,
   /// Ticks are needed.
   output logic                   timer_o
 );
@@ -438,6 +440,7 @@ module store
     .wr_data_o   (log_wr_data[1]),
     .wr_strb_o   (log_wr_strb[1]),
     .idle_o      (append_idle),
+    .late_o,
     .timer_o
   );
 

@@ -387,6 +387,7 @@ package store_pkg;
     logic        whole;    // its piece ends the value
     logic [13:0] limit;    // value bytes that may be sent, where that is not the rest
     logic [20:0] piece;    // value bytes to send
+    logic        copies;   // with it, its job has copied 1 KiB or more
   } room_t;
 
   /// The sum that incr or decr makes, and its item.

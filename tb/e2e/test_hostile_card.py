@@ -1,5 +1,7 @@
 """Clients that send half of something, or do not read: the others keep their items and their service."""
 
+import contextlib
+import threading
 import time
 
 import pytest
@@ -132,3 +134,62 @@ def test_counters(card):
             s.sendall(line * 100)
         assert reference.ask(s, b"incr n 1\r\n", b"\r\n", seconds=120) == b"8002\r\n"
     assert count_left(card) == COUNT
+
+
+def test_appends(card):
+    """As little is asked of a value that is appended to; but each time it is copied. Those that go on with that wait,
+    nobody else does, and nobody is refused."""
+    with card.connect(60) as s, card.connect(60) as one:
+        ask = b"set a 0 0 8000\r\n%b\r\nset short 0 0 1\r\nx\r\n" % bytes(8000)
+        assert reference.ask(s, ask, b"\r\nSTORED\r\n", seconds=60)
+        left = memoryview(b"append a 0 0 0 noreply\r\n\r\n" * 9_000)
+        s.setblocking(False)
+        for _ in range(300):
+            with contextlib.suppress(BlockingIOError):
+                left = left[s.send(left[:20_000]) :] if left else left
+            assert reference.ask(one, b"append short 0 0 1\r\nx\r\n", b"\r\n", seconds=60) == b"STORED\r\n"
+        drop([s])
+        assert reference.ask(one, b"append a 0 0 0\r\n\r\n", b"\r\n", seconds=60) == b"STORED\r\n"
+    assert count_left(card) == COUNT
+
+
+class Restarting(threading.Thread):
+    """Begins values of `size` bytes, sends 9,000 of them and goes, again and again, so many bytes a second."""
+
+    def __init__(self, card, size, rate):
+        super().__init__()
+        self.card, self.size, self.rate, self.ends, self.rounds = card, size, rate, False, 0
+
+    def run(self):
+        begun = time.monotonic()
+        while not self.ends:
+            with self.card.connect(60) as s:
+                s.sendall(b"set s%d 0 0 %d\r\n" % (self.rounds, self.size) + b"x" * 9_000)
+                self.rounds += 1
+                time.sleep(max(begun + self.rounds * 9_000 / self.rate - time.monotonic(), 0))
+                drop([s])
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ends = True
+        self.join()
+
+
+@pytest.mark.parametrize("rate", [35_000, 350_000])
+@pytest.mark.parametrize("size", [1_000_000, 100_000])
+def test_long_values_beside_half_sent_ones(card, size, rate):
+    """Somebody begins long values again and again. None of another client's is refused for longer than a second."""
+    with Restarting(card, size, rate) as attacker, card.connect(60) as s:
+        while attacker.rounds < 12_000_000 // size:
+            time.sleep(0.1)
+        for n in range(6):
+            for length in (1_000_000, 200_000, 20_000):
+                line = b"set long%d 0 0 %d\r\n%b\r\n" % (length, length, b"%d" % n * length)
+                until = time.monotonic() + 1
+                while (reply := reference.ask(s, line, b"\r\n", seconds=60)) != b"STORED\r\n":
+                    assert time.monotonic() < until, (n, length, reply)
+                reply = reference.ask(s, b"get long%d\r\n" % length, b"END\r\n", seconds=60)
+                assert reply == b"VALUE long%d 0 %d\r\n%b\r\nEND\r\n" % (length, length, b"%d" % n * length)

@@ -290,7 +290,7 @@ class Bench:
         self.sim.now_i.set(self.model.now)
 
     def put(self, beats, **put):
-        """Offers item data; returns the item's place for a start."""
+        """Offers item data; returns the item's place, of a part lap 0 if it goes nowhere."""
         self.puts.queue.append(T.put_t.pack(put))
         keys = -(-put["klen"] // 64) if put["start"] else 0
         self.putk.queue.extend(map(T.beat_t.pack, beats[:keys]))
@@ -304,7 +304,7 @@ class Bench:
         off = self.put_offs.pop()
         assert not self.put_offs
         if not put["start"]:
-            return None
+            return off
         if off["lap"]:
             self.lap += (off["lap"] - self.lap) & 0xFF
             units = -(-(16 + put["klen"] + put["vlen"]) // 16)
@@ -343,7 +343,7 @@ class Bench:
                 r.setdefault("expiry", 0)
                 r["off"] = self.put(
                     to_beats(key) + to_beats(value), start=1, own_lines=random.randrange(8) == 0,
-                    klen=len(key), vlen=len(value), flags=r["flags"], expiry=r["expiry"],
+                    ends=1, conn=conn, klen=len(key), vlen=len(value), flags=r["flags"], expiry=r["expiry"],
                     db=r.get("db", 0), marks={"coded": r.get("meta", {}).get("coded", 0)},
                     chosen=r.get("meta", {}).get("chosen", 0), chosen_no=r.get("chosen_no", 0))
             if r["op"] in STORES:

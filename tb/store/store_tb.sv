@@ -63,6 +63,7 @@ module store_tb
   output logic [StoreCounts-1:0][31:0] counts_o,
   output logic [31:0]       clock_o,
   output logic              idle_o,
+  output logic              late_o,
   output logic              timer_o
 );
 
@@ -144,6 +145,7 @@ module store_tb
     .rdat_bad_i  (rdat_bad),
     .count_o     (count),
     .idle_o,
+    .late_o,
     .timer_o
   );
 

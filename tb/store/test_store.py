@@ -1,6 +1,7 @@
 """The store against a Python model: random requests, hot keys, long values, cuts, full index."""
 
 import json
+import itertools
 import random
 import sys
 from pathlib import Path
@@ -179,7 +180,7 @@ def long_set(bench, key, value, conn, space=65536, op=T.OpSet):
     cuts = sorted(random.randrange(1, max(len(value), 2)) for _ in range(random.randrange(1, 6)))
     pieces = [value[a:b] for a, b in zip([0, *cuts], [*cuts, len(value)])]
     fields = {"klen": len(key), "vlen": len(value), "flags": 77, "expiry": 0}
-    off = bench.put(to_beats(key) + to_beats(pieces[0]), start=1, own_lines=1, **fields)
+    off = bench.put(to_beats(key) + to_beats(pieces[0]), start=1, own_lines=1, conn=conn, ends=len(pieces) == 1, **fields)
     context = {"ctx_op": op, "mode": T.MdValue, "off": off, "noreply": random.randrange(2),
                **fields}
     job = bench.job([{"op": T.OpPart, "_key": key, **context}], conn, **context)
@@ -192,7 +193,7 @@ def long_set(bench, key, value, conn, space=65536, op=T.OpSet):
         for _ in range(random.randrange(3)):
             bench.job([random_record(bench, random_key(random.randrange(30)))], 99)
         bench.put(to_beats(piece), start=0, own_lines=1, off=off, done=done, klen=len(key),
-                  vlen=len(value))
+                  vlen=len(value), conn=conn, ends=done + len(piece) == len(value))
         done += len(piece)
     return bench.job([{"op": op, "key_stored": 1, "hash": job["hash"], "off": off, "_key": key,
                        "_value": value, **fields}], conn, 0, space)
@@ -375,8 +376,8 @@ def test_room_before_bytes(seed):
     fields = {"klen": 3, "vlen": 64 * lines - 19, "flags": 0, "expiry": 0}
     first = random.randbytes(8192)
 
-    def begin():
-        return bench.put(to_beats(b"key") + to_beats(first), start=1, own_lines=1, **fields)
+    def begin(conns=itertools.count()):
+        return bench.put(to_beats(b"key") + to_beats(first), start=1, own_lines=1, conn=next(conns), **fields)
 
     def pause(clocks, tick=0):
         small.tick_i.set(tick)
@@ -412,6 +413,132 @@ def test_room_before_bytes(seed):
     short()
     pause(2 * budget, tick=1)
     assert not small.timer_o.get()
+    small.close()
+
+
+class LongSet:
+    """A SET of `lines` lines that comes in parts, the first one now."""
+
+    def __init__(self, bench, conn, lines, sent=8192, key=b"key", **more):
+        self.bench, self.conn, self.key, self.value = bench, conn, key, random.randbytes(64 * lines - 16 - len(key))
+        self.fields = {"klen": len(key), "vlen": len(self.value), "flags": 0, "expiry": 0, **more}
+        self.done = min(sent, len(self.value))
+        self.off = bench.put(to_beats(key) + to_beats(self.value[:self.done]), start=1, own_lines=1, conn=conn,
+                             ends=self.done == len(self.value), **self.fields)
+        self.there = bool(self.off["lap"])
+
+    def part(self, size=8192):
+        """Whether it was taken."""
+        data = self.value[self.done : self.done + size]
+        self.done += len(data)
+        return bool(self.bench.put(to_beats(data), start=0, own_lines=1, off=self.off, done=self.done - len(data),
+                                   conn=self.conn, ends=self.done == len(self.value), **self.fields)["lap"])
+
+    def finish(self):
+        """All the rest, and then it is stored, and there."""
+        context = {"ctx_op": T.OpSet, "mode": T.MdValue, "off": self.off, **self.fields}
+        job = self.bench.job([{"op": T.OpPart, "_key": self.key, **context}], self.conn, **context)
+        while self.done < len(self.value):
+            assert self.part()
+        self.bench.room(0)
+        self.bench.job([{"op": T.OpSet, "key_stored": 1, "hash": job["hash"], "off": self.off, "_key": self.key,
+                         "_value": self.value, **self.fields}], self.conn)
+        finish(self.bench, self.bench.job([{"op": T.OpGet, "_key": self.key, "last_key": 1}], 99))
+        assert self.key in self.bench.model.items
+
+
+def test_spare_rooms(seed):
+    """Where half-sent items have taken all that is lent there are four more rooms, each of a sixteenth of the log. Who
+    only begins items takes them from himself; the log goes on no further."""
+    small = Sim(seed, 8, 65536)
+    bench = Bench(small)
+    conns = itertools.count(100)
+
+    def wait(ms):
+        small.tick_i.set(1)
+        for _ in range(ms):
+            bench.tick()
+        small.tick_i.set(0)
+        for _ in range(20):
+            bench.tick()
+
+    def head():
+        """Lines."""
+        return bench.put(to_beats(b"h") + to_beats(b""), start=1, klen=1, vlen=0, flags=0, expiry=0)["pos"] // 4
+
+    for lines in (7000, 7000, 2500):
+        assert LongSet(bench, next(conns), lines).there
+    begun = [LongSet(bench, next(conns), 2000, key=b"key%d" % n) for n in range(4)]
+    assert all(one.there for one in begun) and head() < 16500 + 4 * 4096 + 10
+    before = head()
+    # Each of the four goes on.
+    assert not LongSet(bench, next(conns), 2000).there
+    wait(63)
+    assert not LongSet(bench, next(conns), 2000).there
+    # One does not: it loses its room, and what comes of it late is not written.
+    assert all(one.part() for one in (begun[0], begun[1], begun[3]))
+    wait(1)
+    good = LongSet(bench, next(conns), 2010, key=b"good")
+    assert good.there and good.off == begun[2].off and not begun[2].part()
+    assert not LongSet(bench, next(conns), 2000).there
+    good.finish()
+    assert not begun[2].part() and begun[0].part()
+    # Behind it is room for another item, now.
+    good = LongSet(bench, next(conns), 1000, key=b"next")
+    assert good.there and good.off["pos"] == begun[2].off["pos"] + 4 * 2010
+    good.finish()
+    assert head() - before < 10
+    # Not for one more of any size: a new room is made.
+    good = LongSet(bench, next(conns), 2048, key=b"last")
+    assert good.there and head() - before > 4096
+    good.finish()
+    before = head()
+    # Again and again, by connections of a few names: no more than comes back with time and bytes.
+    for n in range(100):
+        wait(20)
+        LongSet(bench, random.randrange(10), random.randrange(130, 2048))
+    assert head() - before < 6000
+    counts = bench.counts()["NoMemory"]
+    wait(64)
+    for n in range(4):
+        good = LongSet(bench, 70, random.randrange(130, 2048), key=b"good%d" % n)
+        good.finish()
+    for one in begun:
+        assert not one.part()
+    assert bench.misses_by_age == bench.lost == 0 and bench.counts()["NoMemory"] > counts
+    small.close()
+
+
+def test_copies_are_counted(seed):
+    """Appends of a few bytes to values of 4,000: they move the log no further than an eighth of it, or a largest item,
+    a minute. Those to values of up to 400 bytes as often as they like."""
+    small = Sim(seed, 8, 65536)
+    bench = Bench(small)
+
+    def append(key):
+        finish(bench, bench.job([{"op": T.OpAppend, "_key": key, "_value": b"", "noreply": 0}], 5))
+
+    bench.job([{"op": T.OpSet, "_key": b"short", "_value": bytes(400)}, {"op": T.OpSet, "_key": b"long", "_value": bytes(16000)}])
+    bench.idle()
+    before = bench.counts()["NoMemory"]
+    done = 0
+    bench.gives_up = True
+    while bench.counts()["NoMemory"] == before:
+        append(b"long")
+        done += 1
+        assert small.late_o.get() == (done * 251 > 16640 // 2)
+    assert done == 16640 // 251 + 1
+    for _ in range(100):
+        append(b"short")
+    assert bench.counts()["NoMemory"] == before + 1
+    small.tick_i.set(1)
+    for _ in range(300):
+        bench.tick()
+    small.tick_i.set(0)
+    append(b"long")
+    assert bench.counts()["NoMemory"] == before + 1
+    append(b"long")
+    assert bench.counts()["NoMemory"] == before + 2
     small.close()
 
 

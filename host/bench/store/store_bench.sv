@@ -135,6 +135,7 @@ module store_bench
   hreq_t unused_hreq;
   beat_t unused_hkey;
   logic unused_hreq_valid, unused_hkey_valid, unused_bad_done, unused_timer, unused_idle;
+  logic unused_late;
 
   store u_store (
     .clk_i,
@@ -192,6 +193,7 @@ module store_bench
     .rdat_bad_i   (rdat_bad),
     .count_o      (count),
     .idle_o       (unused_idle),
+    .late_o       (unused_late),
     .timer_o      (unused_timer)
   );
 
