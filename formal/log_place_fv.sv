@@ -173,11 +173,11 @@ module log_place_fv
   `ASSERT(NotLarge, !starts || dut.too_large_q || need <= dut.size)
   `ASSERT(Whole, !starts || here_whole)
   // In the clock in which it gets a whole spare room that is not known yet, nor taken.
-  localparam logic [2:0] Grown = 3'd4;
+  localparam logic [3:0] Grown = 4'd6;
   logic grown;
   assign grown = dut.u_rooms.state_q == Grown;
-  `ASSERT(Spare, !up_q || dut.u_rooms.most_q <= 16'd33280 &&
-          {dut.u_rooms.most_q, 4'h0} <= dut.size[28:2])
+  `ASSERT(Spare,
+          !up_q || dut.u_rooms.most_q <= 16'd33280 && {dut.u_rooms.most_q, 4'h0} <= dut.size[28:2])
   logic free_room;
   assign free_room = dut.u_fence.in_lap_q ? need <= behind : passed_now || in_room;
   `ASSERT(Room, !(starts && dut.u_fence.room_q && !grown) || free_room)

@@ -331,8 +331,8 @@ package request_pkg;
   typedef struct packed {
     logic        start;     // a new item: header and key are written, room for vlen is taken
     logic        own_lines; // data will come in several jobs: start and end on a line of its own
-    logic        ends;      // own_lines, !start: its last byte is in this part; of this connection. Of
-                            // execute: no datagram's
+    logic        ends;      // its last byte is in this part
+    logic        udp;       // of execute's: for a datagram, which cannot be made to wait
     conn_t       conn;
     db_t         db;
     logic [7:0]  klen;

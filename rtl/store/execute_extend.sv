@@ -241,8 +241,9 @@ module execute_extend
   assign expiry      = !sets_time ? item_i.expiry :
       op_i.req.key_stored ? item_i.stored_expiry : op_i.req.expiry;
   assign own_valid_o = state_q == ExPut;
-  assign own_o       = '{start: !more_q, own_lines: goes_on_q, ends: !op_i.req.udp, conn: '0,
-                         db: op_i.req.db, klen: op_i.req.klen, vlen: len_q, flags: item_i.flags,
+  assign own_o       = '{start: !more_q, own_lines: goes_on_q, ends: 1'b0, conn: '0,
+                         udp: op_i.req.udp, db: op_i.req.db, klen: op_i.req.klen,
+                         vlen: len_q, flags: item_i.flags,
                          marks: '{coded: delete && item_i.marks.coded, won: 1'b0, stale: delete},
                          chosen: op_i.req.meta.chosen,
                          chosen_no: op_i.req.chosen_no, expiry: expiry,

@@ -306,7 +306,8 @@ module execute_number
     if (op_i.req.key_stored && op_i.req.meta.sets_time) expiry = item_i.stored_expiry;
   end
   assign own_valid_o  = state_q == NuPut;
-  assign own_o        = '{start: 1'b1, own_lines: 1'b0, ends: 1'b1, conn: '0, db: op_i.req.db,
+  assign own_o        = '{start: 1'b1, own_lines: 1'b0, ends: 1'b0, conn: '0,
+                           udp: op_i.req.udp, db: op_i.req.db,
                           klen: op_i.req.klen, vlen: 21'(len_q),
                           flags: flags, marks: marks_q,
                           chosen: op_i.req.meta.chosen || keeps_unique,

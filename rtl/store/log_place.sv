@@ -104,10 +104,11 @@ module log_place
   // ---------------------------------------------------------------- limit
   units_t last_start_q, half_q;  // the last start at which it fits
   logic too_large_q, take;
-  logic still_q;  // of a continued item: it is still in the log
+  logic still_q, stays;  // of a continued item: it is still in the log
   logic room_known, room_refuse, in_room, room_lent, grow;
   logic [26:0] grow_lines;
   assign limit_go = !limit_valid_q || take;
+  assign stays    = still_q && off_valid(limit_q.put.off, range_q);
 
   always_ff @(posedge clk_i) begin
     half_q <= size >> 1;
@@ -132,8 +133,7 @@ module log_place
       last_start_q <= size - {grow_lines, 2'b00};
     end
     // Nothing is written there for some clocks after it is no longer valid.
-    still_q <= limit_go ? off_valid(size_q.put.off, range_q)
-                        : still_q && off_valid(limit_q.put.off, range_q);
+    still_q <= limit_go ? off_valid(size_q.put.off, range_q) : stays;
   end
 
   // ---------------------------------------------------------------- take: its place

@@ -1,5 +1,6 @@
 // Room before bytes: what of the log may be taken for what nobody has sent yet. Says of each item that comes in parts,
-// of its parts and of long copies whether they get their places, and where. An answer takes 10 clocks.
+// of its parts and of long copies whether they get their places, and where. An answer takes 2 clocks, and where spare
+// rooms have to be looked at 11.
 //
 // An item that comes in parts has its room from the start, and that evicts others before its bytes have come, if they
 // ever do. So such rooms have a budget of an eighth of the log: what is taken comes back with the bytes, or within a
@@ -75,10 +76,12 @@ module log_rooms
   typedef logic [RoomW-1:0] room_no_t;
   typedef logic [9:0] age_t;  // milliseconds; 1023: so many or more
 
-  typedef enum logic [2:0] {
+  typedef enum logic [3:0] {
     RmIdle,
-    RmLook,   // at one room after the other
+    RmRead,   // what is left, and whether it is in a spare room
     RmJudge,
+    RmLook,   // at one spare room after the other
+    RmChoose,
     RmGrow,
     RmGrown,  // where it fits is known again
     RmKnown,
@@ -104,7 +107,7 @@ module log_rooms
 
   state_e state_q, state_d;
   kind_e kind_q;
-  logic start_q, own_q, ends_q, got_q, gone_q, looks;
+  logic start_q, own_q, ends_q, udp_q, got_q, gone_q, looks, at_head;
   conn_t conn_q;
   lines_t need_q;
 
@@ -118,10 +121,10 @@ module log_rooms
     budget_q <= (lines_t'(log_lines_i[25:3]) < lines_t'(LargestItem)) ? lines_t'(LargestItem)
                                                                      : lines_t'(log_lines_i[25:3]);
     drip_q     <= (budget_q >> 16) + 27'd1;
-    spare_q    <= budget_q - owed_q;
-    may_copy_q <= budget_q - copied_q;
+    spare_q    <= budget_q - owed_q - lent_q;
+    may_copy_q <= budget_q - copied_q - copy_q;
     lends_q    <= need_q <= spare_q;
-    copies_q   <= need_q <= may_copy_q && (ends_q || !late_o);
+    copies_q   <= need_q <= may_copy_q && !(udp_q && late_o);
     late_o     <= copied_q > budget_q >> 1;
     if (!rst_ni) begin
       lent_q   <= '0;
@@ -144,11 +147,11 @@ module log_rooms
     .Depth(2 ** $bits(conn_t))
   ) u_in_spare (
     .clk_i,
-    .we_i   (state_q == RmKeep && got_q && start_q && !own_q),
+    .we_i   (got_q && start_q && !own_q),
     .waddr_i(conn_q),
     .wbe_i  (1'b1),
     .wdata_i(kind_q != KnHead),
-    .re_i   (state_q == RmLook),
+    .re_i   (state_q == RmRead),
     .raddr_i(conn_q),
     .rdata_o(in_spare)
   );
@@ -184,7 +187,7 @@ module log_rooms
   assign idle   = age >= age_t'(IdleMs);
 
   always_ff @(posedge clk_i) begin
-    look_q       <= (state_q == RmIdle && ask_i) ? '0 : look_q + 3'd1;
+    look_q       <= (state_q == RmJudge) ? '0 : look_q + 3'd1;
     seen_valid_q <= rst_ni && looks;
     valid_q      <= rst_ni && seen_valid_q;
     seen_look_q  <= state_q == RmLook && look_q < 3'(Rooms);
@@ -200,10 +203,9 @@ module log_rooms
     ahead_q      <= seen_q.line - range_i.tail[27:2];
     large_q      <= lines_t'(seen_q.size) >= need_q;
     mine_q       <= seen_q.owned && seen_q.conn == conn_q;
-    // Of what its connection has begun before nothing more comes.
-    busy_q       <= seen_q.owned && !(start_q && seen_q.conn == conn_q);
+    busy_q       <= seen_q.owned;
 
-    if (state_q == RmIdle) begin
+    if (state_q == RmJudge) begin
       best_q     <= 1'b0;
       best_age_q <= '0;
       none_q     <= 1'b0;
@@ -222,17 +224,20 @@ module log_rooms
   end
 
   // ---------------------------------------------------------------- the answer
+  assign at_head = own_q ? copies_q : start_q ? lends_q : !in_spare;
   always_comb begin
     state_d = state_q;
     unique case (state_q)
-      RmIdle:  if (ask_i) state_d = RmLook;
-      RmLook:  if (look_q == 3'(Rooms + 2)) state_d = RmJudge;
-      RmJudge: state_d = RmGrow;
-      RmGrow:  state_d = grow_o ? RmGrown : RmKnown;
-      RmGrown: state_d = RmKnown;
-      RmKnown: if (over_i) state_d = RmKeep;
-      RmKeep:  state_d = RmIdle;
-      default: state_d = RmIdle;
+      RmIdle:   if (ask_i) state_d = RmRead;
+      RmRead:   state_d = RmJudge;
+      RmJudge:  state_d = (own_q || at_head) ? RmKnown : RmLook;
+      RmLook:   if (look_q == 3'(Rooms + 2)) state_d = RmChoose;
+      RmChoose: state_d = RmGrow;
+      RmGrow:   state_d = grow_o ? RmGrown : RmKnown;
+      RmGrown:  state_d = RmKnown;
+      RmKnown:  if (over_i) state_d = (kind_q inside {KnRoom, KnGrown}) ? RmKeep : RmIdle;
+      RmKeep:   state_d = RmIdle;
+      default:  state_d = RmIdle;
     endcase
   end
   always_ff @(posedge clk_i) begin
@@ -242,15 +247,14 @@ module log_rooms
       start_q <= put_i.start;
       own_q   <= own_i;
       ends_q  <= put_i.ends;
+      udp_q   <= put_i.udp;
       conn_q  <= put_i.conn;
       need_q  <= lines_i;
     end
-    if (state_q == RmJudge) begin
-      if (own_q) kind_q <= copies_q ? KnHead : KnRefused;
-      else if (!start_q) kind_q <= !in_spare ? KnHead : best_q ? KnRoom : KnRefused;
-      else if (lends_q) kind_q <= KnHead;
-      else if (best_q) kind_q <= KnRoom;
-      else kind_q <= (none_q && need_q <= lines_t'(most_q)) ? KnGrown : KnRefused;
+    if (state_q == RmJudge) kind_q <= at_head ? KnHead : KnRefused;
+    if (state_q == RmChoose) begin
+      if (best_q) kind_q <= KnRoom;
+      else if (start_q && none_q && need_q <= lines_t'(most_q)) kind_q <= KnGrown;
     end
   end
 
@@ -286,10 +290,10 @@ module log_rooms
     if (state_q == RmKnown) {new_lap_q, new_line_q} <= {lap_i, line_i};
     for (int unsigned r = 0; r < Rooms; r++) begin
       if (tick_i && age_q[r] != '1) age_q[r] <= age_q[r] + 1'b1;
-      if (valid_q && no_q == room_no_t'(r)) begin
-        if (!stands) rooms_q[r].there <= 1'b0;
-        if (look_done_q && start_q && !own_q && mine_q) rooms_q[r].owned <= 1'b0;
-      end
+      if (valid_q && no_q == room_no_t'(r) && !stands) rooms_q[r].there <= 1'b0;
+      // Of what its connection has begun before nothing more comes.
+      if (state_q == RmJudge && start_q && !own_q && rooms_q[r].conn == conn_q)
+        rooms_q[r].owned <= 1'b0;
       if (state_q == RmKeep && got_q && !own_q && kind_q inside {KnRoom, KnGrown} &&
           room_no_q == room_no_t'(r)) begin
         rooms_q[r] <= room_d;
@@ -300,8 +304,6 @@ module log_rooms
   end
 
   `ASSERT(Got, !got_i || (over_i && known_o && !refuse_o))
-  `ASSERT(
-      Owned,
-      !(state_q == RmKeep && got_q && !own_q && !start_q && kind_q == KnRoom) || (room.there && room.owned && room.conn == conn_q))
+  `ASSERT(Owned, !(state_q == RmKeep && got_q && !start_q) || (room.owned && room.conn == conn_q))
 
 endmodule

@@ -97,7 +97,7 @@ class Bench:
         self.puts = deque()          # accepted and not complete
         self.items = {}              # by offset: dict of header, key, value
         self.parts = {}
-        self.next_off = 1
+        self.next_off = 1 << 28
         self.rests = {}              # by connection: bytes that its value lacks
         self.parts_told = self.parts_named = 0
         self.udp_ops = [[]]
@@ -176,19 +176,16 @@ class Bench:
                 put = T.put_t.unpack(int(dut.put_o.value))
                 if put["start"]:
                     put["off"] = T.off_t.unpack(self.next_off)
-                    offs.append(self.next_off)
                     self.next_off += 1
-                else:
-                    offs.append(0)  # says that the part was taken
+                offs.append((T.off_t.pack(put["off"]), not put["start"]))
                 self.puts.append(put)
             if dut.req_valid_o.value and dut.req_ready_i.value:
                 self.named(T.req_t.unpack(int(dut.req_o.value)))
             given = bool(offs) and random.random() >= self.pause
             dut.put_off_valid_i.drive(given)
             if given:
-                off = offs.popleft()
-                dut.put_off_i.value = off
-                self.parts_told += off == 0
+                dut.put_off_i.value, part = offs.popleft()
+                self.parts_told += part
             ready = random.random() >= self.pause
             dut.put_ready_i.drive(ready)
             self.take_puts()
@@ -228,6 +225,10 @@ class Bench:
                 assert put["done"] == len(item["value"]), "part does not go on where it should"
                 assert put["vlen"] == item["vlen"] and put["klen"] == item["klen"]
                 item["value"] += data
+            if put["own_lines"] or not put["start"]:
+                item = self.items[off]
+                assert put["ends"] == int(len(item["value"]) == item["vlen"])
+                assert put["conn"] == item["conn"], "a part of another connection's item"
 
     @staticmethod
     def bytes_of(beat):

@@ -372,6 +372,7 @@ def test_room_before_bytes(seed):
     they take comes back with the bytes, and with time. Short items are not concerned."""
     small = Sim(seed, 8, 65536)
     bench = Bench(small)
+    small.tick_i.set(0)
     budget, lines = 16640, 7000
     fields = {"klen": 3, "vlen": 64 * lines - 19, "flags": 0, "expiry": 0}
     first = random.randbytes(8192)
@@ -452,6 +453,7 @@ def test_spare_rooms(seed):
     only begins items takes them from himself; the log goes on no further."""
     small = Sim(seed, 8, 65536)
     bench = Bench(small)
+    small.tick_i.set(0)
     conns = itertools.count(100)
 
     def wait(ms):
@@ -514,6 +516,7 @@ def test_copies_are_counted(seed):
     a minute. Those to values of up to 400 bytes as often as they like."""
     small = Sim(seed, 8, 65536)
     bench = Bench(small)
+    small.tick_i.set(0)
 
     def append(key):
         finish(bench, bench.job([{"op": T.OpAppend, "_key": key, "_value": b"", "noreply": 0}], 5))
@@ -522,7 +525,7 @@ def test_copies_are_counted(seed):
     bench.idle()
     before = bench.counts()["NoMemory"]
     done = 0
-    bench.gives_up = True
+    bench.copies_much = True
     while bench.counts()["NoMemory"] == before:
         append(b"long")
         done += 1
@@ -846,7 +849,7 @@ def test_longer_than_margin(tiny):
     """Items longer than what the tail is told ahead, while gets, appends and sums of others keep coming, and their
     pieces are taken slowly: all of them end."""
     bench = Bench(tiny, 0.1, 0.4)
-    bench.allow_evict = True
+    bench.allow_evict = bench.copies_much = True
     bench.limit(60_000)
     keys = [b"key%d" % n for n in range(8)]
     numbers = [b"n%d" % n for n in range(4)]
