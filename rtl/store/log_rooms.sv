@@ -7,8 +7,8 @@
 // minute.
 //
 // Who finds too little left gets one of Rooms spare rooms, which are made as they are needed. A spare room may be taken
-// from an item of which nothing has come for IdleMs, from the one that waits longest: who only begins items soon takes
-// them from himself, and moves the log no further. Where an item was completed the next one begins behind it, as long
+// from an item of which no further KiB has come for IdleMs, or that was begun a second ago, from the one that waits
+// longest: who only begins items soon takes them from himself, and moves the log no further. Where an item was completed the next one begins behind it, as long
 // as any item fits there; so a room is given up, and a new one made, only for half as many bytes as it has.
 //
 // A place in a spare room may be in an older context, too. So it is known of each connection whether its item is in
@@ -100,6 +100,7 @@ module log_rooms
     logic        owned;  // by this connection, whose item has so many lines
     conn_t       conn;
     size_t       item;
+    logic [10:0] kib;    // of its value have come
     logic [10:0] lap;
     line_no_t    line;
     size_t       size;
@@ -110,6 +111,7 @@ module log_rooms
   logic start_q, own_q, ends_q, udp_q, got_q, gone_q, looks, at_head;
   conn_t conn_q;
   lines_t need_q;
+  logic [10:0] kib_q;
 
   // ---------------------------------------------------------------- budgets
   lines_t budget_q, drip_q, owed_q, spare_q, lent_q, copied_q, may_copy_q, copy_q, drip, back;
@@ -164,7 +166,8 @@ module log_rooms
   assign grow_lines_o = lines_t'(most_q);
 
   spare_t [Rooms-1:0] rooms_q;
-  age_t [Rooms-1:0] age_q;
+  age_t [Rooms-1:0] age_q;  // since the last KiB
+  age_t [Rooms-1:0] since_q;  // since the item was begun
 
   // They are looked at one after the other: read, compared, judged. What the log has given up is none any more.
   logic [2:0] look_q;
@@ -173,6 +176,7 @@ module log_rooms
   // verilator lint_on UNUSEDSIGNAL
   spare_t room, room_d;
   age_t seen_age_q, age_q2, age, best_age_q;
+  logic seen_old_q, old_q;
   room_no_t seen_no_q, no_q, room_no_q;
   logic seen_look_q, look_done_q, seen_valid_q, valid_q;
   off_sight_t sight_q;
@@ -184,7 +188,7 @@ module log_rooms
   // Nor what it gives up soon.
   assign good   = stands && !(by_tail_q && ahead_q < line_no_t'(log_lines_i[25:2]));
   assign age    = busy_q ? age_q2 : '1;
-  assign idle   = age >= age_t'(IdleMs);
+  assign idle   = old_q || age >= age_t'(IdleMs);
 
   always_ff @(posedge clk_i) begin
     look_q       <= (state_q == RmJudge) ? '0 : look_q + 3'd1;
@@ -197,6 +201,8 @@ module log_rooms
     seen_q       <= rooms_q[look_q[RoomW-1:0]];
     seen_age_q   <= age_q[look_q[RoomW-1:0]];
     age_q2       <= seen_age_q;
+    seen_old_q   <= since_q[look_q[RoomW-1:0]] == '1;
+    old_q        <= seen_old_q;
     there_q      <= seen_q.there;
     sight_q      <= off_sight('{lap: seen_q.lap[7:0], pos: {seen_q.line, 2'b00}}, range_i);
     by_tail_q    <= (seen_q.lap[7:0] == range_i.lap[7:0]) == range_i.tail_lap;
@@ -248,6 +254,7 @@ module log_rooms
       own_q   <= own_i;
       ends_q  <= put_i.ends;
       udp_q   <= put_i.udp;
+      kib_q   <= put_i.done[20:10];
       conn_q  <= put_i.conn;
       need_q  <= lines_i;
     end
@@ -276,6 +283,7 @@ module log_rooms
     if (kind_q == KnGrown)
       room_d = '{there: 1'b1, lap: new_lap_q, line: new_line_q, size: most_q, default: '0};
     if (start_q) {room_d.owned, room_d.conn, room_d.item} = {1'b1, conn_q, need_q[15:0]};
+    room_d.kib = start_q ? '0 : kib_q;
     // The next one begins behind it, if any fits there.
     if (ends_q) begin
       room_d.owned = 1'b0;
@@ -290,6 +298,7 @@ module log_rooms
     if (state_q == RmKnown) {new_lap_q, new_line_q} <= {lap_i, line_i};
     for (int unsigned r = 0; r < Rooms; r++) begin
       if (tick_i && age_q[r] != '1) age_q[r] <= age_q[r] + 1'b1;
+      if (tick_i && since_q[r] != '1) since_q[r] <= since_q[r] + 1'b1;
       if (valid_q && no_q == room_no_t'(r) && !stands) rooms_q[r].there <= 1'b0;
       // Of what its connection has begun before nothing more comes.
       if (state_q == RmJudge && start_q && !own_q && rooms_q[r].conn == conn_q)
@@ -297,7 +306,8 @@ module log_rooms
       if (state_q == RmKeep && got_q && !own_q && kind_q inside {KnRoom, KnGrown} &&
           room_no_q == room_no_t'(r)) begin
         rooms_q[r] <= room_d;
-        age_q[r]   <= '0;
+        if (start_q) since_q[r] <= '0;
+        if (start_q || room_d.kib != room.kib) age_q[r] <= '0;
       end
       if (!rst_ni) rooms_q[r].there <= 1'b0;
     end
