@@ -72,7 +72,6 @@ module log_place
     put_t        put;
     units_t      need;
     logic [31:0] cont_byte;  // of a continued item: where its bytes go on
-    logic        asks;       // it needs more room than bytes of it have come
   } sized_t;
 
   units_t size;
@@ -95,8 +94,6 @@ module log_place
                                            : (units_t'(item_bytes) + 29'd15) >> 4;
     size_d.cont_byte = {first_put.off.pos, 4'h0} + 32'd16 + 32'(first_put.klen) +
         32'(first_put.done);
-    size_d.asks      = from_own ? first_put.start && size_d.need[28:CopyBits] != '0 :
-        !first_put.start || first_put.own_lines;
   end
   assign size_go     = !size_valid_q || limit_go;
   assign put_ready_o = size_go && !from_own;
@@ -104,10 +101,13 @@ module log_place
   // ---------------------------------------------------------------- limit
   units_t last_start_q, half_q;  // the last start at which it fits
   logic too_large_q, take;
+  logic asks, asks_q;  // it needs more room than bytes of it have come
   logic still_q, stays;  // of a continued item: it is still in the log
   logic room_known, room_refuse, in_room, room_lent, grow;
   logic [26:0] grow_lines;
   assign limit_go = !limit_valid_q || take;
+  assign asks     = size_q.own ? size_q.put.start && size_q.need[28:CopyBits] != '0 :
+      !size_q.put.start || size_q.put.own_lines;
   assign stays    = still_q && off_valid(limit_q.put.off, range_q);
 
   always_ff @(posedge clk_i) begin
@@ -125,6 +125,7 @@ module log_place
     if (size_go) size_q <= size_d;
     if (limit_go) begin
       limit_q      <= size_q;
+      asks_q       <= asks;
       last_start_q <= size - size_q.need;
       too_large_q  <= size_q.need > half_q;
     end
@@ -152,7 +153,7 @@ module log_place
   // An item with lines of its own first moves the head to the next line.
   assign aligned = !(limit_q.put.start && limit_q.put.own_lines) || head_q[1:0] == '0 || !fits;
   assign refused = (limit_q.put.start ? too_large_q : !still_q) ||
-      (limit_q.asks && room_refuse);
+      (asks_q && room_refuse);
   assign new_lap = fits ? lap_q[10:0] : lap_next[10:0];
 
   // Beyond every lap that a place was given in, and so is the lap before it.
@@ -168,7 +169,7 @@ module log_place
     if (refused) place = '0;
     piece.own       = limit_q.own;
     piece.start     = limit_q.put.start;
-    piece.parts     = limit_q.asks && room_lent;
+    piece.parts     = asks_q && room_lent;
     piece.drop      = refused;
     piece.head      = '{chosen: limit_q.put.chosen, lap: in_room ? room_lap : new_lap,
                         db: limit_q.put.db, expiry: limit_q.put.expiry, flags: limit_q.put.flags,
@@ -180,7 +181,7 @@ module log_place
   end
   // Of a piece that execute adds to an item: where that is, if it still is.
   assign off_o       = (limit_q.put.start || refused) ? place : limit_q.put.off;
-  assign take        = limit_valid_q && piece_ready && (!limit_q.asks || room_known) &&
+  assign take        = limit_valid_q && piece_ready && (!asks_q || room_known) &&
       (refused || in_room || !limit_q.put.start || (aligned && free));
   assign off_valid_o = take && !limit_q.own;
   assign own_ready_o = take && limit_q.own;
@@ -211,14 +212,14 @@ module log_place
 
   // ---------------------------------------------------------------- room before bytes
   logic at_room;
-  assign in_room = limit_q.asks && at_room;
+  assign in_room = asks_q && at_room;
   log_rooms u_rooms (
     .clk_i,
     .rst_ni,
     .tick_i,
     .log_lines_i,
     .range_i     (range_q),
-    .ask_i       (limit_valid_q && limit_q.asks),
+    .ask_i       (limit_valid_q && asks_q),
     .put_i       (limit_q.put),
     .own_i       (limit_q.own),
     .lines_i     (limit_q.need[28:2]),
@@ -231,7 +232,7 @@ module log_place
     .grow_o      (grow),
     .grow_lines_o(grow_lines),
     .over_i      (take),
-    .got_i       (take && limit_q.asks && !refused),
+    .got_i       (take && asks_q && !refused),
     .lap_i       (new_lap),
     .line_i      (place.pos[27:2]),
     .back_i,
