@@ -3,9 +3,59 @@
 // One holder is seen: at any time he takes a place that is valid then, first in execute's stages, then in the reader, and
 // leaves it at any time. What execute and the reader promise is assumed: they are clear when he, if the tail was told
 // (marked) behind his check, has left. execute's own assertions (Clear) and reader_fv show it. Memory does not fail here: a
-// lap that is given up moves no place.
+// lap that is given up moves no place. log_rooms says anything: what it lends is not seen here, but where that is taken from
+// the head.
 `include "fv.svh"
 `include "lib_assert.svh"
+
+// In its place: it says anything, but that what has just grown is known two clocks later.
+module log_rooms
+  import request_pkg::*;
+  import wirekv_pkg::*;
+  import store_pkg::*;
+(
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  // verilator lint_off UNUSEDSIGNAL
+  input  logic        tick_i,
+  input  logic [25:0] log_lines_i,
+  input  log_range_t  range_i,
+  input  logic        ask_i,
+  input  put_t        put_i,
+  input  logic        own_i,
+  input  logic [26:0] lines_i,
+  // verilator lint_on UNUSEDSIGNAL
+  output logic        known_o,
+  output logic        refuse_o,
+  output logic        room_o,
+  output logic [10:0] lap_o,
+  output line_no_t    line_o,
+  output logic        lent_o,
+  output logic        grow_o,
+  output logic [26:0] grow_lines_o,
+  // verilator lint_off UNUSEDSIGNAL
+  input  logic        over_i,
+  input  logic        got_i,
+  input  logic [10:0] lap_i,
+  input  line_no_t    line_i,
+  input  logic        back_i,
+  // verilator lint_on UNUSEDSIGNAL
+  output logic        late_o,
+  output logic        timer_o
+);
+  logic grown_q;
+  always_ff @(posedge clk_i) grown_q <= rst_ni && grow_o;
+  assign grow_o       = ask_i && put_i.start && !grown_q && log_place_fv.grow_i;
+  assign known_o      = !grow_o && !grown_q && log_place_fv.known_i;
+  assign refuse_o     = log_place_fv.refuse_i;
+  assign room_o       = log_place_fv.room_i;
+  assign lent_o       = log_place_fv.lent_i;
+  assign lap_o        = log_place_fv.room_lap_i;
+  assign line_o       = log_place_fv.room_line_i;
+  assign grow_lines_o = log_place_fv.grow_lines_i;
+  assign late_o       = 1'b0;
+  assign timer_o      = 1'b0;
+endmodule
 
 module log_place_fv
   import wirekv_pkg::*;
@@ -27,9 +77,20 @@ module log_place_fv
   input logic        read_i,
   input logic        leave_i,
   input logic        stages_clear_i,
-  input logic        reader_clear_i
+  input logic        reader_clear_i,
+  // What log_rooms says.
+  input logic        known_i,
+  input logic        refuse_i,
+  input logic        room_i,
+  input logic        lent_i,
+  input logic        grow_i,
+  input logic [10:0] room_lap_i,
+  input line_no_t    room_line_i,
+  input logic [26:0] grow_lines_i
 );
   `FV_RESET
+  // A room is whole lines, no more than fit into the log.
+  `FV_ASSUME(rooms, grow_lines_i != '0 && grow_lines_i <= 27'(lines_i >> 4))
 
   // Any size, which stays.
   logic [25:0] lines_q;
@@ -172,12 +233,9 @@ module log_place_fv
   `ASSERT(LastStart, !starts || dut.last_start_q == dut.size - need)
   `ASSERT(NotLarge, !starts || dut.too_large_q || need <= dut.size)
   `ASSERT(Whole, !starts || here_whole)
-  // In the clock in which it gets a whole spare room that is not known yet, nor taken.
-  localparam logic [3:0] Grown = 4'd6;
+  // In the clock behind the one in which it gets a whole spare room that is not known yet, nor taken.
   logic grown;
-  assign grown = dut.u_rooms.state_q == Grown;
-  `ASSERT(Spare,
-          !up_q || dut.u_rooms.most_q <= 16'd33280 && {dut.u_rooms.most_q, 4'h0} <= dut.size[28:2])
+  assign grown = dut.u_rooms.grown_q;
   logic free_room;
   assign free_room = dut.u_fence.in_lap_q ? need <= behind : passed_now || in_room;
   `ASSERT(Room, !(starts && dut.u_fence.room_q && !grown) || free_room)
