@@ -22,6 +22,10 @@ pub struct KeyPattern {
     get: Draw,
 }
 
+impl KeyPattern {
+    pub const SEQUENTIAL: KeyPattern = KeyPattern { set: Draw::Sequential, get: Draw::Sequential };
+}
+
 impl FromStr for KeyPattern {
     type Err = String;
 
@@ -52,12 +56,13 @@ pub struct Keys {
 
 impl Keys {
     pub fn new(args: &LoadArgs, client: u64) -> Keys {
+        let (from, until) = if args.fills { args.share(client) } else { (0, args.keys()) };
         Keys {
             pattern: args.key_pattern,
             prefix: args.key_prefix.clone().into_bytes(),
             digits: args.key_size.map_or(1, |size| size.saturating_sub(args.key_prefix.len())),
-            first: args.key_minimum,
-            count: (args.key_maximum - args.key_minimum).saturating_add(1),
+            first: args.key_minimum + from,
+            count: until - from,
             dice: SmallRng::seed_from_u64(args.seed.wrapping_mul(1 << 32).wrapping_add(client)),
             next_set: 0,
             next_get: 0,

@@ -4,6 +4,7 @@
 mod cpu;
 mod keys;
 pub mod miss;
+mod progress;
 mod protocol;
 mod rate;
 mod report;
@@ -23,6 +24,7 @@ use hdrhistogram::Histogram;
 
 use cpu::CpuTime;
 use keys::{KeyPattern, Keys};
+use progress::{Progress, Seen};
 pub use protocol::Protocol;
 use protocol::{Outcome, Wire};
 use windows::Windows;
@@ -81,6 +83,9 @@ pub struct LoadArgs {
     pub key_minimum: u64,
     #[arg(long, default_value_t = 10_000_000)]
     pub key_maximum: u64,
+    /// Before anything is measured, store each key of the range once.
+    #[arg(long)]
+    pub populate: bool,
     /// Requests of each connection.
     #[arg(short = 'n', long, default_value_t = 10_000, conflicts_with = "test_time")]
     pub requests: u64,
@@ -101,6 +106,13 @@ pub struct LoadArgs {
     pub seed: u64,
     #[arg(long, value_name = "FILE", default_value = "build/bench/load.json")]
     pub json_out_file: PathBuf,
+    /// Say each second on standard error how far it is and what came in that second. Where that is
+    /// a terminal it is said without being asked for, in one line.
+    #[arg(long)]
+    pub progress: bool,
+    /// This run is the one that stores each key once.
+    #[arg(skip)]
+    fills: bool,
 }
 
 impl LoadArgs {
@@ -109,7 +121,55 @@ impl LoadArgs {
         let all = |each: f64| each * (self.threads * self.clients) as f64;
         self.rate.or(self.rate_limiting.map(all))
     }
+
+    /// Requests of a client, unless time ends them.
+    fn requests_of(&self, client: u64) -> u64 {
+        if self.fills {
+            let (from, until) = self.share(client);
+            return until - from;
+        }
+        self.requests
+    }
+
+    /// ... of all clients.
+    fn total(&self) -> u64 {
+        match self.fills {
+            true => self.keys(),
+            false => self.requests.saturating_mul((self.threads * self.clients) as u64),
+        }
+    }
+
+    /// Keys of the range.
+    fn keys(&self) -> u64 {
+        (self.key_maximum - self.key_minimum).saturating_add(1)
+    }
+
+    /// The part of the range that is one client's: the first one, and that behind the last one.
+    fn share(&self, client: u64) -> (u64, u64) {
+        let clients = (self.threads * self.clients) as u128;
+        let at = |n: u64| (u128::from(self.keys()) * u128::from(n) / clients) as u64;
+        (at(client), at(client + 1))
+    }
+
+    /// The run that stores each key once.
+    fn filling(&self) -> LoadArgs {
+        LoadArgs {
+            fills: true,
+            ratio: (1, 0),
+            key_pattern: KeyPattern::SEQUENTIAL,
+            pipeline: self.pipeline.max(FILLING),
+            lockstep: false,
+            rate: None,
+            rate_limiting: None,
+            test_time: None,
+            warmup: 0.0,
+            ..self.clone()
+        }
+    }
 }
+
+/// Requests of a connection in flight, at least, while keys are stored that are not measured.
+const FILLING: usize = 16;
 
 fn parse_ratio(text: &str) -> Result<(u32, u32), String> {
     let numbers = text.split_once(':').and_then(|(set, get)| {
@@ -233,8 +293,8 @@ pub struct Quota {
 }
 
 impl Quota {
-    fn new(args: &LoadArgs) -> Quota {
-        let left = if args.test_time.is_some() { u64::MAX } else { args.requests };
+    fn new(args: &LoadArgs, client: u64) -> Quota {
+        let left = if args.test_time.is_some() { u64::MAX } else { args.requests_of(client) };
         Quota { left, until: None }
     }
 
@@ -349,7 +409,24 @@ pub fn load(args: &LoadArgs) -> Result<()> {
         bail!("--warmup is not negative");
     }
     let server = resolve(&args.server, args.port)?;
+    if args.populate {
+        let (all, _, took) = run(&args.filling(), server)?;
+        if all.wrong + all.lost > 0 {
+            bail!("{} of {} keys were not stored", all.wrong + all.lost, args.keys());
+        }
+        println!("{} keys stored in {:.1} s", args.keys(), took.as_secs_f64());
+    }
+    let (all, used, took) = run(args, server)?;
+    report::print(&all, &used, took);
+    report::write_json(&args.json_out_file, args, &all, &used, took)?;
+    if all.wrong > 0 {
+        bail!("{} answers were wrong", all.wrong);
+    }
+    Ok(())
+}
 
+/// All threads' figures, and the time that was measured.
+fn run(args: &LoadArgs, server: SocketAddr) -> Result<(Figures, Used, Duration)> {
     // All connections stand before the first request goes out: a server that is busy accepting
     // is not what is measured.
     let connected = Barrier::new(args.threads + 1);
@@ -360,20 +437,25 @@ pub fn load(args: &LoadArgs) -> Result<()> {
         let until = args.test_time.map(|s| begin + Duration::from_secs_f64(s));
         Span { from: begin, until }
     };
-    let (all, used, took) = thread::scope(|scope| {
+    let seen: Vec<Seen> = (0..args.threads).map(|_| Seen::default()).collect();
+    let progress = Progress::new(args);
+    thread::scope(|scope| {
         let threads: Vec<_> = (0..args.threads)
             .map(|t| {
-                let ready = &ready;
+                let (ready, seen) = (&ready, &seen[t]);
                 scope.spawn(move || {
                     // A thread that cannot connect would leave the others at the barrier.
-                    run_thread(args, server, (t * args.clients) as u64, ready).unwrap_or_else(|e| {
-                        eprintln!("wirekv load: {e:#}");
-                        std::process::exit(1)
-                    })
+                    run_thread(args, server, (t * args.clients) as u64, seen, ready).unwrap_or_else(
+                        |e| {
+                            eprintln!("wirekv load: {e:#}");
+                            std::process::exit(1)
+                        },
+                    )
                 })
             })
             .collect();
         let span = ready();
+        let watch = progress.as_ref().map(|progress| scope.spawn(|| progress.watch(&seen)));
         thread::sleep(span.from.saturating_duration_since(Instant::now()));
         let before = Used::so_far(args)?;
         let since = Instant::now();
@@ -386,30 +468,28 @@ pub fn load(args: &LoadArgs) -> Result<()> {
         for t in threads {
             all.add(&t.join().map_err(|_| anyhow!("a thread failed"))?)?;
         }
+        if let Some((progress, watch)) = progress.as_ref().zip(watch) {
+            progress.end(watch.thread());
+        }
         let (after, took) = match measured {
             Some(m) => m,
             None => (Used::so_far(args)?, since.elapsed()),
         };
-        anyhow::Ok((all, after.since(&before), took))
-    })?;
-    report::print(&all, &used, took);
-    report::write_json(&args.json_out_file, args, &all, &used, took)?;
-    if all.wrong > 0 {
-        bail!("{} answers were wrong", all.wrong);
-    }
-    Ok(())
+        Ok((all, after.since(&before), took))
+    })
 }
 
 fn run_thread(
     args: &LoadArgs,
     server: SocketAddr,
     first_client: u64,
+    seen: &Seen,
     ready: &dyn Fn() -> Span,
 ) -> Result<Figures> {
     if args.udp {
-        udp::run(args, server, first_client, ready)
+        udp::run(args, server, first_client, seen, ready)
     } else {
-        tcp::run(args, server, first_client, ready)
+        tcp::run(args, server, first_client, seen, ready)
     }
 }
 
@@ -437,14 +517,37 @@ mod tests {
     #[test]
     fn quota_of_requests() {
         let now = Instant::now();
-        let mut quota = Quota::new(&args(&["-n", "2"]));
+        let mut quota = Quota::new(&args(&["-n", "2"]), 0);
         assert_eq!([quota.take(now), quota.take(now), quota.take(now)], [true, true, false]);
+    }
+
+    #[test]
+    fn each_key_is_stored_once() {
+        let now = Instant::now();
+        for (most, clients) in [("10", "3"), ("1", "50"), ("1000", "7")] {
+            let args =
+                args(&["--key-minimum", "1", "--key-maximum", most, "-c", clients, "-t", "2"]);
+            let fill = args.filling();
+            let wire = Wire::new(fill.protocol, fill.data_size);
+            let mut stored = Vec::new();
+            for client in 0..(fill.threads * fill.clients) as u64 {
+                let mut requests = Requests::new(&fill, client);
+                let mut quota = Quota::new(&fill, client);
+                while quota.take(now) {
+                    assert_eq!(requests.write(&wire, &mut Vec::new()), Op::Set);
+                    stored.push(String::from_utf8(requests.key.clone()).unwrap());
+                }
+            }
+            let most = most.parse().unwrap();
+            assert_eq!(fill.total(), most);
+            assert!(stored.into_iter().eq((1..=most).map(|n| format!("memtier-{n}"))));
+        }
     }
 
     #[test]
     fn quota_of_time() {
         let now = Instant::now();
-        let mut quota = Quota::new(&args(&["--test-time", "1"]));
+        let mut quota = Quota::new(&args(&["--test-time", "1"]), 0);
         quota.until = Some(now + Duration::from_secs(1));
         assert!(quota.take(now));
         assert!(!quota.take(now + Duration::from_secs(1)));

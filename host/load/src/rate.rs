@@ -122,6 +122,7 @@ mod tests {
 
     use clap::Parser;
 
+    use crate::progress::Seen;
     use crate::{LoadArgs, Span};
 
     use super::*;
@@ -169,7 +170,9 @@ mod tests {
             let from = Instant::now();
             Span { from, until: Some(from + Duration::from_secs_f64(0.3)) }
         };
-        let figures = crate::tcp::run(&args, ([127, 0, 0, 1], port).into(), 0, &ready).unwrap();
+        let figures =
+            crate::tcp::run(&args, ([127, 0, 0, 1], port).into(), 0, &Seen::default(), &ready)
+                .unwrap();
         assert_eq!(server.join().unwrap(), 4);
         // From when it was sent it would be 80 ms.
         let worst = Duration::from_nanos(figures.get.max());

@@ -15,6 +15,7 @@ use mio::{Events, Interest, Poll, Token};
 use rand::rngs::SmallRng;
 use rand::SeedableRng;
 
+use crate::progress::Seen;
 use crate::protocol::Wire;
 use crate::rate::{limited_loop, open_loop, Schedule};
 use crate::{Count, Figures, LoadArgs, Quota, Requests, Span, Turns};
@@ -53,6 +54,7 @@ pub(crate) struct Thread<'a> {
     wire: Wire,
     pub span: Span,
     pub figures: Figures,
+    seen: &'a Seen,
     out: Vec<u8>,
     input: Vec<u8>,
 }
@@ -159,8 +161,9 @@ impl Client {
                 batch.left -= 1;
                 self.waiting -= 1;
             }
+            let took = now.saturating_duration_since(batch.at);
+            thread.seen.add(count.stored + count.asked(), took);
             if counts {
-                let took = now.saturating_duration_since(batch.at);
                 thread.figures.answered(&count, took);
                 if thread.args.offered().is_some() {
                     thread.figures.windows.add(now, took, count.stored + count.asked());
@@ -224,7 +227,7 @@ fn connect(
             clients.push(Client {
                 stream,
                 requests: Requests::new(args, first_client + n as u64),
-                quota: Quota::new(args),
+                quota: Quota::new(args, first_client + n as u64),
                 due: VecDeque::new(),
                 answers: Turns::new(args.ratio),
                 in_flight: VecDeque::new(),
@@ -253,6 +256,7 @@ pub fn run(
     args: &LoadArgs,
     server: SocketAddr,
     first_client: u64,
+    seen: &Seen,
     ready: &dyn Fn() -> Span,
 ) -> Result<Figures> {
     let mut poll = Poll::new()?;
@@ -262,6 +266,7 @@ pub fn run(
         args,
         wire: Wire::new(args.protocol, args.data_size).expiring(args.expiry),
         figures: Figures::new()?,
+        seen,
         out: Vec::new(),
         input: Vec::new(),
         span: ready(),

@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use mio::net::UdpSocket;
 use mio::{Events, Interest, Poll, Token};
 
+use crate::progress::Seen;
 use crate::protocol::Wire;
 use crate::{Count, Figures, LoadArgs, Op, Quota, Requests, Span};
 
@@ -25,6 +26,7 @@ struct Asked {
 
 struct Client<'a> {
     wire: &'a Wire,
+    seen: &'a Seen,
     socket: UdpSocket,
     requests: Requests,
     quota: Quota,
@@ -86,6 +88,7 @@ impl Client<'_> {
                 _ => figures.wrong += 1,
             }
             let now = Instant::now();
+            self.seen.add(count.stored + count.asked(), now - asked.at);
             if span.holds(now) {
                 figures.answered(&count, now - asked.at);
             }
@@ -104,6 +107,7 @@ pub fn run(
     args: &LoadArgs,
     server: SocketAddr,
     first_client: u64,
+    seen: &Seen,
     ready: &dyn Fn() -> Span,
 ) -> Result<Figures> {
     let wire = Wire::new(args.protocol, args.data_size).expiring(args.expiry);
@@ -120,9 +124,10 @@ pub fn run(
         poll.registry().register(&mut socket, Token(n), Interest::READABLE)?;
         clients.push(Client {
             wire: &wire,
+            seen,
             socket,
             requests: Requests::new(args, first_client + n as u64),
-            quota: Quota::new(args),
+            quota: Quota::new(args, first_client + n as u64),
             in_flight: HashMap::new(),
             next_id: 0,
         });
