@@ -33,7 +33,7 @@ UNIT_TESTS := $(SLOW_TESTS) $(filter-out $(SLOW_TESTS) $(E2E_TESTS) tb/reference
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
 
-setup: build/.setup ## tools into build/ (Python packages, Verilator, reference memcached, Redis' tests)
+setup: build/.setup ## tools into build/ (Python packages, Verilator, reference memcached, its tests and Redis')
 
 build/.packages: scripts/packages.sh
 	@mkdir -p build
@@ -56,7 +56,7 @@ build/%-source/fetched: build/.packages
 	@tb/reference/fetch.sh $*-source
 	@touch $@
 
-build/.setup: build/.venv build/memcached/memcached build/redis-source/fetched
+build/.setup: build/.venv build/memcached/memcached build/memcached-source/fetched build/redis-source/fetched
 	@touch $@
 
 server: setup

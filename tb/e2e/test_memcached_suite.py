@@ -1,0 +1,109 @@
+"""memcached's own tests (t/*.t of its newest sources in Debian: tb/reference/fetch.sh memcached-source) against both bodies.
+
+Which pass whole, which leave themselves out, and which do not pass, each for a reason: memcached_suite.toml."""
+
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from e2e.conftest import LONG
+from e2e.reference import ROOT, WIREKV
+
+PLAN = tomllib.loads((Path(__file__).parent / "memcached_suite.toml").read_text())
+BODIES = ("soft", "sim")
+# What is started in memcached's place. The card has no UNIX domain sockets, which the tests take where --help says that there
+# are any, no threads, and nothing in -o that tunes memcached.
+SHIM = """#!/bin/sh
+if [ "$*" = -h ]; then {wirekv} serve --help | {shown}; exit; fi
+{prepare}
+exec {wirekv} serve --body {body} "$@"
+"""
+WITHOUT = """
+while [ $# -gt $((kept)) ]; do
+  case "$1 $2" in
+    -t\\ * | -o\\ *) case $2 in idle_timeout=*) set -- "$@" "$1" "$2"; kept=$((kept + 2)) ;; esac; shift 2 ;;
+    *) set -- "$@" "$1"; kept=$((kept + 1)); shift ;;
+  esac
+done"""
+
+
+@pytest.fixture(scope="module")
+def source():
+    subprocess.run([ROOT / "tb" / "reference" / "fetch.sh", "memcached-source"], check=True)
+    return ROOT / "build" / "memcached-source" / "root"
+
+
+@pytest.fixture(scope="module", params=BODIES)
+def suite(request, source, tmp_path_factory):
+    """A copy of the tests in which a body is started in memcached's place; and that body."""
+    copy, body = tmp_path_factory.mktemp("memcached"), request.param
+    for folder in ("t", "doc"):
+        shutil.copytree(source / folder, copy / folder)
+    library = copy / "t" / "lib" / "MemcachedTest.pm"
+    text = library.read_text()
+    for there, instead in (
+        # Of a build that these tests are run with alone.
+        ('    $args .= " -o relaxed_privileges";\n', ""),
+        ('    print $sock "debugtime $move\\r\\n";\n    <$sock>;\n', "    MemcachedTest::sleep($move + 1);\n"),
+    ):
+        assert text.count(there) == 1, there
+        text = text.replace(there, instead)
+    library.write_text(text)
+    card = body == "sim"
+    shim = SHIM.format(wirekv=WIREKV, body=body, shown="grep -v unix-socket" if card else "cat", prepare=WITHOUT if card else ":")
+    for name, script in (("memcached-debug", shim), ("timedrun", '#!/bin/sh\nshift\nexec "$@"\n')):
+        (copy / name).write_text(script)
+        (copy / name).chmod(0o755)
+    return copy, body
+
+
+def expected(body):
+    """What each file of the list is to do against a body: `passes`, `left out` or `fails`."""
+    of_body = [entry for entry in (*PLAN["left_out"], *PLAN["fails"]) if body in entry.get("bodies", BODIES)]
+    told = dict.fromkeys(PLAN["passes"], "passes")
+    for entry in of_body:
+        what = "left out" if entry in PLAN["left_out"] else "fails"
+        told |= dict.fromkeys(entry["tests"], what)
+    return told
+
+
+def run(copy, name, seconds):
+    """`passes`, `fails` or `left out`, and what was said."""
+    process = subprocess.Popen(["perl", "-I.", f"t/{name}"], cwd=copy, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               text=True, errors="replace", start_new_session=True)
+    out = said = ""
+    try:
+        said, _ = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        out = f"\nnothing more after {seconds} seconds"
+    # Some leave servers behind.
+    try:
+        os.killpg(process.pid, 9)
+    except ProcessLookupError:
+        pass
+    if out:
+        said = process.communicate()[0] + out
+    if re.search(r"^1\.\.0 ?# *skip", said, re.M | re.I):
+        return "left out", said
+    return "passes" if process.wait() == 0 else "fails", said
+
+
+@pytest.mark.parametrize("suite, name", [
+    pytest.param(body, name, id=f"{name[:-2]}-{body}") for body in BODIES for name in sorted(expected(body))
+    if LONG or body == "soft" and name in PLAN["quick"]], indirect=["suite"])  # fmt: skip
+def test_memcached(suite, name):
+    copy, body = suite
+    expect = expected(body)[name]
+    # What does not pass may wait for what does not come.
+    became, said = run(copy, name, 40 if expect == "fails" else 3600)
+    assert became == expect, said[-5000:]
+
+
+@pytest.mark.skipif(not LONG, reason="in make test-long")
+def test_list_is_whole(source):
+    assert set(expected("soft")) == set(expected("sim")) == {path.name for path in (source / "t").glob("*.t")}
