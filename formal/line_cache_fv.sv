@@ -7,7 +7,8 @@
 // write ports. Two sets are enough: a request touches its own alone, and what follows it closely is in
 // the same or in another; they only share numbers, of fewer bits here, so that few clocks suffice to
 // renew. Clients take responses at once and memory takes orders at once: waiting there would look like
-// a longer latency. Not seen here: full queues, and more than one read port, which are copies.
+// a longer latency. Not seen here: full queues, more than one read port, which are copies, and refusals,
+// which are bad_lines'.
 `include "fv.svh"
 `include "lib_assert.svh"
 
@@ -80,7 +81,9 @@ module line_cache_fv
   line_t [Writes-1:0] wr_data;
   strb_t [Writes-1:0] wr_strb;
   line_t rd_data, mem_rdat;
-  logic unused_bad;
+  logic unused_bad, unused_ask, unused_gone;
+  mem_said_t unused_said;
+  line_no_t unused_ask_line;
   logic mem_wr_valid, mem_wr_done, mem_rd_valid, mem_rdat_valid, idle;
   line_write_t mem_wr;
   laddr_t mem_rd_addr;
@@ -136,6 +139,13 @@ module line_cache_fv
     .mem_rdat_valid_i(mem_rdat_valid),
     .mem_rdat_i      (mem_rdat),
     .mem_rdat_bad_i  (1'b0),
+    .mem_wr_bad_i    (1'b0),
+    .said_o          (unused_said),
+    .ask_o           (unused_ask),
+    .ask_line_o      (unused_ask_line),
+    .go_i            (1'b1),
+    .bad_i           (1'b0),
+    .gone_o          (unused_gone),
     .idle_o          (idle)
   );
 

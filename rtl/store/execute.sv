@@ -261,7 +261,8 @@ module execute
     .rel_o,
     .rd_en_o,
     .rd_slot_o,
-    .rd_data_i
+    .rd_data_i,
+    .rd_bad_i
   );
 
   // ---------------------------------------------------------------- act

@@ -45,6 +45,7 @@ module execute_compare
   /// It may be any key's.
   input  logic           any_i,
   input  line_t          data_i,
+  input  logic           bad_i,  // memory could not read it: nothing is in it
   input  line_t          expected_i,
   output logic           line_fits_o,
   output checked_t       checked_o
@@ -146,7 +147,7 @@ module execute_compare
   assign chosen_no   = data_i[128*2'(off.pos[1:0]-2'd1)+:64];
   assign lap_now     = range_i.lap[10:0];
   assign lap_last    = range_i.last_lap[10:0];
-  always_ff @(posedge clk_i) line_fits_q <= equal;
+  always_ff @(posedge clk_i) line_fits_q <= equal & {2{!bad_i}};
   assign line_fits_o = &line_fits_q;
 
   // ---------------------------------------------------------------- buckets
@@ -216,7 +217,7 @@ module execute_compare
 
   always_ff @(posedge clk_i) begin
     if (moves_i.go) begin
-      equal_q <= equal & (second_i ? equal_q : {2{fetched}});
+      equal_q <= equal & (second_i ? equal_q : {2{fetched}}) & {2{!bad_i}};
       if (!second_i) begin
         place_valid_q <= place_valid;
         if (op_i.found.lookup) begin

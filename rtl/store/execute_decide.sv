@@ -136,6 +136,8 @@ module execute_decide
       default:   reply = RpNone;
     endcase
     if (tries) reply = place_ok ? RpStored : RpNoMemory;
+    // Nobody knows whether it was there.
+    if (item_i.unread) reply = RpNoMemory;
   end
 
   // Redis: a get may tell something else than the value; a SET or a deletion may tell what was

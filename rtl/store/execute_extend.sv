@@ -99,6 +99,7 @@ module execute_extend
   state_e state_q, state_d;
   logic delete, append, whole_q, goes_on_q, more_q, placed_q, kept_q, fits_q;
   logic stored, written, read_done, part_done, sets_time;
+  logic unread_q;  // memory could not read all of it
   msec_t expiry;
   // verilator lint_off UNUSEDSIGNAL
   copy_t copy;  // has bits to spare
@@ -228,11 +229,12 @@ module execute_extend
       off_q   <= own_off_i;
       stamp_q <= taken_i + 1'b1;
     end
-    // Who is valid once it has its place is held from then on, see log_fence. Who is not is read in vain. (If memory
-    // cannot read him, the new item is given up with all others.)
+    // Who is valid once it has its place is held from then on, see log_fence. Who is not is read in vain.
     placed_q <= state_q == ExPlaced;
     if (placed_q)
       kept_q <= off_valid(item_i.off, range_i) && (off_valid(from_q, range_i) || delete);
+    if (state_q == ExPut) unread_q <= 1'b0;
+    else if (chunk_valid_i && ownb_ready_i && chunk_i.bad) unread_q <= 1'b1;
     copied_q <= 15'((end_q - at_q) >> 6);
     lines_q <= (lines > 16'd63) ? 6'd63 : lines[5:0];
   end
@@ -251,7 +253,7 @@ module execute_extend
   assign key_tell_o  = !more_q &&
       state_q inside {ExPlaced, ExBlock, ExNext, ExRead, ExChunks, ExKey};
 
-  assign stored     = off_q.lap != '0 && kept_q;
+  assign stored     = off_q.lap != '0 && kept_q && !unread_q;
   assign written    = reached(written_i, stamp_q);
   assign extended_o = '{
           fits: fits_q,

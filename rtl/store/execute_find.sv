@@ -69,7 +69,8 @@ module execute_find
   output log_rel_t      rel_o,
   output logic          rd_en_o,
   output log_slot_t     rd_slot_o,
-  input  line_t         rd_data_i
+  input  line_t         rd_data_i,
+  input  logic          rd_bad_i
 );
 
   typedef enum logic [3:0] {
@@ -96,6 +97,9 @@ module execute_find
   logic [2:0] last_line;
   logic [15:0] todo_q, todo, pick, pick_q, found_way_q;
   logic slow_q, slow_found_q, found_bank_q;  // the steps have looked; and found it
+  // Its key stands in the log and cannot be read: whoever has its tag is taken for it, and is not stored anew.
+  logic unread_q;
+  logic [7:0] klen;
   // verilator lint_off UNUSEDSIGNAL
   head_t stored_head;  // of an item that came in several parts
   // verilator lint_on UNUSEDSIGNAL
@@ -114,7 +118,8 @@ module execute_find
   assign todo       = todo_q & ~pick;
   // It has lines of its own, and a chosen CAS unique may stand in front of it.
   assign stored_head = way_q.off.pos[0] ? rd_data_i[255:128] : rd_data_i[127:0];
-  assign last_line  = 3'((10'({way_q.off.pos[1:0], 4'h0}) + 10'd15 + 10'(act_i.req.klen)) >> 6);
+  assign klen       = unread_q ? '0 : act_i.req.klen;
+  assign last_line  = 3'((10'({way_q.off.pos[1:0], 4'h0}) + 10'd15 + 10'(klen)) >> 6);
   assign head_there = state_q == FdCompare && line_q == '0;
 
   // ---------------------------------------------------------------- steps
@@ -128,7 +133,7 @@ module execute_find
           state_d = FdStored;
       end
       FdStored:     if (line_there) state_d = FdStoredCopy;
-      FdStoredCopy: state_d = (line_q == last_line) ? FdBuckets : FdStored;
+      FdStoredCopy: state_d = (rd_bad_i || line_q == last_line) ? FdBuckets : FdStored;
       FdBuckets:    if (!key_more) state_d = FdPick;
       FdPick:       state_d = (todo_q == '0) ? FdIdle : FdValid;
       FdValid:      state_d = off_valid(way_q.off, range_i) ? FdLine : FdPick;
@@ -162,6 +167,8 @@ module execute_find
       else if (state_q == FdBuckets) slow_q <= 1'b1;
     end
 
+    if (moves_i.go) unread_q <= 1'b0;
+    else if (state_q == FdStoredCopy && rd_bad_i) unread_q <= 1'b1;
     if (moves_i.go) begin
       off_q  <= check_i.found.off;
       slot_q <= in_bank(check_i.slots[0], check_i.found.off.pos[2]);
@@ -232,7 +239,8 @@ module execute_find
           fetched_brief: !checked.from_1024 && !checked.vlen[9],
           off: off_q,
           slot: slot_q,
-          place_valid: checked.place_valid,
+          place_valid: checked.place_valid && !unread_q,
+          unread: unread_q,
           flags: walks ? 32'(walk_on_q) : checked.flags,
           bare: checked.bare,
           expiry: checked.expiry,
@@ -296,10 +304,11 @@ module execute_find
     .next_named_i (next_i.req.op == OpCont || next_i.req.key_stored),
     .way_off_i    (way_q.off),
     .line_i       (line_q),
-    .act_klen_i   (act_i.req.klen),
+    .act_klen_i   (klen),
     .head_i       (head_there),
-    .any_i        (walks),
+    .any_i        (walks || unread_q),
     .data_i       (rd_data_i),
+    .bad_i        (rd_bad_i),
     .expected_i   (expected),
     .line_fits_o  (line_fits),
     .checked_o    (checked)

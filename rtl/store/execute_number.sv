@@ -325,7 +325,7 @@ module execute_number
   assign sum_o   = '{made: state_q inside {NuWritten, NuInsert} && ok_q && (off_ok || !hollow),
                      bad: bad_q,
                      value: value_q, negative: below_q,
-                     reply: overflow_q ? RpOverflow : RpNonNumeric, off: off_q,
+                     reply: overflow_q ? RpOverflow : bad_q ? RpNoMemory : RpNonNumeric, off: off_q,
                      lines: lines_q};
   assign insert_o = state_q == NuWritten && ok_q && off_ok && written && !item_i.found;
   assign write_o = state_q == NuWritten && ok_q && off_ok && written && out_free_i && item_i.found;

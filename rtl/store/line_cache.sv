@@ -70,6 +70,10 @@ module line_cache
   /// those in flight. Block RAM has bytes of 9 bits.
   parameter int unsigned RenewEvery = 64,
   parameter int unsigned TicketBits = 18,
+  /// With these lanes written a line is begun anew: nobody asks any more for what was there before.
+  parameter strb_t Anew = '1,
+  /// What a line is that memory could not read.
+  parameter line_t BadLine = '0,
   localparam int unsigned SetBits = $clog2(Sets),
   localparam int unsigned SlotBits = $clog2(Sets * Ways)
 ) (
@@ -97,7 +101,8 @@ module line_cache
   input  logic        [Reads-1:0][SlotBits-1:0] rd_slot_i,
   input  logic        [Reads-1:0]           rd_clear_i = '0,
   output line_t       [Reads-1:0]           rd_data_o,
-  /// Beside the data: memory could not read the line, which is zero, and nobody has begun it anew since.
+  /// Beside the data: memory could not read the line, or has refused a write to it; it is BadLine, and nobody has
+  /// written its lane 0 since.
   output logic        [Reads-1:0]           rd_bad_o,
   /// Write lanes of a slot and of its line in memory.
   input  logic        [Writes-1:0]          wr_valid_i,
@@ -115,10 +120,18 @@ module line_cache
   output logic                              mem_rd_valid_o,
   input  logic                              mem_rd_ready_i,
   output laddr_t                            mem_rd_addr_o,
-  // Answers are taken at once. A bad one is zero.
+  // Answers are taken at once.
   input  logic                              mem_rdat_valid_i,
   input  line_t                             mem_rdat_i,
   input  logic                              mem_rdat_bad_i,
+  input  logic                              mem_wr_bad_i,
+  /// Lines not to be trusted: see bad_lines.
+  output mem_said_t                         said_o,
+  output logic                              ask_o,
+  output line_no_t                          ask_line_o,
+  input  logic                              go_i,
+  input  logic                              bad_i,
+  output logic                              gone_o,
   /// Nothing is pinned or outstanding.
   output logic                              idle_o
 );
@@ -266,7 +279,8 @@ module line_cache
   );
 
   // ---------------------------------------------------------------- lines from memory, and to it
-  logic unused_target;
+  logic unused_target, done, done_anew, answer_bad, wr_bad_q, done_bad_q;
+  line_no_t target_line, done_line;
   logic [Rams-1:0] fill;
   slot_t target;
   laddr_t [Writes-1:0] wr_addr;
@@ -288,14 +302,20 @@ module line_cache
     .rst_ni,
     .room_o        (fetch_room),
     .valid_i       (fetch),
-    .addr_i        (address(base_i, tried_acq.line)),
+    .line_i        (tried_acq.line),
     .slot_i        (slot),
     .mem_rd_valid_o,
     .mem_rd_ready_i,
-    .mem_rd_addr_o,
+    .mem_rd_line_o (ask_line_o),
+    .ask_o,
+    .go_i,
+    .bad_i,
+    .gone_o,
     .target_valid_o(unused_target),
     .target_o      (target),
+    .target_line_o (target_line),
     .arrives_i     (mem_rdat_valid_i),
+    .answer_bad_o  (answer_bad),
     .fill_i        (fill),
     .fill_next_o   (fill_next),
     .fill_done_o   (fill_done),
@@ -312,7 +332,9 @@ module line_cache
     .Ultra    (Ultra),
     .Blocks   (Blocks),
     .MaxFills (MaxFills),
-    .MaxWrites(MaxWrites)
+    .MaxWrites(MaxWrites),
+    .Anew     (Anew),
+    .BadLine  (BadLine)
   ) u_data (
     .clk_i,
     .rst_ni,
@@ -325,21 +347,36 @@ module line_cache
     .wr_ready_o,
     .wr_slot_i,
     .wr_addr_i     (wr_addr),
+    .wr_line_i,
     .wr_data_i,
     .wr_strb_i,
     .mem_wr_valid_o,
     .mem_wr_ready_i,
     .mem_wr_o,
     .mem_wr_done_i,
+    .done_o        (done),
+    .done_line_o   (done_line),
+    .done_anew_o   (done_anew),
     .target_i      (target),
-    .mem_rdat_valid_i,
+    .mem_rdat_valid_i(mem_rdat_valid_i || answer_bad),
     .mem_rdat_i,
-    .mem_rdat_bad_i,
+    .mem_rdat_bad_i(mem_rdat_bad_i || answer_bad),
     .fill_o        (fill)
   );
 
+  assign mem_rd_addr_o = address(base_i, ask_line_o);
+  assign said_o = '{
+          rd_bad: mem_rdat_valid_i && mem_rdat_bad_i,
+          rd_line: target_line,
+          wr_bad: done && done_bad_q,
+          wr_anew: done && done_anew && !done_bad_q,
+          wr_line: done_line
+      };
+  always_ff @(posedge clk_i) {done_bad_q, wr_bad_q} <= {wr_bad_q, mem_wr_bad_i};
+
   `ASSERT(HintOrFresh, HintWays == '0 || acq_fresh_i == '0)
   `ASSERT(TargetKnown, !mem_rdat_valid_i || unused_target)
+  `ASSERT(OneAnswer, !mem_rdat_valid_i || !answer_bad)
 
   // ---------------------------------------------------------------- releases
   logic pins_idle;

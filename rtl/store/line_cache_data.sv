@@ -6,6 +6,7 @@
 module line_cache_data
   import lib_pkg::*;
   import wirekv_pkg::*;
+  import store_pkg::*;
 #(
   /// As line_cache's.
   parameter int unsigned Sets = 128,
@@ -18,6 +19,8 @@ module line_cache_data
   parameter int unsigned Blocks = 1,
   parameter int unsigned MaxFills = 256,
   parameter int unsigned MaxWrites = 256,
+  parameter strb_t Anew = '1,
+  parameter line_t BadLine = '0,
   localparam int unsigned SlotBits = $clog2(Sets * Ways)
 ) (
   input  logic                              clk_i,
@@ -32,13 +35,18 @@ module line_cache_data
   output logic  [Writes-1:0]                wr_ready_o,
   input  logic  [Writes-1:0][SlotBits-1:0]  wr_slot_i,
   input  laddr_t [Writes-1:0]               wr_addr_i,
+  input  line_no_t [Writes-1:0]             wr_line_i,
   input  line_t [Writes-1:0]                wr_data_i,
   input  strb_t [Writes-1:0]                wr_strb_i,
   output logic                              mem_wr_valid_o,
   input  logic                              mem_wr_ready_i,
   output line_write_t                       mem_wr_o,
   input  logic                              mem_wr_done_i,
-  /// An answer of memory and its slot; a line is filled.
+  /// Two clocks behind mem_wr_done_i: the line that was written, and whether it was begun anew.
+  output logic                              done_o,
+  output line_no_t                          done_line_o,
+  output logic                              done_anew_o,
+  /// An answer of memory, or of line_cache_fetch, and its slot; a line is filled.
   input  logic  [SlotBits-1:0]              target_i,
   input  logic                              mem_rdat_valid_i,
   input  line_t                             mem_rdat_i,
@@ -68,6 +76,7 @@ module line_cache_data
   logic [Writes-1:0] pick;
   logic credit, room, push, wr_ram;
   slot_t wr_slot;
+  line_no_t wr_line;
 
   lib_credit #(
     .Depth(MaxWrites)
@@ -90,15 +99,39 @@ module line_cache_data
     mem_wr_o.addr = wr_addr_i[Writes-1];
     mem_wr_o.data = wr_data_i[Writes-1];
     mem_wr_o.strb = wr_strb_i[Writes-1];
+    wr_line       = wr_line_i[Writes-1];
     for (int p = int'(Writes) - 2; p >= 0; p--)
     if (wr_valid_i[p]) begin
       wr_slot       = wr_slot_i[p];
       mem_wr_o.addr = wr_addr_i[p];
       mem_wr_o.strb = wr_strb_i[p] & Lanes[p];
+      wr_line       = wr_line_i[p];
       for (int b = 0; b < 64; b++) if (Lanes[p][b]) mem_wr_o.data[8*b+:8] = wr_data_i[p][8*b+:8];
     end
   end
   assign wr_ram = ram_of(wr_slot);
+
+  // Which lines the next answers are about, from the third clock on.
+  logic unused_done, unused_done_room, done_q;
+  always_ff @(posedge clk_i) {done_o, done_q} <= rst_ni ? {done_q, mem_wr_done_i} : '0;
+  logic [$clog2(MaxWrites+5)-1:0] unused_done_level;
+  lib_fifo #(
+    .T    (logic [$bits(line_no_t):0]),
+    .Depth(MaxWrites + 4),
+    .Block(1'b1),
+    .Early(1'b1)
+  ) u_done (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(push),
+    .s_ready_o(unused_done_room),
+    .s_data_i ({wr_line, (mem_wr_o.strb & Anew) == Anew}),
+    .m_valid_o(unused_done),
+    .m_ready_i(done_o),
+    .m_data_o ({done_line_o, done_anew_o}),
+    .level_o  (unused_done_level)
+  );
+  `ASSERT(DoneKnown, (!done_o || unused_done) && (!push || unused_done_room))
 
   // ---------------------------------------------------------------- fills
   typedef struct packed {
@@ -172,7 +205,7 @@ module line_cache_data
           .we_i   ((fill[m] || wr) && block_of(wr_place) == 1'(k)),
           .waddr_i(block_place_t'(wr_place)),
           .wbe_i  (blocked[m] ? mem_wr_o.strb : '1),
-          .wdata_i(blocked[m] ? mem_wr_o.data : to_fill[m].data),
+          .wdata_i(blocked[m] ? mem_wr_o.data : to_fill[m].bad ? BadLine : to_fill[m].data),
           .re_i   (rd && here),
           .raddr_i(block_place_t'(rd_place)),
           .rdata_o(data[Blocks*m+k]),

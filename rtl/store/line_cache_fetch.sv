@@ -1,9 +1,10 @@
-// Reads of line_cache from memory: asks for lines, and knows for which slot an answer is. Latency 1,
-// initiation interval 1.
+// Reads of line_cache from memory: asks for lines, and knows for which slot an answer is. A line that is known
+// to be bad is answered here, when all that was asked for before it is. Latency 1, initiation interval 1.
 `include "lib_assert.svh"
 
 module line_cache_fetch
   import wirekv_pkg::*;
+  import store_pkg::*;
 #(
   /// As line_cache's.
   parameter int unsigned Sets = 128,
@@ -21,16 +22,23 @@ module line_cache_fetch
   /// There is room for one more.
   output logic                            room_o,
   input  logic                            valid_i,
-  input  laddr_t                          addr_i,
+  input  line_no_t                        line_i,
   input  logic [SlotBits-1:0]             slot_i,
   /// Orders to memory.
   output logic                            mem_rd_valid_o,
   input  logic                            mem_rd_ready_i,
-  output laddr_t                          mem_rd_addr_o,
-  /// The slot of the next answer, and whether the answer is taken.
+  output line_no_t                        mem_rd_line_o,
+  /// The next order: see bad_lines.
+  output logic                            ask_o,
+  input  logic                            go_i,
+  input  logic                            bad_i,
+  output logic                            gone_o,
+  /// Slot and line of the next answer; memory's is taken; or it comes from here, and is bad.
   output logic                            target_valid_o,
   output logic [SlotBits-1:0]             target_o,
+  output line_no_t                        target_line_o,
   input  logic                            arrives_i,
+  output logic                            answer_bad_o,
   /// A line is in the data RAM.
   input  logic [Rams-1:0]                 fill_i,
   /// Numbers of the next fill of each data RAM, and of the next that arrives.
@@ -53,34 +61,37 @@ module line_cache_fetch
   end
 
   lib_fifo #(
-    .T    (logic [SlotBits-1:0]),
+    .T    (logic [$bits(line_no_t)+SlotBits-1:0]),
     .Depth(MaxFills)
   ) u_targets (
     .clk_i,
     .rst_ni,
     .s_valid_i(valid_i),
     .s_ready_o(unused_target_room),
-    .s_data_i (slot_i),
+    .s_data_i ({line_i, slot_i}),
     .m_valid_o(target_valid_o),
-    .m_ready_i(arrives_i),
-    .m_data_o (target_o),
+    .m_ready_i(arrives_i || answer_bad_o),
+    .m_data_o ({target_line_o, target_o}),
     .level_o  (fills)
   );
 
   lib_fifo #(
-    .T    (laddr_t),
+    .T    (line_no_t),
     .Depth(MaxReads)
   ) u_orders (
     .clk_i,
     .rst_ni,
     .s_valid_i(valid_i),
     .s_ready_o(unused_order_room),
-    .s_data_i (addr_i),
-    .m_valid_o(mem_rd_valid_o),
-    .m_ready_i(mem_rd_ready_i),
-    .m_data_o (mem_rd_addr_o),
+    .s_data_i (line_i),
+    .m_valid_o(ask_o),
+    .m_ready_i(gone_o),
+    .m_data_o (mem_rd_line_o),
     .level_o  (reads)
   );
+  assign mem_rd_valid_o = ask_o && go_i && !bad_i;
+  assign answer_bad_o   = ask_o && go_i && bad_i && target_valid_o && int'(fills) == int'(reads);
+  assign gone_o         = (mem_rd_valid_o && mem_rd_ready_i) || answer_bad_o;
   `ASSERT(Room, !valid_i || (unused_order_room && unused_target_room))
 
   assign fill_next_o = next_q;

@@ -65,6 +65,14 @@ module log_cache
   input  logic        [1:0]              mem_rdat_valid_i,
   input  line_t       [1:0]              mem_rdat_i,
   input  logic        [1:0]              mem_rdat_bad_i,
+  input  logic        [1:0]              mem_wr_bad_i,
+  /// As line_cache's, by bank.
+  output mem_said_t   [1:0]              said_o,
+  output logic        [1:0]              ask_o,
+  output line_no_t    [1:0]              ask_line_o,
+  input  logic        [1:0]              go_i,
+  input  logic        [1:0]              bad_i,
+  output logic        [1:0]              gone_o,
   output logic                           idle_o
 );
 
@@ -147,7 +155,9 @@ module log_cache
       .Low    (b),
       .Ultra  (1'b1),
       .Blocks (2),
-      .RenewEvery(64)
+      .RenewEvery(64),
+      // Only who begins a line writes its lane 0, and what is behind is of the lap before.
+      .Anew   (strb_t'(1))
     ) u_bank (
       .clk_i,
       .rst_ni,
@@ -181,6 +191,13 @@ module log_cache
       .mem_rdat_valid_i(mem_rdat_valid_i[b]),
       .mem_rdat_i      (mem_rdat_i[b]),
       .mem_rdat_bad_i  (mem_rdat_bad_i[b]),
+      .mem_wr_bad_i    (mem_wr_bad_i[b]),
+      .said_o          (said_o[b]),
+      .ask_o           (ask_o[b]),
+      .ask_line_o      (ask_line_o[b]),
+      .go_i            (go_i[b]),
+      .bad_i           (bad_i[b]),
+      .gone_o          (gone_o[b]),
       .idle_o          (idle[b])
     );
   end

@@ -1,3 +1,4 @@
+rtl/store/bad_lines.sv
 rtl/store/line_cache_pick.sv
 rtl/store/line_cache_tags.sv
 rtl/store/line_cache_answer.sv

@@ -216,7 +216,25 @@ module store
   line_no_t [1:0] log_wr_line;
   strb_t [1:0] log_wr_strb;
   logic log_idle, log_rd_en, log_rd_bad;
-  logic [1:0][1:0] unused_bad;  // a bucket that cannot be read is empty, and so is all else then
+  logic [1:0][1:0] unused_bad;  // a bucket that cannot be read is empty: see BadBucket
+
+  // Lines that memory has refused.
+  mem_said_t [3:0] said;
+  logic [3:0] ask, ask_go, ask_bad, ask_gone, give_up;
+  line_no_t [3:0] ask_line;
+  for (genvar p = 0; p < 4; p++) begin : gen_bad_lines
+    bad_lines u_bad_lines (
+      .clk_i,
+      .rst_ni,
+      .said_i    (said[p]),
+      .ask_i     (ask[p]),
+      .ask_line_i(ask_line[p]),
+      .go_o      (ask_go[p]),
+      .bad_o     (ask_bad[p]),
+      .gone_i    (ask_gone[p]),
+      .full_o    (give_up[p])
+    );
+  end
 
   logic [1:0]
       look_acq_valid, look_rsp_ready, hint_valid, exe_acq_valid, exe_rsp_ready, exe_rd_en, exe_rel;
@@ -249,7 +267,9 @@ module store
       .Ultra  (1'b1),
       .Shift  (1),
       .Low    (b),
-      .RenewEvery(128)
+      .RenewEvery(128),
+      .Anew   (BucketAnew),
+      .BadLine(BadBucket)
     ) u_cache (
       .clk_i,
       .rst_ni,
@@ -283,6 +303,13 @@ module store
       .mem_rdat_valid_i(rdat_valid_i[b]),
       .mem_rdat_i      (rdat_i[b]),
       .mem_rdat_bad_i  (rdat_bad_i[b]),
+      .mem_wr_bad_i    (wr_bad_i[b]),
+      .said_o          (said[b]),
+      .ask_o           (ask[b]),
+      .ask_line_o      (ask_line[b]),
+      .go_i            (ask_go[b]),
+      .bad_i           (ask_bad[b]),
+      .gone_o          (ask_gone[b]),
       .idle_o          (bkt_idle[b])
     );
   end
@@ -333,6 +360,13 @@ module store
     .mem_rdat_valid_i(rdat_valid_i[3:2]),
     .mem_rdat_i      (rdat_i[3:2]),
     .mem_rdat_bad_i  (rdat_bad_i[3:2]),
+    .mem_wr_bad_i    (wr_bad_i[3:2]),
+    .said_o          (said[3:2]),
+    .ask_o           (ask[3:2]),
+    .ask_line_o      (ask_line[3:2]),
+    .go_i            (ask_go[3:2]),
+    .bad_i           (ask_bad[3:2]),
+    .gone_o          (ask_gone[3:2]),
     .idle_o          (log_idle)
   );
   assign log_acq_fresh[2:0]         = '0;
@@ -392,7 +426,7 @@ module store
     .rst_ni,
     .tick_i,
     .log_lines_i (cfg_i.log_lines),
-    .bad_i       (bad_read_q || bad_write_q),
+    .bad_i       (give_up != '0),
     .put_valid_i (put_valid_i && enable_i),
     .put_ready_o,
     .put_i,

@@ -37,6 +37,11 @@ package store_pkg;
     way_t [7:0]      ways;
   } bucket_t;
 
+  /// A bucket that memory could not read is of no epoch, and so is empty; who writes to it first writes all of it.
+  localparam bucket_t BadBucket = '{epoch: '1, default: '0};
+  /// All of it is written: a lane of each way, of the use counts and of the epoch.
+  localparam strb_t BucketAnew = 64'h8102_0408_1020_4081;
+
   /// Item header, the first 16 bytes of an item; key, then value follow without a gap. A CAS unique that a client
   /// chose stands in the 16 bytes in front of it, in the same line.
   typedef struct packed {
@@ -65,6 +70,16 @@ package store_pkg;
     logic     fresh;
     logic     hint;
   } line_acq_t;
+
+  /// What a memory port answers: it could not read a line; it has not taken a write, or has taken one with which
+  /// its line is begun anew, so that what was there before does not matter.
+  typedef struct packed {
+    logic     rd_bad;
+    line_no_t rd_line;
+    logic     wr_bad;
+    logic     wr_anew;
+    line_no_t wr_line;
+  } mem_said_t;
 
   /// Requests, items and memory accesses in flight are numbered. Numbers are compared by their
   /// distance, which is less than half of their range.
@@ -339,6 +354,7 @@ package store_pkg;
     off_t             off;
     log_slot_t        slot;         // of its first line
     logic             place_valid;  // as in checked_t
+    logic             unread;       // its key stands in the log and could not be read
     logic [31:0]      flags;
     logic             bare;         // as in checked_t
     msec_t            expiry;
@@ -468,8 +484,8 @@ package store_pkg;
     StoreCountWaitLines,     // clocks in which execute waited for lines of the next request's item
     StoreCountWaitLog,       // clocks in which execute waited for an item's data to be written
     StoreCountWaitBack,      // clocks in which execute waited for the way back
-    StoreCountBadReads,      // reads that memory refused; all items are given up
-    StoreCountBadWrites,     // writes that memory refused; all items are given up
+    StoreCountBadReads,      // reads that memory refused; what stands in these lines is gone
+    StoreCountBadWrites,     // writes that memory refused; likewise
     StoreCountNum
   } store_count_e;
   localparam int unsigned StoreCounts = StoreCountNum;

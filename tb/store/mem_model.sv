@@ -25,6 +25,7 @@ module mem_model
   input  line_write_t wr_i,
   output logic        wr_done_o,
   output logic        wr_bad_o,
+  output strb_t       wr_strb_o,  // of the write that is answered
   input  logic        rd_valid_i,
   output logic        rd_ready_o,
   input  laddr_t      rd_addr_i,
@@ -83,6 +84,7 @@ module mem_model
         half = 1'($urandom);
         wr_done_o <= 1'b1;
         wr_bad_o  <= bad;
+        wr_strb_o <= w.wr.strb;
         for (int b = 0; b < 64; b++)
         if (w.wr.strb[b] && !(bad && half)) mem[index(w.wr.addr)][8*b+:8] = w.wr.data[8*b+:8];
       end

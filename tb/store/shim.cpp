@@ -20,7 +20,7 @@ static Vstore_tb* top;
   X(put_valid_i) X(put_ready_o) X(put_i) X(put_off_valid_o) X(put_off_o) X(putk_valid_i) X(putk_ready_o) X(putk_i) X(putb_valid_i) X(putb_ready_o) X(putb_i) \
   X(res_valid_o) X(res_ready_i) X(res_o) X(rkey_valid_o) X(rkey_ready_i) X(rkey_o) X(chunk_valid_o) X(chunk_ready_i) X(chunk_o) \
   X(hreq_valid_o) X(hreq_ready_i) X(hreq_o) X(hkey_valid_o) X(hkey_ready_i) X(hkey_o) \
-  X(counts_o) X(clock_o) X(idle_o) X(rst_ni)
+  X(counts_o) X(refusals_o) X(clock_o) X(idle_o) X(rst_ni)
 
 extern "C" {
 

@@ -56,6 +56,7 @@ def padded(number, value):
 class Item:
     def __init__(self, value, flags, expiry, off):
         self.value, self.flags, self.expiry, self.off = value, flags, expiry, off
+        self.unread = False  # memory could not read its number
 
 
 def name_of(r):
@@ -214,8 +215,8 @@ class Bench:
         self.misses_by_age, self.cuts, self.splits, self.lost, self.aborts, self.pieces = 0, 0, 0, 0, 0, 0
         self.allow_evict = False
         # Memory refuses: in the clocks in which all items are given up, one may still be found, under a
-        # CAS unique that no item has.
-        self.gives_up = False
+        # CAS unique that no item has; and what cannot be read is not changed.
+        self.gives_up, self.unread, self.marked = False, 0, 0
         # Copies may be more than what is free, and a datagram's is refused then.
         self.copies_much = False
         # The log may pass bytes that are to be stored; how often that was refused.
@@ -436,6 +437,10 @@ class Bench:
                 results.pop(0)
                 self.refused += 1
                 continue
+            if self.gives_up and results and self.unchanged(r, results[0]):
+                results.pop(0)
+                self.unread += 1
+                continue
             want = self.model.run(r)
             if r["op"] == T.OpPart:
                 job["hash"] = ctx["hash"]
@@ -496,6 +501,8 @@ class Bench:
                     item.off = {"lap": got["num"] >> 28 & 0xFF, "pos": got["num"] & 0xFFFFFFF}
                 name, data = self.bytes(len(key))
                 assert name == key or self.bad
+                assert self.bad or not item.unread, where
+                self.marked += self.bad
                 assert self.bad or data == item.value[: len(data)], (where, data, item.value)
                 assert got["tail"] == int(len(data) == len(item.value))
                 room -= len(b"VALUE %s %d %d\r\n" % (key, item.flags, len(item.value))) + len(data)
@@ -526,13 +533,23 @@ class Bench:
         job["done"] = True
 
     def passed(self, r, got):
-        """The log has passed what record `r` was to store: nothing is stored, and a SET has deleted what there is."""
+        """What record `r` was to store, or to make a copy of, is gone: nothing is stored, and a SET has deleted what
+        there is."""
         if r.get("key_stored") and r["op"] in STORES and self.fits(("reply", T.RpNoMemory), got):
             if r["op"] == T.OpSet:
                 self.model.items.pop(name_of(r), None)
             return True
         item = self.model.alive(name_of(r)) if r["op"] in EXTENDS else None
         return item and self.model.extends(item, r) and self.fits(("reply", T.RpNotStored), got)
+
+    def unchanged(self, r, got):
+        """Record `r` was to change an item that is there, and could not read its value, or its own key: as in passed.
+        A number that could not be read stays unreadable."""
+        item = self.model.alive(name_of(r)) if r["op"] in (T.OpIncr, T.OpDecr) else None
+        if item and self.fits(("reply", T.RpNotFound), got):
+            item.unread = True
+            return True
+        return self.passed(r, got)
 
     def count(self, r):
         """Counts what record `r` will do."""
@@ -594,6 +611,14 @@ class Bench:
             if self.sim.idle_o.raw[0]:
                 return
         raise AssertionError("never idle")
+
+    #: Who met what memory has refused: kinds of refusals_o.
+    REFUSALS = ["bucket read", "bucket written", "compared at once", "compared in steps", "stored key", "number",
+                "sent", "copied", "header written", "log written", "known"]
+
+    def refusals(self):
+        word = self.sim.refusals_o.get()
+        return {n: word >> (32 * i) & 0xFFFFFFFF for i, n in enumerate(self.REFUSALS)}
 
     def counts(self):
         word = self.sim.counts_o.get()

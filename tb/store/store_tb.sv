@@ -61,6 +61,7 @@ module store_tb
   input  logic              hkey_ready_i,
   output beat_t             hkey_o,
   output logic [StoreCounts-1:0][31:0] counts_o,
+  output logic [10:0][31:0] refusals_o,  // by kind, see Bench.REFUSALS
   output logic [31:0]       clock_o,
   output logic              idle_o,
   output logic              late_o,
@@ -87,6 +88,7 @@ module store_tb
   laddr_t [3:0] rd_addr;
   line_t [3:0] rdat;
   logic [3:0] wr_bad, rdat_bad;
+  strb_t [3:0] wr_strb;
   logic [StoreCounts-1:0] count;
 
   store u_store (
@@ -163,6 +165,7 @@ module store_tb
       .bad_reads_i (bad_reads_i[p]),
       .bad_writes_i(bad_writes_i[p]),
       .wr_bad_o    (wr_bad[p]),
+      .wr_strb_o   (wr_strb[p]),
       .rdat_bad_o  (rdat_bad[p]),
       .wr_valid_i  (wr_valid[p]),
       .wr_ready_o  (wr_ready[p]),
@@ -176,7 +179,32 @@ module store_tb
     );
   end
 
+  // Who met what memory has refused.
+  logic [10:0] met;
+  logic [3:0] patched;  // an item's header, by execute
+  logic line_read_q, looks;
+  assign looks = u_store.u_execute.u_find.state_q == 4'd7;  // FdCompare
+  for (genvar p = 0; p < 4; p++) begin : gen_patched
+    assign patched[p] = wr_strb[p] inside {
+      64'h3F08, 64'h3F08 << 16, 64'h3F08 << 32, 64'h3F08 << 48
+    };
+  end
+  always_ff @(posedge clk_i) line_read_q <= u_store.log_rd_en;
+  always_comb begin
+    met[0]  = (rdat_valid[1:0] & rdat_bad[1:0]) != '0;
+    met[1]  = (wr_done[1:0] & wr_bad[1:0]) != '0;
+    met[2]  = line_read_q && u_store.log_rd_bad && u_store.u_execute.run;
+    met[3]  = u_store.log_rd_bad && looks;
+    met[4]  = u_store.log_rd_bad && u_store.u_execute.u_find.state_q == 4'd2;  // FdStoredCopy
+    met[5]  = u_store.log_rd_bad && u_store.u_execute.u_number.state_q == 4'd2;  // NuGet
+    met[6]  = chunk_valid_o && chunk_ready_i && chunk_o.bad;
+    met[7]  = u_store.chunk_valid && u_store.chunk_own && chunk_o.bad;
+    met[8]  = (wr_done[3:2] & wr_bad[3:2] & patched[3:2]) != '0;
+    met[9]  = (wr_done[3:2] & wr_bad[3:2] & ~patched[3:2]) != '0;
+    met[10] = (u_store.ask_gone & u_store.ask_bad) != '0;
+  end
   always_ff @(posedge clk_i) begin
+    for (int k = 0; k < 11; k++) refusals_o[k] <= rst_ni ? refusals_o[k] + 32'(met[k]) : '0;
     clock_o <= rst_ni ? clock_o + 1 : '0;
     for (int c = 0; c < int'(StoreCounts); c++)
     counts_o[c] <= rst_ni ? counts_o[c] + 32'(count[c]) : '0;

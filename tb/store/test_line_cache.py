@@ -1,6 +1,6 @@
 """line_cache alone, so small that every line is fetched again and again and its set renewed: who has
 acquired a line keeps its slot, alone, and reads what was written or what memory said last, or that it
-could not. A hint only has a line fetched."""
+could not, or that it is known to be bad. A hint only has a line fetched."""
 
 import random
 from collections import deque
@@ -17,10 +17,10 @@ CLASSES, LINES, MOST = 2, 8, 6
 async def pinned(dut):
     for name in ("base_i", "acq_valid_i", "acq_line_i", "acq_fresh_i", "acq_hint_i", "rel_i", "rd_en_i", "rd_slot_i",
                  "wr_valid_i", "wr_slot_i", "wr_line_i", "wr_data_i", "wr_strb_i", "mem_wr_done_i", "mem_rdat_valid_i",
-                 "mem_rdat_i", "mem_rdat_bad_i"):  # fmt: skip
+                 "mem_rdat_i", "mem_rdat_bad_i", "mem_wr_bad_i", "bad_i"):  # fmt: skip
         getattr(dut, name).value = 0
     dut.rsp_ready_i.value = 2**CLASSES - 1
-    dut.mem_wr_ready_i.value = dut.mem_rd_ready_i.value = 1
+    dut.mem_wr_ready_i.value = dut.mem_rd_ready_i.value = dut.go_i.value = 1
     await start(dut)
     rng = random.Random(random.getrandbits(32))
     asked = [deque() for _ in range(CLASSES)]  # lines
@@ -31,7 +31,7 @@ async def pinned(dut):
     slot_bits = len(dut.rd_slot_i)  # one read port
     hints = dut.HintWays.value.to_unsigned() != 0
     hinted = set()  # lines that a hint had fetched, and nobody has asked for since
-    fetched = served = written = open_writes = ahead = 0
+    fetched = served = written = open_writes = ahead = known = 0
     for clock in range(30_000):
         # Phases: one class holds its lines for long, both hurry, both hold.
         patience = [[(0.02, 0.5), (0.5, 0.5), (0.05, 0.05)][clock // 500 % 3][c] for c in range(CLASSES)]
@@ -58,6 +58,9 @@ async def pinned(dut):
         if put:
             dut.wr_line_i.value, dut.wr_slot_i.value, dut.wr_data_i.value = put
         dut.mem_wr_done_i.value = int(done)
+        # Each order is kept back for a while, and is for a line that is known to be bad, or not.
+        knows = rng.random() < 0.1
+        dut.go_i.value, dut.bad_i.value = int(rng.random() < 0.5), int(knows)
         dut.mem_rdat_valid_i.value = int(answer is not None)
         if answer:
             dut.mem_rdat_i.value, dut.mem_rdat_bad_i.value = answer[1], int(answer[2])
@@ -94,16 +97,22 @@ async def pinned(dut):
             said[answer[0]], bad[answer[0]] = answer[1:]
             reads.popleft()
             answer = None
+        if dut.gone_o.value and knows:
+            assert not reads
+            line = dut.ask_line_o.value.to_unsigned()
+            said[line], bad[line] = 0, True
+            known += 1
         if dut.mem_rd_valid_o.value:
             reads.append(dut.mem_rd_addr_o.value.to_unsigned())
             fetched += 1
             if all(reads[-1] not in a for a in asked):
                 hinted.add(reads[-1])
     enough = 2000 if dut.Avoid.value.to_unsigned() else 3000  # a way each: they wait more
-    assert fetched > 1000 and served > enough and written > 1000, (fetched, served, written)
+    assert fetched > 1000 and known > 50 and served > enough and written > 1000, (fetched, served, written)
     assert ahead > 50 if hints else ahead == 0, ahead
     # Everything comes back, and it is idle.
-    dut.acq_valid_i.value = dut.rd_en_i.value = dut.wr_valid_i.value = 0
+    dut.acq_valid_i.value = dut.rd_en_i.value = dut.wr_valid_i.value = dut.bad_i.value = 0
+    dut.go_i.value = 1
     for clock in range(300):
         rel = [int(bool(h)) for h in held]
         dut.rel_i.value = sum(n << 4 * c for c, n in enumerate(rel))

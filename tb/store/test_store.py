@@ -564,9 +564,9 @@ def test_copies_are_counted(seed):
 
 
 def test_parts_refused(seed):
-    """Of long items memory takes every other line. None of them is there then: when the caches had lost them, half of each
-    would be what was in its place before."""
-    small = Sim(seed, 13, 16384)
+    """Of long items memory takes every other line. When the caches have lost them none is there, or it is marked: half of
+    each is what was in its place before."""
+    small = Sim(seed, 13, 32768)
     bench = Bench(small)
     bench.allow_evict = bench.gives_up = True
     names = [random_key(i) for i in range(40)]
@@ -581,49 +581,14 @@ def test_parts_refused(seed):
     small.bad_writes_i.set(sum(32768 << 16 * p for p in (2, 3)))
     store(names, 2000)
     small.bad_writes_i.set(0)
-    store([random_key(100 + i) for i in range(200)], 1500)
+    store([random_key(100 + i) for i in range(150)], 8000)
     for name in names:
         bench.job([{"op": T.OpGet, "_key": name, "last_key": 1}])
         bench.room(4)
     bench.idle()
     counts = bench.counts()
     assert counts["BadWrites"] > 100 and counts["Evictions"] == 0, counts
-    assert counts["GetMisses"] == len(names)
-
-
-@pytest.mark.parametrize("ports", [[0, 1], [2, 3], [0, 1, 2, 3]])
-@pytest.mark.parametrize("what", ["bad_reads_i", "bad_writes_i"])
-def test_memory_refuses(seed, what, ports):
-    """Memory refuses now and then: what is answered is the newest, or a miss, or marked; never older,
-    and never what memory did not say. Afterwards everything works."""
-    small = Sim(seed, 13, 16384)  # more than the caches hold
-    bench = Bench(small, 0, 0.1, 40, 20, 10)
-    bench.allow_evict = bench.gives_up = True
-    names = [random_key(i) for i in range(1500)]
-    refusals = getattr(small, what)
-    counter = "BadReads" if what == "bad_reads_i" else "BadWrites"
-    # Few reads get past the cache to the log: it goes on until enough of them were refused.
-    for turn, chance in enumerate((400, 1600, 0, 8000, 800, *[8000] * 40)):
-        if turn >= 5 and bench.counts()[counter] > 7:
-            break
-        refusals.set(sum(chance << 16 * p for p in ports))
-        random_jobs(bench, 1200, names, 8)
-        bench.idle()
-    counts = bench.counts()
-    assert counts[counter] > 7
-    assert counts["GetHits"] > 20
-    refusals.set(0)
-    lost = bench.lost + bench.misses_by_age
-    for n in range(0, 400, 8):
-        bench.job([{"op": T.OpSet, "_key": name, "_value": b"%d" % n} for name in names[n : n + 8]])
-        bench.room(4)
-    for n in range(0, 400, 8):
-        bench.job([{"op": T.OpGet, "_key": name, "last_key": 1} for name in names[n : n + 8]])
-        bench.room(4)
-    bench.idle()
-    print(lost, counts)
-    assert bench.lost + bench.misses_by_age - lost < 5
-    small.close()
+    assert counts["GetMisses"] + bench.marked == len(names)
 
 
 @pytest.mark.parametrize("every", [False, True])
