@@ -141,7 +141,8 @@ module execute
   moves_t moves;
   logic next_valid, next_idle, wait_index, wait_lines, wait_log;
   logic check_second, check_again, act_valid, stages_idle, run, fast_done, act_done, slow_done;
-  logic skip, key_more, hold;
+  logic skip, key_more, hold, may_fill, way_free, fill, stale, fill_ready, fill_idle;
+  logic [15:0] given;
 
   execute_next u_next (
     .clk_i,
@@ -178,6 +179,7 @@ module execute
     .run_i         (run),
     .fast_done_i   (fast_done),
     .act_done_i    (act_done),
+    .stale_i       (stale),
     .moves_o       (moves),
     .check_o       (check),
     .check_second_o(check_second),
@@ -244,6 +246,7 @@ module execute
     .buckets_o     (find_buckets),
     .buckets_i     (bucket_rd_data_i),
     .epoch_fits_o  (epoch_fits),
+    .given_o       (given),
     .pick_i        (pick),
     .way_o         (way),
     .sum_seek_i    (prepare),
@@ -294,7 +297,7 @@ module execute
     .range_i,
     .go_i         (moves.go),
     .check_i      (check),
-    .idle_i       (stages_idle),
+    .idle_i       (stages_idle && fill_idle),
     .valid_i      (act_valid),
     .op_i         (act),
     .item_i       (item),
@@ -315,6 +318,11 @@ module execute
     .find_done_i  (find_done),
     .insert_o     (insert_start),
     .insert_done_i(insert_done),
+    .may_fill_o   (may_fill),
+    .free_i       (way_free),
+    .fill_o       (fill),
+    .fill_ready_i (fill_ready),
+    .fill_idle_i  (fill_idle),
     .sum_o        (sum_start),
     .sum_done_i   (sum_done),
     .sum_i        (sum),
@@ -529,6 +537,14 @@ module execute
     .out_free_i   (out_free),
     .insert_done_o(insert_done),
     .act_done_i   (act_done),
+    .given_i      (given),
+    .check_second_i(check_second),
+    .may_fill_i   (may_fill),
+    .free_o       (way_free),
+    .fill_i       (fill),
+    .stale_o      (stale),
+    .fill_ready_o (fill_ready),
+    .fill_idle_o  (fill_idle),
     .buckets_i    (bucket_rd_data_i),
     .epoch_fits_i (epoch_fits),
     .pick_o       (pick),
@@ -552,7 +568,15 @@ module execute
     .moved_o      (moved),
     .evicted_o    (evicted)
   );
-  assign bucket_request_rel_o = act_done && act.found.lookup;
+  // Behind the writes of its entry; only one request can end while one waits for the port.
+  logic [1:0] rel_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) rel_q <= '0;
+    else if (fill_ready) rel_q <= {rel_q[0], act_done && act.found.lookup};
+    else if (act_done && act.found.lookup) rel_q[0] <= 1'b1;
+  end
+  assign bucket_request_rel_o = rel_q[1] && fill_ready;
+  `ASSERT(RelRoom, fill_ready || !rel_q[0] || !(act_done && act.found.lookup))
 
   // ---------------------------------------------------------------- versions
   // Who never expires anyway does not change if he is told not to.
@@ -583,7 +607,7 @@ module execute
     .decision_i  (does),
     .extended_i  (extended),
     .slow_i      (find_buckets),
-    .inserted_i  (insert_done),
+    .inserted_i  (insert_done || fill),
     .moved_i     (moved),
     .evicted_i   (evicted),
     .wait_index_i(wait_index),
@@ -593,6 +617,6 @@ module execute
     .count_o
   );
 
-  assign idle_o = next_idle && stages_idle;
+  assign idle_o = next_idle && stages_idle && fill_idle && rel_q == '0;
 
 endmodule

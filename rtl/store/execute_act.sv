@@ -41,6 +41,13 @@ module execute_act
   input  logic        find_done_i,
   output logic        insert_o,
   input  logic        insert_done_i,
+  /// Its key is new, and an entry may be put in in passing; a way is free; it is put in. Nothing waits for the port;
+  /// nothing is on its way.
+  output logic        may_fill_o,
+  input  logic        free_i,
+  output logic        fill_o,
+  input  logic        fill_ready_i,
+  input  logic        fill_idle_i,
   output logic        sum_o,
   input  logic        sum_done_i,
   input  sum_t        sum_i,
@@ -126,7 +133,7 @@ module execute_act
   logic keeps, kept_q, shows_key, tells_key, bucket_ok, patch_ok, key_waits, keys_go;
   logic patch_q, patched_q;  // the header is to be patched; it was
   logic steady_q, emits, meta_key, plain_q, plain_get, plain_get_q, plain_set_q, meta_q;
-  logic compares_q, times_q, finds;
+  logic compares_q, times_q, finds, fast_fill;
 
   execute_decide u_decide (
     .clk_i,
@@ -209,7 +216,9 @@ module execute_act
   );
 
   // ---------------------------------------------------------------- when
-  assign in_run    = state_q == StRun && valid_i && room.settled;
+  // An entry that waits for the port keeps all out; one that is on its way those that look into other buckets.
+  assign in_run    = state_q == StRun && valid_i && room.settled && fill_ready_i &&
+      (fill_idle_i || !op_i.alone);
   assign out_free  = res_ready_i && read_ready_i && rkey_ready_i;
   // What the request alone says of that is known before it is in act. A key that was not compared, since
   // it is long, and no item has its tag: it may be told, and then takes further clocks. (A stored
@@ -240,8 +249,11 @@ module execute_act
   // Whoever finds a stale item first marks it.
   assign plain_get = plain_get_q && !(meta_q && item_i.claims);
   assign fast_set  = plain_set_q && item_i.renewed_hit;
+  assign may_fill_o = valid_i && plain_set_q && item_i.new_key;
+  assign fast_fill  = plain_set_q && item_i.new_key && free_i;
+  assign fill_o    = fast_done && fast_fill && !room.skip && does.stores;
   assign fast_done = in_run && out_free && (room.skip || plain_q ||
-      (plain_get && item_i.decided) || (fast_set && fetched_ready_i));
+      (plain_get && item_i.decided) || (fast_set && fetched_ready_i) || fast_fill);
   // Who looks at it knows that the request in act, if there is one, ends in this clock.
   assign commit_o  = '{valid: valid_i && fast_set && !room.skip, line: op_i.found.line,
                        way: item_i.fetched_way, off: op_i.req.off};
@@ -249,7 +261,7 @@ module execute_act
   logic new_valid_q;
   always_ff @(posedge clk_i) new_valid_q <= off_valid(op_i.req.off, range_i);
   assign keeps     = does_q.keeps && !room.skip && new_valid_q;
-  assign acts      = state_q == StAct && out_free &&
+  assign acts      = state_q == StAct && out_free && fill_idle_i &&
       (steady_q || !(compares_q || times_q)) && (kept_q || !keeps) &&
       !(shows_key_q && key_more_i);
 
@@ -285,7 +297,7 @@ module execute_act
         else if (walk_o) state_d = StWalk;
         else if (renew_o) state_d = StRenew;
         else if (finds) state_d = StFind;
-        else if (!plain_q && !plain_get && !fast_set) state_d = ready;
+        else if (!plain_q && !plain_get && !fast_set && !fast_fill) state_d = ready;
       end
       StRenew:    if (renew_done_i) state_d = finds ? StFind : ready;
       StWalk:     if (walk_done_i) state_d = StFind;
@@ -317,7 +329,7 @@ module execute_act
     else state_q <= state_d;
   end
 
-  assign renew_o     = in_run && !room.skip && op_i.found.lookup && !item_i.renewed &&
+  assign renew_o     = in_run && !room.skip && op_i.found.lookup && !item_i.renewed && !fast_fill &&
       (!does.get || op_i.req.meta.vivifies);
   assign walk_o      = in_run && !room.skip && op_i.req.op == OpWalk;
   assign finds       = (state_q == StWalk && walk_done_i) ||

@@ -24,6 +24,8 @@ module execute_compare
   /// The buckets as they were read.
   input  bucket_t [1:0]  buckets_i,
   output logic [1:0]     epoch_fits_o,
+  /// Ways that were written since.
+  output logic [15:0]    given_o,
   /// Stages: an item of lap next_lap_i is fetched whose first line, in which it begins in unit next_unit_i, and key
   /// of next_klen_i bytes stand in data_i and expected_i in the next clock; or the one in check,
   /// again.
@@ -159,6 +161,7 @@ module execute_compare
   assign commit_off   = commit_i.off == op_i.found.off;
   assign near_off     = near_q.off == op_i.found.off;
   assign epoch_fits_o = epoch_fits;
+  assign given_o      = given | given_before;
   always_ff @(posedge clk_i) if (moves_i.fetch || moves_i.again) near_q <= commit_i;
 
   for (genvar b = 0; b < 2; b++) begin : gen_bank
@@ -254,6 +257,7 @@ module execute_compare
   assign hit          = equal_q == '1 && any_q != '0;
   assign epoch_mask_q = {{8{epoch_fits_q[1]}}, {8{epoch_fits_q[0]}}};
   assign checked_o = '{tags: tags_q & epoch_mask_q, offs: offs_q & tags_q & epoch_mask_q, hit: hit,
+                       new_key: no_tag_q == '1,
                        decided: hit || no_tag_q == '1, place_valid: place_valid_q,
                        unexpired: unexpired_q, flags: head_q.flags, expiry: head_q.expiry,
                        marks: head_q.marks, claims: claims_q, chosen: head_q.chosen,

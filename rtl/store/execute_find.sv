@@ -48,6 +48,7 @@ module execute_find
   output logic          buckets_o,
   input  bucket_t [1:0] buckets_i,
   output logic [1:0]    epoch_fits_o,
+  output logic [15:0]   given_o,
   input  logic [15:0]   pick_i,
   output way_t          way_o,
   /// A sum may need lines of the item from this one on, or who keeps an expiry this one; gets one, see
@@ -230,6 +231,7 @@ module execute_find
   assign item_o = '{
           decided: checked.decided,
           hit: checked.hit,
+          new_key: checked.new_key,
           found: found,
           alive: found && checked.unexpired,
           way: slow_q ? found_way_q : checked.offs,
@@ -296,6 +298,7 @@ module execute_find
     .commit_i,
     .buckets_i,
     .epoch_fits_o,
+    .given_o,
     .run_i,
     .again_i      (check_again_i),
     .next_unit_i  (next_i.found.off.pos[1:0]),

@@ -44,6 +44,15 @@ module execute_index
   input  logic              out_free_i,
   output logic              insert_done_o,
   input  logic              act_done_i,
+  /// Put it in in passing, see execute_fill.
+  input  logic [15:0]       given_i,
+  input  logic              check_second_i,
+  input  logic              may_fill_i,
+  output logic              free_o,
+  input  logic              fill_i,
+  output logic              stale_o,
+  output logic              fill_ready_o,
+  output logic              fill_idle_o,
   /// The buckets as they were read; the way of this entry of them (one-hot), in the next clock.
   input  bucket_t [1:0]     buckets_i,
   input  logic [1:0]        epoch_fits_i,
@@ -105,12 +114,14 @@ module execute_index
   end
 
   // ---------------------------------------------------------------- insert
-  insert_t put, put_q;
-  logic put_ready;
+  insert_t put, put_q, fill, puts;
+  way_t fill_way, new_way;
+  logic put_ready, fill_ready;
   logic [1:0] insert_acq, insert_rsp, insert_rel, walk_acq, walk_rsp, walk_rel;
   line_no_t insert_line, walk_line;
   // A register on the way to the port, which comes before what act writes: nothing acts meanwhile.
-  assign put_ready = put_q.valid && wr_ready_i[put_q.bank] && (put_q.move || out_free_i);
+  assign put_ready = put_q.valid && !fill.valid && wr_ready_i[put_q.bank] &&
+      (put_q.move || out_free_i);
   always_ff @(posedge clk_i) begin
     put_q       <= put;
     put_q.valid <= rst_ni && put.valid && !put_ready;
@@ -147,6 +158,30 @@ module execute_index
     .evicted_o
   );
 
+  assign fill_ready = wr_ready_i[fill.bank];
+  execute_fill u_fill (
+    .clk_i,
+    .rst_ni,
+    .range_i,
+    .epoch_i,
+    .go_i       (moves_i.go && !check_second_i),
+    .buckets_i,
+    .epoch_fits_i,
+    .given_i,
+    .op_i,
+    .check_i,
+    .way_i      (fresh_way),
+    .may_i      (may_fill_i),
+    .free_o,
+    .take_i     (fill_i),
+    .stale_o,
+    .put_o      (fill),
+    .put_way_o  (fill_way),
+    .put_ready_i(fill_ready),
+    .ready_o    (fill_ready_o),
+    .idle_o     (fill_idle_o)
+  );
+
   // ---------------------------------------------------------------- walk
   execute_walk u_walk (
     .clk_i,
@@ -176,7 +211,7 @@ module execute_index
   assign rel_o       = insert_rel | walk_rel;
 
   // ---------------------------------------------------------------- writes
-  way_t new_way;
+  way_t fresh_way;
   logic [15:0] new_lines_q;
   always_ff @(posedge clk_i) begin
     if (moves_i.go)
@@ -185,18 +220,21 @@ module execute_index
       );
   end
   always_comb begin
-    new_way.tag   = op_i.found.hash[63:50];
-    new_way.off   = decision_i.number ? sum_i.off : op_i.req.off;
-    new_way.lines = (new_lines_q > 16'd63) ? 6'd63 : new_lines_q[5:0];
-    if (decision_i.number) new_way.lines = sum_i.lines;
+    fresh_way.tag   = op_i.found.hash[63:50];
+    fresh_way.off   = op_i.req.off;
+    fresh_way.lines = (new_lines_q > 16'd63) ? 6'd63 : new_lines_q[5:0];
+    new_way         = fresh_way;
+    if (decision_i.number) {new_way.off, new_way.lines} = {sum_i.off, sum_i.lines};
     if (extended_i.stored) {new_way.off, new_way.lines} = {extended_i.off, extended_i.lines};
   end
+
+  assign puts = fill.valid ? fill : put_q;
 
   logic count_use, use_bank;
   logic [15:0][1:0] used;
   assign use_bank        = item_i.bank;
-  assign way_ready_o     = wr_ready_i[use_bank];
-  assign fetched_ready_o = wr_ready_i[item_i.fetched_bank];
+  assign way_ready_o     = wr_ready_i[use_bank] && !fill.valid;
+  assign fetched_ready_o = wr_ready_i[item_i.fetched_bank] && !fill.valid;
   always_comb begin
     count_use = 1'b0;
     for (int i = 0; i < 16; i++) begin
@@ -218,15 +256,19 @@ module execute_index
                          use_bank ? used[15:8] : used[7:0], epoch_i);
     wr_strb_o  = (decision_i.get && !decision_i.number) ? UseLanes :
         way_lanes(item_i.way[7:0] | item_i.way[15:8]);
-    if (put_q.valid) begin
-      wr_valid_o[put_q.bank] = put_q.move || out_free_i;
-      wr_slot_o = put_q.slot;
-      wr_line_o = put_q.line;
+    if (puts.valid) begin
+      wr_valid_o[puts.bank] = fill.valid || puts.move || out_free_i;
+      wr_slot_o = puts.slot;
+      wr_line_o = puts.line;
       wr_data_o = one_way(
-          put_q.way, put_q.move ? way_i : new_way, put_q.renew, put_q.uses, epoch_i
+          puts.way,
+          fill.valid ? fill_way : puts.move ? way_i : new_way,
+          puts.renew,
+          puts.uses,
+          epoch_i
       );
-      wr_strb_o = way_lanes(put_q.way | (put_q.renew ? put_q.empty : '0)) | UseLanes |
-          (put_q.renew ? EpochLanes : '0);
+      wr_strb_o = way_lanes(puts.way | (puts.renew ? puts.empty : '0)) | UseLanes |
+          (puts.renew ? EpochLanes : '0);
     end else begin
       wr_valid_o[use_bank] = write_i || (use_i && count_use);
     end

@@ -18,6 +18,8 @@ module execute_stages
   input  logic   run_i,
   input  logic   fast_done_i,
   input  logic   act_done_i,
+  /// The one in check has read buckets that are written: it is fetched again.
+  input  logic   stale_i,
   output moves_t moves_o,
   /// The request in check; its second line is there; it has to be fetched again.
   output op_t    check_o,
@@ -35,9 +37,10 @@ module execute_stages
 
   // What overlaps ends as it is decided; the rest has the stages for itself.
   assign act_free = !act_valid_q || fast_done_i;
-  assign go       = check_valid_q && check_data_q && act_free;
+  assign go       = check_valid_q && check_data_q && act_free && !stale_i;
   assign second   = go && check_two_q && !check_second_q;
-  assign again    = check_valid_q && !check_data_q && redo_q && run_i && act_free;
+  assign again    = check_valid_q && !check_data_q && redo_q && run_i && !act_valid_q &&
+      !stale_i;
   assign fetch    = next_valid_i && run_i && act_free &&
       (!check_valid_q || (go && !second && !check_q.alone)) && !(act_valid_q && act_q.alone);
 
@@ -59,10 +62,11 @@ module execute_stages
       if (fetch) check_valid_q <= 1'b1;
       else if (go && !second) check_valid_q <= 1'b0;
       // Steps clobber the read ports: what is in check must be fetched again.
-      if (!run_i) check_data_q <= 1'b0;
+      // So do entries that are put into its buckets.
+      if (!run_i || (check_valid_q && stale_i)) check_data_q <= 1'b0;
       else if (fetch || again) check_data_q <= 1'b1;
       else if (go && !second) check_data_q <= 1'b0;
-      redo_q <= !run_i || (redo_q && !again);
+      redo_q <= !run_i || stale_i || (redo_q && !again);
       if (go && !second) act_valid_q <= 1'b1;
       else if (act_done_i) act_valid_q <= 1'b0;
     end

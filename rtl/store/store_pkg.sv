@@ -319,6 +319,7 @@ package store_pkg;
   typedef struct packed {
     logic [15:0]      tags;         // ways with the key's tag
     logic [15:0]      offs;         // of these: with the place of the prefetched item
+    logic             new_key;      // no way has the key's tag
     logic             hit;          // the prefetched item is the key's
     logic             decided;      // so it is, or there is none
     logic             place_valid;  // the log still has the item that the record names
@@ -344,6 +345,7 @@ package store_pkg;
   typedef struct packed {
     logic             decided;      // by check: no steps are needed
     logic             hit;          // there is one, and check has found it
+    logic             new_key;      // check has found that there is none
     logic             found;        // there is one
     logic             alive;        // and it has not expired
     logic [15:0]      way;
