@@ -297,6 +297,11 @@ module execute_fv
   // What was forgotten does not come back with its bucket's next epoch.
   `ASSERT(Forgotten, !(put && wr_strb[58]) || present || way_strb[way_q][0])
 
+  // An entry that goes in in passing, and the renewal that comes with it, write over nothing that is there.
+  logic fills;
+  assign fills = put && dut.u_index.fill.valid && way_strb[way_q][0];
+  `ASSERT(Fills, !fills || !present || !off_valid(content_q.off, range_q))
+
   // The steps that go on: the buckets that they look into, in the clock after they were read.
   logic look_q, other_q;
   assign now = rd_data;
@@ -322,5 +327,7 @@ module execute_fv
   `FV_COVER(Near, looks && near_way)
   `FV_COVER(Again, dut.moves.again && written)
   `FV_COVER(Inserts, dut.u_index.u_insert.done_o && put)
+  `FV_COVER(FillsSeen, fills && written)
+  `FV_COVER(Stale, dut.stale && dut.check.found.lookup && put)
   `FV_COVER(Moves, dut.u_index.u_insert.moved_o && put)
 endmodule

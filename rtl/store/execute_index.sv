@@ -115,7 +115,7 @@ module execute_index
 
   // ---------------------------------------------------------------- insert
   insert_t put, put_q, fill, puts;
-  way_t fill_way, new_way;
+  way_t fill_way, fresh_way, new_way;
   logic put_ready, fill_ready;
   logic [1:0] insert_acq, insert_rsp, insert_rel, walk_acq, walk_rsp, walk_rel;
   line_no_t insert_line, walk_line;
@@ -211,7 +211,6 @@ module execute_index
   assign rel_o       = insert_rel | walk_rel;
 
   // ---------------------------------------------------------------- writes
-  way_t fresh_way;
   logic [15:0] new_lines_q;
   always_ff @(posedge clk_i) begin
     if (moves_i.go)

@@ -5,7 +5,7 @@ use anyhow::{bail, ensure, Context, Result};
 use crate::flood::{self, Flood};
 use crate::image::Entries;
 use crate::keys::{Expect, Keys, Kind, Shape};
-use crate::load::{TcpLoad, Udp, UDP_MOST};
+use crate::load::{Next, TcpLoad, Udp, UDP_MOST};
 use crate::meter::{Figures, Meter};
 use crate::rig::Rig;
 #[cfg(feature = "store")]
@@ -53,6 +53,8 @@ pub struct Scenario {
     pub flood: Option<flood::Kind>,
     /// Only SETs of ever new keys, until the index evicts one; what is measured is the end of it.
     pub fill: bool,
+    /// Only SETs of new keys, for which the index has room.
+    pub fresh: bool,
     /// So many entries are written into the memory before the run; GETs are of any of them.
     pub entries: Option<u32>,
     pub goals: Vec<Goal>,
@@ -75,6 +77,11 @@ impl Scenario {
 
     pub fn keys(&self, args: &Args) -> Keys {
         let ordered = !matches!(self.network, Network::Tcp { .. });
+        if self.fresh {
+            // Twice as many as are measured, since clients are not served evenly.
+            let each = (5 * self.ops(args) / 2).div_ceil(u64::from(self.clients)) as u32;
+            return Keys::new(Shape { keys: each, ..self.shape }, self.clients, ordered, args.seed);
+        }
         match self.entries {
             // Some that are stored are evicted. Memory is taken for those that are stored only.
             Some(entries) => Keys::new(
@@ -103,6 +110,8 @@ impl Scenario {
         let Shape { key_len, value_len, keys, gets, kind } = self.shape;
         let which = if self.fill {
             "all new, in 16 MiB".into()
+        } else if self.fresh {
+            "all new".into()
         } else if let Some(entries) = self.entries {
             format!("{entries} entries in the store")
         } else if keys == 0 {
@@ -152,8 +161,13 @@ pub fn all(connections: u32, entries: u32) -> Vec<Scenario> {
         slow_reader: false,
         flood: None,
         fill: false,
+        fresh: false,
         entries: None,
         goals,
+    };
+    let fresh = |name, network, shape: Shape, goals| Scenario {
+        fresh: true,
+        ..make(name, network, Shape { key_len: shape.key_len.max(8), gets: 0, ..shape }, goals)
     };
     // The value sizes of "Achieving 10Gbps Line-rate Key-value Stores with FPGAs" (HotCloud 2013).
     let sized = |name, value_len, gets| {
@@ -184,6 +198,7 @@ pub fn all(connections: u32, entries: u32) -> Vec<Scenario> {
         written("store-get-64m", one, entries, twin("store-get-64m-twin")),
         make("store-set", one, small(keys, 0), rate(0.9)),
         make("store-set-hot", one, small(0, 0), rate(0.9)),
+        fresh("store-fill", one, small(0, 0), rate(0.9)),
         make("store-mixed", one, small(keys, 50), rate(0.9)),
         make("store-mixed-hot", one, small(0, 50), rate(0.9)),
         make("store-get-16", many, small(keys, 100), rate(0.9)),
@@ -222,9 +237,11 @@ pub fn all(connections: u32, entries: u32) -> Vec<Scenario> {
                 vec![Goal::Full(0.9), Goal::Rate(0.045)],
             )
         },
+        fresh("udp-fill-room", udp, small(0, 0), vec![Goal::Wire(0.9)]),
         make("tcp-get", tcp, large(keys, 100), rate(0.31)),
         make("tcp-get-hot", tcp, large(0, 100), rate(0.31)),
         make("tcp-set", tcp, large(keys, 0), rate(0.32)),
+        fresh("tcp-fill", tcp, large(0, 0), vec![Goal::Wire(0.9)]),
         make(
             "tcp-lf",
             tcp,
@@ -398,9 +415,9 @@ pub fn run(scenario: &Scenario, args: &Args) -> Result<Outcome> {
     let skip = under_way.max(ops / 4);
 
     // Every key is stored once, by the client whose it is.
-    let each = scenario.shape.keys.max(1);
+    let each = keys.shape.keys.max(1);
     let mut stored = vec![0; scenario.clients as usize];
-    let one = scenario.shape.keys == 0;
+    let one = keys.shape.keys == 0;
     let mut preload = |keys: &mut Keys, client: u32| {
         let n = &mut stored[client as usize];
         let key = if one { 0 } else { client * each + *n };
@@ -411,26 +428,28 @@ pub fn run(scenario: &Scenario, args: &Args) -> Result<Outcome> {
     };
 
     let mut meter = Meter::new(skip, ops);
-    let mut next = |keys: &mut Keys, client: u32| Some(keys.next(client));
+    let mut again = |keys: &mut Keys, client: u32| Some(keys.next(client));
+    let (before, next): (Next, Next) =
+        if scenario.fresh { (&mut |_, _| None, &mut preload) } else { (&mut preload, &mut again) };
     let resent = match scenario.network {
         Network::Udp { window } => {
             let mut fill = Udp::new(scenario.clients, UDP_MOST, 0);
-            fill.run(&mut rig, &mut keys, None, &mut preload).context("storing the keys")?;
+            fill.run(&mut rig, &mut keys, None, &mut *before).context("storing the keys")?;
             let mut load = Udp::new(scenario.clients, window, scenario.think);
-            load.run(&mut rig, &mut keys, Some(&mut meter), &mut next)?;
+            load.run(&mut rig, &mut keys, Some(&mut meter), &mut *next)?;
             if let Some(share) = scenario.open {
                 load.run(&mut rig, &mut keys, None, &mut |_, _| None)?;
                 let reached = meter.figures().context("the run ended before it was measured")?;
                 meter = Meter::new(skip, ops);
                 let rate = share * reached.rate();
-                load.open_loop(&mut rig, &mut keys, &mut meter, rate, &mut next)?;
+                load.open_loop(&mut rig, &mut keys, &mut meter, rate, &mut *next)?;
             }
             0
         }
         Network::Tcp { pipeline } => {
             let mut load = TcpLoad::new(&mut rig, scenario.clients, scenario.shape.kind.port())?;
             load.pace((1024 / scenario.clients as usize).max(16), 0);
-            load.run(&mut rig, &mut keys, None, &mut preload).context("storing the keys")?;
+            load.run(&mut rig, &mut keys, None, &mut *before).context("storing the keys")?;
             if scenario.slow_reader {
                 add_slow_reader(&mut load, &mut rig)?;
             }
@@ -461,7 +480,7 @@ pub fn run(scenario: &Scenario, args: &Args) -> Result<Outcome> {
                 rig.flood(Flood::new(kind, rig.clock(), args.wire_rate(), said));
             }
             load.pace(pipeline, scenario.think);
-            load.run(&mut rig, &mut keys, Some(&mut meter), &mut next)?;
+            load.run(&mut rig, &mut keys, Some(&mut meter), &mut *next)?;
             load.resent()
         }
         Network::Store { .. } => unreachable!("has no network"),

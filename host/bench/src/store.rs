@@ -354,7 +354,8 @@ pub fn run(scenario: &Scenario, job: u32, args: &Args) -> Result<Outcome> {
         Some(count) => Some(sim.image(args).fill(&mut keys, count)?),
         None => None,
     };
-    let count = if entries.is_some() { 0 } else { keys.count() };
+    let all = keys.count();
+    let count = if entries.is_some() || scenario.fresh { 0 } else { all };
     let mut rig = Rig {
         sim,
         keys: &mut keys,
@@ -363,7 +364,7 @@ pub fn run(scenario: &Scenario, job: u32, args: &Args) -> Result<Outcome> {
         number: 0,
         conn: 0,
         requests: VecDeque::new(),
-        places: vec![0; count as usize],
+        places: vec![0; if entries.is_some() { 0 } else { all as usize }],
         puts: VecDeque::new(),
         placed: VecDeque::new(),
         item_keys: VecDeque::new(),
@@ -393,12 +394,12 @@ pub fn run(scenario: &Scenario, job: u32, args: &Args) -> Result<Outcome> {
     let (skip, mut seen) = (ops / 4, 0);
     let mut start = None;
     let mut latencies = Vec::new();
+    let mut new_keys = 0..all;
     loop {
-        rig.generate(&mut |keys| {
-            Some(match &entries {
-                Some(entries) => (entries.pick(keys), true),
-                None => keys.pick(),
-            })
+        rig.generate(&mut |keys| match &entries {
+            Some(entries) => Some((entries.pick(keys), true)),
+            None if scenario.fresh => new_keys.next().map(|key| (key, false)),
+            None => Some(keys.pick()),
         });
         for latency in rig.clock()? {
             seen += 1;
