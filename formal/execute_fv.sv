@@ -300,6 +300,9 @@ module execute_fv
   // An entry that goes in in passing, and the renewal that comes with it, write over nothing that is there.
   logic fills;
   assign fills = put && dut.u_index.fill.valid && way_strb[way_q][0];
+  logic ahead;  // no way names a place that is given later
+  assign ahead = content_q.off.lap == range_q.lap[7:0] && content_q.off.pos >= range_q.head;
+  `FV_ASSUME(not_ahead, !ahead)
   `ASSERT(Fills, !fills || !present || !off_valid(content_q.off, range_q))
 
   // The steps that go on: the buckets that they look into, in the clock after they were read.

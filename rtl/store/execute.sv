@@ -1,16 +1,17 @@
 // Executes requests in order: the one place where anything happens. Takes each request with its
 // lines already in the caches, looks into the buckets again, compares header and key, acts, and
 // says what to reply. Latency 3 clocks for a hit; initiation interval 1 for gets, sets of keys that
-// are there (2 where the key ends in the item's second line) and records without a key, 4 for
+// are there (2 where the key ends in the item's second line) or new and records without a key, 4 for
 // others, 5 where a CAS unique or a time decides, or the item's header changes.
 //
 //   next -> fetch -> check: compare -> act: decide, room, result -> way back
 //                      |                |         |          |
 //                    find: step by step -      insert      number
+//                                                fill: of new keys, where a way is free
 //
 // Three stages: fetch (read buckets and item), check (tags, header, key) and act. Plain gets and
 // sets and records that need no lookup overlap; anything else that may write keeps the next out.
-// What check cannot decide is looked up again step by step; inserts, incr and decr take steps, too.
+// What check cannot decide is looked up again step by step; sets of new keys in full buckets, incr and decr take steps, too.
 // Whoever is behind waits, and reads again.
 //
 // This module is the wiring.

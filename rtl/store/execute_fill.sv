@@ -1,5 +1,5 @@
 // Puts entries of new keys into free ways: into the emptier one of a key's buckets, the first way there.
-// The way stands 3 clocks after its request has ended; initiation interval 1. A bucket of an older epoch is
+// The way is written 2 clocks after its request has ended; initiation interval 1. A bucket of an older epoch is
 // renewed by the same write.
 //
 // Who has read a bucket before such a write of it reads it again: stale_o.
