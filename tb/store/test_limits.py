@@ -1,5 +1,6 @@
 """The store at its limits: keys that collide, seconds, epochs, laps, numbers, what is evicted."""
 
+import itertools
 import random
 import sys
 from pathlib import Path
@@ -288,18 +289,22 @@ def test_lap_numbers(make):
 def test_lap_numbers_given_up(make):
     """Memory fails four laps before the one whose low byte is 0, which no item has: nothing that was given up is seen
     again, and what is stored afterwards is."""
-    bench = Bench(make(4, 64))
+    bench = Bench(make(14, 1024))
     bench.gives_up = True
     keys = [b"key%d" % i for i in range(4)]
     passed = 0
-    for _ in range(40):
-        # Each failure is four laps on.
-        while bench.lap % 256 < 232 or bench.lap % 4:
-            do(bench, put(b"filler", bytes(1000)))
+    for turn in range(4):
+        # Such a failure is four laps on.
+        while bench.lap % 256 != 252:
+            do(bench, *(put(b"filler", bytes(1000)) for _ in range(8)))
         do(bench, *(put(key, random.randbytes(20)) for key in keys))
         before = bench.lap
-        bench.sim.bad_writes_i.set(0xFFFFFFFF << 32)
-        do(bench, put(keys[0], b"is lost"))
+        # Buckets are lost one by one, until there are more than memory's bad lines are kept of.
+        bench.sim.bad_writes_i.set(0xFFFFFFFF)
+        for n in itertools.count():
+            do(bench, put(b"%d.%d" % (turn, n)))
+            if bench.lap != before:
+                break
         bench.sim.bad_writes_i.set(0)
         for _ in range(100):
             bench.tick()
