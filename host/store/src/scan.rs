@@ -18,13 +18,9 @@ use crate::store::Store;
 use crate::sync::{fence, AtomicU32, AtomicU64};
 
 /// One in so many of all buckets is looked at in a call, at least: so a walk ends in about so many
-/// calls even where all is of other databases.
+/// calls even where there is nothing.
 const CALLS: usize = 800;
 const BUCKETS: usize = 64;
-/// So many are where there is nothing, which takes a few milliseconds: others wait for that long.
-const EMPTY: usize = 1 << 19;
-/// An item, be it one that is dead, is looked at in the time of so many empty buckets.
-const ITEM: usize = 16;
 /// Ways that are tried for a random item before the buckets are looked at one by one.
 const TRIES: usize = 256;
 
@@ -80,7 +76,7 @@ impl Store {
 impl Local {
     /// Goes on with a walk from `cursor`, 0 at its beginning, and returns where it goes on the next
     /// time, 0 at its end. Calls `each` with about `count` live items of the database, or of all; with
-    /// fewer, also with none, where there is little: what is empty is passed over for a bounded time. What is there from the beginning to the end
+    /// fewer, also with none, where there is little. What is there from the beginning to the end
     /// is met at least once, and may be met twice. Any number is a good cursor; the walk starts again
     /// from one that is very old.
     pub fn scan<'a>(
@@ -99,10 +95,9 @@ impl Local {
             true => places.min((cursor % (1 << PLACE_BITS)) as usize),
             false => 0,
         };
-        let end = place + (places / CALLS).max(BUCKETS).max(count);
-        let mut patience = EMPTY;
+        let end = places.min(place + (places / CALLS).max(BUCKETS).max(count));
         let mut met = 0;
-        while place < places && (place < end || patience > 0) && met < count.max(1) {
+        while place < end && met < count.max(1) {
             let (bucket, rising) = self.bucket_at(place);
             if place + 1 < places {
                 self.prefetch_items(self.bucket_at(place + 1));
@@ -110,13 +105,12 @@ impl Local {
             if place + 4 < places {
                 prefetch(self.store.index.bucket(self.bucket_at(place + 4).0));
             }
-            let looked = self.items_of(bucket, db, |item, rises| {
+            self.items_of(bucket, db, |item, rises| {
                 if rises == rising {
                     met += 1;
                     each(item);
                 }
             });
-            patience = patience.saturating_sub(1 + ITEM * looked);
             place += 1;
         }
         if place < places || walks.era() != era {
@@ -145,27 +139,24 @@ impl Local {
         }
     }
 
-    /// Live items of a bucket, of one place or all, and whether they rise. Returns how many items were looked at.
+    /// Live items of a bucket, of one place or all, and whether they rise.
     fn items_of<'a>(
         &'a self,
         bucket: usize,
         place: Option<u8>,
         mut each: impl FnMut(Item<'a>, bool),
-    ) -> usize {
-        let mut looked = 0;
+    ) {
         for i in 0..WAYS {
             let way = self.store.index.bucket(bucket).way(i);
             if way.is_empty() {
                 continue;
             }
-            looked += 1;
             // SAFETY: the way was read just now, by a thread that is online.
             let raw = unsafe { self.store.item(way.offset()) };
             if place.is_none_or(|place| place == raw.place()) && self.death(raw).is_none() {
                 each(Item { local: self, raw, found: Found { bucket, i, way } }, rises(way.tag()));
             }
         }
-        looked
     }
 
     /// Any live item of the database, each about as likely as another where there are many.

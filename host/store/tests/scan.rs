@@ -34,49 +34,6 @@ fn any_cursor() {
     }
 }
 
-/// Where there is little a walk takes few calls, whatever the store's size and however few a call may meet. Others'
-/// items are not passed over for as long: they take longer.
-#[test]
-fn few_calls_for_little() {
-    let walk = |local: &wirekv_store::Local, count| {
-        let (mut cursor, mut calls) = (0, 0);
-        let mut met = HashSet::new();
-        loop {
-            cursor = local.scan(Some(0), cursor, count, |item| {
-                met.insert(item.key().to_vec());
-            });
-            calls += 1;
-            if cursor == 0 {
-                return (met.len(), calls);
-            }
-        }
-    };
-    for megabytes in if cfg!(miri) { vec![1] } else { vec![8, 64, 256] } {
-        let store = Store::new(sized(megabytes << 20)).unwrap();
-        let mut local = store.local();
-        for n in 0..3 {
-            set(&mut local, &key(n), b"value", 0, 0).unwrap();
-        }
-        for count in [1, 10, 1000] {
-            let (met, calls) = walk(&local, count);
-            assert_eq!(met, 3);
-            assert!(calls <= 20, "{calls} calls at {megabytes} MB, count {count}");
-        }
-    }
-    if cfg!(miri) {
-        return;
-    }
-    let store = Store::new(sized(16 << 20)).unwrap();
-    let mut local = store.local();
-    assert_eq!(walk(&local, 10), (0, 1));
-    for n in 0..60_000 {
-        let room = local.reserve_in(1, &key(n), 0, Fields::default()).unwrap();
-        local.lock_for(&room).link(room, None).unwrap();
-    }
-    let (met, calls) = walk(&local, 10);
-    assert!(met == 0 && (3..=20).contains(&calls), "{calls} calls");
-}
-
 /// Each key once where nothing moves; of the database, or of all; no expired ones.
 #[test]
 fn each_once() {
