@@ -92,7 +92,9 @@ module card
   /// Nothing is in flight inside: the clock may stop until something comes in.
   output logic                     idle_o,
   /// A timer is running: ticks must be delivered.
-  output logic                     timers_o
+  output logic                     timers_o,
+  /// ... each when it is due. If not, those of a second may come at its end, together.
+  output logic                     short_o
 );
 
   // ---------------------------------------------------------------- settings
@@ -115,7 +117,7 @@ module card
   logic [StoreCounts-1:0] store_count;
   logic csr_busy, time_said;
   logic [31:0] seconds;
-  logic [9:0] milliseconds;
+  logic [9:0] milliseconds, slept;
   now_t now;
 
   csr #(
@@ -155,10 +157,12 @@ module card
     .time_o        (time_said),
     .seconds_o     (seconds),
     .milliseconds_o(milliseconds),
+    .slept_o       (slept),
     .rx_base_o     (rx_base),
     .tx_base_o     (tx_base),
     .idle_i        (idle_o),
     .timers_i      (timers_o),
+    .short_i       (short_o),
     .conns_i       (conns),
     .about_valid_i (about_valid),
     .about_i       (about),
@@ -272,6 +276,7 @@ module card
   dgram_t dgram, txdgram;
   beat_t seg_beat, dgram_beat, txseg_beat, txdgram_beat;
   logic net_idle, tcp_idle, front_idle, store_idle, back_idle, net_timer, tcp_timers, late;
+  logic tcp_short;
   logic store_timer, back_timer;
 
   net u_net (
@@ -334,6 +339,7 @@ module card
     .clk_i,
     .rst_ni,
     .tick_i,
+    .slept_i       (slept),
     .secret_i      (secret),
     .lport_i       (net_cfg.tcp_port),
     .mtu_i         (net_cfg.mtu),
@@ -372,6 +378,7 @@ module card
     .count_o       (tcp_count),
     .idle_o        (tcp_idle),
     .timers_o      (tcp_timers),
+    .short_o       (tcp_short),
     .conns_o       (conns)
   );
 
@@ -654,6 +661,7 @@ module card
     else if (quiet_q != '1) quiet_q <= quiet_q + 4'd1;
   end
   assign idle_o   = quiet_q == '1;
-  assign timers_o = net_timer || tcp_timers || store_timer || back_timer;
+  assign timers_o = short_o || tcp_timers;
+  assign short_o  = net_timer || tcp_short || store_timer || back_timer;
 
 endmodule

@@ -51,11 +51,14 @@ module csr
   output logic                   time_o,
   output logic [31:0]            seconds_o,
   output logic [9:0]             milliseconds_o,
+  /// Milliseconds for which ticks were not delivered: for one clock, else 0.
+  output logic [9:0]             slept_o,
   output laddr_t                 rx_base_o,
   output laddr_t                 tx_base_o,
   /// State.
   input  logic                   idle_i,
   input  logic                   timers_i,
+  input  logic                   short_i,
   input  logic [14:0]            conns_i,
   /// Where a connection stands that host software has asked about.
   input  logic                   about_valid_i,
@@ -89,8 +92,8 @@ module csr
   assign s_axil_rresp   = 2'b00;
   assign reading = read_q != '0 || s_axil_rvalid;
   assign s_axil_arready = s_axil_arvalid && !reading && !clearing;
-  assign busy_o = s_axil_awvalid || s_axil_wvalid || s_axil_bvalid || time_o || s_axil_arvalid ||
-                  reading || clearing;
+  assign busy_o = s_axil_awvalid || s_axil_wvalid || s_axil_bvalid || time_o || slept_o != '0 ||
+                  s_axil_arvalid || reading || clearing;
 
   logic [1:0] unused_addr;
   assign unused_addr = s_axil_awaddr[1:0] | s_axil_araddr[1:0];
@@ -101,7 +104,7 @@ module csr
   // counters become zero, so do its words: as many.
   localparam int unsigned Words = 128;
   function automatic logic used(input int unsigned word);
-    return word inside {['h010 / 4 : 'h06C / 4], ['h080 / 4 : 'h0BC / 4], 'h0C4 / 4,
+    return word inside {['h010 / 4 : 'h06C / 4], ['h080 / 4 : 'h0BC / 4], 'h0C4 / 4, 'h0C8 / 4,
                         ['h100 / 4 : 'h17C / 4]};
   endfunction
   logic [31:0] reg_q[Words];
@@ -120,6 +123,7 @@ module csr
       s_axil_bvalid <= 1'b0;
       write_q       <= 1'b0;
       time_o        <= 1'b0;
+      slept_o       <= '0;
       clear_q       <= '0;
       reg_q         <= '{default: '0};
     end else begin
@@ -127,6 +131,7 @@ module csr
       else if (s_axil_bready) s_axil_bvalid <= 1'b0;
       write_q <= we && used(int'(waddr));
       time_o  <= write_q && waddr_q == 7'('h014 / 4);
+      slept_o <= (write_q && waddr_q == 7'('h0C8 / 4)) ? written[9:0] : '0;
       if (clearing) clear_q <= clear_q + 1'b1;
       for (int unsigned w = 0; w < Words; w++) begin
         if (used(w) && write_q && waddr_q == 7'(w)) reg_q[w] <= written;
@@ -250,7 +255,7 @@ module csr
       unique case (raddr_q)
         10'h000: s_axil_rdata <= 32'h574B5631;
         10'h001: s_axil_rdata <= Conns;
-        10'h002: s_axil_rdata <= {30'b0, timers_i, idle_i};
+        10'h002: s_axil_rdata <= {29'b0, short_i, timers_i, idle_i};
         10'h003: s_axil_rdata <= {17'b0, conns_i};
         10'h030: begin
           s_axil_rdata <= {about_told_q, 13'b0, about_q.left, about_q.there, 2'b0, about_q.conn};

@@ -114,11 +114,12 @@ module log_rooms
   logic [10:0] kib_q;
 
   // ---------------------------------------------------------------- budgets
+  logic ages_q;  // some room's time runs
   lines_t budget_q, drip_q, owed_q, spare_q, lent_q, copied_q, may_copy_q, copy_q, drip, back;
   logic lends_q, copies_q;  // there is enough left
   assign drip    = tick_i ? drip_q : '0;
   assign back    = drip + lines_t'(back_i);
-  assign timer_o = owed_q != '0 || copied_q != '0;
+  assign timer_o = owed_q != '0 || copied_q != '0 || ages_q;
   always_ff @(posedge clk_i) begin
     budget_q <= (lines_t'(log_lines_i[25:3]) < lines_t'(LargestItem)) ? lines_t'(LargestItem)
                                                                      : lines_t'(log_lines_i[25:3]);
@@ -296,7 +297,9 @@ module log_rooms
     got_q  <= got_i;
     gone_q <= !off_valid('{lap: room.lap[7:0], pos: {room.line, 2'b00}}, range_i);
     if (state_q == RmKnown) {new_lap_q, new_line_q} <= {lap_i, line_i};
+    ages_q <= 1'b0;
     for (int unsigned r = 0; r < Rooms; r++) begin
+      if (rooms_q[r].there && rooms_q[r].owned && since_q[r] != '1) ages_q <= 1'b1;
       if (tick_i && age_q[r] != '1) age_q[r] <= age_q[r] + 1'b1;
       if (tick_i && since_q[r] != '1) since_q[r] <= since_q[r] + 1'b1;
       if (valid_q && no_q == room_no_t'(r) && !stands) rooms_q[r].there <= 1'b0;

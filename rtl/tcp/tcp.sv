@@ -14,7 +14,7 @@ module tcp
 #(
   /// Connections that can be open at once: a power of two, 16..16384.
   parameter int unsigned Conns = 1024,
-  /// Grain of keep-alive in ticks: a second, less only in tests.
+  /// Grain of keep-alive in ticks: a second, 1000; less only in tests.
   parameter int unsigned SlowTicks = 1000,
   /// Challenge ACKs, and RSTs to segments of no connection: so many at once, and one more every so
   /// many ticks. 1 tick is 1,000 a second (Linux' tcp_challenge_ack_limit until 5.18).
@@ -25,6 +25,8 @@ module tcp
   input  logic         rst_ni,
   /// One-clock pulse each millisecond.
   input  logic         tick_i,
+  /// Milliseconds that have passed beside that.
+  input  logic [9:0]   slept_i,
   /// Random at start: keys the lookup and the SYN cookies.
   input  logic [127:0] secret_i,
   /// Our port. Segments to others never come here.
@@ -80,6 +82,8 @@ module tcp
   output logic         idle_o,
   /// Some connection waits for ticks.
   output logic         timers_o,
+  /// ... for single ones, and not only for the end of a second.
+  output logic         short_o,
   /// Open connections.
   output logic [14:0]  conns_o
 );
@@ -211,7 +215,7 @@ module tcp
   logic [2:0] visit_valid, visit_ready, push;
   conn_t [2:0] visit;
   conn_t push_conn;
-  logic hurry, waits;
+  logic hurry, waits, waits_short;
 
   tcp_timers #(
     .Conns    (Conns),
@@ -220,6 +224,7 @@ module tcp
     .clk_i,
     .rst_ni,
     .tick_i,
+    .slept_i,
     .time_wait_i(time_wait_ms_i),
     .low_i      (low),
     .now_o      (now),
@@ -230,7 +235,8 @@ module tcp
     .ready_i    (visit_ready),
     .conn_o     (visit),
     .hurry_o    (hurry),
-    .waits_o    (waits)
+    .waits_o    (waits),
+    .short_o    (waits_short)
   );
 
   // ---------------------------------------------------------------- what strangers can make us send
@@ -275,6 +281,7 @@ module tcp
     span_q <= now[ShakingW];
   end
   assign timers_o = waits || limited != '0 || cookies_q != '0;
+  assign short_o  = waits_short || limited != '0;
 
   // ---------------------------------------------------------------- what to do with it
   logic verdict_valid, verdict_room, cmd_valid, cmd_room, over_valid, unused_over_ready, over_room;
@@ -392,7 +399,9 @@ module tcp
 
   // ---------------------------------------------------------------- numbers
   logic [14:0] used_q;  // open connections, by id
+  logic ticks;
   logic [3:0] ticked_q;  // visits are due some clocks behind a tick
+  assign ticks = tick_i || slept_i != '0;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       used_q    <= '0;
@@ -406,10 +415,10 @@ module tcp
       conns_o   <= conns_o + 15'(opened) - 15'(closed);
       limit_q   <= used_q >= conn_limit_i;
       over_room <= over_level < ($clog2(DelDepth+1))'(DelDepth - 12);
-      ticked_q  <= {ticked_q[2:0], tick_i};
+      ticked_q  <= {ticked_q[2:0], ticks};
       idle_o    <= look_idle && tcb_idle && rx_idle && tx_idle && !del_valid && !seg_valid_i &&
           merge_idle && !sacked_valid &&
-          !app_valid_i && !tick_i && ticked_q == '0 && visit_valid == '0 && !pay_valid;
+          !app_valid_i && !ticks && ticked_q == '0 && visit_valid == '0 && !pay_valid;
     end
   end
 

@@ -6,13 +6,15 @@ module tcp_timers
 #(
   /// Connections: a power of two.
   parameter int unsigned Conns = 1024,
-  /// Ticks between slow visits: a second.
+  /// Ticks in a second, at whose ends there are slow visits: up to 1000.
   parameter int unsigned SlowTicks = 1000
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
   /// One-clock pulse each millisecond.
   input  logic        tick_i,
+  /// Ticks that have passed beside that; both together no more than a second.
+  input  logic [9:0]  slept_i,
   input  logic [15:0] time_wait_i,
   /// Ids are short: end the oldest TIME_WAIT.
   input  logic        low_i,
@@ -30,13 +32,30 @@ module tcp_timers
   /// The visit of queue 2 is early: the id is wanted.
   output logic        hurry_o,
   /// Some connection waits for a tick.
-  output logic        waits_o
+  output logic        waits_o,
+  /// ... for less than the end of a second.
+  output logic        short_o
 );
 
+  // A second ends for all at once: so what waits for it loses nothing when ticks come late, but in time
+  // for each second.
   logic [31:0] ticks_q;
+  logic [15:0] second_q;
+  logic [10:0] part_q, part;  // ticks of the present second
+  assign part = part_q + 11'(slept_i) + 11'(tick_i);
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) ticks_q <= '0;
-    else if (tick_i) ticks_q <= ticks_q + 32'd1;
+    if (!rst_ni) begin
+      ticks_q  <= '0;
+      second_q <= '0;
+      part_q <= '0;
+    end else begin
+      ticks_q  <= ticks_q + 32'(slept_i) + 32'(tick_i);
+      part_q <= part;
+      if (part >= 11'(SlowTicks)) begin
+        part_q <= part - 11'(SlowTicks);
+        second_q <= second_q + 1'b1;
+      end
+    end
   end
   assign now_o   = ticks_q[19:0];
   assign epoch_o = ticks_q[31:16];
@@ -73,8 +92,8 @@ module tcp_timers
   ) u_slow (
     .clk_i,
     .rst_ni,
-    .now_i  (now_o[15:0]),
-    .delay_i(16'(SlowTicks)),
+    .now_i  (second_q),
+    .delay_i(16'd1),
     .hurry_i(1'b0),
     .push_i (push_i[1]),
     .conn_i (push_conn_i),
@@ -103,5 +122,6 @@ module tcp_timers
   );
 
   assign waits_o = empty != '1;
+  assign short_o = !empty[0] || !empty[2];
 
 endmodule

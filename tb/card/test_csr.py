@@ -8,7 +8,7 @@ from cocotb.triggers import ReadOnly, RisingEdge, Timer
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster
 from common import clocks, run, start
 
-WRITABLE = [*range(0x010, 0x070, 4), *range(0x080, 0x0C0, 4), 0x0C4, *range(0x100, 0x180, 4)]
+WRITABLE = [*range(0x010, 0x070, 4), *range(0x080, 0x0C0, 4), 0x0C4, 0x0C8, *range(0x100, 0x180, 4)]
 #: Port, its bits, and where they stand.
 OUTPUTS = (
     ("enable_o", 1, (0x010,)),
@@ -24,7 +24,7 @@ OUTPUTS = (
     ("secret_o", 128, (0x060, 0x064, 0x068, 0x06C)),
     ("hold_max_o", 24, (0x0B4,)),
 )
-INPUTS = ("about_valid_i", "about_i", "idle_i", "timers_i", "conns_i", *(
+INPUTS = ("about_valid_i", "about_i", "idle_i", "timers_i", "short_i", "conns_i", *(
     f"{folder}_count_i" for folder in ("net", "tcp", "front", "back", "store")))
 
 
@@ -119,15 +119,38 @@ async def time_is_told(dut):
 
 
 @cocotb.test()
+async def sleep_is_told(dut):
+    """What is written, for one clock, and nothing at any other time."""
+    bus = await begin(dut)
+    seen = []
+
+    async def watch():
+        while True:
+            await RisingEdge(dut.clk_i)
+            if int(dut.slept_o.value):
+                assert dut.busy_o.value, "the clock may stop before it is taken"
+                seen.append(int(dut.slept_o.value))
+
+    cocotb.start_soon(watch())
+    told = []
+    for _ in range(20):
+        at, value = random.choice((0x0C4, 0x0C8, 0x2C8)), random.randrange(1, 1001)
+        await bus.write_dword(at, value)
+        await clocks(dut, 3)
+        told += [value] * (at == 0x0C8)
+        assert seen == told
+
+
+@cocotb.test()
 async def state(dut):
     """What the card is and does."""
     bus = await begin(dut)
     for _ in range(20):
-        idle, timers, conns = random.getrandbits(1), random.getrandbits(1), random.getrandbits(15)
-        dut.idle_i.value, dut.timers_i.value, dut.conns_i.value = idle, timers, conns
+        idle, timers, short, conns = (random.getrandbits(bits) for bits in (1, 1, 1, 15))
+        dut.idle_i.value, dut.timers_i.value, dut.short_i.value, dut.conns_i.value = idle, timers, short, conns
         assert await bus.read_dword(0x000) == 0x574B5631
         assert await bus.read_dword(0x004) == 1024
-        assert await bus.read_dword(0x008) == timers << 1 | idle
+        assert await bus.read_dword(0x008) == short << 2 | timers << 1 | idle
         assert await bus.read_dword(0x00C) == conns
 
 

@@ -56,6 +56,31 @@ def test_silent_ones_make_room(body):
         assert int(reference.stats(server)["idle_kicks"]) == CONNECTIONS
 
 
+@pytest.mark.parametrize("net", ["user", pytest.param("tap", marks=pytest.mark.skipif(
+    _why_not is not None, reason=_why_not or ""))])  # fmt: skip
+def test_cost_nothing(net):
+    """While nobody says anything the card's clock stands, but for what it takes to look at the connections once a
+    second. A tick each millisecond would be 7,000 clocks a second."""
+    server = reference.wirekv(net=net)
+    try:
+        with contextlib.ExitStack() as silent:
+            for _ in range(100):
+                s = silent.enter_context(server.connect())
+                assert reference.ask(s, b"verbosity 1\r\n", b"\r\n") == b"OK\r\n"
+
+            def clocks():
+                return int(reference.stats(server, "card")["HostClocks"])
+
+            time.sleep(3)
+            begin = clocks()
+            time.sleep(10)
+            took = clocks() - begin
+            print(f"{took} clocks in 10 s")
+            assert 1000 < took < 15_000
+    finally:
+        assert server.stop() == 0, server.tail()
+
+
 @pytest.mark.skipif(_why_not is not None, reason=_why_not or "")
 def test_dead_hosts():
     """Hosts that have gone do not answer a probe: they make room when places are short, and the one

@@ -81,7 +81,7 @@ class Bench:
         self.tx_stop = False                # no segment can leave
         self.times = {}                     # clock of the first seg in, write, app, read, txseg
         secret = random.getrandbits(128) if secret is None else secret
-        for port, value in dict(tick_i=0, secret_i=secret, lport_i=PORT, mtu_i=mtu, conn_limit_i=limit,
+        for port, value in dict(tick_i=0, slept_i=0, secret_i=secret, lport_i=PORT, mtu_i=mtu, conn_limit_i=limit,
                                 time_wait_ms_i=time_wait,
                                 keep_alive_s_i=keep_alive, idle_s_i=idle, rx_base_i=0x1000,
                                 tx_base_i=0x2000000, seg_valid_i=0, txseg_ready_i=0, ev_ready_i=0,

@@ -725,6 +725,7 @@ int main(int argc, char** argv) {
   top->idle_i = card.idle;
   top->rst_ni = 0;
   for (auto* input : {&top->seg_valid_i, &top->app_valid_i, &top->tick_i, &top->low_i, &top->opt_valid_i}) *input = 0;
+  top->slept_i = 0;
 
   bool seg_on = false, app_on = false;
   Event seg{KdSeg, 0}, app{KdApp, 0};
@@ -815,6 +816,7 @@ int main(int argc, char** argv) {
     top->challenge_ok_i = !chance(10);
     top->stray_ok_i = !chance(10);
     top->tick_i = run && (ending || chance(tick_in));
+    top->slept_i = run && !ending && chance(20000) ? below(1000) : 0;
     top->low_i = (clocks >> 14 & 7) == 0;
     top->pressed_i = (clocks >> 15 & 3) == 0;
     if (run) offer_option();
@@ -872,7 +874,7 @@ int main(int argc, char** argv) {
       pipe.pop_front();
       if (!((done.kind == KdSeg || done.kind == KdTooBig) && !done.hit)) {
         // In the timers' queues from the next clock on.
-        const uint64_t since = ticks + top->tick_i;
+        const uint64_t since = ticks + top->tick_i + top->slept_i;
         for (int q = 0; q < 3; q++) {
           if (top->push_o >> q & 1) queues[q].push_back({done.conn, since});
         }
@@ -912,8 +914,12 @@ int main(int argc, char** argv) {
     if (top->visit_o) compare("room for a visit's outcome", top->verdict_room_i && top->cmd_room_i, 1);
     if (seg_done || app_done || top->visit_o) compare("room for an id", top->del_room_i, 1);
     for (int q = 0; q < 3; q++) {
-      const uint64_t delay = q == 0 ? 25 : q == 1 ? 1000 : card.time_wait;
-      if (!queues[q].empty() && ticks - queues[q].front().since >= delay && top->verdict_room_i && top->cmd_room_i &&
+      // Seconds end for all at once.
+      const auto due = [&] {
+        const uint64_t since = queues[q].front().since;
+        return q == 1 ? ticks / 1000 != since / 1000 : ticks - since >= (q == 0 ? 25 : card.time_wait);
+      };
+      if (!queues[q].empty() && due() && top->verdict_room_i && top->cmd_room_i &&
           top->del_room_i) {
         if (++late[q] > 1500) compare("a visit that is late", q, -1);
       }
@@ -924,7 +930,7 @@ int main(int argc, char** argv) {
       late[q] = 0;
       compare("whose visit", e.conn, queues[q].empty() ? -1 : queues[q].front().conn);
       if (queues[q].empty()) break;
-      if (!e.hurry) compare("a visit too early", ticks - queues[q].front().since >= delay, 1);
+      if (!e.hurry) compare("a visit too early", due(), 1);
       queues[q].pop_front();
     }
     check_option();
@@ -932,7 +938,7 @@ int main(int argc, char** argv) {
     top->clk_i = 1;
     top->eval();
     context.timeInc(1);
-    if (run) ticks += top->tick_i;
+    if (run) ticks += top->tick_i + top->slept_i;
     seg_on &= !seg_done;
     app_on &= !app_done;
     if (context.gotFinish() || context.gotError()) {

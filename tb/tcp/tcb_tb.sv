@@ -19,6 +19,7 @@ module tcb_tb
   input  logic        challenge_ok_i,
   input  logic        stray_ok_i,
   input  logic        tick_i,
+  input  logic [9:0]  slept_i,
   input  logic        low_i,
   // segments
   input  logic        seg_valid_i,
@@ -233,7 +234,7 @@ module tcb_tb
   logic hurry;
   logic [19:0] now;
   logic [15:0] epoch;
-  logic unused_waits, unused_idle;
+  logic unused_waits, unused_short, unused_idle;
 
   tcp_timers #(
     .Conns(Conns)
@@ -241,6 +242,7 @@ module tcb_tb
     .clk_i,
     .rst_ni,
     .tick_i,
+    .slept_i,
     .time_wait_i,
     .low_i,
     .now_o      (now),
@@ -251,7 +253,8 @@ module tcb_tb
     .ready_i    (visit_ready),
     .conn_o     (visit),
     .hurry_o    (hurry),
-    .waits_o    (unused_waits)
+    .waits_o    (unused_waits),
+    .short_o    (unused_short)
   );
   assign visit_o       = visit_valid & visit_ready;
   assign visit_conn_o  = visit_o[0] ? visit[0] : visit_o[1] ? visit[1] : visit[2];

@@ -1,6 +1,7 @@
 """What tcp does after minutes and hours of silence, with a grain of 100 ticks instead of 1,000."""
 
 import cocotb
+from cocotb.triggers import RisingEdge
 from common import run
 from tcp.peers import M32, Hand, T, setup, stream
 
@@ -92,6 +93,55 @@ async def keep_alive(dut, seconds):
 
 
 @cocotb.test()
+async def sleeps(dut):
+    """While nothing but seconds is waited for, ticks may come together: the probe comes in the same second. What is
+    not acknowledged, and TIME_WAIT, want them one by one."""
+    bench, net, session = await setup(dut, tick=0, keep_alive=5)
+    session.auto_close = False
+    peer = await Hand(net, 1).open()
+    c = session.conns[0]
+
+    async def sleep(ticks):
+        dut.slept_i.value = ticks
+        await RisingEdge(dut.clk_i)
+        dut.slept_i.value = 0
+        await bench.clocks(60)
+        return int(dut.timers_o.value), int(dut.short_o.value)
+
+    async def one_by_one(most=60):
+        bench.tick = 1
+        await bench.until(lambda: not int(dut.short_o.value), most * 20)
+        bench.tick = 0
+
+    await one_by_one()
+    slept, now = 0, int(dut.u_timers.ticks_q.value)
+    while not peer.seen:
+        for part in (GRAIN, GRAIN - 30, 30):
+            assert await sleep(part) == (1, 0), slept
+            slept += part
+    # five seconds' ends, and the rest of the one in which it was heard last
+    assert 5 * GRAIN < slept <= 8 * GRAIN, slept
+    assert int(dut.u_timers.ticks_q.value) == now + slept
+    flags, seg, _ = await peer.flags()
+    assert flags == "a" and is_probe(peer, seg)
+    peer.send()
+    c.want = 100
+    await bench.until(lambda: peer.seen, 200)
+    assert int(dut.short_o.value)
+    _, _, payload = await peer.flags()
+    peer.took(len(payload))
+    peer.send()
+    await one_by_one()
+    c.closing = True
+    session.tell(0, c)
+    await peer.flags()
+    peer.took(1)
+    peer.send(fin=1)
+    await bench.clocks(60)
+    assert int(dut.short_o.value)
+
+
+@cocotb.test()
 async def no_keep_alive(dut):
     """0: silence lasts as long as the peer likes, beyond what the count of seconds can say."""
     bench, session, (peer,) = await opened(dut, keep_alive=0)
@@ -132,7 +182,10 @@ async def asks_for_nothing(dut):
     """Who asks for nothing is closed after the time that is set, be it that it answers probes, or has
     sent what is no request yet. Who asks, or takes some of a reply, has all of it again."""
     bench, net, session = await setup(dut, tick=1, keep_alive=3, idle=8)
-    peers = [await Hand(net, i + 1).open() for i in range(4)]
+    peers, opened_at = [], []
+    for i in range(4):
+        peers.append(await Hand(net, i + 1).open())
+        opened_at.append(bench.clock)
     asks, half, takes, silent = peers
     session.conns[1].hold = True
     begin, ends, sent = bench.clock, {}, 0
@@ -150,7 +203,7 @@ async def asks_for_nothing(dut):
                     peer.took(len(payload))
                     peer.send()
             peer.seen.clear()
-        if second % 5 == 0:
+        if second % 4 == 0:
             asks.send(stream(0, sent, 10))
             asks.gave(10)
             session.conns[2].want += 10
@@ -160,7 +213,7 @@ async def asks_for_nothing(dut):
             half.gave(10)
     # a visit may be due already, and takes a few clocks of its own
     for i in (1, 3):
-        assert 7 * GRAIN <= ends[i] - begin <= 10 * (GRAIN + 20), (i, ends)
+        assert 8 * GRAIN <= ends[i] - opened_at[i] <= 10 * (GRAIN + 20), (i, ends)
     assert set(ends) == {1, 3} and set(session.conns) == {0, 2}
     assert bench.counts["TcpCountIdle"] == 2 and not bench.counts["TcpCountGiveUps"]
     assert bench.counts["TcpCountKeepAlives"]

@@ -8,7 +8,7 @@ pub const ID: u32 = 0x000;
 pub const ID_VALUE: u32 = 0x574B_5631; // "WKV1"
 /// Connections this build of the card has room for.
 pub const CONNS: u32 = 0x004;
-/// Bit 0: nothing in flight. Bit 1: some connection has a timer running.
+/// Bit 0: nothing in flight. Bit 1: a timer is running. Bit 2: one for which each tick has to come when it is due.
 pub const STATUS: u32 = 0x008;
 /// Open connections.
 pub const OPEN_CONNS: u32 = 0x00C;
@@ -36,6 +36,9 @@ pub const PAUSE: u32 = 1 << 1;
 pub const ABOUT: u32 = 0x0C0;
 pub const THERE: u32 = 1 << 16;
 pub const LEFT: u32 = 1 << 17;
+/// So many milliseconds, up to `SECOND`, have passed for which no ticks were delivered.
+pub const SLEPT: u32 = 0x0C8;
+pub const SECOND: u32 = 1000;
 /// 0: UDP off.
 pub const UDP_PORT: u32 = 0x028;
 /// Largest IP packet the card sends.

@@ -51,6 +51,9 @@ pub trait Card: Send {
     fn idle(&self) -> bool;
     /// Some connection waits for a timeout, so ticks matter even while the card is idle.
     fn timers(&self) -> bool;
+    /// One of these timers is short: each tick must be delivered when it is due. If not, a second's may come together
+    /// at its end, or before anything else does, by `csr::SLEPT`.
+    fn short_timers(&self) -> bool;
     /// Clocks since the start.
     fn clock(&self) -> u64;
 }

@@ -222,6 +222,7 @@ int wk_csr_write(wk_sim* s, uint32_t addr, uint32_t value) {
 uint64_t wk_clock(const wk_sim* s) { return s->now; }
 int wk_idle(const wk_sim* s) { return s->idle(); }
 int wk_timers(const wk_sim* s) { return s->top->timers_o; }
+int wk_short_timers(const wk_sim* s) { return s->top->short_o; }
 
 void wk_log_inputs(wk_sim* s, int on) { s->sources[WK_WIRE].log_to(on ? &s->input_log : nullptr); }
 

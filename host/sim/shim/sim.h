@@ -45,6 +45,7 @@ int wk_csr_write(wk_sim*, uint32_t addr, uint32_t value);
 uint64_t wk_clock(const wk_sim*);
 int wk_idle(const wk_sim*);
 int wk_timers(const wk_sim*);
+int wk_short_timers(const wk_sim*);
 
 /// From now on remembers when each frame pushed to the wire went in: {u64 id, first, last}.
 void wk_log_inputs(wk_sim*, int on);

@@ -31,6 +31,7 @@ extern "C" {
     pub fn wk_clock(sim: *const Raw) -> u64;
     pub fn wk_idle(sim: *const Raw) -> c_int;
     pub fn wk_timers(sim: *const Raw) -> c_int;
+    pub fn wk_short_timers(sim: *const Raw) -> c_int;
     pub fn wk_log_inputs(sim: *mut Raw, on: c_int);
     pub fn wk_input_log(sim: *const Raw, bytes: *mut usize) -> *const u8;
     pub fn wk_clear_input_log(sim: *mut Raw);

@@ -206,6 +206,10 @@ impl Card for Sim {
         unsafe { ffi::wk_timers(self.raw) != 0 }
     }
 
+    fn short_timers(&self) -> bool {
+        unsafe { ffi::wk_short_timers(self.raw) != 0 }
+    }
+
     fn clock(&self) -> u64 {
         unsafe { ffi::wk_clock(self.raw) }
     }

@@ -4,17 +4,18 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use wirekv_card::{Card, CardError, Port};
+use wirekv_card::{csr, Card, CardError, Port};
 use wirekv_net::{CardEnd, Frames, Refuser, Wire};
 
 use crate::runner::{sub_millis, unix_time};
 
-/// How long an idle card with timers is left alone; the ticks it missed follow.
+/// How long an idle card with short timers is left alone; the ticks it missed follow.
 pub const NAP: Duration = Duration::from_millis(10);
 /// Clocks between ticks that are told late.
 const BETWEEN: u64 = 4;
 /// A card that cannot follow is not told of more time than this.
 const MAX_OWED_TICKS: u64 = 100;
+const SECOND: u64 = csr::SECOND as u64;
 
 pub struct Mover {
     card: Box<dyn Card>,
@@ -26,6 +27,8 @@ pub struct Mover {
     /// The time then.
     unix: Duration,
     ticks: u64,
+    /// Those that the card was told of. Its seconds end when they are a multiple of `SECOND`.
+    told: u64,
     from_card: Frames,
     to_card: Frames,
     /// Ticks were left out: the card must be told what time it is.
@@ -55,6 +58,7 @@ impl Mover {
             start: Instant::now(),
             unix: unix_time(),
             ticks: 0,
+            told: 0,
             from_card: Frames::default(),
             to_card: Frames::default(),
             is_late: false,
@@ -83,21 +87,42 @@ impl Mover {
         self.link.stopped()
     }
 
-    /// Sleeps if there is nothing to do, for as long as this program has the patience; for `NAP` at most if timers run.
+    /// Sleeps if there is nothing to do, for as long as this program has the patience; if timers run until a second
+    /// ends, and for `NAP` at most if these are short.
     pub fn rest(&mut self, patience: Duration) {
         if !self.card.idle() || !self.from_card.is_empty() {
             return;
         }
         let due = self.due();
-        if !self.card.timers() && patience > NAP {
-            self.link.wait(patience);
-            // Without a timer running nobody counted these ticks.
-            self.ticks = self.due();
-            self.is_late = true;
+        if !self.card.short_timers() && patience > NAP {
+            let timers = self.card.timers();
+            let end = self.ticks + SECOND - self.told % SECOND;
+            self.link.wait(match timers {
+                true => patience.min(Duration::from_millis(end.saturating_sub(due))),
+                false => patience,
+            });
+            self.slept(timers);
         } else if self.ticks >= due {
             self.link.wait(NAP);
             // Before what ended the nap comes, it is the time that it is.
             self.tick_on();
+        }
+    }
+
+    /// Tells the card of the milliseconds that have begun, all at once; without a timer running nobody counts them.
+    fn slept(&mut self, timers: bool) {
+        let slept = self.due() - self.ticks;
+        if slept == 0 {
+            return;
+        }
+        self.ticks += slept;
+        self.is_late = true;
+        if timers {
+            let most = slept.min(SECOND);
+            self.told += most;
+            if let Err(error) = self.card.write_csr(csr::SLEPT, most as u32) {
+                self.failed.get_or_insert(error.into());
+            }
         }
     }
 
@@ -112,6 +137,7 @@ impl Mover {
             self.card.tick();
             self.card.advance(BETWEEN);
             self.ticks += 1;
+            self.told += 1;
         }
     }
 
@@ -208,6 +234,10 @@ impl Card for Mover {
 
     fn timers(&self) -> bool {
         self.card.timers()
+    }
+
+    fn short_timers(&self) -> bool {
+        self.card.short_timers()
     }
 
     fn clock(&self) -> u64 {

@@ -438,6 +438,9 @@ mod tests {
         fn timers(&self) -> bool {
             false
         }
+        fn short_timers(&self) -> bool {
+            false
+        }
         fn clock(&self) -> u64 {
             0
         }
@@ -485,6 +488,9 @@ mod tests {
             true
         }
         fn timers(&self) -> bool {
+            false
+        }
+        fn short_timers(&self) -> bool {
             false
         }
         fn clock(&self) -> u64 {

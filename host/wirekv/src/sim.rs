@@ -110,6 +110,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         answers: Answers::default(),
         redis: Redis::new(args, common, layout.index_bits)?,
         verbose: args.verbose,
+        counted: 0,
     };
     let card_thread = thread("card", move || runner.run())?;
     let net_thread = thread("net", move || run_net(net, net_end))?;

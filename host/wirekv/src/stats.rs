@@ -62,6 +62,8 @@ pub struct Stats {
     pub refused: Refused,
     /// Connections open now.
     pub open: u32,
+    /// Clocks that the card has run.
+    pub clocks: u64,
     /// What the figures of `COUNTED` were at the last `stats reset`.
     reset: Vec<u64>,
 }
@@ -70,7 +72,7 @@ impl Stats {
     pub fn new(told: Told) -> Stats {
         let reset = vec![0; COUNTED.len()];
         let (totals, refused) = (Totals::default(), Refused::default());
-        Stats { told, start: Instant::now(), totals, refused, open: 0, reset }
+        Stats { told, start: Instant::now(), totals, refused, open: 0, clocks: 0, reset }
     }
 
     fn counted(&self) -> Vec<u64> {
@@ -109,6 +111,7 @@ impl Stats {
                     .stat("HostFragments", self.refused.fragments)
                     .stat("HostIpOptions", self.refused.options)
                     .stat("HostOthers", self.refused.others)
+                    .stat("HostClocks", self.clocks)
                     .end()
             }
             Some(b"sizes") => Lines::default().stat("sizes_status", "disabled").end(),
