@@ -20,9 +20,11 @@ module tcp_life_fv
   input silence_t    silence_i,
   input logic [31:0] now_i,
   input logic [15:0] time_wait_i,
+  input seconds_t    second_i,
   input seconds_t    keep_alive_i,
   input seconds_t    idle_i,
   input logic        pressed_i,
+  input logic        rare_i,
   input logic [16:0] jump_i,
   input logic [3:0]  ooo_i,
   input sack_t       sack_i
@@ -46,6 +48,7 @@ module tcp_life_fv
   logic fresh;
   tcp_diff u_diff (
     .now_i,
+    .second_i,
     .keep_alive_i,
     .idle_i,
     .ev_i     (ev_i),
@@ -73,6 +76,7 @@ module tcp_life_fv
     .now_i      (now_i[19:0]),
     .time_wait_i,
     .pressed_i,
+    .rare_i,
     .work_i     (work),
     .ooo_jump_i (jump_i),
     .ooo_some_i (ooo_i[0]),

@@ -31,7 +31,8 @@ module tcp_seq_fv
   input event_t      ev_i,
   input tcb_t        tcb_i,
   input peer_t       peer_i,
-  input silence_t    silence_i
+  input silence_t    silence_i,
+  input seconds_t    second_i
 );
   `FV_RESET
 
@@ -108,6 +109,7 @@ module tcp_seq_fv
   logic unused_fresh;
   tcp_diff u_diff (
     .now_i       (now_i[31:0]),
+    .second_i,
     .keep_alive_i('0),
     .idle_i      ('0),
     .ev_i        (ev),
@@ -155,7 +157,7 @@ module tcp_seq_fv
   `ASSERT(is_rtt_past, !is_new || work.diff.rtt_past == (ack >= timed))
   logic stale;  // PAWS
   assign stale = silence_i.stamps.on && ev_i.found.times.valid && newer < 0 &&
-      silence_i.heard != '1;
+      second_i - silence_i.heard < LongAgo;
   `ASSERT(is_stale, work.diff.stale == stale)
   `ASSERT(is_rec_past, !is_new || work.diff.rec_past == (ack >= recover))
   `ASSERT(is_rec_beyond, !is_new || work.diff.rec_beyond == (ack > recover))

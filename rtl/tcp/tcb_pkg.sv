@@ -29,9 +29,13 @@ package tcb_pkg;
     logic        told;       // a challenge ACK was sent a moment ago
     logic        nxt_behind;  // the ACK is beyond snd_nxt
     logic        isn_below;  // our number for a SYN is not above what was sent
+    seconds_t    second;
+    seconds_t    heard;      // seconds since the peer was heard of
+    seconds_t    asked;      // ... since a request came
     logic        silent;     // keep-alive probes are due
-    seconds_t    keep;       // seconds since the first one
+    seconds_t    keep;       // ... for so many seconds
     logic        bored;      // no request came for too long
+    logic        rises;      // the MSS may be again what was agreed on
   } diff_t;
 
   /// class: where a segment lies, what its ACK is.

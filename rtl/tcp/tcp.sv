@@ -137,6 +137,7 @@ module tcp
   logic found_valid, found_ready, del_valid, del_ready, taken, low, look_idle, limit_q;
   logic [19:0] now;
   logic [15:0] epoch;
+  seconds_t second;
   logic [2:0] refused;
   logic syn;
   found_t looked, found, merged;
@@ -215,7 +216,16 @@ module tcp
   logic [2:0] visit_valid, visit_ready, push;
   conn_t [2:0] visit;
   conn_t push_conn;
-  logic hurry, waits, waits_short;
+  logic hurry, waits, waits_short, rare_q;
+
+  // What is late then is later by an eighth at most.
+  function automatic logic is_long(input seconds_t limit);
+    return limit == '0 || limit >= 16'(RareLeast);
+  endfunction
+  logic [1:0] are_long;
+  assign are_long[0] = is_long(keep_alive_s_i);
+  assign are_long[1] = is_long(idle_s_i);
+  always_ff @(posedge clk_i) rare_q <= &are_long && !low && !limit_q;
 
   tcp_timers #(
     .Conns    (Conns),
@@ -227,8 +237,10 @@ module tcp
     .slept_i,
     .time_wait_i(time_wait_ms_i),
     .low_i      (low),
+    .rare_i     (rare_q),
     .now_o      (now),
     .epoch_o    (epoch),
+    .second_o   (second),
     .push_i     (push),
     .push_conn_i(push_conn),
     .valid_o    (visit_valid),
@@ -298,11 +310,13 @@ module tcp
     .clk_i,
     .rst_ni,
     .now_i          ({epoch, now[15:0]}),
+    .second_i       (second),
     .own_mss_i      (own_mss_q),
     .time_wait_i    (time_wait_ms_i),
     .keep_alive_i   (keep_alive_s_i),
     .idle_i         (idle_s_i),
     .pressed_i      (low || limit_q),
+    .rare_i         (rare_q),
     .challenge_ok_i (challenge_ok),
     .challenge_o    (challenge),
     .stray_ok_i     (stray_ok),

@@ -10,8 +10,9 @@ module tcp_diff
   import tcp_pkg::*;
   import tcb_pkg::*;
 (
-  /// Ticks since reset; limits of silence in seconds, see tcp_tcb.
+  /// Ticks and seconds since reset; limits of silence in seconds, see tcp_tcb.
   input  logic [31:0] now_i,
+  input  seconds_t    second_i,
   input  seconds_t    keep_alive_i,
   input  seconds_t    idle_i,
   input  event_t      ev_i,
@@ -43,6 +44,8 @@ module tcp_diff
   agreed_t agreed;
   times_t times;
   stamps_t stamps;
+  seconds_t heard, asked;
+  logic [9:0] low;
   logic [31:0] age;    // behind TS.Recent
   logic [15:0] since;  // when what is measured was sent
   seg_t seg;
@@ -59,6 +62,8 @@ module tcp_diff
     agreed.mss = agreed.mss - times_len(times.valid);
     // The SYN-ACK said its own number, which only its peer could foretell; from there our clock goes on.
     begins     = '{
+        heard: second_i,
+        asked: second_i,
         mss: agreed.mss,
         stamps: '{on: times.valid, offset: seg.ack - now_i, recent: times.value},
         default: '0
@@ -66,6 +71,10 @@ module tcp_diff
   end
   assign seg   = ev_i.found.seg;
   assign app   = ev_i.kind == KdApp;
+  // The second in which something happened is not over: a wait is longer than so many.
+  assign heard  = second_i - silence_i.heard;
+  assign asked  = second_i - silence_i.asked;
+  assign low    = second_i[9:0] - silence_i.low;
   assign stamps = silence_i.stamps;
   assign age    = times.value - stamps.recent;
   assign late  = now_i[19:0] - tcb_i.deadline;
@@ -92,7 +101,7 @@ module tcp_diff
     since     = stamps.on ? times.echo[15:0] - stamps.offset[15:0] : tcb_i.rtt.since;
     diff.rtt  = now_i[15:0] - since;
     // What was heard 18 hours ago says nothing more (RFC 7323, section 5.5).
-    diff.stale = stamps.on && times.valid && age[31] && silence_i.heard != '1;
+    diff.stale = stamps.on && times.valid && age[31] && !long_ago(heard);
     diff.expired      = tcb_i.tm_on && !late[19];
     // For an ACK of something new, so all of these are near each other.
     diff.rtt_past     = !near_lt(near_t'(seg.ack), tcb_i.rtt.seq);
@@ -107,9 +116,13 @@ module tcp_diff
     diff.told         = tcb_i.told_on && told < 12'(ToldUnits);
     diff.isn_below    = above[31];
     // While something is to be acknowledged, that is asked for.
-    diff.silent       = keep_alive_i != '0 && silence_i.heard >= keep_alive_i && !tcb_i.tm_on;
-    diff.keep         = silence_i.heard - keep_alive_i;
-    diff.bored        = idle_i != '0 && silence_i.asked >= idle_i;
+    diff.second       = second_i;
+    diff.heard        = heard;
+    diff.asked        = asked;
+    diff.silent       = keep_alive_i != '0 && heard > keep_alive_i && !tcb_i.tm_on;
+    diff.keep         = heard - keep_alive_i - 16'd1;
+    diff.bored        = idle_i != '0 && asked > idle_i;
+    diff.rises        = tcb_i.mss != silence_i.mss && low >= 10'(MssLow);
     if (fresh_o) begin
       diff.seq     = '0;
       diff.ack     = '0;

@@ -49,8 +49,12 @@ package tcp_pkg;
     TailAgain   // ... or the last segment once more; perhaps it was not lost
   } tail_e;
 
-  /// Seconds; as many as these bits can say are all that there are.
+  /// Seconds, modulo 2^16. What is `long_ago` is kept from seeming to be new again.
   typedef logic [15:0] seconds_t;
+  localparam seconds_t LongAgo = 16'hFF00;  // 18 hours
+  function automatic logic long_ago(input seconds_t since);
+    return since >= LongAgo;
+  endfunction
 
   /// Congestion control (RFC 5681, RFC 6582).
   typedef struct packed {
@@ -134,10 +138,11 @@ package tcp_pkg;
     logic [31:0] recent;  // TS.Recent: what is echoed
   } stamps_t;
 
-  /// Slow visits since something happened, and what else each event may change: another word of the table.
+  /// In which second something happened last, and what else each event may change: another word of the table.
   typedef struct packed {
-    seconds_t heard;  // the peer was heard of
+    seconds_t heard;  // the peer was heard of; with the first probe: so that it is due now
     seconds_t asked;  // a request was taken, or some of a reply acknowledged
+    logic     probed; // a keep-alive probe was sent since
     // of the path
     logic [13:0] mss;  // what was agreed on
     logic [9:0]  low;  // the connection's MSS fell below that
@@ -250,7 +255,9 @@ package tcp_pkg;
   localparam logic [10:0] HoleMss = 11'd1024;
   localparam logic [10:0] HoleMssLeast = 11'(MtuMin - 16'd40);
   localparam logic [10:0] HoleMss6 = 11'(Mtu6Min - 16'd60);  // at both over IPv6
-  // Slow visits, one a second.
+  // Slow visits, one a second, or one in so many where nothing needs more.
+  localparam int unsigned RareSeconds = 8;
+  localparam int unsigned RareLeast = 64;  // limits of silence that allow that
   localparam int unsigned KeepEvery = 8;  // between keep-alive probes; a power of two
   localparam int unsigned KeepEnd = 9 * KeepEvery;  // behind the first one: nine were not answered
   localparam int unsigned KeepPressed = 4;  // ... or one, where places are short

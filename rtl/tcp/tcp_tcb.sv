@@ -35,8 +35,9 @@ module tcp_tcb
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
-  /// Ticks since reset.
+  /// Ticks and seconds since reset.
   input  logic [31:0]  now_i,
+  input  seconds_t     second_i,
   /// The largest payload that we send, and take.
   input  logic [13:0]  own_mss_i,
   input  logic [15:0]  time_wait_i,
@@ -46,6 +47,8 @@ module tcp_tcb
   input  seconds_t     idle_i,
   /// Places are short: who does not answer a keep-alive probe loses its own.
   input  logic         pressed_i,
+  /// Slow visits come each RareSeconds, as tcp_timers was told.
+  input  logic         rare_i,
   /// What may be sent to strangers: challenge ACKs and RSTs. Each one sent is told.
   input  logic         challenge_ok_i,
   output logic         challenge_o,
@@ -167,6 +170,7 @@ module tcp_tcb
   logic diff_fresh;
   tcp_diff u_diff (
     .now_i,
+    .second_i,
     .keep_alive_i,
     .idle_i,
     .ev_i     (diff_ev_q),
@@ -213,6 +217,7 @@ module tcp_tcb
     .now_i      (now_i[19:0]),
     .time_wait_i,
     .pressed_i,
+    .rare_i,
     .work_i     (up_q),
     .ooo_jump_i (ooo_jump),
     .ooo_some_i (ooo_some),

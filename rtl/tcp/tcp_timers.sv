@@ -18,10 +18,14 @@ module tcp_timers
   input  logic [15:0] time_wait_i,
   /// Ids are short: end the oldest TIME_WAIT.
   input  logic        low_i,
+  /// Slow visits each RareSeconds are enough.
+  input  logic        rare_i,
   /// Ticks since reset.
   output logic [19:0] now_o,
   /// The same in units of 65,536.
   output logic [15:0] epoch_o,
+  /// Seconds since reset.
+  output seconds_t    second_o,
   /// A connection wants a visit: 0 fast, 1 slow, 2 wait.
   input  logic [2:0]  push_i,
   input  conn_t       push_conn_i,
@@ -40,7 +44,7 @@ module tcp_timers
   // A second ends for all at once: so what waits for it loses nothing when ticks come late, but in time
   // for each second.
   logic [31:0] ticks_q;
-  logic [15:0] second_q;
+  seconds_t second_q;
   logic [10:0] part_q, part;  // ticks of the present second
   assign part = part_q + 11'(slept_i) + 11'(tick_i);
   always_ff @(posedge clk_i) begin
@@ -59,6 +63,7 @@ module tcp_timers
   end
   assign now_o   = ticks_q[19:0];
   assign epoch_o = ticks_q[31:16];
+  assign second_o = second_q;
 
   // At most one early end in 4 clocks: the id needs some of them to come back, and no new connection
   // comes sooner.
@@ -93,7 +98,7 @@ module tcp_timers
     .clk_i,
     .rst_ni,
     .now_i  (second_q),
-    .delay_i(16'd1),
+    .delay_i(rare_i ? 16'(RareSeconds) : 16'd1),
     .hurry_i(1'b0),
     .push_i (push_i[1]),
     .conn_i (push_conn_i),

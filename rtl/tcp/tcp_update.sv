@@ -14,6 +14,8 @@ module tcp_update
   input  logic [19:0] now_i,
   input  logic [15:0] time_wait_i,
   input  logic        pressed_i,
+  /// Slow visits are rare.
+  input  logic        rare_i,
   input  work_t       work_i,
   /// What is kept out of order: see tcp_ooo.
   input  logic [16:0] ooo_jump_i,
@@ -137,7 +139,10 @@ module tcp_update
         if (good || again) begin
           act_o.own = 1'b1;
           // Who only has to close its half has a minute, whatever it says.
-          if (!tcb.fin_acked) silence_o.heard = '0;
+          if (!tcb.fin_acked) begin
+            silence_o.heard  = diff.second;
+            silence_o.probed = 1'b0;
+          end
         end
         count_o[TcpCountMoved] = act_o.own && !found.fresh && !diff.same_link;
       end
@@ -151,7 +156,7 @@ module tcp_update
           signs_o.smaller = 1'b1;
           signs_o.rewind  = 1'b1;
           tcb_o.mss       = class_.path_mss;
-          silence_o.low   = '0;
+          silence_o.low   = diff.second[9:0];
           act_o.send      = 1'b1;
           act_o.restart   = 1'b1;
           count_o[TcpCountPathMtu] = 1'b1;
@@ -166,7 +171,7 @@ module tcp_update
           if (!tcb.close) begin
             act_o.credit = !diff.seq[31];
             if (act_o.credit) tcb_o.credit = seg.seq;
-            if (act_o.credit && !class_.seq_eq) silence_o.asked = '0;
+            if (act_o.credit && !class_.seq_eq) silence_o.asked = diff.second;
             if (!diff.ack[31]) tcb_o.tx_end = seg.ack;
             tcb_o.close = ev.close;
           end
@@ -223,7 +228,7 @@ module tcp_update
               // Perhaps the path swallows what is too big for it, and no router says so.
               if (class_.hole) begin
                 tcb_o.mss     = 14'(class_.hole_mss);
-                silence_o.low = '0;
+                silence_o.low = diff.second[9:0];
               end
               count_o[TcpCountBlackHoles] = class_.hole;
               count_o[TcpCountTimeouts]   = 1'b1;
@@ -234,28 +239,32 @@ module tcp_update
 
       KdSlow: begin
         tcb_o.in_slow = 1'b0;
-        if (silence.heard != '1) silence_o.heard = silence.heard + 16'd1;
-        if (silence.asked != '1) silence_o.asked = silence.asked + 16'd1;
+        if (long_ago(diff.heard)) silence_o.heard = diff.second - LongAgo;
+        if (long_ago(diff.asked)) silence_o.asked = diff.second - LongAgo;
         if (!diff.told) tcb_o.told_on = 1'b0;
         // Another path may take more (RFC 1191, section 6.3); if not, the MSS falls as before.
-        if (tcb.mss != silence.mss) silence_o.low = silence.low + 10'd1;
-        if (tcb.mss != silence.mss && silence.low == 10'(MssLow - 1)) tcb_o.mss = silence.mss;
+        if (diff.rises) tcb_o.mss = silence.mss;
         if (is_open) begin
-          if ((diff.silent &&
+          if ((diff.silent && silence.probed &&
                diff.keep >= (pressed_i ? 16'(KeepPressed) : 16'(KeepEnd))) ||
               (tcb.fin_acked &&
-               silence.heard >= (pressed_i ? 16'(Fin2Pressed) : 16'(Fin2End)))) begin
+               diff.heard > (pressed_i ? 16'(Fin2Pressed) : 16'(Fin2End)))) begin
             tcb_o.state  = StDead;
             act_o.rst    = 1'b1;
             act_o.closed = 1'b1;
             count_o[TcpCountGiveUps]   = 1'b1;
             count_o[TcpCountResetsOut] = 1'b1;
           end else begin
-            act_o.keep = diff.silent && diff.keep % 16'(KeepEvery) == '0;
+            act_o.keep = diff.silent && (!silence.probed || rare_i ||
+                                         diff.keep % 16'(KeepEvery) == '0);
+            if (act_o.keep && !silence.probed) begin
+              silence_o.heard  = silence.heard + diff.keep;
+              silence_o.probed = 1'b1;
+            end
             count_o[TcpCountKeepAlives] = act_o.keep;
             // As if the peer had closed its half: what it asked for is still answered.
             act_o.idle = diff.bored && !tcb.close;
-            if (act_o.idle) silence_o.asked = '0;
+            if (act_o.idle) silence_o.asked = diff.second;
             count_o[TcpCountIdle] = act_o.idle;
           end
         end
@@ -302,7 +311,7 @@ module tcp_update
         tcb_o.fin_acked = class_.ack_fin;
         act_o.restart   = 1'b1;
         act_o.acked     = 1'b1;
-        silence_o.asked = '0;
+        silence_o.asked = diff.second;
       end
       // What fills a hole is older than what is kept behind it (RFC 9293's SND.WL1).
       if (!class_.seq_before && !diff.ack[31] && !(class_.seq_eq && ooo_some_i)) begin

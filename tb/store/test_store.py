@@ -529,6 +529,38 @@ def test_spare_rooms(seed):
     small.close()
 
 
+def test_ages_want_ticks(seed):
+    """All that was lent has come back, but values stay half sent in spare rooms: ticks are asked for until these may be
+    taken, a second, and no longer. Then they are."""
+    small = Sim(seed, 8, 65536)
+    bench = Bench(small)
+    small.tick_i.set(0)
+    lent = [LongSet(bench, conn, lines) for conn, lines in enumerate((7000, 7000, 2500))]
+    half = [LongSet(bench, 10 + n, 2000) for n in range(4)]
+    assert all(one.there for one in lent + half) and not LongSet(bench, 20, 2000).there
+    for one in lent:
+        while one.done < len(one.value):
+            assert one.part(64000)
+
+    def wait(ms, clocks=20):
+        """So many ticks, and clocks without one."""
+        for tick, n in ((1, ms), (0, clocks)):
+            small.tick_i.set(tick)
+            for _ in range(n):
+                bench.tick()
+
+    wait(0, 5000)  # all of it is written
+    assert small.timer_o.get()
+    wait(1000)
+    assert small.timer_o.get()
+    wait(100)
+    assert not small.timer_o.get()
+    for conn, lines in enumerate((7000, 7000, 2500, 2000)):
+        assert LongSet(bench, conn, lines).there
+    assert [one.part() for one in half].count(True) == 3
+    small.close()
+
+
 def test_copies_are_counted(seed):
     """Appends of a few bytes to values of 4,000: they move the log no further than an eighth of it, or a largest item,
     a minute. Those to values of up to 400 bytes as often as they like."""

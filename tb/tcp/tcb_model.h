@@ -67,6 +67,7 @@ constexpr int Kept = 4;
 constexpr int RtoInit = 1000, RtoMin = 200, RtoMax = 60000, DataTries = 10, ShutTries = 15;
 constexpr int TailMin = 10, AckMax = 200;
 constexpr int KeepEvery = 8, KeepEnd = 72, KeepPressed = 4, Fin2End = 60, Fin2Pressed = 4;
+constexpr i64 LongAgo = 0xff00;  // seconds
 constexpr int MssLow = 600, HoleMss = 1024, HoleMssLeast = 512;
 
 struct Span {
@@ -110,7 +111,8 @@ struct Event {
 /// Ticks in the stages that look at the clock, and inputs of the whole card.
 struct Now {
   i64 diff, update, measure, limit, finish;
-  bool challenge_ok, stray_ok, pressed;
+  bool challenge_ok, stray_ok, pressed, rare;
+  i64 second() const { return diff / 1000; }
 };
 struct Card {
   u32 own_mss, time_wait, keep_alive, idle;
@@ -179,8 +181,9 @@ class Conn {
   std::vector<Span> board;
   bool by_sack = false;
   i64 high_rxt = 0, filled_max = 0;
-  // seconds; where segments go
-  int heard = 0, asked = 0, low = 0;
+  // in which second; where segments go
+  i64 heard = 0, asked = 0, low = 0;
+  bool probed = false;
   i64 agreed_mss = 0;
   uint8_t peer = 0;
   i64 window = 0, room = 0;  // cwnd with limited transmit; what it leaves
@@ -273,6 +276,7 @@ class Conn {
     clock = ev.ack;  // as the SYN-ACK said, and one more
     clock_at = now.diff;
     last_ack = rcv_nxt;
+    heard = asked = now.second();
     mss = agreed_mss = ev.agreed_mss - option();
     sack_ok = ev.agreed_sack_ok;
     cwnd = std::min(10 * mss, std::max(2 * mss, i64(14600)));  // RFC 6928
@@ -285,7 +289,8 @@ class Conn {
   i64 option() const { return stamps ? 12 : 0; }
   /// PAWS (RFC 7323, section 5).
   bool stale() const {
-    return stamps && ev.times && !ev.fresh && int32_t(ev.value - recent) < 0 && heard < 65535;  // HEARD, MISSED
+    return stamps && ev.times && !ev.fresh && int32_t(ev.value - recent) < 0 &&
+           now.second() - heard < LongAgo;  // HEARD, MISSED
   }
 
   // ------------------------------------------------------------ RFC 9293, section 3.10.7
@@ -353,7 +358,10 @@ class Conn {
     w.own = peers;
     if (peers) {
       count(Moved, !ev.fresh && !same_link);
-      if (!last) heard = 0;
+      if (!last) {
+        heard = now.second();
+        probed = false;
+      }
     }
   }
 
@@ -427,7 +435,7 @@ class Conn {
       fin_acked = ack > end;
       w.restart = true;  // RFC 6298, 5.3; TIMER_EACH
       r.acked = true;
-      asked = 0;
+      asked = now.second();
     }
     if (probe_lost && !recovering) {
       ssthresh = cwnd = std::max(out / 2, 2 * mss);
@@ -589,7 +597,7 @@ class Conn {
       if (recovers) cwnd = ssthresh;
       rewind();
       mss = ev.mss - option();
-      low = 0;
+      low = now.second();
       w.send = w.restart = true;
       count(PathMtu);
     }
@@ -625,7 +633,7 @@ class Conn {
     const i64 smaller = (before > 2 ? HoleMssLeast : HoleMss) - option();
     if (before > 1 && mss > smaller && out > smaller) {
       mss = smaller;
-      low = 0;
+      low = now.second();
       count(BlackHoles);
     }
     cwnd = mss;
@@ -651,7 +659,7 @@ class Conn {
     if (state != StOpen) return;
     if (!close) {
       const i64 reads = near(ev.seq, read), writes = near(ev.ack, end);
-      if (reads > read) asked = 0;
+      if (reads > read) asked = now.second();
       read = std::max(read, reads);
       end = std::max(end, writes);
       close = ev.close;
@@ -677,25 +685,30 @@ class Conn {
   }
 
   void second() {
-    const int silence = heard, idle = asked;
+    // Whole seconds: of that in which it was last heard of only a part has passed.
+    const i64 silence = now.second() - heard - 1, idle = now.second() - asked - 1;
     in_slow = false;
-    heard = std::min(heard + 1, 65535);
-    asked = std::min(asked + 1, 65535);
+    heard = std::max(heard, now.second() - LongAgo);
+    asked = std::max(asked, now.second() - LongAgo);
     if (!w.was_told) told_on = false;
-    if (mss != agreed_mss && low++ == MssLow - 1) mss = agreed_mss;  // RFC 1191, section 6.3
+    if (mss != agreed_mss && now.second() - low >= MssLow) mss = agreed_mss;  // RFC 1191, section 6.3
     if (state != StOpen) return;
     const bool silent = card.keep_alive && silence >= int(card.keep_alive) && !timer;
-    const int probes = silence - int(card.keep_alive);
-    if ((silent && probes >= (now.pressed ? KeepPressed : KeepEnd)) ||
+    const i64 since = silence - int(card.keep_alive);
+    if ((silent && probed && since >= (now.pressed ? KeepPressed : KeepEnd)) ||
         (fin_acked && silence >= (now.pressed ? Fin2Pressed : Fin2End))) {
       gives_up(GiveUps);
       return;
     }
-    w.keep = silent && probes % KeepEvery == 0;
+    w.keep = silent && (!probed || now.rare || since % KeepEvery == 0);
     count(KeepAlives, w.keep);
+    if (w.keep && !probed) {
+      probed = true;
+      heard += since;
+    }
     if (card.idle && idle >= int(card.idle) && !close) {
       r.fin = true;
-      asked = 0;
+      asked = now.second();
       count(tcp::Idle);
     }
   }

@@ -21,6 +21,7 @@ module tcb_tb
   input  logic        tick_i,
   input  logic [9:0]  slept_i,
   input  logic        low_i,
+  input  logic        rare_i,
   // segments
   input  logic        seg_valid_i,
   output logic        seg_ready_o,
@@ -96,6 +97,7 @@ module tcb_tb
   output logic [15:0] asked_o,
   output logic [13:0] agreed_o,
   output logic [9:0]  low_o,
+  output logic        probed_o,
   output logic        stamps_on_o,
   output logic [31:0] stamps_offset_o,
   output logic [31:0] stamps_recent_o,
@@ -234,6 +236,7 @@ module tcb_tb
   logic hurry;
   logic [19:0] now;
   logic [15:0] epoch;
+  seconds_t second;
   logic unused_waits, unused_short, unused_idle;
 
   tcp_timers #(
@@ -245,8 +248,10 @@ module tcb_tb
     .slept_i,
     .time_wait_i,
     .low_i,
+    .rare_i,
     .now_o      (now),
     .epoch_o    (epoch),
+    .second_o   (second),
     .push_i     (push),
     .push_conn_i(push_conn),
     .valid_o    (visit_valid),
@@ -272,11 +277,13 @@ module tcb_tb
     .clk_i,
     .rst_ni,
     .now_i         ({epoch, now[15:0]}),
+    .second_i      (second),
     .own_mss_i,
     .time_wait_i,
     .keep_alive_i,
     .idle_i,
     .pressed_i,
+    .rare_i,
     .challenge_ok_i,
     .challenge_o,
     .stray_ok_i,
@@ -332,6 +339,7 @@ module tcb_tb
   assign asked_o   = u_tcb.me_q.silence.asked;
   assign agreed_o  = u_tcb.me_q.silence.mss;
   assign low_o     = u_tcb.me_q.silence.low;
+  assign probed_o  = u_tcb.me_q.silence.probed;
   assign stamps_on_o     = u_tcb.me_q.silence.stamps.on;
   assign stamps_offset_o = u_tcb.me_q.silence.stamps.offset;
   assign stamps_recent_o = u_tcb.me_q.silence.stamps.recent;

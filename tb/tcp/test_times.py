@@ -209,11 +209,12 @@ async def silent_for_long(dut):
     flow = await Flow().open(dut, clock=1000)
     table = dut.u_tcb.u_table.u_silence.mem_q[flow.conn]
     peer, c = flow.peer, flow.c
-    for heard, taken in ((65534, False), (65535, True)):
+    for heard, taken in ((0xFEFF, False), (0xFF00, True)):
         await flow.ms(60)
         word = int(table.value)
         top = len(table) - 16               # `heard` is the first field
-        table.value = word & ~(0xFFFF << top) | heard << top
+        then = int(dut.second.value) - heard & 0xFFFF
+        table.value = word & ~(0xFFFF << top) | then << top
         await flow.give(10, value=500)
         assert (c.rx_have != peer.seq) == taken
         if taken:

@@ -63,6 +63,7 @@ pub const TIME_WAIT_MS: u32 = 0x054;
 pub const KEEP_ALIVE_SECONDS: u32 = 0x058;
 /// Seconds without a request after which a connection is closed; 0: it stays.
 pub const IDLE_SECONDS: u32 = 0x05C;
+pub const MOST_IDLE_SECONDS: u32 = 65_000;
 /// Four words: the secret behind initial sequence numbers and SYN cookies.
 pub const TCP_SECRET: u32 = 0x060;
 /// Two odd 64-bit multipliers of the hash's finaliser, low word first.

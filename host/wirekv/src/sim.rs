@@ -160,8 +160,12 @@ fn check(args: &ServeArgs) -> Result<Layout> {
 /// What `-o` asks of the card.
 fn idle_seconds(args: &ServeArgs) -> Result<u16> {
     let seconds = extended::idle_timeout(&args.extended).unwrap_or(0);
-    u16::try_from(seconds)
-        .map_err(|_| anyhow!("-o idle_timeout={seconds}: a card counts up to {} seconds", u16::MAX))
+    anyhow::ensure!(
+        seconds <= csr::MOST_IDLE_SECONDS,
+        "-o idle_timeout={seconds}: a card counts up to {} seconds",
+        csr::MOST_IDLE_SECONDS
+    );
+    Ok(seconds as u16)
 }
 
 fn listen_address(args: &ServeArgs) -> Result<IpAddr> {
