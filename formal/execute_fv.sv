@@ -196,7 +196,6 @@ module execute_fv
     .bad_valid_i         (1'b0),
     .bad_conn_i          ('0),
     .bad_done_o          (),
-    .bad_all_i           (1'b0),
     .found_valid_i       (req_valid_i),
     .found_ready_o       (found_ready),
     .found_i             (found),

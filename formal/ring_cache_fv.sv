@@ -44,13 +44,21 @@ module ring_cache_fv
   assign rd_lanes = '{first: 6'(!rd_lanes_i[0]), last: {6{rd_lanes_i[1]}}};
   `FV_ASSUME(some_lanes, wr_lanes_i != '0 && rd_lanes_i != '0)
 
+  // Memory refuses nothing here.
+  logic refused, busy, earlier;
+  logic [1:0] opens_q;
+  always_ff @(posedge clk_i) opens_q <= rst_ni ? opens_q >> 1 : 2'b10;
+  conn_t unused_refused;
   ring_cache #(
-    .Lines   (2),
-    .AddrBits(3),
-    .MaxReads(Reads)
+    .Lines    (2),
+    .AddrBits (3),
+    .RingBits (2),
+    .MaxReads (Reads),
+    .MaxWrites(16)
   ) dut (
     .clk_i,
     .rst_ni,
+    .base_i          ('0),
     .wr_valid_i,
     .wr_ready_o      (wr_ready),
     .wr_i            (wr),
@@ -73,6 +81,14 @@ module ring_cache_fv
     .mem_rdat_valid_i(mem_rdat_valid),
     .mem_rdat_i      (mem_rdat),
     .mem_rdat_bad_i  (1'b0),
+    .refused_valid_o (refused),
+    .refused_ready_i (1'b0),
+    .refused_conn_o  (unused_refused),
+    .open_i          (opens_q != '0),
+    .open_conn_i     (conn_t'(opens_q[1])),
+    .busy_o          (busy),
+    .mark_i          (1'b0),
+    .earlier_o       (earlier),
     .idle_o          (idle)
   );
 
@@ -109,6 +125,7 @@ module ring_cache_fv
   `ASSERT(Asked, !rdat_valid || asked_q != '0)
   `ASSERT(Newest, !rdat_valid || !due_q[0] || rdat[0] == want_q[0])
   `ASSERT(Good, !rdat_valid || !rdat_bad)
+  `ASSERT(NobodyRefused, !refused && !busy && !earlier)
 
   // ------------------------------------------------ memory
   logic mem_idle, unused_old;

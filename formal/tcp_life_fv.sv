@@ -108,8 +108,10 @@ module tcp_life_fv
   `FV_ASSUME(Fresh, !(go && fresh) || (!live_q && ack_alone))
   `FV_ASSUME(Found, !(go && is_seg && ev_i.found.hit) || !nobodys)
   `FV_ASSUME(Kinds, ev_i.kind <= KdWait && (!ev_i.found.fresh || ev_i.kind == KdSeg))
-  // The session commands what is open, and answers the end once.
-  `FV_ASSUME(Commands, !(go && ev_i.kind == KdApp) || (told_open_q && !answered_q))
+  // The session commands what is open, and answers the end once. Memory may refuse something of anybody at any time.
+  logic refused;
+  assign refused = ev_i.reset && !ev_i.close && !release_id;
+  `FV_ASSUME(Commands, !(go && ev_i.kind == KdApp) || refused || (told_open_q && !answered_q))
   `FV_ASSUME(Answers, !(go && release_id) || told_closed_q)
 
   always_ff @(posedge clk_i) begin

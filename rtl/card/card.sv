@@ -235,6 +235,12 @@ module card
   line_t [1:0] ring_rdat;
   logic [1:0] ring_wr_valid, ring_wr_ready, ring_rd_valid, ring_rd_ready;
   logic [1:0] ring_rdat_valid, ring_rdat_ready, ring_rdat_bad, ring_idle;
+  logic [1:0] refused_valid, refused_ready, ring_busy, ring_earlier;
+  conn_t [1:0] refused_conn;
+  laddr_t [1:0] ring_base;
+  conn_t open_conn;
+  logic open, mark;
+  assign ring_base = {tx_base, rx_base};
 
   for (genvar r = 0; r < 2; r++) begin : gen_ring
     ring_cache #(
@@ -242,6 +248,7 @@ module card
     ) u_cache (
       .clk_i,
       .rst_ni,
+      .base_i          (ring_base[r]),
       .wr_valid_i      (ring_wr_valid[r]),
       .wr_ready_o      (ring_wr_ready[r]),
       .wr_i            (ring_wr[r]),
@@ -264,6 +271,14 @@ module card
       .mem_rdat_valid_i(rdat_valid[4+r]),
       .mem_rdat_i      (rdat[4+r]),
       .mem_rdat_bad_i  (rdat_bad[4+r]),
+      .refused_valid_o (refused_valid[r]),
+      .refused_ready_i (refused_ready[r]),
+      .refused_conn_o  (refused_conn[r]),
+      .open_i          (open),
+      .open_conn_i     (open_conn),
+      .busy_o          (ring_busy[r]),
+      .mark_i          (mark),
+      .earlier_o       (ring_earlier[r]),
       .idle_o          (ring_idle[r])
     );
   end
@@ -375,6 +390,14 @@ module card
     .rdat_ready_o  (ring_rdat_ready[1]),
     .rdat_i        (ring_rdat[1]),
     .rdat_bad_i    (ring_rdat_bad[1]),
+    .refused_valid_i(refused_valid),
+    .refused_ready_o(refused_ready),
+    .refused_conn_i(refused_conn),
+    .open_o        (open),
+    .open_conn_o   (open_conn),
+    .busy_i        (|ring_busy),
+    .mark_o        (mark),
+    .earlier_i     (|ring_earlier),
     .count_o       (tcp_count),
     .idle_o        (tcp_idle),
     .timers_o      (tcp_timers),
@@ -439,7 +462,7 @@ module card
   logic uctx_valid, uctx_ready, req_valid, req_ready, key_valid, key_ready;
   logic put_valid, put_ready, put_off_valid, putk_valid, putk_ready, putb_valid, putb_ready;
   logic done_valid, done_ready;
-  logic bad_job_valid, bad_job_done, bad_job_all;
+  logic bad_job_valid, bad_job_done;
   conn_t bad_job_conn;
   logic hpiece_valid, hpiece_ready;
   uctx_t uctx;
@@ -488,7 +511,6 @@ module card
     .bad_conn_o    (bad_job_conn),
     .bad_done_i    (bad_job_done),
     .wr_bad_i      (|wr_bad[5:4]),
-    .bad_all_o     (bad_job_all),
     .dgram_valid_i (dgram_valid),
     .dgram_ready_o (dgram_ready),
     .dgram_i       (dgram),
@@ -548,7 +570,6 @@ module card
     .bad_valid_i  (bad_job_valid),
     .bad_conn_i   (bad_job_conn),
     .bad_done_o   (bad_job_done),
-    .bad_all_i    (bad_job_all),
     .put_valid_i  (put_valid && enable),
     .put_ready_o  (put_ready),
     .put_i        (put),

@@ -16,11 +16,19 @@ module ring_cache
   parameter int unsigned Lines = 4096,
   /// So many of the lowest bits tell all lines of the rings apart.
   parameter int unsigned AddrBits = 24,
+  /// ... and so many the lines of one; less only in tests.
+  parameter int unsigned RingBits = $clog2(RingLines),
   /// Reads under way at most: as many clocks as memory takes for a write and a read behind it.
-  parameter int unsigned MaxReads = 512
+  parameter int unsigned MaxReads = 512,
+  /// Writes under way at most: as many clocks as memory takes for a write. A power of two, 16 to 512.
+  parameter int unsigned MaxWrites = 512
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
+  // verilator lint_off UNUSEDSIGNAL
+  /// First line of connection 0's ring, behind a number of whole rings; the others' follow.
+  input  laddr_t      base_i,
+  // verilator lint_on UNUSEDSIGNAL
   /// Writes, each of a run of lanes. A read in any later clock sees it.
   input  logic        wr_valid_i,
   output logic        wr_ready_o,
@@ -34,8 +42,8 @@ module ring_cache
   input  logic        rdat_ready_i,
   output line_t       rdat_o,
   output logic        rdat_bad_o,
-  /// Memory, as mem_axi has it. When it has refused a write, nobody knows what it holds: then all that
-  /// is not here is bad until a reset.
+  /// Memory, as mem_axi has it. When it has refused a write, nobody knows what it holds of that ring: then all of
+  /// it that is not here is bad until the ring has a new connection. No write is answered in the clock behind it.
   output logic        mem_wr_valid_o,
   input  logic        mem_wr_ready_i,
   output line_write_t mem_wr_o,
@@ -48,12 +56,26 @@ module ring_cache
   input  logic        mem_rdat_valid_i,
   input  line_t       mem_rdat_i,
   input  logic        mem_rdat_bad_i,
+  /// Connections that had such a write: they are to be reset.
+  output logic        refused_valid_o,
+  input  logic        refused_ready_i,
+  output conn_t       refused_conn_o,
+  /// This id has a new connection. Never while busy_o.
+  input  logic        open_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  conn_t       open_conn_i,
+  // verilator lint_on UNUSEDSIGNAL
+  output logic        busy_o,
+  /// Mark the last write; some that came no later are not answered yet, or who had one is not told.
+  input  logic        mark_i,
+  output logic        earlier_o,
   /// Nothing under way.
   output logic        idle_o
 );
 
   localparam int unsigned IndexW = $clog2(Lines);
   localparam int unsigned TagW = AddrBits - IndexW;
+  localparam int unsigned RingW = AddrBits - RingBits;
   // Where the tag meets the index: below what tells neighbouring rings apart already.
   localparam int unsigned SpreadW = (IndexW < $clog2(RingLines)) ? IndexW : $clog2(RingLines);
 
@@ -63,9 +85,13 @@ module ring_cache
   if (AddrBits <= IndexW || AddrBits > $bits(laddr_t)) begin : gen_bad_addr
     $error("%m: AddrBits must be more than the bits of Lines, and at most those of an address");
   end
+  if (AddrBits <= RingBits || RingW > $bits(conn_t)) begin : gen_bad_rings
+    $error("%m: AddrBits must be more than RingBits, and by at most the bits of a connection");
+  end
 
   typedef logic [IndexW-1:0] index_t;
   typedef logic [TagW-1:0] tag_t;
+  typedef logic [RingW-1:0] ring_t;
 
   typedef logic [15:0] writes_t;  // far more than memory can have outstanding
   typedef logic [9:0] stamp_t;
@@ -94,6 +120,10 @@ module ring_cache
     end
   endfunction
 
+  function automatic ring_t ring(input laddr_t addr);
+    return ring_t'(addr >> RingBits);
+  endfunction
+
   function automatic lanes_t lanes(input strb_t strb);
     lanes = '0;
     for (int unsigned i = 0; i < 64; i++) begin
@@ -117,21 +147,27 @@ module ring_cache
 
   // ---------------------------------------------------------------- write
   // Data in the clock of the write, entry in the next one.
-  logic wr_take, entry_valid_q, again_q;
+  logic wr_take, wr_ok_q, wr_room, entry_valid_q, again_q;
   index_t wr_index, entry_index_q;
   tag_t entry_tag_q;
+  ring_t entry_ring_q;
   lanes_t entry_lanes_q, wr_lanes;
   logic [5:0] before_q, behind_q;  // the lanes beside these, if there are any
   stamp_t entry_stamp_q;
   writes_t issued_q, answered_q, open;
   run_t there, run_d, run_q;
 
-  assign mem_wr_valid_o = wr_valid_i && swept_q;
-  assign wr_ready_o     = mem_wr_ready_i && swept_q;
+  assign mem_wr_valid_o = wr_valid_i && wr_ok_q;
+  assign wr_ready_o     = mem_wr_ready_i && wr_ok_q;
   assign mem_wr_o       = wr_i;
   assign wr_take        = wr_valid_i && wr_ready_o;
   assign wr_index       = index(wr_i.addr);
   assign wr_lanes       = lanes(wr_i.strb);
+
+  // What is offered stays.
+  always_ff @(posedge clk_i) begin
+    wr_ok_q <= rst_ni && swept_q && (wr_room || (mem_wr_valid_o && !mem_wr_ready_i));
+  end
 
   always_ff @(posedge clk_i) begin
     entry_valid_q <= rst_ni && wr_take;
@@ -139,6 +175,7 @@ module ring_cache
     again_q       <= entry_valid_q && wr_index == entry_index_q;
     entry_index_q <= wr_index;
     entry_tag_q   <= tag(wr_i.addr);
+    entry_ring_q  <= ring(wr_i.addr);
     entry_lanes_q <= wr_lanes;
     before_q      <= wr_lanes.first - 6'(wr_lanes.first != '0);
     behind_q      <= wr_lanes.last + 6'(wr_lanes.last != '1);
@@ -310,19 +347,26 @@ module ring_cache
   assign mem_rd_addr_o  = miss_next.addr;
 
   // ---------------------------------------------------------------- in order
-  logic distrust_q, order_idle;
+  logic turn, known, distrust, gone, order_idle, trust_idle;
+  ring_t turn_ring;
   ring_order #(
-    .MaxReads(MaxReads)
+    .MaxReads(MaxReads),
+    .RingW   (RingW)
   ) u_order (
     .clk_i,
     .rst_ni,
     .s_valid_i  (find_valid_q),
+    .ring_i     (ring(find_q.addr)),
     .kept_i     (hit),
     .kept_line_i(data_q),
     .mem_rdat_valid_i,
     .mem_rdat_i,
     .mem_rdat_bad_i,
-    .distrust_i (distrust_q),
+    .turn_o     (turn),
+    .turn_ring_o(turn_ring),
+    .known_i    (known),
+    .distrust_i (distrust),
+    .gone_o     (gone),
     .m_valid_o  (rdat_valid_o),
     .m_ready_i  (rdat_ready_i),
     .m_line_o   (rdat_o),
@@ -334,15 +378,54 @@ module ring_cache
     if (!rst_ni) begin
       issued_q   <= '0;
       answered_q <= '0;
-      distrust_q <= 1'b0;
     end else begin
       issued_q   <= issued_q + writes_t'(wr_take);
       answered_q <= answered_q + writes_t'(mem_wr_done_i);
-      if (mem_wr_bad_i) distrust_q <= 1'b1;
     end
   end
 
-  assign idle_o = swept_q && !ask_valid_q && !find_valid_q && order_idle && issued_q == answered_q;
+  // ---------------------------------------------------------------- whom memory refused a write
+  localparam int unsigned CountW = $clog2(MaxWrites) + 1;
+  if (CountW > $bits(stamp_t)) begin : gen_bad_writes
+    $error("%m: MaxWrites must be at most 512");
+  end
+  ring_t refused, base;
+  assign base           = ring(base_i);
+  assign refused_conn_o = conn_t'(ring_t'(refused - base));
+
+  ring_trust #(
+    .Rings    (2 ** RingW),
+    .MaxWrites(MaxWrites)
+  ) u_trust (
+    .clk_i,
+    .rst_ni,
+    .issued_i      (issued_q[CountW-1:0]),
+    .answered_i    (answered_q[CountW-1:0]),
+    .wr_i          (entry_valid_q),
+    .wr_number_i   (entry_stamp_q[CountW-2:0]),
+    .wr_ring_i     (entry_ring_q),
+    .done_i        (mem_wr_done_i),
+    .bad_i         (mem_wr_bad_i),
+    .room_o        (wr_room),
+    .turn_i        (turn),
+    .gone_i        (gone),
+    .turn_ring_i   (turn_ring),
+    .known_o       (known),
+    .distrust_o    (distrust),
+    .open_i,
+    .open_ring_i   (ring_t'(open_conn_i) + base),
+    .busy_o,
+    .mark_i,
+    .earlier_o,
+    .refused_valid_o,
+    .refused_ready_i,
+    .refused_ring_o(refused),
+    .idle_o        (trust_idle)
+  );
+  `ASSERT(WholeRings, base_i[RingBits-1:0] == '0)
+
+  assign idle_o = swept_q && !ask_valid_q && !find_valid_q && order_idle && trust_idle &&
+      issued_q == answered_q;
 
   `ASSERT(RunOfLanes, !wr_valid_i || ((wr_i.strb + (wr_i.strb & -wr_i.strb)) & wr_i.strb) == '0)
   `ASSERT(AnyLanes, !wr_valid_i || wr_i.strb != '0)

@@ -6,19 +6,27 @@ module ring_order
   import wirekv_pkg::*;
 #(
   /// Reads under way at most.
-  parameter int unsigned MaxReads = 512
+  parameter int unsigned MaxReads = 512,
+  /// Bits of a ring's number.
+  parameter int unsigned RingW = 10
 ) (
   input  logic  clk_i,
   input  logic  rst_ni,
-  /// A read; its line was kept, or memory has been asked.
+  /// A read of this ring; its line was kept, or memory has been asked.
   input  logic  s_valid_i,
+  input  logic [RingW-1:0] ring_i,
   input  logic  kept_i,
   input  line_t kept_line_i,
-  /// Memory's answers in order, taken at once; nobody knows what it holds.
+  /// Memory's answers in order, taken at once.
   input  logic  mem_rdat_valid_i,
   input  line_t mem_rdat_i,
   input  logic  mem_rdat_bad_i,
+  /// The next answer is one of these, of that ring: whether it may be given out, and is bad; it is.
+  output logic  turn_o,
+  output logic [RingW-1:0] turn_ring_o,
+  input  logic  known_i,
   input  logic  distrust_i,
+  output logic  gone_o,
   /// Answers. A bad one is zero.
   output logic  m_valid_o,
   input  logic  m_ready_i,
@@ -52,17 +60,17 @@ module ring_order
 
   // Whether the line of the next read was kept; twice, as a bit that chooses 513 is late everywhere else.
   lib_fifo #(
-    .T    (logic [1:0]),
+    .T    (logic [RingW+1:0]),
     .Depth(MaxReads)
   ) u_order (
     .clk_i,
     .rst_ni,
     .s_valid_i,
     .s_ready_o(unused_room[0]),
-    .s_data_i ({2{kept_i}}),
+    .s_data_i ({ring_i, {2{kept_i}}}),
     .m_valid_o(next_valid),
     .m_ready_i(chosen_valid && chosen_ready),
-    .m_data_o ({next_kept, choose_kept}),
+    .m_data_o ({turn_ring_o, next_kept, choose_kept}),
     .level_o  (under_way)
   );
 
@@ -93,7 +101,7 @@ module ring_order
     .s_ready_o(unused_room[2]),
     .s_data_i ('{data: mem_rdat_i, bad: mem_rdat_bad_i}),
     .m_valid_o(answer_valid),
-    .m_ready_i(answer_turn && chosen_ready),
+    .m_ready_i(answer_turn && known_i && chosen_ready),
     .m_data_o (answer),
     .level_o  (unused_level[1])
   );
@@ -101,7 +109,9 @@ module ring_order
 
   assign kept_turn    = next_valid && next_kept;
   assign answer_turn  = next_valid && !next_kept;
-  assign chosen_valid = kept_turn || (answer_turn && answer_valid);
+  assign chosen_valid = kept_turn || (answer_turn && answer_valid && known_i);
+  assign turn_o       = answer_turn;
+  assign gone_o       = answer_turn && answer_valid && known_i && chosen_ready;
   assign chosen.bad   = !choose_kept && (answer.bad || distrust_i);
   assign chosen.data  = choose_kept ? kept_line : chosen.bad ? '0 : answer.data;
   `ASSERT(KeptIsThere, !kept_turn || unused_kept_valid)

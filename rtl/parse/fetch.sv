@@ -40,10 +40,6 @@ module fetch
   output logic   bad_valid_o,
   output conn_t  bad_conn_o,
   input  logic   bad_done_i,
-  /// Memory refused a write to the rings. Nobody knows whose bytes it were: from then on, all jobs are
-  /// as above.
-  input  logic   wr_bad_i,
-  output logic   bad_all_o,
   /// Pulse: a line that memory could not read.
   output logic   bad_read_o,
   /// UDP datagrams, frame header included.
@@ -332,10 +328,6 @@ module fetch
     else if (bad_read_o) bad_q <= 1'b1;
     else if (bad_done_q) bad_q <= 1'b0;
     if (bad_read_o) bad_conn_q <= wait_job.conn;
-  end
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) bad_all_o <= 1'b0;
-    else if (wr_bad_i) bad_all_o <= 1'b1;
   end
   assign bad_read_o  = line_take && !wait_out.host && rdat_bad_i;
   assign bad_valid_o = bad_q;

@@ -53,8 +53,8 @@ module front
   output logic    bad_valid_o,
   output conn_t   bad_conn_o,
   input  logic    bad_done_i,
+  /// Pulse, to be counted: memory refused a write to a ring.
   input  logic    wr_bad_i,
-  output logic    bad_all_o,
   /// UDP datagrams, memcached's frame header included; meta data stands beside every beat.
   input  logic    dgram_valid_i,
   output logic    dgram_ready_o,
@@ -158,8 +158,6 @@ module front
     .bad_valid_o,
     .bad_conn_o,
     .bad_done_i,
-    .wr_bad_i,
-    .bad_all_o,
     .bad_read_o  (bad_read),
     .dgram_valid_i,
     .dgram_ready_o,

@@ -503,7 +503,7 @@ package request_pkg;
     FrontCountWaitRoom,   // clocks in which requests waited for the store
     FrontCountWaitBytes,  // clocks in which a job waited for its bytes
     FrontCountBadReads,   // reads of receive rings that memory refused; the connection is reset
-    FrontCountBadWrites,  // writes to rings that memory refused; all connections are, until a reset
+    FrontCountBadWrites,  // writes to rings that memory refused; the connection is reset
     FrontCountNum
   } front_count_e;
   localparam int unsigned FrontCounts = FrontCountNum;

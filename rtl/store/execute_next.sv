@@ -22,7 +22,6 @@ module execute_next
   input  logic      bad_valid_i,
   input  conn_t     bad_conn_i,
   output logic      bad_done_o,
-  input  logic      bad_all_i,
   /// Banks of the log's cache: responses of ClassRequest.
   input  logic       [1:0] rsp_valid_i,
   output logic       [1:0] rsp_ready_o,
@@ -62,7 +61,7 @@ module execute_next
   log_rel_t new_need;  // lines
   logic [1:0][1:0] need_q, got_q;
 
-  assign bad           = !req_i.udp && (bad_all_i || (bad_valid_i && req_i.conn == bad_conn_i));
+  assign bad           = !req_i.udp && bad_valid_i && req_i.conn == bad_conn_i;
   assign bad_done_o    = load && bad && (req_i.op == OpEnd || req_i.last);
   assign free          = !valid_q || take_i;
   assign load          = req_valid_i && found_valid_i && free;

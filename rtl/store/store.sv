@@ -26,7 +26,6 @@ module store
   input  logic                   bad_valid_i,
   input  conn_t                  bad_conn_i,
   output logic                   bad_done_o,
-  input  logic                   bad_all_i,
   /// Items for the log, the keys of those that start, and the bytes of values. Each start is
   /// answered, in order, by its place; lap 0 means that the log refused the item.
   input  logic                   put_valid_i,
@@ -502,7 +501,6 @@ module store
     .bad_valid_i,
     .bad_conn_i,
     .bad_done_o,
-    .bad_all_i,
     .found_valid_i       (found_valid),
     .found_ready_o       (found_ready),
     .found_i             (found),

@@ -76,6 +76,17 @@ module tcp
   output logic         rdat_ready_o,
   input  line_t        rdat_i,
   input  logic         rdat_bad_i,
+  /// Of each ring memory: connections whose bytes it has refused, which are reset.
+  input  logic [1:0]   refused_valid_i,
+  output logic [1:0]   refused_ready_o,
+  input  conn_t [1:0]  refused_conn_i,
+  /// An id has a new connection; never while they are busy. None of the one before is under way in the rings: their
+  /// last writes were marked, and some that came no later are not answered.
+  output logic         open_o,
+  output conn_t        open_conn_o,
+  input  logic         busy_i,
+  output logic         mark_o,
+  input  logic         earlier_i,
   /// Event pulses, see tcp_count_e.
   output logic [TcpCounts-1:0] count_o,
   /// Nothing in flight.
@@ -146,7 +157,13 @@ module tcp
   logic sacked_valid;
   logic merged_valid, merged_ready, merge_idle;
   conn_t del;
-  logic mark, earlier;
+  logic earlier, looked_valid, looked_ready;
+
+  // A new connection waits until the rings can take its id.
+  assign found_valid  = looked_valid && !busy_i;
+  assign looked_ready = found_ready && !busy_i;
+  assign open_o       = taken;
+  assign open_conn_o  = looked.conn;
 
   tcp_lookup #(
     .Conns(Conns)
@@ -161,14 +178,14 @@ module tcp
     .seg_valid_i  (look_valid),
     .seg_ready_o  (look_ready),
     .seg_i,
-    .found_valid_o(found_valid),
-    .found_ready_i(found_ready),
+    .found_valid_o(looked_valid),
+    .found_ready_i(looked_ready),
     .found_o      (looked),
     .del_valid_i  (del_valid),
     .del_ready_o  (del_ready),
     .del_i        (del),
-    .mark_o       (mark),
-    .earlier_i    (earlier),
+    .mark_o,
+    .earlier_i    (earlier || earlier_i),
     .taken_o      (taken),
     .low_o        (low),
     .refused_o    (refused),
@@ -295,6 +312,28 @@ module tcp
   assign timers_o = waits || limited != '0 || cookies_q != '0;
   assign short_o  = waits_short || limited != '0;
 
+  // ---------------------------------------------------------------- whose bytes memory has refused
+  logic refused_valid, refused_ready, unread_valid, unread_ready;
+  conn_t refused_conn, unread_conn;
+  // verilator lint_off PINCONNECTEMPTY
+  lib_arb #(
+    .T(conn_t),
+    .N(3)
+  ) u_refused (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i({unread_valid, refused_valid_i}),
+    .s_ready_o({unread_ready, refused_ready_o}),
+    .s_data_i ({unread_conn, refused_conn_i}),
+    .s_last_i ('1),
+    .m_valid_o(refused_valid),
+    .m_ready_i(refused_ready),
+    .m_data_o (refused_conn),
+    .m_last_o (),
+    .m_idx_o  ()
+  );
+  // verilator lint_on PINCONNECTEMPTY
+
   // ---------------------------------------------------------------- what to do with it
   logic verdict_valid, verdict_room, cmd_valid, cmd_room, over_valid, unused_over_ready, over_room;
   logic unused, opened, closed, tcb_idle, rx_idle, tx_idle;
@@ -327,6 +366,9 @@ module tcp
     .app_valid_i,
     .app_ready_o,
     .app_i,
+    .refused_valid_i(refused_valid),
+    .refused_ready_o(refused_ready),
+    .refused_i      (refused_conn),
     .visit_valid_i  (visit_valid),
     .visit_ready_o  (visit_ready),
     .visit_i        (visit),
@@ -393,7 +435,7 @@ module tcp
     .cmd_valid_i  (cmd_valid),
     .cmd_i        (cmd),
     .room_o       (cmd_room),
-    .mark_i       (mark),
+    .mark_i       (mark_o),
     .earlier_o    (earlier),
     .rd_valid_o,
     .rd_ready_i,
@@ -408,6 +450,9 @@ module tcp
     .txseg_o,
     .txseg_beat_o,
     .txseg_bad_o,
+    .bad_valid_o  (unread_valid),
+    .bad_ready_i  (unread_ready),
+    .bad_conn_o   (unread_conn),
     .idle_o       (tx_idle)
   );
 
@@ -431,7 +476,7 @@ module tcp
       over_room <= over_level < ($clog2(DelDepth+1))'(DelDepth - 12);
       ticked_q  <= {ticked_q[2:0], ticks};
       idle_o    <= look_idle && tcb_idle && rx_idle && tx_idle && !del_valid && !seg_valid_i &&
-          merge_idle && !sacked_valid &&
+          merge_idle && !sacked_valid && !refused_valid &&
           !app_valid_i && !ticks && ticked_q == '0 && visit_valid == '0 && !pay_valid;
     end
   end
@@ -442,6 +487,7 @@ module tcp
     count_o[TcpCountFullNoId]  = refused[1];
     count_o[TcpCountFullNoWay] = refused[2];
     count_o[TcpCountSyns]      = syn;
+    count_o[TcpCountBadReads]  = txseg_valid_o && txseg_ready_i && txseg_bad_o;
   end
 
   // The port is checked before.

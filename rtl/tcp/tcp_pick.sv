@@ -28,6 +28,9 @@ module tcp_pick
   input  logic        app_valid_i,
   output logic        app_ready_o,
   input  app_t        app_i,
+  input  logic        refused_valid_i,
+  output logic        refused_ready_o,
+  input  conn_t       refused_i,
   input  logic [2:0]  visit_valid_i,
   output logic [2:0]  visit_ready_o,
   input  conn_t [2:0] visit_i,
@@ -54,12 +57,13 @@ module tcp_pick
   typedef enum logic [2:0] {
     SrcSeg,
     SrcApp,
+    SrcRefused,
     SrcMore,
     SrcFast,
     SrcSlow,
     SrcWait
   } src_e;
-  localparam int unsigned Srcs = 6;
+  localparam int unsigned Srcs = 7;
 
   logic more_valid, more_ready, unused_more_ready;
   logic [IdW-1:0] more_id;
@@ -98,8 +102,9 @@ module tcp_pick
   assign app_room = cmd_room_i || !app_i.reset;
   // Nothing remembers an answer to a SYN: it waits, and so do segments behind it.
   assign seg_room = cmd_room_i || !(seg_i.seg.flags.syn || seg_i.refused);
-  assign want = {visit_valid_i, more_valid, app_valid_i, seg_valid_i} & {Srcs{room}} &
-                {{4{verdict_room_i && cmd_room_i}}, app_room, verdict_room_i && seg_room};
+  assign want = {visit_valid_i, more_valid, refused_valid_i, app_valid_i, seg_valid_i} &
+                {Srcs{room}} & {{4{verdict_room_i && cmd_room_i}}, cmd_room_i, app_room,
+                                verdict_room_i && seg_room};
   // verilator lint_off PINCONNECTEMPTY
   lib_arb #(
     .N(Srcs)
@@ -121,6 +126,7 @@ module tcp_pick
 
   assign seg_ready_o   = grant[SrcSeg];
   assign app_ready_o   = grant[SrcApp];
+  assign refused_ready_o = grant[SrcRefused];
   assign more_ready    = grant[SrcMore];
   assign visit_ready_o = grant[SrcWait:SrcFast];
 
@@ -137,6 +143,11 @@ module tcp_pick
         pick.found.conn    = app_i.conn;
         pick.found.seg.seq = app_i.rx_ptr;
         pick.found.seg.ack = app_i.tx_ptr;
+      end
+      grant[SrcRefused]: begin
+        pick.kind       = KdApp;
+        pick.reset      = 1'b1;
+        pick.found.conn = refused_i;
       end
       grant[SrcMore]: begin
         pick.kind       = KdMore;

@@ -310,6 +310,7 @@ package tcp_pkg;
     TcpCountTwins,          // dropped: of an IPv6 address with the name and port of a connection's
     TcpCountPaws,           // dropped: older than what has come, by its timestamp
     TcpCountCrowded,        // dropped: its connection's segments hold up others
+    TcpCountBadReads,       // segments memory could not read in the ring; the connection is reset
     TcpCountNum
   } tcp_count_e;
   localparam int unsigned TcpCounts = TcpCountNum;

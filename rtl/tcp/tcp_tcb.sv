@@ -61,6 +61,10 @@ module tcp_tcb
   input  logic         app_valid_i,
   output logic         app_ready_o,
   input  app_t         app_i,
+  /// A connection that is to be reset, as far as it is open: memory does not keep its bytes.
+  input  logic         refused_valid_i,
+  output logic         refused_ready_o,
+  input  conn_t        refused_i,
   /// Visits: 0 fast, 1 slow, 2 wait.
   input  logic [2:0]   visit_valid_i,
   output logic [2:0]   visit_ready_o,
@@ -118,6 +122,9 @@ module tcp_tcb
     .app_valid_i,
     .app_ready_o,
     .app_i,
+    .refused_valid_i,
+    .refused_ready_o,
+    .refused_i,
     .visit_valid_i,
     .visit_ready_o,
     .visit_i,

@@ -31,12 +31,17 @@ module tcp_tx_seg
   output logic   rdat_ready_o,
   input  line_t  rdat_i,
   input  logic   rdat_bad_i,
-  /// Segments; bad stands beside the last beat of one that memory could not read.
+  /// Segments; bad stands beside the last beat of one that memory could not read. It can not be taken back any more,
+  /// so it leaves with a wrong checksum.
   output logic   txseg_valid_o,
   input  logic   txseg_ready_i,
   output txseg_t txseg_o,
   output beat_t  txseg_beat_o,
   output logic   txseg_bad_o,
+  /// Whose it was: to be reset. Whoever is not named because another one is comes again, sent once more.
+  output logic   bad_valid_o,
+  input  logic   bad_ready_i,
+  output conn_t  bad_conn_o,
   output logic   idle_o
 );
 
@@ -192,23 +197,27 @@ module tcp_tx_seg
   // and out of the RAM it comes late. Its payload comes later than it, too.
   logic unused_head_ready, behind_valid, head_valid, head_take, out_last;
   heads_t heads;
-  txseg_t behind;
+  typedef struct packed {
+    conn_t  conn;
+    txseg_t seg;
+  } head_t;
+  head_t behind, head;
   lib_fifo #(
-    .T    (txseg_t),
+    .T    (head_t),
     .Depth(2 * PlanDepth)
   ) u_head (
     .clk_i,
     .rst_ni,
     .s_valid_i(cmd_valid_i),
     .s_ready_o(unused_head_ready),
-    .s_data_i (cmd_i.seg),
+    .s_data_i ('{conn: cmd_i.conn, seg: cmd_i.seg}),
     .m_valid_o(behind_valid),
     .m_ready_i(head_take),
     .m_data_o (behind),
     .level_o  (heads)
   );
   lib_half #(
-    .T(txseg_t)
+    .T(head_t)
   ) u_front (
     .clk_i,
     .rst_ni,
@@ -217,8 +226,9 @@ module tcp_tx_seg
     .s_data_i (behind),
     .m_valid_o(head_valid),
     .m_ready_i(out_last),
-    .m_data_o (txseg_o)
+    .m_data_o (head)
   );
+  assign txseg_o  = head.seg;
   assign out_last = txseg_valid_o && txseg_ready_i && out.last;
 
   // Whose last bytes have left has been read.
@@ -226,9 +236,9 @@ module tcp_tx_seg
   always_ff @(posedge clk_i) begin
     if (!rst_ni) earlier_q <= '0;
     else if (mark_i) earlier_q <= heads + heads_t'(head_valid) - heads_t'(out_last);
-    else if (earlier_o) earlier_q <= earlier_q - heads_t'(out_last);
+    else if (earlier_q != '0) earlier_q <= earlier_q - heads_t'(out_last);
   end
-  assign earlier_o = earlier_q != '0;
+  assign earlier_o = earlier_q != '0 || bad_valid_o;
   `ASSERT(HeadRoom, !cmd_valid_i || unused_head_ready)
   `ASSERT(HeadThere, !txseg_valid_o || head_valid)
 
@@ -255,8 +265,14 @@ module tcp_tx_seg
   `ASSERT(BadThere, !(txseg_valid_o && out.last) || unused_bad_valid)
   assign txseg_bad_o = out.last && out_bad;
 
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) bad_valid_o <= 1'b0;
+    else bad_valid_o <= (out_last && out_bad) || (bad_valid_o && !bad_ready_i);
+    if (!bad_valid_o || bad_ready_i) bad_conn_o <= head.conn;
+  end
+
   assign txseg_beat_o = out;
-  assign idle_o       = heads == '0 && !head_valid;
+  assign idle_o       = heads == '0 && !head_valid && !bad_valid_o;
 
   `ASSERT_STABLE(seg_stable, txseg_valid_o, txseg_ready_i, {txseg_o, txseg_beat_o.len,
                                                             txseg_beat_o.last})

@@ -168,7 +168,8 @@ module tcp_update
           tcb_o.released = 1'b1;
           act_o.free_id  = tcb.state == StDead || (is_wait && tcb.over);
         end else if (is_open) begin
-          if (!tcb.close) begin
+          // Whoever resets it because of its ring's memory does not know where it stands.
+          if (!tcb.close && !ev.reset) begin
             act_o.credit = !diff.seq[31];
             if (act_o.credit) tcb_o.credit = seg.seq;
             if (act_o.credit && !class_.seq_eq) silence_o.asked = diff.second;

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import clocks, every_clock, run, start, to_beats, until
+from common import NEXT_CLOCK, clocks, every_clock, run, start, to_beats, until
 from size import scale
+from tcp.peers import names
 
 sys.path.insert(0, str(Path(__file__).parent))
 from front_bench import ITEM_MAX, M32, NOW, RING, Bench, Conn, check, settle, streams  # noqa: E402
@@ -432,11 +433,36 @@ async def bad_reads(dut, refuse):
         assert conn.abort == conn.reset and (conn.reset or conn.closed)
         check(conn.ops, want[: len(conn.ops)] if conn.abort else want)
     assert any(conn.abort for conn in bench.conns.values())
-    dut.wr_bad_i.value = 1
-    await RisingEdge(dut.clk_i)
-    dut.wr_bad_i.value = 0
-    await RisingEdge(dut.clk_i)
-    assert dut.bad_all_o.value
+
+
+@cocotb.test()
+async def refused_writes(dut):
+    """Writes to the rings that memory refuses are counted, and nobody's jobs are named for them."""
+    await start(dut)
+    bench, named = Bench(dut, cut=0), []
+    every_clock(dut, watch(dut, named))
+    for i in range(4):
+        data = b"".join(a_command(host=False, broken=False) for _ in range(20))
+        every_clock(dut, bench.feed(i, Conn(data), lambda: random.randrange(100, 3000)))
+    for _ in range(3):
+        dut.wr_bad_i.value = 1
+        await RisingEdge(dut.clk_i)
+        dut.wr_bad_i.value = 0
+        await RisingEdge(dut.clk_i)
+    await settle(dut, bench)
+    assert named.count("write") == 3 and "job" not in named
+    assert all(conn.closed and not conn.reset for conn in bench.conns.values())
+
+
+async def watch(dut, seen):
+    """Of each clock: a write is counted as refused, a job is named as bad."""
+    index = names("rtl/parse/request_pkg.sv", "front_count_e").index("FrontCountBadWrites")
+    while True:
+        await NEXT_CLOCK
+        if int(dut.count_o.value) >> index & 1:
+            seen.append("write")
+        if dut.bad_valid_o.value:
+            seen.append("job")
 
 
 def test_front():

@@ -230,7 +230,7 @@ class Bench:
         sim.jitter_i.set(jitter)
         sim.pause_i.set(mem_pause)
         sim.tick_i.set(1)  # what has a budget a minute may have it again in 60,000 clocks
-        for name in ("bad_reads_i", "bad_writes_i", "bad_valid_i", "bad_all_i"):
+        for name in ("bad_reads_i", "bad_writes_i", "bad_valid_i"):
             getattr(sim, name).set(0)
         self.use_keys(*hash_keys(random))
         sim.enable_i.set(1)

@@ -79,6 +79,8 @@ class Bench:
         self.opened = {}                    # connection: whether it came by the port for Redis' protocol
         self.ev_stall = False               # the session takes no events
         self.tx_stop = False                # no segment can leave
+        self.unreadable, self.spoilt = set(), []  # connections whose transmit rings are; segments marked for that
+        self.refused = []                   # (ring memory, connection) that it refuses a write
         self.times = {}                     # clock of the first seg in, write, app, read, txseg
         secret = random.getrandbits(128) if secret is None else secret
         for port, value in dict(tick_i=0, slept_i=0, secret_i=secret, lport_i=PORT, mtu_i=mtu, conn_limit_i=limit,
@@ -86,7 +88,8 @@ class Bench:
                                 keep_alive_s_i=keep_alive, idle_s_i=idle, rx_base_i=0x1000,
                                 tx_base_i=0x2000000, seg_valid_i=0, txseg_ready_i=0, ev_ready_i=0,
                                 app_valid_i=0, wr_ready_i=0, rd_ready_i=0, rdat_valid_i=0,
-                                rdat_bad_i=0).items():
+                                rdat_bad_i=0, refused_valid_i=0, refused_conn_i=0, busy_i=0,
+                                earlier_i=0).items():
             getattr(dut, port).value = value
 
     async def run(self):
@@ -128,6 +131,7 @@ class Bench:
         d = Pins(self.dut)
         reads = []                 # (clock when done, address, lanes)
         seg_on = app_on = rdat_on = False
+        refused_on = 0
         beats = []
         while True:
             await NEXT_CLOCK
@@ -154,6 +158,9 @@ class Bench:
                 if rd_ready:
                     reads.append((now + random.randint(*self.latency), d.rd_addr_o.value,
                                   T.lanes_t.unpack(d.rd_lanes_o.value)))
+            if refused_on and d.refused_ready_o.value:
+                self.refused.pop(0)
+                refused_on = 0
             if d.txseg_valid_o.value:
                 self.times.setdefault("txseg", now)
                 if tx_ready:
@@ -164,7 +171,10 @@ class Bench:
                         seg, payload = T.txseg_t.unpack(d.txseg_o.value), b"".join(beats)
                         assert seg["len"] == len(payload), (seg, len(payload))
                         beats = []
-                        self.on_segment(seg, payload)
+                        if d.txseg_bad_o.value:  # leaves with a wrong checksum
+                            self.spoilt.append((seg, payload))
+                        else:
+                            self.on_segment(seg, payload)
             if d.ev_valid_o.value and ev_ready:
                 ev = T.ev_t.unpack(d.ev_o.value)
                 news = [kind for kind in ("open", "acked", "data", "fin", "closed") if ev[kind]]
@@ -188,8 +198,13 @@ class Bench:
                 d.app_i.value = self.apps[0]
                 app_on = True
             d.app_valid_i.drive(app_on)
+            if self.refused and not refused_on:
+                ring, conn = self.refused[0]
+                d.refused_conn_i.value, refused_on = conn << 14 * ring, 1 << ring
+            d.refused_valid_i.drive(refused_on)
             if reads and not rdat_on and reads[0][0] <= now:
-                d.rdat_i.value = self._read(*reads[0][1:])
+                bad = (reads[0][1] - 0x2000000) // 1024 in self.unreadable
+                d.rdat_i.value, d.rdat_bad_i.value = 0 if bad else self._read(*reads[0][1:]), int(bad)
                 rdat_on = True
             d.rdat_valid_i.drive(rdat_on)
             wr_ready, rd_ready = not self._stalled(), not self._stalled()

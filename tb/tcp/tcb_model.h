@@ -657,7 +657,7 @@ class Conn {
       return;
     }
     if (state != StOpen) return;
-    if (!close) {
+    if (!close && !ev.reset) {
       const i64 reads = near(ev.seq, read), writes = near(ev.ack, end);
       if (reads > read) asked = now.second();
       read = std::max(read, reads);

@@ -269,6 +269,7 @@ module tcb_tb
   txcmd_t cmd;
   logic [TcpCounts-1:0] count;
   logic [2:0] numbers;
+  logic unused_refused;
 
   tcp_tcb #(
     .Conns   (Conns),
@@ -294,6 +295,9 @@ module tcb_tb
     .app_valid_i,
     .app_ready_o,
     .app_i         (app),
+    .refused_valid_i(1'b0),
+    .refused_ready_o(unused_refused),
+    .refused_i     ('0),
     .visit_valid_i (visit_valid),
     .visit_ready_o (visit_ready),
     .visit_i       (visit),

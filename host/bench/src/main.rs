@@ -9,6 +9,8 @@ mod image;
 mod keys;
 mod load;
 mod meter;
+#[cfg(test)]
+mod refused;
 mod report;
 mod rig;
 mod scenarios;

@@ -93,6 +93,12 @@ impl Tcp {
         self.open
     }
 
+    /// All that was written has arrived.
+    #[cfg(test)]
+    pub fn all_sent(&self) -> bool {
+        self.tx.is_empty()
+    }
+
     /// Appends to what is to be sent; the sequence number behind it.
     pub fn write(&mut self, bytes: &[u8]) -> u32 {
         self.tx.extend_from_slice(bytes);

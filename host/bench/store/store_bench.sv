@@ -153,7 +153,6 @@ module store_bench
     .bad_valid_i  (1'b0),
     .bad_conn_i   ('0),
     .bad_done_o   (unused_bad_done),
-    .bad_all_i    (1'b0),
     .put_valid_i,
     .put_ready_o,
     .put_i        (put),

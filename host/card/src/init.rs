@@ -37,7 +37,8 @@ impl Layout {
         let log_lines = (item_bytes - index_bytes) / LINE_BYTES;
         let log_lines = u32::try_from(log_lines).ok().filter(|l| *l < 1 << 26)?;
         let log_base = index_bytes;
-        let rx_ring_base = log_base + u64::from(log_lines) * LINE_BYTES;
+        let log_end = log_base + u64::from(log_lines) * LINE_BYTES;
+        let rx_ring_base = log_end.next_multiple_of(RING_BYTES);
         let tx_ring_base = rx_ring_base + u64::from(conns) * RING_BYTES;
         Some(Layout {
             index_bits,
@@ -205,6 +206,13 @@ mod tests {
         let l = Layout::new(100 << 20, 16).unwrap();
         assert_eq!(LINE_BYTES << l.index_bits, 8 << 20);
         assert_eq!(l.log_base, 8 << 20);
+    }
+
+    #[test]
+    fn rings_begin_where_one_may() {
+        let l = Layout::new((1 << 20) + 64, 16).unwrap();
+        assert_eq!(u64::from(l.log_lines) * LINE_BYTES + l.log_base, (1 << 20) + 64);
+        assert_eq!(l.rx_ring_base, (1 << 20) + RING_BYTES);
     }
 
     #[test]

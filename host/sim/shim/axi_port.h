@@ -24,11 +24,19 @@ class Memory {
   }
   uint64_t bytes() const { return bytes_; }
 
+  /// From now on writes to these bytes are refused: what stands in their lines then is of no use.
+  void refuse(uint64_t addr, uint64_t bytes) {
+    refused_ = addr;
+    refused_bytes_ = bytes;
+  }
+  bool refuses(uint64_t addr) const { return addr - refused_ < refused_bytes_; }
+
  private:
   [[noreturn]] void fail(uint64_t addr) const;
 
   uint8_t* base_;
   uint64_t bytes_;
+  uint64_t refused_ = 0, refused_bytes_ = 0;
 };
 
 /// A ring of fixed, power-of-two capacity: nothing is allocated while the clock runs.
@@ -76,6 +84,8 @@ class AxiPort {
   bool arready() const { return !reads_.full(); }
   bool rvalid() const { return rvalid_; }
   bool bvalid() const { return answered_ != 0; }
+  /// The write that is answered was refused (SLVERR).
+  bool bbad() const { return bad_ >> (answered_ - 1) & 1; }
   const uint8_t* rdata() const { return rdata_; }
 
   /// Start of clock `now`: performs what is due.
@@ -142,7 +152,11 @@ class AxiPort {
   void write() {
     uint8_t* to = memory_.line(addrs_.front().addr);
     const Line& l = lines_.front();
-    if (l.strb == ~uint64_t{0}) {
+    const bool refused = memory_.refuses(addrs_.front().addr);
+    bad_ = bad_ << 1 | refused;
+    if (refused) {
+      memset(to, 0xEE, LineBytes);
+    } else if (l.strb == ~uint64_t{0}) {
       memcpy(to, l.data, LineBytes);
     } else {
       for (unsigned n = 0; n < LineBytes; ++n)
@@ -160,7 +174,8 @@ class AxiPort {
   Ring<Access> reads_, addrs_;
   Ring<Line> lines_;
   uint32_t paired_ = 0;    // writes at the front with both address and line
-  uint32_t answered_ = 0;  // writes performed whose B has not been taken
+  uint32_t answered_ = 0;  // writes performed whose B has not been taken, 64 at most
+  uint64_t bad_ = 0;       // of the last ones, the latest lowest: refused
   bool rvalid_ = false;
   uint8_t rdata_[LineBytes];
 };

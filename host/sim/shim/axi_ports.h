@@ -36,6 +36,14 @@ class AxiPorts {
     t.m_axi_rvalid = rvalid;
   }
 
+  /// Two bits a port: what answers to writes say in this clock.
+  unsigned bresp() const {
+    unsigned bresp = 0;
+    for (unsigned p = 0; p < ports_.size(); ++p)
+      if (ports_[p]->bvalid() && ports_[p]->bbad()) bresp |= 2u << 2 * p;
+    return bresp;
+  }
+
   /// Takes the handshakes of the clock; says whether nothing is under way.
   template <typename Top>
   bool sample(const Top& t, uint64_t now) {

@@ -86,6 +86,7 @@ struct wk_sim {
     t.tick_i = tick;
     tick = false;
     mem.drive(t, now);
+    t.m_axi_bresp = mem.bresp();
 
     t.clk_i = 0;
     t.eval();
@@ -233,6 +234,7 @@ const uint8_t* wk_input_log(const wk_sim* s, size_t* bytes) {
 
 void wk_clear_input_log(wk_sim* s) { s->input_log.clear(); }
 
+void wk_refuse(wk_sim* s, uint64_t addr, uint64_t bytes) { s->memory.refuse(addr, bytes); }
 uint8_t* wk_memory(wk_sim* s, uint64_t addr, uint64_t bytes) {
   if (addr > s->memory.bytes() || bytes > s->memory.bytes() - addr) return nullptr;
   return bytes == 0 ? nullptr : s->memory.line(addr & ~uint64_t{63}) + (addr & 63);

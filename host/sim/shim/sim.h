@@ -54,4 +54,6 @@ void wk_clear_input_log(wk_sim*);
 
 /// The memory, for programs that prepare or inspect it. Null when out of range.
 uint8_t* wk_memory(wk_sim*, uint64_t addr, uint64_t bytes);
+/// From now on memory refuses writes to these bytes.
+void wk_refuse(wk_sim*, uint64_t addr, uint64_t bytes);
 }

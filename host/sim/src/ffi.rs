@@ -36,4 +36,5 @@ extern "C" {
     pub fn wk_input_log(sim: *const Raw, bytes: *mut usize) -> *const u8;
     pub fn wk_clear_input_log(sim: *mut Raw);
     pub fn wk_memory(sim: *mut Raw, addr: u64, bytes: u64) -> *mut u8;
+    pub fn wk_refuse(sim: *mut Raw, addr: u64, bytes: u64);
 }

@@ -154,6 +154,11 @@ impl Sim {
             (!start.is_null()).then(|| std::slice::from_raw_parts_mut(start, bytes as usize))
         }
     }
+
+    /// From now on memory refuses writes to these bytes, for tests.
+    pub fn refuse(&mut self, addr: u64, bytes: u64) {
+        unsafe { ffi::wk_refuse(self.raw, addr, bytes) }
+    }
 }
 
 impl Drop for Sim {
