@@ -327,7 +327,7 @@ module execute_fv
   assign looks      = dut.moves.go && dut.check.found.lookup;
   `FV_COVER(Commits, looks && commit_way)
   `FV_COVER(Near, looks && near_way)
-  `FV_COVER(Again, dut.moves.again && written)
+  `FV_COVER(Again, dut.moves.further && dut.check.lines == 3'd1 && written)
   `FV_COVER(Inserts, dut.u_index.u_insert.done_o && put)
   `FV_COVER(FillsSeen, fills && written)
   `FV_COVER(Stale, dut.stale && dut.check.found.lookup && put)

@@ -1,7 +1,7 @@
 // Executes requests in order: the one place where anything happens. Takes each request with its
 // lines already in the caches, looks into the buckets again, compares header and key, acts, and
 // says what to reply. Latency 3 clocks for a hit; initiation interval 1 for gets, sets of keys that
-// are there (2 where the key ends in the item's second line) or new and records without a key, 4 for
+// are there or new and records without a key (see execute_stages for longer keys), 4 for
 // others, 5 where a CAS unique or a time decides, or the item's header changes.
 //
 //   next -> fetch -> check: compare -> act: decide, room, result -> way back
@@ -140,8 +140,18 @@ module execute
   op_t next, check, act;
   moves_t moves;
   logic next_valid, next_idle, wait_index, wait_lines, wait_log;
-  logic check_second, check_again, act_valid, stages_idle, run, fast_done, act_done, slow_done;
-  logic skip, key_more, hold, may_fill, way_free, fill, stale, fill_ready, fill_idle;
+  logic
+      check_more,
+      check_further,
+      check_there,
+      act_valid,
+      stages_idle,
+      run,
+      fast_done,
+      act_done,
+      slow_done;
+  logic [2:0] check_line;
+  logic skip, key_more, act_key_more, hold, may_fill, way_free, fill, stale, fill_ready, fill_idle;
   logic [15:0] given;
 
   execute_next u_next (
@@ -179,10 +189,12 @@ module execute
     .fast_done_i   (fast_done),
     .act_done_i    (act_done),
     .stale_i       (stale),
+    .key_there_i   (check_there),
     .moves_o       (moves),
     .check_o       (check),
-    .check_second_o(check_second),
-    .check_again_o (check_again),
+    .check_more_o  (check_more),
+    .check_line_o  (check_line),
+    .check_further_o(check_further),
     .act_valid_o   (act_valid),
     .act_o         (act),
     .idle_o        (stages_idle)
@@ -223,15 +235,18 @@ module execute
     .key_ready_o,
     .key_i,
     .key_more_o    (key_more),
+    .act_key_more_o(act_key_more),
     .run_i         (run),
     .moves_i       (moves),
     .next_i        (next),
     .check_i       (check),
     .act_i         (act),
-    .check_second_i(check_second),
-    .check_again_i (check_again),
-    .act_valid_i   (act_valid),
+    .check_more_i  (check_more),
+    .check_line_i  (check_line),
+    .check_further_i(check_further),
+    .check_there_o (check_there),
     .commit_i      (commit),
+    .act_ends_i    (fast_done),
     .start_i       (find_start),
     .done_o        (find_done),
     .slow_done_i   (slow_done),
@@ -334,7 +349,7 @@ module execute
     .key_tell_o   (key_tell),
     .key_told_o   (key_told),
     .key_i        (key),
-    .key_more_i   (key_more),
+    .key_more_i   (act_key_more),
     .keep_o       (keep),
     .keep_get_o   (keep_get),
     .line_there_i (line_there),
@@ -457,31 +472,24 @@ module execute
   assign read_valid_o = act_read || extend_read;
   assign read_o       = extend_read ? extend_job : act_job;
 
-  // Who waits for a place of his own looks again at what he reads from then on. Else all who were in the stages must
-  // have ended: two at most.
-  logic [1:0] before_q;
+  // Who waits for a place of his own looks again at what he reads from then on. Else who was in act must have ended: a
+  // place is checked as its request leaves check.
+  logic before_q;
   always_ff @(posedge clk_i) begin
-    if (!rst_ni || stages_idle || own_valid_o) before_q <= '0;
-    else if (tell_i) before_q <= 2'd2;
-    else if (act_done && before_q != '0) before_q <= before_q - 2'd1;
+    if (!rst_ni || stages_idle || own_valid_o) before_q <= 1'b0;
+    else if (tell_i) before_q <= 1'b1;
+    else if (act_done) before_q <= 1'b0;
   end
-  assign clear_o = before_q == '0;
+  assign clear_o = !before_q;
 
 `ifdef LIB_ASSERT_ON
-  // Requests in check and act that have checked their places before the last tell_i: check does so in the first of its
-  // two clocks.
-  logic second_q, second_old_q, act_old_q;  // second_q: one is in the second
+  // A request in act that has checked its place before the last tell_i: it did so as it left check.
+  logic act_old_q;
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) {second_q, second_old_q, act_old_q} <= '0;
-    else begin
-      second_q     <= moves.second || (second_q && !moves.go && !moves.again);
-      second_old_q <= second_q && (second_old_q || tell_i);
-      if (moves.go && !moves.second) act_old_q <= second_q && (second_old_q || tell_i);
-      else if (own_valid_o) act_old_q <= 1'b0;
-      else if (tell_i) act_old_q <= 1'b1;
-    end
+    if (!rst_ni || moves.go || own_valid_o) act_old_q <= 1'b0;
+    else if (tell_i) act_old_q <= 1'b1;
   end
-  `ASSERT(Clear, !clear_o || !((act_valid && act_old_q) || (second_q && second_old_q)))
+  `ASSERT(Clear, !clear_o || !(act_valid && act_old_q))
 
   // The head has not come to the item that a request has used, but for who has got a place of his own meanwhile.
   logic own_q;
@@ -537,7 +545,6 @@ module execute
     .insert_done_o(insert_done),
     .act_done_i   (act_done),
     .given_i      (given),
-    .check_second_i(check_second),
     .may_fill_i   (may_fill),
     .free_o       (way_free),
     .fill_i       (fill),

@@ -133,7 +133,7 @@ module execute_act
   logic keeps, kept_q, shows_key, tells_key, bucket_ok, patch_ok, key_waits, keys_go;
   logic patch_q, patched_q;  // the header is to be patched; it was
   logic steady_q, emits, meta_key, plain_q, plain_get, plain_get_q, plain_set_q, meta_q;
-  logic compares_q, times_q, finds, fast_fill;
+  logic compares_q, times_q, finds, fast_fill, key_left;
 
   execute_decide u_decide (
     .clk_i,
@@ -220,19 +220,15 @@ module execute_act
   assign in_run    = state_q == StRun && valid_i && room.settled && fill_ready_i &&
       (fill_idle_i || !op_i.alone);
   assign out_free  = res_ready_i && read_ready_i && rkey_ready_i;
-  // What the request alone says of that is known before it is in act. A key that was not compared, since
-  // it is long, and no item has its tag: it may be told, and then takes further clocks. (A stored
-  // key is long, so a set that hits has none.)
+  // What the request alone says of that is known before it is in act. (A stored key is not compared in check, so a set
+  // that hits has none.)
   always_ff @(posedge clk_i) begin
     if (go_i) begin
       plain_q     <= !check_i.found.lookup && !(check_i.req.op inside {OpHost, OpWalk, OpVersion});
       meta_q      <= check_i.req.meta.is;
       plain_get_q <= check_i.req.op == OpGet && !check_i.req.touch &&
           !check_i.req.meta.vivifies && !check_i.req.meta.recaches &&
-          !(check_i.req.resp.is && is_time(check_i.req.resp.form)) &&
-          !(check_i.long_key && !check_i.req.resp.is && !check_i.req.noreply &&
-            (check_i.req.binary.is || check_i.req.meta.is) &&
-            (check_i.req.binary.key || shows(check_i.req.meta.show, ShKey)));
+          !(check_i.req.resp.is && is_time(check_i.req.resp.form));
       // A CAS unique, a number, whether an expiry may be set, or is soon, a walk's place.
       compares_q  <= check_i.req.op inside {OpCas, OpIncr, OpDecr, OpWalk} ||
           is_extend(check_i.req.op) || check_i.req.meta.recaches ||
@@ -253,7 +249,8 @@ module execute_act
   assign fast_fill  = plain_set_q && item_i.new_key && free_i;
   assign fill_o    = fast_done && fast_fill && !room.skip && does.stores;
   assign fast_done = in_run && out_free && (room.skip || plain_q ||
-      (plain_get && item_i.decided) || (fast_set && fetched_ready_i) || fast_fill);
+      (plain_get && item_i.decided && !(key_left && shows_key)) ||
+      (fast_set && fetched_ready_i) || fast_fill);
   // Who looks at it knows that the request in act, if there is one, ends in this clock.
   assign commit_o  = '{valid: valid_i && fast_set && !room.skip, line: op_i.found.line,
                        way: item_i.fetched_way, off: op_i.req.off};
@@ -266,7 +263,7 @@ module execute_act
       !(shows_key_q && key_more_i);
 
   // What comes before the end: writes must be taken, inserts and sums take longer. A long key needs
-  // further clocks, in StAct.
+  // further clocks.
   assign bucket_ok = !does_q.writes || way_ready_i;
   assign patch_ok  = !does_q.patches || patched_q;
   assign shows_key = does.get && !op_i.req.resp.is && !op_i.req.meta.vivifies &&
@@ -276,8 +273,10 @@ module execute_act
   // Whatever it will say.
   assign tells_key = meta_key && (!does.get || op_i.req.meta.vivifies) && op_i.found.lookup;
   assign key_waits = state_q == StAct && shows_key_q && !key_i.last;
+  assign key_left  = !key_i.last || key_more_i;
   assign keys_go   = out_free && !key_more_i &&
-      (state_q == StKey || (state_q == StAct && !room.skip && key_waits));
+      (state_q == StKey || (state_q == StAct && !room.skip && key_waits) ||
+       (in_run && !room.skip && plain_get && item_i.decided && shows_key && !key_i.last));
   assign act_ends  = acts && (room.skip || (!does_q.inserts && !does_q.sums && !does_q.grows &&
                                             bucket_ok && patch_ok && !key_waits));
   assign host_done = op_i.req.key_stored ? hreq_valid_o && hreq_ready_i
@@ -440,7 +439,7 @@ module execute_act
       };
   assign hkey_valid_o = state_q == StHostText && out_free;
   assign hkey_o       = key_i;
-  assign key_tell_o   = state_q inside {StKey, StAct, StHostText};
+  assign key_tell_o   = state_q inside {StRun, StKey, StAct, StHostText};
   assign key_told_o   = keys_go || (hkey_valid_o && hkey_ready_i);
 
 endmodule

@@ -13,24 +13,25 @@ module execute_compare
   input  log_range_t     range_i,
   /// Buckets of other epochs are empty.
   input  epochs_t        epochs_i,
-  /// What moves, the request in check, the second line of its item.
+  /// What moves, the request in check; a line of its item stands that is not the first, which comes last.
   // verilator lint_off UNUSEDSIGNAL
   input  moves_t         moves_i,
   input  op_t            op_i,
   // verilator lint_on UNUSEDSIGNAL
-  input  logic           second_i,
-  /// Of act.
+  input  logic           further_i,
+  /// Of act, and that its request ends, as it does wherever check goes on.
   input  commit_t        commit_i,
+  input  logic           act_ends_i,
   /// The buckets as they were read.
   input  bucket_t [1:0]  buckets_i,
   output logic [1:0]     epoch_fits_o,
   /// Ways that were written since.
   output logic [15:0]    given_o,
-  /// Stages: an item of lap next_lap_i is fetched whose first line, in which it begins in unit next_unit_i, and key
-  /// of next_klen_i bytes stand in data_i and expected_i in the next clock; or the one in check,
-  /// again.
+  /// Stages: an item of lap next_lap_i is fetched that begins in unit next_unit_i, whose line next_line_i and key
+  /// of next_klen_i bytes stand in data_i and expected_i in the next clock; or line check_line_i of the one in check.
   input  logic           run_i,
-  input  logic           again_i,
+  input  logic [2:0]     check_line_i,
+  input  logic           next_line_i,
   input  logic [1:0]     next_unit_i,
   input  logic [7:0]     next_lap_i,
   input  logic [7:0]     next_klen_i,
@@ -108,14 +109,14 @@ module execute_compare
       head_lanes_q <= (line_i == '0) ? 4'd1 << way_off_i.pos[1:0] : '0;
       klen_q       <= act_klen_i;
       lap_q        <= whole_lap(way_off_i.lap, lap_now, lap_last);
-    end else if (moves_i.second || moves_i.again) begin
-      lanes_q      <= key_lanes(3'(!again_i), op_i.found.off.pos[1:0], op_i.req.klen);
-      head_lanes_q <= again_i ? 4'd1 << op_i.found.off.pos[1:0] : '0;
+    end else if (moves_i.further) begin
+      lanes_q      <= key_lanes(check_line_i, op_i.found.off.pos[1:0], op_i.req.klen);
+      head_lanes_q <= (check_line_i == '0) ? 4'd1 << op_i.found.off.pos[1:0] : '0;
       klen_q       <= op_i.req.klen;
       lap_q        <= whole_lap(op_i.found.off.lap, lap_now, lap_last);
     end else if (moves_i.fetch) begin
-      lanes_q      <= key_lanes(3'd0, next_unit_i, next_klen_i);
-      head_lanes_q <= 4'd1 << next_unit_i;
+      lanes_q      <= key_lanes(3'(next_line_i), next_unit_i, next_klen_i);
+      head_lanes_q <= next_line_i ? '0 : 4'd1 << next_unit_i;
       klen_q       <= next_klen_i;
       lap_q        <= whole_lap(next_lap_i, lap_now, lap_last);
     end
@@ -162,7 +163,12 @@ module execute_compare
   assign near_off     = near_q.off == op_i.found.off;
   assign epoch_fits_o = epoch_fits;
   assign given_o      = given | given_before;
-  always_ff @(posedge clk_i) if (moves_i.fetch || moves_i.again) near_q <= commit_i;
+  always_ff @(posedge clk_i) begin
+    if (moves_i.fetch || moves_i.further) begin
+      near_q       <= commit_i;
+      near_q.valid <= commit_i.valid && act_ends_i;
+    end
+  end
 
   for (genvar b = 0; b < 2; b++) begin : gen_bank
     assign epoch_same[b]  = buckets_i[b].epoch == epochs_i.now;
@@ -199,6 +205,7 @@ module execute_compare
   end
 
   // ---------------------------------------------------------------- what check found
+  logic [1:0] so_far_q;  // the lines before are alike
   logic [1:0] equal_q;  // an item was fetched, and is the one
   logic fetched, place_valid, place_valid_q, unexpired, unexpired_q, renewed_q;
   logic claims_q, named_q;
@@ -215,31 +222,33 @@ module execute_compare
   assign place_valid = off_valid(
       named_q ? op_i.req.off : op_i.found.off, range_i
   );
-  assign fetched     = op_i.found.cand && op_i.found.count != '0 && place_valid && !op_i.long_key;
+  assign fetched     = op_i.found.cand && op_i.found.count != '0 && place_valid &&
+      !op_i.req.key_stored;
   assign unexpired   = head.expiry == '0 || head.expiry > now_i;
 
   always_ff @(posedge clk_i) begin
+    if (moves_i.fetch || !run_i) so_far_q <= '1;
+    else if (further_i) so_far_q <= so_far_q & equal & {2{!bad_i}};
     if (moves_i.go) begin
-      equal_q <= equal & (second_i ? equal_q : {2{fetched}}) & {2{!bad_i}};
-      if (!second_i) begin
-        place_valid_q <= place_valid;
-        if (op_i.found.lookup) begin
-          tags_q       <= tag_fits;
-          offs_q       <= off_written | off_read;
-          for (int n = 0; n < 4; n++)
-          any_q[n] <= epoch_fits[n/2] && (off_written[4*n+:4] != '0 || off_read[4*n+:4] != '0);
-          epoch_fits_q <= epoch_fits;
-          renewed_q     <= &epoch_same;
-          uses_q       <= {buckets_i[1].uses, buckets_i[0].uses};
-          head_q       <= head;
-          chosen_no_q  <= chosen_no;
-          unexpired_q  <= unexpired;
-          claims_q     <= head.marks.stale && !head.marks.won;
-          bare_q       <= head.flags == '0;
-          from_1024_q  <= head.vlen[20:10] != '0;
-          from_16_q    <= head.vlen[9:4] != '0;
-          for (int b = 0; b < 2; b++) no_tag_q[b] <= !epoch_fits[b] || tag_fits[8*b+:8] == '0;
-        end
+      // What could not be read has no header.
+      equal_q       <= equal & so_far_q & {2{fetched}};
+      place_valid_q <= place_valid;
+      if (op_i.found.lookup) begin
+        tags_q       <= tag_fits;
+        offs_q       <= off_written | off_read;
+        for (int n = 0; n < 4; n++)
+        any_q[n] <= epoch_fits[n/2] && (off_written[4*n+:4] != '0 || off_read[4*n+:4] != '0);
+        epoch_fits_q <= epoch_fits;
+        renewed_q     <= &epoch_same;
+        uses_q       <= {buckets_i[1].uses, buckets_i[0].uses};
+        head_q       <= head;
+        chosen_no_q  <= chosen_no;
+        unexpired_q  <= unexpired;
+        claims_q     <= head.marks.stale && !head.marks.won;
+        bare_q       <= head.flags == '0;
+        from_1024_q  <= head.vlen[20:10] != '0;
+        from_16_q    <= head.vlen[9:4] != '0;
+        for (int b = 0; b < 2; b++) no_tag_q[b] <= !epoch_fits[b] || tag_fits[8*b+:8] == '0;
       end
     end else if (head_i) begin
       head_q      <= head;

@@ -1,5 +1,5 @@
 // Finds the item of a request's key. Check compares the prefetched item; what that cannot decide -
-// a key of several beats, a tag that was another key's, an item stored after the prefetch - is
+// a key that stands in the log, a tag that was another key's, an item stored after the prefetch - is
 // looked up again here step by step: each way with the key's tag, each line of its item.
 module execute_find
   import wirekv_pkg::*;
@@ -11,11 +11,12 @@ module execute_find
   input  msec_t         now_i,
   input  log_range_t    range_i,
   input  epochs_t       epochs_i,
-  /// Keys; the rest of a long one is on its way.
+  /// Keys; the rest of a long one is on its way, of that of the request in act.
   input  logic          key_valid_i,
   output logic          key_ready_o,
   input  beat_t         key_i,
   output logic          key_more_o,
+  output logic          act_key_more_o,
   /// Stages, see execute_stages.
   input  logic          run_i,
   input  moves_t        moves_i,
@@ -24,10 +25,12 @@ module execute_find
   input  op_t           check_i,
   input  op_t           act_i,
   // verilator lint_on UNUSEDSIGNAL
-  input  logic          check_second_i,
-  input  logic          check_again_i,
-  input  logic          act_valid_i,
+  input  logic          check_more_i,
+  input  logic [2:0]    check_line_i,
+  input  logic          check_further_i,
+  output logic          check_there_o,
   input  commit_t       commit_i,
+  input  logic          act_ends_i,
   /// The request in act takes its steps; they have ended; it has ended behind steps.
   input  logic          start_i,
   output logic          done_o,
@@ -178,9 +181,9 @@ module execute_find
     unique case (state_q)
       FdIdle:
       if (start_i) begin
-        // The prefetched item was compared already, unless its key is long.
+        // The prefetched item was compared already, unless its key was not there.
         todo_q       <= walks ? walk_ways_i :
-            act_i.long_key ? checked.tags : checked.tags & ~checked.offs;
+            act_i.req.key_stored ? checked.tags : checked.tags & ~checked.offs;
         slow_found_q <= 1'b0;
         line_q       <= '0;
         if (act_i.req.key_stored) way_q.off <= act_i.req.off;
@@ -268,19 +271,21 @@ module execute_find
     .s_ready_o    (key_ready_o),
     .s_i          (key_i),
     .more_o       (key_more),
+    .act_more_o   (act_key_more_o),
     .moves_i,
     .next_keyed_i (next_i.keyed),
-    .act_valid_i,
     .run_i,
     .unit_i       (way_q.off.pos[1:0]),
     .line_i       (line_q),
     .check_unit_i (check_i.found.off.pos[1:0]),
+    .check_line_i,
+    .check_more_i,
+    .check_there_o,
     .next_unit_i  (next_i.found.off.pos[1:0]),
-    .check_again_i,
     .expected_o   (expected),
     .copy_i       (state_q == FdStoredCopy),
     .data_i       (rd_data_i),
-    .klen_i       (act_i.req.klen),
+    .check_klen_i (check_i.req.klen),
     .tell_i,
     .told_i,
     .beat_o       (key_o),
@@ -294,13 +299,15 @@ module execute_find
     .epochs_i,
     .moves_i,
     .op_i         (check_i),
-    .second_i     (check_second_i),
+    .further_i    (check_further_i),
     .commit_i,
+    .act_ends_i,
     .buckets_i,
     .epoch_fits_o,
     .given_o,
     .run_i,
-    .again_i      (check_again_i),
+    .check_line_i,
+    .next_line_i  (next_i.lines != 3'd1),
     .next_unit_i  (next_i.found.off.pos[1:0]),
     .next_lap_i   (next_i.found.off.lap),
     .next_klen_i  (next_i.req.klen),
@@ -323,6 +330,7 @@ module execute_find
     .moves_i,
     .next_i,
     .check_i,
+    .check_line_i,
     .seek_i   (line_seek || sum_seek_i),
     .line_i   (sum_seek_i ? sum_line_i : line),
     .get_i    (line_get || sum_get_i),

@@ -46,7 +46,6 @@ module execute_index
   input  logic              act_done_i,
   /// Put it in in passing, see execute_fill.
   input  logic [15:0]       given_i,
-  input  logic              check_second_i,
   input  logic              may_fill_i,
   output logic              free_o,
   input  logic              fill_i,
@@ -102,7 +101,7 @@ module execute_index
   always_comb begin
     rd_en_o   = '0;
     rd_slot_o = moves_i.fetch ? next_i.found.slot : check_i.found.slot;
-    if (moves_i.fetch ? next_i.found.lookup : moves_i.again && check_i.found.lookup) rd_en_o = '1;
+    if (moves_i.fetch ? next_i.found.lookup : moves_i.further && check_i.found.lookup) rd_en_o = '1;
     if (read_i || insert_buckets) begin
       rd_en_o   = '1;
       rd_slot_o = (op_i.req.op == OpWalk) ? {2{walk_slot}} : op_i.found.slot;
@@ -164,7 +163,7 @@ module execute_index
     .rst_ni,
     .range_i,
     .epoch_i,
-    .go_i       (moves_i.go && !check_second_i),
+    .go_i       (moves_i.go),
     .buckets_i,
     .epoch_fits_i,
     .given_i,

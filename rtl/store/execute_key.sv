@@ -4,7 +4,7 @@
 //
 // Keys stand in a RAM, those of the requests in check and in act in a half each, and each quarter
 // of a line by itself: a line of the item has the end of one beat and the begin of the next, which
-// are read at once. For its first comparison a key comes straight from the stream.
+// are read at once. What is compared as it comes is taken straight from the stream.
 `include "lib_assert.svh"
 
 module execute_key
@@ -19,48 +19,52 @@ module execute_key
   // verilator lint_off UNUSEDSIGNAL
   input  beat_t      s_i,  // its length is in the request
   // verilator lint_on UNUSEDSIGNAL
-  /// The rest of a long key is on its way.
+  /// The rest of a long key is on its way; of that of the request in act.
   output logic       more_o,
+  output logic       act_more_o,
   /// Stages. The next request's key is in the stream.
   // verilator lint_off UNUSEDSIGNAL
-  input  moves_t     moves_i,  // the second line is compared with what stands here
+  input  moves_t     moves_i,
   // verilator lint_on UNUSEDSIGNAL
   input  logic       next_keyed_i,
-  input  logic       act_valid_i,
   input  logic       run_i,
   /// Compare in the next clock: the item begins in this unit of its first line. In the steps, of the item with
-  /// unit_i, line line_i; in the stages the first one, with the key in check if that is fetched again, or
-  /// else the next request's.
+  /// unit_i, line line_i; in the stages line check_line_i of the one in check, if there are more to come and
+  /// what stands in it is there, or else the first one of the next request.
   input  logic [1:0] unit_i,
   input  logic [2:0] line_i,
   input  logic [1:0] check_unit_i,
+  input  logic [2:0] check_line_i,
+  input  logic       check_more_i,
+  output logic       check_there_o,
   input  logic [1:0] next_unit_i,
-  input  logic       check_again_i,
   output line_t      expected_o,
   /// The item's line line_i stands in data_i: its key is this request's.
   input  logic       copy_i,
   input  line_t      data_i,
-  /// Tell the key of the request in act, of so many bytes; a beat of it was taken.
-  input  logic [7:0] klen_i,
+  /// Tell the key of the request in act, which had so many bytes in check; a beat of it was taken.
+  input  logic [7:0] check_klen_i,
   input  logic       tell_i,
   input  logic       told_i,
   output beat_t      beat_o,
   output logic       all_told_o
 );
 
-  logic more_q, key_half_q, act_half_q, more_half_q, take, again;
+  logic more_q, key_half_q, act_half_q, more_half_q, take, comes;
   logic [1:0] more_beat_q, unit;
   logic [2:0] beats_q, before_q, told_q;  // of all, of them before the last one, told
-  logic [3:0][127:0] read, key;
+  logic [3:0][127:0] read, told, key;
   logic [3:0][127:0] expected_q;  // of the item's line, where it has key bytes
 
   assign s_ready_o  = more_q || (moves_i.fetch && next_keyed_i);
   assign take       = s_valid_i && s_ready_o;
   assign more_o     = more_q;
-  assign again      = !run_i || check_again_i;
-  assign key        = again ? read : s_i.data;
-  assign unit       = !run_i ? unit_i : check_again_i ? check_unit_i : next_unit_i;
+  assign act_more_o = more_q && more_half_q == act_half_q;
+  assign unit       = !run_i ? unit_i : check_more_i ? check_unit_i : next_unit_i;
   assign expected_o = expected_q;
+  // A line's beat, if it has one of its own.
+  assign comes         = more_q && 3'(more_beat_q) == check_line_i;
+  assign check_there_o = !more_q || 3'(more_beat_q) > check_line_i || (comes && s_valid_i);
 
   for (genvar k = 0; k < 4; k++) begin : gen_quarter
     logic late, copy, we;
@@ -69,7 +73,7 @@ module execute_key
     (* ram_style = "distributed" *) logic [127:0] mem_q[8];
     // Byte 0 of a key stands behind the header, 16 to 64 bytes into the first line: line n holds the end of beat
     // n - 1 and the begin of n. A stored key is copied from the log; its item begins at a line, or 16 bytes behind.
-    assign late  = 3'(k) + 3'(unit_i) >= 3'd3;
+    assign late  = 3'(k) + 3'(unit) >= 3'd3;
     assign copy  = copy_i && (late ? line_i != '0 : line_i != 3'd4);
     assign we    = take || copy;
     assign wdata = !copy ? s_i.data[128*k+:128] :
@@ -77,13 +81,13 @@ module execute_key
     always_comb begin
       if (copy) waddr = {act_half_q, 2'(line_i - 3'(late))};
       else waddr = more_q ? {more_half_q, more_beat_q} : {!key_half_q, 2'd0};
-      // For the reply, or to compare it again, while nothing acts.
-      if (run_i) raddr = {act_valid_i ? act_half_q : key_half_q, 2'd0};
-      else if (tell_i) raddr = {act_half_q, told_q[1:0]};
+      if (run_i) raddr = {key_half_q, 2'(check_line_i - 3'(late))};
       else raddr = {act_half_q, 2'(line_i - 3'(late))};
     end
     always_ff @(posedge clk_i) if (we) mem_q[waddr] <= wdata;
     assign read[k] = mem_q[raddr];
+    assign told[k] = mem_q[{act_half_q, told_q[1:0]}];
+    assign key[k]  = !run_i || (check_more_i && (late || !comes)) ? read[k] : s_i.data[128*k+:128];
     `ASSERT(OneWrite, !(take && copy))
   end
 
@@ -100,24 +104,25 @@ module execute_key
       if (!more_q) more_half_q <= !key_half_q;
     end
     if (moves_i.go) act_half_q <= key_half_q;
-    if (!run_i || moves_i.fetch || moves_i.again) begin
+    if (!run_i || moves_i.fetch || moves_i.further) begin
       for (int j = 0; j < 4; j++) expected_q[j] <= key[2'(j-1)-unit];
     end
   end
 
   // Beats.
   logic last;
-  logic [6:0] last_len;
-  // No key is told in the clock in which its request comes.
+  logic [6:0] last_len_q;
   always_ff @(posedge clk_i) begin
-    beats_q  <= 3'((9'(klen_i) + 9'd63) >> 6);
-    before_q <= 3'((9'(klen_i) - 9'd1) >> 6);
+    if (moves_i.go) begin
+      beats_q    <= 3'((9'(check_klen_i) + 9'd63) >> 6);
+      before_q   <= 3'((9'(check_klen_i) - 9'd1) >> 6);
+      last_len_q <= (check_klen_i[5:0] == '0) ? 7'd64 : 7'(check_klen_i[5:0]);
+    end
   end
-  assign last     = told_q == before_q;
-  assign last_len = (klen_i[5:0] == '0) ? 7'd64 : 7'(klen_i[5:0]);
-  assign beat_o   = '{data: read, len: last ? last_len : 7'd64, last: last};
+  assign last   = told_q == before_q;
+  assign beat_o = '{data: told, len: last ? last_len_q : 7'd64, last: last};
   always_ff @(posedge clk_i) begin
-    if (!tell_i) told_q <= '0;
+    if (!tell_i || moves_i.go) told_q <= '0;
     else if (told_i) told_q <= told_q + 3'd1;
   end
   assign all_told_o = told_q == beats_q;

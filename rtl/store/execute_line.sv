@@ -11,6 +11,8 @@ module execute_line
   input  op_t       next_i,
   input  op_t       check_i,
   // verilator lint_on UNUSEDSIGNAL
+  /// The line that is fetched of the one in check.
+  input  logic [2:0] check_line_i,
   /// Steps: this line is next; get it, and wait until it is there: its data stand from the next
   /// clock on, and the line behind it is next.
   input  logic      seek_i,
@@ -35,6 +37,9 @@ module execute_line
   logic     asked_q;  // it was
   log_rel_t held_q;   // lines acquired
 
+  logic next_further;
+  assign next_further = next_i.lines != 3'd1;
+
   assign acq_valid_o = get_i && !asked_q;
   assign acq_line_o  = line_q;
   assign rsp_ready_o = asked_q;
@@ -57,11 +62,10 @@ module execute_line
   end
 
   always_comb begin
-    rd_en_o   = moves_i.second || (moves_i.fetch && next_i.found.cand) ||
-        (moves_i.again && check_i.found.cand);
-    rd_slot_o = in_bank(check_i.slots[0], check_i.found.off.pos[2]);
-    if (moves_i.second) rd_slot_o = in_bank(check_i.slots[1], !check_i.found.off.pos[2]);
-    if (moves_i.fetch) rd_slot_o = in_bank(next_i.slots[0], next_i.found.off.pos[2]);
+    rd_en_o   = (moves_i.further && check_i.found.cand) || (moves_i.fetch && next_i.found.cand);
+    rd_slot_o = in_bank(check_i.slots[check_line_i], check_i.found.off.pos[2] ^ check_line_i[0]);
+    if (moves_i.fetch)
+      rd_slot_o = in_bank(next_i.slots[next_further], next_i.found.off.pos[2] ^ next_further);
     if (asked_q) begin
       rd_en_o   = rsp_valid_i;
       rd_slot_o = rsp_slot_i;

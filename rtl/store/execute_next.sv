@@ -47,16 +47,16 @@ module execute_next
     return (is_lookup(op) || op inside {OpHost, OpPart, OpVersion}) && !key_stored;
   endfunction
   // Needs more than the three stages give it.
-  function automatic logic is_alone(input op_e op, input logic touch, input logic is_long);
+  function automatic logic is_alone(input op_e op, input logic touch, input logic key_stored);
     return op inside {OpFlush, OpHost, OpPart, OpWalk, OpVersion} ||
-        (is_lookup(op) && !(((op == OpGet && !touch) || op == OpSet) && !is_long));
+        (is_lookup(op) && !(((op == OpGet && !touch) || op == OpSet) && !key_stored));
   endfunction
 
   typedef logic [$clog2(PrefetchLines)-1:0] slot_no_t;
 
   op_t op_q;
   serial_t stamp_q;
-  logic valid_q, load, free, lines_there, data_there_q, bad, long_key;
+  logic valid_q, load, free, lines_there, data_there_q, bad;
   logic first, new_first;  // bank of the first of its item's lines
   log_rel_t new_need;  // lines
   logic [1:0][1:0] need_q, got_q;
@@ -70,7 +70,14 @@ module execute_next
   assign first         = op_q.found.off.pos[2];
   assign new_first     = found_i.off.pos[2];
   assign new_need      = in_banks(found_i.count, new_first);
-  assign long_key      = req_i.klen > 8'd64 || req_i.key_stored;
+
+  // What check compares. Of an item that has fewer lines the key's length differs.
+  logic [2:0] lines;
+  always_comb begin
+    lines = key_lines(found_i.off.pos[1:0], req_i.klen);
+    if (found_i.count < lines) lines = found_i.count;
+    if (!found_i.lookup || !found_i.cand || req_i.key_stored) lines = 3'd1;
+  end
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) valid_q <= 1'b0;
@@ -80,8 +87,8 @@ module execute_next
       op_q.req      <= req_i;
       op_q.found    <= found_i;
       op_q.keyed    <= has_key(req_i.op, req_i.key_stored);
-      op_q.long_key <= long_key;
-      op_q.alone    <= is_alone(req_i.op, req_i.touch, long_key) || bad;
+      op_q.lines    <= lines;
+      op_q.alone    <= is_alone(req_i.op, req_i.touch, req_i.key_stored) || bad;
       stamp_q       <= stamp_i;
       if (bad && (req_i.op == OpEnd || req_i.last)) op_q.req.mode <= MdAbort;
       if (bad && req_i.op != OpEnd) begin

@@ -229,10 +229,6 @@ module lookup
     up_to = More;
     for (int n = 0; n <= int'(PrefetchLines); n++) if (lines == 16'(n)) up_to = up_to_t'(n);
   endfunction
-  // The lines, or as many as are acquired.
-  function automatic logic [2:0] at_most(input up_to_t lines);
-    return (lines == More) ? 3'(PrefetchLines) : lines;
-  endfunction
   /// The number of the first of four that is set, or of the last one: whether that is is not asked.
   function automatic logic [1:0] first_of(input logic [2:0] those);
     return {those[1:0] == '0, those[0] ? 1'b0 : those[1] || !those[2]};
@@ -276,8 +272,7 @@ module lookup
     matching.stamp  = here.recent.stamp;
     matching.recent_at    = '{off: here.recent.off, lines: up_to(here.recent.lines)};
     matching.recent_there = off_valid(here.recent.off, range_i);
-    for (int u = 0; u < 4; u++)
-    matching.key[u] = at_most(up_to(lines_of(2'(u), 22'd16 + 22'(here.req.klen))));
+    for (int u = 0; u < 4; u++) matching.key[u] = key_lines(2'(u), here.req.klen);
     for (int f = 0; f < 4; f++)
     matching.of_four[f] = '{off: of_four[f].off, lines: up_to(16'(of_four[f].lines))};
     matching.four   = first_of(any[2:0]);
@@ -367,8 +362,8 @@ module lookup
       .acq_line_o (log_acq_line_o[b])
     );
   end
-  if (PrefetchLines > 4) begin : gen_bad_lines
-    $error("%m: a bank has at most two lines of an item");
+  if (PrefetchLines > 6) begin : gen_bad_lines
+    $error("%m: More is a number of lines, and a bank has at most three of an item");
   end
 
   lib_fifo #(

@@ -1,4 +1,4 @@
-// Acquires lines of items in a bank of the log's cache, in the order of the requests: of each item one line or two,
+// Acquires lines of items in a bank of the log's cache, in the order of the requests: of each item one line to three,
 // a line a clock.
 
 module lookup_run
@@ -6,7 +6,7 @@ module lookup_run
 (
   input  logic       clk_i,
   input  logic       rst_ni,
-  /// An item's first line in the bank, and how many, 1 or 2.
+  /// An item's first line in the bank, and how many, 1 to 3.
   input  logic       s_valid_i,
   output logic       s_ready_o,
   input  line_no_t   line_i,
@@ -23,8 +23,9 @@ module lookup_run
   } run_t;
 
   run_t run;
-  line_no_t next_q;    // its second line
-  logic more_q, done;  // that one is next; it has no other
+  line_no_t next_q;            // its next line, if it is not the first
+  logic [1:0] count_q;         // lines that were acquired
+  logic done;                  // this is the last one
   logic [4:0] unused_runs;
 
   lib_fifo #(
@@ -42,12 +43,12 @@ module lookup_run
     .level_o  (unused_runs)
   );
 
-  assign done       = more_q || run.count == 2'd1;
-  assign acq_line_o = more_q ? next_q : run.line;
+  assign done       = count_q + 2'd1 == run.count;
+  assign acq_line_o = (count_q != '0) ? next_q : run.line;
   always_ff @(posedge clk_i) begin
-    next_q <= run.line + 1'b1;
-    if (!rst_ni) more_q <= 1'b0;
-    else if (acq_valid_o && acq_ready_i) more_q <= !done;
+    if (!rst_ni) count_q <= '0;
+    else if (acq_valid_o && acq_ready_i) count_q <= done ? '0 : count_q + 2'd1;
+    if (acq_valid_o && acq_ready_i) next_q <= acq_line_o + 1'b1;
   end
 
 endmodule

@@ -147,7 +147,7 @@ package store_pkg;
   localparam int unsigned WalkAhead = 32;
 
   /// Lines of an item that are fetched before its request is executed.
-  localparam int unsigned PrefetchLines = 4;
+  localparam int unsigned PrefetchLines = 6;
 
   /// Of a bucket without room the entries, from way 0 on, whose other buckets are fetched ahead.
   localparam int unsigned AheadWays = 4;
@@ -231,6 +231,11 @@ package store_pkg;
     return 16'((23'({unit, 4'h0}) + 23'(bytes) + 23'd63) >> 6);
   endfunction
 
+  /// Lines that the header and the key of an item touch: 5 at most.
+  function automatic logic [2:0] key_lines(input logic [1:0] unit, input logic [7:0] klen);
+    return 3'((10'({unit, 4'h0}) + 10'(HeadBytes) + 10'(klen) + 10'd63) >> 6);
+  endfunction
+
   /// The bits that number a bank's buckets, of 2 to the power of `index_bits` in both banks.
   function automatic line_no_t line_mask(input logic [4:0] index_bits);
     return ~({26{1'b1}} << (index_bits - 5'd1));
@@ -295,16 +300,15 @@ package store_pkg;
     found_t                         found;
     bank_slot_t [PrefetchLines-1:0] slots;     // of its item's lines, in the banks by turns
     logic                           keyed;     // its key comes in the key stream
-    logic                           long_key;  // a key that the three stages do not compare
+    logic [2:0]                     lines;     // of its item, that check compares
     logic                           alone;     // must not overlap with the next request
   } op_t;
 
   /// What moves in execute's stages in a clock.
   typedef struct packed {
-    logic fetch;   // the next request, into check
-    logic again;   // the one in check is fetched again
-    logic second;  // the second line of its item is fetched
-    logic go;      // it was compared: act takes what check found; not yet itself, with `second`
+    logic fetch;    // the next request, into check, with a line of its item
+    logic further;  // a further line of the one in check
+    logic go;       // it was compared: act takes it, and what check found
   } moves_t;
 
   /// What a SET writes without keeping the next requests out: the place of a way.

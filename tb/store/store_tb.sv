@@ -191,7 +191,8 @@ module store_tb
   always_comb begin
     met[0]  = (rdat_valid[1:0] & rdat_bad[1:0]) != '0;
     met[1]  = (wr_done[1:0] & wr_bad[1:0]) != '0;
-    met[2]  = line_read_q && u_store.log_rd_bad && u_store.u_execute.run;
+    met[2]  = line_read_q && u_store.log_rd_bad && u_store.u_execute.run &&
+        u_store.u_execute.u_stages.data_q;
     met[3]  = u_store.log_rd_bad && looks;
     met[4]  = u_store.log_rd_bad && u_store.u_execute.u_find.state_q == 4'd2;  // FdStoredCopy
     met[5]  = u_store.log_rd_bad && u_store.u_execute.u_number.state_q == 4'd2;  // NuGet

@@ -39,8 +39,8 @@ mod ffi {
         pub off: u64,
         pub conn: u32,
         pub rx_ptr: u32,
-        pub key: [u8; 64],
-        pub putk: [u8; 64],
+        pub key: [u8; 256],
+        pub putk: [u8; 256],
         pub putb: [u8; 64],
         pub klen: u32,
         pub vlen: u32,
@@ -185,7 +185,7 @@ struct Rig<'a> {
     /// What results, and values, are awaited of.
     awaited: VecDeque<Request>,
     values: VecDeque<Request>,
-    reply_keys: VecDeque<[u8; 64]>,
+    reply_keys: VecDeque<u8>,
     bytes: Vec<u8>,
     silence: u32,
 }
@@ -312,7 +312,7 @@ impl Rig<'_> {
             }
         }
         if out.rkey_valid != 0 {
-            self.reply_keys.push_back(out.rkey);
+            self.reply_keys.extend(out.rkey);
         }
         if out.chunk_valid != 0 {
             self.silence = 0;
@@ -324,7 +324,9 @@ impl Rig<'_> {
                 let r = self.values.pop_front().context("a value that nobody asked for")?;
                 let expected = self.keys.value(r.key, r.version);
                 let key = self.keys.key(r.key).into_bytes();
-                let told = self.reply_keys.pop_front().context("a value without its key")?;
+                let lines = key.len().next_multiple_of(64);
+                ensure!(self.reply_keys.len() >= lines, "a value without its key");
+                let told: Vec<u8> = self.reply_keys.drain(..lines).collect();
                 ensure!(told.starts_with(&key), "a wrong key: {r:?}, {told:?}");
                 if self.bytes != expected {
                     bail!("a wrong value: {r:?}, {:?}, not {expected:?}", self.bytes);

@@ -27,7 +27,7 @@ struct ws_config {
 struct ws_in {
   uint64_t off;
   uint32_t conn, rx_ptr;
-  uint8_t key[64], putk[64], putb[64];
+  uint8_t key[256], putk[256], putb[64];
   uint32_t klen, vlen;
   uint8_t req_valid, set, first, last, put_valid, putk_valid, putb_valid, putb_len, putb_last;
 };
@@ -70,10 +70,10 @@ struct ws_store {
     t.req_klen_i = t.put_klen_i = in.klen;
     t.req_vlen_i = t.put_vlen_i = in.vlen;
     t.req_off_i = in.off;
-    memcpy(&t.req_key_i[0], in.key, LineBytes);
+    memcpy(&t.req_key_i[0], in.key, sizeof in.key);
     t.put_valid_i = in.put_valid;
     t.putk_valid_i = in.putk_valid;
-    memcpy(&t.putk_data_i[0], in.putk, LineBytes);
+    memcpy(&t.putk_data_i[0], in.putk, sizeof in.putk);
     t.putb_valid_i = in.putb_valid;
     memcpy(&t.putb_data_i[0], in.putb, LineBytes);
     t.putb_len_i = in.putb_len;

@@ -15,7 +15,7 @@ module store_bench
   input  logic [25:0]                log_lines_i,
   input  logic [31:0][31:0]          nh_key_i,
   input  logic [1:0][63:0]           mix_key_i,
-  /// Requests with their keys of up to 64 bytes.
+  /// Requests with their keys, taken with the last beats of these.
   input  logic                       req_valid_i,
   output logic                       req_ready_o,
   input  logic                       req_set_i,
@@ -26,7 +26,7 @@ module store_bench
   input  logic [7:0]                 req_klen_i,
   input  logic [20:0]                req_vlen_i,
   input  logic [35:0]                req_off_i,
-  input  line_t                      req_key_i,
+  input  line_t [3:0]                req_key_i,
   /// Items for the log, and their places.
   input  logic                       put_valid_i,
   output logic                       put_ready_o,
@@ -34,7 +34,7 @@ module store_bench
   output logic [35:0]                put_off_o,
   input  logic                       putk_valid_i,
   output logic                       putk_ready_o,
-  input  line_t                      putk_data_i,
+  input  line_t [3:0]                putk_data_i,
   input  logic [7:0]                 put_klen_i,
   input  logic [20:0]                put_vlen_i,
   input  logic                       putb_valid_i,
@@ -94,7 +94,8 @@ module store_bench
   req_t req;
   beat_t key, putk, putb;
   put_t put;
-  logic key_ready, req_ready;
+  logic key_ready, req_ready, putk_ready;
+  logic [1:0] key_beat_q, putk_beat_q;
   always_comb begin
     req          = '0;
     req.op       = req_set_i ? OpSet : OpGet;
@@ -113,15 +114,28 @@ module store_bench
     put.klen     = put_klen_i;
     put.vlen     = put_vlen_i;
   end
-  assign key  = '{data: req_key_i, len: 7'(req_klen_i), last: 1'b1};
-  assign putk = '{data: putk_data_i, len: 7'(put_klen_i), last: 1'b1};
+  function automatic beat_t beat_of(input line_t [3:0] bytes, input logic [7:0] klen,
+                                    input logic [1:0] beat);
+    beat_of.data = bytes[beat];
+    beat_of.last = 8'({beat, 6'd63}) >= klen - 8'd1;
+    beat_of.len  = beat_of.last ? 7'(klen - {beat, 6'd0}) : 7'd64;
+  endfunction
+  assign key  = beat_of(req_key_i, req_klen_i, key_beat_q);
+  assign putk = beat_of(putk_data_i, put_klen_i, putk_beat_q);
   assign putb = '{data: putb_data_i, len: putb_len_i, last: putb_last_i};
+  assign putk_ready_o = putk_ready && putk.last;
 
-  // A request and its key are one here: a store that took one before the other would lose it.
+  // A request and its key's end are one here: a store that took one before the other would lose it.
   assign req_ready_o = req_ready;
-  always_ff @(posedge clk_i)
-    if (rst_ni && req_valid_i && req_ready != key_ready)
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) {key_beat_q, putk_beat_q} <= '0;
+    else begin
+      if (req_valid_i && key_ready) key_beat_q <= key.last ? '0 : key_beat_q + 2'd1;
+      if (putk_valid_i && putk_ready) putk_beat_q <= putk.last ? '0 : putk_beat_q + 2'd1;
+    end
+    if (rst_ni && req_valid_i && req_ready != (key_ready && key.last))
       $fatal(1, "a request without its key");
+  end
 
   off_t off;
   res_t res;
@@ -159,7 +173,7 @@ module store_bench
     .put_off_valid_o,
     .put_off_o    (off),
     .putk_valid_i,
-    .putk_ready_o,
+    .putk_ready_o   (putk_ready),
     .putk_i       (putk),
     .putb_valid_i,
     .putb_ready_o,
