@@ -16,8 +16,8 @@ module binary_form
   input  line_t       data_i,  // its key is somebody else's
   // verilator lint_on UNUSEDSIGNAL
   /// After one clock: length of header, extras and key; of the key alone.
-  output logic [6:0]  head_len_o,
-  output logic [6:0]  klen_o,
+  output logic [8:0]  head_len_o,
+  output logic [7:0]  klen_o,
   /// After two: what it is.
   output frame_t      frame_o
 );
@@ -98,9 +98,8 @@ module binary_form
                     data_i[87:86] == '0 && data_i[191:128] == '0;
     end
   end
-  assign klen_o     = klen_q[6:0];
-  // With the extras of all forms, which are few.
-  assign head_len_o = 7'(BinaryHeader) + head_q[6:0];
+  assign klen_o     = klen_q;
+  assign head_len_o = 9'(BinaryHeader) + head_q;
 
   // ---------------------------------------------------------------- lengths
   logic [14:0] vlen;
@@ -109,7 +108,7 @@ module binary_form
     if (valid1_i) begin
       frame_o.good <= row_q.found && plain_q && extras_q == row_q.extras &&
           (row_q.none ? klen_q == '0 : klen_q != '0) &&
-          8'(klen_q) + 8'(row_q.extras) <= 8'(64 - BinaryHeader) && klen_q <= 8'd40 &&
+          klen_q <= 8'd250 &&
           (row_q.store ? vlen <= 15'(value_max_i) : vlen == '0);
       frame_o.op      <= row_q.op;
       frame_o.store   <= row_q.store;

@@ -22,6 +22,7 @@ module byte_leave
   input  place_t      behind_i,
   /// The line has ended.
   input  logic        eol_i,
+  input  logic        nul_i,
   /// Keys of this line are committed as they come; some are.
   input  logic        eager_i,
   input  logic        partial_i,
@@ -84,7 +85,12 @@ module byte_leave
           leaves_o.rem = '0;
         end
       end
-      ByWord: if (!eol_i) leaves_o.mode = MdKeys;
+      // Who goes on there is to meet the NUL, too.
+      ByWord:
+      if (!eol_i) begin
+        leaves_o.mode = MdKeys;
+        if (nul_i) leaves_o.pos = place_i - job_start_i - 14'd1;
+      end
       ByAct: begin
         unique case (action_i)
           AcSwallow: begin

@@ -59,10 +59,12 @@ module byte_line
   output binary_t    binary_o,
   output resp_t      resp_o,
   output logic       reset_o,
-  /// Where the line and the last word in it began; the last character was the line's end.
+  /// Where the line and the last word in it began; the last character was the line's end; one was a NUL, behind which
+  /// nothing of the line counts.
   output place_t     line_pos_o,
   output place_t     word_pos_o,
   output logic       eol_o,
+  output logic       nul_o,
   /// The word so far: it has characters, so many; it is a key, it has become too long for one.
   output logic       any_o,
   output logic [7:0] chars_o,
@@ -120,9 +122,10 @@ module byte_line
   numbers_t resp_numbers;
   logic decodes, coded_put, coded_good, coded_unfit, meta_coded;
   logic [7:0] coded_byte, coded_len;
-  logic nul_q;    // nothing more of the line counts
+  logic nul_q;
   logic space_q;  // a space is to be put before more text
 
+  assign nul_o      = nul_q && text_q;
   assign delimits   = char_i.eol || char_i.blank || char_i.nul;
   assign binary     = ctx_i.binary.is;
   assign resp       = ctx_i.resp.is;

@@ -3,6 +3,7 @@ rtl/parse/session_job.sv
 rtl/parse/session_queue.sv
 rtl/parse/session.sv
 rtl/parse/fetch.sv
+rtl/parse/line_tails.sv
 rtl/parse/line_scan.sv
 rtl/parse/line_window.sv
 rtl/parse/chars_before.sv

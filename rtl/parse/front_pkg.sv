@@ -338,10 +338,38 @@ package front_pkg;
     place_t place;
     logic   ending;  // none: the job ends
     logic   key;     // behind a blank, where a line of keys may go on
+    logic   head;    // a request line may
+    logic   tail;    // one ends, or in Redis' protocol goes on behind its key, see line_scan
+    logic   clean;   // tail: in text no blank or NUL stands between it and the head's 64 bytes
     logic   binary;  // in the binary protocol
     logic   resp;    // in Redis' protocol
     logic   last;    // the job has no line behind this one
   } start_t;
+
+  /// What a line of received bytes may have, by lanes.
+  typedef struct packed {
+    logic [63:0] begins;   // a request line begins
+    logic [63:0] keys;     // a key of a line of keys does
+    logic [63:0] lengths;  // Redis: a length does, of anything but such a key
+    logic [63:0] ends;     // a line ends
+    logic [63:0] dirt;     // no key has this
+    logic [63:0] given;    // this place was given already
+    logic        last;     // of its job
+    logic        binary;
+    logic        resp;
+  } found_t;
+
+  /// The places of a line.
+  typedef struct packed {
+    logic [63:0] places;
+    logic [63:0] line;     // these are no keys
+    logic [63:0] tail;     // a tail's last lane, or in Redis' protocol its third one
+    logic        clean;
+    logic        goes_on;  // a request line goes on that may have a tail: no place is missing
+    logic        last;
+    logic        binary;
+    logic        resp;
+  } marks_t;
 
   /// Digits in groups: the number is (high * 10^4 + mid) * 10^4 + low. Or 32 bits as they are.
   typedef struct packed {
@@ -405,6 +433,8 @@ package front_pkg;
     logic        key;
     logic        good;        // understood; everything below holds
     logic        unfinished;  // the job ends before it does
+    logic        open;        // a request, if its tail, which comes behind it, says so
+    logic        tail;        // text: there is one, unless the job ends before that
     place_t      next;        // behind it, value included
     place_t      value;       // where its value starts
     op_e         op;
@@ -422,12 +452,22 @@ package front_pkg;
     logic        cas_out;
     logic        touch;
     logic        exptime_a;   // the expiry time is number a, not b
-    logic [6:0]  klen;
+    logic [7:0]  klen;
+    logic        moved;       // its key is not in `data`: it stands so many lanes behind `place`
+    logic [5:0]  key_at;
     logic [10:0] vlen;
     digits_t     a;
     digits_t     b;
     line_t       data;        // the key
   } cand_t;
+
+  /// Bytes for the mover: of a key that a request takes along, or its item, or both; or of a value.
+  typedef struct packed {
+    place_t      place;
+    logic [13:0] len;
+    logic        request;
+    logic        item;
+  } item_t;
 
   /// What the walker makes of a candidate.
   typedef enum logic [1:0] {

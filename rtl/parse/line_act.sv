@@ -1,5 +1,6 @@
 // A request leaves the line engine: its record, its key, its numbers; what it stores as soon as all of it
-// has come. Latency 1, initiation interval 1.
+// has come. Latency 1, initiation interval 1; 2 for what stores with a key that the mover moves. Who has his key with him
+// waits until the mover has none.
 module line_act
   import wirekv_pkg::*;
   import request_pkg::*;
@@ -26,11 +27,13 @@ module line_act
   /// Requests; their numbers come a clock later.
   output out_t     out_o,
   output numbers_t numbers_o,
-  /// An item leaves with its record; until then its bytes must stay where they are.
+  /// What the mover moves: a key, and a value, which leaves with its record. Until then its bytes must stay where they
+  /// are. Keys are on their way.
   output logic     item_valid_o,
   input  logic     item_ready_i,
-  output cand_t    item_o,
+  output item_t    item_o,
   output logic     item_waits_o,
+  input  logic     keys_move_i,
   /// Pulses: a request line, one that is not complete.
   output logic     line_o,
   output logic     rollback_o,
@@ -55,8 +58,8 @@ module line_act
   cand_t cand_q;  // all but places and digits
   job_t job_q;    // what records say of their job
   // verilator lint_on UNUSEDSIGNAL
-  logic valid_q, back_q, take, done;
-  place_t cr_q, lf_q;
+  logic valid_q, back_q, take, done, ready, key_go, key_gone_q;
+  place_t cr_q, lf_q, key_q;
   logic [13:0] pos_q;
   number_t a_q, b_q;
   // What the first part of a line says for all its keys.
@@ -77,10 +80,12 @@ module line_act
       job_q          <= job_i;
       cand_q         <= cand_i;
       cand_q.store   <= cand_i.store && walk_i.kind == WkRequest;
+      cand_q.moved   <= cand_i.moved && walk_i.kind == WkRequest;
       cand_q.cas_out <= cand_i.key ? keys_cas_out_q : cand_i.cas_out;
       cand_q.touch   <= cand_i.binary.is ? cand_i.touch : cand_i.key && keys_touch_q;
       cr_q           <= cand_i.next - 14'd2;
       lf_q           <= cand_i.next - 14'd1;
+      key_q          <= cand_i.place + 14'(cand_i.key_at);
       // Both are there before it is known which.
       pos_q          <= (walk_i.kind == WkRequest) ? cand_i.next - job_start_i :
                                                      walk_i.from - job_start_i;
@@ -108,7 +113,15 @@ module line_act
   endfunction
   logic arrived_q;
   always_ff @(posedge clk_i) arrived_q <= free_o ? come(cand_i.next.line) : come(lf_q.line);
-  assign done = valid_q && !back_q && (!cand_q.store || (arrived_q && item_ready_i));
+  assign ready  = valid_q && !back_q && (!cand_q.store || arrived_q) &&
+      (item_ready_i || !(cand_q.store || cand_q.moved)) &&
+      (cand_q.moved || !keys_move_i || walk_q.kind != WkRequest);
+  assign key_go = ready && cand_q.moved && !key_gone_q;
+  assign done   = ready && !(key_go && cand_q.store);
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || done) key_gone_q <= 1'b0;
+    else if (key_go) key_gone_q <= 1'b1;
+  end
   assign cr_o    = cr_q;
   assign lf_o    = lf_q;
 
@@ -121,11 +134,11 @@ module line_act
     out_o.rec_do.push   = done && walk_q.kind != WkByte;
     out_o.rec_do.commit = done && walk_q.commit;
     out_o.rec_do.back   = back_q;
-    out_o.key_do.push   = request && !bad && cand_q.op != OpReply;
+    out_o.key_do.push   = request && !bad && cand_q.op != OpReply && !cand_q.moved;
     out_o.key_do.commit = request && walk_q.commit;
     out_o.key_do.back   = back_q;
     // Bad data is put into the log, too.
-    out_o.putk_do.push   = request && cand_q.store;
+    out_o.putk_do.push   = request && cand_q.store && !cand_q.moved;
     out_o.putk_do.commit = out_o.putk_do.push;
     out_o.put_push      = request && cand_q.store;
 
@@ -152,7 +165,7 @@ module line_act
       out_o.rec.req.touch    = cand_q.touch;
       out_o.rec.req.last_key = cand_q.keys && !walk_q.more;
       out_o.rec.req.binary   = cand_q.binary;
-      out_o.rec.req.klen     = 8'(cand_q.klen);
+      out_o.rec.req.klen     = cand_q.klen;
       out_o.rec.req.meta.is    = cand_q.meta;
       out_o.rec.req.meta.get   = cand_q.meta && cand_q.op == OpGet;
       out_o.rec.req.meta.value = cand_q.meta && cand_q.op == OpGet && cand_q.shows;
@@ -177,11 +190,11 @@ module line_act
     end
 
     out_o.key.data  = cand_q.data;
-    out_o.key.len   = cand_q.klen;
+    out_o.key.len   = cand_q.klen[6:0];
     out_o.key.last  = 1'b1;
     out_o.put.start = 1'b1;
     out_o.put.db    = job_q.ctx.db;
-    out_o.put.klen  = 8'(cand_q.klen);
+    out_o.put.klen  = cand_q.klen;
     out_o.put.vlen  = 21'(cand_q.vlen);
   end
 
@@ -202,9 +215,14 @@ module line_act
 
   assign line_o       = request && walk_q.commit;
   assign rollback_o   = done && walk_q.kind == WkEnd && walk_q.rem != '0;
-  assign item_valid_o = request && cand_q.store;
-  assign item_o       = cand_q;
-  assign item_waits_o = valid_q && cand_q.store;
+  // Bad data has no request, but its item takes its key along.
+  assign item_valid_o = key_go || (request && cand_q.store);
+  always_comb begin
+    item_o = '{place: cand_q.value, len: 14'(cand_q.vlen), default: '0};
+    if (cand_q.moved && !key_gone_q)
+      item_o = '{place: key_q, len: 14'(cand_q.klen), request: !bad, item: cand_q.store};
+  end
+  assign item_waits_o = valid_q && (cand_q.store || cand_q.moved);
   assign busy_o       = valid_q;
 
 endmodule

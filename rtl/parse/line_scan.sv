@@ -1,5 +1,5 @@
 // Finds the places where requests may start: behind a line's end, where the first letters are those
-// of a command, and behind blanks of what may be a line of keys. Latency 4, one place a clock; a job that
+// of a command, and behind blanks of what may be a line of keys. Latency 5, one place a clock; a job that
 // begins and ends in one line, with nothing before it, gives its beginning at once: latency 1.
 //
 // A binary request starts with the magic byte, and its key's length and its data type have zeros.
@@ -7,9 +7,14 @@
 // engine.
 // A line without a place gives its beginning, or nobody would see that a place before it was not found
 // until the job's end, for which there may be no room.
+//
+// Of a request line of more than 64 bytes its last 64 are a place, too, its tail. It comes behind that of its
+// beginning, its head, with no other in between, if the line has one key and at most TailLines behind its first. In Redis'
+// protocol the tail begins behind a key that ends 56 bytes or more behind the head, where the length of a value follows.
 `include "lib_assert.svh"
 
 module line_scan
+  import lib_pkg::*;
   import wirekv_pkg::*;
   import front_pkg::*;
 (
@@ -44,6 +49,9 @@ module line_scan
     logic [63:0] key;     // a key may, if it is behind that
     logic [63:0] get;     // the letter that all commands with several keys begin with
     logic [63:0] first;   // a job begins here
+    logic [63:0] dirt;    // no key has this
+    logic        sure;    // Redis: what begins in lane 55 has several keys
+    logic [8:0]  names;   // the name of what begins in the line before may, if it has
     logic        given;   // this was given at once
     logic        last;
     logic        binary;
@@ -60,7 +68,7 @@ module line_scan
   logic [58:0] zero5;
   logic [55:0] m8;        // Redis: eight lanes behind, the name of MGET begins
   letters_t letters, letters_q;
-  logic letters_valid_q, marks_ready;
+  logic letters_valid_q, tails_ready, marks_valid, marks_ready;
 
   assign binary = raw_i.first ? raw_i.binary : binary_q;
   assign resp   = raw_i.first ? raw_i.resp : resp_q;
@@ -93,12 +101,15 @@ module line_scan
       letters.parts[i]  = resp ? lf[i] : c == 8'h20 && lanes[i];
       letters.key[i]    = !binary && lanes[i] && (!resp || c == "$");
       letters.get[i]    = c == "g";
+      letters.dirt[i]   = c inside {8'h20, 8'h00} && lanes[i];
       letters.first[i]  = raw_i.first && raw_i.stop != '0 && raw_i.start == 6'(i);
     end
     if (!resp) letters.begins = letter1 & {1'b1, letter2} & {2'b11, letter3};
     if (binary) letters.begins = magic & {2'b11, zero2} & {5'h1f, zero5};
-    // Or nine lanes behind, perhaps in the next line.
+    // Or nine lanes behind, perhaps in the next line: of the last nine lanes that is not known yet.
     if (resp) letters.get = 64'(m8) | 64'(m8[55:1]) | {9'h1ff, 55'd0};
+    if (resp) letters.sure = m8[55];
+    for (int unsigned i = 0; i < 9; i++) letters.names[i] = (raw_i.data[8*i+:8] & 8'hdf) == "M";
     // A binary request may begin behind any byte.
     letters.lf     = binary ? '1 : lf;
     letters.given  = at_once;
@@ -107,7 +118,7 @@ module line_scan
     letters.resp   = resp;
   end
 
-  assign raw_ready_o = room_q && (!letters_valid_q || marks_ready);
+  assign raw_ready_o = room_q && (!letters_valid_q || tails_ready);
   assign take        = raw_valid_i && raw_ready_o;
   assign we_o        = take;
   assign line_o      = next_q;
@@ -123,7 +134,7 @@ module line_scan
       // One line may be on its way.
       room_q          <= $signed(line_no_t'(next_q - oldest_i)) <
                          $signed(line_no_t'(KeptLines - 1));
-      letters_valid_q <= take || (letters_valid_q && !marks_ready);
+      letters_valid_q <= take || (letters_valid_q && !tails_ready);
     end
     if (take) begin
       letters_q <= letters;
@@ -133,48 +144,67 @@ module line_scan
   end
 
   // ---------------------------------------------------------------- their places
-  typedef struct packed {
-    logic [63:0] places;
-    logic [63:0] line;    // these are no keys
-    logic        last;
-    logic        binary;
-    logic        resp;
-  } marks_t;
-
   logic was_lf_q, was_parted_q;  // the lane before this line
   logic [4:0] was_many_q;
   logic keys_q, keys;  // this line begins, the next one will, in a line of keys
   logic [63:0] key, many, no_key;  // many: a command with several keys may begin
-  logic unused_carry;
-  marks_t marks, head;
+  logic [63:0] begins;  // a request line does
+  logic unused_carry, named;
+  logic [8:0] unsure_q;  // begins in lanes 55 to 63 of the line before
 
   always_comb begin
     logic [68:0] near;
-    marks.line = ({letters_q.lf[62:0], was_lf_q} & letters_q.begins) | letters_q.first;
-    many       = letters_q.binary ? '0 : marks.line & letters_q.get;
+    begins     = ({letters_q.lf[62:0], was_lf_q} & letters_q.begins) | letters_q.first;
+    many       = letters_q.binary ? '0 : begins & letters_q.get;
     key        = {letters_q.parts[62:0], was_parted_q} & letters_q.key;
     // The first key stands six lanes behind the command's first letter at the least.
     near = {many, was_many_q};
     for (int unsigned i = 0; i < 64; i++) if (near[i+:5] != '0) key[i] = 1'b0;
-    // Keys stand behind such a command, up to the next one's line: so runs a carry.
-    {keys, no_key, unused_carry} = {1'b0, many | ~marks.line, 1'b1} + {1'b0, many, keys_q};
-    marks.places = (marks.line | (key & ~no_key)) & ~(letters_q.first & {64{letters_q.given}});
-    marks.last   = letters_q.last;
-    marks.binary = letters_q.binary;
-    marks.resp   = letters_q.resp;
+    // Keys stand behind such a command, up to the next one's line: so runs a carry. Which it is was not known
+    // where a command of Redis' protocol has begun in the last lanes.
+    named = (unsure_q[8:1] & letters_q.names[7:0]) != '0 || (unsure_q & letters_q.names) != '0;
+    {keys, no_key, unused_carry} = {1'b0, many | ~begins, 1'b1} +
+        {1'b0, many, keys_q && (unsure_q == '0 || named)};
   end
 
+  // ---------------------------------------------------------------- their tails, a clock later
+  found_t found;
+  marks_t marks, head;
+  assign found = '{
+          begins: begins,
+          keys: key & ~no_key,
+          lengths: {letters_q.parts[62:0], was_parted_q} & letters_q.key & no_key,
+          ends: letters_q.lf,
+          dirt: letters_q.dirt,
+          given: letters_q.first & {64{letters_q.given}},
+          last: letters_q.last,
+          binary: letters_q.binary,
+          resp: letters_q.resp
+      };
+  line_tails u_tails (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(letters_valid_q),
+    .s_ready_o(tails_ready),
+    .s_found_i(found),
+    .m_valid_o(marks_valid),
+    .m_ready_i(marks_ready),
+    .m_marks_o(marks)
+  );
+
   always_ff @(posedge clk_i) begin
-    if (!rst_ni || (letters_valid_q && marks_ready && letters_q.last)) begin
+    if (!rst_ni || (letters_valid_q && tails_ready && letters_q.last)) begin
       was_lf_q     <= 1'b0;
       was_parted_q <= 1'b0;
       was_many_q   <= '0;
       keys_q       <= 1'b0;
-    end else if (letters_valid_q && marks_ready) begin
+      unsure_q     <= '0;
+    end else if (letters_valid_q && tails_ready) begin
       was_lf_q     <= letters_q.lf[63];
       was_parted_q <= letters_q.parts[63];
       was_many_q   <= many[63:59];
       keys_q       <= keys;
+      unsure_q     <= letters_q.resp ? begins[63:55] & ~9'(letters_q.sure) : '0;
     end
   end
 
@@ -186,7 +216,7 @@ module line_scan
   ) u_marks (
     .clk_i,
     .rst_ni,
-    .s_valid_i(letters_valid_q),
+    .s_valid_i(marks_valid),
     .s_ready_o(marks_ready),
     .s_data_i (marks),
     .m_valid_o(head_valid),
@@ -203,6 +233,9 @@ module line_scan
     for (int unsigned i = 0; i < 64; i++) lane_bits[b][i] = 1'((i >> b) & 1);
   endfunction
   localparam lanes_t LaneBit = lane_bits();
+  function automatic logic [5:0] lane_of(input logic [63:0] hot);
+    for (int unsigned b = 0; b < 6; b++) lane_of[b] = |(hot & LaneBit[b]);
+  endfunction
 
   // Whether places are left, and whether the line's turn goes on behind the lowest one, is known when
   // their clock begins: the line that is next waits for nothing else.
@@ -211,6 +244,10 @@ module line_scan
   logic turn_valid_q, any_q, stays_q, any, go, pop, skip_q;
   logic last;
   logic [63:0] left, hit;
+  // Where its tail's window begins: in that lane, of this line or of the one before.
+  logic [5:0] tail_lane_q;
+  logic earlier_q;
+  logic is_tail, headed_q;  // headed_q: the last head was given, and no line was skipped since
 
   // The numbers of two lanes differ in a bit.
   function automatic logic several(input logic [63:0] bits);
@@ -226,6 +263,7 @@ module line_scan
   always_comb begin
     hit  = turn_q.places & ~behind_q;
     any  = any_q && !skip_q;
+    is_tail = |(hit & turn_q.tail);
     // A window reaches into the next line.
     go   = turn_valid_q && (turn_q.last || head_valid) && start_ready_i;
     pop  = go && (!stays_q || skip_q);
@@ -236,19 +274,27 @@ module line_scan
 
   // A job in one line needs no other one to be there. Of the lines before it all places are on their way.
   assign at_once = take && raw_i.first && raw_i.last && raw_i.stop != '0 && !letters_valid_q &&
-                   !head_valid && !turn_valid_q && start_ready_i;
+                   !marks_valid && !head_valid && !turn_valid_q && start_ready_i;
   always_comb begin
     start            = '0;
     start.place.line = turn_line_q;
     if (turn_valid_q) begin
-      for (int unsigned b = 0; b < 6; b++) start.place.lane[b] = |(hit & LaneBit[b]);
+      start.place.lane = lane_of(hit);
       start.key    = any && !(|(hit & turn_q.line));
+      start.head   = any && |(hit & turn_q.line) && !is_tail;
+      start.tail   = any && is_tail && headed_q;
+      start.clean  = turn_q.clean;
       start.ending = !any && turn_q.last;
       start.last   = turn_q.last;
+      if (is_tail) begin
+        start.place = '{line: turn_line_q - 8'(earlier_q), lane: tail_lane_q};
+        start.last  = turn_q.last && !earlier_q;
+      end
       start.binary = turn_q.binary;
       start.resp   = turn_q.resp;
     end else begin
       start.place.lane = raw_i.start;
+      start.head       = 1'b1;
       start.last       = 1'b1;
       start.binary     = raw_i.binary;
       start.resp       = raw_i.resp;
@@ -262,13 +308,20 @@ module line_scan
       skip_q        <= 1'b0;
       start_valid_o <= 1'b0;
     end else begin
-      start_valid_o <= at_once || (go && (any || turn_q.last || !skip_q));
+      start_valid_o <= at_once ||
+          (go && (any || turn_q.last || !(skip_q || turn_q.goes_on)));
       // If this line is done with, the next one is meant.
       skip_q <= !to_skip[7] && (to_skip[6:1] != '0 || (to_skip[0] && !pop));
       if (load) turn_valid_q <= head_valid;
       if (pop) turn_line_q <= turn_line_q + 1'b1;
     end
-    if (load) turn_q <= head;
+    if (at_once || (go && start.head)) headed_q <= 1'b1;
+    else if (go && skip_q) headed_q <= 1'b0;
+    if (load) begin
+      turn_q      <= head;
+      tail_lane_q <= lane_of(head.tail) + (head.resp ? -6'd2 : 6'd1);
+      earlier_q   <= head.resp ? |head.tail[1:0] : !head.tail[63];
+    end
     if (load || go) begin
       turn_q.places <= left;
       behind_q      <= left & (left - 64'd1);

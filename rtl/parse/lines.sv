@@ -56,6 +56,10 @@ module lines
   input  logic        item_room_i,
   output logic        item_valid_o,
   output beat_t       item_o,
+  /// Or keys of requests, and of items; likewise.
+  input  logic        key_room_i,
+  output logic        key_request_o,
+  output logic        key_item_o,
   /// Pulses: a request line, one that is not complete.
   output logic        line_o,
   output logic        rollback_o,
@@ -206,11 +210,11 @@ module lines
     .data_o (window)
   );
 
-  // memcached counts key, value, 4 for flags, and 59.
+  // memcached counts the key, of up to 250 bytes, the value, 4 for flags, and 59.
   logic [10:0] value_max_q;
   always_ff @(posedge clk_i) begin
-    value_max_q <= (item_max_i >= 21'(ValueMax + 128)) ? 11'(ValueMax) :
-        (item_max_i >= 21'd128) ? 11'(item_max_i - 21'd128) : '0;
+    value_max_q <= (item_max_i >= 21'(ValueMax + 320)) ? 11'(ValueMax) :
+        (item_max_i >= 21'd320) ? 11'(item_max_i - 21'd320) : '0;
   end
 
   recognise u_recognise (
@@ -270,6 +274,8 @@ module lines
     .cand_key_i       (cand.key),
     .cand_good_i      (cand.good),
     .cand_unfinished_i(cand.unfinished),
+    .cand_open_i      (cand.open),
+    .cand_tail_i      (cand.tail),
     .cand_whole_i     (cand.store || cand.binary.is || cand.resp),
     .cand_record_i    (cand.record),
     .cand_more_i      (cand.more),
@@ -277,7 +283,7 @@ module lines
     .cand_count_i     (cand.count),
     .walk_valid_o     (walk_valid),
     .act_ready_i      (act_room && room_i),
-    .byte_ready_i     (!act_busy),
+    .byte_ready_i     (!turn_o),
     .walk_taken_o     (walk_taken),
     .walk_o           (walk),
     .byte_first_o     (byte_first_o),
@@ -293,8 +299,8 @@ module lines
   );
 
   // The byte engine starts when all records before are on their way.
-  assign turn_o           = act_busy;
-  assign byte_start_o     = walk_valid && walk.kind == WkByte && !act_busy;
+  assign turn_o           = act_busy || keys_move;
+  assign byte_start_o     = walk_valid && walk.kind == WkByte && !turn_o;
   assign byte_from_o      = walk.from;
   assign byte_job_o       = job;
   assign byte_job_start_o = bounds_q.start;
@@ -302,10 +308,9 @@ module lines
   assign coming_o         = coming;
 
   // ---------------------------------------------------------------- a request leaves
-  logic crlf, item_go, item_ready, item_waits;
-  // verilator lint_off UNUSEDSIGNAL
-  cand_t item;  // what concerns its bytes
-  // verilator lint_on UNUSEDSIGNAL
+  logic crlf, item_go, item_ready, item_waits, keys_move;
+  item_t item, byte_item;
+  assign byte_item = '{place: byte_item_place_i, len: byte_item_len_i, default: '0};
   place_t act_cr, act_lf;
   // An item's data ends with CR LF, or was bad.
   assign crlf = cr_q[act_cr.line[KeptW-1:0]][act_cr.lane] &&
@@ -331,6 +336,7 @@ module lines
     .item_ready_i(item_ready),
     .item_o      (item),
     .item_waits_o(item_waits),
+    .keys_move_i (keys_move),
     .line_o,
     .rollback_o,
     .busy_o      (act_busy)
@@ -360,8 +366,7 @@ module lines
     .rst_ni,
     .item_valid_i(item_go || byte_item_valid_i),
     .item_ready_o(item_ready),
-    .item_place_i(byte_item_valid_i ? byte_item_place_i : item.value),
-    .item_len_i  (byte_item_valid_i ? byte_item_len_i : 14'(item.vlen)),
+    .item_i      (byte_item_valid_i ? byte_item : item),
     .coming_i    (coming),
     .wait_i      (byte_read_i),
     .place_o     (mover_place),
@@ -369,6 +374,10 @@ module lines
     .room_i      (item_room_i),
     .valid_o     (item_valid_o),
     .beat_o      (item_o),
+    .key_room_i  (key_room_i),
+    .key_request_o(key_request_o),
+    .key_item_o  (key_item_o),
+    .keys_move_o (keys_move),
     .holds_o     (mover_holds),
     .line_o      (mover_line),
     .busy_o      (mover_busy)
@@ -378,7 +387,7 @@ module lines
   // The oldest of those who need lines says what is kept.
   always_comb begin
     oldest = walk_oldest;
-    if (item_waits) oldest = item.value.line;
+    if (item_waits) oldest = item.place.line;
     if (mover_holds) oldest = mover_line;
   end
 

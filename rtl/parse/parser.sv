@@ -49,7 +49,17 @@ module parser
   output logic        idle_o
 );
 
-  logic room, item_room, item_valid, line_line, line_rollback, byte_line, byte_rollback;
+  logic
+      room,
+      item_room,
+      item_valid,
+      key_room,
+      key_request,
+      key_item,
+      line_line,
+      line_rollback,
+      byte_line,
+      byte_rollback;
   out_t line_out, byte_out;
   logic line_turn;
   numbers_t line_numbers, byte_numbers;
@@ -101,6 +111,9 @@ module parser
     .numbers_o        (line_numbers),
     .item_room_i      (item_room),
     .item_valid_o     (item_valid),
+    .key_room_i       (key_room),
+    .key_request_o    (key_request),
+    .key_item_o       (key_item),
     .item_o           (item),
     .line_o           (line_line),
     .rollback_o       (line_rollback),
@@ -152,9 +165,12 @@ module parser
     .line_numbers_i(line_numbers),
     .line_turn_i   (line_turn),
     .item_valid_i  (item_valid),
+    .key_request_i (key_request),
+    .key_item_i    (key_item),
     .item_i        (item),
     .room_o        (room),
     .item_room_o   (item_room),
+    .key_room_o    (key_room),
     .req_valid_o,
     .req_ready_i,
     .req_o,

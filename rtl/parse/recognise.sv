@@ -1,8 +1,12 @@
 // Reads a request line, or a key of a line of keys, at once: which command, the key at lane 0, all
 // numbers. Latency 6, initiation interval 1, no back-pressure.
 //
-// What fits no form (request_form: odd spacing, a sign before a number, a line of more than 64 bytes, an
-// error) is not `good`: the byte engine reads it.
+// What fits no form (request_form: odd spacing, a sign before a number, an error) is not `good`: the byte
+// engine reads it.
+//
+// Of a line of more than 64 bytes the head says what it is, and the tail all that stands behind its key (see line_scan).
+// So the head is no more than `open`, and what is given behind the tail is in its place. A key that does not stand in
+// the head's window is `moved`: somebody else reads it. In Redis' and the binary protocol the head tells its length.
 module recognise
   import lib_pkg::*;
   import wirekv_pkg::*;
@@ -71,7 +75,8 @@ module recognise
 
   resp_what_t resp2;
   logic [4:0] resp_key_at2;
-  logic [6:0] resp_klen3, resp_end3;
+  logic [7:0] resp_klen3;
+  logic [8:0] resp_end3;
   resp_form u_resp (
     .clk_i,
     .valid_i  (valid_q[0]),
@@ -84,7 +89,29 @@ module recognise
     .key_end_o(resp_end3)
   );
 
+  // A tail goes on with what its head has said, and lanes count from there: `base` is where the key begins.
+  typedef logic signed [9:0] base_t;
+  what_t head_what_q, what1_of;
+  place_t head_place_q;
+  base_t base1, base_of_tail1;
+  logic [8:0] from1_of;
+  always_ff @(posedge clk_i) begin
+    if (valid_q[0] && start1_q.head) begin
+      head_what_q  <= what1;
+      head_place_q <= start1_q.place;
+    end
+  end
+  always_comb begin
+    base_of_tail1 = base_t'({6'd0, head_what_q.key}) - base_t'(14'(start1_q.place - head_place_q));
+    what1_of      = start1_q.tail ? head_what_q : what1;
+    base1         = start1_q.tail ? base_of_tail1 : base_t'({6'd0, what1.key});
+    from1_of      = from1;
+    if (start1_q.tail) for (int i = 0; i < 9; i++) from1_of[i] = base_of_tail1 <= base_t'(i);
+  end
+
   start_t start2_q;
+  place_t place2_q;  // of the head
+  base_t base2_q;
   logic short2_q;
   line_t data2_q;
   logic [63:0] blank2_q, eol2_q, cr2_q, nul2_q;
@@ -105,8 +132,10 @@ module recognise
         chars2_q[i].other <= !(c inside {[8'h30 : 8'h39]});
         chars2_q[i].low   <= c[3:0];
       end
-      from2_q  <= from1;
-      what2_q  <= what1;
+      from2_q  <= from1_of;
+      what2_q  <= what1_of;
+      base2_q  <= base1;
+      place2_q <= start1_q.tail ? head_place_q : start1_q.place;
       eol2_q   <= lf | (cr & {1'b0, lf[63:1]});
       cr2_q    <= cr;
       data2_q  <= data_i;
@@ -120,6 +149,10 @@ module recognise
   // Behind the beginning of a command of Redis' protocol it may be up to 21 lanes in. It is shifted by
   // multiples of 8, 4 and 1 lanes, a clock for each.
   logic [4:0] key_at2;
+  logic [5:0] key_at_of2;
+  // Redis: of a tail's head.
+  resp_what_t head_resp_q, resp2_of;
+  logic [4:0] head_key_at_q;
   logic [1:0] by4_2, by4_3_q, by1_3_q, by1_4_q;
   always_comb begin
     key_at2 = start2_q.resp ? resp_key_at2 : 5'(what2_q.key);
@@ -127,6 +160,15 @@ module recognise
     if (start2_q.binary) begin
       key_at2 = 5'd24;
       by4_2   = data2_q[35] ? 2'd2 : 2'(data2_q[34]);
+    end
+    key_at_of2 = start2_q.binary ? 6'd24 + {2'd0, data2_q[35:34], 2'd0} : 6'(key_at2);
+    if (start2_q.resp && start2_q.tail) key_at_of2 = 6'(head_key_at_q);
+  end
+  assign resp2_of = start2_q.tail ? head_resp_q : resp2;
+  always_ff @(posedge clk_i) begin
+    if (valid_q[1] && start2_q.head) begin
+      head_resp_q   <= resp2;
+      head_key_at_q <= resp_key_at2;
     end
   end
   always_ff @(posedge clk_i) begin
@@ -136,6 +178,9 @@ module recognise
   end
   resp_what_t resp3_q;
   start_t start3_q;
+  place_t place3_q;
+  base_t base3_q;
+  logic [5:0] key_at3_q;
   what_t what3_q;
   logic short3_q;
   line_t data3_q, key3_q;
@@ -161,14 +206,29 @@ module recognise
         default: key3_q <= 512'(data2_q[511:192]);
       endcase
       what3_q  <= what2_q;
-      resp3_q  <= resp2;
+      resp3_q  <= resp2_of;
       start3_q <= start2_q;
+      place3_q <= place2_q;
+      base3_q  <= base2_q;
+      key_at3_q <= key_at_of2;
       short3_q <= short2_q;
     end
   end
 
   // Redis: behind the key, two bytes that may be any, and `$`, stands the value's length, without a zero in front,
   // up to the first character that is no digit.
+  logic [7:0] head_klen_q, resp_klen3_of;
+  logic [8:0] head_end_q, resp_end3_of;
+  logic joins3;  // a tail begins where its head's key ends
+  always_ff @(posedge clk_i) begin
+    if (valid_q[2] && start3_q.head) begin
+      head_klen_q <= resp_klen3;
+      head_end_q  <= resp_end3;
+    end
+  end
+  assign resp_klen3_of = start3_q.tail ? head_klen_q : resp_klen3;
+  assign resp_end3_of  = start3_q.tail ? '0 : resp_end3;
+  assign joins3        = start3_q.place == place3_q + 14'(head_end_q);
   // verilator lint_off UNUSEDSIGNAL
   logic [63:0] other3, zero3;  // no key is shorter than a byte
   // verilator lint_on UNUSEDSIGNAL
@@ -178,7 +238,7 @@ module recognise
     for (int unsigned i = 0; i < 64; i++) begin
       other3[i]  = chars3_q[i].other;
       zero3[i]   = chars3_q[i].low == '0;
-      behind3[i] = resp_end3 == 7'(i);
+      behind3[i] = resp_end3_of == 9'(i);
     end
     // Its length's digits carry this bit up to the first lane that has none.
     stop3       = other3 & (~other3 + {behind3[60:0], 3'd0});
@@ -189,6 +249,9 @@ module recognise
 
   // ---------------------------------------------------------------- their lanes; three more ends
   start_t start4_q;
+  place_t place4_q;
+  base_t base4_q;
+  logic [5:0] key_at4_q;
   what_t what4_q;
   logic short4_q;
   line_t data4_q, key4_q;
@@ -222,6 +285,9 @@ module recognise
       endcase
       what4_q     <= what3_q;
       start4_q    <= start3_q;
+      place4_q    <= place3_q;
+      base4_q     <= base3_q;
+      key_at4_q   <= key_at3_q;
       short4_q    <= short3_q;
     end
   end
@@ -230,28 +296,37 @@ module recognise
   // verilator lint_off UNUSEDSIGNAL
   resp_what_t resp4_q, resp5_q, resp6_q;  // less and less of it
   // verilator lint_on UNUSEDSIGNAL
-  logic [6:0] resp_klen4_q, resp_klen5_q, resp_len4_q, resp_len5_q;
+  logic [7:0] resp_klen4_q, resp_klen5_q;
+  logic [8:0] resp_len4_q, resp_len5_q;
   logic resp_good4_q, resp_good5_q, resp_good6_q;
+  // A head whose key ends where a tail may begin; a key beyond the window.
+  logic resp_open4_q, resp_open5_q, resp_open6_q, resp_moved4_q, resp_moved5_q;
   logic [63:0] line_ends4_q;
   always_ff @(posedge clk_i) begin
     if (valid_q[2]) begin
       resp4_q      <= resp3_q;
-      resp_klen4_q <= resp_klen3;
-      resp_len4_q  <= resp3_q.keyed ? resp_end3 + 7'd2 : 7'(resp3_q.len);
-      resp_good4_q <= resp3_q.found &&
-          (!resp3_q.keyed || (resp_klen3 != '0 && resp_end3 <= 7'd64)) &&
+      resp_klen4_q  <= resp_klen3_of;
+      resp_len4_q   <= resp3_q.keyed ? resp_end3 + 9'd2 : 9'(resp3_q.len);
+      resp_moved4_q <= resp3_q.keyed && (start3_q.tail || resp_end3 > 9'd64);
+      resp_good4_q  <= resp3_q.found && (!start3_q.tail || (joins3 && resp3_q.store)) &&
+          (!resp3_q.keyed || (resp_klen3_of != '0 && !(start3_q.key && resp_end3 > 9'd64))) &&
           (!resp3_q.store || resp_value3);
+      resp_open4_q  <= resp3_q.found && start3_q.head && resp3_q.store && resp_klen3 != '0 &&
+          resp_end3 >= 9'd56;
       line_ends4_q <= cr3_q & eol3_q;
     end
     if (valid_q[3]) begin
       resp5_q      <= resp4_q;
       resp_klen5_q <= resp_klen4_q;
       resp_len5_q  <= resp_len4_q;
-      resp_good5_q <= resp_good4_q && (!resp4_q.store || |(end4_4_q & line_ends4_q));
+      resp_moved5_q <= resp_moved4_q;
+      resp_good5_q  <= resp_good4_q && (!resp4_q.store || |(end4_4_q & line_ends4_q));
+      resp_open5_q  <= resp_open4_q && !(resp_good4_q && |(end4_4_q & line_ends4_q));
     end
     if (valid_q[4]) begin
       resp6_q      <= resp5_q;
       resp_good6_q <= resp_good5_q;
+      resp_open6_q <= resp_open5_q;
     end
   end
 
@@ -299,14 +374,20 @@ module recognise
   );
 
   start_t start5_q;
+  place_t place5_q;
+  logic [5:0] key_at5_q;
   what_t what5_q;
   logic short5_q;
   line_t key5_q;
   logic [5:0] lane1_5_q, lane2_5_q, lane4_5_q;
-  logic [6:0] klen5_q, line_len5_q;
+  base_t klen5;
+  logic [7:0] klen5_q;
+  logic [6:0] line_len5_q;
+  logic long5_q;  // the key has more than 250 bytes
   logic any5_q, whole5_q, nul5_q, noreply5, shows5_q;
   logic [TailBytes-1:0] tail5_q;  // each is as in noreply
   assign noreply5 = &tail5_q;
+  assign klen5    = base_t'({4'd0, lane1_4_q}) - base4_q;
   logic last1_5_q, last2_5_q, last3_5_q, last4_5_q, last5_5_q;
   char_t [Digits:0] a5_q, b5_q;
   char_t [LengthDigits:0] length5_q;
@@ -317,7 +398,8 @@ module recognise
       lane4_5_q   <= lane_of(end4_4_q);
       a5_q        <= a4;
       b5_q        <= b4;
-      klen5_q     <= 7'(lane1_4_q) - 7'(what4_q.key);
+      klen5_q     <= klen5[7:0];
+      long5_q     <= klen5 > base_t'(250);
       line_len5_q <= 7'(line_end4_q) + (crlf4_q ? 7'd2 : 7'd1);
       for (int unsigned i = 0; i < TailBytes; i++) tail5_q[i] <= tail4[i] == NoreplyTail[8*i+:8];
       shows5_q    <= whole4_q && tail4[0] == "v" && line_end4_q == lane1_4_q + 6'd2;
@@ -338,6 +420,8 @@ module recognise
       endcase
       what5_q     <= what4_q;
       start5_q    <= start4_q;
+      place5_q    <= place4_q;
+      key_at5_q   <= key_at4_q;
       short5_q    <= short4_q;
     end
   end
@@ -360,7 +444,8 @@ module recognise
     digits_of[i] = ((other << (Digits - i)) == '0) ? chars[i].low : '0;
   endfunction
 
-  logic [6:0] binary_len5, binary_klen5;
+  logic [8:0] binary_len5;
+  logic [7:0] binary_klen5;
   frame_t frame6;
   binary_form u_binary (
     .clk_i,
@@ -381,14 +466,31 @@ module recognise
   logic [1:0][6:0] length6_q;
   logic [Digits-1:0][3:0] a6_q, b6_q;
   place_t behind6_q;  // behind the line or the part of it
-  logic [6:0] klen6_q;
+  place_t place6_q;
+  logic [5:0] key_at6_q;
+  logic [7:0] klen6_q;
+  logic open6_q, tail6_q, tail_ok6_q, moved6_q;
+  // Of a head: its key ends in its window, and how long it is; it has a NUL there.
+  logic head_any_q, head_nul_q, tail_ok5;
+  logic [7:0] head_klen5_q;
+  always_ff @(posedge clk_i) begin
+    if (valid_q[4] && start5_q.head) begin
+      head_any_q   <= any5_q;
+      head_nul_q   <= nul5_q;
+      head_klen5_q <= klen5_q;
+    end
+  end
+  // Wherever the key ends, both have to say so; of several keys none has a tail.
+  assign tail_ok5 = start5_q.clean && !head_nul_q && (!head_any_q || head_klen5_q == klen5_q) &&
+      (what5_q.form != FmKey || last1_5_q);
   logic found6_q;  // it is a command, or a key of a line of keys
   logic fits6_q, length_ok6_q, noreply6_q, shows6_q, last1_6_q, unfinished6_q;
   always_ff @(posedge clk_i) begin
     if (valid_q[4]) begin
       logic [Digits-1:0][3:0] a, b, d;
       logic a_ok, b_ok, length_ok;
-      logic [6:0] len, klen;
+      logic [8:0] len;
+      logic [7:0] klen;
       logic framed5;
       framed5 = start5_q.binary || start5_q.resp;
       a = digits_of(a5_q, a_ok);
@@ -421,12 +523,22 @@ module recognise
         default:  noreply6_q <= !last2_5_q;
       endcase
       klen = start5_q.resp ? resp_klen5_q : start5_q.binary ? binary_klen5 : klen5_q;
-      len  = start5_q.resp ? (resp5_q.store ? 7'(lane4_5_q) + 7'd2 : resp_len5_q) :
-             start5_q.binary ? binary_len5 : line_len5_q;
-      if (!framed5 && what5_q.form == FmKey && !last1_5_q) len = 7'(lane1_5_q) + 7'd1;
-      if (!framed5 && what5_q.form == FmGat) len = 7'(lane2_5_q) + 7'd1;
+      len  = start5_q.resp ? (resp5_q.store ? 9'(lane4_5_q) + 9'd2 : resp_len5_q) :
+             start5_q.binary ? binary_len5 : 9'(line_len5_q);
+      if (!framed5 && what5_q.form == FmKey && !last1_5_q) len = 9'(lane1_5_q) + 9'd1;
+      if (!framed5 && what5_q.form == FmGat) len = 9'(lane2_5_q) + 9'd1;
+      // No length is shorter than this.
+      if (start5_q.resp && resp_open5_q) len = resp_len5_q + 9'd4;
       behind6_q     <= start5_q.place + 14'(len);
       unfinished6_q <= !whole5_q && short5_q;
+      tail6_q       <= start5_q.tail;
+      tail_ok6_q    <= tail_ok5 && !long5_q;
+      open6_q       <= start5_q.head && !framed5 && !whole5_q && !short5_q && !nul5_q &&
+          what5_q.key != '0 && what5_q.form != FmGat && !(what5_q.form == FmKey && any5_q);
+      moved6_q      <= start5_q.resp ? resp_moved5_q :
+          start5_q.binary ? binary_len5 > 9'd64 : start5_q.tail;
+      place6_q      <= place5_q;
+      key_at6_q     <= key_at5_q;
       for (int unsigned i = 0; i < 64; i++)
       key6_q[8*i+:8] <= (6'(i) < klen[5:0]) ? key5_q[8*i+:8] : '0;
       klen6_q       <= klen;
@@ -446,12 +558,16 @@ module recognise
     store  = what6_q.form inside {FmStore, FmMetaSet};
 
     cand_o            = '0;
-    cand_o.place      = start6_q.place;
+    cand_o.place      = place6_q;
     cand_o.ending     = start6_q.ending;
     cand_o.key        = start6_q.key;
-    cand_o.good       = found6_q && fits6_q &&
+    cand_o.good       = found6_q && fits6_q && (!tail6_q || tail_ok6_q) &&
                         (!store || (length_ok6_q && length <= 14'(value_max_i)));
     cand_o.unfinished = unfinished6_q;
+    cand_o.open       = open6_q;
+    cand_o.tail       = 1'b1;
+    cand_o.moved      = moved6_q;
+    cand_o.key_at     = key_at6_q;
     cand_o.value      = behind6_q;
     cand_o.next       = store ? behind6_q + length + 14'd2 : behind6_q;
     cand_o.op         = what6_q.op;
@@ -479,7 +595,9 @@ module recognise
       cand_o.good       = resp_good6_q && (!resp6_q.store ||
           (length_ok6_q && length <= 14'(value_max_i)));
       cand_o.unfinished = 1'b0;
-      cand_o.next       = resp6_q.store ? behind6_q + length + 14'd2 : behind6_q;
+      cand_o.open       = resp_open6_q;
+      cand_o.tail       = 1'b0;
+      cand_o.next       = (resp6_q.store && !resp_open6_q) ? behind6_q + length + 14'd2 : behind6_q;
       cand_o.op         = resp6_q.op;
       cand_o.record     = 1'b1;
       cand_o.keys       = 1'b0;
@@ -500,6 +618,7 @@ module recognise
       cand_o.good       = frame6.good;
       cand_o.meta       = 1'b0;
       cand_o.unfinished = 1'b0;
+      cand_o.open       = 1'b0;
       cand_o.next       = behind6_q + 14'(frame6.vlen);
       cand_o.op         = frame6.op;
       cand_o.record     = 1'b1;

@@ -19,9 +19,14 @@ module requests
   input  logic        line_turn_i,
   input  logic        item_valid_i,
   input  beat_t       item_i,
-  /// There is room for all that a request may give, as long as it has a few keys; for 16 beats of item data.
+  /// Or a beat of a key of a request, of its item; then nobody else gives any.
+  input  logic        key_request_i,
+  input  logic        key_item_i,
+  /// There is room for all that a request may give, as long as it has a few keys; for 16 beats of item data; for 8
+  /// of keys.
   output logic        room_o,
   output logic        item_room_o,
+  output logic        key_room_o,
   /// Requests and their keys.
   output logic        req_valid_o,
   input  logic        req_ready_i,
@@ -54,6 +59,10 @@ module requests
   assign when_   = (out_q.rec.req.resp.is || out_q.rec.req.meta.is) ?
       numbers.expiry + (numbers.relative ? now_i.ms : '0) :
       absolute(numbers.exptime, now_i.second, out_q.rec.req.binary.is);
+  // The mover's keys count at once.
+  queue_t mover_key_do, mover_putk_do;
+  assign mover_key_do  = '{push: key_request_i, commit: key_request_i, back: 1'b0};
+  assign mover_putk_do = '{push: key_item_i, commit: key_item_i, back: 1'b0};
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       out_q.rec_do   <= '0;
@@ -62,14 +71,14 @@ module requests
       out_q.put_push <= 1'b0;
     end else begin
       out_q.rec_do   <= byte_i.rec_do | line_i.rec_do;
-      out_q.key_do   <= byte_i.key_do | line_i.key_do;
-      out_q.putk_do  <= byte_i.putk_do | line_i.putk_do;
+      out_q.key_do   <= byte_i.key_do | line_i.key_do | mover_key_do;
+      out_q.putk_do  <= byte_i.putk_do | line_i.putk_do | mover_putk_do;
       out_q.put_push <= byte_i.put_push || line_i.put_push;
     end
     // Whether it does is known too late for so much.
     line_q    <= line_turn_i;
     out_q.rec <= line_turn_i ? line_i.rec : byte_i.rec;
-    out_q.key <= line_turn_i ? line_i.key : byte_i.key;
+    out_q.key <= (key_request_i || key_item_i) ? item_i : line_turn_i ? line_i.key : byte_i.key;
     out_q.put <= line_turn_i ? line_i.put : byte_i.put;
   end
 
@@ -111,11 +120,12 @@ module requests
   logic [$clog2(PutkDepth+1)-1:0] putk_free;
   logic [$clog2(PutbDepth+1)-1:0] putb_level;
   logic [$clog2(PutDepth+1)-1:0] put_level;
-  logic room_q, item_room_q;
+  logic room_q, item_room_q, key_room_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) item_room_q <= 1'b0;
     else item_room_q <= 32'(putb_level) <= PutbDepth - Slack;
+    key_room_q <= rst_ni && 32'(key_free) >= Slack / 2 && 32'(putk_free) >= Slack / 2;
     if (!rst_ni) room_q <= 1'b0;
     else
       room_q <= 32'(req_free) >= Slack && 32'(key_free) >= Slack && 32'(putk_free) >= Slack &&
@@ -123,6 +133,7 @@ module requests
   end
   assign room_o      = room_q;
   assign item_room_o = item_room_q;
+  assign key_room_o  = key_room_q;
 
   lib_cfifo #(
     .T    (stored_t),
@@ -258,6 +269,8 @@ module requests
   `ASSERT(KeyRoom, !(out_q.key_do.push && !unused_ready[1]))
   `ASSERT(PutkRoom, !(out_q.putk_do.push && !unused_ready[2]))
   `ASSERT(PutbRoom, !(item_valid_i && !unused_ready[3]))
+  `ASSERT(MoversTurn,
+          !((key_request_i || key_item_i) && (line_i.key_do.push || byte_i.key_do.push)))
   `ASSERT(LinesTurn, !(line_i.rec_do.push && !line_turn_i))
   `ASSERT(BytesTurn,
           !((byte_i.rec_do.push || byte_i.key_do.push || byte_i.put_push) && line_turn_i))

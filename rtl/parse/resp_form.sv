@@ -17,9 +17,9 @@ module resp_form
   input  logic       valid1_i,
   output resp_what_t what_o,
   output logic [4:0] key_at_o,
-  /// A clock later: length of the key, 0 if it is none that fits; the lane behind it.
-  output logic [6:0] klen_o,
-  output logic [6:0] key_end_o
+  /// A clock later: length of the key, 0 if it is none or has over 250 bytes; the lane behind it.
+  output logic [7:0] klen_o,
+  output logic [8:0] key_end_o
 );
 
   typedef struct packed {
@@ -123,34 +123,44 @@ module resp_form
   // `$` of its length stands in one of these lanes.
   localparam int unsigned Places = 5;
   localparam logic [Places-1:0][4:0] Dollar = {5'd16, 5'd15, 5'd14, 5'd13, 5'd0};
-  logic [Places-1:0] long_q;             // a second digit, for each of them
-  logic [Places-1:0][3:0][7:0] after_q;  // what stands behind it
+  logic [Places-1:0] long_q, three_q;  // a second digit, and a third one, for each of them
+  logic [Places-1:0][4:0][7:0] after_q;  // what stands behind it
   always_ff @(posedge clk_i) begin
     if (valid_i) begin
       for (int unsigned p = 0; p < Places; p++) begin
         long_q[p]  <= data_i[8*(Dollar[p]+2)+:8] != 8'h0d;
-        after_q[p] <= data_i[8*(Dollar[p]+1)+:32];
+        three_q[p] <= data_i[8*(Dollar[p]+2)+:8] != 8'h0d && data_i[8*(Dollar[p]+3)+:8] != 8'h0d;
+        after_q[p] <= data_i[8*(Dollar[p]+1)+:40];
       end
     end
   end
 
-  logic [3:0][7:0] after;
-  logic is_long, good;
-  logic [6:0] klen;
-  assign is_long = long_q[what_o.at];
+  logic [4:0][7:0] after;
+  logic is_long, is_three, good;
+  logic [1:0] more;
+  logic [8:0] klen;
+  assign is_long  = long_q[what_o.at];
+  assign is_three = three_q[what_o.at];
+  assign more     = 2'(is_long) + 2'(is_three);
   assign after   = after_q[what_o.at];
   always_comb begin
     // Of which only the lowest bits hang on the length.
-    key_at_o = {what_o.at != '0, 1'b0, ((what_o.at == '0) ? 3'd4 : what_o.at) + 3'(is_long)};
+    key_at_o = {what_o.at != '0, 1'b0, ((what_o.at == '0) ? 3'd4 : what_o.at) + 3'(more)};
     good     = what_o.keyed && after[0] inside {[8'h31 : 8'h39]} &&
-               (is_long ? after[1] inside {[8'h30 : 8'h39]} && after[3:2] == 16'h0a0d
-                        : after[2:1] == 16'h0a0d);
-    klen     = is_long ? Tens[after[0][3:0]] + 7'(after[1][3:0]) : 7'(after[0][3:0]);
+               (!is_long || after[1] inside {[8'h30 : 8'h39]}) &&
+               (!is_three || after[2] inside {[8'h30 : 8'h39]}) &&
+               (is_three ? after[4:3] == 16'h0a0d :
+                is_long ? after[3:2] == 16'h0a0d : after[2:1] == 16'h0a0d);
+    // Of one to three digits; of three up to 299.
+    klen     = is_three ? 9'(TenTens[{2'd0, after[0][1:0]}]) + 9'(Tens[after[1][3:0]]) +
+                          9'(after[2][3:0]) :
+        is_long ? 9'(Tens[after[0][3:0]]) + 9'(after[1][3:0]) : 9'(after[0][3:0]);
+    if (is_three && after[0][3:0] > 4'd2) klen = 9'd511;
   end
   always_ff @(posedge clk_i) begin
     if (valid1_i) begin
-      klen_o    <= good ? klen : '0;
-      key_end_o <= 7'(key_at_o) + klen;
+      klen_o    <= (good && klen <= 9'd250) ? klen[7:0] : '0;
+      key_end_o <= 9'(key_at_o) + klen;
     end
   end
 

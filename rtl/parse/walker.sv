@@ -30,6 +30,8 @@ module walker
   input  logic   cand_key_i,
   input  logic   cand_good_i,
   input  logic   cand_unfinished_i,
+  input  logic   cand_open_i,
+  input  logic   cand_tail_i,
   input  logic   cand_whole_i,  // it knows its length, even if the job has not all of it
   input  logic   cand_record_i,
   input  logic   cand_more_i,
@@ -75,6 +77,7 @@ module walker
   logic fresh_q;             // nothing of the job has been looked at
   place_t at_q, line_q;  // what is next; start of the line of keys
   logic keys_q;  // at_q is in a line of keys
+  logic tailed_q;  // a line begins at at_q whose tail comes next, or it has no end in the job
   line_no_t kept_q;  // StByte: first line that is needed
   logic begun_q, pending_q;  // records of the job were committed, or wait for it
   logic [$clog2(KeysMax)-1:0] count_q;
@@ -100,16 +103,19 @@ module walker
   assign more      = cand_resp_i ? keys_left != '0 : cand_more_i;
 
   // What it is: one of these, else it is for the byte engine. Each for itself, as whether it fits is late.
-  logic starts, counts, none, sound, request, over, cut_value, cut_line;
+  logic starts, counts, opens, none, sound, request, over, cut_value, cut_line;
   assign starts    = fresh_q && !job_plain_i;
   assign counts    = !cand_ending_i && !starts;
-  assign none      = counts && passed;
+  assign opens     = counts && here && cand_open_i && (cand_tail_i || fits);
+  assign none      = (counts && passed) || opens;
   assign sound     = cand_good_i && !(keys_q && (&count_q || long_q));
   assign request   = counts && here && sound && fits;
   assign over      = cand_ending_i && !starts && at == job_stop_i && !keys_q;
-  assign cut_value = counts && here && cand_good_i && cand_whole_i && (job_again_i || begun_q) &&
-      !fits;
-  assign cut_line  = counts && here && !cand_good_i && cand_unfinished_i && !(keys_q && long_q);
+  assign cut_value = counts && here && cand_whole_i &&
+      (cand_good_i || (cand_open_i && !cand_tail_i)) &&
+      (job_again_i || begun_q) && !fits;
+  assign cut_line  = (counts && here && !cand_good_i && cand_unfinished_i && !(keys_q && long_q)) ||
+      (cand_ending_i && !starts && tailed_q);
 
   always_comb begin
     walk_o       = '0;
@@ -152,6 +158,7 @@ module walker
       state_q   <= StWalk;
       fresh_q   <= 1'b1;
       keys_q    <= 1'b0;
+      tailed_q  <= 1'b0;
       begun_q   <= 1'b0;
       pending_q <= 1'b0;
     end else begin
@@ -161,6 +168,8 @@ module walker
         begun_q   <= begun_q || (!more && (pending_q || cand_record_i));
         pending_q <= more && (pending_q || cand_record_i);
       end
+      if (walk_taken_o || job_ready_o) tailed_q <= 1'b0;
+      else if (acts && opens) tailed_q <= cand_tail_i;
       if (ends || bytes) begin
         keys_q    <= 1'b0;
         pending_q <= 1'b0;
