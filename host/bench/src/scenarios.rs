@@ -183,6 +183,11 @@ pub fn all(connections: u32, entries: u32) -> Vec<Scenario> {
         flood: Some(kind),
         ..make(name, tcp, large(keys, 50), goals)
     };
+    let keyed = |name, network, kind, key_len, gets, goals| {
+        make(name, network, Shape { key_len, kind, ..large(keys, gets) }, goals)
+    };
+    let long_key =
+        |name, kind, key_len, gets| keyed(name, tcp, kind, key_len, gets, vec![Goal::Wire(0.9)]);
     let open = |name, share, goals| Scenario {
         open: Some(share),
         ..make(name, udp, small(keys, 100), goals)
@@ -199,6 +204,12 @@ pub fn all(connections: u32, entries: u32) -> Vec<Scenario> {
         make("store-set", one, small(keys, 0), rate(0.9)),
         make("store-set-hot", one, small(0, 0), rate(0.9)),
         fresh("store-fill", one, small(0, 0), rate(0.9)),
+        keyed("store-get-key64", one, Kind::Plain, 64, 100, vec![]),
+        keyed("store-get-key128", one, Kind::Plain, 128, 100, vec![]),
+        keyed("store-get-key250", one, Kind::Plain, 250, 100, vec![]),
+        keyed("store-set-key64", one, Kind::Plain, 64, 0, vec![]),
+        keyed("store-set-key128", one, Kind::Plain, 128, 0, vec![]),
+        keyed("store-set-key250", one, Kind::Plain, 250, 0, vec![]),
         make("store-mixed", one, small(keys, 50), rate(0.9)),
         make("store-mixed-hot", one, small(0, 50), rate(0.9)),
         make("store-get-16", many, small(keys, 100), rate(0.9)),
@@ -266,6 +277,30 @@ pub fn all(connections: u32, entries: u32) -> Vec<Scenario> {
         make("tcp-redis-get-36", tcp, redis(key36(100), 1), rate(0.3)),
         make("tcp-redis-set-36", tcp, redis(key36(0), 1), rate(0.3)),
         make("tcp-redis-mget16", tcp, redis(small(keys, 100), 16), rate(0.85)),
+        long_key("tcp-get-key32", Kind::Plain, 32, 100),
+        long_key("tcp-get-key64", Kind::Plain, 64, 100),
+        long_key("tcp-get-key128", Kind::Plain, 128, 100),
+        long_key("tcp-get-key250", Kind::Plain, 250, 100),
+        long_key("tcp-set-key32", Kind::Plain, 32, 0),
+        long_key("tcp-set-key64", Kind::Plain, 64, 0),
+        long_key("tcp-set-key128", Kind::Plain, 128, 0),
+        long_key("tcp-set-key250", Kind::Plain, 250, 0),
+        long_key("tcp-binary-get-key32", Kind::Binary, 32, 100),
+        long_key("tcp-binary-get-key64", Kind::Binary, 64, 100),
+        long_key("tcp-binary-get-key128", Kind::Binary, 128, 100),
+        long_key("tcp-binary-get-key250", Kind::Binary, 250, 100),
+        long_key("tcp-binary-set-key32", Kind::Binary, 32, 0),
+        long_key("tcp-binary-set-key64", Kind::Binary, 64, 0),
+        long_key("tcp-binary-set-key128", Kind::Binary, 128, 0),
+        long_key("tcp-binary-set-key250", Kind::Binary, 250, 0),
+        long_key("tcp-redis-get-key32", Kind::Redis(1), 32, 100),
+        long_key("tcp-redis-get-key64", Kind::Redis(1), 64, 100),
+        long_key("tcp-redis-get-key128", Kind::Redis(1), 128, 100),
+        long_key("tcp-redis-get-key250", Kind::Redis(1), 250, 100),
+        long_key("tcp-redis-set-key32", Kind::Redis(1), 32, 0),
+        long_key("tcp-redis-set-key64", Kind::Redis(1), 64, 0),
+        long_key("tcp-redis-set-key128", Kind::Redis(1), 128, 0),
+        long_key("tcp-redis-set-key250", Kind::Redis(1), 250, 0),
         make("tcp-mixed-hot", tcp, large(0, 50), rate(0.52)),
         Scenario {
             slow_reader: true,
