@@ -21,6 +21,8 @@ module walker_fv
   input logic   cand_key_i,
   input logic   cand_good_i,
   input logic   cand_unfinished_i,
+  input logic   cand_open_i,
+  input logic   cand_tail_i,
   input logic   cand_whole_i,
   input logic   cand_record_i,
   input logic   cand_more_i,
@@ -64,6 +66,8 @@ module walker_fv
     .cand_key_i,
     .cand_good_i,
     .cand_unfinished_i,
+    .cand_open_i,
+    .cand_tail_i,
     .cand_whole_i,
     .cand_record_i,
     .cand_more_i,
@@ -87,14 +91,17 @@ module walker_fv
   );
 
   `FV_STREAM(Job, job_valid_i, job_ready, {job_start_i, job_len_i, job_plain_i, job_again_i})
-  `FV_STREAM(Cand, cand_valid_i, cand_ready, {
-             cand_place_i, cand_size_i, cand_ending_i, cand_key_i, cand_good_i, cand_unfinished_i,
-             cand_whole_i, cand_record_i, cand_more_i, cand_resp_i, cand_count_i})
+  `FV_STREAM(Cand, cand_valid_i, cand_ready, {cand_place_i, cand_size_i, cand_ending_i, cand_key_i,
+                                              cand_good_i, cand_unfinished_i, cand_open_i,
+                                              cand_tail_i, cand_whole_i, cand_record_i,
+                                              cand_more_i, cand_resp_i, cand_count_i})
   `FV_ASSUME(JobLen, job_len_i <= 14'(JobBytes))
   // The end of a job that is not there yet does not come; what was read has bytes, and each line of
   // keys ends with a request.
   `FV_ASSUME(Ends, !(cand_valid_i && cand_ending_i) || job_valid_i)
   `FV_ASSUME(Size, cand_size_i >= 12'd1 && cand_size_i <= 12'd2000)
+  // Only the head of a request line is open, if there are bytes behind its window; it is not understood yet.
+  `FV_ASSUME(Open, !cand_open_i || (!cand_good_i && !cand_key_i && !cand_unfinished_i))
   `FV_ASSUME(Record, cand_record_i || (cand_more_i && !cand_resp_i))
 
   // [start, kept) went to requests that count, [kept, known) to keys that may be taken back; the byte
@@ -203,6 +210,8 @@ module walker_fv
   `ASSERT(KeptFirst, fresh_q || 14'(kept_q - job_start_i) <= 14'(known_q - job_start_i))
   `ASSERT(Waits, waits_q == dut.pending_q && (!waits_q || (dut.keys_q && !over_q && !byte_q)))
   `ASSERT(Any, fresh_q ? !any_q && !dut.begun_q && !waits_q : any_q == dut.begun_q)
+  `ASSERT(Tailed,
+          !dut.tailed_q || (dut.state_q == StWalk && !dut.keys_q && !dut.fresh_q && job_valid_i))
   `ASSERT(NoKeys, dut.keys_q || fresh_q || over_q || byte_q || kept_q == known_q)
 
   // Reached
@@ -216,5 +225,9 @@ module walker_fv
   `FV_COVER(AllUsed, acts && walk.kind == WkEnd && kept == stop && any_q)
   `FV_COVER(Leaves, acts && walk.kind == WkEnd && kept != stop && any_q)
   `FV_COVER(BytesThenRequest, acts && walk.kind == WkRequest && after_q)
+  logic tail_q = 1'b0;  // a head stands open
+  always_ff @(posedge clk_i) tail_q <= dut.tailed_q;
+  `FV_COVER(Tail, acts && walk.kind == WkRequest && tail_q)
+  `FV_COVER(TailCut, acts && walk.kind == WkEnd && kept != stop && tail_q)
   `FV_COVER(BytesOver, byte_done && byte_over_i && any_q)
 endmodule
