@@ -27,6 +27,18 @@ package lib_pkg;
     return bits & (~bits + 64'd1);
   endfunction
 
+  /// Bit b is set in the numbers of these lanes.
+  typedef logic [5:0][63:0] lane_bits_t;
+  function automatic lane_bits_t lane_bits();
+    for (int unsigned b = 0; b < 6; b++)
+    for (int unsigned i = 0; i < 64; i++) lane_bits[b][i] = 1'((i >> b) & 1);
+  endfunction
+  localparam lane_bits_t LaneBit = lane_bits();
+  /// The number of the one lane that is set.
+  function automatic logic [5:0] lane_of(input logic [63:0] hot);
+    for (int unsigned b = 0; b < 6; b++) lane_of[b] = |(hot & LaneBit[b]);
+  endfunction
+
   typedef struct packed {
     logic [79:0] bcd;
     logic [63:0] bin;

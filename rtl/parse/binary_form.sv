@@ -108,7 +108,7 @@ module binary_form
     if (valid1_i) begin
       frame_o.good <= row_q.found && plain_q && extras_q == row_q.extras &&
           (row_q.none ? klen_q == '0 : klen_q != '0) &&
-          klen_q <= 8'd250 &&
+          klen_q <= 8'(KeyMax) &&
           (row_q.store ? vlen <= 15'(value_max_i) : vlen == '0);
       frame_o.op      <= row_q.op;
       frame_o.store   <= row_q.store;

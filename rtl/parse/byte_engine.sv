@@ -59,8 +59,6 @@ module byte_engine
   output logic        idle_o
 );
 
-  /// Longest key; longest text for host software.
-  localparam int unsigned KeyMax = 250;
   /// Text of a command of Redis' protocol that goes to host software at once.
   localparam int unsigned PartBytes = 192;
   /// A command of Redis' protocol that is shorter is read again if gates turn out not to run it.
@@ -171,9 +169,7 @@ module byte_engine
   logic reads;
   assign part_due = whole_q && text == 9'(PartBytes);
   assign reads    = state_q == ByRead && char_valid && room_i && !part_due;
-  byte_line #(
-    .KeyMax(KeyMax)
-  ) u_line (
+  byte_line u_line (
     .clk_i,
     .rst_ni,
     .second_i,

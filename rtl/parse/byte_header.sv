@@ -4,10 +4,7 @@
 module byte_header
   import request_pkg::*;
   import front_pkg::*;
-#(
-  /// Longest key.
-  parameter int unsigned KeyMax = 250
-) (
+(
   input  logic       clk_i,
   /// A request begins, or goes on where the job before has left it (MdValue).
   input  logic       begin_i,

@@ -5,10 +5,7 @@ module byte_line
   import wirekv_pkg::*;
   import request_pkg::*;
   import front_pkg::*;
-#(
-  /// Longest key.
-  parameter int unsigned KeyMax = 250
-) (
+(
   input  logic       clk_i,
   input  logic       rst_ni,
   /// The clock's present second began then, in milliseconds.
@@ -288,9 +285,7 @@ module byte_line
     end
   end
 
-  byte_header #(
-    .KeyMax(KeyMax)
-  ) u_header (
+  byte_header u_header (
     .clk_i,
     .begin_i,
     .old_i,
@@ -309,9 +304,7 @@ module byte_line
     .binary_o
   );
 
-  byte_resp #(
-    .KeyMax(KeyMax)
-  ) u_resp (
+  byte_resp u_resp (
     .clk_i,
     .rst_ni,
     .item_max_i,

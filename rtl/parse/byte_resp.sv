@@ -7,8 +7,6 @@ module byte_resp
   import request_pkg::*;
   import front_pkg::*;
 #(
-  /// Longest key.
-  parameter int unsigned KeyMax = 250,
   /// Most arguments, and bytes of one, of a client that has not told the password.
   parameter int unsigned StrangerArgs = 10,
   parameter int unsigned StrangerBytes = 16384

@@ -144,6 +144,9 @@ package front_pkg;
     logic [63:0] value;        // the magnitude
   } num_t;
 
+  /// Longest key; longest text for host software in a record.
+  localparam int unsigned KeyMax = 250;
+
   /// memcached takes a line apart into so many words.
   localparam logic [4:0] WordsMax = 5'd23;
 

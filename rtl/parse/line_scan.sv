@@ -226,17 +226,6 @@ module line_scan
   );
 
   // ---------------------------------------------------------------- one place after the other
-  // Bit b is set in the numbers of these lanes.
-  typedef logic [5:0][63:0] lanes_t;
-  function automatic lanes_t lane_bits();
-    for (int unsigned b = 0; b < 6; b++)
-    for (int unsigned i = 0; i < 64; i++) lane_bits[b][i] = 1'((i >> b) & 1);
-  endfunction
-  localparam lanes_t LaneBit = lane_bits();
-  function automatic logic [5:0] lane_of(input logic [63:0] hot);
-    for (int unsigned b = 0; b < 6; b++) lane_of[b] = |(hot & LaneBit[b]);
-  endfunction
-
   // Whether places are left, and whether the line's turn goes on behind the lowest one, is known when
   // their clock begins: the line that is next waits for nothing else.
   marks_t turn_q;  // the places that are left

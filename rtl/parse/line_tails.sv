@@ -1,5 +1,4 @@
 // Finds the tails of request lines of more than 64 bytes, see line_scan. Latency 1, initiation interval 1.
-`include "lib_assert.svh"
 
 module line_tails
   import lib_pkg::*;

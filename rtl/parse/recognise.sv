@@ -33,18 +33,6 @@ module recognise
     return bits & (bits - 64'd1);
   endfunction
 
-  // Bit b is set in the numbers of these lanes.
-  typedef logic [5:0][63:0] lanes_t;
-  function automatic lanes_t lane_bits();
-    for (int unsigned b = 0; b < 6; b++)
-    for (int unsigned i = 0; i < 64; i++) lane_bits[b][i] = 1'((i >> b) & 1);
-  endfunction
-  localparam lanes_t LaneBit = lane_bits();
-
-  function automatic logic [5:0] lane_of(input logic [63:0] hot);
-    for (int unsigned b = 0; b < 6; b++) lane_of[b] = |(hot & LaneBit[b]);
-  endfunction
-
   // What a number's reader must know of a character.
   typedef struct packed {
     logic       blank;
@@ -399,7 +387,7 @@ module recognise
       a5_q        <= a4;
       b5_q        <= b4;
       klen5_q     <= klen5[7:0];
-      long5_q     <= klen5 > base_t'(250);
+      long5_q     <= klen5 > base_t'(KeyMax);
       line_len5_q <= 7'(line_end4_q) + (crlf4_q ? 7'd2 : 7'd1);
       for (int unsigned i = 0; i < TailBytes; i++) tail5_q[i] <= tail4[i] == NoreplyTail[8*i+:8];
       shows5_q    <= whole4_q && tail4[0] == "v" && line_end4_q == lane1_4_q + 6'd2;
@@ -469,7 +457,7 @@ module recognise
   place_t place6_q;
   logic [5:0] key_at6_q;
   logic [7:0] klen6_q;
-  logic open6_q, tail6_q, tail_ok6_q, moved6_q;
+  logic open6_q, tail_ok6_q, moved6_q;
   // Of a head: its key ends in its window, and how long it is; it has a NUL there.
   logic head_any_q, head_nul_q, tail_ok5;
   logic [7:0] head_klen5_q;
@@ -531,8 +519,7 @@ module recognise
       if (start5_q.resp && resp_open5_q) len = resp_len5_q + 9'd4;
       behind6_q     <= start5_q.place + 14'(len);
       unfinished6_q <= !whole5_q && short5_q;
-      tail6_q       <= start5_q.tail;
-      tail_ok6_q    <= tail_ok5 && !long5_q;
+      tail_ok6_q    <= !start5_q.tail || (tail_ok5 && !long5_q);
       open6_q       <= start5_q.head && !framed5 && !whole5_q && !short5_q && !nul5_q &&
           what5_q.key != '0 && what5_q.form != FmGat && !(what5_q.form == FmKey && any5_q);
       moved6_q      <= start5_q.resp ? resp_moved5_q :
@@ -561,7 +548,7 @@ module recognise
     cand_o.place      = place6_q;
     cand_o.ending     = start6_q.ending;
     cand_o.key        = start6_q.key;
-    cand_o.good       = found6_q && fits6_q && (!tail6_q || tail_ok6_q) &&
+    cand_o.good       = found6_q && fits6_q && tail_ok6_q &&
                         (!store || (length_ok6_q && length <= 14'(value_max_i)));
     cand_o.unfinished = unfinished6_q;
     cand_o.open       = open6_q;

@@ -159,7 +159,7 @@ module resp_form
   end
   always_ff @(posedge clk_i) begin
     if (valid1_i) begin
-      klen_o    <= (good && klen <= 9'd250) ? klen[7:0] : '0;
+      klen_o    <= (good && klen <= 9'(KeyMax)) ? klen[7:0] : '0;
       key_end_o <= 9'(key_at_o) + klen;
     end
   end

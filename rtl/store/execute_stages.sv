@@ -90,7 +90,7 @@ module execute_stages
     end
     if (fetch) begin
       check_q   <= next_i;
-      more_q    <= waits || next_line != '0;
+      more_q    <= next_line != '0;
       line_q    <= waits ? next_line : behind(next_line, next_i.lines);
       further_q <= next_line != '0;
     end else if (!run_i) begin

@@ -233,7 +233,7 @@ package store_pkg;
 
   /// Lines that the header and the key of an item touch: 5 at most.
   function automatic logic [2:0] key_lines(input logic [1:0] unit, input logic [7:0] klen);
-    return 3'((10'({unit, 4'h0}) + 10'(HeadBytes) + 10'(klen) + 10'd63) >> 6);
+    return 3'(lines_of(unit, 22'(HeadBytes) + 22'(klen)));
   endfunction
 
   /// The bits that number a bank's buckets, of 2 to the power of `index_bits` in both banks.
