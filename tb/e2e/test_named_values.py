@@ -240,9 +240,12 @@ def play(server, commands):
     clients = [Client(server, rng, history) for _ in range(10)]
     datagrams = Datagrams(server, history)
     halves = []
-    sent, last = 0, time.monotonic()
+    sent, told, last = 0, 0, time.monotonic()
     while sent < commands or any(c.want or c.out for c in clients):
         now = time.monotonic()
+        if sent - told >= 20_000:  # for who waits for a long run, with `pytest -s`
+            told = sent
+            print(f"{time.strftime('%T')} {sent} of {commands} commands", flush=True)
         for c in clients:
             if sent < commands and len(c.want) < 40 and len(c.out) < 100_000:
                 for _ in range(rng.randrange(1, 12)):
