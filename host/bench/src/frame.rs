@@ -26,6 +26,11 @@ pub fn wire_bytes(frame: &[u8]) -> u64 {
     (frame.len() as u64).max(60) + 24
 }
 
+/// Of a frame of a client.
+pub fn source_port(frame: &[u8]) -> u16 {
+    u16_at(frame, ETHERNET + IP)
+}
+
 #[derive(Default)]
 pub struct Segment<'a> {
     /// The card's end.

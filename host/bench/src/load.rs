@@ -183,6 +183,10 @@ impl Udp {
 
 // ------------------------------------------------------------------------------------ TCP
 
+/// Bytes under way, each in a segment of its own, of who sends them one by one, and clocks after which he sends those
+/// again that are not acknowledged.
+const CRUMBS: (usize, u64) = (128, 20_000);
+
 struct TcpPending {
     /// Sequence number behind the request.
     end: u32,
@@ -196,13 +200,16 @@ struct Client {
     pending: VecDeque<TcpPending>,
     /// Whether it takes its replies.
     reads: bool,
+    /// Requests that it keeps outstanding.
+    pipeline: usize,
+    /// Replies that it has taken.
+    replies: u64,
 }
 
 pub struct TcpLoad {
     clients: Vec<Client>,
     /// Those that take part in `run`: the first ones.
     active: u32,
-    pipeline: usize,
     think: u64,
     /// The card's.
     port: u16,
@@ -213,7 +220,7 @@ impl TcpLoad {
     /// Opens connections of `active` clients to this port.
     pub fn new(rig: &mut Rig, active: u32, port: u16) -> Result<TcpLoad> {
         let rng = SmallRng::seed_from_u64(11);
-        let mut load = TcpLoad { clients: Vec::new(), active, pipeline: 16, think: 0, port, rng };
+        let mut load = TcpLoad { clients: Vec::new(), active, think: 0, port, rng };
         for _ in 0..active {
             load.connect(rig, 1 << 20)?;
         }
@@ -222,7 +229,31 @@ impl TcpLoad {
 
     /// Requests that a client keeps outstanding, and its random wait before each.
     pub fn pace(&mut self, pipeline: usize, think: u64) {
-        (self.pipeline, self.think) = (pipeline, think);
+        self.clients.iter_mut().for_each(|c| c.pipeline = pipeline);
+        self.think = think;
+    }
+
+    /// One more client that takes part in `run`, of another port of the card, with so many requests outstanding.
+    /// `crumbs`: it sends a byte at a time.
+    pub fn join(&mut self, rig: &mut Rig, port: u16, pipeline: usize, crumbs: bool) -> Result<()> {
+        self.port = port;
+        assert!(
+            self.clients.len() == self.active as usize,
+            "those that take part are the first ones"
+        );
+        let client = self.connect(rig, 1 << 20)? as usize;
+        self.active += 1;
+        self.clients[client].pipeline = pipeline;
+        if crumbs {
+            let tcp = &mut self.clients[client].tcp;
+            (tcp.segment, tcp.flight, tcp.resend) = (1, CRUMBS.0, CRUMBS.1);
+        }
+        Ok(())
+    }
+
+    /// Replies that the first clients have taken, so many of them.
+    pub fn replies(&self, clients: u32) -> u64 {
+        self.clients[..clients as usize].iter().map(|c| c.replies).sum()
     }
 
     /// One more client; it has room for `capacity` unread bytes.
@@ -231,7 +262,13 @@ impl TcpLoad {
         // Some sequence numbers pass 2^32.
         let isn = client.wrapping_mul(0x1357_9BDF).wrapping_sub(3000);
         let tcp = Tcp::connect(address(client), self.port, isn, capacity, rig);
-        self.clients.push(Client { tcp, pending: VecDeque::new(), reads: true });
+        self.clients.push(Client {
+            tcp,
+            pending: VecDeque::new(),
+            reads: true,
+            pipeline: 16,
+            replies: 0,
+        });
         let none: Next = &mut |_, _| None;
         let mut keys = Keys::none();
         while !self.clients[client as usize].tcp.open() {
@@ -290,16 +327,7 @@ impl TcpLoad {
         mut meter: Option<&mut Meter>,
         next: Next,
     ) -> Result<()> {
-        let at = rig.clock();
-        for n in 0..self.active {
-            let c = &mut self.clients[n as usize];
-            while c.pending.len() < self.pipeline {
-                let Some((text, expect)) = next(keys, n) else { break };
-                let end = c.tcp.write(&text);
-                c.pending.push_back(TcpPending { end, frame: None, expect });
-            }
-            c.flush(at, rig);
-        }
+        self.begin(rig, keys, next);
         let active = self.active as usize;
         while self.clients[..active].iter().any(|c| !c.pending.is_empty())
             && !meter.as_ref().is_some_and(|m| m.done())
@@ -307,6 +335,36 @@ impl TcpLoad {
             self.turn(rig, keys, meter.as_deref_mut(), next)?;
         }
         Ok(())
+    }
+
+    /// Runs for so many clocks, or a few more.
+    pub fn run_for(
+        &mut self,
+        rig: &mut Rig,
+        keys: &mut Keys,
+        clocks: u64,
+        next: Next,
+    ) -> Result<()> {
+        let end = rig.clock() + clocks;
+        self.begin(rig, keys, next);
+        while rig.clock() < end {
+            self.turn(rig, keys, None, next)?;
+        }
+        Ok(())
+    }
+
+    /// All have as many requests outstanding as they may.
+    fn begin(&mut self, rig: &mut Rig, keys: &mut Keys, next: Next) {
+        let at = rig.clock();
+        for n in 0..self.active {
+            let c = &mut self.clients[n as usize];
+            while c.pending.len() < c.pipeline {
+                let Some((text, expect)) = next(keys, n) else { break };
+                let end = c.tcp.write(&text);
+                c.pending.push_back(TcpPending { end, frame: None, expect });
+            }
+            c.flush(at, rig);
+        }
     }
 
     /// Lets the card work until something comes out, and the clients react.
@@ -341,7 +399,7 @@ impl TcpLoad {
                 c.take(rig, keys, meter.as_deref_mut(), stamp.last)?;
                 let mut at = stamp.last + 1;
                 if n < self.active {
-                    while c.pending.len() < self.pipeline {
+                    while c.pending.len() < c.pipeline {
                         let Some((text, expect)) = next(keys, n) else { break };
                         let end = c.tcp.write(&text);
                         c.pending.push_back(TcpPending { end, frame: None, expect });
@@ -383,6 +441,7 @@ impl Client {
                 meter.reply(rig, now, latency, keys.weight())?;
             }
             self.pending.pop_front();
+            self.replies += 1;
         }
         self.tcp.rx.drain(..taken);
         if self.pending.is_empty() && self.reads {

@@ -3,6 +3,7 @@
 
 #![cfg_attr(not(feature = "store"), allow(dead_code))] // what only its scenarios use
 
+mod fairness;
 mod flood;
 mod frame;
 mod image;
@@ -91,6 +92,23 @@ fn main() -> Result<()> {
                 let khz = figures.total_clocks as f64 / start.elapsed().as_secs_f64() / 1e3;
                 eprintln!("{} clocks, {khz:.0} kHz", figures.total_clocks);
                 report.add(&scenario, figures);
+            }
+            Err(e) => {
+                eprintln!("failed: {e:#}");
+                failed = true;
+            }
+        }
+    }
+    let mut references = fairness::References::default();
+    for odd in fairness::all() {
+        if args.scenario.as_ref().is_some_and(|name| !odd.name.contains(name.as_str())) {
+            continue;
+        }
+        eprint!("{} ... ", odd.name);
+        match references.shares(&odd, &args) {
+            Ok(shares) => {
+                eprintln!("{} clocks", shares.iter().map(|share| share.run.clocks).sum::<u64>());
+                report.fairness.push((odd, shares));
             }
             Err(e) => {
                 eprintln!("failed: {e:#}");

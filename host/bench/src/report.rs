@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::{json, Value};
 
+use crate::fairness::{Odd, Share, GOAL};
 use crate::rig::CLOCK_MHZ;
 use crate::scenarios::{Goal, Outcome, Scenario};
 use crate::Args;
@@ -17,6 +18,7 @@ pub struct Report {
     gbps: f64,
     wire: f64,
     rows: Vec<Row>,
+    pub fairness: Vec<(Odd, Vec<Share>)>,
     rates: BTreeMap<&'static str, f64>,
     medians: BTreeMap<&'static str, u64>,
 }
@@ -37,6 +39,7 @@ impl Report {
             gbps: args.wire,
             wire: args.wire_rate(),
             rows: Vec::new(),
+            fairness: Vec::new(),
             rates: BTreeMap::new(),
             medians: BTreeMap::new(),
         }
@@ -82,6 +85,15 @@ impl Report {
     }
 
     pub fn print(&self) {
+        if !self.rows.is_empty() {
+            self.print_rows();
+        }
+        if !self.fairness.is_empty() {
+            self.print_fairness();
+        }
+    }
+
+    fn print_rows(&self) {
         println!(
             "\nSimulated at {CLOCK_MHZ} MHz (every time and M op/s is for that clock), {} Gb/s \
              Ethernet, memory latency {} clocks.",
@@ -150,14 +162,40 @@ impl Report {
         }
     }
 
+    fn print_fairness(&self) {
+        println!(
+            "\nFairness: op/clk of eight well-behaved clients beside others, and what it is of that beside as many \
+             well-behaved ones (>= {GOAL:.2}); op/clk of the others.\n"
+        );
+        for (odd, shares) in &self.fairness {
+            print!("{:<22}", odd.name);
+            for share in shares {
+                let Share { beside, run, .. } = share;
+                let missed = if share.reached() { "" } else { " MISSED" };
+                print!(
+                    "  {beside:>2}: {:.4} ({:.2}{missed}), {:.4};",
+                    run.rate,
+                    share.of_reference(),
+                    run.others
+                );
+            }
+            println!("  {}", odd.text);
+        }
+    }
+
     pub fn write(&self, path: &Path) -> Result<()> {
         let scenarios: Vec<Value> = self.rows.iter().map(|row| row.json(self.wire)).collect();
+        let shares = self.fairness.iter().flat_map(|(odd, shares)| {
+            shares.iter().map(|share| share.json(odd)).collect::<Vec<_>>()
+        });
+        let fairness: Vec<Value> = shares.collect();
         let all = json!({
             "clock_mhz": CLOCK_MHZ,
             "wire_bytes_per_clock": self.wire,
             "mem_latency": self.mem_latency,
             "mem_jitter": self.mem_jitter,
             "scenarios": scenarios,
+            "fairness": fairness,
         });
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)?;

@@ -1,5 +1,7 @@
 //! The card with its wire: sends frames, runs the clock, hands over what comes out.
 
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::net::Ipv6Addr;
 use std::time::Duration;
 
@@ -27,14 +29,51 @@ pub struct Rig {
     next_tick: u64,
     last_out: u64,
     flood: Option<Flood>,
+    turns: Option<Turns>,
+    /// What host software answers to all that it is asked for; None: it does not answer.
+    answer: Option<&'static [u8]>,
+    /// Bytes that the wire carries in a clock.
+    wire_rate: f64,
     pub layout: Layout,
     /// Clients offer timestamps.
     pub timestamps: bool,
-    /// When each sent frame's first beat went in; frames still queued are at the end.
+    /// Frames that were given to `send`, and those of them that are handed over but not in the card, with their bytes.
+    sent: u64,
+    queued: VecDeque<(u64, u64)>,
+    /// When each sent frame's first beat went in; 0: not yet.
     entered: Vec<u64>,
     /// Bytes on the wire so far, everything between frames included.
     pub wire_in: u64,
     pub wire_out: u64,
+}
+
+/// The bytes that its client had when it began; id, clock, frame.
+type Waiting = (u64, u64, u64, Vec<u8>);
+
+/// Frames that wait for a wire which gives each client as many bytes as any other that wants some (start-time fair
+/// queueing), so that who sends little is not behind all that others have.
+#[derive(Default)]
+struct Turns {
+    frames: BinaryHeap<Reverse<Waiting>>,
+    /// The bytes that each client has had with its last frame, by its port.
+    had: HashMap<u16, u64>,
+    /// Those at which the last frame that went out began.
+    now: u64,
+}
+
+impl Turns {
+    fn push(&mut self, id: u64, frame: &[u8], at: u64) {
+        let had = self.had.entry(frame::source_port(frame)).or_default();
+        let start = self.now.max(*had);
+        *had = start + frame::wire_bytes(frame);
+        self.frames.push(Reverse((start, id, at, frame.to_vec())));
+    }
+
+    fn pop(&mut self) -> Option<(u64, u64, Vec<u8>)> {
+        let Reverse((start, id, at, frame)) = self.frames.pop()?;
+        self.now = start;
+        Some((id, at, frame))
+    }
 }
 
 /// A frame from the card.
@@ -81,10 +120,15 @@ impl Rig {
             next_tick: sim.clock() + TICK,
             last_out: sim.clock(),
             flood: None,
+            turns: None,
+            answer: None,
+            wire_rate: args.wire_rate(),
             layout,
             timestamps: args.timestamps,
             sim,
             counters: Totals::default(),
+            sent: 0,
+            queued: VecDeque::new(),
             entered: Vec::new(),
             wire_in: 0,
             wire_out: 0,
@@ -110,7 +154,61 @@ impl Rig {
     /// Queues a frame; it starts when the wire is free, not before clock `at`. Returns its id.
     pub fn send(&mut self, frame: &[u8], at: u64) -> u64 {
         self.wire_in += frame::wire_bytes(frame);
-        self.sim.send_at(Port::Wire, frame, at)
+        let id = self.sent;
+        self.sent += 1;
+        match &mut self.turns {
+            Some(turns) => turns.push(id, frame, at),
+            None => self.hand_over(id, frame, at),
+        }
+        id
+    }
+
+    fn hand_over(&mut self, id: u64, frame: &[u8], at: u64) {
+        self.queued.push_back((id, frame::wire_bytes(frame)));
+        self.sim.send_at(Port::Wire, frame, at);
+    }
+
+    /// From now on clients share the wire to the card evenly.
+    pub fn share_wire(&mut self) {
+        self.turns = Some(Turns::default());
+    }
+
+    /// From now on a command that gates do not run has this answer, of up to 512 bytes, in the clock after it came: so
+    /// host software is as fast as can be.
+    pub fn answer(&mut self, answer: &'static [u8]) {
+        self.answer = Some(answer);
+    }
+
+    /// A packet of the exception queue, see `host/wirekv/src/exceptions.rs`: the tag, the length, that it is all.
+    fn answer_exceptions(&mut self) {
+        let Some(answer) = self.answer else { return };
+        let mut answers = Vec::new();
+        self.sim.outputs(Port::Exception, |_, request| {
+            let mut packet = [&request[..4], &(answer.len() as u16).to_le_bytes(), &[1]].concat();
+            packet.resize(64, 0);
+            packet.extend(answer);
+            answers.push(packet);
+        });
+        answers.iter().for_each(|packet| self.sim.send(Port::Exception, packet));
+    }
+
+    /// Hands over what the wire can take soon. The clocks that may run until it has to be asked again.
+    fn queue_turns(&mut self) -> u64 {
+        let Some(mut turns) = self.turns.take() else { return u64::MAX };
+        let most = (AHEAD as f64 * self.wire_rate) as u64;
+        let mut bytes: u64 = self.queued.iter().map(|(_, bytes)| bytes).sum();
+        while bytes < most {
+            let Some((id, at, frame)) = turns.pop() else { break };
+            bytes += frame::wire_bytes(&frame);
+            self.hand_over(id, &frame, at);
+        }
+        let waits = !turns.frames.is_empty();
+        self.turns = Some(turns);
+        if waits {
+            AHEAD / 2
+        } else {
+            u64::MAX
+        }
     }
 
     /// From now on a part of the wire to the card is taken.
@@ -134,17 +232,19 @@ impl Rig {
 
     /// Runs until a frame comes out, for `clocks` at most; false when nothing moves any more.
     pub fn run(&mut self, clocks: u64, out: &mut Vec<Out>) -> Result<bool> {
-        let clocks = clocks.min(self.queue_flood());
+        let clocks = clocks.min(self.queue_flood()).min(self.queue_turns());
         let clocks = clocks.min(self.next_tick.saturating_sub(self.clock()).max(1));
         let ran = self.sim.run(clocks, true);
         if self.clock() >= self.next_tick {
             self.next_tick += TICK;
             self.sim.tick();
         }
-        let entered = &mut self.entered;
-        self.sim.inputs(|id, stamp| {
-            assert_eq!(id as usize, entered.len(), "frames enter in the order they were sent");
-            entered.push(stamp.first);
+        self.answer_exceptions();
+        let (entered, queued) = (&mut self.entered, &mut self.queued);
+        entered.resize(self.sent as usize, 0);
+        self.sim.inputs(|_, stamp| {
+            let (id, _) = queued.pop_front().expect("frames enter in the order they were sent");
+            entered[id as usize] = stamp.first;
         });
         let before = out.len();
         self.sim.outputs(Port::Wire, |stamp, f| out.push(Out { stamp, frame: f.to_vec() }));
@@ -176,4 +276,31 @@ impl Rig {
 pub fn changes(before: &[u64], after: &[u64]) -> Vec<(&'static str, u64)> {
     let pairs = COUNTERS.iter().zip(before.iter().zip(after));
     pairs.filter(|(_, (b, a))| a > b).map(|(c, (b, a))| (c.name, a - b)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, SocketAddrV4};
+
+    use super::*;
+
+    #[test]
+    fn who_sends_little_is_not_behind_all_that_others_have() {
+        let frame = |port, bytes| {
+            frame::udp(SocketAddrV4::new(Ipv4Addr::new(10, 77, 1, 1), port), &vec![0; bytes])
+        };
+        let mut turns = Turns::default();
+        (0..10).for_each(|id| turns.push(id, &frame(1, 1400), 0));
+        turns.push(10, &frame(2, 100), 0);
+        let mut ids = |count| -> Vec<u64> {
+            (0..count).map(|_| turns.pop().expect("more frames").0).collect()
+        };
+        assert_eq!(ids(4), [0, 10, 1, 2]);
+        // As much as the other one has meanwhile: ten frames for one.
+        (11..31).for_each(|id| turns.push(id, &frame(2, 100), 0));
+        let ids: Vec<u64> = (0..27).map(|_| turns.pop().expect("more frames").0).collect();
+        let of_first = |n: usize| ids[..n].iter().filter(|id| **id < 10).count();
+        assert!(of_first(11) == 1 && of_first(22) == 2, "{ids:?}");
+        assert!(turns.pop().is_none());
+    }
 }

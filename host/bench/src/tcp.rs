@@ -32,6 +32,11 @@ pub struct Tcp {
     /// Received bytes that the application has not taken.
     pub rx: Vec<u8>,
     capacity: usize,
+    /// At most so many bytes in a segment, and so many that are not acknowledged.
+    pub segment: usize,
+    pub flight: usize,
+    /// Clocks after which what is not acknowledged is sent again.
+    pub resend: u64,
     /// The card's last timestamp.
     times: Option<u32>,
     unacked: u32, // segments
@@ -62,6 +67,9 @@ impl Tcp {
             rcv_nxt: 0,
             rx: Vec::new(),
             capacity,
+            segment: MSS,
+            flight: usize::MAX,
+            resend: RESEND,
             times: rig.timestamps.then_some(0),
             unacked: 0,
             ack_now: false,
@@ -86,7 +94,7 @@ impl Tcp {
             payload: &[],
         };
         rig.send(&frame::tcp(self.me, &syn), at);
-        self.resend_at = at + RESEND;
+        self.resend_at = at + self.resend;
     }
 
     pub fn open(&self) -> bool {
@@ -137,7 +145,8 @@ impl Tcp {
                 self.snd_nxt = s.ack;
             }
             self.duplicates = 0;
-            self.resend_at = if self.snd_nxt == self.snd_una { u64::MAX } else { now + RESEND };
+            self.resend_at =
+                if self.snd_nxt == self.snd_una { u64::MAX } else { now + self.resend };
         } else if acked == 0 && s.payload.is_empty() && window == self.window {
             self.duplicates += u32::from(self.snd_nxt != self.snd_una);
             if self.duplicates == 3 {
@@ -185,15 +194,15 @@ impl Tcp {
         }
         loop {
             let start = self.snd_nxt.wrapping_sub(self.snd_una) as usize;
-            let most = if self.times.is_some() { MSS - TIMES } else { MSS };
-            let end = self.tx.len().min(self.window).min(start + most);
+            let most = self.segment.min(if self.times.is_some() { MSS - TIMES } else { MSS });
+            let end = self.tx.len().min(self.window).min(self.flight).min(start + most);
             if end <= start {
                 break;
             }
             let flags = if end == self.tx.len() { ACK | PSH } else { ACK };
             let id = self.segment(start, end, flags, at, rig);
             self.snd_nxt = self.snd_una.wrapping_add(end as u32);
-            self.resend_at = self.resend_at.min(at + RESEND);
+            self.resend_at = self.resend_at.min(at + self.resend);
             sent(self.snd_nxt, id);
         }
         if self.ack_now || self.unacked >= 2 || at >= self.ack_at {
