@@ -5,6 +5,7 @@
 
 use rand::rngs::SmallRng;
 use rand::{Rng, RngCore, SeedableRng};
+use rand_distr::{Distribution, Zipf};
 
 use crate::frame;
 
@@ -33,17 +34,80 @@ pub enum Kind {
     Redis(u32),
     /// GETs of so many keys. For GETs only; an operation is a key.
     Many(u32),
-    /// Sizes, and 30 GETs for a SET, of the pool ETC in "Workload Analysis of a Large-Scale Key-Value
-    /// Store" (SIGMETRICS 2012, section 5): generalised extreme value and Pareto distributions.
+    /// The pool ETC of B. Atikoglu, Y. Xu, E. Frachtenberg, S. Jiang, M. Paleczny: Workload Analysis of a Large-Scale
+    /// Key-Value Store, SIGMETRICS 2012, section 5: sizes, and 30 GETs for a SET. A client's keys by Zipf's
+    /// distribution; a tenth of the SETs store new ones.
     Etc,
+    /// `incr`: values are counters.
+    Incr,
+    /// `touch`.
+    Touch,
+    /// `delete`, of each key once.
+    Delete,
+    /// `cas` with the right unique, of each key once.
+    Cas,
+    /// `append` of four bytes.
+    Append,
+    /// Meta commands with what clients ask for with them: `mg k v t c f s k q O`, `ms k T F I`.
+    MetaFlags,
+    /// Redis' SETEX.
+    Setex,
+    /// Redis' TTL.
+    Ttl,
 }
+
+/// Generalised extreme value distribution of ETC's key sizes: location, scale, shape.
+const KEY_GEV: (f64, f64, f64) = (30.7984, 8.20449, 0.078688);
+/// Generalised Pareto distribution of its value sizes from 15 bytes up.
+const VALUE_GPD: (f64, f64, f64) = (15.0, 214.476, 0.348238);
+/// Probabilities of its values of 0 to 14 bytes.
+const TINY_VALUES: [f64; 15] = [
+    0.00536, 0.00047, 0.17820, 0.09239, 0.00018, 0.02740, 0.00065, 0.00606, 0.00023, 0.00837,
+    0.00837, 0.08989, 0.00092, 0.00326, 0.01980,
+];
+/// The exponent of its keys' popularity, and of a client's keys so many that are new ones.
+const ETC_ZIPF: f64 = 0.99;
+pub const ETC_NEW: u32 = 64;
+
+/// Seconds for which items with an expiry are stored, and the unique of those that are stored with one.
+const SECONDS: u32 = 3600;
+const UNIQUE: u32 = 77;
 
 impl Kind {
     /// Where the card speaks it.
     pub fn port(self) -> u16 {
         match self {
-            Kind::Redis(_) => frame::REDIS_PORT,
+            Kind::Redis(_) | Kind::Setex | Kind::Ttl => frame::REDIS_PORT,
             _ => frame::PORT,
+        }
+    }
+
+    /// What is asked for, where that is neither a GET nor a SET.
+    pub fn what(self) -> Option<&'static str> {
+        Some(match self {
+            Kind::Incr => "incr",
+            Kind::Touch => "touch",
+            Kind::Delete => "delete",
+            Kind::Cas => "cas",
+            Kind::Append => "append of 4 B",
+            Kind::MetaFlags => "mg v t c f s k q O and ms T F I 1:1",
+            Kind::Setex => "SETEX",
+            Kind::Ttl => "TTL",
+            _ => return None,
+        })
+    }
+
+    /// Each key is asked for once.
+    pub fn once(self) -> bool {
+        matches!(self, Kind::Delete | Kind::Cas)
+    }
+
+    /// Of a client's keys so many are not stored beforehand.
+    pub fn new_keys(self) -> u32 {
+        if self == Kind::Etc {
+            ETC_NEW
+        } else {
+            0
         }
     }
 
@@ -51,7 +115,8 @@ impl Kind {
         match self {
             Kind::Etc => {
                 let u = uniform(u64::from(key));
-                let size = 30.7984 + 8.20449 / 0.078688 * ((-u.ln()).powf(-0.078688) - 1.0);
+                let (location, scale, shape) = KEY_GEV;
+                let size = location + scale / shape * ((-u.ln()).powf(-shape) - 1.0);
                 (size.round() as usize).clamp(8, 250)
             }
             _ => shape.key_len,
@@ -61,9 +126,17 @@ impl Kind {
     fn value_len(self, shape: &Shape, key: u32) -> usize {
         match self {
             Kind::Etc => {
-                let u = uniform(u64::from(key) | 1 << 32);
-                let size = 214.476 / 0.348238 * (u.powf(-0.348238) - 1.0);
-                (size.round() as usize).clamp(4, 1 << 16)
+                let mut which = uniform(u64::from(key) | 1 << 32);
+                for (size, probability) in TINY_VALUES.iter().enumerate() {
+                    which -= probability;
+                    if which <= 0.0 {
+                        return size;
+                    }
+                }
+                let (location, scale, shape) = VALUE_GPD;
+                let u = uniform(u64::from(key) | 2 << 32);
+                let size = location + scale / shape * (u.powf(-shape) - 1.0);
+                (size as usize).min(1 << 16)
             }
             _ => shape.value_len,
         }
@@ -82,6 +155,11 @@ fn packet(magic: u8, opcode: u8, key: &[u8], extras: &[u8], value: &[u8]) -> Vec
     packet.extend(body.to_be_bytes());
     packet.extend([0; 12]);
     [&packet, extras, key, value].concat()
+}
+
+/// What a counter holds.
+fn counter(version: u32) -> String {
+    (1_000_000_000 + u64::from(version)).to_string()
 }
 
 /// A command of Redis' protocol.
@@ -105,14 +183,20 @@ pub enum Expect {
     Exactly(Vec<u8>),
     /// A hit of the key that several clients write at the same time: any version so far.
     AnyVersion,
+    /// These bytes, but between them a CAS unique, which is the card's choice.
+    AnyUnique(Vec<u8>, Vec<u8>),
 }
 
 impl Expect {
-    /// Length of the reply.
-    pub fn len(&self, keys: &Keys) -> usize {
+    /// Length of the reply with which these bytes begin.
+    pub fn len(&self, keys: &Keys, bytes: &[u8]) -> usize {
         match self {
             Expect::Exactly(text) => text.len(),
             Expect::AnyVersion => keys.hit(0, 1).len(),
+            Expect::AnyUnique(head, tail) => {
+                let digits = bytes.iter().skip(head.len()).take_while(|b| b.is_ascii_digit());
+                head.len() + digits.count() + tail.len()
+            }
         }
     }
 }
@@ -126,6 +210,9 @@ pub struct Keys {
     hex: bool,
     /// Last version asked to be stored, by key.
     versions: Vec<u32>,
+    /// Of each client's new keys so many have been used.
+    new: Vec<u32>,
+    zipf: Zipf<f64>,
     rng: SmallRng,
 }
 
@@ -140,6 +227,9 @@ impl Keys {
             shared: shape.keys == 0 && !ordered,
             hex: !fits(10),
             versions: vec![0; count as usize],
+            new: vec![0; clients as usize],
+            zipf: Zipf::new(f64::from(shape.keys.saturating_sub(ETC_NEW).max(1)), ETC_ZIPF)
+                .expect("at least one key"),
             rng: SmallRng::seed_from_u64(seed),
         }
     }
@@ -169,8 +259,10 @@ impl Keys {
 
     pub fn value(&self, key: u32, version: u32) -> Vec<u8> {
         let len = self.value_len(key);
-        if self.shape.kind == Kind::Lf {
-            return vec![b'\n'; len];
+        match self.shape.kind {
+            Kind::Lf => return vec![b'\n'; len],
+            Kind::Incr => return counter(version).into_bytes(),
+            _ => (),
         }
         let mut value = vec![0; len.max(4)];
         SmallRng::seed_from_u64(u64::from(key) << 32 | u64::from(version)).fill_bytes(&mut value);
@@ -212,6 +304,12 @@ impl Keys {
             let text = packet(0x80, 0x01, self.key(key).as_bytes(), &[0; 8], &value);
             return (text, Expect::Exactly(packet(0x81, 0x01, b"", b"", b"")));
         }
+        if let Kind::Setex | Kind::Ttl = self.shape.kind {
+            let (name, value) = (self.key(key), self.value(key, version));
+            let seconds = SECONDS.to_string();
+            let text = command(&[b"SETEX", name.as_bytes(), seconds.as_bytes(), &value]);
+            return (text, Expect::Exactly(b"+OK\r\n".to_vec()));
+        }
         if let Kind::Redis(_) = self.shape.kind {
             let value = self.value(key, version);
             let text = command(&[b"SET", self.key(key).as_bytes(), &value]);
@@ -220,6 +318,8 @@ impl Keys {
         let (key_name, len) = (self.key(key), self.value_len(key));
         let (line, reply) = match self.shape.kind {
             Kind::Meta => (format!("ms {key_name} {len}\r\n"), &b"HD\r\n"[..]),
+            Kind::Cas => (format!("ms {key_name} {len} E{UNIQUE}\r\n"), &b"HD\r\n"[..]),
+            Kind::MetaFlags => (format!("ms {key_name} {len} T{SECONDS} F5 I\r\n"), &b"HD\r\n"[..]),
             _ => (format!("set {key_name} 0 0 {len}\r\n"), &b"STORED\r\n"[..]),
         };
         let mut text = line.into_bytes();
@@ -274,10 +374,59 @@ impl Keys {
             let text = format!("mg {} v\r\n", self.key(key)).into_bytes();
             return (text, Expect::Exactly(reply));
         }
+        if self.shape.kind == Kind::MetaFlags {
+            let (name, len) = (self.key(key), self.value_len(key));
+            let text = format!("mg {name} v t c f s k q O9\r\n").into_bytes();
+            let head = format!("VA {len} t{SECONDS} c");
+            let mut tail = format!(" f5 s{len} k{name} O9\r\n").into_bytes();
+            tail.extend(self.value(key, version));
+            tail.extend(b"\r\n");
+            return (text, Expect::AnyUnique(head.into_bytes(), tail));
+        }
         let text = format!("get {}\r\n", self.key(key)).into_bytes();
         let expect =
             if self.shared { Expect::AnyVersion } else { Expect::Exactly(self.hit(key, version)) };
         (text, expect)
+    }
+
+    /// A request of a kind whose requests are neither GETs nor SETs.
+    pub fn other(&mut self, key: u32) -> Option<(Vec<u8>, Expect)> {
+        let name = self.key(key);
+        let stored = || "STORED\r\n".into();
+        let (text, reply): (Vec<u8>, String) = match self.shape.kind {
+            Kind::Incr => {
+                let reply = counter(self.renew(key)) + "\r\n";
+                (format!("incr {name} 1\r\n").into(), reply)
+            }
+            Kind::Touch => (format!("touch {name} {SECONDS}\r\n").into(), "TOUCHED\r\n".into()),
+            Kind::Delete => (format!("delete {name}\r\n").into(), "DELETED\r\n".into()),
+            Kind::Cas => {
+                let version = self.renew(key);
+                let head = format!("cas {name} 0 0 {} {UNIQUE}\r\n", self.value_len(key));
+                ([head.as_bytes(), &self.value(key, version), b"\r\n"].concat(), stored())
+            }
+            Kind::Append => (format!("append {name} 0 0 4\r\nmore\r\n").into(), stored()),
+            Kind::Ttl => (command(&[b"TTL", name.as_bytes()]), format!(":{SECONDS}\r\n")),
+            _ => return None,
+        };
+        Some((text, Expect::Exactly(reply.into_bytes())))
+    }
+
+    /// A request of the pool ETC, for one of the client's keys.
+    fn etc(&mut self, client: u32) -> (Vec<u8>, Expect) {
+        let (first, old) = (client * self.shape.keys, self.shape.keys - ETC_NEW);
+        // Ranks begin with 1.
+        let key = first + self.zipf.sample(&mut self.rng) as u32 - 1;
+        if self.rng.random_range(0..31) < 30 {
+            return self.get(key);
+        }
+        let new = &mut self.new[client as usize];
+        if *new < ETC_NEW && self.rng.random_range(0..10) == 0 {
+            *new += 1;
+            let key = first + old + *new - 1;
+            return self.set(key);
+        }
+        self.set(key)
     }
 
     /// A request of the mix, for one of the client's keys.
@@ -288,13 +437,17 @@ impl Keys {
         if let Kind::Redis(count @ 2..) = self.shape.kind {
             return self.mget(client * self.shape.keys, count);
         }
+        if self.shape.kind == Kind::Etc {
+            return self.etc(client);
+        }
         let key = match self.shape.keys {
             0 => 0,
             keys => client * keys + self.rng.random_range(0..keys),
         };
-        let (gets, of) =
-            if self.shape.kind == Kind::Etc { (30, 31) } else { (self.shape.gets, 100) };
-        if self.rng.random_range(0..of) < gets {
+        if let Some(request) = self.other(key) {
+            return request;
+        }
+        if self.rng.random_range(0..100) < self.shape.gets {
             self.get(key)
         } else {
             self.set(key)
@@ -326,6 +479,8 @@ impl Keys {
                 same_but_unique(reply, text)
             }
             Expect::Exactly(text) => reply == text,
+            // Of the digits in between is known how many there are.
+            Expect::AnyUnique(head, tail) => reply.starts_with(head) && reply.ends_with(tail),
             Expect::AnyVersion => {
                 let at = reply.len() - 7 - self.shape.value_len;
                 let version = u32::from_le_bytes(reply[at..at + 4].try_into().unwrap());
@@ -342,7 +497,7 @@ mod tests {
     fn reply(expect: &Expect) -> Vec<u8> {
         match expect {
             Expect::Exactly(text) => text.clone(),
-            Expect::AnyVersion => panic!("not exact"),
+            Expect::AnyVersion | Expect::AnyUnique(..) => panic!("not exact"),
         }
     }
 
@@ -373,7 +528,7 @@ mod tests {
         keys.set(0);
         keys.set(0);
         let (_, expect) = keys.get(0);
-        assert_eq!(expect.len(&keys), keys.hit(0, 1).len());
+        assert_eq!(expect.len(&keys, b""), keys.hit(0, 1).len());
         assert!(keys.right(&expect, &keys.hit(0, 1)) && keys.right(&expect, &keys.hit(0, 2)));
         assert!(!keys.right(&expect, &keys.hit(0, 3)) && !keys.right(&expect, &keys.hit(0, 0)));
         let mut torn = keys.hit(0, 1);
@@ -395,17 +550,61 @@ mod tests {
         assert!(
             asked.len() == 5 && asked.iter().all(|k| ["k00003", "k00004", "k00005"].contains(k))
         );
-        assert_eq!(expect.len(&keys), 5 * "VALUE k00003 0 4\r\nxxxx\r\n".len() + 5);
+        assert_eq!(expect.len(&keys, b""), 5 * "VALUE k00003 0 4\r\nxxxx\r\n".len() + 5);
     }
 
-    /// Means of the distributions: 36 bytes of key, 329 of value (the longest ones cut off).
+    /// Means of the distributions: 36.2 bytes of key; values 344 from 15 bytes up, which 56 % of all are: 194.
     #[test]
     fn etc_sizes() {
         let shape = Shape { key_len: 0, value_len: 0, keys: 256, gets: 0, kind: Kind::Etc };
+        const DRAWN: u32 = 100_000;
         let mean = |of: fn(Kind, &Shape, u32) -> usize| {
-            (0..20_000).map(|key| of(Kind::Etc, &shape, key) as f64).sum::<f64>() / 20_000.0
+            (0..DRAWN).map(|key| of(Kind::Etc, &shape, key) as f64).sum::<f64>() / f64::from(DRAWN)
         };
         let (key, value) = (mean(Kind::key_len), mean(Kind::value_len));
-        assert!((35.0..38.0).contains(&key) && (300.0..360.0).contains(&value), "{key} {value}");
+        assert!((35.5..37.0).contains(&key) && (184.0..204.0).contains(&value), "{key} {value}");
+        let tiny = (0..DRAWN).filter(|key| Kind::Etc.value_len(&shape, *key) < 15).count();
+        let share = tiny as f64 / f64::from(DRAWN);
+        assert!((0.43..0.45).contains(&share), "{share}");
+    }
+
+    #[test]
+    fn etc_requests() {
+        let shape = Shape { key_len: 0, value_len: 0, keys: 1064, gets: 0, kind: Kind::Etc };
+        let mut keys = Keys::new(shape, 2, true, 1);
+        let old = |key: u32| key % 1064 < 1000;
+        (0..2128).filter(|key| old(*key)).for_each(|key| drop(keys.set(key)));
+        let (mut gets, mut hot) = (0, 0);
+        for n in 0..10_000 {
+            let (text, _) = keys.next(n % 2);
+            let is_get = text.starts_with(b"get ");
+            let first = keys.key(n % 2 * 1064);
+            gets += u32::from(is_get);
+            hot += u32::from(is_get && text.ends_with(format!(" {first}\r\n").as_bytes()));
+        }
+        // The sum of 1/k^0.99 for 1,000 keys is 7.73.
+        assert!((9600..9750).contains(&gets) && (1140..1370).contains(&hot), "{gets} {hot}");
+        let new = (0..2128).filter(|key| !old(*key) && keys.version(*key) > 0).count();
+        assert!((15..55).contains(&new), "{new} of {} SETs", 10_000 - gets);
+    }
+
+    /// A unique may be any number; all else must be right.
+    #[test]
+    fn uniques() {
+        let shape = Shape { key_len: 6, value_len: 4, keys: 3, gets: 50, kind: Kind::MetaFlags };
+        let mut keys = Keys::new(shape, 1, true, 1);
+        keys.set(2);
+        let (text, expect) = keys.get(2);
+        assert_eq!(text, b"mg k00002 v t c f s k q O9\r\n");
+        let reply = |unique: &str, seconds| {
+            let head = format!("VA 4 t{seconds} c{unique} f5 s4 kk00002 O9\r\n");
+            [head.as_bytes(), &keys.value(2, 1), b"\r\n"].concat()
+        };
+        for unique in ["1", "123456789012"] {
+            let right = reply(unique, 3600);
+            let more = [right.as_slice(), b"HD\r\n"].concat();
+            assert_eq!(expect.len(&keys, &more), right.len());
+            assert!(keys.right(&expect, &right) && !keys.right(&expect, &reply(unique, 3599)));
+        }
     }
 }

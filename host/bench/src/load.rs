@@ -39,6 +39,12 @@ fn wrong(expect: &Expect, reply: &[u8]) -> anyhow::Error {
             anyhow::anyhow!("wrong reply \"{}\", must be \"{}\"", show(reply), show(text))
         }
         Expect::AnyVersion => anyhow::anyhow!("wrong reply \"{}\"", show(reply)),
+        Expect::AnyUnique(head, tail) => anyhow::anyhow!(
+            "wrong reply \"{}\", must be \"{}...{}\"",
+            show(reply),
+            show(head),
+            show(tail)
+        ),
     }
 }
 
@@ -428,9 +434,8 @@ impl Client {
     ) -> Result<()> {
         let mut taken = 0;
         while let Some(pending) = self.pending.front().filter(|_| self.reads) {
-            let Some(reply) = self.tcp.rx.get(taken..taken + pending.expect.len(keys)) else {
-                break;
-            };
+            let len = pending.expect.len(keys, &self.tcp.rx[taken..]);
+            let Some(reply) = self.tcp.rx.get(taken..taken + len) else { break };
             if !keys.right(&pending.expect, reply) {
                 return Err(wrong(&pending.expect, reply).context(self.tcp.me.to_string()));
             }

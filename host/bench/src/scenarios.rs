@@ -4,7 +4,7 @@ use anyhow::{bail, ensure, Context, Result};
 
 use crate::flood::{self, Flood};
 use crate::image::Entries;
-use crate::keys::{Expect, Keys, Kind, Shape};
+use crate::keys::{Expect, Keys, Kind, Shape, ETC_NEW};
 use crate::load::{Next, TcpLoad, Udp, UDP_MOST};
 use crate::meter::{Figures, Meter};
 use crate::rig::Rig;
@@ -77,7 +77,7 @@ impl Scenario {
 
     pub fn keys(&self, args: &Args) -> Keys {
         let ordered = !matches!(self.network, Network::Tcp { .. });
-        if self.fresh {
+        if self.fresh || self.shape.kind.once() {
             // Twice as many as are measured, since clients are not served evenly.
             let each = (5 * self.ops(args) / 2).div_ceil(u64::from(self.clients)) as u32;
             return Keys::new(Shape { keys: each, ..self.shape }, self.clients, ordered, args.seed);
@@ -112,6 +112,8 @@ impl Scenario {
             "all new, in 16 MiB".into()
         } else if self.fresh {
             "all new".into()
+        } else if kind.once() {
+            "each key once".into()
         } else if let Some(entries) = self.entries {
             format!("{entries} entries in the store")
         } else if keys == 0 {
@@ -120,8 +122,13 @@ impl Scenario {
             format!("{keys} keys a client")
         };
         let what = match kind {
-            Kind::Etc => "keys and values as in ETC, 30 GETs a SET".into(),
-            _ => format!("key {key_len} B, value {value_len} B, {gets} % GET"),
+            Kind::Etc => {
+                "keys and values as in ETC, Zipf 0.99, 30 GETs a SET, a tenth of these new".into()
+            }
+            _ => {
+                let get = kind.what().map_or(format!("{gets} % GET"), str::to_string);
+                format!("key {key_len} B, value {value_len} B, {get}")
+            }
         };
         let more = match kind {
             Kind::Lf => ", values of LF".into(),
@@ -130,7 +137,7 @@ impl Scenario {
             Kind::Meta => ", meta commands".into(),
             Kind::Redis(1) => ", Redis' protocol".into(),
             Kind::Redis(count) => format!(", Redis' protocol, {count} keys an MGET"),
-            Kind::Plain | Kind::Etc => String::new(),
+            _ => String::new(),
         };
         let beside = self.flood.map_or(String::new(), |kind| {
             format!("; 1/{} of the wire: {}", kind.part(), kind.text())
@@ -147,6 +154,7 @@ pub fn all(connections: u32, entries: u32) -> Vec<Scenario> {
     let binary = |shape| Shape { kind: Kind::Binary, ..shape };
     // As many keys as the card's caches cannot hold.
     let keys = (16_384 / connections).max(1);
+    let etc_keys = (131_072 / connections).max(1) + ETC_NEW;
     // The longest keys of "Redis on FPGA achieved constant 3 microsecond responses" (Axonerve).
     let key36 = |gets| Shape { key_len: 36, value_len: 36, ..small(keys, gets) };
     let udp = Network::Udp { window: 4 };
@@ -165,6 +173,7 @@ pub fn all(connections: u32, entries: u32) -> Vec<Scenario> {
         entries: None,
         goals,
     };
+    let asked = |name, shape, kind, goals| make(name, tcp, Shape { kind, ..shape }, goals);
     let fresh = |name, network, shape: Shape, goals| Scenario {
         fresh: true,
         ..make(name, network, Shape { key_len: shape.key_len.max(8), gets: 0, ..shape }, goals)
@@ -265,7 +274,24 @@ pub fn all(connections: u32, entries: u32) -> Vec<Scenario> {
             clients: 1000,
             ..make("tcp-d1", Network::Tcp { pipeline: 1 }, small(16, 100), rate(0.3))
         },
-        make("etc", tcp, Shape { kind: Kind::Etc, ..large(keys, 0) }, vec![Goal::Wire(0.9)]),
+        asked("etc", large(etc_keys, 0), Kind::Etc, vec![Goal::Wire(0.9)]),
+        asked("tcp-incr", Shape { value_len: 10, ..large(keys, 0) }, Kind::Incr, rate(0.25)),
+        asked("tcp-touch", large(keys, 0), Kind::Touch, rate(0.25)),
+        asked("tcp-delete", large(0, 0), Kind::Delete, rate(0.25)),
+        asked("tcp-cas", large(0, 0), Kind::Cas, rate(0.25)),
+        // Four clocks, and one for each line of an item of 132 bytes.
+        Scenario {
+            clients: connections.min(16),
+            ..asked("tcp-append", large(keys, 0), Kind::Append, rate(0.14))
+        },
+        asked(
+            "tcp-meta-flags",
+            Shape { value_len: 4, ..large(keys, 50) },
+            Kind::MetaFlags,
+            rate(0.125),
+        ),
+        asked("tcp-redis-setex", large(keys, 0), Kind::Setex, rate(0.25)),
+        asked("tcp-redis-ttl", large(keys, 0), Kind::Ttl, rate(0.25)),
         make("tcp-mixed", tcp, large(keys, 50), rate(0.52)),
         make("tcp-meta-get", tcp, meta(large(keys, 100)), vec![Goal::Wire(0.9)]),
         make("tcp-meta-mixed", tcp, meta(large(keys, 50)), vec![Goal::Wire(0.9)]),
@@ -451,19 +477,28 @@ pub fn run(scenario: &Scenario, args: &Args) -> Result<Outcome> {
 
     // Every key is stored once, by the client whose it is.
     let each = keys.shape.keys.max(1);
+    let old = each - scenario.shape.kind.new_keys();
     let mut stored = vec![0; scenario.clients as usize];
     let one = keys.shape.keys == 0;
     let mut preload = |keys: &mut Keys, client: u32| {
         let n = &mut stored[client as usize];
         let key = if one { 0 } else { client * each + *n };
-        (*n < each && (!one || client == 0)).then(|| {
+        (*n < old && (!one || client == 0)).then(|| {
             *n += 1;
             keys.set(key)
         })
     };
 
     let mut meter = Meter::new(skip, ops);
-    let mut again = |keys: &mut Keys, client: u32| Some(keys.next(client));
+    let mut asked = vec![0; scenario.clients as usize];
+    let mut again = |keys: &mut Keys, client: u32| {
+        if !scenario.shape.kind.once() {
+            return Some(keys.next(client));
+        }
+        let n = &mut asked[client as usize];
+        *n += 1;
+        (*n <= each).then(|| keys.other(client * each + *n - 1)).flatten()
+    };
     let (before, next): (Next, Next) =
         if scenario.fresh { (&mut |_, _| None, &mut preload) } else { (&mut preload, &mut again) };
     let resent = match scenario.network {
