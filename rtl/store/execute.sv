@@ -301,7 +301,7 @@ module execute
       way_use,
       way_ready,
       fetched_ready;
-  logic out_free, moved, evicted, version_ask, version_done;
+  logic out_free, flushed, moved, evicted, version_ask, version_done;
   logic [63:0] version;
 
   execute_act u_act (
@@ -323,6 +323,7 @@ module execute
     .decision_o   (does),
     .skip_o       (skip),
     .epochs_o     (epochs),
+    .flushed_o    (flushed),
     .hold_o       (hold),
     .renew_o      (renew_start),
     .renew_done_i (renew_done),
@@ -538,6 +539,7 @@ module execute
     .renew_done_o (renew_done),
     .walk_i       (walk_start),
     .walk_done_o  (walk_done),
+    .flushed_i    (flushed),
     .walk_ways_o  (walk_ways),
     .walk_place_o (walk_place),
     .insert_i     (insert_start || sum_insert),

@@ -31,6 +31,8 @@ module execute_act
   output logic        skip_o,
   /// Buckets of other epochs are empty. A new one is due: no request may look at its buckets.
   output epochs_t     epochs_o,
+  /// Pulse: no item is left.
+  output logic        flushed_o,
   output logic        hold_o,
   /// Starts and ends of the steps: renew its buckets, walk on, find the item, insert it, make the sum, extend the value.
   output logic        renew_o,
@@ -415,6 +417,7 @@ module execute_act
     .flush_i  (flush_q),
     .expiry_i (op_i.req.expiry),
     .hold_o,
+    .flushed_o,
     .idle_i   (state_q == StRun && idle_i),
     .epochs_o
   );

@@ -22,6 +22,8 @@ module execute_epoch
   input  msec_t   expiry_i,
   /// No more requests may look at their buckets; none has: an epoch begins.
   output logic    hold_o,
+  /// Pulse: what was stored in epochs before is flushed.
+  output logic    flushed_o,
   input  logic    idle_i,
   output epochs_t epochs_o
 );
@@ -39,6 +41,7 @@ module execute_epoch
   assign lap_due   = lap_q != lap_i && !go;
   assign flush_due = wait_q != '0 && now_i >= at_q && !flush_i && !go;
   assign flush_now = flush_i && expiry_i == '0;
+  assign flushed_o = flush_now || (go && flush_due_q);
   assign next      = epochs_q.now + 1'b1;
   assign epochs_o  = epochs_q;
 

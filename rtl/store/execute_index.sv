@@ -37,6 +37,8 @@ module execute_index
   /// Walk on, to ways that hold something, and where they are.
   input  logic              walk_i,
   output logic              walk_done_o,
+  /// No item is left.
+  input  logic              flushed_i,
   output logic [15:0]       walk_ways_o,
   output walk_place_t       walk_place_o,
   /// Insert its entry, and end with it when the way back is free. The request ends.
@@ -96,7 +98,7 @@ module execute_index
   endfunction
 
   // ---------------------------------------------------------------- reads
-  logic insert_buckets;
+  logic insert_buckets, way_written;
   index_slot_t walk_slot;
   always_comb begin
     rd_en_o   = '0;
@@ -182,6 +184,23 @@ module execute_index
   );
 
   // ---------------------------------------------------------------- walk
+  logic seek, seek_bank, sought;
+  line_no_t seek_line, sought_line;
+  execute_groups u_groups (
+    .clk_i,
+    .rst_ni,
+    .index_bits_i,
+    .write_i     (way_written),
+    .write_bank_i(wr_valid_o[1]),
+    .write_line_i(wr_line_o),
+    .clear_i     (flushed_i),
+    .seek_i      (seek),
+    .bank_i      (seek_bank),
+    .line_i      (seek_line),
+    .done_o      (sought),
+    .line_o      (sought_line)
+  );
+
   execute_walk u_walk (
     .clk_i,
     .rst_ni,
@@ -189,6 +208,11 @@ module execute_index
     .start_i    (walk_i),
     .from_i     (walk_place_t'(op_i.req.binary.opaque[30:0])),
     .done_o     (walk_done_o),
+    .seek_o     (seek),
+    .seek_bank_o(seek_bank),
+    .seek_line_o(seek_line),
+    .sought_i   (sought),
+    .sought_line_i(sought_line),
     .act_done_i,
     .ways_o     (walk_ways_o),
     .place_o    (walk_place_o),
@@ -271,5 +295,6 @@ module execute_index
       wr_valid_o[use_bank] = write_i || (use_i && count_use);
     end
   end
+  assign way_written = ((wr_valid_o & wr_ready_i) != '0) && (puts.valid ? puts.way != '0 : write_i);
 
 endmodule

@@ -1,7 +1,8 @@
 // Looks for the next bucket in which anything stands, for a walk through the index: from a place on to the end of
-// its 64 buckets of a bank. Many buckets are on their way at once, and one is looked at every second clock; the
-// bucket that was found is acquired once more, alone, since what comes behind it must be let go first. A walk that
-// finds nothing takes 200 to 300 clocks where memory takes 40; whoever is behind it waits so long.
+// its 64 buckets of a bank. Where there is nothing it goes on to the next group that may hold something
+// (execute_groups), and ends there. Many buckets are on their way at once, and one is looked at every second clock; the
+// bucket that was found is acquired once more, alone, since what comes behind it must be let go first. 64 buckets in
+// which nothing is found take 200 to 300 clocks where memory takes 40; whoever is behind waits so long.
 //
 // Even buckets come first, then the odd ones. While entries move from even buckets to odd ones only
 // (`one_way`), who goes through all of it meets each item that is there all the time: where it was, or where it
@@ -20,6 +21,12 @@ module execute_walk
   input  logic              start_i,
   input  walk_place_t       from_i,
   output logic              done_o,
+  /// Groups that may hold something: search from this bucket on; the bucket where that ends.
+  output logic              seek_o,
+  output logic              seek_bank_o,
+  output line_no_t          seek_line_o,
+  input  logic              sought_i,
+  input  line_no_t          sought_line_i,
   /// The request ends; until then: ways that hold something, of both banks, their bucket's place, and its slot.
   input  logic              act_done_i,
   output logic [15:0]       ways_o,
@@ -42,7 +49,9 @@ module execute_walk
 
   typedef enum logic [2:0] {
     WlIdle,
+    WlGroup,    // whether its group may hold something
     WlSeek,
+    WlNext,     // the next group
     WlAcquire,  // the bucket that was found
     WlWait,
     WlHold
@@ -57,7 +66,7 @@ module execute_walk
   logic [$clog2(WalkAhead+1)-1:0] way_q;  // on their way
   logic full_q;  // no more may be on their way, of which one may be about to go
   logic look_q, seen_q;  // a bucket is looked at; what stands in it is in ways_q
-  logic issued_q, found_q, finds, takes, issues, bank, last, drained;
+  logic issued_q, found_q, finds, takes, issues, bank, last, drained, empty, at_end, may_hold;
   logic [7:0] ways, ways_q, met;  // these are of this epoch
   logic fits_q;
   logic [1:0][7:0] there;
@@ -79,6 +88,14 @@ module execute_walk
   assign finds   = seen_q && met != '0;
   assign met     = fits_q ? ways_q : '0;
   assign drained = way_q == '0 && !look_q && !seen_q;
+  assign empty   = state_q == WlSeek && issued_q && drained && !found_q;
+
+  // Places are told by the last bucket before them.
+  assign seek_o      = (state_q == WlIdle && start_i) || (empty && !at_end);
+  assign seek_bank_o = (state_q == WlIdle) ? from_i.bank : bank;
+  assign seek_line_o = (state_q == WlIdle) ? from_i.line : place_q.line + 26'd1;
+  assign at_end      = place_q.line == mask;
+  assign may_hold    = sought_line_i == from_q.line;
   always_comb begin
     acq_valid_o       = '0;
     rsp_ready_o       = '0;
@@ -96,8 +113,11 @@ module execute_walk
       state_q <= WlIdle;
     end else begin
       unique case (state_q)
-        WlIdle: if (start_i) state_q <= WlSeek;
-        WlSeek: if ((issued_q || found_q) && drained) state_q <= found_q ? WlAcquire : WlHold;
+        WlIdle: if (start_i) state_q <= WlGroup;
+        WlGroup: if (sought_i) state_q <= may_hold ? WlSeek : WlHold;
+        WlSeek: if ((issued_q || found_q) && drained) 
+          state_q <= found_q ? WlAcquire : at_end ? WlHold : WlNext;
+        WlNext: if (sought_i) state_q <= WlHold;
         WlAcquire: if (issues) state_q <= WlWait;
         WlWait: if (takes) state_q <= WlHold;
         default: if (act_done_i) state_q <= WlIdle;
@@ -129,12 +149,13 @@ module execute_walk
       end
       if (finds) found_q <= 1'b1;
       else if (seen_q && !(issued_q && way_q == '0)) place_q.line <= place_q.line + 26'd1;
+      else if (sought_i && !(state_q == WlGroup && may_hold)) place_q.line <= sought_line_i - 26'd1;
       if (state_q == WlWait && takes) slot_q <= rsp_slot_i[bank];
     end
   end
 
-  assign done_o  = (state_q == WlWait && takes) ||
-      (state_q == WlSeek && issued_q && drained && !found_q);
+  assign done_o  = (state_q == WlWait && takes) || (empty && at_end) ||
+      (sought_i && (state_q == WlNext || (state_q == WlGroup && !may_hold)));
   assign ways_o  = bank ? {met, 8'd0} : {8'd0, met};
   assign place_o = place_q;
   assign slot_o  = slot_q;

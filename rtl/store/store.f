@@ -29,6 +29,7 @@ rtl/store/execute_room.sv
 rtl/store/execute_result.sv
 rtl/store/execute_act.sv
 rtl/store/execute_insert.sv
+rtl/store/execute_groups.sv
 rtl/store/execute_walk.sv
 rtl/store/execute_fill.sv
 rtl/store/execute_index.sv

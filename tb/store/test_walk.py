@@ -170,19 +170,46 @@ def test_one_way(tiny):
 
 
 def test_how_long(small):
-    """How long others wait for a request of a walk: where nothing is found, and where an item is."""
+    """How long others wait for a request of a walk: where nothing may be, where nothing is left, and where an item is."""
     bench = Walker(small)
-    bench.step(0)  # then the caches are clear
-    for place, after in (0, 64 << 3), (5, 64 << 3), (64 << 3, 1 << 29), (1 << 29, 1 << 29 | 64 << 3):
+
+    def clocks(place):
         begin = small.clock
-        assert bench.step(place) == (None, after)
-        empty = bench.res.times[-1] - begin
-        assert 128 < empty < 340, empty
+        item, after = bench.step(place)
+        return bench.res.times[-1] - begin, item, after
+
+    bench.step(0)  # then the caches are clear
+    for place in 0, 5, 64 << 3:
+        assert (jump := clocks(place))[1:] == (None, 1 << 29) and jump[0] < 64, jump
+    assert clocks(1 << 29)[1:] == (None, 2 << 29)
     bench.put_all([(0, b"key")])
     place, item = 0, None
     while not item:
-        begin = small.clock
-        item, place = bench.step(place)
-    found = bench.res.times[-1] - begin
-    print(f"{empty} clocks for 64 empty buckets, {found} for an item")
+        group = place
+        found, item, place = clocks(place)
+    assert group & 511 == 0 and place < group + 512
+    bench.says("RpDeleted", T.OpDelete, b"key")
+    for begin in group, group + 5:
+        empty, item, after = clocks(begin)
+        assert item is None and after == (group >> 29) + 1 << 29 and 128 < empty < 340, empty
+    print(f"{jump[0]} clocks where nothing may be, {empty} for 64 empty buckets, {found} for an item")
     assert found < empty + 200
+
+
+def test_what_is_empty_is_left_out(make):
+    """Of a large index a walk looks into those groups that were written since a flush, wherever they are."""
+    sim = make(14, 8192)  # 128 groups a bank
+    bench = Walker(sim)
+    for turn in range(3):
+        keys = {b"key%d.%d" % (turn, n) for n in range(random.choice((1, 5, 40)))}
+        bench.put_all((0, key) for key in keys)
+        place, met, steps = 0, [], 0
+        while place >> 29 < 2:
+            item, place = bench.step(place)
+            met += [item["key"]] if item else []
+            steps += 1
+        assert set(met) == keys and len(met) == len(keys)
+        # An item, and what is behind it; to the first of a bank.
+        assert steps <= 2 * len(keys) + 2, steps
+        bench.says("RpOk", T.OpFlush, None, expiry=0)
+        assert bench.step(0) == (None, 1 << 29)

@@ -59,6 +59,8 @@ pub struct RequestPort {
     open: Option<bool>,
     sent: u32,
     executed: u32,
+    /// The store is held.
+    pub holds: bool,
     replies: Vec<u8>,
     /// Packets that are not the port's, and came meanwhile.
     pub others: VecDeque<Vec<u8>>,
@@ -108,6 +110,7 @@ impl RequestPort {
                 return Err(Lost);
             }
         }
+        self.holds = (self.holds || hold.begins) && !hold.ends;
         Ok(std::mem::take(&mut self.replies))
     }
 
@@ -121,7 +124,7 @@ impl RequestPort {
             self.look(card, end)?;
         }
         if self.open == Some(false) {
-            (self.sent, self.executed) = (0, 0);
+            (self.sent, self.executed, self.holds) = (0, 0, false);
             self.replies.clear();
             self.send(card, OPEN, Speech::Redis, b"");
             while self.open == Some(false) {

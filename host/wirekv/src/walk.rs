@@ -23,14 +23,17 @@ const WAY_BITS: u32 = 3;
 const BANK_AT: u32 = 29;
 const PLACE_BITS: u32 = 31;
 const END: u32 = 2 << BANK_AT;
-/// A request looks at so many buckets of a bank, up to a multiple of it.
+/// A request looks at so many buckets of a bank, up to a multiple of it. Where nothing can be the card leaves out all
+/// up to the next of these in which something may be.
 const GROUP: u32 = 64 << WAY_BITS;
 /// Requests that are sent at once. Others wait until they are executed.
-const AT_ONCE: usize = 64;
-/// A call of SCAN with few keys looks at so many places at most.
-const PLACES: u32 = 512 * GROUP;
+const AT_ONCE: usize = 16;
+/// A call of SCAN with few keys looks into so many groups at most.
+const GROUPS: usize = 512;
 /// From so many keys on they are looked for in many groups at once.
 const MANY: usize = 512;
+/// Clocks between two looks whether others want to go on.
+const REST: u64 = 64;
 /// Places drawn at once for a random item, and how often before it is looked for in order.
 const DRAWS: usize = 8;
 const ROUNDS: usize = 4;
@@ -83,19 +86,32 @@ impl Walks {
         let same_era = cursor >> PLACE_BITS == self.era;
         let mut place = if same_era { cursor as u32 & (END | (END - 1)) } else { 0 };
         place = self.within(place);
-        let (mut met, start, mut width) = (0, place, 1);
-        while place < END && met < count.max(1) && place.wrapping_sub(start) < PLACES {
-            place = if count >= MANY {
-                self.all(card, port, place, &mut |item| met += each(item) as usize)?
+        let (mut met, mut looks, mut width) = (0, 0, 1);
+        while place < END && met < count.max(1) && looks < GROUPS {
+            looks += width;
+            let (next, found) = if count >= MANY {
+                (self.all(card, port, place, width, &mut |item| met += each(item) as usize)?, false)
             } else {
                 let (next, item) = self.next(card, port, place, width)?;
-                // Where there is little, more is asked for at once.
-                width = if item.is_some() { 1 } else { (2 * width).min(AT_ONCE) };
+                let found = item.is_some();
                 met += item.is_some_and(&mut each) as usize;
-                next
+                (next, found)
             };
+            width = self.wider(place, next, width, found);
+            place = next;
         }
         Ok(if place < END { self.era << PLACE_BITS | u64::from(place) } else { 0 })
+    }
+
+    /// How many groups are asked for at once after so many have led from a place to the next: twice as many, but few
+    /// where an item was found, or where groups are left out.
+    fn wider(&self, place: u32, next: u32, width: usize, found: bool) -> usize {
+        let asked = self.groups(place, width).last().map_or(END, |last| self.group_end(*last));
+        if found || next > asked {
+            1
+        } else {
+            (2 * width).min(AT_ONCE)
+        }
     }
 
     /// The next item from a place on, if it is in this group or one of the next, so many in all; and a place that is
@@ -126,9 +142,10 @@ impl Walks {
         card: &mut dyn Card,
         port: &mut RequestPort,
         place: u32,
+        width: usize,
         each: &mut dyn FnMut(Met),
     ) -> Result<u32, Lost> {
-        let mut places = self.groups(place, AT_ONCE);
+        let mut places = self.groups(place, width);
         places.retain(|other| other >> BANK_AT == place >> BANK_AT);
         let mut end = place;
         while !places.is_empty() {
@@ -194,7 +211,7 @@ impl Walks {
                 if let Some(met) = met.filter(&mut wanted) {
                     return Ok(Some(met));
                 }
-                (place, width) = (next, (2 * width).min(AT_ONCE));
+                (width, place) = (self.wider(place, next, width, false), next);
             }
         }
         Ok(None)
@@ -216,7 +233,13 @@ impl Walks {
         let requests: Vec<u8> = places.iter().flat_map(|place| request(*place)).collect();
         let whole =
             |replies: &[u8]| replies_of(replies).is_some_and(|all| all.len() == places.len());
+        let begin = card.clock();
         let replies = port.ask(card, (Speech::Binary, &requests, Hold::default()), whole)?;
+        // Others have as many clocks as these have taken, if they want them.
+        let end = card.clock() + (card.clock() - begin);
+        while !port.holds && card.clock() < end && !card.idle() {
+            card.advance(REST);
+        }
         let replies = replies_of(&replies).ok_or(Lost)?;
         replies.iter().map(|reply| self.read(reply).ok_or(Lost)).collect()
     }
