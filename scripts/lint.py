@@ -1,4 +1,4 @@
-"""Lints everything: Verilator -Wall, Verible (rules and format), Clippy, rustfmt.
+"""Lints everything: Verilator -Wall, slang as Yosys has it, Verible (rules and format), Clippy, rustfmt.
 
     make lint       checks
     make format     scripts/lint.py --format: rewrites the SystemVerilog sources
@@ -66,6 +66,11 @@ def verible():
     yield "verible format", ["verible-verilog-format", *FORMAT, "--verify", "--inplace", *sources()]
 
 
+def synthesis():
+    """What Verilator takes and the synthesis does not."""
+    yield "slang card", [sys.executable, "synth/report.py", "--read"]
+
+
 def rust():
     # Debian's Rust comes without Clippy.
     have_clippy = subprocess.run(["cargo", "clippy", "--version"], capture_output=True).returncode == 0
@@ -87,7 +92,7 @@ def main():
                        check=True)
         return
     # The longest first.
-    commands = [*rust(), *verilator(), *verible()]
+    commands = [*rust(), *verilator(), *synthesis(), *verible()]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         results = list(pool.map(lambda named: run(*named), commands))
     sys.exit(not all(results))

@@ -69,6 +69,20 @@ def yosys(log):
         sys.exit(f"Yosys failed: {failure}")
 
 
+def reading(top):
+    """The command by which Yosys reads a module and all below it."""
+    packages, includes = expand("rtl/pkg.f", "rtl/lib/lib.f")
+    packages = [p for p in packages if p.stem.endswith("_pkg")]
+    file = next(ROOT.glob(f"rtl/*/{top}.sv"), None)
+    if file is None:
+        sys.exit(f"there is no rtl/*/{top}.sv")
+    words = ["read_slang", "--best-effort-hierarchy", "--top", top, *map(str, packages), str(file)]
+    words += [w for i in includes for w in ("-I", str(i))]
+    # One module per file, named after it: the rest is found by name.
+    words += [w for d in sorted(ROOT.glob("rtl/*/")) for w in ("-y", str(d))]
+    return " ".join([*words, "--libext", ".sv"])
+
+
 class Flow:
     """A module in Yosys: mapped once, and then as often as it is asked."""
 
@@ -78,22 +92,12 @@ class Flow:
         (work / "tmp").mkdir(parents=True)
         log.unlink(missing_ok=True)
         os.environ["TMPDIR"] = str(work / "tmp")  # where Yosys puts what it gives to ABC
-        packages, includes = expand("rtl/pkg.f", "rtl/lib/lib.f")
-        packages = [p for p in packages if p.stem.endswith("_pkg")]
-        file = next(ROOT.glob(f"rtl/*/{top}.sv"), None)
-        if file is None:
-            sys.exit(f"there is no rtl/*/{top}.sv")
-        words = ["read_slang", "--best-effort-hierarchy", "--top", top, *map(str, packages), str(file)]
-        words += [w for i in includes for w in ("-I", str(i))]
-        # One module per file, named after it: the rest is found by name.
-        words += [w for d in sorted(ROOT.glob("rtl/*/")) for w in ("-y", str(d))]
-        words += ["--libext", ".sv"]
         from pyosys import libyosys as ys
 
         self.design, self.run_pass, self.log, self.work = ys.Design(), ys.run_pass, log, work
         self.flow = f"synth_xilinx -family xcup -uram -abc9 -flatten -noiopad -noclkbuf -top {top} -run"
         with yosys(log):
-            self.run(" ".join(words))
+            self.run(reading(top))
             # Every instance has a module of its own, called module$path.
             modules = {str(m.name).lstrip("\\"): m for m in self.design.modules_.values()}
             # The mapper saves LUTs wherever a path is shorter than the longest of the module. So
@@ -212,12 +216,22 @@ def main():
     parser.add_argument("--max-depth", type=int, default=8, help="LUT6 levels allowed")
     parser.add_argument("--max-ns", type=float, default=PERIOD, help="delay allowed, by the model")
     parser.add_argument("--rows", type=int, default=2, help="levels of hierarchy in the table")
+    parser.add_argument("--read", action="store_true", help="only read it, with no warning")
     args = parser.parse_args()
     work = ROOT / "build" / "synth"
     work.mkdir(parents=True, exist_ok=True)
     path, log = work / f"{args.top}.netlist.json", work / f"{args.top}.log"
 
     os.chdir(ROOT)
+    if args.read:
+        from pyosys import libyosys as ys
+
+        log = log.with_suffix(".read.log")
+        log.unlink(missing_ok=True)
+        with yosys(log):
+            ys.run_pass(reading(args.top), ys.Design())
+        warnings = [line for line in log.read_text().splitlines() if "Warning" in line]
+        sys.exit("\n".join(warnings) or 0)
     begin = time.time()
     print(f"synthesising {args.top} (log: {log.relative_to(ROOT)}) ...", flush=True)
     flow = Flow(args.top, log, work / f"{args.top}.abc")

@@ -119,7 +119,7 @@ module byte_line
   numbers_t resp_numbers;
   logic decodes, coded_put, coded_good, coded_unfit, meta_coded;
   logic [7:0] coded_byte, coded_len;
-  logic nul_q;
+  logic nul_q, resp_q, binary_q, text_q, sure_text_q;
   logic space_q;  // a space is to be put before more text
 
   assign nul_o      = nul_q && text_q;
@@ -128,7 +128,6 @@ module byte_line
   assign resp       = ctx_i.resp.is;
   assign framed     = binary || resp;
   // Long before there is a character it is known what it is one of.
-  logic resp_q, binary_q, text_q, sure_text_q;
   always_ff @(posedge clk_i) begin
     resp_q      <= resp;
     binary_q    <= binary;

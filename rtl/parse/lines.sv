@@ -299,6 +299,7 @@ module lines
   );
 
   // The byte engine starts when all records before are on their way.
+  logic keys_move;
   assign turn_o           = act_busy || keys_move;
   assign byte_start_o     = walk_valid && walk.kind == WkByte && !turn_o;
   assign byte_from_o      = walk.from;
@@ -308,7 +309,7 @@ module lines
   assign coming_o         = coming;
 
   // ---------------------------------------------------------------- a request leaves
-  logic crlf, item_go, item_ready, item_waits, keys_move;
+  logic crlf, item_go, item_ready, item_waits;
   item_t item, byte_item;
   assign byte_item = '{place: byte_item_place_i, len: byte_item_len_i, default: '0};
   place_t act_cr, act_lf;

@@ -107,11 +107,11 @@ module meta_line
     unique case ({
       won, stale, wins
     })
-      3'b001:  return empty ? "\n\r\n\rW " : 48'("\n\rW ");
-      3'b011:  return "\n\rW X ";
-      3'b100:  return 48'("\n\rZ ");
-      3'b110:  return "\n\rX Z ";
-      default: return 48'("\n\r");
+      3'b001:  return empty ? "\n\x0d\n\x0dW " : 48'("\n\x0dW ");
+      3'b011:  return "\n\x0dW X ";
+      3'b100:  return 48'("\n\x0dZ ");
+      3'b110:  return "\n\x0dX Z ";
+      default: return 48'("\n\x0d");
     endcase
   endfunction
   function automatic logic [2:0] end_length(input logic won, input logic stale, input logic wins,

@@ -1,11 +1,14 @@
 """A walk through the index, as host software goes: what it tells of each item, that it meets all that are there, and
 that it does so while others store, remove and move entries."""
 
+import itertools
 import random
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+from hash_model import hash64  # noqa: E402
+from hash_model import keys as hash_keys  # noqa: E402
 from store_bench import T  # noqa: E402
 from test_binary import Raw  # noqa: E402
 
@@ -200,14 +203,24 @@ def test_what_is_empty_is_left_out(make):
     """Of a large index a walk looks into those groups that were written since a flush, wherever they are."""
     sim = make(14, 8192)  # 128 groups a bank
     bench = Walker(sim)
+    nh, mix = hash_keys(random)
+    bench.use_keys(nh, mix)
     for turn in range(3):
         keys = {b"key%d.%d" % (turn, n) for n in range(random.choice((1, 5, 40)))}
+        # Some in the last group, too.
+        names = (b"last%d.%d" % (turn, n) for n in itertools.count())
+        lasts = (key for key in names if hash64(key, nh, mix) >> 7 & 127 == 127)
+        keys |= set(itertools.islice(lasts, 8))
         bench.put_all((0, key) for key in keys)
-        place, met, steps = 0, [], 0
+        place, met, steps, ends = 0, [], 0, 0
         while place >> 29 < 2:
+            before, group = place, place >> 9 & 127
             item, place = bench.step(place)
+            assert place > before
             met += [item["key"]] if item else []
+            ends += item is None and group == 127
             steps += 1
+        assert ends
         assert set(met) == keys and len(met) == len(keys)
         # An item, and what is behind it; to the first of a bank.
         assert steps <= 2 * len(keys) + 2, steps
