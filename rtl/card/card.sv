@@ -461,7 +461,7 @@ module card
   // ---------------------------------------------------------------- parse: bytes to requests
   logic uctx_valid, uctx_ready, req_valid, req_ready, key_valid, key_ready;
   logic put_valid, put_ready, put_off_valid, putk_valid, putk_ready, putb_valid, putb_ready;
-  logic done_valid, done_ready;
+  logic done_valid, done_ready, udp_end;
   logic bad_job_valid, bad_job_done;
   conn_t bad_job_conn;
   logic hpiece_valid, hpiece_ready;
@@ -505,6 +505,7 @@ module card
     .guard_i       (guard),
     .pause_i       (pause),
     .late_i        (late),
+    .udp_end_i     (udp_end),
     .about_valid_o (about_valid),
     .about_o       (about),
     .bad_valid_o   (bad_job_valid),
@@ -664,6 +665,7 @@ module card
     .done_valid_o   (done_valid),
     .done_ready_i   (done_ready),
     .done_o         (done),
+    .udp_end_o      (udp_end),
     .count_o        (back_count),
     .idle_o         (back_idle),
     .timer_o        (back_timer)

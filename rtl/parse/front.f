@@ -1,5 +1,6 @@
 rtl/parse/front_pkg.sv
 rtl/parse/session_job.sv
+rtl/parse/session_share.sv
 rtl/parse/session_queue.sv
 rtl/parse/session.sv
 rtl/parse/fetch.sv

@@ -47,6 +47,8 @@ module front
   input  logic    pause_i,
   /// The log has copied much: connections whose jobs copy wait.
   input  logic    late_i,
+  /// Pulse: a datagram's job has ended.
+  input  logic    udp_end_i,
   output logic    about_valid_o,
   output about_t  about_o,
   /// Memory could not read bytes of this connection's job: see fetch.
@@ -124,6 +126,8 @@ module front
     .guard_i,
     .pause_i,
     .late_i,
+    .udp_begin_i(udp),
+    .udp_end_i,
     .about_valid_o,
     .about_o,
     .job_valid_o(tcp_valid),

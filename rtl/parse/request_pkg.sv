@@ -76,6 +76,12 @@ package request_pkg;
     logic [2:0]  way;
   } walk_place_t;
 
+  /// What a job has taken of the pipe, in units of so many clocks; and from when on that is much: a reply of 64 KiB, or
+  /// the bytes that the longest job has, take less where nothing is odd.
+  localparam int unsigned CostUnit = 512;
+  typedef logic [7:0] cost_t;
+  localparam cost_t CostMuch = 8'd3;
+
   /// What is known of a connection in Redis' protocol, and of a request in it.
   typedef struct packed {
     logic       is;     // it is in that protocol: it came by that port

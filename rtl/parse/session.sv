@@ -44,6 +44,9 @@ module session
   input  logic    pause_i,
   /// The log has copied much: connections whose jobs copy wait.
   input  logic    late_i,
+  /// A datagram's job begins, or ends.
+  input  logic    udp_begin_i,
+  input  logic    udp_end_i,
   /// The answer to a question.
   output logic    about_valid_o,
   output about_t  about_o,
@@ -93,6 +96,7 @@ module session
     logic [31:0] rem;
     logic        vain;      // MdLine: all but one of these `rem` bytes were there, and read
     logic        cont;
+    cost_t       cost;      // what its last job took
   } rec_t;
 
   // ---------------------------------------------------------------- choose
@@ -173,6 +177,8 @@ module session
   logic [31:0] read_tx_q;
   ctx_t read_ctx_q;
   rec_t rec, rec_d, rec_ram, host_rec_q;
+  cost_t cost;
+  logic alone;
   ctx_t ctx, ctx_ram, host_ctx_q;
   assign rec = read_host_q ? host_rec_q : rec_ram;
   assign ctx = read_host_q ? host_ctx_q : ctx_ram;
@@ -205,6 +211,7 @@ module session
         rec_d.rem    = read_ctx_q.rem;
         rec_d.vain   = read_ctx_q.mode == MdLine && read_ctx_q.noreply;
         rec_d.cont   = read_ctx_q.cont;
+        rec_d.cost   = cost;
       end
       OpEvent: begin
         if (read_ev_q.acked) rec_d.tx_acked = read_ev_q.tx_ptr;
@@ -277,7 +284,7 @@ module session
     end
   end
 
-  logic quit, live, host, awaited, wanted, room, startable, crumbs, copies, issue, issue_piece;
+  logic quit, live, host, awaited, wanted, room, startable, crumbs, copies, dear, issue, issue_piece;
   logic enqueue;
   logic about, ends, finish, discard, release_id, app_push;
   rec_t act_rec_d;
@@ -295,8 +302,9 @@ module session
     // The queue makes these wait for each other.
     crumbs      = act_rec_q.vain && act_rec_q.rem[13:8] != '0 && act_avail_q < 32'(act_plenty_q);
     copies      = act_ctx_q.copies && late_i && !act_rec_q.cont;
+    dear        = act_rec_q.cost >= CostMuch && !act_host_q;
     issue       = act_may_q && startable &&
-                  !((crumbs || copies) && act_op_q != OpIssue && !act_host_q);
+                  !((crumbs || copies || dear) && act_op_q != OpIssue && !act_host_q);
     // A piece was asked for when there was room for it, so it never waits for the client: those
     // behind it are other connections'. A dead connection takes it, too.
     issue_piece = act_op_q == OpPiece && !act_rec_q.busy && !act_piece_q.about;
@@ -396,6 +404,19 @@ module session
   );
 
   logic queue_idle;
+  session_share u_share (
+    .clk_i,
+    .rst_ni,
+    .begin_i     (act_valid_q && (issue || issue_piece)),
+    .begin_dear_i(dear),
+    .end_i       (read_valid_q && read_op_q == OpDone),
+    .end_dear_i  (rec.cost >= CostMuch && !read_host_q),
+    .udp_begin_i,
+    .udp_end_i,
+    .cost_o      (cost),
+    .alone_o     (alone)
+  );
+
   session_queue #(
     .Conns(Conns)
   ) u_queue (
@@ -403,8 +424,11 @@ module session
     .rst_ni,
     .push_i (act_peer_q && enqueue),
     .conn_i (act_conn_q),
-    .slow_i (crumbs),
+    .crumbs_i(crumbs),
     .again_i(act_rec_q.rem[13:7]),
+    .dear_i (dear),
+    .cost_i (act_rec_q.cost),
+    .alone_i(alone),
     .copies_i(copies),
     .late_i,
     .valid_o(queue_valid),
@@ -424,6 +448,7 @@ module session
     .host_i    (issue_piece),
     .conn_i    (act_conn_q),
     .ctx_i     (act_ctx_q),
+    .brief_i   (dear && !alone),
     .pause_i   (pause_i && act_ctx_q.resp.is && !act_host_q),
     .piece_i   (act_piece_q),
     .tx_ptr_i  (act_rec_q.tx_ptr),

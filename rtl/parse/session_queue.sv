@@ -1,6 +1,8 @@
-// Connections that have something to do, first come, first served, but for those that add little to much that has to
-// be read again: of these one is let in among the others when SlowShare times as many clocks have passed as the one
-// before had bytes, about a clock each. So who sends a long line in crumbs has its share, and takes no more.
+// Connections that have something to do, first come, first served, but for two kinds of slow ones. Those whose last job
+// took much: of these one is let in among the others when DearShare times as many clocks have passed as the one before
+// had taken, so all of them together have half of the clocks; or at once, while they are alone. And those that add little
+// to much that has to be read again: likewise, SlowShare times as many clocks as there were bytes, about a clock each. So
+// who sends a long line in crumbs has its share, and takes no more.
 // Those that copy wait until they may, and then go on one after the other, CopyClocks apart: so long takes a job at
 // most until it is known what it has copied.
 // Latency 2.
@@ -9,6 +11,7 @@
 module session_queue
   import tcp_pkg::*;
   import wirekv_pkg::*;
+  import request_pkg::*;
 #(
   /// Connections; none is here twice.
   parameter int unsigned Conns = 1024
@@ -18,8 +21,12 @@ module session_queue
   input  logic        push_i,
   input  conn_t       conn_i,
   /// It has bytes to be read again, in units of 128, and few more.
-  input  logic        slow_i,
+  input  logic        crumbs_i,
   input  logic [6:0]  again_i,
+  /// Its last job took much; nobody else is there.
+  input  logic        dear_i,
+  input  cost_t       cost_i,
+  input  logic        alone_i,
   /// Or it has copied, and no one may now.
   input  logic        copies_i,
   input  logic        late_i,
@@ -31,30 +38,38 @@ module session_queue
 );
 
   localparam int unsigned SlowShare = 4;
+  localparam int unsigned DearShare = 2;
   localparam int unsigned Unit = 128;
   localparam int unsigned CopyClocks = 4096;
 
+  if (CostUnit != Unit * SlowShare) begin : gen_bad_unit
+    $error("%m: both kinds wait in one unit");
+  end
+  localparam int unsigned WaitW = $bits(cost_t) + $clog2(DearShare);
+
   typedef struct packed {
-    conn_t      conn;
-    logic [6:0] again;
+    conn_t            conn;
+    logic             crumbs;
+    logic [WaitW-1:0] clocks;  // in units of CostUnit, that the next one waits
   } slow_t;
 
   // What goes in, a clock late as it is known late.
   logic push_q, slow_q, copies_q;
   conn_t conn_q;
-  logic [6:0] again_q;
+  slow_t slow_in_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       push_q   <= 1'b0;
       slow_q   <= 1'b0;
       copies_q <= 1'b0;
     end else begin
-      push_q   <= push_i && !slow_i && !copies_i;
-      slow_q   <= push_i && slow_i && !copies_i;
+      push_q   <= push_i && !crumbs_i && !dear_i && !copies_i;
+      slow_q   <= push_i && (crumbs_i || dear_i) && !copies_i;
       copies_q <= push_i && copies_i;
     end
-    conn_q  <= conn_i;
-    again_q <= again_i;
+    conn_q    <= conn_i;
+    slow_in_q <= '{conn: conn_i, crumbs: crumbs_i,
+                   clocks: crumbs_i ? WaitW'(again_i) : WaitW'(cost_i) * WaitW'(DearShare)};
   end
 
   // ---------------------------------------------------------------- the slow ones
@@ -70,7 +85,7 @@ module session_queue
     .rst_ni,
     .s_valid_i(slow_q),
     .s_ready_o(unused_room[0]),
-    .s_data_i ('{conn: conn_q, again: again_q}),
+    .s_data_i (slow_in_q),
     .m_valid_o(slow_valid),
     .m_ready_i(slow_take),
     .m_data_o (slow),
@@ -78,16 +93,15 @@ module session_queue
   );
 
   // Clocks that have to pass.
-  localparam int unsigned WaitW = $clog2(128 * Unit * SlowShare);
-  logic [WaitW-1:0] wait_q;
+  logic [WaitW+$clog2(CostUnit)-1:0] wait_q;
   logic due_q;
-  assign slow_take = slow_valid && due_q && !push_q;
+  assign slow_take = slow_valid && (due_q || (alone_i && !slow.crumbs)) && !push_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       wait_q <= '0;
       due_q  <= 1'b0;
     end else begin
-      wait_q <= slow_take ? WaitW'(slow.again) * WaitW'(Unit * SlowShare) :
+      wait_q <= slow_take ? {slow.clocks, {$clog2(CostUnit) {1'b0}}} :
           (wait_q == '0) ? '0 : wait_q - 1'b1;
       due_q  <= wait_q == '0 && !slow_take;
     end

@@ -68,6 +68,8 @@ module back
   output logic                  done_valid_o,
   input  logic                  done_ready_i,
   output done_t                 done_o,
+  /// Pulse: a datagram's job has ended.
+  output logic        udp_end_o,
   /// Events, see back_count_e.
   output logic [BackCounts-1:0] count_o,
   /// Nothing is in flight.
@@ -188,6 +190,7 @@ module back
   );
 
   logic udp_job;
+  assign udp_end_o = udp_job;
   udp_reply u_udp (
     .clk_i,
     .rst_ni,

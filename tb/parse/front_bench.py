@@ -110,7 +110,7 @@ class Bench:
         dut.now_i.value = T.now_t.pack({"ms": 1000 * NOW + 123, "second": 1000 * NOW})
         dut.rx_base_i.value = RX_BASE
         dut.hold_i.value = dut.host_rd_ready_i.value = dut.host_line_valid_i.value = 0
-        dut.guard_i.value = dut.pause_i.value = dut.late_i.value = 0
+        dut.guard_i.value = dut.pause_i.value = dut.late_i.value = dut.udp_end_i.value = 0
         every_clock(dut, self.memory())
         every_clock(dut, self.host_ring())
         every_clock(dut, self.log())
@@ -366,6 +366,7 @@ class Bench:
                 self.udp_six.append(rec["tx_ptr"])
             if op == "OpEnd":
                 self.udp_ops.append([])
+                cocotb.start_soon(self.udp_end())
                 self.job = None
             else:
                 self.execute(rec, op, key, self.udp_ops[-1], None)
@@ -463,6 +464,11 @@ class Bench:
         self.rests[rec["conn"]] = ctx["rem"] if ctx["mode"] == T.MdValue else 0
         self.dones.put({"": {"conn": rec["conn"], "tx_ptr": mod32(conn.tx0 + conn.tx),
                              "ctx": ctx}})
+
+    async def udp_end(self):
+        self.dut.udp_end_i.value = 1
+        await clocks(self.dut, 1)
+        self.dut.udp_end_i.value = 0
 
     async def bad_done(self):
         self.dut.bad_done_i.value = 1

@@ -156,6 +156,61 @@ async def crumbs(dut):
 
 
 @cocotb.test()
+async def shares(dut):
+    """Those whose jobs take much have half of the clocks, all of them together, beside who asks for little; alone they
+    do not wait for each other. Their jobs are short."""
+    await start(dut)
+    bench, line = Bench(dut, pause=0, cut=0, long_value=0, wait=(1,)), b"get" + b" " * 1900 + b"key\r\n"
+
+    def feed(number, data, sizes):
+        conn = Conn(data)
+        every_clock(dut, bench.feed(number, conn, sizes))
+        return conn
+
+    def ends(conns):
+        for conn in conns:
+            check(conn.ops, Text(ITEM_MAX, NOW).run(conn.data))
+
+    begin = get_sim_time("ns")
+    slow = [feed(n, line * 10, lambda: 8000) for n in range(6)]
+    await settle(dut, bench)
+    ends(slow)
+    alone, bytes_ = (get_sim_time("ns") - begin) / 4, 60 * len(line)
+    dut._log.info(f"{bytes_} bytes of slow lines alone in {alone:.0f} clocks")
+    assert alone < 1.2 * bytes_
+
+    # Good ones ask again when they have their replies.
+    async def asks(number, conn):
+        bench.conns[number], whole = conn, conn.data
+        bench.event("open", number)
+        for conn.data in itertools.accumulate(itertools.repeat(whole, 2_500)):
+            await bench.feed_on(number, len(whole))
+            while conn.used < conn.sent:
+                await NEXT_CLOCK
+
+    slow, good = [], [Conn(b"get key\r\n", fin=False) for n in range(4)]
+    for number, conn in enumerate(good, 10):
+        every_clock(dut, asks(number, conn))
+
+    def count():
+        return get_sim_time("ns") / 4, sum(conn.used for conn in slow), sum(len(conn.ops) for conn in good) // 2
+
+    counts = [count()]
+    assert await until(dut, lambda: count()[2] > 500, 100_000)
+    counts.append(count())
+    slow += [feed(n, line * 9, lambda: 8000) for n in range(6)]
+    # The first job of each is not known to be slow.
+    for bytes_ in 55_000, 75_000:
+        assert await until(dut, lambda bytes_=bytes_: count()[1] > bytes_, 1_000_000)
+        counts.append(count())
+    (alone, _, first), _, (took, used, done) = ((y - x for x, y in zip(*pair)) for pair in itertools.pairwise(counts))
+    dut._log.info(f"{first} gets in {alone:.0f} clocks, {done} beside {used} bytes of slow lines in {took:.0f}")
+    assert done / took > 0.5 * first / alone and used > 0.2 * took
+    await settle(dut, bench)
+    ends(slow + good)
+
+
+@cocotb.test()
 async def little_room(dut):
     """Of a long line whose replies find little room no more is read at a time than what may fit; what needs more
     comes whole."""
