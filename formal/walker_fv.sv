@@ -14,6 +14,7 @@ module walker_fv
   input logic [13:0] job_len_i,
   input logic   job_plain_i,
   input logic   job_again_i,
+  input logic   job_late_i,
   input logic   cand_valid_i,
   input place_t cand_place_i,
   input logic [11:0] cand_size_i,
@@ -58,6 +59,7 @@ module walker_fv
     .job_stop_i  (stop),
     .job_plain_i,
     .job_again_i,
+    .job_late_i,
     .cand_valid_i,
     .cand_ready_o(cand_ready),
     .cand_place_i,
@@ -185,7 +187,8 @@ module walker_fv
   `ASSERT(First, !acts || walk.first == (!any_q && (walk.back || !waits_q)))
   `ASSERT(AllOfIt, !job_ready || over_q || (acts && walk.kind == WkEnd && kept == stop))
   `ASSERT(LeftOver,
-          !(acts && walk.kind == WkEnd) || kept == stop || walk.rem > 32'(14'(stop - kept)))
+          !(acts && walk.kind == WkEnd) || kept == stop || walk.rem > 32'(14'(stop - kept)) ||
+          (job_late_i && walk.rem == '0 && any_q))
   `ASSERT(LinesStay, fresh_q || over_q || byte_q || 8'(kept_q.line - oldest) == '0)
   // Of what the byte engine reads, nothing has gone; and what it has read goes by and by.
   // Until it has begun, what was known stays so.
@@ -222,6 +225,7 @@ module walker_fv
   `FV_COVER(KeysCount, acts && walk.kind == WkRequest && walk.commit && waits_q)
   `FV_COVER(TakesBack, acts && walk.back && any_q)
   `FV_COVER(Bytes, acts && walk.kind == WkByte && any_q)
+  `FV_COVER(Late, acts && walk.kind == WkEnd && job_late_i && kept != stop && any_q)
   `FV_COVER(AllUsed, acts && walk.kind == WkEnd && kept == stop && any_q)
   `FV_COVER(Leaves, acts && walk.kind == WkEnd && kept != stop && any_q)
   `FV_COVER(BytesThenRequest, acts && walk.kind == WkRequest && after_q)

@@ -103,7 +103,7 @@ module front
   job_t tcp_job, job;
   raw_t raw;
   logic session_idle, fetch_idle, parser_idle;
-  logic close, udp, udp_bad, wait_bytes, wait_room, line, error, rollback, host, bad_read;
+  logic press, close, udp, udp_bad, wait_bytes, wait_room, line, error, rollback, host, bad_read;
 
   session #(
     .Conns(Conns)
@@ -128,6 +128,7 @@ module front
     .late_i,
     .udp_begin_i(udp),
     .udp_end_i,
+    .press_o     (press),
     .about_valid_o,
     .about_o,
     .job_valid_o(tcp_valid),
@@ -190,6 +191,7 @@ module front
     .job_valid_i (job_valid),
     .job_ready_o (job_ready),
     .job_i       (job),
+    .press_i     (press),
     .raw_valid_i (raw_valid),
     .raw_ready_o (raw_ready),
     .raw_i       (raw),

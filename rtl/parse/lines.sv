@@ -20,6 +20,8 @@ module lines
   input  logic        job_valid_i,
   output logic        job_ready_o,
   input  job_t        job_i,
+  /// Others wait: a job that has taken long ends in front of its next request.
+  input  logic        press_i,
   input  logic        raw_valid_i,
   output logic        raw_ready_o,
   input  raw_t        raw_i,
@@ -257,6 +259,17 @@ module lines
   logic walk_valid, walk_taken, walk_keys, act_room, act_busy, mover_busy;
   line_no_t walk_oldest;
 
+  // A datagram has no other job. The next job may be told so of the one before for a clock, in which it has nothing that
+  // has gone out.
+  localparam int unsigned Long = 2048;
+  logic [$clog2(Long)-1:0] clocks_q;
+  logic late_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || !job_valid || job_pop) clocks_q <= '0;
+    else if (clocks_q != '1) clocks_q <= clocks_q + 1'b1;
+    late_q <= rst_ni && clocks_q == '1 && press_i && !job.udp;
+  end
+
   walker u_walker (
     .clk_i,
     .rst_ni,
@@ -266,6 +279,7 @@ module lines
     .job_stop_i       (bounds_q.stop),
     .job_plain_i      (bounds_q.plain),
     .job_again_i      (bounds_q.again),
+    .job_late_i       (late_q),
     .cand_valid_i     (cand_valid),
     .cand_ready_o     (cand_pop),
     .cand_place_i     (cand.place),

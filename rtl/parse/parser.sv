@@ -15,6 +15,8 @@ module parser
   input  logic        job_valid_i,
   output logic        job_ready_o,
   input  job_t        job_i,
+  /// Others wait: see lines.
+  input  logic    press_i,
   input  logic        raw_valid_i,
   output logic        raw_ready_o,
   input  raw_t        raw_i,
@@ -82,6 +84,7 @@ module parser
     .job_valid_i,
     .job_ready_o,
     .job_i,
+    .press_i,
     .raw_valid_i,
     .raw_ready_o,
     .raw_i,

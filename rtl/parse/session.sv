@@ -47,6 +47,8 @@ module session
   /// A datagram's job begins, or ends.
   input  logic    udp_begin_i,
   input  logic    udp_end_i,
+  /// Others are there than those whose jobs take much.
+  output logic    press_o,
   /// The answer to a question.
   output logic    about_valid_o,
   output about_t  about_o,
@@ -96,8 +98,16 @@ module session
     logic [31:0] rem;
     logic        vain;      // MdLine: all but one of these `rem` bytes were there, and read
     logic        cont;
-    cost_t       cost;      // what its last job took
+    logic        known;     // it had a job; the last one took much
+    logic        dear;
   } rec_t;
+
+  /// Its jobs take much, or none has said that they don't.
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic logic is_dear(input rec_t rec);
+    return rec.dear || !rec.known;
+  endfunction
+  // verilator lint_on UNUSEDSIGNAL
 
   // ---------------------------------------------------------------- choose
   // Done jobs first (they are bounded by the jobs handed out); events and the ready queue by turns.
@@ -211,7 +221,8 @@ module session
         rec_d.rem    = read_ctx_q.rem;
         rec_d.vain   = read_ctx_q.mode == MdLine && read_ctx_q.noreply;
         rec_d.cont   = read_ctx_q.cont;
-        rec_d.cost   = cost;
+        rec_d.known  = 1'b1;
+        rec_d.dear   = cost >= CostMuch;
       end
       OpEvent: begin
         if (read_ev_q.acked) rec_d.tx_acked = read_ev_q.tx_ptr;
@@ -302,7 +313,7 @@ module session
     // The queue makes these wait for each other.
     crumbs      = act_rec_q.vain && act_rec_q.rem[13:8] != '0 && act_avail_q < 32'(act_plenty_q);
     copies      = act_ctx_q.copies && late_i && !act_rec_q.cont;
-    dear        = act_rec_q.cost >= CostMuch && !act_host_q;
+    dear        = is_dear(act_rec_q) && !act_host_q;
     issue       = act_may_q && startable &&
                   !((crumbs || copies || dear) && act_op_q != OpIssue && !act_host_q);
     // A piece was asked for when there was room for it, so it never waits for the client: those
@@ -410,12 +421,21 @@ module session
     .begin_i     (act_valid_q && (issue || issue_piece)),
     .begin_dear_i(dear),
     .end_i       (read_valid_q && read_op_q == OpDone),
-    .end_dear_i  (rec.cost >= CostMuch && !read_host_q),
+    .end_dear_i  (is_dear(rec) && !read_host_q),
     .udp_begin_i,
     .udp_end_i,
     .cost_o      (cost),
     .alone_o     (alone)
   );
+  assign press_o = !alone;
+  // Of a connection that came out of the queue a job begins, or it has ended already.
+  logic dear_end_q;
+  cost_t dear_cost_q;
+  always_ff @(posedge clk_i) begin
+    dear_end_q  <= rst_ni && ((read_valid_q && read_op_q == OpDone && is_dear(rec)) ||
+                              (act_valid_q && act_op_q == OpIssue && dear && !issue));
+    dear_cost_q <= (read_valid_q && read_op_q == OpDone && is_dear(rec)) ? cost : '0;
+  end
 
   session_queue #(
     .Conns(Conns)
@@ -427,8 +447,9 @@ module session
     .crumbs_i(crumbs),
     .again_i(act_rec_q.rem[13:7]),
     .dear_i (dear),
-    .cost_i (act_rec_q.cost),
     .alone_i(alone),
+    .end_i  (dear_end_q),
+    .cost_i (dear_cost_q),
     .copies_i(copies),
     .late_i,
     .valid_o(queue_valid),
@@ -448,7 +469,6 @@ module session
     .host_i    (issue_piece),
     .conn_i    (act_conn_q),
     .ctx_i     (act_ctx_q),
-    .brief_i   (dear && !alone),
     .pause_i   (pause_i && act_ctx_q.resp.is && !act_host_q),
     .piece_i   (act_piece_q),
     .tx_ptr_i  (act_rec_q.tx_ptr),

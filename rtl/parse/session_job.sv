@@ -16,8 +16,6 @@ module session_job
   /// taken, how many bytes have come.
   input  conn_t       conn_i,
   input  ctx_t        ctx_i,
-  /// Its last job took much, and others are there.
-  input  logic        brief_i,
   /// Commands that begin now are for host software, whatever they are.
   input  logic        pause_i,
   input  logic [31:0] tx_ptr_i,
@@ -27,12 +25,7 @@ module session_job
   output job_t        job_o
 );
 
-  /// Bytes of a job of which much is to be expected: so others wait for less. No line is too long because it ends there
-  /// (LineMax of byte_engine); what is known to need more has it.
-  localparam int unsigned BriefBytes = 2048;
-
   job_t job_q;  // all but its length
-  logic brief_q;
   logic [31:0] avail_q;
   logic [13:0] len, most;
 
@@ -41,7 +34,6 @@ module session_job
     else valid_o <= valid_i;
     if (look_i) begin
       avail_q          <= avail_i;
-      brief_q          <= brief_i && ctx_i.rem <= BriefBytes;
       job_q            <= '0;
       job_q.host       <= host_i;
       job_q.host_final <= piece_i.final_piece;
@@ -62,7 +54,6 @@ module session_job
     // What is read and finds no room for its reply is read again. So where there is little room, and nothing is known
     // to need more, it is an eighth of the room's bytes: requests have a byte for eight of their reply or for few.
     most = (job_q.ctx.rem[31:8] == '0) ? job_q.tx_space[16:3] : 14'(JobBytes);
-    if (brief_q && most > 14'(BriefBytes)) most = 14'(BriefBytes);
     len  = (avail_q > 32'(most)) ? most : avail_q[13:0];
     if (job_q.ctx.mode == MdHost || job_q.ctx.cont) len = '0;
     job_o     = job_q;

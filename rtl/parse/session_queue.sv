@@ -1,8 +1,8 @@
 // Connections that have something to do, first come, first served, but for two kinds of slow ones. Those whose last job
-// took much: of these one is let in among the others when DearShare times as many clocks have passed as the one before
-// had taken, so all of them together have half of the clocks; or at once, while they are alone. And those that add little
-// to much that has to be read again: likewise, SlowShare times as many clocks as there were bytes, about a clock each. So
-// who sends a long line in crumbs has its share, and takes no more.
+// took much, or who had none: one of these is let in among the others when twice as many clocks have passed as the one
+// before had taken, so all of them together have a third of the clocks; or at once, while they are alone. And those that
+// add little to much that has to be read again: one when SlowShare times as many clocks have passed as the one before had
+// bytes, about a clock each. So who sends a long line in crumbs has its share, and takes no more.
 // Those that copy wait until they may, and then go on one after the other, CopyClocks apart: so long takes a job at
 // most until it is known what it has copied.
 // Latency 2.
@@ -23,10 +23,12 @@ module session_queue
   /// It has bytes to be read again, in units of 128, and few more.
   input  logic        crumbs_i,
   input  logic [6:0]  again_i,
-  /// Its last job took much; nobody else is there.
+  /// Its last job took much, or there was none; nobody else is there.
   input  logic        dear_i,
-  input  cost_t       cost_i,
   input  logic        alone_i,
+  /// The job of such a one that went out here has taken so much.
+  input  logic        end_i,
+  input  cost_t       cost_i,
   /// Or it has copied, and no one may now.
   input  logic        copies_i,
   input  logic        late_i,
@@ -38,7 +40,7 @@ module session_queue
 );
 
   localparam int unsigned SlowShare = 4;
-  localparam int unsigned DearShare = 2;
+  localparam int unsigned DearShare = 2;  // behind a job, beside its own
   localparam int unsigned Unit = 128;
   localparam int unsigned CopyClocks = 4096;
 
@@ -48,9 +50,9 @@ module session_queue
   localparam int unsigned WaitW = $bits(cost_t) + $clog2(DearShare);
 
   typedef struct packed {
-    conn_t            conn;
-    logic             crumbs;
-    logic [WaitW-1:0] clocks;  // in units of CostUnit, that the next one waits
+    conn_t      conn;
+    logic       crumbs;
+    logic [6:0] again;
   } slow_t;
 
   // What goes in, a clock late as it is known late.
@@ -68,8 +70,7 @@ module session_queue
       copies_q <= push_i && copies_i;
     end
     conn_q    <= conn_i;
-    slow_in_q <= '{conn: conn_i, crumbs: crumbs_i,
-                   clocks: crumbs_i ? WaitW'(again_i) : WaitW'(cost_i) * WaitW'(DearShare)};
+    slow_in_q <= '{conn: conn_i, crumbs: crumbs_i, again: again_i};
   end
 
   // ---------------------------------------------------------------- the slow ones
@@ -93,17 +94,26 @@ module session_queue
   );
 
   // Clocks that have to pass.
-  logic [WaitW+$clog2(CostUnit)-1:0] wait_q;
-  logic due_q;
+  typedef logic [WaitW+$clog2(CostUnit)-1:0] wait_t;
+  wait_t wait_q, wait_d, ended;
+  logic due_q, out_q, out_d;  // out_q: a dear one's job is on its way
   assign slow_take = slow_valid && (due_q || (alone_i && !slow.crumbs)) && !push_q;
+  assign ended     = {WaitW'(cost_i) * WaitW'(DearShare), {$clog2(CostUnit) {1'b0}}};
+  assign out_d     = (slow_take && !slow.crumbs) || (out_q && !end_i);
+  always_comb begin
+    wait_d = (wait_q == '0) ? '0 : wait_q - 1'b1;
+    if (end_i && ended > wait_q) wait_d = ended;
+    if (slow_take && slow.crumbs) wait_d = {WaitW'(slow.again), {$clog2(CostUnit) {1'b0}}};
+  end
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       wait_q <= '0;
       due_q  <= 1'b0;
+      out_q  <= 1'b0;
     end else begin
-      wait_q <= slow_take ? {slow.clocks, {$clog2(CostUnit) {1'b0}}} :
-          (wait_q == '0) ? '0 : wait_q - 1'b1;
-      due_q  <= wait_q == '0 && !slow_take;
+      wait_q <= wait_d;
+      due_q  <= wait_q == '0 && !slow_take && !out_d && !end_i;
+      out_q  <= out_d;
     end
   end
 

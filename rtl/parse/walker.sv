@@ -21,6 +21,8 @@ module walker
   input  logic   job_plain_i,
   /// A value that goes on beyond the job is read again later, even if the job begins with its request.
   input  logic   job_again_i,
+  /// It has taken long: it ends in front of the next request, once one has gone out.
+  input  logic   job_late_i,
   /// What was read, in order, each job's end included. These fields decide.
   input  logic   cand_valid_i,
   output logic   cand_ready_o,
@@ -103,13 +105,14 @@ module walker
   assign more      = cand_resp_i ? keys_left != '0 : cand_more_i;
 
   // What it is: one of these, else it is for the byte engine. Each for itself, as whether it fits is late.
-  logic starts, counts, opens, none, sound, request, over, cut_value, cut_line;
+  logic starts, counts, opens, none, sound, request, over, cut_value, cut_line, cut_late;
   assign starts    = fresh_q && !job_plain_i;
   assign counts    = !cand_ending_i && !starts;
   assign opens     = counts && here && cand_open_i && (cand_tail_i || fits);
   assign none      = (counts && passed) || opens;
   assign sound     = cand_good_i && !(keys_q && (&count_q || long_q));
-  assign request   = counts && here && sound && fits;
+  assign cut_late  = job_late_i && begun_q && !keys_q;
+  assign request   = counts && here && sound && fits && !cut_late;
   assign over      = cand_ending_i && !starts && at == job_stop_i && !keys_q;
   assign cut_value = counts && here && cand_whole_i &&
       (cand_good_i || (cand_open_i && !cand_tail_i)) &&
@@ -119,12 +122,13 @@ module walker
 
   always_comb begin
     walk_o       = '0;
-    walk_o.kind  = request ? WkRequest : (over || cut_value || cut_line) ? WkEnd :
+    walk_o.kind  = request ? WkRequest : (over || cut_value || cut_line || cut_late) ? WkEnd :
         none ? WkNone : WkByte;
     walk_o.from  = from;
     walk_o.first = !begun_q && !pending_q;
     if (cut_value) walk_o.rem = 32'(size);
     if (cut_line) walk_o.rem = 32'(left) + 32'd1;
+    if (cut_late) walk_o.rem = '0;
     walk_o.back   = walk_o.kind inside {WkEnd, WkByte} && pending_q;
     walk_o.commit = walk_o.kind == WkEnd || (request && !more);
     walk_o.more   = more;
@@ -136,7 +140,7 @@ module walker
   assign acts         = state_q == StWalk && job_valid_i && (cand_valid_i || starts);
   assign walk_valid_o = acts && !none;
   assign advance      = acts && act_ready_i && request;
-  assign ends         = acts && act_ready_i && (over || cut_value || cut_line);
+  assign ends         = walk_valid_o && act_ready_i && walk_o.kind == WkEnd;
   assign bytes        = acts && byte_ready_i && walk_o.kind == WkByte;
   assign walk_taken_o = advance || ends || bytes;
   assign keys_o       = keys_q;

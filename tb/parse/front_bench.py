@@ -101,6 +101,7 @@ class Bench:
         self.rests = {}              # by connection: bytes that its value lacks
         self.parts_told = self.parts_named = 0
         self.udp_ops = [[]]
+        self.udp_ends = 0  # jobs whose end is to be told
         self.udp_six = []  # of each job: over IPv6
         self.reset_to = []  # databases, by RESET
         self.job = None
@@ -290,6 +291,8 @@ class Bench:
     async def loop(self):
         while True:
             await NEXT_CLOCK
+            self.dut.udp_end_i.value = int(self.udp_ends > 0)
+            self.udp_ends -= self.udp_ends > 0
             while self.n_app < len(self.apps.items):
                 self.app(self.apps.items[self.n_app][""])
                 self.n_app += 1
@@ -366,7 +369,7 @@ class Bench:
                 self.udp_six.append(rec["tx_ptr"])
             if op == "OpEnd":
                 self.udp_ops.append([])
-                cocotb.start_soon(self.udp_end())
+                self.udp_ends += 1
                 self.job = None
             else:
                 self.execute(rec, op, key, self.udp_ops[-1], None)
@@ -464,11 +467,6 @@ class Bench:
         self.rests[rec["conn"]] = ctx["rem"] if ctx["mode"] == T.MdValue else 0
         self.dones.put({"": {"conn": rec["conn"], "tx_ptr": mod32(conn.tx0 + conn.tx),
                              "ctx": ctx}})
-
-    async def udp_end(self):
-        self.dut.udp_end_i.value = 1
-        await clocks(self.dut, 1)
-        self.dut.udp_end_i.value = 0
 
     async def bad_done(self):
         self.dut.bad_done_i.value = 1

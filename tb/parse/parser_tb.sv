@@ -98,6 +98,7 @@ module parser_tb
     .job_valid_i,
     .job_ready_o,
     .job_i     (job),
+    .press_i   (1'b0),
     .raw_valid_i,
     .raw_ready_o,
     .raw_i     (raw),
