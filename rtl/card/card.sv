@@ -23,6 +23,8 @@ module card
   input  logic                     s_axis_rx_tvalid,
   output logic                     s_axis_rx_tready,
   input  logic                     s_axis_rx_tlast,
+  /// There is room for one more segment, the largest: whoever can wait with a frame loses none.
+  output logic                     rx_room_o,
   /// Frames to the wire, at least 60 bytes, no FCS.
   output logic [511:0]             m_axis_tx_tdata,
   output logic [63:0]              m_axis_tx_tkeep,
@@ -305,6 +307,7 @@ module card
     .s_axis_rx_tvalid,
     .s_axis_rx_tready,
     .s_axis_rx_tlast,
+    .rx_room_o,
     .m_axis_tx_tdata,
     .m_axis_tx_tkeep,
     .m_axis_tx_tvalid,

@@ -19,6 +19,8 @@ module net
   input  logic                 s_axis_rx_tvalid,
   output logic                 s_axis_rx_tready,
   input  logic                 s_axis_rx_tlast,
+  /// There is room for one more segment, the largest: whoever can wait with a frame loses none.
+  output logic                 rx_room_o,
   /// Frames to the wire, at least 60 bytes.
   output logic [511:0]         m_axis_tx_tdata,
   output logic [63:0]          m_axis_tx_tkeep,
@@ -90,6 +92,7 @@ module net
     .s_axis_tkeep (s_axis_rx_tkeep),
     .s_axis_tvalid(s_axis_rx_tvalid),
     .s_axis_tlast (s_axis_rx_tlast),
+    .room_o       (rx_room_o),
     .seg_valid_o,
     .seg_ready_i,
     .seg_o,

@@ -18,6 +18,8 @@ module rx
   input  logic [63:0]         s_axis_tkeep,
   input  logic                s_axis_tvalid,
   input  logic                s_axis_tlast,
+  /// There is room for one more segment, the largest, behind what has come: whoever can wait loses none.
+  output logic                room_o,
   /// TCP segments.
   output logic                seg_valid_o,
   input  logic                seg_ready_i,
@@ -54,6 +56,8 @@ module rx
   localparam int unsigned SolicitDepth = 32;
   localparam int unsigned SynDepth = 32;  // SYNs that wait for their options to be read
   localparam int unsigned FrameDepth = 256;  // more than the 142 beats of a 9,018-byte frame
+  // Beats of the largest frame, and of those between the wire and the queues.
+  localparam int unsigned RoomBeats = 142 + 24;
   // Echo replies at once; in the long run one a tick. Both as Linux limits what ICMP it sends.
   localparam int unsigned EchoBurst = 50;
 
@@ -178,6 +182,7 @@ module rx
 
   // ---------------------------------------------------------------- queues
   logic seg_data_valid, seg_meta_valid, seg_valid, seg_ready, syn_busy;
+  logic [$clog2(DataDepth+1)-1:0] seg_free;
   beat_t seg_beat;
   rx_meta_t seg_meta;
   reply_t reply;
@@ -197,7 +202,7 @@ module rx
     .m_valid_o (seg_data_valid),
     .m_ready_i (seg_valid && seg_ready),
     .m_data_o  (seg_beat),
-    .free_o    ()
+    .free_o    (seg_free)
   );
   lib_fifo #(
     .T    (rx_meta_t),
@@ -283,6 +288,10 @@ module rx
     .free_o    ()
   );
   // verilator lint_on PINCONNECTEMPTY
+
+  always_ff @(posedge clk_i) begin
+    room_o <= rst_ni && seg_free >= ($clog2(DataDepth + 1))'(RoomBeats);
+  end
 
   assign seg_valid     = seg_data_valid && seg_meta_valid;
   assign reply_kind_o  = reply.kind;

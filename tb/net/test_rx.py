@@ -828,6 +828,30 @@ async def overload(dut):
 
 
 @cocotb.test()
+@cocotb.parametrize(size=[8900, 1, None])
+async def patient(dut, size):
+    """A wire that begins frames only while there is room loses no segment, however slow tcp is."""
+    rng = random.Random(random.getrandbits(32))
+    bench = await Bench.make(dut)
+    bench.seg.pause = 1.0
+    sizes = [size or rng.choice([0, 1, 100, 1460, 8900]) for _ in range(600 if size == 1 else 30)]
+    frames = [segment(rng, n, False, flags="A", options=[]) for n in sizes]
+    waited = 0
+    for n, frame in enumerate(frames):
+        while len(bench.wire.ends) < n or not int(dut.rx_room_o.value):
+            if not waited:
+                bench.seg.pause = 0.9
+            waited += not int(dut.rx_room_o.value)
+            await RisingEdge(dut.clk_i)
+        bench.wire.queue.append(frame)
+    assert waited > 50
+    bench.seg.pause = 0.2
+    await bench.wire.drain()
+    await settle(dut)
+    bench.check(frames)
+
+
+@cocotb.test()
 async def jumbo_echo(dut):
     """Pings of 9,018-byte frames, a small one right behind them, and ARP come back with their tag."""
     rng = random.Random(random.getrandbits(32))

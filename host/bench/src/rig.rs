@@ -94,6 +94,7 @@ impl Rig {
             mem_jitter,
             seed,
             wire_rate: args.wire_rate(),
+            wire_waits: false,
             trace: None,
         })?;
         let settings = Settings {

@@ -30,6 +30,7 @@ struct wk_sim {
   explicit wk_sim(const wk_config& c)
       : memory(c.memory_bytes),
         mem(memory, MemPorts, c.mem_latency, c.mem_jitter, c.seed),
+        wire_waits(c.wire_waits != 0),
         sources{Source(c.wire_rate), Source(0), Source(0)},
         sinks{Sink(c.wire_rate), Sink(0), Sink(0)} {
     context.reset(new VerilatedContext);
@@ -75,7 +76,7 @@ struct wk_sim {
   void step() {
     Vcard& t = *top;
     sources[WK_WIRE].drive(now, t.s_axis_rx_tdata, t.s_axis_rx_tkeep, t.s_axis_rx_tvalid,
-                           t.s_axis_rx_tlast);
+                           t.s_axis_rx_tlast, !wire_waits || t.rx_room_o);
     sources[WK_HOST].drive(now, t.s_axis_host_tdata, t.s_axis_host_tkeep, t.s_axis_host_tvalid,
                            t.s_axis_host_tlast);
     sources[WK_EXC].drive(now, t.s_axis_exc_tdata, t.s_axis_exc_tkeep, t.s_axis_exc_tvalid,
@@ -158,6 +159,7 @@ struct wk_sim {
 #endif
   Memory memory;
   AxiPorts mem;
+  const bool wire_waits;
   Source sources[WK_PORTS];
   Sink sinks[WK_PORTS];
   std::vector<Stamp> input_log;

@@ -14,6 +14,7 @@ struct wk_config {
   uint32_t mem_jitter;     // up to so many clocks more, at random
   uint64_t seed;           // of that randomness
   double wire_rate;        // bytes a clock in each direction; 0: one beat a clock
+  int wire_waits;          // a frame for the card waits until it has room for the largest segment
   const char* trace_file;  // null: no waves
 };
 

@@ -41,10 +41,11 @@ class Source {
     bytes_ += len;
   }
 
+  /// What stands on the port in clock `now`. A frame begins only if it `may`.
   template <typename Data, typename Keep, typename Bit>
-  void drive(uint64_t now, Data& data, Keep& keep, Bit& valid, Bit& last) {
+  void drive(uint64_t now, Data& data, Keep& keep, Bit& valid, Bit& last, bool may = true) {
     if (!active_) {
-      active_ = !queue_.empty() && queue_.front().not_before <= now && pace_.free(now);
+      active_ = may && !queue_.empty() && queue_.front().not_before <= now && pace_.free(now);
       if (!active_) {
         valid = 0;
         return;

@@ -14,6 +14,7 @@ pub struct Config {
     pub mem_jitter: u32,
     pub seed: u64,
     pub wire_rate: f64,
+    pub wire_waits: c_int,
     pub trace_file: *const c_char,
 }
 

@@ -25,6 +25,9 @@ pub struct Config {
     /// Bytes a clock that the wire carries in each direction, counted with preamble, FCS and gap.
     /// 50 is 100 Gb/s at 250 MHz; 0 sets no pace (64 bytes a clock).
     pub wire_rate: f64,
+    /// A frame for the card waits on the wire until the card has room for the largest segment, as behind a switch
+    /// that may be paused. Else TCP segments that find no room are dropped.
+    pub wire_waits: bool,
     /// Write waves to this FST file. Needs the crate's `trace` feature.
     pub trace: Option<PathBuf>,
 }
@@ -40,6 +43,7 @@ impl Default for Config {
             mem_jitter: 0,
             seed: 1,
             wire_rate: WIRE_100G,
+            wire_waits: false,
             trace: None,
         }
     }
@@ -73,6 +77,7 @@ impl Sim {
             mem_jitter: config.mem_jitter,
             seed: config.seed,
             wire_rate: config.wire_rate,
+            wire_waits: config.wire_waits.into(),
             trace_file: trace.as_ref().map_or(std::ptr::null(), |t| t.as_ptr()),
         };
         let mut error = [0u8; 256];

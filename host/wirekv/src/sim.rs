@@ -203,6 +203,7 @@ fn open_card(args: &ServeArgs, trace: Option<PathBuf>, layout: &Layout) -> Resul
     let config = Config {
         memory_bytes: layout.total,
         mem_latency: args.sim.mem_latency,
+        wire_waits: true,
         trace,
         ..Config::default()
     };
