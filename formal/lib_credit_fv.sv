@@ -13,6 +13,7 @@ module lib_credit_fv #(
 
   // Things on their way or in the queue.
   logic [$clog2(Depth+1)-1:0] out_q;
+  logic [$clog2(Depth+1)-1:0] left;
   logic ok, take, give;
   assign take = take_i && ok;
   assign give = give_i && out_q != '0;
@@ -24,7 +25,8 @@ module lib_credit_fv #(
     .rst_ni,
     .take_i(take),
     .give_i(give),
-    .ok_o  (ok)
+    .ok_o  (ok),
+    .left_o(left)
   );
 
   always_ff @(posedge clk_i) begin
@@ -36,7 +38,7 @@ module lib_credit_fv #(
   `ASSERT(Had, ok == (32'(out_q) < Depth))
 
   // Invariant
-  `ASSERT(Sum, 32'(dut.left_q) + 32'(out_q) == Depth)
+  `ASSERT(Sum, 32'(left) + 32'(out_q) == Depth)
 
   // Reached
   `FV_SEEN(used_up, !ok)

@@ -14,7 +14,9 @@ module lib_credit #(
   /// One comes back; only one that was taken in a clock before.
   input  logic give_i,
   /// There is one to take.
-  output logic ok_o
+  output logic ok_o,
+  /// So many are there to take.
+  output logic [$clog2(Depth+1)-1:0] left_o
 );
 
   typedef logic [$clog2(Depth+1)-1:0] count_t;
@@ -22,7 +24,8 @@ module lib_credit #(
   // ok_q says that left_q is not 0: everything waits for it.
   count_t left_q;
   logic ok_q;
-  assign ok_o = ok_q;
+  assign ok_o   = ok_q;
+  assign left_o = left_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin

@@ -18,7 +18,8 @@ module rx
   input  logic [63:0]         s_axis_tkeep,
   input  logic                s_axis_tvalid,
   input  logic                s_axis_tlast,
-  /// There is room for one more segment, the largest, behind what has come: whoever can wait loses none.
+  /// There is room for one more segment, the largest or a SYN, behind what has come: whoever can wait
+  /// loses none.
   output logic                room_o,
   /// TCP segments.
   output logic                seg_valid_o,
@@ -56,8 +57,10 @@ module rx
   localparam int unsigned SolicitDepth = 32;
   localparam int unsigned SynDepth = 32;  // SYNs that wait for their options to be read
   localparam int unsigned FrameDepth = 256;  // more than the 142 beats of a 9,018-byte frame
-  // Beats of the largest frame, and of those between the wire and the queues.
-  localparam int unsigned RoomBeats = 142 + 24;
+  // Room for what has come, but not to the queues yet, and for one frame more: at most a frame and a beat
+  // in each of 13 clocks, and 142 beats of the largest frame.
+  localparam int unsigned RoomFrames = 16;
+  localparam int unsigned RoomBeats = 142 + RoomFrames;
   // Echo replies at once; in the long run one a tick. Both as Linux limits what ICMP it sends.
   localparam int unsigned EchoBurst = 50;
 
@@ -138,6 +141,7 @@ module rx
   logic [RxDests-1:0] to, room, push, commit, rollback;
   logic is_echo, echo_ok;
   logic lost_q, lost, seg_meta_room, dgram_busy, to_syn, syn_room, syn_done;
+  logic [$clog2(SynDepth+1)-1:0] syn_left;
 
   assign is_echo  = dest == RxReply && kind != ReplyArp;
   assign bad      = cut_bad || (is_echo && !echo_ok);
@@ -158,7 +162,8 @@ module rx
     .rst_ni,
     .take_i(to_syn && commit[RxTcp]),
     .give_i(syn_done),
-    .ok_o  (syn_room)
+    .ok_o  (syn_room),
+    .left_o(syn_left)
   );
 
   lib_limit #(
@@ -289,8 +294,14 @@ module rx
   );
   // verilator lint_on PINCONNECTEMPTY
 
+  // Who waits for this does not wait for ever. tcp makes room: it takes whole segments in their order, a
+  // SYN at the latest when there is no other. For that it waits for memory, the wire out and the session,
+  // never for room that a client makes: what a connection cannot have is dropped there, and what it is owed
+  // is sent later. So no frame that is still on the wire is needed; a segment there would find the queue
+  // full, too, if it did not wait.
   always_ff @(posedge clk_i) begin
-    room_o <= rst_ni && seg_free >= ($clog2(DataDepth + 1))'(RoomBeats);
+    room_o <= rst_ni && seg_free >= ($clog2(DataDepth + 1))'(RoomBeats) &&
+        syn_left >= ($clog2(SynDepth + 1))'(RoomFrames);
   end
 
   assign seg_valid     = seg_data_valid && seg_meta_valid;

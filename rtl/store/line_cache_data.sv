@@ -85,7 +85,10 @@ module line_cache_data
     .rst_ni,
     .take_i(push),
     .give_i(mem_wr_done_i),
-    .ok_o  (credit)
+    .ok_o  (credit),
+    // verilator lint_off PINCONNECTEMPTY
+    .left_o()
+    // verilator lint_on PINCONNECTEMPTY
   );
 
   assign pick = Writes'(lowest(64'(wr_valid_i)));

@@ -30,6 +30,8 @@ class AxisSource:
 
     def __init__(self, dut, prefix, pause=0.0):
         self.dut, self.pause, self.queue = dut, pause, []
+        #: Frames begin only while this signal is 1; `waits` counts the clocks in which one could not.
+        self.room, self.waits = None, 0
         self.port = {n: getattr(Pins(dut), f"{prefix}_t{n}") for n in ("data", "keep", "valid", "last", "ready")}
         self.port["valid"].value = 0
         #: Clock in which each frame's last beat was on the bus.
@@ -45,7 +47,10 @@ class AxisSource:
                 continue
             if driven and beats.pop(0)[2]:
                 self.ends.append(clock)
-            if not beats and self.queue and self.dut.rst_ni.value:
+            may = self.room is None or self.room.value
+            if not beats and self.queue and not may:
+                self.waits += 1
+            if not beats and self.queue and may and self.dut.rst_ni.value:
                 frame = self.queue.pop(0)
                 beats = [(int.from_bytes(frame[i : i + 64], "little"), (1 << len(frame[i : i + 64])) - 1,
                           int(i + 64 >= len(frame))) for i in range(0, len(frame), 64)]
