@@ -75,14 +75,15 @@ module execute_groups_fv
   end
   `FV_ASSUME(Quiet, !(busy_q || seek_i) || (!write_i && !was_q && !clear_i))
 
-  `ASSERT(Finds, !(busy_q && done && written_q && from_bank_q == some_bank_i && some_i >= from_q) ||
-          line <= some_i)
+  logic ahead;
+  assign ahead = written_q && from_bank_q == some_bank_i && some_i >= from_q;
+  `ASSERT(Finds, !(busy_q && done && ahead) || line <= some_i)
   `ASSERT(Onward, !(busy_q && done) || (line >= from_q && line <= mask + 26'd1))
   `ASSERT(Begins, !(busy_q && done) || line == from_q || line[5:0] == '0 || line == mask + 26'd1)
   `ASSERT(Ends, !busy_q || clocks_q < 3'd3)
   `ASSERT(NotDone, busy_q || !done)
 
-  `FV_COVER(Jump, busy_q && done && written_q && line == some_i && from_q < some_i && bits_i == 5'd17)
+  `FV_COVER(Jump, busy_q && done && ahead && line == some_i && from_q < some_i && bits_i == 5'd17)
   `FV_COVER(None, busy_q && done && written_q && line == mask + 26'd1)
   `FV_SEEN(cleared, clear_i && written_q)
   `FV_COVER(Again, cleared && busy_q && done && line == some_i && from_q < some_i)

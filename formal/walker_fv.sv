@@ -186,9 +186,11 @@ module walker_fv
   `ASSERT(TakenBack, !acts || walk.back == (walk.kind != WkRequest && waits_q))
   `ASSERT(First, !acts || walk.first == (!any_q && (walk.back || !waits_q)))
   `ASSERT(AllOfIt, !job_ready || over_q || (acts && walk.kind == WkEnd && kept == stop))
-  `ASSERT(LeftOver,
-          !(acts && walk.kind == WkEnd) || kept == stop || walk.rem > 32'(14'(stop - kept)) ||
-          (job_late_i && walk.rem == '0 && any_q))
+  // The next job waits for more than what is left, but behind a late one.
+  logic leaves;
+  assign leaves = acts && walk.kind == WkEnd && kept != stop &&
+      !(job_late_i && walk.rem == '0 && any_q);
+  `ASSERT(LeftOver, !leaves || walk.rem > 32'(14'(stop - kept)))
   `ASSERT(LinesStay, fresh_q || over_q || byte_q || 8'(kept_q.line - oldest) == '0)
   // Of what the byte engine reads, nothing has gone; and what it has read goes by and by.
   // Until it has begun, what was known stays so.

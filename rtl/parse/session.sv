@@ -295,7 +295,8 @@ module session
     end
   end
 
-  logic quit, live, host, awaited, wanted, room, startable, crumbs, copies, dear, issue, issue_piece;
+  logic quit, live, host, awaited, wanted, room, startable, crumbs, copies, dear;
+  logic issue, issue_piece;
   logic enqueue;
   logic about, ends, finish, discard, release_id, app_push;
   rec_t act_rec_d;

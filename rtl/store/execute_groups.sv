@@ -46,7 +46,8 @@ module execute_groups
   endfunction
 
   (* ram_style = "distributed" *) logic [63:0] mem_q[2**(WordW+1)];
-  logic [2**(WordW+1)-1:0] written_q;  // since they were cleared: what others hold counts for nothing
+  // Which words were written since all were cleared: what others hold counts for nothing.
+  logic [2**(WordW+1)-1:0] written_q;
   function automatic logic [63:0] valid_word(input logic [63:0] word, input logic written);
     return written ? word : '0;
   endfunction
@@ -56,6 +57,8 @@ module execute_groups
   logic [WordW:0] mark_word_q;
   logic [5:0] mark_bit_q;
   group_t write_group;
+  logic [63:0] mark_word;
+  assign mark_word = valid_word(mem_q[mark_word_q], written_q[mark_word_q]);
   assign write_group = group_of(write_line_i, shift);
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -68,9 +71,7 @@ module execute_groups
     end
     mark_word_q <= {write_bank_i, write_group[GroupW-1:6]};
     mark_bit_q  <= write_group[5:0];
-    if (mark_q)
-      mem_q[mark_word_q] <= valid_word(mem_q[mark_word_q], written_q[mark_word_q]) |
-          (64'd1 << mark_bit_q);
+    if (mark_q) mem_q[mark_word_q] <= mark_word | (64'd1 << mark_bit_q);
   end
 
   // ---------------------------------------------------------------- the search

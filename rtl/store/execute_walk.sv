@@ -115,7 +115,7 @@ module execute_walk
       unique case (state_q)
         WlIdle: if (start_i) state_q <= WlGroup;
         WlGroup: if (sought_i) state_q <= may_hold ? WlSeek : WlHold;
-        WlSeek: if ((issued_q || found_q) && drained) 
+        WlSeek: if ((issued_q || found_q) && drained)
           state_q <= found_q ? WlAcquire : at_end ? WlHold : WlNext;
         WlNext: if (sought_i) state_q <= WlHold;
         WlAcquire: if (issues) state_q <= WlWait;
