@@ -160,7 +160,7 @@ module execute_walk
   assign place_o = place_q;
   assign slot_o  = slot_q;
 
-  `ASSERT(Within, acq_valid_o == '0 || acq_line_o <= mask)
+  `ASSERT(Within, acq_valid_o == '0 || acq_line_o <= mask || from_q.line > mask)
   `ASSERT(Alone, !(start_i && state_q != WlIdle))
 
 endmodule
