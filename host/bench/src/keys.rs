@@ -6,6 +6,7 @@
 use rand::rngs::SmallRng;
 use rand::{Rng, RngCore, SeedableRng};
 use rand_distr::{Distribution, Zipf};
+use wirekv_load::etc;
 
 use crate::frame;
 
@@ -34,8 +35,7 @@ pub enum Kind {
     Redis(u32),
     /// GETs of so many keys. For GETs only; an operation is a key.
     Many(u32),
-    /// The pool ETC of B. Atikoglu, Y. Xu, E. Frachtenberg, S. Jiang, M. Paleczny: Workload Analysis of a Large-Scale
-    /// Key-Value Store, SIGMETRICS 2012, section 5: sizes, and 30 GETs for a SET. A client's keys by Zipf's
+    /// Facebook's pool ETC: sizes (see `wirekv_load::etc`), and 30 GETs for a SET. A client's keys by Zipf's
     /// distribution; a tenth of the SETs store new ones.
     Etc,
     /// `incr`: values are counters.
@@ -56,16 +56,7 @@ pub enum Kind {
     Ttl,
 }
 
-/// Generalised extreme value distribution of ETC's key sizes: location, scale, shape.
-const KEY_GEV: (f64, f64, f64) = (30.7984, 8.20449, 0.078688);
-/// Generalised Pareto distribution of its value sizes from 15 bytes up.
-const VALUE_GPD: (f64, f64, f64) = (15.0, 214.476, 0.348238);
-/// Probabilities of its values of 0 to 14 bytes.
-const TINY_VALUES: [f64; 15] = [
-    0.00536, 0.00047, 0.17820, 0.09239, 0.00018, 0.02740, 0.00065, 0.00606, 0.00023, 0.00837,
-    0.00837, 0.08989, 0.00092, 0.00326, 0.01980,
-];
-/// The exponent of its keys' popularity, and of a client's keys so many that are new ones.
+/// The exponent of ETC's keys' popularity, and of a client's keys so many that are new ones.
 const ETC_ZIPF: f64 = 0.99;
 pub const ETC_NEW: u32 = 64;
 
@@ -114,9 +105,7 @@ impl Kind {
     fn key_len(self, shape: &Shape, key: u32) -> usize {
         match self {
             Kind::Etc => {
-                let u = uniform(u64::from(key));
-                let (location, scale, shape) = KEY_GEV;
-                let size = location + scale / shape * ((-u.ln()).powf(-shape) - 1.0);
+                let size = etc::key_size(uniform(u64::from(key)));
                 (size.round() as usize).clamp(8, 250)
             }
             _ => shape.key_len,
@@ -126,17 +115,8 @@ impl Kind {
     fn value_len(self, shape: &Shape, key: u32) -> usize {
         match self {
             Kind::Etc => {
-                let mut which = uniform(u64::from(key) | 1 << 32);
-                for (size, probability) in TINY_VALUES.iter().enumerate() {
-                    which -= probability;
-                    if which <= 0.0 {
-                        return size;
-                    }
-                }
-                let (location, scale, shape) = VALUE_GPD;
-                let u = uniform(u64::from(key) | 2 << 32);
-                let size = location + scale / shape * (u.powf(-shape) - 1.0);
-                (size as usize).min(1 << 16)
+                let [which, u] = [1, 2].map(|n| uniform(u64::from(key) | n << 32));
+                (etc::value_size(which, u) as usize).min(1 << 16)
             }
             _ => shape.value_len,
         }

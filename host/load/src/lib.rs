@@ -2,6 +2,7 @@
 //! took; and misses of a cache that is smaller than the data.
 
 mod cpu;
+pub mod etc;
 mod keys;
 pub mod miss;
 mod progress;

@@ -9,6 +9,7 @@ use rand::{Rng, SeedableRng};
 use rand_distr::{Distribution, Zipf};
 
 use super::{Kind, MissArgs};
+use crate::etc;
 
 /// Keys one after the other, the same for the same seed. Numbers are small: below twice the
 /// number of different keys.
@@ -108,23 +109,13 @@ fn dense(bytes: &[u8]) -> Result<Vec<u32>> {
     Ok(bytes.chunks_exact(4).map(key).collect())
 }
 
-/// Sizes of keys and values: all equal, or as in Facebook's ETC pool, after B. Atikoglu, Y. Xu,
-/// E. Frachtenberg, S. Jiang, M. Paleczny: Workload Analysis of a Large-Scale Key-Value Store,
-/// SIGMETRICS 2012, section 5. A key's sizes depend on its number and the seed alone.
+/// Sizes of keys and values: all equal, or as in Facebook's ETC pool. A key's sizes depend on its number and the seed
+/// alone.
 pub struct Sizes {
     equal: Option<(usize, usize)>,
     seed: u64,
 }
 
-/// Generalised extreme value distribution of key sizes: location, scale, shape.
-const KEY_GEV: (f64, f64, f64) = (30.7984, 8.20449, 0.078688);
-/// Generalised Pareto distribution of value sizes from 15 bytes up: location, scale, shape.
-const VALUE_GPD: (f64, f64, f64) = (15.0, 214.476, 0.348238);
-/// Probabilities of values of 0 to 14 bytes.
-const SMALL_VALUES: [f64; 15] = [
-    0.00536, 0.00047, 0.17820, 0.09239, 0.00018, 0.02740, 0.00065, 0.00606, 0.00023, 0.00837,
-    0.00837, 0.08989, 0.00092, 0.00326, 0.01980,
-];
 /// Every server stores keys of these sizes; a key's number has room in the smallest.
 const KEY_SIZES: (f64, f64) = (12.0, 250.0);
 /// Longer values, which have a probability below 1e-8, are cut: servers store up to 1 MiB.
@@ -148,21 +139,13 @@ impl Sizes {
         let mut dice = SmallRng::seed_from_u64(self.seed << 32 ^ u64::from(key));
         // Of (0, 1]: neither logarithm nor power is infinite.
         let mut uniform = || 1.0 - dice.random::<f64>();
-        let (location, scale, shape) = KEY_GEV;
-        let key_size = location + scale * ((-uniform().ln()).powf(-shape) - 1.0) / shape;
-        (key_size.clamp(KEY_SIZES.0, KEY_SIZES.1) as usize, value_size(uniform(), uniform()))
+        let key_size = etc::key_size(uniform()).clamp(KEY_SIZES.0, KEY_SIZES.1);
+        (key_size as usize, value_size(uniform(), uniform()))
     }
 }
 
-fn value_size(mut which: f64, uniform: f64) -> usize {
-    for (size, probability) in SMALL_VALUES.iter().enumerate() {
-        which -= probability;
-        if which <= 0.0 {
-            return size;
-        }
-    }
-    let (location, scale, shape) = VALUE_GPD;
-    (location + scale * (uniform.powf(-shape) - 1.0) / shape).min(LONGEST_VALUE) as usize
+fn value_size(which: f64, uniform: f64) -> usize {
+    etc::value_size(which, uniform).min(LONGEST_VALUE) as usize
 }
 
 #[cfg(test)]
