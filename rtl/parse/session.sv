@@ -416,28 +416,27 @@ module session
   );
 
   logic queue_idle;
+  // A job of a dear connection ends; or it came out of the queue, and none begins.
+  logic end_dear, dear_end_q;
+  cost_t dear_cost_q;
+  assign end_dear = read_valid_q && read_op_q == OpDone && is_dear(rec) && !read_host_q;
+  always_ff @(posedge clk_i) begin
+    dear_end_q  <= rst_ni && (end_dear || (act_valid_q && act_op_q == OpIssue && dear && !issue));
+    dear_cost_q <= end_dear ? cost : '0;
+  end
   session_share u_share (
     .clk_i,
     .rst_ni,
     .begin_i     (act_valid_q && (issue || issue_piece)),
     .begin_dear_i(dear),
     .end_i       (read_valid_q && read_op_q == OpDone),
-    .end_dear_i  (is_dear(rec) && !read_host_q),
+    .end_dear_i  (end_dear),
     .udp_begin_i,
     .udp_end_i,
     .cost_o      (cost),
     .alone_o     (alone)
   );
   assign press_o = !alone;
-  // Of a connection that came out of the queue a job begins, or it has ended already.
-  logic dear_end_q;
-  cost_t dear_cost_q;
-  always_ff @(posedge clk_i) begin
-    dear_end_q  <= rst_ni && ((read_valid_q && read_op_q == OpDone && is_dear(rec)) ||
-                              (act_valid_q && act_op_q == OpIssue && dear && !issue));
-    dear_cost_q <= (read_valid_q && read_op_q == OpDone && is_dear(rec)) ? cost : '0;
-  end
-
   session_queue #(
     .Conns(Conns)
   ) u_queue (

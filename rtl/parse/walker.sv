@@ -128,7 +128,6 @@ module walker
     walk_o.first = !begun_q && !pending_q;
     if (cut_value) walk_o.rem = 32'(size);
     if (cut_line) walk_o.rem = 32'(left) + 32'd1;
-    if (cut_late) walk_o.rem = '0;
     walk_o.back   = walk_o.kind inside {WkEnd, WkByte} && pending_q;
     walk_o.commit = walk_o.kind == WkEnd || (request && !more);
     walk_o.more   = more;

@@ -157,8 +157,8 @@ async def crumbs(dut):
 
 @cocotb.test()
 async def shares(dut):
-    """Those whose jobs take much have half of the clocks, all of them together, beside who asks for little; alone they
-    do not wait for each other. Their jobs are short."""
+    """Those whose jobs take much have a third of the clocks, all of them together, beside who asks for little, who keeps
+    half of his rate; alone they do not wait for each other."""
     await start(dut)
     bench, line = Bench(dut, pause=0, cut=0, long_value=0, wait=(1,)), b"get" + b" " * 1900 + b"key\r\n"
 
@@ -199,7 +199,7 @@ async def shares(dut):
     assert await until(dut, lambda: count()[2] > 500, 100_000)
     counts.append(count())
     slow += [feed(n, line * 9, lambda: 8000) for n in range(6)]
-    # The first job of each is not known to be slow.
+    # Behind the first jobs, each of which is found to be slow.
     for bytes_ in 55_000, 75_000:
         assert await until(dut, lambda bytes_=bytes_: count()[1] > bytes_, 1_000_000)
         counts.append(count())
