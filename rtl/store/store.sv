@@ -1,6 +1,8 @@
 // The key-value store: hash -> lookup -> execute -> reader, and the log's appender beside them,
 // over four line caches (even buckets, odd buckets, even and odd lines of the log). A get of a short item
 // takes 25 clocks and two memory reads, or none if its lines are on chip; initiation interval see execute.sv.
+`include "lib_assert.svh"
+
 module store
   import wirekv_pkg::*;
   import request_pkg::*;
@@ -128,6 +130,9 @@ module store
     .m_data_o (reqs),
     .level_o  (reqs_level)
   );
+
+  // What its stamp is compared with has not gone half around.
+  `ASSERT(StampsReach, !reqs_valid || reached(taken, reqs.stamp))
 
   lib_fifo #(
     .T    (beat_t),

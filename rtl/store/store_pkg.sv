@@ -81,9 +81,10 @@ package store_pkg;
     line_no_t wr_line;
   } mem_said_t;
 
-  /// Requests, items and memory accesses in flight are numbered. Numbers are compared by their
-  /// distance, which is less than half of their range.
-  localparam int unsigned SerialBits = 10;
+  /// What is put into the log is numbered. Numbers are compared by their distance, which is less than half of
+  /// their range: while a request waits for execute, there are taken the items of up to 320 requests behind it in the
+  /// store and of 512 that are not yet there, and those that execute makes for up to 320 in front of it.
+  localparam int unsigned SerialBits = 12;
   typedef logic [SerialBits-1:0] serial_t;
 
   /// Number `count` is `number`, or one after it.

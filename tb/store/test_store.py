@@ -308,6 +308,19 @@ def test_extend_among_many(seed):
     sim.close()
 
 
+def test_many_own_items(large):
+    """Hundreds of requests wait while those in front of them put items of their own into the log."""
+    bench = Bench(large)
+    names = [b"k%04d" % i for i in range(1024)]
+    rate(bench, [{"op": T.OpSet, "_key": k, "_value": bytes(100)} for k in names])
+    bench.limit(200_000)
+    for op in (T.OpAppend, T.OpPrepend):
+        for i in range(0, len(names), 16):
+            bench.job([{"op": op, "_key": k, "_value": b"abcd"} for k in names[i : i + 16]], i // 16)
+        bench.room(0, 60_000)
+        finish(bench, bench.job([{"op": T.OpGet, "_key": names[-1], "last_key": 1}], 64))
+
+
 @pytest.mark.parametrize("what", [None, "OpSet", "OpDelete", "OpTouch", "OpAppend", "OpFlush", "expires"])
 def test_extend_interrupted(small, what):
     """While a long item is copied piece by piece others have their turn. What they do to the key counts."""

@@ -280,10 +280,7 @@ pub fn all(connections: u32, entries: u32) -> Vec<Scenario> {
         asked("tcp-delete", large(0, 0), Kind::Delete, rate(0.25)),
         asked("tcp-cas", large(0, 0), Kind::Cas, rate(0.25)),
         // Four clocks, and one for each line of an item of 132 bytes.
-        Scenario {
-            clients: connections.min(16),
-            ..asked("tcp-append", large(keys, 0), Kind::Append, rate(0.14))
-        },
+        asked("tcp-append", large(keys, 0), Kind::Append, rate(0.14)),
         asked(
             "tcp-meta-flags",
             Shape { value_len: 4, ..large(keys, 50) },
