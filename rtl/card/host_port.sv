@@ -9,7 +9,7 @@
 // waits. A hold ends when all that was sent before its release is executed, or else `hold_max_i` clocks
 // after it began, or after its commit, of which it has one; in that case the connection is closed, and what
 // is sent for it goes nowhere until it is opened again; others have their turn when the session knows that,
-// as until then it may begin what it was told of before. Between two holds others have a clock for four that
+// as until then it may begin what it was told of before. Between two holds others have as many clocks as
 // were held.
 //
 // Packets stand in docs/ARCHITECTURE.md, "Exception queue". Latency 5 from a packet's last beat to its event,
@@ -198,7 +198,7 @@ module host_port
       if (grants) hold_q <= 1'b1;
       else if (ends || told) hold_q <= 1'b0;
       if (hold_q) rest_q <= (&rest_q) ? rest_q : rest_q + 26'd1;
-      else rest_q <= (rest_q < 26'd4) ? '0 : rest_q - 26'd4;
+      else if (rest_q != '0) rest_q <= rest_q - 26'd1;
     end
     if (grants || (head && takes && order.commit && !commit_q)) clocks_q <= hold_max_i;
     else clocks_q <= clocks_q - 24'd1;

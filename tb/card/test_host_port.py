@@ -360,7 +360,7 @@ async def over_when_it_is_known(dut):
 
 @cocotb.test()
 async def others_have_their_time(dut):
-    """A quarter of the clocks that were held pass before the next hold."""
+    """As many clocks as were held pass before the next hold."""
     bench = await begin(dut, hold_max=2000, pause=0)
     await bench.opens()
     for clocks_held in (1000, 400, 1600):
@@ -371,10 +371,10 @@ async def others_have_their_time(dut):
         await bench.until(lambda: not dut.hold_o.value)
         bench.packet(HOLD | REDIS, b"")
         free = 0
-        while not dut.hold_o.value and free < 1000:
+        while not dut.hold_o.value and free < 4000:
             await RisingEdge(dut.clk_i)
             free += 1
-        assert clocks_held // 4 - 10 <= free < clocks_held // 4 + 20, free
+        assert clocks_held - 10 <= free < clocks_held + 20, free
         bench.packet(RELEASE | REDIS, b"")
         await bench.until(lambda: not dut.hold_o.value)
         await clocks(dut, 1000)
