@@ -130,6 +130,30 @@ def test_all_of_a_still_store(either_empty):
     assert matched == {b"key:1%d" % i for i in range(10)}
 
 
+@pytest.mark.parametrize(("start", "megabytes"), [(servers.soft, 64), (servers.soft, 1024), (servers.card, 64)],
+                         ids=["soft", "large", "card"])  # fmt: skip
+def test_few_calls_for_three_keys(start, megabytes):
+    """Where there is little a scan takes few calls: in a new store, and where a flush has emptied it."""
+    server = start(megabytes=megabytes)
+    try:
+        client = wire.Client(server)
+        keys = {b"one", b"two", b"three"}
+        for flushed in (False, True):
+            if flushed:
+                for first in range(0, 5000, 500):
+                    client("MSET", *(word for n in range(first, first + 500) for word in (b"%d" % n, b"v")))
+                assert client("FLUSHALL") == b"OK"
+            client("MSET", *(word for key in keys for word in (key, b"v")))
+            for count in (1, 10, 4000):
+                found, calls = scan(client, count=count)
+                assert found == keys and calls <= 20, (flushed, count, calls)
+            assert sorted(client("KEYS", "*")) == sorted(keys) and client("RANDOMKEY") in keys
+        client.close()
+    finally:
+        code = server.stop()
+    assert code == 0, server.tail()
+
+
 @pytest.fixture
 def either_empty(either):
     client = wire.Client(either)

@@ -105,7 +105,7 @@ impl<'a> Entry<'a> {
             None => counters.items.add(1),
         }
         counters.bytes.add(bytes);
-        local.count_key(reservation.raw, found.map(|(_, item)| item));
+        local.count_key(bucket, reservation.raw, found.map(|(_, item)| item));
         drop(locked);
         reservation.linked();
         Ok(if shown { cas } else { 0 })
@@ -206,14 +206,15 @@ impl Local {
         size as u64
     }
 
-    /// Counts the item's key, if it is not that of `old`, which was counted. What was stored before a
-    /// flush is no longer counted.
+    /// Counts the item's key, and notes its bucket for walks, if it is not that of `old`, of which that was done. What
+    /// was stored before a flush no longer counts.
     #[inline]
-    fn count_key(&self, item: Raw, old: Option<Raw>) {
+    fn count_key(&self, bucket: usize, item: Raw, old: Option<Raw>) {
         let flush = &self.store.flush;
         if let Some(since) = flush.since(item) {
             let old = old.filter(|old| flush.since(*old).is_some());
             if old.is_none() {
+                self.store.index.enter(bucket, 1 << item.place());
                 self.counters().keys[usize::from(item.place())].add(since, 1);
             }
             let expired = old.is_some_and(|old| old.expiry() != 0);

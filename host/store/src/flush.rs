@@ -55,24 +55,17 @@ impl Flush {
         (!before(item, order)).then_some(order)
     }
 
-    /// At once, some databases; `own` is the place of memcached's. `next`: makes a new CAS unique.
-    /// Items stored in this very second but after the flush live.
-    pub fn at_once(
-        &self,
-        now: u32,
-        places: impl Iterator<Item = u8>,
-        own: u8,
-        next: impl FnOnce() -> u64,
-    ) {
+    /// At once, some places, a bit each; `own` is that of memcached's database. `next`: makes a new
+    /// CAS unique. Items stored in this very second but after the flush live.
+    pub fn at_once(&self, now: u32, places: u16, own: u8, next: impl FnOnce() -> u64) {
         while self.ordering.swap(true, AcqRel) {
             spin_loop();
         }
         self.any.store(true, Release);
         let order = next();
-        for place in places {
-            let at = usize::from(place);
+        for at in (0..DATABASES).filter(|at| places >> at & 1 != 0) {
             self.order[at].store(order, Release);
-            if place == own {
+            if at == usize::from(own) {
                 self.live[at].fetch_max(now.saturating_sub(1), Relaxed);
                 self.pending[at].store(0, Relaxed);
             }

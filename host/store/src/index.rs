@@ -9,16 +9,22 @@
 //!
 //! Ways are written by whoever holds the bucket's lock. Only use counts are raised without it, by
 //! compare-exchange; a count that is lost to a lock holder's store does no harm.
+//!
+//! Each group of 64 buckets has a bit for each place of a database: an item of it may be there. Who
+//! stores an item or moves one sets it, a flush clears it; what goes otherwise leaves it. So walks leave
+//! out what is empty.
 
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use crate::hash::Hash;
 use crate::scan::Walks;
-use crate::sync::{spin_loop, yield_now, AtomicU64, AtomicU8, AtomicUsize};
+use crate::sync::{spin_loop, yield_now, AtomicU16, AtomicU64, AtomicU8, AtomicUsize};
 
 pub(crate) const WAYS: usize = 8;
 pub(crate) const GHOSTS: usize = 4;
+/// Buckets of a group; tests whose stores have few of them have several groups.
+pub(crate) const GROUP: usize = if cfg!(any(miri, feature = "shuttle")) { 2 } else { 64 };
 
 /// One way's value.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -195,6 +201,7 @@ pub(crate) struct Index {
     buckets: NonNull<Bucket>,
     locks: NonNull<AtomicU8>,
     moves: NonNull<AtomicU64>,
+    groups: NonNull<AtomicU16>,
     pub walks: Walks,
     len: usize,
     lock_mask: usize,
@@ -214,23 +221,61 @@ impl Index {
     }
 
     /// # Safety
-    /// `len` buckets, `locks` (a power of two) locks and `MOVE_COUNTERS` numbers, zeroed and
-    /// aligned, are there as long as this is used.
+    /// `len` buckets, `locks` (a power of two) locks, `MOVE_COUNTERS` numbers and `groups_of(len)`
+    /// groups, zeroed and aligned, are there as long as this is used.
     pub unsafe fn new(
         buckets: NonNull<u8>,
         len: usize,
         locks: NonNull<u8>,
         lock_count: usize,
         moves: NonNull<u8>,
+        groups: NonNull<u8>,
     ) -> Self {
         Self {
             buckets: buckets.cast(),
             locks: locks.cast(),
             moves: moves.cast(),
+            groups: groups.cast(),
             walks: Walks::default(),
             len,
             lock_mask: lock_count - 1,
             ghost_mask: AtomicUsize::new(usize::MAX),
+        }
+    }
+
+    /// Groups of so many buckets.
+    pub fn groups_of(len: usize) -> usize {
+        len.div_ceil(GROUP)
+    }
+
+    #[inline]
+    fn group(&self, i: usize) -> &AtomicU16 {
+        debug_assert!(i < Self::groups_of(self.len));
+        // SAFETY: a group of a bucket.
+        unsafe { self.groups.add(i).as_ref() }
+    }
+
+    /// Places of which an item may be in a bucket's group, a bit each.
+    #[inline]
+    pub fn places_at(&self, bucket: usize) -> u16 {
+        self.group(bucket / GROUP).load(Relaxed)
+    }
+
+    /// An item of one of these places is in this bucket, which is locked, or is about to be. It has its
+    /// number in the order of stores: so for any flush it is dead, or this comes after `leave`.
+    #[inline]
+    pub fn enter(&self, bucket: usize, places: u16) {
+        if places & !self.places_at(bucket) != 0 {
+            self.group(bucket / GROUP).fetch_or(places, Relaxed);
+        }
+    }
+
+    /// What these places have by the time that a flush, which calls this first, has its number is dead then.
+    pub fn leave(&self, places: u16) {
+        for i in 0..Self::groups_of(self.len) {
+            if self.group(i).load(Relaxed) & places != 0 {
+                self.group(i).fetch_and(!places, Relaxed);
+            }
         }
     }
 
@@ -402,6 +447,7 @@ impl Index {
         if let Some(j) = place {
             // A reader finds the entry in one bucket or the other, or sees the number change and
             // looks again.
+            self.enter(to, self.places_at(from));
             self.bucket(to).set(j, self.bucket(from).way(i));
             self.moves(way.tag()).fetch_add(MOVED, AcqRel);
             if !right_way {
@@ -494,4 +540,38 @@ pub(crate) fn prefetch<T>(at: *const T) {
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     let _ = at;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Config, Store};
+
+    /// An entry that is moved takes the bits of its group along.
+    #[test]
+    fn groups_of_what_is_moved() {
+        let config = Config { buckets: Some(64 * GROUP), ..Config::new(4 << 20) };
+        let store = Store::new(config).unwrap();
+        let index = &store.index;
+        let group = |bucket: usize| bucket / GROUP;
+        let second = index.other(0, 1);
+        let pair = Pair { first: 0, second };
+        for bucket in [0, second] {
+            let elsewhere = |tag: &u64| {
+                let other = group(index.other(bucket, *tag));
+                other != group(0) && other != group(second)
+            };
+            for (i, tag) in (2..).filter(elsewhere).take(WAYS).enumerate() {
+                index.bucket(bucket).set(i, Way::new(tag, 64, 64, 0));
+            }
+            index.enter(bucket, 1 << 3 | 1 << 15);
+        }
+        assert!(index.make_way(pair, &index.lock(pair), true).is_some());
+        let used = |bucket: &usize| index.bucket(*bucket).free_ways() != (1 << WAYS) - 1;
+        let used: Vec<_> = (0..index.len()).filter(used).collect();
+        assert!(used.len() > 2);
+        assert!(used.iter().all(|bucket| index.places_at(*bucket) == 1 << 3 | 1 << 15));
+        index.leave(1 << 15);
+        assert!(used.iter().all(|bucket| index.places_at(*bucket) == 1 << 3));
+    }
 }

@@ -12,15 +12,17 @@
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
 
-use crate::index::{prefetch, rises, WAYS};
+use crate::index::{prefetch, rises, GROUP, WAYS};
 use crate::local::{Found, Item, Local};
 use crate::store::Store;
 use crate::sync::{fence, AtomicU32, AtomicU64};
 
-/// One in so many of all buckets is looked at in a call, at least: so a walk ends in about so many
-/// calls even where there is nothing.
-const CALLS: usize = 800;
-const BUCKETS: usize = 64;
+/// What a call may take, in units of about a nanosecond, as others of its thread wait for it: so much for
+/// a group that is left out, for a bucket, and for an item that is looked at.
+const MOST: usize = 1 << 20;
+const LEFT_OUT: usize = 1;
+const BUCKET: usize = 8;
+const ITEM: usize = 64;
 /// Ways that are tried for a random item before the buckets are looked at one by one.
 const TRIES: usize = 256;
 
@@ -76,9 +78,9 @@ impl Store {
 impl Local {
     /// Goes on with a walk from `cursor`, 0 at its beginning, and returns where it goes on the next
     /// time, 0 at its end. Calls `each` with about `count` live items of the database, or of all; with
-    /// fewer, also with none, where there is little. What is there from the beginning to the end
-    /// is met at least once, and may be met twice. Any number is a good cursor; the walk starts again
-    /// from one that is very old.
+    /// fewer, also with none, if it takes about a millisecond to look for them. What is there from the
+    /// beginning to the end is met at least once, and may be met twice. Any number is a good cursor; the
+    /// walk starts again from one that is very old.
     pub fn scan<'a>(
         &'a self,
         db: Option<u8>,
@@ -95,22 +97,26 @@ impl Local {
             true => places.min((cursor % (1 << PLACE_BITS)) as usize),
             false => 0,
         };
-        let end = places.min(place + (places / CALLS).max(BUCKETS).max(count));
-        let mut met = 0;
-        while place < end && met < count.max(1) {
+        let wanted = db.map_or(u16::MAX, |place| 1 << place);
+        let (mut met, mut spent) = (0, 0);
+        while place < places && met < count.max(1) && spent < MOST {
             let (bucket, rising) = self.bucket_at(place);
+            if self.store.index.places_at(bucket) & wanted == 0 {
+                place = self.behind_group(place);
+                spent += LEFT_OUT;
+                continue;
+            }
             if place + 1 < places {
                 self.prefetch_items(self.bucket_at(place + 1));
             }
             if place + 4 < places {
                 prefetch(self.store.index.bucket(self.bucket_at(place + 4).0));
             }
-            self.items_of(bucket, db, |item, rises| {
-                if rises == rising {
-                    met += 1;
-                    each(item);
-                }
+            let looked = self.items_of(bucket, db, Some(rising), |item| {
+                met += 1;
+                each(item);
             });
+            spent += BUCKET + ITEM * looked;
             place += 1;
         }
         if place < places || walks.era() != era {
@@ -130,6 +136,18 @@ impl Local {
         }
     }
 
+    /// The walk's place behind all buckets of this one's group.
+    fn behind_group(&self, place: usize) -> usize {
+        let len = self.store.index.len();
+        let (bucket, rising) = self.bucket_at(place);
+        let first = bucket / GROUP * GROUP;
+        if rising {
+            len.min(first + GROUP)
+        } else {
+            2 * len - first
+        }
+    }
+
     fn prefetch_items(&self, (bucket, rising): (usize, bool)) {
         for i in 0..WAYS {
             let way = self.store.index.bucket(bucket).way(i);
@@ -139,24 +157,29 @@ impl Local {
         }
     }
 
-    /// Live items of a bucket, of one place or all, and whether they rise.
+    /// Live items of a bucket: of one place or all, of those that rise, that do not, or all. Returns how
+    /// many items were looked at.
     fn items_of<'a>(
         &'a self,
         bucket: usize,
         place: Option<u8>,
-        mut each: impl FnMut(Item<'a>, bool),
-    ) {
+        rising: Option<bool>,
+        mut each: impl FnMut(Item<'a>),
+    ) -> usize {
+        let mut looked = 0;
         for i in 0..WAYS {
             let way = self.store.index.bucket(bucket).way(i);
-            if way.is_empty() {
+            if way.is_empty() || rising.is_some_and(|rising| rising != rises(way.tag())) {
                 continue;
             }
+            looked += 1;
             // SAFETY: the way was read just now, by a thread that is online.
             let raw = unsafe { self.store.item(way.offset()) };
             if place.is_none_or(|place| place == raw.place()) && self.death(raw).is_none() {
-                each(Item { local: self, raw, found: Found { bucket, i, way } }, rises(way.tag()));
+                each(Item { local: self, raw, found: Found { bucket, i, way } });
             }
         }
+        looked
     }
 
     /// Any live item of the database, each about as likely as another where there are many.
@@ -183,11 +206,19 @@ impl Local {
             }
         }
         let from = within(self.draw(), len);
-        (0..len).find_map(|step| {
-            let mut found = None;
-            self.items_of((from + step) % len, Some(place), |item, _| found = Some(item));
-            found
-        })
+        let mut found = None;
+        for buckets in [from..len, 0..from] {
+            let mut at = buckets.start;
+            while at < buckets.end && found.is_none() {
+                if self.store.index.places_at(at) >> place & 1 == 0 {
+                    at = self.behind_group(at);
+                    continue;
+                }
+                self.items_of(at, Some(place), None, |item| found = Some(item));
+                at += 1;
+            }
+        }
+        found
     }
 
     /// A number that nobody needs to foresee.

@@ -100,7 +100,8 @@ impl Store {
         // mapping, which stays as long as the store.
         let (index, chunks) = unsafe {
             let (buckets, moves) = (part(plan.buckets_at), part(plan.moves_at));
-            let index = Index::new(buckets, plan.buckets, part(plan.locks_at), plan.locks, moves);
+            let (locks, groups) = (part(plan.locks_at), part(plan.groups_at));
+            let index = Index::new(buckets, plan.buckets, locks, plan.locks, moves, groups);
             let table = part(plan.table_at);
             (index, Chunks::new(table, map.base(), plan.log_at, plan.shift, plan.chunks))
         };
@@ -273,13 +274,16 @@ impl Store {
 
     /// The same for any database.
     pub fn flush_db(&self, db: u8) {
-        let places = std::iter::once(self.place(db));
-        self.flush.at_once(self.now(), places, self.place(0), || self.next_cas());
+        self.flush_places(1 << self.place(db));
     }
 
     /// All of them, in one step.
     pub fn flush_all_dbs(&self) {
-        let places = 0..DATABASES as u8;
+        self.flush_places(u16::MAX);
+    }
+
+    fn flush_places(&self, places: u16) {
+        self.index.leave(places);
         self.flush.at_once(self.now(), places, self.place(0), || self.next_cas());
     }
 
@@ -344,12 +348,13 @@ impl Drop for Store {
 }
 
 /// Where everything lies in the mapping: the number of pinned chunks, move counters, locks, chunk
-/// table, index, log.
+/// table, groups, index, log.
 struct Plan {
     moves_at: usize,
     locks_at: usize,
     locks: usize,
     table_at: usize,
+    groups_at: usize,
     buckets_at: usize,
     buckets: usize,
     log_at: usize,
@@ -387,12 +392,14 @@ impl Plan {
             (left as f64 / (8.0 + FILL * item)) as usize / WAYS
         });
         let index = buckets * size_of::<Bucket>();
-        let chunks = left.saturating_sub(index) / a_chunk;
+        let groups = (2 * Index::groups_of(buckets)).next_multiple_of(64);
+        let chunks = left.saturating_sub(index + groups) / a_chunk;
         let large = config.item_max > chunks * chunk / 4 * 3;
         if buckets == 0 || chunks < CHUNKS_MIN || large {
             return Err(Error::Memory(memory, config.item_max));
         }
-        let buckets_at = table_at + chunks * size_of::<Chunk>();
+        let groups_at = table_at + chunks * size_of::<Chunk>();
+        let buckets_at = groups_at + groups;
         let log_at = buckets_at + index;
         let mapped = log_at + chunks * chunk;
         let shift = chunk.ilog2();
@@ -401,6 +408,7 @@ impl Plan {
             locks_at,
             locks,
             table_at,
+            groups_at,
             buckets_at,
             buckets,
             log_at,

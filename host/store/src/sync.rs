@@ -9,7 +9,7 @@
 #[cfg(not(feature = "shuttle"))]
 pub(crate) use std::{
     hint::spin_loop,
-    sync::atomic::{fence, AtomicBool, AtomicU32, AtomicU64, AtomicU8, AtomicUsize},
+    sync::atomic::{fence, AtomicBool, AtomicU16, AtomicU32, AtomicU64, AtomicU8, AtomicUsize},
     sync::{Mutex, MutexGuard},
     thread::yield_now,
 };
@@ -94,6 +94,7 @@ mod model {
 
     atomic!(AtomicBool, bool, swap);
     atomic!(AtomicU8, u8, swap);
+    atomic!(AtomicU16, u16, fetch_or, fetch_and);
     atomic!(AtomicU32, u32, swap, fetch_add, fetch_sub, fetch_max);
     atomic!(AtomicU64, u64, swap, fetch_add, fetch_sub, fetch_max, fetch_or, fetch_and);
     atomic!(AtomicUsize, usize, swap, fetch_add, fetch_sub);

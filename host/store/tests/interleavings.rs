@@ -338,6 +338,50 @@ fn walks_meet_what_is_there() {
     assert!(moves > 50);
 }
 
+/// What is stored again while others flush is met by a walk if it is there.
+#[test]
+fn walks_meet_what_outlives_a_flush() {
+    static MET: AtomicU64 = AtomicU64::new(0);
+    static LEFT: AtomicU64 = AtomicU64::new(0);
+    explore(1000, || {
+        let store = store(false, 8, 1024, 16);
+        let writer = |from: u64| -> Box<dyn FnOnce(&mut Local) + Send> {
+            Box::new(move |local: &mut Local| {
+                for turn in 0..3 {
+                    for n in from..from + 3 {
+                        put(local, n, turn, 8);
+                        local.quiesce();
+                    }
+                }
+            })
+        };
+        let flush = Box::new(|local: &mut Local| {
+            for _ in 0..3 {
+                for _ in 0..shuttle::rand::thread_rng().next_u32() % 150 {
+                    thread::yield_now();
+                }
+                local.store().flush();
+            }
+        });
+        together(&store, vec![writer(0), writer(10), flush]);
+        let local = store.local();
+        let (mut cursor, mut met) = (0, Vec::new());
+        loop {
+            cursor = local.scan(Some(0), cursor, 10, |item| met.push(item.key().to_vec()));
+            if cursor == 0 {
+                break;
+            }
+        }
+        let there: Vec<_> = (0..20).filter(|&n| check(&local, n)).map(key).collect();
+        assert!(there.iter().all(|key| met.contains(key)), "{there:?} {met:?}");
+        MET.fetch_add(there.len() as u64, Relaxed);
+        LEFT.fetch_add(6 - there.len() as u64, Relaxed);
+    });
+    let (met, left) = (MET.load(Relaxed), LEFT.load(Relaxed));
+    println!("{met} met, {left} flushed");
+    assert!(met > 500 && left > 50);
+}
+
 /// What was watched and is unchanged has the same item; and if it has, it is unchanged.
 #[test]
 fn a_watch_misses_nothing() {

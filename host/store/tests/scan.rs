@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use common::{key, rng, rounds, set, sized, tiny};
 use rand::Rng;
-use wirekv_store::{Config, Fields, Store};
+use wirekv_store::{Config, Fields, Local, Store};
 
 /// Any number is a place to go on from.
 #[test]
@@ -32,6 +32,71 @@ fn any_cursor() {
             }
         }
     }
+}
+
+/// Where there is little a walk takes few calls, however large the store is, whatever another database
+/// has, and after a flush of what was there. A call takes no longer for what it does not find.
+#[test]
+fn few_calls_for_little() {
+    let walk = |local: &Local, db, count| {
+        let (mut cursor, mut calls) = (0, 0);
+        let mut met = HashSet::new();
+        loop {
+            cursor = local.scan(Some(db), cursor, count, |item| {
+                met.insert(item.key().to_vec());
+            });
+            calls += 1;
+            if cursor == 0 {
+                return (met.len(), calls);
+            }
+        }
+    };
+    let put = |local: &mut Local, db, n, expiry| {
+        let room =
+            local.reserve_in(db, &key(n), 0, Fields { expiry, ..Fields::default() }).unwrap();
+        local.lock_for(&room).link(room, None).unwrap();
+        local.quiesce();
+    };
+    for megabytes in if cfg!(miri) { vec![1] } else { vec![8, 64, 1024] } {
+        let store = Store::new(sized(megabytes << 20)).unwrap();
+        let mut local = store.local();
+        let calls = |local: &Local, wanted| {
+            for count in [1, 10, 1000] {
+                let (met, calls) = walk(local, 0, count);
+                assert_eq!(met, wanted);
+                assert!(calls <= wanted + 3, "{calls} calls, {megabytes} MB, count {count}");
+            }
+            assert_eq!(local.random(0).is_some(), wanted > 0);
+        };
+        calls(&local, 0);
+        (0..3).for_each(|n| put(&mut local, 0, n, 0));
+        calls(&local, 3);
+        (0..rounds(20_000) as u64).for_each(|n| put(&mut local, 1, n, 0));
+        calls(&local, 3);
+        (0..rounds(20_000) as u64).for_each(|n| put(&mut local, 0, n, 0));
+        assert!(walk(&local, 0, 1).1 >= rounds(20_000) / 8);
+        store.flush();
+        calls(&local, 0);
+        (0..3).for_each(|n| put(&mut local, 0, n, 0));
+        calls(&local, 3);
+        assert_eq!(walk(&local, 1, 1000).0, rounds(20_000));
+        store.flush_all_dbs();
+        assert_eq!((walk(&local, 0, 10), walk(&local, 1, 10)), ((0, 1), (0, 1)));
+    }
+    if cfg!(miri) {
+        return;
+    }
+    let store = Store::new(sized(64 << 20)).unwrap();
+    let mut local = store.local();
+    (0..100_000).for_each(|n| put(&mut local, 0, n, 3000));
+    store.set_clock(3000);
+    let (met, calls) = walk(&local, 0, 10);
+    assert!(met == 0 && calls >= 100_000 / 16_384, "{calls} calls");
+    for n in 0..100_000 {
+        local.lock(&key(n)).remove();
+    }
+    let (met, calls) = walk(&local, 0, 10);
+    assert!(met == 0 && calls <= 20, "{calls} calls");
 }
 
 /// Each key once where nothing moves; of the database, or of all; no expired ones.

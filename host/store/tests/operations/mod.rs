@@ -132,8 +132,8 @@ impl Game {
         let longest = [chunk / 4, chunk, longest, 2 * longest][u.int_in_range(0..=3usize)?];
         let keys = u.int_in_range(4..=128u8)?;
         let [evict, cas] = [u.ratio(3, 4u8)?, u.ratio(3, 4u8)?];
-        // Tables for locks and chunks, then what is in them.
-        let memory = 2048 + buckets * 64 + chunks * (chunk + 128);
+        // Tables for locks, chunks and groups, then what is in them.
+        let memory = 2112 + buckets * 64 + chunks * (chunk + 128);
         let config = Config {
             item_max: item_max.min(chunk * chunks / 2),
             chunk: Some(chunk),
