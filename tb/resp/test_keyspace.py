@@ -143,11 +143,20 @@ def test_random_key(little):
     assert len(drawn) >= 25 and max(drawn.values()) < draws / 4, drawn
 
 
-def moves(server):
-    """Entries of the index that have moved since it began."""
+def counted(server, name):
     with socket.create_connection(server.memcached) as text:
         told = reference.ask(text, b"stats card\r\n", b"END\r\n")
-    return int(re.search(rb"STAT StoreMoves (\d+)", told)[1])
+    return int(re.search(rb"STAT %b (\d+)" % name, told)[1])
+
+
+def moves(server):
+    """Entries of the index that have moved since it began."""
+    return counted(server, b"StoreMoves")
+
+
+def walks(server):
+    """Exchanges with the card that walks took since it began."""
+    return counted(server, b"HostWalks")
 
 
 def test_scan_while_others_store(little, seed):
@@ -236,6 +245,67 @@ def test_others_go_on():
         assert answered > 5
     finally:
         assert card.stop() == 0, card.tail()
+
+
+def filled(server, keys=2000):
+    """A client, of a store of so many keys."""
+    compare.empty(server)
+    client = wire.Client(server, 300)
+    for n in range(0, keys, 50):
+        client("MSET", *(word for key in range(n, n + 50) for word in (b"k%d" % key, b"v")))
+    return client
+
+
+def leave(clients):
+    for client in clients:
+        reference.resets_at_close(client.socket)
+        client.close()
+
+
+def test_who_has_left_is_not_walked_for(little):
+    """36 clients ask for all keys and reset. They are there when the first of these commands begins; what another client
+    asks for then waits for a few walks, not for 36."""
+    client = filled(little)
+    before = walks(little)
+    assert len(client("KEYS", "*")) == 2000
+    one, before = walks(little) - before, walks(little)
+    leaving = [wire.Client(little) for _ in range(36)]
+    for other in leaving:
+        # When the first is answered the second is in the card.
+        other.socket.sendall(wire.request(b"GET", b"k1") + wire.request(b"KEYS", b"*"))
+    assert all(other.reply() == b"v" for other in leaving)
+    leave(leaving)
+    assert client("DBSIZE") == 2000
+    took = walks(little) - before
+    print(f"{one} exchanges a walk, {took} for 36 who leave and one who stays")
+    assert one > 100 and took < 12 * one
+
+
+def test_a_flush_is_whole(little):
+    """Its client leaves when some keys are gone, of more than are looked for at once."""
+    client = filled(little, 10_000)
+    leaves = wire.Client(little)
+    leaves.send("FLUSHDB", "SYNC")
+    while None not in client("MGET", *(b"k%d" % n for n in range(0, 10_000, 1000))):
+        pass
+    leave([leaves])
+    assert client("DBSIZE") == 0
+
+
+def test_who_sends_no_more_waits(little):
+    """What clients have asked for that have closed their side is done, however long others' commands take before: as with
+    Redis they get their replies, and the end."""
+    client = filled(little)
+    client.send("KEYS", "*")
+    asked = [(b"DBSIZE",), (b"KEYS", b"k1999"), (b"RENAME", b"k7", b"seven"), (b"DBSIZE",)]
+    halves = [wire.Client(little, 300) for _ in asked]
+    for half, words in zip(halves, asked, strict=True):
+        half.socket.sendall(wire.request(*words))
+        half.socket.shutdown(socket.SHUT_WR)
+    assert len(client.reply()) == 2000
+    want = [b":2000\r\n", b"*1\r\n$5\r\nk1999\r\n", b"+OK\r\n", b":2000\r\n"]
+    assert [half.rest(300) for half in halves] == want
+    assert client("GET", "seven") == b"v"
 
 
 @pytest.mark.parametrize("command", ["BITCOUNT", "DBSIZE"])

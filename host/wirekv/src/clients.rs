@@ -12,6 +12,8 @@ use crate::exceptions::{self, Tag};
 const CLOCKS: u64 = 16;
 /// So long none takes: jobs that the connection has on their way are done before.
 const PATIENCE: u64 = 16 << 20;
+/// Who was there not so many clocks ago is not asked about again, which takes some 30.
+const FRESH: u64 = 1 << 14;
 
 /// Whether new clients have to be let in, and whether commands wait, as the card was told last.
 pub struct Rules(u32);
@@ -77,6 +79,29 @@ impl Question {
                 _ => return 0,
             }
         }
+    }
+}
+
+/// Whose command is done. It may have left before that begins, or leave meanwhile.
+pub struct Caller {
+    question: Question,
+    /// The card's clock when it was there for certain.
+    heard: u64,
+    pub left: bool,
+}
+
+impl Caller {
+    pub fn new(question: Question, heard: u64) -> Caller {
+        Caller { question, heard, left: false }
+    }
+
+    /// It was reset or is to be closed: nobody gets the answer. One that only sends no more waits for it.
+    pub fn has_left(&mut self, card: &mut dyn Card) -> bool {
+        if !self.left && card.clock() > self.heard + FRESH {
+            self.left = !self.question.is_there(card);
+            self.heard = card.clock();
+        }
+        self.left
     }
 }
 

@@ -46,6 +46,8 @@ pub struct Request<'a> {
     pub all: bool,
     /// The database that the connection is in.
     pub db: u8,
+    /// The card's clock when it came.
+    pub came: u64,
 }
 
 /// What the card is to know of a connection from now on.
@@ -72,6 +74,7 @@ impl Request<'_> {
             begins: head[5] & 16 != 0,
             all: head[5] & 32 != 0,
             db: head[6] & 15,
+            came: 0,
         })
     }
 }

@@ -17,6 +17,7 @@ use wirekv_protocol::Engine;
 use crate::port::{Hold, Lost, RequestPort, Speech};
 use crate::walk::{replies_of, Met, Walks};
 
+const LEFT: Error = "ERR the client has left";
 const HOLD_LOST: Error = "ERR the card was held for too long; nothing was changed";
 const REFUSED: Error = "ERR the card does not take that";
 const WRITE_LOST: Error = "ERR the card was held for too long; some of it may be done";
@@ -99,6 +100,9 @@ impl Items {
         keys: &[Key],
         watched: bool,
     ) -> Result<(), Error> {
+        if self.port.is_for_nobody(card) {
+            return Err(LEFT);
+        }
         let store = engine.local.store();
         let asks = |(db, key): &Key| watched || store.is_watched(*db, key);
         let found = self.read(card, keys, asks).map_err(|Lost| HOLD_LOST)?;
@@ -207,7 +211,7 @@ impl Items {
             }
             counts
         });
-        let next = next.inspect_err(|_| self.db = 0).map_err(|Lost| HOLD_LOST)?;
+        let next = next.map_err(|Lost| self.unfinished())?;
         if next == 0 {
             here.iter().for_each(|key| each(key));
         }
@@ -230,8 +234,18 @@ impl Items {
             |n| random.hash_one(n),
             |met| met.db == db && !gone && !is_brought(brought, met),
         );
-        let met = met.inspect_err(|_| self.db = 0).map_err(|Lost| HOLD_LOST)?;
+        let met = met.map_err(|Lost| self.unfinished())?;
         Ok(met.map(|met| met.key).or_else(|| here.into_iter().next()))
+    }
+
+    /// Why a walk has come to no end.
+    fn unfinished(&mut self) -> Error {
+        if self.port.caller.as_ref().is_some_and(|caller| caller.left) {
+            // The port is as it was.
+            return LEFT;
+        }
+        self.db = 0;
+        HOLD_LOST
     }
 
     /// Those keys of a database that a command works with, and has left there.
@@ -250,6 +264,9 @@ impl Items {
     ) -> Result<(), Error> {
         let dbs = db.map_or(ALL, |db| 1 << db);
         if !self.held {
+            if self.port.is_for_nobody(card) {
+                return Err(LEFT);
+            }
             return self.empty(card, dbs).map_err(|Lost| FLUSH_LOST);
         }
         self.flushed |= dbs;
@@ -265,6 +282,8 @@ impl Items {
             flush.command(&[b"FLUSHALL"]);
             return self.resp(card, &flush, Hold::default()).map(drop);
         }
+        // Who has begun that comes to its end.
+        self.port.caller = None;
         for db in (0..16).filter(|db| dbs >> db & 1 != 0) {
             let mut cursor = 0;
             loop {

@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use wirekv_card::{Card, Port};
 use wirekv_net::Frames;
 
+use crate::clients::Caller;
 use crate::exceptions;
 
 const LINE: usize = 64;
@@ -38,7 +39,7 @@ pub enum Speech {
     Binary,
 }
 
-/// The hold has ended by itself, or the card does not answer.
+/// The hold has ended by itself, the card does not answer, or nobody waits for what comes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost;
 
@@ -62,14 +63,21 @@ pub struct RequestPort {
     /// The store is held.
     pub holds: bool,
     replies: Vec<u8>,
-    /// Packets that are not the port's, and came meanwhile.
-    pub others: VecDeque<Vec<u8>>,
+    /// Packets that are not the port's, and the clock when they came.
+    pub others: VecDeque<(u64, Vec<u8>)>,
+    /// Whose command uses the port, if it may be left undone.
+    pub caller: Option<Caller>,
 }
 
 impl RequestPort {
     /// Whether a packet is this port's.
     pub fn is_mine(packet: &[u8]) -> bool {
         packet.get(5).is_some_and(|flags| flags & MINE != 0)
+    }
+
+    /// Whoever it is used for has left.
+    pub fn is_for_nobody(&mut self, card: &mut dyn Card) -> bool {
+        self.caller.as_mut().is_some_and(|caller| caller.has_left(card))
     }
 
     /// A packet of this port.
@@ -167,7 +175,7 @@ impl RequestPort {
                         card.send(Port::Exception, &answer);
                     }
                 }
-                _ => self.others.push_back(packet.to_vec()),
+                _ => self.others.push_back((card.clock(), packet.to_vec())),
             }
         }
         Ok(())

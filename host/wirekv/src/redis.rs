@@ -12,7 +12,7 @@ use wirekv_protocol::store::{Config, Store};
 use wirekv_protocol::{Counters, Engine, Next, Out, Parse, Server, Session, Settings, Told};
 
 use crate::args::ServeArgs;
-use crate::clients::{Clients, Known, Question, Rules};
+use crate::clients::{Caller, Clients, Known, Question, Rules};
 use crate::exceptions::{Context, Request, Tag};
 use crate::items::Items;
 use crate::runner::{sub_millis, unix_time};
@@ -38,6 +38,8 @@ struct Conn {
     within: bool,
     whole: bool,
     came: Instant,
+    /// The card's clock then.
+    heard: u64,
     /// What the session has to wait with, and said before it.
     request: Option<wirekv_protocol::Request>,
     said: Vec<u8>,
@@ -61,6 +63,7 @@ impl Conn {
             within: false,
             whole: false,
             came: Instant::now(),
+            heard: 0,
             request: None,
             said: Vec::new(),
             lost: false,
@@ -170,7 +173,7 @@ impl Redis {
         // Whoever gates run something of has been let in.
         let new = || Conn::new(told.unwrap_or_else(|| clients.meet(tag)), common, !request.all);
         let conn = self.conns.entry(tag).or_insert_with(new);
-        (conn.within, conn.came) = (true, Instant::now());
+        (conn.within, conn.came, conn.heard) = (true, Instant::now(), request.came);
         if !conn.lost {
             conn.text.extend_from_slice(request.text);
             conn.session.enters(request.db);
@@ -267,6 +270,7 @@ impl Redis {
         let conn = self.conns.get_mut(&tag).expect("it is there");
         let clock = self.began + self.start.elapsed();
         self.engine.local.store().set_clock(clock.as_millis() as u64);
+        self.items.port.caller = Some(Caller::new(conn.question(tag), conn.heard));
         let mut serving =
             Serving { host: &mut self.host, items: &mut self.items, card: &mut *card };
         let done = match conn.shown.is_killed() {
@@ -359,7 +363,11 @@ impl Server for Serving<'_> {
     }
 
     fn connections(&mut self) -> Vec<Arc<Shown>> {
-        self.host.clients.list(self.card)
+        // That asks about all of them.
+        match self.items.port.is_for_nobody(self.card) {
+            true => Vec::new(),
+            false => self.host.clients.list(self.card),
+        }
     }
 
     fn wake(&mut self) {
@@ -406,16 +414,21 @@ mod tests {
     use clap::Parser;
     use wirekv_card::{csr, Port};
 
-    /// It remembers what is written to the register for clients; all that it is asked about are there.
+    /// It remembers what is written to the register for clients; all that it is asked about are there, or none.
     #[derive(Default)]
     struct Silent {
         written: Vec<u32>,
         questions: u32,
+        /// Packets of the request port.
+        requests: u32,
+        gone: bool,
+        clock: u64,
     }
 
     impl Card for Silent {
         fn read_csr(&mut self, addr: u32) -> Result<u32, CardError> {
-            Ok(if addr == csr::ABOUT { self.questions << 31 | csr::THERE } else { 0 })
+            let there = if self.gone { 0 } else { csr::THERE };
+            Ok(if addr == csr::ABOUT { self.questions << 31 | there } else { 0 })
         }
         fn write_csr(&mut self, addr: u32, value: u32) -> Result<(), CardError> {
             if addr == csr::REDIS_CLIENTS {
@@ -424,7 +437,10 @@ mod tests {
             Ok(())
         }
         fn send(&mut self, _: Port, packet: &[u8]) {
-            self.questions += u32::from(packet[6] >> 4 & 1);
+            match packet[6] >> 7 {
+                0 => self.questions += u32::from(packet[6] >> 4 & 1),
+                _ => self.requests += 1,
+            }
         }
         fn backlog(&self, _: Port) -> usize {
             0
@@ -442,7 +458,7 @@ mod tests {
             false
         }
         fn clock(&self) -> u64 {
-            0
+            self.clock
         }
     }
 
@@ -513,6 +529,7 @@ mod tests {
             begins: true,
             all: false,
             db: 0,
+            came: 0,
         }
     }
 
@@ -548,6 +565,40 @@ mod tests {
             let answer =
                 redis.take(&asks([1; 4], line.as_bytes()), &mut Silent::default()).unwrap();
             assert!(answer.text.starts_with(b"-ERR the card"), "{line}");
+        }
+    }
+
+    /// Who was there a moment ago is not asked about; who was there long ago is, before anything is done to items.
+    #[test]
+    fn what_nobody_waits_for_is_not_done() {
+        for line in [
+            "KEYS *",
+            "DBSIZE",
+            "SCAN 0",
+            "RANDOMKEY",
+            "FLUSHDB ASYNC",
+            "RENAME a b",
+            "WATCH a",
+            "CLIENT LIST",
+        ] {
+            for (clock, gone, questions) in
+                [(1 << 20, true, 1), (1 << 20, false, 1), (100, true, 0), (100, false, 0)]
+            {
+                let mut card = Silent { clock, gone, ..Silent::default() };
+                let request = Request { came: 1, ..asks([1; 4], b"") };
+                let text = format!("{line}\r\n");
+                let text = Request { text: text.as_bytes(), ..request };
+                let answer = redis().take(&text, &mut card).unwrap().text;
+                let case = format!("{line}, {clock}, {gone}: {}", answer.escape_ascii());
+                if line == "CLIENT LIST" {
+                    assert_eq!(answer.starts_with(b"$0\r\n"), gone && questions == 1, "{case}");
+                    continue;
+                }
+                assert_eq!(card.questions, questions, "{case}");
+                let undone = gone && questions == 1;
+                assert_eq!(answer == b"-ERR the client has left\r\n", undone, "{case}");
+                assert_eq!(card.requests == 0, undone, "{case}");
+            }
         }
     }
 

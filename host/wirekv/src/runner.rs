@@ -92,28 +92,29 @@ impl Runner {
     fn answer_exceptions(&mut self) -> Result<()> {
         let mut packets = Frames::default();
         self.mover.receive(Port::Exception, &mut |packet| packets.push(packet));
-        let port = &mut self.redis.items.port;
+        let (port, now) = (&mut self.redis.items.port, self.mover.clock());
         for packet in packets.iter() {
             match RequestPort::is_mine(packet) {
                 true => port.take(packet),
-                false => port.others.push_back(packet.to_vec()),
+                false => port.others.push_back((now, packet.to_vec())),
             }
         }
         // What comes while one of these waits for the request port has its turn next time.
         for _ in 0..self.redis.items.port.others.len() {
-            if let Some(packet) = self.redis.items.port.others.pop_front() {
-                self.answer(&packet)?;
+            if let Some((came, packet)) = self.redis.items.port.others.pop_front() {
+                self.answer(came, &packet)?;
             }
         }
         self.answer_waiting()?;
         self.mover.check()
     }
 
-    fn answer(&mut self, packet: &[u8]) -> Result<()> {
+    fn answer(&mut self, came: u64, packet: &[u8]) -> Result<()> {
         let Some(request) = Request::parse(packet) else {
             eprintln!("wirekv: {} bytes from the exception queue are no request", packet.len());
             return Ok(());
         };
+        let request = Request { came, ..request };
         if self.verbose > 1 {
             eprintln!("exception queue: {}", exceptions::for_log(request.text));
         }
@@ -121,6 +122,7 @@ impl Runner {
         if (binary || request.text.starts_with(b"stats")) && !request.resp {
             self.stats.totals.update(&mut self.mover)?;
             self.stats.clocks = self.mover.clock();
+            self.stats.walks = self.redis.items.walks.exchanges;
             self.stats.open = self.mover.read_csr(csr::OPEN_CONNS)?;
             self.stats.refused = self.mover.refuser.counts;
         }

@@ -64,6 +64,8 @@ pub struct Stats {
     pub open: u32,
     /// Clocks that the card has run.
     pub clocks: u64,
+    /// Exchanges with the card that walks took.
+    pub walks: u64,
     /// What the figures of `COUNTED` were at the last `stats reset`.
     reset: Vec<u64>,
 }
@@ -72,7 +74,7 @@ impl Stats {
     pub fn new(told: Told) -> Stats {
         let reset = vec![0; COUNTED.len()];
         let (totals, refused) = (Totals::default(), Refused::default());
-        Stats { told, start: Instant::now(), totals, refused, open: 0, clocks: 0, reset }
+        Stats { told, start: Instant::now(), totals, refused, open: 0, clocks: 0, walks: 0, reset }
     }
 
     fn counted(&self) -> Vec<u64> {
@@ -112,6 +114,7 @@ impl Stats {
                     .stat("HostIpOptions", self.refused.options)
                     .stat("HostOthers", self.refused.others)
                     .stat("HostClocks", self.clocks)
+                    .stat("HostWalks", self.walks)
                     .end()
             }
             Some(b"sizes") => Lines::default().stat("sizes_status", "disabled").end(),

@@ -52,11 +52,13 @@ pub struct Walks {
     era: u64,
     /// When somebody walked last, if entries move one way since.
     last: Option<Instant>,
+    /// So far.
+    pub exchanges: u64,
 }
 
 impl Walks {
     pub fn new(index_bits: u32) -> Walks {
-        Walks { lines: 1 << (index_bits - 1), era: 0, last: None }
+        Walks { lines: 1 << (index_bits - 1), era: 0, last: None, exchanges: 0 }
     }
 
     /// Ends the era if nobody has walked for long.
@@ -117,7 +119,7 @@ impl Walks {
     /// The next item from a place on, if it is in this group or one of the next, so many in all; and a place that is
     /// not beyond it.
     fn next(
-        &self,
+        &mut self,
         card: &mut dyn Card,
         port: &mut RequestPort,
         place: u32,
@@ -138,7 +140,7 @@ impl Walks {
     /// All items of a place's group from there on, and of some groups behind it in its bank; the place behind. What
     /// moves to the other bank meanwhile could be missed in both if that were asked at once, too.
     fn all(
-        &self,
+        &mut self,
         card: &mut dyn Card,
         port: &mut RequestPort,
         place: u32,
@@ -225,11 +227,15 @@ impl Walks {
 
     /// Of each place, what the card says: the place behind what it has looked at, and the item that it has met.
     fn ask(
-        &self,
+        &mut self,
         card: &mut dyn Card,
         port: &mut RequestPort,
         places: &[u32],
     ) -> Result<Vec<(u32, Option<Met>)>, Lost> {
+        if port.is_for_nobody(card) {
+            return Err(Lost);
+        }
+        self.exchanges += 1;
         let requests: Vec<u8> = places.iter().flat_map(|place| request(*place)).collect();
         let whole =
             |replies: &[u8]| replies_of(replies).is_some_and(|all| all.len() == places.len());
