@@ -80,7 +80,7 @@ module execute_groups_fv
   `ASSERT(Finds, !(busy_q && done && ahead) || line <= some_i)
   `ASSERT(Onward, !(busy_q && done) || (line >= from_q && line <= mask + 26'd1))
   `ASSERT(Begins, !(busy_q && done) || line == from_q || line[5:0] == '0 || line == mask + 26'd1)
-  `ASSERT(Ends, !busy_q || clocks_q < 3'd3)
+  `ASSERT(Ends, !busy_q || clocks_q < 3'd6)
   `ASSERT(NotDone, busy_q || !done)
 
   `FV_COVER(Jump, busy_q && done && ahead && line == some_i && from_q < some_i && bits_i == 5'd17)

@@ -62,7 +62,7 @@ module execute_walk
   walk_place_t from_q;  // it is not behind the end
   // verilator lint_on UNUSEDSIGNAL
   walk_place_t place_q;
-  line_no_t next_q, mask;
+  line_no_t next_q, mask_q;
   logic [$clog2(WalkAhead+1)-1:0] way_q;  // on their way
   logic full_q;  // no more may be on their way, of which one may be about to go
   logic look_q, seen_q;  // a bucket is looked at; what stands in it is in ways_q
@@ -72,8 +72,8 @@ module execute_walk
   logic [1:0][7:0] there;
   index_slot_t slot_q;
   assign bank = from_q.bank;
-  assign mask = line_mask(index_bits_i);
-  assign last = (next_q & mask) == mask || next_q[5:0] == '1;
+  always_ff @(posedge clk_i) mask_q <= line_mask(index_bits_i);
+  assign last = (next_q & mask_q) == mask_q || next_q[5:0] == '1;
 
   // What stands in it, the first of all from its way on.
   always_comb begin
@@ -94,7 +94,7 @@ module execute_walk
   assign seek_o      = (state_q == WlIdle && start_i) || (empty && !at_end);
   assign seek_bank_o = (state_q == WlIdle) ? from_i.bank : bank;
   assign seek_line_o = (state_q == WlIdle) ? from_i.line : place_q.line + 26'd1;
-  assign at_end      = place_q.line == mask;
+  assign at_end      = place_q.line == mask_q;
   assign may_hold    = sought_line_i == from_q.line;
   always_comb begin
     acq_valid_o       = '0;
@@ -160,7 +160,7 @@ module execute_walk
   assign place_o = place_q;
   assign slot_o  = slot_q;
 
-  `ASSERT(Within, acq_valid_o == '0 || acq_line_o <= mask || from_q.line > mask)
+  `ASSERT(Within, acq_valid_o == '0 || acq_line_o <= mask_q || from_q.line > mask_q)
   `ASSERT(Alone, !(start_i && state_q != WlIdle))
 
 endmodule
