@@ -376,7 +376,7 @@ package front_pkg;
 
   /// Digits in groups: the number is (high * 10^4 + mid) * 10^4 + low. Or 32 bits as they are.
   typedef struct packed {
-    logic [6:0]  high;
+    logic [13:0] high;
     logic [13:0] mid;
     logic [13:0] low;
   } digits_t;
@@ -422,6 +422,9 @@ package front_pkg;
     op_e        op;
     resp_form_e form;
     logic       store;  // a value follows the key
+    logic       number; // a number does, in front of that
+    logic       seconds;  // of seconds
+    logic [1:0] options;  // words of options behind that
     logic       array;  // keys follow, so many
     logic [6:0] count;
     logic       keyed;
@@ -455,6 +458,7 @@ package front_pkg;
     logic        cas_out;
     logic        touch;
     logic        exptime_a;   // the expiry time is number a, not b
+    logic        timed;       // Redis: it expires so many milliseconds from now, which are number a
     logic [7:0]  klen;
     logic        moved;       // its key is not in `data`: it stands so many lanes behind `place`
     logic [5:0]  key_at;

@@ -42,15 +42,15 @@ module line_act
 
   // Digits by their weight, which a product takes a clock to give.
   typedef struct packed {
-    logic [6:0]  high;  // times 100,000,000
+    logic [13:0] high;  // times 100,000,000
     logic [26:0] mid;
     logic [13:0] low;
   } number_t;
   function automatic number_t weighed(input digits_t digits);
     return '{high: digits.high, mid: 27'(digits.mid) * 27'd10000, low: digits.low};
   endfunction
-  function automatic logic [33:0] joined(input number_t number);
-    return 34'(number.high) * 34'd100000000 + 34'(number.mid + 27'(number.low));
+  function automatic logic [40:0] joined(input number_t number);
+    return 41'(number.high) * 41'd100000000 + 41'(number.mid + 27'(number.low));
   endfunction
 
   // verilator lint_off UNUSEDSIGNAL
@@ -92,8 +92,8 @@ module line_act
       a_q            <= cand_i.key ? keys_exptime_q : weighed(cand_i.a);
       b_q            <= weighed(cand_i.b);
       if (cand_i.binary.is) begin
-        a_q <= 48'(cand_i.a);
-        b_q <= 48'(cand_i.b);
+        a_q <= 55'(cand_i.a);
+        b_q <= 55'(cand_i.b);
       end
     end
     if (!keys_i) begin
@@ -198,10 +198,10 @@ module line_act
     out_o.put.vlen  = 21'(cand_q.vlen);
   end
 
-  logic [33:0] a;
+  logic [40:0] a;
   logic [31:0] b;
   always_comb begin
-    a = cand_q.binary.is ? 34'(a_q) : joined(a_q);
+    a = cand_q.binary.is ? 41'(a_q) : joined(a_q);
     b = cand_q.binary.is ? 32'(b_q) : 32'(joined(b_q));
   end
   always_ff @(posedge clk_i) begin
@@ -210,6 +210,11 @@ module line_act
       numbers_o.flags   <= a[31:0];
       numbers_o.exptime <= cand_q.exptime_a ? a[31:0] : b;
       numbers_o.number  <= 64'(a);
+      if (cand_q.resp) begin
+        numbers_o.flags    <= '0;
+        numbers_o.relative <= cand_q.timed;
+        numbers_o.expiry   <= cand_q.timed ? 48'(a) : '0;
+      end
     end
   end
 

@@ -10,7 +10,8 @@
 //
 // Of a request line of more than 64 bytes its last 64 are a place, too, its tail. It comes behind that of its
 // beginning, its head, with no other in between, if the line has one key and at most TailLines behind its first. In Redis'
-// protocol the tail begins behind a key that ends 56 bytes or more behind the head, where the length of a value follows.
+// protocol the tail begins where the first length stands that is 58 bytes or more behind the head's beginning: behind the
+// key, a number or a value. It has RespLines then.
 `include "lib_assert.svh"
 
 module line_scan

@@ -16,8 +16,10 @@ module line_tails
   output marks_t m_marks_o
 );
 
-  /// Lines of a request line with a key of 250 bytes behind the one in which it begins.
-  localparam logic [2:0] TailLines = 3'd5;
+  /// Lines of a request line with a key of 250 bytes behind the one in which it begins; in Redis' protocol of one with
+  /// the longest value that options follow.
+  localparam logic [4:0] TailLines = 5'd5;
+  localparam logic [4:0] RespLines = 5'd31;
 
   /// The lanes below the lowest bit that is set, or all.
   function automatic logic [63:0] below(input logic [63:0] bits);
@@ -52,12 +54,14 @@ module line_tails
   logic open_q, open, keyed_q, keyed, begins;
   logic [63:0]
       own_q, tail, lengths, behind;  // of lengths those that are far enough behind the head
-  logic [2:0] lines_q;
+  logic [4:0] lines_q;
+  logic ends;  // as far as there may be one
   // What no key has, in the line before; in those before that.
   logic [63:0] was_dirt_q;
   logic dirty_q;
   always_comb begin
     begins = found_q.begins != '0;
+    ends   = lines_q == (found_q.resp ? RespLines : TailLines);
     keyed  = keyed_q || (found_q.keys & ~own_q) != '0;
     // A length of up to three digits ends in the head's window if it begins before lane 58 of that, which may be here.
     behind = '0;
@@ -89,14 +93,14 @@ module line_tails
       dirty_q    <= 1'b0;
       was_dirt_q <= '0;
       own_q      <= from_q;
-      lines_q    <= 3'd1;
+      lines_q    <= 5'd1;
     end else if (take) begin
-      open_q     <= open && lines_q != TailLines;
+      open_q     <= open && !ends;
       keyed_q    <= keyed;
       dirty_q    <= dirty_q || was_dirt_q != '0;
       was_dirt_q <= found_q.dirt & own_q;
       own_q      <= '1;
-      lines_q    <= lines_q + 3'd1;
+      lines_q    <= lines_q + 5'd1;
     end
   end
 
@@ -106,7 +110,7 @@ module line_tails
           line: found_q.begins | tail,
           tail: tail,
           clean: !dirty_q && (was_dirt_q & (below(found_q.ends) | lowest(found_q.ends))) == '0,
-          goes_on: open_q && open && !begins && lines_q != TailLines,
+          goes_on: open_q && open && !begins && !ends,
           last: found_q.last,
           binary: found_q.binary,
           resp: found_q.resp

@@ -111,12 +111,14 @@ module recognise
       logic [63:0] lf, cr;
       for (int unsigned i = 0; i < 64; i++) begin
         logic [7:0] c;
-        c                 = data_i[8*i+:8];
-        lf[i]             = c == 8'h0a;
-        cr[i]             = c == 8'h0d;
-        blank2_q[i]       <= c == 8'h20;
-        nul2_q[i]         <= c == 8'h00;
-        chars2_q[i].blank <= c == (start1_q.resp ? "$" : " ");
+        c         = data_i[8*i+:8];
+        lf[i]     = c == 8'h0a;
+        cr[i]     = c == 8'h0d;
+        blank2_q[i] <= c == 8'h20;
+        nul2_q[i]   <= c == 8'h00;
+        // Redis: a length's `$` stands behind a line's end.
+        chars2_q[i].blank <= start1_q.resp ? i > 1 && c == "$" && cr[(i+62)%64] && lf[(i+63)%64] :
+            c == " ";
         chars2_q[i].other <= !(c inside {[8'h30 : 8'h39]});
         chars2_q[i].low   <= c[3:0];
       end
@@ -159,12 +161,36 @@ module recognise
       head_key_at_q <= resp_key_at2;
     end
   end
+  // Redis: of SET a tail may have an option, EX, PX, NX or XX.
+  // Or the number is in the head, and only a value's length in the tail: they are split.
+  logic option2, split2;
+  resp_what_t what_of2;
+  assign option2 = start2_q.tail && resp2_of.options != '0;
+  assign split2  = start2_q.tail && resp2_of.store && resp2_of.number && resp_end3 < 9'd56;
+  always_comb begin
+    logic [7:0] letter;
+    logic named, timed;
+    letter   = data2_q[8*6+:8] & 8'hdf;
+    timed    = letter inside {"E", "P"};
+    named    = (timed || letter inside {"N", "X"}) && (data2_q[8*7+:8] & 8'hdf) == "X" &&
+        data2_q[8*2+:32] == {16'h0a0d, "2$"} && data2_q[8*8+:16] == 16'h0a0d;
+    what_of2 = resp2_of;
+    if (split2) what_of2.number = 1'b0;
+    if (option2) begin
+      what_of2.found   = resp2_of.found && named && resp2_of.options == (timed ? 2'd2 : 2'd1);
+      what_of2.number  = timed;
+      what_of2.seconds = letter == "E";
+      if (letter == "N") what_of2.op = OpAdd;
+      if (letter == "X") what_of2.op = OpReplace;
+    end
+  end
   always_ff @(posedge clk_i) begin
     by4_3_q <= by4_2;
     by1_3_q <= key_at2[1:0];
     by1_4_q <= by1_3_q;
   end
   resp_what_t resp3_q;
+  logic option3_q, split3_q;  // Redis: a tail of a kind of its own, see below
   start_t start3_q;
   place_t place3_q;
   base_t base3_q;
@@ -172,7 +198,7 @@ module recognise
   what_t what3_q;
   logic short3_q;
   line_t data3_q, key3_q;
-  logic [63:0] end1_3_q, end2_3_q, rest3_q, line_end3_q, eol3_q, cr3_q, nul3_q;
+  logic [63:0] end1_3_q, end2_3_q, rest3_q, line_end3_q, eol3_q, cr3_q, crlf3_q, length3_q, nul3_q;
   chars_t chars3_q;
   always_ff @(posedge clk_i) begin
     if (valid_q[1]) begin
@@ -184,6 +210,14 @@ module recognise
       line_end3_q <= lowest(eol2_q);
       eol3_q      <= eol2_q;
       cr3_q       <= cr2_q;
+      // A length of a value, of up to four digits, may end here.
+      for (int unsigned i = 0; i < 64; i++) begin
+        logic length;
+        length = 1'b0;
+        for (int unsigned j = 2; j <= 5 && j <= i; j++) length |= chars2_q[i-j].blank;
+        length3_q[i] <= cr2_q[i] && eol2_q[i] && length;
+      end
+      crlf3_q     <= cr2_q & eol2_q;
       nul3_q      <= nul2_q & {{55{1'b1}}, from2_q};
       chars3_q    <= chars2_q;
       data3_q     <= data2_q;
@@ -194,7 +228,9 @@ module recognise
         default: key3_q <= 512'(data2_q[511:192]);
       endcase
       what3_q  <= what2_q;
-      resp3_q  <= resp2_of;
+      resp3_q  <= what_of2;
+      option3_q <= option2;
+      split3_q  <= split2;
       start3_q <= start2_q;
       place3_q <= place2_q;
       base3_q  <= base2_q;
@@ -203,10 +239,9 @@ module recognise
     end
   end
 
-  // Redis: behind the key, two bytes that may be any, and `$`, stands the value's length, without a zero in front,
-  // up to the first character that is no digit.
+  // Redis: how long the key is, and where it ends.
   logic [7:0] head_klen_q, resp_klen3_of;
-  logic [8:0] head_end_q, resp_end3_of;
+  logic [8:0] head_end_q;
   logic joins3;  // a tail begins where its head's key ends
   always_ff @(posedge clk_i) begin
     if (valid_q[2] && start3_q.head) begin
@@ -215,24 +250,24 @@ module recognise
     end
   end
   assign resp_klen3_of = start3_q.tail ? head_klen_q : resp_klen3;
-  assign resp_end3_of  = start3_q.tail ? '0 : resp_end3;
   assign joins3        = start3_q.place == place3_q + 14'(head_end_q);
-  // verilator lint_off UNUSEDSIGNAL
-  logic [63:0] other3, zero3;  // no key is shorter than a byte
-  // verilator lint_on UNUSEDSIGNAL
-  logic [63:0] behind3, stop3, digit3, longer3;
-  logic resp_value3;
+
+  // Redis: words are lines. Behind the key, or an option, `$` stands two lanes further, and behind that a length: of a
+  // number one digit, after which lines end behind the number, and behind the length of a value; of a value all
+  // digits up to where a line ends. A tail begins where its head's key ends; one that has an option 8 lanes before that ends.
+  localparam logic [5:0] OptionEnd = 6'd8;
+  logic [5:0] from3;  // the lane behind that digit, or where it stands
+  logic [63:0] far3, behind3, number3, length3;  // where a number and a value's length may end
+  assign from3 = (option3_q ? OptionEnd : start3_q.tail ? 6'd0 : resp_end3[5:0]) +
+      (resp3_q.number ? 6'd4 : 6'd3);
   always_comb begin
     for (int unsigned i = 0; i < 64; i++) begin
-      other3[i]  = chars3_q[i].other;
-      zero3[i]   = chars3_q[i].low == '0;
-      behind3[i] = resp_end3_of == 9'(i);
+      far3[i]    = i > 3 && 9'(i - 3) > resp_end3;
+      behind3[i] = start3_q.tail ? i > 2 && (i > 4 || !resp3_q.number) && (i > 12 || !option3_q) :
+          (i > 0 && far3[(i+63)%64]) || (far3[i] && !resp3_q.number);
     end
-    // Its length's digits carry this bit up to the first lane that has none.
-    stop3       = other3 & (~other3 + {behind3[60:0], 3'd0});
-    digit3      = {3'd0, ~other3[63:3]};
-    longer3     = {4'd0, ~other3[63:4]};
-    resp_value3 = |(behind3 & digit3 & ~(64'(zero3[63:3]) & longer3));
+    number3 = crlf3_q & behind3;
+    length3 = length3_q & (resp3_q.number ? {behind3[60:0], 3'd0} : behind3);
   end
 
   // ---------------------------------------------------------------- their lanes; three more ends
@@ -249,14 +284,14 @@ module recognise
   chars_t chars4_q;
   always_ff @(posedge clk_i) begin
     if (valid_q[2]) begin
-      end3_4_q    <= lowest(rest3_q);
+      end3_4_q    <= lowest(start3_q.resp ? number3 : rest3_q);
       // Of ms the length is the second word.
-      end4_4_q    <= start3_q.resp ? stop3 : (what3_q.form == FmMetaSet) ? end2_3_q :
-                     lowest(others(rest3_q));
+      end4_4_q    <= (!start3_q.resp && what3_q.form == FmMetaSet) ? end2_3_q :
+                     lowest(start3_q.resp ? length3 : others(rest3_q));
       rest4_q     <= others(others(rest3_q));
       eol4_q      <= eol3_q;
       lane1_4_q   <= lane_of(end1_3_q);
-      lane2_4_q   <= lane_of(end2_3_q);
+      lane2_4_q   <= start3_q.resp ? from3 : lane_of(end2_3_q);
       line_end4_q <= lane_of(line_end3_q);
       any4_q      <= end1_3_q != '0;
       whole4_q    <= line_end3_q != '0;
@@ -280,41 +315,56 @@ module recognise
     end
   end
 
-  // Redis: the length ends with CR LF.
   // verilator lint_off UNUSEDSIGNAL
   resp_what_t resp4_q, resp5_q, resp6_q;  // less and less of it
   // verilator lint_on UNUSEDSIGNAL
   logic [7:0] resp_klen4_q, resp_klen5_q;
   logic [8:0] resp_len4_q, resp_len5_q;
-  logic resp_good4_q, resp_good5_q, resp_good6_q;
+  logic resp_good4_q, resp_good5_q, resp_good5, resp_good6_q, number_ok5;
+  logic [63:0] lines4_q;
+  logic resp_ends5_q;  // a line ends behind a number's length
+  logic option4_q, option5_q, option6_q, split4_q, split5_q, split6_q;
+  // A head with a number whose value's length is in a tail.
+  logic splits5_q, splits5, splits6_q;
+  logic ended5_q;  // what it must have may be in its window
+  assign splits5 = splits5_q && !ended5_q;
   // A head whose key ends where a tail may begin; a key beyond the window.
-  logic resp_open4_q, resp_open5_q, resp_open6_q, resp_moved4_q, resp_moved5_q;
-  logic [63:0] line_ends4_q;
+  logic resp_open4_q, resp_open5_q, resp_open5, resp_open6_q, resp_moved4_q, resp_moved5_q;
+  logic resp_args3;
+  assign resp_args3 = (resp3_q.store && resp3_q.options == '0) || resp3_q.number;
   always_ff @(posedge clk_i) begin
     if (valid_q[2]) begin
-      resp4_q      <= resp3_q;
+      resp4_q       <= resp3_q;
       resp_klen4_q  <= resp_klen3_of;
-      resp_len4_q   <= resp3_q.keyed ? resp_end3 + 9'd2 : 9'(resp3_q.len);
+      lines4_q       <= crlf3_q;
+      {option4_q, split4_q} <= {option3_q, split3_q};
+      resp_len4_q   <= option3_q ? 9'(OptionEnd) + 9'd2 :
+          resp3_q.keyed ? resp_end3 + 9'd2 : 9'(resp3_q.len);
       resp_moved4_q <= resp3_q.keyed && (start3_q.tail || resp_end3 > 9'd64);
-      resp_good4_q  <= resp3_q.found && (!start3_q.tail || (joins3 && resp3_q.store)) &&
-          (!resp3_q.keyed || (resp_klen3_of != '0 && !(start3_q.key && resp_end3 > 9'd64))) &&
-          (!resp3_q.store || resp_value3);
-      resp_open4_q  <= resp3_q.found && start3_q.head && resp3_q.store && resp_klen3 != '0 &&
+      resp_good4_q  <= resp3_q.found &&
+          (!start3_q.tail || option3_q || split3_q || (joins3 && resp_args3)) &&
+          (!resp3_q.keyed || (resp_klen3_of != '0 && !(start3_q.key && resp_end3 > 9'd64)));
+      resp_open4_q  <= resp3_q.found && start3_q.head && resp_args3 && resp_klen3 != '0 &&
           resp_end3 >= 9'd56;
-      line_ends4_q <= cr3_q & eol3_q;
     end
     if (valid_q[3]) begin
-      resp5_q      <= resp4_q;
-      resp_klen5_q <= resp_klen4_q;
-      resp_len5_q  <= resp_len4_q;
+      {option5_q, split5_q} <= {option4_q, split4_q};
+      ended5_q      <= resp4_q.store ? end4_4_q != '0 : end3_4_q != '0;
+      splits5_q     <= resp4_q.number && resp4_q.store && start4_q.head && resp_len4_q < 9'd58;
+      resp5_q       <= resp4_q;
+      resp_klen5_q  <= resp_klen4_q;
+      resp_len5_q   <= resp_len4_q;
       resp_moved5_q <= resp_moved4_q;
-      resp_good5_q  <= resp_good4_q && (!resp4_q.store || |(end4_4_q & line_ends4_q));
-      resp_open5_q  <= resp_open4_q && !(resp_good4_q && |(end4_4_q & line_ends4_q));
+      resp_good5_q  <= resp_good4_q;
+      resp_ends5_q  <= lines4_q[lane2_4_q];
+      resp_open5_q  <= resp_open4_q;
     end
     if (valid_q[4]) begin
+      {option6_q, split6_q} <= {option5_q, split5_q};
+      splits6_q    <= splits5 && resp_good5_q && number_ok5;
       resp6_q      <= resp5_q;
-      resp_good6_q <= resp_good5_q;
-      resp_open6_q <= resp_open5_q;
+      resp_good6_q <= resp_good5;
+      resp_open6_q <= resp_open5;
     end
   end
 
@@ -336,12 +386,14 @@ module recognise
     .lane_i  (lane2_4_q),
     .before_o(a4)
   );
+  logic [5:0] lane3_4;
+  assign lane3_4 = lane_of(end3_4_q);
   chars_before #(
     .T(char_t),
     .N(Digits + 1)
   ) u_b (
     .line_i  (chars4_q),
-    .lane_i  (lane_of(end3_4_q)),
+    .lane_i  (lane3_4),
     .before_o(b4)
   );
   chars_before #(
@@ -367,7 +419,7 @@ module recognise
   what_t what5_q;
   logic short5_q;
   line_t key5_q;
-  logic [5:0] lane1_5_q, lane2_5_q, lane4_5_q;
+  logic [5:0] lane1_5_q, lane2_5_q, lane3_5_q, lane4_5_q;
   base_t klen5;
   logic [7:0] klen5_q;
   logic [6:0] line_len5_q;
@@ -383,6 +435,7 @@ module recognise
     if (valid_q[3]) begin
       lane1_5_q   <= lane1_4_q;
       lane2_5_q   <= lane2_4_q;
+      lane3_5_q   <= lane3_4;
       lane4_5_q   <= lane_of(end4_4_q);
       a5_q        <= a4;
       b5_q        <= b4;
@@ -432,6 +485,35 @@ module recognise
     digits_of[i] = ((other << (Digits - i)) == '0) ? chars[i].low : '0;
   endfunction
 
+  // Redis: a number behind the key has as many digits as it says, one to nine, and no zero in front. Nor has a length,
+  // which stands behind it, or behind the key.
+  logic length_ok5, length_stands5;
+  logic [Digits-1:0][3:0] length5;
+  always_comb begin
+    number_ok5 = 1'b0;
+    for (int unsigned i = 1; i < Digits; i++) begin
+      logic digits;
+      digits = b5_q[i-1].low != '0;
+      for (int unsigned j = 0; j < i; j++) digits &= !b5_q[j].other;
+      number_ok5 |= digits && a5_q[0].low == 4'(i);
+    end
+    number_ok5 &= a5_q[1].blank && !a5_q[0].other && resp_ends5_q &&
+        7'(lane3_5_q) == 7'(lane2_5_q) + 7'(a5_q[0].low) + 7'd2;
+    // Longer ones have no blank before them here.
+    length5        = digits_of(66'(length5_q), length_ok5);
+    length_stands5 = 1'b0;
+    for (int unsigned i = 1; i <= LengthDigits; i++) begin
+      logic digits;
+      digits = i == 1 || length5_q[i-1].low != '0;
+      for (int unsigned j = 0; j < i; j++) digits &= !length5_q[j].other;
+      length_stands5 |= digits && length5_q[i].blank &&
+          7'(lane4_5_q) == (resp5_q.number ? 7'(lane3_5_q) + 7'd3 : 7'(lane2_5_q)) + 7'(i);
+    end
+  end
+  assign resp_good5 = resp_good5_q && (!resp5_q.number || number_ok5) &&
+      (!resp5_q.store || option5_q || ((resp5_q.number || a5_q[0].blank) && length_stands5));
+  assign resp_open5 = resp_open5_q && !resp_good5;
+
   logic [8:0] binary_len5;
   logic [7:0] binary_klen5;
   frame_t frame6;
@@ -452,7 +534,8 @@ module recognise
   // verilator lint_on UNUSEDSIGNAL
   line_t key6_q;
   logic [1:0][6:0] length6_q;
-  logic [Digits-1:0][3:0] a6_q, b6_q;
+  logic [Digits+1:0][3:0] a6_q;
+  logic [Digits-1:0][3:0] b6_q;
   place_t behind6_q;  // behind the line or the part of it
   place_t place6_q;
   logic [5:0] key_at6_q;
@@ -475,20 +558,21 @@ module recognise
   logic fits6_q, length_ok6_q, noreply6_q, shows6_q, last1_6_q, unfinished6_q;
   always_ff @(posedge clk_i) begin
     if (valid_q[4]) begin
-      logic [Digits-1:0][3:0] a, b, d;
-      logic a_ok, b_ok, length_ok;
+      logic [Digits-1:0][3:0] a, b;
+      logic a_ok, b_ok;
       logic [8:0] len;
       logic [7:0] klen;
       logic framed5;
       framed5 = start5_q.binary || start5_q.resp;
       a = digits_of(a5_q, a_ok);
       b = digits_of(b5_q, b_ok);
-      // Longer ones have no blank before them here.
-      d = digits_of(66'(length5_q), length_ok);
-      a6_q <= a;
+      // Redis: the one number is behind the key's length, or 1. Of seconds milliseconds are made.
+      if (!start5_q.resp) a6_q <= 48'(a);
+      else if (resp5_q.number) a6_q <= resp5_q.seconds ? {b[Digits-2:0], 12'd0} : 48'(b);
+      else if (!split5_q) a6_q <= 48'(!resp5_q.store);
       b6_q <= b;
-      for (int unsigned i = 0; i < 2; i++) length6_q[i] <= Tens[d[2*i+1]] + 7'(d[2*i]);
-      length_ok6_q <= length_ok;
+      for (int unsigned i = 0; i < 2; i++) length6_q[i] <= Tens[length5[2*i+1]] + 7'(length5[2*i]);
+      length_ok6_q <= length_ok5;
       // The words are those of the form.
       unique case (what5_q.form)
         FmKey:    fits6_q <= any5_q && klen5_q != '0 && !nul5_q;
@@ -511,12 +595,14 @@ module recognise
         default:  noreply6_q <= !last2_5_q;
       endcase
       klen = start5_q.resp ? resp_klen5_q : start5_q.binary ? binary_klen5 : klen5_q;
-      len  = start5_q.resp ? (resp5_q.store ? 9'(lane4_5_q) + 9'd2 : resp_len5_q) :
+      len  = start5_q.resp ? (splits5 ? 9'(lane3_5_q) :
+                              (resp5_q.store && !option5_q) ? 9'(lane4_5_q) + 9'd2 :
+                              resp5_q.number ? 9'(lane3_5_q) + 9'd2 : resp_len5_q) :
              start5_q.binary ? binary_len5 : 9'(line_len5_q);
       if (!framed5 && what5_q.form == FmKey && !last1_5_q) len = 9'(lane1_5_q) + 9'd1;
       if (!framed5 && what5_q.form == FmGat) len = 9'(lane2_5_q) + 9'd1;
       // No length is shorter than this.
-      if (start5_q.resp && resp_open5_q) len = resp_len5_q + 9'd4;
+      if (start5_q.resp && resp_open5_q && !ended5_q) len = resp_len5_q + 9'd4;
       behind6_q     <= start5_q.place + 14'(len);
       unfinished6_q <= !whole5_q && short5_q;
       tail_ok6_q    <= !start5_q.tail || (tail_ok5 && !long5_q);
@@ -538,10 +624,29 @@ module recognise
   end
 
   // ---------------------------------------------------------------- the whole
+  logic fits6;
+  logic [13:0] length6;
+  assign length6 = Hundreds[length6_q[1]] + 14'(length6_q[0]);
+  assign fits6   = length_ok6_q && length6 <= 14'(value_max_i);
+
+  // The value of a head that options may follow; they do where it ends.
+  logic head_fits_q;
+  place_t head_value_q, head_next_q;
+  logic [10:0] head_vlen_q;
+  logic options6, joins6;
+  assign options6 = resp6_q.options != '0 && !start6_q.tail;
+  assign joins6   = head_fits_q && start6_q.place == head_next_q;
+  always_ff @(posedge clk_i) begin
+    if (valid_q[5] && start6_q.head) begin
+      head_fits_q  <= splits6_q || (options6 && resp_good6_q && fits6);
+      head_value_q <= behind6_q;
+      head_vlen_q  <= length6[10:0];
+      head_next_q  <= behind6_q + (splits6_q ? 14'd0 : length6);  // two bytes before what follows
+    end
+  end
+
   always_comb begin
     logic store;
-    logic [13:0] length;
-    length = Hundreds[length6_q[1]] + 14'(length6_q[0]);
     store  = what6_q.form inside {FmStore, FmMetaSet};
 
     cand_o            = '0;
@@ -549,14 +654,14 @@ module recognise
     cand_o.ending     = start6_q.ending;
     cand_o.key        = start6_q.key;
     cand_o.good       = found6_q && fits6_q && tail_ok6_q &&
-                        (!store || (length_ok6_q && length <= 14'(value_max_i)));
+                        (!store || fits6);
     cand_o.unfinished = unfinished6_q;
     cand_o.open       = open6_q;
     cand_o.tail       = 1'b1;
     cand_o.moved      = moved6_q;
     cand_o.key_at     = key_at6_q;
     cand_o.value      = behind6_q;
-    cand_o.next       = store ? behind6_q + length + 14'd2 : behind6_q;
+    cand_o.next       = store ? behind6_q + length6 + 14'd2 : behind6_q;
     cand_o.op         = what6_q.op;
     cand_o.record     = what6_q.form != FmGat;
     cand_o.keys       = what6_q.form inside {FmKey, FmGat};
@@ -567,11 +672,11 @@ module recognise
     cand_o.touch      = what6_q.touch;
     cand_o.exptime_a  = !store;
     cand_o.klen       = klen6_q;
-    cand_o.vlen       = length[10:0];
-    cand_o.a.high     = Tens[a6_q[9]] + 7'(a6_q[8]);
+    cand_o.vlen       = length6[10:0];
+    cand_o.a.high     = four(a6_q[11:8]);
     cand_o.a.mid      = four(a6_q[7:4]);
     cand_o.a.low      = four(a6_q[3:0]);
-    cand_o.b.high     = Tens[b6_q[9]] + 7'(b6_q[8]);
+    cand_o.b.high     = 14'(Tens[b6_q[9]] + 7'(b6_q[8]));
     cand_o.b.mid      = four(b6_q[7:4]);
     cand_o.b.low      = four(b6_q[3:0]);
     cand_o.data       = key6_q;
@@ -579,12 +684,14 @@ module recognise
     cand_o.shows      = shows6_q;
     if (what6_q.form == FmMetaSet) {cand_o.a, cand_o.b} = '0;
     if (start6_q.resp) begin
-      cand_o.good       = resp_good6_q && (!resp6_q.store ||
-          (length_ok6_q && length <= 14'(value_max_i)));
+      cand_o.good       = resp_good6_q && !options6 && ((option6_q || split6_q) ? joins6 : 1'b1) &&
+          (option6_q || !resp6_q.store || fits6);
       cand_o.unfinished = 1'b0;
-      cand_o.open       = resp_open6_q;
+      cand_o.open       = options6 ? resp_good6_q && fits6 : resp_open6_q || splits6_q;
       cand_o.tail       = 1'b0;
-      cand_o.next       = (resp6_q.store && !resp_open6_q) ? behind6_q + length + 14'd2 : behind6_q;
+      cand_o.next       = (resp6_q.store && !resp_open6_q && !splits6_q && !option6_q) ?
+          behind6_q + length6 + 14'd2 : behind6_q;
+      if (option6_q) {cand_o.value, cand_o.vlen} = {head_value_q, head_vlen_q};
       cand_o.op         = resp6_q.op;
       cand_o.record     = 1'b1;
       cand_o.keys       = 1'b0;
@@ -598,7 +705,7 @@ module recognise
       cand_o.cas_out    = 1'b0;
       cand_o.touch      = 1'b0;
       cand_o.exptime_a  = 1'b0;
-      cand_o.a          = '{low: 14'(!resp6_q.store), default: '0};  // INCR adds 1
+      cand_o.timed      = (resp6_q.number || split6_q) && !(resp6_q.op inside {OpIncr, OpDecr});
       cand_o.b          = '0;
     end
     if (start6_q.binary) begin
@@ -619,8 +726,8 @@ module recognise
       cand_o.touch      = frame6.touch;
       cand_o.exptime_a  = !frame6.store;
       cand_o.vlen       = frame6.vlen;
-      cand_o.a          = 35'(frame6.first);
-      cand_o.b          = 35'(frame6.second);
+      cand_o.a          = 42'(frame6.first);
+      cand_o.b          = 42'(frame6.second);
     end
   end
   assign valid_o = valid_q[5];

@@ -1,6 +1,7 @@
 // Reads what begins a command of Redis' protocol at once, `*n $n NAME $n`, or `$n` of a key of MGET, if it is one
-// that gates run: GET, STRLEN and EXISTS, SET, SETNX and APPEND, DEL and UNLINK, INCR and DECR, MGET of up to 99 keys,
-// PING. Latency 1 for what it is, 2 for where its key is, initiation interval 1.
+// that gates run: GET, STRLEN and EXISTS, TTL and PTTL, SET, SETNX and APPEND, DEL and UNLINK, INCR and DECR, MGET of
+// up to 99 keys, PING; with a number behind the key INCRBY and DECRBY, EXPIRE, SETEX and PSETEX; SET with words behind
+// the value. Latency 1 for what it is, 2 for where its key is, initiation interval 1.
 module resp_form
   import wirekv_pkg::*;
   import request_pkg::*;
@@ -25,12 +26,14 @@ module resp_form
   typedef struct packed {
     logic [47:0] text;   // first character at lane 0
     logic [2:0]  len;
-    logic [1:0]  count;  // arguments; 0: any
+    logic [2:0]  count;  // arguments; 0: any
     resp_what_t  what;
   } row_t;
 
-  function automatic row_t row(input logic [47:0] text, input logic [1:0] count, input op_e op,
-                               input resp_form_e form, input logic store = 1'b0);
+  function automatic row_t row(input logic [47:0] text, input logic [2:0] count, input op_e op,
+                               input resp_form_e form, input logic store = 1'b0,
+                               input logic number = 1'b0, input logic seconds = 1'b0,
+                               input logic [1:0] options = 2'd0);
     row = '{count: count, what: '{op: op, form: form, default: '0}, default: '0};
     for (int i = 5; i >= 0; i--) begin
       if (text[8*i+:8] != '0) begin
@@ -40,25 +43,37 @@ module resp_form
     end
     row.what.found = 1'b1;
     row.what.store = store;
+    row.what.number  = number;
+    row.what.seconds = seconds;
+    row.what.options = options;
     row.what.array = count == '0;
-    row.what.keyed = !(count inside {2'd0, 2'd1});
+    row.what.keyed = !(count inside {3'd0, 3'd1});
     row.what.at    = row.len - 3'd2;  // names have 3 to 6 letters
   endfunction
 
-  localparam int unsigned RowsNum = 12;
+  localparam int unsigned RowsNum = 21;
   localparam row_t [RowsNum-1:0] Rows = {
-    row("GET", 2'd2, OpGet, RfBulk),
-    row("STRLEN", 2'd2, OpGet, RfLength),
-    row("EXISTS", 2'd2, OpGet, RfInteger),
-    row("SET", 2'd3, OpSet, RfStatus, 1'b1),
-    row("SETNX", 2'd3, OpAdd, RfInteger, 1'b1),
-    row("APPEND", 2'd3, OpAppend, RfLength, 1'b1),
-    row("DEL", 2'd2, OpDelete, RfInteger),
-    row("UNLINK", 2'd2, OpDelete, RfInteger),
-    row("INCR", 2'd2, OpIncr, RfInteger),
-    row("DECR", 2'd2, OpDecr, RfInteger),
-    row("MGET", 2'd0, OpReply, RfArray),
-    row("PING", 2'd1, OpReply, RfStatus)
+    row("GET", 3'd2, OpGet, RfBulk),
+    row("STRLEN", 3'd2, OpGet, RfLength),
+    row("EXISTS", 3'd2, OpGet, RfInteger),
+    row("SET", 3'd3, OpSet, RfStatus, 1'b1),
+    row("SET", 3'd4, OpSet, RfStatus, 1'b1, 1'b0, 1'b0, 2'd1),
+    row("SET", 3'd5, OpSet, RfStatus, 1'b1, 1'b0, 1'b0, 2'd2),
+    row("SETNX", 3'd3, OpAdd, RfInteger, 1'b1),
+    row("APPEND", 3'd3, OpAppend, RfLength, 1'b1),
+    row("DEL", 3'd2, OpDelete, RfInteger),
+    row("UNLINK", 3'd2, OpDelete, RfInteger),
+    row("INCR", 3'd2, OpIncr, RfInteger),
+    row("DECR", 3'd2, OpDecr, RfInteger),
+    row("INCRBY", 3'd3, OpIncr, RfInteger, 1'b0, 1'b1),
+    row("DECRBY", 3'd3, OpDecr, RfInteger, 1'b0, 1'b1),
+    row("SETEX", 3'd4, OpSet, RfStatus, 1'b1, 1'b1, 1'b1),
+    row("PSETEX", 3'd4, OpSet, RfStatus, 1'b1, 1'b1),
+    row("EXPIRE", 3'd3, OpTouch, RfInteger, 1'b0, 1'b1, 1'b1),
+    row("TTL", 3'd2, OpGet, RfTtl),
+    row("PTTL", 3'd2, OpGet, RfPttl),
+    row("MGET", 3'd0, OpReply, RfArray),
+    row("PING", 3'd1, OpReply, RfStatus)
   };
 
   // ---------------------------------------------------------------- the name

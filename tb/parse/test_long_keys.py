@@ -65,6 +65,15 @@ async def redis(dut):
 
 
 @cocotb.test()
+async def redis_numbers(dut):
+    commands = [encode(*random.choice((
+        (b"INCRBY", k, b"17"), (b"DECRBY", k, b"999999999"), (b"EXPIRE", k, b"100"), (b"TTL", k),
+        (b"SETEX", k, b"31536000", b"v" * random.choice((1, 9, 10, 99, 100))), (b"PSETEX", k, b"1", b"v"))))
+        for k in map(key, (*range(1, 20), *range(45, 71), *range(120, 140), *range(245, 251)))]  # fmt: skip
+    await at_a_glance(dut, [*commands, encode(b"GETDEL", b"k")], JOB, Resp, redis=True)
+
+
+@cocotb.test()
 async def redis_values(dut):
     """Of keys that need a tail, and of several keys, from every lane on."""
     commands = [random.choice((encode(b"SET", key(random.choice((40, 64, 128))), b"v" * random.choice((1, 10, 100))),
@@ -115,7 +124,8 @@ async def redis_cut_anywhere(dut):
     def command():
         k = random.choice((binary_key, key))(random.choice((30, 36, 37, 38, 39, 40, 41, 42, 43, 50, 64, 99, 100, 249, 250, 251)))
         words = random.choice(((b"GET", k), (b"SET", k, b"v" * random.choice((1, 10, 100, 1000))), (b"MGET", k, k),
-                               (b"APPEND", k, b"\n$5"), (b"SET", k, b"\n$3\r\nGET")))
+                               (b"APPEND", k, b"\n$5"), (b"INCRBY", k, b"17"),
+                               (b"SETEX", k, b"1234", b"v" * 100), (b"EXPIRE", k, random.choice((b"10", b"-1", b"123456789"))), (b"SET", k, b"\n$3\r\nGET")))
         got = encode(*words)
         if words[0] == b"SET" and random.random() < 0.2:
             got = got.replace(k + b"\r\n", k + b"xy")

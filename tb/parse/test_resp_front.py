@@ -34,8 +34,83 @@ async def glance(dut):
     commands = [encode(cased(words[0]), *words[1:]) for key in (b"k" * n for n in range(1, 41)) for words in (
         (b"GET", key), (b"STRLEN", key), (b"EXISTS", key), (b"SET", key, b"v" * len(key)), (b"SETNX", key, b"v"),
         (b"APPEND", key, b"v"), (b"DEL", key), (b"UNLINK", key), (b"INCR", key), (b"DECR", key), (b"MGET", key, b"l"),
-        (b"PING",))]
+        (b"TTL", key), (b"PTTL", key), (b"PING",))]
     await at_a_glance(dut, commands, JOB, Resp, redis=True)
+
+
+@cocotb.test()
+async def glance_at_numbers(dut):
+    """Numbers of one to nine digits behind the key, and values behind them, as long as all but the value has 64 bytes."""
+    commands = [encode(cased(words[0]), *words[1:]) for n in range(1, 28) for key in (b"k" * n,)
+                for number in (b"%d" % random.randrange(1, 10 ** random.randrange(1, 10)),) for words in (
+        (b"INCRBY", key, number), (b"DECRBY", key, number), (b"EXPIRE", key, number),
+        (b"SETEX", key, number[:4], b"v" * 9 * n), (b"PSETEX", key, number[:3], b"v" * n))]
+    # Or but for the value's length, too.
+    commands += [encode(b"SETEX", b"k" * n, b"%d" % random.randrange(1, 10**5), b"v" * random.choice((1, 60, 100, 1000)))
+                 for n in range(28, 48) for _ in range(2)]
+    await at_a_glance(dut, commands, JOB, Resp, redis=True)
+
+
+@cocotb.test()
+async def glance_at_options(dut):
+    """An option of SET behind a value, if that ends 58 bytes behind the command's beginning or later."""
+    commands = [encode(cased(b"SET"), b"k" * n, b"v" * size, *map(cased, options)) for n in range(1, 33)
+                for size in (50, 60 + n, random.randrange(60, 400), random.choice((64, 1000, 1920)))
+                for options in ((random.choice((b"EX", b"PX")), b"%d" % random.randrange(1, 10 ** random.randrange(1, 10))),
+                                (random.choice((b"NX", b"XX")),))]
+    await at_a_glance(dut, commands, JOB, Resp, redis=True)
+
+
+@cocotb.test()
+async def nearly_options(dut):
+    """What is nearly an option behind a value, values with what looks like options and commands, and ends in any place."""
+    options = [b"$2\r\nEX\r\n$3\r\n123\r\n", b"$2\r\npX\r\n$1\r\n1\r\n", b"$2\r\nEX\r\n$1\r\n0\r\n", b"$2\r\nEX\r\n$2\r\n07\r\n",
+               b"$2\r\nGT\r\n$2\r\n17\r\n", b"$2\r\nEX\r\n$2\r\n-1\r\n", b"$2\r\nNX\r\n$2\r\nXX\r\n", b"$2\r\nNX\r\n$3\r\nGET\r\n",
+               b"$4\r\nEXAT\r\n$2\r\n17\r\n", b"$2\r\nEX\r\n$2\r\nNX\r\n", b"$2\r\nEXab$2\r\n17\r\n", b"$02\r\nEX\r\n$2\r\n17\r\n"]  # fmt: skip
+    single = [b"$2\r\nNX\r\n", b"$2\r\nxx\r\n", b"$2\r\nEX\r\n", b"$3\r\nGET\r\n", b"$7\r\nKEEPTTL\r\n", b"$2\r\nNXab"]
+    data = []
+    for _ in range(4):
+        stream = []
+        for n in (*range(1, 40), *range(45, 62), 128):
+            k = random.choice((b"k" * n, random.randbytes(n)))
+            value = random.choice((b"v", options[0], b"\r\n" + options[0], b"\n*5\r\n$3\r\nSET\r\n$1\r\nk\r\n$9\r\n", b"\r\n"))
+            value = (b"v" * random.choice((0, 20, 40, 60, 130)) + value * random.choice((1, 3)))[-random.randrange(40, 400) :]
+            end = b"xy" if random.random() < .1 else b"\r\n"
+            two = random.random() < .6
+            option = random.choice(options) if two else random.choice(single)
+            if random.random() < .3:
+                option = options[0] if two else single[0]
+            count = 4 + two if random.random() < .9 else random.choice((3, 4, 5, 6))
+            stream.append(b"*%d\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$%d\r\n%s%s%s" % (count, n, k, len(value), value, end, option))
+        kept = [one for one in stream if (Resp(ITEM_MAX, NOW).run(one) or [("host",)])[-1][0] != "host" or random.random() < .3]
+        data.append(b"".join(kept))
+    await speak(dut, data, lambda: random.choice((30, 100, 1000, 5000)), pause=0, cut=0, long_value=0)
+
+
+@cocotb.test()
+async def nearly_numbers(dut):
+    """What is nearly a number behind a key of any length, at any lane, nearly its length, nearly a line's end."""
+    tails = [b"$4\r\n1234\r\n", b"$1\r\n0\r\n", b"$1\r\n9\r\n", b"$2\r\n07\r\n", b"$2\r\n-7\r\n", b"$2\r\n+7\r\n", b"$9\r\n999999999\r\n",
+             b"$10\r\n9999999999\r\n", b"$3\r\n1x3\r\n", b"$3\r\n12\r\r\n", b"$2\r\n1234\r\n", b"$4\r\n1\r\n2\r\n", b"$2\r\n12xx", b"$3\r\n 12\r\n",
+             b"$3\r\n123\r\r", b"$3\r\n123\n\n", b"$01\r\n1\r\n", b"$4\r\r1234\r\n", b"$4ab1234\r\n"]  # fmt: skip
+    behind = [b"$3\r\nabc\r\n", b"$0\r\n\r\n", b"$5\r\n$1\r\nx\r\n", b"$12\r\n*1\r\n$4\r\nPING\r\n", b"$03\r\nabc\r\n", b"$\r\n$5\r\nabcde\r\n",
+              b"x\r\n$3\r\nabc\r\n", b"$12x\r\n$1\r\na\r\n"]
+    data = []
+    for end in (b"\r\n", b"xy", b"\r\r", b"$1", b"\n\n"):
+        stream = []
+        for n in (*range(1, 30), *range(45, 62), 128, 250):
+            key = random.choice((b"k" * n, (b"\r\n$4\r\n1234" * n)[-n:], (b"\r\n$4" * n)[-n:], (b"\r\n$" * n)[-n:], random.randbytes(n)))
+            for name, count in ((b"INCRBY", 3), (b"EXPIRE", 3), (b"SETEX", 4), (b"SET", 3)):
+                tail = random.choice(tails) if random.random() < .6 else tails[0]
+                value = random.choice(behind) if random.random() < .6 else behind[0]
+                arguments = (tail if name != b"SET" else b"") + (value if name in (b"SETEX", b"SET") else b"")
+                stream.append(b"*%d\r\n$%d\r\n%s\r\n$%d\r\n%s%s%s" % (count, len(name), name, n, key, end, arguments))
+        # Of what the host gets it is some.
+        kept = [one for one in stream if Resp(ITEM_MAX, NOW).run(one)[-1][0] != "host" or random.random() < .3]
+        data.append(b"".join(kept))
+    # A key's end, the two bytes behind it and one more as a length.
+    data.append(b"".join(b"*3\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$123\r\nabc\r\n" % (n + 3, b"k" * n) for n in range(1, 30)))
+    await speak(dut, data, lambda: random.choice((30, 100, 1000, 5000)), pause=0, cut=0, long_value=0)
 
 
 @cocotb.test()

@@ -50,8 +50,9 @@ pub enum Kind {
     Append,
     /// Meta commands with what clients ask for with them: `mg k v t c f s k q O`, `ms k T F I`.
     MetaFlags,
-    /// Redis' SETEX.
+    /// Redis' SETEX; SET with EX.
     Setex,
+    SetEx,
     /// Redis' TTL.
     Ttl,
 }
@@ -68,7 +69,7 @@ impl Kind {
     /// Where the card speaks it.
     pub fn port(self) -> u16 {
         match self {
-            Kind::Redis(_) | Kind::Setex | Kind::Ttl => frame::REDIS_PORT,
+            Kind::Redis(_) | Kind::Setex | Kind::SetEx | Kind::Ttl => frame::REDIS_PORT,
             _ => frame::PORT,
         }
     }
@@ -83,6 +84,7 @@ impl Kind {
             Kind::Append => "append of 4 B",
             Kind::MetaFlags => "mg v t c f s k q O and ms T F I 1:1",
             Kind::Setex => "SETEX",
+            Kind::SetEx => "SET with EX",
             Kind::Ttl => "TTL",
             _ => return None,
         })
@@ -288,6 +290,12 @@ impl Keys {
             let (name, value) = (self.key(key), self.value(key, version));
             let seconds = SECONDS.to_string();
             let text = command(&[b"SETEX", name.as_bytes(), seconds.as_bytes(), &value]);
+            return (text, Expect::Exactly(b"+OK\r\n".to_vec()));
+        }
+        if self.shape.kind == Kind::SetEx {
+            let (name, value) = (self.key(key), self.value(key, version));
+            let seconds = SECONDS.to_string();
+            let text = command(&[b"SET", name.as_bytes(), &value, b"EX", seconds.as_bytes()]);
             return (text, Expect::Exactly(b"+OK\r\n".to_vec()));
         }
         if let Kind::Redis(_) = self.shape.kind {

@@ -288,6 +288,7 @@ pub fn all(connections: u32, entries: u32) -> Vec<Scenario> {
             rate(0.125),
         ),
         asked("tcp-redis-setex", large(keys, 0), Kind::Setex, rate(0.25)),
+        asked("tcp-redis-set-ex", large(keys, 0), Kind::SetEx, rate(0.25)),
         asked("tcp-redis-ttl", large(keys, 0), Kind::Ttl, rate(0.25)),
         make("tcp-mixed", tcp, large(keys, 50), rate(0.52)),
         make("tcp-meta-get", tcp, meta(large(keys, 100)), vec![Goal::Wire(0.9)]),
