@@ -381,8 +381,11 @@ package front_pkg;
     logic [13:0] low;
   } digits_t;
 
+  /// A CAS unique of up to 16 digits, four in a group.
+  typedef logic [3:0][13:0] unique_t;
+
   /// What the words of a request are, the first one apart.
-  typedef enum logic [2:0] {
+  typedef enum logic [3:0] {
     FmKey,     // key, end of the line or a blank
     FmGat,     // number, blank
     FmStore,   // key, number a, number b, length
@@ -390,7 +393,8 @@ package front_pkg;
     FmNumber,  // key, number a
     FmTouch,   // key, number a: an expiry time
     FmMetaGet, // key, perhaps v
-    FmMetaSet  // key, length
+    FmMetaSet, // key, length
+    FmCas      // as FmStore, and a CAS unique
   } form_e;
 
   /// What recognise knows from a request's first word.
@@ -465,6 +469,7 @@ package front_pkg;
     logic [10:0] vlen;
     digits_t     a;
     digits_t     b;
+    unique_t     unique_no;   // of a cas
     line_t       data;        // the key
   } cand_t;
 

@@ -1,6 +1,6 @@
 // A request leaves the line engine: its record, its key, its numbers; what it stores as soon as all of it
 // has come. Latency 1, initiation interval 1; 2 for what stores with a key that the mover moves. Who has his key with him
-// waits until the mover has none.
+// waits until the mover has none. A CAS unique takes two clocks more.
 module line_act
   import wirekv_pkg::*;
   import request_pkg::*;
@@ -66,6 +66,31 @@ module line_act
   logic keys_cas_out_q, keys_touch_q;
   number_t keys_exptime_q;
 
+  // A CAS unique: products, sums of them, the products of the upper one's halves, a sum. 10^8 is 5^8 times 2^8.
+  localparam logic [18:0] FiveTo8 = 19'd390625;
+  logic [1:0][26:0] unique_mid_q, unique_half_q;
+  logic [1:0][13:0] unique_low_q;
+  logic [1:0][32:0] unique_part_q;
+  logic [26:0] unique_rest_q;
+  logic [53:0] unique_no;
+  logic [1:0] unique_q;  // clocks since they were taken
+  always_ff @(posedge clk_i) begin
+    for (int unsigned i = 0; i < 2; i++) begin
+      if (free_o) begin
+        unique_mid_q[i] <= 27'(cand_i.unique_no[2*i+1]) * 27'd10000;
+        unique_low_q[i] <= cand_i.unique_no[2*i];
+      end
+      unique_half_q[i] <= unique_mid_q[i] + 27'(unique_low_q[i]);
+    end
+    unique_part_q[1] <= 33'(unique_half_q[1][26:13]) * 33'(FiveTo8);
+    unique_part_q[0] <= 33'(unique_half_q[1][12:0]) * 33'(FiveTo8);
+    unique_rest_q    <= unique_half_q[0];
+    if (free_o) unique_q <= '0;
+    else if (!unique_q[1]) unique_q <= unique_q + 2'd1;
+  end
+  assign unique_no = 54'({unique_part_q[1], 21'd0}) + 54'({unique_part_q[0], 8'd0}) +
+      54'(unique_rest_q);
+
   assign take   = take_i && (walk_i.kind != WkRequest || cand_i.record);
   assign free_o = !valid_q || done;
   always_ff @(posedge clk_i) begin
@@ -115,7 +140,8 @@ module line_act
   always_ff @(posedge clk_i) arrived_q <= free_o ? come(cand_i.next.line) : come(lf_q.line);
   assign ready  = valid_q && !back_q && (!cand_q.store || arrived_q) &&
       (item_ready_i || !(cand_q.store || cand_q.moved)) &&
-      (cand_q.moved || !keys_move_i || walk_q.kind != WkRequest);
+      (cand_q.moved || !keys_move_i || walk_q.kind != WkRequest) &&
+      (cand_q.op != OpCas || unique_q[1] || walk_q.kind != WkRequest);
   assign key_go = ready && cand_q.moved && !key_gone_q;
   assign done   = ready && !(key_go && cand_q.store);
   always_ff @(posedge clk_i) begin
@@ -182,7 +208,7 @@ module line_act
       if (cand_q.store) out_o.rec.off_sel = OsNew;
       out_o.rec.use_flags   = cand_q.store;
       out_o.rec.use_exptime = cand_q.store || cand_q.touch || cand_q.op == OpTouch;
-      out_o.rec.use_number  = cand_q.op inside {OpIncr, OpDecr};
+      out_o.rec.use_number  = cand_q.op inside {OpIncr, OpDecr, OpCas};
       if (bad) begin
         out_o.rec.req.op    = OpReply;
         out_o.rec.req.reply = cand_q.noreply ? RpNone : RpBadChunk;
@@ -209,7 +235,7 @@ module line_act
       numbers_o         <= '0;
       numbers_o.flags   <= a[31:0];
       numbers_o.exptime <= cand_q.exptime_a ? a[31:0] : b;
-      numbers_o.number  <= 64'(a);
+      numbers_o.number  <= (cand_q.op == OpCas) ? 64'(unique_no) : 64'(a);
       if (cand_q.resp) begin
         numbers_o.flags    <= '0;
         numbers_o.relative <= cand_q.timed;

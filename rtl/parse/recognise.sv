@@ -371,8 +371,10 @@ module recognise
   // ---------------------------------------------------------------- numbers a and b, length
   localparam int unsigned Digits = 10;  // longest number
   localparam int unsigned LengthDigits = 4;  // of a value's length
-  localparam int unsigned TailBytes = 8;
-  localparam logic [8*TailBytes-1:0] NoreplyTail = {" noreply"};
+  localparam int unsigned NoreplyBytes = 8;
+  localparam logic [8*NoreplyBytes-1:0] NoreplyTail = {" noreply"};
+  localparam int unsigned UniqueDigits = 16;  // of a CAS unique, the last word
+  localparam int unsigned TailBytes = UniqueDigits + 1;
 
   // The characters before an end, the last one first.
   char_t [Digits:0] a4, b4;
@@ -425,7 +427,8 @@ module recognise
   logic [6:0] line_len5_q;
   logic long5_q;  // the key has more than 250 bytes
   logic any5_q, whole5_q, nul5_q, noreply5, shows5_q;
-  logic [TailBytes-1:0] tail5_q;  // each is as in noreply
+  logic [NoreplyBytes-1:0] tail5_q;  // each is as in noreply
+  char_t [UniqueDigits:0] unique5_q;
   assign noreply5 = &tail5_q;
   assign klen5    = base_t'({4'd0, lane1_4_q}) - base4_q;
   logic last1_5_q, last2_5_q, last3_5_q, last4_5_q, last5_5_q;
@@ -442,7 +445,13 @@ module recognise
       klen5_q     <= klen5[7:0];
       long5_q     <= klen5 > base_t'(KeyMax);
       line_len5_q <= 7'(line_end4_q) + (crlf4_q ? 7'd2 : 7'd1);
-      for (int unsigned i = 0; i < TailBytes; i++) tail5_q[i] <= tail4[i] == NoreplyTail[8*i+:8];
+      for (int unsigned i = 0; i < NoreplyBytes; i++) tail5_q[i] <= tail4[i] == NoreplyTail[8*i+:8];
+      for (int unsigned i = 0; i <= UniqueDigits; i++)
+      unique5_q[i] <= '{
+          blank: tail4[i] == " ",
+          other: !(tail4[i] inside {[8'h30 : 8'h39]}),
+          low: tail4[i][3:0]
+      };
       shows5_q    <= whole4_q && tail4[0] == "v" && line_end4_q == lane1_4_q + 6'd2;
       any5_q      <= any4_q;
       whole5_q    <= whole4_q;
@@ -484,6 +493,18 @@ module recognise
     for (int unsigned i = 0; i < Digits; i++)
     digits_of[i] = ((other << (Digits - i)) == '0) ? chars[i].low : '0;
   endfunction
+
+  logic [UniqueDigits-1:0][3:0] unique5, unique6_q;
+  logic unique_ok5;
+  always_comb begin
+    logic [UniqueDigits:0] other;
+    for (int unsigned i = 0; i <= UniqueDigits; i++) other[i] = unique5_q[i].other;
+    unique_ok5 = 1'b0;
+    for (int unsigned i = 1; i <= UniqueDigits; i++)
+    unique_ok5 |= unique5_q[i].blank && (other << (UniqueDigits + 1 - i)) == '0;
+    for (int unsigned i = 0; i < UniqueDigits; i++)
+    unique5[i] = ((other << (UniqueDigits - i)) == '0) ? unique5_q[i].low : '0;
+  end
 
   // Redis: a number behind the key has as many digits as it says, one to nine, and no zero in front. Nor has a length,
   // which stands behind it, or behind the key.
@@ -571,6 +592,7 @@ module recognise
       else if (resp5_q.number) a6_q <= resp5_q.seconds ? {b[Digits-2:0], 12'd0} : 48'(b);
       else if (!split5_q) a6_q <= 48'(!resp5_q.store);
       b6_q <= b;
+      unique6_q <= unique5;
       for (int unsigned i = 0; i < 2; i++) length6_q[i] <= Tens[length5[2*i+1]] + 7'(length5[2*i]);
       length_ok6_q <= length_ok5;
       // The words are those of the form.
@@ -580,6 +602,9 @@ module recognise
         FmStore:
         fits6_q <= klen5_q != '0 && !nul5_q && a_ok && b_ok && whole5_q &&
             (last4_5_q || (last5_5_q && noreply5));
+        FmCas:
+        fits6_q <= klen5_q != '0 && !nul5_q && a_ok && b_ok && whole5_q &&
+            !last4_5_q && last5_5_q && unique_ok5;
         FmMetaGet: fits6_q <= any5_q && klen5_q != '0 && !nul5_q && (last1_5_q || shows5_q);
         FmMetaSet: fits6_q <= klen5_q != '0 && !nul5_q && whole5_q && last4_5_q;
         FmDelete:
@@ -591,7 +616,7 @@ module recognise
       unique case (what5_q.form)
         FmDelete: noreply6_q <= !last1_5_q;
         FmStore:  noreply6_q <= !last4_5_q;
-        FmMetaGet, FmMetaSet: noreply6_q <= 1'b0;
+        FmCas, FmMetaGet, FmMetaSet: noreply6_q <= 1'b0;
         default:  noreply6_q <= !last2_5_q;
       endcase
       klen = start5_q.resp ? resp_klen5_q : start5_q.binary ? binary_klen5 : klen5_q;
@@ -647,7 +672,7 @@ module recognise
 
   always_comb begin
     logic store;
-    store  = what6_q.form inside {FmStore, FmMetaSet};
+    store  = what6_q.form inside {FmStore, FmCas, FmMetaSet};
 
     cand_o            = '0;
     cand_o.place      = place6_q;
@@ -679,6 +704,7 @@ module recognise
     cand_o.b.high     = 14'(Tens[b6_q[9]] + 7'(b6_q[8]));
     cand_o.b.mid      = four(b6_q[7:4]);
     cand_o.b.low      = four(b6_q[3:0]);
+    for (int unsigned i = 0; i < 4; i++) cand_o.unique_no[i] = four(unique6_q[4*i+:4]);
     cand_o.data       = key6_q;
     cand_o.meta       = what6_q.form inside {FmMetaGet, FmMetaSet};
     cand_o.shows      = shows6_q;

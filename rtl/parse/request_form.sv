@@ -38,7 +38,7 @@ module request_form
     return r;
   endfunction
 
-  localparam int unsigned RowsNum = 16;
+  localparam int unsigned RowsNum = 17;
   localparam row_t [RowsNum-1:0] Rows = {
     row("get ", FmKey, OpGet),
     row("gets ", FmKey, OpGet, 1'b1),
@@ -47,6 +47,7 @@ module request_form
     row("set ", FmStore, OpSet),
     row("add ", FmStore, OpAdd),
     row("replace ", FmStore, OpReplace),
+    row("cas ", FmCas, OpCas),
     row("append ", FmStore, OpAppend),
     row("prepend ", FmStore, OpPrepend),
     row("delete ", FmDelete, OpDelete),

@@ -130,9 +130,20 @@ async def lanes(dut):
         b"get %s", b"gets %s b", b"gat 1234567890 %s", b"set %s 12 3456789 3\r\nabc",
         b"set %s 4234567890 1987654321 3\r\nabc",
         b"add %s 1 2 0003 noreply\r\nabc", b"incr %s 9876543210", b"delete %s", b"delete %s noreply",
-        b"touch %s 8 noreply")]
+        b"touch %s 8 noreply", b"cas %s 12 3456789 3 1234567890123456\r\nabc", b"cas %s 1 2 3 0\r\nabc",
+        b"cas %s 1 2 3 98765432109876543\r\nabc", b"cas %s 1 2 3 77 noreply\r\nabc", b"cas %s 1 2 3\r\nabc",
+        b"cas %s 1 2 3 -7\r\nabc", b"cas %s 1 2 3  7\r\nabc", b"cas %s 1 2 03 007\r\nabc")]
     sizes = iter([len(line) for line in lines])
     await streams(dut, [b"".join(lines)], lambda: next(sizes), pause=0, cut=0, long_value=0)
+
+
+@cocotb.test()
+async def cas_and_rests(dut):
+    """Jobs that go on with a value half sent, behind such that end with a cas."""
+    one = b"cas a 0 0 1 77\r\nx\r\n"
+    data = [(one + b"get b\r\n" + one) * 40] * 4
+    sizes = lambda: random.choice((len(one), 2 * len(one) + 7, 60, 1000))  # noqa: E731
+    await streams(dut, data, sizes, pause=0, cut=0.2, long_value=0.5)
 
 
 @cocotb.test()

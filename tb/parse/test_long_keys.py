@@ -19,7 +19,8 @@ from text_model import Text  # noqa: E402
 JOB = 8192
 TEXT = [b"get %s\r\n", b"gets %s\r\n", b"set %s 4294967295 2592001 3\r\nabc\r\n", b"add %s 0 0 100 noreply\r\n" + b"v" * 100 + b"\r\n",
         b"replace %s 1 0 1920\r\n" + b"v" * 1920 + b"\r\n", b"delete %s\r\n", b"delete %s noreply\r\n", b"touch %s 0\r\n",
-        b"incr %s 4294967295\r\n", b"decr %s 1 noreply\n", b"set %s 0 0 0\n\r\n"]
+        b"incr %s 4294967295\r\n", b"decr %s 1 noreply\n", b"set %s 0 0 0\n\r\n",
+        b"cas %s 0 0 3 9999999999999999\r\nabc\r\n", b"cas %s 4294967295 2592001 0 0\n\r\n"]
 META = [b"mg %s v\r\n", b"mg %s\r\n", b"ms %s 3\r\nabc\r\n", b"ms %s 12\r\nabc def 12\r\n\r\n"]
 
 
@@ -84,7 +85,7 @@ async def redis_values(dut):
 def odd_text():
     """A line of text that is nearly one with a long key."""
     n = random.choice((50, 56, 57, 58, 60, 63, 64, 65, 100, 126, 128, 190, 200, 249, 250, 251, 252, 300, 400))
-    line = random.choice(TEXT + [b"gat 10 %s\r\n", b"cas %s 0 0 1 5\r\nv\r\n", b"append %s 0 0 1\r\nv\r\n", b"get a %s\r\n",
+    line = random.choice(TEXT + [b"gat 10 %s\r\n", b"cas %s 0 0 1 5 noreply\r\nv\r\n", b"append %s 0 0 1\r\nv\r\n", b"get a %s\r\n",
                                  b"get %s a\r\n", b"get %s " + key(60) + b"\r\n", b"verbosity %s\r\n"])
     if random.random() < 0.5:
         return line % key(n)
