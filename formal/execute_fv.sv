@@ -257,6 +257,7 @@ module execute_fv
     .read_valid_o        (),
     .read_ready_i,
     .read_o              (),
+    .patches_o           (),
     .chunk_valid_i,
     .chunk_ready_o       (),
     .chunk_i,
@@ -330,6 +331,7 @@ module execute_fv
   `FV_COVER(Again, dut.moves.further && dut.check.lines == 3'd1 && written)
   `FV_COVER(Inserts, dut.u_index.u_insert.done_o && put)
   `FV_COVER(FillsSeen, fills && written)
+  `FV_COVER(Clears, dut.clear && put)
   `FV_COVER(Stale, dut.stale && dut.check.found.lookup && put)
   `FV_COVER(Moves, dut.u_index.u_insert.moved_o && put)
 endmodule

@@ -77,10 +77,11 @@ package request_pkg;
   } walk_place_t;
 
   /// What a job has taken of the pipe, in units of so many clocks; and from when on that is much: a reply of 64 KiB, or
-  /// the bytes that the longest job has, take less where nothing is odd.
+  /// the bytes that the longest job has, take less where nothing is odd. A job that has made items is not that long.
   localparam int unsigned CostUnit = 512;
   typedef logic [7:0] cost_t;
   localparam cost_t CostMuch = 8'd3;
+  localparam cost_t CostWorks = 8'd1;
 
   /// What is known of a connection in Redis' protocol, and of a request in it.
   typedef struct packed {
@@ -238,6 +239,7 @@ package request_pkg;
                              // then go on in `mode`
     logic [20:0] cont_start; // value bytes already sent, or copied
     logic        copies;     // the job has copied a value, or more, for a few bytes that came
+    logic        works;      // of its requests some have made an item (incr, append)
     binary_t     binary;     // `is` holds for all requests; the rest as what follows
     resp_t       resp;       // all but `form` likewise
     meta_t       meta;

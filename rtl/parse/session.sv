@@ -222,7 +222,7 @@ module session
         rec_d.vain   = read_ctx_q.mode == MdLine && read_ctx_q.noreply;
         rec_d.cont   = read_ctx_q.cont;
         rec_d.known  = 1'b1;
-        rec_d.dear   = cost >= CostMuch;
+        rec_d.dear   = cost >= (read_ctx_q.works ? CostWorks : CostMuch);
       end
       OpEvent: begin
         if (read_ev_q.acked) rec_d.tx_acked = read_ev_q.tx_ptr;

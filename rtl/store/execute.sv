@@ -1,16 +1,17 @@
 // Executes requests in order: the one place where anything happens. Takes each request with its
 // lines already in the caches, looks into the buckets again, compares header and key, acts, and
-// says what to reply. Latency 3 clocks for a hit; initiation interval 1 for gets, sets of keys that
-// are there or new and records without a key (see execute_stages for longer keys), 4 for
-// others, 5 where a CAS unique or a time decides, or the item's header changes.
+// says what to reply. Latency 3 clocks for a hit; initiation interval 1 for gets, deletions, sets of keys that
+// are there or new and records without a key (see execute_stages for longer keys), 2 where an item's
+// expiry is set, 4 for others, 5 where a CAS unique or an expiry decides. incr and decr: see execute_number.
 //
 //   next -> fetch -> check: compare -> act: decide, room, result -> way back
 //                      |                |         |          |
 //                    find: step by step -      insert      number
 //                                                fill: of new keys, where a way is free
 //
-// Three stages: fetch (read buckets and item), check (tags, header, key) and act. Plain gets and
-// sets and records that need no lookup overlap; anything else that may write keeps the next out.
+// Three stages: fetch (read buckets and item), check (tags, header, key) and act. Gets, sets, deletions, touches
+// and records that need no lookup overlap; anything else that may write keeps the next out. Who has read what
+// is written then, or is not written yet, reads it again.
 // What check cannot decide is looked up again step by step; sets of new keys in full buckets, incr and decr take steps, too.
 // Whoever is behind waits, and reads again.
 //
@@ -113,6 +114,8 @@ module execute
   output logic              read_valid_o,
   input  logic              read_ready_i,
   output read_t             read_o,
+  /// A header is written of the item that was told last.
+  output logic              patches_o,
   /// Pieces of the values that were read for an item made here.
   input  logic              chunk_valid_i,
   output logic              chunk_ready_o,
@@ -151,7 +154,8 @@ module execute
       act_done,
       slow_done;
   logic [2:0] check_line;
-  logic skip, key_more, act_key_more, hold, may_fill, way_free, fill, stale, fill_ready, fill_idle;
+  logic skip, key_more, act_key_more, hold, may_fill, way_free, fill, fill_ready, fill_idle;
+  logic may_clear, clear, stale, fill_stale, patch_stale, unwritten;
   logic [15:0] given;
 
   execute_next u_next (
@@ -180,6 +184,7 @@ module execute
     .idle_o      (next_idle)
   );
 
+  assign stale = fill_stale || patch_stale || unwritten;
   execute_stages u_stages (
     .clk_i,
     .rst_ni,
@@ -222,7 +227,8 @@ module execute
   logic walk_start, walk_done;
   logic [15:0] walk_ways;
   walk_place_t walk_place;
-  logic sum_get, keep, keep_get, line_there, prepare, extend_start;
+  logic sum_get, sum_near, keep, keep_get, line_there, prepare, extend_start;
+  log_slot_t sum_near_slot;
   line_no_t sum_line;
 
   execute_find u_find (
@@ -266,6 +272,8 @@ module execute
     .sum_seek_i    (prepare),
     .sum_line_i    (keep ? act.req.off.pos[27:2] : sum_line),
     .sum_get_i     (sum_get || keep_get),
+    .near_i        (sum_near),
+    .near_slot_i   (sum_near_slot),
     .line_there_o  (line_there),
     .release_i     (extend_start),
     .acq_valid_o,
@@ -336,6 +344,8 @@ module execute
     .may_fill_o   (may_fill),
     .free_i       (way_free),
     .fill_o       (fill),
+    .may_clear_o  (may_clear),
+    .clear_o      (clear),
     .fill_ready_i (fill_ready),
     .fill_idle_i  (fill_idle),
     .sum_o        (sum_start),
@@ -376,6 +386,8 @@ module execute
     .res_ready_i,
     .res_o,
     .out_free_o   (out_free),
+    .stale_o      (patch_stale),
+    .patches_o,
     .hreq_valid_o,
     .hreq_ready_i,
     .hreq_o,
@@ -384,7 +396,7 @@ module execute
     .hkey_o
   );
 
-  logic sum_put, sum_beat_valid, own_taken;
+  logic sum_put, sum_beat_valid, own_taken, own_free;
   put_t sum_item;
   beat_t sum_beat;
 
@@ -397,6 +409,8 @@ module execute
     .unique_no_i   (does.unique_no),
     .line_o        (sum_line),
     .line_get_o    (sum_get),
+    .near_o        (sum_near),
+    .near_slot_o   (sum_near_slot),
     .line_there_i  (line_there),
     .line_data_i   (rd_data_i),
     .line_bad_i    (rd_bad_i),
@@ -409,8 +423,6 @@ module execute
     .key_tell_o    (sum_tell),
     .key_all_told_i(key_all_told),
     .own_off_i,
-    .taken_i,
-    .written_i,
     .sum_o         (sum),
     .write_o       (sum_write),
     .insert_o      (sum_insert),
@@ -449,8 +461,6 @@ module execute
     .key_tell_o    (extend_tell),
     .key_all_told_i(key_all_told),
     .own_off_i,
-    .taken_i,
-    .written_i,
     .extended_o    (extended),
     .write_o       (extend_write),
     .way_ready_i   (way_ready),
@@ -461,10 +471,22 @@ module execute
   // Only one of them makes an item. It stands until the log takes it, and a register parts what follows from the
   // old item from what the log makes of it.
   always_ff @(posedge clk_i) begin
-    own_valid_o <= rst_ni && (sum_put || extend_put) && !own_taken;
+    own_valid_o <= rst_ni && (sum_put || extend_put) && own_free && !own_taken;
     own_o       <= extend_put ? extend_item : sum_item;
   end
-  assign own_taken    = own_valid_o && own_ready_i;
+  assign own_taken = own_valid_o && own_ready_i;
+
+  execute_unwritten u_unwritten (
+    .clk_i,
+    .rst_ni,
+    .put_i    (own_taken && own_off_i.lap != '0),
+    .op_i     (act),
+    .free_o   (own_free),
+    .check_i  (check),
+    .waits_o  (unwritten),
+    .taken_i,
+    .written_i
+  );
 
   assign ownb_valid_o = sum_beat_valid || extend_beat_valid;
   assign extend_beat  = '{data: chunk_i.data, len: chunk_i.len, last: extend_last};
@@ -550,7 +572,9 @@ module execute
     .may_fill_i   (may_fill),
     .free_o       (way_free),
     .fill_i       (fill),
-    .stale_o      (stale),
+    .may_clear_i  (may_clear),
+    .clear_i      (clear),
+    .stale_o      (fill_stale),
     .fill_ready_o (fill_ready),
     .fill_idle_o  (fill_idle),
     .buckets_i    (bucket_rd_data_i),
@@ -625,6 +649,6 @@ module execute
     .count_o
   );
 
-  assign idle_o = next_idle && stages_idle && fill_idle && rel_q == '0;
+  assign idle_o = next_idle && stages_idle && fill_idle && own_free && !patches_o && rel_q == '0;
 
 endmodule

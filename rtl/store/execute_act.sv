@@ -1,5 +1,5 @@
 // Acts on the request whose item check has found: the one place where anything happens. Plain
-// gets, sets that replace what check has found, and records without a key act at once; others from
+// gets, sets that replace what check has found, deletions, touches, and records without a key act at once; others from
 // StAct. What takes longer - to find the item step by step, to insert, incr and decr - is somebody
 // else's, who is started here and says when it is done.
 module execute_act
@@ -48,6 +48,9 @@ module execute_act
   output logic        may_fill_o,
   input  logic        free_i,
   output logic        fill_o,
+  /// Its way may be cleared in passing; it is.
+  output logic        may_clear_o,
+  output logic        clear_o,
   input  logic        fill_ready_i,
   input  logic        fill_idle_i,
   output logic        sum_o,
@@ -97,6 +100,9 @@ module execute_act
   input  logic        res_ready_i,
   output res_t        res_o,
   output logic        out_free_o,
+  /// The request in check has read a header that is patched. One is, its line must stay.
+  output logic        stale_o,
+  output logic        patches_o,
   /// Requests for host software, and their text.
   output logic        hreq_valid_o,
   input  logic        hreq_ready_i,
@@ -132,10 +138,11 @@ module execute_act
   room_t room;
   ctx_t ctx, last;
   logic in_run, out_free, fast_set, fast_done, acts, act_ends, done, slow_done, host_done;
-  logic keeps, kept_q, shows_key, tells_key, bucket_ok, patch_ok, key_waits, keys_go;
-  logic patch_q, patched_q;  // the header is to be patched; it was
+  logic keeps, kept_q, shows_key, tells_key, bucket_ok, key_waits, keys_go;
+  logic patch_q;  // a header is to be patched
   logic steady_q, emits, meta_key, plain_q, plain_get, plain_get_q, plain_set_q, meta_q;
   logic compares_q, times_q, finds, fast_fill, key_left;
+  logic plain_delete_q, plain_touch_q, touches_q, fast_delete, fast_rest;
 
   execute_decide u_decide (
     .clk_i,
@@ -168,6 +175,7 @@ module execute_act
     .kind_i (res_o.kind),
     .reply_i(res_o.reply),
     .ctx_i  (ctx),
+    .works_i (state_q inside {StSum, StExtend}),
     .copied_i(does_q.grows ? extended_i.copied : '0),
     .room_o (room),
     .last_o (last)
@@ -219,7 +227,7 @@ module execute_act
 
   // ---------------------------------------------------------------- when
   // An entry that waits for the port keeps all out; one that is on its way those that look into other buckets.
-  assign in_run    = state_q == StRun && valid_i && room.settled && fill_ready_i &&
+  assign in_run    = state_q == StRun && valid_i && room.settled && fill_ready_i && !patch_q &&
       (fill_idle_i || !op_i.alone);
   assign out_free  = res_ready_i && read_ready_i && rkey_ready_i;
   // What the request alone says of that is known before it is in act. (A stored key is not compared in check, so a set
@@ -228,11 +236,22 @@ module execute_act
     if (go_i) begin
       plain_q     <= !check_i.found.lookup && !(check_i.req.op inside {OpHost, OpWalk, OpVersion});
       meta_q      <= check_i.req.meta.is;
-      plain_get_q <= check_i.req.op == OpGet && !check_i.req.touch &&
-          !check_i.req.meta.vivifies && !check_i.req.meta.recaches &&
+      plain_get_q <= check_i.req.op == OpGet && !check_i.req.meta.vivifies &&
+          !check_i.req.meta.recaches &&
           !(check_i.req.resp.is && is_time(check_i.req.resp.form));
+      // For whichever item there is, and no other is left.
+      plain_delete_q <= check_i.req.op == OpDelete && !check_i.req.key_stored &&
+          (check_i.req.resp.is || (check_i.req.num == '0 && !check_i.req.touch)) &&
+          !(check_i.req.meta.is && (check_i.req.meta.stale || check_i.req.meta.voids ||
+                                    shows(check_i.req.meta.show, ShKey)));
+      plain_touch_q  <= check_i.req.op == OpTouch && !check_i.req.key_stored &&
+          !check_i.req.resp.is && !check_i.req.meta.is;
+      touches_q      <= check_i.req.op == OpTouch ||
+          (check_i.req.op == OpGet && check_i.req.touch);
       // A CAS unique, a number, whether an expiry may be set, or is soon, a walk's place.
-      compares_q  <= check_i.req.op inside {OpCas, OpIncr, OpDecr, OpWalk} ||
+      compares_q  <= check_i.req.op inside {OpCas, OpWalk} ||
+          (check_i.req.op inside {OpIncr, OpDecr} &&
+           (check_i.req.binary.is || check_i.req.meta.is)) ||
           is_extend(check_i.req.op) || check_i.req.meta.recaches ||
           (check_i.req.op == OpTouch && check_i.req.resp.is) ||
           (check_i.req.op == OpDelete && !check_i.req.resp.is &&
@@ -250,9 +269,14 @@ module execute_act
   assign may_fill_o = valid_i && plain_set_q && item_i.new_key;
   assign fast_fill  = plain_set_q && item_i.new_key && free_i;
   assign fill_o    = fast_done && fast_fill && !room.skip && does.stores;
+  // What finds nothing leaves its buckets as they are.
+  assign may_clear_o = valid_i && plain_delete_q;
+  assign fast_delete = plain_delete_q && (item_i.renewed_hit || item_i.new_key);
+  assign fast_rest   = fast_delete || (plain_touch_q && item_i.decided);
+  assign clear_o     = fast_done && fast_delete && !room.skip && does.clears;
   assign fast_done = in_run && out_free && (room.skip || plain_q ||
       (plain_get && item_i.decided && !(key_left && shows_key)) ||
-      (fast_set && fetched_ready_i) || fast_fill);
+      ((fast_set || fast_rest) && fetched_ready_i) || fast_fill);
   // Who looks at it knows that the request in act, if there is one, ends in this clock.
   assign commit_o  = '{valid: valid_i && fast_set && !room.skip, line: op_i.found.line,
                        way: item_i.fetched_way, off: op_i.req.off};
@@ -267,7 +291,6 @@ module execute_act
   // What comes before the end: writes must be taken, inserts and sums take longer. A long key needs
   // further clocks.
   assign bucket_ok = !does_q.writes || way_ready_i;
-  assign patch_ok  = !does_q.patches || patched_q;
   assign shows_key = does.get && !op_i.req.resp.is && !op_i.req.meta.vivifies &&
       ((op_i.req.binary.is || op_i.req.meta.is) ?
            (op_i.req.binary.key || meta_key) && (item_i.alive || !op_i.req.noreply) : item_i.alive);
@@ -280,7 +303,7 @@ module execute_act
       (state_q == StKey || (state_q == StAct && !room.skip && key_waits) ||
        (in_run && !room.skip && plain_get && item_i.decided && shows_key && !key_i.last));
   assign act_ends  = acts && (room.skip || (!does_q.inserts && !does_q.sums && !does_q.grows &&
-                                            bucket_ok && patch_ok && !key_waits));
+                                            bucket_ok && !key_waits));
   assign host_done = op_i.req.key_stored ? hreq_valid_o && hreq_ready_i
                                          : hkey_valid_o && hkey_ready_i && key_i.last;
   assign slow_done = act_ends || insert_done_i || sum_done_i || extend_done_i || host_done ||
@@ -298,7 +321,7 @@ module execute_act
         else if (walk_o) state_d = StWalk;
         else if (renew_o) state_d = StRenew;
         else if (finds) state_d = StFind;
-        else if (!plain_q && !plain_get && !fast_set && !fast_fill) state_d = ready;
+        else if (!plain_q && !plain_get && !fast_set && !fast_fill && !fast_rest) state_d = ready;
       end
       StRenew:    if (renew_done_i) state_d = finds ? StFind : ready;
       StWalk:     if (walk_done_i) state_d = StFind;
@@ -331,7 +354,7 @@ module execute_act
   end
 
   assign renew_o     = in_run && !room.skip && op_i.found.lookup && !item_i.renewed && !fast_fill &&
-      (!does.get || op_i.req.meta.vivifies);
+      !fast_rest && (!does.get || op_i.req.meta.vivifies);
   assign walk_o      = in_run && !room.skip && op_i.req.op == OpWalk;
   assign finds       = (state_q == StWalk && walk_done_i) ||
       (((in_run && !room.skip && op_i.found.lookup && !renew_o) ||
@@ -352,9 +375,9 @@ module execute_act
   // ---------------------------------------------------------------- what
   // Who is behind may have read other buckets meanwhile.
   assign prepare_o   = state_q == StAct;
-  assign way_write_o = !room.skip && ((acts && does_q.writes) || (fast_done && fast_set));
-  assign way_use_o   = !room.skip && ((acts && patch_ok) || fast_done) && does.get &&
-      item_i.alive && item_i.hit;
+  assign way_write_o = (!room.skip && ((acts && does_q.writes) || (fast_done && fast_set))) ||
+      clear_o;
+  assign way_use_o   = !room.skip && (acts || fast_done) && does.get && item_i.alive && item_i.hit;
 
   // The steps begin a clock later than it is known that they are needed.
   always_ff @(posedge clk_i) find_o <= rst_ni && finds;
@@ -362,48 +385,57 @@ module execute_act
   // In StAct, and the item stands for a clock.
   always_ff @(posedge clk_i) steady_q <= rst_ni && state_q == StAct && !slow_done;
 
-  // Expiry and marks are patched where they stand, bytes 3 and 8 to 13 of the header. It is decided a clock
-  // before, and whether the way back is free or not, so that the order at the cache's memory port waits for neither.
-  always_ff @(posedge clk_i) begin
-    patch_q   <= rst_ni && state_q == StAct && (steady_q || !compares_q) && !room.skip &&
-        does_q.patches && !key_waits && !patched_q && !(patch_q && wr_ready_i);
-    patched_q <= rst_ni && state_q == StAct && !slow_done &&
-        (patched_q || (patch_q && wr_ready_i));
-  end
+  // Expiry and marks are patched where they stand, bytes 3 and 8 to 13 of the header, from the clock behind the
+  // request on: so the order at the cache's memory port waits for nothing that is decided. Nobody acts before it is
+  // done, nor is the line given back (patches_o), and who has read it reads it again.
   // So are expiry and marks where a SET keeps them, in the new item's header.
-  head_t patch;
-  log_slot_t kept_slot_q;
-  logic [27:0] patched;
-  always_ff @(posedge clk_i) begin
-    kept_q <= rst_ni && !slow_done && (kept_q || state_q == StKept);
-    if (line_there_i) kept_slot_q <= rsp_slot_i;
-  end
-  assign keep_o     = keeps;
-  assign keep_get_o = state_q == StKeep;
-  assign patched    = (state_q == StKept) ? op_i.req.off.pos : item_i.off.pos;
+  localparam int unsigned LineBits = 12;  // of a line; two that are alike only cost clocks
+  head_t patch, patch_head_q;
+  logic [27:0] patch_pos_q;
+  log_slot_t patch_slot_q;
+  logic patched_q;  // in the clock before
+  logic [LineBits-1:0] check_line;
   always_comb begin
     patch = '{
-        expiry: does_q.touch ? op_i.req.expiry : item_i.expiry,
+        expiry: does.touch ? op_i.req.expiry : item_i.expiry,
         marks: '{
             coded: item_i.marks.coded,
-            won: item_i.marks.won || does_q.wins,
+            won: item_i.marks.won || does.wins,
             stale: item_i.marks.stale
         },
         vlen: item_i.vlen,
         default: '0
     };
-    if (state_q == StKept) begin
+    if (state_q == StKeep) begin
       patch.expiry = item_i.expiry;
       patch.marks  = '{coded: op_i.req.meta.coded, won: item_i.marks.won,
                        stale: op_i.req.meta.stale};
       patch.vlen   = op_i.req.vlen;
     end
   end
+  always_ff @(posedge clk_i) begin
+    patch_q   <= rst_ni && ((patch_q && !wr_ready_i) || (!room.skip &&
+        ((fast_done && does.patches) || (act_ends && does_q.patches))));
+    patched_q <= rst_ni && patch_q;
+    kept_q    <= rst_ni && !slow_done && (kept_q || state_q == StKept);
+    if (!patch_q && state_q != StKept) begin
+      patch_head_q <= patch;
+      patch_pos_q  <= (state_q == StKeep) ? op_i.req.off.pos : item_i.off.pos;
+      patch_slot_q <= (state_q == StKeep) ? rsp_slot_i : item_i.slot;
+    end
+  end
+  assign keep_o     = keeps;
+  assign keep_get_o = state_q == StKeep;
   assign wr_valid_o = patch_q || state_q == StKept;
-  assign wr_slot_o  = (state_q == StKept) ? kept_slot_q : item_i.slot;
-  assign wr_line_o  = patched[27:2];
-  assign wr_data_o  = {4{patch}};
-  assign wr_strb_o  = strb_t'(16'h3F08) << {patched[1:0], 4'h0};
+  assign wr_slot_o  = patch_slot_q;
+  assign wr_line_o  = patch_pos_q[27:2];
+  assign wr_data_o  = {4{patch_head_q}};
+  assign wr_strb_o  = strb_t'(16'h3F08) << {patch_pos_q[1:0], 4'h0};
+  assign check_line = check_i.found.off.pos[2+:LineBits];
+  assign patches_o  = patch_q;
+  assign stale_o    = check_i.found.cand &&
+      ((valid_i && touches_q && check_line == item_i.off.pos[2+:LineBits]) ||
+       ((patch_q || patched_q) && check_line == patch_pos_q[2+:LineBits]));
 
   // Nobody looks at buckets in the clock behind it: it is alone, and its record stands.
   logic flush_q;

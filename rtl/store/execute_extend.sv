@@ -7,7 +7,8 @@
 //
 // So the reader waits for the appender, which waits for a way of the log's cache, of which requests
 // leave it two: the reader may have one of them, not both. So it is given lines of one block only,
-// which are all in sets of their own, and the next ones when it has released these.
+// which are all in sets of their own, and the next ones when it has released these. An item whose lines the request
+// has anyway is read from there: then it gets both values at once, if the other one lies in one block.
 //
 // All others wait meanwhile. So a new item of more than ValuePiece bytes is made in pieces: the
 // connection's job ends with each of them, and its next one goes on, until the last one puts the item
@@ -54,10 +55,8 @@ module execute_extend
   output logic        ownb_last_o,
   output logic        key_tell_o,
   input  logic        key_all_told_i,
-  /// Its place; puts taken and written by the log.
+  /// Its place.
   input  off_t        own_off_i,
-  input  serial_t     taken_i,
-  input  serial_t     written_i,
   /// What became of it; write it into the key's way; end with that, when the way back is free.
   output extended_t   extended_o,
   output logic        write_o,
@@ -71,16 +70,17 @@ module execute_extend
     ExPiece,   // which bytes
     ExParts,   // and which of them are whose
     ExPut,
-    ExPlaced,
     ExBlock,   // how far their block goes
     ExNext,    // how many are in one block
     ExRead,
+    ExSecond,  // the second value is read behind the first one
     ExChunks,
     ExKey,     // wait for the rest of a long key
-    ExWritten
+    ExWrite
   } state_e;
 
   typedef struct packed {
+    logic        olds;   // of the item that is there
     off_t        off;
     logic [20:0] start;
     logic [20:0] len;
@@ -97,8 +97,10 @@ module execute_extend
   typedef logic [BlockBits:0] block_t;
 
   state_e state_q, state_d;
-  logic delete, append, whole_q, goes_on_q, more_q, placed_q, kept_q, fits_q;
-  logic stored, written, read_done, part_done, sets_time;
+  logic delete, append, whole_q, goes_on_q, more_q, kept_q, fits_q;
+  logic [1:0] placed_q;
+  logic pinned_q, in_one_q, both_q, first_done_q;  // both_q: both values at once
+  logic stored, read_done, part_done, sets_time;
   logic unread_q;  // memory could not read all of it
   msec_t expiry;
   // verilator lint_off UNUSEDSIGNAL
@@ -113,11 +115,10 @@ module execute_extend
   logic behind_there_q;     // there is something of the second value behind
   logic [20:0] now_q;       // bytes that are read now
   block_t in_block_q;
-  logic [BlockBits-1:0] part_at;
+  logic [BlockBits-1:0] part_at, from_at;
   logic [15:0] lines;
   logic [5:0] lines_q;
   logic [14:0] copied_q;
-  serial_t stamp_q;
 
   assign delete = op_i.req.op == OpDelete;
   assign append = op_i.req.op == OpAppend || delete;
@@ -138,14 +139,16 @@ module execute_extend
       ExIdle:    if (start_i) state_d = ExPiece;
       ExPiece:   state_d = ExParts;
       ExParts:   state_d = ExPut;
-      ExPut:     if (own_ready_i) state_d = ExPlaced;
-      ExPlaced:  state_d = ExBlock;
+      ExPut:     if (own_ready_i) state_d = ExRead;
       ExBlock:   state_d = ExNext;
       ExNext:    state_d = ExRead;
-      ExRead:    if (read_ready_i) state_d = ExChunks;
-      ExChunks:  if (read_done) state_d = (part_done && !behind_there_q) ? ExKey : ExBlock;
-      ExKey:     if (more_q || key_all_told_i) state_d = ExWritten;
-      ExWritten: if (done_o) state_d = ExIdle;
+      ExRead:    if (read_ready_i) state_d = both_q ? ExSecond : ExChunks;
+      ExSecond:  if (read_ready_i) state_d = ExChunks;
+      ExChunks:
+      if (read_done && both_q) state_d = first_done_q ? ExKey : ExChunks;
+      else if (read_done) state_d = (part_done && !behind_there_q) ? ExKey : ExBlock;
+      ExKey:     if (more_q || key_all_told_i) state_d = ExWrite;
+      ExWrite:   if (done_o) state_d = ExIdle;
       default:   state_d = ExIdle;
     endcase
   end
@@ -166,11 +169,13 @@ module execute_extend
         from_q   <= (op_i.req.cont_start != '0) ? copy.from : op_i.req.off;
         at_q     <= op_i.req.cont_start;
         border_q <= append ? item_i.vlen : op_i.req.vlen;
+        pinned_q <= item_i.hit && op_i.found.whole;
       end
       ExPiece: begin
         if (!more_q) at_q <= '0;
         end_q     <= len_q;
         goes_on_q <= 1'b0;
+        in_one_q  <= 22'(from_at) + 22'(op_i.req.vlen) <= 22'(2 ** BlockBits);
         if ((more_q || !whole_q) && (more_q ? most : 22'(ValuePiece)) < 22'(len_q)) begin
           end_q     <= more_q ? most[20:0] : 21'(ValuePiece);
           goes_on_q <= 1'b1;
@@ -178,14 +183,14 @@ module execute_extend
       end
       ExParts: begin
         behind_there_q <= at_q < border_q && end_q > border_q;
-        part_q         <= '{off: first, start: at_q,
+        both_q         <= at_q < border_q && end_q > border_q && pinned_q && in_one_q &&
+            !goes_on_q && at_q == '0;
+        part_q         <= '{olds: append, off: first, start: at_q,
                             len: ((end_q > border_q) ? border_q : end_q) - at_q};
         if (at_q >= border_q)
-          part_q <= '{off: second, start: at_q - border_q, len: end_q - at_q};
-        behind_q <= '{off: second, start: '0, len: end_q - border_q};
+          part_q <= '{olds: !append, off: second, start: at_q - border_q, len: end_q - at_q};
+        behind_q <= '{olds: !append, off: second, start: '0, len: end_q - border_q};
       end
-      ExBlock: in_block_q <= block_t'(2 ** BlockBits) - block_t'(part_at);
-      ExNext:  now_q <= (part_q.len > 21'(in_block_q)) ? 21'(in_block_q) : part_q.len;
       ExChunks:
       if (read_done) begin
         part_q.start <= part_q.start + now_q;
@@ -197,6 +202,12 @@ module execute_extend
       end
       default: ;
     endcase
+    // Of the first one while its item gets its place.
+    if (state_q inside {ExPut, ExBlock}) in_block_q <= block_t'(2 ** BlockBits) - block_t'(part_at);
+    if (state_q inside {ExPut, ExNext})
+      now_q <= (part_q.len > 21'(in_block_q) && !both_q) ? 21'(in_block_q) : part_q.len;
+    if (state_q == ExPut) first_done_q <= 1'b0;
+    else if (read_done) first_done_q <= 1'b1;
   end
 
   // ---------------------------------------------------------------- read them
@@ -205,33 +216,36 @@ module execute_extend
   assign part_at  = {part_q.off.pos[BlockBits-5:0], 4'h0} + BlockBits'(16) +
       BlockBits'(op_i.req.klen) + BlockBits'(part_q.start);
 
-  assign read_valid_o = state_q == ExRead;
+  assign from_at  = {from_q.pos[BlockBits-5:0], 4'h0} + BlockBits'(16) + BlockBits'(op_i.req.klen);
+
+  part_t asked;
+  assign asked        = (state_q == ExSecond) ? behind_q : part_q;
+  assign read_valid_o = state_q inside {ExRead, ExSecond};
   always_comb begin
     read_o       = '0;
     read_o.send  = 1'b1;
     read_o.own   = 1'b1;
     read_o.klen  = op_i.req.klen;
-    read_o.off   = part_q.off;
-    read_o.start = part_q.start;
-    read_o.len   = now_q;
+    read_o.whole = asked.olds && pinned_q;
+    read_o.slots = op_i.slots;
+    read_o.off   = asked.off;
+    read_o.start = asked.start;
+    read_o.len   = (state_q == ExSecond) ? asked.len : now_q;
   end
 
   assign part_done     = now_q == part_q.len;
   assign read_done     = chunk_valid_i && ownb_ready_i && chunk_i.last;
   assign chunk_ready_o = ownb_ready_i;
   assign ownb_valid_o  = chunk_valid_i;
-  assign ownb_last_o   = chunk_i.last && part_done && !behind_there_q;
+  assign ownb_last_o   = chunk_i.last && (both_q ? first_done_q : part_done && !behind_there_q);
 
   // ---------------------------------------------------------------- the new item
   assign lines = lines_of(off_q.pos[1:0], 22'd16 + 22'(op_i.req.klen) + 22'(len_q));
   always_ff @(posedge clk_i) begin
-    if (state_q == ExPut) begin
-      off_q   <= own_off_i;
-      stamp_q <= taken_i + 1'b1;
-    end
+    if (state_q == ExPut) off_q <= own_off_i;
     // Who is valid once it has its place is held from then on, see log_fence. Who is not is read in vain.
-    placed_q <= state_q == ExPlaced;
-    if (placed_q)
+    placed_q <= {placed_q[0], state_q == ExPut && own_ready_i};
+    if (placed_q[1])
       kept_q <= off_valid(item_i.off, range_i) && (off_valid(from_q, range_i) || delete);
     if (state_q == ExPut) unread_q <= 1'b0;
     else if (chunk_valid_i && ownb_ready_i && chunk_i.bad) unread_q <= 1'b1;
@@ -251,16 +265,15 @@ module execute_extend
                          chosen_no: op_i.req.chosen_no, expiry: expiry,
                          off: op_i.req.off, done: at_q};
   assign key_tell_o  = !more_q &&
-      state_q inside {ExPlaced, ExBlock, ExNext, ExRead, ExChunks, ExKey};
+      state_q inside {ExBlock, ExNext, ExRead, ExSecond, ExChunks, ExKey};
 
   assign stored     = off_q.lap != '0 && kept_q && !unread_q;
-  assign written    = reached(written_i, stamp_q);
   assign extended_o = '{
           fits: fits_q,
           reply: (off_q.lap == '0) ? RpNoMemory : !stored ? RpNotStored : goes_on_q ? RpNone
                                                                                     : RpStored,
-          stored: state_q == ExWritten && stored && !goes_on_q,
-          goes_on: state_q == ExWritten && stored && goes_on_q,
+          stored: state_q == ExWrite && stored && !goes_on_q,
+          goes_on: state_q == ExWrite && stored && goes_on_q,
           off: off_q,
           lines: lines_q,
           done: end_q,
@@ -270,8 +283,7 @@ module execute_extend
   // The head has come to neither value before it was read.
   `ASSERT(Held, !(state_q == ExChunks && chunk_valid_i && kept_q) || (off_intact(
           item_i.off, range_i) && (delete || off_intact(from_q, range_i))))
-  assign write_o    = state_q == ExWritten && stored && !goes_on_q && written && out_free_i;
-  assign done_o     = state_q == ExWritten && out_free_i &&
-      (!stored || (written && (goes_on_q || way_ready_i)));
+  assign write_o    = state_q == ExWrite && stored && !goes_on_q && out_free_i;
+  assign done_o     = state_q == ExWrite && out_free_i && (!stored || goes_on_q || way_ready_i);
 
 endmodule

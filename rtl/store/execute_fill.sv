@@ -2,7 +2,7 @@
 // The way is written 2 clocks after its request has ended; initiation interval 1. A bucket of an older epoch is
 // renewed by the same write.
 //
-// Who has read a bucket before such a write of it reads it again: stale_o.
+// Who has read a bucket before such a write of it, or before a way of it was cleared, reads it again: stale_o.
 module execute_fill
   import lib_pkg::*;
   import store_pkg::*;
@@ -28,6 +28,9 @@ module execute_fill
   input  logic          may_i,
   output logic          free_o,
   input  logic          take_i,
+  /// A way of its buckets may be cleared as it ends; it is.
+  input  logic          may_clear_i,
+  input  logic          clear_i,
   /// The request in check has read a bucket that an entry goes into.
   output logic          stale_o,
   /// The port: put_o.valid stands until it is ready.
@@ -102,7 +105,7 @@ module execute_fill
       was_valid_q    <= 1'b0;
     end else begin
       if (go_on) {choose_valid_q, put_valid_q} <= {take_i, choose_valid_q};
-      was_valid_q <= put_valid_q && put_ready_i;
+      was_valid_q <= (put_valid_q && put_ready_i) || clear_i;
     end
     if (go_on) begin
       choose_q <= '{line: op_i.found.line, slot: op_i.found.slot, way: way_i, free: free,
@@ -111,7 +114,7 @@ module execute_fill
       odd_q    <= ones(choose_q.free[7:0]) < ones(choose_q.free[15:8]);
       for (int b = 0; b < 2; b++) way_q[b] <= 8'(lowest(64'(choose_q.free[8*b+:8])));
     end
-    was_q <= low_lines(entry_q.line);
+    was_q <= low_lines(clear_i ? op_i.found.line : entry_q.line);
   end
   assign ready_o = go_on;
   assign idle_o  = !choose_valid_q && !put_valid_q;
@@ -133,7 +136,7 @@ module execute_fill
   lines_t check_lines;
   assign check_lines = low_lines(check_i.found.line);
   assign stale_o = check_i.found.lookup && (
-      (may_i && share(check_lines, low_lines(op_i.found.line))) ||
+      ((may_i || may_clear_i) && share(check_lines, low_lines(op_i.found.line))) ||
       (choose_valid_q && share(check_lines, low_lines(choose_q.line))) ||
       (put_valid_q && share(check_lines, low_lines(entry_q.line))) ||
       (was_valid_q && share(check_lines, was_q)));

@@ -59,6 +59,9 @@ module execute_find
   input  logic          sum_seek_i,
   input  line_no_t      sum_line_i,
   input  logic          sum_get_i,
+  /// It stands in this slot anyway.
+  input  logic          near_i,
+  input  log_slot_t     near_slot_i,
   output logic          line_there_o,
   /// Its item's lines are needed no more.
   input  logic          release_i,
@@ -334,6 +337,8 @@ module execute_find
     .seek_i   (line_seek || sum_seek_i),
     .line_i   (sum_seek_i ? sum_line_i : line),
     .get_i    (line_get || sum_get_i),
+    .near_i,
+    .near_slot_i,
     .there_o  (line_there),
     .release_i(line_release || release_i || slow_done_i),
     .acq_valid_o,

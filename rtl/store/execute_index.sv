@@ -51,6 +51,9 @@ module execute_index
   input  logic              may_fill_i,
   output logic              free_o,
   input  logic              fill_i,
+  /// Clear its way in passing.
+  input  logic              may_clear_i,
+  input  logic              clear_i,
   output logic              stale_o,
   output logic              fill_ready_o,
   output logic              fill_idle_o,
@@ -175,6 +178,8 @@ module execute_index
     .may_i      (may_fill_i),
     .free_o,
     .take_i     (fill_i),
+    .may_clear_i,
+    .clear_i,
     .stale_o,
     .put_o      (fill),
     .put_way_o  (fill_way),

@@ -18,6 +18,9 @@ module execute_line
   input  logic      seek_i,
   input  line_no_t  line_i,
   input  logic      get_i,
+  /// That line is one of the request's, in this slot: no other is acquired.
+  input  logic      near_i,
+  input  log_slot_t near_slot_i,
   output logic      there_o,
   input  logic      release_i,
   /// Log cache: class ClassExecute, read port.
@@ -40,11 +43,11 @@ module execute_line
   logic next_further;
   assign next_further = next_i.lines != 3'd1;
 
-  assign acq_valid_o = get_i && !asked_q;
+  assign acq_valid_o = get_i && !near_i && !asked_q;
   assign acq_line_o  = line_q;
   assign rsp_ready_o = asked_q;
   assign rsp_bank_o  = line_q[0];
-  assign there_o     = asked_q && rsp_valid_i;
+  assign there_o     = near_i || (asked_q && rsp_valid_i);
   assign rel_o       = release_i ? held_q : '0;
 
   always_ff @(posedge clk_i) begin
@@ -55,7 +58,7 @@ module execute_line
       if (there_o) asked_q <= 1'b0;
       else if (acq_valid_o && acq_ready_i) asked_q <= 1'b1;
       if (release_i) held_q <= '0;
-      else if (there_o) held_q[rsp_bank_o] <= held_q[rsp_bank_o] + 1'b1;
+      else if (there_o && !near_i) held_q[rsp_bank_o] <= held_q[rsp_bank_o] + 1'b1;
     end
     if (seek_i) line_q <= line_i;
     else if (there_o) line_q <= line_q + 1'b1;
@@ -66,6 +69,10 @@ module execute_line
     rd_slot_o = in_bank(check_i.slots[check_line_i], check_i.found.off.pos[2] ^ check_line_i[0]);
     if (moves_i.fetch)
       rd_slot_o = in_bank(next_i.slots[next_further], next_i.found.off.pos[2] ^ next_further);
+    if (near_i) begin
+      rd_en_o   = 1'b1;
+      rd_slot_o = near_slot_i;
+    end
     if (asked_q) begin
       rd_en_o   = rsp_valid_i;
       rd_slot_o = rsp_slot_i;

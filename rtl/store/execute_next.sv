@@ -47,9 +47,9 @@ module execute_next
     return (is_lookup(op) || op inside {OpHost, OpPart, OpVersion}) && !key_stored;
   endfunction
   // Needs more than the three stages give it.
-  function automatic logic is_alone(input op_e op, input logic touch, input logic key_stored);
+  function automatic logic is_alone(input op_e op, input logic key_stored);
     return op inside {OpFlush, OpHost, OpPart, OpWalk, OpVersion} ||
-        (is_lookup(op) && !(((op == OpGet && !touch) || op == OpSet) && !key_stored));
+        (is_lookup(op) && !(op inside {OpGet, OpSet, OpDelete, OpTouch} && !key_stored));
   endfunction
 
   typedef logic [$clog2(PrefetchLines)-1:0] slot_no_t;
@@ -88,7 +88,7 @@ module execute_next
       op_q.found    <= found_i;
       op_q.keyed    <= has_key(req_i.op, req_i.key_stored);
       op_q.lines    <= lines;
-      op_q.alone    <= is_alone(req_i.op, req_i.touch, req_i.key_stored) || bad;
+      op_q.alone    <= is_alone(req_i.op, req_i.key_stored) || bad;
       stamp_q       <= stamp_i;
       if (bad && (req_i.op == OpEnd || req_i.last)) op_q.req.mode <= MdAbort;
       if (bad && req_i.op != OpEnd) begin

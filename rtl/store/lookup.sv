@@ -21,13 +21,15 @@ module lookup
   /// What of the log is valid.
   input  log_range_t        range_i,
   /// Hashed requests. `store`: the request stores the item at off_i, of vlen_i bytes, which is there
-  /// once the log has written as many as stamp_i says. `insert`: its key may need a way.
+  /// once the log has written as many as stamp_i says. `insert`: its key may need a way. `brief`:
+  /// of the key's item nobody wants more than header and key.
   input  logic              s_valid_i,
   output logic              s_ready_o,
   input  logic [63:0]       hash_i,
   input  logic              lookup_i,
   input  logic              store_i,
   input  logic              insert_i,
+  input  logic              brief_i,
   input  serial_t           stamp_i,
   input  serial_t           written_i,
   input  logic [7:0]        klen_i,
@@ -78,6 +80,7 @@ module lookup
           lookup: lookup_i,
           store: store_i,
           insert: insert_i,
+          brief: brief_i,
           stamp: stamp_i,
           hash: hash_i,
           line: '0,
@@ -300,9 +303,8 @@ module lookup
   assign matched = match.recent ? match.recent_at : way_at;
 
   // ---------------------------------------------------------------- acquire the item's lines
-  // An item of few lines is fetched whole, else what holds header and key; of one that is to be
-  // replaced nobody wants more. The banks go on by themselves: where one has more to do, or is used
-  // by others, the requests behind go ahead in the other one.
+  // An item of few lines is fetched whole, else, or if nobody wants more, what holds header and key. The banks go on by
+  // themselves: where one has more to do, or is used by others, the requests behind go ahead in the other one.
   found_t get;
   logic there, written, ahead, leaves, out_room;
   logic [1:0] run_room;
@@ -326,7 +328,7 @@ module lookup
         default: '0
     };
     if (there) begin
-      get.whole = matched.lines != More && !match.req.store;
+      get.whole = matched.lines != More && !match.req.brief;
       get.count = get.whole ? matched.lines : match.key[matched.off.pos[1:0]];
     end
   end

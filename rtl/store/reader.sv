@@ -20,6 +20,8 @@ module reader
   input  logic      s_valid_i,
   output logic      s_ready_o,
   input  read_t     s_i,
+  /// No job begins: of the one that came last the lines are still written.
+  input  logic      hold_i,
   /// From the clock after mark_i on: all jobs that were here then have ended.
   input  logic      mark_i,
   output logic      clear_o,
@@ -122,7 +124,7 @@ module reader
     .s_ready_o(job_room),
     .s_data_i (s_i),
     .m_valid_o(job_valid),
-    .m_ready_i(job_next),
+    .m_ready_i(job_next && !hold_i),
     .m_data_o (job),
     .level_o  (unused_job)
   );
@@ -188,7 +190,7 @@ module reader
     if (!rst_ni) begin
       work_valid_q <= 1'b0;
     end else if (job_next) begin
-      work_valid_q <= job_valid;
+      work_valid_q <= job_valid && !hold_i;
     end
     if (job_next) begin
       work_q <= work;

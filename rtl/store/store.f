@@ -36,6 +36,7 @@ rtl/store/execute_index.sv
 rtl/store/execute_number.sv
 rtl/store/execute_extend.sv
 rtl/store/execute_epoch.sv
+rtl/store/execute_unwritten.sv
 rtl/store/execute_versions.sv
 rtl/store/execute_count.sv
 rtl/store/execute.sv

@@ -92,6 +92,7 @@ module store
     logic        lookup;
     logic        store;
     logic        insert;
+    logic        brief;
     serial_t     stamp;
     logic [7:0]  klen;
     logic [20:0] vlen;
@@ -157,6 +158,7 @@ module store
           lookup: is_lookup,
           store: req_i.op inside {OpSet, OpCas},
           insert: req_i.op inside {OpSet, OpAdd},
+          brief: req_i.op inside {OpSet, OpCas, OpDelete, OpTouch},
           stamp: taken,
           klen: req_i.klen,
           vlen: req_i.vlen,
@@ -392,6 +394,7 @@ module store
     .lookup_i          (hashed_info.lookup),
     .store_i           (hashed_info.store),
     .insert_i          (hashed_info.insert),
+    .brief_i           (hashed_info.brief),
     .stamp_i           (hashed_info.stamp),
     .written_i         (written),
     .klen_i            (hashed_info.klen),
@@ -483,7 +486,7 @@ module store
   );
 
   // ---------------------------------------------------------------- execute
-  logic read_valid, read_ready, read_idle, out_valid, out_ready;
+  logic read_valid, read_ready, read_idle, out_valid, out_ready, exe_patches;
   logic chunk_valid, chunk_own, chunk_own_ready;
   read_t read;
   res_t out;
@@ -567,6 +570,7 @@ module store
     .read_valid_o        (read_valid),
     .read_ready_i        (read_ready),
     .read_o              (read),
+    .patches_o           (exe_patches),
     .chunk_valid_i       (chunk_valid && chunk_own),
     .chunk_ready_o       (chunk_own_ready),
     .chunk_i             (chunk_o),
@@ -606,6 +610,7 @@ module store
     .s_valid_i    (read_valid),
     .s_ready_o    (read_ready),
     .s_i          (read),
+    .hold_i       (exe_patches),
     .mark_i       (mark),
     .clear_o      (reader_clear),
     .range_i      (range),

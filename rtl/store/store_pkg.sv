@@ -253,6 +253,7 @@ package store_pkg;
     logic           lookup;
     logic           store;
     logic           insert;
+    logic           brief;   // of its item nobody wants more than header and key
     serial_t        stamp;
     logic [63:0]    hash;
     line_no_t [1:0] line;    // bucket in bank 0 (even) and bank 1 (odd)
@@ -411,6 +412,7 @@ package store_pkg;
     logic [13:0] limit;    // value bytes that may be sent, where that is not the rest
     logic [20:0] piece;    // value bytes to send
     logic        copies;   // with it, its job has copied 1 KiB or more
+    logic        works;    // it, or one before it in its job, has made an item
   } room_t;
 
   /// The sum that incr or decr makes, and its item.

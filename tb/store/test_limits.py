@@ -121,6 +121,21 @@ def test_numbers(small):
                {"op": op, "_key": b"n", "num": (1 << 64) - 1}, get(b"n"))
 
 
+def test_digits(small):
+    """Sums of numbers of all lengths, with nines and zeros in a row: what carries, and how far."""
+    bench = Bench(small)
+
+    def number():
+        return int("".join(random.choice("9990001234567") for _ in range(random.randrange(1, 20))))
+
+    for n in range(300):
+        value, num = number(), random.choice((1, random.randrange(10), number()))
+        op = random.choice((T.OpIncr, T.OpDecr))
+        key = b"k" * random.randrange(1, 60)
+        do(bench, put(key, random.choice((b"", b"0", b" ")) + b"%d" % value + b" " * random.randrange(3), flags=7),
+           {"op": op, "_key": key, "num": num}, get(key))
+
+
 def test_long_numbers(small):
     """A number in a long value, that ends about where it must. A value of less than 64 bytes keeps its length, a longer
     one becomes as short as the number."""

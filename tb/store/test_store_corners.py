@@ -4,9 +4,11 @@ import random
 import sys
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).parent))
 from common import to_beats  # noqa: E402
-from store_bench import Bench, T  # noqa: E402
+from store_bench import STORES, Bench, T  # noqa: E402
 from test_limits import do, get, put  # noqa: E402
 from test_store import continue_value  # noqa: E402
 
@@ -19,6 +21,43 @@ def test_misses(small):
         names = [random.choice((b"a", b"b", b"c", b"d")) for _ in range(random.randrange(1, 9))]
         do(bench, *({**get(name), "last_key": 0} for name in names), get(random.choice(names)))
     assert bench.counts()["GetMisses"] > 20
+
+
+@pytest.mark.parametrize("mem_pause", [0, 60])
+def test_close_behind(small, mem_pause):
+    """Requests for one key, of which each sees what the one before has left: a time that has passed, no item, another
+    place."""
+    bench = Bench(small, latency=5, mem_pause=mem_pause)
+    now = bench.model.now
+
+    def record(key):
+        op = random.choice((T.OpGet, T.OpGet, T.OpTouch, T.OpDelete, T.OpSet, T.OpAdd, T.OpIncr, T.OpAppend))
+        r = {"op": op, "_key": key}
+        if op == T.OpGet:
+            r |= {"last_key": 1, "touch": random.randrange(2)}
+        if op in STORES:
+            r["_value"] = b"%d" % random.randrange(200)
+        return r | {"expiry": random.choice((0, now - 1, now + 1000)), "num": 1}
+
+    for _ in range(400):
+        others = [b"key%d" % random.randrange(4) for _ in range(3)]
+        bench.job([record(random.choice((b"key0", *others))) for _ in range(8)], random.randrange(16))
+        bench.room(8)
+    bench.idle()
+    counts = bench.counts()
+    assert min(counts[c] for c in ("TouchHits", "TouchMisses", "DeleteHits", "DeleteMisses", "IncrHits")) > 30
+    assert bench.misses_by_age == bench.lost == 0
+
+
+def test_works(small):
+    """A job says whether it has made an item."""
+    bench = Bench(small)
+    do(bench, put(b"n", b"1"))
+    incr, append = {"op": T.OpIncr, "_key": b"n", "num": 1}, {"op": T.OpAppend, "_key": b"n", "_value": b"0"}
+    for records, works in (([get(b"n")], 0), ([get(b"n"), incr, get(b"n")], 1), ([get(b"n")] * 3, 0), ([append], 1)):
+        job = bench.job(records)
+        bench.idle()
+        assert job["ctx"]["works"] == works
 
 
 def test_host_answers(small):
