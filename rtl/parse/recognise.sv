@@ -329,7 +329,7 @@ module recognise
   logic ended5_q;  // what it must have may be in its window
   assign splits5 = splits5_q && !ended5_q;
   // A head whose key ends where a tail may begin; a key beyond the window.
-  logic resp_open4_q, resp_open5_q, resp_open5, resp_open6_q, resp_moved4_q, resp_moved5_q;
+  logic resp_open4_q, resp_open5_q, resp_open6_q, resp_open6, resp_moved4_q, resp_moved5_q;
   logic resp_args3;
   assign resp_args3 = (resp3_q.store && resp3_q.options == '0) || resp3_q.number;
   always_ff @(posedge clk_i) begin
@@ -364,7 +364,7 @@ module recognise
       splits6_q    <= splits5 && resp_good5_q && number_ok5;
       resp6_q      <= resp5_q;
       resp_good6_q <= resp_good5;
-      resp_open6_q <= resp_open5;
+      resp_open6_q <= resp_open5_q;
     end
   end
 
@@ -533,7 +533,6 @@ module recognise
   end
   assign resp_good5 = resp_good5_q && (!resp5_q.number || number_ok5) &&
       (!resp5_q.store || option5_q || ((resp5_q.number || a5_q[0].blank) && length_stands5));
-  assign resp_open5 = resp_open5_q && !resp_good5;
 
   logic [8:0] binary_len5;
   logic [7:0] binary_klen5;
@@ -659,6 +658,7 @@ module recognise
   place_t head_value_q, head_next_q;
   logic [10:0] head_vlen_q;
   logic options6, joins6;
+  assign resp_open6 = resp_open6_q && !resp_good6_q;
   assign options6 = resp6_q.options != '0 && !start6_q.tail;
   assign joins6   = head_fits_q && start6_q.place == head_next_q;
   always_ff @(posedge clk_i) begin
@@ -713,9 +713,9 @@ module recognise
       cand_o.good       = resp_good6_q && !options6 && ((option6_q || split6_q) ? joins6 : 1'b1) &&
           (option6_q || !resp6_q.store || fits6);
       cand_o.unfinished = 1'b0;
-      cand_o.open       = options6 ? resp_good6_q && fits6 : resp_open6_q || splits6_q;
+      cand_o.open       = options6 ? resp_good6_q && fits6 : resp_open6 || splits6_q;
       cand_o.tail       = 1'b0;
-      cand_o.next       = (resp6_q.store && !resp_open6_q && !splits6_q && !option6_q) ?
+      cand_o.next       = (resp6_q.store && !resp_open6 && !splits6_q && !option6_q) ?
           behind6_q + length6 + 14'd2 : behind6_q;
       if (option6_q) {cand_o.value, cand_o.vlen} = {head_value_q, head_vlen_q};
       cand_o.op         = resp6_q.op;
