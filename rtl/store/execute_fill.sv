@@ -42,13 +42,7 @@ module execute_fill
   output logic          idle_o
 );
 
-  // Of a bucket's line; two that are alike only cost clocks.
-  localparam int unsigned LineBits = 12;
-  typedef logic [1:0][LineBits-1:0] lines_t;
-  function automatic lines_t low_lines(input line_no_t [1:0] line);
-    for (int b = 0; b < 2; b++) low_lines[b] = line[b][LineBits-1:0];
-  endfunction
-  function automatic logic share(input lines_t a, input lines_t b);
+  function automatic logic share(input low_lines_t a, input low_lines_t b);
     return a[0] == b[0] || a[1] == b[1];
   endfunction
   function automatic logic [3:0] ones(input logic [7:0] v);
@@ -96,7 +90,7 @@ module execute_fill
   // verilator lint_on UNUSEDSIGNAL
   logic [1:0][7:0] way_q;
   logic put_valid_q, was_valid_q;
-  lines_t was_q;
+  low_lines_t was_q;
   assign go_on = !put_valid_q || put_ready_i;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -133,7 +127,7 @@ module execute_fill
   assign put_way_o = entry_q.way;
 
   // ---------------------------------------------------------------- who has read too early
-  lines_t check_lines;
+  low_lines_t check_lines;
   assign check_lines = low_lines(check_i.found.line);
   assign stale_o = check_i.found.lookup && (
       ((may_i || may_clear_i) && share(check_lines, low_lines(op_i.found.line))) ||

@@ -22,15 +22,8 @@ module execute_unwritten
   input  serial_t written_i
 );
 
-  // Of a bucket's line; two that are alike only cost clocks.
-  localparam int unsigned LineBits = 12;
-  typedef logic [1:0][LineBits-1:0] lines_t;
-  function automatic lines_t low_lines(input line_no_t [1:0] line);
-    for (int b = 0; b < 2; b++) low_lines[b] = line[b][LineBits-1:0];
-  endfunction
-
   logic valid_q;
-  lines_t lines_q;
+  low_lines_t lines_q;
   serial_t stamp_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) valid_q <= 1'b0;

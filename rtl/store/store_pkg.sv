@@ -237,6 +237,12 @@ package store_pkg;
     return 3'(lines_of(unit, 22'(HeadBytes) + 22'(klen)));
   endfunction
 
+  /// Of a key's buckets so much as tells them apart: two that are alike only cost clocks.
+  typedef logic [1:0][11:0] low_lines_t;
+  function automatic low_lines_t low_lines(input line_no_t [1:0] line);
+    for (int b = 0; b < 2; b++) low_lines[b] = line[b][11:0];
+  endfunction
+
   /// The bits that number a bank's buckets, of 2 to the power of `index_bits` in both banks.
   function automatic line_no_t line_mask(input logic [4:0] index_bits);
     return ~({26{1'b1}} << (index_bits - 5'd1));
