@@ -482,29 +482,23 @@ module recognise
     return (Thousands[digits[3]] + TenTens[digits[2]]) + (14'(Tens[digits[1]]) + 14'(digits[0]));
   endfunction
 
-  // Digits of the word, as long as nothing else has come; `ok`: a blank came before them.
-  function automatic logic [Digits-1:0][3:0] digits_of(input char_t [Digits:0] chars,
-                                                       output logic ok);
-    logic [Digits:0] other;
-    for (int unsigned i = 0; i <= Digits; i++) other[i] = chars[i].other;
+  // Digits of the word, as long as nothing else has come; `ok`: a blank came before them. Of a shorter one zeros follow,
+  // which are no blanks.
+  typedef char_t [UniqueDigits:0] word_t;
+  typedef logic [UniqueDigits-1:0][3:0] word_digits_t;
+  function automatic word_digits_t digits_of(input word_t chars, output logic ok);
+    logic [UniqueDigits:0] other;
+    for (int unsigned i = 0; i <= UniqueDigits; i++) other[i] = chars[i].other;
     ok = 1'b0;
-    for (int unsigned i = 1; i <= Digits; i++)
-    ok |= chars[i].blank && (other << (Digits + 1 - i)) == '0;
-    for (int unsigned i = 0; i < Digits; i++)
-    digits_of[i] = ((other << (Digits - i)) == '0) ? chars[i].low : '0;
+    for (int unsigned i = 1; i <= UniqueDigits; i++)
+    ok |= chars[i].blank && (other << (UniqueDigits + 1 - i)) == '0;
+    for (int unsigned i = 0; i < UniqueDigits; i++)
+    digits_of[i] = ((other << (UniqueDigits - i)) == '0) ? chars[i].low : '0;
   endfunction
 
-  logic [UniqueDigits-1:0][3:0] unique5, unique6_q;
+  word_digits_t unique5, unique6_q;
   logic unique_ok5;
-  always_comb begin
-    logic [UniqueDigits:0] other;
-    for (int unsigned i = 0; i <= UniqueDigits; i++) other[i] = unique5_q[i].other;
-    unique_ok5 = 1'b0;
-    for (int unsigned i = 1; i <= UniqueDigits; i++)
-    unique_ok5 |= unique5_q[i].blank && (other << (UniqueDigits + 1 - i)) == '0;
-    for (int unsigned i = 0; i < UniqueDigits; i++)
-    unique5[i] = ((other << (UniqueDigits - i)) == '0) ? unique5_q[i].low : '0;
-  end
+  always_comb unique5 = digits_of(unique5_q, unique_ok5);
 
   // Redis: a number behind the key has as many digits as it says, one to nine, and no zero in front. Nor has a length,
   // which stands behind it, or behind the key.
@@ -521,7 +515,7 @@ module recognise
     number_ok5 &= a5_q[1].blank && !a5_q[0].other && resp_ends5_q &&
         7'(lane3_5_q) == 7'(lane2_5_q) + 7'(a5_q[0].low) + 7'd2;
     // Longer ones have no blank before them here.
-    length5        = digits_of(66'(length5_q), length_ok5);
+    length5        = 40'(digits_of(word_t'(length5_q), length_ok5));
     length_stands5 = 1'b0;
     for (int unsigned i = 1; i <= LengthDigits; i++) begin
       logic digits;
@@ -584,8 +578,8 @@ module recognise
       logic [7:0] klen;
       logic framed5;
       framed5 = start5_q.binary || start5_q.resp;
-      a = digits_of(a5_q, a_ok);
-      b = digits_of(b5_q, b_ok);
+      a = 40'(digits_of(word_t'(a5_q), a_ok));
+      b = 40'(digits_of(word_t'(b5_q), b_ok));
       // Redis: the one number is behind the key's length, or 1. Of seconds milliseconds are made.
       if (!start5_q.resp) a6_q <= 48'(a);
       else if (resp5_q.number) a6_q <= resp5_q.seconds ? {b[Digits-2:0], 12'd0} : 48'(b);
