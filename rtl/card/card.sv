@@ -465,8 +465,8 @@ module card
   logic uctx_valid, uctx_ready, req_valid, req_ready, key_valid, key_ready;
   logic put_valid, put_ready, put_off_valid, putk_valid, putk_ready, putb_valid, putb_ready;
   logic done_valid, done_ready, udp_end;
-  logic bad_job_valid, bad_job_done;
-  conn_t bad_job_conn;
+  logic bad_job_valid, job_over;
+  conn_t bad_job_conn, job_over_conn;
   logic hpiece_valid, hpiece_ready;
   uctx_t uctx;
   req_t req;
@@ -513,7 +513,8 @@ module card
     .about_o       (about),
     .bad_valid_o   (bad_job_valid),
     .bad_conn_o    (bad_job_conn),
-    .bad_done_i    (bad_job_done),
+    .job_over_i    (job_over),
+    .job_over_conn_i(job_over_conn),
     .wr_bad_i      (|wr_bad[5:4]),
     .dgram_valid_i (dgram_valid),
     .dgram_ready_o (dgram_ready),
@@ -573,7 +574,8 @@ module card
     .key_i        (key),
     .bad_valid_i  (bad_job_valid),
     .bad_conn_i   (bad_job_conn),
-    .bad_done_o   (bad_job_done),
+    .job_over_o   (job_over),
+    .job_over_conn_o(job_over_conn),
     .put_valid_i  (put_valid && enable),
     .put_ready_o  (put_ready),
     .put_i        (put),

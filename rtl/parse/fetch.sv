@@ -36,10 +36,13 @@ module fetch
   /// That port holds the store: no datagram begins.
   input  logic   hold_i,
   /// A job of this connection has bytes that memory could not read. What they are taken for must
-  /// have no effect; bad_done_i says that the job is over.
+  /// have no effect.
   output logic   bad_valid_o,
   output conn_t  bad_conn_o,
-  input  logic   bad_done_i,
+  /// Pulse: the last record of this connection's job has gone where that counts. Its lines may still come, if
+  /// it ended in front of them.
+  input  logic   job_over_i,
+  input  conn_t  job_over_conn_i,
   /// Pulse: a line that memory could not read.
   output logic   bad_read_o,
   /// UDP datagrams, frame header included.
@@ -237,11 +240,11 @@ module fetch
   job_t udp_job;
 
   // One such job at a time.
-  logic other_bad, line_ok, bad_q;
+  logic other_bad, line_ok, bad_q, over_q, gone, gone_q;
   conn_t bad_conn_q;
   assign line_valid = wait_out.host ? host_line_valid_i : rdat_valid_i;
   assign line       = wait_out.host ? host_line_i : rdat_i;
-  assign other_bad  = rdat_bad_i && bad_q && bad_conn_q != wait_job.conn;
+  assign other_bad  = rdat_bad_i && bad_q && bad_conn_q != wait_job.conn && !gone_q;
   assign line_ok    = line_valid && (wait_out.host || !other_bad);
   assign tcp_ok    = wait_valid && (wait_out.empty || line_ok);
   assign begin_ok  = out_ready && uctx_ready;
@@ -320,14 +323,18 @@ module fetch
     end
   end
 
-  // That it is over is known late; the connection's next job comes much later.
-  logic bad_done_q;
+  // That a job is over is known late; the connection's next one comes much later. Of the one whose lines come now,
+  // what is left then counts for nothing: nobody would see to it.
+  conn_t over_conn_q;
+  assign gone = gone_q || (over_q && over_conn_q == wait_job.conn);
   always_ff @(posedge clk_i) begin
-    bad_done_q <= rst_ni && bad_done_i;
+    over_q      <= rst_ni && job_over_i;
+    over_conn_q <= job_over_conn_i;
+    gone_q      <= rst_ni && wait_valid && !wait_take && gone;
     if (!rst_ni) bad_q <= 1'b0;
-    else if (bad_read_o) bad_q <= 1'b1;
-    else if (bad_done_q) bad_q <= 1'b0;
-    if (bad_read_o) bad_conn_q <= wait_job.conn;
+    else if (bad_read_o && !gone) bad_q <= 1'b1;
+    else if (over_q && over_conn_q == bad_conn_q) bad_q <= 1'b0;
+    if (bad_read_o && !gone) bad_conn_q <= wait_job.conn;
   end
   assign bad_read_o  = line_take && !wait_out.host && rdat_bad_i;
   assign bad_valid_o = bad_q;

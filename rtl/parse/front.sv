@@ -54,7 +54,8 @@ module front
   /// Memory could not read bytes of this connection's job: see fetch.
   output logic    bad_valid_o,
   output conn_t   bad_conn_o,
-  input  logic    bad_done_i,
+  input  logic    job_over_i,
+  input  conn_t   job_over_conn_i,
   /// Pulse, to be counted: memory refused a write to a ring.
   input  logic    wr_bad_i,
   /// UDP datagrams, memcached's frame header included; meta data stands beside every beat.
@@ -162,7 +163,8 @@ module front
     .hold_i,
     .bad_valid_o,
     .bad_conn_o,
-    .bad_done_i,
+    .job_over_i,
+    .job_over_conn_i,
     .bad_read_o  (bad_read),
     .dgram_valid_i,
     .dgram_ready_o,

@@ -74,7 +74,7 @@ module session_queue
   end
 
   // ---------------------------------------------------------------- the slow ones
-  logic [2:0] unused_room;  // there always is
+  logic [2:0] unused_room;  // there always is, for those who come
   logic slow_valid, slow_take;
   slow_t slow;
   logic [$clog2(Conns+1)-1:0] slow_level, copy_level, level;
@@ -184,6 +184,6 @@ module session_queue
   assign idle_o = !push_q && !slow_q && !copies_q && slow_level == '0 && copy_level == '0 &&
                   level == '0 && !valid_o;
 
-  `ASSERT(Room, unused_room == '1)
+  `ASSERT(Room, (unused_room | ~{copies_q, in_valid, slow_q}) == '1)
 
 endmodule

@@ -44,10 +44,12 @@ module execute
   output logic              req_ready_o,
   input  req_t              req_i,
   input  serial_t           stamp_i,
-  /// Records of this connection come from bytes that nobody knows, up to its OpEnd (bad_done_o).
+  /// Records of this connection come from bytes that nobody knows, up to the end of its job.
   input  logic              bad_valid_i,
   input  conn_t             bad_conn_i,
-  output logic              bad_done_o,
+  /// Pulse: the last record of this connection's job is taken.
+  output logic              job_over_o,
+  output conn_t             job_over_conn_o,
   input  logic              found_valid_i,
   output logic              found_ready_o,
   input  found_t            found_i,
@@ -170,7 +172,8 @@ module execute
     .found_i,
     .bad_valid_i,
     .bad_conn_i,
-    .bad_done_o,
+    .job_over_o,
+    .job_over_conn_o,
     .rsp_valid_i (request_rsp_valid_i),
     .rsp_ready_o (request_rsp_ready_o),
     .rsp_slot_i  (request_rsp_slot_i),

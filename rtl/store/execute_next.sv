@@ -18,10 +18,12 @@ module execute_next
   input  logic      found_valid_i,
   output logic      found_ready_o,
   input  found_t    found_i,
-  /// Records of this connection come from bytes that nobody knows, up to its OpEnd (bad_done_o).
+  /// Records of this connection come from bytes that nobody knows, up to the end of its job.
   input  logic      bad_valid_i,
   input  conn_t     bad_conn_i,
-  output logic      bad_done_o,
+  /// Pulse: the last record of this connection's job is taken.
+  output logic      job_over_o,
+  output conn_t     job_over_conn_o,
   /// Banks of the log's cache: responses of ClassRequest.
   input  logic       [1:0] rsp_valid_i,
   output logic       [1:0] rsp_ready_o,
@@ -56,13 +58,15 @@ module execute_next
 
   op_t op_q;
   serial_t stamp_q;
-  logic valid_q, load, free, lines_there, data_there_q, bad;
+  logic valid_q, load, free, lines_there, data_there_q, bad, last;
   logic first, new_first;  // bank of the first of its item's lines
   log_rel_t new_need;  // lines
   logic [1:0][1:0] need_q, got_q;
 
   assign bad           = !req_i.udp && bad_valid_i && req_i.conn == bad_conn_i;
-  assign bad_done_o    = load && bad && (req_i.op == OpEnd || req_i.last);
+  assign last          = req_i.op == OpEnd || req_i.last;
+  assign job_over_o    = load && last && !req_i.udp;
+  assign job_over_conn_o = req_i.conn;
   assign free          = !valid_q || take_i;
   assign load          = req_valid_i && found_valid_i && free;
   assign req_ready_o   = found_valid_i && free;
@@ -90,7 +94,7 @@ module execute_next
       op_q.lines    <= lines;
       op_q.alone    <= is_alone(req_i.op, req_i.key_stored) || bad;
       stamp_q       <= stamp_i;
-      if (bad && (req_i.op == OpEnd || req_i.last)) op_q.req.mode <= MdAbort;
+      if (bad && last) op_q.req.mode <= MdAbort;
       if (bad && req_i.op != OpEnd) begin
         // It only takes its key and gives back its lines.
         op_q.req.op    <= OpReply;

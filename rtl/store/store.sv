@@ -24,10 +24,12 @@ module store
   output logic                   key_ready_o,
   input  beat_t                  key_i,
   /// The job of this connection has bytes that nobody knows: its records have no effect, and its
-  /// connection is reset. bad_done_o: this has been seen to.
+  /// connection is reset.
   input  logic                   bad_valid_i,
   input  conn_t                  bad_conn_i,
-  output logic                   bad_done_o,
+  /// Pulse: the last record of this connection's job is past the point where that counts.
+  output logic                   job_over_o,
+  output conn_t                  job_over_conn_o,
   /// Items for the log, the keys of those that start, and the bytes of values. Each start is
   /// answered, in order, by its place; lap 0 means that the log refused the item.
   input  logic                   put_valid_i,
@@ -508,7 +510,8 @@ module store
     .stamp_i             (reqs.stamp),
     .bad_valid_i,
     .bad_conn_i,
-    .bad_done_o,
+    .job_over_o,
+    .job_over_conn_o,
     .found_valid_i       (found_valid),
     .found_ready_o       (found_ready),
     .found_i             (found),

@@ -83,6 +83,7 @@ class Bench:
         self.choose = choose  # databases are chosen at random
         self.wait = wait      # clocks between pieces
         self.cut, self.long_value, self.refuse = cut, long_value, refuse
+        self.refused = set()  # of connections: lines that memory can't read once, and says so late
         self.conns = {}
         self.events = Source(dut, "ev", {"": T.ev_t}, pause)
         self.dones = Source(dut, "done", {"": T.done_t}, pause)
@@ -102,6 +103,7 @@ class Bench:
         self.parts_told = self.parts_named = 0
         self.udp_ops = [[]]
         self.udp_ends = 0  # jobs whose end is to be told
+        self.over = deque()  # likewise, of connections
         self.udp_six = []  # of each job: over IPv6
         self.reset_to = []  # databases, by RESET
         self.job = None
@@ -121,7 +123,7 @@ class Bench:
     async def memory(self):
         dut, waiting, clock = self.pins, deque(), 0
         dut.rd_ready_i.value = 0
-        dut.rdat_valid_i.value = dut.rdat_bad_i.value = dut.bad_done_i.value = dut.wr_bad_i.value = 0
+        dut.rdat_valid_i.value = dut.rdat_bad_i.value = dut.job_over_i.value = dut.wr_bad_i.value = 0
         ready = offered = 0
         while True:
             await NEXT_CLOCK
@@ -131,10 +133,14 @@ class Bench:
                 conn, line = divmod(addr - RX_BASE, RING // 64)
                 lanes = T.lanes_t.unpack(int(dut.rd_lanes_o.value))
                 bad, data = random.random() < self.refuse, bytearray(random.randbytes(64))
+                late = (conn, line) in self.refused
+                if late:
+                    self.refused.remove((conn, line))
+                    bad = True
                 if not bad:  # what was not asked for is anything
                     at = slice(lanes["first"], lanes["last"] + 1)
                     data[at] = self.conns[conn].ring[64 * line : 64 * line + 64][at]
-                waiting.append((clock + self.latency, int.from_bytes(data, "little"), int(bad)))
+                waiting.append((clock + self.latency + 300 * late, int.from_bytes(data, "little"), int(bad)))
             if offered and dut.rdat_ready_o.value:
                 waiting.popleft()
                 offered = 0
@@ -293,6 +299,11 @@ class Bench:
             await NEXT_CLOCK
             self.dut.udp_end_i.value = int(self.udp_ends > 0)
             self.udp_ends -= self.udp_ends > 0
+            self.dut.job_over_i.value = int(bool(self.over))
+            if self.over:  # their ends are told later
+                done = self.over.popleft()
+                self.dut.job_over_conn_i.value = done["conn"]
+                self.dones.put({"": done})
             while self.n_app < len(self.apps.items):
                 self.app(self.apps.items[self.n_app][""])
                 self.n_app += 1
@@ -456,7 +467,6 @@ class Bench:
             del conn.ops[job["ops"]:]
             conn.abort = True
             ctx = {**(ctx or self.context(rec, "OpEnd", None)), "mode": T.MdAbort}
-            cocotb.start_soon(self.bad_done())
         if self.choose and ctx["mode"] == T.MdLine and not ctx.get("cont"):
             # As if the last request had chosen another one.
             ctx["db"] = conn.db = random.randrange(16)
@@ -465,13 +475,7 @@ class Bench:
             conn.sum = random.getrandbits(32)
             ctx["num"] = conn.sum << 32 | ctx["num"] & M32
         self.rests[rec["conn"]] = ctx["rem"] if ctx["mode"] == T.MdValue else 0
-        self.dones.put({"": {"conn": rec["conn"], "tx_ptr": mod32(conn.tx0 + conn.tx),
-                             "ctx": ctx}})
-
-    async def bad_done(self):
-        self.dut.bad_done_i.value = 1
-        await clocks(self.dut, 1)
-        self.dut.bad_done_i.value = 0
+        self.over.append({"conn": rec["conn"], "tx_ptr": mod32(conn.tx0 + conn.tx), "ctx": ctx})
 
     def execute(self, rec, op, key, ops, conn):
         count, binary = len(ops), rec["binary"]
@@ -622,12 +626,12 @@ async def settle(dut, bench, quiet=400, stuck=50_000, every=16):
     while stands < stuck:
         await clocks(dut, every)
         now = (bench.n_req, bench.n_app, len(bench.events.queue), len(bench.dones.queue),
-               len(bench.dgrams.queue), len(bench.pieces.queue),
+               len(bench.dgrams.queue), len(bench.pieces.queue), len(bench.over),
                sum(c.sent for c in bench.conns.values()))
         stands = stands + every if now == last else 0
         still = still + every if stands and idle.value else 0
         last = now
-        if still >= quiet and not any(now[2:6]):
+        if still >= quiet and not any(now[2:7]):
             return
     for n, c in bench.conns.items():
         dut._log.info(f"{n}: {len(c.data)} sent {c.sent} used {c.used} closed {c.closed} "

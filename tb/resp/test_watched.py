@@ -127,7 +127,8 @@ def test_by_memcached(request, body):
 
 
 def test_others_do_not_count(card):
-    """Whatever is done to other keys, a transaction is executed; and many watch as many keys at once."""
+    """Whatever is done to other keys, a transaction is executed; and many watch as many keys at once. Two of them may
+    share an entry of the card's table and are discarded then: nobody who watches alone is."""
     compare.empty(card)
     watchers = [wire.Client(card) for _ in range(20)]
     for n, watcher in enumerate(watchers):
@@ -137,5 +138,10 @@ def test_others_do_not_count(card):
         other.many([[b"SET", b"%d" % (n + i), b"v"] for i in range(100)])
     for watcher in watchers:
         say(watcher, [b"MULTI", b"PING"])
-    done = [watcher("EXEC") for watcher in watchers]
-    assert done.count(None) <= 1, done
+    discarded = [watcher for watcher in watchers if watcher("EXEC") is None]
+    assert len(discarded) < len(watchers) // 2
+    for watcher in discarded or watchers[:2]:
+        say(watcher, [b"SET there0 5", b"WATCH there0"])
+        other.many([[b"SET", b"%d" % i, b"w"] for i in range(100)])
+        say(watcher, [b"MULTI", b"PING"])
+        assert watcher("EXEC") is not None

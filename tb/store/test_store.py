@@ -671,7 +671,7 @@ def test_unknown_bytes(small):
         unknown(5)
         done = 0
         for _ in range(3000):
-            over = bool(small.bad_done_o.get())
+            over = bool(small.job_over_o.get()) and small.job_over_conn_o.get() == 5
             bench.tick()
             if over:
                 small.bad_valid_i.set(0)

@@ -148,8 +148,9 @@ module store_bench
   logic [Ports-1:0] wr_bad, rdat_bad;
   hreq_t unused_hreq;
   beat_t unused_hkey;
-  logic unused_hreq_valid, unused_hkey_valid, unused_bad_done, unused_timer, unused_idle;
+  logic unused_hreq_valid, unused_hkey_valid, unused_over, unused_timer, unused_idle;
   logic unused_late;
+  conn_t unused_over_conn;
 
   store u_store (
     .clk_i,
@@ -166,7 +167,8 @@ module store_bench
     .key_i        (key),
     .bad_valid_i  (1'b0),
     .bad_conn_i   ('0),
-    .bad_done_o   (unused_bad_done),
+    .job_over_o   (unused_over),
+    .job_over_conn_o(unused_over_conn),
     .put_valid_i,
     .put_ready_o,
     .put_i        (put),
