@@ -1,7 +1,7 @@
 // Acts on the request whose item check has found: the one place where anything happens. Plain
-// gets, sets that replace what check has found, deletions, touches, and records without a key act at once; others from
-// StAct. What takes longer - to find the item step by step, to insert, incr and decr - is somebody
-// else's, who is started here and says when it is done.
+// gets, sets that replace what check has found, deletions, touches, and records without a key act at once; a cas, and
+// who tells or compares an expiry, a clock later; others from StAct. What takes longer - to find the item step by step,
+// to insert, incr and decr - is somebody else's, who is started here and says when it is done.
 module execute_act
   import wirekv_pkg::*;
   import request_pkg::*;
@@ -142,7 +142,8 @@ module execute_act
   logic patch_q;  // a header is to be patched
   logic steady_q, emits, meta_key, plain_q, plain_get, plain_get_q, plain_set_q, meta_q;
   logic compares_q, times_q, finds, fast_fill, key_left;
-  logic plain_delete_q, plain_touch_q, touches_q, fast_delete, fast_rest;
+  logic plain_delete_q, plain_touch_q, plain_cas_q, touches_q, fast_delete, fast_cas, fast_rest;
+  logic stood_q, late, looked, stores;
 
   execute_decide u_decide (
     .clk_i,
@@ -181,14 +182,16 @@ module execute_act
     .last_o (last)
   );
 
-  // Redis: the time until, or at which, the item expires, rounded to what is told. Known in StAct once the item
-  // stands for a clock.
-  logic signed [48:0] from_q, time_d;
+  // Redis: the time until, or at which, the item expires, rounded to what is told. Known once the item stands for a
+  // clock.
+  logic signed [48:0] from, from_q, time_d;
   msec_t time_q;
+  resp_form_e form;
+  assign form   = check_i.req.resp.form;
+  assign from   = (form inside {RfTtl, RfPttl}) ? {1'b0, now_i} : '0;
   assign time_d = $signed({1'b0, item_i.expiry}) - from_q;
   always_ff @(posedge clk_i) begin
-    from_q <= ((op_i.req.resp.form inside {RfTtl, RfPttl}) ? $signed({1'b0, now_i}) : '0) -
-              ((op_i.req.resp.form inside {RfTtl, RfExpiretime}) ? 49'sd500 : '0);
+    if (go_i) from_q <= from - ((form inside {RfTtl, RfExpiretime}) ? 49'sd500 : '0);
     time_q <= time_d[48] ? '0 : time_d[47:0];
   end
 
@@ -237,15 +240,18 @@ module execute_act
       plain_q     <= !check_i.found.lookup && !(check_i.req.op inside {OpHost, OpWalk, OpVersion});
       meta_q      <= check_i.req.meta.is;
       plain_get_q <= check_i.req.op == OpGet && !check_i.req.meta.vivifies &&
-          !check_i.req.meta.recaches &&
-          !(check_i.req.resp.is && is_time(check_i.req.resp.form));
+          !check_i.req.meta.recaches;
       // For whichever item there is, and no other is left.
       plain_delete_q <= check_i.req.op == OpDelete && !check_i.req.key_stored &&
           (check_i.req.resp.is || (check_i.req.num == '0 && !check_i.req.touch)) &&
           !(check_i.req.meta.is && (check_i.req.meta.stale || check_i.req.meta.voids ||
                                     shows(check_i.req.meta.show, ShKey)));
       plain_touch_q  <= check_i.req.op == OpTouch && !check_i.req.key_stored &&
-          !check_i.req.resp.is && !check_i.req.meta.is;
+          !check_i.req.meta.is;
+      // Nor stored for a unique that is only older.
+      plain_cas_q    <= check_i.req.op == OpCas && !check_i.req.key_stored &&
+          check_i.req.off.lap != '0 && !check_i.req.meta.stale &&
+          !shows(check_i.req.meta.show, ShKey);
       touches_q      <= check_i.req.op == OpTouch ||
           (check_i.req.op == OpGet && check_i.req.touch);
       // A CAS unique, a number, whether an expiry may be set, or is soon, a walk's place.
@@ -272,20 +278,25 @@ module execute_act
   // What finds nothing leaves its buckets as they are.
   assign may_clear_o = valid_i && plain_delete_q;
   assign fast_delete = plain_delete_q && (item_i.renewed_hit || item_i.new_key);
-  assign fast_rest   = fast_delete || (plain_touch_q && item_i.decided);
+  assign fast_cas    = plain_cas_q && (item_i.renewed_hit || item_i.new_key);
+  assign fast_rest   = fast_delete || fast_cas || (plain_touch_q && item_i.decided);
   assign clear_o     = fast_done && fast_delete && !room.skip && does.clears;
+  // What is compared with its item is known when that stands for a clock.
+  assign late      = compares_q || times_q;
+  assign looked    = stood_q || !late;
   assign fast_done = in_run && out_free && (room.skip || plain_q ||
-      (plain_get && item_i.decided && !(key_left && shows_key)) ||
-      ((fast_set || fast_rest) && fetched_ready_i) || fast_fill);
+      (plain_get && looked && item_i.decided && !(key_left && shows_key)) ||
+      ((fast_set || (fast_rest && looked)) && fetched_ready_i) || fast_fill);
   // Who looks at it knows that the request in act, if there is one, ends in this clock.
-  assign commit_o  = '{valid: valid_i && fast_set && !room.skip, line: op_i.found.line,
+  assign stores    = fast_set || (fast_cas && does.stores);
+  assign commit_o  = '{valid: valid_i && stores && !room.skip, line: op_i.found.line,
                        way: item_i.fetched_way, off: op_i.req.off};
   // What it stores may have left the log before its turn: then nothing is written there.
   logic new_valid_q;
   always_ff @(posedge clk_i) new_valid_q <= off_valid(op_i.req.off, range_i);
   assign keeps     = does_q.keeps && !room.skip && new_valid_q;
   assign acts      = state_q == StAct && out_free && fill_idle_i &&
-      (steady_q || !(compares_q || times_q)) && (kept_q || !keeps) &&
+      (steady_q || !late) && (kept_q || !keeps) &&
       !(shows_key_q && key_more_i);
 
   // What comes before the end: writes must be taken, inserts and sums take longer. A long key needs
@@ -375,15 +386,18 @@ module execute_act
   // ---------------------------------------------------------------- what
   // Who is behind may have read other buckets meanwhile.
   assign prepare_o   = state_q == StAct;
-  assign way_write_o = (!room.skip && ((acts && does_q.writes) || (fast_done && fast_set))) ||
+  assign way_write_o = (!room.skip && ((acts && does_q.writes) || (fast_done && stores))) ||
       clear_o;
   assign way_use_o   = !room.skip && (acts || fast_done) && does.get && item_i.alive && item_i.hit;
 
   // The steps begin a clock later than it is known that they are needed.
   always_ff @(posedge clk_i) find_o <= rst_ni && finds;
 
-  // In StAct, and the item stands for a clock.
-  always_ff @(posedge clk_i) steady_q <= rst_ni && state_q == StAct && !slow_done;
+  // In StRun or in StAct, and the item stands for a clock.
+  always_ff @(posedge clk_i) begin
+    stood_q  <= rst_ni && state_q == StRun && valid_i && !fast_done;
+    steady_q <= rst_ni && state_q == StAct && !slow_done;
+  end
 
   // Expiry and marks are patched where they stand, bytes 3 and 8 to 13 of the header, from the clock behind the
   // request on: so the order at the cache's memory port waits for nothing that is decided. Nobody acts before it is

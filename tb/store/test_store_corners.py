@@ -43,9 +43,18 @@ def test_close_behind(small, mem_pause):
         others = [b"key%d" % random.randrange(4) for _ in range(3)]
         bench.job([record(random.choice((b"key0", *others))) for _ in range(8)], random.randrange(16))
         bench.room(8)
+    # Of two with the unique that the key's item has, the first one stores; who asks right behind it finds that.
+    for _ in range(60):
+        bench.room(0)
+        key = random.choice([k for k, item in bench.model.items.items() if item.off])
+        unique = bench.unique(bench.model.items[key].off)
+        cas = {"op": T.OpCas, "_key": key, "num": unique}
+        get = {"op": T.OpGet, "_key": key, "last_key": 1, "cas_out": 1}
+        bench.job([{**cas, "_value": b"first"}, get, {**cas, "_value": b"second"}, get])
     bench.idle()
     counts = bench.counts()
-    assert min(counts[c] for c in ("TouchHits", "TouchMisses", "DeleteHits", "DeleteMisses", "IncrHits")) > 30
+    assert min(counts[c] for c in ("TouchHits", "TouchMisses", "DeleteHits", "DeleteMisses", "IncrHits",
+                                   "CasHits", "CasBadval")) > 30
     assert bench.misses_by_age == bench.lost == 0
 
 
