@@ -113,7 +113,8 @@ module compose
     work_in.block_len   = block_len;
     work_in.ending_len  = ending_length(rec_i.ending);
     work_in.own_rest    = lens_i.own_rest;
-    work_in.size        = lens_i.size + 22'(numbers_len);
+    // In front of a meta command's line there are none.
+    work_in.size        = lens_i.size + 22'(rec_i.meta ? rec_i.host_len : 10'(numbers_len));
 
     if (lens_i.own_rest != '0) work_in.behind = StOwn;
     else if (!lens_i.key_fits) work_in.behind = StKey;

@@ -46,20 +46,31 @@ module encode
   localparam int unsigned Depth = 32;
 
   // ---------------------------------------------------------------- results in
-  // A result, but for its context, stands in a register, and beside it whether it makes a line.
+  // A result, but for its context, stands in a register, and beside it whether meta_line makes a line of it, or drops its
+  // key.
   // verilator lint_off UNUSEDSIGNAL
   res_t res_q;
   // verilator lint_on UNUSEDSIGNAL
-  logic res_valid_q, has_line_q, take, accept, issue, job_ready, load, rec_ready, room, line_done;
+  logic res_valid_q, numbers_q, line_q, drop_q, take, accept, issue, job_ready, load, rec_ready;
+  logic room, line_ready, lent;
   assign res_ready_o = (!res_valid_q || accept) && job_ready && ctx_ready_i;
   assign take        = res_valid_i && res_ready_o;
-  assign accept      = res_valid_q && room && (!has_line_q || line_done);
+  assign accept      = res_valid_q && room && (!(line_q || drop_q) || line_ready) &&
+      !(numbers_q && lent);
   assign ctx_valid_o = take && res_i.last && !res_i.udp;
   assign ctx_o       = res_i.ctx;
   assign value_o     = accept && res_q.kind == RsValue && res_q.head;
   assign reply_o     = accept && res_q.kind == RsReply && res_q.reply != RpNone;
   assign number_o    = accept && res_q.kind == RsNumber;
 
+  // An error has no flags; NS is no fixed text.
+  logic worded, asks;
+  assign worded = res_i.kind inside {RsValue, RsNumber} || (res_i.kind == RsReply &&
+      res_i.reply inside {RpStored, RpDeleted, RpFound, RpNotStored, RpExists, RpNotFound});
+  assign asks   = res_i.keyed || (res_i.kind == RsNumber) ||
+      (res_i.kind == RsReply && res_i.reply == RpNotStored) ||
+      ((res_i.meta.show != '0 || res_i.wins || res_i.marks.won || res_i.marks.stale) &&
+       (res_i.kind == RsReply || (res_i.kind == RsValue && res_i.head)));
   always_ff @(posedge clk_i) begin
     if (!rst_ni) res_valid_q <= 1'b0;
     else if (take) res_valid_q <= 1'b1;
@@ -68,11 +79,9 @@ module encode
       res_q <= res_i;
       // The number of such a value is its length, in bytes.
       if (res_i.kind == RsValue && (res_i.resp.is || res_i.meta.is)) res_q.num <= 64'(res_i.vlen);
-      // NS is no fixed text.
-      has_line_q <= res_i.meta.is && (res_i.keyed || (res_i.kind == RsNumber) ||
-          (res_i.kind == RsReply && res_i.reply == RpNotStored) ||
-          ((res_i.meta.show != '0 || res_i.wins || res_i.marks.won || res_i.marks.stale) &&
-           (res_i.kind == RsReply || (res_i.kind == RsValue && res_i.head))));
+      numbers_q <= res_i.kind inside {RsValue, RsNumber} && !(res_i.meta.is && asks);
+      line_q    <= res_i.meta.is && asks && worded;
+      drop_q    <= res_i.meta.is && res_i.keyed && !worded;
     end
   end
 
@@ -98,8 +107,8 @@ module encode
     .level_o  (unused_job_level)
   );
 
-  logic [9:0] line_len;
   rec_t rec_in, rec_q;
+  drop_turn_t to_drop_q;
   header_t header_in, header_q;
   logic issue_q;
   merge u_merge (
@@ -109,8 +118,7 @@ module encode
     .next_res_i (res_i),
     .take_i     (accept),
     .res_i      (res_q),
-    .line_i     (has_line_q && line_len != '0),
-    .line_len_i (line_len),
+    .line_i     (line_q),
     .rec_valid_o(issue),
     .rec_o      (rec_in),
     .header_o   (header_in)
@@ -140,6 +148,7 @@ module encode
   always_ff @(posedge clk_i) begin
     issue_q  <= rst_ni && issue;
     rec_q    <= rec_in;
+    rec_q.drops <= to_drop_q;
     header_q <= header_in;
     own_len_q   <= Length[rec_in.own];
     ahead_len_q <= AheadLength[rec_in.ahead];
@@ -166,6 +175,11 @@ module encode
   );
 
   // ---------------------------------------------------------------- numbers
+  // meta_line has its numbers converted in clocks in which no record is made that has one.
+  logic [63:0] lent_num;
+  logic [19:0][3:0] lent_digit;
+  logic [19:0] lent_shown;
+  logic [4:0] lent_count;
   numbers_t numbers_in, numbers, numbers_or_header;
   logic numbers_in_valid, numbers_valid;
   logic [6:0] unused_numbers_level;
@@ -185,6 +199,11 @@ module encode
                  res_q.resp.form inside {RfTtl, RfExpiretime}),
     .bytes_i  (res_q.vlen),
     .num_i    (res_q.num),
+    .lent_i   (lent),
+    .lent_num_i(lent_num),
+    .digit_o  (lent_digit),
+    .shown_o  (lent_shown),
+    .count_o  (lent_count),
     .valid_o  (numbers_in_valid),
     .text_o   (numbers_in.text),
     .len_o    (numbers_in.len)
@@ -204,7 +223,28 @@ module encode
     .m_data_o (numbers),
     .level_o  (unused_numbers_level)
   );
-  assign load = numbers_valid && rec_ready;
+  // A meta command's reply is so long as its line, which is there before it. A key belongs to the next record when those
+  // before it that nobody shows are gone.
+  logic line_valid, load_valid, dropped;
+  logic [9:0] line_len;
+  rec_t load_rec;
+  drop_turn_t dropped_q;
+  assign load_valid = numbers_valid && (!shaped.rec.meta || line_valid) &&
+      (shaped.rec.klen == '0 || shaped.rec.drops == dropped_q);
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      to_drop_q <= '0;
+      dropped_q <= '0;
+    end else begin
+      if (accept && drop_q) to_drop_q <= to_drop_q + 1'b1;
+      if (dropped) dropped_q <= dropped_q + 1'b1;
+    end
+  end
+  assign load       = load_valid && rec_ready;
+  always_comb begin
+    load_rec = shaped.rec;
+    if (shaped.rec.meta) load_rec.host_len = line_len;
+  end
   // Who counts records is in no hurry.
   logic load_q;
   always_ff @(posedge clk_i) load_q <= rst_ni && load;
@@ -268,26 +308,39 @@ module encode
   );
 
   // ---------------------------------------------------------------- lines of meta commands
-  // Begun when nothing is before it, so that the key is its own.
-  logic mline_valid, mline_ready, alone_q;
-  logic [5:0] before_q;  // records and numbers on their way to compose
+  logic mline_valid, mline_ready;
   line_t mline;
+  key_turn_t issued_q, taken_q;  // lines of keys that compose is to take, and has
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) before_q <= '0;
-    else before_q <= before_q + 6'(issue) - 6'(load_q);
-    alone_q <= rst_ni && before_q == '0 && !issue && rec_ready;
+    if (!rst_ni) begin
+      issued_q <= '0;
+      taken_q  <= '0;
+    end else begin
+      if (issue) issued_q <= issued_q + key_turn_t'((9'(rec_in.klen) + 9'd63) >> 6);
+      if (key_pop) taken_q <= taken_q + 1'b1;
+    end
   end
   meta_line u_meta (
     .clk_i,
     .rst_ni,
     .now_i,
-    .start_i     (res_valid_q && has_line_q && alone_q),
+    .valid_i     (accept && (line_q || drop_q)),
+    .ready_o     (line_ready),
     .res_i       (res_q),
+    .drop_i      (drop_q),
+    .turn_i      (issued_q),
+    .taken_i     (taken_q),
     .key_valid_i (key_valid),
     .key_pop_o   (line_key_pop),
+    .dropped_o   (dropped),
+    .number_valid_o(lent),
+    .number_o    (lent_num),
+    .digit_i     (lent_digit),
+    .shown_i     (lent_shown),
+    .count_i     (lent_count),
     .key_i       (key),
-    .done_o      (line_done),
-    .taken_i     (accept),
+    .len_valid_o (line_valid),
+    .len_ready_i (load && shaped.rec.meta),
     .len_o       (line_len),
     .line_valid_o(mline_valid),
     .line_ready_i(mline_ready),
@@ -297,9 +350,9 @@ module encode
   compose u_compose (
     .clk_i,
     .rst_ni,
-    .rec_valid_i  (numbers_valid),
+    .rec_valid_i  (load_valid),
     .rec_ready_o  (rec_ready),
-    .rec_i        (shaped.rec),
+    .rec_i        (load_rec),
     .lens_i       (shaped.lens),
     .numbers_i    (numbers_or_header),
     .join_text_i  (numbers.text),

@@ -18,9 +18,8 @@ module merge
   // verilator lint_off UNUSEDSIGNAL
   input  res_t res_i,  // numbers and contexts go elsewhere
   // verilator lint_on UNUSEDSIGNAL
-  /// Its line of a meta command's reply is made already, of so many bytes.
+  /// A meta command's reply, of which meta_line makes a line.
   input  logic line_i,
-  input  logic [9:0] line_len_i,
   /// A record of it.
   output logic rec_valid_o,
   output rec_t rec_o,
@@ -189,8 +188,6 @@ module merge
       rec_o.ending   = (res_i.kind == RsValue && !together) ? ending : EnNone;
       rec_o.host     = 1'b1;
       rec_o.meta     = 1'b1;
-      rec_o.host_len = line_len_i;
-      rec_o.size     = rec_o.size + 22'(line_len_i);
     end
     // Binary: all have a header, and what it counts stands behind it.
     rec_o.binary = res_i.binary.is && !(res_i.kind == RsValue && !res_i.head);

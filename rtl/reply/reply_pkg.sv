@@ -51,6 +51,10 @@ package reply_pkg;
   localparam ending_t EnCrlf = 2'd1;
   localparam ending_t EnCrlfEnd = 2'd2;  // behind the last one
 
+  /// Lines of keys, and keys that nobody shows, counted from reset: more than may be on their way.
+  typedef logic [8:0] key_turn_t;
+  typedef logic [3:0] drop_turn_t;
+
   /// What is left to say of earlier records: the end of a value, then a reply.
   typedef struct packed {
     ending_t ending;
@@ -74,6 +78,7 @@ package reply_pkg;
     logic        host;       // lines of the host's, or of a meta command's reply
     logic        meta;
     logic [9:0]  host_len;
+    drop_turn_t  drops;      // keys before it that are dropped
     logic        last;       // of its job
     logic [21:0] size;       // value and ending
   } rec_t;

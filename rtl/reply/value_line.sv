@@ -21,6 +21,12 @@ module value_line (
   input  logic [31:0]      flags_i,
   input  logic [20:0]      bytes_i,
   input  logic [63:0]      num_i,
+  /// Another one's number, in a clock in which none of these is taken that has one; 7 clocks later its digits.
+  input  logic             lent_i,
+  input  logic [63:0]      lent_num_i,
+  output logic [19:0][3:0] digit_o,
+  output logic [19:0]      shown_o,
+  output logic [4:0]       count_o,
   /// Text out; its end is at the highest lane.
   output logic             valid_o,
   output logic [41:0][7:0] text_o,
@@ -68,12 +74,15 @@ module value_line (
     .Digits(NumDigits)
   ) u_num (
     .clk_i,
-    .valid_i(here_i && has_num_i),
-    .bin_i  (num_i),
+    .valid_i(lent_i || (here_i && has_num_i)),
+    .bin_i  (lent_i ? lent_num_i : num_i),
     .digit_o(num_digit),
     .shown_o(num_shown),
     .count_o(num_count)
   );
+  assign digit_o = num_digit;
+  assign shown_o = num_shown;
+  assign count_o = num_count;
 
   // Beside the numbers.
   logic [DecimalStages+1:0] valid_q;
