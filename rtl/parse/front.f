@@ -12,6 +12,7 @@ rtl/parse/request_form.sv
 rtl/parse/binary_form.sv
 rtl/parse/resp_form.sv
 rtl/parse/recognise.sv
+rtl/parse/meta_flags.sv
 rtl/parse/walker.sv
 rtl/parse/mover.sv
 rtl/parse/line_act.sv

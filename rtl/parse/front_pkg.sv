@@ -392,8 +392,8 @@ package front_pkg;
     FmDelete,  // key
     FmNumber,  // key, number a
     FmTouch,   // key, number a: an expiry time
-    FmMetaGet, // key, perhaps v
-    FmMetaSet, // key, length
+    FmMetaGet, // key, perhaps v, or flags
+    FmMetaSet, // key, length, perhaps flags
     FmCas      // as FmStore, and a CAS unique
   } form_e;
 
@@ -455,8 +455,9 @@ package front_pkg;
     binary_t     binary;      // a and b are binary, too
     logic        resp;        // in Redis' protocol, with such a reply
     resp_form_e  form;
-    logic        meta;        // a meta command; mg: with v
+    logic        meta;        // a meta command; mg, ma: with v
     logic        shows;
+    logic        flags;       // flags are behind it: what they say comes beside it
     logic [6:0]  count;       // keys that follow, of which it is told here
     logic        noreply;
     logic        cas_out;
@@ -472,6 +473,29 @@ package front_pkg;
     unique_t     unique_no;   // of a cas
     line_t       data;        // the key
   } cand_t;
+
+  /// Flags of a meta command: its line, where their words end, and the lane in front of the first one.
+  typedef struct packed {
+    line_t       data;
+    logic [63:0] ends;
+    logic [5:0]  blank;
+    op_e         op;
+  } flag_words_t;
+
+  /// What they say.
+  typedef struct packed {
+    logic              good;     // understood; everything below holds
+    logic              quiet;
+    logic              value;
+    logic              timed;    // T: so many seconds
+    logic              retimed;  // T stands in front of t
+    logic              stale;
+    logic              decr;
+    logic [31:0]       number;   // F, or D
+    logic [31:0]       seconds;
+    show_e [Shows-1:0] show;
+    opaque_t           opaque;
+  } flags_t;
 
   /// Bytes for the mover: of a key that a request takes along, or its item, or both; or of a value.
   typedef struct packed {

@@ -16,6 +16,8 @@ module line_act
   input  logic     keys_i,
   // verilator lint_off UNUSEDSIGNAL
   input  cand_t    cand_i,
+  /// Of a candidate with flags what they say.
+  input  flags_t   flags_i,
   // verilator lint_on UNUSEDSIGNAL
   input  job_t     job_i,
   input  place_t   job_start_i,
@@ -56,12 +58,14 @@ module line_act
   // verilator lint_off UNUSEDSIGNAL
   walk_t walk_q;  // all but its place
   cand_t cand_q;  // all but places and digits
+  flags_t flags_q;  // all but what is the candidate's now
   job_t job_q;    // what records say of their job
   // verilator lint_on UNUSEDSIGNAL
   logic valid_q, back_q, take, done, ready, key_go, key_gone_q;
   place_t cr_q, lf_q, key_q;
   logic [13:0] pos_q;
   number_t a_q, b_q;
+  logic whole_q;  // they are no groups of digits
   // What the first part of a line says for all its keys.
   logic keys_cas_out_q, keys_touch_q;
   number_t keys_exptime_q;
@@ -104,6 +108,14 @@ module line_act
       walk_q         <= walk_i;
       job_q          <= job_i;
       cand_q         <= cand_i;
+      flags_q        <= flags_i;
+      if (cand_i.flags) begin
+        cand_q.noreply   <= flags_i.quiet;
+        cand_q.shows     <= flags_i.value;
+        cand_q.exptime_a <= 1'b0;
+        if (flags_i.decr) cand_q.op <= OpDecr;
+      end
+      whole_q        <= cand_i.binary.is || cand_i.flags;
       cand_q.store   <= cand_i.store && walk_i.kind == WkRequest;
       cand_q.moved   <= cand_i.moved && walk_i.kind == WkRequest;
       cand_q.cas_out <= cand_i.key ? keys_cas_out_q : cand_i.cas_out;
@@ -119,6 +131,10 @@ module line_act
       if (cand_i.binary.is) begin
         a_q <= 55'(cand_i.a);
         b_q <= 55'(cand_i.b);
+      end
+      if (cand_i.flags) begin
+        a_q <= 55'(flags_i.number);
+        b_q <= 55'(flags_i.seconds);
       end
     end
     if (!keys_i) begin
@@ -194,7 +210,16 @@ module line_act
       out_o.rec.req.klen     = cand_q.klen;
       out_o.rec.req.meta.is    = cand_q.meta;
       out_o.rec.req.meta.get   = cand_q.meta && cand_q.op == OpGet;
-      out_o.rec.req.meta.value = cand_q.meta && cand_q.op == OpGet && cand_q.shows;
+      out_o.rec.req.meta.value = cand_q.meta && cand_q.shows &&
+          cand_q.op inside {OpGet, OpIncr, OpDecr};
+      if (cand_q.flags) begin
+        out_o.rec.req.meta.retimed   = flags_q.retimed;
+        out_o.rec.req.meta.sets_time = flags_q.timed && !cand_q.store && cand_q.op != OpGet;
+        out_o.rec.req.meta.stale     = flags_q.stale;
+        out_o.rec.req.meta.show      = flags_q.show;
+        out_o.rec.req.opaque         = flags_q.opaque;
+        out_o.rec.req.touch          = flags_q.timed && cand_q.op == OpGet;
+      end
       if (cand_q.op == OpReply) out_o.rec.req.reply = RpOk;
       if (cand_q.resp) begin
         out_o.rec.req.resp.form = cand_q.form;
@@ -207,11 +232,12 @@ module line_act
       if (walk_q.more) out_o.rec.req.mode = MdKeys;
       if (cand_q.store) out_o.rec.off_sel = OsNew;
       out_o.rec.use_flags   = cand_q.store;
-      out_o.rec.use_exptime = cand_q.store || cand_q.touch || cand_q.op == OpTouch;
+      out_o.rec.use_exptime = cand_q.store || cand_q.touch || cand_q.op == OpTouch ||
+          (cand_q.flags && flags_q.timed);
       out_o.rec.use_number  = cand_q.op inside {OpIncr, OpDecr, OpCas};
       if (bad) begin
         out_o.rec.req.op    = OpReply;
-        out_o.rec.req.reply = cand_q.noreply ? RpNone : RpBadChunk;
+        out_o.rec.req.reply = (cand_q.noreply && !cand_q.meta) ? RpNone : RpBadChunk;
       end
     end
 
@@ -227,8 +253,8 @@ module line_act
   logic [40:0] a;
   logic [31:0] b;
   always_comb begin
-    a = cand_q.binary.is ? 41'(a_q) : joined(a_q);
-    b = cand_q.binary.is ? 32'(b_q) : 32'(joined(b_q));
+    a = whole_q ? 41'(a_q) : joined(a_q);
+    b = whole_q ? 32'(b_q) : 32'(joined(b_q));
   end
   always_ff @(posedge clk_i) begin
     if (done) begin

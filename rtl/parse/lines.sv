@@ -196,7 +196,7 @@ module lines
   end_t behind;
   logic read_valid, short;
   cand_t read, cand;
-  logic cand_valid, cand_pop, unused_room;
+  logic cand_valid, cand_here, cand_pop, unused_room;
   logic [5:0] cand_level;
 
   assign behind = end_q[start.place.line[KeptW-1:0]+KeptW'(1)];
@@ -219,6 +219,10 @@ module lines
         (item_max_i >= 21'd320) ? 11'(item_max_i - 21'd320) : '0;
   end
 
+  logic words_valid, flags_valid;
+  flag_words_t words;
+  flags_t flags;
+  logic [5:0] words_level;
   recognise u_recognise (
     .clk_i,
     .rst_ni,
@@ -228,7 +232,9 @@ module lines
     .short_i    (short),
     .data_i     (window),
     .valid_o    (read_valid),
-    .cand_o     (read)
+    .cand_o     (read),
+    .words_valid_o(words_valid),
+    .words_o    (words)
   );
 
   // There is room for all that is on its way.
@@ -236,8 +242,24 @@ module lines
   localparam int unsigned OnTheWay = 10;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) start_ready_q <= 1'b0;
-    else start_ready_q <= cand_level <= 6'(CandDepth - OnTheWay);
+    else
+      start_ready_q <= cand_level <= 6'(CandDepth - OnTheWay) &&
+          words_level <= 6'(CandDepth - OnTheWay);
   end
+
+  // What a meta command's flags say is there when it is its turn, or it waits.
+  meta_flags #(
+    .Depth(CandDepth)
+  ) u_flags (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(words_valid),
+    .s_words_i(words),
+    .level_o  (words_level),
+    .m_valid_o(flags_valid),
+    .m_ready_i(cand_pop && cand.flags && cand_here),
+    .m_flags_o(flags)
+  );
 
   lib_fifo #(
     .T    (cand_t),
@@ -249,10 +271,12 @@ module lines
     .s_ready_o(unused_room),
     .s_data_i (read),
     .m_valid_o(cand_valid),
-    .m_ready_i(cand_pop),
+    .m_ready_i(cand_pop && cand_here),
     .m_data_o (cand),
     .level_o  (cand_level)
   );
+
+  assign cand_here = cand_valid && (!cand.flags || flags_valid);
 
   // ---------------------------------------------------------------- which of them are requests
   walk_t walk;
@@ -280,13 +304,13 @@ module lines
     .job_plain_i      (bounds_q.plain),
     .job_again_i      (bounds_q.again),
     .job_late_i       (late_q),
-    .cand_valid_i     (cand_valid),
+    .cand_valid_i     (cand_here),
     .cand_ready_o     (cand_pop),
     .cand_place_i     (cand.place),
     .cand_next_i      (cand.next),
     .cand_ending_i    (cand.ending),
     .cand_key_i       (cand.key),
-    .cand_good_i      (cand.good),
+    .cand_good_i      (cand.good && (!cand.flags || flags.good)),
     .cand_unfinished_i(cand.unfinished),
     .cand_open_i      (cand.open),
     .cand_tail_i      (cand.tail),
@@ -339,6 +363,7 @@ module lines
     .walk_i      (walk),
     .keys_i      (walk_keys),
     .cand_i      (cand),
+    .flags_i     (flags),
     .job_i       (job),
     .job_start_i (bounds_q.start),
     .coming_i    (coming),

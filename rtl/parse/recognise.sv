@@ -25,7 +25,10 @@ module recognise
   /// A clock later: those bytes; zeros behind the job's end.
   input  line_t       data_i,
   output logic        valid_o,
-  output cand_t       cand_o
+  output cand_t       cand_o,
+  /// A clock before a candidate with flags: they are to be read.
+  output logic        words_valid_o,
+  output flag_words_t words_o
 );
 
   /// Without the lowest bit that is set.
@@ -315,6 +318,22 @@ module recognise
     end
   end
 
+  // Where words end behind a meta command's key, or the length behind that, as far as its line goes.
+  logic meta3, meta4;
+  logic [63:0] flag_ends4_q, flag_ends5_q;
+  line_t data5_q;
+  assign meta3 = what3_q.form inside {FmMetaGet, FmMetaSet};
+  assign meta4 = what4_q.form inside {FmMetaGet, FmMetaSet};
+  always_ff @(posedge clk_i) begin
+    if (valid_q[2] && meta3)
+      flag_ends4_q <= (rest3_q | ((what3_q.form == FmMetaSet) ? '0 : end2_3_q)) &
+          (line_end3_q | (line_end3_q - 64'd1));
+    if (valid_q[3] && meta4) begin
+      flag_ends5_q <= flag_ends4_q;
+      data5_q      <= data4_q;
+    end
+  end
+
   // verilator lint_off UNUSEDSIGNAL
   resp_what_t resp4_q, resp5_q, resp6_q;  // less and less of it
   // verilator lint_on UNUSEDSIGNAL
@@ -476,6 +495,19 @@ module recognise
     end
   end
 
+  // A line with flags is whole in its window.
+  logic flags5;
+  assign flags5 = what5_q.form inside {FmMetaGet, FmMetaSet} &&
+      !(start5_q.tail || start5_q.key || start5_q.binary || start5_q.resp) &&
+      whole5_q && !last1_5_q && !((what5_q.form == FmMetaSet) ? last4_5_q : shows5_q);
+  assign words_valid_o = valid_q[4] && flags5;
+  assign words_o = '{
+          data: data5_q,
+          ends: flag_ends5_q,
+          blank: (what5_q.form == FmMetaSet) ? lane4_5_q : lane1_5_q,
+          op: what5_q.op
+      };
+
   // ---------------------------------------------------------------- digits
   // The number of four digits, from tables for each of them.
   function automatic logic [13:0] four(input logic [3:0][3:0] digits);
@@ -569,7 +601,7 @@ module recognise
   assign tail_ok5 = start5_q.clean && !head_nul_q && (!head_any_q || head_klen5_q == klen5_q) &&
       (what5_q.form != FmKey || last1_5_q);
   logic found6_q;  // it is a command, or a key of a line of keys
-  logic fits6_q, length_ok6_q, noreply6_q, shows6_q, last1_6_q, unfinished6_q;
+  logic fits6_q, length_ok6_q, noreply6_q, shows6_q, flags6_q, last1_6_q, unfinished6_q;
   always_ff @(posedge clk_i) begin
     if (valid_q[4]) begin
       logic [Digits-1:0][3:0] a, b;
@@ -598,8 +630,9 @@ module recognise
         FmCas:
         fits6_q <= klen5_q != '0 && !nul5_q && a_ok && b_ok && whole5_q &&
             !last4_5_q && last5_5_q && unique_ok5;
-        FmMetaGet: fits6_q <= any5_q && klen5_q != '0 && !nul5_q && (last1_5_q || shows5_q);
-        FmMetaSet: fits6_q <= klen5_q != '0 && !nul5_q && whole5_q && last4_5_q;
+        FmMetaGet:
+        fits6_q <= any5_q && klen5_q != '0 && !nul5_q && (last1_5_q || shows5_q || flags5);
+        FmMetaSet: fits6_q <= klen5_q != '0 && !nul5_q && whole5_q && (last4_5_q || flags5);
         FmDelete:
         fits6_q <= any5_q && klen5_q != '0 && !nul5_q && (last1_5_q || (last2_5_q && noreply5));
         default:
@@ -634,7 +667,8 @@ module recognise
       key6_q[8*i+:8] <= (6'(i) < klen[5:0]) ? key5_q[8*i+:8] : '0;
       klen6_q       <= klen;
       last1_6_q     <= last1_5_q;
-      shows6_q      <= !last1_5_q;
+      shows6_q      <= !last1_5_q && !flags5;
+      flags6_q      <= flags5;
       what6_q       <= what5_q;
       found6_q      <= start5_q.key || what5_q.key != '0;
       start6_q      <= start5_q;
@@ -702,7 +736,11 @@ module recognise
     cand_o.data       = key6_q;
     cand_o.meta       = what6_q.form inside {FmMetaGet, FmMetaSet};
     cand_o.shows      = shows6_q;
-    if (what6_q.form == FmMetaSet) {cand_o.a, cand_o.b} = '0;
+    cand_o.flags      = flags6_q;
+    if (cand_o.meta) begin
+      {cand_o.a, cand_o.b} = '0;
+      cand_o.a.low         = 14'(what6_q.op == OpIncr);
+    end
     if (start6_q.resp) begin
       cand_o.good       = resp_good6_q && !options6 && ((option6_q || split6_q) ? joins6 : 1'b1) &&
           (option6_q || !resp6_q.store || fits6);

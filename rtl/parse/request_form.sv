@@ -38,7 +38,7 @@ module request_form
     return r;
   endfunction
 
-  localparam int unsigned RowsNum = 17;
+  localparam int unsigned RowsNum = 19;
   localparam row_t [RowsNum-1:0] Rows = {
     row("get ", FmKey, OpGet),
     row("gets ", FmKey, OpGet, 1'b1),
@@ -56,6 +56,8 @@ module request_form
     row("touch ", FmTouch, OpTouch),
     row("mg ", FmMetaGet, OpGet),
     row("ms ", FmMetaSet, OpSet),
+    row("md ", FmMetaGet, OpDelete),
+    row("ma ", FmMetaGet, OpIncr),
     row("", FmKey, OpGet)  // a key of a line of keys
   };
   localparam int unsigned RowKey = 0;

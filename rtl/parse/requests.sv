@@ -56,7 +56,8 @@ module requests
   numbers_t numbers;
   msec_t when_;
   assign numbers = line_q ? line_numbers_i : byte_numbers_i;
-  assign when_   = (out_q.rec.req.resp.is || out_q.rec.req.meta.is) ?
+  // Of a meta command the byte engine tells the time, the line engine seconds.
+  assign when_   = (out_q.rec.req.resp.is || (out_q.rec.req.meta.is && !line_q)) ?
       numbers.expiry + (numbers.relative ? now_i.ms : '0) :
       absolute(numbers.exptime, now_i.second, out_q.rec.req.binary.is);
   // The mover's keys count at once.

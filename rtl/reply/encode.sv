@@ -240,7 +240,7 @@ module encode
       if (dropped) dropped_q <= dropped_q + 1'b1;
     end
   end
-  assign load       = load_valid && rec_ready;
+  assign load = load_valid && rec_ready;
   always_comb begin
     load_rec = shaped.rec;
     if (shaped.rec.meta) load_rec.host_len = line_len;

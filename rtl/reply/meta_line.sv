@@ -3,8 +3,8 @@
 // bytes a line of it a clock, in base64 a letter a clock. A line begins where nobody before it waits for a key, so that the
 // key that is there is its own. Latency 16 from a result to its line.
 //
-// Numbers go through value_line's converter, and what else a line has beside them (`desc_t`) in step with it. Each lane of the lines
-// is a RAM by itself, as a piece may end in the line behind the one in which it begins.
+// Numbers go through value_line's converter, and what else a line has beside them (`desc_t`) in step with it. A piece that
+// ends in another of the 64-byte lines than it begins in takes a clock more.
 `include "lib_assert.svh"
 
 module meta_line
@@ -93,14 +93,14 @@ module meta_line
   // For its pieces, and for those who make lines of them.
   typedef struct packed {
     logic              drop;
-    logic              sum;
+    logic              counts;    // a number
     logic              valued;    // VA
     word_e             status;
     word_e             ending;
     show_e [Shows-1:0] show;      // what is still to show, the next at 0
     logic              shows;     // more than key and opaque token
     logic              for_ever;
-    msec_t             left;      // milliseconds to live, the last three of whose digits are left out
+    msec_t             left;      // milliseconds to live; the last three digits are not told
     logic [20:0]       vlen;
     logic [31:0]       flags;
     logic [63:0]       unique_no;
@@ -135,7 +135,7 @@ module meta_line
     over_q     <= res_i.expiry <= now_q;
 
     head_in_q.drop   <= drop_i;
-    head_in_q.sum    <= res_i.kind == RsNumber;
+    head_in_q.counts    <= res_i.kind == RsNumber;
     head_in_q.valued <= res_i.kind != RsReply || hollow;
     unique case (res_i.reply)
       RpNotStored: head_in_q.status <= WdNotStored;
@@ -211,8 +211,8 @@ module meta_line
   } piece_e;
   typedef enum logic [1:0] {
     FrNothing,
-    FrLetter,
-    FrValue    // "VA "
+    FrLetter,  // a blank and that
+    FrValue    // VA and that, which is a blank
   } front_e;
   typedef struct packed {
     piece_e     kind;
@@ -250,9 +250,10 @@ module meta_line
         desc.last = 1'b1;
       end else if (head.valued) begin
         is_number  = 1'b1;
-        desc.kind  = head.sum ? PcCount : PcNumber;
+        desc.kind  = head.counts ? PcCount : PcNumber;
         desc.front = FrValue;
-        if (head.sum) number = head.num;
+        desc.letter = " ";
+        if (head.counts) number = head.num;
       end
       SqShow: begin
         puts       = head.shows || show inside {ShKey, ShOpaque, ShNone};
@@ -292,7 +293,7 @@ module meta_line
             is_number = 1'b0;
             desc.kind = PcWord;
             desc.word = head.ending;
-            desc.last = !head.sum;
+            desc.last = !head.counts;
           end
           default: ;
         endcase
@@ -314,7 +315,7 @@ module meta_line
     end else if (step) begin
       unique case (seq_q)
         SqStatus: if (!head.drop) seq_q <= SqShow;
-        SqShow:   if (show == ShNone) seq_q <= head.sum ? SqSum : SqStatus;
+        SqShow:   if (show == ShNone) seq_q <= head.counts ? SqSum : SqStatus;
         SqSum:    seq_q <= SqTail;
         default:  seq_q <= SqStatus;
       endcase
@@ -404,6 +405,7 @@ module meta_line
     LaCoded     // says that they are
   } lay_e;
   lay_e lay_q;
+  logic splits_q;  // the second part of a piece is written
   logic go, lays, fresh_q, room_q, mine, short_key, key_over, key_takes, key_ends, last_line;
   logic [7:0] at_q, left_q;  // character of the key; its bytes from there on
   logic [1:0] letter_q;      // of four
@@ -430,21 +432,25 @@ module meta_line
     unique case (lay_q)
       LaPiece: begin
         if (piece.desc.kind == PcKey && short_key) go &= mine;
+        go &= !splits_q;
         lays      = piece.desc.kind != PcDrop;
         piece_pop = go && !(piece.desc.kind == PcDrop || (piece.desc.kind == PcKey && !short_key));
         key_pop_o = go && piece.desc.kind == PcKey && short_key;
       end
       LaKey: begin
-        go        = mine;
+        go        = mine && !splits_q;
         lays      = piece.desc.kind != PcDrop;
         piece_pop = go && last_line;
         key_pop_o = go;
       end
       LaLetters: begin
-        go        = mine || !key_takes;
-        key_pop_o = mine && key_takes && (at_q[5:0] == '1 || left_q == 8'd1);
+        go        = (mine || !key_takes) && !splits_q;
+        key_pop_o = go && key_takes && (at_q[5:0] == '1 || left_q == 8'd1);
       end
-      LaCoded: piece_pop = 1'b1;
+      LaCoded: begin
+        go        = !splits_q;
+        piece_pop = go;
+      end
     endcase
   end
   assign part_pop  = piece_pop && piece.desc.last;
@@ -499,11 +505,10 @@ module meta_line
   always_comb begin
     number_text = '0;
     for (int unsigned i = 0; i < Digits + 3; i++) begin
-      logic [7:0] front;
-      front = (piece.desc.front == FrValue) ? (digits_end[i] ? " " : digits_end1[i] ? "A" : "V") :
-          digits_end[i] ? piece.desc.letter : " ";
-      number_text[KeyAt-1-i] = (i < Digits && piece.shown[i%Digits]) ? {4'h3, piece.digit[i%Digits]} :
-          front;
+      number_text[KeyAt-1-i] = digits_end[i] ? piece.desc.letter :
+          !digits_end1[i] ? "V" : (piece.desc.front == FrValue) ? "A" : " ";
+      if (i < Digits && piece.shown[i%Digits])
+        number_text[KeyAt-1-i] = {4'h3, piece.digit[i%Digits]};
     end
 
     text = key_i;
@@ -552,7 +557,7 @@ module meta_line
   logic [6:0] len_q;
   logic [63:0][7:0] text_q, text_of;
   always_ff @(posedge clk_i) begin
-    laid_q <= rst_ni && go && lays;
+    laid_q <= rst_ni && (splits_q ? laid_q : go && lays);
     if (go) begin
       text_q           <= text;
       start_q          <= start;
@@ -585,23 +590,21 @@ module meta_line
   end
 
   // ---------------------------------------------------------------- turn: to their lanes of the lines
+  // What is written behind a piece's end, the next one replaces.
   localparam int unsigned Lines = 32;
   typedef logic [$clog2(Lines)-1:0] row_t;
-  row_t row_q, oldest_q, rows;  // of the line that is made, or comes next; of the first one that stands here
+  row_t row_q, behind;  // of the line that is made, or comes next; of the one behind the reply
   logic [9:0] at_end, so_far_q;  // bytes with this piece, and before it
-  logic [6:0] piece_end;
-  strb_t below_at, below_end;
+  logic turns, splits;
+  strb_t below_at;
   line_t turned;
-  assign at_end    = so_far_q + 10'(len_q);
-  assign piece_end = 7'(so_far_q[5:0]) + len_q;
-  assign rows      = row_q - oldest_q;
+  assign turns  = laid_q && !splits_q;
+  assign at_end = so_far_q + 10'(len_q);
+  assign splits = 7'(so_far_q[5:0]) + len_q > 7'd64;
+  assign behind = row_q + row_t'(at_end[9:6]) + row_t'(at_end[5:0] != '0);
   lib_lanes u_at (
     .n_i    ({1'b0, so_far_q[5:0]}),
     .below_o(below_at)
-  );
-  lib_lanes u_end (
-    .n_i    ((piece_end == 7'd64) ? 7'd64 : {1'b0, piece_end[5:0]}),
-    .below_o(below_end)
   );
   lib_rotate u_rotate (
     .data_i (text_of),
@@ -609,44 +612,64 @@ module meta_line
     .data_o (turned)
   );
   line_t turned_q;
-  strb_t write_q, next_q;  // lanes to write; of the line behind
-  row_t now_row_q, next_row_q;
-  logic made_q;
+  strb_t write_q;
+  logic we_q, ends_q, made_q;  // ends: with this piece's second part
+  row_t to_row_q, behind_q;
   logic [9:0] made_len_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       so_far_q <= '0;
       row_q    <= '0;
-    end else if (laid_q) begin
+    end else if (turns) begin
       so_far_q <= last_q ? '0 : at_end;
-      if (last_q) row_q <= row_q + row_t'(at_end[9:6]) + row_t'(at_end[5:0] != '0);
+      if (last_q) row_q <= behind;
     end
-    // One line may be on its way here, and another one begin.
-    room_q <= rst_ni && !rows[$bits(row_t)-1];
-    made_q <= rst_ni && laid_q && last_q;
-    if (laid_q) begin
+    splits_q <= rst_ni && turns && splits;
+    we_q     <= rst_ni && (turns || splits_q);
+    made_q   <= rst_ni && (splits_q ? ends_q : turns && last_q && !splits);
+    if (turns) begin
       made_len_q <= at_end;
+      behind_q   <= behind;
+      ends_q     <= last_q;
       turned_q   <= turned;
-      next_q     <= below_at;
-      now_row_q  <= row_q + row_t'(so_far_q[9:6]);
-      next_row_q <= row_q + row_t'(so_far_q[9:6]) + 1'b1;
     end
-    write_q <= !laid_q ? '0 :
-        (piece_end > 7'd64) ? ~below_at | below_end : ~below_at & below_end;
+    write_q  <= splits_q ? '1 : ~below_at;
+    to_row_q <= splits_q ? to_row_q + 1'b1 : row_q + row_t'(so_far_q[9:6]);
+    // One line may be on its way here, and another one begin.
+    room_q <= rst_ni && row_t'(row_q - read_q) < row_t'(Lines / 2);
   end
 
   // ---------------------------------------------------------------- lines
-  for (genvar i = 0; i < 64; i++) begin : gen_lane
-    (* ram_style = "distributed" *) logic [7:0] bytes_q[Lines];
-    always_ff @(posedge clk_i)
-      if (write_q[i]) bytes_q[next_q[i] ? next_row_q : now_row_q] <= turned_q[8*i+:8];
-    assign line_o[8*i+:8] = bytes_q[oldest_q];
-  end
+  row_t read_q, there_row_q;  // the next one to read, and behind those that can be
+  logic read, line_q;
+  assign read         = read_q != there_row_q && (!line_q || line_ready_i);
+  assign line_valid_o = line_q;
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) oldest_q <= '0;
-    else if (line_ready_i) oldest_q <= oldest_q + 1'b1;
+    if (!rst_ni) begin
+      read_q      <= '0;
+      there_row_q <= '0;
+      line_q      <= 1'b0;
+    end else begin
+      if (read) read_q <= read_q + 1'b1;
+      if (made_q) there_row_q <= behind_q;
+      line_q <= read || (line_q && !line_ready_i);
+    end
   end
-  assign line_valid_o = oldest_q != row_q;
+  lib_ram #(
+    .Width    (512),
+    .Depth    (Lines),
+    .ByteWidth(8),
+    .Ultra    (1)
+  ) u_lines (
+    .clk_i,
+    .we_i   (we_q),
+    .waddr_i(to_row_q),
+    .wbe_i  (write_q),
+    .wdata_i(turned_q),
+    .re_i   (read),
+    .raddr_i(read_q),
+    .rdata_o(line_o)
+  );
 
   logic unused_len_ready;
   logic [$clog2(Lines+1)-1:0] unused_lens;

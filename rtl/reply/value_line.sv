@@ -69,13 +69,16 @@ module value_line (
     .shown_o(byte_shown),
     .count_o(byte_count)
   );
+  // Kept by synthesis, or it makes each digit's tables of both numbers.
+  (* keep *) logic [63:0] num;
+  assign num = lent_i ? lent_num_i : num_i;
   bin2dec #(
     .Width (64),
     .Digits(NumDigits)
   ) u_num (
     .clk_i,
     .valid_i(lent_i || (here_i && has_num_i)),
-    .bin_i  (lent_i ? lent_num_i : num_i),
+    .bin_i  (num),
     .digit_o(num_digit),
     .shown_o(num_shown),
     .count_o(num_count)

@@ -209,3 +209,36 @@ def a_meta(a_key, broken=True, values=300, plain=0.4):
     gap = lambda: b" " * (random.choice((1, 1, 1, 1, 2, 3)) if broken else 1)
     end = random.choice((b"\n", b" \r\n", b"\r\n", b"\r\n")) if broken else b"\r\n"
     return words[0] + b"".join(gap() + w for w in words[1:]) + end + value
+
+
+#: By command, flags at a glance; `#` is a number, `?` a token.
+USUAL = {b"mg": "k O? s t c f v q u T#", b"ms": "k O? s c q T# I F#", b"md": "k O? q I T#", b"ma": "k O? t c v q T# D# MI M+ MD M-"}
+
+
+def a_usual(room=64, key=None):
+    """A command with some of its usual flags, in any order, in a line of up to `room` bytes."""
+    cmd = random.choice(list(USUAL))
+    value = random.randbytes(random.choice((0, 1, 9, 10, 99, 100, 300))) if cmd == b"ms" else None
+    flags = {word[0]: word for word in random.sample(USUAL[cmd].split(), len(USUAL[cmd].split()))}
+    words = [cmd, key or bytes(random.choices(b"abkOstcfvqTI0", k=random.choice((1, 2, 5, 16, 30, 45)))),
+             *([b"%d" % len(value)] if value is not None else [])]
+    for word in random.sample(list(flags.values()), random.randrange(1, len(flags) + 1)):
+        told = word.encode().replace(b"#", b"%d" % random.choice((0, 1, 7, 60, 2_592_000, 2_592_001, 999_999_999)))
+        told = told.replace(b"?", bytes(random.choices(range(0x21, 0x7F), k=random.choice((0, 1, 8, 30, 31)))))
+        if len(b" ".join(words)) + len(told) + 3 <= room:
+            words.append(told)
+    return b" ".join(words) + b"\r\n" + (value + b"\r\n" if value is not None else b"")
+
+
+def nearly_usual():
+    """Something is odd in its first line."""
+    line, rest = a_usual(random.choice((64, 90))).split(b"\r\n", 1)
+    words = line.split(b" ")
+    at = random.randrange(min(2, len(words) - 1), len(words))
+    word = words[at]
+    words[at : at + 1] = random.choice((
+        [word, word], [word + b"x"], [word, b""], [b"", word], [word[:1]], [word[:1] + b"-5"], [word[:1] + b"+5"],
+        [word[:1] + b"0000000007"], [word[:1] + b"4294967296"], [word, b"O" + b"o" * random.choice((31, 32, 33))], [word, b"Oa\x80"],
+        [word, b"O\r"], [word, b"O\0"], [word, b"x"], [word, b"b"], [word, b"MX"], [word, b"C5"], [word, b"N30"], [word, b"E9"],
+        [word, b"h"], [word, b"T"], [word, b"F"], [word, b"R1"], [word], [word]))
+    return b" ".join(words) + random.choice((b"\r\n", b"\n", b" \r\n")) + rest

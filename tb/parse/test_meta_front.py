@@ -11,7 +11,7 @@ from size import scale
 
 sys.path.insert(0, str(Path(__file__).parent))
 from front_bench import ITEM_MAX, at_a_glance, streams  # noqa: E402
-from meta_model import Meta, a_coded, a_meta  # noqa: E402
+from meta_model import Meta, a_coded, a_meta, a_usual, nearly_usual  # noqa: E402
 from text_model import a_command, a_key  # noqa: E402
 
 JOB = 8192
@@ -106,9 +106,40 @@ async def lanes(dut):
 async def glance(dut):
     """Long jobs."""
     commands = [one % (b"k" * n) for n in range(1, 41) for one in (
-        b"mg %s v\r\n", b"mg %s\r\n", b"ms %s 3\r\nabc\r\n", b"ms %s 12\r\nabc def 12\r\n\r\n")]
+        b"mg %s v\r\n", b"mg %s\r\n", b"ms %s 3\r\nabc\r\n", b"ms %s 12\r\nabc def 12\r\n\r\n",
+        b"mg %s v t c f\r\n", b"ms %s 2 T9 F1 I\r\nab\r\n", b"md %s\r\n", b"ma %s v\r\n", b"ma %s\r\n", b"md %s q k Oab\r\n")]
     # The last one is the byte engine's.
     await at_a_glance(dut, [*commands, b"mg  k\r\n"], JOB, Meta)
+
+
+@cocotb.test()
+async def usual_flags(dut):
+    """Usual flags in any order, at a glance, from every lane on."""
+    await at_a_glance(dut, [*(a_usual() for _ in range(scale(300, 600))), b"mg  k\r\n"], JOB, Meta)
+
+
+@cocotb.test()
+async def nearly_usual_flags(dut):
+    """Among them some with something odd, cut anywhere, and values that look like them."""
+    def one():
+        pick = random.random()
+        if pick < 0.15:
+            value = b"".join(a_usual(key=b"k") for _ in range(3))
+            return b"ms k %d q F7 k\r\n%s%s" % (len(value), value, random.choice((b"\r\n", b"\r\n", b"!\n")))
+        return nearly_usual() if pick < 0.6 else a_usual()
+    data = [b"".join(one() for _ in range(scale(50, 100))) for _ in range(8)]
+    await streams(dut, data, lambda: random.choice((1, 5, 20, 63, 64, 65, 100, 1000, 5000)), Meta)
+
+
+@cocotb.test()
+async def flags_rate(dut):
+    """A get with eight flags takes 8 clocks."""
+    commands = [b"mg key%013d v t c f s k q O9\r\n" % i for i in range(200)]
+    bench = await streams(dut, [b"".join(commands)], lambda: JOB, Meta, pause=0, cut=0, long_value=0, wait=(200,))
+    times = bench.reqs.times[50:150]
+    rate = (times[-1] - times[0]) / (len(times) - 1)
+    cocotb.log.info("%.2f clocks a get with eight flags", rate)
+    assert rate <= 8.1
 
 
 def test_meta():
