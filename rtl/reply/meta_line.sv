@@ -1,7 +1,7 @@
 // The lines of meta commands' replies that show something beside a status: " s100 Oabc kname ..." in the order of the
 // request's flags. A piece of a line a clock, and two more a line: its status, and what ends it; of a key of more than 62
-// bytes a line of it a clock, in base64 a letter a clock. A line begins where nobody before it waits for a key, so that the
-// key that is there is its own. Latency 16 from a result to its line.
+// bytes a line of it a clock, in base64 a letter a clock. It takes a key when those before it have been taken, so that the
+// one that is there is its own. Latency 16 from a result to its line.
 //
 // Numbers go through value_line's converter, and what else a line has beside them (`desc_t`) in step with it. A piece that
 // ends in another of the 64-byte lines than it begins in takes a clock more.
@@ -593,7 +593,8 @@ module meta_line
   // What is written behind a piece's end, the next one replaces.
   localparam int unsigned Lines = 32;
   typedef logic [$clog2(Lines)-1:0] row_t;
-  row_t row_q, behind;  // of the line that is made, or comes next; of the one behind the reply
+  // Of the line that is made, or comes next; of the one behind the reply; of the next one to read.
+  row_t row_q, behind, read_q;
   logic [9:0] at_end, so_far_q;  // bytes with this piece, and before it
   logic turns, splits;
   strb_t below_at;
@@ -640,7 +641,7 @@ module meta_line
   end
 
   // ---------------------------------------------------------------- lines
-  row_t read_q, there_row_q;  // the next one to read, and behind those that can be
+  row_t there_row_q;  // behind those that can be read
   logic read, line_q;
   assign read         = read_q != there_row_q && (!line_q || line_ready_i);
   assign line_valid_o = line_q;
