@@ -227,15 +227,12 @@ module meta_flags
       flags3.seconds = '0;
     end
     show3 = ShNone;
-    unique case (1'b1)
-      letter3_q.key:       show3 = ShKey;
-      letter3_q.token:     show3 = ShOpaque;
-      letter3_q.size:      show3 = ShSize;
-      letter3_q.left:      show3 = ShTime;
-      letter3_q.unique_no: show3 = ShUnique;
-      letter3_q.client:    show3 = ShFlags;
-      default:             ;
-    endcase
+    if (letter3_q.key) show3 = ShKey;
+    if (letter3_q.token) show3 = ShOpaque;
+    if (letter3_q.size) show3 = ShSize;
+    if (letter3_q.left) show3 = ShTime;
+    if (letter3_q.unique_no) show3 = ShUnique;
+    if (letter3_q.client) show3 = ShFlags;
     if (!good3_q || (seen3 & letter3_q) != '0) flags3.good = 1'b0;
     for (int unsigned i = 0; i < Shows; i++) if (count3 == ShowsW'(i)) flags3.show[i] = show3;
     if (show3 != ShNone && count3 != ShowsW'(Shows)) count3 = count3 + 1'b1;
@@ -245,8 +242,6 @@ module meta_flags
     if (letter3_q.mode) flags3.decr = decr3_q;
     if (letter3_q.token) flags3.opaque = '{len: token_len3_q, text: token3_q};
     seen3 = seen3 | letter3_q;
-    // A line without a token has none.
-    if (!seen3.token) flags3.opaque.len = '0;
     flags3.quiet = seen3.quiet;
     flags3.value = seen3.value;
     flags3.timed = seen3.seconds;

@@ -208,9 +208,9 @@ class Model:
         rec["resp"]["form"] = getattr(T, form)
         return rec, text
 
-    def meta(self, kind, plain=False):
-        """A record of a meta command, and its reply: with a value, a number, a status, an error or nothing at
-        all; `plain`: with nothing to show but that."""
+    def meta(self, kind, plain=False, size=None):
+        """A record of a meta command, and its reply: with a value, perhaps of `size`, a number, a status, an error or
+        nothing at all; `plain`: with nothing to show but that."""
         show = "" if plain else "".join(random.sample("kOstcf", random.randrange(7)))
         key = random.randbytes(random.choice((1, 39, 40, 41, 64, 65, 128, 250, random.randrange(1, 251))))
         token = random.randbytes(random.randrange(32))
@@ -235,7 +235,7 @@ class Model:
             head = b"VA 0" if rec["meta"]["value"] else b"HD"
             tail = b"\r\n\r\n" if rec["meta"]["value"] else tail
         elif kind == "value":
-            value = random.randbytes(random.choice((0, 1, 15, 16, 17, 100, random.randrange(3000))))
+            value = random.randbytes(random.choice((0, 1, 15, 16, 17, 100, random.randrange(3000))) if size is None else size)
             self.chunks += pieces(value, random.randrange(64))
             rec |= {"kind": T.RsValue, "head": 1, "tail": 1, "vlen": len(value)}
             head, tail = b"VA %d" % len(value), b"\r\n" + value + b"\r\n"
@@ -626,6 +626,9 @@ async def meta(dut):
             for plain in (True, False):
                 model.job([model.meta(kind, plain)])
                 model.job([model.meta(kind, plain)], udp=True)
+        # What is shown makes a datagram more of them.
+        for size in range(1180, 1390, 10):
+            model.job([model.meta("value", size=size)], udp=True)
         for _ in range(60):
             udp = random.random() < 0.3
             model.job([model.record(udp) if random.random() < 0.2 else
