@@ -1,6 +1,7 @@
 rtl/parse/front_pkg.sv
 rtl/parse/session_job.sv
 rtl/parse/session_share.sv
+rtl/parse/session_ring.sv
 rtl/parse/session_queue.sv
 rtl/parse/session.sv
 rtl/parse/fetch.sv

@@ -76,12 +76,25 @@ package request_pkg;
     logic [2:0]  way;
   } walk_place_t;
 
-  /// What a job has taken of the pipe, in units of so many clocks; and from when on that is much: a reply of 64 KiB, or
-  /// the bytes that the longest job has, take less where nothing is odd. A job that has made items is not that long.
-  localparam int unsigned CostUnit = 512;
-  typedef logic [7:0] cost_t;
-  localparam cost_t CostMuch = 8'd3;
-  localparam cost_t CostWorks = 8'd1;
+  /// Clocks: what a job has taken of the pipe; what a connection's jobs take; and from when on that is dear.
+  typedef logic [16:0] took_t;
+  typedef logic [11:0] cost_t;
+  typedef logic [12:0] bar_t;
+
+  function automatic cost_t cost_of(input took_t took);
+    return (took[16:12] != '0) ? '1 : cost_t'(took);
+  endfunction
+  /// The mean when one more has taken so much. A mean of 3 clocks or less falls no further.
+  function automatic cost_t mean_of(input cost_t mean, input took_t took);
+    return mean - (mean >> 2) + (cost_of(took) >> 2);
+  endfunction
+
+  /// One that waits for a job; its jobs take so much, and so much it owes.
+  typedef struct packed {
+    conn_t conn;
+    cost_t cost;
+    cost_t owes;
+  } waits_t;
 
   /// What is known of a connection in Redis' protocol, and of a request in it.
   typedef struct packed {
@@ -239,7 +252,6 @@ package request_pkg;
                              // then go on in `mode`
     logic [20:0] cont_start; // value bytes already sent, or copied
     logic        copies;     // the job has copied a value, or more, for a few bytes that came
-    logic        works;      // of its requests some have made an item (incr, append)
     binary_t     binary;     // `is` holds for all requests; the rest as what follows
     resp_t       resp;       // all but `form` likewise
     meta_t       meta;

@@ -98,25 +98,28 @@ module session
     logic [31:0] rem;
     logic        vain;      // MdLine: all but one of these `rem` bytes were there, and read
     logic        cont;
-    logic        known;     // it had a job; the last one took much
-    logic        dear;
+    logic        known;     // it had a job
+    cost_t       cost;      // its jobs take so much
+    took_t       begun;     // when the one on its way began
+    logic        dear;      // the one on its way was let in as a dear one
+    logic        piece;     // it is a piece of host software's answer
   } rec_t;
 
-  /// Its jobs take much, or none has said that they don't.
-  // verilator lint_off UNUSEDSIGNAL
-  function automatic logic is_dear(input rec_t rec);
-    return rec.dear || !rec.known;
-  endfunction
-  // verilator lint_on UNUSEDSIGNAL
+  /// From when a job begins until it ends, where nobody is in front of it.
+  localparam int unsigned PipeClocks = 128;
 
   // ---------------------------------------------------------------- choose
   // Done jobs first (they are bounded by the jobs handed out); events and the ready queue by turns.
   logic clear_q;
   logic [ConnW-1:0] clear_conn_q;
-  logic app_room, job_room;
+  logic app_room, job_room, full;
   logic ready_pop, may_issue;
   conn_t ready_conn;
-  logic queue_valid, host_ready_q;  // the second: the request port's, which waits in no queue
+  logic
+      queue_valid,
+      queue_dear,
+      queue_all_dear,
+      host_ready_q;  // the second: the request port's, which waits in no queue
   conn_t queue_conn;
   logic piece_blocked_q;
 
@@ -144,7 +147,7 @@ module session
   assign can_ev    = ev_valid_i && app_room && !clear_q && !hazard(ev_i.conn);
   assign can_piece = hpiece_valid_i && !piece_blocked_q && app_room && job_room && !clear_q &&
                      !hazard(hpiece_i.conn);
-  assign can_issue = may_issue && app_room && job_room && !clear_q;
+  assign can_issue = may_issue && app_room && job_room && (!full || host_ready_q) && !clear_q;
 
   // verilator lint_off PINCONNECTEMPTY
   lib_arb #(
@@ -180,15 +183,18 @@ module session
 
   // ---------------------------------------------------------------- read: the record as it becomes
   sop_e read_op_q;
-  logic read_may_q;  // it may become a job
+  logic read_may_q;   // it may become a job
+  logic read_dear_q;  // as a dear one
   // verilator lint_off UNUSEDSIGNAL
   ev_t read_ev_q;  // its connection is read_conn_q
   // verilator lint_on UNUSEDSIGNAL
   logic [31:0] read_tx_q;
   ctx_t read_ctx_q;
   rec_t rec, rec_d, rec_ram, host_rec_q;
-  cost_t cost;
-  logic alone;
+  took_t since, clock_q;
+  bar_t bar;
+  cost_t quantum;
+  cost_t cost_new_q;  // what first jobs take
   ctx_t ctx, ctx_ram, host_ctx_q;
   assign rec = read_host_q ? host_rec_q : rec_ram;
   assign ctx = read_host_q ? host_ctx_q : ctx_ram;
@@ -201,7 +207,9 @@ module session
       read_conn_q <= choose_conn;
       read_host_q <= choose_host;
       read_op_q   <= choose_op;
-      read_may_q  <= take_issue || (take_ev && job_room && pressed_q != '0 && !hold_i);
+      read_dear_q <= ready_pop && queue_dear;
+      read_may_q  <= take_issue ||
+          (take_ev && job_room && !full && (pressed_q != '0 || queue_all_dear) && !hold_i);
     end
     if (take_ev) read_ev_q <= ev_i;
     if (can_done) begin
@@ -222,7 +230,7 @@ module session
         rec_d.vain   = read_ctx_q.mode == MdLine && read_ctx_q.noreply;
         rec_d.cont   = read_ctx_q.cont;
         rec_d.known  = 1'b1;
-        rec_d.dear   = cost >= (read_ctx_q.works ? CostWorks : CostMuch);
+        rec_d.dear   = 1'b0;
       end
       OpEvent: begin
         if (read_ev_q.acked) rec_d.tx_acked = read_ev_q.tx_ptr;
@@ -237,6 +245,7 @@ module session
           rec_d.tx_ptr   = read_ev_q.tx_ptr;
           rec_d.tx_acked = read_ev_q.tx_ptr;
           rec_d.mode     = MdLine;
+          rec_d.cost     = cost_new_q;
         end
       end
       OpIssue: rec_d.queued = 1'b0;
@@ -247,6 +256,11 @@ module session
   // ---------------------------------------------------------------- decide
   sop_e act_op_q;
   logic act_may_q, act_data_q, act_open_q, act_peer_q;
+  logic
+      act_dear_q,
+      act_counts_q,
+      act_known_q;  // its jobs are dear; this one is counted as such; it had one before
+  took_t act_since_q, act_age_q;  // clocks since a job ended before this one, and since it began
   rec_t act_rec_q;
   ctx_t act_ctx_q;
   // verilator lint_off UNUSEDSIGNAL
@@ -264,6 +278,11 @@ module session
       act_host_q  <= read_host_q;
       act_op_q    <= read_op_q;
       act_may_q   <= read_may_q;
+      act_known_q  <= rec.known;
+      act_dear_q   <= bar_t'(rec.cost) >= bar;
+      act_counts_q <= (read_op_q == OpDone) ? rec.dear : read_op_q == OpIssue && read_dear_q;
+      act_since_q  <= since;
+      act_age_q    <= clock_q - rec.begun;
       act_data_q  <= read_op_q == OpEvent && read_ev_q.data;
       act_open_q  <= read_op_q == OpEvent && read_ev_q.open;
       act_rec_q   <= rec_d;
@@ -295,6 +314,17 @@ module session
     end
   end
 
+  // What has passed since it began is of the pipe's length, too.
+  took_t took, aged;
+  assign aged = (act_age_q > took_t'(PipeClocks)) ? act_age_q - took_t'(PipeClocks) : '0;
+  assign took = (aged < act_since_q) ? aged : act_since_q;
+  always_ff @(posedge clk_i) begin
+    clock_q <= rst_ni ? clock_q + 1'b1 : '0;
+    if (!rst_ni) cost_new_q <= '0;
+    else if (act_valid_q && act_op_q == OpDone && !act_known_q && !act_host_q)
+      cost_new_q <= mean_of(cost_new_q, took);
+  end
+
   logic quit, live, host, awaited, wanted, room, startable, crumbs, copies, dear;
   logic issue, issue_piece;
   logic enqueue;
@@ -314,7 +344,7 @@ module session
     // The queue makes these wait for each other.
     crumbs      = act_rec_q.vain && act_rec_q.rem[13:8] != '0 && act_avail_q < 32'(act_plenty_q);
     copies      = act_ctx_q.copies && late_i && !act_rec_q.cont;
-    dear        = is_dear(act_rec_q) && !act_host_q;
+    dear        = act_dear_q && !act_host_q;
     issue       = act_may_q && startable &&
                   !((crumbs || copies || dear) && act_op_q != OpIssue && !act_host_q);
     // A piece was asked for when there was room for it, so it never waits for the client: those
@@ -328,7 +358,15 @@ module session
     release_id  = act_rec_q.closed && !act_rec_q.busy && !act_rec_q.queued &&
                   !(awaited && !act_rec_q.cont) && act_op_q != OpPiece;
 
-    if (issue || issue_piece) act_rec_d.busy = 1'b1;
+    if (issue || issue_piece) begin
+      act_rec_d.busy = 1'b1;
+      act_rec_d.dear  = act_op_q == OpIssue && act_counts_q;
+      act_rec_d.piece = issue_piece;
+      act_rec_d.begun = clock_q;
+    end
+    // A piece is a part of what the job before began.
+    if (act_op_q == OpDone && !(act_rec_q.piece && took < took_t'(act_rec_q.cost)))
+      act_rec_d.cost = mean_of(act_known_q ? act_rec_q.cost : '0, took);
     if (enqueue) act_rec_d.queued = 1'b1;
     about_o.conn  = act_conn_q;
     about_o.left  = act_rec_q.fin;
@@ -415,28 +453,32 @@ module session
     .rdata_o(ctx_ram)
   );
 
-  logic queue_idle;
-  // A job of a dear connection ends; or it came out of the queue, and none begins.
-  logic end_dear, dear_end_q;
-  cost_t dear_cost_q;
-  assign end_dear = read_valid_q && read_op_q == OpDone && is_dear(rec) && !read_host_q;
-  always_ff @(posedge clk_i) begin
-    dear_end_q  <= rst_ni && (end_dear || (act_valid_q && act_op_q == OpIssue && dear && !issue));
-    dear_cost_q <= end_dear ? cost : '0;
-  end
+  logic queue_idle, empty, alone;
+  logic [15:0] queue_level;
   session_share u_share (
     .clk_i,
     .rst_ni,
     .begin_i     (act_valid_q && (issue || issue_piece)),
-    .begin_dear_i(dear),
+    .begin_dear_i(act_rec_d.dear),
     .end_i       (read_valid_q && read_op_q == OpDone),
-    .end_dear_i  (end_dear),
+    .end_dear_i  (rec.dear),
+    .mean_valid_i(act_peer_q && (act_op_q == OpDone || (enqueue && act_known_q))),
+    .mean_i      (act_rec_d.cost),
+    .waiting_i   (queue_level),
+    .all_dear_i  (queue_all_dear),
     .udp_begin_i,
     .udp_end_i,
-    .cost_o      (cost),
+    .since_o     (since),
+    .bar_o       (bar),
+    .quantum_o   (quantum),
+    .press_o,
+    .begin_cost_i(act_rec_q.cost),
+    .ended_i     (act_valid_q && act_op_q == OpDone),
+    .ended_cost_i(act_rec_q.cost),
+    .empty_o     (empty),
+    .full_o      (full),
     .alone_o     (alone)
   );
-  assign press_o = !alone;
   session_queue #(
     .Conns(Conns)
   ) u_queue (
@@ -446,15 +488,26 @@ module session
     .conn_i (act_conn_q),
     .crumbs_i(crumbs),
     .again_i(act_rec_q.rem[13:7]),
-    .dear_i (dear),
-    .alone_i(alone),
-    .end_i  (dear_end_q),
-    .cost_i (dear_cost_q),
+    .dear_i ((act_op_q == OpDone) ? bar_t'(act_rec_d.cost) >= bar : dear),
+    .cost_i (act_rec_d.cost),
+    .bar_i  (bar),
+    .known_i(act_rec_q.known),
+    .quantum_i(quantum),
+    .room_i (job_room && !full),
+    .begin_i(act_valid_q && issue && act_op_q == OpIssue && act_counts_q),
+    .end_i  (act_valid_q && act_op_q == OpDone && act_counts_q),
+    .counted_i(act_rec_q.cost),
+    .took_i (took),
     .copies_i(copies),
     .late_i,
+    .empty_i(empty),
+    .alone_i(alone),
     .valid_o(queue_valid),
     .ready_i(ready_pop),
     .conn_o (queue_conn),
+    .dear_o (queue_dear),
+    .all_dear_o(queue_all_dear),
+    .level_o(queue_level),
     .idle_o (queue_idle)
   );
 

@@ -176,7 +176,6 @@ module execute_act
     .kind_i (res_o.kind),
     .reply_i(res_o.reply),
     .ctx_i  (ctx),
-    .works_i (state_q inside {StSum, StExtend}),
     .copied_i(does_q.grows ? extended_i.copied : '0),
     .room_o (room),
     .last_o (last)

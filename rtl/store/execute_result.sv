@@ -110,7 +110,6 @@ module execute_result
     ctx.rem        = op_i.req.rem;
     ctx.cont       = sends && !room_i.whole;
     ctx.copies     = room_i.copies;
-    ctx.works      = room_i.works;
     // Looked at where it goes on, that is, where its piece is as long as it may be.
     ctx.cont_start = ((op_i.req.op == OpCont) ? op_i.req.cont_start : '0) + 21'(room_i.limit);
     ctx.op         = op_i.req.ctx_op;

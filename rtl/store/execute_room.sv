@@ -27,8 +27,6 @@ module execute_room
   input  res_e        kind_i,
   input  reply_e      reply_i,
   input  ctx_t        ctx_i,
-  /// It has made an item.
-  input  logic        works_i,
   /// Lines that it has copied.
   input  logic [14:0] copied_i,
   output room_t       room_o,
@@ -83,8 +81,6 @@ module execute_room
   logic [8:0] overhead_q, overhead;  // of a VALUE line and what ends the value
   logic plenty_q, plenty_first_q, enough_q, enough_first_q, little, brief_q, goes_on_q;
   logic [10:0] copied_q, copied;  // lines; 1024: so many or more
-  logic works_q, works;
-  assign works = works_i || (works_q && !op_i.req.first);
   logic cut_q, split_q, low_q, spending_q, skip, cuts;  // low_q: no room for replies
   logic may_skip_q, may_cut_q;
   ctx_t last_q;
@@ -121,8 +117,7 @@ module execute_room
           whole: !cuts,
           limit: limit,
           piece: piece,
-          copies: copied[10:4] != '0,
-          works: works
+          copies: copied[10:4] != '0
       };
   assign last_o = last_q;
 
@@ -196,7 +191,7 @@ module execute_room
     end
     // That it ends is known last. Before, nobody asks for the last record's.
     if (valid_i && room_o.settled && !skip && op_i.req.op != OpEnd) last_q <= ctx_i;
-    if (done_i) {works_q, copied_q} <= {works, copied};
+    if (done_i) copied_q <= copied;
   end
 
 endmodule

@@ -418,7 +418,6 @@ package store_pkg;
     logic [13:0] limit;    // value bytes that may be sent, where that is not the rest
     logic [20:0] piece;    // value bytes to send
     logic        copies;   // with it, its job has copied 1 KiB or more
-    logic        works;    // it, or one before it in its job, has made an item
   } room_t;
 
   /// The sum that incr or decr makes, and its item.

@@ -58,17 +58,6 @@ def test_close_behind(small, mem_pause):
     assert bench.misses_by_age == bench.lost == 0
 
 
-def test_works(small):
-    """A job says whether it has made an item."""
-    bench = Bench(small)
-    do(bench, put(b"n", b"1"))
-    incr, append = {"op": T.OpIncr, "_key": b"n", "num": 1}, {"op": T.OpAppend, "_key": b"n", "_value": b"0"}
-    for records, works in (([get(b"n")], 0), ([get(b"n"), incr, get(b"n")], 1), ([get(b"n")] * 3, 0), ([append], 1)):
-        job = bench.job(records)
-        bench.idle()
-        assert job["ctx"]["works"] == works
-
-
 def test_host_answers(small):
     """Pieces of the host's answers, of all lengths, and the questions for the next ones."""
     bench = Bench(small, 0.1, 0.1)

@@ -21,8 +21,10 @@ const BESIDE: [u32; 3] = [1, 8, 64];
 /// Requests that an odd one has outstanding.
 const ODD_PIPELINE: usize = 32;
 /// Clocks before it is measured, and of that.
-const SETTLE: u64 = 60_000;
+const SETTLE: u64 = 300_000;
 const MEASURED: u64 = 200_000;
+/// After these a client sends again what was not acknowledged: the first burst of many may be more than a wire carries.
+const RESEND: u64 = 20_000;
 /// Bytes of index and log: of less, appends would soon have copied all that they may in a minute.
 const STORE: u64 = 512 << 20;
 /// What host software says to all commands.
@@ -217,6 +219,7 @@ fn run(odd: Option<&Odd>, beside: u32, args: &Args) -> Result<Run> {
             None => keys.next(client),
         })
     };
+    load.resend_after(RESEND);
     rig.share_wire();
     load.run_for(&mut rig, &mut keys, SETTLE, &mut next)?;
     let replies = |load: &TcpLoad| [load.replies(GOOD), load.replies(GOOD + beside)];

@@ -189,9 +189,8 @@ impl Udp {
 
 // ------------------------------------------------------------------------------------ TCP
 
-/// Bytes under way, each in a segment of its own, of who sends them one by one, and clocks after which he sends those
-/// again that are not acknowledged.
-const CRUMBS: (usize, u64) = (128, 20_000);
+/// Bytes under way, each in a segment of its own, of who sends them one by one.
+const CRUMBS: usize = 128;
 
 struct TcpPending {
     /// Sequence number behind the request.
@@ -239,6 +238,11 @@ impl TcpLoad {
         self.think = think;
     }
 
+    /// From now on all send again after so many clocks what was not acknowledged.
+    pub fn resend_after(&mut self, clocks: u64) {
+        self.clients.iter_mut().for_each(|c| c.tcp.resend = clocks);
+    }
+
     /// One more client that takes part in `run`, of another port of the card, with so many requests outstanding.
     /// `crumbs`: it sends a byte at a time.
     pub fn join(&mut self, rig: &mut Rig, port: u16, pipeline: usize, crumbs: bool) -> Result<()> {
@@ -252,7 +256,7 @@ impl TcpLoad {
         self.clients[client].pipeline = pipeline;
         if crumbs {
             let tcp = &mut self.clients[client].tcp;
-            (tcp.segment, tcp.flight, tcp.resend) = (1, CRUMBS.0, CRUMBS.1);
+            (tcp.segment, tcp.flight) = (1, CRUMBS);
         }
         Ok(())
     }
