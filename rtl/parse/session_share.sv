@@ -53,8 +53,8 @@ module session_share
   localparam cost_t Little = 12'd4;
   localparam int unsigned Window = 512;  // two of these are lately
   localparam int unsigned Alone = 1024;
-  // Clocks that keep the pipe full, and of one job at most, so that there are three.
-  localparam int unsigned Full = 384;
+  // Clocks that keep the pipe full, also where memory answers after 100; and of one job at most, so that there are five.
+  localparam int unsigned Full = 640;
   localparam cost_t Most = 12'd128;
 
   logic [15:0] all_q, cheap_q;  // on their way

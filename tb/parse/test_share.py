@@ -9,7 +9,7 @@ from common import run, start
 from size import scale
 
 #: Clocks of the jobs on their way from which on no other one begins; what one counts at most.
-FULL, MOST = 384, 128
+FULL, MOST = 640, 128
 
 
 async def begin(dut):
