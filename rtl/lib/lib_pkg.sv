@@ -1,4 +1,4 @@
-// Byte-lane arithmetic of 64-byte lines; the first of several; binary to decimal.
+// Byte-lane arithmetic of 64-byte lines; the first of several; digits; binary to decimal.
 package lib_pkg;
 
   /// `data` rotated towards higher lanes by `n` bytes: three levels of four-way multiplexers.
@@ -37,6 +37,11 @@ package lib_pkg;
   /// The number of the one lane that is set.
   function automatic logic [5:0] lane_of(input logic [63:0] hot);
     for (int unsigned b = 0; b < 6; b++) lane_of[b] = |(hot & LaneBit[b]);
+  endfunction
+
+  /// A decimal digit's character.
+  function automatic logic is_digit(input logic [7:0] char);
+    return char inside {[8'h30 : 8'h39]};
   endfunction
 
   typedef struct packed {

@@ -325,16 +325,18 @@ module fetch
 
   // That a job is over is known late; the connection's next one comes much later. Of the one whose lines come now,
   // what is left then counts for nothing: nobody would see to it.
+  logic spoils;
   conn_t over_conn_q;
-  assign gone = gone_q || (over_q && over_conn_q == wait_job.conn);
+  assign gone   = gone_q || (over_q && over_conn_q == wait_job.conn);
+  assign spoils = bad_read_o && !gone;
   always_ff @(posedge clk_i) begin
     over_q      <= rst_ni && job_over_i;
     over_conn_q <= job_over_conn_i;
     gone_q      <= rst_ni && wait_valid && !wait_take && gone;
     if (!rst_ni) bad_q <= 1'b0;
-    else if (bad_read_o && !gone) bad_q <= 1'b1;
+    else if (spoils) bad_q <= 1'b1;
     else if (over_q && over_conn_q == bad_conn_q) bad_q <= 1'b0;
-    if (bad_read_o && !gone) bad_conn_q <= wait_job.conn;
+    if (spoils) bad_conn_q <= wait_job.conn;
   end
   assign bad_read_o  = line_take && !wait_out.host && rdat_bad_i;
   assign bad_valid_o = bad_q;

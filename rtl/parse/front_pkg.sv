@@ -566,4 +566,9 @@ package front_pkg;
   localparam thousands_t Thousands = digit_times(1000);
   localparam hundreds_t Hundreds = hundreds();
 
+  /// The number of four digits, from tables for each of them.
+  function automatic logic [13:0] four(input logic [3:0][3:0] digits);
+    return (Thousands[digits[3]] + TenTens[digits[2]]) + (14'(Tens[digits[1]]) + 14'(digits[0]));
+  endfunction
+
 endpackage

@@ -145,13 +145,6 @@ module meta_flags
   assign set    = turn2_q.op == OpSet;
   assign delete = turn2_q.op == OpDelete;
   assign sum    = turn2_q.op == OpIncr;
-  function automatic logic is_digit(input logic [7:0] char);
-    return char inside {[8'h30 : 8'h39]};
-  endfunction
-  /// The number of four digits, from tables for each of them.
-  function automatic logic [13:0] four(input logic [3:0][3:0] digits);
-    return (Thousands[digits[3]] + TenTens[digits[2]]) + (14'(Tens[digits[1]]) + 14'(digits[0]));
-  endfunction
   always_comb begin
     logic number_ok, token_ok, alone;
     letter2 = '0;

@@ -509,11 +509,6 @@ module recognise
       };
 
   // ---------------------------------------------------------------- digits
-  // The number of four digits, from tables for each of them.
-  function automatic logic [13:0] four(input logic [3:0][3:0] digits);
-    return (Thousands[digits[3]] + TenTens[digits[2]]) + (14'(Tens[digits[1]]) + 14'(digits[0]));
-  endfunction
-
   // Digits of the word, as long as nothing else has come; `ok`: a blank came before them. Of a shorter one zeros follow,
   // which are no blanks.
   typedef char_t [UniqueDigits:0] word_t;

@@ -5,6 +5,8 @@
 // those who had jobs lately is *dear*, see session_queue. Lately is a time in which a client that waits for its replies asks
 // again, and whoever waited when it began has had a job; it stands still while jobs of others wait behind one that is dear.
 // All datagrams together are one such connection; the request port's jobs say nothing of the least.
+//
+// It tells, too, when so much is on its way that more would only wait there.
 // Latency 1.
 `include "lib_assert.svh"
 
@@ -18,6 +20,10 @@ module session_share
   input  logic  begin_dear_i,
   input  logic  end_i,
   input  logic  end_dear_i,
+  /// What jobs of the one that begins were known to take, and of one that ends, a clock later than end_i.
+  input  cost_t begin_cost_i,
+  input  logic  ended_i,
+  input  cost_t ended_cost_i,
   /// The mean of a connection whose job has ended, or that waits for one.
   input  logic  mean_valid_i,
   input  cost_t mean_i,
@@ -36,10 +42,6 @@ module session_share
   output cost_t quantum_o,
   /// There are others than those who have very much.
   output logic  press_o,
-  /// What jobs of the one that begins were known to take, and of one that ends, a clock later than end_i.
-  input  cost_t begin_cost_i,
-  input  logic  ended_i,
-  input  cost_t ended_cost_i,
   /// No job is on its way; so much is that more would only wait there, where who comes first is first.
   output logic  empty_o,
   output logic  full_o,

@@ -95,9 +95,6 @@ module execute_number
     logic       digit;  // the last character is one of the number's
   } parse_t;
 
-  function automatic logic is_digit(input logic [7:0] char);
-    return char >= 8'h30 && char <= 8'h39;
-  endfunction
   /// A character further. Redis takes no other than those of a number that it writes; `short`: of one character.
   function automatic parse_t parsed(input parse_t was, input logic [7:0] char, input logic resp,
                                     input logic short);
