@@ -30,23 +30,35 @@ def test_close_behind(small, mem_pause):
     bench = Bench(small, latency=5, mem_pause=mem_pause)
     now = bench.model.now
 
-    def record(key):
-        op = random.choice((T.OpGet, T.OpGet, T.OpTouch, T.OpDelete, T.OpSet, T.OpAdd, T.OpIncr, T.OpAppend))
-        r = {"op": op, "_key": key}
+    def one(op, key, expiry=0):
+        r = {"op": op, "_key": key, "expiry": expiry, "num": int(op == T.OpIncr)}
         if op == T.OpGet:
-            r |= {"last_key": 1, "touch": random.randrange(2)}
+            r |= {"last_key": 1, "touch": int(expiry != 0)}
         if op in STORES:
             r["_value"] = b"%d" % random.randrange(200)
-        return r | {"expiry": random.choice((0, now - 1, now + 1000)), "num": 1}
+        return r
+
+    def record(key):
+        op = random.choice((T.OpGet, T.OpGet, T.OpTouch, T.OpDelete, T.OpSet, T.OpAdd, T.OpIncr, T.OpAppend))
+        return one(op, key, random.choice((0, now - 1, now + 1000)))
 
     for _ in range(400):
         others = [b"key%d" % random.randrange(4) for _ in range(3)]
         bench.job([record(random.choice((b"key0", *others))) for _ in range(8)], random.randrange(16))
         bench.room(8)
+    # What leaves no item, and what changes one where it stands, right in front of who looks for it, among other keys.
+    for _ in range(200):
+        keys = [b"key%d" % random.randrange(40) for _ in range(4)]
+        bench.job([one(op, key, expiry) for key in keys for op, expiry in random.choice((
+            ((T.OpDelete, 0), (random.choice((T.OpGet, T.OpSet, T.OpAdd, T.OpIncr, T.OpTouch)), 0)),
+            ((T.OpTouch, now - 1), (random.choice((T.OpGet, T.OpDelete, T.OpAdd)), 0)),
+            ((T.OpTouch, now + 1000), (T.OpTouch, 0)),
+            ((T.OpSet, now + 1000), (T.OpTouch, now - 1), (T.OpAppend, 0))))], random.randrange(16))
+        bench.room(4)
     # Of two with the unique that the key's item has, the first one stores; who asks right behind it finds that.
     for _ in range(60):
         bench.room(0)
-        key = random.choice([k for k, item in bench.model.items.items() if item.off])
+        key = random.choice([k for k, item in bench.model.items.items() if item.off and bench.model.alive(k)])
         unique = bench.unique(bench.model.items[key].off)
         cas = {"op": T.OpCas, "_key": key, "num": unique}
         get = {"op": T.OpGet, "_key": key, "last_key": 1, "cas_out": 1}
