@@ -133,8 +133,9 @@ module csr
       time_o  <= write_q && waddr_q == 7'('h014 / 4);
       slept_o <= (write_q && waddr_q == 7'('h0C8 / 4)) ? written[9:0] : '0;
       if (clearing) clear_q <= clear_q + 1'b1;
-      for (int unsigned w = 0; w < Words; w++) begin
-        if (used(w) && write_q && waddr_q == 7'(w)) reg_q[w] <= written;
+      if (write_q) begin
+        for (int unsigned w = 0; w < Words; w++)
+        if (used(w) && waddr_q == 7'(w)) reg_q[w] <= written;
       end
     end
     waddr_q <= waddr[6:0];

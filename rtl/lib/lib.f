@@ -10,7 +10,7 @@ rtl/lib/lib_arb.sv
 rtl/lib/lib_limit.sv
 rtl/lib/lib_clock.sv
 rtl/lib/lib_counters.sv
-rtl/lib/lib_all.sv
+rtl/lib/lib_none.sv
 rtl/lib/lib_add.sv
 rtl/lib/lib_sum.sv
 rtl/lib/lib_step.sv

@@ -87,9 +87,9 @@ module lib_counters #(
       visit_q <= look_q;
       again_q <= visit_q && visited_q == now_q;
       if (!clearing_q) begin
-        for (int i = 0; i < N; i++) begin
-          if (event_i[i]) short_q[i] <= next(short_q[i]);
-        end
+        for (int four = 0; four < N; four += 4)
+        if (event_i[four+:4] != '0)
+          for (int i = four; i < four + 4; i++) if (event_i[i]) short_q[i] <= next(short_q[i]);
       end
     end
     now_q     <= re_i ? index_i : turn_q;

@@ -115,13 +115,13 @@ module lib_pack
 
   logic [63:0] fresh;  // lanes from the chunk
   assign fresh = lanes_from(turn_lane_q);
-  for (genvar b = 0; b < 64; b++) begin : gen_merge
-    assign merged.data[b*8+:8] = fresh[b] ? turn_data_q[b*8+:8] : acc_q.data[b*8+:8];
-    // Written lane by lane, so that the register needs no multiplexer: of a line begun by what went
-    // beyond the last one only the lanes of strb matter.
-    always_ff @(posedge clk_i) begin
-      if (take && (fresh[b] || (turn_fills_q && !full_q)))
-        acc_q.data[b*8+:8] <= turn_data_q[b*8+:8];
+  assign merged.data = lib_pkg::merge_lanes(fresh, turn_data_q, acc_q.data);
+  // Written lane by lane, so that the register needs no multiplexer: of a line begun by what went
+  // beyond the last one only the lanes of strb matter.
+  always_ff @(posedge clk_i) begin
+    if (take) begin
+      if (!full_q && turn_fills_q) acc_q.data <= turn_data_q;
+      else for (int b = 0; b < 64; b++) if (fresh[b]) acc_q.data[b*8+:8] <= turn_data_q[b*8+:8];
     end
   end
   assign merged.strb = ((turn_first_q || full_q) ? '0 : acc_q.strb) | turn_strb_q;

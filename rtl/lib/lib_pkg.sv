@@ -22,6 +22,61 @@ package lib_pkg;
     return ~({64{1'b1}} << n);
   endfunction
 
+  // What follows is wires and LUTs of each lane; it is written for all lanes at once, as a simulator goes lane by lane
+  // through a loop.
+
+  /// Each lane's bit as that of all bits of its byte.
+  function automatic logic [511:0] bytes_of(input logic [63:0] lanes);
+    for (int unsigned g = 0; g < 8; g++) begin
+      logic [63:0] wide;
+      wide = 64'(lanes[8*g+:8]);
+      wide = (wide | wide << 28) & 64'h0000_000f_0000_000f;
+      wide = (wide | wide << 14) & 64'h0003_0003_0003_0003;
+      wide = (wide | wide << 7) & 64'h0101_0101_0101_0101;
+      wide |= wide << 1;
+      wide |= wide << 2;
+      wide |= wide << 4;
+      bytes_of[64*g+:64] = wide;
+    end
+  endfunction
+
+  /// Of `lanes` the bytes of `data`, else those of `other`.
+  function automatic logic [511:0] merge_lanes(input logic [63:0] lanes, input logic [511:0] data,
+                                               input logic [511:0] other);
+    logic [511:0] bytes;
+    bytes = bytes_of(lanes);
+    return (data & bytes) | (other & ~bytes);
+  endfunction
+
+  /// Bit b of all lanes' bytes stands in planes[b], by lane.
+  typedef logic [7:0][63:0] planes_t;
+  function automatic planes_t bit_planes(input logic [511:0] data);
+    for (int unsigned g = 0; g < 8; g++) begin
+      logic [63:0] square;  // of eight lanes, turned about its diagonal by bits, pairs, fours
+      square = data[64*g+:64];
+      square = (square & 64'haa55_aa55_aa55_aa55) | ((square & 64'h00aa_00aa_00aa_00aa) << 7) |
+          ((square >> 7) & 64'h00aa_00aa_00aa_00aa);
+      square = (square & 64'hcccc_3333_cccc_3333) | ((square & 64'h0000_cccc_0000_cccc) << 14) |
+          ((square >> 14) & 64'h0000_cccc_0000_cccc);
+      square = (square & 64'hf0f0_f0f0_0f0f_0f0f) | ((square & 64'h0000_0000_f0f0_f0f0) << 28) |
+          ((square >> 28) & 64'h0000_0000_f0f0_f0f0);
+      for (int unsigned b = 0; b < 8; b++) bit_planes[b][8*g+:8] = square[8*b+:8];
+    end
+  endfunction
+
+  /// Lanes whose byte is `char`; of its bits those that `bits` has.
+  function automatic logic [63:0] is_char(input planes_t planes, input logic [7:0] char,
+                                          input logic [7:0] bits = 8'hff);
+    is_char = '1;
+    for (int unsigned b = 0; b < 8; b++) if (bits[b]) is_char &= char[b] ? planes[b] : ~planes[b];
+  endfunction
+
+  /// Lanes whose byte is one of `chars`; zeros in front of them are none.
+  function automatic logic [63:0] is_of(input planes_t planes, input logic [9:0][7:0] chars);
+    is_of = '0;
+    for (int unsigned c = 0; c < 10; c++) if (chars[c] != '0) is_of |= is_char(planes, chars[c]);
+  endfunction
+
   /// The lowest bit that is set, alone. Of fewer than 64 bits: N'(lowest(64'(bits))).
   function automatic logic [63:0] lowest(input logic [63:0] bits);
     return bits & (~bits + 64'd1);

@@ -125,11 +125,8 @@ module ring_cache
   endfunction
 
   function automatic lanes_t lanes(input strb_t strb);
-    lanes = '0;
-    for (int unsigned i = 0; i < 64; i++) begin
-      if (strb[i] && (i == 0 || !strb[i-1])) lanes.first |= 6'(i);
-      if (strb[i] && (i == 63 || !strb[i+1])) lanes.last |= 6'(i);
-    end
+    lanes.first = lib_pkg::lane_of(strb & ~(strb << 1));
+    lanes.last  = lib_pkg::lane_of(strb & ~(strb >> 1));
   endfunction
 
   // ---------------------------------------------------------------- nothing is here after a reset

@@ -436,9 +436,7 @@ module tx_build
     end
     fresh = (tail_q || lead) ? '0 : ~turn_q.bottom;
     frame.kind      = tail_kind_q;
-    for (int i = 0; i < 64; i++) begin
-      frame.beat.data[i*8+:8] = fresh[i] ? turn_q.data[i*8+:8] : front[i*8+:8];
-    end
+    frame.beat.data = merge_lanes(fresh, turn_q.data, front);
     frame.beat.len  = tail_len_q;
     frame.beat.last = 1'b1;
     if (turn_valid_q && !tail_q) begin

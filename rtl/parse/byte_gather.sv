@@ -21,9 +21,11 @@ module byte_gather
   always_ff @(posedge clk_i) begin
     if (begins) len_o <= 7'(put_i);
     else if (put_i) len_o <= len_o + 7'd1;
-    for (int unsigned i = 0; i < 64; i++) begin
-      if (put_i && ((i == 0) ? first : !clear_i && len_o == 7'(i))) data_o[8*i+:8] <= char_i;
-      else if (begins) data_o[8*i+:8] <= '0;
+    if (put_i || begins) begin
+      for (int unsigned i = 0; i < 64; i++) begin
+        if (put_i && ((i == 0) ? first : !clear_i && len_o == 7'(i))) data_o[8*i+:8] <= char_i;
+        else if (begins) data_o[8*i+:8] <= '0;
+      end
     end
   end
 

@@ -61,13 +61,11 @@ module line_scan
 
   line_no_t next_q;  // number of the next line
   logic room_q, take, at_once, binary, binary_q, resp, resp_q;
-  logic [63:0] lanes, lf, letter1;
-  logic [62:0] letter2;  // of the lane behind
-  logic [61:0] letter3;
-  logic [63:0] magic;     // a binary request's first byte; zeros two and five lanes behind
-  logic [61:0] zero2;
-  logic [58:0] zero5;
-  logic [55:0] m8;        // Redis: eight lanes behind, the name of MGET begins
+  planes_t chars;
+  logic [63:0] lanes, lf, blank, zero, m, letter1;
+  // verilator lint_off UNUSEDSIGNAL
+  logic [63:0] letter2, letter3;  // the first lanes' have none in front
+  // verilator lint_on UNUSEDSIGNAL
   letters_t letters, letters_q;
   logic letters_valid_q, tails_ready, marks_valid, marks_ready;
 
@@ -75,42 +73,35 @@ module line_scan
   assign resp   = raw_i.first ? raw_i.resp : resp_q;
   always_comb begin
     lanes   = (raw_i.stop[6] ? '1 : ~({64{1'b1}} << raw_i.stop[5:0])) & ({64{1'b1}} << raw_i.start);
-    data_o  = '0;
     letters = '0;
-    letter2 = '0;
-    letter3 = '0;
-    magic   = '0;
-    m8      = '0;
-    zero2   = '0;
-    zero5   = '0;
-    for (int unsigned i = 0; i < 64; i++) begin
-      logic [7:0] c;
-      c = raw_i.data[8*i+:8];
-      if (lanes[i]) data_o[8*i+:8] = c;
-      lf[i]   = c == 8'h0a && lanes[i];
-      cr_o[i] = c == 8'h0d && lanes[i];
-      // get.. set add append cas replace prepend delete decr incr touch mg ms: their first three letters.
-      // What is not there may still come.
-      letter1[i] = c inside {"g", "s", "a", "c", "r", "p", "d", "i", "t", "m"} && lanes[i];
-      if (i > 0) letter2[i-1] = c inside {"e", "a", "d", "p", "r", "n", "o", "g", "s"} || !lanes[i];
-      if (i > 1) letter3[i-2] = c inside {"t", "d", "p", "s", "e", "l", "c", "u", " "} || !lanes[i];
-      if (i > 7) m8[i-8] = (c & 8'hdf) == "M";
-      magic[i] = c == request_pkg::BinaryRequest && lanes[i];
-      if (i > 1) zero2[i-2] = c == 8'h00 || !lanes[i];
-      if (i > 4) zero5[i-5] = c == 8'h00 || !lanes[i];
-      letters.begins[i] = resp && c == "*" && lanes[i];
-      letters.parts[i]  = resp ? lf[i] : c == 8'h20 && lanes[i];
-      letters.key[i]    = !binary && lanes[i] && (!resp || c == "$");
-      letters.get[i]    = c == "g";
-      letters.dirt[i]   = c inside {8'h20, 8'h00} && lanes[i];
-      letters.first[i]  = raw_i.first && raw_i.stop != '0 && raw_i.start == 6'(i);
+    chars   = bit_planes(raw_i.data);
+    data_o  = raw_i.data & bytes_of(lanes);
+    lf      = is_char(chars, 8'h0a) & lanes;
+    cr_o    = is_char(chars, 8'h0d) & lanes;
+    blank   = is_char(chars, 8'h20) & lanes;
+    zero    = is_char(chars, 8'h00);
+    m       = is_char(chars, "M", 8'hdf);
+    // get.. set add append cas replace prepend delete decr incr touch mg ms: their first three letters.
+    // What is not there may still come.
+    letter1 = is_of(chars, "gsacrpditm") & lanes;
+    letter2 = is_of(chars, "eadprnogs") | ~lanes;
+    letter3 = is_of(chars, "tdpselcu ") | ~lanes;
+    letters.begins = resp ? is_char(chars, "*") & lanes :
+        letter1 & {1'b1, letter2[63:1]} & {2'b11, letter3[63:2]};
+    if (binary) begin
+      zero |= ~lanes;
+      letters.begins = is_char(chars, request_pkg::BinaryRequest) & lanes & {2'b11, zero[63:2]} &
+          {5'h1f, zero[63:5]};
     end
-    if (!resp) letters.begins = letter1 & {1'b1, letter2} & {2'b11, letter3};
-    if (binary) letters.begins = magic & {2'b11, zero2} & {5'h1f, zero5};
-    // Or nine lanes behind, perhaps in the next line: of the last nine lanes that is not known yet.
-    if (resp) letters.get = 64'(m8) | 64'(m8[55:1]) | {9'h1ff, 55'd0};
-    if (resp) letters.sure = m8[55];
-    for (int unsigned i = 0; i < 9; i++) letters.names[i] = (raw_i.data[8*i+:8] & 8'hdf) == "M";
+    letters.parts = resp ? lf : blank;
+    letters.key   = binary ? '0 : resp ? is_char(chars, "$") & lanes : lanes;
+    letters.dirt  = blank | (zero & lanes);
+    letters.first = (raw_i.first && raw_i.stop != '0) ? 64'd1 << raw_i.start : '0;
+    // Redis: eight lanes behind, the name of MGET begins, or nine lanes, perhaps in the next line: of the last nine
+    // lanes that is not known yet.
+    letters.get   = resp ? {8'h0, m[63:8]} | {9'h1ff, m[63:9]} : is_char(chars, "g");
+    letters.sure  = resp && m[63];
+    letters.names = m[8:0];
     // A binary request may begin behind any byte.
     letters.lf     = binary ? '1 : lf;
     letters.given  = at_once;

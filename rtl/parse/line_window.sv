@@ -2,6 +2,7 @@
 // interval 1; the last levels of the rotation stand behind the register.
 module line_window
   import wirekv_pkg::*;
+  import lib_pkg::*;
   import front_pkg::*;
 #(
   /// Only the last one does, not the last two.
@@ -40,12 +41,10 @@ module line_window
   // A lane below the first one is of the line behind. Then the first one goes to lane 0.
   line_t both, by16, by4;
   always_comb begin
-    for (int unsigned i = 0; i < 64; i++) begin
-      logic own;
-      own          = 6'(i) >= place_i.lane;
-      both[8*i+:8] = (own == place_i.line[0]) ? odd[8*i+:8] : even[8*i+:8];
-      if (!own && alone_i) both[8*i+:8] = '0;
-    end
+    logic [63:0] own;
+    own  = lanes_from(place_i.lane);
+    both = merge_lanes(own ^ {64{!place_i.line[0]}}, odd, even);
+    if (alone_i) both &= bytes_of(own);
   end
   lib_step #(
     .Step(128)

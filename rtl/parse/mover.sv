@@ -2,6 +2,7 @@
 // they come. Latency 3, one beat a clock.
 module mover
   import wirekv_pkg::*;
+  import lib_pkg::*;
   import front_pkg::*;
 (
   input  logic     clk_i,
@@ -124,8 +125,7 @@ module mover
       to_item_q    <= item_q;
     end
     if (go_q) begin
-      for (int unsigned i = 0; i < 64; i++)
-      beat_o.data[8*i+:8] <= (7'(i) < len_q) ? data_i[8*i+:8] : '0;
+      beat_o.data <= data_i & bytes_of(lanes_below(len_q));
       beat_o.len  <= len_q;
       beat_o.last <= end_q;
     end

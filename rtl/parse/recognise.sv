@@ -111,20 +111,20 @@ module recognise
   logic [8:0] from2_q;  // lanes of the key, or behind it
   always_ff @(posedge clk_i) begin
     if (valid_q[0]) begin
-      logic [63:0] lf, cr;
-      for (int unsigned i = 0; i < 64; i++) begin
-        logic [7:0] c;
-        c         = data_i[8*i+:8];
-        lf[i]     = c == 8'h0a;
-        cr[i]     = c == 8'h0d;
-        blank2_q[i] <= c == 8'h20;
-        nul2_q[i]   <= c == 8'h00;
-        // Redis: a length's `$` stands behind a line's end.
-        chars2_q[i].blank <= start1_q.resp ? i > 1 && c == "$" && cr[(i+62)%64] && lf[(i+63)%64] :
-            c == " ";
-        chars2_q[i].other <= !(c inside {[8'h30 : 8'h39]});
-        chars2_q[i].low   <= c[3:0];
-      end
+      planes_t bits;
+      logic [63:0] lf, cr, blank, other, front;
+      bits  = bit_planes(data_i);
+      lf    = is_char(bits, 8'h0a);
+      cr    = is_char(bits, 8'h0d);
+      blank = is_char(bits, 8'h20);
+      // No digit: 0 to 7, or 8 and 9.
+      other = ~(is_char(bits, 8'h30, 8'hf8) | is_char(bits, 8'h38, 8'hfe));
+      // Redis: a length's `$` stands behind a line's end.
+      front = start1_q.resp ? is_char(bits, "$") & {cr[61:0], 2'd0} & {lf[62:0], 1'b0} : blank;
+      for (int unsigned i = 0; i < 64; i++)
+      chars2_q[i] <= '{blank: front[i], other: other[i], low: data_i[8*i+:4]};
+      blank2_q <= blank;
+      nul2_q   <= is_char(bits, 8'h00);
       from2_q  <= from1_of;
       what2_q  <= what1_of;
       base2_q  <= base1;
@@ -658,8 +658,7 @@ module recognise
           start5_q.binary ? binary_len5 > 9'd64 : start5_q.tail;
       place6_q      <= place5_q;
       key_at6_q     <= key_at5_q;
-      for (int unsigned i = 0; i < 64; i++)
-      key6_q[8*i+:8] <= (6'(i) < klen[5:0]) ? key5_q[8*i+:8] : '0;
+      key6_q        <= key5_q & bytes_of(lanes_below({1'b0, klen[5:0]}));
       klen6_q       <= klen;
       last1_6_q     <= last1_5_q;
       shows6_q      <= !last1_5_q && !flags5;

@@ -346,9 +346,7 @@ module compose
   );
   always_comb begin
     text_in = text_q;
-    for (int unsigned i = 0; i < 64; i++)
-    text_in.data[8*i+:8] = turned_lanes[i] ? turned[8*i+:8] :
-        meta_q ? mline_i[8*i+:8] : text_q.data[8*i+:8];
+    text_in.data = merge_lanes(turned_lanes, turned, meta_q ? mline_i : text_q.data);
   end
   assign mline_ready_o = pick_valid_q && text_room && meta_q;
 

@@ -5,6 +5,7 @@
 // buckets; so what they have read of that way is put right by what was written (commit_t).
 module execute_compare
   import wirekv_pkg::*;
+  import lib_pkg::*;
   import request_pkg::*;
   import store_pkg::*;
 (
@@ -84,10 +85,8 @@ module execute_compare
   // ---------------------------------------------------------------- an item's line
   strb_t lanes_q;
   line_t differs;
-  // Of `alike` a bit is two; its parts are chains of carries, and those of each half one LUT.
+  // In parts, each a chain of carries; those of each half are one LUT.
   localparam int unsigned Parts = 8;
-  localparam int unsigned PartBits = 256 / Parts;
-  logic [Parts*PartBits-1:0] alike;
   logic [Parts-1:0] part_equal;
   logic [1:0] equal, line_fits_q;
   head_t head, wanted, wanted_mask;
@@ -128,20 +127,16 @@ module execute_compare
     wanted_mask      = '0;
     wanted_mask.klen = {8{!any_key_q}};
     wanted_mask.lap  = '1;
-    for (int b = 0; b < 64; b++)
-    differs[8*b+:8] = (data_i[8*b+:8] ^ expected_i[8*b+:8]) & {8{lanes_q[b]}};
+    differs          = (data_i ^ expected_i) & bytes_of(lanes_q);
     for (int u = 0; u < 4; u++)
     if (head_lanes_q[u]) differs[128*u+:128] |= (data_i[128*u+:128] ^ wanted) & wanted_mask;
   end
-  for (genvar i = 0; i < Parts * PartBits; i++) begin : gen_two
-    assign alike[i] = differs[2*i+:2] == '0;
-  end
   for (genvar n = 0; n < Parts; n++) begin : gen_part
-    lib_all #(
-      .N(PartBits)
+    lib_none #(
+      .N(512 / Parts)
     ) u_equal (
-      .bits_i(alike[PartBits*n+:PartBits]),
-      .all_o (part_equal[n])
+      .bits_i(differs[512/Parts*n+:512/Parts]),
+      .none_o(part_equal[n])
     );
   end
   assign equal       = {&part_equal[Parts-1:Parts/2], &part_equal[Parts/2-1:0]};
@@ -179,14 +174,11 @@ module execute_compare
       // verilator lint_off UNUSEDSIGNAL
       way_t way;  // lines of an item were known before
       // verilator lint_on UNUSEDSIGNAL
-      // Tag and place, three bits at a time; and that they count.
+      // Tag and place, three bits a LUT; and that they do not count.
       logic [50:0] differ;
-      logic [17:0] same;
+      logic uncounted;
       assign way    = buckets_i[b].ways[w];
       assign differ = 51'({way.tag, way.off} ^ {op_i.found.hash[63:50], op_i.found.off});
-      for (genvar n = 0; n < 17; n++) begin : gen_three
-        assign same[n] = differ[3*n+:3] == '0;
-      end
       assign tag_fits[8*b+w] = way.tag == op_i.found.hash[63:50] && way.off.lap != '0;
       // Where it was written the place alone is compared, as the buckets come late; who finds its key there has
       // its tag, too.
@@ -194,12 +186,13 @@ module execute_compare
       assign given_before[8*b+w] = near_same[b] && near_q.way[8*b+w];
       assign off_written[8*b+w]  = any_off &&
           (given[8*b+w] ? commit_off : given_before[8*b+w] && near_off);
-      assign same[17] = any_off && !given[8*b+w] && !given_before[8*b+w];
-      lib_all #(
-        .N(18)
+      assign uncounted = !any_off || given[8*b+w] || given_before[8*b+w];
+      lib_none #(
+        .N    (54),
+        .Group(3)
       ) u_same (
-        .bits_i(same),
-        .all_o (off_read[8*b+w])
+        .bits_i({2'd0, uncounted, differ}),
+        .none_o(off_read[8*b+w])
       );
     end
   end

@@ -9,6 +9,7 @@
 //   h ^= database * 0x9e3779b97f4a7c15: one key's buckets and tags differ from database to database
 module hash
   import wirekv_pkg::*;
+  import lib_pkg::*;
   import request_pkg::*;
 #(
   /// What accompanies a key through the pipeline.
@@ -69,8 +70,7 @@ module hash
   line_t masked;
 
   always_comb begin
-    for (int b = 0; b < 64; b++)
-    masked[8*b+:8] = (7'(b) < s_beat_i.len) ? s_beat_i.data[8*b+:8] : '0;
+    masked = s_beat_i.data & bytes_of(lanes_below(s_beat_i.len));
   end
   assign word = masked;
 

@@ -4,6 +4,7 @@
 
 module log_lay
   import wirekv_pkg::*;
+  import lib_pkg::*;
   import request_pkg::*;
   import store_pkg::*;
 (
@@ -220,8 +221,7 @@ module log_lay
     if (number_q == where_q.head_lines) head_strb &= ~({64{1'b1}} << where_q.head_lane);
     if (!where_q.start || number_q > where_q.head_lines) head_strb = '0;
     m_o.strb = head_strb | (in_head_q ? '0 : join_strb);
-    for (int b = 0; b < 64; b++)
-    m_o.data[8*b+:8] = head_strb[b] ? head_line[8*b+:8] : join_line[8*b+:8];
+    m_o.data = merge_lanes(head_strb, head_line, join_line);
   end
 
   always_ff @(posedge clk_i) begin

@@ -11,6 +11,7 @@
 
 module reader
   import wirekv_pkg::*;
+  import lib_pkg::*;
   import request_pkg::*;
   import store_pkg::*;
 (
@@ -225,9 +226,7 @@ module reader
     end
   end
   // Lanes before the first byte are of the second line.
-  always_comb begin
-    for (int i = 0; i < 64; i++) data[8*i+:8] = rd_data_i[out_bank_q^(6'(i)<out_start_q)][8*i+:8];
-  end
+  assign data = merge_lanes(lanes_from(out_start_q), rd_data_i[out_bank_q], rd_data_i[!out_bank_q]);
   assign chunk_valid_o = out_valid_q;
   assign chunk_own_o   = out_own_q;
   assign chunk_o = '{data: data, start: out_start_q, len: out_len_q, last: out_last_q,
