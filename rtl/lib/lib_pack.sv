@@ -115,7 +115,7 @@ module lib_pack
 
   logic [63:0] fresh;  // lanes from the chunk
   assign fresh = lanes_from(turn_lane_q);
-  assign merged.data = lib_pkg::merge_lanes(fresh, turn_data_q, acc_q.data);
+  assign merged.data = merge_lanes(fresh, turn_data_q, acc_q.data);
   // Written lane by lane, so that the register needs no multiplexer: of a line begun by what went
   // beyond the last one only the lanes of strb matter.
   always_ff @(posedge clk_i) begin

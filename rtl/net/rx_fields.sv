@@ -53,9 +53,7 @@ module rx_fields
     end
     if (s_axis_tvalid) begin
       // Zeros behind the end: what becomes of a torn frame depends on the frame alone.
-      for (int i = 0; i < 64; i++) begin
-        in_q.data[i*8+:8] <= s_axis_tkeep[i] ? s_axis_tdata[i*8+:8] : '0;
-      end
+      in_q.data  <= s_axis_tdata & lib_pkg::bytes_of(s_axis_tkeep);
       in_q.len   <= keep_len(s_axis_tkeep);
       in_q.last  <= s_axis_tlast;
       in_first_q <= next_first_q;

@@ -55,10 +55,8 @@ module tx_merge
   );
 
   always_comb begin
-    for (int i = 0; i < 64; i++) begin
-      padded.data[i*8+:8] = beat.data[i*8+:8] & {8{below[i]}};
-      padded.keep[i]      = below[i] || (first_q && i < FrameMin);
-    end
+    padded.data = beat.data & lib_pkg::bytes_of(below);
+    for (int i = 0; i < 64; i++) padded.keep[i] = below[i] || (first_q && i < FrameMin);
     padded.last = beat.last;
   end
 

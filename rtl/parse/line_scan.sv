@@ -72,7 +72,7 @@ module line_scan
   assign binary = raw_i.first ? raw_i.binary : binary_q;
   assign resp   = raw_i.first ? raw_i.resp : resp_q;
   always_comb begin
-    lanes   = (raw_i.stop[6] ? '1 : ~({64{1'b1}} << raw_i.stop[5:0])) & ({64{1'b1}} << raw_i.start);
+    lanes   = lanes_below(raw_i.stop) & lanes_from(raw_i.start);
     letters = '0;
     chars   = bit_planes(raw_i.data);
     data_o  = raw_i.data & bytes_of(lanes);

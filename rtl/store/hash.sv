@@ -67,12 +67,7 @@ module hash
   logic [2:0][1:0] number_q;
   logic [2:0][6:0] bytes_q;  // of the beat
   logic [15:0][31:0] word, added_q;
-  line_t masked;
-
-  always_comb begin
-    masked = s_beat_i.data & bytes_of(lanes_below(s_beat_i.len));
-  end
-  assign word = masked;
+  assign word = s_beat_i.data & bytes_of(lanes_below(s_beat_i.len));
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) beat_q <= '0;

@@ -109,7 +109,7 @@ module line_cache_data
       mem_wr_o.addr = wr_addr_i[p];
       mem_wr_o.strb = wr_strb_i[p] & Lanes[p];
       wr_line       = wr_line_i[p];
-      for (int b = 0; b < 64; b++) if (Lanes[p][b]) mem_wr_o.data[8*b+:8] = wr_data_i[p][8*b+:8];
+      mem_wr_o.data = merge_lanes(Lanes[p], wr_data_i[p], mem_wr_o.data);
     end
   end
   assign wr_ram = ram_of(wr_slot);

@@ -40,7 +40,10 @@ def test_close_behind(small, mem_pause):
 
     def record(key):
         op = random.choice((T.OpGet, T.OpGet, T.OpTouch, T.OpDelete, T.OpSet, T.OpAdd, T.OpIncr, T.OpAppend))
-        return one(op, key, random.choice((0, now - 1, now + 1000)))
+        r = one(op, key, random.choice((0, now - 1, now + 1000)))
+        if op == T.OpGet:
+            r["touch"] = random.randrange(2)
+        return r | {"num": 1}
 
     for _ in range(400):
         others = [b"key%d" % random.randrange(4) for _ in range(3)]
