@@ -13,7 +13,7 @@
 // were held.
 //
 // Packets stand in docs/ARCHITECTURE.md, "Exception queue". Latency 5 from a packet's last beat to its event,
-// 4 from a job's end to its packet; initiation interval 1 in, 3 clocks a line out.
+// 4 from a job's end to its packet; initiation interval 1 in, 2 clocks a packet and 1 a line out.
 `include "lib_assert.svh"
 
 module host_port
@@ -81,6 +81,8 @@ module host_port
   // much is taken that what is left fits.
   localparam int unsigned RxLines = 512;
   localparam int unsigned TxLines = 256;
+  // Of replies in a packet.
+  localparam int unsigned PacketLines = 8;
   localparam logic [31:0] TxShut = 32'(RingBytes - 64 * TxLines);
 
   // ---------------------------------------------------------------- packets from the host
@@ -153,7 +155,7 @@ module host_port
   assign all_in = beat && mine && s_axis_exc_tlast;
 
   logic line_valid_q;
-  assign rd_ready_o   = !line_valid_q;
+  assign rd_ready_o   = !line_valid_q || line_ready_i;
   assign line_valid_o = line_valid_q;
   lib_ram #(
     .Width    (512),
@@ -273,7 +275,8 @@ module host_port
 
   // ---------------------------------------------------------------- what becomes of it
   logic sent, noted;
-  logic [6:0] out_len;
+  logic [9:0] out_len, out_len_q;
+  logic begins;  // a packet to the host does
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       state_q     <= PtClosed;
@@ -327,7 +330,7 @@ module host_port
         rx_ptr_q <= app_i.rx_ptr;
         tx_end_q <= app_i.tx_ptr;
       end
-      if (sent) tx_sent_q <= tx_sent_q + 32'(out_len);
+      if (sent) tx_sent_q <= tx_sent_q + 32'(begins ? out_len : out_len_q);
     end
   end
 
@@ -338,24 +341,35 @@ module host_port
     SdLine
   } send_e;
   send_e send_q;
-  logic begins, port_valid, port_ready, out_mine, out_last, note_q;
-  logic [6:0] out_len_q, next_len;
+  logic port_valid, port_ready, out_mine, out_last, note_q, reads;
+  logic [9:0] next_len, most;
+  logic [2:0]
+      next_left,
+      out_left,
+      left_q;  // lines of the packet that are still to be read, behind its first one
+  logic [$clog2(TxLines)-1:0] line_q;
+  logic counts_q;  // the packet's bytes are of the connection that there is
   logic [31:0] unsent;
   line_t tx_line;
   axis_t port_beat, out_beat;
   assign unsent  = tx_end_q - tx_sent_q;
-  assign next_len = (state_q != PtOpen) ? '0 :
-                    (unsent >= 32'd64 - 32'(tx_sent_q[5:0])) ? 7'd64 - 7'(tx_sent_q[5:0]) :
-                    unsent[6:0];
+  assign most    = 10'(64 * PacketLines) - 10'(tx_sent_q[5:0]);
+  assign next_len = (state_q != PtOpen) ? '0 : (unsent >= 32'(most)) ? most : unsent[9:0];
+  assign next_left = (unsent >= 32'(most)) ? 3'(PacketLines - 1) :
+      3'((tx_end_q[8:0] - 9'd1) >> 6) - tx_sent_q[8:6];
   // Known before the state is idle again. A note waits for the bytes that are written with what it says:
   // a packet says where the connection stands, so the last one of a row says what a note would.
   always_ff @(posedge clk_i) begin
     out_len <= rst_ni ? next_len : '0;
+    out_left <= next_left;
     note_q  <= rst_ni && note_due_q && !begins;
   end
   assign begins  = send_q == SdIdle && (out_len != '0 || (note_due_q && note_q));
   assign noted   = begins;
-  assign sent    = begins && out_len != '0;
+  // The next line is read when one is taken; with the last one all of the packet's room is free again.
+  assign reads   = send_q == SdLine && port_ready && left_q != '0;
+  assign sent    = (begins && out_len != '0 && out_left == '0) ||
+      (reads && left_q == 3'd1 && counts_q);
 
   lib_ram #(
     .Width    (512),
@@ -368,8 +382,8 @@ module host_port
     .waddr_i(wr_line_i[$clog2(TxLines)-1:0]),
     .wbe_i  (wr_i.strb),
     .wdata_i(wr_i.data),
-    .re_i   (begins),
-    .raddr_i(tx_sent_q[6+:$clog2(TxLines)]),
+    .re_i   (begins || reads),
+    .raddr_i(begins ? tx_sent_q[6+:$clog2(TxLines)] : line_q),
     .rdata_o(tx_line)
   );
 
@@ -382,7 +396,16 @@ module host_port
     end else if (begins) begin
       send_q <= SdHead;
     end else if (port_valid && port_ready) begin
-      send_q <= (send_q == SdHead && out_len_q != '0) ? SdLine : SdIdle;
+      send_q <= (send_q == SdHead ? out_len_q != '0 : left_q != '0) ? SdLine : SdIdle;
+    end
+    if (begins) counts_q <= 1'b1;
+    else if (opens) counts_q <= 1'b0;
+    if (begins) begin
+      left_q <= (out_len == '0) ? '0 : out_left;
+      line_q <= tx_sent_q[6+:$clog2(TxLines)] + 1'b1;
+    end else if (reads) begin
+      left_q <= left_q - 3'd1;
+      line_q <= line_q + 1'b1;
     end
     if (begins) begin
       out_len_q  <= out_len;
@@ -397,10 +420,10 @@ module host_port
   always_comb begin
     port_beat.data = tx_line;
     port_beat.keep = '1;
-    port_beat.last = 1'b1;
+    port_beat.last = left_q == '0;
     if (send_q == SdHead) begin
-      port_beat.data = 512'({consumed_q, 6'b0, held_q, open_q, 2'b0, start_q, 8'h80, 1'b0,
-                             out_len_q, 18'b0, HostConn});
+      port_beat.data = 512'({6'b0, out_len_q, consumed_q, 6'b0, held_q, open_q, 2'b0, start_q,
+                             8'h80, 8'b0, 18'b0, HostConn});
       port_beat.last = out_len_q == '0;
     end
   end

@@ -1,6 +1,7 @@
 // Reads what the line engine does not understand at a glance: one request, or what an earlier job has left
 // of one, a character a clock. It knows every form: odd spacing, errors, numbers of any length, text for host
-// software, binary requests, lines and values longer than a job. Values do not pass here; the mover has them.
+// software, binary requests, lines and values longer than a job. Values do not pass here; the mover has them. So it has
+// text of Redis' protocol, whose long arguments are passed unread.
 //
 // Records and key beats of a line become visible at its end. A line that the job does not hold completely is
 // taken back and read again by the connection's next job; a SET whose data exceeds a job goes to the log in
@@ -45,11 +46,13 @@ module byte_engine
   input  logic        room_i,
   output out_t        out_o,
   output numbers_t    numbers_o,
-  /// Item data for the mover.
+  /// For the mover: item data, or text for host software, of which some is on its way there.
   output logic        item_valid_o,
   input  logic        item_ready_i,
   output place_t      item_place_o,
   output logic [13:0] item_len_o,
+  output logic        item_text_o,
+  input  logic        text_moves_i,
   /// Pulses.
   output logic        line_done_o,
   output logic        error_o,
@@ -60,7 +63,7 @@ module byte_engine
 );
 
   /// Text of a command of Redis' protocol that goes to host software at once.
-  localparam int unsigned PartBytes = 192;
+  localparam int unsigned PartBytes = KeyMax;
   /// A command of Redis' protocol that is shorter is read again if gates turn out not to run it.
   localparam int unsigned KeepMax = 2560;
   /// A line longer than this need not be kept in one piece.
@@ -140,6 +143,12 @@ module byte_engine
   // In BySkip: only Redis' values are passed so, and who reads the other protocols is not waited for.
   logic [13:0] skip_len;
   logic skip_pairs;
+  // Redis: bytes of text that no record has, and where they begin; those that the next one has; it is the last one. An
+  // argument is passed, up to its end or to the job's.
+  logic [13:0] untold_q, jump_len;
+  place_t untold_at_q;
+  logic [7:0] part_len;
+  logic ended_q, tells, part, far_q, jumps, jump_all;
   binary_t binary;  // of the request; `is` of its job
   logic
       flags_set,
@@ -167,8 +176,9 @@ module byte_engine
   line_t beat_data;
   logic [6:0] beat_len;
   logic reads;
-  assign part_due = whole_q && text == 9'(PartBytes);
-  assign reads    = state_q == ByRead && char_valid && room_i && !part_due;
+  assign part_due = whole_q &&
+      (untold_q >= 14'(PartBytes) || (char_over && untold_q != '0));
+  assign reads    = state_q == ByRead && char_valid && room_i && !part_due && !far_q;
   byte_line u_line (
     .clk_i,
     .rst_ni,
@@ -181,12 +191,14 @@ module byte_engine
     .port_i    (job_q.conn == HostConn && !job_q.udp),
     .whole_i   (whole_q),
     .sure_i    (sure_q),
-    .part_i    (state_q == ByPart && room_i),
     .item_max_i,
     .valid_i   (reads),
     .char_i    (char),
     .place_i   (place),
     .take_o    (char_take),
+    .jump_i    (jumps),
+    .jump_all_i(jump_all),
+    .jump_len_i(jump_len),
     .word_i    (state_q == ByWord),
     .word_end_o(word_end),
     .line_end_o(line_end),
@@ -231,7 +243,7 @@ module byte_engine
   logic [13:0] again_q;         // the same, of one job at most
   logic [1:0] wait_q;
   logic too_big_q, fits_q, last_key_q, cr_last;
-  logic [13:0] told_q; // bytes of text for host software that are parts; not 0 where it goes on
+  logic told_q;        // some of the text for host software is a part
   logic skipped_q;     // what is behind the value is read, too
   place_t value_place_q;
   logic [13:0] beyond;  // from here to behind the value
@@ -281,7 +293,7 @@ module byte_engine
   logic reads_keys, acts, stores, ends, get_key, partial_q, partial_now, value_done, part_done;
   logic [8:0] keys_q;  // key beats not committed
   place_t next_q;      // behind the value
-  assign acts     = state_q == ByAct && room_i && item_ready_i;
+  assign acts     = state_q == ByAct && room_i && item_ready_i && !text_moves_i;
   assign stores   = order_q.action inside {AcStore, AcStorePart};
   // The job ends with it. The context of the next one says which database was chosen.
   assign ends     = order_q.action inside {AcStorePart, AcHost, AcSelect, AcQuit, AcBack} ||
@@ -331,7 +343,8 @@ module byte_engine
   assign keeps     = may_again && !ctx.binary.is && short &&
                      state_q inside {ByRead, ByWord, BySkip, ByLine, ByDecide, ByAct};
   assign place_o   = place;
-  assign kept_o    = keeps ? line_pos.line : place.line;
+  assign kept_o    = (whole_q && state_q inside {ByRead, ByJump, ByPart}) ? untold_at_q.line :
+      keeps ? line_pos.line : place.line;
   // Only keys may go on without end.
   assign again     = (odd && !partial_q && short) ||
                      (ctx.resp.is && reads && last_short && !whole_q && !line.many) ||
@@ -343,7 +356,7 @@ module byte_engine
   logic settled_q;
   logic [13:0] line_at_q, word_at_q, so_far_q;
   always_ff @(posedge clk_i) begin
-    settled_q <= state_q == ByCut;
+    settled_q <= state_q == ByCut && !text_moves_i;
     line_at_q <= line_pos - start_q;
     word_at_q <= (any ? word_pos : place) - start_q;
     so_far_q  <= stop_q - line_pos;
@@ -364,9 +377,38 @@ module byte_engine
       go       = 1'b1;
       go_place = skip_end;
     end
+    if (jumps) begin
+      go       = 1'b1;
+      go_place = jump_all ? place + resp_place.bulk[13:0] : stop_q;
+    end
     if (value_done) begin
       go       = 1'b1;
       go_place = next_q;
+    end
+  end
+
+  // ---------------------------------------------------------------- Redis: text for host software
+  assign jumps    = state_q == ByJump;
+  assign jump_all = resp_place.bulk <= 21'(left_q);
+  assign jump_len = jump_all ? resp_place.bulk[13:0] : left_q;
+  assign part_len = (untold_q >= 14'(PartBytes)) ? 8'(PartBytes) : untold_q[7:0];
+  assign tells    = state_q == ByPart && room_i && item_ready_i;
+  assign part     = tells && !ended_q;
+  always_ff @(posedge clk_i) begin
+    // Less is read sooner. In the clock behind a jump this is the argument before.
+    far_q <= state_q == ByRead && whole_q && resp_place.phase == PhData &&
+        resp_place.bulk[20:6] != '0;
+    if (state_q == ByRead) ended_q <= line_end;
+    if (begins_q) begin
+      untold_q    <= '0;
+      untold_at_q <= from_q;
+    end else if (reads) begin
+      untold_q <= untold_q + 14'd1;
+    end else if (jumps) begin
+      untold_q <= untold_q + jump_len;
+    end else if (part) begin
+      untold_q    <= untold_q - 14'(part_len);
+      untold_at_q <= untold_at_q + 14'(part_len);
     end
   end
 
@@ -413,15 +455,17 @@ module byte_engine
         ByRead: begin
           if (part_due) state_q <= ByPart;
           else if (char_over) state_q <= ByCut;
+          else if (far_q) state_q <= ByJump;
           else if (again) state_q <= ByIdle;
           else if (odd && reads) state_q <= ByCut;
           else if (value_skip) state_q <= BySkip;
           else if (word_end) state_q <= ByWord;
-          else if (line_end) state_q <= ByLine;
+          else if (line_end) state_q <= whole_q ? ByPart : ByLine;
         end
+        ByJump:   state_q <= ByRead;
         ByWord:   state_q <= (again || proven) ? ByIdle : eol ? ByLine : ByRead;
         BySkip:   state_q <= (again || proven) ? ByIdle : skip_fits ? ByRead : ByCut;
-        ByPart:   if (room_i) state_q <= ByRead;
+        ByPart:   if (tells) state_q <= ended_q ? ByLine : ByRead;
         ByLine:   if (wait_q == 2'd2) state_q <= ByDecide;
         ByDecide: state_q <= ByAct;
         ByAct:
@@ -443,13 +487,13 @@ module byte_engine
     end
     if (begins_q) begin
       skipped_q  <= 1'b0;
-      told_q     <= is_text ? 14'(PartBytes) : '0;
+      told_q     <= is_text;
       broken_q   <= 1'b0;
     end else begin
       if (state_q == BySkip) skipped_q <= 1'b1;
       if (state_q == BySkip) value_place_q <= place;
       if (odd && reads) broken_q <= 1'b1;
-      if (state_q == ByPart && room_i) told_q <= told_q + 14'(PartBytes);
+      if (part) told_q <= 1'b1;
     end
     last_key_q <= !begins_q && (last_key_q || (get_key && eol));
     if (acts) next_q <= beyond;
@@ -460,10 +504,9 @@ module byte_engine
   queue_t rec_do, key_do, putk_do;
   put_t item;
   logic put_push, key_push;
-  logic cut, part;
+  logic cut;
   logic good;  // CR LF is where it should be; Redis does not look
   assign cut      = state_q == ByCut && settled_q && !goes_on;
-  assign part     = state_q == ByPart || goes_on;
   assign good     = binary.is || ctx.resp.is || (char.eol && char.crlf);
   assign key_push = (full || (state_q == ByWord && is_key && !line.key_long && !line.bad)) &&
       (!line.pairs || sure_q);
@@ -480,11 +523,10 @@ module byte_engine
     rec_do.back    = (too_long && is_get(line.cmd)) || cut || again || proven;
     key_do.back    = rec_do.back;
     putk_do.back   = cut || again || proven;
-    if (part && room_i) begin
-      rec_do.push   = text != '0;
-      key_do.push   = text != '0;
-      rec_do.commit = goes_on;
-      key_do.commit = goes_on;
+    if (part) rec_do.push = 1'b1;
+    if (goes_on && room_i) begin
+      rec_do.commit = 1'b1;
+      key_do.commit = 1'b1;
     end
 
     if ((state_q == ByEmpty && room_i) || state_q == ByEnd) begin
@@ -511,7 +553,7 @@ module byte_engine
         end
         AcStore, AcStorePart: putk_do.commit = 1'b1;
         AcHost: begin
-          key_do.push   = 1'b1;
+          key_do.push   = !ctx.resp.is;
           key_do.commit = 1'b1;
         end
         AcBack: begin
@@ -532,9 +574,11 @@ module byte_engine
   // Only CR LF may lack, or LF.
   assign cr_last      = !binary.is && rest_q == 32'd1;
   assign put_push     = acts && stores && !(value_q && !binary.is && ctx.rem == 32'd2);
-  assign item_valid_o = put_push;
-  assign item_place_o = skipped_q ? value_place_q : place;
-  assign item_len_o   = fits_q ? need_q[13:0] - 14'(tail) : left_q - 14'(cr_last);
+  assign item_valid_o = put_push || tells;
+  assign item_text_o  = tells;
+  assign item_place_o = tells ? untold_at_q : skipped_q ? value_place_q : place;
+  assign item_len_o   = tells ? 14'(part_len) :
+      fits_q ? need_q[13:0] - 14'(tail) : left_q - 14'(cr_last);
   always_comb begin
     item           = '0;
     item.start     = !value_q;
@@ -601,7 +645,7 @@ module byte_engine
     .last_key_i  (eol),
     .line_valid_i(state_q == ByAct),
     .order_i     (order_q),
-    .text_len_i  (text[7:0]),
+    .text_len_i  (ctx.resp.is ? part_len : text[7:0]),
     .value_i     (state_q inside {ByValue, ByTail}),
     .last_part_i (state_q == ByValue),
     .crlf_i      (good),

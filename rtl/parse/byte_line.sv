@@ -21,16 +21,19 @@ module byte_line
   /// It comes by the host's request port.
   input  logic       port_i,
   /// Redis: all of it is text for host software; it is read for the second time, see byte_resp, and as a meta
-  /// command with its key in base64; a part of the text goes out.
+  /// command with its key in base64.
   input  logic       whole_i,
   input  logic       sure_i,
-  input  logic       part_i,
   input  logic [20:0] item_max_i,
   /// Its next character, and its place.
   input  logic       valid_i,
   input  letter_t    char_i,
   input  place_t     place_i,
   output logic       take_o,
+  /// Redis: bytes of an argument are passed unread, see byte_resp.
+  input  logic        jump_i,
+  input  logic        jump_all_i,
+  input  logic [13:0] jump_len_i,
   /// With a character: a word ends before it, of which the next clock takes note (word_i); else the line does.
   output logic       word_end_o,
   output logic       line_end_o,
@@ -67,7 +70,7 @@ module byte_line
   output logic [7:0] chars_o,
   output logic       is_key_o,
   output logic       too_long_o,
-  /// Characters of the text for host software so far, at most 256.
+  /// Characters of the text for host software so far, at most 256. Not in Redis' protocol.
   output logic [8:0] text_o,
   /// What was gathered, key or text; it goes out now, since it is full.
   output logic       full_o,
@@ -177,8 +180,7 @@ module byte_line
       if (!chars_q[8]) chars_q <= chars_q + 9'd1;
     end
     if (put_space) space_q <= 1'b0;
-    if (part_i) text_o <= '0;
-    else if (put && !text_o[8]) text_o <= text_o + 9'd1;
+    if (put && !text_o[8]) text_o <= text_o + 9'd1;
     if (word_i) begin
       chars_q <= '0;
       any_q   <= 1'b0;
@@ -188,7 +190,7 @@ module byte_line
 
   byte_gather u_gather (
     .clk_i,
-    .clear_i(begin_i || part_i || (binary && valid_i && header_key_begin && !is_host) ||
+    .clear_i(begin_i || (binary && valid_i && header_key_begin && !is_host) ||
              (word_i && resp) || word_begins),
     .put_i  (put),
     .char_i (put_space ? " " : decodes ? coded_byte : char_i.code),
@@ -316,6 +318,9 @@ module byte_line
     .valid_i   (valid_i && resp),
     .byte_i    (char_i.code),
     .word_i,
+    .jump_i,
+    .jump_all_i,
+    .jump_len_i,
     .num_i     (num),
     .head_i    (data_o[127:0]),
     .len_i     (len_o),

@@ -12,7 +12,7 @@ module byte_record
   input  binary_t    binary_i,
   input  resp_t      resp_i,
   input  resp_count_t left_i,  // Redis: arguments that are not complete
-  input  logic [13:0] told_i,  // Redis: bytes of the command that are parts already
+  input  logic       told_i,  // Redis: it began with a part
   /// It began in an earlier job: the rest is in the job's context.
   input  logic       old_i,
   /// No record of this job is certain to go out before it.

@@ -30,6 +30,10 @@ module byte_resp
   input  logic        valid_i,
   input  logic [7:0]  byte_i,
   input  logic        word_i,
+  /// So many bytes of an argument are passed unread, up to its end or to that of the job.
+  input  logic        jump_i,
+  input  logic        jump_all_i,
+  input  logic [13:0] jump_len_i,
   // verilator lint_off UNUSEDSIGNAL
   input  num_t        num_i,
   // verilator lint_on UNUSEDSIGNAL
@@ -166,6 +170,9 @@ module byte_resp
         PhBroken: if (byte_i == 8'h0d) phase_q <= PhBrokenLf;
         default: ;
       endcase
+    end else if (jump_i) begin
+      bulk_q <= bulk_q - 21'(jump_len_i);
+      if (jump_all_i) phase_q <= PhCr;
     end
     if (begin_i) begin
       {bad_q, zero_q, digits_q, number_q} <= {told.bad, told.zero, told.digits, told.number};
@@ -356,7 +363,7 @@ module byte_resp
       large_o <= 1'b1;
   end
 
-  assign put_o      = valid_i && (whole_q || phase_q == PhData);
+  assign put_o      = valid_i && !whole_q && phase_q == PhData;
   assign word_end_o = valid_i && !whole_q && phase_q == PhLf;
   assign value_o    = valid_i && value && !last_value;
   assign end_o      = valid_i &&

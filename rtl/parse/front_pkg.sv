@@ -262,7 +262,8 @@ package front_pkg;
     ByRead,
     ByWord,   // a word is complete
     BySkip,   // goes behind a value whose command goes on
-    ByPart,   // enough text for host software to be a part
+    ByJump,   // goes behind an argument that is text for host software, or to the job's end
+    ByPart,   // enough text for host software to be a part, or the last of it
     ByLine,   // the line is, or what is left of a value is known: some sums
     ByDecide,
     ByAct,

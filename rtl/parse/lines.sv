@@ -44,11 +44,13 @@ module lines
   input  logic        byte_done_i,
   input  logic        byte_over_i,
   input  logic        byte_records_i,
-  /// Item data for the mover.
+  /// Item data for the mover, or text; some of that is on its way.
   input  logic        byte_item_valid_i,
   output logic        byte_item_ready_o,
   input  place_t      byte_item_place_i,
   input  logic [13:0] byte_item_len_i,
+  input  logic        byte_item_text_i,
+  output logic        byte_text_moves_o,
   /// Requests, in their turn; their numbers come a clock later.
   input  logic        room_i,
   output logic        turn_o,
@@ -338,7 +340,7 @@ module lines
 
   // The byte engine starts when all records before are on their way.
   logic keys_move;
-  assign turn_o           = act_busy || keys_move;
+  assign turn_o           = act_busy || (keys_move && !byte_begun_i);
   assign byte_start_o     = walk_valid && walk.kind == WkByte && !turn_o;
   assign byte_from_o      = walk.from;
   assign byte_job_o       = job;
@@ -349,7 +351,12 @@ module lines
   // ---------------------------------------------------------------- a request leaves
   logic crlf, item_go, item_ready, item_waits;
   item_t item, byte_item;
-  assign byte_item = '{place: byte_item_place_i, len: byte_item_len_i, default: '0};
+  assign byte_item = '{
+          place: byte_item_place_i,
+          len: byte_item_len_i,
+          request: byte_item_text_i,
+          default: '0
+      };
   place_t act_cr, act_lf;
   // An item's data ends with CR LF, or was bad.
   assign crlf = cr_q[act_cr.line[KeptW-1:0]][act_cr.lane] &&
@@ -423,6 +430,7 @@ module lines
     .busy_o      (mover_busy)
   );
   assign byte_item_ready_o = item_ready;
+  assign byte_text_moves_o = keys_move;
 
   // The oldest of those who need lines says what is kept.
   always_comb begin

@@ -69,7 +69,8 @@ module parser
   logic lines_idle, byte_idle, requests_idle;
 
   // Between the two engines.
-  logic start, first, read, begun, done, over, untouched, byte_item_valid, byte_item_ready;
+  logic start, first, read, begun, done, over, untouched;
+  logic byte_item_valid, byte_item_ready, byte_item_text, text_moves;
   place_t from, job_start, job_stop, place, byte_item_place;
   line_no_t kept;
   job_t job;
@@ -108,6 +109,8 @@ module parser
     .byte_item_ready_o(byte_item_ready),
     .byte_item_place_i(byte_item_place),
     .byte_item_len_i  (byte_item_len),
+    .byte_item_text_i (byte_item_text),
+    .byte_text_moves_o(text_moves),
     .room_i           (room),
     .turn_o           (line_turn),
     .out_o            (line_out),
@@ -151,6 +154,8 @@ module parser
     .item_ready_i(byte_item_ready),
     .item_place_o(byte_item_place),
     .item_len_o  (byte_item_len),
+    .item_text_o (byte_item_text),
+    .text_moves_i(text_moves),
     .line_done_o (byte_line),
     .error_o,
     .rollback_o  (byte_rollback),

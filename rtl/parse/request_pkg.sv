@@ -272,6 +272,10 @@ package request_pkg;
     off_t        off;        // MdValue: the item being written; cont: the item being read
   } ctx_t;
 
+  /// Bytes of a piece of the host's answer. Each but the first one is asked for when the transmit ring has room for PieceMax.
+  localparam int unsigned PieceMax = 2048;
+  typedef logic [$clog2(PieceMax+1)-1:0] piece_t;
+
   /// A job: `len` bytes of received data follow it as a beat stream (an empty packet for len 0).
   typedef struct packed {
     logic        udp;
@@ -281,7 +285,7 @@ package request_pkg;
     logic        host_three; // the connection speaks RESP3 from now on
     logic        host_all;   // see resp_t
     db_t         host_db;    // and is in this database
-    logic [9:0]  host_len;
+    piece_t      host_len;
     conn_t       conn;
     logic        whole;      // gates run none of it: commands go to host software as they are
     logic [13:0] len;        // 0..JobBytes
@@ -293,7 +297,7 @@ package request_pkg;
   localparam int unsigned JobBytes = 8192;
   /// What memcached adds to an item: its header, CAS unique, a NUL and CRLF.
   localparam int unsigned ItemOverhead = 59;
-  /// A reply other than value bytes never needs more than this; nor does a piece of the host's.
+  /// A reply other than value bytes never needs more than this; nor does the first piece of the host's.
   localparam int unsigned ReplyMax = 512;
   /// The most value bytes that one record may send (a longer value goes on as OpCont).
   localparam int unsigned ValuePiece = 8192;
@@ -319,7 +323,7 @@ package request_pkg;
                              // CAS unique 0 is one; Redis' SET: the expiry stays as it is
     logic        last_key;   // Redis' OpHost and RfSum: the command ends with it
     reply_e      reply;      // OpReply, OpTooBig; OpGet of Redis' protocol: instead of a value
-    logic [9:0]  host_len;   // OpHostData
+    piece_t      host_len;   // OpHostData
     logic [7:0]  klen;
     db_t         db;         // the key is of this database
     logic        key_stored; // SET with its data complete in the log: key is read from there
@@ -403,7 +407,7 @@ package request_pkg;
     logic [20:0] vlen;
     logic [63:0] num;       // CAS unique or number
     logic [63:0] unique_no; // binary: CAS unique, beside the number
-    logic [9:0]  host_len;
+    piece_t      host_len;
     ctx_t        ctx;       // with last: what the session keeps
   } res_t;
 
@@ -448,7 +452,7 @@ package request_pkg;
   /// A piece of the host's answer that is completely in the card.
   typedef struct packed {
     conn_t       conn;
-    logic [9:0]  len;        // 0..ReplyMax
+    piece_t      len;        // 0..ReplyMax of an answer's first one, 0..PieceMax of others
     logic        final_piece;
     logic        close;
     logic        three;      // see job_t, as what follows; about: one that it was told of before

@@ -60,9 +60,9 @@ module requests
   assign when_   = (out_q.rec.req.resp.is || (out_q.rec.req.meta.is && !line_q)) ?
       numbers.expiry + (numbers.relative ? now_i.ms : '0) :
       absolute(numbers.exptime, now_i.second, out_q.rec.req.binary.is);
-  // The mover's keys count at once.
+  // The mover's keys count at once, but for the byte engine's.
   queue_t mover_key_do, mover_putk_do;
-  assign mover_key_do  = '{push: key_request_i, commit: key_request_i, back: 1'b0};
+  assign mover_key_do  = '{push: key_request_i, commit: key_request_i && line_turn_i, back: 1'b0};
   assign mover_putk_do = '{push: key_item_i, commit: key_item_i, back: 1'b0};
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin

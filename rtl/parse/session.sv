@@ -4,6 +4,8 @@
 // One pipe owns the connection records: choose -> read -> decide -> job. It takes one event a
 // clock; two events of one connection are 3 clocks apart. From an event to its job 10 clocks.
 //
+// Where tcp reads and writes a job's end says; of host software's answers some ends together.
+//
 // A job takes three turns of the pipe: its bytes, itself, its end. Where these become scarce bytes
 // become a job at once, in two: they overtake who waits in the ready queue, which still has every
 // other turn.
@@ -70,7 +72,9 @@ module session
 
   /// Room in the transmit ring that makes a job worthwhile.
   localparam int unsigned TxRoom = 4096;
-  localparam int unsigned TxRoomCont = 2048;  // to finish a value or the host's answer
+  localparam int unsigned TxRoomCont = PieceMax;  // to finish a value or the host's answer
+  /// tcp is told of host software's replies at multiples of so many bytes, as a power of two, while others follow.
+  localparam int unsigned TellW = 10;
 
   typedef enum logic [2:0] {
     OpDone,
@@ -89,6 +93,7 @@ module session
     logic        closing;   // FIN ordered
     logic        busy;      // a job is on its way
     logic        told;      // host software knows of it by a question
+    logic        asked;     // it has asked about it while a job is on its way
     logic        queued;    // in the ready queue
     logic [31:0] rx_end;    // first byte not received yet
     logic [31:0] rx_ptr;    // first byte not consumed
@@ -223,6 +228,7 @@ module session
     unique case (read_op_q)
       OpDone: begin
         rec_d.busy   = 1'b0;
+        rec_d.asked  = 1'b0;
         rec_d.tx_ptr = read_tx_q;
         rec_d.rx_ptr = read_ctx_q.rx_ptr;
         rec_d.mode   = read_ctx_q.mode;
@@ -257,6 +263,9 @@ module session
   sop_e act_op_q;
   logic act_may_q, act_data_q, act_open_q, act_peer_q;
   logic
+      act_near_q,
+      act_silent_q;  // its job read and said little, and nobody has asked; it said nothing
+  logic
       act_dear_q,
       act_counts_q,
       act_known_q;  // its jobs are dear; this one is counted as such; it had one before
@@ -283,6 +292,9 @@ module session
       act_counts_q <= (read_op_q == OpDone) ? rec.dear : read_op_q == OpIssue && read_dear_q;
       act_since_q  <= since;
       act_age_q    <= clock_q - rec.begun;
+      act_near_q  <= rec.tx_ptr[31:TellW] == read_tx_q[31:TellW] &&
+          rec.rx_ptr[31:TellW] == read_ctx_q.rx_ptr[31:TellW] && !rec.asked;
+      act_silent_q <= rec.tx_ptr == read_tx_q;
       act_data_q  <= read_op_q == OpEvent && read_ev_q.data;
       act_open_q  <= read_op_q == OpEvent && read_ev_q.open;
       act_rec_q   <= rec_d;
@@ -328,7 +340,7 @@ module session
   logic quit, live, host, awaited, wanted, room, startable, crumbs, copies, dear;
   logic issue, issue_piece;
   logic enqueue;
-  logic about, ends, finish, discard, release_id, app_push;
+  logic about, ends, finish, discard, release_id, app_push, follows;
   rec_t act_rec_d;
   app_t app_d;
   always_comb begin
@@ -374,6 +386,7 @@ module session
                     act_ctx_q.resp.met == !act_piece_q.stranger &&
                     (act_rec_q.told || !act_piece_q.three);
     if (about && about_o.there) act_rec_d.told = 1'b1;
+    if (about) act_rec_d.asked = act_rec_q.busy;
     if (about && about_o.there && act_piece_q.kill) act_rec_d.killed = 1'b1;
     // The piece that it waits for has to come first, be it for nobody.
     ends = act_rec_d.killed && !act_rec_q.closing && !act_rec_q.busy && !awaited;
@@ -386,7 +399,12 @@ module session
     end
     if (release_id) act_rec_d = '0;
 
-    app_push         = act_op_q == OpDone || ends || finish || discard || release_id;
+    // A reply of host software shares its segment with the next one's, if that is asked for at once. Host software
+    // says by a question that it takes longer.
+    follows = act_near_q && (act_rec_q.piece ? startable && !crumbs && !copies
+                                              : awaited && act_silent_q) && !act_rec_d.closing;
+    app_push         = (act_op_q == OpDone && !follows) || (about && live && !act_rec_q.busy) ||
+        ends || finish || discard || release_id;
     app_d.conn       = act_conn_q;
     app_d.rx_ptr     = act_rec_d.rx_ptr;
     app_d.tx_ptr     = act_rec_q.tx_ptr;
@@ -586,8 +604,9 @@ module session
 
   // A piece of a live connection was asked for, and there is room for it.
   `ASSERT(PieceAsked, !(act_valid_q && issue_piece) || (host && !act_rec_q.rem[0]))
-  `ASSERT(PieceRoom,
-          !(act_valid_q && issue_piece && live) || act_used_q <= 32'(RingBytes - ReplyMax))
+  `ASSERT(
+      PieceRoom,
+      !(act_valid_q && issue_piece && live) || act_used_q <= 32'(RingBytes) - 32'(act_piece_q.len))
   // Nor has a connection that closes a job that begins.
   `ASSERT(Closing, !(act_valid_q && issue && act_rec_d.closing))
   // While the store is held no other connection's bytes become a job.

@@ -114,7 +114,7 @@ module compose
     work_in.ending_len  = ending_length(rec_i.ending);
     work_in.own_rest    = lens_i.own_rest;
     // In front of a meta command's line there are none.
-    work_in.size        = lens_i.size + 22'(rec_i.meta ? rec_i.host_len : 10'(numbers_len));
+    work_in.size        = lens_i.size + 22'(rec_i.meta ? rec_i.host_len : piece_t'(numbers_len));
 
     if (lens_i.own_rest != '0) work_in.behind = StOwn;
     else if (!lens_i.key_fits) work_in.behind = StKey;
@@ -154,7 +154,7 @@ module compose
   logic [5:0] start;
   logic [6:0] len;
   logic [7:0] key_left_q;
-  logic [9:0] host_left_q;
+  piece_t host_left_q;
   logic [6:0] joined_len;  // of the last bytes of a value with a head behind them
   assign joined_len = chunk_i.len + 7'(join_len_i);
 
@@ -206,8 +206,8 @@ module compose
         src_low   = SrcHost;
         src_high  = SrcHost;
         start     = '0;
-        len       = (host_left_q > 10'd64) ? 7'd64 : host_left_q[6:0];
-        if (host_left_q > 10'd64) step_d = StHost;
+        len       = (host_left_q > piece_t'(64)) ? 7'd64 : host_left_q[6:0];
+        if (host_left_q > piece_t'(64)) step_d = StHost;
         else if (work_q.long_value) step_d = StValue;
       end
       default: begin  // StHead
@@ -244,7 +244,7 @@ module compose
     if (rec_ready_o) key_left_q <= rec_i.klen;
     else if (pick && step_q == StKey) key_left_q <= key_left_q - 8'd64;
     if (rec_ready_o) host_left_q <= rec_i.host_len;
-    else if (pick && step_q == StHost) host_left_q <= host_left_q - 10'd64;
+    else if (pick && step_q == StHost) host_left_q <= host_left_q - piece_t'(64);
   end
 
   // ---------------------------------------------------------------- its bytes, and the block

@@ -243,7 +243,7 @@ module encode
   assign load = load_valid && rec_ready;
   always_comb begin
     load_rec = shaped.rec;
-    if (shaped.rec.meta) load_rec.host_len = line_len;
+    if (shaped.rec.meta) load_rec.host_len = piece_t'(line_len);
   end
   // Who counts records is in no hurry.
   logic load_q;

@@ -44,8 +44,6 @@ module exception
   output logic         idle_o
 );
 
-  localparam logic [15:0] PieceMax = 16'(ReplyMax);
-
   // ---------------------------------------------------------------- to the host
   axis_t out_in, out;
   logic out_valid, out_ready, text_q;  // text_q: header is sent, its text follows
@@ -117,7 +115,8 @@ module exception
   // The header's length decides how many lines are kept: those are what the answer will use.
   hpiece_t piece_q;
   logic body_q;                  // header is seen
-  logic [3:0] want_q, have_q;  // lines of the piece; lines kept of it
+  typedef logic [$clog2(PieceMax/64+1)-1:0] count_t;
+  count_t want_q, have_q;  // lines of the piece; lines kept of it
   logic beat, keep, line_ready, piece_ready, push_piece_q, bad_q;
   logic [15:0] length;
   assign length = s_axis_exc_tdata[47:32];
@@ -137,12 +136,12 @@ module exception
       push_piece_q <= beat && s_axis_exc_tlast;
       if (beat) begin
         body_q <= !s_axis_exc_tlast;
-        bad_q  <= body_q ? bad_q || !keep : length > PieceMax;
+        bad_q  <= body_q ? bad_q || !keep : length > 16'(PieceMax);
       end
     end
     if (beat && !body_q) begin
       piece_q.conn        <= s_axis_exc_tdata[13:0];
-      piece_q.len         <= (length > PieceMax) ? PieceMax[9:0] : length[9:0];
+      piece_q.len         <= (length > 16'(PieceMax)) ? piece_t'(PieceMax) : piece_t'(length);
       piece_q.final_piece <= s_axis_exc_tdata[48];
       piece_q.close       <= s_axis_exc_tdata[49];
       piece_q.three       <= s_axis_exc_tdata[50];
@@ -151,11 +150,11 @@ module exception
       piece_q.kill        <= s_axis_exc_tdata[53];
       piece_q.stranger    <= s_axis_exc_tdata[54];
       piece_q.db          <= s_axis_exc_tdata[59:56];
-      want_q              <= (length > PieceMax) ? PieceMax[9:6] :
-          4'((length[9:0] + 10'd63) >> 6);
+      want_q              <= (length > 16'(PieceMax)) ? count_t'(PieceMax / 64) :
+          count_t'((length + 16'd63) >> 6);
       have_q              <= '0;
     end else if (beat && keep) begin
-      have_q <= have_q + 4'd1;
+      have_q <= have_q + count_t'(1);
     end
   end
 

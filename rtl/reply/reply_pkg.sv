@@ -77,7 +77,7 @@ package reply_pkg;
     ending_t     ending;
     logic        host;       // lines of the host's, or of a meta command's reply
     logic        meta;
-    logic [9:0]  host_len;
+    piece_t      host_len;
     drop_turn_t  drops;      // keys before it that are dropped
     logic        last;       // of its job
     logic [21:0] size;       // value and ending

@@ -71,7 +71,7 @@ module execute_room
 
   spare_t spare_q, spare_left, spare_first, spare_first_q;
   logic [16:0] spent, value_q;
-  logic [9:0] host_len_q;
+  piece_t host_len_q;
   logic [8:0] line_q;  // a reply of more than a few bytes
   logic binary_q, meta_q, much_q;  // much_q: of a value, perhaps 1 KiB or more
   res_e kind_q;

@@ -87,9 +87,10 @@ class Bench:
             self.others_out.append(packet)
             return
         assert int.from_bytes(head[:4], "little") == HOST
-        assert len(packet) == 1 + (head[4] > 0)
-        if head[4]:
-            self.replies += packet[1].to_bytes(64, "little")[head[6] : head[6] + head[4]]
+        count = int.from_bytes(head[12:14], "little")
+        assert len(packet) == 1 + (count and (head[6] + count + 63) // 64)
+        lines = b"".join(line.to_bytes(64, "little") for line in packet[1:])
+        self.replies += lines[head[6] : head[6] + count]
         self.open, self.held = bool(head[7] & 1), bool(head[7] & 2)
         self.executed = int.from_bytes(head[8:12], "little")
         self.packets += 1
@@ -220,6 +221,26 @@ async def bytes_both_ways(dut):
 
 
 @cocotb.test()
+async def a_line_a_clock(dut):
+    """fetch has a line of the receive ring in each clock."""
+    bench = await begin(dut)
+    await bench.opens()
+    data = random.randbytes(64 * 64)
+    for at in range(0, len(data), 512):
+        bench.packet(REDIS, data[at : at + 512])
+    await bench.until(lambda: not bench.queue and bench.own()[-1]["rx_ptr"] == len(data))
+    edge, came, asked = RisingEdge(dut.clk_i), b"", 0
+    dut.line_ready_i.value = 1
+    for _ in range(64 + 2):
+        dut.rd_valid_i.value, dut.rd_line_i.value = int(asked < 64), asked % 64
+        await edge
+        asked += int(dut.rd_valid_i.value and dut.rd_ready_o.value)
+        if dut.line_valid_o.value:
+            came += int(dut.line_o.value).to_bytes(64, "little")
+    assert came == data
+
+
+@cocotb.test()
 async def between_the_queues_packets(dut):
     """The exception queue's packets to the host are never cut by the port's."""
     bench = await begin(dut)
@@ -245,9 +266,37 @@ async def unsent(dut):
     data = random.randbytes(3000)
     await bench.reply(data)
     bench.says()
-    await clocks(dut, 300)
+    await clocks(dut, 100)
+    bench.packet(REDIS, b"x")  # it is told of more bytes, and where replies go
+    await clocks(dut, 200)
     assert (bench.own()[-1]["tx_ptr"] + RING - 64 * TX) % (1 << 32) <= 64
+    bench.stall, packets = False, bench.packets
+    await bench.until(lambda: bench.replies == data)
+    assert bench.packets - packets == -(-len(data) // 512), "eight lines a packet"
+
+
+@cocotb.test()
+async def a_packet_of_before(dut):
+    """A packet that a connection has left does not count for the one that is opened next."""
+    bench = await begin(dut)
+    await bench.opens()
+    bench.stall = True
+    await bench.reply(random.randbytes(500))
+    bench.says()
+    await clocks(dut, 50)
+    bench.packet(CLOSE)
+    await bench.until(lambda: bench.own()[-1]["closed"])
+    bench.says(release_id=1)
+    await clocks(dut, 50)
+    bench.packet(OPEN)
+    await bench.until(lambda: any(e["open"] for e in bench.own()[-2:]))
     bench.stall = False
+    await clocks(dut, 300)
+    assert (bench.own()[-1]["tx_ptr"] + RING - 64 * TX) % (1 << 32) == 0
+    bench.sent = bench.rx = bench.tx = 0
+    bench.replies, data = b"", random.randbytes(700)
+    await bench.reply(data)
+    bench.says()
     await bench.until(lambda: bench.replies == data)
 
 

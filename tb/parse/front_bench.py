@@ -577,7 +577,7 @@ class Bench:
                 ops.append(("host", key))
                 n, conn.answered = random.randrange(1, 4), conn.answered + 1
                 all_, db = conn.wants_all(conn.answered), random.getrandbits(4) if conn.redis else 0
-                conn.host.extend({"conn": rec["conn"], "len": random.randrange(513), "all": all_, "db": db,
+                conn.host.extend({"conn": rec["conn"], "len": random.randrange(2049 if i else 513), "all": all_, "db": db,
                                   "final_piece": int(i == n - 1), "three": random.getrandbits(1)} for i in range(n))
             if conn.answers:
                 self.pieces.put({"": conn.host[0]})

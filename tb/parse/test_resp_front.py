@@ -265,6 +265,46 @@ async def paused(dut):
 
 
 @cocotb.test()
+async def replies_share_segments(dut):
+    """tcp is told of host software's replies when no command follows at once, where there is 1 KiB of them, and when host
+    software asks about the connection, as it does when an answer takes longer."""
+    await start(dut)
+    bench = Bench(dut, pause=0, cut=0)
+    conn = Conn(b"".join(b"PING %d\r\n" % n for n in range(30)), fin=False, redis=True)
+    conn.answers, asked = False, []
+
+    async def answer():
+        while True:
+            while not (conn.host and len(conn.ops) > len(asked) and len(asked) != 40):
+                await NEXT_CLOCK
+            asked.append(conn.ops[-1])
+            conn.host.clear()
+            conn.host.append({"conn": 0, "len": 100, "final_piece": 1, "db": conn.db, "three": 0, "all": 0, "close": 0})
+            bench.pieces.put({"": conn.host[0]})
+
+    def told():
+        return sum(app[""]["conn"] == 0 for app in bench.apps.items)
+
+    every_clock(dut, answer())
+    every_clock(dut, bench.feed(0, conn, lambda: JOB))
+    assert await until(dut, lambda: len(conn.ops) == 30 and conn.tx == 3000, 20_000)
+    # The ends of each KiB, and all.
+    assert 3 <= told() <= 5, told()
+    check(conn.ops, Resp(ITEM_MAX, NOW).run(conn.data))
+    # Of these ten are answered.
+    conn.data += b"PING\r\n" * 20
+    every_clock(dut, bench.feed_on(0, JOB))
+    assert await until(dut, lambda: len(conn.ops) == 41, 20_000)
+    assert conn.tx == 4000
+    for _ in range(2):  # the job has not ended; it has
+        before = told()
+        bench.pieces.put({"": {"conn": 0, "about": 1}})
+        assert await until(dut, lambda: told() == before + 1, 1000)
+        await clocks(dut, 200)
+        assert told() == before + 1
+
+
+@cocotb.test()
 async def asked_about(dut):
     """The host asks which connections there are, and has some closed: those it means, once all that was asked
     for before is done, and whoever has an id of another one since is not meant."""
@@ -514,6 +554,27 @@ async def longer_than_a_job(dut):
             encode(b"DECR", b"k")[:-7] + b"$%s\r\n" % (b"9" * n)))
     data = [b"".join(a_command() + a_long_one() for _ in range(2)) + encode(b"GET", b"b") for _ in range(scale(2, 4))]
     await speak(dut, data, lambda: random.choice((1, 100, 1460, 8000)), pause=0.05)
+
+
+@cocotb.test()
+async def text_by_lines(dut):
+    """Arguments that go to host software are not read byte by byte, whatever they have and where they stand; also if their
+    end comes later."""
+    data = [encode(b"ECHO", random.randbytes(n)) + encode(b"GET", b"a") for n in (5000, 7900)]
+    data.append(encode(b"LCS", b"\r\n*1\r\n$4\r\nPING\r\n" * 70, random.randbytes(random.randrange(60, 70))) +
+                encode(b"SUBSTR", *(random.randbytes(random.choice((63, 64, 65, 192, 2000))) for _ in range(6))))
+    await speak(dut, data, lambda: random.choice((100, 1460, 8000)), pause=0.05)
+
+
+@cocotb.test()
+async def text_in_few_clocks(dut):
+    """A job of an argument that goes to host software takes a fraction of its bytes in clocks."""
+    await start(dut)
+    bench = Bench(dut, pause=0, cut=0)
+    conn = Conn(encode(b"ECHO", random.randbytes(7900)), redis=True)
+    every_clock(dut, bench.feed(0, conn, lambda: JOB))
+    assert await until(dut, lambda: conn.ops, 1000)
+    check(conn.ops, Resp(ITEM_MAX, NOW).run(conn.data))
 
 
 @cocotb.test()

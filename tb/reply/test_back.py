@@ -297,7 +297,7 @@ class Model:
         if kind < 0.8:
             return {"kind": T.RsNone}, b""
         if kind < 0.85 and not udp:
-            text = random.randbytes(random.choice((0, 1, 64, 512, random.randrange(513))))
+            text = random.randbytes(random.choice((0, 1, 64, 512, random.randrange(513), 2048, random.randrange(2049))))
             return self.host_piece(text)
         return self.fixed(random.choice(list(REPLIES)))
 
@@ -725,13 +725,13 @@ async def exception_queue(dut):
         bench.hkey.put(*({"": b} for b in to_beats(text)[:size]))  # none without text
     bad = 0
     for i in range(30):
-        text = random.randbytes(random.randrange(513, 700) if i % 6 == 3 else random.randrange(513))
+        text = random.randbytes(random.randrange(2049, 2200) if i % 6 == 3 else random.randrange(513))
         record, reply = model.host_piece(text, i)
         packet = model.host[-1]
-        if len(text) > 512:  # more than a piece may have
+        if len(text) > 2048:  # more than a piece may have
             bad += 1
-            reply = reply[:512]
-            record["host_len"] = model.hpieces[-1]["len"] = 512
+            reply = reply[:2048]
+            record["host_len"] = model.hpieces[-1]["len"] = 2048
         elif i % 3 == 1:  # beats that the header does not announce
             packet += [random.getrandbits(512)] * 2
             bad += 1

@@ -37,5 +37,5 @@ pub use wirekv_store as store;
 pub use counters::Counters;
 pub use out::Out;
 pub use request::{Next, Op, Parse, Request, Span};
-pub use server::{Engine, Protocol, Server, Settings, Told};
+pub use server::{Engine, Place, Protocol, Server, Settings, Told, Walk};
 pub use session::Session;

@@ -141,6 +141,27 @@ pub enum Told {
     Part(u64),
 }
 
+/// A walk through the keys of a card ([`Settings::elsewhere`]), between its steps.
+#[derive(Default)]
+pub struct Walk {
+    pub place: Place,
+    /// Keys that there were, and those of them that were wanted, perhaps more than once.
+    pub met: usize,
+    pub found: Vec<Box<[u8]>>,
+    /// It goes on whatever becomes of its connection.
+    pub to_the_end: bool,
+}
+
+/// Where a walk stands.
+#[derive(Clone, Copy, Default)]
+pub struct Place {
+    /// Where it goes on; 0 at the beginning, and behind the end.
+    pub cursor: u64,
+    /// It looks into so many groups of buckets at once (0: at its beginning), and has looked into so many.
+    pub width: usize,
+    pub looks: usize,
+}
+
 /// What the server answers for itself: rare requests, none of them on the hot path.
 pub trait Server {
     /// Calls `line` with name and value of each statistic of `stats <args>`. `stats` alone has empty `args`. `own` are this thread's counters, which
@@ -190,16 +211,17 @@ pub trait Server {
         Ok(())
     }
 
-    /// Goes on with a walk through the card's keys of a database, as `Local::scan` does through those here.
+    /// Goes on with a walk through the card's keys of a database up to about `count` of them, or to a place that is far
+    /// enough; without `count` to the end. False: it is not there yet, and others have their turn first.
     fn walk(
         &mut self,
         _: &mut Engine,
         _db: u8,
-        _cursor: u64,
-        _count: usize,
-        _each: &mut dyn FnMut(&[u8]),
-    ) -> Result<u64, Error> {
-        Ok(0)
+        _: &mut Walk,
+        _count: Option<usize>,
+        _wanted: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<bool, Error> {
+        Ok(true)
     }
 
     /// Any of them.
@@ -207,9 +229,9 @@ pub trait Server {
         Ok(None)
     }
 
-    /// Empties a database of the card, or all.
-    fn flush(&mut self, _: &mut Engine, _db: Option<u8>) -> Result<(), Error> {
-        Ok(())
+    /// Empties a database of the card, or all. False: as with `walk`.
+    fn flush(&mut self, _: &mut Engine, _db: Option<u8>, _: &mut Walk) -> Result<bool, Error> {
+        Ok(true)
     }
 
     /// `shutdown`: only called where [`Settings::shutdown`] allows it.

@@ -106,6 +106,11 @@ impl Session {
         matches!(&self.spoken, Spoken::Redis(client) if client.is_stranger(&engine.settings.redis))
     }
 
+    /// A command has begun that is done to its end, be it for nobody.
+    pub fn must_end(&self) -> bool {
+        matches!(&self.spoken, Spoken::Redis(client) if client.must_end())
+    }
+
     /// More of a command is to come, of which a part was taken.
     pub fn is_within(&self) -> bool {
         matches!(&self.spoken, Spoken::Redis(client) if client.is_within())

@@ -86,7 +86,7 @@ impl Question {
 pub struct Caller {
     question: Question,
     /// The card's clock when it was there for certain.
-    heard: u64,
+    pub heard: u64,
     pub left: bool,
 }
 
@@ -98,10 +98,15 @@ impl Caller {
     /// It was reset or is to be closed: nobody gets the answer. One that only sends no more waits for it.
     pub fn has_left(&mut self, card: &mut dyn Card) -> bool {
         if !self.left && card.clock() > self.heard + FRESH {
-            self.left = !self.question.is_there(card);
-            self.heard = card.clock();
+            self.ask(card);
         }
         self.left
+    }
+
+    /// The same, asked for certain; so what it was answered before is not to wait for this.
+    pub fn ask(&mut self, card: &mut dyn Card) {
+        self.left = !self.question.is_there(card);
+        self.heard = card.clock();
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! A request is a header (a beat of 64 bytes: tag, length of the text, flags) and the request's
 //! words, one space apart; or a request of the binary protocol as it came. An answer is a row of
-//! pieces, each a header (the tag, the piece's length, flags) and up to 512 bytes. One piece is sent for each request; the card asks for the
-//! next one, by a request without text, when the client has taken enough of what came before.
+//! pieces, each a header (the tag, the piece's length, flags) and up to 512 bytes, from the second one on 2,048. One piece
+//! is sent for each request; the card asks for the next one, by a request without text, when the client has taken enough of what came before.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,8 @@ use wirekv_protocol::binary::{self, Status};
 use crate::stats::Stats;
 
 const BEAT: usize = 64;
-const MAX_PIECE: usize = 512;
+const FIRST_PIECE: usize = 512;
+const MAX_PIECE: usize = 2048;
 const FINAL: u8 = 1;
 const CLOSE: u8 = 2;
 const RESP3: u8 = 4;
@@ -120,8 +121,9 @@ impl Answers {
         let rest = self.rests.remove(&tag).unwrap_or_default();
         self.held -= rest.text.len();
         let new = |(text, closes)| Rest { text, closes, ..Rest::default() };
+        let most = if answer.is_some() { FIRST_PIECE } else { MAX_PIECE };
         let mut rest = answer.map_or(rest, new);
-        let end = rest.text.len().min(rest.at + MAX_PIECE);
+        let end = rest.text.len().min(rest.at + most);
         let piece = &rest.text[rest.at..end];
         let mut packet = vec![0; BEAT];
         packet[..4].copy_from_slice(&tag);
@@ -272,7 +274,7 @@ mod tests {
         let mut answers = Answers::default();
         // What a lost connection left is nobody else's.
         let _ = answers.packet(tag, Context::default(), Some((vec![b'?'; 5000], true)));
-        for len in [0usize, 1, 511, 512, 513, 3000] {
+        for len in [0usize, 1, 511, 512, 513, 2560, 2561, 9000] {
             let text: Vec<u8> = (0..len).map(|n| n as u8).collect();
             let mut joined = Vec::new();
             let mut finals = Vec::new();
@@ -287,7 +289,7 @@ mod tests {
                 assert_eq!(p[6] & CLOSE != 0, finals.last() == Some(&true) && len == 513);
             }
             assert_eq!(joined, text);
-            assert_eq!(finals.len(), len.div_ceil(MAX_PIECE).max(1));
+            assert_eq!(finals.len(), 1 + len.saturating_sub(FIRST_PIECE).div_ceil(MAX_PIECE));
             assert!(answers.rests.is_empty());
         }
     }
@@ -299,13 +301,13 @@ mod tests {
             let answer = (!text.is_empty()).then(|| (vec![b'?'; MAX_HELD / 4], false));
             answers.packet([n, 2, 3, 4], Context::default(), answer)[4..7].to_vec()
         };
-        let (piece, closed) = ([0, 2, 0], [0, 0, FINAL | CLOSE]);
+        let (first, piece, closed) = ([0, 2, 0], [0, 8, 0], [0, 0, FINAL | CLOSE]);
         for n in 1..=4 {
-            assert_eq!(says(n, b"x"), piece);
+            assert_eq!(says(n, b"x"), first);
         }
         assert_eq!(says(1, b""), piece);
         // 2 has waited longest.
-        assert_eq!(says(5, b"x"), piece);
+        assert_eq!(says(5, b"x"), first);
         assert_eq!(says(2, b""), closed);
         for n in [1, 3, 4, 5] {
             assert_eq!(says(n, b""), piece, "{n}");

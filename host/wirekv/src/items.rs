@@ -12,7 +12,7 @@ use wirekv_card::Card;
 use wirekv_protocol::binary::HEADER;
 use wirekv_protocol::redis::{Error, Key, NO_MEMORY};
 use wirekv_protocol::store::{Fields, Full, Stamp};
-use wirekv_protocol::Engine;
+use wirekv_protocol::{Engine, Place, Walk};
 
 use crate::port::{Hold, Lost, RequestPort, Speech};
 use crate::walk::{replies_of, Met, Walks};
@@ -26,8 +26,10 @@ const FLUSH_LOST: Error = "ERR the card does not answer; some of it may be done"
 
 /// All databases.
 const ALL: u16 = u16::MAX;
-/// Keys that are looked for before they are deleted.
-const FLUSHED_AT_ONCE: usize = 4096;
+/// A call of SCAN with few keys looks into so many groups at most.
+const GROUPS: usize = 512;
+/// From so many keys on they are looked for in many groups at once.
+const MANY: usize = 512;
 
 const GET: u8 = 0x00;
 const SET: u8 = 0x01;
@@ -194,28 +196,46 @@ impl Items {
         }
     }
 
-    /// Goes on with a walk through the keys of a database, as they are for a command that the card is held for.
+    /// Goes on with a walk through the keys of a database, as they are for a command that the card is held for, up to
+    /// about `count` of them or to its end; false: others have their turn before it is there.
     pub fn walk(
         &mut self,
         card: &mut dyn Card,
         engine: &mut Engine,
-        (db, cursor, count): (u8, u64, usize),
-        each: &mut dyn FnMut(&[u8]),
-    ) -> Result<u64, Error> {
-        let here = self.here(engine, db);
-        let (gone, brought) = (self.flushed >> db & 1 != 0, &self.brought);
-        let next = self.walks.walk(card, &mut self.port, cursor, count, |met| {
-            let counts = met.db == db && !gone && !is_brought(brought, &met);
-            if counts {
-                each(&met.key);
-            }
-            counts
-        });
-        let next = next.map_err(|Lost| self.unfinished())?;
-        if next == 0 {
-            here.iter().for_each(|key| each(key));
+        db: u8,
+        Walk { place, met, found, .. }: &mut Walk,
+        count: Option<usize>,
+        wanted: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<bool, Error> {
+        let many = count.is_none_or(|count| count >= MANY);
+        if many && place.width == 0 && !self.held {
+            self.port.takes_long(card);
         }
-        Ok(next)
+        loop {
+            let (gone, brought) = (self.flushed >> db & 1 != 0, &self.brought);
+            let mut take = |key: Box<[u8]>| {
+                *met += 1;
+                if wanted(&key) {
+                    found.push(key);
+                }
+            };
+            let step = self.walks.step(card, &mut self.port, place, many, |met| {
+                if met.db == db && !gone && !is_brought(brought, &met) {
+                    take(met.key);
+                }
+            });
+            step.map_err(|Lost| self.unfinished())?;
+            if place.cursor == 0 {
+                self.here(engine, db).into_iter().for_each(take);
+                return Ok(true);
+            }
+            if count.is_some_and(|count| *met >= count.max(1) || place.looks >= GROUPS) {
+                return Ok(true);
+            }
+            if !self.held && self.port.is_wanted() {
+                return Ok(false);
+            }
+        }
     }
 
     /// Any key of a database.
@@ -255,25 +275,38 @@ impl Items {
         there.map(|b| b.key.1.clone()).collect()
     }
 
-    /// Empties a database, or all: now, or when the command that the card is held for is done.
+    /// Empties a database, or all: now, or when the command that the card is held for is done. False: others have their
+    /// turn before it is through.
     pub fn flush(
         &mut self,
         card: &mut dyn Card,
         engine: &mut Engine,
         db: Option<u8>,
-    ) -> Result<(), Error> {
+        Walk { place, .. }: &mut Walk,
+    ) -> Result<bool, Error> {
         let dbs = db.map_or(ALL, |db| 1 << db);
         if !self.held {
-            if self.port.is_for_nobody(card) {
-                return Err(LEFT);
+            if place.width == 0 {
+                self.port.takes_long(card);
+                if self.port.is_for_nobody(card) {
+                    return Err(LEFT);
+                }
             }
-            return self.empty(card, dbs).map_err(|Lost| FLUSH_LOST);
+            let Some(db) = db else {
+                return self.empty(card, dbs).map(|()| true).map_err(|Lost| FLUSH_LOST);
+            };
+            loop {
+                self.empty_on(card, db, place).map_err(|Lost| FLUSH_LOST)?;
+                if place.cursor == 0 || self.port.is_wanted() {
+                    return Ok(place.cursor == 0);
+                }
+            }
         }
         self.flushed |= dbs;
         for brought in self.brought.iter().filter(|b| dbs >> b.key.0 & 1 != 0) {
             drop_key(engine, &brought.key);
         }
-        Ok(())
+        Ok(true)
     }
 
     fn empty(&mut self, card: &mut dyn Card, dbs: u16) -> Result<(), Lost> {
@@ -282,27 +315,35 @@ impl Items {
             flush.command(&[b"FLUSHALL"]);
             return self.resp(card, &flush, Hold::default()).map(drop);
         }
-        // Who has begun that comes to its end.
-        self.port.caller = None;
         for db in (0..16).filter(|db| dbs >> db & 1 != 0) {
-            let mut cursor = 0;
-            loop {
-                let mut keys = BTreeSet::new();
-                let (walks, port) = (&mut self.walks, &mut self.port);
-                let next = walks.walk(card, port, cursor, FLUSHED_AT_ONCE, |met| {
-                    met.db == db && keys.insert(met.key)
-                });
-                cursor = next.inspect_err(|_| self.db = 0)?;
-                let mut deletes = Writes::new(self.db);
-                deletes.enter(db);
-                keys.iter().for_each(|key| deletes.command(&[b"DEL", key]));
-                self.resp(card, &deletes, Hold::default())?;
-                self.db = deletes.db;
-                if cursor == 0 {
-                    break;
-                }
+            let mut place = Place::default();
+            while place.width == 0 || place.cursor != 0 {
+                self.empty_on(card, db, &mut place)?;
             }
         }
+        Ok(())
+    }
+
+    /// A step of that.
+    fn empty_on(&mut self, card: &mut dyn Card, db: u8, place: &mut Place) -> Result<(), Lost> {
+        // Who has begun that comes to its end.
+        self.port.caller = None;
+        let mut keys = BTreeSet::new();
+        let (walks, port) = (&mut self.walks, &mut self.port);
+        let step = walks.step(card, port, place, true, |met| {
+            if met.db == db {
+                keys.insert(met.key);
+            }
+        });
+        step.inspect_err(|_| self.db = 0)?;
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let mut deletes = Writes::new(self.db);
+        deletes.enter(db);
+        keys.iter().for_each(|key| deletes.command(&[b"DEL", key]));
+        self.resp(card, &deletes, Hold::default())?;
+        self.db = deletes.db;
         Ok(())
     }
 

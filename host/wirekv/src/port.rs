@@ -1,9 +1,9 @@
 //! The card's request port: a connection without TCP, whose requests and replies are packets of the exception queue.
 //!
 //! A packet to the card is a header of 64 bytes (bytes 4-5 how many bytes follow, byte 6 what is to be done), then
-//! lines of the port's receive ring, as they stand there. One from it has in byte 4 how many bytes of the line behind
-//! the header are of replies, in byte 6 the lane of the first, in byte 7 where the connection stands, in bytes 8-11 how
-//! many bytes of requests have been executed.
+//! lines of the port's receive ring, as they stand there. One from it has in byte 6 the lane of the first byte of replies
+//! in the lines behind the header, in byte 7 where the connection stands, in bytes 8-11 how many bytes of requests have
+//! been executed, in bytes 12-13 how many bytes of replies there are.
 
 use std::collections::VecDeque;
 
@@ -67,12 +67,26 @@ pub struct RequestPort {
     pub others: VecDeque<(u64, Vec<u8>)>,
     /// Whose command uses the port, if it may be left undone.
     pub caller: Option<Caller>,
+    /// Others have begun commands that may go on.
+    pub is_shared: bool,
 }
 
 impl RequestPort {
     /// Whether a packet is this port's.
     pub fn is_mine(packet: &[u8]) -> bool {
         packet.get(5).is_some_and(|flags| flags & MINE != 0)
+    }
+
+    /// Others are to have their turn.
+    pub fn is_wanted(&self) -> bool {
+        self.is_shared || !self.others.is_empty()
+    }
+
+    /// What it is used for takes long.
+    pub fn takes_long(&mut self, card: &mut dyn Card) {
+        if let Some(caller) = &mut self.caller {
+            caller.ask(card);
+        }
     }
 
     /// Whoever it is used for has left.
@@ -82,11 +96,12 @@ impl RequestPort {
 
     /// A packet of this port.
     pub fn take(&mut self, packet: &[u8]) {
-        let Some((head, line)) = packet.split_at_checked(LINE) else { return };
-        let (len, start) = (usize::from(head[4]), usize::from(head[6]));
+        let Some((head, lines)) = packet.split_at_checked(LINE) else { return };
+        let (len, start) =
+            (usize::from(u16::from_le_bytes([head[12], head[13]])), usize::from(head[6]));
         self.open = Some(head[7] & 1 != 0);
         self.executed = u32::from_le_bytes(head[8..12].try_into().expect("four bytes"));
-        self.replies.extend(line.get(start..start + len).unwrap_or_default());
+        self.replies.extend(lines.get(start..start + len).unwrap_or_default());
     }
 
     /// Sends requests; their replies, of which there are all when `whole` says so.

@@ -9,7 +9,7 @@ use anyhow::Result;
 use wirekv_card::{Card, CardError};
 use wirekv_protocol::redis::{Client, Common, Error, Facts, Key, Shown};
 use wirekv_protocol::store::{Config, Store};
-use wirekv_protocol::{Counters, Engine, Next, Out, Parse, Server, Session, Settings, Told};
+use wirekv_protocol::{Counters, Engine, Next, Out, Parse, Server, Session, Settings, Told, Walk};
 
 use crate::args::ServeArgs;
 use crate::clients::{Caller, Clients, Known, Question, Rules};
@@ -43,6 +43,8 @@ struct Conn {
     /// What the session has to wait with, and said before it.
     request: Option<wirekv_protocol::Request>,
     said: Vec<u8>,
+    /// It waits for nothing but its next turn.
+    again: bool,
     /// It was told to end: nothing is kept of it, and it is closed if it still asks for something.
     lost: bool,
     /// It was answered, as the card has it, too.
@@ -66,6 +68,7 @@ impl Conn {
             heard: 0,
             request: None,
             said: Vec::new(),
+            again: false,
             lost: false,
             met: false,
             silent: false,
@@ -77,7 +80,7 @@ impl Conn {
     }
 
     fn may_go_on(&self, engine: &Engine) -> bool {
-        self.session.may_go_on(engine) && self.session.sleeps(engine) == 0
+        self.again || (self.session.may_go_on(engine) && self.session.sleeps(engine) == 0)
     }
 }
 
@@ -200,6 +203,11 @@ impl Redis {
         self.work(tag, card)
     }
 
+    /// Somebody's command goes on now.
+    pub fn goes_on(&self) -> bool {
+        self.waiting.iter().any(|tag| self.conns[tag].again)
+    }
+
     /// How long this program can be left alone.
     pub fn patience(&self, nap: Duration) -> Duration {
         match self.waiting.is_empty() {
@@ -215,6 +223,8 @@ impl Redis {
         for (tag, conn) in &self.conns {
             let silent = now.saturating_duration_since(conn.came);
             let left = match self.waiting.contains(tag) {
+                // Who waits for its next turn alone gets its answer, as who does not wait does.
+                true if conn.again => !conn.question(*tag).is_there(card),
                 true => !conn.question(*tag).waits(card),
                 false => conn.within && silent > FORGOTTEN,
             };
@@ -267,19 +277,28 @@ impl Redis {
             Known::new(conn.question(*tag), conn.shown.clone(), waiting.contains(tag))
         };
         self.host.clients.begin(tag, self.conns.iter().map(known));
+        let shared = self.goes_on();
         let conn = self.conns.get_mut(&tag).expect("it is there");
         let clock = self.began + self.start.elapsed();
         self.engine.local.store().set_clock(clock.as_millis() as u64);
         self.items.port.caller = Some(Caller::new(conn.question(tag), conn.heard));
+        self.items.port.is_shared = shared;
         let mut serving =
             Serving { host: &mut self.host, items: &mut self.items, card: &mut *card };
-        let done = match conn.shown.is_killed() {
+        let done = match conn.shown.is_killed() && !conn.session.must_end() {
             true => Some(true),
             false => run(conn, &mut self.engine, &mut serving),
         };
         let answer = done.map(|closes| Answer { text: std::mem::take(&mut conn.said), closes });
+        if let Some(caller) = &self.items.port.caller {
+            conn.heard = caller.heard;
+        }
         match &answer {
-            None => self.waiting.push(tag),
+            None => {
+                // What was answered before is not to wait for this.
+                conn.question(tag).is_there(card);
+                self.waiting.push(tag);
+            }
             Some(answer) if answer.closes => drop(self.conns.remove(&tag)),
             Some(_) => (conn.within, conn.met) = (!conn.whole, true),
         }
@@ -296,7 +315,7 @@ impl Redis {
 fn run(conn: &mut Conn, engine: &mut Engine, host: &mut dyn Server) -> Option<bool> {
     let mut out = Out::new();
     let (mut at, mut next) = (0, Next::Continue);
-    while !matches!(next, Next::Close | Next::Wait | Next::Sleep) {
+    while !matches!(next, Next::Close | Next::Wait | Next::Sleep | Next::Again) {
         let text = &conn.text[at..];
         let parsed =
             conn.request.take().map_or_else(|| conn.session.parse(text, engine), Parse::Request);
@@ -312,15 +331,16 @@ fn run(conn: &mut Conn, engine: &mut Engine, host: &mut dyn Server) -> Option<bo
             next = conn.session.execute(&mut request, text, engine, host, &mut out);
             conn.said.extend(out.to_vec());
             out.clear();
-            if !matches!(next, Next::Again | Next::Full) {
+            if next != Next::Full {
                 break;
             }
         }
         match next {
-            Next::Wait | Next::Sleep => conn.request = Some(request),
+            Next::Wait | Next::Sleep | Next::Again => conn.request = Some(request),
             _ => at += request.len as usize,
         }
     }
+    conn.again = next == Next::Again;
     conn.text.drain(..at);
     if conn.request.is_some() {
         return None;
@@ -390,19 +410,24 @@ impl Server for Serving<'_> {
         &mut self,
         engine: &mut Engine,
         db: u8,
-        cursor: u64,
-        count: usize,
-        each: &mut dyn FnMut(&[u8]),
-    ) -> Result<u64, Error> {
-        self.items.walk(self.card, engine, (db, cursor, count), each)
+        walk: &mut Walk,
+        count: Option<usize>,
+        wanted: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<bool, Error> {
+        self.items.walk(self.card, engine, db, walk, count, wanted)
     }
 
     fn any_key(&mut self, engine: &mut Engine, db: u8) -> Result<Option<Box<[u8]>>, Error> {
         self.items.any_key(self.card, engine, db)
     }
 
-    fn flush(&mut self, engine: &mut Engine, db: Option<u8>) -> Result<(), Error> {
-        self.items.flush(self.card, engine, db)
+    fn flush(
+        &mut self,
+        engine: &mut Engine,
+        db: Option<u8>,
+        walk: &mut Walk,
+    ) -> Result<bool, Error> {
+        self.items.flush(self.card, engine, db, walk)
     }
 
     fn shutdown(&mut self, _graceful: bool) {}
@@ -568,7 +593,8 @@ mod tests {
         }
     }
 
-    /// Who was there a moment ago is not asked about; who was there long ago is, before anything is done to items.
+    /// Who was there a moment ago is not asked about, unless a walk begins; who was there long ago is, before anything is
+    /// done to items.
     #[test]
     fn what_nobody_waits_for_is_not_done() {
         for line in [
@@ -581,9 +607,10 @@ mod tests {
             "WATCH a",
             "CLIENT LIST",
         ] {
-            for (clock, gone, questions) in
-                [(1 << 20, true, 1), (1 << 20, false, 1), (100, true, 0), (100, false, 0)]
-            {
+            let walks = matches!(line, "KEYS *" | "DBSIZE" | "FLUSHDB ASYNC");
+            for (long_ago, gone) in [(true, true), (true, false), (false, true), (false, false)] {
+                let clock = if long_ago { 1 << 20 } else { 100 };
+                let questions = u32::from(long_ago || walks);
                 let mut card = Silent { clock, gone, ..Silent::default() };
                 let request = Request { came: 1, ..asks([1; 4], b"") };
                 let text = format!("{line}\r\n");

@@ -15,8 +15,8 @@ use crate::redis::{Answer, Redis};
 use crate::stats::Stats;
 
 /// Clocks between two looks at the link. Frames wait no longer than these take: under a
-/// millisecond at the simulator's speed.
-const CLOCKS: u64 = 128;
+/// millisecond at the simulator's speed; and who waits for this program for each piece of a long command.
+const CLOCKS: u64 = 32;
 /// Clocks after which the card's counters are read, before they wrap: each counts one a clock at most.
 const COUNTED: u64 = 1 << 24;
 
@@ -48,7 +48,7 @@ impl Runner {
         let first_clock = self.mover.clock();
         let mut second = None;
         while !self.mover.stopped() {
-            if self.redis.items.port.others.is_empty() {
+            if self.redis.items.port.others.is_empty() && !self.redis.goes_on() {
                 self.mover.rest(self.redis.patience(NAP));
             }
             self.tell_time(self.mover.now(), &mut second)?;

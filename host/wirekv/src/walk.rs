@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use wirekv_card::{csr, Card};
 use wirekv_protocol::binary::{HEADER, REQUEST};
+use wirekv_protocol::Place;
 
 use crate::port::{Hold, Lost, RequestPort, Speech};
 
@@ -28,10 +29,6 @@ const END: u32 = 2 << BANK_AT;
 const GROUP: u32 = 64 << WAY_BITS;
 /// Requests that are sent at once. Others wait until they are executed.
 const AT_ONCE: usize = 16;
-/// A call of SCAN with few keys looks into so many groups at most.
-const GROUPS: usize = 512;
-/// From so many keys on they are looked for in many groups at once.
-const MANY: usize = 512;
 /// Clocks between two looks whether others want to go on.
 const REST: u64 = 64;
 /// Places drawn at once for a random item, and how often before it is looked for in order.
@@ -71,38 +68,37 @@ impl Walks {
         Ok(())
     }
 
-    /// Goes on from `cursor`, 0 at the beginning, and tells of about `count` items for which `each` is true; and where
-    /// to go on, 0 at the end.
-    pub fn walk(
+    /// A step of a walk: tells of the next item, if there is one in the next groups; or if there are `many`, of all of
+    /// them.
+    pub fn step(
         &mut self,
         card: &mut dyn Card,
         port: &mut RequestPort,
-        cursor: u64,
-        count: usize,
-        mut each: impl FnMut(Met) -> bool,
-    ) -> Result<u64, Lost> {
+        at: &mut Place,
+        many: bool,
+        mut each: impl FnMut(Met),
+    ) -> Result<(), Lost> {
         if self.last.is_none() {
             card.write_csr(csr::ONE_WAY, 1).map_err(|_| Lost)?;
         }
         self.last = Some(Instant::now());
-        let same_era = cursor >> PLACE_BITS == self.era;
-        let mut place = if same_era { cursor as u32 & (END | (END - 1)) } else { 0 };
-        place = self.within(place);
-        let (mut met, mut looks, mut width) = (0, 0, 1);
-        while place < END && met < count.max(1) && looks < GROUPS {
-            looks += width;
-            let (next, found) = if count >= MANY {
-                (self.all(card, port, place, width, &mut |item| met += each(item) as usize)?, false)
-            } else {
+        let same_era = at.cursor >> PLACE_BITS == self.era;
+        let place = if same_era { at.cursor as u32 & (END | (END - 1)) } else { 0 };
+        let (place, width) = (self.within(place), at.width.max(1));
+        let (next, found) = match () {
+            () if place >= END => (END, false),
+            () if many => (self.all(card, port, place, width, &mut each)?, false),
+            () => {
                 let (next, item) = self.next(card, port, place, width)?;
                 let found = item.is_some();
-                met += item.is_some_and(&mut each) as usize;
+                item.map(&mut each);
                 (next, found)
-            };
-            width = self.wider(place, next, width, found);
-            place = next;
-        }
-        Ok(if place < END { self.era << PLACE_BITS | u64::from(place) } else { 0 })
+            }
+        };
+        at.looks += width;
+        at.width = self.wider(place, next, width, found);
+        at.cursor = if next < END { self.era << PLACE_BITS | u64::from(next) } else { 0 };
+        Ok(())
     }
 
     /// How many groups are asked for at once after so many have led from a place to the next: twice as many, but few

@@ -9,7 +9,7 @@ use super::table::Command;
 use super::Common;
 use crate::request::{Next, Parsed};
 use crate::store::{Local, Watch};
-use crate::{Engine, Server};
+use crate::{Engine, Server, Walk};
 
 /// Which replies are sent (`CLIENT REPLY`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -139,6 +139,8 @@ pub struct Client {
     pub(super) gathered: Vec<u8>,
     /// Where a command that is not in the input goes on.
     pub(super) goes_on: u64,
+    /// A walk through a card's keys that lets others have their turn.
+    pub(super) walk: Option<Box<Walk>>,
     /// Of the memory that all connections keep.
     share: Option<Share>,
 }
@@ -227,6 +229,11 @@ impl Client {
             Answer::Killed => server.wake(),
         }
         Err(Next::Wait)
+    }
+
+    /// Its command has begun to write: it is done to its end, be it for nobody.
+    pub(crate) fn must_end(&self) -> bool {
+        self.walk.as_ref().is_some_and(|walk| walk.to_the_end)
     }
 
     /// Whether what it waits for may be there.

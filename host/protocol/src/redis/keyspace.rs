@@ -1,6 +1,7 @@
 //! Commands about all keys of a database.
 
 use std::collections::BTreeSet;
+use std::mem;
 
 use super::call::Call;
 use super::connection::NO_DATABASE;
@@ -12,7 +13,7 @@ use super::word::is;
 use super::{Error, SYNTAX};
 use crate::number::{digits, DIGITS};
 use crate::store::DATABASES;
-use crate::{Engine, Next};
+use crate::{Engine, Next, Place, Walk};
 
 const BAD_FIRST: Error = "ERR invalid first DB index";
 const BAD_SECOND: Error = "ERR invalid second DB index";
@@ -39,7 +40,10 @@ pub const COMMANDS: &[Command] = &[
 fn dbsize(call: &mut Call<'_>) -> Result<(), Error> {
     let db = call.client.db;
     let count = match call.engine.settings.elsewhere {
-        true => all_keys(call, |_| true)?.len() as u64,
+        true => match all_keys(call, |_| true)? {
+            Some(keys) => keys.len() as u64,
+            None => return Ok(()),
+        },
         false => call.engine.local.store().keys(db),
     };
     call.reply.integer(count as i64);
@@ -60,11 +64,11 @@ fn flush_option(call: &Call<'_>) -> Result<(), Error> {
 /// `FLUSHALL [ASYNC|SYNC]`
 fn flushall(call: &mut Call<'_>) -> Result<(), Error> {
     flush_option(call)?;
-    call.engine.counters.cmd_flush += 1;
     match call.engine.settings.elsewhere {
-        true => call.server.flush(call.engine, None)?,
+        true => return flush_card(call, None),
         false => call.engine.local.store().flush_all_dbs(),
     }
+    call.engine.counters.cmd_flush += 1;
     call.reply.ok();
     Ok(())
 }
@@ -72,11 +76,11 @@ fn flushall(call: &mut Call<'_>) -> Result<(), Error> {
 /// `FLUSHDB [ASYNC|SYNC]`
 fn flushdb(call: &mut Call<'_>) -> Result<(), Error> {
     flush_option(call)?;
-    call.engine.counters.cmd_flush += 1;
     match call.engine.settings.elsewhere {
-        true => call.server.flush(call.engine, Some(call.client.db))?,
+        true => return flush_card(call, Some(call.client.db)),
         false => call.engine.local.store().flush_db(call.client.db),
     }
+    call.engine.counters.cmd_flush += 1;
     call.reply.ok();
     Ok(())
 }
@@ -127,24 +131,49 @@ fn is_all(pattern: &[u8]) -> bool {
     pattern == b"*"
 }
 
+/// Goes on with a walk through the card's keys, in which `step` says whether it has come to where it is to; `None`: others
+/// have their turn first.
+fn walk_on(
+    call: &mut Call<'_>,
+    begin: impl FnOnce() -> Walk,
+    step: impl FnOnce(&mut Call<'_>, &mut Walk) -> Result<bool, Error>,
+) -> Result<Option<Box<Walk>>, Error> {
+    let mut walk = match call.client.walk.take() {
+        Some(walk) if call.from != 0 => walk,
+        _ => Box::new(begin()),
+    };
+    if step(call, &mut walk)? {
+        return Ok(Some(walk));
+    }
+    call.client.walk = Some(walk);
+    (call.next, call.from) = (Next::Again, 1);
+    Ok(None)
+}
+
 /// The card's keys that are wanted, each once. Others store meanwhile.
 fn all_keys(
     call: &mut Call<'_>,
     mut wanted: impl FnMut(&[u8]) -> bool,
-) -> Result<BTreeSet<Box<[u8]>>, Error> {
-    let mut found = BTreeSet::new();
-    let mut cursor = 0;
-    loop {
-        cursor =
-            call.server.walk(call.engine, call.client.db, cursor, KEYS_AT_ONCE, &mut |key| {
-                if wanted(key) {
-                    found.insert(key.into());
-                }
-            })?;
-        if cursor == 0 {
-            return Ok(found);
-        }
+) -> Result<Option<Vec<Box<[u8]>>>, Error> {
+    let walk = walk_on(call, Walk::default, |call, walk| {
+        call.server.walk(call.engine, call.client.db, walk, None, &mut wanted)
+    })?;
+    Ok(walk.map(|mut walk| {
+        walk.found.sort_unstable();
+        walk.found.dedup();
+        mem::take(&mut walk.found)
+    }))
+}
+
+/// Empties a database of the card, or all.
+fn flush_card(call: &mut Call<'_>, db: Option<u8>) -> Result<(), Error> {
+    let begin = || Walk { to_the_end: true, ..Walk::default() };
+    let done = walk_on(call, begin, |call, walk| call.server.flush(call.engine, db, walk))?;
+    if done.is_some() {
+        call.engine.counters.cmd_flush += 1;
+        call.reply.ok();
     }
+    Ok(())
 }
 
 /// `KEYS pattern`
@@ -152,15 +181,20 @@ fn keys(call: &mut Call<'_>) -> Result<(), Error> {
     let (pattern, all) = (Pattern::new(call.arg(1)), is_all(call.arg(1)));
     let (db, limit) = (call.client.db, call.engine.settings.gather_max());
     if call.engine.settings.elsewhere {
-        let mut bytes = 0;
+        let size = |key: &[u8]| key.len() + 16;
+        let before = call.client.walk.as_ref().filter(|_| call.from != 0);
+        let mut bytes: usize =
+            before.map_or(0, |walk| walk.found.iter().map(|key| size(key)).sum());
         let found = all_keys(call, |key| {
             let matches = bytes <= limit && (all || pattern.matches(key));
-            bytes += if matches { key.len() + 16 } else { 0 };
+            bytes += if matches { size(key) } else { 0 };
             matches
         })?;
         if bytes > limit {
+            call.client.walk = None;
             return Err(TOO_MANY);
         }
+        let Some(found) = found else { return Ok(()) };
         call.reply.array(found.len());
         found.iter().for_each(|key| call.reply.bulk(key));
         return Ok(());
@@ -228,13 +262,14 @@ fn scan(call: &mut Call<'_>) -> Result<(), Error> {
     let wanted =
         |key: &[u8]| is_string && pattern.as_ref().is_none_or(|pattern| pattern.matches(key));
     if call.engine.settings.elsewhere {
-        let mut found: Vec<Box<[u8]>> = Vec::new();
-        let next = call.server.walk(call.engine, db, cursor, count, &mut |key| {
-            if wanted(key) {
-                found.push(key.into());
-            }
+        let begin = || Walk { place: Place { cursor, ..Place::default() }, ..Walk::default() };
+        let walk = walk_on(call, begin, |call, walk| {
+            call.server.walk(call.engine, db, walk, Some(count), &mut |key| wanted(key))
         })?;
-        scanned(&mut call.reply, next, found.iter().map(|key| &key[..]));
+        if let Some(walk) = walk {
+            let found = walk.found.iter().map(|key| &key[..]);
+            scanned(&mut call.reply, walk.place.cursor, found);
+        }
         return Ok(());
     }
     let mut found = Vec::new();
