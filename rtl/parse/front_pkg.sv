@@ -353,6 +353,7 @@ package front_pkg;
   /// What a line of received bytes may have, by lanes.
   typedef struct packed {
     logic [63:0] begins;   // a request line begins
+    logic [63:0] inlines;  // an inline command may
     logic [63:0] keys;     // a key of a line of keys does
     logic [63:0] lengths;  // Redis: a length does, of anything but such a key
     logic [63:0] ends;     // a line ends
@@ -395,8 +396,15 @@ package front_pkg;
     FmTouch,   // key, number a: an expiry time
     FmMetaGet, // key, perhaps v, or flags
     FmMetaSet, // key, length, perhaps flags
-    FmCas      // as FmStore, and a CAS unique
+    FmCas,     // as FmStore, and a CAS unique
+    FmInline,     // an inline command of Redis' protocol: nothing
+    FmInlineKey,  // key
+    FmInlineSet   // key, value
   } form_e;
+
+  function automatic logic is_inline(input form_e form);
+    return form inside {FmInline, FmInlineKey, FmInlineSet};
+  endfunction
 
   /// What recognise knows from a request's first word.
   typedef struct packed {

@@ -46,6 +46,7 @@ module line_scan
   typedef struct packed {
     logic [63:0] lf;      // a request may begin behind this
     logic [63:0] begins;  // a request line may, if it is one that begins here
+    logic [63:0] inlines; // Redis: so may an inline command
     logic [63:0] parts;   // a key may stand behind this
     logic [63:0] key;     // a key may, if it is behind that
     logic [63:0] get;     // the letter that all commands with several keys begin with
@@ -62,6 +63,11 @@ module line_scan
   line_no_t next_q;  // number of the next line
   logic room_q, take, at_once, binary, binary_q, resp, resp_q;
   planes_t chars;
+  logic [63:0] dollars;
+  logic [6:0] dollars_q;  // in the last lanes of the line before
+  // verilator lint_off UNUSEDSIGNAL
+  logic [70:0] near_dollar;  // the last lanes' have none behind
+  // verilator lint_on UNUSEDSIGNAL
   logic [63:0] lanes, lf, blank, zero, m, letter1;
   // verilator lint_off UNUSEDSIGNAL
   logic [63:0] letter2, letter3;  // the first lanes' have none in front
@@ -88,13 +94,18 @@ module line_scan
     letter3 = is_of(chars, "tdpselcu ") | ~lanes;
     letters.begins = resp ? is_char(chars, "*") & lanes :
         letter1 & {1'b1, letter2[63:1]} & {2'b11, letter3[63:2]};
+    // Redis: an argument stands behind a line with its length, of one to four digits; so does no inline command.
+    dollars        = is_char(chars, "$") & lanes;
+    near_dollar    = {dollars, raw_i.first ? 7'd0 : dollars_q};
+    letters.inlines = is_char(chars, 8'h40, 8'hc0) & lanes & {64{resp}} &
+        ~(near_dollar[66:3] | near_dollar[65:2] | near_dollar[64:1] | near_dollar[63:0]);
     if (binary) begin
       zero |= ~lanes;
       letters.begins = is_char(chars, request_pkg::BinaryRequest) & lanes & {2'b11, zero[63:2]} &
           {5'h1f, zero[63:5]};
     end
     letters.parts = resp ? lf : blank;
-    letters.key   = binary ? '0 : resp ? is_char(chars, "$") & lanes : lanes;
+    letters.key   = binary ? '0 : resp ? dollars : lanes;
     letters.dirt  = blank | (zero & lanes);
     letters.first = (raw_i.first && raw_i.stop != '0) ? 64'd1 << raw_i.start : '0;
     // Redis: eight lanes behind, the name of MGET begins, or nine lanes, perhaps in the next line: of the last nine
@@ -132,6 +143,7 @@ module line_scan
       letters_q <= letters;
       binary_q  <= binary;
       resp_q    <= resp;
+      dollars_q <= dollars[63:57];
     end
   end
 
@@ -164,6 +176,7 @@ module line_scan
   marks_t marks, head;
   assign found = '{
           begins: begins,
+          inlines: {letters_q.lf[62:0], was_lf_q} & letters_q.inlines & ~letters_q.first,
           keys: key & ~no_key,
           lengths: {letters_q.parts[62:0], was_parted_q} & letters_q.key & no_key,
           ends: letters_q.lf,

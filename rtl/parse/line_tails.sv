@@ -106,7 +106,7 @@ module line_tails
 
   assign m_valid_o = valid_q;
   assign m_marks_o = '{
-          places: (found_q.begins | tail | found_q.keys) & ~found_q.given,
+          places: (found_q.begins | tail | found_q.keys | found_q.inlines) & ~found_q.given,
           line: found_q.begins | tail,
           tail: tail,
           clean: !dirty_q && (was_dirt_q & (below(found_q.ends) | lowest(found_q.ends))) == '0,

@@ -55,14 +55,21 @@ module recognise
   end
 
   // ---------------------------------------------------------------- kinds of characters; command
-  what_t what1;
+  what_t what1, text_what1, inline_what1;
+  resp_what_t inline1, inline2_q;
   logic [8:0] from1;
   request_form u_form (
     .key_i (start1_q.key),
     .head_i(data_i[63:0]),
-    .what_o(what1),
+    .what_o(text_what1),
     .from_o(from1)
   );
+  inline_form u_inline (
+    .head_i(data_i[63:0]),
+    .what_o(inline_what1),
+    .resp_o(inline1)
+  );
+  assign what1 = start1_q.resp ? inline_what1 : text_what1;
 
   resp_what_t resp2;
   logic [4:0] resp_key_at2;
@@ -94,10 +101,11 @@ module recognise
   end
   always_comb begin
     base_of_tail1 = base_t'({6'd0, head_what_q.key}) - base_t'(14'(start1_q.place - head_place_q));
-    what1_of      = start1_q.tail ? head_what_q : what1;
+    what1_of      = (start1_q.tail && !start1_q.resp) ? head_what_q : what1;
     base1         = start1_q.tail ? base_of_tail1 : base_t'({6'd0, what1.key});
     from1_of      = from1;
-    if (start1_q.tail) for (int i = 0; i < 9; i++) from1_of[i] = base_of_tail1 <= base_t'(i);
+    if (start1_q.resp) for (int i = 0; i < 9; i++) from1_of[i] = inline_what1.key <= 4'(i);
+    else if (start1_q.tail) for (int i = 0; i < 9; i++) from1_of[i] = base_of_tail1 <= base_t'(i);
   end
 
   start_t start2_q;
@@ -124,15 +132,21 @@ module recognise
       for (int unsigned i = 0; i < 64; i++)
       chars2_q[i] <= '{blank: front[i], other: other[i], low: data_i[8*i+:4]};
       blank2_q <= blank;
-      nul2_q   <= is_char(bits, 8'h00);
+      // Redis: or what parts or quotes an inline command's words, blanks aside.
+      nul2_q <= start1_q.resp ?
+          is_char(bits, 8'h00, 8'he0) | is_char(bits, 8'h22) | is_char(bits, 8'h27) :
+          is_char(bits, 8'h00);
       from2_q  <= from1_of;
       what2_q  <= what1_of;
+      inline2_q <= inline1;
       base2_q  <= base1;
       place2_q <= start1_q.tail ? head_place_q : start1_q.place;
       eol2_q   <= lf | (cr & {1'b0, lf[63:1]});
       cr2_q    <= cr;
       data2_q  <= data_i;
       start2_q <= start1_q;
+      // An inline command is told from a key by its letter; no head has it.
+      if (start1_q.resp && data_i[6]) start2_q.key <= 1'b0;
       short2_q <= short1_q;
     end
   end
@@ -141,6 +155,7 @@ module recognise
   // Behind a binary header the key stands behind so many extras; in text it is at most 8 lanes in.
   // Behind the beginning of a command of Redis' protocol it may be up to 21 lanes in. It is shifted by
   // multiples of 8, 4 and 1 lanes, a clock for each.
+  logic inline2;
   logic [4:0] key_at2;
   logic [5:0] key_at_of2;
   // Redis: of a tail's head.
@@ -148,7 +163,8 @@ module recognise
   logic [4:0] head_key_at_q;
   logic [1:0] by4_2, by4_3_q, by1_3_q, by1_4_q;
   always_comb begin
-    key_at2 = start2_q.resp ? resp_key_at2 : 5'(what2_q.key);
+    inline2 = is_inline(what2_q.form);
+    key_at2 = (start2_q.resp && !inline2) ? resp_key_at2 : 5'(what2_q.key);
     by4_2   = 2'(key_at2[2]);
     if (start2_q.binary) begin
       key_at2 = 5'd24;
@@ -157,7 +173,7 @@ module recognise
     key_at_of2 = start2_q.binary ? 6'd24 + {2'd0, data2_q[35:34], 2'd0} : 6'(key_at2);
     if (start2_q.resp && start2_q.tail) key_at_of2 = 6'(head_key_at_q);
   end
-  assign resp2_of = start2_q.tail ? head_resp_q : resp2;
+  assign resp2_of = start2_q.tail ? head_resp_q : inline2 ? inline2_q : resp2;
   always_ff @(posedge clk_i) begin
     if (valid_q[1] && start2_q.head) begin
       head_resp_q   <= resp2;
@@ -283,7 +299,8 @@ module recognise
   line_t data4_q, key4_q;
   logic [63:0] end3_4_q, end4_4_q, rest4_q, eol4_q;
   logic [5:0] lane1_4_q, lane2_4_q, line_end4_q;
-  logic any4_q, whole4_q, crlf4_q, last1_4_q, last2_4_q, nul4_q;
+  logic inline3, any4_q, whole4_q, crlf4_q, last1_4_q, last2_4_q, nul4_q;
+  assign inline3 = is_inline(what3_q.form);
   chars_t chars4_q;
   always_ff @(posedge clk_i) begin
     if (valid_q[2]) begin
@@ -294,14 +311,14 @@ module recognise
       rest4_q     <= others(others(rest3_q));
       eol4_q      <= eol3_q;
       lane1_4_q   <= lane_of(end1_3_q);
-      lane2_4_q   <= start3_q.resp ? from3 : lane_of(end2_3_q);
+      lane2_4_q   <= (start3_q.resp && !inline3) ? from3 : lane_of(end2_3_q);
       line_end4_q <= lane_of(line_end3_q);
       any4_q      <= end1_3_q != '0;
       whole4_q    <= line_end3_q != '0;
       crlf4_q     <= |(line_end3_q & cr3_q);
       last1_4_q   <= |(end1_3_q & eol3_q);
       last2_4_q   <= |(end2_3_q & eol3_q);
-      nul4_q      <= |(nul3_q & (end1_3_q - 64'd1));
+      nul4_q      <= |(nul3_q & ((inline3 ? line_end3_q : end1_3_q) - 64'd1));
       chars4_q    <= chars3_q;
       data4_q     <= data3_q;
       unique case (by4_3_q)
@@ -339,7 +356,7 @@ module recognise
   // verilator lint_on UNUSEDSIGNAL
   logic [7:0] resp_klen4_q, resp_klen5_q;
   logic [8:0] resp_len4_q, resp_len5_q;
-  logic resp_good4_q, resp_good5_q, resp_good5, resp_good6_q, number_ok5;
+  logic resp_good4_q, resp_good5_q, resp_good5, resp_good6_q, number_ok5, inline5, inline_good5;
   logic [63:0] lines4_q;
   logic resp_ends5_q;  // a line ends behind a number's length
   logic option4_q, option5_q, option6_q, split4_q, split5_q, split6_q;
@@ -382,7 +399,7 @@ module recognise
       {option6_q, split6_q} <= {option5_q, split5_q};
       splits6_q    <= splits5 && resp_good5_q && number_ok5;
       resp6_q      <= resp5_q;
-      resp_good6_q <= resp_good5;
+      resp_good6_q <= inline5 ? inline_good5 : resp_good5;
       resp_open6_q <= resp_open5_q;
     end
   end
@@ -445,7 +462,7 @@ module recognise
   logic [7:0] klen5_q;
   logic [6:0] line_len5_q;
   logic long5_q;  // the key has more than 250 bytes
-  logic any5_q, whole5_q, nul5_q, noreply5, shows5_q;
+  logic any5_q, whole5_q, crlf5_q, nul5_q, noreply5, shows5_q;
   logic [NoreplyBytes-1:0] tail5_q;  // each is as in noreply
   char_t [UniqueDigits:0] unique5_q;
   assign noreply5 = &tail5_q;
@@ -474,6 +491,7 @@ module recognise
       shows5_q    <= whole4_q && tail4[0] == "v" && line_end4_q == lane1_4_q + 6'd2;
       any5_q      <= any4_q;
       whole5_q    <= whole4_q;
+      crlf5_q     <= crlf4_q;
       last1_5_q   <= last1_4_q;
       last2_5_q   <= last2_4_q;
       last3_5_q   <= |(end3_4_q & eol4_q);
@@ -555,6 +573,19 @@ module recognise
   assign resp_good5 = resp_good5_q && (!resp5_q.number || number_ok5) &&
       (!resp5_q.store || option5_q || ((resp5_q.number || a5_q[0].blank) && length_stands5));
 
+  // An inline command is whole in its window, and so is its value.
+  assign inline5 = is_inline(what5_q.form);
+  always_comb begin
+    unique case (what5_q.form)
+      FmInlineKey: inline_good5 = last1_5_q && klen5_q != '0;
+      FmInlineSet:
+      inline_good5 = last2_5_q && klen5_q != '0 && lane2_5_q != lane1_5_q + 6'd1 &&
+          crlf5_q && !last1_5_q;
+      default: inline_good5 = klen5_q == '0 && last1_5_q;
+    endcase
+    inline_good5 &= whole5_q && !nul5_q;
+  end
+
   logic [8:0] binary_len5;
   logic [7:0] binary_klen5;
   frame_t frame6;
@@ -604,7 +635,7 @@ module recognise
       logic [8:0] len;
       logic [7:0] klen;
       logic framed5;
-      framed5 = start5_q.binary || start5_q.resp;
+      framed5 = start5_q.binary || (start5_q.resp && !inline5);
       a = 40'(digits_of(word_t'(a5_q), a_ok));
       b = 40'(digits_of(word_t'(b5_q), b_ok));
       // Redis: the one number is behind the key's length, or 1. Of seconds milliseconds are made.
@@ -614,7 +645,8 @@ module recognise
       b6_q <= b;
       unique6_q <= unique5;
       for (int unsigned i = 0; i < 2; i++) length6_q[i] <= Tens[length5[2*i+1]] + 7'(length5[2*i]);
-      length_ok6_q <= length_ok5;
+      if (inline5) length6_q <= {7'd0, 7'(lane2_5_q - lane1_5_q) - 7'd1};
+      length_ok6_q <= length_ok5 || inline5;
       // The words are those of the form.
       unique case (what5_q.form)
         FmKey:    fits6_q <= any5_q && klen5_q != '0 && !nul5_q;
@@ -640,13 +672,15 @@ module recognise
         FmCas, FmMetaGet, FmMetaSet: noreply6_q <= 1'b0;
         default:  noreply6_q <= !last2_5_q;
       endcase
-      klen = start5_q.resp ? resp_klen5_q : start5_q.binary ? binary_klen5 : klen5_q;
-      len  = start5_q.resp ? (splits5 ? 9'(lane3_5_q) :
+      klen = !framed5 ? klen5_q : start5_q.resp ? resp_klen5_q : binary_klen5;
+      len  = !framed5 ? 9'(line_len5_q) :
+          start5_q.resp ? (splits5 ? 9'(lane3_5_q) :
                               (resp5_q.store && !option5_q) ? 9'(lane4_5_q) + 9'd2 :
                               resp5_q.number ? 9'(lane3_5_q) + 9'd2 : resp_len5_q) :
-             start5_q.binary ? binary_len5 : 9'(line_len5_q);
+          binary_len5;
       if (!framed5 && what5_q.form == FmKey && !last1_5_q) len = 9'(lane1_5_q) + 9'd1;
       if (!framed5 && what5_q.form == FmGat) len = 9'(lane2_5_q) + 9'd1;
+      if (what5_q.form == FmInlineSet) len = 9'(lane1_5_q) + 9'd1;
       // No length is shorter than this.
       if (start5_q.resp && resp_open5_q && !ended5_q) len = resp_len5_q + 9'd4;
       behind6_q     <= start5_q.place + 14'(len);

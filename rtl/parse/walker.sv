@@ -199,7 +199,8 @@ module walker
     if (!rst_ni) at_q <= '0;
     else begin
       unique case (state_q)
-        StWalk:  at_q <= advance ? cand_next_i : at;
+        // Until there is a job this is the end of the one before.
+        StWalk:  at_q <= advance ? cand_next_i : job_valid_i ? at : at_q;
         StByte:  if (byte_begun_i) at_q <= byte_place_i;
         default: at_q <= job_stop_i;
       endcase

@@ -16,6 +16,10 @@ EXPIRES = {b"EXPIRE": b"EX", b"PEXPIRE": b"PX", b"EXPIREAT": b"EXAT", b"PEXPIREA
 SUMS = {b"DEL": "delete", b"UNLINK": "delete", b"EXISTS": "get", b"TOUCH": "get"}
 CONDITIONS = {b"NX": 1, b"XX": 2, b"GT": 4, b"LT": 8}
 INTEGER = re.compile(rb"0|-?[1-9][0-9]*")
+#: Inline commands that gates run, if they see all of it at a glance: of no, one and two words behind the name.
+INLINE = [{b"PING"}, {b"GET", b"STRLEN", b"EXISTS", b"TTL", b"PTTL", b"DEL", b"UNLINK", b"INCR", b"DECR"},
+          {b"SET", b"SETNX", b"APPEND"}]  # fmt: skip
+WORDS = re.compile(rb"[^\x00-\x20\"']+( [^\x00-\x20\"']+){0,2}\r?\n")
 
 
 def encode(*words):
@@ -49,9 +53,16 @@ class Resp:
                 end, got = broken.args[0], None
             except More:
                 break
-            ops += got or [("host", data[at:end])]
+            ops += got or self.settled([("host", data[at:end])])
             at = end
         return ops
+
+    def settled(self, ops):
+        """As gates do it, where they may and the host has got it."""
+        for op in ops:
+            words = op[1].split() if op[0] == "host" and WORDS.fullmatch(op[1]) else [b""]
+            gates = words[0].upper() in INLINE[len(words) - 1]
+            yield from (self.command(words) or [op]) if gates else [op]
 
     def frame(self, data, at):
         if data[at : at + 1] != b"*":

@@ -87,9 +87,9 @@ pub fn all() -> Vec<Odd> {
             port: REDIS_PORT,
             ..odd(
                 "fairness-inline",
-                "inline commands of Redis, answered at once",
+                "inline commands of Redis with a word in quotes, answered at once",
                 0,
-                |client, _| (line(&["GET ", &client.to_string()]), HOST.to_vec()),
+                |client, _| (line(&["GET '", &client.to_string(), "'"]), HOST.to_vec()),
             )
         },
         Odd {

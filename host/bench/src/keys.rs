@@ -55,6 +55,8 @@ pub enum Kind {
     SetEx,
     /// Redis' TTL.
     Ttl,
+    /// GETs as inline commands of Redis' protocol.
+    Inline,
 }
 
 /// The exponent of ETC's keys' popularity, and of a client's keys so many that are new ones.
@@ -69,7 +71,9 @@ impl Kind {
     /// Where the card speaks it.
     pub fn port(self) -> u16 {
         match self {
-            Kind::Redis(_) | Kind::Setex | Kind::SetEx | Kind::Ttl => frame::REDIS_PORT,
+            Kind::Redis(_) | Kind::Setex | Kind::SetEx | Kind::Ttl | Kind::Inline => {
+                frame::REDIS_PORT
+            }
             _ => frame::PORT,
         }
     }
@@ -298,7 +302,7 @@ impl Keys {
             let text = command(&[b"SET", name.as_bytes(), &value, b"EX", seconds.as_bytes()]);
             return (text, Expect::Exactly(b"+OK\r\n".to_vec()));
         }
-        if let Kind::Redis(_) = self.shape.kind {
+        if let Kind::Redis(_) | Kind::Inline = self.shape.kind {
             let value = self.value(key, version);
             let text = command(&[b"SET", self.key(key).as_bytes(), &value]);
             return (text, Expect::Exactly(b"+OK\r\n".to_vec()));
@@ -351,8 +355,11 @@ impl Keys {
             let text = packet(0x80, 0x00, self.key(key).as_bytes(), b"", b"");
             return (text, Expect::Exactly(reply));
         }
-        if let Kind::Redis(_) = self.shape.kind {
-            let text = command(&[b"GET", self.key(key).as_bytes()]);
+        if let Kind::Redis(_) | Kind::Inline = self.shape.kind {
+            let text = match self.shape.kind {
+                Kind::Inline => format!("GET {}\r\n", self.key(key)).into_bytes(),
+                _ => command(&[b"GET", self.key(key).as_bytes()]),
+            };
             return (text, Expect::Exactly(bulk(&self.value(key, version))));
         }
         if self.shape.kind == Kind::Meta {

@@ -136,6 +136,7 @@ impl Scenario {
             Kind::Binary => ", binary protocol".into(),
             Kind::Meta => ", meta commands".into(),
             Kind::Redis(1) => ", Redis' protocol".into(),
+            Kind::Inline => ", Redis' inline commands".into(),
             Kind::Redis(count) => format!(", Redis' protocol, {count} keys an MGET"),
             _ => String::new(),
         };
@@ -297,6 +298,7 @@ pub fn all(connections: u32, entries: u32) -> Vec<Scenario> {
         make("tcp-binary-mixed", tcp, binary(large(keys, 50)), vec![Goal::Wire(0.9)]),
         make("tcp-redis-get", tcp, redis(large(keys, 100), 1), vec![Goal::Wire(0.9)]),
         make("tcp-redis-mixed", tcp, redis(large(keys, 50), 1), vec![Goal::Wire(0.9)]),
+        asked("tcp-redis-inline", large(keys, 100), Kind::Inline, vec![Goal::Wire(0.9)]),
         make("tcp-redis-set", tcp, redis(large(keys, 0), 1), rate(0.3)),
         make("tcp-redis-get-36", tcp, redis(key36(100), 1), rate(0.3)),
         make("tcp-redis-set-36", tcp, redis(key36(0), 1), rate(0.3)),
