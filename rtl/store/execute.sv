@@ -2,18 +2,18 @@
 // lines already in the caches, looks into the buckets again, compares header and key, acts, and
 // says what to reply. Latency 3 clocks for a hit; initiation interval 1 for gets, deletions, sets of keys that
 // are there or new and records without a key (see execute_stages for longer keys), 2 where an item's
-// expiry is set or told or its CAS unique decides, 4 for others. incr and decr: see execute_number.
+// expiry is set or told or its CAS unique decides, 4 for others. incr and decr: see execute_add and execute_number.
 //
 //   next -> fetch -> check: compare -> act: decide, room, result -> way back
 //                      |                |         |          |
-//                    find: step by step -      insert      number
+//                    find: step by step -      insert      add, number
 //                                                fill: of new keys, where a way is free
 //
-// Three stages: fetch (read buckets and item), check (tags, header, key) and act. Gets, sets, cas, deletions, touches
-// and records that need no lookup overlap; anything else that may write keeps the next out. Who has read what
+// Three stages: fetch (read buckets and item), check (tags, header, key) and act. Gets, sets, cas, deletions, touches,
+// counters and records that need no lookup overlap; anything else that may write keeps the next out. Who has read what
 // is written then, or is not written yet, reads it again.
-// What check cannot decide is looked up again step by step; sets of new keys in full buckets, incr and decr take steps, too.
-// Whoever is behind waits, and reads again.
+// What check cannot decide is looked up again step by step; sets of new keys in full buckets and odd numbers take steps,
+// too. Whoever is behind waits, and reads again.
 //
 // This module is the wiring.
 `include "lib_assert.svh"
@@ -218,8 +218,10 @@ module execute
       find_done,
       find_buckets,
       key_tell,
+      add_tell,
       sum_tell,
       extend_tell,
+      rest_ready,
       key_told,
       key_all_told,
       own_key,
@@ -262,7 +264,7 @@ module execute
     .item_o        (item),
     .walk_ways_i   (walk_ways),
     .walk_place_i  (walk_place),
-    .tell_i        (key_tell || sum_tell || extend_tell),
+    .tell_i        (key_tell || add_tell || sum_tell || extend_tell),
     .told_i        (key_told || (own_key && own_key_taken)),
     .key_o         (key),
     .key_all_told_o(key_all_told),
@@ -295,7 +297,8 @@ module execute
 
   // ---------------------------------------------------------------- act
   decision_t does;
-  sum_t sum;
+  sum_t sum, add_sum, number_sum;
+  logic add_may, add_start, add_odd, added;
   extended_t extended;
   logic extend_done, extend_write, act_read, extend_read;
   read_t act_job, extend_job;
@@ -349,6 +352,10 @@ module execute
     .fill_o       (fill),
     .may_clear_o  (may_clear),
     .clear_o      (clear),
+    .may_add_i    (add_may),
+    .add_o        (add_start),
+    .add_odd_i    (add_odd),
+    .added_i      (added),
     .fill_ready_i (fill_ready),
     .fill_idle_i  (fill_idle),
     .sum_o        (sum_start),
@@ -399,9 +406,41 @@ module execute
     .hkey_o
   );
 
-  logic sum_put, sum_beat_valid, own_taken, own_free;
+  logic sum_put, sum_beat_valid, own_taken, own_free, unwritten_idle;
   put_t sum_item;
   beat_t sum_beat;
+  logic add_put, add_beat_valid;
+  put_t add_item;
+  beat_t add_beat;
+
+  execute_add u_add (
+    .clk_i,
+    .rst_ni,
+    .moves_i       (moves),
+    .next_i        (next),
+    .check_i       (check),
+    .check_line_i  (check_line),
+    .line_data_i   (rd_data_i),
+    .op_i          (act),
+    .item_i        (item),
+    .may_o         (add_may),
+    .start_i       (add_start),
+    .run_i         (run),
+    .end_i         (fast_done),
+    .odd_o         (add_odd),
+    .ready_o       (added),
+    .sum_o         (add_sum),
+    .own_valid_o   (add_put),
+    .own_ready_i   (own_taken),
+    .own_o         (add_item),
+    .own_off_i,
+    .ownb_valid_o  (add_beat_valid),
+    .ownb_ready_i,
+    .ownb_o        (add_beat),
+    .key_tell_o    (add_tell),
+    .key_all_told_i(key_all_told)
+  );
+  assign sum = add_sum.made ? add_sum : number_sum;
 
   execute_number u_number (
     .clk_i,
@@ -421,12 +460,12 @@ module execute
     .own_ready_i   (own_taken),
     .own_o         (sum_item),
     .ownb_valid_o  (sum_beat_valid),
-    .ownb_ready_i,
+    .ownb_ready_i  (rest_ready),
     .ownb_o        (sum_beat),
     .key_tell_o    (sum_tell),
     .key_all_told_i(key_all_told),
     .own_off_i,
-    .sum_o         (sum),
+    .sum_o         (number_sum),
     .write_o       (sum_write),
     .insert_o      (sum_insert),
     .insert_done_i (insert_done),
@@ -459,7 +498,7 @@ module execute
     .own_ready_i   (own_taken),
     .own_o         (extend_item),
     .ownb_valid_o  (extend_beat_valid),
-    .ownb_ready_i,
+    .ownb_ready_i  (rest_ready),
     .ownb_last_o   (extend_last),
     .key_tell_o    (extend_tell),
     .key_all_told_i(key_all_told),
@@ -474,8 +513,8 @@ module execute
   // Only one of them makes an item. It stands until the log takes it, and a register parts what follows from the
   // old item from what the log makes of it.
   always_ff @(posedge clk_i) begin
-    own_valid_o <= rst_ni && (sum_put || extend_put) && own_free && !own_taken;
-    own_o       <= extend_put ? extend_item : sum_item;
+    own_valid_o <= rst_ni && (add_put || sum_put || extend_put) && own_free && !own_taken;
+    own_o       <= extend_put ? extend_item : add_put ? add_item : sum_item;
   end
   assign own_taken = own_valid_o && own_ready_i;
 
@@ -485,16 +524,19 @@ module execute
     .put_i    (own_taken && own_off_i.lap != '0),
     .op_i     (act),
     .free_o   (own_free),
+    .idle_o   (unwritten_idle),
     .check_i  (check),
     .waits_o  (unwritten),
     .taken_i,
     .written_i
   );
 
-  assign ownb_valid_o = sum_beat_valid || extend_beat_valid;
+  // What was added may wait for the log when its request has ended.
+  assign rest_ready   = ownb_ready_i && !add_beat_valid;
+  assign ownb_valid_o = add_beat_valid || sum_beat_valid || extend_beat_valid;
   assign extend_beat  = '{data: chunk_i.data, len: chunk_i.len, last: extend_last};
-  assign ownb_o       = extend_beat_valid ? extend_beat : sum_beat;
-  assign ownb_start_o = extend_beat_valid ? chunk_i.start : '0;
+  assign ownb_o       = add_beat_valid ? add_beat : extend_beat_valid ? extend_beat : sum_beat;
+  assign ownb_start_o = (extend_beat_valid && !add_beat_valid) ? chunk_i.start : '0;
   assign read_valid_o = act_read || extend_read;
   assign read_o       = extend_read ? extend_job : act_job;
 
@@ -525,7 +567,7 @@ module execute
 `endif
 
   // A register stands in front of its key, too, which is read from a RAM.
-  assign own_key = (sum_tell || extend_tell) && !key_all_told;
+  assign own_key = (add_tell || sum_tell || extend_tell) && !key_all_told;
   lib_half #(
     .T(beat_t)
   ) u_ownk (
@@ -652,6 +694,7 @@ module execute
     .count_o
   );
 
-  assign idle_o = next_idle && stages_idle && fill_idle && own_free && !patches_o && rel_q == '0;
+  assign idle_o = next_idle && stages_idle && fill_idle && unwritten_idle && !patches_o &&
+      rel_q == '0;
 
 endmodule

@@ -49,7 +49,7 @@ module execute_compare
   /// It may be any key's.
   input  logic           any_i,
   input  line_t          data_i,
-  input  logic           bad_i,  // memory could not read it: nothing is in it
+  input  logic           bad_i,  // memory could not read it: neither header nor key is in it
   input  line_t          expected_i,
   output logic           line_fits_o,
   output checked_t       checked_o
@@ -92,7 +92,7 @@ module execute_compare
   head_t head, wanted, wanted_mask;
   logic [63:0] chosen_no, chosen_no_q;
   logic [3:0] head_lanes_q;  // where a header is compared: its lap, and its key's length
-  logic any_key_q;
+  logic any_key_q, unread;
   logic [7:0] klen_q;
   logic [10:0] lap_q, lap_now, lap_last;
   // verilator lint_off UNUSEDSIGNAL
@@ -145,7 +145,9 @@ module execute_compare
   assign chosen_no   = data_i[128*2'(off.pos[1:0]-2'd1)+:64];
   assign lap_now     = range_i.lap[10:0];
   assign lap_last    = range_i.last_lap[10:0];
-  always_ff @(posedge clk_i) line_fits_q <= equal & {2{!bad_i}};
+  // A number that cannot be read is of its key all the same.
+  assign unread      = bad_i && (lanes_q[0] || head_lanes_q != '0);
+  always_ff @(posedge clk_i) line_fits_q <= equal & {2{!unread}};
   assign line_fits_o = &line_fits_q;
 
   // ---------------------------------------------------------------- buckets
@@ -221,7 +223,7 @@ module execute_compare
 
   always_ff @(posedge clk_i) begin
     if (moves_i.fetch || !run_i) so_far_q <= '1;
-    else if (further_i) so_far_q <= so_far_q & equal & {2{!bad_i}};
+    else if (further_i) so_far_q <= so_far_q & equal & {2{!unread}};
     if (moves_i.go) begin
       // What could not be read has no header.
       equal_q       <= equal & so_far_q & {2{fetched}};

@@ -2,7 +2,8 @@
 // The way is written 2 clocks after its request has ended; initiation interval 1. A bucket of an older epoch is
 // renewed by the same write.
 //
-// Who has read a bucket before such a write of it, or before a way of it was cleared, reads it again: stale_o.
+// Who has read a bucket before such a write of it, or before a way of it was cleared or got a sum, reads it again:
+// stale_o.
 module execute_fill
   import lib_pkg::*;
   import store_pkg::*;
@@ -28,7 +29,7 @@ module execute_fill
   input  logic          may_i,
   output logic          free_o,
   input  logic          take_i,
-  /// A way of its buckets may be cleared as it ends; it is.
+  /// A way of its buckets may be written as it ends, otherwise than a set does, see commit_t; it is.
   input  logic          may_clear_i,
   input  logic          clear_i,
   /// The request in check has read a bucket that an entry goes into.

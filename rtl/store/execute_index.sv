@@ -51,7 +51,7 @@ module execute_index
   input  logic              may_fill_i,
   output logic              free_o,
   input  logic              fill_i,
-  /// Clear its way in passing.
+  /// Its way is written in passing, otherwise than by a set.
   input  logic              may_clear_i,
   input  logic              clear_i,
   output logic              stale_o,

@@ -51,7 +51,8 @@ module execute_next
   // Needs more than the three stages give it.
   function automatic logic is_alone(input op_e op, input logic key_stored);
     return op inside {OpFlush, OpHost, OpPart, OpWalk, OpVersion} ||
-        (is_lookup(op) && !(op inside {OpGet, OpSet, OpCas, OpDelete, OpTouch} && !key_stored));
+        (is_lookup(op) &&
+         !(op inside {OpGet, OpSet, OpCas, OpDelete, OpTouch, OpIncr, OpDecr} && !key_stored));
   endfunction
 
   typedef logic [$clog2(PrefetchLines)-1:0] slot_no_t;
@@ -75,10 +76,12 @@ module execute_next
   assign new_first     = found_i.off.pos[2];
   assign new_need      = in_banks(found_i.count, new_first);
 
-  // What check compares. Of an item that has fewer lines the key's length differs.
+  // What check compares. Of an item that has fewer lines the key's length differs. A number's digits are taken out of
+  // these lines, see execute_add.
   logic [2:0] lines;
   always_comb begin
-    lines = key_lines(found_i.off.pos[1:0], req_i.klen);
+    lines = key_lines(found_i.off.pos[1:0],
+                      9'(req_i.klen) + ((req_i.op inside {OpIncr, OpDecr}) ? 9'd10 : 9'd0));
     if (found_i.count < lines) lines = found_i.count;
     if (!found_i.lookup || !found_i.cand || req_i.key_stored) lines = 3'd1;
   end

@@ -1,5 +1,5 @@
-// incr and decr: reads the number that the item holds, makes the sum, and puts it into the log as a
-// new item, whose place goes into the key's way. Where there is none, the number that the request gives is
+// incr and decr of what execute_add leaves: reads the number that the item holds, makes the sum, and puts it into the
+// log as a new item, whose place goes into the key's way. Where there is none, the number that the request gives is
 // the sum, and a key without a way gets one. A clock for two characters, and those that the log takes.
 //
 // The new digits are made of the old ones, a clock for each that changes; the number that is added becomes digits while
@@ -37,7 +37,6 @@ module execute_number
   /// It is one that the request has anyway, in this slot.
   output logic       near_o,
   output log_slot_t  near_slot_o,
-  /// Of an item that check has found its first line stands here at first.
   input  line_t      line_data_i,
   input  logic       line_bad_i,
   /// The new item, and its value; its key goes with it, and is all told.
@@ -131,7 +130,6 @@ module execute_number
   logic resp, get, delete, hollow, overflows, makes, adds, sums, below_q, overflow_q;
   logic less;
   logic [64:0] more;
-  logic at_hand;  // the line in which its value begins
   logic [4:0] pair_q;   // of lanes, the one behind it; behind the last one the next line is read
   logic skip_q;         // of the first pair the second lane only
   logic [22:0] value_at;
@@ -161,7 +159,6 @@ module execute_number
       NuIdle:
       if (start_i) begin
         state_d = (item_i.alive && !hollow) ? NuLine : NuOperand;
-        if (item_i.alive && !hollow && at_hand && !value_long_q) state_d = NuParse;
       end
       NuLine:    if (value_long_q) state_d = NuWrite;
                  else if (line_there_i) state_d = NuGet;
@@ -195,8 +192,7 @@ module execute_number
   // The parser goes over the value's bytes where they stand in the line read last, which it takes a clock before.
   logic [1:0][7:0] chars_q;
   assign value_at   = 23'({item_i.off.pos[1:0], 4'h0}) + 23'd16 + 23'(op_i.req.klen);
-  assign at_hand    = item_i.hit && value_at[22:6] == '0;
-  assign line_o     = item_i.off.pos[27:2] + line_no_t'(value_at[22:6]) + line_no_t'(at_hand);
+  assign line_o     = item_i.off.pos[27:2] + line_no_t'(value_at[22:6]);
   assign line_get_o = state_q == NuLine && !value_long_q;
 
   // The lines of the request, by their number in the item.
@@ -205,7 +201,7 @@ module execute_number
   log_slot_t near_slot_q;
   always_comb begin
     number_d = number_q;
-    if (state_q == NuIdle) number_d = 3'(value_at[8:6]) + 3'(at_hand);
+    if (state_q == NuIdle) number_d = 3'(value_at[8:6]);
     else if (line_there_i) number_d = number_q + 3'd1;
   end
   always_ff @(posedge clk_i) begin
@@ -266,7 +262,7 @@ module execute_number
     chars_q <= line_data_i[16*pair_q+:16];
     unique case (state_q)
       NuIdle: begin
-        pair_q       <= value_at[5:1] + 5'(start_i && at_hand);
+        pair_q       <= value_at[5:1];
         skip_q       <= value_at[0];
         value_long_q <= item_i.vlen >= 21'(ValueMax);
         text_long_q  <= item_i.vlen > 21'(TextMax);

@@ -275,7 +275,7 @@ module lookup
     matching.stamp  = here.recent.stamp;
     matching.recent_at    = '{off: here.recent.off, lines: up_to(here.recent.lines)};
     matching.recent_there = off_valid(here.recent.off, range_i);
-    for (int u = 0; u < 4; u++) matching.key[u] = key_lines(2'(u), here.req.klen);
+    for (int u = 0; u < 4; u++) matching.key[u] = key_lines(2'(u), 9'(here.req.klen));
     for (int f = 0; f < 4; f++)
     matching.of_four[f] = '{off: of_four[f].off, lines: up_to(16'(of_four[f].lines))};
     matching.four   = first_of(any[2:0]);

@@ -33,6 +33,7 @@ rtl/store/execute_groups.sv
 rtl/store/execute_walk.sv
 rtl/store/execute_fill.sv
 rtl/store/execute_index.sv
+rtl/store/execute_add.sv
 rtl/store/execute_number.sv
 rtl/store/execute_extend.sv
 rtl/store/execute_epoch.sv

@@ -232,9 +232,9 @@ package store_pkg;
     return 16'((23'({unit, 4'h0}) + 23'(bytes) + 23'd63) >> 6);
   endfunction
 
-  /// Lines that the header and the key of an item touch: 5 at most.
-  function automatic logic [2:0] key_lines(input logic [1:0] unit, input logic [7:0] klen);
-    return 3'(lines_of(unit, 22'(HeadBytes) + 22'(klen)));
+  /// Lines that the header of an item and what is behind it touch, a key and a few bytes: 6 at most.
+  function automatic logic [2:0] key_lines(input logic [1:0] unit, input logic [8:0] bytes);
+    return 3'(lines_of(unit, 22'(HeadBytes) + 22'(bytes)));
   endfunction
 
   /// Of a key's buckets so much as tells them apart: two that are alike only cost clocks.

@@ -217,7 +217,7 @@ def spanning(bench, line, size, head):
     found = []
     while len(found) < 6:
         key = keys(1, head - 16)[0]
-        value = (b"%d" % random.randrange(10**18, 10**19)).ljust(size)
+        value = (b"%d" % random.randrange(10**18, 10**19))[:size].ljust(size)
         job = bench.job([{"op": T.OpSet, "_key": key, "_value": value}])
         bench.room(0)
         at = job["records"][0]["off"]["pos"]
@@ -254,12 +254,13 @@ def test_key_unread(bench, size, where):
     assert bench.refusals()[where] == (8 if size == 250 and where == "compared at once" else 4)
 
 
+@pytest.mark.parametrize("size", (8, 20))
 @pytest.mark.parametrize("line", (0, 1))
-def test_number_unread(bench, line):
-    """incr and decr of a number in a line that cannot be read, or whose second half cannot: it is not there, and no
-    other number is made of it."""
+def test_number_unread(bench, line, size):
+    """incr and decr of a number in a line that cannot be read, or whose second half cannot, a short one whose line is
+    read in check and a longer one: it is not there, and no other number is made of it."""
     # A number behind the first line, and one that goes on there.
-    whole, half = spanning(bench, line, 20, 64), spanning(bench, line, 20, 54)
+    whole, half = spanning(bench, line, size, 64), spanning(bench, line, size, 64 - size // 2)
     forget_log(bench)
     refuse(bench, "bad_reads_i", [2 + line])
     for k in whole + half:

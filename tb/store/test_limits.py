@@ -5,6 +5,8 @@ import random
 import sys
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).parent))
 from common import from_beats  # noqa: E402
 from hash_model import hash64  # noqa: E402
@@ -134,6 +136,36 @@ def test_digits(small):
         key = b"k" * random.randrange(1, 60)
         do(bench, put(key, random.choice((b"", b"0", b" ")) + b"%d" % value + b" " * random.randrange(3), flags=7),
            {"op": op, "_key": key, "num": num}, get(key))
+
+
+@pytest.mark.parametrize("mem_pause", [0, 200])
+def test_added(small, mem_pause):
+    """Numbers of up to ten digits and a little more, some with blanks behind, in values that end anywhere in a line, behind
+    keys of digits; right behind one another, and before what reads, deletes or stores their keys."""
+    bench = Bench(small, random.choice((0, 0.2)), random.choice((0, 0.2)), mem_pause=mem_pause)
+    edges = [10**n + d for n in range(12) for d in (-1, 0, 1)]
+    near = 9, 10, 255, 256, 65535, 65536
+
+    def value():
+        number = random.choice((random.choice(edges), random.randrange(10 ** random.randrange(1, 12))))
+        return random.choice((b"", b"", b"", b"0")) + b"%d" % number + random.choice((b"", b"", b" ", b"  ", b"\0", b"x"))
+
+    def count(key):
+        return {"op": random.choice((T.OpIncr, T.OpDecr)), "_key": key,
+                "num": random.choice((0, 1, 1, *near, random.randrange(1 << random.randrange(1, 40))))}
+
+    for n in range(250):
+        keys = [b"7" * random.randrange(1, random.choice((3, 40, 251))) for _ in range(3)]
+        bench.job([put(key, value(), flags=random.choice((0, 7))) for key in keys], n % 8)
+        bench.job([r for _ in range(6) for key in [random.choice(keys)] for r in (count(key), random.choice((
+            count(key), get(key), count(random.choice(keys)), get(random.choice(keys)), put(key, value()),
+            {"op": T.OpTouch, "_key": key, "expiry": 0}, {"op": T.OpDelete, "_key": key},
+            {"op": T.OpAppend, "_key": key, "_value": b"1"})))], n % 8)
+        bench.job([get(key) for key in keys], n % 8)
+        bench.room(8)
+    bench.idle()
+    counts = bench.counts()
+    assert counts["IncrHits"] > 500 and counts["DecrHits"] > 500 and bench.lost == bench.misses_by_age == 0
 
 
 def test_long_numbers(small):

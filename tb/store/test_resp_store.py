@@ -63,6 +63,20 @@ def test_sums(small):
                 bench.value(b"%d" % total, key)
 
 
+def test_short_sums(small):
+    """Of numbers of up to ten digits: they get longer, shorter, or change sign."""
+    bench = Redis(small)
+    for n in range(150):
+        total = random.choice((-1, 1, 1, 1)) * random.choice((10 ** (n % 11), 10 ** (n % 11) - 1, random.randrange(10**10)))
+        key = b"n" * random.randrange(1, 80)
+        bench.says("RpStored", T.OpSet, key, _value=b"%d" % total, flags=5)
+        for _ in range(3):
+            op, by = random.choice((T.OpIncr, T.OpDecr)), random.choice((0, 1, 1, 9, 256, 65535, total & 0xFFFF))
+            total += by if op == T.OpIncr else -by
+            bench.tells(total, op, key, "RfInteger", num=by)
+            bench.value(b"%d" % total, key)
+
+
 def test_append_too_much(small):
     """Bytes that fit by themselves, but not behind those that are there."""
     bench = Redis(small)

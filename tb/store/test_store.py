@@ -803,6 +803,12 @@ def test_speed(large):
     result["set:get 1:1"] = rate(bench, [x for pair in zip(sets, shuffled) for x in pair])
     result["get hot"] = rate(bench, [gets[0]] * 1000)
     result["set:get 1:1 hot"] = rate(bench, [sets[0], gets[0]] * 500)
+    # Keys of one and of two beats; and of different lines, so that the digits stand in either or in both.
+    for name, key in (("incr", b"n%s"), ("incr, key of 60 bytes", b"n" * 54 + b"%s")):
+        keys = [key % k for k in names[:500]]
+        rate(bench, [{"op": T.OpSet, "_key": k, "_value": b"1234567890"} for k in keys])
+        result[name] = rate(bench, [{"op": T.OpIncr, "_key": k, "num": 1} for k in keys])
+    result["incr hot"] = rate(bench, [{"op": T.OpIncr, "_key": keys[0], "num": 1}] * 64)
     # Items that touch three lines: two of them, or one, are in each bank of the log.
     longs = [{"op": T.OpSet, "_key": b"long" + k * 2, "_value": bytes(100)} for k in names[:1000]]
     reads = [{"op": T.OpGet, "_key": r["_key"], "last_key": 1} for r in longs]
@@ -829,6 +835,8 @@ def test_speed(large):
     assert result["get hot"] <= 1.1 * result["get random"]
     assert result["set:get 1:1 hot"] <= 1.1 * result["set:get 1:1"]
     assert result["set:get 1:1, 100 bytes"] < 1.9 and result["set:get 1:1, 100 bytes, hot"] < 1.9
+    assert result["incr"] < 9 and result["incr, key of 60 bytes"] < 10
+    assert result["incr hot"] < 60
     # For what the index says, and then for the item's lines; other keys may have brought either.
     assert max(waits[0]) == [57, 44] and waits[0].count([57, 44]) > 5
     assert all(wait == [15, 2] for wait in waits[1])
