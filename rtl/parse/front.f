@@ -12,7 +12,6 @@ rtl/parse/chars_before.sv
 rtl/parse/request_form.sv
 rtl/parse/binary_form.sv
 rtl/parse/resp_form.sv
-rtl/parse/inline_form.sv
 rtl/parse/recognise.sv
 rtl/parse/meta_flags.sv
 rtl/parse/walker.sv

@@ -56,18 +56,15 @@ module recognise
 
   // ---------------------------------------------------------------- kinds of characters; command
   what_t what1, text_what1, inline_what1;
-  resp_what_t inline1, inline2_q;
   logic [8:0] from1;
+  logic key1;
+  // An inline command is told from a key by its letter; no head has it.
+  assign key1 = start1_q.key && !(start1_q.resp && data_i[6]);
   request_form u_form (
     .key_i (start1_q.key),
     .head_i(data_i[63:0]),
     .what_o(text_what1),
     .from_o(from1)
-  );
-  inline_form u_inline (
-    .head_i(data_i[63:0]),
-    .what_o(inline_what1),
-    .resp_o(inline1)
   );
   assign what1 = start1_q.resp ? inline_what1 : text_what1;
 
@@ -78,8 +75,9 @@ module recognise
   resp_form u_resp (
     .clk_i,
     .valid_i  (valid_q[0]),
-    .key_i    (start1_q.key),
+    .key_i    (key1),
     .data_i,
+    .inline_o (inline_what1),
     .valid1_i (valid_q[1]),
     .what_o   (resp2),
     .key_at_o (resp_key_at2),
@@ -138,15 +136,13 @@ module recognise
           is_char(bits, 8'h00);
       from2_q  <= from1_of;
       what2_q  <= what1_of;
-      inline2_q <= inline1;
       base2_q  <= base1;
       place2_q <= start1_q.tail ? head_place_q : start1_q.place;
       eol2_q   <= lf | (cr & {1'b0, lf[63:1]});
       cr2_q    <= cr;
       data2_q  <= data_i;
       start2_q <= start1_q;
-      // An inline command is told from a key by its letter; no head has it.
-      if (start1_q.resp && data_i[6]) start2_q.key <= 1'b0;
+      start2_q.key <= key1;
       short2_q <= short1_q;
     end
   end
@@ -173,10 +169,10 @@ module recognise
     key_at_of2 = start2_q.binary ? 6'd24 + {2'd0, data2_q[35:34], 2'd0} : 6'(key_at2);
     if (start2_q.resp && start2_q.tail) key_at_of2 = 6'(head_key_at_q);
   end
-  assign resp2_of = start2_q.tail ? head_resp_q : inline2 ? inline2_q : resp2;
+  assign resp2_of = start2_q.tail ? head_resp_q : resp2;
   always_ff @(posedge clk_i) begin
     if (valid_q[1] && start2_q.head) begin
-      head_resp_q   <= resp2;
+      head_resp_q   <= inline2 ? '0 : resp2;
       head_key_at_q <= resp_key_at2;
     end
   end

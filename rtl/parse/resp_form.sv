@@ -2,6 +2,9 @@
 // that gates run: GET, STRLEN and EXISTS, TTL and PTTL, SET, SETNX and APPEND, DEL and UNLINK, INCR and DECR, MGET of
 // up to 99 keys, PING; with a number behind the key INCRBY and DECRBY, EXPIRE, SETEX and PSETEX; SET with words behind
 // the value. Latency 1 for what it is, 2 for where its key is, initiation interval 1.
+//
+// It reads what begins an inline command, too, NAME in front of a blank or the line's end: of the same names those with
+// nothing behind them but a key, or a key and a value.
 module resp_form
   import wirekv_pkg::*;
   import request_pkg::*;
@@ -14,7 +17,9 @@ module resp_form
   // verilator lint_off UNUSEDSIGNAL
   input  line_t      data_i,  // 64 bytes from there, of which it needs the first ones
   // verilator lint_on UNUSEDSIGNAL
-  /// A clock later: what it is, and the lane of its key.
+  /// An inline command's form, and where its key starts, or its end; 0 if it is none.
+  output what_t      inline_o,
+  /// A clock later: what it is, and the lane of its key, but for an inline command's.
   input  logic       valid1_i,
   output resp_what_t what_o,
   output logic [4:0] key_at_o,
@@ -98,6 +103,17 @@ module resp_form
       is_row &= head[8+i] == 8'h0d && head[9+i] == 8'h0a && (head[10+i] == "$" || !r.what.keyed);
   endfunction
 
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic logic is_inline_row(input row_t r, input logic [6:0][7:0] head);
+    // verilator lint_on UNUSEDSIGNAL
+    is_inline_row = r.count inside {3'd1, 3'd2} ||
+        (r.count == 3'd3 && r.what.store && !r.what.number);
+    for (int unsigned i = 0; i < 6; i++)
+    if (3'(i) < r.len) is_inline_row &= (head[i] & 8'hdf) == r.text[8*i+:8];
+    for (int unsigned i = 3; i <= 6; i++)
+    if (r.len == 3'(i)) is_inline_row &= head[i] == " " || !r.what.keyed;
+  endfunction
+
   always_comb begin
     bytes  = data_i[8*HeadBytes-1:0];
     two    = bytes[2] != 8'h0d;
@@ -105,14 +121,23 @@ module resp_form
     frame_ok[0] = begins && bytes[4:2] == {"$", 16'h0a0d} && bytes[7:6] == 16'h0a0d;
     frame_ok[1] = begins && bytes[2] inside {[8'h30 : 8'h39]} && bytes[5:3] == {"$", 16'h0a0d} &&
                   bytes[8:7] == 16'h0a0d;
-    what = '0;
+    what     = '0;
+    inline_o = '0;
     for (int unsigned r = 0; r < RowsNum; r++) begin
       logic same;
       same = frame_ok[0] && is_row(Rows[r], bytes[HeadBytes-2:0]) &&
           (Rows[r].what.array ? bytes[1][3:1] != '0 : bytes[1][3:0] == 4'(Rows[r].count));
       if (Rows[r].what.array) same |= frame_ok[1] && is_row(Rows[r], bytes[HeadBytes-1:1]);
+      if (is_inline_row(Rows[r], bytes[6:0])) begin
+        same = 1'b1;
+        inline_o.key |= 4'(Rows[r].len) + 4'(Rows[r].what.keyed);
+        inline_o.form = form_e'(inline_o.form | (Rows[r].what.store ? FmInlineSet :
+                                                 Rows[r].what.keyed ? FmInlineKey : FmInline));
+      end
       if (same) what |= Rows[r].what;
     end
+    // Its key has no length in front.
+    if (inline_o.key != '0) what.keyed = 1'b0;
     if (key_i) begin
       what       = '0;
       what.found = bytes[0] == "$";

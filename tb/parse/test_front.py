@@ -83,9 +83,10 @@ async def long_lines(dut):
     many = b"gets " + b" ".join(keys) + b"\r\nversion\r\n"
     bad = b"get " + b"x" * 9000 + b" y\r\nversion\r\n"
     short_bad = b"get a b " + b"x" * 400 + b" y\r\nget b\r\n"
+    timed = b"".join(b"%s 100 %s\r\n" % (word, b" ".join(keys[:100])) for word in (b"gat", b"gats") * 8) + b"version\r\n"
     tiny = b"gets" + b" a" * scale(2000, 3000) + b"\r\nversion\r\n"
     odd = (b"delete a\r\n   gets " + b" ".join(keys)[:6000] + b"\r\n") * scale(2, 4) + b"version\r\n"
-    await streams(dut, [many, bad, short_bad, tiny, odd, *scale([], [many, tiny + tiny])],
+    await streams(dut, [many, timed, bad, short_bad, tiny, odd, *scale([], [many, tiny + tiny])],
                   lambda: random.choice((700, 1460, 5000)), cut=0.002, long_value=0.001)
 
 
