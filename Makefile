@@ -28,7 +28,7 @@ E2E_TESTS  := tb/soft tb/resp tb/e2e
 SLOW_TESTS := tb/parse tb/tcp
 UNIT_TESTS := $(SLOW_TESTS) $(filter-out $(SLOW_TESTS) $(E2E_TESTS) tb/reference tb/__pycache__,$(patsubst %/,%,$(wildcard tb/*/)))
 
-.PHONY: help setup server checked serve test test-host test-others test-long test-seeds coverage mutants lint format formal synth bench bench-soft fuzz clean
+.PHONY: help setup server checked serve test test-host test-others test-bodies test-long test-seeds coverage mutants lint format formal synth bench bench-soft fuzz clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -88,6 +88,13 @@ test-host:
 test-others:
 	$(if $(filter 1,$(WIREKV_DRAWN)),,MAKEFLAGS= cargo test --release -q -p wirekv-bench --no-default-features)
 	MAKEFLAGS= cargo test --release -q -p wirekv-store --features shuttle --test interleavings
+	$(if $(filter 1,$(WIREKV_DRAWN)),,$(MAKE) --no-print-directory test-bodies)
+
+# The program with one body alone, and that without any it says what to do. What it is made of is compiled already.
+test-bodies:
+	MAKEFLAGS= cargo test --release -q -p wirekv --no-default-features --features soft
+	MAKEFLAGS= cargo test --release -q -p wirekv --no-default-features --features sim
+	MAKEFLAGS= cargo test --release -q -p wirekv --no-default-features 2>&1 | grep -q 'WireKV needs something to serve with'
 
 # A day's tests need not be the next day's.
 test-long: export WIREKV_SEED := $(or $(WIREKV_SEED),$(shell od -An -N3 -tu4 /dev/urandom | tr -d ' '))

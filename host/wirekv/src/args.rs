@@ -1,7 +1,11 @@
 //! The command line.
 
 use std::ffi::OsString;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::IpAddr;
+#[cfg(feature = "soft")]
+use std::net::SocketAddr;
+#[cfg(feature = "sim")]
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
@@ -9,6 +13,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Id, Parser, Subcommand, ValueEnum};
 use wirekv_load::LoadArgs;
+#[cfg(feature = "sim")]
 use wirekv_net::Impair;
 
 use crate::extended::Extended;
@@ -22,7 +27,12 @@ pub struct CommandLine {
 }
 
 /// The body that has the flags of a group. What stands in no group here, both bodies have.
-const OWNERS: [(&str, Body); 2] = [("SimArgs", Body::Sim), ("SoftArgs", Body::Soft)];
+const OWNERS: &[(&str, Body)] = &[
+    #[cfg(feature = "sim")]
+    ("SimArgs", Body::Sim),
+    #[cfg(feature = "soft")]
+    ("SoftArgs", Body::Soft),
+];
 
 impl CommandLine {
     /// As `try_parse_from`; a flag that would do nothing is an error as well.
@@ -51,7 +61,7 @@ impl CommandLine {
 
 /// A flag that was given and that nothing would look at, and why.
 fn useless(args: &ServeArgs, given: &ArgMatches) -> Option<(Id, &'static str)> {
-    for (group, owner) in OWNERS.into_iter().filter(|(_, owner)| *owner != args.body) {
+    for (group, owner) in OWNERS.iter().filter(|(_, owner)| *owner != args.body) {
         let first = given.get_many::<Id>(group).and_then(|mut ids| ids.next().cloned());
         let why = match owner {
             Body::Sim => "is a flag of --body sim; here it is --body soft",
@@ -66,10 +76,10 @@ fn useless(args: &ServeArgs, given: &ArgMatches) -> Option<(Id, &'static str)> {
         let why = "is a flag of --body soft, but for idle_timeout; here it is --body sim";
         return Some((Id::from("extended"), why));
     }
-    let others: &[(&str, &'static str)] = match (args.body, args.sim.net) {
-        (Body::Soft, _) => &[],
-        (Body::Sim, NetKind::User) => &[("tap_name", "is a flag of --net tap")],
-        (Body::Sim, NetKind::Tap) => &[
+    let others: &[(&str, &'static str)] = match args.net() {
+        None => &[],
+        Some(NetKind::User) => &[("tap_name", "is a flag of --net tap")],
+        Some(NetKind::Tap) => &[
             ("listen", "is a flag of --net user; --card-ip sets the address"),
             ("protected_mode", "is a flag of --net user"),
         ],
@@ -87,12 +97,19 @@ pub enum Command {
     Load(Box<LoadArgs>),
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Body {
     /// The RTL, simulated in this process.
+    #[cfg_attr(not(feature = "sim"), value(hide = true))]
     Sim,
     /// The same cache in software, over the kernel's sockets.
+    #[cfg_attr(not(feature = "soft"), value(hide = true))]
     Soft,
+}
+
+impl Body {
+    /// The card, where it is there.
+    const DEFAULT: Body = if cfg!(feature = "sim") { Body::Sim } else { Body::Soft };
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -110,7 +127,7 @@ pub enum NetKind {
 #[command(args_override_self = true)]
 pub struct ServeArgs {
     /// What runs the data path.
-    #[arg(long, value_enum, default_value = "sim")]
+    #[arg(long, value_enum, default_value_t = Body::DEFAULT)]
     pub body: Body,
     /// Addresses to listen on, with a comma between; with a port of its own as ADDR:PORT. One
     /// address with --body sim.
@@ -166,8 +183,10 @@ pub struct ServeArgs {
     pub verbose: u8,
     #[command(flatten)]
     pub process: ProcessArgs,
+    #[cfg(feature = "sim")]
     #[command(flatten)]
     pub sim: SimArgs,
+    #[cfg(feature = "soft")]
     #[command(flatten)]
     pub soft: SoftArgs,
     #[command(flatten)]
@@ -187,7 +206,18 @@ impl ServeArgs {
 
     /// Whether it is known where clients come from.
     pub fn knows_peers(&self) -> bool {
-        self.body == Body::Soft || self.sim.net == NetKind::User
+        self.net() != Some(NetKind::Tap)
+    }
+
+    /// The card's network.
+    #[cfg(feature = "sim")]
+    fn net(&self) -> Option<NetKind> {
+        (self.body == Body::Sim).then_some(self.sim.net)
+    }
+
+    #[cfg(not(feature = "sim"))]
+    fn net(&self) -> Option<NetKind> {
+        None
     }
 
     /// Whether Redis' clients from elsewhere are sent away.
@@ -224,6 +254,7 @@ pub struct ProcessArgs {
     pub enable_coredumps: bool,
 }
 
+#[cfg(feature = "sim")]
 #[derive(Args)]
 #[command(next_help_heading = "With --body sim")]
 pub struct SimArgs {
@@ -263,6 +294,7 @@ pub struct SimArgs {
     pub card_ip6: Ipv6Addr,
 }
 
+#[cfg(feature = "soft")]
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Binding {
     /// The first byte of a connection decides.
@@ -271,6 +303,7 @@ pub enum Binding {
     Binary,
 }
 
+#[cfg(feature = "soft")]
 #[derive(Args)]
 #[command(next_help_heading = "With --body soft")]
 pub struct SoftArgs {
@@ -352,6 +385,7 @@ fn parse_growth(text: &str) -> Result<f64, String> {
     factor.ok_or_else(|| format!("'{text}' is not a factor above 1"))
 }
 
+#[cfg(feature = "soft")]
 fn parse_octal(text: &str) -> Result<u32, String> {
     u32::from_str_radix(text, 8)
         .ok()
@@ -371,6 +405,13 @@ mod tests {
         }
     }
 
+    #[test]
+    fn without_a_word_it_is_the_card_where_there_is_one() {
+        let expected = if cfg!(feature = "sim") { Body::Sim } else { Body::Soft };
+        assert_eq!(serve("").body, expected);
+    }
+
+    #[cfg(feature = "soft")]
     #[test]
     fn the_last_one_counts() {
         let args = serve(
@@ -447,6 +488,7 @@ mod tests {
     fn a_flag_that_a_body_does_not_have_is_an_error() {
         let command = CommandLine::command();
         let serve = command.find_subcommand("serve").unwrap();
+        let built = [cfg!(feature = "sim"), cfg!(feature = "soft"), true];
         let mut counts = [0; 3];
         for flag in serve.get_arguments() {
             let id = flag.get_id();
@@ -471,9 +513,10 @@ mod tests {
                 }
             }
         }
-        assert!(counts.into_iter().all(|count| count > 5), "{counts:?}");
+        assert_eq!(counts.map(|count| count > 5), built, "{counts:?}");
     }
 
+    #[cfg(feature = "sim")]
     #[test]
     fn a_flag_of_another_network_is_an_error() {
         for (words, why) in [

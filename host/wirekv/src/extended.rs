@@ -87,6 +87,7 @@ pub fn idle_timeout(words: &[Extended]) -> Option<u32> {
     said(words, idle).filter(|seconds| *seconds > 0)
 }
 
+#[cfg(feature = "soft")]
 pub fn drops_privileges(words: &[Extended]) -> bool {
     let drop = |word: &Extended| match word {
         Extended::DropPrivileges(drop) => Some(*drop),
@@ -95,6 +96,7 @@ pub fn drops_privileges(words: &[Extended]) -> bool {
     said(words, drop).unwrap_or(false)
 }
 
+#[cfg(feature = "soft")]
 pub fn crawls(words: &[Extended]) -> bool {
     let crawler = |word: &Extended| match word {
         Extended::Crawler(on) => Some(*on),

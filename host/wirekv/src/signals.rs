@@ -61,8 +61,10 @@ pub fn raise() {
 }
 
 /// Makes `wait` return when it is dropped, be it in a panic.
+#[cfg(feature = "sim")]
 pub struct RaiseOnDrop;
 
+#[cfg(feature = "sim")]
 impl Drop for RaiseOnDrop {
     fn drop(&mut self) {
         if !ENDING.load(Ordering::SeqCst) {

@@ -1,4 +1,4 @@
-//! Nanoseconds an operation, one thread: `cargo run --release -p wirekv-store --example speed`.
+//! Nanoseconds an operation, one thread: `cargo run --release -p wirekv-store --example store_speed`.
 //! Arguments: keys (1000000), bytes of an item's value (36), threads (1).
 
 use std::hint::black_box;
