@@ -1,32 +1,14 @@
 //! `wirekv serve` answers memcached clients with one of the bodies; `wirekv load` measures such a server.
 
 mod args;
-#[cfg(feature = "sim")]
-mod clients;
-#[cfg(feature = "sim")]
-mod exceptions;
 mod extended;
-#[cfg(feature = "sim")]
-mod items;
-#[cfg(feature = "sim")]
-mod mover;
-#[cfg(feature = "sim")]
-mod port;
 mod process;
-#[cfg(feature = "sim")]
-mod redis;
-#[cfg(feature = "sim")]
-mod runner;
 mod signals;
 #[cfg(feature = "sim")]
 mod sim;
 mod size;
 #[cfg(feature = "soft")]
 mod soft;
-#[cfg(feature = "sim")]
-mod stats;
-#[cfg(feature = "sim")]
-mod walk;
 
 use std::process::ExitCode;
 

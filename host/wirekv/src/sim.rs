@@ -8,19 +8,15 @@ use std::time::Instant;
 
 use anyhow::{anyhow, bail, Context, Result};
 use wirekv_card::{csr, init, Card, Layout, Seeds, Settings};
+use wirekv_cardhost::{unix_time, Mover, Options, Runner, Summary};
 use wirekv_net::{Addresses, Link, NetEnd, Pcap, Refuser, Tap, User, UserConfig, Wire};
 use wirekv_protocol::redis::Common;
 use wirekv_sim::{Config, Sim};
 
 use crate::args::{NetKind, ServeArgs};
-use crate::exceptions::Answers;
 use crate::extended;
-use crate::mover::Mover;
 use crate::process::Process;
-use crate::redis::Redis;
-use crate::runner::{unix_time, Runner, Summary};
 use crate::signals;
-use crate::stats::{Stats, Told};
 
 const CARD_MAC: [u8; 6] = [0x02, 0x57, 0x4B, 0x56, 0x00, 0x02];
 /// Rings are laid out for the largest card that can be built; memory nobody uses costs nothing.
@@ -104,14 +100,8 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     let (net_end, card_end) = Link::ends(waker);
     let damaged = Wire::new(args.sim.impair, pcap);
     let refuser = Refuser::new(&wire, args.sim.quiet, Instant::now());
-    let runner = Runner {
-        mover: Mover::new(card, card_end.clone(), damaged, refuser, args.verbose),
-        stats: Stats::new(told(args, &address, &layout)),
-        answers: Answers::default(),
-        redis: Redis::new(args, common, layout.index_bits)?,
-        verbose: args.verbose,
-        counted: 0,
-    };
+    let mover = Mover::new(card, card_end.clone(), damaged, refuser, args.verbose);
+    let runner = Runner::new(mover, options(args, &address, &layout), common)?;
     let card_thread = thread("card", move || runner.run())?;
     let net_thread = thread("net", move || run_net(net, net_end))?;
     println!("listening on {address}");
@@ -210,17 +200,20 @@ fn open_card(args: &ServeArgs, trace: Option<PathBuf>, layout: &Layout) -> Resul
     Ok(Box::new(Sim::new(&config)?))
 }
 
-fn told(args: &ServeArgs, address: &SocketAddr, layout: &Layout) -> Told {
-    Told {
-        limit_bytes: args.memory_limit << 20,
+fn options(args: &ServeArgs, address: &SocketAddr, layout: &Layout) -> Options {
+    Options {
+        memory: args.memory_limit << 20,
+        item_max: args.max_item_size,
+        index_bits: layout.index_bits,
         max_conns: args.conn_limit,
+        address: address.ip(),
         tcp_port: address.port(),
         udp_port: args.udp_port,
-        inter: address.ip(),
-        verbosity: args.verbose,
-        item_max: args.max_item_size,
+        redis_port: args.redis_port,
+        bind: args.listen.join(" "),
+        knows_peers: args.knows_peers(),
         idle_timeout: extended::idle_timeout(&args.extended).unwrap_or(0),
-        buckets: 1 << layout.index_bits,
+        verbosity: args.verbose,
     }
 }
 
@@ -252,7 +245,7 @@ fn run_net(net: Net, link: NetEnd) -> Result<String> {
 }
 
 fn report(s: &Summary, network: &str) {
-    let total = |name| s.stats.totals.get(name);
+    let total = |name| s.totals.get(name);
     let requests = total("FrontLines");
     let khz = s.clocks as f64 / s.busy.as_secs_f64().max(1e-9) / 1e3;
     eprintln!("\nnetwork    {network}");
@@ -270,7 +263,7 @@ fn report(s: &Summary, network: &str) {
     if let Some(damage) = &s.damage {
         eprintln!("impaired   {damage}");
     }
-    for (counter, n) in s.stats.totals.iter() {
+    for (counter, n) in s.totals.iter() {
         let is_drop = counter.what.contains("dropped");
         if is_drop && n > 0 {
             eprintln!("dropped    {n} {}: {}", counter.name, counter.what);

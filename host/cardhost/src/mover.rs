@@ -17,11 +17,12 @@ const BETWEEN: u64 = 4;
 const MAX_OWED_TICKS: u64 = 100;
 const SECOND: u64 = csr::SECOND as u64;
 
+/// A card with all that goes in and out of it. What needs a card while others are to be served takes this for one.
 pub struct Mover {
     card: Box<dyn Card>,
     link: CardEnd,
-    pub wire: Wire,
-    pub refuser: Refuser,
+    pub(crate) wire: Wire,
+    pub(crate) refuser: Refuser,
     verbose: u8,
     start: Instant,
     /// The time then.
@@ -32,16 +33,18 @@ pub struct Mover {
     from_card: Frames,
     to_card: Frames,
     /// Ticks were left out: the card must be told what time it is.
-    pub is_late: bool,
+    pub(crate) is_late: bool,
     /// Frames that came out of the card's host port.
-    pub host_frames: u64,
+    pub(crate) host_frames: u64,
     /// Time in which the card was running.
-    pub busy: Duration,
+    pub(crate) busy: Duration,
     /// What went wrong while a command waited.
     failed: Option<anyhow::Error>,
 }
 
 impl Mover {
+    /// Of a card whose frames come and go over `link`, by way of `wire`. `refuser` answers those that it leaves to the
+    /// host; from `verbose` 2 on they are logged. Its time begins now.
     pub fn new(
         card: Box<dyn Card>,
         link: CardEnd,

@@ -11,10 +11,10 @@ use wirekv_protocol::redis::{Client, Common, Error, Facts, Key, Shown};
 use wirekv_protocol::store::{Config, Store};
 use wirekv_protocol::{Counters, Engine, Next, Out, Parse, Server, Session, Settings, Told, Walk};
 
-use crate::args::ServeArgs;
 use crate::clients::{Caller, Clients, Known, Question, Rules};
 use crate::exceptions::{Context, Request, Tag};
 use crate::items::Items;
+use crate::options::Options;
 use crate::runner::{sub_millis, unix_time};
 
 /// The store of this program has items while a command works with them, and watched ones.
@@ -104,7 +104,7 @@ pub struct Answer {
 }
 
 impl Redis {
-    pub fn new(args: &ServeArgs, common: Arc<Common>, index_bits: u32) -> Result<Redis> {
+    pub fn new(options: &Options, common: Arc<Common>) -> Result<Redis> {
         let (start, unix) = (Instant::now(), unix_time());
         // A millisecond begins for both clocks at once.
         let began = CLOCK_START + sub_millis(unix);
@@ -114,20 +114,20 @@ impl Redis {
         let store = Store::new(config)?;
         let settings = Settings {
             epoch: zero.as_secs() as i64,
-            item_max: args.max_item_size as usize,
+            item_max: options.item_max as usize,
             elsewhere: true,
             place_ms: PLACE_MS,
             redis: common,
             ..Settings::default()
         };
         let facts = Facts {
-            port: args.redis_port,
-            bind: args.listen.join(" "),
+            port: options.redis_port,
+            bind: options.bind.clone(),
             threads: 1,
-            max_conns: args.conn_limit as usize,
-            memory: (args.memory_limit as usize) << 20,
-            item_max: args.max_item_size as usize,
-            knows_peers: args.knows_peers(),
+            max_conns: options.max_conns as usize,
+            memory: options.memory as usize,
+            item_max: options.item_max as usize,
+            knows_peers: options.knows_peers,
             evicts: true,
             ..Facts::default()
         };
@@ -140,10 +140,18 @@ impl Redis {
             waiting: Vec::new(),
             host: Host { facts, clients, killed: false },
             rules,
-            items: Items::new(index_bits),
+            items: Items::new(options.index_bits),
             start,
             began,
         })
+    }
+
+    /// Of memcached's requests, which want nothing of its store.
+    pub fn memcached(&self) -> Engine {
+        let mut engine =
+            Engine::new(self.engine.local.store().local(), self.engine.settings.clone());
+        engine.local.offline();
+        engine
     }
 
     /// What the card is to know of a connection.
@@ -436,7 +444,6 @@ impl Server for Serving<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
     use wirekv_card::{csr, Port};
 
     /// It remembers what is written to the register for clients; all that it is asked about are there, or none.
@@ -487,11 +494,11 @@ mod tests {
         }
     }
 
-    fn redis_with(words: &[&str]) -> Redis {
-        let args = ["serve", "--redis-port", "6379"].iter().chain(words);
-        let args = ServeArgs::parse_from(args);
-        let common = Common::new(args.password(), args.is_protected(), false);
-        Redis::new(&args, Arc::new(common), 10).unwrap()
+    fn redis_with(password: &[u8], knows_peers: bool) -> Redis {
+        let options =
+            Options { redis_port: 6379, knows_peers, index_bits: 10, ..Options::default() };
+        let common = Common::new(password, knows_peers, false);
+        Redis::new(&options, Arc::new(common)).unwrap()
     }
 
     /// A card with one connection beside the one that asks; it has asked for nothing. `told`: it was told of.
@@ -540,7 +547,7 @@ mod tests {
     }
 
     fn redis() -> Redis {
-        redis_with(&[])
+        redis_with(b"", true)
     }
 
     fn asks<'a>(tag: Tag, text: &'a [u8]) -> Request<'a> {
@@ -768,16 +775,16 @@ mod tests {
     }
 
     fn guarded() -> Redis {
-        redis_with(&["--requirepass", "x"])
+        redis_with(b"x", true)
     }
 
     /// Frames from a TAP device come to the card as they are: there is no protected mode.
     #[test]
     fn protection_where_peers_are_known() {
-        for (net, now, then) in
-            [("user", "yes", "+OK\r\n"), ("tap", "no", "-ERR CONFIG SET failed")]
+        for (knows_peers, now, then) in
+            [(true, "yes", "+OK\r\n"), (false, "no", "-ERR CONFIG SET failed")]
         {
-            let mut redis = redis_with(&["--net", net]);
+            let mut redis = redis_with(b"", knows_peers);
             let mut says = |text: &[u8]| {
                 let answer = redis.take(&asks([1; 4], text), &mut Silent::default()).unwrap();
                 String::from_utf8(answer.text).unwrap()

@@ -1,15 +1,20 @@
 //! The card's thread: lets the card work, tells it the time, answers its exception queue, and sleeps when there is
 //! nothing to do.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
+use wirekv_card::csr::Totals;
 use wirekv_card::{csr, set_time, Card, Port};
 use wirekv_net::{Frames, WireCounts};
-use wirekv_protocol::binary;
+use wirekv_protocol::redis::Common;
+use wirekv_protocol::{binary, Engine};
 
 use crate::exceptions::{self, Answers, Context, Request, Tag};
+use crate::memcached;
 use crate::mover::{Mover, NAP};
+use crate::options::Options;
 use crate::port::RequestPort;
 use crate::redis::{Answer, Redis};
 use crate::stats::Stats;
@@ -20,30 +25,62 @@ const CLOCKS: u64 = 32;
 /// Clocks after which the card's counters are read, before they wrap: each counts one a clock at most.
 const COUNTED: u64 = 1 << 24;
 
+/// Serves a card: lets it work, tells it the time, answers what it asks.
 pub struct Runner {
-    pub mover: Mover,
-    pub stats: Stats,
-    pub answers: Answers,
-    pub redis: Redis,
-    pub verbose: u8,
+    mover: Mover,
+    stats: Stats,
+    answers: Answers,
+    redis: Redis,
+    memcached: Engine,
+    verbosity: u8,
     /// The clock when the card's counters were read last.
-    pub counted: u64,
+    counted: u64,
 }
 
 /// What was done, for people to read when the server ends.
 pub struct Summary {
-    pub stats: Stats,
+    /// The card's counters.
+    pub totals: Totals,
+    /// Frames that went over the link.
     pub wire: WireCounts,
+    /// What became of them on the way, if they were treated badly.
     pub damage: Option<String>,
+    /// Frames that the card has left to the host.
     pub host_frames: u64,
+    /// Clocks that the card has run.
     pub clocks: u64,
-    /// Time in which the card was running.
+    /// Time in which it did.
     pub busy: Duration,
+    /// Time since [`Mover::new`].
     pub total: Duration,
 }
 
 impl Runner {
+    /// For a card that was made ready with what `options` says. `common` is what Redis' clients share: the password,
+    /// protected mode, pauses.
+    ///
+    /// # Errors
+    ///
+    /// There is no memory for the items that Redis' commands work with (128 MiB, of which what was never used is not
+    /// resident).
+    pub fn new(mover: Mover, options: Options, common: Arc<Common>) -> Result<Runner> {
+        let redis = Redis::new(&options, common)?;
+        Ok(Runner {
+            mover,
+            answers: Answers::default(),
+            memcached: redis.memcached(),
+            redis,
+            verbosity: options.verbosity,
+            stats: Stats::new(options),
+            counted: 0,
+        })
+    }
+
     /// Runs until the link is stopped.
+    ///
+    /// # Errors
+    ///
+    /// The card does not answer at a register, the network's thread is gone, or a capture cannot be written.
     pub fn run(mut self) -> Result<Summary> {
         let first_clock = self.mover.clock();
         let mut second = None;
@@ -59,7 +96,7 @@ impl Runner {
         self.stats.totals.update(&mut self.mover)?;
         self.mover.wire.flush()?;
         Ok(Summary {
-            stats: self.stats,
+            totals: self.stats.totals,
             wire: self.mover.wire.counts,
             damage: self.mover.wire.damage().map(|d| format!("{d:?}")),
             host_frames: self.mover.host_frames,
@@ -115,7 +152,7 @@ impl Runner {
             return Ok(());
         };
         let request = Request { came, ..request };
-        if self.verbose > 1 {
+        if self.verbosity > 1 {
             eprintln!("exception queue: {}", exceptions::for_log(request.text));
         }
         let binary = request.text.first() == Some(&binary::REQUEST);
@@ -128,7 +165,9 @@ impl Runner {
         }
         if !request.resp {
             let asks = !request.text.is_empty();
-            let answer = asks.then(|| (exceptions::reply(request.text, &mut self.stats), false));
+            let answer = asks.then(|| {
+                (memcached::reply(request.text, &mut self.memcached, &mut self.stats), false)
+            });
             let packet = self.answers.packet(request.tag, Context::default(), answer);
             self.mover.send(Port::Exception, &packet);
         } else if self.redis.concerns(&request) {
@@ -163,6 +202,7 @@ impl Runner {
     }
 }
 
+/// Since the UNIX epoch, as the wall clock has it.
 pub fn unix_time() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }

@@ -7,10 +7,6 @@
 
 use std::collections::HashMap;
 
-use wirekv_protocol::binary::{self, Status};
-
-use crate::stats::Stats;
-
 const BEAT: usize = 64;
 const FIRST_PIECE: usize = 512;
 const MAX_PIECE: usize = 2048;
@@ -177,58 +173,6 @@ pub fn for_log(text: &[u8]) -> String {
         len if len > MAX_LOGGED => format!("{shown}... ({len} bytes)"),
         _ => shown.to_string(),
     }
-}
-
-/// What the program says to a request that the hardware leaves to it.
-pub fn reply(text: &[u8], stats: &mut Stats) -> Vec<u8> {
-    if text.first() == Some(&binary::REQUEST) {
-        return binary_stat(text, stats);
-    }
-    let mut words = text.split(|b| *b == b' ').filter(|w| !w.is_empty());
-    match words.next() {
-        Some(b"stats") => stats.reply(words.next(), words.next()),
-        Some(b"shutdown") => b"ERROR: shutdown not enabled\r\n".to_vec(),
-        _ => b"ERROR\r\n".to_vec(),
-    }
-}
-
-/// What `stats` says, one reply a statistic, and an empty one at the end.
-fn binary_stat(request: &[u8], stats: &mut Stats) -> Vec<u8> {
-    let key = &request[binary::HEADER..];
-    let told = match key {
-        _ if key.starts_with(b"detail") => match &key[6..] {
-            how if [&b" dump"[..], b" on", b" off"].iter().any(|w| how.starts_with(w)) => {
-                Some(vec![])
-            }
-            _ => None,
-        },
-        _ if key.starts_with(b"reset") => Some(stats.reply(Some(b"reset"), None)),
-        _ if key.starts_with(b"settings") => Some(stats.reply(Some(b"settings"), None)),
-        b"" => Some(stats.reply(None, None)),
-        _ => Some(stats.reply(Some(key), None))
-            .filter(|text| text.starts_with(b"STAT") || text == b"END\r\n"),
-    };
-    let mut out = Vec::new();
-    let mut say = |status, key: &[u8], value: &[u8]| {
-        out.extend(binary::header(request, status, key.len(), key.len() + value.len()));
-        out.extend_from_slice(key);
-        out.extend_from_slice(value);
-    };
-    let Some(told) = told else {
-        say(Status::NotFound as u16, b"", Status::NotFound.text());
-        return out;
-    };
-    if key.starts_with(b"detail dump") {
-        say(0, b"detailed", b"END\r\n");
-    }
-    let lines = told.split(|b| *b == b'\n').filter_map(|line| line.strip_prefix(b"STAT "));
-    for line in lines {
-        let at = line.iter().position(|b| *b == b' ').unwrap_or(line.len());
-        let value = line[at..].strip_prefix(b" ").unwrap_or_default();
-        say(0, &line[..at], value.strip_suffix(b"\r").unwrap_or(value));
-    }
-    say(0, b"", b"");
-    out
 }
 
 #[cfg(test)]

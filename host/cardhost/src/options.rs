@@ -1,0 +1,48 @@
+//! What the program around this was told.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+/// What the card was set to, as far as clients ask for it: `stats settings`, `INFO`, `CONFIG GET`.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Bytes of the card's memory for items and their index.
+    pub memory: u64,
+    /// Bytes of the largest item, in memcached's measure (`-I`).
+    pub item_max: u64,
+    /// Buckets of the card's index, as a power of two ([`wirekv_card::Layout`]).
+    pub index_bits: u32,
+    pub max_conns: u32,
+    /// Where memcached's clients are served.
+    pub address: IpAddr,
+    pub tcp_port: u16,
+    pub udp_port: u16,
+    pub redis_port: u16,
+    /// Where Redis' clients are served, as the user has written it.
+    pub bind: String,
+    /// It is known where clients come from.
+    pub knows_peers: bool,
+    /// Seconds without a request after which a connection is closed; 0: never.
+    pub idle_timeout: u32,
+    /// From 2 on what comes from the card is logged.
+    pub verbosity: u8,
+}
+
+/// Those of a card of 64 MiB that serves nobody.
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            memory: 64 << 20,
+            item_max: 1 << 20,
+            index_bits: 17,
+            max_conns: 1024,
+            address: Ipv4Addr::LOCALHOST.into(),
+            tcp_port: 0,
+            udp_port: 0,
+            redis_port: 0,
+            bind: Ipv4Addr::LOCALHOST.to_string(),
+            knows_peers: false,
+            idle_timeout: 0,
+            verbosity: 0,
+        }
+    }
+}
