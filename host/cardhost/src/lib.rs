@@ -29,10 +29,10 @@
 //! with a wire of its own takes none there, and gives none: that end stays as it is.
 //!
 //! **Units.** Clocks are the card's. Times are [`Duration`](std::time::Duration)s; one since an epoch says so. Sizes are bytes.
-//! Ports are as people write them, 0 for none.
 //!
 //! **Errors.** What [`Runner::run`] returns is the end of the card or of its wire: a register that cannot be read, a capture
 //! that cannot be written. A client's mistakes, and a card that does not answer in time, are answers to clients.
+#![warn(missing_docs)]
 
 mod clients;
 mod exceptions;

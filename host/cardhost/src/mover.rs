@@ -86,6 +86,7 @@ impl Mover {
         self.start.elapsed()
     }
 
+    /// The link was stopped.
     pub fn stopped(&self) -> bool {
         self.link.stopped()
     }

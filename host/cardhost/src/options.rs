@@ -11,11 +11,15 @@ pub struct Options {
     pub item_max: u64,
     /// Buckets of the card's index, as a power of two ([`wirekv_card::Layout`]).
     pub index_bits: u32,
+    /// Connections at once, of all protocols.
     pub max_conns: u32,
     /// Where memcached's clients are served.
     pub address: IpAddr,
+    /// memcached's protocols over TCP.
     pub tcp_port: u16,
+    /// And over UDP; 0: off.
     pub udp_port: u16,
+    /// Redis' protocol; 0: off.
     pub redis_port: u16,
     /// Where Redis' clients are served, as the user has written it.
     pub bind: String,

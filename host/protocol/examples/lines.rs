@@ -559,7 +559,7 @@ fn main() {
     let status = child.wait().expect("the simulation ends");
     match result {
         Ok((jobs, requests)) if status.success() => {
-            println!("{compared} lines in {jobs} jobs, {requests} requests: the same")
+            println!("{compared} lines in {jobs} jobs, {requests} requests: the same");
         }
         Ok(_) => {
             eprintln!("the simulation failed");

@@ -149,7 +149,7 @@ impl Talk {
                     {
                         Next::Continue => break,
                         Next::Again | Next::Full => {
-                            rounds = rounds.checked_sub(1).expect("it ends")
+                            rounds = rounds.checked_sub(1).expect("it ends");
                         }
                         Next::Wait | Next::Sleep if waits == 0 => {
                             *crowded = true;
@@ -230,7 +230,7 @@ fn all_ways(spoken: Spoken, data: &[u8]) {
             Spoken::Redis => redis::check_replies(replies),
             Spoken::Memcached(Protocol::Binary) => check_packets(replies),
             Spoken::Memcached(Protocol::Auto) if data.first() == Some(&binary::REQUEST) => {
-                check_packets(replies)
+                check_packets(replies);
             }
             _ => check_lines(replies, data),
         }

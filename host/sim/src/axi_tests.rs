@@ -27,6 +27,7 @@ struct Probe {
 
 impl Probe {
     fn new(latency: u32, jitter: u32, seed: u64) -> Probe {
+        // SAFETY: the call takes numbers alone.
         Probe { raw: unsafe { wk_probe_new(latency, jitter, seed) }, now: 0 }
     }
 
@@ -40,6 +41,7 @@ impl Probe {
         let mut value = 0;
         let (addr, byte) = write.map_or((-1, 0), |(a, b)| (a as i64, b));
         let read = read.map_or(-1, |a| a as i64);
+        // SAFETY: raw is valid while self lives, `value` during the call.
         let got = unsafe { wk_probe_clock(self.raw, self.now, read, addr, byte, strb, &mut value) };
         self.now += 1;
         ((got & 1 != 0).then_some(value), got & 2 != 0)
@@ -48,6 +50,7 @@ impl Probe {
 
 impl Drop for Probe {
     fn drop(&mut self) {
+        // SAFETY: nobody uses it any more.
         unsafe { wk_probe_free(self.raw) };
     }
 }

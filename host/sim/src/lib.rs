@@ -105,7 +105,7 @@ impl Sim {
     /// Runs at most `clocks` clocks. Stops earlier when the card is idle and no input is queued,
     /// and, if `until_output`, as soon as a frame has come out. Returns the clocks run.
     pub fn run(&mut self, clocks: u64, until_output: bool) -> u64 {
-        // SAFETY: raw is valid while self lives (here and below).
+        // SAFETY: raw is valid while self lives.
         unsafe { ffi::wk_run(self.raw, clocks, until_output.into()) }
     }
 
@@ -126,11 +126,13 @@ impl Sim {
             take(Stamp { first, last }, &tail[..len]);
             rest = &tail[len.next_multiple_of(8)..];
         }
+        // SAFETY: as in `run`.
         unsafe { ffi::wk_clear_output(self.raw, port as u32) };
     }
 
     /// From now on remember (or not) when frames for the wire port went in.
     pub fn log_inputs(&mut self, on: bool) {
+        // SAFETY: as in `run`.
         unsafe { ffi::wk_log_inputs(self.raw, on.into()) };
     }
 
@@ -148,6 +150,7 @@ impl Sim {
         for [id, first, last] in log {
             take(*id, Stamp { first: *first, last: *last });
         }
+        // SAFETY: as in `run`.
         unsafe { ffi::wk_clear_input_log(self.raw) };
     }
 
@@ -162,12 +165,14 @@ impl Sim {
 
     /// From now on memory refuses writes to these bytes, for tests.
     pub fn refuse(&mut self, addr: u64, bytes: u64) {
+        // SAFETY: as in `run`.
         unsafe { ffi::wk_refuse(self.raw, addr, bytes) }
     }
 }
 
 impl Drop for Sim {
     fn drop(&mut self) {
+        // SAFETY: as in `run`.
         unsafe { ffi::wk_free(self.raw) };
     }
 }
@@ -175,6 +180,7 @@ impl Drop for Sim {
 impl Card for Sim {
     fn read_csr(&mut self, addr: u32) -> Result<u32, CardError> {
         let mut value = 0;
+        // SAFETY: as in `run`.
         match unsafe { ffi::wk_csr_read(self.raw, addr, &mut value) } {
             0 => Ok(value),
             _ => Err(CardError::NoAnswer(addr)),
@@ -182,6 +188,7 @@ impl Card for Sim {
     }
 
     fn write_csr(&mut self, addr: u32, value: u32) -> Result<(), CardError> {
+        // SAFETY: as in `run`.
         match unsafe { ffi::wk_csr_write(self.raw, addr, value) } {
             0 => Ok(()),
             _ => Err(CardError::NoAnswer(addr)),
@@ -193,6 +200,7 @@ impl Card for Sim {
     }
 
     fn backlog(&self, port: Port) -> usize {
+        // SAFETY: as in `run`.
         unsafe { ffi::wk_backlog(self.raw, port as u32) }
     }
 
@@ -205,22 +213,27 @@ impl Card for Sim {
     }
 
     fn tick(&mut self) {
+        // SAFETY: as in `run`.
         unsafe { ffi::wk_tick(self.raw) };
     }
 
     fn idle(&self) -> bool {
+        // SAFETY: as in `run`.
         unsafe { ffi::wk_idle(self.raw) != 0 }
     }
 
     fn timers(&self) -> bool {
+        // SAFETY: as in `run`.
         unsafe { ffi::wk_timers(self.raw) != 0 }
     }
 
     fn short_timers(&self) -> bool {
+        // SAFETY: as in `run`.
         unsafe { ffi::wk_short_timers(self.raw) != 0 }
     }
 
     fn clock(&self) -> u64 {
+        // SAFETY: as in `run`.
         unsafe { ffi::wk_clock(self.raw) }
     }
 }

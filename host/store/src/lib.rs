@@ -28,7 +28,6 @@
 //! `evict` (which one), `room` and `runs` (free chunks, one or several in a row); `reserve`, `pin`;
 //! `stage` and `lent` (values on their way in); `together` (several keys as one step), `watch` (was a
 //! key changed), `scan` (all keys), `swap` (databases that change places).
-#![deny(unsafe_op_in_unsafe_fn)]
 
 mod chunk;
 mod compact;

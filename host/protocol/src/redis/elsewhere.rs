@@ -68,7 +68,7 @@ pub fn holds(command: &Command, client: &Client) -> bool {
     if let ("exec", Some(queue)) = (command.name, &client.queue) {
         if !queue.is_broken {
             transactions::each(queue, client.db, |command, _, _| {
-                found |= OF_ALL.contains(&command.name)
+                found |= OF_ALL.contains(&command.name);
             });
         }
     }
