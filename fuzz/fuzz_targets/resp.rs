@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| wirekv_protocol::fuzz::fuzz_resp(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| wirekv_fuzz::fuzz_resp(data));

@@ -12,16 +12,15 @@
 //!    the [`Out`].
 #![forbid(unsafe_code)]
 
-mod base64;
+pub mod base64;
 pub mod binary;
 pub mod classic;
 mod counters;
 mod dialect;
 mod dump;
-pub mod fuzz;
 mod line;
 pub mod meta;
-mod number;
+pub mod number;
 pub mod ops;
 mod out;
 pub mod redis;

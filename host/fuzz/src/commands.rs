@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::map::{bulk, key, Choices, Map, KEYS};
-use super::{engine, Clock};
-use crate::redis::Client;
-use crate::{Engine, Next, Out, Parse, Protocol, Session};
+use wirekv_protocol::redis::Client;
+use wirekv_protocol::{Engine, Next, Out, Parse, Protocol, Session};
+
+use crate::map::{bulk, key, Choices, Map, KEYS};
+use crate::{engine, Clock};
 
 /// A connection on a thread of its own.
 struct Talk {

@@ -1,7 +1,5 @@
 //! What the fuzzer has found worth keeping (`fuzz/corpus`), once more.
 
-use wirekv_protocol::fuzz;
-
 fn replay(target: &str, entry: fn(&[u8])) {
     let dir = format!("{}/../../fuzz/corpus/{target}", env!("CARGO_MANIFEST_DIR"));
     let files: Vec<_> = std::fs::read_dir(dir).unwrap().map(|file| file.unwrap().path()).collect();
@@ -14,40 +12,40 @@ fn replay(target: &str, entry: fn(&[u8])) {
 
 #[test]
 fn classic() {
-    replay("classic", fuzz::fuzz_classic);
+    replay("classic", wirekv_fuzz::fuzz_classic);
 }
 
 #[test]
 fn resp() {
-    replay("resp", fuzz::fuzz_resp);
+    replay("resp", wirekv_fuzz::fuzz_resp);
 }
 
 #[test]
 fn redis() {
-    replay("redis", fuzz::fuzz_redis);
+    replay("redis", wirekv_fuzz::fuzz_redis);
 }
 
 #[test]
 fn meta() {
-    replay("meta", fuzz::fuzz_meta);
+    replay("meta", wirekv_fuzz::fuzz_meta);
 }
 
 #[test]
 fn binary() {
-    replay("binary", fuzz::fuzz_binary);
+    replay("binary", wirekv_fuzz::fuzz_binary);
 }
 
 #[test]
 fn udp() {
-    replay("udp", fuzz::fuzz_udp);
+    replay("udp", wirekv_fuzz::fuzz_udp);
 }
 
 #[test]
 fn number() {
-    replay("number", fuzz::fuzz_number);
+    replay("number", wirekv_fuzz::fuzz_number);
 }
 
 #[test]
 fn base64() {
-    replay("base64", fuzz::fuzz_base64);
+    replay("base64", wirekv_fuzz::fuzz_base64);
 }

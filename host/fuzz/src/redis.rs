@@ -54,7 +54,7 @@ fn reply(bytes: &[u8], depth: usize) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fuzz_resp;
+    use crate::fuzz_resp;
 
     const WORDS: &[&str] = &[
         "get", "set", "mget", "mset", "del", "incr", "append", "getrange", "setrange", "hello",

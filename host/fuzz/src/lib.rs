@@ -1,5 +1,6 @@
 //! Entries for a fuzzer: whatever the bytes are, nothing panics or hangs, replies are well formed,
 //! and requests that come in pieces or are served in batches answer what they answer one by one.
+#![forbid(unsafe_code)]
 
 mod commands;
 mod map;
@@ -9,10 +10,12 @@ pub use commands::fuzz_redis;
 
 use std::sync::Arc;
 
-use crate::redis::Client;
-use crate::store::{Config, HashKey, Store};
-use crate::{base64, binary, classic, number, udp};
-use crate::{Counters, Engine, Next, Op, Out, Parse, Protocol, Server, Session, Settings, Told};
+use wirekv_protocol::redis::Client;
+use wirekv_protocol::store::{Config, HashKey, Store};
+use wirekv_protocol::{base64, binary, classic, number, udp};
+use wirekv_protocol::{
+    Counters, Engine, Next, Op, Out, Parse, Protocol, Server, Session, Settings, Told,
+};
 
 /// As a server, it can make time pass: `stats <args>` takes a second a byte.
 struct Clock(Arc<Store>);
@@ -579,10 +582,10 @@ mod tests {
         let bad = format!("get a{} {}\r\n", " miss".repeat(1050), "k".repeat(300));
         let value = "VALUE a 0 1\r\nx\r\nEND\r\n";
         for (line, expect) in [(good, value), (bad, "CLIENT_ERROR bad command line format\r\n")] {
-            let engine = engine(Protocol::Auto, false);
+            let mut engine = engine(Protocol::Auto, false);
             let settings =
                 Settings { multiget_max: 1 << 20, keys_soft: 100, ..(*engine.settings).clone() };
-            let mut engine = Engine { settings: Arc::new(settings), ..engine };
+            engine.settings = Arc::new(settings);
             let mut clock = Clock(engine.local.store().clone());
             let (mut session, mut out) = (Session::new(), Out::new());
             let mut pauses = 0;
