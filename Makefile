@@ -90,8 +90,10 @@ test-others:
 	MAKEFLAGS= cargo test --release -q -p wirekv-store --features shuttle --test interleavings
 	$(if $(filter 1,$(WIREKV_DRAWN)),,$(MAKE) --no-print-directory test-bodies)
 
-# The program with one body alone, and that without any it says what to do. What it is made of is compiled already.
+# The program with one body alone, the software one without what compiles C; and that without any it says what to do. What
+# it is made of is compiled already.
 test-bodies:
+	! cargo tree -p wirekv --no-default-features --features soft --prefix none | grep -E '^(bindgen|cc|cmake|wirekv-sim) '
 	MAKEFLAGS= cargo test --release -q -p wirekv --no-default-features --features soft
 	MAKEFLAGS= cargo test --release -q -p wirekv --no-default-features --features sim
 	MAKEFLAGS= cargo test --release -q -p wirekv --no-default-features 2>&1 | grep -q 'WireKV needs something to serve with'

@@ -1,4 +1,4 @@
-"""Lints everything: Verilator -Wall, slang as Yosys has it, Verible (rules and format), Clippy, rustfmt.
+"""Lints everything: Verilator -Wall, slang as Yosys has it, Verible (rules and format), Clippy, rustfmt, cargo-deny.
 
     make lint       checks
     make format     scripts/lint.py --format: rewrites the SystemVerilog sources
@@ -83,6 +83,11 @@ def rust():
                 *clippy, "-p", "wirekv", "--no-default-features", "--features", body, *strict]
     else:
         print("skipped cargo clippy: not installed (rustup component add clippy)")
+    # It takes minutes to compile, so it is not among the tools of `make setup`.
+    if subprocess.run(["cargo", "deny", "--version"], capture_output=True).returncode == 0:
+        yield "cargo deny", ["cargo", "deny", "check", "licenses", "bans", "sources"]
+    else:
+        print("skipped cargo deny: not installed (cargo install cargo-deny --locked)")
     yield "cargo fmt", ["cargo", "fmt", "--all", "--check"]
     yield "cargo fmt fuzz", ["cargo", "fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"]
 
