@@ -73,11 +73,23 @@ serve: server ## run the cache: make serve ARGS='-p 11211 -m 64'
 	  echo "started by root, so it serves as root (-u root); as another user: ARGS='-u NAME'"; fi; \
 	exec $(SERVER) serve $$user $(ARGS)
 
-test: server $(if $(filter 1,$(WIREKV_LONG)),checked) ## every test, with everybody's seed; WIREKV_SEED=n for another
+ifneq (,$(FOLDER)$(K))
+# A part of it: what is in a folder, a file or a crate; what has a word in its name.
+PART := $(or $(patsubst %/,%,$(FOLDER)),tb)
+ifneq (,$(filter host/%,$(PART)))
+test: server
+	cargo test --release -q --manifest-path $(PART)/Cargo.toml $(K)
+else
+test: $(if $(filter tb $(addsuffix %,$(E2E_TESTS)),$(PART)),server,setup)
+	$(PYTHON) -m pytest -q -n auto --dist loadfile $(if $(K),--only '$(K)') $(PART)
+endif
+else
+test: server $(if $(filter 1,$(WIREKV_LONG)),checked) ## every test, with everybody's seed, or a part: make test FOLDER=tb/tcp K=sack
 	MAKEFLAGS= cargo test --release -q --no-run
 	@$(MAKE) --no-print-directory -j2 -Otarget test-host test-others
 	$(PYTHON) -m pytest -q -n auto --dist worksteal $(UNIT_TESTS)
 	$(PYTHON) -m pytest -q -n auto --dist loadfile --no-loadscope-reorder $(E2E_TESTS)
+endif
 
 # The others are compiled while the host's run, which wait for each other more than they compute. `make`'s jobs are
 # not cargo's, which has as many as there are cores.

@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 
 import pytest
 
@@ -15,6 +16,25 @@ def seed():
     print(f"seed {SEED}: again with WIREKV_SEED={SEED}")
     random.seed(SEED)
     return SEED
+
+
+def pytest_addoption(parser):
+    parser.addoption("--only", metavar="WORD", help="only what has WORD in its path or name; or else cocotb's tests that have")
+
+
+def pytest_collection_modifyitems(config, items):
+    only = config.getoption("--only")
+    if not only:
+        return
+    kept = [item for item in items if only in item.nodeid]
+    if not kept:
+        def cocotbs(module):
+            return [n for n, value in vars(module).items() if type(value).__module__.startswith("cocotb.") and only in n]
+
+        kept = [item for item in items if cocotbs(item.module)]
+        os.environ["COCOTB_TEST_FILTER"] = rf"\.[^.]*{re.escape(only)}"
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = kept
 
 
 def pytest_ignore_collect(collection_path):
