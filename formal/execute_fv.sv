@@ -4,8 +4,9 @@
 //
 // The index' caches are as line_cache_fv shows them to be: a read gives what was written before its
 // clock, a pinned line stands in one slot. What of the log is valid moves as log_place_fv shows, within a lap: the head
-// comes up to a tail that was told before, and after which execute was clear. So here is shown that execute is clear
-// when it says so (its assertion Clear), and that nothing was written over what it has used (Held).
+// comes up to a tail that was told before, after which execute was clear, and the reader of what appends have it read.
+// So here is shown that execute is clear when it says so (its assertion Clear), and that nothing was written over what
+// it has used (Held).
 // All other inputs, the log's lines among them, say anything.
 // Four buckets a bank. A place of the log stands in one way at most. Not seen here: records of bytes that
 // nobody knows (they become OpReply).
@@ -163,7 +164,8 @@ module execute_fv
         {range_q.tail_lap, range_q.tail} <= next;
         tell_q  <= 1'b1;
         waits_q <= 1'b1;
-      end else if (waits_q && !tell_q && clear && pass_i) begin
+      end else if (waits_q && !tell_q && clear && pass_i &&
+                   dut.u_append.puts_q == dut.u_append.read_q) begin
         passed_q <= told;
         waits_q  <= 1'b0;
       end
@@ -215,6 +217,7 @@ module execute_fv
     .ownb_ready_i,
     .ownb_o              (),
     .ownb_start_o        (),
+    .ownb_bad_o          (),
     .own_off_i,
     .bucket_rd_en_o      (rd_en),
     .bucket_rd_slot_o    (rd_slot),

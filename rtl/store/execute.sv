@@ -2,15 +2,16 @@
 // lines already in the caches, looks into the buckets again, compares header and key, acts, and
 // says what to reply. Latency 3 clocks for a hit; initiation interval 1 for gets, deletions, sets of keys that
 // are there or new and records without a key (see execute_stages for longer keys), 2 where an item's
-// expiry is set or told or its CAS unique decides, 4 for others. incr and decr: see execute_add and execute_number.
+// expiry is set or told or its CAS unique decides, 4 for others. incr and decr: see execute_add and execute_number; append
+// and prepend: execute_append and execute_extend.
 //
 //   next -> fetch -> check: compare -> act: decide, room, result -> way back
 //                      |                |         |          |
-//                    find: step by step -      insert      add, number
+//                    find: step by step -      insert      add, number; append, extend
 //                                                fill: of new keys, where a way is free
 //
 // Three stages: fetch (read buckets and item), check (tags, header, key) and act. Gets, sets, cas, deletions, touches,
-// counters and records that need no lookup overlap; anything else that may write keeps the next out. Who has read what
+// counters, appends and records that need no lookup overlap; anything else that may write keeps the next out. Who has read what
 // is written then, or is not written yet, reads it again.
 // What check cannot decide is looked up again step by step; sets of new keys in full buckets and odd numbers take steps,
 // too. Whoever is behind waits, and reads again.
@@ -70,6 +71,7 @@ module execute
   input  logic              ownb_ready_i,
   output beat_t             ownb_o,
   output logic [5:0]        ownb_start_o,
+  output logic              ownb_bad_o,
   input  off_t              own_off_i,
   /// Index caches, banks 0 and 1: read port, write port, class ClassExecute, releases.
   output logic [1:0]        bucket_rd_en_o,
@@ -219,6 +221,7 @@ module execute
       find_buckets,
       key_tell,
       add_tell,
+      append_tell,
       sum_tell,
       extend_tell,
       rest_ready,
@@ -264,7 +267,7 @@ module execute
     .item_o        (item),
     .walk_ways_i   (walk_ways),
     .walk_place_i  (walk_place),
-    .tell_i        (key_tell || add_tell || sum_tell || extend_tell),
+    .tell_i        (key_tell || add_tell || append_tell || sum_tell || extend_tell),
     .told_i        (key_told || (own_key && own_key_taken)),
     .key_o         (key),
     .key_all_told_o(key_all_told),
@@ -298,10 +301,10 @@ module execute
   // ---------------------------------------------------------------- act
   decision_t does;
   sum_t sum, add_sum, number_sum;
-  logic add_may, add_start, add_odd, added;
-  extended_t extended;
-  logic extend_done, extend_write, act_read, extend_read;
-  read_t act_job, extend_job;
+  logic add_may, add_start, add_odd, added, append_may, append_start, appends, appended;
+  extended_t extended, append_extended, extend_extended;
+  logic extend_done, extend_write, act_read, append_read, extend_read;
+  read_t act_job, append_job, extend_job;
   logic
       renew_start,
       renew_done,
@@ -356,6 +359,9 @@ module execute
     .add_o        (add_start),
     .add_odd_i    (add_odd),
     .added_i      (added),
+    .may_append_i (append_may),
+    .append_o     (append_start),
+    .appended_i   (appended),
     .fill_ready_i (fill_ready),
     .fill_idle_i  (fill_idle),
     .sum_o        (sum_start),
@@ -474,7 +480,46 @@ module execute
     .done_o        (sum_done)
   );
 
-  logic extend_put, extend_beat_valid, extend_last;
+  logic append_put, append_beat_valid, append_idle;
+  put_t append_item;
+  beat_t append_beat;
+  logic [5:0] append_lane;
+
+  execute_append u_append (
+    .clk_i,
+    .rst_ni,
+    .item_max_i,
+    .range_i,
+    .go_i          (moves.go),
+    .check_i       (check),
+    .op_i          (act),
+    .item_i        (item),
+    .may_o         (append_may),
+    .start_i       (append_start),
+    .end_i         (fast_done),
+    .active_o      (appends),
+    .ready_o       (appended),
+    .extended_o    (append_extended),
+    .read_valid_o  (append_read),
+    .read_ready_i,
+    .read_o        (append_job),
+    .chunk_valid_i,
+    .chunk_i,
+    .own_valid_o   (append_put),
+    .own_ready_i   (own_taken),
+    .own_o         (append_item),
+    .own_off_i,
+    .ownb_valid_o  (append_beat_valid),
+    .ownb_ready_i,
+    .ownb_o        (append_beat),
+    .ownb_start_o  (append_lane),
+    .ownb_bad_o    (ownb_bad_o),
+    .key_tell_o    (append_tell),
+    .key_all_told_i(key_all_told),
+    .idle_o        (append_idle)
+  );
+
+  logic extend_put, extend_beat_valid, extend_last, extend_ready;
   put_t extend_item;
   beat_t extend_beat;
 
@@ -491,8 +536,8 @@ module execute
     .read_valid_o  (extend_read),
     .read_ready_i,
     .read_o        (extend_job),
-    .chunk_valid_i,
-    .chunk_ready_o,
+    .chunk_valid_i (chunk_valid_i && append_idle),
+    .chunk_ready_o (extend_ready),
     .chunk_i,
     .own_valid_o   (extend_put),
     .own_ready_i   (own_taken),
@@ -503,18 +548,27 @@ module execute
     .key_tell_o    (extend_tell),
     .key_all_told_i(key_all_told),
     .own_off_i,
-    .extended_o    (extended),
+    .extended_o    (extend_extended),
     .write_o       (extend_write),
     .way_ready_i   (way_ready),
     .out_free_i    (out_free),
     .done_o        (extend_done)
   );
 
+  assign extended      = appends ? append_extended : extend_extended;
+  assign chunk_ready_o = !append_idle || extend_ready;
+
   // Only one of them makes an item. It stands until the log takes it, and a register parts what follows from the
-  // old item from what the log makes of it.
+  // old item from what the log makes of it. Values come in the order of their items.
+  logic own_there;
+  always_comb begin
+    own_there = append_idle && (add_put || sum_put || extend_put);
+    if (append_put) own_there = !add_beat_valid;
+  end
   always_ff @(posedge clk_i) begin
-    own_valid_o <= rst_ni && (add_put || sum_put || extend_put) && own_free && !own_taken;
-    own_o       <= extend_put ? extend_item : add_put ? add_item : sum_item;
+    own_valid_o <= rst_ni && own_there && own_free && !own_taken;
+    own_o       <= append_put ? append_item : extend_put ? extend_item :
+                   add_put ? add_item : sum_item;
   end
   assign own_taken = own_valid_o && own_ready_i;
 
@@ -531,14 +585,20 @@ module execute
     .written_i
   );
 
-  // What was added may wait for the log when its request has ended.
+  // What was added or appended may wait for the log when its request has ended.
   assign rest_ready   = ownb_ready_i && !add_beat_valid;
-  assign ownb_valid_o = add_beat_valid || sum_beat_valid || extend_beat_valid;
+  assign ownb_valid_o = append_beat_valid || add_beat_valid || sum_beat_valid || extend_beat_valid;
   assign extend_beat  = '{data: chunk_i.data, len: chunk_i.len, last: extend_last};
-  assign ownb_o       = add_beat_valid ? add_beat : extend_beat_valid ? extend_beat : sum_beat;
-  assign ownb_start_o = (extend_beat_valid && !add_beat_valid) ? chunk_i.start : '0;
-  assign read_valid_o = act_read || extend_read;
-  assign read_o       = extend_read ? extend_job : act_job;
+  always_comb begin
+    ownb_o       = sum_beat;
+    ownb_start_o = '0;
+    if (extend_beat_valid) {ownb_o, ownb_start_o} = {extend_beat, chunk_i.start};
+    if (add_beat_valid) {ownb_o, ownb_start_o} = {add_beat, 6'd0};
+    if (append_beat_valid) {ownb_o, ownb_start_o} = {append_beat, append_lane};
+  end
+  `ASSERT(OneBeat, !append_beat_valid || !(add_beat_valid || sum_beat_valid || extend_beat_valid))
+  assign read_valid_o = act_read || append_read || extend_read;
+  assign read_o       = append_read ? append_job : extend_read ? extend_job : act_job;
 
   // Who waits for a place of his own looks again at what he reads from then on. Else who was in act must have ended: a
   // place is checked as its request leaves check.
@@ -566,10 +626,12 @@ module execute
           item.off, range_i))
 `endif
 
-  // A register stands in front of its key, too, which is read from a RAM.
-  assign own_key = (add_tell || sum_tell || extend_tell) && !key_all_told;
-  lib_half #(
-    .T(beat_t)
+  // Their keys wait, too.
+  assign own_key = (add_tell || append_tell || sum_tell || extend_tell) && !key_all_told;
+  logic [2:0] unused_keys;
+  lib_fifo #(
+    .T    (beat_t),
+    .Depth(4)
   ) u_ownk (
     .clk_i,
     .rst_ni,
@@ -578,7 +640,8 @@ module execute
     .s_data_i (key),
     .m_valid_o(ownk_valid_o),
     .m_ready_i(ownk_ready_i),
-    .m_data_o (ownk_o)
+    .m_data_o (ownk_o),
+    .level_o  (unused_keys)
   );
 
   // ---------------------------------------------------------------- index

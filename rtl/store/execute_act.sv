@@ -57,6 +57,10 @@ module execute_act
   output logic        add_o,
   input  logic        add_odd_i,
   input  logic        added_i,
+  /// It may be appended to behind the request; it is begun; it has its place.
+  input  logic        may_append_i,
+  output logic        append_o,
+  input  logic        appended_i,
   input  logic        fill_ready_i,
   input  logic        fill_idle_i,
   output logic        sum_o,
@@ -149,7 +153,7 @@ module execute_act
   logic steady_q, emits, meta_key, plain_q, plain_get, plain_get_q, plain_set_q, meta_q;
   logic compares_q, times_q, finds, fast_fill, key_left;
   logic plain_delete_q, plain_touch_q, plain_cas_q, touches_q, fast_delete, fast_cas, fast_rest;
-  logic plain_add_q, fast_add, adds;
+  logic plain_add_q, fast_add, adds, plain_append_q, fast_append;
   logic stood_q, late, looked, stores;
 
   execute_decide u_decide (
@@ -260,6 +264,8 @@ module execute_act
           !shows(check_i.req.meta.show, ShKey);
       plain_add_q    <= check_i.req.op inside {OpIncr, OpDecr} && !check_i.req.key_stored &&
           !check_i.req.binary.is && !check_i.req.meta.is && check_i.req.num[63:16] == '0;
+      plain_append_q <= is_extend(check_i.req.op) && !check_i.req.key_stored &&
+          !check_i.req.binary.is && !check_i.req.meta.is && check_i.req.off.lap != '0;
       touches_q      <= check_i.req.op == OpTouch ||
           (check_i.req.op == OpGet && check_i.req.touch);
       // A CAS unique, a number, whether an expiry may be set, or is soon, a walk's place.
@@ -284,20 +290,24 @@ module execute_act
   assign fast_fill  = plain_set_q && item_i.new_key && free_i;
   assign fill_o    = fast_done && fast_fill && !room.skip && does.stores;
   // What finds nothing leaves its buckets as they are.
-  assign may_clear_o = valid_i && (plain_delete_q || plain_add_q);
+  assign may_clear_o = valid_i && (plain_delete_q || plain_add_q || plain_append_q);
   assign fast_delete = plain_delete_q && (item_i.renewed_hit || item_i.new_key);
   assign fast_cas    = plain_cas_q && (item_i.renewed_hit || item_i.new_key);
   assign fast_rest   = fast_delete || fast_cas || (plain_touch_q && item_i.decided);
   assign fast_add    = plain_add_q && may_add_i && !add_odd_i;
   assign add_o       = in_run && !room.skip && fast_add;
   assign adds        = added_i && sum_i.off.lap != '0;
-  assign clear_o     = fast_done && !room.skip && ((fast_delete && does.clears) || adds);
+  assign fast_append = plain_append_q && may_append_i;
+  assign append_o    = in_run && !room.skip && fast_append;
+  assign clear_o     = fast_done && !room.skip && ((fast_delete && does.clears) || adds ||
+      (appended_i && extended_i.stored));
   // What is compared with its item is known when that stands for a clock.
   assign late      = compares_q || times_q;
   assign looked    = stood_q || !late;
   assign fast_done = in_run && out_free && (room.skip || plain_q ||
       (plain_get && looked && item_i.decided && !(key_left && shows_key)) ||
-      ((fast_set || (fast_rest && looked) || added_i) && fetched_ready_i) || fast_fill);
+      ((fast_set || (fast_rest && looked) || added_i || appended_i) &&
+       fetched_ready_i) || fast_fill);
   // Who looks at it knows that the request in act, if there is one, ends in this clock.
   assign stores    = fast_set || (fast_cas && does.stores);
   assign commit_o  = '{valid: valid_i && stores && !room.skip, line: op_i.found.line,
@@ -343,7 +353,8 @@ module execute_act
         else if (walk_o) state_d = StWalk;
         else if (renew_o) state_d = StRenew;
         else if (finds) state_d = StFind;
-        else if (!plain_q && !plain_get && !fast_set && !fast_fill && !fast_rest && !fast_add)
+        else if (!plain_q && !plain_get && !fast_set && !fast_fill && !fast_rest && !fast_add &&
+                 !fast_append)
           state_d = ready;
       end
       StRenew:    if (renew_done_i) state_d = finds ? StFind : ready;

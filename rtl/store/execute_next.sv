@@ -51,8 +51,8 @@ module execute_next
   // Needs more than the three stages give it.
   function automatic logic is_alone(input op_e op, input logic key_stored);
     return op inside {OpFlush, OpHost, OpPart, OpWalk, OpVersion} ||
-        (is_lookup(op) &&
-         !(op inside {OpGet, OpSet, OpCas, OpDelete, OpTouch, OpIncr, OpDecr} && !key_stored));
+        (is_lookup(op) && !(op inside {OpGet, OpSet, OpCas, OpDelete, OpTouch, OpIncr, OpDecr,
+                                       OpAppend, OpPrepend} && !key_stored));
   endfunction
 
   typedef logic [$clog2(PrefetchLines)-1:0] slot_no_t;

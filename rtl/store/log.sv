@@ -33,7 +33,7 @@ module log
   output off_t        off_o,
   /// Items from execute (incr, decr, append, prepend) or pieces, one at a time; off_o stands in the clock
   /// in which one is taken. A beat's first byte is in lane ownb_start_i, lane 0 behind lane 63, and beats but
-  /// the last may be shorter than 64, too.
+  /// the last may be shorter than 64, too. The header of a bad value says that it is none; its first beat tells.
   input  logic        own_valid_i,
   output logic        own_ready_o,
   input  put_t        own_i,
@@ -46,6 +46,7 @@ module log
   output logic        ownb_ready_o,
   input  beat_t       ownb_i,
   input  logic [5:0]  ownb_start_i,
+  input  logic        ownb_bad_i,
   /// What is valid. Registered.
   output log_range_t  range_o,
   /// Whoever uses a place that was valid, see log_fence.
@@ -138,6 +139,7 @@ module log
     .ownb_ready_o,
     .ownb_i,
     .ownb_start_i,
+    .ownb_bad_i,
     .m_valid_o    (line_valid),
     .m_ready_i    (line_ready),
     .m_o          (line),

@@ -24,7 +24,7 @@ module log_lay
   output logic       putb_ready_o,
   input  beat_t      putb_i,
   /// ... and of execute. A beat's first byte is in lane ownb_start_i, lane 0 behind lane 63, and beats but
-  /// the last may be shorter than 64, too.
+  /// the last may be shorter than 64, too. The header of a bad value says that it is none; its first beat tells.
   input  logic       ownk_valid_i,
   output logic       ownk_ready_o,
   // verilator lint_off UNUSEDSIGNAL
@@ -34,6 +34,7 @@ module log_lay
   output logic       ownb_ready_o,
   input  beat_t      ownb_i,
   input  logic [5:0] ownb_start_i,
+  input  logic       ownb_bad_i,
   /// Lines.
   output logic       m_valid_o,
   input  logic       m_ready_i,
@@ -137,7 +138,7 @@ module log_lay
     where_in.own       = piece_i.own;
     where_in.start     = piece_i.start;
     where_in.parts     = piece_i.parts;
-    where_in.head      = piece_i.head;
+    where_in.head      = (piece_i.own && ownb_bad_i) ? '0 : piece_i.head;
     where_in.chosen_no = piece_i.chosen_no;
     where_in.line      = piece_i.line;
     where_in.unit      = piece_i.lane[5:4];

@@ -35,6 +35,7 @@ rtl/store/execute_fill.sv
 rtl/store/execute_index.sv
 rtl/store/execute_add.sv
 rtl/store/execute_number.sv
+rtl/store/execute_append.sv
 rtl/store/execute_extend.sv
 rtl/store/execute_epoch.sv
 rtl/store/execute_unwritten.sv

@@ -429,6 +429,7 @@ module store
   put_t own;
   beat_t ownk, ownb;
   logic [5:0] ownb_start;
+  logic ownb_bad;
 
   log u_log (
     .clk_i,
@@ -455,6 +456,7 @@ module store
     .ownb_ready_o(ownb_ready),
     .ownb_i      (ownb),
     .ownb_start_i(ownb_start),
+    .ownb_bad_i  (ownb_bad),
     .off_valid_o (put_off_valid_o),
     .off_o       (put_off_o),
     .range_o     (range),
@@ -530,6 +532,7 @@ module store
     .ownb_ready_i        (ownb_ready),
     .ownb_o              (ownb),
     .ownb_start_o        (ownb_start),
+    .ownb_bad_o          (ownb_bad),
     .own_off_i           (put_off_o),
     .bucket_rd_en_o      (exe_rd_en),
     .bucket_rd_slot_o    (exe_rd_slot),

@@ -272,8 +272,8 @@ class Bench:
 
     # ------------------------------------------------------------ in
     def full_lap(self, off):
-        """The lap of a place, which has its low byte only; it is not ahead of the head's."""
-        return self.lap - ((self.lap - off["lap"]) & 0xFF)
+        """The lap of a place, which has its low byte only: an item made within may have begun the next one."""
+        return self.lap + ((off["lap"] - self.lap + 128) & 0xFF) - 128
 
     def place(self, off):
         """Linear place: comparable across laps. Laps with low byte 0 are left out."""

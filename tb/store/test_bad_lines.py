@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from common import to_beats  # noqa: E402
 from hash_model import hash64  # noqa: E402
 from sim import Sim  # noqa: E402
-from store_bench import Bench, T  # noqa: E402
+from store_bench import EXTENDS, Bench, T  # noqa: E402
 from test_store import random_jobs, random_key  # noqa: E402
 
 INDEX, LOG = (0, 1), (2, 3)
@@ -285,18 +285,22 @@ def test_piece_unread(bench, line):
     assert get(bench, names) == (6, 6)
 
 
-@pytest.mark.parametrize("op", (T.OpAppend, T.OpPrepend))
-def test_copy_unread(bench, op):
-    """append and prepend to a value that cannot be read whole: it is not changed, and nothing is made of it."""
-    names = spanning(bench, 1, 50, 44)
+@pytest.mark.parametrize("size", (50, 300))
+@pytest.mark.parametrize("op", EXTENDS)
+def test_copy_unread(bench, op, size):
+    """append and prepend to a value that cannot be read whole: a long one is not changed, and nothing is made of it. To a
+    short one it is stored, and then there is none: whoever gets it finds nothing."""
+    names = spanning(bench, 1, size, 44)
     forget_log(bench)
     refuse(bench, "bad_reads_i", [3])
     for k in names:
-        bench.job([{"op": op, "_key": k, "_value": b"more"}])
+        bench.job([{"op": op, "_key": k, "_value": b"more" * 25}])
         bench.idle()
     refuse(bench, "bad_reads_i", ())
-    assert bench.unread == 6 and bench.refusals()["copied"] > 0
-    assert get(bench, names) == (6, 6)
+    assert bench.unread == (0 if size < 256 else 6) and bench.refusals()["copied"] > 0
+    assert get(bench, names) == ((0, 0) if size < 256 else (6, 6))
+    store(bench, names)
+    assert get(bench, names) == (6, 0)
 
 
 @pytest.mark.parametrize("op", (T.OpSet, T.OpAdd, T.OpReplace))

@@ -10,6 +10,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from common import from_beats  # noqa: E402
 from hash_model import hash64  # noqa: E402
+from size import scale  # noqa: E402
 from store_bench import Bench, T  # noqa: E402
 
 
@@ -166,6 +167,88 @@ def test_added(small, mem_pause):
     bench.idle()
     counts = bench.counts()
     assert counts["IncrHits"] > 500 and counts["DecrHits"] > 500 and bench.lost == bench.misses_by_age == 0
+
+
+@pytest.mark.parametrize("mem_pause", [0, 200])
+def test_appended(small, mem_pause):
+    """Bytes behind and in front of values, both of up to 255 and a little more, behind keys of all lengths; right behind
+    one another, among what reads, counts, deletes or stores these keys, up to the largest item."""
+    bench = Bench(small, random.choice((0, 0.2)), random.choice((0, 0.2)), 30, 30, mem_pause=mem_pause)
+    edges = [0, 1, 15, 16, 17, 63, 64, 65, 127, 128, 129, 191, 192, 193, 254, 255, 256, 257]
+
+    def length():
+        return random.choice((random.choice(edges), random.randrange(20), random.randrange(300)))
+
+    def extend(key):
+        return {"op": random.choice((T.OpAppend, T.OpPrepend)), "_key": key, "_value": random.randbytes(length()),
+                "flags": 3, "expiry": 5, "noreply": random.randrange(2)}
+
+    for n in range(250):
+        if n % 5 == 0:
+            bench.room(0)
+            bench.limit(random.choice((60_000, 60_000, random.randrange(500, 700))))
+        keys = [b"k" * random.randrange(1, random.choice((3, 40, 251))) for _ in range(4)]
+        bench.job([put(key, random.randbytes(length()), flags=random.choice((0, 7)),
+                       expiry=random.choice((0, bench.model.now + 99))) for key in keys[:3]], n % 8)
+        bench.job([r for _ in range(6) for key in [random.choice(keys)] for r in (extend(key), random.choice((
+            extend(random.choice(keys)), extend(random.choice(keys)), get(key), get(random.choice(keys)),
+            put(key, b"1"), {"op": T.OpIncr, "_key": key, "num": 1}, {"op": T.OpDelete, "_key": key},
+            put(key, b"%d" % n))), {"op": T.OpIncr, "_key": random.choice(keys), "num": 1})], n % 8)
+        bench.job([get(key) for key in keys], n % 8)
+        bench.room(8)
+    bench.idle()
+    assert bench.counts()["Stored"] > 1000 and bench.lost == 0
+
+
+def test_appended_falls_out(tiny):
+    """Something is appended to short values to which the log comes meanwhile: it waits for who reads, and those behind
+    store what moves its head. They are whole, or not there."""
+    bench = Bench(tiny, 0, 0, 40, 20, 10)
+    bench.limit(30_000)
+    bench.allow_evict = True
+    names = [b"key%d" % n for n in range(24)]
+    for _ in range(scale(60, 600)):
+        for m in range(0, len(names), 4):
+            bench.job([put(key, random.randbytes(random.choice((10, 200, 300)))) for key in names[m : m + 4]])
+        bench.job([put(b"other", random.randbytes(random.choice((100, 2000, 5000)))) for _ in range(2)])
+        for _ in range(random.randrange(2, 8)):
+            bench.job([put(b"long", bytes(7000))])
+        bench.job([put(b"here", b"1")])
+        bench.room(0)
+        bench.chunk.pause = 0.95
+        bench.job([get(b"long"), *[get(b"here")] * random.choice((0, 30))], 1)
+        bench.job([{"op": random.choice((T.OpAppend, T.OpPrepend)), "_key": key,
+                    "_value": random.randbytes(random.randrange(1, 100))} for key in random.sample(names, 6)], 2)
+        for n in range(4):
+            bench.job([put(b"other", bytes(random.choice((1000, 7000))))], 3 + n)
+        for _ in range(random.randrange(800)):
+            bench.tick()
+        bench.chunk.pause = 0
+        for m in range(0, len(names), 4):
+            bench.job([get(key) for key in names[m : m + 4]], 4)
+        bench.room(0)
+    counts = bench.counts()
+    assert counts["GetMisses"] > 100 and counts["GetHits"] > 100
+
+
+def test_appended_reader_full(small):
+    """The reader has as many jobs as it takes, or one less, when an append wants to read."""
+    bench = Bench(small)
+    names = [b"key%d" % n for n in range(40)]
+    for key in names:
+        bench.job([put(key, b"1")])
+        bench.room(8)
+    for size, jobs in itertools.product((1, 1, 1, 300), range(30, 38)):
+        bench.job([put(b"here", random.randbytes(size))])
+        bench.room(0)
+        bench.chunk.pause = 1
+        bench.job([*map(get, names[:jobs])], 1)
+        bench.job([{"op": T.OpAppend, "_key": b"here", "_value": b"more"}, get(b"here")], 2)
+        for _ in range(400):
+            bench.tick()
+        bench.chunk.pause = 0
+        bench.room(0)
+    assert bench.misses_by_age == bench.lost == 0
 
 
 def test_long_numbers(small):

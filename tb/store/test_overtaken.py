@@ -55,8 +55,9 @@ def test_part(small, op):
     assert bench.counts()["GetMisses"] == 1
 
 
+@pytest.mark.parametrize("value", (b"as it was", b"as it was" * 30))
 @pytest.mark.parametrize("op", (T.OpAppend, T.OpPrepend))
-def test_append(small, op):
+def test_append(small, op, value):
     """The log has passed the bytes that are to be appended, and not the item: it stays as it was, as if it were not
     there."""
     bench = Bench(small)
@@ -65,7 +66,7 @@ def test_append(small, op):
     put = bench.put
     off = put(to_beats(key) + to_beats(more), start=1, klen=len(key), vlen=len(more), flags=0, expiry=0)
     fill(bench, small.log_lines // 2)
-    bench.job([{"op": T.OpSet, "_key": key, "_value": b"as it was"}])
+    bench.job([{"op": T.OpSet, "_key": key, "_value": value}])
     bench.idle()
     fill(bench, small.log_lines // 2 + 64, b"new")
     bench.put = lambda *_, **__: off
