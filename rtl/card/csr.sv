@@ -2,7 +2,7 @@
 // read), and the event counters of every folder. In the 128 clocks after reset nothing is counted,
 // written or read.
 //
-// The map stands in docs/ARCHITECTURE.md, "Registers". A write to a read-only or unknown address
+// The map is spec/card.rdl, for readers docs/ARCHITECTURE.md, "Registers". A write to a read-only or unknown address
 // does nothing; reading an unknown one gives 0. Responses are always OKAY.
 module csr
   import wirekv_pkg::*;
@@ -10,6 +10,7 @@ module csr
   import tcp_pkg::*;
   import request_pkg::*;
   import store_pkg::*;
+  import csr_pkg::*;
 #(
   /// Connections of this build, for software to read.
   parameter int unsigned Conns = 1024
@@ -73,14 +74,6 @@ module csr
   output logic                   busy_o
 );
 
-  // Those of net and tcp beyond their 32 stand in a group of their own.
-  localparam int unsigned NetMore = NetCounts - 32;
-  localparam int unsigned TcpMore = TcpCounts - 32;
-  if (NetMore > 8 || TcpMore > 8 || StoreCounts > 36 || FrontCounts > 14 || BackCounts > 14)
-  begin : gen_misuse
-    $error("%m: too many counters for the register map");
-  end
-
   logic we, clearing, reading;
   logic [2:0] read_q;  // a read under way, by stage
   logic [9:0] waddr, raddr_q;
@@ -98,16 +91,11 @@ module csr
   logic [1:0] unused_addr;
   assign unused_addr = s_axil_awaddr[1:0] | s_axil_araddr[1:0];
 
-  // ---------------------------------------------------------------- settings, words 0..127
+  // ---------------------------------------------------------------- settings
   // A word a register; those that mean nothing stay 0. A RAM holds the same: what is read back, and the
   // bytes that a write leaves as they are, come from there without a multiplexer of all registers. While the
   // counters become zero, so do its words: as many.
-  localparam int unsigned Words = 128;
-  function automatic logic used(input int unsigned word);
-    return word inside {['h010 / 4 : 'h06C / 4], ['h080 / 4 : 'h0BC / 4], 'h0C4 / 4, 'h0C8 / 4,
-                        ['h100 / 4 : 'h17C / 4]};
-  endfunction
-  logic [31:0] reg_q[Words];
+  logic [31:0] reg_q[CsrWords];
 
   logic write_q;
   logic [6:0] waddr_q, clear_q;
@@ -129,13 +117,13 @@ module csr
     end else begin
       if (we) s_axil_bvalid <= 1'b1;
       else if (s_axil_bready) s_axil_bvalid <= 1'b0;
-      write_q <= we && used(int'(waddr));
-      time_o  <= write_q && waddr_q == 7'('h014 / 4);
-      slept_o <= (write_q && waddr_q == 7'('h0C8 / 4)) ? written[9:0] : '0;
+      write_q <= we && csr_is_setting(int'(waddr));
+      time_o  <= write_q && waddr_q == CsrUnixSeconds[6:0];
+      slept_o <= (write_q && waddr_q == CsrSlept[6:0]) ? written[9:0] : '0;
       if (clearing) clear_q <= clear_q + 1'b1;
       if (write_q) begin
-        for (int unsigned w = 0; w < Words; w++)
-        if (used(w) && waddr_q == 7'(w)) reg_q[w] <= written;
+        for (int unsigned w = 0; w < CsrWords; w++)
+        if (csr_is_setting(w) && waddr_q == 7'(w)) reg_q[w] <= written;
       end
     end
     waddr_q <= waddr[6:0];
@@ -145,7 +133,7 @@ module csr
 
   lib_ram #(
     .Width(32),
-    .Depth(Words)
+    .Depth(CsrWords)
   ) u_settings (
     .clk_i,
     .we_i   (write_q || clearing),
@@ -157,55 +145,61 @@ module csr
     .rdata_o(setting)
   );
 
-  assign enable_o       = reg_q['h010 / 4][0];
-  assign net_o.mac      = {reg_q['h01C / 4][15:0], reg_q['h018 / 4]};
-  assign net_o.ip       = reg_q['h020 / 4];
-  assign net_o.ip6[0]   = link_local(net_o.mac);
-  assign net_o.ip6[1]   = {reg_q['h09C / 4], reg_q['h098 / 4], reg_q['h094 / 4], reg_q['h090 / 4]};
-  assign net_o.ip6[2]   = {reg_q['h0AC / 4], reg_q['h0A8 / 4], reg_q['h0A4 / 4], reg_q['h0A0 / 4]};
-  assign net_o.tcp_port = reg_q['h024 / 4][15:0];
-  assign net_o.udp_port = reg_q['h028 / 4][15:0];
-  assign net_o.redis_port = reg_q['h0B0 / 4][15:0];
-  assign net_o.mtu      = reg_q['h02C / 4][15:0];
-  assign net_o.vlan     = reg_q['h0C4 / 4][11:0];
-  assign seconds_o      = reg_q['h014 / 4];
-  assign milliseconds_o = reg_q['h050 / 4][9:0];
-  assign rx_base_o      = {2'b00, reg_q['h038 / 4]};
-  assign tx_base_o      = {2'b00, reg_q['h03C / 4]};
-  assign item_max_o     = reg_q['h048 / 4][20:0];
-  assign conn_limit_o   = reg_q['h04C / 4][14:0];
-  assign time_wait_ms_o = reg_q['h054 / 4][15:0];
-  assign keep_alive_s_o = reg_q['h058 / 4][15:0];
-  assign idle_s_o       = reg_q['h05C / 4][15:0];
-  assign hold_max_o     = reg_q['h0B4 / 4][23:0];
-  assign guard_o        = reg_q['h0BC / 4][0];
-  assign pause_o        = reg_q['h0BC / 4][1];
-  assign secret_o       = {reg_q['h06C / 4], reg_q['h068 / 4], reg_q['h064 / 4], reg_q['h060 / 4]};
+  csr_settings_t set;
+  assign set = csr_settings(reg_q);
+  assign enable_o         = set.enable;
+  assign net_o.mac        = {set.mac_high, set.mac_low};
+  assign net_o.ip         = set.ip;
+  assign net_o.ip6[0]     = link_local(net_o.mac);
+  assign net_o.ip6[1]     = set.ip6_fixed;
+  assign net_o.ip6[2]     = set.ip6_auto;
+  assign net_o.tcp_port   = set.tcp_port;
+  assign net_o.udp_port   = set.udp_port;
+  assign net_o.redis_port = set.redis_port;
+  assign net_o.mtu        = set.mtu;
+  assign net_o.vlan       = set.vlan;
+  assign seconds_o        = set.unix_seconds;
+  assign milliseconds_o   = set.milliseconds;
+  assign rx_base_o        = {2'b00, set.rx_ring_base};
+  assign tx_base_o        = {2'b00, set.tx_ring_base};
+  assign item_max_o       = set.item_max;
+  assign conn_limit_o     = set.max_conns;
+  assign time_wait_ms_o   = set.time_wait_ms;
+  assign keep_alive_s_o   = set.keep_alive_seconds;
+  assign idle_s_o         = set.idle_seconds;
+  assign hold_max_o       = set.hold_max;
+  assign guard_o          = set.redis_clients.guard;
+  assign pause_o          = set.redis_clients.pause;
+  assign secret_o         = set.tcp_secret;
 
-  assign store_o.index_base = {2'b00, reg_q['h030 / 4]};
-  assign store_o.log_base   = {2'b00, reg_q['h034 / 4]};
-  assign store_o.index_bits = reg_q['h040 / 4][4:0];
-  assign store_o.log_lines  = reg_q['h044 / 4][25:0];
-  assign store_o.item_max   = reg_q['h048 / 4][20:0];
-  assign store_o.one_way    = reg_q['h0B8 / 4][0];
-  assign store_o.mix_key    = {reg_q['h08C / 4], reg_q['h088 / 4], reg_q['h084 / 4],
-                               reg_q['h080 / 4]};
-  for (genvar w = 0; w < 32; w++) begin : gen_nh_key
-    assign store_o.nh_key[w] = reg_q['h100/4+w];
-  end
+  assign store_o.index_base = {2'b00, set.index_base};
+  assign store_o.log_base   = {2'b00, set.log_base};
+  assign store_o.index_bits = set.index_bits;
+  assign store_o.log_lines  = set.log_lines;
+  assign store_o.item_max   = set.item_max;
+  assign store_o.one_way    = set.one_way;
+  assign store_o.mix_key    = set.hash_mix;
+  assign store_o.nh_key     = set.hash_nh;
 
-  // ---------------------------------------------------------------- counters, words 128..271
-  // A register before them: events come from everywhere.
+  // ---------------------------------------------------------------- counters
+  // 128 behind the settings, 16 behind them: those that have no room in their group. A register before them: events
+  // come from everywhere.
   logic [31:0] count, count_more;
   logic [127:0] event_q;
   logic [15:0] more_q;
   logic unused_clearing;
   always_ff @(posedge clk_i) begin
     event_q <= {
-      36'(store_count_i), 14'(back_count_i), 14'(front_count_i), tcp_count_i[31:0],
-      net_count_i[31:0]
+      CsrStoreRoom'(store_count_i),
+      CsrBackRoom'(back_count_i),
+      CsrFrontRoom'(front_count_i),
+      CsrTcpRoom'(tcp_count_i),
+      CsrNetRoom'(net_count_i)
     };
-    more_q  <= {8'(tcp_count_i[TcpCounts-1:32]), 8'(net_count_i[NetCounts-1:32])};
+    more_q  <= {
+      CsrTcpMoreRoom'(tcp_count_i[TcpCounts-1:CsrTcpRoom]),
+      CsrNetMoreRoom'(net_count_i[NetCounts-1:CsrNetRoom])
+    };
   end
   lib_counters #(
     .N    (128),
@@ -242,6 +236,17 @@ module csr
     else if (about_valid_i) about_q <= about_i;
   end
 
+  csr_status_t status;
+  assign status = '{idle: idle_i, timers: timers_i, due: short_i, default: '0};
+  csr_about_t about;
+  assign about = '{
+          conn: about_q.conn,
+          there: about_q.there,
+          left: about_q.left,
+          toggle: about_told_q,
+          default: '0
+      };
+
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       read_q        <= '0;
@@ -254,13 +259,11 @@ module csr
     if (s_axil_arready) raddr_q <= s_axil_araddr[11:2];
     if (read_q[2]) begin
       unique case (raddr_q)
-        10'h000: s_axil_rdata <= 32'h574B5631;
-        10'h001: s_axil_rdata <= Conns;
-        10'h002: s_axil_rdata <= {29'b0, short_i, timers_i, idle_i};
-        10'h003: s_axil_rdata <= {17'b0, conns_i};
-        10'h030: begin
-          s_axil_rdata <= {about_told_q, 13'b0, about_q.left, about_q.there, 2'b0, about_q.conn};
-        end
+        CsrId:        s_axil_rdata <= CsrIdValue;
+        CsrConns:     s_axil_rdata <= Conns;
+        CsrStatus:    s_axil_rdata <= status;
+        CsrOpenConns: s_axil_rdata <= 32'(conns_i);
+        CsrAbout:     s_axil_rdata <= about;
         default: begin
           if (raddr_q[9:4] == 6'b010000) s_axil_rdata <= count_more;
           else if (raddr_q[9:8] != 2'b00) s_axil_rdata <= '0;

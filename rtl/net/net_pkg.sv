@@ -110,28 +110,29 @@ package net_pkg;
   } dgram_t;
 
   /// Counters of net: one-clock pulses on `count_o`, bit = value.
+  // begin net_count_e: Made by spec/gen.py from spec/card.rdl: `make spec`.
   typedef enum logic [5:0] {
-    NetCountRxFrames,     // frames from the wire
-    NetCountRxTcp,        // segments, and what routers say of ours, given to tcp
-    NetCountRxUdp,        // datagrams given to parse
-    NetCountRxReply,      // ARP, echo requests and neighbour solicitations taken for an answer
-    NetCountRxHost,       // frames given to the host
-    NetCountRxBadIp,      // dropped: IP version; of IPv4 header length below 5 or header checksum
-    NetCountRxBadTcp,     // dropped: TCP checksum
-    NetCountRxBadUdp,     // dropped: UDP checksum; over IPv6 also none
-    NetCountRxBadIcmp,    // dropped: checksum of what is read of ICMP and ICMPv6
-    NetCountRxBadLength,  // dropped: lengths that contradict each other or the frame
-    NetCountRxFullTcp,    // dropped: no room, tcp was too slow
-    NetCountRxFullUdp,    // dropped: no room, parse was too slow
-    NetCountRxFullReply,  // dropped: no room, the wire was too slow for the answers
-    NetCountRxFullHost,   // dropped: no room, the host was too slow
-    NetCountRxDisabled,   // dropped: came before `enable`
-    NetCountTxFrames,     // frames to the wire
-    NetCountTxTcp,        // of these: segments
-    NetCountTxUdp,        // of these: datagrams
-    NetCountTxReply,      // of these: ARP and echo replies, neighbour advertisements
-    NetCountTxHost,       // of these: from the host
-    NetCountTxHostLong,   // dropped: frame from the host longer than 9,088 bytes
+    NetCountRxFrames,         // frames from the wire
+    NetCountRxTcp,            // segments, and what routers say of ours, given to tcp
+    NetCountRxUdp,            // datagrams given to parse
+    NetCountRxReply,          // ARP, echo requests and neighbour solicitations taken for an answer
+    NetCountRxHost,           // frames given to the host
+    NetCountRxBadIp,  // dropped: IP version; of IPv4 header length below 5 or header checksum
+    NetCountRxBadTcp,         // dropped: TCP checksum
+    NetCountRxBadUdp,         // dropped: UDP checksum; over IPv6 also none
+    NetCountRxBadIcmp,        // dropped: checksum of what is read of ICMP and ICMPv6
+    NetCountRxBadLength,      // dropped: lengths that contradict each other or the frame
+    NetCountRxFullTcp,        // dropped: no room, tcp was too slow
+    NetCountRxFullUdp,        // dropped: no room, parse was too slow
+    NetCountRxFullReply,      // dropped: no room, the wire was too slow for the answers
+    NetCountRxFullHost,       // dropped: no room, the host was too slow
+    NetCountRxDisabled,       // dropped: came before `enable`
+    NetCountTxFrames,         // frames to the wire
+    NetCountTxTcp,            // of these: segments
+    NetCountTxUdp,            // of these: datagrams
+    NetCountTxReply,          // of these: ARP and echo replies, neighbour advertisements
+    NetCountTxHost,           // of these: from the host
+    NetCountTxHostLong,       // dropped: frame from the host longer than 9,088 bytes
     NetCountRxFromUs,         // dropped: source is the card's own address
     NetCountRxFromBroadcast,  // dropped: source 255.255.255.255
     NetCountRxFromMulticast,  // dropped: source in 224.0.0.0/4, or in ff00::/8
@@ -148,6 +149,7 @@ package net_pkg;
     NetCountRxVlan            // dropped: from a VLAN of which the card is no member
   } net_count_e;
   localparam int unsigned NetCounts = 35;
+  // end net_count_e
 
   // ---------------------------------------------------------------- inside net
 

@@ -494,27 +494,29 @@ package request_pkg;
   } text_job_t;
 
   /// Event counters of the way back (rtl/reply/back.sv).
-  typedef enum int unsigned {
-    BackCountJobs,        // jobs begun
-    BackCountValues,      // VALUE lines begun
-    BackCountReplies,     // fixed replies
-    BackCountNumbers,     // results of incr and decr
-    BackCountLines,       // writes to the transmit rings
-    BackCountDatagrams,   // UDP datagrams sent
-    BackCountHostReqs,    // requests handed to the host program
-    BackCountHostPieces,  // pieces of its answers
-    BackCountHostBad,     // bytes of such a piece missing or too many
-    BackCountWaitChunk,   // clocks in which a reply waited for the value's bytes
-    BackCountWaitRing,    // clocks in which reply text waited for the transmit-ring writer
-    BackCountWaitUdp,     // clocks in which reply text waited for room for datagrams
-    BackCountErrorLimit,  // errors not sent in a datagram: beyond 50 at once and 1,000 a second
-    BackCountErrorService,  // ... to a service's port
-    BackCountNum
+  // begin back_count_e: Made by spec/gen.py from spec/card.rdl: `make spec`.
+  typedef enum logic [3:0] {
+    BackCountJobs,         // jobs begun
+    BackCountValues,       // VALUE lines begun
+    BackCountReplies,      // fixed replies
+    BackCountNumbers,      // results of incr and decr
+    BackCountLines,        // writes to the transmit rings
+    BackCountDatagrams,    // UDP datagrams sent
+    BackCountHostReqs,     // requests handed to the host program
+    BackCountHostPieces,   // pieces of its answers
+    BackCountHostBad,      // bytes of such a piece missing or too many
+    BackCountWaitChunk,    // clocks in which a reply waited for the value's bytes
+    BackCountWaitRing,     // clocks in which reply text waited for the transmit-ring writer
+    BackCountWaitUdp,      // clocks in which reply text waited for room for datagrams
+    BackCountErrorLimit,   // errors not sent in a datagram: beyond 50 at once and 1,000 a second
+    BackCountErrorService  // ... to a service's port
   } back_count_e;
-  localparam int unsigned BackCounts = BackCountNum;
+  localparam int unsigned BackCounts = 14;
+  // end back_count_e
 
   /// Event counters of the way in (rtl/parse/front.sv).
-  typedef enum int unsigned {
+  // begin front_count_e: Made by spec/gen.py from spec/card.rdl: `make spec`.
+  typedef enum logic [3:0] {
     FrontCountJobs,       // visits to a TCP connection
     FrontCountUdpJobs,    // datagrams taken
     FrontCountUdpBad,     // datagrams ignored: no room for frame header and request, or no request
@@ -527,9 +529,9 @@ package request_pkg;
     FrontCountWaitRoom,   // clocks in which requests waited for the store
     FrontCountWaitBytes,  // clocks in which a job waited for its bytes
     FrontCountBadReads,   // reads of receive rings that memory refused; the connection is reset
-    FrontCountBadWrites,  // writes to rings that memory refused; the connection is reset
-    FrontCountNum
+    FrontCountBadWrites   // writes to rings that memory refused; the connection is reset
   } front_count_e;
-  localparam int unsigned FrontCounts = FrontCountNum;
+  localparam int unsigned FrontCounts = 13;
+  // end front_count_e
 
 endpackage

@@ -466,7 +466,8 @@ package store_pkg;
   } insert_t;
 
   /// Event counters of the store.
-  typedef enum int unsigned {
+  // begin store_count_e: Made by spec/gen.py from spec/card.rdl: `make spec`.
+  typedef enum logic [5:0] {
     StoreCountGetHits,
     StoreCountGetMisses,
     StoreCountExpired,       // of the misses and the failed stores: the item had expired
@@ -499,9 +500,9 @@ package store_pkg;
     StoreCountWaitLog,       // clocks in which execute waited for an item's data to be written
     StoreCountWaitBack,      // clocks in which execute waited for the way back
     StoreCountBadReads,      // reads that memory refused; what stands in these lines is gone
-    StoreCountBadWrites,     // writes that memory refused; likewise
-    StoreCountNum
+    StoreCountBadWrites      // writes that memory refused; likewise
   } store_count_e;
-  localparam int unsigned StoreCounts = StoreCountNum;
+  localparam int unsigned StoreCounts = 33;
+  // end store_count_e
 
 endpackage

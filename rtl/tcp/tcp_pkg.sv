@@ -274,46 +274,47 @@ package tcp_pkg;
   localparam int unsigned ToldUnits = 8;  // half a second between two challenge ACKs
 
   /// Counters. Pulses of tcp's count_o.
-  typedef enum int unsigned {
+  // begin tcp_count_e: Made by spec/gen.py from spec/card.rdl: `make spec`.
+  typedef enum logic [5:0] {
     TcpCountSegsIn,
     TcpCountSegsOut,
-    TcpCountOpened,         // handshakes completed, and given a place
-    TcpCountClosed,         // connections over, however
-    TcpCountFullLimit,      // connection refused: connection limit
-    TcpCountFullNoId,       // connection refused: no id free
-    TcpCountFullNoWay,      // connection refused: both buckets of the lookup full
-    TcpCountStrays,         // segments of no connection answered with RST
-    TcpCountResetsIn,       // connections ended by the peer's RST
-    TcpCountResetsOut,      // connections ended by our RST
-    TcpCountTimeouts,       // retransmission timeouts
-    TcpCountFastRexmits,    // retransmissions after duplicate ACKs
-    TcpCountProbes,         // zero-window probes
+    TcpCountOpened,          // handshakes completed, and given a place
+    TcpCountClosed,          // connections over, however
+    TcpCountFullLimit,       // connection refused: connection limit
+    TcpCountFullNoId,        // connection refused: no id free
+    TcpCountFullNoWay,       // connection refused: both buckets of the lookup full
+    TcpCountStrays,          // segments of no connection answered with RST
+    TcpCountResetsIn,        // connections ended by the peer's RST
+    TcpCountResetsOut,       // connections ended by our RST
+    TcpCountTimeouts,        // retransmission timeouts
+    TcpCountFastRexmits,     // retransmissions after duplicate ACKs
+    TcpCountProbes,          // zero-window probes
     TcpCountKeepAlives,
-    TcpCountGiveUps,        // connections given up: no answer
-    TcpCountShut,           // connections given up: the peer's window stayed shut
-    TcpCountIdle,           // connections closed: no request for too long
-    TcpCountUnread,         // connections ended by our RST: data came after we had closed
-    TcpCountChallenges,     // challenge ACKs, for segments that do not fit the connection
-    TcpCountDropped,        // segments with payload that was not (wholly) taken
-    TcpCountRecycled,       // TIME_WAIT cut short because ids were wanted
-    TcpCountChallengesHeld, // challenge ACKs not sent: the connection's or the card's limit
-    TcpCountStraysHeld,     // RSTs to segments of no connection not sent: the card's limit
-    TcpCountMoved,          // peers that are behind another MAC address or VLAN than before
-    TcpCountSyns,           // SYNs answered
-    TcpCountEarly,          // dropped: of a handshake of which an earlier segment has not come
-    TcpCountOooKept,        // segments kept though bytes before them are missing
-    TcpCountOooFull,        // dropped: would be an interval more than a connection can have
-    TcpCountPathMtu,        // MSS lowered: a router said "fragmentation needed"
-    TcpCountPathMtuStrays,  // ... which quoted nothing that is unacknowledged: late, or forged
-    TcpCountBlackHoles,     // MSS lowered: three timeouts in a row, or more
-    TcpCountTailProbes,     // tail-loss probes
-    TcpCountTwins,          // dropped: of an IPv6 address with the name and port of a connection's
-    TcpCountPaws,           // dropped: older than what has come, by its timestamp
-    TcpCountCrowded,        // dropped: its connection's segments hold up others
-    TcpCountBadReads,       // segments memory could not read in the ring; the connection is reset
-    TcpCountNum
+    TcpCountGiveUps,         // connections given up: no answer
+    TcpCountShut,            // connections given up: the peer's window stayed shut
+    TcpCountIdle,            // connections closed: no request for too long
+    TcpCountUnread,          // connections ended by our RST: data came after we had closed
+    TcpCountChallenges,      // challenge ACKs, for segments that do not fit the connection
+    TcpCountDropped,         // segments with payload that was not (wholly) taken
+    TcpCountRecycled,        // TIME_WAIT cut short because ids were wanted
+    TcpCountChallengesHeld,  // challenge ACKs not sent: the connection's or the card's limit
+    TcpCountStraysHeld,      // RSTs to segments of no connection not sent: the card's limit
+    TcpCountMoved,           // peers that are behind another MAC address or VLAN than before
+    TcpCountSyns,            // SYNs answered
+    TcpCountEarly,           // dropped: of a handshake of which an earlier segment has not come
+    TcpCountOooKept,         // segments kept though bytes before them are missing
+    TcpCountOooFull,         // dropped: would be an interval more than a connection can have
+    TcpCountPathMtu,         // MSS lowered: a router said "fragmentation needed"
+    TcpCountPathMtuStrays,   // ... which quoted nothing that is unacknowledged: late, or forged
+    TcpCountBlackHoles,      // MSS lowered: three timeouts in a row, or more
+    TcpCountTailProbes,      // tail-loss probes
+    TcpCountTwins,           // dropped: of an IPv6 address with the name and port of a connection's
+    TcpCountPaws,            // dropped: older than what has come, by its timestamp
+    TcpCountCrowded,         // dropped: its connection's segments hold up others
+    TcpCountBadReads         // segments memory could not read in the ring; the connection is reset
   } tcp_count_e;
-  localparam int unsigned TcpCounts = TcpCountNum;
+  localparam int unsigned TcpCounts = 36;
+  // end tcp_count_e
 
   /// What timestamps take from each segment.
   function automatic logic [13:0] times_len(input logic on);

@@ -142,7 +142,7 @@ pub fn init(card: &mut dyn Card, set: &Settings, seeds: &Seeds) -> Result<(), Ca
         (csr::IP, u32::from(set.ip)),
         (csr::TCP_PORT, u32::from(set.tcp_port)),
         (csr::REDIS_PORT, u32::from(set.redis_port)),
-        (csr::REDIS_CLIENTS, if set.guard { csr::GUARD } else { 0 }),
+        (csr::REDIS_CLIENTS, if set.guard { csr::REDIS_CLIENTS_GUARD } else { 0 }),
         (csr::UDP_PORT, u32::from(set.udp_port)),
         (csr::HOLD_MAX, HOLD_CLOCKS),
         (csr::MTU, u32::from(set.mtu)),

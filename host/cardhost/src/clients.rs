@@ -36,8 +36,8 @@ impl Rules {
 }
 
 fn rules(common: &Common) -> u32 {
-    let guard = if common.has_password() { csr::GUARD } else { 0 };
-    guard | if common.pause.is_on(common.uptime_ms()) { csr::PAUSE } else { 0 }
+    let guard = if common.has_password() { csr::REDIS_CLIENTS_GUARD } else { 0 };
+    guard | if common.pause.is_on(common.uptime_ms()) { csr::REDIS_CLIENTS_PAUSE } else { 0 }
 }
 
 /// A question about a connection.
@@ -53,12 +53,12 @@ pub struct Question {
 impl Question {
     /// Whether there is that one.
     pub fn is_there(self, card: &mut dyn Card) -> bool {
-        self.ask(card, false) & csr::THERE != 0
+        self.ask(card, false) & csr::ABOUT_THERE != 0
     }
 
     /// Whether its client still waits for an answer: it has not left, be it that it only sends no more.
     pub fn waits(self, card: &mut dyn Card) -> bool {
-        self.ask(card, false) & (csr::THERE | csr::LEFT) == csr::THERE
+        self.ask(card, false) & (csr::ABOUT_THERE | csr::ABOUT_LEFT) == csr::ABOUT_THERE
     }
 
     /// Has it closed.

@@ -15,7 +15,7 @@ pub const NAP: Duration = Duration::from_millis(10);
 const BETWEEN: u64 = 4;
 /// A card that cannot follow is not told of more time than this.
 const MAX_OWED_TICKS: u64 = 100;
-const SECOND: u64 = csr::SECOND as u64;
+const SECOND: u64 = csr::SLEPT_MAX as u64;
 
 /// A card with all that goes in and out of it. What needs a card while others are to be served takes this for one.
 pub struct Mover {

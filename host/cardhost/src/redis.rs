@@ -459,7 +459,7 @@ mod tests {
 
     impl Card for Silent {
         fn read_csr(&mut self, addr: u32) -> Result<u32, CardError> {
-            let there = if self.gone { 0 } else { csr::THERE };
+            let there = if self.gone { 0 } else { csr::ABOUT_THERE };
             Ok(if addr == csr::ABOUT { self.questions << 31 | there } else { 0 })
         }
         fn write_csr(&mut self, addr: u32, value: u32) -> Result<(), CardError> {
@@ -521,7 +521,7 @@ mod tests {
             let (first, stranger) = (packet[..4] == [0; 4], packet[6] & 64 != 0);
             let there = first && stranger && (self.told || packet[6] & 4 == 0);
             self.told |= there;
-            self.answer = (self.answer >> 31 ^ 1) << 31 | (there as u32 * csr::THERE);
+            self.answer = (self.answer >> 31 ^ 1) << 31 | (there as u32 * csr::ABOUT_THERE);
         }
         fn write_csr(&mut self, _: u32, _: u32) -> Result<(), CardError> {
             Ok(())

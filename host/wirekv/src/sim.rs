@@ -151,9 +151,9 @@ fn check(args: &ServeArgs) -> Result<Layout> {
 fn idle_seconds(args: &ServeArgs) -> Result<u16> {
     let seconds = extended::idle_timeout(&args.extended).unwrap_or(0);
     anyhow::ensure!(
-        seconds <= csr::MOST_IDLE_SECONDS,
+        seconds <= csr::IDLE_SECONDS_MAX,
         "-o idle_timeout={seconds}: a card counts up to {} seconds",
-        csr::MOST_IDLE_SECONDS
+        csr::IDLE_SECONDS_MAX
     );
     Ok(seconds as u16)
 }
