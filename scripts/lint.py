@@ -1,4 +1,4 @@
-"""Lints everything: Verilator -Wall, slang as Yosys has it, Verible (rules and format), Clippy, rustfmt, cargo-deny.
+"""Lints everything: files made from spec/, Verilator -Wall, slang as Yosys has it, Verible (rules and format), Clippy, rustfmt, cargo-deny.
 
     make lint       checks
     make format     scripts/lint.py --format: rewrites the SystemVerilog sources
@@ -71,6 +71,11 @@ def synthesis():
     yield "slang card", [sys.executable, "synth/report.py", "--read"]
 
 
+def generated():
+    """Files that are made from others, and were not made again."""
+    yield "spec", [sys.executable, "spec/gen.py", "--check"]
+
+
 def rust():
     # Debian's Rust comes without Clippy.
     have_clippy = subprocess.run(["cargo", "clippy", "--version"], capture_output=True).returncode == 0
@@ -101,7 +106,7 @@ def main():
                        check=True)
         return
     # The longest first.
-    commands = [*rust(), *verilator(), *synthesis(), *verible()]
+    commands = [*rust(), *verilator(), *synthesis(), *verible(), *generated()]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         results = list(pool.map(lambda named: run(*named), commands))
     sys.exit(not all(results))

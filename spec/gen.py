@@ -75,7 +75,7 @@ class Counter(NamedTuple):
 
 class Spec(NamedTuple):
     registers: list
-    rooms: dict     # counters that there can be in each group, and in its continuation: `net_more`
+    rooms: dict     # where each group of counters stands, and its continuation (`net_more`): address, room
     counters: dict  # those of each group, in the order of its bits
 
 
@@ -95,9 +95,9 @@ def read(path):
         group = name.removesuffix("_more")
         if len(counts) > room:
             sys.exit(f"{SPEC}: {name} has room for {room} counters, not for {len(counts)}")
-        if name != group and len(spec.counters[group]) < spec.rooms[group]:
+        if name != group and len(spec.counters[group]) < spec.rooms[group][1]:
             sys.exit(f"{SPEC}: {name} has counters, and {group} has room")
-        spec.rooms[name] = room
+        spec.rooms[name] = node.absolute_address, room
         spec.counters.setdefault(group, []).extend(
             Counter(group, count.inst_name, count.absolute_address, text(count)) for count in counts)
     return spec
@@ -189,7 +189,7 @@ def csr_pkg(spec):
               *(f"    {assign}" for assign in assigns), "  endfunction"]
 
     lines += ["", "  /// Counters that there can be in each group."]
-    for name, room in spec.rooms.items():
+    for name, (_, room) in spec.rooms.items():
         camel = "".join(word.capitalize() for word in name.split("_"))
         lines += [f"  localparam int unsigned Csr{camel}Room = {room};"]
     return lines + ["", "endpackage"]
@@ -302,6 +302,10 @@ def register_table(spec):
         else:
             lines += [f"{at} | {reg.desc} |"]
             lines += [f"| | | {f.bits} `{f.name}` | {f.desc} |" for f in reg.fields]
+    for name, (addr, room) in spec.rooms.items():
+        group, more = name.removesuffix("_more"), " that have no room there" * name.endswith("_more")
+        lines += [f"| 0x{addr:03X}-0x{addr + 4 * room - 4:03X} R | `{group.capitalize()}...` | 31:0 | "
+                  f"[Event counters](COUNTERS.md) of {group}{more}. |"]
     return lines
 
 

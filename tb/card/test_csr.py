@@ -1,31 +1,58 @@
 """csr: what is written is read back and stands at the outputs, whichever bytes; what cannot be written does not
-change; the counters count. The bus master is cocotbext-axi's."""
+change; the counters count. The bus master is cocotbext-axi's. Where all that is, the map says; what it is for, this."""
 
 import random
 
 import cocotb
 from cocotb.triggers import ReadOnly, RisingEdge, Timer
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster
-from common import clocks, run, start
+from common import Types, clocks, run, start
+from csr_map import COUNTERS, REGISTERS
 
-WRITABLE = [*range(0x010, 0x070, 4), *range(0x080, 0x0C0, 4), 0x0C4, 0x0C8, *range(0x100, 0x180, 4)]
-#: Port, its bits, and where they stand.
-OUTPUTS = (
-    ("enable_o", 1, (0x010,)),
-    ("seconds_o", 32, (0x014,)),
-    ("rx_base_o", 32, (0x038,)),
-    ("tx_base_o", 32, (0x03C,)),
-    ("item_max_o", 21, (0x048,)),
-    ("conn_limit_o", 15, (0x04C,)),
-    ("milliseconds_o", 10, (0x050,)),
-    ("time_wait_ms_o", 16, (0x054,)),
-    ("keep_alive_s_o", 16, (0x058,)),
-    ("idle_s_o", 16, (0x05C,)),
-    ("secret_o", 128, (0x060, 0x064, 0x068, 0x06C)),
-    ("hold_max_o", 24, (0x0B4,)),
-)
+T = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv", "rtl/tcp/tcp_pkg.sv", "rtl/parse/request_pkg.sv",
+          "rtl/store/store_pkg.sv")
+AT = {name: register.addr for name, register in REGISTERS.items()}
+WRITABLE = [register.addr + 4 * word for register in REGISTERS.values() for word in range(register.words)
+            if any(field.sw == "rw" for field in register.fields.values())]
+#: The fields that hardware reads.
+SETTINGS = {(name, field) for name, register in REGISTERS.items() for field, of in register.fields.items()
+            if (of.sw, of.hw) == ("rw", "r")}
+#: What stands at each output, or a member of its struct: fields, the lowest first.
+OUTPUTS = {
+    "enable_o": [("ENABLE", "enable")],
+    "seconds_o": [("UNIX_SECONDS", "seconds")],
+    "milliseconds_o": [("MILLISECONDS", "time")],
+    "rx_base_o": [("RX_RING_BASE", "base")],
+    "tx_base_o": [("TX_RING_BASE", "base")],
+    "item_max_o": [("ITEM_MAX", "size")],
+    "conn_limit_o": [("MAX_CONNS", "count")],
+    "time_wait_ms_o": [("TIME_WAIT_MS", "time")],
+    "keep_alive_s_o": [("KEEP_ALIVE_SECONDS", "time")],
+    "idle_s_o": [("IDLE_SECONDS", "time")],
+    "secret_o": [("TCP_SECRET", "key")],
+    "hold_max_o": [("HOLD_MAX", "time")],
+    "guard_o": [("REDIS_CLIENTS", "guard")],
+    "pause_o": [("REDIS_CLIENTS", "pause")],
+    "net_o.mac": [("MAC_LOW", "address"), ("MAC_HIGH", "address")],
+    "net_o.ip": [("IP", "address")],
+    "net_o.ip6": [("IP6_FIXED", "address"), ("IP6_AUTO", "address")],
+    "net_o.tcp_port": [("TCP_PORT", "port")],
+    "net_o.udp_port": [("UDP_PORT", "port")],
+    "net_o.redis_port": [("REDIS_PORT", "port")],
+    "net_o.mtu": [("MTU", "size")],
+    "net_o.vlan": [("VLAN", "id")],
+    "store_o.index_base": [("INDEX_BASE", "base")],
+    "store_o.index_bits": [("INDEX_BITS", "bits")],
+    "store_o.log_base": [("LOG_BASE", "base")],
+    "store_o.log_lines": [("LOG_LINES", "size")],
+    "store_o.item_max": [("ITEM_MAX", "size")],
+    "store_o.one_way": [("ONE_WAY", "enable")],
+    "store_o.nh_key": [("HASH_NH", "key")],
+    "store_o.mix_key": [("HASH_MIX", "key")],
+}
+GROUPS = ("net", "tcp", "front", "back", "store")
 INPUTS = ("about_valid_i", "about_i", "idle_i", "timers_i", "short_i", "conns_i", *(
-    f"{folder}_count_i" for folder in ("net", "tcp", "front", "back", "store")))
+    f"{group}_count_i" for group in GROUPS))
 
 
 async def begin(dut):
@@ -36,11 +63,29 @@ async def begin(dut):
     return bus
 
 
+def wanted(kept, fields):
+    """The number that fields make."""
+    value = bits = 0
+    for name, field in fields:
+        register, (low, width, *_) = REGISTERS[name], REGISTERS[name].fields[field]
+        for word in range(register.words):
+            value |= (kept[register.addr + 4 * word] >> low & (1 << width) - 1) << bits
+            bits += width
+    return value
+
+
 def outputs_are(dut, kept):
-    for name, bits, words in OUTPUTS:
-        value = sum(kept[word] << 32 * i for i, word in enumerate(words))
-        assert int(getattr(dut, name).value) == value & ((1 << bits) - 1), name
-    assert (int(dut.guard_o.value), int(dut.pause_o.value)) == (kept[0x0BC] & 1, kept[0x0BC] >> 1 & 1)
+    seen = {name: int(getattr(dut, name).value) for name in OUTPUTS if "." not in name}
+    for port, struct in (("net_o", T.net_cfg_t), ("store_o", T.store_cfg_t)):
+        members = struct.unpack(int(getattr(dut, port).value))
+        seen |= {f"{port}.{member}": value for member, value in members.items()}
+    seen["net_o.ip6"] >>= 128  # behind the one that is made from the MAC address
+    assert seen == {name: wanted(kept, fields) for name, fields in OUTPUTS.items()}
+
+
+def with_fields(name, **values):
+    """A register's value."""
+    return sum(value << REGISTERS[name].fields[field].low for field, value in values.items())
 
 
 @cocotb.test()
@@ -67,7 +112,7 @@ async def settings(dut):
             await RisingEdge(dut.clk_i)
             outputs_are(dut, kept)
         for word in range(0x010, 0x200, 4):
-            if word != 0x0C0:
+            if word != AT["ABOUT"]:
                 assert await bus.read_dword(word) == kept.get(word, 0), hex(word)
         dut.rst_ni.value = 0
         await clocks(dut, 5)
@@ -110,11 +155,11 @@ async def time_is_told(dut):
     cocotb.start_soon(watch())
     told = []
     for _ in range(20):
-        at = random.choice((0x010, 0x014, 0x018, 0x214))
+        at = random.choice((AT["ENABLE"], AT["UNIX_SECONDS"], AT["MAC_LOW"], 0x200 + AT["UNIX_SECONDS"]))
         value = random.getrandbits(32)
         await bus.write_dword(at, value)
         await clocks(dut, 3)
-        told += [value] * (at == 0x014)
+        told += [value] * (at == AT["UNIX_SECONDS"])
         assert pulses == told
 
 
@@ -134,10 +179,10 @@ async def sleep_is_told(dut):
     cocotb.start_soon(watch())
     told = []
     for _ in range(20):
-        at, value = random.choice((0x0C4, 0x0C8, 0x2C8)), random.randrange(1, 1001)
+        at, value = random.choice((AT["VLAN"], AT["SLEPT"], 0x200 + AT["SLEPT"])), random.randrange(1, 1001)
         await bus.write_dword(at, value)
         await clocks(dut, 3)
-        told += [value] * (at == 0x0C8)
+        told += [value] * (at == AT["SLEPT"])
         assert seen == told
 
 
@@ -148,10 +193,22 @@ async def state(dut):
     for _ in range(20):
         idle, timers, short, conns = (random.getrandbits(bits) for bits in (1, 1, 1, 15))
         dut.idle_i.value, dut.timers_i.value, dut.short_i.value, dut.conns_i.value = idle, timers, short, conns
-        assert await bus.read_dword(0x000) == 0x574B5631
-        assert await bus.read_dword(0x004) == 1024
-        assert await bus.read_dword(0x008) == short << 2 | timers << 1 | idle
-        assert await bus.read_dword(0x00C) == conns
+        assert await bus.read_dword(AT["ID"]) == REGISTERS["ID"].fields["value"].reset
+        assert await bus.read_dword(AT["CONNS"]) == 1024
+        assert await bus.read_dword(AT["STATUS"]) == with_fields("STATUS", idle=idle, timers=timers, due=short)
+        assert await bus.read_dword(AT["OPEN_CONNS"]) == conns
+
+
+@cocotb.test()
+async def answers(dut):
+    """The last one about a connection, and that it is another one."""
+    bus = await begin(dut)
+    for turn in range(20):
+        answer = {"conn": random.getrandbits(14), "there": random.getrandbits(1), "left": random.getrandbits(1)}
+        dut.about_i.value, dut.about_valid_i.value = T.about_t.pack(answer), 1
+        await RisingEdge(dut.clk_i)
+        dut.about_i.value, dut.about_valid_i.value = 0, 0
+        assert await bus.read_dword(AT["ABOUT"]) == with_fields("ABOUT", **answer, toggle=1 - turn % 2)
 
 
 @cocotb.test()
@@ -159,7 +216,7 @@ async def counters(dut):
     """Each group's at its place: as many as there were pulses."""
     bus = await begin(dut)
     await bus.read_dword(0)  # they begin after 128 clocks
-    ports = {name: getattr(dut, f"{name}_count_i") for name in ("net", "tcp", "front", "back", "store")}
+    ports = {name: getattr(dut, f"{name}_count_i") for name in GROUPS}
     counts = {name: [0] * len(port) for name, port in ports.items()}
     for _ in range(500):
         for name, port in ports.items():
@@ -171,14 +228,13 @@ async def counters(dut):
     for port in ports.values():
         port.value = 0
     await clocks(dut, 3)
-    word, places = 128, {}
-    for name, wide in (("net", 32), ("tcp", 32), ("front", 14), ("back", 14), ("store", 36)):
-        places |= {(name, i): word + i for i in range(min(wide, len(counts[name])))}
-        word += wide
-    places |= {("net", 32 + i): 256 + i for i in range(len(counts["net"]) - 32)}
-    places |= {("tcp", 32 + i): 264 + i for i in range(len(counts["tcp"]) - 32)}
-    for (name, i), place in places.items():
-        assert await bus.read_dword(4 * place) == counts[name][i], (name, i)
+    for name, places in COUNTERS.items():
+        assert [await bus.read_dword(place) for place in places.values()] == counts[name], name
+
+
+def test_every_setting():
+    """Each is looked at."""
+    assert {field for fields in OUTPUTS.values() for field in fields} == SETTINGS
 
 
 def test_csr():

@@ -5,6 +5,7 @@ import random
 import struct
 
 from common import NEXT_CLOCK, Pins, Types, clocks, every_clock, until
+from csr_map import COUNTERS
 
 T = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv")
 BEAT = {"data": 512, "len": 7, "last": 1}
@@ -16,7 +17,7 @@ OUR_IP6_NUMBERS = [int(ipaddress.IPv6Address(ip)) for ip in OUR_IP6]
 CFG = {"mac": 0x02AABBCCDDEE, "ip": 0x0A4D0002, "tcp_port": 11211, "redis_port": 6379, "udp_port": 11212, "mtu": 9000,
        "vlan": 0x5A7,
        "ip6": sum(ip << 128 * i for i, ip in enumerate(OUR_IP6_NUMBERS))}
-COUNTS = T.net_count_e.names
+COUNTS = list(COUNTERS["net"])
 #: TCP ports, and what is said of who speaks to them.
 PORTS = {CFG["tcp_port"]: {"redis": 0}, CFG["redis_port"]: {"redis": 1}}
 
@@ -101,7 +102,7 @@ class Counters:
     """Counts the pulses of count_o."""
 
     def __init__(self, dut):
-        self.dut, self.count = dut, dict.fromkeys(COUNTS.values(), 0)
+        self.dut, self.count = dut, dict.fromkeys(COUNTS, 0)
         every_clock(dut, self._run())
 
     async def _run(self):

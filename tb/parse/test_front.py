@@ -7,8 +7,8 @@ from pathlib import Path
 import cocotb
 from cocotb.triggers import RisingEdge
 from common import NEXT_CLOCK, clocks, every_clock, run, start, to_beats, until
+from csr_map import COUNTERS
 from size import scale
-from tcp.peers import names
 
 sys.path.insert(0, str(Path(__file__).parent))
 from front_bench import ITEM_MAX, M32, NOW, RING, Bench, Conn, check, settle, streams  # noqa: E402
@@ -486,7 +486,7 @@ async def refused_writes(dut):
 
 async def watch(dut, seen):
     """Of each clock: a write is counted as refused, a job is named as bad."""
-    index = names("rtl/parse/request_pkg.sv", "front_count_e").index("FrontCountBadWrites")
+    index = list(COUNTERS["front"]).index("FrontCountBadWrites")
     while True:
         await NEXT_CLOCK
         if int(dut.count_o.value) >> index & 1:

@@ -8,6 +8,7 @@ many of its records were executed, and the model executes just these.
 import random
 
 from common import Types, to_beats
+from csr_map import COUNTERS
 from hash_model import keys as hash_keys
 
 T = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv", "rtl/parse/request_pkg.sv",
@@ -19,15 +20,7 @@ REPLY_BYTES = {T.RpStored: 8, T.RpNotStored: 12, T.RpExists: 8, T.RpNotFound: 11
                T.RpTooLarge: 41, T.RpNoMemory: 44, T.RpBadDelete: 70}
 EXTENDS = (T.OpAppend, T.OpPrepend)
 STORES = (T.OpSet, T.OpAdd, T.OpReplace, T.OpCas, *EXTENDS)
-
-
-def counters():
-    """Names of the store's counters, in order."""
-    import re
-    from filelist import ROOT
-    text = re.sub(r"//.*", "", (ROOT / "rtl/store/store_pkg.sv").read_text())
-    body = re.search(r"enum int unsigned \{([^}]*)\} store_count_e", text)[1]
-    return [s.strip().removeprefix("StoreCount") for s in body.split(",")][:-1]
+COUNTS = [name.removeprefix("StoreCount") for name in COUNTERS["store"]]
 
 
 def numeric(value):
@@ -622,4 +615,4 @@ class Bench:
 
     def counts(self):
         word = self.sim.counts_o.get()
-        return {n: word >> (32 * i) & 0xFFFFFFFF for i, n in enumerate(counters())}
+        return {n: word >> (32 * i) & 0xFFFFFFFF for i, n in enumerate(COUNTS)}

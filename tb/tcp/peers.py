@@ -7,6 +7,7 @@ the place in it, so that every byte received can be checked wherever it turns up
 import random
 
 from common import NEXT_CLOCK, Pins, Types, clocks, every_clock, start, to_beats, until
+from csr_map import COUNTERS
 
 T = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv", "rtl/tcp/tcp_pkg.sv")
 RING = 65536
@@ -15,18 +16,7 @@ PORT = 11211
 # One in 64 data segments of no connection looks like what overtook a handshake's last ACK, and is not
 # answered. With this secret those of a peer whose isn is 1 do not.
 SECRET = 0xCD613E30D8F16ADF91B7584A2265B1F5
-
-
-def names(file, enum):
-    """Names of a counter enum, in order."""
-    from filelist import ROOT
-    import re
-    text = re.sub(r"//.*", "", (ROOT / file).read_text())
-    body = re.search(r"\{([^{}]*)\}\s*" + enum, text)[1]
-    return [name.strip() for name in body.split(",")][:-1]
-
-
-COUNTS = names("rtl/tcp/tcp_pkg.sv", "tcp_count_e")
+COUNTS = list(COUNTERS["tcp"])
 _NOISE = random.Random(1).randbytes(1 << 17)
 
 
