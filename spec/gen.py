@@ -257,7 +257,8 @@ def csr_map_rs(spec):
                 value = f"{f.reset:08X}"
                 lines += [f"pub const {reg.name}_VALUE: u32 = 0x{value[:4]}_{value[4:]};"]
             if not one:
-                value = f"1 << {f.low}" if f.width == 1 else f"{(1 << f.width) - 1:#x} << {f.low}"
+                ones = "1" if f.width == 1 else f"{(1 << f.width) - 1:#x}"
+                value = f"{ones} << {f.low}" if f.low or f.width == 1 else ones
                 lines += [*comment("/// ", f.desc[:1].upper() + f.desc[1:] + "."),
                           f"pub const {reg.name}_{f.name.upper()}: u32 = {value};"]
     lines += ["", "/// All counters, in the order of their addresses.", "#[rustfmt::skip]",

@@ -115,7 +115,7 @@ pub const REDIS_CLIENTS_PAUSE: u32 = 1 << 1;
 /// The answer to the last question about a connection.
 pub const ABOUT: u32 = 0x0C0;
 /// Which.
-pub const ABOUT_CONN: u32 = 0x3fff << 0;
+pub const ABOUT_CONN: u32 = 0x3fff;
 /// It is there.
 pub const ABOUT_THERE: u32 = 1 << 16;
 /// Its peer will send no more.
