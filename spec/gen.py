@@ -78,6 +78,10 @@ class Spec(NamedTuple):
     rooms: dict     # where each group of counters stands, and its continuation (`net_more`): address, room
     counters: dict  # those of each group, in the order of its bits
 
+    @property
+    def counters_at(self):
+        return min(addr for addr, _ in self.rooms.values())
+
 
 def read(path):
     compiler = RDLCompiler()
@@ -100,6 +104,9 @@ def read(path):
         spec.rooms[name] = node.absolute_address, room
         spec.counters.setdefault(group, []).extend(
             Counter(group, count.inst_name, count.absolute_address, text(count)) for count in counts)
+    for reg in spec.registers:
+        if reg.is_setting and reg.addr >= spec.counters_at:
+            sys.exit(f"{SPEC}: {reg.name} can be written, so it has to stand below the counters")
     return spec
 
 
@@ -113,10 +120,13 @@ def register(node):
               f.get_property("reset"), f.get_property("swmod"), text(f), f.get_property("unit"),
               f.get_property("max"))
         for f in node.fields()]
+    # What csr.sv can be.
+    if not all(f.sw == "r" or (f.sw, f.reset) == ("rw", 0) for f in fields) or len({f.sw for f in fields}) > 1:
+        sys.exit(f"{SPEC}: {node.inst_name} is neither only read, nor written and 0 after a reset")
+    if node.is_array and [f.width for f in fields] != [32]:
+        sys.exit(f"{SPEC}: {node.inst_name} is an array of what is no whole word")
     words = node.array_dimensions[0] if node.is_array else 1
-    return Register(node.inst_name, node.raw_absolute_address if not node.is_array
-                    else node.parent.raw_absolute_address + node.raw_address_offset,
-                    words, text(node), fields)
+    return Register(node.inst_name, node.raw_address_offset, words, text(node), fields)
 
 
 def plain(description):
@@ -162,8 +172,8 @@ def csr_pkg(spec):
             lines += [f"  }} csr_{reg.name.lower()}_t;"]
 
     settings = [reg for reg in spec.registers if reg.is_setting]
-    words = 1 << (max(reg.addr // 4 + reg.words for reg in settings) - 1).bit_length()
-    lines += ["", "  /// Words in which settings stand.", f"  localparam int unsigned CsrWords = {words};"]
+    lines += ["", "  /// Words below the counters: settings stand there.",
+              f"  localparam int unsigned CsrWords = {spec.counters_at // 4};"]
     lines += ["", "  /// Whether a word is a setting.",
               "  function automatic logic csr_is_setting(input int unsigned word);",
               "    return word inside {", *(f"      {run}" for run in runs(settings)), "    };",

@@ -42,7 +42,7 @@ package csr_pkg;
     logic [13:0] conn;
   } csr_about_t;
 
-  /// Words in which settings stand.
+  /// Words below the counters: settings stand there.
   localparam int unsigned CsrWords = 128;
 
   /// Whether a word is a setting.

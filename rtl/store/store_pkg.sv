@@ -468,23 +468,23 @@ package store_pkg;
   /// Event counters of the store.
   // begin store_count_e: Made by spec/gen.py from spec/card.rdl: `make spec`.
   typedef enum logic [5:0] {
-    StoreCountGetHits,
-    StoreCountGetMisses,
+    StoreCountGetHits,       // reads that found an item
+    StoreCountGetMisses,     // reads that found none
     StoreCountExpired,       // of the misses and the failed stores: the item had expired
-    StoreCountTouchHits,     // touch, gat, gats
-    StoreCountTouchMisses,
+    StoreCountTouchHits,     // touch, gat, gats that found an item
+    StoreCountTouchMisses,   // ... that found none
     StoreCountSets,          // set, add, replace, cas, append, prepend executed
     StoreCountStored,        // of these: stored
-    StoreCountDeleteHits,
-    StoreCountDeleteMisses,
-    StoreCountIncrHits,
-    StoreCountIncrMisses,
-    StoreCountDecrHits,
-    StoreCountDecrMisses,
-    StoreCountCasHits,
-    StoreCountCasMisses,
-    StoreCountCasBadval,
-    StoreCountFlushes,
+    StoreCountDeleteHits,    // delete that found an item
+    StoreCountDeleteMisses,  // ... that found none
+    StoreCountIncrHits,      // incr that found an item
+    StoreCountIncrMisses,    // ... that found none
+    StoreCountDecrHits,      // decr that found an item
+    StoreCountDecrMisses,    // ... that found none
+    StoreCountCasHits,       // cas with the unique number that the item has
+    StoreCountCasMisses,     // cas that found no item
+    StoreCountCasBadval,     // cas with another number than the item has
+    StoreCountFlushes,       // flush_all
     StoreCountTooLarge,      // values refused because of their size
     StoreCountNoMemory,      // items that the log refused
     StoreCountInserts,       // index entries made

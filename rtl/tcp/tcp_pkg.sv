@@ -276,8 +276,8 @@ package tcp_pkg;
   /// Counters. Pulses of tcp's count_o.
   // begin tcp_count_e: Made by spec/gen.py from spec/card.rdl: `make spec`.
   typedef enum logic [5:0] {
-    TcpCountSegsIn,
-    TcpCountSegsOut,
+    TcpCountSegsIn,          // segments from peers
+    TcpCountSegsOut,         // segments to peers
     TcpCountOpened,          // handshakes completed, and given a place
     TcpCountClosed,          // connections over, however
     TcpCountFullLimit,       // connection refused: connection limit
@@ -289,7 +289,7 @@ package tcp_pkg;
     TcpCountTimeouts,        // retransmission timeouts
     TcpCountFastRexmits,     // retransmissions after duplicate ACKs
     TcpCountProbes,          // zero-window probes
-    TcpCountKeepAlives,
+    TcpCountKeepAlives,      // keep-alive probes
     TcpCountGiveUps,         // connections given up: no answer
     TcpCountShut,            // connections given up: the peer's window stayed shut
     TcpCountIdle,            // connections closed: no request for too long
