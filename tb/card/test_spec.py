@@ -56,8 +56,7 @@ def test_apart_for_nothing(tmp_path):
     ("} MTU @ 0x02C;", "} MTU @ 0x500;", "MTU can be written"),
     ("id[11:0] = 0;", "id[11:0] = 1;", "VLAN is neither"),
     ("guard[0:0] = 0;", "guard[0:0] = 0; field { sw = r; hw = w; } state[2:2];", "REDIS_CLIENTS is neither"),
-    ("} HASH_MIX[4]", "field {} more[31:31] = 0; } HASH_MIX[4]", None),
-    ("field {} base[31:0] = 0;\n  } HASH_NH[32]", "", None)))
+    ("field {} key[31:0] = 0;\n  } HASH_NH", "field {} key[15:0] = 0;\n  } HASH_NH", "HASH_NH is an array")))
 def test_not_the_card_s(tmp_path, old, new, message):
     """Registers that csr.sv is not made for."""
     assert TEXT.count(old) == 1
