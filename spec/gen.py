@@ -194,7 +194,7 @@ def csr_pkg(spec):
         elif fields:
             lines += [f"    {logic(fields[0].width)} {name};"]
             assigns += [f"csr_settings.{name} = words[{at}]{part(fields[0])};"]
-    lines += ["  } csr_settings_t;", "",
+    lines += ["  } csr_settings_t;", "", "  /// Them, where they stand.",
               "  function automatic csr_settings_t csr_settings(input logic [31:0] words[CsrWords]);",
               *(f"    {assign}" for assign in assigns), "  endfunction"]
 
@@ -262,7 +262,8 @@ def csr_map_rs(spec):
         lines += [f"pub const {reg.name}: u32 = {reg.addr:#05X};".replace("0X", "0x")]
         for f in reg.fields:
             if f.max is not None:
-                lines += [f"pub const {reg.name}_MAX: u32 = {f.max};"]
+                of = reg.name if one else f"{reg.name}_{f.name.upper()}"
+                lines += [f"pub const {of}_MAX: u32 = {f.max};"]
             if reg.is_constant:
                 value = f"{f.reset:08X}"
                 lines += [f"pub const {reg.name}_VALUE: u32 = 0x{value[:4]}_{value[4:]};"]

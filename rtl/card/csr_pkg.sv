@@ -89,6 +89,7 @@ package csr_pkg;
     logic [31:0][31:0] hash_nh;
   } csr_settings_t;
 
+  /// Them, where they stand.
   function automatic csr_settings_t csr_settings(input logic [31:0] words[CsrWords]);
     csr_settings.enable = words['h010 / 4][0];
     csr_settings.unix_seconds = words['h014 / 4];
