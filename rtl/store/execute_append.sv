@@ -163,7 +163,10 @@ module execute_append
   } piece_t;
 
   piece_t piece, out;
-  logic second_q, bad_q, push, piece_there, piece_room;
+  logic second_q, bad_q, push, piece_there;
+  // verilator lint_off UNUSEDSIGNAL
+  logic piece_room;  // asserted only
+  // verilator lint_on UNUSEDSIGNAL
   logic [Depth-1:0] bads_q;
   assign full   = NoBits'(puts_q - done_q) == '0 && puts_q != done_q;
   assign idle_o = puts_q == done_q;
