@@ -91,13 +91,20 @@ module resp_form
   logic [6:0] count_q;
   resp_what_t what, what_q;
 
+  // Letters of both cases are taken.
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic logic is_name(input row_t r, input logic [5:0][7:0] letters);
+    // verilator lint_on UNUSEDSIGNAL
+    is_name = 1'b1;
+    for (int unsigned i = 0; i < 6; i++)
+    if (3'(i) < r.len) is_name &= (letters[i] & 8'hdf) == r.text[8*i+:8];
+  endfunction
+
   // verilator lint_off UNUSEDSIGNAL
   function automatic logic is_row(input row_t r,
                                   input logic [HeadBytes-2:0][7:0] head);  // some of it
     // verilator lint_on UNUSEDSIGNAL
-    is_row = head[5] == {5'b00110, r.len};
-    for (int unsigned i = 0; i < 6; i++)
-    if (3'(i) < r.len) is_row &= (head[8+i] & 8'hdf) == r.text[8*i+:8];
+    is_row = head[5] == {5'b00110, r.len} && is_name(r, head[13:8]);
     for (int unsigned i = 3; i <= 6; i++)
     if (r.len == 3'(i))
       is_row &= head[8+i] == 8'h0d && head[9+i] == 8'h0a && (head[10+i] == "$" || !r.what.keyed);
@@ -106,10 +113,8 @@ module resp_form
   // verilator lint_off UNUSEDSIGNAL
   function automatic logic is_inline_row(input row_t r, input logic [6:0][7:0] head);
     // verilator lint_on UNUSEDSIGNAL
-    is_inline_row = r.count inside {3'd1, 3'd2} ||
-        (r.count == 3'd3 && r.what.store && !r.what.number);
-    for (int unsigned i = 0; i < 6; i++)
-    if (3'(i) < r.len) is_inline_row &= (head[i] & 8'hdf) == r.text[8*i+:8];
+    is_inline_row = is_name(r, head[5:0]) &&
+        (r.count inside {3'd1, 3'd2} || (r.count == 3'd3 && r.what.store && !r.what.number));
     for (int unsigned i = 3; i <= 6; i++)
     if (r.len == 3'(i)) is_inline_row &= head[i] == " " || !r.what.keyed;
   endfunction

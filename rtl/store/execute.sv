@@ -2,8 +2,8 @@
 // lines already in the caches, looks into the buckets again, compares header and key, acts, and
 // says what to reply. Latency 3 clocks for a hit; initiation interval 1 for gets, deletions, sets of keys that
 // are there or new and records without a key (see execute_stages for longer keys), 2 where an item's
-// expiry is set or told or its CAS unique decides, 4 for others. incr and decr: see execute_add and execute_number; append
-// and prepend: execute_append and execute_extend.
+// expiry is set or told or its CAS unique decides, 4 for others. incr and decr: see execute_add and execute_number;
+// append and prepend: execute_append and execute_extend.
 //
 //   next -> fetch -> check: compare -> act: decide, room, result -> way back
 //                      |                |         |          |
@@ -11,8 +11,8 @@
 //                                                fill: of new keys, where a way is free
 //
 // Three stages: fetch (read buckets and item), check (tags, header, key) and act. Gets, sets, cas, deletions, touches,
-// counters, appends and records that need no lookup overlap; anything else that may write keeps the next out. Who has read what
-// is written then, or is not written yet, reads it again.
+// counters, appends and records that need no lookup overlap; anything else that may write keeps the next out. Who has
+// read what is written then, or is not written yet, reads it again.
 // What check cannot decide is looked up again step by step; sets of new keys in full buckets and odd numbers take steps,
 // too. Whoever is behind waits, and reads again.
 //

@@ -1,6 +1,6 @@
 // append and prepend of up to 255 bytes to as many, beside which the next requests are fetched, compared and executed.
-// While the new item gets its place nothing else is done; then both values are read, the key's way gets the place, and the
-// request ends. What the reader gives is gathered here, and goes to the log when all of a value is there. 7 clocks from
+// While the new item gets its place nothing else is done; then both values are read, the key's way gets the place, and
+// the request ends. What the reader gives is gathered here, and goes to the log when all of a value is there. 7 clocks from
 // the item to the end, which is the initiation interval. What is longer, or must be found step by step, is for
 // execute_extend.
 //
@@ -45,7 +45,8 @@ module execute_append
   output read_t       read_o,
   input  logic        chunk_valid_i,
   input  chunk_t      chunk_i,
-  /// The new item, and its value; it is bad, which stands from the first beat on. Its key goes with it, and is all told.
+  /// The new item, and its value; it is bad, which stands from the first beat on. Its key goes with it, and is all
+  /// told.
   output logic        own_valid_o,
   input  logic        own_ready_i,
   output put_t        own_o,

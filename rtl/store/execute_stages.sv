@@ -56,7 +56,7 @@ module execute_stages
   assign go       = check_valid_q && data_q && !further_q && act_free && !stale_i;
   assign further  = check_valid_q && more_q && run_i && key_there_i &&
       (line_q != '0 || !stale_i);
-  assign fetch    = next_valid_i && run_i && (act_free || !check_valid_q) &&
+  assign fetch    = next_valid_i && run_i &&
       (!check_valid_q || (go && !check_q.alone)) && !(act_valid_q && act_q.alone);
 
   assign moves_o         = '{fetch: fetch, further: further, go: go};
