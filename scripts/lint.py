@@ -1,4 +1,5 @@
-"""Lints everything: files made from spec/, Verilator -Wall, slang as Yosys has it, Verible (rules and format), Clippy, rustfmt, cargo-deny.
+"""Lints everything: files made from spec/, Verilator -Wall, slang as Yosys has it, Verible (rules and format), Clippy,
+rustfmt, cargo-deny.
 
     make lint       checks
     make format     scripts/lint.py --format: rewrites the SystemVerilog sources

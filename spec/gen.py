@@ -46,6 +46,10 @@ class Field(NamedTuple):
         return f"{high}:{self.low}" if self.width > 1 else f"{self.low}"
 
 
+def camel(name):
+    return "".join(word.capitalize() for word in name.split("_"))
+
+
 class Register(NamedTuple):
     name: str
     addr: int
@@ -63,7 +67,7 @@ class Register(NamedTuple):
 
     @property
     def camel(self):
-        return "Csr" + "".join(word.capitalize() for word in self.name.split("_"))
+        return "Csr" + camel(self.name)
 
 
 class Counter(NamedTuple):
@@ -200,8 +204,7 @@ def csr_pkg(spec):
 
     lines += ["", "  /// Counters that there can be in each group."]
     for name, (_, room) in spec.rooms.items():
-        camel = "".join(word.capitalize() for word in name.split("_"))
-        lines += [f"  localparam int unsigned Csr{camel}Room = {room};"]
+        lines += [f"  localparam int unsigned Csr{camel(name)}Room = {room};"]
     return lines + ["", "endpackage"]
 
 

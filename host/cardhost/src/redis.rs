@@ -446,6 +446,27 @@ mod tests {
     use super::*;
     use wirekv_card::{csr, Port};
 
+    /// What a card is to have, and nobody here looks at.
+    macro_rules! inert {
+        () => {
+            fn backlog(&self, _: Port) -> usize {
+                0
+            }
+            fn advance(&mut self, _: u64) {}
+            fn receive(&mut self, _: Port, _: &mut dyn FnMut(&[u8])) {}
+            fn tick(&mut self) {}
+            fn idle(&self) -> bool {
+                true
+            }
+            fn timers(&self) -> bool {
+                false
+            }
+            fn short_timers(&self) -> bool {
+                false
+            }
+        };
+    }
+
     /// It remembers what is written to the register for clients; all that it is asked about are there, or none.
     #[derive(Default)]
     struct Silent {
@@ -474,21 +495,7 @@ mod tests {
                 _ => self.requests += 1,
             }
         }
-        fn backlog(&self, _: Port) -> usize {
-            0
-        }
-        fn advance(&mut self, _: u64) {}
-        fn receive(&mut self, _: Port, _: &mut dyn FnMut(&[u8])) {}
-        fn tick(&mut self) {}
-        fn idle(&self) -> bool {
-            true
-        }
-        fn timers(&self) -> bool {
-            false
-        }
-        fn short_timers(&self) -> bool {
-            false
-        }
+        inert!();
         fn clock(&self) -> u64 {
             self.clock
         }
@@ -526,21 +533,7 @@ mod tests {
         fn write_csr(&mut self, _: u32, _: u32) -> Result<(), CardError> {
             Ok(())
         }
-        fn backlog(&self, _: Port) -> usize {
-            0
-        }
-        fn advance(&mut self, _: u64) {}
-        fn receive(&mut self, _: Port, _: &mut dyn FnMut(&[u8])) {}
-        fn tick(&mut self) {}
-        fn idle(&self) -> bool {
-            true
-        }
-        fn timers(&self) -> bool {
-            false
-        }
-        fn short_timers(&self) -> bool {
-            false
-        }
+        inert!();
         fn clock(&self) -> u64 {
             0
         }
