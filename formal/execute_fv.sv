@@ -3,7 +3,7 @@
 // read again; and so are the buckets that the steps look into.
 //
 // The index' caches are as line_cache_fv shows them to be: a read gives what was written before its
-// clock, a pinned line stands in one slot. What of the log is valid moves as log_place_fv shows, within a lap: the head
+// clock, a pinned line stands in one slot. What of the log is valid moves as log_allocator_fv shows, within a lap: the head
 // comes up to a tail that was told before, after which execute was clear, and the reader of what appends have it read.
 // So here is shown that execute is clear when it says so (its assertion Clear), and that nothing was written over what
 // it has used (Held).
@@ -16,6 +16,7 @@
 module execute_fv
   import wirekv_pkg::*;
   import request_pkg::*;
+  import result_pkg::*;
   import store_pkg::*;
 (
   input logic             clk_i,

@@ -3,7 +3,7 @@ those marked "bmc", for every run from reset of so many clocks (ABC). Those mark
 what the proofs of a harness are about happens at all: a run from reset for each FV_COVER in it.
 
     make formal                          everything
-    make formal PROOF='lib_reg lib_arb'  what begins with these names
+    make formal PROOF='lib_skid_buffer lib_arb'  what begins with these names
     make formal QUICK=1                  without SLOW, those that take minutes
 
 Every proof is a harness module `<name>_fv` in formal/, with the assertions of the module under
@@ -49,15 +49,15 @@ PASS, FAIL, UNKNOWN = 0, 2, 4
 SLOW = "execute", "line_cache", "line_cache_tags", "tcp_send"
 
 PROOFS = [
-    ("lib_reg", {}, 3, "order, nothing lost or doubled, stable outputs"),
-    ("lib_half", {}, 2, "same"),
+    ("lib_skid_buffer", {}, 3, "order, nothing lost or doubled, stable outputs"),
+    ("lib_half_buffer", {}, 2, "same"),
     ("lib_fifo", {"Depth": 2}, 3, "order, nothing lost or doubled, level"),
     ("lib_fifo", {"Depth": 5}, 3, "same, no power of two"),
     ("lib_fifo", {"Depth": 33}, 3, "same, with a RAM"),
     ("lib_fifo", {"Depth": 33, "Early": 1}, 4, "same, and a register"),
-    ("lib_cfifo", {"Depth": 4}, 3, "same, with commit and rollback"),
-    ("lib_cfifo", {"Depth": 5}, 3, "same, no power of two"),
-    ("lib_cfifo", {"Depth": 33}, 3, "same, with a RAM"),
+    ("lib_commit_fifo", {"Depth": 4}, 3, "same, with commit and rollback"),
+    ("lib_commit_fifo", {"Depth": 5}, 3, "same, no power of two"),
+    ("lib_commit_fifo", {"Depth": 33}, 3, "same, with a RAM"),
     ("lib_credit", {"Depth": 1}, 1, "never more under way than places, and never fewer possible"),
     ("lib_credit", {"Depth": 5}, 1, "same"),
     ("lib_clock", {}, 2, "never goes back, nor stays behind what it was told"),
@@ -75,10 +75,10 @@ PROOFS = [
     ("tcp_life", {}, 1, "each id free, open or dying; given back once, when nobody needs it"),
     ("tcp_seq", {}, 1, "comparisons of sequence numbers are right wherever they wrap"),
     ("tcp_send", {}, 3, "no byte beyond the window, none that was not written, numbers in order"),
-    ("log_place", {}, 4, "the head comes to no place that somebody holds, for any log and items"),
+    ("log_allocator", {}, 4, "the head comes to no place that somebody holds, for any log and items"),
     ("execute_groups", {}, 14, "a search passes no group that was written, and ends", "bmc"),
     ("reader", {}, 3, "when it is clear, all jobs from before the mark have ended"),
-    ("walker", {}, 2, "every byte of a job to one request, the byte engine or the next job"),
+    ("sequencer", {}, 2, "every byte of a job to one request, the slow path or the next job"),
     ("lib_align", {"Lane": 0}, 12, "bytes in = out in one lane, packets end once", "bmc"),
     ("lib_align", {"Lane": 63}, 12, "same", "bmc"),
     ("rx_cut", {"Lane": 0}, 14, "payload in = out in one lane, frames end once", "bmc"),
@@ -98,12 +98,12 @@ PROOFS = [
 
     # The longest one first, so that it is not left alone at the end.
     ("execute", {}, 18, "hits what was written, forwards, reads again, inserts, moves", "cover"),
-    ("lib_reg", {}, 8, "fills, empties", "cover"),
-    ("lib_half", {}, 8, "same", "cover"),
+    ("lib_skid_buffer", {}, 8, "fills, empties", "cover"),
+    ("lib_half_buffer", {}, 8, "same", "cover"),
     ("lib_fifo", {"Depth": 5}, 16, "fills, empties", "cover"),
     ("lib_fifo", {"Depth": 5, "Block": 1}, 16, "same, with a RAM", "cover"),
     ("lib_fifo", {"Depth": 5, "Block": 1, "Early": 1}, 16, "same, and a register", "cover"),
-    ("lib_cfifo", {"Depth": 5}, 16, "fills with what is committed, and with what is not; empties", "cover"),
+    ("lib_commit_fifo", {"Depth": 5}, 16, "fills with what is committed, and with what is not; empties", "cover"),
     ("lib_credit", {"Depth": 5}, 16, "all are taken, and given back", "cover"),
     ("lib_clock", {}, 9, "a second ends; it waits for its time", "cover"),
     ("lib_arb", {"N": 3}, 16, "each is granted while all ask", "cover"),
@@ -115,10 +115,10 @@ PROOFS = [
     ("tcp_life", {}, 12, "opens again, freed by time, by the session, by a SYN", "cover"),
     ("tcp_seq", {}, 4, "numbers wrap in 32 and 18 bits, windows end", "cover"),
     ("tcp_send", {}, 8, "sends up to the window, beyond a shut one, again, the last ones, FIN", "cover"),
-    ("log_place", {}, 12, "the head waits for a holder", "cover"),
+    ("log_allocator", {}, 12, "the head waits for a holder", "cover"),
     ("execute_groups", {}, 14, "leaves groups out, finds none, finds one after a clear", "cover"),
     ("reader", {}, 14, "it is marked with several jobs", "cover"),
-    ("walker", {}, 16, "keys that count, keys taken back, all of a job, a part of it", "cover"),
+    ("sequencer", {}, 16, "keys that count, keys taken back, all of a job, a part of it", "cover"),
     ("rx_cut", {"Lane": 63}, 20, "cuts headers and padding, frames behind each other", "cover"),
     ("bad_lines", {}, 24, "a line is bad, and good again; no room", "cover"),
     ("line_cache", {"Moves": 1}, 30, "hits, refuses, evicts, renews, moves a line", "cover"),
@@ -153,7 +153,7 @@ def prove(proof):
     words = ["read_slang", "-D", "FORMAL", *["-D", "COVER"] * (mode == "cover"), "--top", f"{name}_fv", *packages,
              str(ROOT / "formal" / f"{name}_fv.sv")]
     words += [w for i in includes for w in ("-I", str(i))]
-    words += [w for d in [*sorted(ROOT.glob("rtl/*/")), ROOT / "formal"] for w in ("-y", str(d))]
+    words += [w for d in [*sorted(ROOT.glob("rtl/**/")), ROOT / "formal"] for w in ("-y", str(d))]
     words += ["--libext", ".sv", *(w for k, v in parameters.items() for w in ("-G", f"{k}={v}"))]
     sby = folder.with_suffix(".sby")
     sby.write_text(

@@ -68,7 +68,7 @@ module rx_cut_fv
   end
 
   logic out_valid, out_end, out_vlan, out_bad, busy;
-  reply_e out_reply;
+  answer_e out_reply;
   beat_t out;
   rx_dest_e out_dest;
   net_count_e out_cause;

@@ -2,6 +2,9 @@ rtl/lib/wirekv_pkg.sv
 rtl/net/net_pkg.sv
 rtl/tcp/tcp_pkg.sv
 rtl/parse/request_pkg.sv
+rtl/conn/conn_pkg.sv
+rtl/store/result_pkg.sv
+rtl/host/host_pkg.sv
 rtl/reply/reply_pkg.sv
 rtl/store/store_pkg.sv
-rtl/card/csr_pkg.sv
+rtl/host/csr_pkg.sv

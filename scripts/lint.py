@@ -56,7 +56,7 @@ def verilator():
         if file_list.stem != "card":
             command += ["-Wno-UNUSEDPARAM"]  # a folder uses a part of what the packages offer
         variants = [[], ["-DSIMASSERT", "--assert"]]
-        if name == "rtl/card/card.f":
+        if name == "rtl/top/card.f":
             variants.append(["-GConns=16384"])  # the most connections that a card can have
         for variant in variants:
             yield f"verilator {' '.join([name, *variant[:1]])}", [*command, *variant]

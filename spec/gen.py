@@ -23,8 +23,8 @@ COLUMNS = 100
 
 #: The package in which each group of counters has its enum.
 PACKAGES = {
-    "net": "rtl/net/net_pkg.sv", "tcp": "rtl/tcp/tcp_pkg.sv", "front": "rtl/parse/request_pkg.sv",
-    "back": "rtl/parse/request_pkg.sv", "store": "rtl/store/store_pkg.sv"}
+    "net": "rtl/net/net_pkg.sv", "tcp": "rtl/tcp/tcp_pkg.sv", "ingress": "rtl/conn/conn_pkg.sv",
+    "egress": "rtl/reply/reply_pkg.sv", "store": "rtl/store/store_pkg.sv"}
 REGISTERS = "docs/ARCHITECTURE.md"
 
 
@@ -353,7 +353,7 @@ def made(spec):
         path = PACKAGES[group]
         texts[path] = between(texts[path], f"{group}_count_e", enum(counters))
     texts[REGISTERS] = between(texts[REGISTERS], "registers", register_table(spec))
-    for path, lines in (("rtl/card/csr_pkg.sv", csr_pkg(spec)), ("tb/csr_map.py", csr_map_py(spec)),
+    for path, lines in (("rtl/host/csr_pkg.sv", csr_pkg(spec)), ("tb/csr_map.py", csr_map_py(spec)),
                         ("host/card/src/csr/map.rs", csr_map_rs(spec)),
                         ("docs/COUNTERS.md", counter_page(spec))):
         texts[path] = "\n".join([*lines, ""])

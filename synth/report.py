@@ -73,13 +73,13 @@ def reading(top):
     """The command by which Yosys reads a module and all below it."""
     packages, includes = expand("rtl/pkg.f", "rtl/lib/lib.f")
     packages = [p for p in packages if p.stem.endswith("_pkg")]
-    file = next(ROOT.glob(f"rtl/*/{top}.sv"), None)
+    file = next(ROOT.glob(f"rtl/**/{top}.sv"), None)
     if file is None:
-        sys.exit(f"there is no rtl/*/{top}.sv")
+        sys.exit(f"there is no {top}.sv in rtl")
     words = ["read_slang", "--best-effort-hierarchy", "--top", top, *map(str, packages), str(file)]
     words += [w for i in includes for w in ("-I", str(i))]
     # One module per file, named after it: the rest is found by name.
-    words += [w for d in sorted(ROOT.glob("rtl/*/")) for w in ("-y", str(d))]
+    words += [w for d in sorted(ROOT.glob("rtl/**/")) for w in ("-y", str(d))]
     return " ".join([*words, "--libext", ".sv"])
 
 

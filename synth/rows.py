@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 WORK = ROOT / "build" / "rows"
-TOPS = ("front", "store", "back")
+TOPS = ("ingress", "store", "egress")
 #: A value of one of the three structs, or of their flag in narrower records, where it is read.
 FIELD = r"(?<![\w.'])[\w\[\]]+(?:\.[\w\[\]]+)*\.{name}\b(?:\.(?P<field>\w+))?(?![.\w])(?:\[[\d:]+\])?(?!\s*<?=(?!=))"
 #: Where it is one bit.
@@ -53,7 +53,7 @@ def tree(name, rows):
         shutil.copytree(ROOT / folder, to / folder, ignore=shutil.ignore_patterns("__pycache__"))
     for row in rows:
         places = 0
-        for path in (p for f in ("parse", "store", "reply") for p in (to / "rtl" / f).glob("*.sv")):
+        for path in (p for f in ("conn", "parse", "store", "reply", "host") for p in (to / "rtl" / f).rglob("*.sv")):
             lines = [tell_no(line, row) for line in path.read_text().split("\n")]
             path.write_text("\n".join(line for line, _ in lines))
             places += sum(n for _, n in lines)

@@ -457,7 +457,7 @@ def unpack(word):
 class Types:
     """Packed structs and enums of SystemVerilog packages, read from the files themselves:
 
-    t = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv")
+    t = Types("rtl/pkg.f")
     t.peer_t.pack({"ip": 0x0A000001}); t.OpGet; t.op_e.names[0]
     """
 
@@ -469,7 +469,7 @@ class Types:
 
     def __init__(self, *files):
         self.params, self.widths = {}, {"logic": 1}
-        text = "".join((ROOT / f).read_text() for f in files)
+        text = "".join(f.read_text() for f in expand(*files)[0])
         text = re.sub(r"//.*", "", text)
         for m in self._TYPEDEF.finditer(text):
             if m["param"]:
@@ -516,3 +516,7 @@ class Types:
             setattr(self, label, value)
             value += 1
         setattr(self, name, type(name, (), {"names": names}))
+
+
+#: What rooms of rtl/ hand to each other.
+T = Types("rtl/pkg.f")

@@ -1,6 +1,6 @@
 //! Verilates the card and links it with the shim.
 //!
-//! `WIREKV_CARD_F` names another file list than rtl/card/card.f; `WIREKV_CONNS` builds a card for
+//! `WIREKV_CARD_F` names another file list than rtl/top/card.f; `WIREKV_CONNS` builds a card for
 //! another number of connections than its default.
 
 use std::env;
@@ -19,7 +19,7 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=shim");
     println!("cargo:rerun-if-changed={}", repo.join("rtl").display());
-    let list = env::var("WIREKV_CARD_F").unwrap_or_else(|_| "rtl/card/card.f".into());
+    let list = env::var("WIREKV_CARD_F").unwrap_or_else(|_| "rtl/top/card.f".into());
     if !repo.join(&list).exists() {
         fail(&format!("the card's file list {list} does not exist"));
     }

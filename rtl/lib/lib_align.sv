@@ -94,7 +94,7 @@ module lib_align (
   assign line.len  = line_len_q;
   assign line.last = line_last_q;
 
-  lib_reg #(
+  lib_skid_buffer #(
     .T(beat_t)
   ) u_out (
     .clk_i,

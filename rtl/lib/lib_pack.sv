@@ -152,7 +152,7 @@ module lib_pack
 
   line_t m_line;
   if (Register) begin : gen_register
-    lib_reg #(
+    lib_skid_buffer #(
       .T(line_t)
     ) u_out (
       .clk_i,

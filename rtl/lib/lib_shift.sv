@@ -1,5 +1,5 @@
 // A line out of 79 bytes, or fewer out of as many and 15, from one of the first 16 on: two levels of four-way
-// multiplexers, of one LUT a bit each (lib_step). Combinational.
+// multiplexers, of one LUT a bit each (lib_mux4). Combinational.
 module lib_shift #(
   /// Bytes that come out.
   parameter int unsigned Lanes = 64
@@ -10,7 +10,7 @@ module lib_shift #(
 );
 
   logic [8*Lanes+23:0] by4;
-  lib_step #(
+  lib_mux4 #(
     .Width(8 * Lanes + 24),
     .Step (32)
   ) u_by4 (
@@ -18,7 +18,7 @@ module lib_shift #(
     .steps_i(lanes_i[3:2]),
     .data_o (by4)
   );
-  lib_step #(
+  lib_mux4 #(
     .Width(8 * Lanes),
     .Step (8)
   ) u_by1 (

@@ -154,7 +154,7 @@ module mem_axi
     .level_o  (data)
   );
 
-  lib_reg #(
+  lib_skid_buffer #(
     .T(laddr_t)
   ) u_ar (
     .clk_i,

@@ -312,7 +312,7 @@ module ring_cache
     .level_o  (unused_level)
   );
   // What is compared does not come out of a RAM in the same clock.
-  lib_half #(
+  lib_half_buffer #(
     .T(miss_t)
   ) u_miss (
     .clk_i,

@@ -117,7 +117,7 @@ module ring_order
   `ASSERT(KeptIsThere, !kept_turn || unused_kept_valid)
 
   // Into a register: all that reads lines begins with wide shifts.
-  lib_half #(
+  lib_half_buffer #(
     .T(answer_t)
   ) u_out (
     .clk_i,

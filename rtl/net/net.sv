@@ -71,7 +71,7 @@ module net
 
   logic request_valid, request_ready, request_vlan, solicit_valid, solicit_ready;
   logic rx_idle, build_idle, answer_busy;
-  reply_e request_kind;
+  answer_e request_kind;
   tx_kind_e built_kind;
   peer_t solicit;
   logic host_valid, host_long;

@@ -288,13 +288,13 @@ package net_pkg;
     ReplyArp,
     ReplyEcho,
     ReplyEcho6
-  } reply_e;
+  } answer_e;
 
   /// What the header says about a received frame.
   typedef struct packed {
     rx_dest_e    dest;
     logic        vlan;
-    reply_e      reply;
+    answer_e     reply;
     logic [6:0]  skip;        // bytes to cut off the front
     logic [16:0] bytes;       // Ethernet and IP length: what follows is padding
     logic        trim;        // cut the padding off

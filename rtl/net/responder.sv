@@ -11,7 +11,7 @@ module responder
   /// Whole frames with requests; kind and vlan steady through a frame.
   input  logic     s_valid_i,
   output logic     s_ready_o,
-  input  reply_e   s_kind_i,
+  input  answer_e  s_kind_i,
   input  logic     s_vlan_i,
   input  beat_t    s_beat_i,
   /// A beat is inside, behind which m_valid_o comes.
@@ -73,7 +73,7 @@ module responder
   } sums_t;
 
   logic held_valid_q, held_first_q, held_vlan_q, held_ready, out_ready, first_q;
-  reply_e held_kind_q;
+  answer_e held_kind_q;
   beat_t held_q;
   sums_t sums_q;
 
@@ -162,7 +162,7 @@ module responder
     end
   end
 
-  lib_half #(
+  lib_half_buffer #(
     .T(beat_t)
   ) u_out (
     .clk_i,

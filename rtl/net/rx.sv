@@ -34,7 +34,7 @@ module rx
   /// Whole frames with ARP and echo requests.
   output logic                reply_valid_o,
   input  logic                reply_ready_i,
-  output reply_e              reply_kind_o,
+  output answer_e             reply_kind_o,
   output logic                reply_vlan_o,
   output beat_t               reply_beat_o,
   /// Who solicits a neighbour that is `ours`.
@@ -70,7 +70,7 @@ module rx
   rx_ctl_t parsed_ctl;
   rx_meta_t parsed_meta, meta;
   logic beat_valid, vlan, frame_end, cut_bad, bad;
-  reply_e kind;
+  answer_e kind;
   rx_dest_e dest;
   net_count_e cut_cause, cause;
 
@@ -134,7 +134,7 @@ module rx
   // ---------------------------------------------------------------- verdict
   typedef struct packed {
     beat_t  beat;
-    reply_e kind;
+    answer_e kind;
     logic   vlan;
   } reply_t;
 
@@ -166,7 +166,7 @@ module rx
     .left_o(syn_left)
   );
 
-  lib_limit #(
+  lib_token_bucket #(
     .Burst(EchoBurst)
   ) u_echo_limit (
     .clk_i,
@@ -193,7 +193,7 @@ module rx
   reply_t reply;
 
   // verilator lint_off PINCONNECTEMPTY
-  lib_cfifo #(
+  lib_commit_fifo #(
     .T    (beat_t),
     .Depth(DataDepth)
   ) u_seg_data (
@@ -242,7 +242,7 @@ module rx
     .busy_o    (dgram_busy)
   );
 
-  lib_cfifo #(
+  lib_commit_fifo #(
     .T    (reply_t),
     .Depth(FrameDepth)
   ) u_reply (
@@ -276,7 +276,7 @@ module rx
     .level_o  ()
   );
 
-  lib_cfifo #(
+  lib_commit_fifo #(
     .T    (beat_t),
     .Depth(FrameDepth)
   ) u_host (
@@ -295,7 +295,7 @@ module rx
   // verilator lint_on PINCONNECTEMPTY
 
   // Who waits for this does not wait for ever. tcp makes room: it takes whole segments in their order, a
-  // SYN at the latest when there is no other. For that it waits for memory, the wire out and the session,
+  // SYN at the latest when there is no other. For that it waits for memory, the wire out and the scheduler,
   // never for room that a client makes: what a connection cannot have is dropped there, and what it is owed
   // is sent later. So no frame that is still on the wire is needed; a segment there would find the queue
   // full, too, if it did not wait.

@@ -22,7 +22,7 @@ module rx_cut
   /// Steady through a frame.
   output rx_dest_e   dest_o,
   output logic       vlan_o,
-  output reply_e     reply_o,
+  output answer_e    reply_o,
   /// The frame ends: with its last beat or, where padding followed, after it.
   output logic       end_o,
   /// Beside end_o: what is wrong with the frame, if anything.

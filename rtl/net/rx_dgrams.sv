@@ -14,7 +14,7 @@ module rx_dgrams
 ) (
   input  logic   clk_i,
   input  logic   rst_ni,
-  /// Beats; a commit makes those so far a datagram, a rollback takes them back: see lib_cfifo.
+  /// Beats; a commit makes those so far a datagram, a rollback takes them back: see lib_commit_fifo.
   input  logic   s_valid_i,
   output logic   s_ready_o,
   input  beat_t  s_beat_i,
@@ -34,7 +34,7 @@ module rx_dgrams
   // The fill level is nobody's business here.
   // verilator lint_off PINCONNECTEMPTY
   logic head_valid, head_room;
-  lib_cfifo #(
+  lib_commit_fifo #(
     .T    (beat_t),
     .Depth(Depth)
   ) u_beats (

@@ -462,7 +462,7 @@ module tx_build
   end
 
   frame_t out;
-  lib_reg #(
+  lib_skid_buffer #(
     .T(frame_t)
   ) u_out (
     .clk_i,

@@ -42,7 +42,7 @@ module tx_host
   end
 
   // verilator lint_off PINCONNECTEMPTY
-  lib_cfifo #(
+  lib_commit_fifo #(
     .T    (beat_t),
     .Depth(Depth)
   ) u_fifo (

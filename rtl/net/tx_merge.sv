@@ -61,7 +61,7 @@ module tx_merge
   end
 
   // Ready is not cut here: it goes no further than to what the sources keep their frames in.
-  lib_half #(
+  lib_half_buffer #(
     .T(axis_t)
   ) u_out (
     .clk_i,

@@ -1,10 +1,11 @@
-// Makes requests of the bytes of jobs: the line engine reads what it understands at a glance, one request
-// a clock, and leaves each other one to the byte engine, which reads a byte a clock. Both give their
+// Makes requests of the bytes of jobs: the fast path reads what it understands at a glance, one request
+// a clock, and leaves each other one to the slow path, which reads a byte a clock. Both give their
 // records to the same queues, never at the same time.
 module parser
   import wirekv_pkg::*;
   import request_pkg::*;
-  import front_pkg::*;
+  import conn_pkg::*;
+  import parse_pkg::*;
 (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -78,7 +79,7 @@ module parser
   line_t data;
   logic [13:0] byte_item_len;
 
-  lines u_lines (
+  fast_path u_lines (
     .clk_i,
     .rst_ni,
     .item_max_i,
@@ -126,7 +127,7 @@ module parser
     .idle_o           (lines_idle)
   );
 
-  byte_engine u_byte (
+  slow_path u_byte (
     .clk_i,
     .rst_ni,
     .second_i    (now_i.second),
@@ -163,7 +164,7 @@ module parser
     .idle_o      (byte_idle)
   );
 
-  requests u_requests (
+  request_queue u_requests (
     .clk_i,
     .rst_ni,
     .now_i,

@@ -3,7 +3,7 @@
 // interval 1.
 module chunk_queue
   import wirekv_pkg::*;
-  import request_pkg::*;
+  import result_pkg::*;
   import reply_pkg::*;
 (
   input  logic   clk_i,

@@ -10,6 +10,7 @@
 module compose
   import wirekv_pkg::*;
   import request_pkg::*;
+  import result_pkg::*;
   import reply_pkg::*;
   import lib_pkg::*;
 (

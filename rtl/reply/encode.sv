@@ -5,6 +5,8 @@
 module encode
   import wirekv_pkg::*;
   import request_pkg::*;
+  import conn_pkg::*;
+  import result_pkg::*;
   import reply_pkg::*;
 (
   input  logic      clk_i,

@@ -4,6 +4,7 @@
 // result alone is known when it is here.
 module merge
   import request_pkg::*;
+  import result_pkg::*;
   import reply_pkg::*;
 (
   input  logic clk_i,

@@ -10,6 +10,7 @@
 module meta_line
   import wirekv_pkg::*;
   import request_pkg::*;
+  import result_pkg::*;
   import reply_pkg::*;
 (
   input  logic      clk_i,

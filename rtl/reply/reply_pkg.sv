@@ -356,4 +356,45 @@ package reply_pkg;
     logic  last;
   } dgram_line_t;
 
+  /// A piece of reply text: `len` bytes from lane `start` of `data` on, lane 0 behind lane 63.
+  /// Every job has at least one piece, which may be empty.
+  typedef struct packed {
+    line_t       data;
+    logic [5:0]  start;
+    logic [6:0]  len;
+    logic        last;       // last piece of its job
+    logic        reply_last; // UDP: last piece of one reply, where a datagram ends
+    logic        bad;        // bytes of a chunk that was bad
+    logic        sized;      // UDP: first piece of a reply that may be several datagrams
+    logic [21:0] size;       // with sized: bytes of the whole reply
+  } text_t;
+
+  /// Whose text it is.
+  typedef struct packed {
+    logic        udp;
+    conn_t       conn;
+    logic [31:0] tx_ptr;     // where the job's replies begin; with udp 1: over IPv6
+  } text_job_t;
+
+  /// Event counters of the way back (rtl/reply/egress.sv).
+  // begin egress_count_e: Made by spec/gen.py from spec/card.rdl: `make spec`.
+  typedef enum logic [3:0] {
+    EgressCountJobs,         // jobs begun
+    EgressCountValues,       // VALUE lines begun
+    EgressCountReplies,      // fixed replies
+    EgressCountNumbers,      // results of incr and decr
+    EgressCountLines,        // writes to the transmit rings
+    EgressCountDatagrams,    // UDP datagrams sent
+    EgressCountHostReqs,     // requests handed to the host program
+    EgressCountHostPieces,   // pieces of its answers
+    EgressCountHostBad,      // bytes of such a piece missing or too many
+    EgressCountWaitChunk,    // clocks in which a reply waited for the value's bytes
+    EgressCountWaitRing,     // clocks in which reply text waited for the transmit-ring writer
+    EgressCountWaitUdp,      // clocks in which reply text waited for room for datagrams
+    EgressCountErrorLimit,   // errors not sent in a datagram: beyond 50 at once and 1,000 a second
+    EgressCountErrorService  // ... to a service's port
+  } egress_count_e;
+  localparam int unsigned EgressCounts = 14;
+  // end egress_count_e
+
 endpackage

@@ -5,6 +5,8 @@
 module ring_writer
   import wirekv_pkg::*;
   import request_pkg::*;
+  import conn_pkg::*;
+  import host_pkg::*;
   import reply_pkg::*;
 (
   input  logic        clk_i,
@@ -98,8 +100,8 @@ module ring_writer
     if (ended.bad) done_in.ctx.mode = MdAbort;
   end
 
-  // The session acts on it in the same clock, far from here.
-  lib_half #(
+  // The scheduler acts on it in the same clock, far from here.
+  lib_half_buffer #(
     .T(done_t)
   ) u_done (
     .clk_i,

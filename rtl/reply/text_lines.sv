@@ -7,7 +7,6 @@
 
 module text_lines
   import wirekv_pkg::*;
-  import request_pkg::*;
   import reply_pkg::*;
 (
   input  logic        clk_i,

@@ -10,6 +10,7 @@ module udp_reply
   import wirekv_pkg::*;
   import net_pkg::*;
   import request_pkg::*;
+  import conn_pkg::*;
   import reply_pkg::*;
 (
   input  logic   clk_i,
@@ -115,7 +116,7 @@ module udp_reply
     .level_o  (unused_meta_level)
   );
 
-  // As many as there can be UDP jobs between the front and here.
+  // As many as there can be UDP jobs between the scheduler and here.
   marked_uctx_t whom;
   uctx_t uctx;
   logic uctx_valid;
@@ -165,7 +166,7 @@ module udp_reply
   assign service_o    = line_there && error && !meta.bad && whom.service;
   assign limited_o    = line_there && error && !meta.bad && !whom.service && !token;
 
-  lib_limit #(
+  lib_token_bucket #(
     .Burst(ErrorBurst)
   ) u_limit (
     .clk_i,
@@ -193,7 +194,7 @@ module udp_reply
     end
   end
 
-  lib_reg #(
+  lib_skid_buffer #(
     .T(out_t)
   ) u_out (
     .clk_i,

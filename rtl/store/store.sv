@@ -6,6 +6,8 @@
 module store
   import wirekv_pkg::*;
   import request_pkg::*;
+  import result_pkg::*;
+  import host_pkg::*;
   import store_pkg::*;
 (
   input  logic                   clk_i,
@@ -596,7 +598,7 @@ module store
     .idle_o              (exe_idle)
   );
 
-  lib_reg #(
+  lib_skid_buffer #(
     .T(res_t)
   ) u_res (
     .clk_i,

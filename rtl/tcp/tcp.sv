@@ -1,8 +1,8 @@
 // TCP, server side: accepts connections, puts what they send into receive rings, sends what stands
-// in transmit rings, and tells the session about it. Latency 15 from a segment to its first ring
+// in transmit rings, and tells the scheduler about it. Latency 15 from a segment to its first ring
 // write, 10 from a command to the first ring read; initiation interval 1 beat.
 //
-//   segment -> lookup -> connection table -> verdict -> receive ring -> event to the session
+//   segment -> lookup -> connection table -> verdict -> receive ring -> event to the scheduler
 //           \-> payload queue -------------------------/
 //   command, timer visit -> connection table -> transmit ring -> segment
 `include "lib_assert.svh"
@@ -55,11 +55,11 @@ module tcp
   output beat_t        txseg_beat_o,
   /// Beside a segment's last beat: memory could not read it.
   output logic         txseg_bad_o,
-  /// Events to the session.
+  /// Events to the scheduler.
   output logic         ev_valid_o,
   input  logic         ev_ready_i,
   output ev_t          ev_o,
-  /// Commands of the session; taken whether or not it takes events.
+  /// Commands of the scheduler; taken whether or not it takes events.
   input  logic         app_valid_i,
   output logic         app_ready_o,
   input  app_t         app_i,
@@ -272,7 +272,7 @@ module tcp
   logic challenge, challenge_ok, stray, stray_ok;
   logic [1:0] limited;
 
-  lib_limit #(
+  lib_token_bucket #(
     .Burst(LimitBurst),
     .Ticks(LimitTicks)
   ) u_challenges (
@@ -284,7 +284,7 @@ module tcp
     .timer_o(limited[0])
   );
 
-  lib_limit #(
+  lib_token_bucket #(
     .Burst(LimitBurst),
     .Ticks(LimitTicks)
   ) u_strays (

@@ -1,4 +1,4 @@
-// What tcp/ and parse/session tell each other. Pointers are TCP sequence numbers, so a pointer's
+// What tcp/ and conn/scheduler tell each other. Pointers are TCP sequence numbers, so a pointer's
 // low 16 bits are also the byte's place in its ring.
 package tcp_pkg;
   import wirekv_pkg::*;
@@ -18,7 +18,7 @@ package tcp_pkg;
     logic [31:0] tx_ptr;
   } ev_t;
 
-  /// From the session: where reading and writing of a connection now stand.
+  /// From the scheduler: where reading and writing of a connection now stand.
   typedef struct packed {
     conn_t       conn;
     logic [31:0] rx_ptr;      // bytes before it are consumed: their ring space is free
@@ -37,7 +37,7 @@ package tcp_pkg;
   typedef enum logic [1:0] {
     StFree,
     StOpen,
-    StTimeWait,  // over; the session was told
+    StTimeWait,  // over; the scheduler was told
     StDead       // over; waits for release_id
   } state_e;
 
@@ -81,7 +81,7 @@ package tcp_pkg;
   typedef struct packed {
     state_e      state;
     logic        fin_rcvd;    // the peer's FIN is in order and counted in rcv_nxt
-    logic        close;       // the session has closed: FIN is at tx_end
+    logic        close;       // the scheduler has closed: FIN is at tx_end
     logic        fin_first;   // ... and was sent before the peer's came
     logic        fin_acked;
     logic        released;    // StTimeWait: release_id came
@@ -109,7 +109,7 @@ package tcp_pkg;
     logic [3:0]  tries;       // timeouts since something was acknowledged, or the window opened
     // receiving
     logic [31:0] rcv_nxt;
-    logic [31:0] credit;      // bytes before it are read by the session
+    logic [31:0] credit;      // bytes before it are read by the scheduler
     logic [16:0] adv;         // window last advertised, less what has arrived since
     logic [16:0] pend;        // bytes taken but not yet acknowledged
     // time, in ticks
@@ -188,7 +188,7 @@ package tcp_pkg;
   typedef enum logic [2:0] {
     KdSeg,   // a segment came
     KdTooBig,  // one of ours is too big for the path
-    KdApp,   // a command of the session
+    KdApp,   // a command of the scheduler
     KdMore,  // there was more to send, or to tell
     KdFast,  // visit while a short timer runs
     KdSlow,  // visit for keep-alive
@@ -206,7 +206,7 @@ package tcp_pkg;
     found_t found;
   } event_t;
 
-  /// What becomes of a segment's payload, and what the session is told once the accepted part of
+  /// What becomes of a segment's payload, and what the scheduler is told once the accepted part of
   /// it is in the ring.
   typedef struct packed {
     conn_t       conn;

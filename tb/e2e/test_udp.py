@@ -148,9 +148,9 @@ def counted(server, *names):
     return [int(rows[name]) for name in names]
 
 
-IGNORED = {"sim": b"FrontUdpBad", "soft": b"udp_ignored"}
-LIMITED = {"sim": b"BackErrorLimit", "soft": b"udp_errors_limited"}
-SERVICES = {"sim": b"BackErrorService", "soft": b"udp_errors_to_services"}
+IGNORED = {"sim": b"IngressUdpBad", "soft": b"udp_ignored"}
+LIMITED = {"sim": b"EgressErrorLimit", "soft": b"udp_errors_limited"}
+SERVICES = {"sim": b"EgressErrorService", "soft": b"udp_errors_to_services"}
 
 
 def test_replies_are_no_requests(body):

@@ -6,7 +6,7 @@ from draws import TB, draws
 
 
 @pytest.mark.parametrize("name", [
-    "parse/test_front.py",        # names random
+    "parse/test_ingress.py",        # names random
     "tcp/test_slow.py",           # the contents of registers, by common.py
     "store/test_evictions.py",    # what memory holds, by a neighbour
     "resp/test_streams.py",       # asks for the seed

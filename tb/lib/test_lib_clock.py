@@ -4,9 +4,8 @@ import random
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import Types, run, start
+from common import T, run, start
 
-T = Types("rtl/lib/wirekv_pkg.sv")
 DELAY = 5  # clocks from an input to what now_o says of it
 
 

@@ -7,9 +7,7 @@ from collections import deque
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import Source, Types, run, start, until
-
-T = Types("rtl/lib/wirekv_pkg.sv")
+from common import Source, T, run, start, until
 
 
 class Memory:

@@ -8,9 +8,8 @@ from collections import deque
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import NEXT_CLOCK, Pins, Types, clocks, every_clock, run, start, until
+from common import NEXT_CLOCK, Pins, T, clocks, every_clock, run, start, until
 
-T = Types("rtl/lib/wirekv_pkg.sv")
 FULL = {"first": 0, "last": 63}
 ALL = (1 << 64) - 1
 

@@ -2,7 +2,7 @@
 
     [[fault]]
     name = "no-karn"                        # of its own
-    file = "rtl/tcp/tcp_rto.sv"
+    file = "rtl/tcp/congestion/tcp_rto.sv"
     what = "a round trip is measured on a segment that was sent again"
     old = '''...'''                         # stands in the file once
     new = '''...'''

@@ -50,7 +50,7 @@ def test_switched():
 
 def test_compiles(tmp_path):
     """All faults in one text: the whole card is still a design."""
-    sources, includes = expand("rtl/pkg.f", "rtl/lib/lib.f", "rtl/card/card.f")
+    sources, includes = expand("rtl/pkg.f", "rtl/lib/lib.f", "rtl/top/card.f")
     texts = {str(path.relative_to(ROOT)): path.read_text() for path in sources}
     faults = [fault for fault in FAULTS if fault.file in texts]
     assert faults == FAULTS

@@ -4,10 +4,9 @@ import ipaddress
 import random
 import struct
 
-from common import NEXT_CLOCK, Pins, Types, clocks, every_clock, until
+from common import NEXT_CLOCK, Pins, T, clocks, every_clock, until
 from csr_map import COUNTERS
 
-T = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv")
 BEAT = {"data": 512, "len": 7, "last": 1}
 
 OUR_MAC, OUR_IP = "02:aa:bb:cc:dd:ee", "10.77.0.2"

@@ -2,7 +2,8 @@
 module parser_tb
   import wirekv_pkg::*;
   import request_pkg::*;
-  import front_pkg::*;
+  import conn_pkg::*;
+  import parse_pkg::*;
 (
   input  logic        clk_i,
   input  logic        rst_ni,

@@ -1,4 +1,4 @@
-"""front with keys of up to 250 bytes, whose request lines have more than 64: at a glance in every protocol, and wherever
+"""ingress with keys of up to 250 bytes, whose request lines have more than 64: at a glance in every protocol, and wherever
 such a line may be cut, go wrong or be mistaken for another."""
 
 import random
@@ -11,7 +11,7 @@ from size import scale
 
 sys.path.insert(0, str(Path(__file__).parent))
 from binary_model import Binary, packet  # noqa: E402
-from front_bench import at_a_glance, streams  # noqa: E402
+from ingress_bench import at_a_glance, streams  # noqa: E402
 from meta_model import Meta  # noqa: E402
 from resp_model import Resp, encode  # noqa: E402
 from text_model import Text  # noqa: E402
@@ -136,4 +136,4 @@ async def redis_cut_anywhere(dut):
 
 
 def test_long_keys():
-    run(__file__, "front", ["rtl/lib/lib.f", "rtl/parse/front.f"], Conns=16)
+    run(__file__, "ingress", ["rtl/lib/lib.f", "rtl/parse/ingress.f"], Conns=16)

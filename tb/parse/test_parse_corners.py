@@ -1,4 +1,4 @@
-"""front where hardly any stream comes: long values and lines of odd lengths, the host's last word."""
+"""ingress where hardly any stream comes: long values and lines of odd lengths, the host's last word."""
 
 import itertools
 import random
@@ -11,7 +11,7 @@ from cocotb.utils import get_sim_time
 from common import NEXT_CLOCK, every_clock, run, start, until
 
 sys.path.insert(0, str(Path(__file__).parent))
-from front_bench import ITEM_MAX, NOW, RING, Bench, Conn, check, settle, streams  # noqa: E402
+from ingress_bench import ITEM_MAX, NOW, RING, Bench, Conn, check, settle, streams  # noqa: E402
 from meta_model import Meta  # noqa: E402
 from text_model import Text  # noqa: E402
 
@@ -74,14 +74,14 @@ async def cr_begins_key(dut):
         check(conn.ops, Text(ITEM_MAX, NOW).run(conn.data))
 
 
-#: None of these is for the line engine.
+#: None of these is for the fast path.
 SLOW = [b"cas key 7 0 5 99\r\nhello\r\n", b"set  " + b"k" * 70 + b" 7 0 5\r\nhello\r\n", b"append key 0  0 3 noreply\r\nabc\r\n",
         b"add key 0 0  66\r\n" + b"v" * 66 + b"\r\n", b"ms key 4 T30 k\r\nwxyz\r\n"]  # fmt: skip
 
 
 @cocotb.test()
 async def cut_at_every_byte(dut):
-    """Items whose lines and values the byte engine reads, in two pieces that do not come at once."""
+    """Items whose lines and values the slow path reads, in two pieces that do not come at once."""
     sizes = iter([size for one in SLOW for cut in range(1, len(one)) for size in (cut, len(one) - cut)])
     data = b"".join(one * (len(one) - 1) for one in SLOW)
     await streams(dut, [data], lambda: next(sizes), Meta, wait=(1, 150, 150), cut=0, long_value=0)
@@ -148,7 +148,7 @@ async def crumbs(dut):
             await NEXT_CLOCK
             starts += int(dut.u_parser.u_byte.start_i.value)
 
-    def line(size):  # the line engine does not know it
+    def line(size):  # the fast path does not know it
         return b"get  " + b"key-of-20-characters " * (size // 21) + b"b\r\n"
 
     every_clock(dut, count())
@@ -259,4 +259,4 @@ async def host_closes(dut):
 
 
 def test_corners():
-    run(__file__, "front", ["rtl/lib/lib.f", "rtl/parse/front.f"], Conns=16)
+    run(__file__, "ingress", ["rtl/lib/lib.f", "rtl/parse/ingress.f"], Conns=16)

@@ -46,7 +46,7 @@ def left_out(body, unit):
 
 
 def play(suite, body, unit, *options):
-    """What became of each test: its name and `ok`, `err`, `skip`, `ignore` or `exception`; and all that was said."""
+    """What became of each test: its name and `ok`, `err`, `skip`, `ignore` or `punt_queue`; and all that was said."""
     server = START[body]()
     without = left_out(body, unit)
     skips = suite / f"skips-{body}"

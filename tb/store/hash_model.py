@@ -1,4 +1,4 @@
-"""The store's hash (rtl/store/hash.sv) in Python. Run as a program it prints hash_vectors.json."""
+"""The store's hash (rtl/store/index/hash.sv) in Python. Run as a program it prints hash_vectors.json."""
 
 import json
 import random

@@ -1,18 +1,16 @@
 """What the store's tests share: a Python model of it, and the driver of store_tb.
 
-Jobs go in as the front would send them - an item's data to the log first, then the record - and
+Jobs go in as ingress would send them - an item's data to the log first, then the record - and
 results are compared with the model job by job when the job's end comes: by then it is known how
 many of its records were executed, and the model executes just these.
 """
 
 import random
 
-from common import Types, to_beats
+from common import T, to_beats
 from csr_map import COUNTERS
 from hash_model import keys as hash_keys
 
-T = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv", "rtl/parse/request_pkg.sv",
-          "rtl/store/store_pkg.sv")
 PIECE, REPLY_MAX = 8192, 512
 #: Bytes of what the tests see of them.
 REPLY_BYTES = {T.RpStored: 8, T.RpNotStored: 12, T.RpExists: 8, T.RpNotFound: 11, T.RpDeleted: 9,

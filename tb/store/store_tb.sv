@@ -2,6 +2,8 @@
 module store_tb
   import wirekv_pkg::*;
   import request_pkg::*;
+  import result_pkg::*;
+  import host_pkg::*;
   import store_pkg::*;
 #(
   /// The most that index_bits_i and log_lines_i may say.

@@ -431,7 +431,7 @@ def test_room_before_bytes(seed):
 
 
 class LongSet:
-    """A SET of `lines` lines that comes in parts, the first one now."""
+    """A SET of `fast_path` lines that comes in parts, the first one now."""
 
     def __init__(self, bench, conn, lines, sent=8192, key=b"key", **more):
         self.bench, self.conn, self.key, self.value = bench, conn, key, random.randbytes(64 * lines - 16 - len(key))

@@ -6,10 +6,9 @@ the place in it, so that every byte received can be checked wherever it turns up
 
 import random
 
-from common import NEXT_CLOCK, Pins, Types, clocks, every_clock, start, to_beats, until
+from common import NEXT_CLOCK, Pins, T, clocks, every_clock, start, to_beats, until
 from csr_map import COUNTERS
 
-T = Types("rtl/lib/wirekv_pkg.sv", "rtl/net/net_pkg.sv", "rtl/tcp/tcp_pkg.sv")
 RING = 65536
 M32 = 0xFFFFFFFF
 PORT = 11211
@@ -225,7 +224,7 @@ class Bench:
 
 
 class Session:
-    """Keeps what parse/session keeps: checks received bytes, sends as many as `want(conn)` says.
+    """Keeps what conn/scheduler keeps: checks received bytes, sends as many as `want(conn)` says.
 
     A connection's streams are numbered by `key(conn)`: key receives, key + 1 sends.
     """

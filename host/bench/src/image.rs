@@ -21,7 +21,7 @@ const OFF_BIT: u32 = 6;
 const POS_BITS: u32 = 28;
 const LAP_BIT: u32 = OFF_BIT + POS_BITS;
 const TAG_BIT: u32 = LAP_BIT + 8;
-/// What `log_place.sv` keeps free in front of its head, in units, where that is not a quarter of the log.
+/// What `log_allocator.sv` keeps free in front of its head, in units, where that is not a quarter of the log.
 const MARGIN: usize = 69632;
 
 /// Where the first item goes.

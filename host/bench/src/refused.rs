@@ -129,7 +129,7 @@ fn a_refused_write_costs_its_connection() {
     let counts = changes(&before, &net.rig.counters().unwrap());
     let count = |name: &str| counts.iter().find(|c| c.0 == name).map_or(0, |c| c.1);
     assert_eq!(count("TcpResetsOut"), 3, "{counts:?}");
-    assert_eq!(count("FrontBadWrites"), 3, "{counts:?}");
+    assert_eq!(count("IngressBadWrites"), 3, "{counts:?}");
 
     // New ones are served, with new ids and then, when there are no more of these, with those three.
     let ids: Vec<usize> = (5..1024).map(|_| net.connect()).collect();

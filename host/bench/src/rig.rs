@@ -180,7 +180,7 @@ impl Rig {
         self.answer = Some(answer);
     }
 
-    /// A packet of the exception queue, see `host/cardhost/src/exceptions.rs`: the tag, the length, that it is all.
+    /// A packet of the punt queue, see `host/cardhost/src/exceptions.rs`: the tag, the length, that it is all.
     fn answer_exceptions(&mut self) {
         let Some(answer) = self.answer else { return };
         let mut answers = Vec::new();

@@ -3,6 +3,8 @@
 module store_bench
   import wirekv_pkg::*;
   import request_pkg::*;
+  import result_pkg::*;
+  import host_pkg::*;
   import store_pkg::*;
 #(
   localparam int unsigned Ports = 4

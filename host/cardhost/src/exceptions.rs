@@ -1,4 +1,4 @@
-//! The exception queue: requests the hardware does not know come as packets, and answers go back.
+//! The punt queue: requests the hardware does not know come as packets, and answers go back.
 //!
 //! A request is a header (a beat of 64 bytes: tag, length of the text, flags) and the request's
 //! words, one space apart; or a request of the binary protocol as it came. An answer is a row of

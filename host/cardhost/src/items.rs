@@ -52,7 +52,7 @@ struct Brought {
 }
 
 /// What tells a key as it is in the card from what it was or will be. The card's number is another one after all that
-/// is done to the key (`rtl/store/execute_versions.sv`), but not when its item goes by itself.
+/// is done to the key (`rtl/store/index/execute_versions.sv`), but not when its item goes by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Version {
     number: u64,

@@ -1,4 +1,4 @@
-//! The card's request port: a connection without TCP, whose requests and replies are packets of the exception queue.
+//! The card's request port: a connection without TCP, whose requests and replies are packets of the punt queue.
 //!
 //! A packet to the card is a header of 64 bytes (bytes 4-5 how many bytes follow, byte 6 what is to be done), then
 //! lines of the port's receive ring, as they stand there. One from it has in byte 6 the lane of the first byte of replies

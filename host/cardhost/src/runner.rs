@@ -1,4 +1,4 @@
-//! The card's thread: lets the card work, tells it the time, answers its exception queue, and sleeps when there is
+//! The card's thread: lets the card work, tells it the time, answers its punt queue, and sleeps when there is
 //! nothing to do.
 
 use std::sync::Arc;
@@ -148,12 +148,12 @@ impl Runner {
 
     fn answer(&mut self, came: u64, packet: &[u8]) -> Result<()> {
         let Some(request) = Request::parse(packet) else {
-            eprintln!("wirekv: {} bytes from the exception queue are no request", packet.len());
+            eprintln!("wirekv: {} bytes from the punt queue are no request", packet.len());
             return Ok(());
         };
         let request = Request { came, ..request };
         if self.verbosity > 1 {
-            eprintln!("exception queue: {}", exceptions::for_log(request.text));
+            eprintln!("punt queue: {}", exceptions::for_log(request.text));
         }
         let binary = request.text.first() == Some(&binary::REQUEST);
         if (binary || request.text.starts_with(b"stats")) && !request.resp {

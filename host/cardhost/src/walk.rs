@@ -1,4 +1,4 @@
-//! Walks through the card's index: the request port tells the next item from a place on (`rtl/store/execute_walk.sv`).
+//! Walks through the card's index: the request port tells the next item from a place on (`rtl/store/index/execute_walk.sv`).
 //!
 //! A place counts the ways of all even buckets, then those of all odd ones. Entries that move while somebody may be
 //! walking move from even buckets to odd ones only (`csr::ONE_WAY`), which is set before a walk begins: so what is there

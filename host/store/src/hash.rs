@@ -1,4 +1,4 @@
-//! Keyed 64-bit hash of a key, the function of `rtl/store/hash.sv`: NH (RFC 4418, section 5.2.2)
+//! Keyed 64-bit hash of a key, the function of `rtl/store/index/hash.sv`: NH (RFC 4418, section 5.2.2)
 //! over beats of 64 bytes, finalised with secret odd multipliers.
 //!
 //! Nearly all keys fit into one beat, most into half of one; these have a path without a loop over

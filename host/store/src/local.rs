@@ -109,7 +109,7 @@ impl Local {
     }
 
     /// Hash of a key of up to 255 bytes, of memcached's database; the same function as in
-    /// `rtl/store/hash.sv`. It is for looking up, where a wrong one finds nothing; what changes the
+    /// `rtl/store/index/hash.sv`. It is for looking up, where a wrong one finds nothing; what changes the
     /// store computes its own.
     #[inline]
     pub fn hash(&self, key: &[u8]) -> Hash {

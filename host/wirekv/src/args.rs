@@ -178,7 +178,7 @@ pub struct ServeArgs {
     /// memcached's slabs, LRU lists, hash table and buffers is accepted and does nothing.
     #[arg(short = 'o', long, value_name = "LIST", value_delimiter = ',')]
     pub extended: Vec<Extended>,
-    /// Say more; with --body sim twice: what the host port and the exception queue bring.
+    /// Say more; with --body sim twice: what the host port and the punt queue bring.
     #[arg(short, long, action = clap::ArgAction::Count)]
     pub verbose: u8,
     #[command(flatten)]

@@ -246,7 +246,7 @@ fn run_net(net: Net, link: NetEnd) -> Result<String> {
 
 fn report(s: &Summary, network: &str) {
     let total = |name| s.totals.get(name);
-    let requests = total("FrontLines");
+    let requests = total("IngressLines");
     let khz = s.clocks as f64 / s.busy.as_secs_f64().max(1e-9) / 1e3;
     eprintln!("\nnetwork    {network}");
     eprintln!("requests   {requests}");

@@ -1,1 +1,0 @@
-rtl/card/host_port.sv

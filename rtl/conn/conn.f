@@ -1,0 +1,6 @@
+rtl/conn/scheduler_job.sv
+rtl/conn/scheduler_share.sv
+rtl/conn/scheduler_ring.sv
+rtl/conn/scheduler_queue.sv
+rtl/conn/scheduler.sv
+rtl/conn/fetch.sv

@@ -1,0 +1,1 @@
+rtl/host/request_port.sv

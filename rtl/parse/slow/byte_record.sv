@@ -1,0 +1,219 @@
+// The record of what the slow path has read: of a key of a `get`, a line, a value, a job without bytes; and
+// that of a job's end. Combinational.
+module byte_record
+  import request_pkg::*;
+  import conn_pkg::*;
+  import parse_pkg::*;
+(
+  // verilator lint_off UNUSEDSIGNAL
+  input  job_t       job_i,
+  input  line_info_t line_i,
+  // verilator lint_on UNUSEDSIGNAL
+  input  db_t        db_i,
+  input  binary_t    binary_i,
+  input  resp_t      resp_i,
+  input  resp_count_t left_i,  // Redis: arguments that are not complete
+  input  logic       told_i,  // Redis: it began with a part
+  /// It began in an earlier job: the rest is in the job's context.
+  input  logic       old_i,
+  /// No record of this job is certain to go out before it.
+  input  logic       first_i,
+  /// How its job would leave its connection if it ended here.
+  input  end_t       leaves_i,
+  /// One of these: a job without bytes; a key of so many bytes, the last one of its line; a line that says
+  /// this, its text for host software has so many bytes; a value, the last part of it, with CR LF behind it;
+  /// the job's end.
+  input  logic       empty_i,
+  input  logic       key_i,
+  input  logic       array_i,  // with key_i: no key, but so many replies follow
+  input  logic       part_i,   // of the text for host software, more of which follows
+  // With end_i: how far that has come, if it goes on in the next job.
+  input  resp_place_t place_i,
+  input  logic [7:0] klen_i,
+  input  logic       last_key_i,
+  input  logic       line_valid_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  order_t     order_i,
+  // verilator lint_on UNUSEDSIGNAL
+  input  logic [7:0] text_len_i,
+  input  logic       value_i,
+  input  logic       last_part_i,
+  input  logic       crlf_i,
+  input  logic       end_i,
+  output record_t    record_o
+);
+
+  // Short names; not every field is needed here.
+  // verilator lint_off UNUSEDSIGNAL
+  ctx_t ctx;
+  line_info_t line;
+  // verilator lint_on UNUSEDSIGNAL
+  assign ctx  = job_i.ctx;
+  assign line = line_i;
+
+  op_e op;
+  logic [31:0] sum;
+  logic [20:0] vlen;
+  assign sum = (old_i && ctx.mode == MdKeys) ? ctx.num[63:32] : '0;
+  req_t req;
+  assign op   = (old_i && ctx.mode == MdValue) ? ctx.op :
+                is_meta(line.cmd) ? line.op : op_of(line.cmd);
+  assign vlen = old_i ? ctx.vlen : line.length[20:0];
+
+  always_comb begin
+    req          = '0;
+    req.op       = OpReply;
+    req.udp      = job_i.udp;
+    req.conn     = job_i.conn;
+    req.first    = first_i;
+    req.tx_ptr   = job_i.tx_ptr;
+    req.tx_space = job_i.tx_space;
+    req.binary   = empty_i ? ctx.binary : binary_i;
+    req.db       = db_i;
+    req.resp     = empty_i ? ctx.resp : resp_i;
+    req.meta     = (old_i || empty_i) ? ctx.meta : line.meta;
+    req.opaque   = (old_i || empty_i) ? ctx.opaque : line.opaque;
+    req.chosen_no = (old_i || empty_i) ? ctx.chosen_no : line.chosen_no;
+    if (job_i.host) begin
+      req.resp.met   = 1'b1;
+      req.resp.three = job_i.host_three;
+      req.resp.all   = job_i.host_all;
+      req.db         = job_i.host_db;
+    end
+    req.klen     = line.klen;
+    req.rx_ptr   = ctx.rx_ptr;
+    if (old_i || empty_i) begin
+      req.hash   = ctx.hash;
+      req.off    = ctx.off;
+      req.expiry = ctx.expiry;
+      req.num    = ctx.num;
+    end
+    req.cas_out  = line.cmd inside {CmdGets, CmdGats, CmdWalk};
+    req.touch    = is_gat(line.cmd) || line.touch || (is_meta(line.cmd) && line.creates) ||
+        (resp_i.is && line.keeps);
+    if (old_i && ctx.mode == MdValue) req.touch = ctx.touch;
+    req.ctx_op = op;
+    if (line_valid_i && (binary_i.is ? line.cmd inside {CmdIncr, CmdDecr} :
+                                       line.cmd == CmdMetaSum)) begin
+      req.unique_no = line.unique_no;
+      req.hash      = line.initial_no;
+      req.touch     = line.creates;
+    end
+    if (line_valid_i && line.meta.recaches) req.unique_no = line.unique_no;
+    req.mode     = leaves_i.mode;
+    req.rem      = leaves_i.rem;
+    record_o     = '0;
+    record_o.pos = leaves_i.pos;
+
+    if (empty_i) begin
+      // A piece of the host's answer, asking for the next one, or the rest of a value.
+      if (job_i.host) begin
+        req.op       = OpHostData;
+        req.host_len = job_i.host_len;
+      end else if (ctx.mode == MdHost) begin
+        req.op         = OpHost;
+        req.key_stored = 1'b1;
+        req.klen       = '0;
+      end else begin
+        // append, prepend, and a delete that copies go on themselves. Redis' GETDEL sends what it has found.
+        req.op = OpCont;
+        if (ctx.op inside {OpAppend, OpPrepend} || (ctx.op == OpDelete && !ctx.resp.is)) begin
+          req.op = ctx.op;
+        end
+        req.ctx_op     = ctx.op;
+        req.noreply    = ctx.noreply;
+        req.key_stored = 1'b1;
+        req.klen       = ctx.klen;
+        req.vlen       = ctx.vlen;
+        req.cas_out    = ctx.cas_out;
+        req.touch      = ctx.touch;
+        req.last_key   = ctx.last_key;
+        req.cont_start = ctx.cont_start;
+      end
+    end
+
+    if (key_i) begin
+      req.op               = line.many ? op : OpGet;
+      req.klen             = klen_i;
+      req.last_key         = last_key_i;
+      record_o.use_exptime = is_gat(line.cmd) && !old_i;
+      if (resp_i.is) req.num = {sum, 32'(left_i)};
+      if (array_i) begin
+        req.op              = OpReply;
+        req.ctx_op          = OpGet;
+        req.klen            = '0;
+        req.resp.form       = RfArray;
+        record_o.use_number = 1'b1;
+      end
+    end
+
+    if (part_i) begin
+      req.op   = OpHost;
+      req.vlen = 21'(told_i);
+      req.klen = text_len_i;
+    end
+
+    if (line_valid_i) begin
+      req.noreply = order_i.noreply;
+      unique case (order_i.action)
+        AcOp: begin
+          req.op               = order_i.op;
+          record_o.use_exptime = order_i.use_exptime;
+          record_o.use_number  = order_i.op inside {OpIncr, OpDecr} ||
+              ((binary_i.is || line.meta.is) && order_i.op == OpDelete) || line.meta.vivifies;
+          record_o.use_flags   = (resp_i.is && order_i.op == OpTouch) || line.meta.voids;
+          if (resp_i.is) req.reply = line.fault;
+        end
+        AcSwallow: begin
+          req.op   = order_i.op;
+          req.vlen = vlen;
+        end
+        AcHost: begin
+          req.op       = OpHost;
+          req.klen     = text_len_i;
+          req.last_key = resp_i.is;
+          req.vlen     = 21'(told_i);
+        end
+        default: ;
+      endcase
+      if (order_i.action inside {AcReply, AcSwallow, AcSelect, AcQuit} && !order_i.noreply)
+        req.reply = order_i.reply;
+    end
+
+    if (value_i) begin
+      req.op               = op;
+      req.noreply          = line.noreply;
+      req.vlen             = vlen;
+      req.key_stored       = old_i;
+      // Of a later part the log writes bytes, or none if all that lacks is CR LF.
+      record_o.off_sel     = !old_i ? OsNew : (binary_i.is || ctx.rem != 32'd2) ? OsTold : OsOwn;
+      record_o.use_flags   = !old_i;
+      record_o.use_exptime = !old_i;
+      record_o.use_number  = !old_i && (op == OpCas || binary_i.is || line.meta.is);
+      if (!last_part_i) begin
+        req.op = OpPart;
+      end else if (!crlf_i) begin
+        req.op = OpReply;
+        if (!line.noreply || req.meta.is) req.reply = RpBadChunk;
+      end
+    end
+
+    if (end_i) begin
+      req.op = OpEnd;
+      if (resp_i.is && leaves_i.mode == MdKeys && resp_i.form != RfText)
+        req.num = {sum, 32'(left_i)};
+      if (leaves_i.mode == MdHost && leaves_i.rem[0] && !job_i.host) begin
+        req.resp.form         = RfText;
+        {req.expiry, req.num} = 112'(place_i);
+      end
+      req.noreply          = leaves_i.noreply;
+      req.key_stored       = old_i;
+      req.vlen             = vlen;
+      record_o.off_sel     = (leaves_i.mode == MdValue) ? OsSame : OsOwn;
+      record_o.use_exptime = !old_i && leaves_i.mode inside {MdKeys, MdValue};
+      record_o.use_number  = !old_i && leaves_i.mode == MdValue;
+    end
+    record_o.req = req;
+  end
+
+endmodule

@@ -1,0 +1,13 @@
+rtl/reply/bin2dec.sv
+rtl/reply/value_line.sv
+rtl/reply/merge.sv
+rtl/reply/header_text.sv
+rtl/reply/chunk_queue.sv
+rtl/reply/meta_line.sv
+rtl/reply/compose.sv
+rtl/reply/encode.sv
+rtl/reply/text_lines.sv
+rtl/reply/ring_writer.sv
+rtl/reply/udp_reply.sv
+rtl/host/punt_queue.sv
+rtl/reply/egress.sv

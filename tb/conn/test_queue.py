@@ -1,0 +1,65 @@
+"""scheduler_queue by itself: who owes comes in his turn."""
+
+import random
+from collections import deque
+
+import cocotb
+from cocotb.triggers import ClockCycles, RisingEdge
+from common import run, start
+from size import scale
+
+CONNS = 16
+
+
+def order(waiting, quantum):
+    """The connections in the order in which they go: who owes one quantum and a half goes to the end."""
+    ring, out = deque(), []
+    for conn, cost, known in waiting:
+        ring.append((conn, 0 if not known else min(2 * cost, 4095) if cost > 2 * quantum else cost))
+    while ring:
+        conn, owes = ring.popleft()
+        if owes < quantum + quantum // 2:
+            out.append(conn)
+        else:
+            ring.append((conn, max(owes - quantum, 0)))
+    return out
+
+
+@cocotb.test()
+async def debts(dut):
+    """Those that are there when there is room go as deficit round robin says; without room nobody goes in front of who
+    owes, nor does he."""
+    for pin in ("push", "crumbs", "dear", "begin", "end", "copies", "late", "empty", "alone", "room", "ready"):
+        getattr(dut, f"{pin}_i").value = 0
+    dut.bar_i.value = 4096
+    await start(dut)
+    for _ in range(scale(40, 400)):
+        quantum = random.choice((4, 4, 7, 30, 300))
+        dut.quantum_i.value = quantum
+        waiting = [(conn, min(random.choice((1, 2, 2, 3, 5, 20)) * quantum + random.choice((-1, 0, 1)), 4095),
+                    random.random() < 0.8) for conn in random.sample(range(CONNS), random.randrange(1, CONNS + 1))]
+        waiting[0] = (waiting[0][0], 2 * quantum, True)
+        for conn, cost, known in waiting:
+            dut.push_i.value, dut.conn_i.value, dut.cost_i.value, dut.known_i.value = 1, conn, cost, known
+            await RisingEdge(dut.clk_i)
+        dut.push_i.value = 0
+        for _ in range(50):
+            await RisingEdge(dut.clk_i)
+            assert not dut.valid_o.value
+        dut.room_i.value = dut.ready_i.value = 1
+        out = []
+        for _ in range(20_000):
+            await RisingEdge(dut.clk_i)
+            if dut.valid_o.value:
+                assert not dut.dear_o.value
+                out.append(int(dut.conn_o.value))
+            if len(out) == len(waiting):
+                break
+        dut.room_i.value = dut.ready_i.value = 0
+        assert out == order(waiting, quantum), (waiting, quantum)
+        await ClockCycles(dut.clk_i, 2)
+        assert dut.idle_o.value
+
+
+def test_queue():
+    run(__file__, "scheduler_queue", ["rtl/lib/lib.f", "rtl/parse/ingress.f"], Conns=CONNS)
