@@ -28,7 +28,7 @@ E2E_TESTS  := tb/soft tb/resp tb/e2e
 SLOW_TESTS := tb/parse tb/tcp
 UNIT_TESTS := $(SLOW_TESTS) $(filter-out $(SLOW_TESTS) $(E2E_TESTS) tb/reference tb/__pycache__,$(patsubst %/,%,$(wildcard tb/*/)))
 
-.PHONY: help setup server checked serve test test-host test-others test-bodies test-long test-seeds coverage mutants spec lint format formal synth bench bench-soft fuzz clean
+.PHONY: help setup server checked serve test test-host test-others test-bodies test-long test-seeds coverage mutants spec figures lint format formal synth bench bench-soft fuzz clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -134,6 +134,9 @@ mutants: setup ## seeded faults that the tests must find, for hours: make mutant
 
 spec: setup ## what the RTL, the host's program, tests and documents have of spec/card.rdl: registers and event counters
 	@$(PYTHON) spec/gen.py
+
+figures: setup ## the documents' pictures, from their text in docs/pictures/
+	@$(PYTHON) docs/pictures/draw.py
 
 lint: setup ## Verilator, Verible, Clippy, rustfmt: no warnings
 	@$(PYTHON) scripts/lint.py

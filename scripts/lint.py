@@ -75,6 +75,7 @@ def synthesis():
 def generated():
     """Files that are made from others, and were not made again."""
     yield "spec", [sys.executable, "spec/gen.py", "--check"]
+    yield "figures", [sys.executable, "docs/pictures/draw.py", "--check"]
 
 
 def rust():

@@ -25,7 +25,7 @@ COLUMNS = 100
 PACKAGES = {
     "net": "rtl/net/net_pkg.sv", "tcp": "rtl/tcp/tcp_pkg.sv", "ingress": "rtl/conn/conn_pkg.sv",
     "egress": "rtl/reply/reply_pkg.sv", "store": "rtl/store/store_pkg.sv"}
-REGISTERS = "docs/ARCHITECTURE.md"
+REGISTERS = "docs/HOST_INTERFACE.md"
 
 
 class Field(NamedTuple):
@@ -326,7 +326,7 @@ def register_table(spec):
 
 def counter_page(spec):
     lines = [f"<!-- {MADE} -->", "# Event counters", "",
-             "What `stats card` shows. Where they stand: [registers](ARCHITECTURE.md#registers).", "",
+             "What `stats card` shows. Where they stand: [registers](HOST_INTERFACE.md#registers).", "",
              "| address | counter | |", "|---|---|---|"]
     for counters in spec.counters.values():
         lines += [f"| 0x{c.addr:03X} | `{c.group.capitalize()}{c.name}` | {c.desc} |" for c in counters]

@@ -2,7 +2,7 @@
 // read), and the event counters of every folder. In the 128 clocks after reset nothing is counted,
 // written or read.
 //
-// The map is spec/card.rdl, for readers docs/ARCHITECTURE.md, "Registers". A write to a read-only or unknown address
+// The map is spec/card.rdl, for readers docs/HOST_INTERFACE.md, "Registers". A write to a read-only or unknown address
 // does nothing; reading an unknown one gives 0. Responses are always OKAY.
 module csr
   import wirekv_pkg::*;

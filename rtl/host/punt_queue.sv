@@ -1,6 +1,6 @@
 // Punt queue: command lines that the hardware does not know go to the host program, pieces of
 // its answers come back, each when the card asks for it. One packet each; formats in
-// docs/ARCHITECTURE.md, "Punt queue".
+// docs/HOST_INTERFACE.md, "Punt queue".
 // Latency 4 to the host; a piece is announced 2 clocks after its last beat.
 `include "lib_assert.svh"
 

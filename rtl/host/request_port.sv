@@ -12,7 +12,7 @@
 // as until then it may begin what it was told of before. Between two holds others have as many clocks as
 // were held.
 //
-// Packets stand in docs/ARCHITECTURE.md, "Punt queue". Latency 5 from a packet's last beat to its event,
+// Packets stand in docs/HOST_INTERFACE.md, "The request port". Latency 5 from a packet's last beat to its event,
 // 4 from a job's end to its packet; initiation interval 1 in, 2 clocks a packet and 1 a line out.
 `include "lib_assert.svh"
 

@@ -1,5 +1,5 @@
 """memcached's meta commands: the simulated card and memcached 1.6.38 must send the same bytes back. What the card
-does not have is left out here, see docs/TESTING.md, and its answers to that are looked at."""
+does not have is left out here, see docs/COMPATIBILITY.md, and its answers to that are looked at."""
 
 import random
 import re

@@ -1,6 +1,6 @@
 """The simulated card on its port for Redis: what it runs, and what host software answers, is what Redis 7.0 says.
 
-What is not there with --body sim stands in docs/TESTING.md; streams here are made of the rest."""
+What is not there with --body sim stands in docs/COMPATIBILITY.md; streams here are made of the rest."""
 
 import random
 import re

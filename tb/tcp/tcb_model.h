@@ -63,7 +63,7 @@ using i64 = int64_t;
 using u32 = uint32_t;
 constexpr i64 Ring = 65536;
 constexpr int Kept = 4;
-// Of the card: docs/ARCHITECTURE.md and rtl/tcp/tcp_pkg.sv.
+// Of the card: docs/rtl/TCP.md and rtl/tcp/tcp_pkg.sv.
 constexpr int RtoInit = 1000, RtoMin = 200, RtoMax = 60000, DataTries = 10, ShutTries = 15;
 constexpr int TailMin = 10, AckMax = 200;
 constexpr int KeepEvery = 8, KeepEnd = 72, KeepPressed = 4, Fin2End = 60, Fin2Pressed = 4;

@@ -1,0 +1,108 @@
+"""Plots of figures that stand in tables of docs/PERFORMANCE.md, so that both say the same. Called by draw.py."""
+
+import io
+import re
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("svg")
+import matplotlib.pyplot as plt  # noqa: E402
+
+SOURCE = Path(__file__).resolve().parents[1] / "PERFORMANCE.md"
+WIDTH = 880  # pixels
+INK = "#010203"  # becomes the page's own color of text
+COLORS = ["#3f8f5b", "#4c78b0", "#c0605f", "#9a74c0"]
+TEXT_COLOR = ("svg { color: #1f2328 }\n"
+              "@media (prefers-color-scheme: dark) { svg { color: #e6edf3 } }")
+
+plt.rcParams.update({
+    "svg.fonttype": "none", "svg.hashsalt": "wirekv", "font.size": 13, "axes.spines.top": False,
+    "axes.spines.right": False, "figure.dpi": 72, "legend.frameon": False, "legend.fontsize": 12,
+    **{f"{what}.color": INK for what in ("text", "xtick", "ytick")},
+    "axes.labelcolor": INK, "axes.edgecolor": INK})
+
+
+def cells(line):
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def table(*columns):
+    """Rows of the one table whose head begins so, as lists of cells."""
+    tables = [part.splitlines() for part in SOURCE.read_text().split("\n\n") if part.startswith("|")]
+    found = [lines for lines in tables if cells(lines[0])[:len(columns)] == list(columns)]
+    if len(found) != 1:
+        raise SystemExit(f"{SOURCE.name} has {len(found)} tables that begin with {columns}")
+    return [cells(line) for line in found[0][2:]]
+
+
+def number(cell):
+    return float(re.match(r"[\d,.]+", cell)[0].rstrip(",").replace(",", ""))
+
+
+def sizes():
+    """M op/s by the size of the value, and the share of the wire."""
+    rows = table("value, bytes", "GET, 10 Gb/s")
+    columns = {"GET": [row[3] for row in rows], "GET:SET 1:1": [row[4] for row in rows]}
+    figure, axes = plt.subplots(figsize=(WIDTH / 72, 320 / 72), layout="tight")
+    width = 0.8 / len(columns)
+    for n, (name, told) in enumerate(columns.items()):
+        places = [i + (n - (len(columns) - 1) / 2) * width for i in range(len(rows))]
+        drawn = axes.bar(places, [number(cell) for cell in told], width, label=name, color=COLORS[n])
+        axes.bar_label(drawn, [cell.split(", ")[1].replace(" ", "") for cell in told], fontsize=12, padding=2)
+    axes.set_xticks(range(len(rows)), [row[0] for row in rows])
+    axes.set_ylabel("M op/s at 100 Gb/s")
+    axes.margins(y=0.12)
+    axes.set_xlabel("bytes of the value; above each bar the share of what the wire carries")
+    axes.legend()
+    return figure
+
+
+def cpu():
+    """CPU time of a GET beside other servers."""
+    text = {row[1]: row for row in table("protocol, mix, connections") if row[0] == "text, GET, 50"}
+    resp = {row[1]: row for row in table("mix, connections", "pipelining", "soft", "Redis") if row[0] == "GET, 50"}
+    figure, grid = plt.subplots(1, len(text), figsize=(WIDTH / 72, 320 / 72), layout="tight")
+    for axes, pipelining in zip(grid, text):
+        row = text[pipelining]
+        heights = {"soft": row[2], "memcached": row[3], "Redis": row[4], "Valkey": resp[pipelining][4]}
+        drawn = axes.bar(range(len(heights)), [number(cell) for cell in heights.values()], 0.7, color=COLORS)
+        axes.bar_label(drawn, fmt="%.2f", fontsize=12, padding=2)
+        axes.set_xticks(range(len(heights)), heights, fontsize=12, rotation=30)
+        axes.set_title(f"pipelining {pipelining}", fontsize=13)
+        axes.margins(y=0.12)
+    grid[0].set_ylabel("server CPU, us a GET")
+    return figure
+
+
+def keys():
+    """Operations a clock by the length of keys."""
+    rows = table("", "32 B", "64 B")
+    figure, grid = plt.subplots(1, 2, figsize=(WIDTH / 72, 320 / 72), layout="tight", sharey=True)
+    lengths = ["32", "64", "128", "250"]
+    protocols = {"TCP {}": "text", "TCP {}, binary protocol": "binary", "TCP {}, Redis' protocol": "Redis"}
+    for axes, what in zip(grid, ("GET hit", "SET")):
+        for color, (name, label) in zip(COLORS, protocols.items()):
+            told = next(row for row in rows if row[0] == name.format(what))[1:]
+            axes.plot(lengths, [number(cell) for cell in told], marker="o", label=label, color=color)
+        axes.set_title(what, fontsize=13)
+        axes.set_xlabel("bytes of the key, values of 100")
+        axes.set_ylim(0)
+    grid[0].set_ylabel("operations a clock")
+    grid[0].legend()
+    return figure
+
+
+def made():
+    """The text of each plot's SVG, by its name."""
+    texts = {}
+    for draw in (sizes, keys, cpu):
+        figure, out = draw(), io.StringIO()
+        figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+        plt.close(figure)
+        svg = out.getvalue().replace(INK, "currentColor")
+        svg = re.sub(r'(width|height)="([\d.]+)pt"', r'\1="\2"', svg, count=2)
+        svg = svg.replace("<defs>", f"<!-- Made by docs/pictures/plots.py from {SOURCE.name}: `make figures`. -->\n"
+                          f" <style>\n{TEXT_COLOR}\n </style>\n <defs>", 1)
+        texts[f"{draw.__name__}.svg"] = re.sub(r"[ \t]+$", "", svg, flags=re.M)
+    return texts
