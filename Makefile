@@ -129,8 +129,8 @@ test-seeds: ## what of make test draws, with drawn seeds in a row, until one fai
 coverage: setup ## lines and branches of the RTL that no test reaches: make coverage FOLDER='tcp parse'
 	@$(PYTHON) tb/coverage/run.py $(FOLDER)
 
-mutants: setup ## seeded faults that the tests must find, for hours: make mutants MODULE=tcp_update
-	@$(PYTHON) tb/mutants/run.py $(MODULE)
+mutants: setup ## seeded faults that the tests must find, for hours: make mutants MODULE=tcp_update; LIST=1: their list
+	@$(PYTHON) tb/mutants/run.py $(if $(LIST),--list) $(MODULE)
 
 spec: setup ## what the RTL, the host's program, tests and documents have of spec/card.rdl: registers and event counters
 	@$(PYTHON) spec/gen.py

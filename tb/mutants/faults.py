@@ -116,15 +116,8 @@ endpackage
 """
 
 
-def table(faults):
-    """The table of docs/TESTING.md."""
-    rows = ["| module | fault | found by |", "|---|---|---|"]
-    for fault in faults:
-        proof, _, name = fault.found_by.partition(" ")
-        if proof == "proof":
-            found_by = f"proof of `{name}`"
-        else:
-            path, _, test = fault.found_by.partition("::")
-            found_by = f"`{path.removeprefix('tb/')}`, {test}"
-        rows.append(f"| `{fault.module}` | {fault.what} | {found_by} |")
-    return "\n".join(rows) + "\n"
+def listing(faults):
+    """A line a fault: its module, its name, what it is, what finds it."""
+    rows = [(fault.module, fault.name, fault.what, fault.found_by.removeprefix("tb/")) for fault in faults]
+    widths = [max((len(row[i]) for row in rows), default=0) for i in range(3)]
+    return "".join("  ".join([cell.ljust(width) for cell, width in zip(row, widths)] + [row[-1]]) + "\n" for row in rows)

@@ -1,8 +1,8 @@
 """Seeds faults into the RTL, one at a time: the test or proof that the list names must fail.
 
-    make mutants                   every fault
-    make mutants MODULE=tcp_update    one module's, a folder's, or one by its name
-    tb/mutants/run.py --document   the table in docs/TESTING.md
+    make mutants                       every fault
+    make mutants MODULE=tcp_update     one module's, a folder's, or one by its name
+    make mutants LIST=1                the list of them, or of MODULE's; runs nothing
 
 Works in copies of the tree in build/mutants. Every test is run without a fault first, and has to
 pass; random tests run with the seeds of SEEDS, and each must find the fault. What was found is
@@ -217,22 +217,18 @@ class Run:
         return self.results[key]
 
 
-def document(faults):
-    """Replaces the table in docs/TESTING.md."""
-    path = ROOT / "docs" / "TESTING.md"
-    head, old, tail = re.fullmatch(r"(.*\n)(\| module \| fault \|[^\n]*\n(?:\|[^\n]*\n)*)(.*)",
-                                   path.read_text(), re.S).groups()
-    path.write_text(head + lists.table(faults) + tail)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("module", nargs="*", help="modules, folders or names of faults")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--document", action="store_true", help="write the table only")
+    parser.add_argument("--list", action="store_true", help="print them only")
     args = parser.parse_args()
-    if args.document:
-        return document(lists.load())
+    wanted = [f for f in lists.load()
+              if not args.module or {f.module, f.folder, f.name} & set(args.module)]
+    if not wanted:
+        sys.exit(f"no fault in {' '.join(args.module)}")
+    if args.list:
+        return print(lists.listing(wanted), end="")
     WORK.mkdir(parents=True, exist_ok=True)
     lock = open(WORK / "lock", "w")
     try:
@@ -240,10 +236,6 @@ def main():
     except BlockingIOError:
         sys.exit("another run works in build/mutants")
     run = Run(args.jobs)
-    wanted = [f for f in run.all
-              if not args.module or {f.module, f.folder, f.name} & set(args.module)]
-    if not wanted:
-        sys.exit(f"no fault in {' '.join(args.module)}")
     print(f"{len(wanted)} faults, seeds {' '.join(SEEDS)}, {args.jobs} at a time", flush=True)
     # One test after the other, so that a design is compiled in few trees.
     wanted.sort(key=lambda f: f.found_by)
