@@ -22,13 +22,13 @@ FUZZ    := classic meta binary resp redis udp store number base64
 SECONDS := 60
 TIMES   := 20
 
-E2E_TESTS  := tb/soft tb/resp tb/e2e
+E2E_TESTS  := tb/docs tb/soft tb/resp tb/e2e
 # Those that take minutes come first, so that no core is left with one of them when the others are through. End to
 # end, files keep their order for the same reason: else those with few tests come last, some of which are long.
 SLOW_TESTS := tb/parse tb/tcp
 UNIT_TESTS := $(SLOW_TESTS) $(filter-out $(SLOW_TESTS) $(E2E_TESTS) tb/reference tb/__pycache__,$(patsubst %/,%,$(wildcard tb/*/)))
 
-.PHONY: help setup server checked serve test test-host test-others test-bodies test-long test-seeds coverage mutants spec figures lint format formal synth bench bench-soft fuzz clean
+.PHONY: help setup server checked serve test test-host test-others test-bodies test-long test-seeds coverage mutants spec core figures lint format formal synth bench bench-soft fuzz clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -137,6 +137,9 @@ spec: setup ## what the RTL, the host's program, tests and documents have of spe
 
 figures: setup ## the documents' pictures, from their text in docs/pictures/
 	@$(PYTHON) docs/pictures/draw.py
+
+core: setup ## wirekv.core, the card's file list for FuseSoC
+	@$(PYTHON) scripts/core.py
 
 lint: setup ## Verilator, Verible, Clippy, rustfmt: no warnings
 	@$(PYTHON) scripts/lint.py

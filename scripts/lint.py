@@ -1,4 +1,4 @@
-"""Lints everything: files made from spec/, Verilator -Wall, slang as Yosys has it, Verible (rules and format), Clippy,
+"""Lints everything: files made from others, Verilator -Wall, slang as Yosys has it, Verible (rules and format), Clippy,
 rustfmt, cargo-deny.
 
     make lint       checks
@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tb"))
-from filelist import expand  # noqa: E402
+from filelist import CARD, expand  # noqa: E402
 
 # Columns that an author has aligned by hand stay; the rest is Verible's layout.
 FORMAT = ["--column_limit=100", "--indentation_spaces=2", "--wrap_spaces=4",
@@ -28,7 +28,7 @@ FORMAT += [f"--{what}_alignment=preserve" for what in (
 
 
 def sources():
-    return sorted(str(p.relative_to(ROOT)) for d in ("rtl", "formal", "tb", "boards", "host")
+    return sorted(str(p.relative_to(ROOT)) for d in ("rtl", "formal", "tb", "examples", "host")
                   for p in (ROOT / d).rglob("*.sv*"))
 
 
@@ -56,7 +56,7 @@ def verilator():
         if file_list.stem != "card":
             command += ["-Wno-UNUSEDPARAM"]  # a folder uses a part of what the packages offer
         variants = [[], ["-DSIMASSERT", "--assert"]]
-        if name == "rtl/top/card.f":
+        if name == CARD:
             variants.append(["-GConns=16384"])  # the most connections that a card can have
         for variant in variants:
             yield f"verilator {' '.join([name, *variant[:1]])}", [*command, *variant]
@@ -76,6 +76,7 @@ def generated():
     """Files that are made from others, and were not made again."""
     yield "spec", [sys.executable, "spec/gen.py", "--check"]
     yield "figures", [sys.executable, "docs/pictures/draw.py", "--check"]
+    yield "wirekv.core", [sys.executable, "scripts/core.py", "--check"]
 
 
 def rust():

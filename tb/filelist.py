@@ -3,6 +3,8 @@
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+#: That of the whole card.
+CARD = "rtl/top/card.f"
 
 
 def expand(*names):

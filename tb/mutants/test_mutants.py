@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from filelist import ROOT, expand
+from filelist import CARD, ROOT, expand
 from mutants.faults import PACKAGE, load, package, switched, wrong
 
 FAULTS = load()
@@ -65,7 +65,7 @@ def test_switched():
 
 def test_compiles(tmp_path):
     """All faults in one text: the whole card is still a design."""
-    sources, includes = expand("rtl/pkg.f", "rtl/lib/lib.f", "rtl/top/card.f")
+    sources, includes = expand("rtl/pkg.f", "rtl/lib/lib.f", CARD)
     texts = {str(path.relative_to(ROOT)): path.read_text() for path in sources}
     faults = [fault for fault in FAULTS if fault.file in texts]
     assert faults == FAULTS
