@@ -94,7 +94,8 @@ def main():
     parser.add_argument("--kind", choices=differ.KINDS, default="text")
     parser.add_argument("--against-memcached", action="store_true", help="memcached on both sides")
     parser.add_argument("--silence", type=float, default=5, help="seconds until a reply is missing")
-    parser.add_argument("--serve-args", nargs="*", default=[], help="more arguments of the server")
+    parser.add_argument("--serve-args", nargs=argparse.REMAINDER, default=[],
+                        help="more arguments of the server: all that stands behind")
     args = parser.parse_args()
     differ.SILENCE_SECONDS = args.silence
 
