@@ -28,7 +28,7 @@ E2E_TESTS  := tb/docs tb/soft tb/resp tb/e2e
 SLOW_TESTS := tb/parse tb/tcp
 UNIT_TESTS := $(SLOW_TESTS) $(filter-out $(SLOW_TESTS) $(E2E_TESTS) tb/reference tb/__pycache__,$(patsubst %/,%,$(wildcard tb/*/)))
 
-.PHONY: help setup server checked serve test test-host test-others test-bodies test-long test-seeds coverage mutants spec core figures lint format formal synth bench bench-soft fuzz clean
+.PHONY: help setup server checked serve test test-unit test-e2e test-host test-others test-bodies test-long test-seeds coverage mutants spec core figures lint format formal synth bench bench-soft fuzz clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -87,9 +87,16 @@ else
 test: server $(if $(filter 1,$(WIREKV_LONG)),checked) ## every test, with everybody's seed, or a part: make test FOLDER=tb/tcp K=sack
 	MAKEFLAGS= cargo test --release -q --no-run
 	@$(MAKE) --no-print-directory -j2 -Otarget test-host test-others
-	$(PYTHON) -m pytest -q -n auto --dist worksteal $(UNIT_TESTS)
-	$(PYTHON) -m pytest -q -n auto --dist loadfile --no-loadscope-reorder $(E2E_TESTS)
+	@$(MAKE) --no-print-directory test-unit
+	@$(MAKE) --no-print-directory test-e2e
 endif
+
+# Those of RTL, models and tools; those of a server, which is there.
+test-unit: setup
+	$(PYTHON) -m pytest -q -n auto --dist worksteal $(UNIT_TESTS)
+
+test-e2e:
+	$(PYTHON) -m pytest -q -n auto --dist loadfile --no-loadscope-reorder $(E2E_TESTS)
 
 # The others are compiled while the host's run, which wait for each other more than they compute. `make`'s jobs are
 # not cargo's, which has as many as there are cores.
