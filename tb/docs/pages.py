@@ -1,20 +1,25 @@
 """The project's documents: code blocks, headings, links."""
 
+import os
 import re
-import subprocess
 from functools import cache
+from pathlib import Path
 
 from filelist import ROOT
 
+#: Folders of what is not the project's.
+OTHERS = {"build", "target", ".git", ".pytest_cache"}
 FENCE = re.compile(r"^```[a-z]*\n(.*?)^```$", re.M | re.S)
 
 
 @cache
 def pages():
-    """Every document that is under version control, or about to be."""
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "*.md"], cwd=ROOT, check=True,
-                            capture_output=True, text=True)  # fmt: skip
-    return [ROOT / name for name in listed.stdout.splitlines() if (ROOT / name).exists()]
+    """Every document; what was built or installed is none."""
+    found = []
+    for folder, folders, files in os.walk(ROOT):
+        folders[:] = set(folders) - OTHERS
+        found += [Path(folder, file) for file in files if file.endswith(".md")]
+    return sorted(found)
 
 
 def blocks(path):
