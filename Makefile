@@ -91,11 +91,11 @@ test: server $(if $(filter 1,$(WIREKV_LONG)),checked) ## every test, with everyb
 	@$(MAKE) --no-print-directory test-e2e
 endif
 
-# Those of RTL, models and tools; those of a server, which is there.
+# Those of RTL, models and tools; those of a server.
 test-unit: setup
 	$(PYTHON) -m pytest -q -n auto --dist worksteal $(UNIT_TESTS)
 
-test-e2e:
+test-e2e: server
 	$(PYTHON) -m pytest -q -n auto --dist loadfile --no-loadscope-reorder $(E2E_TESTS)
 
 # The others are compiled while the host's run, which wait for each other more than they compute. `make`'s jobs are

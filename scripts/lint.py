@@ -80,7 +80,7 @@ def generated():
 
 
 def rust():
-    # Debian's Rust comes without Clippy.
+    # Debian's Rust has Clippy in a package of its own.
     have_clippy = subprocess.run(["cargo", "clippy", "--version"], capture_output=True).returncode == 0
     if have_clippy:
         clippy = ["cargo", "clippy", "--release", "--all-targets", "-q"]
@@ -90,7 +90,7 @@ def rust():
             yield f"cargo clippy, {body} alone", [
                 *clippy, "-p", "wirekv", "--no-default-features", "--features", body, *strict]
     else:
-        print("skipped cargo clippy: not installed (rustup component add clippy)")
+        print("skipped cargo clippy: not installed (rustup component add clippy, or Debian 12's rust-web-clippy)")
     # It takes minutes to compile, so it is not among the tools of `make setup`.
     if subprocess.run(["cargo", "deny", "--version"], capture_output=True).returncode == 0:
         yield "cargo deny", ["cargo", "deny", "check", "licenses", "bans", "sources"]
