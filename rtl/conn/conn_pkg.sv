@@ -61,9 +61,37 @@ package conn_pkg;
 
   localparam int unsigned JobBytes = 8192;
 
-  /// A job: `len` bytes of received data follow it as a beat stream (an empty packet for len 0).
+  /// What the scheduler must know of a context.
   typedef struct packed {
-    logic        udp;
+    logic [31:0] rx_ptr;
+    mode_e       mode;
+    logic [31:0] rem;
+    logic        vain;    // MdLine: all but one of these `rem` bytes were there, and read
+    logic        cont;
+    logic        copies;
+    logic        binary;
+    logic        redis;   // of resp_t, as what follows
+    logic        all;
+    logic        met;
+  } stand_t;
+
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic stand_t stand_of(input ctx_t ctx);
+    stand_of.rx_ptr = ctx.rx_ptr;
+    stand_of.mode   = ctx.mode;
+    stand_of.rem    = ctx.rem;
+    stand_of.vain   = ctx.mode == MdLine && ctx.noreply;
+    stand_of.cont   = ctx.cont;
+    stand_of.copies = ctx.copies;
+    stand_of.binary = ctx.binary.is;
+    stand_of.redis  = ctx.resp.is;
+    stand_of.all    = ctx.resp.all;
+    stand_of.met    = ctx.resp.met;
+  endfunction
+  // verilator lint_on UNUSEDSIGNAL
+
+  /// A visit to a connection: `len` bytes of received data, and room for their replies.
+  typedef struct packed {
     logic        host;       // carries `len` = 0 bytes; OpHostData moves `host_len` bytes
     logic        host_final; // the host's answer ends with this piece
     logic        host_close;
@@ -76,14 +104,31 @@ package conn_pkg;
     logic [13:0] len;        // 0..JobBytes
     logic [31:0] tx_ptr;     // where the replies go; of a UDP job 1: over IPv6
     logic [16:0] tx_space;   // bytes free in the transmit ring from tx_ptr
-    ctx_t        ctx;
+  } visit_t;
+
+  /// A job as the scheduler hands it out. Its context is fetched with its bytes; this much of it is known.
+  typedef struct packed {
+    visit_t      visit;
+    logic        fresh;   // the connection has had no job: its context is zero
+    logic        known;   // see ctx_t, as what follows
+    logic [31:0] rx_ptr;
+    logic        binary;
+    logic        redis;
+    logic        all;
+  } turn_t;
+
+  /// A job: its bytes follow it as a beat stream (an empty packet for none).
+  typedef struct packed {
+    logic   udp;
+    visit_t visit;
+    ctx_t   ctx;
   } job_t;
 
   /// A job is over: its replies are in the transmit ring.
   typedef struct packed {
     conn_t       conn;
     logic [31:0] tx_ptr;
-    ctx_t        ctx;
+    stand_t      stand;
   } done_t;
 
   /// Whom a UDP job answers: one a job, in the order of the jobs.

@@ -14,10 +14,13 @@ module fetch
   input  logic   rst_ni,
   /// First line of the receive rings.
   input  laddr_t rx_base_i,
-  /// TCP jobs.
+  /// TCP jobs; the context of one stands at ctx_i from a clock after ctx_rd_o on.
   input  logic   job_valid_i,
   output logic   job_ready_o,
-  input  job_t   job_i,
+  input  turn_t  job_i,
+  output logic   ctx_rd_o,
+  output conn_t  ctx_conn_o,
+  input  ctx_t   ctx_i,
   /// Receive ring: a line, and which of its lanes are the job's.
   output logic   rd_valid_o,
   input  logic   rd_ready_i,
@@ -79,7 +82,7 @@ module fetch
   endfunction
 
   typedef struct packed {
-    job_t       job;
+    turn_t      turn;
     logic       host;   // the request port's
     logic       empty;
     logic [8:0] lines;
@@ -88,7 +91,7 @@ module fetch
 
   logic wait_valid, wait_ready, wait_take, next_valid, next_ready;
   wait_t wait_in, wait_next, wait_out;
-  job_t wait_job;
+  turn_t wait_turn;
   logic [7:0] wait_level;
 
   logic reading_q, host_q;
@@ -111,12 +114,12 @@ module fetch
   end
 
   assign job_ready_o = wait_ready && ahead_ok_q && (!reading_q || (left_q == 9'd1 && rd_ready));
-  assign wait_in.job   = job_i;
-  assign wait_in.host  = job_i.conn == HostConn;
-  assign wait_in.empty = job_i.len == '0;
-  assign wait_in.lines = lines(job_i.ctx.rx_ptr[5:0], job_i.len);
-  assign wait_in.tail  = job_i.ctx.rx_ptr[5:0] + job_i.len[5:0];
-  assign wait_job      = wait_out.job;
+  assign wait_in.turn  = job_i;
+  assign wait_in.host  = job_i.visit.conn == HostConn;
+  assign wait_in.empty = job_i.visit.len == '0;
+  assign wait_in.lines = lines(job_i.rx_ptr[5:0], job_i.visit.len);
+  assign wait_in.tail  = job_i.rx_ptr[5:0] + job_i.visit.len[5:0];
+  assign wait_turn     = wait_out.turn;
 
   assign rd_valid_o  = reading_q && !host_q;
   assign host_rd_valid_o = reading_q && host_q;
@@ -136,12 +139,12 @@ module fetch
         if (left_q == 9'd1) reading_q <= 1'b0;
       end
       if (job_valid_i && job_ready_o) begin
-        ring_q    <= rx_base_i + (laddr_t'(job_i.conn) << LineW);
-        line_q    <= job_i.ctx.rx_ptr[6+:LineW];
+        ring_q    <= rx_base_i + (laddr_t'(job_i.visit.conn) << LineW);
+        line_q    <= job_i.rx_ptr[6+:LineW];
         left_q    <= wait_in.lines;
-        first_q   <= job_i.ctx.rx_ptr[5:0];
+        first_q   <= job_i.rx_ptr[5:0];
         last_q    <= wait_in.tail - 6'd1;
-        reading_q <= job_i.len != '0;
+        reading_q <= job_i.visit.len != '0;
         host_q    <= wait_in.host;
       end
     end
@@ -162,7 +165,9 @@ module fetch
     .level_o  (wait_level)
   );
 
-  // Bytes come later than their job, so this costs no time, and the RAM's.
+  // Bytes come later than their job, so this costs no time, nor does the RAM's, in which its context is read.
+  assign ctx_rd_o   = next_valid && next_ready;
+  assign ctx_conn_o = wait_next.turn.visit.conn;
   lib_half_buffer #(
     .T(wait_t)
   ) u_turn (
@@ -238,14 +243,14 @@ module fetch
   logic [8:0] tcp_at;
   logic dgram_ok;
   logic beginning;
-  job_t udp_job;
+  job_t tcp_job, udp_job;
 
   // One such job at a time.
   logic other_bad, line_ok, bad_q, over_q, gone, gone_q;
   conn_t bad_conn_q;
   assign line_valid = wait_out.host ? host_line_valid_i : rdat_valid_i;
   assign line       = wait_out.host ? host_line_i : rdat_i;
-  assign other_bad  = rdat_bad_i && bad_q && bad_conn_q != wait_job.conn && !gone_q;
+  assign other_bad  = rdat_bad_i && bad_q && bad_conn_q != wait_turn.visit.conn && !gone_q;
   assign line_ok    = line_valid && (wait_out.host || !other_bad);
   assign tcp_ok    = wait_valid && (wait_out.empty || line_ok);
   assign begin_ok  = out_ready && uctx_ready;
@@ -276,7 +281,7 @@ module fetch
       in_last = tcp_at >= wait_out.lines;
       in_len  = (wait_out.empty) ? 7'd0 :
                 (in_last && wait_out.tail != '0) ? {1'b0, wait_out.tail} : 7'd64;
-      in_skip = (wait_out.empty) ? 6'd0 : wait_job.ctx.rx_ptr[5:0];
+      in_skip = (wait_out.empty) ? 6'd0 : wait_turn.rx_ptr[5:0];
     end else begin
       in_data = wire_.beat.data;
       in_last = wire_.beat.last;
@@ -284,19 +289,25 @@ module fetch
       in_skip = 6'd8;
     end
 
+    tcp_job              = '{udp: 1'b0, visit: wait_turn.visit, ctx: wait_turn.fresh ? '0 : ctx_i};
+    tcp_job.ctx.rx_ptr   = wait_turn.rx_ptr;
+    tcp_job.ctx.known    = wait_turn.known;
+    tcp_job.ctx.resp.is  = wait_turn.redis;
+    tcp_job.ctx.resp.all = wait_turn.all;
+
     udp_job     = '0;
     udp_job.udp = 1'b1;
     // What only goes on with an earlier job's request is not looked at.
-    udp_job.ctx.opaque     = wait_job.ctx.opaque;
-    udp_job.ctx.cont_start = wait_job.ctx.cont_start;
-    udp_job.ctx.klen       = wait_job.ctx.klen;
-    udp_job.ctx.vlen       = wait_job.ctx.vlen;
-    udp_job.ctx.expiry     = wait_job.ctx.expiry;
-    udp_job.ctx.num        = wait_job.ctx.num;
-    udp_job.ctx.hash       = wait_job.ctx.hash;
-    udp_job.ctx.off        = wait_job.ctx.off;
-    udp_job.tx_ptr = 32'(wire_.dgram.peer.ours != OursIp4);
-    udp_job.len = 14'(wire_.dgram.len - 16'd8);
+    udp_job.ctx.opaque     = tcp_job.ctx.opaque;
+    udp_job.ctx.cont_start = tcp_job.ctx.cont_start;
+    udp_job.ctx.klen       = tcp_job.ctx.klen;
+    udp_job.ctx.vlen       = tcp_job.ctx.vlen;
+    udp_job.ctx.expiry     = tcp_job.ctx.expiry;
+    udp_job.ctx.num        = tcp_job.ctx.num;
+    udp_job.ctx.hash       = tcp_job.ctx.hash;
+    udp_job.ctx.off        = tcp_job.ctx.off;
+    udp_job.visit.tx_ptr   = 32'(wire_.dgram.peer.ours != OursIp4);
+    udp_job.visit.len      = 14'(wire_.dgram.len - 16'd8);
   end
 
   assign line_take     = pick_tcp && in_ready && !wait_out.empty;
@@ -328,7 +339,7 @@ module fetch
   // what is left then counts for nothing: nobody would see to it.
   logic spoils;
   conn_t over_conn_q;
-  assign gone   = gone_q || (over_q && over_conn_q == wait_job.conn);
+  assign gone   = gone_q || (over_q && over_conn_q == wait_turn.visit.conn);
   assign spoils = bad_read_o && !gone;
   always_ff @(posedge clk_i) begin
     over_q      <= rst_ni && job_over_i;
@@ -337,7 +348,7 @@ module fetch
     if (!rst_ni) bad_q <= 1'b0;
     else if (spoils) bad_q <= 1'b1;
     else if (over_q && over_conn_q == bad_conn_q) bad_q <= 1'b0;
-    if (spoils) bad_conn_q <= wait_job.conn;
+    if (spoils) bad_conn_q <= wait_turn.visit.conn;
   end
   assign bad_read_o  = line_take && !wait_out.host && rdat_bad_i;
   assign bad_valid_o = bad_q;
@@ -354,13 +365,12 @@ module fetch
   logic magic;
   logic [5:0] magic_at;
   always_comb begin
-    magic_at = wait_out.empty ? '0 : wait_job.ctx.rx_ptr[5:0];
+    magic_at = wait_out.empty ? '0 : wait_turn.rx_ptr[5:0];
     magic    = 1'b0;
     for (int unsigned i = 0; i < 64; i++)
     magic |= magic_at == 6'(i) && rdat_i[8*i+:8] == BinaryRequest;
-    if (wait_job.ctx.known) magic = wait_job.ctx.binary.is;
-    else if (wait_job.ctx.resp.is) magic = 1'b0;
-    job = pick_tcp ? wait_job : udp_job;
+    magic = wait_turn.known ? wait_turn.binary : magic && !wait_turn.redis;
+    job = pick_tcp ? tcp_job : udp_job;
     job.ctx.binary.is = pick_tcp ? magic : wire_.binary;
   end
 

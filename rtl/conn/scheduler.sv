@@ -59,7 +59,7 @@ module scheduler
   /// Jobs.
   output logic    job_valid_o,
   input  logic    job_ready_i,
-  output job_t    job_o,
+  output turn_t   job_o,
   /// Pulse: a connection is closed from this side.
   output logic    close_o,
   /// Nothing in flight here.
@@ -86,7 +86,7 @@ module scheduler
     OpClear
   } sop_e;
 
-  /// The record of a connection, apart from its ctx_t.
+  /// The record of a connection.
   typedef struct packed {
     logic        open;
     logic        closed;    // nothing more comes: only waits for what is in flight
@@ -98,13 +98,9 @@ module scheduler
     logic        asked;     // it has asked about it while a job is on its way
     logic        queued;    // in the ready queue
     logic [31:0] rx_end;    // first byte not received yet
-    logic [31:0] rx_ptr;    // first byte not consumed
     logic [31:0] tx_ptr;    // first byte not written
     logic [31:0] tx_acked;  // first byte not acknowledged
-    mode_e       mode;
-    logic [31:0] rem;
-    logic        vain;      // MdLine: all but one of these `rem` bytes were there, and read
-    logic        cont;
+    stand_t      stand;     // its context, as far as it matters here
     logic        known;     // it had a job
     cost_t       cost;      // its jobs take so much
     took_t       begun;     // when the one on its way began
@@ -196,15 +192,13 @@ module scheduler
   ev_t read_ev_q;  // its connection is read_conn_q
   // verilator lint_on UNUSEDSIGNAL
   logic [31:0] read_tx_q;
-  ctx_t read_ctx_q;
+  stand_t read_stand_q;
   rec_t rec, rec_d, rec_ram, host_rec_q;
   took_t since, clock_q;
   bar_t bar;
   cost_t quantum;
   cost_t cost_new_q;  // what first jobs take
-  ctx_t ctx, ctx_ram, host_ctx_q;
   assign rec = read_host_q ? host_rec_q : rec_ram;
-  assign ctx = read_host_q ? host_ctx_q : ctx_ram;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) read_valid_q <= 1'b0;
@@ -220,8 +214,8 @@ module scheduler
     end
     if (take_ev) read_ev_q <= ev_i;
     if (can_done) begin
-      read_tx_q  <= done_i.tx_ptr;
-      read_ctx_q <= done_i.ctx;
+      read_tx_q    <= done_i.tx_ptr;
+      read_stand_q <= done_i.stand;
     end
   end
 
@@ -232,11 +226,7 @@ module scheduler
         rec_d.busy   = 1'b0;
         rec_d.asked  = 1'b0;
         rec_d.tx_ptr = read_tx_q;
-        rec_d.rx_ptr = read_ctx_q.rx_ptr;
-        rec_d.mode   = read_ctx_q.mode;
-        rec_d.rem    = read_ctx_q.rem;
-        rec_d.vain   = read_ctx_q.mode == MdLine && read_ctx_q.noreply;
-        rec_d.cont   = read_ctx_q.cont;
+        rec_d.stand  = read_stand_q;
         rec_d.known  = 1'b1;
         rec_d.dear   = 1'b0;
       end
@@ -246,14 +236,21 @@ module scheduler
         if (read_ev_q.fin) rec_d.fin = 1'b1;
         if (read_ev_q.closed) rec_d.closed = 1'b1;
         if (read_ev_q.open) begin
-          rec_d          = '0;
-          rec_d.open     = 1'b1;
-          rec_d.rx_end   = read_ev_q.rx_ptr;
-          rec_d.rx_ptr   = read_ev_q.rx_ptr;
-          rec_d.tx_ptr   = read_ev_q.tx_ptr;
-          rec_d.tx_acked = read_ev_q.tx_ptr;
-          rec_d.mode     = MdLine;
-          rec_d.cost     = cost_new_q;
+          rec_d              = '0;
+          rec_d.open         = 1'b1;
+          rec_d.rx_end       = read_ev_q.rx_ptr;
+          rec_d.tx_ptr       = read_ev_q.tx_ptr;
+          rec_d.tx_acked     = read_ev_q.tx_ptr;
+          rec_d.stand.rx_ptr = read_ev_q.rx_ptr;
+          rec_d.stand.mode   = MdLine;
+          rec_d.stand.redis  = read_ev_q.redis;
+          rec_d.stand.all    = read_ev_q.redis && guard_i && !read_host_q;
+          rec_d.cost         = cost_new_q;
+        end
+        // The request port says with each packet what it speaks.
+        if (read_host_q) begin
+          rec_d.stand.redis  = read_ev_q.redis;
+          rec_d.stand.binary = !read_ev_q.redis;
         end
       end
       OpIssue: rec_d.queued = 1'b0;
@@ -263,7 +260,7 @@ module scheduler
 
   // ---------------------------------------------------------------- decide
   sop_e act_op_q;
-  logic act_may_q, act_data_q, act_open_q, act_peer_q;
+  logic act_may_q, act_data_q, act_peer_q;
   logic
       act_near_q,
       act_silent_q;  // its job read and said little, and nobody has asked; it said nothing
@@ -273,7 +270,6 @@ module scheduler
       act_known_q;  // its jobs are dear; this one is counted as such; it had one before
   took_t act_since_q, act_age_q;  // clocks since a job ended before this one, and since it began
   rec_t act_rec_q;
-  ctx_t act_ctx_q;
   // verilator lint_off UNUSEDSIGNAL
   hpiece_t act_piece_q;  // its connection is act_conn_q
   // verilator lint_on UNUSEDSIGNAL
@@ -295,36 +291,22 @@ module scheduler
       act_since_q  <= since;
       act_age_q    <= clock_q - rec.begun;
       act_near_q  <= rec.tx_ptr[31:TellW] == read_tx_q[31:TellW] &&
-          rec.rx_ptr[31:TellW] == read_ctx_q.rx_ptr[31:TellW] && !rec.asked;
+          rec.stand.rx_ptr[31:TellW] == read_stand_q.rx_ptr[31:TellW] && !rec.asked;
       act_silent_q <= rec.tx_ptr == read_tx_q;
       act_data_q  <= read_op_q == OpEvent && read_ev_q.data;
-      act_open_q  <= read_op_q == OpEvent && read_ev_q.open;
       act_rec_q   <= rec_d;
-      act_avail_q <= rec_d.rx_end - rec_d.rx_ptr;
+      act_avail_q <= rec_d.rx_end - rec_d.stand.rx_ptr;
       act_used_q  <= rec_d.tx_ptr - rec_d.tx_acked;
       // Bytes that make it worthwhile to read much again.
-      act_plenty_q <= rec_d.rem[13:0] + 14'(rec_d.rem[13:3]);
+      act_plenty_q <= rec_d.stand.rem[13:0] + 14'(rec_d.stand.rem[13:3]);
       // Bytes that make a job worthwhile.
-      unique case (rec_d.mode)
-        MdValue:   act_need_q <= (rec_d.rem > JobBytes) ? 14'(JobBytes) : rec_d.rem[13:0];
+      unique case (rec_d.stand.mode)
+        MdValue:
+        act_need_q <= (rec_d.stand.rem > JobBytes) ? 14'(JobBytes) : rec_d.stand.rem[13:0];
         MdSwallow: act_need_q <= 14'd1;
-        default:   act_need_q <= (rec_d.rem == '0) ? 14'd1 : rec_d.rem[13:0];
+        default:   act_need_q <= (rec_d.stand.rem == '0) ? 14'd1 : rec_d.stand.rem[13:0];
       endcase
       if (read_op_q == OpPiece) act_piece_q <= hpiece_i;
-      act_ctx_q <= ctx;
-      if (read_op_q == OpDone) act_ctx_q <= read_ctx_q;
-      if (read_op_q == OpEvent && read_ev_q.open) begin
-        act_ctx_q        <= '0;
-        act_ctx_q.rx_ptr <= read_ev_q.rx_ptr;
-        act_ctx_q.resp.is <= read_ev_q.redis;
-        act_ctx_q.resp.all <= read_ev_q.redis && guard_i && !read_host_q;
-      end
-      // The request port says with each packet what it speaks.
-      if (read_op_q == OpEvent && read_host_q) begin
-        act_ctx_q.known     <= 1'b1;
-        act_ctx_q.resp.is   <= read_ev_q.redis;
-        act_ctx_q.binary.is <= !read_ev_q.redis;
-      end
     end
   end
 
@@ -347,17 +329,18 @@ module scheduler
   app_t app_d;
   always_comb begin
     act_rec_d = act_rec_q;
-    quit      = act_rec_q.mode inside {MdQuit, MdAbort} || act_rec_q.killed || act_rec_q.closing;
+    quit      = act_rec_q.stand.mode inside {MdQuit, MdAbort} || act_rec_q.killed || act_rec_q.closing;
     live      = act_rec_q.open && !act_rec_q.closed && !quit;
-    host      = act_rec_q.mode == MdHost;
-    awaited   = host && !act_rec_q.rem[0];
-    wanted    = act_rec_q.cont || (host ? act_rec_q.rem[0] : act_avail_q >= 32'(act_need_q));
-    room      = act_used_q <= 32'(RingBytes - (act_rec_q.cont || host ? TxRoomCont : TxRoom));
+    host      = act_rec_q.stand.mode == MdHost;
+    awaited   = host && !act_rec_q.stand.rem[0];
+    wanted    = act_rec_q.stand.cont || (host ? act_rec_q.stand.rem[0] : act_avail_q >= 32'(act_need_q));
+    room      = act_used_q <= 32'(RingBytes - (act_rec_q.stand.cont || host ? TxRoomCont : TxRoom));
     startable = live && !act_rec_q.busy && wanted && room;
 
     // The queue makes these wait for each other.
-    crumbs      = act_rec_q.vain && act_rec_q.rem[13:8] != '0 && act_avail_q < 32'(act_plenty_q);
-    copies      = act_ctx_q.copies && late_i && !act_rec_q.cont;
+    crumbs      = act_rec_q.stand.vain && act_rec_q.stand.rem[13:8] != '0 &&
+                  act_avail_q < 32'(act_plenty_q);
+    copies      = act_rec_q.stand.copies && late_i && !act_rec_q.stand.cont;
     dear        = act_dear_q && !act_host_q;
     issue       = act_may_q && startable &&
                   !((crumbs || copies || dear) && act_op_q != OpIssue && !act_host_q);
@@ -370,7 +353,7 @@ module scheduler
     finish      = live && act_rec_q.fin && !act_rec_q.busy && !wanted && !host && !act_rec_q.queued;
     discard     = act_rec_q.open && !act_rec_q.closed && quit && act_data_q && !act_rec_q.busy;
     release_id  = act_rec_q.closed && !act_rec_q.busy && !act_rec_q.queued &&
-                  !(awaited && !act_rec_q.cont) && act_op_q != OpPiece;
+                  !(awaited && !act_rec_q.stand.cont) && act_op_q != OpPiece;
 
     if (issue || issue_piece) begin
       act_rec_d.busy = 1'b1;
@@ -384,20 +367,20 @@ module scheduler
     if (enqueue) act_rec_d.queued = 1'b1;
     about_o.conn  = act_conn_q;
     about_o.left  = act_rec_q.fin;
-    about_o.there = live && !act_host_q && act_ctx_q.resp.is &&
-                    act_ctx_q.resp.met == !act_piece_q.stranger &&
+    about_o.there = live && !act_host_q && act_rec_q.stand.redis &&
+                    act_rec_q.stand.met == !act_piece_q.stranger &&
                     (act_rec_q.told || !act_piece_q.three);
     if (about && about_o.there) act_rec_d.told = 1'b1;
     if (about) act_rec_d.asked = act_rec_q.busy;
     if (about && about_o.there && act_piece_q.kill) act_rec_d.killed = 1'b1;
     // The piece that it waits for has to come first, be it for nobody.
     ends = act_rec_d.killed && !act_rec_q.closing && !act_rec_q.busy && !awaited;
-    if (ends || finish || (act_op_q == OpDone && act_rec_q.mode == MdQuit)) begin
+    if (ends || finish || (act_op_q == OpDone && act_rec_q.stand.mode == MdQuit)) begin
       act_rec_d.closing = 1'b1;
     end
     // What comes after the last request is read and forgotten.
     if (act_rec_d.closing && !act_rec_q.busy && !issue_piece) begin
-      act_rec_d.rx_ptr = act_rec_q.rx_end;
+      act_rec_d.stand.rx_ptr = act_rec_q.rx_end;
     end
     if (release_id) act_rec_d = '0;
 
@@ -408,10 +391,10 @@ module scheduler
     app_push         = (act_op_q == OpDone && !follows) || (about && live && !act_rec_q.busy) ||
         ends || finish || discard || release_id;
     app_d.conn       = act_conn_q;
-    app_d.rx_ptr     = act_rec_d.rx_ptr;
+    app_d.rx_ptr     = act_rec_d.stand.rx_ptr;
     app_d.tx_ptr     = act_rec_q.tx_ptr;
     app_d.close      = act_rec_d.closing && !release_id;
-    app_d.reset      = act_op_q == OpDone && act_rec_q.mode == MdAbort && !release_id;
+    app_d.reset      = act_op_q == OpDone && act_rec_q.stand.mode == MdAbort && !release_id;
     app_d.release_id = release_id;
   end
 
@@ -441,7 +424,6 @@ module scheduler
     else if (take_issue) host_ready_q <= 1'b0;
     if (!rst_ni) host_rec_q <= '0;
     else if (act_valid_q && act_host_q) host_rec_q <= act_rec_d;
-    if (act_valid_q && act_host_q && act_op_q inside {OpDone, OpEvent}) host_ctx_q <= act_ctx_q;
   end
 
   lib_ram #(
@@ -456,21 +438,6 @@ module scheduler
     .re_i   (choose_valid),
     .raddr_i(choose_conn[ConnW-1:0]),
     .rdata_o(rec_ram)
-  );
-
-  lib_ram #(
-    .Width($bits(ctx_t)),
-    .Depth(Conns),
-    .Ultra(1)
-  ) u_ctx (
-    .clk_i,
-    .we_i   (act_peer_q && (act_op_q == OpDone || act_open_q)),
-    .waddr_i(act_conn_q[ConnW-1:0]),
-    .wbe_i  (1'b1),
-    .wdata_i(act_ctx_q),
-    .re_i   (choose_valid),
-    .raddr_i(choose_conn[ConnW-1:0]),
-    .rdata_o(ctx_ram)
   );
 
   logic queue_idle, empty, alone;
@@ -507,7 +474,7 @@ module scheduler
     .push_i (act_peer_q && enqueue),
     .conn_i (act_conn_q),
     .crumbs_i(crumbs),
-    .again_i(act_rec_q.rem[13:7]),
+    .again_i(act_rec_q.stand.rem[13:7]),
     .dear_i ((act_op_q == OpDone) ? bar_t'(act_rec_d.cost) >= bar : dear),
     .cost_i (act_rec_d.cost),
     .bar_i  (bar),
@@ -533,7 +500,7 @@ module scheduler
 
   // ---------------------------------------------------------------- job
   logic job_valid;
-  job_t job_d;
+  turn_t job_d;
   scheduler_job u_job_size (
     .clk_i,
     .rst_ni,
@@ -541,8 +508,10 @@ module scheduler
     .valid_i   (act_valid_q && (issue || issue_piece)),
     .host_i    (issue_piece),
     .conn_i    (act_conn_q),
-    .ctx_i     (act_ctx_q),
-    .pause_i   (pause_i && act_ctx_q.resp.is && !act_host_q),
+    .fresh_i   (!act_rec_q.known),
+    .known_i   (act_rec_q.known || act_host_q),
+    .stand_i   (act_rec_q.stand),
+    .pause_i   (pause_i && act_rec_q.stand.redis && !act_host_q),
     .piece_i   (act_piece_q),
     .tx_ptr_i  (act_rec_q.tx_ptr),
     .used_i    (act_used_q[16:0]),
@@ -561,7 +530,7 @@ module scheduler
   assign app_room = app_level <= 4'(OutDepth - 4);
 
   lib_fifo #(
-    .T    (job_t),
+    .T    (turn_t),
     .Depth(OutDepth)
   ) u_job (
     .clk_i,
@@ -605,7 +574,7 @@ module scheduler
                   job_level == '0 && app_level == '0 && !app_valid_o;
 
   // A piece of a live connection was asked for, and there is room for it.
-  `ASSERT(PieceAsked, !(act_valid_q && issue_piece) || (host && !act_rec_q.rem[0]))
+  `ASSERT(PieceAsked, !(act_valid_q && issue_piece) || (host && !act_rec_q.stand.rem[0]))
   `ASSERT(
       PieceRoom,
       !(act_valid_q && issue_piece && live) || act_used_q <= 32'(RingBytes) - 32'(act_piece_q.len))

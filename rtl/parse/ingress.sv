@@ -89,6 +89,10 @@ module ingress
   output logic    putb_valid_o,
   input  logic    putb_ready_i,
   output beat_t   putb_o,
+  /// What the last request of a TCP job has left for its connection's next one; before that job is finished.
+  input  logic    kept_valid_i,
+  input  conn_t   kept_conn_i,
+  input  ctx_t    kept_i,
   /// Finished jobs, and pieces of the host's answers.
   input  logic    done_valid_i,
   output logic    done_ready_o,
@@ -103,7 +107,11 @@ module ingress
 );
 
   logic tcp_valid, tcp_ready, job_valid, job_ready, raw_valid, raw_ready;
-  job_t tcp_job, job;
+  turn_t turn;
+  job_t job;
+  logic ctx_rd;
+  conn_t ctx_conn;
+  ctx_t ctx;
   raw_t raw;
   logic session_idle, fetch_idle, parser_idle;
   logic press, close, udp, udp_bad, wait_bytes, wait_room, line, error, rollback, host, bad_read;
@@ -136,9 +144,22 @@ module ingress
     .about_o,
     .job_valid_o(tcp_valid),
     .job_ready_i(tcp_ready),
-    .job_o      (tcp_job),
+    .job_o      (turn),
     .close_o    (close),
     .idle_o     (session_idle)
+  );
+
+  contexts #(
+    .Conns(Conns)
+  ) u_contexts (
+    .clk_i,
+    .rst_ni,
+    .wr_valid_i(kept_valid_i),
+    .wr_conn_i (kept_conn_i),
+    .wr_i      (kept_i),
+    .rd_i      (ctx_rd),
+    .rd_conn_i (ctx_conn),
+    .ctx_o     (ctx)
   );
 
   fetch u_fetch (
@@ -147,7 +168,10 @@ module ingress
     .rx_base_i,
     .job_valid_i (tcp_valid),
     .job_ready_o (tcp_ready),
-    .job_i       (tcp_job),
+    .job_i       (turn),
+    .ctx_rd_o    (ctx_rd),
+    .ctx_conn_o  (ctx_conn),
+    .ctx_i       (ctx),
     .rd_valid_o,
     .rd_ready_i,
     .rd_addr_o,

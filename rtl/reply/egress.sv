@@ -66,6 +66,10 @@ module egress
   input  logic                  txdgram_ready_i,
   output dgram_t                txdgram_o,
   output beat_t                 txdgram_beat_o,
+  /// What the last request of a TCP job has left for its connection's next one.
+  output logic                  kept_valid_o,
+  output conn_t                 kept_conn_o,
+  output ctx_t                  kept_o,
   /// TCP jobs that are over.
   output logic                  done_valid_o,
   input  logic                  done_ready_i,
@@ -115,8 +119,7 @@ module egress
     .idle_o       (exception_idle)
   );
 
-  logic ctx_valid, ctx_ready, text_valid, text_ready;
-  ctx_t ctx;
+  logic stand_ready, text_valid, text_ready;
   text_t text;
   text_job_t job;
 
@@ -136,9 +139,10 @@ module egress
     .hline_valid_i(hline_valid),
     .hline_ready_o(hline_ready),
     .hline_i      (hline),
-    .ctx_valid_o  (ctx_valid),
-    .ctx_ready_i  (ctx_ready),
-    .ctx_o        (ctx),
+    .kept_valid_o,
+    .kept_ready_i (stand_ready),
+    .kept_conn_o,
+    .kept_o,
     .text_valid_o (text_valid),
     .text_ready_i (text_ready),
     .text_o       (text),
@@ -175,12 +179,12 @@ module egress
     .clk_i,
     .rst_ni,
     .tx_base_i,
-    .line_valid_i(ring_valid),
-    .line_ready_o(ring_ready),
-    .line_i      (ring),
-    .ctx_valid_i (ctx_valid),
-    .ctx_ready_o (ctx_ready),
-    .ctx_i       (ctx),
+    .line_valid_i (ring_valid),
+    .line_ready_o (ring_ready),
+    .line_i       (ring),
+    .stand_valid_i(kept_valid_o),
+    .stand_ready_o(stand_ready),
+    .stand_i      (stand_of(kept_o)),
     .wr_valid_o,
     .wr_ready_i,
     .wr_o,

@@ -26,10 +26,12 @@ module encode
   input  logic      hline_valid_i,
   output logic      hline_ready_o,
   input  line_t     hline_i,
-  /// Contexts of the TCP jobs that have ended, in order.
-  output logic      ctx_valid_o,
-  input  logic      ctx_ready_i,
-  output ctx_t      ctx_o,
+  /// The last result of a TCP job is taken: what it leaves, if there is room for that much of it which is told with
+  /// the job's end.
+  output logic      kept_valid_o,
+  input  logic      kept_ready_i,
+  output conn_t     kept_conn_o,
+  output ctx_t      kept_o,
   /// Reply text, and whose it is.
   output logic      text_valid_o,
   input  logic      text_ready_i,
@@ -55,12 +57,13 @@ module encode
   // verilator lint_on UNUSEDSIGNAL
   logic res_valid_q, numbers_q, line_q, drop_q, take, accept, issue, job_ready, load, rec_ready;
   logic room, line_ready, lent;
-  assign res_ready_o = (!res_valid_q || accept) && job_ready && ctx_ready_i;
+  assign res_ready_o = (!res_valid_q || accept) && job_ready && kept_ready_i;
   assign take        = res_valid_i && res_ready_o;
   assign accept      = res_valid_q && room && (!(line_q || drop_q) || line_ready) &&
       !(numbers_q && lent);
-  assign ctx_valid_o = take && res_i.last && !res_i.udp;
-  assign ctx_o       = res_i.ctx;
+  assign kept_valid_o = take && res_i.last && !res_i.udp;
+  assign kept_conn_o  = res_i.conn;
+  assign kept_o       = res_i.ctx;
   assign value_o     = accept && res_q.kind == RsValue && res_q.head;
   assign reply_o     = accept && res_q.kind == RsReply && res_q.reply != RpNone;
   assign number_o    = accept && res_q.kind == RsNumber;

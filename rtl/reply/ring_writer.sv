@@ -17,10 +17,10 @@ module ring_writer
   input  logic        line_valid_i,
   output logic        line_ready_o,
   input  ring_line_t  line_i,
-  /// Context of each job.
-  input  logic        ctx_valid_i,
-  output logic        ctx_ready_o,
-  input  ctx_t        ctx_i,
+  /// Where each job leaves its connection.
+  input  logic        stand_valid_i,
+  output logic        stand_ready_o,
+  input  stand_t      stand_i,
   /// Writes. A line that is taken can be read.
   output logic        wr_valid_o,
   input  logic        wr_ready_i,
@@ -74,30 +74,30 @@ module ring_writer
     .level_o  (unused_end_level)
   );
 
-  ctx_t ctx;
-  logic ctx_valid;
-  logic [6:0] unused_ctx_level;
+  stand_t stand;
+  logic stand_valid;
+  logic [6:0] unused_stand_level;
   lib_fifo #(
-    .T    (ctx_t),
+    .T    (stand_t),
     .Depth(64)
-  ) u_ctxs (
+  ) u_stands (
     .clk_i,
     .rst_ni,
-    .s_valid_i(ctx_valid_i),
-    .s_ready_o(ctx_ready_o),
-    .s_data_i (ctx_i),
-    .m_valid_o(ctx_valid),
+    .s_valid_i(stand_valid_i),
+    .s_ready_o(stand_ready_o),
+    .s_data_i (stand_i),
+    .m_valid_o(stand_valid),
     .m_ready_i(done),
-    .m_data_o (ctx),
-    .level_o  (unused_ctx_level)
+    .m_data_o (stand),
+    .level_o  (unused_stand_level)
   );
 
-  assign done_valid = end_valid && ctx_valid;
+  assign done_valid = end_valid && stand_valid;
   assign done       = done_valid && done_ready;
   always_comb begin
-    done_in = '{conn: ended.conn, tx_ptr: ended.ptr, ctx: ctx};
+    done_in = '{conn: ended.conn, tx_ptr: ended.ptr, stand: stand};
     // What is in the ring goes nowhere then.
-    if (ended.bad) done_in.ctx.mode = MdAbort;
+    if (ended.bad) done_in.stand.mode = MdAbort;
   end
 
   // The scheduler acts on it in the same clock, far from here.

@@ -468,7 +468,9 @@ module card
   // ---------------------------------------------------------------- parse: bytes to requests
   logic uctx_valid, uctx_ready, req_valid, req_ready, key_valid, key_ready;
   logic put_valid, put_ready, put_off_valid, putk_valid, putk_ready, putb_valid, putb_ready;
-  logic done_valid, done_ready, udp_end;
+  logic done_valid, done_ready, udp_end, kept_valid;
+  conn_t kept_conn;
+  ctx_t kept;
   logic bad_job_valid, job_over;
   conn_t bad_job_conn, job_over_conn;
   logic hpiece_valid, hpiece_ready;
@@ -544,6 +546,9 @@ module card
     .putb_valid_o  (putb_valid),
     .putb_ready_i  (putb_ready),
     .putb_o        (putb),
+    .kept_valid_i  (kept_valid),
+    .kept_conn_i   (kept_conn),
+    .kept_i        (kept),
     .done_valid_i  (done_valid),
     .done_ready_o  (done_ready),
     .done_i        (done),
@@ -671,6 +676,9 @@ module card
     .txdgram_ready_i(txdgram_ready),
     .txdgram_o      (txdgram),
     .txdgram_beat_o (txdgram_beat),
+    .kept_valid_o   (kept_valid),
+    .kept_conn_o    (kept_conn),
+    .kept_o         (kept),
     .done_valid_o   (done_valid),
     .done_ready_i   (done_ready),
     .done_o         (done),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import NEXT_CLOCK, Pins, Sink, Source, T, clocks, every_clock, start
+from common import NEXT_CLOCK, Pins, Sink, Source, T, clocks, every_clock, stand_of, start
 
 sys.path.insert(0, str(Path(__file__).parent))
 from text_model import Text  # noqa: E402
@@ -122,6 +122,7 @@ class Bench:
         dut, waiting, clock = self.pins, deque(), 0
         dut.rd_ready_i.value = 0
         dut.rdat_valid_i.value = dut.rdat_bad_i.value = dut.job_over_i.value = dut.wr_bad_i.value = 0
+        dut.kept_valid_i.value = 0
         ready = offered = 0
         while True:
             await NEXT_CLOCK
@@ -298,10 +299,13 @@ class Bench:
             self.dut.udp_end_i.value = int(self.udp_ends > 0)
             self.udp_ends -= self.udp_ends > 0
             self.dut.job_over_i.value = int(bool(self.over))
+            self.dut.kept_valid_i.value = int(bool(self.over))
             if self.over:  # their ends are told later
                 done = self.over.popleft()
-                self.dut.job_over_conn_i.value = done["conn"]
-                self.dones.put({"": done})
+                self.dut.job_over_conn_i.value = self.dut.kept_conn_i.value = done["conn"]
+                ctx = done.pop("ctx")
+                self.dut.kept_i.value = T.ctx_t.pack(ctx)
+                self.dones.put({"": {**done, "stand": stand_of(ctx)}})
             while self.n_app < len(self.apps.items):
                 self.app(self.apps.items[self.n_app][""])
                 self.n_app += 1

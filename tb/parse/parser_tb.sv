@@ -76,9 +76,9 @@ module parser_tb
   always_comb begin
     job            = '0;
     job.udp        = job_udp_i;
-    job.conn       = 14'd77;
-    job.len        = job_len_i;
-    job.tx_space   = 17'd65536;
+    job.visit.conn       = 14'd77;
+    job.visit.len        = job_len_i;
+    job.visit.tx_space   = 17'd65536;
     job.ctx.rx_ptr = job_rx_ptr_i;
   end
   assign raw = '{

@@ -5,7 +5,7 @@ from base64 import b64encode
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import NEXT_CLOCK, Pins, Sink, Source, T, every_clock, from_beats, run, start, to_beats
+from common import NEXT_CLOCK, Pins, Sink, Source, T, every_clock, from_beats, run, stand_of, start, to_beats
 
 REPLIES = {
     "RpError": b"ERROR",
@@ -128,7 +128,7 @@ class Model:
 
     def __init__(self):
         self.res, self.keys, self.chunks, self.uctxs, self.host = [], [], [], [], []
-        self.done, self.dgrams, self.hpieces = [], [], []
+        self.kept, self.done, self.dgrams, self.hpieces = [], [], [], []
         self.withheld = 0  # errors to services
         self.ptr = {}
 
@@ -321,7 +321,10 @@ class Model:
         conn = random.choice((0, 5, 16383, random.getrandbits(14))) if conn is None else conn
         tx_ptr = (random.getrandbits(1) if six is None else six) if udp else self.ptr.get(conn, random.getrandbits(32))
         ctx = {"rx_ptr": random.getrandbits(32), "num": random.getrandbits(64),
-               "mode": random.randrange(6), "off": {"pos": random.getrandbits(28)}}
+               "mode": random.randrange(6), "off": {"pos": random.getrandbits(28)}, "rem": random.getrandbits(32),
+               **{flag: random.getrandbits(1) for flag in ("noreply", "cont", "copies")},
+               "binary": {"is": random.getrandbits(1)},
+               "resp": {flag: random.getrandbits(1) for flag in ("is", "all", "met")}}
         rows = [dict(r) for r, _ in records]
         if end or not rows or (end is None and random.random() < 0.3):
             rows.append({"kind": T.RsEnd})
@@ -348,6 +351,7 @@ class Model:
                     self.dgrams.append((peer, head + part))
         else:
             text = b"".join(text for _, text in records)
+            self.kept.append((conn, ctx))
             if any(bad):  # what is in the ring goes nowhere
                 ctx = {**ctx, "mode": T.MdAbort}
             self.ptr[conn] = (tx_ptr + len(text)) & 0xFFFFFFFF
@@ -428,6 +432,8 @@ class Bench:
         self.uctx = Source(dut, "uctx", {"": T.uctx_t}, idle)
         self.hreq = Source(dut, "hreq", {"": T.hreq_t}, idle)
         self.hkey = Source(dut, "hkey", {"": T.beat_t}, idle)
+        self.kept = []
+        self.keeping = every_clock(dut, self.keep())
         self.done = Sink(dut, "done", {"": T.done_t}, stall)
         self.dgram = Sink(dut, "txdgram", {"": T.dgram_t, "beat": T.beat_t}, stall)
         self.hpiece = Sink(dut, "hpiece", {"": T.hpiece_t}, stall)
@@ -441,7 +447,16 @@ class Bench:
                        self.hpiece):
             stream.stop()
         self.memory.running.cancel()
+        self.keeping.cancel()
         self.exc_sink.cancel()
+
+    async def keep(self):
+        """Contexts go to the scheduler's side without a word."""
+        pins = Pins(self.dut)
+        while True:
+            await NEXT_CLOCK
+            if pins.kept_valid_o.value:
+                self.kept.append((int(pins.kept_conn_o.value), int(pins.kept_o.value)))
 
     def send(self, model):
         self.res.put(*model.res)
@@ -461,7 +476,9 @@ class Bench:
                 got = self.done.items[seen][""]
                 assert got["conn"] == conn
                 assert got["tx_ptr"] == (tx_ptr + len(text)) & 0xFFFFFFFF
-                assert T.ctx_t.pack(got["ctx"]) == T.ctx_t.pack(ctx)
+                assert got["stand"] == stand_of(ctx)
+                kept_conn, kept = model.kept[seen]
+                assert self.kept[seen] == (kept_conn, T.ctx_t.pack(kept))
                 ring = self.memory.read(conn, tx_ptr, len(text))
                 assert ring == text, (seen, tx_ptr & 63, ring[:120], text[:120])
                 seen += 1
@@ -567,6 +584,7 @@ async def udp_errors(dut):
         await bench.check(model)
         assert [n - b for n, b in zip(seen, before, strict=True)] == [limited, model.withheld] and limited and model.withheld
         assert dut.timer_o.value
+        bench.kept.clear()
         bench.done.items.clear()
         bench.dgram.items.clear()
         bench.hpiece.items.clear()

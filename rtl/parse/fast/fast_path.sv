@@ -92,13 +92,13 @@ module fast_path
   always_comb begin
     placed.start.line = next_line_q;
     lane              = job_i.udp ? 6'd8 : job_i.ctx.rx_ptr[5:0];
-    placed.start.lane = (job_i.len == '0 && !job_i.udp) ? 6'd0 : lane;
-    placed.stop       = placed.start + job_i.len;
+    placed.start.lane = (job_i.visit.len == '0 && !job_i.udp) ? 6'd0 : lane;
+    placed.stop       = placed.start + job_i.visit.len;
     placed.plain      = job_i.udp ||
-        (!job_i.host && !job_i.ctx.cont && job_i.ctx.mode == MdLine && !job_i.whole);
-    placed.again      = job_i.udp || job_i.len != 14'(JobBytes);
-    low    = 7'(lane) + 7'(job_i.len[5:0]);
-    next_line = (job_i.len == '0) ? next_line_q + 8'd1 : (next_line_q + job_i.len[13:6]) +
+        (!job_i.visit.host && !job_i.ctx.cont && job_i.ctx.mode == MdLine && !job_i.visit.whole);
+    placed.again      = job_i.udp || job_i.visit.len != 14'(JobBytes);
+    low    = 7'(lane) + 7'(job_i.visit.len[5:0]);
+    next_line = (job_i.visit.len == '0) ? next_line_q + 8'd1 : (next_line_q + job_i.visit.len[13:6]) +
         ((low > 7'd64) ? 8'd2 : (low != '0) ? 8'd1 : 8'd0);
   end
   assign job_ready_o = placed_ready;

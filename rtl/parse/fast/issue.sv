@@ -189,13 +189,13 @@ module issue
     out_o.rec.req.op       = OpEnd;
     out_o.rec.req.ctx_op   = OpEnd;
     out_o.rec.req.udp      = job_q.udp;
-    out_o.rec.req.conn     = job_q.conn;
+    out_o.rec.req.conn     = job_q.visit.conn;
     out_o.rec.req.db       = job_q.ctx.db;
     out_o.rec.req.binary   = '{is: job_q.ctx.binary.is, default: '0};
     out_o.rec.req.resp     = job_q.ctx.resp;
     out_o.rec.req.first    = walk_q.first;
-    out_o.rec.req.tx_ptr   = job_q.tx_ptr;
-    out_o.rec.req.tx_space = job_q.tx_space;
+    out_o.rec.req.tx_ptr   = job_q.visit.tx_ptr;
+    out_o.rec.req.tx_space = job_q.visit.tx_space;
     out_o.rec.req.rx_ptr   = job_q.ctx.rx_ptr;
     out_o.rec.req.reply    = RpNone;
     out_o.rec.req.mode     = MdLine;

@@ -56,18 +56,18 @@ module byte_leave
   always_comb begin
     cut = '{pos: line_at_i, mode: MdLine, rem: 32'(so_far_i) + 32'd1, noreply: 1'b1};
     if (is_get(line_i.cmd) && line_i.bad && (partial_i || so_far_i > 14'(LineMax))) begin
-      cut = '{pos: job_i.len, mode: MdKeys, rem: '0, noreply: 1'b1};
+      cut = '{pos: job_i.visit.len, mode: MdKeys, rem: '0, noreply: 1'b1};
     end else if (partial_i) begin
       cut = '{
           pos: word_at_i,
           mode: MdKeys,
-          rem: 32'(14'(job_i.len - word_at_i)) + 32'd1,
+          rem: 32'(14'(job_i.visit.len - word_at_i)) + 32'd1,
           noreply: 1'b0
       };
     end else if (so_far_i > 14'(LineMax) && !ctx.resp.is &&
                  !(line_i.cmd inside {CmdGet, CmdGets} && !eager_i && !line_i.indented &&
                    !line_i.foreign)) begin
-      cut = '{pos: job_i.len, mode: MdQuit, rem: '0, noreply: 1'b0};
+      cut = '{pos: job_i.visit.len, mode: MdQuit, rem: '0, noreply: 1'b0};
     end else if (so_far_i == 14'(JobBytes)) begin
       cut = '{pos: line_at_i, mode: MdLong, rem: '0, noreply: 1'b0};
     end
@@ -78,9 +78,9 @@ module byte_leave
     unique case (state_i)
       ByEmpty: begin
         leaves_o = '{pos: '0, mode: ctx.mode, rem: ctx.rem, noreply: ctx.noreply};
-        if (job_i.host) begin
-          leaves_o.rem  = 32'(!job_i.host_final);
-          leaves_o.mode = !job_i.host_final ? MdHost : job_i.host_close ? MdQuit :
+        if (job_i.visit.host) begin
+          leaves_o.rem  = 32'(!job_i.visit.host_final);
+          leaves_o.mode = !job_i.visit.host_final ? MdHost : job_i.visit.host_close ? MdQuit :
               (ctx.resp.form == RfText) ? MdKeys : MdLine;
         end else if (ctx.mode == MdHost) begin
           leaves_o.rem = '0;
@@ -116,17 +116,22 @@ module byte_leave
       ByTail: begin
         leaves_o = end_i;
         if (action_i inside {AcStorePart, AcSwallow}) begin
-          leaves_o = '{pos: job_i.len, mode: MdSwallow, rem: rest_i, noreply: line_i.noreply};
+          leaves_o = '{
+              pos: job_i.visit.len,
+              mode: MdSwallow,
+              rem: rest_i,
+              noreply: line_i.noreply
+          };
           if (action_i == AcStorePart) leaves_o.mode = MdValue;
           // CR and LF are looked at together.
           if (action_i == AcStorePart && cr_last_i) begin
-            leaves_o.pos = job_i.len - 14'd1;
+            leaves_o.pos = job_i.visit.len - 14'd1;
             leaves_o.rem = 32'd2;
           end
         end
       end
       // If it goes on: host software is asked whether it may.
-      ByCut:   leaves_o = '{pos: job_i.len, mode: MdHost, rem: 32'd1, noreply: 1'b0};
+      ByCut:   leaves_o = '{pos: job_i.visit.len, mode: MdHost, rem: 32'd1, noreply: 1'b0};
       ByEnd:   leaves_o = end_i;
       default: ;
     endcase

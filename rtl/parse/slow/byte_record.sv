@@ -64,21 +64,21 @@ module byte_record
     req          = '0;
     req.op       = OpReply;
     req.udp      = job_i.udp;
-    req.conn     = job_i.conn;
+    req.conn     = job_i.visit.conn;
     req.first    = first_i;
-    req.tx_ptr   = job_i.tx_ptr;
-    req.tx_space = job_i.tx_space;
+    req.tx_ptr   = job_i.visit.tx_ptr;
+    req.tx_space = job_i.visit.tx_space;
     req.binary   = empty_i ? ctx.binary : binary_i;
     req.db       = db_i;
     req.resp     = empty_i ? ctx.resp : resp_i;
     req.meta     = (old_i || empty_i) ? ctx.meta : line.meta;
     req.opaque   = (old_i || empty_i) ? ctx.opaque : line.opaque;
     req.chosen_no = (old_i || empty_i) ? ctx.chosen_no : line.chosen_no;
-    if (job_i.host) begin
+    if (job_i.visit.host) begin
       req.resp.met   = 1'b1;
-      req.resp.three = job_i.host_three;
-      req.resp.all   = job_i.host_all;
-      req.db         = job_i.host_db;
+      req.resp.three = job_i.visit.host_three;
+      req.resp.all   = job_i.visit.host_all;
+      req.db         = job_i.visit.host_db;
     end
     req.klen     = line.klen;
     req.rx_ptr   = ctx.rx_ptr;
@@ -107,9 +107,9 @@ module byte_record
 
     if (empty_i) begin
       // A piece of the host's answer, asking for the next one, or the rest of a value.
-      if (job_i.host) begin
+      if (job_i.visit.host) begin
         req.op       = OpHostData;
-        req.host_len = job_i.host_len;
+        req.host_len = job_i.visit.host_len;
       end else if (ctx.mode == MdHost) begin
         req.op         = OpHost;
         req.key_stored = 1'b1;
@@ -202,7 +202,7 @@ module byte_record
       req.op = OpEnd;
       if (resp_i.is && leaves_i.mode == MdKeys && resp_i.form != RfText)
         req.num = {sum, 32'(left_i)};
-      if (leaves_i.mode == MdHost && leaves_i.rem[0] && !job_i.host) begin
+      if (leaves_i.mode == MdHost && leaves_i.rem[0] && !job_i.visit.host) begin
         req.resp.form         = RfText;
         {req.expiry, req.num} = 112'(place_i);
       end

@@ -124,7 +124,7 @@ module slow_path
   assign is_new = job_q.udp || from_q != start_q;
   assign is_old = !is_new && ctx.mode inside {MdKeys, MdValue};
   assign is_text = in_text(ctx.mode, ctx.resp.form);
-  assign empty  = !is_new && (job_q.host || ctx.cont || ctx.mode == MdHost);
+  assign empty  = !is_new && (job_q.visit.host || ctx.cont || ctx.mode == MdHost);
   // A command that gates do not run is read again, as text for host software, which goes on in the connection's
   // next jobs if it is longer than this one; or at once if it is too large for a stranger and the host may have to
   // say so. Of what is broken off, since replies are out, the connection ends.
@@ -135,7 +135,7 @@ module slow_path
     begins_q <= rst_ni && (start_i || again || proven);
     fresh_q  <= start_i;
     from_q   <= waits ? from_i : line_pos;
-    if (waits) whole_q <= job_i.whole || in_text(job_i.ctx.mode, job_i.ctx.resp.form);
+    if (waits) whole_q <= job_i.visit.whole || in_text(job_i.ctx.mode, job_i.ctx.resp.form);
     else if (again) whole_q <= 1'b1;
     if (waits || again) sure_q <= 1'b0;
     else if (proven) sure_q <= 1'b1;
@@ -190,7 +190,7 @@ module slow_path
     .from_i    (from_q),
     .old_i     (is_old),
     .ctx_i     (ctx),
-    .port_i    (job_q.conn == HostConn && !job_q.udp),
+    .port_i    (job_q.visit.conn == HostConn && !job_q.udp),
     .whole_i   (whole_q),
     .sure_i    (sure_q),
     .item_max_i,
@@ -286,7 +286,7 @@ module slow_path
     .too_big_i  (too_big_q),
     .fits_i     (fits_q),
     .part_i     (!job_q.udp && left_q != '0 && line_pos == start_q &&
-                 job_q.len == 14'(JobBytes)),
+                 job_q.visit.len == 14'(JobBytes)),
     .text_fits_i(text <= 9'(KeyMax)),
     .order_o    (order)
   );
@@ -586,7 +586,7 @@ module slow_path
     item.start     = !value_q;
     item.own_lines = order_q.action == AcStorePart && !value_q;
     item.ends      = fits_q || cr_last || (!binary.is && rest_q == 32'd2);
-    item.conn      = job_q.conn;
+    item.conn      = job_q.visit.conn;
     item.db        = ctx.db;
     item.klen      = line.klen;
     item.vlen      = value_q ? ctx.vlen : line.length[20:0];
