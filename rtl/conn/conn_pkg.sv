@@ -75,7 +75,6 @@ package conn_pkg;
     logic        met;
   } stand_t;
 
-  // verilator lint_off UNUSEDSIGNAL
   function automatic stand_t stand_of(input ctx_t ctx);
     stand_of.rx_ptr = ctx.rx_ptr;
     stand_of.mode   = ctx.mode;
@@ -88,7 +87,6 @@ package conn_pkg;
     stand_of.all    = ctx.resp.all;
     stand_of.met    = ctx.resp.met;
   endfunction
-  // verilator lint_on UNUSEDSIGNAL
 
   /// A visit to a connection: `len` bytes of received data, and room for their replies.
   typedef struct packed {

@@ -270,9 +270,7 @@ module scheduler
       act_known_q;  // its jobs are dear; this one is counted as such; it had one before
   took_t act_since_q, act_age_q;  // clocks since a job ended before this one, and since it began
   rec_t act_rec_q;
-  // verilator lint_off UNUSEDSIGNAL
   hpiece_t act_piece_q;  // its connection is act_conn_q
-  // verilator lint_on UNUSEDSIGNAL
   logic [31:0] act_avail_q, act_used_q;
   logic [13:0] act_need_q, act_plenty_q;
 

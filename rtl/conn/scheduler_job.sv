@@ -11,9 +11,7 @@ module scheduler_job
   input  logic        look_i,
   input  logic        valid_i,
   input  logic        host_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  hpiece_t     piece_i,  // all but its connection
-  // verilator lint_on UNUSEDSIGNAL
   /// Where the connection stands: whether it had a job, and knows its protocol; its context, where replies go and
   /// how many bytes of the ring are taken, how many bytes have come.
   input  conn_t       conn_i,

@@ -59,18 +59,14 @@ module request_port
   /// Lines of the receive ring.
   input  logic         rd_valid_i,
   output logic         rd_ready_o,
-  // verilator lint_off UNUSEDSIGNAL
   input  logic [9:0]   rd_line_i,
-  // verilator lint_on UNUSEDSIGNAL
   output logic         line_valid_o,
   input  logic         line_ready_i,
   output line_t        line_o,
   /// Writes to the transmit ring.
   input  logic         wr_valid_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  logic [9:0]   wr_line_i,
   input  line_write_t  wr_i,
-  // verilator lint_on UNUSEDSIGNAL
   /// The store is held.
   output logic         hold_o,
   /// Nothing to do, and no hold.

@@ -25,10 +25,8 @@ module ring_cache
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
-  // verilator lint_off UNUSEDSIGNAL
   /// First line of connection 0's ring, behind a number of whole rings; the others' follow.
   input  laddr_t      base_i,
-  // verilator lint_on UNUSEDSIGNAL
   /// Writes, each of a run of lanes. A read in any later clock sees it.
   input  logic        wr_valid_i,
   output logic        wr_ready_o,
@@ -62,9 +60,7 @@ module ring_cache
   output conn_t       refused_conn_o,
   /// This id has a new connection. Never while busy_o.
   input  logic        open_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  conn_t       open_conn_i,
-  // verilator lint_on UNUSEDSIGNAL
   output logic        busy_o,
   /// Mark the last write; some that came no later are not answered yet, or who had one is not told.
   input  logic        mark_i,

@@ -402,9 +402,7 @@ package net_pkg;
   } rx_meta_t;
 
   /// One of the card's addresses.
-  // verilator lint_off UNUSEDSIGNAL
   function automatic logic [127:0] our_ip(input net_cfg_t cfg, input ours_e ours);
-    // verilator lint_on UNUSEDSIGNAL
     unique case (ours)
       OursIp4:   return 128'(cfg.ip);
       OursLink:  return cfg.ip6[0];
@@ -414,16 +412,12 @@ package net_pkg;
   endfunction
 
   /// The card's end of a connection.
-  // verilator lint_off UNUSEDSIGNAL
   function automatic logic [15:0] our_tcp_port(input net_cfg_t cfg, input peer_t peer);
-    // verilator lint_on UNUSEDSIGNAL
     return peer.redis ? cfg.redis_port : cfg.tcp_port;
   endfunction
 
   /// Which of the card's IPv6 addresses it is, if any.
-  // verilator lint_off UNUSEDSIGNAL
   function automatic match_t match_ip6(input net_cfg_t cfg, input logic [127:0] ip);
-    // verilator lint_on UNUSEDSIGNAL
     match_ip6 = '{us: 1'b0, ours: OursLink};
     for (int unsigned i = 0; i < Ip6s; i++) begin
       if (ip == cfg.ip6[i] && cfg.ip6[i][127:112] != '0) begin

@@ -47,7 +47,6 @@ module responder
   endfunction
 
   // The headers have more fields than are read.
-  // verilator lint_off UNUSEDSIGNAL
   /// What follows the Ethernet header.
   function automatic l3_t l3_of(input logic [511:0] data, input logic vlan);
     return reverse(vlan ? data[18*8+:L3Bytes*8] : data[14*8+:L3Bytes*8]);
@@ -137,7 +136,6 @@ module responder
     echo6_answer.sum     = ~fold(32'(sums.icmp6));
   endfunction
 
-  // verilator lint_on UNUSEDSIGNAL
 
   l3_t ask, answer;
   beat_t beat;

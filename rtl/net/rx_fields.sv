@@ -72,7 +72,6 @@ module rx_fields
 
   // Functions, so that the simulator works only when there is a header. The headers have more fields
   // than are read.
-  // verilator lint_off UNUSEDSIGNAL
 
   /// Bytes in reverse: lanes <-> the order of the wire, that is first byte on top.
   function automatic l3_t l3_wire(input l3_t lanes);
@@ -254,7 +253,6 @@ module rx_fields
         port: '0
     };
   endfunction
-  // verilator lint_on UNUSEDSIGNAL
 
   l4_t l4;
   match_t match;

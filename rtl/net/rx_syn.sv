@@ -167,9 +167,7 @@ module rx_syn
 
   // ---------------------------------------------------------------- out
   // Nobody needs the options' length any more.
-  // verilator lint_off UNUSEDSIGNAL
   function automatic seg_t seg_of(input rx_meta_t meta);
-    // verilator lint_on UNUSEDSIGNAL
     seg_of         = '0;
     seg_of.peer    = meta.peer;
     seg_of.seq     = meta.seq;

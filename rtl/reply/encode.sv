@@ -52,9 +52,7 @@ module encode
   // ---------------------------------------------------------------- results in
   // A result, but for its context, stands in a register, and beside it whether meta_line makes a line of it, or drops its
   // key.
-  // verilator lint_off UNUSEDSIGNAL
   res_t res_q;
-  // verilator lint_on UNUSEDSIGNAL
   logic res_valid_q, numbers_q, line_q, drop_q, take, accept, issue, job_ready, load, rec_ready;
   logic room, line_ready, lent;
   assign res_ready_o = (!res_valid_q || accept) && job_ready && kept_ready_i;

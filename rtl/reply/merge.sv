@@ -11,14 +11,10 @@ module merge
   input  logic rst_ni,
   /// A result comes, which is res_i from the next clock on.
   input  logic next_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  res_t next_res_i,  // some of it
-  // verilator lint_on UNUSEDSIGNAL
   /// It is taken.
   input  logic take_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  res_t res_i,  // numbers and contexts go elsewhere
-  // verilator lint_on UNUSEDSIGNAL
   /// A meta command's reply, of which meta_line makes a line.
   input  logic line_i,
   /// A record of it.

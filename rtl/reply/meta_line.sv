@@ -19,9 +19,7 @@ module meta_line
   /// Make the line of this result, or there is none, and only its key is dropped.
   input  logic      valid_i,
   output logic      ready_o,
-  // verilator lint_off UNUSEDSIGNAL
   input  res_t      res_i,  // some of it
-  // verilator lint_on UNUSEDSIGNAL
   input  logic      drop_i,
   /// Its key comes behind so many lines of others' keys; so many have been taken.
   input  key_turn_t turn_i,

@@ -293,11 +293,9 @@ package reply_pkg;
     logic [8:0] whole;       // text and key
     logic [8:0] body_len;    // and a binary reply's extras, or number
   } parts_t;
-  // verilator lint_off UNUSEDSIGNAL
   /// With the lengths of its own text and of what is ahead.
   function automatic parts_t parts_of(input rec_t rec, input logic [6:0] own,
                                       input logic [4:0] ahead, input extra_e extra);
-    // verilator lint_on UNUSEDSIGNAL
     logic [6:0] own_first, key;
     own_first           = rec.binary ? '0 : (own > 7'(OwnRoom)) ? 7'(OwnRoom) : own;
     parts_of.key_fits   = rec.binary ? rec.klen == '0 : rec.klen <= 8'(KeyRoom);
@@ -313,9 +311,7 @@ package reply_pkg;
     parts_of.body_len   = (9'(rec.klen) + 9'(own)) +
         ((extra == ExNumber) ? 9'd8 : (extra == ExFlags) ? 9'd4 : 9'd0);
   endfunction
-  // verilator lint_off UNUSEDSIGNAL
   function automatic lens_t lens_of(input rec_t rec, input parts_t parts);  // some of each
-    // verilator lint_on UNUSEDSIGNAL
     lens_of.key_fits   = parts.key_fits;
     lens_of.len        = parts.head + parts.key;
     lens_of.key_end    = parts.head_end + parts.key;

@@ -55,9 +55,7 @@ module udp_reply
   endfunction
 
   /// Whether a reply begins as ERROR, CLIENT_ERROR, SERVER_ERROR do, or has a status that is no usual outcome.
-  // verilator lint_off UNUSEDSIGNAL
   function automatic logic is_error(input line_t data);
-    // verilator lint_on UNUSEDSIGNAL
     logic [15:0] letters;
     logic [7:0] status;
     letters = {data[8*DgramHeader+:8], data[8*(DgramHeader+1)+:8]};

@@ -213,12 +213,10 @@ package store_pkg;
 
   /// The head has not come to a place since it was valid: nothing was written over its item. Not known of laps further
   /// back: where memory failed the log goes on in a later one.
-  // verilator lint_off UNUSEDSIGNAL
   function automatic logic off_intact(input off_t off, input log_range_t range);
     if (off.lap == range.lap[7:0]) return off.pos < range.head;
     return off.lap != range.last_lap[7:0] || off.pos >= range.head;
   endfunction
-  // verilator lint_on UNUSEDSIGNAL
 
   /// CAS unique of the item at a valid place: its lap is the present one or the one before, which two bits tell
   /// apart, low bytes of 0 left out.

@@ -6,9 +6,7 @@ module chars_before #(
   /// Characters that are wanted.
   parameter int unsigned N = 8
 ) (
-  // verilator lint_off UNUSEDSIGNAL
   input  T [63:0]    line_i,  // the last one stands before none
-  // verilator lint_on UNUSEDSIGNAL
   input  logic [5:0] lane_i,
   output T [N-1:0]   before_o
 );

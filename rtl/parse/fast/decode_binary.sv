@@ -12,9 +12,7 @@ module decode_binary
   /// 64 bytes from where it may start; a clock later go on.
   input  logic        valid_i,
   input  logic        valid1_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  line_t       data_i,  // its key is somebody else's
-  // verilator lint_on UNUSEDSIGNAL
   /// After one clock: length of header, extras and key; of the key alone.
   output logic [8:0]  head_len_o,
   output logic [7:0]  klen_o,

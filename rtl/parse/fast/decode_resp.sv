@@ -14,9 +14,7 @@ module decode_resp
   /// A key of MGET starts here; else a command.
   input  logic       valid_i,
   input  logic       key_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  line_t      data_i,  // 64 bytes from there, of which it needs the first ones
-  // verilator lint_on UNUSEDSIGNAL
   /// An inline command's form, and where its key starts, or its end; 0 if it is none.
   output what_t      inline_o,
   /// A clock later: what it is, and the lane of its key, but for an inline command's.
@@ -92,27 +90,21 @@ module decode_resp
   resp_what_t what, what_q;
 
   // Letters of both cases are taken.
-  // verilator lint_off UNUSEDSIGNAL
   function automatic logic is_name(input row_t r, input logic [5:0][7:0] letters);
-    // verilator lint_on UNUSEDSIGNAL
     is_name = 1'b1;
     for (int unsigned i = 0; i < 6; i++)
     if (3'(i) < r.len) is_name &= (letters[i] & 8'hdf) == r.text[8*i+:8];
   endfunction
 
-  // verilator lint_off UNUSEDSIGNAL
   function automatic logic is_row(input row_t r,
                                   input logic [HeadBytes-2:0][7:0] head);  // some of it
-    // verilator lint_on UNUSEDSIGNAL
     is_row = head[5] == {5'b00110, r.len} && is_name(r, head[13:8]);
     for (int unsigned i = 3; i <= 6; i++)
     if (r.len == 3'(i))
       is_row &= head[8+i] == 8'h0d && head[9+i] == 8'h0a && (head[10+i] == "$" || !r.what.keyed);
   endfunction
 
-  // verilator lint_off UNUSEDSIGNAL
   function automatic logic is_inline_row(input row_t r, input logic [6:0][7:0] head);
-    // verilator lint_on UNUSEDSIGNAL
     is_inline_row = is_name(r, head[5:0]) &&
         (r.count inside {3'd1, 3'd2} || (r.count == 3'd3 && r.what.store && !r.what.number));
     for (int unsigned i = 3; i <= 6; i++)

@@ -15,11 +15,9 @@ module issue
   input  walk_t    walk_i,
   /// It stands in a line of keys, whose first part has been taken.
   input  logic     keys_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  cand_t    cand_i,
   /// Of a candidate with flags what they say.
   input  flags_t   flags_i,
-  // verilator lint_on UNUSEDSIGNAL
   input  job_t     job_i,
   input  place_t   job_start_i,
   /// The next line that comes; where the CR LF behind the data should be, and whether it is.

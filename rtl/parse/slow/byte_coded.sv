@@ -9,9 +9,7 @@ module byte_coded
   input  logic       begin_i,
   /// Its next character, or the one behind it, which is no letter.
   input  logic       valid_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  letter_t    char_i,
-  // verilator lint_on UNUSEDSIGNAL
   /// It gives this byte.
   output logic       put_o,
   output logic [7:0] byte_o,

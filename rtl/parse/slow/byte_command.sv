@@ -4,9 +4,7 @@ module byte_command
   import parse_pkg::*;
 (
   input  line_info_t line_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  binary_t    binary_i,  // without what the reply repeats
-  // verilator lint_on UNUSEDSIGNAL
   /// It is in Redis' protocol; nothing more of it is understood.
   input  logic       resp_i,
   input  logic       broken_i,

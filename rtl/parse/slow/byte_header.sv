@@ -13,9 +13,7 @@ module byte_header
   input  logic       old_i,
   /// It comes by the host's request port.
   input  logic       port_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  ctx_t       ctx_i,
-  // verilator lint_on UNUSEDSIGNAL
   /// Its next byte.
   input  logic       valid_i,
   input  logic [7:0] byte_i,

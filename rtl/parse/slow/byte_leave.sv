@@ -8,10 +8,8 @@ module byte_leave
   parameter int unsigned LineMax = 2048
 ) (
   input  byte_e       state_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  job_t        job_i,
   input  line_info_t  line_i,
-  // verilator lint_on UNUSEDSIGNAL
   input  place_t      job_start_i,
   /// Where in the job the line began, and the word that is not complete; bytes of a line that is not. Of the clock
   /// before.

@@ -16,9 +16,7 @@ module byte_line
   input  logic       fresh_i,
   input  place_t     from_i,
   input  logic       old_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  ctx_t       ctx_i,
-  // verilator lint_on UNUSEDSIGNAL
   /// It comes by the host's request port.
   input  logic       port_i,
   /// Redis: all of it is text for host software; it is read for the second time, see byte_resp, and as a meta

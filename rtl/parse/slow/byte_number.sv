@@ -7,9 +7,7 @@ module byte_number
   /// A word begins behind this clock; else the next character of it.
   input  logic    clear_i,
   input  logic    valid_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  letter_t char_i,
-  // verilator lint_on UNUSEDSIGNAL
   /// If the word ends here.
   output num_t    num_o
 );

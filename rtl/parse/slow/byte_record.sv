@@ -5,10 +5,8 @@ module byte_record
   import conn_pkg::*;
   import parse_pkg::*;
 (
-  // verilator lint_off UNUSEDSIGNAL
   input  job_t       job_i,
   input  line_info_t line_i,
-  // verilator lint_on UNUSEDSIGNAL
   input  db_t        db_i,
   input  binary_t    binary_i,
   input  resp_t      resp_i,
@@ -32,9 +30,7 @@ module byte_record
   input  logic [7:0] klen_i,
   input  logic       last_key_i,
   input  logic       line_valid_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  order_t     order_i,
-  // verilator lint_on UNUSEDSIGNAL
   input  logic [7:0] text_len_i,
   input  logic       value_i,
   input  logic       last_part_i,

@@ -21,9 +21,7 @@ module byte_resp
   input  logic        begin_i,
   input  logic        fresh_i,
   input  logic        old_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  ctx_t        ctx_i,
-  // verilator lint_on UNUSEDSIGNAL
   input  logic        whole_i,
   /// It has keys and values by turns, and was read once: each value ends what is read now.
   input  logic        sure_i,
@@ -35,9 +33,7 @@ module byte_resp
   input  logic        jump_i,
   input  logic        jump_all_i,
   input  logic [13:0] jump_len_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  num_t        num_i,
-  // verilator lint_on UNUSEDSIGNAL
   input  logic [127:0] head_i,
   input  logic [6:0]  len_i,
   /// With a byte: it is text, or a word's; a word's; a word ends with it; nothing more of the command is read here; a value

@@ -9,9 +9,7 @@ module byte_words
   /// A line begins, or goes on where the job before has left it (MdKeys, MdValue).
   input  logic       begin_i,
   input  logic       old_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  ctx_t       ctx_i,
-  // verilator lint_on UNUSEDSIGNAL
   /// A word of so many characters has ended; what it is by its spelling, and as a number. `indented`: more
   /// spaces are before it than before a command.
   input  logic       word_i,

@@ -25,9 +25,7 @@ module slow_path
   input  logic        start_i,
   input  place_t      from_i,
   input  logic        first_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  job_t        job_i,
-  // verilator lint_on UNUSEDSIGNAL
   input  place_t      job_start_i,
   input  place_t      job_stop_i,
   /// First line that has not come. A line that is wanted comes a clock later.
@@ -76,9 +74,7 @@ module slow_path
   byte_e state_q;
 
   // The job, as it was when it was begun: so much hangs on it that it stands in flip-flops here.
-  // verilator lint_off UNUSEDSIGNAL
   job_t job_q;
-  // verilator lint_on UNUSEDSIGNAL
   place_t start_q, stop_q;
   ctx_t ctx;
   always_ff @(posedge clk_i) begin
@@ -251,9 +247,7 @@ module slow_path
   logic [13:0] beyond;  // from here to behind the value
   order_t order, order_q;
   // The line does not change in ByLine, and takes too long to be understood in the clock in which it is told.
-  // verilator lint_off UNUSEDSIGNAL
   line_info_t line_q;
-  // verilator lint_on UNUSEDSIGNAL
   always_ff @(posedge clk_i) line_q <= line;
   always_ff @(posedge clk_i) begin
     wait_q      <= (state_q == ByLine) ? wait_q + 2'd1 : '0;

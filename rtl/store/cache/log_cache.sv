@@ -15,9 +15,7 @@ module log_cache
   /// As line_cache's, for the classes of store_pkg. Of which bank a class takes its next response is
   /// its own to say, and how many lines it releases in each. Neither for ClassRequest nor for the
   /// responses of ClassReader: see below.
-  // verilator lint_off UNUSEDSIGNAL
   input  logic        [LogClasses-1:0]   acq_valid_i,
-  // verilator lint_on UNUSEDSIGNAL
   output logic        [LogClasses-1:0]   acq_ready_o,
   input  line_no_t    [LogClasses-1:0]   acq_line_i,
   input  logic        [LogClasses-1:0]   acq_fresh_i,

@@ -15,10 +15,8 @@ module execute_compare
   /// Buckets of other epochs are empty.
   input  epochs_t        epochs_i,
   /// What moves, the request in check; a line of its item stands that is not the first, which comes last.
-  // verilator lint_off UNUSEDSIGNAL
   input  moves_t         moves_i,
   input  op_t            op_i,
-  // verilator lint_on UNUSEDSIGNAL
   input  logic           further_i,
   /// Of act, and that its request ends, as it does wherever check goes on.
   input  commit_t        commit_i,
@@ -40,9 +38,7 @@ module execute_compare
   input  logic           next_named_i,
   /// Steps, when these do not run: line line_i of the item there stands in data_i, or will in the
   /// next clock, the key of act_klen_i bytes in expected_i. Its header is compared now. Fits: a clock later.
-  // verilator lint_off UNUSEDSIGNAL
   input  off_t           way_off_i,  // its line was sought
-  // verilator lint_on UNUSEDSIGNAL
   input  logic [2:0]     line_i,
   input  logic [7:0]     act_klen_i,
   input  logic           head_i,

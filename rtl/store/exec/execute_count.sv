@@ -8,12 +8,10 @@ module execute_count
   /// A request ends, its item and what it did; or it was skipped.
   input  logic                   done_i,
   input  logic                   skip_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  op_t                    op_i,
   input  item_t                  item_i,
   input  decision_t              decision_i,
   input  extended_t              extended_i,
-  // verilator lint_on UNUSEDSIGNAL
   /// Steps.
   input  logic                   slow_i,
   input  logic                   inserted_i,

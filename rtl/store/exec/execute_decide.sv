@@ -6,15 +6,11 @@ module execute_decide
   import store_pkg::*;
 (
   input  logic       clk_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  log_range_t range_i,
   input  op_t        op_i,
   input  item_t      item_i,
   input  extended_t  extended_i,
-  // verilator lint_on UNUSEDSIGNAL
-  // verilator lint_off UNUSEDSIGNAL
   input  sum_t       sum_i,
-  // verilator lint_on UNUSEDSIGNAL
   /// It stands for a clock, since what is known by then matters; of any other it is still what was compared
   /// for the request before it.
   input  logic       compares_i,

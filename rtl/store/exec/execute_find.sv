@@ -21,11 +21,9 @@ module execute_find
   /// Stages, see execute_stages.
   input  logic          run_i,
   input  moves_t        moves_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  op_t           next_i,
   input  op_t           check_i,
   input  op_t           act_i,
-  // verilator lint_on UNUSEDSIGNAL
   input  logic          check_more_i,
   input  logic [2:0]    check_line_i,
   input  logic          check_further_i,
@@ -39,9 +37,7 @@ module execute_find
   output item_t         item_o,
   /// Of a walk: ways that are tried, and where they are.
   input  logic [15:0]   walk_ways_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  walk_place_t   walk_place_i,  // a way is tried
-  // verilator lint_on UNUSEDSIGNAL
   /// Tell its key, see execute_key.
   input  logic          tell_i,
   input  logic          told_i,

@@ -16,16 +16,12 @@ module execute_key
   /// Keys.
   input  logic       s_valid_i,
   output logic       s_ready_o,
-  // verilator lint_off UNUSEDSIGNAL
   input  beat_t      s_i,  // its length is in the request
-  // verilator lint_on UNUSEDSIGNAL
   /// The rest of a long key is on its way; of that of the request in act.
   output logic       more_o,
   output logic       act_more_o,
   /// Stages. The next request's key is in the stream.
-  // verilator lint_off UNUSEDSIGNAL
   input  moves_t     moves_i,
-  // verilator lint_on UNUSEDSIGNAL
   input  logic       next_keyed_i,
   input  logic       run_i,
   /// Compare in the next clock: the item begins in this unit of its first line. In the steps, of the item with

@@ -6,11 +6,9 @@ module execute_line
   input  logic      clk_i,
   input  logic      rst_ni,
   /// Stages: data stand in the clock after they move.
-  // verilator lint_off UNUSEDSIGNAL
   input  moves_t    moves_i,
   input  op_t       next_i,
   input  op_t       check_i,
-  // verilator lint_on UNUSEDSIGNAL
   /// The line that is fetched of the one in check.
   input  logic [2:0] check_line_i,
   /// Steps: this line is next; get it, and wait until it is there: its data stand from the next

@@ -7,7 +7,6 @@ module execute_result
   import result_pkg::*;
   import store_pkg::*;
 (
-  // verilator lint_off UNUSEDSIGNAL
   input  log_range_t  range_i,
   input  op_t         op_i,
   input  item_t       item_i,
@@ -19,7 +18,6 @@ module execute_result
   input  ctx_t        last_i,
   input  sum_t        sum_i,
   input  extended_t   extended_i,
-  // verilator lint_on UNUSEDSIGNAL
   /// The key's version.
   input  logic [63:0] version_i,
   /// Redis: the time that is asked for, as long as the item stands for a clock.

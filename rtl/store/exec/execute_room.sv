@@ -17,12 +17,10 @@ module execute_room
   input  logic        rst_ni,
   /// The request in check goes into act.
   input  logic        go_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  op_t         check_i,
   /// The request in act, if there is one, and its item. It ends, sending a value and saying this, in this context.
   input  op_t         op_i,
   input  item_t       item_i,
-  // verilator lint_on UNUSEDSIGNAL
   input  logic        valid_i,
   input  logic        done_i,
   input  logic        sends_i,
@@ -65,11 +63,9 @@ module execute_room
     return (spare[16:13] != '0) ? 14'(ValuePiece) : spare[13:0];  // 8192, a power of two
   endfunction
   // Of 512 bytes, so that few bits are compared.
-  // verilator lint_off UNUSEDSIGNAL
   function automatic logic has(input spare_t spare, input logic [16:0] room);
     return !spare[17] && spare[16:9] >= room[16:9];
   endfunction
-  // verilator lint_on UNUSEDSIGNAL
 
   spare_t spare_q, spare_left, spare_first, spare_first_q;
   logic [16:0] spent, value_q;

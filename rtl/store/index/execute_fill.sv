@@ -14,17 +14,13 @@ module execute_fill
   input  epoch_t        epoch_i,
   /// Check ends with a request: its buckets as it has read them, and ways of them that were written meanwhile.
   input  logic          go_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  bucket_t [1:0] buckets_i,  // their tags were compared
-  // verilator lint_on UNUSEDSIGNAL
   input  logic [1:0]    epoch_fits_i,
   input  logic [15:0]   given_i,
   /// That request is in act, and may be put in, as far as its key and operation say: a way is free, and this entry is
   /// put in.
-  // verilator lint_off UNUSEDSIGNAL
   input  op_t           op_i,
   input  op_t           check_i,  // its buckets count
-  // verilator lint_on UNUSEDSIGNAL
   input  way_t          way_i,
   input  logic          may_i,
   output logic          free_o,
@@ -86,9 +82,7 @@ module execute_fill
   // ---------------------------------------------------------------- which way
   logic choose_valid_q, odd_q, go_on;
   entry_t choose_q;
-  // verilator lint_off UNUSEDSIGNAL
   entry_t entry_q;  // of both buckets
-  // verilator lint_on UNUSEDSIGNAL
   logic [1:0][7:0] way_q;
   logic put_valid_q, was_valid_q;
   low_lines_t was_q;

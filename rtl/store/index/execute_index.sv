@@ -14,7 +14,6 @@ module execute_index
   input  logic              one_way_i,
   input  epoch_t            epoch_i,
   /// Stages; op_i is in act.
-  // verilator lint_off UNUSEDSIGNAL
   input  moves_t            moves_i,
   input  op_t               next_i,
   input  op_t               check_i,
@@ -24,7 +23,6 @@ module execute_index
   input  decision_t         decision_i,
   input  sum_t              sum_i,
   input  extended_t         extended_i,
-  // verilator lint_on UNUSEDSIGNAL
   /// Read its buckets.
   input  logic              read_i,
   /// Write its way, or count that it is used: that is left out when the port is busy.

@@ -17,22 +17,16 @@ module execute_insert
   output logic              renew_done_o,
   /// Begin: the request's buckets stand here in the next clock. The entry is written, last of all.
   input  logic              start_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  op_t               op_i,
-  // verilator lint_on UNUSEDSIGNAL
   output logic              done_o,
   /// A request has ended: the next eviction begins at another way.
   input  logic              turn_i,
   /// Read the request's buckets; they stand here in the next clock. The way of this entry of them.
   output logic              buckets_o,
-  // verilator lint_off UNUSEDSIGNAL
   input  bucket_t [1:0]     buckets_i,
-  // verilator lint_on UNUSEDSIGNAL
   input  logic [1:0]        epoch_fits_i,
   output logic [15:0]       pick_o,
-  // verilator lint_off UNUSEDSIGNAL
   input  way_t              way_i,  // its tag tells the other bucket
-  // verilator lint_on UNUSEDSIGNAL
   /// An entry's other bucket: acquire, respond and read (both at once), release. Hints: see line_cache.
   output logic [1:0]        acq_valid_o,
   input  logic [1:0]        acq_ready_i,

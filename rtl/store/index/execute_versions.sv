@@ -24,9 +24,7 @@ module execute_versions #(
   /// A request ends that has changed its key.
   input  logic        change_i,
   /// The hash of the request in act.
-  // verilator lint_off UNUSEDSIGNAL
   input  logic [63:0] hash_i,
-  // verilator lint_on UNUSEDSIGNAL
   /// Asks for the key's version, from the clock behind the last change on; hash_i stands. Done: it is there, as
   /// long as it is asked for.
   input  logic        ask_i,

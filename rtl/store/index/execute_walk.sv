@@ -33,9 +33,7 @@ module execute_walk
   output walk_place_t       place_o,
   output index_slot_t       slot_o,
   /// The buckets as they were read.
-  // verilator lint_off UNUSEDSIGNAL
   input  bucket_t [1:0]     buckets_i,  // what stands in their ways is for others
-  // verilator lint_on UNUSEDSIGNAL
   input  logic [1:0]        epoch_fits_i,
   /// Index caches: class ClassExecute. What is taken is read, and stands here in the next clock.
   output logic [1:0]        acq_valid_o,

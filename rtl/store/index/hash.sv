@@ -186,9 +186,7 @@ module hash
   endfunction
 
   logic [63:0] mixed, mixed_high_q, second, high2_q, result_q;
-  // verilator lint_off UNUSEDSIGNAL
   parts_t [1:0] parts_q;  // what is beyond 64 bits is lost
-  // verilator lint_on UNUSEDSIGNAL
   logic [1:0][63:0] product;
   assign mixed  = low_q ^ (low_q >> 32);
   assign second = mixed_high_q ^ (mixed_high_q >> 29);

@@ -171,9 +171,7 @@ module lookup
     recent_t           recent;
   } here_t;
 
-  // verilator lint_off UNUSEDSIGNAL
   here_t here;
-  // verilator lint_on UNUSEDSIGNAL
   logic here_room, here_valid, here_go;
   assign read_go = read_valid_q && here_room;
 
@@ -220,9 +218,7 @@ module lookup
   } match_t;
 
   match_t matching;
-  // verilator lint_off UNUSEDSIGNAL
   match_t match;
-  // verilator lint_on UNUSEDSIGNAL
   logic match_valid, match_go;
 
   // Of several ways with the tag (rare) the first; execute sorts it out. All together would be a place
@@ -238,9 +234,7 @@ module lookup
   endfunction
 
   logic [15:0] alike, held;  // ways with the tag; ways that hold something
-  // verilator lint_off UNUSEDSIGNAL
   way_t [3:0][3:0] ways;  // their tags are known
-  // verilator lint_on UNUSEDSIGNAL
   way_t [3:0] of_four;  // the first one of each four
   logic [3:0] any;
   always_comb begin

@@ -14,9 +14,7 @@ module lookup_buckets
   /// Hashed requests; their lines are found here.
   input  logic           s_valid_i,
   output logic           s_ready_o,
-  // verilator lint_off UNUSEDSIGNAL
   input  look_t          s_look_i,
-  // verilator lint_on UNUSEDSIGNAL
   /// Caches of the even and the odd buckets: acquire.
   output logic [1:0]     acq_valid_o,
   input  logic [1:0]     acq_ready_i,

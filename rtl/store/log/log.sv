@@ -23,9 +23,7 @@ module log
   input  put_t        put_i,
   input  logic        putk_valid_i,
   output logic        putk_ready_o,
-  // verilator lint_off UNUSEDSIGNAL
   input  beat_t       putk_i,  // its length is in the item
-  // verilator lint_on UNUSEDSIGNAL
   input  logic        putb_valid_i,
   output logic        putb_ready_o,
   input  beat_t       putb_i,
@@ -39,9 +37,7 @@ module log
   input  put_t        own_i,
   input  logic        ownk_valid_i,
   output logic        ownk_ready_o,
-  // verilator lint_off UNUSEDSIGNAL
   input  beat_t       ownk_i,
-  // verilator lint_on UNUSEDSIGNAL
   input  logic        ownb_valid_i,
   output logic        ownb_ready_o,
   input  beat_t       ownb_i,

@@ -16,9 +16,7 @@ module log_packer
   /// The keys of those that start, and the bytes of values: of requests ...
   input  logic       putk_valid_i,
   output logic       putk_ready_o,
-  // verilator lint_off UNUSEDSIGNAL
   input  beat_t      putk_i,  // its length is in the item
-  // verilator lint_on UNUSEDSIGNAL
   input  logic       putb_valid_i,
   output logic       putb_ready_o,
   input  beat_t      putb_i,
@@ -26,9 +24,7 @@ module log_packer
   /// the last may be shorter than 64, too. The header of a bad value says that it is none; its first beat tells.
   input  logic       ownk_valid_i,
   output logic       ownk_ready_o,
-  // verilator lint_off UNUSEDSIGNAL
   input  beat_t      ownk_i,
-  // verilator lint_on UNUSEDSIGNAL
   input  logic       ownb_valid_i,
   output logic       ownb_ready_o,
   input  beat_t      ownb_i,

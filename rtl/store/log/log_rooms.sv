@@ -30,15 +30,11 @@ module log_rooms
   /// One-clock pulse each millisecond.
   input  logic        tick_i,
   /// Size of the log in lines, and what of it is valid.
-  // verilator lint_off UNUSEDSIGNAL
   input  logic [25:0] log_lines_i,
-  // verilator lint_on UNUSEDSIGNAL
   input  log_range_t  range_i,
   /// Something asks for its place, as long as it stands: an item or a part, of a request or of execute, of so many lines.
   input  logic        ask_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  put_t        put_i,
-  // verilator lint_on UNUSEDSIGNAL
   input  logic        own_i,
   input  logic [26:0] lines_i,
   /// The answer stands. It gets none; an item gets it in a spare room, here, else at the head; its lines are lent.

@@ -16,18 +16,14 @@ module execute_add
   input  logic       clk_i,
   input  logic       rst_ni,
   /// Stages; a line of the item in check stands in line_data_i in the clock after it moves.
-  // verilator lint_off UNUSEDSIGNAL
   input  moves_t     moves_i,
   input  op_t        next_i,
   input  op_t        check_i,
-  // verilator lint_on UNUSEDSIGNAL
   input  logic [2:0] check_line_i,
   input  line_t      line_data_i,
   /// The request in act, and its item. It may be added to; begin; it ends, or others take over (run_i is down).
-  // verilator lint_off UNUSEDSIGNAL
   input  op_t        op_i,
   input  item_t      item_i,
-  // verilator lint_on UNUSEDSIGNAL
   output logic       may_o,
   input  logic       start_i,
   input  logic       run_i,
@@ -100,9 +96,7 @@ module execute_add
   // ---------------------------------------------------------------- the number to add
   logic [15:0] more_q;
   logic [2:0] steps_q;
-  // verilator lint_off UNUSEDSIGNAL
   double_dabble_t dabble;  // of 5 digits
-  // verilator lint_on UNUSEDSIGNAL
   logic [19:0] more_digits_q;
   logic short;
   assign short  = check_i.req.num[15:8] == '0;

@@ -27,12 +27,10 @@ module execute_append
   input  log_range_t  range_i,
   /// The request in check goes into act.
   input  logic        go_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  op_t         check_i,
   /// The request in act, and its item. It may be done here; begin; it ends.
   input  op_t         op_i,
   input  item_t       item_i,
-  // verilator lint_on UNUSEDSIGNAL
   output logic        may_o,
   input  logic        start_i,
   input  logic        end_i,

@@ -29,24 +29,18 @@ module execute_extend
   input  log_range_t  range_i,
   /// The request in check goes into act.
   input  logic        go_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  op_t         check_i,
-  // verilator lint_on UNUSEDSIGNAL
   /// Begin with the item of the request in act.
   input  logic        start_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  op_t         op_i,
   input  item_t       item_i,
-  // verilator lint_on UNUSEDSIGNAL
   /// Values to read, and their pieces.
   output logic        read_valid_o,
   input  logic        read_ready_i,
   output read_t       read_o,
   input  logic        chunk_valid_i,
   output logic        chunk_ready_o,
-  // verilator lint_off UNUSEDSIGNAL
   input  chunk_t      chunk_i,  // its bytes go to the log from outside
-  // verilator lint_on UNUSEDSIGNAL
   /// The new item; its beats are the chunks, the last of them; its key goes with it, and is all told.
   output logic        own_valid_o,
   input  logic        own_ready_i,

@@ -24,10 +24,8 @@ module execute_number
   input  logic       rst_ni,
   /// Begin with the item of the request in act.
   input  logic       start_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  op_t        op_i,
   input  item_t      item_i,
-  // verilator lint_on UNUSEDSIGNAL
   input  logic [63:0] unique_no_i,
   /// The line in which its value begins; get a line: it stands here from the next clock on; see
   /// execute_line.

@@ -11,15 +11,11 @@ module execute_unwritten
   input  logic    rst_ni,
   /// The log has given the item of the request in act its place; it may; there is none.
   input  logic    put_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  op_t     op_i,  // its buckets count
-  // verilator lint_on UNUSEDSIGNAL
   output logic    free_o,
   output logic    idle_o,
   /// The request in check waits.
-  // verilator lint_off UNUSEDSIGNAL
   input  op_t     check_i,
-  // verilator lint_on UNUSEDSIGNAL
   output logic    waits_o,
   /// Puts taken, without this one, and written by the log.
   input  serial_t taken_i,

@@ -88,14 +88,12 @@ module tcp_blocks
 
   // Edges as near_t. Which of two pages of 2^18 numbers the higher bits have to name for it to be near the
   // acknowledged number, at most 2^17 away, depends on the side of that on which it lies.
-  // verilator lint_off UNUSEDSIGNAL
   function automatic near_t edge_of(input logic [31:0] lanes);
     return {lanes[9:8], lanes[23:16], lanes[31:24]};
   endfunction
   function automatic logic [13:0] page_of(input logic [31:0] lanes);
     return {lanes[7:0], lanes[15:10]};
   endfunction
-  // verilator lint_on UNUSEDSIGNAL
   typedef struct packed {
     logic above;
     logic below;
