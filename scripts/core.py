@@ -23,6 +23,9 @@ filesets:
     file_type: systemVerilogSource
     files:
 {files}
+  waivers:
+    files:
+      - rtl/lint.vlt: {{file_type: vlt}}
 
 parameters:
   Conns:
@@ -32,7 +35,7 @@ parameters:
 
 targets:
   default: &default
-    filesets: [rtl]
+    filesets: [rtl, waivers]
     toplevel: card
     parameters: [Conns]
   lint:

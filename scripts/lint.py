@@ -46,8 +46,8 @@ def verilator():
     for file_list in sorted(ROOT.glob("rtl/*/*.f")):
         name = str(file_list.relative_to(ROOT))
         files, includes = expand("rtl/pkg.f", "rtl/lib/lib.f", name)
-        command = ["verilator", "--lint-only", "-Wall", "--quiet",
-                   "rtl/lint.vlt", *(f"+incdir+{i}" for i in includes), *map(str, files)]
+        command = ["verilator", "--lint-only", "-Wall", "--quiet", "rtl/lint.vlt",
+                   *(f"+incdir+{i}" for i in includes), *map(str, files)]
         if file_list.with_suffix(".sv").exists():
             # Named: beside a second top, Verilator gives an instance its module's default widths.
             command += ["--top-module", file_list.stem]

@@ -1,3 +1,4 @@
+rtl/conn/conn_mux.sv
 rtl/conn/scheduler_job.sv
 rtl/conn/scheduler_share.sv
 rtl/conn/scheduler_ring.sv

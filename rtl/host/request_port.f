@@ -1,1 +1,2 @@
+rtl/host/hold_timer.sv
 rtl/host/request_port.sv

@@ -6,13 +6,10 @@
 //
 // It may hold the store: from then on the scheduler hands out no other connection's jobs and fetch begins no
 // datagram's. As jobs keep their order, what others had asked for before is done before, and what comes then
-// waits. A hold ends when all that was sent before its release is executed, or else `hold_max_i` clocks
-// after it began, or after its commit, of which it has one; in that case the connection is closed, and what
-// is sent for it goes nowhere until it is opened again; others have their turn when the scheduler knows that,
-// as until then it may begin what it was told of before. Between two holds others have as many clocks as
-// were held.
+// waits. If a hold takes too long, see hold_timer, the connection is closed, and what is sent for it goes nowhere until
+// it is opened again.
 //
-// Packets stand in docs/HOST_INTERFACE.md, "The request port". Latency 5 from a packet's last beat to its event,
+// Packets stand in docs/HOST_INTERFACE.md, "The request port". Latency 3 from a packet's last beat to its event,
 // 4 from a job's end to its packet; initiation interval 1 in, 2 clocks a packet and 1 a line out.
 `include "lib_assert.svh"
 
@@ -43,19 +40,14 @@ module request_port
   input  logic         out_valid_i,
   output logic         out_ready_o,
   input  axis_t        out_i,
-  /// tcp's events on their way to the scheduler, this port's among them.
-  input  logic         tcp_ev_valid_i,
-  output logic         tcp_ev_ready_o,
-  input  ev_t          tcp_ev_i,
+  /// Events for the scheduler. Pulse: it has taken the one that says that the connection is closed.
   output logic         ev_valid_o,
   input  logic         ev_ready_i,
   output ev_t          ev_o,
-  /// What the scheduler says of connections, on its way to tcp.
+  input  logic         closed_i,
+  /// What it says of the connection.
   input  logic         app_valid_i,
-  output logic         app_ready_o,
   input  app_t         app_i,
-  output logic         tcp_app_valid_o,
-  input  logic         tcp_app_ready_i,
   /// Lines of the receive ring.
   input  logic         rd_valid_i,
   output logic         rd_ready_o,
@@ -123,18 +115,14 @@ module request_port
   logic redis_q, open_due_q, news_due_q, close_due_q, note_due_q;
   logic [31:0] rx_end_q, rx_in_q, rx_ptr_q;  // said to come; here; consumed
   logic [31:0] tx_end_q, tx_sent_q;  // written; sent to the host
-  logic opens, closes, over, app_mine, session_closes, ev_mine, ev_taken, all_in;
+  logic opens, closes, over, session_closes, all_in;
 
   // What comes for a connection that is closing goes nowhere.
   assign opens  = head && order.open && state_q == PtClosed;
   assign closes = head && order.close && state_q == PtOpen;
   assign takes  = opens || (state_q == PtOpen && !close_due_q && !closes && !over);
 
-  assign app_mine        = app_i.conn == HostConn;
-  assign tcp_app_valid_o = app_valid_i && !app_mine;
-  assign app_ready_o     = app_mine || tcp_app_ready_i;
-  assign session_closes  = app_valid_i && app_mine && (app_i.close || app_i.reset) &&
-      state_q == PtOpen;
+  assign session_closes = app_valid_i && (app_i.close || app_i.reset) && state_q == PtOpen;
 
   // ---------------------------------------------------------------- receive ring
   logic [31:0] at_q, at, to;  // the next byte's place; the place behind a line
@@ -174,100 +162,40 @@ module request_port
   end
 
   // ---------------------------------------------------------------- hold
-  logic want_q, hold_q, release_q, commit_q;
-  logic [23:0] clocks_q;  // that are left
-  logic [25:0] rest_q;    // that others have before the next one
-  logic grants, ends, told;
-  assign grants = want_q && rest_q == '0 && state_q == PtOpen;
-  assign over   = hold_q && clocks_q == '0;
-  assign ends   = hold_q && release_q && rx_ptr_q == rx_end_q;
-  // The scheduler begins none of this connection's jobs any more.
-  assign told   = ev_valid_o && ev_ready_i && ev_o.closed && ev_o.conn == HostConn;
-  assign hold_o = hold_q;
-
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      want_q <= 1'b0;
-      hold_q <= 1'b0;
-      rest_q <= '0;
-    end else begin
-      if (head && takes && order.hold && !hold_q) want_q <= 1'b1;
-      else if (grants || state_q != PtOpen) want_q <= 1'b0;
-      if (grants) hold_q <= 1'b1;
-      else if (ends || told) hold_q <= 1'b0;
-      if (hold_q) rest_q <= (&rest_q) ? rest_q : rest_q + 26'd1;
-      else if (rest_q != '0) rest_q <= rest_q - 26'd1;
-    end
-    if (grants || (head && takes && order.commit && !commit_q)) clocks_q <= hold_max_i;
-    else clocks_q <= clocks_q - 24'd1;
-    if (!hold_q) commit_q <= 1'b0;
-    else if (head && takes && order.commit) commit_q <= 1'b1;
-    if (ends || !(hold_q || want_q)) release_q <= head && takes && order.hold && order.release_;
-    else if (head && takes && order.release_) release_q <= 1'b1;
-  end
+  logic want, hold, grants, ends;
+  hold_timer u_hold (
+    .clk_i,
+    .rst_ni,
+    .hold_max_i,
+    .ask_i    (head && takes && order.hold),
+    .commit_i (head && takes && order.commit),
+    .release_i(head && takes && order.release_),
+    .open_i   (state_q == PtOpen),
+    .done_i   (rx_ptr_q == rx_end_q),
+    .told_i   (closed_i),
+    .want_o   (want),
+    .hold_o   (hold),
+    .begins_o (grants),
+    .ends_o   (ends),
+    .over_o   (over)
+  );
+  assign hold_o = hold;
 
   // ---------------------------------------------------------------- events for the scheduler
-  ev_t own_ev;
-  logic own_ev_valid, news;
-  assign news         = news_due_q && !want_q;
-  assign own_ev_valid = open_due_q || news || close_due_q;
+  logic news;
+  assign news       = news_due_q && !want;
+  assign ev_valid_o = open_due_q || news || close_due_q;
   always_comb begin
-    own_ev        = '0;
-    own_ev.conn   = HostConn;
-    own_ev.rx_ptr = open_due_q ? '0 : rx_in_q;
-    own_ev.tx_ptr = open_due_q ? '0 : tx_sent_q - TxShut;
-    own_ev.open   = open_due_q;
-    own_ev.redis  = redis_q;
-    own_ev.acked  = !open_due_q;
-    own_ev.data   = !open_due_q;
-    own_ev.closed = !open_due_q && !news && close_due_q;
+    ev_o          = '0;
+    ev_o.conn   = HostConn;
+    ev_o.rx_ptr = open_due_q ? '0 : rx_in_q;
+    ev_o.tx_ptr = open_due_q ? '0 : tx_sent_q - TxShut;
+    ev_o.open   = open_due_q;
+    ev_o.redis  = redis_q;
+    ev_o.acked  = !open_due_q;
+    ev_o.data   = !open_due_q;
+    ev_o.closed = !open_due_q && !news && close_due_q;
   end
-
-  // A word that is offered stays.
-  ev_t port_ev, next_ev;
-  logic port_ev_valid, port_ev_ready, own_ev_ready, arb_last, next_ev_valid, next_ev_ready;
-  lib_half_buffer #(
-    .T(ev_t)
-  ) u_own (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(own_ev_valid),
-    .s_ready_o(own_ev_ready),
-    .s_data_i (own_ev),
-    .m_valid_o(port_ev_valid),
-    .m_ready_i(port_ev_ready),
-    .m_data_o (port_ev)
-  );
-  lib_arb #(
-    .T(ev_t),
-    .N(2)
-  ) u_ev (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i({port_ev_valid, tcp_ev_valid_i}),
-    .s_ready_o({port_ev_ready, tcp_ev_ready_o}),
-    .s_data_i ({port_ev, tcp_ev_i}),
-    .s_last_i ('1),
-    .m_valid_o(next_ev_valid),
-    .m_ready_i(next_ev_ready),
-    .m_data_o (next_ev),
-    .m_last_o (arb_last),
-    .m_idx_o  (ev_mine)
-  );
-  // Whether the scheduler takes one depends on which it is.
-  lib_skid_buffer #(
-    .T(ev_t)
-  ) u_next (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(next_ev_valid),
-    .s_ready_o(next_ev_ready),
-    .s_data_i (next_ev),
-    .m_valid_o(ev_valid_o),
-    .m_ready_i(ev_ready_i),
-    .m_data_o (ev_o)
-  );
-  assign ev_taken = own_ev_valid && own_ev_ready;
 
   // ---------------------------------------------------------------- what becomes of it
   logic sent, noted;
@@ -282,7 +210,7 @@ module request_port
       note_due_q  <= 1'b0;
     end else begin
       if (noted) note_due_q <= 1'b0;
-      if (ev_taken) begin
+      if (ev_valid_o && ev_ready_i) begin
         open_due_q <= 1'b0;
         if (open_due_q) news_due_q <= 1'b1;
         else if (news) news_due_q <= 1'b0;
@@ -290,7 +218,7 @@ module request_port
       end
       if (state_q == PtOpen && (all_in || sent)) news_due_q <= 1'b1;
       if (grants || ends) note_due_q <= 1'b1;
-      if (app_valid_i && app_mine) note_due_q <= 1'b1;
+      if (app_valid_i) note_due_q <= 1'b1;
       if (opens) begin
         state_q    <= PtOpen;
         open_due_q <= 1'b1;
@@ -298,7 +226,7 @@ module request_port
       end else if (state_q == PtOpen && (closes || over || session_closes)) begin
         state_q     <= PtClosing;
         close_due_q <= 1'b1;
-      end else if (app_valid_i && app_mine && app_i.release_id) begin
+      end else if (app_valid_i && app_i.release_id) begin
         state_q <= PtClosed;
       end
       // Who asks for it is told that it is closed.
@@ -322,7 +250,7 @@ module request_port
       tx_sent_q <= '0;
     end else begin
       if (all_in && body_q && state_q == PtOpen) rx_in_q <= writes ? to : at_q;
-      if (app_valid_i && app_mine) begin
+      if (app_valid_i) begin
         rx_ptr_q <= app_i.rx_ptr;
         tx_end_q <= app_i.tx_ptr;
       end
@@ -407,7 +335,7 @@ module request_port
       out_len_q  <= out_len;
       start_q    <= tx_sent_q[5:0];
       open_q     <= state_q != PtClosed;
-      held_q     <= hold_q;
+      held_q     <= hold;
       consumed_q <= rx_ptr_q;
     end
   end
@@ -444,13 +372,11 @@ module request_port
   assign m_axis_exc_tlast = out_beat.last;
 
   logic unused;
-  assign unused = ^{ev_mine, arb_last, out_mine, out_last, order.unused};
+  assign unused = ^{out_mine, out_last, order.unused};
 
-  assign idle_o = !want_q && !hold_q && !body_q && !own_ev_valid && !port_ev_valid &&
-                  !ev_valid_o && !note_due_q && out_len == '0 &&
+  assign idle_o = !want && !hold && !body_q && !ev_valid_o && !note_due_q && out_len == '0 &&
                   !port_valid && !line_valid_q;
 
-  `ASSERT(Theirs, !(tcp_ev_valid_i && tcp_ev_i.conn == HostConn))
   // The host and the scheduler overwrite nothing: not what is not executed, nor what is not sent.
   `ASSERT(Unread, !writes || at_q - rx_ptr_q < 32'(64 * RxLines))
   `ASSERT(Unsent, state_q != PtOpen || tx_end_q - tx_sent_q <= 32'(64 * TxLines))

@@ -421,6 +421,8 @@ module card
   logic exc_in_valid, exc_in_ready, exc_out_valid, exc_out_ready;
   assign ring_wr_valid[1] = egress_wr_valid && !egress_wr_host;
 
+  logic port_ev_valid, port_ev_ready, port_closed, port_app_valid, mux_idle;
+  ev_t port_ev;
   request_port u_request_port (
     .clk_i,
     .rst_ni,
@@ -441,17 +443,12 @@ module card
     .out_valid_i    (exc_out_valid),
     .out_ready_o    (exc_out_ready),
     .out_i          (exc_out),
-    .tcp_ev_valid_i (tcp_ev_valid),
-    .tcp_ev_ready_o (tcp_ev_ready),
-    .tcp_ev_i       (tcp_ev),
-    .ev_valid_o     (ev_valid),
-    .ev_ready_i     (ev_ready),
-    .ev_o           (ev),
-    .app_valid_i    (app_valid),
-    .app_ready_o    (app_ready),
+    .ev_valid_o     (port_ev_valid),
+    .ev_ready_i     (port_ev_ready),
+    .ev_o           (port_ev),
+    .closed_i       (port_closed),
+    .app_valid_i    (port_app_valid),
     .app_i          (app),
-    .tcp_app_valid_o(tcp_app_valid),
-    .tcp_app_ready_i(tcp_app_ready),
     .rd_valid_i     (host_rd_valid),
     .rd_ready_o     (host_rd_ready),
     .rd_line_i      (host_rd_line),
@@ -465,7 +462,29 @@ module card
     .idle_o         (host_idle)
   );
 
-  // ---------------------------------------------------------------- parse: bytes to requests
+  // ---------------------------------------------------------------- conn, parse: bytes to requests
+  conn_mux u_conn_mux (
+    .clk_i,
+    .rst_ni,
+    .tcp_ev_valid_i  (tcp_ev_valid),
+    .tcp_ev_ready_o  (tcp_ev_ready),
+    .tcp_ev_i        (tcp_ev),
+    .port_ev_valid_i (port_ev_valid),
+    .port_ev_ready_o (port_ev_ready),
+    .port_ev_i       (port_ev),
+    .ev_valid_o      (ev_valid),
+    .ev_ready_i      (ev_ready),
+    .ev_o            (ev),
+    .port_closed_o   (port_closed),
+    .app_valid_i     (app_valid),
+    .app_ready_o     (app_ready),
+    .app_i           (app),
+    .tcp_app_valid_o (tcp_app_valid),
+    .tcp_app_ready_i (tcp_app_ready),
+    .port_app_valid_o(port_app_valid),
+    .idle_o          (mux_idle)
+  );
+
   logic uctx_valid, uctx_ready, req_valid, req_ready, key_valid, key_ready;
   logic put_valid, put_ready, put_off_valid, putk_valid, putk_ready, putb_valid, putb_ready;
   logic done_valid, done_ready, udp_end, kept_valid;
@@ -694,7 +713,7 @@ module card
   logic [3:0] quiet_q;
   logic all_idle;
   assign all_idle = net_idle && tcp_idle && ingress_idle && store_idle && egress_idle &&
-      &ring_idle && host_idle && !csr_busy && !tick_i && !s_axis_rx_tvalid && !s_axis_host_tvalid &&
+      &ring_idle && host_idle && mux_idle && !csr_busy && !tick_i && !s_axis_rx_tvalid && !s_axis_host_tvalid &&
       !s_axis_exc_tvalid;
   always_ff @(posedge clk_i) begin
     if (!rst_ni || !all_idle) quiet_q <= '0;

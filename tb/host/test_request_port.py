@@ -461,4 +461,5 @@ async def closed(dut):
 
 
 def test_request_port():
-    run(__file__, "request_port", ["rtl/lib/lib.f", "rtl/host/request_port.f"])
+    run(__file__, "request_port_tb", ["rtl/lib/lib.f", "rtl/conn/conn_mux.sv", "rtl/host/request_port.f",
+                                      "tb/host/request_port_tb.sv"])
