@@ -1,5 +1,5 @@
-// The two sources of connections, tcp and the request port, before one scheduler: their events in turn, and what the
-// scheduler says to the one whose connection it is. Latency 1 from an event of tcp's, 2 of the port's, 0 back; initiation
+// tcp and the request port, the two sources of connections, before one scheduler: their events in turn, and what the
+// scheduler says to the one whose connection it is. Latency 1 from an event of tcp, 2 of the port, 0 back; initiation
 // interval 1.
 `include "lib_assert.svh"
 

@@ -27,11 +27,8 @@ module scheduler_job
   output turn_t       job_o
 );
 
-  visit_t visit_q;  // all but its length
-  // verilator lint_off UNUSEDSIGNAL
-  stand_t stand_q;  // all but what is looked at before
-  // verilator lint_on UNUSEDSIGNAL
-  logic fresh_q, known_q;
+  turn_t job_q;  // all but its length
+  logic small_q, empty_q;  // its request is not known to need much; it has no bytes
   logic [31:0] avail_q;
   logic [13:0] len, most;
 
@@ -39,40 +36,37 @@ module scheduler_job
     if (!rst_ni) valid_o <= 1'b0;
     else valid_o <= valid_i;
     if (look_i) begin
-      avail_q          <= avail_i;
-      visit_q            <= '0;
-      visit_q.host       <= host_i;
-      visit_q.host_final <= piece_i.final_piece;
-      visit_q.host_close <= piece_i.close;
-      visit_q.host_three <= piece_i.three;
-      visit_q.host_all   <= piece_i.all;
-      visit_q.host_db    <= piece_i.db;
-      visit_q.host_len   <= piece_i.len;
-      visit_q.whole      <= stand_i.all || (pause_i && stand_i.mode == MdLine && !stand_i.cont);
-      visit_q.conn       <= conn_i;
-      visit_q.tx_ptr     <= tx_ptr_i;
-      visit_q.tx_space   <= 17'(RingBytes) - used_i;
-      stand_q            <= stand_i;
-      fresh_q            <= fresh_i;
-      known_q            <= known_i;
+      avail_q                <= avail_i;
+      job_q                  <= '0;
+      job_q.visit.host       <= host_i;
+      job_q.visit.host_final <= piece_i.final_piece;
+      job_q.visit.host_close <= piece_i.close;
+      job_q.visit.host_three <= piece_i.three;
+      job_q.visit.host_all   <= piece_i.all;
+      job_q.visit.host_db    <= piece_i.db;
+      job_q.visit.host_len   <= piece_i.len;
+      job_q.visit.whole      <= stand_i.all || (pause_i && stand_i.mode == MdLine && !stand_i.cont);
+      job_q.visit.conn       <= conn_i;
+      job_q.visit.tx_ptr     <= tx_ptr_i;
+      job_q.visit.tx_space   <= 17'(RingBytes) - used_i;
+      job_q.fresh            <= fresh_i;
+      job_q.known            <= known_i;
+      job_q.rx_ptr           <= stand_i.rx_ptr;
+      job_q.binary           <= stand_i.binary;
+      job_q.redis            <= stand_i.redis;
+      job_q.all              <= stand_i.all;
+      small_q                <= stand_i.rem[31:8] == '0;
+      empty_q                <= stand_i.mode == MdHost || stand_i.cont;
     end
   end
 
   always_comb begin
     // What is read and finds no room for its reply is read again. So where there is little room, and nothing is known
     // to need more, it is an eighth of the room's bytes: requests have a byte for eight of their reply or for few.
-    most = (stand_q.rem[31:8] == '0) ? visit_q.tx_space[16:3] : 14'(JobBytes);
+    most = small_q ? job_q.visit.tx_space[16:3] : 14'(JobBytes);
     len  = (avail_q > 32'(most)) ? most : avail_q[13:0];
-    if (stand_q.mode == MdHost || stand_q.cont) len = '0;
-    job_o = '{
-        visit: visit_q,
-        fresh: fresh_q,
-        known: known_q,
-        rx_ptr: stand_q.rx_ptr,
-        binary: stand_q.binary,
-        redis: stand_q.redis,
-        all: stand_q.all
-    };
+    if (empty_q) len = '0;
+    job_o           = job_q;
     job_o.visit.len = len;
   end
 

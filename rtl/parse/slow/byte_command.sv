@@ -25,10 +25,6 @@ module byte_command
   output order_t     order_o
 );
 
-  // A short name; not every field is needed here.
-  // verilator lint_off UNUSEDSIGNAL
-  line_info_t line;
-  // verilator lint_on UNUSEDSIGNAL
   /// Words of a meta command, at most.
   localparam logic [4:0] MetaWords = 5'd19;
 
@@ -37,34 +33,33 @@ module byte_command
   reply_e reply;
   op_e op;
   logic huge;  // what a value may not count: over 2^31 - 3
-  assign line   = line_i;
-  assign huge   = line.length[31] || &line.length[30:1];
-  assign is_set = line.cmd == CmdMetaSet;
+  assign huge   = line_i.length[31] || &line_i.length[30:1];
+  assign is_set = line_i.cmd == CmdMetaSet;
 
   always_comb begin
-    unique case (line.cmd)
-      CmdGet, CmdGets, CmdGat, CmdGats: words_ok = line.words >= 5'd2;
+    unique case (line_i.cmd)
+      CmdGet, CmdGets, CmdGat, CmdGats: words_ok = line_i.words >= 5'd2;
       CmdSet, CmdAdd, CmdReplace, CmdAppend, CmdPrepend:
-        words_ok = line.words inside {5'd5, 5'd6};
-      CmdCas:                     words_ok = line.words inside {5'd6, 5'd7};
-      CmdIncr, CmdDecr, CmdTouch: words_ok = line.words inside {5'd3, 5'd4};
-      CmdDelete:                  words_ok = line.words inside {5'd2, 5'd3, 5'd4};
-      CmdFlush:                   words_ok = line.words <= 5'd3;
-      CmdVerbosity:               words_ok = line.words inside {5'd2, 5'd3};
-      CmdMetaGet, CmdMetaSet, CmdMetaDelete, CmdMetaSum: words_ok = line.words >= 5'd2;
+        words_ok = line_i.words inside {5'd5, 5'd6};
+      CmdCas:                     words_ok = line_i.words inside {5'd6, 5'd7};
+      CmdIncr, CmdDecr, CmdTouch: words_ok = line_i.words inside {5'd3, 5'd4};
+      CmdDelete:                  words_ok = line_i.words inside {5'd2, 5'd3, 5'd4};
+      CmdFlush:                   words_ok = line_i.words <= 5'd3;
+      CmdVerbosity:               words_ok = line_i.words inside {5'd2, 5'd3};
+      CmdMetaGet, CmdMetaSet, CmdMetaDelete, CmdMetaSum: words_ok = line_i.words >= 5'd2;
       default:                    words_ok = 1'b1;
     endcase
 
-    bad_format = line.key_long || !line.flags_ok || !line.exptime_ok || !line.length_ok ||
-                 (line.cmd == CmdCas && !line.number_ok) || huge;
+    bad_format = line_i.key_long || !line_i.flags_ok || !line_i.exptime_ok || !line_i.length_ok ||
+                 (line_i.cmd == CmdCas && !line_i.number_ok) || huge;
     store      = fits_i ? AcStore : part_i ? AcStorePart : AcBack;
     // A `set` of what is too large deletes what was there.
-    forgets    = binary_i.is ? binary_i.opcode inside {8'h01, 8'h11} : line.cmd == CmdSet;
+    forgets    = binary_i.is ? binary_i.opcode inside {8'h01, 8'h11} : line_i.cmd == CmdSet;
 
     action      = AcReply;
     reply       = RpError;
-    op          = op_of(line.cmd);
-    noreply     = line.noreply;
+    op          = op_of(line_i.cmd);
+    noreply     = line_i.noreply;
     use_exptime = 1'b0;
 
     if (value_i) begin
@@ -73,12 +68,12 @@ module byte_command
       action = AcSwallow;
     end else if (resp_i) begin
       noreply = 1'b0;
-      unique case (line.cmd)
+      unique case (line_i.cmd)
         CmdGet:  action = AcEndOfGet;
         CmdSet, CmdAdd, CmdReplace, CmdAppend: begin
           action = too_big_i ? AcSwallow : store;
           reply  = RpTooLarge;
-          op     = too_big_i ? OpReply : op_of(line.cmd);
+          op     = too_big_i ? OpReply : op_of(line_i.cmd);
         end
         CmdNoop: reply = RpPong;
         CmdSelect: begin
@@ -87,25 +82,25 @@ module byte_command
         end
         CmdHost: action = AcHost;
         default: begin
-          use_exptime = line.cmd inside {CmdGat, CmdTouch};
+          use_exptime = line_i.cmd inside {CmdGat, CmdTouch};
           action      = AcOp;
         end
       endcase
-      if (line.many) action = AcEndOfGet;
+      if (line_i.many) action = AcEndOfGet;
       if (broken_i) begin
         action = AcQuit;
         reply  = RpTooLong;
       end
     end else if (binary_i.is) begin
       noreply = 1'b0;
-      unique case (line.cmd)
+      unique case (line_i.cmd)
         CmdSet, CmdAdd, CmdReplace, CmdCas, CmdAppend, CmdPrepend: begin
           action = too_big_i ? AcSwallow : store;
           reply  = RpTooLarge;
           op     = forgets ? OpTooBig : OpReply;
         end
         CmdQuit: begin
-          noreply = line.noreply;
+          noreply = line_i.noreply;
           action  = AcQuit;
           reply   = RpOk;
         end
@@ -117,44 +112,44 @@ module byte_command
           op     = OpReply;
         end
         default: begin
-          noreply     = line.noreply;
-          use_exptime = line.cmd inside {CmdGats, CmdTouch, CmdFlush, CmdIncr, CmdDecr};
+          noreply     = line_i.noreply;
+          use_exptime = line_i.cmd inside {CmdGats, CmdTouch, CmdFlush, CmdIncr, CmdDecr};
           action      = AcOp;
         end
       endcase
-      if (line.wrong) begin
+      if (line_i.wrong) begin
         noreply = 1'b0;
         action  = AcQuit;
-        reply   = line.fault;
+        reply   = line_i.fault;
       end
-    end else if (line.words == '0 || !words_ok) begin
+    end else if (line_i.words == '0 || !words_ok) begin
       noreply = 1'b0;
-    end else if (is_meta(line.cmd)) begin
-      if (line.key_long || (is_set && (line.words == 5'd2 ||
-          (line.words <= MetaWords && (!line.length_ok || huge))))) begin
+    end else if (is_meta(line_i.cmd)) begin
+      if (line_i.key_long || (is_set && (line_i.words == 5'd2 ||
+          (line_i.words <= MetaWords && (!line_i.length_ok || huge))))) begin
         reply = RpBadFormat;
-      end else if (line.words > MetaWords) begin
-        reply = (line.cmd == CmdMetaGet) ? RpManyGetFlags : RpManyFlags;
-      end else if (line.flags_fault != RpNone) begin
+      end else if (line_i.words > MetaWords) begin
+        reply = (line_i.cmd == CmdMetaGet) ? RpManyGetFlags : RpManyFlags;
+      end else if (line_i.flags_fault != RpNone) begin
         action = is_set ? AcSwallow : AcReply;
         op     = OpReply;
-        reply  = line.flags_fault;
+        reply  = line_i.flags_fault;
       end else if (is_set && too_big_i) begin
         action = AcSwallow;
         op     = OpTooBig;
         reply  = RpTooLarge;
       end else begin
         action      = is_set ? store : AcOp;
-        op          = line.op;
-        use_exptime = line.touch || line.op inside {OpIncr, OpDecr, OpDelete};
+        op          = line_i.op;
+        use_exptime = line_i.touch || line_i.op inside {OpIncr, OpDecr, OpDelete};
       end
       if (action inside {AcReply, AcSwallow}) noreply = 1'b0;
     end else begin
-      unique case (line.cmd)
+      unique case (line_i.cmd)
         CmdGet, CmdGets, CmdGat, CmdGats: begin
           noreply = 1'b0;
-          if (is_gat(line.cmd) && !line.exptime_ok) reply = RpBadExptime;
-          else if (line.bad) reply = RpBadFormat;
+          if (is_gat(line_i.cmd) && !line_i.exptime_ok) reply = RpBadExptime;
+          else if (line_i.bad) reply = RpBadFormat;
           else if (last_key_i) action = AcEndOfGet;
           else reply = RpEnd;
         end
@@ -170,31 +165,31 @@ module byte_command
           end
         end
         CmdDelete: begin
-          if (line.words == 5'd2) noreply = 1'b0;
-          if (line.words > 5'd2 &&
-              !((line.words == 5'd3) ? (line.zero || line.noreply) :
-                                           (line.zero && line.noreply)))
+          if (line_i.words == 5'd2) noreply = 1'b0;
+          if (line_i.words > 5'd2 &&
+              !((line_i.words == 5'd3) ? (line_i.zero || line_i.noreply) :
+                                           (line_i.zero && line_i.noreply)))
             reply = RpBadDelete;
-          else if (line.key_long) reply = RpBadFormat;
+          else if (line_i.key_long) reply = RpBadFormat;
           else action = AcOp;
         end
         CmdIncr, CmdDecr: begin
-          if (line.key_long) reply = RpBadFormat;
-          else if (!line.number_ok) reply = RpBadDelta;
+          if (line_i.key_long) reply = RpBadFormat;
+          else if (!line_i.number_ok) reply = RpBadDelta;
           else action = AcOp;
         end
         CmdTouch: begin
           use_exptime = 1'b1;
-          if (line.key_long) reply = RpBadFormat;
-          else if (!line.exptime_ok) reply = RpBadExptime;
+          if (line_i.key_long) reply = RpBadFormat;
+          else if (!line_i.exptime_ok) reply = RpBadExptime;
           else action = AcOp;
         end
         CmdFlush: begin
-          use_exptime = line.words > (line.noreply ? 5'd2 : 5'd1);
-          if (use_exptime && !line.exptime_ok) reply = RpBadExptime;
+          use_exptime = line_i.words > (line_i.noreply ? 5'd2 : 5'd1);
+          if (use_exptime && !line_i.exptime_ok) reply = RpBadExptime;
           else action = AcOp;
         end
-        CmdVerbosity: reply = line.number_ok ? RpOk : RpBadFormat;
+        CmdVerbosity: reply = line_i.number_ok ? RpOk : RpBadFormat;
         CmdVersion: begin
           noreply = 1'b0;
           reply   = RpVersion;
@@ -214,7 +209,7 @@ module byte_command
         default: begin
           noreply = 1'b0;
           // A browser that was tricked into talking to a cache.
-          if (line.foreign && line.http) action = AcQuit;
+          if (line_i.foreign && line_i.http) action = AcQuit;
         end
       endcase
     end

@@ -43,12 +43,6 @@ module byte_leave
   output end_t        end_o
 );
 
-  // A short name; not every field is needed here.
-  // verilator lint_off UNUSEDSIGNAL
-  ctx_t ctx;
-  // verilator lint_on UNUSEDSIGNAL
-  assign ctx = job_i.ctx;
-
   // The job ends inside of the line: all of it is read again when there is more, but for what follows.
   end_t cut;
   always_comb begin
@@ -62,7 +56,7 @@ module byte_leave
           rem: 32'(14'(job_i.visit.len - word_at_i)) + 32'd1,
           noreply: 1'b0
       };
-    end else if (so_far_i > 14'(LineMax) && !ctx.resp.is &&
+    end else if (so_far_i > 14'(LineMax) && !job_i.ctx.resp.is &&
                  !(line_i.cmd inside {CmdGet, CmdGets} && !eager_i && !line_i.indented &&
                    !line_i.foreign)) begin
       cut = '{pos: job_i.visit.len, mode: MdQuit, rem: '0, noreply: 1'b0};
@@ -75,12 +69,17 @@ module byte_leave
     leaves_o = '{pos: place_i - job_start_i, mode: MdLine, rem: '0, noreply: 1'b0};
     unique case (state_i)
       ByEmpty: begin
-        leaves_o = '{pos: '0, mode: ctx.mode, rem: ctx.rem, noreply: ctx.noreply};
+        leaves_o = '{
+            pos: '0,
+            mode: job_i.ctx.mode,
+            rem: job_i.ctx.rem,
+            noreply: job_i.ctx.noreply
+        };
         if (job_i.visit.host) begin
           leaves_o.rem  = 32'(!job_i.visit.host_final);
           leaves_o.mode = !job_i.visit.host_final ? MdHost : job_i.visit.host_close ? MdQuit :
-              (ctx.resp.form == RfText) ? MdKeys : MdLine;
-        end else if (ctx.mode == MdHost) begin
+              (job_i.ctx.resp.form == RfText) ? MdKeys : MdLine;
+        end else if (job_i.ctx.mode == MdHost) begin
           leaves_o.rem = '0;
         end
       end

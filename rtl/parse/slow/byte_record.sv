@@ -39,22 +39,14 @@ module byte_record
   output record_t    record_o
 );
 
-  // Short names; not every field is needed here.
-  // verilator lint_off UNUSEDSIGNAL
-  ctx_t ctx;
-  line_info_t line;
-  // verilator lint_on UNUSEDSIGNAL
-  assign ctx  = job_i.ctx;
-  assign line = line_i;
-
   op_e op;
   logic [31:0] sum;
   logic [20:0] vlen;
-  assign sum = (old_i && ctx.mode == MdKeys) ? ctx.num[63:32] : '0;
+  assign sum = (old_i && job_i.ctx.mode == MdKeys) ? job_i.ctx.num[63:32] : '0;
   req_t req;
-  assign op   = (old_i && ctx.mode == MdValue) ? ctx.op :
-                is_meta(line.cmd) ? line.op : op_of(line.cmd);
-  assign vlen = old_i ? ctx.vlen : line.length[20:0];
+  assign op   = (old_i && job_i.ctx.mode == MdValue) ? job_i.ctx.op :
+                is_meta(line_i.cmd) ? line_i.op : op_of(line_i.cmd);
+  assign vlen = old_i ? job_i.ctx.vlen : line_i.length[20:0];
 
   always_comb begin
     req          = '0;
@@ -64,38 +56,38 @@ module byte_record
     req.first    = first_i;
     req.tx_ptr   = job_i.visit.tx_ptr;
     req.tx_space = job_i.visit.tx_space;
-    req.binary   = empty_i ? ctx.binary : binary_i;
+    req.binary   = empty_i ? job_i.ctx.binary : binary_i;
     req.db       = db_i;
-    req.resp     = empty_i ? ctx.resp : resp_i;
-    req.meta     = (old_i || empty_i) ? ctx.meta : line.meta;
-    req.opaque   = (old_i || empty_i) ? ctx.opaque : line.opaque;
-    req.chosen_no = (old_i || empty_i) ? ctx.chosen_no : line.chosen_no;
+    req.resp     = empty_i ? job_i.ctx.resp : resp_i;
+    req.meta     = (old_i || empty_i) ? job_i.ctx.meta : line_i.meta;
+    req.opaque   = (old_i || empty_i) ? job_i.ctx.opaque : line_i.opaque;
+    req.chosen_no = (old_i || empty_i) ? job_i.ctx.chosen_no : line_i.chosen_no;
     if (job_i.visit.host) begin
       req.resp.met   = 1'b1;
       req.resp.three = job_i.visit.host_three;
       req.resp.all   = job_i.visit.host_all;
       req.db         = job_i.visit.host_db;
     end
-    req.klen     = line.klen;
-    req.rx_ptr   = ctx.rx_ptr;
+    req.klen     = line_i.klen;
+    req.rx_ptr   = job_i.ctx.rx_ptr;
     if (old_i || empty_i) begin
-      req.hash   = ctx.hash;
-      req.off    = ctx.off;
-      req.expiry = ctx.expiry;
-      req.num    = ctx.num;
+      req.hash   = job_i.ctx.hash;
+      req.off    = job_i.ctx.off;
+      req.expiry = job_i.ctx.expiry;
+      req.num    = job_i.ctx.num;
     end
-    req.cas_out  = line.cmd inside {CmdGets, CmdGats, CmdWalk};
-    req.touch    = is_gat(line.cmd) || line.touch || (is_meta(line.cmd) && line.creates) ||
-        (resp_i.is && line.keeps);
-    if (old_i && ctx.mode == MdValue) req.touch = ctx.touch;
+    req.cas_out  = line_i.cmd inside {CmdGets, CmdGats, CmdWalk};
+    req.touch    = is_gat(line_i.cmd) || line_i.touch || (is_meta(line_i.cmd) && line_i.creates) ||
+        (resp_i.is && line_i.keeps);
+    if (old_i && job_i.ctx.mode == MdValue) req.touch = job_i.ctx.touch;
     req.ctx_op = op;
-    if (line_valid_i && (binary_i.is ? line.cmd inside {CmdIncr, CmdDecr} :
-                                       line.cmd == CmdMetaSum)) begin
-      req.unique_no = line.unique_no;
-      req.hash      = line.initial_no;
-      req.touch     = line.creates;
+    if (line_valid_i && (binary_i.is ? line_i.cmd inside {CmdIncr, CmdDecr} :
+                                       line_i.cmd == CmdMetaSum)) begin
+      req.unique_no = line_i.unique_no;
+      req.hash      = line_i.initial_no;
+      req.touch     = line_i.creates;
     end
-    if (line_valid_i && line.meta.recaches) req.unique_no = line.unique_no;
+    if (line_valid_i && line_i.meta.recaches) req.unique_no = line_i.unique_no;
     req.mode     = leaves_i.mode;
     req.rem      = leaves_i.rem;
     record_o     = '0;
@@ -106,33 +98,33 @@ module byte_record
       if (job_i.visit.host) begin
         req.op       = OpHostData;
         req.host_len = job_i.visit.host_len;
-      end else if (ctx.mode == MdHost) begin
+      end else if (job_i.ctx.mode == MdHost) begin
         req.op         = OpHost;
         req.key_stored = 1'b1;
         req.klen       = '0;
       end else begin
         // append, prepend, and a delete that copies go on themselves. Redis' GETDEL sends what it has found.
         req.op = OpCont;
-        if (ctx.op inside {OpAppend, OpPrepend} || (ctx.op == OpDelete && !ctx.resp.is)) begin
-          req.op = ctx.op;
+        if (job_i.ctx.op inside {OpAppend, OpPrepend} || (job_i.ctx.op == OpDelete && !job_i.ctx.resp.is)) begin
+          req.op = job_i.ctx.op;
         end
-        req.ctx_op     = ctx.op;
-        req.noreply    = ctx.noreply;
+        req.ctx_op     = job_i.ctx.op;
+        req.noreply    = job_i.ctx.noreply;
         req.key_stored = 1'b1;
-        req.klen       = ctx.klen;
-        req.vlen       = ctx.vlen;
-        req.cas_out    = ctx.cas_out;
-        req.touch      = ctx.touch;
-        req.last_key   = ctx.last_key;
-        req.cont_start = ctx.cont_start;
+        req.klen       = job_i.ctx.klen;
+        req.vlen       = job_i.ctx.vlen;
+        req.cas_out    = job_i.ctx.cas_out;
+        req.touch      = job_i.ctx.touch;
+        req.last_key   = job_i.ctx.last_key;
+        req.cont_start = job_i.ctx.cont_start;
       end
     end
 
     if (key_i) begin
-      req.op               = line.many ? op : OpGet;
+      req.op               = line_i.many ? op : OpGet;
       req.klen             = klen_i;
       req.last_key         = last_key_i;
-      record_o.use_exptime = is_gat(line.cmd) && !old_i;
+      record_o.use_exptime = is_gat(line_i.cmd) && !old_i;
       if (resp_i.is) req.num = {sum, 32'(left_i)};
       if (array_i) begin
         req.op              = OpReply;
@@ -156,9 +148,9 @@ module byte_record
           req.op               = order_i.op;
           record_o.use_exptime = order_i.use_exptime;
           record_o.use_number  = order_i.op inside {OpIncr, OpDecr} ||
-              ((binary_i.is || line.meta.is) && order_i.op == OpDelete) || line.meta.vivifies;
-          record_o.use_flags   = (resp_i.is && order_i.op == OpTouch) || line.meta.voids;
-          if (resp_i.is) req.reply = line.fault;
+              ((binary_i.is || line_i.meta.is) && order_i.op == OpDelete) || line_i.meta.vivifies;
+          record_o.use_flags   = (resp_i.is && order_i.op == OpTouch) || line_i.meta.voids;
+          if (resp_i.is) req.reply = line_i.fault;
         end
         AcSwallow: begin
           req.op   = order_i.op;
@@ -178,19 +170,19 @@ module byte_record
 
     if (value_i) begin
       req.op               = op;
-      req.noreply          = line.noreply;
+      req.noreply          = line_i.noreply;
       req.vlen             = vlen;
       req.key_stored       = old_i;
       // Of a later part the log writes bytes, or none if all that lacks is CR LF.
-      record_o.off_sel     = !old_i ? OsNew : (binary_i.is || ctx.rem != 32'd2) ? OsTold : OsOwn;
+      record_o.off_sel     = !old_i ? OsNew : (binary_i.is || job_i.ctx.rem != 32'd2) ? OsTold : OsOwn;
       record_o.use_flags   = !old_i;
       record_o.use_exptime = !old_i;
-      record_o.use_number  = !old_i && (op == OpCas || binary_i.is || line.meta.is);
+      record_o.use_number  = !old_i && (op == OpCas || binary_i.is || line_i.meta.is);
       if (!last_part_i) begin
         req.op = OpPart;
       end else if (!crlf_i) begin
         req.op = OpReply;
-        if (!line.noreply || req.meta.is) req.reply = RpBadChunk;
+        if (!line_i.noreply || req.meta.is) req.reply = RpBadChunk;
       end
     end
 
