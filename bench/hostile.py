@@ -1,4 +1,4 @@
-"""The section hostile: what 2,000 hostile connections (tb/soft/hostile.py) do to the requests of a client
+"""The section hostile: what 2,000 hostile connections (tb/harness/hostile.py) do to the requests of a client
 that means well, at the same offered rate without them and with them. See docs/BENCH.md."""
 
 import contextlib
@@ -11,7 +11,7 @@ from peers import ROOT, Server, free_port
 
 MEGABYTES = 64
 HOSTILE = 2000
-# As in tb/soft/hostile.py, which asks for these.
+# As in tb/harness/hostile.py, which asks for these.
 ITEMS, KEY, VALUE = 10_000, 16, 1000
 CONNECTIONS, PIPELINES = 50, (1, 16)
 # While the crowd comes and makes its first moves, all at once, and behind that.
@@ -52,7 +52,7 @@ def hostile_section(args):
 @contextlib.contextmanager
 def crowd(server, metrics):
     """Hostile connections, as long as the context."""
-    argv = [sys.executable, ROOT / "tb/soft/hostile.py", f"127.0.0.1:{server.port}", "--ticks", 1000]
+    argv = [sys.executable, ROOT / "tb", "hostile", f"127.0.0.1:{server.port}", "--ticks", 1000]
     argv += ["--count", HOSTILE, *(["--metrics", metrics] if metrics else [])]
     with subprocess.Popen([str(word) for word in argv], stdin=subprocess.PIPE, text=True,
                           stdout=subprocess.PIPE, preexec_fn=lambda: os.nice(19)) as process:

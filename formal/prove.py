@@ -22,7 +22,7 @@ import pyosys
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tb"))
-from filelist import expand  # noqa: E402
+from harness.filelist import expand  # noqa: E402
 
 # A proof that takes longer than this fails.
 TIMEOUT = 3600  # seconds, on a machine that has other work, too

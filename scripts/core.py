@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 CORE = ROOT / "wirekv.core"
 sys.path.insert(0, str(ROOT / "tb"))
-from filelist import CARD, expand  # noqa: E402
+from harness.filelist import CARD, expand  # noqa: E402
 
 TEMPLATE = """CAPI=2:
 # Made by scripts/core.py from {list}: `make core`.

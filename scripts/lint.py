@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tb"))
-from filelist import CARD, expand  # noqa: E402
+from harness.filelist import CARD, expand  # noqa: E402
 
 # Columns that an author has aligned by hand stay; the rest is Verible's layout.
 FORMAT = ["--column_limit=100", "--indentation_spaces=2", "--wrap_spaces=4",

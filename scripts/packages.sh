@@ -1,7 +1,10 @@
 #!/bin/sh
-# Installs the Debian packages that building and testing need, where it may (root, or sudo without
-# a password); otherwise says which are missing.
+# Installs the Debian packages of a set, where it may (root, or sudo without a password); otherwise says which are
+# missing. The sets: serve, what compiles the program and the simulated card; test, what `make test` needs beside.
+# None of them starts a service: servers that tests need are unpacked (tb/reference/fetch.sh).
 set -eu
+
+set_=${1:-test}
 
 # A Rust from elsewhere (rustup) serves as well. Debian 12 has a new one under these names.
 rust_minor() { cargo --version 2>/dev/null | sed -n 's/^cargo 1\.\([0-9]*\).*/\1/p'; }
@@ -15,12 +18,18 @@ go_minor() { go version 2>/dev/null | sed -n 's/^go version go1\.\([0-9]*\).*/\1
 go=
 if [ "$(go_minor || true)" = "" ] || [ "$(go_minor)" -lt 18 ]; then go=golang-go; fi
 
-# clang compiles the simulated card, g++ what the tests simulate.
+# clang compiles the simulated card, with the C++ library of g++; Verilator is started by perl. The last two are for waves
+# (--trace).
+serve="g++ clang make perl python3 python3-venv ca-certificates $rust zlib1g-dev liblz4-dev"
 # libpython3-dev brings the shared library that cocotb loads into the simulation.
 # redis-tools has Redis' whole program, which is a server under the name redis-server; the package of
 # that name would start a service.
-wanted="g++ clang make perl ccache python3 python3-venv libpython3-dev zlib1g-dev liblz4-dev ca-certificates curl
-  libmemcached-tools redis-tools tcl netcat-openbsd iproute2 iputils-ping $rust $go"
+test="ccache libpython3-dev libmemcached-tools redis-tools tcl netcat-openbsd iproute2 iputils-ping $go"
+case $set_ in
+  serve) wanted=$serve ;;
+  test) wanted="$serve $test" ;;
+  *) echo "packages.sh: '$set_' is neither serve nor test" >&2; exit 2 ;;
+esac
 
 if ! command -v dpkg-query > /dev/null; then
   echo "This is no Debian: please see to it yourself that there are"

@@ -353,7 +353,7 @@ def made(spec):
         path = PACKAGES[group]
         texts[path] = between(texts[path], f"{group}_count_e", enum(counters))
     texts[REGISTERS] = between(texts[REGISTERS], "registers", register_table(spec))
-    for path, lines in (("rtl/host/csr_pkg.sv", csr_pkg(spec)), ("tb/csr_map.py", csr_map_py(spec)),
+    for path, lines in (("rtl/host/csr_pkg.sv", csr_pkg(spec)), ("tb/harness/csr_map.py", csr_map_py(spec)),
                         ("host/card/src/csr/map.rs", csr_map_rs(spec)),
                         ("docs/COUNTERS.md", counter_page(spec))):
         texts[path] = "\n".join([*lines, ""])

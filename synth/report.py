@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tb"))
 import timed  # noqa: E402
 from delay import PERIOD, Delays, net  # noqa: E402
-from filelist import expand  # noqa: E402
+from harness.filelist import expand  # noqa: E402
 from netlist import BRAM, FLOPS, LATCHES, LUTRAM, Netlist  # noqa: E402
 from replicas import replicate  # noqa: E402
 from restructure import restructure  # noqa: E402

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from draws import draws
-from size import SEED
+from harness.draws import draws
+from harness.size import SEED
 
 
 @pytest.fixture(autouse=True)

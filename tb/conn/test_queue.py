@@ -5,8 +5,10 @@ from collections import deque
 
 import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
-from common import run, start
-from size import scale
+
+from harness.clock import start
+from harness.models import run
+from harness.size import scale
 
 CONNS = 16
 

@@ -5,7 +5,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from filelist import ROOT
+from harness.filelist import ROOT
 
 #: Folders of what is not the project's.
 OTHERS = {"build", "target", ".git", ".pytest_cache"}

@@ -10,10 +10,9 @@ import tomllib
 import pytest
 
 from docs.pages import blocks
-from e2e import reference
-from filelist import ROOT
-from mutants import faults
-from resp import servers
+from harness import faults, reference
+from harness.filelist import ROOT
+from harness.resp import servers
 
 GUIDES = ["README.md", "CONTRIBUTING.md", "docs/TESTING.md"]
 MAKEFILE = (ROOT / "Makefile").read_text()
@@ -82,12 +81,13 @@ def cargo(action, *words):
 
 
 def python(script, *words):
-    """The script knows the flags; those behind --serve-args are the server's."""
+    """The script, or a tool of `python tb`, knows the flags; those behind --serve-args are the server's."""
     if "--serve-args" in words:
         at = words.index("--serve-args")
         wirekv("serve", *words[at + 1 :])
         words = words[: at + 1]
-    told = subprocess.run([sys.executable, script, "--help"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    name, words = ([script, words[0]], words[1:]) if script == "tb" else ([script], words)
+    told = subprocess.run([sys.executable, *name, "--help"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     assert all(re.search(rf"(^|[\s\[]){word}\b", told) for word in words if word.startswith("--")), words
 
 
@@ -125,7 +125,7 @@ def test_command(guide, line):
 @pytest.mark.parametrize("line", [
     "make tset", "make test FOLDR=tb/tcp", "make test FOLDER=tb/pct", "make mutants MODULE=tcp_rot", "make synth TOP=no_such",
     "make serve ARGS='--redis-prot 1'", "cargo run -p wirekv --features no-such", "cargo run -p wirekv -- srve",
-    "python tb/e2e/replay.py x --srink", "python tb/e2e/replay.py x --serve-args --pcpa y", "rm x",
+    "python tb replay x --srink", "python tb replay x --serve-args --pcpa y", "python tb repaly x", "rm x",
 ])  # fmt: skip
 def test_a_wrong_one_is_seen(line):
     with pytest.raises((AssertionError, KeyError, subprocess.CalledProcessError)):

@@ -7,9 +7,8 @@ import subprocess
 import pytest
 import yaml
 
-from e2e import reference
-from filelist import CARD, ROOT, expand
-from resp import servers
+from harness import reference
+from harness.filelist import CARD, ROOT, expand
 
 EXAMPLES = ROOT / "examples"
 

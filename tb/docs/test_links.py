@@ -5,7 +5,7 @@ import re
 import pytest
 
 from docs.pages import anchors, pages, prose
-from filelist import ROOT
+from harness.filelist import ROOT
 
 PAGES = {str(path.relative_to(ROOT)): path for path in pages()}
 #: Those that tell a newcomer which file to open.

@@ -6,8 +6,9 @@ import random
 import pytest
 from pymemcache.client.base import Client
 
-from e2e import differ, reference, stream
-from e2e.conftest import LONG, scale
+from harness import differ, reference
+from harness.memcached import stream
+from harness.size import LONG, scale
 
 pytestmark = pytest.mark.skipif(not LONG, reason="a model of its own takes minutes to compile: make test-long")
 

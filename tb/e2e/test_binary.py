@@ -5,10 +5,9 @@ import socket
 
 import pytest
 
-from e2e import reference
-from e2e.conftest import scale
-from parse import binary_model
-from soft import compare, generate
+from harness import reference
+from harness.memcached import compare, packets
+from harness.size import scale
 
 HEADER = b"\x00\x00\x00\x01\x00\x00"
 
@@ -29,7 +28,7 @@ def test_connections_at_once(memcached, wirekv, seed, protocol):
     compare.together(servers, protocol, seed, scale(1_200, 50_000), 8)
 
 
-def packets(rng, count):
+def some_packets(rng, count):
     """Requests that leave nothing to chance: no CAS unique is shown."""
     made = []
     for _ in range(count):
@@ -38,13 +37,13 @@ def packets(rng, count):
         value = rng.randbytes(rng.choice([0, 1, 5, 16, 17, 100, 3000]))
         delta = bytes(7) + b"\5" + bytes(7) + b"\x09" + rng.choice([bytes(4), b"\xff" * 4])
         made.append(rng.choice([
-            lambda: generate.packet(rng.choice([0x00, 0x09, 0x0C, 0x0D]), key),
-            lambda: generate.packet(rng.choice([0x01, 0x11, 0x12, 0x03]), key, extras, value),
-            lambda: generate.packet(rng.choice([0x0E, 0x1A]), key, b"", value[:20]),
-            lambda: generate.packet(rng.choice([0x04, 0x14]), key),
-            lambda: generate.packet(rng.choice([0x1C, 0x1D, 0x24]), key, bytes(4)),
-            lambda: generate.packet(rng.choice([0x05, 0x16]), b"n", delta),
-            lambda: generate.packet(rng.choice([0x0A, 0x0B, 0x1B, 0x55])),
+            lambda: packets.packet(rng.choice([0x00, 0x09, 0x0C, 0x0D]), key),
+            lambda: packets.packet(rng.choice([0x01, 0x11, 0x12, 0x03]), key, extras, value),
+            lambda: packets.packet(rng.choice([0x0E, 0x1A]), key, b"", value[:20]),
+            lambda: packets.packet(rng.choice([0x04, 0x14]), key),
+            lambda: packets.packet(rng.choice([0x1C, 0x1D, 0x24]), key, bytes(4)),
+            lambda: packets.packet(rng.choice([0x05, 0x16]), b"n", delta),
+            lambda: packets.packet(rng.choice([0x0A, 0x0B, 0x1B, 0x55])),
         ])())
     return b"".join(part for one in made for part in one)
 
@@ -65,7 +64,7 @@ def talk(server, pieces):
     with server.connect() as sock:
         for piece in pieces:
             sock.sendall(piece)
-        sock.sendall(b"".join(generate.packet(0x0A, opaque=last)))
+        sock.sendall(packets.whole(0x0A, opaque=last))
         data = b""
         while not data.endswith(last + bytes(8)) or data[-24:-22] != b"\x81\x0a":
             got = sock.recv(1 << 16)
@@ -76,7 +75,7 @@ def talk(server, pieces):
 
 def test_cut_at_every_byte(memcached, wirekv, seed):
     """The same requests in two pieces, cut at each byte."""
-    data = packets(random.Random(seed), 12)[:1200]
+    data = some_packets(random.Random(seed), 12)[:1200]
     for cut in range(0, len(data), scale(29, 1)):
         replies = []
         for server in (memcached, wirekv):
@@ -104,13 +103,13 @@ def read_all(sock):
 def test_two_protocols_one_cache(wirekv):
     """What one protocol stores the other reads."""
     reference.empty(wirekv)
-    set_ = generate.packet(0x01, b"shared", b"\0\0\0\x07" + bytes(4), b"binary")
+    set_ = packets.packet(0x01, b"shared", b"\0\0\0\x07" + bytes(4), b"binary")
     talk(wirekv, set_)
     with wirekv.connect() as sock:
         sock.sendall(b"get shared\r\nset shared 9 0 4\r\ntext\r\n\x80\r\n")
         sock.shutdown(socket.SHUT_WR)
         assert read_all(sock) == b"VALUE shared 7 6\r\nbinary\r\nEND\r\nSTORED\r\nERROR\r\n"
-    assert talk(wirekv, generate.packet(0x0C, b"shared")).startswith(
+    assert talk(wirekv, packets.packet(0x0C, b"shared")).startswith(
         b"\x81\x0c\x00\x06\x04\x00\x00\x00\x00\x00\x00\x0e" + bytes(4) + b"\0\0\0\x09sharedtext")
 
 
@@ -122,11 +121,11 @@ def test_datagrams(memcached, wirekv, seed):
         reference.empty(server)
     lanes = [server.datagrams() for server in servers]
     for number in range(scale(150, 3000)):
-        data = packets(rng, rng.randrange(1, 5)) if number % 4 else b"get %s\r\n" % (b"a" * rng.choice([1, 20]))
+        data = some_packets(rng, rng.randrange(1, 5)) if number % 4 else b"get %s\r\n" % (b"a" * rng.choice([1, 20]))
         if len(data) > 1400:
             continue
         # A noop with a known opaque follows, so that the last message is known.
-        tail = b"".join(generate.packet(0x0A, opaque=number.to_bytes(4, "big"))) if number % 4 else b""
+        tail = packets.whole(0x0A, opaque=number.to_bytes(4, "big")) if number % 4 else b""
         replies = []
         for lane in lanes:
             lane.send(number.to_bytes(2, "big") + HEADER + data + tail)
@@ -151,16 +150,16 @@ def without(payload):
 
 def test_wrong_ones_close(memcached, wirekv):
     """What is wrong is answered, if at all, and the connection is closed."""
-    random.seed(1)
-    for _ in range(scale(40, 400)):
-        data = binary_model.a_close()
+    keys = [random.randbytes(random.choice((1, 20, 41, 250))) for _ in range(scale(1, 10))]
+    for data in [*packets.TEXT, *(one for key in keys for one in [*packets.closes(packets.whole, key),
+                                                                  *packets.closes_after_all(packets.whole, key)])]:
         # Wrong or not, memcached waits for as many bytes of extras and key as the header says.
         data += bytes(int.from_bytes(data[2:4], "big") + data[4]) * (data[0] == 0x80)
         replies = []
         for server in (memcached, wirekv):
             with server.connect() as sock:
                 # It drops replies that were not sent yet.
-                sock.sendall(generate.packet(0x0A)[0] + bytes(8))
+                sock.sendall(packets.packet(0x0A)[0] + bytes(8))
                 assert len(sock.recv(24)) == 24
                 sock.sendall(data)
                 replies.append(read_all(sock))

@@ -3,14 +3,14 @@
 import re
 import shutil
 import subprocess
-import threading
 
 import pytest
 from pymemcache.client.base import Client, PooledClient
 from pymemcache.exceptions import MemcacheClientError
 
-from e2e import reference
-from e2e.conftest import scale
+from harness import reference
+from harness.size import scale
+from harness.threads import together
 
 
 @pytest.fixture(params=["memcached", "wirekv", "wirekv6", "soft"])
@@ -96,24 +96,15 @@ def test_pymemcache_rest(client):
 
 def test_pymemcache_pool(server):
     pool = PooledClient(server.address, max_pool_size=8, timeout=reference.SECONDS, default_noreply=False)
-    failures = []
 
     def work(i):
-        try:
-            for j in range(scale(20, 500)):
-                key, value = f"t{i}:{j % 7}", b"%d" % (i * 1000 + j)
-                pool.set(key, value)
-                assert pool.get(key) == value
-        except Exception as e:
-            failures.append(e)
+        for j in range(scale(20, 500)):
+            key, value = f"t{i}:{j % 7}", b"%d" % (i * 1000 + j)
+            pool.set(key, value)
+            assert pool.get(key) == value
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    together(8, work)
     pool.close()
-    assert not failures, failures[0]
 
 
 def tool(name, server, *args, code=0):

@@ -8,22 +8,12 @@ import time
 
 import pytest
 
-from e2e import differ, reference, stream
-from e2e.conftest import scale
-from resp import servers
-from soft import watch
+from harness import differ, reference, watch
+from harness.memcached import stream
+from harness.resp import servers
+from harness.size import scale
 
 CONNECTIONS = 1024
-
-
-def settle(server, field, value, seconds=reference.SECONDS):
-    """Waits until a `stats` field has come (back) to `value`; returns what it is then."""
-    end = time.monotonic() + seconds
-    while True:
-        now = int(reference.stats(server)[field])
-        if now == value or time.monotonic() > end:
-            return now
-        time.sleep(0.1)
 
 
 @pytest.mark.parametrize("body", ["sim", "soft"])
@@ -102,8 +92,7 @@ def test_one_too_many(body):
 @pytest.mark.parametrize("body", ["sim", "soft"])
 def test_opened_and_closed_in_a_row(body):
     """Every way to end a connection, thousands of times: no entry stays."""
-    server = reference.wirekv(body=body)
-    try:
+    with reference.wirekv(body=body) as server:
         before = int(reference.stats(server)["curr_connections"])
         count = scale(2_000, 50_000)
         for i in range(count):
@@ -118,12 +107,9 @@ def test_opened_and_closed_in_a_row(body):
             if i % 50 == 3:  # a reset instead of a close
                 reference.resets_at_close(s)
             s.close()
-        assert settle(server, "curr_connections", before) == before
+        assert watch.settle_stat(server, "curr_connections", before) == before
         total = int(reference.stats(server)["total_connections"])
         assert total >= count, f"{total} connections counted, {count} opened"
-    finally:
-        code = server.stop()
-    assert code == 0, server.tail()
 
 
 def test_half_close(memcached, body):
@@ -156,7 +142,7 @@ def test_long_reply_then_close(body):
         reply = reference.ask(s, b"get long\r\n", b"END\r\n", seconds=60)
         assert reply == b"VALUE long 0 1000000\r\n" + b"v" * 1000000 + b"\r\nEND\r\n"
     # The one that asks. (How many were there before, nobody knows: who closed then may have been among them.)
-    assert settle(body, "curr_connections", 1) == 1
+    assert watch.settle_stat(body, "curr_connections", 1) == 1
 
 
 def test_stats_count(body):
@@ -240,8 +226,7 @@ def test_no_descriptor_left():
 def test_write_behind_the_end(kind):
     """What a client writes when the server has closed is answered with a reset at once, as by Linux; what the server
     said before is there."""
-    server = reference.memcached() if kind == "memcached" else reference.wirekv()
-    try:
+    with reference.memcached() if kind == "memcached" else reference.wirekv() as server:
         with server.connect() as s:
             s.sendall(b"version\r\nquit\r\n")
             said = b""
@@ -254,6 +239,3 @@ def test_write_behind_the_end(kind):
                 error = s.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
                 time.sleep(0.01)
             assert error in (errno.EPIPE, errno.ECONNRESET), error
-    finally:
-        code = server.stop()
-    assert code == 0, server.tail()

@@ -1,12 +1,13 @@
 """Every body and memcached 1.6.38 get the same bytes and must send the same bytes back, over TCP."""
 
 import random
-import threading
 
 import pytest
 
-from e2e import corpus, differ, reference, stream
-from e2e.conftest import scale
+from harness import differ, reference
+from harness.memcached import corpus, stream
+from harness.size import scale
+from harness.threads import together
 
 LOOK = b"gets a b n\r\n"
 
@@ -21,10 +22,10 @@ def play(run, name, conversations, cuts):
         run.run(stream.Burst([[LOOK], [corpus.SETUP]], stream.sentinel(b"", nonce)))
 
 
-@pytest.mark.parametrize("name", ["lines", "stores", "extended", "numbers", "overlong_gets", "long_lines", "sizes"])
+@pytest.mark.parametrize("name", corpus.OPEN)
 def test_corpus(memcached, bodies, name):
     run = differ.Differ(memcached, *bodies)
-    play(run, name, getattr(corpus, name)(), lambda size: [])
+    play(run, name, corpus.OPEN[name](), lambda size: [])
     run.close()
 
 
@@ -37,7 +38,7 @@ def test_corpus_cut(memcached, bodies, name, seed):
     def cuts(size):
         return [rng.randrange(size + 1) for _ in range(rng.choice([1, 2, 5]))]
 
-    conversations = list(getattr(corpus, name)())
+    conversations = list(corpus.OPEN[name]())
     count = scale(150, len(conversations))
     play(run, f"{name}_cut", rng.sample(conversations, min(count, len(conversations))), cuts)
     run.close()
@@ -112,7 +113,6 @@ def test_connections_share_keys(memcached, bodies, seed):
 def test_connections_at_once(memcached, bodies, seed):
     """Sixteen connections at the same time, each with keys of its own."""
     count, commands, budget = 16, scale(1_600, 100_000) // 16, scale(1 << 18, 1 << 20)
-    failures = []
 
     def client(i):
         run = differ.Differ(memcached, *bodies, label=f"at_once_{seed}_{i}")
@@ -121,18 +121,10 @@ def test_connections_at_once(memcached, bodies, seed):
         )
         try:
             run_stream(run, generator, commands)
-        except Exception as e:
-            failures.append(e)
         finally:
             run.close()
 
-    threads = [threading.Thread(target=client, args=(i,)) for i in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise failures[0]
+    together(count, client)
 
 
 @pytest.mark.parametrize("pipeline", [1, 64])

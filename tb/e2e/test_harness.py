@@ -5,9 +5,10 @@ import re
 
 import pytest
 
-from e2e import differ, reference, stream
-from e2e.conftest import scale
-from e2e.proxy import Proxy
+from harness import differ, reference
+from harness.memcached import stream
+from harness.proxy import Proxy
+from harness.size import scale
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +71,7 @@ def test_spoiled_replies_are_found(memcached, second, name, spoil):
     try:
         with pytest.raises(differ.Mismatch) as found:
             drive(memcached, proxy, 1, 20_000, prefix=name.encode().replace(b" ", b"_"))
-        path = re.search(r"replay.py (\S+)", str(found.value)).group(1)
+        path = re.search(r"python tb replay (\S+)", str(found.value)).group(1)
         assert differ.load(path), "the replay file is empty"
     finally:
         differ.SILENCE_SECONDS = differ_silence

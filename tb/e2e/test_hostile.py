@@ -1,10 +1,10 @@
-"""The simulated card among hostile connections: those of tb/soft/hostile.py that do not need what only the
+"""The simulated card among hostile connections: those of tb/harness/hostile.py that do not need what only the
 soft body has. That one's own test is tb/soft/test_hostile.py."""
 
-from e2e import reference
-from e2e.conftest import scale
-from soft import values, watch
-from soft.crowd import Crowd, Good
+from harness import reference, watch
+from harness.crowd import Crowd, Good
+from harness.memcached import values
+from harness.size import scale
 
 CONNECTIONS, ITEMS, SIZE = scale(45, 90), scale(500, 1000), 100
 # Of an endless line; the simulated card takes its time.

@@ -6,8 +6,9 @@ import time
 
 import pytest
 
-from e2e import reference
-from e2e.conftest import scale
+from harness import reference
+from harness.fixtures import ended_well
+from harness.size import scale
 
 COUNT = scale(1_000, 10_000)
 VALUE = b"v" * 1000
@@ -15,10 +16,7 @@ VALUE = b"v" * 1000
 
 @pytest.fixture(scope="module")
 def server():
-    server = reference.wirekv(megabytes=64)
-    yield server
-    alive = server.process.poll() is None
-    assert server.stop() == 0 and alive, server.tail()
+    yield from ended_well(reference.wirekv(megabytes=64))
 
 
 @pytest.fixture

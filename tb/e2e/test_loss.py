@@ -9,8 +9,10 @@ from dataclasses import replace
 
 import pytest
 
-from e2e import badlink, differ, loss, reference, stream, test_tap
-from e2e.conftest import scale
+from harness import badlink, differ, loss, reference
+from harness.memcached import stream
+from harness.size import scale
+from harness.tap import needs_tap
 
 DAMAGE = {
     "loss": "drop=0.01",
@@ -42,8 +44,7 @@ def test_streams(memcached, seed, kind):
 
 def test_long_values(seed):
     """Long values there and back through losses."""
-    server = reference.wirekv("--impair", f"{DAMAGE['everything']},seed={seed}")
-    try:
+    with reference.wirekv("--impair", f"{DAMAGE['everything']},seed={seed}") as server:
         value = stream.Generator(seed).blob[: scale(200_000, 1_000_000)]
         with server.connect() as s:
             for _ in range(scale(1, 10)):
@@ -51,16 +52,13 @@ def test_long_values(seed):
                 reference.ask(s, line + value + b"\r\n", b"STORED\r\n", seconds=120)
                 reply = reference.ask(s, b"get v\r\n", b"\r\nEND\r\n", seconds=120)
                 assert reply == b"VALUE v 0 %d\r\n" % len(value) + value + b"\r\nEND\r\n"
-    finally:
-        assert server.stop() == 0, server.tail()
 
 
-@pytest.mark.skipif(test_tap._why_not is not None, reason=test_tap._why_not or "")
+@needs_tap
 @pytest.mark.parametrize("kind", ("loss", "order"))
 def test_kernel(seed, kind):
     """4 MB from the kernel's TCP and back: what comes early is kept, so not all of it is sent again."""
-    server = reference.wirekv("--impair", f"{DAMAGE[kind]},seed={seed}", net="tap")
-    try:
+    with reference.wirekv("--impair", f"{DAMAGE[kind]},seed={seed}", net="tap") as server:
         value = stream.Generator(seed, value_budget=1 << 20).blob[:1_000_000]
         with server.connect() as s:
             for i in range(4):
@@ -70,11 +68,9 @@ def test_kernel(seed, kind):
                 reply = reference.ask(s, b"get v%d\r\n" % i, b"\r\nEND\r\n", seconds=120)
                 assert reply == b"VALUE v%d 0 %d\r\n" % (i, len(value)) + value + b"\r\nEND\r\n"
             assert int(reference.stats(server, "card")["TcpOooKept"]) > 0
-    finally:
-        assert server.stop() == 0, server.tail()
 
 
-@pytest.mark.skipif(test_tap._why_not is not None, reason=test_tap._why_not or "")
+@needs_tap
 @pytest.mark.parametrize("kind", loss.KINDS)
 def test_long_way(seed, kind):
     """Megabytes each way over 20 ms and 20 Mb/s, to the card and to Linux. How long that takes is noise in a

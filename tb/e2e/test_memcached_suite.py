@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from e2e.conftest import LONG
-from e2e.reference import ROOT, WIREKV
+from harness.reference import ROOT, WIREKV
+from harness.size import LONG
 
 PLAN = tomllib.loads((Path(__file__).parent / "memcached_suite.toml").read_text())
 BODIES = ("soft", "sim")

@@ -8,9 +8,9 @@ from base64 import b64encode
 
 import pytest
 
-from e2e import differ, reference, stream
-from e2e.conftest import scale
-from soft import compare, generate
+from harness import differ, reference
+from harness.memcached import compare, generate, packets, stream
+from harness.size import scale
 
 #: By command, flags that the card refuses.
 REFUSED = {b"mg": b"hl"}
@@ -180,7 +180,7 @@ def test_base64_and_binary(memcached, wirekv):
         odd, made = (b" \n", b"\0a") if server is memcached else (b"IAo= b", b"AGE= b")
         assert ask(server, b"ms %s 5 b F9\r\n%s\r\n" % (b64encode(key), value)) == b"HD\r\n"
         with server.connect() as sock, sock.makefile("rb") as replies:
-            sock.sendall(b"".join(generate.packet(0x0C, key)) + b"".join(generate.packet(0x01, b" \n", bytes(8), b"x")))
+            sock.sendall(packets.whole(0x0C, key) + packets.whole(0x01, b" \n", bytes(8), b"x"))
             head = replies.read(24)
             assert head[6:8] == bytes(2) and replies.read(int.from_bytes(head[8:12], "big")) == b"\0\0\0\x09" + key + value
             assert replies.read(24)[6:8] == bytes(2)

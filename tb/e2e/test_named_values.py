@@ -10,13 +10,13 @@ import collections
 import random
 import re
 import select
-import socket
 import time
 
 import pytest
 
-from e2e import reference
-from e2e.conftest import LONG, scale
+from harness import reference
+from harness.fixtures import ended_well
+from harness.size import LONG, scale
 
 COMMANDS = scale(10_000, 2_000_000)
 #: Of the card that checks its assertions, which is slower.
@@ -294,10 +294,7 @@ def play(server, commands):
 
 @pytest.fixture
 def card(request):
-    server = reference.wirekv(*request.param[1:], megabytes=4, binary=request.param[0])
-    yield server
-    alive = server.process.poll() is None
-    assert server.stop() == 0 and alive, server.tail()
+    yield from ended_well(reference.wirekv(*request.param[1:], megabytes=4, binary=request.param[0]))
 
 
 def laps(server):

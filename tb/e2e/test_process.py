@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from e2e import reference
-from resp import wire
-from soft import watch
+from harness import reference, watch
+from harness.resp import wire
 
 BODIES = ["sim", "soft"]
 root = pytest.mark.skipif(os.geteuid() != 0, reason="for root")
@@ -66,16 +65,12 @@ def test_root_says_as_whom(user):
 @pytest.mark.parametrize("body", BODIES)
 def test_root_serves_as_another(body):
     nobody = pwd.getpwnam("nobody")
-    server = reference.wirekv("-u", "nobody", body=body, megabytes=64)
-    try:
+    with reference.wirekv("-u", "nobody", body=body, megabytes=64) as server:
         assert status(server.process.pid, "Uid") == [str(nobody.pw_uid)] * 4
         assert status(server.process.pid, "Gid") == [str(nobody.pw_gid)] * 4
         assert status(server.process.pid, "Groups") == [str(nobody.pw_gid)]
         assert status(server.process.pid, "CapEff") == ["0" * 16]
         assert reference.stats(server)["curr_connections"] == "1"
-    finally:
-        code = server.stop()
-    assert code == 0, server.tail()
 
 
 @pytest.mark.parametrize("body", BODIES)

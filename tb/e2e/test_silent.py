@@ -11,10 +11,10 @@ import time
 import pytest
 from scapy.layers.inet import TCP
 
-from e2e import reference
-from e2e.test_blind import Connection, Wire
-from e2e.test_connections import settle
-from e2e.test_tap import _interface_of, _why_not
+from harness.segments import Connection, Wire
+from harness.watch import settle_stat
+from harness.tap import interface_of, needs_tap
+from harness import reference
 
 CONNECTIONS = 1024
 
@@ -52,17 +52,15 @@ def test_silent_ones_make_room(body):
         for s in silent:
             assert s.recv(1) == b""
             s.close()
-        assert settle(server, "curr_connections", 1) == 1
+        assert settle_stat(server, "curr_connections", 1) == 1
         assert int(reference.stats(server)["idle_kicks"]) == CONNECTIONS
 
 
-@pytest.mark.parametrize("net", ["user", pytest.param("tap", marks=pytest.mark.skipif(
-    _why_not is not None, reason=_why_not or ""))])  # fmt: skip
+@pytest.mark.parametrize("net", ["user", pytest.param("tap", marks=needs_tap)])
 def test_cost_nothing(net):
     """While nobody says anything the card's clock stands, but for what it takes to look at each connection once in
     eight seconds. A look each second would be 2,000 clocks a second, a tick each millisecond 7,000."""
-    server = reference.wirekv(net=net)
-    try:
+    with reference.wirekv(net=net) as server:
         with contextlib.ExitStack() as silent:
             for _ in range(1000):
                 s = silent.enter_context(server.connect())
@@ -78,17 +76,14 @@ def test_cost_nothing(net):
             took = clocks() - begin
             print(f"{took} clocks in 10 s")
             assert 1000 < took < 10_000
-    finally:
-        assert server.stop() == 0, server.tail()
 
 
-@pytest.mark.skipif(_why_not is not None, reason=_why_not or "")
+@needs_tap
 def test_dead_hosts():
     """Hosts that have gone do not answer a probe: they make room when places are short, and the one
     that answers keeps its own."""
-    server = reference.wirekv("--tcp-keepalive", "2", net="tap", connections=4)
-    try:
-        wire = Wire(_interface_of(server.host), server.host, server.port).find()
+    with reference.wirekv("--tcp-keepalive", "2", net="tap", connections=4) as server:
+        wire = Wire(interface_of(server.host), server.host, server.port).find()
         *dead, alive = [Connection(wire, 42000 + i).open() for i in range(4)]
         late = Connection(wire, 42004)
         late.seq = 0x20000000
@@ -113,8 +108,6 @@ def test_dead_hosts():
                 late.send("S", options=[("MSS", 1460)])
         assert served and all(probes.values()), probes
         alive.talk()
-    finally:
-        assert server.stop() == 0, server.tail()
 
 
 def test_what_a_card_cannot_do():

@@ -5,8 +5,9 @@ import time
 
 import pytest
 
-from e2e import differ, reference, stream
-from e2e.conftest import scale
+from harness import differ, reference
+from harness.memcached import stream
+from harness.size import scale
 
 SIZE = 1_000_000
 COUNT = 100

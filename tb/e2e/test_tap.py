@@ -1,12 +1,10 @@
 """WireKV behind a TAP device: the kernel's TCP/IP talks to the card's, frame by frame."""
 
-import fcntl
 import ipaddress
 import os
 import random
 import select
 import socket
-import struct
 import subprocess
 import threading
 import time
@@ -15,35 +13,21 @@ import pytest
 from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
 
-from e2e import differ, reference, stream
-from e2e.conftest import scale
+from harness import differ, reference
+from harness.fixtures import ended_well
+from harness.memcached import stream
+from harness.size import scale
+from harness.tap import interface_of, needs_tap
 
 
-def _may_open_tap():
-    try:
-        fd = os.open("/dev/net/tun", os.O_RDWR)
-    except OSError as e:
-        return f"/dev/net/tun: {e.strerror}"
-    try:
-        # TUNSETIFF with IFF_TAP | IFF_NO_PI: what the server will do. The kernel finds a number that no other worker has.
-        fcntl.ioctl(fd, 0x400454CA, struct.pack("16sH22x", b"wkprobe%d", 0x1002))
-    except OSError as e:
-        return f"no TAP device without CAP_NET_ADMIN: {e.strerror}"
-    finally:
-        os.close(fd)
-    return None
-
-
-_why_not = _may_open_tap()
-pytestmark = pytest.mark.skipif(_why_not is not None, reason=_why_not or "")
+pytestmark = needs_tap
 
 
 @pytest.fixture(scope="module")
 def card():
     server = reference.wirekv(net="tap")
     server.name = "wirekv"
-    yield server
-    assert server.stop() == 0, server.tail()
+    yield from ended_well(server)
 
 
 def test_ping(card):
@@ -74,7 +58,7 @@ _no_ipv6 = pytest.mark.skipif(not os.path.exists("/proc/net/if_inet6"), reason="
 
 @_no_ipv6
 def test_ping_ipv6(card):
-    interface = _interface_of(card.host)
+    interface = interface_of(card.host)
     link = f"fe80::57:4bff:fe56:2%{interface}"
     for address, size in ((CARD6, 0), (CARD6, 8), (CARD6, 1452), (link, 56), (link, 1000)):
         done = subprocess.run(
@@ -125,7 +109,7 @@ def test_udp(card, memcached, seed):
 
 def test_broken_frames(card):
     """Nonsense on the wire: nothing but silence, and the card goes on."""
-    interface = _interface_of(card.host)
+    interface = interface_of(card.host)
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as raw:
         raw.bind((interface, 0))
         rng = random.Random(1)
@@ -167,7 +151,7 @@ def test_syn_flood(card):
         def flood():
             nonlocal sent
             with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as raw:
-                raw.bind((_interface_of(card.host), 0))
+                raw.bind((interface_of(card.host), 0))
                 begin = time.monotonic()
                 while not over.is_set():
                     while sent < 3000 * (time.monotonic() - begin):
@@ -195,7 +179,3 @@ def test_syn_flood(card):
     print(f"{sent} SYNs, connected after at most {max(connects):.3f} s, answered after {max(waits):.3f} s")
 
 
-def _interface_of(address):
-    out = subprocess.run(["ip", "route", "get", address], capture_output=True, text=True).stdout
-    words = out.split()
-    return words[words.index("dev") + 1]

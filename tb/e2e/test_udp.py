@@ -6,8 +6,9 @@ import time
 
 import pytest
 
-from e2e import differ, reference, stream
-from e2e.conftest import scale
+from harness import differ, reference
+from harness.memcached import stream
+from harness.size import scale
 
 # Reply lengths around what one, two and three datagrams carry (1,392 bytes each).
 SIZES = [0, 1, 1366, 1367, 1368, 1369, 1370, 1375, 1376, 2758, 2759, 2760, 2761, 2762, 20_000, 50_000]

@@ -6,8 +6,11 @@ import random
 import cocotb
 from cocotb.triggers import ReadOnly, RisingEdge, Timer
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster
-from common import T, clocks, run, start
-from csr_map import COUNTERS, REGISTERS
+
+from harness.clock import clocks, start
+from harness.csr_map import COUNTERS, REGISTERS
+from harness.models import run
+from harness.structs import T
 
 AT = {name: register.addr for name, register in REGISTERS.items()}
 WRITABLE = [register.addr + 4 * word for register in REGISTERS.values() for word in range(register.words)

@@ -5,12 +5,15 @@ import random
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import Sink, Source, T, clocks, run, start, to_beats, until
+
+from harness.clock import clocks, start, until
+from harness.models import run
+from harness.streams import Sink, Source, to_beats
+from harness.structs import T
 
 HOST = (1 << 14) - 1
 RX, TX, RING = 512, 256, 65536
 OPEN, CLOSE, HOLD, COMMIT, RELEASE, REDIS, MINE = 1, 2, 4, 8, 16, 32, 128
-OTHERS = [b"", b"abc", b"x" * 512]
 
 
 class Bench:
@@ -23,7 +26,6 @@ class Bench:
         self.tcp_ev = Source(dut, "tcp_ev", {"": T.ev_t}, pause)
         self.events = Sink(dut, "ev", {"": T.ev_t}, pause)
         self.app = Source(dut, "app", {"": T.app_t}, pause)
-        self.tcp_apps = []
         self.queue, self.others_in, self.others_out = [], [], []
         self.sent = 0
         self.rx = self.tx = 0                 # read and written by the session

@@ -1,4 +1,4 @@
-"""What common.py compiles when a system header was replaced since: such a model is built anew."""
+"""What harness/models.py compiles when a system header was replaced since: such a model is built anew."""
 
 import os
 import subprocess
@@ -6,7 +6,8 @@ import subprocess
 import cocotb
 import pytest
 
-import common
+from harness import models
+from harness.clock import start
 
 DUT = """module dut (
   input logic clk_i,
@@ -27,17 +28,17 @@ int main() {
 
 @cocotb.test()
 async def says(dut):
-    await common.start(dut)
+    await start(dut)
     assert dut.q_o.value == 3
 
 
 def bench(folder):
-    common.run(__file__, "dut", [str(folder / "dut.sv")])
+    models.run(__file__, "dut", [str(folder / "dut.sv")])
 
 
 def program(folder):
     (folder / "main.cpp").write_text(MAIN)
-    model = common.program("program", "dut", [str(folder / "dut.sv")], folder / "main.cpp")
+    model = models.program("program", "dut", [str(folder / "dut.sv")], folder / "main.cpp")
     assert subprocess.run([model]).returncode == 3
 
 
@@ -45,9 +46,9 @@ def program(folder):
 def test_replaced_header(build, tmp_path, monkeypatch):
     """Of a build that was broken off the header is there and an object is not. The new file's date is its package's,
     older than the build, so that `make` does not see it."""
-    monkeypatch.setattr(common, "BUILD", tmp_path)
+    monkeypatch.setattr(models, "BUILD", tmp_path)
     # Enough files that they share a precompiled header.
-    monkeypatch.setattr(common, "MODEL", [*common.MODEL, "--output-split", "200"])
+    monkeypatch.setattr(models, "MODEL", [*models.MODEL, "--output-split", "200"])
     monkeypatch.setenv("CPLUS_INCLUDE_PATH", str(tmp_path))
     (tmp_path / "dut.sv").write_text(DUT)
     header = tmp_path / "array"
@@ -66,8 +67,8 @@ def test_replaced_header(build, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("build", [bench, program])
 def test_other_errors_stay(build, tmp_path, monkeypatch, capfd):
-    monkeypatch.setattr(common, "BUILD", tmp_path)
+    monkeypatch.setattr(models, "BUILD", tmp_path)
     (tmp_path / "dut.sv").write_text(DUT.replace("8'd3", "nothing"))
-    with pytest.raises(common.BuildError):
+    with pytest.raises(models.BuildError):
         build(tmp_path)
     assert "nothing" in capfd.readouterr().out

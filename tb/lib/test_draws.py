@@ -2,12 +2,13 @@
 
 import pytest
 
-from draws import TB, draws
+from harness.draws import draws
+from harness.imports import TB
 
 
 @pytest.mark.parametrize("name", [
     "parse/test_ingress.py",        # names random
-    "tcp/test_slow.py",           # the contents of registers, by common.py
+    "tcp/test_slow.py",           # the contents of registers, by harness/models.py
     "store/test_evictions.py",    # what memory holds, by a neighbour
     "resp/test_streams.py",       # asks for the seed
 ])  # fmt: skip

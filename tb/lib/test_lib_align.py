@@ -3,7 +3,10 @@
 import random
 
 import cocotb
-from common import SIZES, Sink, Source, from_beats, run, start, to_beats
+
+from harness.clock import start
+from harness.models import run
+from harness.streams import SIZES, Sink, Source, from_beats, to_beats
 
 PAUSES = ((0, 0), (0.3, 0), (0, 0.5), (0.5, 0.3))
 IN = ["data", "len", "last", "skip"]

@@ -4,7 +4,10 @@ import random
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import T, run, start
+
+from harness.clock import start
+from harness.models import run
+from harness.structs import T
 
 DELAY = 5  # clocks from an input to what now_o says of it
 

@@ -5,8 +5,10 @@ import random
 import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
-from common import run, start
-from size import scale
+
+from harness.clock import start
+from harness.models import run
+from harness.size import scale
 
 
 @cocotb.test()
@@ -15,7 +17,7 @@ async def lockstep(dut):
     await start(dut)
     done, pending = [], []  # committed, uncommitted
     taken = 0
-    for phase in range(40):
+    for _ in range(40):
         p_push, p_pop, p_end = random.random(), random.random(), random.choice((0.02, 0.2, 0.8))
         for _ in range(200):
             push, data = random.random() < p_push, random.getrandbits(32)

@@ -5,8 +5,10 @@ import random
 import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
-from common import run, start
-from size import scale
+
+from harness.clock import start
+from harness.models import run
+from harness.size import scale
 
 
 @cocotb.test()

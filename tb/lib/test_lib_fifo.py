@@ -5,8 +5,11 @@ import random
 import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
-from common import Sink, Source, clocks, run, start
-from size import scale
+
+from harness.clock import clocks, start
+from harness.models import run
+from harness.size import scale
+from harness.streams import Sink, Source
 
 
 @cocotb.test()

@@ -4,7 +4,10 @@ import random
 
 import cocotb
 import pytest
-from common import SIZES, Sink, Source, clocks, run, start
+
+from harness.clock import clocks, start
+from harness.models import run
+from harness.streams import SIZES, Sink, Source
 
 PAUSES = ((0, 0), (0.3, 0), (0, 0.5), (0.5, 0.3))
 

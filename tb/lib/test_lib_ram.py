@@ -6,8 +6,9 @@ import cocotb
 import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
-from common import run
-from size import scale
+
+from harness.models import run
+from harness.size import scale
 
 
 @cocotb.test()

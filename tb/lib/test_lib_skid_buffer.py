@@ -4,7 +4,10 @@ import random
 
 import cocotb
 from cocotb.triggers import ReadOnly, RisingEdge, Timer
-from common import Sink, Source, run, start
+
+from harness.clock import start
+from harness.models import run
+from harness.streams import Sink, Source
 
 
 @cocotb.test()

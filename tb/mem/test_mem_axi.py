@@ -7,7 +7,11 @@ from collections import deque
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import Source, T, run, start, until
+
+from harness.clock import start, until
+from harness.models import run
+from harness.streams import Source
+from harness.structs import T
 
 
 class Memory:

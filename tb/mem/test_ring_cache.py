@@ -8,7 +8,10 @@ from collections import deque
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import NEXT_CLOCK, Pins, T, clocks, every_clock, run, start, until
+
+from harness.clock import NEXT_CLOCK, Pins, clocks, every_clock, start, until
+from harness.models import run
+from harness.structs import T
 
 FULL = {"first": 0, "last": 63}
 ALL = (1 << 64) - 1

@@ -29,8 +29,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tb"))
-from filelist import expand  # noqa: E402
-from mutants import faults as lists  # noqa: E402
+from harness import faults as lists  # noqa: E402
+from harness.filelist import expand  # noqa: E402
+from harness.imports import closure  # noqa: E402
 
 WORK = ROOT / "build" / "mutants"
 SEEDS = os.environ.get("SEEDS", "1 2").split()
@@ -149,6 +150,8 @@ class Run:
         folder = found_by.rpartition("/")[0] + "/"
         used = {name for name in self.files
                 if name.startswith((folder, "rtl/lib/")) or re.fullmatch(r"(rtl|tb)/[^/]+", name)}
+        used |= {str(path.relative_to(ROOT)) for path in closure(*(ROOT / name for name in used if name.endswith(".py")))}
+        used.add("tb/harness/peeked.vlt")
         designs = {design.decode() for name in used if name.endswith(".py")
                    for design in re.findall(rb"rtl/\w+/\w+\.f\b", self.files[name])}
         return sorted(used | {str(p.relative_to(ROOT)) for p in expand("rtl/pkg.f", *designs)[0]})

@@ -6,8 +6,9 @@ import subprocess
 import sys
 
 import pytest
-from filelist import CARD, ROOT, expand
-from mutants.faults import PACKAGE, load, package, switched, wrong
+
+from harness.faults import PACKAGE, load, package, switched, wrong
+from harness.filelist import CARD, ROOT, expand
 
 FAULTS = load()
 

@@ -4,10 +4,8 @@ import ipaddress
 import random
 import struct
 
-from common import NEXT_CLOCK, Pins, T, clocks, every_clock, until
-from csr_map import COUNTERS
-
-BEAT = {"data": 512, "len": 7, "last": 1}
+from harness.clock import NEXT_CLOCK, Pins, clocks, every_clock, until
+from harness.csr_map import COUNTERS
 
 OUR_MAC, OUR_IP = "02:aa:bb:cc:dd:ee", "10.77.0.2"
 #: Link-local, fixed, in a router's network.
@@ -235,12 +233,7 @@ def receive_member(frame):
         offset = (l3[32] >> 4) * 4
         if offset < 20 or total < 20 + offset or total > size:
             return short
-        flags = l4[13]
-        if drop or not sport:
-            return drop or ("NetCountRxFromPort0", None)
-        if (flags & 2 and flags & 5) or not flags & 0x16:
-            return "NetCountRxBadFlags", None
-        return segment_fields(peer | PORTS[dport], l4, word_sum(pseudo + l4))
+        return segment(peer | PORTS[dport], l4, pseudo, drop)
     if proto == 17 and dport == CFG["udp_port"]:
         length = struct.unpack(">H", l3[24:26])[0]
         if not 9 <= length <= total - 20 or length + 20 > size:
@@ -312,12 +305,7 @@ def receive6(frame, vlan, l2, from_group):
         offset = (l3[52] >> 4) * 4
         if offset < 20 or total < offset or total + 40 > size:
             return short
-        flags = l4[13]
-        if drop or not sport:
-            return drop or ("NetCountRxFromPort0", None)
-        if (flags & 2 and flags & 5) or not flags & 0x16:
-            return "NetCountRxBadFlags", None
-        return segment_fields(peer | PORTS[dport], l4, word_sum(pseudo + l4))
+        return segment(peer | PORTS[dport], l4, pseudo, drop)
     if proto == 17 and dport == CFG["udp_port"]:
         length = struct.unpack(">H", l3[44:46])[0]
         if not 9 <= length <= total or length + 40 > size:
@@ -357,11 +345,16 @@ def receive6(frame, vlan, l2, from_group):
     return drop or host
 
 
-def segment_fields(peer, l4, total):
-    """What becomes of a segment, apart from its addresses: `total` is the sum of all that is summed."""
-    if total != 0xFFFF:
+def segment(peer, l4, pseudo, drop):
+    """What becomes of a TCP segment of either IP, whose length is right."""
+    flags = l4[13]
+    if drop or not peer["port"]:
+        return drop or ("NetCountRxFromPort0", None)
+    if (flags & 2 and flags & 5) or not flags & 0x16:
+        return "NetCountRxBadFlags", None
+    if word_sum(pseudo + l4) != 0xFFFF:
         return "NetCountRxBadTcp", None
-    seq, ack, flags, wnd = struct.unpack(">IIxBH", l4[4:16])
+    seq, ack, wnd = struct.unpack(">II2xH", l4[4:16])
     offset = (l4[12] >> 4) * 4
     payload = l4[offset:]
     fields = {"too_big": 0, "peer": peer, "seq": seq, "ack": ack, "flags": flags, "wnd": wnd, "mss": None, "ws": None,

@@ -5,13 +5,17 @@ import random
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import SIZES, Sink, clocks, from_beats, run, start
-from net.frames import (CFG, OUR_IP, OUR_IP6, OUR_MAC, PORTS, AxisSink, AxisSource, Counters, T, flags_byte, random_data,
-                    receive, settle, word_sum)
 from scapy.all import ARP, ICMP, IP, TCP, UDP, Dot1Q, Ether, raw
 from scapy.layers.inet6 import (ICMPv6EchoReply, ICMPv6EchoRequest, ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6NDOptDstLLAddr,
                                 ICMPv6NDOptSrcLLAddr, ICMPv6PacketTooBig, IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment,
                                 IPv6ExtHdrHopByHop)
+
+from harness.clock import clocks, start
+from harness.models import run
+from harness.streams import SIZES, Sink, from_beats
+from harness.structs import T
+from net.frames import (CFG, OUR_IP, OUR_IP6, OUR_MAC, PORTS, AxisSink, AxisSource, Counters, flags_byte, random_data,
+    receive, settle, word_sum)
 
 PEER_MAC, PEER_IP, PEER_IP6 = "02:00:00:00:00:01", "10.77.0.1", "fd57:4b56::c0:ffee:1"
 SIZES = [s for s in SIZES if s <= 1500] + [1472, 8948]

@@ -6,10 +6,14 @@ import random
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import SIZES, Source, clocks, run, start, to_beats
-from net.frames import (CFG, OUR_IP, OUR_IP6, OUR_MAC, AxisSink, AxisSource, Counters, T, random_data, settle)
 from scapy.all import ARP, IP, TCP, UDP, Dot1Q, Ether, raw
 from scapy.layers.inet6 import ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6NDOptDstLLAddr, IPv6
+
+from harness.clock import clocks, start
+from harness.models import run
+from harness.streams import SIZES, Source, to_beats
+from harness.structs import T
+from net.frames import CFG, OUR_IP, OUR_IP6, OUR_MAC, AxisSink, AxisSource, Counters, random_data, settle
 
 FLAGS = ("cwr", "ece", "urg", "ack", "psh", "rst", "syn", "fin")
 SIZES = [s for s in SIZES if s <= 1500] + [1472, 8948, 8960, 8972]

@@ -4,6 +4,8 @@ reference of the tests."""
 import random
 import struct
 
+from harness.memcached import packets
+
 KEY_MAX = 250
 HEADER = struct.Struct(">BBHBBHIIQ")
 GETS = {0x00, 0x09, 0x0C, 0x0D}
@@ -110,10 +112,10 @@ class Binary:
         return [("reply", "RpOk" if op == 0x0A else "RpVersion")], 0
 
 
-def packet(op, key=b"", extras=b"", value=b"", cas=0, magic=0x80, klen=None, elen=None, body=None, odd=0):
-    return HEADER.pack(magic, op, len(key) if klen is None else klen, len(extras) if elen is None else elen,
-                       odd & 0xFF, odd >> 8, len(extras + key + value) if body is None else body,
-                       random.getrandbits(32), cas) + extras + key + value
+def packet(op, key=b"", extras=b"", value=b"", cas=0, odd=0, **wrong):
+    """Of any opaque; `odd` is what the header's type and what is reserved have."""
+    opaque = random.getrandbits(32).to_bytes(4, "big")
+    return packets.whole(op, key, extras, value, opaque, cas.to_bytes(8, "big"), type=odd & 0xFF, reserved=odd >> 8, **wrong)
 
 
 def a_key():
@@ -169,16 +171,7 @@ def a_request(values=300, broken=True, host=True):
 
 def closes(key):
     """Each of what ends the connection."""
-    return (
-        packet(0x00), packet(0x00, key, b"1234"), packet(0x00, key, b"", b"x"), packet(0x01, key, b"1234"),
-        packet(0x01, b"", bytes(8), b"x"), packet(0x00, b"l" * 251), packet(0x01, b"l" * 251, bytes(8), b"x"),
-        packet(0x00, b"abc", body=1), packet(0x01, key, bytes(8), body=4), packet(0x04, key, b"1234"),
-        packet(0x05, key, bytes(16)), packet(0x05, key, bytes(20), b"x"), packet(0x08, b"k"), packet(0x08, b"", bytes(3)),
-        packet(0x0A, b"k"), packet(0x0B, b"k"), packet(0x0E, key, b"1234", b"x"), packet(0x1C, key),
-        packet(0x1C, b"", bytes(4)), packet(0x1D, key, bytes(5)), packet(0x07), packet(0x17), packet(0x07, b"k"),
-        packet(0x20, b"k"), packet(0x21), packet(0x21, b"k", b"x"), packet(0x00, key, klen=256 + len(key)),
-        packet(0x55, b"l" * 251), packet(0x55, body=0, elen=1), packet(0x0A, magic=0x81), packet(0x0A, magic=0),
-        b"get a\r\n" + bytes(24), b"set a 0 0 1\r\nx\r\n" + bytes(24))
+    return [*packets.closes(packet, key), *packets.closes_after_all(packet, key), *packets.TEXT]
 
 
 def a_close():

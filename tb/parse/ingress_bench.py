@@ -4,17 +4,16 @@ It executes the records, cuts jobs at random places as the store may, and sends 
 """
 
 import random
-import sys
 from collections import deque
 from itertools import chain, repeat
-from pathlib import Path
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import NEXT_CLOCK, Pins, Sink, Source, T, clocks, every_clock, stand_of, start
 
-sys.path.insert(0, str(Path(__file__).parent))
-from text_model import Text  # noqa: E402
+from harness.clock import NEXT_CLOCK, Pins, clocks, every_clock, start
+from harness.streams import Sink, Source
+from harness.structs import T, stand_of
+from parse.text_model import Text
 
 EXTENDS = "OpAppend", "OpPrepend"
 STORES = "OpSet", "OpAdd", "OpReplace", "OpCas", *EXTENDS

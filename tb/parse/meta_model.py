@@ -3,7 +3,7 @@
 import random
 from base64 import b64encode
 
-from text_model import KEY_MAX, Text, number, s32, when
+from parse.text_model import KEY_MAX, Text, number, s32, when
 
 WORDS = 19
 OPAQUE = 31

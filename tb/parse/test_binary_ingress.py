@@ -2,16 +2,15 @@
 would see."""
 
 import random
-import sys
-from pathlib import Path
 
 import cocotb
-from common import every_clock, run, start, to_beats
 
-sys.path.insert(0, str(Path(__file__).parent))
-from binary_model import STORES, VERSION, WALK, Binary, a_close, a_key, a_request, closes, packet  # noqa: E402
-from ingress_bench import HOST, ITEM_MAX, NOW, Bench, Conn, at_a_glance, check, settle, streams  # noqa: E402
-from text_model import Text  # noqa: E402
+from harness.clock import every_clock, start
+from harness.models import run
+from harness.streams import to_beats
+from parse.binary_model import STORES, VERSION, WALK, Binary, a_close, a_key, a_request, closes, packet
+from parse.ingress_bench import HOST, ITEM_MAX, NOW, Bench, Conn, at_a_glance, check, settle, streams
+from parse.text_model import Text
 
 JOB = 8192
 

@@ -6,9 +6,9 @@ import os
 import subprocess
 from pathlib import Path
 
-from common import program
-from filelist import ROOT
-from size import scale
+from harness.filelist import ROOT
+from harness.models import program
+from harness.size import scale
 
 LINES = int(os.environ.get("WIREKV_LINES", scale(25_000, 2_000_000)))
 

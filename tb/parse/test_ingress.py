@@ -1,18 +1,17 @@
 """ingress: byte streams cut anywhere give the requests, keys and items that memcached would see."""
 
 import random
-import sys
-from pathlib import Path
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import NEXT_CLOCK, clocks, every_clock, run, start, to_beats, until
-from csr_map import COUNTERS
-from size import scale
 
-sys.path.insert(0, str(Path(__file__).parent))
-from ingress_bench import ITEM_MAX, M32, NOW, RING, Bench, Conn, check, settle, streams  # noqa: E402
-from text_model import Text, a_command, a_key  # noqa: E402
+from harness.clock import NEXT_CLOCK, clocks, every_clock, start, until
+from harness.csr_map import COUNTERS
+from harness.models import run
+from harness.size import scale
+from harness.streams import to_beats
+from parse.ingress_bench import ITEM_MAX, M32, NOW, RING, Bench, Conn, check, settle, streams
+from parse.text_model import Text, a_command, a_key
 
 
 @cocotb.test()

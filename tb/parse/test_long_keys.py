@@ -2,19 +2,16 @@
 such a line may be cut, go wrong or be mistaken for another."""
 
 import random
-import sys
-from pathlib import Path
 
 import cocotb
-from common import run
-from size import scale
 
-sys.path.insert(0, str(Path(__file__).parent))
-from binary_model import Binary, packet  # noqa: E402
-from ingress_bench import at_a_glance, streams  # noqa: E402
-from meta_model import Meta  # noqa: E402
-from resp_model import Resp, encode  # noqa: E402
-from text_model import Text  # noqa: E402
+from harness.models import run
+from harness.size import scale
+from parse.binary_model import Binary, packet
+from parse.ingress_bench import at_a_glance, streams
+from parse.meta_model import Meta
+from parse.resp_model import Resp, encode
+from parse.text_model import Text
 
 JOB = 8192
 TEXT = [b"get %s\r\n", b"gets %s\r\n", b"set %s 4294967295 2592001 3\r\nabc\r\n", b"add %s 0 0 100 noreply\r\n" + b"v" * 100 + b"\r\n",

@@ -2,17 +2,14 @@
 would see."""
 
 import random
-import sys
-from pathlib import Path
 
 import cocotb
-from common import run
-from size import scale
 
-sys.path.insert(0, str(Path(__file__).parent))
-from ingress_bench import ITEM_MAX, at_a_glance, streams  # noqa: E402
-from meta_model import Meta, a_coded, a_meta, a_usual, nearly_usual  # noqa: E402
-from text_model import a_command, a_key  # noqa: E402
+from harness.models import run
+from harness.size import scale
+from parse.ingress_bench import ITEM_MAX, at_a_glance, streams
+from parse.meta_model import Meta, a_coded, a_meta, a_usual, nearly_usual
+from parse.text_model import a_command, a_key
 
 JOB = 8192
 

@@ -2,18 +2,16 @@
 
 import itertools
 import random
-import sys
-from pathlib import Path
 
 import cocotb
 from cocotb.triggers import ClockCycles
 from cocotb.utils import get_sim_time
-from common import NEXT_CLOCK, every_clock, run, start, until
 
-sys.path.insert(0, str(Path(__file__).parent))
-from ingress_bench import ITEM_MAX, NOW, RING, Bench, Conn, check, settle, streams  # noqa: E402
-from meta_model import Meta  # noqa: E402
-from text_model import Text  # noqa: E402
+from harness.clock import NEXT_CLOCK, every_clock, start, until
+from harness.models import run
+from parse.ingress_bench import ITEM_MAX, NOW, RING, Bench, Conn, check, settle, streams
+from parse.meta_model import Meta
+from parse.text_model import Text
 
 JOB = 8192
 

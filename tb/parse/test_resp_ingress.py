@@ -1,18 +1,18 @@
 """ingress: streams of Redis' protocol cut anywhere give the requests, keys, items and text for the host that they hold."""
 
 import random
-import sys
-from pathlib import Path
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import NEXT_CLOCK, clocks, every_clock, run, start, to_beats, until
-from size import scale
 
-sys.path.insert(0, str(Path(__file__).parent))
-from ingress_bench import HOST, ITEM_MAX, NOW, Bench, Conn, T, at_a_glance, check, settle, streams  # noqa: E402
-from resp_model import INLINE, Resp, a_command, a_key, cased, encode  # noqa: E402
-from text_model import Text  # noqa: E402
+from harness.clock import NEXT_CLOCK, clocks, every_clock, start, until
+from harness.models import run
+from harness.size import scale
+from harness.streams import to_beats
+from harness.structs import T
+from parse.ingress_bench import HOST, ITEM_MAX, NOW, Bench, Conn, at_a_glance, check, settle, streams
+from parse.resp_model import INLINE, Resp, a_command, a_key, cased, encode
+from parse.text_model import Text
 
 JOB = 8192
 #: What an inline command's words may have.

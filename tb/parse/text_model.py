@@ -60,7 +60,6 @@ class Text:
                 break
             ops += got
             at = end + 1 + extra
-        self.consumed = at
         return ops
 
     def line(self, line, rest):

@@ -5,7 +5,11 @@ from base64 import b64encode
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import NEXT_CLOCK, Pins, Sink, Source, T, every_clock, from_beats, run, stand_of, start, to_beats
+
+from harness.clock import NEXT_CLOCK, Pins, every_clock, start
+from harness.models import run
+from harness.streams import Sink, Source, from_beats, to_beats
+from harness.structs import T, stand_of
 
 REPLIES = {
     "RpError": b"ERROR",

@@ -10,11 +10,11 @@ import time
 
 import pytest
 
-from e2e import reference
-from e2e.conftest import scale
-from resp import compare, play, servers, sure, wire
-from resp.generate import Command
-from resp.test_card import GATES, HOST, Hosted
+from harness import reference
+from harness.resp import compare, play, servers, sure, wire
+from harness.resp.generate import Command
+from harness.size import scale
+from harness.resp.hosted import GATES, HOST, Hosted
 
 #: More bytes than a stranger may send in an argument; longer than a job of the card.
 LONG = b"v" * 20_000
@@ -437,7 +437,7 @@ def test_deadlines():
     """What is left of a time that a client counts from its own clock is never more than that: the server's
     milliseconds begin when the client's do."""
     for server in (servers.redis(), servers.soft(), servers.card()):
-        try:
+        with server:
             with server.connect() as s:
                 def ask(*words, s=s):
                     s.sendall(wire.request(*words))
@@ -454,5 +454,3 @@ def test_deadlines():
                     time.sleep(random.random() / 500)
                 # A busy machine may keep a simulated card from its ticks for longer than these may be late.
                 assert sum(ms > 10_000 for ms in left) <= 3 * (server.name == "sim"), (server.name, max(left))
-        finally:
-            assert server.stop() == 0, server.tail()

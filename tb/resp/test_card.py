@@ -12,10 +12,11 @@ import threading
 import pytest
 import redis as redis_py
 
-from e2e import reference
-from e2e.conftest import scale
-from resp import allowed, compare, generate, play, sure, wire
-from resp.generate import Burst, Command
+from harness import reference
+from harness.resp import allowed, compare, play, sure, wire
+from harness.resp.generate import Burst, Command
+from harness.resp.hosted import GATES, HOST, Hosted
+from harness.size import scale
 
 NUMBERS = [b"0", b"1", b"-1", b"17", b"9223372036854775807", b"-9223372036854775808", b"9223372036854775808", b"01", b"+1",
            b" 1", b"1 ", b"", b"-0", b"-", b"x", b"99999999999999999999", b"18446744073709551616"]  # fmt: skip
@@ -211,40 +212,6 @@ def test_what_is_not_there(card):
         reply = client(*words)
         assert isinstance(reply, wire.Error) and "not there with --body sim" in str(reply), (words, reply)
     assert client("GET", "k") in (None, b"v") and client("GET", "k" * 251) != b""
-
-
-#: What the card leaves to the program, on the card's items; and what gates run, between them.
-HOST = [b"GETRANGE", b"SUBSTR", b"SETRANGE", b"SETBIT", b"GETBIT", b"BITCOUNT", b"BITPOS", b"BITOP", b"BITFIELD", b"BITFIELD_RO",
-        b"LCS", b"INCRBYFLOAT", b"MSET", b"MSETNX", b"RENAME", b"RENAMENX", b"COPY", b"DEL", b"UNLINK", b"EXISTS",
-        b"MULTI", b"EXEC", b"DISCARD", b"WATCH", b"UNWATCH", b"OBJECT", b"MOVE", b"CLIENT"]  # fmt: skip
-GATES = [b"GET", b"SET", b"STRLEN", b"MGET", b"APPEND", b"INCR", b"DECR", b"INCRBY", b"DECRBY", b"SETNX", b"SETEX", b"GETSET", b"GETDEL",
-         b"GETEX", b"EXPIRE", b"PEXPIREAT", b"TTL", b"PEXPIRETIME", b"PERSIST", b"TYPE", b"TOUCH", b"SELECT"]  # fmt: skip
-
-
-def far(words):
-    """Whether it names a time that the card's items have no room for."""
-    return words[0].upper() in generate.TIMED and any(re.fullmatch(b"-?[0-9]{15,}", word) for word in words[2:])
-
-
-class Hosted(generate.Generator):
-    """Without what the card does not have."""
-
-    def __init__(self, *args, **options):
-        super().__init__(*args, **options)
-        self.hot.remove(b"")
-
-    def broken_words(self, words):
-        while b"" in (made := super().broken_words(words))[1:] or far(made):
-            pass
-        return made
-
-    def draw(self):
-        while True:
-            words = super().draw()
-            there = words[1:2] not in ([b"FREQ"], [b"IDLETIME"], [b"LIST"], [b"INFO"])
-            if there and not far(words) and sum(map(len, words)) < 1900:
-                return words
-            self.pending.clear()
 
 
 def test_host_commands(redis, card, seed):

@@ -10,15 +10,15 @@ import shutil
 import struct
 import subprocess
 import termios
-import threading
 import time
 from datetime import timedelta
 
 import pytest
 import redis as redis_py
 
-from e2e import reference
-from e2e.conftest import scale
+from harness import reference
+from harness.size import scale
+from harness.threads import together
 
 GO = reference.ROOT / "build" / "go"
 
@@ -113,15 +113,11 @@ def test_redis_py_transactions(client):
         pipe.multi()
         pipe.set("sum", count + 1)
 
-    def work():
+    def work(_):
         for _ in range(rounds):
             client.transaction(add, "sum")
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    together(4, work)
     assert client.get("sum") == b"%d" % (4 * rounds)
     with client.pipeline() as pipe:
         pipe.set("a", 1).execute_command("SET", "a")

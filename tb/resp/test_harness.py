@@ -5,10 +5,10 @@ import re
 
 import pytest
 
-from e2e import differ
-from e2e.conftest import scale
-from e2e.proxy import Proxy
-from resp import compare, generate, play, servers
+from harness import differ
+from harness.proxy import Proxy
+from harness.resp import compare, generate, play, servers
+from harness.size import scale
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_spoiled_replies_are_found(redis, second, monkeypatch, spoil):
     try:
         with pytest.raises(differ.Mismatch) as found:
             compare.run((redis, proxy), 5, 40_000, protocol=2, long_keys=False)
-        path = re.search(r"--replay (\S+)", str(found.value)).group(1)
+        path = re.search(r"python tb resp --replay (\S+)", str(found.value)).group(1)
         assert play.load(path), "the replay file is empty"
     finally:
         proxy.close()

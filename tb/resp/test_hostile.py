@@ -7,11 +7,11 @@ import time
 
 import pytest
 
-from e2e import reference
-from e2e.conftest import scale
-from resp import servers, wire
-from soft import values, watch
-from soft.test_memory import BESIDE, EACH, MEGABYTES, fill
+from harness import reference, watch
+from harness.memcached import values
+from harness.resp import servers, wire
+from harness.size import scale
+from harness.memory import BESIDE, EACH, MEGABYTES, fill
 
 CONNECTIONS = 10_000
 # What all connections together may keep of requests and transactions, in MiB.
@@ -110,7 +110,7 @@ def test_hostile_connections_hold_little(name):
     server = servers.soft(megabytes=MEGABYTES, threads=2, connections=count + 10)
     text = HOLDING[name]
     hostile = []
-    try:
+    with server:
         good = Good(server)
         for i in range(count):
             if i == 50:
@@ -139,9 +139,6 @@ def test_hostile_connections_hold_little(name):
         assert left == 1
         good.read()
         good.client.close()
-    finally:
-        code = server.stop()
-    assert code == 0, server.tail()
 
 
 ENDLESS = {
@@ -174,7 +171,7 @@ def test_what_redis_would_keep_without_limit(name):
     """A million arguments, watched keys without end: an error, and the end."""
     server = servers.soft(megabytes=MEGABYTES, connections=100)
     begin, more = ENDLESS[name]
-    try:
+    with server:
         good = Good(server)
         before = watch.resident(server)
         many = []
@@ -197,16 +194,12 @@ def test_what_redis_would_keep_without_limit(name):
         good.read()
         for client in many:
             client.close()
-    finally:
-        code = server.stop()
-    assert code == 0, server.tail()
 
 
 @pytest.mark.parametrize("value", [b"", b"v" * 10_000])
 def test_transactions_without_end(value):
     """They are refused, and hold nothing then; EXEC says so."""
-    server = servers.soft(megabytes=MEGABYTES, connections=100)
-    try:
+    with servers.soft(megabytes=MEGABYTES, connections=100) as server:
         good = Good(server)
         before = watch.resident(server)
         clients = [wire.Client(server) for _ in range(20)]
@@ -225,9 +218,6 @@ def test_transactions_without_end(value):
             client.close()
         good.read()
         good.client.close()
-    finally:
-        code = server.stop()
-    assert code == 0, server.tail()
 
 
 def test_10000_at_once(seed):
@@ -237,7 +227,7 @@ def test_10000_at_once(seed):
         pytest.fail("ulimit -Hn allows fewer than 10,100 descriptors")
     server = servers.soft("-b", 4096, connections=CONNECTIONS + 2, megabytes=64)
     rng = random.Random(seed)
-    try:
+    with server:
         first = wire.Client(server)
         for i in range(CONNECTIONS):
             first("SET", f"key{i}", values.make(b"key", i, 100))
@@ -265,6 +255,3 @@ def test_10000_at_once(seed):
         assert first("GET", "all") == b"%d" % (2 * CONNECTIONS)
         assert watch.resident(server) - before <= 24, "memory of closed connections is kept"
         first.close()
-    finally:
-        code = server.stop()
-    assert code == 0, server.tail()

@@ -11,9 +11,10 @@ from collections import Counter
 
 import pytest
 
-from e2e import reference
-from e2e.conftest import scale
-from resp import compare, servers, wire
+from harness import reference
+from harness.fixtures import ended_well
+from harness.resp import compare, servers, wire
+from harness.size import scale
 
 # Each is done once in a stream, whatever else is drawn.
 SURE = [[["KEYS", "*"]], [["SCAN", "0", "COUNT", "4000"]], [["DBSIZE"]], [["RANDOMKEY"]], [["FLUSHDB"]], [["FLUSHALL"]],
@@ -23,9 +24,7 @@ SURE = [[["KEYS", "*"]], [["SCAN", "0", "COUNT", "4000"]], [["DBSIZE"]], [["RAND
 @pytest.fixture(scope="module")
 def little():
     """2,048 buckets."""
-    server = servers.card("-I", "16k", megabytes=1)
-    yield server
-    assert server.process.poll() is None and server.stop() == 0, server.tail()
+    yield from ended_well(servers.card("-I", "16k", megabytes=1))
 
 
 def scan(client, *options):

@@ -8,10 +8,10 @@ import time
 import pytest
 import redis as redis_py
 
-from e2e import reference
-from e2e.conftest import scale
-from resp import compare, play, wire
-from resp.generate import Burst, Command
+from harness import reference
+from harness.resp import compare, play, wire
+from harness.resp.generate import Burst, Command
+from harness.size import scale
 
 MANY = b"MSET", b"MSETNX"
 # Longer than a job, and done whatever is there.

@@ -8,21 +8,15 @@ import time
 
 import pytest
 
-from e2e import reference
-from e2e.conftest import scale
-from resp import servers, wire
-from resp.conftest import _ours
-from size import SEED
-from soft import generate, values
-from soft.test_memory import together
+from harness import reference
+from harness.memcached import packets, values
+from harness.resp import servers, wire
+from harness.size import SEED, scale
+from harness.fixtures import ended_well
+from harness.threads import together
 
 KEYS = [b"k%d" % i for i in range(12)]
 BAD_WIRE = "drop=0.01,dup=0.01,reorder=0.01,damage=0.01"
-
-
-def packet(*parts, **more):
-    """A binary request's bytes."""
-    return b"".join(generate.packet(*parts, **more))
 
 
 class Item:
@@ -121,7 +115,7 @@ class Binary(Text):
     flags_at_set = 7
 
     def ask(self, op, key, extras=b"", value=b"", unique=0):
-        self.client.socket.sendall(packet(op, key, extras, value, cas=unique.to_bytes(8, "big")))
+        self.client.socket.sendall(packets.whole(op, key, extras, value, cas=unique.to_bytes(8, "big")))
         _, _, _, extra, _, status, size, _, unique = struct.unpack(">BBHBBHIIQ", self.client.file.read(24))
         body = self.client.file.read(size)
         return status, body[:extra], body[extra:], unique
@@ -228,14 +222,14 @@ class BinaryDatagrams(Datagrams):
     flags_at_set = 9
 
     def set(self, key, value):
-        reply = self.change(packet(0x01, key, struct.pack(">II", self.flags_at_set, 0), value))
+        reply = self.change(packets.whole(0x01, key, struct.pack(">II", self.flags_at_set, 0), value))
         assert reply[:2] == b"\x81\1" and reply[6:8] == bytes(2)
 
     def expire(self, key):
-        return self.change(packet(0x1C, key, struct.pack(">I", 100_000)))[6:8] == bytes(2)
+        return self.change(packets.whole(0x1C, key, struct.pack(">I", 100_000)))[6:8] == bytes(2)
 
     def read(self, key):
-        reply = self.ask(packet(0x00, key))
+        reply = self.ask(packets.whole(0x00, key))
         if reply[6:8] == b"\0\1":
             return None
         assert reply[:2] == b"\x81\0" and reply[4] == 4 and reply[6:8] == bytes(2)
@@ -264,7 +258,7 @@ class Ways:
 
 @pytest.fixture(scope="module")
 def bad_card():
-    yield from _ours(servers.card("--impair", f"{BAD_WIRE},seed={SEED}"))
+    yield from ended_well(servers.card("--impair", f"{BAD_WIRE},seed={SEED}"))
 
 
 @pytest.fixture(params=["soft", "bad_card"])

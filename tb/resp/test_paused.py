@@ -5,9 +5,9 @@ import socket
 
 import pytest
 
-from e2e import reference
-from resp import servers, wire
-from soft import watch
+from harness import reference, watch
+from harness.fixtures import ended_well
+from harness.resp import servers, wire
 
 PLACES = 20
 
@@ -19,8 +19,7 @@ def few(request):
         server = servers.redis("--maxclients", PLACES)
     else:
         server = servers.soft(connections=PLACES)
-    yield server
-    assert server.stop() == 0, server.tail()
+    yield from ended_well(server)
 
 
 def ask(server, *words):

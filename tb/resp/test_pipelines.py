@@ -3,10 +3,9 @@ replies, and so does the soft body, in the store's memory, where they are bounde
 
 import socket
 
-from e2e import reference
-from resp import servers, wire
-from soft import watch
-from soft.test_memory import BESIDE, EACH, MEGABYTES
+from harness import reference, watch
+from harness.resp import servers, wire
+from harness.memory import BESIDE, EACH, MEGABYTES
 
 VALUE = b"x" * 100
 REPLY = b"$100\r\n" + VALUE + b"\r\n"
@@ -32,8 +31,7 @@ def takes(client, length):
 def test_300000_at_once(redis):
     """With memory for half of the replies beside the store's own this would be more than -m says."""
     count = 300_000
-    server = servers.soft(megabytes=MEGABYTES)
-    try:
+    with servers.soft(megabytes=MEGABYTES) as server:
         # What comes behind them has its turn, too, and so has the client's end.
         more = wire.request(b"SET", b"behind", b"1") + wire.request(b"GET", b"behind")
         clients = [asks(each, count, more) for each in (redis, server)]
@@ -47,16 +45,12 @@ def test_300000_at_once(redis):
         assert most <= MEGABYTES + BESIDE + 2 * EACH
         for client in clients:
             client.close()
-    finally:
-        code = server.stop()
-    assert code == 0, server.tail()
 
 
 def test_more_than_half_of_the_memory():
     """Then the client is closed, which is told; the others and their items are not concerned. Their replies
     wait, too, and are taken in time."""
-    server = servers.soft(megabytes=MEGABYTES)
-    try:
+    with servers.soft(megabytes=MEGABYTES) as server:
         good = wire.Client(server)
         for i in range(100):
             good("SET", f"good{i}", b"%d" % i * 100)
@@ -83,9 +77,6 @@ def test_more_than_half_of_the_memory():
         assert "bytes of replies wait for it" in server.tail()
         good.close()
         client.close()
-    finally:
-        code = server.stop()
-    assert code == 0, server.tail()
 
 
 def test_long_values(redis):
@@ -93,7 +84,7 @@ def test_long_values(redis):
     server = servers.soft(megabytes=MEGABYTES)
     values = [bytes([i]) * size for i, size in enumerate((10, 1100, 9_000, 40_000, 500_000))]
     asked = [(b"GET", b"key%d" % (i % len(values))) for i in range(150)]
-    try:
+    with server:
         said = []
         for each in (redis, server):
             client = wire.Client(each)
@@ -115,6 +106,3 @@ def test_long_values(redis):
                 other.close()
             client.close()
         assert said[0] == said[1]
-    finally:
-        code = server.stop()
-    assert code == 0, server.tail()

@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
-from e2e import reference
-from resp import servers, wire
+from harness import reference
+from harness.resp import servers, wire
 
 BODIES = {"soft": servers.soft, "card": servers.card}
 OPEN = ("--udp-public",)

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from e2e import reference
-from e2e.conftest import LONG
-from e2e.reference import ROOT
-from resp import servers
+from harness import reference
+from harness.reference import ROOT
+from harness.resp import servers
+from harness.size import LONG
 
 SOURCE = ROOT / "build" / "redis-source" / "root"
 PLAN = tomllib.loads((Path(__file__).parent / "redis_suite.toml").read_text())

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from e2e.conftest import scale
-from resp import servers, wire
+from harness.resp import servers, wire
+from harness.size import scale
 
 COUNT = 1000
 
@@ -134,8 +134,7 @@ def test_all_of_a_still_store(either_empty):
                          ids=["soft", "large", "card"])  # fmt: skip
 def test_few_calls_for_three_keys(start, megabytes):
     """Where there is little a scan takes few calls: in a new store, and where a flush has emptied it."""
-    server = start(megabytes=megabytes)
-    try:
+    with start(megabytes=megabytes) as server:
         client = wire.Client(server)
         keys = {b"one", b"two", b"three"}
         for flushed in (False, True):
@@ -149,9 +148,6 @@ def test_few_calls_for_three_keys(start, megabytes):
                 assert found == keys and calls <= 20, (flushed, count, calls)
             assert sorted(client("KEYS", "*")) == sorted(keys) and client("RANDOMKEY") in keys
         client.close()
-    finally:
-        code = server.stop()
-    assert code == 0, server.tail()
 
 
 @pytest.fixture

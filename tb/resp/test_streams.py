@@ -2,8 +2,8 @@
 
 import pytest
 
-from e2e.conftest import scale
-from resp import compare, servers, sure, wire
+from harness.resp import compare, servers, sure, wire
+from harness.size import scale
 
 # What a stream of some thousand commands holds: each of these is done, not only refused.
 COMMANDS = """

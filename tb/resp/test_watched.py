@@ -5,13 +5,14 @@ import socket
 import time
 
 import pytest
-from resp import compare, servers, wire
-from resp.conftest import _ours
+
+from harness.resp import compare, servers, wire
+from harness.fixtures import ended_well
 
 @pytest.fixture(scope="module")
 def card():
     """One with a small index: who goes through it all need not wait for long."""
-    yield from _ours(servers.card("-I", "16k", megabytes=1))
+    yield from ended_well(servers.card("-I", "16k", megabytes=1))
 
 
 #: What the key is when it is watched.

@@ -1,3 +1,5 @@
-"""The same servers as in tb/e2e."""
+"""memcached and the soft body."""
 
-from e2e.conftest import memcached, server_log_on_failure, soft  # noqa: F401
+from harness.fixtures import logs_on_failure, memcached, soft  # noqa: F401
+
+server_log_on_failure = logs_on_failure("soft", "memcached")

@@ -6,9 +6,8 @@ import time
 
 import pytest
 
-from e2e import reference
-from resp import servers, wire
-from soft import watch
+from harness import reference, watch
+from harness.resp import servers, wire
 
 # A kernel's buffers take less, so the client is still sending when the server has closed.
 MUCH = 32 << 20

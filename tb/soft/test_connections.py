@@ -7,8 +7,8 @@ import socket
 
 import pytest
 
-from e2e import reference
-from soft import values, watch
+from harness import reference, watch
+from harness.memcached import values
 
 CONNECTIONS = 10_000
 
@@ -20,7 +20,7 @@ def test_10000_at_once(seed):
     server = reference.soft("-b", 4096, connections=CONNECTIONS + 1, megabytes=64)
     rng = random.Random(seed)
     keys = [b"key%d" % i for i in range(CONNECTIONS)]
-    try:
+    with server:
         client = values.Client(server)
         # Every page of the index that the test needs is resident from now on.
         for key in keys:
@@ -54,9 +54,6 @@ def test_10000_at_once(seed):
         # 1 KiB for each connection, and the log that the writes filled.
         assert after[0] - before <= 12, "memory of closed connections is kept"
         assert after[1] - after[0] <= 4, "memory of closed connections is lost"
-    finally:
-        code = server.stop()
-    assert code == 0, server.tail()
 
 
 def test_one_too_many():
@@ -96,8 +93,7 @@ def test_one_too_many():
 
 def test_no_descriptor_left():
     """Clients wait until there is one: the server forgets none and rests meanwhile."""
-    server = reference.soft()
-    try:
+    with reference.soft() as server:
         first = values.Client(server)
 
         def stats(*names):
@@ -128,9 +124,6 @@ def test_no_descriptor_left():
                 waiting.remove(client)
         assert watch.settle(lambda: stats("accepting_conns"), [1]) == [1]
         assert stats("time_in_listen_disabled_us")[0] > 900_000
-    finally:
-        code = server.stop()
-    assert code == 0, server.tail()
 
 
 def test_half_closed_and_reset_are_no_leak(soft):

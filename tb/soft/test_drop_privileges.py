@@ -6,8 +6,8 @@ import socket
 import urllib.request
 from pathlib import Path
 
-from e2e import reference
-from soft import values, watch
+from harness import reference, watch
+from harness.memcached import values
 
 
 def modes(server):
@@ -25,11 +25,8 @@ def test_all_threads_are_confined():
         (("-o", "drop_privileges,no_drop_privileges"), "0"),
         (("-o", "no_drop_privileges,idle_timeout=9,drop_privileges"), "2"),
     ):
-        server = reference.soft(*options, "--metrics", f"127.0.0.1:{reference.free_port()}", threads=3)
-        try:
+        with reference.soft(*options, "--metrics", f"127.0.0.1:{reference.free_port()}", threads=3) as server:
             assert modes(server) == {mode}, options
-        finally:
-            assert server.stop() == 0, server.tail()
 
 
 def test_a_confined_server_serves(seed, tmp_path):

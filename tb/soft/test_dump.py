@@ -9,10 +9,10 @@ from urllib.parse import quote
 
 import pytest
 
-from e2e import reference
-from e2e.conftest import scale
-from resp import servers, wire
-from soft import values
+from harness import reference
+from harness.memcached import values
+from harness.resp import servers, wire
+from harness.size import scale
 
 STORE = [
     b"set plain 0 0 1\r\nx\r\n",

@@ -2,22 +2,17 @@
 
 import pytest
 
-from e2e import reference
-from soft import values, watch
+from harness import reference, watch
+from harness.fixtures import ended_well
+from harness.memcached import values
+from harness.memory import BESIDE, EACH, MEGABYTES
 
-MEGABYTES = 64
 ITEMS = 20_000
-NO_MEMORY = b"SERVER_ERROR out of memory storing object\r\n"
-# Beside -m: the process, and 32 KiB a connection.
-BESIDE = 12
 
 
 @pytest.fixture(params=["memcached", "soft"])
 def server(request):
-    server = getattr(reference, request.param)(megabytes=MEGABYTES)
-    yield server
-    code = server.stop()
-    assert code == 0, server.tail()
+    yield from ended_well(getattr(reference, request.param)(megabytes=MEGABYTES))
 
 
 def fill(client, size=1000):
@@ -71,7 +66,7 @@ def test_announced(server, count, announced, sent):
     print(f"{server.name}: {kept} of {ITEMS} left, sets of another client: {said}")
     assert said == {b"STORED\r\n"} and kept == ITEMS
     if server.name == "soft":
-        assert watch.peak(server) <= MEGABYTES + BESIDE + count / 32
+        assert watch.peak(server) <= MEGABYTES + BESIDE + count * EACH
     for client in slow:
         client.close()
     # Nothing of theirs is left behind.

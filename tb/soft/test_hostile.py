@@ -1,15 +1,13 @@
 """2,000 hostile connections at once, of eight kinds (hostile.py), and a client that means well."""
 
-from e2e import reference
-from soft import hostile, values, watch
-from soft.crowd import Crowd, Good
+from harness import hostile, reference, watch
+from harness.crowd import Crowd, Good
+from harness.memcached import values
+from harness.memory import BESIDE, EACH, MEGABYTES
 
 CONNECTIONS = 2000
-MEGABYTES = 64
-# MiB beside -m: program, stacks, buffers; and for each connection.
-BESIDE, A_CONNECTION = 12, 32 / 1024
 # What the allocator may keep afterwards of what a connection had.
-KEPT = A_CONNECTION / 8
+KEPT = EACH / 8
 ITEMS, SIZE = hostile.ITEMS, 1000
 
 
@@ -41,7 +39,7 @@ def test_2000_hostile_connections(seed):
         assert len(told) == len(hostile.KINDS)
         assert all(did["connections"] == CONNECTIONS // 8 for did in told.values())
         assert all(did["sent"] > 0 for did in told.values()), "who does nothing is not hostile"
-        assert most <= MEGABYTES + BESIDE + (CONNECTIONS + 1) * A_CONNECTION
+        assert most <= MEGABYTES + BESIDE + (CONNECTIONS + 1) * EACH
 
         # As before.
         assert watch.settle(lambda: watch.descriptors(server), before) == before

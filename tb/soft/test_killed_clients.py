@@ -5,9 +5,9 @@ import os
 import random
 import signal
 
-from e2e import reference
-from e2e.conftest import scale
-from soft import values, watch
+from harness import reference, watch
+from harness.memcached import values
+from harness.size import scale
 
 CLIENTS = 8
 

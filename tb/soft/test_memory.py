@@ -2,45 +2,20 @@
 
 import random
 import socket
-import threading
 
 import pytest
 
-from e2e import reference
-from e2e.conftest import scale
-from soft import values, watch
-
-MEGABYTES = 64
-# What the process has beside -m: program, stacks, buffers of connections being served.
-BESIDE = 12
-# And for each connection.
-EACH = 32 / 1024
-
-
-def together(count, work):
-    """Calls work(0), work(1), ... at the same time; fails when one does."""
-    failures = []
-
-    def one(i):
-        try:
-            work(i)
-        except BaseException as e:
-            failures.append(e)
-
-    threads = [threading.Thread(target=one, args=(i,)) for i in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise failures[0]
+from harness import reference, watch
+from harness.memcached import values
+from harness.memory import BESIDE, EACH, MEGABYTES, fill
+from harness.size import scale
+from harness.threads import together
 
 
 def test_memory_comes_ahead_of_use():
     """Memory grows with what is stored, and no request waits for a page of it to be zeroed."""
     megabytes, stored = 1024, 96
-    server = reference.soft(megabytes=megabytes)
-    try:
+    with reference.soft(megabytes=megabytes) as server:
         # An index of 7.5 % and a part of the log.
         watch.populated(server)
         fresh = watch.resident(server)
@@ -61,9 +36,6 @@ def test_memory_comes_ahead_of_use():
         # Of the worker's own buffers.
         assert touched < 32
         client.close()
-    finally:
-        code = server.stop()
-    assert code == 0, server.tail()
 
 
 def test_pressure(seed):
@@ -90,16 +62,13 @@ def test_pressure(seed):
                 assert value == newest.get(key), f"{key} is not what was written last"
         client.close()
 
-    try:
+    with server:
         together(4, work)
         stats = reference.stats(server)
         print(f"{stats['cmd_set']} items, {stats['evictions']} evicted, {sum(hits)} hits; "
               f"at most {watch.peak(server):.1f} MiB resident")  # fmt: skip
         assert int(stats["evictions"]) > 0 and min(hits) > 0
         assert watch.peak(server) <= MEGABYTES + BESIDE
-    finally:
-        code = server.stop()
-    assert code == 0, server.tail()
 
 
 def test_without_evictions(seed):
@@ -110,7 +79,7 @@ def test_without_evictions(seed):
         reference.memcached("-M", megabytes=MEGABYTES),
         reference.soft("-M", megabytes=MEGABYTES),
     ):
-        try:
+        with server:
             client = values.Client(server)
             stored, said = {}, set()
             for i in range(40_000):
@@ -135,9 +104,6 @@ def test_without_evictions(seed):
                 again = [client.set(key, value) for key, value in list(stored.items())[:5000]]
                 assert set(again) == {b"STORED\r\n"}
             client.close()
-        finally:
-            code = server.stop()
-        assert code == 0, server.tail()
     assert replies[0] == replies[1] == {
         b"STORED\r\n", b"SERVER_ERROR out of memory storing object\r\n"}  # fmt: skip
 
@@ -148,7 +114,7 @@ def test_long_lines_keep_no_memory():
     server = reference.soft(megabytes=MEGABYTES, threads=2)
     keys = b"get" + b" m" * 7_000_000
     lines = [keys, keys + b" " + b"k" * 300]
-    try:
+    with server:
         # The threads are given connections in turn.
         clients = [values.Client(server) for _ in range(8)]
         writer, asking = clients[1], clients[0::2]
@@ -166,9 +132,6 @@ def test_long_lines_keep_no_memory():
         assert replies == [b"END\r\n", b"CLIENT_ERROR bad command line format\r\n"] * 2
         for client in clients:
             client.close()
-    finally:
-        code = server.stop()
-    assert code == 0, server.tail()
 
 
 def test_slow_readers(seed):
@@ -176,8 +139,7 @@ def test_slow_readers(seed):
     is read. A reply being sent holds its item; when half of the memory is held, few are copied, and
     who waits longest for a copy loses the connection."""
     readers, count = scale(48, 100), scale(20, 100)
-    server = reference.soft(megabytes=MEGABYTES)
-    try:
+    with reference.soft(megabytes=MEGABYTES) as server:
         client = values.Client(server)
         slow = []
         for i in range(readers):
@@ -224,22 +186,6 @@ def test_slow_readers(seed):
         assert readers - len(set(cut)) >= MEGABYTES // 2 - 4, "memory that may be held is not used"
         assert all(found[i] > 0 or i in cut for i in range(readers)), "a reply must come whole"
         client.close()
-    finally:
-        code = server.stop()
-    assert code == 0, server.tail()
-
-
-def fill(connection, bytes_, piece):
-    """Sends `bytes_` again and again until the kernel takes no more of it, or `piece` bytes went."""
-    connection.setblocking(False)
-    sent = 0
-    try:
-        while sent < piece:
-            at = sent % len(bytes_)
-            sent += connection.send(bytes_[at : at + 65536])
-    except BlockingIOError:
-        pass
-    connection.settimeout(60)
 
 
 HOSTILE = 2000
@@ -268,7 +214,7 @@ def test_hostile_connections_hold_little(kind):
         "stats": (b"stats conns\r\n" * 1000, 13_000, 1000),
     }[kind]
     hostile = []
-    try:
+    with server:
         good = values.Client(server)
         short = values.make(b"short", 0, 1000)
         assert good.set(b"short", short) == good.set(b"long", long) == b"STORED\r\n"
@@ -290,6 +236,3 @@ def test_hostile_connections_hold_little(kind):
         assert watch.settle(lambda: reference.stats(server)["curr_connections"], "2") == "2"
         assert good.set(b"short", short) == b"STORED\r\n"
         good.close()
-    finally:
-        code = server.stop()
-    assert code == 0, server.tail()

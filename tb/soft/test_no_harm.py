@@ -10,8 +10,8 @@ import urllib.request
 
 import pytest
 
-from e2e import reference
-from soft import values, watch
+from harness import reference, watch
+from harness.memcached import values
 
 VALUE = 1_000_000
 # At most so many datagrams answer one, and one more says that they were not enough.
@@ -103,8 +103,7 @@ def test_udp_for_all_needs_a_word(body):
 
 def test_stats_of_many_connections_come_in_pieces(memcached):
     """`stats conns` names all, as memcached's. How little a piece holds, test_memory.py shows."""
-    server = reference.soft(threads=1)
-    try:
+    with reference.soft(threads=1) as server:
         lists = {}
         for peer in (memcached, server):
             idle = [peer.connect() for _ in range(900)]
@@ -114,15 +113,12 @@ def test_stats_of_many_connections_come_in_pieces(memcached):
                 if name.endswith(":addr") and value.startswith("tcp:")
             }  # fmt: skip
         assert lists[memcached] == lists[server] == set()
-    finally:
-        assert server.stop() == 0, server.tail()
 
 
 def test_silent_metrics_clients_do_not_block():
     """Hundreds that say nothing, or read nothing, and one that scrapes; then nothing is left."""
     port = reference.free_port()
-    server = reference.soft("--metrics", f"127.0.0.1:{port}")
-    try:
+    with reference.soft("--metrics", f"127.0.0.1:{port}") as server:
         good = values.Client(server)
         assert good.get(b"nothing") is None
         before = watch.descriptors(server)
@@ -138,5 +134,3 @@ def test_silent_metrics_clients_do_not_block():
             # The first one's time is up.
             assert watch.settle(lambda: watch.descriptors(server), before) == before
             silent[0].close()
-    finally:
-        assert server.stop() == 0, server.tail()

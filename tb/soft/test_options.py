@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from e2e import reference
-from soft import generate, values, watch
+from harness import reference, watch
+from harness.memcached import packets, values
 
 
 SOFT = [reference.WIREKV, "serve", "--body", "soft", *reference.AS_ROOT]
@@ -101,7 +101,7 @@ def test_words_behind_stats_do_not_matter(both, of):
 
 
 def test_binary_settings_may_go_on(both):
-    for reply in replies(both(), packet(0x10, b"settings"), packet(0x10, b"settings x")):
+    for reply in replies(both(), packets.whole(0x10, b"settings"), packets.whole(0x10, b"settings x")):
         half = len(reply) // 2
         assert reply[:half] == reply[half:] and half > 100
 
@@ -132,10 +132,6 @@ def test_numbers_in_large_items(both, options):
     assert theirs.count(b"\r\n6\r\n") == (5 if "-C" in options else 3)
 
 
-def packet(*parts):
-    return b"".join(generate.packet(*parts))
-
-
 # In one piece, and received in pieces.
 SHORT, LONG = 20, 25_111
 
@@ -152,15 +148,15 @@ def without_memory():
         for flags in (b"", b"q", b"MA", b"MP k O1", b"ME", b"MR", b"C1"):
             yield b"ms e00 %d %b\r\n%b\r\nget e00\r\n" % (len(value), flags, value)
         for opcode in (0x01, 0x02, 0x03, 0x11, 0x12, 0x13):
-            yield packet(opcode, b"x00", bytes(8), value)
-            yield packet(opcode, b"e00", bytes(8), value) + packet(0x00, b"e00")
+            yield packets.whole(opcode, b"x00", bytes(8), value)
+            yield packets.whole(opcode, b"e00", bytes(8), value) + packets.whole(0x00, b"e00")
         for opcode in (0x0E, 0x0F, 0x19, 0x1A):
-            yield packet(opcode, b"e00", b"", value) + packet(0x00, b"e00")
+            yield packets.whole(opcode, b"e00", b"", value) + packets.whole(0x00, b"e00")
     yield b"incr n00 1\r\nincr n00 1 noreply\r\nget n00\r\n"
     yield b"ma n00\r\nma n00 q\r\nma x00 N0\r\nma x00 N0 q\r\n"
     for opcode in (0x05, 0x15):
         for key in (b"n00", b"x00"):
-            yield packet(opcode, key, struct.pack(">QQI", 1, 5, 0))
+            yield packets.whole(opcode, key, struct.pack(">QQI", 1, 5, 0))
 
 
 def test_replies_without_memory():
@@ -309,11 +305,8 @@ def test_memory_is_there_from_the_start():
     """-L: no request waits for a page."""
     megabytes = 256
     for options, least, most in (((), 0, 64), (("-L",), megabytes - 4, megabytes + 64)):
-        server = reference.soft(*options, megabytes=megabytes)
-        try:
+        with reference.soft(*options, megabytes=megabytes) as server:
             assert least <= watch.resident(server) <= most
-        finally:
-            assert server.stop() == 0, server.tail()
 
 
 def test_silent_connections_are_closed():
@@ -362,8 +355,7 @@ def test_metrics():
 def test_metrics_keep_no_endless_request():
     port = reference.free_port()
     # All of the store is there before it listens.
-    server = reference.soft("--metrics", f"127.0.0.1:{port}", "-L", megabytes=16)
-    try:
+    with reference.soft("--metrics", f"127.0.0.1:{port}", "-L", megabytes=16) as server:
         before = watch.peak(server)
         with socket.create_connection(("127.0.0.1", port), timeout=reference.SECONDS) as s:
             try:
@@ -373,8 +365,6 @@ def test_metrics_keep_no_endless_request():
                 pass  # answered after the first of it
         assert watch.peak(server) - before < 16
         assert reference.stats(server)["curr_connections"] == "1"
-    finally:
-        assert server.stop() == 0, server.tail()
 
 
 def left_out(of):

@@ -4,10 +4,11 @@ import random
 
 import pytest
 
-from e2e import differ, reference
-from e2e.conftest import scale
-from soft import compare, values
-from soft.test_memory import together
+from harness import differ, reference
+from harness.fixtures import ended_well
+from harness.memcached import compare, generate, packets, values
+from harness.size import scale
+from harness.threads import together
 
 
 @pytest.mark.parametrize("protocol", compare.KINDS)
@@ -19,9 +20,7 @@ def test_one_connection(memcached, soft, seed, protocol):
 
 @pytest.fixture(scope="module")
 def four_threads():
-    server = reference.soft(threads=4)
-    yield server
-    assert server.stop() == 0, server.tail()
+    yield from ended_well(reference.soft(threads=4))
 
 
 @pytest.mark.parametrize("protocol", ["text", "binary"])
@@ -109,8 +108,8 @@ def test_a_difference_is_found(memcached, soft):
     with soft.connect() as s:
         reference.ask(s, b"set only 0 0 1\r\nx\r\n", b"STORED\r\n")
     play = differ.BinaryDiffer(memcached, soft, label="soft_found")
-    burst = compare.generate.Binary(1).burst()
-    burst.commands = [compare.generate.packet(0x0C, b"only")]
+    burst = generate.Binary(1).burst()
+    burst.commands = [packets.packet(0x0C, b"only")]
     burst.cuts = []
     with pytest.raises(differ.Mismatch, match="--body soft --kind binary"):
         play.run(burst)

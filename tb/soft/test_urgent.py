@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from e2e import reference
-from resp import servers, wire
+from harness import reference
+from harness.resp import servers, wire
 
 # Read one by one, or, where there is io_uring, a group with one system call.
 COUNTS = (1, 16)
@@ -52,16 +52,13 @@ def test_urgent_data(count):
     """memcached leaves out the urgent byte, and so does this server; more of it comes later."""
     said = []
     for server in (reference.memcached(), reference.soft()):
-        try:
+        with server:
             connections = [server.connect() for _ in range(count)]
             for connection in connections:
                 reference.ask(connection, b"set a 0 0 1\r\n1\r\nset b 0 0 1\r\n2\r\n", b"STORED\r\nSTORED\r\n")
             said.append([answers(server, connections, urgent) for _ in range(3)])
             for connection in connections:
                 connection.close()
-        finally:
-            code = server.stop()
-        assert code == 0, server.tail()
     assert said[0] == said[1]
     assert said[0][0] == [b"VALUE a 0 1\r\n1\r\nEND\r\nVALUE b 0 1\r\n2\r\nEND\r\nVERSION 1.6.38\r\n"] * count
 
@@ -69,8 +66,7 @@ def test_urgent_data(count):
 @pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize("start", [servers.redis, servers.soft])
 def test_urgent_data_to_redis(start, count):
-    server = start()
-    try:
+    with start() as server:
         clients = [wire.Client(server) for _ in range(count)]
 
         def send(client):
@@ -83,16 +79,12 @@ def test_urgent_data_to_redis(start, count):
             assert [(client.reply(), client.reply()) for client in clients] == [(b"a", b"b")] * count
         for client in clients:
             client.close()
-    finally:
-        code = server.stop()
-    assert code == 0, server.tail()
 
 
 @pytest.mark.parametrize("count", COUNTS)
 def test_descriptors(count, tmp_path):
     path = tmp_path / "socket"
-    server = reference.soft("-s", path)
-    try:
+    with reference.soft("-s", path) as server:
         connections = []
         for _ in range(count):
             connections.append(socket.socket(socket.AF_UNIX))
@@ -102,6 +94,3 @@ def test_descriptors(count, tmp_path):
             assert answers(server, connections, descriptor) == [b"VALUE a 0 1\r\n1\r\nEND\r\nVERSION 1.6.38\r\n"] * count
         for connection in connections:
             connection.close()
-    finally:
-        code = server.stop()
-    assert code == 0, server.tail()

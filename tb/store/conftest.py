@@ -1,12 +1,8 @@
 """Stores of a few sizes."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from sim import Sim  # noqa: E402
+from store.sim import Sim
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import ctypes
 import os
 from pathlib import Path
 
-from common import BUILD, program
+from harness.models import BUILD, program
 
 FILES = ["rtl/lib/lib.f", "rtl/store/store.f", "tb/store/mem_model.sv", "tb/store/store_tb.sv"]
 

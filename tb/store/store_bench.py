@@ -7,9 +7,10 @@ many of its records were executed, and the model executes just these.
 
 import random
 
-from common import T, to_beats
-from csr_map import COUNTERS
-from hash_model import keys as hash_keys
+from harness.csr_map import COUNTERS
+from harness.streams import to_beats
+from harness.structs import T
+from store.hash_model import keys as hash_keys
 
 PIECE, REPLY_MAX = 8192, 512
 #: Bytes of what the tests see of them.
@@ -91,7 +92,7 @@ class Model:
             if not item:
                 return ("reply", T.RpEnd) if r.get("last_key") else None
             if r.get("touch"):
-                old, item.expiry = item.expiry, r["expiry"]
+                item.expiry = r["expiry"]
             return ("value", item, key)
         if op == T.OpSet:
             return store()
@@ -614,3 +615,61 @@ class Bench:
     def counts(self):
         word = self.sim.counts_o.get()
         return {n: word >> (32 * i) & 0xFFFFFFFF for i, n in enumerate(COUNTS)}
+
+
+class Raw(Bench):
+    """Keeps the results; nothing is cut here."""
+
+    def __init__(self, *args):
+        self.seen = []
+        super().__init__(*args)
+
+    def check(self, job, results):
+        job["done"], job["ctx"] = True, results[-1]["ctx"]
+        for res in results:
+            if res["kind"] == T.RsValue:
+                klen = res["klen"] if res["binary"]["key"] else 0
+                res["key"], res["value"] = self.bytes(klen)
+        self.seen += [res for res in results if res["kind"] not in (T.RsNone, T.RsEnd)]
+
+    def do(self, op, key, quiet=0, with_key=0, **fields):
+        """One request: the only result, if there is one, and the record."""
+        self.seen.clear()
+        self.bad = False
+        record = {"op": op, "_key": key, "noreply": quiet, **fields,
+                  "binary": {"is": 1, "key": with_key, "opcode": random.getrandbits(8), "opaque": random.getrandbits(32)}}
+        job = self.job([record])
+        self.idle()
+        assert len(self.seen) <= 1
+        for res in self.seen:
+            assert res["binary"] == record["binary"]
+        assert job["ctx"]["known"]
+        return self.seen[0] if self.seen else None, job["records"][0]
+
+    def says(self, reply, *args, **fields):
+        """The request has this reply, or none; its result."""
+        res, record = self.do(*args, **fields)
+        if reply is None:
+            assert res is None, res
+        else:
+            assert res["kind"] == T.RsReply and res["reply"] == getattr(T, reply), (res, reply)
+        return res, record
+
+    def value(self, value, key):
+        res, _ = self.do(T.OpGet, key)
+        assert res["kind"] == T.RsValue and res["value"] == value, res
+        return res
+
+
+def do(bench, *records):
+    """One job, to its end."""
+    bench.job(list(records))
+    bench.idle()
+
+
+def get(key):
+    return {"op": T.OpGet, "_key": key, "last_key": 1}
+
+
+def put(key, value=b"", **fields):
+    return {"op": T.OpSet, "_key": key, "_value": value, **fields}

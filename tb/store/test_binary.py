@@ -2,55 +2,9 @@
 ones that fail aloud, numbers that are made, keys in replies to misses."""
 
 import random
-import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-from store_bench import Bench, T  # noqa: E402
-
-
-class Raw(Bench):
-    """Keeps the results; nothing is cut here."""
-
-    def __init__(self, *args):
-        self.seen = []
-        super().__init__(*args)
-
-    def check(self, job, results):
-        job["done"], job["ctx"] = True, results[-1]["ctx"]
-        for res in results:
-            if res["kind"] == T.RsValue:
-                klen = res["klen"] if res["binary"]["key"] else 0
-                res["key"], res["value"] = self.bytes(klen)
-        self.seen += [res for res in results if res["kind"] not in (T.RsNone, T.RsEnd)]
-
-    def do(self, op, key, quiet=0, with_key=0, **fields):
-        """One request: the only result, if there is one, and the record."""
-        self.seen.clear()
-        self.bad = False
-        record = {"op": op, "_key": key, "noreply": quiet, **fields,
-                  "binary": {"is": 1, "key": with_key, "opcode": random.getrandbits(8), "opaque": random.getrandbits(32)}}
-        job = self.job([record])
-        self.idle()
-        assert len(self.seen) <= 1
-        for res in self.seen:
-            assert res["binary"] == record["binary"]
-        assert job["ctx"]["known"]
-        return self.seen[0] if self.seen else None, job["records"][0]
-
-    def says(self, reply, *args, **fields):
-        """The request has this reply, or none; its result."""
-        res, record = self.do(*args, **fields)
-        if reply is None:
-            assert res is None, res
-        else:
-            assert res["kind"] == T.RsReply and res["reply"] == getattr(T, reply), (res, reply)
-        return res, record
-
-    def value(self, value, key):
-        res, _ = self.do(T.OpGet, key)
-        assert res["kind"] == T.RsValue and res["value"] == value, res
-        return res
+from harness.structs import T
+from store.store_bench import Raw
 
 
 def test_binary(small):

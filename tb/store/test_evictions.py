@@ -1,13 +1,11 @@
 """Which entry goes when a key's two buckets are full: the least used one, wherever it stands; and use is forgotten."""
 
 import random
-import sys
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from store_bench import Bench, T  # noqa: E402
+from harness.structs import T
+from store.store_bench import Bench
 
 #: Ways of the 16 buckets.
 WAYS = 128

@@ -2,30 +2,14 @@
 
 import itertools
 import random
-import sys
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from common import from_beats  # noqa: E402
-from hash_model import hash64  # noqa: E402
-from size import scale  # noqa: E402
-from store_bench import Bench, T  # noqa: E402
-
-
-def do(bench, *records):
-    """One job, to its end."""
-    bench.job(list(records))
-    bench.idle()
-
-
-def get(key):
-    return {"op": T.OpGet, "_key": key, "last_key": 1}
-
-
-def put(key, value=b"", **fields):
-    return {"op": T.OpSet, "_key": key, "_value": value, **fields}
+from harness.size import scale
+from harness.streams import from_beats
+from harness.structs import T
+from store.hash_model import hash64
+from store.store_bench import Bench, do, get, put
 
 
 def test_collisions(small):

@@ -8,7 +8,9 @@ from collections import deque
 import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
-from common import run, start
+
+from harness.clock import start
+from harness.models import run
 
 CLASSES, LINES, MOST = 2, 8, 6
 

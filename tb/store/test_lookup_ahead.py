@@ -5,7 +5,9 @@ import random
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import run, start
+
+from harness.clock import start
+from harness.models import run
 
 WAYS = 4
 

@@ -4,12 +4,9 @@ items that are made of nothing, items that are stale, that one client is to make
 
 import itertools
 import random
-import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-from store_bench import T, numeric, padded  # noqa: E402
-from test_binary import Raw  # noqa: E402
+from harness.structs import T
+from store.store_bench import Raw, numeric, padded
 
 SETS = ("OpSet", "OpSet", "OpAdd", "OpReplace", "OpCas", "OpAppend", "OpPrepend")
 

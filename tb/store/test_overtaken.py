@@ -1,15 +1,13 @@
 """Bytes whose place in the log has been overtaken while something was still to be done with them."""
 
 import random
-import sys
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from common import to_beats  # noqa: E402
-from hash_model import hash64  # noqa: E402
-from store_bench import Bench, T  # noqa: E402
+from harness.streams import to_beats
+from harness.structs import T
+from store.hash_model import hash64
+from store.store_bench import Bench
 
 
 def fill(bench, lines, name=b"fill"):

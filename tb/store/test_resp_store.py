@@ -3,13 +3,10 @@ values appended to nothing."""
 
 import random
 import re
-import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-from common import to_beats  # noqa: E402
-from store_bench import T  # noqa: E402
-from test_binary import Raw  # noqa: E402
+from harness.streams import to_beats
+from harness.structs import T
+from store.store_bench import Raw
 
 INTEGER = re.compile(rb"0|-?[1-9][0-9]*")
 LOW, HIGH = -(1 << 63), (1 << 63) - 1

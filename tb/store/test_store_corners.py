@@ -1,16 +1,13 @@
 """The store where random requests hardly come: see tb/coverage."""
 
 import random
-import sys
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from common import to_beats  # noqa: E402
-from store_bench import STORES, Bench, T  # noqa: E402
-from test_limits import do, get, put  # noqa: E402
-from test_store import continue_value  # noqa: E402
+from harness.streams import to_beats
+from harness.structs import T
+from store.jobs import continue_value
+from store.store_bench import STORES, Bench, do, get, put
 
 
 def test_misses(small):

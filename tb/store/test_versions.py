@@ -3,13 +3,10 @@ nothing else, in their order, however close they follow each other."""
 
 import itertools
 import random
-import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-from hash_model import hash64  # noqa: E402
-from store_bench import T  # noqa: E402
-from test_binary import Raw  # noqa: E402
+from harness.structs import T
+from store.hash_model import hash64
+from store.store_bench import Raw
 
 VERSION = 0x3E
 ENTRIES = 4096

@@ -3,14 +3,10 @@ that it does so while others store, remove and move entries."""
 
 import itertools
 import random
-import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-from hash_model import hash64  # noqa: E402
-from hash_model import keys as hash_keys  # noqa: E402
-from store_bench import T  # noqa: E402
-from test_binary import Raw  # noqa: E402
+from harness.structs import T
+from store.hash_model import hash64, keys as hash_keys
+from store.store_bench import Raw
 
 WALK = 0x3F
 HEAD = 16

@@ -1,16 +1,13 @@
 """The model of delays on netlists small enough to add up by hand."""
 
 import json
-import sys
 from math import log
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "synth"))
-import timed  # noqa: E402
-from delay import REGISTER, Delays, net  # noqa: E402
-from netlist import Netlist  # noqa: E402
+import timed
+from delay import REGISTER, Delays, net
+from netlist import Netlist
 
 OUTPUTS = {"Q", "O", "CO", "DOA", "DOUTADOUT", "P"}
 ONE, TWO = 0.25, 0.25 + 0.65 * log(2) / log(500)

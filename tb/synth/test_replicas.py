@@ -1,14 +1,10 @@
 """Replicas on netlists small enough to see who drives what."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).resolve().parents[2] / "synth")]
-from delay import PERIOD, Delays, net  # noqa: E402
-from replicas import late_part, replicate  # noqa: E402
-from small import cell, netlist_of  # noqa: E402
+from delay import PERIOD, Delays, net
+from replicas import late_part, replicate
+from synth.small import cell, netlist_of
 
 MANY = 60
 

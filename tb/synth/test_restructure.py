@@ -2,16 +2,13 @@
 
 import itertools
 import random
-import sys
-from pathlib import Path
 
 import pytest
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).resolve().parents[2] / "synth")]
-from delay import Delays  # noqa: E402
-import restructure as restructure_  # noqa: E402
-from restructure import INPUTS, restructure, says  # noqa: E402
-from small import cell, netlist_of  # noqa: E402
+from delay import Delays
+import restructure as restructure_
+from restructure import INPUTS, restructure, says
+from synth.small import cell, netlist_of
 
 
 class Cells:

@@ -6,8 +6,10 @@ the place in it, so that every byte received can be checked wherever it turns up
 
 import random
 
-from common import NEXT_CLOCK, Pins, T, clocks, every_clock, start, to_beats, until
-from csr_map import COUNTERS
+from harness.clock import NEXT_CLOCK, Pins, clocks, every_clock, start, until
+from harness.csr_map import COUNTERS
+from harness.streams import to_beats
+from harness.structs import T
 
 RING = 65536
 M32 = 0xFFFFFFFF
@@ -591,6 +593,13 @@ class Hand:
         seg, payload = await self.answer(limit)
         return "".join(f[0] for f, on in seg["flags"].items() if on), seg, payload
 
+    async def quiet(self, clocks=150):
+        """Waits until for so many clocks no segment has come."""
+        seen = -1
+        while seen != len(self.seen):
+            seen = len(self.seen)
+            await self.net.bench.clocks(clocks)
+
     async def silence(self, clocks=400):
         await self.net.bench.clocks(clocks)
         assert not self.seen, self.seen
@@ -724,3 +733,33 @@ def key_bits(secret):
     while len(bits) < 16 + 32 + 128:
         bits.append(bits[-128] ^ bits[-127] ^ bits[-126] ^ bits[-121])
     return bits
+
+
+def table(dut, conn):
+    return T.tcb_t.unpack(int(dut.u_tcb.u_table.u_tcb.mem_q[conn].value))
+
+
+async def nothing_left(dut, bench, session):
+    """All ids are back and nothing is under way."""
+    await bench.until(lambda: not session.conns and not bench.apps)
+    bench.tick = 0  # never idle between ticks that come each clock
+    await bench.until(lambda: not session.conns and not bench.apps and int(dut.idle_o.value), what="end")
+    assert int(dut.conns_o.value) == 0
+    assert bench.counts["TcpCountOpened"] == bench.counts["TcpCountClosed"]
+
+
+async def refused(peer):
+    """memcached's words, or Redis', and FIN, whose ACK is not answered; what comes then is."""
+    flags, seg, payload = await peer.flags()
+    assert set(flags) == set("fpa") and payload == REFUSAL[peer.addr["redis"]]
+    assert seg["seq"] == peer.ack and seg["ack"] == peer.seq
+    peer.took(len(payload) + 1)
+    peer.send()
+    await peer.silence(200)
+    for options in ({"fin": 1}, {"payload": b"get x\r\n"}):
+        peer.send(**options)
+        flags, seg, _ = await peer.flags()
+        assert flags == "r" and seg["seq"] == peer.ack
+
+
+REFUSAL = b"ERROR Too many open connections\r\n", b"-ERR max number of clients reached\r\n"

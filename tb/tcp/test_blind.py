@@ -2,8 +2,10 @@
 card send little (RFC 5961); the peer may come by another way."""
 
 import cocotb
-from common import run
-from tcp.peers import M32, RING, SECRET, T, Hand, setup, stream
+
+from harness.models import run
+from harness.structs import T
+from tcp.peers import M32, RING, SECRET, Hand, setup, stream
 
 BURST, EVERY = 4, 100      # the card's limits here
 TOLD = 8 * 64              # ms in which a connection is challenged once

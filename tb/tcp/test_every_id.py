@@ -4,8 +4,9 @@ import random
 
 import cocotb
 import pytest
-from common import run
-from size import LONG
+
+from harness.models import run
+from harness.size import LONG
 from tcp.peers import M32, Bench, Busy, Hand, Wire, open_all, stream
 
 CONNS = 16384

@@ -4,15 +4,12 @@ one and what does not, and floods of SYNs."""
 import random
 
 import cocotb
-from common import run
-from size import scale
-from tcp.peers import M32, RING, T, Hand, agreed_mss, blocks, setup, stream, whose
+
+from harness.models import run
+from harness.size import scale
+from tcp.peers import M32, RING, Hand, agreed_mss, blocks, setup, stream, table, whose
 
 EPOCH = 1 << 16     # ticks
-
-
-def table(dut, conn):
-    return T.tcb_t.unpack(int(dut.u_tcb.u_table.u_tcb.mem_q[conn].value))
 
 
 async def asked(peer):

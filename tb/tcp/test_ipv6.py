@@ -4,10 +4,11 @@ two addresses that have one name in the lookup."""
 import random
 
 import cocotb
-from common import run
+
+from harness.models import run
 from tcp.peers import M32, Hand, Peer, agreed_mss, connect, key_bits, setup, stream, whose
-from tcp.test_handshake import table
-from tcp.test_tcp import nothing_left
+from tcp.peers import table
+from tcp.peers import nothing_left
 
 MTU = 1500
 NAME = 32

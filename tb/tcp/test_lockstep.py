@@ -7,9 +7,9 @@ import os
 import subprocess
 from pathlib import Path
 
-from common import program
-from filelist import ROOT
-from size import scale
+from harness.filelist import ROOT
+from harness.models import program
+from harness.size import scale
 
 EVENTS = int(os.environ.get("WIREKV_EVENTS", scale(1_000_000, 10_000_000)))
 

@@ -3,7 +3,8 @@
 import random
 
 import cocotb
-from common import run
+
+from harness.models import run
 from tcp.peers import M32, Bench, Busy, Hand, Net, Peer, Session, Wire, key_bits, open_all, whose
 
 

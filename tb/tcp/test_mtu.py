@@ -4,7 +4,8 @@ what is done where no router says anything."""
 import random
 
 import cocotb
-from common import run
+
+from harness.models import run
 from tcp.peers import M32, RING, Hand, Net, Peer, setup, stream
 
 MSS = 1460
@@ -44,10 +45,7 @@ class Flow:
     async def came(self):
         """The segments that come, until there are no more: place, bytes, FIN."""
         await self.bench.clocks(150)
-        seen = -1
-        while seen != len(self.peer.seen):
-            seen = len(self.peer.seen)
-            await self.bench.clocks(150)
+        await self.peer.quiet()
         out = []
         for seg, payload in self.peer.seen:
             at = (seg["seq"] - self.first) & M32

@@ -5,8 +5,9 @@ import itertools
 import random
 
 import cocotb
-from common import run
-from size import scale
+
+from harness.models import run
+from harness.size import scale
 from tcp.peers import M32, RING, Hand, blocks, diff, setup, stream
 
 SPANS = 4

@@ -4,7 +4,8 @@ written for the connection before is answered."""
 import random
 
 import cocotb
-from common import run
+
+from harness.models import run
 from tcp.peers import Hand, Peer, setup, stream
 
 

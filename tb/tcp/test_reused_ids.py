@@ -1,7 +1,8 @@
 """An id that goes from one connection to the next: what was to be sent on the old one is read as it was."""
 
 import cocotb
-from common import run
+
+from harness.models import run
 from tcp.peers import RING, Hand, diff, setup, stream
 
 

@@ -4,9 +4,10 @@ against a model of RFC 6675; what of such options it does not believe."""
 import random
 
 import cocotb
-from common import run
+
+from harness.models import run
+from tcp.congestion import MSS, Flow as Plain, Model as PlainModel
 from tcp.peers import M32, RING, Hand, Net, sack_option, setup, stream
-from tcp.test_congestion import MSS, TICK, Flow as Plain, Model as PlainModel
 
 
 class Model(PlainModel):

@@ -3,7 +3,8 @@ session's commands heard; what they would have sent goes out afterwards. Nor doe
 small segments as fast as the wire carries them."""
 
 import cocotb
-from common import run
+
+from harness.models import run
 from tcp.peers import M32, SECRET, Hand, diff, setup, stream
 
 

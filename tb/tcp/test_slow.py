@@ -2,8 +2,10 @@
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import run
-from tcp.peers import M32, Hand, T, setup, stream
+
+from harness.models import run
+from harness.structs import T
+from tcp.peers import M32, Hand, setup, stream
 
 GRAIN = 100
 EVERY = 8               # seconds between probes

@@ -1,8 +1,10 @@
 """Tail-loss probes: when they come, what they carry, what follows (RFC 8985, section 7)."""
 
 import cocotb
-from common import run
-from tcp.peers import M32, T, Hand, sack_option, setup, stream
+
+from harness.models import run
+from harness.structs import T
+from tcp.peers import M32, Hand, sack_option, setup, stream
 
 TICK, GRAIN, SLACK = 15, 25, 8  # as in test_rto
 MSS = 1460
@@ -43,10 +45,7 @@ class Tail:
         await self.bench.clocks(60)
 
     async def came(self):
-        seen = -1
-        while seen != len(self.peer.seen):
-            seen = len(self.peer.seen)
-            await self.bench.clocks(150)
+        await self.peer.quiet()
         out = []
         for seg, payload in self.peer.seen:
             assert payload == stream(self.c.key + 1, (seg["seq"] - self.peer.syn_ack["seq"] - 1) & M32, len(payload))

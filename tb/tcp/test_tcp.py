@@ -3,17 +3,10 @@
 import random
 
 import cocotb
-from common import run
-from tcp.peers import M32, RING, SECRET, Hand, Peer, agreed_mss, connect, diff, setup, stream, whose
 
-
-async def nothing_left(dut, bench, session):
-    """All ids are back and nothing is under way."""
-    await bench.until(lambda: not session.conns and not bench.apps)
-    bench.tick = 0  # never idle between ticks that come each clock
-    await bench.until(lambda: not session.conns and not bench.apps and int(dut.idle_o.value), what="end")
-    assert int(dut.conns_o.value) == 0
-    assert bench.counts["TcpCountOpened"] == bench.counts["TcpCountClosed"]
+from harness.models import run
+from tcp.peers import (M32, RING, SECRET, Hand, Peer, agreed_mss, connect, diff, nothing_left, refused, setup, stream,
+    whose)
 
 
 # ---------------------------------------------------------------- opening
@@ -678,23 +671,6 @@ async def full(dut):
     assert bench.counts["TcpCountFullLimit"] == 2
     peers[4].send(stream(8, 0, 100))          # the others notice nothing
     await bench.until(lambda: session.conns[4].received == 100)
-
-
-REFUSAL = b"ERROR Too many open connections\r\n", b"-ERR max number of clients reached\r\n"
-
-
-async def refused(peer):
-    """memcached's words, or Redis', and FIN, whose ACK is not answered; what comes then is."""
-    flags, seg, payload = await peer.flags()
-    assert set(flags) == set("fpa") and payload == REFUSAL[peer.addr["redis"]]
-    assert seg["seq"] == peer.ack and seg["ack"] == peer.seq
-    peer.took(len(payload) + 1)
-    peer.send()
-    await peer.silence(200)
-    for options in ({"fin": 1}, {"payload": b"get x\r\n"}):
-        peer.send(**options)
-        flags, seg, _ = await peer.flags()
-        assert flags == "r" and seg["seq"] == peer.ack
 
 
 @cocotb.test()

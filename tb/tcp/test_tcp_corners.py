@@ -2,9 +2,10 @@
 segments that acknowledge nothing, the largest window scale, commands behind the last one."""
 
 import cocotb
-from common import run
+
+from harness.models import run
 from tcp.peers import Hand, setup, stream
-from tcp.test_tcp import refused
+from tcp.peers import refused
 
 
 @cocotb.test()

@@ -4,9 +4,10 @@ measured with them, of what was sent again, too."""
 import random
 
 import cocotb
-from common import run
+
+from harness.models import run
 from tcp.peers import M32, Hand, Peer, blocks, connect, diff, setup, stream, times_option
-from tcp.test_rto import GRAIN, SLACK, TICK, Model
+from tcp.rto import GRAIN, SLACK, TICK, Model
 
 MSS = 1448
 
@@ -120,7 +121,7 @@ async def echoed(dut):
     """What is echoed is of the segment that made RCV.NXT what was last acknowledged, or of the one that fills a
     hole (RFC 7323, section 4.3)."""
     flow = await Flow().open(dut, clock=0xFFFFFFF0)
-    peer, c = flow.peer, flow.c
+    peer = flow.peer
 
     async def answer():
         seg, _ = await peer.answer(60 * TICK)

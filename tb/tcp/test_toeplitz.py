@@ -4,7 +4,9 @@ import random
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from common import run, start
+
+from harness.clock import start
+from harness.models import run
 from tcp.peers import key_bits
 
 HASH = 32

@@ -1,0 +1,54 @@
+"""A proxy that spoils some replies: what a test is worth shows where it must fail."""
+
+import select
+import socket
+import threading
+
+from harness import reference
+
+
+class Proxy:
+    """Passes TCP to `server`; `spoil(reply bytes)` may change them. Looks like a server to a test."""
+
+    def __init__(self, server, spoil):
+        self.server = server
+        self.spoil = spoil
+        self.name = "proxy"
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.host, self.port = self.listener.getsockname()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def connect(self, timeout=reference.SECONDS):
+        s = socket.create_connection((self.host, self.port), timeout=timeout)
+        s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return s
+
+    def check_alive(self):
+        self.server.check_alive()
+
+    def close(self):
+        self.listener.close()
+
+    def run(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+
+    def serve(self, client):
+        with client, self.server.connect() as server:
+            while True:
+                for s in select.select([client, server], [], [])[0]:
+                    try:
+                        data = s.recv(1 << 16)
+                        if not data:
+                            return
+                        if s is client:
+                            server.sendall(data)
+                        else:
+                            client.sendall(self.spoil(data))
+                    except OSError:
+                        return
