@@ -160,7 +160,7 @@ coverage: build/.setup-test ## lines and branches of the RTL that no test reache
 mutants: build/.setup-long ## seeded faults that the tests must find, for hours: make mutants MODULE=tcp_update; LIST=1: their list
 	@$(PYTHON) tb/mutants/run.py $(if $(LIST),--list) $(MODULE)
 
-spec: build/.setup-test ## what the RTL, the host's program, tests and documents have of spec/card.rdl: registers and event counters
+spec: build/.setup-test ## what the RTL, the host's program, tests and documents have of spec/: registers, event counters, commands
 	@$(PYTHON) spec/gen.py
 
 figures: build/.setup-long ## the documents' pictures, from their text in docs/pictures/

@@ -1,4 +1,4 @@
-"""Writes what the RTL, the host's program, the tests and the documents have of spec/card.rdl.
+"""Writes what the RTL, the host's program, the tests and the documents have of spec/card.rdl and spec/commands.toml.
 
     make spec                       writes it
     python spec/gen.py --check      fails when a file has not what would be written
@@ -10,16 +10,15 @@ import argparse
 import re
 import sys
 import textwrap
-from pathlib import Path
 from typing import NamedTuple
 
+import commands
+from blocks import COLUMNS, ROOT, between, made_by
 from systemrdl import RDLCompileError, RDLCompiler
 from systemrdl.node import RegfileNode
 
-ROOT = Path(__file__).resolve().parents[1]
 SPEC = "spec/card.rdl"
-MADE = f"Made by spec/gen.py from {SPEC}: `make spec`."
-COLUMNS = 100
+MADE = made_by(SPEC)
 
 #: The package in which each group of counters has its enum.
 PACKAGES = {
@@ -336,26 +335,22 @@ def counter_page(spec):
 # ------------------------------------------------------------------ files
 
 
-def between(text, what, lines):
-    """A file's text with new lines between the two that name `what`."""
-    begin, end = rf"^.*\bbegin {what}: {re.escape(MADE)}.*\n", rf"^.*\bend {what}\b.*\n"
-    new, count = re.subn(rf"({begin})(?s:.*?)({end})",
-                         lambda m: m[1] + "\n".join([*lines, m[2]]), text, flags=re.M)
-    if count != 1:
-        sys.exit(f"no line, or more than one: begin {what}: {MADE} ... end {what}")
-    return new
+def made(card, protocols):
+    """Every file that has something of the two: its path and text."""
+    texts = {}
 
+    def part(path, what, source, lines):
+        text = texts.get(path) or (ROOT / path).read_text()
+        texts[path] = between(text, what, source, lines)
 
-def made(spec):
-    """Every file that has something of the spec: its path and text."""
-    texts = {path: (ROOT / path).read_text() for path in (*PACKAGES.values(), REGISTERS)}
-    for group, counters in spec.counters.items():
-        path = PACKAGES[group]
-        texts[path] = between(texts[path], f"{group}_count_e", enum(counters))
-    texts[REGISTERS] = between(texts[REGISTERS], "registers", register_table(spec))
-    for path, lines in (("rtl/host/csr_pkg.sv", csr_pkg(spec)), ("tb/harness/csr_map.py", csr_map_py(spec)),
-                        ("host/card/src/csr/map.rs", csr_map_rs(spec)),
-                        ("docs/COUNTERS.md", counter_page(spec))):
+    for group, counters in card.counters.items():
+        part(PACKAGES[group], f"{group}_count_e", SPEC, enum(counters))
+    part(REGISTERS, "registers", SPEC, register_table(card))
+    for path, what, make, source in commands.PARTS:
+        part(path, what, source, make(protocols))
+    files = [("rtl/host/csr_pkg.sv", csr_pkg(card)), ("tb/harness/csr_map.py", csr_map_py(card)),
+             ("host/card/src/csr/map.rs", csr_map_rs(card)), ("docs/COUNTERS.md", counter_page(card))]
+    for path, lines in (*files, *((path, make(protocols)) for path, make in commands.FILES)):
         texts[path] = "\n".join([*lines, ""])
     return {ROOT / path: text for path, text in texts.items()}
 
@@ -364,10 +359,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--check", action="store_true")
     is_check = parser.parse_args().check
-    stale = [(path, text) for path, text in made(read(ROOT / SPEC)).items()
-             if not path.is_file() or path.read_text() != text]
+    texts = made(read(ROOT / SPEC), commands.read(ROOT / commands.SPEC))
+    stale = [(path, text) for path, text in texts.items() if not path.is_file() or path.read_text() != text]
     if is_check and stale:
-        sys.exit("\n".join(f"{path.relative_to(ROOT)} is not what {SPEC} says: run `make spec`"
+        sys.exit("\n".join(f"{path.relative_to(ROOT)} is not what {SPEC} and {commands.SPEC} say: run `make spec`"
                            for path, _ in stale))
     for path, text in stale:
         path.parent.mkdir(exist_ok=True)

@@ -7,10 +7,12 @@ package host_pkg;
   /// that comes from the wire names it.
   localparam conn_t HostConn = '1;
 
+  // begin opcodes: Made by spec/gen.py from spec/commands.toml: `make spec`.
   /// The request port alone: tells the next item of the index, see execute_walk.
   localparam logic [7:0] BinaryWalk = 8'h3f;
-  /// Likewise: tells the key's version in the place of a CAS unique, see execute_versions.
+  /// The request port alone: tells the key's version, see execute_versions.
   localparam logic [7:0] BinaryVersion = 8'h3e;
+  // end opcodes
 
   /// A place in the index: who goes from 0 on has met all ways of even buckets, then those of odd ones.
   typedef struct packed {

@@ -117,10 +117,16 @@ package request_pkg;
     for (int unsigned i = 0; i < Shows; i++) shows |= show[i] == what;
   endfunction
 
-  /// The replies to these have the key: getk, getkq, gatk, gatkq.
+  // begin opcodes: Made by spec/gen.py from spec/commands.toml: `make spec`.
+  /// The reply to these has the key.
   function automatic logic binary_key(input logic [7:0] opcode);
     return opcode inside {8'h0c, 8'h0d, 8'h23, 8'h24};
   endfunction
+  /// These store whatever there is.
+  function automatic logic binary_set(input logic [7:0] opcode);
+    return opcode inside {8'h01, 8'h11};
+  endfunction
+  // end opcodes
 
   typedef enum logic [4:0] {
     OpGet,       // one key of get/gets/gat/gats

@@ -116,6 +116,11 @@ package reply_pkg;
   localparam int unsigned OwnRoom = 64 - OwnAt;
 
   // ---------------------------------------------------------------- fixed texts
+  // begin version: Made by spec/gen.py from spec/commands.toml: `make spec`.
+  /// The memcached whose replies these are.
+  localparam logic [47:0] Version = "1.6.38";
+  // end version
+
   localparam int unsigned TextMax = 80;
   typedef logic [TextMax-1:0][7:0] long_t;
 
@@ -142,7 +147,7 @@ package reply_pkg;
       6'(RpTouched):     return line_of("TOUCHED");
       6'(RpOk):          return line_of("OK");
       6'(RpEnd):         return line_of("END");
-      6'(RpVersion):     return line_of("VERSION 1.6.38");
+      6'(RpVersion):     return line_of((8*TextMax-16)'({"VERSION ", Version}));
       6'(RpBadFormat):   return line_of("CLIENT_ERROR bad command line format");
       6'(RpBadChunk):    return line_of("CLIENT_ERROR bad data chunk");
       6'(RpBadExptime):  return line_of("CLIENT_ERROR invalid exptime argument");
@@ -162,7 +167,7 @@ package reply_pkg;
       FxNotNumber:       return chars_of("Non-numeric server-side value for incr or decr");
       FxUnknown:         return chars_of("Unknown command");
       FxNoMemory:        return chars_of("Out of memory allocating item");
-      FxVersion:         return chars_of("1.6.38");
+      FxVersion:         return chars_of((8*TextMax)'(Version));
       FrOk:              return line_of("+OK");
       FrOne:             return line_of(":1");
       FrZero:            return line_of(":0");

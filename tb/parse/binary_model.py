@@ -4,21 +4,24 @@ reference of the tests."""
 import random
 import struct
 
+from harness.command_map import BINARY, PORT
 from harness.memcached import packets
 
 KEY_MAX = 250
 HEADER = struct.Struct(">BBHBBHIIQ")
-GETS = {0x00, 0x09, 0x0C, 0x0D}
-GATS = {0x1D, 0x1E, 0x23, 0x24}
-STORES = {0x01: "OpSet", 0x11: "OpSet", 0x02: "OpAdd", 0x12: "OpAdd", 0x03: "OpReplace", 0x13: "OpReplace"}
-EXTENDS = {0x0E: "OpAppend", 0x19: "OpAppend", 0x0F: "OpPrepend", 0x1A: "OpPrepend"}
-DELTAS = {0x05: b"incr", 0x15: b"incr", 0x06: b"decr", 0x16: b"decr"}
-QUIET = {0x09, 0x0D, 0x1E, 0x24, *range(0x11, 0x1B)}
-KNOWN = GETS | GATS | {*STORES, *EXTENDS, *DELTAS, 0x04, 0x14, 0x07, 0x17, 0x08, 0x18, 0x0A, 0x0B, 0x10, 0x1C}
 
-#: The request port's alone.
-WALK = 0x3F
-VERSION = 0x3E
+
+def opcodes(*commands):
+    return {opcode for opcode, (cmd, _) in BINARY.items() if cmd in commands}
+
+
+GETS, GATS = opcodes("CmdGets"), opcodes("CmdGats")
+STORES = {opcode: f"Op{kind}" for kind in ("Set", "Add", "Replace") for opcode in opcodes(f"Cmd{kind}")}
+EXTENDS = {opcode: f"Op{kind}" for kind in ("Append", "Prepend") for opcode in opcodes(f"Cmd{kind}")}
+DELTAS = {opcode: kind for kind in (b"incr", b"decr") for opcode in opcodes(f"Cmd{kind.decode().capitalize()}")}
+QUIET = {opcode for opcode, (_, quiet) in BINARY.items() if quiet}
+KNOWN = {*BINARY}
+WALK, VERSION = PORT["walk"], PORT["version"]
 
 
 def when(value, now):

@@ -30,9 +30,12 @@ struct Rec {
 };
 
 // In the order of op_e.
-enum { OpGet, OpSet, OpAdd, OpReplace, OpCas, OpAppend, OpPrepend, OpDelete, OpIncr, OpDecr, OpTouch,
-       OpFlush, OpReply, OpTooBig, OpHost, OpHostData, OpCont, OpPart, OpEnd };
-
+// begin op_e: Made by spec/gen.py from rtl/parse/request_pkg.sv: `make spec`.
+enum { OpGet = 0, OpSet = 1, OpAdd = 2, OpReplace = 3, OpCas = 4, OpAppend = 5, OpPrepend = 6,
+      OpDelete = 7, OpIncr = 8, OpDecr = 9, OpTouch = 10, OpFlush = 11, OpReply = 12, OpTooBig = 13,
+      OpHost = 14, OpHostData = 15, OpCont = 16, OpPart = 17, OpEnd = 18, OpWalk = 19,
+      OpVersion = 20 };
+// end op_e
 static bool is_store(int op) { return op >= OpSet && op <= OpPrepend; }
 static bool has_key(int op) { return (op <= OpTouch || op == OpTooBig || op == OpHost); }
 

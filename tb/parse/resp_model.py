@@ -3,6 +3,8 @@
 import random
 import re
 
+from harness.command_map import REDIS
+
 KEY_MAX = 250
 M64 = (1 << 64) - 1
 STORES = {b"SET": ("OpSet", "RfStatus"), b"MSET": ("OpSet", "RfStatus"), b"SETNX": ("OpAdd", "RfInteger"),
@@ -17,8 +19,8 @@ SUMS = {b"DEL": "delete", b"UNLINK": "delete", b"EXISTS": "get", b"TOUCH": "get"
 CONDITIONS = {b"NX": 1, b"XX": 2, b"GT": 4, b"LT": 8}
 INTEGER = re.compile(rb"0|-?[1-9][0-9]*")
 #: Inline commands that gates run, if they see all of it at a glance: of no, one and two words behind the name.
-INLINE = [{b"PING"}, {b"GET", b"STRLEN", b"EXISTS", b"TTL", b"PTTL", b"DEL", b"UNLINK", b"INCR", b"DECR"},
-          {b"SET", b"SETNX", b"APPEND"}]  # fmt: skip
+INLINE = [{name for name, counts in REDIS.items() if 1 + words in (counts or []) and (words < 2 or name in STORES)}
+          for words in range(3)]
 WORDS = re.compile(rb"[^\x00-\x20\"']+( [^\x00-\x20\"']+){0,2}\r?\n")
 
 

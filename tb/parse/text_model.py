@@ -3,6 +3,8 @@
 import random
 import re
 
+from harness.command_map import TEXT
+
 NUMBER = re.compile(rb"[\t\v\f\r]*([+-]?)([0-9]+)(?:[\t\v\f\r].*)?", re.S)
 KEY_MAX = 250
 
@@ -36,8 +38,7 @@ def when(value, now):
 
 STORES = {b"set": "OpSet", b"add": "OpAdd", b"replace": "OpReplace", b"cas": "OpCas",
           b"append": "OpAppend", b"prepend": "OpPrepend"}
-HOST = {b"stats", b"shutdown", b"slabs", b"lru", b"lru_crawler", b"watch", b"cache_memlimit",
-        b"refresh_certs", b"me"}
+HOST = {name for name, (cmd, _) in TEXT.items() if cmd == "CmdHost"}
 
 
 class Text:

@@ -4,11 +4,12 @@ nothing else, in their order, however close they follow each other."""
 import itertools
 import random
 
+from harness.command_map import PORT
 from harness.structs import T
 from store.hash_model import hash64
 from store.store_bench import Raw
 
-VERSION = 0x3E
+VERSION = PORT["version"]
 ENTRIES = 4096
 
 

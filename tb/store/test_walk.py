@@ -4,11 +4,12 @@ that it does so while others store, remove and move entries."""
 import itertools
 import random
 
+from harness.command_map import PORT
 from harness.structs import T
 from store.hash_model import hash64, keys as hash_keys
 from store.store_bench import Raw
 
-WALK = 0x3F
+WALK = PORT["walk"]
 HEAD = 16
 
 

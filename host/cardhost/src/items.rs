@@ -9,6 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::hash::BuildHasher;
 
 use wirekv_card::Card;
+use wirekv_protocol::binary::opcode::{port::VERSION, GET, SET};
 use wirekv_protocol::binary::HEADER;
 use wirekv_protocol::redis::{Error, Key, NO_MEMORY};
 use wirekv_protocol::store::{Fields, Full, Stamp};
@@ -30,11 +31,6 @@ const ALL: u16 = u16::MAX;
 const GROUPS: usize = 512;
 /// From so many keys on they are looked for in many groups at once.
 const MANY: usize = 512;
-
-const GET: u8 = 0x00;
-const SET: u8 = 0x01;
-/// Of the request port alone: the key's version, where a get has the CAS unique.
-const VERSION: u8 = 0x3e;
 
 /// What a key has in the card.
 #[derive(Clone, Debug, PartialEq, Eq)]

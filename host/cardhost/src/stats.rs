@@ -5,13 +5,10 @@ use std::time::Instant;
 
 use wirekv_card::csr::Totals;
 use wirekv_net::Refused;
-use wirekv_protocol::{Counters, Server, Told};
+use wirekv_protocol::{Counters, Server, Told, MEMCACHED_VERSION};
 
 use crate::options::Options;
 use crate::runner::unix_time;
-
-/// The memcached whose protocol the card speaks.
-const VERSION: &str = "1.6.38";
 
 /// memcached's name for a figure, and the card's counters that make it up.
 const COUNTED: &[(&str, &[&str])] = &[
@@ -90,7 +87,7 @@ impl Stats {
         line("pid", &std::process::id());
         line("uptime", &self.start.elapsed().as_secs());
         line("time", &unix_time().as_secs());
-        line("version", &VERSION);
+        line("version", &MEMCACHED_VERSION);
         line("pointer_size", &usize::BITS);
         line("rusage_user", &format_args!("{user:.6}"));
         line("rusage_system", &format_args!("{system:.6}"));

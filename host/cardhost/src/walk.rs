@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use wirekv_card::{csr, Card};
+use wirekv_protocol::binary::opcode::port::WALK;
 use wirekv_protocol::binary::{HEADER, REQUEST};
 use wirekv_protocol::Place;
 
 use crate::port::{Hold, Lost, RequestPort, Speech};
 
-const WALK: u8 = 0x3f;
 /// Bytes of a reply's flags, and of an item's header.
 const FLAGS: usize = 4;
 const ITEM_HEAD: usize = 16;

@@ -24,37 +24,85 @@ const NOW: u32 = 1_800_000_000;
 /// Bytes of a job are at most so many, less the most that a command takes.
 const JOB: usize = 8000;
 
-/// What the card calls operations and replies: `op_e` and `reply_e` of rtl/parse/request_pkg.sv.
-const GET: u8 = 0;
-const SET: u8 = 1;
-const ADD: u8 = 2;
-const REPLACE: u8 = 3;
-const CAS: u8 = 4;
-const APPEND: u8 = 5;
-const PREPEND: u8 = 6;
-const DELETE: u8 = 7;
-const INCR: u8 = 8;
-const DECR: u8 = 9;
-const TOUCH: u8 = 10;
-const FLUSH: u8 = 11;
-const REPLY: u8 = 12;
-const TOO_BIG: u8 = 13;
-const END: u8 = 18;
-
-/// A `mode_e`: so many bytes behind are skipped.
-const SWALLOW: u8 = 3;
-
-const NONE: u8 = 0;
-const ERROR: u8 = 1;
-const OK: u8 = 8;
-const END_TEXT: u8 = 9;
-const VERSION: u8 = 10;
-const BAD_FORMAT: u8 = 11;
-const BAD_CHUNK: u8 = 12;
-const BAD_EXPTIME: u8 = 13;
-const BAD_DELTA: u8 = 14;
-const TOO_LARGE: u8 = 16;
-const BAD_DELETE: u8 = 19;
+// What the card calls operations, replies and modes: `op_e`, `reply_e`, `mode_e`.
+// begin codes: Made by spec/gen.py from rtl/parse/request_pkg.sv: `make spec`.
+#[allow(dead_code)]
+mod op {
+    pub const GET: u8 = 0;
+    pub const SET: u8 = 1;
+    pub const ADD: u8 = 2;
+    pub const REPLACE: u8 = 3;
+    pub const CAS: u8 = 4;
+    pub const APPEND: u8 = 5;
+    pub const PREPEND: u8 = 6;
+    pub const DELETE: u8 = 7;
+    pub const INCR: u8 = 8;
+    pub const DECR: u8 = 9;
+    pub const TOUCH: u8 = 10;
+    pub const FLUSH: u8 = 11;
+    pub const REPLY: u8 = 12;
+    pub const TOO_BIG: u8 = 13;
+    pub const HOST: u8 = 14;
+    pub const HOST_DATA: u8 = 15;
+    pub const CONT: u8 = 16;
+    pub const PART: u8 = 17;
+    pub const END: u8 = 18;
+    pub const WALK: u8 = 19;
+    pub const VERSION: u8 = 20;
+}
+#[allow(dead_code)]
+mod reply {
+    pub const NONE: u8 = 0;
+    pub const ERROR: u8 = 1;
+    pub const STORED: u8 = 2;
+    pub const NOT_STORED: u8 = 3;
+    pub const EXISTS: u8 = 4;
+    pub const NOT_FOUND: u8 = 5;
+    pub const DELETED: u8 = 6;
+    pub const TOUCHED: u8 = 7;
+    pub const OK: u8 = 8;
+    pub const END: u8 = 9;
+    pub const VERSION: u8 = 10;
+    pub const BAD_FORMAT: u8 = 11;
+    pub const BAD_CHUNK: u8 = 12;
+    pub const BAD_EXPTIME: u8 = 13;
+    pub const BAD_DELTA: u8 = 14;
+    pub const NON_NUMERIC: u8 = 15;
+    pub const TOO_LARGE: u8 = 16;
+    pub const NO_MEMORY: u8 = 17;
+    pub const BAD_DELETE: u8 = 19;
+    pub const OVERFLOW: u8 = 20;
+    pub const PONG: u8 = 21;
+    pub const TOO_LONG: u8 = 22;
+    pub const BAD_EXPIRE: u8 = 23;
+    pub const FOUND: u8 = 24;
+    pub const META_NOOP: u8 = 49;
+    pub const DUPLICATE: u8 = 50;
+    pub const INVALID: u8 = 51;
+    pub const INVALID_OR_DUPLICATE: u8 = 52;
+    pub const BAD_TOKEN: u8 = 53;
+    pub const BAD_MODE_LEN: u8 = 54;
+    pub const BAD_INITIAL: u8 = 55;
+    pub const BAD_META_DELTA: u8 = 56;
+    pub const BAD_SET_MODE: u8 = 57;
+    pub const BAD_SUM_MODE: u8 = 58;
+    pub const LONG_OPAQUE: u8 = 59;
+    pub const MANY_GET_FLAGS: u8 = 60;
+    pub const MANY_FLAGS: u8 = 61;
+    pub const BAD_KEY: u8 = 62;
+}
+#[allow(dead_code)]
+mod mode {
+    pub const LINE: u8 = 0;
+    pub const KEYS: u8 = 1;
+    pub const VALUE: u8 = 2;
+    pub const SWALLOW: u8 = 3;
+    pub const HOST: u8 = 4;
+    pub const QUIT: u8 = 5;
+    pub const ABORT: u8 = 6;
+    pub const LONG: u8 = 7;
+}
+// end codes
 
 /// A request, as far as both say the same of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -102,25 +150,27 @@ fn read_job(from: &mut impl Read, lane: u32) -> std::io::Result<Vec<Seen>> {
         let (op, bits) = (head[0], head[2]);
         assert_eq!(bits >> 4 & 1 == 1, seen.is_empty(), "first record of a job");
         let touch = bits & 4 != 0;
-        let store = (SET..=PREPEND).contains(&op);
+        let store = (op::SET..=op::PREPEND).contains(&op);
         let mut end = read_u32(&head[32..36]).wrapping_sub(lane);
-        if head[3] == SWALLOW && op == REPLY {
+        if head[3] == mode::SWALLOW && op == op::REPLY {
             end += read_u32(&head[36..40]);
         }
         let next = Seen {
             op,
             reply: head[1],
             noreply: bits & 1 != 0,
-            unique: bits & 2 != 0 && op == GET,
-            touch: touch && op == GET,
+            unique: bits & 2 != 0 && op == op::GET,
+            touch: touch && op == op::GET,
             flags: if store { read_u32(&head[12..16]) } else { 0 },
             exptime: match op {
-                GET if !touch => 0,
-                GET | TOUCH | FLUSH | SET..=PREPEND => seconds(&head[16..24]),
+                op::GET if !touch => 0,
+                op::GET | op::TOUCH | op::FLUSH | op::SET..=op::PREPEND => seconds(&head[16..24]),
                 _ => 0,
             },
             number: match op {
-                INCR | DECR | CAS => u64::from_le_bytes(head[24..32].try_into().unwrap()),
+                op::INCR | op::DECR | op::CAS => {
+                    u64::from_le_bytes(head[24..32].try_into().unwrap())
+                }
                 _ => 0,
             },
             key,
@@ -129,11 +179,11 @@ fn read_job(from: &mut impl Read, lane: u32) -> std::io::Result<Vec<Seen>> {
         };
         let last_key = bits & 8 != 0;
         seen.push(next);
-        if op == GET && last_key {
-            let end_of_get = Seen { op: REPLY, reply: END_TEXT, end, ..Seen::default() };
+        if op == op::GET && last_key {
+            let end_of_get = Seen { op: op::REPLY, reply: reply::END, end, ..Seen::default() };
             seen.push(end_of_get);
         }
-        if op == END {
+        if op == op::END {
             return Ok(seen);
         }
     }
@@ -143,8 +193,8 @@ fn read_job(from: &mut impl Read, lane: u32) -> std::io::Result<Vec<Seen>> {
 
 fn reply(code: u8, quiet: bool, end: u32) -> Seen {
     Seen {
-        op: REPLY,
-        reply: if quiet { NONE } else { code },
+        op: op::REPLY,
+        reply: if quiet { reply::NONE } else { code },
         noreply: quiet,
         end,
         ..Seen::default()
@@ -162,7 +212,7 @@ fn expected(input: &[u8], engine: &Engine) -> Vec<Seen> {
                 understood(&request, rest, at as u32, &mut seen);
             }
             Parse::Need(_) => {
-                seen.push(Seen { op: END, end: at as u32, ..Seen::default() });
+                seen.push(Seen { op: op::END, end: at as u32, ..Seen::default() });
                 return seen;
             }
             Parse::Close => panic!("closes at {at}"),
@@ -184,61 +234,69 @@ fn understood(request: &Request, input: &[u8], end: u32, seen: &mut Vec<Seen>) {
             let exptime = if touch { request.exptime } else { 0 };
             for key in request.key.of(input).split(|b| *b == b' ').filter(|key| !key.is_empty()) {
                 let key = key.to_vec();
-                seen.push(Seen { op: GET, unique, touch, exptime, key, end, ..Seen::default() });
+                seen.push(Seen {
+                    op: op::GET,
+                    unique,
+                    touch,
+                    exptime,
+                    key,
+                    end,
+                    ..Seen::default()
+                });
             }
-            reply(END_TEXT, false, end)
+            reply(reply::END, false, end)
         }
-        Classic::GetUntilBad { .. } => reply(BAD_FORMAT, false, end),
+        Classic::GetUntilBad { .. } => reply(reply::BAD_FORMAT, false, end),
         Classic::Store(mode) => {
             let op = match mode {
-                Mode::Set => SET,
-                Mode::Add => ADD,
-                Mode::Replace => REPLACE,
-                Mode::Cas => CAS,
-                Mode::Append => APPEND,
-                Mode::Prepend => PREPEND,
+                Mode::Set => op::SET,
+                Mode::Add => op::ADD,
+                Mode::Replace => op::REPLACE,
+                Mode::Cas => op::CAS,
+                Mode::Append => op::APPEND,
+                Mode::Prepend => op::PREPEND,
             };
             if request.streams {
                 match op {
-                    SET => Seen { op: TOO_BIG, ..reply(TOO_LARGE, quiet, end) },
-                    _ => reply(TOO_LARGE, quiet, end),
+                    op::SET => Seen { op: op::TOO_BIG, ..reply(reply::TOO_LARGE, quiet, end) },
+                    _ => reply(reply::TOO_LARGE, quiet, end),
                 }
             } else if !input[..request.len as usize].ends_with(b"\r\n")
                 || request.value.at + request.value.len + 2 != request.len
             {
-                reply(BAD_CHUNK, quiet, end)
+                reply(reply::BAD_CHUNK, quiet, end)
             } else {
                 Seen {
                     value: request.value.of(input).to_vec(),
                     flags: request.flags,
                     exptime: request.exptime,
-                    number: if op == CAS { request.unique } else { 0 },
+                    number: if op == op::CAS { request.unique } else { 0 },
                     ..keyed(op)
                 }
             }
         }
         Classic::Delta { decrement } => {
-            Seen { number: request.number, ..keyed(if decrement { DECR } else { INCR }) }
+            Seen { number: request.number, ..keyed(if decrement { op::DECR } else { op::INCR }) }
         }
-        Classic::Touch => Seen { exptime: request.exptime, ..keyed(TOUCH) },
-        Classic::Delete => keyed(DELETE),
+        Classic::Touch => Seen { exptime: request.exptime, ..keyed(op::TOUCH) },
+        Classic::Delete => keyed(op::DELETE),
         Classic::Flush { delayed } => {
             let exptime = if delayed { request.exptime } else { 0 };
-            Seen { op: FLUSH, noreply: quiet, exptime, end, ..Seen::default() }
+            Seen { op: op::FLUSH, noreply: quiet, exptime, end, ..Seen::default() }
         }
-        Classic::Verbosity => reply(OK, quiet, end),
-        Classic::Version => reply(VERSION, false, end),
+        Classic::Verbosity => reply(reply::OK, quiet, end),
+        Classic::Version => reply(reply::VERSION, false, end),
         Classic::Say => {
             let known: [(&[u8], u8); 6] = [
-                (b"ERROR\r\n", ERROR),
-                (b"CLIENT_ERROR bad command line format\r\n", BAD_FORMAT),
-                (b"CLIENT_ERROR invalid exptime argument\r\n", BAD_EXPTIME),
-                (b"CLIENT_ERROR invalid numeric delta argument\r\n", BAD_DELTA),
+                (b"ERROR\r\n", reply::ERROR),
+                (b"CLIENT_ERROR bad command line format\r\n", reply::BAD_FORMAT),
+                (b"CLIENT_ERROR invalid exptime argument\r\n", reply::BAD_EXPTIME),
+                (b"CLIENT_ERROR invalid numeric delta argument\r\n", reply::BAD_DELTA),
                 (
                     b"CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]\r\n",
-                    BAD_DELETE,
+                    reply::BAD_DELETE,
                 ),
-                (b"END\r\n", END_TEXT),
+                (b"END\r\n", reply::END),
             ];
             let code = known.iter().find(|(text, _)| *text == request.say);
             let code = code.unwrap_or_else(|| panic!("{:?}", String::from_utf8_lossy(request.say)));
@@ -254,9 +312,9 @@ fn understood(request: &Request, input: &[u8], end: u32, seen: &mut Vec<Seen>) {
 fn plain(seen: &mut [Seen]) {
     for seen in seen {
         match seen.op {
-            GET => seen.end = 0,
-            TOO_BIG => seen.key.clear(),
-            END => (seen.reply, seen.noreply) = (NONE, false),
+            op::GET => seen.end = 0,
+            op::TOO_BIG => seen.key.clear(),
+            op::END => (seen.reply, seen.noreply) = (reply::NONE, false),
             _ => {}
         }
     }
@@ -448,7 +506,7 @@ impl Source {
 
 /// How many request lines the job has, all of which both must understand alike. `None` if they leave
 /// something alone, or say it at different times: what the card does not have (meta commands, what host
-/// software answers), and a SET that is not read before all of it has come.
+/// software answers), and a op::SET that is not read before all of it has come.
 fn fair(job: &[u8], engine: &Engine) -> Option<u64> {
     let mut session = Session::new();
     let (mut at, mut lines) = (0, 0);

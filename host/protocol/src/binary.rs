@@ -4,11 +4,15 @@
 //! reserved 2, body length 4, opaque 4, CAS unique 8; big endian), then extras, key and value, which
 //! together are the body. Quiet requests answer with what fails, or is found, only.
 
+#[rustfmt::skip]
+pub mod opcode;
+
 use crate::dialect::Dialect;
 use crate::ops::{self, Deleted, Delta, Mode, Put, Stored, Sum, Value, KEY_MAX};
 use crate::request::{self, Next, Parsed, Request, Span};
 use crate::store::Item;
 use crate::{number, Engine, Out, Server, Told};
+use opcode::{Command, Lengths};
 
 /// First byte of a request, and of a reply.
 pub const REQUEST: u8 = 0x80;
@@ -128,7 +132,7 @@ pub(crate) fn parse(input: &[u8], engine: &Engine) -> Parsed {
     if key > KEY_MAX {
         return fail(Status::Invalid);
     }
-    let Some((what, quiet)) = operation(header.opcode) else {
+    let Some((command, lengths, quiet)) = opcode::find(header.opcode) else {
         // memcached skips the whole body here, part of which is behind it by now.
         let (skip, what) = match header.opcode {
             0x20 if head > 0 || body > 0 => return fail(Status::Invalid),
@@ -140,19 +144,17 @@ pub(crate) fn parse(input: &[u8], engine: &Engine) -> Parsed {
         let fail = Op::Fail { status: what, close: false };
         return Parsed::Long(request(fail), skip as u64);
     };
-    let right = match what {
-        Op::Get { touch: true, .. } => extras == 4 && key > 0,
-        Op::Get { .. } | Op::Delete => extras == 0 && key > 0 && body == key,
-        Op::Store(Mode::Append | Mode::Prepend) => extras == 0 && key > 0,
-        Op::Store(_) => extras == 8 && key > 0,
-        Op::Delta { .. } => extras == 20 && key > 0 && body == head,
-        Op::Flush => key == 0 && body == extras && (extras == 0 || extras == 4),
-        Op::Stat => extras == 0,
-        Op::Noop | Op::Version | Op::Quit | Op::Fail { .. } => body == 0,
+    let right = match lengths {
+        Lengths::None => body == 0,
+        Lengths::Key(want) => extras == want && key > 0 && body == head,
+        Lengths::Value(want) => extras == want && key > 0,
+        Lengths::Flush => key == 0 && body == extras && (extras == 0 || extras == 4),
+        Lengths::Stat => extras == 0,
     };
     if !right {
         return fail(Status::Invalid);
     }
+    let what = operation(command);
     let mut request = Request { quiet, ..request(what) };
     if let Op::Store(_) = what {
         let value = body - head;
@@ -173,45 +175,28 @@ pub(crate) fn parse(input: &[u8], engine: &Engine) -> Parsed {
     }
 }
 
-/// What an opcode means, and whether quietly. None: not known.
-#[rustfmt::skip]
-fn operation(opcode: u8) -> Option<(Op, bool)> {
+fn operation(command: Command) -> Op {
     let get = |touch, key, value| Op::Get { touch, key, value };
-    Some(match opcode {
-        0x00 => (get(false, false, true), false),
-        0x01 => (Op::Store(Mode::Set), false),
-        0x02 => (Op::Store(Mode::Add), false),
-        0x03 => (Op::Store(Mode::Replace), false),
-        0x04 => (Op::Delete, false),
-        0x05 => (Op::Delta { decrement: false }, false),
-        0x06 => (Op::Delta { decrement: true }, false),
-        0x07 => (Op::Quit, false),
-        0x08 => (Op::Flush, false),
-        0x09 => (get(false, false, true), true),
-        0x0a => (Op::Noop, false),
-        0x0b => (Op::Version, false),
-        0x0c => (get(false, true, true), false),
-        0x0d => (get(false, true, true), true),
-        0x0e => (Op::Store(Mode::Append), false),
-        0x0f => (Op::Store(Mode::Prepend), false),
-        0x10 => (Op::Stat, false),
-        0x11 => (Op::Store(Mode::Set), true),
-        0x12 => (Op::Store(Mode::Add), true),
-        0x13 => (Op::Store(Mode::Replace), true),
-        0x14 => (Op::Delete, true),
-        0x15 => (Op::Delta { decrement: false }, true),
-        0x16 => (Op::Delta { decrement: true }, true),
-        0x17 => (Op::Quit, true),
-        0x18 => (Op::Flush, true),
-        0x19 => (Op::Store(Mode::Append), true),
-        0x1a => (Op::Store(Mode::Prepend), true),
-        0x1c => (get(true, false, false), false),
-        0x1d => (get(true, false, true), false),
-        0x1e => (get(true, false, true), true),
-        0x23 => (get(true, true, true), false),
-        0x24 => (get(true, true, true), true),
-        _ => return None,
-    })
+    match command {
+        Command::Get => get(false, false, true),
+        Command::Getk => get(false, true, true),
+        Command::Gat => get(true, false, true),
+        Command::Gatk => get(true, true, true),
+        Command::Touch => get(true, false, false),
+        Command::Set => Op::Store(Mode::Set),
+        Command::Add => Op::Store(Mode::Add),
+        Command::Replace => Op::Store(Mode::Replace),
+        Command::Append => Op::Store(Mode::Append),
+        Command::Prepend => Op::Store(Mode::Prepend),
+        Command::Delete => Op::Delete,
+        Command::Increment => Op::Delta { decrement: false },
+        Command::Decrement => Op::Delta { decrement: true },
+        Command::Flush => Op::Flush,
+        Command::Noop => Op::Noop,
+        Command::Version => Op::Version,
+        Command::Stat => Op::Stat,
+        Command::Quit => Op::Quit,
+    }
 }
 
 /// The 32 bits at `at` of the extras.

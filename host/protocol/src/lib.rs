@@ -31,6 +31,11 @@ mod text;
 mod texts;
 pub mod udp;
 
+// begin version: Made by spec/gen.py from spec/commands.toml: `make spec`.
+/// The memcached whose protocols these are.
+pub const MEMCACHED_VERSION: &str = "1.6.38";
+// end version
+
 pub use wirekv_store as store;
 
 pub use counters::Counters;

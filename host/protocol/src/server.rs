@@ -62,7 +62,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
-            version: "1.6.38".into(),
+            version: crate::MEMCACHED_VERSION.into(),
             epoch: 0,
             item_max: 1 << 20,
             protocol: Protocol::Auto,

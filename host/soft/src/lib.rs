@@ -26,7 +26,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{anyhow, Result};
 use mio::Waker;
 use wirekv_protocol::redis::Common;
-use wirekv_protocol::{Engine, Settings};
+use wirekv_protocol::{Engine, Settings, MEMCACHED_VERSION};
 use wirekv_store::{Config, Store};
 
 use listen::{Acceptor, Sockets, Spoken};
@@ -35,9 +35,6 @@ use shared::{Shared, FIRST_SECOND};
 pub use time::Clock;
 use time::Time;
 use worker::{Inbox, Worker};
-
-/// The memcached whose protocols these are.
-pub const VERSION: &str = "1.6.38";
 
 /// A running server.
 pub struct Soft {
@@ -103,7 +100,7 @@ impl Soft {
         let common = Arc::new(Common::new(&options.password, options.protected, options.debug));
         let settings = Arc::new(Settings {
             redis: common.clone(),
-            version: VERSION.into(),
+            version: MEMCACHED_VERSION.into(),
             epoch,
             item_max: options.item_max,
             protocol: options.protocol,
@@ -117,7 +114,7 @@ impl Soft {
         let (metrics, resident) = (options.metrics, options.resident);
         let shared = Arc::new(Shared::new(
             options,
-            VERSION.into(),
+            MEMCACHED_VERSION.into(),
             store.clone(),
             common.clone(),
             (clock, epoch),

@@ -33,39 +33,50 @@ module decode_binary
 
   function automatic row_t row(input logic [7:0] opcode);
     row = '{found: 1'b1, op: OpGet, default: '0};
+    // begin rows: Made by spec/gen.py from spec/commands.toml: `make spec`.
     case (opcode)
-      8'h00, 8'h0c:        ;
-      8'h09, 8'h0d:        row.quiet = 1'b1;
-      8'h1d, 8'h23, 8'h1e, 8'h24: begin
+      8'h00, 8'h09, 8'h0c, 8'h0d: row.op = OpGet;
+      8'h1d, 8'h1e, 8'h23, 8'h24: begin
+        row.op     = OpGet;
         row.touch  = 1'b1;
         row.extras = 8'd4;
-        row.quiet  = opcode inside {8'h1e, 8'h24};
       end
       8'h1c: begin
         row.op     = OpTouch;
         row.extras = 8'd4;
       end
-      8'h01, 8'h11, 8'h02, 8'h12, 8'h03, 8'h13: begin
-        row.op     = (opcode[1:0] == 2'd1) ? OpSet : (opcode[1:0] == 2'd2) ? OpAdd : OpReplace;
+      8'h01, 8'h11: begin
+        row.op     = OpSet;
         row.store  = 1'b1;
         row.extras = 8'd8;
-        row.quiet  = opcode[4];
       end
-      8'h0e, 8'h19, 8'h0f, 8'h1a: begin
-        row.op    = (opcode inside {8'h0e, 8'h19}) ? OpAppend : OpPrepend;
+      8'h02, 8'h12: begin
+        row.op     = OpAdd;
+        row.store  = 1'b1;
+        row.extras = 8'd8;
+      end
+      8'h03, 8'h13: begin
+        row.op     = OpReplace;
+        row.store  = 1'b1;
+        row.extras = 8'd8;
+      end
+      8'h0e, 8'h19: begin
+        row.op    = OpAppend;
         row.store = 1'b1;
-        row.quiet = opcode[4];
       end
-      8'h04, 8'h14: begin
-        row.op    = OpDelete;
-        row.quiet = opcode[4];
+      8'h0f, 8'h1a: begin
+        row.op    = OpPrepend;
+        row.store = 1'b1;
       end
+      8'h04, 8'h14: row.op = OpDelete;
       8'h0a: begin
         row.op   = OpReply;
         row.none = 1'b1;
       end
       default: row.found = 1'b0;
     endcase
+    row.quiet = opcode inside {8'h09, 8'h0d, [8'h11 : 8'h14], 8'h19, 8'h1a, 8'h1e, 8'h24};
+    // end rows
   endfunction
 
   function automatic logic [31:0] swapped(input logic [31:0] number);

@@ -38,6 +38,7 @@ module decode_form
     return r;
   endfunction
 
+  // begin rows: Made by spec/gen.py from spec/commands.toml: `make spec`.
   localparam int unsigned RowsNum = 19;
   localparam row_t [RowsNum-1:0] Rows = {
     row("get ", FmKey, OpGet),
@@ -60,6 +61,7 @@ module decode_form
     row("ma ", FmMetaGet, OpIncr),
     row("", FmKey, OpGet)  // a key of a line of keys
   };
+  // end rows
   localparam int unsigned RowKey = 0;
 
   always_comb begin

@@ -54,30 +54,32 @@ module decode_resp
     row.what.at    = row.len - 3'd2;  // names have 3 to 6 letters
   endfunction
 
+  // begin rows: Made by spec/gen.py from spec/commands.toml: `make spec`.
   localparam int unsigned RowsNum = 21;
   localparam row_t [RowsNum-1:0] Rows = {
     row("GET", 3'd2, OpGet, RfBulk),
+    row("MGET", 3'd0, OpReply, RfArray),
     row("STRLEN", 3'd2, OpGet, RfLength),
-    row("EXISTS", 3'd2, OpGet, RfInteger),
     row("SET", 3'd3, OpSet, RfStatus, 1'b1),
     row("SET", 3'd4, OpSet, RfStatus, 1'b1, 1'b0, 1'b0, 2'd1),
     row("SET", 3'd5, OpSet, RfStatus, 1'b1, 1'b0, 1'b0, 2'd2),
+    row("SETEX", 3'd4, OpSet, RfStatus, 1'b1, 1'b1, 1'b1),
+    row("PSETEX", 3'd4, OpSet, RfStatus, 1'b1, 1'b1),
     row("SETNX", 3'd3, OpAdd, RfInteger, 1'b1),
     row("APPEND", 3'd3, OpAppend, RfLength, 1'b1),
-    row("DEL", 3'd2, OpDelete, RfInteger),
-    row("UNLINK", 3'd2, OpDelete, RfInteger),
     row("INCR", 3'd2, OpIncr, RfInteger),
     row("DECR", 3'd2, OpDecr, RfInteger),
     row("INCRBY", 3'd3, OpIncr, RfInteger, 1'b0, 1'b1),
     row("DECRBY", 3'd3, OpDecr, RfInteger, 1'b0, 1'b1),
-    row("SETEX", 3'd4, OpSet, RfStatus, 1'b1, 1'b1, 1'b1),
-    row("PSETEX", 3'd4, OpSet, RfStatus, 1'b1, 1'b1),
-    row("EXPIRE", 3'd3, OpTouch, RfInteger, 1'b0, 1'b1, 1'b1),
+    row("EXISTS", 3'd2, OpGet, RfInteger),
     row("TTL", 3'd2, OpGet, RfTtl),
     row("PTTL", 3'd2, OpGet, RfPttl),
-    row("MGET", 3'd0, OpReply, RfArray),
+    row("DEL", 3'd2, OpDelete, RfInteger),
+    row("UNLINK", 3'd2, OpDelete, RfInteger),
+    row("EXPIRE", 3'd3, OpTouch, RfInteger, 1'b0, 1'b1, 1'b1),
     row("PING", 3'd1, OpReply, RfStatus)
   };
+  // end rows
 
   // ---------------------------------------------------------------- the name
   // Only MGET may have a count of two digits, which moves everything by a lane. So its row is looked for in both

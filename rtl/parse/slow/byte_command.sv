@@ -54,7 +54,7 @@ module byte_command
                  (line_i.cmd == CmdCas && !line_i.number_ok) || huge;
     store      = fits_i ? AcStore : part_i ? AcStorePart : AcBack;
     // A `set` of what is too large deletes what was there.
-    forgets    = binary_i.is ? binary_i.opcode inside {8'h01, 8'h11} : line_i.cmd == CmdSet;
+    forgets    = binary_i.is ? binary_set(binary_i.opcode) : line_i.cmd == CmdSet;
 
     action      = AcReply;
     reply       = RpError;

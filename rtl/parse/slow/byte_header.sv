@@ -122,47 +122,51 @@ module byte_header
     end else if (opcode_q == BinaryVersion && port_q) begin
       cmd = CmdKeyVersion;
     end else if (opcode_q[7:6] == '0) begin
+      // begin commands: Made by spec/gen.py from spec/commands.toml: `make spec`.
       unique case (opcode)
         6'h00, 6'h09, 6'h0c, 6'h0d: cmd = CmdGets;
-        6'h01, 6'h11:               cmd = CmdSet;
-        6'h02, 6'h12:               cmd = CmdAdd;
-        6'h03, 6'h13:               cmd = CmdReplace;
-        6'h04, 6'h14:               cmd = CmdDelete;
-        6'h05, 6'h15:               cmd = CmdIncr;
-        6'h06, 6'h16:               cmd = CmdDecr;
-        6'h07, 6'h17:               cmd = CmdQuit;
-        6'h08, 6'h18:               cmd = CmdFlush;
-        6'h0a:                      cmd = CmdNoop;
-        6'h0b:                      cmd = CmdVersion;
-        6'h0e, 6'h19:               cmd = CmdAppend;
-        6'h0f, 6'h1a:               cmd = CmdPrepend;
-        6'h10:                      cmd = CmdHost;
-        6'h1c:                      cmd = CmdTouch;
         6'h1d, 6'h1e, 6'h23, 6'h24: cmd = CmdGats;
-        default:                    ;
+        6'h1c: cmd = CmdTouch;
+        6'h01, 6'h11: cmd = CmdSet;
+        6'h02, 6'h12: cmd = CmdAdd;
+        6'h03, 6'h13: cmd = CmdReplace;
+        6'h0e, 6'h19: cmd = CmdAppend;
+        6'h0f, 6'h1a: cmd = CmdPrepend;
+        6'h04, 6'h14: cmd = CmdDelete;
+        6'h05, 6'h15: cmd = CmdIncr;
+        6'h06, 6'h16: cmd = CmdDecr;
+        6'h08, 6'h18: cmd = CmdFlush;
+        6'h0a: cmd = CmdNoop;
+        6'h0b: cmd = CmdVersion;
+        6'h10: cmd = CmdHost;
+        6'h07, 6'h17: cmd = CmdQuit;
+        default: ;
       endcase
-      quiet = opcode inside {6'h09, 6'h0d, 6'h1e, 6'h24, [6'h11 : 6'h1a]};
+      quiet = opcode inside {6'h09, 6'h0d, [6'h11 : 6'h1a], 6'h1e, 6'h24};
+      // end commands
     end
+    // begin lengths: Made by spec/gen.py from spec/commands.toml: `make spec`.
     unique case (cmd)
       CmdGets, CmdDelete, CmdKeyVersion: lengths = LnKey;
       CmdGats, CmdTouch: begin
         lengths = LnKey;
         want    = 8'd4;
       end
-      CmdIncr, CmdDecr: begin
-        lengths = LnKey;
-        want    = 8'd20;
-      end
       CmdSet, CmdAdd, CmdReplace: begin
         lengths = LnValue;
         want    = 8'd8;
       end
-      CmdAppend, CmdPrepend:         lengths = LnValue;
-      CmdFlush:                      lengths = LnFlush;
-      CmdHost:                       lengths = LnStat;
-      CmdQuit, CmdNoop, CmdVersion, CmdWalk: lengths = LnNone;
+      CmdAppend, CmdPrepend: lengths = LnValue;
+      CmdIncr, CmdDecr: begin
+        lengths = LnKey;
+        want    = 8'd20;
+      end
+      CmdFlush: lengths = LnFlush;
+      CmdNoop, CmdVersion, CmdQuit, CmdWalk: lengths = LnNone;
+      CmdHost: lengths = LnStat;
       default: ;
     endcase
+    // end lengths
   end
 
   // ---------------------------------------------------------------- lengths

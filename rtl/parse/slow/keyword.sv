@@ -32,10 +32,11 @@ module keyword
     return w;
   endfunction
 
+  // begin command words: Made by spec/gen.py from spec/commands.toml: `make spec`.
   localparam int unsigned Commands = 33;
   localparam command_t [Commands-1:0] CommandWords = {
     {CmdGet, spelled("get")},
-    {CmdGet, spelled("bget")},  // older than any documentation, and still there
+    {CmdGet, spelled("bget")},
     {CmdGets, spelled("gets")},
     {CmdGat, spelled("gat")},
     {CmdGats, spelled("gats")},
@@ -68,6 +69,8 @@ module keyword
     {CmdMetaSum, spelled("ma")},
     {CmdHost, spelled("me")}
   };
+  // end command words
+
   localparam text_t Noreply = spelled("noreply");
   localparam text_t Zero = spelled("0");
 

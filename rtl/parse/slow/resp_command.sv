@@ -53,9 +53,9 @@ module resp_command
     array.means.array = 1'b1;
     array.means.many  = 1'b1;
   endfunction
-  /// Of two keys and more.
-  function automatic row_t many(input name_t text, input cmd_e cmd);
-    many = row(text, 3'd3, cmd, RfSum, RaNone, InSeconds, 1'b1);
+  /// Of nothing but keys.
+  function automatic row_t many(input row_t made);
+    many = made;
     many.means.many = 1'b1;
   endfunction
   /// Of the connection's database alone.
@@ -69,51 +69,53 @@ module resp_command
     reset.means.reset = 1'b1;
   endfunction
 
+  // begin rows: Made by spec/gen.py from spec/commands.toml: `make spec`.
   localparam int unsigned RowsNum = 42;
   localparam row_t [RowsNum-1:0] Rows = {
     row("GET", 3'd2, CmdGet, RfBulk),
     array(row("MGET", 3'd2, CmdGet, RfBulk, RaNone, InSeconds, 1'b1)),
-    row("EXISTS", 3'd2, CmdGet, RfInteger),
-    many("EXISTS", CmdGet),
-    row("TOUCH", 3'd2, CmdGet, RfInteger),
-    many("TOUCH", CmdGet),
     row("STRLEN", 3'd2, CmdGet, RfLength),
-    row("TYPE", 3'd2, CmdGet, RfType),
-    row("TTL", 3'd2, CmdGet, RfTtl),
-    row("PTTL", 3'd2, CmdGet, RfPttl),
-    row("EXPIRETIME", 3'd2, CmdGet, RfExpiretime),
-    row("PEXPIRETIME", 3'd2, CmdGet, RfPexpiretime),
     row("GETEX", 3'd2, CmdGet, RfBulk),
     row("GETEX", 3'd3, CmdGat, RfBulk, RaOptions, InSeconds, 1'b1),
     row("SET", 3'd3, CmdSet, RfStatus, RaValue, InSeconds, 1'b1),
     row("MSET", 3'd3, CmdSet, RfStatus, RaValue),
     row("MSET", 3'd5, CmdSet, RfStatus, RaPairs, InSeconds, 1'b1),
-    row("SETEX", 3'd4, CmdSet, RfStatus, RaTimeValue, InSeconds),
+    row("SETEX", 3'd4, CmdSet, RfStatus, RaTimeValue),
     row("PSETEX", 3'd4, CmdSet, RfStatus, RaTimeValue, InMillis),
     row("GETSET", 3'd3, CmdSet, RfBulk, RaValue),
     row("SETNX", 3'd3, CmdAdd, RfInteger, RaValue),
     row("MSETNX", 3'd3, CmdAdd, RfInteger, RaValue),
     row("APPEND", 3'd3, CmdAppend, RfLength, RaValue),
-    row("DEL", 3'd2, CmdDelete, RfInteger),
-    many("DEL", CmdDelete),
-    row("UNLINK", 3'd2, CmdDelete, RfInteger),
-    many("UNLINK", CmdDelete),
     row("GETDEL", 3'd2, CmdDelete, RfBulk),
+    row("INCR", 3'd2, CmdIncr, RfInteger),
+    row("DECR", 3'd2, CmdDecr, RfInteger),
+    row("INCRBY", 3'd3, CmdIncr, RfInteger, RaIncrement),
+    row("DECRBY", 3'd3, CmdDecr, RfInteger, RaIncrement),
+    row("EXISTS", 3'd2, CmdGet, RfInteger),
+    many(row("EXISTS", 3'd3, CmdGet, RfSum, RaNone, InSeconds, 1'b1)),
+    row("TOUCH", 3'd2, CmdGet, RfInteger),
+    many(row("TOUCH", 3'd3, CmdGet, RfSum, RaNone, InSeconds, 1'b1)),
+    row("TYPE", 3'd2, CmdGet, RfType),
+    row("TTL", 3'd2, CmdGet, RfTtl),
+    row("PTTL", 3'd2, CmdGet, RfPttl),
+    row("EXPIRETIME", 3'd2, CmdGet, RfExpiretime),
+    row("PEXPIRETIME", 3'd2, CmdGet, RfPexpiretime),
+    row("DEL", 3'd2, CmdDelete, RfInteger),
+    many(row("DEL", 3'd3, CmdDelete, RfSum, RaNone, InSeconds, 1'b1)),
+    row("UNLINK", 3'd2, CmdDelete, RfInteger),
+    many(row("UNLINK", 3'd3, CmdDelete, RfSum, RaNone, InSeconds, 1'b1)),
     row("EXPIRE", 3'd3, CmdTouch, RfInteger, RaTime, InSeconds, 1'b1),
     row("PEXPIRE", 3'd3, CmdTouch, RfInteger, RaTime, InMillis, 1'b1),
     row("EXPIREAT", 3'd3, CmdTouch, RfInteger, RaTime, AtSecond, 1'b1),
     row("PEXPIREAT", 3'd3, CmdTouch, RfInteger, RaTime, AtMilli, 1'b1),
     row("PERSIST", 3'd2, CmdTouch, RfInteger),
-    row("INCR", 3'd2, CmdIncr, RfInteger),
-    row("DECR", 3'd2, CmdDecr, RfInteger),
-    row("INCRBY", 3'd3, CmdIncr, RfInteger, RaIncrement),
-    row("DECRBY", 3'd3, CmdDecr, RfInteger, RaIncrement),
-    row("SELECT", 3'd2, CmdSelect, RfStatus, RaSelect),
-    row("PING", 3'd1, CmdNoop, RfStatus),
     row("FLUSHALL", 3'd1, CmdFlush, RfStatus),
     one_db(row("FLUSHDB", 3'd1, CmdFlush, RfStatus)),
+    row("SELECT", 3'd2, CmdSelect, RfStatus, RaSelect),
+    row("PING", 3'd1, CmdNoop, RfStatus),
     reset(row("RESET", 3'd1, CmdUnknown, RfStatus))
   };
+  // end rows
 
   // In upper case; no other character becomes a letter.
   name_t head;

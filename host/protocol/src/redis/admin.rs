@@ -2,7 +2,8 @@
 
 use super::call::Call;
 use super::object::{encoding, idle_seconds};
-use super::table::{flag::*, Command, NONE};
+use super::rows;
+use super::table::Command;
 use super::{help, number, word, Error, SYNTAX, VERSION};
 use crate::request::Next;
 
@@ -11,7 +12,6 @@ pub const REFUSED: Error =
     "ERR DEBUG command not allowed. If the enable-debug-command option is set to \
                         \"local\", you can run it from a local connection, otherwise you need to \
                         set this option in the configuration file, and then restart the server.";
-const SHUTDOWN: u32 = ADMIN | NOSCRIPT | LOADING | STALE | NO_MULTI | ALLOW_BUSY;
 const NO_SHUTDOWN: Error = "ERR SHUTDOWN is not enabled: the server was started without -A";
 const NOT_SAVED: Error = "ERR there is nothing that items could be saved to";
 const NOT_IN_PROGRESS: Error = "ERR No shutdown in progress.";
@@ -21,11 +21,11 @@ const BAD_TIMEOUT: Error = "ERR timeout is not an integer or out of range";
 const LOW_TIMEOUT: Error = "ERR timeout is negative";
 
 pub const COMMANDS: &[Command] = &[
-    Command::new("debug", -2, ADMIN | NOSCRIPT | LOADING | STALE | PROTECTED, NONE, debug),
-    Command::new("lolwut", -1, READONLY | FAST, NONE, lolwut),
-    Command::new("shutdown", -1, SHUTDOWN, NONE, shutdown),
-    Command::new("time", 1, LOADING | STALE | FAST, NONE, time),
-    Command::new("wait", 3, NOSCRIPT, NONE, wait),
+    Command::new(rows::DEBUG, debug),
+    Command::new(rows::LOLWUT, lolwut),
+    Command::new(rows::SHUTDOWN, shutdown),
+    Command::new(rows::TIME, time),
+    Command::new(rows::WAIT, wait),
 ];
 
 const DEBUG_HELP: &[&str] = &[

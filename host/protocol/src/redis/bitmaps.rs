@@ -6,19 +6,20 @@ use super::bitfield::Fields;
 use super::bits::{self, Operation};
 use super::call::Call;
 use super::items::{self, Change};
-use super::table::{flag::*, Command, Keys, ONE};
+use super::rows;
+use super::table::Command;
 use super::{Error, LONG_VALUE};
 use crate::ops;
 use crate::store::Item;
 
 pub const COMMANDS: &[Command] = &[
-    Command::new("bitcount", -2, READONLY, ONE, bitcount),
-    Command::new("bitfield", -2, WRITE | DENYOOM, ONE, bitfield),
-    Command::new("bitfield_ro", -2, READONLY | FAST, ONE, bitfield_ro),
-    Command::new("bitop", -4, WRITE | DENYOOM, Keys { first: 2, last: -1, step: 1 }, bitop),
-    Command::new("bitpos", -3, READONLY, ONE, bitpos),
-    Command::new("getbit", 3, READONLY | FAST, ONE, getbit),
-    Command::new("setbit", 4, WRITE | DENYOOM, ONE, setbit),
+    Command::new(rows::BITCOUNT, bitcount),
+    Command::new(rows::BITFIELD, bitfield),
+    Command::new(rows::BITFIELD_RO, bitfield_ro),
+    Command::new(rows::BITOP, bitop),
+    Command::new(rows::BITPOS, bitpos),
+    Command::new(rows::GETBIT, getbit),
+    Command::new(rows::SETBIT, setbit),
 ];
 
 /// `SETBIT key offset value`

@@ -3,8 +3,9 @@
 use super::call::Call;
 use super::client::Replies;
 use super::connection::check_name;
+use super::rows;
 use super::shown::Shown;
-use super::table::{flag::*, Command, NONE};
+use super::table::Command;
 use super::{help, number, word, Error, SYNTAX};
 use crate::request::Next;
 
@@ -20,25 +21,22 @@ const BAD_LIBRARY_VERSION: Error =
 /// What a library says of itself.
 const LIBRARY_MAX: usize = 256;
 
-const OWN: u32 = NOSCRIPT | LOADING | STALE;
-const OTHERS: u32 = ADMIN | NOSCRIPT | LOADING | STALE;
-
 pub const COMMAND: Command = Command::container(
-    "client",
+    rows::CLIENT,
     &[
-        Command::new("getname", 2, OWN, NONE, get_name),
-        Command::new("help", 2, LOADING | STALE, NONE, |call| help(call, HELP)),
-        Command::new("id", 2, OWN, NONE, id),
-        Command::new("info", 2, OWN, NONE, info),
-        Command::new("kill", -3, OTHERS, NONE, kill),
-        Command::new("list", -2, OTHERS, NONE, list),
-        Command::new("no-evict", 3, OTHERS, NONE, no_evict),
-        Command::new("no-touch", 3, OWN, NONE, no_touch),
-        Command::new("pause", -3, OTHERS, NONE, pause),
-        Command::new("reply", 3, OWN, NONE, reply),
-        Command::new("setinfo", 4, OWN, NONE, set_info),
-        Command::new("setname", 3, OWN, NONE, set_name),
-        Command::new("unpause", 2, OTHERS, NONE, unpause),
+        Command::new(rows::CLIENT_GETNAME, get_name),
+        Command::new(rows::CLIENT_HELP, |call| help(call, HELP)),
+        Command::new(rows::CLIENT_ID, id),
+        Command::new(rows::CLIENT_INFO, info),
+        Command::new(rows::CLIENT_KILL, kill),
+        Command::new(rows::CLIENT_LIST, list),
+        Command::new(rows::CLIENT_NO_EVICT, no_evict),
+        Command::new(rows::CLIENT_NO_TOUCH, no_touch),
+        Command::new(rows::CLIENT_PAUSE, pause),
+        Command::new(rows::CLIENT_REPLY, reply),
+        Command::new(rows::CLIENT_SETINFO, set_info),
+        Command::new(rows::CLIENT_SETNAME, set_name),
+        Command::new(rows::CLIENT_UNPAUSE, unpause),
     ],
 );
 

@@ -4,20 +4,19 @@ use super::call::Call;
 use super::facts::Facts;
 use super::glob::Pattern;
 use super::number;
+use super::rows;
 use super::slowlog;
-use super::table::{flag::*, Command, NONE};
+use super::table::Command;
 use super::{help, word, Common, Error, SYNTAX};
 
-const FLAGS: u32 = ADMIN | NOSCRIPT | LOADING | STALE;
-
 pub const COMMAND: Command = Command::container(
-    "config",
+    rows::CONFIG,
     &[
-        Command::new("get", -3, FLAGS, NONE, get),
-        Command::new("help", 2, LOADING | STALE, NONE, |call| help(call, HELP)),
-        Command::new("resetstat", 2, FLAGS, NONE, reset_stat),
-        Command::new("rewrite", 2, FLAGS, NONE, rewrite),
-        Command::new("set", -4, FLAGS, NONE, set),
+        Command::new(rows::CONFIG_GET, get),
+        Command::new(rows::CONFIG_HELP, |call| help(call, HELP)),
+        Command::new(rows::CONFIG_RESETSTAT, reset_stat),
+        Command::new(rows::CONFIG_REWRITE, rewrite),
+        Command::new(rows::CONFIG_SET, set),
     ],
 );
 

@@ -3,7 +3,8 @@
 use super::call::Call;
 use super::execute::wrong_number;
 use super::number::{self, integer};
-use super::table::{flag::*, Command, NONE};
+use super::rows;
+use super::table::Command;
 use super::{word, Error, SYNTAX, VERSION};
 use crate::request::Next;
 use crate::store::DATABASES;
@@ -26,16 +27,14 @@ const NAME_MAX: usize = 1024;
 /// The one user that there is.
 const USER: &str = "default";
 
-const OF_CONNECTION: u32 = NOSCRIPT | LOADING | STALE | FAST | NO_AUTH | ALLOW_BUSY;
-
 pub const COMMANDS: &[Command] = &[
-    Command::new("auth", -2, OF_CONNECTION, NONE, auth),
-    Command::new("echo", 2, FAST, NONE, echo),
-    Command::new("hello", -1, OF_CONNECTION, NONE, hello),
-    Command::new("ping", -1, FAST, NONE, ping),
-    Command::new("quit", -1, OF_CONNECTION | AT_ONCE, NONE, quit),
-    Command::new("reset", 1, OF_CONNECTION | AT_ONCE, NONE, reset),
-    Command::new("select", 2, LOADING | STALE | FAST, NONE, select),
+    Command::new(rows::AUTH, auth),
+    Command::new(rows::ECHO, echo),
+    Command::new(rows::HELLO, hello),
+    Command::new(rows::PING, ping),
+    Command::new(rows::QUIT, quit),
+    Command::new(rows::RESET, reset),
+    Command::new(rows::SELECT, select),
 ];
 
 /// `PING [message]`

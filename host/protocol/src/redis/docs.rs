@@ -3,15 +3,14 @@
 use std::sync::LazyLock;
 
 use super::reply::Reply;
-use super::table;
+use super::rows;
+use super::table::{self, Command, Keys};
 
 /// A command, or a subcommand with the name `command|subcommand`.
 #[derive(Debug)]
 pub struct Doc {
     pub name: &'static str,
-    pub arity: i32,
-    pub flags: &'static str,
-    pub keys: [i64; 3],
+    pub command: &'static Command,
     pub categories: &'static str,
     tips: &'static str,
     pub specs: Vec<Spec>,
@@ -56,11 +55,7 @@ struct Argument {
     parts: Vec<Argument>,
 }
 
-static DOCS: LazyLock<Vec<Doc>> = LazyLock::new(|| {
-    let mut docs = read(include_str!("commands.txt"));
-    docs.retain(|doc| table::find(doc.name.as_bytes()).is_some());
-    docs
-});
+static DOCS: LazyLock<Vec<Doc>> = LazyLock::new(|| read(include_str!("commands.txt")));
 
 /// All commands, in the order of their names.
 pub fn all() -> &'static [Doc] {
@@ -100,9 +95,10 @@ fn read(text: &'static str) -> Vec<Doc> {
 fn read_one(lines: &[&'static str]) -> Option<Doc> {
     let mut words = lines[0].split(' ');
     let mut next = || words.next();
-    let (name, arity, flags) = (next()?, next()?.parse().ok()?, next()?);
-    let mut keys = next()?.split(',').map(|n| n.parse().ok());
-    let keys = [keys.next()??, keys.next()??, keys.next()??];
+    let name = next()?;
+    let (of, sub) = name.split_once('|').unwrap_or((name, ""));
+    let command = table::find(of.as_bytes())?.0;
+    let command = if sub.is_empty() { command } else { command.subcommand(sub.as_bytes())?.1 };
     let (categories, tips) = (next()?, next()?);
     let specs = list(next()?, ',').map(read_spec).collect::<Option<_>>()?;
     let mut words = lines[1].trim_start().splitn(3, ' ');
@@ -119,9 +115,7 @@ fn read_one(lines: &[&'static str]) -> Option<Doc> {
     let summary = lines[3].trim_start();
     Some(Doc {
         name,
-        arity,
-        flags,
-        keys,
+        command,
         categories,
         tips,
         specs,
@@ -193,9 +187,11 @@ impl Doc {
     pub fn info(&self, reply: &mut Reply<'_>) {
         reply.array(10);
         reply.bulk(self.name.as_bytes());
-        reply.integer(self.arity.into());
-        flags(reply, list(self.flags, ','), "");
-        for number in self.keys {
+        reply.integer(self.command.arity.into());
+        let told = rows::FLAGS.iter().filter(|(bit, _)| self.command.has(*bit));
+        flags(reply, told.map(|(_, name)| *name), "");
+        let Keys { first, last, step } = self.command.keys;
+        for number in [first.into(), last.into(), step.into()] {
             reply.integer(number);
         }
         flags(reply, list(self.categories, ','), "@");
@@ -320,12 +316,9 @@ impl Argument {
 
 #[cfg(test)]
 mod tests {
-    use super::super::table::Command;
     use super::*;
 
     fn agree(command: &Command, doc: &Doc) {
-        let keys = [command.keys.first.into(), command.keys.last.into(), command.keys.step.into()];
-        assert_eq!((command.arity, keys), (doc.arity, doc.keys), "{}", doc.name);
         let name = |doc: &Doc| doc.name.rsplit('|').next().map(str::to_owned);
         let mut there: Vec<_> = command.subcommands.iter().map(|c| Some(c.name.into())).collect();
         let mut told: Vec<_> = doc.subcommands.iter().map(name).collect();

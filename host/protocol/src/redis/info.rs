@@ -6,11 +6,12 @@ use std::fmt::Write;
 
 use super::call::Call;
 use super::facts::Facts;
-use super::table::{self, flag::*, Command, NONE};
+use super::rows;
+use super::table::{self, Command};
 use super::{word, Error, VERSION};
 use crate::store::DATABASES;
 
-pub const COMMAND: Command = Command::new("info", -1, LOADING | STALE, NONE, info);
+pub const COMMAND: Command = Command::new(rows::INFO, info);
 
 type Tell = fn(&mut Call<'_>, &Facts, &mut String);
 

@@ -3,22 +3,21 @@
 use super::call::Call;
 use super::docs::{self, list, Doc};
 use super::glob::Pattern;
-use super::table::{self, Command, NONE};
+use super::rows;
+use super::table::{self, Command};
 use super::{help, word, Error, SYNTAX};
-
-use super::table::flag::{LOADING, STALE};
 
 pub const COMMAND: Command = Command {
     subcommands: &[
-        Command::new("count", 2, LOADING | STALE, NONE, count),
-        Command::new("docs", -2, LOADING | STALE, NONE, docs_of),
-        Command::new("getkeys", -4, LOADING | STALE, NONE, |call| keys(call, false)),
-        Command::new("getkeysandflags", -4, LOADING | STALE, NONE, |call| keys(call, true)),
-        Command::new("help", 2, LOADING | STALE, NONE, |call| help(call, HELP)),
-        Command::new("info", -2, LOADING | STALE, NONE, info),
-        Command::new("list", -2, LOADING | STALE, NONE, names),
+        Command::new(rows::COMMAND_COUNT, count),
+        Command::new(rows::COMMAND_DOCS, docs_of),
+        Command::new(rows::COMMAND_GETKEYS, |call| keys(call, false)),
+        Command::new(rows::COMMAND_GETKEYSANDFLAGS, |call| keys(call, true)),
+        Command::new(rows::COMMAND_HELP, |call| help(call, HELP)),
+        Command::new(rows::COMMAND_INFO, info),
+        Command::new(rows::COMMAND_LIST, names),
     ],
-    ..Command::new("command", -1, LOADING | STALE, NONE, info)
+    ..Command::new(rows::COMMAND, info)
 };
 
 const HELP: &[&str] = &[
@@ -113,11 +112,7 @@ fn keys(call: &mut Call<'_>, with_flags: bool) -> Result<(), Error> {
     if doc.specs.is_empty() {
         return Err("ERR The command has no key arguments");
     }
-    let takes = match doc.arity {
-        0.. => args.len() == doc.arity as usize,
-        least => args.len() >= least.unsigned_abs() as usize,
-    };
-    if !takes {
+    if !doc.command.takes(args.len()) {
         return Err("ERR Invalid number of arguments specified for command");
     }
     let places =

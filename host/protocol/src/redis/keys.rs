@@ -3,7 +3,8 @@
 use super::call::Call;
 use super::connection::database;
 use super::items;
-use super::table::{flag::*, Command, ALL, ONE, TWO};
+use super::rows;
+use super::table::Command;
 use super::word::is;
 use super::{Error, SYNTAX};
 use crate::store::{Hash, Item};
@@ -13,15 +14,15 @@ const NO_KEY: Error = "ERR no such key";
 const SAME: Error = "ERR source and destination objects are the same";
 
 pub const COMMANDS: &[Command] = &[
-    Command::new("copy", -3, WRITE | DENYOOM, TWO, copy),
-    Command::new("del", -2, WRITE, ALL, del),
-    Command::new("exists", -2, READONLY | FAST, ALL, exists),
-    Command::new("move", 3, WRITE | FAST, ONE, move_),
-    Command::new("rename", 3, WRITE, TWO, rename),
-    Command::new("renamenx", 3, WRITE | FAST, TWO, renamenx),
-    Command::new("touch", -2, READONLY | FAST, ALL, exists),
-    Command::new("type", 2, READONLY | FAST, ONE, kind),
-    Command::new("unlink", -2, WRITE | FAST, ALL, del),
+    Command::new(rows::COPY, copy),
+    Command::new(rows::DEL, del),
+    Command::new(rows::EXISTS, exists),
+    Command::new(rows::MOVE, move_),
+    Command::new(rows::RENAME, rename),
+    Command::new(rows::RENAMENX, renamenx),
+    Command::new(rows::TOUCH, exists),
+    Command::new(rows::TYPE, kind),
+    Command::new(rows::UNLINK, del),
 ];
 
 /// `DEL key [key ...]`, and `UNLINK`, which is the same here

@@ -8,7 +8,8 @@ use super::connection::NO_DATABASE;
 use super::glob::Pattern;
 use super::number::{integer, NOT_AN_INTEGER};
 use super::reply::Reply;
-use super::table::{flag::*, Command, NONE};
+use super::rows;
+use super::table::Command;
 use super::word::is;
 use super::{Error, SYNTAX};
 use crate::number::{digits, DIGITS};
@@ -27,13 +28,13 @@ const COUNT: usize = 10;
 const COUNT_MAX: usize = 4096;
 
 pub const COMMANDS: &[Command] = &[
-    Command::new("dbsize", 1, READONLY | FAST, NONE, dbsize),
-    Command::new("flushall", -1, WRITE, NONE, flushall),
-    Command::new("flushdb", -1, WRITE, NONE, flushdb),
-    Command::new("keys", 2, READONLY, NONE, keys),
-    Command::new("randomkey", 1, READONLY, NONE, randomkey),
-    Command::new("scan", -2, READONLY, NONE, scan),
-    Command::new("swapdb", 3, WRITE | FAST, NONE, swapdb),
+    Command::new(rows::DBSIZE, dbsize),
+    Command::new(rows::FLUSHALL, flushall),
+    Command::new(rows::FLUSHDB, flushdb),
+    Command::new(rows::KEYS, keys),
+    Command::new(rows::RANDOMKEY, randomkey),
+    Command::new(rows::SCAN, scan),
+    Command::new(rows::SWAPDB, swapdb),
 ];
 
 /// `DBSIZE`

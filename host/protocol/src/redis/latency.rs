@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::Mutex;
 
 use super::call::Call;
-use super::table::{flag::*, Command, NONE};
+use super::rows;
+use super::table::{flag::*, Command};
 use super::{help, locked, word, Error};
 
 /// Seconds of an event that are remembered.
@@ -13,18 +14,16 @@ const SAMPLES: usize = 160;
 /// What is watched: commands that should always be quick, and others.
 const EVENTS: [&str; 2] = ["command", "fast-command"];
 
-const FLAGS: u32 = ADMIN | NOSCRIPT | LOADING | STALE;
-
 pub const COMMAND: Command = Command::container(
-    "latency",
+    rows::LATENCY,
     &[
-        Command::new("doctor", 2, FLAGS, NONE, doctor),
-        Command::new("graph", 3, FLAGS, NONE, graph),
-        Command::new("help", 2, LOADING | STALE, NONE, |call| help(call, HELP)),
-        Command::new("histogram", -2, FLAGS, NONE, histogram),
-        Command::new("history", 3, FLAGS, NONE, history),
-        Command::new("latest", 2, FLAGS, NONE, latest),
-        Command::new("reset", -2, FLAGS, NONE, reset),
+        Command::new(rows::LATENCY_DOCTOR, doctor),
+        Command::new(rows::LATENCY_GRAPH, graph),
+        Command::new(rows::LATENCY_HELP, |call| help(call, HELP)),
+        Command::new(rows::LATENCY_HISTOGRAM, histogram),
+        Command::new(rows::LATENCY_HISTORY, history),
+        Command::new(rows::LATENCY_LATEST, latest),
+        Command::new(rows::LATENCY_RESET, reset),
     ],
 );
 

@@ -5,7 +5,8 @@ use super::call::Call;
 use super::expiry;
 use super::items::{self, Change};
 use super::number::{integer, NOT_AN_INTEGER};
-use super::table::{flag::*, Command, ONE};
+use super::rows;
+use super::table::Command;
 use super::word::{c_string, is};
 use super::Error;
 use crate::store::Item;
@@ -14,15 +15,15 @@ const NX_AND_OTHERS: Error = "ERR NX and XX, GT or LT options at the same time a
 const GT_AND_LT: Error = "ERR GT and LT options at the same time are not compatible";
 
 pub const COMMANDS: &[Command] = &[
-    Command::new("expire", -3, WRITE | FAST, ONE, expire),
-    Command::new("expireat", -3, WRITE | FAST, ONE, expireat),
-    Command::new("expiretime", 2, READONLY | FAST, ONE, expiretime),
-    Command::new("persist", 2, WRITE | FAST, ONE, persist),
-    Command::new("pexpire", -3, WRITE | FAST, ONE, pexpire),
-    Command::new("pexpireat", -3, WRITE | FAST, ONE, pexpireat),
-    Command::new("pexpiretime", 2, READONLY | FAST, ONE, pexpiretime),
-    Command::new("pttl", 2, READONLY | FAST, ONE, pttl),
-    Command::new("ttl", 2, READONLY | FAST, ONE, ttl),
+    Command::new(rows::EXPIRE, expire),
+    Command::new(rows::EXPIREAT, expireat),
+    Command::new(rows::EXPIRETIME, expiretime),
+    Command::new(rows::PERSIST, persist),
+    Command::new(rows::PEXPIRE, pexpire),
+    Command::new(rows::PEXPIREAT, pexpireat),
+    Command::new(rows::PEXPIRETIME, pexpiretime),
+    Command::new(rows::PTTL, pttl),
+    Command::new(rows::TTL, ttl),
 ];
 
 fn expire(call: &mut Call<'_>) -> Result<(), Error> {

@@ -47,6 +47,8 @@ mod object;
 mod parse;
 pub mod range;
 mod reply;
+#[rustfmt::skip]
+mod rows;
 mod shown;
 mod slowlog;
 mod stats;

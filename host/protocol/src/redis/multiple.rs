@@ -3,16 +3,13 @@
 use super::call::Call;
 use super::execute::wrong_number;
 use super::items;
-use super::table::{flag::*, Command, Keys};
+use super::rows;
+use super::table::Command;
 use super::{Error, NO_MEMORY};
 use crate::Engine;
 
-const PAIRS: Keys = Keys { first: 1, last: -1, step: 2 };
-
-pub const COMMANDS: &[Command] = &[
-    Command::new("mset", -3, WRITE | DENYOOM, PAIRS, mset),
-    Command::new("msetnx", -3, WRITE | DENYOOM, PAIRS, msetnx),
-];
+pub const COMMANDS: &[Command] =
+    &[Command::new(rows::MSET, mset), Command::new(rows::MSETNX, msetnx)];
 
 /// `MSET key value [key value ...]`
 fn mset(call: &mut Call<'_>) -> Result<(), Error> {

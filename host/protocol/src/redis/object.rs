@@ -3,7 +3,8 @@
 use super::call::Call;
 use super::info::human;
 use super::number::{self, double};
-use super::table::{flag::*, Command, Keys, NONE};
+use super::rows;
+use super::table::Command;
 use super::{help, word, Error, SYNTAX};
 use crate::store::Item;
 use crate::Engine;
@@ -16,16 +17,14 @@ const NOT_BY_USE: Error = "ERR An LFU maxmemory policy is not selected, access f
                            tracked. Please note that when switching between policies at runtime \
                            LRU and LFU data will take some time to adjust.";
 
-const SECOND: Keys = Keys { first: 2, last: 2, step: 1 };
-
 pub const OBJECT: Command = Command::container(
-    "object",
+    rows::OBJECT,
     &[
-        Command::new("encoding", 3, READONLY, SECOND, encoding_of),
-        Command::new("freq", 3, READONLY, SECOND, freq),
-        Command::new("help", 2, LOADING | STALE, NONE, |call| help(call, OBJECT_HELP)),
-        Command::new("idletime", 3, READONLY, SECOND, idle_time),
-        Command::new("refcount", 3, READONLY, SECOND, refcount),
+        Command::new(rows::OBJECT_ENCODING, encoding_of),
+        Command::new(rows::OBJECT_FREQ, freq),
+        Command::new(rows::OBJECT_HELP, |call| help(call, OBJECT_HELP)),
+        Command::new(rows::OBJECT_IDLETIME, idle_time),
+        Command::new(rows::OBJECT_REFCOUNT, refcount),
     ],
 );
 
@@ -41,14 +40,14 @@ const OBJECT_HELP: &[&str] = &[
 ];
 
 pub const MEMORY: Command = Command::container(
-    "memory",
+    rows::MEMORY,
     &[
-        Command::new("doctor", 2, 0, NONE, doctor),
-        Command::new("help", 2, LOADING | STALE, NONE, |call| help(call, MEMORY_HELP)),
-        Command::new("malloc-stats", 2, 0, NONE, malloc_stats),
-        Command::new("purge", 2, 0, NONE, purge),
-        Command::new("stats", 2, 0, NONE, stats),
-        Command::new("usage", -3, READONLY, SECOND, usage),
+        Command::new(rows::MEMORY_DOCTOR, doctor),
+        Command::new(rows::MEMORY_HELP, |call| help(call, MEMORY_HELP)),
+        Command::new(rows::MEMORY_MALLOC_STATS, malloc_stats),
+        Command::new(rows::MEMORY_PURGE, purge),
+        Command::new(rows::MEMORY_STATS, stats),
+        Command::new(rows::MEMORY_USAGE, usage),
     ],
 );
 

@@ -8,7 +8,8 @@ use super::args::Args;
 use super::call::Call;
 use super::client::Client;
 use super::number;
-use super::table::{flag::*, Command, NONE};
+use super::rows;
+use super::table::{flag::SKIP_SLOWLOG, Command};
 use super::{help, locked, word, Error};
 
 const BAD_COUNT: Error = "ERR count should be greater than or equal to -1";
@@ -18,15 +19,13 @@ const MAX_BYTES: usize = 128;
 /// What `slowlog-max-len` can be at most: some 4 KiB an entry.
 pub const MAX_LEN: usize = 10_000;
 
-const FLAGS: u32 = ADMIN | LOADING | STALE;
-
 pub const COMMAND: Command = Command::container(
-    "slowlog",
+    rows::SLOWLOG,
     &[
-        Command::new("get", -2, FLAGS, NONE, get),
-        Command::new("help", 2, LOADING | STALE, NONE, |call| help(call, HELP)),
-        Command::new("len", 2, FLAGS, NONE, len),
-        Command::new("reset", 2, FLAGS, NONE, reset),
+        Command::new(rows::SLOWLOG_GET, get),
+        Command::new(rows::SLOWLOG_HELP, |call| help(call, HELP)),
+        Command::new(rows::SLOWLOG_LEN, len),
+        Command::new(rows::SLOWLOG_RESET, reset),
     ],
 );
 

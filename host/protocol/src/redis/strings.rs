@@ -5,7 +5,8 @@ use super::expiry::{self, Options, Unit};
 use super::items::{self, Change, Expiry};
 use super::lcs::Lcs;
 use super::number;
-use super::table::{flag::*, Command, ALL, ONE, TWO};
+use super::rows;
+use super::table::Command;
 use super::{range, Error};
 use crate::store::Item;
 use crate::Next;
@@ -14,21 +15,21 @@ const LONG_REPLY: Error = "ERR the reply is more than this server takes in a tra
 const LONG_STRING: Error = "ERR string exceeds maximum allowed size (proto-max-bulk-len)";
 
 pub const COMMANDS: &[Command] = &[
-    Command::new("append", 3, WRITE | DENYOOM | FAST, ONE, append),
-    Command::new("get", 2, READONLY | FAST, ONE, get),
-    Command::new("getdel", 2, WRITE | FAST, ONE, getdel),
-    Command::new("getex", -2, WRITE | FAST, ONE, getex),
-    Command::new("getrange", 4, READONLY, ONE, getrange),
-    Command::new("getset", 3, WRITE | DENYOOM | FAST, ONE, getset),
-    Command::new("lcs", -3, READONLY, TWO, lcs),
-    Command::new("mget", -2, READONLY | FAST, ALL, mget),
-    Command::new("psetex", 4, WRITE | DENYOOM, ONE, psetex),
-    Command::new("set", -3, WRITE | DENYOOM, ONE, set),
-    Command::new("setex", 4, WRITE | DENYOOM, ONE, setex),
-    Command::new("setnx", 3, WRITE | DENYOOM | FAST, ONE, setnx),
-    Command::new("setrange", 4, WRITE | DENYOOM, ONE, setrange),
-    Command::new("strlen", 2, READONLY | FAST, ONE, strlen),
-    Command::new("substr", 4, READONLY, ONE, getrange),
+    Command::new(rows::APPEND, append),
+    Command::new(rows::GET, get),
+    Command::new(rows::GETDEL, getdel),
+    Command::new(rows::GETEX, getex),
+    Command::new(rows::GETRANGE, getrange),
+    Command::new(rows::GETSET, getset),
+    Command::new(rows::LCS, lcs),
+    Command::new(rows::MGET, mget),
+    Command::new(rows::PSETEX, psetex),
+    Command::new(rows::SET, set),
+    Command::new(rows::SETEX, setex),
+    Command::new(rows::SETNX, setnx),
+    Command::new(rows::SETRANGE, setrange),
+    Command::new(rows::STRLEN, strlen),
+    Command::new(rows::SUBSTR, getrange),
 ];
 
 /// `GET key`

@@ -5,17 +5,18 @@ use std::cell::{Cell, RefCell};
 use super::call::Call;
 use super::items::{self, Change};
 use super::number::{self, LongDouble, NOT_AN_INTEGER, NOT_A_FLOAT};
-use super::table::{flag::*, Command, ONE};
+use super::rows;
+use super::table::Command;
 use super::Error;
 use crate::number::{digits, DIGITS};
 use crate::store::Item;
 
 pub const COMMANDS: &[Command] = &[
-    Command::new("decr", 2, WRITE | DENYOOM | FAST, ONE, decr),
-    Command::new("decrby", 3, WRITE | DENYOOM | FAST, ONE, decrby),
-    Command::new("incr", 2, WRITE | DENYOOM | FAST, ONE, incr),
-    Command::new("incrby", 3, WRITE | DENYOOM | FAST, ONE, incrby),
-    Command::new("incrbyfloat", 3, WRITE | DENYOOM | FAST, ONE, incrbyfloat),
+    Command::new(rows::DECR, decr),
+    Command::new(rows::DECRBY, decrby),
+    Command::new(rows::INCR, incr),
+    Command::new(rows::INCRBY, incrby),
+    Command::new(rows::INCRBYFLOAT, incrbyfloat),
 ];
 
 /// `INCR key`

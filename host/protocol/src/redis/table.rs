@@ -1,4 +1,4 @@
-//! The commands: names, arguments, flags, and who handles them.
+//! The commands: what is known of each ([`super::rows`]), and who handles it.
 //!
 //! Each topic has a list of its own, in the file of its handlers: `const COMMANDS: &[Command]`. A
 //! handler is a `fn(&mut Call) -> Result<(), Error>`; it is called when the number of arguments is
@@ -24,12 +24,9 @@ pub struct Keys {
     pub step: u32,
 }
 
-pub const NONE: Keys = Keys { first: 0, last: 0, step: 0 };
 pub const ONE: Keys = Keys { first: 1, last: 1, step: 1 };
-pub const TWO: Keys = Keys { first: 1, last: 2, step: 1 };
-pub const ALL: Keys = Keys { first: 1, last: -1, step: 1 };
 
-/// What `COMMAND` tells of a command, under Redis' names.
+/// What `COMMAND` tells of a command, under Redis' names; and what only this server knows (`PROTECTED`, `AT_ONCE`).
 pub mod flag {
     pub const WRITE: u32 = 1 << 0;
     pub const READONLY: u32 = 1 << 1;
@@ -56,10 +53,20 @@ pub mod flag {
     pub const AT_ONCE: u32 = 1 << 31;
 }
 
-pub struct Command {
+/// What spec/commands.toml says of a command (`rows.rs`).
+#[derive(Clone, Copy)]
+pub struct Row {
     /// In lower case.
     pub name: &'static str,
     /// Arguments, name included; at least so many where it is negative.
+    pub arity: i32,
+    pub flags: u32,
+    pub keys: Keys,
+}
+
+#[derive(Debug)]
+pub struct Command {
+    pub name: &'static str,
     pub arity: i32,
     pub flags: u32,
     pub keys: Keys,
@@ -69,20 +76,15 @@ pub struct Command {
 }
 
 impl Command {
-    pub const fn new(
-        name: &'static str,
-        arity: i32,
-        flags: u32,
-        keys: Keys,
-        handler: Handler,
-    ) -> Command {
+    pub const fn new(row: Row, handler: Handler) -> Command {
+        let Row { name, arity, flags, keys } = row;
         Command { name, arity, flags, keys, handler, subcommands: &[] }
     }
 
     /// One of which the second argument says what it does. It is no handler's.
-    pub const fn container(name: &'static str, subcommands: &'static [Command]) -> Command {
+    pub const fn container(row: Row, subcommands: &'static [Command]) -> Command {
         let handler: Handler = |_| Ok(());
-        Command { name, arity: -2, flags: 0, keys: NONE, handler, subcommands }
+        Command { subcommands, ..Command::new(row, handler) }
     }
 
     /// The subcommand of this name, and its place among them.

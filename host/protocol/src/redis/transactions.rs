@@ -13,7 +13,8 @@ use super::estimate::{Estimate, Names};
 use super::execute::Place;
 use super::items;
 use super::parse;
-use super::table::{flag::*, Command, ALL, NONE};
+use super::rows;
+use super::table::Command;
 use super::Error;
 use crate::request::{self, Next};
 use crate::Engine;
@@ -26,14 +27,12 @@ const ABORTED: Error = "EXECABORT Transaction discarded because of previous erro
 const MANY_WATCHES: Error = "ERR the watched keys are more than this server takes";
 const LONG_REPLY: Error = "ERR the transaction's replies are more than this server takes";
 
-const OF_TRANSACTION: u32 = NOSCRIPT | LOADING | STALE | FAST | ALLOW_BUSY;
-
 pub const COMMANDS: &[Command] = &[
-    Command::new("discard", 1, OF_TRANSACTION | AT_ONCE, NONE, discard),
-    Command::new("exec", 1, NOSCRIPT | LOADING | STALE | SKIP_SLOWLOG | AT_ONCE, NONE, exec),
-    Command::new("multi", 1, OF_TRANSACTION | AT_ONCE, NONE, multi),
-    Command::new("unwatch", 1, OF_TRANSACTION, NONE, unwatch),
-    Command::new("watch", -2, OF_TRANSACTION | AT_ONCE, ALL, watch),
+    Command::new(rows::DISCARD, discard),
+    Command::new(rows::EXEC, exec),
+    Command::new(rows::MULTI, multi),
+    Command::new(rows::UNWATCH, unwatch),
+    Command::new(rows::WATCH, watch),
 ];
 
 /// `MULTI`
