@@ -15,7 +15,7 @@ ENUMS = {
     "Cmd": ("rtl/parse/parse_pkg.sv", "cmd_e"), "Fm": ("rtl/parse/parse_pkg.sv", "form_e"),
     "Ra": ("rtl/parse/parse_pkg.sv", "resp_args_e"), "Ln": ("rtl/parse/slow/byte_header.sv", "lengths_e")}
 UNITS = "InSeconds", "InMillis", "AtSecond", "AtMilli"
-#: Redis' names of what a command is, in the order of their bits in `flag` of host/protocol/src/redis/table.rs.
+#: Redis' names of what a command is, in the order of their bits in `flag` of host/resp/src/table.rs.
 FLAGS = ("write readonly denyoom admin noscript blocking loading stale skip_monitor skip_slowlog fast no_auth "
          "may_replicate no_mandatory_keys protected no_async_loading no_multi movablekeys allow_busy at_once").split()
 #: Of this server alone.
@@ -536,14 +536,14 @@ PARTS = (
     ("rtl/parse/request_pkg.sv", "opcodes", binary_sets, SPEC),
     ("rtl/host/host_pkg.sv", "opcodes", port_opcodes, SPEC),
     ("rtl/reply/reply_pkg.sv", "version", version, SPEC),
-    ("host/protocol/src/lib.rs", "version", version_rs, SPEC),
+    ("host/proto/src/lib.rs", "version", version_rs, SPEC),
     ("docs/COMPATIBILITY.md", "redis commands", redis_table, SPEC),
-    ("host/protocol/examples/lines.rs", "codes", lines_rs, CODES),
+    ("host/memcache/examples/lines.rs", "codes", lines_rs, CODES),
     ("tb/parse/parser_sim.cpp", "op_e", parser_sim, CODES),
 )
 #: Whole files.
 FILES = (
-    ("host/protocol/src/binary/opcode.rs", opcodes_rs),
-    ("host/protocol/src/redis/rows.rs", redis_rs),
+    ("host/memcache/src/binary/opcode.rs", opcodes_rs),
+    ("host/resp/src/rows.rs", redis_rs),
     ("tb/harness/command_map.py", command_map),
 )

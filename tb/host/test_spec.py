@@ -131,9 +131,9 @@ def test_one_more_opcode(tmp_path):
     texts = changed(with_rows(tmp_path, replaced(
         noop, 'gone = { opcode = 0x25, quiet = 0x26, cmd = "Delete", lengths = "Key", fast = true }\n' + noop)))
     assert set(texts) == {"rtl/parse/slow/byte_header.sv", "rtl/parse/fast/decode_binary.sv", "tb/harness/command_map.py",
-                          "host/protocol/src/binary/opcode.rs"}
+                          "host/memcache/src/binary/opcode.rs"}
     assert "6'h04, 6'h14, 6'h25, 6'h26: cmd = CmdDelete;" in texts["rtl/parse/slow/byte_header.sv"]
-    assert "GONE_QUIET => (Command::Gone, Lengths::Key(0), true)," in texts["host/protocol/src/binary/opcode.rs"]
+    assert "GONE_QUIET => (Command::Gone, Lengths::Key(0), true)," in texts["host/memcache/src/binary/opcode.rs"]
 
 
 @pytest.mark.parametrize("old, new, message", (

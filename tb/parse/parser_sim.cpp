@@ -1,5 +1,5 @@
 // Runs jobs through the Verilated parser: jobs from standard input, what they became to standard
-// output, for host/protocol/examples/lines.rs, which has the format. Arguments: seed, pauses in 256.
+// output, for host/memcache/examples/lines.rs, which has the format. Arguments: seed, pauses in 256.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What Redis 7.0 answers to random arguments of its commands on numbers, patterns, bits, ranges and
-common subsequences, for the unit tests of host/protocol/src/redis:
+common subsequences, for the unit tests of host/resp/src:
 
-    tb/reference/redis_values.py [--each N] [--seed N] > host/protocol/tests/redis_values.txt
+    tb/reference/redis_values.py [--each N] [--seed N] > host/resp/tests/redis_values.txt
 
 A line is one case: a kind, its arguments, and the answer last, with a tab between. Bytes that do not
 print are \\xNN; an answer of several parts is [a,b], nothing is nil, an error begins with !.

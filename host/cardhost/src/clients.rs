@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use wirekv_card::{csr, Card, CardError, Port};
-use wirekv_protocol::redis::{Common, Shown};
+use wirekv_resp::{Common, Shown};
 
 use crate::exceptions::{self, Tag};
 

@@ -9,11 +9,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::hash::BuildHasher;
 
 use wirekv_card::Card;
-use wirekv_protocol::binary::opcode::{port::VERSION, GET, SET};
-use wirekv_protocol::binary::HEADER;
-use wirekv_protocol::redis::{Error, Key, NO_MEMORY};
-use wirekv_protocol::store::{Fields, Full, Stamp};
-use wirekv_protocol::{Engine, Place, Walk};
+use wirekv_memcache::binary::opcode::{port::VERSION, GET, SET};
+use wirekv_memcache::binary::HEADER;
+use wirekv_resp::{Engine, Error, Key, Place, Walk, NO_MEMORY};
+use wirekv_store::{Fields, Full, Stamp};
 
 use crate::port::{Hold, Lost, RequestPort, Speech};
 use crate::walk::{replies_of, Met, Walks};
@@ -522,7 +521,7 @@ fn binary(opcode: u8, extras: &[u8], key: &[u8], value: &[u8]) -> Vec<u8> {
     let mut request = vec![0; HEADER];
     let body = extras.len() + key.len() + value.len();
     (request[0], request[1], request[4]) =
-        (wirekv_protocol::binary::REQUEST, opcode, extras.len() as u8);
+        (wirekv_memcache::binary::REQUEST, opcode, extras.len() as u8);
     request[2..4].copy_from_slice(&(key.len() as u16).to_be_bytes());
     request[8..12].copy_from_slice(&(body as u32).to_be_bytes());
     request.extend([extras, key, value].concat());
@@ -580,12 +579,12 @@ fn drop_key(engine: &mut Engine, (db, name): &Key) {
 mod tests {
     use super::*;
     use std::sync::Arc;
-    use wirekv_protocol::store::{Config, Store};
-    use wirekv_protocol::Settings;
+    use wirekv_proto::Settings;
+    use wirekv_store::{Config, Store};
 
     fn engine(bytes: usize) -> Engine {
         let store = Store::new(Config { evict: false, ..Config::new(bytes) }).unwrap();
-        Engine::new(store.local(), Arc::new(Settings::default()))
+        Engine::new(store.local(), Arc::new(Settings::default()), Arc::default())
     }
 
     fn look(bytes: usize, version: u64) -> Look {

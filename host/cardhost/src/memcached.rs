@@ -1,7 +1,8 @@
 //! What gates leave of memcached's protocols to this program. The same code as in the software body reads it.
 
-use wirekv_protocol::binary::{self, HEADER};
-use wirekv_protocol::{Engine, Next, Out, Parse, Session};
+use wirekv_memcache::binary::{self, HEADER};
+use wirekv_memcache::Session;
+use wirekv_proto::{Engine, Next, Out, Parse};
 
 use crate::stats::Stats;
 
@@ -14,7 +15,7 @@ pub fn reply(text: &[u8], engine: &mut Engine, stats: &mut Stats) -> Vec<u8> {
     let is_binary = text.first() == Some(&binary::REQUEST) && text.len() >= HEADER;
     let input = if is_binary { packet(text) } else { line(text) };
     let Some(input) = input else { return ERROR.to_vec() };
-    let (mut session, mut out) = (Session::new(), Out::new());
+    let (mut session, mut out) = (Session::default(), Out::new());
     let Parse::Request(mut request) = session.parse(&input, engine) else { return Vec::new() };
     while session.execute(&mut request, &input, engine, stats, &mut out) == Next::Full {}
     out.to_vec()

@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use wirekv_card::{Card, CardError};
-use wirekv_protocol::redis::{Client, Common, Error, Facts, Key, Shown};
-use wirekv_protocol::store::{Config, Store};
-use wirekv_protocol::{Counters, Engine, Next, Out, Parse, Server, Session, Settings, Told, Walk};
+use wirekv_proto::{Asked, Counters, Next, Out, Parse, Settings, Told};
+use wirekv_resp::{
+    CardItems, Client, Common, Engine, Error, Facts, Key, Op, Server, Session, Shown, Walk,
+};
+use wirekv_store::{Config, Store};
 
 use crate::clients::{Caller, Clients, Known, Question, Rules};
 use crate::exceptions::{Context, Request, Tag};
@@ -41,7 +43,7 @@ struct Conn {
     /// The card's clock then.
     heard: u64,
     /// What the session has to wait with, and said before it.
-    request: Option<wirekv_protocol::Request>,
+    request: Option<Asked<Op>>,
     said: Vec<u8>,
     /// It waits for nothing but its next turn.
     again: bool,
@@ -59,7 +61,7 @@ impl Conn {
         let mut client = Client::shown_as(shown.clone(), common);
         client.authenticated = let_in;
         Conn {
-            session: Session::redis(client),
+            session: client.into(),
             shown,
             text: Vec::new(),
             within: false,
@@ -80,7 +82,9 @@ impl Conn {
     }
 
     fn may_go_on(&self, engine: &Engine) -> bool {
-        self.again || (self.session.may_go_on(engine) && self.session.sleeps(engine) == 0)
+        self.again
+            || (self.session.may_go_on(engine)
+                && self.session.dialect().sleeps(&engine.common) == 0)
     }
 }
 
@@ -115,9 +119,7 @@ impl Redis {
         let settings = Settings {
             epoch: zero.as_secs() as i64,
             item_max: options.item_max as usize,
-            elsewhere: true,
             place_ms: PLACE_MS,
-            redis: common,
             ..Settings::default()
         };
         let facts = Facts {
@@ -131,9 +133,10 @@ impl Redis {
             evicts: true,
             ..Facts::default()
         };
-        let rules = Rules::new(&settings.redis);
+        let rules = Rules::new(&common);
         let clients = Clients::new(facts.bind.clone());
-        let engine = Engine::new(store.local(), Arc::new(settings));
+        let mut engine = Engine::new(store.local(), Arc::new(settings), common);
+        engine.elsewhere = true;
         Ok(Redis {
             engine,
             conns: HashMap::new(),
@@ -147,19 +150,18 @@ impl Redis {
     }
 
     /// Of memcached's requests, which want nothing of its store.
-    pub fn memcached(&self) -> Engine {
-        let mut engine =
-            Engine::new(self.engine.local.store().local(), self.engine.settings.clone());
+    pub fn memcached(&self) -> wirekv_proto::Engine {
+        let (local, settings) = (self.engine.local.store().local(), self.engine.settings.clone());
+        let mut engine = wirekv_proto::Engine::new(local, settings);
         engine.local.offline();
         engine
     }
 
     /// What the card is to know of a connection.
     pub fn context(&self, tag: Tag) -> Context {
-        let known = |Conn { session, .. }: &Conn| Context {
-            resp3: session.speaks_resp3(),
-            all: session.wants_all(),
-            db: session.db(),
+        let known = |conn: &Conn| {
+            let client = conn.session.dialect();
+            Context { resp3: client.resp3, all: client.wants_all(), db: client.db }
         };
         self.conns.get(&tag).map(known).unwrap_or_default()
     }
@@ -180,14 +182,14 @@ impl Redis {
             let same = before.filter(|conn| conn.question(tag).is_there(card));
             told = same.map(|conn| conn.shown);
         }
-        let (clients, common) = (&mut self.host.clients, &self.engine.settings.redis);
+        let (clients, common) = (&mut self.host.clients, &self.engine.common);
         // Whoever gates run something of has been let in.
         let new = || Conn::new(told.unwrap_or_else(|| clients.meet(tag)), common, !request.all);
         let conn = self.conns.entry(tag).or_insert_with(new);
         (conn.within, conn.came, conn.heard) = (true, Instant::now(), request.came);
         if !conn.lost {
             conn.text.extend_from_slice(request.text);
-            conn.session.enters(request.db);
+            conn.session.dialect_mut().db = request.db;
         }
         if request.more {
             return None;
@@ -220,7 +222,7 @@ impl Redis {
     pub fn patience(&self, nap: Duration) -> Duration {
         match self.waiting.is_empty() {
             false => nap,
-            true if self.engine.settings.redis.pause.is_set() => nap,
+            true if self.engine.common.pause.is_set() => nap,
             true if self.conns.values().any(|conn| conn.within) => FORGOTTEN / 100,
             true => Duration::MAX,
         }
@@ -246,7 +248,7 @@ impl Redis {
     /// Takes from those that were killed what they have, and has them closed. Who waits is told so
     /// first.
     fn bury(&mut self, card: &mut dyn Card) {
-        let common = &self.engine.settings.redis;
+        let common = &self.engine.common;
         for (tag, conn) in &mut self.conns {
             if conn.shown.is_killed() && !conn.lost && !self.waiting.contains(tag) {
                 conn.question(*tag).kill(card);
@@ -258,7 +260,7 @@ impl Redis {
 
     /// Which connections there are, the card may have told.
     fn settle(&mut self) {
-        let common = &self.engine.settings.redis;
+        let common = &self.engine.common;
         for Known { tag, shown, new, gone, .. } in self.host.clients.end() {
             if gone && self.waiting.contains(&tag) {
                 // The card has not given its tag away: that goes with the answer.
@@ -275,7 +277,7 @@ impl Redis {
 
     /// The card is to know what has changed before anybody hears of it.
     pub fn rule(&mut self, card: &mut dyn Card) -> Result<(), CardError> {
-        self.rules.tell(card, &self.engine.settings.redis)
+        self.rules.tell(card, &self.engine.common)
     }
 
     /// What has come of a command, up to its end or as far as it goes.
@@ -293,7 +295,7 @@ impl Redis {
         self.items.port.is_shared = shared;
         let mut serving =
             Serving { host: &mut self.host, items: &mut self.items, card: &mut *card };
-        let done = match conn.shown.is_killed() && !conn.session.must_end() {
+        let done = match conn.shown.is_killed() && !conn.session.dialect().must_end() {
             true => Some(true),
             false => run(conn, &mut self.engine, &mut serving),
         };
@@ -354,7 +356,7 @@ fn run(conn: &mut Conn, engine: &mut Engine, host: &mut dyn Server) -> Option<bo
         return None;
     }
     let mut closes = next == Next::Close;
-    if conn.whole && !closes && (!conn.text.is_empty() || conn.session.is_within()) {
+    if conn.whole && !closes && (!conn.text.is_empty() || conn.session.dialect().is_within()) {
         conn.said.extend_from_slice(NOT_WHOLE);
         closes = true;
     }
@@ -379,7 +381,7 @@ struct Serving<'a> {
     card: &'a mut dyn Card,
 }
 
-impl Server for Serving<'_> {
+impl wirekv_proto::Server for Serving<'_> {
     fn stats(
         &mut self,
         _args: &[u8],
@@ -390,6 +392,10 @@ impl Server for Serving<'_> {
         Told::Nothing
     }
 
+    fn shutdown(&mut self, _graceful: bool) {}
+}
+
+impl Server for Serving<'_> {
     fn connections(&mut self) -> Vec<Arc<Shown>> {
         // That asks about all of them.
         match self.items.port.is_for_nobody(self.card) {
@@ -406,6 +412,12 @@ impl Server for Serving<'_> {
         Facts { counters: *own, ..self.host.facts.clone() }
     }
 
+    fn card(&mut self) -> Option<&mut dyn CardItems> {
+        Some(self)
+    }
+}
+
+impl CardItems for Serving<'_> {
     fn bring(&mut self, engine: &mut Engine, keys: &[Key], watched: bool) -> Result<(), Error> {
         self.items.bring(self.card, engine, keys, watched)
     }
@@ -437,8 +449,6 @@ impl Server for Serving<'_> {
     ) -> Result<bool, Error> {
         self.items.flush(self.card, engine, db, walk)
     }
-
-    fn shutdown(&mut self, _graceful: bool) {}
 }
 
 #[cfg(test)]
@@ -843,7 +853,7 @@ mod tests {
         assert_eq!(after("CLIENT PAUSE 10000000"), (true, vec![3]));
         assert_eq!(after("PING a"), (false, vec![]));
         assert!(redis.retry([1; 4], &mut card).is_none());
-        redis.engine.settings.redis.pause.end();
+        redis.engine.common.pause.end();
         redis.rule(&mut card).unwrap();
         assert_eq!(card.written, [1]);
         assert!(redis.retry([1; 4], &mut card).is_some());

@@ -7,9 +7,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::Result;
 use wirekv_card::csr::Totals;
 use wirekv_card::{csr, set_time, Card, Port};
+use wirekv_memcache::binary;
 use wirekv_net::{Frames, WireCounts};
-use wirekv_protocol::redis::Common;
-use wirekv_protocol::{binary, Engine};
+use wirekv_proto::Engine;
+use wirekv_resp::Common;
 
 use crate::exceptions::{self, Answers, Context, Request, Tag};
 use crate::memcached;

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use wirekv_card::csr::Totals;
 use wirekv_net::Refused;
-use wirekv_protocol::{Counters, Server, Told, MEMCACHED_VERSION};
+use wirekv_proto::{Counters, Server, Told, MEMCACHED_VERSION};
 
 use crate::options::Options;
 use crate::runner::unix_time;

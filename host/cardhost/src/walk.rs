@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use wirekv_card::{csr, Card};
-use wirekv_protocol::binary::opcode::port::WALK;
-use wirekv_protocol::binary::{HEADER, REQUEST};
-use wirekv_protocol::Place;
+use wirekv_memcache::binary::opcode::port::WALK;
+use wirekv_memcache::binary::{HEADER, REQUEST};
+use wirekv_resp::Place;
 
 use crate::port::{Hold, Lost, RequestPort, Speech};
 

@@ -1,12 +1,10 @@
 //! Redis' commands, with the store, against a plain map.
 
-use std::sync::Arc;
-
-use wirekv_protocol::redis::Client;
-use wirekv_protocol::{Engine, Next, Out, Parse, Protocol, Session};
+use wirekv_proto::{Next, Out, Parse, Protocol};
+use wirekv_resp::{Client, Engine, Session};
 
 use crate::map::{bulk, key, Choices, Map, KEYS};
-use crate::{engine, Clock};
+use crate::{engine, Clock, Speech};
 
 /// A connection on a thread of its own.
 struct Talk {
@@ -19,14 +17,15 @@ impl Talk {
     fn new(mut engine: Engine) -> Talk {
         // Until it is asked: others may have to wait for it.
         engine.local.offline();
-        let session = Session::redis(Client::new(1, &engine.settings.redis));
+        let session = Client::new(1, &engine.common).into();
         Talk { session, engine, out: Out::new() }
     }
 
     /// Another one to the same store.
     fn beside(&self) -> Talk {
         let local = self.engine.local.store().local();
-        Talk::new(Engine::new(local, Arc::clone(&self.engine.settings)))
+        let (settings, common) = (self.engine.settings.clone(), self.engine.common.clone());
+        Talk::new(Engine::new(local, settings, common))
     }
 
     /// The reply to a command.
@@ -80,7 +79,7 @@ impl Watched {
 /// that of a plain map. Another connection watches a key.
 pub fn fuzz_redis(data: &[u8]) {
     let mut choices = Choices(data);
-    let mut talk = Talk::new(engine(Protocol::Auto, false));
+    let mut talk = Talk::new(Client::engine(engine(Protocol::Auto, false)));
     let store = talk.engine.local.store().clone();
     let mut other = talk.beside();
     let mut map = Map::new(store.now_ms());

@@ -8,14 +8,15 @@ mod redis;
 
 pub use commands::fuzz_redis;
 
+use std::borrow::{Borrow, BorrowMut};
 use std::sync::Arc;
 
-use wirekv_protocol::redis::Client;
-use wirekv_protocol::store::{Config, HashKey, Store};
-use wirekv_protocol::{base64, binary, classic, number, udp};
-use wirekv_protocol::{
-    Counters, Engine, Next, Op, Out, Parse, Protocol, Server, Session, Settings, Told,
+use wirekv_memcache::{base64, binary, classic, udp, Memcache, Op};
+use wirekv_proto::{
+    number, Counters, Dialect, Engine, Next, Out, Parse, Protocol, Server, Session, Settings, Told,
 };
+use wirekv_resp::Client;
+use wirekv_store::{Config, HashKey, Store};
 
 /// As a server, it can make time pass: `stats <args>` takes a second a byte.
 struct Clock(Arc<Store>);
@@ -38,6 +39,56 @@ impl Server for Clock {
     }
 
     fn shutdown(&mut self, _graceful: bool) {}
+}
+
+impl wirekv_resp::Server for Clock {}
+
+/// A protocol with all that a connection needs.
+trait Speech: Dialect {
+    /// A thread's side.
+    fn engine(base: Engine) -> Self::Engine;
+
+    fn connection(engine: &Self::Engine) -> Self;
+
+    fn server<'s>(clock: &'s mut Clock) -> &'s mut Self::Server<'s>;
+
+    /// What comes behind it must not be parsed before it was executed.
+    fn is_last(_: Self::Op) -> bool {
+        false
+    }
+}
+
+impl Speech for Memcache {
+    fn engine(base: Engine) -> Engine {
+        base
+    }
+
+    fn connection(_: &Engine) -> Memcache {
+        Memcache::default()
+    }
+
+    fn server<'s>(clock: &'s mut Clock) -> &'s mut (dyn Server + 's) {
+        clock
+    }
+
+    /// Times of a text request are read when it is parsed, and this one changes them.
+    fn is_last(op: Op) -> bool {
+        matches!(op, Op::Classic(classic::Op::Admin(classic::Admin::Stats)))
+    }
+}
+
+impl Speech for Client {
+    fn engine(base: Engine) -> wirekv_resp::Engine {
+        wirekv_resp::Engine::new(base.local, base.settings, Arc::default())
+    }
+
+    fn connection(engine: &wirekv_resp::Engine) -> Client {
+        Client::new(1, &engine.common)
+    }
+
+    fn server<'s>(clock: &'s mut Clock) -> &'s mut (dyn wirekv_resp::Server + 's) {
+        clock
+    }
 }
 
 /// What a connection speaks.
@@ -83,10 +134,10 @@ enum How {
 }
 
 /// One connection. A store whose reservations and pins end before it does gives its memory back.
-struct Talk {
-    session: Session,
+struct Talk<D: Speech> {
+    session: Session<D>,
     out: Out,
-    engine: Engine,
+    engine: D::Engine,
     clock: Clock,
     input: Vec<u8>,
     written: Vec<u8>,
@@ -94,17 +145,12 @@ struct Talk {
     crowded: bool,
 }
 
-impl Talk {
-    fn new(spoken: Spoken, crowded: bool) -> Talk {
-        let (engine, session) = match spoken {
-            Spoken::Memcached(protocol) => (engine(protocol, crowded), Session::new()),
-            Spoken::Redis => {
-                let engine = engine(Protocol::Auto, crowded);
-                let client = Client::new(1, &engine.settings.redis);
-                (engine, Session::redis(client))
-            }
-        };
-        let clock = Clock(engine.local.store().clone());
+impl<D: Speech> Talk<D> {
+    fn new(protocol: Protocol, crowded: bool) -> Talk<D> {
+        let base = engine(protocol, crowded);
+        let clock = Clock(base.local.store().clone());
+        let engine = D::engine(base);
+        let session = D::connection(&engine).into();
         let out = Out::new();
         let (input, written, crowded) = (Vec::new(), Vec::new(), false);
         Talk { session, out, engine, clock, input, written, crowded }
@@ -125,8 +171,7 @@ impl Talk {
                         limit = limit.checked_sub(1).expect("requests take bytes");
                         end += request.len as usize;
                         assert!(end <= input.len());
-                        // Times of a text request are read when it is parsed.
-                        more = !matches!(request.op, Op::Classic(classic::Op::Stats));
+                        more = !request.op.is_some_and(D::is_last);
                         requests.push(request);
                     }
                     Parse::Need(n) => {
@@ -142,14 +187,15 @@ impl Talk {
                 break;
             }
             if batch > 1 {
+                let engine = (*engine).borrow();
                 requests.iter().for_each(|request| request.prefetch_bucket(engine));
                 requests.iter().for_each(|request| request.prefetch_item(engine));
             }
             for mut request in requests.drain(..) {
                 let (mut rounds, mut waits) = (input.len() + 2, 10);
                 loop {
-                    match session.execute(&mut request, &input[at..], engine, &mut self.clock, out)
-                    {
+                    let server = D::server(&mut self.clock);
+                    match session.execute(&mut request, &input[at..], engine, server, out) {
                         Next::Continue => break,
                         Next::Again | Next::Full => {
                             rounds = rounds.checked_sub(1).expect("it ends");
@@ -161,7 +207,7 @@ impl Talk {
                         }
                         Next::Wait | Next::Sleep => {
                             waits -= 1;
-                            engine.local.quiesce();
+                            engine.borrow_mut().local.quiesce();
                         }
                         Next::Close => return false,
                     }
@@ -170,7 +216,7 @@ impl Talk {
             }
         }
         input.drain(..at);
-        engine.local.quiesce();
+        engine.borrow_mut().local.quiesce();
         open
     }
 
@@ -188,39 +234,47 @@ impl Talk {
 /// What a connection answers, and whether it closes. None: there was not room for everything, so
 /// that what is left depends on when it came.
 fn converse(spoken: Spoken, crowded: bool, data: &[u8], how: How) -> Option<(Vec<u8>, bool)> {
-    let mut talk = Talk::new(spoken, crowded);
-    let (pieces, batch) = match how {
-        How::OneByOne => (data.len(), 1),
-        How::Pieces(size) => (size, 1),
-        How::Batches => (data.len(), usize::MAX),
-    };
-    let mut open = true;
-    for (i, piece) in data.chunks(pieces.max(1)).enumerate() {
-        let mut rest = piece;
-        if i % 2 == 1 && talk.input.is_empty() {
-            let sunk = talk.session.sink().map(|mut sink| {
-                let count = sink.len().min(rest.len());
-                sink[..count].copy_from_slice(&rest[..count]);
-                count
-            });
-            if let Some(count) = sunk {
-                talk.session.sunk(count);
-                rest = &rest[count..];
+    match spoken {
+        Spoken::Memcached(protocol) => Talk::<Memcache>::new(protocol, crowded).hold(data, how),
+        Spoken::Redis => Talk::<Client>::new(Protocol::Auto, crowded).hold(data, how),
+    }
+}
+
+impl<D: Speech> Talk<D> {
+    fn hold(mut self, data: &[u8], how: How) -> Option<(Vec<u8>, bool)> {
+        let (pieces, batch) = match how {
+            How::OneByOne => (data.len(), 1),
+            How::Pieces(size) => (size, 1),
+            How::Batches => (data.len(), usize::MAX),
+        };
+        let mut open = true;
+        for (i, piece) in data.chunks(pieces.max(1)).enumerate() {
+            let mut rest = piece;
+            if i % 2 == 1 && self.input.is_empty() {
+                let sunk = self.session.sink().map(|mut sink| {
+                    let count = sink.len().min(rest.len());
+                    sink[..count].copy_from_slice(&rest[..count]);
+                    count
+                });
+                if let Some(count) = sunk {
+                    self.session.sunk(count);
+                    rest = &rest[count..];
+                }
+            }
+            self.input.extend_from_slice(rest);
+            open = self.serve(batch);
+            if !open {
+                break;
+            }
+            if matches!(how, How::Pieces(_)) {
+                self.write();
             }
         }
-        talk.input.extend_from_slice(rest);
-        open = talk.serve(batch);
-        if !open {
-            break;
-        }
-        if matches!(how, How::Pieces(_)) {
-            talk.write();
-        }
+        let mut replies = self.written;
+        replies.extend(self.out.to_vec());
+        let stats = self.clock.0.stats();
+        (!self.crowded && stats.evictions == 0 && stats.full == 0).then_some((replies, !open))
     }
-    let mut replies = talk.written;
-    replies.extend(talk.out.to_vec());
-    let stats = talk.clock.0.stats();
-    (!talk.crowded && stats.evictions == 0 && stats.full == 0).then_some((replies, !open))
 }
 
 /// The first byte says where the rest is cut, and its top bit how much room there is.
@@ -587,7 +641,7 @@ mod tests {
                 Settings { multiget_max: 1 << 20, keys_soft: 100, ..(*engine.settings).clone() };
             engine.settings = Arc::new(settings);
             let mut clock = Clock(engine.local.store().clone());
-            let (mut session, mut out) = (Session::new(), Out::new());
+            let (mut session, mut out) = (wirekv_memcache::Session::default(), Out::new());
             let mut pauses = 0;
             for input in ["set a 0 0 1\r\nx\r\n", &line] {
                 out.clear();

@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 use mio::event::Source;
 use mio::net::{TcpStream, UnixStream};
 use mio::{Interest, Registry, Token};
-use wirekv_protocol::redis::Shown;
-use wirekv_protocol::{Out, Request, Session};
+use wirekv_proto::Out;
+use wirekv_resp::Shown;
 
+use crate::dialect::{Request, Session};
 use crate::io::retry;
 
 /// So much of what a client still sends behind the last reply is read, and for so long.
@@ -208,7 +209,7 @@ impl Conn {
         if self.at_end || self.stream.end().is_err() {
             return false;
         }
-        (self.session, self.pending, self.parsed) = (Session::new(), Vec::new(), Vec::new());
+        (self.session, self.pending, self.parsed) = (Session::default(), Vec::new(), Vec::new());
         self.linger = Some(Linger { left: LINGER_BYTES, until: Instant::now() + LINGER });
         true
     }
@@ -258,7 +259,7 @@ impl Conn {
 
     /// Its client is gone while the request is paused: as in Redis that is not done any more, and nothing is kept of it.
     pub fn has_left(&self) -> bool {
-        self.read_closed && self.out.is_none() && self.session.is_paused()
+        self.read_closed && self.out.is_none() && self.session.dialect().is_paused()
     }
 
     /// Lets others see what it keeps.

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 use mio::net::UdpSocket;
-use wirekv_protocol::udp::{self, Exchange};
-use wirekv_protocol::{Engine, Out, Server};
+use wirekv_memcache::udp::{self, Exchange};
+use wirekv_proto::{Engine, Out, Server};
 
 /// Datagrams taken from a socket, and as many sent, before others have their turn.
 const TURN: usize = 64;

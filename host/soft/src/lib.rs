@@ -9,6 +9,7 @@
 mod confine;
 mod conn;
 mod datagrams;
+mod dialect;
 mod io;
 mod listen;
 mod metrics;
@@ -24,16 +25,15 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{anyhow, Result};
-use mio::Waker;
-use wirekv_protocol::redis::Common;
-use wirekv_protocol::{Engine, Settings, MEMCACHED_VERSION};
-use wirekv_store::{Config, Store};
-
 use listen::{Acceptor, Sockets, Spoken};
+use mio::Waker;
 pub use options::Options;
 use shared::{Shared, FIRST_SECOND};
 pub use time::Clock;
 use time::Time;
+use wirekv_proto::{Settings, MEMCACHED_VERSION};
+use wirekv_resp::{Common, Engine};
+use wirekv_store::{Config, Store};
 use worker::{Inbox, Worker};
 
 /// A running server.
@@ -99,7 +99,6 @@ impl Soft {
         let epoch = unix.as_secs() as i64 - i64::from(store.now());
         let common = Arc::new(Common::new(&options.password, options.protected, options.debug));
         let settings = Arc::new(Settings {
-            redis: common.clone(),
             version: MEMCACHED_VERSION.into(),
             epoch,
             item_max: options.item_max,
@@ -124,7 +123,7 @@ impl Soft {
         let mut workers = Vec::new();
         let mut udp = std::mem::take(&mut sockets.udp);
         for number in 0..shared.options.threads {
-            let engine = Engine::new(store.local(), settings.clone());
+            let engine = Engine::new(store.local(), settings.clone(), common.clone());
             workers.push(Worker::new(number, engine, shared.clone(), std::mem::take(&mut udp))?);
         }
         let inboxes: Vec<_> = workers.iter().map(Worker::inbox).collect();

@@ -13,10 +13,10 @@ use anyhow::{bail, Context, Result};
 use mio::net::{TcpListener, UdpSocket, UnixListener};
 use mio::{Events, Interest, Poll, Token, Waker};
 use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
-use wirekv_protocol::redis::{Client, Common, Shown};
-use wirekv_protocol::Session;
+use wirekv_resp::{Client, Common, Shown};
 
 use crate::conn::{Conn, Peer, Stream};
+use crate::dialect::{Either, Session};
 use crate::options::Options;
 use crate::shared::Shared;
 use crate::time::Time;
@@ -311,12 +311,13 @@ impl Acceptor {
             }
         };
         let (session, redis) = match spoken {
-            Spoken::Memcached => (Session::new(), None),
+            Spoken::Memcached => (Session::default(), None),
             Spoken::Redis => {
                 let is_unix = matches!(stream, Stream::Unix(_));
                 let (peer, listener) = (redis_name(&peer), redis_name(&listener));
                 let shown = Arc::new(Shown::new(id, peer, listener, is_unix, stream.fd()));
-                (Session::redis(Client::shown_as(shown.clone(), &self.redis)), Some(shown))
+                let client = Client::shown_as(shown.clone(), &self.redis);
+                (Either::Redis(Box::new(client)).into(), Some(shown))
             }
         };
         let last = AtomicU32::new(self.shared.store.now());

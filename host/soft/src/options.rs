@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use wirekv_protocol::Protocol;
+use wirekv_proto::Protocol;
 
 /// Bytes of key and value that items have on average beyond the smallest ones: with memcached's
 /// default the index suits items of 88.

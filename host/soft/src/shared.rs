@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use slab::Slab;
-use wirekv_protocol::redis::Common;
-use wirekv_protocol::Counters;
+use wirekv_proto::Counters;
+use wirekv_resp::Common;
 use wirekv_store::Store;
 
 use crate::conn::{Conn, Peer};

@@ -4,8 +4,8 @@ use std::fmt::Display;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
 
-use wirekv_protocol::redis::{Facts, Shown};
-use wirekv_protocol::{Counters, Protocol, Server, Told};
+use wirekv_proto::{Counters, Protocol, Server, Told};
+use wirekv_resp::{Facts, Shown};
 
 use crate::shared::{Shared, FIRST_SECOND};
 
@@ -299,19 +299,6 @@ impl Server for Answers<'_> {
         self.shared.reset(self.number);
     }
 
-    fn connections(&mut self) -> Vec<Arc<Shown>> {
-        let conns = self.shared.conns.lock().unwrap();
-        conns.iter().filter_map(|(_, told)| told.redis.clone()).collect()
-    }
-
-    fn wake(&mut self) {
-        self.shared.killed();
-    }
-
-    fn facts(&mut self, own: &Counters) -> Facts {
-        self.shared.facts((self.number, own))
-    }
-
     fn verbosity(&mut self, level: u32) {
         self.shared.verbosity.store(level, Relaxed);
     }
@@ -323,5 +310,20 @@ impl Server for Answers<'_> {
 
     fn shutdown(&mut self, _graceful: bool) {
         (self.shared.on_shutdown)();
+    }
+}
+
+impl wirekv_resp::Server for Answers<'_> {
+    fn connections(&mut self) -> Vec<Arc<Shown>> {
+        let conns = self.shared.conns.lock().unwrap();
+        conns.iter().filter_map(|(_, told)| told.redis.clone()).collect()
+    }
+
+    fn wake(&mut self) {
+        self.shared.killed();
+    }
+
+    fn facts(&mut self, own: &Counters) -> Facts {
+        self.shared.facts((self.number, own))
     }
 }

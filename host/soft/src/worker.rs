@@ -10,17 +10,18 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use group::Slot;
 use mio::net::UdpSocket;
 use mio::{Events, Interest, Poll, Token, Waker};
 use slab::Slab;
-use wirekv_protocol::{Engine, Out};
+use wirekv_proto::Out;
+use wirekv_resp::Engine;
 
 use crate::conn::Conn;
 use crate::datagrams::{Errors, Port};
 use crate::io::{Io, GROUP};
 use crate::shared::Shared;
 use crate::stats::Answers;
-use group::Slot;
 
 /// Values that wait for room look for it again after so long.
 const ROOM_AGAIN: Duration = Duration::from_millis(1);
@@ -183,7 +184,7 @@ impl Worker {
             self.serve_ready();
             for port in self.udp.iter_mut().filter(|port| port.ready) {
                 let mut answers = Answers { shared: &self.shared, number: self.number };
-                let turn = port.serve(&mut self.engine, &mut answers, &mut self.udp_errors);
+                let turn = port.serve(&mut self.engine.base, &mut answers, &mut self.udp_errors);
                 self.shared.bytes(self.number, turn.read, turn.written);
                 self.shared.withhold(turn.withheld);
             }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use wirekv_protocol::Protocol;
+use wirekv_proto::Protocol;
 use wirekv_soft::{Options, Soft};
 
 const DAY: u32 = 24 * 60 * 60;

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use wirekv_protocol::Protocol;
+use wirekv_proto::Protocol;
 use wirekv_soft::{clock, Options, Soft};
 
 struct Server(Option<Soft>);

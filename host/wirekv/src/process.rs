@@ -2,10 +2,10 @@
 
 use std::ffi::CString;
 use std::fs;
-use std::io;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use nix::unistd;
 use thiserror::Error;
 
 use crate::args::ProcessArgs;
@@ -22,24 +22,17 @@ pub struct Refusal {
 const USAGE: u8 = 64;
 const NO_USER: u8 = 67;
 
-/// A user that the process is to become.
-struct User {
-    name: CString,
-    uid: libc::uid_t,
-    gid: libc::gid_t,
-}
-
 pub struct Process<'a> {
     args: &'a ProcessArgs,
-    user: Option<User>,
+    /// Whom the process is to become.
+    user: Option<unistd::User>,
 }
 
 impl<'a> Process<'a> {
     /// Root must say as whom it serves. Nothing is changed yet but the limit of core files, of which only
     /// root gets past the hard one.
     pub fn new(args: &'a ProcessArgs) -> Result<Process<'a>> {
-        // SAFETY: the calls cannot fail.
-        let is_root = unsafe { libc::getuid() == 0 || libc::geteuid() == 0 };
+        let is_root = unistd::getuid().is_root() || unistd::geteuid().is_root();
         // For others a user means nothing: only root can become another one.
         let user = if is_root { Some(find_user(args.user.as_deref())?) } else { None };
         if args.enable_coredumps {
@@ -52,23 +45,19 @@ impl<'a> Process<'a> {
     /// comes before; no other thread may run yet.
     pub fn settle(&self, verbose: bool) -> Result<()> {
         if let Some(user) = &self.user {
-            // SAFETY: the name is a C string.
-            unsafe {
-                check(libc::initgroups(user.name.as_ptr(), user.gid))
-                    .and_then(|()| check(libc::setgid(user.gid)))
-                    .and_then(|()| check(libc::setuid(user.uid)))
-                    .with_context(|| format!("-u {:?}: cannot become this user", user.name))?;
-            }
+            let name = CString::new(user.name.as_str())?;
+            unistd::initgroups(&name, user.gid)
+                .and_then(|()| unistd::setgid(user.gid))
+                .and_then(|()| unistd::setuid(user.uid))
+                .with_context(|| format!("-u {name:?}: cannot become this user"))?;
         }
         if self.args.daemon {
             // As in memcached, a core file is to be where the server was started.
-            let stay = libc::c_int::from(self.args.enable_coredumps);
-            // SAFETY: no other thread runs yet.
-            check(unsafe { libc::daemon(stay, libc::c_int::from(verbose)) })
+            unistd::daemon(self.args.enable_coredumps, verbose)
                 .context("-d: cannot run in the background")?;
         }
         signals::block()?;
-        signals::ignore_hangup();
+        signals::ignore_hangup()?;
         Ok(())
     }
 
@@ -91,20 +80,10 @@ impl Drop for PidFile {
     }
 }
 
-fn find_user(name: Option<&str>) -> Result<User> {
+fn find_user(name: Option<&str>) -> Result<unistd::User> {
     let refusal = |status, words| Refusal { status, words };
     let name = name.filter(|name| !name.is_empty());
     let name = name.ok_or_else(|| refusal(USAGE, "must add '-u root' to start as root".into()))?;
     let unknown = || refusal(NO_USER, format!("can't find the user {name} to switch to"));
-    let c_name = CString::new(name).map_err(|_| unknown())?;
-    // SAFETY: the name is a C string; no other thread runs that could change the entry.
-    let entry = unsafe { libc::getpwnam(c_name.as_ptr()).as_ref() }.ok_or_else(unknown)?;
-    Ok(User { uid: entry.pw_uid, gid: entry.pw_gid, name: c_name })
-}
-
-pub fn check(result: libc::c_int) -> io::Result<()> {
-    if result == 0 {
-        return Ok(());
-    }
-    Err(io::Error::last_os_error())
+    Ok(unistd::User::from_name(name).ok().flatten().ok_or_else(unknown)?)
 }

@@ -10,7 +10,7 @@ use anyhow::{anyhow, bail, Context, Result};
 use wirekv_card::{csr, init, Card, Layout, Seeds, Settings};
 use wirekv_cardhost::{unix_time, Mover, Options, Runner, Summary};
 use wirekv_net::{Addresses, Link, NetEnd, Pcap, Refuser, Tap, User, UserConfig, Wire};
-use wirekv_protocol::redis::Common;
+use wirekv_resp::Common;
 use wirekv_sim::{Config, Sim};
 
 use crate::args::{NetKind, ServeArgs};

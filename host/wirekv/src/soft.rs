@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{anyhow, ensure, Context, Result};
-use wirekv_protocol::Protocol;
+use nix::sys::mman::{mlockall, MlockAllFlags};
+use wirekv_proto::Protocol;
 use wirekv_soft::{clock, Options, Soft};
 
 use crate::args::{Binding, ServeArgs};
 use crate::extended;
-use crate::process::{check, Process};
+use crate::process::Process;
 use crate::signals;
 
 const THREADS: std::ops::RangeInclusive<u16> = 1..=256;
@@ -30,8 +31,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     );
     process.settle(args.verbose > 0)?;
     if args.soft.lock_memory {
-        // SAFETY: the call has no pointers.
-        check(unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) })
+        mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE)
             .context("-k: memory cannot be locked; raise the limit (ulimit -l)")?;
     }
 

@@ -3,10 +3,11 @@
 use std::io::IoSlice;
 use std::time::{Duration, Instant};
 
-use wirekv_protocol::{Next, Out, Parse, Request};
+use wirekv_proto::{Next, Out, Parse};
 
 use super::Worker;
 use crate::conn::Conn;
+use crate::dialect::Request;
 use crate::io::{retry, GROUP};
 use crate::stats::Answers;
 
@@ -265,7 +266,7 @@ impl Worker {
     fn parse(&mut self, slot: &mut Slot) {
         let conn = &mut self.conns[slot.conn];
         while slot.requests.len() < self.shared.options.batch {
-            if !slot.requests.is_empty() && conn.session.is_stranger(&self.engine) {
+            if !slot.requests.is_empty() && conn.session.dialect().is_stranger(&self.engine) {
                 break;
             }
             match conn.session.parse(&slot.buf[slot.at..slot.end], &self.engine) {
@@ -438,7 +439,7 @@ impl Worker {
                 self.waiting.push(slot.conn);
             }
         } else if slot.sleeps && !blocked {
-            let millis = conn.session.sleeps(&self.engine);
+            let millis = conn.session.dialect().sleeps(&self.engine);
             let at = Instant::now() + Duration::from_millis(millis.min(1000));
             self.put_to_sleep(slot.conn, at);
         } else if !blocked && !slot.requests.is_empty() {
