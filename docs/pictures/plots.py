@@ -2,6 +2,7 @@
 
 import io
 import re
+import textwrap
 from pathlib import Path
 
 import matplotlib
@@ -12,7 +13,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 SOURCE = Path(__file__).resolve().parents[1] / "PERFORMANCE.md"
 WIDTH = 880  # pixels
 INK = "#010203"  # becomes the page's own color of text
-COLORS = ["#3f8f5b", "#4c78b0", "#c0605f", "#9a74c0"]
+COLORS = ["#3f8f5b", "#4c78b0", "#c0605f", "#9a74c0", "#a8822e"]
 TEXT_COLOR = ("svg { color: #1f2328 }\n"
               "@media (prefers-color-scheme: dark) { svg { color: #e6edf3 } }")
 
@@ -93,10 +94,96 @@ def keys():
     return figure
 
 
+def bars(axes, labels, series):
+    """Rows of horizontal bars, the first row on top: `series` are heights of all rows by what they are of."""
+    thick = 0.8 / len(series)
+    for n, (name, values) in enumerate(series.items()):
+        places = [row + (n - (len(series) - 1) / 2) * thick for row in range(len(labels))]
+        axes.barh(places, values, thick, label=name, color=COLORS[n])
+    names = [textwrap.fill(text.replace(" %", "\u00a0%"), 30) for text in labels]
+    axes.set_yticks(range(len(labels)), names, fontsize=12)
+    axes.set_ylim(len(labels) - 0.5, -0.5)
+
+
+def load():
+    """Latency of UDP GETs over load."""
+    rows = table("of what the closed loop reaches")
+    figure, axes = plt.subplots(figsize=(WIDTH / 72, 320 / 72), layout="tight")
+    for n, name in enumerate(("median", "p99", "max")):
+        told = [number(row[2 + n]) for row in rows]
+        axes.plot([number(row[0]) for row in rows], told, marker="o", label=name, color=COLORS[n])
+    axes.set_xticks([number(row[0]) for row in rows], [row[0] for row in rows])
+    axes.set_xlabel("offered load, of what the closed loop reaches")
+    axes.set_ylabel("clocks from request to reply")
+    axes.set_ylim(0)
+    axes.legend()
+    return figure
+
+
+def fairness():
+    """What eight good clients keep beside others, in % of what they have beside as many good ones."""
+    rows = table("the others", "1")[1:]
+    shares = [[number(re.search(r"(\d+) %", cell)[0]) for cell in row[1:]] for row in rows]
+    series = {f"{count} of them": values for count, values in zip(("1", "8", "64"), zip(*shares))}
+    figure, axes = plt.subplots(figsize=(WIDTH / 72, 440 / 72), layout="tight")
+    bars(axes, [row[0].replace("`", "") for row in rows], series)
+    for drawn in axes.containers:
+        axes.bar_label(drawn, fmt="%d", fontsize=11, padding=-24, color="white")
+    axes.axvline(50, color=INK, linewidth=1, linestyle="--")
+    axes.text(51, -0.42, "the goal", fontsize=12, va="bottom")
+    axes.set_xlabel("what eight good clients reach, in % of what they reach beside as many good ones")
+    axes.legend(title="beside", loc="upper right")
+    return figure
+
+
+def area():
+    """LUTs of the card by its instances."""
+    rows = [row for row in table("", "LUT", "of these LUTRAM") if row[0] != "card"]
+    names = [re.sub(r"`| \(.*", "", re.sub(r", the card's.*", ", the rest", row[0])) for row in rows]
+    figure, axes = plt.subplots(figsize=(WIDTH / 72, 360 / 72), layout="tight")
+    bars(axes, names, {"LUTs": [number(row[1]) / 1000 for row in rows]})
+    axes.bar_label(axes.containers[0], [row[1] for row in rows], fontsize=12, padding=3)
+    axes.set_xlabel("thousands of LUTs")
+    axes.margins(x=0.1)
+    return figure
+
+
+def memory():
+    """Bytes of an item that are neither key nor value."""
+    rows = table("key, value", "soft")
+    plain, kinds = [row for row in rows if "expiry" not in row[0]], ("soft", "memcached", "Redis", "Valkey")
+    expiring = [row for row in rows if "expiry" in row[0]]
+    data = [sum(int(n.replace(",", "")) for n in re.findall(r"[\d,]*\d", row[0])) for row in plain]
+    figure, grid = plt.subplots(1, 2, figsize=(WIDTH / 72, 340 / 72), layout="tight", sharey=True)
+    for axes, what, told in zip(grid, ("no expiry time", "with an expiry time"), (plain, expiring)):
+        bars(axes, [row[0] for row in plain],
+             {name: [number(row[1 + n]) - size for row, size in zip(told, data)] for n, name in enumerate(kinds)})
+        for drawn in axes.containers:
+            axes.bar_label(drawn, fmt="%.0f", fontsize=12, padding=3)
+        axes.set_title(what, fontsize=13)
+        axes.margins(x=0.1)
+        axes.set_xlabel("bytes beyond key and value")
+    grid[0].set_ylabel("key, value")
+    grid[0].legend(loc="upper right")
+    return figure
+
+
+def misses():
+    """Miss ratios of the software body and others at equal memory."""
+    rows = table("workload", "soft")
+    kinds = ("soft", "memcached", "Redis LRU", "Redis LFU", "S3-FIFO")
+    figure, axes = plt.subplots(figsize=(WIDTH / 72, 560 / 72), layout="tight")
+    bars(axes, [row[0] for row in rows],
+         {name: [number(row[1 + n]) for row in rows] for n, name in enumerate(kinds)})
+    axes.set_xlabel("misses in %: less is better")
+    axes.legend(loc="upper right")
+    return figure
+
+
 def made():
     """The text of each plot's SVG, by its name."""
     texts = {}
-    for draw in (sizes, keys, cpu):
+    for draw in (sizes, keys, fairness, load, area, cpu, memory, misses):
         figure, out = draw(), io.StringIO()
         figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
         plt.close(figure)
