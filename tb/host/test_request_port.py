@@ -43,6 +43,8 @@ class Bench:
         head = (MINE | flags) << 48 | len(data) << 32
         at = self.sent % 64
         beats = to_beats(random.randbytes(at) + data) if data else []
+        if random.random() < 0.1:  # more than it says: nobody's
+            beats += to_beats(random.randbytes(64))
         self.queue.append([head | random.getrandbits(400) << 100, *(b["data"] for b in beats)])
         self.sent += len(data)
 

@@ -480,8 +480,8 @@ class Bench:
                 got = self.done.items[seen][""]
                 assert got["conn"] == conn
                 assert got["tx_ptr"] == (tx_ptr + len(text)) & 0xFFFFFFFF
-                assert got["stand"] == stand_of(ctx)
                 kept_conn, kept = model.kept[seen]
+                assert got["stand"] == {**stand_of(kept), "mode": ctx["mode"]}
                 assert self.kept[seen] == (kept_conn, T.ctx_t.pack(kept))
                 ring = self.memory.read(conn, tx_ptr, len(text))
                 assert ring == text, (seen, tx_ptr & 63, ring[:120], text[:120])
