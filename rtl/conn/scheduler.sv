@@ -327,11 +327,13 @@ module scheduler
   app_t app_d;
   always_comb begin
     act_rec_d = act_rec_q;
-    quit      = act_rec_q.stand.mode inside {MdQuit, MdAbort} || act_rec_q.killed || act_rec_q.closing;
+    quit      = act_rec_q.stand.mode inside {MdQuit, MdAbort} || act_rec_q.killed ||
+                act_rec_q.closing;
     live      = act_rec_q.open && !act_rec_q.closed && !quit;
     host      = act_rec_q.stand.mode == MdHost;
     awaited   = host && !act_rec_q.stand.rem[0];
-    wanted    = act_rec_q.stand.cont || (host ? act_rec_q.stand.rem[0] : act_avail_q >= 32'(act_need_q));
+    wanted    = act_rec_q.stand.cont ||
+                (host ? act_rec_q.stand.rem[0] : act_avail_q >= 32'(act_need_q));
     room      = act_used_q <= 32'(RingBytes - (act_rec_q.stand.cont || host ? TxRoomCont : TxRoom));
     startable = live && !act_rec_q.busy && wanted && room;
 

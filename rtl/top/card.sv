@@ -713,8 +713,8 @@ module card
   logic [3:0] quiet_q;
   logic all_idle;
   assign all_idle = net_idle && tcp_idle && ingress_idle && store_idle && egress_idle &&
-      &ring_idle && host_idle && mux_idle && !csr_busy && !tick_i && !s_axis_rx_tvalid && !s_axis_host_tvalid &&
-      !s_axis_exc_tvalid;
+      &ring_idle && host_idle && mux_idle && !csr_busy && !tick_i && !s_axis_rx_tvalid &&
+      !s_axis_host_tvalid && !s_axis_exc_tvalid;
   always_ff @(posedge clk_i) begin
     if (!rst_ni || !all_idle) quiet_q <= '0;
     else if (quiet_q != '1) quiet_q <= quiet_q + 4'd1;

@@ -98,8 +98,8 @@ module fast_path
         (!job_i.visit.host && !job_i.ctx.cont && job_i.ctx.mode == MdLine && !job_i.visit.whole);
     placed.again      = job_i.udp || job_i.visit.len != 14'(JobBytes);
     low    = 7'(lane) + 7'(job_i.visit.len[5:0]);
-    next_line = (job_i.visit.len == '0) ? next_line_q + 8'd1 : (next_line_q + job_i.visit.len[13:6]) +
-        ((low > 7'd64) ? 8'd2 : (low != '0) ? 8'd1 : 8'd0);
+    next_line = (job_i.visit.len == '0) ? next_line_q + 8'd1 :
+        (next_line_q + job_i.visit.len[13:6]) + ((low > 7'd64) ? 8'd2 : (low != '0) ? 8'd1 : 8'd0);
   end
   assign job_ready_o = placed_ready;
   always_ff @(posedge clk_i) begin

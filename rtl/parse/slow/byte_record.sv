@@ -105,7 +105,8 @@ module byte_record
       end else begin
         // append, prepend, and a delete that copies go on themselves. Redis' GETDEL sends what it has found.
         req.op = OpCont;
-        if (job_i.ctx.op inside {OpAppend, OpPrepend} || (job_i.ctx.op == OpDelete && !job_i.ctx.resp.is)) begin
+        if (job_i.ctx.op inside {OpAppend, OpPrepend} ||
+            (job_i.ctx.op == OpDelete && !job_i.ctx.resp.is)) begin
           req.op = job_i.ctx.op;
         end
         req.ctx_op     = job_i.ctx.op;
@@ -174,7 +175,8 @@ module byte_record
       req.vlen             = vlen;
       req.key_stored       = old_i;
       // Of a later part the log writes bytes, or none if all that lacks is CR LF.
-      record_o.off_sel     = !old_i ? OsNew : (binary_i.is || job_i.ctx.rem != 32'd2) ? OsTold : OsOwn;
+      record_o.off_sel     = !old_i ? OsNew :
+                             (binary_i.is || job_i.ctx.rem != 32'd2) ? OsTold : OsOwn;
       record_o.use_flags   = !old_i;
       record_o.use_exptime = !old_i;
       record_o.use_number  = !old_i && (op == OpCas || binary_i.is || line_i.meta.is);
