@@ -50,7 +50,7 @@ module sequencer_fv
   assign stop = job_start_i + job_len_i;
   assign next = cand_place_i + 14'(cand_size_i);
 
-  walker dut (
+  sequencer dut (
     .clk_i,
     .rst_ni,
     .job_valid_i,
