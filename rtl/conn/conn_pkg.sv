@@ -100,6 +100,7 @@ package conn_pkg;
     conn_t       conn;
     logic        whole;      // gates run none of it: commands go to host software as they are
     logic [13:0] len;        // 0..JobBytes
+    logic        more;       // more bytes than these had come
     logic [31:0] tx_ptr;     // where the replies go; of a UDP job 1: over IPv6
     logic [16:0] tx_space;   // bytes free in the transmit ring from tx_ptr
   } visit_t;

@@ -295,8 +295,9 @@ module scheduler
       act_rec_q   <= rec_d;
       act_avail_q <= rec_d.rx_end - rec_d.stand.rx_ptr;
       act_used_q  <= rec_d.tx_ptr - rec_d.tx_acked;
-      // Bytes that make it worthwhile to read much again.
-      act_plenty_q <= rec_d.stand.rem[13:0] + 14'(rec_d.stand.rem[13:3]);
+      // Bytes that make it worthwhile to read much again: an eighth more, or as many as a job can have.
+      act_plenty_q <= (rec_d.stand.rem[13:0] >= 14'(JobBytes * 8 / 9)) ? 14'(JobBytes)
+          : rec_d.stand.rem[13:0] + 14'(rec_d.stand.rem[13:3]);
       // Bytes that make a job worthwhile.
       unique case (rec_d.stand.mode)
         MdValue:

@@ -66,8 +66,9 @@ module scheduler_job
     most = small_q ? job_q.visit.tx_space[16:3] : 14'(JobBytes);
     len  = (avail_q > 32'(most)) ? most : avail_q[13:0];
     if (empty_q) len = '0;
-    job_o           = job_q;
-    job_o.visit.len = len;
+    job_o            = job_q;
+    job_o.visit.len  = len;
+    job_o.visit.more = avail_q > 32'(most);
   end
 
 endmodule

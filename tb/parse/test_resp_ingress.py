@@ -611,6 +611,32 @@ async def longer_than_a_job(dut):
 
 
 @cocotb.test()
+async def about_a_job(dut):
+    """A command of nearly as many bytes as a job may have, all of which are there, waits for nobody, though what came before
+    it took of its first job; nor does a longer one when a job's bytes have come."""
+    whole = [encode(b"GET", b"a") * 8 + encode(b"ECHO", random.randbytes(8100)) for _ in range(3)]
+    parts = [encode(b"ECHO", random.randbytes(12000)) for _ in range(3)]
+    await start(dut)
+    bench, rest = Bench(dut, pause=0, cut=0, wait=(3000,)), [0]
+
+    def sizes(first):
+        pieces = iter(first)
+        return lambda: next(pieces, rest[0])
+
+    for number, data in enumerate(whole + parts):
+        conn = Conn(data, redis=True)
+        every_clock(dut, bench.feed(number, conn, sizes((8000, 300) if number > 2 else (len(data),))))
+    conns = bench.conns
+    assert await until(dut, lambda: len(conns) == 6 and all(conns[n].used == len(whole[n]) for n in range(3)), 20_000)
+    assert await until(dut, lambda: all(conns[n].text for n in range(3, 6)), 20_000)
+    rest[0] = 12000
+    assert await until(dut, lambda: all(conn.closed for conn in conns.values()), 60_000)
+    await settle(dut, bench)
+    for number, data in enumerate(whole + parts):
+        check(conns[number].ops, Resp(ITEM_MAX, NOW).run(data))
+
+
+@cocotb.test()
 async def text_by_lines(dut):
     """Arguments that go to host software are not read byte by byte, whatever they have and where they stand; also if their
     end comes later."""

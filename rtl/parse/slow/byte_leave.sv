@@ -46,7 +46,13 @@ module byte_leave
   // The job ends inside of the line: all of it is read again when there is more, but for what follows.
   end_t cut;
   always_comb begin
-    cut = '{pos: line_at_i, mode: MdLine, rem: 32'(so_far_i) + 32'd1, noreply: 1'b1};
+    // In vain it was read only if there were no more bytes than its job was given.
+    cut = '{
+        pos: line_at_i,
+        mode: MdLine,
+        rem: 32'(so_far_i) + 32'd1,
+        noreply: !job_i.visit.more
+    };
     if (is_get(line_i.cmd) && line_i.bad && (partial_i || so_far_i > 14'(LineMax))) begin
       cut = '{pos: job_i.visit.len, mode: MdKeys, rem: '0, noreply: 1'b1};
     end else if (partial_i) begin
