@@ -612,9 +612,10 @@ async def longer_than_a_job(dut):
 
 @cocotb.test()
 async def about_a_job(dut):
-    """A command of nearly as many bytes as a job may have, all of which are there, waits for nobody, though what came before
-    it took of its first job; nor does a longer one when a job's bytes have come."""
-    whole = [encode(b"GET", b"a") * 8 + encode(b"ECHO", random.randbytes(8100)) for _ in range(3)]
+    """A command of nearly as many bytes as a job may have, all of which are there, waits for nobody, though there was less
+    room for replies than that; nor does a longer one when a job's bytes have come."""
+    gets = encode(b"GET", b"a") * 8
+    whole = [gets + encode(b"GET", b"a") + encode(b"ECHO", random.randbytes(8130)) for _ in range(3)]
     parts = [encode(b"ECHO", random.randbytes(12000)) for _ in range(3)]
     await start(dut)
     bench, rest = Bench(dut, pause=0, cut=0, wait=(3000,)), [0]
@@ -625,11 +626,17 @@ async def about_a_job(dut):
 
     for number, data in enumerate(whole + parts):
         conn = Conn(data, redis=True)
-        every_clock(dut, bench.feed(number, conn, sizes((8000, 300) if number > 2 else (len(data),))))
+        conn.reads, conn.grow = number > 2, 1000  # what the first ones are answered stays in their rings
+        every_clock(dut, bench.feed(number, conn, sizes((8000, 300) if number > 2 else (len(gets), len(data)))))
     conns = bench.conns
     assert await until(dut, lambda: len(conns) == 6 and all(conns[n].used == len(whole[n]) for n in range(3)), 20_000)
     assert await until(dut, lambda: all(conns[n].text for n in range(3, 6)), 20_000)
     rest[0] = 12000
+    for number in range(3):
+        conn = conns[number]
+        assert conn.tx - conn.acked > 8 * 100
+        conn.reads, conn.acked = True, conn.tx
+        bench.event("data", number, "acked")
     assert await until(dut, lambda: all(conn.closed for conn in conns.values()), 60_000)
     await settle(dut, bench)
     for number, data in enumerate(whole + parts):
