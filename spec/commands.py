@@ -7,6 +7,9 @@ from typing import NamedTuple
 
 from blocks import COLUMNS, ROOT, made_by
 
+sys.path.insert(0, str(ROOT / "tb"))
+from harness.structs import Types  # noqa: E402
+
 SPEC = "spec/commands.toml"
 CODES = "rtl/parse/request_pkg.sv"
 #: Where the names come from that a row uses: an enum's prefix, its file, its name.
@@ -101,15 +104,7 @@ class Spec(NamedTuple):
 
 def enum(path, name):
     """Names and values of an enum in SystemVerilog."""
-    text = re.sub(r"//.*", "", (ROOT / path).read_text())
-    body = re.search(rf"typedef enum [^{{]*\{{([^}}]*)\}}\s*{name};", text)[1]
-    values, value = {}, 0
-    for item in filter(None, map(str.strip, body.split(","))):
-        label, _, number = map(str.strip, item.partition("="))
-        value = int(number.split("'d")[-1]) if number else value
-        values[label] = value
-        value += 1
-    return values
+    return {label: value for value, label in getattr(Types("rtl/pkg.f", path), name).names.items()}
 
 
 # ------------------------------------------------------------------ reading

@@ -115,14 +115,14 @@ module request_port
   logic redis_q, open_due_q, news_due_q, close_due_q, note_due_q;
   logic [31:0] rx_end_q, rx_in_q, rx_ptr_q;  // said to come; here; consumed
   logic [31:0] tx_end_q, tx_sent_q;  // written; sent to the host
-  logic opens, closes, over, session_closes, all_in;
+  logic opens, closes, over, scheduler_closes, all_in;
 
   // What comes for a connection that is closing goes nowhere.
   assign opens  = head && order.open && state_q == PtClosed;
   assign closes = head && order.close && state_q == PtOpen;
   assign takes  = opens || (state_q == PtOpen && !close_due_q && !closes && !over);
 
-  assign session_closes = app_valid_i && (app_i.close || app_i.reset) && state_q == PtOpen;
+  assign scheduler_closes = app_valid_i && (app_i.close || app_i.reset) && state_q == PtOpen;
 
   // ---------------------------------------------------------------- receive ring
   logic [31:0] at_q, at, to;  // the next byte's place; the place behind a line
@@ -223,7 +223,7 @@ module request_port
         state_q    <= PtOpen;
         open_due_q <= 1'b1;
         note_due_q <= 1'b1;
-      end else if (state_q == PtOpen && (closes || over || session_closes)) begin
+      end else if (state_q == PtOpen && (closes || over || scheduler_closes)) begin
         state_q     <= PtClosing;
         close_due_q <= 1'b1;
       end else if (app_valid_i && app_i.release_id) begin

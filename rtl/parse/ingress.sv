@@ -113,7 +113,7 @@ module ingress
   conn_t ctx_conn;
   ctx_t ctx;
   raw_t raw;
-  logic session_idle, fetch_idle, parser_idle;
+  logic scheduler_idle, fetch_idle, parser_idle;
   logic press, close, udp, udp_bad, wait_bytes, wait_room, line, error, rollback, host, bad_read;
 
   scheduler #(
@@ -146,7 +146,7 @@ module ingress
     .job_ready_i(tcp_ready),
     .job_o      (turn),
     .close_o    (close),
-    .idle_o     (session_idle)
+    .idle_o     (scheduler_idle)
   );
 
   contexts #(
@@ -265,6 +265,6 @@ module ingress
     count_o[IngressCountBadWrites] = wr_bad_i;
   end
 
-  assign idle_o = session_idle && fetch_idle && parser_idle;
+  assign idle_o = scheduler_idle && fetch_idle && parser_idle;
 
 endmodule

@@ -86,7 +86,7 @@ module egress
 
   logic hline_valid, hline_ready;
   line_t hline;
-  logic exception_idle;
+  logic punt_idle;
 
   punt_queue u_punt (
     .clk_i,
@@ -116,7 +116,7 @@ module egress
     .req_o        (count_o[EgressCountHostReqs]),
     .piece_o      (count_o[EgressCountHostPieces]),
     .bad_o        (count_o[EgressCountHostBad]),
-    .idle_o       (exception_idle)
+    .idle_o       (punt_idle)
   );
 
   logic stand_ready, text_valid, text_ready;
@@ -242,7 +242,7 @@ module egress
     end else begin
       jobs_q <= jobs_q + 10'(job_begin) - 10'(tcp_job) - 10'(udp_job);
       job_q  <= job_begin;
-      idle_o <= jobs_q == '0 && !job_begin && !res_valid_i && !txdgram_valid_o && exception_idle;
+      idle_o <= jobs_q == '0 && !job_begin && !res_valid_i && !txdgram_valid_o && punt_idle;
     end
   end
 
