@@ -13,6 +13,7 @@ module sequencer_fv
   input place_t job_start_i,
   input logic [13:0] job_len_i,
   input logic   job_plain_i,
+  input logic   job_foreign_i,
   input logic   job_again_i,
   input logic   job_late_i,
   input logic   cand_valid_i,
@@ -58,6 +59,7 @@ module sequencer_fv
     .job_start_i,
     .job_stop_i  (stop),
     .job_plain_i,
+    .job_foreign_i,
     .job_again_i,
     .job_late_i,
     .cand_valid_i,
@@ -92,7 +94,8 @@ module sequencer_fv
     .oldest_o    (oldest)
   );
 
-  `FV_STREAM(Job, job_valid_i, job_ready, {job_start_i, job_len_i, job_plain_i, job_again_i})
+  `FV_STREAM(Job, job_valid_i, job_ready, {job_start_i, job_len_i, job_plain_i, job_foreign_i,
+                                           job_again_i})
   `FV_STREAM(Cand, cand_valid_i, cand_ready, {cand_place_i, cand_size_i, cand_ending_i, cand_key_i,
                                               cand_good_i, cand_unfinished_i, cand_open_i,
                                               cand_tail_i, cand_whole_i, cand_record_i,
@@ -179,6 +182,7 @@ module sequencer_fv
   logic request;
   assign request = acts && walk.kind == WkRequest;
   `ASSERT(Read, !request || cand_valid_i)
+  `ASSERT(Foreign, !request || !job_foreign_i)
   `ASSERT(InOrder, !request || (!over_q && !byte_q && cand_place_i == known))
   `ASSERT(Within, !(acts && walk.kind == WkRequest) || 14'(next - job_start_i) <= job_len_i)
   `ASSERT(RestOnce,
@@ -230,6 +234,7 @@ module sequencer_fv
   `FV_COVER(Late, acts && walk.kind == WkEnd && job_late_i && kept != stop && any_q)
   `FV_COVER(AllUsed, acts && walk.kind == WkEnd && kept == stop && any_q)
   `FV_COVER(Leaves, acts && walk.kind == WkEnd && kept != stop && any_q)
+  `FV_COVER(ForeignBytes, acts && walk.kind == WkByte && after_q && job_foreign_i)
   `FV_COVER(BytesThenRequest, acts && walk.kind == WkRequest && after_q)
   logic tail_q = 1'b0;  // a head stands open
   always_ff @(posedge clk_i) tail_q <= dut.tailed_q;

@@ -1,3 +1,4 @@
+rtl/top/config_pkg.sv
 rtl/lib/wirekv_pkg.sv
 rtl/net/net_pkg.sv
 rtl/tcp/tcp_pkg.sv

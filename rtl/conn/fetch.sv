@@ -9,6 +9,7 @@ module fetch
   import request_pkg::*;
   import conn_pkg::*;
   import host_pkg::*;
+  import config_pkg::Config;
 (
   input  logic   clk_i,
   input  logic   rst_ni,
@@ -204,18 +205,23 @@ module fetch
       !of_reply(dgram_beat_i.data[64+:8]);
   assign wire_in.binary = dgram_beat_i.data[64+:8] == BinaryRequest;
 
-  lib_half_buffer #(
-    .T(wire_t)
-  ) u_wire (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(dgram_valid_i),
-    .s_ready_o(dgram_ready_o),
-    .s_data_i (wire_in),
-    .m_valid_o(wire_valid),
-    .m_ready_i(wire_ready),
-    .m_data_o (wire_)
-  );
+  if (Config.udp) begin : gen_wire
+    lib_half_buffer #(
+      .T(wire_t)
+    ) u_wire (
+      .clk_i,
+      .rst_ni,
+      .s_valid_i(dgram_valid_i),
+      .s_ready_o(dgram_ready_o),
+      .s_data_i (wire_in),
+      .m_valid_o(wire_valid),
+      .m_ready_i(wire_ready),
+      .m_data_o (wire_)
+    );
+  end else begin : gen_no_wire
+    assign dgram_ready_o = 1'b1;
+    assign {wire_valid, wire_} = '0;
+  end
   assign reqid    = {wire_.beat.data[7:0], wire_.beat.data[15:8]};
   assign udp_good = wire_.good;
 
@@ -306,7 +312,7 @@ module fetch
     udp_job.ctx.num        = tcp_job.ctx.num;
     udp_job.ctx.hash       = tcp_job.ctx.hash;
     udp_job.ctx.off        = tcp_job.ctx.off;
-    udp_job.visit.tx_ptr   = 32'(wire_.dgram.peer.ours != OursIp4);
+    udp_job.visit.tx_ptr   = 32'(ours_of(wire_.dgram.peer) != OursIp4);
     udp_job.visit.len      = 14'(wire_.dgram.len - 16'd8);
   end
 
@@ -396,20 +402,25 @@ module fetch
 
   // As many as UDP requests that may be on their way through the store.
   logic [8:0] uctx_level;
-  lib_fifo #(
-    .T    (uctx_t),
-    .Depth(256)
-  ) u_uctx (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(udp_o),
-    .s_ready_o(uctx_ready),
-    .s_data_i (uctx),
-    .m_valid_o(uctx_valid_o),
-    .m_ready_i(uctx_ready_i),
-    .m_data_o (uctx_o),
-    .level_o  (uctx_level)
-  );
+  if (Config.udp) begin : gen_uctx
+    lib_fifo #(
+      .T    (uctx_t),
+      .Depth(256)
+    ) u_uctx (
+      .clk_i,
+      .rst_ni,
+      .s_valid_i(udp_o),
+      .s_ready_o(uctx_ready),
+      .s_data_i (uctx),
+      .m_valid_o(uctx_valid_o),
+      .m_ready_i(uctx_ready_i),
+      .m_data_o (uctx_o),
+      .level_o  (uctx_level)
+    );
+  end else begin : gen_no_uctx
+    assign uctx_ready = 1'b1;
+    assign {uctx_valid_o, uctx_o, uctx_level} = '0;
+  end
 
   raw_t raw;
   assign raw = '{

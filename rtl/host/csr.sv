@@ -13,6 +13,7 @@ module csr
   import reply_pkg::*;
   import store_pkg::*;
   import csr_pkg::*;
+  import config_pkg::Config;
 #(
   /// Connections of this build, for software to read.
   parameter int unsigned Conns = 1024
@@ -240,6 +241,15 @@ module csr
 
   csr_status_t status;
   assign status = '{idle: idle_i, timers: timers_i, due: short_i, default: '0};
+  csr_variant_t variant;
+  assign variant = '{
+          fast_meta: Config.fast_meta,
+          fast_binary: Config.fast_binary,
+          fast_redis: Config.fast_redis,
+          udp: Config.udp,
+          ipv6: Config.ipv6,
+          default: '0
+      };
   csr_about_t about;
   assign about = '{
           conn: about_q.conn,
@@ -266,6 +276,7 @@ module csr
         CsrStatus:    s_axil_rdata <= status;
         CsrOpenConns: s_axil_rdata <= 32'(conns_i);
         CsrAbout:     s_axil_rdata <= about;
+        CsrVariant:   s_axil_rdata <= variant;
         default: begin
           if (raddr_q[9:4] == 6'b010000) s_axil_rdata <= count_more;
           else if (raddr_q[9:8] != 2'b00) s_axil_rdata <= '0;

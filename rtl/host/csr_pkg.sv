@@ -17,6 +17,8 @@ package csr_pkg;
   localparam logic [9:0] CsrAbout = 10'('h0C0 / 4);
   /// So much time, at least 1 ms, has passed without ticks, see sleep.
   localparam logic [9:0] CsrSlept = 10'('h0C8 / 4);
+  /// What this build of the card has, see `config_pkg`.
+  localparam logic [9:0] CsrVariant = 10'('h0CC / 4);
 
   /// What goes on.
   typedef struct packed {
@@ -41,6 +43,16 @@ package csr_pkg;
     logic [1:0] zero_14;
     logic [13:0] conn;
   } csr_about_t;
+
+  /// What this build of the card has, see `config_pkg`.
+  typedef struct packed {
+    logic [26:0] zero_5;
+    logic ipv6;
+    logic udp;
+    logic fast_redis;
+    logic fast_binary;
+    logic fast_meta;
+  } csr_variant_t;
 
   /// Words below the counters: settings stand there.
   localparam int unsigned CsrWords = 128;

@@ -401,6 +401,11 @@ package net_pkg;
     logic        too_big;  // "fragmentation needed": the quote is its payload here, wnd what fits
   } rx_meta_t;
 
+  /// Which of the card's addresses a peer speaks to, where that decides something.
+  function automatic ours_e ours_of(input peer_t peer);
+    return config_pkg::Config.ipv6 ? peer.ours : OursIp4;
+  endfunction
+
   /// One of the card's addresses.
   function automatic logic [127:0] our_ip(input net_cfg_t cfg, input ours_e ours);
     unique case (ours)

@@ -6,6 +6,7 @@
 module rx
   import wirekv_pkg::*;
   import net_pkg::*;
+  import config_pkg::Config;
 (
   input  logic                clk_i,
   input  logic                rst_ni,
@@ -224,23 +225,28 @@ module rx
     .level_o  ()
   );
 
-  rx_dgrams #(
-    .Depth(DataDepth)
-  ) u_dgrams (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i (push[RxUdp]),
-    .s_ready_o (room[RxUdp]),
-    .s_beat_i  (beat),
-    .commit_i  (commit[RxUdp]),
-    .rollback_i(rollback[RxUdp]),
-    .s_dgram_i ('{peer: meta.peer, len: meta.len}),
-    .m_valid_o (dgram_valid_o),
-    .m_ready_i (dgram_ready_i),
-    .m_dgram_o (dgram_o),
-    .m_beat_o  (dgram_beat_o),
-    .busy_o    (dgram_busy)
-  );
+  if (Config.udp) begin : gen_dgrams
+    rx_dgrams #(
+      .Depth(DataDepth)
+    ) u_dgrams (
+      .clk_i,
+      .rst_ni,
+      .s_valid_i (push[RxUdp]),
+      .s_ready_o (room[RxUdp]),
+      .s_beat_i  (beat),
+      .commit_i  (commit[RxUdp]),
+      .rollback_i(rollback[RxUdp]),
+      .s_dgram_i ('{peer: meta.peer, len: meta.len}),
+      .m_valid_o (dgram_valid_o),
+      .m_ready_i (dgram_ready_i),
+      .m_dgram_o (dgram_o),
+      .m_beat_o  (dgram_beat_o),
+      .busy_o    (dgram_busy)
+    );
+  end else begin : gen_no_dgrams
+    assign room[RxUdp] = 1'b1;
+    assign {dgram_valid_o, dgram_o, dgram_beat_o, dgram_busy} = '0;
+  end
 
   lib_commit_fifo #(
     .T    (reply_t),
@@ -260,21 +266,26 @@ module rx
   );
 
   // Of a solicitation nothing is kept but who sent it.
-  lib_fifo #(
-    .T    (peer_t),
-    .Depth(SolicitDepth),
-    .Ultra(1'b1)
-  ) u_solicit (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(commit[RxNeighbour]),
-    .s_ready_o(room[RxNeighbour]),
-    .s_data_i (meta.peer),
-    .m_valid_o(solicit_valid_o),
-    .m_ready_i(solicit_ready_i),
-    .m_data_o (solicit_o),
-    .level_o  ()
-  );
+  if (Config.ipv6) begin : gen_solicit
+    lib_fifo #(
+      .T    (peer_t),
+      .Depth(SolicitDepth),
+      .Ultra(1'b1)
+    ) u_solicit (
+      .clk_i,
+      .rst_ni,
+      .s_valid_i(commit[RxNeighbour]),
+      .s_ready_o(room[RxNeighbour]),
+      .s_data_i (meta.peer),
+      .m_valid_o(solicit_valid_o),
+      .m_ready_i(solicit_ready_i),
+      .m_data_o (solicit_o),
+      .level_o  ()
+    );
+  end else begin : gen_no_solicit
+    assign room[RxNeighbour] = 1'b1;
+    assign {solicit_valid_o, solicit_o} = '0;
+  end
 
   lib_commit_fifo #(
     .T    (beat_t),
@@ -305,7 +316,7 @@ module rx
   end
 
   assign seg_valid     = seg_data_valid && seg_meta_valid;
-  assign reply_kind_o  = reply.kind;
+  assign reply_kind_o  = (Config.ipv6 || reply.kind != ReplyEcho6) ? reply.kind : ReplyEcho;
   assign reply_vlan_o  = reply.vlan;
   assign reply_beat_o  = reply.beat;
 

@@ -4,6 +4,7 @@
 module rx_fields
   import wirekv_pkg::*;
   import net_pkg::*;
+  import config_pkg::Config;
 (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -61,7 +62,8 @@ module rx_fields
     end
     if (s_axis_tvalid && next_first_q) begin
       in_vlan_q   <= etype_at_12 == EtherVlan;
-      in_six_q    <= (etype_at_12 == EtherVlan ? etype_at_16 : etype_at_12) == EtherIp6;
+      in_six_q    <= Config.ipv6 &&
+          (etype_at_12 == EtherVlan ? etype_at_16 : etype_at_12) == EtherIp6;
       in_enable_q <= enable_i;
     end
   end
@@ -230,7 +232,7 @@ module rx_fields
         !(tcp.flags.syn || tcp.flags.ack || tcp.flags.rst);
     read_l4.port_tcp   = tcp.dport == cfg_i.tcp_port;
     read_l4.port_redis = tcp.dport == cfg_i.redis_port && cfg_i.redis_port != '0;
-    read_l4.port_udp   = tcp.dport == cfg_i.udp_port && cfg_i.udp_port != '0;
+    read_l4.port_udp   = Config.udp && tcp.dport == cfg_i.udp_port && cfg_i.udp_port != '0;
     read_l4.echo       = kind == (six ? Icmp6Echo : IcmpEcho);
     read_l4.solicit    = six && kind == Icmp6Solicit;
     read_l4.too_big    = kind == (six ? Icmp6TooBig : IcmpTooBig);

@@ -208,7 +208,7 @@ module rx_syn
       quoted_ports    = 32'(quoted(20, 4));
       aside.ack       = 32'(quoted(24, 4));
       quoted_ours     = 1'b1;
-      if (meta_q.peer.ours != OursIp4) begin
+      if (ours_of(meta_q.peer) != OursIp4) begin
         aside.peer.ip = quoted(16, 16);
         quoted_ports  = 32'(quoted(32, 4));
         aside.ack     = 32'(quoted(36, 4));

@@ -115,7 +115,7 @@ module tx_build
     dgram_item.head.peer   = dgram_i.peer;
     dgram_item.head.l4_len = dgram_i.len + 16'd8;
     // Nobody is told that a datagram was too big; what some path may not take routers may fragment.
-    dgram_item.head.df     = dgram_i.peer.ours != OursIp4 || dgram_i.len <= MtuMin - 16'd28;
+    dgram_item.head.df     = ours_of(dgram_i.peer) != OursIp4 || dgram_i.len <= MtuMin - 16'd28;
     dgram_item.beat        = dgram_beat_i;
 
     // An advertisement is all header. Who has no address yet hears it with everybody. The flags stand
@@ -180,7 +180,7 @@ module tx_build
   always_comb begin
     item_head    = in_head;
     item_head.id = in_head.df ? '0 : id_q;
-    item_len     = headers_len(in_head.kind, in_head.times.valid, in_head.peer.ours != OursIp4,
+    item_len     = headers_len(in_head.kind, in_head.times.valid, ours_of(in_head.peer) != OursIp4,
                                in_head.peer.vlan_valid);
   end
   always_ff @(posedge clk_i) begin
@@ -323,7 +323,7 @@ module tx_build
     logic [AdvertBytes*8-1:0] l4;
     logic [(40+AdvertBytes)*8-1:0] l3, l3_lanes;
     logic [18*8-1:0] l2, l2_lanes;
-    ours  = our_ip(cfg_i, head.peer.ours);
+    ours  = our_ip(cfg_i, ours_of(head.peer));
     etype = six ? EtherIp6 : EtherIp4;
     unique case (head.kind)
       TxTcp: begin
@@ -375,7 +375,7 @@ module tx_build
   );
 
   assign kind     = first_q ? head.kind : kind_q;
-  assign six      = head.peer.ours != OursIp4;
+  assign six      = ours_of(head.peer) != OursIp4;
   assign len      = first_q ? head_len : len_q;
   assign take     = data_valid && (!first_q || sums_valid) && (!turn_valid_q || turn_ready);
   assign data_pop = take;

@@ -51,7 +51,7 @@ module tx_sums
   always_comb begin
     l4_words = {
       head_q.peer.ip,
-      our_sum_q[head_q.peer.ours],
+      our_sum_q[ours_of(head_q.peer)],
       proto,
       our_port,
       head_q.peer.port,
@@ -63,7 +63,7 @@ module tx_sums
     unique case (head_q.kind)
       TxTcp:   l4_words[6:5] = {head_q.offset_flags, head_q.wnd};
       TxUdp:   l4_words[6] = head_q.l4_len;
-      default: l4_words[6:5] = {our_sum_q[head_q.peer.ours], our_link_q};
+      default: l4_words[6:5] = {our_sum_q[ours_of(head_q.peer)], our_link_q};
     endcase
     if (head_q.kind == TxTcp && head_q.times.valid) begin
       l4_words[4:0] = {head_q.times.value, head_q.times.echo, TimesHead[31:16] + TimesHead[15:0]};

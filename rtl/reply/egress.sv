@@ -7,6 +7,7 @@ module egress
   import result_pkg::*;
   import host_pkg::*;
   import reply_pkg::*;
+  import config_pkg::Config;
 (
   input  logic                  clk_i,
   input  logic                  rst_ni,
@@ -197,30 +198,38 @@ module egress
 
   logic udp_job;
   assign udp_end_o = udp_job;
-  udp_reply u_udp (
-    .clk_i,
-    .rst_ni,
-    .tick_i,
-    .cfg_i,
-    .line_valid_i(dgram_valid),
-    .line_ready_o(dgram_ready),
-    .line_i      (dgram),
-    .meta_valid_i(meta_valid),
-    .meta_ready_o(meta_ready),
-    .meta_i      (meta),
-    .uctx_valid_i,
-    .uctx_ready_o,
-    .uctx_i,
-    .txdgram_valid_o,
-    .txdgram_ready_i,
-    .txdgram_o,
-    .txdgram_beat_o,
-    .job_o       (udp_job),
-    .dgram_o     (count_o[EgressCountDatagrams]),
-    .limited_o   (count_o[EgressCountErrorLimit]),
-    .service_o   (count_o[EgressCountErrorService]),
-    .timer_o
-  );
+  if (Config.udp) begin : gen_udp
+    udp_reply u_udp (
+      .clk_i,
+      .rst_ni,
+      .tick_i,
+      .cfg_i,
+      .line_valid_i(dgram_valid),
+      .line_ready_o(dgram_ready),
+      .line_i      (dgram),
+      .meta_valid_i(meta_valid),
+      .meta_ready_o(meta_ready),
+      .meta_i      (meta),
+      .uctx_valid_i,
+      .uctx_ready_o,
+      .uctx_i,
+      .txdgram_valid_o,
+      .txdgram_ready_i,
+      .txdgram_o,
+      .txdgram_beat_o,
+      .job_o       (udp_job),
+      .dgram_o     (count_o[EgressCountDatagrams]),
+      .limited_o   (count_o[EgressCountErrorLimit]),
+      .service_o   (count_o[EgressCountErrorService]),
+      .timer_o
+    );
+  end else begin : gen_no_udp
+    assign {dgram_ready, meta_ready, uctx_ready_o} = '1;
+    assign {txdgram_valid_o, txdgram_o, txdgram_beat_o, udp_job, timer_o} = '0;
+    assign count_o[EgressCountDatagrams] = 1'b0;
+    assign count_o[EgressCountErrorLimit] = 1'b0;
+    assign count_o[EgressCountErrorService] = 1'b0;
+  end
 
   // ---------------------------------------------------------------- counts
   logic job_begin, tcp_job;

@@ -8,6 +8,7 @@
 module text_lines
   import wirekv_pkg::*;
   import reply_pkg::*;
+  import config_pkg::Config;
 (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -36,8 +37,12 @@ module text_lines
   localparam logic [18:0] Inverse4 = 19'(((1 << Shift) + 86) / 87);
   localparam logic [18:0] Inverse6 = 19'(((1 << Shift) + 75) / 76);
   logic [10:0] payload;
+  // Behind queues synthesis does not see that there is no datagram.
+  logic udp, to_udp;
+  assign udp = Config.udp && job_i.udp;
+
   logic six;
-  assign six     = job_i.tx_ptr[0];
+  assign six     = Config.ipv6 && job_i.tx_ptr[0];
   assign payload = six ? Payload6 : Payload4;
 
   // ------------------------------------------------ cut: text to datagrams, or to jobs
@@ -52,14 +57,14 @@ module text_lines
   assign left    = text_i.len - 7'(cut_q);
   assign room    = six ? room6_q : room4_q;
   // Both comparisons at once: which one it is is known as late as the length.
-  assign crosses = job_i.udp && (six ? 11'(text_i.len) > room6_q : 11'(text_i.len) > room4_q);
+  assign crosses = udp && (six ? 11'(text_i.len) > room6_q : 11'(text_i.len) > room4_q);
   assign len     = crosses ? room[6:0] : left;
-  assign ends    = job_i.udp ? crosses || text_i.reply_last : text_i.last;
+  assign ends    = udp ? crosses || text_i.reply_last : text_i.last;
   assign first   = !open_q;
   // An empty piece that only ends a job makes no datagram.
-  assign silent  = job_i.udp && text_i.len == '0 && !text_i.reply_last;
+  assign silent  = udp && text_i.len == '0 && !text_i.reply_last;
 
-  assign side_ready   = packet_ready && (job_i.udp ? meta_ready_i : end_ready);
+  assign side_ready   = packet_ready && (udp ? meta_ready_i : end_ready);
   assign move         = text_valid_i && side_ready && (join_ready || silent);
   assign text_ready_o = side_ready && (join_ready || silent) && !crosses;
 
@@ -74,7 +79,7 @@ module text_lines
     end else if (move) begin
       if (!silent) open_q <= !ends;
       cut_q <= crosses ? room[5:0] : '0;
-      if (job_i.udp) begin
+      if (udp) begin
         size_so_far_q <= crosses ? 11'(DgramHeader) - room :
             text_i.reply_last ? 11'(DgramHeader) : size_so_far_q + 11'(text_i.len);
         room4_q <= crosses ? Payload4 + room :
@@ -99,7 +104,7 @@ module text_lines
       total_q <= 16'd1;
       sized_q <= '0;
     end else begin
-      sized_q <= {sized_q[0], move && job_i.udp && text_i.sized};
+      sized_q <= {sized_q[0], move && udp && text_i.sized};
       if (move && ends && text_i.reply_last && !crosses) total_q <= 16'd1;
       else if (sized_q[1]) total_q <= 16'(product_q >> Shift);
     end
@@ -123,7 +128,8 @@ module text_lines
   logic packet_valid, end_valid;
   // verilator lint_on UNUSEDSIGNAL
   logic [3:0] unused_packet_level;
-  assign packet_in = '{udp: job_i.udp, conn: job_i.conn, line: job_i.tx_ptr[15:6]};
+  assign to_udp    = Config.udp && packet.udp;
+  assign packet_in = '{udp: udp, conn: job_i.conn, line: job_i.tx_ptr[15:6]};
   lib_fifo #(
     .T    (packet_t),
     .Depth(8)
@@ -161,16 +167,16 @@ module text_lines
   ) u_ends (
     .clk_i,
     .rst_ni,
-    .s_valid_i(move && !job_i.udp && text_i.last),
+    .s_valid_i(move && !udp && text_i.last),
     .s_ready_o(end_ready),
     .s_data_i (end_in),
     .m_valid_o(end_valid),
-    .m_ready_i(pop && !packet.udp),
+    .m_ready_i(pop && !to_udp),
     .m_data_o (ring_end),
     .level_o  (unused_end_level)
   );
 
-  assign meta_valid_o = move && job_i.udp && (ends || text_i.last);
+  assign meta_valid_o = move && udp && (ends || text_i.last);
   assign meta_o = '{
           empty: silent,
           last: text_i.last && !crosses,
@@ -194,7 +200,7 @@ module text_lines
     .s_start_i (text_i.start + cut_q),
     .s_len_i   (len),
     .s_first_i (first),
-    .s_offset_i(job_i.udp ? 6'(DgramHeader) : job_i.tx_ptr[5:0]),
+    .s_offset_i(udp ? 6'(DgramHeader) : job_i.tx_ptr[5:0]),
     .s_last_i  (ends),
     .m_valid_o (line_valid),
     .m_ready_i (line_ready),
@@ -204,9 +210,9 @@ module text_lines
   );
 
   logic line_first_q;
-  assign ring_valid_o  = line_valid && !packet.udp;
-  assign dgram_valid_o = line_valid && packet.udp;
-  assign line_ready    = packet.udp ? dgram_ready_i : ring_ready_i;
+  assign ring_valid_o  = line_valid && !to_udp;
+  assign dgram_valid_o = line_valid && to_udp;
+  assign line_ready    = to_udp ? dgram_ready_i : ring_ready_i;
   assign pop           = line_valid && line_ready && line_last;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) line_first_q <= 1'b1;
@@ -217,9 +223,9 @@ module text_lines
   assign dgram_o = '{data: line, last: line_last};
 
   // Division done before the first datagram's end asks for its result.
-  `ASSERT(TotalInTime, !(move && job_i.udp && ends && |sized_q && (crosses || seq_q != '0)))
-  `ASSERT(SizedFits, !(move && job_i.udp && text_i.sized && crosses))
+  `ASSERT(TotalInTime, !(move && udp && ends && |sized_q && (crosses || seq_q != '0)))
+  `ASSERT(SizedFits, !(move && udp && text_i.sized && crosses))
   `ASSERT(PacketKnown, !line_valid || packet_valid)
-  `ASSERT(EndKnown, !(pop && !packet.udp) || end_valid)
+  `ASSERT(EndKnown, !(pop && !to_udp) || end_valid)
 
 endmodule

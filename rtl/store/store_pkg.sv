@@ -95,9 +95,9 @@ package store_pkg;
   endfunction
 
   /// Line caches: sets, ways, and the classes that pin lines in them.
-  localparam int unsigned IndexSets = 512;
+  localparam int unsigned IndexSets = config_pkg::Config.index_sets;
   localparam int unsigned IndexWays = 8;
-  localparam int unsigned LogSets = 1024;  // in each of its two banks
+  localparam int unsigned LogSets = config_pkg::Config.log_sets;  // in each of its two banks
   localparam int unsigned LogWays = 8;
   localparam int unsigned LogClasses = 4;
   localparam int unsigned IndexSlotW = $clog2(IndexSets * IndexWays);

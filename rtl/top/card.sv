@@ -12,7 +12,7 @@ module card
   import store_pkg::*;
 #(
   /// Connections that can be open at once: a power of two, 16..16384.
-  parameter int unsigned Conns = 1024,
+  parameter int unsigned Conns = config_pkg::Config.conns,
   /// Memory ports: 0 index (even buckets), 1 index (odd), 2 log (even lines), 3 log (odd), 4 receive
   /// rings, 5 transmit rings.
   localparam int unsigned NumMem = 6
@@ -250,6 +250,7 @@ module card
 
   for (genvar r = 0; r < 2; r++) begin : gen_ring
     ring_cache #(
+      .Lines   (config_pkg::Config.ring_lines),
       .AddrBits($clog2(Conns * RingLines))
     ) u_cache (
       .clk_i,

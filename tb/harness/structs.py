@@ -1,6 +1,8 @@
 """Packed structs and enums of the RTL's packages, as dicts and numbers."""
 
+import os
 import re
+from types import SimpleNamespace
 
 from harness.filelist import expand
 
@@ -60,6 +62,10 @@ class Types:
         self.params, self.widths = {}, {"logic": 1}
         text = "".join(f.read_text() for f in expand(*files)[0])
         text = re.sub(r"//.*", "", text)
+        variant = os.environ.get("WIREKV_CONFIG", "Default")
+        if variant := re.search(rf"localparam config_t {variant} = '\{{([^}}]*)\}}", text):
+            self.Config = self.params["Config"] = SimpleNamespace(
+                **{name: int(value) for name, value in re.findall(r"(\w+): (?:1'b)?(\d+)", variant[1])})
         for m in self._TYPEDEF.finditer(text):
             if m["param"]:
                 self.params[m["param"]] = self._number(m["value"])
@@ -75,7 +81,7 @@ class Types:
                 self.widths[m["name"]] = self._size(m["range"])
 
     def _number(self, text):
-        text = re.sub(r"\d*'[hdb]", lambda m: {"h": "0x", "b": "0b", "d": ""}[m[0][-1]], text)
+        text = re.sub(r"\d*'[hdb]|config_pkg::", lambda m: {"h": "0x", "b": "0b"}.get(m[0][-1], ""), text)
         return int(eval(text.replace("/", "//").replace("$clog2", "clog2"),
                         {"clog2": lambda n: (n - 1).bit_length()}, dict(self.params)))
 

@@ -12,6 +12,7 @@ module decode
   import wirekv_pkg::*;
   import request_pkg::*;
   import parse_pkg::*;
+  import config_pkg::Config;
 (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -34,6 +35,10 @@ module decode
   /// Without the lowest bit that is set.
   function automatic logic [63:0] others(input logic [63:0] bits);
     return bits & (bits - 64'd1);
+  endfunction
+
+  function automatic logic is_meta_form(input form_e form);
+    return Config.fast_meta && form inside {FmMetaGet, FmMetaSet};
   endfunction
 
   // What a number's reader must know of a character.
@@ -72,18 +77,22 @@ module decode
   logic [4:0] resp_key_at2;
   logic [7:0] resp_klen3;
   logic [8:0] resp_end3;
-  decode_resp u_resp (
-    .clk_i,
-    .valid_i  (valid_q[0]),
-    .key_i    (key1),
-    .data_i,
-    .inline_o (inline_what1),
-    .valid1_i (valid_q[1]),
-    .what_o   (resp2),
-    .key_at_o (resp_key_at2),
-    .klen_o   (resp_klen3),
-    .key_end_o(resp_end3)
-  );
+  if (Config.fast_redis) begin : gen_resp
+    decode_resp u_resp (
+      .clk_i,
+      .valid_i  (valid_q[0]),
+      .key_i    (key1),
+      .data_i,
+      .inline_o (inline_what1),
+      .valid1_i (valid_q[1]),
+      .what_o   (resp2),
+      .key_at_o (resp_key_at2),
+      .klen_o   (resp_klen3),
+      .key_end_o(resp_end3)
+    );
+  end else begin : gen_no_resp
+    assign {inline_what1, resp2, resp_key_at2, resp_klen3, resp_end3} = '0;
+  end
 
   // A tail goes on with what its head has said, and lanes count from there: `base` is where the key begins.
   typedef logic signed [9:0] base_t;
@@ -335,8 +344,8 @@ module decode
   logic meta3, meta4;
   logic [63:0] flag_ends4_q, flag_ends5_q;
   line_t data5_q;
-  assign meta3 = what3_q.form inside {FmMetaGet, FmMetaSet};
-  assign meta4 = what4_q.form inside {FmMetaGet, FmMetaSet};
+  assign meta3 = is_meta_form(what3_q.form);
+  assign meta4 = is_meta_form(what4_q.form);
   always_ff @(posedge clk_i) begin
     if (valid_q[2] && meta3)
       flag_ends4_q <= (rest3_q | ((what3_q.form == FmMetaSet) ? '0 : end2_3_q)) &
@@ -511,7 +520,7 @@ module decode
 
   // A line with flags is whole in its window.
   logic flags5;
-  assign flags5 = what5_q.form inside {FmMetaGet, FmMetaSet} &&
+  assign flags5 = is_meta_form(what5_q.form) &&
       !(start5_q.tail || start5_q.key || start5_q.binary || start5_q.resp) &&
       whole5_q && !last1_5_q && !((what5_q.form == FmMetaSet) ? last4_5_q : shows5_q);
   assign words_valid_o = valid_q[4] && flags5;
@@ -585,16 +594,20 @@ module decode
   logic [8:0] binary_len5;
   logic [7:0] binary_klen5;
   frame_t frame6;
-  decode_binary u_binary (
-    .clk_i,
-    .value_max_i,
-    .valid_i   (valid_q[3]),
-    .valid1_i  (valid_q[4]),
-    .data_i    (data4_q),
-    .head_len_o(binary_len5),
-    .klen_o    (binary_klen5),
-    .frame_o   (frame6)
-  );
+  if (Config.fast_binary) begin : gen_binary
+    decode_binary u_binary (
+      .clk_i,
+      .value_max_i,
+      .valid_i   (valid_q[3]),
+      .valid1_i  (valid_q[4]),
+      .data_i    (data4_q),
+      .head_len_o(binary_len5),
+      .klen_o    (binary_klen5),
+      .frame_o   (frame6)
+    );
+  end else begin : gen_no_binary
+    assign {binary_len5, binary_klen5, frame6} = '0;
+  end
 
   // verilator lint_off UNUSEDSIGNAL
   start_t start6_q;  // all but `last`
@@ -758,7 +771,7 @@ module decode
     cand_o.b.low      = four(b6_q[3:0]);
     for (int unsigned i = 0; i < 4; i++) cand_o.unique_no[i] = four(unique6_q[4*i+:4]);
     cand_o.data       = key6_q;
-    cand_o.meta       = what6_q.form inside {FmMetaGet, FmMetaSet};
+    cand_o.meta       = is_meta_form(what6_q.form);
     cand_o.shows      = shows6_q;
     cand_o.flags      = flags6_q;
     if (cand_o.meta) begin

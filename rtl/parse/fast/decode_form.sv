@@ -2,6 +2,7 @@
 module decode_form
   import request_pkg::*;
   import parse_pkg::*;
+  import config_pkg::Config;
 (
   /// A key of a line of keys starts here; else a line.
   input  logic        key_i,
@@ -70,6 +71,7 @@ module decode_form
     for (int unsigned r = 0; r < RowsNum; r++) begin
       logic same;
       same = (r == RowKey) ? key_i : !key_i;
+      if (!Config.fast_meta && Rows[r].form inside {FmMetaGet, FmMetaSet}) same = 1'b0;
       for (int unsigned i = 0; i < 8; i++) begin
         if (4'(i) < Rows[r].len) same &= head_i[8*i+:8] == Rows[r].text[8*i+:8];
       end

@@ -12,6 +12,7 @@ module fast_path
   import request_pkg::*;
   import conn_pkg::*;
   import parse_pkg::*;
+  import config_pkg::Config;
 (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -77,6 +78,7 @@ module fast_path
     place_t start;
     place_t stop;
     logic   plain;
+    logic   foreign;
     logic   again;
   } bounds_t;
 
@@ -94,6 +96,8 @@ module fast_path
     lane              = job_i.udp ? 6'd8 : job_i.ctx.rx_ptr[5:0];
     placed.start.lane = (job_i.visit.len == '0 && !job_i.udp) ? 6'd0 : lane;
     placed.stop       = placed.start + job_i.visit.len;
+    placed.foreign    = (!Config.fast_binary && job_i.ctx.binary.is) ||
+        (!Config.fast_redis && job_i.ctx.resp.is);
     placed.plain      = job_i.udp ||
         (!job_i.visit.host && !job_i.ctx.cont && job_i.ctx.mode == MdLine && !job_i.visit.whole);
     placed.again      = job_i.udp || job_i.visit.len != 14'(JobBytes);
@@ -157,7 +161,8 @@ module fast_path
   line_no_t coming, oldest;
   line_t data;
   logic [63:0] cr, lf;
-  start_t start;
+  start_t found, start;
+  cand_t waits, cand;
   line_no_t at_line;
 
   line_scan u_scan (
@@ -175,8 +180,20 @@ module fast_path
     .lf_o         (lf),
     .start_ready_i(start_ready_q),
     .start_valid_o(start_valid),
-    .start_o      (start)
+    .start_o      (found)
   );
+
+  // Behind a queue synthesis does not see that something never comes. What is read of a job of such a protocol counts
+  // for nothing.
+  always_comb begin
+    start = found;
+    start.binary &= Config.fast_binary;
+    start.resp &= Config.fast_redis;
+    cand = waits;
+    if (!Config.fast_meta) {cand.meta, cand.flags} = '0;
+    if (!Config.fast_binary) cand.binary = '0;
+    if (!Config.fast_redis) {cand.resp, cand.form, cand.count, cand.timed} = '0;
+  end
 
   // What is known of the lines beside their bytes.
   typedef struct packed {
@@ -198,7 +215,7 @@ module fast_path
   line_t window;
   end_t behind;
   logic read_valid, short;
-  cand_t read, cand;
+  cand_t read;
   logic cand_valid, cand_here, cand_pop, unused_room;
   logic [5:0] cand_level;
 
@@ -251,18 +268,22 @@ module fast_path
   end
 
   // What a meta command's flags say is there when it is its turn, or it waits.
-  meta_flags #(
-    .Depth(CandDepth)
-  ) u_flags (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(words_valid),
-    .s_words_i(words),
-    .level_o  (words_level),
-    .m_valid_o(flags_valid),
-    .m_ready_i(cand_pop && cand.flags && cand_here),
-    .m_flags_o(flags)
-  );
+  if (Config.fast_meta) begin : gen_flags
+    meta_flags #(
+      .Depth(CandDepth)
+    ) u_flags (
+      .clk_i,
+      .rst_ni,
+      .s_valid_i(words_valid),
+      .s_words_i(words),
+      .level_o  (words_level),
+      .m_valid_o(flags_valid),
+      .m_ready_i(cand_pop && cand.flags && cand_here),
+      .m_flags_o(flags)
+    );
+  end else begin : gen_no_flags
+    assign {words_level, flags_valid, flags} = '0;
+  end
 
   lib_fifo #(
     .T    (cand_t),
@@ -275,7 +296,7 @@ module fast_path
     .s_data_i (read),
     .m_valid_o(cand_valid),
     .m_ready_i(cand_pop && cand_here),
-    .m_data_o (cand),
+    .m_data_o (waits),
     .level_o  (cand_level)
   );
 
@@ -305,6 +326,7 @@ module fast_path
     .job_start_i      (bounds_q.start),
     .job_stop_i       (bounds_q.stop),
     .job_plain_i      (bounds_q.plain),
+    .job_foreign_i    (bounds_q.foreign),
     .job_again_i      (bounds_q.again),
     .job_late_i       (late_q),
     .cand_valid_i     (cand_here),

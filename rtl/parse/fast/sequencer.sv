@@ -18,6 +18,8 @@ module sequencer
   input  place_t job_stop_i,
   /// It begins with a request; what others begin with is for the slow path.
   input  logic   job_plain_i,
+  /// The fast path does not read its protocol: all of it is for the slow path.
+  input  logic   job_foreign_i,
   /// A value that goes on beyond the job is read again later, even if the job begins with its request.
   input  logic   job_again_i,
   /// It has taken long: it ends in front of the next request, once one has gone out.
@@ -105,7 +107,7 @@ module sequencer
 
   // What it is: one of these, else it is for the slow path. Each for itself, as whether it fits is late.
   logic starts, counts, opens, none, sound, request, over, cut_value, cut_line, cut_late;
-  assign starts    = fresh_q && !job_plain_i;
+  assign starts    = (fresh_q && !job_plain_i) || (job_foreign_i && at != job_stop_i);
   assign counts    = !cand_ending_i && !starts;
   assign opens     = counts && here && cand_open_i && (cand_tail_i || fits);
   assign none      = (counts && passed) || opens;

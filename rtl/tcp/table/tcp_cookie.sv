@@ -87,7 +87,7 @@ module tcp_cookie
   options_t options;
   assign syn      = seg_i.flags.syn;
   // What every path takes, less its headers.
-  assign six      = seg_i.peer.ours != OursIp4;
+  assign six      = ours_of(seg_i.peer) != OursIp4;
   assign peer_mss = seg_i.mss_valid ? seg_i.mss : six ? 16'd1220 : 16'd536;
   assign options  = encode(peer_mss, seg_i.ws_valid, seg_i.ws, seg_i.sack_ok,
                            own_mss(own_mss_i, six));

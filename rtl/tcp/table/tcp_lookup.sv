@@ -164,7 +164,7 @@ module tcp_lookup
           (hash[(i+11)%NameW] && hash[(i+23)%NameW]);
     end
     // An IPv4 address is a name.
-    if (hash_seg_q.peer.ours == OursIp4) name = hash_seg_q.peer.ip[31:0];
+    if (ours_of(hash_seg_q.peer) == OursIp4) name = hash_seg_q.peer.ip[31:0];
   end
 
   // A second look is taken when nobody is in the pipe.
@@ -198,9 +198,9 @@ module tcp_lookup
 
   // Which of the two is compared is chosen while the table is read.
   tag_t hash_tag, head_tag, read_tag_q;
-  assign head_tag = '{ours: head.seg.peer.ours, redis: head.seg.peer.redis, name: head.name,
+  assign head_tag = '{ours: ours_of(head.seg.peer), redis: head.seg.peer.redis, name: head.name,
                       port: head.seg.peer.port};
-  assign hash_tag = '{ours: hash_seg_q.peer.ours, redis: hash_seg_q.peer.redis, name: name,
+  assign hash_tag = '{ours: ours_of(hash_seg_q.peer), redis: hash_seg_q.peer.redis, name: name,
                       port: hash_seg_q.peer.port};
   always_ff @(posedge clk_i) begin
     if (hash_valid_q || look) read_tag_q <= hash_valid_q ? hash_tag : head_tag;

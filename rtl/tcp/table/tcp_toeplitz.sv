@@ -19,7 +19,8 @@ module tcp_toeplitz (
   output logic [31:0]  port_o
 );
 
-  localparam int unsigned Tables = 18;
+  // Of the port, and of an address.
+  localparam int unsigned Tables = 2 + (config_pkg::Config.ipv6 ? 16 : 4);
   localparam int unsigned HashW = 32;
 
   // ---------------------------------------------------------------- write
@@ -60,7 +61,7 @@ module tcp_toeplitz (
   // ---------------------------------------------------------------- read
   logic [Tables-1:0][7:0] bytes;
   logic [Tables-1:0][HashW-1:0] shares;
-  assign bytes = {ip_i, port_i};
+  assign bytes = (8 * Tables)'({ip_i, port_i});
 
   for (genvar t = 0; t < Tables; t++) begin : gen_table
     lib_ram #(

@@ -56,7 +56,7 @@ module tcp_class
     class_o.path_mss   = 14'(seg.mss) - less;
     class_o.smaller    = seg.mss < 16'(tcb.mss + less);
     // Of less than that no segment is too big.
-    class_o.hole_mss   = (work_i.peer.ours != OursIp4 ? HoleMss6 :
+    class_o.hole_mss   = (ours_of(work_i.peer) != OursIp4 ? HoleMss6 :
         (tcb.tries > 4'd2) ? HoleMssLeast : HoleMss) - 11'(less);
     class_o.hole       = tcb.tries > 4'd1 && tcb.mss > 14'(class_o.hole_mss) &&
         diff.sent > 17'(class_o.hole_mss);

@@ -313,7 +313,7 @@ module tcp_send
     cmd_o.seg.wnd     = fi_rst ? '0 : fi_q.blind ? '1 : fi_li_q.wnd;
     cmd_o.seg.len     = fi_q.refuse ? 16'(refusal_bytes(fi_q.who.peer.redis)) : 16'(fi_ch_q.len);
     cmd_o.seg.mss_valid = fi_q.synack;
-    cmd_o.seg.mss     = 16'(own_mss(own_mss_i, fi_q.who.peer.ours != OursIp4));
+    cmd_o.seg.mss     = 16'(own_mss(own_mss_i, ours_of(fi_q.who.peer) != OursIp4));
     cmd_o.seg.ws_valid = fi_q.synack && fi_q.who.ws_valid;
     cmd_o.seg.ws      = 4'd7;
     cmd_o.seg.sack_ok = fi_q.synack && fi_q.who.sack_ok;

@@ -130,6 +130,19 @@ pub const VLAN: u32 = 0x0C4;
 pub const SLEPT: u32 = 0x0C8;
 pub const SLEPT_MAX: u32 = 1000;
 
+/// What this build of the card has, see `config_pkg`.
+pub const VARIANT: u32 = 0x0CC;
+/// The fast path reads meta commands.
+pub const VARIANT_FAST_META: u32 = 1 << 0;
+/// The fast path reads memcached's binary protocol.
+pub const VARIANT_FAST_BINARY: u32 = 1 << 1;
+/// The fast path reads Redis' protocol.
+pub const VARIANT_FAST_REDIS: u32 = 1 << 2;
+/// Datagrams are served.
+pub const VARIANT_UDP: u32 = 1 << 3;
+/// The card has IPv6 addresses.
+pub const VARIANT_IPV6: u32 = 1 << 4;
+
 /// NH key of the hash. 32 words.
 pub const HASH_NH: u32 = 0x100;
 
