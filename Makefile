@@ -9,13 +9,15 @@ SYSTEM_PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
 export VERILATOR_ROOT   := $(CURDIR)/build/verilator
 export PATH             := $(CURDIR)/$(VENV)/bin:$(VERILATOR_ROOT)/bin:$(PATH)
 
-# Waves cost speed, so the card is compiled for them apart, and only when asked for.
-ifneq (,$(findstring --trace,$(ARGS)))
-TARGET   := build/target-trace
-FEATURES := --features wirekv/trace
-else
-TARGET   := build/target
+# Waves cost speed, so the card is compiled for them apart, and only when asked for. So is each of its variants:
+# make server CONFIG=Small (rtl/top/config_pkg.sv).
+ifneq (,$(CONFIG))
+export WIREKV_CONFIG := $(CONFIG)
 endif
+ifneq (,$(findstring --trace,$(ARGS)))
+FEATURES := --features wirekv/trace
+endif
+TARGET := build/target$(addprefix -,$(CONFIG))$(if $(FEATURES),-trace)
 SERVER := $(TARGET)/release/wirekv
 export CARGO_TARGET_DIR := $(CURDIR)/$(TARGET)
 
@@ -29,7 +31,7 @@ E2E_TESTS  := tb/docs tb/soft tb/resp tb/e2e
 SLOW_TESTS := tb/parse tb/tcp
 UNIT_TESTS := $(SLOW_TESTS) $(filter-out $(SLOW_TESTS) $(E2E_TESTS) tb/harness tb/reference tb/__pycache__,$(patsubst %/,%,$(wildcard tb/*/)))
 
-.PHONY: help setup server checked serve test test-unit test-e2e test-host test-others test-bodies test-long test-seeds coverage mutants spec core figures lint format formal synth bench bench-soft fuzz clean
+.PHONY: help setup server checked serve test test-unit test-e2e test-host test-others test-bodies test-long test-seeds test-variants coverage mutants spec core figures lint format formal synth synth-variants bench bench-soft fuzz clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -150,9 +152,18 @@ test-long: ## what takes hours, with a drawn seed: tests ten times as long, othe
 	$(MAKE) coverage
 	$(MAKE) fuzz SECONDS=600
 	$(MAKE) mutants
+	$(MAKE) test-variants
+	$(MAKE) synth-variants
 
 test-seeds: ## what of make test draws, with drawn seeds in a row, until one fails: make test-seeds TIMES=20
 	@MAKEFLAGS= $(SYSTEM_PYTHON) scripts/seeds.py $(TIMES) $(MAKE) test WIREKV_DRAWN=1
+
+# Of the tests those of what reads and answers; they leave out what a variant lacks.
+VARIED := test_variants test_differential test_meta test_binary
+test-variants: ## the card's other variants: what they read, and that they answer as memcached and Redis do
+	$(MAKE) test CONFIG=Small FOLDER='tb/parse tb/host/test_csr.py'
+	$(MAKE) test CONFIG=Small FOLDER='$(VARIED:%=tb/e2e/%.py) tb/resp/test_mixed.py tb/resp/test_card.py'
+	$(MAKE) test CONFIG=Full FOLDER=tb/e2e/test_variants.py
 
 coverage: build/.setup-test ## lines and branches of the RTL that no test reaches: make coverage FOLDER='tcp parse'
 	@$(PYTHON) tb/coverage/run.py $(FOLDER)
@@ -180,8 +191,13 @@ format: build/.setup-long ## Verible and rustfmt rewrite the sources
 formal: build/.setup-long ## prove FIFOs, arbiters, framing: make formal PROOF=lib_fifo; QUICK=1: what takes minutes is left out
 	@$(PYTHON) formal/prove.py $(if $(QUICK),--quick) $(PROOF)
 
-synth: build/.setup-long ## area, logic depth and delay of the card, or of TOP=<module>
-	@$(PYTHON) synth/report.py $(TOP)
+synth: build/.setup-long ## area, logic depth and delay of the card, of TOP=<module>, of CONFIG=<variant>
+	@$(PYTHON) synth/report.py $(TOP) $(addprefix --variant ,$(CONFIG))
+
+# Late paths are the default card's business: `make synth`.
+synth-variants: build/.setup-long ## the same of the card's other variants, whatever their delay
+	@$(PYTHON) synth/report.py --variant Small --max-depth 99 --max-ns 99
+	@$(PYTHON) synth/report.py --variant Full --max-depth 99 --max-ns 99
 
 bench: server ## cycle-exact figures of the simulated card into build/bench/
 	@cargo run --release -q -p wirekv-bench -- $(ARGS)

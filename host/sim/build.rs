@@ -1,7 +1,7 @@
 //! Verilates the card and links it with the shim.
 //!
-//! `WIREKV_CARD_F` names another file list than rtl/top/card.f; `WIREKV_CONNS` builds a card for
-//! another number of connections than its default.
+//! `WIREKV_CARD_F` names another file list than rtl/top/card.f; `WIREKV_CONFIG` a variant of the card, see
+//! rtl/top/config_pkg.sv.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ fn main() {
     let assert = env::var_os("CARGO_FEATURE_ASSERT").is_some();
 
     println!("cargo:rerun-if-env-changed=WIREKV_CARD_F");
-    println!("cargo:rerun-if-env-changed=WIREKV_CONNS");
+    println!("cargo:rerun-if-env-changed=WIREKV_CONFIG");
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=shim");
     println!("cargo:rerun-if-changed={}", repo.join("rtl").display());
@@ -24,9 +24,9 @@ fn main() {
         fail(&format!("the card's file list {list} does not exist"));
     }
 
-    let conns = env::var("WIREKV_CONNS").ok().map(|conns| format!("-GConns={conns}"));
+    let config = env::var("WIREKV_CONFIG").ok().map(|name| format!("-DWIREKV_CONFIG={name}"));
     let options: Vec<String> =
-        conns.into_iter().chain(trace.then(|| "--trace-fst".into())).collect();
+        config.into_iter().chain(trace.then(|| "--trace-fst".into())).collect();
     let model = Model {
         repo: &repo,
         out: &out,

@@ -132,6 +132,9 @@ pub fn init(card: &mut dyn Card, set: &Settings, seeds: &Seeds) -> Result<(), Ca
     if set.max_conns > has {
         return Err(CardError::TooManyConnections { has, wanted: set.max_conns });
     }
+    if set.udp_port != 0 && card.read_csr(csr::VARIANT)? & csr::VARIANT_UDP == 0 {
+        return Err(CardError::NoUdp);
+    }
 
     let mac = set.mac.iter().fold(0u64, |m, b| m << 8 | u64::from(*b));
     let lines = |bytes: u64| (bytes / LINE_BYTES) as u32;

@@ -25,6 +25,8 @@ pub enum CardError {
     NotACard(u32),
     #[error("the card has room for {has} connections, {wanted} are asked for")]
     TooManyConnections { has: u32, wanted: u32 },
+    #[error("the card is built without UDP")]
+    NoUdp,
     #[error("no randomness from the system: {0}")]
     NoRandomness(getrandom::Error),
     #[error("{0}")]

@@ -162,9 +162,9 @@ pub struct ServeArgs {
     /// and when there is no room for more are closed.
     #[arg(short = 'm', long, value_name = "MEGABYTES", default_value_t = 64)]
     pub memory_limit: u64,
-    /// Largest number of connections at once.
-    #[arg(short = 'c', long, value_name = "NUMBER", default_value_t = 1024)]
-    pub conn_limit: u32,
+    /// Largest number of connections at once. Default: 1024, or as many as the card is built for.
+    #[arg(short = 'c', long, value_name = "NUMBER")]
+    pub conn_limit: Option<u32>,
     /// Largest size of an item, such as 512k or 1m.
     #[arg(short = 'I', long, value_name = "SIZE", default_value = "1m", value_parser = parse_size)]
     pub max_item_size: u64,
@@ -194,6 +194,11 @@ pub struct ServeArgs {
 }
 
 impl ServeArgs {
+    /// Connections at once; a card may be built for fewer.
+    pub fn conn_limit(&self) -> u32 {
+        self.conn_limit.unwrap_or(1024)
+    }
+
     /// Seconds of silence before a client's host is asked whether it is still there.
     pub fn keep_alive(&self) -> Option<u16> {
         (self.tcp_keepalive > 0).then_some(self.tcp_keepalive)

@@ -65,6 +65,11 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     let _pid_file = process.write_pid()?;
 
     let mut card = open_card(args, trace, &layout)?;
+    let has = card.read_csr(csr::CONNS)?;
+    let conns = args.conn_limit.unwrap_or(args.conn_limit().min(has));
+    if address.is_ipv6() && card.read_csr(csr::VARIANT)? & csr::VARIANT_IPV6 == 0 {
+        bail!("-l {}: the card is built without IPv6", address.ip());
+    }
     let settings = Settings {
         mac: wire.card_mac,
         ip: wire.card_ip,
@@ -76,7 +81,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         mtu: wire.mtu,
         vlan: args.sim.vlan.unwrap_or(0),
         item_max: args.max_item_size as u32,
-        max_conns: args.conn_limit,
+        max_conns: conns,
         time_wait_ms: TIME_WAIT_MS,
         keep_alive_seconds: args.tcp_keepalive,
         idle_seconds,
@@ -86,10 +91,8 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     init(card.as_mut(), &settings, &Seeds::random()?)?;
     if args.verbose > 0 {
         eprintln!(
-            "card {} and {} of {} connections, {layout:?}",
-            args.sim.card_ip,
-            args.sim.card_ip6,
-            card.read_csr(csr::CONNS)?
+            "card {} and {} of {has} connections, {layout:?}",
+            args.sim.card_ip, args.sim.card_ip6
         );
     }
 
@@ -101,7 +104,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     let damaged = Wire::new(args.sim.impair, pcap);
     let refuser = Refuser::new(&wire, args.sim.quiet, Instant::now());
     let mover = Mover::new(card, card_end.clone(), damaged, refuser, args.verbose);
-    let runner = Runner::new(mover, options(args, &address, &layout), common)?;
+    let runner = Runner::new(mover, options(args, &address, &layout, conns), common)?;
     let card_thread = thread("card", move || runner.run())?;
     let net_thread = thread("net", move || run_net(net, net_end))?;
     println!("listening on {address}");
@@ -119,8 +122,9 @@ fn check(args: &ServeArgs) -> Result<Layout> {
     if !ITEM_SIZES.contains(&args.max_item_size) {
         bail!("-I {}: items can be limited to 1k up to 1m", args.max_item_size);
     }
-    if args.conn_limit == 0 || args.conn_limit > MAX_CONNS {
-        bail!("-c {}: a card has 1 to {MAX_CONNS} connections", args.conn_limit);
+    let conns = args.conn_limit();
+    if conns == 0 || conns > MAX_CONNS {
+        bail!("-c {conns}: a card has 1 to {MAX_CONNS} connections");
     }
     let bytes = args.memory_limit.saturating_mul(1 << 20);
     let layout = Layout::new(bytes, MAX_CONNS)
@@ -200,12 +204,12 @@ fn open_card(args: &ServeArgs, trace: Option<PathBuf>, layout: &Layout) -> Resul
     Ok(Box::new(Sim::new(&config)?))
 }
 
-fn options(args: &ServeArgs, address: &SocketAddr, layout: &Layout) -> Options {
+fn options(args: &ServeArgs, address: &SocketAddr, layout: &Layout, conns: u32) -> Options {
     Options {
         memory: args.memory_limit << 20,
         item_max: args.max_item_size,
         index_bits: layout.index_bits,
-        max_conns: args.conn_limit,
+        max_conns: conns,
         address: address.ip(),
         tcp_port: address.port(),
         udp_port: args.udp_port,

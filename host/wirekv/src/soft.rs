@@ -24,10 +24,10 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     // While it may be root, which alone gets past the hard limit. The words are memcached's.
     let files = signals::raise_file_limit(options.files());
     ensure!(
-        files >= u64::from(args.conn_limit),
+        files >= u64::from(args.conn_limit()),
         "-c {}: failed to set rlimit for open files. Try starting as root or requesting smaller \
          maxconns value. (There are {files}.)",
-        args.conn_limit
+        args.conn_limit()
     );
     process.settle(args.verbose > 0)?;
     if args.soft.lock_memory {
@@ -90,7 +90,7 @@ const SUMMARY: &[&str] = &[
 fn options(args: &ServeArgs) -> Result<Options> {
     let soft = &args.soft;
     ensure!(THREADS.contains(&soft.threads), "-t {}: 1 to 256 threads", soft.threads);
-    ensure!(args.conn_limit > 0, "-c 0: there must be a connection");
+    ensure!(args.conn_limit() > 0, "-c 0: there must be a connection");
     ensure!(soft.max_reqs_per_event > 0, "-R 0: there must be a request");
     ensure!(soft.listen_backlog >= 0, "-b {}: 0 or more", soft.listen_backlog);
     ensure!(
@@ -135,7 +135,7 @@ fn options(args: &ServeArgs) -> Result<Options> {
         item_max: args.max_item_size as usize,
         least_item: soft.least_item as usize,
         threads: soft.threads.into(),
-        max_conns: args.conn_limit as usize,
+        max_conns: args.conn_limit() as usize,
         backlog: soft.listen_backlog,
         protocol: match soft.protocol {
             Binding::Auto => Protocol::Auto,
