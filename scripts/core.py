@@ -32,12 +32,16 @@ parameters:
     datatype: int
     paramtype: vlogparam
     description: Connections that can be open at once, a power of two from 16 to 16384
+  WIREKV_CONFIG:
+    datatype: str
+    paramtype: vlogdefine
+    description: A variant of the card, Default, Small or Full, see rtl/top/config_pkg.sv
 
 targets:
   default: &default
     filesets: [rtl, waivers]
     toplevel: card
-    parameters: [Conns]
+    parameters: [Conns, WIREKV_CONFIG]
   lint:
     <<: *default
     flow: lint

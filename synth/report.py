@@ -2,8 +2,9 @@
 
     make synth              the card
     make synth TOP=lib_join one module and what it instantiates
+    make synth CONFIG=Small a variant of the card (rtl/top/config_pkg.sv), or of TOP
 
-Prints a table and writes build/bench/synth.json (build/synth/<TOP>.json for a module), and beside it
+Prints a table and writes build/bench/synth.json (build/synth/<TOP>.json for a module, <TOP>-<CONFIG>.json), and beside it
 every endpoint with its time, as CSV. Fails on a latch, a combinational loop, a net with two drivers, a
 cell that was not mapped, a path over --max-depth LUT6 levels or over --max-ns.
 
@@ -69,7 +70,7 @@ def yosys(log):
         sys.exit(f"Yosys failed: {failure}")
 
 
-def reading(top):
+def reading(top, variant):
     """The command by which Yosys reads a module and all below it."""
     packages, includes = expand("rtl/pkg.f", "rtl/lib/lib.f")
     packages = [p for p in packages if p.stem.endswith("_pkg")]
@@ -78,6 +79,7 @@ def reading(top):
         sys.exit(f"there is no {top}.sv in rtl")
     words = ["read_slang", "--best-effort-hierarchy", "--top", top, *map(str, packages), str(file)]
     words += [w for i in includes for w in ("-I", str(i))]
+    words += ["-D", f"WIREKV_CONFIG={variant}"] if variant else []
     # One module per file, named after it: the rest is found by name.
     words += [w for d in sorted(ROOT.glob("rtl/**/")) for w in ("-y", str(d))]
     return " ".join([*words, "--libext", ".sv"])
@@ -86,7 +88,7 @@ def reading(top):
 class Flow:
     """A module in Yosys: mapped once, and then as often as it is asked."""
 
-    def __init__(self, top, log, work):
+    def __init__(self, top, variant, log, work):
         """Its output goes to `log`, ABC's files to `work`."""
         shutil.rmtree(work, ignore_errors=True)
         (work / "tmp").mkdir(parents=True)
@@ -97,7 +99,7 @@ class Flow:
         self.design, self.run_pass, self.log, self.work = ys.Design(), ys.run_pass, log, work
         self.flow = f"synth_xilinx -family xcup -uram -abc9 -flatten -noiopad -noclkbuf -top {top} -run"
         with yosys(log):
-            self.run(reading(top))
+            self.run(reading(top, variant))
             # Every instance has a module of its own, called module$path.
             modules = {str(m.name).lstrip("\\"): m for m in self.design.modules_.values()}
             # The mapper saves LUTs wherever a path is shorter than the longest of the module. So
@@ -216,11 +218,13 @@ def main():
     parser.add_argument("--max-depth", type=int, default=8, help="LUT6 levels allowed")
     parser.add_argument("--max-ns", type=float, default=PERIOD, help="delay allowed, by the model")
     parser.add_argument("--rows", type=int, default=2, help="levels of hierarchy in the table")
+    parser.add_argument("--variant", help="of the card, see rtl/top/config_pkg.sv")
     parser.add_argument("--read", action="store_true", help="only read it, with no warning")
     args = parser.parse_args()
     work = ROOT / "build" / "synth"
     work.mkdir(parents=True, exist_ok=True)
-    path, log = work / f"{args.top}.netlist.json", work / f"{args.top}.log"
+    name = "-".join(filter(None, (args.top, args.variant)))
+    path, log = work / f"{name}.netlist.json", work / f"{name}.log"
 
     os.chdir(ROOT)
     if args.read:
@@ -229,12 +233,12 @@ def main():
         log = log.with_suffix(".read.log")
         log.unlink(missing_ok=True)
         with yosys(log):
-            ys.run_pass(reading(args.top), ys.Design())
+            ys.run_pass(reading(args.top, args.variant), ys.Design())
         warnings = [line for line in log.read_text().splitlines() if "Warning" in line]
         sys.exit("\n".join(warnings) or 0)
     begin = time.time()
-    print(f"synthesising {args.top} (log: {log.relative_to(ROOT)}) ...", flush=True)
-    flow = Flow(args.top, log, work / f"{args.top}.abc")
+    print(f"synthesising {name} (log: {log.relative_to(ROOT)}) ...", flush=True)
+    flow = Flow(args.top, args.variant, log, work / f"{name}.abc")
     mapping = in_time(path, args.top, flow, args.max_ns)
     shutil.rmtree(flow.work)
     netlist, delays, late, owners = mapping.netlist, mapping.delays, mapping.ends, mapping.owners
@@ -301,7 +305,7 @@ def main():
         faults.append(f"{int(depth[''])} levels of logic; {args.max_depth} are allowed")
     if latest[""] > args.max_ns:
         faults.append(f"{latest['']:.2f} ns by the model; {args.max_ns:.2f} are allowed")
-    report = {"top": args.top, "family": "xcup", **{k: v for k, v in rows[0].items()
+    report = {"top": args.top, "variant": args.variant, "family": "xcup", **{k: v for k, v in rows[0].items()
               if k not in ("instance", "module")},
               "replicas": mapping.made, "restructured": mapping.anew,
               "slack": round(slack, 2), "endpoints": len(late), "endpoints_without_slack": over,
@@ -312,7 +316,7 @@ def main():
               "endpoints_by_level": dict(sorted(levels.items())),
               "endpoints_by_ns": dict(sorted(halves.items())), "faults": faults,
               "seconds": round(time.time() - begin)}
-    out = ROOT / ("build/bench/synth.json" if args.top == "card" else f"build/synth/{args.top}.json")
+    out = ROOT / ("build/bench/synth.json" if name == "card" else f"build/synth/{name}.json")
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps(report, indent=1))
     delays.write(late, out.with_suffix(".csv"))

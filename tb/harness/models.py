@@ -41,8 +41,11 @@ os.environ["MAKEFLAGS"] = (
 COVERAGE = os.environ.get("WIREKV_COVERAGE")
 BUILD = Path(COVERAGE or ROOT / "build") / "tb"
 
+#: Which variant of the card (rtl/top/config_pkg.sv), if not the default one.
+VARIANT = [name for name in [os.environ.get("WIREKV_CONFIG")] if name]
+
 #: How every model is made: with assertions; registers, and what is not known, have any value.
-MODEL = ["--assert", "-DSIMASSERT", "-Wno-fatal", "-O3", "--x-initial", "unique", "--x-assign", "unique",
+MODEL = ["--assert", "-DSIMASSERT", *(f"-DWIREKV_CONFIG={name}" for name in VARIANT), "-Wno-fatal", "-O3", "--x-initial", "unique", "--x-assign", "unique",
          *["--coverage-line"] * bool(COVERAGE)]
 
 class BuildError(Exception):
@@ -97,7 +100,7 @@ def run(test_file, top, files, waves=bool(os.environ.get("WAVES")), **parameters
     Parameters go to the top. WAVES=1 leaves build/tb/<top>*/<test file>/dump.vcd.
     """
     test_file = Path(test_file).resolve()
-    name = "-".join([top, *(f"{k}{v}" for k, v in parameters.items())])
+    name = "-".join([top, *VARIANT, *(f"{k}{v}" for k, v in parameters.items())])
     folder = BUILD / name
     sources, includes = expand("rtl/pkg.f", *files)
     runner = get_runner("verilator")

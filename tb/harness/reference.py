@@ -15,10 +15,17 @@ import tempfile
 import time
 from pathlib import Path
 
+import pytest
+
+from harness.structs import T
+
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "e2e"
 MEMCACHED = ROOT / "build" / "memcached" / "memcached"
-WIREKV = Path(os.environ.get("WIREKV_BINARY") or ROOT / "build" / "target" / "release" / "wirekv")
+#: The program, with a variant of the card (rtl/top/config_pkg.sv) if there is to be one.
+VARIANT = os.environ.get("WIREKV_CONFIG")
+TARGET = ROOT / "build" / (f"target-{VARIANT}" if VARIANT else "target")
+WIREKV = Path(os.environ.get("WIREKV_BINARY") or TARGET / "release" / "wirekv")
 
 # Who starts a server as root must say so.
 AS_ROOT = ["-u", "root"] if os.geteuid() == 0 else []
@@ -89,6 +96,8 @@ class Server:
         return s
 
     def datagrams(self):
+        if self.udp_port == 0:
+            pytest.skip(f"CONFIG={VARIANT} has no UDP")
         s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         # Room for all that one request brings: who reads late must not lose the last of it.
         s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
@@ -164,11 +173,15 @@ def wirekv(*options, body="sim", megabytes=256, connections=1024, net="user", th
            listen="127.0.0.1"):
     if not binary.exists():
         raise FileNotFoundError(f"{binary} is missing: run `make server checked`")
+    if body == "sim":
+        connections = min(connections, T.Config.conns)
+        if ":" in listen and not T.Config.ipv6:
+            pytest.skip(f"CONFIG={VARIANT} has no IPv6")
     argv = [binary, "serve", "--body", body, "-m", megabytes, "-c", connections]
     argv += ["--net", net] if body == "sim" else ["-t", threads]
     udp_port = 11211
     if net == "user":
-        udp_port = free_port()
+        udp_port = free_port() if body == "soft" or T.Config.udp else 0
         argv += ["-l", listen, "-p", 0, "-U", udp_port]
     else:
         argv += ["-p", 11211, "-U", udp_port, "--udp-public"]

@@ -8,6 +8,7 @@ import cocotb
 from harness.clock import every_clock, start
 from harness.models import run
 from harness.streams import to_beats
+from harness.structs import T
 from parse.binary_model import STORES, VERSION, WALK, Binary, a_close, a_key, a_request, closes, packet
 from parse.ingress_bench import HOST, ITEM_MAX, NOW, Bench, Conn, at_a_glance, check, settle, streams
 from parse.text_model import Text
@@ -128,7 +129,7 @@ async def lanes(dut):
     await streams(dut, [b"".join(requests)], lambda: next(sizes), Binary, pause=0, cut=0, long_value=0)
 
 
-@cocotb.test()
+@cocotb.test(skip=not T.Config.fast_binary)
 async def glance(dut):
     """Long jobs: gets that change a time, and gets that do not, and stores, one after the other; at last an opcode that there
     is none of, for the slow path."""
@@ -145,7 +146,7 @@ async def long_keys(dut):
     await streams(dut, [b"".join(requests)], lambda: JOB // 4, Binary, pause=0, cut=0, long_value=0)
 
 
-@cocotb.test()
+@cocotb.test(skip=not T.Config.udp)
 async def datagrams(dut):
     """Requests in datagrams, among others with text; what is not complete is dropped."""
     await start(dut)

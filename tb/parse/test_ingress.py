@@ -10,6 +10,7 @@ from harness.csr_map import COUNTERS
 from harness.models import run
 from harness.size import scale
 from harness.streams import to_beats
+from harness.structs import T
 from parse.ingress_bench import ITEM_MAX, M32, NOW, RING, Bench, Conn, check, settle, streams
 from parse.text_model import Text, a_command, a_key
 
@@ -230,7 +231,7 @@ async def browsers(dut):
         assert len(bench.conns[3 * i % 16].ops) == 2, ends[i]
 
 
-@cocotb.test()
+@cocotb.test(skip=not T.Config.udp)
 async def datagrams(dut):
     """UDP and TCP together; datagrams that are no requests are ignored, those that begin as replies do among them."""
     await start(dut)
@@ -371,7 +372,7 @@ async def value_gone(dut):
     assert conn.released
 
 
-@cocotb.test()
+@cocotb.test(skip=not T.Config.udp)
 async def rates(dut):
     """Clocks per request with nothing in the way: of the best 30 in a row, since connections and jobs have to begin."""
     await start(dut)

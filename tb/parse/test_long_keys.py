@@ -7,6 +7,7 @@ import cocotb
 
 from harness.models import run
 from harness.size import scale
+from harness.structs import T
 from parse.binary_model import Binary, packet
 from parse.ingress_bench import at_a_glance, streams
 from parse.meta_model import Meta
@@ -40,13 +41,13 @@ async def text(dut):
     await at_a_glance(dut, [*commands, b"get  k\r\n"], JOB, Text)
 
 
-@cocotb.test()
+@cocotb.test(skip=not T.Config.fast_meta)
 async def meta(dut):
     commands = [random.choice(META) % key(n) for n in some_lengths(100)]
     await at_a_glance(dut, [*commands, b"mg  k\r\n"], JOB, Meta)
 
 
-@cocotb.test()
+@cocotb.test(skip=not T.Config.fast_binary)
 async def binary(dut):
     requests = [random.choice((
         packet(0x00, k), packet(0x0D, k), packet(0x01, k, bytes(8), b"v" * random.choice((0, 5, 100))), packet(0x04, k),

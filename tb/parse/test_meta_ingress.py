@@ -7,6 +7,7 @@ import cocotb
 
 from harness.models import run
 from harness.size import scale
+from harness.structs import T
 from parse.ingress_bench import ITEM_MAX, at_a_glance, streams
 from parse.meta_model import Meta, a_coded, a_meta, a_usual, nearly_usual
 from parse.text_model import a_command, a_key
@@ -99,7 +100,7 @@ async def lanes(dut):
     await streams(dut, [b"".join(commands)], lambda: next(sizes), Meta, pause=0, cut=0, long_value=0)
 
 
-@cocotb.test()
+@cocotb.test(skip=not T.Config.fast_meta)
 async def glance(dut):
     """Long jobs."""
     commands = [one % (b"k" * n) for n in range(1, 41) for one in (
@@ -109,7 +110,7 @@ async def glance(dut):
     await at_a_glance(dut, [*commands, b"mg  k\r\n"], JOB, Meta)
 
 
-@cocotb.test()
+@cocotb.test(skip=not T.Config.fast_meta)
 async def usual_flags(dut):
     """Usual flags in any order, at a glance, from every lane on."""
     await at_a_glance(dut, [*(a_usual() for _ in range(scale(300, 600))), b"mg  k\r\n"], JOB, Meta)
@@ -128,7 +129,7 @@ async def nearly_usual_flags(dut):
     await streams(dut, data, lambda: random.choice((1, 5, 20, 63, 64, 65, 100, 1000, 5000)), Meta)
 
 
-@cocotb.test()
+@cocotb.test(skip=not T.Config.fast_meta)
 async def flags_rate(dut):
     """A get with eight flags takes 8 clocks."""
     commands = [b"mg key%013d v t c f s k q O9\r\n" % i for i in range(200)]

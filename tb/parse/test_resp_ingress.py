@@ -442,7 +442,7 @@ async def asked_about(dut):
     assert not again.closed and await ask(1, stranger=1) == 1
 
 
-@cocotb.test()
+@cocotb.test(skip=not T.Config.udp)
 async def held(dut):
     """While the request port holds the store nobody else's bytes become a job and no datagram's: neither of those who have
     sent much, nor of those who begin then, be there a queue or none. It begins first, and when its turn is wanted by the
