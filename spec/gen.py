@@ -252,6 +252,12 @@ def enum(counters):
             f"  localparam int unsigned {group.capitalize()}Counts = {len(counters)};"]
 
 
+def model_enum(counters):
+    """The same for a model in C++, which has one group."""
+    names = ", ".join(c.name for c in counters)
+    return ["enum Count {", *textwrap.wrap(f"{names}, Counts", COLUMNS, initial_indent="  ", subsequent_indent="  "), "};"]
+
+
 # ------------------------------------------------------------------ Rust, Python, Markdown
 
 
@@ -345,6 +351,7 @@ def made(card, protocols):
 
     for group, counters in card.counters.items():
         part(PACKAGES[group], f"{group}_count_e", SPEC, enum(counters))
+    part("tb/tcp/tcb_model.h", "Count", SPEC, model_enum(card.counters["tcp"]))
     part(REGISTERS, "registers", SPEC, register_table(card))
     for path, what, make, source in commands.PARTS:
         part(path, what, source, make(protocols))

@@ -79,12 +79,14 @@ enum Kind { KdSeg, KdTooBig, KdApp, KdMore, KdFast, KdSlow, KdWait };
 enum State { StFree, StOpen, StTimeWait, StDead };
 enum Tail { TailNone, TailArmed, TailNew, TailAgain };
 enum { Fin = 1, Syn = 2, Rst = 4, Psh = 8, Ack = 16 };
+// begin Count: Made by spec/gen.py from spec/card.rdl: `make spec`.
 enum Count {
-  SegsIn, SegsOut, Opened, Closed, FullLimit, FullNoId, FullNoWay, Strays, ResetsIn, ResetsOut, Timeouts,
-  FastRexmits, Probes, KeepAlives, GiveUps, Shut, Idle, Unread, Challenges, Dropped, Recycled,
-  ChallengesHeld, StraysHeld, Moved, Syns, Early, OooKept, OooFull, PathMtu, PathMtuStrays, BlackHoles,
-  TailProbes, Twins, Paws, Crowded, Counts
+  SegsIn, SegsOut, Opened, Closed, FullLimit, FullNoId, FullNoWay, Strays, ResetsIn, ResetsOut,
+  Timeouts, FastRexmits, Probes, KeepAlives, GiveUps, Shut, Idle, Unread, Challenges, Dropped,
+  Recycled, ChallengesHeld, StraysHeld, Moved, Syns, Early, OooKept, OooFull, PathMtu,
+  PathMtuStrays, BlackHoles, TailProbes, Twins, Paws, Crowded, BadReads, Counts
 };
+// end Count
 
 struct Event {
   Kind kind;

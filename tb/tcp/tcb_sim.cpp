@@ -29,9 +29,10 @@ static const char* const seen_names[] = {
   "segments", "", "opened", "closed", "", "", "", "strays", "resets in", "resets out", "timeouts", "fast retransmits",
   "probes", "keep-alives", "given up", "shut", "idle", "unread", "challenges", "dropped", "recycled", "challenges held",
   "strays held", "moved", "", "early", "kept", "no place to keep", "path MTU", "path MTU forged", "black holes",
-  "tail probes", "", "too old", "crowded", "recoveries by SACK", "by duplicates", "partial ACKs", "partial ACKs by SACK", "lost again",
+  "tail probes", "", "too old", "crowded", "", "recoveries by SACK", "by duplicates", "partial ACKs", "partial ACKs by SACK", "lost again",
   "new tail probes", "old tail probes", "tail was lost", "full pipe", "windows shut",
   "with timestamps", "measured though sent again"};
+static_assert(std::size(seen_names) == Sees);
 static uint64_t seen[Sees];
 static uint32_t quiet;  // how often, of 256, there is no room to send
 
