@@ -178,6 +178,18 @@ module execute_fv
   `FV_ASSUME(two_laps, laps)
   `FV_ASSUME(behind, range_i.tail_lap || range_i.head <= range_i.tail)
 
+  // ------------------------------------------------ the reader
+  // What appends have read comes four clocks behind its job at the earliest, and for each job once.
+  logic [2:0] asked_q;
+  logic [3:0] due_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) asked_q <= '0;
+    else asked_q <= {asked_q[1:0], dut.u_append.read_valid_o && dut.u_append.read_ready_i};
+    if (!rst_ni) due_q <= '0;
+    else due_q <= due_q + 4'(asked_q[2]) - 4'(dut.u_append.push && chunk_i.last);
+  end
+  `FV_ASSUME(asked_for, !dut.u_append.push || due_q != '0)
+
   // ------------------------------------------------ execute
   // verilator lint_off PINCONNECTEMPTY
   execute #(

@@ -223,8 +223,8 @@ def main():
     args = parser.parse_args()
     work = ROOT / "build" / "synth"
     work.mkdir(parents=True, exist_ok=True)
-    name = "-".join(filter(None, (args.top, args.variant)))
-    path, log = work / f"{name}.netlist.json", work / f"{name}.log"
+    what = "-".join(filter(None, (args.top, args.variant)))
+    path, log = work / f"{what}.netlist.json", work / f"{what}.log"
 
     os.chdir(ROOT)
     if args.read:
@@ -237,8 +237,8 @@ def main():
         warnings = [line for line in log.read_text().splitlines() if "Warning" in line]
         sys.exit("\n".join(warnings) or 0)
     begin = time.time()
-    print(f"synthesising {name} (log: {log.relative_to(ROOT)}) ...", flush=True)
-    flow = Flow(args.top, args.variant, log, work / f"{name}.abc")
+    print(f"synthesising {what} (log: {log.relative_to(ROOT)}) ...", flush=True)
+    flow = Flow(args.top, args.variant, log, work / f"{what}.abc")
     mapping = in_time(path, args.top, flow, args.max_ns)
     shutil.rmtree(flow.work)
     netlist, delays, late, owners = mapping.netlist, mapping.delays, mapping.ends, mapping.owners
@@ -316,7 +316,7 @@ def main():
               "endpoints_by_level": dict(sorted(levels.items())),
               "endpoints_by_ns": dict(sorted(halves.items())), "faults": faults,
               "seconds": round(time.time() - begin)}
-    out = ROOT / ("build/bench/synth.json" if name == "card" else f"build/synth/{name}.json")
+    out = ROOT / ("build/bench/synth.json" if what == "card" else f"build/synth/{what}.json")
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps(report, indent=1))
     delays.write(late, out.with_suffix(".csv"))

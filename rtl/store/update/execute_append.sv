@@ -221,8 +221,11 @@ module execute_append
   logic [NoBits-1:0] put_no, read_no;
   assign put_no  = NoBits'(puts_q - 1'b1);
   assign read_no = read_q[NoBits-1:0];
+  // Both are known before the first piece can come.
+  logic known_q;
   always_ff @(posedge clk_i) begin
-    if (state_q == ApEnd) begin
+    known_q <= placed_q[1];
+    if (known_q) begin
       offs_q[put_no]  <= {op_i.req.off, item_i.off};
       kepts_q[put_no] <= stored;
     end
