@@ -178,6 +178,23 @@ module execute_fv
   `FV_ASSUME(two_laps, laps)
   `FV_ASSUME(behind, range_i.tail_lap || range_i.head <= range_i.tail)
 
+  // ------------------------------------------------ jobs
+  // Each record is its job's first one, or behind one that is not its last. All of a job are a datagram's, or none is. A
+  // piece of host software's answer has a job for itself.
+  logic over_q, udp_q, hosts_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) over_q <= 1'b1;
+    else if (req_valid_i && req_ready) over_q <= req_i.last || req_i.op == OpEnd;
+    if (req_valid_i && req_ready) begin
+      udp_q   <= req_i.udp;
+      hosts_q <= req_i.op == OpHostData;
+    end
+  end
+  `FV_ASSUME(of_jobs, !req_valid_i || req_i.first == over_q)
+  `FV_ASSUME(
+      of_one,
+      !req_valid_i || over_q || (req_i.udp == udp_q && req_i.op != OpHostData && (!hosts_q || req_i.op == OpEnd)))
+
   // ------------------------------------------------ the reader
   // What appends have read comes four clocks behind its job at the earliest, and for each job once.
   logic [2:0] asked_q;
