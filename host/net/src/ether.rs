@@ -6,7 +6,7 @@ pub const ETHERNET_HEADER: usize = 14;
 pub const IPV4: u16 = 0x0800;
 pub const IPV6: u16 = 0x86DD;
 pub const VLAN: u16 = 0x8100;
-const ETHERTYPE_ARP: u16 = 0x0806;
+pub const ARP: u16 = 0x0806;
 pub const ICMP: u8 = 1;
 pub const TCP: u8 = 6;
 pub const UDP: u8 = 17;
@@ -46,7 +46,7 @@ pub fn classify(frame: &[u8]) -> Kind<'_> {
 fn parse(frame: &[u8]) -> Option<Kind<'_>> {
     let (head, rest) = frame.split_at_checked(ETHERNET_HEADER)?;
     match u16_at(head, 12)? {
-        ETHERTYPE_ARP => {
+        ARP => {
             let is_request = rest.get(..8)? == [0, 1, 8, 0, 6, 4, 0, 1];
             is_request.then_some(Kind::ArpRequest {
                 sender_mac: rest.get(8..14)?.try_into().ok()?,
@@ -164,7 +164,7 @@ pub fn push_ethernet(out: &mut Vec<u8>, to: Mac, from: Mac, ethertype: u16) {
 pub fn push_arp_reply(out: &mut Vec<u8>, mac: Mac, ip: Ipv4Addr, to_mac: Mac, to: Ipv4Addr) {
     out.extend(to_mac);
     out.extend(mac);
-    out.extend(ETHERTYPE_ARP.to_be_bytes());
+    out.extend(ARP.to_be_bytes());
     out.extend([0, 1, 8, 0, 6, 4, 0, 2]);
     out.extend(mac);
     out.extend(ip.octets());

@@ -3,23 +3,38 @@
 //! A network runs in its own thread and meets the card's thread at a [`Link`]. What the link's
 //! [`Wire`] does to frames on the way (capture, damage) happens on the card's side.
 
+mod afxdp;
+mod bpf;
 mod ether;
+mod ethtool;
 mod frames;
+mod ifreq;
 mod impair;
+mod interface;
 mod link;
+mod packet;
 mod pcap;
 mod refuse;
+mod ring;
+mod steer;
 mod tap;
 mod user;
+mod whole;
 mod wire;
+mod xsk;
+
+pub use afxdp::AfXdp;
 
 pub use frames::Frames;
 pub use impair::Impair;
+pub use interface::{Found, Own};
 pub use link::{CardEnd, Link, NetEnd};
+pub use packet::Packet;
 pub use pcap::Pcap;
 pub use refuse::{Refused, Refuser};
 pub use tap::Tap;
 pub use user::{Denies, User, UserConfig};
+pub use whole::Oversize;
 pub use wire::{Wire, WireCounts};
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -42,4 +57,15 @@ impl Addresses {
     pub fn card_ips(&self) -> [IpAddr; 3] {
         [self.card_ip.into(), ether::link_local(self.card_mac).into(), self.card_ip6.into()]
     }
+}
+
+/// What became of frames between an interface and the card's link.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NetCounts {
+    /// Those larger than the MTU.
+    pub oversize: Oversize,
+    /// Frames for the card that found no room in the ring.
+    pub no_room: u64,
+    /// Frames of the card that the interface did not take.
+    pub unsent: u64,
 }

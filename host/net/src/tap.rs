@@ -3,19 +3,19 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr};
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 
 use anyhow::{anyhow, bail, Context, Result};
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
 
+use crate::ifreq::{ioctl, is_name, Request, MAX_NAME};
 use crate::{Frames, NetEnd};
 
 const WAKER: Token = Token(0);
 const DEVICE: Token = Token(1);
 const MAX_FRAME: usize = 9018;
-const MAX_NAME: usize = libc::IFNAMSIZ - 1;
 
 pub struct Tap {
     poll: Poll,
@@ -26,7 +26,7 @@ pub struct Tap {
 impl Tap {
     /// Makes the device, gives the kernel's side `host` in a /24 and a /64 network, and brings it up.
     pub fn open(name: &str, host: (Ipv4Addr, Ipv6Addr), mtu: u16) -> Result<Tap> {
-        if name.is_empty() || name.len() > MAX_NAME || name.contains(['/', ' ']) {
+        if !is_name(name) {
             bail!("'{name}' is no name for a network device (1 to {MAX_NAME} characters)");
         }
         let device = OpenOptions::new()
@@ -115,28 +115,6 @@ fn privileged(what: &str, e: &io::Error) -> anyhow::Error {
         }
         Some(libc::EBUSY) => anyhow!("cannot {what}: another program uses it (see --tap-name)"),
         _ => anyhow!("cannot {what}: {e}"),
-    }
-}
-
-/// An `ifreq` for a device name.
-struct Request(libc::ifreq);
-
-impl Request {
-    fn new(name: &str) -> Request {
-        // SAFETY: all-zero bytes are a valid ifreq.
-        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-        for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
-            *to = from as libc::c_char;
-        }
-        Request(request)
-    }
-}
-
-fn ioctl(fd: RawFd, what: libc::Ioctl, request: &mut Request) -> io::Result<()> {
-    // SAFETY: every request used here takes a pointer to an ifreq.
-    match unsafe { libc::ioctl(fd, what, &mut request.0) } {
-        0.. => Ok(()),
-        _ => Err(io::Error::last_os_error()),
     }
 }
 

@@ -76,13 +76,18 @@ fn useless(args: &ServeArgs, given: &ArgMatches) -> Option<(Id, &'static str)> {
         let why = "is a flag of --body soft, but for idle_timeout; here it is --body sim";
         return Some((Id::from("extended"), why));
     }
+    let of_tap = ("tap_name", "is a flag of --net tap");
+    let of_interfaces = ("net_shared", "is a flag of --net packet and --net afxdp");
+    let listen = ("listen", "is a flag of --net user; --card-ip sets the address");
+    let protected = ("protected_mode", "is a flag of --net user");
+    let own =
+        ("vlan", "does not go with --net-shared: the machine's VLANs have interfaces of their own");
     let others: &[(&str, &'static str)] = match args.net() {
         None => &[],
-        Some(NetKind::User) => &[("tap_name", "is a flag of --net tap")],
-        Some(NetKind::Tap) => &[
-            ("listen", "is a flag of --net user; --card-ip sets the address"),
-            ("protected_mode", "is a flag of --net user"),
-        ],
+        Some(NetKind::User) => &[of_tap, of_interfaces],
+        Some(NetKind::Tap) => &[listen, protected, of_interfaces],
+        Some(_) if args.is_shared() => &[listen, protected, of_tap, own],
+        Some(_) => &[listen, protected, of_tap],
     };
     let is_given = |other: &str| given.value_source(other) == Some(ValueSource::CommandLine);
     let (other, why) = others.iter().find(|(other, _)| is_given(other))?;
@@ -112,12 +117,27 @@ impl Body {
     const DEFAULT: Body = if cfg!(feature = "sim") { Body::Sim } else { Body::Soft };
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum NetKind {
     /// Listens on a local address; needs no privileges.
     User,
-    /// A TAP device; the kernel's TCP/IP talks to the card's. Needs CAP_NET_ADMIN.
+    /// A TAP device; the kernel's TCP/IP talks to the card's.
     Tap,
+    /// Frames of a network interface, by packet sockets.
+    Packet(String),
+    /// Frames of a network interface, by AF_XDP.
+    AfXdp(String),
+}
+
+#[cfg(feature = "sim")]
+fn parse_net(text: &str) -> Result<NetKind, String> {
+    match (text, text.split_once(':')) {
+        ("user", _) => Ok(NetKind::User),
+        ("tap", _) => Ok(NetKind::Tap),
+        (_, Some(("packet", name))) if !name.is_empty() => Ok(NetKind::Packet(name.into())),
+        (_, Some(("afxdp", name))) if !name.is_empty() => Ok(NetKind::AfXdp(name.into())),
+        _ => Err(format!("'{text}' is none of user, tap, packet:IFACE and afxdp:IFACE")),
+    }
 }
 
 /// Flags of memcached mean what they mean there.
@@ -146,7 +166,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "PASSWORD")]
     pub requirepass: Option<String>,
     /// While there is no password, Redis clients from other addresses than loopback ones are told so
-    /// and closed: yes or no. With --net tap nobody is.
+    /// and closed: yes or no. Only with --net user and --body soft is anybody.
     #[arg(long, value_name = "YES", default_value = "yes", value_parser = ["yes", "no"])]
     pub protected_mode: String,
     /// UDP port; 0 is off. Over UDP the sender's address may be a lie: with one small datagram
@@ -211,17 +231,25 @@ impl ServeArgs {
 
     /// Whether it is known where clients come from.
     pub fn knows_peers(&self) -> bool {
-        self.net() != Some(NetKind::Tap)
+        matches!(self.net(), None | Some(NetKind::User))
+    }
+
+    /// Whether the card has the machine's addresses.
+    pub fn is_shared(&self) -> bool {
+        #[cfg(feature = "sim")]
+        return self.sim.net_shared;
+        #[cfg(not(feature = "sim"))]
+        return false;
     }
 
     /// The card's network.
     #[cfg(feature = "sim")]
-    fn net(&self) -> Option<NetKind> {
-        (self.body == Body::Sim).then_some(self.sim.net)
+    fn net(&self) -> Option<&NetKind> {
+        (self.body == Body::Sim).then_some(&self.sim.net)
     }
 
     #[cfg(not(feature = "sim"))]
-    fn net(&self) -> Option<NetKind> {
+    fn net(&self) -> Option<&NetKind> {
         None
     }
 
@@ -263,9 +291,15 @@ pub struct ProcessArgs {
 #[derive(Args)]
 #[command(next_help_heading = "With --body sim")]
 pub struct SimArgs {
-    /// How frames reach the card.
-    #[arg(long, value_enum, default_value = "user")]
+    /// How frames reach the card. `user` listens on a local address and needs no privileges. The others need them:
+    /// with `tap` the kernel's TCP/IP talks to the card's through a TAP device; `packet:IFACE` and `afxdp:IFACE` carry
+    /// frames of a network interface, by packet sockets or by AF_XDP.
+    #[arg(long, value_name = "NET", default_value = "user", value_parser = parse_net)]
     pub net: NetKind,
+    /// With `--net packet` and `--net afxdp`: the card has the interface's MAC and IP addresses, and of the frames to
+    /// them those for its ports. Otherwise it has addresses of its own.
+    #[arg(long)]
+    pub net_shared: bool,
     /// Write waves of the simulated card to this file. Needs a build with `--features trace`.
     #[arg(long, value_name = "FILE.fst")]
     pub trace: Option<PathBuf>,
@@ -279,9 +313,9 @@ pub struct SimArgs {
     /// Treat frames badly, for tests: drop=P,dup=P,reorder=P,damage=P,seed=N.
     #[arg(long, value_name = "LIST")]
     pub impair: Option<Impair>,
-    /// Largest IP packet on the wire, 576 to 9000.
-    #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(576..=9000))]
-    pub mtu: u16,
+    /// Largest IP packet on the wire, 576 to 9000. Without it, that of the interface, or else 1500.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(576..=9000))]
+    pub mtu: Option<u16>,
     /// VLAN of which the card is a member beside the untagged network: frames of others are dropped.
     #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u16).range(1..=4094))]
     pub vlan: Option<u16>,
@@ -291,12 +325,14 @@ pub struct SimArgs {
     /// Name of the TAP device.
     #[arg(long, value_name = "NAME", default_value = "wirekv0")]
     pub tap_name: String,
-    /// The card's address, in a /24 network in which the host is .1.
-    #[arg(long, value_name = "ADDR", default_value = "10.77.0.2")]
-    pub card_ip: Ipv4Addr,
-    /// The card's IPv6 address beside that of the link, in a /64 network in which the host is ::1.
-    #[arg(long, value_name = "ADDR", default_value = "fd57:4b56::2")]
-    pub card_ip6: Ipv6Addr,
+    /// The card's address. With `--net user` and `--net tap` it is in a /24 network in which the host is .1. Without
+    /// it: 10.77.0.2, or with --net-shared the interface's first one.
+    #[arg(long, value_name = "ADDR")]
+    pub card_ip: Option<Ipv4Addr>,
+    /// The card's IPv6 address beside that of the link; likewise, in a /64 network in which the host is ::1, or
+    /// fd57:4b56::2.
+    #[arg(long, value_name = "ADDR")]
+    pub card_ip6: Option<Ipv6Addr>,
 }
 
 #[cfg(feature = "soft")]
@@ -467,7 +503,11 @@ mod tests {
     fn words_for(flag: &clap::Arg, body: &str) -> Vec<String> {
         let short = || format!("-{}", flag.get_short().expect("a flag has a name"));
         let name = flag.get_long().map_or_else(short, |long| format!("--{long}"));
-        let net = if (name.as_str(), body) == ("--tap-name", "sim") { "--net tap" } else { "" };
+        let net = match (name.as_str(), body) {
+            ("--tap-name", "sim") => "--net tap",
+            ("--net-shared", "sim") => "--net packet:eth0",
+            _ => "",
+        };
         let values = [
             "",
             "700",
@@ -528,11 +568,21 @@ mod tests {
             ("wirekv serve --tap-name x", "is a flag of --net tap"),
             ("wirekv serve --net tap -l 127.0.0.1", "is a flag of --net user"),
             ("wirekv serve --net tap --protected-mode no", "is a flag of --net user"),
+            ("wirekv serve --net packet:e -l 127.0.0.1", "is a flag of --net user"),
+            ("wirekv serve --net afxdp:e --tap-name x", "is a flag of --net tap"),
+            ("wirekv serve --net-shared", "is a flag of --net packet and --net afxdp"),
+            ("wirekv serve --net tap --net-shared", "is a flag of --net packet and --net afxdp"),
+            ("wirekv serve --net packet:e --net-shared --vlan 5", "does not go with --net-shared"),
+            ("wirekv serve --net packet", "none of user, tap, packet:IFACE and afxdp:IFACE"),
+            ("wirekv serve --net afxdp:", "none of user, tap, packet:IFACE and afxdp:IFACE"),
+            ("wirekv serve --net user:e", "none of user, tap, packet:IFACE and afxdp:IFACE"),
         ] {
             let error = CommandLine::read(words.split(' ')).err().unwrap().to_string();
             assert!(error.contains(why), "{error}");
         }
         serve("--net tap --tap-name x");
         serve("--net user -l 127.0.0.1");
+        serve("--net packet:e --vlan 5");
+        serve("--net afxdp:e --net-shared --card-ip 10.0.0.1");
     }
 }

@@ -9,7 +9,10 @@ use std::time::Instant;
 use anyhow::{anyhow, bail, Context, Result};
 use wirekv_card::{csr, init, Card, Layout, Seeds, Settings};
 use wirekv_cardhost::{unix_time, Mover, Options, Runner, Summary};
-use wirekv_net::{Addresses, Link, NetEnd, Pcap, Refuser, Tap, User, UserConfig, Wire};
+use wirekv_net::{
+    Addresses, AfXdp, Found, Link, NetCounts, NetEnd, Own, Packet, Pcap, Refuser, Tap, User,
+    UserConfig, Wire,
+};
 use wirekv_resp::Common;
 use wirekv_sim::{Config, Sim};
 
@@ -19,6 +22,9 @@ use crate::process::Process;
 use crate::signals;
 
 const CARD_MAC: [u8; 6] = [0x02, 0x57, 0x4B, 0x56, 0x00, 0x02];
+const CARD_IP: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
+const CARD_IP6: Ipv6Addr = Ipv6Addr::new(0xFD57, 0x4B56, 0, 0, 0, 0, 0, 2);
+const MTU: u16 = 1500;
 /// Rings are laid out for the largest card that can be built; memory nobody uses costs nothing.
 const MAX_CONNS: u32 = 16_384;
 /// The wires here are short: an old segment does not turn up much later.
@@ -29,6 +35,8 @@ const ITEM_SIZES: std::ops::RangeInclusive<u64> = 1 << 10..=1 << 20;
 enum Net {
     User(Box<User>),
     Tap(Tap),
+    Packet(String, Packet),
+    AfXdp(String, AfXdp),
 }
 
 pub fn serve(args: &ServeArgs) -> Result<()> {
@@ -39,12 +47,12 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
 
     let mut wire = Addresses {
         card_mac: CARD_MAC,
-        card_ip: args.sim.card_ip,
-        card_ip6: args.sim.card_ip6,
+        card_ip: args.sim.card_ip.unwrap_or(CARD_IP),
+        card_ip6: args.sim.card_ip6.unwrap_or(CARD_IP6),
         card_tcp_port: if args.port == 0 { 11211 } else { args.port },
         card_redis_port: args.redis_port,
         card_udp_port: args.udp_port,
-        mtu: args.sim.mtu,
+        mtu: args.sim.mtu.unwrap_or(MTU),
     };
     let pcap = match &args.sim.pcap {
         Some(path) => {
@@ -56,7 +64,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     let net = open_net(args, &mut wire, &common)?;
     let address = match &net {
         Net::User(user) => user.local_addr()?,
-        Net::Tap(_) => SocketAddr::new(IpAddr::V4(args.sim.card_ip), wire.card_tcp_port),
+        _ => SocketAddr::new(IpAddr::V4(wire.card_ip), wire.card_tcp_port),
     };
 
     let trace = args.sim.trace.as_ref().map(std::path::absolute).transpose()?;
@@ -92,13 +100,15 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     if args.verbose > 0 {
         eprintln!(
             "card {} and {} of {has} connections, {layout:?}",
-            args.sim.card_ip, args.sim.card_ip6
+            wire.card_ip, wire.card_ip6
         );
     }
 
     let waker = match &net {
         Net::User(user) => user.waker()?,
         Net::Tap(tap) => tap.waker()?,
+        Net::Packet(_, packet) => packet.waker()?,
+        Net::AfXdp(_, afxdp) => afxdp.waker()?,
     };
     let (net_end, card_end) = Link::ends(waker);
     let damaged = Wire::new(args.sim.impair, pcap);
@@ -139,16 +149,29 @@ fn check(args: &ServeArgs) -> Result<Layout> {
     if args.sim.mem_latency == 0 || args.sim.mem_latency > 100_000 {
         bail!("--mem-latency {}: 1 to 100000 clocks", args.sim.mem_latency);
     }
-    if matches!(args.sim.card_ip.octets()[3], 0 | 1 | 15..=23 | 255) {
-        bail!("--card-ip {}: 0, 1, 15 to 23 and 255 of its network are taken", args.sim.card_ip);
-    }
-    if args.sim.card_ip6.segments()[..4] == [0; 4]
-        || args.sim.card_ip6.is_multicast()
-        || matches!(args.sim.card_ip6.segments()[4..], [0, 0, 0, 0 | 1 | 15..=23])
-    {
-        bail!("--card-ip6 {}: 0, 1 and f to 17 of a network are taken", args.sim.card_ip6);
-    }
+    check_addresses(args)?;
     Ok(layout)
+}
+
+fn check_addresses(args: &ServeArgs) -> Result<()> {
+    let is_local = matches!(args.sim.net, NetKind::User | NetKind::Tap);
+    if let Some(ip) = args.sim.card_ip {
+        if is_local && matches!(ip.octets()[3], 0 | 1 | 15..=23 | 255) {
+            bail!("--card-ip {ip}: 0, 1, 15 to 23 and 255 of its network are taken");
+        }
+        if ip.is_loopback() || ip.is_multicast() || ip.is_broadcast() || ip.octets()[0] == 0 {
+            bail!("--card-ip {ip}: this is no address of a host in a network");
+        }
+    }
+    if let Some(ip6) = args.sim.card_ip6 {
+        if is_local && matches!(ip6.segments()[4..], [0, 0, 0, 0 | 1 | 15..=23]) {
+            bail!("--card-ip6 {ip6}: 0, 1 and f to 17 of a network are taken");
+        }
+        if ip6.segments()[..4] == [0; 4] || ip6.is_multicast() {
+            bail!("--card-ip6 {ip6}: this is no address of a host in a network");
+        }
+    }
+    Ok(())
 }
 
 /// What `-o` asks of the card.
@@ -169,8 +192,9 @@ fn listen_address(args: &ServeArgs) -> Result<IpAddr> {
     }
 }
 
+/// Fills in the addresses that the network brings.
 fn open_net(args: &ServeArgs, wire: &mut Addresses, common: &Arc<Common>) -> Result<Net> {
-    match args.sim.net {
+    match &args.sim.net {
         NetKind::User => {
             let listen = SocketAddr::new(listen_address(args)?, args.port);
             args.check_udp(listen.ip())?;
@@ -184,13 +208,37 @@ fn open_net(args: &ServeArgs, wire: &mut Addresses, common: &Arc<Common>) -> Res
             Ok(Net::User(Box::new(User::bind(config)?)))
         }
         NetKind::Tap => {
-            args.check_udp(args.sim.card_ip.into())?;
-            let [a, b, c, _] = args.sim.card_ip.octets();
-            let [d, e, f, g, ..] = args.sim.card_ip6.segments();
+            args.check_udp(wire.card_ip.into())?;
+            let [a, b, c, _] = wire.card_ip.octets();
+            let [d, e, f, g, ..] = wire.card_ip6.segments();
             let host = (Ipv4Addr::new(a, b, c, 1), Ipv6Addr::new(d, e, f, g, 0, 0, 0, 1));
             Ok(Net::Tap(Tap::open(&args.sim.tap_name, host, wire.mtu)?))
         }
+        NetKind::Packet(name) => {
+            let (found, own) = on_interface(args, name, wire)?;
+            Ok(Net::Packet(name.clone(), Packet::open(found, wire, own)?))
+        }
+        NetKind::AfXdp(name) => {
+            let (found, own) = on_interface(args, name, wire)?;
+            Ok(Net::AfXdp(name.clone(), AfXdp::open(found, wire, own)?))
+        }
     }
+}
+
+/// An interface, and the card's addresses on it.
+fn on_interface(args: &ServeArgs, name: &str, wire: &mut Addresses) -> Result<(Found, Own)> {
+    let found = Found::new(name)?;
+    wire.mtu = found.mtu(args.sim.mtu)?;
+    let own = if args.is_shared() {
+        (wire.card_mac, wire.card_ip, wire.card_ip6) =
+            found.shared(args.sim.card_ip, args.sim.card_ip6)?;
+        Own::Machine
+    } else {
+        wire.card_mac = Found::own_mac(wire.card_ip);
+        Own::Card
+    };
+    args.check_udp(wire.card_ip.into())?;
+    Ok((found, own))
 }
 
 fn open_card(args: &ServeArgs, trace: Option<PathBuf>, layout: &Layout) -> Result<Box<dyn Card>> {
@@ -234,21 +282,28 @@ fn thread<T: Send + 'static>(
 }
 
 /// Runs the network; its figures for the summary.
-fn run_net(net: Net, link: NetEnd) -> Result<String> {
+fn run_net(net: Net, link: NetEnd) -> Result<(String, NetCounts)> {
+    let none = NetCounts::default();
     match net {
         Net::User(user) => {
             let counts = user.run(link)?;
-            Ok(format!("{} connections, {} datagrams", counts.accepted, counts.datagrams))
+            let network =
+                format!("{} connections, {} datagrams", counts.accepted, counts.datagrams);
+            Ok((network, none))
         }
         Net::Tap(tap) => {
             let name = tap.name().to_string();
             tap.run(link)?;
-            Ok(name)
+            Ok((name, none))
+        }
+        Net::Packet(name, packet) => Ok((format!("packets of {name}"), packet.run(&link)?)),
+        Net::AfXdp(name, afxdp) => {
+            Ok((format!("AF_XDP on {name}, {}", afxdp.mode()), afxdp.run(&link)?))
         }
     }
 }
 
-fn report(s: &Summary, network: &str) {
+fn report(s: &Summary, (network, lost): &(String, NetCounts)) {
     let total = |name| s.totals.get(name);
     let requests = total("IngressLines");
     let khz = s.clocks as f64 / s.busy.as_secs_f64().max(1e-9) / 1e3;
@@ -266,6 +321,18 @@ fn report(s: &Summary, network: &str) {
     );
     if let Some(damage) = &s.damage {
         eprintln!("impaired   {damage}");
+    }
+    if lost.oversize.cut > 0 {
+        eprintln!("cut        {} segments larger than the MTU", lost.oversize.cut);
+    }
+    for (name, n, what) in [
+        ("LinkOversize", lost.oversize.dropped, "larger than the MTU"),
+        ("LinkNoRoom", lost.no_room, "for which the ring had no room"),
+        ("LinkUnsent", lost.unsent, "that the interface did not take"),
+    ] {
+        if n > 0 {
+            eprintln!("dropped    {n} {name}: frames dropped {what}");
+        }
     }
     for (counter, n) in s.totals.iter() {
         let is_drop = counter.what.contains("dropped");
