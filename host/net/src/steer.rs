@@ -205,3 +205,165 @@ fn words(ip: Ipv6Addr) -> [u32; 4] {
     let octets = ip.octets();
     [0, 4, 8, 12].map(|n| u32::from_ne_bytes(octets[n..n + 4].try_into().expect("four bytes")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bpf::tests::run;
+    use crate::ether::{ethertype, push_arp_reply, push_ethernet, push_ip, Mac};
+    use std::net::{IpAddr, Ipv4Addr};
+
+    const CARD: Mac = [2, 0x57, 10, 9, 0, 2];
+    const CLIENT: Mac = [2, 0, 0, 0, 0, 1];
+    const GROUP: Mac = [0x33, 0x33, 0xFF, 0, 0, 2];
+    const EVERYBODY: Mac = [0xFF; 6];
+    const IP: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
+    const XDP_TX: i32 = 3;
+
+    /// Frames, with their names, and whether they are the card's: with addresses of its own, with the machine's.
+    fn frames() -> Vec<(String, Vec<u8>, [bool; 2])> {
+        let mut all = Vec::new();
+        let ip6: IpAddr = "fd57:4b56::2".parse().unwrap();
+        let link: IpAddr = ether::link_local(CARD).into();
+        let families: [(IpAddr, IpAddr, IpAddr); 3] = [
+            (IP.into(), [10, 9, 0, 1].into(), [10, 9, 0, 3].into()),
+            (ip6, "fd57:4b56::1".parse().unwrap(), "fd57:4b56::3".parse().unwrap()),
+            (link, "fe80::1".parse().unwrap(), "fe80::3".parse().unwrap()),
+        ];
+        for (ours, from, other) in families {
+            let ports = |from: u16, to: u16| {
+                let mut l4 = [from.to_be_bytes(), to.to_be_bytes()].concat();
+                l4.resize(24, 0);
+                l4
+            };
+            let mut add = |name: &str, mac, to: IpAddr, protocol, l4: &[u8], taken| {
+                let mut frame = Vec::new();
+                push_ethernet(&mut frame, mac, CLIENT, ethertype(to));
+                push_ip(&mut frame, protocol, from, to, l4);
+                all.push((format!("{name} to {to}"), frame, taken));
+            };
+            add("TCP", CARD, ours, TCP, &ports(5000, 11211), [true, true]);
+            add("Redis", CARD, ours, TCP, &ports(5000, 6379), [true, true]);
+            add("UDP", CARD, ours, UDP, &ports(5000, 11212), [true, true]);
+            add("another TCP port", CARD, ours, TCP, &ports(11211, 11212), [true, false]);
+            add("another UDP port", CARD, ours, UDP, &ports(11212, 11211), [true, false]);
+            add("TCP without a port", CARD, ours, TCP, &ports(5000, 0), [true, false]);
+            add("UDP without a port", CARD, ours, UDP, &ports(5000, 0), [true, false]);
+            add("SCTP", CARD, ours, 132, &ports(5000, 11211), [true, false]);
+            add("cut short", CARD, ours, TCP, &[0, 1, 43], [true, false]);
+            add("TCP of another address", CARD, other, TCP, &ports(5000, 11211), [true, false]);
+            add("TCP of another host", CLIENT, ours, TCP, &ports(5000, 11211), [false, false]);
+            add("TCP to all", EVERYBODY, ours, TCP, &ports(5000, 11211), [false, false]);
+            let last_byte = [2, 0x57, 10, 9, 0, 3];
+            add("a MAC like ours", last_byte, ours, TCP, &ports(5000, 11211), [false, false]);
+            // Errors that quote a packet: its header, and the first bytes of what it carries.
+            let is_v4 = ours.is_ipv4();
+            let (icmp, echo, too_big, unreachable) = if is_v4 {
+                (ICMP, [8, 0], [3, 4], [3, 3])
+            } else {
+                (ICMP6, [128, 0], [2, 0], [1, 4])
+            };
+            let error = |kind: [u8; 2], protocol, quoted: &[u8]| {
+                let mut l4 = [&kind[..], &[0; 6]].concat();
+                push_ip(&mut l4, protocol, ours, from, quoted);
+                l4
+            };
+            add("echo", CARD, ours, icmp, &[&echo[..], &[0; 60]].concat(), [true, false]);
+            let quoted = error(too_big, TCP, &ports(11211, 5000));
+            add("too big", CARD, ours, icmp, &quoted, [true, true]);
+            add(
+                "too big for Redis",
+                CARD,
+                ours,
+                icmp,
+                &error(too_big, TCP, &ports(6379, 5000)),
+                [true, true],
+            );
+            let quoted = error(too_big, TCP, &ports(5000, 11211));
+            add("too big of another", CARD, ours, icmp, &quoted, [true, false]);
+            let quoted = error(too_big, UDP, &ports(11211, 5000));
+            add("too big over UDP", CARD, ours, icmp, &quoted, [true, false]);
+            let quoted = error(unreachable, TCP, &ports(11211, 5000));
+            add("unreachable", CARD, ours, icmp, &quoted, [true, false]);
+            let quoted = error(too_big, TCP, &[]);
+            add("too short a quote", CARD, ours, icmp, &quoted, [true, false]);
+        }
+        for (target, taken) in
+            [(ip6, true), (link, true), (families[1].2, false), (families[2].2, false)]
+        {
+            let IpAddr::V6(octets) = target else { unreachable!() };
+            for (kind, taken) in [(135, taken), (136, false)] {
+                let l4 = [&[kind, 0, 0, 0, 0, 0, 0, 0][..], &octets.octets()].concat();
+                let mut frame = Vec::new();
+                push_ethernet(&mut frame, GROUP, CLIENT, IPV6);
+                push_ip(&mut frame, ICMP6, families[1].1, "ff02::1:ff00:2".parse().unwrap(), &l4);
+                all.push((format!("type {kind} of {target}"), frame, [taken, false]));
+            }
+        }
+        for (target, taken) in [(IP, true), ([10, 9, 0, 3].into(), false)] {
+            let mut frame = Vec::new();
+            push_arp_reply(&mut frame, CLIENT, [10, 9, 0, 1].into(), EVERYBODY, target);
+            frame[21] = 1;
+            let mut tagged = frame.clone();
+            tagged.splice(12..12, [0x81, 0, 0, 5]);
+            all.push((format!("who has {target}"), frame, [taken, false]));
+            all.push((format!("who has {target}, in a VLAN"), tagged, [taken, false]));
+        }
+        let tcp = all[0].1.clone();
+        let mut options = tcp.clone();
+        options.splice(34..34, [1; 8]);
+        options[14] = 0x47;
+        all.push(("TCP with options of IP".into(), options, [true, true]));
+        for (name, bytes) in [("a first fragment", [0x20, 0]), ("another fragment", [0, 1])] {
+            let mut frame = tcp.clone();
+            frame[20..22].copy_from_slice(&bytes);
+            all.push((name.into(), frame, [true, false]));
+        }
+        let mut tagged = tcp.clone();
+        tagged.splice(12..12, [0x81, 0, 0, 5]);
+        all.push(("TCP in a VLAN".into(), tagged, [true, false]));
+        all
+    }
+
+    /// The verdicts of the kernel, as XDP and as a filter. It needs privileges, without which this test says so.
+    #[test]
+    fn frames_go_where_they_belong() {
+        let addresses = Addresses {
+            card_mac: CARD,
+            card_ip: IP,
+            card_ip6: "fd57:4b56::2".parse().unwrap(),
+            card_tcp_port: 11211,
+            card_redis_port: 6379,
+            card_udp_port: 11212,
+            mtu: 1500,
+        };
+        for is_shared in [false, true] {
+            let steer = Steer { addresses, is_shared };
+            let sockets = match Sockets::new(1) {
+                Err(e) if e.raw_os_error() == Some(libc::EPERM) => {
+                    return eprintln!("skipped: bpf(2) needs privileges");
+                }
+                sockets => sockets.unwrap(),
+            };
+            // No socket is there: what goes to one has another verdict than what is passed.
+            let code =
+                steer.code(Kind::Xdp, |asm| asm.redirect(PACKET, &sockets, XDP_TX), XDP_PASS);
+            let xdp = bpf::load(Kind::Xdp, "test", &code).unwrap();
+            let filter = steer.filter().unwrap();
+            let mut taken = 0;
+            for (name, frame, is_ours) in frames() {
+                let is_ours = is_ours[usize::from(is_shared)];
+                let verdict = run(&xdp, &frame).unwrap() as i32;
+                assert_eq!(verdict, if is_ours { XDP_TX } else { XDP_PASS }, "{name} {is_shared}");
+                // The kernel tests a filter on what is behind a frame's header.
+                let verdict = run(&filter, &[&[0; 14], &frame[..]].concat()).unwrap() as i32;
+                assert_eq!(verdict, if is_ours { TAKEN } else { NOT_TAKEN }, "{name} {is_shared}");
+                taken += u32::from(is_ours);
+            }
+            assert_eq!(taken, if is_shared { 16 } else { 59 });
+            // With no socket there, it is the kernel's: a server that ends leaves no hole.
+            let xdp = steer.xdp(&sockets).unwrap();
+            assert_eq!(run(&xdp, &frames()[0].1).unwrap() as i32, XDP_PASS);
+        }
+    }
+}

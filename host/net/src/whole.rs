@@ -290,7 +290,7 @@ mod tests {
                 let l2 = if tag.is_some() { 18 } else { 14 };
                 let l3 = if is_v6 { 40 } else { 20 };
                 let heads = l2 + l3 + 20 + 4 * options;
-                let mut got = Vec::new();
+                let mut got = Vec::<u8>::new();
                 for (n, piece) in out.iter().enumerate() {
                     assert!(is_whole(piece, l2) && piece.len() <= l2 + usize::from(mtu));
                     let seq =
