@@ -6,20 +6,22 @@
 //! happens in a network namespace of its own.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::Command;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{ensure, Context, Result};
 use wirekv_net::{Addresses, AfXdp, CardEnd, Found, Frames, Link, NetEnd, Own, Packet, Tap};
 
 const FRAMES: usize = 200_000;
-const RUNS: usize = 5;
+const RUNS: usize = 3;
 /// Frames under way at once.
 const WINDOW: usize = 256;
 const BATCH: usize = 64;
-const LENGTHS: [usize; 2] = [60, 1400]; // without the checksum of a frame
+/// For so long the card is busy before it looks at the link again.
+const WORK: Duration = Duration::from_micros(100);
+const LENGTHS: [usize; 1] = [60]; // without the checksum of a frame
 const PEER: [u8; 6] = [2, 0, 0, 0, 0, 1];
 const CARD_IP: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 
@@ -94,10 +96,11 @@ fn measure(network: &str, len: usize) -> Result<f64> {
     let (net_end, card_end) = Link::ends(waker);
     let card = card_end.clone();
     let card = thread::spawn(move || echo(&card));
-    let net = thread::spawn(move || -> Result<f64> {
-        run(net_end)?;
-        Ok(thread_seconds())
-    });
+    let net =
+        thread::Builder::new().name(format!("net-{network}")).spawn(move || -> Result<f64> {
+            run(net_end)?;
+            Ok(thread_seconds())
+        })?;
     let sent = drive(peer, wire.card_mac, len);
     card_end.stop();
     card.join().expect("the card's thread")?;
@@ -113,7 +116,7 @@ fn thread_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// A card that sends every frame back.
+/// A card that sends every frame back. It is busy with those that it has, so they come and go by the batch.
 fn echo(link: &CardEnd) -> Result<()> {
     let (mut from_card, mut to_card) = (Frames::default(), Frames::default());
     while !link.stopped() {
@@ -126,94 +129,70 @@ fn echo(link: &CardEnd) -> Result<()> {
             });
         }
         to_card.clear();
-        if from_card.is_empty() {
-            link.wait(Duration::from_millis(10));
-        }
+        link.wait(Duration::from_millis(10));
+        thread::sleep(WORK);
     }
     Ok(())
 }
 
-/// Sends frames from the other end, and waits for their echoes.
+/// Sends frames from the other end, and counts there what comes back. Nobody takes it: that would be at the cost of who
+/// sends.
 fn drive(interface: &str, card: [u8; 6], len: usize) -> Result<()> {
-    const TYPE: u16 = 0x88B5; // for experiments
     let mut frame = vec![0u8; len];
     frame[..6].copy_from_slice(&card);
     frame[6..12].copy_from_slice(&PEER);
-    frame[12..14].copy_from_slice(&TYPE.to_be_bytes());
-    let socket = packet_socket(interface, TYPE)?;
-    let mut buffers = vec![[0u8; 2048]; BATCH];
-    let (mut out, mut back) = (0, 0);
+    frame[12..14].copy_from_slice(&[0x88, 0xB5]); // for experiments
+    let socket = packet_socket(interface)?;
+    let mut part = libc::iovec { iov_base: frame.as_mut_ptr().cast(), iov_len: len };
+    // SAFETY: all-zero bytes are a valid message.
+    let mut messages: [libc::mmsghdr; BATCH] = unsafe { std::mem::zeroed() };
+    for message in &mut messages {
+        (message.msg_hdr.msg_iov, message.msg_hdr.msg_iovlen) = (&raw mut part, 1);
+    }
+    let before = received(interface)?;
+    let (mut out, mut back, mut last) = (0, 0, Instant::now());
     while back < FRAMES {
         let room = (WINDOW - (out - back)).min(FRAMES - out).min(BATCH);
-        if room == BATCH || out == FRAMES || room > 0 && out - back == 0 {
-            let frames = (0..room).map(|_| (frame.as_mut_ptr(), len));
-            out += each(socket, frames, |fd, messages, count| {
-                // SAFETY: what the messages point to is there.
-                unsafe { libc::sendmmsg(fd, messages, count, 0) }
-            })?;
+        if room > 0 {
+            // SAFETY: the messages and what they point to are there.
+            let sent = unsafe {
+                libc::sendmmsg(socket.as_raw_fd(), messages.as_mut_ptr(), room as u32, 0)
+            };
+            ensure!(sent >= 0, std::io::Error::last_os_error());
+            out += sent as usize;
+        } else {
+            thread::sleep(WORK);
         }
-        let places = buffers.iter_mut().map(|buffer| (buffer.as_mut_ptr(), buffer.len()));
-        back += each(socket, places, |fd, messages, count| {
-            let mut patience = libc::timespec { tv_sec: 5, tv_nsec: 0 };
-            // SAFETY: as above.
-            unsafe { libc::recvmmsg(fd, messages, count, libc::MSG_WAITFORONE, &mut patience) }
-        })
-        .with_context(|| format!("{back} of {out} frames came back"))?;
+        let now = received(interface)? - before;
+        if now > back {
+            (back, last) = (now, Instant::now());
+        }
+        ensure!(last.elapsed() < Duration::from_secs(5), "{back} of {out} frames came back");
     }
-    // SAFETY: the socket is this function's.
-    unsafe { libc::close(socket) };
     Ok(())
 }
 
-/// A call for several messages; how many it dealt with.
-fn each(
-    socket: RawFd,
-    places: impl Iterator<Item = (*mut u8, usize)>,
-    call: impl FnOnce(RawFd, *mut libc::mmsghdr, u32) -> i32,
-) -> Result<usize> {
-    let mut parts: Vec<libc::iovec> =
-        places.map(|(start, iov_len)| libc::iovec { iov_base: start.cast(), iov_len }).collect();
-    let mut messages: Vec<libc::mmsghdr> = parts
-        .iter_mut()
-        .map(|part| {
-            // SAFETY: all-zero bytes are a valid message.
-            let mut message: libc::mmsghdr = unsafe { std::mem::zeroed() };
-            (message.msg_hdr.msg_iov, message.msg_hdr.msg_iovlen) = (part, 1);
-            message
-        })
-        .collect();
-    if messages.is_empty() {
-        return Ok(0);
-    }
-    let done = call(socket, messages.as_mut_ptr(), messages.len() as u32);
-    ensure!(done >= 0, std::io::Error::last_os_error());
-    Ok(done as usize)
+/// Frames that an interface has received.
+fn received(interface: &str) -> Result<usize> {
+    let all = std::fs::read_to_string("/proc/thread-self/net/dev")?;
+    let line = all.lines().find_map(|line| line.trim().strip_prefix(interface)?.strip_prefix(':'));
+    let frames = line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok());
+    frames.with_context(|| format!("no count of {interface}"))
 }
 
-/// A packet socket of frames of a type, but not those that leave, with a patience of seconds.
-fn packet_socket(interface: &str, kind: u16) -> Result<RawFd> {
+/// A packet socket that only sends.
+fn packet_socket(interface: &str) -> Result<OwnedFd> {
     let name = std::ffi::CString::new(interface)?;
-    let size: i32 = 16 << 20;
-    let patience = libc::timeval { tv_sec: 5, tv_usec: 0 };
-    let one: i32 = 1;
-    // SAFETY: all-zero bytes are a valid address; each value is as long as is said.
+    // SAFETY: the file is nobody else's; all-zero bytes are a valid address, which is as long as is said.
     unsafe {
-        let fd = libc::socket(libc::AF_PACKET, libc::SOCK_RAW, kind.to_be().into());
+        let fd = libc::socket(libc::AF_PACKET, libc::SOCK_RAW, 0);
         ensure!(fd >= 0, std::io::Error::last_os_error());
-        let set = |level, option, value: *const libc::c_void, len| {
-            libc::setsockopt(fd, level, option, value, len)
-        };
-        set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, (&raw const size).cast(), 4);
-        set(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, (&raw const size).cast(), 4);
-        set(libc::SOL_SOCKET, libc::SO_RCVTIMEO, (&raw const patience).cast(), 16);
-        set(libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, (&raw const one).cast(), 4);
+        let socket = OwnedFd::from_raw_fd(fd);
         let mut address: libc::sockaddr_ll = std::mem::zeroed();
         address.sll_family = libc::AF_PACKET as u16;
-        address.sll_protocol = kind.to_be();
         address.sll_ifindex = libc::if_nametoindex(name.as_ptr()) as i32;
-        let len = size_of_val(&address) as u32;
-        let bound = libc::bind(fd, (&raw const address).cast(), len);
+        let bound = libc::bind(fd, (&raw const address).cast(), size_of_val(&address) as u32);
         ensure!(bound == 0, std::io::Error::last_os_error());
-        Ok(fd)
+        Ok(socket)
     }
 }

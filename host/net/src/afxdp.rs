@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail, ensure, Result};
 use mio::{Poll, Waker};
@@ -45,7 +46,8 @@ impl AfXdp {
             |what: &'static str| move |e: io::Error| privileged(&format!("{what} {name}"), &e);
         let mut queues = Vec::new();
         for queue in 0..count {
-            queues.push(Xsk::new(interface.index, queue).map_err(|e| match e.raw_os_error() {
+            let xsk = patiently(|| Xsk::new(interface.index, queue));
+            queues.push(xsk.map_err(|e| match e.raw_os_error() {
                 Some(libc::EBUSY) => anyhow!(
                     "another program has an AF_XDP socket on queue {queue} of {name}: --net packet:{name} works \
                      beside it"
@@ -88,6 +90,19 @@ impl AfXdp {
         let no_room = queues.iter().map(Xsk::no_room).sum::<io::Result<u64>>()?;
         let unsent = queues.iter().map(|queue| queue.unsent).sum();
         Ok(NetCounts { oversize: whole.oversize, no_room, unsent })
+    }
+}
+
+/// Tries for a second to get what another program has: the kernel frees a socket's queue some time after its end.
+fn patiently<T>(mut open: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    let end = Instant::now() + Duration::from_secs(1);
+    loop {
+        match open() {
+            Err(e) if e.raw_os_error() == Some(libc::EBUSY) && Instant::now() < end => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            result => return result,
+        }
     }
 }
 
