@@ -77,8 +77,8 @@ fn switching(bits: &[usize], on: bool) -> [u32; 2 + 2 * MAX_BLOCKS] {
 /// them off: each holds a shared lock on one file of the interface, and who is to restore waits for an exclusive one.
 pub struct Plain {
     lock: Option<File>,
-    /// To the process that restores, if something was switched off.
-    restorer: Option<UnixStream>,
+    /// The process that restores, and a way to it, if something was switched off.
+    restorer: Option<(libc::pid_t, UnixStream)>,
 }
 
 impl Plain {
@@ -110,9 +110,13 @@ impl Plain {
 impl Drop for Plain {
     fn drop(&mut self) {
         self.lock = None;
-        if let Some(restorer) = &mut self.restorer {
-            let _ = restorer.shutdown(Shutdown::Write);
-            let _ = restorer.read(&mut [0]); // until it has closed its end
+        if let Some((process, way)) = &mut self.restorer {
+            let _ = way.shutdown(Shutdown::Write);
+            // It ends at once, or says that it waits for other servers.
+            if matches!(way.read(&mut [0]), Ok(0)) {
+                // SAFETY: no status is asked for.
+                unsafe { libc::waitpid(*process, std::ptr::null_mut(), 0) };
+            }
         }
     }
 }
@@ -134,7 +138,7 @@ fn start_restorer(
     name: &str,
     lock: File,
     mut data: [u32; 2 + 2 * MAX_BLOCKS],
-) -> io::Result<UnixStream> {
+) -> io::Result<(libc::pid_t, UnixStream)> {
     let (ours, theirs) = UnixStream::pair()?;
     let control = std::net::UdpSocket::bind("0.0.0.0:0")?;
     let mut kept = [theirs.as_raw_fd(), lock.as_raw_fd(), control.as_raw_fd()];
@@ -142,8 +146,9 @@ fn start_restorer(
     kept.sort_unstable();
     // SAFETY: the new process does nothing but system calls, as one of a process with several threads must; it ends here.
     unsafe {
-        match libc::fork() {
-            -1 => return Err(io::Error::last_os_error()),
+        let process = libc::fork();
+        match process {
+            -1 => Err(io::Error::last_os_error()),
             0 => {
                 libc::setsid();
                 libc::prctl(libc::PR_SET_NAME, c"wirekv-restore".as_ptr());
@@ -164,14 +169,13 @@ fn start_restorer(
                 let mut byte = 0u8;
                 while libc::read(theirs_fd, (&raw mut byte).cast(), 1) < 0 {}
                 if libc::flock(lock_fd, libc::LOCK_EX | libc::LOCK_NB) < 0 {
-                    libc::close(theirs_fd); // that server does not wait for the others
+                    libc::write(theirs_fd, (&raw const byte).cast(), 1);
                     while libc::flock(lock_fd, libc::LOCK_EX) < 0 {}
                 }
                 let _ = ask(control_fd, name, &mut data);
                 libc::_exit(0)
             }
-            _ => {}
+            _ => Ok((process, ours)),
         }
     }
-    Ok(ours)
 }

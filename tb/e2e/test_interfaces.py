@@ -1,0 +1,470 @@
+"""WireKV's card on a network interface, beside the kernel: packet sockets and AF_XDP. The other end of the link is a
+kernel that leaves checksums and the cutting of segments to hardware that is not there."""
+
+import os
+import random
+import re
+import shutil
+import socket
+import struct
+import subprocess
+import threading
+import time
+
+import pytest
+import redis
+from pymemcache.client.base import Client
+from scapy.layers.inet import ICMP, IP, UDP
+from scapy.layers.l2 import ARP, Dot1Q, Ether
+
+from harness import differ, interfaces, reference
+from harness.interfaces import CARD_IP, CARD_IP6, FAR, FAR_IP, NEAR, NEAR_IP, SECOND_IP, Server, needs_interfaces, needs_xdp
+from harness.memcached import stream
+from harness.size import scale
+
+pytestmark = needs_interfaces
+
+#: The network and what is said of it at the end, by how the far end of the link is made: the driver refuses to run XDP
+#: where the other end sends on more queues than it receives on.
+KINDS = {"packet": ("packet", "packets of"), "afxdp": ("afxdp", "native"), "generic": ("afxdp", "generic")}
+ALL = ["packet", *(pytest.param(kind, marks=needs_xdp) for kind in ("afxdp", "generic"))]
+FASTEST = ["packet", pytest.param("afxdp", marks=needs_xdp)]
+_no_ipv6 = not os.path.exists("/proc/net/if_inet6")
+
+
+def link(kind, **more):
+    return interfaces.pair(near_queues=2 if kind == "generic" else 1, **more)
+
+
+def ping(pair, address, size=56, *options):
+    command = [*pair.near.inside, "ping", "-c", "3", "-i", "0.05", "-W", "30", "-s", str(size), *options, address]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=reference.SECONDS)
+    assert " 0% packet loss" in done.stdout, done.stdout + done.stderr
+
+
+def version(server):
+    with server.connect() as s:
+        return reference.ask(s, b"version\r\n", b"\r\n")
+
+
+@pytest.fixture(scope="module", params=ALL)
+def card(request):
+    """A card with addresses of its own."""
+    net, words = KINDS[request.param]
+    with link(request.param) as pair, Server(pair, net) as server:
+        yield server
+        assert words in server.summary()
+
+
+def test_clients(card):
+    """pymemcache and redis-py, with values of many segments."""
+    value = random.Random(1).randbytes(400_000)
+    with card.pair.near.entered():
+        client = Client(card.address, timeout=reference.SECONDS, default_noreply=False)
+        other = redis.Redis(card.host, card.redis_port, socket_timeout=reference.SECONDS)
+        assert client.set("small", b"s") and client.set("large", value)
+        assert client.get_many(["small", "large", "none"]) == {"small": b"s", "large": value}
+        client.set("n", b"41")
+        assert client.incr("n", 1) == 42
+        assert other.ping() and other.set("r", value) and other.get("r") == value
+        assert other.mget("n", "large", "none") == [b"42", value, None]
+        assert other.incr("n") == 43
+        client.close()
+        other.close()
+
+
+def test_datagrams(card):
+    with card.connect() as s:
+        reference.ask(s, b"set u 0 0 3000\r\n%s\r\n" % (b"u" * 3000), b"\r\n")
+    with card.datagrams() as s:
+        got = {}
+        s.send(b"\0\1\0\0\0\1\0\0get u\r\n")
+        while len(got) < 3:
+            assert reference.readable(s, reference.SECONDS)
+            data = s.recv(2000)
+            got[struct.unpack(">H", data[2:4])[0]] = data[8:]
+        assert b"".join(got[n] for n in sorted(got)) == b"VALUE u 0 3000\r\n%s\r\nEND\r\n" % (b"u" * 3000)
+
+
+def test_ping(card):
+    for size in (0, 1, 56, 1472):
+        ping(card.pair, card.host, size)
+
+
+@pytest.mark.skipif(_no_ipv6, reason="this kernel has no IPv6")
+def test_ipv6(card):
+    ping(card.pair, CARD_IP6, 1000, "-6")
+    with card.pair.near.entered():
+        s = socket.create_connection((CARD_IP6, card.port), timeout=reference.SECONDS)
+    value = b"6" * 100_000
+    with s:
+        reply = reference.ask(s, b"set six 0 0 100000\r\n%s\r\nget six\r\n" % value, b"END\r\n")
+    assert reply == b"STORED\r\nVALUE six 0 100000\r\n%s\r\nEND\r\n" % value
+
+
+def test_streams(card, memcached, seed):
+    run = differ.Differ(memcached, card, label=f"interface_{seed}")
+    generator = stream.Generator(seed, b"i:", value_budget=4 << 20, reply_budget=6 << 20)
+    while run.commands < scale(400, 20_000):
+        run.run(generator.burst())
+    run.close()
+
+
+@pytest.mark.skipif(not shutil.which("redis-benchmark"), reason="redis-benchmark is not installed")
+def test_redis_benchmark(card):
+    command = ["redis-benchmark", "-h", card.host, "-p", card.redis_port, "-t", "set,get", "-c", "20", "-P", "4",
+               "-n", scale(1000, 20_000), "-d", "100", "-q"]
+    command = [str(word) for word in [*card.pair.near.inside, *command]]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=4 * reference.SECONDS)
+    found = re.findall(r"(SET|GET): [\d.]+ requests per second", done.stdout.replace("\r", "\n"))
+    assert found == ["SET", "GET"] and not done.returncode, done.stdout + done.stderr
+
+
+def test_kernel_beside(card):
+    """The kernel at the same interface answers pings and serves TCP while the card serves."""
+    kernel_serves(card.pair, FAR_IP, card)
+
+
+def kernel_serves(pair, address, card):
+    """2 MB to a program and back, while the card is asked."""
+    with pair.far.entered():
+        listener = socket.create_server((FAR_IP, 5001))
+    data = random.Random(2).randbytes(2 << 20)
+
+    def echo():
+        peer, _ = listener.accept()
+        with peer:
+            got = b""
+            while len(got) < len(data):
+                got += peer.recv(1 << 16)
+            peer.sendall(got)
+
+    thread = threading.Thread(target=echo, daemon=True)
+    thread.start()
+    with pair.near.entered():
+        s = socket.create_connection((address, 5001), timeout=reference.SECONDS)
+    with listener, s:
+        s.sendall(data)
+        assert version(card) == b"VERSION 1.6.38\r\n"
+        got = b""
+        while len(got) < len(data):
+            got += s.recv(1 << 16)
+        assert got == data
+    thread.join(reference.SECONDS)
+    ping(pair, address)
+
+
+@pytest.mark.parametrize("silence", [0.0, 1.0])
+def test_down_and_up(card, silence):
+    """The interface goes and comes: connections go on where they were."""
+    with card.connect() as old:
+        reference.ask(old, b"set d 0 0 1\r\nd\r\n", b"\r\n")
+        for _ in range(3):
+            card.pair.link("down")
+            old.sendall(b"get d\r\n")
+            time.sleep(silence)
+            card.pair.link("up")
+            assert reference.ask(old, b"", b"END\r\n") == b"VALUE d 0 1\r\nd\r\nEND\r\n"
+    assert version(card) == b"VERSION 1.6.38\r\n"
+    card.check_alive()
+
+
+def test_vlan_of_another(card):
+    """Frames of a VLAN in which the card is not: no answer, though the MAC address is the card's."""
+    mac = card_mac(card.host)
+    echo = IP(src=NEAR_IP, dst=card.host) / ICMP() / b"v" * 8
+    frames = [Ether(dst=mac, src="02:00:00:00:00:09") / Dot1Q(vlan=5) / echo,
+              Ether(dst=mac, src="02:00:00:00:00:09") / Dot1Q(vlan=0) / echo]
+    with packets(card.pair) as raw:
+        for frame in frames:
+            raw.send(bytes(frame))
+        answer = next_answer(raw, mac)
+    assert answer[ICMP].type == 0 and Dot1Q not in answer
+    # The one for the first would have come first.
+    assert int(reference.stats(card)["curr_connections"]) >= 1
+
+
+def card_mac(ip):
+    """Of a card with an address of its own."""
+    return ":".join(f"{n:02x}" for n in (0x02, 0x57, *socket.inet_aton(ip)))
+
+
+def packets(pair):
+    with pair.near.entered():
+        raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+    raw.bind((NEAR, 3))
+    raw.settimeout(reference.SECONDS)
+    return raw
+
+
+def next_answer(raw, mac):
+    """The next echo reply from a MAC address."""
+    while True:
+        frame = Ether(raw.recv(2000))
+        if frame.src == mac and ICMP in frame:
+            return frame
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_vlan(kind):
+    """The card answers in the VLAN that it is in."""
+    with link(kind) as pair, Server(pair, KINDS[kind][0], "--vlan", 5) as server, packets(pair) as raw:
+        mac = card_mac(server.host)
+        ask = Ether(dst="ff:ff:ff:ff:ff:ff", src="02:00:00:00:00:09") / Dot1Q(vlan=5) / ARP(pdst=server.host, psrc=NEAR_IP)
+        raw.send(bytes(ask))
+        # The tag of what comes back is not in the frame that a packet socket shows; the card's counters tell.
+        echo = Ether(dst=mac, src="02:00:00:00:00:09") / Dot1Q(vlan=5) / IP(src=NEAR_IP, dst=server.host) / ICMP() / b"v"
+        raw.send(bytes(echo))
+        assert next_answer(raw, mac)[ICMP].type == 0
+        text = server.summary()
+    assert "NetRxVlan" not in text
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_large_frames(kind):
+    """An MTU of 9,000: pings of so many bytes, values and datagrams."""
+    with link(kind, mtu=9000) as pair, Server(pair, KINDS[kind][0]) as server:
+        ping(pair, server.host, 8972, "-M", "do")
+        value = random.Random(3).randbytes(300_000)
+        with pair.near.entered():
+            client = Client(server.address, timeout=reference.SECONDS, default_noreply=False)
+            assert client.set("large", value) and client.get("large") == value
+            client.close()
+        text = server.summary()
+    assert KINDS[kind][1] in text and "LinkOversize" not in text
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_frames_over_the_mtu(kind):
+    """They are counted: what the card does not take, and what is cut for it."""
+    with link(kind, mtu=4000) as pair, Server(pair, KINDS[kind][0], "--mtu", 1500) as server:
+        with packets(pair) as raw:
+            for size in (1472, 1473, 3000):
+                raw.send(bytes(Ether(dst=card_mac(server.host), src="02:00:00:00:00:09")
+                               / IP(src=NEAR_IP, dst=server.host) / UDP(sport=9, dport=11211) / (b"x" * size)))
+        with server.connect() as s:
+            reply = reference.ask(s, b"set o 0 0 100000\r\n%s\r\n" % (b"o" * 100_000), b"\r\n")
+        assert reply == b"STORED\r\n"
+        text = server.summary()
+    assert re.search(r"dropped +2 LinkOversize: ", text), text
+    # A driver with XDP has the other end send segments as they go over a wire.
+    assert bool(re.search(r"cut +\d+ segments", text)) == (kind != "afxdp"), text
+
+
+@pytest.mark.parametrize("first, second", [
+    ("packet", "packet"), pytest.param("afxdp", "packet", marks=needs_xdp), pytest.param("packet", "afxdp", marks=needs_xdp)])
+def test_two_cards(first, second):
+    """Two servers on one interface, each with addresses of its own."""
+    with link("packet") as pair, Server(pair, first) as one, Server(pair, second, ip=SECOND_IP) as two:
+        for server, value in ((one, b"1"), (two, b"2")):
+            with server.connect() as s:
+                reference.ask(s, b"set who 0 0 1\r\n%s\r\n" % value, b"\r\n")
+        for server, value in ((one, b"1"), (two, b"2")):
+            with server.connect() as s:
+                assert reference.ask(s, b"get who\r\n", b"END\r\n") == b"VALUE who 0 1\r\n%s\r\nEND\r\n" % value
+            ping(pair, server.host)
+        kernel_serves(pair, FAR_IP, two)
+        assert one.stop() == 0
+        assert version(two) == b"VERSION 1.6.38\r\n"
+        ping(pair, two.host)
+
+
+@needs_xdp
+def test_a_second_xdp_program():
+    """One interface runs one program. The first server is not disturbed."""
+    with link("afxdp") as pair, Server(pair, "afxdp") as server:
+        text = interfaces.refusal(pair, f"afxdp:{FAR}", "--card-ip", SECOND_IP)
+        assert f"--net packet:{FAR} works beside it" in text
+        assert version(server) == b"VERSION 1.6.38\r\n"
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_shared(kind):
+    """The card has the machine's addresses: it has its ports, and the kernel the rest."""
+    net, words = KINDS[kind]
+    with link(kind) as pair, Server(pair, net, "--net-shared", ip=FAR_IP) as server:
+        value = random.Random(4).randbytes(200_000)
+        with pair.near.entered():
+            client = Client(server.address, timeout=reference.SECONDS, default_noreply=False)
+            other = redis.Redis(server.host, server.redis_port, socket_timeout=reference.SECONDS)
+            assert client.set("shared", value) and client.get("shared") == value == other.get("shared")
+            client.close()
+            other.close()
+        with server.datagrams() as s:
+            for _ in range(3):
+                s.send(b"\0\1\0\0\0\1\0\0version\r\n")
+                assert reference.readable(s, reference.SECONDS) and s.recv(100)[8:] == b"VERSION 1.6.38\r\n"
+        if not _no_ipv6:
+            with pair.near.entered():
+                s = socket.create_connection((interfaces.FAR_IP6, server.port), timeout=reference.SECONDS)
+            with s:
+                assert reference.ask(s, b"version\r\n", b"\r\n") == b"VERSION 1.6.38\r\n"
+            ping(pair, interfaces.FAR_IP6, 56, "-6")
+        kernel_serves(pair, FAR_IP, server)
+        # No port of the kernel's is the card's, nor the other way round.
+        with pair.near.entered(), pytest.raises(ConnectionRefusedError):
+            socket.create_connection((FAR_IP, 5002), timeout=reference.SECONDS)
+        with pair.far.entered(), socket.socket() as s, pytest.raises(OSError, match="in use"):
+            s.bind((FAR_IP, server.port))
+        with server.connect() as s:
+            pair.link("down")
+            pair.link("up")
+            assert reference.ask(s, b"version\r\n", b"\r\n") == b"VERSION 1.6.38\r\n"
+        text = server.summary()
+        assert words in text
+        with pytest.raises(ConnectionRefusedError):
+            server.connect()
+
+
+def test_shared_path_mtu():
+    """An error about a segment of the card's goes to the card, which sends shorter ones."""
+    for kind in ("packet", "afxdp") if interfaces.XDP_REASON is None else ("packet",):
+        with link(kind) as pair, Server(pair, KINDS[kind][0], "--net-shared", ip=FAR_IP) as server:
+            with server.connect() as s, packets(pair) as raw:
+                reference.ask(s, b"set p 0 0 5000\r\n%s\r\n" % (b"p" * 5000), b"\r\n")
+                assert longest(raw, s, pair) > 1000
+                raw.send(bytes(too_big(pair, last_segment(raw, s))))
+                assert longest(raw, s, pair) <= 800 + 14
+
+
+def ask_for(s):
+    s.sendall(b"get p\r\n")
+
+
+def segments(raw, s):
+    """Segments to a connection, till it has its answer."""
+    ask_for(s)
+    got, all_frames = b"", []
+    while b"END\r\n" not in got:
+        got += s.recv(1 << 16)
+    raw.setblocking(False)
+    try:
+        while True:
+            frame = raw.recv(4000)
+            if frame[12:14] == b"\x08\x00" and frame[23] == 6 and frame[34:36] == struct.pack(">H", 11211):
+                all_frames.append(frame)
+    except BlockingIOError:
+        raw.setblocking(True)
+        raw.settimeout(reference.SECONDS)
+    return all_frames
+
+
+def longest(raw, s, pair):
+    return max(map(len, segments(raw, s)))
+
+
+def last_segment(raw, s):
+    return max(segments(raw, s), key=len)
+
+
+def too_big(pair, segment):
+    """A router of a link of 800 bytes says so."""
+    inner = Ether(segment)
+    return (Ether(dst=inner.src, src=inner.dst) / IP(src=NEAR_IP, dst=inner[IP].src)
+            / ICMP(type=3, code=4, nexthopmtu=800) / bytes(inner[IP])[:28])
+
+
+def test_shared_port_in_use():
+    with link("packet") as pair:
+        with pair.far.entered():
+            listener = socket.create_server((FAR_IP, 11211))
+        with listener:
+            text = interfaces.refusal(pair, f"packet:{FAR}", "--net-shared")
+        assert f"port 11211 of {FAR_IP} is in use by another program of this machine" in text
+
+
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("killed", [False, True])
+def test_all_is_undone(kind, killed):
+    """What a server changed at the interface is as before, however it ends; though it has given up root."""
+    with link(kind) as pair:
+        before = pair.shown()
+        assert pair.gro() and "promiscuity 0" in before and "xdp" not in before.replace("xdp_", "")
+        with Server(pair, KINDS[kind][0], user="nobody") as server:
+            during = pair.shown()
+            assert not pair.gro() and "promiscuity 0" not in during
+            assert ("prog/xdp" in during) == (kind != "packet"), during
+            assert version(server) == b"VERSION 1.6.38\r\n"
+            if killed:
+                server.kill()
+                end = time.monotonic() + reference.SECONDS
+                while not pair.gro() or "promiscuity 0" not in pair.shown():
+                    assert time.monotonic() < end
+                    time.sleep(0.02)
+                server.process.returncode = 0
+            else:
+                assert server.stop() == 0
+        assert pair.gro() and normal(pair.shown()) == normal(before)
+
+
+def normal(shown):
+    """Without what XDP in a driver leaves behind: how many offloads of sending the other end has."""
+    return re.sub(r"(qlen|tso_max_size|gso_max_size|qdisc) \S+", "", shown)
+
+
+def test_the_last_one_restores():
+    """While any server needs GRO off, it is."""
+    with link("packet") as pair, Server(pair, "packet") as one, Server(pair, "packet", ip=SECOND_IP) as two:
+        assert not pair.gro()
+        assert one.stop() == 0
+        assert not pair.gro()
+        assert version(two) == b"VERSION 1.6.38\r\n"
+        assert two.stop() == 0
+        end = time.monotonic() + reference.SECONDS
+        while not pair.gro():
+            assert time.monotonic() < end
+            time.sleep(0.02)
+
+
+@pytest.mark.parametrize("kind", FASTEST)
+def test_interface_gone(kind):
+    """The end of an interface is that of its server."""
+    with link(kind) as pair:
+        server = Server(pair, KINDS[kind][0])
+        interfaces.run("ip", "-n", pair.far.name, "link", "del", FAR)
+        assert server.process.wait(reference.SECONDS) != 0
+        assert f"the interface {FAR} is gone" in server.tail()
+
+
+def test_refusals():
+    with link("packet", mtu=1500) as pair:
+        for net in ("packet", "afxdp"):
+            def why(*options, interface=FAR, user=None):
+                return interfaces.refusal(pair, f"{net}:{interface}", *options, user=user)
+
+            assert "there is no network interface nowhere0" in why(interface="nowhere0")
+            assert "lo is no Ethernet interface" in why(interface="lo")
+            assert "'a/b' is no name for a network interface" in why(interface="a/b")
+            assert f"--mtu 9000: the interface {FAR} carries packets of up to 1500 bytes" in why("--mtu", "9000")
+            assert "--card-ip 224.0.0.1: this is no address of a host" in why("--card-ip", "224.0.0.1")
+            assert f"10.1.1.1 is no address of the interface {FAR}" in why("--net-shared", "--card-ip", "10.1.1.1")
+            assert "others could have this server flood" in why("-U", "11211")
+            assert "need CAP_NET_ADMIN, CAP_NET_RAW and CAP_BPF" in why(user=65534)
+            pair.link("down")
+            assert f"the interface {FAR} is down: `ip link set {FAR} up`" in why()
+            pair.link("up")
+        assert pair.gro()
+
+
+@needs_xdp
+def test_queues():
+    """A socket for each queue; not for any number of them."""
+    with link("afxdp", far_queues=65) as pair:
+        text = interfaces.refusal(pair, f"afxdp:{FAR}")
+        assert f"{FAR} has 65 receive queues and --net afxdp serves 64" in text and pair.gro()
+    with interfaces.pair(near_queues=4, far_queues=4) as pair, Server(pair, "afxdp") as server:
+        # The near kernel takes a queue by what is in the headers.
+        for n in range(16):
+            with server.connect() as s:
+                assert reference.ask(s, b"set q%d 0 0 1\r\nq\r\n" % n, b"\r\n") == b"STORED\r\n"
+        assert "native" in server.summary()
+
+
+def test_what_the_card_cannot_have():
+    """An MTU larger than the card's, and a driver that cannot have XDP: both are said, and the server runs."""
+    with link("generic", mtu=9500) as pair, Server(pair, "packet") as server:
+        assert f"the MTU of {FAR}, 9500, is too large for the card, which takes 9000" in server.tail()
+        assert version(server) == b"VERSION 1.6.38\r\n"
+    if interfaces.XDP_REASON is None:
+        with link("generic") as pair, Server(pair, "afxdp") as server:
+            assert f"{FAR} refuses native XDP" in server.tail() and "generic XDP, which is slower" in server.tail()

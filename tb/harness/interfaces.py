@@ -1,0 +1,124 @@
+"""Two network namespaces with a veth pair between them, and servers whose cards have a place on its far end."""
+
+import contextlib
+import ctypes
+import fcntl
+import os
+import re
+import socket
+import struct
+import subprocess
+
+import pytest
+
+from harness import reference
+from harness.badlink import Space, run
+
+SIOCETHTOOL = 0x8946
+ETHTOOL_GGRO = 0x2B
+NEAR, FAR = "near0", "far0"
+#: Of the kernels at both ends, and of cards.
+NEAR_IP, FAR_IP, CARD_IP, SECOND_IP = "10.78.0.1", "10.78.0.3", "10.78.0.2", "10.78.0.4"
+NEAR_IP6, FAR_IP6, CARD_IP6 = "fd78::1", "fd78::3", "fd78::2"
+
+
+class Pair:
+    """What the near kernel sends is as it sends to any hardware: the checksum left out, and many segments in one."""
+
+    def __init__(self, near, far):
+        self.near, self.far = near, far
+
+    def link(self, *words):
+        run("ip", "-n", self.far.name, "link", "set", FAR, *words)
+
+    def shown(self):
+        """What `ip` knows of the far end."""
+        command = ["ip", "-n", self.far.name, "-d", "link", "show", FAR]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    def gro(self):
+        """Whether the far end makes one frame of several."""
+        with self.far.entered(), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+            value = (ctypes.c_uint32 * 2)(ETHTOOL_GGRO)
+            fcntl.ioctl(s, SIOCETHTOOL, struct.pack("16sP16x", FAR.encode(), ctypes.addressof(value)))
+            return bool(value[1])
+
+
+@contextlib.contextmanager
+def pair(mtu=1500, near_queues=1, far_queues=1):
+    name = f"wk{os.getpid()}i"
+    with Space(f"{name}-near") as near, Space(f"{name}-far") as far:
+        run("ip", "link", "add", "name", NEAR, "netns", near.name, "mtu", mtu, "numtxqueues", near_queues,
+            "type", "veth", "peer", "name", FAR, "netns", far.name, "mtu", mtu, "numrxqueues", far_queues)
+        for space, interface, ip, ip6 in ((near, NEAR, NEAR_IP, NEAR_IP6), (far, FAR, FAR_IP, FAR_IP6)):
+            if os.path.exists("/proc/net/if_inet6"):
+                run(*space.inside, "sysctl", "-qw", f"net.ipv6.conf.{interface}.disable_ipv6=0",
+                    f"net.ipv6.conf.{interface}.accept_dad=0")
+                run("ip", "-n", space.name, "addr", "add", f"{ip6}/64", "dev", interface, "nodad")
+            run("ip", "-n", space.name, "addr", "add", f"{ip}/24", "dev", interface)
+            run("ip", "-n", space.name, "link", "set", interface, "up")
+            run("ip", "-n", space.name, "link", "set", "lo", "up")
+        yield Pair(near, far)
+
+
+class Server(reference.Server):
+    """Clients are in the near namespace."""
+
+    def __init__(self, pair, net, *options, ip=CARD_IP, user="root"):
+        argv = [reference.WIREKV, "serve", "--body", "sim", "-m", 256, "-c", 64, "--net", f"{net}:{FAR}",
+                "-p", 11211, "-U", 11211, "--udp-public", "--redis-port", 6379, "-u", user]
+        if "--net-shared" not in options:
+            argv += ["--card-ip", ip, "--card-ip6", f"fd78::{ip.rsplit('.', 1)[1]}"]
+        super().__init__("interface", [*pair.far.inside, *argv, *options])
+        self.pair = pair
+        self.wait_until(lambda: re.search("listening on", self.log.read_text(errors="replace")))
+        self.host, self.port, self.udp_port, self.redis_port = ip, 11211, 11211, 6379
+
+    def connect(self, timeout=reference.SECONDS):
+        with self.pair.near.entered():
+            return super().connect(timeout)
+
+    def datagrams(self):
+        with self.pair.near.entered():
+            return super().datagrams()
+
+    def summary(self):
+        """What a server that is asked to end says."""
+        assert self.stop() == 0, self.tail()
+        return self.log.read_text(errors="replace")
+
+
+def refusal(pair, net, *options, user=None):
+    """What a server says that does not start."""
+    argv = [reference.WIREKV, "serve", "-m", "64", "-c", "16", "--net", net, *options]
+    inside = [*pair.far.inside]
+    if user is None:
+        argv += ["-u", "root"]
+    else:
+        inside += ["setpriv", f"--reuid={user}", "--clear-groups"]
+    done = subprocess.run([str(word) for word in inside + argv], capture_output=True, text=True, timeout=reference.SECONDS)
+    assert done.returncode not in (0, None), done.stdout + done.stderr
+    return done.stderr
+
+
+def _why_not():
+    try:
+        with pair():
+            pass
+    except (OSError, subprocess.CalledProcessError) as e:
+        return f"no network namespaces with a veth pair: {getattr(e, 'stderr', None) or e}".strip()
+    return None
+
+
+def _why_no_xdp():
+    try:
+        socket.socket(44, socket.SOCK_RAW).close()  # AF_XDP
+    except OSError as e:
+        return f"no AF_XDP: {e.strerror}"
+    return None
+
+
+REASON = _why_not()
+XDP_REASON = REASON or _why_no_xdp()
+needs_interfaces = pytest.mark.skipif(REASON is not None, reason=REASON or "")
+needs_xdp = pytest.mark.skipif(XDP_REASON is not None, reason=XDP_REASON or "")
