@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import fcntl
+import itertools
 import os
 import re
 import socket
@@ -15,11 +16,14 @@ from harness import reference
 from harness.badlink import Space, run
 
 SIOCETHTOOL = 0x8946
-ETHTOOL_GGRO = 0x2B
+ETHTOOL_GGRO, ETHTOOL_SGRO = 0x2B, 0x2C
 NEAR, FAR = "near0", "far0"
 #: Of the kernels at both ends, and of cards.
 NEAR_IP, FAR_IP, CARD_IP, SECOND_IP = "10.78.0.1", "10.78.0.3", "10.78.0.2", "10.78.0.4"
 NEAR_IP6, FAR_IP6, CARD_IP6 = "fd78::1", "fd78::3", "fd78::2"
+
+
+_numbers = itertools.count()
 
 
 class Pair:
@@ -36,20 +40,30 @@ class Pair:
         command = ["ip", "-n", self.far.name, "-d", "link", "show", FAR]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
-    def gro(self):
+    def mac(self):
+        """Of the far end."""
+        return re.search(r"link/ether (\S+)", self.shown())[1]
+
+    def gro(self, command=ETHTOOL_GGRO):
         """Whether the far end makes one frame of several."""
         with self.far.entered(), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-            value = (ctypes.c_uint32 * 2)(ETHTOOL_GGRO)
+            value = (ctypes.c_uint32 * 2)(command, 1)
             fcntl.ioctl(s, SIOCETHTOOL, struct.pack("16sP16x", FAR.encode(), ctypes.addressof(value)))
             return bool(value[1])
 
 
+def end(name, space, queues, mtu):
+    return ["name", name, "netns", space.name, "mtu", mtu, "numtxqueues", queues, "numrxqueues", queues]
+
+
 @contextlib.contextmanager
 def pair(mtu=1500, near_queues=1, far_queues=1):
-    name = f"wk{os.getpid()}i"
+    name = f"wk{os.getpid()}i{next(_numbers)}"
     with Space(f"{name}-near") as near, Space(f"{name}-far") as far:
-        run("ip", "link", "add", "name", NEAR, "netns", near.name, "mtu", mtu, "numtxqueues", near_queues,
-            "type", "veth", "peer", "name", FAR, "netns", far.name, "mtu", mtu, "numrxqueues", far_queues)
+        ends = [end(NEAR, near, near_queues, mtu), end(FAR, far, far_queues, mtu)]
+        # The one that is named first says for both how many of their queues are in use.
+        first, second = sorted(ends, key=lambda words: -words[-1])
+        run("ip", "link", "add", *first, "type", "veth", "peer", *second)
         for space, interface, ip, ip6 in ((near, NEAR, NEAR_IP, NEAR_IP6), (far, FAR, FAR_IP, FAR_IP6)):
             if os.path.exists("/proc/net/if_inet6"):
                 run(*space.inside, "sysctl", "-qw", f"net.ipv6.conf.{interface}.disable_ipv6=0",
@@ -58,7 +72,9 @@ def pair(mtu=1500, near_queues=1, far_queues=1):
             run("ip", "-n", space.name, "addr", "add", f"{ip}/24", "dev", interface)
             run("ip", "-n", space.name, "link", "set", interface, "up")
             run("ip", "-n", space.name, "link", "set", "lo", "up")
-        yield Pair(near, far)
+        pair = Pair(near, far)
+        pair.gro(ETHTOOL_SGRO)  # as hardware has it
+        yield pair
 
 
 class Server(reference.Server):
