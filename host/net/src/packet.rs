@@ -39,6 +39,8 @@ pub struct Packet {
 struct Port {
     interface: Interface,
     socket: OwnedFd,
+    /// Only sends: who waits for a socket would be woken at each frame that has left.
+    sender: OwnedFd,
     ring: Mapping,
     /// The next frame: its block; which one it is of those in the block, and where it is there.
     block: usize,
@@ -57,12 +59,14 @@ impl Packet {
             move |e: io::Error| privileged(&what, &e)
         };
         let socket = packet_socket().map_err(because("take frames of"))?;
+        let sender = sender(interface.index).map_err(because("send frames to"))?;
         let steer = Steer { addresses: *addresses, is_shared: own == Own::Machine };
         let filter = steer.filter().map_err(because("load the filter for"))?;
         let ring = start(&socket, &filter, interface.index).map_err(because("take frames of"))?;
         let poll = interface.poll(&[socket.as_raw_fd()])?;
         let whole = Whole::new(addresses.mtu);
-        let port = Port { interface, socket, ring, block: 0, number: 0, at: 0, whole, unsent: 0 };
+        let port =
+            Port { interface, socket, sender, ring, block: 0, number: 0, at: 0, whole, unsent: 0 };
         Ok(Packet { poll, port })
     }
 
@@ -89,7 +93,6 @@ fn start(socket: &OwnedFd, filter: &OwnedFd, interface: u32) -> io::Result<Mappi
     set(libc::PACKET_VERSION, libc::tpacket_versions::TPACKET_V3 as i32)?;
     // What other programs of this machine send is not for the card.
     set(libc::PACKET_IGNORE_OUTGOING, 1)?;
-    set_option(fd, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &SEND_BUFFER)?;
     let request = libc::tpacket_req3 {
         tp_block_size: BLOCK as u32,
         tp_block_nr: BLOCKS as u32,
@@ -103,6 +106,13 @@ fn start(socket: &OwnedFd, filter: &OwnedFd, interface: u32) -> io::Result<Mappi
     let ring = Mapping::new(BLOCK * BLOCKS, Some((fd, 0)))?;
     bind(fd, interface, libc::ETH_P_ALL as u16)?;
     Ok(ring)
+}
+
+fn sender(interface: u32) -> io::Result<OwnedFd> {
+    let socket = packet_socket()?;
+    set_option(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &SEND_BUFFER)?;
+    bind(socket.as_raw_fd(), interface, 0)?;
+    Ok(socket)
 }
 
 impl Port {
@@ -177,7 +187,7 @@ impl Device for Port {
                 let (rest, len) = (messages[sent..].as_mut_ptr(), (count - sent) as u32);
                 let flags = libc::MSG_DONTWAIT;
                 // SAFETY: the messages and what they point to outlive the call.
-                match unsafe { libc::sendmmsg(self.socket.as_raw_fd(), rest, len, flags) } {
+                match unsafe { libc::sendmmsg(self.sender.as_raw_fd(), rest, len, flags) } {
                     n @ 1.. => sent += n as usize,
                     // The first one of the rest did not go.
                     _ => {

@@ -32,7 +32,9 @@ impl Mapping {
 
     /// Where something of type T is, at `offset` bytes; with room for `count` of them.
     pub fn at<T>(&self, offset: usize, count: usize) -> *mut T {
-        assert!(offset + count * size_of::<T>() <= self.len && offset % align_of::<T>() == 0);
+        assert!(
+            offset + count * size_of::<T>() <= self.len && offset.is_multiple_of(align_of::<T>())
+        );
         // SAFETY: it is within the mapping.
         unsafe { self.start.as_ptr().add(offset).cast() }
     }
