@@ -33,11 +33,9 @@ fn main() -> Result<()> {
         return Ok(()); // of `cargo test --benches`
     }
     // SAFETY: no other thread runs.
-    ensure!(
-        unsafe { libc::unshare(libc::CLONE_NEWNET) } == 0,
-        "a network namespace needs root: {}",
-        std::io::Error::last_os_error()
-    );
+    let apart = unsafe { libc::unshare(libc::CLONE_NEWNET) };
+    let error = std::io::Error::last_os_error();
+    ensure!(apart == 0, "a network namespace needs root: {error}");
     // SAFETY: all-zero bytes are a valid set, which is as large as is said.
     unsafe {
         let mut one: libc::cpu_set_t = std::mem::zeroed();

@@ -118,6 +118,7 @@ impl Body {
 }
 
 #[derive(Clone, PartialEq, Eq)]
+#[cfg_attr(not(feature = "sim"), expect(dead_code, reason = "the software body has none"))]
 pub enum NetKind {
     /// Listens on a local address; needs no privileges.
     User,
