@@ -37,9 +37,10 @@ def link(kind, **more):
 
 
 def ping(pair, address, size=56, *options):
-    command = [*pair.near.inside, "ping", "-c", "3", "-i", "0.05", "-W", "30", "-s", str(size), *options, address]
+    # With a deadline it goes on until three answers are there, however late each is.
+    command = [*pair.near.inside, "ping", "-c", "3", "-i", "0.05", "-w", "40", "-s", str(size), *options, address]
     done = subprocess.run(command, capture_output=True, text=True, timeout=reference.SECONDS)
-    assert " 0% packet loss" in done.stdout, done.stdout + done.stderr
+    assert " 3 received" in done.stdout, done.stdout + done.stderr
 
 
 def version(server):
