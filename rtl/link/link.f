@@ -1,0 +1,15 @@
+rtl/link/link_pkg.sv
+rtl/link/link_door.sv
+rtl/link/link_batch.sv
+rtl/link/link_life.sv
+rtl/link/link_order.sv
+rtl/link/link_unframe.sv
+rtl/link/link_down.sv
+rtl/link/link_frame.sv
+rtl/link/link_up.sv
+rtl/link/link_told.sv
+rtl/link/link_channel.sv
+rtl/link/link_read.sv
+rtl/link/link_write.sv
+rtl/link/link_csr.sv
+rtl/link/link.sv

@@ -1,0 +1,219 @@
+// Registers of the link: an AXI4-Lite slave, one access at a time (3 clocks a write until it has an effect, 4 a read). In the
+// 64 clocks after reset nothing is written or read.
+//
+// The map is in docs/rtl/LINK.md. A write to a read-only or unknown address does nothing; reading an unknown one gives 0.
+// Responses are always OKAY.
+module link_csr
+  import link_pkg::*;
+#(
+  /// Reads at once, for software to read.
+  parameter int unsigned Reads = 32
+) (
+  input  logic                        clk_i,
+  input  logic                        rst_ni,
+  /// AXI4-Lite, AMBA AXI and ACE protocol specification, part B.
+  input  logic [11:0]                 s_axil_awaddr,
+  input  logic                        s_axil_awvalid,
+  output logic                        s_axil_awready,
+  input  logic [31:0]                 s_axil_wdata,
+  input  logic [3:0]                  s_axil_wstrb,
+  input  logic                        s_axil_wvalid,
+  output logic                        s_axil_wready,
+  output logic [1:0]                  s_axil_bresp,
+  output logic                        s_axil_bvalid,
+  input  logic                        s_axil_bready,
+  input  logic [11:0]                 s_axil_araddr,
+  input  logic                        s_axil_arvalid,
+  output logic                        s_axil_arready,
+  output logic [31:0]                 s_axil_rdata,
+  output logic [1:0]                  s_axil_rresp,
+  output logic                        s_axil_rvalid,
+  input  logic                        s_axil_rready,
+  /// All channels are disabled.
+  input  logic                        flr_i,
+  /// Settings.
+  output link_cfg_t                   link_o,
+  output channel_cfg_t [Channels-1:0] channel_o,
+  /// Doorbells: the host moves an index, for a clock.
+  output logic [Channels-1:0]         down_door_o,
+  output logic [Channels-1:0]         up_door_o,
+  output index_t                      door_o,
+  /// State.
+  input  told_t [Channels-1:0]        told_i,
+  /// One-clock pulses, and the bytes of frames.
+  input  event_t [Channels-1:0]       event_i,
+  input  bytes_t [Channels-1:0]       down_bytes_i,
+  input  bytes_t [Channels-1:0]       up_bytes_i
+);
+
+  localparam int unsigned Words = 64;
+
+  logic we, reading, clearing, counts_clear;
+  logic [2:0] read_q;  // a read under way, by stage
+  logic [9:0] waddr, raddr_q;
+  assign waddr = s_axil_awaddr[11:2];
+  assign we = s_axil_awvalid && s_axil_wvalid && !s_axil_bvalid && !reading && !clearing;
+  assign s_axil_awready = we;
+  assign s_axil_wready  = we;
+  assign s_axil_bresp   = 2'b00;
+  assign s_axil_rresp   = 2'b00;
+  assign reading = read_q != '0 || s_axil_rvalid;
+  assign s_axil_arready = s_axil_arvalid && !reading && !clearing && !s_axil_awvalid;
+
+  logic [1:0] unused_addr;
+  assign unused_addr = s_axil_awaddr[1:0] | s_axil_araddr[1:0];
+
+  // ---------------------------------------------------------------- settings
+  // As in csr.sv: registers for the hardware, and a RAM of the same for what is read back.
+  logic [31:0] reg_q[Words];
+  logic write_q;
+  logic [5:0] waddr_q;
+  logic [6:0] clear_q;
+  logic [3:0] wstrb_q;
+  logic [31:0] wdata_q, setting, written;
+  assign clearing = !clear_q[6];
+
+  function automatic logic is_setting(input int unsigned word);
+    int unsigned of;
+    of = word % CsrChannel;
+    if (word < CsrChannel)
+      return word == CsrControl || word == CsrBatchSlots || word == CsrBatchClocks ||
+          word == CsrStatusBase || word == CsrStatusBase + 1;
+    return of <= CsrSizes;
+  endfunction
+
+  always_comb begin
+    for (int b = 0; b < 4; b++) written[8*b+:8] = wstrb_q[b] ? wdata_q[8*b+:8] : setting[8*b+:8];
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      s_axil_bvalid <= 1'b0;
+      write_q       <= 1'b0;
+      clear_q       <= '0;
+      reg_q         <= '{default: '0};
+    end else begin
+      if (we) s_axil_bvalid <= 1'b1;
+      else if (s_axil_bready) s_axil_bvalid <= 1'b0;
+      write_q <= we && waddr < 10'(Words);
+      if (clearing) clear_q <= clear_q + 1'b1;
+      if (write_q) begin
+        for (int unsigned w = 0; w < Words; w++)
+        if (is_setting(w) && waddr_q == 6'(w)) reg_q[w] <= written;
+      end
+      if (flr_i) reg_q[CsrControl] <= '0;
+    end
+    waddr_q <= waddr[5:0];
+    wdata_q <= s_axil_wdata;
+    wstrb_q <= s_axil_wstrb;
+  end
+
+  lib_ram #(
+    .Width(32),
+    .Depth(Words)
+  ) u_settings (
+    .clk_i,
+    .we_i   (write_q || clearing),
+    .waddr_i(clearing ? clear_q[5:0] : waddr_q),
+    .wbe_i  (1'b1),
+    .wdata_i(clearing ? '0 : written),
+    .re_i   (we || read_q[0]),
+    .raddr_i(read_q[0] ? raddr_q[5:0] : waddr[5:0]),
+    .rdata_o(setting)
+  );
+
+  assign link_o.batch_slots  = reg_q[CsrBatchSlots][15:0];
+  assign link_o.batch_clocks = reg_q[CsrBatchClocks][15:0];
+  assign link_o.status_base  = {reg_q[CsrStatusBase+1], reg_q[CsrStatusBase][31:6]};
+  for (genvar c = 0; c < Channels; c++) begin : gen_cfg
+    localparam int unsigned At = CsrChannel * (c + 1);
+    assign channel_o[c].enable    = reg_q[CsrControl][c];
+    assign channel_o[c].down_bits = reg_q[At+CsrSizes][3:0];
+    assign channel_o[c].up_bits   = reg_q[At+CsrSizes][7:4];
+    assign channel_o[c].down_base = {reg_q[At+CsrDownBase+1], reg_q[At+CsrDownBase][31:6]};
+    assign channel_o[c].up_base   = {reg_q[At+CsrUpBase+1], reg_q[At+CsrUpBase][31:6]};
+  end
+
+  always_ff @(posedge clk_i) begin
+    for (int unsigned c = 0; c < Channels; c++) begin
+      down_door_o[c] <= rst_ni && write_q && waddr_q == 6'(CsrChannel * (c + 1) + CsrDownProducer);
+      up_door_o[c]   <= rst_ni && write_q && waddr_q == 6'(CsrChannel * (c + 1) + CsrUpConsumer);
+    end
+    door_o <= written[15:0];
+  end
+
+  // ---------------------------------------------------------------- counters
+  logic [15:0] event_q;
+  logic [31:0] count;
+  logic [31:0] down_bytes_q[Channels];
+  logic [31:0] up_bytes_q[Channels];
+  always_ff @(posedge clk_i) begin
+    event_q <= 16'(event_i);
+    for (int unsigned c = 0; c < Channels; c++) begin
+      if (!rst_ni) begin
+        down_bytes_q[c] <= '0;
+        up_bytes_q[c]   <= '0;
+      end else begin
+        if (event_i[c].down) down_bytes_q[c] <= down_bytes_q[c] + 32'(down_bytes_i[c]);
+        if (event_i[c].up) up_bytes_q[c] <= up_bytes_q[c] + 32'(up_bytes_i[c]);
+      end
+    end
+  end
+  lib_counters #(
+    .N    (16),
+    .Width(32)
+  ) u_counters (
+    .clk_i,
+    .rst_ni,
+    .event_i   (event_q),
+    .re_i      (read_q[0] && raddr_q[9:4] == 6'(CsrEvents / 16)),
+    .index_i   (raddr_q[3:0]),
+    .count_o   (count),
+    .clearing_o(counts_clear)
+  );
+  logic unused_clear;
+  assign unused_clear = counts_clear;
+
+  // ---------------------------------------------------------------- reads
+  logic [1:0] chan;
+  logic [2:0][31:0] told_q;
+  logic [31:0] down_q, up_q;
+  assign chan = raddr_q[5:4] - 2'd1;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      read_q        <= '0;
+      s_axil_rvalid <= 1'b0;
+    end else begin
+      read_q <= {read_q[1:0], s_axil_arready};
+      if (read_q[2]) s_axil_rvalid <= 1'b1;
+      else if (s_axil_rready) s_axil_rvalid <= 1'b0;
+    end
+    if (s_axil_arready) raddr_q <= s_axil_araddr[11:2];
+    told_q <= told_i[chan];
+    down_q <= down_bytes_q[chan];
+    up_q   <= up_bytes_q[chan];
+    if (read_q[2]) begin
+      if (raddr_q[9:4] == 6'(CsrEvents / 16)) s_axil_rdata <= count;
+      else if (raddr_q[9:6] != '0) s_axil_rdata <= '0;
+      else if (raddr_q[5:4] == '0) begin
+        unique case (32'(raddr_q[3:0]))
+          CsrId:      s_axil_rdata <= IdValue;
+          CsrCaps:    s_axil_rdata <= {16'(MaxFrame), 8'(Reads), 8'(Channels)};
+          CsrControl: s_axil_rdata <= 32'(reg_q[CsrControl][Channels-1:0]);
+          default:    s_axil_rdata <= setting;
+        endcase
+      end else begin
+        unique case (32'(raddr_q[3:0]))
+          CsrIndices:   s_axil_rdata <= told_q[0];
+          CsrFault:     s_axil_rdata <= told_q[1];
+          CsrState:     s_axil_rdata <= told_q[2];
+          CsrDownBytes: s_axil_rdata <= down_q;
+          CsrUpBytes:   s_axil_rdata <= up_q;
+          default:      s_axil_rdata <= setting;
+        endcase
+      end
+    end
+  end
+
+endmodule

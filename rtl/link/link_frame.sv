@@ -1,0 +1,153 @@
+// Puts preambles in front of frames: frames in, slots of whole frames out. Latency 3 from a frame's last beat, interval 1;
+// a frame's last bytes may take a slot more than it has beats.
+//
+// Frames stand four lanes higher in slots, always: to move them is wiring. A frame's preamble is known at its end, so it is
+// kept beside the slots and put in when the first one leaves. A frame is dropped whole if it is longer than a
+// ring or MaxFrame, or if the channel does not run from its first beat to its last.
+`include "lib_assert.svh"
+
+module link_frame
+  import wirekv_pkg::*;
+  import link_pkg::*;
+#(
+  /// Slots that are kept, more than MaxSlots.
+  parameter int unsigned Depth = 512
+) (
+  input  logic       clk_i,
+  input  logic       rst_ni,
+  /// See link_life.
+  input  logic       run_i,
+  input  logic       live_i,
+  /// Slots of the ring: 2**bits.
+  input  logic [3:0] bits_i,
+  /// Frames of the card. Bytes of a last beat are its lowest ones.
+  input  logic       s_valid_i,
+  output logic       s_ready_o,
+  input  axis_t      s_data_i,
+  /// Slots; the end of a frame.
+  output logic       m_valid_o,
+  input  logic       m_ready_i,
+  output line_t      m_data_o,
+  output logic       m_last_o,
+  /// A frame is here, with its slots and bytes.
+  output logic       frame_o,
+  output logic [7:0] slots_o,
+  output bytes_t     bytes_o,
+  /// A frame was dropped.
+  output logic       drop_o
+);
+
+  // ---------------------------------------------------------------- in: beats become slots
+  logic [7:0] slot_q, limit_q;  // slots of the frame so far; so many it may have
+  logic [31:0] carry_q;
+  logic flush_q, drop_q, lengths_room, fifo_ready;
+  logic beat, push, over, spills, ends, drop;
+
+  assign spills    = s_data_i.last && s_data_i.keep[60];
+  assign s_ready_o = !flush_q && ((fifo_ready && lengths_room) || !live_i);
+  assign beat      = s_valid_i && s_ready_o;
+  assign over      = drop_q || !run_i || slot_q == limit_q;
+  assign push      = (beat || (flush_q && (fifo_ready || !live_i))) && !over;
+  assign ends      = (beat && s_data_i.last && !spills) || (flush_q && (fifo_ready || !live_i));
+  assign drop      = ends && over;
+
+  always_ff @(posedge clk_i) begin
+    limit_q <= (bits_i < 4'd8) ? 8'd1 << bits_i[2:0] : 8'(MaxSlots);
+    if (!rst_ni) begin
+      slot_q  <= '0;
+      flush_q <= 1'b0;
+      drop_q  <= 1'b0;
+    end else begin
+      if (ends) slot_q <= '0;
+      else if (push) slot_q <= slot_q + 1'b1;
+      if (ends) drop_q <= 1'b0;
+      else if (beat && over) drop_q <= 1'b1;
+      if (beat) flush_q <= spills;
+      else if (ends) flush_q <= 1'b0;
+    end
+    if (beat) carry_q <= s_data_i.data[511:480];
+  end
+
+  line_t stored;
+  logic stored_valid, take;
+  logic [$clog2(Depth+1)-1:0] unused_free;
+  lib_commit_fifo #(
+    .T    (line_t),
+    .Depth(Depth)
+  ) u_slots (
+    .clk_i,
+    .rst_ni    (rst_ni && live_i),
+    .s_valid_i (push),
+    .s_ready_o (fifo_ready),
+    .s_data_i  ({s_data_i.data[479:0], carry_q}),
+    .commit_i  (ends && !over),
+    .rollback_i(drop),
+    .m_valid_o (stored_valid),
+    .m_ready_i (take),
+    .m_data_o  (stored),
+    .free_o    (unused_free)
+  );
+
+  // ---------------------------------------------------------------- lengths
+  logic [6:0] lanes;
+  logic [63:0] tail;
+  bytes_t full_q;  // bytes of the beats before this one
+  assign tail  = s_data_i.keep & ~(s_data_i.keep >> 1);
+  assign lanes = 7'(lib_pkg::lane_of(tail)) + 7'(s_data_i.keep[0]);
+
+  logic frame_q;
+  logic [7:0] slots_q;
+  bytes_t bytes_q;
+  always_ff @(posedge clk_i) begin
+    frame_q <= rst_ni && ends && !over;
+    drop_o  <= rst_ni && drop;
+    slots_q <= slot_q + 1'b1;
+    if (beat) bytes_q <= full_q + bytes_t'(lanes);
+    if (!rst_ni) full_q <= '0;
+    else if (beat) full_q <= s_data_i.last ? '0 : full_q + 14'd64;
+  end
+  assign frame_o = frame_q;
+  assign slots_o = slots_q;
+  assign bytes_o = bytes_q;
+
+  bytes_t length;
+  logic length_valid, unused_length_ready;
+  logic [5:0] lengths;
+  lib_fifo #(
+    .T    (bytes_t),
+    .Depth(32)
+  ) u_lengths (
+    .clk_i,
+    .rst_ni   (rst_ni && live_i),
+    .s_valid_i(frame_q),
+    .s_ready_o(unused_length_ready),
+    .s_data_i (bytes_q),
+    .m_valid_o(length_valid),
+    .m_ready_i(take && stored_valid && first),
+    .m_data_o (length),
+    .level_o  (lengths)
+  );
+  // One is on its way there, and one may follow it.
+  always_ff @(posedge clk_i) lengths_room <= lengths < 6'd28;
+
+  // ---------------------------------------------------------------- out: the preamble is put in
+  logic [8:0] left_q, left;
+  logic first;
+  assign first     = left_q == '0;
+  assign left      = first ? more_slots(length) : left_q - 1'b1;
+  assign m_valid_o = stored_valid && (!first || length_valid);
+  assign m_last_o  = left == '0;
+  assign take      = m_ready_i && (!first || length_valid);
+  always_comb begin
+    m_data_o = stored;
+    if (first) m_data_o[31:0] = {18'd0, length};
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || !live_i) left_q <= '0;
+    else if (m_valid_o && m_ready_i) left_q <= left;
+  end
+
+  `ASSERT(LengthRoom, !frame_q || unused_length_ready)
+  `ASSERT(Kept, !s_valid_i || (s_data_i.keep & (s_data_i.keep + 1'b1)) == '0)
+
+endmodule
