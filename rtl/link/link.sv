@@ -82,6 +82,18 @@ module link
   input  logic [Channels-1:0]        s_axis_tlast
 );
 
+  // ---------------------------------------------------------------- function-level reset
+  // From the clock in which it is asked for until all is quiet, and it is asked for no more. The channels know of it two
+  // clocks later.
+  logic flr_q, heard_q, asked_q;
+  logic [Channels-1:0] quiet;
+  always_ff @(posedge clk_i) begin
+    flr_q      <= rst_ni && (flr_assert_i || (flr_q && !flr_done_o));
+    heard_q    <= rst_ni && flr_q;
+    asked_q    <= rst_ni && flr_q && heard_q;
+    flr_done_o <= rst_ni && flr_q && (flr_done_o ? flr_assert_i : quiet == '1 && asked_q);
+  end
+
   // ---------------------------------------------------------------- registers
   link_cfg_t cfg;
   channel_cfg_t [Channels-1:0] channels;
@@ -124,21 +136,6 @@ module link
     .down_bytes_i(down_bytes),
     .up_bytes_i  (up_bytes)
   );
-
-  // ---------------------------------------------------------------- function-level reset
-  // From the clock in which it is asked for until all is quiet, and it is asked for no more.
-  logic flr_q;
-  logic [Channels-1:0] quiet;
-  always_ff @(posedge clk_i) begin
-    flr_q      <= rst_ni && (flr_assert_i || (flr_q && !flr_done_o));
-    flr_done_o <= rst_ni && flr_q && (flr_done_o ? flr_assert_i : quiet == '1 && asked_q);
-  end
-  // The channels know of it two clocks later.
-  logic asked_q, heard_q;
-  always_ff @(posedge clk_i) begin
-    heard_q <= rst_ni && flr_q;
-    asked_q <= rst_ni && flr_q && heard_q;
-  end
 
   // ---------------------------------------------------------------- channels
   logic [Channels-1:0] read_valid, read_ready, read_open, line_valid;

@@ -111,7 +111,7 @@ module link_frame
   assign bytes_o = bytes_q;
 
   bytes_t length;
-  logic length_valid, unused_length_ready;
+  logic length_valid, unused_length_ready, first;
   logic [5:0] lengths;
   lib_fifo #(
     .T    (bytes_t),
@@ -132,7 +132,6 @@ module link_frame
 
   // ---------------------------------------------------------------- out: the preamble is put in
   logic [8:0] left_q, left;
-  logic first;
   assign first     = left_q == '0;
   assign left      = first ? more_slots(length) : left_q - 1'b1;
   assign m_valid_o = stored_valid && (!first || length_valid);

@@ -7,7 +7,7 @@ module link_up
   /// As link_frame's.
   parameter int unsigned Depth = 512,
   /// Bursts that may wait for their answer.
-  parameter int unsigned Writes = 48
+  parameter int unsigned Writes = 120
 ) (
   input  logic       clk_i,
   input  logic       rst_ni,
