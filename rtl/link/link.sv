@@ -145,6 +145,8 @@ module link
   logic line_bad;
   logic [Channels-1:0] write_valid, write_ready, slot_valid, slot_ready;
   line_t [Channels-1:0] slot;
+  logic [Channels-1:0] slot_first;
+  bytes_t [Channels-1:0] slot_bytes;
   logic [Channels-1:0] told_valid, told_ready, told_done, answer, refused;
   slot_addr_t [Channels-1:0] down_base, up_base;
   logic [Channels-1:0][3:0] down_bits, up_bits;
@@ -190,6 +192,8 @@ module link
       .slot_valid_o (slot_valid[c]),
       .slot_ready_i (slot_ready[c]),
       .slot_o       (slot[c]),
+      .slot_first_o (slot_first[c]),
+      .slot_bytes_o (slot_bytes[c]),
       .answer_i     (answer[c]),
       .refused_i    (refused[c]),
       .told_valid_o (told_valid[c]),
@@ -252,6 +256,8 @@ module link
     .line_valid_i (slot_valid),
     .line_ready_o (slot_ready),
     .line_i       (slot),
+    .line_first_i (slot_first),
+    .line_bytes_i (slot_bytes),
     .told_valid_i (told_valid),
     .told_ready_o (told_ready),
     .told_i       (told),

@@ -34,6 +34,8 @@ module link_channel
   output logic         slot_valid_o,
   input  logic         slot_ready_i,
   output line_t        slot_o,
+  output logic         slot_first_o,
+  output bytes_t       slot_bytes_o,
   input  logic         answer_i,
   input  logic         refused_i,
   /// The line that tells the host.
@@ -150,6 +152,8 @@ module link_channel
     .line_valid_o(slot_valid_o),
     .line_ready_i(slot_ready_i),
     .line_o      (slot_o),
+    .line_first_o(slot_first_o),
+    .line_bytes_o(slot_bytes_o),
     .answer_i,
     .open_o      (open),
     .border_o    (border),

@@ -44,7 +44,7 @@ module link_down
   output bytes_t                   bytes_o
 );
 
-  index_t producer, walk_place;
+  index_t producer;
   logic door_bad, lines_idle, frames_idle;
   fault_t walk_fault;
 
@@ -109,7 +109,7 @@ module link_down
     .frame_o,
     .bytes_o,
     .fault_o   (walk_fault),
-    .place_o   (walk_place)
+    .place_o
   );
 
   link_unframe u_unframe (
@@ -127,7 +127,6 @@ module link_down
 
   assign empty_o = index_o == producer;
   assign idle_o  = lines_idle && frames_idle;
-  assign place_o = (walk_fault != '0) ? walk_place : producer;
   always_comb begin
     fault_o           = walk_fault;
     fault_o.down_door = door_bad;

@@ -1,8 +1,8 @@
-// Puts preambles in front of frames: frames in, slots of whole frames out. Latency 3 from a frame's last beat, interval 1;
+// Makes room for preambles in front of frames: frames in, slots of whole frames out. Latency 3 from a frame's last beat, interval 1;
 // a frame's last bytes may take a slot more than it has beats.
 //
 // Frames stand four lanes higher in slots, always: to move them is wiring. A frame's preamble is known at its end, so it is
-// kept beside the slots and put in when the first one leaves. A frame is dropped whole if it is longer than a
+// kept beside the slots. A frame is dropped whole if it is longer than a
 // ring or MaxFrame, or if the channel does not run from its first beat to its last.
 `include "lib_assert.svh"
 
@@ -24,11 +24,13 @@ module link_frame
   input  logic       s_valid_i,
   output logic       s_ready_o,
   input  axis_t      s_data_i,
-  /// Slots; the end of a frame.
+  /// Slots; the first and the last of a frame. Bytes of the frame, whose preamble goes into the first one.
   output logic       m_valid_o,
   input  logic       m_ready_i,
   output line_t      m_data_o,
+  output logic       m_first_o,
   output logic       m_last_o,
+  output bytes_t     m_bytes_o,
   /// A frame is here, with its slots and bytes.
   output logic       frame_o,
   output logic [7:0] slots_o,
@@ -130,17 +132,16 @@ module link_frame
   // One is on its way there, and one may follow it.
   always_ff @(posedge clk_i) lengths_room <= lengths < 6'd28;
 
-  // ---------------------------------------------------------------- out: the preamble is put in
+  // ---------------------------------------------------------------- out
   logic [8:0] left_q, left;
   assign first     = left_q == '0;
   assign left      = first ? more_slots(length) : left_q - 1'b1;
   assign m_valid_o = stored_valid && (!first || length_valid);
   assign m_last_o  = left == '0;
   assign take      = m_ready_i && (!first || length_valid);
-  always_comb begin
-    m_data_o = stored;
-    if (first) m_data_o[31:0] = {18'd0, length};
-  end
+  assign m_data_o  = stored;
+  assign m_first_o = first;
+  assign m_bytes_o = length;
   always_ff @(posedge clk_i) begin
     if (!rst_ni || !live_i) left_q <= '0;
     else if (m_valid_o && m_ready_i) left_q <= left;

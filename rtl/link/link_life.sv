@@ -67,7 +67,7 @@ module link_life
   assign sweep_line_o = line_q;
   assign last_o       = state_q == Last;
   assign busy_o       = state_q != Off;
-  assign quiet_o      = (state_q == Off && !flr_q) || (state_q == Drain && bus_idle_i);
+  assign quiet_o      = state_q inside {Off, Wipe} || (state_q == Drain && bus_idle_i);
 
   always_ff @(posedge clk_i) begin
     stop_o <= 1'b0;

@@ -42,36 +42,24 @@ module link_told
   state_e state_q;
   index_t mark_q;
   logic [6:0] left_q;
-  logic down_due, up_due, tell, final_q;
+  logic due, tell, final_q;
 
   assign tell        = state_q == Wait && left_q == '0;
   assign req_valid_o = state_q == Ask;
   assign idle_o      = state_q == Idle;
   assign last_done_o = final_q && state_q == Sent && done_i;
 
-  link_batch u_down (
+  link_batch u_batch (
     .clk_i,
     .rst_ni,
     .clear_i,
-    .index_i (down_i),
-    .told_i  (down_o),
+    .index_i ({border_i, down_i}),
+    .told_i  ({up_o, down_o}),
+    .empty_i ({up_empty_i, down_empty_i}),
     .tell_i  (tell),
-    .empty_i (down_empty_i),
     .slots_i (cfg_i.batch_slots),
     .clocks_i(cfg_i.batch_clocks),
-    .due_o   (down_due)
-  );
-  link_batch u_up (
-    .clk_i,
-    .rst_ni,
-    .clear_i,
-    .index_i (border_i),
-    .told_i  (up_o),
-    .tell_i  (tell),
-    .empty_i (up_empty_i),
-    .slots_i (cfg_i.batch_slots),
-    .clocks_i(cfg_i.batch_clocks),
-    .due_o   (up_due)
+    .due_o   (due)
   );
 
   always_ff @(posedge clk_i) begin
@@ -83,7 +71,7 @@ module link_told
     end else begin
       unique case (state_q)
         Idle:
-        if (last_i || (run_i && (down_due || up_due))) begin
+        if (last_i || (run_i && due)) begin
           state_q <= Wait;
           final_q <= last_i;
         end

@@ -26,13 +26,15 @@ module link_up
   input  logic       s_valid_i,
   output logic       s_ready_o,
   input  axis_t      s_data_i,
-  /// Slots to write: their place, and then the slots.
+  /// Slots to write: their place, and then the slots. A first one lacks its preamble, of so many bytes.
   output logic       req_valid_o,
   input  logic       req_ready_i,
   output burst_t     req_o,
   output logic       line_valid_o,
   input  logic       line_ready_i,
   output line_t      line_o,
+  output logic       line_first_o,
+  output bytes_t     line_bytes_o,
   /// A burst was answered.
   input  logic       answer_i,
   /// Bursts that were asked for and not answered.
@@ -63,6 +65,8 @@ module link_up
     .m_valid_o(line_valid_o),
     .m_ready_i(line_ready_i),
     .m_data_o (line_o),
+    .m_first_o(line_first_o),
+    .m_bytes_o(line_bytes_o),
     .m_last_o (last),
     .frame_o  (frame),
     .slots_o  (frame_slots),
@@ -91,14 +95,15 @@ module link_up
 
   // ---------------------------------------------------------------- what is asked for
   // In turn: what there is is measured, and asked for.
-  index_t asked_q, written_q, waits_q;
+  index_t asked_q, written_q;
+  logic [$clog2(Depth+1)-1:0] waits_q;
   slots_t waits, room;
   logic measured_q, take;
   assign take        = req_valid_o && req_ready_i;
   assign req_o.index = asked_q;
 
   always_ff @(posedge clk_i) begin
-    waits <= to_eight(waits_q);
+    waits <= to_eight(index_t'(waits_q));
     room  <= to_eight(index_t'(17'd1 << bits_i) - index_t'(asked_q - consumer));
     if (!req_valid_o) req_o.slots <= in_block(asked_q[2:0], waits, room);
     if (!rst_ni || clear_i) begin
@@ -113,8 +118,8 @@ module link_up
       else if (!req_valid_o && measured_q)
         req_valid_o <= run_i && waits != '0 && room != '0 && open_o < 7'(Writes);
       if (take) asked_q <= asked_q + index_t'(req_o.slots);
-      waits_q <= waits_q + (frame ? index_t'(frame_slots) : '0) -
-          (take ? index_t'(req_o.slots) : '0);
+      waits_q <= waits_q + (frame ? $bits(waits_q)'(frame_slots) : '0) -
+          (take ? $bits(waits_q)'(req_o.slots) : '0);
       open_o <= open_o + 7'(take) - 7'(answer_i);
     end
   end

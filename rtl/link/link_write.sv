@@ -9,7 +9,7 @@ module link_write
   input  logic                      clk_i,
   input  logic                      rst_ni,
   input  slot_addr_t                status_base_i,
-  /// Of each channel: its ring, what it asks for, its slots.
+  /// Of each channel: its ring, what it asks for, its slots. A first one gets a preamble of so many bytes.
   input  slot_addr_t [Channels-1:0] base_i,
   input  logic [Channels-1:0][3:0]  bits_i,
   input  logic [Channels-1:0]       req_valid_i,
@@ -18,6 +18,8 @@ module link_write
   input  logic [Channels-1:0]       line_valid_i,
   output logic [Channels-1:0]       line_ready_o,
   input  line_t [Channels-1:0]      line_i,
+  input  logic [Channels-1:0]       line_first_i,
+  input  bytes_t [Channels-1:0]     line_bytes_i,
   /// A line that tells the host, from the request until it is answered.
   input  logic [Channels-1:0]       told_valid_i,
   output logic [Channels-1:0]       told_ready_o,
@@ -139,21 +141,24 @@ module link_write
   slots_t left_q;
   logic told_q, w_valid, w_take, beat;
   chan_t chan_q;
-  line_t told_line;
+  line_t told_line, chosen;
 
   assign w_valid   = left_q != '0 && (told_q || line_valid_i[chan_q]);
   assign beat      = w_valid && w_take;
   assign w_ready   = left_q == '0 || (left_q == 4'd1 && beat);
   assign told_line = line_t'(told_i[chan_q]);
   assign w_in.last = left_q == 4'd1;
+  preamble_t front;
+  assign front = '{bytes: line_bytes_i[chan_q], default: '0};
   lib_mux4 #(
     .Width(512),
     .Step (512)
   ) u_mux (
     .data_i ({told_line, line_i}),
     .steps_i(told_q ? 2'd3 : chan_q),
-    .data_o (w_in.data)
+    .data_o (chosen)
   );
+  assign w_in.data = {chosen[511:32], (!told_q && line_first_i[chan_q]) ? front : chosen[31:0]};
   always_comb begin
     line_ready_o = '0;
     line_ready_o[chan_q] = left_q != '0 && !told_q && w_take;
