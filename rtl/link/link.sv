@@ -149,7 +149,7 @@ module link
   bytes_t [Channels-1:0] slot_bytes;
   logic [Channels-1:0] told_valid, told_ready, told_done, answer, refused;
   slot_addr_t [Channels-1:0] down_base, up_base;
-  logic [Channels-1:0][3:0] down_bits, up_bits;
+  index_t [Channels-1:0] down_mask, up_mask;
 
   for (genvar c = 0; c < Channels; c++) begin : gen_channel
     axis_t from_card, to_card;
@@ -162,9 +162,9 @@ module link
     assign m_axis_tkeep[c] = to_card.keep;
     assign m_axis_tlast[c] = to_card.last;
     assign down_base[c]    = channels[c].down_base;
-    assign down_bits[c]    = channels[c].down_bits;
+    assign down_mask[c]    = channels[c].down_mask;
     assign up_base[c]      = channels[c].up_base;
-    assign up_bits[c]      = channels[c].up_bits;
+    assign up_mask[c]      = channels[c].up_mask;
 
     link_channel #(
       .DownLines(DownLines),
@@ -223,7 +223,7 @@ module link
     .clk_i,
     .rst_ni,
     .base_i       (down_base),
-    .bits_i       (down_bits),
+    .mask_i       (down_mask),
     .req_valid_i  (read_valid),
     .req_ready_o  (read_ready),
     .req_i        (read_req),
@@ -249,7 +249,7 @@ module link
     .rst_ni,
     .status_base_i(cfg.status_base),
     .base_i       (up_base),
-    .bits_i       (up_bits),
+    .mask_i       (up_mask),
     .req_valid_i  (write_valid),
     .req_ready_o  (write_ready),
     .req_i        (write_req),

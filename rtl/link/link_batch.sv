@@ -1,5 +1,5 @@
 // When the host is told how far the indices have come: at so many slots either way, after so many clocks, or as soon as
-// there is nothing more to do. Latency 1.
+// there is nothing more to do. Latency 2: it looks at both by turns.
 module link_batch
   import link_pkg::*;
 (
@@ -17,23 +17,19 @@ module link_batch
   output logic         due_o
 );
 
-  index_t age_q;
-  index_t [1:0] open;
-  logic [1:0] some, many, done;
-  always_comb begin
-    for (int unsigned n = 0; n < 2; n++) begin
-      open[n] = index_i[n] - told_i[n];
-      some[n] = open[n] != '0;
-      many[n] = some[n] && open[n] >= slots_i;
-      done[n] = some[n] && empty_i[n];
-    end
-  end
+  index_t left_q, open;  // clocks that are left
+  logic turn_q, some;
+  logic [1:0] some_q;
+  assign open = index_i[turn_q] - told_i[turn_q];
+  assign some = open != '0;
 
   always_ff @(posedge clk_i) begin
-    if (!rst_ni || clear_i || tell_i || some == '0) age_q <= '0;
-    else if (age_q != '1) age_q <= age_q + 1'b1;
-    due_o <= rst_ni && !clear_i && !tell_i &&
-             (done != '0 || many != '0 || (some != '0 && age_q >= clocks_i));
+    turn_q         <= rst_ni && !turn_q;
+    some_q[turn_q] <= some;
+    if (!rst_ni || clear_i || tell_i || some_q == '0) left_q <= clocks_i;
+    else if (left_q != '0) left_q <= left_q - 1'b1;
+    due_o <= rst_ni && !clear_i && !tell_i && some &&
+             (empty_i[turn_q] || open >= slots_i || left_q == '0);
   end
 
 endmodule

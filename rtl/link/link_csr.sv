@@ -128,8 +128,8 @@ module link_csr
   for (genvar c = 0; c < Channels; c++) begin : gen_cfg
     localparam int unsigned At = CsrChannel * (c + 1);
     assign channel_o[c].enable    = reg_q[CsrControl][c];
-    assign channel_o[c].down_bits = reg_q[At+CsrSizes][3:0];
-    assign channel_o[c].up_bits   = reg_q[At+CsrSizes][7:4];
+    assign channel_o[c].down_mask = reg_q[At+CsrSizes][15:0];
+    assign channel_o[c].up_mask   = reg_q[At+CsrSizes][31:16];
     assign channel_o[c].down_base = {reg_q[At+CsrDownBase+1], reg_q[At+CsrDownBase][31:6]};
     assign channel_o[c].up_base   = {reg_q[At+CsrUpBase+1], reg_q[At+CsrUpBase][31:6]};
   end

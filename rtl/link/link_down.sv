@@ -14,8 +14,8 @@ module link_down
   input  logic                     sweep_i,
   input  logic [$clog2(Lines)-1:0] sweep_line_i,
   input  logic                     run_i,
-  /// Slots of the ring: 2**bits.
-  input  logic [3:0]               bits_i,
+  /// Slots of the ring, minus one.
+  input  index_t                   mask_i,
   /// The host moves its index.
   input  logic                     door_we_i,
   input  index_t                   door_i,
@@ -49,15 +49,15 @@ module link_down
   fault_t walk_fault;
 
   // ---------------------------------------------------------------- what the host has produced
-  index_t room;
-  assign room = index_t'(17'd1 << bits_i) - index_t'(producer - index_o);
+  index_t end_q;
+  always_ff @(posedge clk_i) end_q <= end_of(index_o, mask_i);
   link_door u_door (
     .clk_i,
     .rst_ni,
     .clear_i,
     .we_i   (door_we_i && run_i),
     .value_i(door_i),
-    .room_i (room),
+    .room_i (index_t'(end_q - producer)),
     .index_o(producer),
     .bad_o  (door_bad)
   );

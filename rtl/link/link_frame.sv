@@ -18,9 +18,9 @@ module link_frame
   /// See link_life.
   input  logic       run_i,
   input  logic       live_i,
-  /// Slots of the ring: 2**bits.
-  input  logic [3:0] bits_i,
-  /// Frames of the card. Bytes of a last beat are its lowest ones.
+  /// Slots of the ring, minus one.
+  input  index_t     mask_i,
+  /// Frames of the card: each beat has a byte, and the last one those of its lowest lanes.
   input  logic       s_valid_i,
   output logic       s_ready_o,
   input  axis_t      s_data_i,
@@ -54,7 +54,7 @@ module link_frame
   assign drop      = ends && over;
 
   always_ff @(posedge clk_i) begin
-    limit_q <= (bits_i < 4'd8) ? 8'd1 << bits_i[2:0] : 8'(MaxSlots);
+    limit_q <= mask_i[7] ? 8'(MaxSlots) : mask_i[7:0] + 1'b1;
     if (!rst_ni) begin
       slot_q  <= '0;
       flush_q <= 1'b0;
@@ -91,26 +91,24 @@ module link_frame
   );
 
   // ---------------------------------------------------------------- lengths
-  logic [6:0] lanes;
-  logic [63:0] tail;
-  bytes_t full_q;  // bytes of the beats before this one
-  assign tail  = s_data_i.keep & ~(s_data_i.keep >> 1);
-  assign lanes = 7'(lib_pkg::lane_of(tail)) + 7'(s_data_i.keep[0]);
+  logic [7:0] beat_q;  // beats before this one
+  logic [63:0] tail;   // its last lane
+  assign tail = s_data_i.keep & ~(s_data_i.keep >> 1);
 
   logic frame_q;
   logic [7:0] slots_q;
-  bytes_t bytes_q;
+  bytes_t end_q;  // the frame's last byte
   always_ff @(posedge clk_i) begin
     frame_q <= rst_ni && ends && !over;
     drop_o  <= rst_ni && drop;
     slots_q <= slot_q + 1'b1;
-    if (beat) bytes_q <= full_q + bytes_t'(lanes);
-    if (!rst_ni) full_q <= '0;
-    else if (beat) full_q <= s_data_i.last ? '0 : full_q + 14'd64;
+    if (beat) end_q <= {beat_q, lib_pkg::lane_of(tail)};
+    if (!rst_ni) beat_q <= '0;
+    else if (beat) beat_q <= s_data_i.last ? '0 : beat_q + 1'b1;
   end
   assign frame_o = frame_q;
   assign slots_o = slots_q;
-  assign bytes_o = bytes_q;
+  assign bytes_o = end_q + 1'b1;
 
   bytes_t length;
   logic length_valid, unused_length_ready, first;
@@ -123,7 +121,7 @@ module link_frame
     .rst_ni   (rst_ni && live_i),
     .s_valid_i(frame_q),
     .s_ready_o(unused_length_ready),
-    .s_data_i (bytes_q),
+    .s_data_i (bytes_o),
     .m_valid_o(length_valid),
     .m_ready_i(take && stored_valid && first),
     .m_data_o (length),
@@ -148,6 +146,7 @@ module link_frame
   end
 
   `ASSERT(LengthRoom, !frame_q || unused_length_ready)
-  `ASSERT(Kept, !s_valid_i || (s_data_i.keep & (s_data_i.keep + 1'b1)) == '0)
+  `ASSERT(Kept, !s_valid_i || s_data_i.keep[0] &&
+          (s_data_i.keep & (s_data_i.keep + 1'b1)) == '0)
 
 endmodule

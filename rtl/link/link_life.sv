@@ -57,7 +57,7 @@ module link_life
   logic flr_q;    // a reset was asked for, and what it stops is not wiped yet
   logic narrow, wrong;
 
-  assign narrow = cfg_i.down_bits < 4'd3 || cfg_i.up_bits < 4'd3;
+  assign narrow = !is_size(cfg_i.down_mask) || !is_size(cfg_i.up_mask);
   assign wrong = fault_i != '0;
 
   assign run_o        = state_q == Run;

@@ -51,17 +51,24 @@ package link_pkg;
     return (b < block) ? b : block;
   endfunction
 
+  /// A ring has 2**n slots, n from 3 to 15.
+  function automatic logic is_size(input index_t mask);
+    return mask[2:0] == '1 && (mask & {mask[14:0], 1'b1}) == mask && !mask[15];
+  endfunction
+  /// The index behind the last slot of a ring that begins with one.
+  function automatic index_t end_of(input index_t index, input index_t mask);
+    return index - ~mask;
+  endfunction
+
   /// Where a slot stands. A ring begins at a multiple of its size.
-  function automatic slot_addr_t slot_addr(input slot_addr_t base, input logic [3:0] bits,
+  function automatic slot_addr_t slot_addr(input slot_addr_t base, input index_t mask,
                                            input index_t index);
-    index_t mask;
-    mask = ~({16{1'b1}} << bits);
     return {base[57:16], (base[15:0] & ~mask) | (index & mask)};
   endfunction
 
   /// Why a channel has stopped.
   typedef struct packed {
-    logic setup;     // a ring has fewer than 8 slots
+    logic setup;     // a ring has not 2**n slots, n from 3 to 15
     logic up_door;   // the host has consumed what it was not told of
     logic down_door; // the host has produced more than the ring holds, or goes back
     logic write;     // host memory refused a write
@@ -74,8 +81,8 @@ package link_pkg;
   /// What the host sets for a channel.
   typedef struct packed {
     logic       enable;
-    logic [3:0] down_bits;  // slots of a ring: 2**bits
-    logic [3:0] up_bits;
+    index_t     down_mask;  // slots of a ring, minus one
+    index_t     up_mask;
     slot_addr_t down_base;
     slot_addr_t up_base;
   } channel_cfg_t;

@@ -15,7 +15,7 @@ module link_read
   input  logic                      rst_ni,
   /// Of each channel: its ring, what it asks for, reads under way.
   input  slot_addr_t [Channels-1:0] base_i,
-  input  logic [Channels-1:0][3:0]  bits_i,
+  input  index_t [Channels-1:0]     mask_i,
   input  logic [Channels-1:0]       req_valid_i,
   output logic [Channels-1:0]       req_ready_o,
   input  burst_t [Channels-1:0]     req_i,
@@ -131,7 +131,7 @@ module link_read
     .s_ready_o(ar_ready),
     .s_data_i ('{
         id: id,
-        addr: slot_addr(base_i[turn.chan], bits_i[turn.chan], turn.burst.index),
+        addr: slot_addr(base_i[turn.chan], mask_i[turn.chan], turn.burst.index),
         slots: turn.burst.slots
     }),
     .m_valid_o(m_axi_arvalid),
@@ -177,7 +177,7 @@ module link_read
     assign give = r_valid_q && r_last_q && place.chan == chan_t'(c);
     always_ff @(posedge clk_i) begin
       if (!rst_ni) count_q <= '0;
-      else count_q <= count_q + 7'(take) - 7'(give);
+      else if (take != give) count_q <= count_q + {{6{give}}, 1'b1};
     end
     assign open_o[c] = count_q != '0 || line_valid_o[c];
   end

@@ -15,8 +15,8 @@ module link_up
   input  logic       clear_i,
   input  logic       run_i,
   input  logic       live_i,
-  /// Slots of the ring: 2**bits.
-  input  logic [3:0] bits_i,
+  /// Slots of the ring, minus one.
+  input  index_t     mask_i,
   /// The host moves its index.
   input  logic       door_we_i,
   input  index_t     door_i,
@@ -58,7 +58,7 @@ module link_up
     .rst_ni,
     .run_i,
     .live_i,
-    .bits_i,
+    .mask_i,
     .s_valid_i,
     .s_ready_o,
     .s_data_i,
@@ -95,20 +95,23 @@ module link_up
 
   // ---------------------------------------------------------------- what is asked for
   // In turn: what there is is measured, and asked for.
-  index_t asked_q, written_q;
-  logic [$clog2(Depth+1)-1:0] waits_q;
+  typedef logic [$clog2(Depth+1)-1:0] count_t;
+  index_t asked_q, written_q, end_q;
+  count_t here_q, waiting;  // slots that were here so far; those that wait
   slots_t waits, room;
   logic measured_q, take;
   assign take        = req_valid_o && req_ready_i;
+  assign waiting     = here_q - count_t'(asked_q);
   assign req_o.index = asked_q;
 
   always_ff @(posedge clk_i) begin
-    waits <= to_eight(index_t'(waits_q));
-    room  <= to_eight(index_t'(17'd1 << bits_i) - index_t'(asked_q - consumer));
+    end_q <= end_of(consumer, mask_i);
+    waits <= to_eight(index_t'(waiting));
+    room  <= to_eight(end_q - asked_q);
     if (!req_valid_o) req_o.slots <= in_block(asked_q[2:0], waits, room);
     if (!rst_ni || clear_i) begin
       asked_q     <= '0;
-      waits_q     <= '0;
+      here_q      <= '0;
       req_valid_o <= 1'b0;
       measured_q  <= 1'b0;
       open_o      <= '0;
@@ -118,9 +121,8 @@ module link_up
       else if (!req_valid_o && measured_q)
         req_valid_o <= run_i && waits != '0 && room != '0 && open_o < 7'(Writes);
       if (take) asked_q <= asked_q + index_t'(req_o.slots);
-      waits_q <= waits_q + (frame ? $bits(waits_q)'(frame_slots) : '0) -
-          (take ? $bits(waits_q)'(req_o.slots) : '0);
-      open_o <= open_o + 7'(take) - 7'(answer_i);
+      if (frame) here_q <= here_q + count_t'(frame_slots);
+      if (take != answer_i) open_o <= open_o + {{6{answer_i}}, 1'b1};
     end
   end
 
@@ -133,7 +135,7 @@ module link_up
       written_q <= written_q + 1'b1;
       if (last) border_o <= written_q + 1'b1;
     end
-    empty_o <= waits_q == '0 && border_o == asked_q;
+    empty_o <= waiting == '0 && border_o == asked_q;
   end
 
 endmodule

@@ -11,7 +11,7 @@ module link_write
   input  slot_addr_t                status_base_i,
   /// Of each channel: its ring, what it asks for, its slots. A first one gets a preamble of so many bytes.
   input  slot_addr_t [Channels-1:0] base_i,
-  input  logic [Channels-1:0][3:0]  bits_i,
+  input  index_t [Channels-1:0]     mask_i,
   input  logic [Channels-1:0]       req_valid_i,
   output logic [Channels-1:0]       req_ready_o,
   input  burst_t [Channels-1:0]     req_i,
@@ -109,9 +109,9 @@ module link_write
   } aw_t;
   aw_t aw;
   slot_addr_t base;
-  logic [3:0] bits;
+  index_t mask;
   assign base = turn.told ? status_base_i : base_i[turn.chan];
-  assign bits = turn.told ? 4'd2 : bits_i[turn.chan];
+  assign mask = turn.told ? index_t'(3) : mask_i[turn.chan];
   lib_half_buffer #(
     .T(aw_t)
   ) u_aw (
@@ -121,7 +121,7 @@ module link_write
     .s_ready_o(aw_ready),
     .s_data_i ('{
         id: {turn.told, turn.chan},
-        addr: slot_addr(base, bits, turn.burst.index),
+        addr: slot_addr(base, mask, turn.burst.index),
         slots: turn.burst.slots
     }),
     .m_valid_o(m_axi_awvalid),

@@ -274,7 +274,7 @@ class Bench:
             for register, base in ((DOWN_BASE, channel.down_base), (UP_BASE, channel.up_base)):
                 await registers.write(of(channel.n, register), base & 0xFFFFFFFF)
                 await registers.write(of(channel.n, register) + 4, base >> 32)
-            await registers.write(of(channel.n, SIZES), channel.down_bits | channel.up_bits << 4)
+            await registers.write(of(channel.n, SIZES), (1 << channel.down_bits) - 1 | (1 << channel.up_bits) - 1 << 16)
         await self.enable(enable)
 
     async def enable(self, mask):

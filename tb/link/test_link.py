@@ -246,11 +246,19 @@ async def bad_doorbells(dut):
 
 @cocotb.test()
 async def bad_sizes(dut):
-    """Rings of fewer than eight slots: the channel does not start."""
+    """Rings of fewer than eight slots, too many, or no power of two: the channel does not start."""
     bench = Bench(dut, latency=20, bits=((8, 8), (2, 8), (8, 0)))
     await bench.begin(enable=1)
-    await bench.registers.write(CONTROL, 7)
-    await clocks(dut, 1100)
+    bad = [3, 0, 6, 0xFFFF, 0x7FF0, 0x00F7, 1 << random.randrange(15), 0x7FFF ^ 1 << random.randrange(14)]
+    for n, mask in enumerate(bad):
+        await bench.registers.write(CONTROL, 1)
+        for c in (1, 2):
+            await bench.registers.write(of(c, SIZES), mask << 16 | 0xFF if n % 2 else 0xFF << 16 | mask)
+        await bench.registers.write(CONTROL, 7)
+        await clocks(dut, 10)
+        for c in (1, 2):
+            assert await bench.registers.read(of(c, FAULT)) == SETUP_FAULT, hex(mask)
+            assert not await bench.registers.read(of(c, STATE)) & (BUSY | RUNNING)
     for c in (1, 2):
         assert await bench.registers.read(of(c, FAULT)) == SETUP_FAULT
         assert not await bench.registers.read(of(c, STATE)) & (BUSY | RUNNING)
@@ -258,7 +266,7 @@ async def bad_sizes(dut):
     await bench.registers.write(CONTROL, 1)
     for c in (1, 2):
         bench.channels[c].down_bits = bench.channels[c].up_bits = 8
-        await bench.registers.write(of(c, SIZES), 0x88)
+        await bench.registers.write(of(c, SIZES), 0xFF << 16 | 0xFF)
     await bench.enable(7)
     await both_ways(bench, 10)
 
