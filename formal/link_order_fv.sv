@@ -119,7 +119,8 @@ module link_order_fv
   `ASSERT(Came, !due || known_q)
   `ASSERT(Value, !due || m_data[32] == value_q)
   `ASSERT(NotBad, !due || !bad_q)
-  `ASSERT(OnlyWhole, index_t'(border_q - given_q) <= index_t'(Lines + 1) && (given_q != border_q || !take))
+  `ASSERT(OnlyWhole,
+          index_t'(border_q - given_q) <= index_t'(Lines + 1) && (given_q != border_q || !take))
   `ASSERT(Border, !frame || border_q + 16'd1 + index_t'(more_slots(bytes)) == place + 16'd1)
   `ASSERT(Produced, index_t'(producer_q - given_q) < 16'h8000)
   `ASSERT(NoneBehind, !faulty_q || index_t'(fault_place_q - given_q) < 16'h8000)

@@ -104,19 +104,22 @@ module link_csr
       if (flr_i) reg_q[CsrControl] <= '0;
     end
     waddr_q <= waddr[5:0];
-    wdata_q <= s_axil_wdata;
+    // So what the RAM is cleared with is 0.
+    if (clearing) wdata_q <= '0;
+    else wdata_q <= s_axil_wdata;
     wstrb_q <= s_axil_wstrb;
   end
 
   lib_ram #(
-    .Width(32),
-    .Depth(Words)
+    .Width    (32),
+    .Depth    (Words),
+    .ByteWidth(8)
   ) u_settings (
     .clk_i,
-    .we_i   (write_q || clearing),
+    .we_i   ((write_q && is_setting(32'(waddr_q))) || clearing),
     .waddr_i(clearing ? clear_q[5:0] : waddr_q),
-    .wbe_i  (1'b1),
-    .wdata_i(clearing ? '0 : written),
+    .wbe_i  (clearing ? '1 : wstrb_q),
+    .wdata_i(wdata_q),
     .re_i   (we || read_q[0]),
     .raddr_i(read_q[0] ? raddr_q[5:0] : waddr[5:0]),
     .rdata_o(setting)
@@ -175,12 +178,32 @@ module link_csr
   assign unused_clear = counts_clear;
 
   // ---------------------------------------------------------------- reads
+  // What is not asked for is 0, so an OR chooses.
   logic [1:0] chan;
-  logic [2:0][31:0] told_q;
-  logic [31:0] down_q, up_q;
+  logic of_channel, count_asked_q, setting_asked_q;
+  logic [3:0] at;
+  logic [31:0] indices_q, fault_q, state_q, down_q, up_q, fixed_q;
+  logic [Channels-1:0][2:0][31:0] told;
+  assign told = told_i;
   assign chan = raddr_q[5:4] - 2'd1;
+  assign at   = raddr_q[3:0];
+  assign of_channel = raddr_q[9:6] == '0 && raddr_q[5:4] != '0;
 
   always_ff @(posedge clk_i) begin
+    indices_q <= (of_channel && at == 4'(CsrIndices)) ? told[chan][0] : '0;
+    fault_q   <= (of_channel && at == 4'(CsrFault)) ? told[chan][1] : '0;
+    state_q   <= (of_channel && at == 4'(CsrState)) ? told[chan][2] : '0;
+    down_q    <= (of_channel && at == 4'(CsrDownBytes)) ? down_bytes_q[chan] : '0;
+    up_q      <= (of_channel && at == 4'(CsrUpBytes)) ? up_bytes_q[chan] : '0;
+    unique case (raddr_q)
+      10'(CsrId):      fixed_q <= IdValue;
+      10'(CsrCaps):    fixed_q <= {16'(MaxFrame), 8'(Reads), 8'(Channels)};
+      10'(CsrControl): fixed_q <= 32'(reg_q[CsrControl][Channels-1:0]);
+      default:         fixed_q <= '0;
+    endcase
+    count_asked_q   <= raddr_q[9:4] == 6'(CsrEvents / 16);
+    setting_asked_q <= raddr_q[9:6] == '0 && raddr_q != 10'(CsrControl);
+
     if (!rst_ni) begin
       read_q        <= '0;
       s_axil_rvalid <= 1'b0;
@@ -190,30 +213,9 @@ module link_csr
       else if (s_axil_rready) s_axil_rvalid <= 1'b0;
     end
     if (s_axil_arready) raddr_q <= s_axil_araddr[11:2];
-    told_q <= told_i[chan];
-    down_q <= down_bytes_q[chan];
-    up_q   <= up_bytes_q[chan];
-    if (read_q[2]) begin
-      if (raddr_q[9:4] == 6'(CsrEvents / 16)) s_axil_rdata <= count;
-      else if (raddr_q[9:6] != '0) s_axil_rdata <= '0;
-      else if (raddr_q[5:4] == '0) begin
-        unique case (32'(raddr_q[3:0]))
-          CsrId:      s_axil_rdata <= IdValue;
-          CsrCaps:    s_axil_rdata <= {16'(MaxFrame), 8'(Reads), 8'(Channels)};
-          CsrControl: s_axil_rdata <= 32'(reg_q[CsrControl][Channels-1:0]);
-          default:    s_axil_rdata <= setting;
-        endcase
-      end else begin
-        unique case (32'(raddr_q[3:0]))
-          CsrIndices:   s_axil_rdata <= told_q[0];
-          CsrFault:     s_axil_rdata <= told_q[1];
-          CsrState:     s_axil_rdata <= told_q[2];
-          CsrDownBytes: s_axil_rdata <= down_q;
-          CsrUpBytes:   s_axil_rdata <= up_q;
-          default:      s_axil_rdata <= setting;
-        endcase
-      end
-    end
+    if (read_q[2])
+      s_axil_rdata <= indices_q | fault_q | state_q | down_q | up_q | fixed_q |
+          (count_asked_q ? count : '0) | (setting_asked_q ? setting : '0);
   end
 
 endmodule

@@ -80,8 +80,7 @@ module link_down
     end else begin
       req_valid_o <= run_i && !full && producer != asked_q;
     end
-    if (!req_valid_o)
-      req_o.slots <= in_block(asked_q[2:0], to_eight(producer - asked_q), 4'd8);
+    if (!req_valid_o) req_o.slots <= in_block(asked_q[2:0], to_eight(producer - asked_q), 4'd8);
   end
 
   // ---------------------------------------------------------------- what has come

@@ -92,8 +92,13 @@ module link_frame
 
   // ---------------------------------------------------------------- lengths
   logic [7:0] beat_q;  // beats before this one
-  logic [63:0] tail;   // its last lane
-  assign tail = s_data_i.keep & ~(s_data_i.keep >> 1);
+  logic [5:0] lane;    // its last lane
+  // Lanes 1 to n are kept: bit b of n is whether the number of multiples of 2**b among them is odd.
+  always_comb begin
+    lane = '0;
+    for (int unsigned b = 0; b < 6; b++)
+    for (int unsigned i = 2 ** b; i < 64; i += 2 ** b) lane[b] ^= s_data_i.keep[i];
+  end
 
   logic frame_q;
   logic [7:0] slots_q;
@@ -102,7 +107,7 @@ module link_frame
     frame_q <= rst_ni && ends && !over;
     drop_o  <= rst_ni && drop;
     slots_q <= slot_q + 1'b1;
-    if (beat) end_q <= {beat_q, lib_pkg::lane_of(tail)};
+    if (beat) end_q <= {beat_q, lane};
     if (!rst_ni) beat_q <= '0;
     else if (beat) beat_q <= s_data_i.last ? '0 : beat_q + 1'b1;
   end
@@ -146,7 +151,6 @@ module link_frame
   end
 
   `ASSERT(LengthRoom, !frame_q || unused_length_ready)
-  `ASSERT(Kept, !s_valid_i || s_data_i.keep[0] &&
-          (s_data_i.keep & (s_data_i.keep + 1'b1)) == '0)
+  `ASSERT(Kept, !s_valid_i || s_data_i.keep[0] && (s_data_i.keep & (s_data_i.keep + 1'b1)) == '0)
 
 endmodule

@@ -156,7 +156,7 @@ module link_read
   always_ff @(posedge clk_i) begin
     if (ask) places_q[id] <= '{chan: turn.chan, index: turn.burst.index};
     if (filling || r_valid_q)
-      beats_q[filling ? fill_q[5:0] : r_id_q] <= (filling || r_last_q) ? '0 : beat + 1'b1;
+      beats_q[filling?fill_q[5:0] : r_id_q] <= (filling || r_last_q) ? '0 : beat + 1'b1;
     r_valid_q <= rst_ni && m_axi_rvalid;
     r_id_q    <= m_axi_rid;
     r_line_q  <= m_axi_rdata;
