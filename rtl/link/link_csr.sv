@@ -58,7 +58,7 @@ module link_csr
   assign s_axil_bresp   = 2'b00;
   assign s_axil_rresp   = 2'b00;
   assign reading = read_q != '0 || s_axil_rvalid;
-  assign s_axil_arready = s_axil_arvalid && !reading && !clearing && !s_axil_awvalid;
+  assign s_axil_arready = s_axil_arvalid && !reading && !clearing;
 
   logic [1:0] unused_addr;
   assign unused_addr = s_axil_awaddr[1:0] | s_axil_araddr[1:0];

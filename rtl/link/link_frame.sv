@@ -43,14 +43,15 @@ module link_frame
   logic [7:0] slot_q, limit_q;  // slots of the frame so far; so many it may have
   logic [31:0] carry_q;
   logic flush_q, drop_q, lengths_room, fifo_ready;
-  logic beat, push, over, spills, ends, drop;
+  logic beat, flush, push, over, spills, ends, drop;
 
   assign spills    = s_data_i.last && s_data_i.keep[60];
-  assign s_ready_o = !flush_q && ((fifo_ready && lengths_room) || !live_i);
+  assign s_ready_o = !flush_q && ((fifo_ready && lengths_room) || !run_i);
   assign beat      = s_valid_i && s_ready_o;
   assign over      = drop_q || !run_i || slot_q == limit_q;
-  assign push      = (beat || (flush_q && (fifo_ready || !live_i))) && !over;
-  assign ends      = (beat && s_data_i.last && !spills) || (flush_q && (fifo_ready || !live_i));
+  assign flush     = flush_q && (fifo_ready || !run_i);
+  assign push      = (beat || flush) && !over;
+  assign ends      = (beat && s_data_i.last && !spills) || flush;
   assign drop      = ends && over;
 
   always_ff @(posedge clk_i) begin
