@@ -81,7 +81,7 @@ PROOFS = [
     ("sequencer", {}, 2, "every byte of a job to one request, the slow path or the next job"),
     ("link_door", {}, 2, "an index goes forward only, and not past what there is"),
     ("link_told", {}, 2, "the host is told of what memory has answered, and of nothing that it refused"),
-    ("link_order", {}, 16, "lines leave in order, once, whole frames only, none behind a fault", "bmc"),
+    ("link_order", {}, 20, "lines leave in order, once, whole frames only, none behind a fault", "bmc"),
     ("link_unframe", {"Lane": 0}, 14, "bytes in = out in one lane, frames end once", "bmc"),
     ("link_unframe", {"Lane": 63}, 14, "same", "bmc"),
     ("lib_align", {"Lane": 0}, 12, "bytes in = out in one lane, packets end once", "bmc"),
