@@ -76,7 +76,7 @@ module link_told
           final_q <= last_i;
         end
         Wait:
-        if (left_q == '0) begin
+        if (tell) begin
           state_q <= Ask;
           down_o  <= down_i;
           if (!refused_i) up_o <= mark_q;

@@ -25,6 +25,8 @@ class HostMemory:
         self.pins, self.dut, self.clock = Pins(dut), dut, 0
         #: What was under way at most, and what was moved.
         self.most, self.beats_read, self.beats_written, self.bursts_read, self.bursts_written = 0, 0, 0, 0, 0
+        #: Of what was written, slots of rings.
+        self.slots_written = 0
         self.open_ids, self.coming, self.here = {}, [], []
         self.addresses, self.data, self.burst, self.answers, self.last_answer = deque(), deque(), [], [], {}
         self.waits = 0
@@ -107,6 +109,7 @@ class HostMemory:
             while self.addresses and self.data:
                 (addr, beats, number), lines = self.addresses.popleft(), self.data.popleft()
                 assert beats == len(lines), (beats, len(lines))
+                self.slots_written += beats if addr not in self.early else 0
                 bad = any(self.refuses(addr + 64 * n, True) for n in range(beats))
                 if addr in self.early and not bad:
                     self.slots[addr // 64] = lines[0]

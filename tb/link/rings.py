@@ -95,7 +95,7 @@ class Card:
 
     def __init__(self, dut, channel, pause=0.0):
         self.pins, self.pause, self.stalled, self.n = Pins(dut), pause, False, channel
-        self.queue, self.got, self.beats, self.clock, self.taken, self.times = deque(), [], deque(), 0, 0, []
+        self.queue, self.got, self.taken, self.bytes = deque(), [], 0, 0
         self._in = {f: getattr(self.pins, f"s{channel}_{f}") for f in ("data", "keep", "last", "valid", "ready")}
         self._out = {f: getattr(self.pins, f"m{channel}_{f}") for f in ("data", "keep", "last", "valid", "ready")}
         self._in["valid"].value = self._out["ready"].value = 0
@@ -138,7 +138,6 @@ class Card:
         while not dut.rst_ni.value:
             await NEXT_CLOCK
         while True:
-            self.clock += 1
             if valid.value:
                 beat = data.value, keep.value, last.value
                 lanes = beat[1].bit_length()
@@ -146,12 +145,10 @@ class Card:
                 assert offered in (None, beat), "a beat was offered and changed"
                 offered = None if takes else beat
                 if takes:
-                    if not parts:
-                        self.began = self.clock
+                    self.bytes += lanes
                     parts.append((beat[0] & (1 << 8 * lanes) - 1).to_bytes(lanes, "little"))
                     if beat[2]:
                         self.got.append(b"".join(parts))
-                        self.times.append((self.began, self.clock))
                         parts = []
             else:
                 assert offered is None, "a beat was offered and vanished"
