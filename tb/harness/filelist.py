@@ -5,6 +5,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 #: That of the whole card.
 CARD = "rtl/top/card.f"
+#: What stands beside it on a board.
+LINK = "rtl/link/link.f"
 
 
 def expand(*names):

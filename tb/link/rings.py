@@ -38,13 +38,16 @@ class Registers:
         self.task = every_clock(dut, self._run(dut))
 
     async def write(self, addr, value):
-        done = Event()
-        self.asked.append((addr, value, done))
-        await done.wait()
+        """In two parts, some bytes each."""
+        strobes = random.randrange(1, 15)
+        for part in (strobes, 15 ^ strobes):
+            done = Event()
+            self.asked.append((addr, value, part, done))
+            await done.wait()
 
     async def read(self, addr):
         done = Event()
-        self.asked.append((addr, None, done))
+        self.asked.append((addr, None, 0, done))
         await done.wait()
         return done.value
 
@@ -59,10 +62,10 @@ class Registers:
             await NEXT_CLOCK
         while True:
             if self.asked:
-                addr, value, done = self.asked.popleft()
+                addr, value, strobes, done = self.asked.popleft()
             elif self.bells:
                 addr = next(iter(self.bells))
-                value, done = self.bells.pop(addr), None
+                value, strobes, done = self.bells.pop(addr), 15, None
             else:
                 await NEXT_CLOCK
                 continue
@@ -77,7 +80,9 @@ class Registers:
                 assert p.s_axil_rresp.value == 0
                 done.value = p.s_axil_rdata.value
             else:
-                p.s_axil_awaddr.value, p.s_axil_wdata.value, p.s_axil_wstrb.value = addr, value, 15
+                lanes = sum(0xFF << 8 * b for b in range(4) if strobes >> b & 1)
+                p.s_axil_awaddr.value, p.s_axil_wstrb.value = addr, strobes
+                p.s_axil_wdata.value = value & lanes | random.getrandbits(32) & ~lanes
                 p.s_axil_awvalid.value = p.s_axil_wvalid.value = 1
                 await NEXT_CLOCK
                 while not p.s_axil_awready.value:

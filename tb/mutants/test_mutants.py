@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from harness.faults import PACKAGE, load, package, switched, wrong
-from harness.filelist import CARD, ROOT, expand
+from harness.filelist import CARD, LINK, ROOT, expand
 
 FAULTS = load()
 
@@ -65,14 +65,15 @@ def test_switched():
 
 
 def test_compiles(tmp_path):
-    """All faults in one text: the whole card is still a design."""
-    sources, includes = expand("rtl/pkg.f", "rtl/lib/lib.f", CARD)
+    """All faults in one text: the whole card is still a design, and the link beside it."""
+    sources, includes = expand("rtl/pkg.f", "rtl/lib/lib.f", CARD, LINK)
     texts = {str(path.relative_to(ROOT)): path.read_text() for path in sources}
     faults = [fault for fault in FAULTS if fault.file in texts]
     assert faults == FAULTS
     for name, text in ({PACKAGE: package(tmp_path / "fault")} | switched(texts, faults)[0]).items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    subprocess.run(
-        ["verilator", "--lint-only", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--top-module", "card",
-         *(f"-I{i}" for i in includes), PACKAGE, *texts], check=True, cwd=tmp_path)
+    for top in ("card", "link"):
+        subprocess.run(
+            ["verilator", "--lint-only", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--top-module", top,
+             *(f"-I{i}" for i in includes), PACKAGE, *texts], check=True, cwd=tmp_path)
