@@ -181,7 +181,8 @@ module execute_fv
   // ------------------------------------------------ jobs
   // Each record is its job's first one, or behind one that is not its last. All of a job are a datagram's, or none is. A
   // piece of host software's answer has a job for itself.
-  logic over_q, udp_q, hosts_q;
+  logic over_q, udp_q, hosts_q, goes_on;
+  assign goes_on = req_i.udp == udp_q && req_i.op != OpHostData && (!hosts_q || req_i.op == OpEnd);
   always_ff @(posedge clk_i) begin
     if (!rst_ni) over_q <= 1'b1;
     else if (req_valid_i && req_ready) over_q <= req_i.last || req_i.op == OpEnd;
@@ -191,9 +192,7 @@ module execute_fv
     end
   end
   `FV_ASSUME(of_jobs, !req_valid_i || req_i.first == over_q)
-  `FV_ASSUME(
-      of_one,
-      !req_valid_i || over_q || (req_i.udp == udp_q && req_i.op != OpHostData && (!hosts_q || req_i.op == OpEnd)))
+  `FV_ASSUME(of_one, !req_valid_i || over_q || goes_on)
 
   // ------------------------------------------------ the reader
   // What appends have read comes four clocks behind its job at the earliest, and for each job once.

@@ -98,10 +98,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     };
     init(card.as_mut(), &settings, &Seeds::random()?)?;
     if args.verbose > 0 {
-        eprintln!(
-            "card {} and {} of {has} connections, {layout:?}",
-            wire.card_ip, wire.card_ip6
-        );
+        eprintln!("card {} and {} of {has} connections, {layout:?}", wire.card_ip, wire.card_ip6);
     }
 
     let waker = match &net {
