@@ -164,7 +164,7 @@ class Card:
 
 class Channel:
     """The host's side of a channel. What it has read, or the card has, is overwritten at once. `lazy` is the probability that
-    it does nothing in a clock."""
+    it does nothing in a clock. `stalled`: it sends, and takes nothing."""
 
     def __init__(self, memory, registers, number, down_base, down_bits, up_base, up_bits, lazy=0.0):
         self.memory, self.registers, self.n, self.lazy, self.stalled = memory, registers, number, lazy, False
@@ -207,10 +207,10 @@ class Channel:
                 self.memory.slots[self.down_addr(self.consumed + n)] = random.getrandbits(64) << 448 | 0x5A5A5A5A
             self.consumed += forth
             self.up += came
-        if self.lazy and random.random() < self.lazy or self.stalled:
+        if self.lazy and random.random() < self.lazy:
             return
         took = False
-        while self.taken != self.up:
+        while self.taken != self.up and not self.stalled:
             self._frame()
             took = True
         if took:

@@ -328,7 +328,8 @@ async def function_reset(dut, late):
             sent.append((frames(40), frames(40) + frames(8, [MAX_FRAME]) if card.stalled else frames(40)))
             host.send(*sent[-1][0])
             card.send(*sent[-1][1])
-        await clocks(dut, random.randrange(100, 1200))
+        # To fill the link up to the card takes 1,000 clocks.
+        await clocks(dut, random.randrange(100, 1200) + 1000 * (round_ % 2))
         bench.pins.flr_assert_i.value = 1
         pulse = random.random() < 0.5
         if pulse:
@@ -348,7 +349,7 @@ async def function_reset(dut, late):
             card.stalled = False
         for host in bench.channels:
             host.stalled = False
-        await clocks(dut, 300)
+        await clocks(dut, 600)
         assert quiet == (bench.memory.bursts_read, bench.memory.bursts_written) and not bench.pins.flr_done_o.value
         for host, card, (down, up) in zip(bench.channels, bench.cards, sent):
             assert card.got == down[:len(card.got)] and host.got == up[:len(host.got)]
