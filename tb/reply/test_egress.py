@@ -512,6 +512,10 @@ async def every_alignment(dut):
     for size in range(0, 132):
         key = random.randbytes(random.randrange(1, 70))
         model.job([model.value(key, random.randbytes(size), number(32))], udp=bool(size & 1))
+    # Keys that end with a line of 64 bytes, and about that.
+    for klen in (63, 64, 65, 127, 128, 129, 192):
+        for size in (0, 1, 64):
+            model.job([model.value(random.randbytes(klen), random.randbytes(size), number(32))], udp=bool(size & 1))
     # Around the length up to which key, numbers, value and ending stand in one line.
     for klen in range(20, 46):
         for size in range(18):
