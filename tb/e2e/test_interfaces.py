@@ -1,7 +1,6 @@
 """WireKV's card on a network interface, beside the kernel: packet sockets and AF_XDP. The other end of the link is a
 kernel that leaves checksums and the cutting of segments to hardware that is not there."""
 
-import os
 import random
 import re
 import shutil
@@ -20,6 +19,7 @@ from scapy.layers.l2 import ARP, Dot1Q, Ether
 from harness import differ, interfaces, reference
 from harness.interfaces import CARD_IP, CARD_IP6, FAR, FAR_IP, NEAR, NEAR_IP, SECOND_IP, Server, needs_interfaces, needs_xdp
 from harness.memcached import stream
+from harness.reference import HAS_IPV6, needs_ipv6
 from harness.size import scale
 
 pytestmark = needs_interfaces
@@ -31,7 +31,6 @@ ALL = ["packet", *(pytest.param(kind, marks=needs_xdp) for kind in ("afxdp", "ge
 FASTEST = ["packet", pytest.param("afxdp", marks=needs_xdp)]
 #: Level and option, and the bit that says that a frame had a tag.
 PACKET_AUXDATA, TP_STATUS_VLAN_VALID = (263, 8), 1 << 4
-_no_ipv6 = not os.path.exists("/proc/net/if_inet6")
 
 
 def link(kind, **more):
@@ -95,7 +94,7 @@ def test_ping(card):
         ping(card.pair, card.host, size)
 
 
-@pytest.mark.skipif(_no_ipv6, reason="this kernel has no IPv6")
+@needs_ipv6
 def test_ipv6(card):
     ping(card.pair, CARD_IP6, 1000, "-6")
     with card.pair.near.entered():
@@ -300,7 +299,7 @@ def test_shared(kind):
             for _ in range(3):
                 s.send(b"\0\1\0\0\0\1\0\0version\r\n")
                 assert reference.readable(s, reference.SECONDS) and s.recv(100)[8:] == b"VERSION 1.6.38\r\n"
-        if not _no_ipv6:
+        if HAS_IPV6:
             with pair.near.entered():
                 s = socket.create_connection((interfaces.FAR_IP6, server.port), timeout=reference.SECONDS)
             with s:

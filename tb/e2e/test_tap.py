@@ -1,7 +1,6 @@
 """WireKV behind a TAP device: the kernel's TCP/IP talks to the card's, frame by frame."""
 
 import ipaddress
-import os
 import random
 import select
 import socket
@@ -16,6 +15,7 @@ from scapy.layers.l2 import Ether
 from harness import differ, reference
 from harness.fixtures import ended_well
 from harness.memcached import stream
+from harness.reference import needs_ipv6
 from harness.size import scale
 from harness.tap import interface_of, needs_tap
 
@@ -53,10 +53,9 @@ def test_netcat(card):
 
 # The card's address in the network of which the kernel has ::1.
 CARD6 = "fd57:4b56::2"
-_no_ipv6 = pytest.mark.skipif(not os.path.exists("/proc/net/if_inet6"), reason="this kernel has no IPv6")
 
 
-@_no_ipv6
+@needs_ipv6
 def test_ping_ipv6(card):
     interface = interface_of(card.host)
     link = f"fe80::57:4bff:fe56:2%{interface}"
@@ -70,7 +69,7 @@ def test_ping_ipv6(card):
         assert " 0% packet loss" in done.stdout, done.stdout + done.stderr
 
 
-@_no_ipv6
+@needs_ipv6
 def test_clients_ipv6(card):
     """TCP and UDP, and ports where nobody serves."""
     value = random.Random(6).randbytes(300_000).replace(b"\r", b"\n")

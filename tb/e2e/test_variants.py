@@ -6,7 +6,8 @@ import subprocess
 import pytest
 
 from harness import reference
-from harness.reference import VARIANT, WIREKV, ask
+from harness.filelist import VARIANT
+from harness.reference import WIREKV, ask
 
 only = {name: pytest.mark.skipif(VARIANT != name, reason=f"CONFIG={name}") for name in ("Small", "Full")}
 

@@ -1,10 +1,13 @@
 """Reads the file lists of rtl/ (paths relative to the repository's root)."""
 
+import os
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 #: That of the whole card.
 CARD = "rtl/top/card.f"
+#: Which variant of it (rtl/top/config_pkg.sv), if not the default one.
+VARIANT = os.environ.get("WIREKV_CONFIG") or None
 #: What stands beside it on a board.
 LINK = "rtl/link/link.f"
 

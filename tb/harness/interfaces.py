@@ -65,7 +65,7 @@ def pair(mtu=1500, near_queues=1, far_queues=1):
         first, second = sorted(ends, key=lambda words: -words[-1])
         run("ip", "link", "add", *first, "type", "veth", "peer", *second)
         for space, interface, ip, ip6 in ((near, NEAR, NEAR_IP, NEAR_IP6), (far, FAR, FAR_IP, FAR_IP6)):
-            if os.path.exists("/proc/net/if_inet6"):
+            if reference.HAS_IPV6:
                 run(*space.inside, "sysctl", "-qw", f"net.ipv6.conf.{interface}.disable_ipv6=0",
                     f"net.ipv6.conf.{interface}.accept_dad=0")
                 run("ip", "-n", space.name, "addr", "add", f"{ip6}/64", "dev", interface, "nodad")

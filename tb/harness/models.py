@@ -23,7 +23,7 @@ from pathlib import Path
 import pytest
 from cocotb_tools.runner import get_runner
 
-from harness.filelist import ROOT, expand
+from harness.filelist import ROOT, VARIANT, expand
 from harness.size import SEED
 
 # Every design compiles Verilator's runtime again; a compiler cache makes that free.
@@ -41,12 +41,9 @@ os.environ["MAKEFLAGS"] = (
 COVERAGE = os.environ.get("WIREKV_COVERAGE")
 BUILD = Path(COVERAGE or ROOT / "build") / "tb"
 
-#: Which variant of the card (rtl/top/config_pkg.sv), if not the default one.
-VARIANT = [name for name in [os.environ.get("WIREKV_CONFIG")] if name]
-
 #: How every model is made: with assertions; registers, and what is not known, have any value.
-MODEL = ["--assert", "-DSIMASSERT", *(f"-DWIREKV_CONFIG={name}" for name in VARIANT), "-Wno-fatal", "-O3", "--x-initial", "unique", "--x-assign", "unique",
-         *["--coverage-line"] * bool(COVERAGE)]
+MODEL = ["--assert", "-DSIMASSERT", "-Wno-fatal", "-O3", "--x-initial", "unique", "--x-assign", "unique",
+         *[f"-DWIREKV_CONFIG={VARIANT}"] * bool(VARIANT), *["--coverage-line"] * bool(COVERAGE)]
 
 class BuildError(Exception):
     """The design does not compile."""
@@ -100,7 +97,7 @@ def run(test_file, top, files, waves=bool(os.environ.get("WAVES")), **parameters
     Parameters go to the top. WAVES=1 leaves build/tb/<top>*/<test file>/dump.vcd.
     """
     test_file = Path(test_file).resolve()
-    name = "-".join([top, *VARIANT, *(f"{k}{v}" for k, v in parameters.items())])
+    name = "-".join([top, *[VARIANT] * bool(VARIANT), *(f"{k}{v}" for k, v in parameters.items())])
     folder = BUILD / name
     sources, includes = expand("rtl/pkg.f", *files)
     runner = get_runner("verilator")

@@ -17,13 +17,12 @@ from pathlib import Path
 
 import pytest
 
+from harness.filelist import ROOT, VARIANT
 from harness.structs import T
 
-ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "e2e"
 MEMCACHED = ROOT / "build" / "memcached" / "memcached"
-#: The program, with a variant of the card (rtl/top/config_pkg.sv) if there is to be one.
-VARIANT = os.environ.get("WIREKV_CONFIG")
+#: The program, with a variant of the card if there is to be one.
 TARGET = ROOT / "build" / (f"target-{VARIANT}" if VARIANT else "target")
 WIREKV = Path(os.environ.get("WIREKV_BINARY") or TARGET / "release" / "wirekv")
 
@@ -35,6 +34,10 @@ CHECKED = ROOT / "build" / "target-checked" / "release" / "wirekv"
 # A simulated card answers in milliseconds; a silent one has hung. On a machine that has much else to do
 # any process may rest for seconds.
 SECONDS = 60
+
+#: The kernel has IPv6.
+HAS_IPV6 = os.path.exists("/proc/net/if_inet6")
+needs_ipv6 = pytest.mark.skipif(not HAS_IPV6, reason="this kernel has no IPv6")
 
 # Past the system's limit; python's socket has no name for it.
 SO_RCVBUFFORCE = 33

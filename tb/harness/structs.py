@@ -1,10 +1,9 @@
 """Packed structs and enums of the RTL's packages, as dicts and numbers."""
 
-import os
 import re
 from types import SimpleNamespace
 
-from harness.filelist import expand
+from harness.filelist import VARIANT, expand
 
 
 class Struct:
@@ -62,8 +61,7 @@ class Types:
         self.params, self.widths = {}, {"logic": 1}
         text = "".join(f.read_text() for f in expand(*files)[0])
         text = re.sub(r"//.*", "", text)
-        variant = os.environ.get("WIREKV_CONFIG", "Default")
-        if variant := re.search(rf"localparam config_t {variant} = '\{{([^}}]*)\}}", text):
+        if variant := re.search(rf"localparam config_t {VARIANT or 'Default'} = '\{{([^}}]*)\}}", text):
             self.Config = self.params["Config"] = SimpleNamespace(
                 **{name: int(value) for name, value in re.findall(r"(\w+): (?:1'b)?(\d+)", variant[1])})
         for m in self._TYPEDEF.finditer(text):

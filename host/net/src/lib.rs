@@ -24,7 +24,6 @@ mod wire;
 mod xsk;
 
 pub use afxdp::AfXdp;
-
 pub use frames::Frames;
 pub use impair::Impair;
 pub use interface::{Found, Own};
