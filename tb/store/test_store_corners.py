@@ -70,6 +70,31 @@ def test_close_behind(small, mem_pause):
     assert bench.misses_by_age == bench.lost == 0
 
 
+@pytest.mark.parametrize("size", (60, 200))
+@pytest.mark.parametrize("op", (T.OpAppend, T.OpIncr))
+def test_found_before_written(small, op, size):
+    """Memory is slow, so an item that append or incr has made is not written for a while. Who asks for it meanwhile
+    finds all of its key's lines there, whenever it comes."""
+    bench = Bench(small, latency=5)
+    names = [b"%03d" % n * (size // 3) for n in range(100)]
+    # A number that grows by a digit is a new item.
+    do(bench, *(put(name, b"99") for name in names))
+    for n, name in enumerate(names):
+        bench.idle()
+        bench.sim.pause_i.set(250)
+        change = {"op": op, "_key": name, "num": 1}
+        if op in STORES:
+            change["_value"] = b"more"
+        bench.job([change], 1)
+        bench.room(0)
+        for _ in range(n):
+            bench.tick()
+        bench.job([get(name), {"op": T.OpDelete, "_key": name}], 2)
+        bench.room(0)
+        bench.sim.pause_i.set(0)
+    assert bench.misses_by_age == bench.lost == 0
+
+
 def test_host_answers(small):
     """Pieces of the host's answers, of all lengths, and the questions for the next ones."""
     bench = Bench(small, 0.1, 0.1)

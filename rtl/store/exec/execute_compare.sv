@@ -218,7 +218,7 @@ module execute_compare
   assign unexpired   = head.expiry == '0 || head.expiry > now_i;
 
   always_ff @(posedge clk_i) begin
-    if (moves_i.fetch || !run_i) so_far_q <= '1;
+    if (moves_i.fetch || (moves_i.further && check_line_i == 3'd1)) so_far_q <= '1;
     else if (further_i) so_far_q <= so_far_q & equal & {2{!unread}};
     if (moves_i.go) begin
       // What could not be read has no header.

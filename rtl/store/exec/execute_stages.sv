@@ -6,7 +6,7 @@
 // of the lines before only whether they are alike is kept.
 //
 // While a request takes its steps, check waits; the read ports serve others then, so what is in
-// check is fetched again afterwards.
+// check is fetched again afterwards. So it is, with all lines, when it has waited for a write to them or its buckets.
 `include "lib_assert.svh"
 
 module execute_stages
@@ -21,7 +21,7 @@ module execute_stages
   input  logic   run_i,
   input  logic   fast_done_i,
   input  logic   act_done_i,
-  /// The one in check has read buckets that are written: they are read again.
+  /// The one in check has read buckets or lines that are written: they are read again.
   input  logic   stale_i,
   /// Of its key there is what stands in line check_line_o.
   input  logic   key_there_i,
@@ -54,8 +54,7 @@ module execute_stages
   // What overlaps ends as it is decided; the rest has the stages for itself.
   assign act_free = !act_valid_q || fast_done_i;
   assign go       = check_valid_q && data_q && !further_q && act_free && !stale_i;
-  assign further  = check_valid_q && more_q && run_i && key_there_i &&
-      (line_q != '0 || !stale_i);
+  assign further  = check_valid_q && more_q && run_i && key_there_i && !stale_i;
   assign fetch    = next_valid_i && run_i &&
       (!check_valid_q || (go && !check_q.alone)) && !(act_valid_q && act_q.alone);
 
@@ -83,7 +82,6 @@ module execute_stages
       if (fetch) check_valid_q <= 1'b1;
       else if (go) check_valid_q <= 1'b0;
       // Steps clobber the read ports: what is in check must be fetched again.
-      // So must the buckets into which entries are put.
       data_q <= (fetch && !waits) || further || (data_q && !further_q && !go && run_i && !stale_i);
       if (go) act_valid_q <= 1'b1;
       else if (act_done_i) act_valid_q <= 1'b0;
@@ -93,16 +91,13 @@ module execute_stages
       more_q    <= next_line != '0;
       line_q    <= waits ? next_line : behind(next_line, next_i.lines);
       further_q <= next_line != '0;
-    end else if (!run_i) begin
+    end else if (!run_i || stale_i) begin
       more_q <= 1'b1;
       line_q <= begin_of(check_q.lines);
     end else if (further) begin
       more_q    <= line_q != '0;
       line_q    <= behind(line_q, check_q.lines);
       further_q <= line_q != '0;
-    end else if (stale_i && !more_q) begin
-      more_q <= 1'b1;
-      line_q <= '0;
     end
     if (go) act_q <= check_q;
   end
