@@ -14,7 +14,8 @@
 // The mix is 4,096 times the number of the peer's first byte. Without it any later segment would do
 // for the ACK, if the peer had by then sent as many bytes as it received. With it a segment n bytes
 // behind the first one leaves -4097 n where there should be zeros; -4095 times that is -n, modulo
-// 2^22.
+// 2^22. If n is more than the proof, and below 2^16, it has borrowed from the options, which are not known then; the
+// upper six bits of the proof's place are ones.
 module tcp_cookie
   import net_pkg::*;
   import tcp_pkg::*;
@@ -77,6 +78,7 @@ module tcp_cookie
     logic        six;
     logic        redis;
     logic        parity;
+    logic        borrows;  // may have
     logic [31:0] seq;
     sum_t        part;
   } beside_t;
@@ -108,7 +110,7 @@ module tcp_cookie
   beside_t beside_q[Latency-1];
   beside_t last;
   logic [31:0] seq_q;
-  logic half_q, parity_q, six_q, redis_q;
+  logic half_q, parity_q, six_q, redis_q, borrows_q;
 
   tcp_hash u_hash (
     .clk_i,
@@ -138,6 +140,7 @@ module tcp_cookie
         six: six,
         redis: seg_i.peer.redis,
         parity: parity,
+        borrows: &apart[ZeroW-1:16],
         seq: seg_i.seq,
         part: syn ? {options, ZeroW'(0)} : apart[29:0]
     };
@@ -149,6 +152,7 @@ module tcp_cookie
     parity_q <= last.parity;
     six_q    <= last.six;
     redis_q  <= last.redis;
+    borrows_q <= last.borrows;
   end
 
   logic [MixW-1:0] behind;  // the upper bits of -n
@@ -160,7 +164,7 @@ module tcp_cookie
           carries: &sum_q[ZeroW-1:HalfShift],
           completes: sum_q[ZeroW-1:0] == '0,
           agreed: decode(sum_q[29:ZeroW], own_mss(own_mss_i, six_q)),
-          early: &behind[MixW-1:16-MixShift],
+          early: borrows_q || &behind[MixW-1:16-MixShift],
           bye: sum_q[ZeroW-1:0] == ZeroW'(refusal_bytes(redis_q)) + ZeroW'(1)
       };
 
