@@ -22,7 +22,7 @@ async def both_families(dut, damage):
     bench, net, session = await setup(dut, mtu=MTU, net=damage)
     peers = []
     for i in range(12):
-        total, expect = random.randrange(20_000), random.randrange(20_000)
+        total, expect = random.randrange(1, 20_000), random.randrange(20_000)
         peer = Peer(net, i // 4, 2 * i, total, expect, mss=random.choice((536, 1220, 1440, 1460)), port=2000 + i // 4,
                     ours=i % 4)
         peers.append(peer)

@@ -119,7 +119,7 @@ async def random_damage(dut, size, **damage):
     bench.on_clock.append(jam)
     peers = []
     for i in range(8):
-        total, expect = random.randrange(size), random.randrange(size)
+        total, expect = random.randrange(1, size), random.randrange(size)
         peer = Peer(net, i, 2 * i, total, expect, isn=random.choice((None, (1 << 32) - size // 2)),
                     mss=random.choice((200, 536, 1460)), ws=random.choice((None, 0, 7)),
                     piece=random.choice((None, lambda: random.randint(1, 1460))))

@@ -352,7 +352,7 @@ async def downloads(dut, damage):
     bench, net, session = await setup(dut, tick=4, net=damage, stall=random.choice((0, 0.2)))
     peers = []
     for i in range(6):
-        total, expect = random.randrange(30_000), random.randrange(30_000)
+        total, expect = random.randrange(1, 30_000), random.randrange(30_000)
         peer = Peer(net, i, 2 * i, total, expect, mss=random.choice((200, 536, 1460)), ws=random.choice((None, 7)),
                     times=i % 3 > 0, ours=i % 2)
         peers.append(peer)
