@@ -317,7 +317,7 @@ async def once_a_card(dut):
     for count, held, flood in (
             ("TcpCountChallenges", "TcpCountChallengesHeld", lambda: [p.send(rst=1, seq=9) for p in peers]),
             ("TcpCountStrays", "TcpCountStraysHeld", lambda: [strange.send(b"get x\r\n") for _ in range(10)])):
-        strange = Hand(net, 50, isn=1)
+        strange = Hand(net, 50, isn=1 << 20)
         before, kept = bench.counts[count], bench.counts[held]
         flood()
         await bench.clocks(120)

@@ -210,6 +210,29 @@ async def what_completes(dut):
 
 
 @cocotb.test()
+async def later_data_borrow(dut):
+    """Later data that come before the ACK wait, too, if they are further behind than the cookie's proof is large."""
+    bench, net, session = await setup(dut, tick=1)
+    met = 0
+    for i in range(500):
+        if met == 2:
+            break
+        peer = Hand(net, i)
+        await asked(peer)
+        proof = (peer.ack - peer.seq) % (1 << 22)
+        if proof < RING - 1460:
+            met += 1
+            for late in (1, proof, proof + 1, RING - 1):
+                peer.send(b"x" * 10, seq=late)
+                await peer.silence(60)
+            peer.send()
+            await bench.until(lambda: session.conns)
+            peer.send(rst=1)
+            await gone(bench, session)
+    assert met
+
+
+@cocotb.test()
 async def nobody_shakes(dut):
     """What looks as if it had overtaken the end of a handshake is of none, if no SYN was answered for
     seconds: it is answered with RST, and its peer begins anew."""

@@ -58,7 +58,7 @@ async def owed(dut):
     ends.gave(1)
     session.put(3, session.conns[3], 100)
     session.tell(3, session.conns[3])
-    nobody = Hand(net, 15, isn=1)
+    nobody = Hand(net, 15, isn=1 << 20)
     nobody.send(b"x")
     stranger = Hand(net, 14)
     stranger.send(syn=1)
