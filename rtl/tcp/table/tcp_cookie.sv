@@ -155,16 +155,18 @@ module tcp_cookie
     borrows_q <= last.borrows;
   end
 
+  logic completes;
   logic [MixW-1:0] behind;  // the upper bits of -n
+  assign completes = sum_q[ZeroW-1:0] == '0;
   assign behind = sum_q[ZeroW-1:MixShift] - sum_q[MixW-1:0];
 
   assign valid_o  = valid_q[Latency-1];
   assign cookie_o = '{
           isn: seq_q + {1'b0, parity_q, sum_q},
           carries: &sum_q[ZeroW-1:HalfShift],
-          completes: sum_q[ZeroW-1:0] == '0,
+          completes: completes,
           agreed: decode(sum_q[29:ZeroW], own_mss(own_mss_i, six_q)),
-          early: borrows_q || &behind[MixW-1:16-MixShift],
+          early: (borrows_q && !completes) || &behind[MixW-1:16-MixShift],
           bye: sum_q[ZeroW-1:0] == ZeroW'(refusal_bytes(redis_q)) + ZeroW'(1)
       };
 
