@@ -59,6 +59,27 @@ def sizes():
     return figure
 
 
+def connections():
+    """Operations a second and latency of TCP by the number of connections."""
+    rows = table("connections", "op/clk", "M op/s")
+    figure, grid = plt.subplots(1, 2, figsize=(WIDTH / 72, 320 / 72), layout="tight")
+    at = [number(row[0]) for row in rows]
+    grid[0].plot(at, [number(row[2]) for row in rows], marker="o", color=COLORS[0])
+    grid[0].set_ylabel("M op/s at 100 Gb/s")
+    grid[0].set_ylim(0)
+    for n, name in enumerate(("median", "p99")):
+        grid[1].plot(at, [number(row[4 + n]) * 0.004 for row in rows], marker="o", label=name, color=COLORS[n])
+    grid[1].set_ylabel("us from request to reply")
+    grid[1].set_yscale("log")
+    grid[1].legend()
+    for axes in grid:
+        axes.set_xscale("log")
+        axes.set_xticks([5, 50, 400, 1400, 10000], ["5", "50", "400", "1,400", "10,000"])
+        axes.minorticks_off()
+        axes.set_xlabel("connections")
+    return figure
+
+
 def cpu():
     """CPU time of a GET beside other servers."""
     text = {row[1]: row for row in table("protocol, mix, connections") if row[0] == "text, GET, 50"}
@@ -183,7 +204,7 @@ def misses():
 def made():
     """The text of each plot's SVG, by its name."""
     texts = {}
-    for draw in (sizes, keys, fairness, load, area, cpu, memory, misses):
+    for draw in (sizes, keys, connections, fairness, load, area, cpu, memory, misses):
         figure, out = draw(), io.StringIO()
         figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
         plt.close(figure)

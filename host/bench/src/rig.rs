@@ -85,8 +85,8 @@ pub struct Out {
 impl Rig {
     /// A card with so many bytes for index and log.
     pub fn new(item_bytes: u64, args: &Args) -> Result<Rig> {
-        let Args { mem_latency, mem_jitter, seed, .. } = *args;
-        let conns = 1024;
+        let Args { mem_latency, mem_jitter, seed, connections, .. } = *args;
+        let conns = connections.next_power_of_two().max(1024);
         let layout = Layout::new(item_bytes, conns).expect("a valid size");
         let mut sim = Sim::new(&Config {
             memory_bytes: layout.total,
