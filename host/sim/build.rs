@@ -12,6 +12,10 @@ fn main() {
     let repo = repository();
     let out = PathBuf::from(env::var("OUT_DIR").unwrap()).join("model");
     let trace = env::var_os("CARGO_FEATURE_TRACE").is_some();
+    let saif = env::var_os("CARGO_FEATURE_SAIF").is_some();
+    if trace && saif {
+        fail("Verilator's models write waves (`trace`) or toggles (`saif`), not both");
+    }
     let assert = env::var_os("CARGO_FEATURE_ASSERT").is_some();
 
     println!("cargo:rerun-if-env-changed=WIREKV_CARD_F");
@@ -25,8 +29,9 @@ fn main() {
     }
 
     let config = env::var("WIREKV_CONFIG").ok().map(|name| format!("-DWIREKV_CONFIG={name}"));
-    let options: Vec<String> =
-        config.into_iter().chain(trace.then(|| "--trace-fst".into())).collect();
+    let traces = [(trace, "--trace-fst"), (saif, "--trace-saif")];
+    let traces = traces.iter().filter_map(|(on, option)| on.then(|| option.to_string()));
+    let options: Vec<String> = config.into_iter().chain(traces).collect();
     let model = Model {
         repo: &repo,
         out: &out,
@@ -48,6 +53,9 @@ fn main() {
     }
     if trace {
         shim.define("WK_TRACE", None);
+    }
+    if saif {
+        shim.define("WK_SAIF", None);
     }
     if assert {
         shim.define("WK_ASSERT", None);

@@ -55,6 +55,10 @@ struct Args {
     /// Of the keys, the requests, and the card's secrets.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Write the toggles of all signals while a scenario is measured to <SAIF>/<NAME>.saif, and those of an idle
+    /// millisecond behind one over TCP to <SAIF>/<NAME>-idle.saif. Needs a build with `--features saif`.
+    #[arg(long)]
+    saif: Option<PathBuf>,
     /// Where the figures go as JSON.
     #[arg(long, default_value = "build/bench/card.json")]
     json: PathBuf,

@@ -1,6 +1,7 @@
 //! What is measured between two replies of a run.
 
 use anyhow::Result;
+use wirekv_sim::MemoryLines;
 
 use crate::rig::{changes, Rig};
 
@@ -8,13 +9,15 @@ struct Mark {
     clock: u64,
     wire_in: u64,
     wire_out: u64,
+    memory: MemoryLines,
     counters: Vec<u64>,
 }
 
 impl Mark {
     fn now(rig: &mut Rig, clock: u64) -> Result<Mark> {
         let (wire_in, wire_out) = (rig.wire_in, rig.wire_out);
-        Ok(Mark { clock, wire_in, wire_out, counters: rig.counters()? })
+        let memory = rig.sim.memory_lines();
+        Ok(Mark { clock, wire_in, wire_out, memory, counters: rig.counters()? })
     }
 }
 
@@ -38,6 +41,8 @@ pub struct Figures {
     /// Clocks from the first beat of the request's (last) frame to the last beat of the reply's;
     /// sorted.
     pub latencies: Vec<u64>,
+    /// Lines that memory ports moved; None where they are not counted.
+    pub memory: Option<MemoryLines>,
     pub counters: Vec<(&'static str, u64)>,
 }
 
@@ -54,8 +59,10 @@ impl Meter {
             self.measured += ops;
         }
         if self.start.is_none() && self.seen >= self.skip {
+            rig.count_toggles(true)?;
             self.start = Some(Mark::now(rig, clock)?);
         } else if self.end.is_none() && self.measured >= self.count {
+            rig.count_toggles(false)?;
             self.end = Some(Mark::now(rig, clock)?);
         }
         Ok(())
@@ -68,12 +75,17 @@ impl Meter {
     pub fn figures(mut self) -> Option<Figures> {
         let (start, end) = (self.start?, self.end?);
         self.latencies.sort_unstable();
+        let mut memory = end.memory;
+        for (now, before) in memory.iter_mut().flatten().zip(start.memory.iter().flatten()) {
+            *now -= before;
+        }
         Some(Figures {
             ops: self.measured,
             clocks: end.clock - start.clock,
             wire_in: end.wire_in - start.wire_in,
             wire_out: end.wire_out - start.wire_out,
             latencies: self.latencies,
+            memory: Some(memory),
             counters: changes(&start.counters, &end.counters),
         })
     }

@@ -6,6 +6,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::{json, Value};
 
+use wirekv_sim::LINE_BYTES;
+
 use crate::fairness::{Odd, Share, GOAL};
 use crate::rig::CLOCK_MHZ;
 use crate::scenarios::{Goal, Outcome, Scenario};
@@ -156,6 +158,17 @@ impl Report {
                 .collect();
             println!("{:<22} {}", row.name, stalls.join(", "));
         }
+        println!("\nMemory, bytes a clock that each port reads + writes:");
+        for row in &self.rows {
+            let Some(ports) = row.result.figures.memory else { continue };
+            let clocks = row.result.figures.clocks as f64;
+            let a_clock = |lines: u64| (lines * LINE_BYTES) as f64 / clocks;
+            let ports: Vec<String> = ports
+                .iter()
+                .map(|&[read, written]| format!("{:.1} + {:.1}", a_clock(read), a_clock(written)))
+                .collect();
+            println!("{:<22} {}", row.name, ports.join(", "));
+        }
         println!("\nFramings:");
         for row in &self.rows {
             println!("{:<22} {}", row.name, row.framing);
@@ -238,6 +251,10 @@ impl Row {
                 "evicted": written.evicted(),
                 "moved": written.moves,
             })),
+            "memory_bytes": f.memory.map(|ports| ports.map(|[read, written]| json!({
+                "read": read * LINE_BYTES,
+                "written": written * LINE_BYTES,
+            }))),
             "client_resends": self.result.resent,
             "counters": counters,
             "goals": goals,

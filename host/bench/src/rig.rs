@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::net::Ipv6Addr;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{ensure, Result};
@@ -45,6 +46,8 @@ pub struct Rig {
     /// Bytes on the wire so far, everything between frames included.
     pub wire_in: u64,
     pub wire_out: u64,
+    /// Where toggles go while the run is measured.
+    pub saif: Option<PathBuf>,
 }
 
 /// The bytes that its client had when it began; id, clock, frame.
@@ -133,6 +136,7 @@ impl Rig {
             entered: Vec::new(),
             wire_in: 0,
             wire_out: 0,
+            saif: None,
         })
     }
 
@@ -264,6 +268,26 @@ impl Rig {
     /// Nothing moves, but a timer may be running in the card: lets a millisecond pass.
     pub fn tick(&mut self) {
         self.sim.tick();
+    }
+
+    /// Begins to count toggles, or writes them, if that is asked for.
+    pub fn count_toggles(&mut self, on: bool) -> Result<()> {
+        match &self.saif {
+            Some(file) => Ok(self.sim.toggles(on.then_some(file))?),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes the toggles of a millisecond in which no frame comes, with one timer tick, of a card that has become idle.
+    pub fn idle_toggles(&mut self, file: &Path) -> Result<()> {
+        while self.sim.run(TICK, false) == TICK {}
+        let lines = self.sim.memory_lines();
+        self.sim.toggles(Some(file))?;
+        self.sim.tick();
+        self.sim.run(TICK, false);
+        self.sim.toggles(None)?;
+        ensure!(lines == self.sim.memory_lines(), "the idle card uses its memory");
+        Ok(())
     }
 
     /// All counters of the card.

@@ -465,6 +465,7 @@ pub fn run(scenario: &Scenario, args: &Args) -> Result<Outcome> {
         return written::run(scenario, entries, args);
     }
     let mut rig = Rig::new(64 << 20, args)?;
+    rig.saif = args.saif.as_ref().map(|folder| folder.join(format!("{}.saif", scenario.name)));
     let mut keys = scenario.keys(args);
     let ops = scenario.ops(args);
     // What is under way when measuring begins must not be most of what is measured.
@@ -551,6 +552,11 @@ pub fn run(scenario: &Scenario, args: &Args) -> Result<Outcome> {
             }
             load.pace(pipeline, scenario.think);
             load.run(&mut rig, &mut keys, Some(&mut meter), &mut *next)?;
+            if let Some(folder) = &args.saif {
+                load.run(&mut rig, &mut keys, None, &mut |_, _| None)
+                    .context("the last replies")?;
+                rig.idle_toggles(&folder.join(format!("{}-idle.saif", scenario.name)))?;
+            }
             load.resent()
         }
         Network::Store { .. } => unreachable!("has no network"),

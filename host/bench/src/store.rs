@@ -425,6 +425,7 @@ pub fn run(scenario: &Scenario, job: u32, args: &Args) -> Result<Outcome> {
         wire_in: 0,
         wire_out: 0,
         latencies,
+        memory: None,
         counters: changes(&before, &rig.sim.counters()),
     };
     let total_clocks = rig.sim.clock;

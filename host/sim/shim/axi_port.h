@@ -63,6 +63,11 @@ class Ring {
   std::unique_ptr<T[]> slots_;
 };
 
+/// Lines that a port has moved since the start.
+struct Moved {
+  uint64_t read = 0, written = 0;
+};
+
 /// Answers come `latency` clocks after the request was accepted, later by up to `jitter` clocks
 /// (random) but never out of order. A read takes its value, and a write takes effect, at the end
 /// of that time; in one clock reads go first. So a read sees every write that was answered before
@@ -116,10 +121,17 @@ class AxiPort {
     Line& l = lines_.push();
     memcpy(l.data, data, LineBytes);
     l.strb = strb;
+    ++moved_.written;
     pair(now);
   }
-  void take_r() { rvalid_ = false; }
+  void take_r() {
+    rvalid_ = false;
+    ++moved_.read;
+  }
   void take_b() { --answered_; }
+
+  /// Lines that have crossed the port.
+  const Moved& moved() const { return moved_; }
 
   bool quiet() const {
     return !rvalid_ && answered_ == 0 && reads_.empty() && addrs_.empty() && lines_.empty();
@@ -175,6 +187,7 @@ class AxiPort {
   Ring<Line> lines_;
   uint32_t paired_ = 0;    // writes at the front with both address and line
   uint32_t answered_ = 0;  // writes performed whose B has not been taken, 64 at most
+  Moved moved_;
   uint64_t bad_ = 0;       // of the last ones, the latest lowest: refused
   bool rvalid_ = false;
   uint8_t rdata_[LineBytes];

@@ -44,6 +44,8 @@ class AxiPorts {
     return bresp;
   }
 
+  const AxiPort& port(unsigned p) const { return *ports_[p]; }
+
   /// Takes the handshakes of the clock; says whether nothing is under way.
   template <typename Top>
   bool sample(const Top& t, uint64_t now) {

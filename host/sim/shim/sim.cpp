@@ -14,12 +14,15 @@
 #ifdef WK_TRACE
 #include "verilated_fst_c.h"
 #endif
+#ifdef WK_SAIF
+#include "verilated_saif_c.h"
+#endif
 
 using namespace wirekv;
 
 namespace {
 
-constexpr unsigned MemPorts = 6;
+constexpr unsigned MemPorts = WK_MEMORY_PORTS;
 // idle_o may come from registers, a few clocks behind the port it speaks of.
 constexpr unsigned QuietClocks = 8;
 constexpr unsigned CsrPatience = 100000;
@@ -34,7 +37,7 @@ struct wk_sim {
         sources{Source(c.wire_rate), Source(0), Source(0)},
         sinks{Sink(c.wire_rate), Sink(0), Sink(0)} {
     context.reset(new VerilatedContext);
-#ifdef WK_TRACE
+#if defined(WK_TRACE) || defined(WK_SAIF)
     context->traceEverOn(true);
 #endif
     top.reset(new Vcard(context.get(), "card"));
@@ -92,6 +95,10 @@ struct wk_sim {
     t.clk_i = 0;
     t.eval();
     dump(0);
+#ifdef WK_SAIF
+    // What the edge is about to see: each signal has one value a clock.
+    if (toggles) toggles->dump(now - counted_from);
+#endif
 #ifdef WK_ASSERT
     context->timeInc(1);  // assertions hold from time 1 on
 #endif
@@ -140,6 +147,13 @@ struct wk_sim {
            sources[WK_EXC].empty();
   }
 
+  bool may_stop() const {
+#ifdef WK_SAIF
+    if (toggles) return false;
+#endif
+    return idle();
+  }
+
   bool output() const {
     return sinks[WK_WIRE].complete() || sinks[WK_HOST].complete() || sinks[WK_EXC].complete();
   }
@@ -156,6 +170,10 @@ struct wk_sim {
   std::unique_ptr<Vcard> top;
 #ifdef WK_TRACE
   std::unique_ptr<VerilatedFstC> trace;
+#endif
+#ifdef WK_SAIF
+  std::unique_ptr<VerilatedSaifC> toggles;
+  uint64_t counted_from = 0;
 #endif
   Memory memory;
   AxiPorts mem;
@@ -188,7 +206,7 @@ size_t wk_backlog(const wk_sim* s, uint32_t port) { return s->sources[port].byte
 
 uint64_t wk_run(wk_sim* s, uint64_t clocks, int until_output) {
   const uint64_t start = s->now;
-  while (s->now - start < clocks && !s->idle()) {
+  while (s->now - start < clocks && !s->may_stop()) {
     s->step();
     if (until_output && s->output()) break;
   }
@@ -235,6 +253,29 @@ const uint8_t* wk_input_log(const wk_sim* s, size_t* bytes) {
 }
 
 void wk_clear_input_log(wk_sim* s) { s->input_log.clear(); }
+
+void wk_memory_lines(const wk_sim* s, uint64_t lines[2 * WK_MEMORY_PORTS]) {
+  for (unsigned p = 0; p < MemPorts; ++p) {
+    lines[2 * p] = s->mem.port(p).moved().read;
+    lines[2 * p + 1] = s->mem.port(p).moved().written;
+  }
+}
+
+int wk_toggles(wk_sim* s, const char* file) {
+#ifdef WK_SAIF
+  s->toggles.reset();  // writes its file
+  if (!file) return 0;
+  // One that is opened again would not know the signals that do not change.
+  s->toggles.reset(new VerilatedSaifC);
+  s->counted_from = s->now;
+  s->top->trace(s->toggles.get(), 99);
+  s->toggles->open(file);
+  return s->toggles->isOpen() ? 0 : -1;
+#else
+  (void)s, (void)file;
+  return -1;
+#endif
+}
 
 void wk_refuse(wk_sim* s, uint64_t addr, uint64_t bytes) { s->memory.refuse(addr, bytes); }
 uint8_t* wk_memory(wk_sim* s, uint64_t addr, uint64_t bytes) {

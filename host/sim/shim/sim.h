@@ -19,6 +19,7 @@ struct wk_config {
 };
 
 enum { WK_WIRE = 0, WK_HOST = 1, WK_EXC = 2, WK_PORTS = 3 };
+enum { WK_MEMORY_PORTS = 6 };
 
 /// Null, with a message in `error`, when it cannot be made.
 wk_sim* wk_new(const wk_config* config, char* error, size_t error_size);
@@ -55,6 +56,12 @@ void wk_clear_input_log(wk_sim*);
 
 /// The memory, for programs that prepare or inspect it. Null when out of range.
 uint8_t* wk_memory(wk_sim*, uint64_t addr, uint64_t bytes);
+/// 64-byte lines that each memory port has read and written since the start: {read, written} of a port.
+void wk_memory_lines(const wk_sim*, uint64_t lines[2 * WK_MEMORY_PORTS]);
+
+/// From now on counts the toggles of all signals, once a clock, to write them to this SAIF file; while it does, the
+/// clock does not stop for an idle card. Null: writes the file. 0: done.
+int wk_toggles(wk_sim*, const char* file);
 /// From now on memory refuses writes to these bytes.
 void wk_refuse(wk_sim*, uint64_t addr, uint64_t bytes);
 }

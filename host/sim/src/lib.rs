@@ -8,7 +8,8 @@
 mod ffi;
 
 use std::ffi::CString;
-use std::path::PathBuf;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 
 use wirekv_card::{Card, CardError, Port};
 
@@ -31,6 +32,10 @@ pub struct Config {
     /// Write waves to this FST file. Needs the crate's `trace` feature.
     pub trace: Option<PathBuf>,
 }
+
+/// Read and written, by port.
+pub type MemoryLines = [[u64; 2]; 6];
+pub const LINE_BYTES: u64 = 64;
 
 /// 100 Gb/s Ethernet at 250 MHz, in bytes a clock.
 pub const WIRE_100G: f64 = 50.0;
@@ -160,6 +165,35 @@ impl Sim {
         unsafe {
             let start = ffi::wk_memory(self.raw, addr, bytes);
             (!start.is_null()).then(|| std::slice::from_raw_parts_mut(start, bytes as usize))
+        }
+    }
+
+    /// 64-byte lines that each memory port has read and written since the start.
+    pub fn memory_lines(&self) -> MemoryLines {
+        let mut lines = MemoryLines::default();
+        // SAFETY: the C++ side writes as many.
+        unsafe { ffi::wk_memory_lines(self.raw, lines.as_mut_ptr()) };
+        lines
+    }
+
+    /// From now on counts the toggles of all signals once a clock, and the clock does not stop for an idle card. `None`
+    /// ends this, and the SAIF file that was named before is written. Needs the crate's `saif` feature.
+    pub fn toggles(&mut self, file: Option<&Path>) -> Result<(), CardError> {
+        if !cfg!(feature = "saif") {
+            return Err(CardError::Other(
+                "this build cannot count toggles; build it with --features saif".into(),
+            ));
+        }
+        // Verilator's writer is silent about a file that cannot be written.
+        file.map(File::create).transpose().map_err(|e| CardError::Other(e.to_string()))?;
+        let file = file
+            .map(|p| CString::new(p.as_os_str().as_encoded_bytes()).expect("a path has no NUL"));
+        // SAFETY: the path is copied during the call.
+        match unsafe {
+            ffi::wk_toggles(self.raw, file.as_ref().map_or(std::ptr::null(), |f| f.as_ptr()))
+        } {
+            0 => Ok(()),
+            _ => Err(CardError::Other("toggles cannot be written".into())),
         }
     }
 
