@@ -31,7 +31,7 @@ E2E_TESTS  := tb/docs tb/soft tb/resp tb/e2e
 SLOW_TESTS := tb/parse tb/tcp
 UNIT_TESTS := $(SLOW_TESTS) $(filter-out $(SLOW_TESTS) $(E2E_TESTS) tb/harness tb/reference tb/__pycache__,$(patsubst %/,%,$(wildcard tb/*/)))
 
-.PHONY: help setup server checked serve test test-unit test-e2e test-host test-others test-bodies test-long test-seeds test-variants coverage mutants spec core figures lint format formal synth synth-variants bench bench-soft fuzz clean
+.PHONY: help setup server checked serve test test-unit test-e2e test-host test-others test-bodies test-long test-seeds test-variants coverage mutants spec core figures lint format formal synth synth-variants bench bench-soft power fuzz clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -154,6 +154,7 @@ test-long: ## what takes hours, with a drawn seed: tests ten times as long, othe
 	$(MAKE) mutants
 	$(MAKE) test-variants
 	$(MAKE) synth-variants
+	$(MAKE) power
 
 test-seeds: ## what of make test draws, with drawn seeds in a row, until one fails: make test-seeds TIMES=20
 	@MAKEFLAGS= $(SYSTEM_PYTHON) scripts/seeds.py $(TIMES) $(MAKE) test WIREKV_DRAWN=1
@@ -204,6 +205,15 @@ bench: server ## cycle-exact figures of the simulated card into build/bench/
 
 bench-soft: server build/.setup-long ## the software body against memcached and Redis, into build/bench/
 	@$(PYTHON) bench/soft.py $(ARGS)
+
+# A model of its own, as for waves: build/target-saif.
+power: build/.setup ## W and nJ a request of the simulated card, as ranges, and operations for a dollar
+	@mkdir -p build/power
+	@for name in tcp-mixed udp-get; do \
+	  CARGO_TARGET_DIR=$(CURDIR)/build/target-saif cargo run --release -q -p wirekv-bench --no-default-features \
+	    --features saif -- $$name --exact --saif build/power --json build/power/$$name.json || exit 1; done
+	@$(PYTHON) synth/power.py
+	@$(PYTHON) synth/dollars.py
 
 build/cargo/bin/cargo-fuzz:
 	@echo "cargo-fuzz into build/cargo ..."

@@ -201,10 +201,32 @@ def misses():
     return figure
 
 
+def dollars():
+    """Operations for a dollar by the packets that an instance carries, beside published ones."""
+    rows, published = table("M packets/s"), table("published")
+    head = next(line for line in SOURCE.read_text().splitlines() if line.startswith("| M packets/s |"))
+    packets = [number(row[0]) for row in rows]
+    figure, axes = plt.subplots(figsize=(WIDTH / 72, 340 / 72), layout="tight")
+    for n, name in enumerate(cells(head)[1:]):
+        axes.plot(packets, [number(row[1 + n]) for row in rows], marker="o", label=name.split(",")[0], color=COLORS[n])
+    for n, row in enumerate(published):
+        height = number(row[3])
+        axes.axhline(height, color=COLORS[3 + n], linewidth=1, linestyle="--")
+        axes.text(packets[-1], height, row[0], fontsize=12, va="bottom", ha="right")
+    axes.set_xscale("log")
+    axes.set_xticks(packets, [row[0] for row in rows])
+    axes.minorticks_off()
+    axes.set_ylim(0)
+    axes.set_xlabel("million packets a second that the instance carries")
+    axes.set_ylabel("M op/s for $1 an hour")
+    axes.legend()
+    return figure
+
+
 def made():
     """The text of each plot's SVG, by its name."""
     texts = {}
-    for draw in (sizes, keys, connections, fairness, load, area, cpu, memory, misses):
+    for draw in (sizes, keys, connections, fairness, load, area, dollars, cpu, memory, misses):
         figure, out = draw(), io.StringIO()
         figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
         plt.close(figure)

@@ -139,12 +139,14 @@ def test_program_prints_sums(tmp_path, monkeypatch, capsys, constants):
     power.main()
     said = capsys.readouterr().out
     assert "some: 100 clocks, 704.0 bytes of memory a clock, 1 bits of registers, of which 50.00 % toggle" in said
-    # Memory 704 x 50 = 35,200 pJ; a register's toggles 0.5; its clock 300; LUTs 500: 36,000.5 pJ a clock and 2 a request.
-    low = 36_000.5 / WATT
-    rows = [[cell.strip() for cell in line.split("|")] for line in said.splitlines() if line.startswith("| some |")]
-    assert rows[0][1:3] == ["some", "the board"] and rows[0][3].startswith(f"{low + 19:.1f} to ")
-    assert rows[1][3].startswith(f"{low:.2f} to ") and rows[1][4] == "125.0"
-    assert rows[1][5].startswith(f"{36_000.5 * 2 / 1000:.1f} to ")  # nJ
+    # pJ a clock, low: memory 704 x 50, the register's toggles 0.5, clock 300, LUTs 500. High: 70,400, 50 x 2 x 2 for as many
+    # registers as the netlist has, 820, 4,000, DSPs 28. A clock is half a request.
+    low, high = 36_000.5 / WATT, 75_448 / WATT
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in said.splitlines() if line.startswith("| some |")]
+    assert rows == [
+        ["some", "the board", shown((low + 19, high + 48)), "125.0", shown((8 * (low + 19), 8 * (high + 48))),
+         shown((125 / (high + 48), 125 / (low + 19)))],
+        ["some", "above the board at rest", "9.00 to 18.9", "125.0", "72.0 to 151", "6.63 to 13.9"]]
     idle = next(line for line in said.splitlines() if line.startswith("| some-idle | above"))
     assert f"{300 / WATT:.2f} to" in idle and idle.endswith("|  |  |  |")
 

@@ -31,6 +31,9 @@ use wirekv_sim::WIRE_100G;
 struct Args {
     /// Run only the scenarios whose name contains this.
     scenario: Option<String>,
+    /// Run only the one whose name is exactly that.
+    #[arg(long, requires = "scenario")]
+    exact: bool,
     /// Clocks from a memory request to its answer.
     #[arg(long, default_value_t = 40)]
     mem_latency: u32,
@@ -65,6 +68,12 @@ struct Args {
 }
 
 impl Args {
+    fn wants(&self, name: &str) -> bool {
+        let is_named =
+            |asked: &String| if self.exact { name == asked } else { name.contains(asked.as_str()) };
+        self.scenario.as_ref().is_none_or(is_named)
+    }
+
     /// Bytes that the wire carries in a clock.
     fn wire_rate(&self) -> f64 {
         WIRE_100G * self.wire / 100.0
@@ -86,7 +95,7 @@ fn main() -> Result<()> {
     let mut report = report::Report::new(&args);
     let mut failed = false;
     for scenario in scenarios::all(args.connections, args.entries) {
-        if args.scenario.as_ref().is_some_and(|name| !scenario.name.contains(name.as_str())) {
+        if !args.wants(scenario.name) {
             continue;
         }
         eprint!("{} ... ", scenario.name);
@@ -105,7 +114,7 @@ fn main() -> Result<()> {
     }
     let mut references = fairness::References::default();
     for odd in fairness::all() {
-        if args.scenario.as_ref().is_some_and(|name| !odd.name.contains(name.as_str())) {
+        if !args.wants(odd.name) {
             continue;
         }
         eprint!("{} ... ", odd.name);
