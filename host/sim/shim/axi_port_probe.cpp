@@ -41,4 +41,10 @@ int wk_probe_clock(wk_probe* p, uint64_t now, int64_t read, int64_t write, uint8
   }
   return answers;
 }
+
+/// Lines that have crossed the port: read, written.
+void wk_probe_lines(const wk_probe* p, uint64_t lines[2]) {
+  lines[0] = p->port.moved().read;
+  lines[1] = p->port.moved().written;
+}
 }

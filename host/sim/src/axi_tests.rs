@@ -17,6 +17,7 @@ extern "C" {
         strb: u64,
         value: *mut u8,
     ) -> i32;
+    fn wk_probe_lines(probe: *const Raw, lines: *mut u64);
 }
 
 /// One memory port with an empty memory of 4 KiB.
@@ -45,6 +46,14 @@ impl Probe {
         let got = unsafe { wk_probe_clock(self.raw, self.now, read, addr, byte, strb, &mut value) };
         self.now += 1;
         ((got & 1 != 0).then_some(value), got & 2 != 0)
+    }
+
+    /// Lines that have crossed the port: read, written.
+    fn lines(&self) -> [u64; 2] {
+        let mut lines = [0; 2];
+        // SAFETY: raw is valid while self lives, and there is room for both.
+        unsafe { wk_probe_lines(self.raw, lines.as_mut_ptr()) };
+        lines
     }
 }
 
@@ -100,6 +109,19 @@ fn only_strobed_lanes_change() {
     p.clock(None, Some((0, 6)), ALL - 1);
     p.clock(Some(0), None, 0);
     assert_eq!(p.clock(None, None, 0).0, Some(5));
+}
+
+#[test]
+fn lines_count_when_they_cross_the_port() {
+    let mut p = Probe::new(3, 0, 1);
+    p.clock(Some(0), Some((64, 1)), ALL);
+    p.clock(None, Some((64, 2)), 1);
+    // A write has crossed with its data, whatever part of the line it has; a read with its answer.
+    assert_eq!(p.lines(), [0, 2]);
+    while p.clock(None, None, 0).0.is_none() {}
+    assert_eq!(p.lines(), [1, 2]);
+    p.clock(None, None, 0);
+    assert_eq!(p.lines(), [1, 2]);
 }
 
 #[test]
