@@ -212,7 +212,7 @@ def dollars():
     for n, row in enumerate(published):
         height = number(row[3])
         axes.axhline(height, color=COLORS[3 + n], linewidth=1, linestyle="--")
-        axes.text(packets[-1], height, row[0], fontsize=12, va="bottom", ha="right")
+        axes.text(packets[0], height, row[0], fontsize=12, va="bottom")
     axes.set_xscale("log")
     axes.set_xticks(packets, [row[0] for row in rows])
     axes.minorticks_off()
