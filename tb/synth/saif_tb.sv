@@ -4,13 +4,16 @@ module saif_tb (
   input  logic        rst_ni,
   output logic [71:0] data_o,
   output logic [71:0] wide_o,
-  output logic [7:0]  small_o
+  output logic [7:0]  small_o,
+  output logic [2:0]  state_o
 );
 
   logic       every_q;   // toggles each clock
   logic [1:0] fourth_q;  // toggles twice in four clocks, both bits together
   logic       never_q;   // stands at 1
   logic [1:0] count_q;
+
+  assign state_o = {fourth_q, never_q};
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
