@@ -60,8 +60,8 @@ uint8_t* wk_memory(wk_sim*, uint64_t addr, uint64_t bytes);
 void wk_memory_lines(const wk_sim*, uint64_t lines[2 * WK_MEMORY_PORTS]);
 
 /// From now on counts the toggles of all signals, once a clock, to write them to this SAIF file; while it does, the
-/// clock does not stop for an idle card. Null: writes the file. 0: done.
-int wk_toggles(wk_sim*, const char* file);
+/// clock does not stop for an idle card. Null: writes the file. Of a build with WK_SAIF alone.
+void wk_toggles(wk_sim*, const char* file);
 /// From now on memory refuses writes to these bytes.
 void wk_refuse(wk_sim*, uint64_t addr, uint64_t bytes);
 }

@@ -38,6 +38,6 @@ extern "C" {
     pub fn wk_clear_input_log(sim: *mut Raw);
     pub fn wk_memory(sim: *mut Raw, addr: u64, bytes: u64) -> *mut u8;
     pub fn wk_memory_lines(sim: *const Raw, lines: *mut [u64; 2]);
-    pub fn wk_toggles(sim: *mut Raw, file: *const c_char) -> c_int;
+    pub fn wk_toggles(sim: *mut Raw, file: *const c_char);
     pub fn wk_refuse(sim: *mut Raw, addr: u64, bytes: u64);
 }

@@ -184,17 +184,17 @@ impl Sim {
                 "this build cannot count toggles; build it with --features saif".into(),
             ));
         }
-        // Verilator's writer is silent about a file that cannot be written.
-        file.map(File::create).transpose().map_err(|e| CardError::Other(e.to_string()))?;
+        if let Some(path) = file {
+            // Verilator's writer is silent about a file that cannot be written.
+            File::create(path)
+                .map_err(|e| CardError::Other(format!("cannot write {}: {e}", path.display())))?;
+        }
         let file = file
             .map(|p| CString::new(p.as_os_str().as_encoded_bytes()).expect("a path has no NUL"));
-        // SAFETY: the path is copied during the call.
-        match unsafe {
-            ffi::wk_toggles(self.raw, file.as_ref().map_or(std::ptr::null(), |f| f.as_ptr()))
-        } {
-            0 => Ok(()),
-            _ => Err(CardError::Other("toggles cannot be written".into())),
-        }
+        let name = file.as_ref().map_or(std::ptr::null(), |f| f.as_ptr());
+        // SAFETY: raw is valid while self lives; the path is copied during the call.
+        unsafe { ffi::wk_toggles(self.raw, name) };
+        Ok(())
     }
 
     /// From now on memory refuses writes to these bytes, for tests.
