@@ -1,4 +1,5 @@
 rtl/mem/mem_axi.sv
+rtl/mem/mem_zero.sv
 rtl/mem/stripe_reads.sv
 rtl/mem/stripe_writes.sv
 rtl/mem/mem_stripe.sv

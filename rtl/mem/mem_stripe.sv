@@ -8,8 +8,8 @@
 // two lines of a range in one place, if the range begins at a multiple of Ways lines and is no larger than all ways.
 //
 // Answers leave in the order of the requests; a bad one is bad for its line alone. An answer that does not
-// have two beats is bad. Ways are apart: one that takes nothing stops another only when the port's next request is for
-// it and Reads or Writes of it are not answered. Each read has room for its answer, so memory never waits.
+// have two beats is bad. Each read has room for its answer, so memory never waits. Ways are apart: where one does
+// nothing, the others go on until Reads, or Writes, of one way wait, for its memory or for earlier answers to go.
 //
 // The reset is memory's, at power-up, and none of the card's: mem_axi counts on an answer to all it has asked.
 `include "lib_assert.svh"
@@ -108,7 +108,7 @@ module mem_stripe
 
   // ---------------------------------------------------------------- requests
   // Ready comes from registers alone.
-  logic ar_valid, ar_ready, aw_valid, aw_ready, w_turn_room;
+  logic ar_valid, ar_ready, aw_valid, aw_ready, r_turn_room, b_turn_room, w_turn_room;
   where_t ar, aw;
   logic [Ways-1:0] r_room, w_room;
 
@@ -138,17 +138,16 @@ module mem_stripe
     .m_data_o (aw)
   );
 
-  assign ar_ready = r_room[ar.way];
+  assign ar_ready = r_room[ar.way] && r_turn_room;
   assign aw_ready = w_room[aw.way] && w_turn_room;
 
   // ---------------------------------------------------------------- whose turn it is
-  // Among the answers to reads, those to writes, and the lines to be written. The first two have room for
-  // all that ways have.
+  // Among the answers to reads, those to writes, and the lines to be written. For writes there is room
+  // for all that ways have. Of reads a way may have one more, which waits behind its RAM.
   localparam int unsigned AllReads = Ways * Reads;
   localparam int unsigned AllWrites = Ways * Writes;
   localparam int unsigned Lines = 32;
   logic r_turn_valid, b_turn_valid, w_turn_valid, r_next, b_next;
-  logic [1:0] turn_room;
   way_t r_turn, b_turn, w_turn;
   logic [$clog2(AllReads+1)-1:0] unused_reads;
   logic [$clog2(AllWrites+1)-1:0] unused_writes;
@@ -161,8 +160,8 @@ module mem_stripe
   ) u_r_turn (
     .clk_i,
     .rst_ni,
-    .s_valid_i(ar_valid && ar_ready),
-    .s_ready_o(turn_room[0]),
+    .s_valid_i(ar_valid && r_room[ar.way]),
+    .s_ready_o(r_turn_room),
     .s_data_i (ar.way),
     .m_valid_o(r_turn_valid),
     .m_ready_i(r_next),
@@ -178,7 +177,7 @@ module mem_stripe
     .clk_i,
     .rst_ni,
     .s_valid_i(aw_valid && aw_ready),
-    .s_ready_o(turn_room[1]),
+    .s_ready_o(b_turn_room),
     .s_data_i (aw.way),
     .m_valid_o(b_turn_valid),
     .m_ready_i(b_next),
@@ -202,9 +201,9 @@ module mem_stripe
   );
   // Data wait for their address, never the other way round.
   assign s_axi_wready = w_turn_valid;
-  logic [1:0] unused_turn_room;
-  assign unused_turn_room = turn_room;
-  `ASSERT(TurnRoom, ({aw_valid && aw_ready, ar_valid && ar_ready} & ~turn_room) == '0)
+  logic unused_b_turn_room;
+  assign unused_b_turn_room = b_turn_room;
+  `ASSERT(TurnRoom, !(aw_valid && aw_ready) || b_turn_room)
 
   // ---------------------------------------------------------------- ways
   answer_t [Ways-1:0] answer;

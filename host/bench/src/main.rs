@@ -40,6 +40,9 @@ struct Args {
     /// Up to so many clocks more, at random.
     #[arg(long, default_value_t = 0)]
     mem_jitter: u32,
+    /// Pseudo channels of HBM behind each memory port: 1, 2 or 4, with their banks and refresh. 0: memory of any rate.
+    #[arg(long, default_value_t = 0, value_parser = ways, conflicts_with = "mem_jitter")]
+    mem_ways: u32,
     /// Gb/s of the wire, up to 128.
     #[arg(long, default_value_t = 100.0, value_parser = wire)]
     wire: f64,
@@ -77,6 +80,13 @@ impl Args {
     /// Bytes that the wire carries in a clock.
     fn wire_rate(&self) -> f64 {
         WIRE_100G * self.wire / 100.0
+    }
+}
+
+fn ways(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(ways @ (0 | 1 | 2 | 4)) => Ok(ways),
+        _ => Err("must be 0, 1, 2 or 4".into()),
     }
 }
 

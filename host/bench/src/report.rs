@@ -16,6 +16,7 @@ use crate::Args;
 pub struct Report {
     mem_latency: u32,
     mem_jitter: u32,
+    mem_ways: u32,
     /// Gb/s, and bytes a clock.
     gbps: f64,
     wire: f64,
@@ -38,6 +39,7 @@ impl Report {
         Report {
             mem_latency: args.mem_latency,
             mem_jitter: args.mem_jitter,
+            mem_ways: args.mem_ways,
             gbps: args.wire,
             wire: args.wire_rate(),
             rows: Vec::new(),
@@ -98,8 +100,13 @@ impl Report {
     fn print_rows(&self) {
         println!(
             "\nSimulated at {CLOCK_MHZ} MHz (every time and M op/s is for that clock), {} Gb/s \
-             Ethernet, memory latency {} clocks.",
-            self.gbps, self.mem_latency
+             Ethernet, memory latency {} clocks{}.",
+            self.gbps,
+            self.mem_latency,
+            match self.mem_ways {
+                0 => String::new(),
+                ways => format!(", pseudo channels of HBM a port: {ways}"),
+            }
         );
         println!(
             "Limit: what the wire carries of these very frames, by {} bytes a clock.",
@@ -207,6 +214,7 @@ impl Report {
             "wire_bytes_per_clock": self.wire,
             "mem_latency": self.mem_latency,
             "mem_jitter": self.mem_jitter,
+            "mem_ways": self.mem_ways,
             "scenarios": scenarios,
             "fairness": fairness,
         });

@@ -88,13 +88,14 @@ pub struct Out {
 impl Rig {
     /// A card with so many bytes for index and log.
     pub fn new(item_bytes: u64, args: &Args) -> Result<Rig> {
-        let Args { mem_latency, mem_jitter, seed, connections, .. } = *args;
+        let Args { mem_latency, mem_jitter, mem_ways, seed, connections, .. } = *args;
         let conns = connections.next_power_of_two().max(1024);
         let layout = Layout::new(item_bytes, conns).expect("a valid size");
         let mut sim = Sim::new(&Config {
             memory_bytes: layout.total,
             mem_latency,
             mem_jitter,
+            mem_ways,
             seed,
             wire_rate: args.wire_rate(),
             wire_waits: false,

@@ -30,6 +30,7 @@ mod ffi {
         pub nh_key: [u32; 32],
         pub mem_latency: u32,
         pub mem_jitter: u32,
+        pub mem_ways: u32,
         pub index_bits: u32,
         pub log_lines: u32,
     }
@@ -107,6 +108,7 @@ impl Sim {
             nh_key: seeds.hash_nh,
             mem_latency: args.mem_latency,
             mem_jitter: args.mem_jitter,
+            mem_ways: args.mem_ways,
             index_bits: layout.index_bits,
             log_lines: layout.log_lines,
         };

@@ -5,6 +5,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <vector>
+
+#include "pseudo_channel.h"
+#include "ring.h"
 
 namespace wirekv {
 
@@ -39,30 +43,6 @@ class Memory {
   uint64_t refused_ = 0, refused_bytes_ = 0;
 };
 
-/// A ring of fixed, power-of-two capacity: nothing is allocated while the clock runs.
-template <typename T>
-class Ring {
- public:
-  explicit Ring(uint32_t at_least) {
-    uint32_t size = 1;
-    while (size < at_least) size *= 2;
-    mask_ = size - 1;
-    slots_.reset(new T[size]);
-  }
-  bool empty() const { return head_ == tail_; }
-  bool full() const { return tail_ - head_ > mask_; }
-  uint32_t size() const { return tail_ - head_; }
-  T& front() { return slots_[head_ & mask_]; }
-  T& at(uint32_t n) { return slots_[(head_ + n) & mask_]; }
-  void pop() { ++head_; }
-  /// The slot of a new last element, to be filled in place.
-  T& push() { return slots_[tail_++ & mask_]; }
-
- private:
-  uint32_t head_ = 0, tail_ = 0, mask_;
-  std::unique_ptr<T[]> slots_;
-};
-
 /// Lines that a port has moved since the start.
 struct Moved {
   uint64_t read = 0, written = 0;
@@ -72,21 +52,28 @@ struct Moved {
 /// (random) but never out of order. A read takes its value, and a write takes effect, at the end
 /// of that time; in one clock reads go first. So a read sees every write that was answered before
 /// it was asked for, and nothing else may be relied on.
+///
+/// With `ways` there are as many pseudo channels, which say how long each access takes, behind what mem_stripe does
+/// with its port: its latency, its order, and how many accesses of a way it has under way.
 class AxiPort {
  public:
-  AxiPort(Memory& memory, uint32_t latency, uint32_t jitter, uint64_t seed)
+  /// `low` lowest bits of a line's number are the same for all lines of the port.
+  AxiPort(Memory& memory, uint32_t latency, uint32_t jitter, uint64_t seed, unsigned ways = 0, unsigned low = 0)
       : memory_(memory),
         latency_(latency ? latency : 1),
         jitter_(jitter),
+        low_(low),
         random_(seed * 2 + 1),
-        reads_(latency_ + jitter + 64),
-        addrs_(latency_ + jitter + 64),
-        lines_(latency_ + jitter + 64) {}
+        reads_(latency_ + jitter + 64 + ways * WayDepth),
+        addrs_(latency_ + jitter + 64 + ways * WayDepth),
+        lines_(latency_ + jitter + 64 + ways * WayDepth) {
+    for (unsigned w = 0; w < ways; ++w) ways_.emplace_back(latency_ + StripeClocks);
+  }
 
   // What the port drives in this clock.
-  bool awready() const { return !addrs_.full(); }
-  bool wready() const { return !lines_.full(); }
-  bool arready() const { return !reads_.full(); }
+  bool awready() const { return !addrs_.full() && next(addrs_.size() - asked_[1]); }
+  bool wready() const { return !lines_.full() && next(lines_.size() - asked_[1]); }
+  bool arready() const { return !reads_.full() && next(reads_.size() - asked_[0]); }
   bool rvalid() const { return rvalid_; }
   bool bvalid() const { return answered_ != 0; }
   /// The write that is answered was refused (SLVERR).
@@ -95,8 +82,10 @@ class AxiPort {
 
   /// Start of clock `now`: performs what is due.
   void begin(uint64_t now) {
+    if (!ways_.empty()) channels(now);
     if (!rvalid_ && !reads_.empty() && reads_.front().due <= now) {
       memcpy(rdata_, memory_.line(reads_.front().addr), LineBytes);
+      gone(false, reads_.front().addr);
       reads_.pop();
       rvalid_ = true;
     }
@@ -110,7 +99,7 @@ class AxiPort {
   void take_ar(uint64_t now, uint64_t addr) {
     Access& a = reads_.push();
     a.addr = addr;
-    a.due = last_read_ = due(now, last_read_);
+    a.due = ways_.empty() ? last_read_ = due(now, last_read_) : PseudoChannel::Never;
     __builtin_prefetch(memory_.line(addr));
   }
   void take_aw(uint64_t now, uint64_t addr) {
@@ -141,10 +130,43 @@ class AxiPort {
   struct Access {
     uint64_t addr, due;
   };
+  /// Accesses of a way under way, and clocks that it takes to it and back: those of mem_stripe.
+  static constexpr uint32_t WayDepth = 32, StripeClocks = 5;
+  struct Way {
+    explicit Way(uint32_t latency) : channel(latency) {}
+    PseudoChannel channel;
+    uint32_t open[2] = {0, 0};  // reads, writes
+  };
   struct Line {
     uint8_t data[LineBytes];
     uint64_t strb;
   };
+
+  /// Another one may come, where so many wait for their way.
+  bool next(uint32_t waiting) const { return ways_.empty() || waiting == 0; }
+  Way& way_of(uint64_t addr) {
+    return ways_[Stripe::way(addr / LineBytes >> low_, static_cast<unsigned>(ways_.size()))];
+  }
+  void gone(bool write, uint64_t addr) {
+    if (ways_.empty()) return;
+    --asked_[write];
+    --way_of(addr).open[write];
+  }
+  /// Gives what has room to its way, in order, and has the ways do a clock's work.
+  void channels(uint64_t now) {
+    if (asked_[0] < reads_.size()) ask(now, false, reads_.at(asked_[0]), false);
+    if (asked_[1] < paired_)
+      ask(now, true, addrs_.at(asked_[1]), lines_.at(asked_[1]).strb != ~uint64_t{0});
+    for (Way& w : ways_) w.channel.step(now);
+  }
+  void ask(uint64_t now, bool write, Access& a, bool partial) {
+    Way& w = way_of(a.addr);
+    if (w.open[write] == WayDepth || !w.channel.room(write)) return;
+    w.channel.ask(now, Stripe::place(a.addr / LineBytes >> low_, static_cast<unsigned>(ways_.size())), write, partial,
+                  &a.due);
+    ++w.open[write];
+    ++asked_[write];
+  }
 
   uint64_t due(uint64_t now, uint64_t last) {
     uint64_t t = now + latency_;
@@ -158,7 +180,7 @@ class AxiPort {
   /// A write's time starts once both its address and its line are here.
   void pair(uint64_t now) {
     while (paired_ < addrs_.size() && paired_ < lines_.size())
-      addrs_.at(paired_++).due = last_write_ = due(now, last_write_);
+      addrs_.at(paired_++).due = ways_.empty() ? last_write_ = due(now, last_write_) : PseudoChannel::Never;
   }
 
   void write() {
@@ -174,17 +196,20 @@ class AxiPort {
       for (unsigned n = 0; n < LineBytes; ++n)
         if (l.strb >> n & 1) to[n] = l.data[n];
     }
+    gone(true, addrs_.front().addr);
     addrs_.pop();
     lines_.pop();
     --paired_;
   }
 
   Memory& memory_;
-  const uint32_t latency_, jitter_;
+  const uint32_t latency_, jitter_, low_;
   uint64_t random_;
   uint64_t last_read_ = 0, last_write_ = 0;
   Ring<Access> reads_, addrs_;
   Ring<Line> lines_;
+  std::vector<Way> ways_;
+  uint32_t asked_[2] = {0, 0};  // reads, writes at the front that a way has
   uint32_t paired_ = 0;    // writes at the front with both address and line
   uint32_t answered_ = 0;  // writes performed whose B has not been taken, 64 at most
   Moved moved_;

@@ -12,6 +12,7 @@ pub struct Config {
     pub memory_bytes: u64,
     pub mem_latency: u32,
     pub mem_jitter: u32,
+    pub mem_ways: u32,
     pub seed: u64,
     pub wire_rate: f64,
     pub wire_waits: c_int,

@@ -22,6 +22,9 @@ pub struct Config {
     pub mem_latency: u32,
     /// Up to so many clocks more, at random (answers of a port stay in order).
     pub mem_jitter: u32,
+    /// Pseudo channels of HBM behind each memory port, 1, 2 or 4, as `mem_stripe` spreads it over them; their banks and
+    /// their refresh then say how long an access takes beyond the latency. 0: memory of any rate.
+    pub mem_ways: u32,
     pub seed: u64,
     /// Bytes a clock that the wire carries in each direction, counted with preamble, FCS and gap.
     /// 50 is 100 Gb/s at 250 MHz; 0 sets no pace (64 bytes a clock).
@@ -46,6 +49,7 @@ impl Default for Config {
             memory_bytes: 256 << 20,
             mem_latency: 40,
             mem_jitter: 0,
+            mem_ways: 0,
             seed: 1,
             wire_rate: WIRE_100G,
             wire_waits: false,
@@ -80,6 +84,7 @@ impl Sim {
             memory_bytes: config.memory_bytes.next_multiple_of(4096),
             mem_latency: config.mem_latency,
             mem_jitter: config.mem_jitter,
+            mem_ways: config.mem_ways,
             seed: config.seed,
             wire_rate: config.wire_rate,
             wire_waits: config.wire_waits.into(),
