@@ -86,11 +86,14 @@ module board_top #(
 );
 
   // A pulse each millisecond.
-  localparam int unsigned TickClocks = ClockHz / 1000;
-  logic [$clog2(TickClocks)-1:0] count_q;
   logic tick_i;
-  assign tick_i = int'(count_q) == TickClocks - 1;
-  always_ff @(posedge clk_i) count_q <= (!rst_ni || tick_i) ? '0 : count_q + 1'b1;
+  lib_millisecond #(
+    .ClockHz(ClockHz)
+  ) u_millisecond (
+    .clk_i,
+    .rst_ni,
+    .tick_o(tick_i)
+  );
 
   // One beat of 64 bytes each.
   assign {m_axi_awlen, m_axi_arlen} = '0;

@@ -9,7 +9,11 @@ rtl/lib/lib_credit.sv
 rtl/lib/lib_arb.sv
 rtl/lib/lib_token_bucket.sv
 rtl/lib/lib_clock.sv
+rtl/lib/lib_millisecond.sv
+rtl/lib/lib_reset_chain.sv
+rtl/lib/lib_reset_tree.sv
 rtl/lib/lib_counters.sv
+rtl/lib/lib_axil.sv
 rtl/lib/lib_carry_nor.sv
 rtl/lib/lib_add.sv
 rtl/lib/lib_sum.sv

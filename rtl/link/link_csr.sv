@@ -1,4 +1,4 @@
-// Registers of the link: an AXI4-Lite slave, one access at a time (3 clocks a write until it has an effect, 4 a read). In the
+// Registers of the link: an AXI4-Lite slave, one access at a time (4 clocks a write until it has an effect, 4 a read). In the
 // 64 clocks after reset nothing is written or read.
 //
 // The map is in docs/rtl/LINK.md. A write to a read-only or unknown address does nothing; reading an unknown one gives 0.
@@ -48,29 +48,50 @@ module link_csr
 
   localparam int unsigned Words = 64;
 
-  logic we, reading, clearing, counts_clear;
-  logic [2:0] read_q;  // a read under way, by stage
-  logic [9:0] waddr, raddr_q;
-  assign waddr = s_axil_awaddr[11:2];
-  assign we = s_axil_awvalid && s_axil_wvalid && !s_axil_bvalid && !reading && !clearing;
-  assign s_axil_awready = we;
-  assign s_axil_wready  = we;
-  assign s_axil_bresp   = 2'b00;
-  assign s_axil_rresp   = 2'b00;
-  assign reading = read_q != '0 || s_axil_rvalid;
-  assign s_axil_arready = s_axil_arvalid && !reading && !clearing;
+  logic we, write, read, clearing, counts_clear, unused_busy;
+  logic [9:0] waddr, raddr;
+  logic [3:0] wstrb;
+  logic [31:0] wdata, rdata;
 
-  logic [1:0] unused_addr;
-  assign unused_addr = s_axil_awaddr[1:0] | s_axil_araddr[1:0];
+  lib_axil u_axil (
+    .clk_i,
+    .rst_ni,
+    .s_axil_awaddr,
+    .s_axil_awvalid,
+    .s_axil_awready,
+    .s_axil_wdata,
+    .s_axil_wstrb,
+    .s_axil_wvalid,
+    .s_axil_wready,
+    .s_axil_bresp,
+    .s_axil_bvalid,
+    .s_axil_bready,
+    .s_axil_araddr,
+    .s_axil_arvalid,
+    .s_axil_arready,
+    .s_axil_rdata,
+    .s_axil_rresp,
+    .s_axil_rvalid,
+    .s_axil_rready,
+    .hold_i (clearing),
+    .we_o   (we),
+    .write_o(write),
+    .waddr_o(waddr),
+    .wdata_o(wdata),
+    .wstrb_o(wstrb),
+    .re_o   (read),
+    .raddr_o(raddr),
+    .rdata_i(rdata),
+    .busy_o (unused_busy)
+  );
 
   // ---------------------------------------------------------------- settings
   // As in csr.sv: registers for the hardware, and a RAM of the same for what is read back.
   logic [31:0] reg_q[Words];
-  logic write_q;
-  logic [5:0] waddr_q;
+  logic here;  // the write is of one of these words
   logic [6:0] clear_q;
-  logic [3:0] wstrb_q;
-  logic [31:0] wdata_q, setting, written;
+  logic [31:0] setting, written;
+  assign here     = write && waddr[9:6] == '0;
   assign clearing = !clear_q[6];
 
   function automatic logic is_setting(input int unsigned word);
@@ -83,31 +104,21 @@ module link_csr
   endfunction
 
   always_comb begin
-    for (int b = 0; b < 4; b++) written[8*b+:8] = wstrb_q[b] ? wdata_q[8*b+:8] : setting[8*b+:8];
+    for (int b = 0; b < 4; b++) written[8*b+:8] = wstrb[b] ? wdata[8*b+:8] : setting[8*b+:8];
   end
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      s_axil_bvalid <= 1'b0;
-      write_q       <= 1'b0;
-      clear_q       <= '0;
-      reg_q         <= '{default: '0};
+      clear_q <= '0;
+      reg_q   <= '{default: '0};
     end else begin
-      if (we) s_axil_bvalid <= 1'b1;
-      else if (s_axil_bready) s_axil_bvalid <= 1'b0;
-      write_q <= we && waddr < 10'(Words);
       if (clearing) clear_q <= clear_q + 1'b1;
-      if (write_q) begin
+      if (here) begin
         for (int unsigned w = 0; w < Words; w++)
-        if (is_setting(w) && waddr_q == 6'(w)) reg_q[w] <= written;
+        if (is_setting(w) && waddr[5:0] == 6'(w)) reg_q[w] <= written;
       end
       if (flr_i) reg_q[CsrControl] <= '0;
     end
-    waddr_q <= waddr[5:0];
-    // So what the RAM is cleared with is 0.
-    if (clearing) wdata_q <= '0;
-    else wdata_q <= s_axil_wdata;
-    wstrb_q <= s_axil_wstrb;
   end
 
   lib_ram #(
@@ -116,12 +127,12 @@ module link_csr
     .ByteWidth(8)
   ) u_settings (
     .clk_i,
-    .we_i   ((write_q && is_setting(32'(waddr_q))) || clearing),
-    .waddr_i(clearing ? clear_q[5:0] : waddr_q),
-    .wbe_i  (clearing ? '1 : wstrb_q),
-    .wdata_i(wdata_q),
-    .re_i   (we || read_q[0]),
-    .raddr_i(read_q[0] ? raddr_q[5:0] : waddr[5:0]),
+    .we_i   ((here && is_setting(32'(waddr[5:0]))) || clearing),
+    .waddr_i(clearing ? clear_q[5:0] : waddr[5:0]),
+    .wbe_i  (clearing ? '1 : wstrb),
+    .wdata_i(wdata),
+    .re_i   (we || read),
+    .raddr_i(read ? raddr[5:0] : waddr[5:0]),
     .rdata_o(setting)
   );
 
@@ -139,8 +150,8 @@ module link_csr
 
   always_ff @(posedge clk_i) begin
     for (int unsigned c = 0; c < Channels; c++) begin
-      down_door_o[c] <= rst_ni && write_q && waddr_q == 6'(CsrChannel * (c + 1) + CsrDownProducer);
-      up_door_o[c]   <= rst_ni && write_q && waddr_q == 6'(CsrChannel * (c + 1) + CsrUpConsumer);
+      down_door_o[c] <= rst_ni && here && waddr[5:0] == 6'(CsrChannel * (c + 1) + CsrDownProducer);
+      up_door_o[c]   <= rst_ni && here && waddr[5:0] == 6'(CsrChannel * (c + 1) + CsrUpConsumer);
     end
     door_o <= written[15:0];
   end
@@ -169,8 +180,8 @@ module link_csr
     .clk_i,
     .rst_ni,
     .event_i   (event_q),
-    .re_i      (read_q[0] && raddr_q[9:4] == 6'(CsrEvents / 16)),
-    .index_i   (raddr_q[3:0]),
+    .re_i      (read && raddr[9:4] == 6'(CsrEvents / 16)),
+    .index_i   (raddr[3:0]),
     .count_o   (count),
     .clearing_o(counts_clear)
   );
@@ -185,9 +196,9 @@ module link_csr
   logic [31:0] indices_q, fault_q, state_q, down_q, up_q, fixed_q;
   logic [Channels-1:0][2:0][31:0] told;
   assign told = told_i;
-  assign chan = raddr_q[5:4] - 2'd1;
-  assign at   = raddr_q[3:0];
-  assign of_channel = raddr_q[9:6] == '0 && raddr_q[5:4] != '0;
+  assign chan = raddr[5:4] - 2'd1;
+  assign at   = raddr[3:0];
+  assign of_channel = raddr[9:6] == '0 && raddr[5:4] != '0;
 
   always_ff @(posedge clk_i) begin
     indices_q <= (of_channel && at == 4'(CsrIndices)) ? told[chan][0] : '0;
@@ -195,27 +206,16 @@ module link_csr
     state_q   <= (of_channel && at == 4'(CsrState)) ? told[chan][2] : '0;
     down_q    <= (of_channel && at == 4'(CsrDownBytes)) ? down_bytes_q[chan] : '0;
     up_q      <= (of_channel && at == 4'(CsrUpBytes)) ? up_bytes_q[chan] : '0;
-    unique case (raddr_q)
+    unique case (raddr)
       10'(CsrId):      fixed_q <= IdValue;
       10'(CsrCaps):    fixed_q <= {16'(MaxFrame), 8'(Reads), 8'(Channels)};
       10'(CsrControl): fixed_q <= 32'(reg_q[CsrControl][Channels-1:0]);
       default:         fixed_q <= '0;
     endcase
-    count_asked_q   <= raddr_q[9:4] == 6'(CsrEvents / 16);
-    setting_asked_q <= raddr_q[9:6] == '0 && raddr_q != 10'(CsrControl);
-
-    if (!rst_ni) begin
-      read_q        <= '0;
-      s_axil_rvalid <= 1'b0;
-    end else begin
-      read_q <= {read_q[1:0], s_axil_arready};
-      if (read_q[2]) s_axil_rvalid <= 1'b1;
-      else if (s_axil_rready) s_axil_rvalid <= 1'b0;
-    end
-    if (s_axil_arready) raddr_q <= s_axil_araddr[11:2];
-    if (read_q[2])
-      s_axil_rdata <= indices_q | fault_q | state_q | down_q | up_q | fixed_q |
-          (count_asked_q ? count : '0) | (setting_asked_q ? setting : '0);
+    count_asked_q   <= raddr[9:4] == 6'(CsrEvents / 16);
+    setting_asked_q <= raddr[9:6] == '0 && raddr != 10'(CsrControl);
   end
+  assign rdata = indices_q | fault_q | state_q | down_q | up_q | fixed_q |
+      (count_asked_q ? count : '0) | (setting_asked_q ? setting : '0);
 
 endmodule
