@@ -98,6 +98,7 @@ PROOFS = [
     ("line_cache", {"Log": 1, "Each": 1, "Few": 1}, 15, "same, classes, ways, ports of the log's", "bmc"),
     ("line_cache_tags", {"Log": 1}, 18, "nobody waits for a pin of who waits for it", "bmc"),
     ("line_cache_tags", {"Log": 0}, 17, "same, in the index", "bmc"),
+    ("mem_stripe", {}, 18, "answers in order, bad ones alone, each line with its address", "bmc"),
     ("ring_cache", {}, 16, "a read gives what was written last, whatever was displaced", "bmc"),
     ("execute", {}, 12, "what a request acts on was committed last", "bmc"),
 
@@ -130,6 +131,7 @@ PROOFS = [
     ("sequencer", {}, 16, "keys that count, keys taken back, all of a job, a part of it", "cover"),
     ("rx_cut", {"Lane": 63}, 20, "cuts headers and padding, frames behind each other", "cover"),
     ("bad_lines", {}, 24, "a line is bad, and good again; no room", "cover"),
+    ("mem_stripe", {}, 24, "good ones behind bad ones, all places taken", "cover"),
     ("line_cache", {"Moves": 1}, 30, "hits, refuses, evicts, renews, moves a line", "cover"),
     ("line_cache", {"Moves": 0, "Split": 1}, 30, "same, ways for everyone", "cover"),
     ("line_cache", {"Moves": 1, "Hints": 1}, 30, "hints fetch lines, are dropped, are displaced before their fill", "cover"),

@@ -1,4 +1,4 @@
-// Control and status registers: an AXI4-Lite slave, one access at a time (2 clocks a write, 4 a
+// Control and status registers: an AXI4-Lite slave, one access at a time (3 clocks a write, 4 a
 // read), and the event counters of every folder. In the 128 clocks after reset nothing is counted,
 // written or read.
 //
@@ -57,12 +57,16 @@ module csr
   output logic [9:0]               milliseconds_o,
   /// Milliseconds for which ticks were not delivered: for one clock, else 0.
   output logic [9:0]               slept_o,
+  /// The index is to be made zero: for one clock.
+  output logic                     zero_o,
   output laddr_t                   rx_base_o,
   output laddr_t                   tx_base_o,
   /// State.
   input  logic                     idle_i,
   input  logic                     timers_i,
   input  logic                     short_i,
+  input  logic                     zeroing_i,
+  input  logic                     refused_i,
   input  logic [14:0]              conns_i,
   /// Where a connection stands that host software has asked about.
   input  logic                     about_valid_i,
@@ -77,22 +81,43 @@ module csr
   output logic                     busy_o
 );
 
-  logic we, clearing, reading;
-  logic [2:0] read_q;  // a read under way, by stage
-  logic [9:0] waddr, raddr_q;
-  assign waddr = s_axil_awaddr[11:2];
-  assign we = s_axil_awvalid && s_axil_wvalid && !s_axil_bvalid && !reading && !clearing;
-  assign s_axil_awready = we;
-  assign s_axil_wready  = we;
-  assign s_axil_bresp   = 2'b00;
-  assign s_axil_rresp   = 2'b00;
-  assign reading = read_q != '0 || s_axil_rvalid;
-  assign s_axil_arready = s_axil_arvalid && !reading && !clearing;
-  assign busy_o = s_axil_awvalid || s_axil_wvalid || s_axil_bvalid || time_o || slept_o != '0 ||
-                  s_axil_arvalid || reading || clearing;
+  logic we, write, read, clearing, bus_busy;
+  logic [9:0] waddr, raddr;
+  logic [3:0] wstrb;
+  logic [31:0] wdata, rdata;
 
-  logic [1:0] unused_addr;
-  assign unused_addr = s_axil_awaddr[1:0] | s_axil_araddr[1:0];
+  lib_axil u_axil (
+    .clk_i,
+    .rst_ni,
+    .s_axil_awaddr,
+    .s_axil_awvalid,
+    .s_axil_awready,
+    .s_axil_wdata,
+    .s_axil_wstrb,
+    .s_axil_wvalid,
+    .s_axil_wready,
+    .s_axil_bresp,
+    .s_axil_bvalid,
+    .s_axil_bready,
+    .s_axil_araddr,
+    .s_axil_arvalid,
+    .s_axil_arready,
+    .s_axil_rdata,
+    .s_axil_rresp,
+    .s_axil_rvalid,
+    .s_axil_rready,
+    .hold_i (clearing),
+    .we_o   (we),
+    .write_o(write),
+    .waddr_o(waddr),
+    .wdata_o(wdata),
+    .wstrb_o(wstrb),
+    .re_o   (read),
+    .raddr_o(raddr),
+    .rdata_i(rdata),
+    .busy_o (bus_busy)
+  );
+  assign busy_o = bus_busy || time_o || zero_o || slept_o != '0 || clearing;
 
   // ---------------------------------------------------------------- settings
   // A word a register; those that mean nothing stay 0. A RAM holds the same: what is read back, and the
@@ -100,38 +125,33 @@ module csr
   // counters become zero, so do its words: as many.
   logic [31:0] reg_q[CsrWords];
 
-  logic write_q;
-  logic [6:0] waddr_q, clear_q;
-  logic [3:0] wstrb_q;
-  logic [31:0] wdata_q, setting, written;
+  logic is_setting_q;
+  logic [6:0] clear_q;
+  logic [31:0] setting, written;
 
   always_comb begin
-    for (int b = 0; b < 4; b++) written[8*b+:8] = wstrb_q[b] ? wdata_q[8*b+:8] : setting[8*b+:8];
+    for (int b = 0; b < 4; b++) written[8*b+:8] = wstrb[b] ? wdata[8*b+:8] : setting[8*b+:8];
   end
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      s_axil_bvalid <= 1'b0;
-      write_q       <= 1'b0;
-      time_o        <= 1'b0;
-      slept_o       <= '0;
-      clear_q       <= '0;
-      reg_q         <= '{default: '0};
+      is_setting_q <= 1'b0;
+      time_o       <= 1'b0;
+      slept_o      <= '0;
+      zero_o       <= 1'b0;
+      clear_q      <= '0;
+      reg_q        <= '{default: '0};
     end else begin
-      if (we) s_axil_bvalid <= 1'b1;
-      else if (s_axil_bready) s_axil_bvalid <= 1'b0;
-      write_q <= we && csr_is_setting(int'(waddr));
-      time_o  <= write_q && waddr_q == CsrUnixSeconds[6:0];
-      slept_o <= (write_q && waddr_q == CsrSlept[6:0]) ? written[9:0] : '0;
+      is_setting_q <= we && csr_is_setting(int'(waddr));
+      time_o       <= is_setting_q && waddr[6:0] == CsrUnixSeconds[6:0];
+      slept_o      <= (is_setting_q && waddr[6:0] == CsrSlept[6:0]) ? written[9:0] : '0;
+      zero_o       <= is_setting_q && waddr[6:0] == CsrIndexZero[6:0] && written[0];
       if (clearing) clear_q <= clear_q + 1'b1;
-      if (write_q) begin
+      if (is_setting_q) begin
         for (int unsigned w = 0; w < CsrWords; w++)
-        if (csr_is_setting(w) && waddr_q == 7'(w)) reg_q[w] <= written;
+        if (csr_is_setting(w) && waddr[6:0] == 7'(w)) reg_q[w] <= written;
       end
     end
-    waddr_q <= waddr[6:0];
-    wdata_q <= s_axil_wdata;
-    wstrb_q <= s_axil_wstrb;
   end
 
   lib_ram #(
@@ -139,12 +159,12 @@ module csr
     .Depth(CsrWords)
   ) u_settings (
     .clk_i,
-    .we_i   (write_q || clearing),
-    .waddr_i(clearing ? clear_q : waddr_q),
+    .we_i   (is_setting_q || clearing),
+    .waddr_i(clearing ? clear_q : waddr[6:0]),
     .wbe_i  (1'b1),
     .wdata_i(clearing ? '0 : written),
-    .re_i   (we || read_q[0]),
-    .raddr_i(read_q[0] ? raddr_q[6:0] : waddr[6:0]),
+    .re_i   (we || read),
+    .raddr_i(read ? raddr[6:0] : waddr[6:0]),
     .rdata_o(setting)
   );
 
@@ -190,7 +210,8 @@ module csr
   logic [31:0] count, count_more;
   logic [127:0] event_q;
   logic [15:0] more_q;
-  logic unused_clearing;
+  logic unused_clearing, unused_write;
+  assign unused_write = write;
   always_ff @(posedge clk_i) begin
     event_q <= {
       CsrStoreRoom'(store_count_i),
@@ -211,8 +232,8 @@ module csr
     .clk_i,
     .rst_ni,
     .event_i   (event_q),
-    .re_i      (read_q[0] && raddr_q[9:7] == 3'b001),
-    .index_i   (raddr_q[6:0]),
+    .re_i      (read && raddr[9:7] == 3'b001),
+    .index_i   (raddr[6:0]),
     .count_o   (count),
     .clearing_o(clearing)
   );
@@ -223,8 +244,8 @@ module csr
     .clk_i,
     .rst_ni,
     .event_i   (more_q),
-    .re_i      (read_q[0] && raddr_q[9:4] == 6'b010000),
-    .index_i   (raddr_q[3:0]),
+    .re_i      (read && raddr[9:4] == 6'b010000),
+    .index_i   (raddr[3:0]),
     .count_o   (count_more),
     .clearing_o(unused_clearing)
   );
@@ -240,7 +261,14 @@ module csr
   end
 
   csr_status_t status;
-  assign status = '{idle: idle_i, timers: timers_i, due: short_i, default: '0};
+  assign status = '{
+          idle: idle_i,
+          timers: timers_i,
+          due: short_i,
+          zeroing: zeroing_i,
+          refused: refused_i,
+          default: '0
+      };
   csr_variant_t variant;
   assign variant = '{
           fast_meta: Config.fast_meta,
@@ -259,32 +287,21 @@ module csr
           default: '0
       };
 
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      read_q        <= '0;
-      s_axil_rvalid <= 1'b0;
-    end else begin
-      read_q <= {read_q[1:0], s_axil_arready};
-      if (read_q[2]) s_axil_rvalid <= 1'b1;
-      else if (s_axil_rready) s_axil_rvalid <= 1'b0;
-    end
-    if (s_axil_arready) raddr_q <= s_axil_araddr[11:2];
-    if (read_q[2]) begin
-      unique case (raddr_q)
-        CsrId:        s_axil_rdata <= CsrIdValue;
-        CsrConns:     s_axil_rdata <= Conns;
-        CsrStatus:    s_axil_rdata <= status;
-        CsrOpenConns: s_axil_rdata <= 32'(conns_i);
-        CsrAbout:     s_axil_rdata <= about;
-        CsrVariant:   s_axil_rdata <= variant;
-        default: begin
-          if (raddr_q[9:4] == 6'b010000) s_axil_rdata <= count_more;
-          else if (raddr_q[9:8] != 2'b00) s_axil_rdata <= '0;
-          else if (raddr_q[7]) s_axil_rdata <= count;
-          else s_axil_rdata <= setting;
-        end
-      endcase
-    end
+  always_comb begin
+    unique case (raddr)
+      CsrId:        rdata = CsrIdValue;
+      CsrConns:     rdata = Conns;
+      CsrStatus:    rdata = status;
+      CsrOpenConns: rdata = 32'(conns_i);
+      CsrAbout:     rdata = about;
+      CsrVariant:   rdata = variant;
+      default: begin
+        if (raddr[9:4] == 6'b010000) rdata = count_more;
+        else if (raddr[9:8] != 2'b00) rdata = '0;
+        else if (raddr[7]) rdata = count;
+        else rdata = setting;
+      end
+    endcase
   end
 
 endmodule

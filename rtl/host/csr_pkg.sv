@@ -19,10 +19,15 @@ package csr_pkg;
   localparam logic [9:0] CsrSlept = 10'('h0C8 / 4);
   /// What this build of the card has, see `config_pkg`.
   localparam logic [9:0] CsrVariant = 10'('h0CC / 4);
+  /// A write of 1 makes the memory of the index zero, of `INDEX_BASE` and `INDEX_BITS`. Only before
+  /// the first `ENABLE`, which waits for it; later a write does nothing.
+  localparam logic [9:0] CsrIndexZero = 10'('h0D0 / 4);
 
   /// What goes on.
   typedef struct packed {
-    logic [28:0] zero_3;
+    logic [26:0] zero_5;
+    logic refused;
+    logic zeroing;
     logic due;
     logic timers;
     logic idle;
@@ -63,6 +68,7 @@ package csr_pkg;
       ['h010 / 4 : 'h06C / 4],
       ['h080 / 4 : 'h0BC / 4],
       ['h0C4 / 4 : 'h0C8 / 4],
+      'h0D0 / 4,
       ['h100 / 4 : 'h17C / 4]
     };
   endfunction

@@ -18,6 +18,13 @@ module mem_axi
   input  line_write_t  wr_i,
   output logic         wr_done_o,
   output logic         wr_bad_o,
+  /// Lines made zero, while nobody else writes: zero_valid_i only while wr_ready_o. Nothing is told but that memory has
+  /// refused one, and that no write is under way.
+  input  logic         zero_i,
+  input  logic         zero_valid_i,
+  input  laddr_t       zero_addr_i,
+  output logic         zero_bad_o,
+  output logic         quiet_o,
   /// Reads, answered in order, each answer for one clock. A bad one is zero.
   input  logic         rd_valid_i,
   output logic         rd_ready_o,
@@ -78,7 +85,7 @@ module mem_axi
   assign writes_d = writes_q + count_t'(wr_push_q) - count_t'(b_take);
 
   always_ff @(posedge clk_i) begin
-    wr_push_q <= live_q && rst_ni && wr_valid_i && wr_ready_o;
+    wr_push_q <= live_q && rst_ni && (zero_i ? zero_valid_i : wr_valid_i && wr_ready_o);
     rd_push_q <= live_q && rst_ni && rd_valid_i && rd_ready_o;
     if (!live_q) begin
       reads_q        <= '0;
@@ -103,7 +110,9 @@ module mem_axi
 
   assign wr_ready_o   = room_q;
   assign rd_ready_o   = ar_ready;
-  assign wr_done_o    = m_axi_bvalid && stale_writes_q == '0;
+  assign wr_done_o    = m_axi_bvalid && stale_writes_q == '0 && !zero_i;
+  assign zero_bad_o   = m_axi_bvalid && stale_writes_q == '0 && m_axi_bresp != '0;
+  assign quiet_o      = writes_q == '0 && !wr_push_q;
   assign wr_bad_o     = wr_done_o && m_axi_bresp != '0;
   assign rdat_take    = m_axi_rvalid && !long_q && stale_reads_q == '0;
   assign rdat_bad     = m_axi_rresp != '0 || !m_axi_rlast;
@@ -116,9 +125,12 @@ module mem_axi
 
   // Whether a write comes is known late, and may depend on the room in another port: it is taken into a
   // register, and there is room for the three that the levels don't show yet.
+  // A line of zeros is the reset of that register; its address joins behind it. So nothing is on a write's way.
+  laddr_t zero_addr_q;
   always_ff @(posedge clk_i) begin
-    wr_q   <= wr_i;
-    room_q <= !live_q || (addrs <= 6'd29 && data <= 6'd29);
+    wr_q        <= zero_i ? '{addr: '0, data: '0, strb: '1} : wr_i;
+    zero_addr_q <= zero_i ? zero_addr_i : '0;
+    room_q      <= !live_q || (addrs <= 6'd29 && data <= 6'd29);
   end
   `ASSERT(WriteRoom, !wr_push_q || (unused_aw_ready && unused_w_ready))
 
@@ -131,7 +143,7 @@ module mem_axi
     .rst_ni   (live_q),
     .s_valid_i(wr_push_q),
     .s_ready_o(unused_aw_ready),
-    .s_data_i (wr_q.addr),
+    .s_data_i (wr_q.addr | zero_addr_q),
     .m_valid_o(m_axi_awvalid),
     .m_ready_i(m_axi_awready),
     .m_data_o (aw_addr),

@@ -18,6 +18,7 @@ module card
   localparam int unsigned NumMem = 6
 ) (
   input  logic                     clk_i,
+  /// Takes effect 2 clocks later: so long what is driven goes on.
   input  logic                     rst_ni,
   /// One-clock pulse each millisecond; every timer counts these, whatever the clock.
   input  logic                     tick_i,
@@ -103,8 +104,23 @@ module card
   output logic                     short_o
 );
 
+  // ---------------------------------------------------------------- resets
+  // A copy for each part, all in the same clock.
+  typedef struct packed {
+    logic host, mem, ring, net, tcp, ingress, store, egress;
+  } resets_t;
+  resets_t rst_n;
+  lib_reset_tree #(
+    .Depth (2),
+    .Copies($bits(resets_t))
+  ) u_resets (
+    .clk_i,
+    .rst_ni,
+    .rst_no(rst_n)
+  );
+
   // ---------------------------------------------------------------- settings
-  logic enable;
+  logic enable, enable_asked, zero_start, zero_busy, zero_refused;
   net_cfg_t net_cfg;
   store_cfg_t store_cfg;
   logic [127:0] secret;
@@ -130,7 +146,7 @@ module card
     .Conns(Conns)
   ) u_csr (
     .clk_i,
-    .rst_ni,
+    .rst_ni(rst_n.host),
     .s_axil_awaddr,
     .s_axil_awvalid,
     .s_axil_awready,
@@ -148,7 +164,7 @@ module card
     .s_axil_rresp,
     .s_axil_rvalid,
     .s_axil_rready,
-    .enable_o        (enable),
+    .enable_o        (enable_asked),
     .net_o           (net_cfg),
     .store_o         (store_cfg),
     .secret_o        (secret),
@@ -164,11 +180,14 @@ module card
     .seconds_o       (seconds),
     .milliseconds_o  (milliseconds),
     .slept_o         (slept),
+    .zero_o          (zero_start),
     .rx_base_o       (rx_base),
     .tx_base_o       (tx_base),
     .idle_i          (idle_o),
     .timers_i        (timers_o),
     .short_i         (short_o),
+    .zeroing_i       (zero_busy),
+    .refused_i       (zero_refused),
     .conns_i         (conns),
     .about_valid_i   (about_valid),
     .about_i         (about),
@@ -182,7 +201,7 @@ module card
 
   lib_clock u_clock (
     .clk_i,
-    .rst_ni,
+    .rst_ni(rst_n.host),
     .tick_i,
     .set_i         (time_said),
     .seconds_i     (seconds),
@@ -197,15 +216,45 @@ module card
   logic [NumMem-1:0] wr_valid, wr_ready, wr_done, rd_valid, rd_ready, rdat_valid;
   logic [NumMem-1:0] wr_bad, rdat_bad;
 
+  // The index' ports.
+  logic zero, zero_valid;
+  laddr_t [1:0] zero_addr;
+  logic [NumMem-1:0] zero_bad, quiet;
+  logic [2*(NumMem-2)-1:0] unused_zero;
+  assign unused_zero = {zero_bad[NumMem-1:2], quiet[NumMem-1:2]};
+
+  mem_zero u_zero (
+    .clk_i,
+    .rst_ni(rst_n.host),
+    .start_i   (zero_start),
+    .base_i    (store_cfg.index_base),
+    .bits_i    (store_cfg.index_bits),
+    .enable_i  (enable_asked),
+    .enable_o  (enable),
+    .busy_o    (zero_busy),
+    .refused_o (zero_refused),
+    .zero_o    (zero),
+    .wr_valid_o(zero_valid),
+    .wr_addr_o (zero_addr),
+    .wr_ready_i(wr_ready[1:0]),
+    .quiet_i   (quiet[1:0]),
+    .bad_i     (zero_bad[1:0])
+  );
+
   for (genvar p = 0; p < NumMem; p++) begin : gen_mem
     mem_axi u_axi (
       .clk_i,
-      .rst_ni,
+      .rst_ni(rst_n.mem),
       .wr_valid_i   (wr_valid[p]),
       .wr_ready_o   (wr_ready[p]),
       .wr_i         (wr[p]),
       .wr_done_o    (wr_done[p]),
       .wr_bad_o     (wr_bad[p]),
+      .zero_i       (p < 2 && zero),
+      .zero_valid_i (p < 2 && zero_valid),
+      .zero_addr_i  (p < 2 ? zero_addr[p%2] : '0),
+      .zero_bad_o   (zero_bad[p]),
+      .quiet_o      (quiet[p]),
       .rd_valid_i   (rd_valid[p]),
       .rd_ready_o   (rd_ready[p]),
       .rd_addr_i    (rd_addr[p]),
@@ -254,7 +303,7 @@ module card
       .AddrBits($clog2(Conns * RingLines))
     ) u_cache (
       .clk_i,
-      .rst_ni,
+      .rst_ni(rst_n.ring),
       .base_i          (ring_base[r]),
       .wr_valid_i      (ring_wr_valid[r]),
       .wr_ready_o      (ring_wr_ready[r]),
@@ -303,7 +352,7 @@ module card
 
   net u_net (
     .clk_i,
-    .rst_ni,
+    .rst_ni(rst_n.net),
     .cfg_i          (net_cfg),
     .enable_i       (enable),
     .tick_i,
@@ -360,7 +409,7 @@ module card
     .Conns(Conns)
   ) u_tcp (
     .clk_i,
-    .rst_ni,
+    .rst_ni(rst_n.tcp),
     .tick_i,
     .slept_i       (slept),
     .secret_i      (secret),
@@ -426,7 +475,7 @@ module card
   ev_t port_ev;
   request_port u_request_port (
     .clk_i,
-    .rst_ni,
+    .rst_ni(rst_n.host),
     .hold_max_i     (hold_max),
     .s_axis_exc_tdata,
     .s_axis_exc_tkeep,
@@ -466,7 +515,7 @@ module card
   // ---------------------------------------------------------------- conn, parse: bytes to requests
   conn_mux u_conn_mux (
     .clk_i,
-    .rst_ni,
+    .rst_ni(rst_n.ingress),
     .tcp_ev_valid_i  (tcp_ev_valid),
     .tcp_ev_ready_o  (tcp_ev_ready),
     .tcp_ev_i        (tcp_ev),
@@ -506,7 +555,7 @@ module card
     .Conns(Conns)
   ) u_ingress (
     .clk_i,
-    .rst_ni,
+    .rst_ni(rst_n.ingress),
     .item_max_i    (item_max),
     .now_i         (now),
     .rx_base_i     (rx_base),
@@ -590,7 +639,7 @@ module card
 
   store u_store (
     .clk_i,
-    .rst_ni,
+    .rst_ni(rst_n.store),
     .cfg_i        (store_cfg),
     .now_i        (now.ms),
     .tick_i,
@@ -651,7 +700,7 @@ module card
   // ---------------------------------------------------------------- reply: results to bytes
   egress u_egress (
     .clk_i,
-    .rst_ni,
+    .rst_ni(rst_n.egress),
     .tick_i,
     .cfg_i          (net_cfg),
     .tx_base_i      (tx_base),
@@ -714,10 +763,10 @@ module card
   logic [3:0] quiet_q;
   logic all_idle;
   assign all_idle = net_idle && tcp_idle && ingress_idle && store_idle && egress_idle &&
-      &ring_idle && host_idle && mux_idle && !csr_busy && !tick_i && !s_axis_rx_tvalid &&
-      !s_axis_host_tvalid && !s_axis_exc_tvalid;
+      &ring_idle && host_idle && mux_idle && !csr_busy && !zero_busy && !tick_i &&
+      !s_axis_rx_tvalid && !s_axis_host_tvalid && !s_axis_exc_tvalid;
   always_ff @(posedge clk_i) begin
-    if (!rst_ni || !all_idle) quiet_q <= '0;
+    if (!rst_n.host || !all_idle) quiet_q <= '0;
     else if (quiet_q != '1) quiet_q <= quiet_q + 4'd1;
   end
   assign idle_o   = quiet_q == '1;

@@ -20,7 +20,7 @@ class Register(NamedTuple):
 REGISTERS = {
     "ID": Register(0x000, 1, {"value": Field(0, 32, "r", "na", 1464555057)}),
     "CONNS": Register(0x004, 1, {"count": Field(0, 32, "r", "w", None)}),
-    "STATUS": Register(0x008, 1, {"idle": Field(0, 1, "r", "w", None), "timers": Field(1, 1, "r", "w", None), "due": Field(2, 1, "r", "w", None)}),
+    "STATUS": Register(0x008, 1, {"idle": Field(0, 1, "r", "w", None), "timers": Field(1, 1, "r", "w", None), "due": Field(2, 1, "r", "w", None), "zeroing": Field(3, 1, "r", "w", None), "refused": Field(4, 1, "r", "w", None)}),
     "OPEN_CONNS": Register(0x00c, 1, {"count": Field(0, 15, "r", "w", None)}),
     "ENABLE": Register(0x010, 1, {"enable": Field(0, 1, "rw", "r", 0)}),
     "UNIX_SECONDS": Register(0x014, 1, {"seconds": Field(0, 32, "rw", "r", 0)}),
@@ -54,6 +54,7 @@ REGISTERS = {
     "VLAN": Register(0x0c4, 1, {"id": Field(0, 12, "rw", "r", 0)}),
     "SLEPT": Register(0x0c8, 1, {"time": Field(0, 10, "rw", "na", 0)}),
     "VARIANT": Register(0x0cc, 1, {"fast_meta": Field(0, 1, "r", "w", None), "fast_binary": Field(1, 1, "r", "w", None), "fast_redis": Field(2, 1, "r", "w", None), "udp": Field(3, 1, "r", "w", None), "ipv6": Field(4, 1, "r", "w", None)}),
+    "INDEX_ZERO": Register(0x0d0, 1, {"start": Field(0, 1, "rw", "na", 0)}),
     "HASH_NH": Register(0x100, 32, {"key": Field(0, 32, "rw", "r", 0)}),
 }
 #: Addresses of each group's counters, in the order of the bits of its `count_o`.

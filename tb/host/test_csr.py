@@ -52,7 +52,8 @@ OUTPUTS = {
     "store_o.mix_key": [("HASH_MIX", "key")],
 }
 GROUPS = ("net", "tcp", "ingress", "egress", "store")
-INPUTS = ("about_valid_i", "about_i", "idle_i", "timers_i", "short_i", "conns_i", *(
+INPUTS = ("about_valid_i", "about_i", "idle_i", "timers_i", "short_i", "zeroing_i", "refused_i",
+          "conns_i", *(
     f"{group}_count_i" for group in GROUPS))
 
 
@@ -188,17 +189,45 @@ async def sleep_is_told(dut):
 
 
 @cocotb.test()
+async def zeroing_is_asked_for(dut):
+    """A pulse for each write of 1, and for nothing else."""
+    bus = await begin(dut)
+    pulses = 0
+
+    async def watch():
+        nonlocal pulses
+        while True:
+            await RisingEdge(dut.clk_i)
+            if dut.zero_o.value:
+                assert dut.busy_o.value, "the clock may stop before it is taken"
+                pulses += 1
+
+    cocotb.start_soon(watch())
+    told = 0
+    for _ in range(30):
+        at = random.choice((AT["INDEX_ZERO"], AT["INDEX_BASE"], AT["ENABLE"], 0x200 + AT["INDEX_ZERO"]))
+        value = random.getrandbits(2)
+        await bus.write_dword(at, value)
+        await clocks(dut, 3)
+        told += at == AT["INDEX_ZERO"] and value & 1
+        assert pulses == told
+    assert told
+
+
+@cocotb.test()
 async def state(dut):
     """What the card is and does."""
     bus = await begin(dut)
     for _ in range(20):
-        idle, timers, short, conns = (random.getrandbits(bits) for bits in (1, 1, 1, 15))
+        idle, timers, short, zeroing, refused, conns = (random.getrandbits(bits) for bits in (1, 1, 1, 1, 1, 15))
         dut.idle_i.value, dut.timers_i.value, dut.short_i.value, dut.conns_i.value = idle, timers, short, conns
+        dut.zeroing_i.value, dut.refused_i.value = zeroing, refused
         assert await bus.read_dword(AT["ID"]) == REGISTERS["ID"].fields["value"].reset
         assert await bus.read_dword(AT["CONNS"]) == 1024
         has = {name: getattr(T.Config, name) for name in REGISTERS["VARIANT"].fields}
         assert await bus.read_dword(AT["VARIANT"]) == with_fields("VARIANT", **has)
-        assert await bus.read_dword(AT["STATUS"]) == with_fields("STATUS", idle=idle, timers=timers, due=short)
+        assert await bus.read_dword(AT["STATUS"]) == with_fields(
+            "STATUS", idle=idle, timers=timers, due=short, zeroing=zeroing, refused=refused)
         assert await bus.read_dword(AT["OPEN_CONNS"]) == conns
 
 

@@ -284,7 +284,7 @@ mod tests {
     ) -> (u32, u32) {
         let args = Args::parse_from(["bench"]);
         let shape = Shape { key_len, value_len, keys: count, gets: 0, kind: Kind::Plain };
-        let mut rig = Rig::new(bytes, &args).unwrap();
+        let mut rig = Rig::blank(bytes, &args).unwrap();
         let mut keys = Keys::new(shape, 1, true, args.seed);
         let mut numbers = 0..count;
         let mut next = |keys: &mut Keys, _| numbers.next().map(|key| keys.set(key));

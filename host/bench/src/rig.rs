@@ -86,13 +86,24 @@ pub struct Out {
 }
 
 impl Rig {
-    /// A card with so many bytes for index and log.
+    /// A card with so many bytes for index and log. Its memory holds anything at the start, unless it is so large that to make
+    /// the index zero takes longer than a scenario.
     pub fn new(item_bytes: u64, args: &Args) -> Result<Rig> {
+        Rig::with(item_bytes, item_bytes <= 64 << 20, args)
+    }
+
+    /// One whose memory is zero at the start, for stores that are written there.
+    pub fn blank(item_bytes: u64, args: &Args) -> Result<Rig> {
+        Rig::with(item_bytes, false, args)
+    }
+
+    fn with(item_bytes: u64, garbage: bool, args: &Args) -> Result<Rig> {
         let Args { mem_latency, mem_jitter, mem_ways, seed, connections, .. } = *args;
         let conns = connections.next_power_of_two().max(1024);
         let layout = Layout::new(item_bytes, conns).expect("a valid size");
         let mut sim = Sim::new(&Config {
             memory_bytes: layout.total,
+            garbage,
             mem_latency,
             mem_jitter,
             mem_ways,
@@ -118,6 +129,7 @@ impl Rig {
             idle_seconds: 0,
             time: Duration::from_secs(1_700_000_000),
             layout,
+            zero_index: garbage,
         };
         init(&mut sim, &settings, &Seeds::repeatable(seed))?;
         sim.log_inputs(true);

@@ -12,7 +12,7 @@ use crate::Args;
 
 /// A card whose store was written before the run, its keys, and which of them are there.
 fn write(scenario: &Scenario, entries: u32, args: &Args) -> Result<(Rig, Keys, Entries)> {
-    let mut rig = Rig::new(image::item_bytes(entries, &scenario.shape)?, args)?;
+    let mut rig = Rig::blank(image::item_bytes(entries, &scenario.shape)?, args)?;
     let mut keys = scenario.keys(args);
     let entries = rig.image(args, Start::Valid).fill(&mut keys, entries)?;
     Ok((rig, keys, entries))

@@ -148,6 +148,7 @@ module store_bench
   laddr_t [Ports-1:0] rd_addr;
   line_t [Ports-1:0] rdat;
   logic [Ports-1:0] wr_bad, rdat_bad;
+  logic [3:0] unused_zero_bad, unused_quiet;
   hreq_t unused_hreq;
   beat_t unused_hkey;
   logic unused_hreq_valid, unused_hkey_valid, unused_over, unused_timer, unused_idle;
@@ -242,6 +243,11 @@ module store_bench
       .wr_i         (wr[p]),
       .wr_done_o    (wr_done[p]),
       .wr_bad_o     (wr_bad[p]),
+      .zero_i       (1'b0),
+      .zero_valid_i (1'b0),
+      .zero_addr_i  ('0),
+      .zero_bad_o   (unused_zero_bad[p]),
+      .quiet_o      (unused_quiet[p]),
       .rd_valid_i   (rd_valid[p]),
       .rd_ready_o   (rd_ready[p]),
       .rd_addr_i    (rd_addr[p]),

@@ -119,10 +119,11 @@ pub struct Settings {
     /// Since the UNIX epoch.
     pub time: Duration,
     pub layout: Layout,
+    /// Memory holds anything, so that of the index has to become zero first: always, but where a simulated one is zero.
+    pub zero_index: bool,
 }
 
-/// Programs a card that has just come out of reset and enables it. Its index memory must read as
-/// zero.
+/// Programs a card that has just come out of reset and enables it.
 pub fn init(card: &mut dyn Card, set: &Settings, seeds: &Seeds) -> Result<(), CardError> {
     let id = card.read_csr(csr::ID)?;
     if id != csr::ID_VALUE {
@@ -170,7 +171,24 @@ pub fn init(card: &mut dyn Card, set: &Settings, seeds: &Seeds) -> Result<(), Ca
     let mix = seeds.hash_mix.iter().flat_map(|m| [*m as u32, (*m >> 32) as u32]);
     write_words(card, csr::HASH_MIX, mix)?;
     write_words(card, csr::HASH_NH, seeds.hash_nh)?;
+    if set.zero_index {
+        zero_index(card, l.index_bits)?;
+    }
     card.write_csr(csr::ENABLE, 1)
+}
+
+/// Has the card make its index zero. A look at the card takes it four clocks at least, so memory may take 64 clocks for a
+/// line of each port before it counts as silent.
+fn zero_index(card: &mut dyn Card, index_bits: u32) -> Result<(), CardError> {
+    card.write_csr(csr::INDEX_ZERO, 1)?;
+    for _ in 0..100_000 + (8u64 << index_bits) {
+        let status = card.read_csr(csr::STATUS)?;
+        if status & csr::STATUS_ZEROING == 0 {
+            let refused = status & csr::STATUS_REFUSED != 0;
+            return if refused { Err(CardError::MemoryRefuses) } else { Ok(()) };
+        }
+    }
+    Err(CardError::MemorySilent)
 }
 
 /// Tells the card the time since the UNIX epoch. Its clock counts on from there, and never goes back: if
@@ -194,6 +212,7 @@ fn write_words(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Port;
 
     #[test]
     fn sixty_four_mib() {
@@ -230,5 +249,59 @@ mod tests {
         assert_eq!(a.hash_nh, b.hash_nh);
         assert_ne!(a.hash_nh, Seeds::repeatable(8).hash_nh);
         assert!(a.hash_mix.iter().all(|m| m % 2 == 1));
+    }
+
+    /// A card of which STATUS alone says something.
+    struct Zeroing {
+        looks: u32,
+        status: u32,
+        begun: bool,
+    }
+
+    impl Card for Zeroing {
+        fn read_csr(&mut self, addr: u32) -> Result<u32, CardError> {
+            assert!(self.begun && addr == csr::STATUS);
+            self.looks = self.looks.saturating_sub(1);
+            Ok(if self.looks > 0 { csr::STATUS_ZEROING } else { self.status })
+        }
+        fn write_csr(&mut self, addr: u32, value: u32) -> Result<(), CardError> {
+            assert_eq!((addr, value, self.begun), (csr::INDEX_ZERO, 1, false));
+            self.begun = true;
+            Ok(())
+        }
+        fn send(&mut self, _: Port, _: &[u8]) {}
+        fn backlog(&self, _: Port) -> usize {
+            0
+        }
+        fn advance(&mut self, _: u64) {}
+        fn receive(&mut self, _: Port, _: &mut dyn FnMut(&[u8])) {}
+        fn tick(&mut self) {}
+        fn idle(&self) -> bool {
+            true
+        }
+        fn timers(&self) -> bool {
+            false
+        }
+        fn short_timers(&self) -> bool {
+            false
+        }
+        fn clock(&self) -> u64 {
+            0
+        }
+    }
+
+    #[test]
+    fn waits_until_the_index_is_zero() {
+        let mut card = Zeroing { looks: 1000, status: csr::STATUS_IDLE, begun: false };
+        zero_index(&mut card, 4).unwrap();
+        assert_eq!(card.looks, 0);
+    }
+
+    #[test]
+    fn memory_that_refuses_or_is_silent() {
+        let mut card = Zeroing { looks: 5, status: csr::STATUS_REFUSED, begun: false };
+        assert!(matches!(zero_index(&mut card, 4), Err(CardError::MemoryRefuses)));
+        let mut card = Zeroing { looks: u32::MAX, status: 0, begun: false };
+        assert!(matches!(zero_index(&mut card, 4), Err(CardError::MemorySilent)));
     }
 }

@@ -27,6 +27,10 @@ pub enum CardError {
     TooManyConnections { has: u32, wanted: u32 },
     #[error("the card is built without UDP")]
     NoUdp,
+    #[error("the card's memory refuses writes to the index: it must not be used")]
+    MemoryRefuses,
+    #[error("the card's memory does not answer: the index has not become zero")]
+    MemorySilent,
     #[error("no randomness from the system: {0}")]
     NoRandomness(getrandom::Error),
     #[error("{0}")]

@@ -14,16 +14,25 @@ namespace wirekv {
 
 constexpr unsigned LineBytes = 64;
 
-/// The memory behind all ports. Pages come into being, zeroed, when first touched.
+/// The memory behind all ports. Pages come into being when first touched: zeroed, or with garbage, as a card's memory has
+/// it at its start.
 class Memory {
  public:
-  explicit Memory(uint64_t bytes);
+  explicit Memory(uint64_t bytes, bool garbage = false);
   ~Memory();
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
   uint8_t* line(uint64_t addr) {
     if (addr % LineBytes != 0 || addr >= bytes_) fail(addr);
+    if (!filled_.empty() && !filled_[addr / PageBytes]) fill(addr / PageBytes);
+    return base_ + addr;
+  }
+  /// Bytes as they are there, for who looks at them or writes them. They must lie in the memory.
+  uint8_t* range(uint64_t addr, uint64_t bytes) {
+    if (!filled_.empty())
+      for (uint64_t page = addr / PageBytes; page * PageBytes < addr + bytes; ++page)
+        if (!filled_[page]) fill(page);
     return base_ + addr;
   }
   uint64_t bytes() const { return bytes_; }
@@ -36,9 +45,12 @@ class Memory {
   bool refuses(uint64_t addr) const { return addr - refused_ < refused_bytes_; }
 
  private:
+  static constexpr uint64_t PageBytes = 4096;
   [[noreturn]] void fail(uint64_t addr) const;
+  void fill(uint64_t page);
 
   uint8_t* base_;
+  std::vector<uint8_t> filled_;  // pages that have their garbage; empty: there is none
   uint64_t bytes_;
   uint64_t refused_ = 0, refused_bytes_ = 0;
 };

@@ -31,7 +31,7 @@ constexpr unsigned CsrPatience = 100000;
 
 struct wk_sim {
   explicit wk_sim(const wk_config& c)
-      : memory(c.memory_bytes),
+      : memory(c.memory_bytes, c.garbage != 0),
         mem(memory, MemPorts, c.mem_latency, c.mem_jitter, c.seed, c.mem_ways),
         wire_waits(c.wire_waits != 0),
         sources{Source(c.wire_rate), Source(0), Source(0)},
@@ -278,5 +278,5 @@ void wk_toggles(wk_sim* s, const char* file) {
 void wk_refuse(wk_sim* s, uint64_t addr, uint64_t bytes) { s->memory.refuse(addr, bytes); }
 uint8_t* wk_memory(wk_sim* s, uint64_t addr, uint64_t bytes) {
   if (addr > s->memory.bytes() || bytes > s->memory.bytes() - addr) return nullptr;
-  return bytes == 0 ? nullptr : s->memory.line(addr & ~uint64_t{63}) + (addr & 63);
+  return bytes == 0 ? nullptr : s->memory.range(addr, bytes);
 }

@@ -10,6 +10,7 @@ struct wk_sim;
 
 struct wk_config {
   uint64_t memory_bytes;
+  int garbage;             // memory holds anything at the start, else zeros
   uint32_t mem_latency;    // clocks
   uint32_t mem_jitter;     // up to so many clocks more, at random
   uint32_t mem_ways;       // pseudo channels of HBM a port: 1, 2, 4; 0: every answer takes as long

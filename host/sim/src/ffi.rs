@@ -10,6 +10,7 @@ pub struct Raw {
 #[repr(C)]
 pub struct Config {
     pub memory_bytes: u64,
+    pub garbage: c_int,
     pub mem_latency: u32,
     pub mem_jitter: u32,
     pub mem_ways: u32,

@@ -16,8 +16,10 @@ use wirekv_card::{Card, CardError, Port};
 /// What surrounds the simulated card.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Size of the card's memory; its six ports share one address space. Starts as zeroes.
+    /// Size of the card's memory; its six ports share one address space.
     pub memory_bytes: u64,
+    /// The memory holds anything at the start, as a card's does, and not zeros.
+    pub garbage: bool,
     /// Clocks from a memory request to its answer, at full rate.
     pub mem_latency: u32,
     /// Up to so many clocks more, at random (answers of a port stay in order).
@@ -47,6 +49,7 @@ impl Default for Config {
     fn default() -> Self {
         Config {
             memory_bytes: 256 << 20,
+            garbage: true,
             mem_latency: 40,
             mem_jitter: 0,
             mem_ways: 0,
@@ -82,6 +85,7 @@ impl Sim {
             .map(|p| CString::new(p.as_os_str().as_encoded_bytes()).expect("a path has no NUL"));
         let c = ffi::Config {
             memory_bytes: config.memory_bytes.next_multiple_of(4096),
+            garbage: config.garbage.into(),
             mem_latency: config.mem_latency,
             mem_jitter: config.mem_jitter,
             mem_ways: config.mem_ways,

@@ -95,6 +95,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         idle_seconds,
         time: unix_time(),
         layout,
+        zero_index: GARBAGE,
     };
     init(card.as_mut(), &settings, &Seeds::random()?)?;
     if args.verbose > 0 {
@@ -238,9 +239,13 @@ fn on_interface(args: &ServeArgs, name: &str, wire: &mut Addresses) -> Result<(F
     Ok((found, own))
 }
 
+/// With the RTL's assertions memory is as a card's, which the card has to make zero at its start: a second for each 64 MB.
+const GARBAGE: bool = cfg!(feature = "assert");
+
 fn open_card(args: &ServeArgs, trace: Option<PathBuf>, layout: &Layout) -> Result<Box<dyn Card>> {
     let config = Config {
         memory_bytes: layout.total,
+        garbage: GARBAGE,
         mem_latency: args.sim.mem_latency,
         wire_waits: true,
         trace,

@@ -17,6 +17,10 @@ pub const STATUS_IDLE: u32 = 1 << 0;
 pub const STATUS_TIMERS: u32 = 1 << 1;
 /// One for which each tick has to come when it is due, see sleep.
 pub const STATUS_DUE: u32 = 1 << 2;
+/// The index is being made zero, see `INDEX_ZERO`.
+pub const STATUS_ZEROING: u32 = 1 << 3;
+/// Memory has refused a line of it: the index may hold anything.
+pub const STATUS_REFUSED: u32 = 1 << 4;
 
 /// Open connections.
 pub const OPEN_CONNS: u32 = 0x00C;
@@ -46,7 +50,7 @@ pub const UDP_PORT: u32 = 0x028;
 pub const MTU: u32 = 0x02C;
 pub const MTU_MAX: u32 = 9000;
 
-/// Where the index starts in the card's memory. In lines of 64 bytes.
+/// Where the index starts in the card's memory: an even line. In lines of 64 bytes.
 pub const INDEX_BASE: u32 = 0x030;
 
 /// Where the log starts. In lines of 64 bytes.
@@ -142,6 +146,10 @@ pub const VARIANT_FAST_REDIS: u32 = 1 << 2;
 pub const VARIANT_UDP: u32 = 1 << 3;
 /// The card has IPv6 addresses.
 pub const VARIANT_IPV6: u32 = 1 << 4;
+
+/// A write of 1 makes the memory of the index zero, of `INDEX_BASE` and `INDEX_BITS`. Only before
+/// the first `ENABLE`, which waits for it; later a write does nothing.
+pub const INDEX_ZERO: u32 = 0x0D0;
 
 /// NH key of the hash. 32 words.
 pub const HASH_NH: u32 = 0x100;
