@@ -98,7 +98,7 @@ PROOFS = [
     ("line_cache", {"Log": 1, "Each": 1, "Few": 1}, 15, "same, classes, ways, ports of the log's", "bmc"),
     ("line_cache_tags", {"Log": 1}, 18, "nobody waits for a pin of who waits for it", "bmc"),
     ("line_cache_tags", {"Log": 0}, 17, "same, in the index", "bmc"),
-    ("mem_stripe", {}, 18, "answers in order, bad ones alone, each line with its address", "bmc"),
+    ("mem_stripe", {}, 15, "answers in order, bad ones alone, each line with its address", "bmc"),
     ("ring_cache", {}, 16, "a read gives what was written last, whatever was displaced", "bmc"),
     ("execute", {}, 12, "what a request acts on was committed last", "bmc"),
 

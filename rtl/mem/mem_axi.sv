@@ -75,7 +75,7 @@ module mem_axi
   typedef logic [15:0] count_t;  // far more than memory can have outstanding
   count_t reads_q, writes_q, stale_reads_q, stale_writes_q;
   count_t reads_d, writes_d;
-  logic wr_push_q, rd_push_q, b_take, r_take, r_end, long_q;
+  logic wr_push_q, rd_push_q, b_take, b_new, r_take, r_end, long_q;
 
   assign b_take   = m_axi_bvalid && m_axi_bready;
   assign r_take   = m_axi_rvalid && m_axi_rready;
@@ -110,8 +110,9 @@ module mem_axi
 
   assign wr_ready_o   = room_q;
   assign rd_ready_o   = ar_ready;
-  assign wr_done_o    = m_axi_bvalid && stale_writes_q == '0 && !zero_i;
-  assign zero_bad_o   = m_axi_bvalid && stale_writes_q == '0 && m_axi_bresp != '0;
+  assign b_new        = m_axi_bvalid && stale_writes_q == '0;
+  assign wr_done_o    = b_new && !zero_i;
+  assign zero_bad_o   = b_new && m_axi_bresp != '0;
   assign quiet_o      = writes_q == '0 && !wr_push_q;
   assign wr_bad_o     = wr_done_o && m_axi_bresp != '0;
   assign rdat_take    = m_axi_rvalid && !long_q && stale_reads_q == '0;
