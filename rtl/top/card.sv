@@ -106,9 +106,7 @@ module card
 
   // ---------------------------------------------------------------- resets
   // A copy for each part, all in the same clock.
-  typedef struct packed {
-    logic host, mem, ring, net, tcp, ingress, store, egress;
-  } resets_t;
+  typedef struct packed {logic host, mem, ring, net, tcp, ingress, store, egress;} resets_t;
   resets_t rst_n;
   lib_reset_tree #(
     .Depth (2),

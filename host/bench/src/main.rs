@@ -43,6 +43,9 @@ struct Args {
     /// Pseudo channels of HBM behind each memory port: 1, 2 or 4, with their banks and refresh. 0: memory of any rate.
     #[arg(long, default_value_t = 0, value_parser = ways, conflicts_with = "mem_jitter")]
     mem_ways: u32,
+    /// Their memory has ECC: a write of parts of a line costs a read.
+    #[arg(long, requires = "mem_ways")]
+    mem_ecc: bool,
     /// Gb/s of the wire, up to 128.
     #[arg(long, default_value_t = 100.0, value_parser = wire)]
     wire: f64,

@@ -17,6 +17,7 @@ pub struct Report {
     mem_latency: u32,
     mem_jitter: u32,
     mem_ways: u32,
+    mem_ecc: bool,
     /// Gb/s, and bytes a clock.
     gbps: f64,
     wire: f64,
@@ -40,6 +41,7 @@ impl Report {
             mem_latency: args.mem_latency,
             mem_jitter: args.mem_jitter,
             mem_ways: args.mem_ways,
+            mem_ecc: args.mem_ecc,
             gbps: args.wire,
             wire: args.wire_rate(),
             rows: Vec::new(),
@@ -105,6 +107,7 @@ impl Report {
             self.mem_latency,
             match self.mem_ways {
                 0 => String::new(),
+                ways if self.mem_ecc => format!(", pseudo channels of HBM with ECC a port: {ways}"),
                 ways => format!(", pseudo channels of HBM a port: {ways}"),
             }
         );
@@ -215,6 +218,7 @@ impl Report {
             "mem_latency": self.mem_latency,
             "mem_jitter": self.mem_jitter,
             "mem_ways": self.mem_ways,
+            "mem_ecc": self.mem_ecc,
             "scenarios": scenarios,
             "fairness": fairness,
         });

@@ -98,7 +98,7 @@ impl Rig {
     }
 
     fn with(item_bytes: u64, garbage: bool, args: &Args) -> Result<Rig> {
-        let Args { mem_latency, mem_jitter, mem_ways, seed, connections, .. } = *args;
+        let Args { mem_latency, mem_jitter, mem_ways, mem_ecc, seed, connections, .. } = *args;
         let conns = connections.next_power_of_two().max(1024);
         let layout = Layout::new(item_bytes, conns).expect("a valid size");
         let mut sim = Sim::new(&Config {
@@ -107,6 +107,7 @@ impl Rig {
             mem_latency,
             mem_jitter,
             mem_ways,
+            mem_ecc,
             seed,
             wire_rate: args.wire_rate(),
             wire_waits: false,

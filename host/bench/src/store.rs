@@ -31,6 +31,7 @@ mod ffi {
         pub mem_latency: u32,
         pub mem_jitter: u32,
         pub mem_ways: u32,
+        pub mem_ecc: u32,
         pub index_bits: u32,
         pub log_lines: u32,
     }
@@ -109,6 +110,7 @@ impl Sim {
             mem_latency: args.mem_latency,
             mem_jitter: args.mem_jitter,
             mem_ways: args.mem_ways,
+            mem_ecc: args.mem_ecc.into(),
             index_bits: layout.index_bits,
             log_lines: layout.log_lines,
         };

@@ -20,7 +20,7 @@ struct ws_config {
   uint64_t seed;      // of memory's jitter
   uint64_t mix_key[2];
   uint32_t nh_key[32];
-  uint32_t mem_latency, mem_jitter, mem_ways, index_bits, log_lines;
+  uint32_t mem_latency, mem_jitter, mem_ways, mem_ecc, index_bits, log_lines;
 };
 
 /// What the bench offers in a clock.
@@ -44,7 +44,7 @@ struct ws_out {
 
 struct ws_store {
   explicit ws_store(const ws_config& c)
-      : memory(c.memory_bytes), mem(memory, MemPorts, c.mem_latency, c.mem_jitter, c.seed, c.mem_ways) {
+      : memory(c.memory_bytes), mem(memory, MemPorts, c.mem_latency, c.mem_jitter, c.seed, c.mem_ways, c.mem_ecc != 0) {
     top.reset(new Vstore(&context, "store"));
     top->log_base_i = c.log_base;
     top->index_bits_i = c.index_bits;

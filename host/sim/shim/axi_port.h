@@ -69,12 +69,14 @@ struct Moved {
 /// with its port: its latency, its order, and how many accesses of a way it has under way.
 class AxiPort {
  public:
-  /// `low` lowest bits of a line's number are the same for all lines of the port.
-  AxiPort(Memory& memory, uint32_t latency, uint32_t jitter, uint64_t seed, unsigned ways = 0, unsigned low = 0)
+  /// `low` lowest bits of a line's number are the same for all lines of the port. With `ecc` a write of parts is a read, too.
+  AxiPort(Memory& memory, uint32_t latency, uint32_t jitter, uint64_t seed, unsigned ways = 0, unsigned low = 0,
+          bool ecc = false)
       : memory_(memory),
         latency_(latency ? latency : 1),
         jitter_(jitter),
         low_(low),
+        ecc_(ecc),
         random_(seed * 2 + 1),
         reads_(latency_ + jitter + 64 + ways * WayDepth),
         addrs_(latency_ + jitter + 64 + ways * WayDepth),
@@ -168,7 +170,7 @@ class AxiPort {
   void channels(uint64_t now) {
     if (asked_[0] < reads_.size()) ask(now, false, reads_.at(asked_[0]), false);
     if (asked_[1] < paired_)
-      ask(now, true, addrs_.at(asked_[1]), lines_.at(asked_[1]).strb != ~uint64_t{0});
+      ask(now, true, addrs_.at(asked_[1]), ecc_ && lines_.at(asked_[1]).strb != ~uint64_t{0});
     for (Way& w : ways_) w.channel.step(now);
   }
   void ask(uint64_t now, bool write, Access& a, bool partial) {
@@ -216,6 +218,7 @@ class AxiPort {
 
   Memory& memory_;
   const uint32_t latency_, jitter_, low_;
+  const bool ecc_;
   uint64_t random_;
   uint64_t last_read_ = 0, last_write_ = 0;
   Ring<Access> reads_, addrs_;

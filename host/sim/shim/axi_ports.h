@@ -10,10 +10,10 @@ namespace wirekv {
 class AxiPorts {
  public:
   /// With `ways` each port has as many pseudo channels of HBM, see AxiPort.
-  AxiPorts(Memory& memory, unsigned count, uint32_t latency, uint32_t jitter, uint64_t seed, unsigned ways) {
+  AxiPorts(Memory& memory, unsigned count, uint32_t latency, uint32_t jitter, uint64_t seed, unsigned ways, bool ecc) {
     // Ports 0 to 3 have every other line, those of the rings all of theirs.
     for (unsigned p = 0; p < count; ++p)
-      ports_.emplace_back(new AxiPort(memory, latency, jitter, seed * count + p, ways, p < 4));
+      ports_.emplace_back(new AxiPort(memory, latency, jitter, seed * count + p, ways, p < 4, ecc));
   }
 
   /// Start of a clock: what the ports drive.

@@ -37,7 +37,8 @@ class PseudoChannel {
   bool room(bool write) const { return !queue_[write].full(); }
 
   /// Asks for a line in clock `now`. `*due`, which is Never so far, becomes the clock in which it is answered.
-  /// A write of some bytes alone is a read as well, as memory keeps checksums of 32 bytes.
+  /// `partial`: a write of some bytes that is a read as well, as memory with ECC has it, where the pins of the byte
+  /// mask carry the check bits.
   void ask(uint64_t now, uint64_t line, bool write, bool partial, uint64_t* due) {
     Job& j = queue_[write].push();
     j.arrives = (now + (way_ + 1) / 2) * Clock;

@@ -32,7 +32,7 @@ constexpr unsigned CsrPatience = 100000;
 struct wk_sim {
   explicit wk_sim(const wk_config& c)
       : memory(c.memory_bytes, c.garbage != 0),
-        mem(memory, MemPorts, c.mem_latency, c.mem_jitter, c.seed, c.mem_ways),
+        mem(memory, MemPorts, c.mem_latency, c.mem_jitter, c.seed, c.mem_ways, c.mem_ecc != 0),
         wire_waits(c.wire_waits != 0),
         sources{Source(c.wire_rate), Source(0), Source(0)},
         sinks{Sink(c.wire_rate), Sink(0), Sink(0)} {

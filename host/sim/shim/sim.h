@@ -14,6 +14,7 @@ struct wk_config {
   uint32_t mem_latency;    // clocks
   uint32_t mem_jitter;     // up to so many clocks more, at random
   uint32_t mem_ways;       // pseudo channels of HBM a port: 1, 2, 4; 0: every answer takes as long
+  int mem_ecc;             // with mem_ways: a write of parts of a line costs a read
   uint64_t seed;           // of that randomness
   double wire_rate;        // bytes a clock in each direction; 0: one beat a clock
   int wire_waits;          // a frame for the card waits until it has room for the largest segment

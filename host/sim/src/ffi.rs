@@ -14,6 +14,7 @@ pub struct Config {
     pub mem_latency: u32,
     pub mem_jitter: u32,
     pub mem_ways: u32,
+    pub mem_ecc: c_int,
     pub seed: u64,
     pub wire_rate: f64,
     pub wire_waits: c_int,

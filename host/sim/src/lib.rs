@@ -27,6 +27,8 @@ pub struct Config {
     /// Pseudo channels of HBM behind each memory port, 1, 2 or 4, as `mem_stripe` spreads it over them; their banks and
     /// their refresh then say how long an access takes beyond the latency. 0: memory of any rate.
     pub mem_ways: u32,
+    /// With `mem_ways`: memory has ECC, so a write of parts of a line costs a read.
+    pub mem_ecc: bool,
     pub seed: u64,
     /// Bytes a clock that the wire carries in each direction, counted with preamble, FCS and gap.
     /// 50 is 100 Gb/s at 250 MHz; 0 sets no pace (64 bytes a clock).
@@ -53,6 +55,7 @@ impl Default for Config {
             mem_latency: 40,
             mem_jitter: 0,
             mem_ways: 0,
+            mem_ecc: false,
             seed: 1,
             wire_rate: WIRE_100G,
             wire_waits: false,
@@ -89,6 +92,7 @@ impl Sim {
             mem_latency: config.mem_latency,
             mem_jitter: config.mem_jitter,
             mem_ways: config.mem_ways,
+            mem_ecc: config.mem_ecc.into(),
             seed: config.seed,
             wire_rate: config.wire_rate,
             wire_waits: config.wire_waits.into(),
