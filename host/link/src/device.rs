@@ -43,6 +43,14 @@ pub trait Device: Send {
         None
     }
 
+    /// From now on the card may read and write the memory. It has begun nothing.
+    ///
+    /// # Errors
+    ///
+    /// The machine does not let it; in words.
+    fn let_in(&mut self) -> Result<(), String> {
+        Ok(())
+    }
     /// A function-level reset: afterwards the card has begun nothing in memory, and its channels are off.
     ///
     /// # Errors

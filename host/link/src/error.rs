@@ -204,6 +204,9 @@ pub enum LinkError {
         /// Why.
         last: Box<LinkError>,
     },
+    /// The machine keeps it from memory.
+    #[error("the card cannot be let use memory: {0}")]
+    NotLetIn(String),
     /// A function-level reset could not be asked for.
     #[error("function-level reset: {0}")]
     Reset(String),

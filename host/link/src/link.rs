@@ -1,6 +1,7 @@
 //! A link: three channels of a card, from bring-up to stop.
 
 use std::mem::ManuallyDrop;
+use std::ops::Range;
 use std::sync::atomic::{fence, Ordering};
 use std::time::{Duration, Instant};
 
@@ -40,6 +41,31 @@ impl Default for Config {
             patience: Duration::from_millis(800),
             probe: Duration::from_millis(100),
         }
+    }
+}
+
+impl Config {
+    fn sizes(&self) -> [u8; 2 * CHANNELS] {
+        std::array::from_fn(|n| match n % 2 {
+            0 => self.bits[n / 2].0,
+            _ => self.bits[n / 2].1,
+        })
+    }
+
+    /// Where each channel's ring down and ring up are in the memory, and where the status lines are behind them. The largest
+    /// ring is the first, so each stands at a multiple of its size.
+    pub fn places(&self) -> ([Range<usize>; 2 * CHANNELS], Range<usize>) {
+        let sizes = self.sizes();
+        let mut order: [usize; 2 * CHANNELS] = std::array::from_fn(|n| n);
+        order.sort_by_key(|n| std::cmp::Reverse(sizes[*n]));
+        let mut places: [Range<usize>; 2 * CHANNELS] = Default::default();
+        let mut end = 0;
+        for n in order {
+            places[n] = end..end + (SLOT << sizes[n]);
+            end = places[n].end;
+        }
+        let status = end.next_multiple_of(STATUS);
+        (places, status..status + STATUS)
     }
 }
 
@@ -105,6 +131,7 @@ impl<D: Device> Link<D> {
     }
 
     fn set_up(&mut self, status: usize) -> Result<(), LinkError> {
+        self.device.let_in().map_err(LinkError::NotLetIn)?;
         let physical = self.device.memory().physical();
         self.device.memory().clear(status, STATUS);
         let (slots, clocks) = (self.config.batch_slots, self.config.batch_clocks);
@@ -122,7 +149,7 @@ impl<D: Device> Link<D> {
     }
 
     /// Starts channels that are off, with empty rings.
-    fn start(&mut self, channels: std::ops::Range<usize>) -> Result<(), LinkError> {
+    fn start(&mut self, channels: Range<usize>) -> Result<(), LinkError> {
         let mut control = self.read(r::CONTROL)?;
         for c in channels.clone() {
             self.channels[c].clear();
@@ -430,40 +457,29 @@ fn identify<D: Device>(device: &mut D) -> Result<(), LinkError> {
     Ok(())
 }
 
-/// Places the rings in the memory, the largest first, so that each stands at a multiple of its size; the status lines
-/// behind them.
+/// The channels, with their rings where they are, and where the status lines begin.
 fn layout<D: Device>(
     config: &Config,
     device: &D,
 ) -> Result<([Channel; CHANNELS], usize), LinkError> {
-    let all = config.bits.iter().flat_map(|(down, up)| [*down, *up]);
-    if let Some(bits) = all.clone().find(|bits| !(3..=15).contains(bits)) {
+    let sizes = config.sizes();
+    if let Some(bits) = sizes.into_iter().find(|bits| !(3..=15).contains(bits)) {
         return Err(LinkError::RingSize { bits });
     }
-    let sizes: Vec<u8> = all.collect();
-    let mut order: Vec<usize> = (0..sizes.len()).collect();
-    order.sort_by_key(|n| std::cmp::Reverse(sizes[*n]));
-    let mut places = vec![Place::new(0, 3); sizes.len()];
-    let mut end = 0;
-    for n in order {
-        places[n] = Place::new(end, sizes[n]);
-        end += SLOT << sizes[n];
-    }
     let memory = device.memory();
-    let status = end.next_multiple_of(STATUS);
-    let bytes = status + STATUS;
-    if bytes > memory.len() {
-        return Err(LinkError::TooLarge { bytes, room: memory.len() });
+    let (places, status) = config.places();
+    if status.end > memory.len() {
+        return Err(LinkError::TooLarge { bytes: status.end, room: memory.len() });
     }
-    let largest = sizes.iter().max().map_or(STATUS, |bits| SLOT << bits) as u64;
+    let largest = sizes.into_iter().max().map_or(STATUS, |bits| SLOT << bits) as u64;
     if !memory.physical().is_multiple_of(largest) {
         return Err(LinkError::Unaligned { physical: memory.physical() });
     }
     let channels = std::array::from_fn(|c| Channel {
-        down: Down::new(places[2 * c]),
-        up: Up::new(places[2 * c + 1]),
-        status: status + SLOT * c,
+        down: Down::new(Place::new(places[2 * c].start, sizes[2 * c])),
+        up: Up::new(Place::new(places[2 * c + 1].start, sizes[2 * c + 1])),
+        status: status.start + SLOT * c,
         broken: None,
     });
-    Ok((channels, status))
+    Ok((channels, status.start))
 }

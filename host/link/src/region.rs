@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
-use std::sync::atomic::{compiler_fence, AtomicU32, Ordering};
+use std::sync::atomic::{compiler_fence, fence, Ordering};
 
 /// A huge page, and the size of a region.
 pub const REGION: usize = 2 << 20;
@@ -26,29 +26,32 @@ impl Region {
     ///
     /// There is no memory.
     pub fn anonymous(physical: u64) -> io::Result<Region> {
-        Region::map(None, physical)
+        Region::map(None, REGION, physical)
     }
 
-    /// A page of a file.
+    /// So many bytes of a file from `offset` on: a page of memory, or a card's registers.
     ///
     /// # Errors
     ///
     /// The kernel refuses, as when there are no pages.
-    pub fn of_file(file: BorrowedFd, physical: u64) -> io::Result<Region> {
-        Region::map(Some(file), physical)
+    pub fn of_file(file: BorrowedFd, offset: u64, len: usize, physical: u64) -> io::Result<Region> {
+        Region::map(Some((file, offset)), len, physical)
     }
 
-    fn map(file: Option<BorrowedFd>, physical: u64) -> io::Result<Region> {
+    fn map(file: Option<(BorrowedFd, u64)>, len: usize, physical: u64) -> io::Result<Region> {
         let access = libc::PROT_READ | libc::PROT_WRITE;
-        let (flags, fd) = match file {
-            Some(file) => (libc::MAP_SHARED | libc::MAP_POPULATE, file.as_raw_fd()),
-            None => (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE, -1),
+        let (flags, fd, offset) = match file {
+            Some((file, offset)) => (libc::MAP_SHARED, file.as_raw_fd(), offset),
+            None => (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0),
         };
+        let flags = flags | libc::MAP_POPULATE;
         // SAFETY: no address is asked for.
-        let start = unsafe { libc::mmap(std::ptr::null_mut(), REGION, access, flags, fd, 0) };
+        let start = unsafe {
+            libc::mmap(std::ptr::null_mut(), len, access, flags, fd, offset as libc::off_t)
+        };
         match NonNull::new(start.cast::<u8>()) {
             Some(start) if start.as_ptr().cast() != libc::MAP_FAILED => {
-                Ok(Region { start, len: REGION, physical })
+                Ok(Region { start, len, physical })
             }
             _ => Err(io::Error::last_os_error()),
         }
@@ -85,20 +88,26 @@ impl Region {
     }
 
     #[inline]
-    fn word(&self, offset: usize) -> &AtomicU32 {
+    fn word(&self, offset: usize) -> *mut u32 {
         assert!(offset.is_multiple_of(4));
-        // SAFETY: it is within the mapping, which lives as long as self, and aligned. Any bits are a number.
-        unsafe { AtomicU32::from_ptr(self.at(offset, 4).cast()) }
+        self.at(offset, 4).cast()
     }
 
     /// A word, and behind it whatever was written before it.
+    #[inline]
     pub fn load(&self, offset: usize) -> u32 {
-        u32::from_le(self.word(offset).load(Ordering::Acquire))
+        // SAFETY: it is within the mapping, and aligned. Any bits are a number.
+        let word = unsafe { self.word(offset).read_volatile() };
+        fence(Ordering::Acquire);
+        u32::from_le(word)
     }
 
     /// Writes a word behind whatever was written before it.
+    #[inline]
     pub fn store(&self, offset: usize, value: u32) {
-        self.word(offset).store(value.to_le(), Ordering::Release);
+        fence(Ordering::Release);
+        // SAFETY: as in `load`.
+        unsafe { self.word(offset).write_volatile(value.to_le()) };
     }
 
     /// Copies bytes out. Whoever looks at the copy looks at nothing that still changes.
