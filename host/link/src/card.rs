@@ -191,8 +191,9 @@ impl<D: Device> Card for RingCard<D> {
     }
 
     fn idle(&self) -> bool {
-        let device = self.link.device_ref();
-        device.idle() && self.link.is_empty() && self.waiting.iter().all(|w| w.len() == 0)
+        let is_whole = PORTS.iter().all(|port| self.link.broken(*port).is_none());
+        let is_empty = self.link.is_empty() && self.waiting.iter().all(|w| w.len() == 0);
+        self.link.device_ref().idle() && is_empty && is_whole
     }
 
     fn timers(&self) -> bool {

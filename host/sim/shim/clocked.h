@@ -162,6 +162,7 @@ class Clocked {
     return quiet_ >= quiet_clocks_ && !tick && static_cast<const Self&>(*this).empty();
   }
 
+  std::unique_ptr<VerilatedContext> context_;  // the top's, so it ends behind it
   std::unique_ptr<Top> top;
   Memory memory;
   AxiPorts mem;
@@ -189,7 +190,6 @@ class Clocked {
 #endif
   }
 
-  std::unique_ptr<VerilatedContext> context_;
 #ifdef WK_TRACE
   std::unique_ptr<VerilatedFstC> trace_;
 #endif

@@ -85,9 +85,15 @@ wk_rings* wk_rings_new(const wk_rings_config* config, char* error, size_t error_
 
 void wk_rings_free(wk_rings* s) { delete s; }
 
-uint64_t wk_rings_run(wk_rings* s, uint64_t clocks, int until_told) {
-  const uint64_t told = s->host.told();
-  return s->run(clocks, [=] { return until_told && s->host.told() != told; });
+uint64_t wk_rings_run(wk_rings* s, uint64_t clocks, int while_busy, int until_told) {
+  const uint64_t told = s->host.told(), start = s->now;
+  const auto stop = [=] { return until_told && s->host.told() != told; };
+  if (while_busy) return s->run(clocks, stop);
+  while (s->now - start < clocks) {
+    s->step();
+    if (stop()) break;
+  }
+  return s->now - start;
 }
 
 void wk_rings_tick(wk_rings* s) { s->tick = true; }

@@ -31,9 +31,9 @@ struct wk_rings_config {
 wk_rings* wk_rings_new(const wk_rings_config* config, char* error, size_t error_size);
 void wk_rings_free(wk_rings*);
 
-/// Runs at most `clocks` clocks; stops earlier when all is idle (always), or when a status line has been written (if
+/// Runs at most `clocks` clocks; stops earlier when all is idle (if `while_busy`), or when a status line has been written (if
 /// `until_told`). Returns the clocks run.
-uint64_t wk_rings_run(wk_rings*, uint64_t clocks, int until_told);
+uint64_t wk_rings_run(wk_rings*, uint64_t clocks, int while_busy, int until_told);
 void wk_rings_tick(wk_rings*);
 /// Register accesses run the clock until they are answered. 0: answered. `link`: the link's, or else the card's.
 int wk_rings_read(wk_rings*, int link, uint32_t addr, uint32_t* value);

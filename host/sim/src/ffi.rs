@@ -80,7 +80,12 @@ pub mod rings {
             error_size: usize,
         ) -> *mut Raw;
         pub fn wk_rings_free(sim: *mut Raw);
-        pub fn wk_rings_run(sim: *mut Raw, clocks: u64, until_told: c_int) -> u64;
+        pub fn wk_rings_run(
+            sim: *mut Raw,
+            clocks: u64,
+            while_busy: c_int,
+            until_told: c_int,
+        ) -> u64;
         pub fn wk_rings_tick(sim: *mut Raw);
         pub fn wk_rings_read(sim: *mut Raw, link: c_int, addr: u32, value: *mut u32) -> c_int;
         pub fn wk_rings_write(sim: *mut Raw, link: c_int, addr: u32, value: u32) -> c_int;

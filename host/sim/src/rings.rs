@@ -92,11 +92,11 @@ impl RingSim {
         Ok(RingSim { raw, memory })
     }
 
-    /// Runs at most `clocks` clocks. Stops earlier when all is idle and, if `until_told`, as soon as the card has told of
-    /// something. Returns the clocks run.
-    pub fn run(&mut self, clocks: u64, until_told: bool) -> u64 {
+    /// Runs at most `clocks` clocks. Stops earlier when all is idle, if `while_busy`, and as soon as the card has told of
+    /// something, if `until_told`. Returns the clocks run.
+    pub fn run(&mut self, clocks: u64, while_busy: bool, until_told: bool) -> u64 {
         // SAFETY: raw is valid while self lives, and nobody borrows the memory.
-        unsafe { ffi::wk_rings_run(self.raw, clocks, until_told.into()) }
+        unsafe { ffi::wk_rings_run(self.raw, clocks, while_busy.into(), until_told.into()) }
     }
 
     /// A view of the card's own memory, to prepare it while the clock stands.
@@ -147,7 +147,7 @@ impl Device for RingSim {
     }
 
     fn advance(&mut self, clocks: u64) {
-        self.run(clocks, false);
+        self.run(clocks, true, false);
     }
 
     fn idle(&self) -> bool {
