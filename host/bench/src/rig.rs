@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{ensure, Result};
 use wirekv_card::csr::{Totals, COUNTERS};
-use wirekv_card::{init, Card, Layout, Port, Seeds, Settings};
+use wirekv_card::{init, Layout, Port, Seeds, Settings};
 use wirekv_sim::{Config, Sim, Stamp};
 
 use crate::flood::{self, Flood};
