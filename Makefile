@@ -31,7 +31,7 @@ E2E_TESTS  := tb/docs tb/soft tb/resp tb/e2e
 SLOW_TESTS := tb/parse tb/tcp
 UNIT_TESTS := $(SLOW_TESTS) $(filter-out $(SLOW_TESTS) $(E2E_TESTS) tb/harness tb/reference tb/__pycache__,$(patsubst %/,%,$(wildcard tb/*/)))
 
-.PHONY: help setup server checked serve test test-unit test-e2e test-host test-others test-bodies test-long test-seeds test-variants coverage mutants spec core figures lint format formal synth synth-variants bench bench-soft power fuzz clean
+.PHONY: help setup server checked ringed serve test test-unit test-e2e test-host test-others test-bodies test-long test-seeds test-variants coverage mutants spec core figures lint format formal synth synth-variants bench bench-soft power fuzz clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -91,6 +91,11 @@ checked: server
 	@CARGO_BUILD_BUILD_DIR=$(CURDIR)/$(TARGET) CARGO_TARGET_DIR=$(CURDIR)/build/target-checked \
 	  cargo build --release --features wirekv/assert
 
+# A second model beside the first one, of the card with its link to the host.
+ringed: server
+	@CARGO_BUILD_BUILD_DIR=$(CURDIR)/$(TARGET) CARGO_TARGET_DIR=$(CURDIR)/build/target-rings \
+	  cargo build --release --features wirekv/rings
+
 serve: server ## run the cache: make serve ARGS='-p 11211 -m 64'
 	@user=; if [ "$$(id -u)" = 0 ]; then user='-u root'; \
 	  echo "started by root, so it serves as root (-u root); as another user: ARGS='-u NAME'"; fi; \
@@ -107,7 +112,7 @@ test: $(if $(filter tb $(addsuffix %,$(E2E_TESTS)),$(PART)),server) build/.setup
 	$(PYTHON) -m pytest -q -n auto --dist loadfile $(if $(K),--only '$(K)') $(PART)
 endif
 else
-test: server build/.setup-test $(if $(filter 1,$(WIREKV_LONG)),checked) ## every test, with everybody's seed, or a part: make test FOLDER=tb/tcp K=sack
+test: server build/.setup-test $(if $(filter 1,$(WIREKV_LONG)),checked ringed) ## every test, with everybody's seed, or a part: make test FOLDER=tb/tcp K=sack
 	MAKEFLAGS= cargo test --release -q --no-run
 	@$(MAKE) --no-print-directory -j2 -Otarget test-host test-others
 	@$(MAKE) --no-print-directory test-unit
@@ -138,6 +143,7 @@ test-bodies:
 	! cargo tree -p wirekv --no-default-features --features soft --prefix none | grep -E '^(bindgen|cc|cmake|wirekv-sim) '
 	MAKEFLAGS= cargo test --release -q -p wirekv --no-default-features --features soft
 	MAKEFLAGS= cargo test --release -q -p wirekv --no-default-features --features sim
+	MAKEFLAGS= cargo test --release -q -p wirekv --no-default-features --features card
 	MAKEFLAGS= cargo test --release -q -p wirekv --no-default-features 2>&1 | grep -q 'WireKV needs something to serve with'
 
 # A day's tests need not be the next day's.
@@ -147,6 +153,7 @@ test-long: ## what takes hours, with a drawn seed: tests ten times as long, othe
 	$(MAKE) test WIREKV_LONG=1
 	$(MAKE) test-seeds
 	cargo test --release -q -p wirekv-bench
+	cargo test --release -q -p wirekv-sim --features rings
 	ROUNDS=100 cargo test --release -q -p wirekv-store --features shuttle --test interleavings
 	$(MAKE) formal
 	$(MAKE) coverage

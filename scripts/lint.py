@@ -87,7 +87,7 @@ def rust():
         clippy = ["cargo", "clippy", "--release", "--all-targets", "-q"]
         strict = ["--", "-D", "warnings"]
         yield "cargo clippy", [*clippy, "--workspace", *strict]
-        for body in ("soft", "sim"):
+        for body in ("soft", "sim", "card"):
             yield f"cargo clippy, {body} alone", [
                 *clippy, "-p", "wirekv", "--no-default-features", "--features", body, *strict]
     else:

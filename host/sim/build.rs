@@ -1,4 +1,4 @@
-//! Verilates the card and links it with the shim.
+//! Verilates the card, and with the feature `rings` the card with its link, and links them with the shim.
 //!
 //! `WIREKV_CARD_F` names another file list than rtl/top/card.f; `WIREKV_CONFIG` a variant of the card, see
 //! rtl/top/config_pkg.sv.
@@ -32,24 +32,24 @@ fn main() {
     let traces = [(trace, "--trace-fst"), (saif, "--trace-saif")];
     let traces = traces.iter().filter_map(|(on, option)| on.then(|| option.to_string()));
     let options: Vec<String> = config.into_iter().chain(traces).collect();
-    let model = Model {
-        repo: &repo,
-        out: &out,
-        top: "card",
-        prefix: "Vcard",
-        sources: &["-f", &list],
-        options: &options,
-        assert,
-    };
-    model.build();
-
+    let repo = &repo;
     let mut shim = cc::Build::new();
     shim.cpp(true).compiler(CXX).std("c++17").opt_level(2).flag("-march=native");
-    for file in ["sim.cpp", "memory.cpp", "axi_port_probe.cpp"] {
-        shim.file(Path::new("shim").join(file));
-    }
-    for flag in model.header_flags() {
-        shim.flag(&flag);
+    let mut add = |top, prefix, list: &str, files: &[&str]| {
+        let folder = &out.join(prefix);
+        let sources = &["-f", list];
+        let model = Model { repo, out: folder, top, prefix, sources, options: &options, assert };
+        model.build();
+        for file in files {
+            shim.file(Path::new("shim").join(file));
+        }
+        for flag in model.header_flags() {
+            shim.flag(&flag);
+        }
+    };
+    add("card", "Vcard", &list, &["sim.cpp", "memory.cpp", "axi_port_probe.cpp"]);
+    if env::var_os("CARGO_FEATURE_RINGS").is_some() {
+        add("card_link", "Vrings", "rtl/top/card_link.f", &["rings.cpp"]);
     }
     if trace {
         shim.define("WK_TRACE", None);

@@ -289,7 +289,7 @@ mod tests {
         let mut numbers = 0..count;
         let mut next = |keys: &mut Keys, _| numbers.next().map(|key| keys.set(key));
         Udp::new(1, window, 0).run(&mut rig, &mut keys, None, &mut next).unwrap();
-        rig.sim.run(100_000, false);
+        rig.sim.advance(100_000);
         let layout = rig.layout;
         let of_card = rig.sim.memory(0, layout.rx_ring_base).unwrap();
 

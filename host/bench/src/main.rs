@@ -14,10 +14,13 @@ mod meter;
 mod refused;
 mod report;
 mod rig;
+#[cfg(feature = "rings")]
+mod rings;
 mod scenarios;
 #[cfg(feature = "store")]
 mod store;
 mod tcp;
+mod wired;
 mod written;
 
 use std::path::PathBuf;
@@ -49,6 +52,10 @@ struct Args {
     /// Gb/s of the wire, up to 128.
     #[arg(long, default_value_t = 100.0, value_parser = wire)]
     wire: f64,
+    /// Frames reach the card through rings in host memory, which answers after so many clocks.
+    #[cfg(feature = "rings")]
+    #[arg(long, value_name = "CLOCKS", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    rings: Option<u32>,
     /// TCP clients offer timestamps, as kernels do.
     #[arg(long)]
     timestamps: bool,

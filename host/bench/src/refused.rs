@@ -115,12 +115,12 @@ fn a_refused_write_costs_its_connection() {
 
     // What client 1 sends is not kept, nor what client 2 is sent; and what client 3 has sent half of is known no more.
     for (ring, n, text) in [(rx, 1, "get key1\r\n"), (tx, 2, "get key2\r\n"), (rx, 3, "get ")] {
-        net.rig.sim.refuse(ring + n as u64 * RING, RING);
+        net.rig.sim.direct().refuse(ring + n as u64 * RING, RING);
         net.write(n, text.as_bytes());
         let asked = net.rig.clock();
         net.until(|c| c[n].reset);
         assert!(net.rig.clock() - asked < 20_000, "reset at once");
-        net.rig.sim.refuse(0, 0);
+        net.rig.sim.direct().refuse(0, 0);
         let reset: Vec<usize> = (0..5).filter(|&n| net.clients[n].reset).collect();
         assert_eq!(reset, (1..=n).collect::<Vec<_>>(), "it alone");
         net.serves(0);

@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use anyhow::{ensure, Result};
 use wirekv_card::csr::{Totals, COUNTERS};
-use wirekv_card::{init, Card, Layout, Port, Seeds, Settings};
+use wirekv_card::{init, Layout, Port, Seeds, Settings};
 use wirekv_sim::{Config, Sim, Stamp};
 
 use crate::flood::{self, Flood};
 use crate::frame;
 use crate::image::{Image, Start};
+use crate::wired::Wired;
 use crate::Args;
 
 pub const CLOCK_MHZ: f64 = 250.0;
@@ -25,7 +26,7 @@ const TICK: u64 = (CLOCK_MHZ * 1000.0) as u64;
 const AHEAD: u64 = 50;
 
 pub struct Rig {
-    pub sim: Sim,
+    pub sim: Box<dyn Wired>,
     counters: Totals,
     next_tick: u64,
     last_out: u64,
@@ -101,7 +102,7 @@ impl Rig {
         let Args { mem_latency, mem_jitter, mem_ways, mem_ecc, seed, connections, .. } = *args;
         let conns = connections.next_power_of_two().max(1024);
         let layout = Layout::new(item_bytes, conns).expect("a valid size");
-        let mut sim = Sim::new(&Config {
+        let config = Config {
             memory_bytes: layout.total,
             garbage,
             mem_latency,
@@ -112,7 +113,8 @@ impl Rig {
             wire_rate: args.wire_rate(),
             wire_waits: false,
             trace: None,
-        })?;
+        };
+        let mut sim = card(&config, args)?;
         let settings = Settings {
             mac: frame::CARD_MAC,
             ip: frame::CARD_IP,
@@ -132,8 +134,7 @@ impl Rig {
             layout,
             zero_index: garbage,
         };
-        init(&mut sim, &settings, &Seeds::repeatable(seed))?;
-        sim.log_inputs(true);
+        init(sim.as_mut(), &settings, &Seeds::repeatable(seed))?;
         Ok(Rig {
             next_tick: sim.clock() + TICK,
             last_out: sim.clock(),
@@ -184,7 +185,7 @@ impl Rig {
 
     fn hand_over(&mut self, id: u64, frame: &[u8], at: u64) {
         self.queued.push_back((id, frame::wire_bytes(frame)));
-        self.sim.send_at(Port::Wire, frame, at);
+        self.sim.send_at(frame, at);
     }
 
     /// From now on clients share the wire to the card evenly.
@@ -202,7 +203,7 @@ impl Rig {
     fn answer_exceptions(&mut self) {
         let Some(answer) = self.answer else { return };
         let mut answers = Vec::new();
-        self.sim.outputs(Port::Exception, |_, request| {
+        self.sim.outputs(Port::Exception, &mut |_, request| {
             let mut packet = [&request[..4], &(answer.len() as u16).to_le_bytes(), &[1]].concat();
             packet.resize(64, 0);
             packet.extend(answer);
@@ -253,7 +254,8 @@ impl Rig {
     pub fn run(&mut self, clocks: u64, out: &mut Vec<Out>) -> Result<bool> {
         let clocks = clocks.min(self.queue_flood()).min(self.queue_turns());
         let clocks = clocks.min(self.next_tick.saturating_sub(self.clock()).max(1));
-        let ran = self.sim.run(clocks, true);
+        let ran = self.sim.run(clocks);
+        self.sim.check()?;
         if self.clock() >= self.next_tick {
             self.next_tick += TICK;
             self.sim.tick();
@@ -261,12 +263,12 @@ impl Rig {
         self.answer_exceptions();
         let (entered, queued) = (&mut self.entered, &mut self.queued);
         entered.resize(self.sent as usize, 0);
-        self.sim.inputs(|_, stamp| {
+        self.sim.inputs(&mut |stamp| {
             let (id, _) = queued.pop_front().expect("frames enter in the order they were sent");
             entered[id as usize] = stamp.first;
         });
         let before = out.len();
-        self.sim.outputs(Port::Wire, |stamp, f| out.push(Out { stamp, frame: f.to_vec() }));
+        self.sim.outputs(Port::Wire, &mut |stamp, f| out.push(Out { stamp, frame: f.to_vec() }));
         self.wire_out += out[before..].iter().map(|o| frame::wire_bytes(&o.frame)).sum::<u64>();
         let moved = ran > 0 || out.len() > before;
         if self.flood.is_some() {
@@ -306,9 +308,21 @@ impl Rig {
 
     /// All counters of the card.
     pub fn counters(&mut self) -> Result<Vec<u64>> {
-        self.counters.update(&mut self.sim)?;
+        self.counters.update(self.sim.as_mut())?;
         Ok(self.counters.iter().map(|(_, n)| n).collect())
     }
+}
+
+/// A card with its wire.
+fn card(config: &Config, args: &Args) -> Result<Box<dyn Wired>> {
+    #[cfg(feature = "rings")]
+    if let Some(latency) = args.rings {
+        return Ok(Box::new(crate::rings::Rings::new(config, latency)?));
+    }
+    let _ = args;
+    let mut sim = Sim::new(config)?;
+    sim.log_inputs(true);
+    Ok(Box::new(sim))
 }
 
 /// Counters by name, as far as they changed.

@@ -62,4 +62,9 @@ pub trait Card: Send {
     fn short_timers(&self) -> bool;
     /// Clocks since the start.
     fn clock(&self) -> u64;
+
+    /// What went wrong while it worked, if anything did; the card is of no more use then.
+    fn check(&mut self) -> Result<(), CardError> {
+        Ok(())
+    }
 }

@@ -164,6 +164,7 @@ impl Mover {
         let began = Instant::now();
         self.tick_on();
         self.card.advance(clocks);
+        self.card.check()?;
         self.busy += began.elapsed();
 
         let (wire, from_card, mut result) = (&mut self.wire, &mut self.from_card, Ok(()));

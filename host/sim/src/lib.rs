@@ -6,6 +6,11 @@
 //! register accesses, so a run is exact and can be repeated.
 
 mod ffi;
+#[cfg(feature = "rings")]
+mod rings;
+
+#[cfg(feature = "rings")]
+pub use rings::{HostMemory, RingSim};
 
 use std::ffi::CString;
 use std::fs::File;
@@ -82,10 +87,7 @@ unsafe impl Send for Sim {}
 impl Sim {
     /// Makes a card and takes it through reset.
     pub fn new(config: &Config) -> Result<Sim, CardError> {
-        let trace = config
-            .trace
-            .as_ref()
-            .map(|p| CString::new(p.as_os_str().as_encoded_bytes()).expect("a path has no NUL"));
+        let trace = trace_name(config);
         let c = ffi::Config {
             memory_bytes: config.memory_bytes.next_multiple_of(4096),
             garbage: config.garbage.into(),
@@ -102,8 +104,7 @@ impl Sim {
         // SAFETY: both pointers are valid for the call, which copies what it keeps.
         let raw = unsafe { ffi::wk_new(&c, error.as_mut_ptr().cast(), error.len()) };
         if raw.is_null() {
-            let len = error.iter().position(|b| *b == 0).unwrap_or(error.len());
-            return Err(CardError::Other(String::from_utf8_lossy(&error[..len]).into_owned()));
+            return Err(CardError::Other(message(&error)));
         }
         Ok(Sim { raw, next_id: 0 })
     }
@@ -283,6 +284,17 @@ impl Card for Sim {
         // SAFETY: as in `run`.
         unsafe { ffi::wk_clock(self.raw) }
     }
+}
+
+fn trace_name(config: &Config) -> Option<CString> {
+    let path = config.trace.as_ref()?;
+    Some(CString::new(path.as_os_str().as_encoded_bytes()).expect("a path has no NUL"))
+}
+
+/// What the C++ side has written into a buffer for an error.
+fn message(error: &[u8]) -> String {
+    let len = error.iter().position(|b| *b == 0).unwrap_or(error.len());
+    String::from_utf8_lossy(&error[..len]).into_owned()
 }
 
 #[cfg(test)]

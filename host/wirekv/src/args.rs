@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::net::IpAddr;
 #[cfg(feature = "soft")]
 use std::net::SocketAddr;
-#[cfg(feature = "sim")]
+#[cfg(feature = "host")]
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 
@@ -12,8 +12,10 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Id, Parser, Subcommand, ValueEnum};
+#[cfg(feature = "card")]
+use wirekv_link::Address;
 use wirekv_load::LoadArgs;
-#[cfg(feature = "sim")]
+#[cfg(feature = "host")]
 use wirekv_net::Impair;
 
 use crate::extended::Extended;
@@ -26,12 +28,16 @@ pub struct CommandLine {
     pub command: Command,
 }
 
-/// The body that has the flags of a group. What stands in no group here, both bodies have.
-const OWNERS: &[(&str, Body)] = &[
+/// The bodies that have the flags of a group, and what others are told. What stands in no group here, all bodies have.
+const OWNERS: &[(&str, &[Body], &str)] = &[
+    #[cfg(feature = "host")]
+    ("HostArgs", &[Body::Sim, Body::Card], "is a flag of --body sim and --body card"),
     #[cfg(feature = "sim")]
-    ("SimArgs", Body::Sim),
+    ("SimArgs", &[Body::Sim], "is a flag of --body sim"),
+    #[cfg(feature = "card")]
+    ("PciArgs", &[Body::Card], "is a flag of --body card"),
     #[cfg(feature = "soft")]
-    ("SoftArgs", Body::Soft),
+    ("SoftArgs", &[Body::Soft], "is a flag of --body soft"),
 ];
 
 impl CommandLine {
@@ -54,27 +60,35 @@ impl CommandLine {
                 let conflict = ErrorKind::ArgumentConflict;
                 return Err(serve.error(conflict, format!("'{flag}' {why}")));
             }
+            #[cfg(feature = "card")]
+            if args.body == Body::Card && args.pci.pci.is_none() {
+                let missing = ErrorKind::MissingRequiredArgument;
+                return Err(serve.error(missing, "--body card: --pci ADDRESS says which card"));
+            }
         }
         Ok(line)
     }
 }
 
 /// A flag that was given and that nothing would look at, and why.
-fn useless(args: &ServeArgs, given: &ArgMatches) -> Option<(Id, &'static str)> {
-    for (group, owner) in OWNERS.iter().filter(|(_, owner)| *owner != args.body) {
+fn useless(args: &ServeArgs, given: &ArgMatches) -> Option<(Id, String)> {
+    let body = args.body.to_possible_value().expect("no body is skipped");
+    let here = format!("here it is --body {}", body.get_name());
+    for (group, _, why) in OWNERS.iter().filter(|(_, bodies, _)| !bodies.contains(&args.body)) {
         let first = given.get_many::<Id>(group).and_then(|mut ids| ids.next().cloned());
-        let why = match owner {
-            Body::Sim => "is a flag of --body sim; here it is --body soft",
-            Body::Soft => "is a flag of --body soft; here it is --body sim",
-        };
         if let Some(id) = first {
-            return Some((id, why));
+            return Some((id, format!("{why}; {here}")));
         }
     }
     let other_word = |word: &Extended| !matches!(word, Extended::IdleTimeout(_));
-    if args.body == Body::Sim && args.extended.iter().any(other_word) {
-        let why = "is a flag of --body soft, but for idle_timeout; here it is --body sim";
-        return Some((Id::from("extended"), why));
+    if args.body != Body::Soft && args.extended.iter().any(other_word) {
+        let why = "is a flag of --body soft, but for idle_timeout";
+        return Some((Id::from("extended"), format!("{why}; {here}")));
+    }
+    let is_given = |other: &str| given.value_source(other) == Some(ValueSource::CommandLine);
+    #[cfg(feature = "sim")]
+    if args.sim.link == LinkKind::Direct && is_given("host_memory") {
+        return Some((Id::from("host_memory"), "is a flag of --link rings".into()));
     }
     let of_tap = ("tap_name", "is a flag of --net tap");
     let of_interfaces = ("net_shared", "is a flag of --net packet and --net afxdp");
@@ -89,9 +103,8 @@ fn useless(args: &ServeArgs, given: &ArgMatches) -> Option<(Id, &'static str)> {
         Some(_) if args.is_shared() => &[listen, protected, of_tap, own],
         Some(_) => &[listen, protected, of_tap],
     };
-    let is_given = |other: &str| given.value_source(other) == Some(ValueSource::CommandLine);
     let (other, why) = others.iter().find(|(other, _)| is_given(other))?;
-    Some((Id::from(*other), why))
+    Some((Id::from(*other), (*why).into()))
 }
 
 #[derive(Subcommand)]
@@ -110,15 +123,24 @@ pub enum Body {
     /// The same cache in software, over the kernel's sockets.
     #[cfg_attr(not(feature = "soft"), value(hide = true))]
     Soft,
+    /// The RTL on an FPGA, on PCIe.
+    #[cfg_attr(not(feature = "card"), value(hide = true))]
+    Card,
 }
 
 impl Body {
-    /// The card, where it is there.
-    const DEFAULT: Body = if cfg!(feature = "sim") { Body::Sim } else { Body::Soft };
+    /// The simulated card, where it is there. One on PCIe has to be named.
+    const DEFAULT: Body = if cfg!(feature = "sim") {
+        Body::Sim
+    } else if cfg!(feature = "soft") {
+        Body::Soft
+    } else {
+        Body::Card
+    };
 }
 
 #[derive(Clone, PartialEq, Eq)]
-#[cfg_attr(not(feature = "sim"), expect(dead_code, reason = "the software body has none"))]
+#[cfg_attr(not(feature = "host"), expect(dead_code, reason = "the software body has none"))]
 pub enum NetKind {
     /// Listens on a local address; needs no privileges.
     User,
@@ -130,7 +152,7 @@ pub enum NetKind {
     AfXdp(String),
 }
 
-#[cfg(feature = "sim")]
+#[cfg(feature = "host")]
 fn parse_net(text: &str) -> Result<NetKind, String> {
     match (text, text.split_once(':')) {
         ("user", _) => Ok(NetKind::User),
@@ -151,7 +173,7 @@ pub struct ServeArgs {
     #[arg(long, value_enum, default_value_t = Body::DEFAULT)]
     pub body: Body,
     /// Addresses to listen on, with a comma between; with a port of its own as ADDR:PORT. One
-    /// address with --body sim.
+    /// address unless it is --body soft.
     #[arg(short = 'l', long = "listen", value_name = "ADDR", default_value = "127.0.0.1")]
     #[arg(value_delimiter = ',')]
     pub listen: Vec<String>,
@@ -199,14 +221,20 @@ pub struct ServeArgs {
     /// memcached's slabs, LRU lists, hash table and buffers is accepted and does nothing.
     #[arg(short = 'o', long, value_name = "LIST", value_delimiter = ',')]
     pub extended: Vec<Extended>,
-    /// Say more; with --body sim twice: what the host port and the punt queue bring.
+    /// Say more; of a card twice: what the host port and the punt queue bring.
     #[arg(short, long, action = clap::ArgAction::Count)]
     pub verbose: u8,
     #[command(flatten)]
     pub process: ProcessArgs,
+    #[cfg(feature = "host")]
+    #[command(flatten)]
+    pub host: HostArgs,
     #[cfg(feature = "sim")]
     #[command(flatten)]
     pub sim: SimArgs,
+    #[cfg(feature = "card")]
+    #[command(flatten)]
+    pub pci: PciArgs,
     #[cfg(feature = "soft")]
     #[command(flatten)]
     pub soft: SoftArgs,
@@ -237,19 +265,19 @@ impl ServeArgs {
 
     /// Whether the card has the machine's addresses.
     pub fn is_shared(&self) -> bool {
-        #[cfg(feature = "sim")]
-        return self.sim.net_shared;
-        #[cfg(not(feature = "sim"))]
+        #[cfg(feature = "host")]
+        return self.host.net_shared;
+        #[cfg(not(feature = "host"))]
         return false;
     }
 
     /// The card's network.
-    #[cfg(feature = "sim")]
+    #[cfg(feature = "host")]
     fn net(&self) -> Option<&NetKind> {
-        (self.body == Body::Sim).then_some(&self.sim.net)
+        (self.body != Body::Soft).then_some(&self.host.net)
     }
 
-    #[cfg(not(feature = "sim"))]
+    #[cfg(not(feature = "host"))]
     fn net(&self) -> Option<&NetKind> {
         None
     }
@@ -288,10 +316,10 @@ pub struct ProcessArgs {
     pub enable_coredumps: bool,
 }
 
-#[cfg(feature = "sim")]
+#[cfg(feature = "host")]
 #[derive(Args)]
-#[command(next_help_heading = "With --body sim")]
-pub struct SimArgs {
+#[command(next_help_heading = "With --body sim and --body card")]
+pub struct HostArgs {
     /// How frames reach the card. `user` listens on a local address and needs no privileges. The others need them:
     /// with `tap` the kernel's TCP/IP talks to the card's through a TAP device; `packet:IFACE` and `afxdp:IFACE` carry
     /// frames of a network interface, by packet sockets or by AF_XDP.
@@ -301,16 +329,9 @@ pub struct SimArgs {
     /// them those for its ports. Otherwise it has addresses of its own.
     #[arg(long)]
     pub net_shared: bool,
-    /// Write waves of the simulated card to this file. Needs a build with `--features trace`.
-    #[arg(long, value_name = "FILE.fst")]
-    pub trace: Option<PathBuf>,
     /// Capture the frames between the network and the card.
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
-    /// Clocks from a request to the simulated memory to its answer. Real ones take some 40, as `make bench` has it;
-    /// each of them makes a lone client wait for longer here.
-    #[arg(long, value_name = "CLOCKS", default_value_t = 1)]
-    pub mem_latency: u32,
     /// Treat frames badly, for tests: drop=P,dup=P,reorder=P,damage=P,seed=N.
     #[arg(long, value_name = "LIST")]
     pub impair: Option<Impair>,
@@ -334,6 +355,107 @@ pub struct SimArgs {
     /// fd57:4b56::2.
     #[arg(long, value_name = "ADDR")]
     pub card_ip6: Option<Ipv6Addr>,
+}
+
+#[cfg(feature = "sim")]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LinkKind {
+    /// Frames are handed to the card's ports.
+    Direct,
+    /// They pass rings in memory, which the card reads and writes. Needs a build with `--features rings`.
+    Rings,
+}
+
+/// The memory of a simulated card's host.
+#[cfg(feature = "sim")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "rings"), expect(dead_code, reason = "no link is simulated"))]
+pub struct HostMemory {
+    pub latency: u32,
+    pub jitter: u32,
+    pub shuffle: bool,
+    pub refuse: u32,
+}
+
+#[cfg(feature = "sim")]
+fn parse_host_memory(text: &str) -> Result<HostMemory, String> {
+    let mut memory = HostMemory { latency: 1, jitter: 0, shuffle: false, refuse: 0 };
+    for word in text.split(',') {
+        let (name, value) = word.split_once('=').unwrap_or((word, ""));
+        let number = |most: u32| {
+            let number = value.parse::<u32>().ok().filter(|n| *n <= most);
+            number.ok_or_else(|| format!("'{word}': {name} is a number up to {most}"))
+        };
+        match (name, value) {
+            ("latency", _) => memory.latency = number(100_000)?.max(1),
+            ("jitter", _) => memory.jitter = number(100_000)?,
+            ("refuse", _) => memory.refuse = number(u32::MAX)?,
+            ("shuffle", "") => memory.shuffle = true,
+            _ => {
+                return Err(format!(
+                    "'{word}' is none of latency=N, jitter=N, shuffle and refuse=N"
+                ))
+            }
+        }
+    }
+    Ok(memory)
+}
+
+#[cfg(feature = "sim")]
+#[derive(Args)]
+#[command(next_help_heading = "With --body sim")]
+pub struct SimArgs {
+    /// How frames pass between this program and the simulated card. `direct` hands them to the card's ports. `rings` is as
+    /// with a card on PCIe: they lie in memory, which the card reads and writes. Needs a build with `--features rings`.
+    #[arg(long, value_enum, default_value_t = LinkKind::Direct)]
+    pub link: LinkKind,
+    /// The memory that the card reaches with `--link rings`: latency=CLOCKS (1), jitter=CLOCKS beside it at most, shuffle (reads
+    /// are answered in any order), and for tests refuse=N: each N-th access to the wire's rings fails.
+    #[arg(long, value_name = "LIST", default_value = "latency=1", value_parser = parse_host_memory)]
+    pub host_memory: HostMemory,
+    /// Write waves of the simulated card to this file. Needs a build with `--features trace`.
+    #[arg(long, value_name = "FILE.fst")]
+    pub trace: Option<PathBuf>,
+    /// Clocks from a request to the simulated memory to its answer. Real ones take some 40, as `make bench` has it;
+    /// each of them makes a lone client wait for longer here.
+    #[arg(long, value_name = "CLOCKS", default_value_t = 1)]
+    pub mem_latency: u32,
+}
+
+#[cfg(feature = "card")]
+#[derive(Args)]
+#[command(next_help_heading = "With --body card")]
+pub struct PciArgs {
+    /// The card: its address on PCI as `lspci -D` has it, such as 0000:00:1d.0. Needs root, and a huge page of 2 MiB.
+    #[arg(long, value_name = "ADDRESS")]
+    pub pci: Option<Address>,
+    /// What the card must say it is, in hexadecimal. The default is a card of AWS F2.
+    #[arg(long, value_name = "VENDOR:DEVICE", default_value = "1d0f:f000", value_parser = parse_ids)]
+    pub pci_id: (u16, u16),
+    /// Where its registers are: the BAR, and the byte in it, a multiple of 4096.
+    #[arg(long, value_name = "BAR:OFFSET", default_value = "0:0", value_parser = parse_bar)]
+    pub pci_registers: (u8, u64),
+    /// A hugetlbfs with pages of 2 MiB.
+    #[arg(long, value_name = "FOLDER", default_value = "/dev/hugepages")]
+    pub hugepages: PathBuf,
+}
+
+#[cfg(feature = "card")]
+fn parse_ids(text: &str) -> Result<(u16, u16), String> {
+    let hex = |text: &str| u16::from_str_radix(text, 16).ok().filter(|_| text.len() == 4);
+    let ids = text.split_once(':').and_then(|(vendor, device)| Some((hex(vendor)?, hex(device)?)));
+    ids.ok_or_else(|| format!("'{text}' is not VENDOR:DEVICE such as 1d0f:f000"))
+}
+
+#[cfg(feature = "card")]
+fn parse_bar(text: &str) -> Result<(u8, u64), String> {
+    let number = |text: &str| match text.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16).ok(),
+        None => text.parse().ok(),
+    };
+    let place = text.split_once(':').and_then(|(bar, at)| Some((bar.parse().ok()?, number(at)?)));
+    let place = place.filter(|(bar, at)| *bar < 6 && at % 4096 == 0 && *at < 1 << 40);
+    place.ok_or_else(|| format!("'{text}' is not BAR:OFFSET such as 0:0 or 2:0x200000"))
 }
 
 #[cfg(feature = "soft")]
@@ -450,7 +572,9 @@ mod tests {
     #[test]
     fn without_a_word_it_is_the_card_where_there_is_one() {
         let expected = if cfg!(feature = "sim") { Body::Sim } else { Body::Soft };
-        assert_eq!(serve("").body, expected);
+        if cfg!(any(feature = "sim", feature = "soft")) {
+            assert_eq!(serve("").body, expected);
+        }
     }
 
     #[cfg(feature = "soft")]
@@ -474,8 +598,8 @@ mod tests {
         assert_eq!(args.extended, [idle(5), Extended::Ignored, idle(6)]);
     }
 
-    /// What both bodies have. Whoever adds a flag here sees to it that it does something in both.
-    const OF_BOTH: &[&str] = &[
+    /// What all bodies have. Whoever adds a flag here sees to it that it does something in each.
+    const OF_ALL: &[&str] = &[
         "body",
         "listen",
         "port",
@@ -507,6 +631,11 @@ mod tests {
         let net = match (name.as_str(), body) {
             ("--tap-name", "sim") => "--net tap",
             ("--net-shared", "sim") => "--net packet:eth0",
+            ("--tap-name", "card") => "--net tap --pci 0000:00:1d.0",
+            ("--net-shared", "card") => "--net packet:eth0 --pci 0000:00:1d.0",
+            ("--pci", "card") => "",
+            (_, "card") => "--pci 0000:00:1d.0",
+            ("--host-memory", "sim") => "--link rings",
             _ => "",
         };
         let values = [
@@ -520,8 +649,13 @@ mod tests {
             "auto",
             "user",
             "no",
-            "sim",
+            body,
             "1400",
+            "direct",
+            "latency=5",
+            "0000:00:1d.0",
+            "1d0f:f000",
+            "0:0",
         ];
         let words = values.map(|value| format!("wirekv serve --body {body} {net} {name} {value}"));
         let mut words = words.iter().map(|w| w.split_whitespace().map(String::from).collect());
@@ -534,32 +668,68 @@ mod tests {
     fn a_flag_that_a_body_does_not_have_is_an_error() {
         let command = CommandLine::command();
         let serve = command.find_subcommand("serve").unwrap();
-        let built = [cfg!(feature = "sim"), cfg!(feature = "soft"), true];
-        let mut counts = [0; 3];
+        let mut counts = vec![0; OWNERS.len()];
         for flag in serve.get_arguments() {
             let id = flag.get_id();
             let of = |group: &str| {
                 let group = serve.get_groups().find(|g| g.get_id() == group);
                 group.expect("a group of arguments").get_args().any(|arg| arg == id)
             };
-            let owner = OWNERS.iter().find(|(group, _)| of(group)).map(|(_, body)| *body);
-            counts[owner.map_or(2, |body| body as usize)] += 1;
-            assert_eq!(owner.is_none(), OF_BOTH.contains(&id.as_str()), "{id}");
-            for (body, body_name) in [(Body::Sim, "sim"), (Body::Soft, "soft")] {
+            let owner = OWNERS.iter().position(|(group, ..)| of(group));
+            if let Some(owner) = owner {
+                counts[owner] += 1;
+            }
+            assert_eq!(owner.is_none(), OF_ALL.contains(&id.as_str()), "{id}");
+            for (body, body_name) in
+                [(Body::Sim, "sim"), (Body::Card, "card"), (Body::Soft, "soft")]
+            {
                 let read = CommandLine::read(words_for(flag, body_name));
-                if owner.is_none_or(|owner| owner == body) {
-                    assert!(read.is_ok(), "{id} with {body_name}");
-                } else {
-                    let error =
-                        read.err().unwrap_or_else(|| panic!("{id} with {body_name}")).to_string();
-                    let other = if body == Body::Sim { "soft" } else { "sim" };
-                    let name = flag.get_long().expect("a long name");
-                    assert!(error.starts_with(&format!("error: '--{name}")), "{error}");
-                    assert!(error.contains(&format!("is a flag of --body {other};")), "{error}");
-                }
+                let words = match owner.map(|owner| OWNERS[owner]) {
+                    Some((_, bodies, words)) if !bodies.contains(&body) => words,
+                    _ => {
+                        assert!(read.is_ok(), "{id} with {body_name}");
+                        continue;
+                    }
+                };
+                let error =
+                    read.err().unwrap_or_else(|| panic!("{id} with {body_name}")).to_string();
+                let name = flag.get_long().expect("a long name");
+                assert!(error.starts_with(&format!("error: '--{name}")), "{error}");
+                let why = format!("{words}; here it is --body {body_name}");
+                assert!(error.contains(&why), "{error}");
             }
         }
-        assert_eq!(counts.map(|count| count > 5), built, "{counts:?}");
+        assert!(counts.iter().all(|count| *count >= 4), "{counts:?}");
+    }
+
+    #[cfg(all(feature = "sim", feature = "card"))]
+    #[test]
+    fn flags_of_cards_say_what_is_wrong_with_them() {
+        for (words, why) in [
+            ("--body card", "--body card: --pci ADDRESS says which card"),
+            ("--body card --pci 1d.0", "is no address of PCI such as 0000:00:1d.0"),
+            ("--body card --pci 0000:00:1d.0 --pci-id 1d0f", "is not VENDOR:DEVICE"),
+            ("--body card --pci 0000:00:1d.0 --pci-registers 6:0", "is not BAR:OFFSET"),
+            ("--body card --pci 0000:00:1d.0 --pci-registers 0:17", "is not BAR:OFFSET"),
+            (
+                "--body card --pci 0000:00:1d.0 --link rings",
+                "is a flag of --body sim; here it is --body card",
+            ),
+            ("--host-memory latency=9", "is a flag of --link rings"),
+            ("--link rings --host-memory latency=-1", "latency is a number up to 100000"),
+            ("--link rings --host-memory late", "'late' is none of latency=N, jitter=N, shuffle"),
+            ("--link rings --host-memory shuffle=1", "'shuffle=1' is none of"),
+        ] {
+            let words = ["wirekv", "serve"].into_iter().chain(words.split(' '));
+            let error = CommandLine::read(words).err().unwrap().to_string();
+            assert!(error.contains(why), "{error}");
+        }
+        let args = serve("--link rings --host-memory latency=250,jitter=20,shuffle,refuse=7");
+        let memory = HostMemory { latency: 250, jitter: 20, shuffle: true, refuse: 7 };
+        assert_eq!(args.sim.host_memory, memory);
+        let args =
+            serve("--body card --pci 0000:00:1d.0 --pci-id 10ee:903f --pci-registers 2:0x200000");
+        assert_eq!((args.pci.pci_id, args.pci.pci_registers), ((0x10EE, 0x903F), (2, 0x200000)));
     }
 
     #[cfg(feature = "sim")]

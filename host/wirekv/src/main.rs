@@ -1,11 +1,11 @@
 //! `wirekv serve` answers memcached clients with one of the bodies; `wirekv load` measures such a server.
 
 mod args;
+#[cfg(feature = "host")]
+mod card;
 mod extended;
 mod process;
 mod signals;
-#[cfg(feature = "sim")]
-mod sim;
 mod size;
 #[cfg(feature = "soft")]
 mod soft;
@@ -16,10 +16,10 @@ use anyhow::Result;
 use args::{Body, Command, CommandLine, ServeArgs};
 use process::Refusal;
 
-#[cfg(not(any(feature = "sim", feature = "soft")))]
+#[cfg(not(any(feature = "sim", feature = "card", feature = "soft")))]
 compile_error!(
     "WireKV needs something to serve with: `--features soft` (the cache in software; takes Rust alone), \
-     `--features sim` (the simulated card; takes Verilator and clang), or both"
+     `--features sim` (the simulated card; takes Verilator and clang), `--features card` (one on PCIe), or several"
 );
 
 fn main() -> ExitCode {
@@ -42,9 +42,13 @@ fn main() -> ExitCode {
 fn serve(args: &ServeArgs) -> Result<()> {
     match args.body {
         #[cfg(feature = "sim")]
-        Body::Sim => sim::serve(args),
+        Body::Sim => card::serve(args),
         #[cfg(not(feature = "sim"))]
         Body::Sim => anyhow::bail!("--body sim: this program was built without the simulated card"),
+        #[cfg(feature = "card")]
+        Body::Card => card::serve(args),
+        #[cfg(not(feature = "card"))]
+        Body::Card => anyhow::bail!("--body card: this program was built without the card on PCIe"),
         #[cfg(feature = "soft")]
         Body::Soft => soft::serve(args),
         #[cfg(not(feature = "soft"))]
@@ -54,16 +58,24 @@ fn serve(args: &ServeArgs) -> Result<()> {
     }
 }
 
-#[cfg(all(test, not(all(feature = "sim", feature = "soft"))))]
+#[cfg(all(test, not(all(feature = "sim", feature = "card", feature = "soft"))))]
 mod tests {
     use super::*;
 
     #[test]
     fn a_body_that_was_not_built_is_an_error_that_says_so() {
-        let body = if cfg!(feature = "sim") { "soft" } else { "sim" };
-        let line = CommandLine::read(["wirekv", "serve", "--body", body]).ok().unwrap();
-        let Command::Serve(args) = line.command else { unreachable!() };
-        let error = serve(&args).unwrap_err().to_string();
-        assert!(error.starts_with(&format!("--body {body}: this program was built without")));
+        for (body, built) in [
+            ("sim", cfg!(feature = "sim")),
+            ("card", cfg!(feature = "card")),
+            ("soft", cfg!(feature = "soft")),
+        ] {
+            if built {
+                continue;
+            }
+            let line = CommandLine::read(["wirekv", "serve", "--body", body]).ok().unwrap();
+            let Command::Serve(args) = line.command else { unreachable!() };
+            let error = serve(&args).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("--body {body}: this program was built without")));
+        }
     }
 }

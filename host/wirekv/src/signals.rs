@@ -41,10 +41,10 @@ pub fn raise() {
 }
 
 /// Makes `wait` return when it is dropped, be it in a panic.
-#[cfg(feature = "sim")]
+#[cfg(feature = "host")]
 pub struct RaiseOnDrop;
 
-#[cfg(feature = "sim")]
+#[cfg(feature = "host")]
 impl Drop for RaiseOnDrop {
     fn drop(&mut self) {
         if !ENDING.load(Ordering::SeqCst) {

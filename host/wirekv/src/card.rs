@@ -1,22 +1,32 @@
-//! `wirekv serve --body sim`: a card, a network, and a thread for each.
+//! `wirekv serve --body sim` and `--body card`: a card, a network, and a thread for each.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+#[cfg(feature = "sim")]
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
+#[cfg(feature = "rings")]
+use std::time::Duration;
 use std::time::Instant;
 
 use anyhow::{anyhow, bail, Context, Result};
 use wirekv_card::{csr, init, Card, Layout, Seeds, Settings};
 use wirekv_cardhost::{unix_time, Mover, Options, Runner, Summary};
+#[cfg(any(feature = "rings", feature = "card"))]
+use wirekv_link::{Config as LinkConfig, RingCard};
+#[cfg(feature = "card")]
+use wirekv_link::{Function, Pci, Places};
 use wirekv_net::{
-    Addresses, AfXdp, Found, Link, NetCounts, NetEnd, Own, Packet, Pcap, Refuser, Tap, User,
-    UserConfig, Wire,
+    Addresses, AfXdp, Found as Interface, Link, NetCounts, NetEnd, Own, Packet, Pcap, Refuser, Tap,
+    User, UserConfig, Wire,
 };
 use wirekv_resp::Common;
+#[cfg(feature = "sim")]
 use wirekv_sim::{Config, Sim};
 
-use crate::args::{NetKind, ServeArgs};
+#[cfg(feature = "sim")]
+use crate::args::LinkKind;
+use crate::args::{Body, NetKind, ServeArgs};
 use crate::extended;
 use crate::process::Process;
 use crate::signals;
@@ -47,14 +57,14 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
 
     let mut wire = Addresses {
         card_mac: CARD_MAC,
-        card_ip: args.sim.card_ip.unwrap_or(CARD_IP),
-        card_ip6: args.sim.card_ip6.unwrap_or(CARD_IP6),
+        card_ip: args.host.card_ip.unwrap_or(CARD_IP),
+        card_ip6: args.host.card_ip6.unwrap_or(CARD_IP6),
         card_tcp_port: if args.port == 0 { 11211 } else { args.port },
         card_redis_port: args.redis_port,
         card_udp_port: args.udp_port,
-        mtu: args.sim.mtu.unwrap_or(MTU),
+        mtu: args.host.mtu.unwrap_or(MTU),
     };
-    let pcap = match &args.sim.pcap {
+    let pcap = match &args.host.pcap {
         Some(path) => {
             Some(Pcap::create(path).with_context(|| format!("cannot write {}", path.display()))?)
         }
@@ -67,12 +77,12 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         _ => SocketAddr::new(IpAddr::V4(wire.card_ip), wire.card_tcp_port),
     };
 
-    let trace = args.sim.trace.as_ref().map(std::path::absolute).transpose()?;
+    let found = find_card(args)?;
     // What root may open is open, and clients may connect. The simulated card may start threads.
     process.settle(args.verbose > 0)?;
     let _pid_file = process.write_pid()?;
 
-    let mut card = open_card(args, trace, &layout)?;
+    let mut card = open_card(args, found, &layout)?;
     let has = card.read_csr(csr::CONNS)?;
     let conns = args.conn_limit.unwrap_or(args.conn_limit().min(has));
     if address.is_ipv6() && card.read_csr(csr::VARIANT)? & csr::VARIANT_IPV6 == 0 {
@@ -87,7 +97,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         guard: !args.password().is_empty(),
         udp_port: wire.card_udp_port,
         mtu: wire.mtu,
-        vlan: args.sim.vlan.unwrap_or(0),
+        vlan: args.host.vlan.unwrap_or(0),
         item_max: args.max_item_size as u32,
         max_conns: conns,
         time_wait_ms: TIME_WAIT_MS,
@@ -109,8 +119,8 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         Net::AfXdp(_, afxdp) => afxdp.waker()?,
     };
     let (net_end, card_end) = Link::ends(waker);
-    let damaged = Wire::new(args.sim.impair, pcap);
-    let refuser = Refuser::new(&wire, args.sim.quiet, Instant::now());
+    let damaged = Wire::new(args.host.impair, pcap);
+    let refuser = Refuser::new(&wire, args.host.quiet, Instant::now());
     let mover = Mover::new(card, card_end.clone(), damaged, refuser, args.verbose);
     let runner = Runner::new(mover, options(args, &address, &layout, conns), common)?;
     let card_thread = thread("card", move || runner.run())?;
@@ -121,7 +131,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     card_end.stop();
     let summary = card_thread.join().map_err(|_| anyhow!("the card's thread failed"))?;
     let accepted = net_thread.join().map_err(|_| anyhow!("the network's thread failed"))?;
-    report(&summary?, &accepted?);
+    report(&summary?, &accepted?, args.body);
     Ok(())
 }
 
@@ -144,16 +154,24 @@ fn check(args: &ServeArgs) -> Result<Layout> {
             args.max_item_size
         );
     }
+    #[cfg(feature = "sim")]
     if args.sim.mem_latency == 0 || args.sim.mem_latency > 100_000 {
         bail!("--mem-latency {}: 1 to 100000 clocks", args.sim.mem_latency);
+    }
+    #[cfg(all(feature = "sim", not(feature = "rings")))]
+    if args.body == Body::Sim && args.sim.link == LinkKind::Rings {
+        bail!(
+            "--link rings: this program was built without the simulated link; to build it: \
+             cargo build --release --features wirekv/rings"
+        );
     }
     check_addresses(args)?;
     Ok(layout)
 }
 
 fn check_addresses(args: &ServeArgs) -> Result<()> {
-    let is_local = matches!(args.sim.net, NetKind::User | NetKind::Tap);
-    if let Some(ip) = args.sim.card_ip {
+    let is_local = matches!(args.host.net, NetKind::User | NetKind::Tap);
+    if let Some(ip) = args.host.card_ip {
         if is_local && matches!(ip.octets()[3], 0 | 1 | 15..=23 | 255) {
             bail!("--card-ip {ip}: 0, 1, 15 to 23 and 255 of its network are taken");
         }
@@ -161,7 +179,7 @@ fn check_addresses(args: &ServeArgs) -> Result<()> {
             bail!("--card-ip {ip}: this is no address of a host in a network");
         }
     }
-    if let Some(ip6) = args.sim.card_ip6 {
+    if let Some(ip6) = args.host.card_ip6 {
         if is_local && matches!(ip6.segments()[4..], [0, 0, 0, 0 | 1 | 15..=23]) {
             bail!("--card-ip6 {ip6}: 0, 1 and f to 17 of a network are taken");
         }
@@ -186,13 +204,13 @@ fn idle_seconds(args: &ServeArgs) -> Result<u16> {
 fn listen_address(args: &ServeArgs) -> Result<IpAddr> {
     match args.listen.as_slice() {
         [one] => one.parse().map_err(|_| anyhow!("-l {one}: this is no address such as 127.0.0.1")),
-        _ => bail!("-l: --body sim listens on one address"),
+        _ => bail!("-l: a card listens on one address"),
     }
 }
 
 /// Fills in the addresses that the network brings.
 fn open_net(args: &ServeArgs, wire: &mut Addresses, common: &Arc<Common>) -> Result<Net> {
-    match &args.sim.net {
+    match &args.host.net {
         NetKind::User => {
             let listen = SocketAddr::new(listen_address(args)?, args.port);
             args.check_udp(listen.ip())?;
@@ -210,7 +228,7 @@ fn open_net(args: &ServeArgs, wire: &mut Addresses, common: &Arc<Common>) -> Res
             let [a, b, c, _] = wire.card_ip.octets();
             let [d, e, f, g, ..] = wire.card_ip6.segments();
             let host = (Ipv4Addr::new(a, b, c, 1), Ipv6Addr::new(d, e, f, g, 0, 0, 0, 1));
-            Ok(Net::Tap(Tap::open(&args.sim.tap_name, host, wire.mtu)?))
+            Ok(Net::Tap(Tap::open(&args.host.tap_name, host, wire.mtu)?))
         }
         NetKind::Packet(name) => {
             let (found, own) = on_interface(args, name, wire)?;
@@ -224,15 +242,15 @@ fn open_net(args: &ServeArgs, wire: &mut Addresses, common: &Arc<Common>) -> Res
 }
 
 /// An interface, and the card's addresses on it.
-fn on_interface(args: &ServeArgs, name: &str, wire: &mut Addresses) -> Result<(Found, Own)> {
-    let found = Found::new(name)?;
-    wire.mtu = found.mtu(args.sim.mtu)?;
+fn on_interface(args: &ServeArgs, name: &str, wire: &mut Addresses) -> Result<(Interface, Own)> {
+    let found = Interface::new(name)?;
+    wire.mtu = found.mtu(args.host.mtu)?;
     let own = if args.is_shared() {
         (wire.card_mac, wire.card_ip, wire.card_ip6) =
-            found.shared(args.sim.card_ip, args.sim.card_ip6)?;
+            found.shared(args.host.card_ip, args.host.card_ip6)?;
         Own::Machine
     } else {
-        wire.card_mac = Found::own_mac(wire.card_ip);
+        wire.card_mac = Interface::own_mac(wire.card_ip);
         Own::Card
     };
     args.check_udp(wire.card_ip.into())?;
@@ -240,18 +258,64 @@ fn on_interface(args: &ServeArgs, name: &str, wire: &mut Addresses) -> Result<(F
 }
 
 /// With the RTL's assertions memory is as a card's, which the card has to make zero at its start: a second for each 64 MB.
+#[cfg(feature = "sim")]
 const GARBAGE: bool = cfg!(feature = "assert");
 
-fn open_card(args: &ServeArgs, trace: Option<PathBuf>, layout: &Layout) -> Result<Box<dyn Card>> {
-    let config = Config {
-        memory_bytes: layout.total,
-        garbage: GARBAGE,
-        mem_latency: args.sim.mem_latency,
-        wire_waits: true,
-        trace,
-        ..Config::default()
-    };
-    Ok(Box::new(Sim::new(&config)?))
+/// What a card needs of the machine, opened before this program gives up its privileges.
+enum Found {
+    /// Nothing, but a path from where the user is.
+    #[cfg(feature = "sim")]
+    Sim(Option<PathBuf>),
+    #[cfg(feature = "card")]
+    Pci(Box<Pci>),
+}
+
+fn find_card(args: &ServeArgs) -> Result<Found> {
+    match args.body {
+        #[cfg(feature = "sim")]
+        Body::Sim => Ok(Found::Sim(args.sim.trace.as_ref().map(std::path::absolute).transpose()?)),
+        #[cfg(feature = "card")]
+        Body::Card => {
+            let (vendor, device) = args.pci.pci_id;
+            let (bar, offset) = args.pci.pci_registers;
+            let address = args.pci.pci.expect("the command line was checked");
+            let function = Function { address, vendor, device, bar: bar.into(), offset };
+            let places = Places { pages: args.pci.hugepages.clone(), ..Places::default() };
+            Ok(Found::Pci(Box::new(Pci::open(&places, &function)?)))
+        }
+        _ => unreachable!("another module serves it"),
+    }
+}
+
+#[allow(unused_variables, reason = "a card on PCIe has memory of its own")]
+fn open_card(args: &ServeArgs, found: Found, layout: &Layout) -> Result<Box<dyn Card>> {
+    match found {
+        #[cfg(feature = "sim")]
+        Found::Sim(trace) => {
+            let config = Config {
+                memory_bytes: layout.total,
+                garbage: GARBAGE,
+                mem_latency: args.sim.mem_latency,
+                wire_waits: true,
+                trace,
+                ..Config::default()
+            };
+            #[cfg(feature = "rings")]
+            if args.sim.link == LinkKind::Rings {
+                let crate::args::HostMemory { latency, jitter, shuffle, refuse } =
+                    args.sim.host_memory;
+                let host = wirekv_sim::HostMemory { latency, jitter, shuffle, refuse };
+                // Its clock is slow, and stands while nobody asks.
+                let patience = Duration::from_secs(60);
+                let link = LinkConfig { patience, ..LinkConfig::default() };
+                let sim = wirekv_sim::RingSim::new(&config, &host, &link)?;
+                return Ok(Box::new(RingCard::open(sim, link)?));
+            }
+            Ok(Box::new(Sim::new(&config)?))
+        }
+        #[cfg(feature = "card")]
+        Found::Pci(pci) => Ok(Box::new(RingCard::open(*pci, LinkConfig::default())?)),
+    }
 }
 
 fn options(args: &ServeArgs, address: &SocketAddr, layout: &Layout, conns: u32) -> Options {
@@ -305,22 +369,24 @@ fn run_net(net: Net, link: NetEnd) -> Result<(String, NetCounts)> {
     }
 }
 
-fn report(s: &Summary, (network, lost): &(String, NetCounts)) {
+fn report(s: &Summary, (network, lost): &(String, NetCounts), body: Body) {
     let total = |name| s.totals.get(name);
     let requests = total("IngressLines");
-    let khz = s.clocks as f64 / s.busy.as_secs_f64().max(1e-9) / 1e3;
     eprintln!("\nnetwork    {network}");
     eprintln!("requests   {requests}");
     eprintln!(
         "frames     {} in, {} out, {} to the host",
         s.wire.to_card, s.wire.from_card, s.host_frames
     );
-    eprintln!(
-        "simulated  {} clocks at {khz:.0} kHz, running {:.0} % of {:.1} s",
-        s.clocks,
-        100.0 * s.busy.as_secs_f64() / s.total.as_secs_f64().max(1e-9),
-        s.total.as_secs_f64()
-    );
+    if body == Body::Sim {
+        let khz = s.clocks as f64 / s.busy.as_secs_f64().max(1e-9) / 1e3;
+        eprintln!(
+            "simulated  {} clocks at {khz:.0} kHz, running {:.0} % of {:.1} s",
+            s.clocks,
+            100.0 * s.busy.as_secs_f64() / s.total.as_secs_f64().max(1e-9),
+            s.total.as_secs_f64()
+        );
+    }
     if let Some(damage) = &s.damage {
         eprintln!("impaired   {damage}");
     }

@@ -1,0 +1,3 @@
+-f rtl/top/card.f
+-f rtl/link/link.f
+rtl/top/card_link.sv
