@@ -1,4 +1,4 @@
-"""WireKV's card on a network interface, beside the kernel: packet sockets and AF_XDP. The other end of the link is a
+"""WireKV's card on a network interface: packet sockets and AF_XDP, and DPDK's drivers for both. The other end of the link is a
 kernel that leaves checksums and the cutting of segments to hardware that is not there."""
 
 import random
@@ -17,7 +17,7 @@ from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.l2 import ARP, Dot1Q, Ether
 
 from harness import differ, interfaces, reference
-from harness.interfaces import CARD_IP, CARD_IP6, FAR, FAR_IP, NEAR, NEAR_IP, SECOND_IP, Server, needs_interfaces, needs_xdp
+from harness.interfaces import CARD_IP, CARD_IP6, FAR, FAR_IP, NEAR, NEAR_IP, SECOND_IP, Server, needs_dpdk, needs_interfaces, needs_xdp
 from harness.memcached import stream
 from harness.reference import HAS_IPV6, needs_ipv6
 from harness.size import scale
@@ -26,15 +26,19 @@ pytestmark = needs_interfaces
 
 #: The network and what is said of it at the end, by how the far end of the link is made: the driver refuses to run XDP
 #: where the other end sends on more queues than it receives on.
-KINDS = {"packet": ("packet", "packets of"), "afxdp": ("afxdp", "native"), "generic": ("afxdp", "generic")}
+KINDS = {"packet": ("packet", "packets of"), "afxdp": ("afxdp", "native"), "generic": ("afxdp", "generic"),
+         "dpdk-af_packet": ("dpdk-af_packet", "DPDK's port net_af_packet0 (net_af_packet), polled"),
+         "dpdk-af_xdp": ("dpdk-af_xdp", "DPDK's port net_af_xdp0 (net_af_xdp), polled")}
 ALL = ["packet", *(pytest.param(kind, marks=needs_xdp) for kind in ("afxdp", "generic"))]
+DPDK = [pytest.param("dpdk-af_packet", marks=needs_dpdk), pytest.param("dpdk-af_xdp", marks=[needs_dpdk, needs_xdp])]
 FASTEST = ["packet", pytest.param("afxdp", marks=needs_xdp)]
 #: Level and option, and the bit that says that a frame had a tag.
 PACKET_AUXDATA, TP_STATUS_VLAN_VALID = (263, 8), 1 << 4
 
 
 def link(kind, **more):
-    return interfaces.pair(near_queues=2 if kind == "generic" else 1, **more)
+    # What the kernel did not cut, DPDK's drivers cut off.
+    return interfaces.pair(near_queues=2 if kind == "generic" else 1, cut=kind.startswith("dpdk"), **more)
 
 
 def ping(pair, address, size=56, *options):
@@ -50,11 +54,12 @@ def version(server):
         return reference.ask(s, b"version\r\n", b"\r\n")
 
 
-@pytest.fixture(scope="module", params=ALL)
+@pytest.fixture(scope="module", params=[*ALL, *DPDK])
 def card(request):
     """A card with addresses of its own."""
     net, words = KINDS[request.param]
     with link(request.param) as pair, Server(pair, net) as server:
+        server.net = net
         yield server
         assert words in server.summary()
 
@@ -126,6 +131,8 @@ def test_redis_benchmark(card):
 
 def test_kernel_beside(card):
     """The kernel at the same interface answers pings and serves TCP while the card serves."""
+    if card.net == "dpdk-af_xdp":
+        pytest.skip("DPDK's net_af_xdp leaves the kernel no frame")
     kernel_serves(card.pair, FAR_IP, card)
 
 
@@ -212,7 +219,7 @@ def next_answer(raw, mac):
             return frame[ICMP].id, tag & 0xFFF if status & TP_STATUS_VLAN_VALID else None
 
 
-@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("kind", [*ALL, *DPDK])
 def test_vlan(kind):
     """The card answers in the VLAN that it is in, and who asks there finds it."""
     with link(kind) as pair, Server(pair, KINDS[kind][0], "--vlan", 5) as server, packets(pair) as raw:
