@@ -9,6 +9,7 @@ import struct
 import subprocess
 import threading
 import time
+from pathlib import Path
 
 import pytest
 import redis
@@ -21,6 +22,7 @@ from harness.interfaces import CARD_IP, CARD_IP6, FAR, FAR_IP, NEAR, NEAR_IP, SE
 from harness.memcached import stream
 from harness.reference import HAS_IPV6, needs_ipv6
 from harness.size import scale
+from harness.tap import needs_tap
 
 pytestmark = needs_interfaces
 
@@ -28,7 +30,8 @@ pytestmark = needs_interfaces
 #: where the other end sends on more queues than it receives on.
 KINDS = {"packet": ("packet", "packets of"), "afxdp": ("afxdp", "native"), "generic": ("afxdp", "generic"),
          "dpdk-af_packet": ("dpdk-af_packet", "DPDK's port net_af_packet0 (net_af_packet), polled"),
-         "dpdk-af_xdp": ("dpdk-af_xdp", "DPDK's port net_af_xdp0 (net_af_xdp), polled")}
+         "dpdk-af_xdp": ("dpdk-af_xdp", "DPDK's port net_af_xdp0 (net_af_xdp), polled"),
+         "dpdk-tap": ("dpdk-tap", "DPDK's port net_tap0 (net_tap), by interrupts")}
 ALL = ["packet", *(pytest.param(kind, marks=needs_xdp) for kind in ("afxdp", "generic"))]
 DPDK = [pytest.param("dpdk-af_packet", marks=needs_dpdk), pytest.param("dpdk-af_xdp", marks=[needs_dpdk, needs_xdp])]
 FASTEST = ["packet", pytest.param("afxdp", marks=needs_xdp)]
@@ -246,7 +249,7 @@ def test_large_frames(kind):
     assert KINDS[kind][1] in text and "LinkOversize" not in text
 
 
-@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("kind", [*ALL, DPDK[0]])
 def test_frames_over_the_mtu(kind):
     """They are counted: what the card does not take, and what is cut for it."""
     with link(kind, mtu=4000) as pair, Server(pair, KINDS[kind][0], "--mtu", 1500) as server:
@@ -259,8 +262,8 @@ def test_frames_over_the_mtu(kind):
         assert reply == b"STORED\r\n"
         text = server.summary()
     assert re.search(r"dropped +2 LinkOversize: ", text), text
-    # A driver with XDP has the other end send segments as they go over a wire.
-    assert bool(re.search(r"cut +\d+ segments", text)) == (kind != "afxdp"), text
+    # A driver with XDP has the other end send segments as they go over a wire; for DPDK's drivers it must be told to.
+    assert bool(re.search(r"cut +\d+ segments", text)) == (kind in ("packet", "generic")), text
 
 
 @pytest.mark.parametrize("first, second", [
@@ -465,3 +468,111 @@ def test_what_the_card_cannot_have():
     if interfaces.XDP_REASON is None:
         with link("generic") as pair, Server(pair, "afxdp") as server:
             assert f"{FAR} refuses native XDP" in server.tail() and "generic XDP, which is slower" in server.tail()
+
+
+def seconds_of(server, thread):
+    """Processor time that a thread of a server has taken."""
+    [task] = [task for task in Path(f"/proc/{server.process.pid}/task").iterdir() if (task / "comm").read_text().strip() == thread]
+    return int((task / "schedstat").read_text().split()[0]) / 1e9
+
+
+@needs_dpdk
+@needs_tap
+def test_dpdk_interrupts():
+    """A driver with interrupts, whose other end is the kernel. Who waits for them takes next to nothing."""
+    net, words = KINDS["dpdk-tap"]
+    with link(net) as pair, Server(interfaces.Pair(pair.far, pair.far), net) as server:
+        interfaces.run("ip", "-n", pair.far.name, "route", "add", f"{CARD_IP}/32", "dev", "dpdk0")
+        for size in (0, 56, 1472):
+            ping(server.pair, server.host, size)
+        value = random.Random(5).randbytes(400_000)
+        with pair.far.entered():
+            client = Client(server.address, timeout=reference.SECONDS, default_noreply=False)
+            assert client.set("large", value) and client.get("large") == value
+        before = seconds_of(server, "net")
+        time.sleep(3)
+        assert seconds_of(server, "net") - before < 0.03
+        for command in ("down", "up"):
+            interfaces.run("ip", "-n", pair.far.name, "link", "set", "dpdk0", command)
+        interfaces.run("ip", "-n", pair.far.name, "route", "add", f"{CARD_IP}/32", "dev", "dpdk0")
+        assert client.get("large") == value
+        client.close()
+        assert words in server.summary()
+
+
+@pytest.mark.parametrize("kind", DPDK)
+def test_dpdk_idle(kind):
+    """A driver without interrupts is asked less and less often, and at once when a frame has come."""
+    with link(kind) as pair, Server(pair, KINDS[kind][0]) as server:
+        assert version(server) == b"VERSION 1.6.38\r\n"
+        time.sleep(0.2)
+        before = seconds_of(server, "net")
+        time.sleep(3)
+        assert seconds_of(server, "net") - before < 0.15
+        assert version(server) == b"VERSION 1.6.38\r\n"
+
+
+@needs_dpdk
+def test_dpdk_shared():
+    """The card has the port's MAC address, so the port need listen for no other one."""
+    with link("dpdk-af_packet") as pair:
+        with Server(pair, "dpdk-af_packet", "--net-shared", "--card-ip", CARD_IP) as server:
+            assert "promiscuity 0" in pair.shown()
+            ping(pair, server.host)
+            assert version(server) == b"VERSION 1.6.38\r\n"
+            neighbours = ["ip", "-n", pair.near.name, "neigh", "show", CARD_IP]
+            assert pair.mac() in subprocess.run(neighbours, check=True, capture_output=True, text=True).stdout
+            kernel_serves(pair, FAR_IP, server)
+
+
+@needs_dpdk
+def test_dpdk_is_undone():
+    """Root's server leaves the interface as it was."""
+    with link("dpdk-af_packet") as pair:
+        before = pair.shown()
+        with Server(pair, "dpdk-af_packet") as server:
+            assert "promiscuity 1" in pair.shown()
+            assert server.stop() == 0
+        assert normal(pair.shown()) == normal(before)
+
+
+@needs_dpdk
+def test_dpdk_refusals():
+    """Each step that fails says what it was, and what DPDK said."""
+    with link("dpdk-af_packet") as pair:
+        def why(words, *options, user=None, eal=interfaces.EAL):
+            return interfaces.refusal(pair, f"dpdk:{eal} {words}", *options, user=user)
+
+        device = f"--vdev=net_af_packet0,iface={FAR}"
+        port = "the port net_af_packet0 (net_af_packet)"
+        assert "EAL does not start: EAL: Invalid 'command line' arguments" in why("--nonsense")
+        assert 'EAL does not start: EAL: failed to parse device "net_nonsense0"' in why("--vdev=net_nonsense0")
+        assert "'stray' is no argument of EAL: `--net dpdk:--help` lists them" in why(f"{device} stray")
+        assert "EAL's arguments make no port. " in why("")
+        text = why("--vdev=net_af_packet0,iface=nowhere0")
+        assert "make no port: " in text and "ioctl failed (SIOCGIFINDEX):No such device" in text
+        assert "make 2 ports, net_null0 and net_null1: the card has one" in why("--vdev=net_null0 --vdev=net_null1")
+        assert "no memory for 8191 mbufs of 2048 bytes, 16382 kilobytes" in why(f"-m 8 {device}", eal=NO_MEMORY)
+        assert f"--mtu 9000: {port} carries packets of up to 1500 bytes" in why(device, "--mtu", "9000")
+        text = why(f"{device},framesz=4096,blocksz=8192")
+        assert f"{port} cannot have a queue in: " in text and "4064 bytes will not fit in mbuf (2048 bytes)" in text
+        assert "(most drivers of DPDK need root)" in why(device, user=65534)
+        assert "others could have this server flood" in why(device, "-U", "11211")
+        assert "'--daemon' does not go with --net dpdk" in why(device, "-d")
+        if not hugepages():
+            assert "Cannot get hugepage information" in why(device, eal="--no-pci --no-shconf")
+
+
+#: But for `-m`, which EAL takes once.
+NO_MEMORY = interfaces.EAL.replace("-m 256 ", "")
+
+
+def hugepages():
+    return sum(int(file.read_text()) for file in Path("/sys/kernel/mm/hugepages").glob("*/nr_hugepages"))
+
+
+@pytest.mark.skipif(interfaces.DPDK_REASON is None, reason="this server was built with DPDK")
+def test_built_without_dpdk():
+    with link("packet") as pair:
+        text = interfaces.refusal(pair, "dpdk:--no-pci")
+        assert "--net dpdk: this program was built without DPDK: `make server FEATURES=dpdk` builds it with it" in text

@@ -23,9 +23,10 @@ NEAR, FAR = "near0", "far0"
 NEAR_IP, FAR_IP, CARD_IP, SECOND_IP = "10.78.0.1", "10.78.0.3", "10.78.0.2", "10.78.0.4"
 NEAR_IP6, FAR_IP6, CARD_IP6 = "fd78::1", "fd78::3", "fd78::2"
 #: Of DPDK's environment where there are neither hugepages nor devices for it.
-EAL = "--no-huge --no-pci --in-memory --no-telemetry -m 256 -l 0"
-#: Devices that its drivers make of the far end.
-VDEV = {"dpdk-af_packet": f"net_af_packet0,iface={FAR}", "dpdk-af_xdp": f"net_af_xdp0,iface={FAR}"}
+EAL = "--no-huge --no-pci --no-shconf --no-telemetry -m 256 -l 0"
+#: Devices that its drivers make of the far end; and one that has a device of the kernel as its own other end.
+VDEV = {"dpdk-af_packet": f"net_af_packet0,iface={FAR}", "dpdk-af_xdp": f"net_af_xdp0,iface={FAR}",
+        "dpdk-tap": "net_tap0,iface=dpdk0"}
 
 _numbers = itertools.count()
 

@@ -439,12 +439,108 @@ impl Device for Port {
     }
 
     fn patience(&self, more: bool) -> Option<Duration> {
-        let silence = self.last.elapsed();
         Some(match self.interrupt {
             Some(_) if more => Duration::ZERO,
             Some(_) => SILENCE,
-            None if silence < BUSY => Duration::ZERO,
-            None => (silence / SLEEP_PART).clamp(LEAST_SLEEP, MOST_SLEEP),
+            None => sleep(self.last.elapsed()),
         })
+    }
+}
+
+/// For how long to sleep where nobody wakes, after such a time without a frame.
+fn sleep(silence: Duration) -> Duration {
+    match silence < BUSY {
+        true => Duration::ZERO,
+        false => (silence / SLEEP_PART).clamp(LEAST_SLEEP, MOST_SLEEP),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::rngs::SmallRng;
+    use rand::{Rng, SeedableRng};
+
+    const CARD: Mac = [2, 0, 0, 0, 0, 2];
+    const OTHER: Mac = [2, 0, 0, 0, 0, 3];
+    const GROUP: Mac = [0x33, 0x33, 0, 0, 0, 1];
+    /// Of the driver's ring.
+    const RING: usize = 1023;
+
+    fn frames<'a>(all: impl IntoIterator<Item = &'a Vec<u8>>) -> Frames {
+        let mut frames = Frames::default();
+        all.into_iter().for_each(|frame| frames.push(frame));
+        frames
+    }
+
+    fn received(port: &mut Port, room: usize) -> Vec<Vec<u8>> {
+        let mut to_card = Frames::default();
+        assert!(port.receive(&mut to_card, room).unwrap(), "nobody says when frames come");
+        to_card.iter().map(<[u8]>::to_vec).collect()
+    }
+
+    /// A driver that gives back what it is to send, in the same pieces. A process has one EAL, so it is one test.
+    #[test]
+    fn frames_there_and_back() {
+        let words = "--no-huge --no-pci --no-shconf --no-telemetry -m 64 --vdev=net_ring0";
+        let found = DpdkPort::find(words).unwrap();
+        assert_eq!(found.mtu(None).unwrap(), 1500);
+        let wire = Addresses {
+            card_mac: CARD,
+            card_ip: [10, 77, 0, 2].into(),
+            card_ip6: "fd57:4b56::2".parse().unwrap(),
+            card_tcp_port: 11211,
+            card_redis_port: 0,
+            card_udp_port: 0,
+            mtu: found.mtu(Some(9000)).unwrap(),
+        };
+        let Dpdk { mut port, .. } = Dpdk::open(found, &wire, Own::Machine).unwrap();
+        assert!(port.found.info.segments && port.interrupt.is_none());
+        let mut rng = SmallRng::seed_from_u64(1);
+        let mut frame = |to: Mac, len: usize| -> Vec<u8> {
+            let body = (0..len - 6).map(|_| rng.random());
+            to.into_iter().chain(body).collect()
+        };
+
+        // Of any length up to the largest, in one mbuf and in several.
+        let lengths = (14..=200).chain([2047, 2048, 2049, 4096, 4097, 8999, 9014]);
+        let all: Vec<_> = lengths.map(|len| frame(CARD, len)).collect();
+        port.send(&frames(&all)).unwrap();
+        assert!(received(&mut port, usize::MAX) == all);
+
+        // Those for others are left, those for all are not; larger ones are dropped and counted.
+        let all = [
+            frame(OTHER, 60),
+            frame(GROUP, 60),
+            frame(CARD, 9015),
+            frame(CARD, 13),
+            frame(CARD, 60),
+        ];
+        port.send(&frames(&all)).unwrap();
+        assert!(received(&mut port, usize::MAX) == [all[1].clone(), all[4].clone()]);
+        assert_eq!(port.whole.oversize.dropped, 1);
+
+        // Who has no more room takes no more than another burst; the ring keeps the rest in order.
+        let all: Vec<_> = (0..RING).map(|_| frame(CARD, 60)).collect();
+        port.send(&frames(&all)).unwrap();
+        let mut got = received(&mut port, 1);
+        assert_eq!(got.len(), BURST);
+        got.extend(received(&mut port, usize::MAX));
+        assert!(got == all);
+
+        // What the driver does not take is dropped and counted, and its mbufs are free again.
+        for _ in 0..20 {
+            let before = port.unsent;
+            port.send(&frames(all.iter().chain(&all))).unwrap();
+            assert_eq!(port.unsent - before, RING as u64);
+            assert!(received(&mut port, usize::MAX) == all);
+        }
+    }
+
+    #[test]
+    fn sleeps_are_the_longer_the_longer_nothing_comes() {
+        let micros = [0, 99, 100, 1000, 16_000, 80_000, 10_000_000].map(Duration::from_micros);
+        let sleeps = micros.map(|silence| sleep(silence).as_micros());
+        assert_eq!(sleeps, [0, 0, 1000, 1000, 2000, 10_000, 10_000]);
     }
 }
