@@ -28,7 +28,7 @@ const AROUND: u16 = 22;
 /// A driver without interrupts is asked again and again for so long after a frame, and then less and less often.
 const BUSY: Duration = Duration::from_micros(100);
 const LEAST_SLEEP: Duration = Duration::from_millis(1);
-const MOST_SLEEP: Duration = Duration::from_millis(10);
+const MOST_SLEEP: Duration = Duration::from_millis(20);
 /// It sleeps for this part of the time for which nothing has come.
 const SLEEP_PART: u32 = 8;
 /// After so much silence the driver is asked whether the port is still there.
@@ -112,8 +112,9 @@ impl Eal {
             bail!("--net dpdk: '{word}' is no argument of EAL: `--net dpdk:--help` lists them");
         }
         // SAFETY: EAL runs.
+        let is_primary = unsafe { wk_is_primary() };
         ensure!(
-            unsafe { wk_is_primary() },
+            is_primary,
             "--net dpdk: the server needs its port to itself, so EAL cannot be a secondary process"
         );
         Ok(eal)
@@ -260,7 +261,7 @@ impl Dpdk {
         };
         // SAFETY: the port is there.
         let pool = unsafe { wk_pool(found.number, MBUFS, room) };
-        let kilobytes = MBUFS as usize * usize::from(room) >> 10;
+        let kilobytes = (MBUFS as usize * usize::from(room)) >> 10;
         ensure!(
             !pool.is_null(),
             "--net dpdk: no memory for {MBUFS} mbufs of {room} bytes, {kilobytes} kilobytes: more hugepages, or with \
@@ -539,8 +540,8 @@ mod tests {
 
     #[test]
     fn sleeps_are_the_longer_the_longer_nothing_comes() {
-        let micros = [0, 99, 100, 1000, 16_000, 80_000, 10_000_000].map(Duration::from_micros);
+        let micros = [0, 99, 100, 1000, 16_000, 160_000, 10_000_000].map(Duration::from_micros);
         let sleeps = micros.map(|silence| sleep(silence).as_micros());
-        assert_eq!(sleeps, [0, 0, 1000, 1000, 2000, 10_000, 10_000]);
+        assert_eq!(sleeps, [0, 0, 1000, 1000, 2000, 20_000, 20_000]);
     }
 }
