@@ -178,6 +178,7 @@ test-variants: ## the card's other variants: what they read, and that they answe
 
 test-dpdk: ## --net dpdk, in network namespaces; DPDK's library is installed for it
 	$(MAKE) test FEATURES=dpdk FOLDER=tb/e2e/test_interfaces.py K=dpdk
+	cargo test --release -q -p wirekv-net --features dpdk dpdk
 	cargo clippy -q -p wirekv-net --features dpdk --all-targets -- -D warnings
 
 coverage: build/.setup-test ## lines and branches of the RTL that no test reaches: make coverage FOLDER='tcp parse'
