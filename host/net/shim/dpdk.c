@@ -184,8 +184,9 @@ void wk_arm(uint16_t port) { rte_eth_dev_rx_intr_enable(port, 0); }
 void wk_disarm(uint16_t port) { rte_eth_dev_rx_intr_disable(port, 0); }
 
 // Gives each frame that is there to `take`, with what the driver knows of its checksum (1: done, 0: half done, -1: it
-// does not know) and the tag of a VLAN that was taken out, or -1. Returns how many there were.
-unsigned wk_receive(uint16_t port, void (*take)(void *, const uint8_t *, size_t, int, int), void *context) {
+// does not know). Tags of VLANs are in the frames, since nobody asks the driver to take them out. Returns how many there
+// were.
+unsigned wk_receive(uint16_t port, void (*take)(void *, const uint8_t *, size_t, int), void *context) {
   static uint8_t whole[MAX_FRAME];
   struct rte_mbuf *burst[BURST];
   unsigned count = rte_eth_rx_burst(port, 0, burst, BURST);
@@ -193,10 +194,9 @@ unsigned wk_receive(uint16_t port, void (*take)(void *, const uint8_t *, size_t,
     const struct rte_mbuf *m = burst[n];
     uint64_t sum = m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK;
     int done = sum == RTE_MBUF_F_RX_L4_CKSUM_GOOD ? 1 : sum == RTE_MBUF_F_RX_L4_CKSUM_NONE ? 0 : -1;
-    int tag = m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED ? m->vlan_tci : -1;
     // A frame in several pieces is put together; none is as large as that.
     const uint8_t *bytes = m->pkt_len > MAX_FRAME ? NULL : rte_pktmbuf_read(m, 0, m->pkt_len, whole);
-    take(context, bytes, m->pkt_len, done, tag);
+    take(context, bytes, m->pkt_len, done);
   }
   rte_pktmbuf_free_bulk(burst, count);
   return count;

@@ -8,9 +8,9 @@ use anyhow::{bail, ensure, Context, Result};
 use mio::unix::SourceFd;
 use mio::{Interest, Poll, Waker};
 
-use crate::ether::{Mac, VLAN};
+use crate::ether::Mac;
 use crate::interface::{card_mtu, carry, waker, Device, Own, DEVICE};
-use crate::whole::{Sum, Whole, TAG};
+use crate::whole::{Sum, Whole};
 use crate::{Addresses, Frames, NetCounts, NetEnd};
 
 /// Frames of one call.
@@ -55,7 +55,7 @@ const MAX_NAME: usize = 64;
 #[repr(C)]
 struct Pool([u8; 0]);
 
-type Take = extern "C" fn(*mut c_void, *const u8, usize, c_int, c_int);
+type Take = extern "C" fn(*mut c_void, *const u8, usize, c_int);
 
 extern "C" {
     fn wk_errors() -> *const c_char;
@@ -354,7 +354,7 @@ struct Burst<'a> {
     to_card: &'a mut Frames,
 }
 
-extern "C" fn take(burst: *mut c_void, frame: *const u8, len: usize, sum: c_int, tag: c_int) {
+extern "C" fn take(burst: *mut c_void, frame: *const u8, len: usize, sum: c_int) {
     // SAFETY: it is what `receive` gives, and the bytes are there during this call.
     let burst = unsafe { &mut *burst.cast::<Burst>() };
     if frame.is_null() {
@@ -373,12 +373,7 @@ extern "C" fn take(burst: *mut c_void, frame: *const u8, len: usize, sum: c_int,
         0 => Sum::Half,
         _ => Sum::Unknown,
     };
-    let tag = u16::try_from(tag).ok().map(|tag| {
-        let ([a, b], [c, d]) = (VLAN.to_be_bytes(), tag.to_be_bytes());
-        let tag: [u8; TAG] = [a, b, c, d];
-        tag
-    });
-    burst.whole.take(frame, tag, sum, burst.to_card);
+    burst.whole.take(frame, None, sum, burst.to_card);
 }
 
 impl Device for Port {
