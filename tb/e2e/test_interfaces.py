@@ -249,6 +249,20 @@ def test_large_frames(kind):
     assert KINDS[kind][1] in text and "LinkOversize" not in text
 
 
+@needs_dpdk
+@needs_xdp
+def test_dpdk_large_frames():
+    """As large as one of DPDK's drivers carries them between kernels; tests of its own ring have those of 9,000 bytes."""
+    with link("dpdk-af_xdp", mtu=3000) as pair, Server(pair, "dpdk-af_xdp", "--mtu", 3000) as server:
+        ping(pair, server.host, 2972, "-M", "do")
+        value = random.Random(3).randbytes(300_000)
+        with pair.near.entered():
+            client = Client(server.address, timeout=reference.SECONDS, default_noreply=False)
+            assert client.set("large", value) and client.get("large") == value
+            client.close()
+        assert "LinkOversize" not in server.summary()
+
+
 @pytest.mark.parametrize("kind", [*ALL, DPDK[0]])
 def test_frames_over_the_mtu(kind):
     """They are counted: what the card does not take, and what is cut for it."""

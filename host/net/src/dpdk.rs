@@ -19,11 +19,11 @@ const BURST: usize = 64;
 const DESCRIPTORS: u16 = 1024;
 /// For two queues, frames under way and the cache; one less than a power of two is what a pool stores best.
 const MBUFS: c_uint = 8191;
-/// Room of an mbuf where larger frames lie in several; and where they cannot.
+/// Least room of an mbuf, of which larger frames take several where they can.
 const PIECE: u16 = 2048;
-const WHOLE: u16 = 16_384;
-/// What a frame has around its packet: addresses, type, two tags.
-const AROUND: u16 = 22;
+/// What a frame has around its packet: addresses, type, two tags; and what AF_XDP keeps free in front of it, or else drops
+/// it.
+const AROUND: u16 = 22 + 256;
 
 /// A driver without interrupts is asked again and again for so long after a frame, and then less and less often.
 const BUSY: Duration = Duration::from_micros(100);
@@ -256,8 +256,7 @@ impl Dpdk {
         let name = found.name.clone();
         let room = match found.info.segments {
             true => PIECE,
-            false if addresses.mtu + AROUND <= PIECE => PIECE,
-            false => WHOLE,
+            false => (addresses.mtu + AROUND).next_multiple_of(64).max(PIECE),
         };
         // SAFETY: the port is there.
         let pool = unsafe { wk_pool(found.number, MBUFS, room) };
