@@ -1,6 +1,7 @@
 """WireKV's card on a network interface: packet sockets and AF_XDP, and DPDK's drivers for both. The other end of the link is a
 kernel that leaves checksums and the cutting of segments to hardware that is not there."""
 
+import os
 import random
 import re
 import shutil
@@ -484,9 +485,16 @@ def test_what_the_card_cannot_have():
             assert f"{FAR} refuses native XDP" in server.tail() and "generic XDP, which is slower" in server.tail()
 
 
-def spent(server, thread):
-    """Processor time that a thread of a server has taken, and how often it went to sleep."""
-    [task] = [task for task in Path(f"/proc/{server.process.pid}/task").iterdir() if (task / "comm").read_text().strip() == thread]
+def task_of(server, name):
+    """A thread of a server."""
+    tasks = Path(f"/proc/{server.process.pid}/task").iterdir()
+    [task] = [task for task in tasks if (task / "comm").read_text().strip() == name]
+    return task
+
+
+def spent(server):
+    """Processor time that the network's thread has taken, and how often it went to sleep."""
+    task = task_of(server, "net")
     sleeps = re.search(r"^voluntary_ctxt_switches:\s+(\d+)", (task / "status").read_text(), re.M)
     return int((task / "schedstat").read_text().split()[0]) / 1e9, int(sleeps[1])
 
@@ -498,15 +506,18 @@ def test_dpdk_interrupts():
     net, words = KINDS["dpdk-tap"]
     with link(net) as pair, Server(interfaces.Pair(pair.far, pair.far), net) as server:
         interfaces.run("ip", "-n", pair.far.name, "route", "add", f"{CARD_IP}/32", "dev", "dpdk0")
+        # EAL's `-l` is for the thread that moves frames, and for no other.
+        assert os.sched_getaffinity(int(task_of(server, "net").name)) == {0}
+        assert os.sched_getaffinity(int(task_of(server, "card").name)) == os.sched_getaffinity(0)
         for size in (0, 56, 1472):
             ping(server.pair, server.host, size)
         value = random.Random(5).randbytes(400_000)
         with pair.far.entered():
             client = Client(server.address, timeout=reference.SECONDS, default_noreply=False)
             assert client.set("large", value) and client.get("large") == value
-        seconds, sleeps = spent(server, "net")
+        seconds, sleeps = spent(server)
         time.sleep(3)
-        now = spent(server, "net")
+        now = spent(server)
         assert now[0] - seconds < 0.15 and now[1] - sleeps < 100
         for command in ("down", "up"):
             interfaces.run("ip", "-n", pair.far.name, "link", "set", "dpdk0", command)
@@ -522,9 +533,9 @@ def test_dpdk_idle(kind):
     with link(kind) as pair, Server(pair, KINDS[kind][0]) as server:
         assert version(server) == b"VERSION 1.6.38\r\n"
         time.sleep(0.2)
-        seconds, sleeps = spent(server, "net")
+        seconds, sleeps = spent(server)
         time.sleep(3)
-        now = spent(server, "net")
+        now = spent(server)
         assert now[0] - seconds < 0.15 and now[1] - sleeps < 600
         assert version(server) == b"VERSION 1.6.38\r\n"
 
