@@ -10,16 +10,22 @@ export VERILATOR_ROOT   := $(CURDIR)/build/verilator
 export PATH             := $(CURDIR)/$(VENV)/bin:$(VERILATOR_ROOT)/bin:$(PATH)
 
 # Waves cost speed, so the card is compiled for them apart, and only when asked for. So is each of its variants:
-# make server CONFIG=Small (rtl/top/config_pkg.sv).
+# make server CONFIG=Small (rtl/top/config_pkg.sv). DPDK is a library that few have: make server FEATURES=dpdk.
 ifneq (,$(CONFIG))
 export WIREKV_CONFIG := $(CONFIG)
 endif
-ifneq (,$(findstring --trace,$(ARGS)))
-FEATURES := --features wirekv/trace
-endif
-TARGET := build/target$(addprefix -,$(CONFIG))$(if $(FEATURES),-trace)
-SERVER := $(TARGET)/release/wirekv
+FEATURES := $(if $(findstring --trace,$(ARGS)),trace) $(if $(findstring dpdk:,$(ARGS)),dpdk)
+FEATURES := $(sort $(FEATURES))
+NOTHING  :=
+COMPILED := build/target$(addprefix -,$(CONFIG))
+TARGET   := $(COMPILED)$(subst $(NOTHING) ,,$(addprefix -,$(FEATURES)))
+SERVER   := $(TARGET)/release/wirekv
 export CARGO_TARGET_DIR := $(CURDIR)/$(TARGET)
+# A program for each set of features; what they share is compiled once for all.
+ifneq (,$(FEATURES))
+export CARGO_BUILD_BUILD_DIR := $(CURDIR)/$(COMPILED)
+export WIREKV_BINARY         := $(CURDIR)/$(SERVER)
+endif
 
 FUZZ    := classic meta binary resp redis udp store number base64
 SECONDS := 60
@@ -31,7 +37,7 @@ E2E_TESTS  := tb/docs tb/soft tb/resp tb/e2e
 SLOW_TESTS := tb/parse tb/tcp
 UNIT_TESTS := $(SLOW_TESTS) $(filter-out $(SLOW_TESTS) $(E2E_TESTS) tb/harness tb/reference tb/__pycache__,$(patsubst %/,%,$(wildcard tb/*/)))
 
-.PHONY: help setup server checked ringed serve test test-unit test-e2e test-host test-others test-bodies test-long test-seeds test-variants coverage mutants spec core figures lint format formal synth synth-variants bench bench-soft power fuzz clean
+.PHONY: help setup server checked ringed serve test test-unit test-e2e test-host test-others test-bodies test-long test-seeds test-variants test-dpdk coverage mutants spec core figures lint format formal synth synth-variants bench bench-soft power fuzz clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -46,6 +52,10 @@ build/.packages: scripts/packages.sh
 
 build/.packages-test: scripts/packages.sh build/.packages
 	@scripts/packages.sh test
+	@touch $@
+
+build/.packages-dpdk: scripts/packages.sh build/.packages
+	@scripts/packages.sh dpdk
 	@touch $@
 
 # Made anew only if it does not run: another target may be using it.
@@ -82,9 +92,9 @@ build/.setup-test: build/.setup build/.venv-test build/memcached/memcached build
 build/.setup-long: build/.setup-test build/.venv-long
 	@touch $@
 
-server: build/.setup
+server: build/.setup $(if $(filter dpdk,$(FEATURES)),build/.packages-dpdk)
 	@echo "server: compiling (the simulated card takes a few minutes the first time) ..."
-	@cargo build --release $(FEATURES)
+	@cargo build --release $(FEATURES:%=--features wirekv/%)
 
 # A second model, whose RTL checks its assertions; everything else is compiled once for both.
 checked: server
@@ -160,6 +170,7 @@ test-long: ## what takes hours, with a drawn seed: tests ten times as long, othe
 	$(MAKE) fuzz SECONDS=600
 	$(MAKE) mutants
 	$(MAKE) test-variants
+	$(MAKE) test-dpdk
 	$(MAKE) synth-variants
 	$(MAKE) power
 
@@ -172,6 +183,11 @@ test-variants: ## the card's other variants: what they read, and that they answe
 	$(MAKE) test CONFIG=Small FOLDER='tb/parse tb/host/test_csr.py'
 	$(MAKE) test CONFIG=Small FOLDER='$(VARIED:%=tb/e2e/%.py) tb/resp/test_mixed.py tb/resp/test_card.py'
 	$(MAKE) test CONFIG=Full FOLDER=tb/e2e/test_variants.py
+
+test-dpdk: ## --net dpdk, in network namespaces; DPDK's library is installed for it
+	$(MAKE) test FEATURES=dpdk FOLDER=tb/e2e/test_interfaces.py K=dpdk
+	cargo test --release -q -p wirekv-net --features dpdk dpdk
+	cargo clippy -q -p wirekv-net --features dpdk --all-targets -- -D warnings
 
 coverage: build/.setup-test ## lines and branches of the RTL that no test reaches: make coverage FOLDER='tcp parse'
 	@$(PYTHON) tb/coverage/run.py $(FOLDER)

@@ -1,6 +1,7 @@
-"""WireKV's card on a network interface, beside the kernel: packet sockets and AF_XDP. The other end of the link is a
+"""WireKV's card on a network interface: packet sockets and AF_XDP, and DPDK's drivers for both. The other end of the link is a
 kernel that leaves checksums and the cutting of segments to hardware that is not there."""
 
+import os
 import random
 import re
 import shutil
@@ -9,6 +10,7 @@ import struct
 import subprocess
 import threading
 import time
+from pathlib import Path
 
 import pytest
 import redis
@@ -17,24 +19,30 @@ from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.l2 import ARP, Dot1Q, Ether
 
 from harness import differ, interfaces, reference
-from harness.interfaces import CARD_IP, CARD_IP6, FAR, FAR_IP, NEAR, NEAR_IP, SECOND_IP, Server, needs_interfaces, needs_xdp
+from harness.interfaces import CARD_IP, CARD_IP6, FAR, FAR_IP, NEAR, NEAR_IP, SECOND_IP, Server, needs_dpdk, needs_interfaces, needs_xdp
 from harness.memcached import stream
 from harness.reference import HAS_IPV6, needs_ipv6
 from harness.size import scale
+from harness.tap import needs_tap
 
 pytestmark = needs_interfaces
 
 #: The network and what is said of it at the end, by how the far end of the link is made: the driver refuses to run XDP
 #: where the other end sends on more queues than it receives on.
-KINDS = {"packet": ("packet", "packets of"), "afxdp": ("afxdp", "native"), "generic": ("afxdp", "generic")}
+KINDS = {"packet": ("packet", "packets of"), "afxdp": ("afxdp", "native"), "generic": ("afxdp", "generic"),
+         "dpdk-af_packet": ("dpdk-af_packet", "DPDK's port net_af_packet0 (net_af_packet), polled"),
+         "dpdk-af_xdp": ("dpdk-af_xdp", "DPDK's port net_af_xdp0 (net_af_xdp), polled"),
+         "dpdk-tap": ("dpdk-tap", "DPDK's port net_tap0 (net_tap), by interrupts")}
 ALL = ["packet", *(pytest.param(kind, marks=needs_xdp) for kind in ("afxdp", "generic"))]
+DPDK = [pytest.param("dpdk-af_packet", marks=needs_dpdk), pytest.param("dpdk-af_xdp", marks=[needs_dpdk, needs_xdp])]
 FASTEST = ["packet", pytest.param("afxdp", marks=needs_xdp)]
 #: Level and option, and the bit that says that a frame had a tag.
 PACKET_AUXDATA, TP_STATUS_VLAN_VALID = (263, 8), 1 << 4
 
 
 def link(kind, **more):
-    return interfaces.pair(near_queues=2 if kind == "generic" else 1, **more)
+    # What the kernel did not cut, DPDK's drivers cut off.
+    return interfaces.pair(near_queues=2 if kind == "generic" else 1, cut=kind.startswith("dpdk"), **more)
 
 
 def ping(pair, address, size=56, *options):
@@ -50,11 +58,12 @@ def version(server):
         return reference.ask(s, b"version\r\n", b"\r\n")
 
 
-@pytest.fixture(scope="module", params=ALL)
+@pytest.fixture(scope="module", params=[*ALL, *DPDK])
 def card(request):
     """A card with addresses of its own."""
     net, words = KINDS[request.param]
     with link(request.param) as pair, Server(pair, net) as server:
+        server.net = net
         yield server
         assert words in server.summary()
 
@@ -126,6 +135,8 @@ def test_redis_benchmark(card):
 
 def test_kernel_beside(card):
     """The kernel at the same interface answers pings and serves TCP while the card serves."""
+    if card.net == "dpdk-af_xdp":
+        pytest.skip("DPDK's net_af_xdp leaves the kernel no frame")
     kernel_serves(card.pair, FAR_IP, card)
 
 
@@ -212,7 +223,7 @@ def next_answer(raw, mac):
             return frame[ICMP].id, tag & 0xFFF if status & TP_STATUS_VLAN_VALID else None
 
 
-@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("kind", [*ALL, *DPDK])
 def test_vlan(kind):
     """The card answers in the VLAN that it is in, and who asks there finds it."""
     with link(kind) as pair, Server(pair, KINDS[kind][0], "--vlan", 5) as server, packets(pair) as raw:
@@ -239,7 +250,21 @@ def test_large_frames(kind):
     assert KINDS[kind][1] in text and "LinkOversize" not in text
 
 
-@pytest.mark.parametrize("kind", ALL)
+@needs_dpdk
+@needs_xdp
+def test_dpdk_large_frames():
+    """As large as one of DPDK's drivers carries them between kernels; tests of its own ring have those of 9,000 bytes."""
+    with link("dpdk-af_xdp", mtu=3000) as pair, Server(pair, "dpdk-af_xdp", "--mtu", 3000) as server:
+        ping(pair, server.host, 2972, "-M", "do")
+        value = random.Random(3).randbytes(300_000)
+        with pair.near.entered():
+            client = Client(server.address, timeout=reference.SECONDS, default_noreply=False)
+            assert client.set("large", value) and client.get("large") == value
+            client.close()
+        assert "LinkOversize" not in server.summary()
+
+
+@pytest.mark.parametrize("kind", [*ALL, DPDK[0]])
 def test_frames_over_the_mtu(kind):
     """They are counted: what the card does not take, and what is cut for it."""
     with link(kind, mtu=4000) as pair, Server(pair, KINDS[kind][0], "--mtu", 1500) as server:
@@ -252,8 +277,8 @@ def test_frames_over_the_mtu(kind):
         assert reply == b"STORED\r\n"
         text = server.summary()
     assert re.search(r"dropped +2 LinkOversize: ", text), text
-    # A driver with XDP has the other end send segments as they go over a wire.
-    assert bool(re.search(r"cut +\d+ segments", text)) == (kind != "afxdp"), text
+    # A driver with XDP has the other end send segments as they go over a wire; for DPDK's drivers it must be told to.
+    assert bool(re.search(r"cut +\d+ segments", text)) == (kind in ("packet", "generic")), text
 
 
 @pytest.mark.parametrize("first, second", [
@@ -458,3 +483,124 @@ def test_what_the_card_cannot_have():
     if interfaces.XDP_REASON is None:
         with link("generic") as pair, Server(pair, "afxdp") as server:
             assert f"{FAR} refuses native XDP" in server.tail() and "generic XDP, which is slower" in server.tail()
+
+
+def task_of(server, name):
+    """A thread of a server."""
+    tasks = Path(f"/proc/{server.process.pid}/task").iterdir()
+    [task] = [task for task in tasks if (task / "comm").read_text().strip() == name]
+    return task
+
+
+def spent(server):
+    """Processor time that the network's thread has taken, and how often it went to sleep."""
+    task = task_of(server, "net")
+    sleeps = re.search(r"^voluntary_ctxt_switches:\s+(\d+)", (task / "status").read_text(), re.M)
+    return int((task / "schedstat").read_text().split()[0]) / 1e9, int(sleeps[1])
+
+
+@needs_dpdk
+@needs_tap
+def test_dpdk_interrupts():
+    """A driver with interrupts, whose other end is the kernel. Who waits for them takes next to nothing."""
+    net, words = KINDS["dpdk-tap"]
+    with link(net) as pair, Server(interfaces.Pair(pair.far, pair.far), net) as server:
+        interfaces.run("ip", "-n", pair.far.name, "route", "add", f"{CARD_IP}/32", "dev", "dpdk0")
+        # EAL's `-l` is for the thread that moves frames, and for no other.
+        assert os.sched_getaffinity(int(task_of(server, "net").name)) == {0}
+        assert os.sched_getaffinity(int(task_of(server, "card").name)) == os.sched_getaffinity(0)
+        for size in (0, 56, 1472):
+            ping(server.pair, server.host, size)
+        value = random.Random(5).randbytes(400_000)
+        with pair.far.entered():
+            client = Client(server.address, timeout=reference.SECONDS, default_noreply=False)
+            assert client.set("large", value) and client.get("large") == value
+        seconds, sleeps = spent(server)
+        time.sleep(3)
+        now = spent(server)
+        assert now[0] - seconds < 0.15 and now[1] - sleeps < 100
+        for command in ("down", "up"):
+            interfaces.run("ip", "-n", pair.far.name, "link", "set", "dpdk0", command)
+        interfaces.run("ip", "-n", pair.far.name, "route", "add", f"{CARD_IP}/32", "dev", "dpdk0")
+        assert client.get("large") == value
+        client.close()
+        assert words in server.summary()
+
+
+@pytest.mark.parametrize("kind", DPDK)
+def test_dpdk_idle(kind):
+    """A driver without interrupts is asked less and less often, and at once when a frame has come."""
+    with link(kind) as pair, Server(pair, KINDS[kind][0]) as server:
+        assert version(server) == b"VERSION 1.6.38\r\n"
+        time.sleep(0.2)
+        seconds, sleeps = spent(server)
+        time.sleep(3)
+        now = spent(server)
+        assert now[0] - seconds < 0.15 and now[1] - sleeps < 600
+        assert version(server) == b"VERSION 1.6.38\r\n"
+
+
+@needs_dpdk
+def test_dpdk_shared():
+    """The card has the port's MAC address, so the port need listen for no other one."""
+    with link("dpdk-af_packet") as pair:
+        with Server(pair, "dpdk-af_packet", "--net-shared", "--card-ip", CARD_IP) as server:
+            assert "promiscuity 0" in pair.shown()
+            ping(pair, server.host)
+            assert version(server) == b"VERSION 1.6.38\r\n"
+            neighbours = ["ip", "-n", pair.near.name, "neigh", "show", CARD_IP]
+            assert pair.mac() in subprocess.run(neighbours, check=True, capture_output=True, text=True).stdout
+            kernel_serves(pair, FAR_IP, server)
+
+
+@needs_dpdk
+def test_dpdk_is_undone():
+    """Root's server leaves the interface as it was."""
+    with link("dpdk-af_packet") as pair:
+        before = pair.shown()
+        with Server(pair, "dpdk-af_packet") as server:
+            assert "promiscuity 1" in pair.shown()
+            assert server.stop() == 0
+        assert normal(pair.shown()) == normal(before)
+
+
+@needs_dpdk
+def test_dpdk_refusals():
+    """Each step that fails says what it was, and what DPDK said."""
+    with link("dpdk-af_packet") as pair:
+        def why(words, *options, user=None, eal=interfaces.EAL):
+            return interfaces.refusal(pair, f"dpdk:{eal} {words}", *options, user=user)
+
+        device = f"--vdev=net_af_packet0,iface={FAR}"
+        port = "the port net_af_packet0 (net_af_packet)"
+        assert "EAL does not start: EAL: Invalid 'command line' arguments" in why("--nonsense")
+        assert 'EAL does not start: EAL: failed to parse device "net_nonsense0"' in why("--vdev=net_nonsense0")
+        assert "'stray' is no argument of EAL: `--net dpdk:--help` lists them" in why(f"{device} stray")
+        assert "EAL's arguments make no port. " in why("")
+        text = why("--vdev=net_af_packet0,iface=nowhere0")
+        assert "make no port: " in text and "ioctl failed (SIOCGIFINDEX):No such device" in text
+        assert "make 2 ports, net_null0 and net_null1: the card has one" in why("--vdev=net_null0 --vdev=net_null1")
+        assert "no memory for 8191 mbufs of 2048 bytes, 16382 kilobytes" in why(f"-m 8 {device}", eal=NO_MEMORY)
+        assert f"--mtu 9000: {port} carries packets of up to 1500 bytes" in why(device, "--mtu", "9000")
+        text = why(f"{device},framesz=4096,blocksz=8192")
+        assert f"{port} cannot have a queue in: " in text and "4064 bytes will not fit in mbuf (2048 bytes)" in text
+        assert "(most drivers of DPDK need root)" in why(device, user=65534)
+        assert "others could have this server flood" in why(device, "-U", "11211")
+        assert "'--daemon' does not go with --net dpdk" in why(device, "-d")
+        if not hugepages():
+            assert "Cannot get hugepage information" in why(device, eal="--no-pci --no-shconf")
+
+
+#: But for `-m`, which EAL takes once.
+NO_MEMORY = interfaces.EAL.replace("-m 256 ", "")
+
+
+def hugepages():
+    return sum(int(file.read_text()) for file in Path("/sys/kernel/mm/hugepages").glob("*/nr_hugepages"))
+
+
+@pytest.mark.skipif(interfaces.DPDK_REASON is None, reason="this server was built with DPDK")
+def test_built_without_dpdk():
+    with link("packet") as pair:
+        text = interfaces.refusal(pair, "dpdk:--no-pci")
+        assert "--net dpdk: this program was built without DPDK: `make server FEATURES=dpdk` builds it with it" in text

@@ -13,7 +13,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{ensure, Context, Result};
-use wirekv_net::{Addresses, AfXdp, CardEnd, Found, Frames, Link, NetEnd, Own, Packet, Tap};
+use wirekv_net::{
+    own_mac, Addresses, AfXdp, CardEnd, Found, Frames, Link, NetEnd, Own, Packet, Tap,
+};
 
 const FRAMES: usize = 200_000;
 const RUNS: usize = 5;
@@ -73,7 +75,7 @@ fn main() -> Result<()> {
 
 fn measure(network: &str, len: usize) -> Result<f64> {
     let wire = Addresses {
-        card_mac: Found::own_mac(CARD_IP),
+        card_mac: own_mac(CARD_IP),
         card_ip: CARD_IP,
         card_ip6: Ipv6Addr::new(0xFD57, 0x4B56, 0, 0, 0, 0, 0, 2),
         card_tcp_port: 11211,

@@ -89,7 +89,7 @@ impl AfXdp {
         let Port { queues, whole, .. } = &self.port;
         let no_room = queues.iter().map(Xsk::no_room).sum::<io::Result<u64>>()?;
         let unsent = queues.iter().map(|queue| queue.unsent).sum();
-        Ok(NetCounts { oversize: whole.oversize, no_room, unsent })
+        Ok(NetCounts { oversize: whole.oversize, no_room, damaged: 0, unsent })
     }
 }
 
@@ -133,8 +133,8 @@ fn attach(program: &OwnedFd, interface: &Interface) -> Result<(OwnedFd, XdpMode)
 }
 
 impl Device for Port {
-    fn interface(&self) -> &Interface {
-        &self.interface
+    fn check(&self) -> Result<()> {
+        self.interface.check()
     }
 
     fn receive(&mut self, to_card: &mut Frames, room: usize) -> Result<bool> {

@@ -4,6 +4,7 @@ use std::ffi::CStr;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::time::Duration;
 
 use anyhow::{anyhow, bail, ensure, Context, Result};
 use mio::event::Event;
@@ -21,8 +22,8 @@ const MAX_MTU: u16 = 9000;
 
 const WAKER: Token = Token(0);
 const WATCH: Token = Token(1);
-/// Of the first queue of a device.
-const DEVICE: Token = Token(2);
+/// Of the queues of a device.
+pub const DEVICE: Token = Token(2);
 
 /// Whose addresses the card has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,27 +81,7 @@ impl Found {
 
     /// The MTU of the card: `asked`, or else as large as both can.
     pub fn mtu(&self, asked: Option<u16>) -> Result<u16> {
-        let Found { name, mtu, .. } = self;
-        match asked {
-            Some(asked) if u32::from(asked) > *mtu => {
-                bail!("--mtu {asked}: the interface {name} carries packets of up to {mtu} bytes")
-            }
-            Some(asked) => Ok(asked),
-            None if *mtu > MAX_MTU.into() => {
-                eprintln!(
-                    "the MTU of {name}, {mtu}, is too large for the card, which takes {MAX_MTU}: \
-                     larger packets are dropped and counted"
-                );
-                Ok(MAX_MTU)
-            }
-            None => Ok(*mtu as u16),
-        }
-    }
-
-    /// A MAC address for a card with addresses of its own: nobody else on the link has it, as nobody has its IP address.
-    pub fn own_mac(ip: Ipv4Addr) -> Mac {
-        let [a, b, c, d] = ip.octets();
-        [0x02, 0x57, a, b, c, d]
+        card_mtu("interface", &self.name, asked, self.mtu)
     }
 
     /// The machine's addresses here: `ip` and `ip6` if they are given, and else the first ones.
@@ -163,13 +144,42 @@ impl Found {
     }
 }
 
-/// A device whose queues are files.
+/// The MTU of a card: `asked`, or else as large as both it and what it is on can.
+pub fn card_mtu(kind: &str, name: &str, asked: Option<u16>, mtu: u32) -> Result<u16> {
+    match asked {
+        Some(asked) if u32::from(asked) > mtu => {
+            bail!("--mtu {asked}: the {kind} {name} carries packets of up to {mtu} bytes")
+        }
+        Some(asked) => Ok(asked),
+        None if mtu > MAX_MTU.into() => {
+            eprintln!(
+                "the MTU of {name}, {mtu}, is too large for the card, which takes {MAX_MTU}: \
+                 larger packets are dropped and counted"
+            );
+            Ok(MAX_MTU)
+        }
+        None => Ok(mtu as u16),
+    }
+}
+
+/// A MAC address for a card with addresses of its own: nobody else on the link has it, as nobody has its IP address.
+pub fn own_mac(ip: Ipv4Addr) -> Mac {
+    let [a, b, c, d] = ip.octets();
+    [0x02, 0x57, a, b, c, d]
+}
+
+/// What frames come from and go to.
 pub trait Device {
-    fn interface(&self) -> &Interface;
+    /// Whether it is still there.
+    fn check(&self) -> Result<()>;
     /// Takes frames until none are there, or they have more than `room` bytes. Says whether more may be there.
     fn receive(&mut self, to_card: &mut Frames, room: usize) -> Result<bool>;
     /// Sends. What finds no room is dropped, as on any wire; so is what comes while the interface is down.
     fn send(&mut self, frames: &Frames) -> Result<()>;
+    /// For how long it can wait to be looked at, when more may be there, or not before one of its files says so.
+    fn patience(&self, more: bool) -> Option<Duration> {
+        more.then_some(Duration::ZERO)
+    }
 }
 
 impl Interface {
@@ -187,7 +197,7 @@ impl Interface {
     }
 
     /// An interface that goes down comes up again; one that is gone does not.
-    fn check(&self) -> Result<()> {
+    pub fn check(&self) -> Result<()> {
         let _ = socket_error(self.watch.as_raw_fd());
         let mut request = Request::new(&self.name);
         let control = UdpSocket::bind("0.0.0.0:0")?;
@@ -214,8 +224,8 @@ pub fn carry(poll: &mut Poll, device: &mut impl Device, link: &NetEnd) -> Result
             more = device.receive(&mut to_card, room)?;
         }
         // Says also whether there is room: if not, the link wakes us when there is.
-        let goes_on = link.send(&mut to_card) > 0 && more;
-        let patience = goes_on.then_some(std::time::Duration::ZERO);
+        let has_room = link.send(&mut to_card) > 0;
+        let patience = if has_room { device.patience(more) } else { None };
         match poll.poll(&mut events, patience) {
             Err(e) if e.kind() != io::ErrorKind::Interrupted => return Err(e.into()),
             _ => {}
@@ -223,7 +233,7 @@ pub fn carry(poll: &mut Poll, device: &mut impl Device, link: &NetEnd) -> Result
         let of = |token| move |event: &&Event| event.token() == token;
         more |= events.iter().any(|event| of(DEVICE)(&event));
         if events.iter().any(|event| of(WATCH)(&event)) {
-            device.interface().check()?;
+            device.check()?;
         }
         link.receive(&mut from_card);
         if !from_card.is_empty() {

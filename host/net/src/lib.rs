@@ -5,6 +5,8 @@
 
 mod afxdp;
 mod bpf;
+#[cfg(feature = "dpdk")]
+mod dpdk;
 mod ether;
 mod ethtool;
 mod frames;
@@ -24,9 +26,11 @@ mod wire;
 mod xsk;
 
 pub use afxdp::AfXdp;
+#[cfg(feature = "dpdk")]
+pub use dpdk::{Dpdk, DpdkPort};
 pub use frames::Frames;
 pub use impair::Impair;
-pub use interface::{Found, Own};
+pub use interface::{own_mac, Found, Own};
 pub use link::{CardEnd, Link, NetEnd};
 pub use packet::Packet;
 pub use pcap::Pcap;
@@ -65,6 +69,8 @@ pub struct NetCounts {
     pub oversize: Oversize,
     /// Frames for the card that found no room in the ring.
     pub no_room: u64,
+    /// Frames that the interface found damaged, where it says so.
+    pub damaged: u64,
     /// Frames of the card that the interface did not take.
     pub unsent: u64,
 }

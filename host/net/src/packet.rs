@@ -81,7 +81,8 @@ impl Packet {
         let socket = self.port.socket.as_raw_fd();
         get_option(socket, libc::SOL_PACKET, libc::PACKET_STATISTICS, &mut lost)?;
         let Port { whole, unsent, .. } = self.port;
-        Ok(NetCounts { oversize: whole.oversize, no_room: lost.tp_drops.into(), unsent })
+        let no_room = lost.tp_drops.into();
+        Ok(NetCounts { oversize: whole.oversize, no_room, damaged: 0, unsent })
     }
 }
 
@@ -124,8 +125,8 @@ impl Port {
 }
 
 impl Device for Port {
-    fn interface(&self) -> &Interface {
-        &self.interface
+    fn check(&self) -> Result<()> {
+        self.interface.check()
     }
 
     fn receive(&mut self, to_card: &mut Frames, room: usize) -> Result<bool> {

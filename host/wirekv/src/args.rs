@@ -91,15 +91,18 @@ fn useless(args: &ServeArgs, given: &ArgMatches) -> Option<(Id, String)> {
         return Some((Id::from("host_memory"), "is a flag of --link rings".into()));
     }
     let of_tap = ("tap_name", "is a flag of --net tap");
-    let of_interfaces = ("net_shared", "is a flag of --net packet and --net afxdp");
+    let of_interfaces = ("net_shared", "is a flag of --net packet, --net afxdp and --net dpdk");
     let listen = ("listen", "is a flag of --net user; --card-ip sets the address");
     let protected = ("protected_mode", "is a flag of --net user");
     let own =
         ("vlan", "does not go with --net-shared: the machine's VLANs have interfaces of their own");
+    let background =
+        ("daemon", "does not go with --net dpdk, whose threads would stay behind: let a shell or systemd do it");
     let others: &[(&str, &'static str)] = match args.net() {
         None => &[],
         Some(NetKind::User) => &[of_tap, of_interfaces],
         Some(NetKind::Tap) => &[listen, protected, of_interfaces],
+        Some(NetKind::Dpdk(_)) => &[listen, protected, of_tap, background],
         Some(_) if args.is_shared() => &[listen, protected, of_tap, own],
         Some(_) => &[listen, protected, of_tap],
     };
@@ -150,6 +153,8 @@ pub enum NetKind {
     Packet(String),
     /// Frames of a network interface, by AF_XDP.
     AfXdp(String),
+    /// Frames of a port of DPDK, which these arguments of its EAL make.
+    Dpdk(String),
 }
 
 #[cfg(feature = "host")]
@@ -159,7 +164,8 @@ fn parse_net(text: &str) -> Result<NetKind, String> {
         ("tap", _) => Ok(NetKind::Tap),
         (_, Some(("packet", name))) if !name.is_empty() => Ok(NetKind::Packet(name.into())),
         (_, Some(("afxdp", name))) if !name.is_empty() => Ok(NetKind::AfXdp(name.into())),
-        _ => Err(format!("'{text}' is none of user, tap, packet:IFACE and afxdp:IFACE")),
+        (_, Some(("dpdk", words))) => Ok(NetKind::Dpdk(words.into())),
+        _ => Err(format!("'{text}' is none of user, tap, packet:IFACE, afxdp:IFACE and dpdk:ARGS")),
     }
 }
 
@@ -322,11 +328,12 @@ pub struct ProcessArgs {
 pub struct HostArgs {
     /// How frames reach the card. `user` listens on a local address and needs no privileges. The others need them:
     /// with `tap` the kernel's TCP/IP talks to the card's through a TAP device; `packet:IFACE` and `afxdp:IFACE` carry
-    /// frames of a network interface, by packet sockets or by AF_XDP.
+    /// frames of a network interface, by packet sockets or by AF_XDP; `dpdk:ARGS` those of the port that DPDK makes by
+    /// ARGS, the arguments of its EAL. It needs a build with `make server FEATURES=dpdk`.
     #[arg(long, value_name = "NET", default_value = "user", value_parser = parse_net)]
     pub net: NetKind,
     /// With `--net packet` and `--net afxdp`: the card has the interface's MAC and IP addresses, and of the frames to
-    /// them those for its ports. Otherwise it has addresses of its own.
+    /// them those for its ports. With `--net dpdk`: the port's MAC address. Otherwise it has addresses of its own.
     #[arg(long)]
     pub net_shared: bool,
     /// Capture the frames between the network and the card.
@@ -741,12 +748,30 @@ mod tests {
             ("wirekv serve --net tap --protected-mode no", "is a flag of --net user"),
             ("wirekv serve --net packet:e -l 127.0.0.1", "is a flag of --net user"),
             ("wirekv serve --net afxdp:e --tap-name x", "is a flag of --net tap"),
-            ("wirekv serve --net-shared", "is a flag of --net packet and --net afxdp"),
-            ("wirekv serve --net tap --net-shared", "is a flag of --net packet and --net afxdp"),
+            ("wirekv serve --net-shared", "is a flag of --net packet, --net afxdp and --net dpdk"),
+            (
+                "wirekv serve --net tap --net-shared",
+                "is a flag of --net packet, --net afxdp and --net dpdk",
+            ),
             ("wirekv serve --net packet:e --net-shared --vlan 5", "does not go with --net-shared"),
-            ("wirekv serve --net packet", "none of user, tap, packet:IFACE and afxdp:IFACE"),
-            ("wirekv serve --net afxdp:", "none of user, tap, packet:IFACE and afxdp:IFACE"),
-            ("wirekv serve --net user:e", "none of user, tap, packet:IFACE and afxdp:IFACE"),
+            (
+                "wirekv serve --net packet",
+                "none of user, tap, packet:IFACE, afxdp:IFACE and dpdk:ARGS",
+            ),
+            (
+                "wirekv serve --net afxdp:",
+                "none of user, tap, packet:IFACE, afxdp:IFACE and dpdk:ARGS",
+            ),
+            (
+                "wirekv serve --net dpdk",
+                "none of user, tap, packet:IFACE, afxdp:IFACE and dpdk:ARGS",
+            ),
+            ("wirekv serve --net dpdk: -d", "'--daemon' does not go with --net dpdk"),
+            ("wirekv serve --net dpdk: -l 127.0.0.1", "is a flag of --net user"),
+            (
+                "wirekv serve --net user:e",
+                "none of user, tap, packet:IFACE, afxdp:IFACE and dpdk:ARGS",
+            ),
         ] {
             let error = CommandLine::read(words.split(' ')).err().unwrap().to_string();
             assert!(error.contains(why), "{error}");
@@ -755,5 +780,7 @@ mod tests {
         serve("--net user -l 127.0.0.1");
         serve("--net packet:e --vlan 5");
         serve("--net afxdp:e --net-shared --card-ip 10.0.0.1");
+        serve("--net dpdk: --net-shared --vlan 5");
+        assert!(serve("--net dpdk:-a=0:1:2.3").sim.net == NetKind::Dpdk("-a=0:1:2.3".into()));
     }
 }

@@ -17,9 +17,11 @@ use wirekv_link::{Config as LinkConfig, RingCard};
 #[cfg(feature = "card")]
 use wirekv_link::{Function, Pci, Places};
 use wirekv_net::{
-    Addresses, AfXdp, Found as Interface, Link, NetCounts, NetEnd, Own, Packet, Pcap, Refuser, Tap,
-    User, UserConfig, Wire,
+    own_mac, Addresses, AfXdp, Found as Interface, Link, NetCounts, NetEnd, Own, Packet, Pcap,
+    Refuser, Tap, User, UserConfig, Wire,
 };
+#[cfg(feature = "dpdk")]
+use wirekv_net::{Dpdk, DpdkPort};
 use wirekv_resp::Common;
 #[cfg(feature = "sim")]
 use wirekv_sim::{Config, Sim};
@@ -47,6 +49,8 @@ enum Net {
     Tap(Tap),
     Packet(String, Packet),
     AfXdp(String, AfXdp),
+    #[cfg(feature = "dpdk")]
+    Dpdk(Dpdk),
 }
 
 pub fn serve(args: &ServeArgs) -> Result<()> {
@@ -117,6 +121,8 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         Net::Tap(tap) => tap.waker()?,
         Net::Packet(_, packet) => packet.waker()?,
         Net::AfXdp(_, afxdp) => afxdp.waker()?,
+        #[cfg(feature = "dpdk")]
+        Net::Dpdk(dpdk) => dpdk.waker()?,
     };
     let (net_end, card_end) = Link::ends(waker);
     let damaged = Wire::new(args.host.impair, pcap);
@@ -238,6 +244,22 @@ fn open_net(args: &ServeArgs, wire: &mut Addresses, common: &Arc<Common>) -> Res
             let (found, own) = on_interface(args, name, wire)?;
             Ok(Net::AfXdp(name.clone(), AfXdp::open(found, wire, own)?))
         }
+        #[cfg(feature = "dpdk")]
+        NetKind::Dpdk(words) => {
+            args.check_udp(wire.card_ip.into())?;
+            let port = DpdkPort::find(words)?;
+            wire.mtu = port.mtu(args.sim.mtu)?;
+            let (own, mac) = match args.is_shared() {
+                true => (Own::Machine, port.mac()),
+                false => (Own::Card, own_mac(wire.card_ip)),
+            };
+            wire.card_mac = mac;
+            Ok(Net::Dpdk(Dpdk::open(port, wire, own)?))
+        }
+        #[cfg(not(feature = "dpdk"))]
+        NetKind::Dpdk(_) => {
+            bail!("--net dpdk: this program was built without DPDK: `make server FEATURES=dpdk` builds it with it")
+        }
     }
 }
 
@@ -250,7 +272,7 @@ fn on_interface(args: &ServeArgs, name: &str, wire: &mut Addresses) -> Result<(I
             found.shared(args.host.card_ip, args.host.card_ip6)?;
         Own::Machine
     } else {
-        wire.card_mac = Interface::own_mac(wire.card_ip);
+        wire.card_mac = own_mac(wire.card_ip);
         Own::Card
     };
     args.check_udp(wire.card_ip.into())?;
@@ -366,6 +388,8 @@ fn run_net(net: Net, link: NetEnd) -> Result<(String, NetCounts)> {
         Net::AfXdp(name, afxdp) => {
             Ok((format!("AF_XDP on {name}, {}", afxdp.mode()), afxdp.run(&link)?))
         }
+        #[cfg(feature = "dpdk")]
+        Net::Dpdk(dpdk) => Ok((format!("DPDK's port {}", dpdk.name()), dpdk.run(&link)?)),
     }
 }
 
@@ -396,6 +420,7 @@ fn report(s: &Summary, (network, lost): &(String, NetCounts), body: Body) {
     for (name, n, what) in [
         ("LinkOversize", lost.oversize.dropped, "larger than the MTU"),
         ("LinkNoRoom", lost.no_room, "for which the ring had no room"),
+        ("LinkDamaged", lost.damaged, "that the port found damaged"),
         ("LinkUnsent", lost.unsent, "that the interface did not take"),
     ] {
         if n > 0 {
