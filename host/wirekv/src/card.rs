@@ -109,7 +109,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         idle_seconds,
         time: unix_time(),
         layout,
-        zero_index: GARBAGE,
+        zero_index: args.body != Body::Sim || GARBAGE,
     };
     init(card.as_mut(), &settings, &Seeds::random()?)?;
     if args.verbose > 0 {
@@ -279,8 +279,8 @@ fn on_interface(args: &ServeArgs, name: &str, wire: &mut Addresses) -> Result<(I
     Ok((found, own))
 }
 
-/// With the RTL's assertions memory is as a card's, which the card has to make zero at its start: a second for each 64 MB.
-#[cfg(feature = "sim")]
+/// With the RTL's assertions the simulated card's memory is as a card's, which the card has to make zero at its start: a
+/// second for each 64 MB.
 const GARBAGE: bool = cfg!(feature = "assert");
 
 /// What a card needs of the machine, opened before this program gives up its privileges.
