@@ -91,10 +91,10 @@ def program(name, top, files, main, *options):
     return folder / "program"
 
 
-def run(test_file, top, files, waves=bool(os.environ.get("WAVES")), **parameters):
+def run(test_file, top, files, waves=bool(os.environ.get("WAVES")), options=(), **parameters):
     """Builds `top` of the file lists with assertions on and runs the cocotb tests of `test_file`.
 
-    Parameters go to the top. WAVES=1 leaves build/tb/<top>*/<test file>/dump.vcd.
+    Parameters go to the top, `options` to Verilator. WAVES=1 leaves build/tb/<top>*/<test file>/dump.vcd.
     """
     test_file = Path(test_file).resolve()
     name = "-".join([top, *[VARIANT] * bool(VARIANT), *(f"{k}{v}" for k, v in parameters.items())])
@@ -108,7 +108,7 @@ def run(test_file, top, files, waves=bool(os.environ.get("WAVES")), **parameters
         build_dir=folder,
         parameters=parameters,
         # Of cocotb's own every signal is public, which keeps Verilator from most of what it does.
-        build_args=["--no-public-flat-rw", "--public-depth", "1", *MODEL],
+        build_args=["--no-public-flat-rw", "--public-depth", "1", *MODEL, *options],
         waves=waves,
         log_file=log,
     ))

@@ -8,7 +8,7 @@ from cocotbext.axi import AxiLiteBus, AxiLiteMaster
 
 from harness.clock import clocks, start
 from harness.models import run
-from link.rings import (
+from harness.rings import (
     BATCH_CLOCKS, BATCH_SLOTS, BUSY, BYTES_FAULT, CAPS, CHANNELS, CONTROL, DOWN_BASE, DOWN_BYTES, DOWN_DOOR, DOWN_FRAMES,
     DOWN_PRODUCER, DROPS, EVENTS, FAULT, FAULTS, ID, INDICES, MAX_FRAME, PAST_FAULT, READ_FAULT, RESERVED_FAULT, RUNNING,
     SETUP_FAULT, SIZES, STATE, STATUS, STATUS_BASE, UP_BASE, UP_BYTES, UP_CONSUMER, UP_DOOR, UP_FRAMES, WRITE_FAULT, Bench, of,

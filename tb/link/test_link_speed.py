@@ -9,7 +9,7 @@ import pytest
 from harness.clock import NEXT_CLOCK, clocks, every_clock
 from harness.models import BUILD, run
 from harness.size import LONG
-from link.rings import CAPS, Bench, slots_of
+from harness.rings import CAPS, Bench, slots_of
 
 #: Clocks in a nanosecond.
 GHZ = 0.25

@@ -17,23 +17,27 @@ class HostMemory:
     beat of a write to its answer; `jitter` is what is added to it at most, drawn for each. `pause` is the probability that
     a channel is not ready, or gives nothing, each on its own. `shuffle`: what could be given is given in any order, and
     beats of several reads mixed. `refuses(addr, write)` says which lines are refused. Addresses of `early` lines are seen as
-    soon as they are written."""
+    soon as they are written. `given`: ranges of addresses, outside of which nobody has anything to do; None: everywhere."""
 
     def __init__(self, dut, reads, latency=100, jitter=0, pause=0.0, shuffle=False):
         self.latency, self.jitter, self.pause, self.shuffle, self.reads = latency, jitter, pause, shuffle, reads
-        self.slots, self.refuses, self.early = {}, lambda addr, write: False, set()
+        self.slots, self.refuses, self.early, self.given = {}, lambda addr, write: False, set(), None
         self.pins, self.dut, self.clock = Pins(dut), dut, 0
         #: What was under way at most, and what was moved.
         self.most, self.beats_read, self.beats_written, self.bursts_read, self.bursts_written = 0, 0, 0, 0, 0
         #: Of what was written, slots of rings.
         self.slots_written = 0
+        self._forget()
+        for name in ("awready", "wready", "arready", "bvalid", "rvalid", "bid", "bresp", "rid", "rresp", "rlast", "rdata"):
+            getattr(self.pins, f"m_axi_{name}").value = 0
+        self.task = every_clock(dut, self._run())
+
+    def _forget(self):
+        """What is under way: a reset is the bus' as well."""
         self.open_ids, self.coming, self.here = {}, [], []
         self.addresses, self.data, self.burst, self.answers, self.last_answer = deque(), deque(), [], [], {}
         self.waits = 0
         self.offered = {}
-        for name in ("awready", "wready", "arready", "bvalid", "rvalid", "bid", "bresp", "rid", "rresp", "rlast", "rdata"):
-            getattr(self.pins, f"m_axi_{name}").value = 0
-        self.task = every_clock(dut, self._run())
 
     @property
     def busy(self):
@@ -50,8 +54,11 @@ class HostMemory:
             self.offered.pop(channel, None)
 
     def _legal(self, addr, beats, size, burst):
-        assert size == 6 and burst == 1 and addr % 64 == 0 and 1 <= beats <= 8, (hex(addr), beats, size, burst)
-        assert addr // 4096 == (addr + 64 * beats - 1) // 4096, f"{hex(addr)} with {beats} beats crosses a page"
+        assert size == 6, f"a size of {1 << size} bytes"
+        assert burst == 1 and addr % 64 == 0 and 1 <= beats <= 8, (hex(addr), beats, burst)
+        end = addr + 64 * beats
+        assert addr // 4096 == (end - 1) // 4096, f"{hex(addr)} with {beats} beats crosses a page"
+        assert self.given is None or any(addr in part and end - 1 in part for part in self.given), f"{hex(addr)} was not given away"
 
     def _when(self):
         return self.clock + self.latency + (random.randrange(self.jitter + 1) if self.jitter else 0)
@@ -61,9 +68,15 @@ class HostMemory:
         ar = aw = w = r = b = False
         b_wait = r_wait = 0
         await NEXT_CLOCK
-        while not self.dut.rst_ni.value:
-            await NEXT_CLOCK
         while True:
+            if not p.rst_ni.value:
+                self._forget()
+                ar = aw = w = r = b = False
+                b_wait = r_wait = 0
+                p.m_axi_rvalid.drive(0)
+                p.m_axi_bvalid.drive(0)
+                while not p.rst_ni.value:
+                    await NEXT_CLOCK
             self.clock += 1
             clock = self.clock
             # ---- addresses of reads
@@ -76,7 +89,7 @@ class HostMemory:
                     assert number not in self.open_ids, f"read {number} is under way"
                     self.open_ids[number] = clock
                     self.most = max(self.most, len(self.open_ids))
-                    assert len(self.open_ids) <= self.reads
+                    assert len(self.open_ids) <= self.reads, f"{len(self.open_ids)} reads are under way"
                     heapq.heappush(self.coming, (self._when(), clock, [addr, beats, number]))
                     self.bursts_read += 1
             # ---- addresses and data of writes
@@ -93,7 +106,7 @@ class HostMemory:
                 line, last = p.m_axi_wdata.value, p.m_axi_wlast.value
                 self._stable("w", valid, w, line, last)
                 if w:
-                    assert p.m_axi_wstrb.value == ONES
+                    assert p.m_axi_wstrb.value == ONES, "strobes have holes"
                     self.burst.append(line)
                     self.beats_written += 1
                     if last:
@@ -108,7 +121,7 @@ class HostMemory:
                 assert self.waits < 8, "an address waits for its data"
             while self.addresses and self.data:
                 (addr, beats, number), lines = self.addresses.popleft(), self.data.popleft()
-                assert beats == len(lines), (beats, len(lines))
+                assert beats == len(lines), f"{len(lines)} beats of {beats} until the last one"
                 self.slots_written += beats if addr not in self.early else 0
                 bad = any(self.refuses(addr + 64 * n, True) for n in range(beats))
                 if addr in self.early and not bad:
@@ -123,7 +136,8 @@ class HostMemory:
                 b_wait = 0 if p.m_axi_bready.value else b_wait + 1
             if r:
                 r_wait = 0 if p.m_axi_rready.value else r_wait + 1
-            assert b_wait < BOUND and r_wait < BOUND
+            assert b_wait < BOUND, "an answer to a write is not taken"
+            assert r_wait < BOUND, "data of a read are not taken"
             if not b_wait:
                 b = bool(self.answers) and self.answers[0][0] <= clock and not (self.pause and rng.random() < self.pause)
                 if b:

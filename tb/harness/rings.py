@@ -6,7 +6,7 @@ from collections import deque
 from cocotb.triggers import Event
 
 from harness.clock import NEXT_CLOCK, Pins, every_clock, start, until
-from link.pcim import HostMemory
+from harness.pcim import HostMemory
 
 CHANNELS = 3
 #: Registers by their bytes, as docs/rtl/LINK.md has them.
@@ -44,6 +44,11 @@ class Registers:
             done = Event()
             self.asked.append((addr, value, part, done))
             await done.wait()
+
+    async def whole(self, addr, value):
+        done = Event()
+        self.asked.append((addr, value, 15, done))
+        await done.wait()
 
     async def read(self, addr):
         done = Event()
@@ -242,21 +247,19 @@ class Channel:
 STATUS = 0x7654_3210_F000
 
 
-class Bench:
-    """A link between a host and a card. `bits`: of each channel those of both rings."""
+class Host:
+    """The host's side of the link. `bits`: of each channel those of both rings."""
 
-    def __init__(self, dut, reads=32, bits=((8, 8),) * CHANNELS, pause=0.0, lazy=0.0, room=7, **memory):
-        self.dut, self.pins = dut, Pins(dut)
-        self.memory = HostMemory(dut, reads, pause=pause, **memory)
-        self.memory.early = {STATUS + 64 * c for c in range(CHANNELS)}
-        self.registers = Registers(dut)
-        self.cards = [Card(dut, c, pause) for c in range(CHANNELS)]
-        self.pins.room_i.value, self.pins.flr_assert_i.value = room, 0
+    def __init__(self, dut, memory, registers, bits=((8, 8),) * CHANNELS, lazy=0.0):
+        self.dut, self.memory, self.registers = dut, memory, registers
+        memory.early = {STATUS + 64 * c for c in range(CHANNELS)}
+        memory.given = [range(STATUS, STATUS + 256)]
         self.channels = []
         for c, (down, up) in enumerate(bits):
             # Each at a multiple of its size, apart, one of them high up.
             base = [0x0000_0001_0000_0000, 0xFFFF_FFF0_0000_0000, 0x0000_0080_0020_0000][c]
-            self.channels.append(Channel(self.memory, self.registers, c, base, down, base + (64 << 16), up, lazy))
+            self.channels.append(Channel(memory, registers, c, base, down, base + (64 << 16), up, lazy))
+            memory.given += [range(base, base + (64 << down)), range(base + (64 << 16), base + (64 << 16) + (64 << up))]
         every_clock(dut, self._hosts())
 
     async def _hosts(self):
@@ -265,8 +268,7 @@ class Bench:
                 channel.step(STATUS // 64 + channel.n)
             await NEXT_CLOCK
 
-    async def begin(self, batch=(64, 64), enable=7):
-        await start(self.dut)
+    async def set_up(self, batch=(64, 64), enable=7):
         registers = self.registers
         await registers.write(BATCH_SLOTS, batch[0])
         await registers.write(BATCH_CLOCKS, batch[1])
@@ -296,6 +298,20 @@ class Bench:
         self.memory.slots.pop(STATUS // 64 + c, None)
         self.channels[c].clear()
         await self.enable(others)
+
+
+class Bench(Host):
+    """A link between a host and a card."""
+
+    def __init__(self, dut, reads=32, bits=((8, 8),) * CHANNELS, pause=0.0, lazy=0.0, room=7, memory=HostMemory, **options):
+        super().__init__(dut, memory(dut, reads, pause=pause, **options), Registers(dut), bits, lazy)
+        self.pins = Pins(dut)
+        self.cards = [Card(dut, c, pause) for c in range(CHANNELS)]
+        self.pins.room_i.value, self.pins.flr_assert_i.value = room, 0
+
+    async def begin(self, batch=(64, 64), enable=7):
+        await start(self.dut)
+        await self.set_up(batch, enable)
 
     async def until(self, done, limit=100_000, every=8):
         assert await until(self.dut, done, limit, every), self.describe()

@@ -1,0 +1,1 @@
+// The shell reads this for the box' address map, which is that of the card: there is nothing here.

@@ -1,0 +1,1 @@
+// Inside of OpenNIC's box_250mhz: its registers are the plugin's, as they come.
