@@ -216,7 +216,7 @@ formal: build/.setup-long ## prove FIFOs, arbiters, framing: make formal PROOF=l
 	@$(PYTHON) formal/prove.py $(if $(QUICK),--quick) $(PROOF)
 
 synth: build/.setup-long ## area, logic depth and delay of the card, of TOP=<module>, of CONFIG=<variant>
-	@$(PYTHON) synth/report.py $(TOP) $(addprefix --variant ,$(CONFIG))
+	@$(PYTHON) synth/report.py $(TOP) $(addprefix --variant ,$(CONFIG)) $(addprefix --without ,$(WITHOUT))
 
 # Late paths are the default card's business: `make synth`.
 synth-variants: build/.setup-long ## the same of the card's other variants, whatever their delay

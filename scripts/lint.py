@@ -14,6 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tb"))
+from harness.boards import TOPS  # noqa: E402
 from harness.filelist import CARD, expand  # noqa: E402
 
 # Columns that an author has aligned by hand stay; the rest is Verible's layout.
@@ -28,7 +29,7 @@ FORMAT += [f"--{what}_alignment=preserve" for what in (
 
 
 def sources():
-    return sorted(str(p.relative_to(ROOT)) for d in ("rtl", "formal", "tb", "examples", "host")
+    return sorted(str(p.relative_to(ROOT)) for d in ("rtl", "boards", "formal", "tb", "examples", "host")
                   for p in (ROOT / d).rglob("*.sv*"))
 
 
@@ -61,6 +62,10 @@ def verilator():
             variants += [["-DWIREKV_CONFIG=Small", "-Wno-UNUSEDSIGNAL"], ["-DWIREKV_CONFIG=Full"]]
         for variant in variants:
             yield f"verilator {' '.join([name, *variant[:1]])}", [*command, *variant]
+    for name, top in TOPS.items():
+        files, includes = expand("rtl/pkg.f", "rtl/lib/lib.f", top.files, *top.models())
+        yield f"verilator {top.files}", ["verilator", "--lint-only", "-Wall", "--quiet", *top.defines, "rtl/lint.vlt", "--top-module",
+                                         name, *(f"+incdir+{i}" for i in includes), *map(str, files)]  # fmt: skip
 
 
 def verible():
@@ -70,7 +75,8 @@ def verible():
 
 def synthesis():
     """What Verilator takes and the synthesis does not."""
-    yield "slang card", [sys.executable, "synth/report.py", "--read"]
+    for top in ("card", *TOPS):
+        yield f"slang {top}", [sys.executable, "synth/report.py", top, "--read"]
 
 
 def generated():

@@ -3,6 +3,7 @@
     make synth              the card
     make synth TOP=lib_join one module and what it instantiates
     make synth CONFIG=Small a variant of the card (rtl/top/config_pkg.sv), or of TOP
+    make synth TOP=cl_wirekv WITHOUT=card    a board's top without the instances of a module
 
 Prints a table and writes build/bench/synth.json (build/synth/<TOP>.json for a module, <TOP>-<CONFIG>.json), and beside it
 every endpoint with its time, as CSV. Fails on a latch, a combinational loop, a net with two drivers, a
@@ -26,11 +27,16 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tb"))
 import timed  # noqa: E402
 from delay import PERIOD, Delays, net  # noqa: E402
+from harness import hbm  # noqa: E402
+from harness.boards import TOPS  # noqa: E402
 from harness.filelist import expand  # noqa: E402
 from netlist import BRAM, FLOPS, LATCHES, LUTRAM, Netlist  # noqa: E402
 from replicas import replicate  # noqa: E402
 from restructure import restructure  # noqa: E402
 
+#: Where modules are; those of vendors' tools.
+FOLDERS = ("rtl", "boards")
+VENDORS = ("cl_hbm", "sh_ddr")
 #: Yosys goes on, and what it then counts is of no value.
 CONFLICTS = re.compile(r"multiple conflicting drivers for (\S+)")
 # abc9 weighs pin delays in picoseconds and smaller LUTs, and then builds deeper and larger logic; what
@@ -70,25 +76,29 @@ def yosys(log):
         sys.exit(f"Yosys failed: {failure}")
 
 
-def reading(top, variant):
-    """The command by which Yosys reads a module and all below it."""
+def reading(top, variant, without=()):
+    """The command by which Yosys reads a module and all below it but the inside of some, and of what a vendor's tool brings."""
     packages, includes = expand("rtl/pkg.f", "rtl/lib/lib.f")
     packages = [p for p in packages if p.stem.endswith("_pkg")]
-    file = next(ROOT.glob(f"rtl/**/{top}.sv"), None)
+    file = next((path for folder in FOLDERS for path in ROOT.glob(f"{folder}/**/{top}.sv")), None)
     if file is None:
-        sys.exit(f"there is no {top}.sv in rtl")
+        sys.exit(f"there is no {top}.sv in {' or '.join(FOLDERS)}")
     words = ["read_slang", "--best-effort-hierarchy", "--top", top, *map(str, packages), str(file)]
     words += [w for i in includes for w in ("-I", str(i))]
     words += ["-D", f"WIREKV_CONFIG={variant}"] if variant else []
+    monitored = top in TOPS and TOPS[top].monitor
+    words += ["-D", "WIREKV_HBM_MONITOR"] if monitored else []
+    vendors = [str(ROOT / path) for path in (*hbm.files(monitored), "tb/boards/sh_ddr.sv")] if file.is_relative_to(ROOT / "boards") else []
+    words += [*vendors, *(w for name in (*without, *(VENDORS if vendors else ())) for w in ("--blackboxed-module", name))]
     # One module per file, named after it: the rest is found by name.
-    words += [w for d in sorted(ROOT.glob("rtl/**/")) for w in ("-y", str(d))]
+    words += [w for folder in FOLDERS for d in sorted(ROOT.glob(f"{folder}/**/")) for w in ("-y", str(d))]
     return " ".join([*words, "--libext", ".sv"])
 
 
 class Flow:
     """A module in Yosys: mapped once, and then as often as it is asked."""
 
-    def __init__(self, top, variant, log, work):
+    def __init__(self, top, variant, log, work, without=()):
         """Its output goes to `log`, ABC's files to `work`."""
         shutil.rmtree(work, ignore_errors=True)
         (work / "tmp").mkdir(parents=True)
@@ -99,7 +109,7 @@ class Flow:
         self.design, self.run_pass, self.log, self.work = ys.Design(), ys.run_pass, log, work
         self.flow = f"synth_xilinx -family xcup -uram -abc9 -flatten -noiopad -noclkbuf -top {top} -run"
         with yosys(log):
-            self.run(reading(top, variant))
+            self.run(reading(top, variant, without))
             # Every instance has a module of its own, called module$path.
             modules = {str(m.name).lstrip("\\"): m for m in self.design.modules_.values()}
             # The mapper saves LUTs wherever a path is shorter than the longest of the module. So
@@ -219,11 +229,12 @@ def main():
     parser.add_argument("--max-ns", type=float, default=PERIOD, help="delay allowed, by the model")
     parser.add_argument("--rows", type=int, default=2, help="levels of hierarchy in the table")
     parser.add_argument("--variant", help="of the card, see rtl/top/config_pkg.sv")
+    parser.add_argument("--without", nargs="+", default=(), help="modules whose inside is left out")
     parser.add_argument("--read", action="store_true", help="only read it, with no warning")
     args = parser.parse_args()
     work = ROOT / "build" / "synth"
     work.mkdir(parents=True, exist_ok=True)
-    what = "-".join(filter(None, (args.top, args.variant)))
+    what = "-".join(filter(None, (args.top, args.variant, *(f"no_{name}" for name in args.without))))
     path, log = work / f"{what}.netlist.json", work / f"{what}.log"
 
     os.chdir(ROOT)
@@ -233,12 +244,12 @@ def main():
         log = log.with_suffix(".read.log")
         log.unlink(missing_ok=True)
         with yosys(log):
-            ys.run_pass(reading(args.top, args.variant), ys.Design())
+            ys.run_pass(reading(args.top, args.variant, args.without), ys.Design())
         warnings = [line for line in log.read_text().splitlines() if "Warning" in line]
         sys.exit("\n".join(warnings) or 0)
     begin = time.time()
     print(f"synthesising {what} (log: {log.relative_to(ROOT)}) ...", flush=True)
-    flow = Flow(args.top, args.variant, log, work / f"{what}.abc")
+    flow = Flow(args.top, args.variant, log, work / f"{what}.abc", args.without)
     mapping = in_time(path, args.top, flow, args.max_ns)
     shutil.rmtree(flow.work)
     netlist, delays, late, owners = mapping.netlist, mapping.delays, mapping.ends, mapping.owners
