@@ -43,7 +43,7 @@ REASONS = (r"AssertionError.*", r"Assertion failed.*", r"assertion failed.*", r"
 
 def sources():
     """Everything that a test or proof reads, by its name from the root."""
-    folders = ("rtl", "formal", "tb")
+    folders = ("rtl", "boards", "formal", "tb")
     return {str(p.relative_to(ROOT)): p.read_bytes() for d in folders
             for p in sorted((ROOT / d).rglob("*"))
             if p.is_file() and p.parts[len(ROOT.parts) + 1] not in ("mutants", "e2e", "soft")
@@ -59,7 +59,7 @@ class Tree:
 
     def write(self, files):
         """Makes the copy contain `files`; what is right already keeps its date, for make."""
-        have = {str(p.relative_to(self.root)): p for d in ("rtl", "formal", "tb")
+        have = {str(p.relative_to(self.root)): p for d in ("rtl", "boards", "formal", "tb")
                 for p in (self.root / d).rglob("*") if p.is_file()}
         for name in have.keys() - files.keys():
             have[name].unlink()
@@ -150,10 +150,11 @@ class Run:
         folder = found_by.rpartition("/")[0] + "/"
         used = {name for name in self.files
                 if name.startswith((folder, "rtl/lib/")) or re.fullmatch(r"(rtl|tb)/[^/]+", name)}
+        used |= {name for name in self.files if folder == "tb/boards/" and name.startswith("boards/")}
         used |= {str(path.relative_to(ROOT)) for path in closure(*(ROOT / name for name in used if name.endswith(".py")))}
         used.add("tb/harness/peeked.vlt")
         designs = {design.decode() for name in used if name.endswith(".py")
-                   for design in re.findall(rb"rtl/\w+/\w+\.f\b", self.files[name])}
+                   for design in re.findall(rb"(?:rtl|boards)/[\w-]+/\w+\.f\b", self.files[name])}
         return sorted(used | {str(p.relative_to(ROOT)) for p in expand("rtl/pkg.f", *designs)[0]})
 
     def key(self, found_by, *more):
