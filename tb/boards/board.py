@@ -60,6 +60,10 @@ class Client:
         self.board.send(WIRE, bytes(ip / tcp / data))
         self.seq = (self.seq + len(data) + ("S" in flags)) % (1 << 32)
 
+    def say(self, data):
+        for at in range(0, len(data), 1400):
+            self.segment("PA", data[at : at + 1400])
+
     async def receive(self):
         """The next segment; its checksums are right."""
         raw = await self.board.next(WIRE, f"nothing came for {self.port}; so far {self.bytes}")
@@ -82,7 +86,7 @@ class Client:
 
     async def ask(self, request, end):
         """Sends a request and gives what the card replies up to `end`."""
-        self.segment("PA", request)
+        self.say(request)
         return await self.reply(end)
 
     async def reply(self, end):
@@ -116,7 +120,7 @@ async def other_frames(board):
 
 async def punted(board, client):
     """A command that the hardware does not run: its words come to the host, whose answer goes to the client."""
-    client.segment("PA", b"stats nothing\r\n")
+    client.say(b"stats nothing\r\n")
     packet = await board.next(PUNTED, "nothing was punted")
     length = packet[4]
     assert packet[64 : 64 + length] == b"stats nothing", packet

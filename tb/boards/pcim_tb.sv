@@ -103,6 +103,8 @@ module pcim_tb #(
     .m_axi_wstrb (wstrb),
     .m_axi_wlast (wlast),
     .m_axi_wvalid(wvalid),
+    .m_axi_rvalid(m_axi_rvalid && fault_i != 4'd8),
+    .m_axi_bvalid(m_axi_bvalid && fault_i != 4'd10),
     .m_axi_rready(rready),
     .m_axi_bready(bready),
     .*

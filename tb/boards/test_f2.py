@@ -87,7 +87,7 @@ async def function_level_reset(dut):
     for round_ in range(3):
         client = await Client(board, 41000 + round_).open()
         await set_and_get(client, b"before", b"x" * 3000)
-        client.segment("PA", b"get before\r\n" * 20)
+        client.say(b"get before\r\n" * 20)
         await clocks(dut, 150 + 217 * round_)
         board.pins.flr_assert_i.value = 1
         await board.until(lambda: board.pins.flr_done_o.value, "the reset is not done")
@@ -111,7 +111,7 @@ async def shell_reset(dut):
     await board.begin()
     client = await Client(board, 42000).open()
     await set_and_get(client, b"before", b"y" * 3000)
-    client.segment("PA", b"get before\r\n" * 8)
+    client.say(b"get before\r\n" * 8)
     await clocks(dut, 100)
     await board.until(lambda: board.memory.busy, "the bus is quiet")
     dut.rst_ni.value = 0

@@ -87,7 +87,7 @@ async def resets(dut):
     for round_ in range(3):
         client = await Client(board, 41000 + round_).open()
         await set_and_get(client, b"before", b"x" * 3000)
-        client.segment("PA", b"get before\r\n" * 20)
+        client.say(b"get before\r\n" * 20)
         for channel in (WIRE, HOST):
             board.send(channel, random.randbytes(1400))
         await clocks(dut, 60 + 97 * round_)
