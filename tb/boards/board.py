@@ -110,7 +110,7 @@ async def other_frames(board):
     """What the card does not serve comes to the host, and what the host sends leaves."""
     for size in (0, 1, 22, 500, 1400):
         frame = bytes(Ether(src=CLIENT_MAC, dst=MAC) / IP(src=CLIENT, dst=ADDRESS) / UDP(sport=9, dport=53) / random.randbytes(size))
-        frame += bytes(60 - len(frame))
+        frame = frame.ljust(60, b"\0")
         board.send(WIRE, frame)
         assert await board.next(HOST, f"no frame of {len(frame)} bytes for the host") == frame
         frame = bytes(Ether(src=MAC, dst=CLIENT_MAC, type=0x88B5)) + random.randbytes(max(size, 46))
