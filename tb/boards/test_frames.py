@@ -82,7 +82,7 @@ async def resets(dut):
         assert got[-1] == after[0]
     rest = iter(sent)
     assert all(any(frame == other for other in rest) for frame in got)
-    assert 120 < len(got) < len(sent) - 30
+    assert 120 < len(got) < len(sent) - 10
 
 
 @cocotb.test()

@@ -17,11 +17,11 @@ class HostMemory:
     beat of a write to its answer; `jitter` is what is added to it at most, drawn for each. `pause` is the probability that
     a channel is not ready, or gives nothing, each on its own. `shuffle`: what could be given is given in any order, and
     beats of several reads mixed. `refuses(addr, write)` says which lines are refused. Addresses of `early` lines are seen as
-    soon as they are written. `given`: ranges of addresses, outside of which nobody has anything to do; None: everywhere."""
+    soon as they are written. `given(addr, end)`: whether the master has anything to do there."""
 
     def __init__(self, dut, reads, latency=100, jitter=0, pause=0.0, shuffle=False):
         self.latency, self.jitter, self.pause, self.shuffle, self.reads = latency, jitter, pause, shuffle, reads
-        self.slots, self.refuses, self.early, self.given = {}, lambda addr, write: False, set(), None
+        self.slots, self.refuses, self.early, self.given = {}, lambda addr, write: False, set(), lambda addr, end: True
         self.pins, self.dut, self.clock = Pins(dut), dut, 0
         #: What was under way at most, and what was moved.
         self.most, self.beats_read, self.beats_written, self.bursts_read, self.bursts_written = 0, 0, 0, 0, 0
@@ -58,7 +58,7 @@ class HostMemory:
         assert burst == 1 and addr % 64 == 0 and 1 <= beats <= 8, (hex(addr), beats, burst)
         end = addr + 64 * beats
         assert addr // 4096 == (end - 1) // 4096, f"{hex(addr)} with {beats} beats crosses a page"
-        assert self.given is None or any(addr in part and end - 1 in part for part in self.given), f"{hex(addr)} was not given away"
+        assert self.given(addr, end), f"{hex(addr)} was not given away"
 
     def _when(self):
         return self.clock + self.latency + (random.randrange(self.jitter + 1) if self.jitter else 0)

@@ -253,14 +253,18 @@ class Host:
     def __init__(self, dut, memory, registers, bits=((8, 8),) * CHANNELS, lazy=0.0):
         self.dut, self.memory, self.registers = dut, memory, registers
         memory.early = {STATUS + 64 * c for c in range(CHANNELS)}
-        memory.given = [range(STATUS, STATUS + 256)]
+        memory.given = self._given
         self.channels = []
         for c, (down, up) in enumerate(bits):
             # Each at a multiple of its size, apart, one of them high up.
             base = [0x0000_0001_0000_0000, 0xFFFF_FFF0_0000_0000, 0x0000_0080_0020_0000][c]
             self.channels.append(Channel(memory, registers, c, base, down, base + (64 << 16), up, lazy))
-            memory.given += [range(base, base + (64 << down)), range(base + (64 << 16), base + (64 << 16) + (64 << up))]
         every_clock(dut, self._hosts())
+
+    def _given(self, addr, end):
+        """The status lines, or a ring."""
+        rings = [ring for c in self.channels for ring in ((c.down_base, c.down_bits), (c.up_base, c.up_bits))]
+        return STATUS <= addr < end <= STATUS + 256 or any(base <= addr < end <= base + (64 << bits) for base, bits in rings)
 
     async def _hosts(self):
         while True:
