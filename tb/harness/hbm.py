@@ -38,7 +38,7 @@ CALIBRATION = 100
 
 def files(monitor):
     """The model's files, made if they are not there. `monitor`: the pins of AWS' shell are."""
-    path = ROOT / "build" / "tb" / f"cl_hbm{'_monitor' * monitor}.sv"
+    path = ROOT / "build" / "tb" / ("hbm_monitored" if monitor else "hbm") / "cl_hbm.sv"
     path.parent.mkdir(parents=True, exist_ok=True)
     text = module(monitor)
     if not path.exists() or path.read_text() != text:
@@ -61,7 +61,8 @@ def module(monitor):
     for s in range(2):
         pins(STACK, number=s)
         body.append(f"""
-  logic [7:0] count_{s}_q = '0;
+  logic [7:0] count_{s}_q;
+  initial count_{s}_q = '0;
   always_ff @(posedge APB_{s}_PCLK)
     count_{s}_q <= !APB_{s}_PRESET_N ? '0 : apb_complete_{s} ? count_{s}_q : count_{s}_q + 8'd1;
   assign apb_complete_{s} = count_{s}_q == 8'd{CALIBRATION};
