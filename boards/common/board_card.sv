@@ -3,8 +3,8 @@
 //
 // Port p of the card has the Ways channels of HBM from Ways * p on, each through the AXI port that is next to it.
 module board_card #(
-  /// Clocks of a millisecond.
-  parameter int unsigned TickClocks = 250_000,
+  /// Frequency of clk_i in Hz.
+  parameter int unsigned ClockHz = 250_000_000,
   /// AXI ports of HBM for each of the card's: 1, 2 or 4.
   parameter int unsigned Ways = 4,
   /// Address bits of a channel of HBM: 29 where both stacks have 16 GiB, 28 for 8 GiB.
@@ -70,11 +70,14 @@ module board_card #(
   input  logic [NumHbm-1:0]        m_hbm_rlast
 );
 
-  // ---------------------------------------------------------------- a pulse each millisecond
-  logic [$clog2(TickClocks)-1:0] count_q;
   logic tick;
-  assign tick = int'(count_q) == TickClocks - 1;
-  always_ff @(posedge clk_i) count_q <= (!rst_ni || tick) ? '0 : count_q + 1'b1;
+  lib_millisecond #(
+    .ClockHz(ClockHz)
+  ) u_millisecond (
+    .clk_i,
+    .rst_ni,
+    .tick_o(tick)
+  );
 
   // ---------------------------------------------------------------- the card
   logic [NumMem-1:0] awvalid, awready, wvalid, wready, bvalid, bready;

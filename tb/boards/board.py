@@ -44,6 +44,12 @@ class Board:
             for n in range(REGISTERS[name].words):
                 odd = name == "HASH_MIX" and n % 2 == 0
                 await self.write(REGISTERS[name].addr + 4 * n, random.getrandbits(32) | odd)
+        await self.write(REGISTERS["INDEX_ZERO"].addr, 1)
+        for _ in range(100):
+            status = await self.read(REGISTERS["STATUS"].addr)
+            if not status >> 3 & 1:
+                break
+        assert not status >> 3 & 3, "the index is not zero"
         await self.write(REGISTERS["ENABLE"].addr, 1)
         await clocks(self.dut, 5000)  # until the tables of a new secret are written
 
