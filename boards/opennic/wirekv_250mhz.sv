@@ -89,7 +89,7 @@ module wirekv_250mhz
   assign mod_rst_done = count_q[7] && mod_rstn;
 
   (* ASYNC_REG = "TRUE" *) logic [1:0] sync_q;
-  logic rst_nq, up_q, down;
+  logic rst_nq, up_q, card_down;
   logic [3:0] down_q;
   initial {sync_q, rst_nq, up_q, down_q} = '0;
   always_ff @(posedge axis_aclk) begin
@@ -99,7 +99,7 @@ module wirekv_250mhz
     down_q <= {down_q[2:0], !rst_nq};
   end
   // The reset passes some registers in the card, so it ends there later than here.
-  assign down = !rst_nq || down_q != '0;
+  assign card_down = !rst_nq || down_q != '0;
 
   // ---------------------------------------------------------------- registers
   logic [31:0] awaddr, wdata, araddr, rdata;
@@ -235,7 +235,7 @@ module wirekv_250mhz
   for (genvar c = 0; c < 3; c++) begin : gen_channel
     frame_gate u_gate (
       .clk_i    (axis_aclk),
-      .reset_i  (down),
+      .reset_i  (card_down),
       .room_i   (c != 0 || rx_room),
       .s_valid_i(in_valid[c]),
       .s_ready_o(in_ready[c]),
@@ -252,7 +252,7 @@ module wirekv_250mhz
     frame_hold u_hold (
       .clk_i    (axis_aclk),
       .rst_ni   (up_q),
-      .reset_i  (down),
+      .reset_i  (card_down),
       .s_valid_i(up_valid[c]),
       .s_ready_o(up_ready[c]),
       .s_data_i (up[c]),
