@@ -51,7 +51,8 @@ class F2(Board):
         await self.bring_up()
 
     def forget(self):
-        """What the host knows of its rings."""
+        """What the host knows of its rings, and doorbells that it has not rung."""
+        self.host.registers.registers.bells.clear()
         for channel in self.host.channels:
             self.memory.slots.pop(0x7654_3210_F000 // 64 + channel.n, None)
             channel.clear()
