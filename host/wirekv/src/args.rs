@@ -376,7 +376,7 @@ pub enum LinkKind {
 /// The memory of a simulated card's host.
 #[cfg(feature = "sim")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "rings"), expect(dead_code, reason = "no link is simulated"))]
+#[cfg_attr(not(feature = "rings"), allow(dead_code, reason = "no link is simulated"))]
 pub struct HostMemory {
     pub latency: u32,
     pub jitter: u32,
