@@ -168,15 +168,17 @@ int wk_start(uint16_t port, struct rte_mempool *pool, uint16_t mtu, uint16_t des
   return 0;
 }
 
-// Has the port listen for another MAC address, and for all groups.
+// Has the port listen for all groups, and for another MAC address if there is one: then it must.
 int wk_listen(uint16_t port, const uint8_t *address) {
-  struct rte_ether_addr mac;
-  memcpy(mac.addr_bytes, address, sizeof mac.addr_bytes);
-  quiet = true;
-  int error = rte_eth_dev_mac_addr_add(port, &mac, 0);
-  if (!error) error = rte_eth_allmulticast_enable(port);
+  quiet = true;  // there is another way
+  int error = rte_eth_allmulticast_enable(port);
+  if (!error && address) {
+    struct rte_ether_addr mac;
+    memcpy(mac.addr_bytes, address, sizeof mac.addr_bytes);
+    error = rte_eth_dev_mac_addr_add(port, &mac, 0);
+  }
   quiet = false;
-  return error ? rte_eth_promiscuous_enable(port) : 0;
+  return error && address ? rte_eth_promiscuous_enable(port) : 0;
 }
 
 void wk_arm(uint16_t port) { rte_eth_dev_rx_intr_enable(port, 0); }

@@ -21,8 +21,7 @@ const DESCRIPTORS: u16 = 1024;
 const MBUFS: c_uint = 8191;
 /// Least room of an mbuf, of which larger frames take several where they can.
 const PIECE: u16 = 2048;
-/// What a frame has around its packet: addresses, type, two tags; and what AF_XDP keeps free in front of it, or else drops
-/// it.
+/// What a frame has around its packet: addresses, type, two tags; and what AF_XDP keeps free in front of it.
 const AROUND: u16 = 22 + 256;
 
 /// A driver without interrupts is asked again and again for so long after a frame, and then less and less often.
@@ -290,16 +289,15 @@ impl Dpdk {
             why(done),
             privileges()
         );
-        if own == Own::Card {
-            // SAFETY: the port is there, and a MAC address behind the pointer.
-            let done = unsafe { wk_listen(port.found.number, port.mac.as_ptr()) };
-            ensure!(
-                done == 0,
-                "--net dpdk: the port {name} listens for no other MAC address than its own: {}: --net-shared has the card \
-                 take that one",
-                why(done)
-            );
-        }
+        let other = if own == Own::Card { port.mac.as_ptr() } else { std::ptr::null() };
+        // SAFETY: the port is there, and a MAC address or nothing behind the pointer.
+        let done = unsafe { wk_listen(port.found.number, other) };
+        ensure!(
+            done == 0,
+            "--net dpdk: the port {name} listens for no other MAC address than its own: {}: --net-shared has the card \
+             take that one",
+            why(done)
+        );
         let poll = Poll::new()?;
         if let Some(fd) = port.interrupt {
             let registered =
@@ -330,9 +328,9 @@ impl Dpdk {
             unsafe { wk_counts(self.port.found.number, &mut no_room, &mut damaged, &mut unsent) };
         let oversize = self.port.whole.oversize;
         unsent += self.port.unsent;
-        drop(self);
-        // SAFETY: no port is used any more.
+        // SAFETY: this thread moves no more frames.
         unsafe { wk_leave() };
+        drop(self);
         result?;
         ensure!(counted == 0, "the port does not say what it dropped: {}", why(counted));
         Ok(NetCounts { oversize, no_room, damaged, unsent })
