@@ -91,7 +91,7 @@ def test_refused(memcached, seed):
     frames."""
     silence, differ.SILENCE_SECONDS = differ.SILENCE_SECONDS, 60
     try:
-        with start(memory="latency=20,refuse=1500") as server:
+        with start(memory="latency=20,refuse=300") as server:
             play(memcached, server, seed, "refused", scale(200, 1_000), value_budget=1 << 18, reply_budget=1 << 19)
             assert ANEW in server.log.read_text()
     finally:
