@@ -132,9 +132,9 @@ module mem_stripe_fv #(
 
   `ASSERT(ReadsFew, reads_n_q != '1 && writes_n_q != '1)
   `ASSERT(ReadAsked, !r_valid || reads_n_q != '0)
-  `ASSERT(
-      ReadOrder,
-      !r_valid || r_resp[1] == reads_q[0][1] && r_data[0] == reads_q[0][0] && r_data[256] == reads_q[0][0])
+  logic fits;
+  assign fits = {r_resp[1], r_data[0], r_data[256]} == {reads_q[0], reads_q[0][0]};
+  `ASSERT(ReadOrder, !r_valid || fits)
   `ASSERT(WriteAsked, !b_valid || writes_n_q != '0)
   `ASSERT(WriteOrder, !b_valid || b_resp[1] == writes_q[0][1])
 
