@@ -30,7 +30,7 @@ fn main() {
 
     let config = env::var("WIREKV_CONFIG").ok().map(|name| format!("-DWIREKV_CONFIG={name}"));
     let traces = [(trace, "--trace-fst"), (saif, "--trace-saif")];
-    let traces = traces.iter().filter_map(|(on, option)| on.then(|| option.to_string()));
+    let traces = traces.iter().filter(|(on, _)| *on).map(|(_, option)| option.to_string());
     let options: Vec<String> = config.into_iter().chain(traces).collect();
     let repo = &repo;
     let mut shim = cc::Build::new();

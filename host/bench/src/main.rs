@@ -54,7 +54,7 @@ struct Args {
     wire: f64,
     /// Frames reach the card through rings in host memory, which answers after so many clocks.
     #[cfg(feature = "rings")]
-    #[arg(long, value_name = "CLOCKS", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "CLOCKS", conflicts_with = "saif", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     rings: Option<u32>,
     /// TCP clients offer timestamps, as kernels do.
     #[arg(long)]

@@ -296,11 +296,11 @@ impl Rig {
 
     /// Writes the toggles of a millisecond in which no frame comes, with one timer tick, of a card that has become idle.
     pub fn idle_toggles(&mut self, file: &Path) -> Result<()> {
-        while self.sim.run(TICK, false) == TICK {}
+        while self.sim.run(TICK) == TICK {}
         let lines = self.sim.memory_lines();
         self.sim.toggles(Some(file))?;
         self.sim.tick();
-        self.sim.run(TICK, false);
+        self.sim.run(TICK);
         self.sim.toggles(None)?;
         ensure!(lines == self.sim.memory_lines(), "the idle card uses its memory");
         Ok(())

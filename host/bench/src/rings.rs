@@ -1,11 +1,12 @@
 //! The card behind rings: frames go in when their doorbell rings, and have come out when a status line tells of them.
 
 use std::collections::VecDeque;
+use std::path::Path;
 
 use anyhow::Result;
 use wirekv_card::{Card, CardError, Port};
 use wirekv_link::{Block, Config as LinkConfig, Device, Link};
-use wirekv_sim::{Config, HostMemory, RingSim, Stamp};
+use wirekv_sim::{Config, HostMemory, MemoryLines, RingSim, Stamp};
 
 use crate::wired::Wired;
 
@@ -101,6 +102,14 @@ impl Wired for Rings {
 
     fn memory(&mut self, addr: u64, bytes: u64) -> Option<&mut [u8]> {
         self.link.device().card_memory(addr, bytes)
+    }
+
+    fn memory_lines(&self) -> MemoryLines {
+        self.link.device_ref().memory_lines()
+    }
+
+    fn toggles(&mut self, _: Option<&Path>) -> Result<(), CardError> {
+        unreachable!("the command line asks for one or the other")
     }
 
     #[cfg(test)]

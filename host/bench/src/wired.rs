@@ -1,7 +1,9 @@
 //! A simulated card with its wire, whichever way frames get there.
 
-use wirekv_card::{Card, Port};
-use wirekv_sim::{Sim, Stamp};
+use std::path::Path;
+
+use wirekv_card::{Card, CardError, Port};
+use wirekv_sim::{MemoryLines, Sim, Stamp};
 
 /// What the bench asks of a card beside what everybody does.
 pub trait Wired: Card {
@@ -15,6 +17,10 @@ pub trait Wired: Card {
     fn inputs(&mut self, take: &mut dyn FnMut(Stamp));
     /// A view of the card's memory.
     fn memory(&mut self, addr: u64, bytes: u64) -> Option<&mut [u8]>;
+    /// 64-byte lines that each port of the card's memory has read and written since the start.
+    fn memory_lines(&self) -> MemoryLines;
+    /// Begins to count toggles, to write them to this file, or ends that.
+    fn toggles(&mut self, file: Option<&Path>) -> Result<(), CardError>;
     /// The card whose ports are the bench's own.
     #[cfg(test)]
     fn direct(&mut self) -> &mut Sim;
@@ -39,6 +45,14 @@ impl Wired for Sim {
 
     fn memory(&mut self, addr: u64, bytes: u64) -> Option<&mut [u8]> {
         self.memory(addr, bytes)
+    }
+
+    fn memory_lines(&self) -> MemoryLines {
+        self.memory_lines()
+    }
+
+    fn toggles(&mut self, file: Option<&Path>) -> Result<(), CardError> {
+        self.toggles(file)
     }
 
     #[cfg(test)]

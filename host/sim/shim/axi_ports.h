@@ -46,7 +46,13 @@ class AxiPorts {
     return bresp;
   }
 
-  const AxiPort& port(unsigned p) const { return *ports_[p]; }
+  /// Lines that each port has moved since the start: {read, written} of a port.
+  void moved(uint64_t* lines) const {
+    for (unsigned p = 0; p < ports_.size(); ++p) {
+      lines[2 * p] = ports_[p]->moved().read;
+      lines[2 * p + 1] = ports_[p]->moved().written;
+    }
+  }
 
   /// Takes the handshakes of the clock; says whether nothing is under way.
   template <typename Top>

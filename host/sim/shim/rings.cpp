@@ -125,6 +125,10 @@ const char* wk_rings_failure(const wk_rings* s) {
   return s->host.failure().empty() ? nullptr : s->host.failure().c_str();
 }
 
+void wk_rings_memory_lines(const wk_rings* s, uint64_t lines[2 * WK_MEMORY_PORTS]) {
+  s->mem.moved(lines);
+}
+
 uint8_t* wk_rings_memory(wk_rings* s, uint64_t addr, uint64_t bytes) {
   if (addr > s->memory.bytes() || bytes > s->memory.bytes() - addr) return nullptr;
   return bytes == 0 ? nullptr : s->memory.range(addr, bytes);

@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sim.h"
+
 extern "C" {
 
 struct wk_rings;
@@ -50,6 +52,8 @@ int wk_rings_timers(const wk_rings*);
 int wk_rings_short_timers(const wk_rings*);
 /// What the card has asked of host memory and cannot have; null: nothing.
 const char* wk_rings_failure(const wk_rings*);
+/// As wk_memory_lines.
+void wk_rings_memory_lines(const wk_rings*, uint64_t lines[2 * WK_MEMORY_PORTS]);
 /// The card's memory. Null when out of range.
 uint8_t* wk_rings_memory(wk_rings*, uint64_t addr, uint64_t bytes);
 }

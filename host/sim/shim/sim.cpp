@@ -122,10 +122,7 @@ const uint8_t* wk_input_log(const wk_sim* s, size_t* bytes) {
 void wk_clear_input_log(wk_sim* s) { s->input_log.clear(); }
 
 void wk_memory_lines(const wk_sim* s, uint64_t lines[2 * WK_MEMORY_PORTS]) {
-  for (unsigned p = 0; p < WK_MEMORY_PORTS; ++p) {
-    lines[2 * p] = s->mem.port(p).moved().read;
-    lines[2 * p + 1] = s->mem.port(p).moved().written;
-  }
+  s->mem.moved(lines);
 }
 
 void wk_toggles(wk_sim* s, const char* file) { s->count_toggles(file); }

@@ -103,6 +103,7 @@ pub mod rings {
         pub fn wk_rings_timers(sim: *const Raw) -> c_int;
         pub fn wk_rings_short_timers(sim: *const Raw) -> c_int;
         pub fn wk_rings_failure(sim: *const Raw) -> *const c_char;
+        pub fn wk_rings_memory_lines(sim: *const Raw, lines: *mut [u64; 2]);
         pub fn wk_rings_memory(sim: *mut Raw, addr: u64, bytes: u64) -> *mut u8;
     }
 }

@@ -7,7 +7,7 @@ use wirekv_link::registers::ALL_ONES;
 use wirekv_link::{Block, Config as LinkConfig, Device, Region};
 
 use crate::ffi::rings as ffi;
-use crate::{message, trace_name, Config};
+use crate::{message, trace_name, Config, MemoryLines};
 
 /// Where the card sees the memory: anywhere but where this process does.
 const PHYSICAL: u64 = 0x0049_6E00_0000;
@@ -100,6 +100,14 @@ impl RingSim {
     pub fn run(&mut self, clocks: u64, while_busy: bool, until_told: bool) -> u64 {
         // SAFETY: raw is valid while self lives, and nobody borrows the memory.
         unsafe { ffi::wk_rings_run(self.raw, clocks, while_busy.into(), until_told.into()) }
+    }
+
+    /// 64-byte lines that each port of the card's memory has read and written since the start.
+    pub fn memory_lines(&self) -> MemoryLines {
+        let mut lines = MemoryLines::default();
+        // SAFETY: the C++ side writes as many.
+        unsafe { ffi::wk_rings_memory_lines(self.raw, lines.as_mut_ptr()) };
+        lines
     }
 
     /// A view of the card's own memory, to prepare it while the clock stands.
