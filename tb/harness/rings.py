@@ -28,7 +28,7 @@ def slots_of(size):
 
 
 class Registers:
-    """An AXI4-Lite master: one access at a time, doorbells behind what a test asks for."""
+    """An AXI4-Lite master: one access at a time, doorbells behind what a test asks for. A reset is the bus' as well."""
 
     def __init__(self, dut):
         self.pins, self.asked, self.bells = Pins(dut), deque(), {}
@@ -77,10 +77,10 @@ class Registers:
             if value is None:
                 p.s_axil_araddr.value, p.s_axil_arvalid.value = addr, 1
                 await NEXT_CLOCK
-                while not p.s_axil_arready.value:
+                while p.rst_ni.value and not p.s_axil_arready.value:
                     await NEXT_CLOCK
                 p.s_axil_arvalid.value = 0
-                while not p.s_axil_rvalid.value:
+                while p.rst_ni.value and not p.s_axil_rvalid.value:
                     await NEXT_CLOCK
                 assert p.s_axil_rresp.value == 0
                 done.value = p.s_axil_rdata.value
@@ -90,10 +90,10 @@ class Registers:
                 p.s_axil_wdata.value = value & lanes | random.getrandbits(32) & ~lanes
                 p.s_axil_awvalid.value = p.s_axil_wvalid.value = 1
                 await NEXT_CLOCK
-                while not p.s_axil_awready.value:
+                while p.rst_ni.value and not p.s_axil_awready.value:
                     await NEXT_CLOCK
                 p.s_axil_awvalid.value = p.s_axil_wvalid.value = 0
-                while not p.s_axil_bvalid.value:
+                while p.rst_ni.value and not p.s_axil_bvalid.value:
                     await NEXT_CLOCK
             if done:
                 done.set()
