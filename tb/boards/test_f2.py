@@ -59,7 +59,7 @@ class F2(Board):
             channel.queue.clear(), channel.got.clear()
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=800, timeout_unit="us")
 async def whole(dut):
     """Bring-up by registers alone; a client, the host's ports; the shell's monitor of HBM; what is not used."""
     board = F2(dut)
@@ -78,7 +78,7 @@ async def whole(dut):
         assert board.pins.mon_flags_o.value == flags[1] << 5 | flags[0]
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=800, timeout_unit="us")
 async def function_level_reset(dut):
     """In the middle of transfers: it is done when nothing is under way in host memory. Card and link are as after power-up
     then, and serve again."""
@@ -104,7 +104,7 @@ async def function_level_reset(dut):
         await serve(board)
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=800, timeout_unit="us")
 async def shell_reset(dut):
     """The shell's reset in the middle, with the bus: HBM goes on, and its answers from before are nobody's."""
     board = F2(dut)
