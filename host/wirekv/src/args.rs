@@ -781,6 +781,6 @@ mod tests {
         serve("--net packet:e --vlan 5");
         serve("--net afxdp:e --net-shared --card-ip 10.0.0.1");
         serve("--net dpdk: --net-shared --vlan 5");
-        assert!(serve("--net dpdk:-a=0:1:2.3").sim.net == NetKind::Dpdk("-a=0:1:2.3".into()));
+        assert!(serve("--net dpdk:-a=0:1:2.3").host.net == NetKind::Dpdk("-a=0:1:2.3".into()));
     }
 }
