@@ -248,7 +248,7 @@ fn open_net(args: &ServeArgs, wire: &mut Addresses, common: &Arc<Common>) -> Res
         NetKind::Dpdk(words) => {
             args.check_udp(wire.card_ip.into())?;
             let port = DpdkPort::find(words)?;
-            wire.mtu = port.mtu(args.sim.mtu)?;
+            wire.mtu = port.mtu(args.host.mtu)?;
             let (own, mac) = match args.is_shared() {
                 true => (Own::Machine, port.mac()),
                 false => (Own::Card, own_mac(wire.card_ip)),
