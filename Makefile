@@ -10,12 +10,14 @@ export VERILATOR_ROOT   := $(CURDIR)/build/verilator
 export PATH             := $(CURDIR)/$(VENV)/bin:$(VERILATOR_ROOT)/bin:$(PATH)
 
 # Waves cost speed, so the card is compiled for them apart, and only when asked for. So is each of its variants:
-# make server CONFIG=Small (rtl/top/config_pkg.sv). DPDK is a library that few have: make server FEATURES=dpdk.
+# make server CONFIG=Small (rtl/top/config_pkg.sv). Its link to the host is a second model, and DPDK a library that few
+# have: make server FEATURES='rings dpdk'.
 ifneq (,$(CONFIG))
 export WIREKV_CONFIG := $(CONFIG)
 endif
-FEATURES := $(if $(findstring --trace,$(ARGS)),trace) $(if $(findstring dpdk:,$(ARGS)),dpdk)
-FEATURES := $(sort $(FEATURES))
+override FEATURES += $(if $(findstring --trace,$(ARGS)),trace) $(if $(findstring --link rings,$(ARGS)),rings) \
+  $(if $(findstring dpdk:,$(ARGS)),dpdk)
+override FEATURES := $(sort $(FEATURES))
 NOTHING  :=
 COMPILED := build/target$(addprefix -,$(CONFIG))
 TARGET   := $(COMPILED)$(subst $(NOTHING) ,,$(addprefix -,$(FEATURES)))
@@ -37,7 +39,7 @@ E2E_TESTS  := tb/docs tb/soft tb/resp tb/e2e
 SLOW_TESTS := tb/parse tb/tcp
 UNIT_TESTS := $(SLOW_TESTS) $(filter-out $(SLOW_TESTS) $(E2E_TESTS) tb/harness tb/reference tb/__pycache__,$(patsubst %/,%,$(wildcard tb/*/)))
 
-.PHONY: help setup server checked ringed serve test test-unit test-e2e test-host test-others test-bodies test-long test-seeds test-variants test-dpdk coverage mutants spec core figures lint format formal synth synth-variants bench bench-soft power fuzz clean
+.PHONY: help setup server checked serve test test-unit test-e2e test-host test-others test-bodies test-long test-seeds test-variants test-rings test-dpdk coverage mutants spec core figures lint format formal synth synth-variants bench bench-soft power fuzz clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -101,11 +103,6 @@ checked: server
 	@CARGO_BUILD_BUILD_DIR=$(CURDIR)/$(TARGET) CARGO_TARGET_DIR=$(CURDIR)/build/target-checked \
 	  cargo build --release --features wirekv/assert
 
-# A second model beside the first one, of the card with its link to the host.
-ringed: server
-	@CARGO_BUILD_BUILD_DIR=$(CURDIR)/$(TARGET) CARGO_TARGET_DIR=$(CURDIR)/build/target-rings \
-	  cargo build --release --features wirekv/rings
-
 serve: server ## run the cache: make serve ARGS='-p 11211 -m 64'
 	@user=; if [ "$$(id -u)" = 0 ]; then user='-u root'; \
 	  echo "started by root, so it serves as root (-u root); as another user: ARGS='-u NAME'"; fi; \
@@ -122,7 +119,7 @@ test: $(if $(filter tb $(addsuffix %,$(E2E_TESTS)),$(PART)),server) build/.setup
 	$(PYTHON) -m pytest -q -n auto --dist loadfile $(if $(K),--only '$(K)') $(PART)
 endif
 else
-test: server build/.setup-test $(if $(filter 1,$(WIREKV_LONG)),checked ringed) ## every test, with everybody's seed, or a part: make test FOLDER=tb/tcp K=sack
+test: server build/.setup-test $(if $(filter 1,$(WIREKV_LONG)),checked) ## every test, with everybody's seed, or a part: make test FOLDER=tb/tcp K=sack
 	MAKEFLAGS= cargo test --release -q --no-run
 	@$(MAKE) --no-print-directory -j2 -Otarget test-host test-others
 	@$(MAKE) --no-print-directory test-unit
@@ -163,13 +160,13 @@ test-long: ## what takes hours, with a drawn seed: tests ten times as long, othe
 	$(MAKE) test WIREKV_LONG=1
 	$(MAKE) test-seeds
 	cargo test --release -q -p wirekv-bench
-	cargo test --release -q -p wirekv-sim --features rings
 	ROUNDS=100 cargo test --release -q -p wirekv-store --features shuttle --test interleavings
 	$(MAKE) formal
 	$(MAKE) coverage
 	$(MAKE) fuzz SECONDS=600
 	$(MAKE) mutants
 	$(MAKE) test-variants
+	$(MAKE) test-rings
 	$(MAKE) test-dpdk
 	$(MAKE) synth-variants
 	$(MAKE) power
@@ -183,6 +180,10 @@ test-variants: ## the card's other variants: what they read, and that they answe
 	$(MAKE) test CONFIG=Small FOLDER='tb/parse tb/host/test_csr.py'
 	$(MAKE) test CONFIG=Small FOLDER='$(VARIED:%=tb/e2e/%.py) tb/resp/test_mixed.py tb/resp/test_card.py'
 	$(MAKE) test CONFIG=Full FOLDER=tb/e2e/test_variants.py
+
+test-rings: ## the card behind rings in host memory, with its link in gates
+	$(MAKE) test FEATURES=rings FOLDER=tb/e2e/test_rings.py
+	cargo test --release -q -p wirekv-sim --features rings
 
 test-dpdk: ## --net dpdk, in network namespaces; DPDK's library is installed for it
 	$(MAKE) test FEATURES=dpdk FOLDER=tb/e2e/test_interfaces.py K=dpdk

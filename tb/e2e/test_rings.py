@@ -11,16 +11,34 @@ from pymemcache.client.base import Client
 from harness import differ, reference
 from harness.filelist import ROOT
 from harness.memcached import stream
-from harness.size import LONG, scale
+from harness.size import scale
 
-long = pytest.mark.skipif(not LONG, reason="a model of its own takes minutes to compile: make test-long")
+
+def refusal(*options):
+    """What a server that does not start says."""
+    done = subprocess.run([reference.WIREKV, "serve", "-p", "0", *reference.AS_ROOT, *options], capture_output=True, text=True,
+                          timeout=60)
+    assert done.returncode == 1
+    return done.stderr.strip()
+
+
+def _lacks():
+    try:
+        return refusal("--link", "rings", "--card-ip", "127.0.0.1")
+    except OSError as e:
+        return f"--link rings: no server: {e}"
+
+
+# Of a program with rings it is the address that is refused.
+LACKS = _lacks()
+needs_rings = pytest.mark.skipif("--link rings" in LACKS, reason=LACKS)
 #: Later than PCIe, and in any order.
 MEMORY = "latency=60,jitter=60,shuffle"
 ANEW = "the channel is started anew"
 
 
 def start(*options, memory=MEMORY):
-    return reference.wirekv("--link", "rings", "--host-memory", memory, *options, binary=reference.RINGED)
+    return reference.wirekv("--link", "rings", "--host-memory", memory, *options)
 
 
 @pytest.fixture(scope="module")
@@ -38,12 +56,12 @@ def play(memcached, server, seed, label, commands, **budgets):
     run.close()
 
 
-@long
+@needs_rings
 def test_text(memcached, ringed, seed):
     play(memcached, ringed, seed, "rings", scale(800, 20_000), value_budget=2 << 20, reply_budget=4 << 20)
 
 
-@long
+@needs_rings
 def test_pymemcache(ringed):
     client = Client(ringed.address, timeout=reference.SECONDS, no_delay=True, default_noreply=False)
     values = {f"key{i}": b"%d" % i * (i % 50) for i in range(100)}
@@ -57,7 +75,7 @@ def test_pymemcache(ringed):
     client.quit()
 
 
-@long
+@needs_rings
 def test_redis(ringed):
     port = int(ringed.argv[ringed.argv.index("--redis-port") + 1])
     client = redis.Redis(ringed.host, port, socket_timeout=reference.SECONDS)
@@ -74,7 +92,7 @@ def test_redis(ringed):
     client.close()
 
 
-@long
+@needs_rings
 def test_loss(memcached, seed):
     """Frames lost, doubled, late and damaged."""
     silence, differ.SILENCE_SECONDS = differ.SILENCE_SECONDS, 60
@@ -85,7 +103,7 @@ def test_loss(memcached, seed):
         differ.SILENCE_SECONDS = silence
 
 
-@long
+@needs_rings
 def test_refused(memcached, seed):
     """Memory refuses some of what the card asks for: the channel stops and is started anew; clients see a wire that has lost
     frames."""
@@ -98,7 +116,7 @@ def test_refused(memcached, seed):
         differ.SILENCE_SECONDS = silence
 
 
-@long
+@needs_rings
 def test_keeps_failing():
     """A link that stops all the time ends the server, which says so."""
     server = start(memory="refuse=2")
@@ -111,16 +129,9 @@ def test_keeps_failing():
     assert "channel 0 was restarted 9 times within 60s" in server.tail()
 
 
-def refusal(*options, binary=reference.WIREKV):
-    """What a server that does not start says."""
-    done = subprocess.run([binary, "serve", "-p", "0", *reference.AS_ROOT, *options], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1
-    return done.stderr
-
-
 def test_what_is_missing():
     """A program without the link says how to build one; a card that is not there is named."""
-    assert "cargo build --release --features wirekv/rings" in refusal("--link", "rings")
+    assert "make server FEATURES=rings" in LACKS or "--card-ip" in LACKS
     card = refusal("--body", "card", "--pci", "0000:ff:1f.7")
     assert "there is no PCI function 0000:ff:1f.7 (no /sys/bus/pci/devices/0000:ff:1f.7)" in card
 

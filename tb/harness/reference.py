@@ -30,8 +30,6 @@ WIREKV = Path(os.environ.get("WIREKV_BINARY") or TARGET / "release" / "wirekv")
 AS_ROOT = ["-u", "root"] if os.geteuid() == 0 else []
 # The same with the RTL's assertions.
 CHECKED = ROOT / "build" / "target-checked" / "release" / "wirekv"
-# The same with the card's link to its host.
-RINGED = ROOT / "build" / "target-rings" / "release" / "wirekv"
 
 # A simulated card answers in milliseconds; a silent one has hung. On a machine that has much else to do
 # any process may rest for seconds.
@@ -177,7 +175,7 @@ def the_tap():
 def wirekv(*options, body="sim", megabytes=256, connections=1024, net="user", threads=1, binary=WIREKV,
            listen="127.0.0.1"):
     if not binary.exists():
-        raise FileNotFoundError(f"{binary} is missing: run `make server checked ringed`")
+        raise FileNotFoundError(f"{binary} is missing: run `make server checked`")
     if body == "sim":
         connections = min(connections, T.Config.conns)
         if ":" in listen and not T.Config.ipv6:

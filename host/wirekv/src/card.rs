@@ -167,8 +167,8 @@ fn check(args: &ServeArgs) -> Result<Layout> {
     #[cfg(all(feature = "sim", not(feature = "rings")))]
     if args.body == Body::Sim && args.sim.link == LinkKind::Rings {
         bail!(
-            "--link rings: this program was built without the simulated link; to build it: \
-             cargo build --release --features wirekv/rings"
+            "--link rings: this program was built without the card's link; to build it: \
+             make server FEATURES=rings"
         );
     }
     check_addresses(args)?;
