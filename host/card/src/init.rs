@@ -174,7 +174,9 @@ pub fn init(card: &mut dyn Card, set: &Settings, seeds: &Seeds) -> Result<(), Ca
     if set.zero_index {
         zero_index(card, l.index_bits)?;
     }
-    card.write_csr(csr::ENABLE, 1)
+    card.write_csr(csr::ENABLE, 1)?;
+    // The answer comes behind the write's effect: the card takes frames from now on.
+    card.read_csr(csr::ENABLE).map(drop)
 }
 
 /// Has the card make its index zero. A look at the card takes it four clocks at least, so memory may take 64 clocks for a
