@@ -636,15 +636,13 @@ mod tests {
         let short = || format!("-{}", flag.get_short().expect("a flag has a name"));
         let name = flag.get_long().map_or_else(short, |long| format!("--{long}"));
         let net = match (name.as_str(), body) {
-            ("--tap-name", "sim") => "--net tap",
-            ("--net-shared", "sim") => "--net packet:eth0",
-            ("--tap-name", "card") => "--net tap --pci 0000:00:1d.0",
-            ("--net-shared", "card") => "--net packet:eth0 --pci 0000:00:1d.0",
-            ("--pci", "card") => "",
-            (_, "card") => "--pci 0000:00:1d.0",
+            ("--tap-name", "sim" | "card") => "--net tap",
+            ("--net-shared", "sim" | "card") => "--net packet:eth0",
             ("--host-memory", "sim") => "--link rings",
             _ => "",
         };
+        let is_pci = cfg!(feature = "card") && body == "card" && name != "--pci";
+        let card = if is_pci { "--pci 0000:00:1d.0" } else { "" };
         let values = [
             "",
             "700",
@@ -664,7 +662,8 @@ mod tests {
             "1d0f:f000",
             "0:0",
         ];
-        let words = values.map(|value| format!("wirekv serve --body {body} {net} {name} {value}"));
+        let words =
+            values.map(|value| format!("wirekv serve --body {body} {card} {net} {name} {value}"));
         let mut words = words.iter().map(|w| w.split_whitespace().map(String::from).collect());
         let is_right = |words: &Vec<String>| CommandLine::try_parse_from(words).is_ok();
         words.find(is_right).unwrap_or_else(|| panic!("no value is right for {name}"))
