@@ -114,7 +114,7 @@ async def lone_frame(dut):
         up = seen["host"] - seen["sent"] - late
         dut._log.info(f"a lone frame of {size} bytes: down {down}, up {up} clocks beside memory's {late}")
         slots = slots_of(size)
-        assert down <= 16 + slots and up <= 20 + slots, (size, down, up)
+        assert down <= 17 + slots and up <= 20 + slots, (size, down, up)
         await clocks(dut, 300)
 
 
