@@ -40,7 +40,7 @@ class HostMemory {
     t.m_host_wready = !lines_.full();
     t.m_host_bvalid = !answers_.empty() && answers_.front().due <= now;
     if (t.m_host_bvalid) {
-      const Answer& a = answers_.front();
+      const Burst& a = answers_.front();
       t.m_host_bid = a.id;
       t.m_host_bresp = a.bad ? 2 : 0;
     }
@@ -49,7 +49,7 @@ class HostMemory {
     beat_taken_ = false;
     t.m_host_rvalid = chosen_ < reads_.size();
     if (t.m_host_rvalid) {
-      const Read& r = reads_[chosen_];
+      const Burst& r = reads_[chosen_];
       t.m_host_rid = r.id;
       t.m_host_rlast = r.beats == 1;
       t.m_host_rresp = r.bad ? 2 : 0;
@@ -63,7 +63,7 @@ class HostMemory {
   bool sample(const Top& t, uint64_t now) {
     const bool ar = t.m_host_arvalid, aw = t.m_host_awvalid, w = t.m_host_wvalid;
     if (t.m_host_rvalid && t.m_host_rready) {
-      Read& r = reads_[chosen_];
+      Burst& r = reads_[chosen_];
       beat_taken_ = true;
       r.addr += LineBytes;
       if (--r.beats == 0) reads_.erase(reads_.begin() + chosen_);
@@ -75,7 +75,7 @@ class HostMemory {
       reads_.push_back({t.m_host_araddr, due(now), beats, t.m_host_arid, bad});
     }
     if (aw && t.m_host_awready) {
-      Answer& a = addrs_.push();
+      Burst& a = addrs_.push();
       const uint32_t beats = t.m_host_awlen + 1u;
       const bool bad = refused(t.m_host_awaddr) || !legal("write", t.m_host_awaddr, beats);
       a = {t.m_host_awaddr, 0, beats, t.m_host_awid, bad};
@@ -86,7 +86,7 @@ class HostMemory {
       if (t.m_host_wlast) ++whole_;
     }
     while (whole_ != 0 && !addrs_.empty()) {
-      Answer a = addrs_.front();
+      Burst a = addrs_.front();
       a.due = due(now);
       if (a.due <= last_due_) a.due = last_due_ + 1;
       last_due_ = a.due;
@@ -106,13 +106,7 @@ class HostMemory {
   const std::string& failure() const { return failure_; }
 
  private:
-  struct Read {
-    uint64_t addr, due;
-    uint32_t beats;
-    uint8_t id;
-    bool bad;
-  };
-  struct Answer {
+  struct Burst {
     uint64_t addr, due;
     uint32_t beats;
     uint8_t id;
@@ -147,7 +141,7 @@ class HostMemory {
   }
 
   void answered() {
-    const Answer a = answers_.front();
+    const Burst a = answers_.front();
     for (uint32_t n = 0; n < a.beats; ++n) {
       if (!a.bad) memcpy(at(a.addr + n * LineBytes), lines_.front().data, LineBytes);
       lines_.pop();
@@ -178,12 +172,12 @@ class HostMemory {
 
   HostMemoryConfig c_;
   uint64_t random_;
-  std::vector<Read> reads_;
+  std::vector<Burst> reads_;
   size_t chosen_ = 0;
   bool beat_taken_ = false;
-  Ring<Answer> addrs_;
+  Ring<Burst> addrs_;
   Ring<Line> lines_;
-  Ring<Answer> answers_;
+  Ring<Burst> answers_;
   uint32_t whole_ = 0;  // bursts of data that are here whole, their addresses are not
   uint64_t last_due_ = 0, told_ = 0, bursts_ = 0;
   uint64_t status_from_ = 0, status_to_ = 0;

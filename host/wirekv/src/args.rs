@@ -369,7 +369,8 @@ pub struct HostArgs {
 pub enum LinkKind {
     /// Frames are handed to the card's ports.
     Direct,
-    /// They pass rings in memory, which the card reads and writes. Needs a build with `--features rings`.
+    /// They pass rings in memory, which the card reads and writes. Needs a build with
+    /// `make server FEATURES=rings`.
     Rings,
 }
 
@@ -413,7 +414,8 @@ fn parse_host_memory(text: &str) -> Result<HostMemory, String> {
 #[command(next_help_heading = "With --body sim")]
 pub struct SimArgs {
     /// How frames pass between this program and the simulated card. `direct` hands them to the card's ports. `rings` is as
-    /// with a card on PCIe: they lie in memory, which the card reads and writes. Needs a build with `--features rings`.
+    /// with a card on PCIe: they lie in memory, which the card reads and writes. Needs a build with
+    /// `make server FEATURES=rings`.
     #[arg(long, value_enum, default_value_t = LinkKind::Direct)]
     pub link: LinkKind,
     /// The memory that the card reaches with `--link rings`: latency=CLOCKS (1), jitter=CLOCKS beside it at most, shuffle (reads
