@@ -18,6 +18,13 @@ impl Request {
         }
         Request(request)
     }
+
+    /// For the device of an index.
+    pub fn of(index: u32) -> Request {
+        let mut request = Request::new("");
+        request.0.ifr_ifru.ifru_ifindex = index as i32;
+        request
+    }
 }
 
 pub fn ioctl(fd: RawFd, what: libc::Ioctl, request: &mut Request) -> io::Result<()> {

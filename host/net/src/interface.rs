@@ -2,6 +2,7 @@
 
 use std::ffi::CStr;
 use std::io;
+use std::mem::MaybeUninit;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
@@ -10,7 +11,7 @@ use anyhow::{anyhow, bail, ensure, Context, Result};
 use mio::event::Event;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 use crate::ether::{self, Mac};
 use crate::ethtool::{self, Plain};
@@ -40,8 +41,10 @@ pub struct Interface {
     pub name: String,
     pub index: u32,
     _plain: Plain,
-    /// Says that the interface went, and holds the addresses for which it listens.
+    /// Says that something has become of an interface of this machine.
     watch: OwnedFd,
+    /// Holds the addresses for which the interface listens.
+    _listener: OwnedFd,
     /// The card's ports, where the machine has the same addresses: so no program takes them, and the kernel, which may
     /// see the card's frames, answers none of them.
     _ports: Vec<Socket>,
@@ -128,19 +131,18 @@ impl Found {
         if own == Own::Machine {
             ports = reserve(&name, addresses)?;
         }
-        let watch = watch(index).map_err(|e| privileged(&format!("watch {name}"), &e))?;
+        let watch = watch().with_context(|| format!("cannot watch {name}"))?;
+        let because = |e| privileged(&format!("have {name} listen for the card"), &e);
+        let listener = listener(index).map_err(because)?;
         if own == Own::Card {
-            let listen = |kind, mac| {
-                join(watch.as_raw_fd(), index, kind, mac)
-                    .map_err(|e| privileged(&format!("have {name} listen for the card"), &e))
-            };
+            let listen = |kind, mac| join(listener.as_raw_fd(), index, kind, mac).map_err(because);
             listen(libc::PACKET_MR_UNICAST, addresses.card_mac)?;
             for ip in [ether::link_local(addresses.card_mac), addresses.card_ip6] {
                 let [.., a, b, c] = ip.octets();
                 listen(libc::PACKET_MR_MULTICAST, [0x33, 0x33, 0xFF, a, b, c])?;
             }
         }
-        Ok(Interface { name, index, _plain: plain, watch, _ports: ports })
+        Ok(Interface { name, index, _plain: plain, watch, _listener: listener, _ports: ports })
     }
 }
 
@@ -198,13 +200,16 @@ impl Interface {
 
     /// An interface that goes down comes up again; one that is gone does not.
     pub fn check(&self) -> Result<()> {
-        let _ = socket_error(self.watch.as_raw_fd());
-        let mut request = Request::new(&self.name);
+        let mut message = [MaybeUninit::uninit(); 1];
+        // What is longer is cut, and what found no room was one, too.
+        while match SockRef::from(&self.watch).recv(&mut message) {
+            Ok(_) => true,
+            Err(e) => e.raw_os_error() == Some(libc::ENOBUFS),
+        } {}
+        let mut request = Request::of(self.index);
         let control = UdpSocket::bind("0.0.0.0:0")?;
-        let found = ioctl(control.as_raw_fd(), libc::SIOCGIFINDEX, &mut request);
-        // SAFETY: the request has set this member.
-        let index = unsafe { request.0.ifr_ifru.ifru_ifindex };
-        ensure!(found.is_ok() && index as u32 == self.index, "the interface {} is gone", self.name);
+        let found = ioctl(control.as_raw_fd(), libc::SIOCGIFNAME, &mut request);
+        ensure!(found.is_ok(), "the interface {} is gone", self.name);
         Ok(())
     }
 }
@@ -275,8 +280,22 @@ fn addresses(name: &str) -> Result<Vec<IpAddr>> {
     Ok(found)
 }
 
-/// A socket that gets no frame, but hears of what happens to the interface.
-fn watch(index: u32) -> io::Result<OwnedFd> {
+/// A socket that hears what becomes of interfaces: at last, of each that it is gone (rtnetlink(7)). A packet socket
+/// hears only that it went down.
+fn watch() -> io::Result<OwnedFd> {
+    let (domain, kind) =
+        (Domain::from(libc::AF_NETLINK), Type::from(libc::SOCK_RAW | libc::SOCK_NONBLOCK));
+    let socket = Socket::new(domain, kind, Some(Protocol::from(libc::NETLINK_ROUTE)))?;
+    // SAFETY: all-zero bytes are a valid address.
+    let mut address: libc::sockaddr_nl = unsafe { std::mem::zeroed() };
+    address.nl_family = libc::AF_NETLINK as u16;
+    address.nl_groups = libc::RTMGRP_LINK as u32;
+    bind_to(socket.as_raw_fd(), &address)?;
+    Ok(socket.into())
+}
+
+/// A socket that gets no frame.
+fn listener(index: u32) -> io::Result<OwnedFd> {
     const NOBODYS: u16 = 0xFFFF; // no such Ethernet type
     let socket = packet_socket()?;
     drop_all(socket.as_raw_fd())?;
@@ -302,8 +321,13 @@ pub fn bind(socket: RawFd, index: u32, protocol: u16) -> io::Result<()> {
     address.sll_family = libc::AF_PACKET as u16;
     address.sll_protocol = protocol.to_be();
     address.sll_ifindex = index as i32;
+    bind_to(socket, &address)
+}
+
+fn bind_to<T>(socket: RawFd, address: &T) -> io::Result<()> {
+    let (address, len) = (std::ptr::from_ref(address).cast(), size_of::<T>() as u32);
     // SAFETY: the address is as long as is said.
-    match unsafe { libc::bind(socket, (&raw const address).cast(), size_of_val(&address) as u32) } {
+    match unsafe { libc::bind(socket, address, len) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
@@ -325,11 +349,6 @@ pub fn get_option<T>(socket: RawFd, level: i32, option: i32, value: &mut T) -> i
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
-}
-
-/// The error of a socket, which is cleared.
-fn socket_error(socket: RawFd) -> io::Result<()> {
-    get_option(socket, libc::SOL_SOCKET, libc::SO_ERROR, &mut 0)
 }
 
 /// Has the interface listen for a MAC address until the socket is closed.
