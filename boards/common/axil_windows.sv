@@ -1,5 +1,6 @@
 // One AXI4-Lite bus for several register files of 4 KiB each, one after another from address 0. One access at a time; it takes
-// three clocks beside the register file's own. What is beyond the last window is answered with DECERR, a read with ones.
+// three clocks beside the register file's own. None is taken in a reset: the bus may leave it earlier. What is beyond the last
+// window is answered with DECERR, a read with ones.
 module axil_windows #(
   /// Register files.
   parameter int unsigned Windows = 2
@@ -55,7 +56,7 @@ module axil_windows #(
   endfunction
 
   // The access: its window, none if there is no such one.
-  logic busy_q, write_q, last_q;
+  logic up_q, busy_q, write_q, last_q;
   windows_t window_q;
   logic [11:0] addr_q;
   logic take, wants_write, wants_read, write, done;
@@ -64,7 +65,7 @@ module axil_windows #(
   assign wants_read     = s_axil_arvalid;
   // Of both the one that was not the last.
   assign write          = wants_write && !(wants_read && last_q);
-  assign take           = !busy_q && !hold_i && (wants_write || wants_read);
+  assign take           = up_q && !busy_q && !hold_i && (wants_write || wants_read);
   assign s_axil_awready = take && write;
   assign s_axil_wready  = take && write;
   assign s_axil_arready = take && !write;
@@ -87,6 +88,7 @@ module axil_windows #(
       (window_q == '0 || (window_q & (write_q ? m_axil_bvalid : m_axil_rvalid)) != '0);
 
   always_ff @(posedge clk_i) begin
+    up_q <= rst_ni;
     if (!rst_ni) begin
       {busy_q, last_q, s_axil_bvalid, s_axil_rvalid} <= '0;
       {m_axil_awvalid, m_axil_wvalid, m_axil_arvalid} <= '0;

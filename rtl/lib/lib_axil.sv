@@ -1,5 +1,5 @@
 // AXI4-Lite in front of registers: one access at a time, 3 clocks a write, 4 a read. No output depends combinationally on
-// an input of the bus. Responses are always OKAY.
+// an input of the bus. Responses are always OKAY. In a reset nothing is taken: the bus may leave it earlier.
 `include "lib_assert.svh"
 
 module lib_axil #(
@@ -34,7 +34,7 @@ module lib_axil #(
   output logic [AddrW-3:0] waddr_o,
   output logic [31:0]      wdata_o,
   output logic [3:0]       wstrb_o,
-  /// A read begins, for one clock. rdata_i belongs to the second clock after it.
+  /// A read begins, for one clock. rdata_i belongs to the second clock after it, and raddr_o stands until then.
   output logic             re_o,
   output logic [AddrW-3:0] raddr_o,
   input  logic [31:0]      rdata_i,
@@ -43,14 +43,15 @@ module lib_axil #(
 );
 
   // An address or data of a write that wait here.
-  logic aw_q, w_q, reading;
+  logic aw_q, w_q, reading, up_q, takes;
   logic [2:0] read_q;  // one under way, by stage
   logic [1:0] unused_addr;
   assign unused_addr = s_axil_awaddr[1:0] | s_axil_araddr[1:0];
 
-  assign s_axil_awready = !aw_q && !hold_i;
-  assign s_axil_wready  = !w_q && !hold_i;
-  assign s_axil_arready = !reading && !hold_i;
+  assign takes          = up_q && !hold_i;
+  assign s_axil_awready = !aw_q && takes;
+  assign s_axil_wready  = !w_q && takes;
+  assign s_axil_arready = !reading && takes;
   assign s_axil_bresp   = 2'b00;
   assign s_axil_rresp   = 2'b00;
   assign re_o           = read_q[0];
@@ -59,6 +60,7 @@ module lib_axil #(
   assign busy_o         = aw_q || w_q || write_o || s_axil_bvalid || reading;
 
   always_ff @(posedge clk_i) begin
+    up_q <= rst_ni;
     if (!rst_ni) begin
       aw_q          <= 1'b0;
       w_q           <= 1'b0;
@@ -67,8 +69,8 @@ module lib_axil #(
       s_axil_bvalid <= 1'b0;
       s_axil_rvalid <= 1'b0;
     end else begin
-      aw_q          <= aw_q ? !we_o : s_axil_awvalid && !hold_i;
-      w_q           <= w_q ? !we_o : s_axil_wvalid && !hold_i;
+      aw_q          <= aw_q ? !we_o : s_axil_awvalid && takes;
+      w_q           <= w_q ? !we_o : s_axil_wvalid && takes;
       write_o       <= we_o;
       read_q        <= {read_q[1:0], s_axil_arvalid && s_axil_arready};
       s_axil_bvalid <= we_o || (s_axil_bvalid && !s_axil_bready);

@@ -126,14 +126,17 @@ module card_link
 
   logic [Channels-1:0][511:0] down_data, up_data;
   logic [Channels-1:0][63:0] down_keep, up_keep;
-  logic [Channels-1:0] up_valid, up_ready, tx_go;
+  logic [Channels-1:0] down_valid, down_ready, up_valid, up_ready, rx_go, tx_go;
   logic rx_room;
 
-  assign down_keep_o = down_keep[0];
-  assign up_keep_o   = up_keep[0];
-  assign tx_go       = {2'b11, tx_go_i};
-  assign up_valid_o  = up_valid & tx_go;
-  assign up_ready_o  = up_ready & tx_go;
+  assign down_keep_o  = down_keep[0];
+  assign up_keep_o    = up_keep[0];
+  assign rx_go        = {2'b11, rx_go_i};
+  assign tx_go        = {2'b11, tx_go_i};
+  assign down_valid_o = down_valid & rx_go;
+  assign down_ready_o = down_ready & rx_go;
+  assign up_valid_o   = up_valid & tx_go;
+  assign up_ready_o   = up_ready & tx_go;
 
   card #(
     .Conns(Conns)
@@ -144,7 +147,7 @@ module card_link
     .s_axis_rx_tdata   (down_data[0]),
     .s_axis_rx_tkeep   (down_keep[0]),
     .s_axis_rx_tvalid  (down_valid_o[0]),
-    .s_axis_rx_tready  (down_ready_o[0]),
+    .s_axis_rx_tready  (down_ready[0]),
     .s_axis_rx_tlast   (down_last_o[0]),
     .rx_room_o         (rx_room),
     .m_axis_tx_tdata   (up_data[0]),
@@ -155,7 +158,7 @@ module card_link
     .s_axis_host_tdata (down_data[1]),
     .s_axis_host_tkeep (down_keep[1]),
     .s_axis_host_tvalid(down_valid_o[1]),
-    .s_axis_host_tready(down_ready_o[1]),
+    .s_axis_host_tready(down_ready[1]),
     .s_axis_host_tlast (down_last_o[1]),
     .m_axis_host_tdata (up_data[1]),
     .m_axis_host_tkeep (up_keep[1]),
@@ -165,7 +168,7 @@ module card_link
     .s_axis_exc_tdata  (down_data[2]),
     .s_axis_exc_tkeep  (down_keep[2]),
     .s_axis_exc_tvalid (down_valid_o[2]),
-    .s_axis_exc_tready (down_ready_o[2]),
+    .s_axis_exc_tready (down_ready[2]),
     .s_axis_exc_tlast  (down_last_o[2]),
     .m_axis_exc_tdata  (up_data[2]),
     .m_axis_exc_tkeep  (up_keep[2]),
@@ -267,10 +270,10 @@ module card_link
     .m_axi_rready  (m_host_rready),
     .m_axis_tdata  (down_data),
     .m_axis_tkeep  (down_keep),
-    .m_axis_tvalid (down_valid_o),
+    .m_axis_tvalid (down_valid),
     .m_axis_tready (down_ready_o),
     .m_axis_tlast  (down_last_o),
-    .room_i        ({2'b11, rx_room && rx_go_i}),
+    .room_i        ({2'b11, rx_room}),
     .s_axis_tdata  (up_data),
     .s_axis_tkeep  (up_keep),
     .s_axis_tvalid (up_valid_o),

@@ -132,11 +132,15 @@ module axil_tb (
   assign m1_axil_wstrb  = m_wstrb;
   assign m1_axil_bready = m_bready && m1_axil_bvalid;
   assign m1_axil_rready = m_rready && m1_axil_rvalid;
+  // The reset comes here later than to the crossing.
+  logic [5:0] late_q;
+  always_ff @(posedge clk_i) late_q <= {late_q[4:0], rst_ni};
+
   axil_windows #(
     .Windows(2)
   ) u_windows (
     .clk_i,
-    .rst_ni,
+    .rst_ni        (late_q[5]),
     .hold_i,
     .busy_o,
     .s_axil_awaddr(awaddr),
