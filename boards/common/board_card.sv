@@ -99,6 +99,7 @@ module board_card #(
     .s_axis_rx_tready  (s_axis_tready[0]),
     .s_axis_rx_tlast   (s_axis_tlast[0]),
     .rx_room_o,
+    .rx_syn_room_o     (),
     .m_axis_tx_tdata   (m_axis_tdata[0]),
     .m_axis_tx_tkeep   (m_axis_tkeep[0]),
     .m_axis_tx_tvalid  (m_axis_tvalid[0]),

@@ -19,8 +19,9 @@ module net
   input  logic                 s_axis_rx_tvalid,
   output logic                 s_axis_rx_tready,
   input  logic                 s_axis_rx_tlast,
-  /// There is room for one more segment, the largest: whoever can wait with a frame loses none.
+  /// There is room for one more segment, the largest, and for one more SYN, see rx.
   output logic                 rx_room_o,
+  output logic                 rx_syn_room_o,
   /// Frames to the wire, at least 60 bytes.
   output logic [511:0]         m_axis_tx_tdata,
   output logic [63:0]          m_axis_tx_tkeep,
@@ -93,6 +94,7 @@ module net
     .s_axis_tvalid(s_axis_rx_tvalid),
     .s_axis_tlast (s_axis_rx_tlast),
     .room_o       (rx_room_o),
+    .syn_room_o   (rx_syn_room_o),
     .seg_valid_o,
     .seg_ready_i,
     .seg_o,

@@ -19,9 +19,10 @@ module rx
   input  logic [63:0]         s_axis_tkeep,
   input  logic                s_axis_tvalid,
   input  logic                s_axis_tlast,
-  /// There is room for one more segment, the largest or a SYN, behind what has come: whoever can wait
-  /// loses none.
+  /// There is room for one more segment, the largest, behind what has come: whoever can wait loses
+  /// none. There is for a SYN: whoever waits for that, too, has all others wait for them.
   output logic                room_o,
+  output logic                syn_room_o,
   /// TCP segments.
   output logic                seg_valid_o,
   input  logic                seg_ready_i,
@@ -311,8 +312,8 @@ module rx
   // is sent later. So no frame that is still on the wire is needed; a segment there would find the queue
   // full, too, if it did not wait.
   always_ff @(posedge clk_i) begin
-    room_o <= rst_ni && seg_free >= ($clog2(DataDepth + 1))'(RoomBeats) &&
-        syn_left >= ($clog2(SynDepth + 1))'(RoomFrames);
+    room_o     <= rst_ni && seg_free >= ($clog2(DataDepth + 1))'(RoomBeats);
+    syn_room_o <= rst_ni && syn_left >= ($clog2(SynDepth + 1))'(RoomFrames);
   end
 
   assign seg_valid     = seg_data_valid && seg_meta_valid;

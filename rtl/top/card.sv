@@ -28,8 +28,10 @@ module card
   input  logic                     s_axis_rx_tvalid,
   output logic                     s_axis_rx_tready,
   input  logic                     s_axis_rx_tlast,
-  /// There is room for one more segment, the largest: whoever can wait with a frame loses none.
+  /// There is room for one more segment, the largest: whoever can wait with a frame loses none. There is
+  /// for one more SYN: a flood of them would have all others wait, so this is for simulations.
   output logic                     rx_room_o,
+  output logic                     rx_syn_room_o,
   /// Frames to the wire, at least 60 bytes, no FCS.
   output logic [511:0]             m_axis_tx_tdata,
   output logic [63:0]              m_axis_tx_tkeep,
@@ -360,6 +362,7 @@ module card
     .s_axis_rx_tready,
     .s_axis_rx_tlast,
     .rx_room_o,
+    .rx_syn_room_o,
     .m_axis_tx_tdata,
     .m_axis_tx_tkeep,
     .m_axis_tx_tvalid,

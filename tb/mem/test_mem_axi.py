@@ -112,6 +112,8 @@ class Answers:
 
 async def bench(dut, pause, latency, bad=0.0):
     memory = Memory(dut, pause, latency, bad)
+    for name in ("zero_i", "zero_valid_i", "zero_addr_i"):
+        getattr(dut, name).value = 0
     writes = Source(dut, "wr", {"": T.line_write_t}, pause)
     asks = Source(dut, "rd", ["addr"], pause)
     answers = Answers(dut)
@@ -176,8 +178,7 @@ async def bad_answers(dut, pace):
     cocotb.start_soon(count())
     want = [random.getrandbits(512) for _ in range(300)]
     writes.put(*({"": {"addr": n, "data": line, "strb": (1 << 64) - 1}} for n, line in enumerate(want)))
-    while len(done) < len(want):
-        await RisingEdge(dut.clk_i)
+    assert await until(dut, lambda: len(done) == len(want), 20_000)
     assert {n for n, bad in enumerate(done) if bad} == memory.bad_writes != set()
     asks.put(*({"addr": n} for n in range(len(want))))
     await answers.wait(len(want))

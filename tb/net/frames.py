@@ -45,7 +45,7 @@ class AxisSource:
                 continue
             if driven and beats.pop(0)[2]:
                 self.ends.append(clock)
-            may = self.room is None or self.room.value
+            may = self.room is None or self.room()
             if not beats and self.queue and not may:
                 self.waits += 1
             if not beats and self.queue and may and self.dut.rst_ni.value:

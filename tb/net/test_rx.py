@@ -834,11 +834,12 @@ async def overload(dut):
 @cocotb.test()
 @cocotb.parametrize(size=[8900, 1, None], flags=["A", "S", "AS"])
 async def patient(dut, size, flags):
-    """A wire that begins frames only while there is room loses none, segments or SYNs, however slow tcp is, though it
-    carries a frame in each clock."""
+    """A wire that begins frames only while there is room loses no segment, however slow tcp is, though it carries a frame in
+    each clock; no SYN, either, if it waits for those."""
     rng = random.Random(random.getrandbits(32))
     bench = await Bench.make(dut)
-    bench.wire.room = dut.rx_room_o
+    waits_for = [dut.rx_room_o] + [dut.rx_syn_room_o] * ("S" in flags)
+    bench.wire.room = lambda: all(room.value for room in waits_for)
     bench.seg.pause = 1.0
     options = {"A": [], "S": [("NOP", None)] * 39 + [("EOL", None)]}
     frames = []

@@ -34,7 +34,7 @@ struct wk_sim : Clocked<Vcard, wk_sim> {
 
   void drive(Vcard& t) {
     sources[WK_WIRE].drive(now, t.s_axis_rx_tdata, t.s_axis_rx_tkeep, t.s_axis_rx_tvalid,
-                           t.s_axis_rx_tlast, !wire_waits || t.rx_room_o);
+                           t.s_axis_rx_tlast, !wire_waits || (t.rx_room_o && t.rx_syn_room_o));
     sources[WK_HOST].drive(now, t.s_axis_host_tdata, t.s_axis_host_tkeep, t.s_axis_host_tvalid,
                            t.s_axis_host_tlast);
     sources[WK_EXC].drive(now, t.s_axis_exc_tdata, t.s_axis_exc_tkeep, t.s_axis_exc_tvalid,
