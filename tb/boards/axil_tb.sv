@@ -134,6 +134,7 @@ module axil_tb (
   assign m1_axil_rready = m_rready && m1_axil_rvalid;
   // The reset comes here later than to the crossing.
   logic [5:0] late_q;
+  initial late_q = '0;
   always_ff @(posedge clk_i) late_q <= {late_q[4:0], rst_ni};
 
   axil_windows #(

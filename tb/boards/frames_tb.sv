@@ -25,6 +25,7 @@ module frames_tb
   logic in_valid, in_ready, out_valid, out_ready, reset_q;
   logic [4:0] unused_level;
   assign in = '{data: s_axis_tdata, keep: s_axis_tkeep, last: s_axis_tlast};
+  initial reset_q = 1'b1;
   always_ff @(posedge clk_i) reset_q <= !part_rst_ni;
 
   frame_gate u_gate (
