@@ -226,9 +226,11 @@ async def reset(dut, pace):
     for round_ in range(12):
         writes.put(*({"": {"addr": 1000 + random.randrange(50), "data": 0, "strb": full}} for _ in range(60)))
         asks.put(*({"addr": 2000 + n} for n in range(60)))
-        for _ in range(random.randrange(1, 90)):
+        # The last of 60 is asked for in the 60th clock, or later.
+        for _ in range(random.randrange(1, 90 if round_ % 2 else 50)):
             await RisingEdge(dut.clk_i)
-        cut_reads += memory.open
+        assert round_ % 2 or await until(dut, lambda: memory.open, 1000)
+        cut_reads += bool(memory.open)
         writes.stop()
         asks.stop()
         dut.rst_ni.value = 0
@@ -251,7 +253,7 @@ async def reset(dut, pace):
         await answers.wait(40)
         assert [a[""] for a in answers.items] == lines and not any(a["bad"] for a in answers.items), round_
         memory.bad = 0.1
-    assert cut_reads > 50
+    assert cut_reads >= 6
 
 
 def test_mem_axi():
