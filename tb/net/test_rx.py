@@ -689,11 +689,14 @@ async def syn(dut, six):
 
 
 @cocotb.test()
-async def syn_flood(dut):
+@cocotb.parametrize(waits=[False, True])
+async def syn_flood(dut, waits):
     """SYNs with as many options as fit, as many as the wire carries: every other segment comes through,
-    and soon; of the SYNs some do, the others are counted."""
+    and soon; of the SYNs some do, the others are counted. Also on a wire that waits for room for a segment."""
     rng = random.Random(random.getrandbits(32))
     bench = await Bench.make(dut)
+    if waits:
+        bench.wire.room = lambda: dut.rx_room_o.value
     syns = [segment(rng, 0, False, "S", [("NOP", None)] * 39 + [("EOL", None)]) for _ in range(8)]
     data = [segment(rng, rng.randrange(1, 200), False, "A", []) for _ in range(200)]
     frames = [f for segment in data for f in (*rng.sample(syns, 3), segment)]
