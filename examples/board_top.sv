@@ -106,10 +106,11 @@ module board_top #(
   card #(
     .Conns(Conns)
   ) u_card (
-    .rx_room_o(),
-    .idle_o   (),
-    .timers_o (),
-    .short_o  (),
+    .rx_room_o    (),
+    .rx_syn_room_o(),
+    .idle_o       (),
+    .timers_o     (),
+    .short_o      (),
     .*
   );
   // verilator lint_on PINCONNECTEMPTY
