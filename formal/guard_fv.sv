@@ -189,8 +189,8 @@ module guard_fv
   logic swept;
   assign stored = dut.u_entries.mem_q[chosen_q][CountW-1:0];
   assign swept  = swept_q || (dut.op1_q.sweep && dut.index1_q == chosen_q);
-  `ASSERT(Here, dut.op1_q == '0 || dut.index1_q != chosen_q ||
-          dut.now == dut.u_entries.mem_q[chosen_q])
+  `ASSERT(Here,
+          dut.op1_q == '0 || dut.index1_q != chosen_q || dut.now == dut.u_entries.mem_q[chosen_q])
   `ASSERT(Counted, clearing ? open_q == '0 : open_q == 8'(stored))
   `ASSERT(AllCounted, all_q == 8'(dut.all_open_q))
   `ASSERT(Swept, !clearing || !swept_q || stored == '0)
@@ -198,11 +198,13 @@ module guard_fv
   `ASSERT(Last, !dut.op1_q.last || (clearing && swept && dut.place_q == '0))
   `ASSERT(SweepsWhenClearing, !dut.op1_q.sweep || clearing)
   `ASSERT(Still, clearing || dut.place_q == '0)
-  `ASSERT(Steps, !clearing || dut.op1_q.last ||
-          clocks_q <= {5'd0, dut.place_q, 1'b0} + 8'(!dut.turn_q) + 8'd1)
+  `ASSERT(
+      Steps,
+      !clearing || dut.op1_q.last || clocks_q <= {5'd0, dut.place_q, 1'b0} + 8'(!dut.turn_q) + 8'd1)
   `ASSERT(Present, !have_q || present == base_q + version_t'(changes_q))
-  `ASSERT(Mine2, !mine2_q ||
-          (version_t'(dut.version2_q + dut.all_version2_q) == base_q && dut.second2_q == second_q))
+  `ASSERT(
+      Mine2,
+      !mine2_q || (version_t'(dut.version2_q + dut.all_version_q) == base_q && dut.second2_q == second_q))
   `ASSERT(Begin, !have_q || (second_q == begin_q[41:10] && dut.time_q == begin_q + since_q))
   `ASSERT(Order, (!mine2_q || have_q) && (!mine3_q || have_q) && (!known_q || have_q))
 

@@ -186,8 +186,9 @@ module guard
   // ---------------------------------------------------------------- compare: what was, and what is
   logic go2_q, back2_q, ok2_q, fill2_q, old2_q;
   logic [31:0] second2_q;
-  version_t version2_q, all_version2_q, wanted2_q, version;
-  assign version = version2_q + all_version2_q;
+  version_t version2_q, wanted2_q, version;
+  // What asks for it or compares it has changed neither.
+  assign version = version2_q + all_version_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -205,7 +206,6 @@ module guard
     fill2_q        <= op1_q.fill;
     old2_q         <= old;
     version2_q     <= now.version;
-    all_version2_q <= all_version_q;
     wanted2_q      <= version_t'(ticket1_q.version);
     second2_q      <= time_q[41:10];
     go_ok_o        <= ok2_q;
