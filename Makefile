@@ -111,7 +111,7 @@ serve: server ## run the cache: make serve ARGS='-p 11211 -m 64'
 ifneq (,$(FOLDER)$(K))
 # A part of it: what is in a folder, a file or a crate; what has a word in its name.
 PART := $(or $(patsubst %/,%,$(FOLDER)),tb)
-ifneq (,$(filter host/%,$(PART)))
+ifneq (,$(filter host/% formal/%,$(PART)))
 test: server build/.setup-test
 	cargo test --release -q --manifest-path $(PART)/Cargo.toml $(K)
 else

@@ -12,7 +12,7 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "spec" / "README.md", *sorted(DOCS.rglob("*.md"))]
 FOLDERS = {
     "NET.md": ["net"], "TCP.md": ["tcp"], "PARSE.md": ["conn", "parse"], "STORE.md": ["store"],
-    "REPLY.md": ["reply"], "MEM.md": ["mem"], "LINK.md": ["link"], "HOST.md": ["host", "top"], "LIB.md": ["lib"]}
+    "REPLY.md": ["reply"], "MEM.md": ["mem"], "LINK.md": ["link"], "ASIDE.md": ["aside"], "HOST.md": ["host", "top"], "LIB.md": ["lib"]}
 
 
 def modules(folder):

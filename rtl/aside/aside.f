@@ -1,0 +1,2 @@
+rtl/aside/aside_pkg.sv
+rtl/aside/guard.sv
