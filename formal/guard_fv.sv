@@ -204,8 +204,7 @@ module guard_fv
   `ASSERT(Present, !have_q || present == base_q + version_t'(changes_q))
   `ASSERT(
       Mine2,
-      !mine2_q ||
-          (version_t'(dut.version2_q + dut.all_version_q) == base_q && dut.second2_q == second_q))
+      !mine2_q || (version_t'(dut.version2_q + dut.all_version_q) == base_q && dut.second2_q == second_q))
   `ASSERT(Begin, !have_q || (second_q == begin_q[41:10] && dut.time_q == begin_q + since_q))
   `ASSERT(Order, (!mine2_q || have_q) && (!mine3_q || have_q) && (!known_q || have_q))
 
