@@ -1,2 +1,3 @@
 rtl/aside/aside_pkg.sv
 rtl/aside/guard.sv
+rtl/aside/sketch.sv
