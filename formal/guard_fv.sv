@@ -202,9 +202,8 @@ module guard_fv
       Steps,
       !clearing || dut.op1_q.last || clocks_q <= {5'd0, dut.place_q, 1'b0} + 8'(!dut.turn_q) + 8'd1)
   `ASSERT(Present, !have_q || present == base_q + version_t'(changes_q))
-  `ASSERT(
-      Mine2,
-      !mine2_q || (version_t'(dut.version2_q + dut.all_version_q) == base_q && dut.second2_q == second_q))
+  `ASSERT(Mine2, !mine2_q || version_t'(dut.version2_q + dut.all_version_q) == base_q)
+  `ASSERT(Mine2Second, !mine2_q || dut.second2_q == second_q)
   `ASSERT(Begin, !have_q || (second_q == begin_q[41:10] && dut.time_q == begin_q + since_q))
   `ASSERT(Order, (!mine2_q || have_q) && (!mine3_q || have_q) && (!known_q || have_q))
 

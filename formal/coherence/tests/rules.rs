@@ -112,6 +112,7 @@ fn each_rule_is_needed() {
     fails(small, Rules { opens: false, ..ALL });
     fails(small, Rules { takes_out: false, ..ALL });
     fails(small, Rules { fill_of_this_version: false, ..ALL });
+    fails(small, Rules { fills_in_order: false, ..ALL });
     fails(small, Rules { none_served_while_open: false, ..ALL });
     fails(small, Rules { for_all: false, ..ALL });
     fails(World { asked: &[1], ..PLAIN }, Rules { for_each: false, ..ALL });

@@ -42,6 +42,8 @@ pub struct Rules {
     pub fill_of_this_version: bool,
     /// ... and that none is open.
     pub no_fill_while_open: bool,
+    /// ... and is done before the next write takes the entry out.
+    pub fills_in_order: bool,
     /// 4: the version rises when the write is answered.
     pub raises_on_answer: bool,
     /// 5: entries are served only while none is open.
@@ -69,6 +71,7 @@ pub const ALL: Rules = Rules {
     no_ticket_while_open: true,
     fill_of_this_version: true,
     no_fill_while_open: true,
+    fills_in_order: true,
     raises_on_answer: true,
     none_served_while_open: true,
     for_each: true,
@@ -95,7 +98,7 @@ struct Value {
 }
 
 /// An entry: what it is, and until when it is served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Entry {
     value: Value,
     until: u8,
@@ -139,6 +142,8 @@ pub struct State {
     /// Those on their way, sorted: their order is none.
     writes: Vec<Write>,
     gets: Vec<Get>,
+    /// Fills that were granted and are not done, sorted.
+    granted: Vec<(usize, Entry)>,
     left: u8,
     now: u8,
     /// Versions that changed since the clock's last tick.
@@ -158,6 +163,7 @@ pub enum Event {
     GetAnswered(usize),
     GetTold(usize),
     Fills(usize),
+    IsFilled(usize),
 }
 
 /// How large the world is.
@@ -286,6 +292,11 @@ impl World {
         }
     }
 
+    fn filled(&self, state: &mut State, n: usize) {
+        let (key, entry) = state.granted.remove(n);
+        state.entries[key] = Some(entry);
+    }
+
     fn fill(&self, state: &mut State, get: &Get) {
         let key = usize::from(get.key);
         let Some((value, remaining)) = get.answer else { return };
@@ -297,7 +308,10 @@ impl World {
         let from = if rules.less_round_trip { get.left } else { state.now };
         if !(old || other || open) {
             let until = if remaining == NEVER { NEVER } else { from + remaining };
-            state.entries[key] = Some(Entry { value, until });
+            state.granted.push((key, Entry { value, until }));
+            if rules.fills_in_order {
+                self.filled(state, 0);
+            }
         }
     }
 }
@@ -319,6 +333,7 @@ impl Model for World {
             shown: [0; KEYS],
             writes: vec![],
             gets: vec![],
+            granted: vec![],
             left: self.writes,
             now: 0,
             changes: 0,
@@ -358,6 +373,7 @@ impl Model for World {
         if state.gets.len() < self.gets {
             events.extend(self.asked.iter().map(|&key| Event::GetLeaves(key)));
         }
+        events.extend((0..state.granted.len()).map(Event::IsFilled));
         for (n, get) in state.gets.iter().enumerate() {
             if get.answer.is_none() {
                 events.push(Event::GetAnswered(n));
@@ -442,6 +458,7 @@ impl Model for World {
                 let (key, answer) = (state.gets[n].key, state.gets[n].answer?);
                 show(&mut state, usize::from(key), answer.0.number);
             }
+            Event::IsFilled(n) => self.filled(&mut state, n),
             Event::Fills(n) => {
                 // Its client may have it at once, or another one that hits the entry.
                 let get = state.gets.remove(n);
@@ -449,6 +466,7 @@ impl Model for World {
                 self.fill(&mut state, &get);
             }
         }
+        state.granted.sort_unstable();
         if self.changes > 0 && state.changes > self.changes {
             return None;
         }
