@@ -8,6 +8,9 @@
 
 struct server_counts server_counts;
 
+// Of the memcached that it answers like.
+#define VERSION "1.6.38"
+
 enum {
   PAYLOAD = DATAGRAM_MAX - DATAGRAM_HEADER,
   MONTH = 60 * 60 * 24 * 30,   // times up to this are from now on
@@ -103,20 +106,18 @@ static bool read_u64(struct span s, uint64_t *value) {
   return (int64_t)*value >= 0;
 }
 
+/// Their lower 32 bits, as memcached takes them.
 static bool read_u32(struct span s, uint32_t *value) {
   uint64_t n;
-  bool minus;
-  if (!read_number(s, &n, &minus)) return false;
-  if (minus) n = -n;
+  if (!read_u64(s, &n)) return false;
   *value = (uint32_t)n;
-  return !(minus && (int64_t)n < 0);
+  return true;
 }
 
 static bool read_i32(struct span s, int32_t *value) {
   uint64_t n;
   bool minus;
   if (!read_number(s, &n, &minus) || n > (uint64_t)INT64_MAX + minus) return false;
-  if (n > (uint64_t)INT32_MAX + minus) return false;
   *value = (int32_t)(uint32_t)(minus ? -n : n);
   return true;
 }
@@ -276,11 +277,12 @@ static void flush(int64_t delay, uint32_t now) {
 }
 
 // ---------------------------------------------------------------- text
-enum { WORDS = 24 };
+// memcached takes a line apart into so many words; only a get goes on behind them.
+enum { WORDS = 23 };
 
 struct line {
   struct span words[WORDS];
-  size_t count;  // WORDS: there may be more
+  size_t count;
   const uint8_t *end;
   bool quiet;
 };
@@ -293,6 +295,9 @@ static void say(const struct line *line, const char *text, size_t length) {
   message(length);
   put(text, length);
 }
+
+/// What says something whether the line wants it or not.
+static const struct line LOUD;
 
 /// The next word of a line; none: its length is 0.
 static struct span next_word(const uint8_t *at, const uint8_t *end) {
@@ -307,7 +312,7 @@ static void text_get(const struct line *line, bool unique, uint32_t now) {
   struct span key = line->words[1];
   for (; key.length != 0; key = next_word(key.at + key.length, line->end))
     if (key.length > KEY_MAX) {
-      say(&(struct line){0}, "CLIENT_ERROR bad command line format\r\n", 38);
+      SAY(&LOUD, "CLIENT_ERROR bad command line format");
       return;
     }
   key = line->words[1];
@@ -350,17 +355,18 @@ static size_t text_store(const struct line *line, enum mode mode, const uint8_t 
   int32_t length, time;
   uint32_t flags;
   uint64_t cas = 0, unique;
-  if (line->count < 5 || !read_i32(w[4], &length) || length < 0 || length > INT32_MAX - 2) {
-    SAY(line, "ERROR");
+  const size_t words = mode == CAS ? 6 : 5;
+  if (line->count != words && line->count != words + 1) {
+    SAY(&LOUD, "ERROR");
+    return 0;
+  }
+  const struct span key = w[1];
+  if (key.length > KEY_MAX || !read_u32(w[2], &flags) || !read_i32(w[3], &time) || !read_i32(w[4], &length) ||
+      length < 0 || length > INT32_MAX - 2 || (mode == CAS && !read_u64(w[5], &cas))) {
+    SAY(line, "CLIENT_ERROR bad command line format");
     return 0;
   }
   const size_t takes = (size_t)length + 2;
-  const struct span key = w[1];
-  if (key.length > KEY_MAX || !read_u32(w[2], &flags) || !read_i32(w[3], &time) ||
-      (mode == CAS && (line->count < 6 || !read_u64(w[5], &cas)))) {
-    SAY(line, "CLIENT_ERROR bad command line format");
-    return takes;
-  }
   if (is_too_large(key.length, flags, (uint64_t)length)) {
     SAY(line, "SERVER_ERROR object too large for cache");
     refused(key, mode, now);
@@ -384,6 +390,11 @@ static size_t text_store(const struct line *line, enum mode mode, const uint8_t 
 
 static void text_delete(const struct line *line, uint32_t now) {
   const struct span key = line->words[1];
+  // It had a time once, of which 0 is left.
+  if (line->count > 2 && !(line->count == 3 ? line->quiet || IS(line->words[2], "0") : line->quiet && IS(line->words[2], "0"))) {
+    SAY(line, "CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]");
+    return;
+  }
   if (key.length > KEY_MAX) {
     SAY(line, "CLIENT_ERROR bad command line format");
     return;
@@ -463,23 +474,19 @@ static size_t text_request(const uint8_t *at, size_t there, uint32_t now) {
   const uint8_t *newline = memchr(at, '\n', there);
   if (!newline) return 0;
   const size_t length = (size_t)(newline + 1 - at);
-  struct line line = {.end = newline - (newline != at && newline[-1] == '\r')};
-  // A command is what stands before the first blank; a line that begins with one has none.
-  struct span word = next_word(at, line.end), last = word;
-  const bool indented = at != line.end && *at == ' ';
-  for (; word.length != 0 && line.count < WORDS; word = next_word(word.at + word.length, line.end)) {
-    line.words[line.count++] = last = word;
-  }
+  struct line line = {.end = newline - (length > 2 && newline[-1] == '\r')};
+  // A zero byte ends the words.
+  const uint8_t *zero = memchr(at, 0, (size_t)(line.end - at));
+  if (zero) line.end = zero;
+  struct span last = {0};
+  for (struct span w = next_word(at, line.end); w.length != 0 && line.count < WORDS;
+       w = next_word(w.at + w.length, line.end))
+    line.words[line.count++] = last = w;
   const struct span command = line.words[0];
   const size_t count = line.count;
-  if (count == 0 || indented || length < 4) {
-    SAY(&line, "ERROR");
-    return length;
-  }
   const bool gets = IS(command, "gets");
-  if (gets || IS(command, "get")) {
-    if (count < 2) SAY(&line, "ERROR");
-    else text_get(&line, gets, now);
+  if (count >= 2 && (gets || IS(command, "get"))) {
+    text_get(&line, gets, now);
     return length;
   }
   line.quiet = IS(last, "noreply");
@@ -492,13 +499,15 @@ static size_t text_request(const uint8_t *at, size_t there, uint32_t now) {
       const size_t data = text_store(&line, (enum mode)stores[n].mode, newline + 1, there - length, now);
       return data > there - length ? 0 : length + data;
     }
-  if (IS(command, "delete") && count >= 2) text_delete(&line, now);
-  else if (IS(command, "incr") && count >= 3) text_change(&line, true, now);
-  else if (IS(command, "decr") && count >= 3) text_change(&line, false, now);
-  else if (IS(command, "touch") && count >= 3) text_touch(&line, now);
-  else if (IS(command, "flush_all")) text_flush(&line, now);
+  const bool three = count == 3 || count == 4;
+  if (IS(command, "delete") && count >= 2 && count <= 4) text_delete(&line, now);
+  else if (IS(command, "incr") && three) text_change(&line, true, now);
+  else if (IS(command, "decr") && three) text_change(&line, false, now);
+  else if (IS(command, "touch") && three) text_touch(&line, now);
+  else if (IS(command, "flush_all") && count <= 3) text_flush(&line, now);
+  else if (IS(command, "version")) SAY(&LOUD, "VERSION " VERSION);
   else if (IS(command, "stats") && count == 1) text_stats(&line);
-  else SAY(&line, "ERROR");
+  else SAY(&LOUD, "ERROR");
   return length;
 }
 
@@ -506,7 +515,7 @@ static size_t text_request(const uint8_t *at, size_t there, uint32_t now) {
 enum { HEADER = 24, REQUEST = 0x80, REPLY = 0x81 };
 enum opcode {
   OP_GET = 0x00, OP_SET, OP_ADD, OP_REPLACE, OP_DELETE, OP_INCREMENT, OP_DECREMENT,
-  OP_FLUSH = 0x08, OP_GETQ = 0x09, OP_NOOP = 0x0A, OP_GETK = 0x0C, OP_GETKQ = 0x0D,
+  OP_FLUSH = 0x08, OP_GETQ = 0x09, OP_NOOP = 0x0A, OP_VERSION = 0x0B, OP_GETK = 0x0C, OP_GETKQ = 0x0D,
   OP_SETQ = 0x11, OP_ADDQ, OP_REPLACEQ, OP_DELETEQ, OP_INCREMENTQ, OP_DECREMENTQ, OP_FLUSHQ = 0x18,
   OP_TOUCH = 0x1C,
 };
@@ -685,6 +694,12 @@ static size_t binary_request(const uint8_t *at, size_t there, uint32_t now) {
       break;
     case OP_NOOP:
       if ((valid = p.body == 0)) done(&p, false, 0);
+      break;
+    case OP_VERSION:
+      if ((valid = p.body == 0)) {
+        reply(&p, OK, NULL, 0, sizeof VERSION - 1, 0);
+        put(VERSION, sizeof VERSION - 1);
+      }
       break;
     default:
       fail(&p, UNKNOWN);

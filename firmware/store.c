@@ -28,8 +28,7 @@ void store_init(void *memory, size_t bytes, uint32_t seed) {
   const size_t index = (size_t)bucket_mask * sizeof *buckets;
   --bucket_mask;
   buckets = memory;
-  // By words: the C library's memset is a loop over bytes.
-  for (size_t n = 0; n < index / 4; ++n) ((volatile uint32_t *)memory)[n] = 0;
+  memset(buckets, 0, index);
   log_ = (uint64_t *)((uint8_t *)memory + index);
   log_units = (uint32_t)((bytes - index) / 8);
   head = tail = 0;

@@ -8,7 +8,8 @@ use wirekv_verilate::{fail, repository, Model, CXX};
 
 /// The core has no compressed instructions, and its loads and stores are aligned.
 const TARGET: [&str; 3] = ["-march=rv32im", "-mabi=ilp32", "-mstrict-align"];
-const SOURCES: [&str; 6] = ["start.S", "main.c", "frame.c", "server.c", "store.c", "policy.c"];
+const SOURCES: [&str; 7] =
+    ["start.S", "main.c", "frame.c", "server.c", "store.c", "policy.c", "memory.c"];
 
 fn run(command: &mut Command) {
     let what = format!("{command:?}");
@@ -28,6 +29,8 @@ fn firmware(source: &Path, out: &Path) {
     let mut gcc = Command::new("riscv64-unknown-elf-gcc");
     gcc.current_dir(source).arg("--specs=picolibc.specs").args(TARGET);
     gcc.args(["-std=c11", "-O2", "-flto", "-ffunction-sections", "-Wl,--gc-sections"]);
+    // Or memcpy's own loop would be a call of it.
+    gcc.arg("-fno-tree-loop-distribute-patterns");
     gcc.args(["-nostartfiles", "-Wall", "-Wextra", "-Wshadow", "-Werror", "-T", "machine.ld"]);
     run(gcc.args(SOURCES).arg("-o").arg(&elf));
     run(Command::new("riscv64-unknown-elf-objcopy").args(["-O", "binary"]).arg(&elf).arg(&image));
