@@ -143,6 +143,7 @@ static bool pio;
 
 void frame_send(const uint8_t *at, size_t length) {
   const uint32_t *words = (const uint32_t *)(const void *)at;
+  MACHINE[REG_WATCHDOG] = 0;
   if (pio) pio_send(words, length);
   else dma_send(words, length);
 }

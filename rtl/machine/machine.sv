@@ -12,7 +12,7 @@ module machine
   /// Bytes at its beginning that only the loader writes: the program.
   parameter int unsigned RomBytes = 65536,
   /// Clocks without a sign of life until the core is reset.
-  parameter int unsigned WatchdogClocks = 1 << 24
+  parameter int unsigned WatchdogClocks = 1 << 22
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,

@@ -2,7 +2,7 @@
 // alive. A core that waits for work is alive.
 module machine_watchdog #(
   /// Clocks, from 2^10: more than the longest time between two signs of life.
-  parameter int unsigned Clocks = 1 << 24
+  parameter int unsigned Clocks = 1 << 22
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,

@@ -41,7 +41,11 @@ struct wk_machine {
     top->load_valid_i = 0;
     top->run_i = 1;
   }
-  ~wk_machine() { top->final(); }
+  ~wk_machine() {
+    // The thread may have made another machine meanwhile; the model looks for its own context there.
+    Verilated::threadContextp(context.get());
+    top->final();
+  }
 
   void step() {
     Vmachine& t = *top;

@@ -4,6 +4,8 @@ mod args;
 #[cfg(feature = "host")]
 mod card;
 mod extended;
+#[cfg(feature = "machine")]
+mod machine;
 mod process;
 mod signals;
 mod size;
@@ -16,7 +18,7 @@ use anyhow::Result;
 use args::{Body, Command, CommandLine, ServeArgs};
 use process::Refusal;
 
-#[cfg(not(any(feature = "sim", feature = "card", feature = "soft")))]
+#[cfg(not(any(feature = "sim", feature = "card", feature = "soft", feature = "machine")))]
 compile_error!(
     "WireKV needs something to serve with: `--features soft` (the cache in software; takes Rust alone), \
      `--features sim` (the simulated card; takes Verilator and clang), `--features card` (one on PCIe), or several"
@@ -25,6 +27,8 @@ compile_error!(
 fn main() -> ExitCode {
     let result = match CommandLine::read(std::env::args_os()).unwrap_or_else(|e| e.exit()).command {
         Command::Serve(args) => serve(&args),
+        #[cfg(feature = "machine")]
+        Command::Machine(args) => machine::serve(&args),
         Command::Load(args) => {
             signals::raise_file_limit(0);
             wirekv_load::load(&args)
