@@ -39,13 +39,17 @@ fn firmware(source: &Path, out: &Path) {
 fn main() {
     let repo = &repository();
     let out = PathBuf::from(env::var("OUT_DIR").unwrap());
-    for path in ["rtl/machine", "rtl/link", "rtl/lib", "firmware", "host/sim/shim", "build/vexriscv"] {
+    for path in
+        ["rtl/machine", "rtl/link", "rtl/lib", "firmware", "host/sim/shim", "build/vexriscv"]
+    {
         println!("cargo:rerun-if-changed={}", repo.join(path).display());
     }
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=shim");
     if !repo.join("build/vexriscv/VexRiscv_FullCfu.v").exists() {
-        fail("build/vexriscv is missing, which leads to the core's netlist: run `make setup` first");
+        fail(
+            "build/vexriscv is missing, which leads to the core's netlist: run `make setup` first",
+        );
     }
     firmware(&repo.join("firmware"), &out);
 

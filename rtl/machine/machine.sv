@@ -273,9 +273,11 @@ module machine
   logic [5:0] axi_arid, axi_rid;
   logic [7:0] axi_arlen;
   logic axi_arvalid, axi_arready, axi_rlast, axi_rvalid;
-  logic [Channels-1:0][511:0] down_data;
-  logic [Channels-1:0][63:0] down_keep;
-  logic [Channels-1:0] down_valid, down_last, up_ready;
+  axis_t down;
+  logic down_valid, up_ready;
+  logic [Channels-2:0][511:0] unused_data;
+  logic [Channels-2:0][63:0] unused_keep;
+  logic [Channels-2:0] unused_valid, unused_last, unused_up_ready;
   logic unused_flr;
   logic [7:0] unused_awlen;
   logic [2:0] unused_awsize, unused_arsize;
@@ -336,19 +338,19 @@ module machine
     .m_axi_rlast   (axi_rlast),
     .m_axi_rvalid  (axi_rvalid),
     .m_axi_rready  (unused_rready),
-    .m_axis_tdata  (down_data),
-    .m_axis_tkeep  (down_keep),
-    .m_axis_tvalid (down_valid),
+    .m_axis_tdata  ({unused_data, down.data}),
+    .m_axis_tkeep  ({unused_keep, down.keep}),
+    .m_axis_tvalid ({unused_valid, down_valid}),
     .m_axis_tready ({2'b11, m_axis_tx_tready && !cfg_i.pio}),
-    .m_axis_tlast  (down_last),
+    .m_axis_tlast  ({unused_last, down.last}),
     .room_i        ('1),
     .s_axis_tdata  ({1024'd0, rx.data}),
     .s_axis_tkeep  ({128'd0, rx.keep}),
     .s_axis_tvalid ({2'b00, rx_valid && !cfg_i.pio}),
-    .s_axis_tready (up_ready),
+    .s_axis_tready ({unused_up_ready, up_ready}),
     .s_axis_tlast  ({2'b00, rx.last})
   );
-  assign rx_ready = cfg_i.pio ? pio_ready : up_ready[0];
+  assign rx_ready = cfg_i.pio ? pio_ready : up_ready;
 
   machine_dma #(
     .RamBytes(RamBytes),
@@ -392,10 +394,10 @@ module machine
     .idle_o       (dma_idle)
   );
 
-  assign m_axis_tx_tdata  = cfg_i.pio ? pio_tx.data : down_data[0];
-  assign m_axis_tx_tkeep  = cfg_i.pio ? pio_tx.keep : down_keep[0];
-  assign m_axis_tx_tvalid = cfg_i.pio ? pio_tx_valid : down_valid[0];
-  assign m_axis_tx_tlast  = cfg_i.pio ? pio_tx.last : down_last[0];
+  assign m_axis_tx_tdata  = cfg_i.pio ? pio_tx.data : down.data;
+  assign m_axis_tx_tkeep  = cfg_i.pio ? pio_tx.keep : down.keep;
+  assign m_axis_tx_tvalid = cfg_i.pio ? pio_tx_valid : down_valid;
+  assign m_axis_tx_tlast  = cfg_i.pio ? pio_tx.last : down.last;
   assign idle_o           = waits && rx_empty && dma_idle && !m_axis_tx_tvalid;
 
 endmodule

@@ -54,14 +54,14 @@ module machine_bus
   logic [7:0][31:0] half_q;
 
   // ---------------------------------------------------------------- what is asked for
-  logic [29:0] adr;
+  logic [28:0] adr;
   logic we, in_ram, in_rom, in_io, idle, stb;
   assign idle   = state_q == Idle;
   assign stb    = d_stb_i || i_stb_i;
-  assign adr    = (idle ? d_stb_i : data_q) ? d_adr_i : i_adr_i;
+  assign adr    = (idle ? d_stb_i : data_q) ? d_adr_i[28:0] : i_adr_i[28:0];
   assign we     = d_stb_i && d_we_i;
-  assign in_ram = adr[28:0] < 29'(RamBytes / 4);
-  assign in_rom = adr[28:0] < 29'(RomBytes / 4);
+  assign in_ram = adr < 29'(RamBytes / 4);
+  assign in_rom = adr < 29'(RomBytes / 4);
   assign in_io  = d_stb_i && d_adr_i[29:11] == 19'h78000 && d_sel_i == '1;
 
   assign re_o         = idle && stb && !we && in_ram;
@@ -107,12 +107,7 @@ module machine_bus
   assign io_valid_o = state_q == Io;
   always_ff @(posedge clk_i) begin
     if (idle) begin
-      io_o <= '{
-          link: !d_adr_i[10],
-          we: d_we_i,
-          word: d_adr_i[9:0],
-          data: d_dat_i
-      };
+      io_o <= '{link: !d_adr_i[10], we: d_we_i, word: d_adr_i[9:0], data: d_dat_i};
     end
   end
 

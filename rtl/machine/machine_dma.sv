@@ -99,7 +99,7 @@ module machine_dma
   assign s_axi_wready  = writing_q && wready_i;
   assign load_ready_o  = !writing_q && wready_i;
   assign beat          = s_axi_wvalid && s_axi_wready;
-  assign we_o          = (s_axi_wvalid && writing_q && !write_bad_q) || (load_valid_i && !writing_q);
+  assign we_o          = writing_q ? s_axi_wvalid && !write_bad_q : load_valid_i;
   assign write_o.addr  = writing_q ? waddr_q : load_addr_i;
   assign write_o.data  = writing_q ? s_axi_wdata : load_data_i;
   assign write_o.strb  = '1;

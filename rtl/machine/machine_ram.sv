@@ -31,10 +31,8 @@ module machine_ram
   localparam int unsigned AddrW = $clog2(Lines);
 
   ram_write_t write;
-  line_addr_t raddr;
   assign dma_rready_o = !core_re_i;
   assign dma_wready_o = !core_we_i;
-  assign raddr        = core_re_i ? core_raddr_i : dma_raddr_i;
   assign write        = core_we_i ? core_write_i : dma_write_i;
 
   lib_ram #(
@@ -48,7 +46,7 @@ module machine_ram
     .wbe_i  (write.strb),
     .wdata_i(write.data),
     .re_i   (core_re_i || dma_re_i),
-    .raddr_i(AddrW'(raddr)),
+    .raddr_i(AddrW'(core_re_i ? core_raddr_i : dma_raddr_i)),
     .rdata_o
   );
 

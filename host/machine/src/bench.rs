@@ -34,7 +34,8 @@ fn clocks(machine: &mut Machine, frames: u16, frame: impl Fn(u16) -> Vec<u8>) ->
 }
 
 fn per_second(clocks: u64, frames: u16) -> String {
-    let rates = MHZ.map(|mhz| format!("{:.0}", mhz as f64 * 1e6 * f64::from(frames) / clocks as f64));
+    let rates =
+        MHZ.map(|mhz| format!("{:.0}", mhz as f64 * 1e6 * f64::from(frames) / clocks as f64));
     format!("{:>8} {:>8}", rates[0], rates[1])
 }
 

@@ -24,7 +24,8 @@ pub fn request(id: u16, text: &[u8]) -> Vec<u8> {
     ip.extend(to.ip);
     let header = sum(&[&ip]);
     ip[10..12].copy_from_slice(&header.to_be_bytes());
-    let mut udp = [CLIENT.2.to_be_bytes(), to.port.to_be_bytes(), udp_length.to_be_bytes(), [0, 0]].concat();
+    let mut udp =
+        [CLIENT.2.to_be_bytes(), to.port.to_be_bytes(), udp_length.to_be_bytes(), [0, 0]].concat();
     udp.extend(id.to_be_bytes());
     udp.extend([0, 0, 0, 1, 0, 0]);
     udp.extend(text);

@@ -87,7 +87,10 @@ fn a_flood_is_dropped_whole_and_counted() {
         assert!(m.dropped() > 0);
         assert_eq!(answers + m.dropped() as usize, FRAMES);
         assert_eq!(stat(&mut m, "dropped_no_room_in"), m.dropped());
-        assert_eq!(ask(&mut m, &[b"get f\r\n"]).concat().len(), b"VALUE f 0 1000\r\n\r\nEND\r\n".len() + 1000);
+        assert_eq!(
+            ask(&mut m, &[b"get f\r\n"]).concat().len(),
+            b"VALUE f 0 1000\r\n\r\nEND\r\n".len() + 1000
+        );
     }
 }
 
@@ -129,7 +132,11 @@ fn frames_pass_a_hung_core_by() {
     m.run(10_000, false);
     assert_eq!(m.backlog(), 0);
     // Without its rings the NIC drops what it is given.
-    let mut m = Machine::new(&Config { program: program(&[0x0000_006F]), nic: Nic::Mmio, ..Config::default() });
+    let mut m = Machine::new(&Config {
+        program: program(&[0x0000_006F]),
+        nic: Nic::Mmio,
+        ..Config::default()
+    });
     (0..1000).for_each(|n| m.send(&request(n, b"get k\r\n")));
     m.run(10_000, false);
     assert!(m.backlog() == 0 && m.dropped() > 400);

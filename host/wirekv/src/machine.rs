@@ -16,6 +16,8 @@ const MAC: [u8; 6] = [0x02, 0x57, 0x4B, 0x56, 0x00, 0x02];
 const MTU: u16 = 1500;
 /// Clocks between two looks at the network.
 const CLOCKS: u64 = 20_000;
+/// Its firmware starts in less than a million.
+const START: u64 = 20_000_000;
 /// So often a machine that waits is told the time.
 const REST: Duration = Duration::from_secs(1);
 
@@ -26,8 +28,14 @@ enum Net {
 
 pub fn serve(args: &MachineArgs) -> Result<()> {
     let process = Process::new(&args.process)?;
-    if args.ip.is_loopback() || args.ip.is_multicast() || matches!(args.ip.octets(), [0, ..] | [.., 0 | 1 | 15..=23 | 255]) {
-        bail!("--ip {}: no address of a host, or one of 0, 1, 15 to 23 and 255, which are taken", args.ip);
+    if args.ip.is_loopback()
+        || args.ip.is_multicast()
+        || matches!(args.ip.octets(), [0, ..] | [.., 0 | 1 | 15..=23 | 255])
+    {
+        bail!(
+            "--ip {}: no address of a host, or one of 0, 1, 15 to 23 and 255, which are taken",
+            args.ip
+        );
     }
     let wire = Addresses {
         card_mac: MAC,
@@ -76,7 +84,12 @@ pub fn serve(args: &MachineArgs) -> Result<()> {
         MachineNic::Mmio => Nic::Mmio,
     };
     let (ip, port) = (args.ip.octets(), wire.card_udp_port);
-    let machine = Machine::new(&Config { nic, mac: MAC, ip, port, ..Config::default() });
+    let mut machine = Machine::new(&Config { nic, mac: MAC, ip, port, ..Config::default() });
+    // Before it is ready it would drop what comes.
+    machine.run(START, false);
+    if !machine.idle() {
+        bail!("the firmware does not start; it says: {:?}", machine.console());
+    }
     let (net_end, card_end) = Link::ends(waker);
     let machine_end = card_end.clone();
     let machine_thread = Builder::new().name("machine".into()).spawn(move || {

@@ -1,4 +1,5 @@
-//! `wirekv serve` answers memcached clients with one of the bodies; `wirekv load` measures such a server.
+//! `wirekv serve` answers memcached clients with one of the bodies; `wirekv load` measures such a server. `wirekv machine`
+//! simulates a RISC-V machine with one in software.
 
 mod args;
 #[cfg(feature = "host")]
@@ -18,7 +19,7 @@ use anyhow::Result;
 use args::{Body, Command, CommandLine, ServeArgs};
 use process::Refusal;
 
-#[cfg(not(any(feature = "sim", feature = "card", feature = "soft", feature = "machine")))]
+#[cfg(not(any(feature = "sim", feature = "card", feature = "soft")))]
 compile_error!(
     "WireKV needs something to serve with: `--features soft` (the cache in software; takes Rust alone), \
      `--features sim` (the simulated card; takes Verilator and clang), `--features card` (one on PCIe), or several"
