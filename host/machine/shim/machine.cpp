@@ -113,6 +113,12 @@ const char* wk_machine_console(const wk_machine* m, size_t* bytes) {
 }
 void wk_machine_clear_console(wk_machine* m) { m->console.clear(); }
 
+void wk_machine_restart(wk_machine* m) {
+  m->top->run_i = 0;
+  m->step();
+  m->top->run_i = 1;
+}
+
 void wk_machine_set_time(wk_machine* m, uint32_t unix_time) { m->top->time_i = unix_time; }
 uint64_t wk_machine_clock(const wk_machine* m) { return m->now; }
 int wk_machine_idle(const wk_machine* m) { return m->idle(); }

@@ -38,6 +38,9 @@ void wk_machine_clear_input_log(wk_machine*);
 const char* wk_machine_console(const wk_machine*, size_t* bytes);
 void wk_machine_clear_console(wk_machine*);
 
+/// Resets the core, as the watchdog does; NIC and RAM go on.
+void wk_machine_restart(wk_machine*);
+
 void wk_machine_set_time(wk_machine*, uint32_t unix_time);
 uint64_t wk_machine_clock(const wk_machine*);
 int wk_machine_idle(const wk_machine*);

@@ -30,6 +30,7 @@ extern "C" {
     pub fn wk_machine_clear_input_log(machine: *mut Raw);
     pub fn wk_machine_console(machine: *const Raw, bytes: *mut usize) -> *const c_char;
     pub fn wk_machine_clear_console(machine: *mut Raw);
+    pub fn wk_machine_restart(machine: *mut Raw);
     pub fn wk_machine_set_time(machine: *mut Raw, unix_time: u32);
     pub fn wk_machine_clock(machine: *const Raw) -> u64;
     pub fn wk_machine_idle(machine: *const Raw) -> c_int;

@@ -172,6 +172,12 @@ impl Machine {
         }
     }
 
+    /// Resets the core, as the watchdog does; the NIC goes on, and memory stays as it is.
+    pub fn restart(&mut self) {
+        // SAFETY: as in `backlog`.
+        unsafe { ffi::wk_machine_restart(self.raw) }
+    }
+
     /// Says what time it is.
     pub fn set_time(&mut self, unix_time: u32) {
         // SAFETY: as in `backlog`.

@@ -125,6 +125,29 @@ fn a_hung_core_is_started_again() {
 }
 
 #[test]
+fn a_core_that_is_started_again_serves() {
+    for nic in [Nic::Dma, Nic::Mmio] {
+        let mut m = machine(nic);
+        assert_eq!(ask(&mut m, &[b"set k 0 0 1\r\nx\r\n"]), [b"STORED\r\n"]);
+        // In the middle of frames, at many places of the program; those on their way are lost or answered, whole.
+        let set = [b"set f 0 0 700\r\n", &[b'f'; 700][..], b"\r\n"].concat();
+        for clocks in [1, 300, 1000, 2500, 4999, 9000, 14_001] {
+            (0..10).for_each(|n| m.send(&request(n, &set)));
+            m.run(clocks, false);
+            m.restart();
+            m.run(MANY, false);
+            assert!(m.idle());
+            m.outputs(|_, frame| assert_eq!(text(frame), b"STORED\r\n"));
+            assert!(m.console().ends_with(if nic == Nic::Dma { "DMA\n" } else { "mapped NIC\n" }));
+            assert_eq!(ask(&mut m, &[b"get k\r\n"]), [b"END\r\n"]);
+            assert_eq!(ask(&mut m, &[b"set f 0 0 1\r\ny\r\n"]), [b"STORED\r\n"]);
+            assert_eq!(ask(&mut m, &[b"get f\r\n"]), [b"VALUE f 0 1\r\ny\r\nEND\r\n"]);
+        }
+        assert_eq!(stat(&mut m, "nic_restarts"), 0);
+    }
+}
+
+#[test]
 fn frames_pass_a_hung_core_by() {
     // It takes no frame: the wire goes on, and what finds no room is counted.
     let mut m = Machine::new(&Config { program: program(&[0x0000_006F]), ..Config::default() });
