@@ -260,6 +260,10 @@ def test_full(servers):
             reply = s.recv(65536)[8:]
             there.append(reply != b"END\r\n")
             assert reply in (b"END\r\n", b"VALUE %s 0 %d\r\n%s\r\nEND\r\n" % (k, len(value[k]), value[k]))
+        s.send(b"\0\1" + HEADER + b"stats\r\n")
+        assert reference.readable(s, reference.SECONDS)
+        stats = s.recv(65536)
     firmware.kill()
+    assert b"STAT curr_items %d\r\nSTAT evictions %d\r\n" % (sum(there), len(keys) - sum(there)) in stats
     assert all(there[-1000:]) and not any(there[:1000])
     assert 1500 < sum(there) < 2500
