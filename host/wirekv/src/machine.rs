@@ -119,6 +119,7 @@ fn run_net(net: Net, link: NetEnd) -> Result<()> {
 /// Moves frames and lets the machine work until the link is stopped; its clock stands while it waits.
 fn run(mut machine: Machine, link: &CardEnd, mut wire: Wire) -> Result<()> {
     let (mut from, mut to, mut busy) = (Frames::default(), Frames::default(), Duration::ZERO);
+    let start = machine.clock();
     while !link.stopped() {
         link.exchange(&mut from, &mut to, machine.backlog())?;
         for frame in to.iter() {
@@ -143,7 +144,7 @@ fn run(mut machine: Machine, link: &CardEnd, mut wire: Wire) -> Result<()> {
         }
     }
     wire.flush()?;
-    let (clocks, seconds) = (machine.clock(), busy.as_secs_f64());
+    let (clocks, seconds) = (machine.clock() - start, busy.as_secs_f64());
     eprintln!(
         "machine: {clocks} clocks at {:.0} kHz, {} frames in, {} out, {} without room, {} restarts of the core",
         clocks as f64 / seconds / 1e3,
