@@ -85,6 +85,14 @@ def test_get(firmware, size):
     assert text.rstrip(b"\0") == b"VALUE k 5 %d\r\n%s\r\nEND\r\n" % (size, value)
 
 
+def test_no_checksum_of_zero(firmware):
+    """Where UDP's checksum comes out as 0, which would say that there is none, it is sent as its complement."""
+    (answer,) = answers(firmware, [request(b"version\r\n", ident=0)])
+    # The checksum with request id 0 is what an id must be to bring the sum to all ones.
+    (answer,) = answers(firmware, [request(b"version\r\n", ident=Ether(answer)[UDP].chksum)])
+    assert Ether(answer)[UDP].chksum == 0xFFFF
+
+
 def broken(good):
     """Frames of one that is right, each with what counts it."""
     def changed(**fields):
