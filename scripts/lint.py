@@ -93,7 +93,7 @@ def rust():
         clippy = ["cargo", "clippy", "--release", "--all-targets", "-q"]
         strict = ["--", "-D", "warnings"]
         yield "cargo clippy", [*clippy, "--workspace", *strict]
-        for body in ("soft", "sim", "card"):
+        for body in ("soft", "sim", "card", "soft,machine"):
             yield f"cargo clippy, {body} alone", [
                 *clippy, "-p", "wirekv", "--no-default-features", "--features", body, *strict]
     else:

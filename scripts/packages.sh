@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages of a set, where it may (root, or sudo without a password); otherwise says which are
-# missing. The sets: serve, what compiles the program and the simulated card; test, what `make test` needs beside; dpdk,
-# what `make server FEATURES=dpdk` needs beside.
+# missing. The sets: serve, what compiles the program and the simulated card; test, what `make test` needs beside; dpdk and
+# machine, what `make server FEATURES=dpdk` and `FEATURES=machine` need beside.
 # None of them starts a service: servers that tests need are unpacked (tb/reference/fetch.sh).
 set -eu
 
@@ -25,20 +25,24 @@ serve="g++ clang make perl python3 python3-venv ca-certificates $rust zlib1g-dev
 # libpython3-dev brings the shared library that cocotb loads into the simulation.
 # redis-tools has Redis' whole program, which is a server under the name redis-server; the package of
 # that name would start a service.
-test="ccache libpython3-dev libmemcached-tools redis-tools tcl netcat-openbsd iproute2 iputils-ping $go"
+# The firmware's compiler and C library.
+machine="gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf"
+test="ccache libpython3-dev libmemcached-tools redis-tools tcl netcat-openbsd iproute2 iputils-ping $go $machine"
 # DPDK with all its drivers.
 dpdk="libdpdk-dev pkgconf"
 case $set_ in
   serve) wanted=$serve ;;
   test) wanted="$serve $test" ;;
   dpdk) wanted="$serve $dpdk" ;;
-  *) echo "packages.sh: '$set_' is neither serve, test nor dpdk" >&2; exit 2 ;;
+  machine) wanted="$serve $machine" ;;
+  *) echo "packages.sh: '$set_' is none of serve, test, dpdk and machine" >&2; exit 2 ;;
 esac
 
 if ! command -v dpkg-query > /dev/null; then
   echo "This is no Debian: please see to it yourself that there are"
   echo "  clang++ and g++ for C++17, make, perl, Python 3.9 or newer with venv, Rust 1.91 or newer,"
   echo "  for FEATURES=dpdk DPDK 22.11 with its headers, and pkg-config,"
+  echo "  for FEATURES=machine and the tests riscv64-unknown-elf-gcc with picolibc,"
   echo "  for the tests the tools of libmemcached, Redis 7.0 and its tools, Tcl, Go 1.18 or newer, nc, ip and ping."
   exit 0
 fi

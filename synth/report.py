@@ -37,6 +37,8 @@ from restructure import restructure  # noqa: E402
 #: Where modules are; those of vendors' tools.
 FOLDERS = ("rtl", "boards")
 VENDORS = ("cl_hbm", "sh_ddr")
+#: The core of rtl/machine, a netlist whose file has another name than its module.
+CORE = ROOT / "build" / "vexriscv" / "VexRiscv_FullCfu.v"
 #: Yosys goes on, and what it then counts is of no value.
 CONFLICTS = re.compile(r"multiple conflicting drivers for (\S+)")
 # abc9 weighs pin delays in picoseconds and smaller LUTs, and then builds deeper and larger logic; what
@@ -84,6 +86,7 @@ def reading(top, variant, without=()):
     if file is None:
         sys.exit(f"there is no {top}.sv in {' or '.join(FOLDERS)}")
     words = ["read_slang", "--best-effort-hierarchy", "--top", top, *map(str, packages), str(file)]
+    words += [str(CORE)] if file.is_relative_to(ROOT / "rtl/machine") else []
     words += [w for i in includes for w in ("-I", str(i))]
     words += ["-D", f"WIREKV_CONFIG={variant}"] if variant else []
     monitored = top in TOPS and TOPS[top].monitor

@@ -179,6 +179,7 @@ impl Rig {
         // A port that was free a moment ago.
         let udp_port = UdpSocket::bind((listen, 0)).unwrap().local_addr().unwrap().port();
         let user = User::bind(UserConfig {
+            tcp: true,
             redis_port: None,
             denies: Box::new(|_| None),
             listen: SocketAddr::new(listen, 0),

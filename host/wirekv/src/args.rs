@@ -114,6 +114,9 @@ fn useless(args: &ServeArgs, given: &ArgMatches) -> Option<(Id, String)> {
 pub enum Command {
     /// Answer memcached clients.
     Serve(Box<ServeArgs>),
+    /// Simulate a RISC-V machine whose software is a memcached over UDP.
+    #[cfg(feature = "machine")]
+    Machine(Box<MachineArgs>),
     /// Put load on a server and measure it. Parameters are named as memtier_benchmark's.
     Load(Box<LoadArgs>),
 }
@@ -295,13 +298,80 @@ impl ServeArgs {
 
     /// Whether UDP may be served on such an address.
     pub fn check_udp(&self, address: IpAddr) -> anyhow::Result<()> {
-        anyhow::ensure!(
-            self.udp_port == 0 || self.udp_public || address.is_loopback(),
-            "-U {}: on {address}, others could have this server flood whomever they like; where a \
-             firewall keeps them away, say --udp-public",
-            self.udp_port
-        );
-        Ok(())
+        if self.udp_port == 0 {
+            return Ok(());
+        }
+        check_udp(self.udp_port, self.udp_public, address)
+    }
+}
+
+/// How frames reach the machine.
+#[cfg(feature = "machine")]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MachineNet {
+    /// Datagrams to a local address; needs no privileges.
+    User,
+    /// A TAP device; needs them.
+    Tap,
+}
+
+/// How they reach its memory.
+#[cfg(feature = "machine")]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MachineNic {
+    /// By DMA, through rings.
+    Dma,
+    /// The core moves them by reads and writes of registers.
+    Mmio,
+}
+
+#[cfg(feature = "machine")]
+#[derive(Parser)]
+#[command(version, display_name = "wirekv", args_override_self = true)]
+pub struct MachineArgs {
+    /// How frames reach the machine.
+    #[arg(long, value_enum, default_value_t = MachineNet::User)]
+    pub net: MachineNet,
+    /// How they reach its memory.
+    #[arg(long, value_enum, default_value_t = MachineNic::Dma)]
+    pub nic: MachineNic,
+    /// With --net user: the address to listen on.
+    #[arg(short = 'l', long = "listen", value_name = "ADDR", default_value = "127.0.0.1")]
+    pub listen: IpAddr,
+    /// UDP port; with --net user 0 picks a free one.
+    #[arg(short = 'U', long, default_value_t = 11211)]
+    pub udp_port: u16,
+    /// Serve on addresses that are not loopback ones, too: as of `serve`.
+    #[arg(long)]
+    pub udp_public: bool,
+    /// With --net tap: name of the device.
+    #[arg(long, value_name = "NAME", default_value = "wirekv0")]
+    pub tap_name: String,
+    /// The machine's address, in a /24 network in which the host is .1.
+    #[arg(long, value_name = "ADDR", default_value = "10.77.0.2")]
+    pub ip: std::net::Ipv4Addr,
+    /// Capture the frames between the network and the machine.
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
+    #[command(flatten)]
+    pub process: ProcessArgs,
+}
+
+/// Whether UDP may be served on such an address: to strangers only if that is said.
+fn check_udp(port: u16, public: bool, address: IpAddr) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        public || address.is_loopback(),
+        "-U {port}: on {address}, others could have this server flood whomever they like; where a \
+         firewall keeps them away, say --udp-public"
+    );
+    Ok(())
+}
+
+#[cfg(feature = "machine")]
+impl MachineArgs {
+    /// As of `ServeArgs`.
+    pub fn check_udp(&self, address: IpAddr) -> anyhow::Result<()> {
+        check_udp(self.udp_port, self.udp_public, address)
     }
 }
 

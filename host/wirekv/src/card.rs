@@ -226,7 +226,8 @@ fn open_net(args: &ServeArgs, wire: &mut Addresses, common: &Arc<Common>) -> Res
             let common = common.clone();
             let denies = Box::new(move |from| common.denies(from));
             let wire = *wire;
-            let config = UserConfig { listen, redis_port, denies, udp_port, keep_alive, wire };
+            let tcp = true;
+            let config = UserConfig { listen, tcp, redis_port, denies, udp_port, keep_alive, wire };
             Ok(Net::User(Box::new(User::bind(config)?)))
         }
         NetKind::Tap => {

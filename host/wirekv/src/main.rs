@@ -1,9 +1,12 @@
-//! `wirekv serve` answers memcached clients with one of the bodies; `wirekv load` measures such a server.
+//! `wirekv serve` answers memcached clients with one of the bodies; `wirekv load` measures such a server. `wirekv machine`
+//! simulates a RISC-V machine with one in software.
 
 mod args;
 #[cfg(feature = "host")]
 mod card;
 mod extended;
+#[cfg(feature = "machine")]
+mod machine;
 mod process;
 mod signals;
 mod size;
@@ -25,6 +28,8 @@ compile_error!(
 fn main() -> ExitCode {
     let result = match CommandLine::read(std::env::args_os()).unwrap_or_else(|e| e.exit()).command {
         Command::Serve(args) => serve(&args),
+        #[cfg(feature = "machine")]
+        Command::Machine(args) => machine::serve(&args),
         Command::Load(args) => {
             signals::raise_file_limit(0);
             wirekv_load::load(&args)

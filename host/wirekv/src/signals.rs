@@ -41,10 +41,10 @@ pub fn raise() {
 }
 
 /// Makes `wait` return when it is dropped, be it in a panic.
-#[cfg(feature = "host")]
+#[cfg(any(feature = "host", feature = "machine"))]
 pub struct RaiseOnDrop;
 
-#[cfg(feature = "host")]
+#[cfg(any(feature = "host", feature = "machine"))]
 impl Drop for RaiseOnDrop {
     fn drop(&mut self) {
         if !ENDING.load(Ordering::SeqCst) {

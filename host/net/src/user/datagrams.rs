@@ -67,6 +67,11 @@ impl Datagrams {
         }
     }
 
+    /// Where clients send them.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.socket.local_addr()
+    }
+
     /// Takes datagrams from clients while there is room. True when none is left.
     pub fn receive(&mut self, to_card: &mut Frames, room: &mut usize) -> io::Result<bool> {
         while *room > 0 {

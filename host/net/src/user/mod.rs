@@ -55,6 +55,8 @@ pub type Denies = Box<dyn Fn(IpAddr) -> Option<&'static [u8]> + Send>;
 pub struct UserConfig {
     /// Where clients connect. Port 0: a free one.
     pub listen: SocketAddr,
+    /// They may do so over TCP; else there is UDP alone, and no Redis.
+    pub tcp: bool,
     /// Port of Redis' protocol on the same address; None: off.
     pub redis_port: Option<u16>,
     /// Which of its clients are sent away.
@@ -99,9 +101,13 @@ impl User {
         let poll = Poll::new()?;
         let wire = config.wire;
         let bind = |at, port| Listener::bind(at, config.keep_alive, port);
-        let mut listeners = vec![bind(config.listen, wire.card_tcp_port)?];
-        let address = listeners[0].socket.local_addr()?;
-        if let Some(port) = config.redis_port {
+        let (mut listeners, mut address) = (Vec::new(), config.listen);
+        if config.tcp {
+            let listener = bind(config.listen, wire.card_tcp_port)?;
+            address = listener.socket.local_addr()?;
+            listeners.push(listener);
+        }
+        if let Some(port) = config.redis_port.filter(|_| config.tcp) {
             listeners.push(bind(SocketAddr::new(address.ip(), port), wire.card_redis_port)?);
         }
         for (listener, token) in listeners.iter_mut().zip(LISTENERS) {
@@ -118,7 +124,7 @@ impl User {
                 poll.registry().register(&mut socket, UDP, Interest::READABLE)?;
                 let to = SocketAddr::new(card, wire.card_udp_port);
                 let own = listeners.iter().map(|l| Ok(l.socket.local_addr()?.port()));
-                let own = own.chain([Ok(port)]).collect::<Result<_>>()?;
+                let own = own.chain([Ok(socket.local_addr()?.port())]).collect::<Result<_>>()?;
                 let from = source(card, UDP_SOURCE);
                 Some(Datagrams::new(socket, from, OUR_MAC, to, wire.card_mac, own))
             }
@@ -169,7 +175,11 @@ impl User {
 
     /// Where it listens, with the port that was chosen for port 0.
     pub fn local_addr(&self) -> Result<SocketAddr> {
-        Ok(self.listeners[0].socket.local_addr()?)
+        match (self.listeners.first(), &self.datagrams) {
+            (Some(listener), _) => Ok(listener.socket.local_addr()?),
+            (None, Some(datagrams)) => Ok(datagrams.local_addr()?),
+            (None, None) => Err(anyhow!("it listens nowhere")),
+        }
     }
 
     pub fn waker(&self) -> Result<Waker> {
