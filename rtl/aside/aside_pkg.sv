@@ -22,4 +22,11 @@ package aside_pkg;
     logic [31:0] version;
   } ticket_t;
 
+  /// What is done to the entry of a key: it is asked for; a new one takes its place, or one of others'; it goes.
+  typedef enum logic [1:0] {
+    WayLook,
+    WayPut,
+    WayTake
+  } way_e;
+
 endpackage

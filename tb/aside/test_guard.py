@@ -355,7 +355,7 @@ async def never_old(dut):
                 cache.write(None)
         await cache.clock()
     dut._log.info(f"{cache.hits} hits, {cache.fills} fills, {cache.refused} refused, {cache.writes} writes")
-    assert cache.hits > 1000 and cache.fills > 200 and cache.refused > 100 and cache.writes > 200
+    assert cache.hits > 300 and cache.fills > 100 and cache.refused > 50 and cache.writes > 200
 
 
 @pytest.mark.parametrize(("entries", "count"), [(8, 2), (16384, 8)])

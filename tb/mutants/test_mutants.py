@@ -74,7 +74,7 @@ def test_compiles(tmp_path):
     for name, text in ({PACKAGE: package(tmp_path / "fault")} | switched(texts, faults)[0]).items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    for top in ("card", "link", "guard", "sketch", "axil_windows", "axil_cross", "frame_gate", "frame_hold"):
+    for top in ("card", "link", "guard", "sketch", "ways", "axil_windows", "axil_cross", "frame_gate", "frame_hold"):
         subprocess.run(
             ["verilator", "--lint-only", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--top-module", top,
              *(f"-I{i}" for i in includes), PACKAGE, *texts], check=True, cwd=tmp_path)

@@ -95,7 +95,7 @@ fn counts_are_full() {
 
 #[test]
 fn values_have_deadlines() {
-    holds(DEADLINES, World { ticks: 3, names: EVERY, ..DEADLINES });
+    holds(DEADLINES, World { ticks: 3, lives: 2, ..DEADLINES });
 }
 
 #[test]
