@@ -67,14 +67,16 @@ def test_switched():
 
 def test_compiles(tmp_path):
     """All faults in one text: the whole card is still a design, and what stands beside it on a board."""
-    sources, includes = expand("rtl/pkg.f", "rtl/lib/lib.f", CARD, LINK, "rtl/aside/aside.f", *(top.files for top in TOPS.values()))
+    sources, includes = expand("rtl/pkg.f", "rtl/lib/lib.f", CARD, LINK, "rtl/aside/aside.f", "rtl/machine/machine.f",
+                               *(top.files for top in TOPS.values()))
     texts = {str(path.relative_to(ROOT)): path.read_text() for path in sources}
     faults = [fault for fault in FAULTS if fault.file in texts]
     assert faults == FAULTS
     for name, text in ({PACKAGE: package(tmp_path / "fault")} | switched(texts, faults)[0]).items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    for top in ("card", "link", "guard", "sketch", "ways", "axil_windows", "axil_cross", "frame_gate", "frame_hold"):
+    for top in ("card", "link", "guard", "sketch", "ways", "aside_frames", "machine", "axil_windows", "axil_cross", "frame_gate",
+                "frame_hold"):
         subprocess.run(
             ["verilator", "--lint-only", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--top-module", top,
              *(f"-I{i}" for i in includes), PACKAGE, *texts], check=True, cwd=tmp_path)

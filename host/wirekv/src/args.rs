@@ -644,7 +644,7 @@ mod tests {
         let words = ["wirekv", "serve"].into_iter().chain(words.split_whitespace());
         match CommandLine::read(words).unwrap_or_else(|e| panic!("{e}")).command {
             Command::Serve(args) => *args,
-            Command::Load(_) => unreachable!(),
+            _ => unreachable!(),
         }
     }
 
