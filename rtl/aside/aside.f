@@ -3,3 +3,4 @@ rtl/aside/guard.sv
 rtl/aside/aside_frames.sv
 rtl/aside/sketch.sv
 rtl/aside/ways.sv
+rtl/aside/chains.sv

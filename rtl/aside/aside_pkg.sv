@@ -29,4 +29,11 @@ package aside_pkg;
     WayTake
   } way_e;
 
+  /// What is done to a chain of lines: it is given; its lines become free; all lines become free.
+  typedef enum logic [1:0] {
+    ChainGive,
+    ChainFree,
+    ChainClear
+  } chain_e;
+
 endpackage

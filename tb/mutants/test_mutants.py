@@ -75,7 +75,7 @@ def test_compiles(tmp_path):
     for name, text in ({PACKAGE: package(tmp_path / "fault")} | switched(texts, faults)[0]).items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    for top in ("card", "link", "guard", "sketch", "ways", "aside_frames", "machine", "axil_windows", "axil_cross", "frame_gate",
+    for top in ("card", "link", "guard", "sketch", "ways", "chains", "aside_frames", "machine", "axil_windows", "axil_cross", "frame_gate",
                 "frame_hold"):
         subprocess.run(
             ["verilator", "--lint-only", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--top-module", top,
