@@ -313,6 +313,31 @@ async def refused(dut, what):
 
 
 @cocotb.test()
+async def refused_all(dut):
+    """Host memory refuses whatever is under way: that is one stop, at the place of the first fault. Then it serves."""
+    bench = Bench(dut, latency=40, jitter=40, shuffle=True)
+    await bench.begin()
+    for c in range(CHANNELS):
+        host, card = bench.channels[c], bench.cards[c]
+        host.got.clear(), card.got.clear()
+        host.send(*frames(60, SHORT))
+        card.send(*frames(60, SHORT))
+        bench.memory.refuses = lambda addr, write: True
+        while not await bench.registers.read(of(c, FAULT)):
+            pass
+        place = await bench.registers.read(of(c, STATE)) & 0xFFFF
+        await bench.until(lambda: not card.queue)
+        await clocks(dut, 500)
+        assert await bench.registers.read(of(c, STATE)) == place
+        assert await bench.registers.read(of(c, FAULT)) & ~READ_FAULT == WRITE_FAULT
+        assert await bench.registers.read(EVENTS + 16 * c + FAULTS) == 1
+        bench.memory.refuses = lambda addr, write: False
+        host.queue.clear()
+        await bench.restart(c)
+        await both_ways(bench, 20, SHORT)
+
+
+@cocotb.test()
 @cocotb.parametrize(late=[10, 150])
 async def function_reset(dut, late):
     """In the middle of everything: what was begun is ended, nothing new begins, indices are 0, and it can be started again.
