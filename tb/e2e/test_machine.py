@@ -41,7 +41,7 @@ def start(*options, net="user"):
 
 @pytest.fixture(scope="module")
 def memcached():
-    server = reference.memcached()
+    server = reference.memcached(*reference.ALL_OF_A_DATAGRAM)
     yield server
     server.stop()
 

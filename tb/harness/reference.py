@@ -139,6 +139,11 @@ class Server:
             self.process.wait()
 
 
+#: It runs 20 commands of one turn of its event loop, and drops what a datagram has beyond. How many datagrams a turn has is
+#: chance.
+ALL_OF_A_DATAGRAM = ("-R", "1000000")
+
+
 def memcached(*options, megabytes=1024, udp=True, connections=2048):
     """The reference. One worker thread: so its UDP replies keep the order of the requests."""
     if not MEMCACHED.exists():

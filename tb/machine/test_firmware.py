@@ -20,7 +20,7 @@ COMMANDS = (b"get ", b"gets ", b"set ", b"add ", b"replace ", b"cas ", b"delete 
 
 @pytest.fixture(scope="module")
 def servers():
-    memcached = reference.memcached()
+    memcached = reference.memcached(*reference.ALL_OF_A_DATAGRAM)
     firmware = serve(build())
     yield memcached, firmware
     firmware.kill()
