@@ -78,6 +78,8 @@ class Clocked {
 #ifdef WK_TRACE
     if (trace_) trace_->close();
 #endif
+    // The thread may have made another model meanwhile; this one looks for its own context there.
+    Verilated::threadContextp(context_.get());
     top->final();
   }
 
