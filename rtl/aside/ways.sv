@@ -58,7 +58,7 @@ module ways
   } way_t;
 
   function automatic mask_t lowest(input mask_t mask);
-    return mask & (~mask + 1'b1);
+    return mask_t'(lib_pkg::lowest(64'(mask)));
   endfunction
 
   // ---------------------------------------------------------------- sweep: all is forgotten

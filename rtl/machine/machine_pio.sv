@@ -38,7 +38,7 @@ module machine_pio
   assign push      = we_i && word_i == RegTxPush;
   assign last      = wdata_i[7];
   assign line.data = line_q;
-  assign line.keep = ~(~64'd0 << wdata_i[6:0]);
+  assign line.keep = lib_pkg::lanes_below(wdata_i[6:0]);
   assign line.last = last;
 
   always_comb begin

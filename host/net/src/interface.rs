@@ -11,7 +11,7 @@ use anyhow::{anyhow, bail, ensure, Context, Result};
 use mio::event::Event;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
-use socket2::{Domain, Protocol, SockRef, Socket, Type};
+use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::ether::{self, Mac};
 use crate::ethtool::{self, Plain};
@@ -42,7 +42,7 @@ pub struct Interface {
     pub index: u32,
     _plain: Plain,
     /// Says that something has become of an interface of this machine.
-    watch: OwnedFd,
+    watch: Socket,
     /// Holds the addresses for which the interface listens.
     _listener: OwnedFd,
     /// The card's ports, where the machine has the same addresses: so no program takes them, and the kernel, which may
@@ -202,7 +202,7 @@ impl Interface {
     pub fn check(&self) -> Result<()> {
         let mut message = [MaybeUninit::uninit(); 1];
         // What is longer is cut, and what found no room was one, too.
-        while match SockRef::from(&self.watch).recv(&mut message) {
+        while match self.watch.recv(&mut message) {
             Ok(_) => true,
             Err(e) => e.raw_os_error() == Some(libc::ENOBUFS),
         } {}
@@ -282,7 +282,7 @@ fn addresses(name: &str) -> Result<Vec<IpAddr>> {
 
 /// A socket that hears what becomes of interfaces: at last, of each that it is gone (rtnetlink(7)). A packet socket
 /// hears only that it went down.
-fn watch() -> io::Result<OwnedFd> {
+fn watch() -> io::Result<Socket> {
     let (domain, kind) =
         (Domain::from(libc::AF_NETLINK), Type::from(libc::SOCK_RAW | libc::SOCK_NONBLOCK));
     let socket = Socket::new(domain, kind, Some(Protocol::from(libc::NETLINK_ROUTE)))?;
@@ -291,7 +291,7 @@ fn watch() -> io::Result<OwnedFd> {
     address.nl_family = libc::AF_NETLINK as u16;
     address.nl_groups = libc::RTMGRP_LINK as u32;
     bind_to(socket.as_raw_fd(), &address)?;
-    Ok(socket.into())
+    Ok(socket)
 }
 
 /// A socket that gets no frame.
