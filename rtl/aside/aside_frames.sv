@@ -38,36 +38,27 @@ module aside_frames
   typedef logic [$clog2(Beats+1)-1:0] beats_t;
 
   // ---------------------------------------------------------------- in: whole frames, or nothing of them
-  logic cut_q, room, loses, ends, head_valid, take;
-  beats_t free;
+  logic kept, unused_lost, head_valid, take, empty;
   axis_t head;
-  assign loses = cut_q || !room;
-  assign ends  = s_valid_i && s_data_i.last;
-
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) cut_q <= 1'b0;
-    else if (s_valid_i) cut_q <= loses && !s_data_i.last;
-  end
-
-  lib_commit_fifo #(
-    .T    (axis_t),
+  lib_frame_fifo #(
     .Depth(Beats)
   ) u_beats (
     .clk_i,
     .rst_ni,
-    .s_valid_i (s_valid_i && !cut_q),
-    .s_ready_o (room),
+    .s_valid_i,
     .s_data_i,
-    .commit_i  (ends && !loses),
-    .rollback_i(ends && loses),
-    .m_valid_o (head_valid),
-    .m_ready_i (take),
-    .m_data_o  (head),
-    .free_o    (free)
+    .kept_o   (kept),
+    .lost_o   (unused_lost),
+    .m_valid_o(head_valid),
+    .m_ready_i(take),
+    .m_data_o (head),
+    .empty_o  (empty)
   );
 
   // ---------------------------------------------------------------- what each frame is
   // Whether a frame is here follows it to its end, a request's to its verdict.
+  logic ends;
+  assign ends = s_valid_i && s_data_i.last;
   logic here, here_valid, asked_here;
   logic unused_here_room, unused_asked_valid, unused_asked_room;
   logic [$clog2(Ends+1)-1:0] unused_ends;
@@ -79,7 +70,7 @@ module aside_frames
     .rst_ni,
     .s_valid_i(ends),
     .s_ready_o(unused_here_room),
-    .s_data_i (!loses),
+    .s_data_i (kept),
     .m_valid_o(here_valid),
     .m_ready_i(ended_i),
     .m_data_o (here),
@@ -162,7 +153,7 @@ module aside_frames
     lost_o         <= rst_ni && ended_i && !ended_asks_i && !here;
     lost_request_o <= rst_ni && verdict_i && !verdict_answered_i && !asked_here;
   end
-  assign idle_o = free == beats_t'(Beats) && !here_valid && requests == '0 && !m_valid_o;
+  assign idle_o = empty && !here_valid && requests == '0 && !m_valid_o;
 
   `ASSERT(EndsRoom, !ends || unused_here_room)
   `ASSERT(EndKnown, !ended_i || here_valid)

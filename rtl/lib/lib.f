@@ -4,6 +4,7 @@ rtl/lib/lib_skid_buffer.sv
 rtl/lib/lib_half_buffer.sv
 rtl/lib/lib_ram.sv
 rtl/lib/lib_commit_fifo.sv
+rtl/lib/lib_frame_fifo.sv
 rtl/lib/lib_fifo.sv
 rtl/lib/lib_credit.sv
 rtl/lib/lib_arb.sv

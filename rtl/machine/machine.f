@@ -2,7 +2,6 @@
 -f rtl/link/link.f
 build/vexriscv/VexRiscv_FullCfu.v
 rtl/machine/machine_pkg.sv
-rtl/machine/machine_rx.sv
 rtl/machine/machine_pio.sv
 rtl/machine/machine_axil.sv
 rtl/machine/machine_dma.sv

@@ -182,7 +182,7 @@ module machine
     .rdata_o     (ram_rdata)
   );
 
-  logic rx_valid, rx_ready, rx_empty, pio_we, pio_frame;
+  logic rx_valid, rx_ready, rx_empty, rx_lost, unused_kept, pio_we, pio_frame;
   axis_t rx_in, rx;
   machine_regs #(
     .RamBytes(RamBytes)
@@ -198,7 +198,8 @@ module machine
     .time_i,
     .accel_i,
     .restarts_i     (restarts_o),
-    .dropped_i      (dropped_o),
+    .drop_i         (rx_lost),
+    .dropped_o,
     .pio_i          (pio_rdata),
     .event_i        (written),
     .frame_i        (pio_frame),
@@ -212,16 +213,17 @@ module machine
   // ---------------------------------------------------------------- NICs
   assign rx_in     = '{data: s_axis_rx_tdata, keep: s_axis_rx_tkeep, last: s_axis_rx_tlast};
   assign pio_frame = cfg_i.pio && rx_valid;
-  machine_rx u_rx (
+  lib_frame_fifo u_rx (
     .clk_i,
     .rst_ni,
     .s_valid_i(s_axis_rx_tvalid),
     .s_data_i (rx_in),
+    .kept_o   (unused_kept),
+    .lost_o   (rx_lost),
     .m_valid_o(rx_valid),
     .m_ready_i(rx_ready),
     .m_data_o (rx),
-    .empty_o  (rx_empty),
-    .dropped_o
+    .empty_o  (rx_empty)
   );
 
   logic pio_ready, pio_tx_valid;

@@ -19,8 +19,10 @@ module machine_regs
   input  logic [31:0]  time_i,
   input  logic [31:0]  accel_i,
   input  logic [31:0]  restarts_i,
-  input  logic [31:0]  dropped_i,
   input  logic [31:0]  pio_i,
+  /// A frame of the wire has found no room; how many have, which wraps.
+  input  logic         drop_i,
+  output logic [31:0]  dropped_o,
   /// There may be something to do: for one clock, or as long as there is.
   input  logic         event_i,
   input  logic         frame_i,
@@ -45,8 +47,9 @@ module machine_regs
   assign console_o       = req_i.data[7:0];
 
   always_ff @(posedge clk_i) begin
-    clocks_q <= rst_ni ? clocks_q + 1'b1 : '0;
-    event_q  <= rst_ni && (event_i || (event_q && !(waiting && work)));
+    clocks_q  <= rst_ni ? clocks_q + 1'b1 : '0;
+    dropped_o <= rst_ni ? dropped_o + 32'(drop_i) : '0;
+    event_q   <= rst_ni && (event_i || (event_q && !(waiting && work)));
   end
 
   always_comb begin
@@ -62,7 +65,7 @@ module machine_regs
       RegIp:       rdata_o = cfg_i.ip;
       RegNet:      rdata_o = {15'd0, cfg_i.pio, cfg_i.port};
       RegWait:     rdata_o = 32'(frame_i);
-      RegDropped:  rdata_o = dropped_i;
+      RegDropped:  rdata_o = dropped_o;
       default:     rdata_o = pio_i;
     endcase
   end
