@@ -48,7 +48,7 @@ module ways_fv
     .out_o     (out),
     .number_o  (number)
   );
-  `FV_ASSUME(Ops, op_i inside {WayLook, WayPut, WayTake})
+  `FV_ASSUME(Ops, op_i inside {WayLook, WayPut, WayTake, WayDrop})
   `FV_ASSUME(SomeWays, ways_i != '0)
 
   // Numbers that are inside, or on their way; the asker has the others.

@@ -7,7 +7,8 @@
 // Software says which ways a new entry may take: a policy is a choice of ways for newcomers, and others for those that
 // came up. Of these it gets an empty one, else one that was not asked for since all of them were, else the lowest.
 //
-// Every entry that is put comes out once: displaced, taken, or at once while all are being forgotten. Then it is the asker's.
+// Every entry that is put comes out once: displaced, taken, dropped, or at once while all are being forgotten. Then it is the
+// asker's.
 `include "lib_assert.svh"
 
 module ways
@@ -31,7 +32,8 @@ module ways
   output logic               ready_o,
   input  way_e               op_i,
   input  logic        [63:0] hash_i,
-  /// WayPut: the entry, and the ways that it may take, at least one. It takes the key's own if it is there.
+  /// WayPut: the entry, and the ways that it may take, at least one. It takes the key's own if it is there. WayDrop: what
+  /// goes is that which a put of another key would displace there.
   input  logic [NumberW-1:0] number_i,
   input  logic    [Ways-1:0] ways_i,
   /// Three clocks later: the key was there.
@@ -94,7 +96,7 @@ module ways
 
   always_comb begin
     for (int unsigned w = 0; w < Ways; w++) match[w] = now[w].valid && now[w].tag == tag1_q;
-    if (blank1_q) match = '0;
+    if (blank1_q || op1_q == WayDrop) match = '0;
   end
 
   always_ff @(posedge clk_i) begin
@@ -120,7 +122,7 @@ module ways
 
   // ---------------------------------------------------------------- choose a way, change the set
   mask_t valid, used, empty, idle, chosen;
-  logic put, refused, out;
+  logic put, places, refused, out;
   number_t number;
 
   always_comb begin
@@ -129,10 +131,11 @@ module ways
       used[w]  = now2_q[w].used;
     end
     put     = op2_q == WayPut;
+    places  = op2_q inside {WayPut, WayDrop};
     refused = put && blank2_q;
     empty   = ways2_q & ~valid;
     idle    = ways2_q & ~used;
-    if (match2_q != '0 || !put) chosen = match2_q;
+    if (match2_q != '0 || !places) chosen = match2_q;
     else if (empty != '0) chosen = lowest(empty);
     else if (idle != '0) chosen = lowest(idle);
     else chosen = lowest(ways2_q);
@@ -143,7 +146,7 @@ module ways
     for (int unsigned w = 0; w < Ways; w++) begin
       if (chosen[w] && !refused) number |= now2_q[w].number;
       // A round is over.
-      if (put && match2_q == '0 && empty == '0 && idle == '0 && ways2_q[w]) next[w].used = 1'b0;
+      if (places && match2_q == '0 && empty == '0 && idle == '0 && ways2_q[w]) next[w].used = 1'b0;
       if (chosen[w]) begin
         unique case (op2_q)
           WayLook: next[w].used = 1'b1;
@@ -177,6 +180,6 @@ module ways
   );
 
   `ASSERT(OneTag, !valid1_q || (match & (match - 1'b1)) == '0)
-  `ASSERT(SomeWay, !(valid2_q && put) || ways2_q != '0)
+  `ASSERT(SomeWay, !(valid2_q && places) || ways2_q != '0)
 
 endmodule

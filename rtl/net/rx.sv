@@ -23,6 +23,9 @@ module rx
   /// none. There is for a SYN: whoever waits for that, too, has all others wait for them.
   output logic                room_o,
   output logic                syn_room_o,
+  /// A frame has ended, in the order in which they came: it is kept as a datagram, or is none.
+  output logic                ended_o,
+  output logic                ended_dgram_o,
   /// TCP segments.
   output logic                seg_valid_o,
   input  logic                seg_ready_i,
@@ -156,6 +159,9 @@ module rx
   assign push     = (beat_valid && !lost) ? to : '0;
   assign commit   = (frame_end && !lost && !bad) ? to : '0;
   assign rollback = (frame_end && (lost || bad)) ? to : '0;
+
+  assign ended_o       = frame_end;
+  assign ended_dgram_o = commit[RxUdp];
 
   lib_credit #(
     .Depth(SynDepth)

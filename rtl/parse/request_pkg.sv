@@ -153,6 +153,16 @@ package request_pkg;
     OpVersion    // the request port's: the key's version
   } op_e;
 
+  /// It looks for the key's item.
+  function automatic logic is_lookup(input op_e op);
+    return op inside {OpGet, OpSet, OpAdd, OpReplace, OpCas, OpDelete, OpIncr, OpDecr, OpTouch, OpTooBig, OpAppend,
+                      OpPrepend};
+  endfunction
+  /// A key, or text, stands in the key stream beside it.
+  function automatic logic brings_key(input op_e op, input logic key_stored);
+    return (is_lookup(op) || op inside {OpHost, OpPart, OpVersion}) && !key_stored;
+  endfunction
+
   typedef enum logic [5:0] {
     RpNone,
     RpError,

@@ -103,18 +103,15 @@ module store
     off_t        off;
   } info_t;
 
-  logic is_lookup, has_key, enter, last_beat;
+  logic keyed, enter, last_beat;
   logic hash_ready, reqs_room, keys_room;
   serial_t taken, written;
-  assign is_lookup = req_i.op inside {OpGet, OpSet, OpAdd, OpReplace, OpCas, OpDelete, OpIncr,
-                                      OpDecr, OpTouch, OpTooBig, OpAppend, OpPrepend};
-  assign has_key   = (is_lookup || req_i.op inside {OpHost, OpPart, OpVersion}) &&
-      !req_i.key_stored;
-  assign last_beat = !has_key || key_i.last;
-  assign enter     = enable_i && req_valid_i && (!has_key || key_valid_i) && hash_ready &&
+  assign keyed       = brings_key(req_i.op, req_i.key_stored);
+  assign last_beat   = !keyed || key_i.last;
+  assign enter       = enable_i && req_valid_i && (!keyed || key_valid_i) && hash_ready &&
       reqs_room && keys_room;
   assign req_ready_o = enter && last_beat;
-  assign key_ready_o = enter && has_key;
+  assign key_ready_o = enter && keyed;
 
   logic reqs_valid, reqs_pop, keys_valid, keys_pop;
   stamped_t reqs;
@@ -145,7 +142,7 @@ module store
   ) u_keys (
     .clk_i,
     .rst_ni,
-    .s_valid_i(enter && has_key),
+    .s_valid_i(enter && keyed),
     .s_ready_o(keys_room),
     .s_data_i (key_i),
     .m_valid_o(keys_valid),
@@ -159,7 +156,7 @@ module store
   logic hashed_valid, hashed_ready;
   logic [63:0] hashed;
   assign info = '{
-          lookup: is_lookup,
+          lookup: is_lookup(req_i.op),
           store: req_i.op inside {OpSet, OpCas},
           insert: req_i.op inside {OpSet, OpAdd},
           brief: req_i.op inside {OpSet, OpCas, OpDelete, OpTouch},
@@ -179,7 +176,7 @@ module store
     .s_valid_i(enter),
     .s_ready_o(hash_ready),
     .s_beat_i (key_i),
-    .known_i  (!has_key),
+    .known_i  (!keyed),
     .hash_i   (req_i.hash),
     .db_i     (req_i.db),
     .info_i   (info),

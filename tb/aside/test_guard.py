@@ -13,7 +13,7 @@ from harness.models import run
 from harness.size import scale
 from harness.structs import Types
 
-T = Types("rtl/aside/aside_pkg.sv")
+T = Types("rtl/pkg.f", "rtl/aside/aside_pkg.sv")
 SECOND = 1024  # ticks
 
 

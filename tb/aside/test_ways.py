@@ -12,8 +12,8 @@ from harness.models import run
 from harness.size import scale
 from harness.structs import Types
 
-T = Types("rtl/aside/aside_pkg.sv")
-OPS = {"look": T.WayLook, "put": T.WayPut, "take": T.WayTake}
+T = Types("rtl/pkg.f", "rtl/aside/aside_pkg.sv")
+OPS = {"look": T.WayLook, "put": T.WayPut, "take": T.WayTake, "drop": T.WayDrop}
 
 
 class Bench:
@@ -32,7 +32,7 @@ class Bench:
     def change(self, op, hashed, number, ways, blank):
         """(hit, number that comes out or None, of a look the number that is there)."""
         tag, row = hashed // self.sets & self.tag_mask, self.table[hashed % self.sets]
-        at = next((w for w, way in enumerate(row) if way and way[0] == tag), None)
+        at = next((w for w, way in enumerate(row) if way and way[0] == tag and op != "drop"), None)
         if blank:
             return False, number if op == "put" else None, None
         if op == "look":
@@ -55,7 +55,7 @@ class Bench:
         else:
             self.seen["own"] += 1
         out = row[where][1] if row[where] else None
-        row[where] = (tag, number, False)
+        row[where] = (tag, number, False) if op == "put" else None
         return at is not None, out, None
 
     async def clock(self, op=None, clear=0):
@@ -119,7 +119,7 @@ async def agrees(dut):
         keys += [key ^ 1 << 63 for key in keys[:3]]
         policy = random.choice([lambda: random.randrange(1, 1 << bench.ways), lambda: 3,
                                 lambda: random.choice([3, (1 << bench.ways) - 4]), lambda: (1 << bench.ways) - 1])
-        weights, rate, p_clear = random.choice([(6, 2, 1), (1, 1, 1), (8, 1, .1)]), random.choice([.3, 1]), random.choice([0, 0, .1 / bench.sets])
+        weights, rate, p_clear = random.choice([(6, 2, 1, 1), (1, 1, 1, 0), (8, 1, .1, .1)]), random.choice([.3, 1]), random.choice([0, 0, .1 / bench.sets])
         op = None
         for _ in range(600):
             if not op and random.random() < rate:
@@ -131,7 +131,7 @@ async def agrees(dut):
     inside = [way[1] for row in bench.table for way in row if way]
     assert sorted(bench.free + inside) == list(range(total))
     if bench.sets < 100:  # else hardly any set is full
-        for what in ("empty", "idle", "round", "own", "blank put", "blank look", "blank take"):
+        for what in ("empty", "idle", "round", "own", "blank put", "blank look", "blank take", "blank drop"):
             assert bench.seen[what], bench.seen
 
 

@@ -41,13 +41,6 @@ module execute_next
   output logic      idle_o
 );
 
-  function automatic logic is_lookup(input op_e op);
-    return op inside {OpGet, OpSet, OpAdd, OpReplace, OpCas, OpDelete, OpIncr, OpDecr, OpTouch,
-                      OpTooBig, OpAppend, OpPrepend};
-  endfunction
-  function automatic logic has_key(input op_e op, input logic key_stored);
-    return (is_lookup(op) || op inside {OpHost, OpPart, OpVersion}) && !key_stored;
-  endfunction
   // Needs more than the three stages give it.
   function automatic logic is_alone(input op_e op, input logic key_stored);
     return op inside {OpFlush, OpHost, OpPart, OpWalk, OpVersion} ||
@@ -93,7 +86,7 @@ module execute_next
     if (load) begin
       op_q.req      <= req_i;
       op_q.found    <= found_i;
-      op_q.keyed    <= has_key(req_i.op, req_i.key_stored);
+      op_q.keyed    <= brings_key(req_i.op, req_i.key_stored);
       op_q.lines    <= lines;
       op_q.alone    <= is_alone(req_i.op, req_i.key_stored) || bad;
       stamp_q       <= stamp_i;
