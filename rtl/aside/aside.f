@@ -1,4 +1,3 @@
--f rtl/lib/lib.f
 -f rtl/net/net.f
 -f rtl/parse/ingress.f
 -f rtl/reply/egress.f

@@ -50,6 +50,8 @@ module machine
   input  logic         cfu_rsp_valid_i,
   output logic         cfu_rsp_ready_o,
   input  logic [31:0]  cfu_rsp_i,
+  /// The core is in reset: who was asked for a result keeps it.
+  output logic         core_rst_o,
   /// A byte of a message; it is taken at once.
   output logic         console_valid_o,
   output logic [7:0]   console_o,
@@ -63,6 +65,7 @@ module machine
 
   // ---------------------------------------------------------------- core
   logic core_rst, alive, waits;
+  assign core_rst_o = core_rst;
   logic i_stb, i_ack, i_err, d_stb, d_we, d_ack, d_err;
   logic i_cyc, d_cyc;
   logic [29:0] i_adr, d_adr;

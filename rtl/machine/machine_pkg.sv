@@ -51,6 +51,8 @@ package machine_pkg;
   localparam logic [9:0] RegRxLine = 10'd32;
   localparam logic [9:0] RegTxLine = 10'd48;
   localparam logic [31:0] MachineId = 32'h4B4D_0001;
+  /// In RegAccel: the co-processor is rtl/aside.
+  localparam logic [31:0] AccelAside = 32'h4153_0001;
 
   /// Bytes of a line from its lanes, which are the low ones.
   function automatic logic [6:0] lanes(input strb_t keep);

@@ -428,4 +428,4 @@ async def speed(dut):
 
 
 def test_aside():
-    run(__file__, "aside", ["rtl/aside/aside.f"], Lines=LINES)
+    run(__file__, "aside", ["rtl/lib/lib.f", "rtl/aside/aside.f"], Lines=LINES)
