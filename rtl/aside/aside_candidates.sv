@@ -20,13 +20,12 @@ module aside_candidates
   typedef logic [5:0] place_t;
 
   logic begun_q, drops_q, last_word, last_of_line, last_line, pop;
-  place_t place_q, words;
+  place_t place_q, words_q;
   logic [Words-1:0][31:0] line;
   assign line         = s_data_i.data;
-  assign words        = place_t'((9'(s_data_i.klen) + 9'd3) >> 2);
-  assign last_word    = place_q + 1'b1 == words;
+  assign last_word    = place_q + 1'b1 == words_q;
   assign last_of_line = place_q[3:0] == '1;
-  assign last_line    = ({place_q[5:4], 4'hF} + 7'd1) >= 7'(words);
+  assign last_line    = ({place_q[5:4], 4'hF} + 7'd1) >= 7'(words_q);
   assign word_o       = !s_valid_i ? '0 : begun_q ? line[place_q[3:0]] : 32'(s_data_i.klen);
   assign pop          = s_valid_i && begun_q && (drops_q || (take_i && (last_word || last_of_line)));
   assign s_ready_o    = pop;
@@ -40,6 +39,7 @@ module aside_candidates
       if (take_i && s_valid_i && !begun_q) begun_q <= 1'b1;
       else if (pop && (drops_q ? last_line : last_word)) begun_q <= 1'b0;
     end
+    if (!begun_q) words_q <= place_t'((9'(s_data_i.klen) + 9'd3) >> 2);
     if (!begun_q) place_q <= '0;
     else if (drops_q && pop) place_q <= {place_q[5:4] + 2'd1, 4'd0};
     else if (take_i && s_valid_i) place_q <= place_q + 1'b1;

@@ -82,13 +82,10 @@ module aside_core
     StMade,
     StChange,
     StChanged,
-    StForget,   // what was found before it has been ordered
     StChain,
     StTell
   } state_e;
 
-  // More than the clocks in which something is found.
-  localparam int unsigned ForgetClocks = 7;
   // Lines that can be passed: one more than an entry has.
   localparam int unsigned Passed = EntryLines + 1;
 
@@ -218,7 +215,6 @@ module aside_core
   // ---------------------------------------------------------------- one instruction after another
   number_t number_q;
   logic forgets_q, refused;
-  logic [$clog2(ForgetClocks+1)-1:0] forget_q;
   logic [31:0] candidate;
   assign change_number_o = number_q;
   assign chain_valid_o   = state_q == StChain;
@@ -297,8 +293,8 @@ module aside_core
 
         StChanged:
         if (changed_i) begin
-          state_q  <= forgets_q ? StForget : changed_out_i ? StChain : StTell;
-          forget_q <= '0;
+          // What was found before it has been ordered, and nothing is found from then on.
+          state_q <= (forgets_q || changed_out_i) ? StChain : StTell;
           if (changed_out_i) number_q <= changed_number_i;
           unique case (op_q)
             InTicket: {ticketed_q, ticket_q} <= {changed_ok_i, changed_ticket_i};
@@ -323,11 +319,6 @@ module aside_core
             InReset: result_q <= '0;
             default: result_q <= 32'(changed_ok_i);
           endcase
-        end
-
-        StForget: begin
-          forget_q <= forget_q + 1'b1;
-          if (forget_q == ($clog2(ForgetClocks + 1))'(ForgetClocks)) state_q <= StChain;
         end
 
         StChain: if (chain_ready_i) state_q <= StTell;

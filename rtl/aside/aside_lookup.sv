@@ -73,10 +73,11 @@ module aside_lookup
   output logic               idle_o
 );
 
-  // Requests inside, and what was found and not yet looked at.
+  // Requests inside: for what is found of each there is room, so those that nobody looks at are not in the core's way.
+  localparam int unsigned Inside = 24;
   localparam int unsigned Depth = 32;
   localparam int unsigned Stages = 3;
-  typedef logic [$clog2(Depth+1)-1:0] level_t;
+  typedef logic [$clog2(Inside+1)-1:0] level_t;
   typedef logic [NumberW-1:0] number_t;
 
   // ---------------------------------------------------------------- in: a request, or a key of the core's
@@ -122,7 +123,7 @@ module aside_lookup
 
   lib_fifo #(
     .T    (ask_t),
-    .Depth(Depth),
+    .Depth(Inside),
     .Block(1'b1)
   ) u_asks (
     .clk_i,
@@ -137,10 +138,10 @@ module aside_lookup
   );
 
   // A key has four beats at most.
-  logic [$clog2(4*Depth+1)-1:0] unused_beats;
+  logic [$clog2(4*Inside+1)-1:0] unused_beats;
   lib_fifo #(
     .T    (beat_t),
-    .Depth(4 * Depth)
+    .Depth(4 * Inside)
   ) u_beats (
     .clk_i,
     .rst_ni,
@@ -184,14 +185,14 @@ module aside_lookup
   assign own_hash_o   = hashed;
 
   // ---------------------------------------------------------------- look: all at once, unless the core changes something
-  logic room_q, wire_turn, looks, passes, change, go_ready, back_ready, ways_ready, go_done, back_done, go_ok, back_ok;
+  logic wire_turn, looks, passes, change, go_ready, back_ready, ways_ready, go_done, back_done, go_ok, back_ok;
   logic way_done, way_hit, way_out, hot, unused_hot_valid, unused_ageing, unused_guard, unused_ways;
   logic [7:0] unused_estimate;
   ticket_t ticket;
   number_t way_number;
-  level_t founds_level, chains_level;
+  logic [$clog2(Depth+1)-1:0] unused_founds, unused_chains;
 
-  assign wire_turn      = hashed_valid && !who.own && !change_valid_i && room_q;
+  assign wire_turn      = hashed_valid && !who.own && !change_valid_i;
   assign looks          = wire_turn && who.plain && go_ready && ways_ready;
   assign passes         = wire_turn && !who.plain;
   assign hashed_ready   = who.own || looks || passes;
@@ -264,8 +265,6 @@ module aside_lookup
     looks_q  <= rst_ni ? {looks_q[Stages-2:0], looks} : '0;
     passes_q <= rst_ni ? {passes_q[Stages-2:0], passes} : '0;
     change_q <= rst_ni ? {change_q[Stages-2:0], change} : '0;
-    // For those on their way, and one that begins in this clock.
-    room_q   <= founds_level < level_t'(Depth - 2 * Stages) && chains_level < level_t'(Depth - 2 * Stages);
   end
   assign gives = looks_q[Stages-1] && way_hit && go_ok;
   assign found = '{there: gives, hot: looks_q[Stages-1] && hot};
@@ -288,7 +287,7 @@ module aside_lookup
     .m_valid_o(found_valid_o),
     .m_ready_i(found_ready_i),
     .m_data_o (found_o),
-    .level_o  (founds_level)
+    .level_o  (unused_founds)
   );
 
   // ---------------------------------------------------------------- to the chains, in the order in which they came out
@@ -310,7 +309,7 @@ module aside_lookup
     .m_valid_o(chain_valid_o),
     .m_ready_i(chain_ready_i),
     .m_data_o (order),
-    .level_o  (chains_level)
+    .level_o  (unused_chains)
   );
   assign chain_op_o     = order.op;
   assign chain_number_o = order.number;

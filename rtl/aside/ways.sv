@@ -131,7 +131,8 @@ module ways
       used[w]  = now2_q[w].used;
     end
     put     = op2_q == WayPut;
-    places  = op2_q inside {WayPut, WayDrop};
+    // What is forgotten stands there still.
+    places  = put || (op2_q == WayDrop && !blank2_q);
     refused = put && blank2_q;
     empty   = ways2_q & ~valid;
     idle    = ways2_q & ~used;

@@ -264,6 +264,40 @@ async def instructions(dut):
 
 
 @cocotb.test()
+async def flushes(dut):
+    """All is forgotten, and other entries take the lines, while a wire that takes nothing has answers wait: these are right."""
+    bench = await begin(dut)
+    for _ in range(scale(6, 60)):
+        table = await fill(bench, 20, 1000)
+        keys = list(table)
+        bench.pause = (0, 0, 1)
+        at, past = len(bench.sent), len(bench.passed)
+        asked = [random.choice(keys) for _ in range(200)]
+        bench.queue.extend(datagram(b"get " + key + b"\r\n", ident=n) for n, key in enumerate(asked))
+        await clocks(dut, random.randrange(900))
+        if random.random() < 0.5:
+            assert await bench.do(A.InFlush, 0) == 1 and await bench.do(A.InFlush, 1) == 1
+            await clocks(dut, LINES // 8 + 50)
+        else:
+            for key in keys:
+                await bench.key(key)
+                assert await bench.do(A.InInv) == 1 and await bench.do(A.InClose) == 1
+        assert await fill(bench, 20, 1000)
+        bench.pause = (0, 0, 0.2)
+        await bench.drain()
+        answered = {}
+        for frame, _ in bench.sent[at:]:
+            ident, *part = payload(frame)
+            answered.setdefault(ident, []).append(tuple(part))
+        assert 20 < len(answered) and len(answered) + len(bench.passed) - past == 200
+        for n, got in answered.items():
+            assert got == list(parts([text_value(asked[n], table[asked[n]], False) + b"END\r\n"]))
+    assert await bench.do(A.InFlush, 0) == 1 and await bench.do(A.InFlush, 1) == 1
+    await clocks(dut, LINES + 100)
+    assert await bench.do(A.InStat, 0) >= LINES - 2
+
+
+@cocotb.test()
 async def refuses(dut):
     """What is no entry, no key, or has no ticket is refused; what does not fit waits for nobody; nothing of it is left."""
     bench = await begin(dut)
