@@ -56,8 +56,8 @@ module ways_fv
   `FV_ASSUME(Owned, !(valid_i && op_i == WayPut) || !inside_q[number_i])
 
   logic [2:0] chosen_q, entry_q;
-  logic there_q, mine;
-  assign mine = hash3_q == chosen_q;
+  logic there_q, mine;  // what is done is done to the chosen key
+  assign mine = hash3_q == chosen_q && op3_q != WayDrop;
   always_ff @(posedge clk_i) begin
     {op3_q, op2_q, op1_q}             <= {op2_q, op1_q, op_i};
     {hash3_q, hash2_q, hash1_q}       <= {hash2_q, hash1_q, hash_i};
@@ -85,6 +85,7 @@ module ways_fv
   `ASSERT(ComesOut, !(done && mine && there_q && op3_q != WayLook) || out)
   `ASSERT(StaysIn, !(done && op3_q == WayLook) || !out)
   `ASSERT(Inside, !(done && out) || inside_q[number])
+  `ASSERT(DropFindsNone, !(done && op3_q == WayDrop) || !hit)
   `ASSERT(OnlyThere, !(done && op3_q == WayTake) || out == hit)
   `ASSERT(Refused, !(done && op3_q == WayPut && blank3_q) || (out && number == number3_q))
 
@@ -92,5 +93,6 @@ module ways_fv
   `FV_COVER(Displaces, done && op3_q == WayPut && out && !hit && !blank3_q)
   `FV_COVER(Replaces, done && op3_q == WayPut && hit && mine)
   `FV_COVER(Takes, done && op3_q == WayTake && hit && mine)
+  `FV_COVER(Drops, done && op3_q == WayDrop && out && there_q && number == entry_q)
   `FV_COVER(Forgets, clear && there_q)
 endmodule
