@@ -1,5 +1,6 @@
-// Finds the entries that requests ask for: hash, then guard, ways and sketch at once; an entry that is there is ordered from
-// the chains. What the core changes passes the same places, in between. Latency 12 from a key's last beat to what was found,
+// Finds the entries that requests ask for: hash, then ways and sketch at once; an entry that is there is ordered from the
+// chains. What the core changes passes in between, the guard beside the ways: a write opens and its entry is out in one clock,
+// and none comes in until it is closed, so who asks for an entry need not ask whether a write is open. Latency 12 from a key's last beat to what was found,
 // initiation interval 2 for a GET, 1 for what is none.
 `include "lib_assert.svh"
 
@@ -184,7 +185,7 @@ module aside_lookup
   assign own_hashed_o = hashed_valid && who.own;
   assign own_hash_o   = hashed;
 
-  // ---------------------------------------------------------------- look: all at once, unless the core changes something
+  // ---------------------------------------------------------------- look, unless the core changes something
   logic wire_turn, looks, passes, change, go_ready, back_ready, ways_ready, go_done, back_done, go_ok, back_ok;
   logic way_done, way_hit, way_out, hot, unused_hot_valid, unused_ageing, unused_guard, unused_ways;
   logic [7:0] unused_estimate;
@@ -193,7 +194,7 @@ module aside_lookup
   logic [$clog2(Depth+1)-1:0] unused_founds, unused_chains;
 
   assign wire_turn      = hashed_valid && !who.own && !change_valid_i;
-  assign looks          = wire_turn && who.plain && go_ready && ways_ready;
+  assign looks          = wire_turn && who.plain && ways_ready;
   assign passes         = wire_turn && !who.plain;
   assign hashed_ready   = who.own || looks || passes;
   assign change         = change_valid_i && (!change_i.go || go_ready) && (!change_i.back || back_ready) &&
@@ -204,10 +205,10 @@ module aside_lookup
     .clk_i,
     .rst_ni,
     .tick_i,
-    .go_valid_i   (looks || (change && change_i.go)),
+    .go_valid_i   (change && change_i.go),
     .go_ready_o   (go_ready),
-    .go_op_i      (change_valid_i ? change_i.go_op : GoLook),
-    .go_index_i   (change_valid_i ? change_hash_i[63:50] : hashed[63:50]),
+    .go_op_i      (change_i.go_op),
+    .go_index_i   (change_hash_i[63:50]),
     .go_done_o    (go_done),
     .go_ok_o      (go_ok),
     .go_ticket_o  (ticket),
@@ -266,7 +267,7 @@ module aside_lookup
     passes_q <= rst_ni ? {passes_q[Stages-2:0], passes} : '0;
     change_q <= rst_ni ? {change_q[Stages-2:0], change} : '0;
   end
-  assign gives = looks_q[Stages-1] && way_hit && go_ok;
+  assign gives = looks_q[Stages-1] && way_hit;
   assign found = '{there: gives, hot: looks_q[Stages-1] && hot};
 
   assign changed_o        = change_q[Stages-1];
@@ -319,7 +320,7 @@ module aside_lookup
   logic unused;
   assign unused = back_done ^ found_room;
 
-  `ASSERT(Together, !looks_q[Stages-1] || (go_done && way_done))
+  `ASSERT(Together, !looks_q[Stages-1] || way_done)
   `ASSERT(ChangeAnswered, !changed_o || go_done || back_done || way_done)
   `ASSERT(FoundRoom, !(looks_q[Stages-1] || passes_q[Stages-1]) || found_room)
   `ASSERT(ChainsRoom, !gives || chains_room)

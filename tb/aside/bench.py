@@ -55,7 +55,7 @@ class Bench:
         p = self.pins
         for name in ("s_valid_i", "up_valid_i", "m_ready_i", "wire_ready_i", "cmd_valid_i", "core_rst_i", "tick_i", "seconds_i"):
             getattr(p, name).value = 0
-        p.rsp_ready_i.value = p.enable_i.value = 1
+        p.rsp_ready_i.value, p.enable_i.value = 0, 1
         p.cfg_i.value = T.net_cfg_t.pack({"mac": int(ME.replace(":", ""), 16), "ip": 0x0A4D0002, "udp_port": PORT, "mtu": 1500})
         p.nh_key_i.value = random.getrandbits(1024)
         p.mix_key_i.value = random.getrandbits(128) | 1 << 64 | 1
@@ -107,7 +107,7 @@ class Bench:
         """An instruction's result."""
         p, over, result = self.pins, Event(), None
         p.cmd_function_i.value, p.cmd_a_i.value, p.cmd_b_i.value = op << 3, a, b
-        p.cmd_valid_i.value = 1
+        p.cmd_valid_i.value = p.rsp_ready_i.value = 1
 
         async def ask():
             nonlocal result
@@ -119,6 +119,7 @@ class Bench:
                     p.cmd_valid_i.value = 0
                 if p.rsp_valid_o.value:
                     result = p.rsp_o.value
+                    p.rsp_ready_i.value = 0
                     break
             over.set()
 

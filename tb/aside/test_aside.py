@@ -375,6 +375,40 @@ async def candidates(dut):
 
 
 @cocotb.test()
+async def busy(dut):
+    """Entries come and go, and candidates are taken, among GETs at full speed: no line is lost, each candidate is whole."""
+    bench = await begin(dut)
+    free = await bench.do(A.InStat, 0)
+    table = await fill(bench, 8, 30, 25)
+    keys = list(table)
+    assert await bench.do(A.InHot, 1) == 0
+    unknown = [some_key(240) for _ in range(scale(150, 1500))]
+    hits = misses = 0
+    got = []
+    while misses < len(unknown) or bench.queue:
+        if len(bench.queue) < 20 and misses < len(unknown):
+            bench.queue.extend(datagram(b"get " + keys[(hits + n) % 8] + b"\r\n") for n in range(12))
+            bench.queue.append(datagram(b"get " + unknown[misses] + b"\r\n"))
+            hits, misses = hits + 12, misses + 1
+        if misses % 8 == 0:
+            assert await bench.put(b"other", some_entry(30)) == 1
+            assert await bench.do(A.InInv) == 1 and await bench.do(A.InClose) == 1
+        await clocks(dut, 5)
+        # The queue is full most of the time.
+        if len(bench.queue) < 10 or misses > 25:
+            got += filter(None, [await bench.candidate()])
+    await bench.drain()
+    while candidate := await bench.candidate():
+        got.append(candidate)
+    assert set(got) <= {*unknown, *keys} and len(got) + await bench.do(A.InStat, 3) == len(unknown) + len(keys)
+    for key in keys:
+        await bench.key(key)
+        assert await bench.do(A.InInv) == 1 and await bench.do(A.InClose) == 1
+    await clocks(dut, 100)
+    assert await bench.do(A.InStat, 0) == free
+
+
+@cocotb.test()
 async def core_is_reset(dut):
     """At any clock of any instruction: those that come later do what they say."""
     bench = await begin(dut)
@@ -387,7 +421,7 @@ async def core_is_reset(dut):
             for _ in range(clock):
                 await NEXT_CLOCK
             p.core_rst_i.value = 1
-            p.cmd_valid_i.value = 0
+            p.cmd_valid_i.value = p.rsp_ready_i.value = 0
             for _ in range(3):
                 await NEXT_CLOCK
             p.core_rst_i.value = 0
@@ -399,6 +433,7 @@ async def core_is_reset(dut):
             todo += [(A.InKey, len(key), 0), (A.InTicket, 0, 0), (A.InInv, 0, 0), (A.InFlush, 0, 0)][: random.randint(1, 4)]
             for op, a, b in todo:
                 p.cmd_function_i.value, p.cmd_a_i.value, p.cmd_b_i.value, p.cmd_valid_i.value = op << 3, a, b, 1
+                p.rsp_ready_i.value = 1
                 for _ in range(60):
                     await NEXT_CLOCK
                     if p.core_rst_i.value:
@@ -406,12 +441,13 @@ async def core_is_reset(dut):
                     if p.cmd_ready_o.value:
                         p.cmd_valid_i.value = 0
                     if p.rsp_valid_o.value:
+                        p.rsp_ready_i.value = 0
                         break
 
         every_clock(dut, commands())
         every_clock(dut, watchdog())
         await clocks(dut, until_reset + 10)
-        p.cmd_valid_i.value = 0
+        p.cmd_valid_i.value = p.rsp_ready_i.value = 0
         await clocks(dut, 60)
         assert not p.rsp_valid_o.value
         assert await bench.do(A.InReset) == 0
