@@ -4,6 +4,8 @@
 //
 // Frames come twice: aside_frames keeps them, and the card's own receive side, parser and reply builder see whether they can be
 // answered. In the store's place are guard, ways, chains.
+`include "lib_assert.svh"
+
 module aside
   import wirekv_pkg::*;
   import net_pkg::*;
@@ -65,7 +67,8 @@ module aside
   typedef logic [NumberW-1:0] number_t;
 
   // ---------------------------------------------------------------- in: frames that wait, and datagrams
-  logic ended, ended_dgram, verdict, verdict_answered, lost, lost_request, frames_idle, rx_idle, unused_timer;
+  logic [9:0] requests;
+  logic asked, pressed, ended, ended_dgram, verdict, verdict_answered, lost, lost_request, frames_idle, rx_idle, unused_timer;
   logic dgram_valid, dgram_ready;
   dgram_t dgram;
   beat_t dgram_beat;
@@ -76,6 +79,9 @@ module aside
     .s_data_i,
     .ended_i           (ended),
     .ended_asks_i      (ended_dgram),
+    .requests_o        (requests),
+    .asked_o           (asked),
+    .pressed_o         (pressed),
     .verdict_i         (verdict),
     .verdict_answered_i(verdict_answered),
     .m_valid_o,
@@ -85,6 +91,12 @@ module aside
     .lost_request_o    (lost_request),
     .idle_o            (frames_idle)
   );
+
+  // Where so many requests wait for their turn, those behind them are not looked at: their frames pass in their order. As many
+  // hits take 128 clocks, in which a wire brings a quarter of the beats that can wait.
+  localparam int unsigned Waiting = 64;
+  logic wanted_q;
+  always_ff @(posedge clk_i) wanted_q <= requests < 10'(Waiting);
 
   // What the card would answer by itself is the software's affair.
   // verilator lint_off PINCONNECTEMPTY
@@ -100,6 +112,7 @@ module aside
     .s_axis_tlast   (s_data_i.last),
     .ended_o        (ended),
     .ended_dgram_o  (ended_dgram),
+    .dgram_wanted_i (wanted_q),
     .room_o         (),
     .syn_room_o     (),
     .seg_valid_o    (),
@@ -350,6 +363,7 @@ module aside
     .chunk_valid_o(chunk_valid),
     .chunk_ready_i(chunk_ready),
     .chunk_o      (chunk),
+    .gives_up_i   (owed_q != '0),
     .verdict_o    (told),
     .answered_o   (told_answered),
     .hot_valid_o  (hot_valid),
@@ -433,6 +447,10 @@ module aside
   );
 
   // ---------------------------------------------------------------- verdicts, in the order of the datagrams
+  // A request that is read byte by byte may take as many clocks, and all frames behind it wait. Before there is no room for
+  // them, the oldest requests are given up: their frames pass now, and what comes of them later is not answered.
+  logic known, gives_up;
+  logic [9:0] owed_q;  // verdicts that were given before they were known
   logic turn_valid, turn_ignored, turn_room;
   logic [9:0] turns;
   lib_fifo #(
@@ -445,7 +463,7 @@ module aside
     .s_ready_o(turn_room),
     .s_data_i (ignored),
     .m_valid_o(turn_valid),
-    .m_ready_i(verdict),
+    .m_ready_i(known),
     .m_data_o (turn_ignored),
     .level_o  (turns)
   );
@@ -463,12 +481,18 @@ module aside
     .s_ready_o(said_room),
     .s_data_i (told_answered),
     .m_valid_o(said_valid),
-    .m_ready_i(verdict && !turn_ignored),
+    .m_ready_i(known && !turn_ignored),
     .m_data_o (said_answered),
     .level_o  (unused_said)
   );
-  assign verdict          = turn_valid && (turn_ignored || said_valid);
-  assign verdict_answered = !turn_ignored && said_answered;
+  assign known            = turn_valid && (turn_ignored || said_valid);
+  assign gives_up         = pressed && asked && !known && !told;
+  assign verdict          = gives_up || (known && owed_q == '0);
+  assign verdict_answered = known && !turn_ignored && said_answered;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) owed_q <= '0;
+    else owed_q <= owed_q + 10'(gives_up) - 10'(known && owed_q != '0);
+  end
 
   // ---------------------------------------------------------------- replies
   logic text_valid, text_ready, line_valid_out, line_ready_out, meta_valid, meta_ready, udp_timer, over;
@@ -615,7 +639,9 @@ module aside
     else jobs_q <= jobs_q + 10'(taken) - 10'(over);
   end
   assign idle_o = frames_idle && rx_idle && fetch_idle && parser_idle && lookup_idle && answer_idle && core_idle &&
-      jobs_q == '0 && turns == '0 && !udp_timer && build_idle && !nic_valid && !up_valid_i && !wire_valid_o;
+      jobs_q == '0 && turns == '0 && owed_q == '0 && !udp_timer && build_idle && !nic_valid && !up_valid_i && !wire_valid_o;
+
+  `ASSERT(OwedNotAnswered, !known || owed_q == '0 || turn_ignored || !said_answered)
 
   logic unused;
   assign unused = ^{put, turn_room, said_room};

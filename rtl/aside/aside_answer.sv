@@ -48,6 +48,8 @@ module aside_answer
   output logic        chunk_valid_o,
   input  logic        chunk_ready_i,
   output chunk_t      chunk_o,
+  /// A job that ends now is not answered.
+  input  logic        gives_up_i,
   /// One-clock pulse for each job, in order: whether it is answered.
   output logic        verdict_o,
   output logic        answered_o,
@@ -208,7 +210,7 @@ module aside_answer
 
   assign six        = work_q.ask.first ? work_q.ask.six : six_q;
   assign fails      = failed_q || (work_q.ask.plain ? !(right && done) : !work_q.ask.nothing || !any_q) ||
-      (work_q.ask.ends && !work_q.ask.whole);
+      (work_q.ask.ends && (!work_q.ask.whole || gives_up_i));
   assign ends       = work_valid_q && work_q.last && work_q.ask.ends;
   assign stall      = closes_q || (waits && !failed_q);
   // The end of a job that fails goes alone, behind what vanishes.

@@ -8,7 +8,7 @@
 module aside_frames
   import wirekv_pkg::*;
 #(
-  /// Beats that wait. The longest frame has 142.
+  /// Beats that wait. The longest frame has 142 of them.
   parameter int unsigned Beats = 512,
   /// Frames between their end and ended_i; requests between ended_i and their verdict.
   parameter int unsigned Ends = 32,
@@ -22,6 +22,10 @@ module aside_frames
   /// For each of them, in order, at its end or later: it is a request, so a verdict will come.
   input  logic  ended_i,
   input  logic  ended_asks_i,
+  /// Requests without verdict; the first of them may have it. Many frames wait for that of the first one, and if it does not come others find no room.
+  output logic [$clog2(Requests+1)-1:0] requests_o,
+  output logic  asked_o,
+  output logic  pressed_o,
   /// For each request, in order: gates have answered it.
   input  logic  verdict_i,
   input  logic  verdict_answered_i,
@@ -38,7 +42,9 @@ module aside_frames
   typedef logic [$clog2(Beats+1)-1:0] beats_t;
 
   // ---------------------------------------------------------------- in: whole frames, or nothing of them
+  localparam int unsigned Longest = 142;
   logic kept, unused_lost, head_valid, take, empty;
+  beats_t free;
   axis_t head;
   lib_frame_fifo #(
     .Depth(Beats)
@@ -52,7 +58,8 @@ module aside_frames
     .m_valid_o(head_valid),
     .m_ready_i(take),
     .m_data_o (head),
-    .empty_o  (empty)
+    .empty_o  (empty),
+    .free_o   (free)
   );
 
   // ---------------------------------------------------------------- what each frame is
@@ -60,7 +67,7 @@ module aside_frames
   logic ends;
   assign ends = s_valid_i && s_data_i.last;
   logic here, here_valid, asked_here;
-  logic unused_here_room, unused_asked_valid, unused_asked_room;
+  logic unused_here_room, unused_asked_room;
   logic [$clog2(Ends+1)-1:0] unused_ends;
   lib_fifo #(
     .T    (logic),
@@ -77,7 +84,6 @@ module aside_frames
     .level_o  (unused_ends)
   );
 
-  logic [$clog2(Requests+1)-1:0] requests;
   lib_fifo #(
     .T    (logic),
     .Depth(Requests)
@@ -87,10 +93,10 @@ module aside_frames
     .s_valid_i(ended_i && ended_asks_i),
     .s_ready_o(unused_asked_room),
     .s_data_i (here),
-    .m_valid_o(unused_asked_valid),
+    .m_valid_o(asked_o),
     .m_ready_i(verdict_i),
     .m_data_o (asked_here),
-    .level_o  (requests)
+    .level_o  (requests_o)
   );
 
   // Of frames that are here alone: as many as there are beats.
@@ -129,6 +135,13 @@ module aside_frames
     .level_o  (unused_verdicts)
   );
 
+  // So far a longest frame finds room, and what comes until those that wait go on. That it is a verdict that they wait for
+  // counts until they wait for the host.
+  logic low;
+  assign low = free < beats_t'(Longest + Ends);
+  always_ff @(posedge clk_i)
+  pressed_o <= rst_ni && low && head_valid && (!known || (pressed_o && take));
+
   // ---------------------------------------------------------------- out
   logic known, drop, out_ready;
   assign known = kind_valid && (!kind || answered_valid);
@@ -153,12 +166,12 @@ module aside_frames
     lost_o         <= rst_ni && ended_i && !ended_asks_i && !here;
     lost_request_o <= rst_ni && verdict_i && !verdict_answered_i && !asked_here;
   end
-  assign idle_o = empty && !here_valid && requests == '0 && !m_valid_o;
+  assign idle_o = empty && !here_valid && requests_o == '0 && !m_valid_o;
 
   `ASSERT(EndsRoom, !ends || unused_here_room)
   `ASSERT(EndKnown, !ended_i || here_valid)
   `ASSERT(RequestsRoom, !(ended_i && ended_asks_i) || unused_asked_room)
-  `ASSERT(VerdictAsked, !verdict_i || unused_asked_valid)
+  `ASSERT(VerdictAsked, !verdict_i || asked_o)
   `ASSERT(KindsRoom, !waits || unused_kind_room)
   `ASSERT(VerdictsRoom, !settled || unused_answered_room)
 

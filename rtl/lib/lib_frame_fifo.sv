@@ -20,15 +20,16 @@ module lib_frame_fifo
   input  logic  m_ready_i,
   output axis_t m_data_o,
   /// Nothing is here, and nothing comes.
-  output logic  empty_o
+  output logic  empty_o,
+  /// Beats for which there is room.
+  output logic [$clog2(Depth+1)-1:0] free_o
 );
 
   localparam int unsigned CountW = $clog2(Depth + 1);
   logic room, dropping_q;
-  logic [CountW-1:0] free;
   assign lost_o  = s_valid_i && !dropping_q && !room;
   assign kept_o  = s_valid_i && !dropping_q && room && s_data_i.last;
-  assign empty_o = free == CountW'(Depth) && !s_valid_i && !dropping_q;
+  assign empty_o = free_o == CountW'(Depth) && !s_valid_i && !dropping_q;
 
   lib_commit_fifo #(
     .T    (axis_t),
@@ -44,7 +45,7 @@ module lib_frame_fifo
     .m_valid_o,
     .m_ready_i,
     .m_data_o,
-    .free_o    (free)
+    .free_o
   );
 
   always_ff @(posedge clk_i) begin

@@ -187,6 +187,7 @@ module machine
 
   logic rx_valid, rx_ready, rx_empty, rx_lost, unused_kept, pio_we, pio_frame;
   axis_t rx_in, rx;
+  logic [9:0] unused_rx_free;
   machine_regs #(
     .RamBytes(RamBytes)
   ) u_regs (
@@ -226,7 +227,8 @@ module machine
     .m_valid_o(rx_valid),
     .m_ready_i(rx_ready),
     .m_data_o (rx),
-    .empty_o  (rx_empty)
+    .empty_o  (rx_empty),
+    .free_o   (unused_rx_free)
   );
 
   logic pio_ready, pio_tx_valid;

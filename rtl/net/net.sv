@@ -98,6 +98,7 @@ module net
     .syn_room_o   (rx_syn_room_o),
     .ended_o      (),
     .ended_dgram_o(),
+    .dgram_wanted_i(1'b1),
     .seg_valid_o,
     .seg_ready_i,
     .seg_o,

@@ -26,6 +26,8 @@ module rx
   /// A frame has ended, in the order in which they came: it is kept as a datagram, or is none.
   output logic                ended_o,
   output logic                ended_dgram_o,
+  /// Datagrams are wanted: else a frame that is one is lost, as it is where there is no room.
+  input  logic                dgram_wanted_i,
   /// TCP segments.
   output logic                seg_valid_o,
   input  logic                seg_ready_i,
@@ -155,7 +157,8 @@ module rx
   // A SYN finds its place aside taken by others before it gets any here: who sends many of them is in
   // nobody else's way.
   assign to_syn   = frame_end && dest == RxTcp && (meta.flags.syn || meta.too_big);
-  assign lost     = lost_q || (beat_valid && (to & room) == '0) || (to_syn && !syn_room);
+  assign lost     = lost_q || (beat_valid && (to & room) == '0) || (to_syn && !syn_room) ||
+      (frame_end && dest == RxUdp && !dgram_wanted_i);
   assign push     = (beat_valid && !lost) ? to : '0;
   assign commit   = (frame_end && !lost && !bad) ? to : '0;
   assign rollback = (frame_end && (lost || bad)) ? to : '0;

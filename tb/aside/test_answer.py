@@ -26,13 +26,19 @@ class Bench:
         self.results = Sink(dut, "res", {"": P.res_t}, takes)
         self.rkeys, self.chunks = Sink(dut, "rkey", [""], takes), Sink(dut, "chunk", {"": P.chunk_t}, takes)
         self.verdicts = []
-        self.pin.seconds_i.value, self.pin.hot_ready_i.value = 100, 0
+        self.hot, self.hot_lost = Sink(dut, "hot", {"": T.candidate_t}, takes), 0
+        self.pin.seconds_i.value = 100
 
-    def job(self, requests):
+    def end(self):
+        """A job that has no request."""
+        self.asks.put({"": {"nothing": 1, "first": 1, "ends": 1, "whole": 1}})
+        self.founds.put({"": {}})
+
+    def job(self, requests, hot=()):
         for n, (key, found) in enumerate(requests):
             ends = n == len(requests) - 1
             self.asks.put({"": {"plain": 1, "first": n == 0, "ends": ends, "whole": 1, "klen": len(key), "last_key": ends}})
-            self.founds.put({"": {"there": found is not None}})
+            self.founds.put({"": {"there": found is not None, "hot": key in hot}})
             beats = [key[at : at + 64] for at in range(0, len(key), 64)]
             for i, beat in enumerate(beats):
                 self.keys.put({"": {"data": int.from_bytes(beat.ljust(64, b"?"), "little"), "len": len(beat), "last": i == len(beats) - 1}})
@@ -42,17 +48,19 @@ class Bench:
                 for i, line in enumerate(lines):
                     self.lines.put({"": int.from_bytes(line.ljust(64, b"!"), "little"), "last": i == len(lines) - 1})
 
-    async def run_jobs(self, jobs):
+    async def run_jobs(self, jobs, hot=()):
         """The verdicts; what came out is what they say."""
         async def count():
             while True:
                 await NEXT_CLOCK
-                if self.pin.rst_ni.value and self.pin.verdict_o.value:
-                    self.verdicts.append(int(self.pin.answered_o.value))
+                if self.pin.rst_ni.value:
+                    self.hot_lost += int(self.pin.hot_lost_o.value)
+                    if self.pin.verdict_o.value:
+                        self.verdicts.append(int(self.pin.answered_o.value))
 
         every_clock(self.dut, count())
         for requests in jobs:
-            self.job(requests)
+            self.job(requests, hot) if requests else self.end()
         assert await until(self.dut, lambda: len(self.verdicts) == len(jobs), 200_000)
         assert await until(self.dut, lambda: self.pin.idle_o.value, 20_000)
         await clocks(self.dut, 5)
@@ -145,5 +153,33 @@ async def too_long(dut):
     assert await bench.run_jobs(jobs) == want
 
 
+@cocotb.test()
+async def nothing(dut):
+    """A job that asks for nothing is not answered."""
+    bench = await begin(dut)
+    key = b"key"
+    jobs = [[], [(key, (key, some_entry(9)))], []]
+    assert await bench.run_jobs(jobs) == [0, 1, 0]
+
+
+@cocotb.test()
+async def hot(dut):
+    """Candidates that find no room for all of their key are lost whole, also where room comes while they do."""
+    bench = await begin(dut, pause=0.6, takes=0.85)
+    keys = [n.to_bytes(2, "big") + random.randbytes(random.choice([1, 62, 63, 200, 248])) for n in range(scale(200, 3000))]
+    await bench.run_jobs([[(key, None)] for key in keys], hot=keys)
+    await clocks(dut, 2000)
+    got, lines = [], iter([item[""] for item in bench.hot.items])
+    for line in lines:
+        key = line["data"].to_bytes(64, "little")
+        while len(key) < line["klen"]:
+            more = next(lines)
+            assert more["klen"] == line["klen"]
+            key += more["data"].to_bytes(64, "little")
+        got.append(key[: line["klen"]])
+    left = iter(keys)
+    assert all(key in left for key in got) and len(got) + bench.hot_lost == len(keys) and 10 < len(got) < len(keys) - 10
+
+
 def test_answer():
-    run(__file__, "aside_answer", ["rtl/lib/lib.f", "rtl/aside/aside.f"], Values=VALUES, Results=RESULTS)
+    run(__file__, "aside_answer", ["rtl/lib/lib.f", "rtl/aside/aside.f"], Values=VALUES, Results=RESULTS, Candidates=8)

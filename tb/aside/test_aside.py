@@ -318,6 +318,11 @@ async def refuses(dut):
         await bench.words(text)
         assert await bench.do(A.InPut, length, 255) == 0, (len(text), length)
     assert await bench.put(key, entry, ways=0) == 0
+    # A write comes between.
+    assert await bench.key(key) == 1 and await bench.do(A.InTicket) == 1
+    assert await bench.do(A.InInv) == 1 and await bench.do(A.InClose) == 1
+    await bench.words(entry.image(key))
+    assert await bench.do(A.InPut, 123, 255) == 0
     assert await bench.put(key, entry, ticket=False) == 0
     got, passed = await bench.answers(datagram(b"get key\r\n"))
     assert not got and await bench.do(A.InStat, 0) == free
@@ -376,36 +381,95 @@ async def candidates(dut):
 
 @cocotb.test()
 async def busy(dut):
-    """Entries come and go, and candidates are taken, among GETs at full speed: no line is lost, each candidate is whole."""
+    """Entries come and go, and candidates are taken, among GETs at full speed, with keys of several beats on both sides: no line
+    is lost, each candidate is whole, each GET has its answer."""
     bench = await begin(dut)
     free = await bench.do(A.InStat, 0)
-    table = await fill(bench, 8, 30, 25)
-    keys = list(table)
+    table = await fill(bench, 8, 30, 100)
+    keys, other = list(table), some_key(130)
     assert await bench.do(A.InHot, 1) == 0
     unknown = [some_key(240) for _ in range(scale(150, 1500))]
-    hits = misses = 0
+    asked = []
+
+    async def feed():
+        left = iter(unknown)
+        while True:
+            await NEXT_CLOCK
+            while len(bench.queue) < 20:
+                missing = next(left, None)
+                if missing is None:
+                    return
+                for _ in range(random.randint(1, 8)):
+                    asked.append(random.choice(keys))
+                    bench.queue.append(datagram(b"get " + asked[-1] + b"\r\n", ident=len(asked)))
+                bench.queue.append(datagram(b"get " + missing + b"\r\n"))
+
+    every_clock(dut, feed())
+    await clocks(dut, 5)
     got = []
-    while misses < len(unknown) or bench.queue:
-        if len(bench.queue) < 20 and misses < len(unknown):
-            bench.queue.extend(datagram(b"get " + keys[(hits + n) % 8] + b"\r\n") for n in range(12))
-            bench.queue.append(datagram(b"get " + unknown[misses] + b"\r\n"))
-            hits, misses = hits + 12, misses + 1
-        if misses % 8 == 0:
-            assert await bench.put(b"other", some_entry(30)) == 1
+    while bench.queue:
+        if random.random() < 0.7:
+            assert await bench.put(other, some_entry(30)) == 1
             assert await bench.do(A.InInv) == 1 and await bench.do(A.InClose) == 1
-        await clocks(dut, 5)
-        # The queue is full most of the time.
-        if len(bench.queue) < 10 or misses > 25:
+        else:  # its queue is full most of the time
             got += filter(None, [await bench.candidate()])
     await bench.drain()
+    got_idents = [payload(frame)[0] for frame, _ in bench.sent]
+    assert got_idents == sorted(set(got_idents)) and len(bench.passed) == len(unknown) + len(asked) - len(got_idents)
+    for frame, _ in bench.sent:
+        ident, *_, text = payload(frame)
+        assert text == text_value(asked[ident - 1], table[asked[ident - 1]], False) + b"END\r\n"
+    assert await bench.do(A.InStat, 6) == 0
     while candidate := await bench.candidate():
         got.append(candidate)
-    assert set(got) <= {*unknown, *keys} and len(got) + await bench.do(A.InStat, 3) == len(unknown) + len(keys)
+    lost = await bench.do(A.InStat, 3)
+    assert set(got) <= {*unknown, *keys} and len(set(got)) == len(got) and lost and len(got) + lost <= len(unknown) + len(keys)
     for key in keys:
         await bench.key(key)
         assert await bench.do(A.InInv) == 1 and await bench.do(A.InClose) == 1
     await clocks(dut, 100)
     assert await bench.do(A.InStat, 0) == free
+
+
+@cocotb.test()
+async def slow_requests(dut):
+    """A full wire of requests that are read byte by byte, of hits and of large frames: nothing is lost, each way has its order, what
+    is answered does not pass, what passes is not answered, and once it is over all hits are answered again."""
+    bench = await begin(dut)
+    table = await fill(bench, 6, 30, 12)
+    keys = list(table)
+    slow = b"".join(b"get " + key + b"\r\n" for key in keys) + b"bogus " * 60 + b"\r\n"
+    for _ in range(scale(6, 60)):
+        frames, weights = [], random.choice([(1, 0, 0), (1, 4, 0), (1, 1, 1), (0, 1, 0), (1, 0, 3), (2, 8, 1)])
+        while sum(map(len, frames)) < 100_000:
+            kind = random.choices(["slow", "hit", "large"], weights)[0]
+            n = len(frames)
+            frames.append({"slow": lambda: datagram(slow[random.randrange(20) :], ident=n), "hit": lambda: datagram(b"get " + random.choice(keys) + b"\r\n", ident=n),
+                           "large": lambda: random.randbytes(random.choice([1514, 9018]))}[kind]())
+        got, passed = await bench.answers(*frames)
+        idents = [ident for ident, *_ in got]
+        assert idents == sorted(set(idents))
+        want = [frame for n, frame in enumerate(frames) if n not in set(idents)]
+        assert passed == want
+        if weights == (0, 1, 0):
+            assert len(idents) > len(frames) * 0.4
+        got, passed = await bench.answers(*[datagram(b"get " + key + b"\r\n") for key in keys])
+        assert not passed and len(got) == len(keys)
+    assert await bench.do(A.InStat, 6) == 0
+
+
+@cocotb.test()
+async def stuck_nic(dut):
+    """A NIC that takes nothing keeps no request from being answered."""
+    bench = await begin(dut)
+    table = await fill(bench, 4, 30, 12)
+    bench.pause = (0, 1, 0)
+    bench.queue.extend(random.randbytes(1514) for _ in range(40))
+    await clocks(dut, 2000)
+    keys = list(table)
+    bench.queue.extend(datagram(b"get " + keys[n % 4] + b"\r\n", ident=n) for n in range(200))
+    await clocks(dut, 3000)
+    assert len(bench.sent) == 200 and await bench.do(A.InStat, 6) > 0
 
 
 @cocotb.test()
