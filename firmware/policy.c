@@ -1,8 +1,21 @@
-// Without an accelerator nothing is served in front of the software, and these vanish from the program.
+// A key whose item was asked for twice is served in front of the software.
 #include "policy.h"
 
-void on_get(struct item *item) { (void)item; }
+#include "accel.h"
+#include "store.h"
 
-void before_write(const uint8_t *key, size_t length) { (void)key, (void)length; }
+enum { LAST = 256, ALL_WAYS = 0xFF };
+static uint32_t last[LAST];  // hashes
 
-void after_write(struct item *item) { (void)item; }
+void policy_start(void) {}
+void policy_idle(void) {}
+void policy_written(const struct item *item) { (void)item; }
+
+void policy_get(const struct item *item) {
+  uint32_t *place = &last[item->hash % LAST];
+  if (*place == item->hash) {
+    accel_key(item->bytes, item->key_length);
+    if (accel_ticket()) accel_put(item, ALL_WAYS);
+  }
+  *place = item->hash;
+}

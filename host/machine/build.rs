@@ -8,8 +8,8 @@ use wirekv_verilate::{fail, repository, Model, CXX};
 
 /// The core has no compressed instructions, and its loads and stores are aligned.
 const TARGET: [&str; 3] = ["-march=rv32im", "-mabi=ilp32", "-mstrict-align"];
-const SOURCES: [&str; 7] =
-    ["start.S", "main.c", "frame.c", "server.c", "store.c", "policy.c", "memory.c"];
+const SOURCES: [&str; 8] =
+    ["start.S", "main.c", "frame.c", "server.c", "store.c", "policy.c", "accel.c", "memory.c"];
 
 fn run(command: &mut Command) {
     let what = format!("{command:?}");

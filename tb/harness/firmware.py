@@ -5,7 +5,7 @@ import subprocess
 from harness import reference
 from harness.filelist import ROOT
 
-SOURCES = ["host.c", "frame.c", "server.c", "store.c", "policy.c"]
+SOURCES = ["host.c", "frame.c", "server.c", "store.c", "policy.c", "accel.c", "unit.c"]
 FLAGS = ["-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Wshadow", "-Werror", "-fsanitize=address,undefined",
          "-fno-sanitize-recover=undefined"]  # fmt: skip
 
@@ -21,19 +21,23 @@ def build():
     return program
 
 
-def serve(program, megabytes=64):
-    """It as a server of datagrams."""
+def serve(program, megabytes=64, accelerator=0):
+    """It as a server of datagrams; with an accelerator, of this seed."""
     port = reference.free_port()
-    server = reference.Server("firmware", [program, megabytes, port])
+    server = reference.Server("firmware", [program, *_unit(accelerator), megabytes, port])
     server.udp_port = server.port = port
     server.wait_until(lambda: "listening" in server.tail())
     return server
 
 
-def answers(program, frames, megabytes=1):
-    """What it answers to these frames, in order."""
+def _unit(seed):
+    return ["-a", str(seed)] if seed else []
+
+
+def answers(program, frames, megabytes=1, accelerator=0):
+    """What it answers to these frames, in order; a frame of no bytes lets a second pass."""
     data = b"".join(len(f).to_bytes(2, "little") + f for f in frames)
-    run = subprocess.run([program, str(megabytes)], input=data, capture_output=True, timeout=reference.SECONDS)
+    run = subprocess.run([program, *_unit(accelerator), str(megabytes)], input=data, capture_output=True, timeout=reference.SECONDS)
     assert run.returncode == 0, run.stderr.decode(errors="replace")
     out, found = run.stdout, []
     while out:

@@ -8,6 +8,7 @@ from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Raw
 
 from harness.firmware import answers, build
+from harness.memcached.packets import whole
 from harness.size import scale
 
 ME, CLIENT = "02:57:4b:56:00:02", "02:00:00:00:00:01"
@@ -182,6 +183,51 @@ def test_fuzzed(firmware, seed):
     stats = counters(answers(firmware, [*frames, STATS])[-1])
     assert stats["datagrams"] > len(frames) / 2
     assert all(stats[f"dropped_{why}"] for why in ("malformed", "checksum", "other", "fragments"))
+
+
+def test_accelerator(firmware, seed):
+    """Commands on a few keys, among more items than there is room for, while time passes: an entry that is not the software's
+    item, or a write that is left open, ends the program. What it answers is what it answers without one."""
+    rng = random.Random(seed)
+    hot = [b"k%d" % n * rng.choice([1, 1, 40]) for n in range(12)]
+    frames = []
+    for _ in range(scale(10_000, 300_000)):
+        key, what = rng.choice(hot), rng.random()
+        value = rng.choice([b"7", b"99", b"x" * rng.randrange(1100), b"y" * rng.randrange(200)])
+        flags, ends = rng.choice([0, 5, 2**32 - 1]), rng.choice([0, 0, 0, 1, 2, 9, -1])
+        head = lambda verb, k=key, f=flags, e=ends, v=value: b"%s %s %d %d %d" % (verb, k, f, e, len(v))  # noqa: E731
+        if what < 0.6:
+            text = b"get %s\r\n" % key
+        elif what < 0.7:
+            cold = b"c%d" % rng.randrange(10**6)
+            text = b"set %s 0 0 1300\r\n%s\r\n" % (cold, b"c" * 1300)
+        elif what < 0.8:
+            text = head(rng.choice([b"set", b"add", b"replace"])) + b"\r\n%s\r\n" % value
+        elif what < 0.83:
+            text = head(b"cas") + b" %d\r\n%s\r\n" % (rng.randrange(100), value)
+        elif what < 0.9:
+            text = rng.choice([b"incr %s 5\r\n", b"decr %s 1\r\n", b"incr %s 999999\r\n", b"delete %s\r\n"]) % key
+        elif what < 0.93:
+            text = b"touch %s %d\r\n" % (key, ends)
+        elif what < 0.95:
+            text = b"flush_all %d\r\n" % rng.choice([0, 1, 3, 5]) if rng.random() < 0.1 else b"gets %s %s\r\n" % (key, rng.choice(hot))
+        elif what < 0.97:
+            # A SET that is too large, in both protocols; an increment that makes an item; a delete.
+            text = rng.choice([
+                b"set %s 0 0 1048577\r\n" % key, whole(0x01, key, bytes(8), b"", body=1 << 20), whole(0x04, key), whole(0x14, key),
+                whole(0x05, key, (3).to_bytes(8, "big") + (8).to_bytes(8, "big") + bytes(4)), whole(0x1C, key, bytes(4)),
+                whole(0x11, key, bytes(8), value), whole(0x12, key, bytes(8), value), whole(0x13, key, bytes(8), value)])  # fmt: skip
+        else:
+            frames.append(b"")
+            continue
+        frames.append(request(text))
+    plain = answers(firmware, frames)
+    with_it = answers(firmware, [*frames, STATS], accelerator=seed % 2**31 + 1)
+    stats = counters(with_it.pop())
+    assert [a for a in with_it if b"STAT" not in a] == plain
+    assert stats["evictions"] > 100 and stats["expired"] > 100
+    assert all(stats[f"unit_{name}"] > 100 for name in ("puts", "refused", "dropped", "all"))
+    assert stats["unit_served"] > len(frames)
 
 
 #: Headers up to memcached's, without a UDP checksum.
